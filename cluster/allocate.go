@@ -1,0 +1,212 @@
+package cluster
+
+import "slices"
+
+// This file is the only place where a decision changes an allocation. Place
+// and Evict check everything against the state as it is, and refuse rather
+// than repair. Between Begin and Undo they are a trial, which leaves no trace.
+
+// Code says what kind of thing refuses.
+type Code uint8
+
+// Why a task cannot be placed on a node, or evicted from it.
+const (
+	Allowed     Code = iota
+	NotWaiting       // the task is gone, gated, or placed already
+	NodeGone         // the node is lost
+	NotEligible      // the shape's own filters do not admit the node
+	NoRoom           // some kind does not fit
+	NotApart         // a task of the job is there already
+	NotRunning       // there is no run to evict
+	NotOurs          // the job is somebody else's
+	Outdated         // the task has moved on since the plan was made
+	codes
+)
+
+// String names the code in a word or two.
+func (c Code) String() string {
+	return [codes]string{"allowed", "not waiting", "node gone", "not eligible", "no room", "not apart", "not running", "not ours", "outdated"}[c]
+}
+
+// Refusal says why one task cannot be placed on one node. The zero value
+// means that it can.
+type Refusal struct {
+	Code       Code
+	Kind       int   // of NoRoom: the first kind that does not fit
+	Need, Have int64 // of NoRoom: what is asked, and what is left
+}
+
+// Refused reports whether r is a refusal.
+func (r Refusal) Refused() bool { return r.Code != Allowed }
+
+// Admits reports whether the task could be placed on the node, counting on
+// the room of what is leaving it.
+func (s *State) Admits(t TaskID, n NodeID) Refusal {
+	if int(t) >= len(s.task) {
+		return Refusal{Code: NotWaiting}
+	}
+	task := &s.task[t]
+	if task.Phase != Waiting && (task.Phase != Leaving || task.Next != NoNode) {
+		return Refusal{Code: NotWaiting}
+	}
+	if s.job[task.Job].Foreign {
+		return Refusal{Code: NotOurs}
+	}
+	if r := s.AdmitsShape(task.Shape, n); r.Refused() {
+		return r
+	}
+	if s.apart(t, n) {
+		return Refusal{Code: NotApart}
+	}
+	return Refusal{}
+}
+
+// AdmitsShape is Admits for any task of the shape, leaving aside which tasks
+// of its job are where.
+func (s *State) AdmitsShape(id ShapeID, n NodeID) Refusal {
+	if !s.NodeLive(n) {
+		return Refusal{Code: NodeGone}
+	}
+	shape := &s.shape[id]
+	if !s.Eligible(shape.Eligible, n) {
+		return Refusal{Code: NotEligible}
+	}
+	limit, used, leaving := s.Limit(n), s.Used(n), s.LeavingDemand(n)
+	for k, need := range shape.Demand {
+		if have := limit[k] - used[k] + leaving[k]; need > have && need > 0 {
+			return Refusal{Code: NoRoom, Kind: k, Need: need, Have: have}
+		}
+	}
+	return Refusal{}
+}
+
+// apart reports whether the task and another of its job may not share the
+// node. The restriction of either side counts.
+func (s *State) apart(t TaskID, n NodeID) bool {
+	task := &s.task[t]
+	alone := s.shape[task.Shape].Apart
+	for _, other := range s.node[n].tasks {
+		o := &s.task[other]
+		if o.Job == task.Job && other != t && (alone || s.shape[o.Shape].Apart) {
+			return true
+		}
+	}
+	return false
+}
+
+// Place chooses a node for a waiting task, or the next node for a leaving
+// one. The task starts where the node has the room now; where the room is
+// still held by what is leaving, it is reserved.
+func (s *State) Place(t TaskID, n NodeID) Refusal {
+	if r := s.Admits(t, n); r.Refused() {
+		return r
+	}
+	task := &s.task[t]
+	s.undo.push(t, *task, n)
+	if task.Phase == Leaving {
+		task.Next = n
+		s.occupy(t, n)
+		s.noteTask(t)
+		return Refusal{}
+	}
+	now := s.roomNow(n, s.Demand(t))
+	task.Attempt++
+	task.Refused = false
+	task.Node = n
+	s.occupy(t, n)
+	if now {
+		s.setPhase(t, Starting)
+	} else {
+		s.node[n].reserved++
+		s.setPhase(t, Reserved)
+	}
+	s.noteTask(t)
+	return Refusal{}
+}
+
+// roomNow reports whether the demand fits beside all that takes room.
+func (s *State) roomNow(n NodeID, demand Vector) bool {
+	limit, used := s.Limit(n), s.Used(n)
+	for k, q := range demand {
+		if q > limit[k]-used[k] && q > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Evict tells a run to leave its node. A reserved task merely waits again.
+func (s *State) Evict(t TaskID) Refusal {
+	if int(t) >= len(s.task) {
+		return Refusal{Code: NotRunning}
+	}
+	task := &s.task[t]
+	if s.job[task.Job].Foreign {
+		return Refusal{Code: NotOurs}
+	}
+	switch task.Phase {
+	case Reserved:
+		entry := s.undo.push(t, *task, NoNode)
+		s.node[task.Node].reserved--
+		at := s.vacate(t, task.Node)
+		if entry != nil {
+			entry.at = at
+		}
+		task.Node = NoNode
+		s.setPhase(t, Waiting)
+	case Starting, Running:
+		s.undo.push(t, *task, NoNode)
+		s.add(s.leaving, task.Node, s.Demand(t), 1)
+		s.noteNode(task.Node)
+		s.setPhase(t, Leaving)
+	case Absent, Gated, Waiting, Leaving, phases:
+		return Refusal{Code: NotRunning}
+	}
+	s.noteTask(t)
+	return Refusal{}
+}
+
+// Promote lets the longest-reserved task of the node start if what it waited
+// for has left, or wait again if its room is lost for good, as when an
+// eviction was refused. It returns the task, its new phase, and false when
+// there is nothing to do.
+func (s *State) Promote(n NodeID) (TaskID, Phase, bool) {
+	if !s.NodeLive(n) || s.node[n].reserved == 0 {
+		return 0, Absent, false
+	}
+	at := slices.IndexFunc(s.node[n].tasks, func(t TaskID) bool { return s.task[t].Phase == Reserved })
+	t := s.node[n].tasks[at]
+	limit, used, leaving := s.Limit(n), s.Used(n), s.LeavingDemand(n)
+	start, hope := true, true
+	for k, q := range s.Demand(t) {
+		if q == 0 {
+			continue
+		}
+		hope = hope && used[k]-leaving[k] <= limit[k]
+		start = start && s.standing(n, k)+q <= limit[k]
+	}
+	switch {
+	case start:
+		s.node[n].reserved--
+		s.setPhase(t, Starting)
+	case !hope:
+		s.leaveNode(t)
+	default:
+		return 0, Absent, false
+	}
+	s.noteTask(t)
+	s.noteNode(n)
+	return t, s.task[t].Phase, true
+}
+
+// standing is the part of the node's used quantity that is physically there:
+// all but what is reserved.
+func (s *State) standing(n NodeID, k int) int64 {
+	q := s.Used(n)[k]
+	for _, t := range s.node[n].tasks {
+		if s.task[t].Node != n || s.task[t].Phase == Reserved {
+			q -= s.Demand(t)[k]
+		}
+	}
+	return q
+}

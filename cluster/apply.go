@@ -1,0 +1,277 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+)
+
+// ErrStale answers an event about a run or a task that is over: late, repeated
+// or overtaken. It is normal in a hostile world, and changes nothing.
+var ErrStale = errors.New("stale")
+
+// ErrOrphan answers a TaskStarted of a run whose task has moved on. The run
+// takes room until its TaskLeft comes; somebody should tell it to leave.
+var ErrOrphan = errors.New("orphan run")
+
+// Apply brings the state up to date with an event that happened at the given
+// time. An event that makes no sense returns an error that says why, and
+// changes nothing but the time. Time does not go backwards: an earlier moment
+// counts as now.
+func (s *State) Apply(at Time, e Event) error {
+	if s.undo.on {
+		panic("cluster: Apply during a trial; undo it first")
+	}
+	s.now = max(s.now, at)
+	switch e := e.(type) {
+	case NodeAdded:
+		return s.nodeAdded(e)
+	case NodeChanged:
+		return s.nodeChanged(e)
+	case NodeLost:
+		return s.nodeLost(e)
+	case SetDefined:
+		return s.setDefined(e)
+	case EligibilityChanged:
+		return s.eligibilityChanged(e)
+	case ShapeDefined:
+		return s.shapeDefined(e)
+	case ShapeForgotten:
+		return s.shapeForgotten(e)
+	case JobSubmitted:
+		return s.jobSubmitted(e)
+	case JobForgotten:
+		return s.jobForgotten(e)
+	case TaskSubmitted:
+		return s.taskSubmitted(e)
+	case TaskUngated:
+		return s.taskUngated(e)
+	case TaskFound:
+		return s.taskFound(e)
+	case TaskStarted:
+		return s.taskStarted(e)
+	case BindRefused:
+		return s.bindRefused(e)
+	case TaskLeft:
+		return s.taskLeft(e)
+	case EvictRefused:
+		return s.evictRefused(e)
+	case TaskEnded:
+		return s.taskEnded(e)
+	}
+	return fmt.Errorf("unknown event %T", e)
+}
+
+// maxRow bounds rows, so that a wild one is an error and not a huge table.
+const maxRow = 1 << 28
+
+func (s *State) nodeAdded(e NodeAdded) error {
+	if e.Node >= maxRow {
+		return fmt.Errorf("node row %d is too large", e.Node)
+	}
+	if s.NodeLive(e.Node) {
+		return fmt.Errorf("node row %d is in use by %q", e.Node, s.node[e.Node].spec.Name)
+	}
+	if err := s.checkNode(&e.Spec); err != nil {
+		return err
+	}
+	s.growNodes(int(e.Node))
+	s.node[e.Node] = nodeRow{live: true, spec: e.Spec, tasks: s.node[e.Node].tasks[:0]}
+	s.setLimit(e.Node)
+	clear(s.Used(e.Node))
+	clear(s.LeavingDemand(e.Node))
+	s.count(e.Node, 1)
+	s.noteNode(e.Node)
+	return nil
+}
+
+func (s *State) nodeChanged(e NodeChanged) error {
+	if !s.NodeLive(e.Node) {
+		return fmt.Errorf("node row %d holds no node", e.Node)
+	}
+	if err := s.checkNode(&e.Spec); err != nil {
+		return err
+	}
+	s.count(e.Node, -1)
+	s.node[e.Node].spec = e.Spec
+	s.setLimit(e.Node)
+	s.count(e.Node, 1)
+	s.noteNode(e.Node)
+	return nil
+}
+
+func (s *State) checkNode(spec *NodeSpec) error {
+	if err := s.checkVector("capacity", spec.Capacity); err != nil {
+		return fmt.Errorf("node %q: %w", spec.Name, err)
+	}
+	if spec.Overcommit != nil {
+		if err := s.checkVector("over-commit", spec.Overcommit); err != nil {
+			return fmt.Errorf("node %q: %w", spec.Name, err)
+		}
+	}
+	return nil
+}
+
+func (s *State) checkVector(what string, v Vector) error {
+	if len(v) != len(s.kinds) {
+		return fmt.Errorf("%s has %d quantities, the cluster has %d kinds", what, len(v), len(s.kinds))
+	}
+	for k, q := range v {
+		if q < 0 || q > MaxQuantity {
+			return fmt.Errorf("%s of %s is %d, want 0 to %d", what, s.kinds[k].Name, q, int64(MaxQuantity))
+		}
+	}
+	return nil
+}
+
+// setLimit computes capacity times over-commit, rounded down.
+func (s *State) setLimit(n NodeID) {
+	spec := &s.node[n].spec
+	copy(s.Capacity(n), spec.Capacity)
+	limit := s.Limit(n)
+	copy(limit, spec.Capacity)
+	for k, factor := range spec.Overcommit {
+		hi, lo := bits.Mul64(uint64(limit[k]), uint64(factor))
+		if hi >= 1000 {
+			limit[k] = MaxQuantity
+			continue
+		}
+		product, _ := bits.Div64(hi, lo, 1000)
+		limit[k] = int64(min(product, MaxQuantity))
+	}
+}
+
+func (s *State) nodeLost(e NodeLost) error {
+	if !s.NodeLive(e.Node) {
+		return fmt.Errorf("node row %d holds no node", e.Node)
+	}
+	for _, t := range slices.Clone(s.node[e.Node].tasks) {
+		if task := &s.task[t]; task.Node == e.Node {
+			s.leaveNode(t)
+		} else {
+			s.vacate(t, task.Next)
+			task.Next = NoNode
+			s.noteTask(t)
+		}
+	}
+	for r, g := range s.ghosts {
+		if g.node == e.Node {
+			delete(s.ghosts, r)
+		}
+	}
+	s.count(e.Node, -1)
+	s.node[e.Node] = nodeRow{tasks: s.node[e.Node].tasks[:0]}
+	clear(s.Capacity(e.Node))
+	clear(s.Limit(e.Node))
+	clear(s.Used(e.Node))
+	clear(s.LeavingDemand(e.Node))
+	for id := range s.set {
+		if s.Eligible(SetID(id), e.Node) && id != int(AllNodes) {
+			s.set[id][e.Node>>6] &^= 1 << (e.Node & 63)
+			s.log.note(Sets, uint32(id))
+		}
+	}
+	s.noteNode(e.Node)
+	return nil
+}
+
+func (s *State) setDefined(e SetDefined) error {
+	if e.Set == AllNodes || e.Set >= maxRow {
+		return fmt.Errorf("set row %d cannot be defined", e.Set)
+	}
+	for _, n := range e.Nodes {
+		if !s.NodeLive(n) {
+			return fmt.Errorf("set row %d: node row %d holds no node", e.Set, n)
+		}
+	}
+	s.set = grown(s.set, int(e.Set))
+	words := make([]uint64, (len(s.node)+63)/64)
+	for _, n := range e.Nodes {
+		words[n>>6] |= 1 << (n & 63)
+	}
+	// Whoever keeps an index over eligible nodes learns of every node that
+	// comes or goes.
+	for n := range len(s.node) {
+		if s.Eligible(e.Set, NodeID(n)) != (words[n>>6]&(1<<(n&63)) != 0) {
+			s.noteNode(NodeID(n))
+		}
+	}
+	s.set[e.Set] = words
+	s.log.note(Sets, uint32(e.Set))
+	return nil
+}
+
+func (s *State) eligibilityChanged(e EligibilityChanged) error {
+	if e.Set == AllNodes || int(e.Set) >= len(s.set) {
+		return fmt.Errorf("set row %d is not defined", e.Set)
+	}
+	if !s.NodeLive(e.Node) {
+		return fmt.Errorf("set row %d: node row %d holds no node", e.Set, e.Node)
+	}
+	words := grown(s.set[e.Set], int(e.Node>>6))
+	words[e.Node>>6] &^= 1 << (e.Node & 63)
+	if e.Eligible {
+		words[e.Node>>6] |= 1 << (e.Node & 63)
+	}
+	s.set[e.Set] = words
+	s.log.note(Sets, uint32(e.Set))
+	s.noteNode(e.Node)
+	return nil
+}
+
+func (s *State) shapeDefined(e ShapeDefined) error {
+	if e.Shape >= maxRow {
+		return fmt.Errorf("shape row %d is too large", e.Shape)
+	}
+	if int(e.Shape) < len(s.shape) && s.shape[e.Shape].live {
+		return fmt.Errorf("shape row %d is in use", e.Shape)
+	}
+	if err := s.checkVector("demand", e.Spec.Demand); err != nil {
+		return fmt.Errorf("shape row %d: %w", e.Shape, err)
+	}
+	if e.Spec.Eligible != AllNodes && int(e.Spec.Eligible) >= len(s.set) {
+		return fmt.Errorf("shape row %d: set row %d is not defined", e.Shape, e.Spec.Eligible)
+	}
+	s.shape = grown(s.shape, int(e.Shape))
+	s.shape[e.Shape] = shapeRow{Shape: e.Spec, live: true}
+	s.log.note(Shapes, uint32(e.Shape))
+	return nil
+}
+
+func (s *State) shapeForgotten(e ShapeForgotten) error {
+	if int(e.Shape) >= len(s.shape) || !s.shape[e.Shape].live {
+		return fmt.Errorf("shape row %d holds no shape", e.Shape)
+	}
+	if n := s.shape[e.Shape].tasks; n > 0 {
+		return fmt.Errorf("shape row %d still has %d tasks", e.Shape, n)
+	}
+	s.shape[e.Shape] = shapeRow{}
+	s.log.note(Shapes, uint32(e.Shape))
+	return nil
+}
+
+func (s *State) jobSubmitted(e JobSubmitted) error {
+	if e.Job >= maxRow {
+		return fmt.Errorf("job row %d is too large", e.Job)
+	}
+	if int(e.Job) < len(s.job) && s.job[e.Job].Live {
+		return fmt.Errorf("job row %d is in use by %q", e.Job, s.job[e.Job].Name)
+	}
+	s.job = grown(s.job, int(e.Job))
+	s.job[e.Job] = Job{Name: e.Name, User: e.User, Foreign: e.Foreign, Live: true}
+	s.log.note(Jobs, uint32(e.Job))
+	return nil
+}
+
+func (s *State) jobForgotten(e JobForgotten) error {
+	if int(e.Job) >= len(s.job) || !s.job[e.Job].Live {
+		return fmt.Errorf("job row %d holds no job", e.Job)
+	}
+	if n := s.job[e.Job].Tasks; n > 0 {
+		return fmt.Errorf("job row %d still has %d tasks", e.Job, n)
+	}
+	s.job[e.Job] = Job{}
+	s.log.note(Jobs, uint32(e.Job))
+	return nil
+}

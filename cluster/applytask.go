@@ -1,0 +1,234 @@
+package cluster
+
+import "fmt"
+
+// This file applies the events of tasks. A run that is not the task's current
+// one is stale; one exception is a run that was given up and began after all:
+// a waiting task takes it back, any other leaves it as a ghost that takes room
+// until it is gone.
+
+func (s *State) taskSubmitted(e TaskSubmitted) error {
+	if e.Task >= maxRow {
+		return fmt.Errorf("task row %d is too large", e.Task)
+	}
+	if int(e.Task) < len(s.task) && s.task[e.Task].Phase != Absent {
+		return fmt.Errorf("task row %d is in use by seq %d", e.Task, s.task[e.Task].Seq)
+	}
+	if int(e.Job) >= len(s.job) || !s.job[e.Job].Live {
+		return fmt.Errorf("task row %d: job row %d holds no job", e.Task, e.Job)
+	}
+	if int(e.Shape) >= len(s.shape) || !s.shape[e.Shape].live {
+		return fmt.Errorf("task row %d: shape row %d holds no shape", e.Task, e.Shape)
+	}
+	if int(e.Class) >= len(s.classes) {
+		return fmt.Errorf("task row %d: class %d of %d", e.Task, e.Class, len(s.classes))
+	}
+	s.task = grown(s.task, int(e.Task))
+	last := s.task[e.Task].Attempt
+	s.task[e.Task] = Task{
+		Seq: e.Seq, Job: e.Job, Shape: e.Shape, Class: e.Class, Priority: e.Priority,
+		Attempt: last, Base: last, Node: NoNode, Next: NoNode,
+		Account: Account{Submitted: s.now, Since: s.now, FirstRun: Never},
+	}
+	s.job[e.Job].Tasks++
+	s.shape[e.Shape].tasks++
+	s.log.note(Jobs, uint32(e.Job))
+	phase := Waiting
+	if e.Gated {
+		phase = Gated
+	}
+	s.setPhase(e.Task, phase)
+	s.noteTask(e.Task)
+	return nil
+}
+
+// current returns the task if it is still the one that seq names.
+func (s *State) current(t TaskID, seq Seq) (*Task, error) {
+	if int(t) >= len(s.task) || s.task[t].Phase == Absent || s.task[t].Seq != seq {
+		return nil, ErrStale
+	}
+	return &s.task[t], nil
+}
+
+// running returns the task if the attempt is its current run.
+func (s *State) running(t TaskID, attempt uint32) (*Task, error) {
+	if int(t) >= len(s.task) || !s.task[t].Placed() || s.task[t].Attempt != attempt {
+		return nil, ErrStale
+	}
+	return &s.task[t], nil
+}
+
+func (s *State) taskUngated(e TaskUngated) error {
+	task, err := s.current(e.Task, e.Seq)
+	if err != nil {
+		return err
+	}
+	if task.Phase != Gated {
+		return ErrStale
+	}
+	s.setPhase(e.Task, Waiting)
+	s.noteTask(e.Task)
+	return nil
+}
+
+func (s *State) taskFound(e TaskFound) error {
+	task, err := s.current(e.Task, e.Seq)
+	if err != nil {
+		return err
+	}
+	if task.Phase != Waiting && task.Phase != Gated {
+		return fmt.Errorf("task row %d was found on node row %d while %s", e.Task, e.Node, task.Phase)
+	}
+	if !s.NodeLive(e.Node) {
+		return fmt.Errorf("task row %d was found on node row %d, which holds no node", e.Task, e.Node)
+	}
+	task.Attempt++
+	s.begin(e.Task, e.Node)
+	return nil
+}
+
+// begin lets a task that takes no room run on a node, whether it fits or not.
+func (s *State) begin(t TaskID, n NodeID) {
+	s.task[t].Node = n
+	s.task[t].Refused = false
+	s.occupy(t, n)
+	s.setPhase(t, Running)
+	s.noteTask(t)
+}
+
+func (s *State) taskStarted(e TaskStarted) error {
+	if int(e.Task) >= len(s.task) {
+		return ErrStale
+	}
+	task := &s.task[e.Task]
+	if task.Attempt == e.Attempt && task.Phase == Starting && task.Node == e.Node {
+		s.setPhase(e.Task, Running)
+		s.noteTask(e.Task)
+		return nil
+	}
+	if task.Attempt == e.Attempt && task.Placed() || !s.NodeLive(e.Node) {
+		return ErrStale // repeated, or already told to leave
+	}
+	if task.Phase == Waiting && task.Attempt == e.Attempt && task.Refused {
+		s.begin(e.Task, e.Node) // given up, and happened after all
+		return nil
+	}
+	if task.Phase == Absent || e.Attempt <= task.Base || e.Attempt >= task.Attempt {
+		return ErrOrphan // nothing is known of its demand any more
+	}
+	return s.haunt(e)
+}
+
+// haunt takes room for a run whose task has moved on.
+func (s *State) haunt(e TaskStarted) error {
+	key := run{e.Task, e.Attempt}
+	if _, known := s.ghosts[key]; known {
+		return ErrStale
+	}
+	demand := s.Demand(e.Task)
+	s.ghosts[key] = ghost{e.Node, demand}
+	s.take(e.Node, demand, 1)
+	s.add(s.leaving, e.Node, demand, 1)
+	s.noteNode(e.Node)
+	return ErrOrphan
+}
+
+func (s *State) bindRefused(e BindRefused) error {
+	task, err := s.running(e.Task, e.Attempt)
+	if err != nil {
+		return err
+	}
+	if task.Phase != Starting && task.Phase != Leaving {
+		return ErrStale
+	}
+	s.leaveNode(e.Task)
+	task.Refused = task.Phase == Waiting
+	return nil
+}
+
+func (s *State) taskLeft(e TaskLeft) error {
+	key := run{e.Task, e.Attempt}
+	if g, haunted := s.ghosts[key]; haunted {
+		delete(s.ghosts, key)
+		s.take(g.node, g.demand, -1)
+		s.add(s.leaving, g.node, g.demand, -1)
+		s.noteNode(g.node)
+		return nil
+	}
+	task, err := s.running(e.Task, e.Attempt)
+	if err != nil {
+		return err
+	}
+	if task.Phase == Reserved {
+		return ErrStale // this run has not been sent out
+	}
+	s.leaveNode(e.Task)
+	return nil
+}
+
+func (s *State) evictRefused(e EvictRefused) error {
+	task, err := s.running(e.Task, e.Attempt)
+	if err != nil {
+		return err
+	}
+	if task.Phase != Leaving {
+		return ErrStale
+	}
+	if task.Next != NoNode {
+		s.vacate(e.Task, task.Next)
+		task.Next = NoNode
+	}
+	s.add(s.leaving, task.Node, s.Demand(e.Task), -1)
+	s.noteNode(task.Node)
+	s.setPhase(e.Task, Running)
+	s.noteTask(e.Task)
+	return nil
+}
+
+// leaveNode ends the task's run. The task goes on to the node where it holds
+// room, or waits.
+func (s *State) leaveNode(t TaskID) {
+	task := &s.task[t]
+	if task.Phase == Leaving {
+		s.add(s.leaving, task.Node, s.Demand(t), -1)
+	}
+	if task.Phase == Reserved {
+		s.node[task.Node].reserved--
+	}
+	s.vacate(t, task.Node)
+	task.Node = task.Next
+	task.Next = NoNode
+	if task.Node == NoNode {
+		s.setPhase(t, Waiting)
+	} else {
+		task.Attempt++
+		s.node[task.Node].reserved++
+		s.setPhase(t, Reserved)
+		s.noteNode(task.Node)
+	}
+	s.noteTask(t)
+}
+
+func (s *State) taskEnded(e TaskEnded) error {
+	task, err := s.current(e.Task, e.Seq)
+	if err != nil {
+		return err
+	}
+	if task.Next != NoNode {
+		s.vacate(e.Task, task.Next)
+		task.Next = NoNode
+	}
+	if task.Placed() {
+		s.leaveNode(e.Task)
+	}
+	s.setPhase(e.Task, Absent)
+	s.job[task.Job].Tasks--
+	s.shape[task.Shape].tasks--
+	s.log.note(Jobs, uint32(task.Job))
+	s.noteTask(e.Task)
+	// The next task of this row must not be mistaken for this one, not even
+	// by an action that was planned while this one waited.
+	task.Attempt++
+	task.Base = task.Attempt
+	return nil
+}

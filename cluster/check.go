@@ -1,0 +1,122 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Check recomputes from scratch what the state keeps up to date, and returns
+// the first difference. It also holds the state to its promise: what was
+// placed here, beside what was found, never takes a node over its limit; that
+// part belongs to the caller, who knows what was found (see Overfull).
+func (s *State) Check() error {
+	if err := s.checkNodes(); err != nil {
+		return err
+	}
+	return s.checkTasks()
+}
+
+func (s *State) checkNodes() error {
+	used := make([]int64, len(s.used))
+	leaving := make([]int64, len(s.leaving))
+	reserved := make([]int32, len(s.node))
+	listed := make([]int, len(s.node))
+	for i := range s.task {
+		t := &s.task[i]
+		if t.Placed() {
+			s.add(used, t.Node, s.Demand(TaskID(i)), 1)
+			listed[t.Node]++
+		}
+		if t.Next != NoNode && t.Phase != Absent {
+			s.add(used, t.Next, s.Demand(TaskID(i)), 1)
+			listed[t.Next]++
+		}
+		switch t.Phase {
+		case Reserved:
+			reserved[t.Node]++
+		case Leaving:
+			s.add(leaving, t.Node, s.Demand(TaskID(i)), 1)
+		case Absent, Gated, Waiting, Starting, Running, phases:
+		}
+	}
+	for _, g := range s.ghosts {
+		s.add(used, g.node, g.demand, 1)
+		s.add(leaving, g.node, g.demand, 1)
+	}
+	total := Totals{Capacity: make(Vector, len(s.kinds)), Used: make(Vector, len(s.kinds))}
+	for i := range s.node {
+		n := NodeID(i)
+		row := &s.node[i]
+		if row.live {
+			total.Nodes++
+		}
+		for k := range s.kinds {
+			total.Capacity[k] += s.Capacity(n)[k]
+			total.Used[k] += s.Used(n)[k]
+		}
+		switch {
+		case !slices.Equal(s.Used(n), s.vector(used, n)):
+			return fmt.Errorf("node row %d: used is %v, its tasks sum to %v", n, s.Used(n), s.vector(used, n))
+		case !slices.Equal(s.LeavingDemand(n), s.vector(leaving, n)):
+			return fmt.Errorf("node row %d: leaving is %v, its tasks sum to %v", n, s.LeavingDemand(n), s.vector(leaving, n))
+		case row.reserved != reserved[i]:
+			return fmt.Errorf("node row %d: reserved is %d, counted %d", n, row.reserved, reserved[i])
+		case len(row.tasks) != listed[i]:
+			return fmt.Errorf("node row %d: lists %d tasks, counted %d", n, len(row.tasks), listed[i])
+		case !row.live && listed[i] > 0:
+			return fmt.Errorf("node row %d: lost, and still holds %d tasks", n, listed[i])
+		}
+	}
+	if s.total.Nodes != total.Nodes || !slices.Equal(s.total.Capacity, total.Capacity) || !slices.Equal(s.total.Used, total.Used) {
+		return fmt.Errorf("totals are %v, the nodes sum to %v", s.total, total)
+	}
+	return nil
+}
+
+func (s *State) checkTasks() error {
+	var inPhase [phases]int
+	jobTasks := make([]int32, len(s.job))
+	shapeTasks := make([]int32, len(s.shape))
+	for i := range s.task {
+		t := &s.task[i]
+		inPhase[t.Phase]++
+		if t.Phase == Absent {
+			continue
+		}
+		jobTasks[t.Job]++
+		shapeTasks[t.Shape]++
+		id := TaskID(i)
+		switch {
+		case t.Placed() != (t.Node != NoNode):
+			return fmt.Errorf("task row %d: %s on node row %d", i, t.Phase, t.Node)
+		case t.Next != NoNode && t.Phase != Leaving:
+			return fmt.Errorf("task row %d: %s with a next node", i, t.Phase)
+		case t.Placed() && !slices.Contains(s.node[t.Node].tasks, id):
+			return fmt.Errorf("task row %d: not listed on its node row %d", i, t.Node)
+		case t.Next != NoNode && !slices.Contains(s.node[t.Next].tasks, id):
+			return fmt.Errorf("task row %d: not listed on its next node row %d", i, t.Next)
+		case t.Attempt < t.Base:
+			return fmt.Errorf("task row %d: attempt %d before base %d", i, t.Attempt, t.Base)
+		}
+		a := t.Account.At(s.now, t.Phase)
+		if spent := a.Waiting + a.Overhead + a.Running; spent > s.now-a.Submitted {
+			return fmt.Errorf("task row %d: accounts for %v in %v", i, spent, s.now-a.Submitted)
+		}
+	}
+	for p := Gated; p < phases; p++ {
+		if s.inPhase[p] != inPhase[p] {
+			return fmt.Errorf("%d tasks %s, counted %d", s.inPhase[p], p, inPhase[p])
+		}
+	}
+	for j := range s.job {
+		if s.job[j].Tasks != jobTasks[j] {
+			return fmt.Errorf("job row %d: %d tasks, counted %d", j, s.job[j].Tasks, jobTasks[j])
+		}
+	}
+	for i := range s.shape {
+		if s.shape[i].tasks != shapeTasks[i] {
+			return fmt.Errorf("shape row %d: %d tasks, counted %d", i, s.shape[i].tasks, shapeTasks[i])
+		}
+	}
+	return nil
+}

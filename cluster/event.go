@@ -1,0 +1,138 @@
+package cluster
+
+// Event is something that happened in the world. The set of events is closed:
+// State.Apply knows each of them.
+//
+// Events may come late, twice or out of order. Those that concern a run name
+// it by (task row, attempt), those that concern a task for good by (row, seq);
+// an event whose run or task is over is answered with ErrStale and changes
+// nothing.
+type Event interface{ event() }
+
+type (
+	// NodeAdded says that a node is there. Its row must be free.
+	NodeAdded struct {
+		Node NodeID
+		Spec NodeSpec
+	}
+
+	// NodeChanged replaces what is known of a node. The node may shrink below
+	// what runs on it; see State.Overfull.
+	NodeChanged struct {
+		Node NodeID
+		Spec NodeSpec
+	}
+
+	// NodeLost says that a node is gone, with every run on it. Its tasks wait
+	// again; its row is free.
+	NodeLost struct{ Node NodeID }
+
+	// SetDefined makes a set of nodes, or replaces its members.
+	SetDefined struct {
+		Set   SetID
+		Nodes []NodeID
+	}
+
+	// EligibilityChanged adds a node to a set or takes it out. A node that is
+	// lost leaves every set by itself.
+	EligibilityChanged struct {
+		Set      SetID
+		Node     NodeID
+		Eligible bool
+	}
+
+	// ShapeDefined makes a shape. Its row must be free.
+	ShapeDefined struct {
+		Shape ShapeID
+		Spec  Shape
+	}
+
+	// ShapeForgotten frees the row of a shape that no task has any more.
+	ShapeForgotten struct{ Shape ShapeID }
+
+	// JobSubmitted makes a job without tasks. Its row must be free.
+	JobSubmitted struct {
+		Job        JobID
+		Name, User string
+		Foreign    bool
+	}
+
+	// JobForgotten frees the row of a job that has no task any more.
+	JobForgotten struct{ Job JobID }
+
+	// TaskSubmitted makes a waiting task, or a gated one. Its row must be free.
+	TaskSubmitted struct {
+		Task     TaskID
+		Seq      Seq
+		Job      JobID
+		Shape    ShapeID
+		Class    ClassID
+		Priority int32
+		Gated    bool
+	}
+
+	// TaskUngated lets a gated task wait for a place.
+	TaskUngated struct {
+		Task TaskID
+		Seq  Seq
+	}
+
+	// TaskFound says that a waiting task already runs on a node, where nobody
+	// here placed it: a snapshot's, or somebody else's. It need not fit.
+	TaskFound struct {
+		Task TaskID
+		Seq  Seq
+		Node NodeID
+	}
+
+	// TaskStarted says that a run has begun: the outcome of a place decision.
+	TaskStarted struct {
+		Task    TaskID
+		Attempt uint32
+		Node    NodeID
+	}
+
+	// BindRefused says that a run will never begin: the other outcome.
+	BindRefused struct {
+		Task    TaskID
+		Attempt uint32
+	}
+
+	// TaskLeft says that a run is over and gone from its node while the task
+	// itself is not done: the outcome of an evict decision, or a crash.
+	TaskLeft struct {
+		Task    TaskID
+		Attempt uint32
+	}
+
+	// EvictRefused says that a run that was told to leave stays.
+	EvictRefused struct {
+		Task    TaskID
+		Attempt uint32
+	}
+
+	// TaskEnded says that the task is done for good, whatever its phase:
+	// finished, failed or killed. Its row is free.
+	TaskEnded struct {
+		Task TaskID
+		Seq  Seq
+	}
+)
+
+func (NodeAdded) event()          {}
+func (NodeChanged) event()        {}
+func (NodeLost) event()           {}
+func (SetDefined) event()         {}
+func (EligibilityChanged) event() {}
+func (ShapeDefined) event()       {}
+func (ShapeForgotten) event()     {}
+func (JobSubmitted) event()       {}
+func (JobForgotten) event()       {}
+func (TaskSubmitted) event()      {}
+func (TaskUngated) event()        {}
+func (TaskFound) event()          {}
+func (TaskStarted) event()        {}
+func (BindRefused) event()        {}
+func (TaskLeft) event()           {}
+func (EvictRefused) event()       {}
+func (TaskEnded) event()          {}

@@ -1,0 +1,65 @@
+package cluster
+
+// Table names one of the tables of a State.
+type Table uint8
+
+// The tables whose rows the change log speaks of.
+const (
+	Nodes Table = iota
+	Tasks
+	Jobs
+	Shapes
+	Sets
+	Tables // how many there are
+)
+
+// Touch says that a row of a table was changed.
+type Touch struct {
+	Table Table
+	Row   uint32
+}
+
+// log lists the rows that were touched, oldest first, repeats included.
+// Positions in it count from the start of the run; what every reader has read
+// is trimmed.
+type log struct {
+	touches []Touch
+	start   uint64 // position of touches[0]
+}
+
+func (l *log) note(t Table, row uint32) { l.touches = append(l.touches, Touch{t, row}) }
+
+// LogEnd is the position after the latest change.
+func (s *State) LogEnd() uint64 { return s.log.start + uint64(len(s.log.touches)) }
+
+// ChangesSince returns the rows touched from position on, and false where the
+// log does not reach back so far: then everything must be taken as changed.
+// The slice is valid until the next change.
+func (s *State) ChangesSince(position uint64) ([]Touch, bool) {
+	if position < s.log.start {
+		return nil, false
+	}
+	return s.log.touches[position-s.log.start:], true
+}
+
+// TrimLog drops the changes before position.
+func (s *State) TrimLog(position uint64) {
+	if position <= s.log.start {
+		return
+	}
+	n := min(position-s.log.start, uint64(len(s.log.touches)))
+	rest := copy(s.log.touches, s.log.touches[n:])
+	s.log.touches = s.log.touches[:rest]
+	s.log.start += n
+}
+
+// Touch notes rows as changed although they are not, so that whoever planned
+// with them looks at them again.
+func (s *State) Touch(task TaskID, node NodeID) {
+	if int(task) < len(s.task) {
+		s.log.note(Tasks, uint32(task))
+	}
+	if int(node) < len(s.node) {
+		s.log.note(Nodes, uint32(node))
+	}
+}

@@ -1,0 +1,174 @@
+package cluster
+
+import "math"
+
+// Rows name things by small recycled numbers, so that the model is a handful
+// of flat arrays. The world chooses the rows of what it reports (Rows hands
+// them out) and may use a row again once the State has dropped it.
+type (
+	// NodeID is the row of a node.
+	NodeID uint32
+	// TaskID is the row of a task.
+	TaskID uint32
+	// JobID is the row of a job.
+	JobID uint32
+	// ShapeID is the row of a shape.
+	ShapeID uint32
+	// SetID is the row of a set of nodes.
+	SetID uint32
+	// ClassID is an index into the classes given to NewState.
+	ClassID uint8
+	// Seq is the order of submission. It is never recycled, and ends every
+	// comparison that would otherwise be a tie.
+	Seq uint64
+)
+
+const (
+	// NoNode stands where there is no node.
+	NoNode NodeID = math.MaxUint32
+	// AllNodes is the set of every live node. It needs no definition.
+	AllNodes SetID = 0
+)
+
+// NodeSpec is what the world says of a node. It is not changed afterwards.
+type NodeSpec struct {
+	Name     string
+	Capacity Vector // at least 0 in each kind
+	// Overcommit multiplies the capacity of each kind, in thousandths, into
+	// the limit up to which demand is placed. Nil means 1000 for all kinds.
+	Overcommit Vector
+	Labels     []Label // sorted by key
+	// Groups says to which set of each named family the node belongs, such as
+	// rack=r17; sorted by key.
+	Groups []Label
+	// Tier is the node's reputation; higher is better.
+	Tier int32
+}
+
+// Shape is all of a task that a filter or a score may look at. Tasks of equal
+// shape share one row.
+type Shape struct {
+	Demand Vector
+	// Eligible is the set of nodes that the shape's own filters admit. The
+	// world computes it and says when it changes.
+	Eligible SetID
+	// Apart admits no other task of the same job on the node, as Google's
+	// different-machines restriction does.
+	Apart bool
+}
+
+// Class groups tasks that were promised the same.
+type Class struct {
+	Name string
+	// Importance orders classes; the smallest number matters most.
+	Importance int32
+}
+
+// Job is a set of tasks that were submitted together.
+type Job struct {
+	Name string
+	User string
+	// Foreign jobs are somebody else's: their tasks take room, but are never
+	// placed or evicted here.
+	Foreign bool
+	Live    bool
+	Tasks   int32 // live tasks
+}
+
+// Phase is where a task stands in its life.
+type Phase uint8
+
+// The phases of a task. Reserved, Starting, Running and Leaving tasks take
+// room on their node.
+const (
+	Absent   Phase = iota // the row holds no task
+	Gated                 // submitted, and not yet to be placed
+	Waiting               // to be placed
+	Reserved              // a node is chosen; its room is still held by what leaves
+	Starting              // the decision is out; the world has not answered
+	Running
+	Leaving // told to leave its node, still there
+	phases
+)
+
+// String names the phase in one word.
+func (p Phase) String() string {
+	return [phases]string{"absent", "gated", "waiting", "reserved", "starting", "running", "leaving"}[p]
+}
+
+// Task is a replica slot of a job. It outlives its attempts, each of which is
+// one run on one node.
+type Task struct {
+	Seq      Seq
+	Job      JobID
+	Shape    ShapeID
+	Class    ClassID
+	Phase    Phase
+	Priority int32 // larger is more important
+	// Attempt numbers the current run, or the latest one while the task
+	// waits. A row's attempts keep counting when the row is used again, so
+	// that (row, attempt) names one run for ever.
+	Attempt uint32
+	// Base is the last attempt of the row's earlier tasks.
+	Base uint32
+	// Refused says that the latest run was refused. Such a run may turn out to
+	// have begun after all.
+	Refused bool
+	// Node is where the task takes room; NoNode while it waits.
+	Node NodeID
+	// Next is the node where a leaving task holds room for its next run;
+	// otherwise NoNode.
+	Next    NodeID
+	Account Account
+}
+
+// Placed reports whether the task takes room on a node.
+func (t *Task) Placed() bool { return t.Phase >= Reserved }
+
+// Account counts how a task has spent its time up to Since. It is advanced
+// when the phase changes and nowhere else.
+type Account struct {
+	Submitted Time
+	Since     Time // when the present phase began
+	Waiting   Time // waiting or reserved
+	Overhead  Time // starting or leaving: room is taken, nothing is done
+	Running   Time
+	FirstRun  Time // when it first ran; Never before that
+}
+
+// At returns the account advanced to the moment now, for a task in phase p.
+func (a Account) At(now Time, p Phase) Account {
+	spent := now - a.Since
+	a.Since = now
+	switch p {
+	case Waiting, Reserved:
+		a.Waiting += spent
+	case Starting, Leaving:
+		a.Overhead += spent
+	case Running:
+		a.Running += spent
+	case Absent, Gated, phases:
+	}
+	return a
+}
+
+// Rows hands out the lowest row that was never used, or the one given back
+// last. The zero value is ready to use.
+type Rows struct {
+	free []uint32
+	next uint32
+}
+
+// Take returns a row that is not in use.
+func (r *Rows) Take() uint32 {
+	if n := len(r.free); n > 0 {
+		row := r.free[n-1]
+		r.free = r.free[:n-1]
+		return row
+	}
+	r.next++
+	return r.next - 1
+}
+
+// Give takes back a row that is no longer in use.
+func (r *Rows) Give(row uint32) { r.free = append(r.free, row) }

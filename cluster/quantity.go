@@ -1,0 +1,94 @@
+package cluster
+
+import (
+	"math"
+	"math/bits"
+	"strconv"
+)
+
+// Time is a moment or a duration in microseconds; moments count from the
+// start of the run.
+type Time int64
+
+// Units of Time.
+const (
+	Microsecond Time = 1
+	Millisecond      = 1000 * Microsecond
+	Second           = 1000 * Millisecond
+	Minute           = 60 * Second
+	Hour             = 60 * Minute
+	Day              = 24 * Hour
+
+	// Never is later than every event.
+	Never Time = math.MaxInt64
+)
+
+// Seconds returns t in seconds.
+func (t Time) Seconds() float64 { return float64(t) / float64(Second) }
+
+// String prints t in seconds with only the digits it needs: "90.5s".
+func (t Time) String() string {
+	if t == Never {
+		return "never"
+	}
+	return strconv.FormatFloat(t.Seconds(), 'f', -1, 64) + "s"
+}
+
+// Kind is one resource of a cluster: cpu, memory, slots, ports. The set of
+// kinds is open and registered per cluster.
+type Kind struct {
+	Name string
+	// Unit is what a person measures the kind in, such as "cores", "GiB" or
+	// "of the largest node".
+	Unit string
+	// PerUnit is how many integer quantities make one Unit.
+	PerUnit int64
+}
+
+// Format prints the quantity q in the kind's unit, without the unit's name.
+func (k Kind) Format(q int64) string {
+	if k.PerUnit <= 1 {
+		return strconv.FormatInt(q, 10)
+	}
+	return strconv.FormatFloat(float64(q)/float64(k.PerUnit), 'f', -1, 64)
+}
+
+// MaxQuantity is the largest quantity of one kind on one node or in one task.
+// It leaves room for sums over a hundred thousand nodes.
+const MaxQuantity = 1 << 45
+
+// Vector holds a quantity for each kind of a cluster, in the order in which
+// the kinds were registered. Quantities are integers: readers round demand up
+// and capacity down.
+type Vector []int64
+
+// Fits reports whether v is at most room in every kind.
+func (v Vector) Fits(room Vector) bool {
+	for k, q := range v {
+		if q > room[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// FractionBits is the number of binary digits behind the point of a Fraction.
+const FractionBits = 28
+
+// Fraction returns part/whole in fixed point with FractionBits binary digits,
+// rounded down; it is 0 where whole is 0 and negative parts count as 0. It is
+// exact integer arithmetic, so that scores are the same on every machine.
+func Fraction(part, whole int64) int64 {
+	if whole <= 0 || part <= 0 {
+		return 0
+	}
+	if part < 1<<(63-FractionBits) {
+		return (part << FractionBits) / whole
+	}
+	hi, lo := bits.Mul64(uint64(part), 1<<FractionBits)
+	if hi >= uint64(whole) {
+		return math.MaxInt64
+	}
+	q, _ := bits.Div64(hi, lo, uint64(whole))
+	return int64(min(q, math.MaxInt64))
+}

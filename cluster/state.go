@@ -1,0 +1,310 @@
+package cluster
+
+import (
+	"slices"
+)
+
+// State is the model of one cluster. It has one owner and one writer; copies
+// of it are brought up to date row by row (CopyRow).
+type State struct {
+	kinds   []Kind
+	classes []Class
+	now     Time
+	log     log
+	undo    undoLog
+
+	// Nodes. The vectors of all nodes lie one after the other, len(kinds)
+	// quantities a node.
+	node     []nodeRow
+	capacity []int64
+	limit    []int64 // capacity times over-commit
+	used     []int64 // demand of what is reserved, starting, running or leaving
+	leaving  []int64 // the part of used that is leaving
+	total    Totals
+
+	task  []Task
+	job   []Job
+	shape []shapeRow
+	set   [][]uint64 // bit sets over nodes; row AllNodes is unused
+
+	inPhase [phases]int
+	ghosts  map[run]ghost
+}
+
+// Totals are sums over the live nodes.
+type Totals struct {
+	Nodes          int
+	Capacity, Used Vector
+}
+
+// nodeRow is what is known of a node besides its vectors.
+type nodeRow struct {
+	live     bool
+	reserved int32 // how many of tasks are reserved
+	spec     NodeSpec
+	tasks    []TaskID // that take room here, in the order in which they came
+}
+
+type shapeRow struct {
+	Shape
+	live  bool
+	tasks int32
+}
+
+// run names one run of one task.
+type run struct {
+	task    TaskID
+	attempt uint32
+}
+
+// ghost is a run that exists although its task has moved on: a bind that was
+// given up and happened after all. It takes room until it is gone.
+type ghost struct {
+	node   NodeID
+	demand Vector
+}
+
+// NewState returns an empty cluster that measures these kinds and knows these
+// classes. With no classes there is one, without a name.
+func NewState(kinds []Kind, classes []Class) *State {
+	if len(classes) == 0 {
+		classes = []Class{{}}
+	}
+	return &State{
+		kinds:   slices.Clone(kinds),
+		classes: slices.Clone(classes),
+		set:     make([][]uint64, 1),
+		ghosts:  map[run]ghost{},
+		total:   Totals{Capacity: make(Vector, len(kinds)), Used: make(Vector, len(kinds))},
+	}
+}
+
+// Kinds are the cluster's resources, in the order of its vectors.
+func (s *State) Kinds() []Kind { return s.kinds }
+
+// Classes are the classes of tasks.
+func (s *State) Classes() []Class { return s.classes }
+
+// Now is the time of the latest event.
+func (s *State) Now() Time { return s.now }
+
+// Totals are sums over the live nodes. They are valid until the next change.
+func (s *State) Totals() Totals { return s.total }
+
+// NodeRows is one more than the largest node row in use so far.
+func (s *State) NodeRows() int { return len(s.node) }
+
+// TaskRows is one more than the largest task row in use so far.
+func (s *State) TaskRows() int { return len(s.task) }
+
+// JobRows is one more than the largest job row in use so far.
+func (s *State) JobRows() int { return len(s.job) }
+
+// ShapeRows is one more than the largest shape row in use so far.
+func (s *State) ShapeRows() int { return len(s.shape) }
+
+// NodeLive reports whether the row holds a node.
+func (s *State) NodeLive(n NodeID) bool { return int(n) < len(s.node) && s.node[n].live }
+
+// NodeSpec returns what the world said of the node.
+func (s *State) NodeSpec(n NodeID) *NodeSpec { return &s.node[n].spec }
+
+// Capacity is what the node physically has.
+func (s *State) Capacity(n NodeID) Vector { return s.vector(s.capacity, n) }
+
+// Limit is up to where demand is placed on the node.
+func (s *State) Limit(n NodeID) Vector { return s.vector(s.limit, n) }
+
+// Used is the demand of everything that takes room on the node.
+func (s *State) Used(n NodeID) Vector { return s.vector(s.used, n) }
+
+// LeavingDemand is the part of Used that was told to leave. A placement may
+// count on it, and is then reserved until it has left.
+func (s *State) LeavingDemand(n NodeID) Vector { return s.vector(s.leaving, n) }
+
+func (s *State) vector(table []int64, n NodeID) Vector {
+	k := len(s.kinds)
+	return table[int(n)*k : int(n)*k+k : int(n)*k+k]
+}
+
+// TasksOn lists the tasks that take room on the node, in the order in which
+// they came. A task that moves is listed on both of its nodes.
+func (s *State) TasksOn(n NodeID) []TaskID { return s.node[n].tasks }
+
+// Task returns the task in the row; its Phase is Absent if there is none.
+func (s *State) Task(t TaskID) *Task { return &s.task[t] }
+
+// Job returns the job in the row.
+func (s *State) Job(j JobID) *Job { return &s.job[j] }
+
+// Shape returns the shape in the row.
+func (s *State) Shape(id ShapeID) *Shape { return &s.shape[id].Shape }
+
+// Demand returns what the task asks of a node.
+func (s *State) Demand(t TaskID) Vector { return s.shape[s.task[t].Shape].Demand }
+
+// InPhase counts the tasks in the phase.
+func (s *State) InPhase(p Phase) int { return s.inPhase[p] }
+
+// Eligible reports whether the set holds the node.
+func (s *State) Eligible(id SetID, n NodeID) bool {
+	if id == AllNodes {
+		return true
+	}
+	words := s.set[id]
+	return int(n>>6) < len(words) && words[n>>6]&(1<<(n&63)) != 0
+}
+
+// Beside reports whether another task of the job takes room on the node.
+func (s *State) Beside(j JobID, n NodeID, but TaskID) bool {
+	for _, other := range s.node[n].tasks {
+		if other != but && s.task[other].Job == j {
+			return true
+		}
+	}
+	return false
+}
+
+// Overfull reports whether the node holds more than its limit in some kind,
+// as a node does that shrank, or that was found so.
+func (s *State) Overfull(n NodeID) bool { return !s.Used(n).Fits(s.Limit(n)) }
+
+// setPhase moves a task to another phase, and its account with it.
+func (s *State) setPhase(t TaskID, p Phase) {
+	row := &s.task[t]
+	s.inPhase[row.Phase]--
+	s.inPhase[p]++
+	row.Account = row.Account.At(s.now, row.Phase)
+	if p == Running && row.Account.FirstRun == Never {
+		row.Account.FirstRun = s.now
+	}
+	row.Phase = p
+}
+
+// add adds sign times the demand to the node's row of a table.
+func (s *State) add(table []int64, n NodeID, demand Vector, sign int64) {
+	row := s.vector(table, n)
+	for k, q := range demand {
+		row[k] += sign * q
+	}
+}
+
+// take adds sign times the demand to what is used on the node.
+func (s *State) take(n NodeID, demand Vector, sign int64) {
+	s.add(s.used, n, demand, sign)
+	for k, q := range demand {
+		s.total.Used[k] += sign * q
+	}
+}
+
+// count adds sign times the node to the totals.
+func (s *State) count(n NodeID, sign int) {
+	s.total.Nodes += sign
+	for k := range s.kinds {
+		s.total.Capacity[k] += int64(sign) * s.Capacity(n)[k]
+		s.total.Used[k] += int64(sign) * s.Used(n)[k]
+	}
+}
+
+// occupy lists the task on the node and takes its room.
+func (s *State) occupy(t TaskID, n NodeID) {
+	s.take(n, s.Demand(t), 1)
+	s.node[n].tasks = append(s.node[n].tasks, t)
+	s.noteNode(n)
+}
+
+// vacate is the inverse of occupy. It keeps the order of the other tasks and
+// returns where the task stood.
+func (s *State) vacate(t TaskID, n NodeID) int {
+	s.take(n, s.Demand(t), -1)
+	at := slices.Index(s.node[n].tasks, t)
+	s.node[n].tasks = slices.Delete(s.node[n].tasks, at, at+1)
+	s.noteNode(n)
+	return at
+}
+
+// grown returns rows long enough for row i.
+func grown[T any](rows []T, i int) []T {
+	if i < len(rows) {
+		return rows
+	}
+	return append(rows, make([]T, i+1-len(rows))...)
+}
+
+func (s *State) noteNode(n NodeID) {
+	if !s.undo.on {
+		s.log.note(Nodes, uint32(n))
+	}
+}
+
+func (s *State) noteTask(t TaskID) {
+	if !s.undo.on {
+		s.log.note(Tasks, uint32(t))
+	}
+}
+
+// CopyRow makes one row of s equal to that row of from. Both must measure the
+// same kinds. The change log is not copied.
+func (s *State) CopyRow(from *State, touch Touch) {
+	row := int(touch.Row)
+	switch touch.Table {
+	case Nodes:
+		s.growNodes(row)
+		n := NodeID(row)
+		if s.node[row].live {
+			s.count(n, -1)
+		}
+		tasks := append(s.node[row].tasks[:0], from.node[row].tasks...)
+		s.node[row] = from.node[row]
+		s.node[row].tasks = tasks
+		copy(s.Capacity(n), from.Capacity(n))
+		copy(s.Limit(n), from.Limit(n))
+		copy(s.Used(n), from.Used(n))
+		copy(s.LeavingDemand(n), from.LeavingDemand(n))
+		if s.node[row].live {
+			s.count(n, 1)
+		}
+	case Tasks:
+		s.task = grown(s.task, row)
+		s.inPhase[s.task[row].Phase]--
+		s.inPhase[from.task[row].Phase]++
+		s.task[row] = from.task[row]
+	case Jobs:
+		s.job = grown(s.job, row)
+		s.job[row] = from.job[row]
+	case Shapes:
+		s.shape = grown(s.shape, row)
+		s.shape[row] = from.shape[row]
+	case Sets:
+		s.set = grown(s.set, row)
+		s.set[row] = append(s.set[row][:0], from.set[row]...)
+	case Tables:
+		panic("cluster: Tables is not a table")
+	}
+	s.now = from.now
+}
+
+// CopyAll makes s equal to from, row by row.
+func (s *State) CopyAll(from *State) {
+	for table, rows := range [Tables]int{Nodes: len(from.node), Tasks: len(from.task), Jobs: len(from.job), Shapes: len(from.shape), Sets: len(from.set)} {
+		for row := range rows {
+			s.CopyRow(from, Touch{Table(table), uint32(row)})
+		}
+	}
+}
+
+func (s *State) growNodes(row int) {
+	if row < len(s.node) {
+		return
+	}
+	s.node = grown(s.node, row)
+	last := len(s.node)*len(s.kinds) - 1
+	s.capacity = grown(s.capacity, last)
+	s.limit = grown(s.limit, last)
+	s.used = grown(s.used, last)
+	s.leaving = grown(s.leaving, last)
+}
+
+// Advance says that it is now the given moment, although nothing happened.
+// Time does not go backwards.
+func (s *State) Advance(now Time) { s.now = max(s.now, now) }
