@@ -1,0 +1,37 @@
+package heap
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+type number int
+
+func (a number) Before(b number) bool { return a < b }
+
+// TestHeap compares random pushes and pops with a sorted list.
+func TestHeap(t *testing.T) {
+	source := rand.New(rand.NewPCG(1, 2))
+	var h Heap[number]
+	var rival []number
+	for range 20_000 {
+		if len(rival) > 0 && source.IntN(5) < 2 {
+			if got := h.Pop(); got != rival[0] {
+				t.Fatalf("popped %d, the first of the sorted list is %d", got, rival[0])
+			}
+			rival = rival[1:]
+			continue
+		}
+		v := number(source.IntN(1000))
+		h.Push(v)
+		at, _ := slices.BinarySearch(rival, v)
+		rival = slices.Insert(rival, at, v)
+	}
+	for len(rival) > 0 {
+		if got := h.Pop(); got != rival[0] {
+			t.Fatalf("popped %d, the first of the sorted list is %d", got, rival[0])
+		}
+		rival = rival[1:]
+	}
+}
