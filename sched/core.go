@@ -1,0 +1,339 @@
+package sched
+
+import (
+	"errors"
+	"fmt"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// Core turns events into decisions. It has one owner; only Round.Run may run
+// beside it.
+type Core struct {
+	state   *cluster.State
+	lanes   []lane
+	owner   []uint8 // lane of each job row
+	noticed uint64  // change log position up to which causes were looked for
+	counts  Counts
+}
+
+const noLane = 255
+
+// Counts are totals since the core was made.
+type Counts struct {
+	Rounds  int64
+	Ticks   int64
+	Placed  int64 // accepted placements
+	Evicted int64 // accepted evictions
+	Refused int64 // bundles that commit refused
+	Stale   int64 // events that came late or twice
+	Orphans int64 // runs that began although their task had moved on
+}
+
+// New returns a core over an empty state, deciding with these lanes.
+func New(state *cluster.State, lanes ...Lane) (*Core, error) {
+	if len(lanes) == 0 || len(lanes) >= noLane {
+		return nil, fmt.Errorf("a core needs 1 to %d lanes, got %d", noLane-1, len(lanes))
+	}
+	c := &Core{state: state}
+	for _, l := range lanes {
+		if l.Policy == nil {
+			return nil, fmt.Errorf("lane %q has no policy", l.Name)
+		}
+		if l.When.Heartbeat < 0 || l.When.Watchdog < 0 {
+			return nil, fmt.Errorf("lane %q: heartbeat and watchdog must not be negative", l.Name)
+		}
+		c.lanes = append(c.lanes, lane{Lane: l, fresh: true, wake: cluster.Never})
+	}
+	return c, nil
+}
+
+// State is the core's state. The caller reads it and never writes.
+func (c *Core) State() *cluster.State { return c.state }
+
+// Counts returns totals since the core was made.
+func (c *Core) Counts() Counts { return c.counts }
+
+// Step applies what happened, runs every round that is due, and appends the
+// decisions to out. It returns when it next wants to be called if nothing
+// happens; cluster.Never if it does not.
+//
+// Errors name events that made no sense. Each was left out, and the rest was
+// done.
+func (c *Core) Step(now cluster.Time, in []cluster.Event, out []Decision) ([]Decision, cluster.Time, error) {
+	out, err := c.Observe(now, in, out)
+	for i := range c.lanes {
+		if c.lanes[i].dueAt(now, c.waiting()) > now {
+			continue
+		}
+		r := c.begin(i, now, c.state)
+		r.Run(0)
+		out = c.Finish(r, now, out)
+	}
+	return out, c.Wake(now), err
+}
+
+// Observe applies what happened, without starting a round. The decisions it
+// appends are those that waited for an event: reserved tasks whose room came
+// free, and runs that nobody wants any more.
+func (c *Core) Observe(now cluster.Time, in []cluster.Event, out []Decision) ([]Decision, error) {
+	var wrong []error
+	c.state.Advance(now)
+	for _, e := range in {
+		err := c.state.Apply(now, e)
+		switch {
+		case err == nil:
+			if job, ok := e.(cluster.JobSubmitted); ok {
+				c.assign(job.Job)
+			}
+		case errors.Is(err, cluster.ErrOrphan):
+			run := e.(cluster.TaskStarted)
+			c.counts.Orphans++
+			out = append(out, Decision{Kind: Evict, Task: run.Task, Attempt: run.Attempt, Node: run.Node, Seq: c.state.Task(run.Task).Seq})
+		case errors.Is(err, cluster.ErrStale):
+			c.counts.Stale++
+		default:
+			wrong = append(wrong, fmt.Errorf("event %T at %v: %w", e, now, err))
+		}
+	}
+	return c.notice(out), errors.Join(wrong...)
+}
+
+// assign gives the job to the first lane that owns it.
+func (c *Core) assign(j cluster.JobID) {
+	for int(j) >= len(c.owner) {
+		c.owner = append(c.owner, noLane)
+	}
+	c.owner[j] = noLane
+	job := c.state.Job(j)
+	if job.Foreign {
+		return
+	}
+	for i := range c.lanes {
+		if owns := c.lanes[i].Owns; owns == nil || owns(job) {
+			c.owner[j] = uint8(i)
+			return
+		}
+	}
+}
+
+// notice looks at what the events changed: who has cause for a round, and
+// which reserved tasks may start.
+func (c *Core) notice(out []Decision) []Decision {
+	for c.noticed < c.state.LogEnd() {
+		touches, ok := c.state.ChangesSince(c.noticed)
+		if !ok {
+			panic("sched: the change log was trimmed past what the core has read")
+		}
+		touch := touches[0]
+		c.noticed++
+		switch touch.Table {
+		case cluster.Nodes:
+			for i := range c.lanes {
+				c.lanes[i].dirty = c.lanes[i].dirty || c.waiting()
+			}
+			out = c.promote(cluster.NodeID(touch.Row), out)
+		case cluster.Tasks:
+			t := c.state.Task(cluster.TaskID(touch.Row))
+			if lane := c.ownerOf(t); lane != noLane && t.Phase == cluster.Waiting {
+				c.lanes[lane].dirty = true
+			}
+		case cluster.Jobs, cluster.Shapes, cluster.Sets, cluster.Tables:
+		}
+	}
+	return out
+}
+
+// promote lets reserved tasks of the node start, as far as there is room.
+func (c *Core) promote(n cluster.NodeID, out []Decision) []Decision {
+	for {
+		t, phase, ok := c.state.Promote(n)
+		if !ok {
+			return out
+		}
+		if phase == cluster.Starting {
+			out = append(out, c.decision(Place, t))
+		}
+	}
+}
+
+func (c *Core) decision(k Kind, t cluster.TaskID) Decision {
+	task := c.state.Task(t)
+	return Decision{Kind: k, Task: t, Seq: task.Seq, Attempt: task.Attempt, Node: task.Node}
+}
+
+func (c *Core) ownerOf(t *cluster.Task) uint8 {
+	if int(t.Job) >= len(c.owner) {
+		return noLane
+	}
+	return c.owner[t.Job]
+}
+
+func (c *Core) waiting() bool { return c.state.InPhase(cluster.Waiting) > 0 }
+
+// Wake is when the next round is due, at the earliest now.
+func (c *Core) Wake(now cluster.Time) cluster.Time {
+	wake := cluster.Never
+	for i := range c.lanes {
+		wake = min(wake, c.lanes[i].dueAt(now, c.waiting()))
+	}
+	return wake
+}
+
+// Due returns a lane whose round is due now, and false if there is none.
+func (c *Core) Due(now cluster.Time) (int, bool) {
+	for i := range c.lanes {
+		if c.lanes[i].dueAt(now, c.waiting()) <= now {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// Begin starts a round of the lane on a view of its own, which it brings up to
+// date. A lane has one round in flight; several lanes may have theirs.
+func (c *Core) Begin(lane int, now cluster.Time) *Round {
+	l := &c.lanes[lane]
+	touches, ok := c.state.ChangesSince(l.copied)
+	switch {
+	case l.view == nil || !ok:
+		l.view = cluster.NewState(c.state.Kinds(), c.state.Classes())
+		l.view.CopyAll(c.state)
+	default:
+		r := &l.round
+		for _, touch := range touches {
+			if r.first(touch) {
+				l.view.CopyRow(c.state, touch)
+			}
+		}
+		for _, touch := range touches {
+			r.seen[touch.Table][touch.Row] = false
+		}
+	}
+	l.view.Advance(now)
+	l.copied = c.state.LogEnd()
+	return c.begin(lane, now, l.view)
+}
+
+// begin starts a round whose policy sees the given state.
+func (c *Core) begin(i int, now cluster.Time, sees *cluster.State) *Round {
+	l := &c.lanes[i]
+	if l.busy {
+		panic(fmt.Sprintf("sched: lane %q has a round in flight", l.Name))
+	}
+	r := &l.round
+	r.lane, r.policy, r.trial.state = i, l.Policy, sees
+	// An ended task may be anybody's: its job's row may have a new owner.
+	mine := func(t cluster.TaskID) bool {
+		task := c.state.Task(t)
+		return task.Phase == cluster.Absent || c.ownerOf(task) == uint8(i)
+	}
+	if touches, ok := c.state.ChangesSince(l.shown); ok && !l.fresh {
+		r.gather(touches, mine)
+	} else {
+		r.gatherAll(c.state, mine)
+	}
+	l.shown, l.fresh = c.state.LogEnd(), false
+	l.busy, l.dirty, l.lastRun, l.wake = true, false, now, cluster.Never
+	c.counts.Rounds++
+	c.trim()
+	return r
+}
+
+// trim drops what every reader of the change log has read. A view that is no
+// longer used does not hold it back for ever.
+func (c *Core) trim() {
+	read := c.noticed
+	for i := range c.lanes {
+		l := &c.lanes[i]
+		read = min(read, l.shown)
+		if l.view != nil && l.copied < read {
+			if read-l.copied > uint64(c.state.TaskRows()+1<<16) {
+				l.view = nil
+				continue
+			}
+			read = l.copied
+		}
+	}
+	c.state.TrimLog(read)
+}
+
+// retryAfter is how long a lane rests when commit refused all it wanted, so
+// that a policy that is wrong does not spin.
+const retryAfter = cluster.Second
+
+// Finish commits the round's plan as far as it still holds, and appends the
+// decisions to out.
+func (c *Core) Finish(r *Round, now cluster.Time, out []Decision) []Decision {
+	c.state.Advance(now)
+	l := &c.lanes[r.lane]
+	l.busy = false
+	l.wake = max(r.plan.Wake, now)
+	c.counts.Ticks += r.plan.Ticks
+	refused := 0
+	for i := range r.plan.Bundles() {
+		var ok bool
+		if out, ok = c.commit(r.plan.Bundle(i), out); !ok {
+			refused++
+		}
+	}
+	c.counts.Refused += int64(refused)
+	if refused > 0 {
+		if refused == r.plan.Bundles() {
+			l.wake = min(l.wake, now+retryAfter)
+		} else {
+			l.dirty = true
+		}
+	}
+	c.noticed = c.state.LogEnd()
+	return out
+}
+
+// commit does a bundle whole, or not at all. It is the only place that changes
+// an allocation, and checks each action against the state as it is now.
+func (c *Core) commit(bundle []Action, out []Decision) ([]Decision, bool) {
+	before := len(out)
+	c.state.Begin()
+	for _, a := range bundle {
+		refusal := try(c.state, a)
+		if refusal.Refused() || c.ownerOf(c.state.Task(a.Task)) == noLane {
+			c.state.End()
+			for _, a := range bundle {
+				c.touch(a)
+			}
+			return out[:before], false
+		}
+		switch phase := c.state.Task(a.Task).Phase; {
+		case a.Kind == Place && phase == cluster.Starting:
+			out = append(out, c.decision(Place, a.Task))
+		case a.Kind == Evict && phase == cluster.Leaving:
+			out = append(out, c.decision(Evict, a.Task))
+		}
+	}
+	c.state.Keep()
+	for _, a := range bundle {
+		if a.Kind == Place {
+			c.counts.Placed++
+		} else {
+			c.counts.Evicted++
+		}
+	}
+	return out, true
+}
+
+// touch lets the policy look again at what it wanted and did not get.
+func (c *Core) touch(a Action) {
+	if int(a.Task) < c.state.TaskRows() {
+		c.state.Touch(a.Task, a.Node)
+	}
+}
+
+// Why says why the task is not placed, in the words of its lane's policy.
+func (c *Core) Why(t cluster.TaskID) Reason {
+	lane := c.ownerOf(c.state.Task(t))
+	if lane == noLane {
+		return Explain(c.state, t)
+	}
+	trial := Trial{state: c.state}
+	return c.lanes[lane].Policy.Why(&trial, t)
+}

@@ -1,0 +1,90 @@
+package sched
+
+import "fairlead.dev/fairlead/cluster"
+
+// Kind is what an action or a decision does.
+type Kind uint8
+
+// What can be done to a task.
+const (
+	Place Kind = iota + 1 // run it on a node; for a task told to leave: next
+	Evict                 // tell its run to leave
+)
+
+// String names the kind in one word.
+func (k Kind) String() string {
+	switch k {
+	case Place:
+		return "place"
+	case Evict:
+		return "evict"
+	}
+	return "unknown"
+}
+
+// Action is one change that a policy wants.
+type Action struct {
+	Kind Kind
+	Task cluster.TaskID
+	// Attempt is the task's attempt as the policy saw it. Commit refuses the
+	// action if the task has moved on since.
+	Attempt uint32
+	Node    cluster.NodeID // of Place
+}
+
+// Plan is what one round of a policy wants: bundles of actions, each to be
+// done whole or not at all.
+type Plan struct {
+	actions []Action
+	ends    []int // where each bundle ends in actions
+	start   int   // where the open bundle begins
+
+	// Wake is when the policy wants a round although nothing happens.
+	Wake cluster.Time
+	// Ticks is the effort spent, in the policy's unit of work (a node scored,
+	// an arc scanned). It does not depend on the machine.
+	Ticks int64
+}
+
+// Reset empties the plan and keeps its memory.
+func (p *Plan) Reset() {
+	*p = Plan{actions: p.actions[:0], ends: p.ends[:0], Wake: cluster.Never}
+}
+
+// Add appends an action to the open bundle.
+func (p *Plan) Add(a Action) { p.actions = append(p.actions, a) }
+
+// Close ends the open bundle. Evictions stand before what counts on them.
+func (p *Plan) Close() {
+	if len(p.actions) > p.start {
+		p.ends = append(p.ends, len(p.actions))
+		p.start = len(p.actions)
+	}
+}
+
+// Drop forgets the open bundle.
+func (p *Plan) Drop() { p.actions = p.actions[:p.start] }
+
+// Bundles is how many bundles the plan holds.
+func (p *Plan) Bundles() int { return len(p.ends) }
+
+// Bundle returns the actions of bundle i.
+func (p *Plan) Bundle(i int) []Action {
+	from := 0
+	if i > 0 {
+		from = p.ends[i-1]
+	}
+	return p.actions[from:p.ends[i]]
+}
+
+// Decision is an accepted action on its way to the world. It is pending until
+// an event reports its outcome: TaskStarted or BindRefused for Place, TaskLeft
+// or EvictRefused for Evict. An Evict of a run that is not there is answered
+// with TaskLeft.
+type Decision struct {
+	Kind    Kind
+	Task    cluster.TaskID
+	Seq     cluster.Seq
+	Attempt uint32
+	Node    cluster.NodeID
+}

@@ -1,0 +1,60 @@
+package sched
+
+import "fairlead.dev/fairlead/cluster"
+
+// Policy decides what one lane wants. All that it keeps between rounds is a
+// function of what it was shown since it was made.
+type Policy interface {
+	// Plan fills in the plan for the trial's state. Changed names the rows
+	// that differ from what the last round left: on nodes of every lane, of
+	// tasks only the lane's own. What the policy tries in the trial is undone
+	// after the round; what commit accepted of its plan, and what it refused,
+	// comes back as changed rows. A budget above 0 limits Plan.Ticks.
+	Plan(t *Trial, c *Changed, budget int64, out *Plan)
+	// Why says why the task is not placed. It is computed when asked.
+	Why(t *Trial, task cluster.TaskID) Reason
+}
+
+// Changed names the rows that a policy has to look at again, each once.
+type Changed struct {
+	// All says that the policy must forget what it derived from earlier
+	// rounds: the lists then name every row in use.
+	All    bool
+	Nodes  []cluster.NodeID
+	Tasks  []cluster.TaskID
+	Shapes []cluster.ShapeID
+}
+
+// Trial is a state on which a policy tries what it plans. Everything is undone
+// after the round.
+type Trial struct {
+	state *cluster.State
+}
+
+// State is the state as it would be after what was tried so far. Policies
+// read it and never write.
+func (t *Trial) State() *cluster.State { return t.state }
+
+// Try does one action, or says why it cannot be done. It is the same check
+// that commit makes.
+func (t *Trial) Try(a Action) cluster.Refusal { return try(t.state, a) }
+
+// Mark is a point to which Rollback can return.
+func (t *Trial) Mark() int { return t.state.Mark() }
+
+// Rollback undoes what was tried since the mark.
+func (t *Trial) Rollback(mark int) { t.state.Rollback(mark) }
+
+// try is the one implementation of "fits and holds".
+func try(s *cluster.State, a Action) cluster.Refusal {
+	if int(a.Task) >= s.TaskRows() || s.Task(a.Task).Attempt != a.Attempt {
+		return cluster.Refusal{Code: cluster.Outdated}
+	}
+	switch a.Kind {
+	case Place:
+		return s.Place(a.Task, a.Node)
+	case Evict:
+		return s.Evict(a.Task)
+	}
+	panic("sched: action of unknown kind")
+}

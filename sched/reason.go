@@ -1,0 +1,162 @@
+package sched
+
+import (
+	"fmt"
+	"strings"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// Reason says with numbers why a task is not placed.
+type Reason struct {
+	Phase cluster.Phase
+	// Nodes counts the live nodes. Each of them is counted in exactly one of
+	// the fields below, under the first thing that it refuses for.
+	Nodes       int
+	NotEligible int
+	NotApart    int     // hold another task of the job
+	Short       []Short // per resource kind; Short[k].Nodes may be 0
+	Admit       int     // would take the task now: it waits for its turn
+	// Unplaceable says that no eligible node is large enough even when empty.
+	Unplaceable bool
+}
+
+// Short counts the nodes on which one kind does not suffice.
+type Short struct {
+	Nodes int
+	Need  int64
+	Most  int64 // the most that any of them has left, or holds at all if Unplaceable
+}
+
+// Explain looks at every node to say why the task is not placed.
+func Explain(s *cluster.State, t cluster.TaskID) Reason {
+	task := s.Task(t)
+	shape := s.Shape(task.Shape)
+	r := Reason{Phase: task.Phase, Short: make([]Short, len(shape.Demand)), Unplaceable: true}
+	for k := range r.Short {
+		r.Short[k] = Short{Need: shape.Demand[k], Most: -cluster.MaxQuantity}
+	}
+	for i := range s.NodeRows() {
+		n := cluster.NodeID(i)
+		if !s.NodeLive(n) {
+			continue
+		}
+		r.Nodes++
+		if s.Eligible(shape.Eligible, n) && shape.Demand.Fits(s.Limit(n)) {
+			r.Unplaceable = false
+		}
+		r.count(s, t, n)
+	}
+	if r.Unplaceable {
+		r.measureEmpty(s, shape)
+	}
+	return r
+}
+
+// count notes why the node refuses the task.
+func (r *Reason) count(s *cluster.State, t cluster.TaskID, n cluster.NodeID) {
+	task := s.Task(t)
+	switch refusal := s.AdmitsShape(task.Shape, n); refusal.Code {
+	case cluster.Allowed:
+		if task.Phase == cluster.Waiting && s.Admits(t, n).Code == cluster.NotApart {
+			r.NotApart++
+		} else {
+			r.Admit++
+		}
+	case cluster.NoRoom:
+		short := &r.Short[refusal.Kind]
+		short.Nodes++
+		short.Most = max(short.Most, refusal.Have)
+	default:
+		r.NotEligible++
+	}
+}
+
+// measureEmpty replaces what is left on the nodes by what they hold when
+// empty, for a task that fits on none.
+func (r *Reason) measureEmpty(s *cluster.State, shape *cluster.Shape) {
+	for k := range r.Short {
+		r.Short[k].Nodes, r.Short[k].Most = 0, 0
+	}
+	r.NotEligible, r.NotApart, r.Admit = 0, 0, 0
+	for i := range s.NodeRows() {
+		n := cluster.NodeID(i)
+		if !s.NodeLive(n) {
+			continue
+		}
+		if !s.Eligible(shape.Eligible, n) {
+			r.NotEligible++
+			continue
+		}
+		counted := false
+		for k, need := range shape.Demand {
+			have := s.Limit(n)[k]
+			r.Short[k].Most = max(r.Short[k].Most, have)
+			if need > have && !counted {
+				r.Short[k].Nodes++
+				counted = true
+			}
+		}
+	}
+}
+
+// Code is the reason in one word, to count by: "unplaceable", "eligibility",
+// "apart", "turn", "gated", or the name of the kind that most nodes lack.
+func (r Reason) Code(kinds []cluster.Kind) string {
+	switch {
+	case r.Phase == cluster.Gated:
+		return "gated"
+	case r.Unplaceable:
+		return "unplaceable"
+	case r.Admit > 0:
+		return "turn"
+	}
+	code, most := "eligibility", 0
+	for k, short := range r.Short {
+		if short.Nodes > most {
+			code, most = kinds[k].Name, short.Nodes
+		}
+	}
+	if r.NotApart > most {
+		return "apart"
+	}
+	return code
+}
+
+// Text says the reason in a sentence with its numbers, without a full stop.
+func (r Reason) Text(kinds []cluster.Kind) string {
+	if r.Phase == cluster.Gated {
+		return "gated: it has not been released for placement"
+	}
+	if r.Phase != cluster.Waiting {
+		return "it is " + r.Phase.String()
+	}
+	var parts []string
+	for k, short := range r.Short {
+		if short.Nodes == 0 {
+			continue
+		}
+		left := "left at most"
+		if r.Unplaceable {
+			left = "the largest offers"
+		}
+		parts = append(parts, fmt.Sprintf("%d lack %s (needs %s, %s %s)", short.Nodes, kinds[k].Name, kinds[k].Format(short.Need), left, kinds[k].Format(short.Most)))
+	}
+	if r.NotEligible > 0 {
+		parts = append(parts, fmt.Sprintf("%d are not eligible", r.NotEligible))
+	}
+	if r.NotApart > 0 {
+		parts = append(parts, fmt.Sprintf("%d hold another task of its job", r.NotApart))
+	}
+	why := strings.Join(parts, ", ")
+	if why != "" {
+		why = ": " + why
+	}
+	if r.Unplaceable {
+		return fmt.Sprintf("unplaceable on any of %d nodes, even empty%s", r.Nodes, why)
+	}
+	if r.Admit > 0 {
+		return fmt.Sprintf("waits for its turn: %d of %d nodes would take it%s", r.Admit, r.Nodes, why)
+	}
+	return fmt.Sprintf("0 of %d nodes take it%s", r.Nodes, why)
+}
