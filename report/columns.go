@@ -1,0 +1,163 @@
+package report
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+)
+
+// The columns of the table: labels say which run a row is about, measures say
+// how it went.
+
+// label is a column that tells runs apart.
+type label struct {
+	title string
+	value func(*Setup) string
+}
+
+// seedTitle is the label that the runs of one experiment differ in.
+const seedTitle = "SEED"
+
+// labelsOf returns the policy, and what else the runs differ in.
+func labelsOf(runs []Run) []label {
+	labels := []label{{"POLICY", func(s *Setup) string { return s.Policy }}}
+	for _, l := range []label{
+		{"TIE-BREAK", func(s *Setup) string { return cmp.Or(s.TieBreak, "-") }},
+		{"CLUSTER", func(s *Setup) string { return cmp.Or(s.Cluster, "-") }},
+		{"WORKLOAD", func(s *Setup) string { return cmp.Or(s.Workload, "-") }},
+		{"UNTIL", func(s *Setup) string { return humanUntil(s.Until) }},
+		{seedTitle, func(s *Setup) string { return strconv.FormatUint(s.Seed, 10) }},
+	} {
+		for i := range runs {
+			if l.value(&runs[i].Setup) != l.value(&runs[0].Setup) {
+				labels = append(labels, l)
+				break
+			}
+		}
+	}
+	return labels
+}
+
+// humanUntil prints the time at which a run had to stop.
+func humanUntil(until Number) string {
+	if until == 0 {
+		return "done"
+	}
+	return humanDuration(float64(until))
+}
+
+// measure is a column of measured values.
+type measure struct {
+	above, title string // the two lines of the head
+	// values returns what was measured in a run, always as many, or nil if the
+	// run has no such thing.
+	values func(*Run) []float64
+	print  func(float64) string
+}
+
+// cell prints values: "340ms / 2m05s".
+func (m *measure) cell(values []float64) string {
+	if values == nil {
+		return "-"
+	}
+	var parts []string
+	for _, v := range values {
+		parts = append(parts, m.print(v))
+	}
+	return strings.Join(parts, " / ")
+}
+
+// mean returns the mean of each value over those runs that have it.
+func (m *measure) mean(runs []Run) []float64 {
+	var sum []float64
+	n := 0
+	for i := range runs {
+		values := m.values(&runs[i])
+		if values == nil {
+			continue
+		}
+		if sum == nil {
+			sum = make([]float64, len(values))
+		}
+		for j, v := range values {
+			sum[j] += v
+		}
+		n++
+	}
+	for j := range sum {
+		sum[j] /= float64(n)
+	}
+	return sum
+}
+
+// measuresOf returns the measures that say something about runs.
+func measuresOf(runs []Run) []measure {
+	measures := []measure{
+		countOf("PLACED", func(r *Run) int { return r.Tasks.Placed }),
+		countOf("FINISHED", func(r *Run) int { return r.Tasks.Finished }),
+		countOf("PENDING", func(r *Run) int { return r.Tasks.Pending }),
+		countOf("PREEMPTED", func(r *Run) int { return r.Tasks.Preempted }),
+	}
+	for i := range runs {
+		if runs[i].Tasks.Unplaceable > 0 {
+			measures = append(measures, countOf("UNPLACEABLE", func(r *Run) int { return r.Tasks.Unplaceable }))
+			break
+		}
+	}
+	measures = append(measures,
+		durationsOf("LATENCY", func(r *Run) *Distribution { return r.PlacementLatency }),
+		durationsOf("TASK RESPONSE", func(r *Run) *Distribution { return r.TaskResponse }),
+	)
+	for _, kind := range []string{"cpu", "memory"} {
+		for i := range runs {
+			if _, ok := runs[i].Allocation[kind]; ok {
+				measures = append(measures, allocationOf(kind))
+				break
+			}
+		}
+	}
+	active := countOf("ACTIVE", func(r *Run) int { return r.NodesActive })
+	active.above = "NODES"
+	rate := measure{
+		above: "DECISIONS", title: "PER S", print: humanRate,
+		values: func(r *Run) []float64 { return []float64{float64(r.Planner.DecisionsPerSecond)} },
+	}
+	return append(measures, active, rate)
+}
+
+// countOf is a column of whole numbers.
+func countOf(title string, count func(*Run) int) measure {
+	return measure{
+		title: title, print: humanCount,
+		values: func(r *Run) []float64 { return []float64{float64(count(r))} },
+	}
+}
+
+// durationsOf is a column with the middle and the slowest hundredth of a
+// distribution.
+func durationsOf(above string, distribution func(*Run) *Distribution) measure {
+	return measure{
+		above: above, title: "p50 / p99", print: humanDuration,
+		values: func(r *Run) []float64 {
+			d := distribution(r)
+			if d == nil {
+				return nil
+			}
+			return []float64{float64(d.P50), float64(d.P99)}
+		},
+	}
+}
+
+// allocationOf is a column with the mean allocation of a resource kind.
+func allocationOf(kind string) measure {
+	return measure{
+		above: strings.ToUpper(kind), title: "ALLOC", print: humanShare,
+		values: func(r *Run) []float64 {
+			a, ok := r.Allocation[kind]
+			if !ok {
+				return nil
+			}
+			return []float64{float64(a.Mean)}
+		},
+	}
+}

@@ -1,0 +1,81 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// CSV is the JSON laid flat: a column is the path to a value, its names joined
+// by dots, so that the two formats cannot disagree about a name. Policies have
+// different reasons and classes; the columns are the union over all runs, and
+// a cell is empty where its run has no such value.
+
+// writeCSV prints a header and one row per run.
+func writeCSV(text *bytes.Buffer, results Results) error {
+	var rows []map[string]string
+	seen := map[string]bool{}
+	for _, r := range complete(results).Runs {
+		row, err := flatRun(r)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, row)
+		for name := range row {
+			seen[name] = true
+		}
+	}
+	// Policy and seed come first: they say what the row is about.
+	columns := []string{"policy", "seed"}
+	for _, name := range slices.Sorted(maps.Keys(seen)) {
+		if !slices.Contains(columns, name) {
+			columns = append(columns, name)
+		}
+	}
+	w := csv.NewWriter(text)
+	if err := w.Write(columns); err != nil {
+		return err
+	}
+	for _, row := range rows {
+		cells := make([]string, len(columns))
+		for c, name := range columns {
+			cells[c] = row[name]
+		}
+		if err := w.Write(cells); err != nil {
+			return err
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// flatRun returns the values of r by the path of names that leads to each.
+func flatRun(r Run) (map[string]string, error) {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber() // numbers are to look as they do in JSON
+	var tree map[string]any
+	if err := d.Decode(&tree); err != nil {
+		return nil, err
+	}
+	row := map[string]string{}
+	flatten(row, "", tree)
+	return row, nil
+}
+
+// flatten puts the leaves of tree into row, under their paths from prefix on.
+func flatten(row map[string]string, prefix string, tree map[string]any) {
+	for name, value := range tree {
+		if below, ok := value.(map[string]any); ok {
+			flatten(row, prefix+name+".", below)
+		} else {
+			row[prefix+name] = fmt.Sprint(value)
+		}
+	}
+}

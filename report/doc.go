@@ -1,0 +1,43 @@
+// Package report is what a simulation yields and how it is printed: pure data
+// in, text out. It measures nothing itself, and knows no simulator.
+//
+// The simulator counts durations in Histograms, fills one Run per policy and
+// seed, and hands them to Write, which prints a table for people, JSON for
+// programs or CSV for spreadsheets.
+//
+// # The JSON contract
+//
+// A file holds one object, read back by ReadJSON:
+//
+//	{"version": 1, "runs": [{
+//	  "policy", "tie_break", "cluster", "workload", "seed", "until_s",
+//	  "nodes", "nodes_active", "simulated_s", "interrupted",
+//	  "tasks": {"submitted", "placed", "finished", "failed", "killed", "running",
+//	    "pending", "unplaceable", "preempted", "migrated", "evicted"},
+//	  "placement_latency_s": {"mean", "p50", "p90", "p99", "max"},
+//	  "task_response_s": {"mean", "p50", "p90", "p99", "max"},
+//	  "job_response_s": {"mean", "p50", "p90", "p99", "max"},
+//	  "utilisation": {"cpu": {"mean", "max"}, ...},
+//	  "allocation": {"cpu": {"mean", "final"}, ...},
+//	  "classes": {"gold": {"submitted", "placed", "finished", "pending", "preempted",
+//	    "placement_latency_s": {"mean", "p50", "p90", "p99", "max"},
+//	    "availability": {"mean", "min", "p50", "max"}}, ...},
+//	  "planner": {"rounds", "decisions", "seconds", "wall_s", "decisions_per_s"},
+//	  "reasons": {"cpu": 120, "unplaceable": 2, ...}
+//	}]}
+//
+// The fields of Run and of the types below it say what each name means and in
+// which unit. Names ending in _s, and planner.seconds, are seconds; shares are
+// fractions of 1.
+//
+// The text is a function of the data, byte for byte: maps are sorted by key
+// and numbers rounded to six decimals, which is a microsecond. There is no
+// null, NaN or infinity. A distribution without samples is left out, and so
+// are "tie_break", "cluster", "workload", "until_s" and "wall_s" when they
+// were not set; every other name is always there, and a map without entries
+// is {}.
+//
+// The version changes when a name goes or changes its meaning; a name may be
+// added without. ReadJSON rejects names that it does not know, so a file is
+// read by the program that wrote it or a newer one.
+package report

@@ -1,0 +1,32 @@
+package report
+
+import "fairlead.dev/fairlead/cluster"
+
+// Planner says what the decisions cost.
+type Planner struct {
+	// Rounds is how often the planner was asked for decisions.
+	Rounds int `json:"rounds"`
+	// Decisions is how many it made, of every kind: place, evict, resize, end.
+	Decisions int `json:"decisions"`
+	// Seconds is the planner time charged in the simulation, during which the
+	// simulated world went on.
+	Seconds Number `json:"seconds"`
+	// Wall is the time that the planner took on this machine, in seconds; 0 if
+	// it was not measured, as in runs that must be the same byte for byte.
+	Wall Number `json:"wall_s,omitempty"`
+	// DecisionsPerSecond is Decisions over Wall if that is known and else over
+	// Seconds; 0 if neither is.
+	DecisionsPerSecond Number `json:"decisions_per_s"`
+}
+
+// NewPlanner fills in a Planner, with its rate. The charged time is simulated;
+// wall is in seconds, 0 if it was not measured.
+func NewPlanner(rounds, decisions int, charged cluster.Time, wall float64) Planner {
+	p := Planner{Rounds: rounds, Decisions: decisions, Seconds: Seconds(charged), Wall: Number(wall)}
+	took := wall
+	if took == 0 {
+		took = charged.Seconds()
+	}
+	p.DecisionsPerSecond = Ratio(float64(decisions), took)
+	return p
+}

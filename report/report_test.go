@@ -1,0 +1,301 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/report"
+)
+
+// The golden files are rewritten with: go test ./report -update
+func TestMain(m *testing.M) {
+	flag.Bool("update", false, "rewrite the golden files in testdata")
+	os.Exit(m.Run())
+}
+
+// golden compares got with the file of that name in testdata, or rewrites it.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	update, err := strconv.ParseBool(flag.Lookup("update").Value.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; if it should, run go test ./report -update. Got:\n%s\nwant:\n%s", path, got, want)
+	}
+}
+
+// durations is the distribution of n durations that rise evenly to largest.
+func durations(n int, largest cluster.Time) *report.Distribution {
+	var h report.Histogram
+	for i := 1; i <= n; i++ {
+		h.Add(largest * cluster.Time(i) / cluster.Time(n))
+	}
+	return h.Distribution()
+}
+
+// run is a run with plausible numbers in every field; slow scales its times.
+func run(policy string, seed uint64, slow cluster.Time) report.Run {
+	s := int(slow)
+	return report.Run{
+		Setup: report.Setup{
+			Policy: policy, TieBreak: "id", Cluster: "google2011-1250", Workload: "google2011 <1/10>",
+			Seed: seed, Until: 86400,
+		},
+		Nodes: 1250, NodesActive: 1250 - 17*s, Simulated: 86400,
+		Tasks: report.Tasks{
+			Submitted: 13527, Placed: 13404 - s, Finished: 13204 - s, Failed: 3, Killed: 40, Running: 150,
+			Pending: 130 + s, Preempted: 1200 / s, Migrated: 12, Evicted: 1212/s + 7,
+		},
+		PlacementLatency: durations(1000, slow*700*cluster.Millisecond),
+		TaskResponse:     durations(1000, slow*130*cluster.Second),
+		JobResponse:      durations(100, slow*2*cluster.Hour),
+		Utilisation:      map[string]report.Utilisation{"cpu": {Mean: 0.41, Max: 0.77}, "memory": {Mean: 1.0 / 3, Max: 0.5}},
+		Allocation:       map[string]report.Allocation{"memory": {Mean: 0.5512, Final: 0.61}, "cpu": {Mean: 0.632, Final: 0.7}},
+		Classes: map[string]report.Class{
+			"gold": {
+				Submitted: 100, Placed: 99, Finished: 98, Pending: 1, Preempted: 2, PlacementLatency: durations(99, cluster.Second),
+				Availability: report.NewAvailability([]float64{1, 0.9995, 0.98}),
+			},
+			"bronze": {Submitted: 5, Pending: 5},
+		},
+		Planner: report.NewPlanner(8640, 14628, slow*310*cluster.Millisecond, 0),
+		Reasons: map[string]int{"cpu": 120, "apart": 5, "eligibility": 5, "memory": s},
+	}
+}
+
+// bare is a run of which nothing is known but its policy.
+func bare(policy string) report.Run { return report.Run{Setup: report.Setup{Policy: policy}} }
+
+// samples are the results of which the golden files are prints.
+func samples() map[string][]report.Run {
+	lost := run("kube-like", 1, 40)
+	lost.Tasks.Unplaceable = 2
+	lost.Reasons = map[string]int{"cpu": 11_120, "unplaceable": 2, "ports": 3, "apart": 7, "memory": 7, "spread": 1, "zone": 1}
+	lost.Interrupted = true
+	calm := run("quincy", 1, 1)
+	calm.Tasks.Pending, calm.Reasons = 0, nil
+	other := run("quincy", 1, 2)
+	other.Workload = "batch"
+	other.Tasks.Pending, other.TaskResponse, other.Reasons = 9, nil, nil
+	return map[string][]report.Run{
+		"none":  {},
+		"two":   {calm, run("kube-like", 1, 3)},
+		"seeds": {run("quincy", 1, 1), run("kube-like", 1, 3), run("quincy", 2, 2), run("kube-like", 2, 5)},
+		"odd":   {calm, lost, other, bare("spread")},
+	}
+}
+
+func TestGolden(t *testing.T) {
+	all := samples()
+	for _, c := range []struct {
+		sample string
+		format report.Format
+	}{
+		{"none", report.Table},
+		{"two", report.Table},
+		{"seeds", report.Table},
+		{"odd", report.Table},
+		{"none", report.JSON},
+		{"odd", report.JSON},
+		{"none", report.CSV},
+		{"odd", report.CSV},
+	} {
+		var text bytes.Buffer
+		if err := report.Write(&text, c.format, report.Results{Runs: all[c.sample]}); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, c.sample+"."+string(c.format), text.String())
+	}
+}
+
+// A table with all its usual columns is readable in a window of 120.
+func TestTableWidth(t *testing.T) {
+	var text bytes.Buffer
+	if err := report.Write(&text, report.Table, report.Results{Runs: samples()["seeds"]}); err != nil {
+		t.Fatal(err)
+	}
+	for l := range strings.Lines(text.String()) {
+		if n := utf8.RuneCountInString(l) - 1; n > 120 {
+			t.Errorf("%d columns: %s", n, l)
+		}
+	}
+}
+
+// Programs rely on these names, whatever the run. Those with a "?" are missing
+// where there is nothing to tell.
+const contract = `
+policy seed nodes nodes_active
+tie_break? cluster? workload? until_s? simulated_s interrupted
+tasks.submitted tasks.placed tasks.finished tasks.failed tasks.killed tasks.running
+tasks.pending tasks.unplaceable tasks.preempted tasks.migrated tasks.evicted
+placement_latency_s?.mean placement_latency_s?.p50 placement_latency_s?.p90 placement_latency_s?.p99 placement_latency_s?.max
+task_response_s?.mean task_response_s?.p50 task_response_s?.p90 task_response_s?.p99 task_response_s?.max
+job_response_s?.mean job_response_s?.p50 job_response_s?.p90 job_response_s?.p99 job_response_s?.max
+utilisation utilisation.cpu?.mean utilisation.cpu?.max
+allocation allocation.cpu?.mean allocation.cpu?.final
+classes
+classes.gold?.submitted classes.gold?.placed classes.gold?.finished classes.gold?.pending classes.gold?.preempted
+classes.gold?.placement_latency_s?.mean classes.gold?.placement_latency_s?.p50 classes.gold?.placement_latency_s?.p90
+classes.gold?.placement_latency_s?.p99 classes.gold?.placement_latency_s?.max
+classes.gold?.availability?.mean classes.gold?.availability?.min
+classes.gold?.availability?.p50 classes.gold?.availability?.max
+planner.rounds planner.decisions planner.seconds planner.wall_s? planner.decisions_per_s
+reasons reasons.cpu?
+`
+
+func TestContract(t *testing.T) {
+	full := run("quincy", 1, 1)
+	full.Planner.Wall = 0.25
+	for _, r := range []report.Run{full, bare("spread")} {
+		var text bytes.Buffer
+		if err := report.Write(&text, report.JSON, report.Results{Runs: []report.Run{r}}); err != nil {
+			t.Fatal(err)
+		}
+		var file struct {
+			Version int
+			Runs    []map[string]any
+		}
+		if err := json.Unmarshal(text.Bytes(), &file); err != nil {
+			t.Fatal(err)
+		}
+		if file.Version != 1 || len(file.Runs) != 1 {
+			t.Fatalf("version %d with %d runs, want version 1 with 1", file.Version, len(file.Runs))
+		}
+		for _, path := range strings.Fields(contract) {
+			if missing := lookUp(file.Runs[0], path, r.Policy == full.Policy); missing != "" {
+				t.Errorf("%s: %s has no %q", r.Policy, path, missing)
+			}
+		}
+		if strings.Contains(text.String(), "null") {
+			t.Errorf("%s: there is a null in\n%s", r.Policy, text.String())
+		}
+	}
+}
+
+// lookUp follows path through tree, and returns the name that is missing on
+// the way, if any. Names with a "?" may be missing unless all is set.
+func lookUp(tree map[string]any, path string, all bool) (missing string) {
+	var value any = tree
+	for _, name := range strings.Split(path, ".") {
+		name, optional := strings.CutSuffix(name, "?")
+		below, _ := value.(map[string]any)
+		next, ok := below[name]
+		if !ok {
+			if optional && !all {
+				return ""
+			}
+			return name
+		}
+		value = next
+	}
+	return ""
+}
+
+// What is read back prints the same bytes, in every format.
+func TestReadJSONReturnsWhatWasWritten(t *testing.T) {
+	for name, runs := range samples() {
+		var first, second bytes.Buffer
+		if err := report.Write(&first, report.JSON, report.Results{Runs: runs}); err != nil {
+			t.Fatal(err)
+		}
+		read, err := report.ReadJSON(bytes.NewReader(first.Bytes()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := report.Write(&second, report.JSON, read); err != nil {
+			t.Fatal(err)
+		}
+		if first.String() != second.String() {
+			t.Errorf("%s: written\n%s\nread back and written\n%s", name, first.String(), second.String())
+		}
+		again, err := report.ReadJSON(&second)
+		if err != nil || !reflect.DeepEqual(read, again) {
+			t.Errorf("%s: read %+v, then %+v, error %v", name, read, again, err)
+		}
+	}
+}
+
+func TestReadJSONIsStrict(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{`{"version":2,"runs":[]}`, "results of version 2; supported versions: 1"},
+		{`{"version":2,"races":[]}`, "results of version 2; supported versions: 1"},
+		{`{"runs":[]}`, "results of version 0; supported versions: 1"},
+		{`{"version":1,"races":[]}`, `unknown field "races"`},
+		{`{"version":1,"runs":[{"tasks":{"lost":1}}]}`, `unknown field "lost"`},
+		{`{"version":1,"runs":[]} {}`, "not a results file"},
+		{`{"version":1,"runs":[{"seed":-1}]}`, "seed"},
+		{`POLICY  PLACED`, "not a results file"},
+		{``, "not a results file"},
+	} {
+		_, err := report.ReadJSON(strings.NewReader(c.text))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("reading %s: error %v, want one with %q", c.text, err, c.want)
+		}
+	}
+}
+
+// The same results print the same bytes, though they hold maps.
+func TestWriteIsDeterministic(t *testing.T) {
+	for _, format := range []report.Format{report.Table, report.JSON, report.CSV} {
+		var first string
+		for i := range 20 {
+			var text bytes.Buffer
+			if err := report.Write(&text, format, report.Results{Runs: samples()["odd"]}); err != nil {
+				t.Fatal(err)
+			}
+			if i == 0 {
+				first = text.String()
+			} else if text.String() != first {
+				t.Fatalf("%s printed\n%s\nthen\n%s", format, first, text.String())
+			}
+		}
+	}
+}
+
+func TestWriteErrors(t *testing.T) {
+	broken := bare("spread")
+	broken.Simulated = report.Number(math.NaN())
+	for _, c := range []struct {
+		format report.Format
+		run    report.Run
+		want   string
+	}{
+		{report.JSON, broken, "a measured value is NaN"},
+		{report.CSV, broken, "a measured value is NaN"},
+		{"html", bare("spread"), `there is no format "html"; there are "table", "json" and "csv"`},
+	} {
+		var text bytes.Buffer
+		err := report.Write(&text, c.format, report.Results{Runs: []report.Run{c.run}})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one with %q", c.format, err, c.want)
+		}
+		if text.Len() > 0 {
+			t.Errorf("%s: failed, and wrote %q", c.format, text.String())
+		}
+	}
+	if f, err := report.ParseFormat("csv"); f != report.CSV || err != nil {
+		t.Errorf("csv is the format %q, error %v", f, err)
+	}
+}

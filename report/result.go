@@ -1,0 +1,111 @@
+package report
+
+// Version is the version of the JSON contract that this package writes, and
+// the only one that it reads.
+const Version = 1
+
+// Results are the runs that are compared with each other, in the order in
+// which they are printed.
+type Results struct {
+	// Version is filled in by Write.
+	Version int   `json:"version"`
+	Runs    []Run `json:"runs"`
+}
+
+// Run is what one policy made of one workload on one cluster with one seed.
+// "The end" is the moment at which the simulation stopped.
+type Run struct {
+	Setup
+
+	// Nodes is the number of live nodes at the end.
+	Nodes int `json:"nodes"`
+	// NodesActive is the number of nodes that held at least one task at the
+	// end.
+	NodesActive int `json:"nodes_active"`
+	// Simulated is the simulated time from the start to the end, in seconds.
+	Simulated Number `json:"simulated_s"`
+	// Interrupted says that the run was stopped from outside before its
+	// workload was done or Until was reached. Its numbers cannot be compared
+	// with those of a whole run.
+	Interrupted bool `json:"interrupted"`
+
+	Tasks Tasks `json:"tasks"`
+
+	// PlacementLatency is the time from submission until a task ran for the
+	// first time, of all tasks that did, in seconds.
+	PlacementLatency *Distribution `json:"placement_latency_s,omitempty"`
+	// TaskResponse is the time from submission to the end of a task, of all
+	// tasks that finished, in seconds.
+	TaskResponse *Distribution `json:"task_response_s,omitempty"`
+	// JobResponse is the largest response of a job's tasks, of all jobs whose
+	// tasks have all finished, in seconds.
+	JobResponse *Distribution `json:"job_response_s,omitempty"`
+
+	// Utilisation and Allocation are by the name of the resource kind.
+	Utilisation map[string]Utilisation `json:"utilisation"`
+	Allocation  map[string]Allocation  `json:"allocation"`
+	// Classes is by the name of the service class: "gold", "silver", "bronze".
+	Classes map[string]Class `json:"classes"`
+
+	Planner Planner `json:"planner"`
+	// Reasons counts the tasks that were pending at the end by the code of
+	// their reason: "cpu", "eligibility", "apart", "unplaceable".
+	Reasons map[string]int `json:"reasons"`
+	// Examples says for each reason in a sentence with numbers why one of its
+	// tasks waits.
+	Examples map[string]string `json:"examples,omitempty"`
+}
+
+// Setup is what went into a run. Runs that differ in the seed alone are
+// samples of the same experiment.
+type Setup struct {
+	Policy   string `json:"policy"`
+	TieBreak string `json:"tie_break,omitempty"`
+	// Cluster and Workload name the files or generators.
+	Cluster  string `json:"cluster,omitempty"`
+	Workload string `json:"workload,omitempty"`
+	Seed     uint64 `json:"seed"`
+	// Until is the simulated time at which the run had to stop, in seconds; 0
+	// if it ran until its workload was done.
+	Until Number `json:"until_s,omitempty"`
+}
+
+// Tasks says what became of the tasks. Submitted is the sum of Finished,
+// Failed, Killed, Running and Pending.
+type Tasks struct {
+	// Submitted, Placed, Finished, Failed and Killed count tasks, each once.
+	// Placed tasks ran at some time, though they may have lost their place.
+	// Finished tasks ended by themselves, Failed ones with an error that was
+	// not retried, Killed ones because their user ended them.
+	Submitted int `json:"submitted"`
+	Placed    int `json:"placed"`
+	Finished  int `json:"finished"`
+	Failed    int `json:"failed"`
+	Killed    int `json:"killed"`
+	// Running, Pending and Unplaceable count tasks at the end. Running ones
+	// hold room, even if they have yet to start or are leaving; Pending ones
+	// wait for room; Unplaceable ones are those of the Pending that would fit
+	// on no node even if all were empty.
+	Running     int `json:"running"`
+	Pending     int `json:"pending"`
+	Unplaceable int `json:"unplaceable"`
+	// Preempted, Migrated and Evicted count events, several for one task if it
+	// happened to it several times. Preempted made room for another task;
+	// Migrated moved a task to another node; Evicted is every loss of a place,
+	// for these reasons and for others such as a lost node.
+	Preempted int `json:"preempted"`
+	Migrated  int `json:"migrated"`
+	Evicted   int `json:"evicted"`
+}
+
+// Class says what became of the tasks of one service class. Its fields mean
+// what those of Tasks and Run mean.
+type Class struct {
+	Submitted        int           `json:"submitted"`
+	Placed           int           `json:"placed"`
+	Finished         int           `json:"finished"`
+	Pending          int           `json:"pending"`
+	Preempted        int           `json:"preempted"`
+	PlacementLatency *Distribution `json:"placement_latency_s,omitempty"`
+	Availability     *Availability `json:"availability,omitempty"`
+}
