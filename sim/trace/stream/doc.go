@@ -1,0 +1,61 @@
+// Package stream reads and writes Fairlead's own trace format: JSON Lines,
+// perhaps compressed with gzip, which a program of any language can write
+// while it runs.
+//
+// # The format, version 1
+//
+// The first line is the header. It names the resources in which capacities
+// and demands are given; per_unit is how many of the integer quantities make
+// one unit.
+//
+//	{"fairlead": "trace", "version": 1, "kinds": [
+//	  {"name": "cpu", "unit": "cores", "per_unit": 1000},
+//	  {"name": "memory", "unit": "GiB", "per_unit": 1073741824}]}
+//
+// Each line after it is one record: the time t, and one of add, change, lose,
+// submit and kill. (Lines are broken here only to be shown.)
+//
+//	{"t": 0, "add": {"node": 1, "name": "n1", "capacity": {"cpu": 4000, "memory": 8589934592},
+//	  "labels": {"zone": "a"}}}
+//	{"t": 0, "submit": {"job": 7, "task": 0, "job_tasks": 3, "user": "ann", "class": 2, "priority": 9,
+//	  "demand": {"cpu": 500}, "apart": true, "require": [["zone", "=", "a"]],
+//	  "work": 60000000, "fails": true, "on": 1}}
+//	{"t": 5000000, "change": {"node": 1, "name": "n1", "capacity": {"cpu": 2000}}}
+//	{"t": 6000000, "kill": {"job": 7, "task": 0}}
+//	{"t": 7000000, "lose": {"node": 1}}
+//
+// Times are integers in microseconds from the start of the run, and do not go
+// backwards. At equal times the order of lines counts; nodes come before
+// tasks. Quantities are integers of at least 0, in the kind's smallest unit.
+//
+//	add        a node joins, or returns
+//	change     all of this node is now as given here
+//	lose       the node is gone, with all that ran on it
+//	submit     a task asks to be placed
+//	kill       the user ends the task
+//
+//	node       an integer that names the node
+//	name       its name; if omitted, that integer
+//	capacity   quantity by kind; a kind that is omitted is 0
+//	labels     text by key; may be omitted
+//
+//	job, task  the job, an integer, and the task's number in it
+//	job_tasks  how many tasks the job will submit in all; 0 or omitted: unknown
+//	user       whose job it is
+//	class      latency class, 0 to 255; omitted: 0
+//	priority   larger is more important; omitted: 0
+//	demand     quantity by kind; a kind that is omitted is 0
+//	apart      no other task of the job may share the node
+//	require    conditions on the node's labels, all to be met: key, one of
+//	           = != < >, and value; < and > compare integers
+//	work       how long the task runs, in microseconds; omitted: it never ends
+//	fails      it ends by failing
+//	on         the node on which the task runs when it is submitted
+//
+// Names that are not listed are errors. Text is UTF-8. The version changes when
+// a name is added, goes or changes its meaning, as old readers reject new
+// names.
+//
+// Whether nodes and tasks exist is not checked here: that is for who replays
+// the stream.
+package stream

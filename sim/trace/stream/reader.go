@@ -1,0 +1,384 @@
+package stream
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sim/trace"
+)
+
+// version is that of the format.
+const version = 1
+
+// Options says how to read a stream.
+type Options struct {
+	// Lenient leaves out broken lines and counts them. A gzip file that is cut
+	// short ends there. The header must be right.
+	Lenient bool
+}
+
+// Reader reads a stream. It is a trace.Source.
+type Reader struct {
+	lines *trace.Lines
+	skips *trace.Skips
+	scan  scanner
+	kinds []cluster.Kind
+	time  cluster.Time
+	err   error // final, once set
+
+	// What the latest record refers to, and one copy of each text.
+	quantities   cluster.Vector
+	labels       []cluster.Label
+	requirements []cluster.Requirement
+	texts        map[string]string
+}
+
+var _ trace.Source = (*Reader)(nil)
+
+// Open opens a file and reads its header.
+func Open(file string, opt Options) (*Reader, error) {
+	skips := &trace.Skips{Lenient: opt.Lenient}
+	lines, err := trace.OpenLines(file, skips)
+	if err != nil {
+		return nil, err
+	}
+	return start(lines, skips)
+}
+
+// NewReader reads a stream from r, which errors call name.
+func NewReader(name string, r io.Reader, opt Options) (*Reader, error) {
+	skips := &trace.Skips{Lenient: opt.Lenient}
+	return start(trace.NewLines(name, r, skips), skips)
+}
+
+func start(lines *trace.Lines, skips *trace.Skips) (*Reader, error) {
+	r := &Reader{lines: lines, skips: skips, texts: map[string]string{}}
+	err := r.header()
+	if err != nil {
+		_ = r.Close() // the first error tells more
+		return nil, err
+	}
+	r.quantities = make(cluster.Vector, len(r.kinds))
+	return r, nil
+}
+
+const (
+	wantHeader = `{"fairlead":"trace","version":1,"kinds":[...]}`
+	wantKind   = `{"name":...,"unit":...,"per_unit":...}`
+)
+
+func (r *Reader) header() error {
+	line, err := r.lines.Next()
+	if errors.Is(err, io.EOF) {
+		return r.lines.Error(0, "the header "+wantHeader, nil)
+	}
+	if err != nil {
+		return err
+	}
+	s := &r.scan
+	s.reset(line)
+	ours, versioned := false, false
+	for more := s.open('{', "the header "+wantHeader); more; more = s.more('}') {
+		switch name := s.name(); string(name) {
+		case "fairlead":
+			if ours = string(s.string(`"trace"`)) == "trace"; !ours {
+				s.fail(`"trace"`)
+			}
+		case "version":
+			// An unsupported version is told before anything that is new in it.
+			if versioned = s.uint("the version of the format", math.MaxUint64) == version; !versioned {
+				s.fail(fmt.Sprintf("version %d of the format, the only one supported", version))
+			}
+		case "kinds":
+			r.kinds = nil
+			for more := s.open('[', "a list of kinds"); more; more = s.more(']') {
+				r.kind()
+			}
+		default:
+			s.fail("the header " + wantHeader)
+		}
+	}
+	if !ours || !versioned || len(r.kinds) == 0 {
+		s.fail("the header " + wantHeader)
+	}
+	s.end()
+	if s.failed() {
+		return s.err(r.lines)
+	}
+	return nil
+}
+
+func (r *Reader) kind() {
+	s := &r.scan
+	kind := cluster.Kind{}
+	for more := s.open('{', "a kind "+wantKind); more; more = s.more('}') {
+		switch name := s.name(); string(name) {
+		case "name":
+			kind.Name = string(s.string("the name of a kind"))
+			if r.kindOf([]byte(kind.Name)) >= 0 {
+				s.fail("each kind once")
+			}
+		case "unit":
+			kind.Unit = string(s.string("the unit of a kind"))
+		case "per_unit":
+			kind.PerUnit = s.int("an integer of at least 1", 0, cluster.MaxQuantity)
+		default:
+			s.fail("a kind " + wantKind)
+		}
+	}
+	if kind.Name == "" || kind.PerUnit < 1 {
+		s.fail("a kind with a name, and a per_unit of at least 1")
+	}
+	r.kinds = append(r.kinds, kind)
+}
+
+func (r *Reader) kindOf(name []byte) int {
+	return slices.IndexFunc(r.kinds, func(k cluster.Kind) bool { return k.Name == string(name) })
+}
+
+// Kinds are those of the header.
+func (r *Reader) Kinds() []cluster.Kind { return r.kinds }
+
+// Skipped returns how many broken lines were left out so far, and the first
+// few of them.
+func (r *Reader) Skipped() (count int, first []*trace.Error) { return r.skips.Count, r.skips.First }
+
+// Close closes the file. It may be called more than once.
+func (r *Reader) Close() error { return r.lines.Close() }
+
+// Next fills in the next record.
+func (r *Reader) Next(rec *trace.Record) error {
+	for r.err == nil {
+		var line []byte
+		if line, r.err = r.lines.Next(); r.err != nil {
+			break
+		}
+		r.scan.reset(line)
+		r.record(rec)
+		if !r.scan.failed() {
+			r.time = rec.Time
+			return nil
+		}
+		r.err = r.skips.Refuse(r.scan.err(r.lines))
+	}
+	return r.err
+}
+
+// record reads the line as a record.
+func (r *Reader) record(rec *trace.Record) {
+	*rec = trace.Record{}
+	s := &r.scan
+	timed := false
+	for more := s.open('{', `a record {"t":...}`); more; more = s.more('}') {
+		name := s.name()
+		if string(name) == "t" {
+			timed = true
+			rec.Time = cluster.Time(s.uint("a time in microseconds", uint64(cluster.Never-1)))
+			if rec.Time < r.time {
+				s.fail(fmt.Sprintf("a time of at least %d, as in the record before", int64(r.time)))
+			}
+			continue
+		}
+		if rec.What != 0 {
+			s.fail("one of add, change, lose, submit and kill, not two")
+		}
+		switch string(name) {
+		case "add":
+			rec.What = trace.NodeAdded
+			r.node(&rec.Node)
+		case "change":
+			rec.What = trace.NodeChanged
+			r.node(&rec.Node)
+		case "lose":
+			rec.What = trace.NodeLost
+			r.nodeID(&rec.Node)
+		case "submit":
+			rec.What = trace.TaskSubmitted
+			r.task(&rec.Task)
+		case "kill":
+			rec.What = trace.TaskKilled
+			r.taskID(&rec.Task)
+		default:
+			s.fail("t, add, change, lose, submit or kill")
+		}
+	}
+	if !timed || rec.What == 0 {
+		s.fail("t, and one of add, change, lose, submit and kill")
+	}
+	s.end()
+}
+
+func (r *Reader) nodeID(n *trace.Node) {
+	s := &r.scan
+	named := false
+	for more := s.open('{', `{"node":...}`); more; more = s.more('}') {
+		if string(s.name()) != "node" {
+			s.fail("node")
+		}
+		named = true
+		n.ID = s.uint("the integer that names the node", math.MaxUint64)
+	}
+	if !named {
+		s.fail("node in the object that ends here")
+	}
+}
+
+func (r *Reader) node(n *trace.Node) {
+	s := &r.scan
+	named := false
+	for more := s.open('{', `{"node":...}`); more; more = s.more('}') {
+		switch name := s.name(); string(name) {
+		case "node":
+			named = true
+			n.ID = s.uint("the integer that names the node", math.MaxUint64)
+		case "name":
+			n.Name = string(s.string("the node's name"))
+		case "capacity":
+			n.Capacity = r.vector()
+		case "labels":
+			n.Labels = r.readLabels()
+		default:
+			s.fail("node, name, capacity or labels")
+		}
+	}
+	if !named || n.Capacity == nil {
+		s.fail("node and capacity in the object that ends here")
+	}
+}
+
+func (r *Reader) vector() cluster.Vector {
+	s := &r.scan
+	clear(r.quantities)
+	for more := s.open('{', "quantities by kind"); more; more = s.more('}') {
+		k := r.kindOf(s.name())
+		if k < 0 {
+			s.fail("a kind that the header names")
+			break
+		}
+		r.quantities[k] = s.int("a quantity from 0 to 2^45", 0, cluster.MaxQuantity)
+	}
+	return r.quantities
+}
+
+func (r *Reader) readLabels() []cluster.Label {
+	s := &r.scan
+	r.labels = r.labels[:0]
+	for more := s.open('{', "labels by key"); more; more = s.more('}') {
+		key := r.text(s.name())
+		at, found := slices.BinarySearchFunc(r.labels, key, func(l cluster.Label, key string) int { return cmp.Compare(l.Key, key) })
+		if found {
+			s.fail("each label once")
+		}
+		r.labels = slices.Insert(r.labels, at, cluster.Label{Key: key, Value: r.text(s.string("a label's value"))})
+	}
+	return r.labels
+}
+
+func (r *Reader) taskID(t *trace.Task) {
+	s := &r.scan
+	job, index := false, false
+	for more := s.open('{', `{"job":...,"task":...}`); more; more = s.more('}') {
+		switch name := s.name(); string(name) {
+		case "job":
+			job = true
+			t.Job = s.uint("the job, an integer", math.MaxUint64)
+		case "task":
+			index = true
+			t.Index = uint32(s.uint("the task's number in its job", math.MaxUint32))
+		default:
+			s.fail("job or task")
+		}
+	}
+	if !job || !index {
+		s.fail("job and task in the object that ends here")
+	}
+}
+
+func (r *Reader) task(t *trace.Task) {
+	s := &r.scan
+	job, index := false, false
+	t.Work = cluster.Never
+	for more := s.open('{', `{"job":...,"task":...,"demand":...}`); more; more = s.more('}') {
+		switch name := s.name(); string(name) {
+		case "job":
+			job = true
+			t.Job = s.uint("the job, an integer", math.MaxUint64)
+		case "task":
+			index = true
+			t.Index = uint32(s.uint("the task's number in its job", math.MaxUint32))
+		case "job_tasks":
+			t.JobTasks = uint32(s.uint("how many tasks the job has", math.MaxUint32))
+		case "user":
+			t.User = r.text(s.string("the user's name"))
+		case "class":
+			t.Class = uint8(s.uint("a class from 0 to 255", math.MaxUint8))
+		case "priority":
+			t.Priority = int32(s.int("a priority, a 32-bit integer", math.MinInt32, math.MaxInt32))
+		case "demand":
+			t.Demand = r.vector()
+		case "apart":
+			t.Apart = s.bool("true or false")
+		case "require":
+			t.Requirements = r.readRequirements()
+		case "work":
+			t.Work = cluster.Time(s.uint("work in microseconds", uint64(cluster.Never)))
+		case "fails":
+			t.Fails = s.bool("true or false")
+		case "on":
+			t.Running = true
+			t.OnNode = s.uint("the integer that names the node", math.MaxUint64)
+		default:
+			s.fail("a name that a submit may hold")
+		}
+	}
+	if !job || !index || t.Demand == nil {
+		s.fail("job, task and demand in the object that ends here")
+	}
+}
+
+func (r *Reader) readRequirements() []cluster.Requirement {
+	s := &r.scan
+	r.requirements = r.requirements[:0]
+	for more := s.open('[', `a list of [key, operator, value]`); more; more = s.more(']') {
+		s.take('[', "[key, operator, value]")
+		q := cluster.Requirement{Key: r.text(s.string("the key of a label"))}
+		s.take(',', "a comma")
+		op := s.string("an operator: = != < >")
+		switch string(op) {
+		case "=":
+			q.Op = cluster.Equal
+		case "!=":
+			q.Op = cluster.NotEqual
+		case "<":
+			q.Op = cluster.Less
+		case ">":
+			q.Op = cluster.Greater
+		default:
+			s.fail("an operator: = != < >")
+		}
+		s.take(',', "a comma")
+		q.Value = r.text(s.string("the value to compare with"))
+		if _, err := strconv.ParseInt(q.Value, 10, 64); err != nil && q.Op >= cluster.Less {
+			s.fail("an integer in quotes, to compare with")
+		}
+		s.take(']', "]")
+		r.requirements = append(r.requirements, q)
+	}
+	return r.requirements
+}
+
+// text returns one copy of each text.
+func (r *Reader) text(b []byte) string {
+	if t, ok := r.texts[string(b)]; ok {
+		return t
+	}
+	t := string(b)
+	r.texts[t] = t
+	return t
+}

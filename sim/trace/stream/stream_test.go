@@ -1,0 +1,293 @@
+package stream_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/gzip"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sim/trace"
+	"fairlead.dev/fairlead/sim/trace/stream"
+)
+
+const head = `{"fairlead":"trace","version":1,"kinds":[{"name":"cpu","unit":"cores","per_unit":1000},{"name":"memory","unit":"GiB","per_unit":1024}]}` + "\n"
+
+// readAll returns copies of all records.
+func readAll(text string, opt stream.Options) ([]trace.Record, *stream.Reader, error) {
+	r, err := stream.NewReader("t.jsonl", strings.NewReader(text), opt)
+	if err != nil {
+		return nil, r, err
+	}
+	var all []trace.Record
+	for {
+		var rec trace.Record
+		err := r.Next(&rec)
+		if errors.Is(err, io.EOF) {
+			return all, r, nil
+		}
+		if err != nil {
+			return all, r, err
+		}
+		rec.Node.Capacity = append(cluster.Vector(nil), rec.Node.Capacity...)
+		rec.Node.Labels = append([]cluster.Label(nil), rec.Node.Labels...)
+		rec.Task.Demand = append(cluster.Vector(nil), rec.Task.Demand...)
+		rec.Task.Requirements = append([]cluster.Requirement(nil), rec.Task.Requirements...)
+		all = append(all, rec)
+	}
+}
+
+func write(kinds []cluster.Kind, records []trace.Record) (string, error) {
+	var b bytes.Buffer
+	w := stream.NewWriter(&b, kinds)
+	for i := range records {
+		if err := w.Write(&records[i]); err != nil {
+			return "", err
+		}
+	}
+	err := w.Close()
+	return b.String(), err
+}
+
+func TestRead(t *testing.T) {
+	text := head + `{"t":0,"add":{"node":1,"name":"n1","capacity":{"memory":8,"cpu":4000},"labels":{"zone":"a","rack":"r\u0031"}}}
+{ "t" : 0 , "submit" : {"job":7,"task":0,"job_tasks":3,"user":"ann","class":2,"priority":-9,"demand":{"cpu":500},
+"x":0}}
+{"t":1,"submit":{"job":7,"task":1,"job_tasks":3,"user":"ann","class":2,"priority":-9,"demand":{"cpu":500},"apart":true,"require":[["a=","!=","b"],["v",">","3"]],"work":60,"fails":true,"on":1}}
+{"change":{"node":1,"capacity":{}},"t":2}
+{"t":3,"kill":{"job":7,"task":1}}
+{"t":3,"lose":{"node":1}}`
+	got, r, err := readAll(text, stream.Options{Lenient: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []trace.Record{
+		{What: trace.NodeAdded, Node: trace.Node{ID: 1, Name: "n1", Capacity: cluster.Vector{4000, 8}, Labels: []cluster.Label{{Key: "rack", Value: "r1"}, {Key: "zone", Value: "a"}}}},
+		{Time: 1, What: trace.TaskSubmitted, Task: trace.Task{
+			Job: 7, Index: 1, JobTasks: 3, User: "ann", Class: 2, Priority: -9, Demand: cluster.Vector{500, 0}, Apart: true,
+			Requirements: []cluster.Requirement{{Key: "a=", Op: cluster.NotEqual, Value: "b"}, {Key: "v", Op: cluster.Greater, Value: "3"}},
+			Work:         60, Fails: true, Running: true, OnNode: 1,
+		}},
+		{Time: 2, What: trace.NodeChanged, Node: trace.Node{ID: 1, Capacity: cluster.Vector{0, 0}}},
+		{Time: 3, What: trace.TaskKilled, Task: trace.Task{Job: 7, Index: 1}},
+		{Time: 3, What: trace.NodeLost, Node: trace.Node{ID: 1}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	// The record broken over two lines is two broken lines.
+	if count, first := r.Skipped(); count != 2 || len(first) != 2 || first[0].Line != 3 {
+		t.Errorf("skipped %d: %v", count, first)
+	}
+}
+
+func TestBroken(t *testing.T) {
+	for _, tc := range []struct{ text, want string }{
+		{``, `t.jsonl: want the header`},
+		{"{}\n", `t.jsonl:1:1: want the header {`},
+		{`{"fairlead":"trace","version":2,"new":0}`, `t.jsonl:1:31: want version 1 of the format, the only one supported, got "2,`},
+		{`{"fairlead":"trace","version":1,"kinds":[{"name":"cpu","unit":"","per_unit":0}]}`, `t.jsonl:1:78: want a kind with a name, and a per_unit of at least 1`},
+		{head + "nonsense", `t.jsonl:2:1: want a record {"t":...}, got "nonsense"`},
+		{head + `{"t":1.5,"lose":{"node":1}}`, `t.jsonl:2:6: want a time in microseconds, got "1.5`},
+		{head + `{"t":-1,"lose":{"node":1}}`, `t.jsonl:2:6: want a time`},
+		{head + `{"t":5,"lose":{"node":1}}` + "\n" + `{"t":4,"lose":{"node":1}}`, `t.jsonl:3:6: want a time of at least 5`},
+		{head + `{"lose":{"node":1}}`, `t.jsonl:2:19: want t, and one of`},
+		{head + `{"t":5}`, `t.jsonl:2:7: want t, and one of`},
+		{head + `{"t":5,"lose":{"node":1},"lose":{"node":1}}`, `t.jsonl:2:26: want one of add`},
+		{head + `{"t":5,"lost":{"node":1}}`, `t.jsonl:2:8: want t, add, change, lose, submit or kill, got "\"lost\"`},
+		{head + `{"t":5,"lose":{"node":1}} x`, `t.jsonl:2:27: want the end of the line, got "x"`},
+		{head + `{"t":5,"lose":{"node":1}`, `t.jsonl:2:25: want a comma or }`},
+		{head + `{"t":5,"add":{"node":1,"capacity":{"cpu":-1}}}`, `t.jsonl:2:42: want a quantity from 0 to 2^45, got "-1}}}"`},
+		{head + `{"t":5,"add":{"node":1,"capacity":{"cpu":35184372088833}}}`, `t.jsonl:2:42: want a quantity from 0 to 2^45`},
+		{head + `{"t":5,"add":{"node":1,"capacity":{"gpu":1}}}`, `t.jsonl:2:36: want a kind that the header names, got "\"gpu\"`},
+		{head + `{"t":5,"add":{"node":1}}`, `t.jsonl:2:23: want node and capacity`},
+		{head + `{"t":5,"add":{"node":1,"capacity":{},"labels":{"a":"1","a":"2"}}}`, `t.jsonl:2:56: want each label once`},
+		{head + `{"t":5,"kill":{"job":1}}`, `want job and task in the object that ends here`},
+		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"class":256}}`, `t.jsonl:2:55: want a class from 0 to 255`},
+		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"Class":2}}`, `t.jsonl:2:47: want a name that a submit may hold`},
+		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"require":["a=b"]}}`, `want [key, operator, value]`},
+		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"require":[["a","<","b"]]}}`, `want an integer in quotes`},
+		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"user":"\x"}}`, `want the user's name in proper JSON`},
+	} {
+		_, _, err := readAll(tc.text, stream.Options{})
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s\n got %v\nwant %s", strings.TrimPrefix(tc.text, head), err, tc.want)
+		}
+		if _, ok := errors.AsType[*trace.Error](err); !ok {
+			t.Errorf("%v is no *trace.Error", err)
+		}
+	}
+}
+
+func TestCutShort(t *testing.T) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	text := []byte(head)
+	for i := range 50_000 {
+		text = fmt.Appendf(text, `{"t":%d,"lose":{"node":%d}}`+"\n", i, i*7919%1000)
+	}
+	if _, err := z.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cut := b.String()[:b.Len()/2]
+	got, _, err := readAll(cut, stream.Options{})
+	var broken *trace.Error
+	if !errors.As(err, &broken) || !errors.Is(err, io.ErrUnexpectedEOF) || broken.Line != len(got)+2 {
+		t.Errorf("after %d records: %v", len(got), err)
+	}
+	kept, r, err := readAll(cut, stream.Options{Lenient: true})
+	if count, _ := r.Skipped(); err != nil || count != 1 || len(kept) != len(got) || len(got) == 0 {
+		t.Errorf("lenient: %d records, %d skipped, %v; want %d and 1", len(kept), count, err, len(got))
+	}
+}
+
+func TestWriterRefuses(t *testing.T) {
+	kinds := []cluster.Kind{{Name: "cpu", PerUnit: 1}}
+	for _, r := range []trace.Record{
+		{},
+		{What: trace.NodeLost, Time: -1},
+		{What: trace.NodeAdded},
+		{What: trace.NodeAdded, Node: trace.Node{Capacity: cluster.Vector{-1}}},
+		{What: trace.TaskSubmitted, Task: trace.Task{Demand: cluster.Vector{1}, Work: -1}},
+	} {
+		if text, err := write(kinds, []trace.Record{r}); err == nil {
+			t.Errorf("%+v was written as %s", r, text)
+		}
+	}
+}
+
+// randomRecords returns records of all kinds and of odd content.
+func randomRecords(rng *rand.Rand, n int) []trace.Record {
+	texts := []string{"", "a", "zone", "=<>&", `"quoted\`, "größe\u2028", "line\nbreak", "GtXakjpd0CD41brK7k/27s3Eby3RpJKy7taB9S8UQRA="}
+	text := func() string { return texts[rng.IntN(len(texts))] }
+	vector := func() cluster.Vector { return cluster.Vector{rng.Int64N(3), rng.Int64N(cluster.MaxQuantity + 1)} }
+	var all []trace.Record
+	var now cluster.Time
+	for range n {
+		now += cluster.Time(rng.Int64N(2) * rng.Int64N(1e9))
+		r := trace.Record{Time: now, What: trace.What(rng.IntN(5) + 1)}
+		switch r.What {
+		case trace.NodeAdded, trace.NodeChanged:
+			r.Node = trace.Node{ID: rng.Uint64(), Name: text(), Capacity: vector()}
+			for _, key := range rng.Perm(len(texts))[:rng.IntN(4)] {
+				r.Node.Labels = append(r.Node.Labels, cluster.Label{Key: texts[key], Value: text()})
+			}
+			cluster.SortLabels(r.Node.Labels)
+		case trace.NodeLost:
+			r.Node.ID = rng.Uint64()
+		case trace.TaskKilled:
+			r.Task = trace.Task{Job: rng.Uint64(), Index: rng.Uint32()}
+		case trace.TaskSubmitted:
+			r.Task = trace.Task{
+				Job: rng.Uint64(), Index: rng.Uint32(), JobTasks: rng.Uint32N(2), User: text(), Class: uint8(rng.Uint32()),
+				Priority: int32(rng.Uint32()), Demand: vector(), Apart: rng.IntN(2) == 0, Work: cluster.Never, Fails: rng.IntN(2) == 0,
+			}
+			if rng.IntN(2) == 0 {
+				r.Task.Work = cluster.Time(rng.Int64N(3))
+			}
+			if rng.IntN(2) == 0 {
+				r.Task.Running, r.Task.OnNode = true, rng.Uint64N(2)
+			}
+			for range rng.IntN(3) {
+				q := cluster.Requirement{Key: text(), Op: cluster.Op(rng.IntN(4)), Value: text()}
+				if q.Op >= cluster.Less {
+					q.Value = "-12"
+				}
+				r.Task.Requirements = append(r.Task.Requirements, q)
+			}
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+func TestRoundTrip(t *testing.T) {
+	kinds := []cluster.Kind{{Name: "cpu", Unit: "cores", PerUnit: 1000}, {Name: `odd "kind"`, PerUnit: 1}}
+	for seed := range uint64(20) {
+		want := randomRecords(rand.New(rand.NewPCG(seed, 0)), 200)
+		text, err := write(kinds, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(text) {
+			if !json.Valid([]byte(line)) {
+				t.Fatalf("not JSON: %s", line)
+			}
+		}
+		got, r, err := readAll(text, stream.Options{})
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if diff := cmp.Diff(want, got) + cmp.Diff(kinds, r.Kinds()); diff != "" {
+			t.Fatalf("seed %d: %s", seed, diff)
+		}
+	}
+}
+
+// What is read is JSON, in time order, and survives being written and read.
+func FuzzReader(f *testing.F) {
+	f.Add(head + `{"t":0,"add":{"node":1,"name":"n1","capacity":{"cpu":4000},"labels":{"zone":"a"}}}`)
+	f.Add(head + `{"t":1,"submit":{"job":7,"task":1,"demand":{"cpu":5},"apart":true,"require":[["a","!=","b"]],"work":6,"on":1}}` + "\n" + `{"t":1,"kill":{"job":7,"task":1}}`)
+	f.Add(head + `{"t":3,"change":{"node":1,"name":"\u00e9\"","capacity":{}}}` + "\n" + `{"t":3,"lose":{"node":1}}`)
+	f.Add(`{"fairlead":"trace","version":2}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		if _, _, err := readAll(text, stream.Options{Lenient: true}); err != nil {
+			if _, _, strict := readAll(text, stream.Options{}); strict == nil {
+				t.Fatal("lenient reading fails where strict reading does not: ", err)
+			}
+		}
+		records, r, err := readAll(text, stream.Options{})
+		if err != nil {
+			return
+		}
+		for line := range strings.Lines(text) {
+			if !strings.HasPrefix(text, "\x1f\x8b") && !json.Valid([]byte(line)) {
+				t.Fatalf("accepted %q", line)
+			}
+		}
+		again, err := write(r.Kinds(), records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, _, err := readAll(again, stream.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(records, back); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func BenchmarkReader(b *testing.B) {
+	text, err := write([]cluster.Kind{{Name: "cpu", PerUnit: 1}, {Name: "memory", PerUnit: 1}}, randomRecords(rand.New(rand.NewPCG(1, 0)), 100_000))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(text)))
+	lines := 0
+	for b.Loop() {
+		r, err := stream.NewReader("t", strings.NewReader(text), stream.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		var rec trace.Record
+		for ; err == nil; err = r.Next(&rec) {
+			lines++
+		}
+		if !errors.Is(err, io.EOF) {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(lines)/b.Elapsed().Seconds(), "lines/s")
+}

@@ -1,0 +1,243 @@
+package stream
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"unicode/utf8"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sim/trace"
+)
+
+// Writer writes a stream. A Reader reads from it what was written, but for text
+// that is not UTF-8.
+type Writer struct {
+	w     *bufio.Writer
+	kinds []cluster.Kind
+	time  cluster.Time
+	line  []byte
+	comma bool // a comma comes before the next member
+}
+
+// NewWriter writes the header. Errors come from Write and Close, and stay.
+func NewWriter(w io.Writer, kinds []cluster.Kind) *Writer {
+	out := &Writer{w: bufio.NewWriterSize(w, 1<<16), kinds: kinds}
+	out.open("", '{')
+	out.string("fairlead", "trace")
+	out.int("version", version)
+	out.open("kinds", '[')
+	for _, k := range kinds {
+		out.open("", '{')
+		out.string("name", k.Name)
+		out.string("unit", k.Unit)
+		out.int("per_unit", k.PerUnit)
+		out.close('}')
+	}
+	out.close(']')
+	out.close('}')
+	_ = out.flush() // bufio keeps the error for Write and Close
+	return out
+}
+
+// Write writes one record. One that a Reader would refuse is an error, and
+// nothing is written.
+func (w *Writer) Write(r *trace.Record) error {
+	if r.Time < w.time || r.Time == cluster.Never {
+		return fmt.Errorf("trace stream: record at %v after one at %v", r.Time, w.time)
+	}
+	w.line, w.comma = w.line[:0], false
+	w.open("", '{')
+	w.int("t", int64(r.Time))
+	var err error
+	switch r.What {
+	case trace.NodeAdded:
+		err = w.node("add", &r.Node)
+	case trace.NodeChanged:
+		err = w.node("change", &r.Node)
+	case trace.NodeLost:
+		w.open("lose", '{')
+		w.uint("node", r.Node.ID)
+	case trace.TaskSubmitted:
+		err = w.task(&r.Task)
+	case trace.TaskKilled:
+		w.open("kill", '{')
+		w.uint("job", r.Task.Job)
+		w.uint("task", uint64(r.Task.Index))
+	default:
+		err = fmt.Errorf("trace stream: a record of unknown kind %v", r.What)
+	}
+	if err != nil {
+		return err
+	}
+	w.close('}')
+	w.close('}')
+	w.time = r.Time
+	return w.flush()
+}
+
+// Close writes what is still buffered. It does not close the writer below.
+func (w *Writer) Close() error { return w.w.Flush() }
+
+func (w *Writer) node(what string, n *trace.Node) error {
+	w.open(what, '{')
+	w.uint("node", n.ID)
+	if n.Name != "" {
+		w.string("name", n.Name)
+	}
+	if err := w.vector("capacity", n.Capacity); err != nil {
+		return err
+	}
+	if len(n.Labels) > 0 {
+		w.open("labels", '{')
+		for _, l := range n.Labels {
+			w.key(l.Key)
+			w.quote(l.Value)
+		}
+		w.close('}')
+	}
+	return nil
+}
+
+func (w *Writer) task(t *trace.Task) error {
+	w.open("submit", '{')
+	w.uint("job", t.Job)
+	w.uint("task", uint64(t.Index))
+	if t.JobTasks != 0 {
+		w.uint("job_tasks", uint64(t.JobTasks))
+	}
+	if t.User != "" {
+		w.string("user", t.User)
+	}
+	if t.Class != 0 {
+		w.uint("class", uint64(t.Class))
+	}
+	if t.Priority != 0 {
+		w.int("priority", int64(t.Priority))
+	}
+	if err := w.vector("demand", t.Demand); err != nil {
+		return err
+	}
+	if t.Apart {
+		w.flag("apart")
+	}
+	if len(t.Requirements) > 0 {
+		w.open("require", '[')
+		for _, q := range t.Requirements {
+			w.open("", '[')
+			w.string("", q.Key)
+			w.string("", q.Op.String())
+			w.string("", q.Value)
+			w.close(']')
+		}
+		w.close(']')
+	}
+	if t.Work < 0 {
+		return fmt.Errorf("trace stream: job %d task %d has work %d", t.Job, t.Index, int64(t.Work))
+	}
+	if t.Work != cluster.Never {
+		w.int("work", int64(t.Work))
+	}
+	if t.Fails {
+		w.flag("fails")
+	}
+	if t.Running {
+		w.uint("on", t.OnNode)
+	}
+	return nil
+}
+
+func (w *Writer) vector(name string, v cluster.Vector) error {
+	if len(v) != len(w.kinds) {
+		return fmt.Errorf("trace stream: %s has %d quantities for %d kinds", name, len(v), len(w.kinds))
+	}
+	w.open(name, '{')
+	for k, q := range v {
+		if q < 0 || q > cluster.MaxQuantity {
+			return fmt.Errorf("trace stream: %s of %s is %d", name, w.kinds[k].Name, q)
+		}
+		if q != 0 {
+			w.int(w.kinds[k].Name, q)
+		}
+	}
+	w.close('}')
+	return nil
+}
+
+// open begins an object or an array; name is empty in an array.
+func (w *Writer) open(name string, bracket byte) {
+	w.name(name)
+	w.line = append(w.line, bracket)
+	w.comma = false
+}
+
+func (w *Writer) close(bracket byte) {
+	w.line = append(w.line, bracket)
+	w.comma = true
+}
+
+func (w *Writer) name(name string) {
+	if name != "" {
+		w.key(name)
+		return
+	}
+	w.separate()
+}
+
+func (w *Writer) key(key string) {
+	w.separate()
+	w.quote(key)
+	w.line = append(w.line, ':')
+}
+
+func (w *Writer) separate() {
+	if w.comma {
+		w.line = append(w.line, ',')
+	}
+	w.comma = true
+}
+
+func (w *Writer) int(name string, n int64) {
+	w.name(name)
+	w.line = strconv.AppendInt(w.line, n, 10)
+}
+
+func (w *Writer) uint(name string, n uint64) {
+	w.name(name)
+	w.line = strconv.AppendUint(w.line, n, 10)
+}
+
+// flag writes true. What is false is omitted.
+func (w *Writer) flag(name string) {
+	w.name(name)
+	w.line = append(w.line, "true"...)
+}
+
+func (w *Writer) string(name, value string) {
+	w.name(name)
+	w.quote(value)
+}
+
+func (w *Writer) quote(text string) {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			quoted, err := json.Marshal(text)
+			if err != nil {
+				panic("trace stream: a string that is not JSON: " + err.Error())
+			}
+			w.line = append(w.line, quoted...)
+			return
+		}
+	}
+	w.line = append(w.line, '"')
+	w.line = append(w.line, text...)
+	w.line = append(w.line, '"')
+}
+
+func (w *Writer) flush() error {
+	w.line = append(w.line, '\n')
+	_, err := w.w.Write(w.line)
+	return err
+}

@@ -1,0 +1,132 @@
+// Package trace is what every workload looks like to the simulator, whatever
+// its format: a stream of records in time order. A reader of a format is a
+// Source; readers live in packages of their own below this one.
+package trace
+
+import (
+	"fmt"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// Source is a stream of records in time order. At equal times nodes come
+// before tasks, so that what runs at the start finds its node.
+type Source interface {
+	// Kinds are the resources in which capacities and demands are given, in
+	// the order of their vectors.
+	Kinds() []cluster.Kind
+	// Next fills in the next record, or returns io.EOF after the last one.
+	// The record, and all it refers to, is valid until the next call. Any
+	// other error is final; a broken line is an *Error.
+	Next(*Record) error
+	// Close releases files. It may be called at any time, and more than once.
+	Close() error
+}
+
+// Record is one thing that a trace says happened.
+type Record struct {
+	Time cluster.Time
+	What What
+	Node Node // of NodeAdded, NodeChanged and NodeLost (the ID alone)
+	Task Task // of TaskSubmitted and TaskKilled (Job and Index alone)
+}
+
+// What says which fields of a Record count.
+type What uint8
+
+// What a record can say.
+const (
+	// NodeAdded: the node joins, or returns after it was lost.
+	NodeAdded What = iota + 1
+	// NodeChanged: capacity or labels are now these. It may shrink below what
+	// runs on it.
+	NodeChanged
+	// NodeLost: the node is gone, with all that ran on it.
+	NodeLost
+	// TaskSubmitted: a task asks to be placed.
+	TaskSubmitted
+	// TaskKilled: its user ends the task, wherever it is.
+	TaskKilled
+)
+
+// String names w as reports do: "node added".
+func (w What) String() string {
+	switch w {
+	case NodeAdded:
+		return "node added"
+	case NodeChanged:
+		return "node changed"
+	case NodeLost:
+		return "node lost"
+	case TaskSubmitted:
+		return "task submitted"
+	case TaskKilled:
+		return "task killed"
+	}
+	return fmt.Sprintf("What(%d)", uint8(w))
+}
+
+// Node is a node as a trace describes it.
+type Node struct {
+	ID       uint64
+	Name     string // empty: the ID in decimal
+	Capacity cluster.Vector
+	Labels   []cluster.Label // sorted by key
+}
+
+// Task is a task as a trace describes it.
+type Task struct {
+	Job      uint64 // jobs are submitted together with their first task
+	Index    uint32 // within the job
+	JobTasks uint32 // how many tasks the job will submit in all; 0 if unknown
+	User     string
+	// Class is the latency class of the trace (Google: scheduling class 0–3).
+	Class    uint8
+	Priority int32
+	Demand   cluster.Vector
+	// Apart asks that no other task of the job share the node (Google's
+	// different-machines restriction).
+	Apart        bool
+	Requirements []cluster.Requirement
+	// Work is how long the task runs once started; cluster.Never if it does
+	// not end by itself.
+	Work cluster.Time
+	// Fails says that the task ends by failing.
+	Fails bool
+	// Running says that the task runs on node OnNode when it is submitted, as
+	// tasks of a snapshot do.
+	Running bool
+	OnNode  uint64
+}
+
+// Error is a place in an input that cannot be read, and what was expected
+// there. Line and Column count from 1; 0 means that they do not apply.
+type Error struct {
+	File         string
+	Line, Column int
+	Want         string // what was expected, such as "a time in microseconds"
+	Got          string // what stands there, shortened; may be empty
+	Err          error  // the cause, such as io.ErrUnexpectedEOF; may be nil
+}
+
+// Error says file, line, column, what was expected and what was found.
+func (e *Error) Error() string {
+	place := e.File
+	if e.Line > 0 {
+		place = fmt.Sprintf("%s:%d", place, e.Line)
+		if e.Column > 0 {
+			place = fmt.Sprintf("%s:%d", place, e.Column)
+		}
+	}
+	text := fmt.Sprintf("%s: want %s", place, e.Want)
+	if e.Got != "" {
+		text += fmt.Sprintf(", got %q", e.Got)
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
