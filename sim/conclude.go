@@ -1,0 +1,99 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/report"
+)
+
+// conclude takes stock of the tasks that are left, and says why those that
+// wait do.
+func (s *simulation) conclude() {
+	state := s.core.State()
+	why := map[whyKey]string{}
+	for i := range s.tasks.list {
+		t := &s.tasks.list[i]
+		row := cluster.TaskID(i)
+		if t.seq == 0 || t.job.foreign || i >= state.TaskRows() || state.Task(row).Seq != t.seq || state.Task(row).Phase == cluster.Absent {
+			continue
+		}
+		r := state.Task(row)
+		account := r.Account.At(s.now, r.Phase)
+		s.stats.available(t.service, account)
+		if r.Placed() {
+			s.stats.tasks.Running++
+			s.output.end(t, r.Phase.String(), r, account, s.nodes.list[r.Node].name)
+			continue
+		}
+		s.stats.tasks.Pending++
+		s.stats.classes[t.service].Pending++
+		s.output.end(t, r.Phase.String(), r, account, "")
+		s.explain(row, why)
+	}
+	for _, j := range s.tasks.jobs {
+		if j.live == 0 {
+			s.jobOver(j) // histograms do not mind the order
+		}
+	}
+}
+
+// whyKey is what tasks have in common that wait for the same reason.
+type whyKey struct {
+	shape cluster.ShapeID
+	job   cluster.JobID // of tasks that stand apart
+}
+
+// explain counts the task under its reason, asked once for all that are alike.
+func (s *simulation) explain(row cluster.TaskID, why map[whyKey]string) {
+	t := &s.tasks.list[row]
+	key := whyKey{shape: t.shape}
+	if t.apart {
+		key.job = t.job.row + 1
+	}
+	code, asked := why[key]
+	if !asked {
+		reason := s.core.Why(row)
+		code = reason.Code(s.nodes.kinds)
+		why[key] = code
+		if _, told := s.stats.examples[code]; !told {
+			s.stats.examples[code] = fmt.Sprintf("task %d of job %d: %s", t.index, t.job.id, reason.Text(s.nodes.kinds))
+		}
+	}
+	s.stats.reasons[code]++
+	if code == "unplaceable" {
+		s.stats.tasks.Unplaceable++
+	}
+}
+
+// audit checks at the end that nothing was lost: every task that was submitted
+// is accounted for, and the core's books agree with the world's.
+func (s *simulation) audit(r *report.Run) error {
+	t := &r.Tasks
+	if sum := t.Finished + t.Failed + t.Killed + t.Running + t.Pending; sum != t.Submitted {
+		return fmt.Errorf("checker: %d tasks were submitted, %d are accounted for: %+v", t.Submitted, sum, *t)
+	}
+	if err := s.core.State().Check(); err != nil {
+		return fmt.Errorf("checker: the state contradicts itself: %w", err)
+	}
+	state := s.core.State()
+	for i := range s.nodes.list {
+		n := &s.nodes.list[i]
+		if !n.live {
+			continue
+		}
+		present := slices.Clone(state.Used(cluster.NodeID(i)))
+		for _, id := range state.TasksOn(cluster.NodeID(i)) {
+			if p := state.Task(id).Phase; p == cluster.Reserved || state.Task(id).Node != cluster.NodeID(i) {
+				for k, q := range state.Demand(id) {
+					present[k] -= q
+				}
+			}
+		}
+		if len(s.in) == 0 && !slices.Equal(present, n.present) {
+			return fmt.Errorf("checker: the core believes that node %s holds %v, it holds %v", n.name, present, n.present)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+// Package sim is a simulated world around the scheduler: the same core that
+// schedules a real cluster sees events and gives decisions here, and a
+// discrete-event kernel plays the nodes and tasks.
+//
+// Run reads a trace, replays it against the lanes it is given, and returns
+// what came of it as a report.Run. Checkers watch from outside that no node is
+// ever taken over its limit, no task runs twice and none is lost.
+//
+// The package starts no goroutine and reads no clock; a clock for measured
+// planner time is passed in.
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/report"
+	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sim/trace"
+)
+
+// Config is one run. Source and Lanes are required; the zero value of
+// everything else is the plainest choice.
+type Config struct {
+	Setup  report.Setup // names that go into the result
+	Source trace.Source
+	Lanes  []sched.Lane
+
+	// Until ends the run; 0 runs until nothing is left to happen.
+	Until cluster.Time
+	// Overcommit multiplies the capacity of the kinds it names, in
+	// thousandths.
+	Overcommit map[string]int64
+	// Initial says what becomes of tasks that run when the trace begins.
+	Initial Initial
+	World   World
+	Planner Planner
+	Output  Output
+
+	// Progress is called now and then; it may be nil.
+	Progress func(Progress)
+	// Stop is asked now and then whether to end the run early; it may be nil.
+	Stop func() bool
+}
+
+// Initial says what becomes of tasks that run when the trace begins.
+type Initial uint8
+
+const (
+	// Keep leaves them where the trace says, even where that is over a limit.
+	Keep Initial = iota
+	// PlaceAnew lets the policy place them like any other task.
+	PlaceAnew
+)
+
+// World says how the simulated nodes behave.
+type World struct {
+	Seed uint64
+	// Overheads are how long a run takes to begin.
+	Overheads Overheads
+	// KeepWork says that what an evicted task has done is not lost.
+	KeepWork bool
+	Faults   Faults
+}
+
+// Overheads are samples of how long an allocation takes: Hot where the task
+// ran on the node before, Cold elsewhere. Each allocation draws one; an empty
+// list is no time at all.
+type Overheads struct{ Hot, Cold []cluster.Time }
+
+// Add adds a sample to the list of that name, hot or cold.
+func (o *Overheads) Add(name string, t cluster.Time) error {
+	switch name {
+	case "hot":
+		o.Hot = append(o.Hot, t)
+	case "cold":
+		o.Cold = append(o.Cold, t)
+	default:
+		return fmt.Errorf("overhead %q, want hot or cold", name)
+	}
+	return nil
+}
+
+// PlannerTime says how the time that a policy thinks passes in the simulation.
+type PlannerTime uint8
+
+const (
+	// Ticks charges the policy's effort at a constant rate. It does not
+	// depend on the machine.
+	Ticks PlannerTime = iota
+	// Zero lets policies decide in no time.
+	Zero
+	// Measured charges what Planner.Clock measures. Runs differ from machine
+	// to machine, and from each other.
+	Measured
+)
+
+// Planner says what thinking costs.
+type Planner struct {
+	Time PlannerTime
+	// PerTick is the time of one tick in nanoseconds; 0 is DefaultPerTick.
+	PerTick int64
+	// Clock returns the wall-clock time in microseconds from any start. It is
+	// required for Measured, and otherwise adds a measurement to the result.
+	Clock func() cluster.Time
+}
+
+// DefaultPerTick is the time charged for a tick, in nanoseconds: about what
+// scoring one node takes.
+const DefaultPerTick = 50
+
+// Output is where records of the run go; nil writers get none.
+type Output struct {
+	Placements io.Writer // a line a decision, in the columns of Google's task_events
+	Tasks      io.Writer // a line a task, in the order in which they end
+}
+
+// Progress is how far a run has come.
+type Progress struct {
+	Now, Until cluster.Time // Until is 0 if it is not known
+	Submitted  int
+	Ended      int
+	Decisions  int64
+}
+
+// Validate says what is wrong with the configuration.
+func (c *Config) Validate() error {
+	switch {
+	case c.Source == nil:
+		return errors.New("a simulation needs a source")
+	case len(c.Lanes) == 0:
+		return errors.New("a simulation needs a policy")
+	case c.Until < 0:
+		return fmt.Errorf("until is %v, want a time after the start", c.Until)
+	case c.Planner.Time == Measured && c.Planner.Clock == nil:
+		return errors.New("measured planner time needs a clock")
+	case c.Planner.PerTick < 0:
+		return fmt.Errorf("a tick takes %d ns, want at least 0", c.Planner.PerTick)
+	}
+	for name, factor := range c.Overcommit {
+		known := false
+		for _, k := range c.Source.Kinds() {
+			known = known || k.Name == name
+		}
+		if !known {
+			return fmt.Errorf("over-commit of %q: the cluster has no such kind", name)
+		}
+		if factor <= 0 {
+			return fmt.Errorf("over-commit of %s is %d thousandths, want more than 0", name, factor)
+		}
+	}
+	return c.World.Faults.Validate()
+}

@@ -1,0 +1,61 @@
+package sim
+
+import (
+	"cmp"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/heap"
+)
+
+// What happens in the world at one moment happens in this order: room comes
+// free before anybody asks for it.
+const (
+	runEnds     = iota // a run has done its work
+	runLeaves          // a victim is gone
+	runBegins          // an allocation is ready
+	runRefused         // an allocation failed
+	repeat             // an outcome is reported again
+	nodeFails          // a seeded loss
+	nodeReturns        // and the end of it
+	foreign            // somebody else starts or ends a task
+	roundEnds          // a policy has finished thinking
+)
+
+// timer is something that will happen.
+type timer struct {
+	at      cluster.Time
+	class   uint8
+	seq     uint64 // order of setting, so that ties have an order
+	task    cluster.TaskID
+	attempt uint32
+	node    cluster.NodeID
+}
+
+// Before orders timers by time, class and order of setting.
+func (a timer) Before(b timer) bool {
+	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.class, b.class), cmp.Compare(a.seq, b.seq)) < 0
+}
+
+// kernel is the future: a heap of timers.
+type kernel struct {
+	timers heap.Heap[timer]
+	seq    uint64
+}
+
+// set adds a timer; a time past Never is never.
+func (k *kernel) set(t timer) {
+	if t.at == cluster.Never || t.at < 0 {
+		return
+	}
+	k.seq++
+	t.seq = k.seq
+	k.timers.Push(t)
+}
+
+// next is the time of the next timer.
+func (k *kernel) next() cluster.Time {
+	if len(k.timers) == 0 {
+		return cluster.Never
+	}
+	return k.timers[0].at
+}

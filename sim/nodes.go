@@ -1,0 +1,193 @@
+package sim
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sim/trace"
+)
+
+// nodes is the world's own book of nodes: which row stands for which node of
+// the trace, what is physically on it, and which nodes meet which
+// requirements.
+type nodes struct {
+	kinds      []cluster.Kind
+	overcommit cluster.Vector // thousandths, by kind; nil is none
+	rows       map[uint64]cluster.NodeID
+	list       []node
+	sets       []requirementSet // by SetID; the first is AllNodes
+	setOf      map[string]cluster.SetID
+}
+
+// node is one node as it physically is.
+type node struct {
+	id       uint64
+	live     bool
+	name     string
+	capacity cluster.Vector
+	labels   []cluster.Label
+	limit    cluster.Vector
+	present  cluster.Vector // demand of every run that is there
+	runs     []cluster.TaskID
+}
+
+// requirementSet is the set of nodes that meet some requirements.
+type requirementSet struct {
+	requirements []cluster.Requirement
+	has          []bool // by node row
+}
+
+func newNodes(kinds []cluster.Kind, overcommit map[string]int64) nodes {
+	b := nodes{kinds: kinds, rows: map[uint64]cluster.NodeID{}, sets: make([]requirementSet, 1), setOf: map[string]cluster.SetID{}}
+	if len(overcommit) > 0 {
+		b.overcommit = make(cluster.Vector, len(kinds))
+		for k, kind := range kinds {
+			b.overcommit[k] = 1000
+			if factor, ok := overcommit[kind.Name]; ok {
+				b.overcommit[k] = factor
+			}
+		}
+	}
+	return b
+}
+
+// add takes in a node that joins or changes, and tells the core.
+func (b *nodes) add(r *trace.Node, tell func(cluster.Event)) cluster.NodeID {
+	row, known := b.rows[r.ID]
+	if !known {
+		row = cluster.NodeID(len(b.list))
+		b.rows[r.ID] = row
+		b.list = append(b.list, node{id: r.ID, present: make(cluster.Vector, len(b.kinds))})
+	}
+	n := &b.list[row]
+	n.name = r.Name
+	if n.name == "" {
+		n.name = strconv.FormatUint(r.ID, 10)
+	}
+	n.capacity, n.labels = slices.Clone(r.Capacity), slices.Clone(r.Labels)
+	n.limit = b.limitOf(n.capacity)
+	spec := cluster.NodeSpec{Name: n.name, Capacity: n.capacity, Overcommit: b.overcommit, Labels: n.labels}
+	if n.live {
+		tell(cluster.NodeChanged{Node: row, Spec: spec})
+	} else {
+		n.live = true
+		tell(cluster.NodeAdded{Node: row, Spec: spec})
+	}
+	for id := 1; id < len(b.sets); id++ {
+		b.judge(cluster.SetID(id), row, tell)
+	}
+	return row
+}
+
+// limitOf is capacity times over-commit, computed apart from the core's.
+func (b *nodes) limitOf(capacity cluster.Vector) cluster.Vector {
+	limit := slices.Clone(capacity)
+	for k := range b.overcommit {
+		hi, lo := bits.Mul64(uint64(capacity[k]), uint64(b.overcommit[k]))
+		if hi >= 1000 {
+			limit[k] = cluster.MaxQuantity
+			continue
+		}
+		q, _ := bits.Div64(hi, lo, 1000)
+		limit[k] = int64(min(q, cluster.MaxQuantity))
+	}
+	return limit
+}
+
+// lose takes a node away. What ran on it is the caller's to end.
+func (b *nodes) lose(row cluster.NodeID, tell func(cluster.Event)) {
+	b.list[row].live = false
+	for id := 1; id < len(b.sets); id++ {
+		b.sets[id].has[row] = false
+	}
+	tell(cluster.NodeLost{Node: row})
+}
+
+// judge brings one node's membership in one set up to date.
+func (b *nodes) judge(id cluster.SetID, row cluster.NodeID, tell func(cluster.Event)) {
+	set := &b.sets[id]
+	for len(set.has) <= int(row) {
+		set.has = append(set.has, false)
+	}
+	meets := b.meets(row, set.requirements)
+	if meets != set.has[row] {
+		set.has[row] = meets
+		tell(cluster.EligibilityChanged{Set: id, Node: row, Eligible: meets})
+	}
+}
+
+// meets reports whether the node's labels meet all the requirements.
+func (b *nodes) meets(row cluster.NodeID, requirements []cluster.Requirement) bool {
+	for _, r := range requirements {
+		if !r.Matches(b.list[row].labels) {
+			return false
+		}
+	}
+	return true
+}
+
+// set returns the set of nodes that meet the requirements, and defines it if
+// it is new.
+func (b *nodes) set(requirements []cluster.Requirement, tell func(cluster.Event)) cluster.SetID {
+	if len(requirements) == 0 {
+		return cluster.AllNodes
+	}
+	texts := make([]string, len(requirements))
+	for i, r := range requirements {
+		texts[i] = r.String()
+	}
+	slices.Sort(texts)
+	key := strings.Join(texts, "\n")
+	if id, ok := b.setOf[key]; ok {
+		return id
+	}
+	id := cluster.SetID(len(b.sets))
+	b.setOf[key] = id
+	set := requirementSet{requirements: slices.Clone(requirements), has: make([]bool, len(b.list))}
+	b.sets = append(b.sets, set)
+	defined := cluster.SetDefined{Set: id}
+	for i := range b.list {
+		row := cluster.NodeID(i)
+		if b.list[i].live && b.meets(row, requirements) {
+			set.has[i] = true
+			defined.Nodes = append(defined.Nodes, row)
+		}
+	}
+	tell(defined)
+	return id
+}
+
+// arrive notes a run that takes room on the node.
+func (b *nodes) arrive(t cluster.TaskID, row cluster.NodeID, demand cluster.Vector) {
+	n := &b.list[row]
+	n.runs = append(n.runs, t)
+	for k, q := range demand {
+		n.present[k] += q
+	}
+}
+
+// depart is the inverse of arrive.
+func (b *nodes) depart(t cluster.TaskID, row cluster.NodeID, demand cluster.Vector) {
+	n := &b.list[row]
+	at := slices.Index(n.runs, t)
+	n.runs = slices.Delete(n.runs, at, at+1)
+	for k, q := range demand {
+		n.present[k] -= q
+	}
+}
+
+// overBy says which kind of the node the demand would take over its limit.
+func (b *nodes) overBy(row cluster.NodeID, demand cluster.Vector) error {
+	n := &b.list[row]
+	for k, q := range demand {
+		if q > 0 && n.present[k]+q > n.limit[k] {
+			return fmt.Errorf("node %s would hold %s of %s, over its limit of %s",
+				n.name, b.kinds[k].Format(n.present[k]+q), b.kinds[k].Name, b.kinds[k].Format(n.limit[k]))
+		}
+	}
+	return nil
+}

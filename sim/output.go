@@ -1,0 +1,129 @@
+package sim
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+)
+
+// output writes the records that a run was asked for.
+type output struct {
+	placements, tasks *bufio.Writer // nil: not wanted
+	cpu, memory       int           // which kinds they are; -1 if there is none
+	kinds             []cluster.Kind
+	line              []byte
+	err               error // the first that a writer returned
+}
+
+func newOutput(o Output, kinds []cluster.Kind) output {
+	w := output{kinds: kinds, cpu: -1, memory: -1}
+	for k, kind := range kinds {
+		switch kind.Name {
+		case "cpu":
+			w.cpu = k
+		case "memory":
+			w.memory = k
+		}
+	}
+	if o.Placements != nil {
+		w.placements = bufio.NewWriterSize(o.Placements, 1<<16)
+	}
+	if o.Tasks != nil {
+		w.tasks = bufio.NewWriterSize(o.Tasks, 1<<16)
+		w.err = firstError(w.err, write(w.tasks, []byte(TasksHeader+"\n")))
+	}
+	return w
+}
+
+// TasksHeader names the columns of Output.Tasks. Times are in seconds.
+const TasksHeader = "job,task,user,class,priority,submit_s,end_s,end,attempts,waiting_s,overhead_s,running_s,node"
+
+// Google's event types that a decision can be.
+const (
+	schedule = 1
+	eviction = 2
+)
+
+// decision writes one decision in the columns of Google's task_events: time,
+// missing info, job, task, machine, event type, user, class, priority, cpu,
+// memory, disk, different-machine. What we do not know is empty.
+func (w *output) decision(now cluster.Time, d sched.Decision, t *task, b *nodes) {
+	if w.placements == nil {
+		return
+	}
+	event := int64(schedule)
+	if d.Kind == sched.Evict {
+		event = eviction
+	}
+	l := strconv.AppendInt(w.line[:0], int64(now), 10)
+	l = append(l, ',', ',')
+	l = strconv.AppendUint(l, t.job.id, 10)
+	l = append(l, ',')
+	l = strconv.AppendUint(l, uint64(t.index), 10)
+	l = append(l, ',')
+	l = strconv.AppendUint(l, b.list[d.Node].id, 10)
+	l = append(l, ',')
+	l = strconv.AppendInt(l, event, 10)
+	l = append(l, ',')
+	l = append(l, t.job.user...)
+	l = append(l, ',')
+	l = strconv.AppendUint(l, uint64(t.class), 10)
+	l = append(l, ',')
+	l = strconv.AppendInt(l, int64(t.priority), 10)
+	l = w.quantity(append(l, ','), t, w.cpu)
+	l = w.quantity(append(l, ','), t, w.memory)
+	l = append(l, ',', ',', '0')
+	if t.apart {
+		l[len(l)-1] = '1'
+	}
+	w.line = append(l, '\n')
+	w.err = firstError(w.err, write(w.placements, w.line))
+}
+
+// quantity appends the task's demand of one kind in the kind's unit.
+func (w *output) quantity(l []byte, t *task, kind int) []byte {
+	if kind < 0 {
+		return l
+	}
+	return append(l, w.kinds[kind].Format(t.demand[kind])...)
+}
+
+// end writes one task. How it ended is "finish", "fail", "kill", or, at the
+// end of the run, its phase.
+func (w *output) end(t *task, how string, row *cluster.Task, account cluster.Account, node string) {
+	if w.tasks == nil {
+		return
+	}
+	_, err := fmt.Fprintf(w.tasks, "%d,%d,%s,%d,%d,%s,%s,%s,%d,%s,%s,%s,%s\n", t.job.id, t.index, t.job.user, t.class, t.priority,
+		seconds(account.Submitted), seconds(account.Since), how, row.Attempt-row.Base,
+		seconds(account.Waiting), seconds(account.Overhead), seconds(account.Running), node)
+	w.err = firstError(w.err, err)
+}
+
+func seconds(t cluster.Time) string { return strconv.FormatFloat(t.Seconds(), 'f', -1, 64) }
+
+// flush writes what is buffered, and returns the first error of all writing.
+func (w *output) flush() error {
+	for _, b := range []*bufio.Writer{w.placements, w.tasks} {
+		if b != nil {
+			w.err = firstError(w.err, b.Flush())
+		}
+	}
+	return w.err
+}
+
+func write(w io.Writer, p []byte) error {
+	_, err := w.Write(p)
+	return err
+}
+
+func firstError(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,436 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/report"
+	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sim/trace"
+)
+
+// simulation is one run under way.
+type simulation struct {
+	cfg    Config
+	core   *sched.Core
+	kernel kernel
+	dice   dice
+	now    cluster.Time
+	nodes  nodes
+	tasks  tasks
+	stats  stats
+	output output
+
+	record trace.Record // the next of the source
+	more   bool         // there is one
+
+	in      []cluster.Event // what the core has to be told next
+	out     []sched.Decision
+	ended   []ending
+	given   map[run]cluster.Seq // runs that were given up and may begin yet
+	repeats []cluster.Event     // outcomes to be reported again
+	rounds  []*sched.Round      // in flight, by lane
+	wake    cluster.Time        // when the core wants to be called
+	futile  int                 // decisions of the core that were empty, in a row
+	stopped bool
+}
+
+// Run simulates. When it is stopped early, or the source or a checker reports
+// an error, it returns what is known so far beside the error; a result that was
+// stopped by Config.Stop is marked as interrupted and is no error.
+func Run(cfg Config) (report.Run, error) {
+	if err := cfg.Validate(); err != nil {
+		return report.Run{}, err
+	}
+	kinds := cfg.Source.Kinds()
+	core, err := sched.New(cluster.NewState(kinds, serviceClasses()), cfg.Lanes...)
+	if err != nil {
+		return report.Run{}, err
+	}
+	if cfg.Planner.PerTick == 0 {
+		cfg.Planner.PerTick = DefaultPerTick
+	}
+	s := &simulation{
+		cfg: cfg, core: core, dice: newDice(cfg.World.Seed), nodes: newNodes(kinds, cfg.Overcommit), tasks: newTasks(),
+		stats: newStats(kinds), output: newOutput(cfg.Output, kinds), given: map[run]cluster.Seq{},
+		rounds: make([]*sched.Round, len(cfg.Lanes)), wake: cluster.Never,
+	}
+	err = s.play()
+	s.conclude()
+	if flushed := s.output.flush(); err == nil {
+		err = flushed
+	}
+	result := s.stats.result(cfg.Setup, core.State(), core.Counts())
+	result.Interrupted = s.stopped || err != nil
+	if err == nil && !s.stopped {
+		err = s.audit(&result)
+	}
+	return result, err
+}
+
+// play lets things happen, moment by moment, until nothing is left to happen.
+func (s *simulation) play() error {
+	if err := s.read(); err != nil {
+		return err
+	}
+	if f := &s.cfg.World.Faults; f.Foreign > 0 {
+		s.kernel.set(timer{at: s.dice.about(f.Foreign), class: foreign})
+	}
+	for step := 0; ; step++ {
+		next := s.nextMoment()
+		if next == cluster.Never || s.cfg.Until > 0 && next > s.cfg.Until {
+			s.pass(s.cfg.Until)
+			return nil
+		}
+		if step&1023 == 0 && s.interrupted() {
+			return nil
+		}
+		s.pass(next)
+		if err := s.moment(); err != nil {
+			return err
+		}
+	}
+}
+
+// nextMoment is when something happens next.
+func (s *simulation) nextMoment() cluster.Time {
+	if len(s.in) > 0 {
+		return s.now
+	}
+	next := min(s.kernel.next(), s.wake)
+	if s.more {
+		next = min(next, s.record.Time)
+	} else if s.idle() {
+		return cluster.Never
+	}
+	return next
+}
+
+// idle reports whether nothing is left but what goes on for ever: faults, and
+// rounds that find no place for what waits.
+func (s *simulation) idle() bool {
+	if f := &s.cfg.World.Faults; f.NodeLoss > 0 || f.Foreign > 0 {
+		return len(s.tasks.live) == 0
+	}
+	return len(s.kernel.timers) == 0 && s.futile > maxFutile
+}
+
+// maxFutile is how many rounds in a row may decide nothing while nothing else
+// is to come. A policy may try again by chance, and is given some chances.
+const maxFutile = 100
+
+// pass lets time go by.
+func (s *simulation) pass(to cluster.Time) {
+	if to > s.now {
+		s.stats.advance(to, s.core.State().Totals())
+		s.now = to
+	}
+}
+
+// interrupted reports progress and asks whether to go on.
+func (s *simulation) interrupted() bool {
+	if s.cfg.Progress != nil {
+		c := s.core.Counts()
+		t := &s.stats.tasks
+		s.cfg.Progress(Progress{Now: s.now, Until: s.cfg.Until, Submitted: t.Submitted, Ended: t.Finished + t.Failed + t.Killed, Decisions: c.Placed + c.Evicted})
+	}
+	s.stopped = s.cfg.Stop != nil && s.cfg.Stop()
+	return s.stopped
+}
+
+// moment plays all that happens now: the world first, then the core.
+func (s *simulation) moment() error {
+	s.fire(roundEnds)
+	before := s.core.Counts()
+	defer func() {
+		if c := s.core.Counts(); c.Placed+c.Evicted > before.Placed+before.Evicted {
+			s.futile = 0
+		} else if c.Rounds > before.Rounds {
+			s.futile++
+		}
+	}()
+	if err := s.take(); err != nil {
+		return err
+	}
+	if err := s.observe(); err != nil {
+		return err
+	}
+	if err := s.finishRounds(); err != nil {
+		return err
+	}
+	return s.startRounds()
+}
+
+// fire plays the timers of this moment whose class is below the given one.
+func (s *simulation) fire(below uint8) {
+	for len(s.kernel.timers) > 0 && s.kernel.timers[0].at <= s.now && s.kernel.timers[0].class < below {
+		t := s.kernel.timers.Pop()
+		switch t.class {
+		case runEnds:
+			if row := &s.tasks.list[t.task]; row.phase >= working && row.attempt == t.attempt {
+				s.finish(t.task, false)
+			}
+		case runLeaves:
+			if row := &s.tasks.list[t.task]; row.phase == leavingNow && row.attempt == t.attempt {
+				s.leave(t.task, t.attempt)
+			}
+		case runBegins:
+			s.begin(t)
+		case runRefused:
+			s.refuse(t)
+		case repeat:
+			s.tell(s.repeats[t.attempt])
+		case nodeFails:
+			s.failNode(t.node)
+		case nodeReturns:
+			s.returnNode(t.node)
+		case foreign:
+			s.meddle(t)
+		}
+	}
+}
+
+// read fetches the next record of the source.
+func (s *simulation) read() error {
+	err := s.cfg.Source.Next(&s.record)
+	s.more = err == nil
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// take plays the records of this moment.
+func (s *simulation) take() error {
+	for s.more && s.record.Time <= s.now {
+		if err := s.apply(&s.record); err != nil {
+			return fmt.Errorf("trace at %v: %w", s.record.Time, err)
+		}
+		if err := s.read(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apply plays one record.
+func (s *simulation) apply(r *trace.Record) error {
+	switch r.What {
+	case trace.NodeAdded, trace.NodeChanged:
+		row := s.nodes.add(&r.Node, s.tell)
+		if loss := s.cfg.World.Faults.NodeLoss; loss > 0 && r.What == trace.NodeAdded {
+			s.kernel.set(timer{at: s.now + s.dice.about(loss), class: nodeFails, node: row})
+		}
+	case trace.NodeLost:
+		row, known := s.nodes.rows[r.Node.ID]
+		if !known {
+			return fmt.Errorf("node %d is lost, and was never added", r.Node.ID)
+		}
+		if s.nodes.list[row].live {
+			s.loseNode(row)
+		}
+	case trace.TaskSubmitted:
+		s.submit(&r.Task)
+	case trace.TaskKilled:
+		// A task that has ended by its own work here may have been killed
+		// later there.
+		if row, live := s.tasks.live[taskKey{r.Task.Job, r.Task.Index}]; live && !s.ending(row) {
+			s.finish(row, true)
+		}
+	}
+	return nil
+}
+
+// ending reports whether the task has ended in this moment already.
+func (s *simulation) ending(row cluster.TaskID) bool {
+	for _, e := range s.ended {
+		if e.task == row {
+			return true
+		}
+	}
+	return false
+}
+
+// submit plays the arrival of a task. One that runs on a node that is not there
+// waits like any other.
+func (s *simulation) submit(r *trace.Task) {
+	shape := s.tasks.shape(r, s.nodes.set(r.Requirements, s.tell), s.tell)
+	row := s.tasks.submit(r, shape, s.now, s.tell)
+	s.stats.submitted(s.tasks.list[row].service)
+	if !r.Running || s.cfg.Initial != Keep {
+		return
+	}
+	if node, known := s.nodes.rows[r.OnNode]; known && s.nodes.list[node].live {
+		s.found(row, node)
+	}
+}
+
+// found lets a task work on a node where nobody here placed it.
+func (s *simulation) found(row cluster.TaskID, node cluster.NodeID) {
+	t := &s.tasks.list[row]
+	s.tell(cluster.TaskFound{Task: row, Seq: t.seq, Node: node})
+	// The attempt is the core's to number; a fresh row begins after its base.
+	t.node, t.attempt, t.placed = node, s.nextAttempt(row), true
+	t.warm = append(t.warm, node)
+	s.nodes.arrive(row, node, t.demand)
+	s.work(row)
+	if t.job.foreign {
+		return
+	}
+	s.stats.placed(t.service, 0, false)
+}
+
+// nextAttempt is the number that the core will give to the next run of the
+// row: one more than its last.
+func (s *simulation) nextAttempt(row cluster.TaskID) uint32 {
+	if int(row) >= s.core.State().TaskRows() {
+		return 1
+	}
+	return s.core.State().Task(row).Attempt + 1
+}
+
+// observe tells the core what happened, and obeys what it decides at once.
+func (s *simulation) observe() error {
+	for len(s.in) > 0 || len(s.ended) > 0 {
+		in, ended := s.in, s.ended
+		s.in, s.ended = nil, nil
+		retired := len(s.tasks.retired)
+		out, err := s.core.Observe(s.now, in, s.out[:0])
+		if err != nil {
+			return err
+		}
+		s.out = out
+		for _, row := range s.tasks.retired[:retired] {
+			s.tasks.jobRows.Give(uint32(row))
+		}
+		s.tasks.retired = s.tasks.retired[:copy(s.tasks.retired, s.tasks.retired[retired:])]
+		s.settle(in, ended)
+		s.reuse(in, ended)
+		if err := s.obey(out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reuse gives the memory of what was told back, unless something new has come
+// meanwhile.
+func (s *simulation) reuse(in []cluster.Event, ended []ending) {
+	s.in = append(in[:0], s.in...)
+	s.ended = append(ended[:0], s.ended...)
+}
+
+// settle takes stock of what the core was just told: who ran for the first
+// time, and who is done.
+func (s *simulation) settle(in []cluster.Event, ended []ending) {
+	state := s.core.State()
+	for _, e := range in {
+		started, ok := e.(cluster.TaskStarted)
+		if !ok {
+			continue
+		}
+		t := &s.tasks.list[started.Task]
+		row := state.Task(started.Task)
+		if !t.placed && t.seq == row.Seq && row.Account.FirstRun != cluster.Never && !t.job.foreign {
+			t.placed = true
+			s.stats.placed(t.service, row.Account.FirstRun-row.Account.Submitted, true)
+		}
+	}
+	for _, e := range ended {
+		s.settleEnd(e)
+	}
+}
+
+func (s *simulation) settleEnd(e ending) {
+	t := &s.tasks.list[e.task]
+	row := s.core.State().Task(e.task)
+	if !t.job.foreign {
+		s.stats.ended(t, row.Account, e.killed)
+		s.output.end(t, howEnded(t, e.killed), row, row.Account, "")
+		if response := row.Account.Since - row.Account.Submitted; !e.killed && !t.fails {
+			t.job.done++
+			t.job.slowest = max(t.job.slowest, response)
+		}
+	}
+	if j, over := s.tasks.end(e.task, s.tell); over {
+		s.jobOver(j)
+	}
+}
+
+func howEnded(t *task, killed bool) string {
+	switch {
+	case killed:
+		return "kill"
+	case t.fails:
+		return "fail"
+	}
+	return "finish"
+}
+
+// jobOver counts a job all of whose tasks are done.
+func (s *simulation) jobOver(j *job) {
+	if j.done == j.submitted && j.done > 0 {
+		s.stats.jobs.Add(j.slowest)
+	}
+}
+
+// finishRounds commits the rounds whose thinking time is over.
+func (s *simulation) finishRounds() error {
+	for len(s.kernel.timers) > 0 && s.kernel.timers[0].at <= s.now && s.kernel.timers[0].class == roundEnds {
+		lane := int(s.kernel.timers.Pop().node)
+		s.out = s.core.Finish(s.rounds[lane], s.now, s.out[:0])
+		s.rounds[lane] = nil
+		if err := s.obey(s.out); err != nil {
+			return err
+		}
+		if err := s.observe(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startRounds runs the rounds that are due. Where thinking takes time, what
+// they decide takes effect when that time is over.
+func (s *simulation) startRounds() error {
+	if s.cfg.Planner.Time == Zero {
+		start := s.clock()
+		out, wake, err := s.core.Step(s.now, nil, s.out[:0])
+		s.stats.wall += s.clock() - start
+		s.out, s.wake = out, wake
+		if err != nil {
+			return err
+		}
+		return s.obey(out)
+	}
+	for {
+		lane, due := s.core.Due(s.now)
+		if !due {
+			break
+		}
+		start := s.clock()
+		r := s.core.Begin(lane, s.now)
+		r.Run(0)
+		measured := s.clock() - start
+		s.stats.wall += measured
+		charge := measured
+		if s.cfg.Planner.Time == Ticks {
+			charge = cluster.Time((r.Ticks()*s.cfg.Planner.PerTick + 999) / 1000)
+		}
+		s.stats.charged += charge
+		s.rounds[lane] = r
+		s.kernel.set(timer{at: s.now + max(charge, 1), class: roundEnds, node: cluster.NodeID(lane)})
+	}
+	s.wake = s.core.Wake(s.now)
+	return nil
+}
+
+// clock is the wall clock, or always 0 without one.
+func (s *simulation) clock() cluster.Time {
+	if s.cfg.Planner.Clock == nil {
+		return 0
+	}
+	return s.cfg.Planner.Clock()
+}

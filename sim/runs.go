@@ -1,0 +1,233 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+)
+
+// This file plays runs: what the world makes of decisions, and what it tells
+// the core of them.
+
+// obey carries out decisions. It is also where the checkers stand: a decision
+// that the world cannot honour is an error of the core.
+func (s *simulation) obey(decisions []sched.Decision) error {
+	for _, d := range decisions {
+		t := &s.tasks.list[d.Task]
+		if t.seq != d.Seq {
+			s.tell(cluster.TaskLeft{Task: d.Task, Attempt: d.Attempt}) // ended meanwhile
+			continue
+		}
+		s.output.decision(s.now, d, t, &s.nodes)
+		switch d.Kind {
+		case sched.Place:
+			if err := s.check(d); err != nil {
+				return fmt.Errorf("at %v: %w", s.now, err)
+			}
+			s.allocate(d)
+		case sched.Evict:
+			s.evict(d)
+		}
+	}
+	return nil
+}
+
+// check refuses to believe the core: it compares a placement with what is
+// physically there.
+func (s *simulation) check(d sched.Decision) error {
+	t := &s.tasks.list[d.Task]
+	n := &s.nodes.list[d.Node]
+	who := fmt.Sprintf("task %d of job %d", t.index, t.job.id)
+	if t.phase != idle {
+		return fmt.Errorf("checker: %s is placed on node %s while it has a run on %s", who, n.name, s.nodes.list[t.node].name)
+	}
+	if !n.live {
+		return fmt.Errorf("checker: %s is placed on node %s, which is lost", who, n.name)
+	}
+	if err := s.nodes.overBy(d.Node, s.tasks.demand(d.Task)); err != nil {
+		return fmt.Errorf("checker: %s is placed where it does not fit: %w", who, err)
+	}
+	if !s.nodes.meets(d.Node, t.requirements) {
+		return fmt.Errorf("checker: %s is placed on node %s, which does not meet its requirements", who, n.name)
+	}
+	for _, other := range n.runs {
+		if o := &s.tasks.list[other]; o.job == t.job && (o.apart || t.apart) && other != d.Task {
+			return fmt.Errorf("checker: %s is placed on node %s beside task %d, from which it must stand apart", who, n.name, o.index)
+		}
+	}
+	return nil
+}
+
+// allocate starts the run that the decision names.
+func (s *simulation) allocate(d sched.Decision) {
+	t := &s.tasks.list[d.Task]
+	t.phase, t.node, t.attempt = beginning, d.Node, d.Attempt
+	s.nodes.arrive(d.Task, d.Node, s.tasks.demand(d.Task))
+	ready := s.now + s.overhead(t)
+	set := timer{at: ready, class: runBegins, task: d.Task, attempt: d.Attempt, node: d.Node}
+	switch faults := &s.cfg.World.Faults; {
+	case s.dice.falls(faults.BindLate):
+		late := set
+		late.at = ready + s.dice.about(max(faults.Grace, cluster.Second))
+		s.kernel.set(late)
+		set.class = runRefused
+	case s.dice.falls(faults.BindRefused):
+		set.class = runRefused
+	case ready == s.now:
+		s.begin(set)
+		return
+	}
+	s.kernel.set(set)
+}
+
+// overhead draws how long the allocation takes.
+func (s *simulation) overhead(t *task) cluster.Time {
+	o := &s.cfg.World.Overheads
+	if len(o.Hot) == 0 && len(o.Cold) == 0 {
+		return 0
+	}
+	if slices.Contains(t.warm, t.node) {
+		return s.dice.sample(o.Hot)
+	}
+	t.warm = append(t.warm, t.node)
+	return s.dice.sample(o.Cold)
+}
+
+// begin lets an allocation that is ready work. One that was given up begins
+// all the same, beside whatever the task does by now.
+func (s *simulation) begin(r timer) {
+	t := &s.tasks.list[r.task]
+	if t.phase == beginning && t.attempt == r.attempt {
+		s.work(r.task)
+		s.say(cluster.TaskStarted{Task: r.task, Attempt: r.attempt, Node: r.node})
+		return
+	}
+	key := run{r.task, r.attempt}
+	if t.seq == 0 || s.given[key] != t.seq || !s.nodes.list[r.node].live {
+		return
+	}
+	delete(s.given, key)
+	s.nodes.arrive(r.task, r.node, s.tasks.demand(r.task))
+	if t.phase == idle && t.attempt == r.attempt {
+		t.node = r.node
+		s.work(r.task)
+	} else {
+		t.ghosts = append(t.ghosts, ghost{r.attempt, r.node})
+	}
+	s.tell(cluster.TaskStarted{Task: r.task, Attempt: r.attempt, Node: r.node})
+}
+
+// work sets the end of a run that begins to work now.
+func (s *simulation) work(row cluster.TaskID) {
+	t := &s.tasks.list[row]
+	t.phase, t.began = working, s.now
+	s.stats.working(s.tasks.demand(row), 1)
+	if t.work != cluster.Never {
+		s.kernel.set(timer{at: s.now + max(t.work-t.done, 0), class: runEnds, task: row, attempt: t.attempt})
+	}
+}
+
+// refuse reports that an allocation failed.
+func (s *simulation) refuse(r timer) {
+	t := &s.tasks.list[r.task]
+	if t.phase != beginning || t.attempt != r.attempt {
+		return
+	}
+	s.stop(r.task)
+	if s.cfg.World.Faults.BindLate > 0 {
+		s.given[run{r.task, r.attempt}] = t.seq
+	}
+	s.say(cluster.BindRefused{Task: r.task, Attempt: r.attempt})
+}
+
+// evict tells a run to go. One that is not there has gone already.
+func (s *simulation) evict(d sched.Decision) {
+	t := &s.tasks.list[d.Task]
+	faults := &s.cfg.World.Faults
+	switch {
+	case t.attempt == d.Attempt && t.phase == working && s.dice.falls(faults.EvictRefused):
+		s.say(cluster.EvictRefused{Task: d.Task, Attempt: d.Attempt})
+	case t.attempt == d.Attempt && t.phase == working && s.dice.falls(faults.EvictLate):
+		t.phase = leavingNow
+		s.stats.working(s.tasks.demand(d.Task), -1)
+		s.kernel.set(timer{at: s.now + s.dice.about(max(faults.Grace, cluster.Second)), class: runLeaves, task: d.Task, attempt: d.Attempt})
+	default:
+		s.leave(d.Task, d.Attempt)
+	}
+}
+
+// leave ends a run whose task goes on, and tells the core.
+func (s *simulation) leave(row cluster.TaskID, attempt uint32) {
+	t := &s.tasks.list[row]
+	if t.attempt == attempt && t.phase != idle {
+		s.stats.evicted(s.core.State().Task(row))
+		s.stop(row)
+	} else {
+		s.exorcise(row, func(g ghost) bool { return g.attempt == attempt })
+	}
+	s.say(cluster.TaskLeft{Task: row, Attempt: attempt})
+}
+
+// exorcise removes the ghosts of a task that match.
+func (s *simulation) exorcise(row cluster.TaskID, match func(ghost) bool) {
+	t := &s.tasks.list[row]
+	t.ghosts = slices.DeleteFunc(t.ghosts, func(g ghost) bool {
+		if match(g) {
+			s.nodes.depart(row, g.node, s.tasks.demand(row))
+			return true
+		}
+		return false
+	})
+}
+
+// stop takes a run from its node, keeping its work if the world does.
+func (s *simulation) stop(row cluster.TaskID) {
+	t := &s.tasks.list[row]
+	if t.phase == working {
+		s.stats.working(s.tasks.demand(row), -1)
+	}
+	if s.cfg.World.KeepWork && t.phase >= working {
+		t.done += s.now - t.began
+	}
+	s.nodes.depart(row, t.node, s.tasks.demand(row))
+	t.phase, t.node = idle, cluster.NoNode
+}
+
+// finish ends a task for good: by its own work, or because its user says so.
+func (s *simulation) finish(row cluster.TaskID, killed bool) {
+	t := &s.tasks.list[row]
+	if t.phase != idle {
+		s.stop(row)
+	}
+	for _, g := range t.ghosts {
+		s.tell(cluster.TaskLeft{Task: row, Attempt: g.attempt})
+	}
+	s.exorcise(row, func(ghost) bool { return true })
+	s.tell(cluster.TaskEnded{Task: row, Seq: t.seq})
+	s.ended = append(s.ended, ending{row, killed})
+}
+
+// run names one run of one task.
+type run struct {
+	task    cluster.TaskID
+	attempt uint32
+}
+
+// ending is a task that ended since the core was last told.
+type ending struct {
+	task   cluster.TaskID
+	killed bool
+}
+
+// say tells the core of an outcome, and now and then tells it again later.
+func (s *simulation) say(e cluster.Event) {
+	s.tell(e)
+	if s.dice.falls(s.cfg.World.Faults.Twice) {
+		s.repeats = append(s.repeats, e)
+		s.kernel.set(timer{at: s.now + s.dice.about(cluster.Minute), class: repeat, attempt: uint32(len(s.repeats) - 1)})
+	}
+}
+
+func (s *simulation) tell(e cluster.Event) { s.in = append(s.in, e) }

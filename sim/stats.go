@@ -1,0 +1,163 @@
+package sim
+
+import (
+	"maps"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/report"
+	"fairlead.dev/fairlead/sched"
+)
+
+// stats gathers in fixed memory what the report says of a run.
+type stats struct {
+	kinds []cluster.Kind
+	tasks report.Tasks
+
+	latency, response, jobs report.Histogram
+	classes                 []classStats
+
+	// Sums over time: quantity × µs, as floats because they outgrow int64.
+	last                cluster.Time
+	capacity, used, run []float64
+	busy                cluster.Vector // demand of what works now
+	peak                []float64      // largest share of the capacity that worked
+
+	charged, wall cluster.Time // what the planner took, in the simulation and really
+	reasons       map[string]int
+	examples      map[string]string // a sentence with numbers for each reason
+}
+
+// classStats are the stats of one service class.
+type classStats struct {
+	report.Class
+	latency      report.Histogram
+	availability report.Histogram // in millionths
+}
+
+func newStats(kinds []cluster.Kind) stats {
+	n := len(kinds)
+	return stats{
+		kinds: kinds, classes: make([]classStats, len(serviceClasses())),
+		capacity: make([]float64, n), used: make([]float64, n), run: make([]float64, n),
+		busy: make(cluster.Vector, n), peak: make([]float64, n),
+		reasons: map[string]int{}, examples: map[string]string{},
+	}
+}
+
+// advance adds the time until now to the sums over time.
+func (a *stats) advance(now cluster.Time, t cluster.Totals) {
+	spent := float64(now - a.last)
+	a.last = now
+	for k := range a.kinds {
+		a.capacity[k] += float64(spent * float64(t.Capacity[k]))
+		a.used[k] += float64(spent * float64(t.Used[k]))
+		a.run[k] += float64(spent * float64(a.busy[k]))
+		if spent > 0 && t.Capacity[k] > 0 {
+			a.peak[k] = max(a.peak[k], float64(a.busy[k])/float64(t.Capacity[k]))
+		}
+	}
+}
+
+// working adds sign times the demand to what works now.
+func (a *stats) working(demand cluster.Vector, sign int64) {
+	for k, q := range demand {
+		a.busy[k] += sign * q
+	}
+}
+
+// submitted counts a task.
+func (a *stats) submitted(class cluster.ClassID) {
+	a.tasks.Submitted++
+	a.classes[class].Submitted++
+}
+
+// placed counts a task that ran for the first time. One that ran when the
+// trace began has no latency.
+func (a *stats) placed(class cluster.ClassID, latency cluster.Time, measured bool) {
+	a.tasks.Placed++
+	c := &a.classes[class]
+	c.Placed++
+	if measured {
+		a.latency.Add(latency)
+		c.latency.Add(latency)
+	}
+}
+
+// evicted counts a run that had to leave.
+func (a *stats) evicted(t *cluster.Task) {
+	a.tasks.Evicted++
+	if t.Phase != cluster.Leaving {
+		return
+	}
+	if t.Next != cluster.NoNode {
+		a.tasks.Migrated++
+		return
+	}
+	a.tasks.Preempted++
+	a.classes[t.Class].Preempted++
+}
+
+// ended counts a task that is done, with its final account.
+func (a *stats) ended(t *task, account cluster.Account, killed bool) {
+	switch {
+	case killed:
+		a.tasks.Killed++
+	case t.fails:
+		a.tasks.Failed++
+	default:
+		a.tasks.Finished++
+		a.classes[t.service].Finished++
+		a.response.Add(account.Since - account.Submitted)
+	}
+	a.available(t.service, account)
+}
+
+// available notes the share of its time that a task has run.
+func (a *stats) available(class cluster.ClassID, account cluster.Account) {
+	if life := account.Since - account.Submitted; life > 0 {
+		a.classes[class].availability.Add(cluster.Time(float64(account.Running) / float64(life) * 1e6))
+	}
+}
+
+// result fills in the report. Pending tasks have been explained by then.
+func (a *stats) result(setup report.Setup, state *cluster.State, counts sched.Counts) report.Run {
+	totals := state.Totals()
+	r := report.Run{
+		Setup: setup, Nodes: totals.Nodes, Simulated: report.Seconds(a.last), Tasks: a.tasks,
+		PlacementLatency: a.latency.Distribution(), TaskResponse: a.response.Distribution(), JobResponse: a.jobs.Distribution(),
+		Utilisation: map[string]report.Utilisation{}, Allocation: map[string]report.Allocation{}, Classes: map[string]report.Class{},
+		Planner: report.NewPlanner(int(counts.Rounds), int(counts.Placed+counts.Evicted), a.charged, a.wall.Seconds()),
+		Reasons: maps.Clone(a.reasons), Examples: maps.Clone(a.examples),
+	}
+	for i := range state.NodeRows() {
+		if n := cluster.NodeID(i); state.NodeLive(n) && len(state.TasksOn(n)) > 0 {
+			r.NodesActive++
+		}
+	}
+	for k, kind := range a.kinds {
+		r.Utilisation[kind.Name] = report.Utilisation{Mean: report.Ratio(a.run[k], a.capacity[k]), Max: report.Number(a.peak[k])}
+		r.Allocation[kind.Name] = report.Allocation{
+			Mean:  report.Ratio(a.used[k], a.capacity[k]),
+			Final: report.Ratio(float64(totals.Used[k]), float64(totals.Capacity[k])),
+		}
+	}
+	for i, class := range serviceClasses() {
+		c := &a.classes[i]
+		if c.Submitted == 0 {
+			continue
+		}
+		c.PlacementLatency = c.latency.Distribution()
+		c.Availability = availability(&c.availability)
+		r.Classes[class.Name] = c.Class
+	}
+	return r
+}
+
+// availability turns a histogram of millionths into shares.
+func availability(h *report.Histogram) *report.Availability {
+	if h.Count() == 0 {
+		return nil
+	}
+	share := func(millionths cluster.Time) report.Number { return report.Number(float64(millionths) / 1e6) }
+	return &report.Availability{Mean: share(h.Mean()), Min: share(h.Quantile(0)), P50: share(h.Quantile(0.5)), Max: share(h.Max())}
+}

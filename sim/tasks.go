@@ -1,0 +1,194 @@
+package sim
+
+import (
+	"encoding/binary"
+	"slices"
+	"strconv"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sim/trace"
+)
+
+// tasks is the world's own book of jobs and tasks: which row stands for which
+// task of the trace, and what it has physically done.
+type tasks struct {
+	rows    cluster.Rows
+	jobRows cluster.Rows
+	list    []task // by row
+	live    map[taskKey]cluster.TaskID
+	jobs    map[uint64]*job
+	seq     cluster.Seq
+	shapes  map[string]cluster.ShapeID
+	demands []cluster.Vector // by shape
+	retired []cluster.JobID  // rows that are free once the core was told
+	key     []byte           // scratch
+}
+
+// taskKey names a task as its trace does.
+type taskKey struct {
+	job   uint64
+	index uint32
+}
+
+// job is what the world knows of a job.
+type job struct {
+	id        uint64
+	row       cluster.JobID
+	user      string
+	foreign   bool
+	expected  int // tasks in all; 0 if unknown
+	submitted int
+	live      int
+	done      int // finished by themselves
+	slowest   cluster.Time
+}
+
+// runPhase is where a task's present run physically stands.
+type runPhase uint8
+
+const (
+	idle      runPhase = iota // no run
+	beginning                 // allocated, not yet working
+	working
+	leavingNow // told to go, still there
+)
+
+// task is what the world knows of a task.
+type task struct {
+	seq          cluster.Seq // 0: the row is free
+	job          *job
+	index        uint32
+	class        uint8 // latency class of the trace
+	service      cluster.ClassID
+	priority     int32
+	shape        cluster.ShapeID
+	demand       cluster.Vector
+	apart        bool
+	fails        bool
+	placed       bool // has run at some time
+	submitted    cluster.Time
+	work         cluster.Time
+	done         cluster.Time // work that earlier runs have kept
+	requirements []cluster.Requirement
+
+	phase   runPhase
+	node    cluster.NodeID
+	attempt uint32
+	began   cluster.Time
+	ghosts  []ghost          // runs beside the present one
+	warm    []cluster.NodeID // where it has run, for hot allocations
+}
+
+// ghost is a run of a task that was given up and began after all.
+type ghost struct {
+	attempt uint32
+	node    cluster.NodeID
+}
+
+func newTasks() tasks {
+	return tasks{live: map[taskKey]cluster.TaskID{}, jobs: map[uint64]*job{}, shapes: map[string]cluster.ShapeID{}}
+}
+
+// demand is what the task asks of a node.
+func (b *tasks) demand(t cluster.TaskID) cluster.Vector { return b.list[t].demand }
+
+// shape returns the row of the shape, and defines it if it is new.
+func (b *tasks) shape(r *trace.Task, eligible cluster.SetID, tell func(cluster.Event)) cluster.ShapeID {
+	b.key = b.key[:0]
+	for _, q := range r.Demand {
+		b.key = binary.AppendVarint(b.key, q)
+	}
+	b.key = binary.AppendUvarint(b.key, uint64(eligible))
+	b.key = strconv.AppendBool(b.key, r.Apart)
+	if id, ok := b.shapes[string(b.key)]; ok {
+		return id
+	}
+	id := cluster.ShapeID(len(b.demands))
+	b.shapes[string(b.key)] = id
+	demand := slices.Clone(r.Demand)
+	b.demands = append(b.demands, demand)
+	tell(cluster.ShapeDefined{Shape: id, Spec: cluster.Shape{Demand: demand, Eligible: eligible, Apart: r.Apart}})
+	return id
+}
+
+// submit takes in a task, and its job if that is new, and tells the core. A
+// trace may submit a task again that has ended there and not yet here: then the
+// name goes to the newer one, and both run.
+func (b *tasks) submit(r *trace.Task, shape cluster.ShapeID, now cluster.Time, tell func(cluster.Event)) cluster.TaskID {
+	key := taskKey{r.Job, r.Index}
+	j := b.jobs[r.Job]
+	if j == nil {
+		j = &job{id: r.Job, row: cluster.JobID(b.jobRows.Take()), user: r.User, expected: int(r.JobTasks)}
+		b.jobs[r.Job] = j
+		tell(cluster.JobSubmitted{Job: j.row, Name: strconv.FormatUint(r.Job, 10), User: r.User})
+	}
+	row := b.newTask(j)
+	t := &b.list[row]
+	b.live[key] = row
+	t.index, t.class, t.priority, t.service = r.Index, r.Class, r.Priority, serviceClass(r.Priority)
+	t.demand = b.demands[shape]
+	t.shape, t.apart, t.fails, t.submitted, t.work = shape, r.Apart, r.Fails, now, r.Work
+	t.requirements = nil
+	if len(r.Requirements) > 0 {
+		t.requirements = slices.Clone(r.Requirements)
+	}
+	tell(cluster.TaskSubmitted{Task: row, Seq: t.seq, Job: j.row, Shape: shape, Class: t.service, Priority: r.Priority})
+	return row
+}
+
+// newTask takes a row for one more task of the job.
+func (b *tasks) newTask(j *job) cluster.TaskID {
+	j.submitted++
+	j.live++
+	row := cluster.TaskID(b.rows.Take())
+	for int(row) >= len(b.list) {
+		b.list = append(b.list, task{})
+	}
+	t := &b.list[row]
+	b.seq++
+	*t = task{seq: b.seq, job: j, node: cluster.NoNode, ghosts: t.ghosts[:0], warm: t.warm[:0]}
+	return row
+}
+
+// end forgets a task whose TaskEnded the core has seen, and its job after the
+// last task.
+func (b *tasks) end(row cluster.TaskID, tell func(cluster.Event)) (j *job, over bool) {
+	t := &b.list[row]
+	j = t.job
+	if key := (taskKey{j.id, t.index}); !j.foreign && b.live[key] == row {
+		delete(b.live, key)
+	}
+	t.seq, t.job = 0, nil
+	b.rows.Give(uint32(row))
+	j.live--
+	if j.live > 0 || j.expected == 0 || j.submitted < j.expected {
+		return j, false
+	}
+	if !j.foreign {
+		delete(b.jobs, j.id)
+	}
+	tell(cluster.JobForgotten{Job: j.row})
+	b.retired = append(b.retired, j.row)
+	return j, true
+}
+
+// The service classes of Google's priorities, as the QoS paper maps them.
+const (
+	gold cluster.ClassID = iota
+	silver
+	bronze
+)
+
+func serviceClasses() []cluster.Class {
+	return []cluster.Class{gold: {Name: "gold", Importance: 0}, silver: {Name: "silver", Importance: 1}, bronze: {Name: "bronze", Importance: 2}}
+}
+
+func serviceClass(priority int32) cluster.ClassID {
+	switch {
+	case priority > 8:
+		return gold
+	case priority >= 2:
+		return silver
+	}
+	return bronze
+}
