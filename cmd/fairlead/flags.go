@@ -1,0 +1,290 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/queue"
+	"fairlead.dev/fairlead/report"
+	"fairlead.dev/fairlead/sim"
+)
+
+// simulateFlags are the flags of simulate as they were typed.
+type simulateFlags struct {
+	cluster, workload   string
+	policies, seeds     string
+	until               string
+	speedup             float64
+	overcommit          string
+	ties                string
+	initial             string
+	overheads           string
+	evicted             string
+	heartbeat, watchdog string
+	planner             string
+	faults              string
+	format              string
+	placements, tasks   string
+	lenient             bool
+	parallel            int
+}
+
+func (f *simulateFlags) register(c *cobra.Command) {
+	s := c.Flags()
+	s.StringVar(&f.cluster, "cluster", "", "`SRC` of the nodes (default: the workload's, or "+defaultSource+")")
+	s.StringVar(&f.workload, "workload", "", "`SRC` of the tasks (default: the cluster's)")
+	s.StringVar(&f.policies, "policy", defaultPolicies, "policies to compare, with commas; see 'fairlead policies'")
+	s.StringVar(&f.seeds, "seeds", "1", "seeds to run each policy with, with commas")
+	s.StringVar(&f.until, "until", "", "`time` at which to stop, such as 90m or 29d (default: "+defaultUntil+" for synthetic sources, else the end)")
+	s.Float64Var(&f.speedup, "speedup", 1, "divide all times of the source by this")
+	s.StringVar(&f.overcommit, "overcommit", "", "multiply capacities by kind, such as cpu=1.6,memory=2")
+	s.StringVar(&f.ties, "tie-break", "fixed", "among equally good nodes take fixed (one random order a run), lowest or random")
+	s.StringVar(&f.initial, "initial", "keep", "what runs at the start: keep it where it is, or place it anew")
+	s.StringVar(&f.overheads, "overheads", "", "how long a run takes to begin: hot=2s,cold=8s, or a `FILE` of lines 'hot SECONDS', 'cold SECONDS' or 'SECONDS' to draw from")
+	s.StringVar(&f.evicted, "evicted-work", "lost", "what an evicted task has done is lost or kept")
+	s.StringVar(&f.heartbeat, "heartbeat", "0s", "gather events and plan at multiples of this `time`; 0s plans at once")
+	s.StringVar(&f.watchdog, "watchdog", "0s", "plan at least this often while tasks wait; 0s only when something happened")
+	s.StringVar(&f.planner, "planner-time", "ticks", "what planning costs in the simulation: ticks (the same on every machine), zero, or measured")
+	s.StringVar(&f.faults, "faults", "none", "none, hostile, or a list such as node-loss=10d,down=20m,bind-refused=20,bind-late=10,evict-late=500,evict-refused=50,grace=30s,twice=50,foreign=5m (times between faults, or chances in thousandths)")
+	s.StringVarP(&f.format, "output", "o", "table", "table, json or csv")
+	s.StringVar(&f.placements, "placements", "", "write a line per decision to `FILE`, in the columns of Google's task_events")
+	s.StringVar(&f.tasks, "tasks", "", "write a line per task to `FILE`")
+	s.BoolVar(&f.lenient, "lenient", false, "count broken lines of the source and leave them out")
+	s.IntVar(&f.parallel, "parallel", 0, "runs at once (default: one a processor)")
+	complete := func(flag string, values ...string) {
+		_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+	var names []string
+	for _, p := range queue.Policies() {
+		names = append(names, p.Name)
+	}
+	complete("policy", names...)
+	complete("tie-break", "fixed", "lowest", "random")
+	complete("initial", "keep", "place")
+	complete("evicted-work", "lost", "kept")
+	complete("planner-time", "ticks", "zero", "measured")
+	complete("faults", "none", "hostile")
+	complete("output", "table", "json", "csv")
+}
+
+// plan turns the flags into a simulation, or says what is wrong with each.
+func (f *simulateFlags) plan() (*simulation, error) {
+	s := &simulation{speedup: f.speedup, lenient: f.lenient, placements: f.placements, tasks: f.tasks, parallel: f.parallel}
+	var errs []error
+	flag := func(name string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--%s: %w", name, err))
+		}
+	}
+	f.planSources(s, flag)
+	f.planPolicies(s, flag)
+	f.planWorld(s, flag)
+	var err error
+	s.format, err = report.ParseFormat(f.format)
+	flag("output", err)
+	if !(f.speedup > 0) || math.IsInf(f.speedup, 0) {
+		flag("speedup", fmt.Errorf("%g, want a number above 0", f.speedup))
+	}
+	s.trigger.Heartbeat, err = parseTime(f.heartbeat)
+	flag("heartbeat", err)
+	s.trigger.Watchdog, err = parseTime(f.watchdog)
+	flag("watchdog", err)
+	s.config.Planner.Time, err = choose(f.planner, map[string]sim.PlannerTime{"ticks": sim.Ticks, "zero": sim.Zero, "measured": sim.Measured})
+	flag("planner-time", err)
+	if s.parallel < 0 {
+		flag("parallel", fmt.Errorf("%d, want a number from 1", s.parallel))
+	}
+	if s.parallel == 0 {
+		s.parallel = parallelRuns(s.config.Planner.Time)
+	}
+	return s, errors.Join(errs...)
+}
+
+func (f *simulateFlags) planSources(s *simulation, flag func(string, error)) {
+	nodes, tasks := f.cluster, f.workload
+	if nodes == "" {
+		nodes = tasks
+	}
+	if nodes == "" {
+		nodes = defaultSource
+	}
+	if tasks == "" {
+		tasks = nodes
+	}
+	var err error
+	s.cluster, err = parseSource(nodes)
+	flag("cluster", err)
+	if tasks != nodes || err == nil {
+		s.workload, err = parseSource(tasks)
+		flag("workload", err)
+	}
+	until := f.until
+	if until == "" && s.workload.format == "synthetic" {
+		until = defaultUntil
+	}
+	if until != "" {
+		s.config.Until, err = parseTime(until)
+		flag("until", err)
+	}
+}
+
+func (f *simulateFlags) planPolicies(s *simulation, flag func(string, error)) {
+	for name := range strings.SplitSeq(f.policies, ",") {
+		name = strings.TrimSpace(name)
+		flag("policy", checkPolicy(name))
+		s.policies = append(s.policies, name)
+	}
+	for text := range strings.SplitSeq(f.seeds, ",") {
+		seed, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
+		if err != nil {
+			flag("seeds", fmt.Errorf("%q, want numbers from 0 with commas between them", f.seeds))
+			break
+		}
+		s.seeds = append(s.seeds, seed)
+	}
+	ties, ok := queue.ParseTies(f.ties)
+	if !ok {
+		flag("tie-break", unknown("tie-break", f.ties, []string{"fixed", "lowest", "random"}))
+	}
+	s.ties = ties
+}
+
+func (f *simulateFlags) planWorld(s *simulation, flag func(string, error)) {
+	var err error
+	s.config.Overcommit, err = parseOvercommit(f.overcommit)
+	flag("overcommit", err)
+	s.config.Initial, err = choose(f.initial, map[string]sim.Initial{"keep": sim.Keep, "place": sim.PlaceAnew})
+	flag("initial", err)
+	s.config.World.KeepWork, err = choose(f.evicted, map[string]bool{"lost": false, "kept": true})
+	flag("evicted-work", err)
+	s.config.World.Overheads, err = parseOverheads(f.overheads)
+	flag("overheads", err)
+	s.config.World.Faults, err = parseFaults(f.faults)
+	flag("faults", err)
+}
+
+// choose returns the value of that name.
+func choose[T any](name string, values map[string]T) (T, error) {
+	v, ok := values[name]
+	if !ok {
+		var names []string
+		for n := range values {
+			names = append(names, n)
+		}
+		return v, unknown("value", name, sorted(names))
+	}
+	return v, nil
+}
+
+// pairs reads a list such as a=1,b=2.
+func pairs(text string, each func(key, value string) error) error {
+	if text == "" {
+		return nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		key, value, ok := strings.Cut(strings.TrimSpace(part), "=")
+		if !ok || key == "" || value == "" {
+			return fmt.Errorf("%q, want a list such as cpu=1.6,memory=2", text)
+		}
+		if err := each(key, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parseOvercommit reads factors by kind, and returns them in thousandths.
+func parseOvercommit(text string) (map[string]int64, error) {
+	factors := map[string]int64{}
+	err := pairs(text, func(kind, value string) error {
+		v, err := strconv.ParseFloat(value, 64)
+		if err != nil || v < 0.001 || v > 1e6 {
+			return fmt.Errorf("%s=%s, want a factor from 0.001, such as 1.6", kind, value)
+		}
+		factors[kind] = int64(math.Round(v * 1000))
+		return nil
+	})
+	return factors, err
+}
+
+// parseOverheads reads hot=2s,cold=8s, or a file of samples.
+func parseOverheads(text string) (sim.Overheads, error) {
+	var o sim.Overheads
+	if !strings.Contains(text, "=") && text != "" {
+		return readOverheads(text)
+	}
+	err := pairs(text, func(key, value string) error {
+		t, err := parseTime(value)
+		if err != nil {
+			return err
+		}
+		return o.Add(key, t)
+	})
+	return o, err
+}
+
+// readOverheads reads a file with one sample a line.
+func readOverheads(path string) (o sim.Overheads, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return o, err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	lines := bufio.NewScanner(file)
+	for number := 1; lines.Scan(); number++ {
+		fields := strings.Fields(lines.Text())
+		if len(fields) == 0 {
+			continue
+		}
+		seconds, err := strconv.ParseFloat(fields[len(fields)-1], 64)
+		if err != nil || seconds < 0 || seconds > 1e9 || len(fields) > 2 {
+			return o, fmt.Errorf("%s:%d: want 'hot SECONDS', 'cold SECONDS' or 'SECONDS', got %q", path, number, lines.Text())
+		}
+		keys := []string{"hot", "cold"}
+		if len(fields) == 2 {
+			keys = fields[:1]
+		}
+		for _, key := range keys {
+			if err := o.Add(key, cluster.Time(math.Round(seconds*1e6))); err != nil {
+				return o, fmt.Errorf("%s:%d: %w", path, number, err)
+			}
+		}
+	}
+	return o, lines.Err()
+}
+
+// parseFaults reads none, hostile, or a list of faults.
+func parseFaults(text string) (sim.Faults, error) {
+	switch text {
+	case "none", "":
+		return sim.Faults{}, nil
+	case "hostile":
+		return sim.Hostile(), nil
+	}
+	var f sim.Faults
+	times := map[string]*cluster.Time{"node-loss": &f.NodeLoss, "down": &f.Down, "grace": &f.Grace, "foreign": &f.Foreign}
+	chances := map[string]*int{"bind-refused": &f.BindRefused, "bind-late": &f.BindLate, "evict-late": &f.EvictLate, "evict-refused": &f.EvictRefused, "twice": &f.Twice}
+	err := pairs(text, func(key, value string) (err error) {
+		switch {
+		case times[key] != nil:
+			*times[key], err = parseTime(value)
+		case chances[key] != nil:
+			*chances[key], err = strconv.Atoi(value)
+		default:
+			err = unknown("fault", key, []string{"node-loss", "down", "grace", "foreign", "bind-refused", "bind-late", "evict-late", "evict-refused", "twice"})
+		}
+		return err
+	})
+	if err != nil {
+		return f, err
+	}
+	return f, f.Validate()
+}

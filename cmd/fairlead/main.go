@@ -1,0 +1,134 @@
+// Fairlead schedules containers for a whole cluster at once. This command
+// simulates it.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes, as the help says.
+const (
+	exitFailure     = 1   // something went wrong while running
+	exitUsage       = 2   // the command line cannot be understood
+	exitInterrupted = 130 // stopped by Ctrl-C
+)
+
+func main() {
+	os.Exit(run(os.Args[1:]))
+}
+
+// run executes the command line and returns the exit code.
+func run(args []string) int {
+	root := newRoot()
+	root.SetArgs(args)
+	err := root.Execute()
+	if err == nil {
+		return 0
+	}
+	if errors.Is(err, errInterrupted) {
+		fmt.Fprintln(os.Stderr, "fairlead: interrupted; the results above are what was known by then")
+		return exitInterrupted
+	}
+	fmt.Fprintln(os.Stderr, "fairlead:", err)
+	var usage usageError
+	if errors.As(err, &usage) {
+		fmt.Fprintf(os.Stderr, "Run 'fairlead %s--help' for usage.\n", usage.command)
+		return exitUsage
+	}
+	return exitFailure
+}
+
+// errInterrupted says that Ctrl-C ended the run.
+var errInterrupted = errors.New("interrupted")
+
+// usageError is a command line that cannot be understood.
+type usageError struct {
+	command string // the subcommand with a space behind it, or empty
+	err     error
+}
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "fairlead",
+		Short: "Simulate cluster schedulers on real and generated workloads",
+		Long: `Fairlead is a container scheduler that decides for the whole cluster at once,
+keeps the promises made to each workload, and says why.
+
+Results go to stdout, everything else to stderr. Nothing is coloured, so that
+NO_COLOR needs no heeding. Exit codes: 0 done, 1 something went wrong, 2 the
+command line cannot be understood, 130 interrupted by Ctrl-C.`,
+		Example: `  fairlead simulate
+  fairlead policies
+  fairlead trace describe synthetic:google?nodes=200`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, err) })
+	root.AddCommand(newSimulate(), newPolicies(), newTrace(), newVersion())
+	for _, c := range root.Commands() {
+		wrapArgs(c)
+	}
+	wrapArgs(root)
+	return root
+}
+
+// wrapArgs makes errors about positional arguments usage errors.
+func wrapArgs(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		wrapArgs(sub)
+	}
+	check := c.Args
+	if check == nil {
+		check = cobra.NoArgs
+	}
+	c.Args = func(c *cobra.Command, args []string) error {
+		if err := check(c, args); err != nil {
+			return usage(c, err)
+		}
+		return nil
+	}
+}
+
+// usage marks an error as one of the command line.
+func usage(c *cobra.Command, err error) error {
+	command := ""
+	for ; c.HasParent(); c = c.Parent() {
+		command = c.Name() + " " + command
+	}
+	return usageError{command, err}
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version and what it was built with",
+		Example: "  fairlead version",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			version, revision, goVersion := "development", "", ""
+			if info, ok := debug.ReadBuildInfo(); ok {
+				goVersion = info.GoVersion
+				if v := info.Main.Version; v != "" && v != "(devel)" {
+					version = v
+				}
+				for _, s := range info.Settings {
+					if s.Key == "vcs.revision" {
+						revision = " " + s.Value
+					}
+				}
+			}
+			_, err := fmt.Fprintf(c.OutOrStdout(), "fairlead %s%s %s\n", version, revision, goVersion)
+			return err
+		},
+	}
+}

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/queue"
+	"fairlead.dev/fairlead/report"
+	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sim"
+	"fairlead.dev/fairlead/sim/trace"
+)
+
+// The newcomer's run.
+const (
+	defaultSource   = "synthetic:google?nodes=1000&tasks-per-node=8"
+	defaultPolicies = "kube,priority,best-fit,sparrow"
+	defaultUntil    = "2h"
+)
+
+func newSimulate() *cobra.Command {
+	var f simulateFlags
+	c := &cobra.Command{
+		Use:   "simulate",
+		Short: "Replay a workload on a simulated cluster under several policies",
+		Long: `Simulate replays a workload on a simulated cluster, once for each policy and
+seed, and compares what came of it. Without arguments it makes up a cluster of
+1,000 nodes like Google's and two hours of work for it.
+
+` + sourceHelp,
+		Example: `  fairlead simulate
+  fairlead simulate --policy kube,swarm-binpack --seeds 1,2,3
+  fairlead simulate --cluster google2011:DIR --workload google2011:DIR --overcommit cpu=1.6,memory=2
+  fairlead simulate --cluster 'synthetic:google?nodes=12500' --until 1d --policy kube -o json
+  fairlead simulate --faults hostile --tasks tasks.csv`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			plan, err := f.plan()
+			if err != nil {
+				return usage(c, err)
+			}
+			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return plan.run(ctx, c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	f.register(c)
+	return c
+}
+
+// simulation is what the flags asked for: the same world for each policy and
+// seed.
+type simulation struct {
+	cluster, workload sourceSpec
+	policies          []string
+	seeds             []uint64
+	ties              queue.Ties
+	trigger           sched.Trigger
+	speedup           float64
+	lenient           bool
+	parallel          int
+	format            report.Format
+	placements, tasks string
+	config            sim.Config // without source, lanes, output and setup
+}
+
+// job is one run: a policy with a seed.
+type job struct {
+	policy string
+	seed   uint64
+	result report.Run
+	err    error
+}
+
+// run runs every policy with every seed, and prints the results of all that
+// got anywhere.
+func (s *simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
+	var jobs []*job
+	for _, policy := range s.policies {
+		for _, seed := range s.seeds {
+			jobs = append(jobs, &job{policy: policy, seed: seed})
+		}
+	}
+	bar := newBar(stderr, len(jobs))
+	slots := make(chan struct{}, s.parallel)
+	var group sync.WaitGroup
+	for i, j := range jobs {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			if ctx.Err() == nil {
+				j.result, j.err = s.runOne(ctx, j, func(p sim.Progress) { bar.note(i, j.policy, p) }, stderr)
+			} else {
+				j.result = report.Run{Setup: s.setup(j), Interrupted: true}
+			}
+			bar.done(i)
+		})
+	}
+	group.Wait()
+	bar.close()
+	return s.conclude(ctx, jobs, stdout)
+}
+
+// conclude prints the results and says how it went.
+func (s *simulation) conclude(ctx context.Context, jobs []*job, stdout io.Writer) error {
+	var results report.Results
+	var errs []error
+	for _, j := range jobs {
+		if j.err != nil {
+			errs = append(errs, fmt.Errorf("policy %s, seed %d: %w", j.policy, j.seed, j.err))
+		}
+		if j.result.Policy != "" {
+			results.Runs = append(results.Runs, j.result)
+		}
+	}
+	if len(results.Runs) > 0 {
+		errs = append(errs, report.Write(stdout, s.format, results))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	return nil
+}
+
+func (s *simulation) setup(j *job) report.Setup {
+	return report.Setup{
+		Policy: j.policy, TieBreak: queue.TiesOf(j.policy, s.ties).String(), Seed: j.seed,
+		Cluster: s.cluster.text, Workload: s.workload.text, Until: report.Seconds(s.config.Until),
+	}
+}
+
+// runOne is one run from its own source to its own result.
+func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progress), stderr io.Writer) (report.Run, error) {
+	source, err := openBoth(s.cluster, s.workload, j.seed, s.lenient)
+	if err != nil {
+		return report.Run{}, err
+	}
+	defer source.Close() //nolint:errcheck // it was only read
+	policy, err := queue.New(j.policy, queue.Options{Seed: j.seed, Ties: s.ties})
+	if err != nil {
+		return report.Run{}, err
+	}
+	config := s.config
+	config.Setup = s.setup(j)
+	config.Source = source
+	if config.Until == 0 {
+		config.Until = source.end
+	}
+	if s.speedup != 1 {
+		config.Source = trace.Speedup(source, s.speedup)
+		config.Until = cluster.Time(float64(config.Until) / s.speedup)
+	}
+	config.Lanes = []sched.Lane{{Name: j.policy, Policy: policy, When: s.trigger}}
+	config.World.Seed = j.seed
+	config.Progress = progress
+	config.Stop = func() bool { return ctx.Err() != nil }
+	start := time.Now()
+	config.Planner.Clock = func() cluster.Time { return cluster.Time(time.Since(start).Microseconds()) }
+	files, err := s.outputs(j, &config.Output)
+	if err != nil {
+		return report.Run{}, err
+	}
+	result, err := sim.Run(config)
+	for _, skipped := range source.skippers {
+		if count, first := skipped.Skipped(); count > 0 {
+			fmt.Fprintf(stderr, "fairlead: %s left out %d broken lines; the first: %v\n", j.policy, count, first[0])
+		}
+	}
+	for _, file := range files {
+		err = errors.Join(err, file.Close())
+	}
+	return result, err
+}
+
+// outputs creates the files for records of the run.
+func (s *simulation) outputs(j *job, o *sim.Output) ([]*os.File, error) {
+	var files []*os.File
+	for _, want := range []struct {
+		path string
+		set  *io.Writer
+	}{{s.placements, &o.Placements}, {s.tasks, &o.Tasks}} {
+		if want.path == "" {
+			continue
+		}
+		file, err := os.Create(s.outputPath(want.path, j))
+		if err != nil {
+			return files, err
+		}
+		files = append(files, file)
+		*want.set = file
+	}
+	return files, nil
+}
+
+// outputPath puts policy and seed before the ending of the path where several
+// runs would write to it.
+func (s *simulation) outputPath(path string, j *job) string {
+	if len(s.policies)*len(s.seeds) == 1 {
+		return path
+	}
+	end := filepath.Ext(path)
+	return strings.TrimSuffix(path, end) + "." + j.policy + "." + strconv.FormatUint(j.seed, 10) + end
+}
+
+// parallelRuns is how many runs go on at once unless the user says so: as many
+// as there are processors, but one where time is measured.
+func parallelRuns(p sim.PlannerTime) int {
+	if p == sim.Measured {
+		return 1
+	}
+	return runtime.GOMAXPROCS(0)
+}
