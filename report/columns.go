@@ -52,7 +52,7 @@ type measure struct {
 	// values returns what was measured in a run, always as many, or nil if the
 	// run has no such thing.
 	values func(*Run) []float64
-	print  func(float64) string
+	show   func(float64) string
 }
 
 // cell prints values: "340ms / 2m05s".
@@ -62,7 +62,7 @@ func (m *measure) cell(values []float64) string {
 	}
 	var parts []string
 	for _, v := range values {
-		parts = append(parts, m.print(v))
+		parts = append(parts, m.show(v))
 	}
 	return strings.Join(parts, " / ")
 }
@@ -119,7 +119,7 @@ func measuresOf(runs []Run) []measure {
 	active := countOf("ACTIVE", func(r *Run) int { return r.NodesActive })
 	active.above = "NODES"
 	rate := measure{
-		above: "DECISIONS", title: "PER S", print: humanRate,
+		above: "DECISIONS", title: "PER S", show: humanRate,
 		values: func(r *Run) []float64 { return []float64{float64(r.Planner.DecisionsPerSecond)} },
 	}
 	return append(measures, active, rate)
@@ -128,7 +128,7 @@ func measuresOf(runs []Run) []measure {
 // countOf is a column of whole numbers.
 func countOf(title string, count func(*Run) int) measure {
 	return measure{
-		title: title, print: humanCount,
+		title: title, show: humanCount,
 		values: func(r *Run) []float64 { return []float64{float64(count(r))} },
 	}
 }
@@ -137,7 +137,7 @@ func countOf(title string, count func(*Run) int) measure {
 // distribution.
 func durationsOf(above string, distribution func(*Run) *Distribution) measure {
 	return measure{
-		above: above, title: "p50 / p99", print: humanDuration,
+		above: above, title: "p50 / p99", show: humanDuration,
 		values: func(r *Run) []float64 {
 			d := distribution(r)
 			if d == nil {
@@ -151,7 +151,7 @@ func durationsOf(above string, distribution func(*Run) *Distribution) measure {
 // allocationOf is a column with the mean allocation of a resource kind.
 func allocationOf(kind string) measure {
 	return measure{
-		above: strings.ToUpper(kind), title: "ALLOC", print: humanShare,
+		above: strings.ToUpper(kind), title: "ALLOC", show: humanShare,
 		values: func(r *Run) []float64 {
 			a, ok := r.Allocation[kind]
 			if !ok {

@@ -167,18 +167,32 @@ func writePending(text *bytes.Buffer, runs []Run, labels []label) {
 			}
 			names = append(names, name)
 		}
-		fmt.Fprintf(text, "  %s: %s\n", strings.Join(names, ", "), reasonsOf(r))
+		codes := reasonsOf(r)
+		fmt.Fprintf(text, "  %s: %s\n", strings.Join(names, ", "), countsOf(r, codes))
+		for i, code := range codes {
+			if example := r.Examples[code]; example != "" && (i == 0 || code == unplaceable) {
+				fmt.Fprintf(text, "    e.g. %s\n", example)
+			}
+		}
 	}
 }
 
-// reasonsOf prints the reasons of r, those with most tasks first.
-func reasonsOf(r *Run) string {
-	if len(r.Reasons) == 0 {
-		return "not recorded"
-	}
-	codes := slices.SortedFunc(maps.Keys(r.Reasons), func(a, b string) int {
+// unplaceable is the code of tasks that no node could ever hold. They are
+// somebody's mistake, and always shown.
+const unplaceable = "unplaceable"
+
+// reasonsOf lists the reasons of r, those with most tasks first.
+func reasonsOf(r *Run) []string {
+	return slices.SortedFunc(maps.Keys(r.Reasons), func(a, b string) int {
 		return cmp.Or(cmp.Compare(r.Reasons[b], r.Reasons[a]), cmp.Compare(a, b))
 	})
+}
+
+// countsOf prints the first few of the reasons with their counts.
+func countsOf(r *Run, codes []string) string {
+	if len(codes) == 0 {
+		return "not recorded"
+	}
 	var parts []string
 	for _, code := range codes[:min(len(codes), shownReasons)] {
 		parts = append(parts, code+" "+humanCount(float64(r.Reasons[code])))

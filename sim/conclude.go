@@ -24,12 +24,12 @@ func (s *simulation) conclude() {
 		s.stats.available(t.service, account)
 		if r.Placed() {
 			s.stats.tasks.Running++
-			s.output.end(t, r.Phase.String(), r, account, s.nodes.list[r.Node].name)
+			s.output.end(t, r.Phase.String(), account, s.nodes.list[r.Node].name)
 			continue
 		}
 		s.stats.tasks.Pending++
 		s.stats.classes[t.service].Pending++
-		s.output.end(t, r.Phase.String(), r, account, "")
+		s.output.end(t, r.Phase.String(), account, "")
 		s.explain(row, why)
 	}
 	for _, j := range s.tasks.jobs {

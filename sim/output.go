@@ -94,12 +94,12 @@ func (w *output) quantity(l []byte, t *task, kind int) []byte {
 
 // end writes one task. How it ended is "finish", "fail", "kill", or, at the
 // end of the run, its phase.
-func (w *output) end(t *task, how string, row *cluster.Task, account cluster.Account, node string) {
+func (w *output) end(t *task, how string, account cluster.Account, node string) {
 	if w.tasks == nil {
 		return
 	}
 	_, err := fmt.Fprintf(w.tasks, "%d,%d,%s,%d,%d,%s,%s,%s,%d,%s,%s,%s,%s\n", t.job.id, t.index, t.job.user, t.class, t.priority,
-		seconds(account.Submitted), seconds(account.Since), how, row.Attempt-row.Base,
+		seconds(account.Submitted), seconds(account.Since), how, t.runs,
 		seconds(account.Waiting), seconds(account.Overhead), seconds(account.Running), node)
 	w.err = firstError(w.err, err)
 }

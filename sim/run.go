@@ -273,6 +273,7 @@ func (s *simulation) found(row cluster.TaskID, node cluster.NodeID) {
 	s.tell(cluster.TaskFound{Task: row, Seq: t.seq, Node: node})
 	// The attempt is the core's to number; a fresh row begins after its base.
 	t.node, t.attempt, t.placed = node, s.nextAttempt(row), true
+	t.runs++
 	t.warm = append(t.warm, node)
 	s.nodes.arrive(row, node, t.demand)
 	s.work(row)
@@ -348,7 +349,7 @@ func (s *simulation) settleEnd(e ending) {
 	row := s.core.State().Task(e.task)
 	if !t.job.foreign {
 		s.stats.ended(t, row.Account, e.killed)
-		s.output.end(t, howEnded(t, e.killed), row, row.Account, "")
+		s.output.end(t, howEnded(t, e.killed), row.Account, "")
 		if response := row.Account.Since - row.Account.Submitted; !e.killed && !t.fails {
 			t.job.done++
 			t.job.slowest = max(t.job.slowest, response)

@@ -64,6 +64,7 @@ func (s *simulation) check(d sched.Decision) error {
 func (s *simulation) allocate(d sched.Decision) {
 	t := &s.tasks.list[d.Task]
 	t.phase, t.node, t.attempt = beginning, d.Node, d.Attempt
+	t.runs++
 	s.nodes.arrive(d.Task, d.Node, s.tasks.demand(d.Task))
 	ready := s.now + s.overhead(t)
 	set := timer{at: ready, class: runBegins, task: d.Task, attempt: d.Attempt, node: d.Node}

@@ -74,6 +74,7 @@ type task struct {
 	phase   runPhase
 	node    cluster.NodeID
 	attempt uint32
+	runs    int // so far
 	began   cluster.Time
 	ghosts  []ghost          // runs beside the present one
 	warm    []cluster.NodeID // where it has run, for hot allocations

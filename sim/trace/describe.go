@@ -142,15 +142,21 @@ func (d *Description) countTask(t *Task, start bool, c *census) {
 	c.shapes[string(c.key)] = true
 }
 
-// sketch counts numbers in buckets of 1/64 of a power of two.
+// sketch counts numbers in buckets of 1/64 of a power of two. Each is shown by
+// the first number that fell into it, as sizes are mostly few and round.
 type sketch struct {
 	buckets [64 * 64]int
+	sample  [64 * 64]int64
 	count   int
 	max     int64
 }
 
 func (s *sketch) add(q int64) {
-	s.buckets[bucket(q)]++
+	b := bucket(q)
+	if s.buckets[b] == 0 {
+		s.sample[b] = q
+	}
+	s.buckets[b]++
 	s.count++
 	s.max = max(s.max, q)
 }
@@ -161,21 +167,12 @@ func bucket(q int64) int {
 	return exponent<<6 + int(q>>exponent)
 }
 
-// middle is a number in the middle of the bucket.
-func middle(b int) int64 {
-	if b < 128 {
-		return int64(b)
-	}
-	exponent := b>>6 - 1
-	return int64(b-exponent<<6)<<exponent + 1<<exponent/2
-}
-
 func (s *sketch) quantiles() Quantiles {
 	at := func(per1000 int) int64 {
 		rank := max((s.count*per1000+999)/1000, 1)
 		for b, n := range s.buckets {
 			if rank -= n; rank <= 0 {
-				return min(middle(b), s.max)
+				return s.sample[b]
 			}
 		}
 		return s.max

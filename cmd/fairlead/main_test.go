@@ -1,0 +1,28 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"fairlead": main})
+}
+
+// TestScripts runs the command as a user would; each script is one story, and
+// its first word is the subcommand it is about.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("FAIRLEAD_DATA", os.Getenv("FAIRLEAD_DATA"))
+			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			return name == "data" && os.Getenv("FAIRLEAD_DATA") != "", nil
+		},
+	})
+}
