@@ -37,32 +37,40 @@ type simulation struct {
 	stopped bool
 }
 
-// Run simulates. When it is stopped early, or the source or a checker reports
-// an error, it returns what is known so far beside the error; a result that was
-// stopped by Config.Stop is marked as interrupted and is no error.
-func Run(cfg Config) (report.Run, error) {
+// newSimulation is a run that has not begun.
+func newSimulation(cfg Config) (*simulation, error) {
 	if err := cfg.Validate(); err != nil {
-		return report.Run{}, err
+		return nil, err
 	}
 	kinds := cfg.Source.Kinds()
 	core, err := sched.New(cluster.NewState(kinds, serviceClasses()), cfg.Lanes...)
 	if err != nil {
-		return report.Run{}, err
+		return nil, err
 	}
 	if cfg.Planner.PerTick == 0 {
 		cfg.Planner.PerTick = DefaultPerTick
 	}
-	s := &simulation{
+	return &simulation{
 		cfg: cfg, core: core, dice: newDice(cfg.World.Seed), nodes: newNodes(kinds, cfg.Overcommit), tasks: newTasks(),
 		stats: newStats(kinds), output: newOutput(cfg.Output, kinds), given: map[run]cluster.Seq{},
 		rounds: make([]*sched.Round, len(cfg.Lanes)), wake: cluster.Never,
+	}, nil
+}
+
+// Run simulates. When the source or a checker reports an error, it returns
+// what is known so far beside the error. A run that Config.Stop ended is marked
+// as interrupted, and is no error.
+func Run(cfg Config) (report.Run, error) {
+	s, err := newSimulation(cfg)
+	if err != nil {
+		return report.Run{}, err
 	}
 	err = s.play()
 	s.conclude()
 	if flushed := s.output.flush(); err == nil {
 		err = flushed
 	}
-	result := s.stats.result(cfg.Setup, core.State(), core.Counts())
+	result := s.stats.result(cfg.Setup, s.core.State(), s.core.Counts())
 	result.Interrupted = s.stopped || err != nil
 	if err == nil && !s.stopped {
 		err = s.audit(&result)
