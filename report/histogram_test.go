@@ -115,7 +115,7 @@ func TestHistogramOfTheLargestTimes(t *testing.T) {
 // follow each other without a gap.
 func TestBuckets(t *testing.T) {
 	last := -1
-	for v := cluster.Time(0); v < 1<<20; v++ {
+	for v := range cluster.Time(1 << 20) {
 		b := bucketOf(v)
 		if b != last && b != last+1 {
 			t.Fatalf("%d is in bucket %d, %d in bucket %d", v-1, last, v, b)

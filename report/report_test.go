@@ -17,10 +17,11 @@ import (
 	"fairlead.dev/fairlead/report"
 )
 
-// The golden files are rewritten with: go test ./report -update
+// TestMain knows the flag with which go test ./report -update rewrites the
+// golden files.
 func TestMain(m *testing.M) {
 	flag.Bool("update", false, "rewrite the golden files in testdata")
-	os.Exit(m.Run())
+	m.Run()
 }
 
 // golden compares got with the file of that name in testdata, or rewrites it.
@@ -183,7 +184,7 @@ func TestContract(t *testing.T) {
 		if file.Version != 1 || len(file.Runs) != 1 {
 			t.Fatalf("version %d with %d runs, want version 1 with 1", file.Version, len(file.Runs))
 		}
-		for _, path := range strings.Fields(contract) {
+		for path := range strings.FieldsSeq(contract) {
 			if missing := lookUp(file.Runs[0], path, r.Policy == full.Policy); missing != "" {
 				t.Errorf("%s: %s has no %q", r.Policy, path, missing)
 			}
@@ -198,7 +199,7 @@ func TestContract(t *testing.T) {
 // the way, if any. Names with a "?" may be missing unless all is set.
 func lookUp(tree map[string]any, path string, all bool) (missing string) {
 	var value any = tree
-	for _, name := range strings.Split(path, ".") {
+	for name := range strings.SplitSeq(path, ".") {
 		name, optional := strings.CutSuffix(name, "?")
 		below, _ := value.(map[string]any)
 		next, ok := below[name]

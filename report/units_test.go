@@ -10,11 +10,29 @@ func TestHumanDuration(t *testing.T) {
 		seconds float64
 		want    string
 	}{
-		{0, "0s"}, {1e-7, "0s"}, {0.000001, "1µs"}, {0.00025, "250µs"}, {0.000999, "999µs"},
-		{0.001, "1.0ms"}, {0.0042, "4.2ms"}, {0.009949, "9.9ms"}, {0.00995, "10ms"},
-		{0.34, "340ms"}, {0.999499, "999ms"}, {0.9995, "1.0s"}, {1.2, "1.2s"},
-		{59.94, "59.9s"}, {59.95, "1m00s"}, {125, "2m05s"}, {3599.4, "59m59s"}, {3599.5, "1h00m"},
-		{3*3600 + 7*60, "3h07m"}, {86369, "23h59m"}, {86370, "1d00h"}, {51 * 3600, "2d03h"}, {86400 * 29, "29d00h"},
+		{0, "0s"},
+		{1e-7, "0s"},
+		{0.000001, "1µs"},
+		{0.00025, "250µs"},
+		{0.000999, "999µs"},
+		{0.001, "1.0ms"},
+		{0.0042, "4.2ms"},
+		{0.009949, "9.9ms"},
+		{0.00995, "10ms"},
+		{0.34, "340ms"},
+		{0.999499, "999ms"},
+		{0.9995, "1.0s"},
+		{1.2, "1.2s"},
+		{59.94, "59.9s"},
+		{59.95, "1m00s"},
+		{125, "2m05s"},
+		{3599.4, "59m59s"},
+		{3599.5, "1h00m"},
+		{3*3600 + 7*60, "3h07m"},
+		{86369, "23h59m"},
+		{86370, "1d00h"},
+		{51 * 3600, "2d03h"},
+		{86400 * 29, "29d00h"},
 	} {
 		if got := humanDuration(c.seconds); got != c.want {
 			t.Errorf("%v seconds print as %q, want %q", c.seconds, got, c.want)
@@ -24,10 +42,20 @@ func TestHumanDuration(t *testing.T) {
 
 func TestHumanNumbers(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{humanCount(0), "0"}, {humanCount(999), "999"}, {humanCount(1000), "1,000"}, {humanCount(13204), "13,204"},
-		{humanCount(1234567.5), "1,234,568"}, {humanCount(-13204), "-13,204"}, {humanCount(-0.2), "0"},
-		{humanRate(0), "-"}, {humanRate(3.42), "3.4"}, {humanRate(9.97), "10"}, {humanRate(48210.3), "48,210"},
-		{humanShare(0.6317), "63.2%"}, {humanShare(0), "0.0%"}, {humanShare(1), "100.0%"},
+		{humanCount(0), "0"},
+		{humanCount(999), "999"},
+		{humanCount(1000), "1,000"},
+		{humanCount(13204), "13,204"},
+		{humanCount(1234567.5), "1,234,568"},
+		{humanCount(-13204), "-13,204"},
+		{humanCount(-0.2), "0"},
+		{humanRate(0), "-"},
+		{humanRate(3.42), "3.4"},
+		{humanRate(9.97), "10"},
+		{humanRate(48210.3), "48,210"},
+		{humanShare(0.6317), "63.2%"},
+		{humanShare(0), "0.0%"},
+		{humanShare(1), "100.0%"},
 	} {
 		if c.got != c.want {
 			t.Errorf("printed %q, want %q", c.got, c.want)
@@ -40,8 +68,16 @@ func TestNumberInJSON(t *testing.T) {
 		n    Number
 		want string
 	}{
-		{0, "0"}, {Number(math.Copysign(0, -1)), "0"}, {-1e-9, "0"}, {1, "1"}, {100, "100"}, {0.1 + 0.2, "0.3"},
-		{1.0 / 3, "0.333333"}, {-2.5, "-2.5"}, {1e-6, "0.000001"}, {1e21, "1000000000000000000000"},
+		{0, "0"},
+		{Number(math.Copysign(0, -1)), "0"},
+		{-1e-9, "0"},
+		{1, "1"},
+		{100, "100"},
+		{0.1 + 0.2, "0.3"},
+		{1.0 / 3, "0.333333"},
+		{-2.5, "-2.5"},
+		{1e-6, "0.000001"},
+		{1e21, "1000000000000000000000"},
 	} {
 		got, err := c.n.MarshalJSON()
 		if err != nil || string(got) != c.want {

@@ -15,7 +15,7 @@ import (
 // The priority scheduler on the first validation workload of the QoS paper
 // (specification §11): 20 hosts of 10 slots, 256 requests, one a second, none
 // of which ends within the hour. "232 allocations, 32 preemptions; gold, silver
-// 1.0; bronze 40 at ≈1.0, 56 < 0.065."
+// 1.0; bronze 40 at ≈1.0, 56 < 0.065", it says.
 func TestPriorityOnV1(t *testing.T) {
 	data := os.Getenv("FAIRLEAD_DATA")
 	if data == "" {

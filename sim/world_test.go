@@ -128,10 +128,11 @@ func TestSameSeedSameBytes(t *testing.T) {
 		}
 		return b.String()
 	}
-	if bytesOf(1) != bytesOf(1) {
+	first := bytesOf(1)
+	if again := bytesOf(1); first != again {
 		t.Error("one seed gave two results")
 	}
-	if bytesOf(1) == bytesOf(2) {
+	if first == bytesOf(2) {
 		t.Error("two seeds gave one result")
 	}
 }

@@ -91,7 +91,7 @@ func (b *bar) draw() {
 	spent := time.Since(b.started)
 	left := ""
 	if known && share > 0.01 {
-		left = fmt.Sprintf(", %s left", (time.Duration(float64(spent) * (1 - share) / share)).Round(time.Second))
+		left = fmt.Sprintf(", %s left", time.Duration(float64(spent)*(1-share)/share).Round(time.Second))
 	}
 	filled := int(share * width)
 	fmt.Fprintf(b.out, "\r\x1b[K[%s%s] %3.0f%%  %s  %.0f decisions/s%s", strings.Repeat("=", filled), strings.Repeat(" ", width-filled),

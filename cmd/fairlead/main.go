@@ -35,8 +35,7 @@ func run(args []string) int {
 		return exitInterrupted
 	}
 	fmt.Fprintln(os.Stderr, "fairlead:", err)
-	var usage usageError
-	if errors.As(err, &usage) {
+	if usage, ok := errors.AsType[usageError](err); ok {
 		fmt.Fprintf(os.Stderr, "Run 'fairlead %s--help' for usage.\n", usage.command)
 		return exitUsage
 	}

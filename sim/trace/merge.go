@@ -55,10 +55,13 @@ type side struct {
 	err    error // why there is no next record
 }
 
+// Kinds are those of both sources.
 func (m *merged) Kinds() []cluster.Kind { return m.kinds }
 
+// Close closes both sources.
 func (m *merged) Close() error { return errors.Join(m.nodes.source.Close(), m.tasks.source.Close()) }
 
+// Next gives the earlier of the two next records.
 func (m *merged) Next(r *Record) error {
 	m.nodes.advance(len(m.kinds), func(w What) bool { return w <= NodeLost })
 	m.tasks.advance(len(m.kinds), func(w What) bool { return w > NodeLost })

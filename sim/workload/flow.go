@@ -41,7 +41,7 @@ func newFlow(d *data, g Google, nodes *machines, wants *requirements) *flow {
 		return &flow{arrivals: arrivals{at: cluster.Never}}
 	}
 	f := &flow{
-		draw: g.stream(flowStream), next: firstFlowJob, users: newUsers(d, d.Users.Flow),
+		draw: g.stream(flowStream), next: firstFlowJob, users: newUsers(d.Users.Flow),
 		apart: part(d.Apart.Share), work: newWork(d), wants: wants, want: g.stream(flowWantStream),
 	}
 	more := f.choose(d, g, nodes)

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -29,8 +30,10 @@ func TestData(t *testing.T) {
 			t.Errorf("%s: no source", name)
 		}
 	}
-	for _, source := range []string{d.Machines.Source, d.Shapes.Source, d.Stock.Source, d.Flow.Source, d.Hours.Source,
-		d.Work.Long.Source, d.Churn.Source, d.Apart.Source, d.Versions.Source, d.Requirements.Source} {
+	for _, source := range []string{
+		d.Machines.Source, d.Shapes.Source, d.Stock.Source, d.Flow.Source, d.Hours.Source,
+		d.Work.Long.Source, d.Churn.Source, d.Apart.Source, d.Versions.Source, d.Requirements.Source,
+	} {
 		if source == "" {
 			t.Error("a part without a source")
 		}
@@ -99,13 +102,13 @@ func each(t *testing.T, g Google, f func(*trace.Record)) {
 	for err = s.Next(&r); err == nil; err = s.Next(&r) {
 		f(&r)
 	}
-	if err != io.EOF {
+	if !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
 }
 
-// print returns the records of g that keep admits, one a line.
-func print(t *testing.T, g Google, keep func(*trace.Record) bool) string {
+// lines returns the records of g that keep admits, one a line.
+func lines(t *testing.T, g Google, keep func(*trace.Record) bool) string {
 	t.Helper()
 	var b strings.Builder
 	each(t, g, func(r *trace.Record) {
@@ -131,7 +134,7 @@ func TestSeeds(t *testing.T) {
 	nodes := func(r *trace.Record) bool { return r.What != trace.TaskSubmitted }
 	stock := func(r *trace.Record) bool { return r.What == trace.TaskSubmitted && r.Task.Job < firstFlowJob }
 	flow := func(r *trace.Record) bool { return r.What == trace.TaskSubmitted && r.Task.Job >= firstFlowJob }
-	first := print(t, g, all)
+	first := lines(t, g, all)
 	for _, c := range []struct {
 		name   string
 		change func(*Google)
@@ -151,7 +154,7 @@ func TestSeeds(t *testing.T) {
 	} {
 		other := g
 		c.change(&other)
-		a, b := print(t, g, c.part), print(t, other, c.part)
+		a, b := lines(t, g, c.part), lines(t, other, c.part)
 		if (a == b) != c.same {
 			t.Errorf("%s: same = %v, want %v", c.name, a == b, c.same)
 		}

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -175,7 +176,7 @@ func TestPublished(t *testing.T) {
 			flow.add(&r)
 		}
 	}
-	if err != io.EOF {
+	if !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
 	stock.sort()
@@ -195,6 +196,7 @@ func TestPublished(t *testing.T) {
 }
 
 func checkStock(t *testing.T, y *tally, cpu, memory float64) {
+	t.Helper()
 	n, jobs := float64(y.tasks), float64(y.jobs)
 	rows := []published{
 		{"tasks", 144339, 0.001, n},
@@ -248,6 +250,7 @@ func checkStock(t *testing.T, y *tally, cpu, memory float64) {
 }
 
 func checkFlow(t *testing.T, y *tally, days float64) {
+	t.Helper()
 	n, jobs := float64(y.tasks), float64(y.jobs)
 	rows := []published{
 		{"jobs in 29 days", 668088, 0.03, jobs / days * 29},

@@ -23,7 +23,7 @@ func newStock(d *data, g Google, nodes *machines, wants *requirements) []job {
 	draw := g.stream(stockStream)
 	rows := sampleStock(d, g, nodes, draw)
 	draw.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-	users, want := newUsers(d, d.Users.Stock), g.stream(stockWantStream)
+	users, want := newUsers(d.Users.Stock), g.stream(stockWantStream)
 	factor := d.Work.Factor.table(1e6)
 	var stays [bands]stay
 	for b, r := range []residue{d.Left.Free, d.Left.Middle, d.Left.Production} {

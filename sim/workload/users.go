@@ -14,7 +14,7 @@ type users struct {
 // rankUnit lets ranks be drawn between the knots of a table.
 const rankUnit = 1 << 10
 
-func newUsers(d *data, ranks quantiles) users {
+func newUsers(ranks quantiles) users {
 	u := users{rank: ranks.table(rankUnit)}
 	most := int(ranks.Knots[len(ranks.Knots)-1][1])
 	for i := range most {
