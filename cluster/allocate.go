@@ -16,7 +16,7 @@ const (
 	NodeGone         // the node is lost
 	NotEligible      // the shape's own filters do not admit the node
 	NoRoom           // some kind does not fit
-	NotApart         // a task of the job is there already
+	NotApart         // a task of the job is there already, or the task itself
 	NotRunning       // there is no run to evict
 	NotOurs          // the job is somebody else's
 	Outdated         // the task has moved on since the plan was made
@@ -55,7 +55,7 @@ func (s *State) Admits(t TaskID, n NodeID) Refusal {
 	if r := s.AdmitsShape(task.Shape, n); r.Refused() {
 		return r
 	}
-	if s.apart(t, n) {
+	if task.Phase == Leaving && task.Node == n || s.apart(t, n) {
 		return Refusal{Code: NotApart}
 	}
 	return Refusal{}
@@ -168,7 +168,7 @@ func (s *State) Evict(t TaskID) Refusal {
 
 // Promote lets the longest-reserved task of the node start if what it waited
 // for has left, or wait again if its room is lost for good, as when an
-// eviction was refused. It returns the task, its new phase, and false when
+// eviction was refused, or the node does not admit it any more. It returns the task, its new phase, and false when
 // there is nothing to do.
 func (s *State) Promote(n NodeID) (TaskID, Phase, bool) {
 	if !s.NodeLive(n) || s.node[n].reserved == 0 {
@@ -177,7 +177,9 @@ func (s *State) Promote(n NodeID) (TaskID, Phase, bool) {
 	at := slices.IndexFunc(s.node[n].tasks, func(t TaskID) bool { return s.task[t].Phase == Reserved })
 	t := s.node[n].tasks[at]
 	limit, used, leaving := s.Limit(n), s.Used(n), s.LeavingDemand(n)
-	start, hope := true, true
+	// The rules may have changed, or a run been found, since it was reserved.
+	hope := s.Eligible(s.shape[s.task[t].Shape].Eligible, n) && !s.apart(t, n)
+	start := hope
 	for k, q := range s.Demand(t) {
 		if q == 0 {
 			continue

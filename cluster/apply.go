@@ -77,7 +77,8 @@ func (s *State) nodeAdded(e NodeAdded) error {
 		return err
 	}
 	s.growNodes(int(e.Node))
-	s.node[e.Node] = nodeRow{live: true, spec: e.Spec, tasks: s.node[e.Node].tasks[:0]}
+	s.node[e.Node] = nodeRow{spec: e.Spec, tasks: s.node[e.Node].tasks[:0]}
+	s.live[e.Node] = true
 	s.setLimit(e.Node)
 	clear(s.Used(e.Node))
 	clear(s.LeavingDemand(e.Node))
@@ -162,6 +163,7 @@ func (s *State) nodeLost(e NodeLost) error {
 	}
 	s.count(e.Node, -1)
 	s.node[e.Node] = nodeRow{tasks: s.node[e.Node].tasks[:0]}
+	s.live[e.Node] = false
 	clear(s.Capacity(e.Node))
 	clear(s.Limit(e.Node))
 	clear(s.Used(e.Node))

@@ -157,12 +157,23 @@ func (s *State) taskLeft(e TaskLeft) error {
 	}
 	task, err := s.running(e.Task, e.Attempt)
 	if err != nil {
-		return err
+		return s.forgo(e, err)
 	}
 	if task.Phase == Reserved {
 		return ErrStale // this run has not been sent out
 	}
 	s.leaveNode(e.Task)
+	return nil
+}
+
+// forgo notes that a refused run is over, if it is one: it began and left, and
+// the late report that it began must not bring it back.
+func (s *State) forgo(e TaskLeft, stale error) error {
+	if int(e.Task) >= len(s.task) || !s.task[e.Task].Refused || s.task[e.Task].Attempt != e.Attempt {
+		return stale
+	}
+	s.task[e.Task].Refused = false
+	s.noteTask(e.Task)
 	return nil
 }
 

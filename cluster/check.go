@@ -47,7 +47,7 @@ func (s *State) checkNodes() error {
 	for i := range s.node {
 		n := NodeID(i)
 		row := &s.node[i]
-		if row.live {
+		if s.live[i] {
 			total.Nodes++
 		}
 		for k := range s.kinds {
@@ -63,7 +63,7 @@ func (s *State) checkNodes() error {
 			return fmt.Errorf("node row %d: reserved is %d, counted %d", n, row.reserved, reserved[i])
 		case len(row.tasks) != listed[i]:
 			return fmt.Errorf("node row %d: lists %d tasks, counted %d", n, len(row.tasks), listed[i])
-		case !row.live && listed[i] > 0:
+		case !s.live[i] && listed[i] > 0:
 			return fmt.Errorf("node row %d: lost, and still holds %d tasks", n, listed[i])
 		}
 	}

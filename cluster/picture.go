@@ -16,7 +16,7 @@ import (
 func (s *State) Picture() string {
 	var b strings.Builder
 	for i := range s.node {
-		if !s.node[i].live {
+		if !s.live[i] {
 			continue
 		}
 		n := NodeID(i)

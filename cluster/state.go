@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"maps"
 	"slices"
 )
 
@@ -16,6 +17,7 @@ type State struct {
 	// Nodes. The vectors of all nodes lie one after the other, len(kinds)
 	// quantities a node.
 	node     []nodeRow
+	live     []bool // whether the row holds a node; apart, as everybody asks
 	capacity []int64
 	limit    []int64 // capacity times over-commit
 	used     []int64 // demand of what is reserved, starting, running or leaving
@@ -39,7 +41,6 @@ type Totals struct {
 
 // nodeRow is what is known of a node besides its vectors.
 type nodeRow struct {
-	live     bool
 	reserved int32 // how many of tasks are reserved
 	spec     NodeSpec
 	tasks    []TaskID // that take room here, in the order in which they came
@@ -104,7 +105,7 @@ func (s *State) JobRows() int { return len(s.job) }
 func (s *State) ShapeRows() int { return len(s.shape) }
 
 // NodeLive reports whether the row holds a node.
-func (s *State) NodeLive(n NodeID) bool { return int(n) < len(s.node) && s.node[n].live }
+func (s *State) NodeLive(n NodeID) bool { return int(n) < len(s.live) && s.live[n] }
 
 // NodeSpec returns what the world said of the node.
 func (s *State) NodeSpec(n NodeID) *NodeSpec { return &s.node[n].spec }
@@ -251,30 +252,36 @@ func (s *State) CopyRow(from *State, touch Touch) {
 	case Nodes:
 		s.growNodes(row)
 		n := NodeID(row)
-		if s.node[row].live {
+		if s.live[row] {
 			s.count(n, -1)
 		}
 		tasks := append(s.node[row].tasks[:0], from.node[row].tasks...)
-		s.node[row] = from.node[row]
+		s.node[row], s.live[row] = from.node[row], from.live[row]
 		s.node[row].tasks = tasks
 		copy(s.Capacity(n), from.Capacity(n))
 		copy(s.Limit(n), from.Limit(n))
 		copy(s.Used(n), from.Used(n))
 		copy(s.LeavingDemand(n), from.LeavingDemand(n))
-		if s.node[row].live {
+		if s.live[row] {
 			s.count(n, 1)
+		}
+		maps.DeleteFunc(s.ghosts, func(_ run, g ghost) bool { return g.node == n })
+		for r, g := range from.ghosts {
+			if g.node == n {
+				s.ghosts[r] = g
+			}
 		}
 	case Tasks:
 		s.task = grown(s.task, row)
-		s.inPhase[s.task[row].Phase]--
-		s.inPhase[from.task[row].Phase]++
+		s.tally(TaskID(row), -1)
 		s.task[row] = from.task[row]
+		s.tally(TaskID(row), 1)
 	case Jobs:
 		s.job = grown(s.job, row)
 		s.job[row] = from.job[row]
 	case Shapes:
 		s.shape = grown(s.shape, row)
-		s.shape[row] = from.shape[row]
+		s.shape[row].Shape, s.shape[row].live = from.shape[row].Shape, from.shape[row].live
 	case Sets:
 		s.set = grown(s.set, row)
 		s.set[row] = append(s.set[row][:0], from.set[row]...)
@@ -282,6 +289,17 @@ func (s *State) CopyRow(from *State, touch Touch) {
 		panic("cluster: Tables is not a table")
 	}
 	s.now = from.now
+}
+
+// tally adds sign times the task to the counts that CopyRow does not copy,
+// because they change without a note in the log.
+func (s *State) tally(t TaskID, sign int) {
+	task := &s.task[t]
+	s.inPhase[task.Phase] += sign
+	if task.Phase != Absent {
+		s.shape = grown(s.shape, int(task.Shape))
+		s.shape[task.Shape].tasks += int32(sign)
+	}
 }
 
 // CopyAll makes s equal to from, row by row.
@@ -298,6 +316,7 @@ func (s *State) growNodes(row int) {
 		return
 	}
 	s.node = grown(s.node, row)
+	s.live = grown(s.live, row)
 	last := len(s.node)*len(s.kinds) - 1
 	s.capacity = grown(s.capacity, last)
 	s.limit = grown(s.limit, last)

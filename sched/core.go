@@ -14,6 +14,7 @@ type Core struct {
 	lanes   []lane
 	owner   []uint8 // lane of each job row
 	noticed uint64  // change log position up to which causes were looked for
+	trimmed uint64  // where the change log ended when it was last trimmed
 	counts  Counts
 }
 
@@ -96,7 +97,11 @@ func (c *Core) Observe(now cluster.Time, in []cluster.Event, out []Decision) ([]
 			wrong = append(wrong, fmt.Errorf("event %T at %v: %w", e, now, err))
 		}
 	}
-	return c.notice(out), errors.Join(wrong...)
+	out = c.notice(out)
+	if c.state.LogEnd()-c.trimmed > maxLag {
+		c.trim()
+	}
+	return out, errors.Join(wrong...)
 }
 
 // assign gives the job to the first lane that owns it.
@@ -206,9 +211,7 @@ func (c *Core) Begin(lane int, now cluster.Time) *Round {
 				l.view.CopyRow(c.state, touch)
 			}
 		}
-		for _, touch := range touches {
-			r.seen[touch.Table][touch.Row] = false
-		}
+		r.forget(touches)
 	}
 	l.view.Advance(now)
 	l.copied = c.state.LogEnd()
@@ -223,15 +226,11 @@ func (c *Core) begin(i int, now cluster.Time, sees *cluster.State) *Round {
 	}
 	r := &l.round
 	r.lane, r.policy, r.trial.state = i, l.Policy, sees
-	// An ended task may be anybody's: its job's row may have a new owner.
-	mine := func(t cluster.TaskID) bool {
-		task := c.state.Task(t)
-		return task.Phase == cluster.Absent || c.ownerOf(task) == uint8(i)
-	}
+	own := func(t cluster.TaskID) bool { return c.ownerOf(c.state.Task(t)) == uint8(i) }
 	if touches, ok := c.state.ChangesSince(l.shown); ok && !l.fresh {
-		r.gather(touches, mine)
+		r.gather(l, c.state, touches, own)
 	} else {
-		r.gatherAll(c.state, mine)
+		r.gatherAll(l, c.state, own)
 	}
 	l.shown, l.fresh = c.state.LogEnd(), false
 	l.busy, l.dirty, l.lastRun, l.wake = true, false, now, cluster.Never
@@ -240,22 +239,30 @@ func (c *Core) begin(i int, now cluster.Time, sees *cluster.State) *Round {
 	return r
 }
 
-// trim drops what every reader of the change log has read. A view that is no
-// longer used does not hold it back for ever.
+// maxLag is how far a lane may lag behind the change log before it is shown
+// everything instead: a lane without a cause for rounds must not keep the log
+// growing.
+const maxLag = 1 << 22
+
+// trim drops what every reader of the change log has read.
 func (c *Core) trim() {
+	end := c.state.LogEnd()
 	read := c.noticed
 	for i := range c.lanes {
 		l := &c.lanes[i]
+		if end-l.shown > maxLag {
+			l.fresh, l.shown = true, end
+		}
+		if l.view != nil && end-l.copied > maxLag {
+			l.view = nil
+		}
 		read = min(read, l.shown)
-		if l.view != nil && l.copied < read {
-			if read-l.copied > uint64(c.state.TaskRows()+1<<16) {
-				l.view = nil
-				continue
-			}
-			read = l.copied
+		if l.view != nil {
+			read = min(read, l.copied)
 		}
 	}
 	c.state.TrimLog(read)
+	c.trimmed = end
 }
 
 // retryAfter is how long a lane rests when commit refused all it wanted, so
@@ -292,7 +299,7 @@ func (c *Core) Finish(r *Round, now cluster.Time, out []Decision) []Decision {
 // commit does a bundle whole, or not at all. It is the only place that changes
 // an allocation, and checks each action against the state as it is now.
 func (c *Core) commit(bundle []Action, out []Decision) ([]Decision, bool) {
-	before := len(out)
+	before, gaveUp := len(out), false
 	c.state.Begin()
 	for _, a := range bundle {
 		refusal := try(c.state, a)
@@ -308,8 +315,11 @@ func (c *Core) commit(bundle []Action, out []Decision) ([]Decision, bool) {
 			out = append(out, c.decision(Place, a.Task))
 		case a.Kind == Evict && phase == cluster.Leaving:
 			out = append(out, c.decision(Evict, a.Task))
+		case a.Kind == Evict:
+			gaveUp = true
 		}
 	}
+	from := c.state.LogEnd()
 	c.state.Keep()
 	for _, a := range bundle {
 		if a.Kind == Place {
@@ -317,6 +327,12 @@ func (c *Core) commit(bundle []Action, out []Decision) ([]Decision, bool) {
 		} else {
 			c.counts.Evicted++
 		}
+	}
+	if gaveUp {
+		// A reserved task merely waits again, without an event to say so, and
+		// what stood behind it may start.
+		c.noticed = from
+		out = c.notice(out)
 	}
 	return out, true
 }

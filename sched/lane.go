@@ -32,8 +32,9 @@ type lane struct {
 	lastRun cluster.Time // when the last round began
 	wake    cluster.Time // when the last plan, or a refusal, asked for a round
 
-	shown  uint64 // change log position up to which the policy was shown rows
-	fresh  bool   // the policy has been shown nothing yet
+	own    []cluster.Seq // per task row, 1 + the seq that the policy was shown there as its own
+	shown  uint64        // change log position up to which the policy was shown rows
+	fresh  bool          // the policy has been shown nothing yet
 	view   *cluster.State
 	copied uint64 // change log position up to which the view is true
 }
@@ -83,52 +84,59 @@ func (r *Round) Ticks() int64 { return r.plan.Ticks }
 // Lane is the index of the round's lane.
 func (r *Round) Lane() int { return r.lane }
 
-// gather lists what changed since a position of the log: the rows that the
-// policy has to look at, and, through copyRow, every row that a view lacks.
-func (r *Round) gather(touches []cluster.Touch, mine func(cluster.TaskID) bool) {
-	c := &r.changed
-	*c = Changed{Nodes: c.Nodes[:0], Tasks: c.Tasks[:0], Shapes: c.Shapes[:0]}
+// gather lists what changed since the round before.
+func (r *Round) gather(l *lane, s *cluster.State, touches []cluster.Touch, own func(cluster.TaskID) bool) {
+	r.changed.reset()
 	for _, touch := range touches {
-		if r.first(touch) {
-			r.list(touch, mine)
+		if !r.first(touch) {
+			continue
+		}
+		switch touch.Table {
+		case cluster.Nodes:
+			r.changed.Nodes = append(r.changed.Nodes, cluster.NodeID(touch.Row))
+		case cluster.Tasks:
+			l.showTask(s, cluster.TaskID(touch.Row), own, &r.changed)
+		case cluster.Shapes:
+			r.changed.Shapes = append(r.changed.Shapes, cluster.ShapeID(touch.Row))
+		case cluster.Jobs, cluster.Sets, cluster.Tables:
 		}
 	}
-	for _, touch := range touches {
-		r.seen[touch.Table][touch.Row] = false
-	}
+	r.forget(touches)
 }
 
 // gatherAll lists every row in use.
-func (r *Round) gatherAll(s *cluster.State, mine func(cluster.TaskID) bool) {
-	c := &r.changed
-	*c = Changed{All: true, Nodes: c.Nodes[:0], Tasks: c.Tasks[:0], Shapes: c.Shapes[:0]}
+func (r *Round) gatherAll(l *lane, s *cluster.State, own func(cluster.TaskID) bool) {
+	r.changed.reset()
+	r.changed.All = true
+	clear(l.own)
 	for i := range s.NodeRows() {
 		if s.NodeLive(cluster.NodeID(i)) {
-			c.Nodes = append(c.Nodes, cluster.NodeID(i))
+			r.changed.Nodes = append(r.changed.Nodes, cluster.NodeID(i))
 		}
 	}
 	for i := range s.TaskRows() {
-		if t := cluster.TaskID(i); s.Task(t).Phase != cluster.Absent && mine(t) {
-			c.Tasks = append(c.Tasks, t)
-		}
+		l.showTask(s, cluster.TaskID(i), own, &r.changed)
 	}
 	for i := range s.ShapeRows() {
-		c.Shapes = append(c.Shapes, cluster.ShapeID(i))
+		r.changed.Shapes = append(r.changed.Shapes, cluster.ShapeID(i))
 	}
 }
 
-func (r *Round) list(touch cluster.Touch, mine func(cluster.TaskID) bool) {
-	switch touch.Table {
-	case cluster.Nodes:
-		r.changed.Nodes = append(r.changed.Nodes, cluster.NodeID(touch.Row))
-	case cluster.Tasks:
-		if t := cluster.TaskID(touch.Row); mine(t) {
-			r.changed.Tasks = append(r.changed.Tasks, t)
-		}
-	case cluster.Shapes:
-		r.changed.Shapes = append(r.changed.Shapes, cluster.ShapeID(touch.Row))
-	case cluster.Jobs, cluster.Sets, cluster.Tables:
+// showTask lists a task row as far as it concerns the lane: the task in it now,
+// and the one that the lane was shown there before.
+func (l *lane) showTask(s *cluster.State, t cluster.TaskID, own func(cluster.TaskID) bool, c *Changed) {
+	for int(t) >= len(l.own) {
+		l.own = append(l.own, 0)
 	}
+	now := cluster.Seq(0)
+	if task := s.Task(t); task.Phase != cluster.Absent && own(t) {
+		now = task.Seq + 1
+		c.Tasks = append(c.Tasks, t)
+	}
+	if l.own[t] != 0 && l.own[t] != now {
+		c.Gone = append(c.Gone, t)
+	}
+	l.own[t] = now
 }
 
 // first reports whether the row is met for the first time in this gathering.
@@ -143,4 +151,11 @@ func (r *Round) first(touch cluster.Touch) bool {
 	}
 	seen[touch.Row] = true
 	return true
+}
+
+// forget ends a gathering.
+func (r *Round) forget(touches []cluster.Touch) {
+	for _, touch := range touches {
+		r.seen[touch.Table][touch.Row] = false
+	}
 }

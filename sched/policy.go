@@ -21,8 +21,16 @@ type Changed struct {
 	// rounds: the lists then name every row in use.
 	All    bool
 	Nodes  []cluster.NodeID
-	Tasks  []cluster.TaskID
 	Shapes []cluster.ShapeID
+	// Gone names rows whose task, shown before, has ended. Such a row may hold
+	// another task by now, which Tasks names if it is the lane's own.
+	Gone  []cluster.TaskID
+	Tasks []cluster.TaskID
+}
+
+// reset empties the lists and keeps their memory.
+func (c *Changed) reset() {
+	*c = Changed{Nodes: c.Nodes[:0], Shapes: c.Shapes[:0], Gone: c.Gone[:0], Tasks: c.Tasks[:0]}
 }
 
 // Trial is a state on which a policy tries what it plans. Everything is undone

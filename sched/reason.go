@@ -45,16 +45,16 @@ func Explain(s *cluster.State, t cluster.TaskID) Reason {
 		if s.Eligible(shape.Eligible, n) && shape.Demand.Fits(s.Limit(n)) {
 			r.Unplaceable = false
 		}
-		r.count(s, t, n)
+		countRefusal(&r, s, t, n)
 	}
 	if r.Unplaceable {
-		r.measureEmpty(s, shape)
+		measureEmpty(&r, s, shape)
 	}
 	return r
 }
 
-// count notes why the node refuses the task.
-func (r *Reason) count(s *cluster.State, t cluster.TaskID, n cluster.NodeID) {
+// countRefusal notes why the node refuses the task.
+func countRefusal(r *Reason, s *cluster.State, t cluster.TaskID, n cluster.NodeID) {
 	task := s.Task(t)
 	switch refusal := s.AdmitsShape(task.Shape, n); refusal.Code {
 	case cluster.Allowed:
@@ -74,7 +74,7 @@ func (r *Reason) count(s *cluster.State, t cluster.TaskID, n cluster.NodeID) {
 
 // measureEmpty replaces what is left on the nodes by what they hold when
 // empty, for a task that fits on none.
-func (r *Reason) measureEmpty(s *cluster.State, shape *cluster.Shape) {
+func measureEmpty(r *Reason, s *cluster.State, shape *cluster.Shape) {
 	for k := range r.Short {
 		r.Short[k].Nodes, r.Short[k].Most = 0, 0
 	}
@@ -90,10 +90,9 @@ func (r *Reason) measureEmpty(s *cluster.State, shape *cluster.Shape) {
 		}
 		counted := false
 		for k, need := range shape.Demand {
-			have := s.Limit(n)[k]
-			r.Short[k].Most = max(r.Short[k].Most, have)
-			if need > have && !counted {
+			if have := s.Limit(n)[k]; need > have && !counted {
 				r.Short[k].Nodes++
+				r.Short[k].Most = max(r.Short[k].Most, have)
 				counted = true
 			}
 		}

@@ -1,0 +1,619 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// This file turns bytes into a history of a state: events, sensible ones and
+// nonsense, beside placements, evictions and trials. After each step it holds
+// the state to everything that must be true of it. FuzzApply and the seeded
+// TestHistories read the same histories.
+
+// history is a state, the bytes that drive it, and what an independent and
+// slow bookkeeper knows of it.
+type history struct {
+	data []byte
+	// calm leaves out whatever puts a run onto a node without asking: found
+	// and late runs, and nodes that change. Then no limit is ever broken.
+	calm bool
+	// kept leaves out refused evictions as well. Then no promise is broken:
+	// what stays of a node's tasks fits, and so does what was promised room.
+	kept bool
+
+	s                *State
+	mirror           *State // follows by CopyRow
+	read             uint64 // log position up to which the mirror is true
+	seq              Seq
+	phase            []Phase          // of each task row before the step
+	seqs             []Seq            // of each task row before the step
+	spent            map[Seq]*Account // by brute force
+	ran              int              // events that were accepted
+	placed, promised int              // placements that were accepted, those that have to wait for room
+}
+
+const (
+	historyNodes, historyTasks, historyJobs, historyShapes, historySets = 4, 16, 3, 5, 4
+)
+
+func historyKinds() []Kind {
+	return []Kind{{Name: "cpu", Unit: "cores", PerUnit: 1}, {Name: "memory"}}
+}
+
+// playHistory runs the history that the bytes tell, and returns the first
+// thing that is wrong with it. The plant hook, if any, sees the state after
+// each step and may break it.
+func playHistory(data []byte, plant func(*State)) (*history, error) {
+	h := &history{
+		data: data, spent: map[Seq]*Account{},
+		s:      NewState(historyKinds(), []Class{{Name: "gold"}, {Name: "silver"}}),
+		mirror: NewState(historyKinds(), []Class{{Name: "gold"}, {Name: "silver"}}),
+	}
+	mode := h.byte()
+	h.calm, h.kept = mode&1 != 0, mode&3 == 3
+	h.found()
+	for step := 0; len(h.data) > 0; step++ {
+		what, err := h.step()
+		if plant != nil {
+			plant(h.s)
+		}
+		if err == nil {
+			err = h.check()
+		}
+		if err != nil {
+			return h, fmt.Errorf("step %d, %s: %w\n%s", step, what, err, h.s.Picture())
+		}
+	}
+	return h, nil
+}
+
+func (h *history) byte() byte {
+	if len(h.data) == 0 {
+		return 0
+	}
+	b := h.data[0]
+	h.data = h.data[1:]
+	return b
+}
+
+// row picks a row below n, and now and then one that is out of all bounds.
+func (h *history) row(n int) uint32 {
+	b := h.byte()
+	switch {
+	case b == 255:
+		return maxRow + uint32(h.byte())
+	case b >= 250:
+		return uint32(n) + uint32(b-250)*9
+	}
+	return uint32(int(b) % n)
+}
+
+func (h *history) task() TaskID   { return TaskID(h.row(historyTasks)) }
+func (h *history) node() NodeID   { return NodeID(h.row(historyNodes)) }
+func (h *history) job() JobID     { return JobID(h.row(historyJobs)) }
+func (h *history) set() SetID     { return SetID(h.row(historySets)) }
+func (h *history) shape() ShapeID { return ShapeID(h.row(historyShapes)) }
+
+// pick picks a task for which is holds, or sometimes any row at all.
+func (h *history) pick(is func(*Task) bool) TaskID {
+	t := h.task()
+	if h.byte() < 20 {
+		return t
+	}
+	for range h.s.TaskRows() {
+		if t++; int(t) >= h.s.TaskRows() {
+			t = 0
+		}
+		if is(h.s.Task(t)) {
+			break
+		}
+	}
+	return t
+}
+
+func (h *history) placeable() TaskID {
+	return h.pick(func(t *Task) bool {
+		return (t.Phase == Waiting || t.Phase == Leaving && t.Next == NoNode) && !h.s.Job(t.Job).Foreign
+	})
+}
+
+func (h *history) evictable() TaskID {
+	return h.pick(func(t *Task) bool { return t.Placed() && t.Phase != Leaving })
+}
+
+// vector picks quantities up to most, and now and then a vector that is wrong.
+func (h *history) vector(most int) Vector {
+	switch h.byte() {
+	case 255:
+		return Vector{1}
+	case 254:
+		return Vector{1, -1}
+	case 253:
+		return Vector{1, MaxQuantity + 1}
+	}
+	return Vector{int64(h.byte()) % int64(most), int64(h.byte()) % int64(most)}
+}
+
+func (h *history) spec() NodeSpec {
+	spec := NodeSpec{Name: fmt.Sprintf("n%d", h.byte()%10), Capacity: h.vector(16)}
+	if h.byte()%4 == 0 {
+		spec.Overcommit = Vector{1500, 999}
+	}
+	return spec
+}
+
+// found makes a cluster in which something can happen.
+func (h *history) found() {
+	for n := range NodeID(historyNodes) {
+		h.must(NodeAdded{Node: n, Spec: NodeSpec{Name: fmt.Sprintf("m%d", n), Capacity: Vector{8, 10}}})
+	}
+	h.must(SetDefined{Set: 1, Nodes: []NodeID{0, 2, 3}})
+	for id, demand := range []Vector{{3, 3}, {2, 5}, {4, 3}, {8, 10}} {
+		h.must(ShapeDefined{Shape: ShapeID(id), Spec: Shape{Demand: demand, Eligible: SetID(id % 2), Apart: id == 1}})
+	}
+	h.must(JobSubmitted{Job: 0, Name: "a"})
+	h.must(JobSubmitted{Job: 1, Name: "b"})
+	h.must(JobSubmitted{Job: 2, Name: "f", Foreign: true})
+}
+
+func (h *history) must(e Event) {
+	if err := h.s.Apply(0, e); err != nil {
+		panic(err)
+	}
+}
+
+// step does the next thing that the bytes tell, and says what.
+func (h *history) step() (string, error) {
+	h.remember()
+	before := h.s.Now()
+	var what string
+	var err error
+	switch op := h.byte(); {
+	case op < 100:
+		t, n := h.placeable(), h.node()
+		r := h.s.Place(t, n)
+		if !r.Refused() {
+			h.placed++
+		}
+		if !r.Refused() && h.s.Task(t).Phase != Starting {
+			h.promised++
+		}
+		what, err = fmt.Sprintf("place task row %d on node row %d: %s", t, n, r.Code), h.settle(n)
+	case op < 112:
+		t := h.evictable()
+		r := h.s.Evict(t)
+		what = fmt.Sprintf("evict task row %d: %s", t, r.Code)
+	case op < 120:
+		what, err = h.trial(op%3 == 0)
+	case op < 124:
+		h.s.Touch(h.task(), h.node())
+		h.s.Advance(before + Time(h.byte()))
+		what = "touch, advance"
+	default:
+		what, err = h.apply()
+	}
+	h.account(before)
+	return what, err
+}
+
+// settle promotes on a node until there is nothing left to promote, as the
+// core does whenever a node was touched.
+func (h *history) settle(n NodeID) error {
+	for range historyTasks + 1 {
+		if _, _, ok := h.s.Promote(n); !ok {
+			return nil
+		}
+	}
+	return fmt.Errorf("node row %d promotes without end", n)
+}
+
+// apply applies an event. One that is refused must change nothing.
+func (h *history) apply() (string, error) {
+	e := h.event()
+	if e == nil {
+		return "nothing", nil
+	}
+	at := h.s.Now() + Time(h.byte()) - 20
+	h.s.Advance(at)
+	before := dump(h.s)
+	err := h.s.Apply(at, e)
+	what := fmt.Sprintf("%T%+v: %v", e, e, err)
+	switch {
+	case err == nil:
+		h.ran++
+	case errors.Is(err, ErrOrphan) && h.calm:
+		return what, errors.New("a ghost in a calm history")
+	case errors.Is(err, ErrOrphan):
+	case dump(h.s) != before:
+		return what, fmt.Errorf("refused, and changed the state from\n%s to\n%s", before, dump(h.s))
+	}
+	for n := range h.s.NodeRows() {
+		if err := h.settle(NodeID(n)); err != nil {
+			return what, err
+		}
+	}
+	return what, nil
+}
+
+// event makes the next event up.
+func (h *history) event() Event {
+	switch op := h.byte(); {
+	case op < 8:
+		return NodeAdded{Node: h.node(), Spec: h.spec()}
+	case op < 11:
+		return NodeLost{Node: h.node()}
+	case op < 20:
+		if h.calm {
+			return nil
+		}
+		return NodeChanged{Node: h.node(), Spec: h.spec()}
+	case op < 24:
+		return SetDefined{Set: h.set(), Nodes: []NodeID{h.node(), h.node()}}
+	case op < 28:
+		return EligibilityChanged{Set: h.set(), Node: h.node(), Eligible: h.byte()%2 == 0}
+	case op < 32:
+		return ShapeDefined{Shape: h.shape(), Spec: Shape{Demand: h.vector(6), Eligible: h.set(), Apart: h.byte()%4 == 0}}
+	case op < 34:
+		return ShapeForgotten{Shape: h.shape()}
+	case op < 36:
+		return JobSubmitted{Job: h.job(), Name: "j", Foreign: h.byte()%4 == 0}
+	case op < 38:
+		return JobForgotten{Job: h.job()}
+	case op < 90:
+		h.seq++
+		return TaskSubmitted{Task: h.task(), Seq: h.seq, Job: h.job(), Shape: h.shape(), Class: ClassID(h.byte() % 3), Gated: h.byte()%8 == 0}
+	}
+	return h.taskEvent()
+}
+
+// taskEvent makes up an event about a task's life. It names the current run
+// more often than not.
+func (h *history) taskEvent() Event {
+	op, t := h.byte(), h.task()
+	var now Task
+	if int(t) < h.s.TaskRows() {
+		now = *h.s.Task(t)
+	}
+	seq, attempt, node := now.Seq, now.Attempt, now.Node
+	if h.byte() < 60 && !h.calm {
+		attempt += uint32(h.byte()%5) - 2
+		node = h.node()
+	}
+	if h.byte() < 10 {
+		seq = Seq(h.byte())
+	}
+	switch {
+	case op < 12:
+		return TaskUngated{Task: t, Seq: seq}
+	case op < 24:
+		if h.calm {
+			return nil
+		}
+		return TaskFound{Task: t, Seq: seq, Node: h.node()}
+	case op < 110:
+		if h.calm && !now.Placed() {
+			return nil
+		}
+		return TaskStarted{Task: t, Attempt: attempt, Node: node}
+	case op < 140:
+		return BindRefused{Task: t, Attempt: attempt}
+	case op < 190:
+		return TaskLeft{Task: t, Attempt: attempt}
+	case op < 215:
+		if h.kept {
+			return nil
+		}
+		return EvictRefused{Task: t, Attempt: attempt}
+	}
+	return TaskEnded{Task: t, Seq: seq}
+}
+
+// trial tries placements and evictions, takes some back, and then keeps the
+// rest or undoes all of it. What is undone must leave no trace.
+func (h *history) trial(keep bool) (string, error) {
+	before, log := dump(h.s), h.s.LogEnd()
+	h.s.Begin()
+	var marks []int
+	var seen []string
+	for range h.byte() % 24 {
+		switch op := h.byte(); {
+		case op < 110:
+			h.s.Place(h.placeable(), h.node())
+		case op < 180:
+			h.s.Evict(h.evictable())
+		case op < 215:
+			marks, seen = append(marks, h.s.Mark()), append(seen, dump(h.s))
+		case len(marks) > 0:
+			last := len(marks) - 1
+			h.s.Rollback(marks[last])
+			if got := dump(h.s); got != seen[last] {
+				return "roll back", fmt.Errorf("rolled back to\n%s, not to\n%s", got, seen[last])
+			}
+			marks, seen = marks[:last], seen[:last]
+		}
+	}
+	if h.s.LogEnd() != log {
+		return "trial", errors.New("a trial wrote to the change log")
+	}
+	if keep {
+		h.s.Keep()
+		return "trial, kept", nil
+	}
+	h.s.End()
+	if got := dump(h.s); got != before {
+		return "trial, undone", fmt.Errorf("undone to\n%s, not to\n%s", got, before)
+	}
+	if h.s.LogEnd() != log {
+		return "trial, undone", errors.New("an undone trial wrote to the change log")
+	}
+	return "trial, undone", nil
+}
+
+// dump prints everything in the state but its log.
+func dump(s *State) string {
+	return fmt.Sprint("now ", s.now, "\nnodes ", s.node, s.capacity, s.limit, s.used, s.leaving, s.total,
+		"\ntasks ", s.task, s.inPhase, s.ghosts, "\nrest ", s.job, s.shape, s.set, s.undo.on, len(s.undo.entries))
+}
+
+// check holds the state to what must be true after every step.
+func (h *history) check() error {
+	if err := h.s.Check(); err != nil {
+		return err
+	}
+	if err := h.checkAccounts(); err != nil {
+		return err
+	}
+	if h.calm {
+		if err := h.checkRoom(); err != nil {
+			return err
+		}
+	}
+	if h.s.LogEnd()-h.read > 12 { // not after each step: readers lag behind
+		return h.checkMirror()
+	}
+	return nil
+}
+
+// checkMirror brings the mirror up to date and compares.
+func (h *history) checkMirror() error {
+	touches, ok := h.s.ChangesSince(h.read)
+	if !ok {
+		return errors.New("the change log lost what was not read")
+	}
+	slices.Reverse(touches) // the order of copying must not matter
+	for _, touch := range touches {
+		h.mirror.CopyRow(h.s, touch)
+	}
+	h.mirror.Advance(h.s.Now())
+	h.read = h.s.LogEnd()
+	h.s.TrimLog(h.read)
+	if err := h.mirror.Check(); err != nil {
+		return fmt.Errorf("mirror: %w", err)
+	}
+	if got, want := h.mirror.Picture(), h.s.Picture(); got != want {
+		return fmt.Errorf("mirror is\n%s, not\n%s", got, want)
+	}
+	if got, want := dump(h.mirror), dump(h.s); got != want {
+		return fmt.Errorf("mirror is\n%s, not\n%s", got, want)
+	}
+	return nil
+}
+
+// checkRoom checks that placements kept every limit: what is on a node now
+// always, and what stays there or was promised room unless a victim stayed.
+func (h *history) checkRoom() error {
+	for i := range h.s.NodeRows() {
+		n := NodeID(i)
+		for k, limit := range h.s.Limit(n) {
+			there, promised := int64(0), int64(0)
+			for t := range h.s.task {
+				task, q := &h.s.task[t], int64(0)
+				if task.Phase != Absent {
+					q = h.s.Demand(TaskID(t))[k]
+				}
+				if task.Placed() && task.Node == n && task.Phase != Reserved {
+					there += q
+				}
+				if task.Placed() && (task.Node == n && task.Phase != Leaving || task.Next == n) {
+					promised += q
+				}
+			}
+			if there > limit {
+				return fmt.Errorf("node row %d holds %d of %d %s", n, there, limit, h.s.kinds[k].Name)
+			}
+			if h.kept && promised > limit {
+				return fmt.Errorf("node row %d promised %d of %d %s", n, promised, limit, h.s.kinds[k].Name)
+			}
+			if h.kept && h.s.Used(n)[k]-h.s.LeavingDemand(n)[k] > limit {
+				return fmt.Errorf("node row %d: used less leaving is over the limit of %d %s", n, limit, h.s.kinds[k].Name)
+			}
+		}
+	}
+	return nil
+}
+
+// remember notes each task's phase before a step.
+func (h *history) remember() {
+	h.phase, h.seqs = h.phase[:0], h.seqs[:0]
+	for i := range h.s.TaskRows() {
+		h.phase = append(h.phase, h.s.Task(TaskID(i)).Phase)
+		h.seqs = append(h.seqs, h.s.Task(TaskID(i)).Seq)
+	}
+}
+
+// account attributes the time of the step to the phases before it.
+func (h *history) account(before Time) {
+	now := h.s.Now()
+	for i := range h.s.TaskRows() {
+		t := h.s.Task(TaskID(i))
+		if t.Phase == Absent {
+			continue
+		}
+		a := h.spent[t.Seq]
+		if a == nil {
+			a = &Account{Submitted: now, FirstRun: Never}
+			h.spent[t.Seq] = a
+		}
+		if i < len(h.phase) && h.seqs[i] == t.Seq {
+			switch h.phase[i] {
+			case Waiting, Reserved:
+				a.Waiting += now - before
+			case Starting, Leaving:
+				a.Overhead += now - before
+			case Running:
+				a.Running += now - before
+			case Absent, Gated, phases:
+			}
+		}
+		if t.Phase == Running && a.FirstRun == Never {
+			a.FirstRun = now
+		}
+	}
+}
+
+// checkAccounts compares every account with the brute-force one.
+func (h *history) checkAccounts() error {
+	for i := range h.s.TaskRows() {
+		t := h.s.Task(TaskID(i))
+		if t.Phase == Absent {
+			continue
+		}
+		got, want := t.Account.At(h.s.Now(), t.Phase), *h.spent[t.Seq]
+		got.Since = 0
+		if got != want {
+			return fmt.Errorf("task row %d accounts for %+v, spent %+v", i, got, want)
+		}
+	}
+	return nil
+}
+
+// historyBytes draws a history at random.
+func historyBytes(seed uint64, length int) []byte {
+	source := rand.New(rand.NewPCG(seed, 0xca11))
+	data := make([]byte, length)
+	for i := range data {
+		data[i] = byte(source.Uint32())
+	}
+	return data
+}
+
+func TestHistories(t *testing.T) {
+	seeds := uint64(60)
+	if os.Getenv("FAIRLEAD_LONG") != "" {
+		seeds = 1_000
+	}
+	ran, placed, promised := 0, 0, 0
+	for seed := range seeds {
+		data := historyBytes(seed, 3000)
+		data[0] = byte(seed) // every mode in turn
+		h, err := playHistory(data, nil)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		ran += h.ran
+		placed += h.placed
+		promised += h.promised
+	}
+	if per := ran / int(seeds); per < 40 {
+		t.Errorf("only %d accepted events a history made sense; the histories are nonsense", per)
+	}
+	if promised < int(seeds) {
+		t.Errorf("only %d placements had to wait for room; the nodes are too large", promised)
+	}
+	if per := placed / int(seeds); per < 12 {
+		t.Errorf("only %d placements a history; the histories are idle", per)
+	}
+}
+
+// TestHistoriesCanFail plants a fault in the state after each step, and wants
+// the checks to find it.
+func TestHistoriesCanFail(t *testing.T) {
+	for _, tc := range []struct {
+		name, want string
+		plant      func(*State)
+	}{
+		{"used", "its tasks sum to", func(s *State) { s.used[0]++ }},
+		{"leaving", "its tasks sum to", func(s *State) { s.leaving[1]++ }},
+		{"totals", "totals are", func(s *State) { s.total.Used[0]++ }},
+		{"nodes", "totals are", func(s *State) { s.total.Nodes-- }},
+		{"reserved", "reserved is", func(s *State) { s.node[0].reserved++ }},
+		{"list", "tasks, counted", func(s *State) {
+			if len(s.task) > 0 {
+				s.node[0].tasks = append(s.node[0].tasks, 0)
+			}
+		}},
+		{"phase count", "waiting, counted", func(s *State) { s.inPhase[Waiting]++ }},
+		{"job count", "job row 0", func(s *State) { s.job[0].Tasks++ }},
+		{"shape count", "shape row 0", func(s *State) { s.shape[0].tasks++ }},
+		{"unlogged job", "mirror is", func(s *State) { s.job[0].Name += "x" }},
+		{"unlogged capacity", "mirror", func(s *State) { s.capacity[0]++; s.total.Capacity[0]++ }},
+		{"account", "accounts for", func(s *State) {
+			for i := range s.task {
+				s.task[i].Account.Running++
+			}
+		}},
+		{"first run", "accounts for", func(s *State) {
+			for i := range s.task {
+				s.task[i].Account.FirstRun = 0
+			}
+		}},
+		{"room", "holds", func(s *State) {
+			for i, used := range s.used {
+				if used > 0 {
+					s.limit[i] = used - 1
+				}
+			}
+		}},
+		{"promise", "promised", func(s *State) { // a victim that stays, unasked
+			for i := range s.task {
+				if t := &s.task[i]; t.Phase == Leaving {
+					s.add(s.leaving, t.Node, s.Demand(TaskID(i)), -1)
+					if t.Next != NoNode {
+						s.vacate(TaskID(i), t.Next)
+						t.Next = NoNode
+					}
+					s.setPhase(TaskID(i), Starting)
+					s.noteTask(TaskID(i))
+					s.noteNode(t.Node)
+				}
+			}
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			for seed := range uint64(40) {
+				data := historyBytes(seed, 3000)
+				data[0] = 3
+				if _, err := playHistory(data, tc.plant); err != nil {
+					if !strings.Contains(err.Error(), tc.want) {
+						t.Errorf("found %q, which says nothing of %q", err, tc.want)
+					}
+					return
+				}
+			}
+			t.Error("planted a fault in 40 histories, and no check found it")
+		})
+	}
+}
+
+// FuzzApply looks for a history that the checks of playHistory refuse, or that
+// panics.
+func FuzzApply(f *testing.F) {
+	for seed := range uint64(8) {
+		data := historyBytes(seed, 400)
+		data[0] = byte(seed)
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 4000 {
+			t.Skip("long histories only repeat themselves")
+		}
+		if _, err := playHistory(data, nil); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,277 @@
+package cluster_test
+
+import (
+	"errors"
+	"testing"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+func apply(t *testing.T, s *cluster.State, at cluster.Time, events ...cluster.Event) {
+	t.Helper()
+	for _, e := range events {
+		if err := s.Apply(at*cluster.Second, e); err != nil {
+			t.Fatalf("%T%+v: %v", e, e, err)
+		}
+	}
+	if err := s.Check(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func place(t *testing.T, s *cluster.State, task cluster.TaskID, n cluster.NodeID) {
+	t.Helper()
+	if r := s.Place(task, n); r.Refused() {
+		t.Fatalf("place task row %d on node row %d: %s", task, n, r.Code)
+	}
+}
+
+func evict(t *testing.T, s *cluster.State, task cluster.TaskID) {
+	t.Helper()
+	if r := s.Evict(task); r.Refused() {
+		t.Fatalf("evict task row %d: %s", task, r.Code)
+	}
+}
+
+func picture(t *testing.T, s *cluster.State, want string) {
+	t.Helper()
+	if err := s.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Picture(); got != want {
+		t.Fatalf("the state is\n%s, want\n%s", got, want)
+	}
+}
+
+// newCluster has the nodes n1 and n2 of 4 cpu and 8 memory, and three waiting
+// tasks, rows and seqs 1 to 3, of the job a; each asks for 2 cpu and 1 memory.
+func newCluster(t *testing.T) *cluster.State {
+	t.Helper()
+	s := cluster.NewState([]cluster.Kind{{Name: "cpu"}, {Name: "memory"}}, nil)
+	capacity := cluster.Vector{4, 8}
+	apply(t, s, 0,
+		cluster.NodeAdded{Node: 0, Spec: cluster.NodeSpec{Name: "n1", Capacity: capacity}},
+		cluster.NodeAdded{Node: 1, Spec: cluster.NodeSpec{Name: "n2", Capacity: capacity}},
+		cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{2, 1}}},
+		cluster.JobSubmitted{Job: 0, Name: "a", User: "u"},
+		cluster.TaskSubmitted{Task: 1, Seq: 1},
+		cluster.TaskSubmitted{Task: 2, Seq: 2},
+		cluster.TaskSubmitted{Task: 3, Seq: 3},
+	)
+	return s
+}
+
+// TestShrinkingNode: a node may shrink below what runs on it. That is a fact
+// to be shown, not an error; nothing more is placed there.
+func TestShrinkingNode(t *testing.T) {
+	s := newCluster(t)
+	place(t, s, 1, 0)
+	place(t, s, 2, 0)
+	apply(t, s, 1, cluster.NodeChanged{Node: 0, Spec: cluster.NodeSpec{Name: "n1", Capacity: cluster.Vector{3, 8}}})
+	picture(t, s, "n1  cpu 4/3! memory 2/8  a#1:starting a#2:starting\nn2  cpu 0/4 memory 0/8 \nwaiting: a#3\n")
+	if !s.Overfull(0) || s.Overfull(1) {
+		t.Errorf("overfull: n1 %v, n2 %v; want n1 alone", s.Overfull(0), s.Overfull(1))
+	}
+	want := cluster.Refusal{Code: cluster.NoRoom, Kind: 0, Need: 2, Have: -1}
+	if r := s.Place(3, 0); r != want {
+		t.Errorf("place on the overfull node: %+v, want %+v", r, want)
+	}
+	evict(t, s, 1)
+	if r := s.Place(3, 0); r.Have != 1 {
+		t.Errorf("place beside what leaves the overfull node: %+v, want 1 left", r)
+	}
+	apply(t, s, 2, cluster.TaskLeft{Task: 1, Attempt: 1})
+	if s.Overfull(0) {
+		t.Error("still overfull after one of two tasks left")
+	}
+}
+
+// TestGhost: a run that was given up and begins after all takes room from the
+// moment it is known until it is gone, and nobody else's room.
+func TestGhost(t *testing.T) {
+	s := newCluster(t)
+	place(t, s, 1, 0)
+	apply(t, s, 1, cluster.BindRefused{Task: 1, Attempt: 1})
+	place(t, s, 1, 1)
+	err := s.Apply(2*cluster.Second, cluster.TaskStarted{Task: 1, Attempt: 1, Node: 0})
+	if !errors.Is(err, cluster.ErrOrphan) {
+		t.Fatalf("the late run is answered with %v, want ErrOrphan", err)
+	}
+	picture(t, s, "n1  cpu 2/4 memory 1/8 \nn2  cpu 2/4 memory 1/8  a#1:starting\nwaiting: a#2 a#3\n")
+	if got := s.LeavingDemand(0)[0]; got != 2 {
+		t.Errorf("%d cpu leave n1, want the ghost's 2", got)
+	}
+	if err := s.Apply(2*cluster.Second, cluster.TaskStarted{Task: 1, Attempt: 1, Node: 0}); !errors.Is(err, cluster.ErrStale) {
+		t.Errorf("the late run, reported twice, is answered with %v, want ErrStale", err)
+	}
+	// Room for two; the ghost holds one's, so that the second is reserved.
+	place(t, s, 2, 0)
+	place(t, s, 3, 0)
+	picture(t, s, "n1  cpu 6/4! memory 3/8  a#2:starting a#3:reserved\nn2  cpu 2/4 memory 1/8  a#1:starting\n")
+	if _, _, ok := s.Promote(0); ok {
+		t.Error("promoted into the ghost's room")
+	}
+	apply(t, s, 3, cluster.TaskEnded{Task: 1, Seq: 1}) // the ghost outlives its task
+	picture(t, s, "n1  cpu 6/4! memory 3/8  a#2:starting a#3:reserved\nn2  cpu 0/4 memory 0/8 \n")
+	apply(t, s, 4, cluster.TaskLeft{Task: 1, Attempt: 1})
+	if task, phase, ok := s.Promote(0); !ok || task != 3 || phase != cluster.Starting {
+		t.Errorf("promoted task row %d to %s, %v; want 3 to starting", task, phase, ok)
+	}
+	picture(t, s, "n1  cpu 4/4 memory 2/8  a#2:starting a#3:starting\nn2  cpu 0/4 memory 0/8 \n")
+}
+
+// TestGhostOfLostNode: a ghost dies with its node.
+func TestGhostOfLostNode(t *testing.T) {
+	s := newCluster(t)
+	place(t, s, 1, 0)
+	apply(t, s, 1, cluster.BindRefused{Task: 1, Attempt: 1})
+	place(t, s, 1, 1)
+	if err := s.Apply(0, cluster.TaskStarted{Task: 1, Attempt: 1, Node: 0}); !errors.Is(err, cluster.ErrOrphan) {
+		t.Fatal(err)
+	}
+	apply(t, s, 2, cluster.NodeLost{Node: 0}, cluster.NodeAdded{Node: 0, Spec: cluster.NodeSpec{Name: "n3", Capacity: cluster.Vector{2, 2}}})
+	picture(t, s, "n3  cpu 0/2 memory 0/2 \nn2  cpu 2/4 memory 1/8  a#1:starting\nwaiting: a#2 a#3\n")
+}
+
+// TestNotBesideItself: a task that leaves a node cannot take it as its next.
+// It would stand on the node twice (found by TestHistories, seed 6).
+func TestNotBesideItself(t *testing.T) {
+	s := newCluster(t)
+	place(t, s, 1, 0)
+	place(t, s, 2, 0)
+	evict(t, s, 1)
+	if r := s.Place(1, 0); r.Code != cluster.NotApart {
+		t.Errorf("placed beside itself: %s", r.Code)
+	}
+	place(t, s, 1, 1)
+	picture(t, s, "n1  cpu 4/4 memory 2/8  a#1:leaving>n2 a#2:starting\nn2  cpu 2/4 memory 1/8  a#1:coming\nwaiting: a#3\n")
+}
+
+// TestMirrorSeesGhostsAndShapes: a copy that follows by CopyRow knows the
+// ghosts, and how many tasks each shape has (found by TestHistories, seed 0).
+func TestMirrorSeesGhostsAndShapes(t *testing.T) {
+	s := newCluster(t)
+	mirror := cluster.NewState(s.Kinds(), s.Classes())
+	place(t, s, 1, 0)
+	apply(t, s, 1, cluster.BindRefused{Task: 1, Attempt: 1})
+	place(t, s, 1, 1)
+	mirror.CopyAll(s)
+	read := s.LogEnd()
+	_ = s.Apply(0, cluster.TaskStarted{Task: 1, Attempt: 1, Node: 0})
+	apply(t, s, 2, cluster.TaskEnded{Task: 3, Seq: 3})
+	touches, _ := s.ChangesSince(read)
+	for _, touch := range touches {
+		mirror.CopyRow(s, touch)
+	}
+	picture(t, mirror, s.Picture())
+	apply(t, s, 3, cluster.TaskLeft{Task: 1, Attempt: 1})
+	touches, _ = s.ChangesSince(read)
+	for _, touch := range touches {
+		mirror.CopyRow(s, touch)
+	}
+	picture(t, mirror, s.Picture())
+}
+
+// TestAccount follows one task through its life.
+func TestAccount(t *testing.T) {
+	s := newCluster(t)
+	at := func(moment cluster.Time, want cluster.Account) {
+		t.Helper()
+		s.Advance(moment * cluster.Second)
+		task := s.Task(1)
+		got := task.Account.At(s.Now(), task.Phase)
+		got.Since = 0
+		want.Waiting *= cluster.Second
+		want.Overhead *= cluster.Second
+		want.Running *= cluster.Second
+		if want.FirstRun != cluster.Never {
+			want.FirstRun *= cluster.Second
+		}
+		if got != want {
+			t.Errorf("at %ds the account is %+v, want %+v", moment, got, want)
+		}
+	}
+	at(3, cluster.Account{Waiting: 3, FirstRun: cluster.Never})
+	place(t, s, 1, 0)
+	at(5, cluster.Account{Waiting: 3, Overhead: 2, FirstRun: cluster.Never})
+	apply(t, s, 6, cluster.TaskStarted{Task: 1, Attempt: 1, Node: 0})
+	at(10, cluster.Account{Waiting: 3, Overhead: 3, Running: 4, FirstRun: 6})
+	evict(t, s, 1)
+	place(t, s, 1, 1) // and moves
+	at(11, cluster.Account{Waiting: 3, Overhead: 4, Running: 4, FirstRun: 6})
+	apply(t, s, 12, cluster.TaskLeft{Task: 1, Attempt: 1})
+	at(14, cluster.Account{Waiting: 5, Overhead: 5, Running: 4, FirstRun: 6}) // reserved is waiting
+	if _, phase, ok := s.Promote(1); !ok || phase != cluster.Starting {
+		t.Fatal("not promoted")
+	}
+	apply(t, s, 15, cluster.BindRefused{Task: 1, Attempt: 2})
+	at(16, cluster.Account{Waiting: 6, Overhead: 6, Running: 4, FirstRun: 6})
+	place(t, s, 1, 0)
+	apply(t, s, 16, cluster.TaskStarted{Task: 1, Attempt: 3, Node: 0})
+	at(20, cluster.Account{Waiting: 6, Overhead: 6, Running: 8, FirstRun: 6}) // the first run stays
+	apply(t, s, 19, cluster.NodeLost{Node: 0})                                // time does not go backwards
+	at(22, cluster.Account{Waiting: 8, Overhead: 6, Running: 8, FirstRun: 6})
+}
+
+// TestGatedTimeIsNobodys: the account starts when the task may be placed.
+func TestGatedTimeIsNobodys(t *testing.T) {
+	s := newCluster(t)
+	apply(t, s, 1, cluster.TaskSubmitted{Task: 9, Seq: 9, Gated: true})
+	if r := s.Place(9, 0); r.Code != cluster.NotWaiting {
+		t.Errorf("place a gated task: %s", r.Code)
+	}
+	apply(t, s, 5, cluster.TaskUngated{Task: 9, Seq: 9})
+	s.Advance(7 * cluster.Second)
+	task := s.Task(9)
+	if got := task.Account.At(s.Now(), task.Phase); got.Waiting != 2*cluster.Second || got.Submitted != cluster.Second {
+		t.Errorf("the account is %+v, want 2s of waiting since 1s", got)
+	}
+}
+
+// TestRows: rows come back in the order of giving, newest first, and never
+// twice.
+func TestRows(t *testing.T) {
+	var rows cluster.Rows
+	a, b := rows.Take(), rows.Take()
+	rows.Give(a)
+	rows.Give(b)
+	if x, y, z := rows.Take(), rows.Take(), rows.Take(); x != b || y != a || z != 2 {
+		t.Errorf("took %d %d %d, want %d %d 2", x, y, z, b, a)
+	}
+}
+
+// TestTouchOfNoRow: touching what is not there notes nothing that a copy could
+// stumble over (found by TestHistories, seed 0).
+func TestTouchOfNoRow(t *testing.T) {
+	s := newCluster(t)
+	mirror := cluster.NewState(s.Kinds(), s.Classes())
+	mirror.CopyAll(s)
+	read := s.LogEnd()
+	s.Touch(77, 77)
+	s.Touch(1, 1)
+	touches, _ := s.ChangesSince(read)
+	if len(touches) != 2 {
+		t.Errorf("touched %v, want task row 1 and node row 1", touches)
+	}
+	for _, touch := range touches {
+		mirror.CopyRow(s, touch)
+	}
+}
+
+// TestLogReach: the log says when it does not reach back far enough.
+func TestLogReach(t *testing.T) {
+	s := newCluster(t)
+	end := s.LogEnd()
+	s.TrimLog(end - 2)
+	if touches, ok := s.ChangesSince(end - 2); !ok || len(touches) != 2 {
+		t.Errorf("since what is left: %v, %v; want 2 changes", touches, ok)
+	}
+	if _, ok := s.ChangesSince(end - 3); ok {
+		t.Error("since before what is left: the log claims to reach so far")
+	}
+	s.TrimLog(0) // no way back
+	s.TrimLog(end + 100)
+	if touches, ok := s.ChangesSince(end); !ok || len(touches) != 0 || s.LogEnd() != end {
+		t.Errorf("after trimming all: %v, %v, end %d; want none and %d", touches, ok, s.LogEnd(), end)
+	}
+}

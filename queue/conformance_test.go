@@ -1,0 +1,42 @@
+package queue_test
+
+import (
+	"strings"
+	"testing"
+
+	"fairlead.dev/fairlead/queue"
+	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/schedtest"
+)
+
+// TestConformance puts every policy into a hostile world, with every way to
+// break ties.
+func TestConformance(t *testing.T) {
+	ran := 0
+	for _, info := range queue.Policies() {
+		for _, ties := range []queue.Ties{queue.Fixed, queue.Lowest, queue.Random} {
+			if info.Ties != nil && info.Ties(ties) != ties {
+				continue
+			}
+			t.Run(info.Name+"/"+ties.String(), func(t *testing.T) {
+				if _, err := queue.New(info.Name, queue.Options{Ties: ties}); err != nil {
+					if strings.Contains(err.Error(), "unknown policy") {
+						t.Skip("listed, and not there yet")
+					}
+					t.Fatal(err)
+				}
+				ran++
+				schedtest.Conformance(t, func(seed uint64) sched.Policy {
+					p, err := queue.New(info.Name, queue.Options{Seed: seed, Ties: ties})
+					if err != nil {
+						t.Error(err)
+					}
+					return p
+				})
+			})
+		}
+	}
+	if ran == 0 {
+		t.Error("no policy was put to the test")
+	}
+}

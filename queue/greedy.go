@@ -1,0 +1,215 @@
+package queue
+
+import (
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+)
+
+// greedy places one task after the other, each on the node with the best
+// score, in the order of the queue; one pass a round. A task that fits nowhere
+// is passed over (no head-of-line blocking). With victims, such a task may
+// evict less important ones.
+//
+// Within a pass room only shrinks, but for what an eviction leaves over, so that
+// a task which did not fit stands for all others of its group: the pass costs one look at the index per placed
+// task and per group that is awake, not per waiting task.
+type greedy struct {
+	order   Order
+	score   Score
+	offers  *offers  // nil: neither order nor score asks for it
+	victims *victims // nil: never preempt
+	waiting waiting
+	line    line
+	table   table
+}
+
+func newGreedy(order Order, score Score, o Options) *greedy {
+	g := &greedy{order: order, score: score, table: newTable(o)}
+	g.waiting.reset()
+	return g
+}
+
+// Plan is one pass over the queue. However small the budget, it tries a task.
+func (g *greedy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
+	s := t.State()
+	g.learn(s, c)
+	for {
+		group, ok := g.line.next(&g.waiting, s)
+		if !ok {
+			break
+		}
+		g.serve(t, group, budget, out)
+		if g.spent(budget) {
+			break
+		}
+	}
+	out.Ticks, g.table.ticks = g.table.ticks, 0
+	if g.line.tidy() {
+		out.Wake = s.Now() // the budget ended the pass
+	}
+}
+
+func (g *greedy) spent(budget int64) bool { return budget > 0 && g.table.ticks >= budget }
+
+// Why says why the task is not placed.
+func (g *greedy) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
+	return sched.Explain(t.State(), task)
+}
+
+// learn takes in what changed since the last pass.
+func (g *greedy) learn(s *cluster.State, c *sched.Changed) {
+	if c.All {
+		g.waiting.reset()
+		g.line = line{}
+		g.table.reset()
+	}
+	g.table.learn(s, c)
+	if g.offers != nil && g.offers.learn(s, c) && !c.All {
+		g.measureAnew(s)
+	}
+	if g.victims != nil {
+		g.victims.learn(s, c)
+	}
+	for _, task := range c.Tasks {
+		if g.waiting.begins(s, task) {
+			g.join(s, task)
+		}
+	}
+	g.table.ticks += g.waiting.wakeThose(s, c.Nodes, func(group *group, n cluster.NodeID) bool {
+		if group.fits(s, n) {
+			return true
+		}
+		return g.victims != nil && g.victims.could(s, group.id.shape, group.id.priority, n)
+	}, g.line.enter)
+}
+
+func (g *greedy) join(s *cluster.State, t cluster.TaskID) {
+	task := s.Task(t)
+	id := groupID{key: g.order(s, t), priority: task.Priority, shape: task.Shape, job: noJob}
+	if s.Shape(task.Shape).Apart {
+		id.job = task.Job
+	}
+	group := g.waiting.join(s, t, id)
+	if group.awake && group.tasks[0].task == t || len(group.tasks) == 1 {
+		g.line.enter(group)
+	}
+}
+
+// measureAnew forgets all that was measured by the largest node, which has
+// grown.
+func (g *greedy) measureAnew(s *cluster.State) {
+	g.table.clear()
+	tasks := g.waiting.all(s)
+	g.waiting.reset()
+	g.line = line{}
+	for _, e := range tasks {
+		if g.waiting.begins(s, e.task) {
+			g.join(s, e.task)
+		}
+	}
+}
+
+// serve places tasks of the group for as long as they are first in the queue
+// and fit. A group whose first task does not fit goes to sleep.
+func (g *greedy) serve(t *sched.Trial, group *group, budget int64, out *sched.Plan) {
+	s := t.State()
+	x := g.table.sync(indexID{shape: group.id.shape}, func(n cluster.NodeID) int64 {
+		if !fitsNow(s, group.id.shape, n) {
+			return none
+		}
+		return g.score(s, s.Shape(group.id.shape), n)
+	})
+	for tried := false; g.waiting.settle(group, s); tried = true {
+		if tried && (!g.line.first(group) || g.spent(budget)) {
+			g.line.enter(group)
+			break
+		}
+		task := group.tasks[0].task
+		placed, beside := g.placeOne(t, x, task, out)
+		switch {
+		case placed:
+			g.waiting.drop(group)
+		case beside && group.id.job == noJob:
+			own := g.waiting.exile(s, group)
+			if len(own.tasks) == 1 {
+				g.waiting.sleep(s, own)
+			}
+		default:
+			g.waiting.sleep(s, group)
+		}
+		if group.id.job == noJob {
+			g.table.unhide(x)
+		}
+		if !placed && !group.awake {
+			break
+		}
+	}
+	g.table.unhide(x)
+}
+
+// placeOne places the task on the best node, or where evicting costs least.
+// Beside says that some node was refused only for another task of the job.
+func (g *greedy) placeOne(t *sched.Trial, x *cachedIndex, task cluster.TaskID, out *sched.Plan) (placed, beside bool) {
+	s := t.State()
+	n, ok, beside := g.find(s, x, task)
+	if ok {
+		a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}
+		mustTry(t, a)
+		out.Add(a)
+		out.Close()
+		g.table.update(x, n)
+		return true, beside
+	}
+	if g.victims == nil {
+		return false, beside
+	}
+	n, placed, alsoBeside := g.victims.preempt(t, task, out, &g.table)
+	if placed {
+		// What leaves may be more than the task takes, and enough for somebody
+		// whom the victims outranked.
+		rank := s.Task(task).Priority
+		g.table.ticks += g.waiting.wakeThose(s, []cluster.NodeID{n}, func(group *group, n cluster.NodeID) bool {
+			return group.id.priority < rank && g.victims.could(s, group.id.shape, group.id.priority, n)
+		}, g.line.enter)
+	}
+	return placed, beside || alsoBeside
+}
+
+// find takes the best node from the index. Nodes that the task must stand
+// apart from stay hidden in the index.
+func (g *greedy) find(s *cluster.State, x *cachedIndex, task cluster.TaskID) (n cluster.NodeID, ok, beside bool) {
+	for {
+		n, ok := g.table.top(x)
+		if !ok {
+			return 0, false, beside
+		}
+		if !s.Admits(task, n).Refused() {
+			return n, true, beside
+		}
+		g.table.hide(x, n)
+		beside = true
+	}
+}
+
+// mustTry does an action that is known to hold.
+func mustTry(t *sched.Trial, a sched.Action) {
+	if r := t.Try(a); r.Refused() {
+		panic("queue: a node that admits the task refuses it: " + r.Code.String())
+	}
+}
+
+// fitsNow reports whether the node has room for the shape beside all that
+// takes room, not counting on what is leaving.
+func fitsNow(s *cluster.State, id cluster.ShapeID, n cluster.NodeID) bool {
+	if int(n) >= s.NodeRows() {
+		return false
+	}
+	shape := s.Shape(id)
+	limit, used := s.Limit(n), s.Used(n)
+	for k, need := range shape.Demand {
+		if need > limit[k]-used[k] && need > 0 {
+			return false
+		}
+	}
+	return s.NodeLive(n) && s.Eligible(shape.Eligible, n)
+}

@@ -1,0 +1,350 @@
+package queue
+
+import (
+	"cmp"
+	"math"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/heap"
+	"fairlead.dev/fairlead/sched"
+)
+
+// mesos is the two-level scheduler of Hindman et al., "Mesos: A Platform for
+// Fine-Grained Resource Sharing in the Data Center", NSDI 2011, with one
+// framework for each user. The master offers the free room of one node at a
+// time to the framework with the lowest dominant share (Ghodsi et al.,
+// "Dominant Resource Fairness", NSDI 2011), among equals to the one that
+// submitted first. The framework takes its waiting tasks in the order of
+// submission, as many as fit; what is left is offered on.
+//
+// Nodes are offered in rotation. A framework that can use nothing of a node
+// declines it, and its filter keeps the node away from it
+// until the node gains room or the framework has tasks of another kind. Here a
+// filter is not kept but looked up: the rotation goes on to the next node that
+// fits a group of the framework that is awake, and a group that no node fits
+// sleeps until one changes.
+//
+// Ours: decisions come one offer after the other, where the master of the
+// paper has many offers out at once; shares are measured by the limits of the
+// live nodes; a task counts from the decision to the moment when it has left.
+//
+// Cost: an offer looks at the awake groups of its user, and in the tree of
+// rooms for the nodes that fit them.
+type mesos struct {
+	waiting waiting
+	rooms   rooms
+	users   []user
+	byName  map[string]int32
+	jobs    []jobUser // per job row, for speed
+	active  []int32   // users with groups awake
+	claims  heap.Heap[claim]
+	line    line // scratch: one user's groups during an offer
+	held    holdings
+	total   cluster.Vector // limits of the live nodes
+	counted []int64        // per node, what total counts of it
+	cursor  uint64         // how many nodes the rotation has passed
+	pass    uint64
+	ticks   int64
+}
+
+// user is a framework of the paper.
+type user struct {
+	first  cluster.Seq // its earliest task that waited
+	used   cluster.Vector
+	awake  []*group
+	active bool
+}
+
+// jobUser remembers the user of a job's row: 1 + its number, 0 for none.
+type jobUser struct {
+	name string
+	user int32
+}
+
+// claim is a user's place in the line for the next offer.
+type claim struct {
+	share int64 // dominant share, as a cluster.Fraction
+	first cluster.Seq
+	user  int32
+}
+
+// Before puts the lowest dominant share first.
+func (a claim) Before(b claim) bool {
+	return cmp.Or(cmp.Compare(a.share, b.share), cmp.Compare(a.first, b.first), cmp.Compare(a.user, b.user)) < 0
+}
+
+func newMesos() *mesos { return &mesos{} }
+
+// Why says why the task is not placed.
+func (m *mesos) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
+	return sched.Explain(t.State(), task)
+}
+
+// Plan makes offers until none is of use. However small the budget, it makes
+// one.
+func (m *mesos) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
+	s := t.State()
+	m.learn(s, c)
+	for _, u := range m.active {
+		m.claim(u)
+	}
+	for len(m.claims) > 0 {
+		u := m.claims.Pop().user
+		if n, ok := m.nextOffer(s, u); ok {
+			m.take(t, u, n, out)
+			m.claim(u)
+		}
+		if budget > 0 && m.ticks+m.rooms.looks >= budget {
+			break
+		}
+	}
+	if len(m.claims) > 0 {
+		out.Wake = s.Now() // the budget ended the pass
+	}
+	m.claims = m.claims[:0]
+	m.cursor %= uint64(max(m.rooms.leaves, 1))
+	m.retire()
+	out.Ticks, m.ticks, m.rooms.looks = m.ticks+m.rooms.looks, 0, 0
+}
+
+// claim puts the user into the line for the next offer.
+func (m *mesos) claim(u int32) {
+	share := int64(0)
+	for k, q := range m.users[u].used {
+		share = max(share, cluster.Fraction(q, m.total[k]))
+	}
+	m.claims.Push(claim{share, m.users[u].first, u})
+}
+
+// retire forgets the users that have no group awake.
+func (m *mesos) retire() {
+	kept := m.active[:0]
+	for _, u := range m.active {
+		m.users[u].active = len(m.users[u].awake) > 0
+		if m.users[u].active {
+			kept = append(kept, u)
+		}
+	}
+	m.active = kept
+}
+
+// learn takes in what changed since the last round.
+func (m *mesos) learn(s *cluster.State, c *sched.Changed) {
+	if c.All {
+		*m = mesos{byName: map[string]int32{}, total: make(cluster.Vector, len(s.Kinds()))}
+		m.waiting.reset()
+	}
+	m.rooms.learn(s, c.Nodes)
+	for _, n := range c.Nodes {
+		m.measure(s, n)
+		m.recount(s, n)
+	}
+	for _, t := range c.Tasks {
+		m.note(s, t)
+	}
+	m.ticks += m.waiting.wakeThose(s, c.Nodes, func(g *group, n cluster.NodeID) bool {
+		return g.fits(s, n)
+	}, m.wake)
+	m.pass++
+}
+
+// measure brings the total up to date with one node.
+func (m *mesos) measure(s *cluster.State, n cluster.NodeID) {
+	kinds := len(m.total)
+	for (int(n)+1)*kinds > len(m.counted) {
+		m.counted = append(m.counted, 0)
+	}
+	counted := m.counted[int(n)*kinds : (int(n)+1)*kinds]
+	for k := range counted {
+		m.total[k] -= counted[k]
+		counted[k] = 0
+		if s.NodeLive(n) {
+			counted[k] = s.Limit(n)[k]
+		}
+		m.total[k] += counted[k]
+	}
+}
+
+// note takes in a task that may have begun to wait.
+func (m *mesos) note(s *cluster.State, t cluster.TaskID) {
+	if !m.waiting.begins(s, t) {
+		return
+	}
+	task, u := s.Task(t), m.userOf(s, t)
+	m.users[u].first = min(m.users[u].first, task.Seq)
+	id := groupID{user: u, shape: task.Shape, job: noJob}
+	if s.Shape(task.Shape).Apart {
+		id.job = task.Job
+	}
+	if g := m.waiting.join(s, t, id); len(g.tasks) == 1 {
+		m.wake(g)
+	}
+}
+
+func (m *mesos) userOf(s *cluster.State, t cluster.TaskID) int32 {
+	j := s.Task(t).Job
+	name := s.Job(j).User
+	for int(j) >= len(m.jobs) {
+		m.jobs = append(m.jobs, jobUser{})
+	}
+	if last := m.jobs[j]; last.user > 0 && last.name == name {
+		return last.user - 1
+	}
+	u, known := m.byName[name]
+	if !known {
+		u = int32(len(m.users))
+		m.byName[name] = u
+		m.users = append(m.users, user{first: math.MaxUint64, used: make(cluster.Vector, len(s.Kinds()))})
+	}
+	m.jobs[j] = jobUser{name, u + 1}
+	return u
+}
+
+func (m *mesos) wake(g *group) {
+	g.awake = true
+	u := &m.users[g.id.user]
+	u.awake = append(u.awake, g)
+	if !u.active {
+		u.active = true
+		m.active = append(m.active, g.id.user)
+	}
+}
+
+// nextOffer returns the next node of the rotation that the user can use, and
+// moves the rotation behind it. Groups that no node fits fall asleep.
+func (m *mesos) nextOffer(s *cluster.State, u int32) (cluster.NodeID, bool) {
+	user := &m.users[u]
+	kept, at := 0, uint64(math.MaxUint64)
+	for i := 0; i < len(user.awake); i++ { // seek may append
+		if g := user.awake[i]; g.awake && m.seek(s, g) {
+			user.awake[kept] = g
+			kept++
+			at = min(at, g.offer)
+		}
+	}
+	clear(user.awake[kept:])
+	user.awake = user.awake[:kept]
+	if kept == 0 {
+		return 0, false
+	}
+	m.cursor = at + 1
+	return cluster.NodeID(at % uint64(m.rooms.leaves)), true
+}
+
+// seek finds the next node of the rotation that fits the group's first task,
+// or puts the group to sleep. Room only shrinks during a pass, so that the
+// search goes on where the last one ended.
+func (m *mesos) seek(s *cluster.State, g *group) bool {
+	for m.waiting.settle(g, s) {
+		task := g.tasks[0].task
+		beside := false
+		takes := func(n cluster.NodeID) bool {
+			if !s.Eligible(s.Shape(g.id.shape).Eligible, n) {
+				return false
+			}
+			refused := s.Admits(task, n).Refused()
+			beside = beside || refused
+			return !refused
+		}
+		from := m.cursor
+		if g.pass == m.pass && g.offer >= from {
+			from = g.offer
+		}
+		m.ticks++
+		rows := uint64(m.rooms.leaves)
+		n, ok := m.rooms.next(s.Shape(g.id.shape).Demand, int(from%max(rows, 1)), takes)
+		switch {
+		case beside && g.id.job == noJob:
+			m.exile(s, g)
+		case ok:
+			g.pass, g.offer = m.pass, from+(uint64(n)+rows-from%rows)%rows
+			return true
+		default:
+			m.waiting.sleep(s, g)
+			return false
+		}
+	}
+	return false
+}
+
+// exile moves the group's first task to its job's own group.
+func (m *mesos) exile(s *cluster.State, g *group) {
+	if own := m.waiting.exile(s, g); len(own.tasks) == 1 {
+		m.wake(own)
+	}
+}
+
+// take lets the user place what fits of its waiting tasks on the node, in the
+// order of submission.
+func (m *mesos) take(t *sched.Trial, u int32, n cluster.NodeID, out *sched.Plan) {
+	s := t.State()
+	for _, g := range m.users[u].awake {
+		m.line.enter(g)
+	}
+	for {
+		g, ok := m.line.next(&m.waiting, s)
+		if !ok {
+			break
+		}
+		m.ticks++
+		task := g.tasks[0].task
+		if !fitsNow(s, g.id.shape, n) {
+			continue
+		}
+		if s.Admits(task, n).Refused() {
+			if g.id.job == noJob {
+				m.exile(s, g)
+				if m.waiting.settle(g, s) {
+					m.line.enter(g)
+				}
+			}
+			continue
+		}
+		a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}
+		mustTry(t, a)
+		out.Add(a)
+		out.Close()
+		m.waiting.drop(g)
+		if m.waiting.settle(g, s) {
+			m.line.enter(g)
+		}
+	}
+	m.rooms.set(s, n)
+	m.recount(s, n)
+}
+
+// holdings remember what is counted for which user on each node. Whoever
+// placed it counts: another lane, or somebody else altogether.
+type holdings struct {
+	parts [][]holding // per node
+}
+
+// holding is what one task takes of a node.
+type holding struct {
+	user   int32
+	demand cluster.Vector
+}
+
+// recount looks at one node again.
+func (m *mesos) recount(s *cluster.State, n cluster.NodeID) {
+	for int(n) >= len(m.held.parts) {
+		m.held.parts = append(m.held.parts, nil)
+	}
+	parts := m.held.parts[n]
+	for _, p := range parts {
+		m.users[p.user].hold(p.demand, -1)
+	}
+	parts = parts[:0]
+	for _, t := range s.TasksOn(n) {
+		p := holding{m.userOf(s, t), s.Demand(t)}
+		m.users[p.user].hold(p.demand, 1)
+		parts = append(parts, p)
+	}
+	m.held.parts[n] = parts
+}
+
+func (u *user) hold(demand cluster.Vector, sign int64) {
+	for k, q := range demand {
+		u.used[k] += sign * q
+	}
+}

@@ -1,0 +1,362 @@
+package queue
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+)
+
+// rival is greedy without groups, indexes, sleep or memory: for each waiting
+// task in order it looks at every node.
+type rival struct {
+	order  Order
+	score  Score
+	known  *offers
+	evicts bool
+	ties   Ties
+	seed   uint64
+}
+
+func (r *rival) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
+	return sched.Explain(t.State(), task)
+}
+
+func (r *rival) Plan(t *sched.Trial, c *sched.Changed, _ int64, out *sched.Plan) {
+	s := t.State()
+	if r.known.most == nil || c.All {
+		r.known.most = make(cluster.Vector, len(s.Kinds()))
+	}
+	for n := range s.NodeRows() {
+		for k, q := range s.Limit(cluster.NodeID(n)) {
+			r.known.most[k] = max(r.known.most[k], q)
+		}
+	}
+	rank := newNodeOrder(s.NodeRows(), r.ties, r.seed).rank
+	for _, task := range r.line(s) {
+		if n, ok := r.best(s, task, rank); ok {
+			a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}
+			mustTry(t, a)
+			out.Add(a)
+			out.Close()
+			continue
+		}
+		if r.evicts {
+			r.preempt(t, task, rank, out)
+		}
+	}
+}
+
+// line is every waiting task in order.
+func (r *rival) line(s *cluster.State) []cluster.TaskID {
+	var line []cluster.TaskID
+	for i := range s.TaskRows() {
+		task := s.Task(cluster.TaskID(i))
+		if task.Phase == cluster.Waiting && !s.Job(task.Job).Foreign && ours(s.Job(task.Job)) {
+			line = append(line, cluster.TaskID(i))
+		}
+	}
+	slices.SortFunc(line, func(a, b cluster.TaskID) int {
+		return cmp.Or(cmp.Compare(r.order(s, a), r.order(s, b)), cmp.Compare(s.Task(a).Seq, s.Task(b).Seq))
+	})
+	return line
+}
+
+// best is the node with the highest score of those with room.
+func (r *rival) best(s *cluster.State, task cluster.TaskID, rank []int32) (cluster.NodeID, bool) {
+	best, most, found := cluster.NodeID(0), int64(0), false
+	for i := range s.NodeRows() {
+		n := cluster.NodeID(i)
+		if !s.NodeLive(n) || s.Admits(task, n).Refused() {
+			continue
+		}
+		room := true
+		for k, need := range s.Demand(task) {
+			room = room && (need == 0 || s.Used(n)[k]+need <= s.Limit(n)[k])
+		}
+		if !room {
+			continue
+		}
+		score := r.score(s, s.Shape(s.Task(task).Shape), n)
+		if !found || score > most || score == most && rank[n] < rank[best] {
+			best, most, found = n, score, true
+		}
+	}
+	return best, found
+}
+
+// loss is what preempting on a node costs.
+type loss struct {
+	node    cluster.NodeID
+	victims []cluster.TaskID
+	classes [3]int // victims by importance
+	score   int64
+}
+
+// preempt evicts on the node where that costs least.
+func (r *rival) preempt(t *sched.Trial, task cluster.TaskID, rank []int32, out *sched.Plan) {
+	s := t.State()
+	var losses []loss
+	for i := range s.NodeRows() {
+		if l, ok := r.lossOn(s, task, cluster.NodeID(i)); ok {
+			losses = append(losses, l)
+		}
+	}
+	slices.SortFunc(losses, func(a, b loss) int {
+		return cmp.Or(slices.Compare(a.classes[:], b.classes[:]), cmp.Compare(b.score, a.score), cmp.Compare(rank[a.node], rank[b.node]))
+	})
+	for _, l := range losses {
+		mark := t.Mark()
+		for _, v := range l.victims {
+			a := sched.Action{Kind: sched.Evict, Task: v, Attempt: s.Task(v).Attempt}
+			mustTry(t, a)
+			out.Add(a)
+		}
+		a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: l.node}
+		if !t.Try(a).Refused() {
+			out.Add(a)
+			out.Close()
+			return
+		}
+		t.Rollback(mark)
+		out.Drop()
+	}
+}
+
+// lossOn applies the rule to one node.
+func (r *rival) lossOn(s *cluster.State, task cluster.TaskID, n cluster.NodeID) (loss, bool) {
+	row := s.Task(task)
+	shape := s.Shape(row.Shape)
+	l := loss{node: n}
+	if !s.NodeLive(n) || !s.Eligible(shape.Eligible, n) {
+		return l, false
+	}
+	var may []cluster.TaskID
+	for i := range s.TaskRows() {
+		t := cluster.TaskID(i)
+		o := s.Task(t)
+		if (o.Phase == cluster.Running || o.Phase == cluster.Starting) && o.Node == n && o.Priority < row.Priority && !s.Job(o.Job).Foreign {
+			may = append(may, t)
+		}
+	}
+	slices.SortFunc(may, func(a, b cluster.TaskID) int {
+		x, y := s.Task(a), s.Task(b)
+		if x.Priority != y.Priority {
+			return int(x.Priority - y.Priority)
+		}
+		return int(y.Seq) - int(x.Seq)
+	})
+	fits := func(gone []cluster.TaskID) bool {
+		for k, need := range shape.Demand {
+			free := s.Limit(n)[k] - s.Used(n)[k] + s.LeavingDemand(n)[k]
+			for _, t := range gone {
+				free += s.Demand(t)[k]
+			}
+			if need > 0 && need > free {
+				return false
+			}
+		}
+		return true
+	}
+	count := 0
+	for count < len(may) && !fits(may[:count]) {
+		count++
+	}
+	if !fits(may[:count]) {
+		return l, false
+	}
+	l.victims = slices.Clone(may[:count])
+	for i := range slices.Backward(l.victims) {
+		without := slices.Delete(slices.Clone(l.victims), i, i+1)
+		if fits(without) {
+			l.victims = without
+		}
+	}
+	less := slices.Clone(s.LeavingDemand(n))
+	for _, t := range l.victims {
+		// Importance is 1 to 3 in the test's world.
+		l.classes[s.Classes()[s.Task(t).Class].Importance-1]++
+		for k, q := range s.Demand(t) {
+			less[k] += q
+		}
+	}
+	l.score = kubeScoreLess(s, shape, n, less)
+	return l, true
+}
+
+// twin runs two policies on the same rounds and compares their plans.
+type twin struct {
+	t          *testing.T
+	fast, slow sched.Policy
+	bundles    int
+	evictions  int
+}
+
+func (w *twin) Why(t *sched.Trial, task cluster.TaskID) sched.Reason { return w.fast.Why(t, task) }
+
+func (w *twin) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
+	var want sched.Plan
+	want.Reset()
+	mark := t.Mark()
+	w.slow.Plan(t, c, budget, &want)
+	t.Rollback(mark)
+	picture := t.State().Picture()
+	w.fast.Plan(t, c, budget, out)
+	for i := range max(out.Bundles(), want.Bundles()) {
+		var got, wants []sched.Action
+		if i < out.Bundles() {
+			got = out.Bundle(i)
+		}
+		if i < want.Bundles() {
+			wants = want.Bundle(i)
+		}
+		if !slices.Equal(got, wants) {
+			w.t.Fatalf("bundle %d is %v (%s), the slow policy wants %v (%s), in\n%s", i, got, w.name(t, got), wants, w.name(t, wants), picture)
+		}
+		w.bundles++
+		for _, a := range got {
+			if a.Kind == sched.Evict {
+				w.evictions++
+			}
+		}
+	}
+}
+
+// name tells people what a bundle is about.
+func (w *twin) name(t *sched.Trial, bundle []sched.Action) string {
+	if len(bundle) == 0 {
+		return "nothing"
+	}
+	s := t.State()
+	task := bundle[len(bundle)-1].Task
+	return fmt.Sprintf("%s of user %s, shape %d %+v", s.TaskName(task), s.Job(s.Task(task).Job).User, s.Task(task).Shape, *s.Shape(s.Task(task).Shape))
+}
+
+// histories is how many random histories a test looks at.
+func histories(t *testing.T) uint64 {
+	t.Helper()
+	switch {
+	case os.Getenv("FAIRLEAD_LONG") != "":
+		return 10_000
+	case testing.Short():
+		return 50
+	}
+	return 300
+}
+
+// rivals returns the named policy and its slow twin.
+func rivals(t *testing.T, name string, o Options) (sched.Policy, *rival) {
+	t.Helper()
+	fast, err := New(name, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := &offers{}
+	slow := &rival{known: known, ties: o.Ties, seed: o.Seed}
+	switch name {
+	case "kube":
+		slow.order, slow.score = byPriority, kubeScore
+	case "priority":
+		slow.order, slow.score, slow.evicts = byPriority, kubeScore, true
+	case "swarm-spread":
+		slow.order, slow.score = firstCome, spreadScore
+	case "swarm-binpack":
+		slow.order, slow.score = firstCome, binpackScore
+	case "first-fit":
+		slow.order, slow.score = firstCome, anyScore
+	case "best-fit":
+		slow.order, slow.score = firstCome, bestFit(known)
+	case "ffd":
+		slow.order, slow.score = decreasing(known), anyScore
+	case "bfd":
+		slow.order, slow.score = decreasing(known), bestFit(known)
+	default:
+		return nil, nil
+	}
+	return fast, slow
+}
+
+// TestGreedyAgainstRival compares every greedy policy with a slow one that
+// keeps nothing, over random histories.
+func TestGreedyAgainstRival(t *testing.T) {
+	for _, p := range Policies() {
+		for _, ties := range []Ties{Fixed, Lowest} {
+			if _, slow := rivals(t, p.Name, Options{Ties: ties}); slow == nil {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s/%s", p.Name, ties), func(t *testing.T) {
+				t.Parallel()
+				bundles, evictions := 0, 0
+				for seed := range histories(t) {
+					fast, slow := rivals(t, p.Name, Options{Seed: seed, Ties: ties})
+					both := &twin{t: t, fast: fast, slow: slow}
+					w := newWorld(t, both, seed)
+					for range 60 {
+						w.step()
+					}
+					if t.Failed() {
+						t.Fatalf("seed %d", seed)
+					}
+					bundles += both.bundles
+					evictions += both.evictions
+				}
+				if least := int(histories(t)); bundles < least || p.Name == "priority" && evictions < least {
+					t.Fatalf("only %d bundles with %d evictions", bundles, evictions)
+				}
+			})
+		}
+	}
+}
+
+// TestRowUsedAgain lets a group fall asleep, and gives the rows of its shape
+// and its task to somebody who fits, while no node changes.
+func TestRowUsedAgain(t *testing.T) {
+	for _, p := range Policies() {
+		l := newLab(t, policyNamed(t, p.Name))
+		l.node(4, 4)
+		large := l.task(work{user: "a", cpu: 5, mem: 5})
+		l.step()
+		l.end(large)
+		shape := l.s.Task(large).Shape
+		l.pending = append(l.pending,
+			cluster.ShapeForgotten{Shape: shape},
+			cluster.ShapeDefined{Shape: shape, Spec: cluster.Shape{Demand: cluster.Vector{1, 1}}})
+		small := l.task(work{user: "a", cpu: 5, mem: 5}) // by now of 1 and 1
+		l.step()
+		l.wantOn(small, 0)
+	}
+}
+
+// TestBudget ends passes after little effort, and wants the same tasks placed
+// in the end, with a task at least in every round that could place one.
+func TestBudget(t *testing.T) {
+	for _, p := range Policies() {
+		policy := policyNamed(t, p.Name)
+		l := newLab(t, policy)
+		for range 8 {
+			l.node(20, 20)
+		}
+		for i := range 40 {
+			l.task(work{user: string(rune('a' + i%3)), cpu: int64(1 + i%3), mem: 1})
+		}
+		if _, err := l.core.Observe(0, l.pending, nil); err != nil {
+			t.Fatal(err)
+		}
+		rounds := 0
+		for ; l.s.InPhase(cluster.Waiting) > 0 && rounds < 200; rounds++ {
+			if _, due := l.core.Due(0); !due {
+				break
+			}
+			r := l.core.Begin(0, 0)
+			r.Run(1)
+			l.core.Finish(r, 0, nil)
+		}
+		if left := l.s.InPhase(cluster.Waiting); left > 0 || rounds < 3 {
+			t.Errorf("%s: %d tasks wait after %d rounds of little effort", p.Name, left, rounds)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package queue
+
+import (
+	"fmt"
+	"testing"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+)
+
+// checkedSparrow recomputes after every round what sparrow keeps.
+type checkedSparrow struct {
+	*sparrow
+	t      *testing.T
+	placed int
+}
+
+func (p *checkedSparrow) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
+	p.sparrow.Plan(t, c, budget, out)
+	p.placed += out.Bundles()
+	if err := p.check(t.State(), out); err != nil {
+		p.t.Fatalf("%v, in\n%s", err, t.State().Picture())
+	}
+}
+
+func (p *checkedSparrow) check(s *cluster.State, out *sched.Plan) error {
+	probes := make([]int, len(p.batches))
+	for i := range p.workers {
+		w := &p.workers[i]
+		n := cluster.NodeID(i)
+		queue := w.queue[w.head:]
+		for _, pr := range queue {
+			if p.batch(pr) != nil {
+				probes[pr.batch]++
+			}
+		}
+		switch {
+		case w.dirty:
+			return fmt.Errorf("node row %d is still to be looked at", i)
+		case len(queue) == 0:
+		case !s.NodeLive(n):
+			return fmt.Errorf("node row %d is gone, and has a queue", i)
+		case p.batch(queue[0]) == nil:
+			return fmt.Errorf("node row %d has a probe first whose job has no task left", i)
+		case fitsNow(s, p.batch(queue[0]).group.id.shape, n):
+			return fmt.Errorf("node row %d has room for its first probe", i)
+		}
+	}
+	waiting := make([]int, len(p.batches))
+	for i := range s.TaskRows() {
+		task := s.Task(cluster.TaskID(i))
+		if task.Phase != cluster.Waiting || s.Job(task.Job).Foreign || !ours(s.Job(task.Job)) {
+			continue
+		}
+		b := p.batch(p.member[i])
+		if b == nil {
+			return fmt.Errorf("%s waits in no batch", s.TaskName(cluster.TaskID(i)))
+		}
+		waiting[b.group.row]++
+		for n := range s.NodeRows() {
+			if n := cluster.NodeID(n); fitsNow(s, task.Shape, n) && !s.Admits(cluster.TaskID(i), n).Refused() && out.Wake > s.Now()+patience {
+				return fmt.Errorf("%s fits on node row %d, and nothing will happen before %v", s.TaskName(cluster.TaskID(i)), n, out.Wake)
+			}
+		}
+	}
+	for row := range p.batches {
+		b := &p.batches[row]
+		if b.group != nil && (b.probes != probes[row] || b.waiting < waiting[row] || b.fresh != 0) {
+			return fmt.Errorf("batch %d counts %d probes, %d waiting and %d fresh; there are %d and %d", row, b.probes, b.waiting, b.fresh, probes[row], waiting[row])
+		}
+	}
+	return nil
+}
+
+// TestSparrowKeepsItsBooks checks queues and counts after every round of
+// random histories.
+func TestSparrowKeepsItsBooks(t *testing.T) {
+	placed := 0
+	for seed := range histories(t) {
+		p := &checkedSparrow{sparrow: newSparrow(Options{Seed: seed}), t: t}
+		w := newWorld(t, p, seed)
+		for range 60 {
+			w.step()
+		}
+		placed += p.placed
+	}
+	if placed < 300 {
+		t.Fatalf("only %d placed", placed)
+	}
+}
+
+// TestCalm lets random histories come to rest: with faults off, nothing waits
+// that fits somewhere.
+func TestCalm(t *testing.T) {
+	for _, p := range Policies() {
+		t.Run(p.Name, func(t *testing.T) {
+			for seed := range histories(t) / 3 {
+				policy, err := New(p.Name, Options{Seed: seed})
+				if err != nil {
+					t.Fatal(err)
+				}
+				w := newWorld(t, policy, seed)
+				for range 60 {
+					w.step()
+				}
+				w.calm()
+				for i := range w.s.TaskRows() {
+					task := w.s.Task(cluster.TaskID(i))
+					for n := range w.s.NodeRows() {
+						if n := cluster.NodeID(n); task.Phase == cluster.Waiting && fitsNow(w.s, task.Shape, n) && !w.s.Admits(cluster.TaskID(i), n).Refused() {
+							t.Fatalf("seed %d: %s waits, and fits on node row %d, in\n%s", seed, w.s.TaskName(cluster.TaskID(i)), n, w.s.Picture())
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// calm answers every decision as it should be, and sleeps only as long as the
+// core asks.
+func (w *world) calm() {
+	var wake cluster.Time
+	for range 300 {
+		out := w.out
+		w.out = nil
+		for _, d := range out {
+			w.observeQuietly(w.outcome(d, 9))
+		}
+		var err error
+		w.out, wake, err = w.core.Step(w.now, nil, w.out)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if len(w.out) == 0 && wake == cluster.Never {
+			return
+		}
+		if wake != cluster.Never {
+			w.now = max(w.now, wake)
+		}
+	}
+	w.t.Fatalf("still busy, in\n%s", w.s.Picture())
+}

@@ -1,0 +1,205 @@
+package queue
+
+import (
+	"cmp"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+)
+
+// victims chooses who has to leave for a more important task: the priority
+// baseline of the QoS paper (specification §7). A task may evict tasks of
+// lower priority. On one node the lowest priority goes first, among equals the
+// one that was submitted last; what turns out superfluous is spared, most
+// important first. Among nodes the one wins that loses the fewest tasks of the
+// most important class, then of the next, and so on; then the better score.
+//
+// Running and starting tasks can be victims. None of them was placed in the
+// same pass, which goes from the more important to the less.
+type victims struct {
+	list []cluster.TaskID // scratch
+	less cluster.Vector   // scratch: demand of the victims
+	rank []uint8          // of each class; 0 is the most important
+}
+
+// ranks is how many ranks of classes are told apart; less important ones share
+// the last.
+const ranks = 4
+
+// learn ranks the classes.
+func (v *victims) learn(s *cluster.State, c *sched.Changed) {
+	if !c.All && v.less != nil {
+		return
+	}
+	v.less = make(cluster.Vector, len(s.Kinds()))
+	var order []int32
+	for _, class := range s.Classes() {
+		order = append(order, class.Importance)
+	}
+	slices.Sort(order)
+	order = slices.Compact(order)
+	v.rank = v.rank[:0]
+	for _, class := range s.Classes() {
+		at, _ := slices.BinarySearch(order, class.Importance)
+		v.rank = append(v.rank, uint8(min(at, ranks-1)))
+	}
+}
+
+// mayEvict reports whether a task of that priority may evict the other.
+func (v *victims) mayEvict(s *cluster.State, priority int32, t cluster.TaskID) bool {
+	task := s.Task(t)
+	return task.Priority < priority &&
+		(task.Phase == cluster.Running || task.Phase == cluster.Starting) &&
+		!s.Job(task.Job).Foreign
+}
+
+// preempt evicts for the task on the node where that costs least, as one
+// bundle with the placement, or reports that there is no such node. Beside
+// says that some node was refused only for another task of the job.
+func (v *victims) preempt(t *sched.Trial, task cluster.TaskID, out *sched.Plan, tab *table) (on cluster.NodeID, placed, beside bool) {
+	s := t.State()
+	row := s.Task(task)
+	x := tab.sync(indexID{shape: row.Shape, priority: row.Priority, victims: true}, func(n cluster.NodeID) int64 {
+		return v.cost(s, row.Shape, row.Priority, n)
+	})
+	defer tab.unhide(x)
+	for {
+		n, ok := tab.top(x)
+		if !ok {
+			return 0, false, beside
+		}
+		if v.evict(t, task, n, out) {
+			tab.update(x, n)
+			return n, true, beside
+		}
+		tab.hide(x, n)
+		beside = true
+	}
+}
+
+// evict tries the bundle on one node. It fails where a task of the same job
+// is in the way; a victim is so too, since it holds its place until it has
+// left.
+func (v *victims) evict(t *sched.Trial, task cluster.TaskID, n cluster.NodeID, out *sched.Plan) bool {
+	s := t.State()
+	row := s.Task(task)
+	v.choose(s, row.Shape, row.Priority, n)
+	mark := t.Mark()
+	for _, victim := range v.list {
+		a := sched.Action{Kind: sched.Evict, Task: victim, Attempt: s.Task(victim).Attempt}
+		mustTry(t, a)
+		out.Add(a)
+	}
+	a := sched.Action{Kind: sched.Place, Task: task, Attempt: row.Attempt, Node: n}
+	if t.Try(a).Refused() {
+		t.Rollback(mark)
+		out.Drop()
+		return false
+	}
+	out.Add(a)
+	out.Close()
+	return true
+}
+
+// cost is how good the node is for a preemptor, larger is better: the victims
+// of each rank of classes, most important first, in eight bits each, and the
+// allocation score below them. A node that needs no victim, as one whose
+// leaving tasks make room, is best.
+func (v *victims) cost(s *cluster.State, id cluster.ShapeID, priority int32, n cluster.NodeID) int64 {
+	if !v.could(s, id, priority, n) {
+		return none
+	}
+	v.choose(s, id, priority, n)
+	const most, scoreBits = 255, 30
+	var lost [ranks]int64
+	for _, t := range v.list {
+		rank := v.rank[s.Task(t).Class]
+		lost[rank] = min(lost[rank]+1, most)
+	}
+	cost := int64(0)
+	for _, count := range lost {
+		cost = cost<<8 | (most - count)
+	}
+	return cost<<scoreBits | kubeScoreLess(s, s.Shape(id), n, v.less)
+}
+
+// could reports whether the demand would fit if all left whom it may evict.
+func (v *victims) could(s *cluster.State, id cluster.ShapeID, priority int32, n cluster.NodeID) bool {
+	shape := s.Shape(id)
+	if !s.NodeLive(n) || !s.Eligible(shape.Eligible, n) {
+		return false
+	}
+	if !shape.Demand.Fits(s.Limit(n)) {
+		return false
+	}
+	copy(v.less, s.LeavingDemand(n))
+	if v.enough(s, shape.Demand, n) {
+		return true
+	}
+	for _, t := range s.TasksOn(n) {
+		if v.mayEvict(s, priority, t) {
+			v.leaves(s, t, 1)
+		}
+	}
+	return v.enough(s, shape.Demand, n)
+}
+
+// choose fills in the victims on a node where there are enough, and the demand
+// that will have left by then.
+func (v *victims) choose(s *cluster.State, id cluster.ShapeID, priority int32, n cluster.NodeID) {
+	v.list = v.list[:0]
+	demand := s.Shape(id).Demand
+	copy(v.less, s.LeavingDemand(n))
+	if v.enough(s, demand, n) {
+		return
+	}
+	for _, t := range s.TasksOn(n) {
+		if v.mayEvict(s, priority, t) {
+			v.list = append(v.list, t)
+		}
+	}
+	slices.SortFunc(v.list, func(a, b cluster.TaskID) int {
+		x, y := s.Task(a), s.Task(b)
+		return cmp.Or(cmp.Compare(x.Priority, y.Priority), cmp.Compare(y.Seq, x.Seq))
+	})
+	for i, t := range v.list {
+		v.leaves(s, t, 1)
+		if v.enough(s, demand, n) {
+			v.list = v.list[:i+1]
+			break
+		}
+	}
+	v.spare(s, demand, n)
+}
+
+// spare takes out of the list whom the task does not need gone, most
+// important first.
+func (v *victims) spare(s *cluster.State, demand cluster.Vector, n cluster.NodeID) {
+	for i := range slices.Backward(v.list) {
+		v.leaves(s, v.list[i], -1)
+		if v.enough(s, demand, n) {
+			v.list = slices.Delete(v.list, i, i+1)
+		} else {
+			v.leaves(s, v.list[i], 1)
+		}
+	}
+}
+
+// leaves adds the task's demand to what will have left, or takes it out.
+func (v *victims) leaves(s *cluster.State, t cluster.TaskID, sign int64) {
+	for k, q := range s.Demand(t) {
+		v.less[k] += sign * q
+	}
+}
+
+// enough reports whether the demand fits once v.less has left the node.
+func (v *victims) enough(s *cluster.State, demand cluster.Vector, n cluster.NodeID) bool {
+	limit, used := s.Limit(n), s.Used(n)
+	for k, need := range demand {
+		if need > limit[k]-used[k]+v.less[k] && need > 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,227 @@
+package queue
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/heap"
+)
+
+// group is the waiting tasks that are the same to the policy: where one of
+// them does not fit, none does. Its tasks stand in order of submission.
+type group struct {
+	id    groupID
+	tasks heap.Heap[entry]
+	awake bool // is to be tried; a group that is not has failed since
+	row   uint32
+	turn  uint64 // which of its turns in a line counts
+	offer uint64 // of mesos: the place in the rotation of the next node for it
+	pass  uint64 // in which offer was found
+}
+
+// groupID says what makes tasks the same.
+type groupID struct {
+	key      int64 // place in the line
+	priority int32
+	user     int32
+	shape    cluster.ShapeID
+	job      cluster.JobID // of tasks that must stand apart; otherwise noJob
+}
+
+const noJob = cluster.JobID(1<<32 - 1)
+
+// entry is a task in a group. It is out of date when its task is placed, gone,
+// or another one in the same row.
+type entry struct {
+	seq  cluster.Seq
+	task cluster.TaskID
+}
+
+// Before orders a group by submission.
+func (e entry) Before(o entry) bool { return e.seq < o.seq }
+
+func (e entry) waits(s *cluster.State) bool {
+	t := s.Task(e.task)
+	return t.Phase == cluster.Waiting && t.Seq == e.seq
+}
+
+// fits reports whether some task of the group may go on the node now. Tasks of
+// different jobs may differ in that; the doubt counts for them.
+func (g *group) fits(s *cluster.State, n cluster.NodeID) bool {
+	return fitsNow(s, g.id.shape, n) && (g.id.job == noJob || !s.Admits(g.tasks[0].task, n).Refused())
+}
+
+// waiting is every waiting task, in groups. A group that fits nowhere sleeps
+// until a node changes so that it fits.
+type waiting struct {
+	groups map[groupID]*group
+	member []cluster.Seq // per task row: 1 + the seq that stands in a group
+	rows   cluster.Rows
+	asleep []*group // in the order in which they fell asleep, gone ones dropped lazily
+	// least is, kind by kind, at most what any sleeping group asks for.
+	least []int64
+	// evicts says that a group may count on the room of what it can evict.
+	evicts bool
+	near   []cluster.NodeID // scratch of wakeThose
+}
+
+// reset forgets everything.
+func (w *waiting) reset() {
+	*w = waiting{groups: map[groupID]*group{}, evicts: w.evicts}
+}
+
+// begins reports whether the task waits and stands in no group yet.
+func (w *waiting) begins(s *cluster.State, t cluster.TaskID) bool {
+	for int(t) >= len(w.member) {
+		w.member = append(w.member, 0)
+	}
+	task := s.Task(t)
+	return task.Phase == cluster.Waiting && w.member[t] != task.Seq+1
+}
+
+// join puts a task that begins to wait into its group. A sleeping group stays
+// asleep: the newcomer is the same as those that did not fit. A group of one
+// has not been tried.
+func (w *waiting) join(s *cluster.State, t cluster.TaskID, id groupID) *group {
+	seq := s.Task(t).Seq
+	w.member[t] = seq + 1
+	g := w.groups[id]
+	// Where all earlier tasks are gone, the rows of shape and job may mean
+	// something else by now.
+	if g == nil || !w.settle(g, s) {
+		g = &group{id: id, row: w.rows.Take()}
+		w.groups[id] = g
+	}
+	g.tasks.Push(entry{seq, t})
+	return g
+}
+
+// settle drops tasks that no longer wait from the front of the group, and the
+// group when it is empty.
+func (w *waiting) settle(g *group, s *cluster.State) bool {
+	for len(g.tasks) > 0 && !g.tasks[0].waits(s) {
+		w.drop(g)
+	}
+	if len(g.tasks) > 0 {
+		return true
+	}
+	g.awake = false
+	if w.groups[g.id] == g {
+		delete(w.groups, g.id)
+		w.rows.Give(g.row)
+	}
+	return false
+}
+
+// drop takes the first task out of the group.
+func (w *waiting) drop(g *group) {
+	e := g.tasks.Pop()
+	if w.member[e.task] == e.seq+1 {
+		w.member[e.task] = 0
+	}
+}
+
+// exile moves the first task into a group of its job's own. It is refused for
+// the sake of another task of its job, which says nothing of the others.
+func (w *waiting) exile(s *cluster.State, g *group) *group {
+	task := g.tasks[0].task
+	w.drop(g)
+	id := g.id
+	id.job = s.Task(task).Job
+	return w.join(s, task, id)
+}
+
+// sleep lets the group wait until wakeThose finds it a node.
+func (w *waiting) sleep(s *cluster.State, g *group) {
+	g.awake = false
+	w.asleep = append(w.asleep, g)
+	w.lower(s.Shape(g.id.shape).Demand)
+}
+
+func (w *waiting) lower(demand cluster.Vector) {
+	if w.least == nil {
+		w.least = slices.Clone(demand)
+		return
+	}
+	for k, q := range demand {
+		w.least[k] = min(w.least[k], q)
+	}
+}
+
+// wakeThose calls wake for the sleeping groups that fit on one of the changed
+// nodes, and returns how many looks that took.
+func (w *waiting) wakeThose(s *cluster.State, nodes []cluster.NodeID, fits func(*group, cluster.NodeID) bool, wake func(*group)) int64 {
+	if len(w.asleep) == 0 {
+		return 0
+	}
+	looks := int64(len(nodes))
+	w.near = w.near[:0]
+	for _, n := range nodes {
+		if w.within(s, n) {
+			w.near = append(w.near, n)
+		}
+	}
+	if len(w.near) == 0 {
+		return looks
+	}
+	asleep := w.asleep
+	w.asleep, w.least = asleep[:0], nil
+	for _, g := range asleep {
+		if g.awake || !w.settle(g, s) {
+			continue
+		}
+		woken := false
+		for _, n := range w.near {
+			looks++
+			if fits(g, n) {
+				woken = true
+				break
+			}
+		}
+		if woken {
+			wake(g)
+		} else {
+			w.sleep(s, g)
+		}
+	}
+	clear(asleep[len(w.asleep):])
+	return looks
+}
+
+// within reports whether the node could have room for a sleeping group, as far
+// as can be said without looking at each of them.
+func (w *waiting) within(s *cluster.State, n cluster.NodeID) bool {
+	if !s.NodeLive(n) {
+		return false
+	}
+	limit, used := s.Limit(n), s.Used(n)
+	for k, need := range w.least {
+		have := limit[k]
+		if !w.evicts {
+			have -= used[k]
+		}
+		if need > have && need > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// all lists the tasks that wait, in order of submission.
+func (w *waiting) all(s *cluster.State) []entry {
+	var list []entry
+	for _, g := range w.groups {
+		for _, e := range g.tasks {
+			if e.waits(s) {
+				list = append(list, e)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b entry) int {
+		if a.Before(b) {
+			return -1
+		}
+		return 1
+	})
+	return list
+}

@@ -1,0 +1,4 @@
+// Package schedtest tests schedulers. RunScenarios plays stories told as text
+// (its comment is the manual of the language); Conformance puts any policy
+// into a hostile world and watches from outside that no promise is broken.
+package schedtest

@@ -1,0 +1,400 @@
+package schedtest
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+)
+
+// This file is what happens in the world by itself, and how it answers
+// decisions.
+
+// fate does the next thing that nobody decided, and sets the one after it.
+func (w *world) fate() {
+	if w.fates++; w.fates >= span {
+		return
+	}
+	w.post(cluster.Time(w.chance.Int64N(int64(2*cluster.Second))), nil, w.fate)
+	n := w.nodes[w.chance.IntN(len(w.nodes))]
+	switch at := w.chance.IntN(100); {
+	case at < 45:
+		w.submit(w.jobs[1+w.chance.IntN(len(w.jobs)-1)], 1+w.chance.IntN(4))
+	case at < 60:
+		w.endSome()
+	case at < 66:
+		w.resize(n, w.vector(0, 12))
+	case at < 70:
+		w.resize(n, n.large)
+	case at < 76:
+		w.flip(n, w.chance.IntN(setCount))
+	case at < 82:
+		w.find(n, w.jobs[w.chance.IntN(2)*w.chance.IntN(len(w.jobs))])
+	case !w.hostile:
+	case at < 88:
+		w.loseNode(n)
+	case at < 94:
+		w.returnNode(n)
+	default:
+		w.crash()
+	}
+}
+
+func (w *world) newTask(job *wJob) *wTask {
+	t := &wTask{
+		row: cluster.TaskID(w.taskRows.Take()), seq: cluster.Seq(len(w.tasks) + 1),
+		job: job, shape: cluster.ShapeID(w.chance.IntN(len(w.shapes))),
+	}
+	w.tasks = append(w.tasks, t)
+	return t
+}
+
+// submitted is the event of a new task.
+func (w *world) submitted(t *wTask) func() cluster.Event {
+	return func() cluster.Event {
+		t.sent = true
+		return cluster.TaskSubmitted{
+			Task: t.row, Seq: t.seq, Job: t.job.row, Shape: t.shape, Gated: t.gated, Priority: int32(t.seq) % 3,
+		}
+	}
+}
+
+func (w *world) submit(job *wJob, tasks int) {
+	for range tasks {
+		t := w.newTask(job)
+		t.gated = w.chance.IntN(10) == 0
+		w.post(0, w.submitted(t), nil)
+		if t.gated {
+			w.report(func() cluster.Event { return cluster.TaskUngated{Task: t.row, Seq: t.seq} }, nil)
+		}
+	}
+}
+
+// end ends a task for good. Its run is gone at once, the report comes later.
+func (w *world) end(t *wTask) {
+	if t.dead || !t.sent {
+		return
+	}
+	t.dead = true
+	for _, r := range w.order {
+		if r.task != t || r.ghost {
+			continue
+		}
+		r.present = false
+		// A bind that is under way may still come true.
+		r.binding = r.binding && w.falls(30)
+	}
+	w.report(func() cluster.Event {
+		for _, r := range w.order {
+			if r.task == t && !r.ghost {
+				r.known = false
+				r.present = r.present && !r.reported
+			}
+		}
+		return cluster.TaskEnded{Task: t.row, Seq: t.seq}
+	}, func() {
+		if !t.gone {
+			t.gone = true
+			w.taskRows.Give(uint32(t.row))
+		}
+	})
+}
+
+// endSome finishes or kills tasks, whatever their phase.
+func (w *world) endSome() {
+	for range 3 {
+		if len(w.tasks) > 0 {
+			w.end(w.tasks[w.chance.IntN(len(w.tasks))])
+		}
+	}
+}
+
+func (w *world) addNode(n *wNode, again bool) func() cluster.Event {
+	n.present = true
+	n.epoch++
+	epoch, spec := n.epoch, n.spec
+	return func() cluster.Event {
+		if n.epoch != epoch || n.known {
+			return nil
+		}
+		n.known, n.limit = true, limitOf(spec)
+		if again {
+			w.count["node back"]++
+			clear(n.sets)
+		}
+		return cluster.NodeAdded{Node: n.row, Spec: spec}
+	}
+}
+
+func limitOf(spec cluster.NodeSpec) cluster.Vector {
+	limit := slices.Clone(spec.Capacity)
+	for k := range spec.Overcommit {
+		limit[k] = limit[k] * spec.Overcommit[k] / 1000
+	}
+	return limit
+}
+
+// loseNode takes a node and all its runs out of the world.
+func (w *world) loseNode(n *wNode) {
+	if !n.present || !n.known {
+		return
+	}
+	n.present = false
+	for _, r := range w.order {
+		if r.node == n && r.epoch == n.epoch {
+			r.present, r.binding = false, false
+		}
+	}
+	w.report(func() cluster.Event {
+		if !n.known || n.present {
+			return nil
+		}
+		n.known = false
+		for _, r := range w.order {
+			if r.node == n && r.epoch == n.epoch {
+				r.known = false
+			}
+		}
+		w.count["node lost"]++
+		return cluster.NodeLost{Node: n.row}
+	}, nil)
+}
+
+func (w *world) returnNode(n *wNode) {
+	if n.present || n.known {
+		return
+	}
+	w.post(0, w.addNode(n, true), nil)
+}
+
+// resize changes what a node has, and says so later.
+func (w *world) resize(n *wNode, capacity cluster.Vector) {
+	n.spec.Capacity = capacity
+	epoch, spec := n.epoch, n.spec
+	w.post(w.soon(), func() cluster.Event {
+		if !n.known || n.epoch != epoch {
+			return nil
+		}
+		n.limit = limitOf(spec)
+		return cluster.NodeChanged{Node: n.row, Spec: spec}
+	}, nil)
+}
+
+// flip changes whether a set holds the node.
+func (w *world) flip(n *wNode, set int) {
+	epoch := n.epoch
+	w.post(w.soon(), func() cluster.Event {
+		if !n.known || n.epoch != epoch {
+			return nil
+		}
+		n.sets[set] = !n.sets[set]
+		return cluster.EligibilityChanged{Set: cluster.SetID(set + 1), Node: n.row, Eligible: n.sets[set]}
+	}, nil)
+}
+
+// find lets a task run on a node where nobody here placed it.
+func (w *world) find(n *wNode, job *wJob) {
+	if !n.present || !n.known {
+		return
+	}
+	t := w.newTask(job)
+	w.post(0, w.submitted(t), nil)
+	w.post(0, func() cluster.Event {
+		if !n.known {
+			return nil
+		}
+		return cluster.TaskFound{Task: t.row, Seq: t.seq, Node: n.row}
+	}, func() {
+		task := w.core.State().Task(t.row)
+		if task.Seq != t.seq || task.Phase != cluster.Running {
+			return
+		}
+		r := &wRun{id: runID{t.row, task.Attempt}, task: t, node: n, epoch: n.epoch, present: true, known: true, reported: true}
+		w.enter(r)
+		w.count["found"]++
+		if !w.hostile {
+			w.finishLater(r)
+		}
+	})
+}
+
+func (w *world) enter(r *wRun) {
+	w.live[r.id] = r
+	w.order = append(w.order, r)
+}
+
+// crash ends a run while its task is not done.
+func (w *world) crash() {
+	for _, r := range w.order {
+		if r.present && !r.told && !r.task.job.foreign && w.chance.IntN(8) == 0 {
+			r.present = false
+			w.reportLeft(r)
+			return
+		}
+	}
+}
+
+func (w *world) reportLeft(r *wRun) {
+	w.report(func() cluster.Event {
+		r.known = false
+		return cluster.TaskLeft{Task: r.id.task, Attempt: r.id.attempt}
+	}, nil)
+}
+
+// obey checks a decision and sets going what comes of it.
+func (w *world) obey(d sched.Decision) error {
+	id := runID{d.Task, d.Attempt}
+	if d.Kind == sched.Evict {
+		w.obeyEvict(id)
+		return nil
+	}
+	r, err := w.judge(d)
+	if err != nil {
+		return err
+	}
+	w.enter(r)
+	r.binding, r.known = true, true
+	switch {
+	case r.task.dead || !r.node.present || w.falls(8):
+		r.binding = false
+		w.reportRefused(r)
+	case w.falls(6): // times out, and happens after all
+		w.reportRefused(r)
+		w.post(w.soon()+w.soon(), nil, func() { w.begin(r) })
+	default:
+		w.post(w.soon(), nil, func() { w.begin(r) })
+	}
+	return nil
+}
+
+func (w *world) reportRefused(r *wRun) {
+	w.report(func() cluster.Event {
+		if r.reported {
+			return nil // an edge that knows better
+		}
+		r.refused, r.known = true, false
+		return cluster.BindRefused{Task: r.id.task, Attempt: r.id.attempt}
+	}, nil)
+}
+
+// begin lets a run begin, and reports it.
+func (w *world) begin(r *wRun) {
+	if !r.binding {
+		return
+	}
+	r.binding, r.present = false, true
+	w.report(func() cluster.Event {
+		if !r.node.known || r.node.epoch != r.epoch {
+			return nil
+		}
+		r.reported = true
+		r.known = r.known || !r.task.gone
+		return cluster.TaskStarted{Task: r.id.task, Attempt: r.id.attempt, Node: r.node.row}
+	}, func() {
+		// Whether anybody wants it is for the core to say; and if nobody does,
+		// to say that it must leave.
+		task := w.core.State().Task(r.id.task)
+		wanted := task.Seq == r.task.seq && task.Placed() && task.Attempt == r.id.attempt
+		r.ghost = r.ghost || r.reported && r.present && !wanted
+	})
+	switch {
+	case !w.hostile:
+		w.finishLater(r)
+	case w.falls(10): // and crashes before anybody knows that it began
+		r.present = false
+		w.count["short run"]++
+		w.reportLeft(r)
+	}
+}
+
+// finishLater ends the run's task in its time.
+func (w *world) finishLater(r *wRun) {
+	w.post(cluster.Second+cluster.Time(w.chance.Int64N(int64(30*cluster.Second))), nil, func() {
+		switch {
+		case !r.present || r.ghost:
+		case r.told: // its eviction may yet be refused
+			w.finishLater(r)
+		default:
+			w.end(r.task)
+		}
+	})
+}
+
+// obeyEvict lets a run leave, in its time, or refuses. A run that is not there
+// is answered as one that left, unless its task's end is on its way.
+func (w *world) obeyEvict(id runID) {
+	r := w.live[id]
+	if r == nil {
+		w.post(w.soon(), func() cluster.Event { return cluster.TaskLeft{Task: id.task, Attempt: id.attempt} }, nil)
+		return
+	}
+	r.told = true
+	switch {
+	case !r.present:
+		r.binding = false
+		w.reportLeft(r)
+	case !r.ghost && !r.task.dead && w.falls(15):
+		w.report(func() cluster.Event {
+			if !r.present {
+				return nil
+			}
+			r.told = false
+			w.count["eviction refused"]++
+			return cluster.EvictRefused{Task: id.task, Attempt: id.attempt}
+		}, nil)
+	default:
+		w.post(w.soon(), nil, func() {
+			r.present = false
+			w.reportLeft(r)
+		})
+	}
+}
+
+// calmDown ends the faults: nodes come back as they were, and every run will
+// finish in its time.
+func (w *world) calmDown() {
+	w.hostile, w.views = false, w.seed%4 < 2
+	for _, n := range w.nodes {
+		if !n.present {
+			// Its loss may not have been reported yet.
+			w.post(25*cluster.Second, nil, func() { n.spec.Capacity = n.large; w.returnNode(n) })
+			continue
+		}
+		w.post(25*cluster.Second, nil, func() { w.resize(n, n.large) })
+	}
+	for _, r := range w.order {
+		w.finishLater(r)
+	}
+	for _, t := range w.tasks {
+		if t.job.foreign {
+			w.post(30*cluster.Second, nil, func() { w.end(t) })
+		}
+	}
+}
+
+// unfinished reports whether a task that fits somewhere has not ended.
+func (w *world) unfinished() bool {
+	return slices.ContainsFunc(w.tasks, func(t *wTask) bool { return !t.gone && w.fitsSomewhere(t) })
+}
+
+// fitsSomewhere reports whether some node that is there would take the task if
+// it were empty, or the task is on one.
+func (w *world) fitsSomewhere(t *wTask) bool {
+	shape := w.shapes[t.shape]
+	for _, n := range w.nodes {
+		if !n.present || !n.known {
+			return true // not settled yet
+		}
+		if w.eligible(shape, n) && shape.Demand.Fits(n.limit) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(w.order, func(r *wRun) bool { return r.task == t && (r.present || r.binding) })
+}
+
+func (w *world) eligible(shape cluster.Shape, n *wNode) bool {
+	return shape.Eligible == cluster.AllNodes || n.sets[shape.Eligible-1]
+}
+
+// idle reports whether nothing will ever happen again.
+func (w *world) idle() bool { return len(w.mail) == 0 && w.core.Wake(w.now) == cluster.Never }

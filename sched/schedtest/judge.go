@@ -1,0 +1,109 @@
+package schedtest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+)
+
+// judge holds a placement to the rules, by what was reported so far.
+func (w *world) judge(d sched.Decision) (*wRun, error) {
+	task := w.taskOf(d)
+	switch {
+	case task == nil:
+		return nil, errors.New("there is no such task")
+	case task.job.foreign:
+		return nil, errors.New("the task is somebody else's")
+	case w.live[runID{d.Task, d.Attempt}] != nil:
+		return nil, errors.New("the attempt was used before")
+	case int(d.Node) >= len(w.nodes) || !w.nodes[d.Node].known:
+		return nil, errors.New("the node is not there")
+	}
+	for _, r := range w.order {
+		if r.task == task && r.known && (r.present || r.binding) && (!r.ghost || !r.told) {
+			return nil, fmt.Errorf("attempt %d still runs on node row %d", r.id.attempt, r.node.row)
+		}
+	}
+	n, shape := w.nodes[d.Node], w.shapes[task.shape]
+	if !w.eligible(shape, n) {
+		return nil, errors.New("the node is not eligible")
+	}
+	if r := w.beside(n, task, shape); r != nil {
+		return nil, fmt.Errorf("the node holds task row %d of the same job, which must stand apart", r.id.task)
+	}
+	if err := w.room(n, shape); err != nil {
+		return nil, err
+	}
+	return &wRun{id: runID{d.Task, d.Attempt}, task: task, node: n, epoch: n.epoch}, nil
+}
+
+// taskOf is the task that a decision speaks of; nil if it has ended.
+func (w *world) taskOf(d sched.Decision) *wTask {
+	for _, t := range w.tasks {
+		if t.row == d.Task && t.seq == d.Seq && !t.gone {
+			return t
+		}
+	}
+	return nil
+}
+
+// on lists the runs that take room on the node, as far as was reported.
+func (w *world) on(n *wNode) (runs []*wRun) {
+	for _, r := range w.order {
+		if r.node == n && r.epoch == n.epoch && r.known && (r.present || r.binding) {
+			runs = append(runs, r)
+		}
+	}
+	return runs
+}
+
+// beside returns a run on the node that the task must stand apart from.
+func (w *world) beside(n *wNode, task *wTask, shape cluster.Shape) *wRun {
+	for _, r := range w.on(n) {
+		if r.task.job == task.job && r.task != task && !r.ghost && (shape.Apart || w.shapes[r.task.shape].Apart) {
+			return r
+		}
+	}
+	return nil
+}
+
+// room says what of the shape's demand does not fit on the node.
+func (w *world) room(n *wNode, shape cluster.Shape) error {
+	room := slices.Clone(n.limit)
+	for _, r := range w.on(n) {
+		for k, q := range w.shapes[r.task.shape].Demand {
+			room[k] -= q
+		}
+	}
+	for k, q := range shape.Demand {
+		if q > room[k] && q > 0 {
+			return fmt.Errorf("kind %d over the limit: needs %d, physically left %d of %d", k, q, room[k], n.limit[k])
+		}
+	}
+	return nil
+}
+
+// check holds the core to what must be true after every step.
+func (w *world) check() error {
+	s := w.core.State()
+	if err := s.Check(); err != nil {
+		return err
+	}
+	for _, t := range w.tasks {
+		if t.gone || !t.sent {
+			continue
+		}
+		if int(t.row) >= s.TaskRows() || s.Task(t.row).Seq != t.seq || s.Task(t.row).Phase == cluster.Absent {
+			return fmt.Errorf("task %d in row %d is lost", t.seq, t.row)
+		}
+	}
+	for _, r := range w.order {
+		if r.present && r.reported && r.ghost && !r.told {
+			return fmt.Errorf("attempt %d of task row %d runs unwanted on node row %d and was not told to leave", r.id.attempt, r.id.task, r.node.row)
+		}
+	}
+	return nil
+}

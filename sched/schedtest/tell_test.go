@@ -1,0 +1,12 @@
+package schedtest
+
+import "github.com/cockroachdb/datadriven"
+
+// tell gives a story one command.
+func tell(s *story, command, input string) (string, error) {
+	name, list, err := datadriven.ParseLine(command)
+	if err != nil {
+		return "", err
+	}
+	return s.command(&datadriven.TestData{Cmd: name, CmdArgs: list, Input: input})
+}

@@ -1,0 +1,342 @@
+package schedtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+)
+
+// world is a small cluster around a core. It plays the nodes and the tasks,
+// and keeps a record of its own of what runs where; the core's state is looked
+// at only to compare.
+type world struct {
+	mode
+	chance *rand.Rand
+	core   *sched.Core
+	now    cluster.Time
+	age    int // steps so far
+	fates  int // what happened by itself so far
+	mail   []letter
+	sent   uint64
+	still  int // steps in a row at the same moment
+
+	nodes    []*wNode
+	tasks    []*wTask
+	shapes   []cluster.Shape
+	jobs     []*wJob
+	live     map[runID]*wRun // by attempt
+	order    []*wRun         // the same, in the order of their beginning
+	taskRows cluster.Rows
+	flights  []*flight // rounds in flight, by lane
+	log      []string
+	count    map[string]int // of faults
+}
+
+// letter is something that happens, or is reported, at its time.
+type letter struct {
+	at    cluster.Time
+	seq   uint64
+	event func() cluster.Event // nil: no report, or the event came to nothing
+	then  func()               // after the core has seen the batch
+}
+
+type wNode struct {
+	row     cluster.NodeID
+	spec    cluster.NodeSpec
+	large   cluster.Vector // its capacity when it is not shrunk
+	present bool           // physically
+	known   bool           // as reported
+	limit   cluster.Vector // as reported
+	epoch   int            // counts its returns
+	sets    []bool         // the sets that it is in, as reported
+}
+
+type wJob struct {
+	row     cluster.JobID
+	foreign bool
+}
+
+type wTask struct {
+	row   cluster.TaskID
+	seq   cluster.Seq
+	job   *wJob
+	shape cluster.ShapeID
+	gated bool
+	sent  bool // its submission was reported
+	dead  bool // finished or killed, maybe not yet reported
+	gone  bool // and reported
+}
+
+type runID struct {
+	task    cluster.TaskID
+	attempt uint32
+}
+
+// wRun is one run of a task, from the decision to its physical end.
+type wRun struct {
+	id       runID
+	task     *wTask
+	node     *wNode
+	epoch    int
+	binding  bool // decided, and to come
+	present  bool // physically there
+	known    bool // takes room as far as the core can know
+	refused  bool // it was reported refused
+	reported bool // its beginning was reported
+	told     bool // to leave
+	ghost    bool // nobody wanted it any more when its beginning was reported
+}
+
+// flight is a round in flight.
+type flight struct {
+	round *sched.Round
+	done  chan any // what its policy panicked with, or nil
+}
+
+func newWorld(newPolicy func(seed uint64) sched.Policy, m mode) (*world, error) {
+	w := &world{mode: m, chance: rand.New(rand.NewPCG(m.seed, 0xbad)), live: map[runID]*wRun{}, count: map[string]int{}}
+	kinds := []cluster.Kind{{Name: "cpu"}, {Name: "memory"}}
+	lanes := []sched.Lane{{Name: "all", Policy: newPolicy(m.seed)}}
+	if m.hostile && m.seed%2 == 1 {
+		lanes[0].Owns = func(j *cluster.Job) bool { return j.User == "even" }
+		lanes = append(lanes, sched.Lane{Name: "rest", Policy: newPolicy(m.seed + 1)})
+	}
+	if m.seed%3 == 2 {
+		lanes[0].When = sched.Trigger{Heartbeat: 2 * cluster.Second, Watchdog: 20 * cluster.Second}
+	}
+	var err error
+	if w.core, err = sched.New(cluster.NewState(kinds, nil), lanes...); err != nil {
+		return nil, err
+	}
+	w.flights = make([]*flight, len(lanes))
+	w.found()
+	return w, nil
+}
+
+// found makes the nodes, shapes and jobs, and sets the first things going.
+func (w *world) found() {
+	count := 5 + w.chance.IntN(26)
+	var sets [setCount]cluster.SetDefined
+	for i := range count {
+		n := &wNode{row: cluster.NodeID(i), large: w.vector(4, 16), sets: make([]bool, setCount)}
+		n.spec = cluster.NodeSpec{Name: fmt.Sprintf("n%d", i), Capacity: n.large}
+		if w.chance.IntN(4) == 0 {
+			n.spec.Overcommit = cluster.Vector{1500, 1000}
+		}
+		w.nodes = append(w.nodes, n)
+		w.post(0, w.addNode(n, false), nil)
+		for set := range sets {
+			if n.sets[set] = w.chance.IntN(2) == 0; n.sets[set] {
+				sets[set].Nodes = append(sets[set].Nodes, n.row)
+			}
+		}
+	}
+	for i, e := range sets {
+		e.Set = cluster.SetID(i + 1)
+		w.post(0, func() cluster.Event { return e }, nil)
+	}
+	for i := range 6 {
+		shape := cluster.Shape{Demand: w.vector(0, 6), Apart: w.chance.IntN(4) == 0}
+		if w.chance.IntN(3) == 0 {
+			shape.Eligible = cluster.SetID(1 + w.chance.IntN(setCount))
+		}
+		if i == 5 {
+			shape = cluster.Shape{Demand: w.vector(8, 20)} // fits on few nodes, or none
+		}
+		w.shapes = append(w.shapes, shape)
+		w.post(0, func() cluster.Event { return cluster.ShapeDefined{Shape: cluster.ShapeID(i), Spec: shape} }, nil)
+	}
+	for i := range 6 {
+		job := &wJob{row: cluster.JobID(i), foreign: i == 0}
+		user := []string{"even", "odd"}[i%2]
+		w.jobs = append(w.jobs, job)
+		w.post(0, func() cluster.Event {
+			return cluster.JobSubmitted{Job: job.row, Name: fmt.Sprintf("j%d", job.row), User: user, Foreign: job.foreign}
+		}, nil)
+	}
+	w.post(0, nil, w.fate)
+}
+
+// setCount is how many sets of eligible nodes there are.
+const setCount = 2
+
+func (w *world) vector(low, high int64) cluster.Vector {
+	return cluster.Vector{low + w.chance.Int64N(high-low+1), low + w.chance.Int64N(high-low+1)}
+}
+
+// falls reports whether something with so many chances in a hundred happens.
+// In a calm world, and after the faults, nothing bad does.
+func (w *world) falls(percent int) bool { return w.hostile && w.chance.IntN(100) < percent }
+
+// soon is a short delay; now and then, among faults, a long one.
+func (w *world) soon() cluster.Time {
+	d := cluster.Time(w.chance.Int64N(int64(200 * cluster.Millisecond)))
+	if w.falls(10) {
+		d += cluster.Time(w.chance.Int64N(int64(20 * cluster.Second)))
+	}
+	return d
+}
+
+// post sends a letter.
+func (w *world) post(delay cluster.Time, event func() cluster.Event, then func()) {
+	w.sent++
+	l := letter{at: w.now + delay, seq: w.sent, event: event, then: then}
+	at, _ := slices.BinarySearchFunc(w.mail, l, func(a, b letter) int {
+		if a.at != b.at {
+			return int(a.at - b.at)
+		}
+		return int(a.seq) - int(b.seq)
+	})
+	w.mail = slices.Insert(w.mail, at, l)
+}
+
+// report sends an event late, and sometimes once more later.
+func (w *world) report(event func() cluster.Event, then func()) {
+	d := w.soon()
+	w.post(d, event, then)
+	if w.falls(10) {
+		w.post(d+w.soon(), event, then)
+	}
+}
+
+// turn goes to the next moment at which something happens, delivers the mail,
+// and lets the core decide.
+func (w *world) turn() error {
+	w.age++
+	next := w.core.Wake(w.now)
+	if len(w.mail) > 0 {
+		next = min(next, w.mail[0].at)
+	}
+	if next == cluster.Never {
+		next = w.now + cluster.Second
+	}
+	if w.still++; next > w.now {
+		w.still = 0
+	}
+	if w.still > 200 {
+		return fmt.Errorf("at %v the core wants round after round without end", w.now)
+	}
+	w.now = max(w.now, next)
+	events, thens := w.deliver()
+	decisions, err := w.decide(events)
+	if err != nil {
+		return err
+	}
+	for _, then := range thens {
+		then()
+	}
+	if w.tamper != nil && w.tamper.decisions != nil {
+		decisions = w.tamper.decisions(w, decisions)
+	}
+	for _, d := range decisions {
+		w.log = append(w.log, fmt.Sprintf("%v %s %d/%d on %d", w.now, d.Kind, d.Task, d.Attempt, d.Node))
+		if err := w.obey(d); err != nil {
+			return fmt.Errorf("at %v, %s of task row %d attempt %d on node row %d: %w", w.now, d.Kind, d.Task, d.Attempt, d.Node, err)
+		}
+	}
+	if w.tamper != nil && w.tamper.step != nil {
+		w.tamper.step(w)
+	}
+	if err := w.check(); err != nil {
+		return fmt.Errorf("at %v: %w", w.now, err)
+	}
+	return nil
+}
+
+// deliver takes the mail of this moment.
+func (w *world) deliver() (events []cluster.Event, thens []func()) {
+	due := 0
+	for due < len(w.mail) && w.mail[due].at <= w.now {
+		due++
+	}
+	batch := slices.Clone(w.mail[:due])
+	w.mail = slices.Delete(w.mail, 0, due)
+	for _, l := range batch {
+		if l.event != nil {
+			if e := l.event(); e != nil {
+				events = append(events, e)
+			}
+		}
+		if l.then != nil {
+			thens = append(thens, l.then)
+		}
+	}
+	if w.tamper != nil && w.tamper.events != nil {
+		events = w.tamper.events(w, events)
+	}
+	return events, thens
+}
+
+// decide hands the events to the core. In a hostile world a round may begin
+// now and be finished later, while the world moves on.
+func (w *world) decide(events []cluster.Event) ([]sched.Decision, error) {
+	if !w.views && !w.falls(60) && !w.flying() {
+		decisions, _, err := w.core.Step(w.now, events, nil)
+		return decisions, err
+	}
+	decisions, err := w.core.Observe(w.now, events, nil)
+	if err != nil {
+		return nil, err
+	}
+	for lane, f := range w.flights {
+		if f != nil && w.chance.IntN(3) == 0 || f != nil && !w.hostile {
+			if decisions, err = w.land(lane, decisions); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for range len(w.flights) {
+		lane, due := w.core.Due(w.now)
+		if !due {
+			break
+		}
+		w.fly(lane)
+		if w.falls(70) {
+			continue // it lands on another turn
+		}
+		if decisions, err = w.land(lane, decisions); err != nil {
+			return nil, err
+		}
+	}
+	if w.flying() {
+		w.post(cluster.Time(w.chance.Int64N(int64(3*cluster.Second))), nil, nil) // a turn to land on
+	}
+	return decisions, nil
+}
+
+func (w *world) flying() bool {
+	return slices.ContainsFunc(w.flights, func(f *flight) bool { return f != nil })
+}
+
+// fly begins a round and lets it plan beside the world, as a real edge would.
+func (w *world) fly(lane int) {
+	w.count["round in flight"]++
+	f := &flight{round: w.core.Begin(lane, w.now), done: make(chan any, 1)}
+	w.flights[lane] = f
+	go func() {
+		defer func() { f.done <- recover() }()
+		f.round.Run(0)
+	}()
+}
+
+// land commits what a round in flight has planned.
+func (w *world) land(lane int, decisions []sched.Decision) ([]sched.Decision, error) {
+	f := w.flights[lane]
+	w.flights[lane] = nil
+	if broken := <-f.done; broken != nil {
+		return nil, fmt.Errorf("the policy panicked: %v", broken)
+	}
+	return w.core.Finish(f.round, w.now, decisions), nil
+}
+
+// join waits for the rounds in flight of a world that is given up.
+func (w *world) join() {
+	for _, f := range w.flights {
+		if f != nil {
+			<-f.done
+		}
+	}
+}
