@@ -86,6 +86,8 @@ type (
 	}
 
 	// TaskStarted says that a run has begun: the outcome of a place decision.
+	// The world drops what comes late from a node that was lost since, as the
+	// row may hold another node by now.
 	TaskStarted struct {
 		Task    TaskID
 		Attempt uint32

@@ -200,11 +200,10 @@ func (c *Core) Due(now cluster.Time) (int, bool) {
 func (c *Core) Begin(lane int, now cluster.Time) *Round {
 	l := &c.lanes[lane]
 	touches, ok := c.state.ChangesSince(l.copied)
-	switch {
-	case l.view == nil || !ok:
+	if l.view == nil || !ok {
 		l.view = cluster.NewState(c.state.Kinds(), c.state.Classes())
 		l.view.CopyAll(c.state)
-	default:
+	} else {
 		r := &l.round
 		for _, touch := range touches {
 			if r.first(touch) {
@@ -280,7 +279,7 @@ func (c *Core) Finish(r *Round, now cluster.Time, out []Decision) []Decision {
 	refused := 0
 	for i := range r.plan.Bundles() {
 		var ok bool
-		if out, ok = c.commit(r.plan.Bundle(i), out); !ok {
+		if out, ok = c.commit(r.lane, r.plan.Bundle(i), out); !ok {
 			refused++
 		}
 	}
@@ -298,12 +297,11 @@ func (c *Core) Finish(r *Round, now cluster.Time, out []Decision) []Decision {
 
 // commit does a bundle whole, or not at all. It is the only place that changes
 // an allocation, and checks each action against the state as it is now.
-func (c *Core) commit(bundle []Action, out []Decision) ([]Decision, bool) {
+func (c *Core) commit(lane int, bundle []Action, out []Decision) ([]Decision, bool) {
 	before, gaveUp := len(out), false
 	c.state.Begin()
 	for _, a := range bundle {
-		refusal := try(c.state, a)
-		if refusal.Refused() || c.ownerOf(c.state.Task(a.Task)) == noLane {
+		if try(c.state, a).Refused() || !c.may(lane, a) {
 			c.state.End()
 			for _, a := range bundle {
 				c.touch(a)
@@ -335,6 +333,13 @@ func (c *Core) commit(bundle []Action, out []Decision) ([]Decision, bool) {
 		out = c.notice(out)
 	}
 	return out, true
+}
+
+// may reports whether the lane has a say in the action: it places its own tasks
+// alone, and may evict those of other lanes, but never foreign ones.
+func (c *Core) may(lane int, a Action) bool {
+	owner := c.ownerOf(c.state.Task(a.Task))
+	return owner != noLane && (a.Kind == Evict || int(owner) == lane)
 }
 
 // touch lets the policy look again at what it wanted and did not get.

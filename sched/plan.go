@@ -80,7 +80,7 @@ func (p *Plan) Bundle(i int) []Action {
 // Decision is an accepted action on its way to the world. It is pending until
 // an event reports its outcome: TaskStarted or BindRefused for Place, TaskLeft
 // or EvictRefused for Evict. An Evict of a run that is not there is answered
-// with TaskLeft.
+// with TaskLeft, and so, at last, is that of an orphan: nobody asks again.
 type Decision struct {
 	Kind    Kind
 	Task    cluster.TaskID
