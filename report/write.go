@@ -23,7 +23,7 @@ func ParseFormat(name string) (Format, error) {
 	case Table, JSON, CSV:
 		return f, nil
 	}
-	return "", fmt.Errorf("report: there is no format %q; there are %q, %q and %q", name, Table, JSON, CSV)
+	return "", fmt.Errorf("there is no format %q; there are %q, %q and %q", name, Table, JSON, CSV)
 }
 
 // Write prints results to w. Nothing is written when it fails, except when w

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -132,6 +133,9 @@ func (f *simulateFlags) planSources(s *simulation, flag func(string, error)) {
 	}
 	if until != "" {
 		s.config.Until, err = parseTime(until)
+		if err == nil && s.config.Until == 0 {
+			err = errors.New("want a time after the start")
+		}
 		flag("until", err)
 	}
 }
@@ -140,6 +144,9 @@ func (f *simulateFlags) planPolicies(s *simulation, flag func(string, error)) {
 	for name := range strings.SplitSeq(f.policies, ",") {
 		name = strings.TrimSpace(name)
 		flag("policy", checkPolicy(name))
+		if slices.Contains(s.policies, name) {
+			flag("policy", fmt.Errorf("%s is named twice", name))
+		}
 		s.policies = append(s.policies, name)
 	}
 	for text := range strings.SplitSeq(f.seeds, ",") {
@@ -147,6 +154,9 @@ func (f *simulateFlags) planPolicies(s *simulation, flag func(string, error)) {
 		if err != nil {
 			flag("seeds", fmt.Errorf("%q, want numbers from 0 with commas between them", f.seeds))
 			break
+		}
+		if slices.Contains(s.seeds, seed) {
+			flag("seeds", fmt.Errorf("%d is named twice", seed))
 		}
 		s.seeds = append(s.seeds, seed)
 	}

@@ -119,8 +119,10 @@ func (s *simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
 func (s *simulation) conclude(ctx context.Context, jobs []*job, stdout io.Writer) error {
 	var results report.Results
 	var errs []error
+	told := map[string]bool{} // what stopped one run often stopped them all
 	for _, j := range jobs {
-		if j.err != nil {
+		if j.err != nil && !told[j.err.Error()] {
+			told[j.err.Error()] = true
 			errs = append(errs, fmt.Errorf("policy %s, seed %d: %w", j.policy, j.seed, j.err))
 		}
 		if j.result.Policy != "" {
