@@ -4,7 +4,7 @@ import "slices"
 
 // This file is the only place where a decision changes an allocation. Place
 // and Evict check everything against the state as it is, and refuse rather
-// than repair. Between Begin and Undo they are a trial, which leaves no trace.
+// than repair. Between Begin and End they are a trial, which leaves no trace.
 
 // Code says what kind of thing refuses.
 type Code uint8
@@ -85,6 +85,11 @@ func (s *State) AdmitsShape(id ShapeID, n NodeID) Refusal {
 func (s *State) apart(t TaskID, n NodeID) bool {
 	task := &s.task[t]
 	alone := s.shape[task.Shape].Apart
+	for r, g := range s.ghosts { // mostly there is none
+		if g.node == n && g.job == task.Job && r.task != t && (alone || g.apart) {
+			return true
+		}
+	}
 	for _, other := range s.node[n].tasks {
 		o := &s.task[other]
 		if o.Job == task.Job && other != t && (alone || s.shape[o.Shape].Apart) {
@@ -111,7 +116,7 @@ func (s *State) Place(t TaskID, n NodeID) Refusal {
 	}
 	now := s.roomNow(n, s.Demand(t))
 	task.Attempt++
-	task.Refused = false
+	task.Refused, task.Began = false, false
 	task.Node = n
 	s.occupy(t, n)
 	if now {
@@ -167,9 +172,9 @@ func (s *State) Evict(t TaskID) Refusal {
 }
 
 // Promote lets the longest-reserved task of the node start if what it waited
-// for has left, or wait again if its room is lost for good, as when an
-// eviction was refused, or the node does not admit it any more. It returns the task, its new phase, and false when
-// there is nothing to do.
+// for has left. It lets it wait again if its room is lost for good, as when an
+// eviction was refused, or if the node does not admit it any more. It returns
+// the task, its new phase, and false when there is nothing to do.
 func (s *State) Promote(n NodeID) (TaskID, Phase, bool) {
 	if !s.NodeLive(n) || s.node[n].reserved == 0 {
 		return 0, Absent, false

@@ -91,6 +91,7 @@ func (s *State) taskFound(e TaskFound) error {
 func (s *State) begin(t TaskID, n NodeID) {
 	s.task[t].Node = n
 	s.task[t].Refused = false
+	s.task[t].Began = true
 	s.occupy(t, n)
 	s.setPhase(t, Running)
 	s.noteTask(t)
@@ -102,21 +103,37 @@ func (s *State) taskStarted(e TaskStarted) error {
 	}
 	task := &s.task[e.Task]
 	if task.Attempt == e.Attempt && task.Phase == Starting && task.Node == e.Node {
+		task.Began = true
 		s.setPhase(e.Task, Running)
 		s.noteTask(e.Task)
 		return nil
 	}
-	if task.Attempt == e.Attempt && task.Placed() || !s.NodeLive(e.Node) {
-		return ErrStale // repeated, or already told to leave
+	if task.Attempt == e.Attempt && task.Placed() {
+		return s.startedAgain(e)
+	}
+	if !s.NodeLive(e.Node) {
+		return ErrStale
 	}
 	if task.Phase == Waiting && task.Attempt == e.Attempt && task.Refused {
 		s.begin(e.Task, e.Node) // given up, and happened after all
 		return nil
 	}
-	if task.Phase == Absent || e.Attempt <= task.Base || e.Attempt >= task.Attempt {
+	if task.Phase == Absent || e.Attempt <= task.Base || e.Attempt > task.Attempt {
 		return ErrOrphan // nothing is known of its demand any more
 	}
 	return s.haunt(e)
+}
+
+// startedAgain hears of the beginning of a run that is known, and perhaps told
+// to leave before anybody knew whether it had begun.
+func (s *State) startedAgain(e TaskStarted) error {
+	task := &s.task[e.Task]
+	if task.Phase != Leaving || task.Began || task.Node != e.Node {
+		return ErrStale
+	}
+	task.Began = true
+	s.noteTask(e.Task)
+	return nil
 }
 
 // haunt takes room for a run whose task has moved on.
@@ -126,7 +143,7 @@ func (s *State) haunt(e TaskStarted) error {
 		return ErrStale
 	}
 	demand := s.Demand(e.Task)
-	s.ghosts[key] = ghost{e.Node, demand}
+	s.ghosts[key] = ghost{e.Node, demand, s.task[e.Task].Job, s.shape[s.task[e.Task].Shape].Apart}
 	s.take(e.Node, demand, 1)
 	s.add(s.leaving, e.Node, demand, 1)
 	s.noteNode(e.Node)
@@ -138,7 +155,7 @@ func (s *State) bindRefused(e BindRefused) error {
 	if err != nil {
 		return err
 	}
-	if task.Phase != Starting && task.Phase != Leaving {
+	if task.Phase != Starting && task.Phase != Leaving || task.Began {
 		return ErrStale
 	}
 	s.leaveNode(e.Task)
@@ -191,6 +208,7 @@ func (s *State) evictRefused(e EvictRefused) error {
 	}
 	s.add(s.leaving, task.Node, s.Demand(e.Task), -1)
 	s.noteNode(task.Node)
+	task.Began = true
 	s.setPhase(e.Task, Running)
 	s.noteTask(e.Task)
 	return nil
@@ -213,6 +231,7 @@ func (s *State) leaveNode(t TaskID) {
 		s.setPhase(t, Waiting)
 	} else {
 		task.Attempt++
+		task.Began = false
 		s.node[task.Node].reserved++
 		s.setPhase(t, Reserved)
 		s.noteNode(task.Node)

@@ -111,6 +111,9 @@ type Task struct {
 	Attempt uint32
 	// Base is the last attempt of the row's earlier tasks.
 	Base uint32
+	// Began says that the current run is known to have begun, so that a late
+	// word that it was refused is not believed.
+	Began bool
 	// Refused says that the latest run was refused. Such a run may turn out to
 	// have begun after all.
 	Refused bool

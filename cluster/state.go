@@ -63,6 +63,8 @@ type run struct {
 type ghost struct {
 	node   NodeID
 	demand Vector
+	job    JobID
+	apart  bool // its shape wants to stand apart
 }
 
 // NewState returns an empty cluster that measures these kinds and knows these
@@ -158,6 +160,11 @@ func (s *State) Eligible(id SetID, n NodeID) bool {
 
 // Beside reports whether another task of the job takes room on the node.
 func (s *State) Beside(j JobID, n NodeID, but TaskID) bool {
+	for r, g := range s.ghosts { // mostly there is none
+		if g.node == n && g.job == j && r.task != but {
+			return true
+		}
+	}
 	for _, other := range s.node[n].tasks {
 		if other != but && s.task[other].Job == j {
 			return true

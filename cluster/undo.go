@@ -25,7 +25,7 @@ func (u *undoLog) push(t TaskID, before Task, placed NodeID) *undoEntry {
 	return &u.entries[len(u.entries)-1]
 }
 
-// Begin starts a trial: until Rollback(0) ends it, Place and Evict can be
+// Begin starts a trial: until End or Keep, Place and Evict can be
 // undone, the change log stays silent, and no event may be applied.
 func (s *State) Begin() {
 	if s.undo.on {

@@ -20,8 +20,9 @@ type Faults struct {
 	// EvictLate: a victim takes up to Grace to leave. EvictRefused: it stays.
 	EvictLate, EvictRefused int
 	Grace                   cluster.Time
-	// Twice: an outcome is reported again later.
-	Twice int
+	// Twice: an outcome is reported again later. Late: it is reported up to
+	// Grace late, and perhaps after what came after it.
+	Twice, Late int
 	// Foreign is the mean time between tasks that somebody else starts on a
 	// node; 0 is never.
 	Foreign cluster.Time
@@ -32,13 +33,13 @@ func Hostile() Faults {
 	return Faults{
 		NodeLoss: 10 * cluster.Day, Down: 20 * cluster.Minute,
 		BindRefused: 20, BindLate: 10, EvictLate: 500, EvictRefused: 50, Grace: 30 * cluster.Second,
-		Twice: 50, Foreign: 5 * cluster.Minute,
+		Twice: 50, Late: 50, Foreign: 5 * cluster.Minute,
 	}
 }
 
 // Validate says which field is out of range.
 func (f Faults) Validate() error {
-	for name, chance := range map[string]int{"bind-refused": f.BindRefused, "bind-late": f.BindLate, "evict-late": f.EvictLate, "evict-refused": f.EvictRefused, "twice": f.Twice} {
+	for name, chance := range map[string]int{"bind-refused": f.BindRefused, "bind-late": f.BindLate, "evict-late": f.EvictLate, "evict-refused": f.EvictRefused, "twice": f.Twice, "late": f.Late} {
 		if chance < 0 || chance > 900 {
 			return fmt.Errorf("fault %s is %d thousandths, want 0 to 900", name, chance)
 		}

@@ -18,10 +18,11 @@ func (s *simulation) loseNode(row cluster.NodeID) {
 			s.exorcise(t, func(g ghost) bool { return g.node == row })
 			continue
 		}
-		s.stats.tasks.Evicted++
 		s.stop(t)
 		if task.job.foreign {
 			s.finish(t, true)
+		} else {
+			s.stats.tasks.Evicted++
 		}
 	}
 	s.nodes.lose(row, s.tell)
@@ -48,7 +49,7 @@ func (s *simulation) returnNode(row cluster.NodeID) {
 // meddle lets somebody else start a task on a node that is up, whether it fits
 // or not, and end it some ten minutes later.
 func (s *simulation) meddle(t timer) {
-	if t.attempt > 0 { // the end of one
+	if t.ends {
 		if row := &s.tasks.list[t.task]; row.seq != 0 && row.attempt == t.attempt && row.phase != idle {
 			s.finish(t.task, true)
 		}
@@ -64,7 +65,7 @@ func (s *simulation) meddle(t timer) {
 	}
 	demand := slices.Clone(s.nodes.list[row].capacity)
 	for k := range demand {
-		demand[k] /= 8
+		demand[k] = (demand[k] + 7) / 8
 	}
 	shape := s.tasks.shape(&trace.Task{Demand: demand}, cluster.AllNodes, s.tell)
 	j := &job{row: cluster.JobID(s.tasks.jobRows.Take()), foreign: true, expected: 1}
@@ -74,5 +75,5 @@ func (s *simulation) meddle(t timer) {
 	w.shape, w.demand, w.work, w.submitted, w.service = shape, s.tasks.demands[shape], cluster.Never, s.now, bronze
 	s.tell(cluster.TaskSubmitted{Task: task, Seq: w.seq, Job: j.row, Shape: shape, Class: bronze})
 	s.found(task, row)
-	s.kernel.set(timer{at: s.now + s.dice.about(10*cluster.Minute), class: foreign, task: task, attempt: w.attempt})
+	s.kernel.set(timer{at: s.now + s.dice.about(10*cluster.Minute), class: foreign, task: task, attempt: w.attempt, ends: true})
 }

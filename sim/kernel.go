@@ -14,7 +14,7 @@ const (
 	runLeaves          // a victim is gone
 	runBegins          // an allocation is ready
 	runRefused         // an allocation failed
-	repeat             // an outcome is reported again
+	reported           // an outcome is reported late, or again
 	nodeFails          // a seeded loss
 	nodeReturns        // and the end of it
 	foreign            // somebody else starts or ends a task
@@ -29,6 +29,9 @@ type timer struct {
 	task    cluster.TaskID
 	attempt uint32
 	node    cluster.NodeID
+	lane    int           // of roundEnds
+	report  cluster.Event // of reported
+	ends    bool          // of foreign: the task ends
 }
 
 // Before orders timers by time, class and order of setting.
@@ -36,10 +39,17 @@ func (a timer) Before(b timer) bool {
 	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.class, b.class), cmp.Compare(a.seq, b.seq)) < 0
 }
 
+// byFault reports whether the timer belongs to what goes wrong for ever, even
+// when there is nothing left to do.
+func (a timer) byFault() bool {
+	return a.class == nodeFails || a.class == nodeReturns || a.class == foreign
+}
+
 // kernel is the future: a heap of timers.
 type kernel struct {
 	timers heap.Heap[timer]
 	seq    uint64
+	busy   int // timers that are not by fault
 }
 
 // set adds a timer; a time past Never is never.
@@ -50,6 +60,18 @@ func (k *kernel) set(t timer) {
 	k.seq++
 	t.seq = k.seq
 	k.timers.Push(t)
+	if !t.byFault() {
+		k.busy++
+	}
+}
+
+// pop takes the next timer.
+func (k *kernel) pop() timer {
+	t := k.timers.Pop()
+	if !t.byFault() {
+		k.busy--
+	}
+	return t
 }
 
 // next is the time of the next timer.

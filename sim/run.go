@@ -96,7 +96,7 @@ func (s *simulation) play() error {
 			return nil
 		}
 		s.pass(next)
-		if err := s.moment(); err != nil {
+		if err := s.moment(); err != nil || s.stopped {
 			return err
 		}
 	}
@@ -107,26 +107,28 @@ func (s *simulation) nextMoment() cluster.Time {
 	if len(s.in) > 0 {
 		return s.now
 	}
+	if s.idle() {
+		return cluster.Never
+	}
 	next := min(s.kernel.next(), s.wake)
 	if s.more {
 		next = min(next, s.record.Time)
-	} else if s.idle() {
-		return cluster.Never
 	}
 	return next
 }
 
 // idle reports whether nothing is left but what goes on for ever: faults, and
-// rounds that find no place for what waits.
+// rounds that find no place for what waits, among tasks that never end.
 func (s *simulation) idle() bool {
-	if f := &s.cfg.World.Faults; f.NodeLoss > 0 || f.Foreign > 0 {
-		return len(s.tasks.live) == 0
+	if s.more || s.kernel.busy > 0 {
+		return false
 	}
-	return len(s.kernel.timers) == 0 && s.futile > maxFutile
+	return s.futile > maxFutile || s.core.State().InPhase(cluster.Waiting)+s.core.State().InPhase(cluster.Reserved) == 0
 }
 
-// maxFutile is how many rounds in a row may decide nothing while nothing else
-// is to come. A policy may try again by chance, and is given some chances.
+// maxFutile is how many moments with rounds may pass while no work is under way
+// and none is to come. A policy may try again by chance, and lost nodes return;
+// they are given some chances.
 const maxFutile = 100
 
 // pass lets time go by.
@@ -151,11 +153,12 @@ func (s *simulation) interrupted() bool {
 // moment plays all that happens now: the world first, then the core.
 func (s *simulation) moment() error {
 	s.fire(roundEnds)
-	before := s.core.Counts()
+	rounds := s.core.Counts().Rounds
 	defer func() {
-		if c := s.core.Counts(); c.Placed+c.Evicted > before.Placed+before.Evicted {
+		switch {
+		case s.more || s.kernel.busy > 0:
 			s.futile = 0
-		} else if c.Rounds > before.Rounds {
+		case s.core.Counts().Rounds > rounds:
 			s.futile++
 		}
 	}()
@@ -174,22 +177,20 @@ func (s *simulation) moment() error {
 // fire plays the timers of this moment whose class is below the given one.
 func (s *simulation) fire(below uint8) {
 	for len(s.kernel.timers) > 0 && s.kernel.timers[0].at <= s.now && s.kernel.timers[0].class < below {
-		t := s.kernel.timers.Pop()
+		t := s.kernel.pop()
 		switch t.class {
 		case runEnds:
 			if row := &s.tasks.list[t.task]; row.phase >= working && row.attempt == t.attempt {
 				s.finish(t.task, false)
 			}
 		case runLeaves:
-			if row := &s.tasks.list[t.task]; row.phase == leavingNow && row.attempt == t.attempt {
-				s.leave(t.task, t.attempt)
-			}
+			s.leave(t.task, t.attempt)
 		case runBegins:
 			s.begin(t)
 		case runRefused:
 			s.refuse(t)
-		case repeat:
-			s.tell(s.repeats[t.attempt])
+		case reported:
+			s.tell(t.report)
 		case nodeFails:
 			s.failNode(t.node)
 		case nodeReturns:
@@ -212,7 +213,10 @@ func (s *simulation) read() error {
 
 // take plays the records of this moment.
 func (s *simulation) take() error {
-	for s.more && s.record.Time <= s.now {
+	for n := 1; s.more && s.record.Time <= s.now; n++ {
+		if n&0xffff == 0 && s.interrupted() {
+			return nil
+		}
 		if err := s.apply(&s.record); err != nil {
 			return fmt.Errorf("trace at %v: %w", s.record.Time, err)
 		}
@@ -342,6 +346,7 @@ func (s *simulation) settle(in []cluster.Event, ended []ending) {
 		}
 		t := &s.tasks.list[started.Task]
 		row := state.Task(started.Task)
+		s.adopt(started, row)
 		if !t.placed && t.seq == row.Seq && row.Account.FirstRun != cluster.Never && !t.job.foreign {
 			t.placed = true
 			s.stats.placed(t.service, row.Account.FirstRun-row.Account.Submitted, true)
@@ -388,7 +393,7 @@ func (s *simulation) jobOver(j *job) {
 // finishRounds commits the rounds whose thinking time is over.
 func (s *simulation) finishRounds() error {
 	for len(s.kernel.timers) > 0 && s.kernel.timers[0].at <= s.now && s.kernel.timers[0].class == roundEnds {
-		lane := int(s.kernel.timers.Pop().node)
+		lane := s.kernel.pop().lane
 		s.out = s.core.Finish(s.rounds[lane], s.now, s.out[:0])
 		s.rounds[lane] = nil
 		if err := s.obey(s.out); err != nil {
@@ -430,7 +435,7 @@ func (s *simulation) startRounds() error {
 		}
 		s.stats.charged += charge
 		s.rounds[lane] = r
-		s.kernel.set(timer{at: s.now + max(charge, 1), class: roundEnds, node: cluster.NodeID(lane)})
+		s.kernel.set(timer{at: s.now + max(charge, 1), class: roundEnds, lane: lane})
 	}
 	s.wake = s.core.Wake(s.now)
 	return nil

@@ -63,7 +63,7 @@ func (s *simulation) check(d sched.Decision) error {
 // allocate starts the run that the decision names.
 func (s *simulation) allocate(d sched.Decision) {
 	t := &s.tasks.list[d.Task]
-	t.phase, t.node, t.attempt = beginning, d.Node, d.Attempt
+	t.phase, t.node, t.attempt, t.silent = beginning, d.Node, d.Attempt, false
 	t.runs++
 	s.nodes.arrive(d.Task, d.Node, s.tasks.demand(d.Task))
 	ready := s.now + s.overhead(t)
@@ -97,12 +97,12 @@ func (s *simulation) overhead(t *task) cluster.Time {
 }
 
 // begin lets an allocation that is ready work. One that was given up begins
-// all the same, beside whatever the task does by now.
+// all the same, as a ghost beside whatever the task does by now.
 func (s *simulation) begin(r timer) {
 	t := &s.tasks.list[r.task]
 	if t.phase == beginning && t.attempt == r.attempt {
 		s.work(r.task)
-		s.say(cluster.TaskStarted{Task: r.task, Attempt: r.attempt, Node: r.node})
+		t.silent = s.say(cluster.TaskStarted{Task: r.task, Attempt: r.attempt, Node: r.node})
 		return
 	}
 	key := run{r.task, r.attempt}
@@ -110,14 +110,22 @@ func (s *simulation) begin(r timer) {
 		return
 	}
 	delete(s.given, key)
-	s.nodes.arrive(r.task, r.node, s.tasks.demand(r.task))
-	if t.phase == idle && t.attempt == r.attempt {
-		t.node = r.node
-		s.work(r.task)
-	} else {
-		t.ghosts = append(t.ghosts, ghost{r.attempt, r.node})
-	}
+	s.nodes.arrive(r.task, r.node, t.demand)
+	t.ghosts = append(t.ghosts, ghost{r.attempt, r.node})
 	s.tell(cluster.TaskStarted{Task: r.task, Attempt: r.attempt, Node: r.node})
+}
+
+// adopt makes a ghost the task's run if the core, which was just told of it,
+// takes it for that. Otherwise the core has said that it must leave.
+func (s *simulation) adopt(started cluster.TaskStarted, row *cluster.Task) {
+	t := &s.tasks.list[started.Task]
+	at := slices.Index(t.ghosts, ghost{started.Attempt, started.Node})
+	if at < 0 || row.Seq != t.seq || row.Attempt != started.Attempt || row.Phase != cluster.Running || t.phase != idle {
+		return
+	}
+	t.ghosts = slices.Delete(t.ghosts, at, at+1)
+	t.node, t.attempt = started.Node, started.Attempt
+	s.work(started.Task)
 }
 
 // work sets the end of a run that begins to work now.
@@ -143,16 +151,21 @@ func (s *simulation) refuse(r timer) {
 	s.say(cluster.BindRefused{Task: r.task, Attempt: r.attempt})
 }
 
-// evict tells a run to go. One that is not there has gone already.
+// evict tells a run to go. One that is not there has gone already; a ghost
+// cannot refuse.
 func (s *simulation) evict(d sched.Decision) {
 	t := &s.tasks.list[d.Task]
 	faults := &s.cfg.World.Faults
+	own := t.attempt == d.Attempt && t.phase == working
+	haunts := slices.ContainsFunc(t.ghosts, func(g ghost) bool { return g.attempt == d.Attempt })
 	switch {
-	case t.attempt == d.Attempt && t.phase == working && s.dice.falls(faults.EvictRefused):
+	case own && s.dice.falls(faults.EvictRefused):
 		s.say(cluster.EvictRefused{Task: d.Task, Attempt: d.Attempt})
-	case t.attempt == d.Attempt && t.phase == working && s.dice.falls(faults.EvictLate):
-		t.phase = leavingNow
-		s.stats.working(s.tasks.demand(d.Task), -1)
+	case (own || haunts) && s.dice.falls(faults.EvictLate):
+		if own {
+			t.phase = leavingNow
+			s.stats.working(t.demand, -1)
+		}
 		s.kernel.set(timer{at: s.now + s.dice.about(max(faults.Grace, cluster.Second)), class: runLeaves, task: d.Task, attempt: d.Attempt})
 	default:
 		s.leave(d.Task, d.Attempt)
@@ -168,6 +181,7 @@ func (s *simulation) leave(row cluster.TaskID, attempt uint32) {
 	} else {
 		s.exorcise(row, func(g ghost) bool { return g.attempt == attempt })
 	}
+	delete(s.given, run{row, attempt}) // what was told to leave does not begin any more
 	s.say(cluster.TaskLeft{Task: row, Attempt: attempt})
 }
 
@@ -199,6 +213,9 @@ func (s *simulation) stop(row cluster.TaskID) {
 // finish ends a task for good: by its own work, or because its user says so.
 func (s *simulation) finish(row cluster.TaskID, killed bool) {
 	t := &s.tasks.list[row]
+	if t.silent && t.phase >= working {
+		s.tell(cluster.TaskStarted{Task: row, Attempt: t.attempt, Node: t.node})
+	}
 	if t.phase != idle {
 		s.stop(row)
 	}
@@ -222,13 +239,19 @@ type ending struct {
 	killed bool
 }
 
-// say tells the core of an outcome, and now and then tells it again later.
-func (s *simulation) say(e cluster.Event) {
-	s.tell(e)
-	if s.dice.falls(s.cfg.World.Faults.Twice) {
-		s.repeats = append(s.repeats, e)
-		s.kernel.set(timer{at: s.now + s.dice.about(cluster.Minute), class: repeat, attempt: uint32(len(s.repeats) - 1)})
+// say tells the core of an outcome: now, or late, and now and then twice. It
+// reports whether the core does not know yet.
+func (s *simulation) say(e cluster.Event) (late bool) {
+	faults := &s.cfg.World.Faults
+	if s.dice.falls(faults.Twice) {
+		s.kernel.set(timer{at: s.now + s.dice.about(cluster.Minute), class: reported, report: e})
 	}
+	if s.dice.falls(faults.Late) {
+		s.kernel.set(timer{at: s.now + s.dice.about(max(faults.Grace, cluster.Second)), class: reported, report: e})
+		return true
+	}
+	s.tell(e)
+	return false
 }
 
 func (s *simulation) tell(e cluster.Event) { s.in = append(s.in, e) }

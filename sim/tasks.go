@@ -74,7 +74,8 @@ type task struct {
 	phase   runPhase
 	node    cluster.NodeID
 	attempt uint32
-	runs    int // so far
+	runs    int  // so far
+	silent  bool // the core may not know yet that the present run works
 	began   cluster.Time
 	ghosts  []ghost          // runs beside the present one
 	warm    []cluster.NodeID // where it has run, for hot allocations

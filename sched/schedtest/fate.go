@@ -269,10 +269,9 @@ func (w *world) obey(d sched.Decision) error {
 
 func (w *world) reportRefused(r *wRun) {
 	w.report(func() cluster.Event {
-		if r.reported {
-			return nil // an edge that knows better
+		if !r.reported {
+			r.refused, r.known = true, false
 		}
-		r.refused, r.known = true, false
 		return cluster.BindRefused{Task: r.id.task, Attempt: r.id.attempt}
 	}, nil)
 }

@@ -63,7 +63,7 @@ func (w *world) on(n *wNode) (runs []*wRun) {
 // beside returns a run on the node that the task must stand apart from.
 func (w *world) beside(n *wNode, task *wTask, shape cluster.Shape) *wRun {
 	for _, r := range w.on(n) {
-		if r.task.job == task.job && r.task != task && !r.ghost && (shape.Apart || w.shapes[r.task.shape].Apart) {
+		if r.task.job == task.job && r.task != task && (shape.Apart || w.shapes[r.task.shape].Apart) {
 			return r
 		}
 	}

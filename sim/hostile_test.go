@@ -1,0 +1,95 @@
+package sim_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/queue"
+	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sim"
+	"fairlead.dev/fairlead/sim/workload"
+)
+
+// worst is more of everything than sim.Hostile, in a world of few nodes.
+func worst() sim.Faults {
+	f := sim.Hostile()
+	f.NodeLoss, f.Foreign, f.Grace = 3*cluster.Hour, 30*cluster.Second, 2*cluster.Minute
+	f.BindRefused, f.BindLate, f.EvictLate, f.EvictRefused, f.Twice, f.Late = 100, 200, 700, 200, 300, 200
+	return f
+}
+
+// hostileSeeds reads the seeds that once went wrong, and adds more where there
+// is time.
+func hostileSeeds(t *testing.T) []uint64 {
+	t.Helper()
+	file, err := os.Open("testdata/seeds.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	var seeds []uint64
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		text, _, _ := strings.Cut(lines.Text(), " ")
+		if text == "" || text == "#" {
+			continue
+		}
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seeds = append(seeds, seed)
+	}
+	if len(seeds) == 0 {
+		t.Fatal("no seeds")
+	}
+	if os.Getenv("FAIRLEAD_LONG") != "" {
+		for seed := range uint64(100) {
+			seeds = append(seeds, 1000+seed)
+		}
+	}
+	return seeds
+}
+
+// A crowded cluster in a world in which everything goes wrong, under every
+// policy: the checkers, which are part of Run, find nothing.
+func TestNothingIsLostInAHostileWorld(t *testing.T) {
+	for _, seed := range hostileSeeds(t) {
+		for _, info := range queue.Policies() {
+			for name, faults := range map[string]sim.Faults{"hostile": sim.Hostile(), "worst": worst()} {
+				t.Run(fmt.Sprintf("%s/seed=%d/%s", info.Name, seed, name), func(t *testing.T) {
+					t.Parallel()
+					runHostile(t, info.Name, seed, faults)
+				})
+			}
+		}
+	}
+}
+
+func runHostile(t *testing.T, policy string, seed uint64, faults sim.Faults) {
+	t.Helper()
+	google := workload.Default()
+	google.Nodes, google.TasksPerNode, google.Seed = 120, 11, seed
+	source, err := workload.New(google)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := queue.New(policy, queue.Options{Seed: seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := sim.Run(sim.Config{
+		Source: source, Until: cluster.Hour, Lanes: []sched.Lane{{Name: policy, Policy: p}},
+		World: sim.World{Seed: seed, Faults: faults, Overheads: sim.Overheads{Hot: []cluster.Time{cluster.Second}, Cold: []cluster.Time{5 * cluster.Second}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Tasks.Placed == 0 || faults.Late > sim.Hostile().Late && r.Tasks.Evicted == 0 {
+		t.Errorf("nothing happened: %+v", r.Tasks)
+	}
+}
