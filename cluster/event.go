@@ -7,6 +7,8 @@ package cluster
 // it by (task row, attempt), those that concern a task for good by (row, seq);
 // an event whose run or task is over is answered with ErrStale and changes
 // nothing.
+//
+//sumtype:decl
 type Event interface{ event() }
 
 type (

@@ -13,28 +13,34 @@ import (
 
 // simulation is one run under way.
 type simulation struct {
-	cfg    Config
-	core   *sched.Core
-	kernel kernel
-	dice   dice
-	now    cluster.Time
-	nodes  nodes
-	tasks  tasks
-	stats  stats
-	output output
-
-	record trace.Record // the next of the source
-	more   bool         // there is one
-
+	cfg     Config
+	core    *sched.Core
+	kernel  kernel
+	dice    dice
+	now     cluster.Time
+	nodes   nodes
+	tasks   tasks
+	stats   stats
+	output  output
+	source  reader
+	planner planning
 	in      []cluster.Event // what the core has to be told next
+	ended   []ending        // the tasks of which that is the end
 	out     []sched.Decision
-	ended   []ending
-	given   map[run]cluster.Seq // runs that were given up and may begin yet
-	repeats []cluster.Event     // outcomes to be reported again
-	rounds  []*sched.Round      // in flight, by lane
-	wake    cluster.Time        // when the core wants to be called
-	futile  int                 // decisions of the core that were empty, in a row
 	stopped bool
+}
+
+// reader holds the next record of the source.
+type reader struct {
+	record trace.Record
+	more   bool // there is one
+}
+
+// planning is where the core's rounds stand.
+type planning struct {
+	rounds []*sched.Round // in flight, by lane
+	wake   cluster.Time   // when the core wants to be called
+	futile int            // moments with rounds since the last work was under way
 }
 
 // newSimulation is a run that has not begun.
@@ -52,8 +58,8 @@ func newSimulation(cfg Config) (*simulation, error) {
 	}
 	return &simulation{
 		cfg: cfg, core: core, dice: newDice(cfg.World.Seed), nodes: newNodes(kinds, cfg.Overcommit), tasks: newTasks(),
-		stats: newStats(kinds), output: newOutput(cfg.Output, kinds), given: map[run]cluster.Seq{},
-		rounds: make([]*sched.Round, len(cfg.Lanes)), wake: cluster.Never,
+		stats: newStats(kinds), output: newOutput(cfg.Output, kinds),
+		planner: planning{rounds: make([]*sched.Round, len(cfg.Lanes)), wake: cluster.Never},
 	}, nil
 }
 
@@ -110,9 +116,9 @@ func (s *simulation) nextMoment() cluster.Time {
 	if s.idle() {
 		return cluster.Never
 	}
-	next := min(s.kernel.next(), s.wake)
-	if s.more {
-		next = min(next, s.record.Time)
+	next := min(s.kernel.next(), s.planner.wake)
+	if s.source.more {
+		next = min(next, s.source.record.Time)
 	}
 	return next
 }
@@ -120,10 +126,10 @@ func (s *simulation) nextMoment() cluster.Time {
 // idle reports whether nothing is left but what goes on for ever: faults, and
 // rounds that find no place for what waits, among tasks that never end.
 func (s *simulation) idle() bool {
-	if s.more || s.kernel.busy > 0 {
+	if s.source.more || s.kernel.busy > 0 {
 		return false
 	}
-	return s.futile > maxFutile || s.core.State().InPhase(cluster.Waiting)+s.core.State().InPhase(cluster.Reserved) == 0
+	return s.planner.futile > maxFutile || s.core.State().InPhase(cluster.Waiting)+s.core.State().InPhase(cluster.Reserved) == 0
 }
 
 // maxFutile is how many moments with rounds may pass while no work is under way
@@ -156,10 +162,10 @@ func (s *simulation) moment() error {
 	rounds := s.core.Counts().Rounds
 	defer func() {
 		switch {
-		case s.more || s.kernel.busy > 0:
-			s.futile = 0
+		case s.source.more || s.kernel.busy > 0:
+			s.planner.futile = 0
 		case s.core.Counts().Rounds > rounds:
-			s.futile++
+			s.planner.futile++
 		}
 	}()
 	if err := s.take(); err != nil {
@@ -203,8 +209,8 @@ func (s *simulation) fire(below uint8) {
 
 // read fetches the next record of the source.
 func (s *simulation) read() error {
-	err := s.cfg.Source.Next(&s.record)
-	s.more = err == nil
+	err := s.cfg.Source.Next(&s.source.record)
+	s.source.more = err == nil
 	if errors.Is(err, io.EOF) {
 		return nil
 	}
@@ -213,12 +219,12 @@ func (s *simulation) read() error {
 
 // take plays the records of this moment.
 func (s *simulation) take() error {
-	for n := 1; s.more && s.record.Time <= s.now; n++ {
+	for n := 1; s.source.more && s.source.record.Time <= s.now; n++ {
 		if n&0xffff == 0 && s.interrupted() {
 			return nil
 		}
-		if err := s.apply(&s.record); err != nil {
-			return fmt.Errorf("trace at %v: %w", s.record.Time, err)
+		if err := s.apply(&s.source.record); err != nil {
+			return fmt.Errorf("trace at %v: %w", s.source.record.Time, err)
 		}
 		if err := s.read(); err != nil {
 			return err
@@ -394,8 +400,8 @@ func (s *simulation) jobOver(j *job) {
 func (s *simulation) finishRounds() error {
 	for len(s.kernel.timers) > 0 && s.kernel.timers[0].at <= s.now && s.kernel.timers[0].class == roundEnds {
 		lane := s.kernel.pop().lane
-		s.out = s.core.Finish(s.rounds[lane], s.now, s.out[:0])
-		s.rounds[lane] = nil
+		s.out = s.core.Finish(s.planner.rounds[lane], s.now, s.out[:0])
+		s.planner.rounds[lane] = nil
 		if err := s.obey(s.out); err != nil {
 			return err
 		}
@@ -413,7 +419,7 @@ func (s *simulation) startRounds() error {
 		start := s.clock()
 		out, wake, err := s.core.Step(s.now, nil, s.out[:0])
 		s.stats.wall += s.clock() - start
-		s.out, s.wake = out, wake
+		s.out, s.planner.wake = out, wake
 		if err != nil {
 			return err
 		}
@@ -434,10 +440,10 @@ func (s *simulation) startRounds() error {
 			charge = cluster.Time((r.Ticks()*s.cfg.Planner.PerTick + 999) / 1000)
 		}
 		s.stats.charged += charge
-		s.rounds[lane] = r
+		s.planner.rounds[lane] = r
 		s.kernel.set(timer{at: s.now + max(charge, 1), class: roundEnds, lane: lane})
 	}
-	s.wake = s.core.Wake(s.now)
+	s.planner.wake = s.core.Wake(s.now)
 	return nil
 }
 

@@ -73,6 +73,7 @@ func (s *simulation) allocate(d sched.Decision) {
 		late := set
 		late.at = ready + s.dice.about(max(faults.Grace, cluster.Second))
 		s.kernel.set(late)
+		s.tasks.given[run{d.Task, d.Attempt}] = t.seq
 		set.class = runRefused
 	case s.dice.falls(faults.BindRefused):
 		set.class = runRefused
@@ -106,10 +107,11 @@ func (s *simulation) begin(r timer) {
 		return
 	}
 	key := run{r.task, r.attempt}
-	if t.seq == 0 || s.given[key] != t.seq || !s.nodes.list[r.node].live {
+	given := s.tasks.given[key]
+	delete(s.tasks.given, key)
+	if t.seq == 0 || given != t.seq || !s.nodes.list[r.node].live {
 		return
 	}
-	delete(s.given, key)
 	s.nodes.arrive(r.task, r.node, t.demand)
 	t.ghosts = append(t.ghosts, ghost{r.attempt, r.node})
 	s.tell(cluster.TaskStarted{Task: r.task, Attempt: r.attempt, Node: r.node})
@@ -145,9 +147,6 @@ func (s *simulation) refuse(r timer) {
 		return
 	}
 	s.stop(r.task)
-	if s.cfg.World.Faults.BindLate > 0 {
-		s.given[run{r.task, r.attempt}] = t.seq
-	}
 	s.say(cluster.BindRefused{Task: r.task, Attempt: r.attempt})
 }
 
@@ -181,7 +180,7 @@ func (s *simulation) leave(row cluster.TaskID, attempt uint32) {
 	} else {
 		s.exorcise(row, func(g ghost) bool { return g.attempt == attempt })
 	}
-	delete(s.given, run{row, attempt}) // what was told to leave does not begin any more
+	delete(s.tasks.given, run{row, attempt}) // what was told to leave does not begin any more
 	s.say(cluster.TaskLeft{Task: row, Attempt: attempt})
 }
 

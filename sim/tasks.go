@@ -16,6 +16,7 @@ type tasks struct {
 	jobRows cluster.Rows
 	list    []task // by row
 	live    map[taskKey]cluster.TaskID
+	given   map[run]cluster.Seq // runs that were given up and may begin yet
 	jobs    map[uint64]*job
 	seq     cluster.Seq
 	shapes  map[string]cluster.ShapeID
@@ -88,7 +89,7 @@ type ghost struct {
 }
 
 func newTasks() tasks {
-	return tasks{live: map[taskKey]cluster.TaskID{}, jobs: map[uint64]*job{}, shapes: map[string]cluster.ShapeID{}}
+	return tasks{live: map[taskKey]cluster.TaskID{}, given: map[run]cluster.Seq{}, jobs: map[uint64]*job{}, shapes: map[string]cluster.ShapeID{}}
 }
 
 // demand is what the task asks of a node.
