@@ -11,6 +11,8 @@
 //
 //	{"version": 1, "runs": [{
 //	  "policy", "tie_break", "cluster", "workload", "seed", "until_s",
+//	  "speedup", "overcommit", "initial", "overheads", "evicted_work",
+//	  "heartbeat_s", "watchdog_s", "planner_time", "faults",
 //	  "nodes", "nodes_active", "simulated_s", "interrupted",
 //	  "tasks": {"submitted", "placed", "finished", "failed", "killed", "running",
 //	    "pending", "unplaceable", "preempted", "migrated", "evicted"},
@@ -33,11 +35,12 @@
 // The text is a function of the data, byte for byte: maps are sorted by key
 // and numbers rounded to six decimals, which is a microsecond. There is no
 // null, NaN or infinity. A distribution without samples is left out, and so
-// are "tie_break", "cluster", "workload", "until_s" and "wall_s" when they
-// were not set; every other name is always there, and a map without entries
-// is {}.
+// are "wall_s", "examples" and the names from "tie_break" to "faults", but for
+// "seed", when they are 0 or empty; every other name is always there, and a map
+// without entries is {}.
 //
-// The version changes when a name goes or changes its meaning; a name may be
-// added without. ReadJSON rejects names that it does not know, so a file is
-// read by the program that wrote it or a newer one.
+// Names may be added within a version; a name never changes its meaning or
+// goes. A reader refuses versions that it does not know. ReadJSON refuses names
+// that it does not know too: it reads for the program that wrote the file or a
+// newer one, where such a name is a mistake. Other readers pass over them.
 package report

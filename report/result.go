@@ -22,6 +22,8 @@ type Run struct {
 	// NodesActive is the number of nodes that held at least one task at the
 	// end.
 	NodesActive int `json:"nodes_active"`
+	// NodesOverfull is the number of live nodes over their limit at the end.
+	NodesOverfull int `json:"nodes_overfull"`
 	// Simulated is the simulated time from the start to the end, in seconds.
 	Simulated Number `json:"simulated_s"`
 	// Interrupted says that the run was stopped from outside before its
@@ -65,9 +67,29 @@ type Setup struct {
 	Cluster  string `json:"cluster,omitempty"`
 	Workload string `json:"workload,omitempty"`
 	Seed     uint64 `json:"seed"`
-	// Until is the simulated time at which the run had to stop, in seconds; 0
-	// if it ran until its workload was done.
+	// Until is the simulated time at which the run had to stop, in seconds and
+	// after the speed-up; 0 if it ran until its workload was done.
 	Until Number `json:"until_s,omitempty"`
+	// Speedup divided all times of the workload.
+	Speedup Number `json:"speedup,omitempty"`
+	// Overcommit multiplied capacities by kind: "cpu=1.6,memory=2". It is a
+	// text, as what follows is, so that setups can be compared.
+	Overcommit string `json:"overcommit,omitempty"`
+	// Initial is what became of what ran at the start: "keep" or "place".
+	Initial string `json:"initial,omitempty"`
+	// Overheads are how long runs took to begin: "hot=2s,cold=8s", or a file.
+	Overheads string `json:"overheads,omitempty"`
+	// EvictedWork is what became of what an evicted task had done: "lost" or
+	// "kept".
+	EvictedWork string `json:"evicted_work,omitempty"`
+	// Heartbeat and Watchdog say when the policy planned, in seconds; 0 is as
+	// soon as something happened, and only then.
+	Heartbeat Number `json:"heartbeat_s,omitempty"`
+	Watchdog  Number `json:"watchdog_s,omitempty"`
+	// PlannerTime is what planning cost: "ticks", "zero" or "measured".
+	PlannerTime string `json:"planner_time,omitempty"`
+	// Faults are what went wrong in the world: "none", "hostile" or a list.
+	Faults string `json:"faults,omitempty"`
 }
 
 // Tasks says what became of the tasks. Submitted is the sum of Finished,

@@ -16,11 +16,12 @@ import (
 
 // bar shows on a terminal how far the runs have come. Elsewhere it is silent.
 type bar struct {
-	mutex   sync.Mutex
-	out     io.Writer // nil: silent
-	started time.Time
-	shown   time.Time
-	runs    []progress
+	mutex    sync.Mutex
+	out      io.Writer // nil: silent
+	terminal int       // the file descriptor of out
+	started  time.Time
+	shown    time.Time
+	runs     []progress
 }
 
 // progress is one run.
@@ -38,7 +39,7 @@ const redraw = 200 * time.Millisecond
 func newBar(out io.Writer, runs int) *bar {
 	b := &bar{runs: make([]progress, runs), started: time.Now()}
 	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb" {
-		b.out = out
+		b.out, b.terminal = out, int(file.Fd())
 	}
 	return b
 }
@@ -72,8 +73,20 @@ func (b *bar) done(run int) {
 	b.runs[run].share = 1
 }
 
-// draw writes the line: what runs now, the rate of all, and the time left.
+// draw writes the line. It leaves the last column free: a line that fills a
+// terminal wraps on some.
 func (b *bar) draw() {
+	columns, _, err := term.GetSize(b.terminal)
+	if err != nil || columns <= 0 {
+		columns = 80
+	}
+	fmt.Fprint(b.out, "\r\x1b[K"+b.line(time.Since(b.started), columns-1))
+}
+
+// line says what runs now, the rate of all, and the time left, in so many
+// columns. What does not fit is left out: first the policies, then the time
+// left, the rate, and the bar itself.
+func (b *bar) line(spent time.Duration, columns int) string {
 	const width = 24
 	total, decisions, known := 0.0, int64(0), true
 	var now []string
@@ -87,15 +100,29 @@ func (b *bar) draw() {
 		known = known && r.Until > 0
 		now = append(now, fmt.Sprintf("%s at %s", r.policy, time.Duration(r.Now)*time.Microsecond/time.Second*time.Second))
 	}
-	share := total / float64(len(b.runs))
-	spent := time.Since(b.started)
+	share := min(total/float64(len(b.runs)), 1)
+	filled := int(share * width)
+	percent := fmt.Sprintf("%3.0f%%", share*100)
+	whole := fmt.Sprintf("[%s%s] %s", strings.Repeat("=", filled), strings.Repeat(" ", width-filled), percent)
+	rate := fmt.Sprintf("  %.0f decisions/s", float64(decisions)/max(spent.Seconds(), 1e-6))
 	left := ""
 	if known && share > 0.01 {
 		left = fmt.Sprintf(", %s left", time.Duration(float64(spent)*(1-share)/share).Round(time.Second))
 	}
-	filled := int(share * width)
-	fmt.Fprintf(b.out, "\r\x1b[K[%s%s] %3.0f%%  %s  %.0f decisions/s%s", strings.Repeat("=", filled), strings.Repeat(" ", width-filled),
-		share*100, strings.Join(now, ", "), float64(decisions)/spent.Seconds(), left)
+	var lines []string // the longest first
+	for n := len(now); n > 0; n-- {
+		policies := strings.Join(now[:n], ", ")
+		if n < len(now) {
+			policies += fmt.Sprintf(" and %d more", len(now)-n)
+		}
+		lines = append(lines, whole+"  "+policies+rate+left)
+	}
+	for _, text := range append(lines, whole+rate+left, whole+rate, whole, percent) {
+		if len(text) <= columns {
+			return text
+		}
+	}
+	return ""
 }
 
 // close takes the line away.

@@ -2,10 +2,13 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,7 +57,7 @@ func (f *simulateFlags) register(c *cobra.Command) {
 	s.StringVar(&f.heartbeat, "heartbeat", "0s", "gather events and plan at multiples of this `time`; 0s plans at once")
 	s.StringVar(&f.watchdog, "watchdog", "0s", "plan at least this often while tasks wait; 0s only when something happened")
 	s.StringVar(&f.planner, "planner-time", "ticks", "what planning costs in the simulation: ticks (the same on every machine), zero, or measured")
-	s.StringVar(&f.faults, "faults", "none", "none, hostile, or a list such as node-loss=10d,down=20m,bind-refused=20,bind-late=10,evict-late=500,evict-refused=50,grace=30s,twice=50,foreign=5m (times between faults, or chances in thousandths)")
+	s.StringVar(&f.faults, "faults", "none", "none, hostile, or a list such as node-loss=10d,down=20m,bind-refused=20,bind-late=10,evict-late=500,evict-refused=50,grace=30s,twice=50,late=50,foreign=5m (times between faults, or chances in thousandths)")
 	s.StringVarP(&f.format, "output", "o", "table", "table, json or csv")
 	s.StringVar(&f.placements, "placements", "", "write a line per decision to `FILE`, in the columns of Google's task_events")
 	s.StringVar(&f.tasks, "tasks", "", "write a line per task to `FILE`")
@@ -76,6 +79,13 @@ func (f *simulateFlags) register(c *cobra.Command) {
 	complete("output", "table", "json", "csv")
 }
 
+// A speed-up within these leaves times that can be told from each other, and
+// that do not overflow.
+const (
+	minSpeedup = 1e-3
+	maxSpeedup = 1e6
+)
+
 // plan turns the flags into a simulation, or says what is wrong with each.
 func (f *simulateFlags) plan() (*simulation, error) {
 	s := &simulation{speedup: f.speedup, lenient: f.lenient, placements: f.placements, tasks: f.tasks, parallel: f.parallel}
@@ -91,9 +101,10 @@ func (f *simulateFlags) plan() (*simulation, error) {
 	var err error
 	s.format, err = report.ParseFormat(f.format)
 	flag("output", err)
-	if !(f.speedup > 0) || math.IsInf(f.speedup, 0) {
-		flag("speedup", fmt.Errorf("%g, want a number above 0", f.speedup))
+	if !(f.speedup >= minSpeedup && f.speedup <= maxSpeedup) {
+		flag("speedup", fmt.Errorf("%g, want a number from %g to %g", f.speedup, minSpeedup, maxSpeedup))
 	}
+	flag("tasks", f.checkOutputs())
 	s.trigger.Heartbeat, err = parseTime(f.heartbeat)
 	flag("heartbeat", err)
 	s.trigger.Watchdog, err = parseTime(f.watchdog)
@@ -106,7 +117,23 @@ func (f *simulateFlags) plan() (*simulation, error) {
 	if s.parallel == 0 {
 		s.parallel = parallelRuns(s.config.Planner.Time)
 	}
+	s.config.Setup = f.setup(s)
 	return s, errors.Join(errs...)
+}
+
+// setup is what the result says of the flags. The policy, the seed and when it
+// ended are each run's own.
+func (f *simulateFlags) setup(s *simulation) report.Setup {
+	var overcommit []string
+	for _, kind := range slices.Sorted(maps.Keys(s.config.Overcommit)) {
+		overcommit = append(overcommit, fmt.Sprintf("%s=%g", kind, float64(s.config.Overcommit[kind])/1000))
+	}
+	return report.Setup{
+		Cluster: s.cluster.text, Workload: s.workload.text, Speedup: report.Number(f.speedup),
+		Overcommit: strings.Join(overcommit, ","), Initial: f.initial, Overheads: f.overheads, EvictedWork: f.evicted,
+		Heartbeat: report.Seconds(s.trigger.Heartbeat), Watchdog: report.Seconds(s.trigger.Watchdog),
+		PlannerTime: f.planner, Faults: cmp.Or(f.faults, "none"),
+	}
 }
 
 func (f *simulateFlags) planSources(s *simulation, flag func(string, error)) {
@@ -127,8 +154,12 @@ func (f *simulateFlags) planSources(s *simulation, flag func(string, error)) {
 		s.workload, err = parseSource(tasks)
 		flag("workload", err)
 	}
+	if tasks != nodes {
+		s.cluster.role, s.workload.role = nodesAlone, tasksAlone
+	}
 	until := f.until
-	if until == "" && s.workload.format == "synthetic" {
+	// Google's trace says itself when it ends.
+	if until == "" && (s.workload.endless() || s.cluster.endless() && s.workload.format != "google2011") {
 		until = defaultUntil
 	}
 	if until != "" {
@@ -181,6 +212,14 @@ func (f *simulateFlags) planWorld(s *simulation, flag func(string, error)) {
 	flag("faults", err)
 }
 
+// checkOutputs says whether two outputs would go to one file.
+func (f *simulateFlags) checkOutputs() error {
+	if f.tasks != "" && filepath.Clean(f.tasks) == filepath.Clean(f.placements) {
+		return fmt.Errorf("%s is the file of --placements too", f.tasks)
+	}
+	return nil
+}
+
 // choose returns the value of that name.
 func choose[T any](name string, values map[string]T) (T, error) {
 	v, ok := values[name]
@@ -194,16 +233,21 @@ func choose[T any](name string, values map[string]T) (T, error) {
 	return v, nil
 }
 
-// pairs reads a list such as a=1,b=2.
+// pairs reads a list such as a=1,b=2, in which each key stands once.
 func pairs(text string, each func(key, value string) error) error {
 	if text == "" {
 		return nil
 	}
+	seen := map[string]bool{}
 	for part := range strings.SplitSeq(text, ",") {
 		key, value, ok := strings.Cut(strings.TrimSpace(part), "=")
 		if !ok || key == "" || value == "" {
 			return fmt.Errorf("%q, want a list such as cpu=1.6,memory=2", text)
 		}
+		if seen[key] {
+			return fmt.Errorf("%s is given twice", key)
+		}
+		seen[key] = true
 		if err := each(key, value); err != nil {
 			return err
 		}
@@ -216,8 +260,8 @@ func parseOvercommit(text string) (map[string]int64, error) {
 	factors := map[string]int64{}
 	err := pairs(text, func(kind, value string) error {
 		v, err := strconv.ParseFloat(value, 64)
-		if err != nil || v < 0.001 || v > 1e6 {
-			return fmt.Errorf("%s=%s, want a factor from 0.001, such as 1.6", kind, value)
+		if err != nil || !(v >= 0.001 && v <= 1e6) {
+			return fmt.Errorf("%s=%s, want a factor from 0.001 to 1000000, such as 1.6", kind, value)
 		}
 		factors[kind] = int64(math.Round(v * 1000))
 		return nil
@@ -255,7 +299,7 @@ func readOverheads(path string) (o sim.Overheads, err error) {
 			continue
 		}
 		seconds, err := strconv.ParseFloat(fields[len(fields)-1], 64)
-		if err != nil || seconds < 0 || seconds > 1e9 || len(fields) > 2 {
+		if err != nil || !(seconds >= 0 && seconds <= 1e9) || len(fields) > 2 {
 			return o, fmt.Errorf("%s:%d: want 'hot SECONDS', 'cold SECONDS' or 'SECONDS', got %q", path, number, lines.Text())
 		}
 		keys := []string{"hot", "cold"}
@@ -281,15 +325,18 @@ func parseFaults(text string) (sim.Faults, error) {
 	}
 	var f sim.Faults
 	times := map[string]*cluster.Time{"node-loss": &f.NodeLoss, "down": &f.Down, "grace": &f.Grace, "foreign": &f.Foreign}
-	chances := map[string]*int{"bind-refused": &f.BindRefused, "bind-late": &f.BindLate, "evict-late": &f.EvictLate, "evict-refused": &f.EvictRefused, "twice": &f.Twice}
+	chances := map[string]*int{"bind-refused": &f.BindRefused, "bind-late": &f.BindLate, "evict-late": &f.EvictLate, "evict-refused": &f.EvictRefused, "twice": &f.Twice, "late": &f.Late}
 	err := pairs(text, func(key, value string) (err error) {
 		switch {
 		case times[key] != nil:
 			*times[key], err = parseTime(value)
 		case chances[key] != nil:
 			*chances[key], err = strconv.Atoi(value)
+			if err != nil || *chances[key] < 0 || *chances[key] > 900 {
+				err = fmt.Errorf("%s=%s, want a number from 0 to 900", key, value)
+			}
 		default:
-			err = unknown("fault", key, []string{"node-loss", "down", "grace", "foreign", "bind-refused", "bind-late", "evict-late", "evict-refused", "twice"})
+			err = unknown("fault", key, []string{"node-loss", "down", "grace", "foreign", "bind-refused", "bind-late", "evict-late", "evict-refused", "twice", "late"})
 		}
 		return err
 	})

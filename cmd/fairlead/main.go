@@ -91,7 +91,15 @@ func wrapArgs(c *cobra.Command) {
 		check = cobra.NoArgs
 	}
 	c.Args = func(c *cobra.Command, args []string) error {
-		if err := check(c, args); err != nil {
+		err := check(c, args)
+		if c.HasSubCommands() && len(args) > 0 {
+			var names []string
+			for _, sub := range c.Commands() {
+				names = append(names, sub.Name())
+			}
+			err = unknown("command", args[0], names)
+		}
+		if err != nil {
 			return usage(c, err)
 		}
 		return nil

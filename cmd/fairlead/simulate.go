@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -55,6 +57,8 @@ seed, and compares what came of it. Without arguments it makes up a cluster of
 			}
 			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
+			// After the first Ctrl-C the second one kills, as if nobody listened.
+			context.AfterFunc(ctx, stop)
 			return plan.run(ctx, c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
@@ -75,7 +79,7 @@ type simulation struct {
 	parallel          int
 	format            report.Format
 	placements, tasks string
-	config            sim.Config // without source, lanes, output and setup
+	config            sim.Config // without source, lanes and output; the setup is what all runs share
 }
 
 // job is one run: a policy with a seed.
@@ -89,6 +93,9 @@ type job struct {
 // run runs every policy with every seed, and prints the results of all that
 // got anywhere.
 func (s *simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
+	if err := s.check(); err != nil {
+		return err
+	}
 	var jobs []*job
 	for _, policy := range s.policies {
 		for _, seed := range s.seeds {
@@ -105,7 +112,7 @@ func (s *simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
 			if ctx.Err() == nil {
 				j.result, j.err = s.runOne(ctx, j, func(p sim.Progress) { bar.note(i, j.policy, p) }, stderr)
 			} else {
-				j.result = report.Run{Setup: s.setup(j), Interrupted: true}
+				j.result = report.Run{Setup: s.setup(j, s.until(0)), Interrupted: true}
 			}
 			bar.done(i)
 		})
@@ -115,14 +122,44 @@ func (s *simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
 	return s.conclude(ctx, jobs, stdout)
 }
 
+// check says, before the first run, which files are not there and which cannot
+// be written.
+func (s *simulation) check() error {
+	var errs []error
+	for _, source := range []sourceSpec{s.cluster, s.workload} {
+		if source.format == "synthetic" {
+			continue
+		}
+		_, err := os.Stat(source.path)
+		errs = append(errs, err)
+		if s.cluster.text == s.workload.text {
+			break
+		}
+	}
+	for _, path := range []string{s.placements, s.tasks} {
+		if path != "" {
+			_, err := os.Stat(filepath.Dir(path))
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // conclude prints the results and says how it went.
 func (s *simulation) conclude(ctx context.Context, jobs []*job, stdout io.Writer) error {
 	var results report.Results
 	var errs []error
-	told := map[string]bool{} // what stopped one run often stopped them all
+	told := map[string]int{} // what stopped one run often stopped them all
 	for _, j := range jobs {
-		if j.err != nil && !told[j.err.Error()] {
-			told[j.err.Error()] = true
+		if j.err != nil {
+			told[j.err.Error()]++
+		}
+	}
+	for _, j := range jobs {
+		if j.err != nil && told[j.err.Error()] == len(jobs) {
+			errs = []error{j.err}
+		} else if j.err != nil && told[j.err.Error()] > 0 {
+			told[j.err.Error()] = 0
 			errs = append(errs, fmt.Errorf("policy %s, seed %d: %w", j.policy, j.seed, j.err))
 		}
 		if j.result.Policy != "" {
@@ -141,16 +178,29 @@ func (s *simulation) conclude(ctx context.Context, jobs []*job, stdout io.Writer
 	return nil
 }
 
-func (s *simulation) setup(j *job) report.Setup {
-	return report.Setup{
-		Policy: j.policy, TieBreak: queue.TiesOf(j.policy, s.ties).String(), Seed: j.seed,
-		Cluster: s.cluster.text, Workload: s.workload.text, Until: report.Seconds(s.config.Until),
+// setup is what went into a run that ends at the moment until.
+func (s *simulation) setup(j *job, until cluster.Time) report.Setup {
+	setup := s.config.Setup
+	setup.Policy, setup.Seed = j.policy, j.seed
+	setup.TieBreak = queue.TiesOf(j.policy, s.ties).String()
+	setup.Until = report.Seconds(until)
+	return setup
+}
+
+// until is the moment at which a run stops, in its own time; 0 is when its
+// workload is done. A source may have an end of its own.
+func (s *simulation) until(end cluster.Time) cluster.Time {
+	until := cmp.Or(s.config.Until, end)
+	if until == 0 || s.speedup == 1 {
+		return until
 	}
+	scaled := math.Round(float64(until) / s.speedup)
+	return cluster.Time(min(max(scaled, 1), 1<<60))
 }
 
 // runOne is one run from its own source to its own result.
 func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progress), stderr io.Writer) (report.Run, error) {
-	source, err := openBoth(s.cluster, s.workload, j.seed, s.lenient)
+	source, err := s.openBoth(j.seed)
 	if err != nil {
 		return report.Run{}, err
 	}
@@ -160,15 +210,12 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 		return report.Run{}, err
 	}
 	config := s.config
-	config.Setup = s.setup(j)
 	config.Source = source
-	if config.Until == 0 {
-		config.Until = source.end
-	}
 	if s.speedup != 1 {
 		config.Source = trace.Speedup(source, s.speedup)
-		config.Until = cluster.Time(float64(config.Until) / s.speedup)
 	}
+	config.Until = s.until(source.end)
+	config.Setup = s.setup(j, config.Until)
 	config.Lanes = []sched.Lane{{Name: j.policy, Policy: policy, When: s.trigger}}
 	config.World.Seed = j.seed
 	config.Progress = progress

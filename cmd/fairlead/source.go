@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"net/url"
 	"os"
 	"slices"
@@ -35,7 +38,17 @@ type sourceSpec struct {
 	path   string
 	values url.Values
 	slots  int64 // 0: none
+	role   role
 }
+
+// role says what of a source is used.
+type role uint8
+
+const (
+	everything role = iota
+	nodesAlone      // another source has the tasks
+	tasksAlone      // another source has the nodes
+)
 
 // formats are the formats that a SRC can name. The empty one is our own.
 func formats() []string { return []string{"google2011", "synthetic", "qos"} }
@@ -61,36 +74,36 @@ func parseSource(text string) (sourceSpec, error) {
 	if s.path == "" {
 		return s, fmt.Errorf("%q names nothing to read", text)
 	}
-	if n := s.values.Get("slots"); n != "" {
-		slots, err := strconv.ParseInt(n, 10, 32)
-		if err != nil || slots < 1 {
-			return s, fmt.Errorf("%s: slots=%s, want a number from 1", text, n)
-		}
-		s.slots = slots
-		s.values.Del("slots")
+	if err := s.check(); err != nil {
+		return s, err
 	}
-	return s, s.check()
+	err := s.whole("slots", 1, math.MaxInt32, func(v int64) { s.slots = v })
+	return s, err
 }
 
-// check says whether the format takes these options.
+// check says whether the format takes these options and values.
 func (s sourceSpec) check() error {
 	known := map[string][]string{
 		"synthetic": {"nodes", "tasks-per-node", "rate", "churn", "constrained", "seed"},
 		"qos":       {"hosts", "cpu", "memory"},
 	}[s.format]
-	for name, values := range s.values {
+	known = append(known, "slots")
+	for _, name := range slices.Sorted(maps.Keys(s.values)) {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("%s: %w", s.text, unknown("option", name, append(slices.Clone(known), "slots")))
+			return fmt.Errorf("%s: %w", s.text, unknown("option", name, known))
 		}
-		if len(values) != 1 {
-			return fmt.Errorf("%s: option %s is given %d times", s.text, name, len(values))
+		if times := len(s.values[name]); times != 1 {
+			return fmt.Errorf("%s: option %s is given %d times", s.text, name, times)
 		}
 	}
-	if s.format == "synthetic" {
-		_, err := s.google(0)
-		return err
+	var err error
+	switch s.format {
+	case "synthetic":
+		_, err = s.google(0)
+	case "qos":
+		_, err = s.qos(false)
 	}
-	return nil
+	return err
 }
 
 // google is the generator that a synthetic source describes.
@@ -101,31 +114,76 @@ func (s sourceSpec) google(seed uint64) (workload.Google, error) {
 	g := workload.Default()
 	g.Seed = seed
 	err := errors.Join(
-		s.number("nodes", func(v float64) { g.Nodes = int(v) }),
-		s.number("tasks-per-node", func(v float64) { g.TasksPerNode = v }),
-		s.number("rate", func(v float64) { g.Rate = v }),
-		s.number("churn", func(v float64) { g.Churn = v }),
-		s.number("constrained", func(v float64) { g.Constrained = v }),
-		s.number("seed", func(v float64) { g.Seed = uint64(v) }),
+		s.whole("nodes", 1, 1_000_000, func(v int64) { g.Nodes = int(v) }),
+		s.number("tasks-per-node", 100, func(v float64) { g.TasksPerNode = v }),
+		s.number("rate", 1e4, func(v float64) { g.Rate = v }),
+		s.number("churn", 1e4, func(v float64) { g.Churn = v }),
+		s.number("constrained", 1, func(v float64) { g.Constrained = v }),
+		s.whole("seed", 0, math.MaxInt64, func(v int64) { g.Seed = uint64(v) }),
 	)
 	if err == nil {
 		err = g.Validate()
 	}
+	// What is not used is not made: it has no end, and would be read for the
+	// sake of what comes between.
+	switch s.role {
+	case nodesAlone:
+		g.Rate, g.TasksPerNode = 0, 0
+	case tasksAlone:
+		g.Churn = 0
+	case everything:
+	}
 	return g, err
 }
 
-// number hands on the option of that name if it is given.
-func (s sourceSpec) number(name string, set func(float64)) error {
-	text := s.values.Get(name)
-	if text == "" {
+// qos are the options of a workload of the QoS paper.
+func (s sourceSpec) qos(lenient bool) (qos.Options, error) {
+	const most = cluster.MaxQuantity / 1e6
+	o := qos.Default()
+	o.Lenient = lenient
+	err := errors.Join(
+		s.whole("hosts", 1, 1_000_000, func(v int64) { o.Hosts = int(v) }),
+		s.number("cpu", most, func(v float64) { o.CPU = int64(math.Round(v * 1e6)) }),
+		s.number("memory", most, func(v float64) { o.Memory = int64(math.Round(v * 1e6)) }),
+	)
+	return o, err
+}
+
+// number hands on the option of that name, from 0 to most, if it is given.
+func (s sourceSpec) number(name string, most float64, set func(float64)) error {
+	if !s.values.Has(name) {
 		return nil
 	}
+	text := s.values.Get(name)
 	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || v < 0 || v > 1e15 {
-		return fmt.Errorf("%s: %s=%s, want a number from 0", s.text, name, text)
+	if err != nil || !(v >= 0 && v <= most) {
+		return fmt.Errorf("%s: %s=%s, want a number from 0 to %.0f", s.text, name, text, most)
 	}
 	set(v)
 	return nil
+}
+
+// whole hands on the option of that name, an integer, if it is given.
+func (s sourceSpec) whole(name string, least, most int64, set func(int64)) error {
+	if !s.values.Has(name) {
+		return nil
+	}
+	text := s.values.Get(name)
+	v, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || v < least || v > most {
+		return fmt.Errorf("%s: %s=%s, want a whole number from %d to %d", s.text, name, text, least, most)
+	}
+	set(v)
+	return nil
+}
+
+// endless says whether the source goes on for ever in the role it has.
+func (s sourceSpec) endless() bool {
+	if s.format != "synthetic" {
+		return false
+	}
+	g, err := s.google(0)
+	return err == nil && (g.Churn > 0 || s.role != nodesAlone)
 }
 
 // opened is a source that is ready to be read.
@@ -140,7 +198,7 @@ type skipper interface {
 	Skipped() (count int, first []*trace.Error)
 }
 
-// open opens the source for one run.
+// open opens the source for one run with that seed.
 func (s sourceSpec) open(seed uint64, lenient bool) (opened, error) {
 	src, err := s.openFormat(seed, lenient)
 	if err != nil {
@@ -171,13 +229,7 @@ func (s sourceSpec) openFormat(seed uint64, lenient bool) (trace.Source, error) 
 		}
 		return workload.New(g)
 	case "qos":
-		o := qos.Default()
-		o.Lenient = lenient
-		err := errors.Join(
-			s.number("hosts", func(v float64) { o.Hosts = int(v) }),
-			s.number("cpu", func(v float64) { o.CPU = int64(v * 1e6) }),
-			s.number("memory", func(v float64) { o.Memory = int64(v * 1e6) }),
-		)
+		o, err := s.qos(lenient)
 		if err != nil {
 			return nil, err
 		}
@@ -190,20 +242,22 @@ func (s sourceSpec) openFormat(seed uint64, lenient bool) (trace.Source, error) 
 }
 
 // openBoth opens the cluster and the workload as one source. Where both are
-// the same, it is read once.
-func openBoth(nodes, tasks sourceSpec, seed uint64, lenient bool) (opened, error) {
+// the same, it is read once. Of two, neither is read past the end of the run.
+func (s *simulation) openBoth(seed uint64) (opened, error) {
+	nodes, tasks := s.cluster, s.workload
 	if tasks.slots == 0 && nodes.slots > 0 {
 		tasks.slots = nodes.slots // a slot a task, whatever it asks for
 	}
-	a, err := nodes.open(seed, lenient)
+	a, err := nodes.open(seed, s.lenient)
 	if err != nil || nodes.text == tasks.text {
 		return a, err
 	}
-	b, err := tasks.open(seed, lenient)
+	b, err := tasks.open(seed, s.lenient)
 	if err != nil {
 		return opened{}, errors.Join(err, a.Close())
 	}
-	merged, err := trace.Merge(a, b)
+	until := cmp.Or(s.config.Until, b.end, cluster.Never)
+	merged, err := trace.Merge(trace.Limit(a, until), trace.Limit(b, until))
 	if err != nil {
 		return opened{}, errors.Join(err, a.Close(), b.Close())
 	}
@@ -238,5 +292,8 @@ func parseTime(text string) (cluster.Time, error) {
 	if text == "" || total > float64(1<<60) {
 		return 0, fmt.Errorf("%q is no time; write 90s, 10m, 2h, 29d or 1h30m", text)
 	}
-	return cluster.Time(total), nil
+	if total > 0 && total < 1 {
+		return 0, fmt.Errorf("%q is less than a microsecond", text)
+	}
+	return cluster.Time(math.Round(total)), nil
 }

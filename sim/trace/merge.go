@@ -45,13 +45,13 @@ type merged struct {
 	nodes, tasks side
 }
 
-// side is one of the two sources, with the record that comes next.
+// side is one of the two sources, with the record that was read last. Before
+// its time nothing comes any more.
 type side struct {
 	source Source
 	place  []int
 	next   Record
-	vector cluster.Vector
-	ready  bool
+	ready  bool  // next is wanted, and has yet to be given
 	err    error // why there is no next record
 }
 
@@ -61,45 +61,57 @@ func (m *merged) Kinds() []cluster.Kind { return m.kinds }
 // Close closes both sources.
 func (m *merged) Close() error { return errors.Join(m.nodes.source.Close(), m.tasks.source.Close()) }
 
-// Next gives the earlier of the two next records.
+// Next gives the earlier of the two next records. It reads neither side
+// further than it must: what a side leaves out tells that nothing comes before
+// that moment, and the other side goes first if its record is earlier. A source
+// without end of which nothing is wanted any more is thus held up by the other,
+// until the other has ended; Limit gives it an end.
 func (m *merged) Next(r *Record) error {
-	m.nodes.advance(len(m.kinds), func(w What) bool { return w <= NodeLost })
-	m.tasks.advance(len(m.kinds), func(w What) bool { return w > NodeLost })
-	for _, s := range []*side{&m.nodes, &m.tasks} {
-		if s.err != nil && !errors.Is(s.err, io.EOF) {
+	for {
+		s := m.earlier()
+		switch {
+		case s.err != nil:
 			return s.err
+		case s.ready:
+			s.spread(len(m.kinds))
+			*r, s.ready = s.next, false
+			return nil
 		}
+		s.err = s.source.Next(&s.next)
+		s.ready = s.err == nil && (s.next.What <= NodeLost) == (s == &m.nodes)
 	}
-	// At equal times nodes come first.
-	s := &m.nodes
-	if s.err != nil || m.tasks.err == nil && m.tasks.next.Time < s.next.Time {
-		s = &m.tasks
-	}
-	if s.err != nil {
-		return s.err
-	}
-	*r, s.ready = s.next, false
-	return nil
 }
 
-// advance reads on to the next record that is wanted of this source.
-func (s *side) advance(kinds int, wanted func(What) bool) {
-	for !s.ready && s.err == nil {
-		s.err = s.source.Next(&s.next)
-		s.ready = s.err == nil && wanted(s.next.What)
+// earlier is the side that comes next: one that failed, or else the one that
+// may have the earlier record. At equal times nodes come first, and only after
+// all nodes of that moment are the tasks' turn.
+func (m *merged) earlier() *side {
+	for _, s := range []*side{&m.nodes, &m.tasks} {
+		if s.err != nil && !errors.Is(s.err, io.EOF) {
+			return s
+		}
 	}
-	if !s.ready || len(s.place) == kinds && slices.IsSorted(s.place) {
+	if m.nodes.err != nil || m.tasks.err == nil && m.tasks.next.Time < m.nodes.next.Time {
+		return &m.tasks
+	}
+	return &m.nodes
+}
+
+// spread puts the quantities of the next record where the common kinds stand.
+func (s *side) spread(kinds int) {
+	if len(s.place) == kinds && slices.IsSorted(s.place) {
 		return
 	}
 	v := &s.next.Task.Demand
 	if s.next.What <= NodeLost {
 		v = &s.next.Node.Capacity
 	}
-	if len(*v) == len(s.place) && (len(s.vector) == 0 || &(*v)[0] != &s.vector[0]) {
-		s.vector = make(cluster.Vector, kinds)
-		for i, q := range *v {
-			s.vector[s.place[i]] = q
-		}
-		*v = s.vector
+	if len(*v) != len(s.place) {
+		return
 	}
+	common := make(cluster.Vector, kinds)
+	for i, q := range *v {
+		common[s.place[i]] = q
+	}
+	*v = common
 }

@@ -84,6 +84,44 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// flood is a source without end: a node, then a task a microsecond.
+type flood struct {
+	memory
+	told cluster.Time
+}
+
+func (f *flood) Next(r *Record) error {
+	*r = Record{Time: f.told, What: TaskSubmitted}
+	if f.told == 0 {
+		r.What = NodeAdded
+	}
+	f.told++
+	return nil
+}
+
+// A source without end whose records are not wanted is read no further than
+// the other's next record; behind Limit it ends.
+func TestMergeReadsNotAhead(t *testing.T) {
+	nodes := &flood{memory: memory{kinds: kindsNamed("cpu")}}
+	tasks := &memory{kindsNamed("cpu"), []Record{{Time: 10, What: TaskSubmitted}, {Time: 20, What: TaskSubmitted}}}
+	m, err := Merge(Limit(nodes, 1000), tasks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []cluster.Time{0, 10, 20} {
+		var r Record
+		if err := m.Next(&r); err != nil || r.Time != want {
+			t.Fatalf("%v %v, want a record at %v", r.Time, err, want)
+		}
+		if nodes.told > want+2 {
+			t.Errorf("read %d records to find the one at %v", nodes.told, want)
+		}
+	}
+	if err := m.Next(&Record{}); !errors.Is(err, io.EOF) {
+		t.Errorf("after the last record: %v", err)
+	}
+}
+
 // Kinds of one name in two units cannot be merged.
 func TestMergeRefusesOtherUnits(t *testing.T) {
 	a := &memory{kinds: []cluster.Kind{{Name: "cpu", Unit: "cores", PerUnit: 1000}}}
