@@ -11,8 +11,9 @@ import (
 // evict less important ones.
 //
 // Within a pass room only shrinks, but for what an eviction leaves over, so that
-// a task which did not fit stands for all others of its group: the pass costs one look at the index per placed
-// task and per group that is awake, not per waiting task.
+// a task which did not fit stands for all others of its group: the pass costs
+// one look at the index per placed task and per group that is awake, not per
+// waiting task.
 type greedy struct {
 	order   Order
 	score   Score

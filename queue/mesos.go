@@ -18,11 +18,11 @@ import (
 // submission, as many as fit; what is left is offered on.
 //
 // Nodes are offered in rotation. A framework that can use nothing of a node
-// declines it, and its filter keeps the node away from it
-// until the node gains room or the framework has tasks of another kind. Here a
-// filter is not kept but looked up: the rotation goes on to the next node that
-// fits a group of the framework that is awake, and a group that no node fits
-// sleeps until one changes.
+// declines it, and its filter keeps the node away from it until the node gains
+// room or the framework has tasks of another kind. Here a filter is not kept
+// but looked up: the rotation goes on to the next node that fits a group of the
+// framework that is awake, and a group that no node fits sleeps until one
+// changes.
 //
 // Ours: decisions come one offer after the other, where the master of the
 // paper has many offers out at once; shares are measured by the limits of the

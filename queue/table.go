@@ -18,8 +18,8 @@ type table struct {
 
 	shapes [][]*cachedIndex // the indexes of each shape
 	kept   int              // how many there are
-	uses   uint64
-	spare  []*index // forgotten ones, for their memory
+	ring   *cachedIndex     // of all of them by use: next is the latest, prev the oldest
+	spare  []*index         // forgotten ones, for their memory
 
 	journal []cluster.NodeID
 	start   uint64   // position of journal[0]
@@ -33,8 +33,20 @@ type cachedIndex struct {
 	id     indexID
 	score  func(cluster.NodeID) int64
 	synced uint64 // position in the journal up to which leaves are true
-	used   uint64 // when it was last used, for forgetting
 	hidden []cluster.NodeID
+	// The ring makes forgetting the oldest cheap, however many there are.
+	prev, next *cachedIndex
+}
+
+// leave takes the index out of the ring.
+func (x *cachedIndex) leave() {
+	x.prev.next, x.next.prev = x.next, x.prev
+}
+
+// follow puts the index into the ring behind the other one.
+func (x *cachedIndex) follow(other *cachedIndex) {
+	x.prev, x.next = other, other.next
+	x.prev.next, x.next.prev = x, x
 }
 
 // indexID names an index: what a node's score in it depends on.
@@ -67,6 +79,8 @@ func (t *table) reset() {
 func (t *table) clear() {
 	clear(t.shapes)
 	t.kept, t.spare = 0, nil
+	t.ring = &cachedIndex{}
+	t.ring.prev, t.ring.next = t.ring, t.ring
 }
 
 // learn notes changed nodes and forgets shapes that changed.
@@ -158,33 +172,21 @@ func (t *table) catchUp(x *cachedIndex) {
 
 // lookup returns the index of that name, or a new one without leaves.
 func (t *table) lookup(id indexID) *cachedIndex {
-	t.uses++
 	for _, x := range t.shapes[id.shape] {
 		if x.id == id {
-			x.used = t.uses
+			x.leave()
+			x.follow(t.ring)
 			return x
 		}
 	}
 	if (t.kept+1)*len(t.order.at) > maxLeaves && t.kept > 1 {
-		t.drop(t.oldest())
+		t.drop(t.ring.prev)
 	}
-	x := &cachedIndex{id: id, used: t.uses}
+	x := &cachedIndex{id: id}
+	x.follow(t.ring)
 	t.shapes[id.shape] = append(t.shapes[id.shape], x)
 	t.kept++
 	return x
-}
-
-// oldest is the index that was not used for longest.
-func (t *table) oldest() *cachedIndex {
-	var oldest *cachedIndex
-	for _, indexes := range t.shapes {
-		for _, x := range indexes {
-			if oldest == nil || x.used < oldest.used {
-				oldest = x
-			}
-		}
-	}
-	return oldest
 }
 
 // drop forgets an index. Whoever still holds it may go on reading it until the
@@ -198,6 +200,7 @@ func (t *table) drop(x *cachedIndex) {
 	}
 	t.shapes[x.id.shape] = kept
 	t.kept--
+	x.leave()
 	if x.index != nil && len(t.spare) < 8 {
 		t.spare = append(t.spare, x.index)
 	}

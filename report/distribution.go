@@ -1,6 +1,10 @@
 package report
 
-import "slices"
+import (
+	"math"
+
+	"fairlead.dev/fairlead/cluster"
+)
 
 // Distribution sums up many durations, in seconds. Mean and Max are exact, the
 // quantiles within 0.5 %.
@@ -36,24 +40,42 @@ type Availability struct {
 	Max  Number `json:"max"`
 }
 
-// NewAvailability sums up one availability per task, in any order. It returns
-// nil when there are none. It is exact, unlike a Histogram: promises are made
-// about the third nine.
-func NewAvailability(tasks []float64) *Availability {
-	if len(tasks) == 0 {
+// wholeLife is the unit in which Availabilities count: a task that never ran
+// was away for so many parts of its life.
+const wholeLife = 1e9
+
+// Availabilities counts the availability of tasks in fixed memory. The zero
+// value is ready to use. What it counts is the share of the life in which a
+// task did not run, because promises are made about the third nine: the
+// histogram's error of 0.5 % is then one of the part that is missing, which
+// tells 0.999 from 0.997.
+type Availabilities struct{ away Histogram }
+
+// Add counts a task that ran for some part of its life. A life that took no
+// time says nothing, and is not counted.
+func (a *Availabilities) Add(running, life cluster.Time) {
+	if life <= 0 {
+		return
+	}
+	away := float64(life-running) / float64(life)
+	a.away.Add(cluster.Time(math.Round(float64(away * wholeLife))))
+}
+
+// Summary sums up what was counted: mean, smallest and largest exactly. It
+// returns nil if that is nothing.
+func (a *Availabilities) Summary() *Availability {
+	n := a.away.Count()
+	if n == 0 {
 		return nil
 	}
-	// The sum is taken in sorted order too, so that the order in which tasks
-	// ended does not reach the last digit of the mean.
-	sorted := slices.Sorted(slices.Values(tasks))
-	sum := 0.0
-	for _, a := range sorted {
-		sum += a
-	}
+	share := func(away cluster.Time) Number { return Number(float64(wholeLife-away) / wholeLife) }
+	// The task in the middle counted from the least available one. The half
+	// keeps Quantile from rounding up to the task after it.
+	middle := n + 1 - nearestRank(0.5, n)
 	return &Availability{
-		Mean: Number(sum / float64(len(sorted))),
-		Min:  Number(sorted[0]),
-		P50:  Number(sorted[nearestRank(0.5, len(sorted))-1]),
-		Max:  Number(sorted[len(sorted)-1]),
+		Mean: share(a.away.Mean()),
+		Min:  share(a.away.Max()),
+		P50:  share(a.away.Quantile((float64(middle) - 0.5) / float64(n))),
+		Max:  share(a.away.Quantile(0)),
 	}
 }

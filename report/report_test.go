@@ -56,13 +56,24 @@ func durations(n int, largest cluster.Time) *report.Distribution {
 	return h.Distribution()
 }
 
+// availability is that of tasks that ran for so many ten-thousandths of their
+// lives.
+func availability(tasks ...cluster.Time) *report.Availability {
+	var a report.Availabilities
+	for _, running := range tasks {
+		a.Add(running, 10_000)
+	}
+	return a.Summary()
+}
+
 // run is a run with plausible numbers in every field; slow scales its times.
 func run(policy string, seed uint64, slow cluster.Time) report.Run {
 	s := int(slow)
 	return report.Run{
 		Setup: report.Setup{
 			Policy: policy, TieBreak: "id", Cluster: "google2011-1250", Workload: "google2011 <1/10>",
-			Seed: seed, Until: 86400,
+			Seed: seed, Until: 86400, Speedup: 1, Overcommit: "cpu=1.6,memory=2", Initial: "keep", Overheads: "hot=2s,cold=8s",
+			EvictedWork: "lost", Heartbeat: 5, Watchdog: 60, PlannerTime: "ticks", Faults: "none",
 		},
 		Nodes: 1250, NodesActive: 1250 - 17*s, Simulated: 86400,
 		Tasks: report.Tasks{
@@ -77,7 +88,7 @@ func run(policy string, seed uint64, slow cluster.Time) report.Run {
 		Classes: map[string]report.Class{
 			"gold": {
 				Submitted: 100, Placed: 99, Finished: 98, Pending: 1, Preempted: 2, PlacementLatency: durations(99, cluster.Second),
-				Availability: report.NewAvailability([]float64{1, 0.9995, 0.98}),
+				Availability: availability(10_000, 9_995, 9_800),
 			},
 			"bronze": {Submitted: 5, Pending: 5},
 		},
@@ -95,6 +106,8 @@ func samples() map[string][]report.Run {
 	lost.Tasks.Unplaceable = 2
 	lost.Reasons = map[string]int{"cpu": 11_120, "unplaceable": 2, "ports": 3, "apart": 7, "memory": 7, "spread": 1, "zone": 1}
 	lost.Interrupted = true
+	lost.NodesOverfull = 3
+	lost.Examples = map[string]string{report.Overfull: "node n1 holds 3.5 of cpu, over its limit of 1"}
 	calm := run("quincy", 1, 1)
 	calm.Tasks.Pending, calm.Reasons = 0, nil
 	other := run("quincy", 1, 2)
@@ -147,8 +160,9 @@ func TestTableWidth(t *testing.T) {
 // Programs rely on these names, whatever the run. Those with a "?" are missing
 // where there is nothing to tell.
 const contract = `
-policy seed nodes nodes_active
+policy seed nodes nodes_active nodes_overfull
 tie_break? cluster? workload? until_s? simulated_s interrupted
+speedup? overcommit? initial? overheads? evicted_work? heartbeat_s? watchdog_s? planner_time? faults?
 tasks.submitted tasks.placed tasks.finished tasks.failed tasks.killed tasks.running
 tasks.pending tasks.unplaceable tasks.preempted tasks.migrated tasks.evicted
 placement_latency_s?.mean placement_latency_s?.p50 placement_latency_s?.p90 placement_latency_s?.p99 placement_latency_s?.max

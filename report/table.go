@@ -40,6 +40,7 @@ func writeTable(text *bytes.Buffer, runs []Run) {
 	if anyInterrupted(runs) {
 		text.WriteString("\n* stopped before its end: not comparable with the others\n")
 	}
+	writeOverfull(text, slices.Concat(groups...), labels)
 	writePending(text, slices.Concat(groups...), labels)
 }
 
@@ -145,6 +146,39 @@ func align(text *bytes.Buffer, lines []line, left int) {
 	}
 }
 
+// Overfull is the key in Run.Examples of a node that holds more than its limit.
+const Overfull = "overfull"
+
+// writeOverfull prints which runs ended with nodes over their limit.
+func writeOverfull(text *bytes.Buffer, runs []Run, labels []label) {
+	title := "\nNodes over their limit at the end:\n"
+	for i := range runs {
+		r := &runs[i]
+		if r.NodesOverfull == 0 {
+			continue
+		}
+		text.WriteString(title)
+		title = ""
+		fmt.Fprintf(text, "  %s: %s\n", nameOf(r, labels), humanCount(float64(r.NodesOverfull)))
+		if example := r.Examples[Overfull]; example != "" {
+			fmt.Fprintf(text, "    e.g. %s\n", example)
+		}
+	}
+}
+
+// nameOf is what tells the run from the others of the table.
+func nameOf(r *Run, labels []label) string {
+	var names []string
+	for _, l := range labels {
+		name := l.value(&r.Setup)
+		if l.title == seedTitle {
+			name = "seed " + name
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}
+
 // shownReasons is how many reasons for waiting are printed per run.
 const shownReasons = 5
 
@@ -159,16 +193,8 @@ func writePending(text *bytes.Buffer, runs []Run, labels []label) {
 		}
 		text.WriteString(title)
 		title = ""
-		var names []string
-		for _, l := range labels {
-			name := l.value(&r.Setup)
-			if l.title == seedTitle {
-				name = "seed " + name
-			}
-			names = append(names, name)
-		}
 		codes := reasonsOf(r)
-		fmt.Fprintf(text, "  %s: %s\n", strings.Join(names, ", "), countsOf(r, codes))
+		fmt.Fprintf(text, "  %s: %s\n", nameOf(r, labels), countsOf(r, codes))
 		for i, code := range codes {
 			if example := r.Examples[code]; example != "" && (i == 0 || code == unplaceable) {
 				fmt.Fprintf(text, "    e.g. %s\n", example)

@@ -3,6 +3,8 @@ package report
 import (
 	"math"
 	"testing"
+
+	"fairlead.dev/fairlead/cluster"
 )
 
 func TestHumanDuration(t *testing.T) {
@@ -92,20 +94,38 @@ func TestNumberInJSON(t *testing.T) {
 }
 
 func TestAvailability(t *testing.T) {
-	if NewAvailability(nil) != nil {
+	var tasks Availabilities
+	tasks.Add(0, 0)
+	if tasks.Summary() != nil {
 		t.Error("no tasks have an availability")
 	}
-	tasks := []float64{1, 0.5, 0.9, 0.8}
-	got, want := *NewAvailability(tasks), Availability{Mean: 0.8, Min: 0.5, P50: 0.8, Max: 1}
-	if math.Abs(float64(got.Mean-want.Mean)) < 1e-12 {
-		got.Mean = want.Mean
+	for _, running := range []cluster.Time{10, 5, 9, 8} {
+		tasks.Add(running, 10)
 	}
-	if got != want {
+	if got, want := *tasks.Summary(), (Availability{Mean: 0.8, Min: 0.5, P50: 0.8, Max: 1}); !alike(got, want, 0.002) {
 		t.Errorf("availability is %+v, want %+v", got, want)
 	}
-	if tasks[0] != 1 {
-		t.Error("the argument was sorted in place")
+}
+
+// Promises are made about the third nine, and must not be lost in a bucket.
+func TestAvailabilityTellsNines(t *testing.T) {
+	for _, running := range []cluster.Time{0, 500_000, 997_000, 999_000, 999_900, 999_999, 1_000_000} {
+		var tasks Availabilities
+		for range 3 {
+			tasks.Add(running, cluster.Second)
+		}
+		a := Number(running.Seconds())
+		away := float64(1 - a)
+		if got, want := *tasks.Summary(), (Availability{Mean: a, Min: a, P50: a, Max: a}); !alike(got, want, 0.005*away+1e-9) {
+			t.Errorf("availability is %+v, want %+v", got, want)
+		}
 	}
+}
+
+// alike reports whether two summaries are within some distance of each other.
+func alike(a, b Availability, within float64) bool {
+	near := func(x, y Number) bool { return math.Abs(float64(x-y)) <= within }
+	return near(a.Mean, b.Mean) && near(a.Min, b.Min) && near(a.P50, b.P50) && near(a.Max, b.Max)
 }
 
 // The rate is over measured time if there is any, else over charged time.

@@ -32,11 +32,6 @@ func (s *simulation) conclude() {
 		s.output.end(t, r.Phase.String(), account, "")
 		s.explain(row, why)
 	}
-	for _, j := range s.tasks.jobs {
-		if j.live == 0 {
-			s.jobOver(j) // histograms do not mind the order
-		}
-	}
 }
 
 // whyKey is what tasks have in common that wait for the same reason.

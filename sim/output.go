@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
@@ -69,7 +70,7 @@ func (w *output) decision(now cluster.Time, d sched.Decision, t *task, b *nodes)
 	l = append(l, ',')
 	l = strconv.AppendInt(l, event, 10)
 	l = append(l, ',')
-	l = append(l, t.job.user...)
+	l = appendField(l, t.job.user)
 	l = append(l, ',')
 	l = strconv.AppendUint(l, uint64(t.class), 10)
 	l = append(l, ',')
@@ -98,10 +99,33 @@ func (w *output) end(t *task, how string, account cluster.Account, node string) 
 	if w.tasks == nil {
 		return
 	}
-	_, err := fmt.Fprintf(w.tasks, "%d,%d,%s,%d,%d,%s,%s,%s,%d,%s,%s,%s,%s\n", t.job.id, t.index, t.job.user, t.class, t.priority,
+	l := strconv.AppendUint(w.line[:0], t.job.id, 10)
+	l = append(l, ',')
+	l = strconv.AppendUint(l, uint64(t.index), 10)
+	l = append(l, ',')
+	l = appendField(l, t.job.user)
+	l = fmt.Appendf(l, ",%d,%d,%s,%s,%s,%d,%s,%s,%s,", t.class, t.priority,
 		seconds(account.Submitted), seconds(account.Since), how, t.runs,
-		seconds(account.Waiting), seconds(account.Overhead), seconds(account.Running), node)
-	w.err = firstError(w.err, err)
+		seconds(account.Waiting), seconds(account.Overhead), seconds(account.Running))
+	l = appendField(l, node)
+	w.line = append(l, '\n')
+	w.err = firstError(w.err, write(w.tasks, w.line))
+}
+
+// appendField appends a name that other people chose, in quotes where RFC 4180
+// wants them.
+func appendField(l []byte, name string) []byte {
+	if !strings.ContainsAny(name, ",\"\r\n") {
+		return append(l, name...)
+	}
+	l = append(l, '"')
+	for i := range len(name) {
+		if name[i] == '"' {
+			l = append(l, '"')
+		}
+		l = append(l, name[i])
+	}
+	return append(l, '"')
 }
 
 func seconds(t cluster.Time) string { return strconv.FormatFloat(t.Seconds(), 'f', -1, 64) }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"maps"
 
 	"fairlead.dev/fairlead/cluster"
@@ -31,7 +32,7 @@ type stats struct {
 type classStats struct {
 	report.Class
 	latency      report.Histogram
-	availability report.Histogram // in millionths
+	availability report.Availabilities
 }
 
 func newStats(kinds []cluster.Kind) stats {
@@ -114,9 +115,7 @@ func (a *stats) ended(t *task, account cluster.Account, killed bool) {
 
 // available notes the share of its time that a task has run.
 func (a *stats) available(class cluster.ClassID, account cluster.Account) {
-	if life := account.Since - account.Submitted; life > 0 {
-		a.classes[class].availability.Add(cluster.Time(float64(account.Running) / float64(life) * 1e6))
-	}
+	a.classes[class].availability.Add(account.Running, account.Since-account.Submitted)
 }
 
 // result fills in the report. Pending tasks have been explained by then.
@@ -129,11 +128,7 @@ func (a *stats) result(setup report.Setup, state *cluster.State, counts sched.Co
 		Planner: report.NewPlanner(int(counts.Rounds), int(counts.Placed+counts.Evicted), a.charged, a.wall.Seconds()),
 		Reasons: maps.Clone(a.reasons), Examples: maps.Clone(a.examples),
 	}
-	for i := range state.NodeRows() {
-		if n := cluster.NodeID(i); state.NodeLive(n) && len(state.TasksOn(n)) > 0 {
-			r.NodesActive++
-		}
-	}
+	a.countNodes(&r, state)
 	for k, kind := range a.kinds {
 		r.Utilisation[kind.Name] = report.Utilisation{Mean: report.Ratio(a.run[k], a.capacity[k]), Max: report.Number(a.peak[k])}
 		r.Allocation[kind.Name] = report.Allocation{
@@ -147,17 +142,42 @@ func (a *stats) result(setup report.Setup, state *cluster.State, counts sched.Co
 			continue
 		}
 		c.PlacementLatency = c.latency.Distribution()
-		c.Availability = availability(&c.availability)
+		c.Availability = c.availability.Summary()
 		r.Classes[class.Name] = c.Class
 	}
 	return r
 }
 
-// availability turns a histogram of millionths into shares.
-func availability(h *report.Histogram) *report.Availability {
-	if h.Count() == 0 {
-		return nil
+// countNodes counts the nodes that have something to do, and those that have
+// too much of it. Only the world can bring that about: a node shrinks, or holds
+// what nobody here placed.
+func (a *stats) countNodes(r *report.Run, state *cluster.State) {
+	for i := range state.NodeRows() {
+		n := cluster.NodeID(i)
+		if !state.NodeLive(n) {
+			continue
+		}
+		if len(state.TasksOn(n)) > 0 {
+			r.NodesActive++
+		}
+		if !state.Overfull(n) {
+			continue
+		}
+		r.NodesOverfull++
+		if r.NodesOverfull == 1 {
+			r.Examples[report.Overfull] = a.overfull(state, n)
+		}
 	}
-	share := func(millionths cluster.Time) report.Number { return report.Number(float64(millionths) / 1e6) }
-	return &report.Availability{Mean: share(h.Mean()), Min: share(h.Quantile(0)), P50: share(h.Quantile(0.5)), Max: share(h.Max())}
+}
+
+// overfull says in a sentence what the node holds too much of.
+func (a *stats) overfull(state *cluster.State, n cluster.NodeID) string {
+	used, limit := state.Used(n), state.Limit(n)
+	for k, kind := range a.kinds {
+		if used[k] > limit[k] {
+			return fmt.Sprintf("node %s holds %s of %s, over its limit of %s",
+				state.NodeSpec(n).Name, kind.Format(used[k]), kind.Name, kind.Format(limit[k]))
+		}
+	}
+	panic("sim: an overfull node holds no more than its limit of anything")
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	linked "container/list"
 	"encoding/binary"
 	"slices"
 	"strconv"
@@ -19,10 +20,8 @@ type tasks struct {
 	given   map[run]cluster.Seq // runs that were given up and may begin yet
 	jobs    map[uint64]*job
 	seq     cluster.Seq
-	shapes  map[string]cluster.ShapeID
-	demands []cluster.Vector // by shape
-	retired []cluster.JobID  // rows that are free once the core was told
-	key     []byte           // scratch
+	retired []cluster.JobID // job rows that are free once the core was told
+	shapes
 }
 
 // taskKey names a task as its trace does.
@@ -31,13 +30,37 @@ type taskKey struct {
 	index uint32
 }
 
-// job is what the world knows of a job.
+// shapes is the part of the book that says which row stands for which shape.
+// A shape without tasks is kept for a while, because most come back.
+type shapes struct {
+	named   map[string]cluster.ShapeID
+	usage   []shapeUsage     // by shape
+	demands []cluster.Vector // by shape
+	freed   cluster.Rows     // hands out rows
+	unused  *linked.List     // shapes without tasks, the longest unused first
+	key     []byte           // scratch
+}
+
+// shapeUsage says how many tasks have a shape.
+type shapeUsage struct {
+	key   string
+	tasks int
+	place *linked.Element // among the unused; nil while there are tasks
+}
+
+// maxUnused is how many shapes without tasks are remembered: more than Google's
+// traces have in all, and few enough where every task has a shape of its own.
+const maxUnused = 4096
+
+// job is what the world knows of a job. Where nobody knows how many tasks it
+// has, it is over when its last task ends; if it submits more later, those are
+// another job.
 type job struct {
 	id        uint64
 	row       cluster.JobID
 	user      string
 	foreign   bool
-	expected  int // tasks in all; 0 if unknown
+	expected  int // tasks in all; 0 if unknown, where each may be the last
 	submitted int
 	live      int
 	done      int // finished by themselves
@@ -89,29 +112,64 @@ type ghost struct {
 }
 
 func newTasks() tasks {
-	return tasks{live: map[taskKey]cluster.TaskID{}, given: map[run]cluster.Seq{}, jobs: map[uint64]*job{}, shapes: map[string]cluster.ShapeID{}}
+	return tasks{
+		live: map[taskKey]cluster.TaskID{}, given: map[run]cluster.Seq{}, jobs: map[uint64]*job{},
+		shapes: shapes{named: map[string]cluster.ShapeID{}, unused: linked.New()},
+	}
 }
 
 // demand is what the task asks of a node.
 func (b *tasks) demand(t cluster.TaskID) cluster.Vector { return b.list[t].demand }
 
-// shape returns the row of the shape, and defines it if it is new.
-func (b *tasks) shape(r *trace.Task, eligible cluster.SetID, tell func(cluster.Event)) cluster.ShapeID {
+// shape returns the row of the shape for one more task, and defines it if it
+// is new.
+func (b *shapes) shape(r *trace.Task, eligible cluster.SetID, tell func(cluster.Event)) cluster.ShapeID {
 	b.key = b.key[:0]
 	for _, q := range r.Demand {
 		b.key = binary.AppendVarint(b.key, q)
 	}
 	b.key = binary.AppendUvarint(b.key, uint64(eligible))
 	b.key = strconv.AppendBool(b.key, r.Apart)
-	if id, ok := b.shapes[string(b.key)]; ok {
+	if id, ok := b.named[string(b.key)]; ok {
+		u := &b.usage[id]
+		u.tasks++
+		if u.place != nil {
+			b.unused.Remove(u.place)
+			u.place = nil
+		}
 		return id
 	}
-	id := cluster.ShapeID(len(b.demands))
-	b.shapes[string(b.key)] = id
-	demand := slices.Clone(r.Demand)
-	b.demands = append(b.demands, demand)
+	id := cluster.ShapeID(b.freed.Take())
+	if int(id) == len(b.demands) {
+		b.demands = append(b.demands, nil)
+		b.usage = append(b.usage, shapeUsage{})
+	}
+	key, demand := string(b.key), slices.Clone(r.Demand)
+	b.named[key] = id
+	b.usage[id] = shapeUsage{key: key, tasks: 1}
+	b.demands[id] = demand
 	tell(cluster.ShapeDefined{Shape: id, Spec: cluster.Shape{Demand: demand, Eligible: eligible, Apart: r.Apart}})
 	return id
+}
+
+// release counts a task out whose end the core has seen, and forgets the shape
+// that was unused for longest where there are too many. Its row may be used
+// again at once, since the core is told in order.
+func (b *shapes) release(id cluster.ShapeID, tell func(cluster.Event)) {
+	u := &b.usage[id]
+	u.tasks--
+	if u.tasks > 0 {
+		return
+	}
+	u.place = b.unused.PushBack(id)
+	if b.unused.Len() <= maxUnused {
+		return
+	}
+	oldest, _ := b.unused.Remove(b.unused.Front()).(cluster.ShapeID)
+	delete(b.named, b.usage[oldest].key)
+	b.usage[oldest], b.demands[oldest] = shapeUsage{}, nil
+	tell(cluster.ShapeForgotten{Shape: oldest})
+	b.freed.Give(uint32(oldest))
 }
 
 // submit takes in a task, and its job if that is new, and tells the core. A
@@ -161,10 +219,11 @@ func (b *tasks) end(row cluster.TaskID, tell func(cluster.Event)) (j *job, over 
 	if key := (taskKey{j.id, t.index}); !j.foreign && b.live[key] == row {
 		delete(b.live, key)
 	}
+	b.release(t.shape, tell)
 	t.seq, t.job = 0, nil
 	b.rows.Give(uint32(row))
 	j.live--
-	if j.live > 0 || j.expected == 0 || j.submitted < j.expected {
+	if j.live > 0 || j.submitted < j.expected {
 		return j, false
 	}
 	if !j.foreign {
