@@ -47,7 +47,7 @@ seed, and compares what came of it. Without arguments it makes up a cluster of
 		Example: `  fairlead simulate
   fairlead simulate --policy kube,swarm-binpack --seeds 1,2,3
   fairlead simulate --cluster google2011:DIR --workload google2011:DIR --overcommit cpu=1.6,memory=2
-  fairlead simulate --cluster 'synthetic:google?nodes=12500' --until 1d --policy kube -o json
+  fairlead simulate --cluster 'synthetic:google?nodes=12500&tasks-per-node=8' --until 1d --policy kube -o json
   fairlead simulate --faults hostile --tasks tasks.csv`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
