@@ -111,6 +111,9 @@ func BenchmarkNodes(b *testing.B) {
 func BenchmarkDays(b *testing.B) {
 	for _, days := range []cluster.Time{1, 4, 16} {
 		b.Run(fmt.Sprintf("nodes=4000/days=%d", days), func(b *testing.B) {
+			if testing.Short() && days > 1 {
+				b.Skip("a minute is not short")
+			}
 			simulate(b, "kube", days*cluster.Day, generated(4000, 11.57))
 		})
 	}
