@@ -235,6 +235,9 @@ func (s *simulation) take() error {
 
 // apply plays one record.
 func (s *simulation) apply(r *trace.Record) error {
+	if err := s.checkHistory(r); err != nil {
+		return err
+	}
 	switch r.What {
 	case trace.NodeAdded, trace.NodeChanged:
 		row := s.nodes.add(&r.Node, s.tell)
@@ -242,11 +245,7 @@ func (s *simulation) apply(r *trace.Record) error {
 			s.kernel.set(timer{at: s.now + s.dice.about(loss), class: nodeFails, node: row})
 		}
 	case trace.NodeLost:
-		row, known := s.nodes.rows[r.Node.ID]
-		if !known {
-			return fmt.Errorf("node %d is lost, and was never added", r.Node.ID)
-		}
-		if s.nodes.list[row].live {
+		if row, known := s.nodes.rows[r.Node.ID]; known && s.nodes.list[row].live {
 			s.loseNode(row)
 		}
 	case trace.TaskSubmitted:
@@ -259,6 +258,20 @@ func (s *simulation) apply(r *trace.Record) error {
 		}
 	}
 	return nil
+}
+
+// checkHistory refuses a record of a node that contradicts those before it.
+// Where nodes fail by chance as well, the trace cannot know which are there.
+func (s *simulation) checkHistory(r *trace.Record) error {
+	row, known := s.nodes.rows[r.Node.ID]
+	there := known && s.nodes.list[row].live
+	switch {
+	case r.What > trace.NodeLost || s.cfg.World.Faults.NodeLoss > 0 || there == (r.What != trace.NodeAdded):
+		return nil
+	case there:
+		return fmt.Errorf("%s: node %d is there already", r.What, r.Node.ID)
+	}
+	return fmt.Errorf("%s: node %d is not there", r.What, r.Node.ID)
 }
 
 // ending reports whether the task has ended in this moment already.
