@@ -39,17 +39,17 @@ func (a timer) Before(b timer) bool {
 	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.class, b.class), cmp.Compare(a.seq, b.seq)) < 0
 }
 
-// byFault reports whether the timer belongs to what goes wrong for ever, even
-// when there is nothing left to do.
-func (a timer) byFault() bool {
-	return a.class == nodeFails || a.class == nodeReturns || a.class == foreign
+// forEver reports whether the timer belongs to what goes on even when there is
+// nothing left to do: faults, and rounds that a watchdog starts.
+func (a timer) forEver() bool {
+	return a.class == nodeFails || a.class == nodeReturns || a.class == foreign || a.class == roundEnds
 }
 
 // kernel is the future: a heap of timers.
 type kernel struct {
 	timers heap.Heap[timer]
 	seq    uint64
-	busy   int // timers that are not by fault
+	busy   int // timers of work under way: those that are not for ever
 }
 
 // set adds a timer; a time past Never is never.
@@ -60,7 +60,7 @@ func (k *kernel) set(t timer) {
 	k.seq++
 	t.seq = k.seq
 	k.timers.Push(t)
-	if !t.byFault() {
+	if !t.forEver() {
 		k.busy++
 	}
 }
@@ -68,7 +68,7 @@ func (k *kernel) set(t timer) {
 // pop takes the next timer.
 func (k *kernel) pop() timer {
 	t := k.timers.Pop()
-	if !t.byFault() {
+	if !t.forEver() {
 		k.busy--
 	}
 	return t

@@ -52,27 +52,34 @@ func TestWorkAndOverheads(t *testing.T) {
 
 // The node is lost under its task and returns: the task runs again. What is
 // larger than the node is unplaceable, and a watchdog does not keep the run
-// going for ever.
+// going for ever, whether or not its rounds take time.
 func TestNodeLossAndUnplaceable(t *testing.T) {
-	l := &list{kinds: []cluster.Kind{{Name: "cpu", PerUnit: 1}}, records: []trace.Record{
-		{What: trace.NodeAdded, Node: trace.Node{ID: 1, Capacity: cluster.Vector{1}}},
-		{What: trace.TaskSubmitted, Task: trace.Task{Job: 1, Demand: cluster.Vector{1}, Work: 10 * cluster.Second}},
-		{What: trace.TaskSubmitted, Task: trace.Task{Job: 1, Index: 1, Demand: cluster.Vector{2}, Work: 10 * cluster.Second}},
-		{Time: 4 * cluster.Second, What: trace.NodeLost, Node: trace.Node{ID: 1}},
-		{Time: 6 * cluster.Second, What: trace.NodeAdded, Node: trace.Node{ID: 1, Capacity: cluster.Vector{1}}},
-	}}
-	lanes := lane(t, "kube")
-	lanes[0].When = sched.Trigger{Watchdog: cluster.Second}
-	r, err := Run(Config{Source: l, Lanes: lanes, Planner: Planner{Time: Zero}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := report.Tasks{Submitted: 2, Placed: 1, Finished: 1, Pending: 1, Unplaceable: 1, Evicted: 1}
-	if r.Tasks != want {
-		t.Errorf("got %+v, want %+v", r.Tasks, want)
-	}
-	if got := r.TaskResponse.Max; got != 16 {
-		t.Errorf("the task ends at %v s, want 16", got)
+	for _, planner := range []PlannerTime{Zero, Ticks} {
+		l := &list{kinds: []cluster.Kind{{Name: "cpu", PerUnit: 1}}, records: []trace.Record{
+			{What: trace.NodeAdded, Node: trace.Node{ID: 1, Capacity: cluster.Vector{1}}},
+			{What: trace.TaskSubmitted, Task: trace.Task{Job: 1, Demand: cluster.Vector{1}, Work: 10 * cluster.Second}},
+			{What: trace.TaskSubmitted, Task: trace.Task{Job: 1, Index: 1, Demand: cluster.Vector{2}, Work: 10 * cluster.Second}},
+			{Time: 4 * cluster.Second, What: trace.NodeLost, Node: trace.Node{ID: 1}},
+			{Time: 6 * cluster.Second, What: trace.NodeAdded, Node: trace.Node{ID: 1, Capacity: cluster.Vector{1}}},
+		}}
+		lanes := lane(t, "kube")
+		lanes[0].When = sched.Trigger{Watchdog: cluster.Second}
+		asked := 0
+		stop := func() bool { asked++; return asked > 10 } // asked every 1,024 moments
+		r, err := Run(Config{Source: l, Lanes: lanes, Planner: Planner{Time: planner}, Stop: stop})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Interrupted {
+			t.Errorf("planner time %d: the run did not end by itself", planner)
+		}
+		want := report.Tasks{Submitted: 2, Placed: 1, Finished: 1, Pending: 1, Unplaceable: 1, Evicted: 1}
+		if r.Tasks != want {
+			t.Errorf("planner time %d: got %+v, want %+v", planner, r.Tasks, want)
+		}
+		if got := r.TaskResponse.Max; got < 16 || got > 16.001 {
+			t.Errorf("planner time %d: the task ends at %v s, want 16", planner, got)
+		}
 	}
 }
 
