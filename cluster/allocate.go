@@ -181,16 +181,10 @@ func (s *State) Promote(n NodeID) (TaskID, Phase, bool) {
 	}
 	at := slices.IndexFunc(s.node[n].tasks, func(t TaskID) bool { return s.task[t].Phase == Reserved })
 	t := s.node[n].tasks[at]
-	limit, used, leaving := s.Limit(n), s.Used(n), s.LeavingDemand(n)
-	// The rules may have changed, or a run been found, since it was reserved.
-	hope := s.Eligible(s.shape[s.task[t].Shape].Eligible, n) && !s.apart(t, n)
+	hope := s.hopes(t, n)
 	start := hope
 	for k, q := range s.Demand(t) {
-		if q == 0 {
-			continue
-		}
-		hope = hope && used[k]-leaving[k] <= limit[k]
-		start = start && s.standing(n, k)+q <= limit[k]
+		start = start && (q == 0 || s.standing(n, k)+q <= s.Limit(n)[k])
 	}
 	switch {
 	case start:
@@ -204,6 +198,22 @@ func (s *State) Promote(n NodeID) (TaskID, Phase, bool) {
 	s.noteTask(t)
 	s.noteNode(n)
 	return t, s.task[t].Phase, true
+}
+
+// hopes reports whether the room that the task holds on the node, and that
+// others have yet to leave, will be its own. The rules may have changed, or a
+// run been found, since it was promised.
+func (s *State) hopes(t TaskID, n NodeID) bool {
+	if !s.Eligible(s.shape[s.task[t].Shape].Eligible, n) || s.apart(t, n) {
+		return false
+	}
+	limit, used, leaving := s.Limit(n), s.Used(n), s.LeavingDemand(n)
+	for k, q := range s.Demand(t) {
+		if q > 0 && used[k]-leaving[k] > limit[k] {
+			return false
+		}
+	}
+	return true
 }
 
 // standing is the part of the node's used quantity that is physically there:

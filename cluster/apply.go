@@ -33,6 +33,8 @@ func (s *State) Apply(at Time, e Event) error {
 		return s.nodeLost(e)
 	case SetDefined:
 		return s.setDefined(e)
+	case SetForgotten:
+		return s.setForgotten(e)
 	case EligibilityChanged:
 		return s.eligibilityChanged(e)
 	case ShapeDefined:
@@ -47,6 +49,10 @@ func (s *State) Apply(at Time, e Event) error {
 		return s.taskSubmitted(e)
 	case TaskUngated:
 		return s.taskUngated(e)
+	case TaskGated:
+		return s.taskGated(e)
+	case TaskReshaped:
+		return s.taskReshaped(e)
 	case TaskFound:
 		return s.taskFound(e)
 	case TaskStarted:
@@ -169,87 +175,12 @@ func (s *State) nodeLost(e NodeLost) error {
 	clear(s.Used(e.Node))
 	clear(s.LeavingDemand(e.Node))
 	for id := range s.set {
-		if s.Eligible(SetID(id), e.Node) && id != int(AllNodes) {
-			s.set[id][e.Node>>6] &^= 1 << (e.Node & 63)
+		if set := &s.set[id]; set.holds(e.Node) {
+			set.nodes[e.Node>>6] &^= 1 << (e.Node & 63)
 			s.log.note(Sets, uint32(id))
 		}
 	}
 	s.noteNode(e.Node)
-	return nil
-}
-
-func (s *State) setDefined(e SetDefined) error {
-	if e.Set == AllNodes || e.Set >= maxRow {
-		return fmt.Errorf("set row %d cannot be defined", e.Set)
-	}
-	for _, n := range e.Nodes {
-		if !s.NodeLive(n) {
-			return fmt.Errorf("set row %d: node row %d holds no node", e.Set, n)
-		}
-	}
-	s.set = grown(s.set, int(e.Set))
-	words := make([]uint64, (len(s.node)+63)/64)
-	for _, n := range e.Nodes {
-		words[n>>6] |= 1 << (n & 63)
-	}
-	// Whoever keeps an index over eligible nodes learns of every node that
-	// comes or goes.
-	for n := range len(s.node) {
-		if s.Eligible(e.Set, NodeID(n)) != (words[n>>6]&(1<<(n&63)) != 0) {
-			s.noteNode(NodeID(n))
-		}
-	}
-	s.set[e.Set] = words
-	s.log.note(Sets, uint32(e.Set))
-	return nil
-}
-
-func (s *State) eligibilityChanged(e EligibilityChanged) error {
-	if e.Set == AllNodes || int(e.Set) >= len(s.set) {
-		return fmt.Errorf("set row %d is not defined", e.Set)
-	}
-	if !s.NodeLive(e.Node) {
-		return fmt.Errorf("set row %d: node row %d holds no node", e.Set, e.Node)
-	}
-	words := grown(s.set[e.Set], int(e.Node>>6))
-	words[e.Node>>6] &^= 1 << (e.Node & 63)
-	if e.Eligible {
-		words[e.Node>>6] |= 1 << (e.Node & 63)
-	}
-	s.set[e.Set] = words
-	s.log.note(Sets, uint32(e.Set))
-	s.noteNode(e.Node)
-	return nil
-}
-
-func (s *State) shapeDefined(e ShapeDefined) error {
-	if e.Shape >= maxRow {
-		return fmt.Errorf("shape row %d is too large", e.Shape)
-	}
-	if int(e.Shape) < len(s.shape) && s.shape[e.Shape].live {
-		return fmt.Errorf("shape row %d is in use", e.Shape)
-	}
-	if err := s.checkVector("demand", e.Spec.Demand); err != nil {
-		return fmt.Errorf("shape row %d: %w", e.Shape, err)
-	}
-	if e.Spec.Eligible != AllNodes && int(e.Spec.Eligible) >= len(s.set) {
-		return fmt.Errorf("shape row %d: set row %d is not defined", e.Shape, e.Spec.Eligible)
-	}
-	s.shape = grown(s.shape, int(e.Shape))
-	s.shape[e.Shape] = shapeRow{Shape: e.Spec, live: true}
-	s.log.note(Shapes, uint32(e.Shape))
-	return nil
-}
-
-func (s *State) shapeForgotten(e ShapeForgotten) error {
-	if int(e.Shape) >= len(s.shape) || !s.shape[e.Shape].live {
-		return fmt.Errorf("shape row %d holds no shape", e.Shape)
-	}
-	if n := s.shape[e.Shape].tasks; n > 0 {
-		return fmt.Errorf("shape row %d still has %d tasks", e.Shape, n)
-	}
-	s.shape[e.Shape] = shapeRow{}
-	s.log.note(Shapes, uint32(e.Shape))
 	return nil
 }
 

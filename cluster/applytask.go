@@ -4,8 +4,8 @@ import "fmt"
 
 // This file applies the events of tasks. A run that is not the task's current
 // one is stale; one exception is a run that was given up and began after all:
-// a waiting task takes it back, any other leaves it as a ghost that takes room
-// until it is gone.
+// a waiting or gated task takes it back, any other leaves it as a ghost that
+// takes room until it is gone.
 
 func (s *State) taskSubmitted(e TaskSubmitted) error {
 	if e.Task >= maxRow {
@@ -71,6 +71,64 @@ func (s *State) taskUngated(e TaskUngated) error {
 	return nil
 }
 
+func (s *State) taskGated(e TaskGated) error {
+	task, err := s.current(e.Task, e.Seq)
+	if err != nil {
+		return err
+	}
+	switch task.Phase {
+	case Waiting:
+	case Reserved: // nobody was told of it, so that nobody will report its end
+		s.leaveNode(e.Task)
+	case Absent, Gated, Starting, Running, Leaving, phases:
+		return ErrStale
+	}
+	s.setPhase(e.Task, Gated)
+	s.noteTask(e.Task)
+	return nil
+}
+
+func (s *State) taskReshaped(e TaskReshaped) error {
+	task, err := s.current(e.Task, e.Seq)
+	if err != nil {
+		return err
+	}
+	if int(e.Shape) >= len(s.shape) || !s.shape[e.Shape].live {
+		return fmt.Errorf("task row %d: shape row %d holds no shape", e.Task, e.Shape)
+	}
+	before, after := s.Demand(e.Task), s.shape[e.Shape].Demand
+	for _, n := range []NodeID{task.Node, task.Next} {
+		if n != NoNode {
+			s.take(n, before, -1)
+			s.take(n, after, 1)
+			s.noteNode(n)
+		}
+	}
+	if task.Phase == Leaving {
+		s.add(s.leaving, task.Node, before, -1)
+		s.add(s.leaving, task.Node, after, 1)
+	}
+	s.shape[task.Shape].tasks--
+	s.shape[e.Shape].tasks++
+	task.Shape, task.Priority = e.Shape, e.Priority
+	if task.Phase == Reserved && !s.hopes(e.Task, task.Node) {
+		s.leaveNode(e.Task)
+	}
+	if task.Next != NoNode && !s.hopes(e.Task, task.Next) {
+		s.dropNext(e.Task)
+	}
+	s.noteTask(e.Task)
+	return nil
+}
+
+// dropNext gives up the room that a leaving task holds for its next run.
+func (s *State) dropNext(t TaskID) {
+	if task := &s.task[t]; task.Next != NoNode {
+		s.vacate(t, task.Next)
+		task.Next = NoNode
+	}
+}
+
 func (s *State) taskFound(e TaskFound) error {
 	task, err := s.current(e.Task, e.Seq)
 	if err != nil {
@@ -114,7 +172,7 @@ func (s *State) taskStarted(e TaskStarted) error {
 	if !s.NodeLive(e.Node) {
 		return ErrStale
 	}
-	if task.Phase == Waiting && task.Attempt == e.Attempt && task.Refused {
+	if (task.Phase == Waiting || task.Phase == Gated) && task.Attempt == e.Attempt && task.Refused {
 		s.begin(e.Task, e.Node) // given up, and happened after all
 		return nil
 	}
@@ -202,10 +260,7 @@ func (s *State) evictRefused(e EvictRefused) error {
 	if task.Phase != Leaving {
 		return ErrStale
 	}
-	if task.Next != NoNode {
-		s.vacate(e.Task, task.Next)
-		task.Next = NoNode
-	}
+	s.dropNext(e.Task)
 	s.add(s.leaving, task.Node, s.Demand(e.Task), -1)
 	s.noteNode(task.Node)
 	task.Began = true
@@ -244,10 +299,7 @@ func (s *State) taskEnded(e TaskEnded) error {
 	if err != nil {
 		return err
 	}
-	if task.Next != NoNode {
-		s.vacate(e.Task, task.Next)
-		task.Next = NoNode
-	}
+	s.dropNext(e.Task)
 	if task.Placed() {
 		s.leaveNode(e.Task)
 	}

@@ -29,11 +29,15 @@ type (
 	// again; its row is free.
 	NodeLost struct{ Node NodeID }
 
-	// SetDefined makes a set of nodes, or replaces its members.
+	// SetDefined makes a set of nodes, or replaces its members. That costs in
+	// proportion to the set; whoever follows is told of the difference alone.
 	SetDefined struct {
 		Set   SetID
 		Nodes []NodeID
 	}
+
+	// SetForgotten frees the row of a set that no shape names any more.
+	SetForgotten struct{ Set SetID }
 
 	// EligibilityChanged adds a node to a set or takes it out. A node that is
 	// lost leaves every set by itself.
@@ -79,8 +83,33 @@ type (
 		Seq  Seq
 	}
 
-	// TaskFound says that a waiting task already runs on a node, where nobody
-	// here placed it: a snapshot's, or somebody else's. It need not fit.
+	// TaskGated takes a task back that waits: it is not to be placed for now.
+	// A reserved task gives its room up and is gated too, as the world knows
+	// nothing of its reservation. For a gated task the event is stale, and so it
+	// is for one whose run is out (starting, running, leaving): what became of
+	// the run comes first, as BindRefused or TaskLeft, and then TaskGated again.
+	// Gated time counts as nothing in the account. A run that was given up, and
+	// began after all, is taken back by a gated task as by a waiting one.
+	TaskGated struct {
+		Task TaskID
+		Seq  Seq
+	}
+
+	// TaskReshaped says that what a task asks for has changed, whatever its
+	// phase. Where it takes room, that changes at once, and need not fit. A
+	// reserved task waits again if the node has no room for its new shape, does
+	// not admit it, or it may not stand beside what is there; a leaving task
+	// gives up its next node for the same reasons. A ghost keeps the demand
+	// that it began with.
+	TaskReshaped struct {
+		Task     TaskID
+		Seq      Seq
+		Shape    ShapeID
+		Priority int32
+	}
+
+	// TaskFound says that a waiting or gated task already runs on a node, where
+	// nobody here placed it: a snapshot's, or somebody else's. It need not fit.
 	TaskFound struct {
 		Task TaskID
 		Seq  Seq
@@ -127,6 +156,7 @@ func (NodeAdded) event()          {}
 func (NodeChanged) event()        {}
 func (NodeLost) event()           {}
 func (SetDefined) event()         {}
+func (SetForgotten) event()       {}
 func (EligibilityChanged) event() {}
 func (ShapeDefined) event()       {}
 func (ShapeForgotten) event()     {}
@@ -134,6 +164,8 @@ func (JobSubmitted) event()       {}
 func (JobForgotten) event()       {}
 func (TaskSubmitted) event()      {}
 func (TaskUngated) event()        {}
+func (TaskGated) event()          {}
+func (TaskReshaped) event()       {}
 func (TaskFound) event()          {}
 func (TaskStarted) event()        {}
 func (BindRefused) event()        {}

@@ -33,7 +33,7 @@ type history struct {
 	phase            []Phase          // of each task row before the step
 	seqs             []Seq            // of each task row before the step
 	spent            map[Seq]*Account // by brute force
-	ran              int              // events that were accepted
+	ran              map[string]int   // events that were accepted, by type
 	placed, promised int              // placements that were accepted, those that have to wait for room
 }
 
@@ -50,7 +50,7 @@ func historyKinds() []Kind {
 // each step and may break it.
 func playHistory(data []byte, plant func(*State)) (*history, error) {
 	h := &history{
-		data: data, spent: map[Seq]*Account{},
+		data: data, spent: map[Seq]*Account{}, ran: map[string]int{},
 		s:      NewState(historyKinds(), []Class{{Name: "gold"}, {Name: "silver"}}),
 		mirror: NewState(historyKinds(), []Class{{Name: "gold"}, {Name: "silver"}}),
 	}
@@ -225,7 +225,7 @@ func (h *history) apply() (string, error) {
 	what := fmt.Sprintf("%T%+v: %v", e, e, err)
 	switch {
 	case err == nil:
-		h.ran++
+		h.ran[fmt.Sprintf("%T", e)]++
 	case errors.Is(err, ErrOrphan) && h.calm:
 		return what, errors.New("a ghost in a calm history")
 	case errors.Is(err, ErrOrphan):
@@ -258,9 +258,11 @@ func (h *history) event() Event {
 		return EligibilityChanged{Set: h.set(), Node: h.node(), Eligible: h.byte()%2 == 0}
 	case op < 32:
 		return ShapeDefined{Shape: h.shape(), Spec: Shape{Demand: h.vector(6), Eligible: h.set(), Apart: h.byte()%4 == 0}}
-	case op < 34:
+	case op < 33:
 		return ShapeForgotten{Shape: h.shape()}
-	case op < 36:
+	case op < 35:
+		return SetForgotten{Set: h.set()}
+	case op < 37:
 		return JobSubmitted{Job: h.job(), Name: "j", Foreign: h.byte()%4 == 0}
 	case op < 38:
 		return JobForgotten{Job: h.job()}
@@ -288,9 +290,16 @@ func (h *history) taskEvent() Event {
 		seq = Seq(h.byte())
 	}
 	switch {
-	case op < 12:
+	case op < 10:
 		return TaskUngated{Task: t, Seq: seq}
-	case op < 24:
+	case op < 18:
+		return TaskGated{Task: t, Seq: seq}
+	case op < 34:
+		if h.calm && now.Placed() && now.Phase != Reserved {
+			return nil // it would take room without asking
+		}
+		return TaskReshaped{Task: t, Seq: seq, Shape: h.shape(), Priority: int32(h.byte() % 3)}
+	case op < 44:
 		if h.calm {
 			return nil
 		}
@@ -507,7 +516,7 @@ func TestHistories(t *testing.T) {
 	if os.Getenv("FAIRLEAD_LONG") != "" {
 		seeds = 1_000
 	}
-	ran, placed, promised := 0, 0, 0
+	ran, placed, promised := map[string]int{}, 0, 0
 	for seed := range seeds {
 		data := historyBytes(seed, 3000)
 		data[0] = byte(seed) // every mode in turn
@@ -515,12 +524,24 @@ func TestHistories(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		ran += h.ran
+		for e, n := range h.ran {
+			ran[e] += n
+			ran["any"] += n
+		}
 		placed += h.placed
 		promised += h.promised
 	}
-	if per := ran / int(seeds); per < 40 {
+	if per := ran["any"] / int(seeds); per < 40 {
 		t.Errorf("only %d accepted events a history made sense; the histories are nonsense", per)
+	}
+	for _, e := range []Event{
+		NodeAdded{}, NodeChanged{}, NodeLost{}, SetDefined{}, SetForgotten{}, EligibilityChanged{}, ShapeDefined{}, ShapeForgotten{},
+		JobSubmitted{}, JobForgotten{}, TaskSubmitted{}, TaskUngated{}, TaskGated{}, TaskReshaped{}, TaskFound{}, TaskStarted{},
+		BindRefused{}, TaskLeft{}, EvictRefused{}, TaskEnded{},
+	} {
+		if name := fmt.Sprintf("%T", e); ran[name] < 3 {
+			t.Errorf("only %d %s were accepted", ran[name], name)
+		}
 	}
 	if promised < int(seeds) {
 		t.Errorf("only %d placements had to wait for room; the nodes are too large", promised)
@@ -548,6 +569,18 @@ func TestHistoriesCanFail(t *testing.T) {
 			}
 		}},
 		{"phase count", "waiting, counted", func(s *State) { s.inPhase[Waiting]++ }},
+		{"shape count after a change", "shape row", func(s *State) {
+			for i := range s.task {
+				if t := &s.task[i]; t.Phase == Waiting && t.Shape == 1 {
+					t.Shape = 2
+				}
+			}
+		}},
+		{"unlogged set", "mirror is", func(s *State) {
+			if len(s.set) > 1 && len(s.set[1].nodes) > 0 {
+				s.set[1].nodes[0] ^= 2
+			}
+		}},
 		{"job count", "job row 0", func(s *State) { s.job[0].Tasks++ }},
 		{"shape count", "shape row 0", func(s *State) { s.shape[0].tasks++ }},
 		{"unlogged job", "mirror is", func(s *State) { s.job[0].Name += "x" }},

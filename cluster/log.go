@@ -17,6 +17,9 @@ const (
 type Touch struct {
 	Table Table
 	Row   uint32
+	// Node is, of Sets, a node that came into the set or left it; NoNode where
+	// the set itself came or went, or lost a node that is gone.
+	Node NodeID
 }
 
 // log lists the rows that were touched, oldest first, repeats included.
@@ -27,7 +30,14 @@ type log struct {
 	start   uint64 // position of touches[0]
 }
 
-func (l *log) note(t Table, row uint32) { l.touches = append(l.touches, Touch{t, row}) }
+func (l *log) note(t Table, row uint32) {
+	l.touches = append(l.touches, Touch{Table: t, Row: row, Node: NoNode})
+}
+
+// member notes that the node came into the set or left it.
+func (l *log) member(set SetID, n NodeID) {
+	l.touches = append(l.touches, Touch{Table: Sets, Row: uint32(set), Node: n})
+}
 
 // LogEnd is the position after the latest change.
 func (s *State) LogEnd() uint64 { return s.log.start + uint64(len(s.log.touches)) }

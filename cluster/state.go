@@ -27,7 +27,7 @@ type State struct {
 	task  []Task
 	job   []Job
 	shape []shapeRow
-	set   [][]uint64 // bit sets over nodes; row AllNodes is unused
+	set   []setRow // row AllNodes is unused
 
 	inPhase [phases]int
 	ghosts  map[run]ghost
@@ -50,6 +50,17 @@ type shapeRow struct {
 	Shape
 	live  bool
 	tasks int32
+}
+
+// setRow is a set of nodes, a bit for each row.
+type setRow struct {
+	live  bool
+	nodes []uint64
+}
+
+// holds reports whether the node is in the set.
+func (r *setRow) holds(n NodeID) bool {
+	return int(n>>6) < len(r.nodes) && r.nodes[n>>6]&(1<<(n&63)) != 0
 }
 
 // run names one run of one task.
@@ -76,7 +87,7 @@ func NewState(kinds []Kind, classes []Class) *State {
 	return &State{
 		kinds:   slices.Clone(kinds),
 		classes: slices.Clone(classes),
-		set:     make([][]uint64, 1),
+		set:     make([]setRow, 1),
 		ghosts:  map[run]ghost{},
 		total:   Totals{Capacity: make(Vector, len(kinds)), Used: make(Vector, len(kinds))},
 	}
@@ -151,11 +162,7 @@ func (s *State) InPhase(p Phase) int { return s.inPhase[p] }
 
 // Eligible reports whether the set holds the node.
 func (s *State) Eligible(id SetID, n NodeID) bool {
-	if id == AllNodes {
-		return true
-	}
-	words := s.set[id]
-	return int(n>>6) < len(words) && words[n>>6]&(1<<(n&63)) != 0
+	return id == AllNodes || s.set[id].holds(n)
 }
 
 // Beside reports whether another task of the job takes room on the node.
@@ -291,7 +298,8 @@ func (s *State) CopyRow(from *State, touch Touch) {
 		s.shape[row].Shape, s.shape[row].live = from.shape[row].Shape, from.shape[row].live
 	case Sets:
 		s.set = grown(s.set, row)
-		s.set[row] = append(s.set[row][:0], from.set[row]...)
+		s.set[row].live = from.set[row].live
+		s.set[row].nodes = append(s.set[row].nodes[:0], from.set[row].nodes...)
 	case Tables:
 		panic("cluster: Tables is not a table")
 	}
@@ -313,7 +321,7 @@ func (s *State) tally(t TaskID, sign int) {
 func (s *State) CopyAll(from *State) {
 	for table, rows := range [Tables]int{Nodes: len(from.node), Tasks: len(from.task), Jobs: len(from.job), Shapes: len(from.shape), Sets: len(from.set)} {
 		for row := range rows {
-			s.CopyRow(from, Touch{Table(table), uint32(row)})
+			s.CopyRow(from, Touch{Table: Table(table), Row: uint32(row)})
 		}
 	}
 }

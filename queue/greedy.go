@@ -76,7 +76,7 @@ func (g *greedy) learn(s *cluster.State, c *sched.Changed) {
 			g.join(s, task)
 		}
 	}
-	g.table.ticks += g.waiting.wakeThose(s, c.Nodes, func(group *group, n cluster.NodeID) bool {
+	g.table.ticks += g.waiting.wakeThose(s, c, func(group *group, n cluster.NodeID) bool {
 		if group.fits(s, n) {
 			return true
 		}
@@ -169,7 +169,7 @@ func (g *greedy) placeOne(t *sched.Trial, x *cachedIndex, task cluster.TaskID, o
 		// What leaves may be more than the task takes, and enough for somebody
 		// whom the victims outranked.
 		rank := s.Task(task).Priority
-		g.table.ticks += g.waiting.wakeThose(s, []cluster.NodeID{n}, func(group *group, n cluster.NodeID) bool {
+		g.table.ticks += g.waiting.wakeThose(s, &sched.Changed{Nodes: []cluster.NodeID{n}}, func(group *group, n cluster.NodeID) bool {
 			return group.id.priority < rank && g.victims.could(s, group.id.shape, group.id.priority, n)
 		}, g.line.enter)
 	}

@@ -142,7 +142,7 @@ func (m *mesos) learn(s *cluster.State, c *sched.Changed) {
 	for _, t := range c.Tasks {
 		m.note(s, t)
 	}
-	m.ticks += m.waiting.wakeThose(s, c.Nodes, func(g *group, n cluster.NodeID) bool {
+	m.ticks += m.waiting.wakeThose(s, c, func(g *group, n cluster.NodeID) bool {
 		return g.fits(s, n)
 	}, m.wake)
 	m.pass++

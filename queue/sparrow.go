@@ -138,6 +138,11 @@ func (p *sparrow) learn(s *cluster.State, c *sched.Changed) {
 	for _, n := range c.Nodes {
 		p.learnNode(s, n)
 	}
+	for _, m := range c.Members { // what stands first there may fit or suit by now
+		if p.workers[m.Node].live > 0 {
+			p.soil(m.Node)
+		}
+	}
 	// Whoever left is counted out before a row is used again.
 	for _, t := range c.Gone {
 		p.leave(s, t)
@@ -148,7 +153,7 @@ func (p *sparrow) learn(s *cluster.State, c *sched.Changed) {
 	for _, t := range c.Tasks {
 		p.join(s, t)
 	}
-	p.ticks += p.waiting.wakeThose(s, c.Nodes, func(g *group, n cluster.NodeID) bool {
+	p.ticks += p.waiting.wakeThose(s, c, func(g *group, n cluster.NodeID) bool {
 		return g.fits(s, n)
 	}, func(g *group) {
 		p.batches[g.row].asleep = false
@@ -214,12 +219,12 @@ func (p *sparrow) batch(pr probe) *batch {
 	return nil
 }
 
-// leave counts a task out that no longer waits.
+// leave counts a task out that no longer waits, or not as what it was.
 func (p *sparrow) leave(s *cluster.State, t cluster.TaskID) {
-	if int(t) >= len(p.member) || p.member[t] == (probe{}) || (entry{p.waiting.member[t] - 1, t}).waits(s) {
+	if int(t) >= len(p.member) || p.member[t] == (probe{}) || p.waiting.stands(s, t) {
 		return
 	}
-	p.waiting.member[t] = 0
+	p.waiting.member[t] = member{}
 	p.countOut(s, t)
 }
 

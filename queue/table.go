@@ -34,6 +34,7 @@ type cachedIndex struct {
 	score  func(cluster.NodeID) int64
 	synced uint64 // position in the journal up to which leaves are true
 	hidden []cluster.NodeID
+	strays []cluster.NodeID // came into the shape's set, or left it, since the last use
 	// The ring makes forgetting the oldest cheap, however many there are.
 	prev, next *cachedIndex
 }
@@ -102,6 +103,9 @@ func (t *table) learn(s *cluster.State, c *sched.Changed) {
 			t.drop(x)
 		}
 	}
+	for x := t.ring.next; x != t.ring && len(c.Members) > 0; x = x.next {
+		t.stray(x, c.MembersOf(s.Shape(x.id.shape).Eligible))
+	}
 	for _, n := range c.Nodes {
 		t.note(n)
 	}
@@ -109,6 +113,17 @@ func (t *table) learn(s *cluster.State, c *sched.Changed) {
 		cut := len(t.journal) - keep
 		t.start += uint64(cut)
 		t.journal = append(t.journal[:0], t.journal[cut:]...)
+	}
+}
+
+// stray notes nodes that came into the set of the index's shape, or left it. Of
+// an index that is not used meanwhile, too many are not worth remembering.
+func (t *table) stray(x *cachedIndex, members []sched.Member) {
+	for _, m := range members {
+		x.strays = append(x.strays, m.Node)
+	}
+	if len(x.strays) > len(t.order.at) {
+		x.index, x.strays = nil, nil
 	}
 }
 
@@ -133,8 +148,13 @@ func (t *table) sync(id indexID, score func(cluster.NodeID) int64) *cachedIndex 
 	case end-x.synced > uint64(len(t.order.at)): // the journal reaches back further
 		t.rebuild(x)
 	default:
+		for _, n := range x.strays {
+			x.set(int(t.order.rank[n]), score(n))
+		}
+		t.ticks += int64(len(x.strays))
 		t.catchUp(x)
 	}
+	x.strays = x.strays[:0]
 	x.synced = end
 	return x
 }

@@ -5,6 +5,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/internal/heap"
+	"fairlead.dev/fairlead/sched"
 )
 
 // group is the waiting tasks that are the same to the policy: where one of
@@ -30,19 +31,24 @@ type groupID struct {
 
 const noJob = cluster.JobID(1<<32 - 1)
 
-// entry is a task in a group. It is out of date when its task is placed, gone,
-// or another one in the same row.
+// entry is a task in a group. It is out of date when its task is placed, gated,
+// gone or another one in the same row, or stands in a group by another entry
+// since it was reshaped.
 type entry struct {
-	seq  cluster.Seq
-	task cluster.TaskID
+	seq    cluster.Seq
+	task   cluster.TaskID
+	ticket uint32
 }
 
 // Before orders a group by submission.
 func (e entry) Before(o entry) bool { return e.seq < o.seq }
 
-func (e entry) waits(s *cluster.State) bool {
-	t := s.Task(e.task)
-	return t.Phase == cluster.Waiting && t.Seq == e.seq
+// member is how the task of a row stands in a group.
+type member struct {
+	seq      cluster.Seq // 1 + the task's; 0 where it stands in none
+	shape    cluster.ShapeID
+	priority int32
+	ticket   uint32 // of the entry that counts
 }
 
 // fits reports whether some task of the group may go on the node now. Tasks of
@@ -55,7 +61,8 @@ func (g *group) fits(s *cluster.State, n cluster.NodeID) bool {
 // until a node changes so that it fits.
 type waiting struct {
 	groups map[groupID]*group
-	member []cluster.Seq // per task row: 1 + the seq that stands in a group
+	member []member // per task row
+	ticket uint32   // the last one that was given out
 	rows   cluster.Rows
 	asleep []*group // in the order in which they fell asleep, gone ones dropped lazily
 	// least is, kind by kind, at most what any sleeping group asks for.
@@ -73,18 +80,29 @@ func (w *waiting) reset() {
 // begins reports whether the task waits and stands in no group yet.
 func (w *waiting) begins(s *cluster.State, t cluster.TaskID) bool {
 	for int(t) >= len(w.member) {
-		w.member = append(w.member, 0)
+		w.member = append(w.member, member{})
 	}
-	task := s.Task(t)
-	return task.Phase == cluster.Waiting && w.member[t] != task.Seq+1
+	return s.Task(t).Phase == cluster.Waiting && !w.stands(s, t)
+}
+
+// stands reports whether the task waits in a group, and as what it is now.
+func (w *waiting) stands(s *cluster.State, t cluster.TaskID) bool {
+	task, m := s.Task(t), &w.member[t]
+	return task.Phase == cluster.Waiting && m.seq == task.Seq+1 && m.shape == task.Shape && m.priority == task.Priority
+}
+
+// waits reports whether the entry is still good.
+func (w *waiting) waits(s *cluster.State, e entry) bool {
+	return w.member[e.task].ticket == e.ticket && w.stands(s, e.task)
 }
 
 // join puts a task that begins to wait into its group. A sleeping group stays
 // asleep: the newcomer is the same as those that did not fit. A group of one
 // has not been tried.
 func (w *waiting) join(s *cluster.State, t cluster.TaskID, id groupID) *group {
-	seq := s.Task(t).Seq
-	w.member[t] = seq + 1
+	task := s.Task(t)
+	w.ticket++
+	w.member[t] = member{task.Seq + 1, task.Shape, task.Priority, w.ticket}
 	g := w.groups[id]
 	// Where all earlier tasks are gone, the rows of shape and job may mean
 	// something else by now.
@@ -92,14 +110,14 @@ func (w *waiting) join(s *cluster.State, t cluster.TaskID, id groupID) *group {
 		g = &group{id: id, row: w.rows.Take()}
 		w.groups[id] = g
 	}
-	g.tasks.Push(entry{seq, t})
+	g.tasks.Push(entry{task.Seq, t, w.ticket})
 	return g
 }
 
 // settle drops tasks that no longer wait from the front of the group, and the
 // group when it is empty.
 func (w *waiting) settle(g *group, s *cluster.State) bool {
-	for len(g.tasks) > 0 && !g.tasks[0].waits(s) {
+	for len(g.tasks) > 0 && !w.waits(s, g.tasks[0]) {
 		w.drop(g)
 	}
 	if len(g.tasks) > 0 {
@@ -116,8 +134,8 @@ func (w *waiting) settle(g *group, s *cluster.State) bool {
 // drop takes the first task out of the group.
 func (w *waiting) drop(g *group) {
 	e := g.tasks.Pop()
-	if w.member[e.task] == e.seq+1 {
-		w.member[e.task] = 0
+	if w.member[e.task].ticket == e.ticket {
+		w.member[e.task] = member{}
 	}
 }
 
@@ -149,19 +167,20 @@ func (w *waiting) lower(demand cluster.Vector) {
 }
 
 // wakeThose calls wake for the sleeping groups that fit on one of the changed
-// nodes, and returns how many looks that took.
-func (w *waiting) wakeThose(s *cluster.State, nodes []cluster.NodeID, fits func(*group, cluster.NodeID) bool, wake func(*group)) int64 {
+// nodes, or of those that came into their own set, and returns how many looks
+// that took.
+func (w *waiting) wakeThose(s *cluster.State, c *sched.Changed, fits func(*group, cluster.NodeID) bool, wake func(*group)) int64 {
 	if len(w.asleep) == 0 {
 		return 0
 	}
-	looks := int64(len(nodes))
+	looks := int64(len(c.Nodes))
 	w.near = w.near[:0]
-	for _, n := range nodes {
+	for _, n := range c.Nodes {
 		if w.within(s, n) {
 			w.near = append(w.near, n)
 		}
 	}
-	if len(w.near) == 0 {
+	if len(w.near) == 0 && len(c.Members) == 0 {
 		return looks
 	}
 	asleep := w.asleep
@@ -171,12 +190,16 @@ func (w *waiting) wakeThose(s *cluster.State, nodes []cluster.NodeID, fits func(
 			continue
 		}
 		woken := false
-		for _, n := range w.near {
+		for i := 0; i < len(w.near) && !woken; i++ {
 			looks++
-			if fits(g, n) {
-				woken = true
+			woken = fits(g, w.near[i])
+		}
+		for _, m := range c.MembersOf(s.Shape(g.id.shape).Eligible) {
+			if woken {
 				break
 			}
+			looks++
+			woken = fits(g, m.Node)
 		}
 		if woken {
 			wake(g)
@@ -212,7 +235,7 @@ func (w *waiting) all(s *cluster.State) []entry {
 	var list []entry
 	for _, g := range w.groups {
 		for _, e := range g.tasks {
-			if e.waits(s) {
+			if w.waits(s, e) {
 				list = append(list, e)
 			}
 		}

@@ -240,7 +240,7 @@ func (w *world) random() cluster.Event {
 
 // otherChange is one of the rarer events.
 func (w *world) otherChange() cluster.Event {
-	switch w.source.IntN(5) {
+	switch w.source.IntN(8) {
 	case 0:
 		if t, task, ok := w.anyTask(cluster.Gated); ok {
 			return cluster.TaskUngated{Task: t, Seq: task.Seq}
@@ -270,8 +270,29 @@ func (w *world) otherChange() cluster.Event {
 		}
 		w.observe(cluster.ShapeForgotten{Shape: id})
 		return w.newShape(id)
+	case 5:
+		if t, task, ok := w.anyTask(cluster.Waiting, cluster.Reserved); ok {
+			return cluster.TaskGated{Task: t, Seq: task.Seq}
+		}
+	case 6:
+		if t, task, ok := w.anyTask(cluster.Gated, cluster.Waiting, cluster.Reserved, cluster.Starting, cluster.Running, cluster.Leaving); ok {
+			return cluster.TaskReshaped{Task: t, Seq: task.Seq, Shape: cluster.ShapeID(w.source.IntN(worldShapes)), Priority: int32(w.source.IntN(4))}
+		}
+	case 7:
+		return w.redefine()
 	}
 	return nil
+}
+
+// redefine replaces the members of a set.
+func (w *world) redefine() cluster.Event {
+	e := cluster.SetDefined{Set: cluster.SetID(1 + w.source.IntN(worldSets))}
+	for n := range w.s.NodeRows() {
+		if id := cluster.NodeID(n); w.s.NodeLive(id) && w.source.IntN(5) > 0 == w.s.Eligible(e.Set, id) {
+			e.Nodes = append(e.Nodes, id)
+		}
+	}
+	return e
 }
 
 // submit makes a task, of a new job or of one that is there.

@@ -134,19 +134,29 @@ func (c *Core) notice(out []Decision) []Decision {
 		c.noticed++
 		switch touch.Table {
 		case cluster.Nodes:
-			for i := range c.lanes {
-				c.lanes[i].dirty = c.lanes[i].dirty || c.waiting()
+			out = c.noticeNode(cluster.NodeID(touch.Row), out)
+		case cluster.Sets:
+			if touch.Node != cluster.NoNode {
+				out = c.noticeNode(touch.Node, out)
 			}
-			out = c.promote(cluster.NodeID(touch.Row), out)
 		case cluster.Tasks:
 			t := c.state.Task(cluster.TaskID(touch.Row))
 			if lane := c.ownerOf(t); lane != noLane && t.Phase == cluster.Waiting {
 				c.lanes[lane].dirty = true
 			}
-		case cluster.Jobs, cluster.Shapes, cluster.Sets, cluster.Tables:
+		case cluster.Jobs, cluster.Shapes, cluster.Tables:
 		}
 	}
 	return out
+}
+
+// noticeNode gives every lane cause for a round if anybody waits, and lets
+// reserved tasks of the node start.
+func (c *Core) noticeNode(n cluster.NodeID, out []Decision) []Decision {
+	for i := range c.lanes {
+		c.lanes[i].dirty = c.lanes[i].dirty || c.waiting()
+	}
+	return c.promote(n, out)
 }
 
 // promote lets reserved tasks of the node start, as far as there is room.

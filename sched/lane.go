@@ -1,6 +1,10 @@
 package sched
 
-import "fairlead.dev/fairlead/cluster"
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+)
 
 // Lane is a policy with the jobs it owns and what starts its rounds. Each job
 // belongs to the first lane that owns it; foreign jobs to none.
@@ -88,7 +92,11 @@ func (r *Round) Lane() int { return r.lane }
 func (r *Round) gather(l *lane, s *cluster.State, touches []cluster.Touch, own func(cluster.TaskID) bool) {
 	r.changed.reset()
 	for _, touch := range touches {
-		if !r.first(touch) {
+		first := r.first(touch)
+		if touch.Table == cluster.Sets && touch.Node != cluster.NoNode {
+			r.changed.Members = append(r.changed.Members, Member{cluster.SetID(touch.Row), touch.Node})
+		}
+		if !first {
 			continue
 		}
 		switch touch.Table {
@@ -101,6 +109,8 @@ func (r *Round) gather(l *lane, s *cluster.State, touches []cluster.Touch, own f
 		case cluster.Jobs, cluster.Sets, cluster.Tables:
 		}
 	}
+	slices.SortFunc(r.changed.Members, Member.compare)
+	r.changed.Members = slices.Compact(r.changed.Members)
 	r.forget(touches)
 }
 

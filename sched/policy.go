@@ -1,6 +1,11 @@
 package sched
 
-import "fairlead.dev/fairlead/cluster"
+import (
+	"cmp"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+)
 
 // Policy decides what one lane wants. All that it keeps between rounds is a
 // function of what it was shown since it was made.
@@ -22,15 +27,39 @@ type Changed struct {
 	All    bool
 	Nodes  []cluster.NodeID
 	Shapes []cluster.ShapeID
+	// Members names the nodes that came into a set or left it, in the order of
+	// sets and nodes. Only the shapes of that set look at such a node anew.
+	Members []Member
 	// Gone names rows whose task, shown before, has ended. Such a row may hold
 	// another task by now, which Tasks names if it is the lane's own.
 	Gone  []cluster.TaskID
 	Tasks []cluster.TaskID
 }
 
+// Member is a node and a set that it has come into or left.
+type Member struct {
+	Set  cluster.SetID
+	Node cluster.NodeID
+}
+
+// compare orders members by set, then by node.
+func (m Member) compare(o Member) int {
+	return cmp.Or(cmp.Compare(m.Set, o.Set), cmp.Compare(m.Node, o.Node))
+}
+
+// MembersOf returns the part of Members that is about the set.
+func (c *Changed) MembersOf(set cluster.SetID) []Member {
+	from, _ := slices.BinarySearchFunc(c.Members, Member{Set: set}, Member.compare)
+	to := from
+	for to < len(c.Members) && c.Members[to].Set == set {
+		to++
+	}
+	return c.Members[from:to]
+}
+
 // reset empties the lists and keeps their memory.
 func (c *Changed) reset() {
-	*c = Changed{Nodes: c.Nodes[:0], Shapes: c.Shapes[:0], Gone: c.Gone[:0], Tasks: c.Tasks[:0]}
+	*c = Changed{Nodes: c.Nodes[:0], Shapes: c.Shapes[:0], Members: c.Members[:0], Gone: c.Gone[:0], Tasks: c.Tasks[:0]}
 }
 
 // Trial is a state on which a policy tries what it plans. Everything is undone

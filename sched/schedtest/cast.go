@@ -14,6 +14,7 @@ import (
 // rows under which the core knows them.
 type cast struct {
 	nodeRows, taskRows cluster.Rows
+	shapeRows          cluster.Rows
 	nodes              map[string]*storyNode
 	jobs               map[string]*storyJob
 	tasks              map[string]storyTask
@@ -47,7 +48,7 @@ type storyRun struct {
 }
 
 type storySet struct {
-	text         string
+	text         string // empty once it was forgotten
 	requirements []cluster.Requirement
 }
 
@@ -134,7 +135,11 @@ func (s *story) event(line string, events []cluster.Event) ([]cluster.Event, err
 		events, err = s.lostEvent(a, events)
 	case "job":
 		events, err = s.jobEvent(a, events)
-	case "ungate", "found", "started", "refused", "left", "stays", "ended":
+	case "forget-shape", "forget-set":
+		events, err = s.forgetEvent(a, events)
+	case "reshape":
+		events, err = s.reshapeEvents(a, events)
+	case "gate", "ungate", "found", "started", "refused", "left", "stays", "ended":
 		events, err = s.taskEvents(a, events)
 	default:
 		err = fmt.Errorf("unknown event %q", a.of)
@@ -180,6 +185,9 @@ func (s *story) nodeEvent(a *args, events []cluster.Event) ([]cluster.Event, err
 		events = append(events, cluster.NodeChanged{Node: node.row, Spec: spec})
 	}
 	for i := range s.sets {
+		if s.sets[i].text == "" {
+			continue
+		}
 		if was, is := known && s.sets[i].admits(node.spec.Labels), s.sets[i].admits(spec.Labels); was != is {
 			events = append(events, cluster.EligibilityChanged{Set: cluster.SetID(i + 1), Node: node.row, Eligible: is})
 		}
@@ -264,6 +272,11 @@ func (s *story) shape(a *args, events []cluster.Event) (cluster.ShapeID, []clust
 	if err := a.quantities(s.kinds, spec.Demand); err != nil {
 		return 0, nil, err
 	}
+	return s.shapeOf(spec, a, events)
+}
+
+// shapeOf is shape for a specification whose set is yet to be taken.
+func (s *story) shapeOf(spec cluster.Shape, a *args, events []cluster.Event) (cluster.ShapeID, []cluster.Event, error) {
 	if texts := a.values("require"); texts != nil {
 		var err error
 		if spec.Eligible, events, err = s.setOf(texts, events); err != nil {
@@ -273,7 +286,7 @@ func (s *story) shape(a *args, events []cluster.Event) (cluster.ShapeID, []clust
 	key := fmt.Sprintf("%+v", spec)
 	row, known := s.shapes[key]
 	if !known {
-		row = cluster.ShapeID(len(s.shapes))
+		row = cluster.ShapeID(s.shapeRows.Take())
 		s.shapes[key] = row
 		events = append(events, cluster.ShapeDefined{Shape: row, Spec: spec})
 	}
@@ -339,6 +352,8 @@ func (s *story) taskEvent(what string, task storyTask, attempt int64, node clust
 		row = *state.Task(task.row)
 	}
 	switch what {
+	case "gate":
+		return cluster.TaskGated{Task: task.row, Seq: task.seq}, nil
 	case "ungate":
 		return cluster.TaskUngated{Task: task.row, Seq: task.seq}, nil
 	case "ended":

@@ -26,14 +26,22 @@ func (w *world) fate() {
 		w.resize(n, w.vector(0, 12))
 	case at < 70:
 		w.resize(n, n.large)
-	case at < 76:
+	case at < 73:
 		w.flip(n, w.chance.IntN(setCount))
-	case at < 82:
+	case at < 75:
+		w.redefine(w.chance.IntN(setCount), w.soon())
+	case at < 78:
+		w.swapSpare()
+	case at < 80:
+		w.holdSome()
+	case at < 83:
+		w.reshapeSome()
+	case at < 86:
 		w.find(n, w.jobs[w.chance.IntN(2)*w.chance.IntN(len(w.jobs))])
 	case !w.hostile:
-	case at < 88:
+	case at < 91:
 		w.loseNode(n)
-	case at < 94:
+	case at < 96:
 		w.returnNode(n)
 	default:
 		w.crash()
@@ -65,7 +73,7 @@ func (w *world) submit(job *wJob, tasks int) {
 		t.gated = w.chance.IntN(10) == 0
 		w.post(0, w.submitted(t), nil)
 		if t.gated {
-			w.report(func() cluster.Event { return cluster.TaskUngated{Task: t.row, Seq: t.seq} }, nil)
+			w.report(func() cluster.Event { return w.ungated(t) }, nil)
 		}
 	}
 }
@@ -209,7 +217,7 @@ func (w *world) find(n *wNode, job *wJob) {
 		if task.Seq != t.seq || task.Phase != cluster.Running {
 			return
 		}
-		r := &wRun{id: runID{t.row, task.Attempt}, task: t, node: n, epoch: n.epoch, present: true, known: true, reported: true}
+		r := &wRun{id: runID{t.row, task.Attempt}, task: t, shape: w.shapes[t.shape], node: n, epoch: n.epoch, present: true, known: true, reported: true}
 		w.enter(r)
 		w.count["found"]++
 		if !w.hostile {
@@ -286,7 +294,7 @@ func (w *world) begin(r *wRun) {
 		if !r.node.known || r.node.epoch != r.epoch {
 			return nil
 		}
-		r.reported = true
+		r.reported, r.task.held = true, false
 		r.known = r.known || !r.task.gone
 		return cluster.TaskStarted{Task: r.id.task, Attempt: r.id.attempt, Node: r.node.row}
 	}, func() {

@@ -17,6 +17,8 @@ func (w *world) judge(d sched.Decision) (*wRun, error) {
 		return nil, errors.New("there is no such task")
 	case task.job.foreign:
 		return nil, errors.New("the task is somebody else's")
+	case task.held:
+		return nil, errors.New("the task is gated")
 	case w.live[runID{d.Task, d.Attempt}] != nil:
 		return nil, errors.New("the attempt was used before")
 	case int(d.Node) >= len(w.nodes) || !w.nodes[d.Node].known:
@@ -37,7 +39,7 @@ func (w *world) judge(d sched.Decision) (*wRun, error) {
 	if err := w.room(n, shape); err != nil {
 		return nil, err
 	}
-	return &wRun{id: runID{d.Task, d.Attempt}, task: task, node: n, epoch: n.epoch}, nil
+	return &wRun{id: runID{d.Task, d.Attempt}, task: task, shape: shape, node: n, epoch: n.epoch}, nil
 }
 
 // taskOf is the task that a decision speaks of; nil if it has ended.
@@ -63,7 +65,7 @@ func (w *world) on(n *wNode) (runs []*wRun) {
 // beside returns a run on the node that the task must stand apart from.
 func (w *world) beside(n *wNode, task *wTask, shape cluster.Shape) *wRun {
 	for _, r := range w.on(n) {
-		if r.task.job == task.job && r.task != task && (shape.Apart || w.shapes[r.task.shape].Apart) {
+		if r.task.job == task.job && r.task != task && (shape.Apart || r.shape.Apart) {
 			return r
 		}
 	}
@@ -74,7 +76,7 @@ func (w *world) beside(n *wNode, task *wTask, shape cluster.Shape) *wRun {
 func (w *world) room(n *wNode, shape cluster.Shape) error {
 	room := slices.Clone(n.limit)
 	for _, r := range w.on(n) {
-		for k, q := range w.shapes[r.task.shape].Demand {
+		for k, q := range r.shape.Demand {
 			room[k] -= q
 		}
 	}

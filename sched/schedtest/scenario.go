@@ -86,7 +86,12 @@ import (
 //	job NAME tasks=N KIND=N… [user=USER] [class=CLASS] [priority=N] [apart] [gated] [foreign]
 //	      [require=(KEY=VALUE,…)]
 //	                 N tasks: NAME/0, NAME/1, …; more of them if the job is there
+//	gate TASK…                             it is not to be placed for now
 //	ungate TASK…
+//	reshape TASK [KIND=N…] [priority=N] [apart] [require=(KEY=VALUE,…)]
+//	                 another demand or priority, where named; another apart and require
+//	forget-shape [KIND=N…] [apart] [require=(KEY=VALUE,…)]
+//	forget-set require=(KEY=VALUE,…)       no shape may name it any more
 //	found TASK… on=NODE
 //	started TASK… [attempt=N] [on=NODE]    the latest attempt, and its node, if left out
 //	refused TASK… [attempt=N]              the bind was refused
@@ -360,6 +365,7 @@ func (s *story) step(a *args, input string) (string, error) {
 	} else {
 		out, err = s.core.Observe(now, events, nil)
 	}
+	s.forgot(events, err)
 	return s.report(now, out, err, before), nil
 }
 
@@ -464,6 +470,9 @@ func (s *story) shown(a *args) (string, error) {
 	}
 	for _, t := range script.shown.Tasks {
 		words = append(words, s.taskInRow(t))
+	}
+	for _, m := range script.shown.Members {
+		words = append(words, s.sets[m.Set-1].text+":"+s.nodeName(m.Node))
 	}
 	if len(words) == 0 {
 		words = append(words, "nothing")

@@ -25,7 +25,7 @@ type world struct {
 
 	nodes    []*wNode
 	tasks    []*wTask
-	shapes   []cluster.Shape
+	shapes   []cluster.Shape // the spare one stands last, while it is there
 	jobs     []*wJob
 	live     map[runID]*wRun // by attempt
 	order    []*wRun         // the same, in the order of their beginning
@@ -64,7 +64,8 @@ type wTask struct {
 	seq   cluster.Seq
 	job   *wJob
 	shape cluster.ShapeID
-	gated bool
+	gated bool // when it was submitted
+	held  bool // it was reported gated, and no run of it was known
 	sent  bool // its submission was reported
 	dead  bool // finished or killed, maybe not yet reported
 	gone  bool // and reported
@@ -79,6 +80,7 @@ type runID struct {
 type wRun struct {
 	id       runID
 	task     *wTask
+	shape    cluster.Shape // as reported
 	node     *wNode
 	epoch    int
 	binding  bool // decided, and to come
@@ -121,7 +123,7 @@ func (w *world) found() {
 	count := 5 + w.chance.IntN(26)
 	var sets [setCount]cluster.SetDefined
 	for i := range count {
-		n := &wNode{row: cluster.NodeID(i), large: w.vector(4, 16), sets: make([]bool, setCount)}
+		n := &wNode{row: cluster.NodeID(i), large: w.vector(4, 16), sets: make([]bool, setCount+1)}
 		n.spec = cluster.NodeSpec{Name: fmt.Sprintf("n%d", i), Capacity: n.large}
 		if w.chance.IntN(4) == 0 {
 			n.spec.Overcommit = cluster.Vector{1500, 1000}
@@ -138,12 +140,12 @@ func (w *world) found() {
 		e.Set = cluster.SetID(i + 1)
 		w.post(0, func() cluster.Event { return e }, nil)
 	}
-	for i := range 6 {
+	for i := range shapeCount {
 		shape := cluster.Shape{Demand: w.vector(0, 6), Apart: w.chance.IntN(4) == 0}
 		if w.chance.IntN(3) == 0 {
 			shape.Eligible = cluster.SetID(1 + w.chance.IntN(setCount))
 		}
-		if i == 5 {
+		if i == shapeCount-1 {
 			shape = cluster.Shape{Demand: w.vector(8, 20)} // fits on few nodes, or none
 		}
 		w.shapes = append(w.shapes, shape)
@@ -160,8 +162,12 @@ func (w *world) found() {
 	w.post(0, nil, w.fate)
 }
 
-// setCount is how many sets of eligible nodes there are.
+// setCount is how many sets of eligible nodes there always are. The set after
+// them comes and goes, with the spare shape.
 const setCount = 2
+
+// shapeCount is how many shapes there always are.
+const shapeCount = 6
 
 func (w *world) vector(low, high int64) cluster.Vector {
 	return cluster.Vector{low + w.chance.Int64N(high-low+1), low + w.chance.Int64N(high-low+1)}

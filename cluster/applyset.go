@@ -1,0 +1,105 @@
+package cluster
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// This file applies the events of sets and shapes. Whoever follows the change
+// log is told of each node that came into a set or left it, together with the
+// set, so that only what depends on that set looks at the node again.
+
+// setLive reports whether the row holds a set.
+func (s *State) setLive(id SetID) bool { return int(id) < len(s.set) && s.set[id].live }
+
+func (s *State) setDefined(e SetDefined) error {
+	if e.Set == AllNodes || e.Set >= maxRow {
+		return fmt.Errorf("set row %d cannot be defined", e.Set)
+	}
+	for _, n := range e.Nodes {
+		if !s.NodeLive(n) {
+			return fmt.Errorf("set row %d: node row %d holds no node", e.Set, n)
+		}
+	}
+	s.set = grown(s.set, int(e.Set))
+	set := &s.set[e.Set]
+	words := make([]uint64, (len(s.node)+63)/64) // as many as before or more
+	for _, n := range e.Nodes {
+		words[n>>6] |= 1 << (n & 63)
+	}
+	for i, differs := range words {
+		if i < len(set.nodes) {
+			differs ^= set.nodes[i]
+		}
+		for ; differs != 0; differs &= differs - 1 {
+			s.log.member(e.Set, NodeID(i<<6+bits.TrailingZeros64(differs)))
+		}
+	}
+	if !set.live {
+		s.log.note(Sets, uint32(e.Set))
+	}
+	*set = setRow{live: true, nodes: words}
+	return nil
+}
+
+func (s *State) setForgotten(e SetForgotten) error {
+	if !s.setLive(e.Set) {
+		return fmt.Errorf("set row %d holds no set", e.Set)
+	}
+	for i := range s.shape {
+		if s.shape[i].live && s.shape[i].Eligible == e.Set {
+			return fmt.Errorf("set row %d is still named by shape row %d", e.Set, i)
+		}
+	}
+	s.set[e.Set] = setRow{}
+	s.log.note(Sets, uint32(e.Set))
+	return nil
+}
+
+func (s *State) eligibilityChanged(e EligibilityChanged) error {
+	if !s.setLive(e.Set) {
+		return fmt.Errorf("set row %d is not defined", e.Set)
+	}
+	if !s.NodeLive(e.Node) {
+		return fmt.Errorf("set row %d: node row %d holds no node", e.Set, e.Node)
+	}
+	set := &s.set[e.Set]
+	if set.holds(e.Node) == e.Eligible {
+		return nil
+	}
+	set.nodes = grown(set.nodes, int(e.Node>>6))
+	set.nodes[e.Node>>6] ^= 1 << (e.Node & 63)
+	s.log.member(e.Set, e.Node)
+	return nil
+}
+
+func (s *State) shapeDefined(e ShapeDefined) error {
+	if e.Shape >= maxRow {
+		return fmt.Errorf("shape row %d is too large", e.Shape)
+	}
+	if int(e.Shape) < len(s.shape) && s.shape[e.Shape].live {
+		return fmt.Errorf("shape row %d is in use", e.Shape)
+	}
+	if err := s.checkVector("demand", e.Spec.Demand); err != nil {
+		return fmt.Errorf("shape row %d: %w", e.Shape, err)
+	}
+	if e.Spec.Eligible != AllNodes && !s.setLive(e.Spec.Eligible) {
+		return fmt.Errorf("shape row %d: set row %d is not defined", e.Shape, e.Spec.Eligible)
+	}
+	s.shape = grown(s.shape, int(e.Shape))
+	s.shape[e.Shape] = shapeRow{Shape: e.Spec, live: true}
+	s.log.note(Shapes, uint32(e.Shape))
+	return nil
+}
+
+func (s *State) shapeForgotten(e ShapeForgotten) error {
+	if int(e.Shape) >= len(s.shape) || !s.shape[e.Shape].live {
+		return fmt.Errorf("shape row %d holds no shape", e.Shape)
+	}
+	if n := s.shape[e.Shape].tasks; n > 0 {
+		return fmt.Errorf("shape row %d still has %d tasks", e.Shape, n)
+	}
+	s.shape[e.Shape] = shapeRow{}
+	s.log.note(Shapes, uint32(e.Shape))
+	return nil
+}

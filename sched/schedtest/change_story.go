@@ -1,0 +1,84 @@
+package schedtest
+
+import (
+	"fmt"
+	"strings"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// This file reads the events of a story that change what tasks ask for, and
+// that forget shapes and sets.
+
+// reshapeEvents reads an event that gives tasks another shape. What is not
+// named of the demand and of the priority stays as it is; apart and require
+// are as named.
+func (s *story) reshapeEvents(a *args, events []cluster.Event) ([]cluster.Event, error) {
+	state, apart := s.core.State(), a.flag("apart")
+	name, err := a.name()
+	if err != nil {
+		return nil, err
+	}
+	task, err := s.live(name)
+	if err != nil {
+		return nil, err
+	}
+	row := state.Task(task.row)
+	spec := cluster.Shape{Demand: append(cluster.Vector(nil), state.Demand(task.row)...), Apart: apart}
+	if err := a.quantities(s.kinds, spec.Demand); err != nil {
+		return nil, err
+	}
+	priority, err := a.integer("priority", int64(row.Priority))
+	if err != nil {
+		return nil, err
+	}
+	shape, events, err := s.shapeOf(spec, a, events)
+	if err != nil {
+		return nil, err
+	}
+	return append(events, cluster.TaskReshaped{Task: task.row, Seq: task.seq, Shape: shape, Priority: int32(priority)}), nil
+}
+
+// forgetEvent reads an event that forgets a shape or a set, named by what it is
+// made of.
+func (s *story) forgetEvent(a *args, events []cluster.Event) ([]cluster.Event, error) {
+	known := len(events)
+	if a.of == "forget-shape" {
+		shape, events, err := s.shape(a, events)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(events) > known:
+			return nil, fmt.Errorf("there is no such shape")
+		}
+		return append(events, cluster.ShapeForgotten{Shape: shape}), nil
+	}
+	text := strings.Join(a.values("require"), ",")
+	for i := range s.sets {
+		if s.sets[i].text == text && text != "" {
+			return append(events, cluster.SetForgotten{Set: cluster.SetID(i + 1)}), nil
+		}
+	}
+	return nil, fmt.Errorf("there is no set of require=%s", text)
+}
+
+// forgot gives up the names of what the core has forgotten by now.
+func (s *story) forgot(events []cluster.Event, wrong error) {
+	if wrong != nil {
+		return // it was refused, or something beside it: the names stay
+	}
+	for _, e := range events {
+		switch e := e.(type) {
+		case cluster.ShapeForgotten:
+			for key, row := range s.shapes {
+				if row == e.Shape {
+					delete(s.shapes, key)
+					s.shapeRows.Give(uint32(row))
+				}
+			}
+		case cluster.SetForgotten:
+			s.sets[e.Set-1].text = ""
+		default:
+		}
+	}
+}
