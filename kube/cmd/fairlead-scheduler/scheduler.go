@@ -1,0 +1,25 @@
+package main
+
+import (
+	"context"
+
+	"fairlead.dev/fairlead/kube/scheduler"
+)
+
+// runner is the scheduler as this command sees it.
+type runner interface {
+	// Start starts the informers, which end with the context, and returns.
+	Start(context.Context)
+	// Synced reports whether all informers have listed.
+	Synced() bool
+	// Run decides and binds until the context ends, and returns when binds in
+	// flight are answered. Only the leader may call it.
+	Run(context.Context) error
+}
+
+// schedulerMaker makes a scheduler. Tests have one of their own.
+type schedulerMaker func(context.Context, scheduler.Options) (runner, error)
+
+func newScheduler(ctx context.Context, o scheduler.Options) (runner, error) {
+	return scheduler.New(ctx, o)
+}

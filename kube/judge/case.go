@@ -1,0 +1,141 @@
+package judge
+
+// A Case is a question of all filters for pods that they answer alike, with the PreFilter state computed once and kept current; see upkeep.go for how.
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+)
+
+// Case asks every filter about pods that are alike: the same namespace, labels and spec, names and UIDs aside. The pods asked about must not be on a node
+// of the judge themselves.
+type Case struct {
+	judge *Judge
+	// pod stands for all pods of the case.
+	pod *v1.Pod
+	// personal means that the answer depends on objects outside the judge or on the single pod, so that no state can be kept.
+	personal bool
+	upkeep   upkeep
+	prefilter
+}
+
+// prefilter is what PreFilter found out about one pod.
+type prefilter struct {
+	state fwk.CycleState
+	// owner is the pod that the state was computed for.
+	owner types.UID
+	// names limits the nodes, or is nil; limiters are the plugins that did.
+	names    sets.Set[string]
+	limiters sets.Set[string]
+	// refusal is PreFilter's answer for every node, or nil.
+	refusal *fwk.Status
+}
+
+// Case opens the question for the pod and runs PreFilter. The status is PreFilter's: when it is not a success the pod fits nowhere at present, and there
+// is no case. An open case is kept current at some cost for every added pod, so it should be closed when the round is over.
+func (j *Judge) Case(pod *v1.Pod) (*Case, *fwk.Status) {
+	c := &Case{judge: j, pod: pod, personal: j.personal(pod) || hasEmptySpread(pod)}
+	c.compute(pod)
+	if c.refusal != nil {
+		return nil, c.refusal
+	}
+	c.upkeep.at = len(j.open)
+	j.open = append(j.open, c)
+	return c, nil
+}
+
+// Close ends the upkeep of the case. A closed case must not be used again; closing it twice is harmless.
+func (c *Case) Close() {
+	open := c.judge.open
+	if c.upkeep.closed {
+		return
+	}
+	c.upkeep.closed = true
+	last := open[len(open)-1]
+	open[c.upkeep.at], last.upkeep.at = last, c.upkeep.at
+	open[len(open)-1] = nil
+	c.judge.open = open[:len(open)-1]
+}
+
+// Feasible returns the nodes that pass every filter now, in the order in which the judge first heard of them.
+func (c *Case) Feasible() []string {
+	c.renew(c.pod)
+	if c.refusal != nil {
+		return nil
+	}
+	nodes := c.among(c.judge.view.all)
+	var feasible []string
+	for i, status := range c.judge.sweep(c.state, c.pod, nodes) {
+		if status.IsSuccess() {
+			feasible = append(feasible, nodes[i].Node().Name)
+		}
+	}
+	return feasible
+}
+
+// LastWord is the answer of every filter for one pod of the case and one node, against the state with everything assumed. A success is nil. The pod must be
+// alike to the pod of the case. The status names the refusing plugin and its reasons.
+func (c *Case) LastWord(pod *v1.Pod, node string) *fwk.Status {
+	c.renew(pod)
+	return c.verdict(c.judge, c.judge.full, pod, node)
+}
+
+// among are those of the nodes that PreFilter left, in the same order.
+func (p *prefilter) among(nodes []fwk.NodeInfo) []fwk.NodeInfo {
+	if p.names == nil {
+		return nodes
+	}
+	var left []fwk.NodeInfo
+	for _, info := range nodes {
+		if p.names.Has(info.Node().Name) {
+			left = append(left, info)
+		}
+	}
+	return left
+}
+
+// absent is the status of nodes that PreFilter left out, in upstream's words.
+func (p *prefilter) absent() *fwk.Status {
+	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", sets.List(p.limiters)))
+}
+
+// verdict is the framework's answer for the pod and one node, given what PreFilter found out.
+func (p *prefilter) verdict(j *Judge, asked framework.Framework, pod *v1.Pod, node string) *fwk.Status {
+	info, known := j.view.byName[node]
+	switch {
+	case !known:
+		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, fmt.Sprintf("node %q is not known", node))
+	case p.refusal != nil:
+		return p.refusal
+	case p.names != nil && !p.names.Has(node):
+		return p.absent()
+	}
+	return asked.RunFilterPlugins(j.ctx, p.state, pod, info)
+}
+
+// prefilter runs every PreFilter plugin of the framework for the pod.
+func (j *Judge) prefilter(asked framework.Framework, pod *v1.Pod) prefilter {
+	p := prefilter{state: framework.NewCycleState(), owner: pod.UID}
+	result, status, limiters := asked.RunPreFilterPlugins(j.ctx, p.state, pod)
+	p.limiters = limiters
+	if !status.IsSuccess() {
+		p.refusal = status
+	} else if !result.AllNodes() {
+		p.names = result.NodeNames
+	}
+	return p
+}
+
+// sweep runs every filter for the pod over the nodes. The answers have the order of the nodes, however many goroutines found them.
+func (j *Judge) sweep(state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) []*fwk.Status {
+	answers := make([]*fwk.Status, len(nodes))
+	j.full.Parallelizer().Until(j.ctx, len(nodes), func(i int) {
+		answers[i] = j.full.RunFilterPlugins(j.ctx, state, pod, nodes[i])
+	}, "Filter")
+	return answers
+}

@@ -1,0 +1,49 @@
+package judge
+
+// Why a pod fits nowhere, in kube-scheduler's own words: the same Diagnosis that upstream's scheduling cycle collects, so that people, alerts and the cluster
+// autoscaler read what they know. Upstream's sentence on preemption is missing, because the judge does not preempt.
+
+import (
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+)
+
+// Diagnose asks every filter about the pod and all nodes now and returns the refusal, or nil when some node would take the pod. An error inside a plugin,
+// which upstream reports instead of a refusal, is found in the message all the same.
+func (j *Judge) Diagnose(pod *v1.Pod) *framework.FitError {
+	nodes := j.view.all
+	fit := &framework.FitError{
+		Pod:         pod,
+		NumAllNodes: len(nodes),
+		Diagnosis:   framework.Diagnosis{NodeToStatus: framework.NewDefaultNodeToStatus()},
+	}
+	diagnosis := &fit.Diagnosis
+	if len(nodes) == 0 {
+		diagnosis.PreFilterMsg = "no nodes available to schedule pods"
+		return fit
+	}
+	p := j.prefilter(j.full, pod)
+	diagnosis.UnschedulablePlugins = p.limiters
+	if p.refusal != nil {
+		diagnosis.NodeToStatus.SetAbsentNodesStatus(p.refusal)
+		diagnosis.PreFilterMsg = p.refusal.Message()
+		diagnosis.AddPluginStatus(p.refusal)
+		return fit
+	}
+	if p.names != nil {
+		diagnosis.NodeToStatus.SetAbsentNodesStatus(p.absent())
+		nodes = p.among(nodes)
+	}
+	for i, status := range j.sweep(p.state, pod, nodes) {
+		switch {
+		case status.IsSuccess():
+			return nil
+		case status.Code() == fwk.Error:
+			diagnosis.PreFilterMsg = status.Message()
+		}
+		diagnosis.NodeToStatus.Set(nodes[i].Node().Name, status)
+		diagnosis.AddPluginStatus(status)
+	}
+	return fit
+}

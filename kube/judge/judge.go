@@ -1,0 +1,123 @@
+// Package judge is upstream's scheduling framework as the judge of what is allowed: for every question whether a pod may run on a node it runs
+// upstream's own PreFilter and Filter plugins, so that Fairlead can be wrong about Kubernetes but never violate it.
+//
+// The judge keeps nodes and pods in upstream's NodeInfo values and changes them in place: a decision costs no copy, where upstream's cache clones the
+// nodes that changed since its last snapshot. That is sound because a judge has one owner goroutine, the scheduling loop; nothing here locks. Only the
+// methods of a Reservation may run on another goroutine, and the plugins that act there (VolumeBinding, DynamicResources) read informers and their own
+// locked caches, never the NodeInfo values.
+//
+// Three kinds of question. A LocalCase asks only the filters that look at a pod's own spec and one node. A Case asks all filters, with the PreFilter
+// state computed once and kept current while pods come and go. Diagnose words a refusal as kube-scheduler would.
+package judge
+
+import (
+	"context"
+	"fmt"
+
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/features"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+	"k8s.io/kubernetes/pkg/scheduler/metrics"
+	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
+)
+
+// Options are what a judge needs from outside.
+type Options struct {
+	// Client is what PreBind writes volume and resource claims with, and what the binder plugin is constructed from.
+	Client kubernetes.Interface
+	// Informers is the factory that New registers the plugins' informers on. The caller starts it after New and waits for its caches.
+	Informers informers.SharedInformerFactory
+	// Parallelism is the number of goroutines that one question over many nodes may use.
+	Parallelism int
+}
+
+// Judge answers what upstream's plugins allow, over the nodes and pods that it was told of. It belongs to one goroutine.
+type Judge struct {
+	// ctx carries the logger of upstream's plugins into questions, which have no deadline of their own.
+	ctx        context.Context
+	full       framework.Framework
+	local      framework.Framework
+	view       *view
+	claims     *assumecache.AssumeCache
+	devices    fwk.SharedDRAManager
+	namespaces corelisters.NamespaceLister
+	// open are the cases to keep current, each at its own index.
+	open []*Case
+}
+
+// New builds the judge and registers on the factory every informer that a plugin reads: pods, nodes, namespaces, volumes, storage classes, CSI objects,
+// and what dynamic resource allocation needs. The context ends the background work of upstream's metrics and slice tracker.
+func New(ctx context.Context, o Options) (*Judge, error) {
+	if o.Parallelism < 1 {
+		return nil, fmt.Errorf("judge: parallelism is %d: give at least 1", o.Parallelism)
+	}
+	// Upstream's plugins count into these metrics without asking whether they exist.
+	metrics.Register()
+
+	judge := &Judge{ctx: ctx, view: newView(), namespaces: o.Informers.Core().V1().Namespaces().Lister()}
+	if err := judge.trackDevices(o); err != nil {
+		return nil, err
+	}
+	var err error
+	if judge.full, err = judge.newFramework(o, fullProfile); err != nil {
+		return nil, fmt.Errorf("judge: build the framework of all filters: %w", err)
+	}
+	if judge.local, err = judge.newFramework(o, localProfile); err != nil {
+		return nil, fmt.Errorf("judge: build the framework of node-local filters: %w", err)
+	}
+	return judge, nil
+}
+
+// trackDevices sets up what the DynamicResources plugin shares with the rest of a scheduler: the cache of claims with assumed allocations, and the
+// resource slices with device taints applied.
+func (j *Judge) trackDevices(o Options) error {
+	if !utilfeature.DefaultFeatureGate.Enabled(features.DynamicResourceAllocation) {
+		return nil
+	}
+	j.claims = assumecache.NewAssumeCache(klog.FromContext(j.ctx), o.Informers.Resource().V1().ResourceClaims().Informer(), "ResourceClaim", "", nil)
+	options := tracker.Options{
+		EnableDeviceTaintRules:   utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaintRules),
+		EnableConsumableCapacity: utilfeature.DefaultFeatureGate.Enabled(features.DRAConsumableCapacity),
+		SliceInformer:            o.Informers.Resource().V1().ResourceSlices(),
+		KubeClient:               o.Client,
+	}
+	if options.EnableDeviceTaintRules {
+		options.TaintInformer = o.Informers.Resource().V1().DeviceTaintRules()
+	}
+	slices, err := tracker.StartTracker(j.ctx, options)
+	if err != nil {
+		return fmt.Errorf("judge: start the tracker of resource slices: %w", err)
+	}
+	j.devices = dynamicresources.NewDRAManager(j.ctx, j.claims, slices, o.Informers)
+	return nil
+}
+
+// newFramework builds one of the judge's two frameworks; both look at the same nodes.
+func (j *Judge) newFramework(o Options, build profileBuilder) (framework.Framework, error) {
+	profile, err := build()
+	if err != nil {
+		return nil, err
+	}
+	return frameworkruntime.NewFramework(j.ctx, registry(), profile,
+		frameworkruntime.WithClientSet(o.Client),
+		frameworkruntime.WithInformerFactory(o.Informers),
+		frameworkruntime.WithSharedDRAManager(j.devices),
+		frameworkruntime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(o.Informers.Storage().V1().CSINodes().Lister())),
+		frameworkruntime.WithSnapshotSharedLister(j.view),
+		frameworkruntime.WithPodGroupManager(j.view),
+		frameworkruntime.WithParallelism(o.Parallelism),
+	)
+}
+
+// Claims is the cache of resource claims, with what reservations assumed. Event handlers on resource claims belong here, not on the informer, so that
+// they see a change no earlier than the filters do. It is nil when dynamic resource allocation is off.
+func (j *Judge) Claims() *assumecache.AssumeCache { return j.claims }

@@ -1,0 +1,73 @@
+package judge
+
+// From commit to bind: volumes that wait for their first consumer and resource claims must be reserved for the pod and written to the API server before
+// it is bound. A reservation holds the plugins' state for one pod, so that it can be carried to the goroutine that binds while the loop goes on.
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+// Reservation is a pod on its way to a node. Its methods may run on any goroutine, one at a time.
+type Reservation struct {
+	judge *Judge
+	// state is nil for a pod that no plugin reserves anything for.
+	state fwk.CycleState
+	pod   *v1.Pod
+	node  string
+}
+
+// Reserve lets the plugins set aside for the pod what it needs on the node, after LastWord said yes to the same pod and node. On a refusal everything is
+// given back already and there is no reservation. The caller tells of the pod itself with AddPod.
+func (j *Judge) Reserve(ctx context.Context, c *Case, pod *v1.Pod, node string) (*Reservation, *fwk.Status) {
+	if !j.personal(pod) {
+		return &Reservation{judge: j, pod: pod, node: node}, nil
+	}
+	// The state must be this pod's own and must have passed Filter on this node, where VolumeBinding finds the volumes; so ask again, from fresh objects.
+	if status := c.LastWord(pod, node); !status.IsSuccess() {
+		return nil, status
+	}
+	// Plugins read the node from the pod, as upstream's assumed pod has it.
+	assumed := pod.DeepCopy()
+	assumed.Spec.NodeName = node
+	r := &Reservation{judge: j, state: c.state, pod: assumed, node: node}
+	// The case gets a state of its own at its next question; this one belongs to the reservation from now on.
+	c.upkeep.stale = true
+	if status := j.full.RunReservePluginsReserve(ctx, r.state, r.pod, node); !status.IsSuccess() {
+		r.Unreserve(ctx)
+		return nil, status
+	}
+	return r, nil
+}
+
+// PreBind writes what was reserved to the API server and waits for what must happen there before the pod can be bound, which may take minutes for a new
+// volume. On a failure the caller calls Unreserve.
+func (r *Reservation) PreBind(ctx context.Context) *fwk.Status {
+	if r.state == nil {
+		return nil
+	}
+	status := r.judge.full.RunPreBindPreFlights(ctx, r.state, r.pod, r.node)
+	if status.IsSkip() {
+		return nil
+	}
+	if !status.IsSuccess() {
+		return status
+	}
+	return r.judge.full.RunPreBindPlugins(ctx, r.state, r.pod, r.node)
+}
+
+// Unreserve gives back what was reserved.
+func (r *Reservation) Unreserve(ctx context.Context) {
+	if r.state != nil {
+		r.judge.full.RunReservePluginsUnreserve(ctx, r.state, r.pod, r.node)
+	}
+}
+
+// PostBind tells the plugins that the pod is bound.
+func (r *Reservation) PostBind(ctx context.Context) {
+	if r.state != nil {
+		r.judge.full.RunPostBindPlugins(ctx, r.state, r.pod, r.node)
+	}
+}

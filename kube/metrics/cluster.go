@@ -1,0 +1,46 @@
+package metrics
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Cached is a kind of object that the scheduler keeps.
+type Cached string
+
+// What is kept, as kube-scheduler calls it.
+const (
+	Nodes       Cached = "nodes"
+	BoundPods   Cached = "pods"         // including the assumed ones
+	AssumedPods Cached = "assumed_pods" // bound by us, not yet seen as bound
+)
+
+// Cluster is what was heard from the API server.
+type Cluster struct {
+	cacheSize   *prometheus.GaugeVec
+	staleEvents prometheus.Counter
+	epochs      *prometheus.CounterVec
+}
+
+func newCluster() Cluster {
+	return Cluster{
+		cacheSize: gauges("scheduler_cache_size",
+			"Objects that the scheduler keeps, by type: nodes, pods (with a node) or assumed_pods (bound by us and not yet seen so).", "type"),
+		staleEvents: counter("fairlead_stale_events_total",
+			"Events that were older than what was known and changed nothing."),
+		epochs: counters("fairlead_epochs_total",
+			"Times that the planner began anew from what the API server says, by cause.", "cause"),
+	}
+}
+
+func (c *Cluster) collectors() []prometheus.Collector {
+	return []prometheus.Collector{c.cacheSize, c.staleEvents, c.epochs}
+}
+
+// SetCached sets how many objects of a kind are kept.
+func (c *Cluster) SetCached(what Cached, objects int) {
+	c.cacheSize.WithLabelValues(string(what)).Set(float64(objects))
+}
+
+// Stale counts an event that was older than what was known.
+func (c *Cluster) Stale() { c.staleEvents.Inc() }
+
+// Epoch counts a fresh start of the planner, such as becoming leader.
+func (c *Cluster) Epoch(cause string) { c.epochs.WithLabelValues(cause).Inc() }

@@ -1,0 +1,151 @@
+package metrics_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	dto "github.com/prometheus/client_model/go"
+
+	"fairlead.dev/fairlead/kube/metrics"
+)
+
+func TestMain(m *testing.M) {
+	flag.Bool("update", false, "rewrite the golden files in testdata")
+	m.Run()
+}
+
+// counted is every metric after each of them counted something: one that has
+// labels does not show before.
+func counted(t *testing.T) []*dto.MetricFamily {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	m := metrics.New(registry)
+	m.Pods.Attempted(metrics.Scheduled, "fairlead", time.Second)
+	m.Pods.Decided(time.Millisecond)
+	m.Pods.Bound(1, time.Second)
+	m.Pods.Bound(15, time.Minute)
+	m.Pods.SetPending(metrics.Active, 3)
+	m.Pods.AddUnschedulable("NodeAffinity", "fairlead", 2)
+	m.Pods.AddUnschedulable("NodeAffinity", "fairlead", -1)
+	m.Pods.ExtensionPoint("Filter", "Success", "fairlead", time.Millisecond)
+	m.Rounds.Ended(metrics.Round{Lane: "batch", Took: time.Second, Ticks: 1000, Placements: 7})
+	m.Rounds.LastWordRefused("VolumeBinding")
+	m.Rounds.BundleRefused()
+	m.Rounds.EligibilityEvaluated(5)
+	m.Rounds.Recorded(100)
+	m.Binds.Began()
+	m.Binds.Began()
+	m.Binds.Ended(metrics.BindConflict, time.Millisecond)
+	m.Binds.Ambiguous()
+	m.Binds.Wrote("pods/binding", "create", "ok")
+	m.Cluster.SetCached(metrics.Nodes, 4)
+	m.Cluster.Stale()
+	m.Cluster.Epoch("elected")
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return families
+}
+
+func TestLint(t *testing.T) {
+	problems, err := promlint.NewWithMetricFamilies(counted(t)).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
+
+// TestNames compares name, type, labels, buckets and help with the golden
+// file: dashboards and alerts of other people are written against them.
+func TestNames(t *testing.T) {
+	var got strings.Builder
+	for _, family := range counted(t) {
+		fmt.Fprintf(&got, "%s %s%s\n", family.GetName(), strings.ToLower(family.GetType().String()), labels(family))
+		if h := family.GetMetric()[0].GetHistogram(); h != nil {
+			b := h.GetBucket()
+			fmt.Fprintf(&got, "    %d buckets from %g to %g\n", len(b), b[0].GetUpperBound(), b[len(b)-1].GetUpperBound())
+		}
+		fmt.Fprintf(&got, "    %s\n", family.GetHelp())
+	}
+	const golden = "testdata/names.txt"
+	if flag.Lookup("update").Value.String() == "true" {
+		if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("metrics (-want +got), run with -update if this is meant:\n%s", diff)
+	}
+}
+
+func labels(family *dto.MetricFamily) string {
+	var names []string
+	for _, pair := range family.GetMetric()[0].GetLabel() {
+		names = append(names, pair.GetName())
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " {" + strings.Join(names, ",") + "}"
+}
+
+// TestValues checks that each method moves the metric that it says.
+func TestValues(t *testing.T) {
+	want := map[string]float64{ // counts of histograms, values of all others
+		"scheduler_schedule_attempts_total{profile=fairlead,result=scheduled}":                                         1,
+		"scheduler_scheduling_attempt_duration_seconds{profile=fairlead,result=scheduled}":                             1,
+		"scheduler_scheduling_algorithm_duration_seconds{}":                                                            1,
+		"scheduler_pod_scheduling_sli_duration_seconds{attempts=1}":                                                    1,
+		"scheduler_pod_scheduling_sli_duration_seconds{attempts=15+}":                                                  1,
+		"scheduler_pod_scheduling_attempts{}":                                                                          2,
+		"scheduler_pending_pods{queue=active}":                                                                         3,
+		"scheduler_unschedulable_pods{plugin=NodeAffinity,profile=fairlead}":                                           1,
+		"scheduler_framework_extension_point_duration_seconds{extension_point=Filter,profile=fairlead,status=Success}": 1,
+		"scheduler_cache_size{type=nodes}":                                                                             4,
+		"fairlead_rounds_total{lane=batch}":                                                                            1,
+		"fairlead_round_duration_seconds{}":                                                                            1,
+		"fairlead_round_ticks_total{}":                                                                                 1000,
+		"fairlead_placements_total{}":                                                                                  7,
+		"fairlead_last_word_refusals_total{plugin=VolumeBinding}":                                                      1,
+		"fairlead_bundles_refused_total{}":                                                                             1,
+		"fairlead_stale_events_total{}":                                                                                1,
+		"fairlead_binds_in_flight{}":                                                                                   1,
+		"fairlead_bind_duration_seconds{result=conflict}":                                                              1,
+		"fairlead_ambiguous_binds_total{}":                                                                             1,
+		"fairlead_epochs_total{cause=elected}":                                                                         1,
+		"fairlead_eligibility_evaluations_total{}":                                                                     5,
+		"fairlead_api_writes_total{resource=pods/binding,result=ok,verb=create}":                                       1,
+		"fairlead_recording_bytes_total{}":                                                                             100,
+	}
+	got := map[string]float64{}
+	for _, family := range counted(t) {
+		for _, m := range family.GetMetric() {
+			var pairs []string
+			for _, pair := range m.GetLabel() {
+				pairs = append(pairs, pair.GetName()+"="+pair.GetValue())
+			}
+			// Those known beforehand are shown at zero, so that a rate has a start.
+			value := m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			if value != 0 {
+				got[family.GetName()+"{"+strings.Join(pairs, ",")+"}"] = value
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+}

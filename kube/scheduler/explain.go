@@ -1,0 +1,255 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/klog/v2"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/metrics"
+	"fairlead.dev/fairlead/kube/world"
+)
+
+// This file tells people and autoscalers why a pod is not placed: as its
+// condition PodScheduled and as an event, in kube-scheduler's grammar, followed
+// by a sentence of our own. To find the words takes a look at every node, so
+// pods queue for it, those that ask alike share one look, and the loop spends
+// no more than a little of each turn on it. A pod that goes on waiting is
+// looked at again once in a while, as its reasons change.
+
+const (
+	explainingLasts = 10 * time.Millisecond
+	explainAgain    = cluster.Minute
+	// writers is how many conditions are written at the same time.
+	writers = 8
+)
+
+// explainer belongs to the loop, except for what the writers share.
+type explainer struct {
+	queue  []*world.Pod
+	queued map[types.UID]bool
+	told   map[types.UID]verdict
+	again  []reminder // the earliest first
+	cached map[string]explanation
+	asOf   uint64 // world's changes when the cache was filled
+	writer writer
+}
+
+// verdict is what was said last about a pod.
+type verdict struct {
+	message string
+	plugins sets.Set[string]
+	profile string
+}
+
+type reminder struct {
+	pod *world.Pod
+	at  cluster.Time
+}
+
+type explanation struct {
+	message string
+	plugins sets.Set[string]
+}
+
+func newExplainer(s *Scheduler) *explainer {
+	e := &explainer{queued: map[types.UID]bool{}, told: map[types.UID]verdict{}, cached: map[string]explanation{}}
+	e.writer.start(s)
+	return e
+}
+
+// want puts pods that were not placed into the queue.
+func (e *explainer) want(pods []*world.Pod) {
+	for _, p := range pods {
+		if uid := p.Object().UID; !e.queued[uid] {
+			e.queued[uid] = true
+			e.queue = append(e.queue, p)
+		}
+	}
+}
+
+// work explains until its time is over, and reports whether there is more.
+func (e *explainer) work(s *Scheduler) bool {
+	now := s.now()
+	for len(e.again) > 0 && e.again[0].at <= now {
+		e.want([]*world.Pod{e.again[0].pod})
+		e.again = e.again[1:]
+	}
+	until := s.Clock.Now().Add(explainingLasts)
+	for len(e.queue) > 0 {
+		p := e.queue[0]
+		e.queue = e.queue[1:]
+		delete(e.queued, p.Object().UID)
+		e.explain(s, p)
+		if s.Clock.Now().After(until) {
+			break
+		}
+	}
+	return len(e.queue) > 0
+}
+
+// explain says why the pod waits, if it still does and the answer is new.
+func (e *explainer) explain(s *Scheduler, p *world.Pod) {
+	uid, profile := p.Object().UID, p.Object().Spec.SchedulerName
+	if !s.world.Waits(p) {
+		e.forgetFor(s, uid)
+		return
+	}
+	x := e.reasons(s, p)
+	last, known := e.told[uid]
+	e.again = append(e.again, reminder{p, s.now() + explainAgain})
+	if known && last.message == x.message {
+		return
+	}
+	e.forgetFor(s, uid)
+	e.told[uid] = verdict{x.message, x.plugins, profile}
+	for plugin := range x.plugins {
+		s.Metrics.Pods.AddUnschedulable(plugin, profile, 1)
+	}
+	if !known {
+		s.Metrics.Pods.Attempted(metrics.Unschedulable, profile, 0)
+	}
+	s.recorders[profile].failed(p.Object(), x.message)
+	e.writer.put(p.Object(), v1.PodReasonUnschedulable, x.message)
+}
+
+// reasons returns the words for the pod, from what was said to its like if the
+// world is still the same.
+func (e *explainer) reasons(s *Scheduler, p *world.Pod) explanation {
+	if p.Why != "" {
+		return explanation{message: fmt.Sprintf("0/%d nodes are available: %s.", s.world.Counts().Nodes, p.Why)}
+	}
+	if asOf := s.world.Changes(); asOf != e.asOf {
+		clear(e.cached)
+		e.asOf = asOf
+	}
+	key := s.world.Likeness(p)
+	x, ok := e.cached[key]
+	if !ok {
+		fit := s.judge.Diagnose(p.Object())
+		x = explanation{message: fit.Error() + " " + s.ownWords(p), plugins: fit.Diagnosis.UnschedulablePlugins}
+		e.cached[key] = x
+	}
+	return x
+}
+
+// ownWords is the sentence that we add.
+func (s *Scheduler) ownWords(p *world.Pod) string {
+	if p.Stage == world.Waiting {
+		return "Fairlead: " + s.core.Why(s.world.Task(p)).Text(s.world.Kinds()) + "."
+	}
+	return "Fairlead: its nodes depend on other pods, volumes or devices; it is tried again when any of these change."
+}
+
+// failed says that a bind went wrong.
+func (e *explainer) failed(f flight, err error) {
+	e.writer.put(f.object, v1.PodReasonSchedulerError, fmt.Sprintf("binding to node %s failed: %v", f.node, err))
+}
+
+// forget drops what was said about a pod that is placed.
+func (e *explainer) forget(p *world.Pod) { delete(e.told, p.Object().UID) }
+
+func (e *explainer) forgetFor(s *Scheduler, uid types.UID) {
+	if last, ok := e.told[uid]; ok {
+		for plugin := range last.plugins {
+			s.Metrics.Pods.AddUnschedulable(plugin, last.profile, -1)
+		}
+		delete(e.told, uid)
+	}
+}
+
+func (e *explainer) stop() { e.writer.stop() }
+
+// writer writes conditions. What is put about a pod replaces what has not been
+// written about it yet.
+type writer struct {
+	mu      sync.Mutex
+	pending map[types.UID]condition
+	order   []types.UID
+	wake    *sync.Cond
+	stopped bool
+}
+
+type condition struct {
+	pod             *v1.Pod
+	reason, message string
+}
+
+func (w *writer) start(s *Scheduler) {
+	w.pending, w.wake = map[types.UID]condition{}, sync.NewCond(&w.mu)
+	for range writers {
+		go func() {
+			for c, ok := w.next(); ok; c, ok = w.next() {
+				s.write(c)
+			}
+		}()
+	}
+}
+
+func (w *writer) put(pod *v1.Pod, reason, message string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, waits := w.pending[pod.UID]; !waits {
+		w.order = append(w.order, pod.UID)
+	}
+	w.pending[pod.UID] = condition{pod, reason, message}
+	w.wake.Signal()
+}
+
+func (w *writer) next() (condition, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for len(w.order) == 0 && !w.stopped {
+		w.wake.Wait()
+	}
+	if len(w.order) == 0 || w.stopped {
+		return condition{}, false
+	}
+	uid := w.order[0]
+	w.order = w.order[1:]
+	c := w.pending[uid]
+	delete(w.pending, uid)
+	return c, true
+}
+
+func (w *writer) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopped = true
+	w.wake.Broadcast()
+}
+
+// write sets the pod's condition, unless it says the same already.
+func (s *Scheduler) write(c condition) {
+	for _, has := range c.pod.Status.Conditions {
+		if has.Type == v1.PodScheduled && has.Status == v1.ConditionFalse && has.Reason == c.reason && has.Message == c.message {
+			return
+		}
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": c.pod.UID},
+		"status": map[string]any{"conditions": []v1.PodCondition{{
+			Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: c.reason, Message: c.message,
+			LastTransitionTime: metav1.NewTime(s.Clock.Now()), ObservedGeneration: c.pod.Generation,
+		}}},
+	})
+	if err != nil {
+		panic(fmt.Sprintf("scheduler: a condition does not marshal: %v", err))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), s.Config.BindTimeout.Duration)
+	defer cancel()
+	_, err = s.Client.CoreV1().Pods(c.pod.Namespace).Patch(ctx, c.pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	s.Metrics.Binds.Wrote("pods/status", "patch", outcome(err))
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		klog.Background().V(1).Info("cannot write why a pod waits", "pod", klog.KObj(c.pod), "err", err)
+	}
+}

@@ -1,0 +1,144 @@
+package scheduler
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/informers"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+)
+
+// This file connects the informers to the world. Objects are stripped, as they
+// come in, of what no decision looks at: at 150,000 pods that is most of the
+// memory.
+
+// newInformers makes the informers. Pods that are over are not watched.
+func newInformers(client kubernetes.Interface) informers.SharedInformerFactory {
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(strip))
+	factory.InformerFor(&v1.Pod{}, func(client kubernetes.Interface, _ time.Duration) cache.SharedIndexInformer {
+		alive := fields.ParseSelectorOrDie("status.phase!=" + string(v1.PodSucceeded) + ",status.phase!=" + string(v1.PodFailed))
+		return coreinformers.NewFilteredPodInformer(client, metav1.NamespaceAll, 0, cache.Indexers{},
+			func(o *metav1.ListOptions) { o.FieldSelector = alive.String() })
+	})
+	factory.Core().V1().Nodes().Informer()
+	return factory
+}
+
+// survey takes in all nodes and pods that the informers hold, oldest first, so
+// that those that have waited the longest come first in line.
+func (s *Scheduler) survey() {
+	nodes, err := s.informers.Core().V1().Nodes().Lister().List(labels.Everything())
+	if err != nil {
+		panic(fmt.Sprintf("scheduler: listing a cache failed: %v", err))
+	}
+	slices.SortFunc(nodes, func(a, b *v1.Node) int { return cmp.Compare(a.Name, b.Name) })
+	for _, n := range nodes {
+		s.world.SeeNode(n)
+	}
+	pods, err := s.informers.Core().V1().Pods().Lister().List(labels.Everything())
+	if err != nil {
+		panic(fmt.Sprintf("scheduler: listing a cache failed: %v", err))
+	}
+	slices.SortFunc(pods, func(a, b *v1.Pod) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	for _, p := range pods {
+		s.world.SeePod(p)
+	}
+}
+
+// watch lets the informers tell the loop what they see. The returned function
+// ends that.
+func (s *Scheduler) watch() (func(), error) {
+	var stops []func()
+	stop := func() {
+		for _, f := range stops {
+			f()
+		}
+	}
+	for _, watched := range s.watched() {
+		registration, err := watched.informer.AddEventHandler(watched.handler)
+		if err != nil {
+			stop()
+			return nil, err
+		}
+		stops = append(stops, func() { _ = watched.informer.RemoveEventHandler(registration) })
+	}
+	if claims := s.judge.Claims(); claims != nil {
+		claims.AddEventHandler(s.stirring())
+	}
+	return stop, nil
+}
+
+type watched struct {
+	informer cache.SharedIndexInformer
+	handler  cache.ResourceEventHandler
+}
+
+func (s *Scheduler) watched() []watched {
+	f := s.informers
+	storage, core, resource := f.Storage().V1(), f.Core().V1(), f.Resource().V1()
+	list := []watched{
+		{core.Nodes().Informer(), handle(s, s.world.SeeNode, func(n *v1.Node) { s.world.LoseNode(n.Name) })},
+		{core.Pods().Informer(), handle(s, s.world.SeePod, s.world.LosePod)},
+		{core.Namespaces().Informer(), cache.ResourceEventHandlerFuncs{
+			AddFunc:    func(any) { s.inbox.put(s.world.Stir) },
+			UpdateFunc: func(_, _ any) { s.inbox.put(func() { s.judge.Renew(); s.world.Stir() }) },
+		}},
+	}
+	for _, informer := range []cache.SharedIndexInformer{
+		core.PersistentVolumes().Informer(), core.PersistentVolumeClaims().Informer(),
+		storage.StorageClasses().Informer(), storage.CSINodes().Informer(), storage.CSIDrivers().Informer(), storage.CSIStorageCapacities().Informer(),
+		resource.ResourceSlices().Informer(), resource.DeviceClasses().Informer(),
+	} {
+		list = append(list, watched{informer, s.stirring()})
+	}
+	return list
+}
+
+// stirring is a handler for objects that only pods that ask depend on.
+func (s *Scheduler) stirring() cache.ResourceEventHandler {
+	stir := func() { s.inbox.put(s.world.Stir) }
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { stir() },
+		UpdateFunc: func(before, after any) {
+			if version(before) != version(after) {
+				stir()
+			}
+		},
+		DeleteFunc: func(any) { stir() },
+	}
+}
+
+func version(object any) string {
+	accessor, err := meta.Accessor(object)
+	if err != nil {
+		return ""
+	}
+	return accessor.GetResourceVersion()
+}
+
+// handle lets the loop see and lose objects of one type.
+func handle[T any](s *Scheduler, see, lose func(T)) cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { s.inbox.put(func() { see(o.(T)) }) },
+		UpdateFunc: func(_, o any) { s.inbox.put(func() { see(o.(T)) }) },
+		DeleteFunc: func(o any) {
+			if unknown, ok := o.(cache.DeletedFinalStateUnknown); ok {
+				o = unknown.Obj
+			}
+			if object, ok := o.(T); ok {
+				s.inbox.put(func() { lose(object) })
+			}
+		},
+	}
+}

@@ -1,0 +1,184 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/metrics"
+	"fairlead.dev/fairlead/kube/world"
+	"fairlead.dev/fairlead/queue"
+	"fairlead.dev/fairlead/sched"
+)
+
+// askingLasts bounds the time that one turn of the loop spends on pods whose
+// nodes have to be worked out one question at a time, so that the others do
+// not wait for them.
+const askingLasts = 20 * time.Millisecond
+
+// loop turns until the context ends.
+func (s *Scheduler) loop(ctx context.Context) error {
+	timer := s.Clock.NewTimer(time.Hour)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		wake, err := s.turn(ctx)
+		if err != nil {
+			return err
+		}
+		if wait := time.Duration(wake-s.now()) * time.Microsecond; wait > 0 {
+			timer.Reset(min(wait, time.Hour))
+		} else {
+			timer.Reset(0)
+		}
+		select {
+		case <-ctx.Done():
+		case <-s.inbox.wake:
+		case <-timer.C():
+		}
+	}
+	return nil
+}
+
+// turn takes in what happened, lets the core decide if it may, and sends out
+// what it decided. It returns when to turn again although nothing happens.
+func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
+	s.world.Advance(s.now())
+	for _, happened := range s.inbox.take() {
+		happened()
+	}
+	s.world.Due()
+	if cause := s.world.Stale(); cause != "" {
+		klog.FromContext(ctx).Info("starting a new core", "cause", cause)
+		if err := s.restart("columns"); err != nil {
+			return 0, err
+		}
+	}
+	if s.binder.congested() {
+		// An answer to a bind will wake the loop.
+		return cluster.Never, s.observe(ctx)
+	}
+	unplaced := s.ask()
+	wake, err := s.step(ctx)
+	if err != nil {
+		return 0, err
+	}
+	s.explainer.want(append(unplaced, s.world.Settle()...))
+	more := s.explainer.work(s)
+	wake = min(wake, s.world.Wake())
+	if more || s.world.Pending() {
+		wake = s.now()
+	}
+	s.count()
+	return wake, nil
+}
+
+// ask works out the nodes of pods that ask for more than a set and a vector.
+func (s *Scheduler) ask() []*world.Pod {
+	until := s.Clock.Now().Add(askingLasts)
+	return s.world.Ask(func() bool { return s.Clock.Now().After(until) })
+}
+
+// observe tells the core what happened, without a round.
+func (s *Scheduler) observe(ctx context.Context) error {
+	decisions, err := s.core.Observe(s.now(), s.world.Take(), s.decisions[:0])
+	s.decisions = decisions
+	s.carryOut(ctx, decisions)
+	return s.complain(ctx, err)
+}
+
+// step tells the core what happened, lets it decide, and carries that out.
+func (s *Scheduler) step(ctx context.Context) (cluster.Time, error) {
+	began, before := s.Clock.Now(), s.core.Counts()
+	decisions, wake, err := s.core.Step(s.now(), s.world.Take(), s.decisions[:0])
+	s.decisions = decisions
+	if after := s.core.Counts(); after.Rounds > before.Rounds {
+		took := s.Clock.Since(began)
+		s.Metrics.Pods.Decided(took)
+		s.Metrics.Rounds.Ended(metrics.Round{
+			Lane: s.Config.Profiles[0].SchedulerName, Took: took,
+			Ticks: uint64(after.Ticks - before.Ticks), Placements: int(after.Placed - before.Placed),
+		})
+	}
+	s.carryOut(ctx, decisions)
+	return wake, s.complain(ctx, err)
+}
+
+// carryOut lets upstream's filters have the last word on each decision, and
+// sends out the binds of those that pass.
+func (s *Scheduler) carryOut(ctx context.Context, decisions []sched.Decision) {
+	for _, d := range decisions {
+		if d.Kind != sched.Place {
+			s.world.Keep(d)
+			continue
+		}
+		p, status := s.world.Judge(ctx, d)
+		if !status.IsSuccess() {
+			s.Metrics.Rounds.LastWordRefused(status.Plugin())
+			klog.FromContext(ctx).V(2).Info("upstream's filters refused a placement",
+				"pod", klog.KObj(p.Object()), "plugin", status.Plugin(), "reason", status.Message())
+			continue
+		}
+		s.binder.bind(ctx, p)
+	}
+}
+
+// complain logs events that made no sense to the core. They are mistakes of
+// ours; each was left out, so the core may be wrong about the cluster from
+// here on, and a new one is started.
+func (s *Scheduler) complain(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	klog.FromContext(ctx).Error(err, "the core did not understand what happened; starting a new one")
+	return s.restart("mistake")
+}
+
+// restart begins a new core from all that is known.
+func (s *Scheduler) restart(cause string) error {
+	snapshot := s.world.Restart()
+	core, err := s.newCore(s.world.Kinds())
+	if err != nil {
+		return err
+	}
+	s.core = core
+	s.Metrics.Cluster.Epoch(cause)
+	if _, err := core.Observe(s.now(), snapshot, nil); err != nil {
+		return fmt.Errorf("start a core from what is known of the cluster: %w", err)
+	}
+	return nil
+}
+
+// newCore makes a core with a lane for each profile.
+func (s *Scheduler) newCore(kinds []cluster.Kind) (*sched.Core, error) {
+	var lanes []sched.Lane
+	for _, p := range s.Config.Profiles {
+		ties, ok := queue.ParseTies(p.TieBreak)
+		if !ok {
+			return nil, fmt.Errorf("profile %s: unknown tie-break %q", p.SchedulerName, p.TieBreak)
+		}
+		policy, err := queue.New(p.Policy, queue.Options{Seed: p.Seed, Ties: ties})
+		if err != nil {
+			return nil, fmt.Errorf("profile %s: %w", p.SchedulerName, err)
+		}
+		lanes = append(lanes, sched.Lane{
+			Name: p.SchedulerName, Policy: policy,
+			Owns: func(j *cluster.Job) bool { return j.User == p.SchedulerName },
+		})
+	}
+	return sched.New(cluster.NewState(kinds, []cluster.Class{{Name: "all"}}), lanes...)
+}
+
+// count sets the gauges.
+func (s *Scheduler) count() {
+	counts := s.world.Counts()
+	s.Metrics.Pods.SetPending(metrics.Active, counts.Asking)
+	s.Metrics.Pods.SetPending(metrics.Waiting, counts.Waiting)
+	s.Metrics.Pods.SetPending(metrics.Backoff, counts.Resting)
+	s.Metrics.Pods.SetPending(metrics.Gated, counts.Held)
+	s.Metrics.Cluster.SetCached(metrics.Nodes, counts.Nodes)
+	s.Metrics.Cluster.SetCached(metrics.BoundPods, counts.OnNodes)
+	s.Metrics.Cluster.SetCached(metrics.AssumedPods, counts.Assumed)
+}

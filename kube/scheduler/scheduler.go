@@ -1,0 +1,139 @@
+// Package scheduler joins the parts to a running scheduler: informers to the
+// world, the world's events to the core, the core's decisions to binds, and
+// what came of them back.
+//
+// One goroutine, the loop, owns the world and the core (loop.go). Whatever
+// happens elsewhere is put into its inbox as a function to be called by the
+// loop: what informers see, and what became of binds. A round starts when
+// something happened, and not before the binds of earlier rounds have thinned
+// out.
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/config"
+	"fairlead.dev/fairlead/kube/judge"
+	"fairlead.dev/fairlead/kube/metrics"
+	"fairlead.dev/fairlead/kube/world"
+	"fairlead.dev/fairlead/sched"
+)
+
+// Options are what a scheduler is made of.
+type Options struct {
+	Client  kubernetes.Interface
+	Config  *config.SchedulerConfiguration
+	Metrics *metrics.Metrics
+	Clock   clock.Clock
+	// Identity names this replica in the events that it writes.
+	Identity string
+}
+
+// Scheduler places the pods of its profiles.
+type Scheduler struct {
+	Options
+	informers informers.SharedInformerFactory
+	judge     *judge.Judge
+	world     *world.World
+	inbox     *inbox
+	binder    *binder
+	explainer *explainer
+	recorders map[string]recorder // by schedulerName
+
+	began     time.Time
+	core      *sched.Core
+	decisions []sched.Decision
+}
+
+// judgeParallelism is how many goroutines one question over all nodes may use.
+const judgeParallelism = 4
+
+// New makes a scheduler that has seen nothing yet. The context bounds what
+// upstream's plugins run in the background.
+func New(ctx context.Context, o Options) (*Scheduler, error) {
+	s := &Scheduler{
+		Options:   o,
+		informers: newInformers(o.Client),
+		inbox:     newInbox(),
+		began:     o.Clock.Now(),
+		recorders: map[string]recorder{},
+	}
+	var err error
+	s.judge, err = judge.New(ctx, judge.Options{Client: o.Client, Informers: s.informers, Parallelism: judgeParallelism})
+	if err != nil {
+		return nil, fmt.Errorf("set up upstream's filters: %w", err)
+	}
+	names := map[string]bool{}
+	for _, p := range o.Config.Profiles {
+		names[p.SchedulerName] = true
+	}
+	s.world = world.New(s.judge, func(schedulerName string) bool { return names[schedulerName] })
+	s.world.SetBackoff(world.Backoff{
+		Initial: cluster.Time(o.Config.PodInitialBackoffSeconds) * cluster.Second,
+		Max:     cluster.Time(o.Config.PodMaxBackoffSeconds) * cluster.Second,
+	})
+	s.binder = newBinder(s)
+	s.explainer = newExplainer(s)
+	return s, nil
+}
+
+// Start starts the informers and returns at once. A replica that does not lead
+// keeps them up to date, so that it can take over without listing again.
+func (s *Scheduler) Start(ctx context.Context) { s.informers.Start(ctx.Done()) }
+
+// Synced reports whether all informers have listed.
+func (s *Scheduler) Synced() bool {
+	for _, synced := range s.informers.WaitForCacheSync(closed()) {
+		if !synced {
+			return false
+		}
+	}
+	return true
+}
+
+// closed is a channel that is closed: whoever waits on it asks just once.
+func closed() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
+
+// Run decides and binds until the context ends. Only a leader calls it. It
+// returns when the binds under way are answered, or after the bind timeout.
+func (s *Scheduler) Run(ctx context.Context) error {
+	for kind, synced := range s.informers.WaitForCacheSync(ctx.Done()) {
+		if !synced {
+			return fmt.Errorf("stopped before all %v were listed", kind)
+		}
+	}
+	stopEvents := s.startEvents(ctx)
+	defer stopEvents()
+	s.world.Advance(s.now())
+	s.survey()
+	unwatch, err := s.watch()
+	if err != nil {
+		return fmt.Errorf("watch the cluster: %w", err)
+	}
+	defer unwatch()
+	if err := s.restart("start"); err != nil {
+		return err
+	}
+	err = s.loop(ctx)
+	s.binder.drain(s.Config.BindTimeout.Duration)
+	s.explainer.stop()
+	klog.FromContext(ctx).Info("stopped deciding", "bindsUnanswered", s.binder.inFlight())
+	return err
+}
+
+// now is the time since the scheduler was made, as the core counts it.
+func (s *Scheduler) now() cluster.Time {
+	return cluster.Time(s.Clock.Since(s.began) / time.Microsecond)
+}

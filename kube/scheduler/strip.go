@@ -1,0 +1,89 @@
+package scheduler
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+)
+
+// strip drops, in place, what no filter, score or report looks at. What stays
+// of a pod is what its own fields are for below; when a new version of a filter
+// looks at more, this is the place, and the property test of package judge's
+// last word over stripped pods is what notices.
+func strip(object any) (any, error) {
+	if accessor, err := meta.Accessor(object); err == nil {
+		accessor.SetManagedFields(nil)
+	}
+	switch o := object.(type) {
+	case *v1.Pod:
+		stripPod(o)
+	case *v1.Node:
+		o.Status.Images, o.Status.Conditions, o.Status.NodeInfo = nil, nil, v1.NodeSystemInfo{}
+		o.Annotations = nil
+	}
+	return object, nil
+}
+
+func stripPod(p *v1.Pod) {
+	p.Annotations = nil
+	stripContainers(p.Spec.InitContainers)
+	stripContainers(p.Spec.Containers)
+	p.Spec.EphemeralContainers = nil
+	p.Spec.ImagePullSecrets, p.Spec.HostAliases, p.Spec.DNSConfig, p.Spec.ReadinessGates = nil, nil, nil, nil
+	p.Status = v1.PodStatus{
+		Phase:                                p.Status.Phase,
+		Conditions:                           told(p.Status.Conditions),
+		NominatedNodeName:                    p.Status.NominatedNodeName,
+		Resize:                               p.Status.Resize, //nolint:staticcheck // read by upstream's count of requests
+		ResourceClaimStatuses:                p.Status.ResourceClaimStatuses,
+		ExtendedResourceClaimStatus:          p.Status.ExtendedResourceClaimStatus,
+		ContainerStatuses:                    sizes(p.Status.ContainerStatuses),
+		InitContainerStatuses:                sizes(p.Status.InitContainerStatuses),
+		AllocatedResources:                   p.Status.AllocatedResources,
+		Resources:                            p.Status.Resources,
+		NodeAllocatableResourceClaimStatuses: p.Status.NodeAllocatableResourceClaimStatuses,
+	}
+}
+
+func stripContainers(containers []v1.Container) {
+	for i := range containers {
+		c := &containers[i]
+		c.Command, c.Args, c.Env, c.EnvFrom, c.VolumeDevices = nil, nil, nil, nil, nil
+		c.LivenessProbe, c.ReadinessProbe, c.StartupProbe, c.Lifecycle, c.SecurityContext = nil, nil, nil, nil, nil
+		c.VolumeMounts = bindMounts(c.VolumeMounts)
+	}
+}
+
+// bindMounts keeps the mounts that ask for a feature of the node.
+func bindMounts(mounts []v1.VolumeMount) []v1.VolumeMount {
+	var kept []v1.VolumeMount
+	for _, m := range mounts {
+		if len(m.BindMountOptions) > 0 {
+			kept = append(kept, m)
+		}
+	}
+	return kept
+}
+
+// told keeps the conditions that say what we last said, and how a resize goes.
+func told(conditions []v1.PodCondition) []v1.PodCondition {
+	var kept []v1.PodCondition
+	for _, c := range conditions {
+		switch c.Type {
+		case v1.PodScheduled, v1.PodResizePending, v1.PodResizeInProgress:
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+// sizes keeps what the containers were given; only a resized pod differs from
+// its spec.
+func sizes(statuses []v1.ContainerStatus) []v1.ContainerStatus {
+	var kept []v1.ContainerStatus
+	for _, s := range statuses {
+		if s.Resources != nil || s.AllocatedResources != nil {
+			kept = append(kept, v1.ContainerStatus{Name: s.Name, Resources: s.Resources, AllocatedResources: s.AllocatedResources, State: s.State})
+		}
+	}
+	return kept
+}

@@ -1,0 +1,146 @@
+package testbed
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// What runs beside the API server. Nothing elects a leader: there is one of each
+// and it should work at once.
+
+// StartControllerManager starts upstream's controllers and waits until they have
+// made the service account that pods of the default namespace need.
+func (b *Bed) StartControllerManager(ctx context.Context) error {
+	const name = "kube-controller-manager"
+	p, err := b.run(name, b.Program(name), append(b.serving(ControllerManager, b.ports.controllerManager),
+		"--kubeconfig="+b.Kubeconfig(ControllerManager),
+		"--leader-elect=false",
+		"--service-account-private-key-file="+b.path("service-account.key"),
+		"--root-ca-file="+b.certificate(),
+		// The roles of the controllers are bound to accounts of their own.
+		"--use-service-account-credentials=true",
+		"--kube-api-qps=5000", "--kube-api-burst=5000")...)
+	if err != nil {
+		return err
+	}
+	client, err := b.Client(Admin)
+	if err != nil {
+		return err
+	}
+	return b.await(ctx, p, func(ctx context.Context) error {
+		_, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
+		return err
+	})
+}
+
+// StartKwok starts what keeps fake nodes alive and lets their pods run.
+func (b *Bed) StartKwok(ctx context.Context) error {
+	address := fmt.Sprintf("127.0.0.1:%d", b.ports.kwok)
+	p, err := b.run("kwok", b.Program("kwok"),
+		"--kubeconfig="+b.Kubeconfig(Kwok), "--config="+b.Program(stagesFile),
+		"--manage-all-nodes=false", "--manage-nodes-with-annotation-selector="+fakeNode+"=fake",
+		"--cidr=10.0.0.1/8", "--node-ip=127.0.0.1", "--node-lease-duration-seconds=40",
+		"--server-address="+address)
+	if err != nil {
+		return err
+	}
+	return b.await(ctx, p, func(ctx context.Context) error { return get(ctx, "http://"+address+"/healthz", "ok") })
+}
+
+// StartKubeScheduler starts upstream's scheduler. Its client sends qps requests
+// a second; upstream's default of 50 would compare rate limiters. More lines of
+// KubeSchedulerConfiguration may follow, for example its profiles.
+func (b *Bed) StartKubeScheduler(ctx context.Context, qps int, config ...string) error {
+	const name = "kube-scheduler"
+	text := fmt.Sprintf(`apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+leaderElection:
+  leaderElect: false
+clientConnection:
+  kubeconfig: %q
+  contentType: application/vnd.kubernetes.protobuf
+  qps: %d
+  burst: %d
+%s
+`, b.Kubeconfig(KubeScheduler), qps, qps, strings.Join(config, "\n"))
+	file, err := b.writeConfig(name, text)
+	if err != nil {
+		return err
+	}
+	port := b.ports.kubeScheduler
+	p, err := b.run(name, b.Program(name), append(b.serving(KubeScheduler, port), "--config="+file)...)
+	if err != nil {
+		return err
+	}
+	url := fmt.Sprintf("https://127.0.0.1:%d/readyz", port)
+	return b.await(ctx, p, func(ctx context.Context) error { return get(ctx, url, "ok") })
+}
+
+// FairleadName is the process that StartFairlead starts, and FairleadProfile the
+// schedulerName that it serves.
+const (
+	FairleadName    = "fairlead-scheduler"
+	FairleadProfile = "fairlead"
+)
+
+// StartFairlead starts a built fairlead-scheduler as the user Fairlead, who
+// needs roles for that; see Grant.
+func (b *Bed) StartFairlead(program string, qps int, args ...string) error {
+	text := fmt.Sprintf(`apiVersion: fairlead.dev/v1alpha1
+kind: SchedulerConfiguration
+clientConnection:
+  kubeconfig: %q
+  qps: %d
+  burst: %d
+leaderElection:
+  leaderElect: false
+profiles:
+- schedulerName: %s
+  policy: kube
+`, b.Kubeconfig(Fairlead), qps, qps, FairleadProfile)
+	file, err := b.writeConfig(FairleadName, text)
+	if err != nil {
+		return err
+	}
+	return b.Run(FairleadName, program, append([]string{"--config", file}, args...)...)
+}
+
+// Grant binds a cluster role to a user.
+func (b *Bed) Grant(ctx context.Context, user User, role string) error {
+	client, err := b.Client(Admin)
+	if err != nil {
+		return err
+	}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "testbed:" + string(user) + ":" + role},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: b.account(user).name}},
+	}
+	if _, err := client.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("test bed: grant %s to %s: %w", role, user, err)
+	}
+	return nil
+}
+
+func (b *Bed) writeConfig(name, text string) (path string, err error) {
+	path = b.path(name + ".yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return "", fmt.Errorf("test bed: write the configuration of %s: %w", name, err)
+	}
+	return path, nil
+}
+
+// serving are the flags about the port on which a component tells its health.
+func (b *Bed) serving(user User, port int) []string {
+	kubeconfig := b.Kubeconfig(user)
+	return []string{
+		"--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig,
+		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", port),
+		"--cert-dir=" + b.path("certificates-"+string(user)),
+	}
+}

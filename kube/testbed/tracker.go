@@ -1,0 +1,167 @@
+package testbed
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+)
+
+// tracker notes when each pod of a load was created and when it was bound.
+type tracker struct {
+	want int // pods of the load
+
+	mu    sync.Mutex
+	sent  map[string]time.Time // by name; when the create request was sent, if the load sends it
+	seen  milestone            // the watcher has heard of the pod
+	bound milestone            // and that it has a node
+}
+
+// milestone is something that all pods go through.
+type milestone struct {
+	verb    string
+	at      map[string]time.Time // by name of the pod
+	reached chan struct{}        // closed when all pods have
+}
+
+func newTracker(want int) *tracker {
+	return &tracker{
+		want:  want,
+		sent:  map[string]time.Time{},
+		seen:  milestone{"seen", map[string]time.Time{}, make(chan struct{})},
+		bound: milestone{"bound", map[string]time.Time{}, make(chan struct{})},
+	}
+}
+
+// send notes that a pod is about to be created.
+func (t *tracker) send(pod string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sent[pod] = time.Now()
+}
+
+// watch observes the pods of a label until the context ends. It is not an
+// informer, because in a burst the API server closes the watches that it cannot
+// serve at once, and an informer waits up to a second before it asks again: that
+// second would show in every latency.
+func (t *tracker) watch(ctx context.Context, client kubernetes.Interface, selector string) error {
+	pods := client.CoreV1().Pods(metav1.NamespaceDefault)
+	version, err := t.list(ctx, pods, selector)
+	if err != nil {
+		return fmt.Errorf("test bed: watch pods: %w", err)
+	}
+	go func() {
+		for ctx.Err() == nil {
+			var err error
+			version, err = t.follow(ctx, pods, metav1.ListOptions{LabelSelector: selector, ResourceVersion: version})
+			if err == nil {
+				continue
+			}
+			// The API server is away, or has forgotten this version: start over.
+			// Whoever waits loses patience if that never works.
+			select {
+			case <-ctx.Done():
+			case <-time.After(20 * time.Millisecond):
+			}
+			if latest, err := t.list(ctx, pods, selector); err == nil {
+				version = latest
+			}
+		}
+	}()
+	return nil
+}
+
+// list observes all pods as they are and returns the version of that picture.
+func (t *tracker) list(ctx context.Context, pods typedcorev1.PodInterface, selector string) (version string, err error) {
+	list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		return "", err
+	}
+	for i := range list.Items {
+		t.observe(&list.Items[i])
+	}
+	return list.ResourceVersion, nil
+}
+
+// follow observes changes since a version until the server closes the watch, and
+// returns the version of the last.
+func (t *tracker) follow(ctx context.Context, pods typedcorev1.PodInterface, from metav1.ListOptions) (version string, err error) {
+	version = from.ResourceVersion
+	watch, err := pods.Watch(ctx, from)
+	if err != nil {
+		return version, err
+	}
+	defer watch.Stop()
+	for event := range watch.ResultChan() {
+		pod, ok := event.Object.(*corev1.Pod)
+		if !ok {
+			return version, apierrors.FromObject(event.Object)
+		}
+		version = pod.ResourceVersion
+		t.observe(pod)
+	}
+	return version, nil
+}
+
+func (t *tracker) observe(pod *corev1.Pod) {
+	now := time.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.seen.note(pod.Name, now, t.want)
+	if pod.Spec.NodeName != "" {
+		t.bound.note(pod.Name, now, t.want)
+	}
+}
+
+// note keeps the first time for each pod.
+func (m milestone) note(pod string, now time.Time, want int) {
+	if _, ok := m.at[pod]; ok {
+		return
+	}
+	m.at[pod] = now
+	if len(m.at) == want {
+		close(m.reached)
+	}
+}
+
+// created is when a pod was sent or, if a controller did that, first seen.
+// Requires the lock.
+func (t *tracker) created(pod string) time.Time {
+	if sent, ok := t.sent[pod]; ok {
+		return sent
+	}
+	return t.seen.at[pod]
+}
+
+// await waits for a milestone, as long as it comes nearer.
+func (t *tracker) await(ctx context.Context, m milestone) error {
+	count := func() int {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		return len(m.at)
+	}
+	last, since := count(), time.Now()
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-m.reached:
+			return nil
+		case <-ctx.Done():
+			return fmt.Errorf("test bed: %d of %d pods were %s: %w", count(), t.want, m.verb, context.Cause(ctx))
+		case <-ticker.C:
+		}
+		if n := count(); n != last {
+			last, since = n, time.Now()
+		} else if time.Since(since) > stalled {
+			return fmt.Errorf("test bed: %d of %d pods were %s, and none for %s; "+
+				"look at the scheduler's log, and whether the nodes have room", n, t.want, m.verb, stalled)
+		}
+	}
+}

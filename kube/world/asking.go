@@ -1,0 +1,193 @@
+package world
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/judge"
+)
+
+// This file asks about pods whose nodes depend on more than themselves and one
+// node: on other pods, on volumes, on claims. All pods that ask alike are one
+// question. Its answer, by all of upstream's filters, holds for the moment
+// only, so it is given to the core just before a round, for as many pods as
+// are likely to get through on it: one at first, twice as many each time that
+// all did, one again when one did not. With preferences the answer is the
+// nodes that upstream's scores like best, for one pod at a time.
+
+const maxWindow = 64
+
+type question struct {
+	key      string
+	class    *class // its set; not kept up
+	demand   cluster.Vector
+	pods     []*Pod // asking, the first in line first
+	prefers  bool
+	judged   *judge.Case  // open while some of the pods are in the core's hands
+	asked    uint64       // World.changes when it was last asked
+	after    cluster.Time // not to be asked again before
+	failures int
+	window   int
+	refused  bool // one that was let through was refused in this round
+}
+
+// ask puts the pod into the queue of those whose nodes have to be worked out.
+func (w *World) ask(p *Pod, demand cluster.Vector) {
+	key := questionKey(p.object)
+	q := w.asking[key]
+	if q == nil {
+		q = &question{
+			key: key, demand: demand, window: 1, prefers: judge.Prefers(p.object) || w.softTaints > 0,
+			class: &class{key: key, set: cluster.SetID(w.setRows.Take())},
+		}
+		w.asking[key] = q
+	}
+	w.take(p, w.shapeOf(q.class, demand))
+	w.move(p, Asking)
+	p.question, p.Why = q, ""
+	q.insert(p)
+	q.asked = 0 // a new pod wants an answer at once
+}
+
+// insert keeps the pods in the order of priority and arrival.
+func (q *question) insert(p *Pod) {
+	at, _ := slices.BinarySearchFunc(q.pods, p, before)
+	q.pods = slices.Insert(q.pods, at, p)
+}
+
+func before(a, b *Pod) int {
+	return cmp.Or(cmp.Compare(priority(b.object), priority(a.object)), cmp.Compare(a.order, b.order))
+}
+
+// unask takes the pod out of its question.
+func (w *World) unask(p *Pod) {
+	q := p.question
+	p.question = nil
+	q.pods = slices.DeleteFunc(q.pods, func(other *Pod) bool { return other == p })
+	if len(q.pods) == 0 && q.judged == nil {
+		delete(w.asking, q.key)
+	}
+}
+
+func (q *question) close() {
+	if q.judged != nil {
+		q.judged.Close()
+		q.judged = nil
+	}
+}
+
+// Ask works out the nodes of pods that ask, and lets them wait in the core,
+// until enough says that it has taken long enough. It returns the pods that no
+// node would take.
+func (w *World) Ask(enough func() bool) []*Pod {
+	var unplaced []*Pod
+	for _, q := range w.due() {
+		if enough() {
+			break
+		}
+		unplaced = append(unplaced, w.answer(q)...)
+	}
+	return unplaced
+}
+
+// due lists the questions that are worth asking now, in the order of their
+// first pods.
+func (w *World) due() []*question {
+	var due []*question
+	for _, q := range w.asking {
+		if len(q.pods) > 0 && q.judged == nil && q.asked != w.changes && q.after <= w.now {
+			due = append(due, q)
+		}
+	}
+	slices.SortFunc(due, func(a, b *question) int { return before(a.pods[0], b.pods[0]) })
+	return due
+}
+
+// answer asks one question and lets pods through on the answer.
+func (w *World) answer(q *question) []*Pod {
+	q.asked = w.changes
+	judged, refusal := w.judge.Case(q.pods[0].object)
+	var names []string
+	if refusal.IsSuccess() {
+		names = judged.Feasible()
+		if q.prefers && len(names) > 1 {
+			names = judged.Preferred(names)
+		}
+	}
+	if len(names) == 0 {
+		if judged != nil {
+			judged.Close()
+		}
+		w.postpone(q)
+		return slices.Clone(q.pods)
+	}
+	q.judged, q.refused = judged, false
+	rows := make([]cluster.NodeID, 0, len(names))
+	for _, name := range names {
+		if n := w.nodes[name]; n != nil {
+			rows = append(rows, n.row)
+		}
+	}
+	slices.Sort(rows)
+	w.define(q.class, rows)
+	window := q.window
+	if q.prefers {
+		window = 1
+	}
+	through := min(window, len(q.pods))
+	for _, p := range slices.Clone(q.pods[:through]) {
+		w.offer(p)
+		q.class.waiting++
+	}
+	q.pods = slices.Delete(q.pods, 0, through)
+	return nil
+}
+
+// postpone lets a question that found no place rest for a while.
+func (w *World) postpone(q *question) {
+	if q.after <= w.now {
+		q.failures++
+		q.after = w.now + w.backoff(q.failures)
+	}
+}
+
+// settleQuestions closes the answers of this round. Pods that the core could
+// not place ask again.
+func (w *World) settleQuestions() {
+	for _, key := range sortedKeys(w.asking) {
+		q := w.asking[key]
+		if q.judged == nil {
+			continue
+		}
+		q.close()
+		if q.refused {
+			q.window = 1
+		} else {
+			q.window, q.failures = min(2*q.window, maxWindow), 0
+		}
+		if len(q.pods) == 0 {
+			delete(w.asking, key)
+		}
+	}
+}
+
+// questionKey tells apart what any filter may look at.
+func questionKey(pod *v1.Pod) string {
+	if len(pod.Spec.ResourceClaims) > 0 {
+		return string(pod.UID)
+	}
+	key, err := json.Marshal(struct {
+		Namespace string
+		Labels    map[string]string
+		Spec      v1.PodSpec
+	}{pod.Namespace, pod.Labels, pod.Spec})
+	if err != nil {
+		panic(fmt.Sprintf("world: pod %s/%s does not marshal: %v", pod.Namespace, pod.Name, err))
+	}
+	return string(key)
+}

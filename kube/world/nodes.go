@@ -1,0 +1,133 @@
+package world
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// This file takes in nodes. Most updates of a node are heartbeats and change
+// nothing that a decision could depend on; they are told from the others here.
+
+type node struct {
+	object *v1.Node
+	row    cluster.NodeID
+	pods   map[types.UID]*Pod // bound here, or assumed to be
+	soft   bool               // has a PreferNoSchedule taint
+}
+
+// SeeNode takes in a node as it is now.
+func (w *World) SeeNode(object *v1.Node) {
+	n := w.nodes[object.Name]
+	switch {
+	case n == nil:
+		n = &node{object: object, pods: map[types.UID]*Pod{}}
+		w.nodes[object.Name] = n
+		w.enterNode(n)
+		for _, p := range inOrder(w.homeless[object.Name]) {
+			w.settleOn(p, n)
+		}
+		delete(w.homeless, object.Name)
+	case n.object.UID != object.UID:
+		w.LoseNode(object.Name)
+		w.SeeNode(object)
+	case sameNode(n.object, object):
+		n.object = object
+	default:
+		resized := !maps.EqualFunc(n.object.Status.Allocatable, object.Status.Allocatable, equalQuantity)
+		n.object = object
+		w.judge.SetNode(object)
+		if resized {
+			w.noteResources(object)
+			w.emit(cluster.NodeChanged{Node: n.row, Spec: w.spec(n)})
+		}
+		w.countSoft(n)
+		w.reclassify(n)
+		w.changes++
+	}
+}
+
+// LoseNode takes in that a node is gone. Pods that are bound to it stay bound,
+// and come to life again should a node of that name appear.
+func (w *World) LoseNode(name string) {
+	n := w.nodes[name]
+	if n == nil {
+		return
+	}
+	delete(w.nodes, name)
+	w.byRow[n.row] = nil
+	w.judge.RemoveNode(name)
+	w.emit(cluster.NodeLost{Node: n.row})
+	for _, c := range w.classes {
+		c.drop(n.row)
+	}
+	if n.soft {
+		w.softTaints--
+	}
+	for _, p := range inOrder(n.pods) {
+		w.strand(p, name)
+	}
+	w.nodeRows.Give(uint32(n.row))
+	w.changes++
+}
+
+// enterNode gives the node a row and tells of it.
+func (w *World) enterNode(n *node) {
+	n.row = cluster.NodeID(w.nodeRows.Take())
+	for int(n.row) >= len(w.byRow) {
+		w.byRow = append(w.byRow, nil)
+	}
+	w.byRow[n.row] = n
+	w.judge.SetNode(n.object)
+	w.noteResources(n.object)
+	w.emit(cluster.NodeAdded{Node: n.row, Spec: w.spec(n)})
+	w.countSoft(n)
+	w.reclassify(n)
+	w.changes++
+}
+
+func (w *World) spec(n *node) cluster.NodeSpec {
+	return cluster.NodeSpec{Name: n.object.Name, Capacity: w.kinds.capacity(n.object)}
+}
+
+// noteResources asks for a new core if the node offers what no column stands
+// for.
+func (w *World) noteResources(object *v1.Node) {
+	for name, q := range object.Status.Allocatable {
+		switch name {
+		case v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage, v1.ResourcePods:
+			continue
+		}
+		if _, ok := w.kinds.extended[name]; !ok && !q.IsZero() {
+			w.stale = fmt.Sprintf("node %s offers %s", object.Name, name)
+		}
+	}
+}
+
+func (w *World) countSoft(n *node) {
+	soft := slices.ContainsFunc(n.object.Spec.Taints, isSoft)
+	if soft && !n.soft {
+		w.softTaints++
+	}
+	if !soft && n.soft {
+		w.softTaints--
+	}
+	n.soft = soft
+}
+
+func isSoft(t v1.Taint) bool { return t.Effect == v1.TaintEffectPreferNoSchedule }
+
+// sameNode reports whether no decision can tell the two apart.
+func sameNode(a, b *v1.Node) bool {
+	return a.Spec.Unschedulable == b.Spec.Unschedulable &&
+		maps.Equal(a.Labels, b.Labels) &&
+		slices.EqualFunc(a.Spec.Taints, b.Spec.Taints, func(s, t v1.Taint) bool { return s.MatchTaint(&t) && s.Value == t.Value }) &&
+		maps.EqualFunc(a.Status.Allocatable, b.Status.Allocatable, equalQuantity) &&
+		slices.Equal(a.Status.DeclaredFeatures, b.Status.DeclaredFeatures) &&
+		maps.Equal(a.Annotations, b.Annotations)
+}

@@ -1,0 +1,288 @@
+package world
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"fmt"
+	"strings"
+
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/judge"
+	"fairlead.dev/fairlead/sched"
+)
+
+// This file follows a decision from the core to its outcome. Upstream's filters
+// have the last word on it; then the pod is assumed to be on its node, so that
+// the next decision is judged with it in place, and its bind goes out. Only an
+// answer makes it more than an assumption.
+
+// Backoff says how long a pod rests after a refusal: Initial after the first,
+// doubled up to Max.
+type Backoff struct{ Initial, Max cluster.Time }
+
+// SetBackoff replaces the default of one to ten seconds.
+func (w *World) SetBackoff(b Backoff) { w.rest = b }
+
+func (w *World) backoff(refusals int) cluster.Time {
+	return min(w.rest.Max, w.rest.Initial<<min(refusals-1, 20))
+}
+
+// Offered reports whether pods have come into the core's hands since the last
+// Settle.
+func (w *World) Offered() bool { return len(w.offered) > 0 }
+
+// Judge asks upstream's filters about a decision to place a pod. It returns the
+// pod, and a status that is no success if the decision must not be carried out;
+// the core has been told so then.
+func (w *World) Judge(ctx context.Context, d sched.Decision) (*Pod, *fwk.Status) {
+	s := w.tasks[d.Task]
+	if s == nil || s.seq != d.Seq || s.pod == nil || s.pod.Stage != Waiting {
+		panic(fmt.Sprintf("world: the core placed task row %d, seq %d, which does not wait", d.Task, d.Seq))
+	}
+	p, n := s.pod, w.byRow[d.Node]
+	w.runs[d.Task], p.attempt, p.begun = d.Attempt, d.Attempt, false
+	if n == nil {
+		panic(fmt.Sprintf("world: the core placed task row %d on node row %d, which holds no node", d.Task, d.Node))
+	}
+	judged, status := w.caseOf(p)
+	if status.IsSuccess() {
+		status = judged.LastWord(p.object, n.object.Name)
+	}
+	if status.IsSuccess() {
+		p.reserved, status = w.judge.Reserve(ctx, judged, p.object, n.object.Name)
+	}
+	if !status.IsSuccess() {
+		w.refuse(p)
+		return p, status
+	}
+	if c := s.shape.class; c != nil {
+		w.leave(c)
+	}
+	w.move(p, Assumed)
+	p.node = n
+	w.putOn(p, n)
+	return p, nil
+}
+
+// caseOf returns the open case that the pod is judged by. Pods of one shape
+// share it, unless there are pods that mind others' labels.
+func (w *World) caseOf(p *Pod) (*judge.Case, *fwk.Status) {
+	if p.question != nil {
+		return p.question.judged, nil
+	}
+	key := p.slot.shape.key
+	if w.judge.MindsLabels() {
+		key = strings.Join([]string{key, p.object.Namespace, fmt.Sprint(p.object.Labels)}, "\n")
+	}
+	if c := w.cases[key]; c != nil {
+		return c, nil
+	}
+	c, status := w.judge.Case(p.object)
+	if status.IsSuccess() {
+		w.cases[key] = c
+	}
+	return c, status
+}
+
+// refuse takes back a decision that upstream's filters did not admit.
+func (w *World) refuse(p *Pod) {
+	w.emit(cluster.BindRefused{Task: p.slot.task, Attempt: p.attempt})
+	q := p.question
+	w.retract(p)
+	p.Refusals++
+	if q != nil {
+		q.refused = true
+	}
+	p.special = true
+	w.changes++
+	w.sort(p)
+}
+
+// Started takes in that the bind succeeded.
+func (w *World) Started(p *Pod) {
+	if w.pods[p.object.UID] == p && p.Stage == Assumed {
+		w.started(p)
+	}
+}
+
+func (w *World) started(p *Pod) {
+	if !p.begun {
+		w.emit(cluster.TaskStarted{Task: p.slot.task, Attempt: p.attempt, Node: p.node.row})
+	}
+	w.move(p, Bound)
+	p.Refusals, p.reserved = 0, nil
+}
+
+// Failed takes in that the bind did not and will not happen. The pod rests and
+// is tried again.
+func (w *World) Failed(p *Pod) {
+	if w.pods[p.object.UID] != p {
+		return
+	}
+	if p.object.Spec.NodeName != "" || p.Stage != Assumed && p.Stage != Bound && p.Stage != Homeless {
+		return // seen to be bound after all, or long past it
+	}
+	if p.node != nil {
+		w.takeOff(p)
+		w.goneFromNode(p)
+	}
+	for _, lost := range w.homeless { // its node was lost meanwhile
+		delete(lost, p.object.UID)
+	}
+	p.Refusals++
+	w.move(p, Resting)
+	p.until, p.reserved = w.now+w.backoff(p.Refusals), nil
+	heap.Push(&w.resting, rest{p, p.until})
+}
+
+// goneFromNode tells the core that the pod's run on its node is over, or never
+// began, and that it is not to be placed for now.
+func (w *World) goneFromNode(p *Pod) {
+	if p.begun || p.Stage == Bound {
+		w.emit(cluster.TaskLeft{Task: p.slot.task, Attempt: p.attempt})
+	} else {
+		w.emit(cluster.BindRefused{Task: p.slot.task, Attempt: p.attempt})
+	}
+	w.gate(p)
+}
+
+// Settle ends a round: it returns the pods that the core was given and could
+// not place. Those that ask will ask again; the others go on waiting.
+func (w *World) Settle() []*Pod {
+	offered := w.offered
+	w.offered = nil
+	var unplaced []*Pod
+	for _, p := range offered {
+		if p.Stage != Waiting || w.pods[p.object.UID] != p {
+			continue
+		}
+		switch q := p.question; {
+		case q != nil:
+			w.gate(p)
+			w.leave(q.class)
+			w.move(p, Asking)
+			q.insert(p)
+			q.refused = true
+			w.postpone(q)
+			unplaced = append(unplaced, p)
+		case !p.second && w.softTaints > 0:
+			w.retract(p)
+			p.second = true
+			w.sort(p)
+		default:
+			unplaced = append(unplaced, p)
+		}
+	}
+	w.settleQuestions()
+	for _, key := range sortedKeys(w.cases) {
+		w.cases[key].Close()
+	}
+	clear(w.cases)
+	return unplaced
+}
+
+// Due lets pods wait again whose rest is over, and ends slots that were vacant
+// for too long.
+func (w *World) Due() {
+	for len(w.resting) > 0 && w.resting[0].until <= w.now {
+		p := heap.Pop(&w.resting).(rest).pod
+		if p.Stage == Resting && p.until <= w.now && w.pods[p.object.UID] == p {
+			w.sort(p)
+		}
+	}
+	w.expire()
+}
+
+// Wake is when the world next wants to be asked although nothing happens.
+func (w *World) Wake() cluster.Time {
+	wake := cluster.Never
+	if len(w.resting) > 0 {
+		wake = w.resting[0].until
+	}
+	if len(w.vacant) > 0 {
+		wake = min(wake, w.vacant[0].until)
+	}
+	for _, q := range w.asking {
+		if len(q.pods) > 0 && q.asked != w.changes {
+			wake = min(wake, q.after)
+		}
+	}
+	return wake
+}
+
+// Counts are how many pods of ours stand where, and how much is known in all.
+type Counts struct {
+	Held, Resting, Asking, Waiting, Assumed int
+	Nodes, OnNodes                          int
+}
+
+// Counts returns how many pods of ours stand where.
+func (w *World) Counts() Counts {
+	return Counts{
+		Held: w.stages[Held], Resting: w.stages[Resting], Asking: w.stages[Asking], Waiting: w.stages[Waiting], Assumed: w.stages[Assumed],
+		Nodes: len(w.nodes), OnNodes: w.onNodes,
+	}
+}
+
+// rest is an entry of the heap of resting pods. A pod may have an old one that
+// is passed over.
+type rest struct {
+	pod   *Pod
+	until cluster.Time
+}
+
+type restHeap []rest
+
+func (h restHeap) Len() int { return len(h) }
+func (h restHeap) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(h[i].until, h[j].until), cmp.Compare(h[i].pod.order, h[j].pod.order)) < 0
+}
+func (h restHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+// Push and Pop are container/heap's.
+func (h *restHeap) Push(x any) { *h = append(*h, x.(rest)) }
+
+// Pop removes the last element.
+func (h *restHeap) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return x
+}
+
+// Keep answers a decision to evict, which this version does not carry out: the
+// run stays.
+func (w *World) Keep(d sched.Decision) {
+	w.emit(cluster.EvictRefused{Task: d.Task, Attempt: d.Attempt})
+}
+
+// Stir takes in that something changed which pods that ask may depend on.
+func (w *World) Stir() { w.changes++ }
+
+// Changes grows with everything that may let a pod through that was refused.
+func (w *World) Changes() uint64 { return w.changes }
+
+// Pending reports whether there are events that were not taken yet.
+func (w *World) Pending() bool { return len(w.events) > 0 }
+
+// Waits reports whether the pod is known and not placed.
+func (w *World) Waits(p *Pod) bool {
+	return w.pods[p.object.UID] == p && (p.Stage == Waiting || p.Stage == Asking || p.Stage == Held && p.Why != "")
+}
+
+// Task is the row of the pod's task in the core.
+func (w *World) Task(p *Pod) cluster.TaskID { return p.slot.task }
+
+// Likeness is equal for pods that wait for the same reasons.
+func (w *World) Likeness(p *Pod) string {
+	switch {
+	case p.question != nil:
+		return p.question.key
+	case w.judge.MindsLabels():
+		return string(p.object.UID)
+	}
+	return p.slot.shape.key
+}

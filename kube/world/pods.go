@@ -1,0 +1,447 @@
+package world
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/util"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/judge"
+)
+
+// This file takes in pods. Every pod of ours is in one stage; the stage says
+// where its slot's task stands in the core.
+
+// Stage is where a pod stands.
+type Stage uint8
+
+// The stages of a pod. The core's task is gated in those before Waiting.
+const (
+	Held     Stage = iota // something outside keeps it from being placed
+	Resting               // waits out the time after a refusal
+	Asking                // waits until its nodes are worked out
+	Homeless              // bound to a node that is not known
+	Waiting               // in the core's hands
+	Assumed               // decided; its bind is under way
+	Bound
+)
+
+// String names the stage in one word.
+func (s Stage) String() string {
+	return [...]string{"held", "resting", "asking", "homeless", "waiting", "assumed", "bound"}[s]
+}
+
+// Pod is a pod that is known.
+type Pod struct {
+	Ours  bool
+	Stage Stage
+	// Why says what holds a held pod.
+	Why string
+	// Refusals counts the refused decisions since the pod was last bound.
+	Refusals int
+	// Seen is when the pod was first seen to be ready for placement.
+	Seen cluster.Time
+
+	object   *v1.Pod
+	info     *framework.PodInfo // what the judge was given, while on a node
+	order    uint64
+	slot     *slot
+	node     *node // Assumed and Bound
+	attempt  uint32
+	begun    bool               // the core knows that the attempt runs
+	reserved *judge.Reservation // while assumed
+	ports    []portShare
+	question *question // while its nodes depend on other objects
+	second   bool      // nodes to be avoided will have to do
+	special  bool      // a filter that is not node-local refused it once
+	until    cluster.Time
+}
+
+// move changes the pod's stage.
+func (w *World) move(p *Pod, to Stage) {
+	if p.Ours {
+		w.stages[p.Stage]--
+		w.stages[to]++
+	}
+	p.Stage = to
+}
+
+// Object is the pod as it was last seen. It must not be changed.
+func (p *Pod) Object() *v1.Pod { return p.object }
+
+// Reservation holds what was set aside for an assumed pod.
+func (p *Pod) Reservation() *judge.Reservation { return p.reserved }
+
+// Node names the node that the pod is bound to, or assumed to be.
+func (p *Pod) Node() string {
+	if p.node == nil {
+		return ""
+	}
+	return p.node.object.Name
+}
+
+// Pod returns the pod with the uid, nil if it is not known.
+func (w *World) Pod(uid types.UID) *Pod { return w.pods[uid] }
+
+// SeePod takes in a pod as it is now, for the first time or again.
+func (w *World) SeePod(object *v1.Pod) {
+	p := w.pods[object.UID]
+	if over(object) {
+		w.LosePod(object)
+		return
+	}
+	if p == nil {
+		p = &Pod{object: object, Ours: w.owns(object.Spec.SchedulerName), order: w.arrivals, Seen: w.now}
+		w.arrivals++
+		if p.Ours {
+			w.stages[Held]++
+		}
+		w.pods[object.UID] = p
+		w.enter(p)
+		return
+	}
+	if !newer(p.object, object) {
+		return
+	}
+	before := p.object
+	p.object = object
+	switch {
+	case object.Spec.NodeName != "":
+		w.seeBound(p, before)
+	case p.Stage == Assumed || p.Stage == Bound || p.Stage == Homeless:
+		// What was seen is older than what was done.
+	case !sameAsk(before, object):
+		w.retract(p)
+		w.sort(p)
+	}
+}
+
+// LosePod takes in that a pod is gone, or done.
+func (w *World) LosePod(object *v1.Pod) {
+	p := w.pods[object.UID]
+	if p == nil {
+		return
+	}
+	delete(w.pods, object.UID)
+	delete(w.homeless[p.object.Spec.NodeName], object.UID)
+	if p.slot == nil {
+		return // somebody else's, and never placed
+	}
+	onNode := p.node != nil
+	w.retract(p)
+	if p.Ours {
+		w.stages[p.Stage]--
+	}
+	w.takeOff(p)
+	w.changes++
+	if !p.Ours || p.slot.job.key.owner == p.object.UID || object.Status.Phase == v1.PodSucceeded {
+		w.end(p.slot)
+		return
+	}
+	if onNode {
+		w.goneFromNode(p)
+	}
+	w.vacate(p)
+}
+
+// enter gives a pod its slot and its stage.
+func (w *World) enter(p *Pod) {
+	w.countPorts(p)
+	if p.object.Spec.NodeName == "" {
+		if !p.Ours {
+			return // somebody else's to place
+		}
+		w.sort(p)
+		return
+	}
+	w.occupy(p, w.boundShape(p))
+	w.arrive(p)
+}
+
+// reenter tells a new core of a pod.
+func (w *World) reenter(p *Pod) {
+	p.slot, p.question = nil, nil
+	stage, n := p.Stage, p.node
+	switch {
+	case n != nil:
+		w.occupy(p, w.boundShape(p))
+		w.found(p, n)
+		w.move(p, stage)
+	case stage == Homeless:
+		w.occupy(p, w.boundShape(p))
+	case p.Ours:
+		w.sort(p)
+	}
+}
+
+// seeBound takes in a pod that is bound.
+func (w *World) seeBound(p *Pod, before *v1.Pod) {
+	name := p.object.Spec.NodeName
+	switch {
+	case p.slot == nil: // somebody else's, and now placed
+		w.occupy(p, w.boundShape(p))
+		w.arrive(p)
+	case p.Stage == Assumed && p.node.object.Name == name:
+		w.started(p)
+		w.renew(p)
+	case p.Stage == Assumed:
+		// Somebody else was faster. The bind will be refused.
+		w.takeOff(p)
+		w.goneFromNode(p)
+		w.arrive(p)
+	case p.Stage == Bound:
+		if !sameLoad(before, p.object) {
+			w.renew(p)
+		}
+	case p.Stage != Homeless:
+		w.retract(p)
+		w.arrive(p)
+	}
+}
+
+// arrive puts a bound pod, whose task is gated, on its node.
+func (w *World) arrive(p *Pod) {
+	name := p.object.Spec.NodeName
+	w.reshape(p, w.boundShape(p))
+	if n := w.nodes[name]; n != nil {
+		w.settleOn(p, n)
+		return
+	}
+	w.strand(p, name)
+}
+
+// settleOn puts a homeless or newly bound pod on its node.
+func (w *World) settleOn(p *Pod, n *node) {
+	w.found(p, n)
+	w.move(p, Bound)
+	w.putOn(p, n)
+}
+
+// found tells the core where the pod runs.
+func (w *World) found(p *Pod, n *node) {
+	w.emit(cluster.TaskFound{Task: p.slot.task, Seq: p.slot.seq, Node: n.row})
+	w.runs[p.slot.task]++
+	p.attempt, p.begun, p.node = w.runs[p.slot.task], true, n
+}
+
+// strand keeps a pod whose node is not known. The core has its task waiting if
+// the node was lost, and else gated.
+func (w *World) strand(p *Pod, name string) {
+	if p.node != nil {
+		w.emit(cluster.TaskGated{Task: p.slot.task, Seq: p.slot.seq})
+		p.node, p.info = nil, nil
+		w.onNodes--
+	}
+	w.move(p, Homeless)
+	if w.homeless[name] == nil {
+		w.homeless[name] = map[types.UID]*Pod{}
+	}
+	w.homeless[name][p.object.UID] = p
+}
+
+// sort finds out what keeps a pod that is to be placed, and lets it wait if
+// nothing does. Its task, if it has one, is gated.
+func (w *World) sort(p *Pod) {
+	w.countPorts(p)
+	info, err := judge.NewPod(p.object)
+	demand, complete := cluster.Vector(nil), false
+	if err == nil {
+		demand, complete = w.demand(p, info)
+		complete = complete && !absurd(demand)
+	}
+	switch {
+	case err != nil:
+		w.hold(p, fmt.Sprintf("its affinity terms cannot be read: %v", err))
+	case len(p.object.Spec.SchedulingGates) > 0:
+		w.hold(p, "")
+	case p.object.DeletionTimestamp != nil:
+		w.hold(p, "")
+	case p.object.Spec.SchedulingGroup != nil:
+		w.hold(p, "it belongs to a pod group, and pod groups are not placed by this version of fairlead")
+	case !complete || p.special || w.judge.Bespoke(p.object):
+		w.ask(p, demand)
+	default:
+		c := w.plainClass(p)
+		w.take(p, w.shapeOf(c, demand))
+		w.warm(c)
+		w.offer(p)
+	}
+}
+
+// hold keeps the pod from being placed until it is seen to have changed.
+func (w *World) hold(p *Pod, why string) {
+	if p.slot == nil {
+		w.occupy(p, w.shapeOf(nil, make(cluster.Vector, len(w.kinds.list))))
+	}
+	w.move(p, Held)
+	p.Why = why
+}
+
+// take gives the pod a slot of the shape, or its slot the shape.
+func (w *World) take(p *Pod, s *shape) {
+	if p.slot == nil {
+		w.occupy(p, s)
+	} else {
+		w.reshape(p, s)
+	}
+}
+
+// offer lets the core place the pod.
+func (w *World) offer(p *Pod) {
+	w.move(p, Waiting)
+	p.Why = ""
+	w.emit(cluster.TaskUngated{Task: p.slot.task, Seq: p.slot.seq})
+	w.offered = append(w.offered, p)
+}
+
+// gate takes the pod's task, which waits, out of the core's hands.
+func (w *World) gate(p *Pod) {
+	w.emit(cluster.TaskGated{Task: p.slot.task, Seq: p.slot.seq})
+}
+
+// retract takes a pod that is not on a node out of every queue.
+func (w *World) retract(p *Pod) {
+	if p.Stage == Waiting {
+		w.gate(p)
+		if c := p.slot.shape.class; c != nil {
+			w.leave(c)
+		}
+	}
+	if p.question != nil {
+		w.unask(p)
+	}
+	if p.Stage == Waiting || p.Stage == Asking || p.Stage == Resting {
+		w.move(p, Held)
+	}
+}
+
+// demand is the pod's vector. It returns false if the vector does not say all.
+func (w *World) demand(p *Pod, info *framework.PodInfo) (cluster.Vector, bool) {
+	demand, complete := w.kinds.demand(p.object, judge.Requests(info))
+	if !complete && len(p.ports) > 0 && !w.kinds.full() {
+		w.stale = "no column is left for host ports"
+	}
+	return demand, complete
+}
+
+// boundShape is the shape of a pod that is on a node: all that matters is the
+// room it takes.
+func (w *World) boundShape(p *Pod) *shape {
+	if p.info == nil {
+		p.info = read(p.object)
+	}
+	demand, _ := w.demand(p, p.info)
+	if p.slot != nil && slices.Equal(p.slot.shape.demand, demand) {
+		return p.slot.shape
+	}
+	return w.shapeOf(nil, demand)
+}
+
+// read is what the judge wants to know of a pod. Affinity terms that cannot be
+// read bind nobody, here as upstream.
+func read(object *v1.Pod) *framework.PodInfo {
+	info, err := judge.NewPod(object)
+	if err != nil {
+		return &framework.PodInfo{Pod: object}
+	}
+	return info
+}
+
+// putOn tells the judge that the pod takes room on the node.
+func (w *World) putOn(p *Pod, n *node) {
+	pod := p.object
+	if pod.Spec.NodeName == "" {
+		copied := *pod
+		copied.Spec.NodeName = n.object.Name
+		pod = &copied
+	}
+	if p.info == nil || p.info.Pod != pod {
+		p.info = read(pod)
+	}
+	if n.pods[p.object.UID] == nil {
+		n.pods[p.object.UID] = p
+		w.onNodes++
+	}
+	w.judge.AddPod(p.info, n.object.Name)
+	w.changes++
+}
+
+// takeOff undoes putOn. The core is told by the caller.
+func (w *World) takeOff(p *Pod) {
+	if p.node == nil {
+		return
+	}
+	w.judge.RemovePod(p.info, p.node.object.Name)
+	delete(p.node.pods, p.object.UID)
+	w.onNodes--
+	p.node, p.info = nil, nil
+	w.changes++
+}
+
+// renew tells of a pod on its node that was resized, relabelled or confirmed.
+func (w *World) renew(p *Pod) {
+	n := p.node
+	w.judge.RemovePod(p.info, n.object.Name)
+	p.info = nil
+	w.putOn(p, n)
+	w.countPorts(p)
+	w.reshape(p, w.boundShape(p))
+	w.changes++
+}
+
+func (w *World) countPorts(p *Pod) {
+	p.ports = p.ports[:0]
+	for _, want := range util.GetHostPorts(p.object) {
+		p.ports = append(p.ports, portShares(want)...)
+	}
+}
+
+// over reports whether a pod takes no room any more and never will.
+func over(pod *v1.Pod) bool {
+	return pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
+}
+
+// newer reports whether b is a later sight of the pod than a. Repeated and late
+// events are not.
+func newer(a, b *v1.Pod) bool {
+	order, err := resourceversion.CompareResourceVersion(a.ResourceVersion, b.ResourceVersion)
+	return err != nil || order < 0
+}
+
+// sameAsk reports whether a pod that is not bound asks for the same.
+func sameAsk(a, b *v1.Pod) bool {
+	return a.Generation == b.Generation && (a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) &&
+		maps.Equal(a.Labels, b.Labels) && apiequality.Semantic.DeepEqual(a.Spec, b.Spec) &&
+		slices.EqualFunc(a.Status.ResourceClaimStatuses, b.Status.ResourceClaimStatuses, func(s, t v1.PodResourceClaimStatus) bool {
+			return s.Name == t.Name && (s.ResourceClaimName == nil) == (t.ResourceClaimName == nil)
+		})
+}
+
+// sameLoad reports whether a pod on a node means the same to others.
+func sameLoad(a, b *v1.Pod) bool {
+	return maps.Equal(a.Labels, b.Labels) && (a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) &&
+		apiequality.Semantic.DeepEqual(a.Spec, b.Spec) &&
+		apiequality.Semantic.DeepEqual(a.Status.ContainerStatuses, b.Status.ContainerStatuses) &&
+		apiequality.Semantic.DeepEqual(a.Status.Resources, b.Status.Resources) &&
+		apiequality.Semantic.DeepEqual(a.Status.Conditions, b.Status.Conditions)
+}
+
+func equalQuantity(a, b resource.Quantity) bool { return a.Cmp(b) == 0 }
+
+func inOrder(pods map[types.UID]*Pod) []*Pod {
+	list := make([]*Pod, 0, len(pods))
+	for _, p := range pods {
+		list = append(list, p)
+	}
+	slices.SortFunc(list, func(a, b *Pod) int { return cmp.Compare(a.order, b.order) })
+	return list
+}

@@ -1,0 +1,190 @@
+package world
+
+import (
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// This file keeps slots. A slot is one of the replicas that an owner wants, and
+// is the core's task: it outlives its pods, so that what a replica was promised
+// is accounted for across them. A pod that is gone, other than by finishing,
+// leaves its slot vacant; the owner's next pod takes it. A slot that stays
+// vacant for long was scaled away, and ends.
+
+const vacancyLasts = 5 * cluster.Minute
+
+type jobKey struct {
+	scheduler string
+	owner     types.UID
+}
+
+type job struct {
+	key    jobKey
+	row    cluster.JobID
+	slots  int
+	vacant []*slot // the longest vacant first
+}
+
+type slot struct {
+	task     cluster.TaskID
+	seq      cluster.Seq
+	job      *job
+	shape    *shape
+	priority int32
+	replica  string // the pod's name where the owner gives it a meaning
+	pod      *Pod   // nil while vacant
+	ended    bool
+}
+
+type vacancy struct {
+	slot  *slot
+	until cluster.Time
+}
+
+// jobOf returns the job that the pod is a part of.
+func (w *World) jobOf(p *Pod) *job {
+	if !p.Ours {
+		if w.foreign == nil {
+			w.foreign = &job{row: cluster.JobID(w.jobRows.Take())}
+			w.emit(cluster.JobSubmitted{Job: w.foreign.row, Name: "other schedulers", Foreign: true})
+		}
+		return w.foreign
+	}
+	name, key := p.object.Namespace+"/"+p.object.Name, jobKey{scheduler: p.object.Spec.SchedulerName, owner: p.object.UID}
+	if owner := metav1.GetControllerOfNoCopy(p.object); owner != nil {
+		name, key.owner = p.object.Namespace+"/"+owner.Name, owner.UID
+	}
+	j := w.jobs[key]
+	if j == nil {
+		j = &job{key: key, row: cluster.JobID(w.jobRows.Take())}
+		w.jobs[key] = j
+		w.emit(cluster.JobSubmitted{Job: j.row, Name: name, User: p.object.Spec.SchedulerName})
+	}
+	return j
+}
+
+// occupy gives the pod a slot: a vacant one of its job, or a new one, gated.
+func (w *World) occupy(p *Pod, s *shape) {
+	j := w.jobOf(p)
+	p.slot = j.claim(p)
+	if p.slot != nil {
+		p.slot.pod = p
+		w.reshape(p, s)
+		return
+	}
+	p.slot = &slot{
+		task: cluster.TaskID(w.taskRows.Take()), seq: w.seq, job: j, shape: s,
+		priority: priority(p.object), replica: p.object.Name, pod: p,
+	}
+	w.seq++
+	j.slots++
+	s.tasks++
+	for int(p.slot.task) >= len(w.tasks) {
+		w.tasks = append(w.tasks, nil)
+		w.runs = append(w.runs, 0)
+	}
+	w.tasks[p.slot.task] = p.slot
+	w.emit(cluster.TaskSubmitted{
+		Task: p.slot.task, Seq: p.slot.seq, Job: j.row, Shape: s.row, Priority: p.slot.priority, Gated: true,
+	})
+}
+
+// claim takes the vacant slot that the pod fills: of the same name if there is
+// one, as a StatefulSet's, and else the one that has been vacant the longest.
+func (j *job) claim(p *Pod) *slot {
+	at := -1
+	for i, s := range j.vacant {
+		if s.replica == p.object.Name {
+			at = i
+			break
+		}
+	}
+	if at < 0 && len(j.vacant) > 0 {
+		at = 0
+	}
+	if at < 0 {
+		return nil
+	}
+	s := j.vacant[at]
+	j.vacant = append(j.vacant[:at], j.vacant[at+1:]...)
+	s.replica = p.object.Name
+	return s
+}
+
+// vacate takes the pod out of its slot, which its job may fill again. The slot
+// is gated.
+func (w *World) vacate(p *Pod) {
+	s := p.slot
+	s.pod = nil
+	s.job.vacant = append(s.job.vacant, s)
+	w.vacant = append(w.vacant, vacancy{s, w.now + vacancyLasts})
+}
+
+// end ends the slot for good.
+func (w *World) end(s *slot) {
+	s.ended = true
+	w.emit(cluster.TaskEnded{Task: s.task, Seq: s.seq})
+	w.tasks[s.task] = nil
+	w.taskRows.Give(uint32(s.task))
+	w.release(s.shape)
+	j := s.job
+	if j.slots--; j.slots > 0 || j == w.foreign {
+		return
+	}
+	delete(w.jobs, j.key)
+	w.emit(cluster.JobForgotten{Job: j.row})
+	w.jobRows.Give(uint32(j.row))
+}
+
+// expire ends the slots that have been vacant for too long.
+func (w *World) expire() {
+	for len(w.vacant) > 0 && w.vacant[0].until <= w.now {
+		v := w.vacant[0]
+		w.vacant = w.vacant[1:]
+		at := -1
+		for i, s := range v.slot.job.vacant {
+			if s == v.slot {
+				at = i
+			}
+		}
+		if at < 0 || w.stillVacantLater(v.slot) {
+			continue
+		}
+		v.slot.job.vacant = append(v.slot.job.vacant[:at], v.slot.job.vacant[at+1:]...)
+		w.end(v.slot)
+	}
+}
+
+// stillVacantLater reports whether the slot was filled and left again since,
+// so that a later entry is in charge of it.
+func (w *World) stillVacantLater(s *slot) bool {
+	for _, v := range w.vacant {
+		if v.slot == s {
+			return true
+		}
+	}
+	return false
+}
+
+// reshape tells of what the slot's pod asks for, if that is new.
+func (w *World) reshape(p *Pod, s *shape) {
+	slot, urgency := p.slot, priority(p.object)
+	if slot.shape == s && slot.priority == urgency {
+		return
+	}
+	before := slot.shape
+	slot.shape, slot.priority = s, urgency
+	s.tasks++
+	w.emit(cluster.TaskReshaped{Task: slot.task, Seq: slot.seq, Shape: s.row, Priority: urgency})
+	w.release(before)
+}
+
+func priority(pod *v1.Pod) int32 {
+	if pod.Spec.Priority == nil {
+		return 0
+	}
+	return *pod.Spec.Priority
+}

@@ -1,0 +1,183 @@
+// Package world tells the core what happens in a Kubernetes cluster.
+//
+// It takes in nodes and pods as they are seen, and says the same in the
+// core's words: events. It keeps the judge, which is upstream's scheduling
+// framework, in step. A slot of an owner's replicas is a task, a pod is one of
+// its attempts. Nothing here starts a goroutine, reads a clock or calls the API
+// server; the loop in package scheduler does.
+//
+// What a pod asks for splits in two. What depends on the pod and one node alone
+// (selectors, taints) is a set of nodes, worked out by upstream's filters once
+// for all pods that ask alike, and corrected for what changes (class.go).
+// Resources and host ports are vectors (kinds.go). Pods that look at other pods
+// or at volumes and claims are asked about one by one, by all filters, just
+// before they are decided (asking.go).
+package world
+
+import (
+	"cmp"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/judge"
+)
+
+// World is the cluster as the core is told of it. It has one owner.
+type World struct {
+	judge  *judge.Judge
+	owns   func(schedulerName string) bool
+	now    cluster.Time
+	kinds  kinds
+	stale  string // why a new core is needed; empty if none is
+	events []cluster.Event
+
+	nodes map[string]*node
+	byRow []*node // by node row
+	pods  map[types.UID]*Pod
+	// homeless are the pods that are bound to a node that is not known.
+	homeless map[string]map[types.UID]*Pod
+	// softTaints counts the nodes with a PreferNoSchedule taint.
+	softTaints int
+
+	jobs    map[jobKey]*job
+	foreign *job
+	tasks   []*slot // by task row
+	runs    []uint32
+	classes map[string]*class
+	idle    []*class // nobody waits for them; the longest idle first
+	shapes  map[string]*shape
+
+	seq      cluster.Seq
+	arrivals uint64
+	rest     Backoff
+	stages   [Bound + 1]int         // how many pods of ours stand in each
+	onNodes  int                    // pods on nodes, of anybody
+	cases    map[string]*judge.Case // open in this round, of pods that do not ask
+	changes  uint64                 // grows with everything that may let an asking pod through
+	asking   map[string]*question
+	offered  []*Pod // in the core's hands since the last Settle
+	resting  restHeap
+	vacant   []vacancy
+
+	nodeRows, taskRows, jobRows, setRows, shapeRows cluster.Rows
+}
+
+// New returns an empty world. Owns says which pods are ours by their
+// schedulerName.
+func New(j *judge.Judge, owns func(schedulerName string) bool) *World {
+	w := &World{
+		judge: j, owns: owns,
+		nodes:    map[string]*node{},
+		pods:     map[types.UID]*Pod{},
+		homeless: map[string]map[types.UID]*Pod{},
+		asking:   map[string]*question{},
+		cases:    map[string]*judge.Case{},
+		changes:  1,
+		rest:     Backoff{Initial: cluster.Second, Max: 10 * cluster.Second},
+	}
+	w.begin(newKinds(nil, nil))
+	return w
+}
+
+// Kinds are the columns that the present core has to have.
+func (w *World) Kinds() []cluster.Kind { return w.kinds.list }
+
+// Stale says why the present core has to be replaced by one that Restart
+// fills; it is empty as long as none is needed.
+func (w *World) Stale() string { return w.stale }
+
+// Advance sets the time that what follows happens at.
+func (w *World) Advance(now cluster.Time) { w.now = max(w.now, now) }
+
+// Take returns the events since it was last called. The slice is valid until
+// the next one is appended.
+func (w *World) Take() []cluster.Event {
+	events := w.events
+	w.events = w.events[len(w.events):]
+	if cap(w.events) < 64 {
+		w.events = nil
+	}
+	return events
+}
+
+func (w *World) emit(e cluster.Event) { w.events = append(w.events, e) }
+
+// begin forgets all that concerns one core.
+func (w *World) begin(k kinds) {
+	w.kinds, w.stale, w.events, w.offered, w.idle, w.vacant = k, "", nil, nil, nil, nil
+	w.nodeRows, w.taskRows, w.jobRows, w.setRows, w.shapeRows = cluster.Rows{}, cluster.Rows{}, cluster.Rows{}, cluster.Rows{}, cluster.Rows{}
+	w.setRows.Take() // cluster.AllNodes
+	w.byRow, w.tasks, w.runs = nil, nil, nil
+	w.jobs, w.foreign = map[jobKey]*job{}, nil
+	w.classes, w.shapes = map[string]*class{}, map[string]*shape{}
+	for _, q := range w.asking {
+		q.close()
+	}
+	clear(w.asking)
+}
+
+// Restart begins a new core: it forgets every row and says all that is known
+// as events. Binds under way are told as pods found on their nodes. Slots that
+// lost their pod are forgotten.
+func (w *World) Restart() []cluster.Event {
+	w.begin(newKinds(w.extendedResources(), w.portsInUse()))
+	for _, name := range sortedKeys(w.nodes) {
+		w.enterNode(w.nodes[name])
+	}
+	pods := make([]*Pod, 0, len(w.pods))
+	for _, p := range w.pods {
+		pods = append(pods, p)
+	}
+	slices.SortFunc(pods, func(a, b *Pod) int { return cmp.Compare(a.order, b.order) })
+	for _, p := range pods {
+		w.reenter(p)
+	}
+	return w.Take()
+}
+
+// extendedResources lists what any node offers beyond the columns that are
+// always there.
+func (w *World) extendedResources() []v1.ResourceName {
+	var names []v1.ResourceName
+	for _, n := range w.nodes {
+		for name := range n.object.Status.Allocatable {
+			switch name {
+			case v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage, v1.ResourcePods:
+			default:
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// portsInUse lists the host ports of all pods, at most as many as there may be
+// columns.
+func (w *World) portsInUse() []port {
+	seen := map[port]bool{}
+	for _, p := range w.pods {
+		for _, share := range p.ports {
+			seen[share.port] = true
+		}
+	}
+	ports := make([]port, 0, len(seen))
+	for p := range seen {
+		ports = append(ports, p)
+	}
+	slices.SortFunc(ports, func(a, b port) int {
+		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.protocol, b.protocol), cmp.Compare(a.address, b.address))
+	})
+	return ports[:min(len(ports), maxPorts)]
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
