@@ -69,11 +69,6 @@ func onlyNode(pod *v1.Pod, name string) *v1.Pod {
 	return pod
 }
 
-func claiming(pod *v1.Pod, claim string) *v1.Pod {
-	pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu", ResourceClaimName: &claim}}
-	return pod
-}
-
 // storage is a class, and a claim of it that is not bound.
 func storage(claim string, mode storagev1.VolumeBindingMode) []runtime.Object {
 	return []runtime.Object{

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -44,6 +45,9 @@ func newBench(tb testing.TB, objects ...runtime.Object) *bench {
 	rival := newRival(tb, ctx, judge, client, factory)
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
+	if err := judge.WaitForSync(ctx); err != nil {
+		tb.Fatal(err)
+	}
 	return &bench{judge: judge, rival: rival, client: client}
 }
 
@@ -177,6 +181,18 @@ func mustCase(tb testing.TB, judge *Judge, pod *v1.Pod) *Case {
 		tb.Fatalf("PreFilter refuses pod %s: %s", pod.Name, words(status))
 	}
 	return c
+}
+
+// eventually waits until the binder's own caches have followed the informers, for which upstream offers no other sign.
+func eventually(tb testing.TB, what string, holds func() bool) {
+	tb.Helper()
+	for range 500 {
+		if holds() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	tb.Fatalf("not within five seconds: %s", what)
 }
 
 // put adds the pod to the node, and returns how to take it away.

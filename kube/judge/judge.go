@@ -14,16 +14,11 @@ import (
 	"context"
 	"fmt"
 
-	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
-	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
-	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
-	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
@@ -50,6 +45,8 @@ type Judge struct {
 	claims     *assumecache.AssumeCache
 	devices    fwk.SharedDRAManager
 	namespaces corelisters.NamespaceLister
+	// synced tell whether what follows the informers has caught up with them.
+	synced []func() bool
 	// open are the cases to keep current, each at its own index.
 	open []*Case
 }
@@ -77,30 +74,6 @@ func New(ctx context.Context, o Options) (*Judge, error) {
 	return judge, nil
 }
 
-// trackDevices sets up what the DynamicResources plugin shares with the rest of a scheduler: the cache of claims with assumed allocations, and the
-// resource slices with device taints applied.
-func (j *Judge) trackDevices(o Options) error {
-	if !utilfeature.DefaultFeatureGate.Enabled(features.DynamicResourceAllocation) {
-		return nil
-	}
-	j.claims = assumecache.NewAssumeCache(klog.FromContext(j.ctx), o.Informers.Resource().V1().ResourceClaims().Informer(), "ResourceClaim", "", nil)
-	options := tracker.Options{
-		EnableDeviceTaintRules:   utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaintRules),
-		EnableConsumableCapacity: utilfeature.DefaultFeatureGate.Enabled(features.DRAConsumableCapacity),
-		SliceInformer:            o.Informers.Resource().V1().ResourceSlices(),
-		KubeClient:               o.Client,
-	}
-	if options.EnableDeviceTaintRules {
-		options.TaintInformer = o.Informers.Resource().V1().DeviceTaintRules()
-	}
-	slices, err := tracker.StartTracker(j.ctx, options)
-	if err != nil {
-		return fmt.Errorf("judge: start the tracker of resource slices: %w", err)
-	}
-	j.devices = dynamicresources.NewDRAManager(j.ctx, j.claims, slices, o.Informers)
-	return nil
-}
-
 // newFramework builds one of the judge's two frameworks; both look at the same nodes.
 func (j *Judge) newFramework(o Options, build profileBuilder) (framework.Framework, error) {
 	profile, err := build()
@@ -117,7 +90,3 @@ func (j *Judge) newFramework(o Options, build profileBuilder) (framework.Framewo
 		frameworkruntime.WithParallelism(o.Parallelism),
 	)
 }
-
-// Claims is the cache of resource claims, with what reservations assumed. Event handlers on resource claims belong here, not on the informer, so that
-// they see a change no earlier than the filters do. It is nil when dynamic resource allocation is off.
-func (j *Judge) Claims() *assumecache.AssumeCache { return j.claims }

@@ -19,8 +19,8 @@ type Reservation struct {
 	node  string
 }
 
-// Reserve lets the plugins set aside for the pod what it needs on the node, after LastWord said yes to the same pod and node. On a refusal everything is
-// given back already and there is no reservation. The caller tells of the pod itself with AddPod.
+// Reserve lets the plugins set aside for the pod what it needs on the node, after LastWord said yes to the same pod and node. It comes before AddPod, since
+// for pods with volumes or claims it asks every filter once more. On a refusal everything is given back already and there is no reservation.
 func (j *Judge) Reserve(ctx context.Context, c *Case, pod *v1.Pod, node string) (*Reservation, *fwk.Status) {
 	if !j.personal(pod) {
 		return &Reservation{judge: j, pod: pod, node: node}, nil

@@ -4,10 +4,10 @@ package judge
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/util"
@@ -32,15 +32,9 @@ func (j *Judge) SetNode(node *v1.Node) {
 // countsAlike tells whether the pods of all nodes are counted the same with either object of a node: (anti-)affinity counts by labels, spread by labels
 // and taints. A heartbeat or a changed capacity therefore costs no open case its state.
 func countsAlike(a, b *v1.Node) bool {
-	return equality.Semantic.DeepEqual(a.Labels, b.Labels) && slices.Equal(taintTexts(a), taintTexts(b))
-}
-
-func taintTexts(node *v1.Node) []string {
-	texts := make([]string, len(node.Spec.Taints))
-	for i := range node.Spec.Taints {
-		texts[i] = node.Spec.Taints[i].ToString()
-	}
-	return texts
+	return maps.Equal(a.Labels, b.Labels) && slices.EqualFunc(a.Spec.Taints, b.Spec.Taints, func(x, y v1.Taint) bool {
+		return x.Key == y.Key && x.Value == y.Value && x.Effect == y.Effect
+	})
 }
 
 // RemoveNode forgets a node and all pods on it: the caller must not remove those pods afterwards, and adds them again should the node return. A node that

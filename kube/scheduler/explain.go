@@ -135,8 +135,10 @@ func (e *explainer) reasons(s *Scheduler, p *world.Pod) explanation {
 	key := s.world.Likeness(p)
 	x, ok := e.cached[key]
 	if !ok {
-		fit := s.judge.Diagnose(p.Object())
-		x = explanation{message: fit.Error() + " " + s.ownWords(p), plugins: fit.Diagnosis.UnschedulablePlugins}
+		x = explanation{message: s.ownWords(p)}
+		if fit := s.judge.Diagnose(p.Object()); fit != nil {
+			x = explanation{message: fit.Error() + " " + x.message, plugins: fit.Diagnosis.UnschedulablePlugins}
+		}
 		e.cached[key] = x
 	}
 	return x

@@ -31,7 +31,7 @@ func (b *inbox) put(item func()) {
 func (b *inbox) take() []func() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	clear(b.spare[:cap(b.spare)])
+	clear(b.spare)
 	taken := b.items
 	b.items, b.spare = b.spare[:0], taken
 	return taken

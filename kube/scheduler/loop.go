@@ -19,6 +19,9 @@ import (
 // not wait for them.
 const askingLasts = 20 * time.Millisecond
 
+// countEvery is how often the gauges are set, if the loop turns at all.
+const countEvery = cluster.Second
+
 // loop turns until the context ends.
 func (s *Scheduler) loop(ctx context.Context) error {
 	timer := s.Clock.NewTimer(time.Hour)
@@ -28,11 +31,8 @@ func (s *Scheduler) loop(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if wait := time.Duration(wake-s.now()) * time.Microsecond; wait > 0 {
-			timer.Reset(min(wait, time.Hour))
-		} else {
-			timer.Reset(0)
-		}
+		wait := min(max(wake-s.now(), 0), cluster.Hour)
+		timer.Reset(time.Duration(wait) * time.Microsecond)
 		select {
 		case <-ctx.Done():
 		case <-s.inbox.wake:
@@ -71,7 +71,10 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 	if more || s.world.Pending() {
 		wake = s.now()
 	}
-	s.count()
+	if s.now() >= s.counted+countEvery {
+		s.counted = s.now()
+		s.count()
+	}
 	return wake, nil
 }
 

@@ -51,6 +51,7 @@ type Scheduler struct {
 	began     time.Time
 	core      *sched.Core
 	decisions []sched.Decision
+	counted   cluster.Time // when the gauges were last set
 }
 
 // judgeParallelism is how many goroutines one question over all nodes may use.
@@ -113,6 +114,9 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		if !synced {
 			return fmt.Errorf("stopped before all %v were listed", kind)
 		}
+	}
+	if err := s.judge.WaitForSync(ctx); err != nil {
+		return fmt.Errorf("stopped before upstream's filters knew all devices: %w", err)
 	}
 	stopEvents := s.startEvents(ctx)
 	defer stopEvents()

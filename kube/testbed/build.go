@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -19,8 +20,8 @@ import (
 // package belongs to, so that the bed runs the version whose libraries the
 // front end links, etcd and kwok from two small modules of their own, because
 // their dependencies do not agree with Kubernetes'. What was built is kept in a
-// folder named after the hash of all go.mod and go.sum files and of the Go
-// version: other versions are another folder, never a stale binary. A folder
+// folder named after the hash of all versions that the go.mod files say and of
+// Go's: other versions are another folder, never a stale binary. A folder
 // appears by a rename and is therefore complete.
 
 // cacheEnv names the variable that moves the cache.
@@ -94,13 +95,11 @@ func findSource(ctx context.Context) (source, error) {
 	hash := sha256.New()
 	fmt.Fprintln(hash, version)
 	for _, folder := range []string{".", "testbed/etcd", "testbed/kwok"} {
-		for _, name := range []string{"go.mod", "go.sum"} {
-			content, err := os.ReadFile(filepath.Join(module, folder, name))
-			if err != nil {
-				return source{}, fmt.Errorf("test bed: read the versions to build: %w", err)
-			}
-			hash.Write(content)
+		mod, err := os.ReadFile(filepath.Join(module, folder, "go.mod"))
+		if err != nil {
+			return source{}, fmt.Errorf("test bed: read the versions to build: %w", err)
 		}
+		fmt.Fprintln(hash, versions(string(mod)))
 	}
 	root := os.Getenv(cacheEnv)
 	if root == "" {
@@ -116,6 +115,21 @@ func findSource(ctx context.Context) (source, error) {
 	}
 	key := hex.EncodeToString(hash.Sum(nil))[:12]
 	return source{module: module, target: filepath.Join(root, key)}, nil
+}
+
+// versions is what a go.mod says, however it is arranged: `go mod tidy` moves
+// lines and comments when an import of ours comes or goes, and that should not
+// cost a build. Lines of go.sum would add nothing, as each follows from a version.
+func versions(mod string) []string {
+	var lines []string
+	for line := range strings.Lines(mod) {
+		line, _, _ = strings.Cut(line, "//")
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	slices.Sort(lines)
+	return slices.Compact(lines)
 }
 
 // build compiles everything into dir.

@@ -72,13 +72,11 @@ clientConnection:
 	if err != nil {
 		return err
 	}
-	port := b.ports.kubeScheduler
-	p, err := b.run(name, b.Program(name), append(b.serving(KubeScheduler, port), "--config="+file)...)
+	p, err := b.run(name, b.Program(name), append(b.serving(KubeScheduler, b.ports.kubeScheduler), "--config="+file)...)
 	if err != nil {
 		return err
 	}
-	url := fmt.Sprintf("https://127.0.0.1:%d/readyz", port)
-	return b.await(ctx, p, func(ctx context.Context) error { return get(ctx, url, "ok") })
+	return b.awaitReadyz(ctx, p, b.ports.kubeScheduler)
 }
 
 // FairleadName is the process that StartFairlead starts, and FairleadProfile the
@@ -89,8 +87,9 @@ const (
 )
 
 // StartFairlead starts a built fairlead-scheduler as the user Fairlead, who
-// needs roles for that; see Grant.
-func (b *Bed) StartFairlead(program string, qps int, args ...string) error {
+// needs roles for that (see Grant), and waits until it is ready. More arguments
+// follow those of the bed and win over them.
+func (b *Bed) StartFairlead(ctx context.Context, program string, qps int, args ...string) error {
 	text := fmt.Sprintf(`apiVersion: fairlead.dev/v1alpha1
 kind: SchedulerConfiguration
 clientConnection:
@@ -107,7 +106,18 @@ profiles:
 	if err != nil {
 		return err
 	}
-	return b.Run(FairleadName, program, append([]string{"--config", file}, args...)...)
+	all := append([]string{"--config=" + file}, b.serving(Fairlead, b.ports.fairlead)...)
+	p, err := b.run(FairleadName, program, append(all, args...)...)
+	if err != nil {
+		return err
+	}
+	return b.awaitReadyz(ctx, p, b.ports.fairlead)
+}
+
+// awaitReadyz waits until a component says that its caches are filled.
+func (b *Bed) awaitReadyz(ctx context.Context, p *process, port int) error {
+	url := fmt.Sprintf("https://127.0.0.1:%d/readyz", port)
+	return b.await(ctx, p, func(ctx context.Context) error { return get(ctx, url, "ok") })
 }
 
 // Grant binds a cluster role to a user.

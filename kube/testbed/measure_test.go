@@ -2,7 +2,6 @@ package testbed
 
 import (
 	"context"
-	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -145,28 +144,4 @@ func TestCPUOf(t *testing.T) {
 	if used := cpuOf(-1); used != 0 {
 		t.Errorf("a process that does not exist used %s", used)
 	}
-}
-
-// Only one process builds at a time, and one that waits can be told to stop.
-func TestBuildLock(t *testing.T) {
-	path := t.TempDir() + "/lock"
-	unlock, err := lock(t.Context(), path, t.Output())
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	var said strings.Builder
-	if _, err := lock(ctx, path, &said); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a second lock: %v, want that it waits", err)
-	}
-	if !strings.Contains(said.String(), "waiting") {
-		t.Errorf("who waits is told %q", said.String())
-	}
-	unlock()
-	unlock, err = lock(t.Context(), path, t.Output())
-	if err != nil {
-		t.Fatal(err)
-	}
-	unlock()
 }

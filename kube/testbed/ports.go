@@ -14,12 +14,12 @@ const lowestPort, highestPort = 20000, 32000
 
 // ports are the ports of one bed.
 type ports struct {
-	etcd, etcdPeer, apiServer, controllerManager, kubeScheduler, kwok int
+	etcd, etcdPeer, apiServer, controllerManager, kubeScheduler, fairlead, kwok int
 }
 
 func freePorts() (p ports, err error) {
 	taken := map[int]bool{}
-	for _, port := range []*int{&p.etcd, &p.etcdPeer, &p.apiServer, &p.controllerManager, &p.kubeScheduler, &p.kwok} {
+	for _, port := range []*int{&p.etcd, &p.etcdPeer, &p.apiServer, &p.controllerManager, &p.kubeScheduler, &p.fairlead, &p.kwok} {
 		if *port, err = freePort(taken); err != nil {
 			return ports{}, err
 		}

@@ -1,8 +1,8 @@
 package world
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/scheduling/corev1"
@@ -142,7 +142,7 @@ func (w *World) shapeOf(c *class, demand cluster.Vector) *shape {
 	if c != nil {
 		set = c.set
 	}
-	key := fmt.Sprint(set, demand)
+	key := shapeKey(set, demand)
 	s := w.shapes[key]
 	if s == nil {
 		if c != nil {
@@ -156,6 +156,14 @@ func (w *World) shapeOf(c *class, demand cluster.Vector) *shape {
 		w.emit(cluster.ShapeDefined{Shape: s.row, Spec: cluster.Shape{Demand: demand, Eligible: set}})
 	}
 	return s
+}
+
+func shapeKey(set cluster.SetID, demand cluster.Vector) string {
+	key := strconv.AppendUint(make([]byte, 0, 64), uint64(set), 36)
+	for _, q := range demand {
+		key = strconv.AppendInt(append(key, ' '), q, 36)
+	}
+	return string(key)
 }
 
 // release forgets a shape that no task has any more, and its class with the

@@ -52,7 +52,8 @@ type Pod struct {
 	Seen cluster.Time
 
 	object   *v1.Pod
-	info     *framework.PodInfo // what the judge was given, while on a node
+	info     *framework.PodInfo // of object, once it was read; the judge holds it while on a node
+	unread   error              // what could not be read of it
 	order    uint64
 	slot     *slot
 	node     *node // Assumed and Bound
@@ -113,16 +114,33 @@ func (w *World) SeePod(object *v1.Pod) {
 		return
 	}
 	before := p.object
+	if p.info != nil {
+		before = p.info.Pod
+	}
 	p.object = object
+	same := alike(before, object)
 	switch {
 	case object.Spec.NodeName != "":
-		w.seeBound(p, before)
+		w.seeBound(p, same)
 	case p.Stage == Assumed || p.Stage == Bound || p.Stage == Homeless:
 		// What was seen is older than what was done.
-	case !sameAsk(before, object):
+	case same:
+		p.refresh(true)
+	default:
+		p.refresh(false)
 		w.retract(p)
 		w.sort(p)
 	}
+}
+
+// refresh takes over what was seen last. What was read of the pod still holds
+// if it means the same.
+func (p *Pod) refresh(same bool) {
+	if same && p.info != nil {
+		p.info.Pod = p.object
+		return
+	}
+	p.info, p.unread = nil, nil
 }
 
 // LosePod takes in that a pod is gone, or done.
@@ -183,29 +201,32 @@ func (w *World) reenter(p *Pod) {
 	}
 }
 
-// seeBound takes in a pod that is bound.
-func (w *World) seeBound(p *Pod, before *v1.Pod) {
-	name := p.object.Spec.NodeName
+// seeBound takes in a pod that is bound. Same says that it otherwise means what
+// it meant before.
+func (w *World) seeBound(p *Pod, same bool) {
 	switch {
-	case p.slot == nil: // somebody else's, and now placed
-		w.occupy(p, w.boundShape(p))
-		w.arrive(p)
-	case p.Stage == Assumed && p.node.object.Name == name:
+	case p.Stage == Assumed && p.node.object.Name == p.object.Spec.NodeName:
 		w.started(p)
-		w.renew(p)
+		w.renew(p, same)
+		return
+	case p.Stage == Bound:
+		w.renew(p, same)
+		return
+	case p.Stage == Homeless:
+		p.refresh(same)
+		return
 	case p.Stage == Assumed:
 		// Somebody else was faster. The bind will be refused.
 		w.takeOff(p)
 		w.goneFromNode(p)
-		w.arrive(p)
-	case p.Stage == Bound:
-		if !sameLoad(before, p.object) {
-			w.renew(p)
-		}
-	case p.Stage != Homeless:
+	default:
 		w.retract(p)
-		w.arrive(p)
 	}
+	p.refresh(same)
+	if p.slot == nil { // somebody else's, and now placed
+		w.occupy(p, w.boundShape(p))
+	}
+	w.arrive(p)
 }
 
 // arrive puts a bound pod, whose task is gated, on its node.
@@ -238,7 +259,7 @@ func (w *World) found(p *Pod, n *node) {
 func (w *World) strand(p *Pod, name string) {
 	if p.node != nil {
 		w.emit(cluster.TaskGated{Task: p.slot.task, Seq: p.slot.seq})
-		p.node, p.info = nil, nil
+		p.node = nil
 		w.onNodes--
 	}
 	w.move(p, Homeless)
@@ -252,7 +273,7 @@ func (w *World) strand(p *Pod, name string) {
 // nothing does. Its task, if it has one, is gated.
 func (w *World) sort(p *Pod) {
 	w.countPorts(p)
-	info, err := judge.NewPod(p.object)
+	info, err := p.read()
 	demand, complete := cluster.Vector(nil), false
 	if err == nil {
 		demand, complete = w.demand(p, info)
@@ -336,42 +357,34 @@ func (w *World) demand(p *Pod, info *framework.PodInfo) (cluster.Vector, bool) {
 // boundShape is the shape of a pod that is on a node: all that matters is the
 // room it takes.
 func (w *World) boundShape(p *Pod) *shape {
-	if p.info == nil {
-		p.info = read(p.object)
-	}
-	demand, _ := w.demand(p, p.info)
+	info, _ := p.read()
+	demand, _ := w.demand(p, info)
 	if p.slot != nil && slices.Equal(p.slot.shape.demand, demand) {
 		return p.slot.shape
 	}
 	return w.shapeOf(nil, demand)
 }
 
-// read is what the judge wants to know of a pod. Affinity terms that cannot be
-// read bind nobody, here as upstream.
-func read(object *v1.Pod) *framework.PodInfo {
-	info, err := judge.NewPod(object)
-	if err != nil {
-		return &framework.PodInfo{Pod: object}
+// read is what the judge wants to know of the pod. Affinity terms that cannot
+// be read are left out, here as upstream.
+func (p *Pod) read() (*framework.PodInfo, error) {
+	if p.info == nil {
+		p.info, p.unread = judge.NewPod(p.object)
+		if p.info == nil {
+			p.info = &framework.PodInfo{Pod: p.object}
+		}
 	}
-	return info
+	return p.info, p.unread
 }
 
 // putOn tells the judge that the pod takes room on the node.
 func (w *World) putOn(p *Pod, n *node) {
-	pod := p.object
-	if pod.Spec.NodeName == "" {
-		copied := *pod
-		copied.Spec.NodeName = n.object.Name
-		pod = &copied
-	}
-	if p.info == nil || p.info.Pod != pod {
-		p.info = read(pod)
-	}
+	info, _ := p.read()
 	if n.pods[p.object.UID] == nil {
 		n.pods[p.object.UID] = p
 		w.onNodes++
 	}
-	w.judge.AddPod(p.info, n.object.Name)
+	w.judge.AddPod(info, n.object.Name)
 	w.changes++
 }
 
@@ -383,19 +396,23 @@ func (w *World) takeOff(p *Pod) {
 	w.judge.RemovePod(p.info, p.node.object.Name)
 	delete(p.node.pods, p.object.UID)
 	w.onNodes--
-	p.node, p.info = nil, nil
+	p.node = nil
 	w.changes++
 }
 
-// renew tells of a pod on its node that was resized, relabelled or confirmed.
-func (w *World) renew(p *Pod) {
+// renew takes over what was seen of a pod on its node, and tells of it if it
+// was resized, relabelled or told to end.
+func (w *World) renew(p *Pod, same bool) {
+	if same {
+		p.refresh(true)
+		return
+	}
 	n := p.node
 	w.judge.RemovePod(p.info, n.object.Name)
-	p.info = nil
+	p.refresh(false)
 	w.putOn(p, n)
 	w.countPorts(p)
 	w.reshape(p, w.boundShape(p))
-	w.changes++
 }
 
 func (w *World) countPorts(p *Pod) {
@@ -417,22 +434,33 @@ func newer(a, b *v1.Pod) bool {
 	return err != nil || order < 0
 }
 
-// sameAsk reports whether a pod that is not bound asks for the same.
-func sameAsk(a, b *v1.Pod) bool {
-	return a.Generation == b.Generation && (a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) &&
-		maps.Equal(a.Labels, b.Labels) && apiequality.Semantic.DeepEqual(a.Spec, b.Spec) &&
-		slices.EqualFunc(a.Status.ResourceClaimStatuses, b.Status.ResourceClaimStatuses, func(s, t v1.PodResourceClaimStatus) bool {
-			return s.Name == t.Name && (s.ResourceClaimName == nil) == (t.ResourceClaimName == nil)
-		})
+// alike reports whether the two sights of a pod mean the same to every
+// decision, but for the node it is on. The API server counts the changes of a
+// pod's spec in its generation.
+func alike(a, b *v1.Pod) bool {
+	if !maps.Equal(a.Labels, b.Labels) || (a.DeletionTimestamp == nil) != (b.DeletionTimestamp == nil) || !sameSize(&a.Status, &b.Status) {
+		return false
+	}
+	if a.Generation > 0 && a.Generation == b.Generation {
+		return true
+	}
+	placed := a.Spec
+	placed.NodeName = b.Spec.NodeName
+	return apiequality.Semantic.DeepEqual(placed, b.Spec)
 }
 
-// sameLoad reports whether a pod on a node means the same to others.
-func sameLoad(a, b *v1.Pod) bool {
-	return maps.Equal(a.Labels, b.Labels) && (a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) &&
-		apiequality.Semantic.DeepEqual(a.Spec, b.Spec) &&
-		apiequality.Semantic.DeepEqual(a.Status.ContainerStatuses, b.Status.ContainerStatuses) &&
-		apiequality.Semantic.DeepEqual(a.Status.Resources, b.Status.Resources) &&
-		apiequality.Semantic.DeepEqual(a.Status.Conditions, b.Status.Conditions)
+// sameSize reports whether the two tell the same of what the pod was given, and
+// of its claims.
+func sameSize(a, b *v1.PodStatus) bool {
+	return len(a.ContainerStatuses)+len(b.ContainerStatuses)+len(a.InitContainerStatuses)+len(b.InitContainerStatuses) == 0 &&
+		len(a.ResourceClaimStatuses)+len(b.ResourceClaimStatuses) == 0 && a.Resources == nil && b.Resources == nil ||
+		apiequality.Semantic.DeepEqual(a.ContainerStatuses, b.ContainerStatuses) &&
+			apiequality.Semantic.DeepEqual(a.InitContainerStatuses, b.InitContainerStatuses) &&
+			apiequality.Semantic.DeepEqual(a.ResourceClaimStatuses, b.ResourceClaimStatuses) &&
+			apiequality.Semantic.DeepEqual(a.Resources, b.Resources) &&
+			slices.EqualFunc(a.Conditions, b.Conditions, func(s, t v1.PodCondition) bool {
+				return s.Type == t.Type && s.Status == t.Status && s.Reason == t.Reason
+			})
 }
 
 func equalQuantity(a, b resource.Quantity) bool { return a.Cmp(b) == 0 }

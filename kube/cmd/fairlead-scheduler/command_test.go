@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	logsapi "k8s.io/component-base/logs/api/v1"
 	"sigs.k8s.io/yaml"
 
 	"fairlead.dev/fairlead/kube/config"
@@ -20,6 +21,9 @@ import (
 // call runs the command line and returns what it printed and its error.
 func call(t *testing.T, args ...string) (string, error) {
 	t.Helper()
+	if err := logsapi.ResetForTest(nil); err != nil { // logging can be set up once in a process
+		t.Fatal(err)
+	}
 	command := newCommand(func(context.Context, scheduler.Options) (runner, error) { return &scripted{}, nil })
 	var out bytes.Buffer
 	command.SetOut(&out)

@@ -29,6 +29,10 @@ import (
 // before it tells the work that its term is over, also after the lease was
 // lost, and without looking whether the lease has another holder by then. So
 // that is off, and release below does it when the work has ended.
+//
+// A leader that wakes from a freeze and finds another holder would also be left
+// to retry for a whole renew deadline, while both schedule. attentive ends its
+// term on the first look.
 
 // watchdogTolerance is how long a leader may go on beyond its lease, without
 // having noticed that it could not renew, until it counts as dead.
@@ -84,9 +88,15 @@ func (e *election) lead(stop context.Context, work func(context.Context) error) 
 			resign()
 		}
 	})
+	var leading, usurped atomic.Bool
 	outcome := make(chan error, 1)
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock:          e.lock,
+		Lock: attentive{e.lock, func() {
+			if leading.Load() {
+				usurped.Store(true)
+				resign()
+			}
+		}},
 		LeaseDuration: e.settings.LeaseDuration.Duration,
 		RenewDeadline: e.settings.RenewDeadline.Duration,
 		RetryPeriod:   e.settings.RetryPeriod.Duration,
@@ -97,6 +107,7 @@ func (e *election) lead(stop context.Context, work func(context.Context) error) 
 				if !decided.CompareAndSwap(false, true) {
 					return
 				}
+				leading.Store(true)
 				err := during(term, stop, work)
 				if term.Err() == nil { // else the lease is lost, whatever the work says
 					outcome <- err
@@ -111,7 +122,7 @@ func (e *election) lead(stop context.Context, work func(context.Context) error) 
 	}
 	e.watchdog.SetLeaderElection(elector)
 	elector.Run(candidacy)
-	if candidacy.Err() == nil {
+	if candidacy.Err() == nil || usurped.Load() {
 		return fmt.Errorf("lost the lease %s: another replica may be scheduling by now, so this one ends at once", e.lock.Describe())
 	}
 	e.release(context.WithoutCancel(stop))
@@ -121,6 +132,20 @@ func (e *election) lead(stop context.Context, work func(context.Context) error) 
 	default:
 		return nil
 	}
+}
+
+// attentive is a lock that tells when somebody else holds it.
+type attentive struct {
+	resourcelock.Interface
+	foreign func()
+}
+
+func (a attentive) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := a.Interface.Get(ctx)
+	if err == nil && record.HolderIdentity != "" && record.HolderIdentity != a.Identity() {
+		a.foreign()
+	}
+	return record, raw, err
 }
 
 // during runs the work until the term or stop ends.

@@ -99,6 +99,32 @@ func TestForeignLeaseIsLeftAlone(t *testing.T) {
 	})
 }
 
+// A leader that finds another holder ends within a retry period, not after the
+// renew deadline, because both schedule until then.
+func TestUsurped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lease{}
+		s := &scripted{}
+		e := replica(t, l, "first")
+		stop, ended := live(s, e)
+		defer stop()
+		time.Sleep(time.Minute + time.Millisecond)
+		l.take("other")
+		taken := time.Now()
+		err := <-ended
+		if err == nil || !strings.Contains(err.Error(), "lost the lease") {
+			t.Errorf("ended with %v, expected that the lease is lost", err)
+		}
+		synctest.Wait()
+		if took := time.Since(taken); took > e.settings.RetryPeriod.Duration || s.isRunning() {
+			t.Errorf("%s after the lease was taken the scheduler runs: %t", took, s.isRunning())
+		}
+		if got := l.holder(); got != "other" {
+			t.Errorf("the holder is %q, expected other", got)
+		}
+	})
+}
+
 // A replica that stands by stops without having led.
 func TestStopWhileStandingBy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

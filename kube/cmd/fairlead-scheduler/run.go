@@ -67,11 +67,11 @@ func (o *options) run(ctx context.Context, c *config.SchedulerConfiguration, mak
 // schedule waits until the informers have listed, then runs the scheduler
 // until ctx ends. The listing comes before the election: a leader that knows
 // nothing would only keep another from scheduling.
-func schedule(ctx context.Context, scheduler runner, elect *election, grace time.Duration) error {
-	err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(context.Context) (bool, error) { return scheduler.Synced(), nil })
+func schedule(ctx context.Context, placer runner, elect *election, grace time.Duration) error {
+	err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(context.Context) (bool, error) { return placer.Synced(), nil })
 	if err == nil {
 		klog.FromContext(ctx).Info("Informers have listed")
-		err = bounded(ctx, grace, func() error { return elect.lead(ctx, scheduler.Run) })
+		err = bounded(ctx, grace, func() error { return elect.lead(ctx, placer.Run) })
 	}
 	switch {
 	case ctx.Err() == nil && err == nil:

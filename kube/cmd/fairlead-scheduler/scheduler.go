@@ -20,6 +20,7 @@ type runner interface {
 // schedulerMaker makes a scheduler. Tests have one of their own.
 type schedulerMaker func(context.Context, scheduler.Options) (runner, error)
 
+// newScheduler makes the scheduler that runs in clusters.
 func newScheduler(ctx context.Context, o scheduler.Options) (runner, error) {
 	return scheduler.New(ctx, o)
 }

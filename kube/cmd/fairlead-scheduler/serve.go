@@ -36,11 +36,11 @@ type endpoints struct {
 
 // readiness says no until the informers have listed, and again when the
 // process was asked to stop.
-func readiness(stop context.Context, scheduler runner) []healthz.HealthChecker {
+func readiness(stop context.Context, placer runner) []healthz.HealthChecker {
 	return []healthz.HealthChecker{
 		healthz.NewShutdownHealthz(stop.Done()),
 		healthz.NamedCheck("informers", func(*http.Request) error {
-			if !scheduler.Synced() {
+			if !placer.Synced() {
 				return errors.New("the informers have not listed yet")
 			}
 			return nil

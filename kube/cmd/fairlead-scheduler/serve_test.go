@@ -84,7 +84,11 @@ func TestReadyzFailsWhenStopping(t *testing.T) {
 func TestMetricsAreServed(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	metrics.New(registry).Pods.SetPending(metrics.Active, 7)
-	legacyregistry.MustRegister(componentmetrics.NewGaugeVec(&componentmetrics.GaugeOpts{Name: "scheduler_pending_pods", Help: "another"}, []string{"queue"}))
+	theirs := componentmetrics.NewGaugeVec(&componentmetrics.GaugeOpts{Name: "scheduler_pending_pods", Help: "another"}, []string{"queue"})
+	if err := legacyregistry.Register(theirs); err != nil {
+		t.Fatal(err)
+	}
+	theirs.WithLabelValues("active").Set(8)
 	server := httptest.NewServer(endpoints{config: config.Default(), registry: registry}.handler())
 	defer server.Close()
 	status, body := get(t, server.Client(), server.URL+"/metrics")

@@ -145,7 +145,7 @@ func (b *bench) scheduler(ctx context.Context, bed *testbed.Bed) (start func(con
 		}, nil
 	}
 	b.load.Scheduler = testbed.FairleadProfile
-	return func(context.Context) error { return bed.StartFairlead(b.with, flatOut, b.schedulerArgs...) }, nil
+	return func(ctx context.Context) error { return bed.StartFairlead(ctx, b.with, flatOut, b.schedulerArgs...) }, nil
 }
 
 // record is the line of JSON.

@@ -1,0 +1,187 @@
+package world
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// This file holds the world to the truth. After each turn the rig's record,
+// the world, the judge and the core must all agree on who is where, and every
+// pod that is to be placed must be in somebody's hands.
+
+func (r *rig) check() {
+	r.tb.Helper()
+	for _, check := range []func() error{
+		r.core.State().Check, r.checkStale, r.checkPlaces, r.checkStages, r.checkSets, r.checkQuestions,
+	} {
+		if err := check(); err != nil {
+			r.tb.Fatalf("at %v: %v", r.now, err)
+		}
+	}
+}
+
+// checkStale holds the world to saying nothing that the core takes for late:
+// what it says late is lost.
+func (r *rig) checkStale() error {
+	if c := r.core.Counts(); c.Stale > 0 || c.Orphans > 0 || c.Refused > 0 {
+		return fmt.Errorf("the core took %d events for late, %d for runs of tasks that had moved on, and refused %d plans", c.Stale, c.Orphans, c.Refused)
+	}
+	return nil
+}
+
+// places lists the pods on each node.
+type places map[string][]string
+
+func (p places) add(node string, uid types.UID) { p[node] = append(p[node], string(uid)) }
+
+func (p places) sorted() places {
+	for _, pods := range p {
+		slices.Sort(pods)
+	}
+	return p
+}
+
+// checkPlaces compares the record, the world, the judge and the core.
+func (r *rig) checkPlaces() error {
+	record, known, judged, held := places{}, places{}, places{}, places{}
+	for _, pod := range r.placed() {
+		record.add(pod.Spec.NodeName, pod.UID)
+	}
+	for name, n := range r.world.nodes {
+		for uid := range n.pods {
+			known.add(name, uid)
+		}
+		for _, t := range r.core.State().TasksOn(n.row) {
+			if s := r.world.tasks[t]; s == nil || s.pod == nil {
+				held.add(name, types.UID(fmt.Sprintf("nobody in task row %d", t)))
+			} else {
+				held.add(name, s.pod.object.UID)
+			}
+		}
+	}
+	for name, info := range judgedNodes(r.judge) {
+		for _, pod := range info.GetPods() {
+			judged.add(name, pod.GetPod().UID)
+		}
+	}
+	want := record.sorted()
+	for who, has := range map[string]places{"world": known, "judge": judged, "core": held} {
+		if !maps.EqualFunc(has.sorted(), want, slices.Equal[[]string]) {
+			return fmt.Errorf("the %s has pods %v, where %v are", who, has, want)
+		}
+	}
+	return nil
+}
+
+// checkStages compares each pod's stage with its task's phase, and the counts
+// with what they count.
+func (r *rig) checkStages() error {
+	var stages [Bound + 1]int
+	onNodes := 0
+	for uid, p := range r.world.pods {
+		if r.pods[uid] == nil {
+			return fmt.Errorf("the world still knows pod %s", uid)
+		}
+		if p.Ours {
+			stages[p.Stage]++
+		}
+		if p.node != nil {
+			onNodes++
+		}
+		if p.slot == nil {
+			continue
+		}
+		if phase := r.core.State().Task(p.slot.task).Phase; !stands(p.Stage, phase) {
+			return fmt.Errorf("pod %s is %s, its task %s", p.object.Name, p.Stage, phase)
+		}
+	}
+	if stages != r.world.stages || onNodes != r.world.onNodes {
+		return fmt.Errorf("counted %v pods in stages and %d on nodes, the world says %v and %d", stages, onNodes, r.world.stages, r.world.onNodes)
+	}
+	for uid := range r.pods {
+		if r.world.pods[uid] == nil {
+			return fmt.Errorf("the world does not know pod %s", uid)
+		}
+	}
+	return nil
+}
+
+// stands reports whether a task in the phase may be that of a pod in the
+// stage. After a restart an assumed pod's task counts as running.
+func stands(stage Stage, phase cluster.Phase) bool {
+	switch stage {
+	case Waiting:
+		return phase == cluster.Waiting
+	case Assumed:
+		return phase == cluster.Starting || phase == cluster.Running
+	case Bound:
+		return phase == cluster.Running
+	case Held, Resting, Asking, Homeless:
+	}
+	return phase == cluster.Gated
+}
+
+// checkSets works the set of every waiting pod out anew.
+func (r *rig) checkSets() error {
+	s := r.core.State()
+	for _, p := range r.world.pods {
+		if p.Stage != Waiting {
+			continue
+		}
+		c := p.slot.shape.class
+		if c.local == nil {
+			return fmt.Errorf("pod %s waits on an answer that was given in an earlier round", p.object.Name)
+		}
+		local := r.judge.Local(p.object)
+		for name, n := range r.world.nodes {
+			want := local.Admits(name) && (p.second || !avoids(p, n))
+			if has := s.Eligible(c.set, n.row); has != want {
+				return fmt.Errorf("pod %s, node %s: it is %t that the set has it, want %t", p.object.Name, name, has, want)
+			}
+		}
+	}
+	return nil
+}
+
+// avoids reports whether the node has a soft taint that the pod does not
+// tolerate.
+func avoids(p *Pod, n *node) bool {
+	for i := range n.object.Spec.Taints {
+		taint := &n.object.Spec.Taints[i]
+		tolerated := false
+		for j := range p.object.Spec.Tolerations {
+			tolerated = tolerated || tolerates(&p.object.Spec.Tolerations[j], taint)
+		}
+		if isSoft(*taint) && !tolerated {
+			return true
+		}
+	}
+	return false
+}
+
+// checkQuestions makes sure that each pod that asks stands in line, and that
+// nobody who might be placed is forgotten.
+func (r *rig) checkQuestions() error {
+	for _, p := range r.world.pods {
+		asks := p.Stage == Asking
+		switch {
+		case asks && (p.question == nil || r.world.asking[p.question.key] != p.question):
+			return fmt.Errorf("pod %s asks a question that nobody will answer", p.object.Name)
+		case asks && !slices.Contains(p.question.pods, p):
+			return fmt.Errorf("pod %s does not stand in the line of its question", p.object.Name)
+		case !asks && p.question != nil && slices.Contains(p.question.pods, p):
+			return fmt.Errorf("pod %s is %s and stands in the line of a question", p.object.Name, p.Stage)
+		}
+	}
+	for key, q := range r.world.asking {
+		if q.judged != nil || len(q.pods) == 0 {
+			return fmt.Errorf("question %q is open, or nobody's, between rounds", key)
+		}
+	}
+	return nil
+}

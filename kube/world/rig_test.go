@@ -1,0 +1,231 @@
+package world
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/queue"
+	"fairlead.dev/fairlead/sched"
+)
+
+// This file is the scheduler's loop without clock and API server: a world, its
+// judge and a core, driven a turn at a time. It keeps its own simple record of
+// the cluster, as an API server would, and holds the world to it after each
+// turn (check_test.go).
+
+const ours = "fairlead"
+
+type rig struct {
+	*bench
+	tb    testing.TB
+	world *World
+	core  *sched.Core
+	now   cluster.Time
+
+	nodes map[string]*v1.Node
+	pods  map[types.UID]*v1.Pod // the latest that the world was told of each
+	// flying are the pods whose bind is out, and where to.
+	flying map[types.UID]flight
+	// version is the latest resource version.
+	version  int
+	restarts int
+}
+
+type flight struct {
+	pod  *Pod
+	node string
+}
+
+func newRig(tb testing.TB, b *bench) *rig {
+	tb.Helper()
+	for name := range maps.Clone(judgedNodes(b.judge)) {
+		b.judge.RemoveNode(name)
+	}
+	r := &rig{
+		bench: b, tb: tb, world: New(b.judge, func(name string) bool { return name == ours }),
+		nodes: map[string]*v1.Node{}, pods: map[types.UID]*v1.Pod{}, flying: map[types.UID]flight{},
+	}
+	r.restart()
+	return r
+}
+
+// restart begins a new core, as the loop does.
+func (r *rig) restart() {
+	r.tb.Helper()
+	r.restarts++
+	snapshot := r.world.Restart()
+	policy, err := queue.New("kube", queue.Options{Seed: 1})
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	r.core, err = sched.New(cluster.NewState(r.world.Kinds(), []cluster.Class{{Name: "all"}}), sched.Lane{Name: ours, Policy: policy})
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	if _, err := r.core.Observe(r.now, snapshot, nil); err != nil {
+		r.tb.Fatalf("a new core: %v", err)
+	}
+}
+
+func (r *rig) seeNode(node *v1.Node) {
+	r.nodes[node.Name] = node
+	r.world.SeeNode(node)
+}
+
+func (r *rig) loseNode(name string) {
+	delete(r.nodes, name)
+	r.world.LoseNode(name)
+}
+
+// seePod tells of the pod under a new resource version.
+func (r *rig) seePod(pod *v1.Pod) {
+	r.version++
+	pod.ResourceVersion = fmt.Sprint(r.version)
+	r.pods[pod.UID] = pod
+	if over(pod) {
+		delete(r.pods, pod.UID)
+		delete(r.flying, pod.UID)
+	}
+	if pod.Spec.NodeName != "" && r.flying[pod.UID].node != pod.Spec.NodeName {
+		delete(r.flying, pod.UID)
+	}
+	r.world.SeePod(pod)
+}
+
+func (r *rig) losePod(uid types.UID) {
+	pod := r.pods[uid]
+	delete(r.pods, uid)
+	delete(r.flying, uid)
+	r.world.LosePod(pod)
+}
+
+// started is the API server's answer that the pod is bound.
+func (r *rig) started(f flight) { r.world.Started(f.pod) }
+
+// failed is its answer that it is not.
+func (r *rig) failed(f flight) {
+	delete(r.flying, f.pod.Object().UID)
+	r.giveBack(f.pod)
+	r.world.Failed(f.pod)
+}
+
+func (r *rig) giveBack(p *Pod) {
+	if reserved := p.Reservation(); reserved != nil {
+		reserved.Unreserve(r.rival.ctx)
+	}
+}
+
+// arrived shows the world that the pod is bound where its bind went.
+func (r *rig) arrived(f flight) {
+	bound := r.pods[f.pod.Object().UID].DeepCopy()
+	bound.Spec.NodeName = f.node
+	r.seePod(bound)
+	delete(r.flying, bound.UID)
+}
+
+// placed are the pods that take room, each with its node in the spec: those
+// that are seen there, and those whose bind is out.
+func (r *rig) placed() []*v1.Pod {
+	var placed []*v1.Pod
+	for uid, pod := range r.pods {
+		if f, out := r.flying[uid]; out && pod.Spec.NodeName == "" {
+			pod = pod.DeepCopy()
+			pod.Spec.NodeName = f.node
+		}
+		if r.nodes[pod.Spec.NodeName] != nil {
+			placed = append(placed, pod)
+		}
+	}
+	slices.SortFunc(placed, func(a, b *v1.Pod) int { return cmp.Compare(a.UID, b.UID) })
+	return placed
+}
+
+func (r *rig) nodeList() []*v1.Node {
+	return slices.SortedFunc(maps.Values(r.nodes), func(a, b *v1.Node) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// verdict is what a turn came to.
+type verdict struct {
+	newCore  string // why one was begun
+	accepted []flight
+	refused  []refusal
+	unplaced []*Pod
+}
+
+type refusal struct {
+	pod    *Pod
+	node   string
+	status *fwk.Status
+}
+
+// turn does what the loop does each time, and then checks everything.
+func (r *rig) turn() verdict {
+	r.tb.Helper()
+	var v verdict
+	r.prepare(&v)
+	v.unplaced = r.world.Ask(func() bool { return false })
+	decisions, _, err := r.core.Step(r.now, r.world.Take(), nil)
+	if err != nil {
+		r.tb.Fatalf("the core does not understand the world: %v", err)
+	}
+	for _, d := range decisions {
+		r.carryOut(d, &v)
+	}
+	v.unplaced = append(v.unplaced, r.world.Settle()...)
+	if _, err := r.core.Observe(r.now, r.world.Take(), nil); err != nil {
+		r.tb.Fatalf("the core does not understand the world: %v", err)
+	}
+	r.check()
+	return v
+}
+
+// prepare brings the world up to now, with a new core if it needs one.
+func (r *rig) prepare(v *verdict) {
+	r.tb.Helper()
+	r.world.Advance(r.now)
+	r.world.Due()
+	if v.newCore = r.world.Stale(); v.newCore != "" {
+		r.restart()
+		if again := r.world.Stale(); again != "" {
+			r.tb.Fatalf("the new core that was begun as %s is stale at once: %s", v.newCore, again)
+		}
+	}
+}
+
+// carryOut asks for the last word on a decision. Upstream's own framework,
+// shown the cluster as it is now, must say the same.
+func (r *rig) carryOut(d sched.Decision, v *verdict) {
+	r.tb.Helper()
+	if d.Kind != sched.Place {
+		r.tb.Fatalf("the core decided %v, and nothing asks for that", d)
+	}
+	pod, node := r.world.tasks[d.Task].pod.object, r.world.byRow[d.Node].object.Name
+	fresh := r.rival.verdicts(r.nodeList(), r.placed(), pod)[node]
+	p, status := r.world.Judge(r.rival.ctx, d)
+	if status.IsSuccess() != fresh.IsSuccess() {
+		r.tb.Fatalf("pod %s on node %s: the last word is %s, upstream's is %s", pod.Name, node, words(status), words(fresh))
+	}
+	if !status.IsSuccess() {
+		v.refused = append(v.refused, refusal{p, node, status})
+		return
+	}
+	f := flight{p, node}
+	r.flying[pod.UID] = f
+	v.accepted = append(v.accepted, f)
+}
+
+// words spells a status out.
+func words(status *fwk.Status) string {
+	if status.IsSuccess() {
+		return "yes"
+	}
+	return status.Plugin() + ": " + status.Message()
+}

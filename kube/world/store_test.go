@@ -1,0 +1,95 @@
+package world
+
+import (
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// This file makes the objects that the world is not told of, because only
+// upstream's filters look at them: volumes and claims.
+
+// store puts a line's object into the API server and waits until it is seen.
+func (s *story) store(l *line) error {
+	var object runtime.Object
+	switch l.of {
+	case "class":
+		object = makeClass(l.name)
+	case "claim":
+		object = makeClaim(l.name, l.one("class", ""), l.one("volume", ""), v1.PersistentVolumeAccessMode(l.one("mode", string(v1.ReadWriteOnce))))
+	case "volume":
+		object = makeVolume(l.name, l.one("claim", ""), l.one("class", ""), l.one("on", ""))
+	case "device":
+		object = makeDevice(l.name, l.one("on", ""))
+	}
+	if err := l.done(); err != nil {
+		return err
+	}
+	s.create(s.tb, object)
+	letPluginsHear()
+	return nil
+}
+
+// makeClass is a storage class whose volumes wait for their first consumer.
+func makeClass(name string) *storagev1.StorageClass {
+	return &storagev1.StorageClass{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: "kubernetes.io/no-provisioner",
+		VolumeBindingMode: new(storagev1.VolumeBindingWaitForFirstConsumer),
+	}
+}
+
+// makeClaim is a claim; bound, if it names a volume.
+func makeClaim(name, class, volume string, mode v1.PersistentVolumeAccessMode) *v1.PersistentVolumeClaim {
+	claim := &v1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name), ResourceVersion: "1"},
+		Spec: v1.PersistentVolumeClaimSpec{
+			StorageClassName: &class, VolumeName: volume, AccessModes: []v1.PersistentVolumeAccessMode{mode},
+			Resources: v1.VolumeResourceRequirements{Requests: v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")}},
+		},
+		Status: v1.PersistentVolumeClaimStatus{Phase: v1.ClaimPending},
+	}
+	if volume != "" {
+		claim.Annotations = map[string]string{"pv.kubernetes.io/bind-completed": "yes"}
+		claim.Status.Phase = v1.ClaimBound
+	}
+	return claim
+}
+
+// makeVolume is a CSI volume in a zone; bound, if it names a claim.
+func makeVolume(name, claim, class, zone string) *v1.PersistentVolume {
+	volume := &v1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), ResourceVersion: "1"},
+		Spec: v1.PersistentVolumeSpec{
+			Capacity:    v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")},
+			AccessModes: []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce, v1.ReadWriteOncePod}, StorageClassName: class,
+			PersistentVolumeSource: v1.PersistentVolumeSource{CSI: &v1.CSIPersistentVolumeSource{Driver: "csi.example.com", VolumeHandle: name}},
+		},
+		Status: v1.PersistentVolumeStatus{Phase: v1.VolumeAvailable},
+	}
+	if zone != "" {
+		volume.Spec.NodeAffinity = &v1.VolumeNodeAffinity{Required: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
+			MatchExpressions: []v1.NodeSelectorRequirement{{Key: v1.LabelTopologyZone, Operator: v1.NodeSelectorOpIn, Values: []string{zone}}},
+		}}}}
+	}
+	if claim != "" {
+		volume.Spec.ClaimRef = &v1.ObjectReference{Namespace: "default", Name: claim, UID: types.UID("uid-" + claim)}
+		volume.Status.Phase = v1.VolumeBound
+	}
+	return volume
+}
+
+// makeDevice is a resource claim; allocated, if it names a node.
+func makeDevice(name, node string) *resourcev1.ResourceClaim {
+	claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name), ResourceVersion: "1"}}
+	if node == "" {
+		return claim
+	}
+	claim.Status.Allocation = &resourcev1.AllocationResult{NodeSelector: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
+		MatchFields: []v1.NodeSelectorRequirement{{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{node}}},
+	}}}}
+	return claim
+}

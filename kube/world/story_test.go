@@ -1,0 +1,280 @@
+package world
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// This file tells the stories in testdata. A story is a series of turns; what
+// is seen before a turn is its input, a line each:
+//
+//	step [t=SECONDS]     takes in the lines and does a turn; prints what was decided and what not
+//	state                prints where pods, slots and columns stand
+//	why POD              prints kube-scheduler's message for the pod
+//
+// The lines: node and pod as in make_test.go, and
+//
+//	change POD …         the pod as told before, with these arguments added
+//	again POD            the same event once more
+//	lost-node NODE, lost POD, done POD, failed-pod POD
+//	started POD, failed POD, seen POD      what became of a bind: the API server's answers, or the pod itself
+//	volume V on=ZONE claim=C, claim C class=K [volume=V], class K, device C [on=NODE]
+//	stir                 the volumes' informers have seen something
+//	restart              a new core
+
+func TestStories(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Fatal("testdata holds no story")
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := wellFormed(string(text)); err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			s := newStory(t)
+			datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
+				t.Helper()
+				out, err := s.command(d)
+				if err != nil {
+					d.Fatalf(t, "%v", err)
+				}
+				return out
+			})
+		})
+	}
+}
+
+// maxLines is how long a story may be.
+const maxLines = 150
+
+func wellFormed(text string) error {
+	switch {
+	case !strings.HasPrefix(text, "# "):
+		return fmt.Errorf("the first line must be a comment that says what the story shows")
+	case strings.Count(text, "\n") > maxLines:
+		return fmt.Errorf("the story has more than %d lines: tell two", maxLines)
+	case !strings.Contains(text, "\n----\n"):
+		return fmt.Errorf("the story holds no command")
+	}
+	return nil
+}
+
+type story struct {
+	*rig
+	lines map[string]string // what a pod was last made of
+	sent  map[string]flight // the last bind of each pod, also of one that is gone
+}
+
+func newStory(tb testing.TB) *story {
+	tb.Helper()
+	return &story{rig: newRig(tb, newBench(tb, namespace("default", "red"))), lines: map[string]string{}, sent: map[string]flight{}}
+}
+
+func (s *story) command(d *datadriven.TestData) (string, error) {
+	if d.Input != "" && d.Cmd != "step" {
+		return "", fmt.Errorf("%s takes no input; is a ---- missing?", d.Cmd)
+	}
+	l := &line{of: d.Cmd, list: d.CmdArgs}
+	switch d.Cmd {
+	case "step":
+		return s.step(l, d.Input)
+	case "state":
+		return s.state(), l.done()
+	case "why":
+		if len(l.list) != 1 {
+			return "", fmt.Errorf("why takes the name of a pod")
+		}
+		p := s.world.Pod(types.UID("uid-" + l.list[0].Key))
+		if p == nil {
+			return "", fmt.Errorf("why %s: no such pod", l.list[0].Key)
+		}
+		if fit := s.judge.Diagnose(p.object); fit != nil {
+			return fit.Error(), nil
+		}
+		return "some node would take it", nil
+	}
+	return "", fmt.Errorf("unknown command %q", d.Cmd)
+}
+
+func (s *story) step(l *line, input string) (string, error) {
+	var seconds float64
+	if _, err := fmt.Sscan(l.one("t", "-1"), &seconds); err != nil {
+		return "", err
+	}
+	s.now = max(s.now, cluster.Time(seconds*float64(cluster.Second)))
+	if err := l.done(); err != nil {
+		return "", err
+	}
+	s.world.Advance(s.now)
+	for text := range strings.Lines(input) {
+		if text = strings.TrimSpace(text); text == "" || strings.HasPrefix(text, "#") {
+			continue
+		}
+		if err := s.happen(text); err != nil {
+			return "", fmt.Errorf("%s: %w", text, err)
+		}
+	}
+	return s.report(s.turn()), nil
+}
+
+// report prints what a turn came to.
+func (s *story) report(v verdict) string {
+	var out strings.Builder
+	if v.newCore != "" {
+		fmt.Fprintf(&out, "new core: %s\n", v.newCore)
+	}
+	for _, f := range v.accepted {
+		s.sent[f.pod.object.Name] = f
+		fmt.Fprintf(&out, "%s -> %s\n", f.pod.object.Name, f.node)
+	}
+	for _, r := range v.refused {
+		fmt.Fprintf(&out, "%s not on %s, %s\n", r.pod.object.Name, r.node, words(r.status))
+	}
+	for _, p := range v.unplaced {
+		message := "some node would take it"
+		if fit := s.judge.Diagnose(p.object); fit != nil {
+			message = fit.Error()
+		}
+		fmt.Fprintf(&out, "%s unplaced: %s\n", p.object.Name, message)
+	}
+	return out.String()
+}
+
+// state prints where everything stands.
+func (s *story) state() string {
+	var out strings.Builder
+	for _, p := range inOrder(s.world.pods) {
+		fmt.Fprintf(&out, "%s: %s", p.object.Name, p.Stage)
+		if !p.Ours {
+			out.WriteString(", somebody else's")
+		}
+		if p.node != nil {
+			fmt.Fprintf(&out, " on %s", p.Node())
+		}
+		if p.slot != nil {
+			fmt.Fprintf(&out, ", slot %d", p.slot.seq)
+		}
+		if p.Why != "" {
+			fmt.Fprintf(&out, ": %s", p.Why)
+		}
+		out.WriteString("\n")
+	}
+	for _, v := range s.world.vacant {
+		if v.slot.pod == nil && !v.slot.ended {
+			fmt.Fprintf(&out, "slot %d: vacant until %v\n", v.slot.seq, v.until)
+		}
+	}
+	fmt.Fprintf(&out, "%d columns, %d of %d port columns in use\n", len(s.world.kinds.list), len(s.world.kinds.ports), len(s.world.kinds.list)-s.world.kinds.firstPort)
+	return out.String()
+}
+
+// happen tells the world of a line.
+func (s *story) happen(text string) error {
+	l, err := parse(text)
+	if err != nil {
+		return err
+	}
+	switch l.of {
+	case "stir":
+		s.world.Stir()
+		return l.done()
+	case "restart":
+		s.restart()
+		return l.done()
+	}
+	if l.name == "" {
+		return fmt.Errorf("of what?")
+	}
+	switch l.of {
+	case "node":
+		node, err := makeNode(l)
+		if err != nil {
+			return err
+		}
+		s.seeNode(node)
+		return nil
+	case "lost-node":
+		s.loseNode(l.name)
+		return l.done()
+	case "pod":
+		return s.tell(text)
+	case "volume", "claim", "class", "device":
+		return s.store(l)
+	}
+	return s.happenToPod(l, text)
+}
+
+func (s *story) happenToPod(l *line, text string) error {
+	uid := types.UID("uid-" + l.name)
+	switch l.of {
+	case "change":
+		_, added, _ := strings.Cut(text, l.name)
+		return s.tell(s.lines[l.name] + added)
+	case "again":
+		s.world.SeePod(s.pods[uid])
+		return l.done()
+	case "lost":
+		if s.pods[uid] == nil {
+			return fmt.Errorf("no such pod")
+		}
+		s.losePod(uid)
+		return l.done()
+	case "done", "failed-pod":
+		pod := s.pods[uid].DeepCopy()
+		pod.Status.Phase = map[string]v1.PodPhase{"done": v1.PodSucceeded, "failed-pod": v1.PodFailed}[l.of]
+		s.seePod(pod)
+		return l.done()
+	}
+	f, out := s.sent[l.name]
+	if !out {
+		return fmt.Errorf("unknown line, or no bind of the pod was sent")
+	}
+	switch l.of {
+	case "started":
+		s.started(f)
+	case "failed":
+		s.failed(f)
+	case "seen":
+		s.arrived(f)
+	default:
+		return fmt.Errorf("unknown line")
+	}
+	return l.done()
+}
+
+// tell makes the pod and tells of it. A pod with a version of its own is told
+// of as it is, like an event that comes late.
+func (s *story) tell(text string) error {
+	l, err := parse(text)
+	if err != nil {
+		return err
+	}
+	pod, err := makePod(l)
+	if err != nil {
+		return err
+	}
+	if pod.ResourceVersion != "" {
+		s.world.SeePod(pod)
+		return nil
+	}
+	s.lines[pod.Name] = text
+	s.seePod(pod)
+	return nil
+}
