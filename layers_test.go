@@ -30,6 +30,7 @@ sched: cluster
 sched/schedtest: cluster sched
 queue: cluster internal/heap sched
 internal/heap:
+recording: cluster sched
 report: cluster
 sim: cluster internal/heap report sched sim/trace
 sim/trace: cluster

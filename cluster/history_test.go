@@ -535,9 +535,26 @@ func TestHistories(t *testing.T) {
 		t.Errorf("only %d accepted events a history made sense; the histories are nonsense", per)
 	}
 	for _, e := range []Event{
-		NodeAdded{}, NodeChanged{}, NodeLost{}, SetDefined{}, SetForgotten{}, EligibilityChanged{}, ShapeDefined{}, ShapeForgotten{},
-		JobSubmitted{}, JobForgotten{}, TaskSubmitted{}, TaskUngated{}, TaskGated{}, TaskReshaped{}, TaskFound{}, TaskStarted{},
-		BindRefused{}, TaskLeft{}, EvictRefused{}, TaskEnded{},
+		NodeAdded{},
+		NodeChanged{},
+		NodeLost{},
+		SetDefined{},
+		SetForgotten{},
+		EligibilityChanged{},
+		ShapeDefined{},
+		ShapeForgotten{},
+		JobSubmitted{},
+		JobForgotten{},
+		TaskSubmitted{},
+		TaskUngated{},
+		TaskGated{},
+		TaskReshaped{},
+		TaskFound{},
+		TaskStarted{},
+		BindRefused{},
+		TaskLeft{},
+		EvictRefused{},
+		TaskEnded{},
 	} {
 		if name := fmt.Sprintf("%T", e); ran[name] < 3 {
 			t.Errorf("only %d %s were accepted", ran[name], name)

@@ -275,3 +275,25 @@ func TestLogReach(t *testing.T) {
 		t.Errorf("after trimming all: %v, %v, end %d; want none and %d", touches, ok, s.LogEnd(), end)
 	}
 }
+
+// TestGrownReservationGivesWay: of two that are reserved, the one that grew
+// waits again, although the other was there later.
+func TestGrownReservationGivesWay(t *testing.T) {
+	s := newCluster(t)
+	apply(t, s, 0, cluster.ShapeDefined{Shape: 1, Spec: cluster.Shape{Demand: cluster.Vector{4, 1}}},
+		cluster.ShapeDefined{Shape: 2, Spec: cluster.Shape{Demand: cluster.Vector{3, 1}}},
+		cluster.TaskSubmitted{Task: 4, Seq: 4, Shape: 1})
+	place(t, s, 4, 0)
+	apply(t, s, 1, cluster.TaskStarted{Task: 4, Attempt: 1, Node: 0})
+	evict(t, s, 4)
+	place(t, s, 1, 0)
+	place(t, s, 2, 0)
+	apply(t, s, 2, cluster.TaskReshaped{Task: 2, Seq: 2, Shape: 2, Priority: 7})
+	if task, _, moved := s.Promote(0); moved {
+		t.Errorf("task row %d lost or got its place", task)
+	}
+	picture(t, s, "n1  cpu 6/4! memory 2/8  a#4:leaving a#1:reserved\nn2  cpu 0/4 memory 0/8 \nwaiting: a#2 a#3\n")
+	if s.Task(2).Priority != 7 {
+		t.Errorf("priority %d, want 7", s.Task(2).Priority)
+	}
+}

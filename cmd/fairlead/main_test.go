@@ -21,6 +21,9 @@ func TestScripts(t *testing.T) {
 			e.Setenv("FAIRLEAD_DATA", os.Getenv("FAIRLEAD_DATA"))
 			return nil
 		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"recordings": func(t *testscript.TestScript, _ bool, _ []string) { t.Check(recordings(t.MkAbs("."))) },
+		},
 		Condition: func(name string) (bool, error) {
 			return name == "data" && os.Getenv("FAIRLEAD_DATA") != "", nil
 		},

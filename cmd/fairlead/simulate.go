@@ -48,9 +48,13 @@ seed, and compares what came of it. Without arguments it makes up a cluster of
   fairlead simulate --policy kube,swarm-binpack --seeds 1,2,3
   fairlead simulate --cluster google2011:DIR --workload google2011:DIR --overcommit cpu=1.6,memory=2
   fairlead simulate --cluster 'synthetic:google?nodes=12500&tasks-per-node=8' --until 1d --policy kube -o json
-  fairlead simulate --faults hostile --tasks tasks.csv`,
+  fairlead simulate --faults hostile --tasks tasks.csv
+  fairlead simulate --workload recording:DIR`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if strings.HasPrefix(f.workload, "recording:") || strings.HasPrefix(f.cluster, "recording:") {
+				return f.replay(c)
+			}
 			plan, err := f.plan()
 			if err != nil {
 				return usage(c, err)
@@ -64,6 +68,25 @@ seed, and compares what came of it. Without arguments it makes up a cluster of
 	}
 	f.register(c)
 	return c
+}
+
+// replay replays a recording instead of simulating, if the flags allow it.
+func (f *simulateFlags) replay(c *cobra.Command) error {
+	if f.cluster != "" && f.cluster != f.workload {
+		return usage(c, errors.New("--cluster: a recording holds both nodes and tasks; name it as --workload alone"))
+	}
+	if err := checkRecordingFlags(c, "workload", "policy"); err != nil {
+		return usage(c, err)
+	}
+	policies := ""
+	if c.Flags().Changed("policy") {
+		policies = f.policies
+	}
+	files, _, err := recordingFiles(f.workload)
+	if err != nil {
+		return err
+	}
+	return replayAll(c.OutOrStdout(), files, policies)
 }
 
 // simulation is what the flags asked for: the same world for each policy and

@@ -28,6 +28,8 @@ const sourceHelp = `SRC is where nodes or tasks come from:
   qos:FILE?hosts=20&cpu=3.75&memory=3.75
                    a workload of the QoS paper, and hosts for it
   FILE             Fairlead's own format, JSON lines, perhaps compressed with gzip
+  recording:FILE,… or recording:DIR
+                   what a scheduler saw and decided; it is replayed as it was, alone
 Add slots=N to any of them to count slots instead of resources: a node offers N,
 a task takes one.`
 
@@ -58,6 +60,9 @@ func parseSource(text string) (sourceSpec, error) {
 	s := sourceSpec{text: text, path: text, values: url.Values{}}
 	name, rest, named := strings.Cut(text, ":")
 	if named && !strings.ContainsAny(name, "/.\\") && len(name) > 1 {
+		if name == "recording" {
+			return s, fmt.Errorf("%s: a recording holds both nodes and tasks; name it as --workload alone", text)
+		}
 		if !slices.Contains(formats(), name) {
 			return s, unknown("format", name, formats())
 		}

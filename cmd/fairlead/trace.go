@@ -32,9 +32,13 @@ func newDescribe() *cobra.Command {
 		Short: "Sum up a workload: nodes, load, sizes, durations, priorities",
 		Long:  "Describe reads a source to its end and sums it up.\n\n" + sourceHelp,
 		Example: `  fairlead trace describe google2011:DIR
-  fairlead trace describe 'synthetic:google?nodes=1000' --until 1d`,
+  fairlead trace describe 'synthetic:google?nodes=1000' --until 1d
+  fairlead trace describe recording:DIR`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if files, is, err := recordingFiles(args[0]); is {
+				return describeAll(c, files, err)
+			}
 			spec, err := parseSource(args[0])
 			if err != nil {
 				return usage(c, err)

@@ -13,9 +13,9 @@ import (
 // Conformance checks a policy in a hostile world, from many seeds: decisions
 // take time, binds fail, or time out and happen after all, victims leave late
 // or not at all, reports come late, twice and out of order, nodes vanish,
-// come back and shrink, foreign tasks appear, tasks are killed. The world
-// keeps its own record of what runs where, and holds the core with the policy
-// to this:
+// come back and shrink, foreign tasks appear, tasks are killed, held back and
+// reshaped, sets and shapes come, change and go. The world keeps its own record
+// of what runs where, and holds the core with the policy to this:
 //
 //   - no placement takes a node over its limit, breaks eligibility or apartness,
 //     or starts a task that has a run already;

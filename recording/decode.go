@@ -1,0 +1,179 @@
+package recording
+
+import (
+	"fmt"
+	"strings"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+)
+
+// This file turns events and decisions as they are written into what they are.
+
+// wireEvent is any event as it is written. What names a thing is a pointer, as
+// 0 is a row too, and what is missing is an error.
+type wireEvent struct {
+	Event      string           `json:"e"`
+	Node       *uint32          `json:"node,omitempty"`
+	Name       string           `json:"name,omitempty"`
+	Capacity   cluster.Vector   `json:"capacity,omitempty"`
+	Overcommit cluster.Vector   `json:"overcommit,omitempty"`
+	Labels     []wireLabel      `json:"labels,omitempty"`
+	Groups     []wireLabel      `json:"groups,omitempty"`
+	Tier       int32            `json:"tier,omitempty"`
+	Set        *uint32          `json:"set,omitempty"`
+	Nodes      []cluster.NodeID `json:"nodes,omitempty"`
+	Eligible   bool             `json:"eligible,omitempty"`
+	Shape      *uint32          `json:"shape,omitempty"`
+	Demand     cluster.Vector   `json:"demand,omitempty"`
+	Apart      bool             `json:"apart,omitempty"`
+	Job        *uint32          `json:"job,omitempty"`
+	User       string           `json:"user,omitempty"`
+	Foreign    bool             `json:"foreign,omitempty"`
+	Task       *uint32          `json:"task,omitempty"`
+	Seq        *uint64          `json:"seq,omitempty"`
+	Attempt    *uint32          `json:"attempt,omitempty"`
+	Class      uint8            `json:"class,omitempty"`
+	Priority   int32            `json:"priority,omitempty"`
+	Gated      bool             `json:"gated,omitempty"`
+}
+
+// wireLabel is a key and its value.
+type wireLabel [2]string
+
+// wireDecision is a decision as it is written.
+type wireDecision struct {
+	Decision string         `json:"d"`
+	Task     cluster.TaskID `json:"task"`
+	Seq      cluster.Seq    `json:"seq"`
+	Attempt  uint32         `json:"attempt"`
+	Node     cluster.NodeID `json:"node"`
+}
+
+// needs says which names each event must have, and thereby which events there
+// are.
+func needs() map[string]string {
+	return map[string]string{
+		"node": "node", "node_changed": "node", "node_lost": "node",
+		"set": "set", "set_forgotten": "set", "eligible": "set node",
+		"shape": "shape set", "shape_forgotten": "shape", "job": "job", "job_forgotten": "job",
+		"task": "task seq job shape", "ungated": "task seq", "gated": "task seq", "reshaped": "task seq shape",
+		"found": "task seq node", "started": "task attempt node", "refused": "task attempt", "left": "task attempt",
+		"stays": "task attempt", "ended": "task seq",
+	}
+}
+
+// check says what is missing for the event to be one.
+func (w *wireEvent) check(needs map[string]string) error {
+	names, known := needs[w.Event]
+	if !known {
+		return fmt.Errorf("unknown event %q", w.Event)
+	}
+	for name := range strings.FieldsSeq(names) {
+		missing := false
+		switch name {
+		case "node":
+			missing = w.Node == nil
+		case "set":
+			missing = w.Set == nil
+		case "shape":
+			missing = w.Shape == nil
+		case "job":
+			missing = w.Job == nil
+		case "task":
+			missing = w.Task == nil
+		case "seq":
+			missing = w.Seq == nil
+		case "attempt":
+			missing = w.Attempt == nil
+		}
+		if missing {
+			return fmt.Errorf("event %q has no %s", w.Event, name)
+		}
+	}
+	return nil
+}
+
+// event returns what a checked event is.
+func (w *wireEvent) event() cluster.Event {
+	switch w.Event {
+	case "node":
+		return cluster.NodeAdded{Node: cluster.NodeID(*w.Node), Spec: w.spec()}
+	case "node_changed":
+		return cluster.NodeChanged{Node: cluster.NodeID(*w.Node), Spec: w.spec()}
+	case "node_lost":
+		return cluster.NodeLost{Node: cluster.NodeID(*w.Node)}
+	case "set":
+		return cluster.SetDefined{Set: cluster.SetID(*w.Set), Nodes: w.Nodes}
+	case "set_forgotten":
+		return cluster.SetForgotten{Set: cluster.SetID(*w.Set)}
+	case "eligible":
+		return cluster.EligibilityChanged{Set: cluster.SetID(*w.Set), Node: cluster.NodeID(*w.Node), Eligible: w.Eligible}
+	case "shape":
+		return cluster.ShapeDefined{Shape: cluster.ShapeID(*w.Shape), Spec: cluster.Shape{Demand: w.Demand, Eligible: cluster.SetID(*w.Set), Apart: w.Apart}}
+	case "shape_forgotten":
+		return cluster.ShapeForgotten{Shape: cluster.ShapeID(*w.Shape)}
+	case "job":
+		return cluster.JobSubmitted{Job: cluster.JobID(*w.Job), Name: w.Name, User: w.User, Foreign: w.Foreign}
+	case "job_forgotten":
+		return cluster.JobForgotten{Job: cluster.JobID(*w.Job)}
+	}
+	return w.taskEvent()
+}
+
+// taskEvent is event for what happens to a task.
+func (w *wireEvent) taskEvent() cluster.Event {
+	task := cluster.TaskID(*w.Task)
+	switch w.Event {
+	case "task":
+		return cluster.TaskSubmitted{
+			Task: task, Seq: cluster.Seq(*w.Seq), Job: cluster.JobID(*w.Job), Shape: cluster.ShapeID(*w.Shape),
+			Class: cluster.ClassID(w.Class), Priority: w.Priority, Gated: w.Gated,
+		}
+	case "ungated":
+		return cluster.TaskUngated{Task: task, Seq: cluster.Seq(*w.Seq)}
+	case "gated":
+		return cluster.TaskGated{Task: task, Seq: cluster.Seq(*w.Seq)}
+	case "reshaped":
+		return cluster.TaskReshaped{Task: task, Seq: cluster.Seq(*w.Seq), Shape: cluster.ShapeID(*w.Shape), Priority: w.Priority}
+	case "found":
+		return cluster.TaskFound{Task: task, Seq: cluster.Seq(*w.Seq), Node: cluster.NodeID(*w.Node)}
+	case "started":
+		return cluster.TaskStarted{Task: task, Attempt: *w.Attempt, Node: cluster.NodeID(*w.Node)}
+	case "refused":
+		return cluster.BindRefused{Task: task, Attempt: *w.Attempt}
+	case "left":
+		return cluster.TaskLeft{Task: task, Attempt: *w.Attempt}
+	case "stays":
+		return cluster.EvictRefused{Task: task, Attempt: *w.Attempt}
+	case "ended":
+		return cluster.TaskEnded{Task: task, Seq: cluster.Seq(*w.Seq)}
+	}
+	panic("recording: event " + w.Event + " was checked, and is none")
+}
+
+func (w *wireEvent) spec() cluster.NodeSpec {
+	return cluster.NodeSpec{
+		Name: w.Name, Capacity: w.Capacity, Overcommit: w.Overcommit,
+		Labels: labelsOf(w.Labels), Groups: labelsOf(w.Groups), Tier: w.Tier,
+	}
+}
+
+func labelsOf(pairs []wireLabel) []cluster.Label {
+	var labels []cluster.Label
+	for _, p := range pairs {
+		labels = append(labels, cluster.Label{Key: p[0], Value: p[1]})
+	}
+	return labels
+}
+
+func (w *wireDecision) decision() (sched.Decision, error) {
+	d := sched.Decision{Task: w.Task, Seq: w.Seq, Attempt: w.Attempt, Node: w.Node}
+	for _, kind := range []sched.Kind{sched.Place, sched.Evict} {
+		if w.Decision == kind.String() {
+			d.Kind = kind
+			return d, nil
+		}
+	}
+	return d, fmt.Errorf("unknown decision %q", w.Decision)
+}

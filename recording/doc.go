@@ -1,0 +1,78 @@
+// Package recording keeps what happened to a core, call by call with what it
+// decided, so that a day of a real cluster can be replayed elsewhere, and
+// decides the same, byte for byte.
+//
+// A Recorder stands before a sched.Core, has its methods, and hands each call
+// to a Writer. Replay feeds a recording to a fresh core and compares.
+//
+// # The format, version 1
+//
+// A recording is one or more files, each an epoch that stands for itself: a
+// new leader, a full file and a new set of resource kinds all begin with a
+// fresh core, fresh policies and a snapshot. A file is JSON lines, compressed
+// with zstd. It is flushed now and then, so that a process that is killed loses
+// the end of its last file alone; a reader uses all that comes before.
+//
+// The first line is the header. (Lines are broken here only to be shown.)
+//
+//	{"fairlead": "recording", "version": 1, "comment": "fairlead-scheduler in kube-system",
+//	  "origin": "2026-11-21T13:45:20Z",
+//	  "kinds": [{"name": "cpu", "unit": "cores", "per_unit": 1000}],
+//	  "classes": [{"name": "gold", "importance": 1}],
+//	  "lanes": [{"name": "all", "policy": "kube", "seed": 1, "ties": "fixed",
+//	    "heartbeat": 1000000, "watchdog": 10000000}]}
+//
+//	origin     the moment that is time 0; may be omitted
+//	classes    may be omitted, as in cluster.NewState
+//	lanes      as in sched.Lane; user is the one whose jobs a lane owns; omitted:
+//	           every job that no lane before it owns. Times are in microseconds,
+//	           here and below
+//
+// Each line after it is one call on the core, in the order in which they were
+// made: what was called, when, the events that went in, the decisions that came
+// out. What is omitted is 0, false or empty.
+//
+//	{"call": "snapshot", "at": 0, "in": [{"e": "node", "node": 0, "name": "n1", "capacity": [4000]},
+//	  {"e": "shape", "shape": 0, "set": 0, "demand": [500]}, {"e": "job", "job": 0, "name": "web"}]}
+//	{"call": "step", "at": 70, "in": [{"e": "task", "task": 0, "seq": 1, "job": 0, "shape": 0}],
+//	  "out": [{"d": "place", "task": 0, "seq": 1, "attempt": 1, "node": 0}]}
+//	{"call": "begin", "at": 90, "lane": 0}
+//	{"call": "observe", "at": 95, "in": [{"e": "started", "task": 0, "attempt": 1, "node": 0}]}
+//	{"call": "finish", "at": 99, "lane": 0, "budget": 1000}
+//
+//	snapshot   Core.Observe, with the events that rebuild the state from nothing;
+//	           always the first call, and never later
+//	observe    Core.Observe
+//	step       Core.Step
+//	begin      Core.Begin of the lane, by its place in the header
+//	finish     Core.Finish of the lane's round, which ran with that budget
+//	more       no call: the first part of the events of the next one, so that no
+//	           line grows long
+//
+// Events are those of package cluster, with their fields; rows are dense: a
+// file names none above 2²⁰ and 64 times the number of rows made so far.
+//
+//	node             node, name, capacity, overcommit, labels, groups, tier; labels
+//	                 and groups are pairs: [["zone", "a"]]
+//	node_changed     the same
+//	node_lost        node
+//	set              set, nodes
+//	set_forgotten    set
+//	eligible         set, node, eligible
+//	shape            shape, set, demand, apart
+//	shape_forgotten  shape
+//	job              job, name, user, foreign
+//	job_forgotten    job
+//	task             task, seq, job, shape, class, priority, gated
+//	ungated, gated   task, seq
+//	reshaped         task, seq, shape, priority
+//	found            task, seq, node
+//	started          task, attempt, node
+//	refused          task, attempt; the bind
+//	left             task, attempt
+//	stays            task, attempt; its eviction was refused
+//	ended            task, seq
+//
+// Names that are not listed are errors. Text is UTF-8; what is not is replaced.
+// The version changes when a name is added, goes or changes its meaning.
+package recording

@@ -1,0 +1,218 @@
+package recording
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+)
+
+// This file writes events and decisions as JSON, straight into a buffer: they
+// are written while a cluster waits. What it writes is what encoding/json would
+// write of wireEvent and wireDecision.
+
+// encoder appends the members of objects to a line.
+type encoder struct{ line []byte }
+
+// event appends an event, and reports whether it is one that has an encoding.
+func (x *encoder) event(e cluster.Event) bool {
+	switch e := e.(type) {
+	case cluster.NodeAdded:
+		x.open("node").node(e.Node).spec(&e.Spec)
+	case cluster.NodeChanged:
+		x.open("node_changed").node(e.Node).spec(&e.Spec)
+	case cluster.NodeLost:
+		x.open("node_lost").node(e.Node)
+	case cluster.SetDefined:
+		x.open("set").number("set", uint64(e.Set)).nodes(e.Nodes)
+	case cluster.SetForgotten:
+		x.open("set_forgotten").number("set", uint64(e.Set))
+	case cluster.EligibilityChanged:
+		x.open("eligible").node(e.Node).number("set", uint64(e.Set)).flag("eligible", e.Eligible)
+	case cluster.ShapeDefined:
+		x.open("shape").number("set", uint64(e.Spec.Eligible)).number("shape", uint64(e.Shape)).vector("demand", e.Spec.Demand).flag("apart", e.Spec.Apart)
+	case cluster.ShapeForgotten:
+		x.open("shape_forgotten").number("shape", uint64(e.Shape))
+	case cluster.JobSubmitted:
+		x.open("job").text("name", e.Name).number("job", uint64(e.Job)).text("user", e.User).flag("foreign", e.Foreign)
+	case cluster.JobForgotten:
+		x.open("job_forgotten").number("job", uint64(e.Job))
+	case cluster.TaskSubmitted:
+		x.open("task").number("shape", uint64(e.Shape)).number("job", uint64(e.Job)).task(e.Task, e.Seq).
+			signed("class", int64(e.Class)).signed("priority", int64(e.Priority)).flag("gated", e.Gated)
+	default:
+		return x.taskEvent(e)
+	}
+	x.line = append(x.line, '}')
+	return true
+}
+
+// taskEvent is event for what happens to a task that is there.
+func (x *encoder) taskEvent(e cluster.Event) bool {
+	switch e := e.(type) {
+	case cluster.TaskUngated:
+		x.open("ungated").task(e.Task, e.Seq)
+	case cluster.TaskGated:
+		x.open("gated").task(e.Task, e.Seq)
+	case cluster.TaskReshaped:
+		x.open("reshaped").number("shape", uint64(e.Shape)).task(e.Task, e.Seq).signed("priority", int64(e.Priority))
+	case cluster.TaskFound:
+		x.open("found").node(e.Node).task(e.Task, e.Seq)
+	case cluster.TaskStarted:
+		x.open("started").node(e.Node).run(e.Task, e.Attempt)
+	case cluster.BindRefused:
+		x.open("refused").run(e.Task, e.Attempt)
+	case cluster.TaskLeft:
+		x.open("left").run(e.Task, e.Attempt)
+	case cluster.EvictRefused:
+		x.open("stays").run(e.Task, e.Attempt)
+	case cluster.TaskEnded:
+		x.open("ended").task(e.Task, e.Seq)
+	default:
+		return false
+	}
+	x.line = append(x.line, '}')
+	return true
+}
+
+// decision appends a decision.
+func (x *encoder) decision(d sched.Decision) {
+	x.line = append(x.line, `{"d":"`...)
+	x.line = append(x.line, d.Kind.String()...)
+	x.line = append(x.line, '"')
+	x.task(d.Task, d.Seq).number("attempt", uint64(d.Attempt)).node(d.Node)
+	x.line = append(x.line, '}')
+}
+
+// separate stands before each event of a line.
+func (x *encoder) separate() {
+	if len(x.line) > 0 {
+		x.line = append(x.line, ',')
+	}
+}
+
+func (x *encoder) open(name string) *encoder {
+	x.line = append(x.line, `{"e":"`...)
+	x.line = append(x.line, name...)
+	x.line = append(x.line, '"')
+	return x
+}
+
+func (x *encoder) key(key string) {
+	x.line = append(x.line, ',', '"')
+	x.line = append(x.line, key...)
+	x.line = append(x.line, '"', ':')
+}
+
+func (x *encoder) number(key string, v uint64) *encoder {
+	x.key(key)
+	x.line = strconv.AppendUint(x.line, v, 10)
+	return x
+}
+
+func (x *encoder) node(n cluster.NodeID) *encoder { return x.number("node", uint64(n)) }
+
+func (x *encoder) task(t cluster.TaskID, seq cluster.Seq) *encoder {
+	return x.number("task", uint64(t)).number("seq", uint64(seq))
+}
+
+func (x *encoder) run(t cluster.TaskID, attempt uint32) {
+	x.number("task", uint64(t)).number("attempt", uint64(attempt))
+}
+
+// signed appends a number unless it is 0.
+func (x *encoder) signed(key string, v int64) *encoder {
+	if v != 0 {
+		x.key(key)
+		x.line = strconv.AppendInt(x.line, v, 10)
+	}
+	return x
+}
+
+func (x *encoder) flag(key string, is bool) {
+	if is {
+		x.key(key)
+		x.line = append(x.line, "true"...)
+	}
+}
+
+func (x *encoder) text(key, v string) *encoder {
+	if v != "" {
+		x.key(key)
+		x.quote(v)
+	}
+	return x
+}
+
+// quote appends text in quotes. What is not plain is left to encoding/json.
+func (x *encoder) quote(v string) {
+	for i := range len(v) {
+		if c := v[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			quoted, err := json.Marshal(v)
+			if err != nil {
+				panic("recording: a text that cannot be quoted: " + err.Error())
+			}
+			x.line = append(x.line, quoted...)
+			return
+		}
+	}
+	x.line = append(x.line, '"')
+	x.line = append(x.line, v...)
+	x.line = append(x.line, '"')
+}
+
+func (x *encoder) vector(key string, v cluster.Vector) *encoder {
+	if len(v) == 0 {
+		return x
+	}
+	x.key(key)
+	for i, q := range v {
+		x.line = append(x.line, separator(i))
+		x.line = strconv.AppendInt(x.line, q, 10)
+	}
+	x.line = append(x.line, ']')
+	return x
+}
+
+func (x *encoder) nodes(nodes []cluster.NodeID) *encoder {
+	if len(nodes) == 0 {
+		return x
+	}
+	x.key("nodes")
+	for i, n := range nodes {
+		x.line = append(x.line, separator(i))
+		x.line = strconv.AppendUint(x.line, uint64(n), 10)
+	}
+	x.line = append(x.line, ']')
+	return x
+}
+
+func (x *encoder) labels(key string, labels []cluster.Label) *encoder {
+	if len(labels) == 0 {
+		return x
+	}
+	x.key(key)
+	for i, l := range labels {
+		x.line = append(x.line, separator(i), '[')
+		x.quote(l.Key)
+		x.line = append(x.line, ',')
+		x.quote(l.Value)
+		x.line = append(x.line, ']')
+	}
+	x.line = append(x.line, ']')
+	return x
+}
+
+func (x *encoder) spec(s *cluster.NodeSpec) {
+	x.text("name", s.Name).vector("capacity", s.Capacity).vector("overcommit", s.Overcommit).
+		labels("labels", s.Labels).labels("groups", s.Groups).signed("tier", int64(s.Tier))
+}
+
+// separator stands before the element of an array.
+func separator(i int) byte {
+	if i == 0 {
+		return '['
+	}
+	return ','
+}

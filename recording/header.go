@@ -1,0 +1,180 @@
+package recording
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// This file is the first line of a recording: what the core was made of.
+
+const (
+	format  = "recording"
+	version = 1
+)
+
+// Header says what a core was made of.
+type Header struct {
+	// Comment says to people what was recorded.
+	Comment string
+	// Origin is the moment that is time 0; the zero value where nobody knows.
+	Origin  time.Time
+	Kinds   []cluster.Kind
+	Classes []cluster.Class
+	Lanes   []Lane
+}
+
+// Lane says what a lane of the core was made of.
+type Lane struct {
+	Name   string `json:"name"`
+	Policy string `json:"policy"`
+	Seed   uint64 `json:"seed"`
+	// Ties is how the policy breaks ties; empty where it has no choice.
+	Ties string `json:"ties,omitempty"`
+	// User is the one whose jobs the lane owns; empty for every job that no
+	// lane before it owns.
+	User                string       `json:"user,omitempty"`
+	Heartbeat, Watchdog cluster.Time `json:"-"`
+}
+
+// Owns is the lane's rule, as sched.Lane has it.
+func (l *Lane) Owns() func(*cluster.Job) bool {
+	if l.User == "" {
+		return nil
+	}
+	user := l.User
+	return func(j *cluster.Job) bool { return j.User == user }
+}
+
+// wireHeader is a header as it is written.
+type wireHeader struct {
+	Fairlead string      `json:"fairlead"`
+	Version  int         `json:"version"`
+	Comment  string      `json:"comment,omitempty"`
+	Origin   string      `json:"origin,omitempty"`
+	Kinds    []wireKind  `json:"kinds"`
+	Classes  []wireClass `json:"classes,omitempty"`
+	Lanes    []wireLane  `json:"lanes"`
+}
+
+type wireKind struct {
+	Name    string `json:"name"`
+	Unit    string `json:"unit,omitempty"`
+	PerUnit int64  `json:"per_unit"`
+}
+
+type wireClass struct {
+	Name       string `json:"name"`
+	Importance int32  `json:"importance"`
+}
+
+type wireLane struct {
+	Lane
+	Heartbeat cluster.Time `json:"heartbeat,omitempty"`
+	Watchdog  cluster.Time `json:"watchdog,omitempty"`
+}
+
+// encode returns the header as a line.
+func (h *Header) encode() ([]byte, error) {
+	if err := h.validate(); err != nil {
+		return nil, err
+	}
+	w := wireHeader{Fairlead: format, Version: version, Comment: h.Comment}
+	if !h.Origin.IsZero() {
+		w.Origin = h.Origin.UTC().Format(time.RFC3339Nano)
+	}
+	for _, k := range h.Kinds {
+		w.Kinds = append(w.Kinds, wireKind(k))
+	}
+	for _, c := range h.Classes {
+		w.Classes = append(w.Classes, wireClass(c))
+	}
+	for _, l := range h.Lanes {
+		w.Lanes = append(w.Lanes, wireLane{l, l.Heartbeat, l.Watchdog})
+	}
+	line, err := json.Marshal(w)
+	return append(line, '\n'), err
+}
+
+// decodeHeader reads the first line of a recording.
+func decodeHeader(line []byte) (*Header, error) {
+	var kind struct {
+		Fairlead string `json:"fairlead"`
+		Version  int    `json:"version"`
+	}
+	if err := json.Unmarshal(line, &kind); err != nil || kind.Fairlead != format {
+		return nil, errors.New(`this is no recording: the first line must be a header, {"fairlead": "recording", …}`)
+	}
+	if kind.Version != version {
+		return nil, fmt.Errorf("the recording has version %d, and this program reads version %d; replay it with the one that wrote it", kind.Version, version)
+	}
+	var w wireHeader
+	if err := decodeStrictly(line, &w); err != nil {
+		return nil, fmt.Errorf("header: %w", err)
+	}
+	h := &Header{Comment: w.Comment}
+	if w.Origin != "" {
+		origin, err := time.Parse(time.RFC3339Nano, w.Origin)
+		if err != nil {
+			return nil, fmt.Errorf("header: origin %q is no time such as 2026-11-21T13:45:20Z", w.Origin)
+		}
+		h.Origin = origin
+	}
+	for _, k := range w.Kinds {
+		h.Kinds = append(h.Kinds, cluster.Kind(k))
+	}
+	for _, c := range w.Classes {
+		h.Classes = append(h.Classes, cluster.Class(c))
+	}
+	for _, l := range w.Lanes {
+		l.Lane.Heartbeat, l.Lane.Watchdog = l.Heartbeat, l.Watchdog
+		h.Lanes = append(h.Lanes, l.Lane)
+	}
+	return h, h.validate()
+}
+
+// maxKinds bounds the kinds of a header, so that a wild one is an error.
+const maxKinds = 1000
+
+// validate says why no core can be made of the header.
+func (h *Header) validate() error {
+	if len(h.Kinds) == 0 || len(h.Kinds) > maxKinds {
+		return fmt.Errorf("header: %d kinds, want 1 to %d", len(h.Kinds), maxKinds)
+	}
+	if len(h.Classes) > math.MaxUint8 {
+		return fmt.Errorf("header: %d classes, want at most %d", len(h.Classes), math.MaxUint8)
+	}
+	if len(h.Lanes) == 0 || len(h.Lanes) >= math.MaxUint8 {
+		return fmt.Errorf("header: %d lanes, want 1 to %d", len(h.Lanes), math.MaxUint8-1)
+	}
+	for _, l := range h.Lanes {
+		if !sensible(l.Heartbeat) || !sensible(l.Watchdog) {
+			return fmt.Errorf("header: lane %q has heartbeat %d and watchdog %d, want times from 0 to %d", l.Name, l.Heartbeat, l.Watchdog, maxTime)
+		}
+	}
+	return nil
+}
+
+// maxTime bounds times, 36,000 years, so that sums of a few do not overflow.
+const maxTime = cluster.Time(1) << 60
+
+func sensible(t cluster.Time) bool { return t >= 0 && t <= maxTime }
+
+// decodeStrictly decodes one JSON value in which every name is known.
+func decodeStrictly(line []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is more behind the end of the line's value")
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package recording
+
+import (
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+)
+
+// Recorder is a core whose calls are written down, if there is somewhere to
+// write. It has the core's methods and its one owner. That a disk is full does
+// not stop a cluster: what went wrong with the writer, its Flush says.
+type Recorder struct {
+	core   *sched.Core
+	to     *Writer  // nil: nowhere
+	rounds []*Round // by lane, as a lane has one round in flight
+	call   Call     // reused
+}
+
+// NewRecorder stands before a core that was made just now, and writes its calls
+// to a file that begins just now (NewWriter, Writer.Rotate). The writer may be
+// nil.
+func NewRecorder(core *sched.Core, to *Writer) *Recorder { return &Recorder{core: core, to: to} }
+
+// Snapshot is Core.Observe with the events that rebuild the world from nothing:
+// the first call on a core.
+func (r *Recorder) Snapshot(now cluster.Time, in []cluster.Event, out []sched.Decision) ([]sched.Decision, error) {
+	before := len(out)
+	out, err := r.core.Observe(now, in, out)
+	r.write(Call{Kind: Snapshot, At: now, In: in, Out: out[before:]})
+	return out, err
+}
+
+// Observe is Core.Observe.
+func (r *Recorder) Observe(now cluster.Time, in []cluster.Event, out []sched.Decision) ([]sched.Decision, error) {
+	before := len(out)
+	out, err := r.core.Observe(now, in, out)
+	r.write(Call{Kind: Observe, At: now, In: in, Out: out[before:]})
+	return out, err
+}
+
+// Step is Core.Step.
+func (r *Recorder) Step(now cluster.Time, in []cluster.Event, out []sched.Decision) ([]sched.Decision, cluster.Time, error) {
+	before := len(out)
+	out, wake, err := r.core.Step(now, in, out)
+	r.write(Call{Kind: Step, At: now, In: in, Out: out[before:]})
+	return out, wake, err
+}
+
+// Round is a round of a core that knows with which budget it ran.
+type Round struct {
+	*sched.Round
+	budget int64
+}
+
+// Run is Round.Run of the core. It may run on another goroutine.
+func (r *Round) Run(budget int64) {
+	r.budget = budget
+	r.Round.Run(budget)
+}
+
+// Begin is Core.Begin. The round is valid until the lane's next one begins.
+func (r *Recorder) Begin(lane int, now cluster.Time) *Round {
+	for lane >= len(r.rounds) {
+		r.rounds = append(r.rounds, &Round{})
+	}
+	round := r.rounds[lane]
+	*round = Round{Round: r.core.Begin(lane, now)}
+	r.write(Call{Kind: Begin, At: now, Lane: lane})
+	return round
+}
+
+// Finish is Core.Finish.
+func (r *Recorder) Finish(round *Round, now cluster.Time, out []sched.Decision) []sched.Decision {
+	before := len(out)
+	out = r.core.Finish(round.Round, now, out)
+	r.write(Call{Kind: Finish, At: now, Lane: round.Lane(), Budget: round.budget, Out: out[before:]})
+	return out
+}
+
+// Wake is Core.Wake.
+func (r *Recorder) Wake(now cluster.Time) cluster.Time { return r.core.Wake(now) }
+
+// Due is Core.Due.
+func (r *Recorder) Due(now cluster.Time) (int, bool) { return r.core.Due(now) }
+
+// Why is Core.Why.
+func (r *Recorder) Why(t cluster.TaskID) sched.Reason { return r.core.Why(t) }
+
+// Counts is Core.Counts.
+func (r *Recorder) Counts() sched.Counts { return r.core.Counts() }
+
+// State is Core.State.
+func (r *Recorder) State() *cluster.State { return r.core.State() }
+
+func (r *Recorder) write(c Call) {
+	if r.to != nil {
+		r.call = c
+		r.to.call(&r.call)
+		r.call = Call{} // nothing of the caller's is kept
+	}
+}

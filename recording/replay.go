@@ -1,0 +1,215 @@
+package recording
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+)
+
+// Result is what was found in one file of a recording.
+type Result struct {
+	Header      Header
+	Calls       int
+	Rounds      int // that ran beside the world, from begin to finish
+	Events      int
+	Nodes       int // that were added
+	Tasks       int // that were submitted
+	Placements  int
+	Evictions   int
+	Wrong       int          // calls with events that made no sense, then as now
+	First, Last cluster.Time // of the calls
+	// Cut says what is missing at the end; empty of a file that is whole.
+	Cut string
+	// Difference is the first call that decided differently; nil if none did.
+	// What comes behind it was not replayed.
+	Difference *Difference
+}
+
+// Decisions is how many decisions were recorded, as far as was read.
+func (r *Result) Decisions() int { return r.Placements + r.Evictions }
+
+// Difference is a call that decided differently when it was replayed.
+type Difference struct {
+	File string
+	Line int
+	Call Kind
+	At   cluster.Time
+	// Index is the place of the first decision that differs. Recorded and
+	// Replayed print it, or say that there was none.
+	Index              int
+	Recorded, Replayed string
+}
+
+// String says in a few lines what differs.
+func (d *Difference) String() string {
+	return fmt.Sprintf("%s:%d: %s at %v decides differently, from decision %d on:\n  recorded: %s\n  replayed: %s",
+		d.File, d.Line, d.Call, d.At, d.Index+1, d.Recorded, d.Replayed)
+}
+
+// Describe reads one file of a recording to its end, and replays nothing. The
+// name stands in errors.
+func Describe(in io.Reader, name string) (Result, error) {
+	r, err := NewReader(in, name)
+	if err != nil {
+		return Result{}, err
+	}
+	defer r.Close()
+	result := Result{Header: *r.Header()}
+	for {
+		c, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			result.Cut = r.Cut()
+			return result, nil
+		}
+		if err != nil {
+			return result, err
+		}
+		result.count(&c)
+	}
+}
+
+// Replay makes the calls of one file on a fresh core, whose policies build makes
+// of what the header says, and compares the decisions. It ends at the first
+// difference, which is no error. The name stands in errors and differences.
+func Replay(in io.Reader, name string, build func(Lane) (sched.Policy, error)) (Result, error) {
+	r, err := NewReader(in, name)
+	if err != nil {
+		return Result{}, err
+	}
+	defer r.Close()
+	result := Result{Header: *r.Header()}
+	core, err := newCore(r.Header(), build)
+	if err != nil {
+		return result, fmt.Errorf("%s: %w", name, err)
+	}
+	player := player{core: core, rounds: make([]*sched.Round, len(r.Header().Lanes))}
+	for {
+		c, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			result.Cut = r.Cut()
+			return result, nil
+		}
+		if err != nil {
+			return result, err
+		}
+		result.count(&c)
+		if player.play(&c) != nil {
+			result.Wrong++
+		}
+		if !slices.Equal(c.Out, player.out) {
+			result.Difference = differ(core.State(), c.Out, player.out)
+			result.Difference.File, result.Difference.Line = name, r.Line()
+			result.Difference.Call, result.Difference.At = c.Kind, c.At
+			return result, nil
+		}
+	}
+}
+
+// newCore makes the core that the header describes.
+func newCore(h *Header, build func(Lane) (sched.Policy, error)) (*sched.Core, error) {
+	var lanes []sched.Lane
+	for _, l := range h.Lanes {
+		policy, err := build(l)
+		if err != nil {
+			return nil, err
+		}
+		lanes = append(lanes, sched.Lane{
+			Name: l.Name, Owns: l.Owns(), Policy: policy, When: sched.Trigger{Heartbeat: l.Heartbeat, Watchdog: l.Watchdog},
+		})
+	}
+	return sched.New(cluster.NewState(h.Kinds, h.Classes), lanes...)
+}
+
+// count takes a call into the numbers.
+func (r *Result) count(c *Call) {
+	if r.Calls == 0 {
+		r.First = c.At
+	}
+	r.Calls++
+	r.Last = max(r.Last, c.At)
+	if c.Kind == Finish {
+		r.Rounds++
+	}
+	r.Events += len(c.In)
+	for _, e := range c.In {
+		switch e.(type) {
+		case cluster.NodeAdded:
+			r.Nodes++
+		case cluster.TaskSubmitted:
+			r.Tasks++
+		default:
+		}
+	}
+	for _, d := range c.Out {
+		if d.Kind == sched.Place {
+			r.Placements++
+		} else {
+			r.Evictions++
+		}
+	}
+}
+
+// player makes calls on a core. The reader has checked that they can be made.
+type player struct {
+	core   *sched.Core
+	rounds []*sched.Round // by lane
+	out    []sched.Decision
+}
+
+// play makes the call. Its error says which events made no sense.
+func (p *player) play(c *Call) (wrong error) {
+	p.out = p.out[:0]
+	switch c.Kind {
+	case Snapshot, Observe, more:
+		p.out, wrong = p.core.Observe(c.At, c.In, p.out)
+	case Step:
+		p.out, _, wrong = p.core.Step(c.At, c.In, p.out)
+	case Begin:
+		p.rounds[c.Lane] = p.core.Begin(c.Lane, c.At)
+	case Finish:
+		// When the round ran between its begin and its finish made no difference.
+		p.rounds[c.Lane].Run(c.Budget)
+		p.out = p.core.Finish(p.rounds[c.Lane], c.At, p.out)
+	}
+	return wrong
+}
+
+// differ says where two lists of decisions part.
+func differ(s *cluster.State, recorded, replayed []sched.Decision) *Difference {
+	at := 0
+	for at < min(len(recorded), len(replayed)) && recorded[at] == replayed[at] {
+		at++
+	}
+	return &Difference{Index: at, Recorded: tell(s, recorded, at), Replayed: tell(s, replayed, at)}
+}
+
+// tell prints the decision at that place, with names where the state knows them.
+func tell(s *cluster.State, list []sched.Decision, at int) string {
+	if at >= len(list) {
+		return "no further decision"
+	}
+	d := list[at]
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s ", d.Kind)
+	if int(d.Task) < s.TaskRows() && s.Task(d.Task).Phase != cluster.Absent && s.Task(d.Task).Seq == d.Seq {
+		b.WriteString(s.TaskName(d.Task))
+	} else {
+		fmt.Fprintf(&b, "task row %d, seq %d,", d.Task, d.Seq)
+	}
+	preposition := "on"
+	if d.Kind == sched.Evict {
+		preposition = "from"
+	}
+	if s.NodeLive(d.Node) {
+		fmt.Fprintf(&b, " %s %s", preposition, s.NodeSpec(d.Node).Name)
+	} else {
+		fmt.Fprintf(&b, " %s node row %d", preposition, d.Node)
+	}
+	fmt.Fprintf(&b, ", attempt %d (task row %d, seq %d, node row %d)", d.Attempt, d.Task, d.Seq, d.Node)
+	return b.String()
+}

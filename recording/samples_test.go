@@ -1,0 +1,39 @@
+package recording
+
+import "fairlead.dev/fairlead/cluster"
+
+// Samples holds each event, with every field filled in, and some as empty as
+// they can be.
+func Samples() []cluster.Event {
+	spec := cluster.NodeSpec{
+		Name: "n1 \"é\" <&>\n\\", Capacity: cluster.Vector{1, cluster.MaxQuantity}, Overcommit: cluster.Vector{1500, 1000},
+		Labels: []cluster.Label{{Key: "zone", Value: "a"}, {Key: "empty"}}, Groups: []cluster.Label{{Key: "rack", Value: "r1"}}, Tier: -3,
+	}
+	return []cluster.Event{
+		cluster.NodeAdded{Node: 7, Spec: spec},
+		cluster.NodeAdded{},
+		cluster.NodeChanged{Node: 7, Spec: spec},
+		cluster.NodeLost{Node: 1<<32 - 1},
+		cluster.SetDefined{Set: 2, Nodes: []cluster.NodeID{1, 0, 9}},
+		cluster.SetDefined{Set: 2},
+		cluster.SetForgotten{Set: 2},
+		cluster.EligibilityChanged{Set: 2, Node: 7, Eligible: true},
+		cluster.EligibilityChanged{Set: 2},
+		cluster.ShapeDefined{Shape: 3, Spec: cluster.Shape{Demand: cluster.Vector{0, 5}, Eligible: 2, Apart: true}},
+		cluster.ShapeForgotten{Shape: 3},
+		cluster.JobSubmitted{Job: 4, Name: "web", User: "ann", Foreign: true},
+		cluster.JobSubmitted{},
+		cluster.JobForgotten{Job: 4},
+		cluster.TaskSubmitted{Task: 5, Seq: 1<<64 - 1, Job: 4, Shape: 3, Class: 255, Priority: -1 << 31, Gated: true},
+		cluster.TaskSubmitted{},
+		cluster.TaskUngated{Task: 5, Seq: 6},
+		cluster.TaskGated{Task: 5, Seq: 6},
+		cluster.TaskReshaped{Task: 5, Seq: 6, Shape: 3, Priority: 1<<31 - 1},
+		cluster.TaskFound{Task: 5, Seq: 6, Node: 7},
+		cluster.TaskStarted{Task: 5, Attempt: 8, Node: 7},
+		cluster.BindRefused{Task: 5, Attempt: 8},
+		cluster.TaskLeft{Task: 5, Attempt: 8},
+		cluster.EvictRefused{Task: 5, Attempt: 8},
+		cluster.TaskEnded{Task: 5, Seq: 6},
+	}
+}
