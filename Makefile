@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help check build test test-long lint bench fuzz
+.PHONY: help check build test test-long lint bench fuzz kube kube-test cluster
 
 BENCH ?= .
 COUNT ?= 6
@@ -26,15 +26,26 @@ test: ## Test everything
 
 test-long: ## Test longer, with the race detector and the costly checks (up to an hour)
 	FAIRLEAD_LONG=1 go test -race -tags invariants -timeout 60m ./...
+	cd kube && FAIRLEAD_LONG=1 FAIRLEAD_CASES=10000 FAIRLEAD_TESTBED=require go test -timeout 60m ./...
 
 lint: $(LINT) ## Check style and import policy with golangci-lint (installed on first use)
 	$(LINT) run ./...
+	cd kube && $(LINT) run ./...
 
 $(LINT):
 	mkdir -p .cache $(@D)
 	GOBIN=$(CURDIR)/.cache go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION) \
 		2> >(grep -v '^go: downloading' >&2)
 	mv .cache/golangci-lint $@
+
+kube: ## Build the Kubernetes scheduler and its test bed into bin/
+	cd kube && go build -o ../bin/ ./cmd/...
+
+kube-test: kube ## Test the Kubernetes front end on a real control plane (the first time builds it: 10 minutes)
+	cd kube && ../bin/fairlead-testbed build && FAIRLEAD_TESTBED=require go test ./...
+
+cluster: kube ## Start a control plane with 1,000 fake nodes and our scheduler, until Ctrl-C
+	cd kube && ../bin/fairlead-testbed up --nodes 1000 --tmpfs --controller-manager --scheduler ../bin/fairlead-scheduler
 
 bench: ## Measure into OUT=bench.txt for benchstat; BENCH=regexp narrows, COUNT=6 repeats
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./... | tee $(OUT)

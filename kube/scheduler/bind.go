@@ -187,13 +187,15 @@ func (s *Scheduler) bound(ctx context.Context, f flight, err error) {
 		klog.FromContext(ctx).V(1).Info("a pod was not bound", "pod", klog.KObj(f.object), "node", f.node, "err", err)
 		s.Metrics.Pods.Attempted(metrics.Failed, profile, s.Clock.Since(f.began))
 		s.world.Failed(f.pod)
-		s.explainer.failed(f, err)
+		if !isFinal(err) { // else it is bound or gone: nothing is wrong with it
+			s.explainer.failed(f, err)
+		}
 		return
 	}
 	s.Metrics.Pods.Attempted(metrics.Scheduled, profile, s.Clock.Since(f.began))
 	s.Metrics.Pods.Bound(1+f.pod.Refusals, time.Duration(s.now()-f.pod.Seen)*time.Microsecond)
 	s.world.Started(f.pod)
-	s.explainer.forget(f.pod)
+	s.explainer.forgetFor(s, f.object.UID)
 	s.recorders[profile].scheduled(f.object, f.node)
 }
 

@@ -38,7 +38,8 @@ type explainer struct {
 	queue  []*world.Pod
 	queued map[types.UID]bool
 	told   map[types.UID]verdict
-	again  []reminder // the earliest first
+	again  []reminder         // the earliest first; one for each pod at most
+	due    map[types.UID]bool // pods that again has
 	cached map[string]explanation
 	asOf   uint64 // world's changes when the cache was filled
 	writer writer
@@ -62,7 +63,7 @@ type explanation struct {
 }
 
 func newExplainer(s *Scheduler) *explainer {
-	e := &explainer{queued: map[types.UID]bool{}, told: map[types.UID]verdict{}, cached: map[string]explanation{}}
+	e := &explainer{queued: map[types.UID]bool{}, due: map[types.UID]bool{}, told: map[types.UID]verdict{}, cached: map[string]explanation{}}
 	e.writer.start(s)
 	return e
 }
@@ -81,6 +82,7 @@ func (e *explainer) want(pods []*world.Pod) {
 func (e *explainer) work(s *Scheduler) bool {
 	now := s.now()
 	for len(e.again) > 0 && e.again[0].at <= now {
+		delete(e.due, e.again[0].pod.Object().UID)
 		e.want([]*world.Pod{e.again[0].pod})
 		e.again = e.again[1:]
 	}
@@ -106,7 +108,10 @@ func (e *explainer) explain(s *Scheduler, p *world.Pod) {
 	}
 	x := e.reasons(s, p)
 	last, known := e.told[uid]
-	e.again = append(e.again, reminder{p, s.now() + explainAgain})
+	if !e.due[uid] {
+		e.due[uid] = true
+		e.again = append(e.again, reminder{p, s.now() + explainAgain})
+	}
 	if known && last.message == x.message {
 		return
 	}
@@ -157,9 +162,7 @@ func (e *explainer) failed(f flight, err error) {
 	e.writer.put(f.object, v1.PodReasonSchedulerError, fmt.Sprintf("binding to node %s failed: %v", f.node, err))
 }
 
-// forget drops what was said about a pod that is placed.
-func (e *explainer) forget(p *world.Pod) { delete(e.told, p.Object().UID) }
-
+// forgetFor drops what was said about a pod that does not wait any more.
 func (e *explainer) forgetFor(s *Scheduler, uid types.UID) {
 	if last, ok := e.told[uid]; ok {
 		for plugin := range last.plugins {

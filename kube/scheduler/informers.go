@@ -15,6 +15,8 @@ import (
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+
+	"fairlead.dev/fairlead/kube/world"
 )
 
 // This file connects the informers to the world. Objects are stripped, as they
@@ -52,7 +54,15 @@ func (s *Scheduler) survey() {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	for _, p := range pods {
-		s.world.SeePod(p)
+		s.seePod(p)
+	}
+}
+
+// seePod takes in a pod, and has it told if it will not be placed as it is.
+func (s *Scheduler) seePod(object *v1.Pod) {
+	s.world.SeePod(object)
+	if p := s.world.Pod(object.UID); p != nil && p.Why != "" {
+		s.explainer.want([]*world.Pod{p})
 	}
 }
 
@@ -89,7 +99,7 @@ func (s *Scheduler) watched() []watched {
 	storage, core, resource := f.Storage().V1(), f.Core().V1(), f.Resource().V1()
 	list := []watched{
 		{core.Nodes().Informer(), handle(s, s.world.SeeNode, func(n *v1.Node) { s.world.LoseNode(n.Name) })},
-		{core.Pods().Informer(), handle(s, s.world.SeePod, s.world.LosePod)},
+		{core.Pods().Informer(), handle(s, s.seePod, s.world.LosePod)},
 		{core.Namespaces().Informer(), cache.ResourceEventHandlerFuncs{
 			AddFunc:    func(any) { s.inbox.put(s.world.Stir) },
 			UpdateFunc: func(_, _ any) { s.inbox.put(func() { s.judge.Renew(); s.world.Stir() }) },

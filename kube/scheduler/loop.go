@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"k8s.io/klog/v2"
@@ -10,7 +9,6 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/kube/metrics"
 	"fairlead.dev/fairlead/kube/world"
-	"fairlead.dev/fairlead/queue"
 	"fairlead.dev/fairlead/sched"
 )
 
@@ -19,7 +17,8 @@ import (
 // not wait for them.
 const askingLasts = 20 * time.Millisecond
 
-// countEvery is how often the gauges are set, if the loop turns at all.
+// countEvery is how often the gauges are set and the recording is flushed, if
+// the loop turns at all.
 const countEvery = cluster.Second
 
 // loop turns until the context ends.
@@ -50,11 +49,8 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 		happened()
 	}
 	s.world.Due()
-	if cause := s.world.Stale(); cause != "" {
-		klog.FromContext(ctx).Info("starting a new core", "cause", cause)
-		if err := s.restart("columns"); err != nil {
-			return 0, err
-		}
+	if err := s.renew(ctx); err != nil {
+		return 0, err
 	}
 	if s.binder.congested() {
 		// An answer to a bind will wake the loop.
@@ -74,6 +70,7 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 	if s.now() >= s.counted+countEvery {
 		s.counted = s.now()
 		s.count()
+		s.keepRecord(ctx)
 	}
 	return wake, nil
 }
@@ -137,41 +134,6 @@ func (s *Scheduler) complain(ctx context.Context, err error) error {
 	}
 	klog.FromContext(ctx).Error(err, "the core did not understand what happened; starting a new one")
 	return s.restart("mistake")
-}
-
-// restart begins a new core from all that is known.
-func (s *Scheduler) restart(cause string) error {
-	snapshot := s.world.Restart()
-	core, err := s.newCore(s.world.Kinds())
-	if err != nil {
-		return err
-	}
-	s.core = core
-	s.Metrics.Cluster.Epoch(cause)
-	if _, err := core.Observe(s.now(), snapshot, nil); err != nil {
-		return fmt.Errorf("start a core from what is known of the cluster: %w", err)
-	}
-	return nil
-}
-
-// newCore makes a core with a lane for each profile.
-func (s *Scheduler) newCore(kinds []cluster.Kind) (*sched.Core, error) {
-	var lanes []sched.Lane
-	for _, p := range s.Config.Profiles {
-		ties, ok := queue.ParseTies(p.TieBreak)
-		if !ok {
-			return nil, fmt.Errorf("profile %s: unknown tie-break %q", p.SchedulerName, p.TieBreak)
-		}
-		policy, err := queue.New(p.Policy, queue.Options{Seed: p.Seed, Ties: ties})
-		if err != nil {
-			return nil, fmt.Errorf("profile %s: %w", p.SchedulerName, err)
-		}
-		lanes = append(lanes, sched.Lane{
-			Name: p.SchedulerName, Policy: policy,
-			Owns: func(j *cluster.Job) bool { return j.User == p.SchedulerName },
-		})
-	}
-	return sched.New(cluster.NewState(kinds, []cluster.Class{{Name: "all"}}), lanes...)
 }
 
 // count sets the gauges.

@@ -24,6 +24,7 @@ import (
 	"fairlead.dev/fairlead/kube/judge"
 	"fairlead.dev/fairlead/kube/metrics"
 	"fairlead.dev/fairlead/kube/world"
+	"fairlead.dev/fairlead/recording"
 	"fairlead.dev/fairlead/sched"
 )
 
@@ -49,9 +50,13 @@ type Scheduler struct {
 	recorders map[string]recorder // by schedulerName
 
 	began     time.Time
-	core      *sched.Core
+	core      *recording.Recorder
 	decisions []sched.Decision
 	counted   cluster.Time // when the gauges were last set
+
+	record       *recording.Writer // nil if none is wanted
+	recorded     int64             // bytes that were counted
+	recordFailed bool
 }
 
 // judgeParallelism is how many goroutines one question over all nodes may use.
@@ -130,6 +135,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	if err := s.restart("start"); err != nil {
 		return err
 	}
+	defer s.endRecord(ctx)
 	err = s.loop(ctx)
 	s.binder.drain(s.Config.BindTimeout.Duration)
 	s.explainer.stop()

@@ -27,14 +27,14 @@ const (
 	KubeScheduler     User = "kube-scheduler"     // upstream's scheduler
 	ControllerManager User = "controller-manager" // upstream's controllers
 	Kwok              User = "kwok"               // may do everything, as kwok's manual asks for
-	Fairlead          User = "fairlead"           // may do nothing until a role is bound to "fairlead-scheduler"
+	Fairlead          User = "fairlead"           // the service account of kube/deploy; may do nothing until a role is bound to it
 )
 
 // account is how the API server sees a user.
 type account struct {
 	user  User
 	name  string // the subject of role bindings
-	group string
+	group string // or several, with commas between them
 	token string
 }
 
@@ -46,7 +46,12 @@ func newAccounts() map[User]account {
 		{user: KubeScheduler, name: "system:kube-scheduler"},
 		{user: ControllerManager, name: "system:kube-controller-manager"},
 		{user: Kwok, name: "kwok", group: "system:masters"},
-		{user: Fairlead, name: "fairlead-scheduler"},
+		// As the service account of its manifests, so that the API server gives
+		// it the share of its time that it would have in a real cluster.
+		{
+			user: Fairlead, name: "system:serviceaccount:kube-system:fairlead-scheduler",
+			group: "system:serviceaccounts,system:serviceaccounts:kube-system",
+		},
 	} {
 		a.token = rand.Text()
 		accounts[a.user] = a

@@ -1,0 +1,110 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/klog/v2"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/config"
+	"fairlead.dev/fairlead/queue"
+	"fairlead.dev/fairlead/recording"
+	"fairlead.dev/fairlead/sched"
+)
+
+// This file makes cores. A core lives for an epoch: from the moment that the
+// scheduler leads until the columns of its vectors no longer do, or a file of
+// the recording is full. The next one starts from all that is known, as a new
+// leader would.
+
+// renew begins the next epoch if there is cause.
+func (s *Scheduler) renew(ctx context.Context) error {
+	if cause := s.world.Stale(); cause != "" {
+		klog.FromContext(ctx).Info("starting a new core", "cause", cause)
+		return s.restart("columns")
+	}
+	if s.record != nil && s.record.Full() {
+		return s.restart("recording")
+	}
+	return nil
+}
+
+// restart begins an epoch.
+func (s *Scheduler) restart(cause string) error {
+	snapshot := s.world.Restart()
+	kinds, classes := s.world.Kinds(), []cluster.Class{{Name: "all"}}
+	var lanes []sched.Lane
+	header := recording.Header{Comment: "fairlead-scheduler " + s.Identity, Origin: s.began, Kinds: kinds, Classes: classes}
+	for _, p := range s.Config.Profiles {
+		policy, err := newPolicy(p)
+		if err != nil {
+			return fmt.Errorf("profile %s: %w", p.SchedulerName, err)
+		}
+		lane := recording.Lane{Name: p.SchedulerName, Policy: p.Policy, Seed: p.Seed, Ties: p.TieBreak, User: p.SchedulerName}
+		header.Lanes = append(header.Lanes, lane)
+		lanes = append(lanes, sched.Lane{Name: lane.Name, Policy: policy, Owns: lane.Owns()})
+	}
+	core, err := sched.New(cluster.NewState(kinds, classes), lanes...)
+	if err != nil {
+		return err
+	}
+	if err := s.newRecord(header); err != nil {
+		return err
+	}
+	s.core = recording.NewRecorder(core, s.record)
+	s.Metrics.Cluster.Epoch(cause)
+	if _, err := s.core.Snapshot(s.now(), snapshot, nil); err != nil {
+		return fmt.Errorf("start a core from what is known of the cluster: %w", err)
+	}
+	return nil
+}
+
+func newPolicy(p config.Profile) (sched.Policy, error) {
+	ties, ok := queue.ParseTies(p.TieBreak)
+	if !ok {
+		return nil, fmt.Errorf("unknown tie-break %q", p.TieBreak)
+	}
+	return queue.New(p.Policy, queue.Options{Seed: p.Seed, Ties: ties})
+}
+
+// newRecord begins a file of the recording, if one is wanted.
+func (s *Scheduler) newRecord(header recording.Header) error {
+	var err error
+	switch want := s.Config.Record; {
+	case want.Path == "":
+	case s.record == nil:
+		s.record, err = recording.NewWriter(want.Path, header, recording.Limits{FileBytes: want.MaxFileBytes, Files: want.MaxFiles})
+	default:
+		err = s.record.Rotate(header)
+	}
+	if err != nil {
+		return fmt.Errorf("record to %s: %w", s.Config.Record.Path, err)
+	}
+	return nil
+}
+
+// keepRecord makes sure that little is lost should the process be killed. That
+// the disk is full is no reason to stop scheduling: it is said once.
+func (s *Scheduler) keepRecord(ctx context.Context) {
+	if s.record == nil {
+		return
+	}
+	err := s.record.Flush()
+	if err != nil && !s.recordFailed {
+		klog.FromContext(ctx).Error(err, "the recording ends here; scheduling goes on", "path", s.Config.Record.Path)
+	}
+	s.recordFailed = err != nil
+	s.Metrics.Rounds.Recorded(int(s.record.Bytes() - s.recorded))
+	s.recorded = s.record.Bytes()
+}
+
+// endRecord closes the recording.
+func (s *Scheduler) endRecord(ctx context.Context) {
+	if s.record == nil {
+		return
+	}
+	if err := s.record.Close(); err != nil {
+		klog.FromContext(ctx).Error(err, "the recording is not whole", "path", s.Config.Record.Path)
+	}
+}
