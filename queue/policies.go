@@ -20,7 +20,9 @@ type Info struct {
 	// Ties is the tie-break that the policy is defined by, whatever the
 	// options say; nil leaves it to them. Sparrow and mesos have no ties.
 	Ties func(Ties) Ties
-	make func(Options) sched.Policy
+	// Evicts says that the policy evicts tasks to make room.
+	Evicts bool
+	make   func(Options) sched.Policy
 }
 
 // Policies lists the policies of this package in the order in which people
@@ -34,7 +36,7 @@ func Policies() []Info {
 		},
 		{
 			Name: "priority", What: "as kube, and evicts lower priorities",
-			From: "baseline of QoS-driven scheduling, JISA 2020, §5",
+			From: "baseline of QoS-driven scheduling, JISA 2020, §5", Evicts: true,
 			make: newPriority,
 		},
 		{

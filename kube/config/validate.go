@@ -134,6 +134,9 @@ func (p Profile) validate(path *field.Path) field.ErrorList {
 	var policies []string
 	for _, policy := range queue.Policies() {
 		policies = append(policies, policy.Name)
+		if policy.Evicts && policy.Name == p.Policy {
+			errs = append(errs, field.Invalid(path.Child("policy"), p.Policy, "evicts pods, which is not done in a real cluster yet; fairlead simulate knows it"))
+		}
 	}
 	if !slices.Contains(policies, p.Policy) {
 		errs = append(errs, field.Invalid(path.Child("policy"), p.Policy, "no such policy; "+nearest(p.Policy, policies)))

@@ -33,7 +33,7 @@ func documents(t *testing.T) []document {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) < 3 {
+	if len(files) < 2 {
 		t.Fatalf("found only %q", files)
 	}
 	var all []document
