@@ -1,8 +1,12 @@
 package scheduler
 
 import (
+	"maps"
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // strip drops, in place, what no filter, score or report looks at. What stays
@@ -28,16 +32,17 @@ func stripPod(p *v1.Pod) {
 	stripContainers(p.Spec.InitContainers)
 	stripContainers(p.Spec.Containers)
 	p.Spec.EphemeralContainers = nil
+	p.Spec.Volumes = stripVolumes(p.Spec.Volumes)
 	p.Spec.ImagePullSecrets, p.Spec.HostAliases, p.Spec.DNSConfig, p.Spec.ReadinessGates = nil, nil, nil, nil
 	p.Status = v1.PodStatus{
 		Phase:                                p.Status.Phase,
 		Conditions:                           told(p.Status.Conditions),
 		NominatedNodeName:                    p.Status.NominatedNodeName,
-		Resize:                               p.Status.Resize, //nolint:staticcheck // read by upstream's count of requests
+		Resize:                               p.Status.Resize,
 		ResourceClaimStatuses:                p.Status.ResourceClaimStatuses,
 		ExtendedResourceClaimStatus:          p.Status.ExtendedResourceClaimStatus,
-		ContainerStatuses:                    sizes(p.Status.ContainerStatuses),
-		InitContainerStatuses:                sizes(p.Status.InitContainerStatuses),
+		ContainerStatuses:                    sizes(p.Spec.Containers, p.Status.ContainerStatuses),
+		InitContainerStatuses:                sizes(p.Spec.InitContainers, p.Status.InitContainerStatuses),
 		AllocatedResources:                   p.Status.AllocatedResources,
 		Resources:                            p.Status.Resources,
 		NodeAllocatableResourceClaimStatuses: p.Status.NodeAllocatableResourceClaimStatuses,
@@ -76,13 +81,36 @@ func told(conditions []v1.PodCondition) []v1.PodCondition {
 	return kept
 }
 
-// sizes keeps what the containers were given; only a resized pod differs from
-// its spec.
-func sizes(statuses []v1.ContainerStatus) []v1.ContainerStatus {
+// sizes keeps what containers were given where it is not what they ask for, as
+// it is during and after a resize.
+func sizes(containers []v1.Container, statuses []v1.ContainerStatus) []v1.ContainerStatus {
 	var kept []v1.ContainerStatus
 	for _, s := range statuses {
-		if s.Resources != nil || s.AllocatedResources != nil {
-			kept = append(kept, v1.ContainerStatus{Name: s.Name, Resources: s.Resources, AllocatedResources: s.AllocatedResources, State: s.State})
+		at := slices.IndexFunc(containers, func(c v1.Container) bool { return c.Name == s.Name })
+		if at >= 0 && given(&containers[at], &s) {
+			continue
+		}
+		kept = append(kept, v1.ContainerStatus{Name: s.Name, Resources: s.Resources, AllocatedResources: s.AllocatedResources, State: s.State})
+	}
+	return kept
+}
+
+// given reports whether the container was given what it asks for, as far as its
+// status says.
+func given(c *v1.Container, s *v1.ContainerStatus) bool {
+	asked := c.Resources.Requests
+	return (s.Resources == nil || maps.EqualFunc(s.Resources.Requests, asked, equalQuantity)) &&
+		(len(s.AllocatedResources) == 0 || maps.EqualFunc(s.AllocatedResources, asked, equalQuantity))
+}
+
+func equalQuantity(a, b resource.Quantity) bool { return a.Cmp(b) == 0 }
+
+// stripVolumes drops the volumes that any node can provide.
+func stripVolumes(volumes []v1.Volume) []v1.Volume {
+	var kept []v1.Volume
+	for _, v := range volumes {
+		if v.Projected == nil && v.ConfigMap == nil && v.Secret == nil && v.DownwardAPI == nil && v.EmptyDir == nil {
+			kept = append(kept, v)
 		}
 	}
 	return kept
