@@ -134,6 +134,7 @@ func (j *Judge) prefilter(asked framework.Framework, pod *v1.Pod) prefilter {
 // sweep runs every filter for the pod over the nodes. The answers have the order of the nodes, however many goroutines found them.
 func (j *Judge) sweep(state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) []*fwk.Status {
 	answers := make([]*fwk.Status, len(nodes))
+	j.evaluations += int64(len(nodes))
 	j.full.Parallelizer().Until(j.ctx, len(nodes), func(i int) {
 		answers[i] = j.full.RunFilterPlugins(j.ctx, state, pod, nodes[i])
 	}, "Filter")

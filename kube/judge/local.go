@@ -29,5 +29,6 @@ func (l *LocalCase) Admits(node string) bool { return l.Verdict(node).IsSuccess(
 
 // Verdict is the answer of the node-local filters with its reason; a success is nil.
 func (l *LocalCase) Verdict(node string) *fwk.Status {
+	l.judge.evaluations++
 	return l.verdict(l.judge, l.judge.local, l.pod, node)
 }

@@ -39,8 +39,8 @@ func (c *Cluster) SetCached(what Cached, objects int) {
 	c.cacheSize.WithLabelValues(string(what)).Set(float64(objects))
 }
 
-// Stale counts an event that was older than what was known.
-func (c *Cluster) Stale() { c.staleEvents.Inc() }
+// Stale counts events that were older than what was known.
+func (c *Cluster) Stale(events int) { c.staleEvents.Add(float64(events)) }
 
 // Epoch counts a fresh start of the planner, such as becoming leader.
 func (c *Cluster) Epoch(cause string) { c.epochs.WithLabelValues(cause).Inc() }

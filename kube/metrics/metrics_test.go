@@ -34,10 +34,9 @@ func counted(t *testing.T) []*dto.MetricFamily {
 	m.Pods.SetPending(metrics.Active, 3)
 	m.Pods.AddUnschedulable("NodeAffinity", "fairlead", 2)
 	m.Pods.AddUnschedulable("NodeAffinity", "fairlead", -1)
-	m.Pods.ExtensionPoint("Filter", "Success", "fairlead", time.Millisecond)
-	m.Rounds.Ended(metrics.Round{Lane: "batch", Took: time.Second, Ticks: 1000, Placements: 7})
+	m.Rounds.Ended(metrics.Round{Rounds: 1, Took: time.Second, Ticks: 1000, Placements: 7})
 	m.Rounds.LastWordRefused("VolumeBinding")
-	m.Rounds.BundleRefused()
+	m.Rounds.BundlesRefused(1)
 	m.Rounds.EligibilityEvaluated(5)
 	m.Rounds.Recorded(100)
 	m.Binds.Began()
@@ -46,7 +45,7 @@ func counted(t *testing.T) []*dto.MetricFamily {
 	m.Binds.Ambiguous()
 	m.Binds.Wrote("pods/binding", "create", "ok")
 	m.Cluster.SetCached(metrics.Nodes, 4)
-	m.Cluster.Stale()
+	m.Cluster.Stale(1)
 	m.Cluster.Epoch("elected")
 	families, err := registry.Gather()
 	if err != nil {
@@ -106,30 +105,29 @@ func labels(family *dto.MetricFamily) string {
 // TestValues checks that each method moves the metric that it says.
 func TestValues(t *testing.T) {
 	want := map[string]float64{ // counts of histograms, values of all others
-		"scheduler_schedule_attempts_total{profile=fairlead,result=scheduled}":                                         1,
-		"scheduler_scheduling_attempt_duration_seconds{profile=fairlead,result=scheduled}":                             1,
-		"scheduler_scheduling_algorithm_duration_seconds{}":                                                            1,
-		"scheduler_pod_scheduling_sli_duration_seconds{attempts=1}":                                                    1,
-		"scheduler_pod_scheduling_sli_duration_seconds{attempts=15+}":                                                  1,
-		"scheduler_pod_scheduling_attempts{}":                                                                          2,
-		"scheduler_pending_pods{queue=active}":                                                                         3,
-		"scheduler_unschedulable_pods{plugin=NodeAffinity,profile=fairlead}":                                           1,
-		"scheduler_framework_extension_point_duration_seconds{extension_point=Filter,profile=fairlead,status=Success}": 1,
-		"scheduler_cache_size{type=nodes}":                                                                             4,
-		"fairlead_rounds_total{lane=batch}":                                                                            1,
-		"fairlead_round_duration_seconds{}":                                                                            1,
-		"fairlead_round_ticks_total{}":                                                                                 1000,
-		"fairlead_placements_total{}":                                                                                  7,
-		"fairlead_last_word_refusals_total{plugin=VolumeBinding}":                                                      1,
-		"fairlead_bundles_refused_total{}":                                                                             1,
-		"fairlead_stale_events_total{}":                                                                                1,
-		"fairlead_binds_in_flight{}":                                                                                   1,
-		"fairlead_bind_duration_seconds{result=conflict}":                                                              1,
-		"fairlead_ambiguous_binds_total{}":                                                                             1,
-		"fairlead_epochs_total{cause=elected}":                                                                         1,
-		"fairlead_eligibility_evaluations_total{}":                                                                     5,
-		"fairlead_api_writes_total{resource=pods/binding,result=ok,verb=create}":                                       1,
-		"fairlead_recording_bytes_total{}":                                                                             100,
+		"scheduler_schedule_attempts_total{profile=fairlead,result=scheduled}":             1,
+		"scheduler_scheduling_attempt_duration_seconds{profile=fairlead,result=scheduled}": 1,
+		"scheduler_scheduling_algorithm_duration_seconds{}":                                1,
+		"scheduler_pod_scheduling_sli_duration_seconds{attempts=1}":                        1,
+		"scheduler_pod_scheduling_sli_duration_seconds{attempts=15+}":                      1,
+		"scheduler_pod_scheduling_attempts{}":                                              2,
+		"scheduler_pending_pods{queue=active}":                                             3,
+		"scheduler_unschedulable_pods{plugin=NodeAffinity,profile=fairlead}":               1,
+		"scheduler_cache_size{type=nodes}":                                                 4,
+		"fairlead_rounds_total{}":                                                          1,
+		"fairlead_round_duration_seconds{}":                                                1,
+		"fairlead_round_ticks_total{}":                                                     1000,
+		"fairlead_placements_total{}":                                                      7,
+		"fairlead_last_word_refusals_total{plugin=VolumeBinding}":                          1,
+		"fairlead_bundles_refused_total{}":                                                 1,
+		"fairlead_stale_events_total{}":                                                    1,
+		"fairlead_binds_in_flight{}":                                                       1,
+		"fairlead_bind_duration_seconds{result=conflict}":                                  1,
+		"fairlead_ambiguous_binds_total{}":                                                 1,
+		"fairlead_epochs_total{cause=elected}":                                             1,
+		"fairlead_eligibility_evaluations_total{}":                                         5,
+		"fairlead_api_writes_total{resource=pods/binding,result=ok,verb=create}":           1,
+		"fairlead_recording_bytes_total{}":                                                 100,
 	}
 	got := map[string]float64{}
 	for _, family := range counted(t) {

@@ -37,7 +37,6 @@ type Pods struct {
 	attemptsNeeded  prometheus.Histogram
 	pending         *prometheus.GaugeVec
 	unschedulable   *prometheus.GaugeVec
-	extensionPoint  *prometheus.HistogramVec
 }
 
 func newPods() Pods {
@@ -61,9 +60,6 @@ func newPods() Pods {
 		unschedulable: gauges("scheduler_unschedulable_pods",
 			"Pods that no node may take, by the plugin that refused; a pod counts once for every plugin that refused it, so do not add them up.",
 			"plugin", "profile"),
-		extensionPoint: histograms("scheduler_framework_extension_point_duration_seconds",
-			"Seconds that upstream's plugins took at one extension point, all together.",
-			prometheus.ExponentialBuckets(0.0001, 2, 12), "extension_point", "status", "profile"),
 	}
 	for _, q := range []Queue{Active, Backoff, Waiting, Gated} {
 		p.pending.WithLabelValues(string(q))
@@ -73,7 +69,7 @@ func newPods() Pods {
 
 func (p *Pods) collectors() []prometheus.Collector {
 	return []prometheus.Collector{
-		p.attempts, p.attemptDuration, p.algorithm, p.sli, p.attemptsNeeded, p.pending, p.unschedulable, p.extensionPoint,
+		p.attempts, p.attemptDuration, p.algorithm, p.sli, p.attemptsNeeded, p.pending, p.unschedulable,
 	}
 }
 
@@ -105,10 +101,4 @@ func (p *Pods) SetPending(queue Queue, pods int) {
 // AddUnschedulable changes how many pods the plugin refuses on every node.
 func (p *Pods) AddUnschedulable(plugin, profile string, change int) {
 	p.unschedulable.WithLabelValues(plugin, profile).Add(float64(change))
-}
-
-// ExtensionPoint counts one run of upstream's plugins at an extension point,
-// such as Filter, with the status that came out, such as Success.
-func (p *Pods) ExtensionPoint(point, status, profile string, took time.Duration) {
-	p.extensionPoint.WithLabelValues(point, status, profile).Observe(seconds(took))
 }

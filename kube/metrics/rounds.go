@@ -8,7 +8,7 @@ import (
 
 // Rounds is what the planner did. One round decides for all that wait at once.
 type Rounds struct {
-	rounds         *prometheus.CounterVec
+	rounds         prometheus.Counter
 	duration       prometheus.Histogram
 	ticks          prometheus.Counter
 	placements     prometheus.Counter
@@ -20,7 +20,7 @@ type Rounds struct {
 
 // Round is one round of the planner, when it is over.
 type Round struct {
-	Lane       string        // which kind of round it was
+	Rounds     int           // of how many lanes
 	Took       time.Duration // from its first input to its last decision
 	Ticks      uint64        // the work it did, which is the same on any machine
 	Placements int           // pods that it gave a node
@@ -28,7 +28,7 @@ type Round struct {
 
 func newRounds() Rounds {
 	return Rounds{
-		rounds: counters("fairlead_rounds_total", "Rounds of the planner, by lane.", "lane"),
+		rounds: counter("fairlead_rounds_total", "Rounds of the planner."),
 		duration: histogram("fairlead_round_duration_seconds",
 			"Seconds that one round of the planner took.", attemptBuckets()),
 		ticks: counter("fairlead_round_ticks_total",
@@ -55,7 +55,7 @@ func (r *Rounds) collectors() []prometheus.Collector {
 
 // Ended counts a round.
 func (r *Rounds) Ended(round Round) {
-	r.rounds.WithLabelValues(round.Lane).Inc()
+	r.rounds.Add(float64(round.Rounds))
 	r.duration.Observe(seconds(round.Took))
 	r.ticks.Add(float64(round.Ticks))
 	r.placements.Add(float64(round.Placements))
@@ -64,8 +64,8 @@ func (r *Rounds) Ended(round Round) {
 // LastWordRefused counts a placement that the plugin refused before the bind.
 func (r *Rounds) LastWordRefused(plugin string) { r.refusals.WithLabelValues(plugin).Inc() }
 
-// BundleRefused counts a bundle that was undone.
-func (r *Rounds) BundleRefused() { r.bundlesRefused.Inc() }
+// BundlesRefused counts bundles that were undone.
+func (r *Rounds) BundlesRefused(bundles int) { r.bundlesRefused.Add(float64(bundles)) }
 
 // EligibilityEvaluated counts evaluations of upstream's filters.
 func (r *Rounds) EligibilityEvaluated(evaluations int) { r.eligibility.Add(float64(evaluations)) }

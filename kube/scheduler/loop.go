@@ -98,9 +98,11 @@ func (s *Scheduler) step(ctx context.Context) (cluster.Time, error) {
 		took := s.Clock.Since(began)
 		s.Metrics.Pods.Decided(took)
 		s.Metrics.Rounds.Ended(metrics.Round{
-			Lane: s.Config.Profiles[0].SchedulerName, Took: took,
+			Rounds: int(after.Rounds - before.Rounds), Took: took,
 			Ticks: uint64(after.Ticks - before.Ticks), Placements: int(after.Placed - before.Placed),
 		})
+		s.Metrics.Rounds.BundlesRefused(int(after.Refused - before.Refused))
+		s.Metrics.Cluster.Stale(int(after.Stale - before.Stale))
 	}
 	s.carryOut(ctx, decisions)
 	return wake, s.complain(ctx, err)
@@ -146,4 +148,7 @@ func (s *Scheduler) count() {
 	s.Metrics.Cluster.SetCached(metrics.Nodes, counts.Nodes)
 	s.Metrics.Cluster.SetCached(metrics.BoundPods, counts.OnNodes)
 	s.Metrics.Cluster.SetCached(metrics.AssumedPods, counts.Assumed)
+	evaluations := s.judge.Evaluations()
+	s.Metrics.Rounds.EligibilityEvaluated(int(evaluations - s.evaluations))
+	s.evaluations = evaluations
 }

@@ -54,6 +54,8 @@ type Scheduler struct {
 	decisions []sched.Decision
 	counted   cluster.Time // when the gauges were last set
 
+	evaluations int64 // of the judge, that were counted
+
 	record       *recording.Writer // nil if none is wanted
 	recorded     int64             // bytes that were counted
 	recordFailed bool
