@@ -42,6 +42,9 @@ func (j *Judge) Reserve(ctx context.Context, c *Case, pod *v1.Pod, node string) 
 	return r, nil
 }
 
+// Empty tells whether nothing was set aside, so that PreBind has nothing to wait for.
+func (r *Reservation) Empty() bool { return r.state == nil }
+
 // PreBind writes what was reserved to the API server and waits for what must happen there before the pod can be bound, which may take minutes for a new
 // volume. On a failure the caller calls Unreserve.
 func (r *Reservation) PreBind(ctx context.Context) *fwk.Status {

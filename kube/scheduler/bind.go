@@ -25,7 +25,7 @@ import (
 
 // congestion is how many binds for each worker may be under way before rounds
 // pause: what is decided later is decided on better knowledge.
-const congestion = 4
+const congestion = 8
 
 // bindTries is how often a bind that did not come through is sent.
 const bindTries = 3
@@ -49,11 +49,12 @@ func (b *binder) inFlight() int {
 	return b.flying
 }
 
-// congested reports whether the API server is behind with our binds.
-func (b *binder) congested() bool {
+// room is how many more binds may be under way. It is not positive while the API
+// server is behind.
+func (b *binder) room() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.sent >= congestion*cap(b.workers)
+	return congestion*cap(b.workers) - b.sent
 }
 
 func (b *binder) add(flying, sent int) {
@@ -75,13 +76,13 @@ type flight struct {
 // bind sends the pod, which is assumed, to its node. It returns at once.
 func (b *binder) bind(ctx context.Context, p *world.Pod) {
 	f := flight{pod: p, object: p.Object(), node: p.Node(), reservation: p.Reservation(), began: b.s.Clock.Now()}
-	b.add(1, 0)
+	b.add(1, 1)
 	b.s.Metrics.Binds.Began()
 	b.all.Go(func() {
 		// Binds that were decided are carried through also while the scheduler
 		// stops; each request has its own deadline.
 		err := b.carry(context.WithoutCancel(ctx), f)
-		b.add(-1, 0)
+		b.add(-1, -1)
 		b.s.Metrics.Binds.Ended(resultOf(err), b.s.Clock.Since(f.began))
 		b.s.inbox.put(func() { b.s.bound(ctx, f, err) })
 	})
@@ -90,12 +91,9 @@ func (b *binder) bind(ctx context.Context, p *world.Pod) {
 // carry does all that binding takes. The pod is bound to the node exactly if it
 // returns nil.
 func (b *binder) carry(ctx context.Context, f flight) error {
-	if status := f.reservation.PreBind(ctx); !status.IsSuccess() {
-		f.reservation.Unreserve(ctx)
-		return fmt.Errorf("prepare volumes and devices: %w", status.AsError())
+	if err := b.prepare(ctx, f); err != nil {
+		return err
 	}
-	b.add(0, 1)
-	defer b.add(0, -1)
 	b.workers <- struct{}{}
 	defer func() { <-b.workers }()
 	var err error
@@ -110,6 +108,21 @@ func (b *binder) carry(ctx context.Context, f flight) error {
 	}
 	f.reservation.Unreserve(ctx)
 	return err
+}
+
+// prepare waits for the volumes and devices that were set aside. It may take
+// minutes, in which the pod does not count as a bind that the API server owes.
+func (b *binder) prepare(ctx context.Context, f flight) error {
+	if f.reservation.Empty() {
+		return nil
+	}
+	b.add(0, -1)
+	defer b.add(0, 1)
+	if status := f.reservation.PreBind(ctx); !status.IsSuccess() {
+		f.reservation.Unreserve(ctx)
+		return fmt.Errorf("prepare volumes and devices: %w", status.AsError())
+	}
+	return nil
 }
 
 // errElsewhere says that somebody else bound the pod first.

@@ -52,10 +52,11 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 	if err := s.renew(ctx); err != nil {
 		return 0, err
 	}
-	if s.binder.congested() {
+	if s.binder.room() <= 0 {
 		// An answer to a bind will wake the loop.
 		return cluster.Never, s.observe(ctx)
 	}
+	s.world.SetRoom(s.binder.room())
 	unplaced := s.ask()
 	wake, err := s.step(ctx)
 	if err != nil {
@@ -64,7 +65,7 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 	s.explainer.want(append(unplaced, s.world.Settle()...))
 	more := s.explainer.work(s)
 	wake = min(wake, s.world.Wake())
-	if more || s.world.Pending() {
+	if more || s.world.Pending() || s.world.Lined() > 0 {
 		wake = s.now()
 	}
 	if s.now() >= s.counted+countEvery {
@@ -141,7 +142,7 @@ func (s *Scheduler) complain(ctx context.Context, err error) error {
 // count sets the gauges.
 func (s *Scheduler) count() {
 	counts := s.world.Counts()
-	s.Metrics.Pods.SetPending(metrics.Active, counts.Asking)
+	s.Metrics.Pods.SetPending(metrics.Active, counts.Lined+counts.Asking)
 	s.Metrics.Pods.SetPending(metrics.Waiting, counts.Waiting)
 	s.Metrics.Pods.SetPending(metrics.Backoff, counts.Resting)
 	s.Metrics.Pods.SetPending(metrics.Gated, counts.Held)

@@ -69,7 +69,7 @@ func (w *World) unask(p *Pod) {
 	q := p.question
 	p.question = nil
 	q.pods = slices.DeleteFunc(q.pods, func(other *Pod) bool { return other == p })
-	if len(q.pods) == 0 && q.judged == nil {
+	if len(q.pods) == 0 && q.judged == nil && w.asking[q.key] == q {
 		delete(w.asking, q.key)
 	}
 }
@@ -81,10 +81,11 @@ func (q *question) close() {
 	}
 }
 
-// Ask works out the nodes of pods that ask, and lets them wait in the core,
-// until enough says that it has taken long enough. It returns the pods that no
+// Ask lets pods wait in the core: those in line, and then pods that ask, whose
+// nodes it works out until enough says that it has taken long enough. It returns the pods that no
 // node would take.
 func (w *World) Ask(enough func() bool) []*Pod {
+	w.letThrough()
 	var unplaced []*Pod
 	for _, q := range w.due() {
 		if enough() {
@@ -178,7 +179,8 @@ func (w *World) settleQuestions() {
 
 // questionKey tells apart what any filter may look at.
 func questionKey(pod *v1.Pod) string {
-	if len(pod.Spec.ResourceClaims) > 0 {
+	ownClaims := slices.ContainsFunc(pod.Spec.Volumes, func(v v1.Volume) bool { return v.Ephemeral != nil })
+	if len(pod.Spec.ResourceClaims) > 0 || ownClaims {
 		return string(pod.UID)
 	}
 	key, err := json.Marshal(struct {

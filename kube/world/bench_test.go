@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
+	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
@@ -74,11 +75,16 @@ func newRival(ctx context.Context, tb testing.TB, j *judge.Judge, client *fake.C
 	if err != nil {
 		tb.Fatal(err)
 	}
+	devices := dynamicresources.NewDRAManager(ctx, j.Claims(), slices, factory)
+	// Upstream's scheduler, too, tells the manager of device classes itself.
+	if _, err := factory.Resource().V1().DeviceClasses().Informer().AddEventHandler(devices.DeviceClassResolver().(clientcache.ResourceEventHandler)); err != nil {
+		tb.Fatal(err)
+	}
 	snapshot := &swapped{cache.NewEmptySnapshot()}
 	built, err := frameworkruntime.NewFramework(ctx, plugins.NewInTreeRegistry(), rivalProfile(tb),
 		frameworkruntime.WithClientSet(client),
 		frameworkruntime.WithInformerFactory(factory),
-		frameworkruntime.WithSharedDRAManager(dynamicresources.NewDRAManager(ctx, j.Claims(), slices, factory)),
+		frameworkruntime.WithSharedDRAManager(devices),
 		frameworkruntime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(factory.Storage().V1().CSINodes().Lister())),
 		frameworkruntime.WithSnapshotSharedLister(snapshot),
 		frameworkruntime.WithParallelism(1),
@@ -139,7 +145,7 @@ func judgedNodes(j *judge.Judge) map[string]*framework.NodeInfo {
 }
 
 // create puts an object into the API server.
-func (b *bench) create(tb testing.TB, object runtime.Object) {
+func (b *bench) create(tb failer, object runtime.Object) {
 	tb.Helper()
 	if err := b.client.Tracker().Add(object); err != nil {
 		tb.Fatal(err)

@@ -93,6 +93,9 @@ func (r *rig) checkStages() error {
 		if p.node != nil {
 			onNodes++
 		}
+		if theirs := !p.Ours && p.Stage != Held && p.Stage != Bound && p.Stage != Homeless; theirs {
+			return fmt.Errorf("pod %s is not ours to place, and is %s", p.object.Name, p.Stage)
+		}
 		if p.slot == nil {
 			continue
 		}

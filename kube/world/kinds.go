@@ -96,6 +96,12 @@ func (k *kinds) column(p port) (int, bool) {
 	return c, true
 }
 
+// lacks reports whether the port has no column and gets none.
+func (k *kinds) lacks(share portShare) bool {
+	_, ok := k.column(share.port)
+	return !ok
+}
+
 // full reports whether more columns for ports could be made by a new core.
 func (k *kinds) full() bool { return len(k.list)-k.firstPort >= maxPorts }
 

@@ -23,7 +23,7 @@ import (
 //	         [gate] [group] [deleting] [version=N]
 //	         [select=K=V] [require=KEY:OP:VALUE] [field=NODE] [like=K=V] [tolerate=K=V:EFFECT | K:EFFECT | *]
 //	         [port=[IP:]N[/UDP]] [anti=app=A@TOPOLOGY] [near=app=A@TOPOLOGY] [spread=app=A@TOPOLOGY:SKEW] [softly=…, as spread]
-//	         [claim=PVC] [pd=DISK] [device=CLAIM] [feature]
+//	         [claim=PVC] [ephemeral=VOLUME] [pd=DISK] [device=CLAIM] [feature]
 //
 // Several values of one argument are written (A, B). TOPOLOGY is host or zone.
 // Capacities and requests of - are left out.
@@ -57,14 +57,17 @@ func (l *line) done() error {
 	return nil
 }
 
-// all takes every value of the argument.
+// all takes every value of the argument, the last one if it is there twice: a
+// changed pod's.
 func (l *line) all(key string) []string {
-	at := slices.IndexFunc(l.list, func(a datadriven.CmdArg) bool { return a.Key == key && a.Vals != nil })
-	if at < 0 {
-		return nil
-	}
-	values := l.list[at].Vals
-	l.list = slices.Delete(l.list, at, at+1)
+	var values []string
+	l.list = slices.DeleteFunc(l.list, func(a datadriven.CmdArg) bool {
+		if a.Key != key || a.Vals == nil {
+			return false
+		}
+		values = a.Vals
+		return true
+	})
 	return values
 }
 
@@ -190,6 +193,11 @@ func asksFor(l *line, pod *v1.Pod) {
 	pod.Spec.Containers = []v1.Container{main}
 	for _, name := range l.all("claim") {
 		pod.Spec.Volumes = append(pod.Spec.Volumes, v1.Volume{Name: name, VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: name}}})
+	}
+	for _, name := range l.all("ephemeral") {
+		pod.Spec.Volumes = append(pod.Spec.Volumes, v1.Volume{Name: name, VolumeSource: v1.VolumeSource{Ephemeral: &v1.EphemeralVolumeSource{
+			VolumeClaimTemplate: &v1.PersistentVolumeClaimTemplate{},
+		}}})
 	}
 	for _, name := range l.all("pd") {
 		pod.Spec.Volumes = append(pod.Spec.Volumes, v1.Volume{Name: name, VolumeSource: v1.VolumeSource{GCEPersistentDisk: &v1.GCEPersistentDiskVolumeSource{PDName: name}}})

@@ -112,12 +112,25 @@ func (w *World) noteResources(object *v1.Node) {
 func (w *World) countSoft(n *node) {
 	soft := slices.ContainsFunc(n.object.Spec.Taints, isSoft)
 	if soft && !n.soft {
-		w.softTaints++
+		if w.softTaints++; w.softTaints == 1 {
+			w.offerAgain()
+		}
 	}
 	if !soft && n.soft {
 		w.softTaints--
 	}
 	n.soft = soft
+}
+
+// offerAgain lets Settle look at all pods that wait. Those that have done so
+// since before there was a soft taint would else never have their second try.
+func (w *World) offerAgain() {
+	w.offered = w.offered[:0]
+	for _, p := range inOrder(w.pods) {
+		if p.Stage == Waiting {
+			w.offered = append(w.offered, p)
+		}
+	}
 }
 
 func isSoft(t v1.Taint) bool { return t.Effect == v1.TaintEffectPreferNoSchedule }

@@ -30,10 +30,6 @@ func (w *World) backoff(refusals int) cluster.Time {
 	return min(w.rest.Max, w.rest.Initial<<min(refusals-1, 20))
 }
 
-// Offered reports whether pods have come into the core's hands since the last
-// Settle.
-func (w *World) Offered() bool { return len(w.offered) > 0 }
-
 // Judge asks upstream's filters about a decision to place a pod. It returns the
 // pod, and a status that is no success if the decision must not be carried out;
 // the core has been told so then.
@@ -62,7 +58,7 @@ func (w *World) Judge(ctx context.Context, d sched.Decision) (*Pod, *fwk.Status)
 		w.leave(c)
 	}
 	w.move(p, Assumed)
-	p.node = n
+	p.node, p.question = n, nil
 	w.putOn(p, n)
 	return p, nil
 }
@@ -129,8 +125,9 @@ func (w *World) Failed(p *Pod) {
 		w.takeOff(p)
 		w.goneFromNode(p)
 	}
-	for _, lost := range w.homeless { // its node was lost meanwhile
-		delete(lost, p.object.UID)
+	w.house(p)         // its node was lost meanwhile
+	if p.info != nil { // it may have changed while the bind was out
+		p.refresh(alike(p.info.Pod, p.object))
 	}
 	p.Refusals++
 	w.move(p, Resting)
@@ -215,14 +212,14 @@ func (w *World) Wake() cluster.Time {
 
 // Counts are how many pods of ours stand where, and how much is known in all.
 type Counts struct {
-	Held, Resting, Asking, Waiting, Assumed int
-	Nodes, OnNodes                          int
+	Held, Resting, Lined, Asking, Waiting, Assumed int
+	Nodes, OnNodes                                 int
 }
 
 // Counts returns how many pods of ours stand where.
 func (w *World) Counts() Counts {
 	return Counts{
-		Held: w.stages[Held], Resting: w.stages[Resting], Asking: w.stages[Asking], Waiting: w.stages[Waiting], Assumed: w.stages[Assumed],
+		Held: w.stages[Held], Resting: w.stages[Resting], Lined: w.stages[Lining], Asking: w.stages[Asking], Waiting: w.stages[Waiting], Assumed: w.stages[Assumed],
 		Nodes: len(w.nodes), OnNodes: w.onNodes,
 	}
 }

@@ -30,6 +30,7 @@ const (
 	Resting               // waits out the time after a refusal
 	Asking                // waits until its nodes are worked out
 	Homeless              // bound to a node that is not known
+	Lining                // may be placed; stands in line
 	Waiting               // in the core's hands
 	Assumed               // decided; its bind is under way
 	Bound
@@ -37,7 +38,7 @@ const (
 
 // String names the stage in one word.
 func (s Stage) String() string {
-	return [...]string{"held", "resting", "asking", "homeless", "waiting", "assumed", "bound"}[s]
+	return [...]string{"held", "resting", "asking", "homeless", "in line", "waiting", "assumed", "bound"}[s]
 }
 
 // Pod is a pod that is known.
@@ -65,6 +66,7 @@ type Pod struct {
 	second   bool      // nodes to be avoided will have to do
 	special  bool      // a filter that is not node-local refused it once
 	until    cluster.Time
+	ticket   int // of its latest place in line
 }
 
 // move changes the pod's stage.
@@ -124,8 +126,8 @@ func (w *World) SeePod(object *v1.Pod) {
 		w.seeBound(p, same)
 	case p.Stage == Assumed || p.Stage == Bound || p.Stage == Homeless:
 		// What was seen is older than what was done.
-	case same:
-		p.refresh(true)
+	case same || !p.Ours: // somebody else's to place
+		p.refresh(same)
 	default:
 		p.refresh(false)
 		w.retract(p)
@@ -150,7 +152,7 @@ func (w *World) LosePod(object *v1.Pod) {
 		return
 	}
 	delete(w.pods, object.UID)
-	delete(w.homeless[p.object.Spec.NodeName], object.UID)
+	w.house(p)
 	if p.slot == nil {
 		return // somebody else's, and never placed
 	}
@@ -209,13 +211,12 @@ func (w *World) seeBound(p *Pod, same bool) {
 		w.started(p)
 		w.renew(p, same)
 		return
-	case p.Stage == Bound:
+	case p.Stage == Bound && p.node.object.Name == p.object.Spec.NodeName:
 		w.renew(p, same)
 		return
 	case p.Stage == Homeless:
-		p.refresh(same)
-		return
-	case p.Stage == Assumed:
+		w.house(p) // its bind may have been out to another node than this
+	case p.Stage == Assumed || p.Stage == Bound:
 		// Somebody else was faster. The bind will be refused.
 		w.takeOff(p)
 		w.goneFromNode(p)
@@ -269,6 +270,17 @@ func (w *World) strand(p *Pod, name string) {
 	w.homeless[name][p.object.UID] = p
 }
 
+// house forgets that the pod waits for a node to appear. While its bind is out,
+// the pod itself does not say which.
+func (w *World) house(p *Pod) {
+	if p.Stage != Homeless {
+		return
+	}
+	for _, lost := range w.homeless {
+		delete(lost, p.object.UID)
+	}
+}
+
 // sort finds out what keeps a pod that is to be placed, and lets it wait if
 // nothing does. Its task, if it has one, is gated.
 func (w *World) sort(p *Pod) {
@@ -291,10 +303,8 @@ func (w *World) sort(p *Pod) {
 	case !complete || p.special || w.judge.Bespoke(p.object):
 		w.ask(p, demand)
 	default:
-		c := w.plainClass(p)
-		w.take(p, w.shapeOf(c, demand))
-		w.warm(c)
-		w.offer(p)
+		w.take(p, w.shapeOf(w.plainClass(p), demand))
+		w.lineUp(p)
 	}
 }
 
@@ -316,14 +326,6 @@ func (w *World) take(p *Pod, s *shape) {
 	}
 }
 
-// offer lets the core place the pod.
-func (w *World) offer(p *Pod) {
-	w.move(p, Waiting)
-	p.Why = ""
-	w.emit(cluster.TaskUngated{Task: p.slot.task, Seq: p.slot.seq})
-	w.offered = append(w.offered, p)
-}
-
 // gate takes the pod's task, which waits, out of the core's hands.
 func (w *World) gate(p *Pod) {
 	w.emit(cluster.TaskGated{Task: p.slot.task, Seq: p.slot.seq})
@@ -340,7 +342,7 @@ func (w *World) retract(p *Pod) {
 	if p.question != nil {
 		w.unask(p)
 	}
-	if p.Stage == Waiting || p.Stage == Asking || p.Stage == Resting {
+	if p.Stage == Waiting || p.Stage == Lining || p.Stage == Asking || p.Stage == Resting {
 		w.move(p, Held)
 	}
 }
@@ -348,7 +350,7 @@ func (w *World) retract(p *Pod) {
 // demand is the pod's vector. It returns false if the vector does not say all.
 func (w *World) demand(p *Pod, info *framework.PodInfo) (cluster.Vector, bool) {
 	demand, complete := w.kinds.demand(p.object, judge.Requests(info))
-	if !complete && len(p.ports) > 0 && !w.kinds.full() {
+	if !complete && !w.kinds.full() && slices.ContainsFunc(p.ports, w.kinds.lacks) {
 		w.stale = "no column is left for host ports"
 	}
 	return demand, complete

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"testing"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -23,9 +22,16 @@ import (
 
 const ours = "fairlead"
 
+// failer is what a test and a property have in common.
+type failer interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
 type rig struct {
 	*bench
-	tb    testing.TB
+	tb    failer
 	world *World
 	core  *sched.Core
 	now   cluster.Time
@@ -37,14 +43,20 @@ type rig struct {
 	// version is the latest resource version.
 	version  int
 	restarts int
+	// asked is called when the core knows what it may choose from, and has not
+	// chosen yet.
+	asked func()
 }
 
 type flight struct {
 	pod  *Pod
 	node string
+	// object is the pod that was decided. What is seen of it while its bind is
+	// out counts only once the outcome is known, here as upstream.
+	object *v1.Pod
 }
 
-func newRig(tb testing.TB, b *bench) *rig {
+func newRig(tb failer, b *bench) *rig {
 	tb.Helper()
 	for name := range maps.Clone(judgedNodes(b.judge)) {
 		b.judge.RemoveNode(name)
@@ -113,14 +125,7 @@ func (r *rig) started(f flight) { r.world.Started(f.pod) }
 // failed is its answer that it is not.
 func (r *rig) failed(f flight) {
 	delete(r.flying, f.pod.Object().UID)
-	r.giveBack(f.pod)
 	r.world.Failed(f.pod)
-}
-
-func (r *rig) giveBack(p *Pod) {
-	if reserved := p.Reservation(); reserved != nil {
-		reserved.Unreserve(r.rival.ctx)
-	}
 }
 
 // arrived shows the world that the pod is bound where its bind went.
@@ -137,7 +142,7 @@ func (r *rig) placed() []*v1.Pod {
 	var placed []*v1.Pod
 	for uid, pod := range r.pods {
 		if f, out := r.flying[uid]; out && pod.Spec.NodeName == "" {
-			pod = pod.DeepCopy()
+			pod = f.object.DeepCopy()
 			pod.Spec.NodeName = f.node
 		}
 		if r.nodes[pod.Spec.NodeName] != nil {
@@ -172,6 +177,10 @@ func (r *rig) turn() verdict {
 	var v verdict
 	r.prepare(&v)
 	v.unplaced = r.world.Ask(func() bool { return false })
+	r.observe()
+	if r.asked != nil {
+		r.asked()
+	}
 	decisions, _, err := r.core.Step(r.now, r.world.Take(), nil)
 	if err != nil {
 		r.tb.Fatalf("the core does not understand the world: %v", err)
@@ -180,11 +189,17 @@ func (r *rig) turn() verdict {
 		r.carryOut(d, &v)
 	}
 	v.unplaced = append(v.unplaced, r.world.Settle()...)
+	r.observe()
+	r.check()
+	return v
+}
+
+// observe tells the core what happened, without a round.
+func (r *rig) observe() {
+	r.tb.Helper()
 	if _, err := r.core.Observe(r.now, r.world.Take(), nil); err != nil {
 		r.tb.Fatalf("the core does not understand the world: %v", err)
 	}
-	r.check()
-	return v
 }
 
 // prepare brings the world up to now, with a new core if it needs one.
@@ -217,7 +232,9 @@ func (r *rig) carryOut(d sched.Decision, v *verdict) {
 		v.refused = append(v.refused, refusal{p, node, status})
 		return
 	}
-	f := flight{p, node}
+	// The rival knows of no reservations, so that they must not count here.
+	p.Reservation().Unreserve(r.rival.ctx)
+	f := flight{p, node, pod}
 	r.flying[pod.UID] = f
 	v.accepted = append(v.accepted, f)
 }

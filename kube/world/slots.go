@@ -128,6 +128,7 @@ func (w *World) end(s *slot) {
 	s.ended = true
 	w.emit(cluster.TaskEnded{Task: s.task, Seq: s.seq})
 	w.tasks[s.task] = nil
+	w.runs[s.task]++ // the core counts the end as well
 	w.taskRows.Give(uint32(s.task))
 	w.release(s.shape)
 	j := s.job

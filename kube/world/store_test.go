@@ -20,7 +20,11 @@ func (s *story) store(l *line) error {
 	case "class":
 		object = makeClass(l.name)
 	case "claim":
-		object = makeClaim(l.name, l.one("class", ""), l.one("volume", ""), v1.PersistentVolumeAccessMode(l.one("mode", string(v1.ReadWriteOnce))))
+		claim := makeClaim(l.name, l.one("class", ""), l.one("volume", ""), v1.PersistentVolumeAccessMode(l.one("mode", string(v1.ReadWriteOnce))))
+		if owner := l.one("owner", ""); owner != "" {
+			claim.OwnerReferences = []metav1.OwnerReference{{Kind: "Pod", Name: owner, UID: types.UID("uid-" + owner), Controller: new(true)}}
+		}
+		object = claim
 	case "volume":
 		object = makeVolume(l.name, l.one("claim", ""), l.one("class", ""), l.one("on", ""))
 	case "device":

@@ -27,7 +27,7 @@ import (
 //	again POD            the same event once more
 //	lost-node NODE, lost POD, done POD, failed-pod POD
 //	started POD, failed POD, seen POD      what became of a bind: the API server's answers, or the pod itself
-//	volume V on=ZONE claim=C, claim C class=K [volume=V], class K, device C [on=NODE]
+//	volume V on=ZONE claim=C, claim C class=K [volume=V] [mode=…] [owner=POD], class K, device C [on=NODE]
 //	stir                 the volumes' informers have seen something
 //	restart              a new core
 
@@ -191,15 +191,14 @@ func (s *story) happen(text string) error {
 	if err != nil {
 		return err
 	}
-	switch l.of {
-	case "stir":
+	switch alone := l.name == ""; {
+	case alone && l.of == "stir":
 		s.world.Stir()
 		return l.done()
-	case "restart":
+	case alone && l.of == "restart":
 		s.restart()
 		return l.done()
-	}
-	if l.name == "" {
+	case alone:
 		return fmt.Errorf("of what?")
 	}
 	switch l.of {
@@ -223,6 +222,9 @@ func (s *story) happen(text string) error {
 
 func (s *story) happenToPod(l *line, text string) error {
 	uid := types.UID("uid-" + l.name)
+	if l.of != "started" && l.of != "failed" && s.pods[uid] == nil {
+		return fmt.Errorf("no such pod, or an unknown line")
+	}
 	switch l.of {
 	case "change":
 		_, added, _ := strings.Cut(text, l.name)
@@ -231,9 +233,6 @@ func (s *story) happenToPod(l *line, text string) error {
 		s.world.SeePod(s.pods[uid])
 		return l.done()
 	case "lost":
-		if s.pods[uid] == nil {
-			return fmt.Errorf("no such pod")
-		}
 		s.losePod(uid)
 		return l.done()
 	case "done", "failed-pod":

@@ -16,6 +16,7 @@ package world
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -60,6 +61,8 @@ type World struct {
 	asking   map[string]*question
 	offered  []*Pod // in the core's hands since the last Settle
 	resting  restHeap
+	line     lineHeap
+	room     int // for so many pods to be let through
 	vacant   []vacancy
 
 	nodeRows, taskRows, jobRows, setRows, shapeRows cluster.Rows
@@ -76,6 +79,7 @@ func New(j *judge.Judge, owns func(schedulerName string) bool) *World {
 		asking:   map[string]*question{},
 		cases:    map[string]*judge.Case{},
 		changes:  1,
+		room:     math.MaxInt,
 		rest:     Backoff{Initial: cluster.Second, Max: 10 * cluster.Second},
 	}
 	w.begin(newKinds(nil, nil))
@@ -107,7 +111,7 @@ func (w *World) emit(e cluster.Event) { w.events = append(w.events, e) }
 
 // begin forgets all that concerns one core.
 func (w *World) begin(k kinds) {
-	w.kinds, w.stale, w.events, w.offered, w.idle, w.vacant = k, "", nil, nil, nil, nil
+	w.kinds, w.stale, w.events, w.offered, w.idle, w.vacant, w.line = k, "", nil, nil, nil, nil, nil
 	w.nodeRows, w.taskRows, w.jobRows, w.setRows, w.shapeRows = cluster.Rows{}, cluster.Rows{}, cluster.Rows{}, cluster.Rows{}, cluster.Rows{}
 	w.setRows.Take() // cluster.AllNodes
 	w.byRow, w.tasks, w.runs = nil, nil, nil

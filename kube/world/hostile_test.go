@@ -1,0 +1,245 @@
+package world
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// A hostile history: nodes and pods come, change and go in any order, events
+// come twice and late, binds succeed and fail whenever they like, and new cores
+// begin in between. Every turn must leave everybody agreed (check_test.go). At
+// the end the faults stop, and whoever can be placed must be.
+
+func TestAHostileHistoryConfusesNobody(t *testing.T) {
+	setCases(t, "500")
+	b := newBench(t, library()...)
+	placed, refused, restarts := 0, 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		h := &history{rig: newRig(t, b), t: t, old: map[types.UID][]*v1.Pod{}}
+		for i := range 2 {
+			h.seeNode(drawNode(t, i))
+		}
+		actions := h.actions()
+		for range number(t, 150, "steps") {
+			name := pick(t, "action", slices.Sorted(maps.Keys(actions))...)
+			t.Logf("at %v: %s", h.now, name)
+			actions[name](t)
+		}
+		h.calm()
+		placed, refused, restarts = placed+h.placedCount, refused+h.refusedCount, restarts+h.restarts-1
+	})
+	t.Logf("%d pods placed, %d placements refused, %d new cores", placed, refused, restarts)
+	if placed == 0 || refused == 0 || restarts == 0 {
+		t.Errorf("%d pods placed, %d placements refused, %d new cores: nothing was tested", placed, refused, restarts)
+	}
+}
+
+type history struct {
+	*rig
+	t                         *rapid.T
+	made                      int
+	old                       map[types.UID][]*v1.Pod // events that may come again
+	placedCount, refusedCount int
+	// sent are binds without an outcome, also of pods that are gone, in order.
+	sent []flight
+}
+
+func (h *history) actions() map[string]func(*rapid.T) {
+	actions := map[string]func(*rapid.T){
+		"turn": func(t *rapid.T) {
+			h.now += cluster.Time(number(t, 401, "seconds")) * cluster.Second
+			h.turnNow()
+		},
+		"turn soon":    func(*rapid.T) { h.now += cluster.Second; h.turnNow() },
+		"turn at once": func(*rapid.T) { h.turnNow() },
+		"new pod":      func(*rapid.T) { h.newPod("") },
+		"new plain pod": func(t *rapid.T) {
+			h.newPlainPod(pick(t, "anti-affinity", "", "", " anti=app=web@host", " anti=app=web@zone"))
+		},
+		"new web pod":   func(t *rapid.T) { h.newPlainPod(" app=web port=80") },
+		"new bound pod": func(*rapid.T) { h.newPod(h.anyNodeName()) },
+		"change pod":    h.withPod(h.changePod),
+		"repeat event": h.withPod(func(uid types.UID) {
+			h.world.SeePod(pick(h.t, "event", h.old[uid]...))
+		}),
+		"bind elsewhere": h.withPod(func(uid types.UID) {
+			if pod := h.pods[uid]; pod.Spec.NodeName == "" {
+				pod = pod.DeepCopy()
+				pod.Spec.NodeName = h.anyNodeName()
+				h.tell(pod)
+			}
+		}),
+		"lose pod": h.withPod(func(uid types.UID) { h.losePod(uid) }),
+		"end pod": h.withPod(func(uid types.UID) {
+			pod := h.pods[uid].DeepCopy()
+			pod.Status.Phase = pick(h.t, "phase", v1.PodSucceeded, v1.PodFailed)
+			h.seePod(pod)
+		}),
+		"outcome": func(*rapid.T) {
+			if len(h.sent) > 0 {
+				h.outcome(number(h.t, len(h.sent), "bind"))
+			}
+		},
+		"restart": func(*rapid.T) { h.restart() },
+		"stir":    func(*rapid.T) { h.world.Stir() },
+	}
+	maps.Copy(actions, h.nodeActions())
+	return actions
+}
+
+func (h *history) nodeActions() map[string]func(*rapid.T) {
+	return map[string]func(*rapid.T){
+		"node": func(t *rapid.T) { h.seeNode(drawNode(t, number(t, 4, "node"))) },
+		"replace node": func(t *rapid.T) {
+			h.made++
+			node := drawNode(t, number(t, 4, "node"))
+			node.UID = types.UID(fmt.Sprint("uid-node-", h.made))
+			h.seeNode(node)
+		},
+		"lose node": func(*rapid.T) { h.loseNode(h.anyNodeName()) },
+	}
+}
+
+func (h *history) anyNodeName() string { return nodeName(number(h.t, 4, "node name")) }
+
+// withPod does something to a pod that there is.
+func (h *history) withPod(do func(types.UID)) func(*rapid.T) {
+	return func(*rapid.T) {
+		if len(h.pods) > 0 {
+			do(pick(h.t, "pod", slices.Sorted(maps.Keys(h.pods))...))
+		}
+	}
+}
+
+// tell tells of the pod, and remembers the event.
+func (h *history) tell(pod *v1.Pod) {
+	text, _ := json.Marshal(pod.Spec)
+	h.t.Logf("  pod %s %v %s", pod.Name, pod.Labels, text)
+	h.seePod(pod)
+	h.old[pod.UID] = append(h.old[pod.UID], pod)
+}
+
+func (h *history) newPod(node string) {
+	h.made++
+	pod := drawPod(h.t, fmt.Sprint("pod-", h.made))
+	pod.Spec.NodeName = node
+	pod.Spec.SchedulerName = pick(h.t, "scheduler", ours, ours, "other")
+	if owner := pick(h.t, "owner", "", "web", "db"); owner != "" {
+		pod.OwnerReferences = []metav1.OwnerReference{{Name: owner, UID: types.UID(owner), Controller: new(true)}}
+	}
+	if often(h.t, 6, "gated") && node == "" {
+		pod.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/wait"}}
+	}
+	h.tell(pod)
+}
+
+// newPlainPod is one that there is most often room for.
+func (h *history) newPlainPod(with string) {
+	h.made++
+	l, err := parse(fmt.Sprintf("pod pod-%d cpu=500m owner=web tolerate=*%s", h.made, with))
+	if err != nil {
+		h.tb.Fatal(err)
+	}
+	pod, err := makePod(l)
+	if err != nil {
+		h.tb.Fatal(err)
+	}
+	h.tell(pod)
+}
+
+// changePod resizes, relabels, opens the gate of, or begins to end a pod.
+func (h *history) changePod(uid types.UID) {
+	pod := h.pods[uid].DeepCopy()
+	switch number(h.t, 5, "change") {
+	case 0:
+		pod.Spec.SchedulingGates = nil
+	case 1:
+		pod.Labels["app"] = pick(h.t, "app", "web", "db")
+	case 2:
+		pod.Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = resource.MustParse(pick(h.t, "cpu", "100m", "1", "2"))
+	case 3:
+		pod.DeletionTimestamp = &metav1.Time{}
+	case 4:
+		pod.Spec.Priority = new(int32(number(h.t, 11, "priority") - 5))
+	}
+	h.tell(pod)
+}
+
+func (h *history) turnNow() verdict {
+	v := h.turn()
+	for _, f := range v.accepted {
+		h.t.Logf("  %s -> %s", f.pod.Object().Name, f.node)
+	}
+	h.placedCount += len(v.accepted)
+	h.refusedCount += len(v.refused)
+	h.sent = append(h.sent, v.accepted...)
+	return v
+}
+
+// outcome ends a bind: it succeeds, and is seen before, after or without the
+// answer; or it fails. A bind that somebody was faster with fails.
+func (h *history) outcome(i int) {
+	f := h.sent[i]
+	h.t.Logf("  of %s", f.pod.Object().Name)
+	h.sent = slices.Delete(h.sent, i, i+1)
+	uid := f.pod.Object().UID
+	if current, out := h.flying[uid]; !out || current != f {
+		h.world.Failed(f.pod)
+		return
+	}
+	switch number(h.t, 4, "outcome") {
+	case 0:
+		h.failed(f)
+	case 1:
+		h.arrive(f)
+		h.started(f)
+	default:
+		h.started(f)
+		h.arrive(f)
+	}
+}
+
+func (h *history) arrive(f flight) {
+	h.arrived(f)
+	uid := f.pod.Object().UID
+	h.old[uid] = append(h.old[uid], h.pods[uid])
+}
+
+// calm stops the faults and demands progress: binds succeed, time goes by, and
+// in the end no pod waits that a node would take.
+func (h *history) calm() {
+	for range 40 {
+		for len(h.sent) > 0 {
+			f := h.sent[0]
+			h.sent = h.sent[1:]
+			if current, out := h.flying[f.pod.Object().UID]; out && current == f {
+				h.started(f)
+				h.arrive(f)
+			} else {
+				h.world.Failed(f.pod)
+			}
+		}
+		h.now += 11 * cluster.Second
+		h.turnNow()
+	}
+	for _, p := range inOrder(h.world.pods) {
+		if p.Ours && (p.Stage == Waiting || p.Stage == Asking || p.Stage == Resting) {
+			for node, status := range h.rival.verdicts(h.nodeList(), h.placed(), p.object) {
+				if status.IsSuccess() {
+					h.tb.Fatalf("pod %s is %s, and node %s would take it\n%s", p.object.Name, p.Stage, node, h.picture(p))
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package world
+
+import (
+	"container/heap"
+	"math"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// This file is the door to the core. Pods that may be placed stand in line, the
+// most important first, and are let through as far as there is room for their
+// binds. Else a thousand pods would be decided at once, and one that is more
+// important and comes a moment later would wait for a thousand binds.
+
+// SetRoom says how many pods may be let through by the next Ask. At first there
+// is no limit.
+func (w *World) SetRoom(pods int) { w.room = pods }
+
+// Lined is how many pods stand in line.
+func (w *World) Lined() int { return w.stages[Lining] }
+
+// lineUp puts a pod, whose task is gated and has its shape, into the line.
+func (w *World) lineUp(p *Pod) {
+	w.move(p, Lining)
+	p.Why = ""
+	p.ticket++
+	heap.Push(&w.line, standing{p, p.ticket})
+}
+
+// letThrough lets pods wait in the core while there is room.
+func (w *World) letThrough() {
+	for w.room > 0 && len(w.line) > 0 {
+		s := heap.Pop(&w.line).(standing)
+		p := s.pod
+		if p.Stage != Lining || p.ticket != s.ticket || w.pods[p.object.UID] != p {
+			continue // it left the line
+		}
+		w.warm(p.slot.shape.class)
+		w.offer(p)
+		if w.room < math.MaxInt {
+			w.room--
+		}
+	}
+}
+
+// offer lets the core place the pod.
+func (w *World) offer(p *Pod) {
+	w.move(p, Waiting)
+	p.Why = ""
+	w.emit(cluster.TaskUngated{Task: p.slot.task, Seq: p.slot.seq})
+	w.offered = append(w.offered, p)
+}
+
+// standing is a pod's place in line. A pod that left the line and came back has
+// another one.
+type standing struct {
+	pod    *Pod
+	ticket int
+}
+
+type lineHeap []standing
+
+func (h *lineHeap) Len() int           { return len(*h) }
+func (h *lineHeap) Less(i, j int) bool { return before((*h)[i].pod, (*h)[j].pod) < 0 }
+func (h *lineHeap) Swap(i, j int)      { (*h)[i], (*h)[j] = (*h)[j], (*h)[i] }
+
+// Push adds an element at the end.
+func (h *lineHeap) Push(x any) { *h = append(*h, x.(standing)) }
+
+// Pop removes the last element.
+func (h *lineHeap) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return x
+}
