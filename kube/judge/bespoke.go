@@ -48,11 +48,10 @@ func (j *Judge) usesDeviceClass(pod *v1.Pod) bool {
 	if j.devices == nil {
 		return false
 	}
-	classes := j.devices.DeviceClassResolver()
 	uses := func(containers []v1.Container) bool {
 		for i := range containers {
 			for name := range containers[i].Resources.Requests {
-				if util.IsDRAExtendedResourceName(name) && classes.GetDeviceClass(name) != nil {
+				if j.ProvidesDevices(name) {
 					return true
 				}
 			}
@@ -60,6 +59,11 @@ func (j *Judge) usesDeviceClass(pod *v1.Pod) bool {
 		return false
 	}
 	return uses(pod.Spec.InitContainers) || uses(pod.Spec.Containers)
+}
+
+// ProvidesDevices tells whether a device class provides the extended resource, on nodes that do not offer it themselves.
+func (j *Judge) ProvidesDevices(name v1.ResourceName) bool {
+	return j.devices != nil && util.IsDRAExtendedResourceName(name) && j.devices.DeviceClassResolver().GetDeviceClass(name) != nil
 }
 
 // hasEmptySpread tells whether a hard spread constraint selects every pod with an empty selector. PreFilter counts no pod for such a selector, but the

@@ -42,7 +42,7 @@ func (w *World) ask(p *Pod, demand cluster.Vector) {
 	q := w.asking[key]
 	if q == nil {
 		q = &question{
-			key: key, demand: demand, window: 1, prefers: judge.Prefers(p.object) || w.softTaints > 0,
+			key: key, demand: demand, window: 1,
 			class: &class{key: key, set: cluster.SetID(w.setRows.Take())},
 		}
 		w.asking[key] = q
@@ -112,6 +112,7 @@ func (w *World) due() []*question {
 // answer asks one question and lets pods through on the answer.
 func (w *World) answer(q *question) []*Pod {
 	q.asked = w.changes
+	q.prefers = judge.Prefers(q.pods[0].object) || w.softTaints > 0
 	judged, refusal := w.judge.Case(q.pods[0].object)
 	var names []string
 	if refusal.IsSuccess() {

@@ -60,7 +60,7 @@ func drawNode(t *rapid.T, i int) *v1.Node {
 		node.Status.Allocatable[v1.ResourceEphemeralStorage] = resource.MustParse("10Gi")
 	}
 	if often(t, 3, "extended") {
-		node.Status.Allocatable[pick(t, "extended name", v1.ResourceName("example.com/a"), "hugepages-2Mi")] = resource.MustParse("2Gi")
+		node.Status.Allocatable[pick(t, "extended name", v1.ResourceName("example.com/a"), "hugepages-2Mi", "example.com/device")] = resource.MustParse("2Gi")
 	}
 	return node
 }

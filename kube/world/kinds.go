@@ -125,8 +125,9 @@ func (k *kinds) capacity(node *v1.Node) cluster.Vector {
 }
 
 // demand is a pod's vector, as upstream's NodeResourcesFit and NodePorts count
-// it. It returns false if some of it has no column.
-func (k *kinds) demand(pod *v1.Pod, r *framework.Resource) (cluster.Vector, bool) {
+// it. It returns false if some of it has no column, or comes from a device where
+// a node does not offer it: a vector cannot say "or".
+func (k *kinds) demand(pod *v1.Pod, r *framework.Resource, device func(v1.ResourceName) bool) (cluster.Vector, bool) {
 	v := make(cluster.Vector, len(k.list))
 	complete := true
 	v[cpuColumn] = clamp(r.MilliCPU)
@@ -135,6 +136,7 @@ func (k *kinds) demand(pod *v1.Pod, r *framework.Resource) (cluster.Vector, bool
 	v[podsColumn] = 1
 	for name, q := range r.ScalarResources {
 		c, ok := k.extended[name]
+		ok = ok && !device(name)
 		if ok {
 			v[c] = clamp(q)
 		}

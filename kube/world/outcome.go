@@ -94,7 +94,23 @@ func (w *World) refuse(p *Pod) {
 	}
 	p.special = true
 	w.changes++
+	if p.Refusals > quickRefusals {
+		w.pause(p, p.Refusals-quickRefusals)
+		return
+	}
 	w.sort(p)
+}
+
+// quickRefusals is how often a pod is asked about again at once. The first
+// answer may have been given for several pods, of which another was faster; but
+// what is set aside for a pod may also fail for ever.
+const quickRefusals = 3
+
+// pause lets the pod, whose task is gated, rest after so many refusals.
+func (w *World) pause(p *Pod, refusals int) {
+	w.move(p, Resting)
+	p.until, p.reserved = w.now+w.backoff(refusals), nil
+	heap.Push(&w.resting, rest{p, p.until})
 }
 
 // Started takes in that the bind succeeded.
@@ -130,9 +146,7 @@ func (w *World) Failed(p *Pod) {
 		p.refresh(alike(p.info.Pod, p.object))
 	}
 	p.Refusals++
-	w.move(p, Resting)
-	p.until, p.reserved = w.now+w.backoff(p.Refusals), nil
-	heap.Push(&w.resting, rest{p, p.until})
+	w.pause(p, p.Refusals)
 }
 
 // goneFromNode tells the core that the pod's run on its node is over, or never

@@ -198,6 +198,9 @@ func (w *World) reenter(p *Pod) {
 		w.move(p, stage)
 	case stage == Homeless:
 		w.occupy(p, w.boundShape(p))
+	case stage == Resting:
+		w.hold(p, "")
+		w.move(p, Resting)
 	case p.Ours:
 		w.sort(p)
 	}
@@ -349,7 +352,7 @@ func (w *World) retract(p *Pod) {
 
 // demand is the pod's vector. It returns false if the vector does not say all.
 func (w *World) demand(p *Pod, info *framework.PodInfo) (cluster.Vector, bool) {
-	demand, complete := w.kinds.demand(p.object, judge.Requests(info))
+	demand, complete := w.kinds.demand(p.object, judge.Requests(info), w.judge.ProvidesDevices)
 	if !complete && !w.kinds.full() && slices.ContainsFunc(p.ports, w.kinds.lacks) {
 		w.stale = "no column is left for host ports"
 	}
