@@ -76,7 +76,9 @@ func affinity(p *v1.Pod) *v1.Affinity {
 }
 
 func near(app, topology string) option {
-	return func(p *v1.Pod) { affinity(p).PodAffinity = &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: term(app, topology)} }
+	return func(p *v1.Pod) {
+		affinity(p).PodAffinity = &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: term(app, topology)}
+	}
 }
 
 func awayFrom(app, topology string) option {

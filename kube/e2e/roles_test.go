@@ -1,67 +1,60 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 
+	v1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"fairlead.dev/fairlead/kube/testbed"
 )
 
 // This file gives our scheduler exactly the roles that it is shipped with, so
-// that a missing one fails a test.
+// that a missing one fails a test. The bed's user Fairlead is the service
+// account that they are bound to.
 
-// grantRoles creates the roles of deploy/rbac.yaml and binds them to the user
-// Fairlead, who stands for the service account.
+// grantRoles creates what deploy/rbac.yaml says.
 func grantRoles(bed *testbed.Bed) error {
-	file, err := os.Open("../deploy/rbac.yaml")
+	text, err := os.ReadFile("../deploy/rbac.yaml")
 	if err != nil {
 		return err
 	}
-	defer file.Close() //nolint:errcheck // Only read.
-	for documents := yaml.NewYAMLOrJSONDecoder(file, 4096); ; {
-		var role rbacv1.ClusterRole // A Role has the same fields.
-		if err := documents.Decode(&role); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return fmt.Errorf("read rbac.yaml: %w", err)
+	for document := range bytes.SplitSeq(text, []byte("\n---\n")) {
+		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(document, nil, nil)
+		if err == nil {
+			err = grant(bed, object)
 		}
-		if err := grantRole(bed, &role); err != nil {
-			return fmt.Errorf("grant %s: %w", role.Name, err)
+		if err != nil {
+			return fmt.Errorf("deploy/rbac.yaml: %w", err)
 		}
 	}
+	return nil
 }
 
-func grantRole(bed *testbed.Bed, role *rbacv1.ClusterRole) error {
-	ctx := context.Background()
+func grant(bed *testbed.Bed, object any) error {
 	client, err := bed.Client(testbed.Admin)
 	if err != nil {
 		return err
 	}
-	switch role.Kind {
-	case "ClusterRole":
-		if _, err := client.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil {
-			return err
-		}
-		return bed.Grant(ctx, testbed.Fairlead, role.Name)
-	case "Role":
-		local := &rbacv1.Role{ObjectMeta: role.ObjectMeta, Rules: role.Rules}
-		if _, err := client.RbacV1().Roles(role.Namespace).Create(ctx, local, metav1.CreateOptions{}); err != nil {
-			return err
-		}
-		_, err = client.RbacV1().RoleBindings(role.Namespace).Create(ctx, &rbacv1.RoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: role.Name},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
-			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "fairlead-scheduler"}},
-		}, metav1.CreateOptions{})
-		return err
+	ctx, o := context.Background(), metav1.CreateOptions{}
+	switch object := object.(type) {
+	case *v1.ServiceAccount:
+		_, err = client.CoreV1().ServiceAccounts(object.Namespace).Create(ctx, object, o)
+	case *rbacv1.ClusterRole:
+		_, err = client.RbacV1().ClusterRoles().Create(ctx, object, o)
+	case *rbacv1.ClusterRoleBinding:
+		_, err = client.RbacV1().ClusterRoleBindings().Create(ctx, object, o)
+	case *rbacv1.Role:
+		_, err = client.RbacV1().Roles(object.Namespace).Create(ctx, object, o)
+	case *rbacv1.RoleBinding:
+		_, err = client.RbacV1().RoleBindings(object.Namespace).Create(ctx, object, o)
 	default:
-		return nil // bindings, to an account that does not run here
+		err = fmt.Errorf("what to do with a %T?", object)
 	}
+	return err
 }

@@ -2,8 +2,11 @@ package scheduler
 
 import (
 	"context"
+	"sync/atomic"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
@@ -11,23 +14,56 @@ import (
 
 // recorder writes the events that people see in kubectl describe pod, in
 // kube-scheduler's words. Repeated ones are counted up, not written anew.
-type recorder struct{ events.EventRecorderLogger }
+type recorder struct {
+	events.EventRecorderLogger
+	sink *sink
+}
 
-// startEvents makes a recorder for each profile. The returned function stops
-// them.
+// sink writes to the API server. It counts pods that were said to be scheduled
+// until that is written, so that a scheduler that stops can wait for it.
+type sink struct {
+	events.EventSinkImpl
+	unwritten atomic.Int64
+}
+
+// Create writes an event of its own.
+func (s *sink) Create(ctx context.Context, e *eventsv1.Event) (*eventsv1.Event, error) {
+	written, err := s.EventSinkImpl.Create(ctx, e)
+	if err == nil && e.Reason == scheduled {
+		s.unwritten.Add(-1)
+	}
+	return written, err
+}
+
+const (
+	scheduled = "Scheduled"
+	// lastEvents is how long a scheduler that stops waits for its events.
+	lastEvents = 2 * time.Second
+)
+
+// startEvents makes a recorder for each profile. The returned function waits
+// until what was said is written, but not long, and stops them.
 func (s *Scheduler) startEvents(ctx context.Context) func() {
-	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: s.Client.EventsV1()})
-	if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
+	to := &sink{EventSinkImpl: events.EventSinkImpl{Interface: s.Client.EventsV1()}}
+	broadcaster := events.NewBroadcaster(to)
+	if err := broadcaster.StartRecordingToSinkWithContext(context.WithoutCancel(ctx)); err != nil {
 		klog.FromContext(ctx).Error(err, "no events will be written")
 	}
 	for _, p := range s.Config.Profiles {
-		s.recorders[p.SchedulerName] = recorder{broadcaster.NewRecorder(scheme.Scheme, p.SchedulerName)}
+		s.recorders[p.SchedulerName] = recorder{broadcaster.NewRecorder(scheme.Scheme, p.SchedulerName), to}
 	}
-	return broadcaster.Shutdown
+	return func() {
+		until := s.Clock.Now().Add(lastEvents)
+		for to.unwritten.Load() > 0 && s.Clock.Now().Before(until) {
+			<-s.Clock.After(10 * time.Millisecond)
+		}
+		broadcaster.Shutdown()
+	}
 }
 
 func (r recorder) scheduled(pod *v1.Pod, node string) {
-	r.Eventf(pod, nil, v1.EventTypeNormal, "Scheduled", "Binding", "Successfully assigned %s/%s to %s", pod.Namespace, pod.Name, node)
+	r.sink.unwritten.Add(1)
+	r.Eventf(pod, nil, v1.EventTypeNormal, scheduled, "Binding", "Successfully assigned %s/%s to %s", pod.Namespace, pod.Name, node)
 }
 
 func (r recorder) failed(pod *v1.Pod, message string) {

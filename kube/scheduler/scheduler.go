@@ -140,6 +140,9 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	defer s.endRecord(ctx)
 	err = s.loop(ctx)
 	s.binder.drain(s.Config.BindTimeout.Duration)
+	for _, answered := range s.inbox.take() { // for its events
+		answered()
+	}
 	s.explainer.stop()
 	klog.FromContext(ctx).Info("stopped deciding", "bindsUnanswered", s.binder.inFlight())
 	return err

@@ -178,12 +178,34 @@ func portShares(p v1.ContainerPort) []portShare {
 // is still told apart by upstream's filters, which have the last word.
 func clamp(q int64) int64 { return max(0, min(q, cluster.MaxQuantity)) }
 
-// absurd reports whether some demand is beyond what a vector can tell.
-func absurd(demand cluster.Vector) bool {
-	for _, q := range demand {
-		if q >= cluster.MaxQuantity {
-			return true
+// most is what one container may ask for at most: 2⁵⁰ of anything, 2³² cores. A
+// thousand of them still add up in 64 bits, in thousandths. Beyond that
+// upstream's sums wrap around, and its filters let pass what no node can hold.
+func most(name v1.ResourceName) int64 {
+	if name == v1.ResourceCPU {
+		return 1 << 32
+	}
+	return 1 << 50
+}
+
+// absurd says what the pod asks for that no node can have; it is empty for all
+// other pods.
+func absurd(pod *v1.Pod) string {
+	lists := []v1.ResourceList{pod.Spec.Overhead}
+	if pod.Spec.Resources != nil {
+		lists = append(lists, pod.Spec.Resources.Requests)
+	}
+	for _, containers := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			lists = append(lists, containers[i].Resources.Requests)
 		}
 	}
-	return false
+	for _, list := range lists {
+		for name, q := range list {
+			if q.CmpInt64(most(name)) > 0 {
+				return fmt.Sprintf("it asks for %s of %s, more than any node can have", q.String(), name)
+			}
+		}
+	}
+	return ""
 }

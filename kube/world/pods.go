@@ -292,13 +292,15 @@ func (w *World) sort(p *Pod) {
 	demand, complete := cluster.Vector(nil), false
 	if err == nil {
 		demand, complete = w.demand(p, info)
-		complete = complete && !absurd(demand)
+		complete = complete && !slices.ContainsFunc(demand, func(q int64) bool { return q >= cluster.MaxQuantity })
 	}
 	switch {
 	case err != nil:
 		w.hold(p, fmt.Sprintf("its affinity terms cannot be read: %v", err))
 	case len(p.object.Spec.SchedulingGates) > 0:
 		w.hold(p, "")
+	case absurd(p.object) != "":
+		w.hold(p, absurd(p.object))
 	case p.object.DeletionTimestamp != nil:
 		w.hold(p, "")
 	case p.object.Spec.SchedulingGroup != nil:

@@ -1,0 +1,107 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Pods that claim devices go where devices are; each device is given once, and
+// the pod too many waits until one is given back.
+func TestDevices(t *testing.T) {
+	c := living(t)
+	c.start(settings{})
+	driver := c.namespace + ".fairlead.dev"
+	for _, node := range []string{"node-00003", "node-00004"} {
+		c.offerDevices(driver, node, 2)
+	}
+	c.claimTemplate(driver)
+	c.create(several(5, "gpu", cpu("100m"), func(p *v1.Pod) {
+		name := "gpu"
+		p.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: &name}}
+		p.Spec.Containers[0].Resources.Claims = []v1.ResourceClaim{{Name: "gpu"}}
+	})...)
+	c.awaitBound(30*time.Second, 4)
+	if nodes := perNode(c.bound()); nodes["node-00003"] != 2 || nodes["node-00004"] != 2 {
+		t.Errorf("two nodes have two devices each, and the pods are on %v", nodes)
+	}
+	given := map[string]string{}
+	claims, err := c.client.ResourceV1().ResourceClaims(c.namespace).List(t.Context(), metav1.ListOptions{})
+	c.must(err)
+	for _, claim := range claims.Items {
+		if claim.Status.Allocation == nil {
+			continue
+		}
+		for _, d := range claim.Status.Allocation.Devices.Results {
+			if other, taken := given[d.Pool+d.Device]; taken {
+				t.Errorf("the claims %s and %s were given the same device %s of %s", other, claim.Name, d.Device, d.Pool)
+			}
+			given[d.Pool+d.Device] = claim.Name
+		}
+	}
+	waiting := c.theWaiting()
+	// Before that it was told that its claim was not created yet.
+	want := regexp.MustCompile(`^0/30 nodes are available: 30 cannot allocate all claims\..* Fairlead: .+\.$`)
+	c.await(20*time.Second, func() string {
+		if said := condition(c.pod(waiting)).Message; !want.MatchString(said) {
+			return fmt.Sprintf("the reason %s; it says %q", want, said)
+		}
+		return ""
+	})
+	c.delete(c.bound()[0].Name)
+	c.await(30*time.Second, func() string {
+		if c.pod(waiting).Spec.NodeName == "" {
+			return "a node for " + waiting
+		}
+		return ""
+	})
+}
+
+// offerDevices says, as a driver does, that a node has devices.
+func (c *cluster) offerDevices(driver, node string, count int) {
+	c.t.Helper()
+	slice := &resourcev1.ResourceSlice{
+		ObjectMeta: metav1.ObjectMeta{Name: strings.Join([]string{driver, node}, "-")},
+		Spec: resourcev1.ResourceSliceSpec{
+			Driver: driver, NodeName: &node, Pool: resourcev1.ResourcePool{Name: node, ResourceSliceCount: 1},
+		},
+	}
+	for i := range count {
+		slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{Name: fmt.Sprintf("gpu-%d", i)})
+	}
+	_, err := c.client.ResourceV1().ResourceSlices().Create(c.t.Context(), slice, metav1.CreateOptions{})
+	c.must(err)
+	c.t.Cleanup(func() {
+		c.must(c.client.ResourceV1().ResourceSlices().Delete(context.Background(), slice.Name, metav1.DeleteOptions{}))
+	})
+}
+
+// claimTemplate makes the class of the driver's devices, and the template gpu of
+// claims for one of them.
+func (c *cluster) claimTemplate(driver string) {
+	c.t.Helper()
+	_, err := c.client.ResourceV1().DeviceClasses().Create(c.t.Context(), &resourcev1.DeviceClass{
+		ObjectMeta: metav1.ObjectMeta{Name: driver},
+		Spec: resourcev1.DeviceClassSpec{Selectors: []resourcev1.DeviceSelector{{
+			CEL: &resourcev1.CELDeviceSelector{Expression: fmt.Sprintf("device.driver == %q", driver)},
+		}}},
+	}, metav1.CreateOptions{})
+	c.must(err)
+	c.t.Cleanup(func() {
+		c.must(c.client.ResourceV1().DeviceClasses().Delete(context.Background(), driver, metav1.DeleteOptions{}))
+	})
+	_, err = c.client.ResourceV1().ResourceClaimTemplates(c.namespace).Create(c.t.Context(), &resourcev1.ResourceClaimTemplate{
+		ObjectMeta: metav1.ObjectMeta{Name: "gpu"},
+		Spec: resourcev1.ResourceClaimTemplateSpec{Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{
+			Requests: []resourcev1.DeviceRequest{{Name: "gpu", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: driver}}},
+		}}},
+	}, metav1.CreateOptions{})
+	c.must(err)
+}

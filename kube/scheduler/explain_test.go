@@ -1,0 +1,38 @@
+package scheduler
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"fairlead.dev/fairlead/kube/config"
+	"fairlead.dev/fairlead/kube/metrics"
+)
+
+// However often a pod is explained within a minute, it is looked over once in
+// the next.
+func TestOneReminderForEachPod(t *testing.T) {
+	s, err := New(t.Context(), Options{
+		Client: fake.NewClientset(), Config: config.Default(), Metrics: metrics.New(prometheus.NewRegistry()), Clock: clock.RealClock{},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.recorders[config.DefaultSchedulerName] = recorder{events.NewFakeRecorder(10), &sink{}}
+	member, group := plainPod(0), "gang"
+	member.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: &group}
+	s.world.SeePod(member)
+	defer s.explainer.stop()
+	p := s.world.Pod(member.UID)
+	for range 3 {
+		s.explainer.explain(s, p)
+	}
+	if got := len(s.explainer.again); got != 1 {
+		t.Errorf("%d reminders for one pod, want 1", got)
+	}
+}
