@@ -111,7 +111,7 @@ func (h *hold) wrap(arrives bool) func(http.RoundTripper) http.RoundTripper {
 			h.asked <- pod
 			<-h.released
 			if !arrives {
-				return nil, errNoAnswer{}
+				return nil, noAnswerError{}
 			}
 			return next.RoundTrip(r)
 		})

@@ -27,12 +27,12 @@ func bindOf(r *http.Request) string {
 	return path[strings.LastIndexByte(path, '/')+1:]
 }
 
-// errNoAnswer is what a client gets whose request or answer was lost.
-type errNoAnswer struct{}
+// noAnswerError is what a client gets whose request or answer was lost.
+type noAnswerError struct{}
 
-func (errNoAnswer) Error() string   { return "no answer: a test lost it" }
-func (errNoAnswer) Timeout() bool   { return true }
-func (errNoAnswer) Temporary() bool { return true }
+func (noAnswerError) Error() string   { return "no answer: a test lost it" }
+func (noAnswerError) Timeout() bool   { return true }
+func (noAnswerError) Temporary() bool { return true }
 
 // losingFirst loses something of the first bind of each pod: the answer, or the
 // request too.
@@ -53,7 +53,7 @@ func losingFirst(request bool) func(http.RoundTripper) http.RoundTripper {
 					_ = answer.Body.Close()
 				}
 			}
-			return nil, errNoAnswer{}
+			return nil, noAnswerError{}
 		})
 	}
 }

@@ -71,6 +71,7 @@ func BenchmarkAddRemovePod(b *testing.B) {
 		b.Fatal(err)
 	}
 	cycle := func(b *testing.B) {
+		b.Helper()
 		for b.Loop() {
 			judge.AddPod(info, "node-0042")
 			judge.RemovePod(info, "node-0042")

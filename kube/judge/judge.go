@@ -38,7 +38,7 @@ type Options struct {
 // Judge answers what upstream's plugins allow, over the nodes and pods that it was told of. It belongs to one goroutine.
 type Judge struct {
 	// ctx carries the logger of upstream's plugins into questions, which have no deadline of their own.
-	ctx        context.Context
+	ctx        context.Context //nolint:containedctx // upstream's plugins want one with every question; these have no deadline
 	full       framework.Framework
 	local      framework.Framework
 	view       *view

@@ -78,7 +78,7 @@ func readSpread(state fwk.CycleState) (spreadCounts, error) {
 		return spreadCounts{}, fmt.Errorf("read the spread state of the pod to place: %w", err)
 	}
 	value := reflect.Indirect(reflect.ValueOf(data))
-	domains, known := value.FieldByName("TpValueToMatchNum").Interface().([]map[string]int)
+	domains, known := reflect.TypeAssert[[]map[string]int](value.FieldByName("TpValueToMatchNum"))
 	lowest := value.FieldByName("CriticalPaths")
 	if !known || lowest.Len() != len(domains) {
 		panic(fmt.Sprintf("judge: upstream's %T is no longer one map and two lowest counts a constraint: adapt kube/judge/spread.go", data))

@@ -110,11 +110,17 @@ func (v *view) Get(name string) (fwk.NodeInfo, error) {
 // IsPVCUsedByPods tells whether a pod on a node uses the claim.
 func (v *view) IsPVCUsedByPods(key string) bool { return v.claimUsers[key] > 0 }
 
-// PodGroupStates, PodGroups and their composite forms are empty: pods of gangs are refused before they get here.
-func (v *view) PodGroupStates() fwk.PodGroupStateLister                   { return noGroupStates{} }
-func (v *view) PodGroups() fwk.PodGroupLister                             { return noGroups{} }
+// PodGroupStates is empty, as the three below are: pods of groups are refused before they get here.
+func (v *view) PodGroupStates() fwk.PodGroupStateLister { return noGroupStates{} }
+
+// PodGroups is empty.
+func (v *view) PodGroups() fwk.PodGroupLister { return noGroups{} }
+
+// CompositePodGroupStates is empty.
 func (v *view) CompositePodGroupStates() fwk.CompositePodGroupStateLister { return noCompositeStates{} }
-func (v *view) CompositePodGroups() fwk.CompositePodGroupLister           { return noComposites{} }
+
+// CompositePodGroups is empty.
+func (v *view) CompositePodGroups() fwk.CompositePodGroupLister { return noComposites{} }
 
 // BuildHierarchySnapshotFromPod returns the view, which has no groups to snapshot.
 func (v *view) BuildHierarchySnapshotFromPod(*v1.Pod) (fwk.PodGroupManager, error) { return v, nil }
@@ -131,18 +137,22 @@ type (
 	noComposites      struct{}
 )
 
+// Get finds nothing.
 func (noGroupStates) Get(namespace, name string) (fwk.PodGroupState, error) {
 	return nil, noGroup(namespace, name)
 }
 
+// Get finds nothing.
 func (noGroups) Get(namespace, name string) (*schedulingv1beta1.PodGroup, error) {
 	return nil, noGroup(namespace, name)
 }
 
+// Get finds nothing.
 func (noCompositeStates) Get(namespace, name string) (fwk.CompositePodGroupState, error) {
 	return nil, noGroup(namespace, name)
 }
 
+// Get finds nothing.
 func (noComposites) Get(namespace, name string) (*schedulingv1alpha3.CompositePodGroup, error) {
 	return nil, noGroup(namespace, name)
 }

@@ -72,6 +72,7 @@ func offline(b *testing.B, nodes int) *Scheduler {
 
 // decideOffline does a turn of the loop; every bind succeeds.
 func (s *Scheduler) decideOffline(b *testing.B) int {
+	b.Helper()
 	s.world.Advance(s.now())
 	decisions, _, err := s.core.Step(s.now(), s.world.Take(), s.decisions[:0])
 	if err != nil {

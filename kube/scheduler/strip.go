@@ -76,6 +76,7 @@ func told(conditions []v1.PodCondition) []v1.PodCondition {
 		switch c.Type {
 		case v1.PodScheduled, v1.PodResizePending, v1.PodResizeInProgress:
 			kept = append(kept, c)
+		default:
 		}
 	}
 	return kept

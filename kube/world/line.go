@@ -1,7 +1,7 @@
 package world
 
 import (
-	"container/heap"
+	"cmp"
 	"math"
 
 	"fairlead.dev/fairlead/cluster"
@@ -24,13 +24,13 @@ func (w *World) lineUp(p *Pod) {
 	w.move(p, Lining)
 	p.Why = ""
 	p.ticket++
-	heap.Push(&w.line, standing{p, p.ticket})
+	w.line.Push(standing{p, p.ticket})
 }
 
 // letThrough lets pods wait in the core while there is room.
 func (w *World) letThrough() {
 	for w.room > 0 && len(w.line) > 0 {
-		s := heap.Pop(&w.line).(standing)
+		s := w.line.Pop()
 		p := s.pod
 		if p.Stage != Lining || p.ticket != s.ticket || w.pods[p.object.UID] != p {
 			continue // it left the line
@@ -58,19 +58,7 @@ type standing struct {
 	ticket int
 }
 
-type lineHeap []standing
-
-func (h *lineHeap) Len() int           { return len(*h) }
-func (h *lineHeap) Less(i, j int) bool { return before((*h)[i].pod, (*h)[j].pod) < 0 }
-func (h *lineHeap) Swap(i, j int)      { (*h)[i], (*h)[j] = (*h)[j], (*h)[i] }
-
-// Push adds an element at the end.
-func (h *lineHeap) Push(x any) { *h = append(*h, x.(standing)) }
-
-// Pop removes the last element.
-func (h *lineHeap) Pop() any {
-	old := *h
-	x := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return x
+// Before puts the more important pod first.
+func (s standing) Before(other standing) bool {
+	return cmp.Or(before(s.pod, other.pod), cmp.Compare(s.ticket, other.ticket)) < 0
 }

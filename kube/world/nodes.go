@@ -102,6 +102,7 @@ func (w *World) noteResources(object *v1.Node) {
 		switch name {
 		case v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage, v1.ResourcePods:
 			continue
+		default:
 		}
 		if _, ok := w.kinds.extended[name]; !ok && !q.IsZero() {
 			w.stale = fmt.Sprintf("node %s offers %s", object.Name, name)

@@ -2,7 +2,6 @@ package world
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"fmt"
 	"strings"
@@ -110,7 +109,7 @@ const quickRefusals = 3
 func (w *World) pause(p *Pod, refusals int) {
 	w.move(p, Resting)
 	p.until, p.reserved = w.now+w.backoff(refusals), nil
-	heap.Push(&w.resting, rest{p, p.until})
+	w.resting.Push(rest{p, p.until})
 }
 
 // Started takes in that the bind succeeded.
@@ -199,7 +198,7 @@ func (w *World) Settle() []*Pod {
 // for too long.
 func (w *World) Due() {
 	for len(w.resting) > 0 && w.resting[0].until <= w.now {
-		p := heap.Pop(&w.resting).(rest).pod
+		p := w.resting.Pop().pod
 		if p.Stage == Resting && p.until <= w.now && w.pods[p.object.UID] == p {
 			w.sort(p)
 		}
@@ -238,30 +237,16 @@ func (w *World) Counts() Counts {
 	}
 }
 
-// rest is an entry of the heap of resting pods. A pod may have an old one that
-// is passed over.
+// rest is a pod's place among the resting. A pod may have an old one that is
+// passed over.
 type rest struct {
 	pod   *Pod
 	until cluster.Time
 }
 
-type restHeap []rest
-
-func (h restHeap) Len() int { return len(h) }
-func (h restHeap) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(h[i].until, h[j].until), cmp.Compare(h[i].pod.order, h[j].pod.order)) < 0
-}
-func (h restHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-
-// Push and Pop are container/heap's.
-func (h *restHeap) Push(x any) { *h = append(*h, x.(rest)) }
-
-// Pop removes the last element.
-func (h *restHeap) Pop() any {
-	old := *h
-	x := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return x
+// Before puts first who may go first.
+func (r rest) Before(other rest) bool {
+	return cmp.Or(cmp.Compare(r.until, other.until), cmp.Compare(r.pod.order, other.pod.order)) < 0
 }
 
 // Keep answers a decision to evict, which this version does not carry out: the

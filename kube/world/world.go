@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/heap"
 	"fairlead.dev/fairlead/kube/judge"
 )
 
@@ -60,8 +61,8 @@ type World struct {
 	changes  uint64                 // grows with everything that may let an asking pod through
 	asking   map[string]*question
 	offered  []*Pod // in the core's hands since the last Settle
-	resting  restHeap
-	line     lineHeap
+	resting  heap.Heap[rest]
+	line     heap.Heap[standing]
 	room     int // for so many pods to be let through
 	vacant   []vacancy
 
