@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -43,6 +44,7 @@ type Bed struct {
 	mu        sync.Mutex
 	processes []*process     // in the order of their start; also those that have ended
 	watched   map[string]int // processes of others whose processor time counts
+	kubelets  []*Kubelet     // whose traces Close removes
 	closed    bool
 }
 
@@ -113,11 +115,15 @@ func (b *Bed) Close() error {
 	}
 	b.closed = true
 	// In reverse, so that nobody loses what it talks to: etcd ends last.
-	for i := len(b.processes) - 1; i >= 0; i-- {
-		b.processes[i].stop(syscall.SIGTERM)
+	for _, p := range slices.Backward(b.processes) {
+		p.stop(syscall.SIGTERM)
 	}
 	b.forker.close()
-	return b.removeFolders()
+	var err error
+	for _, k := range b.kubelets {
+		err = errors.Join(err, k.remove())
+	}
+	return errors.Join(err, b.removeFolders())
 }
 
 // Dir is the folder of the logs, NAME.log for the process NAME.
@@ -136,6 +142,11 @@ func (b *Bed) Run(name, program string, args ...string) error {
 }
 
 func (b *Bed) run(name, program string, args ...string) (*process, error) {
+	// Not exec.CommandContext: a process outlives the call that starts it.
+	return b.launch(name, exec.Command(program, args...)) //nolint:noctx // As said above.
+}
+
+func (b *Bed) launch(name string, c *exec.Cmd) (*process, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -146,8 +157,7 @@ func (b *Bed) run(name, program string, args ...string) (*process, error) {
 			return nil, fmt.Errorf("test bed: start %s: it runs already, as process %d", name, p.command.Process.Pid)
 		}
 	}
-	// Not exec.CommandContext: a process outlives the call that starts it.
-	p, err := b.forker.run(name, b.path(name+".log"), exec.Command(program, args...)) //nolint:noctx // As said above.
+	p, err := b.forker.run(name, b.path(name+".log"), c)
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +256,7 @@ func (b *Bed) logTails() []string {
 	logs, _ := filepath.Glob(b.path("*.log")) // The pattern is good.
 	var tails []string
 	for _, log := range logs {
-		tails = append(tails, logTail(log, 15))
+		tails = append(tails, logTail(log))
 	}
 	return tails
 }

@@ -3,9 +3,11 @@ package testbed
 import (
 	"bufio"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -184,14 +186,14 @@ func TestFolderInUseIsRefused(t *testing.T) {
 }
 
 // A parent that is killed cannot clean up: the kernel ends its children, and the
-// next bed removes its data.
+// next bed removes its data. Where containers can run, one does.
 func TestBedDiesWithItsParent(t *testing.T) {
 	if os.Getenv(childEnv) != "" {
 		beParent(t)
 		return
 	}
 	SkipUnlessBuilt(t)
-	parent := exec.Command(os.Args[0], "-test.run=^TestBedDiesWithItsParent$") //nolint:noctx // It is killed below.
+	parent := exec.Command(os.Args[0], "-test.run=^TestBedDiesWithItsParent$")
 	parent.Env = append(os.Environ(), childEnv+"=1")
 	out, err := parent.StdoutPipe()
 	if err != nil {
@@ -216,7 +218,9 @@ func TestBedDiesWithItsParent(t *testing.T) {
 	}
 	sweep(tmpfs)
 	sweep(os.TempDir())
-	for _, root := range []string{tmpfs, os.TempDir()} {
+	sweepCgroups()
+	groups, _ := hierarchies() // Where there are none, nothing can stay.
+	for _, root := range slices.Concat(slices.Collect(maps.Keys(groups)), []string{tmpfs, os.TempDir()}) {
 		if data, _ := filepath.Glob(filepath.Join(root, own+"*")); len(data) > 0 {
 			t.Errorf("the sweep left %v", data)
 		}
@@ -226,10 +230,24 @@ func TestBedDiesWithItsParent(t *testing.T) {
 // beParent starts a bed, says so, and waits to be killed.
 func beParent(t *testing.T) {
 	t.Helper()
-	if _, err := Start(t.Context(), Options{Tmpfs: true}); err != nil {
+	b, err := Start(t.Context(), Options{Tmpfs: true})
+	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Println("running " + strconv.Itoa(os.Getpid()))
+	if CanRunContainers(t.Context()) == nil && KubeletBuilt() {
+		k, err := b.StartKubelet(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		pod, err := k.startPod(t.Context(), "orphan", SleeperImage)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := k.awaitBegin(t.Context(), pod); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fmt.Fprintln(os.Stdout, "running "+strconv.Itoa(os.Getpid()))
 	time.Sleep(time.Minute)
 }
 

@@ -9,4 +9,8 @@
 // on it and accounts for the processor time of each process, because on a
 // machine of few cores CPU per pod travels to other machines and pods per second
 // do not.
+//
+// Where the machine allows it, [Bed.StartKubelet] adds a real node, whose
+// containers do run, and [Kubelet.MeasureHot] and [Kubelet.MeasureCold] measure
+// how long they take to start. [CanRunContainers] says what a machine lacks.
 package testbed

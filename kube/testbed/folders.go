@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -22,6 +23,7 @@ const (
 func (b *Bed) makeFolders() (err error) {
 	sweep(os.TempDir())
 	sweep(tmpfs)
+	sweepCgroups()
 	if b.options.Dir == "" {
 		b.dir, err = makeTemp(os.TempDir())
 	} else {
@@ -81,13 +83,28 @@ func makeEmpty(dir string) (string, error) {
 // sweep removes the temporary folders of dead processes. What it cannot remove
 // belongs to another user, who will.
 func sweep(root string) {
+	for _, folder := range orphans(root) {
+		_ = os.RemoveAll(folder)
+	}
+}
+
+// sweepCgroups does the same for the control groups of real nodes.
+func sweepCgroups() {
+	roots, _ := hierarchies() // Where there are none, nothing is left in them.
+	for root := range roots {
+		for _, group := range orphans(root) {
+			_ = removeCgroup(group)
+		}
+	}
+}
+
+// orphans lists the folders whose owner is no more.
+func orphans(root string) []string {
 	folders, _ := filepath.Glob(filepath.Join(root, folderPrefix+"*")) // The pattern is good.
-	for _, folder := range folders {
+	return slices.DeleteFunc(folders, func(folder string) bool {
 		name := strings.TrimPrefix(filepath.Base(folder), folderPrefix)
 		owner, _, _ := strings.Cut(name, "-")
 		pid, err := strconv.Atoi(owner)
-		if err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-			_ = os.RemoveAll(folder)
-		}
-	}
+		return err != nil || !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+	})
 }

@@ -12,34 +12,52 @@ const requireEnv = "FAIRLEAD_TESTBED"
 // ForTest starts a bed that ends with the test, and shows the ends of all logs
 // if the test fails. Without the programs the test is skipped, unless
 // FAIRLEAD_TESTBED=require.
-func ForTest(t testing.TB, options Options) *Bed {
-	t.Helper()
-	SkipUnlessBuilt(t)
-	b, err := Start(t.Context(), options)
+func ForTest(tb testing.TB, options Options) *Bed {
+	tb.Helper()
+	SkipUnlessBuilt(tb)
+	b, err := Start(tb.Context(), options)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if t.Failed() {
+	tb.Cleanup(func() {
+		if tb.Failed() {
 			for _, tail := range b.logTails() {
-				t.Log(tail)
+				tb.Log(tail)
 			}
 		}
 		if err := b.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return b
 }
 
 // SkipUnlessBuilt is for tests that call Start themselves.
-func SkipUnlessBuilt(t testing.TB) {
-	t.Helper()
+func SkipUnlessBuilt(tb testing.TB) {
+	tb.Helper()
 	if _, ok := Built(); ok {
 		return
 	}
 	if os.Getenv(requireEnv) == "require" {
-		t.Fatalf("the test bed is not built, and %s=require; %s", requireEnv, howToBuild)
+		tb.Fatalf("the test bed is not built, and %s=require; %s", requireEnv, howToBuild)
 	}
-	t.Skipf("the test bed is not built; %s", howToBuild)
+	tb.Skipf("the test bed is not built; %s", howToBuild)
+}
+
+// SkipUnlessContainers skips the test where StartKubelet cannot work, and says
+// all the reasons. A machine that cannot run containers fails no test, whatever
+// is required; that the kubelet is not built does, if FAIRLEAD_TESTBED=require.
+func SkipUnlessContainers(tb testing.TB) {
+	tb.Helper()
+	if err := CanRunContainers(tb.Context()); err != nil {
+		tb.Skipf("this machine cannot run containers: %v", err)
+	}
+	SkipUnlessBuilt(tb)
+	if KubeletBuilt() {
+		return
+	}
+	if os.Getenv(requireEnv) == "require" {
+		tb.Fatalf("the kubelet is not built, and %s=require; %s", requireEnv, howToBuildKubelet)
+	}
+	tb.Skipf("the kubelet is not built; %s", howToBuildKubelet)
 }

@@ -14,12 +14,12 @@ const lowestPort, highestPort = 20000, 32000
 
 // ports are the ports of one bed.
 type ports struct {
-	etcd, etcdPeer, apiServer, controllerManager, kubeScheduler, fairlead, kwok int
+	etcd, etcdPeer, apiServer, controllerManager, kubeScheduler, fairlead, kwok, kubelet int
 }
 
 func freePorts() (p ports, err error) {
 	taken := map[int]bool{}
-	for _, port := range []*int{&p.etcd, &p.etcdPeer, &p.apiServer, &p.controllerManager, &p.kubeScheduler, &p.fairlead, &p.kwok} {
+	for _, port := range []*int{&p.etcd, &p.etcdPeer, &p.apiServer, &p.controllerManager, &p.kubeScheduler, &p.fairlead, &p.kwok, &p.kubelet} {
 		if *port, err = freePort(taken); err != nil {
 			return ports{}, err
 		}
@@ -32,7 +32,7 @@ func freePorts() (p ports, err error) {
 func freePort(taken map[int]bool) (int, error) {
 	var last error
 	for range 100 {
-		port := lowestPort + rand.IntN(highestPort-lowestPort)
+		port := lowestPort + rand.IntN(highestPort-lowestPort) //nolint:forbidigo // What must differ from bed to bed cannot come from a seed.
 		if taken[port] {
 			continue
 		}

@@ -64,7 +64,10 @@ func (f forker) run(name, log string, command *exec.Cmd) (*process, error) {
 	command.Stdout, command.Stderr = out, out
 	// A process group of its own, or Ctrl-C would end the children before the
 	// bed could, in any order.
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	if command.SysProcAttr == nil {
+		command.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	command.SysProcAttr.Pdeathsig, command.SysProcAttr.Setpgid = syscall.SIGKILL, true
 	p := &process{name: name, log: log, command: command, done: make(chan struct{})}
 	if err := f.start(command); err != nil {
 		return nil, fmt.Errorf("test bed: start %s: %w", name, err)
@@ -108,10 +111,10 @@ func (p *process) err() error {
 
 // tail quotes the last lines of the log, which is where programs say why they
 // gave up.
-func (p *process) tail() string { return logTail(p.log, 15) }
+func (p *process) tail() string { return logTail(p.log) }
 
-func logTail(path string, lines int) string {
-	const limit = 16 << 10
+func logTail(path string) string {
+	const limit, lines = 16 << 10, 15
 	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Sprintf("(no log: %v)", err)

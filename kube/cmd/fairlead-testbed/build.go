@@ -9,7 +9,8 @@ import (
 )
 
 func newBuild() *cobra.Command {
-	return &cobra.Command{
+	var kubelet bool
+	c := &cobra.Command{
 		Use:   "build",
 		Short: "Build the programs, once for each version; 8 to 10 minutes the first time",
 		Args:  cobra.NoArgs,
@@ -18,8 +19,15 @@ func newBuild() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if kubelet {
+				if err := testbed.BuildKubelet(c.Context(), c.ErrOrStderr()); err != nil {
+					return err
+				}
+			}
 			_, err = fmt.Fprintln(c.OutOrStdout(), dir)
 			return err
 		},
 	}
+	c.Flags().BoolVar(&kubelet, "kubelet", false, "the kubelet too, for real containers")
+	return c
 }

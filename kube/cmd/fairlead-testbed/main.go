@@ -44,6 +44,6 @@ user's cache.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newBuild(), newUp(), newBench(), newFloor())
+	root.AddCommand(newBuild(), newUp(), newBench(), newFloor(), newOverheads())
 	return root
 }
