@@ -37,10 +37,21 @@ type binder struct {
 	flying  int // binds that were begun and have no outcome
 	sent    int // those of them that do not wait for volumes or devices
 	all     sync.WaitGroup
+
+	// life ends when a scheduler that stops has waited long enough: what is not
+	// sent by then must not be sent after the next leader has taken over.
+	life context.Context //nolint:containedctx // of all binds, not of a call
+	end  context.CancelFunc
 }
 
 func newBinder(s *Scheduler) *binder {
 	return &binder{s: s, workers: make(chan struct{}, s.Config.BindWorkers)}
+}
+
+// begin lets binds be sent until drain. Those that were decided are carried
+// through also while the scheduler stops.
+func (b *binder) begin(ctx context.Context) {
+	b.life, b.end = context.WithCancel(context.WithoutCancel(ctx))
 }
 
 func (b *binder) inFlight() int {
@@ -75,13 +86,12 @@ type flight struct {
 
 // bind sends the pod, which is assumed, to its node. It returns at once.
 func (b *binder) bind(ctx context.Context, p *world.Pod) {
+	b.s.explainer.writer.drop(p.Object().UID)
 	f := flight{pod: p, object: p.Object(), node: p.Node(), reservation: p.Reservation(), began: b.s.Clock.Now()}
 	b.add(1, 1)
 	b.s.Metrics.Binds.Began()
 	b.all.Go(func() {
-		// Binds that were decided are carried through also while the scheduler
-		// stops; each request has its own deadline.
-		err := b.carry(context.WithoutCancel(ctx), f)
+		err := b.carry(b.life, f)
 		b.add(-1, -1)
 		b.s.Metrics.Binds.Ended(resultOf(err), b.s.Clock.Since(f.began))
 		b.s.inbox.put(func() { b.s.bound(ctx, f, err) })
@@ -98,6 +108,10 @@ func (b *binder) carry(ctx context.Context, f flight) error {
 	defer func() { <-b.workers }()
 	var err error
 	for range bindTries {
+		if ctx.Err() != nil {
+			err = ctx.Err()
+			break
+		}
 		if err = b.send(ctx, f); err == nil {
 			f.reservation.PostBind(ctx)
 			return nil
@@ -157,10 +171,18 @@ func refusedAtOnce(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
 }
 
+// firstLook is how long a request that was given up may still be on its way when
+// the pod is read for the first time.
+const firstLook = 500 * time.Millisecond
+
 // lookUp reads the pod until the API server says what became of the bind.
 func (b *binder) lookUp(ctx context.Context, f flight, cause error) error {
-	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
-		<-b.s.Clock.After(pause)
+	for pause := firstLook; ; pause = min(2*pause, 5*time.Second) {
+		select {
+		case <-ctx.Done():
+			return cause
+		case <-b.s.Clock.After(pause):
+		}
 		request, cancel := context.WithTimeout(ctx, b.s.Config.BindTimeout.Duration)
 		pod, err := b.s.Client.CoreV1().Pods(f.object.Namespace).Get(request, f.object.Name, metav1.GetOptions{})
 		cancel()
@@ -181,7 +203,9 @@ func (b *binder) lookUp(ctx context.Context, f flight, cause error) error {
 }
 
 // drain waits until all binds have their outcome, but no longer than the limit.
+// After it, no bind is sent.
 func (b *binder) drain(limit time.Duration) {
+	defer b.end()
 	done := make(chan struct{})
 	go func() {
 		b.all.Wait()
@@ -200,13 +224,14 @@ func (s *Scheduler) bound(ctx context.Context, f flight, err error) {
 		klog.FromContext(ctx).V(1).Info("a pod was not bound", "pod", klog.KObj(f.object), "node", f.node, "err", err)
 		s.Metrics.Pods.Attempted(metrics.Failed, profile, s.Clock.Since(f.began))
 		s.world.Failed(f.pod)
+		s.world.Stir()     // what was set aside for it is free again
 		if !isFinal(err) { // else it is bound or gone: nothing is wrong with it
 			s.explainer.failed(f, err)
 		}
 		return
 	}
 	s.Metrics.Pods.Attempted(metrics.Scheduled, profile, s.Clock.Since(f.began))
-	s.Metrics.Pods.Bound(1+f.pod.Refusals, time.Duration(s.now()-f.pod.Seen)*time.Microsecond)
+	s.Metrics.Pods.Bound(1+f.pod.Refusals, time.Duration(s.now()-f.pod.Ready)*time.Microsecond)
 	s.world.Started(f.pod)
 	s.explainer.forgetFor(s, f.object.UID)
 	s.recorders[profile].scheduled(f.object, f.node)

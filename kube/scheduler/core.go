@@ -30,6 +30,9 @@ func (s *Scheduler) renew(ctx context.Context) error {
 	return nil
 }
 
+// atStart is the cause of a scheduler's first epoch.
+const atStart = "start"
+
 // restart begins an epoch.
 func (s *Scheduler) restart(cause string) error {
 	snapshot := s.world.Restart()
@@ -49,8 +52,11 @@ func (s *Scheduler) restart(cause string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.newRecord(header); err != nil {
+	if err := s.newRecord(header); err != nil && cause == atStart {
 		return err
+	} else if err != nil {
+		klog.Background().Error(err, "the recording ends here; scheduling goes on")
+		s.record = nil
 	}
 	s.core = recording.NewRecorder(core, s.record)
 	s.Metrics.Cluster.Epoch(cause)

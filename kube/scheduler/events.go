@@ -7,6 +7,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
@@ -23,13 +25,16 @@ type recorder struct {
 // until that is written, so that a scheduler that stops can wait for it.
 type sink struct {
 	events.EventSinkImpl
+	wrote     func(resource, verb, result string)
 	unwritten atomic.Int64
 }
 
 // Create writes an event of its own.
 func (s *sink) Create(ctx context.Context, e *eventsv1.Event) (*eventsv1.Event, error) {
 	written, err := s.EventSinkImpl.Create(ctx, e)
-	if err == nil && e.Reason == scheduled {
+	s.wrote("events", "create", outcome(err))
+	// Without an answer the broadcaster tries again; a refusal is the end of it.
+	if answered := err == nil || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown; answered && e.Reason == scheduled {
 		s.unwritten.Add(-1)
 	}
 	return written, err
@@ -44,7 +49,7 @@ const (
 // startEvents makes a recorder for each profile. The returned function waits
 // until what was said is written, but not long, and stops them.
 func (s *Scheduler) startEvents(ctx context.Context) func() {
-	to := &sink{EventSinkImpl: events.EventSinkImpl{Interface: s.Client.EventsV1()}}
+	to := &sink{EventSinkImpl: events.EventSinkImpl{Interface: s.Client.EventsV1()}, wrote: s.Metrics.Binds.Wrote}
 	broadcaster := events.NewBroadcaster(to)
 	if err := broadcaster.StartRecordingToSinkWithContext(context.WithoutCancel(ctx)); err != nil {
 		klog.FromContext(ctx).Error(err, "no events will be written")

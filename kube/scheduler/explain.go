@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/kube/metrics"
@@ -50,6 +51,7 @@ type verdict struct {
 	message string
 	plugins sets.Set[string]
 	profile string
+	at      cluster.Time
 }
 
 type reminder struct {
@@ -101,9 +103,11 @@ func (e *explainer) work(s *Scheduler) bool {
 
 // explain says why the pod waits, if it still does and the answer is new.
 func (e *explainer) explain(s *Scheduler, p *world.Pod) {
-	uid, profile := p.Object().UID, p.Object().Spec.SchedulerName
+	uid := p.Object().UID
 	if !s.world.Waits(p) {
-		e.forgetFor(s, uid)
+		if !s.world.Rests(p) {
+			e.forgetFor(s, uid)
+		}
 		return
 	}
 	x := e.reasons(s, p)
@@ -112,19 +116,40 @@ func (e *explainer) explain(s *Scheduler, p *world.Pod) {
 		e.due[uid] = true
 		e.again = append(e.again, reminder{p, s.now() + explainAgain})
 	}
-	if known && last.message == x.message {
+	if known && (last.message == x.message || s.now() < last.at+explainAgain) {
 		return
 	}
+	e.say(s, p, v1.PodReasonUnschedulable, x)
+}
+
+// say tells of a pod as an event and a condition.
+func (e *explainer) say(s *Scheduler, p *world.Pod, reason string, x explanation) {
+	uid, profile := p.Object().UID, p.Object().Spec.SchedulerName
+	if _, known := e.told[uid]; !known {
+		s.Metrics.Pods.Attempted(metrics.Unschedulable, profile, 0)
+	}
 	e.forgetFor(s, uid)
-	e.told[uid] = verdict{x.message, x.plugins, profile}
+	e.told[uid] = verdict{x.message, x.plugins, profile, s.now()}
 	for plugin := range x.plugins {
 		s.Metrics.Pods.AddUnschedulable(plugin, profile, 1)
 	}
-	if !known {
-		s.Metrics.Pods.Attempted(metrics.Unschedulable, profile, 0)
-	}
 	s.recorders[profile].failed(p.Object(), x.message)
-	e.writer.put(p.Object(), v1.PodReasonUnschedulable, x.message)
+	e.writer.put(p.Object(), reason, x.message)
+}
+
+// refused tells of a pod that upstream's filters refuse again and again after
+// they have said which nodes it may use.
+func (e *explainer) refused(s *Scheduler, p *world.Pod, status *fwk.Status) {
+	if last, known := e.told[p.Object().UID]; known && s.now() < last.at+explainAgain {
+		return
+	}
+	reason := v1.PodReasonUnschedulable
+	if !status.IsRejected() {
+		reason = v1.PodReasonSchedulerError
+	}
+	e.say(s, p, reason, explanation{
+		message: fmt.Sprintf("0/%d nodes are available: %s.", s.world.Counts().Nodes, status.Message()), plugins: sets.New(status.Plugin()),
+	})
 }
 
 // reasons returns the words for the pod, from what was said to its like if the
@@ -179,6 +204,7 @@ func (e *explainer) stop() { e.writer.stop() }
 type writer struct {
 	mu      sync.Mutex
 	pending map[types.UID]condition
+	writing map[types.UID]bool
 	order   []types.UID
 	wake    *sync.Cond
 	stopped bool
@@ -190,11 +216,15 @@ type condition struct {
 }
 
 func (w *writer) start(s *Scheduler) {
-	w.pending, w.wake = map[types.UID]condition{}, sync.NewCond(&w.mu)
+	w.pending, w.writing, w.wake = map[types.UID]condition{}, map[types.UID]bool{}, sync.NewCond(&w.mu)
 	for range writers {
 		go func() {
 			for c, ok := w.next(); ok; c, ok = w.next() {
-				s.write(c)
+				if !s.write(c) {
+					// It is said again when the pod is next looked at.
+					s.inbox.put(func() { s.explainer.forgetFor(s, c.pod.UID) })
+				}
+				w.wrote(c.pod.UID)
 			}
 		}()
 	}
@@ -213,17 +243,43 @@ func (w *writer) put(pod *v1.Pod, reason, message string) {
 func (w *writer) next() (condition, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for len(w.order) == 0 && !w.stopped {
-		w.wake.Wait()
+	for !w.stopped {
+		if len(w.order) == 0 {
+			w.wake.Wait()
+			continue
+		}
+		uid := w.order[0]
+		w.order = w.order[1:]
+		c, wanted := w.pending[uid]
+		if !wanted {
+			continue
+		}
+		if w.writing[uid] { // an older one is on its way; wrote puts it back
+			continue
+		}
+		delete(w.pending, uid)
+		w.writing[uid] = true
+		return c, true
 	}
-	if len(w.order) == 0 || w.stopped {
-		return condition{}, false
+	return condition{}, false
+}
+
+// wrote lets the next condition of the pod be written.
+func (w *writer) wrote(uid types.UID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.writing, uid)
+	if _, waits := w.pending[uid]; waits {
+		w.order = append(w.order, uid)
+		w.wake.Signal()
 	}
-	uid := w.order[0]
-	w.order = w.order[1:]
-	c := w.pending[uid]
+}
+
+// drop takes back what has not been written about a pod that is to be bound.
+func (w *writer) drop(uid types.UID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	delete(w.pending, uid)
-	return c, true
 }
 
 func (w *writer) stop() {
@@ -233,15 +289,17 @@ func (w *writer) stop() {
 	w.wake.Broadcast()
 }
 
-// write sets the pod's condition, unless it says the same already.
-func (s *Scheduler) write(c condition) {
+// write sets the pod's condition, unless it says the same already, and reports
+// whether that needs no repetition. The API server refuses it if the pod has
+// changed since: it may be bound by now.
+func (s *Scheduler) write(c condition) bool {
 	for _, has := range c.pod.Status.Conditions {
 		if has.Type == v1.PodScheduled && has.Status == v1.ConditionFalse && has.Reason == c.reason && has.Message == c.message {
-			return
+			return true
 		}
 	}
 	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": c.pod.UID},
+		"metadata": map[string]any{"uid": c.pod.UID, "resourceVersion": c.pod.ResourceVersion},
 		"status": map[string]any{"conditions": []v1.PodCondition{{
 			Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: c.reason, Message: c.message,
 			LastTransitionTime: metav1.NewTime(s.Clock.Now()), ObservedGeneration: c.pod.Generation,
@@ -257,4 +315,5 @@ func (s *Scheduler) write(c condition) {
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		klog.Background().V(1).Info("cannot write why a pod waits", "pod", klog.KObj(c.pod), "err", err)
 	}
+	return err == nil || apierrors.IsNotFound(err)
 }

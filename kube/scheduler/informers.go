@@ -4,17 +4,16 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
-	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/kubernetes/pkg/features"
 
 	"fairlead.dev/fairlead/kube/world"
 )
@@ -23,15 +22,12 @@ import (
 // come in, of what no decision looks at: at 150,000 pods that is most of the
 // memory.
 
-// newInformers makes the informers. Pods that are over are not watched.
+// newInformers makes the informers. Pods that are over are watched too, stripped
+// to the bone: how a pod ended says whether its owner will replace it.
 func newInformers(client kubernetes.Interface) informers.SharedInformerFactory {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(strip))
-	factory.InformerFor(&v1.Pod{}, func(client kubernetes.Interface, _ time.Duration) cache.SharedIndexInformer {
-		alive := fields.ParseSelectorOrDie("status.phase!=" + string(v1.PodSucceeded) + ",status.phase!=" + string(v1.PodFailed))
-		return coreinformers.NewFilteredPodInformer(client, metav1.NamespaceAll, 0, cache.Indexers{},
-			func(o *metav1.ListOptions) { o.FieldSelector = alive.String() })
-	})
 	factory.Core().V1().Nodes().Informer()
+	factory.Core().V1().Pods().Informer()
 	return factory
 }
 
@@ -108,24 +104,32 @@ func (s *Scheduler) watched() []watched {
 	for _, informer := range []cache.SharedIndexInformer{
 		core.PersistentVolumes().Informer(), core.PersistentVolumeClaims().Informer(),
 		storage.StorageClasses().Informer(), storage.CSINodes().Informer(), storage.CSIDrivers().Informer(), storage.CSIStorageCapacities().Informer(),
-		resource.ResourceSlices().Informer(), resource.DeviceClasses().Informer(),
+		storage.VolumeAttachments().Informer(), resource.ResourceSlices().Informer(),
 	} {
 		list = append(list, watched{informer, s.stirring()})
 	}
-	return list
+	if utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaintRules) {
+		list = append(list, watched{resource.DeviceTaintRules().Informer(), s.stirring()})
+	}
+	// Which pods ask at all follows the device classes.
+	return append(list, watched{resource.DeviceClasses().Informer(), s.calling(s.world.Reconsider)})
 }
 
-// stirring is a handler for objects that only pods that ask depend on.
-func (s *Scheduler) stirring() cache.ResourceEventHandler {
-	stir := func() { s.inbox.put(s.world.Stir) }
+// stirring is a handler for objects that only pods that ask depend on. Filters
+// may hear of such an object a little later than we do; World.Due makes up for
+// that.
+func (s *Scheduler) stirring() cache.ResourceEventHandler { return s.calling(s.world.Stir) }
+
+// calling is a handler that has the loop call something for every change.
+func (s *Scheduler) calling(call func()) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { stir() },
+		AddFunc: func(any) { s.inbox.put(call) },
 		UpdateFunc: func(before, after any) {
 			if version(before) != version(after) {
-				stir()
+				s.inbox.put(call)
 			}
 		},
-		DeleteFunc: func(any) { stir() },
+		DeleteFunc: func(any) { s.inbox.put(call) },
 	}
 }
 
@@ -137,11 +141,29 @@ func version(object any) string {
 	return accessor.GetResourceVersion()
 }
 
+// identity is the uid of an object.
+func identity(object any) types.UID {
+	accessor, err := meta.Accessor(object)
+	if err != nil {
+		return ""
+	}
+	return accessor.GetUID()
+}
+
 // handle lets the loop see and lose objects of one type.
 func handle[T any](s *Scheduler, see, lose func(T)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { s.inbox.put(func() { see(o.(T)) }) },
-		UpdateFunc: func(_, o any) { s.inbox.put(func() { see(o.(T)) }) },
+		AddFunc: func(o any) { s.inbox.put(func() { see(o.(T)) }) },
+		UpdateFunc: func(before, o any) {
+			s.inbox.put(func() {
+				// A watch that was interrupted tells of an object that was
+				// deleted and made anew under the same name as of one change.
+				if identity(before) != identity(o) {
+					lose(before.(T))
+				}
+				see(o.(T))
+			})
+		},
 		DeleteFunc: func(o any) {
 			if unknown, ok := o.(cache.DeletedFinalStateUnknown); ok {
 				o = unknown.Obj

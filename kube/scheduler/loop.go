@@ -52,6 +52,11 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 	if err := s.renew(ctx); err != nil {
 		return 0, err
 	}
+	if s.now() >= s.counted+countEvery {
+		s.counted = s.now()
+		s.count()
+		s.keepRecord(ctx)
+	}
 	if s.binder.room() <= 0 {
 		// An answer to a bind will wake the loop.
 		return cluster.Never, s.observe(ctx)
@@ -68,11 +73,6 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 	if more || s.world.Pending() || s.world.Lined() > 0 {
 		wake = s.now()
 	}
-	if s.now() >= s.counted+countEvery {
-		s.counted = s.now()
-		s.count()
-		s.keepRecord(ctx)
-	}
 	return wake, nil
 }
 
@@ -86,8 +86,11 @@ func (s *Scheduler) ask() []*world.Pod {
 func (s *Scheduler) observe(ctx context.Context) error {
 	decisions, err := s.core.Observe(s.now(), s.world.Take(), s.decisions[:0])
 	s.decisions = decisions
+	if err != nil {
+		return s.complain(ctx, err)
+	}
 	s.carryOut(ctx, decisions)
-	return s.complain(ctx, err)
+	return nil
 }
 
 // step tells the core what happened, lets it decide, and carries that out.
@@ -105,8 +108,11 @@ func (s *Scheduler) step(ctx context.Context) (cluster.Time, error) {
 		s.Metrics.Rounds.BundlesRefused(int(after.Refused - before.Refused))
 		s.Metrics.Cluster.Stale(int(after.Stale - before.Stale))
 	}
+	if err != nil {
+		return s.now(), s.complain(ctx, err)
+	}
 	s.carryOut(ctx, decisions)
-	return wake, s.complain(ctx, err)
+	return wake, nil
 }
 
 // carryOut lets upstream's filters have the last word on each decision, and
@@ -122,6 +128,9 @@ func (s *Scheduler) carryOut(ctx context.Context, decisions []sched.Decision) {
 			s.Metrics.Rounds.LastWordRefused(status.Plugin())
 			klog.FromContext(ctx).V(2).Info("upstream's filters refused a placement",
 				"pod", klog.KObj(p.Object()), "plugin", status.Plugin(), "reason", status.Message())
+			if p.Stage == world.Resting {
+				s.explainer.refused(s, p, status)
+			}
 			continue
 		}
 		s.binder.bind(ctx, p)
@@ -129,12 +138,9 @@ func (s *Scheduler) carryOut(ctx context.Context, decisions []sched.Decision) {
 }
 
 // complain logs events that made no sense to the core. They are mistakes of
-// ours; each was left out, so the core may be wrong about the cluster from
-// here on, and a new one is started.
+// ours; each was left out, so the core may be wrong about the cluster from here
+// on, and what it decided is dropped with it: a new one is started.
 func (s *Scheduler) complain(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
-	}
 	klog.FromContext(ctx).Error(err, "the core did not understand what happened; starting a new one")
 	return s.restart("mistake")
 }
@@ -142,8 +148,8 @@ func (s *Scheduler) complain(ctx context.Context, err error) error {
 // count sets the gauges.
 func (s *Scheduler) count() {
 	counts := s.world.Counts()
-	s.Metrics.Pods.SetPending(metrics.Active, counts.Lined+counts.Asking)
-	s.Metrics.Pods.SetPending(metrics.Waiting, counts.Waiting)
+	s.Metrics.Pods.SetPending(metrics.Active, counts.Lined)
+	s.Metrics.Pods.SetPending(metrics.Waiting, counts.Waiting+counts.Asking)
 	s.Metrics.Pods.SetPending(metrics.Backoff, counts.Resting)
 	s.Metrics.Pods.SetPending(metrics.Gated, counts.Held)
 	s.Metrics.Cluster.SetCached(metrics.Nodes, counts.Nodes)

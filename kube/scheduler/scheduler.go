@@ -128,16 +128,19 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	stopEvents := s.startEvents(ctx)
 	defer stopEvents()
 	s.world.Advance(s.now())
-	s.survey()
+	// What goes while the survey is taken is heard of afterwards, so the watch
+	// comes first.
 	unwatch, err := s.watch()
 	if err != nil {
 		return fmt.Errorf("watch the cluster: %w", err)
 	}
 	defer unwatch()
-	if err := s.restart("start"); err != nil {
+	s.survey()
+	if err := s.restart(atStart); err != nil {
 		return err
 	}
 	defer s.endRecord(ctx)
+	s.binder.begin(ctx)
 	err = s.loop(ctx)
 	s.binder.drain(s.Config.BindTimeout.Duration)
 	for _, answered := range s.inbox.take() { // for its events

@@ -9,10 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// strip drops, in place, what no filter, score or report looks at. What stays
-// of a pod is what its own fields are for below; when a new version of a filter
-// looks at more, this is the place, and the property test of package judge's
-// last word over stripped pods is what notices.
+// strip drops, in place, what no filter, score or report looks at. When a new
+// version of a filter looks at more, this is the place to keep it.
 func strip(object any) (any, error) {
 	if accessor, err := meta.Accessor(object); err == nil {
 		accessor.SetManagedFields(nil)
@@ -29,6 +27,12 @@ func strip(object any) (any, error) {
 
 func stripPod(p *v1.Pod) {
 	p.Annotations = nil
+	if p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed {
+		p.Labels, p.Finalizers = nil, nil
+		p.Spec = v1.PodSpec{SchedulerName: p.Spec.SchedulerName, NodeName: p.Spec.NodeName}
+		p.Status = v1.PodStatus{Phase: p.Status.Phase}
+		return
+	}
 	stripContainers(p.Spec.InitContainers)
 	stripContainers(p.Spec.Containers)
 	p.Spec.EphemeralContainers = nil

@@ -23,17 +23,19 @@ import (
 const maxWindow = 64
 
 type question struct {
-	key      string
-	class    *class // its set; not kept up
-	demand   cluster.Vector
-	pods     []*Pod // asking, the first in line first
-	prefers  bool
-	judged   *judge.Case  // open while some of the pods are in the core's hands
-	asked    uint64       // World.changes when it was last asked
-	after    cluster.Time // not to be asked again before
-	failures int
-	window   int
-	refused  bool // one that was let through was refused in this round
+	key     string
+	class   *class // its set; not kept up
+	demand  cluster.Vector
+	pods    []*Pod // asking, the first in line first
+	prefers bool
+	judged  *judge.Case  // open while some of the pods are in the core's hands
+	asked   uint64       // World.changes when it was last asked
+	after   cluster.Time // not to be asked again before
+	// lastAsked is when it was last asked; 0 if it never was, or was answered.
+	lastAsked cluster.Time
+	failures  int
+	window    int
+	refused   bool // one that was let through was refused in this round
 }
 
 // ask puts the pod into the queue of those whose nodes have to be worked out.
@@ -96,22 +98,40 @@ func (w *World) Ask(enough func() bool) []*Pod {
 	return unplaced
 }
 
-// due lists the questions that are worth asking now, in the order of their
-// first pods.
+// due lists the questions that are worth asking now: those that were not asked
+// for the longest time first, so that many hopeless ones do not keep the others,
+// and then in the order of their first pods.
 func (w *World) due() []*question {
 	var due []*question
 	for _, q := range w.asking {
-		if len(q.pods) > 0 && q.judged == nil && q.asked != w.changes && q.after <= w.now {
+		if len(q.pods) > 0 && q.judged == nil && q.asked != w.changes && w.askAt(q) <= w.now {
 			due = append(due, q)
 		}
 	}
-	slices.SortFunc(due, func(a, b *question) int { return before(a.pods[0], b.pods[0]) })
+	slices.SortFunc(due, func(a, b *question) int {
+		return cmp.Or(cmp.Compare(a.lastAsked, b.lastAsked), before(a.pods[0], b.pods[0]))
+	})
 	return due
 }
 
+// askAt is when the question may be asked again. One that is more important than
+// a pod that waits in the core does not leave to it what room appears.
+func (w *World) askAt(q *question) cluster.Time {
+	at := q.after
+	for urgency := range w.ranks {
+		if urgency < priority(q.pods[0].object) {
+			return min(at, q.lastAsked+urgentRest)
+		}
+	}
+	return at
+}
+
+// urgentRest is how long a question that outranks what waits rests at least.
+const urgentRest = 100 * cluster.Millisecond
+
 // answer asks one question and lets pods through on the answer.
 func (w *World) answer(q *question) []*Pod {
-	q.asked = w.changes
+	q.asked, q.lastAsked = w.changes, w.now
 	q.prefers = judge.Prefers(q.pods[0].object) || w.softTaints > 0
 	judged, refusal := w.judge.Case(q.pods[0].object)
 	var names []string
@@ -129,6 +149,7 @@ func (w *World) answer(q *question) []*Pod {
 		return slices.Clone(q.pods)
 	}
 	q.judged, q.refused = judged, false
+	w.open = append(w.open, q)
 	rows := make([]cluster.NodeID, 0, len(names))
 	for _, name := range names {
 		if n := w.nodes[name]; n != nil {
@@ -161,19 +182,17 @@ func (w *World) postpone(q *question) {
 // settleQuestions closes the answers of this round. Pods that the core could
 // not place ask again.
 func (w *World) settleQuestions() {
-	for _, key := range sortedKeys(w.asking) {
-		q := w.asking[key]
-		if q.judged == nil {
-			continue
-		}
+	open := w.open
+	w.open = w.open[:0]
+	for _, q := range open {
 		q.close()
 		if q.refused {
 			q.window = 1
 		} else {
-			q.window, q.failures = min(2*q.window, maxWindow), 0
+			q.window, q.failures, q.lastAsked = min(2*q.window, maxWindow), 0, 0
 		}
-		if len(q.pods) == 0 {
-			delete(w.asking, key)
+		if len(q.pods) == 0 && w.asking[q.key] == q {
+			delete(w.asking, q.key)
 		}
 	}
 }

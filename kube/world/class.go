@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/klog/v2"
 
@@ -25,7 +26,9 @@ type class struct {
 	key     string
 	set     cluster.SetID
 	defined bool // the core knows the set
-	local   *judge.LocalCase
+	// forgotten says that the row of the set was given back.
+	forgotten bool
+	local     *judge.LocalCase
 	// avoid leaves out the nodes with a PreferNoSchedule taint that these
 	// tolerations do not tolerate.
 	avoid       bool
@@ -95,10 +98,19 @@ func (w *World) warm(c *class) {
 	}
 	c.members = make([]bool, len(w.byRow))
 	var rows []cluster.NodeID
-	for _, n := range w.byRow {
+	look := func(n *node) {
 		if n != nil && c.admits(n) {
 			c.members[n.row] = true
 			rows = append(rows, n.row)
+		}
+	}
+	if names := c.local.Names(); names != nil { // as a DaemonSet's pods have it
+		for _, name := range sets.List(names) {
+			look(w.nodes[name])
+		}
+	} else {
+		for _, n := range w.byRow {
+			look(n)
 		}
 	}
 	w.define(c, rows)
@@ -140,6 +152,9 @@ type shape struct {
 func (w *World) shapeOf(c *class, demand cluster.Vector) *shape {
 	set := cluster.AllNodes
 	if c != nil {
+		if c.forgotten { // the row may be another's by now
+			c.set, c.forgotten = cluster.SetID(w.setRows.Take()), false
+		}
 		set = c.set
 	}
 	key := shapeKey(set, demand)
@@ -189,4 +204,5 @@ func (w *World) release(s *shape) {
 	w.idle = slices.DeleteFunc(w.idle, func(other *class) bool { return other == c })
 	w.emit(cluster.SetForgotten{Set: c.set})
 	w.setRows.Give(uint32(c.set))
+	c.defined, c.forgotten = false, true
 }

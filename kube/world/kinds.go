@@ -2,7 +2,9 @@ package world
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
@@ -47,6 +49,11 @@ type port struct {
 	address  string
 }
 
+// String is the port as people write it.
+func (p port) String() string {
+	return strings.TrimSuffix(fmt.Sprintf("host port %s/%d on %s", p.protocol, p.number, p.address), " on ")
+}
+
 // kinds maps resources and ports to columns.
 type kinds struct {
 	list      []cluster.Kind
@@ -75,7 +82,7 @@ func newKinds(extended []v1.ResourceName, ports []port) kinds {
 	}
 	k.firstPort = len(k.list)
 	for i := range min(maxPorts, max(sparePorts, 2*len(ports))) {
-		k.list = append(k.list, cluster.Kind{Name: fmt.Sprintf("host port %d", i+1), PerUnit: 1})
+		k.list = append(k.list, cluster.Kind{Name: fmt.Sprintf("host port %d", i+1), PerUnit: wholePort})
 	}
 	for _, p := range ports {
 		k.column(p)
@@ -93,6 +100,7 @@ func (k *kinds) column(p port) (int, bool) {
 		return 0, false
 	}
 	k.ports[p] = c
+	k.list[c].Name = p.String()
 	return c, true
 }
 
@@ -201,8 +209,8 @@ func absurd(pod *v1.Pod) string {
 		}
 	}
 	for _, list := range lists {
-		for name, q := range list {
-			if q.CmpInt64(most(name)) > 0 {
+		for _, name := range slices.Sorted(maps.Keys(list)) {
+			if q := list[name]; q.CmpInt64(most(name)) > 0 {
 				return fmt.Sprintf("it asks for %s of %s, more than any node can have", q.String(), name)
 			}
 		}

@@ -142,6 +142,5 @@ func sameNode(a, b *v1.Node) bool {
 		maps.Equal(a.Labels, b.Labels) &&
 		slices.EqualFunc(a.Spec.Taints, b.Spec.Taints, func(s, t v1.Taint) bool { return s.MatchTaint(&t) && s.Value == t.Value }) &&
 		maps.EqualFunc(a.Status.Allocatable, b.Status.Allocatable, equalQuantity) &&
-		slices.Equal(a.Status.DeclaredFeatures, b.Status.DeclaredFeatures) &&
-		maps.Equal(a.Annotations, b.Annotations)
+		slices.Equal(a.Status.DeclaredFeatures, b.Status.DeclaredFeatures)
 }

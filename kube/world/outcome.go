@@ -57,7 +57,12 @@ func (w *World) Judge(ctx context.Context, d sched.Decision) (*Pod, *fwk.Status)
 		w.leave(c)
 	}
 	w.move(p, Assumed)
-	p.node, p.question = n, nil
+	p.node = n
+	if p.question != nil {
+		// The question is answered; what it is known by need not be kept.
+		p.question = nil
+		w.reshape(p, w.shapeOf(nil, s.shape.demand))
+	}
 	w.putOn(p, n)
 	return p, nil
 }
@@ -68,10 +73,7 @@ func (w *World) caseOf(p *Pod) (*judge.Case, *fwk.Status) {
 	if p.question != nil {
 		return p.question.judged, nil
 	}
-	key := p.slot.shape.key
-	if w.judge.MindsLabels() {
-		key = strings.Join([]string{key, p.object.Namespace, fmt.Sprint(p.object.Labels)}, "\n")
-	}
+	key := w.alikeKey(p)
 	if c := w.cases[key]; c != nil {
 		return c, nil
 	}
@@ -80,6 +82,15 @@ func (w *World) caseOf(p *Pod) (*judge.Case, *fwk.Status) {
 		w.cases[key] = c
 	}
 	return c, status
+}
+
+// alikeKey is equal for pods that do not ask and that all filters answer alike.
+func (w *World) alikeKey(p *Pod) string {
+	key := p.slot.shape.key
+	if w.judge.MindsLabels() {
+		key = strings.Join([]string{key, p.object.Namespace, fmt.Sprint(p.object.Labels)}, "\n")
+	}
+	return key
 }
 
 // refuse takes back a decision that upstream's filters did not admit.
@@ -195,7 +206,7 @@ func (w *World) Settle() []*Pod {
 }
 
 // Due lets pods wait again whose rest is over, and ends slots that were vacant
-// for too long.
+// for too long. Once in a while it lets everything be asked again.
 func (w *World) Due() {
 	for len(w.resting) > 0 && w.resting[0].until <= w.now {
 		p := w.resting.Pop().pod
@@ -203,8 +214,17 @@ func (w *World) Due() {
 			w.sort(p)
 		}
 	}
+	if w.now >= w.stirAt {
+		w.stirAt = w.now + stirEvery
+		w.Stir()
+	}
 	w.expire()
 }
+
+// stirEvery is how often pods that ask are asked about although nothing is known
+// to have changed: filters keep books of their own, which may lag behind what
+// the world is told.
+const stirEvery = cluster.Minute
 
 // Wake is when the world next wants to be asked although nothing happens.
 func (w *World) Wake() cluster.Time {
@@ -216,8 +236,12 @@ func (w *World) Wake() cluster.Time {
 		wake = min(wake, w.vacant[0].until)
 	}
 	for _, q := range w.asking {
-		if len(q.pods) > 0 && q.asked != w.changes {
-			wake = min(wake, q.after)
+		if len(q.pods) == 0 {
+			continue
+		}
+		wake = min(wake, w.stirAt)
+		if q.asked != w.changes {
+			wake = min(wake, w.askAt(q))
 		}
 	}
 	return wake
@@ -274,11 +298,11 @@ func (w *World) Task(p *Pod) cluster.TaskID { return p.slot.task }
 
 // Likeness is equal for pods that wait for the same reasons.
 func (w *World) Likeness(p *Pod) string {
-	switch {
-	case p.question != nil:
+	if p.question != nil {
 		return p.question.key
-	case w.judge.MindsLabels():
-		return string(p.object.UID)
 	}
-	return p.slot.shape.key
+	return w.alikeKey(p)
 }
+
+// Rests reports whether the pod is known and rests after a refusal.
+func (w *World) Rests(p *Pod) bool { return w.pods[p.object.UID] == p && p.Stage == Resting }

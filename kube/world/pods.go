@@ -49,8 +49,8 @@ type Pod struct {
 	Why string
 	// Refusals counts the refused decisions since the pod was last bound.
 	Refusals int
-	// Seen is when the pod was first seen to be ready for placement.
-	Seen cluster.Time
+	// Ready is when the pod was first seen to be ready for placement.
+	Ready cluster.Time
 
 	object   *v1.Pod
 	info     *framework.PodInfo // of object, once it was read; the judge holds it while on a node
@@ -67,6 +67,8 @@ type Pod struct {
 	special  bool      // a filter that is not node-local refused it once
 	until    cluster.Time
 	ticket   int // of its latest place in line
+	ranked   bool
+	lost     string // while homeless, the node that it waits for
 }
 
 // move changes the pod's stage.
@@ -75,7 +77,26 @@ func (w *World) move(p *Pod, to Stage) {
 		w.stages[p.Stage]--
 		w.stages[to]++
 	}
+	if p.Stage == Waiting && p.question == nil {
+		w.rank(p, -1)
+	}
+	if to == Waiting && p.question == nil {
+		w.rank(p, 1)
+	}
 	p.Stage = to
+}
+
+// rank counts the pod among those that wait in the core and do not ask.
+func (w *World) rank(p *Pod, change int) {
+	p.ranked = p.ranked || change > 0
+	if !p.ranked {
+		return
+	}
+	p.ranked = change > 0
+	urgency := priority(p.object)
+	if w.ranks[urgency] += change; w.ranks[urgency] == 0 {
+		delete(w.ranks, urgency)
+	}
 }
 
 // Object is the pod as it was last seen. It must not be changed.
@@ -103,7 +124,7 @@ func (w *World) SeePod(object *v1.Pod) {
 		return
 	}
 	if p == nil {
-		p = &Pod{object: object, Ours: w.owns(object.Spec.SchedulerName), order: w.arrivals, Seen: w.now}
+		p = &Pod{object: object, Ours: w.owns(object.Spec.SchedulerName), order: w.arrivals, Ready: cluster.Never}
 		w.arrivals++
 		if p.Ours {
 			w.stages[Held]++
@@ -267,20 +288,21 @@ func (w *World) strand(p *Pod, name string) {
 		w.onNodes--
 	}
 	w.move(p, Homeless)
+	p.lost = name
 	if w.homeless[name] == nil {
 		w.homeless[name] = map[types.UID]*Pod{}
 	}
 	w.homeless[name][p.object.UID] = p
 }
 
-// house forgets that the pod waits for a node to appear. While its bind is out,
-// the pod itself does not say which.
+// house forgets that the pod waits for a node to appear.
 func (w *World) house(p *Pod) {
 	if p.Stage != Homeless {
 		return
 	}
-	for _, lost := range w.homeless {
-		delete(lost, p.object.UID)
+	delete(w.homeless[p.lost], p.object.UID)
+	if len(w.homeless[p.lost]) == 0 {
+		delete(w.homeless, p.lost)
 	}
 }
 
@@ -289,6 +311,7 @@ func (w *World) house(p *Pod) {
 func (w *World) sort(p *Pod) {
 	w.countPorts(p)
 	info, err := p.read()
+	p.second = p.second && w.softTaints > 0
 	demand, complete := cluster.Vector(nil), false
 	if err == nil {
 		demand, complete = w.demand(p, info)
@@ -306,8 +329,10 @@ func (w *World) sort(p *Pod) {
 	case p.object.Spec.SchedulingGroup != nil:
 		w.hold(p, "it belongs to a pod group, and pod groups are not placed by this version of fairlead")
 	case !complete || p.special || w.judge.Bespoke(p.object):
+		p.Ready = min(p.Ready, w.now)
 		w.ask(p, demand)
 	default:
+		p.Ready = min(p.Ready, w.now)
 		w.take(p, w.shapeOf(w.plainClass(p), demand))
 		w.lineUp(p)
 	}
@@ -479,4 +504,16 @@ func inOrder(pods map[types.UID]*Pod) []*Pod {
 	}
 	slices.SortFunc(list, func(a, b *Pod) int { return cmp.Compare(a.order, b.order) })
 	return list
+}
+
+// Reconsider finds out anew which pods ask, after what that depends on beside
+// the pods has changed.
+func (w *World) Reconsider() {
+	w.Stir()
+	for _, p := range inOrder(w.pods) {
+		if p.Ours && (p.Stage == Waiting || p.Stage == Lining) {
+			w.retract(p)
+			w.sort(p)
+		}
+	}
 }

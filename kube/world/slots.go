@@ -1,6 +1,8 @@
 package world
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -34,9 +36,9 @@ type slot struct {
 	job      *job
 	shape    *shape
 	priority int32
-	replica  string // the pod's name where the owner gives it a meaning
-	pod      *Pod   // nil while vacant
-	ended    bool
+	replica  string       // the pod's name where the owner gives it a meaning
+	pod      *Pod         // nil while vacant
+	until    cluster.Time // when it ends, while vacant
 }
 
 type vacancy struct {
@@ -118,14 +120,14 @@ func (j *job) claim(p *Pod) *slot {
 // is gated.
 func (w *World) vacate(p *Pod) {
 	s := p.slot
-	s.pod = nil
+	s.pod, s.until = nil, w.now+vacancyLasts
 	s.job.vacant = append(s.job.vacant, s)
-	w.vacant = append(w.vacant, vacancy{s, w.now + vacancyLasts})
+	w.vacant = append(w.vacant, vacancy{s, s.until})
 }
 
 // end ends the slot for good.
 func (w *World) end(s *slot) {
-	s.ended = true
+	s.until = 0
 	w.emit(cluster.TaskEnded{Task: s.task, Seq: s.seq})
 	w.tasks[s.task] = nil
 	w.runs[s.task]++ // the core counts the end as well
@@ -145,29 +147,15 @@ func (w *World) expire() {
 	for len(w.vacant) > 0 && w.vacant[0].until <= w.now {
 		v := w.vacant[0]
 		w.vacant = w.vacant[1:]
-		at := -1
-		for i, s := range v.slot.job.vacant {
-			if s == v.slot {
-				at = i
-			}
+		if v.slot.pod != nil || v.slot.until != v.until {
+			continue // it was filled since
 		}
-		if at < 0 || w.stillVacantLater(v.slot) {
-			continue
-		}
-		v.slot.job.vacant = append(v.slot.job.vacant[:at], v.slot.job.vacant[at+1:]...)
+		// The longest vacant come first, so that this one is found at once.
+		vacant := &v.slot.job.vacant
+		at := slices.Index(*vacant, v.slot)
+		*vacant = slices.Delete(*vacant, at, at+1)
 		w.end(v.slot)
 	}
-}
-
-// stillVacantLater reports whether the slot was filled and left again since,
-// so that a later entry is in charge of it.
-func (w *World) stillVacantLater(s *slot) bool {
-	for _, v := range w.vacant {
-		if v.slot == s {
-			return true
-		}
-	}
-	return false
 }
 
 // reshape tells of what the slot's pod asks for, if that is new.

@@ -177,7 +177,7 @@ func (s *story) state() string {
 		out.WriteString("\n")
 	}
 	for _, v := range s.world.vacant {
-		if v.slot.pod == nil && !v.slot.ended {
+		if v.slot.pod == nil && v.slot.until == v.until {
 			fmt.Fprintf(&out, "slot %d: vacant until %v\n", v.slot.seq, v.until)
 		}
 	}

@@ -60,6 +60,9 @@ type World struct {
 	cases    map[string]*judge.Case // open in this round, of pods that do not ask
 	changes  uint64                 // grows with everything that may let an asking pod through
 	asking   map[string]*question
+	open     []*question   // answered in this round
+	ranks    map[int32]int // how many pods of each priority wait in the core that do not ask
+	stirAt   cluster.Time
 	offered  []*Pod // in the core's hands since the last Settle
 	resting  heap.Heap[rest]
 	line     heap.Heap[standing]
@@ -78,6 +81,7 @@ func New(j *judge.Judge, owns func(schedulerName string) bool) *World {
 		pods:     map[types.UID]*Pod{},
 		homeless: map[string]map[types.UID]*Pod{},
 		asking:   map[string]*question{},
+		ranks:    map[int32]int{},
 		cases:    map[string]*judge.Case{},
 		changes:  1,
 		room:     math.MaxInt,
@@ -122,6 +126,7 @@ func (w *World) begin(k kinds) {
 		q.close()
 	}
 	clear(w.asking)
+	w.open = w.open[:0]
 }
 
 // Restart begins a new core: it forgets every row and says all that is known
