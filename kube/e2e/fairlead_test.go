@@ -36,6 +36,7 @@ type settings struct {
 	// json makes watches lines of text.
 	json        bool
 	bindTimeout time.Duration
+	record      string // the directory of a recording; empty for none
 }
 
 // start runs our scheduler until the test ends.
@@ -51,6 +52,7 @@ func (c *cluster) start(s settings) *fairlead {
 	client, err := kubernetes.NewForConfig(to)
 	c.must(err)
 	cfg := config.Default()
+	cfg.Record.Path = s.record
 	if s.bindTimeout > 0 {
 		cfg.BindTimeout.Duration = s.bindTimeout
 	}

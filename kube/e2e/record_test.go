@@ -1,0 +1,64 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"fairlead.dev/fairlead/queue"
+	"fairlead.dev/fairlead/recording"
+	"fairlead.dev/fairlead/sched"
+)
+
+// What our scheduler decided is decided again by a replay of its recording,
+// without Kubernetes: of pods that fit and that do not, that ask for other pods,
+// that take host ports until a new core has to be begun, and that go.
+func TestRecordingReplays(t *testing.T) {
+	c := bare(t)
+	dir := filepath.Join(t.TempDir(), "recording")
+	fairlead := c.start(settings{record: dir})
+	c.addNodes(10, "n", "20")
+	c.create(several(60, "plain")...)
+	c.create(several(8, "apart", label("app", "apart"), awayFrom("apart", "kubernetes.io/hostname"))...)
+	for i := range 12 { // more than the first core has columns for
+		c.create(newPod(fmt.Sprintf("port-%d", i), hostPort(int32(8000+i))))
+	}
+	c.create(newPod("large", cpu("100")))
+	c.awaitBound(time.Minute, 80)
+	c.deletePods()
+	c.create(several(20, "later")...)
+	c.awaitBound(time.Minute, 20)
+	fairlead.stop()
+	files, err := recording.Files(dir)
+	c.must(err)
+	placements := 0
+	for _, file := range files {
+		result := replay(t, file)
+		placements += result.Placements
+		if result.Difference != nil || result.Wrong > 0 || result.Cut != "" {
+			t.Errorf("%s: %d events that made no sense, cut %q, difference %v", file, result.Wrong, result.Cut, result.Difference)
+		}
+	}
+	if len(files) < 2 || placements < 100 {
+		t.Errorf("%d files with %d placements, want a new core's file and 100", len(files), placements)
+	}
+}
+
+func replay(t *testing.T, file string) recording.Result {
+	t.Helper()
+	in, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	result, err := recording.Replay(in, file, func(l recording.Lane) (sched.Policy, error) {
+		ties, _ := queue.ParseTies(l.Ties)
+		return queue.New(l.Policy, queue.Options{Seed: l.Seed, Ties: ties})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
