@@ -98,6 +98,9 @@ func (w *World) Ask(enough func() bool) []*Pod {
 	return unplaced
 }
 
+// claimsCome is how long a pod's claims may take to be made after it.
+const claimsCome = 10 * cluster.Second
+
 // due lists the questions that are worth asking now: those that were not asked
 // for the longest time first, so that many hopeless ones do not keep the others,
 // and then in the order of their first pods.
@@ -144,6 +147,11 @@ func (w *World) answer(q *question) []*Pod {
 	if len(names) == 0 {
 		if judged != nil {
 			judged.Close()
+		}
+		if first := q.pods[0]; !refusal.IsSuccess() && len(first.object.Spec.ResourceClaims) > 0 && w.now < first.Ready+claimsCome {
+			// The claims are not there yet: no reason to rest, or to speak of it.
+			w.stirAt = min(w.stirAt, first.Ready+claimsCome)
+			return nil
 		}
 		w.postpone(q)
 		return slices.Clone(q.pods)
