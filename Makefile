@@ -57,7 +57,7 @@ fuzz: ## Fuzz every target for FUZZTIME=20s each
 		|| { echo 'no fuzz target found' >&2; exit 1; }; \
 	log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	while IFS=: read -r file func; do \
-		fuzz=(go test -run '^$$' -fuzz "^$${func#func }\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x "$$(dirname "$$file")"); \
+		fuzz=(go test -C "$$(dirname "$$file")" -run '^$$' -fuzz "^$${func#func }\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x .); \
 		echo "$${fuzz[*]}"; \
 		"$${fuzz[@]}" 2>&1 | tee "$$log" && continue; \
 		grep -q 'context deadline exceeded' "$$log" && ! grep -q 'Failing input written' "$$log" || exit 1; \

@@ -42,44 +42,76 @@ func TestValidate(t *testing.T) {
 		path   string // of the only complaint
 		says   string // a part of it
 	}{
-		{"lease not longer than the renewal", func(c *config.SchedulerConfiguration) { c.LeaderElection.LeaseDuration.Duration = 10 * time.Second },
-			"leaderElection.leaseDuration", "longer than renewDeadline, which is 10s"},
-		{"renewal of one attempt", func(c *config.SchedulerConfiguration) {
-			c.LeaderElection.RenewDeadline.Duration = 2400 * time.Millisecond
+		{
+			"lease not longer than the renewal", func(c *config.SchedulerConfiguration) { c.LeaderElection.LeaseDuration.Duration = 10 * time.Second },
+			"leaderElection.leaseDuration", "longer than renewDeadline, which is 10s",
 		},
-			"leaderElection.renewDeadline", "1.2 times retryPeriod, which is 2s"},
-		{"no pause between attempts", func(c *config.SchedulerConfiguration) { c.LeaderElection.RetryPeriod.Duration = 0 },
-			"leaderElection.retryPeriod", "longer than 0s"},
-		{"old kind of lock", func(c *config.SchedulerConfiguration) { c.LeaderElection.ResourceLock = "endpoints" },
-			"leaderElection.resourceLock", `supported values: "leases"`},
-		{"name of the lease", func(c *config.SchedulerConfiguration) { c.LeaderElection.ResourceName = "Fairlead" },
-			"leaderElection.resourceName", "lower case"},
-		{"no namespace", func(c *config.SchedulerConfiguration) { c.LeaderElection.ResourceNamespace = "" },
-			"leaderElection.resourceNamespace", "RFC 1123"},
-		{"no requests", func(c *config.SchedulerConfiguration) { c.ClientConnection.QPS = 0 },
-			"clientConnection.qps", "-1 lifts the limit"},
-		{"no burst", func(c *config.SchedulerConfiguration) { c.ClientConnection.Burst = 0 },
-			"clientConnection.burst", "at least 1"},
-		{"content type", func(c *config.SchedulerConfiguration) { c.ClientConnection.ContentType = "text/html" },
-			"clientConnection.contentType", "application/json"},
+		{
+			"renewal of one attempt", func(c *config.SchedulerConfiguration) {
+				c.LeaderElection.RenewDeadline.Duration = 2400 * time.Millisecond
+			},
+			"leaderElection.renewDeadline", "1.2 times retryPeriod, which is 2s",
+		},
+		{
+			"no pause between attempts", func(c *config.SchedulerConfiguration) { c.LeaderElection.RetryPeriod.Duration = 0 },
+			"leaderElection.retryPeriod", "longer than 0s",
+		},
+		{
+			"old kind of lock", func(c *config.SchedulerConfiguration) { c.LeaderElection.ResourceLock = "endpoints" },
+			"leaderElection.resourceLock", `supported values: "leases"`,
+		},
+		{
+			"name of the lease", func(c *config.SchedulerConfiguration) { c.LeaderElection.ResourceName = "Fairlead" },
+			"leaderElection.resourceName", "lower case",
+		},
+		{
+			"no namespace", func(c *config.SchedulerConfiguration) { c.LeaderElection.ResourceNamespace = "" },
+			"leaderElection.resourceNamespace", "RFC 1123",
+		},
+		{
+			"no requests", func(c *config.SchedulerConfiguration) { c.ClientConnection.QPS = 0 },
+			"clientConnection.qps", "-1 lifts the limit",
+		},
+		{
+			"no burst", func(c *config.SchedulerConfiguration) { c.ClientConnection.Burst = 0 },
+			"clientConnection.burst", "at least 1",
+		},
+		{
+			"content type", func(c *config.SchedulerConfiguration) { c.ClientConnection.ContentType = "text/html" },
+			"clientConnection.contentType", "application/json",
+		},
 		{"no profile", func(c *config.SchedulerConfiguration) { c.Profiles = nil }, "profiles", "has no pods"},
-		{"one name twice", func(c *config.SchedulerConfiguration) { c.Profiles = append(c.Profiles, c.Profiles[0]) },
-			"profiles[1].schedulerName", "Duplicate value"},
-		{"unknown policy", profile(config.Profile{SchedulerName: "a", Policy: "kub", TieBreak: "fixed"}),
-			"profiles[0].policy", "did you mean kube?"},
-		{"unknown tie-break", profile(config.Profile{SchedulerName: "a", Policy: "kube", TieBreak: "highest"}),
-			"profiles[0].tieBreak", `"fixed"`},
-		{"a tie-break that the policy would ignore", profile(config.Profile{SchedulerName: "a", Policy: "first-fit", TieBreak: "random"}),
-			"profiles[0].tieBreak", "defined by lowest"},
-		{"a name that events cannot carry", profile(config.Profile{SchedulerName: "my scheduler", Policy: "kube", TieBreak: "fixed"}),
-			"profiles[0].schedulerName", "alphanumeric"},
+		{
+			"one name twice", func(c *config.SchedulerConfiguration) { c.Profiles = append(c.Profiles, c.Profiles[0]) },
+			"profiles[1].schedulerName", "Duplicate value",
+		},
+		{
+			"unknown policy", profile(config.Profile{SchedulerName: "a", Policy: "kub", TieBreak: "fixed"}),
+			"profiles[0].policy", "did you mean kube?",
+		},
+		{
+			"unknown tie-break", profile(config.Profile{SchedulerName: "a", Policy: "kube", TieBreak: "highest"}),
+			"profiles[0].tieBreak", `"fixed"`,
+		},
+		{
+			"a tie-break that the policy would ignore", profile(config.Profile{SchedulerName: "a", Policy: "first-fit", TieBreak: "random"}),
+			"profiles[0].tieBreak", "defined by lowest",
+		},
+		{
+			"a name that events cannot carry", profile(config.Profile{SchedulerName: "my scheduler", Policy: "kube", TieBreak: "fixed"}),
+			"profiles[0].schedulerName", "alphanumeric",
+		},
 		{"no backoff", func(c *config.SchedulerConfiguration) { c.PodInitialBackoffSeconds = 0 }, "podInitialBackoffSeconds", "at least 1"},
-		{"backoff that shrinks", func(c *config.SchedulerConfiguration) { c.PodInitialBackoffSeconds = 11 },
-			"podMaxBackoffSeconds", "which is 11"},
+		{
+			"backoff that shrinks", func(c *config.SchedulerConfiguration) { c.PodInitialBackoffSeconds = 11 },
+			"podMaxBackoffSeconds", "which is 11",
+		},
 		{"no workers", func(c *config.SchedulerConfiguration) { c.BindWorkers = 0 }, "bindWorkers", "between 1 and 4096"},
 		{"hasty bind", func(c *config.SchedulerConfiguration) { c.BindTimeout.Duration = time.Millisecond }, "bindTimeout", "at least 1s"},
-		{"tiny recordings", func(c *config.SchedulerConfiguration) { c.Record.Path, c.Record.MaxFileBytes = "r", 1 },
-			"record.maxFileBytes", "1 MiB"},
+		{
+			"tiny recordings", func(c *config.SchedulerConfiguration) { c.Record.Path, c.Record.MaxFileBytes = "r", 1 },
+			"record.maxFileBytes", "1 MiB",
+		},
 		{"no recordings", func(c *config.SchedulerConfiguration) { c.Record.Path, c.Record.MaxFiles = "r", 0 }, "record.maxFiles", "at least 1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

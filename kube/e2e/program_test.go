@@ -29,6 +29,7 @@ var program struct {
 func build(t *testing.T) string {
 	t.Helper()
 	program.once.Do(func() {
+		//nolint:usetesting // All tests use it, so it outlives each; TestMain removes it.
 		if program.dir, program.err = os.MkdirTemp("", "fairlead-e2e-"); program.err != nil {
 			return
 		}

@@ -42,7 +42,7 @@ func newBench(tb testing.TB, objects ...runtime.Object) *bench {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	rival := newRival(tb, ctx, judge, client, factory)
+	rival := newRival(ctx, tb, judge, client, factory)
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
 	if err := judge.WaitForSync(ctx); err != nil {
@@ -61,7 +61,7 @@ type rival struct {
 // swapped lets one framework look at one snapshot after the other.
 type swapped struct{ fwk.SharedLister }
 
-func newRival(tb testing.TB, ctx context.Context, judge *Judge, client *fake.Clientset, factory informers.SharedInformerFactory) *rival {
+func newRival(ctx context.Context, tb testing.TB, judge *Judge, client *fake.Clientset, factory informers.SharedInformerFactory) *rival {
 	tb.Helper()
 	profile, err := fullProfile()
 	if err != nil {

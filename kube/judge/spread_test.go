@@ -10,7 +10,7 @@ import (
 
 // emptyZones is a judge with one node in each of three zones and a case that spreads over them, and the zones: the two first that upstream recorded as
 // lowest, which depends on the order of a map, then the third.
-func emptyZones(t *testing.T) (judge *Judge, c *Case, counts spreadCounts, zones []string) {
+func emptyZones(t *testing.T) (judge *Judge, c *Case, zones []string) {
 	t.Helper()
 	judge = newBench(t, namespace("default", "red")).judge
 	rest := []string{"a", "b", "c"}
@@ -26,12 +26,12 @@ func emptyZones(t *testing.T) (judge *Judge, c *Case, counts spreadCounts, zones
 		zones = append(zones, counts.record(0, which).FieldByName("TopologyValue").String())
 	}
 	rest = slices.DeleteFunc(rest, func(zone string) bool { return slices.Contains(zones, zone) })
-	return judge, c, counts, append(zones, rest...)
+	return judge, c, append(zones, rest...)
 }
 
 // A pod goes to each of the two zones that are recorded as lowest. The lowest count is still 0, of the third zone, so that only it may take another pod.
 func TestSpreadFollowsPodsInManyDomains(t *testing.T) {
-	judge, c, _, zones := emptyZones(t)
+	judge, c, zones := emptyZones(t)
 	put(t, judge, makePod("x", "app=web"), "node-"+zones[0])
 	put(t, judge, makePod("y", "app=web"), "node-"+zones[1])
 	uneven := "Unschedulable by PodTopologySpread: " + podtopologyspread.ErrReasonConstraintsNotMatch
@@ -44,7 +44,11 @@ func TestSpreadFollowsPodsInManyDomains(t *testing.T) {
 
 // Upstream alone loses the third zone from sight. Should this fail, then its extensions have become exact, and spread.go can go.
 func TestUpstreamLosesTheLowestCount(t *testing.T) {
-	judge, c, counts, zones := emptyZones(t)
+	judge, c, zones := emptyZones(t)
+	counts, err := readSpread(c.state)
+	if err != nil {
+		t.Fatal(err)
+	}
 	upstream := &podtopologyspread.PodTopologySpread{}
 	for _, zone := range zones[:2] {
 		info, err := NewPod(makePod("x-"+zone, "app=web"))

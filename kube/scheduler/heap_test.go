@@ -78,7 +78,7 @@ func runningPod(i, nodes int) *v1.Pod {
 	p.Labels = map[string]string{"app": owner, "pod-template-hash": "6c5b9d8f7", "app.kubernetes.io/instance": owner}
 	p.OwnerReferences[0].Name, p.OwnerReferences[0].UID = owner, types.UID(owner)
 	p.Annotations = map[string]string{"prometheus.io/scrape": "true", "kubernetes.io/config.hash": "abcdef"}
-	p.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubelet", FieldsV1: &metav1.FieldsV1{Raw: make([]byte, 2000)}}}
+	p.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubelet", FieldsV1: metav1.NewFieldsV1(string(make([]byte, 2000)))}}
 	p.Spec.NodeName = bigNode(i % nodes).Name
 	if i%2 == 0 {
 		p.Spec.SchedulerName = "default-scheduler"

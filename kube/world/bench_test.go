@@ -71,11 +71,11 @@ func letPluginsHear() { time.Sleep(100 * time.Millisecond) }
 
 func newRival(ctx context.Context, tb testing.TB, j *judge.Judge, client *fake.Clientset, factory informers.SharedInformerFactory) *rival {
 	tb.Helper()
-	slices, err := tracker.StartTracker(ctx, tracker.Options{SliceInformer: factory.Resource().V1().ResourceSlices(), KubeClient: client})
+	resourceSlices, err := tracker.StartTracker(ctx, tracker.Options{SliceInformer: factory.Resource().V1().ResourceSlices(), KubeClient: client})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	devices := dynamicresources.NewDRAManager(ctx, j.Claims(), slices, factory)
+	devices := dynamicresources.NewDRAManager(ctx, j.Claims(), resourceSlices, factory)
 	// Upstream's scheduler, too, tells the manager of device classes itself.
 	if _, err := factory.Resource().V1().DeviceClasses().Informer().AddEventHandler(devices.DeviceClassResolver().(clientcache.ResourceEventHandler)); err != nil {
 		tb.Fatal(err)

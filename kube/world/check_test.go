@@ -124,9 +124,9 @@ func stands(stage Stage, phase cluster.Phase) bool {
 		return phase == cluster.Starting || phase == cluster.Running
 	case Bound:
 		return phase == cluster.Running
-	case Held, Resting, Asking, Homeless:
+	default:
+		return phase == cluster.Gated
 	}
-	return phase == cluster.Gated
 }
 
 // checkSets works the set of every waiting pod out anew.

@@ -10,10 +10,27 @@ import (
 func TestStoriesRefuseWhatTheyDoNotKnow(t *testing.T) {
 	b := newBench(t, namespace("default", "red"))
 	for _, wrong := range []struct{ command, input string }{
-		{"leap", ""}, {"step x=5", ""}, {"step t=soon", ""}, {"state of=affairs", ""}, {"state", "node n1"}, {"why", ""}, {"why nobody", ""},
-		{"step", "moon n1"}, {"step", "node"}, {"step", "node n1 speed=5"}, {"step", "pod p1 speed=5"}, {"step", "pod p1 spread=app=web@zone"},
-		{"step", "pod p1 priority=high"}, {"step", "started p1"}, {"step", "lost p1"}, {"step", "again p1"}, {"step", "done p1"},
-		{"step", "stir x"}, {"step", "class c x=y"}, {"step", "change p1 app=web"}, {"step", "lost-node n1 x"},
+		{"leap", ""},
+		{"step x=5", ""},
+		{"step t=soon", ""},
+		{"state of=affairs", ""},
+		{"state", "node n1"},
+		{"why", ""},
+		{"why nobody", ""},
+		{"step", "moon n1"},
+		{"step", "node"},
+		{"step", "node n1 speed=5"},
+		{"step", "pod p1 speed=5"},
+		{"step", "pod p1 spread=app=web@zone"},
+		{"step", "pod p1 priority=high"},
+		{"step", "started p1"},
+		{"step", "lost p1"},
+		{"step", "again p1"},
+		{"step", "done p1"},
+		{"step", "stir x"},
+		{"step", "class c x=y"},
+		{"step", "change p1 app=web"},
+		{"step", "lost-node n1 x"},
 	} {
 		name, list, err := datadriven.ParseLine(wrong.command)
 		if err != nil {

@@ -27,7 +27,7 @@ const examples = `  # Inside the cluster, with the service account of its pod:
   fairlead-scheduler --config /etc/fairlead/config.yaml
 
   # On a development machine, alone, with a recording to replay later:
-  fairlead-scheduler --kubeconfig ~/.kube/config --leader-elect=false --record run.fairlead
+  fairlead-scheduler --kubeconfig ~/.kube/config --leader-elect=false --record recording
 
   # Write the default configuration, to start from:
   fairlead-scheduler --write-config-to config.yaml`

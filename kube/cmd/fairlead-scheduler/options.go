@@ -63,7 +63,7 @@ func (o *options) flags() cliflag.NamedFlagSets {
 	overrides := sections.FlagSet("override")
 	overrides.StringVar(&o.kubeconfig, "kubeconfig", "", "how to reach the API server; empty means the service account of the pod (clientConnection.kubeconfig)")
 	overrides.BoolVar(&o.leaderElect, "leader-elect", true, "schedule only while holding the lease that replicas share (leaderElection.leaderElect)")
-	overrides.StringVar(&o.record, "record", "", "record what is seen and decided to this file, to be replayed without a cluster (record.path)")
+	overrides.StringVar(&o.record, "record", "", "record what is seen and decided to files in this directory, to be replayed without a cluster (record.path)")
 
 	o.serving.AddFlags(sections.FlagSet("secure serving"))
 	o.authentication.AddFlags(sections.FlagSet("authentication"))
