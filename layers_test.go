@@ -30,6 +30,10 @@ sched: cluster
 sched/schedtest: cluster sched
 queue: cluster internal/heap sched
 internal/heap:
+mcmf:
+mcmf/dimacs: mcmf
+mcmf/mcmftest: mcmf
+mcmf/race: mcmf
 recording: cluster sched
 report: cluster
 sim: cluster internal/heap report sched sim/trace
@@ -43,7 +47,7 @@ cmd/fairlead: *
 
 // pure packages decide. They see no clock, chance, network, file, lock or log,
 // start no goroutine and keep nothing between calls but what they return.
-const pure = `cluster internal/heap sched queue`
+const pure = `cluster internal/heap mcmf sched queue`
 
 // Each of these stands for itself and for all packages below it, except that
 // math/rand/v2 is welcome everywhere: its source is passed in.

@@ -1,0 +1,5 @@
+//go:build !invariants
+
+package mcmf
+
+const checking = false

@@ -1,0 +1,197 @@
+package mcmf
+
+import "math/bits"
+
+// This file makes the contracted network of a graph, in bulk.
+
+// isLeaf reports whether a node of the graph is a leaf.
+func (g *Graph) isLeaf(v Node) bool {
+	row := &g.nodes[v]
+	if !row.alive || row.supply != 1 || row.first[entering] != None {
+		return false
+	}
+	for a := row.first[leaving]; a != None; a = g.arcs[a].next[leaving] {
+		arc := &g.arcs[a]
+		if arc.Lower != 0 || magnitude(arc.Cost) > mostSlotCost {
+			return false
+		}
+		if len(g.curves) > 0 && g.curves[a] != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// compile makes the contracted network of a graph as it is now, with no flow but
+// lower bounds and no prices.
+func compile(g *Graph, volume int64) *contracted {
+	c := &contracted{graph: g, scale: 1, bound: boundOf(volume), lower: map[Arc]int64{}, loops: map[Arc]sum{}, root: -1, role: make([]int32, len(g.nodes)), place: make([]int32, len(g.arcs))}
+	for v := range g.nodes {
+		switch {
+		case !g.nodes[v].alive:
+			c.role[v] = absent
+		case g.isLeaf(Node(v)):
+			c.role[v] = ^int32(len(c.leaves))
+			c.loose = append(c.loose, int32(len(c.leaves)))
+			c.leaves = append(c.leaves, leaf{seat: -1})
+			c.leafName = append(c.leafName, Node(v))
+		default:
+			c.role[v] = int32(len(c.nodes))
+			c.nodes = append(c.nodes, coreNode{direct: absent})
+			c.name = append(c.name, Node(v))
+		}
+	}
+	c.excess = make([]int64, len(c.nodes))
+	c.supply = make([]int64, len(c.nodes))
+	c.price = make([]int64, len(c.nodes))
+	c.chooseRoot()
+	c.compileArcs()
+	c.seats.resize(len(c.nodes))
+	return c
+}
+
+// boundOf is a power of two, so that it seldom has to grow with the volume.
+func boundOf(volume int64) int64 { return 1 << bits.Len64(uint64(2*volume+1)) }
+
+// chooseRoot takes the core node that gives or takes the most, the first of
+// several. In a scheduling network that is the sink.
+func (c *contracted) chooseRoot() {
+	most := int64(-1)
+	for u, v := range c.name {
+		supply := c.graph.nodes[v].supply
+		c.supply[u] = supply
+		if supply != 0 {
+			c.unbalance(int32(u), supply)
+		}
+		if magnitude(supply) > most {
+			c.root, most = int32(u), magnitude(supply)
+		}
+	}
+}
+
+func (c *contracted) compileArcs() {
+	g := c.graph
+	arcs, bids, slots := make([]int32, len(c.nodes)), make([]int32, len(c.nodes)), make([]int32, len(c.leaves))
+	for a := range g.arcs {
+		row := &g.arcs[a]
+		c.place[a] = absent
+		if row.From == None || row.From == row.To {
+			continue
+		}
+		from, to := c.role[row.From], c.role[row.To]
+		if from >= 0 {
+			arcs[from]++
+			arcs[to]++
+		} else if row.Capacity > 0 {
+			slots[^from]++
+			bids[to]++
+		}
+	}
+	c.arcs.reserve(arcs)
+	c.bids.reserve(bids)
+	c.slots.reserve(slots)
+	c.origins.reserve(slots)
+	for a := range g.arcs {
+		row := &g.arcs[a]
+		if row.From == None {
+			continue
+		}
+		if from := c.role[row.From]; from >= 0 {
+			c.addCoreArc(Arc(a))
+		} else if row.Capacity > 0 {
+			c.addSlot(^from, Arc(a))
+		}
+	}
+}
+
+// addSlot gives a leaf a slot for one of its arcs.
+func (c *contracted) addSlot(l int32, a Arc) {
+	row := &c.graph.arcs[a]
+	s := slot{to: c.role[row.To], cost: int32(row.Cost)}
+	position := c.slots.spans[l].length
+	c.place[a] = ^position
+	c.slots.add(l, s)
+	c.origins.add(l, origin{arc: a, bid: c.bids.spans[s.to].length})
+	c.bids.add(s.to, bid{leaf: l, slot: position, cost: s.cost})
+}
+
+// addCoreArc gives the core an arc and its mate, with no flow but the lower
+// bound. What that bound takes along is left to be balanced.
+func (c *contracted) addCoreArc(a Arc) {
+	g := c.graph
+	row := &g.arcs[a]
+	if row.From == row.To {
+		c.payLoop(a)
+		return
+	}
+	from, to := c.role[row.From], c.role[row.To]
+	arc := coreArc{to: to, cost: row.Cost * c.scale, room: min(row.Capacity-row.Lower, c.bound), owner: a}
+	mate := coreArc{to: from, cost: -row.Cost * c.scale, owner: ^a}
+	if steps := g.curves[a]; steps != nil {
+		arc.curve = c.newCurve(curve{steps: steps, lower: row.Lower})
+		mate.curve = arc.curve
+		c.bend(&arc, &mate, &c.curves[arc.curve-1])
+	}
+	i := c.appendArc(from, arc)
+	j := c.appendArc(to, mate)
+	c.arcs.data[i].mate, c.arcs.data[j].mate = j, i
+	c.place[a] = i
+	if to == c.root {
+		c.nodes[from].direct = i
+	}
+	if row.Lower != 0 {
+		c.cost.addFlow(row, g.curves[a], row.Lower)
+		c.lower[a] = row.Lower
+		c.unbalance(from, -row.Lower)
+		c.unbalance(to, row.Lower)
+	}
+}
+
+// newCurve keeps the state of a curve, and is its row plus one.
+func (c *contracted) newCurve(k curve) int32 {
+	if n := len(c.freeCurves); n > 0 {
+		row := c.freeCurves[n-1]
+		c.freeCurves = c.freeCurves[:n-1]
+		c.curves[row] = k
+		return row + 1
+	}
+	c.curves = append(c.curves, k)
+	return int32(len(c.curves))
+}
+
+// appendArc appends a residual arc to those of a node, and is its place.
+func (c *contracted) appendArc(u int32, arc coreArc) int32 {
+	if c.arcs.add(u, arc) {
+		c.moved(u)
+	}
+	p := c.arcs.spans[u]
+	return p.start + p.length - 1
+}
+
+// moved tells the mates and the arcs of the graph where the residual arcs of a
+// node are now, but for the last, which is new.
+func (c *contracted) moved(u int32) {
+	p := c.arcs.spans[u]
+	for i := p.start; i < p.start+p.length-1; i++ {
+		c.relocated(u, i)
+	}
+}
+
+// relocated tells of one residual arc of node u where it is now.
+func (c *contracted) relocated(u, i int32) {
+	arc := &c.arcs.data[i]
+	c.arcs.data[arc.mate].mate = i
+	if arc.owner >= 0 {
+		c.place[arc.owner] = i
+		if arc.to == c.root {
+			c.nodes[u].direct = i
+		}
+	}
+}
+
+// unbalance adds to what a core node has to get rid of.
+func (c *contracted) unbalance(u int32, units int64) {
+	c.excess[u] += units
+	c.overflow = c.overflow || magnitude(c.excess[u]) > 2*mostVolume
+	c.unbalanced = append(c.unbalanced, u)
+}

@@ -1,0 +1,2 @@
+// Package mcmf finds minimum-cost flows, from scratch or after changes.
+package mcmf

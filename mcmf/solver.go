@@ -1,0 +1,164 @@
+package mcmf
+
+// Solver finds least-cost flows of one Graph, again and again as it changes. It
+// remembers the last flow and its prices, and starts from them.
+//
+// A Graph has one Solver that is told of its changes, the one that was asked
+// last. Neither is safe for use by several goroutines.
+type Solver struct {
+	graph *Graph
+	// warm is what the incremental solver keeps, or nil; then last is the last
+	// answer of an algorithm that starts from nothing.
+	warm *contracted
+	last solution
+}
+
+// NewSolver is a solver of a graph, which may be changed between two solves.
+func NewSolver(g *Graph) *Solver { return &Solver{graph: g} }
+
+// Solve finds a least-cost flow of the graph as it is now.
+//
+// The algorithm is Options.Algorithm, or, if that is Automatic:
+//   - Incremental, where an earlier solve left a flow to start from;
+//   - Auction, where most nodes are leaves (they give one unit and nothing enters
+//     them, as tasks that are scheduled);
+//   - NetworkSimplex for all other graphs.
+//
+// It panics if there is no such algorithm.
+func (s *Solver) Solve(o Options) Result {
+	m := newMeter(o)
+	status, crossed, volume := s.graph.examine()
+	if status != Optimal {
+		return Result{Status: status, Algorithm: o.Algorithm, Arc: crossed}
+	}
+	switch name := s.choose(o.Algorithm); name {
+	case Incremental, Auction:
+		return s.solveWarm(name, volume, m)
+	default:
+		return s.solveCold(name, volume, m)
+	}
+}
+
+// Algorithms are the names that Options.Algorithm may have.
+func Algorithms() []Algorithm {
+	return []Algorithm{Incremental, Auction, CostScaling, NetworkSimplex, Relaxation, SuccessivePaths, CycleCancelling}
+}
+
+// choose resolves Automatic.
+func (s *Solver) choose(name Algorithm) Algorithm {
+	if name != Automatic {
+		return name
+	}
+	if s.warm != nil || s.last.flow != nil {
+		return Incremental
+	}
+	leaves := 0
+	for v := range s.graph.nodes {
+		if s.graph.isLeaf(Node(v)) {
+			leaves++
+		}
+	}
+	if 2*leaves >= len(s.graph.nodes) {
+		return Auction
+	}
+	return NetworkSimplex
+}
+
+// fromNothing is the algorithm of a name that starts from nothing.
+func fromNothing(name Algorithm) func(g *Graph, volume int64, m *meter) solution {
+	switch name {
+	case CostScaling:
+		return costScaling
+	case NetworkSimplex:
+		return networkSimplex
+	case Relaxation:
+		return relaxation
+	case SuccessivePaths:
+		return successivePaths
+	case CycleCancelling:
+		return cycleCancelling
+	default:
+		panic("mcmf: there is no algorithm " + string(name))
+	}
+}
+
+// solveCold starts from nothing, and leaves an answer to start from.
+func (s *Solver) solveCold(name Algorithm, volume int64, m *meter) Result {
+	solve := fromNothing(name)
+	s.warm, s.last = nil, solve(s.graph, volume, m)
+	s.graph.forgetChanges()
+	r := Result{Status: s.last.status, Ticks: m.ticks, Algorithm: name, Cut: s.last.cut, Arc: None, Unrouted: s.last.unrouted}
+	if r.Status == Optimal {
+		var fits bool
+		if r.Cost, fits = s.graph.costOf(s.last.flow); !fits {
+			r.Status = Overflow
+		}
+	}
+	return r
+}
+
+// solveWarm starts from what there is, unless Auction is to begin anew.
+func (s *Solver) solveWarm(name Algorithm, volume int64, m *meter) Result {
+	c := s.warm
+	switch {
+	case name == Incremental && c != nil && !c.outdated(volume):
+		c.meter = m
+		c.sync()
+	case name == Incremental && s.last.flow != nil:
+		c = compile(s.graph, volume)
+		c.meter = m
+		c.adopt(s.last)
+	default:
+		name = Auction
+		c = compile(s.graph, volume)
+		c.meter = m
+		c.auction()
+	}
+	s.warm, s.last = c, solution{}
+	s.graph.forgetChanges()
+	r := Result{Algorithm: name, Arc: None}
+	r.Status, r.Cut = c.settleAll()
+	r.Ticks = m.ticks
+	if r.Status == Cancelled || r.Status == Exhausted {
+		r.Unrouted = c.unrouted()
+	}
+	if checking {
+		if err := c.check(); err != nil {
+			panic("mcmf: " + err.Error())
+		}
+	}
+	if cost, fits := c.cost.int64(); !fits || c.overflow {
+		s.warm = nil
+		r.Status = Overflow
+	} else if r.Status == Optimal {
+		r.Cost = cost
+	}
+	return r
+}
+
+// Flow is what flows on an arc, by the last solve.
+func (s *Solver) Flow(a Arc) int64 {
+	s.graph.arc(a)
+	switch {
+	case s.warm != nil && int(a) < len(s.warm.place):
+		return s.warm.flowOn(a)
+	case int(a) < len(s.last.flow):
+		return s.last.flow[a]
+	}
+	return 0
+}
+
+// Price is what one more unit given at a node would cost, by the last solve, up
+// to a number that is the same for all nodes. With it no arc with room left has
+// Cost - Price(From) + Price(To) below zero, nor one with flow above its lower
+// bound above zero: that is what makes the flow the cheapest.
+func (s *Solver) Price(v Node) int64 {
+	s.graph.node(v)
+	switch {
+	case s.warm != nil && int(v) < len(s.warm.role):
+		return s.warm.priceAt(v)
+	case int(v) < len(s.last.price):
+		return s.last.price[v]
+	}
+	return 0
+}
