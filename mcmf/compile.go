@@ -87,10 +87,10 @@ func (c *contracted) compileArcs() {
 			bids[to]++
 		}
 	}
-	c.arcs.reserve(arcs)
-	c.bids.reserve(bids)
-	c.slots.reserve(slots)
-	c.origins.reserve(slots)
+	c.arcs.reserve(arcs, anEighth)
+	c.bids.reserve(bids, anEighth)
+	c.slots.reserve(slots, nothing)
+	c.origins.reserve(slots, nothing)
 	for a := range g.arcs {
 		row := &g.arcs[a]
 		if row.From == None {

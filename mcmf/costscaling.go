@@ -470,9 +470,26 @@ func (s *scaling) updatePrices() (bad int32, status Status) {
 
 // unreached looks for a node with excess that cannot reach a deficit.
 func (s *scaling) unreached() (bad int32, status Status) {
-	s.store()
-	for v, e := range s.r.excess {
-		if e > 0 && s.r.stuck(int32(v)) != nil {
+	clear(s.state)
+	s.stack = s.stack[:0]
+	for v := range s.price {
+		if s.hubs[v].excess < 0 {
+			s.state[v] = done
+			s.stack = append(s.stack, int32(v))
+		}
+	}
+	for len(s.stack) > 0 {
+		v := s.stack[len(s.stack)-1]
+		s.stack = s.stack[:len(s.stack)-1]
+		for _, a := range s.halves[s.hubs[v].both:s.hubs[v+1].first] {
+			if s.state[a.head] != done {
+				s.state[a.head] = done
+				s.stack = append(s.stack, a.head)
+			}
+		}
+	}
+	for v, state := range s.state {
+		if state != done && s.hubs[v].excess > 0 {
 			return int32(v), Infeasible
 		}
 	}

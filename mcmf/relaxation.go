@@ -92,20 +92,24 @@ func relaxationWith(g *Graph, r *residual, price []int64, x *relaxing) solution 
 	x.ticks = int64(len(r.links))
 	for x.waiting.waiting > 0 {
 		s := x.waiting.pop()
-		for r.excess[s] > 0 {
-			if !x.spend() {
-				return r.solution(g, x.m.ended, x.price)
-			}
-			status := x.ascendOne(s)
-			if status == Optimal {
-				status = x.grow(s)
-			}
-			switch status {
-			case Infeasible:
-				return solution{status: Infeasible, arc: None, cut: x.cut(), unrouted: r.unrouted()}
-			case Overflow:
-				return r.solution(g, Overflow, nil)
-			default:
+		if r.excess[s] <= 0 {
+			continue
+		}
+		if !x.spend() {
+			return r.solution(g, x.m.ended, x.price)
+		}
+		status := x.ascendOne(s)
+		if status == Optimal {
+			status = x.grow(s)
+		}
+		switch status {
+		case Infeasible:
+			return solution{status: Infeasible, arc: None, cut: x.cut(), unrouted: r.unrouted()}
+		case Overflow:
+			return r.solution(g, Overflow, nil)
+		default:
+			if r.excess[s] > 0 {
+				x.waiting.push(s)
 			}
 		}
 	}

@@ -25,6 +25,10 @@ type search struct {
 	keys     []int64 // their keys
 	looks    int64   // at arcs, slots and bids
 	end      int32   // where the way ends, or -1
+	// nearest is the nearest node yet reached that may end the way, or -1, and
+	// horizon its distance: what is as far is of no use any more.
+	nearest int32
+	horizon int64
 	backward bool
 }
 
@@ -43,6 +47,7 @@ func (c *contracted) beginSearch(backward bool) {
 	s.queue.reset()
 	s.settled, s.stale, s.keys = s.settled[:0], s.stale[:0], s.keys[:0]
 	s.looks, s.end, s.backward = 0, -1, backward
+	s.nearest, s.horizon = -1, unreachable
 }
 
 // ends reports whether a way may end at a node.
@@ -60,11 +65,15 @@ func (c *contracted) ends(u int32) bool {
 // the search is over: u ends it, or does so by its arc to the root.
 func (c *contracted) reach(u int32, distance int64, parent, parentLeaf int32) bool {
 	s, n := &c.search, &c.nodes[u]
-	if n.visit>>1 == s.epoch && n.distance <= distance {
+	if distance >= s.horizon || n.visit>>1 == s.epoch && n.distance <= distance {
 		return false
 	}
 	n.visit, n.distance = s.epoch<<1, distance
 	n.parent, n.parentLeaf = parent, parentLeaf
+	if c.ends(u) {
+		s.nearest, s.horizon = u, distance
+		return distance == s.queue.now
+	}
 	if distance == s.queue.now && c.near(u, n) {
 		return true
 	}
@@ -73,13 +82,9 @@ func (c *contracted) reach(u int32, distance int64, parent, parentLeaf int32) bo
 }
 
 // near reports whether a way that just reached node u at the current distance
-// ends there, or one arc further at the root.
+// ends one arc further, at the root.
 func (c *contracted) near(u int32, n *coreNode) bool {
 	s := &c.search
-	if c.ends(u) {
-		s.end = u
-		return true
-	}
 	if n.direct == absent {
 		return false
 	}
@@ -94,24 +99,31 @@ func (c *contracted) near(u int32, n *coreNode) bool {
 	s.settled = append(s.settled, u)
 	root := &c.nodes[c.root]
 	root.visit, root.distance, root.parent, root.parentLeaf = s.epoch<<1, s.queue.now, parent, -1
-	s.end = c.root
+	s.nearest, s.horizon = c.root, s.queue.now
 	return true
 }
 
-// take settles a node; it says of a node from the queue whether it is new, and ends the search
-// where that is the place for it.
-func (c *contracted) take(x item) (fresh bool) {
-	s, n := &c.search, &c.nodes[x.node]
-	if n.visit&1 != 0 || n.distance < x.distance {
-		return false
+// next is what to look at next, in order of distance. It is not found where the
+// way is: at the horizon, or nowhere.
+func (c *contracted) next() (x item, found bool) {
+	s := &c.search
+	for {
+		x, found = s.queue.pop()
+		if !found || x.distance >= s.horizon {
+			if s.nearest >= 0 {
+				s.queue.now = s.horizon
+			}
+			return x, false
+		}
+		if x.seat >= 0 {
+			return x, true
+		}
+		if n := &c.nodes[x.node]; n.visit&1 == 0 && n.distance >= x.distance {
+			n.visit |= 1
+			s.settled = append(s.settled, x.node)
+			return x, true
+		}
 	}
-	n.visit |= 1
-	if c.ends(x.node) {
-		s.end = x.node
-		return true
-	}
-	s.settled = append(s.settled, x.node)
-	return true
 }
 
 // forward moves units from a loose leaf, or else from a core node that has too
@@ -133,16 +145,17 @@ func (c *contracted) forward(l, source int32) bool {
 		over = c.reach(source, 0, fromSource, -1)
 	}
 	for !over {
-		x, found := s.queue.pop()
-		if !found {
-			break
-		}
-		if x.seat >= 0 {
+		x, found := c.next()
+		switch {
+		case !found:
+			over = true
+		case x.seat >= 0:
 			over = c.expandSeat(x)
-		} else if c.take(x) {
-			over = s.end >= 0 || c.expandForward(x.node)
+		default:
+			over = c.expandForward(x.node)
 		}
 	}
+	s.end = s.nearest
 	c.freshenKeys()
 	c.meter.ticks += s.looks
 	if s.end < 0 {
@@ -183,7 +196,10 @@ func (c *contracted) enqueueSeat(u, at int32) {
 	if key > unreachable/2 {
 		return // it has nowhere else to go, nor have those below it in the heap
 	}
-	c.search.queue.push(item{distance: c.nodes[u].distance + max(0, key-c.price[u]), node: u, seat: at})
+	distance := c.nodes[u].distance + max(0, key-c.price[u])
+	if distance < c.search.horizon {
+		c.search.queue.push(item{distance: distance, node: u, seat: at})
+	}
 }
 
 // expandSeat looks at where the leaf of a seat could go instead.
@@ -284,14 +300,10 @@ func (c *contracted) backward(hole int32) bool {
 	s := &c.search
 	over := c.reach(hole, 0, fromSource, -1)
 	for !over {
-		x, found := s.queue.pop()
-		if !found {
-			break
-		}
-		if c.take(x) {
-			over = s.end >= 0 || c.expandBackward(x.node)
-		}
+		x, found := c.next()
+		over = !found || c.expandBackward(x.node)
 	}
+	s.end = s.nearest
 	if s.end >= 0 {
 		c.lowerPrices()
 		c.augmentBackward()

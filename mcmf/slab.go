@@ -1,12 +1,15 @@
 package mcmf
 
+import "math/bits"
+
 // slab keeps many lists of records in one flat array: each has a span of it, and
-// moves to the end when it outgrows that. Positions within a list stay what they
-// are when it moves. What lists leave behind is spare; compact drops it.
+// moves to a longer one when it outgrows that. Positions within a list stay what
+// they are when it moves. Spans that lists leave behind are used again, by size,
+// so that the array stops growing once sizes have settled.
 type slab[T any] struct {
 	data  []T
 	spans []span
-	spare int // records that no span covers
+	free  [64][]int32 // by class: where spans begin that no list uses
 }
 
 type span struct{ start, length, room int32 }
@@ -24,18 +27,21 @@ func (s *slab[T]) resize(lists int) {
 	}
 }
 
-// reserve gives each list room for as many records as counts says, in order.
-// The lists are emptied.
-func (s *slab[T]) reserve(counts []int32) {
-	s.spans = s.spans[:0]
+// reserve makes empty lists with room for as many records as counts says, and a
+// part more, as a list that is full must move.
+func (s *slab[T]) reserve(counts []int32, more func(count int32) int32) {
+	s.spans = make([]span, len(counts))
 	start := int32(0)
-	for _, n := range counts {
-		s.spans = append(s.spans, span{start: start, room: n})
-		start += n
+	for i, n := range counts {
+		s.spans[i] = span{start: start, room: n + more(n)}
+		start += s.spans[i].room
 	}
-	s.data = make([]T, start)
-	s.spare = 0
+	s.data = make([]T, start, int(start)+int(start)/16)
 }
+
+// anEighth and nothing are what lists may have room for in addition.
+func anEighth(count int32) int32 { return count/8 + 2 }
+func nothing(int32) int32        { return 0 }
 
 // add appends a record to a list and reports whether the list moved.
 func (s *slab[T]) add(i int32, x T) (moved bool) {
@@ -49,42 +55,61 @@ func (s *slab[T]) add(i int32, x T) (moved bool) {
 	return moved
 }
 
-// move gives a list twice its room, at the end.
+// move gives a list half as much room again.
 func (s *slab[T]) move(p *span) {
-	start, room := int32(len(s.data)), max(4, 2*p.room)
-	s.spare += int(p.room)
-	s.data = append(s.data, s.data[p.start:p.start+p.length]...)
-	if need := int(start + room); need <= cap(s.data) {
-		s.data = s.data[:need]
+	class := classFor(p.length + p.length/2 + 1)
+	to := span{length: p.length, room: classRoom(class)}
+	if n := len(s.free[class]); n > 0 {
+		to.start = s.free[class][n-1]
+		s.free[class] = s.free[class][:n-1]
 	} else {
-		s.data = append(s.data, make([]T, need-len(s.data))...)
+		to.start = int32(len(s.data))
+		s.grow(int(to.room))
 	}
-	p.start, p.room = start, room
+	copy(s.data[to.start:], s.data[p.start:p.start+p.length])
+	s.release(*p)
+	*p = to
 }
 
-// drop empties a list.
+// grow lengthens the array.
+func (s *slab[T]) grow(records int) {
+	if need := len(s.data) + records; need > cap(s.data) {
+		data := make([]T, len(s.data), need+need/8)
+		copy(data, s.data)
+		s.data = data
+	}
+	s.data = s.data[:len(s.data)+records]
+}
+
+// drop empties a list, whose span others may have.
 func (s *slab[T]) drop(i int32) {
-	s.spare += int(s.spans[i].room)
+	s.release(s.spans[i])
 	s.spans[i] = span{}
 }
 
-// compact leaves out what is spare, once that is more than half.
-func (s *slab[T]) compact() (moved bool) {
-	if s.spare < 1<<10 || 2*s.spare < len(s.data) {
-		return false
+func (s *slab[T]) release(p span) {
+	if p.room < classRoom(0) {
+		return
 	}
-	total := int32(0)
-	for _, p := range s.spans {
-		total += p.length + p.length/4
+	class := classFor(p.room)
+	if classRoom(class) > p.room {
+		class--
 	}
-	data := make([]T, total)
-	start := int32(0)
-	for i := range s.spans {
-		p := &s.spans[i]
-		copy(data[start:], s.data[p.start:p.start+p.length])
-		p.start, p.room = start, p.length+p.length/4
-		start += p.room
+	s.free[class] = append(s.free[class], p.start)
+}
+
+// Spans have classes of room: 4, 6, 8, 12, 16, 24 and so on.
+func classRoom(class int) int32 { return int32(4+class%2*2) << (class / 2) }
+
+// classFor is the least class with enough room.
+func classFor(records int32) int {
+	if records <= 4 {
+		return 0
 	}
-	s.data, s.spare = data, 0
-	return true
+	power := bits.Len32(uint32(records-1)) - 1 // 2^power < records <= 2^(power+1)
+	class := 2 * (power - 1)
+	if records <= classRoom(class-1) {
+		return class - 1
+	}
+	return class
 }

@@ -43,13 +43,6 @@ func (c *contracted) sync() {
 	}
 	c.supplyNodes(again)
 	c.attachAll(arcs)
-	c.slots.compact()
-	c.origins.compact()
-	c.bids.compact()
-	c.seats.compact()
-	if c.arcs.compact() {
-		c.relocateAll()
-	}
 }
 
 // changedKinds is the nodes that are to be core nodes, leaves or absent, and are
@@ -449,28 +442,6 @@ func (c *contracted) attachAll(arcs []touch) {
 		c.addCoreArc(t.arc)
 		if place := c.place[t.arc]; place != absent {
 			c.mend(place, from)
-		}
-	}
-}
-
-// relocateAll tells of every residual arc where it is, after all lists moved.
-// Mates find each other by the arc of the graph they stand for.
-func (c *contracted) relocateAll() {
-	for u := range c.arcs.spans {
-		p := c.arcs.spans[u]
-		for i := p.start; i < p.start+p.length; i++ {
-			if owner := c.arcs.data[i].owner; owner >= 0 {
-				c.place[owner] = i
-				if c.arcs.data[i].to == c.root {
-					c.nodes[u].direct = i
-				}
-			}
-		}
-	}
-	for i := range c.arcs.data {
-		if mate := &c.arcs.data[i]; mate.owner < 0 {
-			mate.mate = c.place[^mate.owner]
-			c.arcs.data[mate.mate].mate = int32(i)
 		}
 	}
 }

@@ -1,0 +1,175 @@
+package race_test
+
+import (
+	"runtime"
+	"slices"
+	"testing"
+
+	"fairlead.dev/fairlead/mcmf"
+	"fairlead.dev/fairlead/mcmf/mcmftest"
+	"fairlead.dev/fairlead/mcmf/race"
+)
+
+// TestConformance holds real races to what every algorithm is held to. Who won
+// and what it cost are no part of that: the same race may end otherwise.
+func TestConformance(t *testing.T) {
+	mcmftest.Run(t, func(g *mcmf.Graph) mcmftest.Solver { return whoever{race.New(g, mcmf.CostScaling)} })
+}
+
+type whoever struct{ *race.Solver }
+
+func (w whoever) Solve(o mcmf.Options) mcmf.Result {
+	r := w.Solver.Solve(o)
+	r.Algorithm, r.Ticks = mcmf.Automatic, 0
+	return r
+}
+
+// TestTransfer lets the racers win by turns, so that each begins with what the
+// other left. On the small networks of mcmftest, whose solves end before anybody
+// asks whether to stop, chance would never do that.
+func TestTransfer(t *testing.T) {
+	for _, against := range []mcmf.Algorithm{mcmf.CostScaling, mcmf.NetworkSimplex, mcmf.Auction} {
+		t.Run(string(against), func(t *testing.T) {
+			mcmftest.Run(t, func(g *mcmf.Graph) mcmftest.Solver {
+				return &byTurns{Solver: mcmf.NewSolver(g), against: against}
+			})
+		})
+	}
+}
+
+// byTurns does what a race does, but has decided who wins.
+type byTurns struct {
+	*mcmf.Solver
+
+	against mcmf.Algorithm
+	solves  int
+}
+
+func (s *byTurns) Solve(o mcmf.Options) mcmf.Result {
+	s.solves++
+	if s.solves%2 == 0 {
+		return s.Solver.Solve(o)
+	}
+	rival := s.Rival()
+	interrupted := o
+	interrupted.Budget = 20
+	s.Solver.Solve(interrupted)
+	o.Algorithm = s.against
+	r := rival.Solve(o)
+	s.Adopt(rival)
+	return r
+}
+
+// cluster is big enough that racers ask now and then whether to stop.
+func cluster() *mcmftest.Workload { return mcmftest.Hot(100, 1.05).New(1) }
+
+// TestWinners rigs two races, one for each side.
+func TestWinners(t *testing.T) {
+	before := runtime.NumGoroutine()
+	want := mcmf.NewSolver(cluster().Graph).Solve(mcmf.Options{}).Cost
+
+	// Ours is held up, whenever it asks whether to stop, until the other is done.
+	g := cluster().Graph
+	s := race.New(g, mcmf.CostScaling)
+	r := s.Solve(mcmf.Options{Stop: func() bool {
+		for runtime.NumGoroutine() > before {
+			runtime.Gosched()
+		}
+		return false
+	}})
+	if r.Algorithm != mcmf.CostScaling || r.Status != mcmf.Optimal || r.Cost != want {
+		t.Errorf("%v by %s with the cost %d, want cost scaling to win with %d", r.Status, r.Algorithm, r.Cost, want)
+	}
+	if err := s.Certificate(); err != nil {
+		t.Error(err)
+	}
+	// What the winner found is where the next solve begins: nothing is left to do.
+	if r := s.Solve(mcmf.Options{}); r.Algorithm != mcmf.Incremental || r.Cost != want || r.Ticks > race.HeadStart*int64(g.ArcBound()) {
+		t.Errorf("solved again without a change: cost %d by %s with %d ticks", r.Cost, r.Algorithm, r.Ticks)
+	}
+
+	// Cycle cancelling is in no danger of winning.
+	s = race.New(cluster().Graph, mcmf.CycleCancelling)
+	if r := s.Solve(mcmf.Options{}); r.Algorithm != mcmf.Auction || r.Status != mcmf.Optimal || r.Cost != want {
+		t.Errorf("%v by %s with the cost %d, want the auction to win with %d", r.Status, r.Algorithm, r.Cost, want)
+	}
+	if after := runtime.NumGoroutine(); after != before {
+		t.Errorf("%d goroutines, before the races %d", after, before)
+	}
+}
+
+// TestStop ends both racers by the caller's wish, and by a budget.
+func TestStop(t *testing.T) {
+	before := runtime.NumGoroutine()
+	s := race.New(cluster().Graph, mcmf.CycleCancelling)
+	if r := s.Solve(mcmf.Options{Stop: func() bool { return true }}); r.Status != mcmf.Cancelled {
+		t.Errorf("stopped: %v", r.Status)
+	}
+	if r := race.New(cluster().Graph, mcmf.CycleCancelling).Solve(mcmf.Options{Budget: 1000}); r.Status != mcmf.Exhausted || r.Ticks == 0 {
+		t.Errorf("with a small budget: %v after %d ticks", r.Status, r.Ticks)
+	}
+	// Ours spends its budget at once; then the other is asked to stop.
+	asked := 0
+	r := race.New(mcmftest.PriceWar(60, 1<<20), mcmf.CycleCancelling).Solve(mcmf.Options{Budget: 1 << 40, Stop: func() bool {
+		asked++
+		return true
+	}})
+	if r.Status != mcmf.Cancelled && r.Status != mcmf.Optimal {
+		t.Errorf("stopped by whoever is left: %v", r.Status)
+	}
+	if after := runtime.NumGoroutine(); after != before {
+		t.Errorf("%d goroutines, before %d", after, before)
+	}
+}
+
+// TestReplay races through the life of a cluster, and does so again by the names
+// of the winners: every flow is the same, arc by arc.
+func TestReplay(t *testing.T) {
+	var winners []mcmf.Algorithm
+	var flows [][]int64
+	live := func(solve func(step int, s *race.Solver) mcmf.Result) {
+		w := cluster()
+		s := race.New(w.Graph, mcmf.CostScaling)
+		for step := range 8 {
+			r := solve(step, s)
+			if r.Status != mcmf.Optimal {
+				t.Fatalf("step %d: %v", step, r.Status)
+			}
+			flow := make([]int64, w.Graph.ArcBound())
+			for a := range w.Graph.ArcBound() {
+				if w.Graph.HasArc(a) {
+					flow[a] = s.Flow(a)
+				}
+			}
+			if len(flows) == step {
+				flows = append(flows, flow)
+			} else if !slices.Equal(flow, flows[step]) {
+				t.Fatalf("step %d, won by %s: another flow than in the race", step, winners[step])
+			}
+			w.Churn(300)
+			if step == 4 {
+				w.FailRack()
+			}
+		}
+	}
+	live(func(step int, s *race.Solver) mcmf.Result {
+		// Every other race is held up for a while, so that both win now and then.
+		turns := 0
+		r := s.Solve(mcmf.Options{Stop: func() bool {
+			for ; step%2 == 0 && turns < 1_000_000; turns++ {
+				runtime.Gosched()
+			}
+			return false
+		}})
+		winners = append(winners, r.Algorithm)
+		return r
+	})
+	t.Log(winners)
+	live(func(step int, s *race.Solver) mcmf.Result {
+		r := s.Solve(mcmf.Options{Algorithm: winners[step]})
+		if r.Algorithm != winners[step] {
+			t.Errorf("step %d: %s ran, want %s", step, r.Algorithm, winners[step])
+		}
+		return r
+	})
+}

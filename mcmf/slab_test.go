@@ -1,0 +1,51 @@
+package mcmf
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func TestClassFor(t *testing.T) {
+	for records := int32(1); records < 100_000; records++ {
+		class := classFor(records)
+		if classRoom(class) < records || class > 0 && classRoom(class-1) >= records {
+			t.Fatalf("%d records: class %d with room %d", records, class, classRoom(class))
+		}
+	}
+}
+
+// Lists of a slab hold what plain slices hold, and the array stops growing.
+func TestSlab(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var s slab[int]
+	s.reserve([]int32{3, 0, 7}, anEighth)
+	s.resize(40)
+	plain := make([][]int, 40)
+	var size int
+	for step := range 100_000 {
+		i := r.IntN(len(plain))
+		switch r.IntN(40) {
+		case 0:
+			s.drop(int32(i))
+			plain[i] = nil
+		default:
+			s.add(int32(i), step)
+			plain[i] = append(plain[i], step)
+		}
+		if !slices.Equal(s.list(int32(i)), plain[i]) {
+			t.Fatalf("step %d: list %d is %v, should be %v", step, i, s.list(int32(i)), plain[i])
+		}
+		if step == 50_000 {
+			size = len(s.data)
+		}
+	}
+	for i := range plain {
+		if !slices.Equal(s.list(int32(i)), plain[i]) {
+			t.Errorf("list %d is %v, should be %v", i, s.list(int32(i)), plain[i])
+		}
+	}
+	if len(s.data) > size+size/4 {
+		t.Errorf("the array grew from %d to %d records though lists are no longer", size, len(s.data))
+	}
+}
