@@ -65,9 +65,10 @@ type contracted struct {
 	cost  sum
 	loops map[Arc]sum // of that, what flows round loops costs
 
-	search search
-	meter  *meter
-	limit  int64 // of ticks, after which searches give way to an auction
+	search   search
+	shortcut shortcut
+	meter    *meter
+	limit    int64 // of ticks, after which searches give way to an auction
 }
 
 const absent = math.MinInt32

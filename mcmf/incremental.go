@@ -43,6 +43,7 @@ func (c *contracted) settleAll() (status Status, cut []Node) {
 const undecided Status = 255
 
 func (c *contracted) settle() (status Status, cut []Node) {
+	c.darken()
 	if status, cut = c.routeLoose(); status != Optimal {
 		return status, cut
 	}

@@ -29,7 +29,15 @@ import (
 //
 // Firmament's change: a balanced link to a deficit goes to the front of those to
 // be taken up, so that the search is depth first where that ends it. It is a
-// switch, for benchmarks.
+// switch, for benchmarks: ticks fall from 155 to 85 million on hot80-1250, from
+// 410 to 289 on hot105-1250, and from 366 to 295 on load spreading.
+//
+// Measured (CPU s): quincy80-1250 0.03, where cost scaling takes 0.13; hot80-1250
+// 0.33 against 0.15, hot105-1250 1.9 against 0.14; NETGEN-8 of 16,384 nodes 38
+// against 0.3, so it is no general solver as it stands. From an earlier solution
+// with 10 tasks of 15,000 changed 0.01, with 500 changed 0.03 to 0.2; without
+// settle (residual.go) that was 0.4 to 30. Going on with another node after each
+// step, in turn, was dropped: on infeasible graphs prices then climb without end.
 //
 // Different from the source: no line search along a direction of ascent beyond
 // the next balanced link but for single nodes, where it is the next ascent.
@@ -92,24 +100,20 @@ func relaxationWith(g *Graph, r *residual, price []int64, x *relaxing) solution 
 	x.ticks = int64(len(r.links))
 	for x.waiting.waiting > 0 {
 		s := x.waiting.pop()
-		if r.excess[s] <= 0 {
-			continue
-		}
-		if !x.spend() {
-			return r.solution(g, x.m.ended, x.price)
-		}
-		status := x.ascendOne(s)
-		if status == Optimal {
-			status = x.grow(s)
-		}
-		switch status {
-		case Infeasible:
-			return solution{status: Infeasible, arc: None, cut: x.cut(), unrouted: r.unrouted()}
-		case Overflow:
-			return r.solution(g, Overflow, nil)
-		default:
-			if r.excess[s] > 0 {
-				x.waiting.push(s)
+		for r.excess[s] > 0 {
+			if !x.spend() {
+				return r.solution(g, x.m.ended, x.price)
+			}
+			status := x.ascendOne(s)
+			if status == Optimal {
+				status = x.grow(s)
+			}
+			switch status {
+			case Infeasible:
+				return solution{status: Infeasible, arc: None, cut: x.cut(), unrouted: r.unrouted()}
+			case Overflow:
+				return r.solution(g, Overflow, nil)
+			default:
 			}
 		}
 	}

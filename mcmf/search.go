@@ -18,17 +18,17 @@ package mcmf
 //   - Deficits that leaves have just left end a forward search too: arrivals fill
 //     the holes of departures before holes are filled from afar.
 type search struct {
-	queue    queue
-	epoch    uint32
-	settled  []int32
-	stale    []int32 // leaves whose key turned out too low
-	keys     []int64 // their keys
-	looks    int64   // at arcs, slots and bids
-	end      int32   // where the way ends, or -1
+	queue   queue
+	epoch   uint32
+	settled []int32
+	stale   []int32 // leaves whose key turned out too low
+	keys    []int64 // their keys
+	looks   int64   // at arcs, slots and bids
+	end     int32   // where the way ends, or -1
 	// nearest is the nearest node yet reached that may end the way, or -1, and
 	// horizon its distance: what is as far is of no use any more.
-	nearest int32
-	horizon int64
+	nearest  int32
+	horizon  int64
 	backward bool
 }
 
@@ -74,7 +74,7 @@ func (c *contracted) reach(u int32, distance int64, parent, parentLeaf int32) bo
 		s.nearest, s.horizon = u, distance
 		return distance == s.queue.now
 	}
-	if distance == s.queue.now && c.near(u, n) {
+	if distance == s.queue.now && (c.near(u, n) || !s.backward && c.lit(u)) {
 		return true
 	}
 	s.queue.push(item{distance: distance, node: u, seat: -1})
@@ -119,6 +119,9 @@ func (c *contracted) next() (x item, found bool) {
 			return x, true
 		}
 		if n := &c.nodes[x.node]; n.visit&1 == 0 && n.distance >= x.distance {
+			if !s.backward && c.lit(x.node) {
+				return x, false
+			}
 			n.visit |= 1
 			s.settled = append(s.settled, x.node)
 			return x, true
@@ -144,7 +147,11 @@ func (c *contracted) forward(l, source int32) bool {
 	} else {
 		over = c.reach(source, 0, fromSource, -1)
 	}
+	c.shortcut.nextAt = chunk
 	for !over {
+		if s.looks >= c.shortcut.nextAt && c.lighten() {
+			break
+		}
 		x, found := c.next()
 		switch {
 		case !found:

@@ -20,19 +20,37 @@ import (
 
 	"fairlead.dev/fairlead/mcmf"
 	"fairlead.dev/fairlead/mcmf/dimacs"
+	"fairlead.dev/fairlead/mcmf/race"
 )
 
 // algorithms are the names that --algorithm knows.
 func algorithms() []string {
-	names := []string{automatic}
+	names := []string{automatic, racing}
 	for _, algorithm := range mcmf.Algorithms() {
 		names = append(names, string(algorithm))
 	}
 	return names
 }
 
-// automatic is the name of mcmf.Automatic, which has none.
-const automatic = "automatic"
+const (
+	automatic = "automatic" // mcmf.Automatic, which has no name
+	racing    = "race"      // package race
+)
+
+// solver is *mcmf.Solver, or a race.
+type solver interface {
+	Solve(o mcmf.Options) mcmf.Result
+	Flow(a mcmf.Arc) int64
+	Certificate() error
+}
+
+// solver is what the flags ask for.
+func (s *solve) solver(g *mcmf.Graph) solver {
+	if s.algorithm == racing {
+		return race.New(g, mcmf.CostScaling)
+	}
+	return mcmf.NewSolver(g)
+}
 
 func newSolve() *cobra.Command {
 	var s solve
@@ -49,12 +67,18 @@ Changes are lines, in batches with a line 'c EOI' between them:
   a U V LOW CAP COST   adds an arc
   x U V LOW CAP COST   changes the first arc from U to V; with capacity 0 removes it
 
+The algorithm race runs two at the same time, automatic and, from nothing,
+cost-scaling, and takes the answer that is there first; its name is in the result.
+It spends a second thread so that no problem takes long because it does not suit
+one of them.
+
 Times are those of the solve alone, without reading and writing; cpu_seconds are
 of all threads. A tick is one look at an arc, the same on every machine. A problem
 without a solution is a result: it says why, and the exit code is 1 at the end.`,
 		Example: `  fairlead solve problem.min
   fairlead solve problem.min --changes changes.txt -o json
   fairlead solve problem.min.gz --algorithm network-simplex --certify
+  fairlead solve problem.min --changes changes.txt --algorithm race
   zcat problem.min.gz | fairlead solve - --flow solution.txt`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -167,7 +191,7 @@ func (s *solve) run(ctx context.Context, stdin io.Reader, stdout io.Writer) (err
 		}
 	}
 	defer changes.Close() //nolint:errcheck // it was only read
-	session := session{solve: s, problem: problem, solver: mcmf.NewSolver(problem.Graph), out: stdout}
+	session := session{solve: s, problem: problem, solver: s.solver(problem.Graph), out: stdout}
 	return session.run(ctx, dimacs.NewChanges(changes, inputName(s.changes), problem), flow)
 }
 
@@ -194,7 +218,7 @@ type session struct {
 	*solve
 
 	problem *dimacs.Problem
-	solver  *mcmf.Solver
+	solver  solver
 	out     io.Writer
 	last    mcmf.Result
 	batches int    // solved so far
@@ -254,7 +278,7 @@ func (s *session) step(ctx context.Context, changes int) error {
 // measure solves once.
 func (s *session) measure(ctx context.Context, changes int) solved {
 	o := mcmf.Options{Stop: func() bool { return ctx.Err() != nil }}
-	if s.algorithm != automatic {
+	if s.algorithm != automatic && s.algorithm != racing {
 		o.Algorithm = mcmf.Algorithm(s.algorithm)
 	}
 	wall, cpu := time.Now(), cpuTime()
