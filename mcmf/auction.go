@@ -107,13 +107,14 @@ func (a *auction) seatLoose() bool {
 	c := a.contracted
 	for n := len(c.loose); n > 0 && c.meter.spend(0); n = len(c.loose) {
 		l := c.loose[n-1]
-		best, _ := c.cheapest(l)
+		c.leaves[l].to = -1 // nowhere
+		best, _, next := c.twoOthers(l)
 		if best < 0 {
 			a.failed = true
 			return false
 		}
 		c.loose = c.loose[:n-1]
-		c.sit(l, best)
+		c.take(l, best, next)
 		a.receive(c.leaves[l].to, 1)
 		c.meter.ticks += int64(c.slots.spans[l].length)
 	}
@@ -228,9 +229,10 @@ func (a *auction) evict(u int32) (key int64, done bool) {
 	for c.seats.spans[u].length > 0 {
 		h := c.seats.list(u)
 		l := h[0].leaf
-		other, cost := c.otherwise(l)
+		other, cost, next := c.twoOthers(l)
 		c.meter.ticks += int64(c.slots.spans[l].length)
-		key = cost - int64(c.leaves[l].cost)*c.scale
+		here := int64(c.leaves[l].cost) * c.scale
+		key = c.keyFor(cost, c.leaves[l].cost)
 		if key > h[0].key {
 			h[0].key = key
 			c.siftDown(h, 0)
@@ -243,7 +245,7 @@ func (a *auction) evict(u int32) (key int64, done bool) {
 		}
 		c.rise(l)
 		c.excess[u]--
-		c.sit(l, other)
+		c.take(l, other, min(next, here+c.price[u]))
 		a.receive(c.leaves[l].to, 1)
 		if c.excess[u] == 0 {
 			return 0, true
@@ -354,26 +356,46 @@ func (c *contracted) arrive(u int32, distance int64) {
 
 // round makes prices whole again and mends what that broke: arcs of the core by
 // prices where it can be done, else by filling them; leaves by taking their seat.
+// Keys rounded down are still lower bounds, and in the same order.
 func (c *contracted) round() {
 	c.unbalanced = c.unbalanced[:0]
-	for u := range c.nodes {
+	for u := range int32(len(c.nodes)) {
 		c.price[u] >>= auctionScaleBits
+		h := c.seats.list(u)
+		for i := range h {
+			if h[i].key != unreachable {
+				h[i].key >>= auctionScaleBits
+			}
+		}
 	}
 	c.rescale(1)
 	c.relax()
 	for u := range int32(len(c.nodes)) {
 		c.saturate(u)
+		c.loosenWrong(u)
 	}
-	for l := range int32(len(c.leaves)) {
-		c.unseat(l, 0)
-	}
-	c.reseat()
 	for u := range int32(len(c.nodes)) {
 		if c.excess[u] != 0 {
 			c.unbalanced = append(c.unbalanced, u)
 		}
 	}
 	c.countCost()
+}
+
+// loosenWrong makes those leaves of a node loose that could do better elsewhere.
+func (c *contracted) loosenWrong(u int32) {
+	for c.seats.spans[u].length > 0 {
+		top := c.seats.list(u)[0]
+		if top.key >= c.price[u] {
+			return
+		}
+		_, other := c.otherwise(top.leaf)
+		if key := c.keyFor(other, c.leaves[top.leaf].cost); key >= c.price[u] {
+			c.rekey(c.seats.list(u), 0, key)
+		} else {
+			c.loosen(top.leaf)
+		}
+	}
 }
 
 // relax lowers prices until no arc of the core has a negative reduced cost,
@@ -398,6 +420,9 @@ func (c *contracted) relax() {
 			continue
 		}
 		c.price[u] = low
+		for _, b := range c.bids.list(u) {
+			c.outbid(b, u)
+		}
 		for i := range arcs {
 			if v := arcs[i].to; !queued[v] && c.arcs.data[arcs[i].mate].room > 0 {
 				waiting, queued[v] = append(waiting, v), true

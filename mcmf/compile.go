@@ -10,6 +10,9 @@ func (g *Graph) isLeaf(v Node) bool {
 	if !row.alive || row.supply != 1 || row.first[entering] != None {
 		return false
 	}
+	if g.totals.plain() {
+		return true
+	}
 	for a := row.first[leaving]; a != None; a = g.arcs[a].next[leaving] {
 		arc := &g.arcs[a]
 		if arc.Lower != 0 || magnitude(arc.Cost) > mostSlotCost {
@@ -99,9 +102,24 @@ func (c *contracted) compileArcs() {
 		if from := c.role[row.From]; from >= 0 {
 			c.addCoreArc(Arc(a))
 		} else if row.Capacity > 0 {
-			c.addSlot(^from, Arc(a))
+			c.fillSlot(^from, Arc(a), row)
 		}
 	}
+	copy(c.origins.spans, c.slots.spans)
+}
+
+// fillSlot is addSlot where there is room for all, and origins follow slots.
+func (c *contracted) fillSlot(l int32, a Arc, row *arcRow) {
+	p := &c.slots.spans[l]
+	s := slot{to: c.role[row.To], cost: int32(row.Cost)}
+	b := &c.bids.spans[s.to]
+	i := p.start + p.length
+	c.slots.data[i] = s
+	c.origins.data[i] = origin{arc: a, bid: b.length}
+	c.bids.data[b.start+b.length] = bid{leaf: l, slot: p.length, cost: s.cost}
+	c.place[a] = ^p.length
+	p.length++
+	b.length++
 }
 
 // addSlot gives a leaf a slot for one of its arcs.

@@ -163,6 +163,27 @@ func (c *contracted) otherwise(l int32) (best int32, cost int64) {
 	return best, cost
 }
 
+// twoOthers is otherwise, with the cost of the next cheapest to a third node.
+func (c *contracted) twoOthers(l int32) (best int32, cost, next int64) {
+	best, cost, next = -1, unreachable, unreachable
+	here, there := c.leaves[l].to, int32(-1)
+	for i, s := range c.slots.list(l) {
+		if s.to == here {
+			continue
+		}
+		switch x := c.slotCost(s); {
+		case x < cost:
+			if s.to != there {
+				next = cost
+			}
+			best, cost, there = int32(i), x, s.to
+		case x < next && s.to != there:
+			next = x
+		}
+	}
+	return best, cost, next
+}
+
 // unreachable is above every price and distance.
 const unreachable = 1 << 62
 

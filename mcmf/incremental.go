@@ -154,6 +154,12 @@ func (c *contracted) adopt(from solution) {
 			c.adoptSeat(^c.role[row.From], ^place)
 		}
 	}
+	c.mendAll()
+}
+
+// mendAll fills every residual arc with a negative reduced cost, makes leaves
+// loose that could do better, and takes all of that for unbalanced.
+func (c *contracted) mendAll() {
 	for u := range int32(len(c.nodes)) {
 		c.saturate(u)
 		c.unbalanced = append(c.unbalanced, u)
@@ -265,9 +271,24 @@ func (c *contracted) priceAt(v Node) int64 {
 // countCost works out the cost of all flow from nothing.
 func (c *contracted) countCost() {
 	c.cost = sum{}
-	for a := range c.graph.ArcBound() {
-		if c.graph.HasArc(a) {
-			c.cost.addFlow(&c.graph.arcs[a], c.graph.curves[a], c.flowOn(a))
+	for l := range c.leaves {
+		if x := &c.leaves[l]; x.seat >= 0 {
+			c.cost.add(1, int64(x.cost))
 		}
+	}
+	for u := range int32(len(c.nodes)) {
+		for _, arc := range c.arcs.list(u) {
+			switch {
+			case arc.owner < 0:
+			case arc.curve != 0:
+				k := &c.curves[arc.curve-1]
+				c.cost.addCurve(k.steps, k.lower+k.flow, 1)
+			default:
+				c.cost.add(c.lower[arc.owner]+c.arcs.data[arc.mate].room, arc.cost)
+			}
+		}
+	}
+	for _, cost := range c.loops {
+		c.cost.addSum(cost, 1)
 	}
 }

@@ -31,9 +31,14 @@ func (c *contracted) check() error {
 			}
 		}
 	}
-	kept := c.cost
-	if c.countCost(); c.cost != kept {
-		return fmt.Errorf("cost %v, should be %v", kept, c.cost)
+	var cost sum
+	for a := range c.graph.ArcBound() {
+		if c.graph.HasArc(a) {
+			cost.addFlow(&c.graph.arcs[a], c.graph.curves[a], c.flowOn(a))
+		}
+	}
+	if c.cost != cost {
+		return fmt.Errorf("cost %v, should be %v", c.cost, cost)
 	}
 	return c.checkBalance()
 }
@@ -92,8 +97,8 @@ func (c *contracted) checkLeaves() error {
 			return fmt.Errorf("leaf %d sits nowhere", l)
 		case first < c.seatCost(x):
 			return fmt.Errorf("leaf %d pays %d where %d would do", l, c.seatCost(x), first)
-		case here.key > other-int64(x.cost):
-			return fmt.Errorf("leaf %d has the key %d, above %d", l, here.key, other-int64(x.cost))
+		case here.key > c.keyFor(other, x.cost):
+			return fmt.Errorf("leaf %d has the key %d, above %d", l, here.key, c.keyFor(other, x.cost))
 		}
 	}
 	for u := range int32(len(c.nodes)) {

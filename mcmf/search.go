@@ -200,7 +200,7 @@ func (c *contracted) expandForward(u int32) bool {
 // enqueueSeat has a seat looked at once its leaf may reach something new.
 func (c *contracted) enqueueSeat(u, at int32) {
 	key := c.seats.list(u)[at].key
-	if key > unreachable/2 {
+	if key == unreachable {
 		return // it has nowhere else to go, nor have those below it in the heap
 	}
 	distance := c.nodes[u].distance + max(0, key-c.price[u])
@@ -232,8 +232,8 @@ func (c *contracted) expandSeat(x item) bool {
 			return true
 		}
 	}
-	if other-here > h[x.seat].key {
-		s.stale, s.keys = append(s.stale, l), append(s.keys, other-here)
+	if key := c.keyFor(other, c.leaves[l].cost); key > h[x.seat].key {
+		s.stale, s.keys = append(s.stale, l), append(s.keys, key)
 	}
 	return false
 }

@@ -5,15 +5,29 @@ package mcmf
 
 // sit gives a leaf, which has none, the seat of a slot.
 func (c *contracted) sit(l, position int32) {
+	c.leaves[l].to = c.slots.list(l)[position].to
+	_, other := c.otherwise(l)
+	c.take(l, position, other)
+}
+
+// take is sit where it is known what the best other slot costs.
+func (c *contracted) take(l, position int32, other int64) {
 	s := c.slots.list(l)[position]
 	c.leaves[l].seat, c.leaves[l].to, c.leaves[l].cost = position, s.to, s.cost
-	_, other := c.otherwise(l)
-	c.seats.add(s.to, seat{leaf: l, key: other - int64(s.cost)*c.scale})
+	c.seats.add(s.to, seat{leaf: l, key: c.keyFor(other, s.cost)})
 	h := c.seats.list(s.to)
 	c.siftUp(h, int32(len(h)-1))
 	if c.scale == 1 {
 		c.cost.add(1, int64(s.cost))
 	}
+}
+
+// keyFor is the key of a seat at a cost, when the best other slot costs so much.
+func (c *contracted) keyFor(other int64, cost int32) int64 {
+	if other == unreachable {
+		return unreachable
+	}
+	return other - int64(cost)*c.scale
 }
 
 // rise takes a leaf from its seat, and is the node where that was.
@@ -101,7 +115,7 @@ func (c *contracted) reseat() {
 		}
 		_, other := c.otherwise(l)
 		x.at = c.seats.spans[x.to].length
-		c.seats.add(x.to, seat{leaf: l, key: other - int64(x.cost)*c.scale})
+		c.seats.add(x.to, seat{leaf: l, key: c.keyFor(other, x.cost)})
 	}
 	for u := range int32(len(c.nodes)) {
 		h := c.seats.list(u)

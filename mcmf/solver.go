@@ -54,7 +54,7 @@ func (s *Solver) choose(name Algorithm) Algorithm {
 	}
 	leaves := 0
 	for v := range s.graph.nodes {
-		if s.graph.isLeaf(Node(v)) {
+		if row := &s.graph.nodes[v]; row.supply == 1 && row.first[entering] == None {
 			leaves++
 		}
 	}
@@ -109,10 +109,13 @@ func (s *Solver) solveWarm(name Algorithm, volume int64, m *meter) Result {
 		c.meter = m
 		c.adopt(s.last)
 	default:
-		name = Auction
 		c = compile(s.graph, volume)
 		c.meter = m
-		c.auction()
+		if name == Auction {
+			c.auction()
+		} else {
+			c.mendAll()
+		}
 	}
 	s.warm, s.last = c, solution{}
 	s.graph.forgetChanges()

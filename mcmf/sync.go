@@ -195,7 +195,7 @@ func (c *contracted) reconsider(l, position int32) {
 			c.loosen(l)
 		} else {
 			_, other := c.otherwise(l)
-			c.rekey(c.seats.list(x.to), x.at, other-int64(x.cost))
+			c.rekey(c.seats.list(x.to), x.at, c.keyFor(other, x.cost))
 		}
 		return
 	}

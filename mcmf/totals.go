@@ -13,6 +13,13 @@ type totals struct {
 	crossed int // arcs with Lower above Capacity
 	// costliest is no less than the magnitude of any cost.
 	costliest int64
+	bounded   int // arcs with Lower other than zero
+	curved    int // arcs that have or had a curve
+}
+
+// plain reports whether every arc is such that a leaf may have it.
+func (t *totals) plain() bool {
+	return t.bounded == 0 && t.curved == 0 && t.costliest <= mostSlotCost
 }
 
 func (t *totals) addSupply(supply, sign int64) {
@@ -21,6 +28,9 @@ func (t *totals) addSupply(supply, sign int64) {
 }
 
 func (t *totals) addArc(e *Ends, sign int64) {
+	if e.Lower != 0 {
+		t.bounded += int(sign)
+	}
 	if e.Lower > e.Capacity {
 		t.crossed += int(sign)
 		return
@@ -34,6 +44,7 @@ func (t *totals) addArc(e *Ends, sign int64) {
 }
 
 func (t *totals) notice(curve []Step) {
+	t.curved++
 	for _, step := range curve {
 		t.costliest = max(t.costliest, magnitude(step.Cost))
 	}
@@ -81,7 +92,9 @@ func (g *Graph) findCostliest() {
 	for a := range g.arcs {
 		if row := &g.arcs[a]; row.From != None {
 			g.totals.costliest = max(g.totals.costliest, magnitude(row.Cost))
-			g.totals.notice(g.curves[Arc(a)])
+			if steps := g.curves[Arc(a)]; steps != nil {
+				g.totals.notice(steps)
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package race_test
 
 import (
+	"bytes"
 	"runtime"
 	"slices"
 	"testing"
@@ -63,24 +64,46 @@ func (s *byTurns) Solve(o mcmf.Options) mcmf.Result {
 // cluster is big enough that racers ask now and then whether to stop.
 func cluster() *mcmftest.Workload { return mcmftest.Hot(100, 1.05).New(1) }
 
-// heldUp holds ours up, whenever it asks whether to stop, until the other is done.
-func heldUp(before int) func() bool {
-	return func() bool {
-		for runtime.NumGoroutine() > before {
-			runtime.Gosched()
+// running reports whether a rival is still there. One that has told its result
+// may be on its way out.
+func running() bool {
+	stacks := make([]byte, 1<<20)
+	return bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("created by fairlead.dev/fairlead/mcmf/race.(*Solver).race"))
+}
+
+// heldUp holds ours up, whenever it asks whether to stop, until the rival is done.
+func heldUp() bool {
+	for running() {
+		runtime.Gosched()
+	}
+	return false
+}
+
+// nobodyLeft wants rivals to go when they are done.
+func nobodyLeft(t *testing.T) {
+	t.Helper()
+	for tries := 0; running(); tries++ {
+		if tries == 10_000 {
+			t.Fatal("a rival runs on after its race")
 		}
-		return false
+		runtime.Gosched()
 	}
 }
 
 // TestWinners rigs two races, one for each side.
 func TestWinners(t *testing.T) {
-	before := runtime.NumGoroutine()
 	want := mcmf.NewSolver(cluster().Graph).Solve(mcmf.Options{}).Cost
 
 	g := cluster().Graph
 	s := race.New(g, mcmf.CostScaling)
-	r := s.Solve(mcmf.Options{Stop: heldUp(before)})
+	asked := false
+	r := s.Solve(mcmf.Options{Stop: func() bool {
+		asked = asked || running()
+		return heldUp()
+	}})
+	if !asked {
+		t.Error("no rival was seen to run; the test is broken")
+	}
 	if r.Algorithm != mcmf.CostScaling || r.Status != mcmf.Optimal || r.Cost != want {
 		t.Errorf("%v by %s with the cost %d, want cost scaling to win with %d", r.Status, r.Algorithm, r.Cost, want)
 	}
@@ -97,12 +120,11 @@ func TestWinners(t *testing.T) {
 	if r := s.Solve(mcmf.Options{}); r.Algorithm != mcmf.Auction || r.Status != mcmf.Optimal || r.Cost != want {
 		t.Errorf("%v by %s with the cost %d, want the auction to win with %d", r.Status, r.Algorithm, r.Cost, want)
 	}
-	nobodyLeft(t, before)
+	nobodyLeft(t)
 }
 
 // TestStop ends both racers by the caller's wish, and by a budget.
 func TestStop(t *testing.T) {
-	before := runtime.NumGoroutine()
 	s := race.New(cluster().Graph, mcmf.CycleCancelling)
 	if r := s.Solve(mcmf.Options{Stop: func() bool { return true }}); r.Status != mcmf.Cancelled {
 		t.Errorf("stopped: %v", r.Status)
@@ -118,27 +140,13 @@ func TestStop(t *testing.T) {
 	if alone.Status != mcmf.Exhausted || r.Status != mcmf.Optimal || r.Algorithm != mcmf.NetworkSimplex {
 		t.Errorf("with a budget of %d: %v alone, %v in a race by %s", enough, alone.Status, r.Status, r.Algorithm)
 	}
-	nobodyLeft(t, before)
-}
-
-// nobodyLeft wants no more goroutines than before. One that has told its result
-// may still be on its way out.
-func nobodyLeft(t *testing.T, before int) {
-	t.Helper()
-	after := runtime.NumGoroutine()
-	for tries := 0; after > before && tries < 1_000_000; tries++ {
-		runtime.Gosched()
-		after = runtime.NumGoroutine()
-	}
-	if after > before {
-		t.Errorf("%d goroutines, before %d", after, before)
-	}
+	nobodyLeft(t)
 }
 
 // TestReplay races through the life of a cluster, and does so again by the names
 // of the winners: every flow is the same, arc by arc.
 func TestReplay(t *testing.T) {
-	var winners []mcmf.Algorithm
+	var results []mcmf.Result
 	var flows [][]int64
 	live := func(solve func(step int, s *race.Solver) mcmf.Result) {
 		w := cluster()
@@ -157,7 +165,7 @@ func TestReplay(t *testing.T) {
 			if len(flows) == step {
 				flows = append(flows, flow)
 			} else if !slices.Equal(flow, flows[step]) {
-				t.Fatalf("step %d, won by %s: another flow than in the race", step, winners[step])
+				t.Fatalf("step %d, won by %s: another flow than in the race", step, results[step].Algorithm)
 			}
 			w.Churn(300)
 			if step == 4 {
@@ -165,23 +173,26 @@ func TestReplay(t *testing.T) {
 			}
 		}
 	}
-	before := runtime.NumGoroutine()
 	live(func(step int, s *race.Solver) mcmf.Result {
 		o := mcmf.Options{}
 		if step%2 == 0 {
-			o.Stop = heldUp(before)
+			o.Stop = heldUp
 		}
 		r := s.Solve(o)
-		winners = append(winners, r.Algorithm)
+		results = append(results, r)
 		return r
 	})
-	if !slices.Contains(winners, mcmf.CostScaling) || !slices.Contains(winners, mcmf.Incremental) {
-		t.Errorf("not both have won: %v", winners)
+	won := func(name mcmf.Algorithm) bool {
+		return slices.ContainsFunc(results, func(r mcmf.Result) bool { return r.Algorithm == name })
+	}
+	if !won(mcmf.CostScaling) || !won(mcmf.Incremental) {
+		t.Errorf("not both have won: %+v", results)
 	}
 	live(func(step int, s *race.Solver) mcmf.Result {
-		r := s.Solve(mcmf.Options{Algorithm: winners[step]})
-		if r.Algorithm != winners[step] {
-			t.Errorf("step %d: %s ran, want %s", step, r.Algorithm, winners[step])
+		was := results[step]
+		r := s.Solve(mcmf.Options{Algorithm: was.Algorithm})
+		if r.Algorithm != was.Algorithm || r.Cost != was.Cost || r.Ticks != was.Ticks {
+			t.Errorf("step %d: %s, cost %d, %d ticks; the race: %s, cost %d, %d ticks", step, r.Algorithm, r.Cost, r.Ticks, was.Algorithm, was.Cost, was.Ticks)
 		}
 		return r
 	})
