@@ -284,6 +284,7 @@ func (a *auction) relabel(u int32, key int64) {
 // (Goldberg 1997): what relabels would find out in many small steps.
 func (a *auction) updatePrices() {
 	c := a.contracted
+	c.makeBids()
 	c.beginSearch(true)
 	s := &c.search
 	excesses, units, far := 0, int64(0), int64(0)
@@ -420,6 +421,7 @@ func (c *contracted) relax() {
 			continue
 		}
 		c.price[u] = low
+		c.makeBids()
 		for _, b := range c.bids.list(u) {
 			c.outbid(b, u)
 		}

@@ -49,7 +49,6 @@ func compile(g *Graph, volume int64) *contracted {
 	c.price = make([]int64, len(c.nodes))
 	c.chooseRoot()
 	c.compileArcs()
-	c.seats.resize(len(c.nodes))
 	return c
 }
 
@@ -72,54 +71,70 @@ func (c *contracted) chooseRoot() {
 	}
 }
 
+// compileArcs makes room by the degrees of nodes, and fills it in one pass.
 func (c *contracted) compileArcs() {
 	g := c.graph
-	arcs, bids, slots := make([]int32, len(c.nodes)), make([]int32, len(c.nodes)), make([]int32, len(c.leaves))
-	for a := range g.arcs {
-		row := &g.arcs[a]
-		c.place[a] = absent
-		if row.From == None || row.From == row.To {
-			continue
+	arcs, seats, slots := make([]int32, len(c.nodes)), make([]int32, len(c.nodes)), make([]int32, len(c.leaves))
+	for u, v := range c.name {
+		row := &g.nodes[v]
+		arcs[u] += row.degree[leaving]
+		for a := range g.Leaving(v) {
+			arcs[c.role[g.arcs[a].To]]++
 		}
-		from, to := c.role[row.From], c.role[row.To]
-		if from >= 0 {
-			arcs[from]++
-			arcs[to]++
-		} else if row.Capacity > 0 {
-			slots[^from]++
-			bids[to]++
-		}
+		seats[u] = min(row.degree[entering], fewSeats)
+	}
+	for l, v := range c.leafName {
+		slots[l] = g.nodes[v].degree[leaving]
 	}
 	c.arcs.reserve(arcs, anEighth)
-	c.bids.reserve(bids, anEighth)
+	c.seats.reserve(seats, nothing)
 	c.slots.reserve(slots, nothing)
 	c.origins.reserve(slots, nothing)
 	for a := range g.arcs {
 		row := &g.arcs[a]
+		c.place[a] = absent
 		if row.From == None {
 			continue
 		}
-		if from := c.role[row.From]; from >= 0 {
+		from := c.role[row.From]
+		if from >= 0 {
 			c.addCoreArc(Arc(a))
 		} else if row.Capacity > 0 {
-			c.fillSlot(^from, Arc(a), row)
+			p := &c.slots.spans[^from]
+			c.slots.data[p.start+p.length] = slot{to: c.role[row.To], cost: int32(row.Cost)}
+			c.origins.data[p.start+p.length].arc = Arc(a)
+			c.place[a] = ^p.length
+			p.length++
 		}
 	}
 	copy(c.origins.spans, c.slots.spans)
 }
 
-// fillSlot is addSlot where there is room for all, and origins follow slots.
-func (c *contracted) fillSlot(l int32, a Arc, row *arcRow) {
-	p := &c.slots.spans[l]
-	s := slot{to: c.role[row.To], cost: int32(row.Cost)}
-	b := &c.bids.spans[s.to]
-	i := p.start + p.length
-	c.slots.data[i] = s
-	c.origins.data[i] = origin{arc: a, bid: b.length}
-	c.bids.data[b.start+b.length] = bid{leaf: l, slot: p.length, cost: s.cost}
-	c.place[a] = ^p.length
-	p.length++
-	b.length++
+// fewSeats is for how many leaves a node has room at first.
+const fewSeats = 16
+
+// makeBids makes the bids of all slots, when they are first asked for. Who solves
+// once, and an easy network, does without.
+func (c *contracted) makeBids() {
+	if c.bids.spans != nil {
+		return
+	}
+	counts := make([]int32, len(c.nodes))
+	for l := range int32(len(c.leaves)) {
+		for _, s := range c.slots.list(l) {
+			counts[s.to]++
+		}
+	}
+	c.bids.reserve(counts, anEighth)
+	for l := range int32(len(c.leaves)) {
+		origins := c.origins.list(l)
+		for i, s := range c.slots.list(l) {
+			p := &c.bids.spans[s.to]
+			origins[i].bid = p.length
+			c.bids.data[p.start+p.length] = bid{leaf: l, slot: int32(i), cost: s.cost}
+			p.length++
+		}
+	}
 }
 
 // addSlot gives a leaf a slot for one of its arcs.

@@ -63,6 +63,7 @@ func (e *effort) measure(b *testing.B, solve func(o mcmf.Options) mcmf.Result) {
 }
 
 func (e *effort) report(b *testing.B) {
+	b.Helper()
 	b.ReportMetric(0, "ns/op") // It counts what lies between the solves, too.
 	b.ReportMetric(e.seconds/float64(e.solves), "CPU-s")
 	b.ReportMetric(e.ticks/float64(e.solves)/1e6, "Mticks")
@@ -142,6 +143,30 @@ func arrive(w *mcmftest.Workload, chance *rand.Rand, count int) (begun []mcmf.No
 	return begun
 }
 
+// hold makes a network one of a cluster at work: all tasks are placed, and then
+// each has an arc to the machine that it runs on, which costs less than what it
+// has, by what it has done already (in Quincy a unit a second).
+func hold(w *mcmftest.Workload, chance *rand.Rand) *mcmftest.Workload {
+	const longestRun = 1000
+	g := w.Graph
+	s := mcmf.NewSolver(g)
+	s.Solve(mcmf.Options{Algorithm: mcmf.Auction})
+	for p := range s.Paths() {
+		cost, dearest := int64(0), int64(0)
+		for _, a := range p.Arcs {
+			cost += g.Arc(a).Cost
+		}
+		for a := range g.Leaving(p.Source) {
+			dearest = max(dearest, g.Arc(a).Cost)
+		}
+		if cost < dearest { // Else it waits.
+			machine := g.Arc(p.Arcs[len(p.Arcs)-1]).From
+			g.AddArc(p.Source, machine, 0, 1, max(0, cost-chance.Int64N(longestRun)))
+		}
+	}
+	return w
+}
+
 // depart ends so many tasks. Before each goes, it is told.
 func depart(w *mcmftest.Workload, chance *rand.Rand, count int, before func(task mcmf.Node)) {
 	g := w.Graph
@@ -176,6 +201,20 @@ func BenchmarkFigure7Skewed(b *testing.B) {
 	for _, machines := range sized([]int{50, 450, 1250, 5000, 12_500}, []int{20}) {
 		done.fresh(b, fmt.Sprintf("machines=%d", machines), mcmftest.Hot(machines, 0.9).New(1).Graph,
 			mcmf.CycleCancelling, mcmf.SuccessivePaths, mcmf.CostScaling, mcmf.Relaxation, mcmf.NetworkSimplex, mcmf.Auction)
+	}
+}
+
+// BenchmarkFigure7Running is a cluster at work, half used, to which one task in
+// a hundred comes in addition.
+func BenchmarkFigure7Running(b *testing.B) {
+	for _, machines := range sized([]int{1250, 5000, 12_500}, []int{20}) {
+		cluster := func() *mcmftest.Workload { return hold(uniform(machines, 0.5), chance(6)) }
+		change := func(w *mcmftest.Workload) { arrive(w, chance(7), w.Tasks()/100) }
+		w := cluster()
+		change(w)
+		name := fmt.Sprintf("machines=%d", machines)
+		later{}.fresh(b, name, w.Graph, mcmf.SuccessivePaths, mcmf.CostScaling, mcmf.Relaxation, mcmf.NetworkSimplex, mcmf.Auction)
+		incremental(b, name, cluster, change)
 	}
 }
 
@@ -275,12 +314,12 @@ func compare(b *testing.B, name string, g *mcmf.Graph, before *mcmf.Answer, vari
 }
 
 // incremental measures ours: a workload is made and solved, changed, and solved again.
-func incremental(b *testing.B, name string, make func() *mcmftest.Workload, change func(w *mcmftest.Workload)) {
+func incremental(b *testing.B, name string, cluster func() *mcmftest.Workload, change func(w *mcmftest.Workload)) {
 	b.Helper()
 	b.Run(name+"/algorithm="+string(mcmf.Incremental), func(b *testing.B) {
 		var e effort
 		for b.Loop() {
-			w := make()
+			w := cluster()
 			s := mcmf.NewSolver(w.Graph)
 			s.Solve(mcmf.Options{Algorithm: mcmf.Auction})
 			change(w)
@@ -378,7 +417,7 @@ func BenchmarkFigure13(b *testing.B) {
 func BenchmarkFigure8(b *testing.B) {
 	machines, running := sized(12_404, 50), sized(144_339, 582)
 	cluster := func() *mcmftest.Workload {
-		return mcmftest.Quincy{Machines: machines, Tasks: running, Utilisation: 0.895, Skew: 1, Preferences: 10}.New(1)
+		return hold(mcmftest.Quincy{Machines: machines, Tasks: running, Utilisation: 0.895, Skew: 1, Preferences: 10}.New(1), chance(6))
 	}
 	done := later{}
 	for _, percent := range sized([]int{90, 92, 93, 94, 96, 98, 100, 102}, []int{102}) {
@@ -390,4 +429,119 @@ func BenchmarkFigure8(b *testing.B) {
 		done.fresh(b, name, w.Graph, mcmf.CostScaling, mcmf.Relaxation, mcmf.NetworkSimplex, mcmf.Auction)
 		incremental(b, name, cluster, change)
 	}
+}
+
+// choices are where tasks go first, of those whose unit arrives.
+func choices(g *mcmf.Graph, flow func(mcmf.Arc) int64) map[mcmf.Node]mcmf.Node {
+	to := map[mcmf.Node]mcmf.Node{}
+	for p := range mcmf.Decompose(g, flow) {
+		if isTask(g, p.Source) {
+			to[p.Source] = g.Arc(p.Arcs[0]).To
+		}
+	}
+	return to
+}
+
+// early solves with a part of the effort of the whole, for Figure 10.
+type early struct {
+	name string
+	// solve makes the graph and solves it.
+	solve func(o mcmf.Options, e *effort) (round, func(mcmf.Arc) int64)
+}
+
+// round is a graph in which tasks have begun.
+type round struct {
+	g     *mcmf.Graph
+	begun []mcmf.Node
+}
+
+// stopped measures a solve that a budget ends.
+func (e *effort) stopped(o mcmf.Options, solve func(o mcmf.Options) mcmf.Result) {
+	runtime.GC()
+	begin := cpu()
+	r := solve(o)
+	e.seconds += cpu() - begin
+	e.ticks += float64(r.Ticks)
+	e.solves++
+}
+
+// BenchmarkFigure10 stops solves early, and counts the tasks that are not where
+// the same algorithm puts them when it is let to end: all, and those that have
+// just begun, as the others may stay where they ran.
+func BenchmarkFigure10(b *testing.B) {
+	machines, count := sized(12_500, 50), sized(1500, 10)
+	cluster := func() (*mcmftest.Workload, *mcmf.Solver) {
+		w := hold(uniform(machines, 0.93), chance(6))
+		s := mcmf.NewSolver(w.Graph)
+		s.Solve(mcmf.Options{Algorithm: mcmf.Auction})
+		return w, s
+	}
+	change := func(w *mcmftest.Workload) round {
+		depart(w, chance(10), count, func(mcmf.Node) {})
+		return round{w.Graph, arrive(w, chance(11), count)}
+	}
+	w, _ := cluster()
+	changed := change(w)
+	var all []early
+	for _, algorithm := range []mcmf.Algorithm{mcmf.CostScaling, mcmf.Relaxation, mcmf.Auction} {
+		all = append(all, early{string(algorithm), func(o mcmf.Options, e *effort) (round, func(mcmf.Arc) int64) {
+			o.Algorithm = algorithm
+			s := mcmf.NewSolver(changed.g)
+			e.stopped(o, s.Solve)
+			return changed, s.Flow
+		}})
+	}
+	all = append(all, early{string(mcmf.Incremental), func(o mcmf.Options, e *effort) (round, func(mcmf.Arc) int64) {
+		w, s := cluster()
+		r := change(w)
+		e.stopped(o, s.Solve)
+		return r, s.Flow
+	}})
+	for _, a := range all {
+		a.measure(b)
+	}
+}
+
+// measure solves by all effort, and then by parts of it.
+func (a early) measure(b *testing.B) {
+	b.Helper()
+	var whole effort
+	r, flow := a.solve(mcmf.Options{}, &whole)
+	final := choices(r.g, flow)
+	for _, percent := range []int64{5, 25, 50, 75, 90, 100} {
+		b.Run(fmt.Sprintf("algorithm=%s/effort=%d", a.name, percent), func(b *testing.B) {
+			var e effort
+			misplaced, misplacedNew := 0, 0
+			for b.Loop() {
+				r, flow := a.solve(mcmf.Options{Budget: int64(whole.ticks)*percent/100 + 1}, &e)
+				misplaced, misplacedNew = misplacements(r, final, choices(r.g, flow))
+			}
+			e.report(b)
+			b.ReportMetric(float64(misplaced), "misplaced")
+			b.ReportMetric(float64(misplacedNew), "misplaced-new")
+			if percent == 100 && misplaced > 0 {
+				b.Errorf("%d tasks are misplaced in the end", misplaced)
+			}
+		})
+	}
+}
+
+// misplacements are how many tasks are not where they are in the end: all, and
+// of those that have begun.
+func misplacements(r round, final, now map[mcmf.Node]mcmf.Node) (all, begun int) {
+	wrong := func(t mcmf.Node) bool {
+		to, placed := now[t]
+		return !placed || to != final[t]
+	}
+	for t := range final {
+		if wrong(t) {
+			all++
+		}
+	}
+	for _, t := range r.begun {
+		if wrong(t) {
+			begun++
+		}
+	}
+	return all, begun
 }

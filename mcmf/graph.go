@@ -58,6 +58,7 @@ type touch struct {
 type nodeRow struct {
 	supply int64
 	first  [2]Arc // head of the list of arcs that leave, that enter
+	degree [2]int32
 	alive  bool
 }
 
@@ -259,6 +260,7 @@ func (g *Graph) changed(a Arc) {
 }
 
 func (g *Graph) link(a Arc, side int, v Node) {
+	g.nodes[v].degree[side]++
 	first := &g.nodes[v].first[side]
 	row := &g.arcs[a]
 	row.next[side], row.previous[side] = *first, None
@@ -269,6 +271,7 @@ func (g *Graph) link(a Arc, side int, v Node) {
 }
 
 func (g *Graph) unlink(a Arc, side int, v Node) {
+	g.nodes[v].degree[side]--
 	next, previous := g.arcs[a].next[side], g.arcs[a].previous[side]
 	if previous == None {
 		g.nodes[v].first[side] = next

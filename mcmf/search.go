@@ -303,6 +303,7 @@ func (c *contracted) capacityOfWay() int64 {
 // backward brings units that are missing at a core node, from where there are
 // too many or from the root. It is false where there is no way.
 func (c *contracted) backward(hole int32) bool {
+	c.makeBids()
 	c.beginSearch(true)
 	s := &c.search
 	over := c.reach(hole, 0, fromSource, -1)

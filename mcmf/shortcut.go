@@ -54,6 +54,7 @@ func (c *contracted) lighten() (over bool) {
 	k, s := &c.shortcut, &c.search
 	if !k.begun {
 		k.begun = true
+		c.makeBids()
 		for _, u := range c.unbalanced {
 			if u != c.root && c.excess[u] < 0 {
 				c.light(u, beacon{})

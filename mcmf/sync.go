@@ -23,6 +23,7 @@ func (c *contracted) outdated(volume int64) bool {
 // sync applies what changed.
 func (c *contracted) sync() {
 	g := c.graph
+	c.makeBids()
 	again := c.changedKinds()
 	arcs := g.touchedArcs
 	for _, v := range again {
