@@ -143,7 +143,7 @@ func (c *contracted) unseat(l int32, slack int64) {
 	if x.seat < 0 {
 		return
 	}
-	if _, first := c.cheapest(l); c.seatCost(x) > first+slack {
+	if first := c.least(l); c.seatCost(x) > first+slack {
 		x.seat = -1
 		c.excess[x.to]--
 		c.loose = append(c.loose, l)
@@ -390,7 +390,7 @@ func (c *contracted) loosenWrong(u int32) {
 		if top.key >= c.price[u] {
 			return
 		}
-		_, other := c.otherwise(top.leaf)
+		other := c.otherwise(top.leaf)
 		if key := c.keyFor(other, c.leaves[top.leaf].cost); key >= c.price[u] {
 			c.rekey(c.seats.list(u), 0, key)
 		} else {

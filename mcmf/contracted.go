@@ -135,35 +135,31 @@ func (c *contracted) seatCost(l *leaf) int64 {
 	return int64(l.cost)*c.scale + c.price[l.to]
 }
 
-// cheapest is the slot of a leaf that costs the least, the first of several, and
-// what it costs: unreachable where there is none.
-func (c *contracted) cheapest(l int32) (best int32, cost int64) {
-	best, cost = -1, unreachable
-	for i, s := range c.slots.list(l) {
-		if x := c.slotCost(s); x < cost {
-			best, cost = int32(i), x
-		}
+// least is what the cheapest slot of a leaf costs: unreachable where there is
+// none.
+func (c *contracted) least(l int32) int64 {
+	cost := int64(unreachable)
+	for _, s := range c.slots.list(l) {
+		cost = min(cost, c.slotCost(s))
 	}
-	return best, cost
+	return cost
 }
 
-// otherwise is the slot to another node than where it sits that costs a leaf the
-// least.
-func (c *contracted) otherwise(l int32) (best int32, cost int64) {
-	best, cost = -1, unreachable
+// otherwise is what the cheapest slot of a leaf to another node costs than where
+// it sits.
+func (c *contracted) otherwise(l int32) int64 {
+	cost := int64(unreachable)
 	here := c.leaves[l].to
-	for i, s := range c.slots.list(l) {
-		if s.to == here {
-			continue
-		}
-		if x := c.slotCost(s); x < cost {
-			best, cost = int32(i), x
+	for _, s := range c.slots.list(l) {
+		if s.to != here {
+			cost = min(cost, c.slotCost(s))
 		}
 	}
-	return best, cost
+	return cost
 }
 
-// twoOthers is otherwise, with the cost of the next cheapest to a third node.
+// twoOthers is the cheapest slot of a leaf to another node than where it sits,
+// what that costs, and what the next cheapest does, to a third node.
 func (c *contracted) twoOthers(l int32) (best int32, cost, next int64) {
 	best, cost, next = -1, unreachable, unreachable
 	here, there := c.leaves[l].to, int32(-1)

@@ -42,7 +42,9 @@ type Graph struct {
 	freeNodes []Node
 	freeArcs  []Arc
 
-	// Changes since a solver looked last, in order; a row may be there often.
+	// Changes since a solver that starts from its last answer looked, in order,
+	// once there is one; a row may be there often.
+	watched      bool
 	touchedNodes []Node
 	touchedArcs  []touch
 
@@ -93,7 +95,7 @@ func (g *Graph) AddNode(supply int64) Node {
 		v = Node(len(g.nodes))
 		g.nodes = append(g.nodes, row)
 	}
-	g.touchedNodes = append(g.touchedNodes, v)
+	g.touch(v)
 	g.totals.addSupply(supply, 1)
 	return v
 }
@@ -107,7 +109,7 @@ func (g *Graph) SetSupply(v Node, supply int64) {
 	g.totals.addSupply(row.supply, -1)
 	g.totals.addSupply(supply, 1)
 	row.supply = supply
-	g.touchedNodes = append(g.touchedNodes, v)
+	g.touch(v)
 }
 
 // RemoveNode removes a node, and every arc that leaves or enters it.
@@ -121,7 +123,7 @@ func (g *Graph) RemoveNode(v Node) {
 	g.totals.addSupply(row.supply, -1)
 	row.alive, row.supply = false, 0
 	g.freeNodes = append(g.freeNodes, v)
-	g.touchedNodes = append(g.touchedNodes, v)
+	g.touch(v)
 }
 
 // AddArc adds an arc on which at least lower and at most capacity units flow at
@@ -188,7 +190,7 @@ func (g *Graph) RemoveArc(a Arc) {
 	g.unlink(a, entering, row.To)
 	delete(g.curves, a)
 	g.totals.addArc(&row.Ends, -1)
-	g.touchedArcs = append(g.touchedArcs, touch{a, row.From})
+	g.touchArc(a, row.From)
 	row.From, row.To = None, None
 	g.freeArcs = append(g.freeArcs, a)
 }
@@ -247,8 +249,21 @@ func (g *Graph) arc(a Arc) *arcRow {
 	return &g.arcs[a]
 }
 
-// forgetChanges is called when a solver has seen all of them.
-func (g *Graph) forgetChanges() {
+func (g *Graph) touch(v Node) {
+	if g.watched {
+		g.touchedNodes = append(g.touchedNodes, v)
+	}
+}
+
+func (g *Graph) touchArc(a Arc, from Node) {
+	if g.watched {
+		g.touchedArcs = append(g.touchedArcs, touch{a, from})
+	}
+}
+
+// watch begins to note changes, or stops it; those so far are forgotten.
+func (g *Graph) watch(yes bool) {
+	g.watched = yes
 	g.touchedNodes, g.touchedArcs = g.touchedNodes[:0], g.touchedArcs[:0]
 }
 
@@ -256,7 +271,7 @@ func (g *Graph) forgetChanges() {
 func (g *Graph) changed(a Arc) {
 	row := &g.arcs[a]
 	g.totals.addArc(&row.Ends, 1)
-	g.touchedArcs = append(g.touchedArcs, touch{a, row.From})
+	g.touchArc(a, row.From)
 }
 
 func (g *Graph) link(a Arc, side int, v Node) {

@@ -246,10 +246,10 @@ func (c *contracted) flowOn(a Arc) int64 {
 			return k.lower + k.flow
 		}
 		return c.lower[a] + c.arcs.data[arc.mate].room
-	case place == absent:
+	case place == absent || row.From < 0 || int(row.From) >= len(c.role):
 		return 0
 	}
-	if c.leaves[^c.role[row.From]].seat == ^place {
+	if l := ^c.role[row.From]; l >= 0 && c.leaves[l].seat == ^place {
 		return 1
 	}
 	return 0
@@ -263,7 +263,7 @@ func (c *contracted) priceAt(v Node) int64 {
 	case role >= 0:
 		return c.price[role]
 	default:
-		_, first := c.cheapest(^role)
+		first := c.least(^role)
 		return first
 	}
 }

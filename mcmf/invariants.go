@@ -61,25 +61,32 @@ func (c *contracted) checkPlaces() error {
 			if place != absent {
 				return fmt.Errorf("arc %d carries nothing, and is at place %d", a, place)
 			}
-		case from >= 0:
-			if place < 0 || c.arcs.data[place].owner != a || c.arcs.data[place].to != to {
-				return fmt.Errorf("arc %d of the core is not at place %d", a, place)
+		case from < 0:
+			if err := c.checkSlot(a, ^from, to); err != nil {
+				return err
 			}
-		default:
-			if place >= 0 || ^place >= c.slots.spans[^from].length {
-				return fmt.Errorf("arc %d of leaf %d is not at place %d", a, ^from, place)
-			}
-			s, o := c.slots.list(^from)[^place], c.origins.list(^from)[^place]
-			if o.arc != a || s != (slot{to, int32(row.Cost)}) {
-				return fmt.Errorf("arc %d of leaf %d: slot %v, origin %v", a, ^from, s, o)
-			}
-			if c.bids.spans == nil {
-				continue
-			}
-			if b := c.bids.list(s.to)[o.bid]; b != (bid{^from, ^place, s.cost}) {
-				return fmt.Errorf("arc %d of leaf %d: bid %v", a, ^from, b)
-			}
+		case place < 0 || c.arcs.data[place].owner != a || c.arcs.data[place].to != to:
+			return fmt.Errorf("arc %d of the core is not at place %d", a, place)
 		}
+	}
+	return nil
+}
+
+// checkSlot looks at the slot of a leaf's arc to node u, and at its bid.
+func (c *contracted) checkSlot(a Arc, l, u int32) error {
+	position := ^c.place[a]
+	if position < 0 || position >= c.slots.spans[l].length {
+		return fmt.Errorf("arc %d of leaf %d is not at position %d", a, l, position)
+	}
+	s, o := c.slots.list(l)[position], c.origins.list(l)[position]
+	if o.arc != a || s != (slot{u, int32(c.graph.arcs[a].Cost)}) {
+		return fmt.Errorf("arc %d of leaf %d: slot %v, origin %v", a, l, s, o)
+	}
+	if c.bids.spans == nil {
+		return nil
+	}
+	if b := c.bids.list(u)[o.bid]; b != (bid{l, position, s.cost}) {
+		return fmt.Errorf("arc %d of leaf %d: bid %v", a, l, b)
 	}
 	return nil
 }
@@ -95,8 +102,8 @@ func (c *contracted) checkLeaves() error {
 		seated++
 		s := c.slots.list(l)[x.seat]
 		here := c.seats.list(x.to)[x.at]
-		_, other := c.otherwise(l)
-		_, first := c.cheapest(l)
+		other := c.otherwise(l)
+		first := c.least(l)
 		switch {
 		case s != (slot{x.to, x.cost}) || here.leaf != l:
 			return fmt.Errorf("leaf %d sits nowhere", l)

@@ -137,7 +137,7 @@ func (c *contracted) forward(l, source int32) bool {
 	s := &c.search
 	over := false
 	if l >= 0 {
-		_, first := c.cheapest(l)
+		first := c.least(l)
 		for j, x := range c.slots.list(l) {
 			s.looks++
 			if over = c.reach(x.to, c.slotCost(x)-first, ^int32(j), l); over {

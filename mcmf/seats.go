@@ -6,7 +6,7 @@ package mcmf
 // sit gives a leaf, which has none, the seat of a slot.
 func (c *contracted) sit(l, position int32) {
 	c.leaves[l].to = c.slots.list(l)[position].to
-	_, other := c.otherwise(l)
+	other := c.otherwise(l)
 	c.take(l, position, other)
 }
 
@@ -113,7 +113,7 @@ func (c *contracted) reseat() {
 		if x.seat < 0 {
 			continue
 		}
-		_, other := c.otherwise(l)
+		other := c.otherwise(l)
 		x.at = c.seats.spans[x.to].length
 		c.seats.add(x.to, seat{leaf: l, key: c.keyFor(other, x.cost)})
 	}

@@ -86,7 +86,7 @@ func fromNothing(name Algorithm) func(g *Graph, volume int64, m *meter) solution
 func (s *Solver) solveCold(name Algorithm, volume int64, m *meter) Result {
 	solve := fromNothing(name)
 	s.warm, s.last = nil, solve(s.graph, volume, m)
-	s.graph.forgetChanges()
+	s.graph.watch(false)
 	r := Result{Status: s.last.status, Ticks: m.ticks, Algorithm: name, Cut: s.last.cut, Arc: None, Unrouted: s.last.unrouted}
 	if r.Status == Optimal {
 		var fits bool
@@ -118,7 +118,7 @@ func (s *Solver) solveWarm(name Algorithm, volume int64, m *meter) Result {
 		}
 	}
 	s.warm, s.last = c, solution{}
-	s.graph.forgetChanges()
+	s.graph.watch(true)
 	r := Result{Algorithm: name, Arc: None}
 	r.Status, r.Cut = c.settleAll()
 	r.Ticks = m.ticks

@@ -192,10 +192,10 @@ func (c *contracted) reconsider(l, position int32) {
 	s := c.slots.list(l)[position]
 	if x.seat == position {
 		x.cost = s.cost
-		if _, first := c.cheapest(l); first < c.seatCost(x) {
+		if first := c.least(l); first < c.seatCost(x) {
 			c.loosen(l)
 		} else {
-			_, other := c.otherwise(l)
+			other := c.otherwise(l)
 			c.rekey(c.seats.list(x.to), x.at, c.keyFor(other, x.cost))
 		}
 		return

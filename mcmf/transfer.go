@@ -24,5 +24,5 @@ func (s *Solver) Adopt(rival *Solver) {
 	if s.warm != nil {
 		s.warm.graph = s.graph
 	}
-	s.graph.forgetChanges()
+	s.graph.watch(s.warm != nil)
 }

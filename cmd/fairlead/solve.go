@@ -44,8 +44,8 @@ type solver interface {
 	Certificate() error
 }
 
-// solver is what the flags ask for.
-func (s *solve) solver(g *mcmf.Graph) solver {
+// newSolver is what the flags ask for.
+func (s *solve) newSolver(g *mcmf.Graph) solver {
 	if s.algorithm == racing {
 		return race.New(g, mcmf.CostScaling)
 	}
@@ -191,7 +191,7 @@ func (s *solve) run(ctx context.Context, stdin io.Reader, stdout io.Writer) (err
 		}
 	}
 	defer changes.Close() //nolint:errcheck // it was only read
-	session := session{solve: s, problem: problem, solver: s.solver(problem.Graph), out: stdout}
+	session := session{solve: s, problem: problem, solver: s.newSolver(problem.Graph), out: stdout}
 	return session.run(ctx, dimacs.NewChanges(changes, inputName(s.changes), problem), flow)
 }
 
