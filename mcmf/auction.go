@@ -55,6 +55,9 @@ const (
 // unbalanced then.
 func (c *contracted) auction() {
 	c.rescale(auctionScale)
+	for u := range c.price {
+		c.price[u] *= auctionScale
+	}
 	c.unbalanced = c.unbalanced[:0]
 	a := &auction{
 		contracted: c, cursor: make([]int32, len(c.nodes)), queued: make([]bool, len(c.nodes)), ring: make([]int32, len(c.nodes)),
@@ -148,6 +151,16 @@ func (c *contracted) unseat(l int32, slack int64) {
 		c.excess[x.to]--
 		c.loose = append(c.loose, l)
 	}
+}
+
+// mostAuctionPrice is a price that nobody pays: a node that would have to ask for
+// more has no way out. Sums of a few of them fit an int64.
+const mostAuctionPrice = 1 << 58
+
+// mayAuction reports whether prices, in small steps, stay well below that as long
+// as there is a way out.
+func (c *contracted) mayAuction() bool {
+	return int64(len(c.nodes)) <= mostAuctionPrice/64/auctionScale/max(1, c.graph.totals.costliest)
 }
 
 // rescale changes the unit of prices and costs.
@@ -270,7 +283,7 @@ func (a *auction) relabel(u int32, key int64) {
 	}
 	c.meter.ticks += int64(p.length)
 	a.relabels++
-	if low >= unreachable/2 {
+	if low >= mostAuctionPrice {
 		a.failed = true
 		return
 	}

@@ -55,6 +55,10 @@ type contracted struct {
 	// balance.
 	loose, unbalanced []int32
 
+	// Of the changes that are being taken over: nodes whose kind changed, arcs.
+	again   []Node
+	changed []touch
+
 	// Prices and costs are in units of 1/scale while an auction runs; else 1.
 	scale int64
 	// bound is a capacity as good as none: twice the volume of the graph or more.

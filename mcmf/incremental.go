@@ -32,7 +32,9 @@ func (c *contracted) settleAll() (status Status, cut []Node) {
 	c.limit = c.meter.ticks + switchAfter*int64(len(c.slots.data)+len(c.arcs.data))
 	status, cut = c.settle()
 	if status == undecided {
-		c.auction()
+		if c.mayAuction() {
+			c.auction()
+		}
 		c.limit = unreachable
 		status, cut = c.settle()
 	}
@@ -249,7 +251,7 @@ func (c *contracted) flowOn(a Arc) int64 {
 	case place == absent || row.From < 0 || int(row.From) >= len(c.role):
 		return 0
 	}
-	if l := ^c.role[row.From]; l >= 0 && c.leaves[l].seat == ^place {
+	if role := c.role[row.From]; role < 0 && role != absent && c.leaves[^role].seat == ^place {
 		return 1
 	}
 	return 0

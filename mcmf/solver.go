@@ -9,8 +9,9 @@ type Solver struct {
 	graph *Graph
 	// warm is what the incremental solver keeps, or nil; then last is the last
 	// answer of an algorithm that starts from nothing.
-	warm *contracted
-	last solution
+	warm  *contracted
+	last  solution
+	meter meter
 }
 
 // NewSolver is a solver of a graph, which may be changed between two solves.
@@ -26,7 +27,8 @@ func NewSolver(g *Graph) *Solver { return &Solver{graph: g} }
 //
 // It panics if there is no such algorithm.
 func (s *Solver) Solve(o Options) Result {
-	m := newMeter(o)
+	s.meter = *newMeter(o)
+	m := &s.meter
 	status, crossed, volume := s.graph.examine()
 	if status != Optimal {
 		return Result{Status: status, Algorithm: o.Algorithm, Arc: crossed}
@@ -111,7 +113,7 @@ func (s *Solver) solveWarm(name Algorithm, volume int64, m *meter) Result {
 	default:
 		c = compile(s.graph, volume)
 		c.meter = m
-		if name == Auction {
+		if name == Auction && c.mayAuction() {
 			c.auction()
 		} else {
 			c.mendAll()
@@ -139,7 +141,8 @@ func (s *Solver) solveWarm(name Algorithm, volume int64, m *meter) Result {
 	return r
 }
 
-// Flow is what flows on an arc, by the last solve.
+// Flow is what flows on an arc, by the last solve. Of an arc that has changed
+// since it says nothing of use.
 func (s *Solver) Flow(a Arc) int64 {
 	s.graph.arc(a)
 	switch {

@@ -24,55 +24,57 @@ func (c *contracted) outdated(volume int64) bool {
 func (c *contracted) sync() {
 	g := c.graph
 	c.makeBids()
-	again := c.changedKinds()
-	arcs := g.touchedArcs
-	for _, v := range again {
-		if g.nodes[v].alive {
-			for a := range g.Leaving(v) {
-				arcs = append(arcs, touch{a, v})
-			}
-			for a := range g.Entering(v) {
-				arcs = append(arcs, touch{a, g.arcs[a].From})
+	c.findChangedKinds()
+	c.changed = append(c.changed[:0], g.touchedArcs...)
+	for _, v := range c.again {
+		if !g.nodes[v].alive {
+			continue
+		}
+		for side, first := range g.nodes[v].first {
+			for a := first; a != None; a = g.arcs[a].next[side] {
+				c.changed = append(c.changed, touch{a, g.arcs[a].From})
 			}
 		}
 	}
-	for _, t := range arcs {
+	for _, t := range c.changed {
 		c.forgetLoop(t.arc)
 		if c.place[t.arc] != absent && !c.update(t) {
 			c.detach(t)
 		}
 	}
-	c.supplyNodes(again)
-	c.attachAll(arcs)
+	c.supplyNodes()
+	c.attachAll(c.changed)
 }
 
-// changedKinds is the nodes that are to be core nodes, leaves or absent, and are
-// something else, in order.
-func (c *contracted) changedKinds() (again []Node) {
+// findChangedKinds lists the nodes that are to be core nodes, leaves or absent,
+// and are something else, in order.
+func (c *contracted) findChangedKinds() {
 	g := c.graph
+	c.again = c.again[:0]
 	for len(c.role) < len(g.nodes) {
 		c.role = append(c.role, absent)
 	}
 	for len(c.place) < len(g.arcs) {
 		c.place = append(c.place, absent)
 	}
-	look := func(v Node) {
-		if c.kind(v) != g.kind(v) {
-			again = append(again, v)
-		}
-	}
 	for _, v := range g.touchedNodes {
-		look(v)
+		c.compareKind(v)
 	}
 	for _, t := range g.touchedArcs {
-		look(t.from)
+		c.compareKind(t.from)
 		if row := &g.arcs[t.arc]; row.From != None {
-			look(row.From)
-			look(row.To)
+			c.compareKind(row.From)
+			c.compareKind(row.To)
 		}
 	}
-	slices.Sort(again)
-	return slices.Compact(again)
+	slices.Sort(c.again)
+	c.again = slices.Compact(c.again)
+}
+
+func (c *contracted) compareKind(v Node) {
+	if c.kind(v) != c.graph.kind(v) {
+		c.again = append(c.again, v)
+	}
 }
 
 type kind uint8
@@ -301,9 +303,9 @@ func (c *contracted) findDirect(u int32) {
 
 // supplyNodes makes and drops rows for the nodes that changed their kind, and
 // gives all changed nodes their supplies.
-func (c *contracted) supplyNodes(again []Node) {
+func (c *contracted) supplyNodes() {
 	g := c.graph
-	for _, v := range again {
+	for _, v := range c.again {
 		switch role := c.role[v]; {
 		case role == absent:
 		case role >= 0:
@@ -313,7 +315,7 @@ func (c *contracted) supplyNodes(again []Node) {
 		}
 		c.role[v] = absent
 	}
-	for _, v := range again {
+	for _, v := range c.again {
 		switch g.kind(v) {
 		case isCore:
 			c.role[v] = c.newCore(v)
@@ -322,16 +324,24 @@ func (c *contracted) supplyNodes(again []Node) {
 		case isAbsent:
 		}
 	}
-	for _, v := range again {
+	for _, v := range c.again {
 		if u := c.role[v]; u >= 0 {
 			c.setPrice(u, v)
+			c.giveSupply(u, v)
 		}
 	}
-	for _, v := range append(again, g.touchedNodes...) {
-		if u := c.role[v]; u >= 0 && c.supply[u] != g.nodes[v].supply {
-			c.unbalance(u, g.nodes[v].supply-c.supply[u])
-			c.supply[u] = g.nodes[v].supply
+	for _, v := range g.touchedNodes {
+		if u := c.role[v]; u >= 0 {
+			c.giveSupply(u, v)
 		}
+	}
+}
+
+func (c *contracted) giveSupply(u int32, v Node) {
+	supply := c.graph.nodes[v].supply
+	if c.supply[u] != supply {
+		c.unbalance(u, supply-c.supply[u])
+		c.supply[u] = supply
 	}
 }
 
@@ -392,36 +402,48 @@ func (c *contracted) dropLeaf(l int32) {
 // dear as the cheapest way on.
 func (c *contracted) setPrice(u int32, v Node) {
 	g := c.graph
-	highest, found := int64(0), false
-	for a := range g.Entering(v) {
-		row := &g.arcs[a]
-		from := c.role[row.From]
-		var offer int64
-		switch {
-		case from == u || row.Capacity <= 0 || from == absent:
-			continue
-		case from >= 0:
-			offer = c.price[from] - row.Cost
-		case c.leaves[^from].seat < 0:
-			continue
-		default:
-			offer = c.seatCost(&c.leaves[^from]) - row.Cost
-		}
-		if !found || offer > highest {
-			highest, found = offer, true
+	price, found := int64(0), false
+	for a := g.nodes[v].first[entering]; a != None; a = g.arcs[a].next[entering] {
+		if offer, made := c.offer(u, &g.arcs[a]); made && (!found || offer > price) {
+			price, found = offer, true
 		}
 	}
 	if !found {
-		for a := range g.Leaving(v) {
-			row := &g.arcs[a]
-			if to := c.role[row.To]; to >= 0 && to != u && row.Capacity > 0 {
-				if onward := row.Cost + c.price[to]; !found || onward < highest {
-					highest, found = onward, true
-				}
-			}
+		price = c.cheapestOnward(u, v)
+	}
+	c.price[u] = price
+}
+
+// offer is what the node or leaf where an arc to the new core node u begins would
+// pay there, if there is one that pays anywhere.
+func (c *contracted) offer(u int32, row *arcRow) (price int64, made bool) {
+	from := c.role[row.From]
+	switch {
+	case row.Capacity <= 0 || from == u || from == absent:
+		return 0, false
+	case from >= 0:
+		return c.price[from] - row.Cost, true
+	case c.leaves[^from].seat < 0:
+		return 0, false
+	}
+	return c.seatCost(&c.leaves[^from]) - row.Cost, true
+}
+
+// cheapestOnward is the least that a unit costs that goes on from node u, or 0
+// where none can.
+func (c *contracted) cheapestOnward(u int32, v Node) (price int64) {
+	g, found := c.graph, false
+	for a := g.nodes[v].first[leaving]; a != None; a = g.arcs[a].next[leaving] {
+		row := &g.arcs[a]
+		to := c.role[row.To]
+		if to < 0 || to == u || row.Capacity <= 0 {
+			continue
+		}
+		if onward := row.Cost + c.price[to]; !found || onward < price {
+			price, found = onward, true
 		}
 	}
-	c.price[u] = highest
+	return price
 }
 
 // attachAll puts in those arcs of a list that are in the graph and not here.
