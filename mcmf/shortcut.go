@@ -62,7 +62,7 @@ func (c *contracted) lighten() (over bool) {
 		}
 	}
 	stop := s.looks + chunk
-	for k.looked < len(k.frontier) && s.looks < stop {
+	for s.looks < stop && (k.looked < len(k.frontier) || c.lightRoot()) {
 		u := k.frontier[k.looked]
 		k.looked++
 		if c.lightInto(u) {
@@ -71,6 +71,18 @@ func (c *contracted) lighten() (over bool) {
 	}
 	k.nextAt = s.looks + chunk
 	return false
+}
+
+// lightRoot lights the root, once all is lit from where a hole can be reached:
+// who takes up its room leaves a hole, which then is to be filled from afar.
+func (c *contracted) lightRoot() bool {
+	k := &c.shortcut
+	if k.beacons[c.root].epoch == k.epoch {
+		return false
+	}
+	k.beacons[c.root].epoch = k.epoch
+	k.frontier = append(k.frontier, c.root)
+	return true
 }
 
 // lightInto lights what can come to a lit node at no cost, if that still has a
@@ -132,7 +144,7 @@ func (c *contracted) follow(u int32) bool {
 // broken; what has lost its way goes dark then.
 func (c *contracted) farEnd(u int32) (end int32) {
 	end = u
-	for c.excess[end] >= 0 {
+	for end != c.root && c.excess[end] >= 0 {
 		next := c.nextHop(end)
 		if next < 0 {
 			for u != end {
