@@ -114,20 +114,9 @@ func (m *meter) look() bool {
 // costOf is the cost of a flow, and whether it fits.
 func (g *Graph) costOf(flow []int64) (int64, bool) {
 	var total sum
-	for a := range g.ArcBound() {
-		if !g.HasArc(a) || flow[a] == 0 {
-			continue
-		}
-		steps := g.curves[a]
-		left := flow[a]
-		if steps == nil || left < 0 {
-			total.add(left, g.arcs[a].Cost)
-			continue
-		}
-		for _, step := range steps {
-			units := min(left, step.Capacity)
-			total.add(units, step.Cost)
-			left -= units
+	for a, units := range flow {
+		if units != 0 {
+			total.addFlow(&g.arcs[a], g.stepsOf(Arc(a)), units)
 		}
 	}
 	return total.int64()
