@@ -110,6 +110,10 @@ func (a *auction) seatLoose() bool {
 	c := a.contracted
 	for n := len(c.loose); n > 0 && c.meter.spend(0); n = len(c.loose) {
 		l := c.loose[n-1]
+		if c.leafName[l] == None || c.leaves[l].seat >= 0 {
+			c.loose = c.loose[:n-1]
+			continue
+		}
 		c.leaves[l].to = -1 // nowhere
 		best, _, next := c.twoOthers(l)
 		if best < 0 {

@@ -64,6 +64,9 @@ type contracted struct {
 	// bound is a capacity as good as none: twice the volume of the graph or more.
 	bound    int64
 	overflow bool // an excess grew beyond what is safe
+	// steepest is no less than any price or its negative. Where a part of the
+	// graph does not reach the root, its prices rise with every solve.
+	steepest int64
 
 	// cost of all flow. An auction does not keep it; it is counted anew after.
 	cost  sum

@@ -13,6 +13,10 @@ type Node int32
 // Arc names an arc of a Graph, as Node does a node.
 type Arc int32
 
+// mostArcs leaves room to number what an arc has on both its ends, and more, with
+// an int32.
+const mostArcs = 1 << 29
+
 // None is no node and no arc.
 const None = -1
 
@@ -42,9 +46,9 @@ type Graph struct {
 	freeNodes []Node
 	freeArcs  []Arc
 
-	// Changes since a solver that starts from its last answer looked, in order,
-	// once there is one; a row may be there often.
-	watched      bool
+	// watcher is what is told of changes, or nil. These are those since it looked,
+	// in order; a row may be there often.
+	watcher      *contracted
 	touchedNodes []Node
 	touchedArcs  []touch
 
@@ -135,8 +139,8 @@ func (g *Graph) AddArc(from, to Node, lower, capacity, cost int64) Arc {
 	if n := len(g.freeArcs); n > 0 {
 		a, g.freeArcs = g.freeArcs[n-1], g.freeArcs[:n-1]
 	} else {
-		if len(g.arcs) == math.MaxInt32 {
-			panic("mcmf: more arcs than an int32 can number")
+		if len(g.arcs) == mostArcs {
+			panic("mcmf: more than 2^29 arcs")
 		}
 		a = Arc(len(g.arcs))
 		g.arcs = append(g.arcs, arcRow{})
@@ -154,8 +158,10 @@ func (g *Graph) AddArc(from, to Node, lower, capacity, cost int64) Arc {
 func (g *Graph) AddCurve(from, to Node, lower int64, curve []Step) Arc {
 	capacity, cost := checkCurve(curve)
 	a := g.AddArc(from, to, lower, capacity, cost)
+	row := g.arc(a)
+	g.totals.addArc(row, nil, -1)
 	g.setSteps(a, curve)
-	g.totals.notice(curve)
+	g.totals.addArc(row, g.curves[a], 1)
 	return a
 }
 
@@ -166,8 +172,8 @@ func (g *Graph) SetArc(a Arc, lower, capacity, cost int64) {
 	if !curved && row.Lower == lower && row.Capacity == capacity && row.Cost == cost {
 		return
 	}
+	g.totals.addArc(row, g.curves[a], -1)
 	delete(g.curves, a)
-	g.totals.addArc(&row.Ends, -1)
 	row.Lower, row.Capacity, row.Cost = lower, capacity, cost
 	g.changed(a)
 }
@@ -176,10 +182,9 @@ func (g *Graph) SetArc(a Arc, lower, capacity, cost int64) {
 func (g *Graph) SetCurve(a Arc, lower int64, curve []Step) {
 	row := g.arc(a)
 	capacity, cost := checkCurve(curve)
-	g.totals.addArc(&row.Ends, -1)
+	g.totals.addArc(row, g.curves[a], -1)
 	row.Lower, row.Capacity, row.Cost = lower, capacity, cost
 	g.setSteps(a, curve)
-	g.totals.notice(curve)
 	g.changed(a)
 }
 
@@ -188,8 +193,8 @@ func (g *Graph) RemoveArc(a Arc) {
 	row := g.arc(a)
 	g.unlink(a, leaving, row.From)
 	g.unlink(a, entering, row.To)
+	g.totals.addArc(row, g.curves[a], -1)
 	delete(g.curves, a)
-	g.totals.addArc(&row.Ends, -1)
 	g.touchArc(a, row.From)
 	row.From, row.To = None, None
 	g.freeArcs = append(g.freeArcs, a)
@@ -250,27 +255,27 @@ func (g *Graph) arc(a Arc) *arcRow {
 }
 
 func (g *Graph) touch(v Node) {
-	if g.watched {
+	if g.watcher != nil {
 		g.touchedNodes = append(g.touchedNodes, v)
 	}
 }
 
 func (g *Graph) touchArc(a Arc, from Node) {
-	if g.watched {
+	if g.watcher != nil {
 		g.touchedArcs = append(g.touchedArcs, touch{a, from})
 	}
 }
 
-// watch begins to note changes, or stops it; those so far are forgotten.
-func (g *Graph) watch(yes bool) {
-	g.watched = yes
+// watch has changes noted for somebody, or for nobody; those so far are forgotten.
+func (g *Graph) watch(watcher *contracted) {
+	g.watcher = watcher
 	g.touchedNodes, g.touchedArcs = g.touchedNodes[:0], g.touchedArcs[:0]
 }
 
 // changed counts an arc with its new numbers and notes the change.
 func (g *Graph) changed(a Arc) {
 	row := &g.arcs[a]
-	g.totals.addArc(&row.Ends, 1)
+	g.totals.addArc(row, g.curves[a], 1)
 	g.touchArc(a, row.From)
 }
 

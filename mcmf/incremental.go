@@ -138,12 +138,45 @@ func (c *contracted) unrouted() (units int64) {
 	return units
 }
 
+// answer is the flow, and the prices unless they have grown too steep to go on
+// with.
+func (c *contracted) answer() solution {
+	s := solution{flow: make([]int64, len(c.place))}
+	for u := range int32(len(c.nodes)) {
+		for _, arc := range c.arcs.list(u) {
+			switch {
+			case arc.owner < 0:
+			case arc.curve != 0:
+				s.flow[arc.owner] = c.curves[arc.curve-1].lower + c.curves[arc.curve-1].flow
+			default:
+				s.flow[arc.owner] = c.lower[arc.owner] + c.arcs.data[arc.mate].room
+			}
+		}
+	}
+	for l := range int32(len(c.leaves)) {
+		if seat := c.leaves[l].seat; seat >= 0 {
+			s.flow[c.origins.list(l)[seat].arc] = 1
+		}
+	}
+	if c.steepest > mostPrice {
+		return s
+	}
+	s.price = make([]int64, len(c.role))
+	for u, v := range c.name {
+		if v != None {
+			s.price[v] = c.price[u]
+		}
+	}
+	return s
+}
+
 // adopt takes the flow and prices of an earlier answer over, as far as they fit
 // the graph as it is now.
 func (c *contracted) adopt(from solution) {
 	for u, v := range c.name {
 		if int(v) < len(from.price) {
 			c.price[u] = from.price[v]
+			c.steepest = max(c.steepest, magnitude(c.price[u]))
 		}
 	}
 	for a := range c.graph.ArcBound() {
@@ -156,6 +189,12 @@ func (c *contracted) adopt(from solution) {
 			c.send(place, min(from.flow[a], row.Capacity)-row.Lower)
 		case place != absent:
 			c.adoptSeat(^c.role[row.From], ^place)
+		}
+	}
+	c.loose = c.loose[:0]
+	for l := range int32(len(c.leaves)) {
+		if c.leaves[l].seat < 0 {
+			c.loose = append(c.loose, l)
 		}
 	}
 	c.mendAll()
@@ -268,6 +307,9 @@ func (c *contracted) priceAt(v Node) int64 {
 		return c.price[role]
 	default:
 		first := c.least(^role)
+		if first == unreachable {
+			return 0 // no arc leaves it
+		}
 		return first
 	}
 }

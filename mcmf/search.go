@@ -170,6 +170,7 @@ func (c *contracted) forward(l, source int32) bool {
 	}
 	for _, u := range s.settled {
 		c.price[u] += s.queue.now - c.nodes[u].distance
+		c.steepest = max(c.steepest, c.price[u])
 	}
 	c.augmentForward(l)
 	return true
@@ -361,6 +362,7 @@ func (c *contracted) lowerPrices() {
 			continue
 		}
 		c.price[u] -= fall
+		c.steepest = max(c.steepest, -c.price[u])
 		bids := c.bids.list(u)
 		s.looks += int64(len(bids))
 		for _, b := range bids {
@@ -375,7 +377,7 @@ func (c *contracted) outbid(b bid, u int32) {
 	if here.seat < 0 || here.to == u {
 		return
 	}
-	key := int64(b.cost-here.cost) + c.price[u]
+	key := int64(b.cost) - int64(here.cost) + c.price[u]
 	h, at := c.seats.list(here.to), here.at
 	if key < h[at].key {
 		c.rekey(h, at, key)

@@ -41,7 +41,10 @@ const chunk = 1000
 // darken begins anew, as prices have fallen or the graph has changed.
 func (c *contracted) darken() {
 	k := &c.shortcut
-	k.epoch++
+	if k.epoch++; k.epoch == 0 {
+		clear(k.beacons)
+		k.epoch = 1
+	}
 	for len(k.beacons) < len(c.nodes) {
 		k.beacons = append(k.beacons, beacon{})
 	}

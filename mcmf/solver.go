@@ -88,7 +88,7 @@ func fromNothing(name Algorithm) func(g *Graph, volume int64, m *meter) solution
 func (s *Solver) solveCold(name Algorithm, volume int64, m *meter) Result {
 	solve := fromNothing(name)
 	s.warm, s.last = nil, solve(s.graph, volume, m)
-	s.graph.watch(false)
+	s.graph.watch(nil)
 	r := Result{Status: s.last.status, Ticks: m.ticks, Algorithm: name, Cut: s.last.cut, Arc: None, Unrouted: s.last.unrouted}
 	if r.Status == Optimal {
 		var fits bool
@@ -106,7 +106,10 @@ func (s *Solver) solveWarm(name Algorithm, volume int64, m *meter) Result {
 	case name == Incremental && c != nil && !c.outdated(volume):
 		c.meter = m
 		c.sync()
-	case name == Incremental && s.last.flow != nil:
+	case name == Incremental && (c != nil || s.last.flow != nil):
+		if c != nil {
+			s.last = c.answer()
+		}
 		c = compile(s.graph, volume)
 		c.meter = m
 		c.adopt(s.last)
@@ -120,7 +123,7 @@ func (s *Solver) solveWarm(name Algorithm, volume int64, m *meter) Result {
 		}
 	}
 	s.warm, s.last = c, solution{}
-	s.graph.watch(true)
+	s.graph.watch(c)
 	r := Result{Algorithm: name, Arc: None}
 	r.Status, r.Cut = c.settleAll()
 	r.Ticks = m.ticks
@@ -134,7 +137,7 @@ func (s *Solver) solveWarm(name Algorithm, volume int64, m *meter) Result {
 	}
 	if cost, fits := c.cost.int64(); !fits || c.overflow {
 		s.warm = nil
-		r.Status = Overflow
+		r.Status, r.Cut = Overflow, nil
 	} else if r.Status == Optimal {
 		r.Cost = cost
 	}

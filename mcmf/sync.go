@@ -10,10 +10,11 @@ import "slices"
 // A node or arc that changes its kind (a task gets a second unit, and so is no
 // leaf any more) is taken out and put in again.
 
-// outdated reports whether it is better to compile anew: the root is gone, or
-// so much more may flow that bounds have to grow.
+// outdated reports whether it is to be compiled anew: it was not told of changes,
+// prices are near what is safe, the root is gone, or so much more may flow that
+// bounds have to grow.
 func (c *contracted) outdated(volume int64) bool {
-	if c.root < 0 {
+	if c.graph.watcher != c || c.root < 0 || c.steepest > mostPrice {
 		return true
 	}
 	root := c.name[c.root]
@@ -38,7 +39,7 @@ func (c *contracted) sync() {
 	}
 	for _, t := range c.changed {
 		c.forgetLoop(t.arc)
-		if c.place[t.arc] != absent && !c.update(t) {
+		if c.holds(t) && !c.update(t) {
 			c.detach(t)
 		}
 	}
@@ -106,6 +107,22 @@ func (c *contracted) kind(v Node) kind {
 	return isCore
 }
 
+// holds reports whether the arc of a touch is here, and is the one that was
+// touched: of a leaf's arc that was removed, and whose id went to another leaf and
+// came back, only the first touch is.
+func (c *contracted) holds(t touch) bool {
+	place := c.place[t.arc]
+	if place >= 0 || place == absent {
+		return place >= 0
+	}
+	role := c.role[t.from]
+	if role >= 0 || role == absent {
+		return false
+	}
+	origins := c.origins.list(^role)
+	return int(^place) < len(origins) && origins[^place].arc == t.arc
+}
+
 // update gives an arc its new numbers where it is, if its ends and their kinds
 // are what they were; else it is false.
 func (c *contracted) update(t touch) bool {
@@ -118,7 +135,7 @@ func (c *contracted) update(t touch) bool {
 	from, to := c.role[row.From], c.role[row.To]
 	if place >= 0 {
 		arc := &c.arcs.data[place]
-		if arc.to != to || arc.curve != 0 || g.curves[t.arc] != nil {
+		if arc.to != to || (arc.curve != 0) != (g.curves[t.arc] != nil) {
 			return false
 		}
 		c.updateCoreArc(t.arc, place, from)
@@ -141,27 +158,43 @@ func (c *contracted) update(t touch) bool {
 
 // updateCoreArc keeps the flow on an arc within its new bounds.
 func (c *contracted) updateCoreArc(a Arc, place, from int32) {
-	row := &c.graph.arcs[a]
+	row, steps := &c.graph.arcs[a], c.graph.curves[a]
 	arc := &c.arcs.data[place]
 	mate := &c.arcs.data[arc.mate]
-	lower := c.lower[a]
-	flow := lower + mate.room
+	flow := c.takeFlow(a, arc, mate)
 	kept := min(max(flow, row.Lower), row.Capacity)
-	if lower != row.Lower {
-		delete(c.lower, a)
-		if row.Lower != 0 {
-			c.lower[a] = row.Lower
-		}
+	c.cost.addFlow(row, steps, kept)
+	if row.Lower != 0 {
+		c.lower[a] = row.Lower
 	}
-	arc.room, mate.room = min(row.Capacity-kept, c.bound), kept-row.Lower
-	c.cost.add(-flow, arc.cost)
-	arc.cost, mate.cost = row.Cost, -row.Cost
-	c.cost.add(kept, arc.cost)
+	if steps != nil {
+		k := &c.curves[arc.curve-1]
+		*k = curve{steps: steps, lower: row.Lower, flow: kept - row.Lower}
+		c.bend(arc, mate, k)
+	} else {
+		arc.cost, mate.cost = row.Cost, -row.Cost
+		arc.room, mate.room = min(row.Capacity-kept, c.bound), kept-row.Lower
+	}
 	if kept != flow {
 		c.unbalance(from, flow-kept)
 		c.unbalance(arc.to, kept-flow)
 	}
 	c.mend(place, from)
+}
+
+// takeFlow takes what flows on an arc out of the cost, and forgets its lower
+// bound.
+func (c *contracted) takeFlow(a Arc, arc, mate *coreArc) (flow int64) {
+	if arc.curve != 0 {
+		k := &c.curves[arc.curve-1]
+		flow = k.lower + k.flow
+		c.cost.addCurve(k.steps, flow, -1)
+	} else {
+		flow = c.lower[a] + mate.room
+		c.cost.add(-flow, arc.cost)
+	}
+	delete(c.lower, a)
+	return flow
 }
 
 // mend fills a residual arc with a negative reduced cost, or its mate.
@@ -256,17 +289,10 @@ func (c *contracted) detach(t touch) {
 func (c *contracted) detachCoreArc(a Arc, place int32) {
 	arc := c.arcs.data[place]
 	mate := c.arcs.data[arc.mate]
-	flow := c.lower[a] + mate.room
+	flow := c.takeFlow(a, &arc, &mate)
 	if arc.curve != 0 {
-		k := &c.curves[arc.curve-1]
-		flow = k.lower + k.flow
-		c.cost.addCurve(k.steps, flow, -1)
 		c.freeCurves = append(c.freeCurves, arc.curve-1)
 	}
-	if arc.curve == 0 {
-		c.cost.add(-flow, arc.cost)
-	}
-	delete(c.lower, a)
 	from, to := mate.to, arc.to
 	if flow != 0 {
 		c.unbalance(from, flow)
@@ -412,6 +438,7 @@ func (c *contracted) setPrice(u int32, v Node) {
 		price = c.cheapestOnward(u, v)
 	}
 	c.price[u] = price
+	c.steepest = max(c.steepest, magnitude(price))
 }
 
 // offer is what the node or leaf where an arc to the new core node u begins would

@@ -14,7 +14,7 @@ type totals struct {
 	// costliest is no less than the magnitude of any cost.
 	costliest int64
 	bounded   int // arcs with Lower other than zero
-	curved    int // arcs that have or had a curve
+	curved    int // arcs with a curve
 }
 
 // plain reports whether every arc is such that a leaf may have it.
@@ -27,26 +27,28 @@ func (t *totals) addSupply(supply, sign int64) {
 	t.volume.add(magnitude(supply), sign)
 }
 
-func (t *totals) addArc(e *Ends, sign int64) {
-	if e.Lower != 0 {
+func (t *totals) addArc(row *arcRow, steps []Step, sign int64) {
+	if row.Lower != 0 {
 		t.bounded += int(sign)
 	}
-	if e.Lower > e.Capacity {
+	if row.Lower > row.Capacity {
 		t.crossed += int(sign)
 		return
 	}
-	t.volume.add(magnitude(e.Lower), sign)
-	if e.Cost < 0 || e.Lower < 0 {
-		t.volume.add(e.Capacity, sign)
-		t.volume.add(e.Lower, -sign)
-	}
-	t.costliest = max(t.costliest, magnitude(e.Cost))
-}
-
-func (t *totals) notice(curve []Step) {
-	t.curved++
-	for _, step := range curve {
-		t.costliest = max(t.costliest, magnitude(step.Cost))
+	t.volume.add(magnitude(row.Lower), sign)
+	t.costliest = max(t.costliest, magnitude(row.Cost))
+	switch {
+	case steps != nil:
+		t.curved += int(sign)
+		t.costliest = max(t.costliest, magnitude(steps[len(steps)-1].Cost))
+		for _, step := range steps {
+			if step.Cost < 0 || row.Lower < 0 {
+				t.volume.add(step.Capacity, sign)
+			}
+		}
+	case row.Cost < 0 || row.Lower < 0:
+		t.volume.add(row.Capacity, sign)
+		t.volume.add(row.Lower, -sign)
 	}
 }
 
@@ -54,7 +56,8 @@ func (t *totals) notice(curve []Step) {
 // Optimal, with a volume that the flow on no arc of some optimal flow exceeds,
 // beyond its lower bound: flow is made of paths, of which there are no more than
 // supplies and lower bounds, and of cycles, each with an arc on which flow is a
-// gain. So "no limit" may be written as any great capacity.
+// gain. So "no limit" may be written as any great capacity, where the cost is not
+// negative and the lower bound neither.
 func (g *Graph) examine() (status Status, crossed Arc, volume int64) {
 	if g.totals.crossed > 0 {
 		for a := range g.arcs {
@@ -93,7 +96,7 @@ func (g *Graph) findCostliest() {
 		if row := &g.arcs[a]; row.From != None {
 			g.totals.costliest = max(g.totals.costliest, magnitude(row.Cost))
 			if steps := g.curves[Arc(a)]; steps != nil {
-				g.totals.notice(steps)
+				g.totals.costliest = max(g.totals.costliest, magnitude(steps[len(steps)-1].Cost))
 			}
 		}
 	}

@@ -13,6 +13,7 @@ func (s *Solver) Rival() *Solver {
 	// A solve only reads nodes, arcs and curves, and these are shared. What it
 	// writes, the notes of changes and a bound of all costs, is in the copy.
 	g := *s.graph
+	g.watch(nil)
 	g.touchedNodes, g.touchedArcs = nil, nil
 	return NewSolver(&g)
 }
@@ -24,5 +25,5 @@ func (s *Solver) Adopt(rival *Solver) {
 	if s.warm != nil {
 		s.warm.graph = s.graph
 	}
-	s.graph.watch(s.warm != nil)
+	s.graph.watch(s.warm)
 }
