@@ -21,8 +21,8 @@ func NewSolver(g *Graph) *Solver { return &Solver{graph: g} }
 //
 // The algorithm is Options.Algorithm, or, if that is Automatic:
 //   - Incremental, where an earlier solve left a flow to start from;
-//   - Auction, where most nodes are leaves (they give one unit and nothing enters
-//     them, as tasks that are scheduled);
+//   - Auction, where a quarter of all nodes or more are leaves (they give one unit
+//     and nothing enters them, as tasks that are scheduled);
 //   - NetworkSimplex for all other graphs.
 //
 // It panics if there is no such algorithm.
@@ -60,7 +60,7 @@ func (s *Solver) choose(name Algorithm) Algorithm {
 			leaves++
 		}
 	}
-	if 2*leaves >= len(s.graph.nodes) {
+	if 4*leaves >= len(s.graph.nodes) {
 		return Auction
 	}
 	return NetworkSimplex
