@@ -156,10 +156,10 @@ func (c *contracted) least(l int32) int64 {
 // it sits.
 func (c *contracted) otherwise(l int32) int64 {
 	cost := int64(unreachable)
-	here := c.leaves[l].to
+	here, price, scale := c.leaves[l].to, c.price, c.scale
 	for _, s := range c.slots.list(l) {
 		if s.to != here {
-			cost = min(cost, c.slotCost(s))
+			cost = min(cost, int64(s.cost)*scale+price[s.to])
 		}
 	}
 	return cost
@@ -170,11 +170,12 @@ func (c *contracted) otherwise(l int32) int64 {
 func (c *contracted) twoOthers(l int32) (best int32, cost, next int64) {
 	best, cost, next = -1, unreachable, unreachable
 	here, there := c.leaves[l].to, int32(-1)
+	price, scale := c.price, c.scale
 	for i, s := range c.slots.list(l) {
 		if s.to == here {
 			continue
 		}
-		switch x := c.slotCost(s); {
+		switch x := int64(s.cost)*scale + price[s.to]; {
 		case x < cost:
 			if s.to != there {
 				next = cost

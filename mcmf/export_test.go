@@ -19,9 +19,6 @@ func (s *Solver) Answer() Answer {
 	return a
 }
 
-// Flow is what flows on an arc.
-func (a Answer) Flow(i Arc) int64 { return a.flow[i] }
-
 // Drain takes a unit away on its whole way from a node, as Firmament's efficient
 // task removal does before the node goes.
 func (a Answer) Drain(g *Graph, v Node) {
@@ -53,16 +50,11 @@ func CostScalingRounds(g *Graph, o Options, start *Answer, rounds int) (Result, 
 // RefineRounds is how many rounds of price refinement cost scaling has.
 func RefineRounds() int { return bestScaling().rounds }
 
-// RelaxationPrioritised is relaxation with arc prioritisation or without, from an
-// answer where that is not nil.
-func RelaxationPrioritised(g *Graph, o Options, start *Answer, prioritise bool) (Result, Answer) {
+// RelaxationPrioritised is relaxation with arc prioritisation or without.
+func RelaxationPrioritised(g *Graph, o Options, prioritise bool) (Result, Answer) {
 	_, _, volume := g.examine()
 	m := newMeter(o)
-	r, price := newResidual(g, volume), []int64(nil)
-	if start != nil {
-		price = r.resume(start.solution, mostPrice)
-	}
-	return g.outcome(relaxationWith(g, r, price, newRelaxing(m, prioritise)), m)
+	return g.outcome(relaxationWith(g, newResidual(g, volume), nil, newRelaxing(m, prioritise)), m)
 }
 
 func (g *Graph) outcome(s solution, m *meter) (Result, Answer) {

@@ -369,7 +369,7 @@ func BenchmarkFigure12a(b *testing.B) {
 	} {
 		relax := func(prioritise bool) func(*mcmf.Graph, mcmf.Options, *mcmf.Answer) mcmf.Result {
 			return func(g *mcmf.Graph, o mcmf.Options, _ *mcmf.Answer) mcmf.Result {
-				r, _ := mcmf.RelaxationPrioritised(g, o, nil, prioritise)
+				r, _ := mcmf.RelaxationPrioritised(g, o, prioritise)
 				return r
 			}
 		}
