@@ -118,3 +118,42 @@ func batches(b *testing.B, s *mcmf.Solver, change func(), undo ...func()) {
 	b.ReportMetric(times[len(times)/2], "median-µs")
 	b.ReportMetric(times[len(times)*99/100], "p99-µs")
 }
+
+// BenchmarkGrowth shows how the time from nothing and that of 1,000 changes grow
+// with the size of the cluster and with its utilisation.
+func BenchmarkGrowth(b *testing.B) {
+	for _, machines := range []int{1250, 2500, 5000, 12_500, 25_000} {
+		growth(b, sized(machines, machines/50), 80)
+	}
+	for _, percent := range []int{50, 90, 95, 98, 100, 102, 105, 110} {
+		growth(b, sized(12_500, 250), percent)
+	}
+}
+
+func growth(b *testing.B, machines, percent int) {
+	b.Helper()
+	b.Run(fmt.Sprintf("machines=%d/percent=%d", machines, percent), func(b *testing.B) {
+		w := mcmftest.Hot(machines, float64(percent)/100).New(1)
+		var s *mcmf.Solver
+		var scratch, batches []float64
+		timed := func() float64 {
+			begin := threadCPU()
+			if r := s.Solve(mcmf.Options{}); r.Status != mcmf.Optimal {
+				b.Fatal(r)
+			}
+			return float64(threadCPU()-begin) / 1e6
+		}
+		for b.Loop() {
+			s = mcmf.NewSolver(w.Graph)
+			scratch = append(scratch, timed())
+			for range 10 {
+				w.Churn(1000)
+				batches = append(batches, timed())
+			}
+		}
+		slices.Sort(scratch)
+		slices.Sort(batches)
+		b.ReportMetric(scratch[len(scratch)/2], "scratch-ms")
+		b.ReportMetric(batches[len(batches)/2], "batch-ms")
+	})
+}
