@@ -1,7 +1,7 @@
 package mcmf
 
-// This file finds a flow and prices from nothing that are nearly optimal, for
-// the searches of search.go to finish. It is the epsilon-relaxation method
+// This file finds a flow and prices that are nearly optimal, from nothing or after
+// more changes than searches can do with, for the searches of search.go to finish. It is the epsilon-relaxation method
 // (Bertsekas's auction; the push-relabel form is Goldberg 1990) on the contracted
 // network: a leaf takes the slot that is cheapest at the prices of the moment; a
 // node that is too full sends units on, or leaves elsewhere, where that gains;
@@ -12,7 +12,8 @@ package mcmf
 // -epsilon, no leaf sits more than epsilon dearer than it could.
 //
 // What differs from the books:
-//   - There is one phase, at a sixteenth of a unit of cost, from zero prices.
+//   - There is one phase, at a sixteenth of a unit of cost, from the prices there
+//     are, at first zero.
 //     Scaling epsilon down from the greatest cost, which bounds the worst case,
 //     costs ten times as much on networks where most tasks find a place: each
 //     phase overshoots, and the next begins with all those prices too high. Only
@@ -91,6 +92,7 @@ func (a *auction) phase(tentative bool) {
 		}
 	}
 	for !a.failed && (!tentative || !a.slow) && c.meter.spend(0) && a.seatLoose() && a.waiting > 0 {
+		a.failed = c.meter.ticks > a.limit
 		if a.relabels > updateEvery*len(c.nodes) {
 			a.relabels = 0
 			a.updatePrices()
@@ -164,7 +166,8 @@ const mostAuctionPrice = 1 << 58
 // mayAuction reports whether prices, in small steps, stay well below that as long
 // as there is a way out.
 func (c *contracted) mayAuction() bool {
-	return int64(len(c.nodes)) <= mostAuctionPrice/64/auctionScale/max(1, c.graph.totals.costliest)
+	const most = mostAuctionPrice / auctionScale / 4
+	return c.steepest <= most && int64(len(c.nodes)) <= most/16/max(1, c.graph.totals.costliest)
 }
 
 // rescale changes the unit of prices and costs.
@@ -343,7 +346,6 @@ func (a *auction) updatePrices() {
 	}
 	a.slow = units > a.units-a.units/8
 	a.units = units
-	a.failed = c.meter.ticks > a.limit
 	a.raise(far)
 }
 
