@@ -36,6 +36,9 @@ import (
 //   - Prices change in the subtree that moves or in all the rest, whichever is
 //     smaller. A loop follows the preorder from both ends at once: it waits for
 //     memory, and so waits half as often.
+//   - Of a node that thousands of arcs leave, only some dozens of the cheapest are
+//     searched. When these are no gain any more, all are looked at, and those that
+//     are take part: prices prove that none is forgotten.
 //   - Where all numbers are small, all are int32: a sixth less time where arcs do
 //     not fit the cache, else no difference that could be measured.
 //
@@ -84,6 +87,8 @@ type simplex[N number] struct {
 	thread, back []int32 // the next and the previous node in preorder, in a ring
 	last         []int32 // the last node of the subtree
 
+	// active is how many arcs, from the first, are searched; the rest wait.
+	active      int
 	block, next int // how many arcs to look at, and from where
 	// candidates are arcs that were the best so far when they were looked at,
 	// the last of them at the place found, counted round.
@@ -225,8 +230,72 @@ func newSimplex[N number](g *Graph, o *outline) *simplex[N] {
 			}
 		}
 	}
-	s.block = max(16, int(0.75*math.Sqrt(float64(len(s.arcs)))))
+	s.active = len(s.arcs)
+	s.putOff(g)
+	s.block = max(16, int(0.75*math.Sqrt(float64(s.active))))
 	return s
+}
+
+const (
+	// manyArcs is the most arcs of a node that are all active at first.
+	manyArcs = 512
+	// sampleSize is how many of its arcs tell what cheap is, and cheapOfSample
+	// which of these in order is the bound.
+	sampleSize, cheapOfSample = 128, 4
+)
+
+// putOff leaves only the cheapest arcs active, some dozens, of those that leave a
+// node of which very many do.
+func (s *simplex[N]) putOff(g *Graph) {
+	bounds := make([][]N, 0)
+	sampleOf := make([]int32, len(g.nodes))
+	for v := range g.nodes {
+		if sampleOf[v] = None; g.nodes[v].degree[leaving] > manyArcs {
+			sampleOf[v] = int32(len(bounds))
+			bounds = append(bounds, make([]N, 0, sampleSize))
+		}
+	}
+	if len(bounds) == 0 {
+		return
+	}
+	for i := range s.arcs {
+		if b := sampleOf[s.arcs[i].from]; b != None && len(bounds[b]) < sampleSize {
+			bounds[b] = append(bounds[b], s.arcs[i].cost)
+		}
+	}
+	for _, sample := range bounds {
+		slices.Sort(sample)
+	}
+	for e := 0; e < s.active; {
+		a := &s.arcs[e]
+		if b := sampleOf[a.from]; b == None || a.cost <= bounds[b][min(cheapOfSample, len(bounds[b]))-1] {
+			e++
+			continue
+		}
+		s.active--
+		s.swap(e, s.active)
+	}
+}
+
+// recall makes those waiting arcs active on which flow is a gain, and reports
+// whether there are any.
+func (s *simplex[N]) recall() bool {
+	before := s.active
+	for e := s.active; e < len(s.arcs); e++ {
+		if a := &s.arcs[e]; a.cost-s.price[a.from]+s.price[a.to] < 0 {
+			s.swap(e, s.active)
+			s.active++
+		}
+	}
+	s.ticks += int64(len(s.arcs) - before)
+	return s.active > before
+}
+
+// swap exchanges two arcs that are not in the tree.
+func (s *simplex[N]) swap(e, f int) {
+	s.arcs[e], s.arcs[f] = s.arcs[f], s.arcs[e]
+	s.room[e], s.room[f] = s.room[f], s.room[e]
+	s.name[e], s.name[f] = s.name[f], s.name[e]
 }
 
 func (s *simplex[N]) add(a Arc, row *arcRow, cost, room int64) {
@@ -264,17 +333,19 @@ func (s *simplex[N]) run(m *meter) Status {
 		if !m.spend(ticks) {
 			return m.ended
 		}
-		if e == None {
+		switch {
+		case e != None:
+			s.pivot(e)
+		case !s.recall():
 			return Optimal
 		}
-		s.pivot(e)
 	}
 }
 
 // entering is the arc with the least reduced cost among the candidates and the
 // next block of arcs, or the first block that has any below zero.
 func (s *simplex[N]) entering() int32 {
-	if len(s.arcs) == 0 {
+	if s.active == 0 {
 		return None
 	}
 	price := s.price
@@ -285,9 +356,9 @@ func (s *simplex[N]) entering() int32 {
 			least, best = c, int(e)
 		}
 	}
-	begin, found, left := s.next, s.found, len(s.arcs)
+	begin, found, left := s.next, s.found, s.active
 	for {
-		end := min(begin+min(left, s.block), len(s.arcs))
+		end := min(begin+min(left, s.block), s.active)
 		part := s.arcs[begin:end]
 		for i := range part {
 			a := &part[i]
@@ -298,7 +369,7 @@ func (s *simplex[N]) entering() int32 {
 			}
 		}
 		left -= end - begin
-		if begin = end; begin == len(s.arcs) {
+		if begin = end; begin == s.active {
 			begin = 0
 		}
 		if best != None || left == 0 {
@@ -306,7 +377,7 @@ func (s *simplex[N]) entering() int32 {
 		}
 	}
 	s.next, s.found = begin, found
-	s.ticks += int64(len(s.arcs) - left + candidateCount)
+	s.ticks += int64(s.active - left + candidateCount)
 	return int32(best)
 }
 
