@@ -124,6 +124,7 @@ type outline struct {
 	supply []int64 // by Node, beyond that flow
 	arcs   int     // that the simplex will have
 	most   int64   // what a path may cost at most
+	plain  bool    // each arc is one of the simplex
 }
 
 func networkSimplex(g *Graph, volume int64, m *meter) solution {
@@ -137,7 +138,7 @@ func networkSimplex(g *Graph, volume int64, m *meter) solution {
 }
 
 func survey(g *Graph, volume int64) outline {
-	o := outline{volume: volume, flow: make([]int64, len(g.arcs)), supply: make([]int64, len(g.nodes))}
+	o := outline{volume: volume, plain: true, flow: make([]int64, len(g.arcs)), supply: make([]int64, len(g.nodes))}
 	for v := range g.nodes {
 		o.supply[v] = g.nodes[v].supply
 	}
@@ -145,6 +146,9 @@ func survey(g *Graph, volume int64) outline {
 	dearest := make([]int64, len(g.nodes))
 	for a := range g.arcs {
 		row := &g.arcs[a]
+		if row.From == None || row.From == row.To || row.Capacity == row.Lower || len(g.curves) > 0 {
+			o.plain = false
+		}
 		if row.From == None {
 			continue
 		}
@@ -215,7 +219,10 @@ func newSimplex[N number](g *Graph, o *outline) *simplex[N] {
 		thread: make([]int32, n), back: make([]int32, n), last: make([]int32, n),
 	}
 	stride := 1 + int(4*math.Sqrt(float64(o.arcs)))
-	for i := range stride {
+	if o.plain {
+		s.addPlain(g, o.volume, stride)
+	}
+	for i := 0; i < stride && !o.plain; i++ {
 		for a := i; a < len(g.arcs); a += stride {
 			row := &g.arcs[a]
 			if row.From == row.To {
@@ -296,6 +303,25 @@ func (s *simplex[N]) swap(e, f int) {
 	s.arcs[e], s.arcs[f] = s.arcs[f], s.arcs[e]
 	s.room[e], s.room[f] = s.room[f], s.room[e]
 	s.name[e], s.name[f] = s.name[f], s.name[e]
+}
+
+// addPlain adds all arcs in the same order, but reads them as they come, which is
+// what takes the time.
+func (s *simplex[N]) addPlain(g *Graph, volume int64, stride int) {
+	count := len(g.arcs)
+	s.arcs, s.room, s.name = s.arcs[:count], s.room[:count], s.name[:count]
+	full, more := count/stride, count%stride
+	column, line := 0, 0
+	for a := range g.arcs {
+		row := &g.arcs[a]
+		e := column*full + min(column, more) + line
+		s.arcs[e] = pivotArc[N]{from: int32(row.From), to: int32(row.To), cost: N(row.Cost)}
+		s.room[e] = N(roomOf(row.Lower, row.Capacity, volume))
+		s.name[e] = Arc(a)
+		if column++; column == stride {
+			column, line = 0, line+1
+		}
+	}
 }
 
 func (s *simplex[N]) add(a Arc, row *arcRow, cost, room int64) {
