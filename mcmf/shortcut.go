@@ -6,7 +6,7 @@ package mcmf
 // looks at about the square root of that from each.
 //
 // So a forward search that takes long has nodes lit: those from which a hole, or
-// the root, can be reached at no cost, breadth-first from there, each with the
+// the root if there is none, can be reached at no cost, breadth-first from there, each with the
 // next hop of its way. A search that comes to a lit node has found its end.
 // Light stays for the searches that follow: they raise prices of nodes that
 // cannot reach a lit one for nothing, so never of a lit one. Only flow may break
@@ -63,9 +63,15 @@ func (c *contracted) lighten() (over bool) {
 				c.light(u, beacon{})
 			}
 		}
+		// Where there are holes the root stays dark: who takes up its room leaves
+		// one, which then is to be filled from afar.
+		if len(k.frontier) == 0 {
+			k.beacons[c.root].epoch = k.epoch
+			k.frontier = append(k.frontier, c.root)
+		}
 	}
 	stop := s.looks + chunk
-	for s.looks < stop && (k.looked < len(k.frontier) || c.lightRoot()) {
+	for s.looks < stop && k.looked < len(k.frontier) {
 		u := k.frontier[k.looked]
 		k.looked++
 		if c.lightInto(u) {
@@ -74,18 +80,6 @@ func (c *contracted) lighten() (over bool) {
 	}
 	k.nextAt = s.looks + chunk
 	return false
-}
-
-// lightRoot lights the root, once all is lit from where a hole can be reached:
-// who takes up its room leaves a hole, which then is to be filled from afar.
-func (c *contracted) lightRoot() bool {
-	k := &c.shortcut
-	if k.beacons[c.root].epoch == k.epoch {
-		return false
-	}
-	k.beacons[c.root].epoch = k.epoch
-	k.frontier = append(k.frontier, c.root)
-	return true
 }
 
 // lightInto lights what can come to a lit node at no cost, if that still has a
