@@ -34,6 +34,13 @@ func (c *contracted) settleAll() (status Status, cut []Node) {
 	c.limit = c.meter.ticks + switchAfter*int64(len(c.slots.data)+len(c.arcs.data))
 	status, cut = c.settle()
 	if status == undecided {
+		if c.missing() > c.unrouted()-max(0, c.excess[c.root]) {
+			// An auction only raises prices, and these have to fall.
+			meter := c.meter
+			*c = *compile(c.graph, c.bound/4)
+			c.meter = meter
+			c.mendAll()
+		}
 		if c.mayAuction() {
 			c.auction()
 		}
@@ -168,6 +175,16 @@ func (c *contracted) answer() solution {
 		}
 	}
 	return s
+}
+
+// missing is how many units core nodes have too little, the root aside.
+func (c *contracted) missing() (units int64) {
+	for u := range c.excess {
+		if int32(u) != c.root && c.excess[u] < 0 {
+			units -= c.excess[u]
+		}
+	}
+	return units
 }
 
 // adopt takes the flow and prices of an earlier answer over, as far as they fit
