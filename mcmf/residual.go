@@ -1,6 +1,9 @@
 package mcmf
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // This file turns a Graph into the residual network that the algorithms from
 // scratch work on, and their outcome back into flow by Arc and prices by Node.
@@ -255,6 +258,40 @@ func (r *residual) stuck(from int32) []Node {
 			cut = append(cut, r.names[v])
 		}
 	}
+	return cut
+}
+
+// overfull are all nodes that can be reached from one with excess, if together
+// they have more than their deficits take: nothing has room to leave them, and so
+// they are a cut that proves a graph infeasible. Else it is nil.
+func (r *residual) overfull() []Node {
+	seen := make([]bool, r.nodes())
+	queue := make([]int32, 0, r.nodes())
+	for v := range seen {
+		if r.excess[v] > 0 {
+			seen[v] = true
+			queue = append(queue, int32(v))
+		}
+	}
+	excess := int64(0)
+	for k := 0; k < len(queue); k++ {
+		v := queue[k]
+		excess += r.excess[v]
+		for _, l := range r.links[r.first[v]:r.first[v+1]] {
+			if l.room > 0 && !seen[l.head] {
+				seen[l.head] = true
+				queue = append(queue, l.head)
+			}
+		}
+	}
+	if excess <= 0 {
+		return nil
+	}
+	cut := make([]Node, 0, len(queue))
+	for _, v := range queue {
+		cut = append(cut, r.names[v])
+	}
+	slices.Sort(cut)
 	return cut
 }
 
