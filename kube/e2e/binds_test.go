@@ -13,13 +13,7 @@ import (
 // The answer to every bind is lost, though the bind was done: the pods are
 // recognised as bound, are bound to one node, and take room once.
 func TestBindsWithoutAnswer(t *testing.T) {
-	c := bare(t)
-	c.addNodes(5, "n", "10")
-	f := c.start(settings{faults: losingFirst(false)})
-	c.create(several(50, "p")...)
-	c.awaitBound(time.Minute, 50)
-	c.checkRoom()
-	c.checkScheduledOnce()
+	f := bindFifty(t, losingFirst(false))
 	if got := f.sum("fairlead_ambiguous_binds_total"); got < 50 {
 		t.Errorf("%d binds were looked up, want 50", got)
 	}
@@ -30,16 +24,23 @@ func TestBindsWithoutAnswer(t *testing.T) {
 
 // No bind arrives at the first attempt: each is sent again, and no room is lost.
 func TestBindsThatNeverArrive(t *testing.T) {
+	f := bindFifty(t, losingFirst(true))
+	if got := f.sum("fairlead_api_writes_total", "pods/binding"); got != 100 {
+		t.Errorf("%d binds were sent, want each of 50 twice", got)
+	}
+}
+
+// bindFifty runs a scheduler with faults until 50 pods are bound, each once.
+func bindFifty(t *testing.T, faults func(http.RoundTripper) http.RoundTripper) *fairlead {
+	t.Helper()
 	c := bare(t)
 	c.addNodes(5, "n", "10")
-	f := c.start(settings{faults: losingFirst(true)})
+	f := c.start(settings{faults: faults})
 	c.create(several(50, "p")...)
 	c.awaitBound(time.Minute, 50)
 	c.checkRoom()
 	c.checkScheduledOnce()
-	if got := f.sum("fairlead_api_writes_total", "pods/binding"); got != 100 {
-		t.Errorf("%d binds were sent, want each of 50 twice", got)
-	}
+	return f
 }
 
 // A node is deleted after pods were decided for it and before their binds

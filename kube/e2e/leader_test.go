@@ -11,25 +11,7 @@ import (
 func TestLeaderKilled(t *testing.T) {
 	skipIfShort(t)
 	c := bare(t)
-	const lease = 3 * time.Second
-	first := c.run("first", lease)
-	leader := c.awaitLeader(30*time.Second, "")
-	c.run("second", lease)
-	c.addNodes(100, "n", "20")
-	// The pods come while the leader dies and nobody leads.
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		c.create(several(2000, "p")...)
-	}()
-	defer func() { <-done }()
-	c.awaitBound(time.Minute, 400)
-	first.signal(syscall.SIGKILL)
-	began := time.Now()
-	c.awaitLeader(30*time.Second, leader)
-	t.Logf("%d pods were bound when the next leader led, %s after the kill", len(c.bound()), time.Since(began).Round(time.Millisecond))
-	<-done
-	c.awaitBound(2*time.Minute, 2000)
+	c.loseLeader(3*time.Second, syscall.SIGKILL, 2000, 400)
 	c.checkRoom()
 	c.checkNotTwice()
 }
@@ -39,28 +21,37 @@ func TestLeaderKilled(t *testing.T) {
 func TestLeaderStops(t *testing.T) {
 	skipIfShort(t)
 	c := bare(t)
-	const lease = time.Minute
 	// The test before may have left a lease of a dead leader, but a short one.
+	first := c.loseLeader(time.Minute, syscall.SIGTERM, 600, 200)
+	first.awaitEnd()
+	c.checkRoom()
+	c.checkScheduledOnce()
+}
+
+// loseLeader signals the leader of two replicas when so many of its pods are
+// bound, awaits that the other leads and that it has bound them all, and returns
+// the first one.
+func (c *cluster) loseLeader(lease time.Duration, signal syscall.Signal, pods, bound int) *replica {
+	c.t.Helper()
 	first := c.run("first", lease)
 	leader := c.awaitLeader(30*time.Second, "")
 	c.run("second", lease)
 	c.addNodes(100, "n", "20")
+	// The pods come while the leader goes and nobody leads.
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		c.create(several(600, "p")...)
+		c.create(several(pods, "p")...)
 	}()
 	defer func() { <-done }()
-	c.awaitBound(time.Minute, 200)
-	first.signal(syscall.SIGTERM)
+	c.awaitBound(time.Minute, bound)
+	first.signal(signal)
 	began := time.Now()
-	c.awaitLeader(20*time.Second, leader)
-	t.Logf("the next leader led %s after the wish to stop", time.Since(began).Round(time.Millisecond))
-	first.awaitEnd()
+	c.awaitLeader(30*time.Second, leader)
+	c.t.Logf("%d pods were bound when the next leader led, %s after the signal", len(c.bound()), time.Since(began).Round(time.Millisecond))
 	<-done
-	c.awaitBound(time.Minute, 600)
-	c.checkRoom()
-	c.checkScheduledOnce()
+	c.awaitBound(2*time.Minute, pods)
+	return first
 }
 
 // checkNotTwice fails if a pod was said to be scheduled twice.

@@ -27,14 +27,8 @@ func TestStatefulSet(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "db"},
 		Spec: appsv1.StatefulSetSpec{
 			Replicas: &replicas, Selector: apps("db"), ServiceName: "db",
-			Template: template("db", cpu("6")), // one to a node
-			VolumeClaimTemplates: []v1.PersistentVolumeClaim{{
-				ObjectMeta: metav1.ObjectMeta{Name: "data"},
-				Spec: v1.PersistentVolumeClaimSpec{
-					AccessModes: []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce}, StorageClassName: &class,
-					Resources: v1.VolumeResourceRequirements{Requests: v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")}},
-				},
-			}},
+			Template:             template("db", cpu("6")), // one to a node
+			VolumeClaimTemplates: []v1.PersistentVolumeClaim{dataClaim(class)},
 		},
 	}, metav1.CreateOptions{})
 	c.must(err)
@@ -76,15 +70,21 @@ func TestMissingClaim(t *testing.T) {
 		}}}
 	}))
 	c.expectRefusal("early", `0/30 nodes are available: persistentvolumeclaim "data" not found\.`)
-	_, err := c.client.CoreV1().PersistentVolumeClaims(c.namespace).Create(t.Context(), &v1.PersistentVolumeClaim{
+	claim := dataClaim(class)
+	_, err := c.client.CoreV1().PersistentVolumeClaims(c.namespace).Create(t.Context(), &claim, metav1.CreateOptions{})
+	c.must(err)
+	c.awaitBound(30*time.Second, 1)
+}
+
+// dataClaim asks for a volume of a class, as "data".
+func dataClaim(class string) v1.PersistentVolumeClaim {
+	return v1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: "data"},
 		Spec: v1.PersistentVolumeClaimSpec{
 			AccessModes: []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce}, StorageClassName: &class,
 			Resources: v1.VolumeResourceRequirements{Requests: v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")}},
 		},
-	}, metav1.CreateOptions{})
-	c.must(err)
-	c.awaitBound(30*time.Second, 1)
+	}
 }
 
 // provide makes a storage class whose volumes wait for their first consumer, and

@@ -17,18 +17,21 @@ import (
 	"fairlead.dev/fairlead/mcmf"
 )
 
-const small = `c a problem
+const (
+	small = `c a problem
 p min 4 5
 n 1 4
 
 n	4   -4
 c
-a 1 2 0 4 2
+` + smallArcs
+	smallArcs = `a 1 2 0 4 2
 a 1 3 0 2 2
 a 2 3 -1 2 -1
 a 2 4 0 3 3
 a 3 4 1 5 1
 `
+)
 
 func mustRead(t *testing.T, text string) *Problem {
 	t.Helper()
@@ -49,15 +52,7 @@ func written(t *testing.T, p *Problem) string {
 }
 
 func TestReadAndWrite(t *testing.T) {
-	const want = `p min 4 5
-n 1 4
-n 4 -4
-a 1 2 0 4 2
-a 1 3 0 2 2
-a 2 3 -1 2 -1
-a 2 4 0 3 3
-a 3 4 1 5 1
-`
+	const want = "p min 4 5\nn 1 4\nn 4 -4\n" + smallArcs
 	for _, tc := range []struct{ name, text string }{
 		{"as it is", small},
 		{"ends of lines as on Windows", strings.ReplaceAll(small, "\n", "\r\n")},
