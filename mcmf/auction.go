@@ -1,43 +1,44 @@
 package mcmf
 
-// This file finds a flow and prices that are nearly optimal, from nothing or after
-// more changes than searches can do with, for the searches of search.go to finish. It is the epsilon-relaxation method
-// (Bertsekas's auction; the push-relabel form is Goldberg 1990) on the contracted
-// network: a leaf takes the slot that is cheapest at the prices of the moment; a
-// node that is too full sends units on, or leaves elsewhere, where that gains;
-// where nothing gains any more, it raises its price by as much as it must and
-// epsilon, until something does.
+import "slices"
+
+// This file finds a flow and prices from nothing, or after more changes than
+// searches can do with. It is the epsilon-relaxation method (Bertsekas's auction;
+// the push-relabel form is Goldberg 1990) on the contracted network: a leaf takes
+// the slot that is cheapest at the prices of the moment; a node that is too full
+// sends units on, or leaves elsewhere, where that gains; where nothing gains any
+// more, it raises its price by as much as it must and epsilon, until something does.
 //
 // Invariant (epsilon-optimality): no residual arc has a reduced cost below
 // -epsilon, no leaf sits more than epsilon dearer than it could.
 //
+// At the end prices are rounded to whole units, and refined: they are lowered where
+// that proves the flow optimal (price refine, Goldberg 1997). What is not proven
+// then, searches route again (search.go).
+//
 // What differs from the books:
-//   - There is one phase, at a sixteenth of a unit of cost, from the prices there
-//     are, at first zero.
+//   - There is one phase, at an eighth of a unit of cost, from the prices there
+//     are, at first zero, and a second one at a sixteenth where the first is not
+//     proven optimal.
 //     Scaling epsilon down from the greatest cost, which bounds the worst case,
 //     costs ten times as much on networks where most tasks find a place: each
 //     phase overshoots, and the next begins with all those prices too high. Only
 //     where a phase stalls, as prices have far to rise, are coarse ones tried.
+//     With a quarter, 5 to 30 % of the flow is wrong in the end under contention.
+//   - Leaves bid one by one, and each full node gets rid of one before the next
+//     bids, which then sees the price: all at once is up to a third slower.
 //   - Seats are a heap by a lower bound of what leaving costs; as prices only
 //     rise here, bounds stay valid, and only the top is ever worked out anew.
 //   - Prices are updated as a whole now and then (Goldberg 1997).
-//
-// It does not prove anything: whole units of prices are what is kept, and the few
-// leaves and arcs that these show to be wrong are routed again by searches. With
-// a sixteenth there are none on the networks of docs/bench/mcmf.md, with a
-// quarter 1 to 3 % of leaves, with a whole unit 10 %.
 type auction struct {
 	*contracted
 	epsilon  int64
 	cursor   []int32 // by core row: the arc to look at next, within its list
-	queued   []bool
-	ring     []int32 // core rows with an excess, first in, first out
-	head     int
-	waiting  int
-	relabels int   // since prices were last updated as a whole
-	units    int64 // in excess at that update
-	slow     bool  // so few units less than at the one before that coarser steps are better
-	limit    int64 // of ticks
+	full     ring    // core rows with an excess
+	relabels int     // since prices were last updated as a whole
+	units    int64   // that had no place at that update
+	slow     bool    // so few units less than at the one before that coarser steps are better
+	limit    int64   // of ticks
 	failed   bool
 }
 
@@ -45,32 +46,42 @@ const (
 	// auctionScale is the number of price steps in a unit of cost.
 	auctionScale     = 1 << auctionScaleBits
 	auctionScaleBits = 4
+	// fineSteps are an epsilon that is good enough in most cases.
+	fineSteps = 2
 	// updateEvery is how many relabels a node there are between two updates.
 	updateEvery = 2
 	// auctionLimit is the most looks an arc before the auction gives up.
 	auctionLimit = 400
+	// refineLimit is the most looks an arc before prices are taken as they are:
+	// those that can be refined take one at most.
+	refineLimit = 2
 )
 
 // auction seats all loose leaves and balances the core, as far as it gets. What
-// is left, and what it got wrong by less than a unit of cost, is loose or
-// unbalanced then.
+// is left, and what could be cheaper yet, is loose or unbalanced then.
 func (c *contracted) auction() {
-	c.rescale(auctionScale)
-	for u := range c.price {
-		c.price[u] *= auctionScale
-	}
-	c.unbalanced = c.unbalanced[:0]
+	c.scaleUp()
 	a := &auction{
-		contracted: c, cursor: make([]int32, len(c.nodes)), queued: make([]bool, len(c.nodes)), ring: make([]int32, len(c.nodes)),
+		contracted: c, cursor: make([]int32, len(c.nodes)), full: newRing(len(c.nodes)),
 		limit: c.meter.ticks + auctionLimit*int64(len(c.slots.data)+len(c.arcs.data)+1),
 	}
-	for i, epsilon := range [...]int64{1, 256, 32, 4, 1} {
+	for i, epsilon := range [...]int64{fineSteps, 256, 32, 4, fineSteps} {
 		a.epsilon, a.units, a.slow = epsilon, unreachable, false
 		if a.phase(i == 0); a.failed || !c.meter.spend(0) || i == 0 && !a.slow {
 			break
 		}
 	}
+	prices := slices.Clone(c.price)
 	c.round()
+	if proven := c.refine(); !proven && !a.failed && c.meter.spend(0) {
+		c.scaleUp()
+		copy(c.price, prices)
+		a.epsilon = 1
+		a.phase(false)
+		c.round()
+		c.refine()
+	}
+	c.loosenAll()
 }
 
 // phase makes flow and prices epsilon-optimal. One that is tentative ends early
@@ -87,30 +98,34 @@ func (a *auction) phase(tentative bool) {
 		c.saturate(u)
 	}
 	for u := range int32(len(c.nodes)) {
-		if c.excess[u] > 0 {
-			a.enqueue(u)
+		switch {
+		case c.excess[u] > 0:
+			a.full.push(u)
+		case c.excess[u] == 0 && c.nodes[u].direct != absent:
+			a.ready(u)
 		}
 	}
-	for !a.failed && (!tentative || !a.slow) && c.meter.spend(0) && a.seatLoose() && a.waiting > 0 {
-		a.failed = c.meter.ticks > a.limit
-		if a.relabels > updateEvery*len(c.nodes) {
+	for !a.failed && (!tentative || !a.slow) && c.meter.spend(0) {
+		if !a.seatNext() && a.full.waiting == 0 {
+			return
+		}
+		switch {
+		case a.failed || a.full.waiting == 0:
+		case a.relabels > updateEvery*len(c.nodes):
 			a.relabels = 0
 			a.updatePrices()
-			continue
+		default:
+			a.discharge(a.full.pop())
+			a.failed = a.failed || c.meter.ticks > a.limit
 		}
-		u := a.ring[a.head]
-		a.head = (a.head + 1) % len(a.ring)
-		a.waiting--
-		a.queued[u] = false
-		a.discharge(u)
 	}
 }
 
-// seatLoose gives every loose leaf the slot that is cheapest now; it is false
-// where one has none.
-func (a *auction) seatLoose() bool {
+// seatNext gives the next loose leaf the slot that is cheapest now; it is false
+// where there is no such leaf.
+func (a *auction) seatNext() bool {
 	c := a.contracted
-	for n := len(c.loose); n > 0 && c.meter.spend(0); n = len(c.loose) {
+	for n := len(c.loose); n > 0; n = len(c.loose) {
 		l := c.loose[n-1]
 		if c.leafName[l] == None || c.leaves[l].seat >= 0 {
 			c.loose = c.loose[:n-1]
@@ -126,8 +141,9 @@ func (a *auction) seatLoose() bool {
 		c.take(l, best, next)
 		a.receive(c.leaves[l].to, 1)
 		c.meter.ticks += int64(c.slots.spans[l].length)
+		return true
 	}
-	return true
+	return false
 }
 
 // discharge gets rid of the excess of a node, unless prices are to be updated
@@ -139,7 +155,7 @@ func (a *auction) discharge(u int32) {
 			return
 		}
 		if a.relabel(u, key); a.failed || a.relabels > updateEvery*len(a.nodes) {
-			a.enqueue(u)
+			a.full.push(u)
 			return
 		}
 	}
@@ -170,7 +186,30 @@ func (c *contracted) mayAuction() bool {
 	return c.steepest <= most && int64(len(c.nodes)) <= most/16/max(1, c.graph.totals.costliest)
 }
 
-// rescale changes the unit of prices and costs.
+// scaleUp makes small steps the unit of prices and costs. Keys are made anew.
+func (c *contracted) scaleUp() {
+	c.rescale(auctionScale)
+	for u := range c.price {
+		c.price[u] <<= auctionScaleBits
+	}
+}
+
+// round makes whole units of cost the unit again. Keys rounded down are still
+// lower bounds, and in the same order.
+func (c *contracted) round() {
+	for u := range int32(len(c.nodes)) {
+		c.price[u] >>= auctionScaleBits
+		h := c.seats.list(u)
+		for i := range h {
+			if h[i].key != unreachable {
+				h[i].key >>= auctionScaleBits
+			}
+		}
+	}
+	c.rescale(1)
+}
+
+// rescale changes the unit of costs.
 func (c *contracted) rescale(scale int64) {
 	for i := range c.arcs.data {
 		c.arcs.data[i].cost = c.arcs.data[i].cost / c.scale * scale
@@ -195,19 +234,10 @@ func (c *contracted) saturate(u int32) {
 	}
 }
 
-func (a *auction) enqueue(u int32) {
-	if a.queued[u] {
-		return
-	}
-	a.queued[u] = true
-	a.ring[(a.head+a.waiting)%len(a.ring)] = u
-	a.waiting++
-}
-
 func (a *auction) receive(u int32, units int64) {
 	a.excess[u] += units
 	if a.excess[u] > 0 {
-		a.enqueue(u)
+		a.full.push(u)
 	}
 }
 
@@ -274,30 +304,45 @@ func (a *auction) evict(u int32) (key int64, done bool) {
 	return unreachable, false
 }
 
-// relabel raises the price of a node until the cheapest way out gains.
+// relabel raises the price of a node until the cheapest way out gains: an arc, or
+// the leaf that goes at a key.
 func (a *auction) relabel(u int32, key int64) {
-	c := a.contracted
-	low := key
-	p := c.arcs.spans[u]
-	for i := range p.length {
-		arc := &c.arcs.data[p.start+i]
-		if arc.room == 0 {
-			continue
-		}
-		if x := arc.cost + c.price[arc.to]; x < low {
-			low, a.cursor[u] = x, i
-		}
-	}
-	c.meter.ticks += int64(p.length)
 	a.relabels++
+	low, at := a.cheapest(u, key)
 	if low >= mostAuctionPrice {
 		a.failed = true
 		return
 	}
-	c.price[u] = low + a.epsilon
-	if a.cursor[u] == p.length {
-		a.cursor[u] = 0
+	a.price[u], a.cursor[u] = low+a.epsilon, at
+}
+
+// ready raises the price of a node that is not full so that units that come go on
+// at once. For all machines that are about to get some, this is done quicker before.
+func (a *auction) ready(u int32) {
+	key := int64(unreachable)
+	if h := a.seats.list(u); len(h) > 0 {
+		key = h[0].key
 	}
+	if low, at := a.cheapest(u, key); low < mostAuctionPrice && low+a.epsilon > a.price[u] {
+		a.price[u], a.cursor[u] = low+a.epsilon, at
+	}
+}
+
+// cheapest is what the cheapest way out of a node costs, no more than a key, and
+// which of its arcs that is, or 0.
+func (a *auction) cheapest(u int32, key int64) (low int64, at int32) {
+	c := a.contracted
+	low = key
+	for i, arc := range c.arcs.list(u) {
+		if arc.room == 0 {
+			continue
+		}
+		if x := arc.cost + c.price[arc.to]; x < low {
+			low, at = x, int32(i)
+		}
+	}
+	c.meter.ticks += int64(c.arcs.spans[u].length)
+	return low, at
 }
 
 // updatePrices raises all prices by how far it is to where units are missing
@@ -307,7 +352,7 @@ func (a *auction) updatePrices() {
 	c.makeBids()
 	c.beginSearch(true)
 	s := &c.search
-	excesses, units, far := 0, int64(0), int64(0)
+	excesses, units, far := 0, int64(len(c.loose)), int64(0)
 	for u := range int32(len(c.nodes)) {
 		if c.excess[u] < 0 {
 			c.arrive(u, 0)
@@ -374,26 +419,82 @@ func (c *contracted) arrive(u int32, distance int64) {
 	s.queue.push(item{distance: distance, node: u, seat: -1})
 }
 
-// round makes prices whole again and mends what that broke: arcs of the core by
-// prices where it can be done, else by filling them; leaves by taking their seat.
-// Keys rounded down are still lower bounds, and in the same order.
-func (c *contracted) round() {
-	c.unbalanced = c.unbalanced[:0]
+// refine lowers prices until no arc of the core has a negative reduced cost and
+// every leaf has the best seat, by the method of Bellman and Ford: then it is true.
+// Rounding breaks that by one unit at a time, and mostly the flow is optimal all
+// the same, so that there are prices that prove it. Where it is not, there are
+// none, and so this gives up after some looks at everything.
+func (c *contracted) refine() bool {
+	limit := c.meter.ticks + refineLimit*int64(len(c.slots.data)+len(c.arcs.data)+1)
+	waiting := newRing(len(c.nodes))
 	for u := range int32(len(c.nodes)) {
-		c.price[u] >>= auctionScaleBits
-		h := c.seats.list(u)
-		for i := range h {
-			if h[i].key != unreachable {
-				h[i].key >>= auctionScaleBits
-			}
+		waiting.push(u)
+	}
+	for waiting.waiting > 0 {
+		if c.meter.ticks > limit || !c.meter.spend(0) {
+			return false
+		}
+		u := waiting.pop()
+		if low := c.proven(u); low < c.price[u] {
+			c.price[u] = low
+			c.makeBids()
+			c.pushWronged(&waiting, u)
 		}
 	}
-	c.rescale(1)
-	c.relax()
+	return true
+}
+
+// proven is the highest price of a node, up to what it has, at which its arcs and
+// leaves are right.
+func (c *contracted) proven(u int32) int64 {
+	low := c.price[u]
+	for _, arc := range c.arcs.list(u) {
+		if arc.room > 0 {
+			low = min(low, arc.cost+c.price[arc.to])
+		}
+	}
+	c.meter.ticks += int64(c.arcs.spans[u].length)
+	for c.seats.spans[u].length > 0 {
+		top := c.seats.list(u)[0]
+		if top.key >= low {
+			break
+		}
+		key := c.keyFor(c.otherwise(top.leaf), c.leaves[top.leaf].cost)
+		c.meter.ticks += int64(c.slots.spans[top.leaf].length)
+		if key == top.key {
+			return key
+		}
+		c.rekey(c.seats.list(u), 0, key)
+	}
+	return low
+}
+
+// pushWronged takes up those nodes of which an arc or a leaf would gain now that
+// the price of node u is lower.
+func (c *contracted) pushWronged(waiting *ring, u int32) {
+	arcs, bids, price := c.arcs.list(u), c.bids.list(u), c.price[u]
+	for i := range arcs {
+		back := &c.arcs.data[arcs[i].mate]
+		if v := arcs[i].to; back.room > 0 && back.cost-c.price[v]+price < 0 {
+			waiting.push(v)
+		}
+	}
+	for _, b := range bids {
+		c.outbid(b, u)
+		if x := &c.leaves[b.leaf]; x.seat >= 0 && int64(b.cost)+price < c.seatCost(x) {
+			waiting.push(x.to)
+		}
+	}
+	c.meter.ticks += int64(len(arcs) + len(bids))
+}
+
+// loosenAll makes loose and unbalanced what is not yet right.
+func (c *contracted) loosenAll() {
 	for u := range int32(len(c.nodes)) {
 		c.saturate(u)
 		c.loosenWrong(u)
 	}
+	c.unbalanced = c.unbalanced[:0]
 	for u := range int32(len(c.nodes)) {
 		if c.excess[u] != 0 {
 			c.unbalanced = append(c.unbalanced, u)
@@ -414,40 +515,6 @@ func (c *contracted) loosenWrong(u int32) {
 			c.rekey(c.seats.list(u), 0, key)
 		} else {
 			c.loosen(top.leaf)
-		}
-	}
-}
-
-// relax lowers prices until no arc of the core has a negative reduced cost,
-// or gives up on a negative cycle.
-func (c *contracted) relax() {
-	waiting := make([]int32, len(c.nodes))
-	queued := make([]bool, len(c.nodes))
-	for u := range waiting {
-		waiting[u], queued[u] = int32(u), true
-	}
-	for steps := 0; len(waiting) > 0 && steps < 8*len(c.nodes); steps++ {
-		u := waiting[0]
-		waiting, queued[u] = waiting[1:], false
-		low := c.price[u]
-		arcs := c.arcs.list(u)
-		for i := range arcs {
-			if arcs[i].room > 0 {
-				low = min(low, arcs[i].cost+c.price[arcs[i].to])
-			}
-		}
-		if low == c.price[u] {
-			continue
-		}
-		c.price[u] = low
-		c.makeBids()
-		for _, b := range c.bids.list(u) {
-			c.outbid(b, u)
-		}
-		for i := range arcs {
-			if v := arcs[i].to; !queued[v] && c.arcs.data[arcs[i].mate].room > 0 {
-				waiting, queued[v] = append(waiting, v), true
-			}
 		}
 	}
 }

@@ -76,3 +76,35 @@ func (q *queue) pop() (x item, found bool) {
 	}
 	return x, true
 }
+
+// ring is a queue of nodes, each at most once.
+type ring struct {
+	nodes          []int32
+	first, waiting int
+	queued         []bool
+}
+
+func newRing(n int) ring { return ring{nodes: make([]int32, n), queued: make([]bool, n)} }
+
+func (q *ring) push(v int32) {
+	if q.queued[v] {
+		return
+	}
+	q.queued[v] = true
+	at := q.first + q.waiting
+	if at >= len(q.nodes) {
+		at -= len(q.nodes)
+	}
+	q.nodes[at] = v
+	q.waiting++
+}
+
+func (q *ring) pop() int32 {
+	v := q.nodes[q.first]
+	if q.first++; q.first == len(q.nodes) {
+		q.first = 0
+	}
+	q.waiting--
+	q.queued[v] = false
+	return v
+}
