@@ -29,24 +29,33 @@ func (g *Graph) isLeaf(v Node) bool {
 // lower bounds and no prices.
 func compile(g *Graph, volume int64) *contracted {
 	c := &contracted{graph: g, scale: 1, bound: boundOf(volume), lower: map[Arc]int64{}, loops: map[Arc]sum{}, root: -1, role: make([]int32, len(g.nodes)), place: make([]int32, len(g.arcs))}
+	leaves, nodes := int32(0), int32(0)
 	for v := range g.nodes {
 		switch {
 		case !g.nodes[v].alive:
 			c.role[v] = absent
 		case g.isLeaf(Node(v)):
-			c.role[v] = ^int32(len(c.leaves))
-			c.loose = append(c.loose, int32(len(c.leaves)))
-			c.leaves = append(c.leaves, leaf{seat: -1})
-			c.leafName = append(c.leafName, Node(v))
+			c.role[v] = ^leaves
+			leaves++
 		default:
-			c.role[v] = int32(len(c.nodes))
-			c.nodes = append(c.nodes, coreNode{direct: absent})
-			c.name = append(c.name, Node(v))
+			c.role[v] = nodes
+			nodes++
 		}
 	}
-	c.excess = make([]int64, len(c.nodes))
-	c.supply = make([]int64, len(c.nodes))
-	c.price = make([]int64, len(c.nodes))
+	// Lists get their length at once: memory that is new to a process costs more
+	// time than all that is done with it here.
+	c.leaves, c.leafName, c.loose = make([]leaf, leaves), make([]Node, leaves), make([]int32, leaves)
+	c.nodes, c.name = make([]coreNode, nodes), make([]Node, nodes)
+	c.excess, c.supply, c.price = make([]int64, nodes), make([]int64, nodes), make([]int64, nodes)
+	for v, role := range c.role {
+		switch {
+		case role == absent:
+		case role < 0:
+			c.leaves[^role], c.leafName[^role], c.loose[^role] = leaf{seat: -1}, Node(v), ^role
+		default:
+			c.nodes[role], c.name[role] = coreNode{direct: absent}, Node(v)
+		}
+	}
 	c.chooseRoot()
 	c.compileArcs()
 	return c
@@ -78,7 +87,7 @@ func (c *contracted) compileArcs() {
 	for u, v := range c.name {
 		row := &g.nodes[v]
 		arcs[u] += row.degree[leaving]
-		for a := range g.Leaving(v) {
+		for a := row.first[leaving]; a != None; a = g.arcs[a].next[leaving] {
 			arcs[c.role[g.arcs[a].To]]++
 		}
 		seats[u] = min(row.degree[entering], fewSeats)
@@ -86,51 +95,55 @@ func (c *contracted) compileArcs() {
 	for l, v := range c.leafName {
 		slots[l] = g.nodes[v].degree[leaving]
 	}
-	c.arcs.reserve(arcs, anEighth)
-	c.seats.reserve(seats, nothing)
-	c.slots.reserve(slots, nothing)
-	c.origins.reserve(slots, nothing)
+	c.arcs.reserve(arcs, anEighth, len(g.arcs)/16)
+	c.seats.reserve(seats, nothing, len(c.leaves))
+	c.slots.reserve(slots, nothing, len(g.arcs)/16)
+	c.slotArc = make([]Arc, len(c.slots.data))
 	for a := range g.arcs {
 		row := &g.arcs[a]
-		c.place[a] = absent
 		if row.From == None {
+			c.place[a] = absent
 			continue
 		}
 		from := c.role[row.From]
-		if from >= 0 {
+		switch {
+		case from >= 0:
+			c.place[a] = absent
 			c.addCoreArc(Arc(a))
-		} else if row.Capacity > 0 {
+		case row.Capacity <= 0:
+			c.place[a] = absent
+		default:
 			p := &c.slots.spans[^from]
 			c.slots.data[p.start+p.length] = slot{to: c.role[row.To], cost: int32(row.Cost)}
-			c.origins.data[p.start+p.length].arc = Arc(a)
-			c.place[a] = ^p.length
+			c.slotArc[p.start+p.length] = Arc(a)
 			p.length++
 		}
 	}
-	copy(c.origins.spans, c.slots.spans)
 }
 
 // fewSeats is for how many leaves a node has room at first.
 const fewSeats = 16
 
-// makeBids makes the bids of all slots, when they are first asked for. Who solves
-// once, and an easy network, does without.
+// makeBids makes the bids of all slots, and the places of their arcs, when they
+// are first asked for. Who solves once, and an easy network, does without.
 func (c *contracted) makeBids() {
 	if c.bids.spans != nil {
 		return
 	}
+	c.slotBid = make([]int32, len(c.slots.data))
 	counts := make([]int32, len(c.nodes))
 	for l := range int32(len(c.leaves)) {
 		for _, s := range c.slots.list(l) {
 			counts[s.to]++
 		}
 	}
-	c.bids.reserve(counts, anEighth)
+	c.bids.reserve(counts, anEighth, len(c.slots.data)/16)
 	for l := range int32(len(c.leaves)) {
-		origins := c.origins.list(l)
+		start := c.slots.spans[l].start
 		for i, s := range c.slots.list(l) {
 			p := &c.bids.spans[s.to]
-			origins[i].bid = p.length
+			c.slotBid[start+int32(i)] = p.length
+			c.place[c.slotArc[start+int32(i)]] = ^int32(i)
 			c.bids.data[p.start+p.length] = bid{leaf: l, slot: int32(i), cost: s.cost}
 			p.length++
 		}
@@ -141,12 +154,25 @@ func (c *contracted) makeBids() {
 func (c *contracted) addSlot(l int32, a Arc) {
 	row := &c.graph.arcs[a]
 	s := slot{to: c.role[row.To], cost: int32(row.Cost)}
-	position := c.slots.spans[l].length
+	before := c.slots.spans[l]
+	position := before.length
+	moved := c.slots.add(l, s)
+	if more := len(c.slots.data) - len(c.slotArc); more > 0 {
+		c.slotArc = append(c.slotArc, make([]Arc, more)...)
+		c.slotBid = append(c.slotBid, make([]int32, more)...)
+	}
+	start := c.slots.spans[l].start
+	if moved {
+		copy(c.slotArc[start:], c.slotArc[before.start:before.start+position])
+		copy(c.slotBid[start:], c.slotBid[before.start:before.start+position])
+	}
+	c.slotArc[start+position], c.slotBid[start+position] = a, c.bids.spans[s.to].length
 	c.place[a] = ^position
-	c.slots.add(l, s)
-	c.origins.add(l, origin{arc: a, bid: c.bids.spans[s.to].length})
 	c.bids.add(s.to, bid{leaf: l, slot: position, cost: s.cost})
 }
+
+// slotOf is where a slot is, by a leaf's position.
+func (c *contracted) slotOf(l, position int32) int32 { return c.slots.spans[l].start + position }
 
 // addCoreArc gives the core an arc and its mate, with no flow but the lower
 // bound. What that bound takes along is left to be balanced.

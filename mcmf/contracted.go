@@ -26,8 +26,10 @@ type contracted struct {
 	root  int32 // the core node that takes up and gives what has no other place
 
 	// By Node and Arc of the graph.
-	role  []int32 // core row, or ^leaf row, or absent
-	place []int32 // index into arcs.data, or ^(position among its leaf's slots), or absent
+	role []int32 // core row, or ^leaf row, or absent
+	// place is an index into arcs.data, or ^(position among its leaf's slots), or
+	// absent. That of leaves' arcs is known once bids are made.
+	place []int32
 
 	// By core row. Prices stand alone, as most looks are at them.
 	price      []int64
@@ -49,7 +51,10 @@ type contracted struct {
 	leafName   []Node
 	freeLeaves []int32
 	slots      slab[slot]
-	origins    slab[origin] // in step with slots
+	// In step with slots.data: the arc that a slot stands for, and where its bid is
+	// among those of its head.
+	slotArc []Arc
+	slotBid []int32
 
 	// What has to be routed: leaves without a seat, core rows that may be out of
 	// balance.
@@ -103,13 +108,6 @@ type leaf struct {
 }
 
 type slot struct{ to, cost int32 }
-
-// origin is what a search does not ask of a slot: the arc it stands for, and
-// where its bid is among those of its head.
-type origin struct {
-	arc Arc
-	bid int32
-}
 
 // seat has a lower bound of what the leaf's best other slot costs more than this
 // one, prices left aside: the leaf moves away no earlier than the price here

@@ -162,7 +162,7 @@ func (c *contracted) answer() solution {
 	}
 	for l := range int32(len(c.leaves)) {
 		if seat := c.leaves[l].seat; seat >= 0 {
-			s.flow[c.origins.list(l)[seat].arc] = 1
+			s.flow[c.slotArc[c.slotOf(l, seat)]] = 1
 		}
 	}
 	if c.steepest > mostPrice {
@@ -190,6 +190,7 @@ func (c *contracted) missing() (units int64) {
 // adopt takes the flow and prices of an earlier answer over, as far as they fit
 // the graph as it is now.
 func (c *contracted) adopt(from solution) {
+	c.makeBids()
 	for u, v := range c.name {
 		if int(v) < len(from.price) {
 			c.price[u] = from.price[v]
@@ -295,22 +296,25 @@ func (c *contracted) appendWithSeats(cut []Node, u int32) []Node {
 // flowOn is what flows on an arc of the graph.
 func (c *contracted) flowOn(a Arc) int64 {
 	row := &c.graph.arcs[a]
-	place := c.place[a]
 	switch {
 	case row.From == row.To:
 		return c.graph.loopFlow(a)
-	case place >= 0:
+	case row.From < 0 || int(row.From) >= len(c.role) || c.role[row.From] == absent:
+		return 0
+	}
+	if from := c.role[row.From]; from < 0 {
+		if seat := c.leaves[^from].seat; seat >= 0 && c.slotArc[c.slotOf(^from, seat)] == a {
+			return 1
+		}
+		return 0
+	}
+	if place := c.place[a]; place >= 0 {
 		arc := &c.arcs.data[place]
 		if arc.curve != 0 {
 			k := &c.curves[arc.curve-1]
 			return k.lower + k.flow
 		}
 		return c.lower[a] + c.arcs.data[arc.mate].room
-	case place == absent || row.From < 0 || int(row.From) >= len(c.role):
-		return 0
-	}
-	if role := c.role[row.From]; role < 0 && role != absent && c.leaves[^role].seat == ^place {
-		return 1
 	}
 	return 0
 }

@@ -74,18 +74,19 @@ func (c *contracted) checkPlaces() error {
 
 // checkSlot looks at the slot of a leaf's arc to node u, and at its bid.
 func (c *contracted) checkSlot(a Arc, l, u int32) error {
+	if c.bids.spans == nil {
+		return nil // places are not known yet
+	}
 	position := ^c.place[a]
 	if position < 0 || position >= c.slots.spans[l].length {
 		return fmt.Errorf("arc %d of leaf %d is not at position %d", a, l, position)
 	}
-	s, o := c.slots.list(l)[position], c.origins.list(l)[position]
-	if o.arc != a || s != (slot{u, int32(c.graph.arcs[a].Cost)}) {
-		return fmt.Errorf("arc %d of leaf %d: slot %v, origin %v", a, l, s, o)
+	at := c.slotOf(l, position)
+	s := c.slots.data[at]
+	if c.slotArc[at] != a || s != (slot{u, int32(c.graph.arcs[a].Cost)}) {
+		return fmt.Errorf("arc %d of leaf %d: slot %v of arc %d", a, l, s, c.slotArc[at])
 	}
-	if c.bids.spans == nil {
-		return nil
-	}
-	if b := c.bids.list(u)[o.bid]; b != (bid{l, position, s.cost}) {
+	if b := c.bids.list(u)[c.slotBid[at]]; b != (bid{l, position, s.cost}) {
 		return fmt.Errorf("arc %d of leaf %d: bid %v", a, l, b)
 	}
 	return nil

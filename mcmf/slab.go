@@ -28,15 +28,16 @@ func (s *slab[T]) resize(lists int) {
 }
 
 // reserve makes empty lists with room for as many records as counts says, and a
-// part more, as a list that is full must move.
-func (s *slab[T]) reserve(counts []int32, more func(count int32) int32) {
+// part more, as a list that is full must move; and spare room for those that move.
+// What is not used of it costs nothing.
+func (s *slab[T]) reserve(counts []int32, more func(count int32) int32, spare int) {
 	s.spans = make([]span, len(counts))
 	start := int32(0)
 	for i, n := range counts {
 		s.spans[i] = span{start: start, room: n + more(n)}
 		start += s.spans[i].room
 	}
-	s.data = make([]T, start, int(start)+int(start)/16)
+	s.data = make([]T, start, int(start)+spare)
 }
 
 // anEighth and nothing are what lists may have room for in addition.

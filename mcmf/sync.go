@@ -119,8 +119,7 @@ func (c *contracted) holds(t touch) bool {
 	if role >= 0 || role == absent {
 		return false
 	}
-	origins := c.origins.list(^role)
-	return int(^place) < len(origins) && origins[^place].arc == t.arc
+	return ^place < c.slots.spans[^role].length && c.slotArc[c.slotOf(^role, ^place)] == t.arc
 }
 
 // update gives an arc its new numbers where it is, if its ends and their kinds
@@ -150,7 +149,7 @@ func (c *contracted) update(t touch) bool {
 		c.cost.add(1, row.Cost-int64(s.cost))
 	}
 	s.cost = int32(row.Cost)
-	b := &c.bids.list(to)[c.origins.list(l)[position].bid]
+	b := &c.bids.list(to)[c.slotBid[c.slotOf(l, position)]]
 	b.cost = s.cost
 	c.reconsider(l, position)
 	return true
@@ -263,27 +262,27 @@ func (c *contracted) detach(t touch) {
 	if c.leaves[l].seat == position {
 		c.loosen(l)
 	}
-	s, bidAt := c.slots.list(l)[position], c.origins.list(l)[position].bid
+	at := c.slotOf(l, position)
+	s, bidAt := c.slots.data[at], c.slotBid[at]
 	bids := c.bids.list(s.to)
 	last := int32(len(bids) - 1)
 	if bidAt != last {
 		moved := bids[last]
 		bids[bidAt] = moved
-		c.origins.list(moved.leaf)[moved.slot].bid = bidAt
+		c.slotBid[c.slotOf(moved.leaf, moved.slot)] = bidAt
 	}
 	c.bids.spans[s.to].length--
-	slots, origins := c.slots.list(l), c.origins.list(l)
-	last = int32(len(slots) - 1)
+	last = c.slots.spans[l].length - 1
 	if position != last {
-		slots[position], origins[position] = slots[last], origins[last]
-		c.place[origins[position].arc] = ^position
-		c.bids.list(slots[position].to)[origins[position].bid].slot = position
+		from := c.slotOf(l, last)
+		c.slots.data[at], c.slotArc[at], c.slotBid[at] = c.slots.data[from], c.slotArc[from], c.slotBid[from]
+		c.place[c.slotArc[at]] = ^position
+		c.bids.list(c.slots.data[at].to)[c.slotBid[at]].slot = position
 		if c.leaves[l].seat == last {
 			c.leaves[l].seat = position
 		}
 	}
 	c.slots.spans[l].length--
-	c.origins.spans[l].length--
 }
 
 func (c *contracted) detachCoreArc(a Arc, place int32) {
@@ -409,7 +408,6 @@ func (c *contracted) newLeaf(v Node) (l int32) {
 		c.leaves = append(c.leaves, leaf{seat: -1})
 		c.leafName = append(c.leafName, v)
 		c.slots.resize(len(c.leaves))
-		c.origins.resize(len(c.leaves))
 	}
 	c.loose = append(c.loose, l)
 	return l
