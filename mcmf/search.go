@@ -339,15 +339,20 @@ func (c *contracted) expandBackward(u int32) bool {
 			return true
 		}
 	}
+	leaves, prices, base, horizon := c.leaves, c.price, s.queue.now+price, s.horizon
 	for _, b := range bids {
-		here := &c.leaves[b.leaf]
+		here := &leaves[b.leaf]
 		if here.seat < 0 || here.to == u {
 			continue
 		}
-		reduced := int64(b.cost) + price - c.seatCost(here)
-		if c.reach(here.to, s.queue.now+reduced, ^b.slot, b.leaf) {
+		distance := base + int64(b.cost) - int64(here.cost) - prices[here.to]
+		if distance >= horizon {
+			continue
+		}
+		if c.reach(here.to, distance, ^b.slot, b.leaf) {
 			return true
 		}
+		horizon = s.horizon
 	}
 	return false
 }
