@@ -17,9 +17,9 @@ import "slices"
 // then, searches route again (search.go).
 //
 // What differs from the books:
-//   - There is one phase, at an eighth of a unit of cost, from the prices there
-//     are, at first zero, and a second one at a sixteenth where the first is not
-//     proven optimal.
+//   - There is one phase, at an eighth of a unit of cost where prices are zero,
+//     and a second one at a sixteenth where the first is not proven optimal, or
+//     where there are prices to begin with.
 //     Scaling epsilon down from the greatest cost, which bounds the worst case,
 //     costs ten times as much on networks where most tasks find a place: each
 //     phase overshoots, and the next begins with all those prices too high. Only
@@ -46,8 +46,9 @@ const (
 	// auctionScale is the number of price steps in a unit of cost.
 	auctionScale     = 1 << auctionScaleBits
 	auctionScaleBits = 4
-	// fineSteps are an epsilon that is good enough in most cases.
-	fineSteps = 2
+	// fewSteps are an epsilon that is good enough in most cases from nothing, but
+	// seldom from earlier prices.
+	fewSteps = 2
 	// updateEvery is how many relabels a node there are between two updates.
 	updateEvery = 2
 	// auctionLimit is the most looks an arc before the auction gives up.
@@ -58,14 +59,15 @@ const (
 )
 
 // auction seats all loose leaves and balances the core, as far as it gets. What
-// is left, and what could be cheaper yet, is loose or unbalanced then.
-func (c *contracted) auction() {
+// is left, and what could be cheaper yet, is loose or unbalanced then. It begins
+// with so many small steps for epsilon.
+func (c *contracted) auction(steps int64) {
 	c.scaleUp()
 	a := &auction{
 		contracted: c, cursor: make([]int32, len(c.nodes)), full: newRing(len(c.nodes)),
 		limit: c.meter.ticks + auctionLimit*int64(len(c.slots.data)+len(c.arcs.data)+1),
 	}
-	for i, epsilon := range [...]int64{fineSteps, 256, 32, 4, fineSteps} {
+	for i, epsilon := range [...]int64{steps, 256, 32, 4, steps} {
 		a.epsilon, a.units, a.slow = epsilon, unreachable, false
 		if a.phase(i == 0); a.failed || !c.meter.spend(0) || i == 0 && !a.slow {
 			break
@@ -73,7 +75,7 @@ func (c *contracted) auction() {
 	}
 	prices := slices.Clone(c.price)
 	c.round()
-	if proven := c.refine(); !proven && !a.failed && c.meter.spend(0) {
+	if proven := c.refine(); !proven && steps > 1 && !a.failed && c.meter.spend(0) {
 		c.scaleUp()
 		copy(c.price, prices)
 		a.epsilon = 1

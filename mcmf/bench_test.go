@@ -90,10 +90,13 @@ func BenchmarkBatch(b *testing.B) {
 func batches(b *testing.B, s *mcmf.Solver, change func(), undo ...func()) {
 	b.Helper()
 	var times []float64
-	solve := func() {
-		if r := s.Solve(mcmf.Options{}); r.Status != mcmf.Optimal {
+	var ticks int64
+	solve := func() (ticks int64) {
+		r := s.Solve(mcmf.Options{})
+		if r.Status != mcmf.Optimal {
 			b.Fatal(r)
 		}
+		return r.Ticks
 	}
 	for range 5 { // until lists have the room they need
 		change()
@@ -102,7 +105,7 @@ func batches(b *testing.B, s *mcmf.Solver, change func(), undo ...func()) {
 	for b.Loop() {
 		change()
 		begin := threadCPU()
-		solve()
+		ticks += solve()
 		times = append(times, float64(threadCPU()-begin)/1e3)
 		for _, f := range undo {
 			f()
@@ -112,6 +115,7 @@ func batches(b *testing.B, s *mcmf.Solver, change func(), undo ...func()) {
 	slices.Sort(times)
 	b.ReportMetric(times[len(times)/2], "median-µs")
 	b.ReportMetric(times[len(times)*99/100], "p99-µs")
+	b.ReportMetric(float64(ticks)/float64(len(times)), "ticks/op")
 }
 
 // BenchmarkGrowth shows how the time from nothing and that of 1,000 changes grow

@@ -80,7 +80,8 @@ type contracted struct {
 	search   search
 	shortcut shortcut
 	meter    *meter
-	limit    int64 // of ticks, after which searches give way to an auction
+	limit    int64 // of ticks, after which it is asked whether an auction is better
+	routed   int64 // searches since a solve began
 }
 
 const absent = math.MinInt32
