@@ -17,9 +17,9 @@ import "slices"
 // then, searches route again (search.go).
 //
 // What differs from the books:
-//   - There is one phase, at an eighth of a unit of cost where prices are zero,
-//     and a second one at a sixteenth where the first is not proven optimal, or
-//     where there are prices to begin with.
+//   - There is one phase, at an eighth of a unit of cost where prices are zero, at
+//     a sixteenth where there are prices to begin with, and a finer one after it
+//     where the flow is not proven optimal.
 //     Scaling epsilon down from the greatest cost, which bounds the worst case,
 //     costs ten times as much on networks where most tasks find a place: each
 //     phase overshoots, and the next begins with all those prices too high. Only
@@ -45,10 +45,13 @@ type auction struct {
 const (
 	// auctionScale is the number of price steps in a unit of cost.
 	auctionScale     = 1 << auctionScaleBits
-	auctionScaleBits = 4
-	// fewSteps are an epsilon that is good enough in most cases from nothing, but
-	// seldom from earlier prices.
-	fewSteps = 2
+	auctionScaleBits = 6
+	// stepsAnew and stepsOn are an epsilon that is good enough in most cases, from
+	// nothing and from earlier prices.
+	stepsAnew = auctionScale / 8
+	stepsOn   = auctionScale / 16
+	// finer is how much smaller epsilon is after a flow that is not proven optimal.
+	finer = 2
 	// updateEvery is how many relabels a node there are between two updates.
 	updateEvery = 2
 	// auctionLimit is the most looks an arc before the auction gives up.
@@ -67,21 +70,22 @@ func (c *contracted) auction(steps int64) {
 		contracted: c, cursor: make([]int32, len(c.nodes)), full: newRing(len(c.nodes)),
 		limit: c.meter.ticks + auctionLimit*int64(len(c.slots.data)+len(c.arcs.data)+1),
 	}
-	for i, epsilon := range [...]int64{steps, 256, 32, 4, steps} {
+	for i, epsilon := range [...]int64{steps, 16 * auctionScale, 2 * auctionScale, auctionScale / 4, steps} {
 		a.epsilon, a.units, a.slow = epsilon, unreachable, false
 		if a.phase(i == 0); a.failed || !c.meter.spend(0) || i == 0 && !a.slow {
 			break
 		}
 	}
-	prices := slices.Clone(c.price)
-	c.round()
-	if proven := c.refine(); !proven && steps > 1 && !a.failed && c.meter.spend(0) {
+	for {
+		prices := slices.Clone(c.price)
+		c.round()
+		if c.refine() || a.epsilon < finer || a.failed || !c.meter.spend(0) {
+			break
+		}
 		c.scaleUp()
 		copy(c.price, prices)
-		a.epsilon = 1
+		a.epsilon /= finer
 		a.phase(false)
-		c.round()
-		c.refine()
 	}
 	c.loosenAll()
 }

@@ -51,9 +51,9 @@ func (c *contracted) settleAll() (status Status, cut []Node) {
 		if most := float64(looks) * auctionLooks; left < most || falling && left < most/auctionLooks*auctionAnew {
 			continue
 		}
-		steps := int64(1)
+		steps := int64(stepsOn)
 		if falling {
-			steps = fewSteps
+			steps = stepsAnew
 			// An auction only raises prices, and these have to fall.
 			meter := c.meter
 			*c = *compile(c.graph, c.bound/4)

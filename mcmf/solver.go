@@ -117,7 +117,7 @@ func (s *Solver) solveWarm(name Algorithm, volume int64, m *meter) Result {
 		c = compile(s.graph, volume)
 		c.meter = m
 		if name == Auction && c.mayAuction() {
-			c.auction(fewSteps)
+			c.auction(stepsAnew)
 		} else {
 			c.mendAll()
 		}
