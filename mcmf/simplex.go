@@ -142,8 +142,10 @@ func survey(g *Graph, volume int64) outline {
 	for v := range g.nodes {
 		o.supply[v] = g.nodes[v].supply
 	}
-	// A path enters or leaves a node once, over an arc that costs at most this.
-	dearest := make([]int64, len(g.nodes))
+	o.most = g.totals.costliest * int64(len(g.nodes))
+	if o.most >= 1<<29-1 {
+		o.most = g.dearestPath()
+	}
 	for a := range g.arcs {
 		row := &g.arcs[a]
 		if row.From == None || row.From == row.To || row.Capacity == row.Lower || len(g.curves) > 0 {
@@ -157,10 +159,9 @@ func survey(g *Graph, volume int64) outline {
 			o.supply[row.From] -= row.Lower
 			o.supply[row.To] += row.Lower
 		}
-		loop, cost := row.From == row.To, magnitude(row.Cost)
+		loop := row.From == row.To
 		switch steps := g.stepsOf(Arc(a)); {
 		case steps != nil:
-			cost = max(cost, magnitude(steps[len(steps)-1].Cost))
 			for stepCost, room := range pieces(row.Lower, steps, volume) {
 				o.arcs++
 				if loop && stepCost < 0 {
@@ -172,16 +173,33 @@ func survey(g *Graph, volume int64) outline {
 		default:
 			o.arcs++
 		}
-		dearest[row.From] = max(dearest[row.From], cost)
-		dearest[row.To] = max(dearest[row.To], cost)
-	}
-	for _, cost := range dearest {
-		o.most += cost
 	}
 	if o.arcs > math.MaxInt32 {
 		panic("mcmf: more steps of curves than an int32 can number")
 	}
 	return o
+}
+
+// dearestPath is what a path costs at most: it enters or leaves a node once, over
+// an arc that costs no more than the node's dearest.
+func (g *Graph) dearestPath() (most int64) {
+	dearest := make([]int64, len(g.nodes))
+	for a := range g.arcs {
+		row := &g.arcs[a]
+		if row.From == None {
+			continue
+		}
+		cost := magnitude(row.Cost)
+		if steps := g.stepsOf(Arc(a)); steps != nil {
+			cost = max(cost, magnitude(steps[len(steps)-1].Cost))
+		}
+		dearest[row.From] = max(dearest[row.From], cost)
+		dearest[row.To] = max(dearest[row.To], cost)
+	}
+	for _, cost := range dearest {
+		most += cost
+	}
+	return most
 }
 
 // stepsOf is Graph.Curve, without a look into the map where it is empty.
@@ -254,34 +272,55 @@ const (
 // putOff leaves only the cheapest arcs active, some dozens, of those that leave a
 // node of which very many do.
 func (s *simplex[N]) putOff(g *Graph) {
-	bounds := make([][]N, 0)
+	samples, open := make([]sample[N], 0), 0
 	sampleOf := make([]int32, len(g.nodes))
 	for v := range g.nodes {
 		if sampleOf[v] = None; g.nodes[v].degree[leaving] > manyArcs {
-			sampleOf[v] = int32(len(bounds))
-			bounds = append(bounds, make([]N, 0, sampleSize))
+			sampleOf[v] = int32(len(samples))
+			samples = append(samples, sample[N]{})
+			open++
 		}
 	}
-	if len(bounds) == 0 {
+	for i := 0; i < len(s.arcs) && open > 0; i++ {
+		if b := sampleOf[s.arcs[i].from]; b != None && samples[b].size < sampleSize {
+			if samples[b].add(s.arcs[i].cost); samples[b].size == sampleSize {
+				open--
+			}
+		}
+	}
+	if len(samples) == 0 {
 		return
-	}
-	for i := range s.arcs {
-		if b := sampleOf[s.arcs[i].from]; b != None && len(bounds[b]) < sampleSize {
-			bounds[b] = append(bounds[b], s.arcs[i].cost)
-		}
-	}
-	for _, sample := range bounds {
-		slices.Sort(sample)
 	}
 	for e := 0; e < s.active; {
 		a := &s.arcs[e]
-		if b := sampleOf[a.from]; b == None || a.cost <= bounds[b][min(cheapOfSample, len(bounds[b]))-1] {
+		if b := sampleOf[a.from]; b == None || a.cost <= samples[b].least[cheapOfSample-1] {
 			e++
 			continue
 		}
 		s.active--
 		s.swap(e, s.active)
 	}
+}
+
+// sample has the least of some costs, in order.
+type sample[N number] struct {
+	size  int
+	least [cheapOfSample]N
+}
+
+func (s *sample[N]) add(cost N) {
+	known := s.least[:min(s.size, cheapOfSample)]
+	s.size++
+	i := len(known)
+	if i == cheapOfSample {
+		if i--; cost >= known[i] {
+			return
+		}
+	}
+	for ; i > 0 && s.least[i-1] > cost; i-- {
+		s.least[i] = s.least[i-1]
+	}
+	s.least[i] = cost
 }
 
 // recall makes those waiting arcs active on which flow is a gain, and reports
