@@ -53,7 +53,7 @@ const (
 	// finer is how much smaller epsilon is after a flow that is not proven optimal.
 	finer = 2
 	// updateEvery is how many relabels a node there are between two updates.
-	updateEvery = 2
+	updateEvery = 4
 	// auctionLimit is the most looks an arc before the auction gives up.
 	auctionLimit = 400
 	// refineLimit is the most looks an arc before prices are taken as they are:

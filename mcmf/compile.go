@@ -83,21 +83,17 @@ func (c *contracted) chooseRoot() {
 // compileArcs makes room by the degrees of nodes, and fills it in one pass.
 func (c *contracted) compileArcs() {
 	g := c.graph
-	arcs, seats, slots := make([]int32, len(c.nodes)), make([]int32, len(c.nodes)), make([]int32, len(c.leaves))
+	arcs := make([]int32, len(c.nodes))
 	for u, v := range c.name {
 		row := &g.nodes[v]
 		arcs[u] += row.degree[leaving]
 		for a := row.first[leaving]; a != None; a = g.arcs[a].next[leaving] {
 			arcs[c.role[g.arcs[a].To]]++
 		}
-		seats[u] = min(row.degree[entering], fewSeats)
 	}
-	for l, v := range c.leafName {
-		slots[l] = g.nodes[v].degree[leaving]
-	}
-	c.arcs.reserve(arcs, anEighth, len(g.arcs)/16)
-	c.seats.reserve(seats, nothing, len(c.leaves))
-	c.slots.reserve(slots, nothing, len(g.arcs)/16)
+	c.arcs.reserve(len(c.nodes), func(u int32) int32 { return andMore(arcs[u]) }, len(g.arcs)/16)
+	c.seats.reserve(len(c.nodes), func(u int32) int32 { return min(g.nodes[c.name[u]].degree[entering], fewSeats) }, len(c.leaves))
+	c.slots.reserve(len(c.leaves), func(l int32) int32 { return g.nodes[c.leafName[l]].degree[leaving] }, len(g.arcs)/16)
 	c.slotArc = make([]Arc, len(c.slots.data))
 	for a := range g.arcs {
 		row := &g.arcs[a]
@@ -137,7 +133,7 @@ func (c *contracted) makeBids() {
 			counts[s.to]++
 		}
 	}
-	c.bids.reserve(counts, anEighth, len(c.slots.data)/16)
+	c.bids.reserve(len(c.nodes), func(u int32) int32 { return andMore(counts[u]) }, len(c.slots.data)/16)
 	for l := range int32(len(c.leaves)) {
 		start := c.slots.spans[l].start
 		for i, s := range c.slots.list(l) {

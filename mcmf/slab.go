@@ -27,22 +27,20 @@ func (s *slab[T]) resize(lists int) {
 	}
 }
 
-// reserve makes empty lists with room for as many records as counts says, and a
-// part more, as a list that is full must move; and spare room for those that move.
-// What is not used of it costs nothing.
-func (s *slab[T]) reserve(counts []int32, more func(count int32) int32, spare int) {
-	s.spans = make([]span, len(counts))
+// reserve makes so many empty lists, each with the room it is said to need, and
+// spare room for those that outgrow it. What is not used of that costs nothing.
+func (s *slab[T]) reserve(lists int, room func(i int32) int32, spare int) {
+	s.spans = make([]span, lists)
 	start := int32(0)
-	for i, n := range counts {
-		s.spans[i] = span{start: start, room: n + more(n)}
+	for i := range int32(lists) {
+		s.spans[i] = span{start: start, room: room(i)}
 		start += s.spans[i].room
 	}
 	s.data = make([]T, start, int(start)+spare)
 }
 
-// anEighth and nothing are what lists may have room for in addition.
-func anEighth(count int32) int32 { return count/8 + 2 }
-func nothing(int32) int32        { return 0 }
+// andMore is room for a part more than a count, as a list that is full must move.
+func andMore(count int32) int32 { return count + count/8 + 2 }
 
 // add appends a record to a list and reports whether the list moved.
 func (s *slab[T]) add(i int32, x T) (moved bool) {

@@ -19,7 +19,7 @@ func TestClassFor(t *testing.T) {
 func TestSlab(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var s slab[int]
-	s.reserve([]int32{3, 0, 7}, anEighth, 4)
+	s.reserve(3, func(i int32) int32 { return 3 * i }, 4)
 	s.resize(40)
 	plain := make([][]int, 40)
 	var size int
