@@ -13,7 +13,7 @@ func (g *Graph) isLeaf(v Node) bool {
 	if g.totals.plain() {
 		return true
 	}
-	for a := row.first[leaving]; a != None; a = g.arcs[a].next[leaving] {
+	for a := row.first[leaving]; a != None; a = g.beside[a].next[leaving] {
 		arc := &g.arcs[a]
 		if arc.Lower != 0 || magnitude(arc.Cost) > mostSlotCost {
 			return false
@@ -87,7 +87,7 @@ func (c *contracted) compileArcs() {
 	for u, v := range c.name {
 		row := &g.nodes[v]
 		arcs[u] += row.degree[leaving]
-		for a := row.first[leaving]; a != None; a = g.arcs[a].next[leaving] {
+		for a := row.first[leaving]; a != None; a = g.beside[a].next[leaving] {
 			arcs[c.role[g.arcs[a].To]]++
 		}
 	}

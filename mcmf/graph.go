@@ -38,8 +38,9 @@ type Ends struct {
 //
 // A Graph is not safe for use by several goroutines.
 type Graph struct {
-	nodes []nodeRow
-	arcs  []arcRow
+	nodes  []nodeRow
+	arcs   []Ends       // From is None where there is none
+	beside []neighbours // of each arc
 	// curves has the steps of those arcs that have more than one.
 	curves map[Arc][]Step
 
@@ -68,11 +69,9 @@ type nodeRow struct {
 	alive  bool
 }
 
-type arcRow struct {
-	Ends
-	// Lists of arcs by tail and by head.
-	next, previous [2]Arc
-}
+// neighbours are the next arcs to one in the lists of arcs by tail and by head.
+// Solvers that read all arcs in a row do without these.
+type neighbours struct{ next, previous [2]Arc }
 
 const (
 	leaving  = 0
@@ -82,7 +81,7 @@ const (
 // NewGraph is an empty network with room for so many nodes and arcs; it grows
 // beyond when needed.
 func NewGraph(nodes, arcs int) *Graph {
-	return &Graph{nodes: make([]nodeRow, 0, nodes), arcs: make([]arcRow, 0, arcs), curves: map[Arc][]Step{}}
+	return &Graph{nodes: make([]nodeRow, 0, nodes), arcs: make([]Ends, 0, arcs), beside: make([]neighbours, 0, arcs), curves: map[Arc][]Step{}}
 }
 
 // AddNode adds a node with a supply; negative is a demand.
@@ -143,9 +142,9 @@ func (g *Graph) AddArc(from, to Node, lower, capacity, cost int64) Arc {
 			panic("mcmf: more than 2^29 arcs")
 		}
 		a = Arc(len(g.arcs))
-		g.arcs = append(g.arcs, arcRow{})
+		g.arcs, g.beside = append(g.arcs, Ends{}), append(g.beside, neighbours{})
 	}
-	g.arcs[a] = arcRow{Ends: Ends{From: from, To: to, Lower: lower, Capacity: capacity, Cost: cost}}
+	g.arcs[a] = Ends{From: from, To: to, Lower: lower, Capacity: capacity, Cost: cost}
 	g.link(a, leaving, from)
 	g.link(a, entering, to)
 	g.changed(a)
@@ -217,7 +216,7 @@ func (g *Graph) HasArc(a Arc) bool { return a >= 0 && int(a) < len(g.arcs) && g.
 func (g *Graph) Supply(v Node) int64 { return g.node(v).supply }
 
 // Arc is an arc with its numbers.
-func (g *Graph) Arc(a Arc) Ends { return g.arc(a).Ends }
+func (g *Graph) Arc(a Arc) Ends { return *g.arc(a) }
 
 // Curve is the curve of an arc, or nil where all units cost the same. It is the
 // graph's own: look, do not change.
@@ -232,7 +231,7 @@ func (g *Graph) Entering(v Node) func(yield func(Arc) bool) { return g.list(v, e
 func (g *Graph) list(v Node, side int) func(yield func(Arc) bool) {
 	first := g.node(v).first[side]
 	return func(yield func(Arc) bool) {
-		for a := first; a != None; a = g.arcs[a].next[side] {
+		for a := first; a != None; a = g.beside[a].next[side] {
 			if !yield(a) {
 				return
 			}
@@ -247,7 +246,7 @@ func (g *Graph) node(v Node) *nodeRow {
 	return &g.nodes[v]
 }
 
-func (g *Graph) arc(a Arc) *arcRow {
+func (g *Graph) arc(a Arc) *Ends {
 	if !g.HasArc(a) {
 		panic(fmt.Sprintf("mcmf: there is no arc %d", a))
 	}
@@ -282,24 +281,23 @@ func (g *Graph) changed(a Arc) {
 func (g *Graph) link(a Arc, side int, v Node) {
 	g.nodes[v].degree[side]++
 	first := &g.nodes[v].first[side]
-	row := &g.arcs[a]
-	row.next[side], row.previous[side] = *first, None
+	g.beside[a].next[side], g.beside[a].previous[side] = *first, None
 	if *first != None {
-		g.arcs[*first].previous[side] = a
+		g.beside[*first].previous[side] = a
 	}
 	*first = a
 }
 
 func (g *Graph) unlink(a Arc, side int, v Node) {
 	g.nodes[v].degree[side]--
-	next, previous := g.arcs[a].next[side], g.arcs[a].previous[side]
+	next, previous := g.beside[a].next[side], g.beside[a].previous[side]
 	if previous == None {
 		g.nodes[v].first[side] = next
 	} else {
-		g.arcs[previous].next[side] = next
+		g.beside[previous].next[side] = next
 	}
 	if next != None {
-		g.arcs[next].previous[side] = previous
+		g.beside[next].previous[side] = previous
 	}
 }
 

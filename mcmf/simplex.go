@@ -363,7 +363,7 @@ func (s *simplex[N]) addPlain(g *Graph, volume int64, stride int) {
 	}
 }
 
-func (s *simplex[N]) add(a Arc, row *arcRow, cost, room int64) {
+func (s *simplex[N]) add(a Arc, row *Ends, cost, room int64) {
 	s.arcs = append(s.arcs, pivotArc[N]{from: int32(row.From), to: int32(row.To), cost: N(cost)})
 	s.room = append(s.room, N(room))
 	s.name = append(s.name, a)

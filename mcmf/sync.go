@@ -32,7 +32,7 @@ func (c *contracted) sync() {
 			continue
 		}
 		for side, first := range g.nodes[v].first {
-			for a := first; a != None; a = g.arcs[a].next[side] {
+			for a := first; a != None; a = g.beside[a].next[side] {
 				c.changed = append(c.changed, touch{a, g.arcs[a].From})
 			}
 		}
@@ -427,7 +427,7 @@ func (c *contracted) dropLeaf(l int32) {
 func (c *contracted) setPrice(u int32, v Node) {
 	g := c.graph
 	price, found := int64(0), false
-	for a := g.nodes[v].first[entering]; a != None; a = g.arcs[a].next[entering] {
+	for a := g.nodes[v].first[entering]; a != None; a = g.beside[a].next[entering] {
 		if offer, made := c.offer(u, &g.arcs[a]); made && (!found || offer > price) {
 			price, found = offer, true
 		}
@@ -441,7 +441,7 @@ func (c *contracted) setPrice(u int32, v Node) {
 
 // offer is what the node or leaf where an arc to the new core node u begins would
 // pay there, if there is one that pays anywhere.
-func (c *contracted) offer(u int32, row *arcRow) (price int64, made bool) {
+func (c *contracted) offer(u int32, row *Ends) (price int64, made bool) {
 	from := c.role[row.From]
 	switch {
 	case row.Capacity <= 0 || from == u || from == absent:
@@ -458,7 +458,7 @@ func (c *contracted) offer(u int32, row *arcRow) (price int64, made bool) {
 // where none can.
 func (c *contracted) cheapestOnward(u int32, v Node) (price int64) {
 	g, found := c.graph, false
-	for a := g.nodes[v].first[leaving]; a != None; a = g.arcs[a].next[leaving] {
+	for a := g.nodes[v].first[leaving]; a != None; a = g.beside[a].next[leaving] {
 		row := &g.arcs[a]
 		to := c.role[row.To]
 		if to < 0 || to == u || row.Capacity <= 0 {

@@ -27,7 +27,7 @@ func (t *totals) addSupply(supply, sign int64) {
 	t.volume.add(magnitude(supply), sign)
 }
 
-func (t *totals) addArc(row *arcRow, steps []Step, sign int64) {
+func (t *totals) addArc(row *Ends, steps []Step, sign int64) {
 	if row.Lower != 0 {
 		t.bounded += int(sign)
 	}
@@ -130,7 +130,7 @@ func (s *sum) add(x, y int64) {
 }
 
 // addFlow adds what flow on an arc costs.
-func (s *sum) addFlow(row *arcRow, steps []Step, flow int64) {
+func (s *sum) addFlow(row *Ends, steps []Step, flow int64) {
 	if steps == nil {
 		s.add(flow, row.Cost)
 		return
