@@ -1,6 +1,9 @@
 package mcmf
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // This file finds a flow and prices from nothing, or after more changes than
 // searches can do with. It is the epsilon-relaxation method (Bertsekas's auction;
@@ -35,6 +38,7 @@ type auction struct {
 	epsilon  int64
 	cursor   []int32 // by core row: the arc to look at next, within its list
 	full     ring    // core rows with an excess
+	hold     []int32 // by core row: an excess that may wait, as it has a way to the root
 	relabels int     // since prices were last updated as a whole
 	units    int64   // that had no place at that update
 	slow     bool    // so few units less than at the one before that coarser steps are better
@@ -67,7 +71,7 @@ const (
 func (c *contracted) auction(steps int64) {
 	c.scaleUp()
 	a := &auction{
-		contracted: c, cursor: make([]int32, len(c.nodes)), full: newRing(len(c.nodes)),
+		contracted: c, cursor: make([]int32, len(c.nodes)), hold: make([]int32, len(c.nodes)), full: newRing(len(c.nodes)),
 		limit: c.meter.ticks + auctionLimit*int64(len(c.slots.data)+len(c.arcs.data)+1),
 	}
 	for i, epsilon := range [...]int64{steps, 16 * auctionScale, 2 * auctionScale, auctionScale / 4, steps} {
@@ -100,7 +104,7 @@ func (a *auction) phase(tentative bool) {
 	c.reseat()
 	a.relabels = 0
 	for u := range int32(len(c.nodes)) {
-		a.cursor[u] = 0
+		a.cursor[u], a.hold[u] = 0, 0
 		c.saturate(u)
 	}
 	for u := range int32(len(c.nodes)) {
@@ -112,7 +116,7 @@ func (a *auction) phase(tentative bool) {
 		}
 	}
 	for !a.failed && (!tentative || !a.slow) && c.meter.spend(0) {
-		if !a.seatNext() && a.full.waiting == 0 {
+		if !a.seatNext() && a.full.waiting == 0 && !a.release() {
 			return
 		}
 		switch {
@@ -155,6 +159,7 @@ func (a *auction) seatNext() bool {
 // discharge gets rid of the excess of a node, unless prices are to be updated
 // before it is done.
 func (a *auction) discharge(u int32) {
+	a.hold[u] = 0
 	for a.excess[u] > 0 && !a.pushArcs(u) {
 		key, done := a.evict(u)
 		if done {
@@ -242,7 +247,7 @@ func (c *contracted) saturate(u int32) {
 
 func (a *auction) receive(u int32, units int64) {
 	a.excess[u] += units
-	if a.excess[u] > 0 {
+	if a.excess[u] > int64(a.hold[u]) {
 		a.full.push(u)
 	}
 }
@@ -332,6 +337,20 @@ func (a *auction) ready(u int32) {
 	if low, at := a.cheapest(u, key); low < mostAuctionPrice && low+a.epsilon > a.price[u] {
 		a.price[u], a.cursor[u] = low+a.epsilon, at
 	}
+	if way := &a.arcs.data[a.nodes[u].direct]; way.cost-a.price[u]+a.price[a.root] < 0 {
+		a.hold[u] = int32(min(way.room, math.MaxInt32))
+	}
+}
+
+// release takes up the nodes that hold an excess, and reports whether there are
+// any. Sent all at once it costs less, and while there is room prices stay.
+func (a *auction) release() bool {
+	for u, units := range a.excess {
+		if a.hold[u] = 0; units > 0 {
+			a.full.push(int32(u))
+		}
+	}
+	return a.full.waiting > 0
 }
 
 // cheapest is what the cheapest way out of a node costs, no more than a key, and
