@@ -381,7 +381,7 @@ func (a *auction) updatePrices() {
 	for u := range int32(len(c.nodes)) {
 		if c.excess[u] < 0 {
 			c.arrive(u, 0)
-		} else if c.excess[u] > 0 {
+		} else if c.excess[u] > int64(a.hold[u]) {
 			excesses++
 			units += c.excess[u]
 		}
@@ -398,7 +398,7 @@ func (a *auction) updatePrices() {
 		}
 		n.visit |= 1
 		far = x.distance
-		if c.excess[x.node] > 0 {
+		if c.excess[x.node] > int64(a.hold[x.node]) {
 			excesses--
 		}
 		base := far + c.price[x.node] + a.epsilon
