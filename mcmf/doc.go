@@ -63,7 +63,7 @@
 //	incremental.go      what has to be routed, in which order
 //	search.go           the way of one unit, by Dijkstra's algorithm from either end
 //	shortcut.go         forward searches under contention, met half-way
-//	auction.go          all at once, nearly optimal, for searches to finish
+//	auction.go          all at once, with prices that prove it in most cases
 //
 // From nothing, on the residual network:
 //
