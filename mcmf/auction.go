@@ -27,9 +27,10 @@ import (
 //     costs ten times as much on networks where most tasks find a place: each
 //     phase overshoots, and the next begins with all those prices too high. Only
 //     where a phase stalls, as prices have far to rise, are coarse ones tried.
-//     With a quarter, 5 to 30 % of the flow is wrong in the end under contention.
+//     With a quarter the flow is not optimal in the end under contention.
 //   - Leaves bid one by one, and each full node gets rid of one before the next
-//     bids, which then sees the price: all at once is up to a third slower.
+//     bids, which then sees the price: all at once is a quarter slower. But what
+//     has room on its way to the root waits there until nobody bids any more.
 //   - Seats are a heap by a lower bound of what leaving costs; as prices only
 //     rise here, bounds stay valid, and only the top is ever worked out anew.
 //   - Prices are updated as a whole now and then (Goldberg 1997).
