@@ -32,7 +32,8 @@ import (
 //     bids, which then sees the price: all at once is a quarter slower. But what
 //     has room on its way to the root waits there until nobody bids any more.
 //   - Seats are a heap by a lower bound of what leaving costs; as prices only
-//     rise here, bounds stay valid, and only the top is ever worked out anew.
+//     rise, bounds stay valid, and only the top is ever worked out anew. Refining
+//     lowers prices, and bounds with them.
 //   - Prices are updated as a whole now and then (Goldberg 1997).
 type auction struct {
 	*contracted
@@ -117,7 +118,9 @@ func (a *auction) phase(tentative bool) {
 		}
 	}
 	for !a.failed && (!tentative || !a.slow) && c.meter.spend(0) {
-		if !a.seatNext() && a.full.waiting == 0 && !a.release() {
+		// A leaf bids; when none is left and nobody is full, what waits is sent on.
+		bid := a.seatNext()
+		if !bid && a.full.waiting == 0 && !a.release() {
 			return
 		}
 		switch {
@@ -193,10 +196,15 @@ const mostAuctionPrice = 1 << 58
 
 // mayAuction reports whether prices, in small steps, stay well below that as long
 // as there is a way out.
-func (c *contracted) mayAuction() bool {
-	const most = mostAuctionPrice / auctionScale / 4
-	return c.steepest <= most && int64(len(c.nodes)) <= most/16/max(1, c.graph.totals.costliest)
+func (c *contracted) mayAuction() bool { return c.steepest <= mostStart && c.mayAuctionAnew() }
+
+// mayAuctionAnew is the same with prices that begin at zero.
+func (c *contracted) mayAuctionAnew() bool {
+	return int64(len(c.nodes)) <= mostStart/16/max(1, c.graph.totals.costliest)
 }
+
+// mostStart is from how high prices may begin.
+const mostStart = mostAuctionPrice / auctionScale / 4
 
 // scaleUp makes small steps the unit of prices and costs. Keys are made anew.
 func (c *contracted) scaleUp() {
@@ -329,7 +337,7 @@ func (a *auction) relabel(u int32, key int64) {
 }
 
 // ready raises the price of a node that is not full so that units that come go on
-// at once. For all machines that are about to get some, this is done quicker before.
+// at once. To do so beforehand, for all machines, is quicker than a relabel each.
 func (a *auction) ready(u int32) {
 	key := int64(unreachable)
 	if h := a.seats.list(u); len(h) > 0 {
@@ -409,7 +417,7 @@ func (a *auction) updatePrices() {
 			}
 		}
 		for _, b := range c.bids.list(x.node) {
-			if here := &c.leaves[b.leaf]; here.to != x.node {
+			if here := &c.leaves[b.leaf]; here.seat >= 0 && here.to != x.node {
 				c.arrive(here.to, base+int64(b.cost)*c.scale-c.seatCost(here))
 			}
 		}
@@ -522,6 +530,7 @@ func (c *contracted) loosenAll() {
 	}
 	c.unbalanced = c.unbalanced[:0]
 	for u := range int32(len(c.nodes)) {
+		c.steepest = max(c.steepest, magnitude(c.price[u]))
 		if c.excess[u] != 0 {
 			c.unbalanced = append(c.unbalanced, u)
 		}

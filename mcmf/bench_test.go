@@ -91,7 +91,7 @@ func batches(b *testing.B, s *mcmf.Solver, change func(), undo ...func()) {
 	b.Helper()
 	var times []float64
 	var ticks int64
-	solve := func() (ticks int64) {
+	solve := func() int64 {
 		r := s.Solve(mcmf.Options{})
 		if r.Status != mcmf.Optimal {
 			b.Fatal(r)

@@ -28,7 +28,8 @@ type contracted struct {
 	// By Node and Arc of the graph.
 	role []int32 // core row, or ^leaf row, or absent
 	// place is an index into arcs.data, or ^(position among its leaf's slots), or
-	// absent. That of leaves' arcs is known once bids are made.
+	// absent. That of leaves' arcs is known once bids are made; before that it is 0,
+	// and the role of the tail is to be asked first.
 	place []int32
 
 	// By core row. Prices stand alone, as most looks are at them.

@@ -69,7 +69,7 @@ type nodeRow struct {
 	alive  bool
 }
 
-// neighbours are the next arcs to one in the lists of arcs by tail and by head.
+// neighbours are the arcs after and before one in the lists by tail and by head.
 // Solvers that read all arcs in a row do without these.
 type neighbours struct{ next, previous [2]Arc }
 

@@ -26,45 +26,42 @@ const (
 	// askEvery is how many looks an arc there are between two such questions.
 	askEvery = 4
 	// auctionLooks is how many an auction takes from the prices there are, and
-	// auctionAnew from nothing, where many want the same: about as docs/bench has
-	// them. Of a rack that failed in a cluster with 95 % of its slots used searches
-	// take 90 looks an arc, and of 1,000 changes in one with 105 % they take 5.
+	// auctionAnew from nothing, where many want the same. Of a rack that failed in
+	// a cluster with 95 % of its slots used searches take 90 looks an arc, and of
+	// 1,000 changes in one with 105 % they take 5.
 	auctionLooks = 8
 	auctionAnew  = 40
 )
 
 // settleAll routes all that is loose or out of balance. The cut is there where
-// it is Infeasible.
-func (c *contracted) settleAll() (status Status, cut []Node) {
+// it is Infeasible. What an auction from nothing just left, another would leave.
+func (c *contracted) settleAll(auctioned bool) (status Status, cut []Node) {
 	looks := int64(len(c.slots.data) + len(c.arcs.data))
 	begin := c.meter.ticks
 	c.routed = 0
-	for {
-		c.limit = c.meter.ticks + askEvery*looks
+	for c.limit = begin + askEvery*looks; ; c.limit = c.meter.ticks + askEvery*looks {
 		if status, cut = c.settle(); status != undecided {
 			return status, cut
 		}
 		missing := c.missing()
 		waiting := c.unrouted() - max(0, c.excess[c.root])
 		left := float64(c.meter.ticks-begin) * float64(missing+waiting) / float64(c.routed+1)
+		// An auction only raises prices. Where they have to fall it begins from nothing.
 		falling := missing > waiting
-		if most := float64(looks) * auctionLooks; left < most || falling && left < most/auctionLooks*auctionAnew {
-			continue
-		}
-		steps := int64(stepsOn)
-		if falling {
-			steps = stepsAnew
-			// An auction only raises prices, and these have to fall.
+		switch {
+		case falling && (auctioned || !c.mayAuctionAnew()):
+		case falling && left >= auctionAnew*float64(looks):
 			meter := c.meter
 			*c = *compile(c.graph, c.bound/4)
 			c.meter = meter
-			c.mendAll()
+			c.auction(stepsAnew)
+			c.limit = unreachable
+			return c.settle()
+		case !falling && left >= auctionLooks*float64(looks) && c.mayAuction():
+			c.auction(stepsOn)
+			c.limit = unreachable
+			return c.settle()
 		}
-		if c.mayAuction() {
-			c.auction(steps)
-		}
-		c.limit = unreachable
-		return c.settle()
 	}
 }
 

@@ -127,11 +127,14 @@ type outline struct {
 	plain  bool    // each arc is one of the simplex
 }
 
+// small numbers are those with which an int32 will do.
+const small = 1<<29 - 1
+
 func networkSimplex(g *Graph, volume int64, m *meter) solution {
 	o := survey(g, volume)
 	// A reduced cost is at most three times the cost of a path, the room of an
 	// artificial arc twice the volume and more.
-	if max(o.most, volume) < 1<<29-1 {
+	if max(o.most, volume) < small {
 		return solveSimplex(g, &o, int32(1<<30), m)
 	}
 	return solveSimplex(g, &o, int64(1<<62), m)
@@ -142,8 +145,8 @@ func survey(g *Graph, volume int64) outline {
 	for v := range g.nodes {
 		o.supply[v] = g.nodes[v].supply
 	}
-	o.most = g.totals.costliest * int64(len(g.nodes))
-	if o.most >= 1<<29-1 {
+	o.most = g.totals.costliest * int64(len(g.nodes)-len(g.freeNodes))
+	if o.most >= small {
 		o.most = g.dearestPath()
 	}
 	for a := range g.arcs {
@@ -293,7 +296,7 @@ func (s *simplex[N]) putOff(g *Graph) {
 	}
 	for e := 0; e < s.active; {
 		a := &s.arcs[e]
-		if b := sampleOf[a.from]; b == None || a.cost <= samples[b].least[cheapOfSample-1] {
+		if b := sampleOf[a.from]; b == None || a.cost <= samples[b].least[min(cheapOfSample, samples[b].size)-1] {
 			e++
 			continue
 		}

@@ -248,3 +248,23 @@ func BenchmarkSimplex(b *testing.B) {
 		})
 	}
 }
+
+// Nodes that are gone do not count where it is asked how dear a path may be: with
+// them the bound would overflow, and 32 bits would seem enough.
+func TestSimplexRemovedNodes(t *testing.T) {
+	g := NewGraph(0, 0)
+	from, to := g.AddNode(1), g.AddNode(-1)
+	var gone []Node
+	for range 30 {
+		gone = append(gone, g.AddNode(0))
+	}
+	for _, v := range gone {
+		g.RemoveNode(v)
+	}
+	for _, cost := range []int64{1 << 58, 1 << 40, 5} {
+		g.AddArc(from, to, 0, 1, cost)
+	}
+	if r := NewSolver(g).Solve(Options{Algorithm: NetworkSimplex}); r.Status != Optimal || r.Cost != 5 {
+		t.Errorf("%v with the cost %d, should be optimal with 5", r.Status, r.Cost)
+	}
+}

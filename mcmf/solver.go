@@ -101,7 +101,7 @@ func (s *Solver) solveCold(name Algorithm, volume int64, m *meter) Result {
 
 // solveWarm starts from what there is, unless Auction is to begin anew.
 func (s *Solver) solveWarm(name Algorithm, volume int64, m *meter) Result {
-	c := s.warm
+	c, auctioned := s.warm, false
 	switch {
 	case name == Incremental && c != nil && !c.outdated(volume):
 		c.meter = m
@@ -116,7 +116,7 @@ func (s *Solver) solveWarm(name Algorithm, volume int64, m *meter) Result {
 	default:
 		c = compile(s.graph, volume)
 		c.meter = m
-		if name == Auction && c.mayAuction() {
+		if auctioned = name == Auction && c.mayAuction(); auctioned {
 			c.auction(stepsAnew)
 		} else {
 			c.mendAll()
@@ -125,7 +125,7 @@ func (s *Solver) solveWarm(name Algorithm, volume int64, m *meter) Result {
 	s.warm, s.last = c, solution{}
 	s.graph.watch(c)
 	r := Result{Algorithm: name, Arc: None}
-	r.Status, r.Cut = c.settleAll()
+	r.Status, r.Cut = c.settleAll(auctioned)
 	r.Ticks = m.ticks
 	if r.Status == Cancelled || r.Status == Exhausted {
 		r.Unrouted = c.unrouted()
