@@ -205,58 +205,56 @@ func (r *residual) unrouted() int64 {
 // have supply left. They are a cut that proves a graph infeasible. It is nil
 // where a deficit can be reached.
 func (r *residual) stuck(from int32) []Node {
-	seen := make([]bool, r.nodes())
-	seen[from] = true
-	queue := []int32{from}
-	for k := 0; k < len(queue); k++ {
-		v := queue[k]
+	reached := r.reached([]int32{from})
+	for _, v := range reached {
 		if r.excess[v] < 0 {
 			return nil
 		}
-		for _, l := range r.links[r.first[v]:r.first[v+1]] {
-			if l.room > 0 && !seen[l.head] {
-				seen[l.head] = true
-				queue = append(queue, l.head)
-			}
-		}
 	}
-	cut := make([]Node, 0, len(queue))
-	for v, in := range seen {
-		if in {
-			cut = append(cut, r.names[v])
-		}
-	}
-	return cut
+	return r.cut(reached)
 }
 
 // overfull are all nodes that can be reached from one with excess, if together
-// they have more than their deficits take: nothing has room to leave them, and so
-// they are a cut that proves a graph infeasible. Else it is nil.
+// they have more than their deficits take: they are such a cut, too. Else it is nil.
 func (r *residual) overfull() []Node {
-	seen := make([]bool, r.nodes())
-	queue := make([]int32, 0, r.nodes())
-	for v := range seen {
-		if r.excess[v] > 0 {
-			seen[v] = true
-			queue = append(queue, int32(v))
+	var full []int32
+	for v, units := range r.excess {
+		if units > 0 {
+			full = append(full, int32(v))
 		}
 	}
-	excess := int64(0)
-	for k := 0; k < len(queue); k++ {
-		v := queue[k]
+	reached, excess := r.reached(full), int64(0)
+	for _, v := range reached {
 		excess += r.excess[v]
-		for _, l := range r.links[r.first[v]:r.first[v+1]] {
-			if l.room > 0 && !seen[l.head] {
-				seen[l.head] = true
-				queue = append(queue, l.head)
-			}
-		}
 	}
 	if excess <= 0 {
 		return nil
 	}
-	cut := make([]Node, 0, len(queue))
-	for _, v := range queue {
+	return r.cut(reached)
+}
+
+// reached are some nodes and all that links with room lead to from there.
+func (r *residual) reached(from []int32) []int32 {
+	seen := make([]bool, r.nodes())
+	for _, v := range from {
+		seen[v] = true
+	}
+	for k := 0; k < len(from); k++ {
+		v := from[k]
+		for _, l := range r.links[r.first[v]:r.first[v+1]] {
+			if l.room > 0 && !seen[l.head] {
+				seen[l.head] = true
+				from = append(from, l.head)
+			}
+		}
+	}
+	return from
+}
+
+// cut names some nodes, in order.
+func (r *residual) cut(nodes []int32) []Node {
+	cut := make([]Node, 0, len(nodes))
+	for _, v := range nodes {
 		cut = append(cut, r.names[v])
 	}
 	slices.Sort(cut)
