@@ -1,6 +1,9 @@
 package cluster
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // This file is the only place where a decision changes an allocation. Place
 // and Evict check everything against the state as it is, and refuse rather
@@ -16,7 +19,7 @@ const (
 	NodeGone         // the node is lost
 	NotEligible      // the shape's own filters do not admit the node
 	NoRoom           // some kind does not fit
-	NotApart         // a task of the job is there already, or the task itself
+	NotApart         // as many tasks of the job as may be are there already, or the task itself
 	NotRunning       // there is no run to evict
 	NotOurs          // the job is somebody else's
 	Outdated         // the task has moved on since the plan was made
@@ -55,7 +58,7 @@ func (s *State) Admits(t TaskID, n NodeID) Refusal {
 	if r := s.AdmitsShape(task.Shape, n); r.Refused() {
 		return r
 	}
-	if task.Phase == Leaving && task.Node == n || s.apart(t, n) {
+	if task.Phase == Leaving && task.Node == n || s.crowded(t, n) {
 		return Refusal{Code: NotApart}
 	}
 	return Refusal{}
@@ -80,23 +83,32 @@ func (s *State) AdmitsShape(id ShapeID, n NodeID) Refusal {
 	return Refusal{}
 }
 
-// apart reports whether the task and another of its job may not share the
-// node. The restriction of either side counts.
-func (s *State) apart(t TaskID, n NodeID) bool {
+// crowded reports whether the node holds as many tasks of the task's job as it
+// may, without this one. The limit of either side counts.
+func (s *State) crowded(t TaskID, n NodeID) bool {
 	task := &s.task[t]
-	alone := s.shape[task.Shape].Apart
+	most, beside := atMost(s.shape[task.Shape].PerNode), int32(0)
 	for r, g := range s.ghosts { // mostly there is none
-		if g.node == n && g.job == task.Job && r.task != t && (alone || g.apart) {
-			return true
+		if g.node == n && g.job == task.Job && r.task != t {
+			beside++
+			most = min(most, atMost(g.most))
 		}
 	}
 	for _, other := range s.node[n].tasks {
-		o := &s.task[other]
-		if o.Job == task.Job && other != t && (alone || s.shape[o.Shape].Apart) {
-			return true
+		if o := &s.task[other]; o.Job == task.Job && other != t {
+			beside++
+			most = min(most, atMost(s.shape[o.Shape].PerNode))
 		}
 	}
-	return false
+	return beside >= most
+}
+
+// atMost turns a limit of which 0 is none into a number.
+func atMost(perNode int32) int32 {
+	if perNode == 0 {
+		return math.MaxInt32
+	}
+	return perNode
 }
 
 // Place chooses a node for a waiting task, or the next node for a leaving
@@ -204,7 +216,7 @@ func (s *State) Promote(n NodeID) (TaskID, Phase, bool) {
 // others have yet to leave, will be its own. The rules may have changed, or a
 // run been found, since it was promised.
 func (s *State) hopes(t TaskID, n NodeID) bool {
-	if !s.Eligible(s.shape[s.task[t].Shape].Eligible, n) || s.apart(t, n) {
+	if !s.Eligible(s.shape[s.task[t].Shape].Eligible, n) || s.crowded(t, n) {
 		return false
 	}
 	limit, used, leaving := s.Limit(n), s.Used(n), s.LeavingDemand(n)

@@ -201,7 +201,7 @@ func (s *State) haunt(e TaskStarted) error {
 		return ErrStale
 	}
 	demand := s.Demand(e.Task)
-	s.ghosts[key] = ghost{e.Node, demand, s.task[e.Task].Job, s.shape[s.task[e.Task].Shape].Apart}
+	s.ghosts[key] = ghost{e.Node, demand, s.task[e.Task].Job, s.shape[s.task[e.Task].Shape].PerNode}
 	s.take(e.Node, demand, 1)
 	s.add(s.leaving, e.Node, demand, 1)
 	s.noteNode(e.Node)

@@ -154,7 +154,7 @@ func (h *history) found() {
 	}
 	h.must(SetDefined{Set: 1, Nodes: []NodeID{0, 2, 3}})
 	for id, demand := range []Vector{{3, 3}, {2, 5}, {4, 3}, {8, 10}} {
-		h.must(ShapeDefined{Shape: ShapeID(id), Spec: Shape{Demand: demand, Eligible: SetID(id % 2), Apart: id == 1}})
+		h.must(ShapeDefined{Shape: ShapeID(id), Spec: Shape{Demand: demand, Eligible: SetID(id % 2), PerNode: int32(id % 2)}})
 	}
 	h.must(JobSubmitted{Job: 0, Name: "a"})
 	h.must(JobSubmitted{Job: 1, Name: "b"})
@@ -257,7 +257,7 @@ func (h *history) event() Event {
 	case op < 28:
 		return EligibilityChanged{Set: h.set(), Node: h.node(), Eligible: h.byte()%2 == 0}
 	case op < 32:
-		return ShapeDefined{Shape: h.shape(), Spec: Shape{Demand: h.vector(6), Eligible: h.set(), Apart: h.byte()%4 == 0}}
+		return ShapeDefined{Shape: h.shape(), Spec: Shape{Demand: h.vector(6), Eligible: h.set(), PerNode: int32(h.byte() % 4)}}
 	case op < 33:
 		return ShapeForgotten{Shape: h.shape()}
 	case op < 35:

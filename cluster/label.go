@@ -29,7 +29,8 @@ func (o Op) String() string {
 	return [...]string{Equal: "=", NotEqual: "!=", Less: "<", Greater: ">"}[o]
 }
 
-// Requirement is one condition of a task on a node's labels.
+// Requirement is one condition of a task on a node's labels. A value may name
+// several, with | between them: Equal is met by any of them, NotEqual by none.
 type Requirement struct {
 	Key   string
 	Op    Op
@@ -77,15 +78,25 @@ func (r Requirement) Matches(labels []Label) bool {
 	}
 	switch r.Op {
 	case Equal:
-		return have == r.Value
+		return among(have, r.Value)
 	case NotEqual:
-		return have != r.Value
+		return !among(have, r.Value)
 	case Less:
 		return integer(have) < integer(r.Value)
 	case Greater:
 		return integer(have) > integer(r.Value)
 	}
 	panic("cluster: unknown operator in requirement " + r.Key)
+}
+
+// among reports whether the value is one of several with | between them.
+func among(value, several string) bool {
+	for one := range strings.SplitSeq(several, "|") {
+		if one == value {
+			return true
+		}
+	}
+	return false
 }
 
 // integer reads s as an integer; a label that is missing or no integer is 0,

@@ -52,9 +52,10 @@ type Shape struct {
 	// Eligible is the set of nodes that the shape's own filters admit. The
 	// world computes it and says when it changes.
 	Eligible SetID
-	// Apart admits no other task of the same job on the node, as Google's
-	// different-machines restriction does.
-	Apart bool
+	// PerNode is how many tasks of the job a node may hold, this one included:
+	// 1 keeps them apart, as Google's different-machines restriction does. 0
+	// is no limit.
+	PerNode int32
 }
 
 // Class groups tasks that were promised the same.

@@ -43,6 +43,11 @@ type Kind struct {
 	Unit string
 	// PerUnit is how many integer quantities make one Unit.
 	PerUnit int64
+	// Devices says that the kind comes in devices of one Unit each, such as
+	// GPUs. A node has whole devices. A demand of less than a Unit is a share of
+	// one device, a larger one is whole devices; see DeviceSet. A cluster has at
+	// most one such kind.
+	Devices bool
 }
 
 // Format prints the quantity q in the kind's unit, without the unit's name.

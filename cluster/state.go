@@ -75,7 +75,7 @@ type ghost struct {
 	node   NodeID
 	demand Vector
 	job    JobID
-	apart  bool // its shape wants to stand apart
+	most   int32 // of its shape: PerNode
 }
 
 // NewState returns an empty cluster that measures these kinds and knows these
@@ -165,19 +165,20 @@ func (s *State) Eligible(id SetID, n NodeID) bool {
 	return id == AllNodes || s.set[id].holds(n)
 }
 
-// Beside reports whether another task of the job takes room on the node.
-func (s *State) Beside(j JobID, n NodeID, but TaskID) bool {
+// Beside counts the other tasks of the job that take room on the node.
+func (s *State) Beside(j JobID, n NodeID, but TaskID) int {
+	count := 0
 	for r, g := range s.ghosts { // mostly there is none
 		if g.node == n && g.job == j && r.task != but {
-			return true
+			count++
 		}
 	}
 	for _, other := range s.node[n].tasks {
 		if other != but && s.task[other].Job == j {
-			return true
+			count++
 		}
 	}
-	return false
+	return count
 }
 
 // Overfull reports whether the node holds more than its limit in some kind,

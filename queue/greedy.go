@@ -87,7 +87,7 @@ func (g *greedy) learn(s *cluster.State, c *sched.Changed) {
 func (g *greedy) join(s *cluster.State, t cluster.TaskID) {
 	task := s.Task(t)
 	id := groupID{key: g.order(s, t), priority: task.Priority, shape: task.Shape, job: noJob}
-	if s.Shape(task.Shape).Apart {
+	if s.Shape(task.Shape).PerNode > 0 {
 		id.job = task.Job
 	}
 	group := g.waiting.join(s, t, id)

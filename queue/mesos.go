@@ -173,7 +173,7 @@ func (m *mesos) note(s *cluster.State, t cluster.TaskID) {
 	task, u := s.Task(t), m.userOf(s, t)
 	m.users[u].first = min(m.users[u].first, task.Seq)
 	id := groupID{user: u, shape: task.Shape, job: noJob}
-	if s.Shape(task.Shape).Apart {
+	if s.Shape(task.Shape).PerNode > 0 {
 		id.job = task.Job
 	}
 	if g := m.waiting.join(s, t, id); len(g.tasks) == 1 {

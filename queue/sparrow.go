@@ -284,7 +284,7 @@ func (p *sparrow) join(s *cluster.State, t cluster.TaskID) {
 func (p *sparrow) suits(s *cluster.State, g *group, n cluster.NodeID) bool {
 	p.ticks++
 	shape := s.Shape(g.id.shape)
-	if shape.Apart && s.Beside(g.id.job, n, g.tasks[0].task) {
+	if most := int(shape.PerNode); most > 0 && s.Beside(g.id.job, n, g.tasks[0].task) >= most {
 		return false
 	}
 	return s.NodeLive(n) && s.Eligible(shape.Eligible, n) && shape.Demand.Fits(s.Limit(n))
@@ -333,7 +333,7 @@ func (p *sparrow) probeRest(s *cluster.State, row uint32, lack int) {
 			p.send(row, n)
 			lack--
 		}
-		if s.Shape(b.group.id.shape).Apart {
+		if s.Shape(b.group.id.shape).PerNode == 1 {
 			break
 		}
 		rest = suit

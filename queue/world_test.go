@@ -162,7 +162,7 @@ func (w *world) vector(most int) cluster.Vector {
 }
 
 func (w *world) newShape(id cluster.ShapeID) cluster.Event {
-	spec := cluster.Shape{Demand: w.vector(4), Apart: w.source.IntN(4) == 0}
+	spec := cluster.Shape{Demand: w.vector(4), PerNode: int32(max(w.source.IntN(8)-4, 0))}
 	if w.source.IntN(3) == 0 {
 		spec.Eligible = cluster.SetID(1 + w.source.IntN(worldSets))
 	}

@@ -26,7 +26,7 @@ type wireEvent struct {
 	Eligible   bool             `json:"eligible,omitempty"`
 	Shape      *uint32          `json:"shape,omitempty"`
 	Demand     cluster.Vector   `json:"demand,omitempty"`
-	Apart      bool             `json:"apart,omitempty"`
+	PerNode    int32            `json:"per_node,omitempty"`
 	Job        *uint32          `json:"job,omitempty"`
 	User       string           `json:"user,omitempty"`
 	Foreign    bool             `json:"foreign,omitempty"`
@@ -110,7 +110,7 @@ func (w *wireEvent) event() cluster.Event {
 	case "eligible":
 		return cluster.EligibilityChanged{Set: cluster.SetID(*w.Set), Node: cluster.NodeID(*w.Node), Eligible: w.Eligible}
 	case "shape":
-		return cluster.ShapeDefined{Shape: cluster.ShapeID(*w.Shape), Spec: cluster.Shape{Demand: w.Demand, Eligible: cluster.SetID(*w.Set), Apart: w.Apart}}
+		return cluster.ShapeDefined{Shape: cluster.ShapeID(*w.Shape), Spec: cluster.Shape{Demand: w.Demand, Eligible: cluster.SetID(*w.Set), PerNode: w.PerNode}}
 	case "shape_forgotten":
 		return cluster.ShapeForgotten{Shape: cluster.ShapeID(*w.Shape)}
 	case "job":

@@ -5,7 +5,7 @@
 // A Recorder stands before a sched.Core, has its methods, and hands each call
 // to a Writer. Replay feeds a recording to a fresh core and compares.
 //
-// # The format, version 1
+// # The format, version 2
 //
 // A recording is one or more files, each an epoch that stands for itself: a
 // new leader, a full file and a new set of resource kinds all begin with a
@@ -15,7 +15,7 @@
 //
 // The first line is the header. (Lines are broken here only to be shown.)
 //
-//	{"fairlead": "recording", "version": 1, "comment": "fairlead-scheduler in kube-system",
+//	{"fairlead": "recording", "version": 2, "comment": "fairlead-scheduler in kube-system",
 //	  "origin": "2026-11-21T13:45:20Z",
 //	  "kinds": [{"name": "cpu", "unit": "cores", "per_unit": 1000}],
 //	  "classes": [{"name": "gold", "importance": 1}],
@@ -23,6 +23,7 @@
 //	    "heartbeat": 1000000, "watchdog": 10000000}]}
 //
 //	origin     the moment that is time 0; may be omitted
+//	kinds      as in cluster.Kind; "devices": true if it comes in devices
 //	classes    may be omitted, as in cluster.NewState
 //	lanes      as in sched.Lane; user is the one whose jobs a lane owns; omitted:
 //	           every job that no lane before it owns. Times are in microseconds,
@@ -59,7 +60,7 @@
 //	set              set, nodes
 //	set_forgotten    set
 //	eligible         set, node, eligible
-//	shape            shape, set, demand, apart
+//	shape            shape, set, demand, per_node
 //	shape_forgotten  shape
 //	job              job, name, user, foreign
 //	job_forgotten    job

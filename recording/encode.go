@@ -31,7 +31,7 @@ func (x *encoder) event(e cluster.Event) bool {
 	case cluster.EligibilityChanged:
 		x.open("eligible").node(e.Node).number("set", uint64(e.Set)).flag("eligible", e.Eligible)
 	case cluster.ShapeDefined:
-		x.open("shape").number("set", uint64(e.Spec.Eligible)).number("shape", uint64(e.Shape)).vector("demand", e.Spec.Demand).flag("apart", e.Spec.Apart)
+		x.open("shape").number("set", uint64(e.Spec.Eligible)).number("shape", uint64(e.Shape)).vector("demand", e.Spec.Demand).signed("per_node", int64(e.Spec.PerNode))
 	case cluster.ShapeForgotten:
 		x.open("shape_forgotten").number("shape", uint64(e.Shape))
 	case cluster.JobSubmitted:

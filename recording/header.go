@@ -16,7 +16,7 @@ import (
 
 const (
 	format  = "recording"
-	version = 1
+	version = 2
 )
 
 // Header says what a core was made of.
@@ -67,6 +67,7 @@ type wireKind struct {
 	Name    string `json:"name"`
 	Unit    string `json:"unit,omitempty"`
 	PerUnit int64  `json:"per_unit"`
+	Devices bool   `json:"devices,omitempty"`
 }
 
 type wireClass struct {

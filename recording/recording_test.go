@@ -218,16 +218,16 @@ func TestCutAnywhere(t *testing.T) {
 
 // TestBadInput: what is wrong is said with file, line and what was expected.
 func TestBadInput(t *testing.T) {
-	const head = `{"fairlead":"recording","version":1,"kinds":[{"name":"cpu","per_unit":1}],"lanes":[{"name":"a","policy":"kube","seed":1,"ties":"fixed"}]}` + "\n"
+	const head = `{"fairlead":"recording","version":2,"kinds":[{"name":"cpu","per_unit":1}],"lanes":[{"name":"a","policy":"kube","seed":1,"ties":"fixed"}]}` + "\n"
 	for _, tc := range []struct{ text, want string }{
 		{"", "f:0: the file is empty"},
 		{"hello\n", "f:1: this is no recording"},
 		{`{"fairlead":"trace","version":1}` + "\n", "f:1: this is no recording"},
-		{strings.Replace(head, `"version":1`, `"version":2`, 1), "f:1: the recording has version 2, and this program reads version 1"},
+		{strings.Replace(head, `"version":2`, `"version":1`, 1), "f:1: the recording has version 1, and this program reads version 2"},
 		{strings.Replace(head, `"lanes"`, `"colour":1,"lanes"`, 1), `f:1: header: json: unknown field "colour"`},
 		{strings.Replace(head, `{"name":"cpu","per_unit":1}`, ``, 1), "f:1: header: 0 kinds"},
 		{strings.Replace(head, `"seed":1`, `"seed":1,"heartbeat":-5`, 1), "f:1: header: lane \"a\" has heartbeat -5"},
-		{strings.Replace(head, `"version":1`, `"version":1,"origin":"noon"`, 1), `f:1: header: origin "noon" is no time`},
+		{strings.Replace(head, `"version":2`, `"version":2,"origin":"noon"`, 1), `f:1: header: origin "noon" is no time`},
 		{strings.Replace(head, `"policy":"kube"`, `"policy":"cube"`, 1), `f: unknown policy "cube"`},
 		{head + "{\n", "f:2: unexpected EOF"},
 		{head + `{"call":"step"} {}` + "\n", "f:2: there is more behind"},

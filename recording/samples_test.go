@@ -19,7 +19,7 @@ func Samples() []cluster.Event {
 		cluster.SetForgotten{Set: 2},
 		cluster.EligibilityChanged{Set: 2, Node: 7, Eligible: true},
 		cluster.EligibilityChanged{Set: 2},
-		cluster.ShapeDefined{Shape: 3, Spec: cluster.Shape{Demand: cluster.Vector{0, 5}, Eligible: 2, Apart: true}},
+		cluster.ShapeDefined{Shape: 3, Spec: cluster.Shape{Demand: cluster.Vector{0, 5}, Eligible: 2, PerNode: 1}},
 		cluster.ShapeForgotten{Shape: 3},
 		cluster.JobSubmitted{Job: 4, Name: "web", User: "ann", Foreign: true},
 		cluster.JobSubmitted{},

@@ -72,7 +72,7 @@ func newWorld(tb testing.TB, h recording.Header, to *recording.Writer, seed uint
 	}
 	snapshot = append(snapshot, cluster.SetDefined{Set: 1, Nodes: []cluster.NodeID{0, 2}})
 	for id := range cluster.ShapeID(4) {
-		snapshot = append(snapshot, cluster.ShapeDefined{Shape: id, Spec: cluster.Shape{Demand: w.vector(3), Eligible: cluster.SetID(id % 2), Apart: id == 3}})
+		snapshot = append(snapshot, cluster.ShapeDefined{Shape: id, Spec: cluster.Shape{Demand: w.vector(3), Eligible: cluster.SetID(id % 2), PerNode: int32(id % 4)}})
 	}
 	for j := range cluster.JobID(3) {
 		snapshot = append(snapshot, cluster.JobSubmitted{Job: j, Name: fmt.Sprintf("j<%d>", j), User: []string{"odd", "even"}[j%2], Foreign: j == 2})

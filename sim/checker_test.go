@@ -54,12 +54,12 @@ func fourTasks(t *testing.T) *simulation {
 	node := func(id uint64, zone string) trace.Record {
 		return trace.Record{What: trace.NodeAdded, Node: trace.Node{ID: id, Capacity: cluster.Vector{3}, Labels: []cluster.Label{{Key: "zone", Value: zone}}}}
 	}
-	task := func(job uint64, index uint32, cpu int64, apart bool, zone ...cluster.Requirement) trace.Record {
-		return trace.Record{What: trace.TaskSubmitted, Task: trace.Task{Job: job, Index: index, Demand: cluster.Vector{cpu}, Work: 10, Apart: apart, Requirements: zone}}
+	task := func(job uint64, index uint32, cpu int64, perNode int32, zone ...cluster.Requirement) trace.Record {
+		return trace.Record{What: trace.TaskSubmitted, Task: trace.Task{Job: job, Index: index, Demand: cluster.Vector{cpu}, Work: 10, PerNode: perNode, Requirements: zone}}
 	}
 	for _, r := range []trace.Record{
-		node(1, "a"), node(2, "b"), task(1, 0, 1, true), task(1, 1, 1, true), task(2, 0, 3, false),
-		task(3, 0, 1, false, cluster.Requirement{Key: "zone", Op: cluster.Equal, Value: "b"}),
+		node(1, "a"), node(2, "b"), task(1, 0, 1, 1), task(1, 1, 1, 1), task(2, 0, 3, 0),
+		task(3, 0, 1, 0, cluster.Requirement{Key: "zone", Op: cluster.Equal, Value: "b"}),
 	} {
 		if err := s.apply(&r); err != nil {
 			t.Fatal(err)

@@ -44,7 +44,7 @@ type whyKey struct {
 func (s *simulation) explain(row cluster.TaskID, why map[whyKey]string) {
 	t := &s.tasks.list[row]
 	key := whyKey{shape: t.shape}
-	if t.apart {
+	if t.perNode > 0 {
 		key.job = t.job.row + 1
 	}
 	code, asked := why[key]
@@ -53,7 +53,7 @@ func (s *simulation) explain(row cluster.TaskID, why map[whyKey]string) {
 		code = reason.Code(s.nodes.kinds)
 		why[key] = code
 		if _, told := s.stats.examples[code]; !told {
-			s.stats.examples[code] = fmt.Sprintf("task %d of job %d: %s", t.index, t.job.id, reason.Text(s.nodes.kinds))
+			s.stats.examples[code] = t.called() + ": " + reason.Text(s.nodes.kinds)
 		}
 	}
 	s.stats.reasons[code]++

@@ -78,7 +78,7 @@ func (w *output) decision(now cluster.Time, d sched.Decision, t *task, b *nodes)
 	l = w.quantity(append(l, ','), t, w.cpu)
 	l = w.quantity(append(l, ','), t, w.memory)
 	l = append(l, ',', ',', '0')
-	if t.apart {
+	if t.perNode == 1 {
 		l[len(l)-1] = '1'
 	}
 	w.line = append(l, '\n')

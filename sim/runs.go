@@ -39,7 +39,7 @@ func (s *simulation) obey(decisions []sched.Decision) error {
 func (s *simulation) check(d sched.Decision) error {
 	t := &s.tasks.list[d.Task]
 	n := &s.nodes.list[d.Node]
-	who := fmt.Sprintf("task %d of job %d", t.index, t.job.id)
+	who := t.called()
 	if t.phase != idle {
 		return fmt.Errorf("checker: %s is placed on node %s while it has a run on %s", who, n.name, s.nodes.list[t.node].name)
 	}
@@ -52,9 +52,24 @@ func (s *simulation) check(d sched.Decision) error {
 	if !s.nodes.meets(d.Node, t.requirements) {
 		return fmt.Errorf("checker: %s is placed on node %s, which does not meet its requirements", who, n.name)
 	}
+	return s.checkApart(d)
+}
+
+// checkApart refuses a placement beside as many tasks of the job as may be.
+func (s *simulation) checkApart(d sched.Decision) error {
+	t, n := &s.tasks.list[d.Task], &s.nodes.list[d.Node]
+	beside, most := int32(0), t.perNode
 	for _, other := range n.runs {
-		if o := &s.tasks.list[other]; o.job == t.job && (o.apart || t.apart) && other != d.Task {
-			return fmt.Errorf("checker: %s is placed on node %s beside task %d, from which it must stand apart", who, n.name, o.index)
+		o := &s.tasks.list[other]
+		if o.job != t.job || other == d.Task {
+			continue
+		}
+		beside++
+		if o.perNode > 0 && (most == 0 || o.perNode < most) {
+			most = o.perNode
+		}
+		if most > 0 && beside >= most {
+			return fmt.Errorf("checker: %s is placed on node %s beside %s, from which it must stand apart: the node may hold %d of its job", t.called(), n.name, o.called(), most)
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package sim
 import (
 	linked "container/list"
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -82,12 +83,13 @@ type task struct {
 	seq          cluster.Seq // 0: the row is free
 	job          *job
 	index        uint32
-	class        uint8 // latency class of the trace
+	name         string // empty: its job and index
+	class        uint8  // latency class of the trace
 	service      cluster.ClassID
 	priority     int32
 	shape        cluster.ShapeID
 	demand       cluster.Vector
-	apart        bool
+	perNode      int32
 	fails        bool
 	placed       bool // has run at some time
 	submitted    cluster.Time
@@ -103,6 +105,14 @@ type task struct {
 	began   cluster.Time
 	ghosts  []ghost          // runs beside the present one
 	warm    []cluster.NodeID // where it has run, for hot allocations
+}
+
+// called is what people call the task.
+func (t *task) called() string {
+	if t.name != "" {
+		return t.name
+	}
+	return fmt.Sprintf("task %d of job %d", t.index, t.job.id)
 }
 
 // ghost is a run of a task that was given up and began after all.
@@ -129,7 +139,7 @@ func (b *shapes) shape(r *trace.Task, eligible cluster.SetID, tell func(cluster.
 		b.key = binary.AppendVarint(b.key, q)
 	}
 	b.key = binary.AppendUvarint(b.key, uint64(eligible))
-	b.key = strconv.AppendBool(b.key, r.Apart)
+	b.key = binary.AppendVarint(b.key, int64(r.PerNode))
 	if id, ok := b.named[string(b.key)]; ok {
 		u := &b.usage[id]
 		u.tasks++
@@ -148,7 +158,7 @@ func (b *shapes) shape(r *trace.Task, eligible cluster.SetID, tell func(cluster.
 	b.named[key] = id
 	b.usage[id] = shapeUsage{key: key, tasks: 1}
 	b.demands[id] = demand
-	tell(cluster.ShapeDefined{Shape: id, Spec: cluster.Shape{Demand: demand, Eligible: eligible, Apart: r.Apart}})
+	tell(cluster.ShapeDefined{Shape: id, Spec: cluster.Shape{Demand: demand, Eligible: eligible, PerNode: r.PerNode}})
 	return id
 }
 
@@ -186,9 +196,10 @@ func (b *tasks) submit(r *trace.Task, shape cluster.ShapeID, now cluster.Time, t
 	row := b.newTask(j)
 	t := &b.list[row]
 	b.live[key] = row
+	t.name = r.Name
 	t.index, t.class, t.priority, t.service = r.Index, r.Class, r.Priority, serviceClass(r.Priority)
 	t.demand = b.demands[shape]
-	t.shape, t.apart, t.fails, t.submitted, t.work = shape, r.Apart, r.Fails, now, r.Work
+	t.shape, t.perNode, t.fails, t.submitted, t.work = shape, r.PerNode, r.Fails, now, r.Work
 	t.requirements = nil
 	if len(r.Requirements) > 0 {
 		t.requirements = slices.Clone(r.Requirements)

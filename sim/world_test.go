@@ -203,7 +203,7 @@ func TestGoogleSnapshotIsKept(t *testing.T) {
 			over++
 		}
 		for _, id := range state.TasksOn(n) {
-			if state.Shape(state.Task(id).Shape).Apart && state.Beside(state.Task(id).Job, n, id) {
+			if most := int(state.Shape(state.Task(id).Shape).PerNode); most > 0 && state.Beside(state.Task(id).Job, n, id) >= most {
 				violations++
 			}
 		}

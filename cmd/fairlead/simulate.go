@@ -43,7 +43,7 @@ func newSimulate() *cobra.Command {
 seed, and compares what came of it. Without arguments it makes up a cluster of
 1,000 nodes like Google's and two hours of work for it.
 
-` + sourceHelp,
+` + sourceHelp(),
 		Example: `  fairlead simulate
   fairlead simulate --policy kube,swarm-binpack --seeds 1,2,3
   fairlead simulate --cluster google2011:DIR --workload google2011:DIR --overcommit cpu=1.6,memory=2

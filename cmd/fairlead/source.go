@@ -15,23 +15,49 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sim/trace"
 	"fairlead.dev/fairlead/sim/trace/google2011"
-	"fairlead.dev/fairlead/sim/trace/qos"
 	"fairlead.dev/fairlead/sim/trace/stream"
-	"fairlead.dev/fairlead/sim/workload"
 )
 
 // sourceHelp is what SRC stands for in help texts.
-const sourceHelp = `SRC is where nodes or tasks come from:
-  synthetic:google?nodes=1000&tasks-per-node=11.57&rate=1&churn=0&constrained=0.06&seed=1
-                   a cluster like Google's of 2011, made up; without seed, the run's
-  google2011:DIR   Google's trace of 2011, as published: DIR holds machine_events and task_events
-  qos:FILE?hosts=20&cpu=3.75&memory=3.75
-                   a workload of the QoS paper, and hosts for it
-  FILE             Fairlead's own format, JSON lines, perhaps compressed with gzip
+func sourceHelp() string {
+	var b strings.Builder
+	b.WriteString("SRC is where nodes or tasks come from:\n")
+	for _, f := range formats() {
+		b.WriteString(f.help)
+	}
+	b.WriteString(`  FILE             Fairlead's own format, JSON lines, perhaps compressed with gzip
   recording:FILE,… or recording:DIR
                    what a scheduler saw and decided; it is replayed as it was, alone
 Add slots=N to any of them to count slots instead of resources: a node offers N,
-a task takes one.`
+a task takes one.`)
+	return b.String()
+}
+
+// format is a way to write nodes and tasks down, as a SRC names it. To add one
+// takes a file source_NAME.go and a line in formats.
+type format struct {
+	name    string
+	help    string   // whole lines, as others have them
+	options []string // what may stand behind the question mark, besides slots
+	// check says what is wrong with the options, before anything is opened.
+	check func(sourceSpec) error
+	open  func(s sourceSpec, seed uint64, lenient bool) (trace.Source, error)
+}
+
+// formats lists the formats that a SRC can name. Without a name it is our own.
+func formats() []format {
+	return []format{syntheticFormat(), google2011Format(), qosFormat()}
+}
+
+// formatNamed returns the format of that name, and false if there is none.
+func formatNamed(name string) (format, bool) {
+	for _, f := range formats() {
+		if f.name == name {
+			return f, true
+		}
+	}
+	return format{}, false
+}
 
 // sourceSpec is a SRC taken apart.
 type sourceSpec struct {
@@ -52,9 +78,6 @@ const (
 	tasksAlone      // another source has the nodes
 )
 
-// formats are the formats that a SRC can name. The empty one is our own.
-func formats() []string { return []string{"google2011", "synthetic", "qos"} }
-
 // parseSource takes a SRC apart. It opens nothing.
 func parseSource(text string) (sourceSpec, error) {
 	s := sourceSpec{text: text, path: text, values: url.Values{}}
@@ -63,8 +86,12 @@ func parseSource(text string) (sourceSpec, error) {
 		if name == "recording" {
 			return s, fmt.Errorf("%s: a recording holds both nodes and tasks; name it as --workload alone", text)
 		}
-		if !slices.Contains(formats(), name) {
-			return s, unknown("format", name, formats())
+		if _, ok := formatNamed(name); !ok {
+			var names []string
+			for _, f := range formats() {
+				names = append(names, f.name)
+			}
+			return s, unknown("format", name, names)
 		}
 		s.format, s.path = name, rest
 	}
@@ -88,11 +115,8 @@ func parseSource(text string) (sourceSpec, error) {
 
 // check says whether the format takes these options and values.
 func (s sourceSpec) check() error {
-	known := map[string][]string{
-		"synthetic": {"nodes", "tasks-per-node", "rate", "churn", "constrained", "seed"},
-		"qos":       {"hosts", "cpu", "memory"},
-	}[s.format]
-	known = append(known, "slots")
+	f, _ := formatNamed(s.format)
+	known := append(slices.Clone(f.options), "slots")
 	for _, name := range slices.Sorted(maps.Keys(s.values)) {
 		if !slices.Contains(known, name) {
 			return fmt.Errorf("%s: %w", s.text, unknown("option", name, known))
@@ -101,57 +125,10 @@ func (s sourceSpec) check() error {
 			return fmt.Errorf("%s: option %s is given %d times", s.text, name, times)
 		}
 	}
-	var err error
-	switch s.format {
-	case "synthetic":
-		_, err = s.google(0)
-	case "qos":
-		_, err = s.qos(false)
+	if f.check == nil {
+		return nil
 	}
-	return err
-}
-
-// google is the generator that a synthetic source describes.
-func (s sourceSpec) google(seed uint64) (workload.Google, error) {
-	if s.path != "google" {
-		return workload.Google{}, fmt.Errorf("%s: %w", s.text, unknown("generator", s.path, []string{"google"}))
-	}
-	g := workload.Default()
-	g.Seed = seed
-	err := errors.Join(
-		s.whole("nodes", 1, 1_000_000, func(v int64) { g.Nodes = int(v) }),
-		s.number("tasks-per-node", 100, func(v float64) { g.TasksPerNode = v }),
-		s.number("rate", 1e4, func(v float64) { g.Rate = v }),
-		s.number("churn", 1e4, func(v float64) { g.Churn = v }),
-		s.number("constrained", 1, func(v float64) { g.Constrained = v }),
-		s.whole("seed", 0, math.MaxInt64, func(v int64) { g.Seed = uint64(v) }),
-	)
-	if err == nil {
-		err = g.Validate()
-	}
-	// What is not used is not made: it has no end, and would be read for the
-	// sake of what comes between.
-	switch s.role {
-	case nodesAlone:
-		g.Rate, g.TasksPerNode = 0, 0
-	case tasksAlone:
-		g.Churn = 0
-	case everything:
-	}
-	return g, err
-}
-
-// qos are the options of a workload of the QoS paper.
-func (s sourceSpec) qos(lenient bool) (qos.Options, error) {
-	const most = cluster.MaxQuantity / 1e6
-	o := qos.Default()
-	o.Lenient = lenient
-	err := errors.Join(
-		s.whole("hosts", 1, 1_000_000, func(v int64) { o.Hosts = int(v) }),
-		s.number("cpu", most, func(v float64) { o.CPU = int64(math.Round(v * 1e6)) }),
-		s.number("memory", most, func(v float64) { o.Memory = int64(math.Round(v * 1e6)) }),
-	)
-	return o, err
+	return f.check(s)
 }
 
 // number hands on the option of that name, from 0 to most, if it is given.
@@ -180,15 +157,6 @@ func (s sourceSpec) whole(name string, least, most int64, set func(int64)) error
 	}
 	set(v)
 	return nil
-}
-
-// endless says whether the source goes on for ever in the role it has.
-func (s sourceSpec) endless() bool {
-	if s.format != "synthetic" {
-		return false
-	}
-	g, err := s.google(0)
-	return err == nil && (g.Churn > 0 || s.role != nodesAlone)
 }
 
 // opened is a source that is ready to be read.
@@ -224,21 +192,8 @@ func (s sourceSpec) open(seed uint64, lenient bool) (opened, error) {
 }
 
 func (s sourceSpec) openFormat(seed uint64, lenient bool) (trace.Source, error) {
-	switch s.format {
-	case "google2011":
-		return google2011.Open(s.path, google2011.Options{Lenient: lenient})
-	case "synthetic":
-		g, err := s.google(seed)
-		if err != nil {
-			return nil, err
-		}
-		return workload.New(g)
-	case "qos":
-		o, err := s.qos(lenient)
-		if err != nil {
-			return nil, err
-		}
-		return qos.Open(s.path, o)
+	if f, ok := formatNamed(s.format); ok {
+		return f.open(s, seed, lenient)
 	}
 	if info, err := os.Stat(s.path); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("%s is a folder; for Google's trace of 2011 write google2011:%s", s.path, s.path)

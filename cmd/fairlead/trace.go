@@ -30,7 +30,7 @@ func newDescribe() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "describe SRC",
 		Short: "Sum up a workload: nodes, load, sizes, durations, priorities",
-		Long:  "Describe reads a source to its end and sums it up.\n\n" + sourceHelp,
+		Long:  "Describe reads a source to its end and sums it up.\n\n" + sourceHelp(),
 		Example: `  fairlead trace describe google2011:DIR
   fairlead trace describe 'synthetic:google?nodes=1000' --until 1d
   fairlead trace describe recording:DIR`,

@@ -85,6 +85,16 @@ func (a *args) integer(key string, otherwise int64) (int64, error) {
 	return n, nil
 }
 
+// perNode takes how many tasks of a job a node may hold: per-node=N, or apart,
+// which is 1.
+func (a *args) perNode() (int32, error) {
+	if a.flag("apart") {
+		return 1, nil
+	}
+	n, err := a.integer("per-node", 0)
+	return int32(n), err
+}
+
 // moment takes a time: "90s", "1m30s", or a number of seconds.
 func (a *args) moment(key string, otherwise cluster.Time) (cluster.Time, error) {
 	text := a.value(key)

@@ -268,7 +268,11 @@ func (s *story) class(a *args) (cluster.ClassID, error) {
 
 // shape takes what makes a shape, and finds its row or defines it.
 func (s *story) shape(a *args, events []cluster.Event) (cluster.ShapeID, []cluster.Event, error) {
-	spec := cluster.Shape{Demand: make(cluster.Vector, len(s.kinds)), Apart: a.flag("apart")}
+	perNode, err := a.perNode()
+	if err != nil {
+		return 0, nil, err
+	}
+	spec := cluster.Shape{Demand: make(cluster.Vector, len(s.kinds)), PerNode: perNode}
 	if err := a.quantities(s.kinds, spec.Demand); err != nil {
 		return 0, nil, err
 	}

@@ -11,10 +11,14 @@ import (
 // that forget shapes and sets.
 
 // reshapeEvents reads an event that gives tasks another shape. What is not
-// named of the demand and of the priority stays as it is; apart and require
+// named of the demand and of the priority stays as it is; apart, per-node and require
 // are as named.
 func (s *story) reshapeEvents(a *args, events []cluster.Event) ([]cluster.Event, error) {
-	state, apart := s.core.State(), a.flag("apart")
+	state := s.core.State()
+	perNode, err := a.perNode()
+	if err != nil {
+		return nil, err
+	}
 	name, err := a.name()
 	if err != nil {
 		return nil, err
@@ -24,7 +28,7 @@ func (s *story) reshapeEvents(a *args, events []cluster.Event) ([]cluster.Event,
 		return nil, err
 	}
 	row := state.Task(task.row)
-	spec := cluster.Shape{Demand: append(cluster.Vector(nil), state.Demand(task.row)...), Apart: apart}
+	spec := cluster.Shape{Demand: append(cluster.Vector(nil), state.Demand(task.row)...), PerNode: perNode}
 	if err := a.quantities(s.kinds, spec.Demand); err != nil {
 		return nil, err
 	}

@@ -62,14 +62,24 @@ func (w *world) on(n *wNode) (runs []*wRun) {
 	return runs
 }
 
-// beside returns a run on the node that the task must stand apart from.
+// beside returns the last of so many runs of the job on the node that there is
+// no place for the task beside them.
 func (w *world) beside(n *wNode, task *wTask, shape cluster.Shape) *wRun {
+	var last *wRun
+	beside, most := int32(0), shape.PerNode
 	for _, r := range w.on(n) {
-		if r.task.job == task.job && r.task != task && (shape.Apart || r.shape.Apart) {
-			return r
+		if r.task.job != task.job || r.task == task {
+			continue
+		}
+		beside, last = beside+1, r
+		if own := r.shape.PerNode; own > 0 && (most == 0 || own < most) {
+			most = own
 		}
 	}
-	return nil
+	if most == 0 || beside < most {
+		return nil
+	}
+	return last
 }
 
 // room says what of the shape's demand does not fit on the node.

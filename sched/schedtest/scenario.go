@@ -83,14 +83,14 @@ import (
 //	node NAME KIND=N… [label=(KEY:VALUE,…)] [overcommit=(KIND:FACTOR,…)]
 //	change NAME …    the same for a node that is there; what is not named stays
 //	lost NAME
-//	job NAME tasks=N KIND=N… [user=USER] [class=CLASS] [priority=N] [apart] [gated] [foreign]
+//	job NAME tasks=N KIND=N… [user=USER] [class=CLASS] [priority=N] [apart|per-node=N] [gated] [foreign]
 //	      [require=(KEY=VALUE,…)]
 //	                 N tasks: NAME/0, NAME/1, …; more of them if the job is there
 //	gate TASK…                             it is not to be placed for now
 //	ungate TASK…
-//	reshape TASK [KIND=N…] [priority=N] [apart] [require=(KEY=VALUE,…)]
-//	                 another demand or priority, where named; another apart and require
-//	forget-shape [KIND=N…] [apart] [require=(KEY=VALUE,…)]
+//	reshape TASK [KIND=N…] [priority=N] [apart|per-node=N] [require=(KEY=VALUE,…)]
+//	                 another demand or priority, where named; another apart, per-node and require
+//	forget-shape [KIND=N…] [apart|per-node=N] [require=(KEY=VALUE,…)]
 //	forget-set require=(KEY=VALUE,…)       no shape may name it any more
 //	found TASK… on=NODE
 //	started TASK… [attempt=N] [on=NODE]    the latest attempt, and its node, if left out

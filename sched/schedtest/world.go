@@ -141,7 +141,7 @@ func (w *world) found() {
 		w.post(0, func() cluster.Event { return e }, nil)
 	}
 	for i := range shapeCount {
-		shape := cluster.Shape{Demand: w.vector(0, 6), Apart: w.chance.IntN(4) == 0}
+		shape := cluster.Shape{Demand: w.vector(0, 6), PerNode: int32(max(w.chance.IntN(8)-5, 0))}
 		if w.chance.IntN(3) == 0 {
 			shape.Eligible = cluster.SetID(1 + w.chance.IntN(setCount))
 		}

@@ -123,7 +123,7 @@ func (d *Description) countTask(t *Task, start bool, c *census) {
 	if !start {
 		d.Later++
 	}
-	if t.Apart {
+	if t.PerNode > 0 {
 		d.Apart++
 	}
 	if len(t.Requirements) > 0 {

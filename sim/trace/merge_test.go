@@ -138,7 +138,7 @@ func TestDescribe(t *testing.T) {
 	m.records = append(m.records, Record{What: NodeAdded, Node: Node{ID: 1, Capacity: cluster.Vector{100}}})
 	for i := range 1000 {
 		m.records = append(m.records, Record{What: TaskSubmitted, Time: cluster.Time(i), Task: Task{
-			Job: uint64(i / 10), User: "ann", Demand: cluster.Vector{int64(i * i)}, Running: i == 0, Apart: i%2 == 0, Work: cluster.Never,
+			Job: uint64(i / 10), User: "ann", Demand: cluster.Vector{int64(i * i)}, Running: i == 0, PerNode: int32(i % 2), Work: cluster.Never,
 		}})
 	}
 	d, err := Describe(m, func(at cluster.Time) bool { return at >= 500 })

@@ -78,15 +78,17 @@ type Node struct {
 type Task struct {
 	Job      uint64 // jobs are submitted together with their first task
 	Index    uint32 // within the job
+	Name     string // empty: its job and index
 	JobTasks uint32 // how many tasks the job will submit in all; 0 if unknown
 	User     string
 	// Class is the latency class of the trace (Google: scheduling class 0–3).
 	Class    uint8
 	Priority int32
 	Demand   cluster.Vector
-	// Apart asks that no other task of the job share the node (Google's
-	// different-machines restriction).
-	Apart        bool
+	// PerNode is how many tasks of the job a node may hold, this one included;
+	// 1 keeps them apart (Google's different-machines restriction), 0 is no
+	// limit.
+	PerNode      int32
 	Requirements []cluster.Requirement
 	// Work is how long the task runs once started; cluster.Never if it does
 	// not end by itself.

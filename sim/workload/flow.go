@@ -92,7 +92,7 @@ func (f *flow) step() job {
 		at: f.at,
 		task: trace.Task{
 			Job: f.next, JobTasks: row.tasks, User: f.users.pick(f.draw),
-			Class: row.class, Priority: row.priority, Demand: row.demand, Apart: apart,
+			Class: row.class, Priority: row.priority, Demand: row.demand, PerNode: perNode(apart),
 			Requirements: f.wants.perhaps(f.want, row, apart),
 		},
 		work: f.work.draw(f.draw, row), factor: f.work.factor, draw: f.draw,

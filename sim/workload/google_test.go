@@ -217,7 +217,7 @@ func checkTask(t *testing.T, g Google, k *trace.Task, left uint32) uint32 {
 	if k.Index == 0 && left != 0 || k.Index > 0 && left != k.JobTasks-k.Index {
 		t.Fatalf("%d nodes: task %d of %d in job %d, where %d were to come", g.Nodes, k.Index, k.JobTasks, k.Job, left)
 	}
-	if k.Work <= 0 || k.User == "" || k.Apart && int(k.JobTasks) > max(1, g.Nodes/2) {
+	if k.Work <= 0 || k.User == "" || k.PerNode > 0 && int(k.JobTasks) > max(1, g.Nodes/2) {
 		t.Fatalf("%d nodes: %+v", g.Nodes, *k)
 	}
 	return k.JobTasks - k.Index - 1

@@ -63,3 +63,12 @@ func rescale(tasks uint32, nodes int, scale float64) (size uint32, copies float6
 	size = min(tasks, max(50, uint32(nodes/10), uint32(float64(tasks)*scale)))
 	return size, float64(tasks) * scale / float64(size)
 }
+
+// perNode is how many tasks a node may hold of a job that is to stand apart, or
+// need not.
+func perNode(apart bool) int32 {
+	if apart {
+		return 1
+	}
+	return 0
+}

@@ -48,7 +48,7 @@ func (y *tally) add(r *trace.Record) {
 	y.bandMemory[b] += m
 	y.priority[k.Priority]++
 	y.class[k.Class]++
-	if k.Apart {
+	if k.PerNode > 0 {
 		y.apart++
 	}
 	if len(k.Requirements) > 0 {
@@ -72,7 +72,7 @@ func (y *tally) add(r *trace.Record) {
 	y.jobClass[k.Class]++
 	y.sizes = append(y.sizes, float64(k.JobTasks))
 	y.userJobs[k.User]++
-	if k.Apart {
+	if k.PerNode > 0 {
 		y.apartJobs++
 	}
 	y.gaps = append(y.gaps, (r.Time - y.arrived).Seconds())

@@ -45,7 +45,7 @@ func newStock(d *data, g Google, nodes *machines, wants *requirements) []job {
 		jobs[i] = job{
 			task: trace.Task{
 				Job: uint64(i + 1), JobTasks: row.tasks, User: users.pick(draw),
-				Class: row.class, Priority: row.priority, Demand: row.demand, Apart: row.apart, Requirements: set,
+				Class: row.class, Priority: row.priority, Demand: row.demand, PerNode: perNode(row.apart), Requirements: set,
 			},
 			work: stays[band(row.priority)].draw(draw), factor: factor, draw: draw,
 		}

@@ -162,7 +162,7 @@ func TestSnapshotTasks(t *testing.T) {
 	for _, task := range s.tasks {
 		cpus = append(cpus, float64(task.Demand[0])/1e7)
 		memories = append(memories, float64(task.Demand[1])/1e7)
-		if task.Apart {
+		if task.PerNode == 1 {
 			apart++
 		}
 	}
@@ -197,7 +197,7 @@ func TestSnapshotApart(t *testing.T) {
 	}
 	violations, checked := 0, 0
 	for _, task := range s.tasks {
-		if task.Running && task.Apart {
+		if task.Running && task.PerNode == 1 {
 			checked++
 			if count[place{task.Job, task.OnNode}] > 1 {
 				violations++

@@ -165,7 +165,7 @@ func TestTables(t *testing.T) {
 		{What: trace.NodeAdded, Node: full},
 		{What: trace.NodeAdded, Node: trace.Node{ID: 6, Capacity: cluster.Vector{0, 0}, Labels: []cluster.Label{{Key: "platform", Value: "JQ1t"}}}},
 		{What: trace.TaskSubmitted, Task: trace.Task{
-			Job: 7, User: "ann", Class: 2, Priority: 9, Demand: cluster.Vector{1_250_000, 744_600}, Apart: true,
+			Job: 7, User: "ann", Class: 2, Priority: 9, Demand: cluster.Vector{1_250_000, 744_600}, PerNode: 1,
 			Requirements: []cluster.Requirement{{Key: "v", Op: cluster.Greater, Value: "0"}, {Key: "a=", Op: cluster.NotEqual}},
 			Work:         cluster.Never, Running: true, OnNode: 5,
 		}},

@@ -39,7 +39,7 @@ type taskEvent struct {
 	taskKey
 	what     uint8
 	class    uint8
-	apart    bool
+	perNode  int32
 	priority int32
 	machine  uint64 // of SCHEDULE
 	user     string
@@ -64,7 +64,7 @@ func (n names) taskEvent(row *trace.Row, e *taskEvent) {
 	e.demand[cpu] = quantity(row, 10, "a request for CPU of at least 0", trace.Up)
 	e.demand[memory] = quantity(row, 11, "a request for memory of at least 0", trace.Up)
 	quantity(row, 12, "a request for disk of at least 0", trace.Up)
-	e.apart = optional(row, 13, "0, or 1 if the job's tasks are on different machines", 1) == 1
+	e.perNode = int32(optional(row, 13, "0, or 1 if the job's tasks are on different machines", 1))
 }
 
 // life is one life of a task, from SUBMIT to its end.

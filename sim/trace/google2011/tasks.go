@@ -148,7 +148,7 @@ func (t *tasks) describe(r *trace.Record, e *taskEvent, end ending) {
 		Class:        e.class,
 		Priority:     e.priority,
 		Demand:       t.demand[:],
-		Apart:        e.apart,
+		PerNode:      e.perNode,
 		Requirements: t.constraints.take(e.taskKey),
 		Work:         end.work,
 		Fails:        end.fails,

@@ -117,7 +117,7 @@ func parse(l *trace.Lines, row *trace.Row, line []byte) (timedTask, error) {
 				row.Decimal(fieldCPU, "an amount of cpu", places, trace.Up),
 				row.Decimal(fieldRAM, "an amount of ram", places, trace.Up),
 			},
-			Apart:    row.Uint(fieldApart, "0 or 1", 1) == 1,
+			PerNode:  int32(row.Uint(fieldApart, "0 or 1", 1)),
 			JobTasks: 0,
 		},
 	}

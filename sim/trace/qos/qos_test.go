@@ -49,7 +49,7 @@ func TestRead(t *testing.T) {
 	if first.Time != cluster.Second || first.Task.Index != 8 || first.Task.Work != cluster.Minute {
 		t.Errorf("first task: %+v", first)
 	}
-	if d := second.Task.Demand; d[0] != 375_000 || d[1] != 2 || !second.Task.Apart || second.Task.Priority != 11 || second.Task.Job != 9 {
+	if d := second.Task.Demand; d[0] != 375_000 || d[1] != 2 || second.Task.PerNode != 1 || second.Task.Priority != 11 || second.Task.Job != 9 {
 		t.Errorf("second task: %+v", second)
 	}
 }

@@ -2,13 +2,14 @@
 // perhaps compressed with gzip, which a program of any language can write
 // while it runs.
 //
-// # The format, version 1
+// # The format, version 2
 //
 // The first line is the header. It names the resources in which capacities
 // and demands are given; per_unit is how many of the integer quantities make
-// one unit.
+// one unit. A kind with "devices": true comes in devices of one unit each, such
+// as GPUs (see cluster.Kind); there is at most one such kind.
 //
-//	{"fairlead": "trace", "version": 1, "kinds": [
+//	{"fairlead": "trace", "version": 2, "kinds": [
 //	  {"name": "cpu", "unit": "cores", "per_unit": 1000},
 //	  {"name": "memory", "unit": "GiB", "per_unit": 1073741824}]}
 //
@@ -18,7 +19,7 @@
 //	{"t": 0, "add": {"node": 1, "name": "n1", "capacity": {"cpu": 4000, "memory": 8589934592},
 //	  "labels": {"zone": "a"}}}
 //	{"t": 0, "submit": {"job": 7, "task": 0, "job_tasks": 3, "user": "ann", "class": 2, "priority": 9,
-//	  "demand": {"cpu": 500}, "apart": true, "require": [["zone", "=", "a"]],
+//	  "demand": {"cpu": 500}, "per_node": 1, "require": [["zone", "=", "a"]],
 //	  "work": 60000000, "fails": true, "on": 1}}
 //	{"t": 5000000, "change": {"node": 1, "name": "n1", "capacity": {"cpu": 2000}}}
 //	{"t": 6000000, "kill": {"job": 7, "task": 0}}
@@ -45,16 +46,20 @@
 //	class      latency class, 0 to 255; omitted: 0
 //	priority   larger is more important; omitted: 0
 //	demand     quantity by kind; a kind that is omitted is 0
-//	apart      no other task of the job may share the node
+//	name       what people call the task; if omitted, its job and number
+//	per_node   how many tasks of the job a node may hold, this one included;
+//	           0 or omitted: no limit
 //	require    conditions on the node's labels, all to be met: key, one of
-//	           = != < >, and value; < and > compare integers
+//	           = != < >, and value; < and > compare integers; of = and != the
+//	           value may be several with | between them
 //	work       how long the task runs, in microseconds; omitted: it never ends
 //	fails      it ends by failing
 //	on         the node on which the task runs when it is submitted
 //
 // Names that are not listed are errors. Text is UTF-8. The version changes when
 // a name is added, goes or changes its meaning, as old readers reject new
-// names.
+// names. Version 1 is still read: it has no devices, name and per_node, and
+// "apart": true for "per_node": 1.
 //
 // Whether nodes and tasks exist is not checked here: that is for who replays
 // the stream.

@@ -13,8 +13,9 @@ import (
 	"fairlead.dev/fairlead/sim/trace"
 )
 
-// version is that of the format.
-const version = 1
+// version is that of the format. Version 1 had no name, per_node and devices,
+// but apart: true for per_node 1.
+const version = 2
 
 // Options says how to read a stream.
 type Options struct {
@@ -25,12 +26,13 @@ type Options struct {
 
 // Reader reads a stream. It is a trace.Source.
 type Reader struct {
-	lines *trace.Lines
-	skips *trace.Skips
-	scan  scanner
-	kinds []cluster.Kind
-	time  cluster.Time
-	err   error // final, once set
+	lines   *trace.Lines
+	skips   *trace.Skips
+	scan    scanner
+	version uint64 // of the stream
+	kinds   []cluster.Kind
+	time    cluster.Time
+	err     error // final, once set
 
 	// What the latest record refers to, and one copy of each text.
 	quantities   cluster.Vector
@@ -69,7 +71,7 @@ func start(lines *trace.Lines, skips *trace.Skips) (*Reader, error) {
 }
 
 const (
-	wantHeader = `{"fairlead":"trace","version":1,"kinds":[...]}`
+	wantHeader = `{"fairlead":"trace","version":2,"kinds":[...]}`
 	wantKind   = `{"name":...,"unit":...,"per_unit":...}`
 )
 
@@ -92,8 +94,9 @@ func (r *Reader) header() error {
 			}
 		case "version":
 			// An unsupported version is told before anything that is new in it.
-			if versioned = s.uint("the version of the format", math.MaxUint64) == version; !versioned {
-				s.fail(fmt.Sprintf("version %d of the format, the only one supported", version))
+			r.version = s.uint("the version of the format", math.MaxUint64)
+			if versioned = r.version >= 1 && r.version <= version; !versioned {
+				s.fail(fmt.Sprintf("version 1 to %d of the format", version))
 			}
 		case "kinds":
 			r.kinds = nil
@@ -128,6 +131,11 @@ func (r *Reader) kind() {
 			kind.Unit = string(s.string("the unit of a kind"))
 		case "per_unit":
 			kind.PerUnit = s.int("an integer of at least 1", 0, cluster.MaxQuantity)
+		case "devices":
+			kind.Devices = s.bool("true or false")
+			if kind.Devices && slices.ContainsFunc(r.kinds, func(k cluster.Kind) bool { return k.Devices }) {
+				s.fail("one kind of devices")
+			}
 		default:
 			s.fail("a kind " + wantKind)
 		}
@@ -322,8 +330,18 @@ func (r *Reader) task(t *trace.Task) {
 			t.Priority = int32(s.int("a priority, a 32-bit integer", math.MinInt32, math.MaxInt32))
 		case "demand":
 			t.Demand = r.vector()
+		case "per_node":
+			t.PerNode = int32(s.uint("how many tasks of the job a node may hold", math.MaxInt32))
 		case "apart":
-			t.Apart = s.bool("true or false")
+			if r.version > 1 {
+				s.fail("a name that a submit may hold; since version 2, apart is per_node 1")
+			}
+			t.PerNode = 0
+			if s.bool("true or false") {
+				t.PerNode = 1
+			}
+		case "name":
+			t.Name = r.text(s.string("the task's name"))
 		case "require":
 			t.Requirements = r.readRequirements()
 		case "work":

@@ -18,7 +18,7 @@ import (
 	"fairlead.dev/fairlead/sim/trace/stream"
 )
 
-const head = `{"fairlead":"trace","version":1,"kinds":[{"name":"cpu","unit":"cores","per_unit":1000},{"name":"memory","unit":"GiB","per_unit":1024}]}` + "\n"
+const head = `{"fairlead":"trace","version":2,"kinds":[{"name":"cpu","unit":"cores","per_unit":1000},{"name":"memory","unit":"GiB","per_unit":1024}]}` + "\n"
 
 // readAll returns copies of all records.
 func readAll(text string, opt stream.Options) ([]trace.Record, *stream.Reader, error) {
@@ -60,7 +60,7 @@ func TestRead(t *testing.T) {
 	text := head + `{"t":0,"add":{"node":1,"name":"n1","capacity":{"memory":8,"cpu":4000},"labels":{"zone":"a","rack":"r\u0031"}}}
 { "t" : 0 , "submit" : {"job":7,"task":0,"job_tasks":3,"user":"ann","class":2,"priority":-9,"demand":{"cpu":500},
 "x":0}}
-{"t":1,"submit":{"job":7,"task":1,"job_tasks":3,"user":"ann","class":2,"priority":-9,"demand":{"cpu":500},"apart":true,"require":[["a=","!=","b"],["v",">","3"]],"work":60,"fails":true,"on":1}}
+{"t":1,"submit":{"job":7,"task":1,"job_tasks":3,"user":"ann","class":2,"priority":-9,"demand":{"cpu":500},"per_node":2,"name":"web/a","require":[["a=","!=","b"],["v",">","3"]],"work":60,"fails":true,"on":1}}
 {"change":{"node":1,"capacity":{}},"t":2}
 {"t":3,"kill":{"job":7,"task":1}}
 {"t":3,"lose":{"node":1}}`
@@ -71,7 +71,7 @@ func TestRead(t *testing.T) {
 	want := []trace.Record{
 		{What: trace.NodeAdded, Node: trace.Node{ID: 1, Name: "n1", Capacity: cluster.Vector{4000, 8}, Labels: []cluster.Label{{Key: "rack", Value: "r1"}, {Key: "zone", Value: "a"}}}},
 		{Time: 1, What: trace.TaskSubmitted, Task: trace.Task{
-			Job: 7, Index: 1, JobTasks: 3, User: "ann", Class: 2, Priority: -9, Demand: cluster.Vector{500, 0}, Apart: true,
+			Job: 7, Index: 1, JobTasks: 3, User: "ann", Class: 2, Priority: -9, Demand: cluster.Vector{500, 0}, PerNode: 2, Name: "web/a",
 			Requirements: []cluster.Requirement{{Key: "a=", Op: cluster.NotEqual, Value: "b"}, {Key: "v", Op: cluster.Greater, Value: "3"}},
 			Work:         60, Fails: true, Running: true, OnNode: 1,
 		}},
@@ -92,8 +92,8 @@ func TestBroken(t *testing.T) {
 	for _, tc := range []struct{ text, want string }{
 		{``, `t.jsonl: want the header`},
 		{"{}\n", `t.jsonl:1:1: want the header {`},
-		{`{"fairlead":"trace","version":2,"new":0}`, `t.jsonl:1:31: want version 1 of the format, the only one supported, got "2,`},
-		{`{"fairlead":"trace","version":1,"kinds":[{"name":"cpu","unit":"","per_unit":0}]}`, `t.jsonl:1:78: want a kind with a name, and a per_unit of at least 1`},
+		{`{"fairlead":"trace","version":3,"new":0}`, `t.jsonl:1:31: want version 1 to 2 of the format, got "3,`},
+		{`{"fairlead":"trace","version":2,"kinds":[{"name":"cpu","unit":"","per_unit":0}]}`, `t.jsonl:1:78: want a kind with a name, and a per_unit of at least 1`},
 		{head + "nonsense", `t.jsonl:2:1: want a record {"t":...}, got "nonsense"`},
 		{head + `{"t":1.5,"lose":{"node":1}}`, `t.jsonl:2:6: want a time in microseconds, got "1.5`},
 		{head + `{"t":-1,"lose":{"node":1}}`, `t.jsonl:2:6: want a time`},
@@ -190,7 +190,7 @@ func randomRecords(rng *rand.Rand, n int) []trace.Record {
 		case trace.TaskSubmitted:
 			r.Task = trace.Task{
 				Job: rng.Uint64(), Index: rng.Uint32(), JobTasks: rng.Uint32N(2), User: text(), Class: uint8(rng.Uint32()),
-				Priority: int32(rng.Uint32()), Demand: vector(), Apart: rng.IntN(2) == 0, Work: cluster.Never, Fails: rng.IntN(2) == 0,
+				Priority: int32(rng.Uint32()), Demand: vector(), PerNode: rng.Int32N(3), Work: cluster.Never, Fails: rng.IntN(2) == 0,
 			}
 			if rng.IntN(2) == 0 {
 				r.Task.Work = cluster.Time(rng.Int64N(3))
@@ -237,7 +237,7 @@ func TestRoundTrip(t *testing.T) {
 // What is read is JSON, in time order, and survives being written and read.
 func FuzzReader(f *testing.F) {
 	f.Add(head + `{"t":0,"add":{"node":1,"name":"n1","capacity":{"cpu":4000},"labels":{"zone":"a"}}}`)
-	f.Add(head + `{"t":1,"submit":{"job":7,"task":1,"demand":{"cpu":5},"apart":true,"require":[["a","!=","b"]],"work":6,"on":1}}` + "\n" + `{"t":1,"kill":{"job":7,"task":1}}`)
+	f.Add(head + `{"t":1,"submit":{"job":7,"task":1,"demand":{"cpu":5},"per_node":2,"name":"web/a","require":[["a","!=","b"]],"work":6,"on":1}}` + "\n" + `{"t":1,"kill":{"job":7,"task":1}}`)
 	f.Add(head + `{"t":3,"change":{"node":1,"name":"\u00e9\"","capacity":{}}}` + "\n" + `{"t":3,"lose":{"node":1}}`)
 	f.Add(`{"fairlead":"trace","version":2}`)
 	f.Fuzz(func(t *testing.T, text string) {

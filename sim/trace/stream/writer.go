@@ -34,6 +34,9 @@ func NewWriter(w io.Writer, kinds []cluster.Kind) *Writer {
 		out.string("name", k.Name)
 		out.string("unit", k.Unit)
 		out.int("per_unit", k.PerUnit)
+		if k.Devices {
+			out.flag("devices")
+		}
 		out.close('}')
 	}
 	out.close(']')
@@ -105,6 +108,9 @@ func (w *Writer) task(t *trace.Task) error {
 	w.open("submit", '{')
 	w.uint("job", t.Job)
 	w.uint("task", uint64(t.Index))
+	if t.Name != "" {
+		w.string("name", t.Name)
+	}
 	if t.JobTasks != 0 {
 		w.uint("job_tasks", uint64(t.JobTasks))
 	}
@@ -120,8 +126,8 @@ func (w *Writer) task(t *trace.Task) error {
 	if err := w.vector("demand", t.Demand); err != nil {
 		return err
 	}
-	if t.Apart {
-		w.flag("apart")
+	if t.PerNode != 0 {
+		w.int("per_node", int64(t.PerNode))
 	}
 	if len(t.Requirements) > 0 {
 		w.open("require", '[')

@@ -1,0 +1,17 @@
+package main
+
+import (
+	"fairlead.dev/fairlead/sim/trace"
+	"fairlead.dev/fairlead/sim/trace/google2011"
+)
+
+func google2011Format() format {
+	return format{
+		name: "google2011",
+		help: `  google2011:DIR   Google's trace of 2011, as published: DIR holds machine_events and task_events
+`,
+		open: func(s sourceSpec, _ uint64, lenient bool) (trace.Source, error) {
+			return google2011.Open(s.path, google2011.Options{Lenient: lenient})
+		},
+	}
+}
