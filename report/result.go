@@ -49,6 +49,14 @@ type Run struct {
 	// Classes is by the name of the service class: "gold", "silver", "bronze".
 	Classes map[string]Class `json:"classes"`
 
+	// Fragmentation is by the name of the resource kind.
+	Fragmentation map[string]Fragmentation `json:"fragmentation,omitempty"`
+	// Latencies are the curves of placement latency by class, and of "all".
+	Latencies map[string]Curve `json:"latency_curves,omitempty"`
+	Series    *Series          `json:"series,omitempty"`
+	Heat      *Heat            `json:"heat,omitempty"`
+	Sample    *Sample          `json:"sample,omitempty"`
+
 	Planner Planner `json:"planner"`
 	// Reasons counts the tasks that were pending at the end by the code of
 	// their reason: "cpu", "eligibility", "apart", "unplaceable".

@@ -1,0 +1,68 @@
+package report
+
+// What a run was like over time, and task by task: what pictures and
+// comparisons are made of. All of it is bounded, however long the run.
+
+// Series is how a run went over time: columns of samples, one a step. Sample i
+// is of the step that ends at (i+1) × Step; the last one may be cut short by
+// the end of the run.
+//
+// The columns, each as long as the others:
+//
+//	pending                tasks that wait at the end of the step
+//	running                tasks that hold room at the end of the step
+//	decisions              placements and evictions in the step
+//	nodes, nodes_active    live nodes at the end of the step, those with a task
+//	allocation.KIND.CLASS  what the tasks of the class hold, as a mean over the
+//	                       step, as a share of the capacity of the kind
+//	utilisation.KIND       what works, as a mean over the step, as such a share
+//	arrived.KIND           demand of all tasks submitted so far, those that run
+//	                       at the start included, as a share of the capacity
+//	                       at the end of the step
+//	fragmentation.KIND     see Fragmentation; of the end of the step
+type Series struct {
+	Step    Number              `json:"step_s"`
+	Columns map[string][]Number `json:"columns"`
+}
+
+// Curve is a cumulative distribution: pairs of a value, in seconds, and the
+// share of the samples that do not exceed it. Values and shares rise.
+type Curve [][2]Number
+
+// Heat is how full each node was, at moments evenly spread over the run.
+type Heat struct {
+	// Times are the moments, in seconds.
+	Times []Number `json:"times_s"`
+	// Nodes is how many nodes there are in each picture.
+	Nodes int `json:"nodes"`
+	// Fill is one byte for each moment and node, moment after moment,
+	// compressed with gzip and written in base64. A byte is 0 where the node is
+	// not there, and otherwise 1 + 200 × the largest share of a kind that is
+	// taken, at most 255; 201 is full.
+	Fill string `json:"fill"`
+	// Names are the names of the nodes, one a line, compressed and written so too.
+	Names string `json:"names"`
+}
+
+// Sample holds tasks that finished: all of them, or those whose names have the
+// smallest hash, the same in every run of the same workload. So two runs can be
+// compared task by task.
+type Sample struct {
+	// Tasks are the hashes of the tasks' names, rising, of 52 bits, as programs
+	// that know no integers keep them.
+	Tasks []uint64 `json:"tasks"`
+	// Response and Latency are theirs, in seconds: submission to end, and
+	// submission to first start.
+	Response []Number `json:"response_s"`
+	Latency  []Number `json:"latency_s"`
+	// Of is how many tasks finished.
+	Of int `json:"of"`
+}
+
+// Fragmentation is the share of what is free of a kind that a task cannot use,
+// in the mean over the tasks that are typical of the workload: it lies on nodes
+// that lack something else, or in pieces that are too small (FGD, USENIX ATC
+// 2023, of GPUs). 0 where nothing is free.
+type Fragmentation struct {
+	Final Number `json:"final"`
+}
