@@ -19,6 +19,7 @@ const (
 	NodeGone         // the node is lost
 	NotEligible      // the shape's own filters do not admit the node
 	NoRoom           // some kind does not fit
+	NoDevice         // the sum fits, but too few devices have enough left
 	NotApart         // as many tasks of the job as may be are there already, or the task itself
 	NotRunning       // there is no run to evict
 	NotOurs          // the job is somebody else's
@@ -28,15 +29,15 @@ const (
 
 // String names the code in a word or two.
 func (c Code) String() string {
-	return [codes]string{"allowed", "not waiting", "node gone", "not eligible", "no room", "not apart", "not running", "not ours", "outdated"}[c]
+	return [codes]string{"allowed", "not waiting", "node gone", "not eligible", "no room", "no device", "not apart", "not running", "not ours", "outdated"}[c]
 }
 
 // Refusal says why one task cannot be placed on one node. The zero value
 // means that it can.
 type Refusal struct {
 	Code       Code
-	Kind       int   // of NoRoom: the first kind that does not fit
-	Need, Have int64 // of NoRoom: what is asked, and what is left
+	Kind       int   // of NoRoom and NoDevice: the first kind that does not fit
+	Need, Have int64 // of NoRoom: what is asked, and what is left; of NoDevice: how many devices
 }
 
 // Refused reports whether r is a refusal.
@@ -80,7 +81,28 @@ func (s *State) AdmitsShape(id ShapeID, n NodeID) Refusal {
 			return Refusal{Code: NoRoom, Kind: k, Need: need, Have: have}
 		}
 	}
+	need := s.shape[id].need
+	if have, ok := s.DevicesSuffice(n, need, true); !ok {
+		return Refusal{Code: NoDevice, Kind: s.devices, Need: int64(need.Count), Have: int64(have)}
+	}
 	return Refusal{}
+}
+
+// FitsEmpty reports whether the node would admit the shape if it were empty.
+func (s *State) FitsEmpty(id ShapeID, n NodeID) bool {
+	shape := &s.shape[id]
+	return s.NodeLive(n) && s.Eligible(shape.Eligible, n) && shape.Demand.Fits(s.Limit(n)) && s.WholeDevices(n, shape.need) >= shape.need.Count
+}
+
+// RoomNow reports whether the node admits the shape beside all that takes room,
+// not counting on what is leaving, and leaving aside which tasks of its job are
+// where.
+func (s *State) RoomNow(id ShapeID, n NodeID) bool {
+	if !s.NodeLive(n) || !s.Eligible(s.shape[id].Eligible, n) || !s.roomNow(n, s.shape[id].Demand) {
+		return false
+	}
+	_, ok := s.DevicesSuffice(n, s.shape[id].need, false)
+	return ok
 }
 
 // crowded reports whether the node holds as many tasks of the task's job as it
@@ -113,24 +135,31 @@ func atMost(perNode int32) int32 {
 
 // Place chooses a node for a waiting task, or the next node for a leaving
 // one. The task starts where the node has the room now; where the room is
-// still held by what is leaving, it is reserved.
-func (s *State) Place(t TaskID, n NodeID) Refusal {
+// still held by what is leaving, it is reserved. The devices are the given ones;
+// none leaves the choice to PickDevices.
+func (s *State) Place(t TaskID, n NodeID, devices DeviceSet) Refusal {
 	if r := s.Admits(t, n); r.Refused() {
 		return r
 	}
 	task := &s.task[t]
+	need := s.shape[task.Shape].need
+	if devices == 0 {
+		devices, _ = s.PickDevices(n, need) // there are enough, as Admits says
+	} else if r := s.devicesRefuse(n, need, devices); r.Refused() {
+		return r
+	}
 	s.undo.push(t, *task, n)
 	if task.Phase == Leaving {
-		task.Next = n
-		s.occupy(t, n)
+		task.Next, task.NextDevices = n, devices
+		s.occupy(t, n, devices)
 		s.noteTask(t)
 		return Refusal{}
 	}
-	now := s.roomNow(n, s.Demand(t))
+	now := s.roomNow(n, s.Demand(t)) && s.devicesNow(n, need, devices)
 	task.Attempt++
 	task.Refused, task.Began = false, false
-	task.Node = n
-	s.occupy(t, n)
+	task.Node, task.Devices = n, devices
+	s.occupy(t, n, devices)
 	if now {
 		s.setPhase(t, Starting)
 	} else {
@@ -165,7 +194,7 @@ func (s *State) Evict(t TaskID) Refusal {
 	case Reserved:
 		entry := s.undo.push(t, *task, NoNode)
 		s.node[task.Node].reserved--
-		at := s.vacate(t, task.Node)
+		at := s.vacate(t, task.Node, task.Devices)
 		if entry != nil {
 			entry.at = at
 		}
@@ -173,7 +202,7 @@ func (s *State) Evict(t TaskID) Refusal {
 		s.setPhase(t, Waiting)
 	case Starting, Running:
 		s.undo.push(t, *task, NoNode)
-		s.add(s.leaving, task.Node, s.Demand(t), 1)
+		s.leave(task.Node, s.roomOf(t), 1)
 		s.noteNode(task.Node)
 		s.setPhase(t, Leaving)
 	case Absent, Gated, Waiting, Leaving, phases:
@@ -194,7 +223,7 @@ func (s *State) Promote(n NodeID) (TaskID, Phase, bool) {
 	at := slices.IndexFunc(s.node[n].tasks, func(t TaskID) bool { return s.task[t].Phase == Reserved })
 	t := s.node[n].tasks[at]
 	hope := s.hopes(t, n)
-	start := hope
+	start := hope && s.devicesStand(t, n)
 	for k, q := range s.Demand(t) {
 		start = start && (q == 0 || s.standing(n, k)+q <= s.Limit(n)[k])
 	}
@@ -225,7 +254,7 @@ func (s *State) hopes(t TaskID, n NodeID) bool {
 			return false
 		}
 	}
-	return true
+	return s.devicesHope(n, s.task[t].heldOn(n))
 }
 
 // standing is the part of the node's used quantity that is physically there:

@@ -83,9 +83,10 @@ func (s *State) nodeAdded(e NodeAdded) error {
 		return err
 	}
 	s.growNodes(int(e.Node))
-	s.node[e.Node] = nodeRow{spec: e.Spec, tasks: s.node[e.Node].tasks[:0]}
+	s.node[e.Node] = nodeRow{spec: e.Spec, tasks: s.node[e.Node].tasks[:0], device: s.node[e.Node].device[:0]}
 	s.live[e.Node] = true
 	s.setLimit(e.Node)
+	clear(s.node[e.Node].device)
 	clear(s.Used(e.Node))
 	clear(s.LeavingDemand(e.Node))
 	s.count(e.Node, 1)
@@ -111,6 +112,11 @@ func (s *State) nodeChanged(e NodeChanged) error {
 func (s *State) checkNode(spec *NodeSpec) error {
 	if err := s.checkVector("capacity", spec.Capacity); err != nil {
 		return fmt.Errorf("node %q: %w", spec.Name, err)
+	}
+	if k := s.devices; k >= 0 {
+		if per := s.kinds[k].PerUnit; spec.Capacity[k]%per != 0 || spec.Capacity[k] > MaxDevices*per {
+			return fmt.Errorf("node %q: capacity of %s is %s, want whole devices, at most %d", spec.Name, s.kinds[k].Name, s.kinds[k].Format(spec.Capacity[k]), MaxDevices)
+		}
 	}
 	if spec.Overcommit != nil {
 		if err := s.checkVector("over-commit", spec.Overcommit); err != nil {
@@ -147,6 +153,10 @@ func (s *State) setLimit(n NodeID) {
 		product, _ := bits.Div64(hi, lo, 1000)
 		limit[k] = int64(min(product, MaxQuantity))
 	}
+	s.growDevices(n)
+	if count := int64(s.deviceCount(n)); count > 0 {
+		limit[s.devices] -= limit[s.devices] % count // as much for each
+	}
 }
 
 func (s *State) nodeLost(e NodeLost) error {
@@ -157,8 +167,8 @@ func (s *State) nodeLost(e NodeLost) error {
 		if task := &s.task[t]; task.Node == e.Node {
 			s.leaveNode(t)
 		} else {
-			s.vacate(t, task.Next)
-			task.Next = NoNode
+			s.vacate(t, task.Next, task.NextDevices)
+			task.Next, task.NextDevices = NoNode, 0
 			s.noteTask(t)
 		}
 	}
@@ -168,7 +178,7 @@ func (s *State) nodeLost(e NodeLost) error {
 		}
 	}
 	s.count(e.Node, -1)
-	s.node[e.Node] = nodeRow{tasks: s.node[e.Node].tasks[:0]}
+	s.node[e.Node] = nodeRow{tasks: s.node[e.Node].tasks[:0], device: s.node[e.Node].device[:0]}
 	s.live[e.Node] = false
 	clear(s.Capacity(e.Node))
 	clear(s.Limit(e.Node))

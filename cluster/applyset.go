@@ -83,12 +83,32 @@ func (s *State) shapeDefined(e ShapeDefined) error {
 	if err := s.checkVector("demand", e.Spec.Demand); err != nil {
 		return fmt.Errorf("shape row %d: %w", e.Shape, err)
 	}
+	if err := s.checkDevices(e.Spec.Demand); err != nil {
+		return fmt.Errorf("shape row %d: %w", e.Shape, err)
+	}
 	if e.Spec.Eligible != AllNodes && !s.setLive(e.Spec.Eligible) {
 		return fmt.Errorf("shape row %d: set row %d is not defined", e.Shape, e.Spec.Eligible)
 	}
 	s.shape = grown(s.shape, int(e.Shape))
-	s.shape[e.Shape] = shapeRow{Shape: e.Spec, live: true}
+	row := shapeRow{Shape: e.Spec, live: true}
+	if k := s.devices; k >= 0 {
+		row.need = s.kinds[k].needOf(e.Spec.Demand[k])
+	}
+	s.shape[e.Shape] = row
 	s.log.note(Shapes, uint32(e.Shape))
+	return nil
+}
+
+// checkDevices refuses a demand that is neither a share of a device nor whole
+// devices.
+func (s *State) checkDevices(demand Vector) error {
+	if s.devices < 0 {
+		return nil
+	}
+	kind := &s.kinds[s.devices]
+	if q := demand[s.devices]; q > kind.PerUnit && q%kind.PerUnit != 0 {
+		return fmt.Errorf("demand of %s is %s, want a share of one device or whole devices", kind.Name, kind.Format(q))
+	}
 	return nil
 }
 

@@ -96,21 +96,16 @@ func (s *State) taskReshaped(e TaskReshaped) error {
 	if int(e.Shape) >= len(s.shape) || !s.shape[e.Shape].live {
 		return fmt.Errorf("task row %d: shape row %d holds no shape", e.Task, e.Shape)
 	}
-	before, after := s.Demand(e.Task), s.shape[e.Shape].Demand
-	for _, n := range []NodeID{task.Node, task.Next} {
-		if n != NoNode {
-			s.take(n, before, -1)
-			s.take(n, after, 1)
-			s.noteNode(n)
-		}
-	}
-	if task.Phase == Leaving {
-		s.add(s.leaving, task.Node, before, -1)
-		s.add(s.leaving, task.Node, after, 1)
-	}
+	before, leaves := s.Demand(e.Task), task.Phase == Leaving
 	s.shape[task.Shape].tasks--
 	s.shape[e.Shape].tasks++
 	task.Shape, task.Priority = e.Shape, e.Priority
+	if n := task.Node; n != NoNode {
+		s.refit(n, before, &task.Devices, e.Shape, leaves)
+	}
+	if n := task.Next; n != NoNode {
+		s.refit(n, before, &task.NextDevices, e.Shape, false)
+	}
 	if task.Phase == Reserved && !s.hopes(e.Task, task.Node) {
 		s.leaveNode(e.Task)
 	}
@@ -121,11 +116,28 @@ func (s *State) taskReshaped(e TaskReshaped) error {
 	return nil
 }
 
+// refit lets a run that took the demand before take that of the shape, on the
+// same devices if they are as many. Leaves says that the run is leaving.
+func (s *State) refit(n NodeID, before Vector, devices *DeviceSet, id ShapeID, leaves bool) {
+	old := room{before, *devices}
+	s.take(n, old, -1)
+	if leaves {
+		s.leave(n, old, -1)
+	}
+	*devices = s.foundDevices(id, n, *devices)
+	taken := room{s.shape[id].Demand, *devices}
+	s.take(n, taken, 1)
+	if leaves {
+		s.leave(n, taken, 1)
+	}
+	s.noteNode(n)
+}
+
 // dropNext gives up the room that a leaving task holds for its next run.
 func (s *State) dropNext(t TaskID) {
 	if task := &s.task[t]; task.Next != NoNode {
-		s.vacate(t, task.Next)
-		task.Next = NoNode
+		s.vacate(t, task.Next, task.NextDevices)
+		task.Next, task.NextDevices = NoNode, 0
 	}
 }
 
@@ -141,16 +153,17 @@ func (s *State) taskFound(e TaskFound) error {
 		return fmt.Errorf("task row %d was found on node row %d, which holds no node", e.Task, e.Node)
 	}
 	task.Attempt++
-	s.begin(e.Task, e.Node)
+	s.begin(e.Task, e.Node, e.Devices)
 	return nil
 }
 
 // begin lets a task that takes no room run on a node, whether it fits or not.
-func (s *State) begin(t TaskID, n NodeID) {
-	s.task[t].Node = n
+func (s *State) begin(t TaskID, n NodeID, devices DeviceSet) {
+	devices = s.foundDevices(s.task[t].Shape, n, devices)
+	s.task[t].Node, s.task[t].Devices = n, devices
 	s.task[t].Refused = false
 	s.task[t].Began = true
-	s.occupy(t, n)
+	s.occupy(t, n, devices)
 	s.setPhase(t, Running)
 	s.noteTask(t)
 }
@@ -173,7 +186,7 @@ func (s *State) taskStarted(e TaskStarted) error {
 		return ErrStale
 	}
 	if (task.Phase == Waiting || task.Phase == Gated) && task.Attempt == e.Attempt && task.Refused {
-		s.begin(e.Task, e.Node) // given up, and happened after all
+		s.begin(e.Task, e.Node, e.Devices) // given up, and happened after all
 		return nil
 	}
 	if task.Phase == Absent || e.Attempt <= task.Base || e.Attempt > task.Attempt {
@@ -200,10 +213,11 @@ func (s *State) haunt(e TaskStarted) error {
 	if _, known := s.ghosts[key]; known {
 		return ErrStale
 	}
-	demand := s.Demand(e.Task)
-	s.ghosts[key] = ghost{e.Node, demand, s.task[e.Task].Job, s.shape[s.task[e.Task].Shape].PerNode}
-	s.take(e.Node, demand, 1)
-	s.add(s.leaving, e.Node, demand, 1)
+	task := &s.task[e.Task]
+	r := room{s.Demand(e.Task), s.foundDevices(task.Shape, e.Node, e.Devices)}
+	s.ghosts[key] = ghost{e.Node, r, task.Job, s.shape[task.Shape].PerNode}
+	s.take(e.Node, r, 1)
+	s.leave(e.Node, r, 1)
 	s.noteNode(e.Node)
 	return ErrOrphan
 }
@@ -225,8 +239,8 @@ func (s *State) taskLeft(e TaskLeft) error {
 	key := run{e.Task, e.Attempt}
 	if g, haunted := s.ghosts[key]; haunted {
 		delete(s.ghosts, key)
-		s.take(g.node, g.demand, -1)
-		s.add(s.leaving, g.node, g.demand, -1)
+		s.take(g.node, g.room, -1)
+		s.leave(g.node, g.room, -1)
 		s.noteNode(g.node)
 		return nil
 	}
@@ -261,7 +275,7 @@ func (s *State) evictRefused(e EvictRefused) error {
 		return ErrStale
 	}
 	s.dropNext(e.Task)
-	s.add(s.leaving, task.Node, s.Demand(e.Task), -1)
+	s.leave(task.Node, s.roomOf(e.Task), -1)
 	s.noteNode(task.Node)
 	task.Began = true
 	s.setPhase(e.Task, Running)
@@ -274,19 +288,19 @@ func (s *State) evictRefused(e EvictRefused) error {
 func (s *State) leaveNode(t TaskID) {
 	task := &s.task[t]
 	if task.Phase == Leaving {
-		s.add(s.leaving, task.Node, s.Demand(t), -1)
+		s.leave(task.Node, s.roomOf(t), -1)
 	}
 	if task.Phase == Reserved {
 		s.node[task.Node].reserved--
 	}
-	s.vacate(t, task.Node)
-	task.Node = task.Next
-	task.Next = NoNode
+	s.vacate(t, task.Node, task.Devices)
+	task.Node, task.Next = task.Next, NoNode
 	if task.Node == NoNode {
 		s.setPhase(t, Waiting)
 	} else {
 		task.Attempt++
 		task.Began = false
+		task.Devices, task.NextDevices = task.NextDevices, 0
 		s.node[task.Node].reserved++
 		s.setPhase(t, Reserved)
 		s.noteNode(task.Node)

@@ -54,6 +54,9 @@ func (s *State) checkNodes() error {
 			total.Capacity[k] += s.Capacity(n)[k]
 			total.Used[k] += s.Used(n)[k]
 		}
+		if err := s.checkDevicesOf(n); err != nil {
+			return err
+		}
 		switch {
 		case !slices.Equal(s.Used(n), s.vector(used, n)):
 			return fmt.Errorf("node row %d: used is %v, its tasks sum to %v", n, s.Used(n), s.vector(used, n))
@@ -69,6 +72,44 @@ func (s *State) checkNodes() error {
 	}
 	if s.total.Nodes != total.Nodes || !slices.Equal(s.total.Capacity, total.Capacity) || !slices.Equal(s.total.Used, total.Used) {
 		return fmt.Errorf("totals are %v, the nodes sum to %v", s.total, total)
+	}
+	return nil
+}
+
+// checkDevicesOf compares what is noted of the node's devices with what its tasks
+// hold of them.
+func (s *State) checkDevicesOf(n NodeID) error {
+	sum := make([]Device, len(s.node[n].device))
+	hold := func(r room, leaves bool) error {
+		if r.devices>>len(sum) != 0 || s.devices < 0 && r.devices != 0 {
+			return fmt.Errorf("node row %d: devices %b are held, it has %d", n, r.devices, len(sum))
+		}
+		for i := range sum {
+			if r.devices.Has(i) {
+				sum[i].Used += s.shareOf(r)
+				if leaves {
+					sum[i].Leaving += s.shareOf(r)
+				}
+			}
+		}
+		return nil
+	}
+	for _, t := range s.node[n].tasks {
+		task := &s.task[t]
+		if err := hold(room{s.Demand(t), task.heldOn(n)}, task.Phase == Leaving && task.Node == n); err != nil {
+			return err
+		}
+	}
+	for _, g := range s.ghosts {
+		if g.node != n {
+			continue
+		}
+		if err := hold(g.room, true); err != nil {
+			return err
+		}
+	}
+	if !slices.Equal(sum, s.node[n].device) {
+		return fmt.Errorf("node row %d: devices are %v, its tasks sum to %v", n, s.node[n].device, sum)
 	}
 	return nil
 }

@@ -110,19 +110,23 @@ type (
 
 	// TaskFound says that a waiting or gated task already runs on a node, where
 	// nobody here placed it: a snapshot's, or somebody else's. It need not fit.
+	// Where the world does not know its devices, they are chosen.
 	TaskFound struct {
-		Task TaskID
-		Seq  Seq
-		Node NodeID
+		Task    TaskID
+		Seq     Seq
+		Node    NodeID
+		Devices DeviceSet
 	}
 
 	// TaskStarted says that a run has begun: the outcome of a place decision.
 	// The world drops what comes late from a node that was lost since, as the
-	// row may hold another node by now.
+	// row may hold another node by now. Devices count where the run was given up
+	// before; those of any other run are known.
 	TaskStarted struct {
 		Task    TaskID
 		Attempt uint32
 		Node    NodeID
+		Devices DeviceSet
 	}
 
 	// BindRefused says that a run will never begin: the other outcome.

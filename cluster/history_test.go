@@ -42,7 +42,7 @@ const (
 )
 
 func historyKinds() []Kind {
-	return []Kind{{Name: "cpu", Unit: "cores", PerUnit: 1}, {Name: "memory"}}
+	return []Kind{{Name: "cpu", Unit: "cores", PerUnit: 1}, {Name: "memory"}, {Name: "gpu", PerUnit: 4, Devices: true}}
 }
 
 // playHistory runs the history that the bytes tell, and returns the first
@@ -127,22 +127,31 @@ func (h *history) evictable() TaskID {
 }
 
 // vector picks quantities up to most, and now and then a vector that is wrong.
-func (h *history) vector(most int) Vector {
+// It ends in one of the amounts of the kind that comes in devices of 4.
+func (h *history) vector(most int, gpu ...int64) Vector {
 	switch h.byte() {
 	case 255:
 		return Vector{1}
 	case 254:
-		return Vector{1, -1}
+		return Vector{1, -1, 0}
 	case 253:
-		return Vector{1, MaxQuantity + 1}
+		return Vector{1, MaxQuantity + 1, 0}
 	}
-	return Vector{int64(h.byte()) % int64(most), int64(h.byte()) % int64(most)}
+	return Vector{int64(h.byte()) % int64(most), int64(h.byte()) % int64(most), gpu[int(h.byte())%len(gpu)]}
+}
+
+// devices makes a set up: mostly none, which leaves the choice to the state.
+func (h *history) devices() DeviceSet {
+	if b := h.byte(); b < 60 {
+		return DeviceSet(b % 16)
+	}
+	return 0
 }
 
 func (h *history) spec() NodeSpec {
-	spec := NodeSpec{Name: fmt.Sprintf("n%d", h.byte()%10), Capacity: h.vector(16)}
+	spec := NodeSpec{Name: fmt.Sprintf("n%d", h.byte()%10), Capacity: h.vector(16, 0, 4, 8, 12, 12, 5)}
 	if h.byte()%4 == 0 {
-		spec.Overcommit = Vector{1500, 999}
+		spec.Overcommit = Vector{1500, 999, 1300}
 	}
 	return spec
 }
@@ -150,10 +159,10 @@ func (h *history) spec() NodeSpec {
 // found makes a cluster in which something can happen.
 func (h *history) found() {
 	for n := range NodeID(historyNodes) {
-		h.must(NodeAdded{Node: n, Spec: NodeSpec{Name: fmt.Sprintf("m%d", n), Capacity: Vector{8, 10}}})
+		h.must(NodeAdded{Node: n, Spec: NodeSpec{Name: fmt.Sprintf("m%d", n), Capacity: Vector{8, 10, 12}}})
 	}
 	h.must(SetDefined{Set: 1, Nodes: []NodeID{0, 2, 3}})
-	for id, demand := range []Vector{{3, 3}, {2, 5}, {4, 3}, {8, 10}} {
+	for id, demand := range []Vector{{3, 3, 2}, {2, 5, 3}, {4, 3, 0}, {8, 10, 8}} {
 		h.must(ShapeDefined{Shape: ShapeID(id), Spec: Shape{Demand: demand, Eligible: SetID(id % 2), PerNode: int32(id % 2)}})
 	}
 	h.must(JobSubmitted{Job: 0, Name: "a"})
@@ -176,7 +185,7 @@ func (h *history) step() (string, error) {
 	switch op := h.byte(); {
 	case op < 100:
 		t, n := h.placeable(), h.node()
-		r := h.s.Place(t, n)
+		r := h.s.Place(t, n, h.devices())
 		if !r.Refused() {
 			h.placed++
 		}
@@ -257,7 +266,7 @@ func (h *history) event() Event {
 	case op < 28:
 		return EligibilityChanged{Set: h.set(), Node: h.node(), Eligible: h.byte()%2 == 0}
 	case op < 32:
-		return ShapeDefined{Shape: h.shape(), Spec: Shape{Demand: h.vector(6), Eligible: h.set(), PerNode: int32(h.byte() % 4)}}
+		return ShapeDefined{Shape: h.shape(), Spec: Shape{Demand: h.vector(6, 0, 0, 1, 2, 3, 4, 8, 5), Eligible: h.set(), PerNode: int32(h.byte() % 4)}}
 	case op < 33:
 		return ShapeForgotten{Shape: h.shape()}
 	case op < 35:
@@ -303,12 +312,12 @@ func (h *history) taskEvent() Event {
 		if h.calm {
 			return nil
 		}
-		return TaskFound{Task: t, Seq: seq, Node: h.node()}
+		return TaskFound{Task: t, Seq: seq, Node: h.node(), Devices: h.devices()}
 	case op < 110:
 		if h.calm && !now.Placed() {
 			return nil
 		}
-		return TaskStarted{Task: t, Attempt: attempt, Node: node}
+		return TaskStarted{Task: t, Attempt: attempt, Node: node, Devices: h.devices()}
 	case op < 140:
 		return BindRefused{Task: t, Attempt: attempt}
 	case op < 190:
@@ -332,7 +341,7 @@ func (h *history) trial(keep bool) (string, error) {
 	for range h.byte() % 24 {
 		switch op := h.byte(); {
 		case op < 110:
-			h.s.Place(h.placeable(), h.node())
+			h.s.Place(h.placeable(), h.node(), h.devices())
 		case op < 180:
 			h.s.Evict(h.evictable())
 		case op < 215:
@@ -441,6 +450,43 @@ func (h *history) checkRoom() error {
 			if h.kept && h.s.Used(n)[k]-h.s.LeavingDemand(n)[k] > limit {
 				return fmt.Errorf("node row %d: used less leaving is over the limit of %d %s", n, limit, h.s.kinds[k].Name)
 			}
+		}
+		if err := h.checkDeviceRoom(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkDeviceRoom is checkRoom for each device of the node.
+func (h *history) checkDeviceRoom(n NodeID) error {
+	var there, promised [MaxDevices]int64
+	for t := range h.s.task {
+		task := &h.s.task[t]
+		if !task.Placed() {
+			continue
+		}
+		need := h.s.DeviceNeed(task.Shape)
+		for i := range MaxDevices {
+			if task.Node == n && task.Devices.Has(i) && task.Phase != Reserved {
+				there[i] += need.Share
+			}
+			if task.Node == n && task.Devices.Has(i) && task.Phase != Leaving || task.Next == n && task.NextDevices.Has(i) {
+				promised[i] += need.Share
+			}
+		}
+		if task.Node == n && task.Devices.Count() != need.Count {
+			return fmt.Errorf("task row %d has %d devices, asks for %d", t, task.Devices.Count(), need.Count)
+		}
+	}
+	limit, devices := h.s.DeviceLimit(n), h.s.Devices(n)
+	for i := range MaxDevices {
+		most := int64(0)
+		if i < len(devices) {
+			most = limit
+		}
+		if there[i] > most || h.kept && promised[i] > most {
+			return fmt.Errorf("device %d of node row %d holds %d and promised %d of %d", i, n, there[i], promised[i], most)
 		}
 	}
 	return nil
@@ -577,6 +623,14 @@ func TestHistoriesCanFail(t *testing.T) {
 	}{
 		{"used", "its tasks sum to", func(s *State) { s.used[0]++ }},
 		{"leaving", "its tasks sum to", func(s *State) { s.leaving[1]++ }},
+		{"device", "devices are", func(s *State) { s.node[0].device[0].Used++ }},
+		{"device held", "devices are", func(s *State) {
+			for i := range s.task {
+				if t := &s.task[i]; t.Placed() && t.Devices.Count() == 1 {
+					t.Devices = 6 &^ t.Devices
+				}
+			}
+		}},
 		{"totals", "totals are", func(s *State) { s.total.Used[0]++ }},
 		{"nodes", "totals are", func(s *State) { s.total.Nodes-- }},
 		{"reserved", "reserved is", func(s *State) { s.node[0].reserved++ }},
@@ -622,10 +676,10 @@ func TestHistoriesCanFail(t *testing.T) {
 		{"promise", "promised", func(s *State) { // a victim that stays, unasked
 			for i := range s.task {
 				if t := &s.task[i]; t.Phase == Leaving {
-					s.add(s.leaving, t.Node, s.Demand(TaskID(i)), -1)
+					s.leave(t.Node, s.roomOf(TaskID(i)), -1)
 					if t.Next != NoNode {
-						s.vacate(TaskID(i), t.Next)
-						t.Next = NoNode
+						s.vacate(TaskID(i), t.Next, t.NextDevices)
+						t.Next, t.NextDevices = NoNode, 0
 					}
 					s.setPhase(TaskID(i), Starting)
 					s.noteTask(TaskID(i))

@@ -122,8 +122,11 @@ type Task struct {
 	Node NodeID
 	// Next is the node where a leaving task holds room for its next run;
 	// otherwise NoNode.
-	Next    NodeID
-	Account Account
+	Next NodeID
+	// Devices are those of the current run, or of the latest one while the task
+	// waits; NextDevices those that it holds on Next.
+	Devices, NextDevices DeviceSet
+	Account              Account
 }
 
 // Placed reports whether the task takes room on a node.

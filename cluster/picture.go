@@ -27,6 +27,9 @@ func (s *State) Picture() string {
 				over = "!"
 			}
 			fmt.Fprintf(&b, " %s %s/%s%s", kind.Name, kind.Format(s.Used(n)[k]), kind.Format(s.Limit(n)[k]), over)
+			if k == s.devices {
+				b.WriteString(s.pictureDevices(n))
+			}
 		}
 		b.WriteString(" ")
 		for _, t := range s.node[i].tasks {
@@ -47,6 +50,15 @@ func (s *State) Picture() string {
 		b.WriteString("\n")
 	}
 	return b.String()
+}
+
+// pictureDevices draws what is used of each device: "[0.4 1 0]".
+func (s *State) pictureDevices(n NodeID) string {
+	var parts []string
+	for _, d := range s.node[n].device {
+		parts = append(parts, s.kinds[s.devices].Format(d.Used))
+	}
+	return "[" + strings.Join(parts, " ") + "]"
 }
 
 // standingOf says in a word what the task is to the node.

@@ -9,6 +9,7 @@ import (
 // of it are brought up to date row by row (CopyRow).
 type State struct {
 	kinds   []Kind
+	devices int // the kind that comes in devices; -1 if there is none
 	classes []Class
 	now     Time
 	log     log
@@ -44,12 +45,14 @@ type nodeRow struct {
 	reserved int32 // how many of tasks are reserved
 	spec     NodeSpec
 	tasks    []TaskID // that take room here, in the order in which they came
+	device   []Device // those it has, and those it had while somebody holds them
 }
 
 type shapeRow struct {
 	Shape
 	live  bool
 	tasks int32
+	need  DeviceNeed
 }
 
 // setRow is a set of nodes, a bit for each row.
@@ -72,10 +75,16 @@ type run struct {
 // ghost is a run that exists although its task has moved on: a bind that was
 // given up and happened after all. It takes room until it is gone.
 type ghost struct {
-	node   NodeID
-	demand Vector
-	job    JobID
-	most   int32 // of its shape: PerNode
+	node NodeID
+	room
+	job  JobID
+	most int32 // of its shape: PerNode
+}
+
+// room is what one run takes on a node.
+type room struct {
+	demand  Vector
+	devices DeviceSet
 }
 
 // NewState returns an empty cluster that measures these kinds and knows these
@@ -86,6 +95,7 @@ func NewState(kinds []Kind, classes []Class) *State {
 	}
 	return &State{
 		kinds:   slices.Clone(kinds),
+		devices: slices.IndexFunc(kinds, func(k Kind) bool { return k.Devices }),
 		classes: slices.Clone(classes),
 		set:     make([]setRow, 1),
 		ghosts:  map[run]ghost{},
@@ -183,7 +193,7 @@ func (s *State) Beside(j JobID, n NodeID, but TaskID) int {
 
 // Overfull reports whether the node holds more than its limit in some kind,
 // as a node does that shrank, or that was found so.
-func (s *State) Overfull(n NodeID) bool { return !s.Used(n).Fits(s.Limit(n)) }
+func (s *State) Overfull(n NodeID) bool { return !s.Used(n).Fits(s.Limit(n)) || s.devicesOver(n) }
 
 // setPhase moves a task to another phase, and its account with it.
 func (s *State) setPhase(t TaskID, p Phase) {
@@ -205,13 +215,23 @@ func (s *State) add(table []int64, n NodeID, demand Vector, sign int64) {
 	}
 }
 
-// take adds sign times the demand to what is used on the node.
-func (s *State) take(n NodeID, demand Vector, sign int64) {
-	s.add(s.used, n, demand, sign)
-	for k, q := range demand {
+// take adds sign times the room to what is used on the node.
+func (s *State) take(n NodeID, r room, sign int64) {
+	s.add(s.used, n, r.demand, sign)
+	for k, q := range r.demand {
 		s.total.Used[k] += sign * q
 	}
+	s.holdDevices(n, r, sign)
 }
+
+// leave adds sign times the room to what is leaving the node.
+func (s *State) leave(n NodeID, r room, sign int64) {
+	s.add(s.leaving, n, r.demand, sign)
+	s.leaveDevices(n, r, sign)
+}
+
+// roomOf is what the task's current run takes.
+func (s *State) roomOf(t TaskID) room { return room{s.Demand(t), s.task[t].Devices} }
 
 // count adds sign times the node to the totals.
 func (s *State) count(n NodeID, sign int) {
@@ -222,17 +242,17 @@ func (s *State) count(n NodeID, sign int) {
 	}
 }
 
-// occupy lists the task on the node and takes its room.
-func (s *State) occupy(t TaskID, n NodeID) {
-	s.take(n, s.Demand(t), 1)
+// occupy lists the task on the node and takes its room there.
+func (s *State) occupy(t TaskID, n NodeID, devices DeviceSet) {
+	s.take(n, room{s.Demand(t), devices}, 1)
 	s.node[n].tasks = append(s.node[n].tasks, t)
 	s.noteNode(n)
 }
 
 // vacate is the inverse of occupy. It keeps the order of the other tasks and
 // returns where the task stood.
-func (s *State) vacate(t TaskID, n NodeID) int {
-	s.take(n, s.Demand(t), -1)
+func (s *State) vacate(t TaskID, n NodeID, devices DeviceSet) int {
+	s.take(n, room{s.Demand(t), devices}, -1)
 	at := slices.Index(s.node[n].tasks, t)
 	s.node[n].tasks = slices.Delete(s.node[n].tasks, at, at+1)
 	s.noteNode(n)
@@ -271,8 +291,9 @@ func (s *State) CopyRow(from *State, touch Touch) {
 			s.count(n, -1)
 		}
 		tasks := append(s.node[row].tasks[:0], from.node[row].tasks...)
+		devices := append(s.node[row].device[:0], from.node[row].device...)
 		s.node[row], s.live[row] = from.node[row], from.live[row]
-		s.node[row].tasks = tasks
+		s.node[row].tasks, s.node[row].device = tasks, devices
 		copy(s.Capacity(n), from.Capacity(n))
 		copy(s.Limit(n), from.Limit(n))
 		copy(s.Used(n), from.Used(n))
@@ -296,7 +317,9 @@ func (s *State) CopyRow(from *State, touch Touch) {
 		s.job[row] = from.job[row]
 	case Shapes:
 		s.shape = grown(s.shape, row)
-		s.shape[row].Shape, s.shape[row].live = from.shape[row].Shape, from.shape[row].live
+		own := s.shape[row].tasks
+		s.shape[row] = from.shape[row]
+		s.shape[row].tasks = own
 	case Sets:
 		s.set = grown(s.set, row)
 		s.set[row].live = from.set[row].live

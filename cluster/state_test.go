@@ -21,7 +21,7 @@ func apply(t *testing.T, s *cluster.State, at cluster.Time, events ...cluster.Ev
 
 func place(t *testing.T, s *cluster.State, task cluster.TaskID, n cluster.NodeID) {
 	t.Helper()
-	if r := s.Place(task, n); r.Refused() {
+	if r := s.Place(task, n, 0); r.Refused() {
 		t.Fatalf("place task row %d on node row %d: %s", task, n, r.Code)
 	}
 }
@@ -73,11 +73,11 @@ func TestShrinkingNode(t *testing.T) {
 		t.Errorf("overfull: n1 %v, n2 %v; want n1 alone", s.Overfull(0), s.Overfull(1))
 	}
 	want := cluster.Refusal{Code: cluster.NoRoom, Kind: 0, Need: 2, Have: -1}
-	if r := s.Place(3, 0); r != want {
+	if r := s.Place(3, 0, 0); r != want {
 		t.Errorf("place on the overfull node: %+v, want %+v", r, want)
 	}
 	evict(t, s, 1)
-	if r := s.Place(3, 0); r.Have != 1 {
+	if r := s.Place(3, 0, 0); r.Have != 1 {
 		t.Errorf("place beside what leaves the overfull node: %+v, want 1 left", r)
 	}
 	apply(t, s, 2, cluster.TaskLeft{Task: 1, Attempt: 1})
@@ -140,7 +140,7 @@ func TestNotBesideItself(t *testing.T) {
 	place(t, s, 1, 0)
 	place(t, s, 2, 0)
 	evict(t, s, 1)
-	if r := s.Place(1, 0); r.Code != cluster.NotApart {
+	if r := s.Place(1, 0, 0); r.Code != cluster.NotApart {
 		t.Errorf("placed beside itself: %s", r.Code)
 	}
 	place(t, s, 1, 1)
@@ -217,7 +217,7 @@ func TestAccount(t *testing.T) {
 func TestGatedTimeIsNobodys(t *testing.T) {
 	s := newCluster(t)
 	apply(t, s, 1, cluster.TaskSubmitted{Task: 9, Seq: 9, Gated: true})
-	if r := s.Place(9, 0); r.Code != cluster.NotWaiting {
+	if r := s.Place(9, 0, 0); r.Code != cluster.NotWaiting {
 		t.Errorf("place a gated task: %s", r.Code)
 	}
 	apply(t, s, 5, cluster.TaskUngated{Task: 9, Seq: 9})

@@ -74,15 +74,15 @@ func (s *State) revert(e *undoEntry) {
 		if task.Phase == Reserved {
 			s.node[e.placed].reserved--
 		}
-		s.vacate(e.task, e.placed)
+		s.vacate(e.task, e.placed, task.heldOn(e.placed))
 	case e.before.Phase == Reserved:
 		n := e.before.Node
-		s.occupy(e.task, n)
+		s.occupy(e.task, n, e.before.Devices)
 		list := s.node[n].tasks
 		s.node[n].tasks = slices.Insert(list[:len(list)-1], e.at, e.task)
 		s.node[n].reserved++
 	default:
-		s.add(s.leaving, e.before.Node, s.Demand(e.task), -1)
+		s.leave(e.before.Node, room{s.Demand(e.task), e.before.Devices}, -1)
 	}
 	*task = e.before
 }

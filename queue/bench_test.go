@@ -98,7 +98,7 @@ func BenchmarkScan(b *testing.B) {
 			for b.Loop() {
 				best := int64(none)
 				for n := range f.s.NodeRows() {
-					if n := cluster.NodeID(n); fitsNow(f.s, 0, n) {
+					if n := cluster.NodeID(n); roomNow(f.s, 0, n) {
 						best = max(best, kubeScore(f.s, f.s.Shape(0), n))
 					}
 				}

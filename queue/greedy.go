@@ -115,7 +115,7 @@ func (g *greedy) measureAnew(s *cluster.State) {
 func (g *greedy) serve(t *sched.Trial, group *group, budget int64, out *sched.Plan) {
 	s := t.State()
 	x := g.table.sync(indexID{shape: group.id.shape}, func(n cluster.NodeID) int64 {
-		if !fitsNow(s, group.id.shape, n) {
+		if !roomNow(s, group.id.shape, n) {
 			return none
 		}
 		return g.score(s, s.Shape(group.id.shape), n)
@@ -199,18 +199,7 @@ func mustTry(t *sched.Trial, a sched.Action) {
 	}
 }
 
-// fitsNow reports whether the node has room for the shape beside all that
-// takes room, not counting on what is leaving.
-func fitsNow(s *cluster.State, id cluster.ShapeID, n cluster.NodeID) bool {
-	if int(n) >= s.NodeRows() {
-		return false
-	}
-	shape := s.Shape(id)
-	limit, used := s.Limit(n), s.Used(n)
-	for k, need := range shape.Demand {
-		if need > limit[k]-used[k] && need > 0 {
-			return false
-		}
-	}
-	return s.NodeLive(n) && s.Eligible(shape.Eligible, n)
+// roomNow is RoomNow for a row that may be one of the tie-break order to come.
+func roomNow(s *cluster.State, id cluster.ShapeID, n cluster.NodeID) bool {
+	return int(n) < s.NodeRows() && s.RoomNow(id, n)
 }

@@ -109,11 +109,11 @@ func TestRoomsAgainstScan(t *testing.T) {
 		r.learn(w.s, all)
 		id := cluster.ShapeID(w.source.IntN(worldShapes))
 		from := w.source.IntN(r.leaves)
-		takes := func(n cluster.NodeID) bool { return w.s.Eligible(w.s.Shape(id).Eligible, n) }
+		takes := func(n cluster.NodeID) bool { return w.s.RoomNow(id, n) }
 		got, ok := r.next(w.s.Shape(id).Demand, from, takes)
 		want, found := cluster.NodeID(0), false
 		for i := range r.leaves {
-			if n := cluster.NodeID((from + i) % r.leaves); fitsNow(w.s, id, n) {
+			if n := cluster.NodeID((from + i) % r.leaves); roomNow(w.s, id, n) {
 				want, found = n, true
 				break
 			}

@@ -239,7 +239,7 @@ func (m *mesos) seek(s *cluster.State, g *group) bool {
 		task := g.tasks[0].task
 		beside := false
 		takes := func(n cluster.NodeID) bool {
-			if !s.Eligible(s.Shape(g.id.shape).Eligible, n) {
+			if !s.RoomNow(g.id.shape, n) {
 				return false
 			}
 			refused := s.Admits(task, n).Refused()
@@ -288,7 +288,7 @@ func (m *mesos) take(t *sched.Trial, u int32, n cluster.NodeID, out *sched.Plan)
 		}
 		m.ticks++
 		task := g.tasks[0].task
-		if !fitsNow(s, g.id.shape, n) {
+		if !roomNow(s, g.id.shape, n) {
 			continue
 		}
 		if s.Admits(task, n).Refused() {

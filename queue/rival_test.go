@@ -78,6 +78,7 @@ func (r *rival) best(s *cluster.State, task cluster.TaskID, rank []int32) (clust
 		for k, need := range s.Demand(task) {
 			room = room && (need == 0 || s.Used(n)[k]+need <= s.Limit(n)[k])
 		}
+		room = room && devicesFree(s, task, n, nil)
 		if !room {
 			continue
 		}
@@ -87,6 +88,33 @@ func (r *rival) best(s *cluster.State, task cluster.TaskID, rank []int32) (clust
 		}
 	}
 	return best, found
+}
+
+// devicesFree counts the devices that the task could have if those had gone.
+func devicesFree(s *cluster.State, task cluster.TaskID, n cluster.NodeID, gone []cluster.TaskID) bool {
+	need, count := s.DeviceNeed(s.Task(task).Shape), 0
+	for i, d := range s.Devices(n) {
+		free := s.DeviceLimit(n) - d.Used
+		for _, t := range gone {
+			if o := s.Task(t); o.Devices.Has(i) {
+				free += s.DeviceNeed(o.Shape).Share
+			}
+		}
+		if free >= need.Share {
+			count++
+		}
+	}
+	return count >= need.Count
+}
+
+// leavingOn lists the tasks that leave the node.
+func leavingOn(s *cluster.State, n cluster.NodeID) (list []cluster.TaskID) {
+	for i := range s.TaskRows() {
+		if t := cluster.TaskID(i); s.Task(t).Phase == cluster.Leaving && s.Task(t).Node == n {
+			list = append(list, t)
+		}
+	}
+	return list
 }
 
 // loss is what preempting on a node costs.
@@ -160,7 +188,7 @@ func (r *rival) lossOn(s *cluster.State, task cluster.TaskID, n cluster.NodeID) 
 				return false
 			}
 		}
-		return true
+		return devicesFree(s, task, n, append(leavingOn(s, n), gone...))
 	}
 	count := 0
 	for count < len(may) && !fits(may[:count]) {

@@ -287,7 +287,7 @@ func (p *sparrow) suits(s *cluster.State, g *group, n cluster.NodeID) bool {
 	if most := int(shape.PerNode); most > 0 && s.Beside(g.id.job, n, g.tasks[0].task) >= most {
 		return false
 	}
-	return s.NodeLive(n) && s.Eligible(shape.Eligible, n) && shape.Demand.Fits(s.Limit(n))
+	return s.FitsEmpty(g.id.shape, n)
 }
 
 // probeFor sends the probes that the batch lacks.
@@ -384,7 +384,7 @@ func (p *sparrow) serve(t *sched.Trial, n cluster.NodeID, out *sched.Plan) {
 		case !p.suits(s, b.group, n):
 			b.probes--
 			p.touch(pr.batch)
-		case !fitsNow(s, b.group.id.shape, n):
+		case !roomNow(s, b.group.id.shape, n):
 			if w.block != pr {
 				w.block = pr
 				b.blocks = append(b.blocks, n)
@@ -440,7 +440,7 @@ func (p *sparrow) overtake(t *sched.Trial, out *sched.Plan) {
 func (p *sparrow) anywhere(s *cluster.State, g *group) (cluster.NodeID, bool) {
 	task := g.tasks[0].task
 	return p.rooms.next(s.Shape(g.id.shape).Demand, p.source.IntN(max(p.rooms.leaves, 1)), func(n cluster.NodeID) bool {
-		return s.Eligible(s.Shape(g.id.shape).Eligible, n) && !s.Admits(task, n).Refused()
+		return s.RoomNow(g.id.shape, n) && !s.Admits(task, n).Refused()
 	})
 }
 

@@ -42,7 +42,7 @@ func (p *checkedSparrow) check(s *cluster.State, out *sched.Plan) error {
 			return fmt.Errorf("node row %d is gone, and has a queue", i)
 		case p.batch(queue[0]) == nil:
 			return fmt.Errorf("node row %d has a probe first whose job has no task left", i)
-		case fitsNow(s, p.batch(queue[0]).group.id.shape, n):
+		case roomNow(s, p.batch(queue[0]).group.id.shape, n):
 			return fmt.Errorf("node row %d has room for its first probe", i)
 		}
 	}
@@ -58,7 +58,7 @@ func (p *checkedSparrow) check(s *cluster.State, out *sched.Plan) error {
 		}
 		waiting[b.group.row]++
 		for n := range s.NodeRows() {
-			if n := cluster.NodeID(n); fitsNow(s, task.Shape, n) && !s.Admits(cluster.TaskID(i), n).Refused() && out.Wake > s.Now()+patience {
+			if n := cluster.NodeID(n); roomNow(s, task.Shape, n) && !s.Admits(cluster.TaskID(i), n).Refused() && out.Wake > s.Now()+patience {
 				return fmt.Errorf("%s fits on node row %d, and nothing will happen before %v", s.TaskName(cluster.TaskID(i)), n, out.Wake)
 			}
 		}
@@ -107,7 +107,7 @@ func TestCalm(t *testing.T) {
 				for i := range w.s.TaskRows() {
 					task := w.s.Task(cluster.TaskID(i))
 					for n := range w.s.NodeRows() {
-						if n := cluster.NodeID(n); task.Phase == cluster.Waiting && fitsNow(w.s, task.Shape, n) && !w.s.Admits(cluster.TaskID(i), n).Refused() {
+						if n := cluster.NodeID(n); task.Phase == cluster.Waiting && roomNow(w.s, task.Shape, n) && !w.s.Admits(cluster.TaskID(i), n).Refused() {
 							t.Fatalf("seed %d: %s waits, and fits on node row %d, in\n%s", seed, w.s.TaskName(cluster.TaskID(i)), n, w.s.Picture())
 						}
 					}

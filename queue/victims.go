@@ -2,6 +2,7 @@ package queue
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
@@ -18,9 +19,10 @@ import (
 // Running and starting tasks can be victims. None of them was placed in the
 // same pass, which goes from the more important to the less.
 type victims struct {
-	list []cluster.TaskID // scratch
-	less cluster.Vector   // scratch: demand of the victims
-	rank []uint8          // of each class; 0 is the most important
+	list []cluster.TaskID          // scratch
+	less cluster.Vector            // scratch: demand of the victims
+	free [cluster.MaxDevices]int64 // scratch: their shares of each device
+	rank []uint8                   // of each class; 0 is the most important
 }
 
 // ranks is how many ranks of classes are told apart; less important ones share
@@ -126,15 +128,11 @@ func (v *victims) cost(s *cluster.State, id cluster.ShapeID, priority int32, n c
 
 // could reports whether the demand would fit if all left whom it may evict.
 func (v *victims) could(s *cluster.State, id cluster.ShapeID, priority int32, n cluster.NodeID) bool {
-	shape := s.Shape(id)
-	if !s.NodeLive(n) || !s.Eligible(shape.Eligible, n) {
+	if !s.FitsEmpty(id, n) {
 		return false
 	}
-	if !shape.Demand.Fits(s.Limit(n)) {
-		return false
-	}
-	copy(v.less, s.LeavingDemand(n))
-	if v.enough(s, shape.Demand, n) {
+	v.none(s, n)
+	if v.enough(s, id, n) {
 		return true
 	}
 	for _, t := range s.TasksOn(n) {
@@ -142,16 +140,15 @@ func (v *victims) could(s *cluster.State, id cluster.ShapeID, priority int32, n 
 			v.leaves(s, t, 1)
 		}
 	}
-	return v.enough(s, shape.Demand, n)
+	return v.enough(s, id, n)
 }
 
 // choose fills in the victims on a node where there are enough, and the demand
 // that will have left by then.
 func (v *victims) choose(s *cluster.State, id cluster.ShapeID, priority int32, n cluster.NodeID) {
 	v.list = v.list[:0]
-	demand := s.Shape(id).Demand
-	copy(v.less, s.LeavingDemand(n))
-	if v.enough(s, demand, n) {
+	v.none(s, n)
+	if v.enough(s, id, n) {
 		return
 	}
 	for _, t := range s.TasksOn(n) {
@@ -165,20 +162,20 @@ func (v *victims) choose(s *cluster.State, id cluster.ShapeID, priority int32, n
 	})
 	for i, t := range v.list {
 		v.leaves(s, t, 1)
-		if v.enough(s, demand, n) {
+		if v.enough(s, id, n) {
 			v.list = v.list[:i+1]
 			break
 		}
 	}
-	v.spare(s, demand, n)
+	v.spare(s, id, n)
 }
 
 // spare takes out of the list whom the task does not need gone, most
 // important first.
-func (v *victims) spare(s *cluster.State, demand cluster.Vector, n cluster.NodeID) {
+func (v *victims) spare(s *cluster.State, id cluster.ShapeID, n cluster.NodeID) {
 	for i := range slices.Backward(v.list) {
 		v.leaves(s, v.list[i], -1)
-		if v.enough(s, demand, n) {
+		if v.enough(s, id, n) {
 			v.list = slices.Delete(v.list, i, i+1)
 		} else {
 			v.leaves(s, v.list[i], 1)
@@ -191,15 +188,39 @@ func (v *victims) leaves(s *cluster.State, t cluster.TaskID, sign int64) {
 	for k, q := range s.Demand(t) {
 		v.less[k] += sign * q
 	}
+	task := s.Task(t)
+	if share := sign * s.DeviceNeed(task.Shape).Share; share != 0 {
+		for set := task.Devices; set != 0; set &= set - 1 {
+			v.free[bits.TrailingZeros64(uint64(set))] += share
+		}
+	}
 }
 
-// enough reports whether the demand fits once v.less has left the node.
-func (v *victims) enough(s *cluster.State, demand cluster.Vector, n cluster.NodeID) bool {
+// none begins a choice: nobody leaves but who is leaving already.
+func (v *victims) none(s *cluster.State, n cluster.NodeID) {
+	copy(v.less, s.LeavingDemand(n))
+	for i, d := range s.Devices(n) {
+		v.free[i] = d.Leaving
+	}
+}
+
+// enough reports whether the shape fits once those have left the node.
+func (v *victims) enough(s *cluster.State, id cluster.ShapeID, n cluster.NodeID) bool {
 	limit, used := s.Limit(n), s.Used(n)
-	for k, need := range demand {
+	for k, need := range s.Shape(id).Demand {
 		if need > limit[k]-used[k]+v.less[k] && need > 0 {
 			return false
 		}
 	}
-	return true
+	need := s.DeviceNeed(id)
+	if need.Count == 0 {
+		return true
+	}
+	count, size := 0, s.DeviceLimit(n)
+	for i, d := range s.Devices(n) {
+		if size-d.Used+v.free[i] >= need.Share {
+			count++
+		}
+	}
+	return count >= need.Count
 }

@@ -54,7 +54,7 @@ type member struct {
 // fits reports whether some task of the group may go on the node now. Tasks of
 // different jobs may differ in that; the doubt counts for them.
 func (g *group) fits(s *cluster.State, n cluster.NodeID) bool {
-	return fitsNow(s, g.id.shape, n) && (g.id.job == noJob || !s.Admits(g.tasks[0].task, n).Refused())
+	return roomNow(s, g.id.shape, n) && (g.id.job == noJob || !s.Admits(g.tasks[0].task, n).Refused())
 }
 
 // waiting is every waiting task, in groups. A group that fits nowhere sleeps

@@ -34,7 +34,7 @@ const (
 func newWorld(t *testing.T, policy sched.Policy, seed uint64) *world {
 	t.Helper()
 	s := cluster.NewState(
-		[]cluster.Kind{{Name: "cpu"}, {Name: "mem"}},
+		[]cluster.Kind{{Name: "cpu"}, {Name: "mem"}, {Name: "gpu", PerUnit: 4, Devices: true}},
 		[]cluster.Class{{Name: "free", Importance: 3}, {Name: "prod", Importance: 1}, {Name: "batch", Importance: 2}},
 	)
 	other := newGreedy(firstCome, anyScore, Options{Ties: Lowest})
@@ -157,12 +157,12 @@ func (w *world) outcome(d sched.Decision, dice int) cluster.Event {
 	return cluster.TaskLeft{Task: d.Task, Attempt: d.Attempt}
 }
 
-func (w *world) vector(most int) cluster.Vector {
-	return cluster.Vector{int64(w.source.IntN(most + 1)), int64(w.source.IntN(most + 1))}
+func (w *world) vector(most int, gpu ...int64) cluster.Vector {
+	return cluster.Vector{int64(w.source.IntN(most + 1)), int64(w.source.IntN(most + 1)), gpu[w.source.IntN(len(gpu))]}
 }
 
 func (w *world) newShape(id cluster.ShapeID) cluster.Event {
-	spec := cluster.Shape{Demand: w.vector(4), PerNode: int32(max(w.source.IntN(8)-4, 0))}
+	spec := cluster.Shape{Demand: w.vector(4, 0, 0, 0, 1, 3, 4, 8), PerNode: int32(max(w.source.IntN(8)-4, 0))}
 	if w.source.IntN(3) == 0 {
 		spec.Eligible = cluster.SetID(1 + w.source.IntN(worldSets))
 	}
@@ -171,9 +171,9 @@ func (w *world) newShape(id cluster.ShapeID) cluster.Event {
 
 func (w *world) nodeSpec() cluster.NodeSpec {
 	w.names++
-	spec := cluster.NodeSpec{Name: fmt.Sprintf("n%d", w.names), Capacity: w.vector(9)}
+	spec := cluster.NodeSpec{Name: fmt.Sprintf("n%d", w.names), Capacity: w.vector(9, 0, 4, 8, 12)}
 	if w.source.IntN(5) == 0 {
-		spec.Overcommit = cluster.Vector{1500, 1000}
+		spec.Overcommit = cluster.Vector{1500, 1000, 1500}
 	}
 	return spec
 }

@@ -66,7 +66,7 @@ func TestEventsComeBack(t *testing.T) {
 			t.Errorf("written as %s, encoding/json writes %s, %v", x.line, slow, err)
 		}
 	}
-	for _, d := range []sched.Decision{{Kind: sched.Place, Task: 1, Seq: 1 << 60, Attempt: 3, Node: 4}, {Kind: sched.Evict}} {
+	for _, d := range []sched.Decision{{Kind: sched.Place, Task: 1, Seq: 1 << 60, Attempt: 3, Node: 4, Devices: 1 << 63}, {Kind: sched.Evict}} {
 		var x encoder
 		x.decision(d)
 		var w wireDecision

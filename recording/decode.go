@@ -13,29 +13,30 @@ import (
 // wireEvent is any event as it is written. What names a thing is a pointer, as
 // 0 is a row too, and what is missing is an error.
 type wireEvent struct {
-	Event      string           `json:"e"`
-	Node       *uint32          `json:"node,omitempty"`
-	Name       string           `json:"name,omitempty"`
-	Capacity   cluster.Vector   `json:"capacity,omitempty"`
-	Overcommit cluster.Vector   `json:"overcommit,omitempty"`
-	Labels     []wireLabel      `json:"labels,omitempty"`
-	Groups     []wireLabel      `json:"groups,omitempty"`
-	Tier       int32            `json:"tier,omitempty"`
-	Set        *uint32          `json:"set,omitempty"`
-	Nodes      []cluster.NodeID `json:"nodes,omitempty"`
-	Eligible   bool             `json:"eligible,omitempty"`
-	Shape      *uint32          `json:"shape,omitempty"`
-	Demand     cluster.Vector   `json:"demand,omitempty"`
-	PerNode    int32            `json:"per_node,omitempty"`
-	Job        *uint32          `json:"job,omitempty"`
-	User       string           `json:"user,omitempty"`
-	Foreign    bool             `json:"foreign,omitempty"`
-	Task       *uint32          `json:"task,omitempty"`
-	Seq        *uint64          `json:"seq,omitempty"`
-	Attempt    *uint32          `json:"attempt,omitempty"`
-	Class      uint8            `json:"class,omitempty"`
-	Priority   int32            `json:"priority,omitempty"`
-	Gated      bool             `json:"gated,omitempty"`
+	Event      string            `json:"e"`
+	Node       *uint32           `json:"node,omitempty"`
+	Name       string            `json:"name,omitempty"`
+	Capacity   cluster.Vector    `json:"capacity,omitempty"`
+	Overcommit cluster.Vector    `json:"overcommit,omitempty"`
+	Labels     []wireLabel       `json:"labels,omitempty"`
+	Groups     []wireLabel       `json:"groups,omitempty"`
+	Tier       int32             `json:"tier,omitempty"`
+	Set        *uint32           `json:"set,omitempty"`
+	Nodes      []cluster.NodeID  `json:"nodes,omitempty"`
+	Eligible   bool              `json:"eligible,omitempty"`
+	Shape      *uint32           `json:"shape,omitempty"`
+	Demand     cluster.Vector    `json:"demand,omitempty"`
+	PerNode    int32             `json:"per_node,omitempty"`
+	Job        *uint32           `json:"job,omitempty"`
+	User       string            `json:"user,omitempty"`
+	Foreign    bool              `json:"foreign,omitempty"`
+	Task       *uint32           `json:"task,omitempty"`
+	Seq        *uint64           `json:"seq,omitempty"`
+	Attempt    *uint32           `json:"attempt,omitempty"`
+	Class      uint8             `json:"class,omitempty"`
+	Priority   int32             `json:"priority,omitempty"`
+	Gated      bool              `json:"gated,omitempty"`
+	Devices    cluster.DeviceSet `json:"devices,omitempty"`
 }
 
 // wireLabel is a key and its value.
@@ -43,11 +44,12 @@ type wireLabel [2]string
 
 // wireDecision is a decision as it is written.
 type wireDecision struct {
-	Decision string         `json:"d"`
-	Task     cluster.TaskID `json:"task"`
-	Seq      cluster.Seq    `json:"seq"`
-	Attempt  uint32         `json:"attempt"`
-	Node     cluster.NodeID `json:"node"`
+	Decision string            `json:"d"`
+	Task     cluster.TaskID    `json:"task"`
+	Seq      cluster.Seq       `json:"seq"`
+	Attempt  uint32            `json:"attempt"`
+	Node     cluster.NodeID    `json:"node"`
+	Devices  cluster.DeviceSet `json:"devices,omitempty"`
 }
 
 // needs says which names each event must have, and thereby which events there
@@ -137,9 +139,9 @@ func (w *wireEvent) taskEvent() cluster.Event {
 	case "reshaped":
 		return cluster.TaskReshaped{Task: task, Seq: cluster.Seq(*w.Seq), Shape: cluster.ShapeID(*w.Shape), Priority: w.Priority}
 	case "found":
-		return cluster.TaskFound{Task: task, Seq: cluster.Seq(*w.Seq), Node: cluster.NodeID(*w.Node)}
+		return cluster.TaskFound{Task: task, Seq: cluster.Seq(*w.Seq), Node: cluster.NodeID(*w.Node), Devices: w.Devices}
 	case "started":
-		return cluster.TaskStarted{Task: task, Attempt: *w.Attempt, Node: cluster.NodeID(*w.Node)}
+		return cluster.TaskStarted{Task: task, Attempt: *w.Attempt, Node: cluster.NodeID(*w.Node), Devices: w.Devices}
 	case "refused":
 		return cluster.BindRefused{Task: task, Attempt: *w.Attempt}
 	case "left":
@@ -168,7 +170,7 @@ func labelsOf(pairs []wireLabel) []cluster.Label {
 }
 
 func (w *wireDecision) decision() (sched.Decision, error) {
-	d := sched.Decision{Task: w.Task, Seq: w.Seq, Attempt: w.Attempt, Node: w.Node}
+	d := sched.Decision{Task: w.Task, Seq: w.Seq, Attempt: w.Attempt, Node: w.Node, Devices: w.Devices}
 	for _, kind := range []sched.Kind{sched.Place, sched.Evict} {
 		if w.Decision == kind.String() {
 			d.Kind = kind

@@ -67,8 +67,8 @@
 //	task             task, seq, job, shape, class, priority, gated
 //	ungated, gated   task, seq
 //	reshaped         task, seq, shape, priority
-//	found            task, seq, node
-//	started          task, attempt, node
+//	found            task, seq, node, devices; a bit for each device
+//	started          task, attempt, node, devices
 //	refused          task, attempt; the bind
 //	left             task, attempt
 //	stays            task, attempt; its eviction was refused

@@ -58,9 +58,9 @@ func (x *encoder) taskEvent(e cluster.Event) bool {
 	case cluster.TaskReshaped:
 		x.open("reshaped").number("shape", uint64(e.Shape)).task(e.Task, e.Seq).signed("priority", int64(e.Priority))
 	case cluster.TaskFound:
-		x.open("found").node(e.Node).task(e.Task, e.Seq)
+		x.open("found").node(e.Node).task(e.Task, e.Seq).devices(e.Devices)
 	case cluster.TaskStarted:
-		x.open("started").node(e.Node).run(e.Task, e.Attempt)
+		x.open("started").node(e.Node).run(e.Task, e.Attempt).devices(e.Devices)
 	case cluster.BindRefused:
 		x.open("refused").run(e.Task, e.Attempt)
 	case cluster.TaskLeft:
@@ -81,7 +81,7 @@ func (x *encoder) decision(d sched.Decision) {
 	x.line = append(x.line, `{"d":"`...)
 	x.line = append(x.line, d.Kind.String()...)
 	x.line = append(x.line, '"')
-	x.task(d.Task, d.Seq).number("attempt", uint64(d.Attempt)).node(d.Node)
+	x.task(d.Task, d.Seq).number("attempt", uint64(d.Attempt)).node(d.Node).devices(d.Devices)
 	x.line = append(x.line, '}')
 }
 
@@ -117,8 +117,15 @@ func (x *encoder) task(t cluster.TaskID, seq cluster.Seq) *encoder {
 	return x.number("task", uint64(t)).number("seq", uint64(seq))
 }
 
-func (x *encoder) run(t cluster.TaskID, attempt uint32) {
-	x.number("task", uint64(t)).number("attempt", uint64(attempt))
+func (x *encoder) run(t cluster.TaskID, attempt uint32) *encoder {
+	return x.number("task", uint64(t)).number("attempt", uint64(attempt))
+}
+
+// devices appends a set unless it is empty.
+func (x *encoder) devices(set cluster.DeviceSet) {
+	if set != 0 {
+		x.number("devices", uint64(set))
+	}
 }
 
 // signed appends a number unless it is 0.

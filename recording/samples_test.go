@@ -29,7 +29,7 @@ func Samples() []cluster.Event {
 		cluster.TaskUngated{Task: 5, Seq: 6},
 		cluster.TaskGated{Task: 5, Seq: 6},
 		cluster.TaskReshaped{Task: 5, Seq: 6, Shape: 3, Priority: 1<<31 - 1},
-		cluster.TaskFound{Task: 5, Seq: 6, Node: 7},
+		cluster.TaskFound{Task: 5, Seq: 6, Node: 7, Devices: 5},
 		cluster.TaskStarted{Task: 5, Attempt: 8, Node: 7},
 		cluster.BindRefused{Task: 5, Attempt: 8},
 		cluster.TaskLeft{Task: 5, Attempt: 8},

@@ -174,7 +174,7 @@ func (c *Core) promote(n cluster.NodeID, out []Decision) []Decision {
 
 func (c *Core) decision(k Kind, t cluster.TaskID) Decision {
 	task := c.state.Task(t)
-	return Decision{Kind: k, Task: t, Seq: task.Seq, Attempt: task.Attempt, Node: task.Node}
+	return Decision{Kind: k, Task: t, Seq: task.Seq, Attempt: task.Attempt, Node: task.Node, Devices: task.Devices}
 }
 
 func (c *Core) ownerOf(t *cluster.Task) uint8 {

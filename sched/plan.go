@@ -30,6 +30,9 @@ type Action struct {
 	// action if the task has moved on since.
 	Attempt uint32
 	Node    cluster.NodeID // of Place
+	// Devices are those of the node that the task shall have, where it asks for
+	// any; none leaves the choice to commit, which takes the fullest that suffice.
+	Devices cluster.DeviceSet
 }
 
 // Plan is what one round of a policy wants: bundles of actions, each to be
@@ -87,4 +90,5 @@ type Decision struct {
 	Seq     cluster.Seq
 	Attempt uint32
 	Node    cluster.NodeID
+	Devices cluster.DeviceSet // of Place: which of the node the task has
 }

@@ -89,7 +89,7 @@ func try(s *cluster.State, a Action) cluster.Refusal {
 	}
 	switch a.Kind {
 	case Place:
-		return s.Place(a.Task, a.Node)
+		return s.Place(a.Task, a.Node, a.Devices)
 	case Evict:
 		return s.Evict(a.Task)
 	}

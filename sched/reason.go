@@ -16,7 +16,8 @@ type Reason struct {
 	NotEligible int
 	NotApart    int     // hold another task of the job
 	Short       []Short // per resource kind; Short[k].Nodes may be 0
-	Admit       int     // would take the task now: it waits for its turn
+	Pieces      Pieces
+	Admit       int // would take the task now: it waits for its turn
 	// Unplaceable says that no eligible node is large enough even when empty.
 	Unplaceable bool
 }
@@ -28,11 +29,21 @@ type Short struct {
 	Most  int64 // the most that any of them has left, or holds at all if Unplaceable
 }
 
+// Pieces counts the nodes that have enough left of the kind that comes in
+// devices, but not in pieces that are large enough.
+type Pieces struct {
+	Nodes int
+	Kind  int // which kind that is
+	Need  cluster.DeviceNeed
+	Most  int // the most such devices that any of the nodes has left, or has at all if Unplaceable
+}
+
 // Explain looks at every node to say why the task is not placed.
 func Explain(s *cluster.State, t cluster.TaskID) Reason {
 	task := s.Task(t)
 	shape := s.Shape(task.Shape)
 	r := Reason{Phase: task.Phase, Short: make([]Short, len(shape.Demand)), Unplaceable: true}
+	r.Pieces = Pieces{Kind: s.DeviceKind(), Need: s.DeviceNeed(task.Shape)}
 	for k := range r.Short {
 		r.Short[k] = Short{Need: shape.Demand[k], Most: -cluster.MaxQuantity}
 	}
@@ -42,7 +53,7 @@ func Explain(s *cluster.State, t cluster.TaskID) Reason {
 			continue
 		}
 		r.Nodes++
-		if s.Eligible(shape.Eligible, n) && shape.Demand.Fits(s.Limit(n)) {
+		if s.FitsEmpty(task.Shape, n) {
 			r.Unplaceable = false
 		}
 		countRefusal(&r, s, t, n)
@@ -67,6 +78,9 @@ func countRefusal(r *Reason, s *cluster.State, t cluster.TaskID, n cluster.NodeI
 		short := &r.Short[refusal.Kind]
 		short.Nodes++
 		short.Most = max(short.Most, refusal.Have)
+	case cluster.NoDevice:
+		r.Pieces.Nodes++
+		r.Pieces.Most = max(r.Pieces.Most, int(refusal.Have))
 	default:
 		r.NotEligible++
 	}
@@ -79,6 +93,7 @@ func measureEmpty(r *Reason, s *cluster.State, shape *cluster.Shape) {
 		r.Short[k].Nodes, r.Short[k].Most = 0, 0
 	}
 	r.NotEligible, r.NotApart, r.Admit = 0, 0, 0
+	r.Pieces.Nodes, r.Pieces.Most = 0, 0
 	for i := range s.NodeRows() {
 		n := cluster.NodeID(i)
 		if !s.NodeLive(n) {
@@ -96,11 +111,16 @@ func measureEmpty(r *Reason, s *cluster.State, shape *cluster.Shape) {
 				counted = true
 			}
 		}
+		if !counted {
+			r.Pieces.Nodes++
+			r.Pieces.Most = max(r.Pieces.Most, s.WholeDevices(n, r.Pieces.Need))
+		}
 	}
 }
 
 // Code is the reason in one word, to count by: "unplaceable", "eligibility",
-// "apart", "turn", "gated", or the name of the kind that most nodes lack.
+// "apart", "turn", "gated", the name of the kind that most nodes lack, or that
+// with "-pieces" behind it, where they have enough in pieces that are too small.
 func (r Reason) Code(kinds []cluster.Kind) string {
 	switch {
 	case r.Phase == cluster.Gated:
@@ -115,6 +135,9 @@ func (r Reason) Code(kinds []cluster.Kind) string {
 		if short.Nodes > most {
 			code, most = kinds[k].Name, short.Nodes
 		}
+	}
+	if r.Pieces.Nodes > most {
+		code, most = kinds[r.Pieces.Kind].Name+"-pieces", r.Pieces.Nodes
 	}
 	if r.NotApart > most {
 		return "apart"
@@ -140,6 +163,9 @@ func (r Reason) Text(kinds []cluster.Kind) string {
 			left = "the largest offers"
 		}
 		parts = append(parts, fmt.Sprintf("%d lack %s (needs %s, %s %s)", short.Nodes, kinds[k].Name, kinds[k].Format(short.Need), left, kinds[k].Format(short.Most)))
+	}
+	if p := r.Pieces; p.Nodes > 0 {
+		parts = append(parts, fmt.Sprintf("%d lack %s in one piece (needs %d with %s left, there are at most %d)", p.Nodes, kinds[p.Kind].Name, p.Need.Count, kinds[p.Kind].Format(p.Need.Share), p.Most))
 	}
 	if r.NotEligible > 0 {
 		parts = append(parts, fmt.Sprintf("%d are not eligible", r.NotEligible))

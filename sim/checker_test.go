@@ -79,7 +79,7 @@ func TestAuditFindsWhatIsLost(t *testing.T) {
 	if err := s.audit(&report.Run{Tasks: report.Tasks{Submitted: 4, Pending: 3}}); err == nil || !strings.Contains(err.Error(), "accounted") {
 		t.Errorf("a lost task: got %v", err)
 	}
-	s.nodes.arrive(0, 0, cluster.Vector{1})
+	s.nodes.arrive(0, 0, room{demand: cluster.Vector{1}})
 	if err := s.audit(&report.Run{Tasks: report.Tasks{Submitted: 4, Pending: 4}}); err == nil || !strings.Contains(err.Error(), "believes") {
 		t.Errorf("a run that nobody knows of: got %v", err)
 	}

@@ -80,17 +80,42 @@ func (s *simulation) audit(r *report.Run) error {
 		if !n.live {
 			continue
 		}
-		present := slices.Clone(state.Used(cluster.NodeID(i)))
-		for _, id := range state.TasksOn(cluster.NodeID(i)) {
-			if p := state.Task(id).Phase; p == cluster.Reserved || state.Task(id).Node != cluster.NodeID(i) {
-				for k, q := range state.Demand(id) {
-					present[k] -= q
-				}
-			}
-		}
+		present, device := believed(state, cluster.NodeID(i))
 		if settled && !slices.Equal(present, n.present) {
 			return fmt.Errorf("checker: the core believes that node %s holds %v, it holds %v", n.name, present, n.present)
 		}
+		for d, q := range device {
+			if have := n.held(d); settled && q != have {
+				return fmt.Errorf("checker: the core believes that device %d of node %s holds %d, it holds %d", d, n.name, q, have)
+			}
+		}
 	}
 	return nil
+}
+
+// believed is what the core believes to be on the node, and on each of its
+// devices: all that takes room but what is reserved.
+func believed(state *cluster.State, n cluster.NodeID) (present cluster.Vector, device []int64) {
+	present = slices.Clone(state.Used(n))
+	for _, d := range state.Devices(n) {
+		device = append(device, d.Used)
+	}
+	for _, id := range state.TasksOn(n) {
+		task := state.Task(id)
+		set := task.Devices
+		if task.Node != n {
+			set = task.NextDevices
+		} else if task.Phase != cluster.Reserved {
+			continue
+		}
+		for k, q := range state.Demand(id) {
+			present[k] -= q
+		}
+		for d := range device {
+			if set.Has(d) {
+				device[d] -= state.DeviceNeed(task.Shape).Share
+			}
+		}
+	}
+	return present, device
 }

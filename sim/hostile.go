@@ -66,6 +66,9 @@ func (s *simulation) meddle(t timer) {
 	demand := slices.Clone(s.nodes.list[row].capacity)
 	for k := range demand {
 		demand[k] = (demand[k] + 7) / 8
+		if s.nodes.kinds[k].Devices {
+			demand[k] = min(demand[k], s.nodes.kinds[k].PerUnit)
+		}
 	}
 	shape := s.tasks.shape(&trace.Task{Demand: demand}, cluster.AllNodes, s.tell)
 	j := &job{row: cluster.JobID(s.tasks.jobRows.Take()), foreign: true, expected: 1}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"fairlead.dev/fairlead/queue"
 	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sim"
+	"fairlead.dev/fairlead/sim/trace"
 	"fairlead.dev/fairlead/sim/workload"
 )
 
@@ -70,6 +72,29 @@ func TestNothingIsLostInAHostileWorld(t *testing.T) {
 	}
 }
 
+// devices gives nodes of a source up to four GPUs each, and has some tasks ask
+// for a share of one, or for one or two.
+type devices struct{ trace.Source }
+
+func (d devices) Kinds() []cluster.Kind {
+	return append(slices.Clone(d.Source.Kinds()), cluster.Kind{Name: "gpu", Unit: "GPUs", PerUnit: 1000, Devices: true})
+}
+
+func (d devices) Next(r *trace.Record) error {
+	if err := d.Source.Next(r); err != nil {
+		return err
+	}
+	switch r.What {
+	case trace.NodeAdded, trace.NodeChanged:
+		r.Node.Capacity = append(slices.Clone(r.Node.Capacity), int64(r.Node.ID%5)*1000)
+	case trace.TaskSubmitted:
+		shares := []int64{0, 0, 0, 0, 250, 400, 700, 1000, 1000, 2000}
+		r.Task.Demand = append(slices.Clone(r.Task.Demand), shares[(r.Task.Job+uint64(r.Task.Index))%uint64(len(shares))])
+	default: // says nothing of amounts
+	}
+	return nil
+}
+
 func runHostile(t *testing.T, policy string, seed uint64, faults sim.Faults) {
 	t.Helper()
 	google := workload.Default()
@@ -83,7 +108,7 @@ func runHostile(t *testing.T, policy string, seed uint64, faults sim.Faults) {
 		t.Fatal(err)
 	}
 	r, err := sim.Run(sim.Config{
-		Source: source, Until: cluster.Hour, Lanes: []sched.Lane{{Name: policy, Policy: p}},
+		Source: devices{source}, Until: cluster.Hour, Lanes: []sched.Lane{{Name: policy, Policy: p}},
 		World: sim.World{Seed: seed, Faults: faults, Overheads: sim.Overheads{Hot: []cluster.Time{cluster.Second}, Cold: []cluster.Time{5 * cluster.Second}}},
 	})
 	if err != nil {

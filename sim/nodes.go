@@ -17,6 +17,7 @@ import (
 type nodes struct {
 	kinds      []cluster.Kind
 	overcommit cluster.Vector // thousandths, by kind; nil is none
+	devices    int            // the kind that comes in devices; -1 if there is none
 	rows       map[uint64]cluster.NodeID
 	list       []node
 	sets       []requirementSet // by SetID; the first is AllNodes
@@ -32,6 +33,7 @@ type node struct {
 	labels   []cluster.Label
 	limit    cluster.Vector
 	present  cluster.Vector // demand of every run that is there
+	device   []int64        // the same for each device
 	runs     []cluster.TaskID
 }
 
@@ -42,7 +44,8 @@ type requirementSet struct {
 }
 
 func newNodes(kinds []cluster.Kind, overcommit map[string]int64) nodes {
-	b := nodes{kinds: kinds, rows: map[uint64]cluster.NodeID{}, sets: make([]requirementSet, 1), setOf: map[string]cluster.SetID{}}
+	devices := slices.IndexFunc(kinds, func(k cluster.Kind) bool { return k.Devices })
+	b := nodes{kinds: kinds, devices: devices, rows: map[uint64]cluster.NodeID{}, sets: make([]requirementSet, 1), setOf: map[string]cluster.SetID{}}
 	if len(overcommit) > 0 {
 		b.overcommit = make(cluster.Vector, len(kinds))
 		for k, kind := range kinds {
@@ -162,32 +165,34 @@ func (b *nodes) set(requirements []cluster.Requirement, tell func(cluster.Event)
 }
 
 // arrive notes a run that takes room on the node.
-func (b *nodes) arrive(t cluster.TaskID, row cluster.NodeID, demand cluster.Vector) {
+func (b *nodes) arrive(t cluster.TaskID, row cluster.NodeID, r room) {
 	n := &b.list[row]
 	n.runs = append(n.runs, t)
-	for k, q := range demand {
+	for k, q := range r.demand {
 		n.present[k] += q
 	}
+	b.hold(n, r, 1)
 }
 
 // depart is the inverse of arrive.
-func (b *nodes) depart(t cluster.TaskID, row cluster.NodeID, demand cluster.Vector) {
+func (b *nodes) depart(t cluster.TaskID, row cluster.NodeID, r room) {
 	n := &b.list[row]
 	at := slices.Index(n.runs, t)
 	n.runs = slices.Delete(n.runs, at, at+1)
-	for k, q := range demand {
+	for k, q := range r.demand {
 		n.present[k] -= q
 	}
+	b.hold(n, r, -1)
 }
 
-// overBy says which kind of the node the demand would take over its limit.
-func (b *nodes) overBy(row cluster.NodeID, demand cluster.Vector) error {
+// overBy says which kind of the node the run would take over its limit.
+func (b *nodes) overBy(row cluster.NodeID, r room) error {
 	n := &b.list[row]
-	for k, q := range demand {
+	for k, q := range r.demand {
 		if q > 0 && n.present[k]+q > n.limit[k] {
 			return fmt.Errorf("node %s would hold %s of %s, over its limit of %s",
 				n.name, b.kinds[k].Format(n.present[k]+q), b.kinds[k].Name, b.kinds[k].Format(n.limit[k]))
 		}
 	}
-	return nil
+	return b.devicesOver(n, r)
 }

@@ -301,12 +301,13 @@ func (s *simulation) submit(r *trace.Task) {
 // found lets a task work on a node where nobody here placed it.
 func (s *simulation) found(row cluster.TaskID, node cluster.NodeID) {
 	t := &s.tasks.list[row]
-	s.tell(cluster.TaskFound{Task: row, Seq: t.seq, Node: node})
+	t.devices = s.nodes.pick(node, t.demand)
+	s.tell(cluster.TaskFound{Task: row, Seq: t.seq, Node: node, Devices: t.devices})
 	// The attempt is the core's to number; a fresh row begins after its base.
 	t.node, t.attempt, t.placed = node, s.nextAttempt(row), true
 	t.runs++
 	t.warm = append(t.warm, node)
-	s.nodes.arrive(row, node, t.demand)
+	s.nodes.arrive(row, node, room{t.demand, t.devices})
 	s.work(row)
 	if t.job.foreign {
 		return

@@ -46,7 +46,7 @@ func (s *simulation) check(d sched.Decision) error {
 	if !n.live {
 		return fmt.Errorf("checker: %s is placed on node %s, which is lost", who, n.name)
 	}
-	if err := s.nodes.overBy(d.Node, s.tasks.demand(d.Task)); err != nil {
+	if err := s.nodes.overBy(d.Node, room{t.demand, d.Devices}); err != nil {
 		return fmt.Errorf("checker: %s is placed where it does not fit: %w", who, err)
 	}
 	if !s.nodes.meets(d.Node, t.requirements) {
@@ -78,9 +78,9 @@ func (s *simulation) checkApart(d sched.Decision) error {
 // allocate starts the run that the decision names.
 func (s *simulation) allocate(d sched.Decision) {
 	t := &s.tasks.list[d.Task]
-	t.phase, t.node, t.attempt, t.silent = beginning, d.Node, d.Attempt, false
+	t.phase, t.node, t.devices, t.attempt, t.silent = beginning, d.Node, d.Devices, d.Attempt, false
 	t.runs++
-	s.nodes.arrive(d.Task, d.Node, s.tasks.demand(d.Task))
+	s.nodes.arrive(d.Task, d.Node, room{t.demand, d.Devices})
 	ready := s.now + s.overhead(t)
 	set := timer{at: ready, class: runBegins, task: d.Task, attempt: d.Attempt, node: d.Node}
 	switch faults := &s.cfg.World.Faults; {
@@ -88,7 +88,7 @@ func (s *simulation) allocate(d sched.Decision) {
 		late := set
 		late.at = ready + s.dice.about(max(faults.Grace, cluster.Second))
 		s.kernel.set(late)
-		s.tasks.given[run{d.Task, d.Attempt}] = t.seq
+		s.tasks.given[run{d.Task, d.Attempt}] = given{t.seq, d.Devices}
 		set.class = runRefused
 	case s.dice.falls(faults.BindRefused):
 		set.class = runRefused
@@ -118,30 +118,30 @@ func (s *simulation) begin(r timer) {
 	t := &s.tasks.list[r.task]
 	if t.phase == beginning && t.attempt == r.attempt {
 		s.work(r.task)
-		t.silent = s.say(cluster.TaskStarted{Task: r.task, Attempt: r.attempt, Node: r.node})
+		t.silent = s.say(cluster.TaskStarted{Task: r.task, Attempt: r.attempt, Node: r.node, Devices: t.devices})
 		return
 	}
 	key := run{r.task, r.attempt}
-	given := s.tasks.given[key]
+	was := s.tasks.given[key]
 	delete(s.tasks.given, key)
-	if t.seq == 0 || given != t.seq || !s.nodes.list[r.node].live {
+	if t.seq == 0 || was.seq != t.seq || !s.nodes.list[r.node].live {
 		return
 	}
-	s.nodes.arrive(r.task, r.node, t.demand)
-	t.ghosts = append(t.ghosts, ghost{r.attempt, r.node})
-	s.tell(cluster.TaskStarted{Task: r.task, Attempt: r.attempt, Node: r.node})
+	s.nodes.arrive(r.task, r.node, room{t.demand, was.devices})
+	t.ghosts = append(t.ghosts, ghost{r.attempt, r.node, was.devices})
+	s.tell(cluster.TaskStarted{Task: r.task, Attempt: r.attempt, Node: r.node, Devices: was.devices})
 }
 
 // adopt makes a ghost the task's run if the core, which was just told of it,
 // takes it for that. Otherwise the core has said that it must leave.
 func (s *simulation) adopt(started cluster.TaskStarted, row *cluster.Task) {
 	t := &s.tasks.list[started.Task]
-	at := slices.Index(t.ghosts, ghost{started.Attempt, started.Node})
+	at := slices.Index(t.ghosts, ghost{started.Attempt, started.Node, started.Devices})
 	if at < 0 || row.Seq != t.seq || row.Attempt != started.Attempt || row.Phase != cluster.Running || t.phase != idle {
 		return
 	}
 	t.ghosts = slices.Delete(t.ghosts, at, at+1)
-	t.node, t.attempt = started.Node, started.Attempt
+	t.node, t.devices, t.attempt = started.Node, started.Devices, started.Attempt
 	s.work(started.Task)
 }
 
@@ -204,7 +204,7 @@ func (s *simulation) exorcise(row cluster.TaskID, match func(ghost) bool) {
 	t := &s.tasks.list[row]
 	t.ghosts = slices.DeleteFunc(t.ghosts, func(g ghost) bool {
 		if match(g) {
-			s.nodes.depart(row, g.node, s.tasks.demand(row))
+			s.nodes.depart(row, g.node, room{s.tasks.demand(row), g.devices})
 			return true
 		}
 		return false
@@ -220,7 +220,7 @@ func (s *simulation) stop(row cluster.TaskID) {
 	if s.cfg.World.KeepWork && t.phase >= working {
 		t.done += s.now - t.began
 	}
-	s.nodes.depart(row, t.node, s.tasks.demand(row))
+	s.nodes.depart(row, t.node, room{s.tasks.demand(row), t.devices})
 	t.phase, t.node = idle, cluster.NoNode
 }
 
@@ -228,7 +228,7 @@ func (s *simulation) stop(row cluster.TaskID) {
 func (s *simulation) finish(row cluster.TaskID, killed bool) {
 	t := &s.tasks.list[row]
 	if t.silent && t.phase >= working {
-		s.tell(cluster.TaskStarted{Task: row, Attempt: t.attempt, Node: t.node})
+		s.tell(cluster.TaskStarted{Task: row, Attempt: t.attempt, Node: t.node, Devices: t.devices})
 	}
 	if t.phase != idle {
 		s.stop(row)

@@ -18,7 +18,7 @@ type tasks struct {
 	jobRows cluster.Rows
 	list    []task // by row
 	live    map[taskKey]cluster.TaskID
-	given   map[run]cluster.Seq // runs that were given up and may begin yet
+	given   map[run]given // runs that were given up and may begin yet
 	jobs    map[uint64]*job
 	seq     cluster.Seq
 	retired []cluster.JobID // job rows that are free once the core was told
@@ -99,6 +99,7 @@ type task struct {
 
 	phase   runPhase
 	node    cluster.NodeID
+	devices cluster.DeviceSet
 	attempt uint32
 	runs    int  // so far
 	silent  bool // the core may not know yet that the present run works
@@ -119,13 +120,20 @@ func (t *task) called() string {
 type ghost struct {
 	attempt uint32
 	node    cluster.NodeID
+	devices cluster.DeviceSet
 }
 
 func newTasks() tasks {
 	return tasks{
-		live: map[taskKey]cluster.TaskID{}, given: map[run]cluster.Seq{}, jobs: map[uint64]*job{},
+		live: map[taskKey]cluster.TaskID{}, given: map[run]given{}, jobs: map[uint64]*job{},
 		shapes: shapes{named: map[string]cluster.ShapeID{}, unused: linked.New()},
 	}
+}
+
+// given is whose run it was, and with which devices.
+type given struct {
+	seq     cluster.Seq
+	devices cluster.DeviceSet
 }
 
 // demand is what the task asks of a node.

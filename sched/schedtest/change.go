@@ -57,9 +57,14 @@ func (w *world) reshapeSome() {
 	}
 }
 
-// reshaped is the event of a task that asks for something else.
+// reshaped is the event of a task that asks for something else, but for as many
+// devices, since it cannot say which they will be.
 func (w *world) reshaped(t *wTask) func() cluster.Event {
 	to, priority := cluster.ShapeID(w.chance.IntN(shapeCount)), int32(w.chance.IntN(3))
+	count, _ := deviceNeed(w.shapes[t.shape].Demand)
+	for other, _ := deviceNeed(w.shapes[to].Demand); other != count; other, _ = deviceNeed(w.shapes[to].Demand) {
+		to = (to + 1) % shapeCount
+	}
 	return func() cluster.Event {
 		t.shape = to
 		for _, r := range w.order {
@@ -101,7 +106,7 @@ func (w *world) swapSpare() {
 			n.sets[setCount] = false
 		}
 		w.redefine(setCount, 0)
-		shape := cluster.Shape{Demand: w.vector(0, 6), Eligible: set}
+		shape := cluster.Shape{Demand: w.vector(0, 6, gpuOf(shapeCount)), Eligible: set}
 		w.shapes = append(w.shapes, shape)
 		w.post(0, func() cluster.Event { return cluster.ShapeDefined{Shape: shapeCount, Spec: shape} }, nil)
 		return

@@ -23,7 +23,7 @@ func (w *world) fate() {
 	case at < 60:
 		w.endSome()
 	case at < 66:
-		w.resize(n, w.vector(0, 12))
+		w.resize(n, w.vector(0, 12, perDevice*w.chance.Int64N(3)))
 	case at < 70:
 		w.resize(n, n.large)
 	case at < 73:
@@ -125,7 +125,8 @@ func (w *world) addNode(n *wNode, again bool) func() cluster.Event {
 		if n.epoch != epoch || n.known {
 			return nil
 		}
-		n.known, n.limit = true, limitOf(spec)
+		n.known = true
+		n.limit, n.devices = limitOf(spec)
 		if again {
 			w.count["node back"]++
 			clear(n.sets)
@@ -134,13 +135,19 @@ func (w *world) addNode(n *wNode, again bool) func() cluster.Event {
 	}
 }
 
-func limitOf(spec cluster.NodeSpec) cluster.Vector {
-	limit := slices.Clone(spec.Capacity)
+// limitOf is up to where a node is filled, and how many devices it has.
+func limitOf(spec cluster.NodeSpec) (limit cluster.Vector, devices int) {
+	limit = slices.Clone(spec.Capacity)
 	for k := range spec.Overcommit {
 		limit[k] = limit[k] * spec.Overcommit[k] / 1000
 	}
-	return limit
+	devices = int(spec.Capacity[gpu] / perDevice)
+	limit[gpu] -= limit[gpu] % int64(max(devices, 1))
+	return limit, devices
 }
+
+// deviceLimit is up to where each device of the node is filled.
+func (n *wNode) deviceLimit() int64 { return n.limit[gpu] / int64(max(n.devices, 1)) }
 
 // loseNode takes a node and all its runs out of the world.
 func (w *world) loseNode(n *wNode) {
@@ -183,7 +190,7 @@ func (w *world) resize(n *wNode, capacity cluster.Vector) {
 		if !n.known || n.epoch != epoch {
 			return nil
 		}
-		n.limit = limitOf(spec)
+		n.limit, n.devices = limitOf(spec)
 		return cluster.NodeChanged{Node: n.row, Spec: spec}
 	}, nil)
 }
@@ -206,18 +213,20 @@ func (w *world) find(n *wNode, job *wJob) {
 		return
 	}
 	t := w.newTask(job)
+	count, _ := deviceNeed(w.shapes[t.shape].Demand)
+	devices := cluster.DeviceSet(1<<count - 1) // whether the node has them or not
 	w.post(0, w.submitted(t), nil)
 	w.post(0, func() cluster.Event {
 		if !n.known {
 			return nil
 		}
-		return cluster.TaskFound{Task: t.row, Seq: t.seq, Node: n.row}
+		return cluster.TaskFound{Task: t.row, Seq: t.seq, Node: n.row, Devices: devices}
 	}, func() {
 		task := w.core.State().Task(t.row)
 		if task.Seq != t.seq || task.Phase != cluster.Running {
 			return
 		}
-		r := &wRun{id: runID{t.row, task.Attempt}, task: t, shape: w.shapes[t.shape], node: n, epoch: n.epoch, present: true, known: true, reported: true}
+		r := &wRun{id: runID{t.row, task.Attempt}, task: t, shape: w.shapes[t.shape], devices: devices, node: n, epoch: n.epoch, present: true, known: true, reported: true}
 		w.enter(r)
 		w.count["found"]++
 		if !w.hostile {
@@ -296,7 +305,7 @@ func (w *world) begin(r *wRun) {
 		}
 		r.reported, r.task.held = true, false
 		r.known = r.known || !r.task.gone
-		return cluster.TaskStarted{Task: r.id.task, Attempt: r.id.attempt, Node: r.node.row}
+		return cluster.TaskStarted{Task: r.id.task, Attempt: r.id.attempt, Node: r.node.row, Devices: r.devices}
 	}, func() {
 		// Whether anybody wants it is for the core to say; and if nobody does,
 		// to say that it must leave.
@@ -392,7 +401,7 @@ func (w *world) fitsSomewhere(t *wTask) bool {
 		if !n.present || !n.known {
 			return true // not settled yet
 		}
-		if w.eligible(shape, n) && shape.Demand.Fits(n.limit) {
+		if count, share := deviceNeed(shape.Demand); w.eligible(shape, n) && shape.Demand.Fits(n.limit) && count <= n.devices && share <= n.deviceLimit() {
 			return true
 		}
 	}

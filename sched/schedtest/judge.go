@@ -39,7 +39,10 @@ func (w *world) judge(d sched.Decision) (*wRun, error) {
 	if err := w.room(n, shape); err != nil {
 		return nil, err
 	}
-	return &wRun{id: runID{d.Task, d.Attempt}, task: task, shape: shape, node: n, epoch: n.epoch}, nil
+	if err := w.devices(n, shape, d.Devices); err != nil {
+		return nil, err
+	}
+	return &wRun{id: runID{d.Task, d.Attempt}, task: task, shape: shape, devices: d.Devices, node: n, epoch: n.epoch}, nil
 }
 
 // taskOf is the task that a decision speaks of; nil if it has ended.
@@ -93,6 +96,26 @@ func (w *world) room(n *wNode, shape cluster.Shape) error {
 	for k, q := range shape.Demand {
 		if q > room[k] && q > 0 {
 			return fmt.Errorf("kind %d over the limit: needs %d, physically left %d of %d", k, q, room[k], n.limit[k])
+		}
+	}
+	return nil
+}
+
+// devices says what is wrong with the devices that were chosen for the shape.
+func (w *world) devices(n *wNode, shape cluster.Shape, set cluster.DeviceSet) error {
+	count, share := deviceNeed(shape.Demand)
+	if set.Count() != count || set>>n.devices != 0 {
+		return fmt.Errorf("devices %b of %d, want %d of them", set, n.devices, count)
+	}
+	for i := range n.devices {
+		left := n.deviceLimit()
+		for _, r := range w.on(n) {
+			if _, taken := deviceNeed(r.shape.Demand); r.devices.Has(i) {
+				left -= taken
+			}
+		}
+		if set.Has(i) && share > left {
+			return fmt.Errorf("device %d over the limit: needs %d, physically left %d of %d", i, share, left, n.deviceLimit())
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -47,7 +48,8 @@ import (
 //
 // # What comes before the first step
 //
-//	kinds KIND…                          the kinds of the cluster: cpu and memory if it is left out
+//	kinds KIND…                          the kinds of the cluster: cpu and memory if it is left out;
+//	                                     gpu/4 comes in devices of 4
 //	classes CLASS…                       the classes of tasks, the most important first
 //	policy NAME… [lane=NAME] [user=USER] [heartbeat=TIME] [watchdog=TIME]
 //	                                     adds a lane: with user it owns that user's jobs, otherwise all.
@@ -238,7 +240,15 @@ func (s *story) dispatch(a *args, input string) (string, error) {
 func (s *story) setKinds(a *args) error {
 	s.kinds = nil
 	for word, ok := a.word(); ok; word, ok = a.word() {
-		s.kinds = append(s.kinds, cluster.Kind{Name: word})
+		kind := cluster.Kind{Name: word}
+		if name, size, devices := strings.Cut(word, "/"); devices {
+			per, err := strconv.ParseInt(size, 10, 64)
+			if err != nil || per < 1 {
+				return fmt.Errorf("%s: %s, want a kind and the size of its devices", a.of, word)
+			}
+			kind = cluster.Kind{Name: name, PerUnit: per, Devices: true}
+		}
+		s.kinds = append(s.kinds, kind)
 	}
 	return a.done()
 }

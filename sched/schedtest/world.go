@@ -50,6 +50,7 @@ type wNode struct {
 	present bool           // physically
 	known   bool           // as reported
 	limit   cluster.Vector // as reported
+	devices int            // as reported
 	epoch   int            // counts its returns
 	sets    []bool         // the sets that it is in, as reported
 }
@@ -81,6 +82,7 @@ type wRun struct {
 	id       runID
 	task     *wTask
 	shape    cluster.Shape // as reported
+	devices  cluster.DeviceSet
 	node     *wNode
 	epoch    int
 	binding  bool // decided, and to come
@@ -100,7 +102,7 @@ type flight struct {
 
 func newWorld(newPolicy func(seed uint64) sched.Policy, m mode) (*world, error) {
 	w := &world{mode: m, chance: rand.New(rand.NewPCG(m.seed, 0xbad)), live: map[runID]*wRun{}, count: map[string]int{}}
-	kinds := []cluster.Kind{{Name: "cpu"}, {Name: "memory"}}
+	kinds := []cluster.Kind{{Name: "cpu"}, {Name: "memory"}, {Name: "gpu", PerUnit: perDevice, Devices: true}}
 	lanes := []sched.Lane{{Name: "all", Policy: newPolicy(m.seed)}}
 	if m.hostile && m.seed%2 == 1 {
 		lanes[0].Owns = func(j *cluster.Job) bool { return j.User == "even" }
@@ -123,10 +125,10 @@ func (w *world) found() {
 	count := 5 + w.chance.IntN(26)
 	var sets [setCount]cluster.SetDefined
 	for i := range count {
-		n := &wNode{row: cluster.NodeID(i), large: w.vector(4, 16), sets: make([]bool, setCount+1)}
+		n := &wNode{row: cluster.NodeID(i), large: w.vector(4, 16, perDevice*w.chance.Int64N(4)), sets: make([]bool, setCount+1)}
 		n.spec = cluster.NodeSpec{Name: fmt.Sprintf("n%d", i), Capacity: n.large}
 		if w.chance.IntN(4) == 0 {
-			n.spec.Overcommit = cluster.Vector{1500, 1000}
+			n.spec.Overcommit = cluster.Vector{1500, 1000, 1500}
 		}
 		w.nodes = append(w.nodes, n)
 		w.post(0, w.addNode(n, false), nil)
@@ -141,12 +143,12 @@ func (w *world) found() {
 		w.post(0, func() cluster.Event { return e }, nil)
 	}
 	for i := range shapeCount {
-		shape := cluster.Shape{Demand: w.vector(0, 6), PerNode: int32(max(w.chance.IntN(8)-5, 0))}
+		shape := cluster.Shape{Demand: w.vector(0, 6, gpuOf(i)), PerNode: int32(max(w.chance.IntN(8)-5, 0))}
 		if w.chance.IntN(3) == 0 {
 			shape.Eligible = cluster.SetID(1 + w.chance.IntN(setCount))
 		}
 		if i == shapeCount-1 {
-			shape = cluster.Shape{Demand: w.vector(8, 20)} // fits on few nodes, or none
+			shape = cluster.Shape{Demand: w.vector(8, 20, 0)} // fits on few nodes, or none
 		}
 		w.shapes = append(w.shapes, shape)
 		w.post(0, func() cluster.Event { return cluster.ShapeDefined{Shape: cluster.ShapeID(i), Spec: shape} }, nil)
@@ -169,9 +171,26 @@ const setCount = 2
 // shapeCount is how many shapes there always are.
 const shapeCount = 6
 
-func (w *world) vector(low, high int64) cluster.Vector {
-	return cluster.Vector{low + w.chance.Int64N(high-low+1), low + w.chance.Int64N(high-low+1)}
+// perDevice is the size of a device.
+const perDevice = 4
+
+// gpuOf is what a shape asks of devices: nothing, a share of one, or two.
+func gpuOf(shape int) int64 { return []int64{0, 1, 0, 3, 2 * perDevice, 0, 0}[shape] }
+
+func (w *world) vector(low, high, gpu int64) cluster.Vector {
+	return cluster.Vector{low + w.chance.Int64N(high-low+1), low + w.chance.Int64N(high-low+1), gpu}
 }
+
+// deviceNeed is what a demand asks of each of so many devices.
+func deviceNeed(demand cluster.Vector) (count int, share int64) {
+	if q := demand[gpu]; q > perDevice {
+		return int(q / perDevice), perDevice
+	}
+	return int(min(demand[gpu], 1)), demand[gpu]
+}
+
+// gpu is the kind that comes in devices.
+const gpu = 2
 
 // falls reports whether something with so many chances in a hundred happens.
 // In a calm world, and after the faults, nothing bad does.
