@@ -1,0 +1,83 @@
+package trace
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Header says which columns a table may have. Its first line names them, in any
+// order.
+type Header struct {
+	Needed   []string
+	Optional []string
+}
+
+// Columns are the numbers of a table's columns, from 1, by their names. What an
+// optional column that is missing stands for is 0.
+type Columns map[string]int
+
+// ReadTable reads a file of comma-separated fields whose first line names the
+// columns, perhaps compressed with gzip. It calls read for each further line
+// that is not empty; an *Error that read returns, most often that of Row.Err, is
+// left out and counted if skips are lenient. A header that is not understood
+// always ends the reading: nothing behind it could be trusted.
+func ReadTable(file string, skips *Skips, h Header, read func(Columns, *Row) error) error {
+	lines, err := OpenLines(file, skips)
+	if err != nil {
+		return err
+	}
+	defer lines.Close() //nolint:errcheck // it was only read
+	columns, err := h.read(lines)
+	if err != nil {
+		return err
+	}
+	var row Row
+	for {
+		line, err := lines.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		row.Split(lines, line, len(columns))
+		if err := skips.Refuse(read(columns, &row)); err != nil {
+			return err
+		}
+	}
+}
+
+// read reads the line that names the columns.
+func (h Header) read(lines *Lines) (Columns, error) {
+	line, err := lines.Next()
+	if errors.Is(err, io.EOF) {
+		return nil, &Error{File: lines.file, Line: 1, Want: "a line that names the columns", Err: io.ErrUnexpectedEOF}
+	}
+	if err != nil {
+		return nil, err
+	}
+	columns := Columns{}
+	for i, text := range bytes.Split(line, []byte(",")) {
+		name := string(text)
+		known := slices.Contains(h.Needed, name) || slices.Contains(h.Optional, name)
+		switch {
+		case columns[name] > 0:
+			return nil, lines.Error(i+1, "each column once", text)
+		case !known:
+			return nil, lines.Error(i+1, "a column among "+strings.Join(slices.Concat(h.Needed, h.Optional), ", "), text)
+		}
+		columns[name] = i + 1
+	}
+	for _, name := range h.Needed {
+		if columns[name] == 0 {
+			return nil, lines.Error(0, "a column "+name, line)
+		}
+	}
+	return columns, nil
+}
