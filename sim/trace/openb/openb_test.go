@@ -21,7 +21,7 @@ const (
 )
 
 // folder writes a node list of both kinds and the list default.
-func folder(t testing.TB, nodes, pods string) string {
+func folder(t *testing.T, nodes, pods string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for file, text := range map[string]string{"openb_node_list_gpu_node.csv": nodes, "openb_node_list_all_node.csv": nodes, "openb_pod_list_default.csv": pods} {
@@ -33,7 +33,7 @@ func folder(t testing.TB, nodes, pods string) string {
 }
 
 // read gives at most 10,000 records of the folder.
-func read(t testing.TB, dir string, o Options) ([]trace.Record, *Source, error) {
+func read(t *testing.T, dir string, o Options) ([]trace.Record, *Source, error) {
 	t.Helper()
 	s, err := Open(dir, o)
 	if err != nil {
