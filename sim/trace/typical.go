@@ -9,21 +9,13 @@ import (
 	"fairlead.dev/fairlead/cluster"
 )
 
-// Typical is a shape that many tasks of a workload have. What room is worth to
-// a workload is measured by them.
-type Typical struct {
-	Demand       cluster.Vector // 0 in kinds that do not count
-	Requirements []cluster.Requirement
-	Tasks        int // how many tasks have this shape
-}
-
 // TypicalOf returns the most frequent shapes of the tasks, until they cover this
 // per cent of them; the shape with which they do is the last. The most frequent
 // comes first, and of equals the one seen first. Of the demand only cpu counts,
 // and what comes in devices: fragmentation of devices is what the shapes are for
 // (Weng et al., ATC'23), and they would be too many with memory.
-func TypicalOf(kinds []cluster.Kind, tasks iter.Seq[Task], percent int) []Typical {
-	var shapes []Typical
+func TypicalOf(kinds []cluster.Kind, tasks iter.Seq[Task], percent int) []cluster.Typical {
+	var shapes []cluster.Typical
 	at := map[string]int{}
 	total := 0
 	var key []byte
@@ -42,11 +34,11 @@ func TypicalOf(kinds []cluster.Kind, tasks iter.Seq[Task], percent int) []Typica
 		if !seen {
 			i = len(shapes)
 			at[string(key)] = i
-			shapes = append(shapes, Typical{Demand: demandThatCounts(kinds, t.Demand), Requirements: slices.Clone(t.Requirements)})
+			shapes = append(shapes, cluster.Typical{Demand: demandThatCounts(kinds, t.Demand), Requirements: slices.Clone(t.Requirements)})
 		}
 		shapes[i].Tasks++
 	}
-	slices.SortStableFunc(shapes, func(a, b Typical) int { return cmp.Compare(b.Tasks, a.Tasks) })
+	slices.SortStableFunc(shapes, func(a, b cluster.Typical) int { return cmp.Compare(b.Tasks, a.Tasks) })
 	covered := 0
 	for i := range shapes {
 		covered += shapes[i].Tasks

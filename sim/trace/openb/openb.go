@@ -282,7 +282,7 @@ func (s *Source) Kinds() []cluster.Kind {
 
 // Typical returns the shapes by which FGD measures fragmentation: the most
 // frequent ones that cover 95 % of the list, before it is inflated.
-func (s *Source) Typical() []trace.Typical {
+func (s *Source) Typical() []cluster.Typical {
 	return trace.TypicalOf(s.Kinds(), func(yield func(trace.Task) bool) {
 		for _, p := range s.pods {
 			if !yield(p.task) {
