@@ -42,6 +42,7 @@ sim/trace/google2011: cluster sim/trace
 sim/trace/stream: cluster sim/trace
 sim/trace/qos: cluster sim/trace
 sim/trace/openb: cluster sim/trace
+sim/trace/dlrm: cluster sim/trace
 sim/workload: cluster sim/trace
 cmd/fairlead: *
 `
