@@ -92,7 +92,7 @@ func (s *State) shapeDefined(e ShapeDefined) error {
 	s.shape = grown(s.shape, int(e.Shape))
 	row := shapeRow{Shape: e.Spec, live: true}
 	if k := s.devices; k >= 0 {
-		row.need = s.kinds[k].needOf(e.Spec.Demand[k])
+		row.need = s.kinds[k].Need(e.Spec.Demand[k])
 	}
 	s.shape[e.Shape] = row
 	s.log.note(Shapes, uint32(e.Shape))

@@ -13,6 +13,11 @@ func (s *State) Check() error {
 	if err := s.checkNodes(); err != nil {
 		return err
 	}
+	for n := range s.node {
+		if err := s.checkDevicesOf(NodeID(n)); err != nil {
+			return err
+		}
+	}
 	return s.checkTasks()
 }
 
@@ -53,9 +58,6 @@ func (s *State) checkNodes() error {
 		for k := range s.kinds {
 			total.Capacity[k] += s.Capacity(n)[k]
 			total.Used[k] += s.Used(n)[k]
-		}
-		if err := s.checkDevicesOf(n); err != nil {
-			return err
 		}
 		switch {
 		case !slices.Equal(s.Used(n), s.vector(used, n)):

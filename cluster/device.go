@@ -29,8 +29,8 @@ type DeviceNeed struct {
 	Share int64
 }
 
-// needOf splits a quantity of the kind into devices.
-func (k *Kind) needOf(q int64) DeviceNeed {
+// Need is the quantity of the kind in devices.
+func (k Kind) Need(q int64) DeviceNeed {
 	if q <= k.PerUnit {
 		return DeviceNeed{int(min(q, 1)), q}
 	}
@@ -215,7 +215,7 @@ func (s *State) leaveDevices(n NodeID, r room, sign int64) {
 }
 
 func (s *State) shareOf(r room) int64 {
-	return s.kinds[s.devices].needOf(r.demand[s.devices]).Share
+	return s.kinds[s.devices].Need(r.demand[s.devices]).Share
 }
 
 // devicesNow reports whether each device of the set has the share left beside

@@ -19,6 +19,7 @@ import (
 type Mix struct {
 	cpu, devices int // kinds; -1 if there is none
 	shapes       []mixShape
+	shares       []mixShare
 	tasks        int64
 	given        bool
 	seen         map[mixKey]int64 // tasks by shape, while learning
@@ -37,8 +38,18 @@ type Typical struct {
 type mixShape struct {
 	mixKey
 	need         DeviceNeed
+	share        int // of need, in Mix.shares
 	requirements []Requirement
 	tasks        int64
+}
+
+// mixShare is a share that shapes of the mix ask for: far fewer than shapes.
+// How many devices of a node have it left, and how much is left on the others,
+// is worked out once for all of them.
+type mixShare struct {
+	share  int64
+	enough int
+	rest   int64
 }
 
 type mixKey struct {
@@ -56,12 +67,26 @@ func NewMix(kinds []Kind, typical []Typical) *Mix {
 	for _, t := range typical {
 		shape := mixShape{mixKey: m.keyOf(t.Demand, AllNodes), requirements: t.Requirements, tasks: int64(t.Tasks)}
 		if m.devices >= 0 {
-			shape.need = kinds[m.devices].needOf(shape.device)
+			shape.need = kinds[m.devices].Need(shape.device)
 		}
 		m.shapes = append(m.shapes, shape)
 		m.tasks += shape.tasks
 	}
+	m.gather()
 	return m
+}
+
+// gather lists the shares of the shapes.
+func (m *Mix) gather() {
+	m.shares = m.shares[:0]
+	for i := range m.shapes {
+		shape := &m.shapes[i]
+		shape.share = slices.IndexFunc(m.shares, func(s mixShare) bool { return s.share == shape.need.Share })
+		if shape.share < 0 {
+			shape.share = len(m.shares)
+			m.shares = append(m.shares, mixShare{share: shape.need.Share})
+		}
+	}
 }
 
 func (m *Mix) keyOf(demand Vector, set SetID) mixKey {
@@ -93,7 +118,7 @@ func (m *Mix) Learn(s *State, id ShapeID) bool {
 	m.next = 2 * m.total
 	m.shapes, m.tasks = m.shapes[:0], 0
 	for key, tasks := range m.seen {
-		m.shapes = append(m.shapes, mixShape{mixKey: key, need: s.kinds[m.devices].needOf(key.device), tasks: tasks})
+		m.shapes = append(m.shapes, mixShape{mixKey: key, need: s.kinds[m.devices].Need(key.device), tasks: tasks})
 	}
 	slices.SortFunc(m.shapes, func(a, b mixShape) int {
 		return cmp.Or(cmp.Compare(b.tasks, a.tasks), cmp.Compare(a.device, b.device), cmp.Compare(a.cpu, b.cpu), cmp.Compare(a.set, b.set))
@@ -105,6 +130,7 @@ func (m *Mix) Learn(s *State, id ShapeID) bool {
 		}
 		m.tasks += m.shapes[i].tasks
 	}
+	m.gather()
 	return true
 }
 
@@ -135,25 +161,26 @@ func (m *Mix) Waste(admits []bool, cpu int64, free []int64) int64 {
 	if all == 0 {
 		return 0
 	}
+	for i := range m.shares {
+		s := &m.shares[i]
+		s.enough, s.rest = 0, 0
+		for _, q := range free {
+			if q >= s.share {
+				s.enough++
+			} else {
+				s.rest += q
+			}
+		}
+	}
 	waste := int64(0)
 	for i := range m.shapes {
 		shape := &m.shapes[i]
-		if shape.need.Count == 0 || !admits[i] || shape.cpu > cpu {
+		s := &m.shares[shape.share]
+		if shape.need.Count == 0 || !admits[i] || shape.cpu > cpu || s.enough < shape.need.Count {
 			waste += shape.tasks * all
-			continue
+		} else {
+			waste += shape.tasks * s.rest
 		}
-		enough, rest := 0, int64(0)
-		for _, q := range free {
-			if q >= shape.need.Share {
-				enough++
-			} else {
-				rest += q
-			}
-		}
-		if enough < shape.need.Count {
-			rest = all
-		}
-		waste += shape.tasks * rest
 	}
 	return waste
 }

@@ -17,12 +17,25 @@ import (
 type greedy struct {
 	order   Order
 	score   Score
-	offers  *offers  // nil: neither order nor score asks for it
-	victims *victims // nil: never preempt
+	measure measure      // nil: neither order nor score learns
+	devices DeviceChoice // nil: commit chooses
+	victims *victims     // nil: never preempt
 	waiting waiting
 	line    line
 	table   table
 }
+
+// measure is what an order or a score measures by, where that depends on what
+// the policy has seen.
+type measure interface {
+	// learn takes in what changed, and reports whether what was measured before
+	// has to be measured anew.
+	learn(s *cluster.State, c *sched.Changed) bool
+}
+
+// DeviceChoice says which devices of the node a task of the shape shall have,
+// where it fits. None leaves the choice to commit.
+type DeviceChoice func(s *cluster.State, shape *cluster.Shape, n cluster.NodeID) cluster.DeviceSet
 
 func newGreedy(order Order, score Score, o Options) *greedy {
 	g := &greedy{order: order, score: score, table: newTable(o)}
@@ -65,7 +78,7 @@ func (g *greedy) learn(s *cluster.State, c *sched.Changed) {
 		g.table.reset()
 	}
 	g.table.learn(s, c)
-	if g.offers != nil && g.offers.learn(s, c) && !c.All {
+	if g.measure != nil && g.measure.learn(s, c) && !c.All {
 		g.measureAnew(s)
 	}
 	if g.victims != nil {
@@ -96,8 +109,7 @@ func (g *greedy) join(s *cluster.State, t cluster.TaskID) {
 	}
 }
 
-// measureAnew forgets all that was measured by the largest node, which has
-// grown.
+// measureAnew forgets all that was measured.
 func (g *greedy) measureAnew(s *cluster.State) {
 	g.table.clear()
 	tasks := g.waiting.all(s)
@@ -155,6 +167,9 @@ func (g *greedy) placeOne(t *sched.Trial, x *cachedIndex, task cluster.TaskID, o
 	n, ok, beside := g.find(s, x, task)
 	if ok {
 		a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}
+		if g.devices != nil {
+			a.Devices = g.devices(s, s.Shape(s.Task(task).Shape), n)
+		}
 		mustTry(t, a)
 		out.Add(a)
 		out.Close()

@@ -3,6 +3,7 @@ package queue
 import (
 	"fmt"
 
+	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
 )
 
@@ -10,6 +11,9 @@ import (
 type Options struct {
 	Seed uint64
 	Ties Ties
+	// Typical is what tasks typically ask for, which fgd measures by; without it
+	// fgd learns it from the tasks that are submitted.
+	Typical []cluster.Typical
 }
 
 // Info describes a policy to people.
@@ -28,6 +32,11 @@ type Info struct {
 // Policies lists the policies of this package in the order in which people
 // should meet them.
 func Policies() []Info {
+	return append(packers(), onGPUs()...)
+}
+
+// packers are the policies for kinds that only add up.
+func packers() []Info {
 	return []Info{
 		{
 			Name: "kube", What: "priority order; the emptiest and best balanced node",
@@ -131,7 +140,7 @@ func measured(by func(*offers) (Order, Score)) func(Options) sched.Policy {
 		known := &offers{}
 		order, score := by(known)
 		g := newGreedy(order, score, o)
-		g.offers = known
+		g.measure = known
 		return g
 	}
 }

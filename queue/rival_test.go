@@ -14,12 +14,14 @@ import (
 // rival is greedy without groups, indexes, sleep or memory: for each waiting
 // task in order it looks at every node.
 type rival struct {
-	order  Order
-	score  Score
-	known  *offers
-	evicts bool
-	ties   Ties
-	seed   uint64
+	order   Order
+	score   Score
+	measure measure
+	devices DeviceChoice
+	evicts  bool
+	ties    Ties
+	seed    uint64
+	began   bool
 }
 
 func (r *rival) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
@@ -28,18 +30,21 @@ func (r *rival) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
 
 func (r *rival) Plan(t *sched.Trial, c *sched.Changed, _ int64, out *sched.Plan) {
 	s := t.State()
-	if r.known.most == nil || c.All {
-		r.known.most = make(cluster.Vector, len(s.Kinds()))
-	}
-	for n := range s.NodeRows() {
-		for k, q := range s.Limit(cluster.NodeID(n)) {
-			r.known.most[k] = max(r.known.most[k], q)
+	if r.measure != nil {
+		all := sched.Changed{All: c.All || !r.began}
+		for n := range s.NodeRows() {
+			all.Nodes = append(all.Nodes, cluster.NodeID(n))
 		}
+		r.measure.learn(s, &all)
+		r.began = true
 	}
 	rank := newNodeOrder(s.NodeRows(), r.ties, r.seed).rank
 	for _, task := range r.line(s) {
 		if n, ok := r.best(s, task, rank); ok {
 			a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}
+			if r.devices != nil {
+				a.Devices = r.devices(s, s.Shape(s.Task(task).Shape), n)
+			}
 			mustTry(t, a)
 			out.Add(a)
 			out.Close()
@@ -284,7 +289,8 @@ func rivals(t *testing.T, name string, o Options) (sched.Policy, *rival) {
 		t.Fatal(err)
 	}
 	known := &offers{}
-	slow := &rival{known: known, ties: o.Ties, seed: o.Seed}
+	slow := &rival{measure: known, ties: o.Ties, seed: o.Seed}
+	devices := &gpus{}
 	switch name {
 	case "kube":
 		slow.order, slow.score = byPriority, kubeScore
@@ -302,10 +308,29 @@ func rivals(t *testing.T, name string, o Options) (sched.Policy, *rival) {
 		slow.order, slow.score = decreasing(known), anyScore
 	case "bfd":
 		slow.order, slow.score = decreasing(known), bestFit(known)
+	case "gpu-bestfit":
+		slow.order, slow.score, slow.measure = firstCome, devices.bestFit, devices
+	case "gpu-packing":
+		slow.order, slow.score, slow.measure = firstCome, devices.packing, devices
+	case "gpu-clustering":
+		slow.order, slow.score, slow.measure = firstCome, devices.clustering, devices
+	case "fgd":
+		g := &gradient{typical: o.Typical, logits: logits()}
+		slow.order, slow.score, slow.measure, slow.devices = firstCome, g.score, g, g.device
 	default:
 		return nil, nil
 	}
 	return fast, slow
+}
+
+// worldTypical is a mix of cpu-less tasks that share a device of 4, or have whole
+// ones.
+func worldTypical() []cluster.Typical {
+	var list []cluster.Typical
+	for i, device := range []int64{0, 1, 3, 4, 8} {
+		list = append(list, cluster.Typical{Demand: cluster.Vector{int64(i), 0, device}, Tasks: 5 - i})
+	}
+	return list
 }
 
 // TestGreedyAgainstRival compares every greedy policy with a slow one that
@@ -313,14 +338,14 @@ func rivals(t *testing.T, name string, o Options) (sched.Policy, *rival) {
 func TestGreedyAgainstRival(t *testing.T) {
 	for _, p := range Policies() {
 		for _, ties := range []Ties{Fixed, Lowest} {
-			if _, slow := rivals(t, p.Name, Options{Ties: ties}); slow == nil {
+			if _, slow := rivals(t, p.Name, Options{Ties: ties, Typical: worldTypical()}); slow == nil {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s/%s", p.Name, ties), func(t *testing.T) {
 				t.Parallel()
 				bundles, evictions := 0, 0
 				for seed := range histories(t) {
-					fast, slow := rivals(t, p.Name, Options{Seed: seed, Ties: ties})
+					fast, slow := rivals(t, p.Name, Options{Seed: seed, Ties: ties, Typical: worldTypical()})
 					both := &twin{t: t, fast: fast, slow: slow}
 					w := newWorld(t, both, seed)
 					for range 60 {

@@ -228,7 +228,7 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 		return report.Run{}, err
 	}
 	defer source.Close() //nolint:errcheck // it was only read
-	policy, err := queue.New(j.policy, queue.Options{Seed: j.seed, Ties: s.ties})
+	policy, err := queue.New(j.policy, queue.Options{Seed: j.seed, Ties: s.ties, Typical: source.typical})
 	if err != nil {
 		return report.Run{}, err
 	}

@@ -164,11 +164,18 @@ type opened struct {
 	trace.Source
 	skippers []skipper
 	end      cluster.Time // where a run stops unless told otherwise; 0 is never
+	typical  []cluster.Typical
 }
 
 // skipper is a source that may leave out broken lines.
 type skipper interface {
 	Skipped() (count int, first []*trace.Error)
+}
+
+// typicalSource is a source that knows before the run what its tasks typically
+// ask for.
+type typicalSource interface {
+	Typical() []cluster.Typical
 }
 
 // open opens the source for one run with that seed.
@@ -185,8 +192,11 @@ func (s sourceSpec) open(seed uint64, lenient bool) (opened, error) {
 	if skipper, ok := src.(skipper); ok {
 		o.skippers = append(o.skippers, skipper)
 	}
+	if source, ok := src.(typicalSource); ok {
+		o.typical = source.Typical()
+	}
 	if s.slots > 0 {
-		o.Source = trace.Slots(src, s.slots)
+		o.Source, o.typical = trace.Slots(src, s.slots), nil
 	}
 	return o, nil
 }
@@ -221,7 +231,7 @@ func (s *simulation) openBoth(seed uint64) (opened, error) {
 	if err != nil {
 		return opened{}, errors.Join(err, a.Close(), b.Close())
 	}
-	return opened{merged, append(a.skippers, b.skippers...), b.end}, nil
+	return opened{Source: merged, skippers: append(a.skippers, b.skippers...), end: b.end, typical: b.typical}, nil
 }
 
 // parseTime reads a duration such as 90s, 10m, 2h, 29d or 1d12h.

@@ -1,0 +1,165 @@
+package queue
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+)
+
+// held is a task that is on a node already.
+type held struct {
+	cpu, gpu int64 // millicores, thousandths of a GPU
+	devices  cluster.DeviceSet
+}
+
+// gpuNode is a node of so many cores and GPUs that holds these tasks.
+func gpuNode(t *testing.T, cores, devices int64, tasks ...held) *cluster.State {
+	t.Helper()
+	s := cluster.NewState([]cluster.Kind{
+		{Name: "cpu", Unit: "cores", PerUnit: 1000}, {Name: "gpu", Unit: "GPUs", PerUnit: 1000, Devices: true},
+	}, []cluster.Class{{Name: "all"}})
+	apply := func(events ...cluster.Event) {
+		for _, e := range events {
+			if err := s.Apply(0, e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	apply(cluster.NodeAdded{Spec: cluster.NodeSpec{Name: "n0", Capacity: cluster.Vector{cores * 1000, devices * 1000}}}, cluster.JobSubmitted{})
+	for i, h := range tasks {
+		id := cluster.TaskID(i)
+		apply(cluster.ShapeDefined{Shape: cluster.ShapeID(i), Spec: cluster.Shape{Demand: cluster.Vector{h.cpu, h.gpu}}},
+			cluster.TaskSubmitted{Task: id, Seq: cluster.Seq(i + 1), Shape: cluster.ShapeID(i)})
+		if r := s.Place(id, 0, h.devices); r.Refused() {
+			t.Fatalf("task %d: %v", i, r)
+		}
+	}
+	return s
+}
+
+// TestGPUScores checks the formulas of specs/traces.md §3.1 on numbers worked
+// out by hand.
+func TestGPUScores(t *testing.T) {
+	typical := []cluster.Typical{{Demand: cluster.Vector{1000, 500}, Tasks: 3}, {Demand: cluster.Vector{4000, 0}, Tasks: 1}}
+	known := &gpus{}
+	fgd := &gradient{typical: typical, logits: logits()}
+	packing, clustering := known.packing, known.clustering
+	shared := []held{{1000, 400, 1}, {1000, 1000, 4}} // of four GPUs 600, 1000, 0 and 1000 are left
+	for _, tc := range []struct {
+		name           string
+		score          Score
+		cores, devices int64
+		tasks          []held
+		cpu, gpu       int64
+		want           int64
+	}{
+		// Half of the most cpu is left, and half of the most GPUs: 1 - 1/4 - 1/4.
+		{"best-fit", known.bestFit, 96, 8, []held{{30_000, 2000, 3}}, 2000, 2000, 50},
+		// 1 - 1/2·95/128 - 1/2·8/8 is 0.1289.
+		{"best-fit of an idle node", known.bestFit, 96, 8, nil, 1000, 0, 12},
+		{"packing without GPU", packing, 96, 8, nil, 1000, 0, 0},
+		{"packing on an idle node", packing, 96, 8, nil, 1000, 500, 25},
+		{"packing on an idle node of many GPUs", packing, 96, 20, nil, 1000, 500, 20},
+		{"packing on a shared GPU", packing, 96, 4, shared, 1000, 500, 94},
+		{"packing beside shared GPUs", packing, 96, 4, shared, 1000, 700, 49},
+		{"packing whole GPUs", packing, 96, 4, shared, 1000, 2000, 48},
+		{"clustering without GPU", clustering, 96, 4, shared, 1000, 0, 0},
+		// 25 · (8 - 4)/8 is 12.
+		{"clustering on an idle node", clustering, 96, 4, nil, 1000, 500, 12 + 25},
+		// 2.6 GPUs are left: 25 · 5.4/8 is 16.
+		{"clustering beside both", clustering, 96, 4, shared, 1000, 500, 16 + 50},
+		{"clustering beside others", clustering, 96, 4, shared, 1000, 2000, 16},
+		{"clustering beside its own", clustering, 96, 4, shared[1:], 1000, 1000, 15 + 75},
+		// The quarter of tasks without GPU cannot use any: what is free is waste
+		// to it. The others cannot use what is left of a device below a half.
+		// Of 1 GPU a half goes: 1/4 · 0.5 less waste; σ(0.125) is 0.531.
+		{"fgd of what leaves no waste", fgd.score, 96, 1, nil, 1000, 500, 53},
+		// 1/4 · 0.6 less, 3/4 · 0.4 more; σ(-0.15) is 0.4626.
+		{"fgd of what leaves waste", fgd.score, 96, 1, nil, 1000, 600, 46},
+		// No cpu is left for the others: 3/4 · 0.5 more instead; σ(-0.25) is 0.4378.
+		{"fgd of what leaves no cpu", fgd.score, 1, 1, nil, 1000, 500, 43},
+		// The task without GPU changes nothing; σ(0) is 0.5.
+		{"fgd without GPU", fgd.score, 96, 1, nil, 1000, 0, 50},
+		// Of two whole GPUs both go: 1/4 · 2 less; σ(0.5) is 0.6225.
+		{"fgd of whole GPUs", fgd.score, 96, 2, nil, 1000, 2000, 62},
+	} {
+		s := gpuNode(t, tc.cores, tc.devices, tc.tasks...)
+		all := sched.Changed{All: true, Nodes: []cluster.NodeID{0}}
+		known.learn(s, &all)
+		fgd.learn(s, &all)
+		if got := tc.score(s, &cluster.Shape{Demand: cluster.Vector{tc.cpu, tc.gpu}}, 0); got != tc.want {
+			t.Errorf("%s: %d points, want %d", tc.name, got, tc.want)
+		}
+	}
+}
+
+// TestFGDChoosesDevice wants the share where it leaves no waste, and where all
+// are equal on the first device.
+func TestFGDChoosesDevice(t *testing.T) {
+	s := gpuNode(t, 96, 4, held{1000, 400, 4})
+	fgd := &gradient{typical: []cluster.Typical{{Demand: cluster.Vector{1000, 500}, Tasks: 1}}, logits: logits()}
+	fgd.learn(s, &sched.Changed{All: true, Nodes: []cluster.NodeID{0}})
+	for _, tc := range []struct {
+		gpu  int64
+		want cluster.DeviceSet
+	}{
+		{600, 4}, // 0 is left of the third; of another it would be 400
+		{500, 1}, // 500 is left of the first, as good as nothing taken
+		{700, 1}, // the third has not enough
+		{1000, 0},
+	} {
+		if got := fgd.device(s, &cluster.Shape{Demand: cluster.Vector{1000, tc.gpu}}, 0); got != tc.want {
+			t.Errorf("a share of %d: devices %b, want %b", tc.gpu, got, tc.want)
+		}
+	}
+}
+
+// TestFGDLearns gives no typical tasks: those that are submitted decide which
+// node is the better one, each counted once however often it changes.
+func TestFGDLearns(t *testing.T) {
+	s := gpuNode(t, 96, 1, held{1000, 300, 1})
+	fgd := &gradient{logits: logits()}
+	changed := sched.Changed{All: true, Nodes: []cluster.NodeID{0}, Tasks: []cluster.TaskID{0}}
+	if !fgd.learn(s, &changed) || fgd.mix.Tasks() != 1 {
+		t.Errorf("the mix is of %d tasks after the first one", fgd.mix.Tasks())
+	}
+	changed.All = false
+	if fgd.learn(s, &changed) {
+		t.Error("a task that was seen before makes the mix anew")
+	}
+	// Of 700 a share of 600 leaves 100, too little for another 300: σ(-0.1).
+	if got := fgd.score(s, &cluster.Shape{Demand: cluster.Vector{1000, 600}}, 0); got != 47 {
+		t.Errorf("%d points, want 47", got)
+	}
+}
+
+// TestLogits compares the series with the logarithm.
+func TestLogits(t *testing.T) {
+	table := logits()
+	for i, got := range table {
+		if want := math.Log(float64(i+1) / float64(99-i)); math.Abs(got-want) > 1e-12 {
+			t.Errorf("%d points begin at %g, want %g", i+1, got, want)
+		}
+	}
+	if table[49] != 0 {
+		t.Errorf("no change scores other than 50 points: %g", table[49])
+	}
+}
+
+// TestGPURandomUsesAllDevices wants every device that fits, and no other.
+func TestGPURandomUsesAllDevices(t *testing.T) {
+	s := gpuNode(t, 96, 4, held{1000, 600, 2})
+	known := &gpus{}
+	known.learn(s, &sched.Changed{All: true})
+	choose := known.anyDevice(rand.New(rand.NewPCG(1, 1)))
+	seen := map[cluster.DeviceSet]int{}
+	for range 300 {
+		seen[choose(s, &cluster.Shape{Demand: cluster.Vector{0, 500}}, 0)]++
+	}
+	if len(seen) != 3 || seen[1] < 60 || seen[4] < 60 || seen[8] < 60 {
+		t.Errorf("devices were taken so often: %v", seen)
+	}
+}
