@@ -30,6 +30,7 @@ sched: cluster
 sched/schedtest: cluster sched
 queue: cluster internal/heap sched
 internal/heap:
+internal/nearest:
 mcmf:
 mcmf/dimacs: mcmf
 mcmf/mcmftest: mcmf
@@ -49,7 +50,7 @@ cmd/fairlead: *
 
 // pure packages decide. They see no clock, chance, network, file, lock or log,
 // start no goroutine and keep nothing between calls but what they return.
-const pure = `cluster internal/heap mcmf sched queue`
+const pure = `cluster internal/heap internal/nearest mcmf sched queue`
 
 // Each of these stands for itself and for all packages below it, except that
 // math/rand/v2 is welcome everywhere: its source is passed in.

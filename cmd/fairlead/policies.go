@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlead.dev/fairlead/internal/nearest"
 	"fairlead.dev/fairlead/queue"
 )
 
@@ -40,38 +41,10 @@ func checkPolicy(name string) error {
 	return unknown("policy", name, names)
 }
 
-// unknown says that there is no such name, and which ones are near it.
+// unknown says that there is no such name, and which one is near it.
 func unknown(what, name string, names []string) error {
-	var near []string
-	for _, n := range names {
-		if d := distance(strings.ToLower(name), n); d <= 2 && d < len(n) || name != "" && strings.HasPrefix(n, strings.ToLower(name)) {
-			near = append(near, n)
-		}
-	}
-	if len(near) > 0 {
-		return fmt.Errorf("unknown %s %q; did you mean %s?", what, name, strings.Join(near, " or "))
+	if near, ok := nearest.Of(name, names); ok {
+		return fmt.Errorf("unknown %s %q; did you mean %s?", what, name, near)
 	}
 	return fmt.Errorf("unknown %s %q; there are %s", what, name, strings.Join(names, ", "))
-}
-
-// distance is how many letters must be changed, added or taken away to turn a
-// into b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
