@@ -35,10 +35,10 @@ mcmf:
 mcmf/dimacs: mcmf
 mcmf/mcmftest: mcmf
 mcmf/race: mcmf
-recording: cluster sched
+recording: cluster internal/nearest sched
 report: cluster
 sim: cluster internal/heap report sched sim/trace
-sim/trace: cluster
+sim/trace: cluster internal/nearest
 sim/trace/google2011: cluster sim/trace
 sim/trace/stream: cluster sim/trace
 sim/trace/qos: cluster sim/trace

@@ -1,11 +1,9 @@
 package recording
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"time"
 
@@ -166,16 +164,3 @@ func (h *Header) validate() error {
 const maxTime = cluster.Time(1) << 60
 
 func sensible(t cluster.Time) bool { return t >= 0 && t <= maxTime }
-
-// decodeStrictly decodes one JSON value in which every name is known.
-func decodeStrictly(line []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is more behind the end of the line's value")
-	}
-	return nil
-}

@@ -15,6 +15,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/nearest"
 )
 
 // This file reads text files line by line for the readers of formats. It knows
@@ -145,6 +146,18 @@ func (l *Lines) fail(err error) {
 // line is meant; it is the number of a field where lines have fields.
 func (l *Lines) Error(column int, want string, got []byte) *Error {
 	return &Error{File: l.file, Line: l.number, Column: column, Want: want, Got: shorten(got)}
+}
+
+// Unknown returns an error about a name in the latest line that is none of
+// those known. It suggests the nearest of these, or else lists them.
+func (l *Lines) Unknown(column int, want, name string, known []string) *Error {
+	err := l.Error(column, want, []byte(name))
+	if near, ok := nearest.Of(name, known); ok {
+		err.Hint = "did you mean " + near + "?"
+	} else {
+		err.Hint = "there are " + strings.Join(known, ", ")
+	}
+	return err
 }
 
 // Refuse is Skips.Refuse for an error about the latest line: nil if the line

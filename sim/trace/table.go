@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"strings"
 )
 
 // Header says which columns a table may have. Its first line names them, in any
@@ -65,12 +64,11 @@ func (h Header) read(lines *Lines) (Columns, error) {
 	columns := Columns{}
 	for i, text := range bytes.Split(line, []byte(",")) {
 		name := string(text)
-		known := slices.Contains(h.Needed, name) || slices.Contains(h.Optional, name)
-		switch {
+		switch known := slices.Concat(h.Needed, h.Optional); {
 		case columns[name] > 0:
 			return nil, lines.Error(i+1, "each column once", text)
-		case !known:
-			return nil, lines.Error(i+1, "a column among "+strings.Join(slices.Concat(h.Needed, h.Optional), ", "), text)
+		case !slices.Contains(known, name):
+			return nil, lines.Unknown(i+1, "a column", name, known)
 		}
 		columns[name] = i + 1
 	}

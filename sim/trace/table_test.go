@@ -41,7 +41,8 @@ func TestReadTable(t *testing.T) {
 		{"a,b\n1,x\n2\n3,z\n", "1/x ", `t.csv:3: want 2 fields between commas, got "1"`},
 		{"", "", "t.csv:1: want a line that names the columns"},
 		{"b\n", "", `t.csv:1: want a column a, got "b"`},
-		{"a,c\n", "", `t.csv:1:2: want a column among a, b, got "c"`},
+		{"a,c\n", "", `t.csv:1:2: want a column, got "c"; there are a, b`},
+		{"a,B\n", "", `t.csv:1:2: want a column, got "B"; did you mean b?`},
 		{"a,b,a\n", "", `t.csv:1:3: want each column once, got "a"`},
 	} {
 		rows, err := readTable(t, []byte(c.text), &Skips{})

@@ -109,9 +109,11 @@ type Error struct {
 	Want         string // what was expected, such as "a time in microseconds"
 	Got          string // what stands there, shortened; may be empty
 	Err          error  // the cause, such as io.ErrUnexpectedEOF; may be nil
+	Hint         string // what to do about it, such as "did you mean cpu?"; may be empty
 }
 
-// Error says file, line, column, what was expected and what was found.
+// Error says file, line, column, what was expected, what was found and what to
+// do.
 func (e *Error) Error() string {
 	place := e.File
 	if e.Line > 0 {
@@ -126,6 +128,9 @@ func (e *Error) Error() string {
 	}
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
+	}
+	if e.Hint != "" {
+		text += "; " + e.Hint
 	}
 	return text
 }

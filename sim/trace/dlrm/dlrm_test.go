@@ -114,7 +114,7 @@ func TestBrokenLines(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{firstLine + "i0,HN\n", ":2: want 17 fields between commas"},
 		{strings.Replace(firstLine, "role,", "", 1), ":1: want a column role"},
-		{strings.Replace(firstLine, "role", "kind", 1), `:1:2: want a column among instance_sn, role,`},
+		{strings.Replace(firstLine, "role", "kind", 1), `:1:2: want a column, got "kind"; there are instance_sn,`},
 		{"", ":1: want a line that names the columns"},
 	} {
 		if _, _, err := read(t, c.text, Options{}); err == nil || !strings.Contains(err.Error(), c.want) {

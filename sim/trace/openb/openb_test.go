@@ -227,7 +227,7 @@ func TestBrokenLines(t *testing.T) {
 		{"sn,cpu_milli,memory_mib,gpu,model\nn0,1,1,8,\n", fourPods, ":2:5: want a GPU model"},
 		{"sn,cpu_milli,memory_mib,gpu\n", fourPods, ":1: want a column model"},
 		{someNodes, "name,cpu_milli,memory_mib,num_gpu\n", ":1: want a column gpu_milli"},
-		{someNodes, "name,cpus\n", ":1:2: want a column among name,"},
+		{someNodes, "name,cpus\n", `:1:2: want a column, got "cpus"; there are name,`},
 		{someNodes, "name,name\n", ":1:2: want each column once"},
 		{someNodes, "", ":1: want a line that names the columns"},
 	} {

@@ -104,7 +104,7 @@ func (r *Reader) header() error {
 				r.kind()
 			}
 		default:
-			s.fail("the header " + wantHeader)
+			s.failName("a field of the header", name, "fairlead", "version", "kinds")
 		}
 	}
 	if !ours || !versioned || len(r.kinds) == 0 {
@@ -137,7 +137,7 @@ func (r *Reader) kind() {
 				s.fail("one kind of devices")
 			}
 		default:
-			s.fail("a kind " + wantKind)
+			s.failName("a field of a kind", name, "name", "unit", "per_unit", "devices")
 		}
 	}
 	if kind.Name == "" || kind.PerUnit < 1 {
@@ -148,6 +148,14 @@ func (r *Reader) kind() {
 
 func (r *Reader) kindOf(name []byte) int {
 	return slices.IndexFunc(r.kinds, func(k cluster.Kind) bool { return k.Name == string(name) })
+}
+
+func (r *Reader) kindNames() []string {
+	var names []string
+	for _, k := range r.kinds {
+		names = append(names, k.Name)
+	}
+	return names
 }
 
 // Kinds are those of the header.
@@ -213,7 +221,7 @@ func (r *Reader) record(rec *trace.Record) {
 			rec.What = trace.TaskKilled
 			r.taskID(&rec.Task)
 		default:
-			s.fail("t, add, change, lose, submit or kill")
+			s.failName("a field of a record", name, "t", "add", "change", "lose", "submit", "kill")
 		}
 	}
 	if !timed || rec.What == 0 {
@@ -226,8 +234,8 @@ func (r *Reader) nodeID(n *trace.Node) {
 	s := &r.scan
 	named := false
 	for more := s.open('{', `{"node":...}`); more; more = s.more('}') {
-		if string(s.name()) != "node" {
-			s.fail("node")
+		if name := s.name(); string(name) != "node" {
+			s.failName("a field of lose", name, "node")
 		}
 		named = true
 		n.ID = s.uint("the integer that names the node", math.MaxUint64)
@@ -252,7 +260,7 @@ func (r *Reader) node(n *trace.Node) {
 		case "labels":
 			n.Labels = r.readLabels()
 		default:
-			s.fail("node, name, capacity or labels")
+			s.failName("a field of a node", name, "node", "name", "capacity", "labels")
 		}
 	}
 	if !named || n.Capacity == nil {
@@ -264,9 +272,10 @@ func (r *Reader) vector() cluster.Vector {
 	s := &r.scan
 	clear(r.quantities)
 	for more := s.open('{', "quantities by kind"); more; more = s.more('}') {
-		k := r.kindOf(s.name())
+		name := s.name()
+		k := r.kindOf(name)
 		if k < 0 {
-			s.fail("a kind that the header names")
+			s.failName("a kind that the header names", name, r.kindNames()...)
 			break
 		}
 		r.quantities[k] = s.int("a quantity from 0 to 2^45", 0, cluster.MaxQuantity)
@@ -300,7 +309,7 @@ func (r *Reader) taskID(t *trace.Task) {
 			index = true
 			t.Index = uint32(s.uint("the task's number in its job", math.MaxUint32))
 		default:
-			s.fail("job or task")
+			s.failName("a field of kill", name, "job", "task")
 		}
 	}
 	if !job || !index {
@@ -334,7 +343,7 @@ func (r *Reader) task(t *trace.Task) {
 			t.PerNode = int32(s.uint("how many tasks of the job a node may hold", math.MaxInt32))
 		case "apart":
 			if r.version > 1 {
-				s.fail("a name that a submit may hold; since version 2, apart is per_node 1")
+				s.fail("a field of submit; since version 2, apart is per_node 1")
 			}
 			t.PerNode = 0
 			if s.bool("true or false") {
@@ -352,7 +361,8 @@ func (r *Reader) task(t *trace.Task) {
 			t.Running = true
 			t.OnNode = s.uint("the integer that names the node", math.MaxUint64)
 		default:
-			s.fail("a name that a submit may hold")
+			s.failName("a field of submit", name,
+				"job", "task", "job_tasks", "user", "class", "priority", "demand", "per_node", "name", "require", "work", "fails", "on")
 		}
 	}
 	if !job || !index || t.Demand == nil {

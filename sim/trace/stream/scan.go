@@ -21,6 +21,10 @@ type scanner struct {
 	at   int    // the next byte
 	from int    // where the latest value began
 	want string // what was expected at from, if something else is there
+
+	// Of a name that is unknown: the name, and those that are known.
+	unknown string
+	known   []string
 }
 
 func (s *scanner) reset(text []byte) { *s = scanner{text: text} }
@@ -32,10 +36,20 @@ func (s *scanner) fail(want string) {
 	}
 }
 
+// failName says that the latest name is not among those known.
+func (s *scanner) failName(want string, name []byte, known ...string) {
+	if !s.failed() {
+		s.want, s.unknown, s.known = want, string(name), known
+	}
+}
+
 func (s *scanner) failed() bool { return s.want != "" }
 
 // err returns the error as one of the latest line of l.
 func (s *scanner) err(l *trace.Lines) *trace.Error {
+	if s.known != nil {
+		return l.Unknown(s.from+1, s.want, s.unknown, s.known)
+	}
 	return l.Error(s.from+1, s.want, s.text[s.from:])
 }
 
