@@ -44,6 +44,7 @@ sim/trace/stream: cluster sim/trace
 sim/trace/qos: cluster sim/trace
 sim/trace/openb: cluster sim/trace
 sim/trace/dlrm: cluster sim/trace
+sim/trace/swf: cluster sim/trace
 sim/workload: cluster sim/trace
 cmd/fairlead: *
 `

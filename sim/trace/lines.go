@@ -183,7 +183,8 @@ func (l *Lines) Close() error {
 	return c.Close()
 }
 
-// Row is a line of comma-separated fields without quotes. Fields count from 1.
+// Row is a line of fields without quotes, between commas or blanks. Fields count
+// from 1.
 // A field that is not what it should be leaves an error in the row and reads
 // as zero, so that a whole row is read before anybody asks for Err.
 type Row struct {
@@ -200,8 +201,23 @@ func (r *Row) Split(l *Lines, line []byte, fields int) {
 		field, line, more = bytes.Cut(line, []byte(","))
 		r.fields = append(r.fields, field)
 	}
+	r.want(fields, "commas")
+}
+
+// SplitBlanks is Split for a line in which fields stand between blanks, one or
+// many, and perhaps behind some.
+func (r *Row) SplitBlanks(l *Lines, line []byte, fields int) {
+	r.lines, r.err, r.fields = l, nil, r.fields[:0]
+	for field := range bytes.FieldsSeq(line) {
+		r.fields = append(r.fields, field)
+	}
+	r.want(fields, "blanks")
+}
+
+// want leaves an error in the row unless it has this many fields.
+func (r *Row) want(fields int, between string) {
 	if got := len(r.fields); got != fields {
-		r.err = l.Error(0, fmt.Sprintf("%d fields between commas", fields), strconv.AppendInt(nil, int64(got), 10))
+		r.err = r.lines.Error(0, fmt.Sprintf("%d fields between %s", fields, between), strconv.AppendInt(nil, int64(got), 10))
 		for len(r.fields) < fields {
 			r.fields = append(r.fields, nil)
 		}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"errors"
+	"math"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sim/trace"
+	"fairlead.dev/fairlead/sim/trace/swf"
+)
+
+func swfFormat() format {
+	return format{
+		name: "swf",
+		help: `  swf:FILE?nodes=128&procs=1024&memory=64
+                   a log in the Standard Workload Format, as the Parallel Workloads
+                   Archive has them: a job of p processors is p tasks of one core.
+                   nodes and procs, of all nodes together, are otherwise as in the
+                   header; memory, GiB of a node, lets memory count
+`,
+		options: []string{"nodes", "procs", "memory"},
+		check:   func(s sourceSpec) error { _, err := s.swf(false); return err },
+		open: func(s sourceSpec, _ uint64, lenient bool) (trace.Source, error) {
+			o, err := s.swf(lenient)
+			if err != nil {
+				return nil, err
+			}
+			return swf.Open(s.path, o)
+		},
+	}
+}
+
+// swf are the options of a log in the Standard Workload Format.
+func (s sourceSpec) swf(lenient bool) (swf.Options, error) {
+	o := swf.Options{Lenient: lenient, TasksOnly: s.role == tasksAlone}
+	err := errors.Join(
+		s.whole("nodes", 1, 10_000_000, func(v int64) { o.Nodes = int(v) }),
+		s.whole("procs", 1, 1_000_000_000, func(v int64) { o.Procs = v }),
+		s.number("memory", cluster.MaxQuantity/1024, func(v float64) { o.Memory = int64(math.Round(v * 1024)) }),
+	)
+	return o, err
+}
