@@ -46,7 +46,7 @@ type format struct {
 
 // formats lists the formats that a SRC can name. Without a name it is our own.
 func formats() []format {
-	return []format{syntheticFormat(), google2011Format(), openbFormat(), dlrmFormat(), qosFormat(), swfFormat()}
+	return []format{syntheticFormat(), google2011Format(), openbFormat(), dlrmFormat(), qosFormat(), swfFormat(), ecschedFormat()}
 }
 
 // formatNamed returns the format of that name, and false if there is none.
