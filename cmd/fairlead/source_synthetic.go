@@ -3,35 +3,80 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"fairlead.dev/fairlead/sim/trace"
 	"fairlead.dev/fairlead/sim/workload"
 )
 
 func syntheticFormat() format {
+	var options []string
+	for _, g := range generators() {
+		options = append(options, g.options...)
+	}
+	slices.Sort(options)
 	return format{
 		name: "synthetic",
 		help: `  synthetic:google?nodes=1000&tasks-per-node=11.57&rate=1&churn=0&constrained=0.06&seed=1
                    a cluster like Google's of 2011, made up; without seed, the run's
+  synthetic:ec2?nodes=1000&tasks=300&load=0.5&seed=1
+                   nodes of 19 types of Amazon's EC2 in equal numbers, half of each
+                   in use, and requests that arrive at once, as in ECSched
 `,
-		options: []string{"nodes", "tasks-per-node", "rate", "churn", "constrained", "seed"},
-		check:   func(s sourceSpec) error { _, err := s.google(0); return err },
+		options: slices.Compact(options),
+		check:   func(s sourceSpec) error { _, err := s.generator(0); return err },
 		open: func(s sourceSpec, seed uint64, _ bool) (trace.Source, error) {
-			g, err := s.google(seed)
+			g, err := s.generator(seed)
 			if err != nil {
 				return nil, err
 			}
-			return workload.New(g)
+			return g.open()
 		},
 	}
 }
 
-// google is the generator that a synthetic source describes.
-func (s sourceSpec) google(seed uint64) (workload.Google, error) {
-	if s.path != "google" {
-		return workload.Google{}, fmt.Errorf("%s: %w", s.text, unknown("generator", s.path, []string{"google"}))
+// generator is a workload that can be made up.
+type generator struct {
+	name    string
+	options []string
+	// make reads the options of a synthetic source, for a run with that seed.
+	make func(s sourceSpec, seed uint64) (made, error)
+}
+
+// made is a generator with its options.
+type made struct {
+	open    func() (trace.Source, error)
+	endless bool
+}
+
+func generators() []generator {
+	return []generator{
+		{"google", []string{"nodes", "tasks-per-node", "rate", "churn", "constrained", "seed"}, sourceSpec.google},
+		{"ec2", []string{"nodes", "tasks", "load", "seed"}, sourceSpec.ec2},
 	}
+}
+
+// generator is what a synthetic source describes.
+func (s sourceSpec) generator(seed uint64) (made, error) {
+	var names []string
+	for _, g := range generators() {
+		if g.name != s.path {
+			names = append(names, g.name)
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(s.values)) {
+			if name != "slots" && !slices.Contains(g.options, name) {
+				return made{}, fmt.Errorf("%s: %w", s.text, unknown("option", name, g.options))
+			}
+		}
+		return g.make(s, seed)
+	}
+	return made{}, fmt.Errorf("%s: %w", s.text, unknown("generator", s.path, names))
+}
+
+func (s sourceSpec) google(seed uint64) (made, error) {
 	g := workload.Default()
 	g.Seed = seed
 	err := errors.Join(
@@ -45,6 +90,7 @@ func (s sourceSpec) google(seed uint64) (workload.Google, error) {
 	if err == nil {
 		err = g.Validate()
 	}
+	endless := g.Churn > 0 || s.role != nodesAlone
 	// What is not used is not made: it has no end, and would be read for the
 	// sake of what comes between.
 	switch s.role {
@@ -54,7 +100,22 @@ func (s sourceSpec) google(seed uint64) (workload.Google, error) {
 		g.Churn = 0
 	case everything:
 	}
-	return g, err
+	return made{func() (trace.Source, error) { return workload.New(g) }, endless}, err
+}
+
+func (s sourceSpec) ec2(seed uint64) (made, error) {
+	e := workload.DefaultEC2()
+	e.Seed = seed
+	err := errors.Join(
+		s.whole("nodes", 1, 1_000_000, func(v int64) { e.Nodes = int(v) }),
+		s.whole("tasks", 0, 100_000_000, func(v int64) { e.Tasks = int(v) }),
+		s.number("load", 1, func(v float64) { e.Load = v }),
+		s.whole("seed", 0, math.MaxInt64, func(v int64) { e.Seed = uint64(v) }),
+	)
+	if s.role == tasksAlone {
+		e.Load = 0 // it runs on nodes that are not there
+	}
+	return made{open: func() (trace.Source, error) { return workload.NewEC2(e) }}, err
 }
 
 // endless says whether the source goes on for ever in the role it has.
@@ -62,6 +123,6 @@ func (s sourceSpec) endless() bool {
 	if s.format != "synthetic" {
 		return false
 	}
-	g, err := s.google(0)
-	return err == nil && (g.Churn > 0 || s.role != nodesAlone)
+	g, err := s.generator(0)
+	return err == nil && g.endless
 }

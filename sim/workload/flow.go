@@ -82,11 +82,7 @@ func (a *arrivals) advance(draw *rand.Rand) {
 // step returns the job that arrives at f.at, and moves on.
 func (f *flow) step() job {
 	u := uint64(f.draw.Uint32()) * f.until[len(f.until)-1] >> 32
-	i, found := slices.BinarySearch(f.until, u)
-	if found {
-		i++
-	}
-	row := &f.rows[i]
+	row := &f.rows[pick(f.until, u)]
 	apart := uint64(f.draw.Uint32()) < f.apart && row.tasks > 1 && int(row.tasks) <= row.room/2
 	j := job{
 		at: f.at,
@@ -100,4 +96,14 @@ func (f *flow) step() job {
 	f.next++
 	f.advance(f.draw)
 	return j
+}
+
+// pick returns the row into whose part of the sum of all weights u falls; until
+// is that sum up to each row, inclusive.
+func pick(until []uint64, u uint64) int {
+	i, found := slices.BinarySearch(until, u)
+	if found {
+		i++
+	}
+	return i
 }
