@@ -13,21 +13,23 @@ import (
 
 // simulation is one run under way.
 type simulation struct {
-	cfg     Config
-	core    *sched.Core
-	kernel  kernel
-	dice    dice
-	now     cluster.Time
-	nodes   nodes
-	tasks   tasks
-	stats   stats
-	output  output
-	source  reader
-	planner planning
-	in      []cluster.Event // what the core has to be told next
-	ended   []ending        // the tasks of which that is the end
-	out     []sched.Decision
-	stopped bool
+	cfg      Config
+	core     *sched.Core
+	kernel   kernel
+	dice     dice
+	now      cluster.Time
+	nodes    nodes
+	tasks    tasks
+	stats    stats
+	series   series
+	output   output
+	holdings holdings
+	source   reader
+	planner  planning
+	in       []cluster.Event // what the core has to be told next
+	ended    []ending        // the tasks of which that is the end
+	out      []sched.Decision
+	stopped  bool
 }
 
 // reader holds the next record of the source.
@@ -56,11 +58,13 @@ func newSimulation(cfg Config) (*simulation, error) {
 	if cfg.Planner.PerTick == 0 {
 		cfg.Planner.PerTick = DefaultPerTick
 	}
-	return &simulation{
+	s := &simulation{
 		cfg: cfg, core: core, dice: newDice(cfg.World.Seed), nodes: newNodes(kinds, cfg.Overcommit), tasks: newTasks(),
-		stats: newStats(kinds), output: newOutput(cfg.Output, kinds),
+		stats: newStats(kinds), series: newSeries(), holdings: newHoldings(len(kinds), len(serviceClasses())), output: newOutput(cfg.Output, kinds),
 		planner: planning{rounds: make([]*sched.Round, len(cfg.Lanes)), wake: cluster.Never},
-	}, nil
+	}
+	s.columns()
+	return s, nil
 }
 
 // Run simulates. When the source or a checker reports an error, it returns
@@ -77,6 +81,7 @@ func Run(cfg Config) (report.Run, error) {
 		err = flushed
 	}
 	result := s.stats.result(cfg.Setup, s.core.State(), s.core.Counts())
+	result.Series = s.overTime()
 	result.Interrupted = s.stopped || err != nil
 	if err == nil && !s.stopped {
 		err = s.audit(&result)
@@ -140,7 +145,9 @@ const maxFutile = 100
 // pass lets time go by.
 func (s *simulation) pass(to cluster.Time) {
 	if to > s.now {
+		s.holdings.follow(s.core.State())
 		s.stats.advance(to, s.core.State().Totals())
+		s.series.advance(s.now, to)
 		s.now = to
 	}
 }
@@ -150,7 +157,7 @@ func (s *simulation) interrupted() bool {
 	if s.cfg.Progress != nil {
 		c := s.core.Counts()
 		t := &s.stats.tasks
-		s.cfg.Progress(Progress{Now: s.now, Until: s.cfg.Until, Submitted: t.Submitted, Ended: t.Finished + t.Failed + t.Killed, Decisions: c.Placed + c.Evicted})
+		s.cfg.Progress(Progress{Now: s.now, Until: s.cfg.Until, Submitted: t.Submitted, Ended: t.Finished + t.Failed + t.Killed, Decisions: decisions(c)})
 	}
 	s.stopped = s.cfg.Stop != nil && s.cfg.Stop()
 	return s.stopped
@@ -289,7 +296,7 @@ func (s *simulation) ending(row cluster.TaskID) bool {
 func (s *simulation) submit(r *trace.Task) {
 	shape := s.tasks.shape(r, s.nodes.set(r.Requirements, s.tell), s.tell)
 	row := s.tasks.submit(r, shape, s.now, s.tell)
-	s.stats.submitted(s.tasks.list[row].service)
+	s.stats.submitted(s.tasks.list[row].service, s.tasks.demand(row))
 	if !r.Running || s.cfg.Initial != Keep {
 		return
 	}
@@ -429,6 +436,7 @@ func (s *simulation) finishRounds() error {
 // startRounds runs the rounds that are due. Where thinking takes time, what
 // they decide takes effect when that time is over.
 func (s *simulation) startRounds() error {
+	s.holdings.follow(s.core.State())
 	if s.cfg.Planner.Time == Zero {
 		start := s.clock()
 		out, wake, err := s.core.Step(s.now, nil, s.out[:0])

@@ -22,6 +22,7 @@ type stats struct {
 	capacity, used, run []float64
 	busy                cluster.Vector // demand of what works now
 	peak                []float64      // largest share of the capacity that worked
+	arrived             []wide         // demand of all tasks so far
 
 	charged, wall cluster.Time // what the planner took, in the simulation and really
 	reasons       map[string]int
@@ -40,7 +41,7 @@ func newStats(kinds []cluster.Kind) stats {
 	return stats{
 		kinds: kinds, classes: make([]classStats, len(serviceClasses())),
 		capacity: make([]float64, n), used: make([]float64, n), run: make([]float64, n),
-		busy: make(cluster.Vector, n), peak: make([]float64, n),
+		busy: make(cluster.Vector, n), peak: make([]float64, n), arrived: make([]wide, n),
 		reasons: map[string]int{}, examples: map[string]string{},
 	}
 }
@@ -67,9 +68,12 @@ func (a *stats) working(demand cluster.Vector, sign int64) {
 }
 
 // submitted counts a task.
-func (a *stats) submitted(class cluster.ClassID) {
+func (a *stats) submitted(class cluster.ClassID, demand cluster.Vector) {
 	a.tasks.Submitted++
 	a.classes[class].Submitted++
+	for k, q := range demand {
+		a.arrived[k] = a.arrived[k].plus(wide{low: uint64(q)})
+	}
 }
 
 // placed counts a task that ran for the first time. One that ran when the
@@ -125,7 +129,7 @@ func (a *stats) result(setup report.Setup, state *cluster.State, counts sched.Co
 		Setup: setup, Nodes: totals.Nodes, Simulated: report.Seconds(a.last), Tasks: a.tasks,
 		PlacementLatency: a.latency.Distribution(), TaskResponse: a.response.Distribution(), JobResponse: a.jobs.Distribution(),
 		Utilisation: map[string]report.Utilisation{}, Allocation: map[string]report.Allocation{}, Classes: map[string]report.Class{},
-		Planner: report.NewPlanner(int(counts.Rounds), int(counts.Placed+counts.Evicted), a.charged, a.wall.Seconds()),
+		Planner: report.NewPlanner(int(counts.Rounds), int(decisions(counts)), a.charged, a.wall.Seconds()),
 		Reasons: maps.Clone(a.reasons), Examples: maps.Clone(a.examples),
 	}
 	a.countNodes(&r, state)

@@ -1,0 +1,114 @@
+package sim
+
+import "fairlead.dev/fairlead/cluster"
+
+// This file counts what the tasks of each class hold, how many hold anything,
+// and how many nodes have a task. It reads the change log of the core's state,
+// so that the work is in proportion to what changed, and the book is the core's
+// own: reserved room counts as held, as it does in report.Allocation. Runs
+// that began after they were given up are nobody's, and not counted.
+
+// holdings are sums over what takes room.
+type holdings struct {
+	read        uint64           // position up to which the change log was read
+	by          []cluster.Vector // what is held, by class
+	seen        []bool           // by class: it has had a task
+	task        []holding        // by task row
+	active      []bool           // by node row: it has a task
+	running     int              // tasks that hold room, but for foreign ones
+	nodesActive int
+}
+
+// holding is what one task is known to hold.
+type holding struct {
+	demand cluster.Vector
+	class  cluster.ClassID
+	own    bool // it is not foreign
+	places int8 // on how many nodes; one that moves holds room on two
+}
+
+func newHoldings(kinds, classes int) holdings {
+	h := holdings{by: make([]cluster.Vector, classes), seen: make([]bool, classes)}
+	for c := range h.by {
+		h.by[c] = make(cluster.Vector, kinds)
+	}
+	return h
+}
+
+// follow reads what has changed. It is called before the core trims its log,
+// which it does when a round begins, and before time goes by.
+func (h *holdings) follow(s *cluster.State) {
+	touches, ok := s.ChangesSince(h.read)
+	h.read = s.LogEnd()
+	if !ok { // more happened at once than the core remembers
+		for t := range s.TaskRows() {
+			h.lookAtTask(s, cluster.TaskID(t))
+		}
+		for n := range s.NodeRows() {
+			h.lookAtNode(s, cluster.NodeID(n))
+		}
+		return
+	}
+	for _, touch := range touches {
+		switch touch.Table {
+		case cluster.Tasks:
+			h.lookAtTask(s, cluster.TaskID(touch.Row))
+		case cluster.Nodes:
+			h.lookAtNode(s, cluster.NodeID(touch.Row))
+		case cluster.Jobs, cluster.Shapes, cluster.Sets, cluster.Tables: // hold nothing
+		}
+	}
+}
+
+// lookAtTask brings the sums up to date with what the task holds.
+func (h *holdings) lookAtTask(s *cluster.State, row cluster.TaskID) {
+	for len(h.task) <= int(row) {
+		h.task = append(h.task, holding{})
+	}
+	var is holding
+	if t := s.Task(row); t.Phase != cluster.Absent {
+		is = holding{demand: s.Demand(row), class: t.Class, own: !s.Job(t.Job).Foreign}
+		h.seen[t.Class] = true
+		if t.Placed() {
+			is.places++
+		}
+		if t.Next != cluster.NoNode {
+			is.places++
+		}
+	}
+	was := &h.task[row]
+	h.add(was, -1)
+	h.add(&is, 1)
+	*was = is
+}
+
+// add adds sign times the holding to the sums.
+func (h *holdings) add(o *holding, sign int64) {
+	if o.places == 0 {
+		return
+	}
+	if o.own {
+		h.running += int(sign)
+	}
+	sum := h.by[o.class]
+	for k, q := range o.demand {
+		sum[k] += sign * int64(o.places) * q
+	}
+}
+
+// lookAtNode counts the node if it has a task.
+func (h *holdings) lookAtNode(s *cluster.State, n cluster.NodeID) {
+	for len(h.active) <= int(n) {
+		h.active = append(h.active, false)
+	}
+	active := s.NodeLive(n) && len(s.TasksOn(n)) > 0
+	if active == h.active[n] {
+		return
+	}
+	h.active[n] = active
+	if active {
+		h.nodesActive++
+	} else {
+		h.nodesActive--
+	}
+}
