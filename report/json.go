@@ -7,13 +7,30 @@ import (
 	"io"
 )
 
-// writeJSON prints results as the package comment describes.
+// writeJSON prints results as the package comment describes, run by run: a run
+// may be long, and is in memory twice while it is printed.
 func writeJSON(text *bytes.Buffer, results Results) error {
-	e := json.NewEncoder(text)
-	e.SetIndent("", "  ")
+	var run bytes.Buffer
+	e := json.NewEncoder(&run)
 	// The text is not meant to stand inside HTML, and names may hold a "<".
 	e.SetEscapeHTML(false)
-	return e.Encode(complete(results))
+	fmt.Fprintf(text, "{\n  \"version\": %d,\n  \"runs\": [", Version)
+	for i, r := range complete(results).Runs {
+		run.Reset()
+		if err := e.Encode(r); err != nil {
+			return err
+		}
+		if i > 0 {
+			text.WriteByte(',')
+		}
+		newLine(text, 2)
+		layOut(text, bytes.TrimSpace(run.Bytes()), 2)
+	}
+	if len(results.Runs) > 0 {
+		newLine(text, 1)
+	}
+	text.WriteString("]\n}\n")
+	return nil
 }
 
 // complete returns results with the version filled in, and with empty lists

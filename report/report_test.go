@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -92,6 +93,13 @@ func run(policy string, seed uint64, slow cluster.Time) report.Run {
 			},
 			"bronze": {Submitted: 5, Pending: 5},
 		},
+		Fragmentation: map[string]report.Fragmentation{"gpu": {Final: 0.25}},
+		Latencies:     map[string]report.Curve{"all": {{0.7, 0.5}, {1, 1}}, "gold": {{0.5, 1}}},
+		Series: &report.Series{Step: 60, Columns: map[string][]report.Number{
+			"pending": {5, 0, 130}, "running": {0, 7, 150}, "allocation.cpu.gold": {0, 1.0 / 3, 0.5}, "utilisation.cpu": {0, 0.1, 0.123456789},
+		}},
+		Heat:    &report.Heat{Times: []report.Number{0, 43_200}, Nodes: 2, Fill: "AAAA", Names: "AAAA"},
+		Sample:  &report.Sample{Tasks: []uint64{17, 1<<52 - 1}, Response: []report.Number{12.5, 3}, Latency: []report.Number{0, 0.25}, Of: 13_204},
 		Planner: report.NewPlanner(8640, 14628, slow*310*cluster.Millisecond, 0),
 		Reasons: map[string]int{"cpu": 120, "apart": 5, "eligibility": 5, "memory": s},
 	}
@@ -176,6 +184,10 @@ classes.gold?.placement_latency_s?.mean classes.gold?.placement_latency_s?.p50 c
 classes.gold?.placement_latency_s?.p99 classes.gold?.placement_latency_s?.max
 classes.gold?.availability?.mean classes.gold?.availability?.min
 classes.gold?.availability?.p50 classes.gold?.availability?.max
+fragmentation?.gpu?.final latency_curves?.all?
+series?.step_s series?.columns series?.columns.pending?
+heat?.times_s heat?.nodes heat?.fill heat?.names
+sample?.tasks sample?.response_s sample?.latency_s sample?.of
 planner.rounds planner.decisions planner.seconds planner.wall_s? planner.decisions_per_s
 reasons reasons.cpu?
 `
@@ -205,6 +217,45 @@ func TestContract(t *testing.T) {
 		}
 		if strings.Contains(text.String(), "null") {
 			t.Errorf("%s: there is a null in\n%s", r.Policy, text.String())
+		}
+	}
+}
+
+// A month in steps of a minute is a file that programs still read: a number
+// takes few bytes, and lists take no line for each.
+func TestAMonthIsNotTooLarge(t *testing.T) {
+	r := bare("spread")
+	r.Series = &report.Series{Step: 60, Columns: map[string][]report.Number{}}
+	random := rand.New(rand.NewPCG(1, 2))
+	const columns, steps = 20, 43_200
+	for c := range columns {
+		column := make([]report.Number, steps)
+		for i := range column {
+			column[i] = report.Number(random.Float64())
+		}
+		r.Series.Columns["column "+strconv.Itoa(c)] = column
+	}
+	var text bytes.Buffer
+	if err := report.Write(&text, report.JSON, report.Results{Runs: []report.Run{r}}); err != nil {
+		t.Fatal(err)
+	}
+	if most := columns*steps*9 + 10_000; text.Len() > most {
+		t.Errorf("%d bytes, want at most %d", text.Len(), most)
+	}
+	if lines := bytes.Count(text.Bytes(), []byte("\n")); lines > 100 {
+		t.Errorf("%d lines", lines)
+	}
+}
+
+// CSV has a cell for each value, and none for a list.
+func TestCSVHasNoLists(t *testing.T) {
+	var text bytes.Buffer
+	if err := report.Write(&text, report.CSV, report.Results{Runs: []report.Run{run("quincy", 1, 1)}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"series", "heat", "sample", "latency_curves", "["} {
+		if strings.Contains(text.String(), name) {
+			t.Errorf("there is %q in\n%s", name, text.String())
 		}
 	}
 }
