@@ -133,13 +133,19 @@ func bucketOf(v cluster.Time) int {
 	return exactBelow + octave*subBuckets + int(v>>shift) - subBuckets
 }
 
-// middleOf returns the value in the middle of bucket b.
-func middleOf(b int) cluster.Time {
+// rangeOf returns the smallest and the largest value that bucket b counts.
+func rangeOf(b int) (low, high cluster.Time) {
 	if b < exactBelow {
-		return cluster.Time(b)
+		return cluster.Time(b), cluster.Time(b)
 	}
 	octave, sub := (b-exactBelow)/subBuckets, (b-exactBelow)%subBuckets
 	shift := octave + 1
-	low := cluster.Time(subBuckets+sub) << shift
-	return low + (1<<shift-1)/2
+	low = cluster.Time(subBuckets+sub) << shift
+	return low, low + (1<<shift - 1)
+}
+
+// middleOf returns the value in the middle of bucket b.
+func middleOf(b int) cluster.Time {
+	low, high := rangeOf(b)
+	return low + (high-low)/2
 }

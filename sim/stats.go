@@ -140,6 +140,7 @@ func (a *stats) result(setup report.Setup, state *cluster.State, counts sched.Co
 			Final: report.Ratio(float64(totals.Used[k]), float64(totals.Capacity[k])),
 		}
 	}
+	a.curves(&r)
 	for i, class := range serviceClasses() {
 		c := &a.classes[i]
 		if c.Submitted == 0 {
@@ -150,6 +151,19 @@ func (a *stats) result(setup report.Setup, state *cluster.State, counts sched.Co
 		r.Classes[class.Name] = c.Class
 	}
 	return r
+}
+
+// curves fills in the latency of each class, and of all tasks.
+func (a *stats) curves(r *report.Run) {
+	if a.latency.Count() == 0 {
+		return
+	}
+	r.Latencies = map[string]report.Curve{"all": a.latency.Curve()}
+	for i, class := range serviceClasses() {
+		if c := a.classes[i].latency.Curve(); c != nil {
+			r.Latencies[class.Name] = c
+		}
+	}
 }
 
 // countNodes counts the nodes that have something to do, and those that have
