@@ -22,6 +22,7 @@ type simulation struct {
 	tasks    tasks
 	stats    stats
 	series   series
+	heat     heat
 	output   output
 	holdings holdings
 	source   reader
@@ -60,7 +61,8 @@ func newSimulation(cfg Config) (*simulation, error) {
 	}
 	s := &simulation{
 		cfg: cfg, core: core, dice: newDice(cfg.World.Seed), nodes: newNodes(kinds, cfg.Overcommit), tasks: newTasks(),
-		stats: newStats(kinds), series: newSeries(), holdings: newHoldings(len(kinds), len(serviceClasses())), output: newOutput(cfg.Output, kinds),
+		stats: newStats(kinds), series: newSeries(), heat: newHeat(), holdings: newHoldings(len(kinds), len(serviceClasses())),
+		output:  newOutput(cfg.Output, kinds),
 		planner: planning{rounds: make([]*sched.Round, len(cfg.Lanes)), wake: cluster.Never},
 	}
 	s.columns()
@@ -82,6 +84,7 @@ func Run(cfg Config) (report.Run, error) {
 	}
 	result := s.stats.result(cfg.Setup, s.core.State(), s.core.Counts())
 	result.Series = s.overTime()
+	result.Heat = s.heat.result(s.now, s.core.State(), s.nodeNames())
 	result.Interrupted = s.stopped || err != nil
 	if err == nil && !s.stopped {
 		err = s.audit(&result)
@@ -148,6 +151,7 @@ func (s *simulation) pass(to cluster.Time) {
 		s.holdings.follow(s.core.State())
 		s.stats.advance(to, s.core.State().Totals())
 		s.series.advance(s.now, to)
+		s.heat.advance(to, s.core.State())
 		s.now = to
 	}
 }

@@ -29,6 +29,7 @@ type entry struct {
 	capacity, busy                             cluster.Vector
 	held                                       []cluster.Vector // by class
 	pending, running, nodes, active, decisions float64
+	picture                                    []byte
 }
 
 type arrival struct {
@@ -93,6 +94,7 @@ func (d *diary) note(s *simulation, to cluster.Time) {
 		}
 	}
 	e.decisions = float64(s.core.Counts().Placed + s.core.Counts().Evicted)
+	e.picture = d.picture(s)
 	d.entries = append(d.entries, e)
 }
 
@@ -205,7 +207,7 @@ func compareColumns(t *testing.T, got *report.Series, want map[string][]float64)
 	}
 }
 
-// Whatever goes wrong, the series is what the diary says.
+// Whatever goes wrong, the series and the pictures are what the diary says.
 func TestSeriesAgainstADiary(t *testing.T) {
 	faults := Hostile()
 	faults.NodeLoss, faults.Foreign = 10*cluster.Minute, 20*cluster.Second
@@ -240,6 +242,7 @@ func TestSeriesAgainstADiary(t *testing.T) {
 					t.Errorf("steps of %v, want %v", s.series.step, c.steps)
 				}
 				compareColumns(t, got, d.cut(s.series.step, s.now))
+				comparePictures(t, s.heat.result(s.now, s.core.State(), s.nodeNames()), d, s.now)
 			})
 		}
 	}

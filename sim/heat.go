@@ -1,0 +1,126 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/base64"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/report"
+)
+
+// This file takes pictures of how full each node is: report.Heat. Nobody knows
+// at the start how long a run will be, so pictures are taken often at first, and
+// whenever there are as many as there may be, every second one is dropped and
+// the next ones are taken half as often. So they are always evenly spread, at
+// least half as many as there may be, and 48 bytes a node at most.
+
+const mostPictures = 48
+
+// heat is the pictures taken so far, at times 0, every, 2 × every and so on.
+type heat struct {
+	every    cluster.Time
+	pictures [][]byte // a byte for each node row there was
+}
+
+func newHeat() heat { return heat{every: firstStep} }
+
+// advance lets time go by, all that happened so far being done. What happens at
+// the moment of a picture is in it, so that it is taken when time goes beyond.
+func (h *heat) advance(to cluster.Time, s *cluster.State) {
+	for h.next() < to {
+		if h.makeRoom(); h.next() < to {
+			h.pictures = append(h.pictures, picture(s))
+		}
+	}
+}
+
+// next is the moment of the next picture.
+func (h *heat) next() cluster.Time { return h.every * cluster.Time(len(h.pictures)) }
+
+// makeRoom drops every second picture if there are as many as there may be.
+func (h *heat) makeRoom() {
+	if len(h.pictures) < mostPictures {
+		return
+	}
+	for i := range mostPictures / 2 {
+		h.pictures[i] = h.pictures[2*i]
+	}
+	clear(h.pictures[mostPictures/2:])
+	h.pictures = h.pictures[:mostPictures/2]
+	h.every *= 2
+}
+
+// The bytes of a picture: there is no such node, it is empty, it is full. There
+// is room above for nodes that hold more than they have.
+const (
+	noNode    = 0
+	emptyNode = 1
+	fullNode  = 201
+)
+
+// picture says how full each node is now.
+func picture(s *cluster.State) []byte {
+	p := make([]byte, s.NodeRows())
+	for i := range p {
+		n := cluster.NodeID(i)
+		if s.NodeLive(n) {
+			p[i] = fill(s.Used(n), s.Capacity(n))
+		}
+	}
+	return p
+}
+
+// fill is the largest share of a kind that is taken, as a byte.
+func fill(used, capacity cluster.Vector) byte {
+	most := int64(emptyNode)
+	for k, q := range used {
+		switch {
+		case q <= 0:
+		case q >= 2*capacity[k]: // more than a byte says
+			return 255
+		default:
+			most = max(most, emptyNode+q*(fullNode-emptyNode)/capacity[k])
+		}
+	}
+	return byte(min(most, 255))
+}
+
+// result ends the pictures at the moment.
+func (h *heat) result(now cluster.Time, s *cluster.State, names []string) *report.Heat {
+	h.advance(now+1, s)
+	r := &report.Heat{Times: make([]report.Number, len(h.pictures)), Nodes: len(names)}
+	all := make([]byte, 0, len(h.pictures)*len(names))
+	for i, p := range h.pictures {
+		r.Times[i] = report.Seconds(h.every * cluster.Time(i))
+		all = append(all, p...)
+		all = append(all, make([]byte, len(names)-len(p))...)
+	}
+	r.Fill = packed(all)
+	r.Names = packed([]byte(strings.Join(names, "\n")))
+	return r
+}
+
+// packed is the data compressed with gzip, without a time, in base64.
+func packed(data []byte) string {
+	var text bytes.Buffer
+	w := gzip.NewWriter(&text)
+	if _, err := w.Write(data); err != nil {
+		panic("sim: a buffer does not take what is written to it: " + err.Error())
+	}
+	if err := w.Close(); err != nil {
+		panic("sim: a buffer does not take what is written to it: " + err.Error())
+	}
+	return base64.StdEncoding.EncodeToString(text.Bytes())
+}
+
+// nodeNames are the names of all nodes there were, by row; each is one line.
+func (s *simulation) nodeNames() []string {
+	names := make([]string, len(s.nodes.list))
+	for i := range names {
+		names[i] = strings.ReplaceAll(s.nodes.list[i].name, "\n", " ")
+	}
+	return names
+}
