@@ -44,15 +44,16 @@ type Heat struct {
 	Names string `json:"names"`
 }
 
-// Sample holds tasks that finished: all of them, or those whose names have the
-// smallest hash, the same in every run of the same workload. So two runs can be
-// compared task by task.
+// Sample holds tasks that finished: all of them, or the 100,000 with the smallest
+// hash, the same in every run of the same workload. So two runs can be compared
+// task by task.
 type Sample struct {
-	// Tasks are the hashes of the tasks' names, rising, of 52 bits, as programs
-	// that know no integers keep them.
+	// Tasks are hashes of what names the tasks in the trace (job, index, name, and
+	// when it was submitted, as some traces submit a task again), rising, of 52
+	// bits, as programs that know no integers keep them.
 	Tasks []uint64 `json:"tasks"`
 	// Response and Latency are theirs, in seconds: submission to end, and
-	// submission to first start.
+	// submission to first start; 0 of what ran when the trace began.
 	Response []Number `json:"response_s"`
 	Latency  []Number `json:"latency_s"`
 	// Of is how many tasks finished.

@@ -31,9 +31,8 @@ func newHeat() heat { return heat{every: firstStep} }
 // the moment of a picture is in it, so that it is taken when time goes beyond.
 func (h *heat) advance(to cluster.Time, s *cluster.State) {
 	for h.next() < to {
-		if h.makeRoom(); h.next() < to {
-			h.pictures = append(h.pictures, picture(s))
-		}
+		h.makeRoom() // the next picture is of the same moment as before
+		h.pictures = append(h.pictures, picture(s))
 	}
 }
 

@@ -23,6 +23,7 @@ type simulation struct {
 	stats    stats
 	series   series
 	heat     heat
+	sample   sample
 	output   output
 	holdings holdings
 	source   reader
@@ -61,7 +62,7 @@ func newSimulation(cfg Config) (*simulation, error) {
 	}
 	s := &simulation{
 		cfg: cfg, core: core, dice: newDice(cfg.World.Seed), nodes: newNodes(kinds, cfg.Overcommit), tasks: newTasks(),
-		stats: newStats(kinds), series: newSeries(), heat: newHeat(), holdings: newHoldings(len(kinds), len(serviceClasses())),
+		stats: newStats(kinds), series: newSeries(), heat: newHeat(), sample: sample{most: mostSampled}, holdings: newHoldings(len(kinds), len(serviceClasses())),
 		output:  newOutput(cfg.Output, kinds),
 		planner: planning{rounds: make([]*sched.Round, len(cfg.Lanes)), wake: cluster.Never},
 	}
@@ -85,6 +86,7 @@ func Run(cfg Config) (report.Run, error) {
 	result := s.stats.result(cfg.Setup, s.core.State(), s.core.Counts())
 	result.Series = s.overTime()
 	result.Heat = s.heat.result(s.now, s.core.State(), s.nodeNames())
+	result.Sample = s.sample.result()
 	result.Interrupted = s.stopped || err != nil
 	if err == nil && !s.stopped {
 		err = s.audit(&result)
@@ -397,6 +399,7 @@ func (s *simulation) settleEnd(e ending) {
 		if response := row.Account.Since - row.Account.Submitted; !e.killed && !t.fails {
 			t.job.done++
 			t.job.slowest = max(t.job.slowest, response)
+			s.sample.add(t, row.Account)
 		}
 	}
 	if j, over := s.tasks.end(e.task, s.tell); over {
