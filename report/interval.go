@@ -87,9 +87,8 @@ func welchDifference(base, other []float64) estimate {
 	default:
 		// Welch and Satterthwaite, in shares of the variance: the fourth powers
 		// of small deviations would vanish.
-		share := float64(b.deviation/e.deviation) * (b.deviation / e.deviation)
-		rest := 1 - share
-		e.freedom = 1 / (float64(share*share/b.freedom) + float64(rest*rest/o.freedom))
+		ofBase, ofOther := b.deviation/e.deviation, o.deviation/e.deviation
+		e.freedom = 1 / (math.Pow(ofBase, 4)/b.freedom + math.Pow(ofOther, 4)/o.freedom)
 	}
 	return e
 }

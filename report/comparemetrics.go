@@ -1,0 +1,162 @@
+package report
+
+import (
+	"maps"
+	"slices"
+)
+
+// The metrics that runs are compared by, and which way is better. What the
+// machine had to do with, wall time and the rate made of it, is not among them:
+// it differs between two runs of the same thing.
+
+// Direction says which values of a metric are better.
+type Direction string
+
+// The directions. Of a metric without one, such as the share of the cluster
+// that is allocated, neither more nor less is better in itself.
+const (
+	LowerIsBetter  Direction = "lower"
+	HigherIsBetter Direction = "higher"
+	NeitherBetter  Direction = "neither"
+)
+
+// Unit is what a metric is counted in.
+type Unit string
+
+// The units.
+const (
+	InSeconds   Unit = "s"
+	InShares    Unit = "share" // a fraction of 1
+	InTasks     Unit = "tasks"
+	InEvents    Unit = "events"
+	InNodes     Unit = "nodes"
+	InDecisions Unit = "decisions"
+)
+
+// metric is one number that a run may have.
+type metric struct {
+	name   string // the path to it in JSON, joined by dots
+	unit   Unit
+	better Direction
+	// value returns the number, and false if the run has none.
+	value func(*Run) (Number, bool)
+}
+
+// metricsOf lists the metrics that any of runs can have, those of the whole
+// cluster first.
+func metricsOf(runs []*Run) []metric {
+	metrics := countMetrics()
+	metrics = append(metrics, distributionMetrics("placement_latency_s.", func(r *Run) *Distribution { return r.PlacementLatency })...)
+	for _, d := range []struct {
+		name string
+		of   func(*Run) *Distribution
+	}{
+		{"task_response_s.", func(r *Run) *Distribution { return r.TaskResponse }},
+		{"job_response_s.", func(r *Run) *Distribution { return r.JobResponse }},
+	} {
+		all := distributionMetrics(d.name, d.of)
+		metrics = append(metrics, all[0], all[1], all[3]) // mean, p50, p99
+	}
+	for _, kind := range keysOf(runs, func(r *Run) map[string]Utilisation { return r.Utilisation }) {
+		metrics = append(metrics, metric{"utilisation." + kind + ".mean", InShares, HigherIsBetter, func(r *Run) (Number, bool) {
+			u, ok := r.Utilisation[kind]
+			return u.Mean, ok
+		}})
+	}
+	for _, kind := range keysOf(runs, func(r *Run) map[string]Allocation { return r.Allocation }) {
+		metrics = append(metrics,
+			metric{"allocation." + kind + ".mean", InShares, NeitherBetter, func(r *Run) (Number, bool) {
+				a, ok := r.Allocation[kind]
+				return a.Mean, ok
+			}},
+			metric{"allocation." + kind + ".final", InShares, NeitherBetter, func(r *Run) (Number, bool) {
+				a, ok := r.Allocation[kind]
+				return a.Final, ok
+			}})
+	}
+	for _, kind := range keysOf(runs, func(r *Run) map[string]Fragmentation { return r.Fragmentation }) {
+		metrics = append(metrics, metric{"fragmentation." + kind + ".final", InShares, LowerIsBetter, func(r *Run) (Number, bool) {
+			f, ok := r.Fragmentation[kind]
+			return f.Final, ok
+		}})
+	}
+	for _, class := range keysOf(runs, func(r *Run) map[string]Class { return r.Classes }) {
+		metrics = append(metrics, classMetrics(class)...)
+	}
+	return metrics
+}
+
+// countMetrics are those that every run has. Migrations are a means, which may
+// be worth their price; losing a place to another task is one for the loser.
+func countMetrics() []metric {
+	count := func(name string, unit Unit, better Direction, of func(*Run) int) metric {
+		return metric{name, unit, better, func(r *Run) (Number, bool) { return Number(of(r)), true }}
+	}
+	return []metric{
+		count("tasks.placed", InTasks, HigherIsBetter, func(r *Run) int { return r.Tasks.Placed }),
+		count("tasks.finished", InTasks, HigherIsBetter, func(r *Run) int { return r.Tasks.Finished }),
+		count("tasks.pending", InTasks, LowerIsBetter, func(r *Run) int { return r.Tasks.Pending }),
+		count("tasks.unplaceable", InTasks, LowerIsBetter, func(r *Run) int { return r.Tasks.Unplaceable }),
+		count("tasks.preempted", InEvents, LowerIsBetter, func(r *Run) int { return r.Tasks.Preempted }),
+		count("tasks.evicted", InEvents, LowerIsBetter, func(r *Run) int { return r.Tasks.Evicted }),
+		count("tasks.migrated", InEvents, NeitherBetter, func(r *Run) int { return r.Tasks.Migrated }),
+		count("nodes_active", InNodes, NeitherBetter, func(r *Run) int { return r.NodesActive }),
+		count("planner.decisions", InDecisions, NeitherBetter, func(r *Run) int { return r.Planner.Decisions }),
+	}
+}
+
+// distributionMetrics are the numbers of a distribution in their order: mean,
+// p50, p90, p99, max.
+func distributionMetrics(prefix string, of func(*Run) *Distribution) []metric {
+	part := func(name string, pick func(*Distribution) Number) metric {
+		return metric{prefix + name, InSeconds, LowerIsBetter, func(r *Run) (Number, bool) {
+			d := of(r)
+			if d == nil {
+				return 0, false
+			}
+			return pick(d), true
+		}}
+	}
+	return []metric{
+		part("mean", func(d *Distribution) Number { return d.Mean }),
+		part("p50", func(d *Distribution) Number { return d.P50 }),
+		part("p90", func(d *Distribution) Number { return d.P90 }),
+		part("p99", func(d *Distribution) Number { return d.P99 }),
+		part("max", func(d *Distribution) Number { return d.Max }),
+	}
+}
+
+// classMetrics are those of one service class.
+func classMetrics(class string) []metric {
+	prefix := "classes." + class + "."
+	latency := distributionMetrics(prefix+"placement_latency_s.", func(r *Run) *Distribution { return r.Classes[class].PlacementLatency })
+	availability := func(name string, pick func(*Availability) Number) metric {
+		return metric{prefix + "availability." + name, InShares, HigherIsBetter, func(r *Run) (Number, bool) {
+			a := r.Classes[class].Availability
+			if a == nil {
+				return 0, false
+			}
+			return pick(a), true
+		}}
+	}
+	return []metric{
+		{prefix + "pending", InTasks, LowerIsBetter, func(r *Run) (Number, bool) {
+			c, ok := r.Classes[class]
+			return Number(c.Pending), ok
+		}},
+		latency[3], // p99
+		availability("mean", func(a *Availability) Number { return a.Mean }),
+		availability("min", func(a *Availability) Number { return a.Min }),
+	}
+}
+
+// keysOf returns the names that any of runs has in a map, sorted.
+func keysOf[V any](runs []*Run, of func(*Run) map[string]V) []string {
+	seen := map[string]bool{}
+	for _, r := range runs {
+		for name := range of(r) {
+			seen[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}

@@ -1,0 +1,173 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Row compares two experiments in one metric.
+type Row struct {
+	Metric string    `json:"metric"` // the path to it in a result, joined by dots
+	Unit   Unit      `json:"unit"`
+	Better Direction `json:"better"`
+	// Base and Other are the means over the seeds, Difference is that of other
+	// minus base. N is 0 where no run of a side has the metric.
+	Base       Interval `json:"base"`
+	Other      Interval `json:"other"`
+	Difference Interval `json:"difference"`
+	Verdict    Verdict  `json:"verdict"`
+	// Note says why there is no verdict, or what is special about it.
+	Note string `json:"note"`
+}
+
+// Verdict says what the numbers allow to say about other, against base.
+type Verdict string
+
+// The verdicts. Higher and Lower are those of metrics without a better
+// direction.
+const (
+	Better    Verdict = "better"
+	Worse     Verdict = "worse"
+	Higher    Verdict = "higher"
+	Lower     Verdict = "lower"
+	Undecided Verdict = "no difference seen"
+	Equal     Verdict = "same" // the same value with every seed
+	NoVerdict Verdict = "none" // Note says why
+)
+
+// fewestAlike is from how many seeds on the same difference in each is no
+// coincidence, where other metrics do change with the seed: if other were as
+// often above base as below it, all six would be on one side in 1 of 32 cases.
+const fewestAlike = 6
+
+// Differs reports whether the row has anything to tell.
+func (r *Row) Differs() bool {
+	return r.Verdict != Equal && !(r.Difference.N == 1 && r.Difference.Mean == 0)
+}
+
+// Change is the difference as a share of base, and false where base is 0 or
+// there is no difference to speak of.
+func (r *Row) Change() (Number, bool) {
+	if r.Difference.N == 0 || r.Base.Mean == 0 {
+		return 0, false
+	}
+	return r.Difference.Mean / r.Base.Mean, true
+}
+
+// compareRows compares other with base metric by metric, and passes judgement
+// on all rows together.
+func compareRows(base, other *Experiment, metrics []metric) []Row {
+	settled := base.settled(metrics) && other.settled(metrics)
+	var rows []Row
+	var open []int // rows that wait for a verdict
+	var chances []float64
+	for _, m := range metrics {
+		row, difference := compareMetric(base, other, m)
+		if row.Base.N == 0 && row.Other.N == 0 {
+			continue
+		}
+		switch {
+		case row.Verdict != "": // decided
+		case difference.deviation == 0:
+			row.judgeAlike(settled)
+		default:
+			open, chances = append(open, len(rows)), append(chances, difference.chance())
+		}
+		rows = append(rows, row)
+	}
+	for i, found := range holm(chances) {
+		row := &rows[open[i]]
+		row.Verdict = Undecided
+		// The second condition follows from the first but for the last bits.
+		if found && !row.Difference.Holds(0) {
+			row.judge()
+		}
+	}
+	return rows
+}
+
+// compareMetric returns the row of m and the difference as it was measured. The
+// verdict is left open where it depends on the difference.
+func compareMetric(base, other *Experiment, m metric) (Row, estimate) {
+	row := Row{Metric: m.name, Unit: m.unit, Better: m.better}
+	baseSeeds, baseValues := base.samples(m)
+	otherSeeds, otherValues := other.samples(m)
+	row.Base, row.Other = intervalOf(baseValues), intervalOf(otherValues)
+	for _, side := range []struct {
+		e     *Experiment
+		seeds []uint64
+	}{{base, baseSeeds}, {other, otherSeeds}} {
+		if n := len(side.seeds); n == 0 {
+			row.Verdict, row.Note = NoVerdict, side.e.Name+" has none"
+		} else if n < len(side.e.Seeds) && row.Note == "" {
+			row.Note = fmt.Sprintf("%d of %d runs of %s have it", n, len(side.e.Seeds), side.e.Name)
+		}
+	}
+	if row.Verdict != "" {
+		return row, estimate{}
+	}
+	var difference estimate
+	if slices.Equal(baseSeeds, otherSeeds) {
+		difference = pairedDifference(baseValues, otherValues)
+	} else {
+		difference = welchDifference(baseValues, otherValues)
+	}
+	row.Difference = difference.interval()
+	if !difference.known() {
+		row.Verdict, row.Note = NoVerdict, cmp.Or(row.Note, "one seed")
+	}
+	return row, difference
+}
+
+// judgeAlike passes judgement on a difference that is the same with every seed.
+func (r *Row) judgeAlike(settled bool) {
+	n := r.Difference.N
+	switch {
+	case r.Difference.Mean == 0:
+		r.Verdict = Equal
+	case settled:
+		r.judge()
+		r.Note = cmp.Or(r.Note, "the seed changes nothing")
+	case n >= fewestAlike:
+		r.judge()
+		r.Note = cmp.Or(r.Note, fmt.Sprintf("the same with all %d seeds", n))
+	default:
+		r.Verdict = NoVerdict
+		r.Note = cmp.Or(r.Note, fmt.Sprintf("the same with %d seeds; needs %d", n, fewestAlike))
+	}
+}
+
+// judge says which way a difference that is more than chance goes.
+func (r *Row) judge() {
+	rises := r.Difference.Mean > 0
+	switch {
+	case r.Better == NeitherBetter && rises:
+		r.Verdict = Higher
+	case r.Better == NeitherBetter:
+		r.Verdict = Lower
+	case rises == (r.Better == HigherIsBetter):
+		r.Verdict = Better
+	default:
+		r.Verdict = Worse
+	}
+}
+
+// intervalOf is the mean of values in millionths, which may be none.
+func intervalOf(values []float64) Interval {
+	if len(values) == 0 {
+		return Interval{}
+	}
+	return meanOf(values).interval()
+}
+
+// interval turns an estimate in millionths into what is shown.
+func (e estimate) interval() Interval {
+	half := e.half()
+	return Interval{
+		Mean: Number(e.mean / millionths),
+		Low:  Number((e.mean - half) / millionths),
+		High: Number((e.mean + half) / millionths),
+		N:    e.n,
+	}
+}
