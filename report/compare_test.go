@@ -166,6 +166,9 @@ func TestCompareVerdictsFollowIntervals(t *testing.T) {
 			if row.Verdict == report.Equal && (d.Mean != 0 || d.Low != d.High) {
 				t.Fatalf("%+v", row)
 			}
+			if row.Verdict == report.Undecided && !d.Holds(0) {
+				t.Fatalf("a difference was seen: %+v", row)
+			}
 			if row.Verdict == report.NoVerdict && row.Note == "" {
 				t.Fatalf("no verdict, and no word why: %+v", row)
 			}
@@ -226,7 +229,7 @@ func TestCompareFindsNoWinnerAmongEquals(t *testing.T) {
 			}
 		}
 		for _, row := range pairOf(t, runs, "").Rows {
-			if row.Verdict != report.Undecided && row.Verdict != report.Equal {
+			if row.Verdict != report.Undecided && row.Verdict != report.Equal && row.Verdict != report.NoVerdict {
 				wrong++
 				break
 			}

@@ -31,7 +31,7 @@ const (
 	Worse     Verdict = "worse"
 	Higher    Verdict = "higher"
 	Lower     Verdict = "lower"
-	Undecided Verdict = "no difference seen"
+	Undecided Verdict = "no difference seen" // the interval holds 0
 	Equal     Verdict = "same" // the same value with every seed
 	NoVerdict Verdict = "none" // Note says why
 )
@@ -78,10 +78,14 @@ func compareRows(base, other *Experiment, metrics []metric) []Row {
 	}
 	for i, found := range holm(chances) {
 		row := &rows[open[i]]
-		row.Verdict = Undecided
-		// The second condition follows from the first but for the last bits.
-		if found && !row.Difference.Holds(0) {
-			row.judge()
+		if row.Difference.Holds(0) {
+			row.Verdict = Undecided
+			continue
+		}
+		row.judge()
+		if !found {
+			row.Note = string(row.Verdict) + " by itself"
+			row.Verdict = NoVerdict
 		}
 	}
 	return rows

@@ -67,8 +67,8 @@ func writeComparisonTable(text *bytes.Buffer, c Comparison, all bool) {
 	text.WriteString("\n" + howToRead)
 }
 
-const howToRead = `Values are means over the seeds, ± and [ ] are 95 % intervals, of each line by itself. A verdict needs more:
-that no line of the pair is wrong by chance with 95 % (Holm). "no difference seen" does not mean that there is none.
+const howToRead = `Values are means over the seeds; ± and [ ] are intervals of 95 %, of each line by itself. Among so many lines some
+leave out 0 by chance: a verdict is passed where, with 95 %, none of the pair is (Holm's procedure). More seeds tell more.
 `
 
 // method says how differences were taken.
