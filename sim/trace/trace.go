@@ -106,14 +106,15 @@ type Task struct {
 type Error struct {
 	File         string
 	Line, Column int
+	At           string // a place that has a name, such as "pod web/a: spec.nodeName"; may be empty
 	Want         string // what was expected, such as "a time in microseconds"
 	Got          string // what stands there, shortened; may be empty
 	Err          error  // the cause, such as io.ErrUnexpectedEOF; may be nil
 	Hint         string // what to do about it, such as "did you mean cpu?"; may be empty
 }
 
-// Error says file, line, column, what was expected, what was found and what to
-// do.
+// Error says the file, the place in it, what was expected, what was found and
+// what to do.
 func (e *Error) Error() string {
 	place := e.File
 	if e.Line > 0 {
@@ -121,6 +122,9 @@ func (e *Error) Error() string {
 		if e.Column > 0 {
 			place = fmt.Sprintf("%s:%d", place, e.Column)
 		}
+	}
+	if e.At != "" {
+		place += ": " + e.At
 	}
 	text := fmt.Sprintf("%s: want %s", place, e.Want)
 	if e.Got != "" {
