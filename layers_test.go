@@ -46,6 +46,7 @@ sim/trace/openb: cluster sim/trace
 sim/trace/dlrm: cluster sim/trace
 sim/trace/swf: cluster sim/trace
 sim/trace/ecsched: cluster sim/trace
+sim/trace/kubernetes: cluster sim/trace
 sim/workload: cluster sim/trace
 cmd/fairlead: *
 `

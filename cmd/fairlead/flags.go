@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -88,7 +89,7 @@ const (
 
 // plan turns the flags into a simulation, or says what is wrong with each.
 func (f *simulateFlags) plan() (*simulation, error) {
-	s := &simulation{speedup: f.speedup, lenient: f.lenient, placements: f.placements, tasks: f.tasks, parallel: f.parallel}
+	s := &simulation{noted: &sync.Once{}, speedup: f.speedup, lenient: f.lenient, placements: f.placements, tasks: f.tasks, parallel: f.parallel}
 	var errs []error
 	flag := func(name string, err error) {
 		if err != nil {

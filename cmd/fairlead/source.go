@@ -46,7 +46,9 @@ type format struct {
 
 // formats lists the formats that a SRC can name. Without a name it is our own.
 func formats() []format {
-	return []format{syntheticFormat(), google2011Format(), openbFormat(), dlrmFormat(), qosFormat(), swfFormat(), ecschedFormat()}
+	return []format{
+		syntheticFormat(), google2011Format(), openbFormat(), dlrmFormat(), kubernetesFormat(), qosFormat(), swfFormat(), ecschedFormat(),
+	}
 }
 
 // formatNamed returns the format of that name, and false if there is none.
@@ -163,6 +165,7 @@ func (s sourceSpec) whole(name string, least, most int64, set func(int64)) error
 type opened struct {
 	trace.Source
 	skippers []skipper
+	notes    []string     // what the sources do not heed
 	end      cluster.Time // where a run stops unless told otherwise; 0 is never
 	typical  []cluster.Typical
 }
@@ -176,6 +179,12 @@ type skipper interface {
 // ask for.
 type typicalSource interface {
 	Typical() []cluster.Typical
+}
+
+// noter is a source that says, once it is open, what of its files it does not
+// heed.
+type noter interface {
+	Notes() []string
 }
 
 // open opens the source for one run with that seed.
@@ -194,6 +203,9 @@ func (s sourceSpec) open(seed uint64, lenient bool) (opened, error) {
 	}
 	if source, ok := src.(typicalSource); ok {
 		o.typical = source.Typical()
+	}
+	if noter, ok := src.(noter); ok {
+		o.notes = noter.Notes()
 	}
 	if s.slots > 0 {
 		o.Source, o.typical = trace.Slots(src, s.slots), nil
@@ -231,7 +243,7 @@ func (s *simulation) openBoth(seed uint64) (opened, error) {
 	if err != nil {
 		return opened{}, errors.Join(err, a.Close(), b.Close())
 	}
-	return opened{Source: merged, skippers: append(a.skippers, b.skippers...), end: b.end, typical: b.typical}, nil
+	return opened{Source: merged, skippers: append(a.skippers, b.skippers...), notes: append(a.notes, b.notes...), end: b.end, typical: b.typical}, nil
 }
 
 // parseTime reads a duration such as 90s, 10m, 2h, 29d or 1d12h.

@@ -66,6 +66,7 @@ func newDescribe() *cobra.Command {
 					fmt.Fprintf(c.ErrOrStderr(), "fairlead: left out %d broken lines; the first: %v\n", count, first[0])
 				}
 			}
+			printNotes(c.ErrOrStderr(), src.notes)
 			return describe(c.OutOrStdout(), &d)
 		},
 	}

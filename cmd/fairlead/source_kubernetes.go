@@ -1,0 +1,19 @@
+package main
+
+import (
+	"fairlead.dev/fairlead/sim/trace"
+	"fairlead.dev/fairlead/sim/trace/kubernetes"
+)
+
+func kubernetesFormat() format {
+	return format{
+		name: "kubernetes",
+		help: `  kubernetes:FILE or kubernetes:DIR
+                   a cluster of your own: what kubectl get nodes,pods -A -o json prints,
+                   as JSON or YAML, perhaps compressed with gzip
+`,
+		open: func(s sourceSpec, _ uint64, lenient bool) (trace.Source, error) {
+			return kubernetes.Open(s.path, kubernetes.Options{Lenient: lenient, Elsewhere: s.role == tasksAlone})
+		},
+	}
+}

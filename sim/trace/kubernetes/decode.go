@@ -1,0 +1,287 @@
+package kubernetes
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"go.yaml.in/yaml/v3"
+
+	"fairlead.dev/fairlead/sim/trace"
+)
+
+// This file finds the objects in what kubectl prints: one object, a List, or
+// several of either behind each other, as JSON or as YAML, perhaps compressed
+// with gzip. JSON is read object by object, so that the list of a large cluster
+// is never in memory as a whole. YAML is read a document at a time, and each
+// document goes through JSON, so that both mean the same.
+
+const kubectl = "Nodes and Pods as kubectl get -o json prints them"
+
+// reader reads one file.
+type reader struct {
+	file string
+	seen int // objects so far
+	add  take
+}
+
+// take takes in an object, or why it could not be read. The place is where it
+// stands in its file, such as items[3].
+type take func(file, place string, o *object, err error) error
+
+// readAll reads a file, or the files of a folder by their names.
+func readAll(path string, add take) error {
+	files, err := filesOf(path)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		f, err := os.Open(file)
+		if err != nil {
+			return err
+		}
+		r := reader{file: file, add: add}
+		err = errors.Join(r.read(f), f.Close())
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func filesOf(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, e := range entries {
+		ending := filepath.Ext(strings.TrimSuffix(e.Name(), ".gz"))
+		if !e.IsDir() && slices.Contains([]string{".json", ".yaml", ".yml"}, ending) {
+			files = append(files, filepath.Join(path, e.Name()))
+		}
+	}
+	if len(files) == 0 {
+		return nil, &trace.Error{File: path, Want: "a .json, .yaml or .yml file in the folder, perhaps with .gz behind"}
+	}
+	return files, nil
+}
+
+// read reads the file, and says where it cannot.
+func (r *reader) read(from io.Reader) error {
+	text := bufio.NewReaderSize(from, 1<<16)
+	if magic, _ := text.Peek(2); string(magic) == "\x1f\x8b" {
+		unzip, err := gzip.NewReader(text)
+		if err != nil {
+			return r.error("", "intact gzip data", "", err)
+		}
+		text = bufio.NewReaderSize(unzip, 1<<16)
+	}
+	first, err := firstByte(text)
+	switch {
+	case errors.Is(err, io.EOF):
+		return r.error("", kubectl, "", errors.New("the file is empty"))
+	case err != nil:
+		return r.broken(err)
+	case first == '{' || first == '[':
+		return r.json(json.NewDecoder(text))
+	}
+	return r.yaml(text)
+}
+
+// firstByte returns the first byte that is no space, which it leaves there.
+func firstByte(text *bufio.Reader) (byte, error) {
+	for {
+		b, err := text.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		if !bytes.ContainsRune([]byte(" \t\r\n\ufeff"), rune(b)) || b >= 0x80 {
+			return b, text.UnreadByte()
+		}
+	}
+}
+
+func (r *reader) error(at, want, got string, cause error) error {
+	if len(got) > 40 {
+		got = got[:40] + "…"
+	}
+	return &trace.Error{File: r.file, At: at, Want: want, Got: got, Err: cause}
+}
+
+// broken says that the file ends, or stops being what it was, after the objects
+// seen so far. A disk that fails is no fault of the file.
+func (r *reader) broken(err error) error {
+	var system *fs.PathError
+	if errors.As(err, &system) {
+		return err
+	}
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	place := ""
+	if r.seen > 0 {
+		place = fmt.Sprintf("after %d objects", r.seen)
+	}
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		err = fmt.Errorf("byte %d: %w", syntax.Offset, err)
+	}
+	return r.error(place, kubectl, "", err)
+}
+
+// json reads values until there are no more.
+func (r *reader) json(d *json.Decoder) error {
+	for {
+		token, err := d.Token()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return r.broken(err)
+		case token == json.Delim('{'):
+			err = r.object(d)
+		case token == json.Delim('['):
+			err = r.items(d, "")
+		default:
+			return r.error("", kubectl, fmt.Sprint(token), nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// object reads what stands in braces: a list, or one object.
+func (r *reader) object(d *json.Decoder) error {
+	fields := map[string]json.RawMessage{}
+	list := false
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return r.broken(err)
+		}
+		name, _ := key.(string)
+		if name != "items" {
+			var value json.RawMessage
+			if err := d.Decode(&value); err != nil {
+				return r.broken(err)
+			}
+			fields[name] = value
+			continue
+		}
+		list = true
+		token, err := d.Token()
+		switch {
+		case err != nil:
+			return r.broken(err)
+		case token == json.Delim('['):
+			if err := r.items(d, itemKind(fields["kind"])); err != nil {
+				return err
+			}
+		case token != nil:
+			return r.error("items", "a list", fmt.Sprint(token), nil)
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return r.broken(err)
+	}
+	if list {
+		return nil
+	}
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return r.broken(err)
+	}
+	return r.one(json.NewDecoder(bytes.NewReader(text)), fmt.Sprintf("object %d", r.seen+1), "")
+}
+
+// itemKind is the kind of the items of a PodList, which do not say it.
+func itemKind(kind json.RawMessage) string {
+	var list string
+	if json.Unmarshal(kind, &list) != nil {
+		return ""
+	}
+	return strings.TrimSuffix(list, "List")
+}
+
+// items reads a list up to its end, object by object.
+func (r *reader) items(d *json.Decoder, kind string) error {
+	for i := 0; d.More(); i++ {
+		if err := r.one(d, fmt.Sprintf("items[%d]", i), kind); err != nil {
+			return err
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return r.broken(err)
+	}
+	return nil
+}
+
+// one reads an object. Fields of a wrong type matter only in objects that are
+// read: other kinds may have fields of the same names.
+func (r *reader) one(d *json.Decoder, place, kind string) error {
+	var o object
+	err := d.Decode(&o)
+	var mistyped *json.UnmarshalTypeError
+	if err != nil && !errors.As(err, &mistyped) {
+		return r.broken(err)
+	}
+	r.seen++
+	if o.Kind == "" {
+		o.Kind = kind
+	}
+	if mistyped != nil && (o.Kind == "Node" || o.Kind == "Pod" || mistyped.Field == "" || mistyped.Field == "kind") {
+		at := place
+		if mistyped.Field != "" {
+			at += ": " + mistyped.Field
+		}
+		return r.add(r.file, place, nil, r.error(at, "a value of type "+mistyped.Type.String(), mistyped.Value, nil))
+	}
+	return r.add(r.file, place, &o, nil)
+}
+
+// yaml reads documents until there are no more.
+func (r *reader) yaml(text io.Reader) error {
+	d := yaml.NewDecoder(text)
+	for {
+		var document any
+		err := d.Decode(&document)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return r.broken(err)
+		}
+		if document == nil {
+			continue
+		}
+		fields, isObject := document.(map[string]any)
+		if !isObject {
+			return r.error("", kubectl, fmt.Sprint(document), nil)
+		}
+		asJSON, err := json.Marshal(fields)
+		if err != nil {
+			return r.broken(err)
+		}
+		if err := r.json(json.NewDecoder(bytes.NewReader(asJSON))); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,431 @@
+// Package kubernetes reads a cluster as kubectl prints it,
+//
+//	kubectl get nodes,pods -A -o json > me.json
+//
+// as JSON or YAML, in one file or in a folder of them, perhaps compressed with
+// gzip. Objects of other kinds are passed over and counted.
+//
+// A file is a moment: all of it is at time 0, and no pod ends. A pod with a node
+// runs there; one without waits. Pods come in the order in which they were
+// created, so that a run that places them anew does so in that order. Those that
+// are done, those that leave without having a node, and those behind a
+// scheduling gate are left out.
+//
+// The kinds are cpu, memory, pods, and whatever else nodes offer or pods ask
+// for; nvidia.com/gpu comes in devices. Demands are added up as Kubernetes does
+// (requests.go), and rounded up; capacities are what nodes can allocate, rounded
+// down. Host ports that pods could compete for are kinds too (ports.go).
+//
+// A job is what one owner has made, a pod without one is a job of its own. The
+// user is the namespace. The class is the quality of service: 0 BestEffort, 1
+// Burstable, 2 Guaranteed. Node selectors, required node affinity, taints and
+// cordons become requirements (place.go); required anti-affinity among replicas
+// becomes a limit per node (apart.go).
+//
+// What else restricts a pod and cannot be simulated yet is refused by the name of
+// its field, or ignored and counted if Options.Lenient: required affinity to
+// other pods, hard spread, claims of volumes and of devices. Preferences are
+// always ignored, and counted.
+package kubernetes
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sim/trace"
+)
+
+// Options say how a file is read.
+type Options struct {
+	// Lenient leaves out and counts what cannot be read, and ignores and counts
+	// what cannot be simulated.
+	Lenient bool
+	// Elsewhere says that the nodes come from another source: pods then run
+	// nowhere, whatever their nodeName.
+	Elsewhere bool
+}
+
+// Source is a file or a folder, read.
+type Source struct {
+	options  Options
+	skips    trace.Skips
+	kinds    []cluster.Kind
+	nodes    []node
+	pods     []pod
+	names    map[string]bool // of nodes, and of pods behind their namespace
+	rules    map[string]*rules
+	notes    notes
+	capacity []cluster.Vector
+	given    int // records given out so far
+	tasks    []trace.Task
+}
+
+// pod is a pod as it was read.
+type pod struct {
+	file      string
+	namespace string
+	name      string // behind its namespace
+	labels    map[string]string
+	labelsKey string
+	owner     string
+	created   time.Time
+	priority  int32
+	class     uint8
+	node      string
+	requests  amounts
+	ports     []port
+	rules     *rules
+	group     *group
+}
+
+// Open reads the whole file, or all files of the folder.
+func Open(path string, o Options) (*Source, error) {
+	s := &Source{
+		options: o, skips: trace.Skips{Lenient: o.Lenient}, names: map[string]bool{}, rules: map[string]*rules{}, notes: newNotes(),
+	}
+	if err := readAll(path, s.take); err != nil {
+		return nil, err
+	}
+	if len(s.nodes)+len(s.pods) == 0 && s.skips.Count == 0 {
+		return nil, &trace.Error{File: path, Want: kubectl, Err: errors.New("no Node is in it, and no Pod that is there to stay")}
+	}
+	slices.SortFunc(s.nodes, func(a, b node) int { return cmp.Compare(a.name, b.name) })
+	slices.SortFunc(s.pods, func(a, b pod) int {
+		return cmp.Or(a.created.Compare(b.created), cmp.Compare(a.name, b.name))
+	})
+	s.checkGroups()
+	if err := s.checkNodes(); err != nil {
+		return nil, err
+	}
+	if err := s.notes.refusals(o.Lenient); err != nil {
+		return nil, err
+	}
+	return s, s.resolve()
+}
+
+// take takes in an object, or the reason why it could not be read.
+func (s *Source) take(file, place string, o *object, err error) error {
+	switch {
+	case err != nil:
+	case o.Kind == "Node":
+		place, err = called(place, "node ", o.Metadata.Name), s.takeNode(o)
+	case o.Kind == "Pod":
+		o.Metadata.Namespace = cmp.Or(o.Metadata.Namespace, "default")
+		place, err = called(place, "pod "+o.Metadata.Namespace+"/", o.Metadata.Name), s.takePod(file, o)
+	case o.Kind == "":
+		err = fieldError{"kind", "Node or Pod", ""}
+	default:
+		s.notes.passed[o.Kind]++
+	}
+	var wrong fieldError
+	if errors.As(err, &wrong) {
+		err = &trace.Error{File: file, At: place + ": " + wrong.path, Want: wrong.want, Got: shorten(wrong.got)}
+	}
+	return s.skips.Refuse(err)
+}
+
+// called is how errors call an object: by its name if it has one.
+func called(place, kind, name string) string {
+	if name == "" {
+		return place
+	}
+	return kind + name
+}
+
+func (s *Source) takeNode(o *object) error {
+	n := node{name: o.Metadata.Name, labels: o.Metadata.Labels}
+	if n.name == "" {
+		return fieldError{"metadata.name", "a name", ""}
+	}
+	for _, key := range slices.Sorted(maps.Keys(n.labels)) {
+		if key == nameKey || key == taintsKey || !plain(n.labels[key]) {
+			return fieldError{"metadata.labels." + key, wantPlain, n.labels[key]}
+		}
+	}
+	field, quantities := "status.allocatable", o.Status.Allocatable
+	if len(quantities) == 0 {
+		field, quantities = "status.capacity", o.Status.Capacity
+	}
+	var err error
+	if n.capacity, err = parseAll(field, quantities); err != nil {
+		return err
+	}
+	var soft int
+	if n.taints, soft, err = hard(o); err != nil {
+		return err
+	}
+	if err := s.once("node " + n.name); err != nil {
+		return err
+	}
+	if soft > 0 {
+		s.notes.ignored["spec.taints with PreferNoSchedule of nodes"]++
+	}
+	s.nodes = append(s.nodes, n)
+	return nil
+}
+
+// once says that an object is there twice.
+func (s *Source) once(name string) error {
+	if s.names[name] {
+		return fieldError{"metadata.name", "each object once", name}
+	}
+	s.names[name] = true
+	return nil
+}
+
+func (s *Source) takePod(file string, o *object) error {
+	m, spec := &o.Metadata, &o.Spec
+	p := pod{
+		file: file, namespace: m.Namespace, name: m.Namespace + "/" + m.Name,
+		labels: m.Labels, labelsKey: labelsKey(m.Labels), priority: spec.Priority, node: spec.NodeName, ports: spec.hostPorts(),
+	}
+	if m.Name == "" {
+		return fieldError{"metadata.name", "a name", ""}
+	}
+	if err := s.once("pod " + p.name); err != nil {
+		return err
+	}
+	switch {
+	case o.Status.Phase == "Succeeded" || o.Status.Phase == "Failed":
+		s.notes.leftOut["are done"]++
+		return nil
+	case m.DeletionTimestamp != "" && p.node == "":
+		s.notes.leftOut["are being deleted and have no node"]++
+		return nil
+	case len(spec.SchedulingGates) > 0 && p.node == "":
+		s.notes.leftOut["are behind a scheduling gate"]++
+		return nil
+	}
+	var err error
+	if m.CreationTimestamp != "" {
+		if p.created, err = time.Parse(time.RFC3339, m.CreationTimestamp); err != nil {
+			return fieldError{"metadata.creationTimestamp", "a time such as 2026-01-31T12:00:00Z", m.CreationTimestamp}
+		}
+	}
+	if p.class, err = class(o.Status.QOSClass); err != nil {
+		return err
+	}
+	if p.requests, err = spec.requests(); err != nil {
+		return err
+	}
+	r, err := rulesOf(o)
+	if err != nil {
+		return err
+	}
+	var gaps []gap
+	if p.group, gaps, err = groupOf(o); err != nil {
+		return err
+	}
+	p.owner, p.rules = ownerOf(o), s.shared(r)
+	for _, g := range append(gaps, gapsOf(spec)...) {
+		s.gap(file, p.name, g)
+	}
+	s.notes.preferences(spec)
+	s.pods = append(s.pods, p)
+	return nil
+}
+
+// class is the quality of service, from the lowest.
+func class(name string) (uint8, error) {
+	switch name {
+	case "", "BestEffort":
+		return 0, nil
+	case "Burstable":
+		return 1, nil
+	case "Guaranteed":
+		return 2, nil
+	}
+	return 0, fieldError{"status.qosClass", "BestEffort, Burstable or Guaranteed", name}
+}
+
+// ownerOf names who made the pod: its controller, or else its first owner. What
+// comes from a file of its node is nobody else's.
+func ownerOf(o *object) string {
+	m := &o.Metadata
+	at := max(slices.IndexFunc(m.OwnerReferences, func(w owner) bool { return w.Controller }), 0)
+	if len(m.OwnerReferences) == 0 || o.isStatic() {
+		return "pod " + m.Namespace + "/" + m.Name
+	}
+	w := m.OwnerReferences[at]
+	return cmp.Or(w.UID, m.Namespace+"/"+w.Kind+"/"+w.Name)
+}
+
+// checkNodes says which pod is on a node that is not there.
+func (s *Source) checkNodes() error {
+	if s.options.Elsewhere || len(s.nodes) == 0 {
+		return nil
+	}
+	kept := s.pods[:0]
+	for _, p := range s.pods {
+		if p.node != "" && !s.names["node "+p.node] {
+			err := s.skips.Refuse(&trace.Error{File: p.file, At: "pod " + p.name + ": spec.nodeName", Want: "a node that is there", Got: p.node})
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		kept = append(kept, p)
+	}
+	s.pods = kept
+	return nil
+}
+
+// resolve makes vectors and tasks of what was read.
+func (s *Source) resolve() error {
+	var column map[port]int
+	s.kinds, column = s.findKinds()
+	for _, n := range s.nodes {
+		v := make(cluster.Vector, len(s.kinds))
+		for k, kind := range s.kinds {
+			v[k] = capacityOf(kind, n.capacity[kind.Name])
+		}
+		for _, at := range column {
+			v[at] = wholePort
+		}
+		s.capacity = append(s.capacity, v)
+	}
+	t := newTranslator(s.nodes)
+	for _, p := range s.pods {
+		if !p.rules.translated {
+			p.rules.requirements, p.rules.translated = t.translate(p.rules), true
+		}
+	}
+	jobs := map[string]*job{}
+	var of []*job // each task
+	for i := range s.pods {
+		p := &s.pods[i]
+		demand, err := s.demand(p)
+		if err := s.skips.Refuse(err); err != nil {
+			return err
+		}
+		if demand == nil {
+			continue
+		}
+		takePorts(demand, p.ports, column)
+		j := jobs[p.job()]
+		if j == nil {
+			j = &job{number: uint64(len(jobs))}
+			jobs[p.job()] = j
+		}
+		s.tasks = append(s.tasks, s.task(p, demand, j))
+		of = append(of, j)
+	}
+	for i, j := range of {
+		s.tasks[i].JobTasks = j.tasks
+	}
+	return nil
+}
+
+// findKinds returns the kinds, and which of them the contested ports are.
+func (s *Source) findKinds() ([]cluster.Kind, map[port]int) {
+	resources := map[string]bool{}
+	most := int64(0)
+	note := func(all amounts) {
+		for name, q := range all {
+			resources[name] = resources[name] || !q.isZero()
+		}
+		most = max(most, all[gpuName].whole)
+	}
+	for i := range s.nodes {
+		note(s.nodes[i].capacity)
+	}
+	for i := range s.pods {
+		note(s.pods[i].requests)
+	}
+	maps.DeleteFunc(resources, func(_ string, used bool) bool { return !used })
+	kinds := kindsOf(resources, most)
+	column := map[port]int{}
+	for _, p := range contested(s.pods) {
+		column[p] = len(kinds)
+		kinds = append(kinds, portKind(p))
+	}
+	return kinds, column
+}
+
+// demand is the pod's vector without its ports.
+func (s *Source) demand(p *pod) (cluster.Vector, error) {
+	v := make(cluster.Vector, len(s.kinds))
+	for k, kind := range s.kinds {
+		a := p.requests[kind.Name]
+		if kind.Name == podsName {
+			a = amount{whole: 1}
+		}
+		q, ok := demandOf(kind, a)
+		if !ok {
+			return nil, &trace.Error{
+				File: p.file, At: "pod " + p.name + ": requests of " + kind.Name, Got: fmt.Sprint(a.whole),
+				Want: fmt.Sprintf("at most %s %s in all", kind.Format(cluster.MaxQuantity), kind.Unit),
+			}
+		}
+		v[k] = q
+	}
+	return v, nil
+}
+
+// job is the pods of one owner, or those that keep each other away.
+type job struct {
+	number uint64
+	tasks  uint32 // so far
+}
+
+func (p *pod) job() string {
+	if p.group != nil {
+		return "apart " + p.group.key
+	}
+	return p.owner
+}
+
+// task is the pod as the next task of the job.
+func (s *Source) task(p *pod, demand cluster.Vector, j *job) trace.Task {
+	t := trace.Task{
+		Job: j.number, Index: j.tasks, Name: p.name, User: p.namespace, Class: p.class, Priority: p.priority,
+		Demand: demand, Requirements: p.rules.requirements, Work: cluster.Never,
+	}
+	j.tasks++
+	if p.group != nil {
+		t.PerNode = 1
+	}
+	if p.node != "" && !s.options.Elsewhere {
+		at, there := slices.BinarySearchFunc(s.nodes, p.node, func(n node, name string) int { return cmp.Compare(n.name, name) })
+		t.Running, t.OnNode = there, uint64(at)
+	}
+	return t
+}
+
+// shared returns the rules that mean the same as these.
+func (s *Source) shared(r *rules) *rules {
+	key := r.key()
+	if s.rules[key] == nil {
+		s.rules[key] = r
+	}
+	return s.rules[key]
+}
+
+// Kinds are what nodes offer and pods ask for.
+func (s *Source) Kinds() []cluster.Kind { return s.kinds }
+
+// Next gives the nodes by name, and then the pods by age, all at time 0.
+func (s *Source) Next(r *trace.Record) error {
+	i := s.given
+	switch {
+	case i < len(s.nodes):
+		*r = trace.Record{What: trace.NodeAdded, Node: trace.Node{
+			ID: uint64(i), Name: s.nodes[i].name, Capacity: s.capacity[i], Labels: s.nodes[i].modelLabels(),
+		}}
+	case i < len(s.nodes)+len(s.tasks):
+		*r = trace.Record{What: trace.TaskSubmitted, Task: s.tasks[i-len(s.nodes)]}
+	default:
+		return io.EOF
+	}
+	s.given++
+	return nil
+}
+
+// Close does nothing: the files are closed already.
+func (s *Source) Close() error { return nil }

@@ -1,0 +1,166 @@
+package kubernetes
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/sim/trace"
+)
+
+// This file keeps the account of what a file says and the simulation does not
+// heed: what is refused, and what is passed over in any case.
+
+// fieldError is a field of an object that cannot be read.
+type fieldError struct{ path, want, got string }
+
+// Error says which field it is.
+func (e fieldError) Error() string { return fmt.Sprintf("%s: want %s, got %q", e.path, e.want, e.got) }
+
+// within puts the path of what is around a field before it.
+func within(path string, err error) error {
+	var wrong fieldError
+	if errors.As(err, &wrong) {
+		wrong.path = path + "." + wrong.path
+		return wrong
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// gap is a field that restricts a pod in a way that is not simulated.
+type gap struct{ path, why string }
+
+// gapsOf lists the fields of a pod that are refused.
+func gapsOf(s *spec) []gap {
+	var gaps []gap
+	for i := range s.Affinity.PodAffinity.Required {
+		gaps = append(gaps, gap{
+			fmt.Sprintf("spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[%d]", i),
+			"affinity to other pods is not simulated",
+		})
+	}
+	for i, c := range s.TopologySpreadConstraints {
+		if c.WhenUnsatisfiable != "ScheduleAnyway" {
+			gaps = append(gaps, gap{fmt.Sprintf("spec.topologySpreadConstraints[%d]", i), "a hard spread (DoNotSchedule) is not simulated"})
+		}
+	}
+	for i, v := range s.Volumes {
+		if v.PersistentVolumeClaim != nil || v.Ephemeral != nil {
+			gaps = append(gaps, gap{fmt.Sprintf("spec.volumes[%d]", i), "where the volume behind a claim can be is not simulated"})
+		}
+	}
+	for i := range s.ResourceClaims {
+		gaps = append(gaps, gap{fmt.Sprintf("spec.resourceClaims[%d]", i), "claims of devices are not simulated"})
+	}
+	return gaps
+}
+
+// notes counts what is not heeded.
+type notes struct {
+	passed  map[string]int // objects of other kinds
+	leftOut map[string]int // pods, by what they are
+	ignored map[string]int // preferences, by field
+	gaps    map[string]*gapCount
+}
+
+// gapCount is how many pods have fields of one sort that are not simulated.
+type gapCount struct {
+	first *trace.Error
+	last  string // the pod counted last
+	pods  int
+}
+
+func newNotes() notes {
+	return notes{map[string]int{}, map[string]int{}, map[string]int{}, map[string]*gapCount{}}
+}
+
+// gap counts a field of a pod that is not simulated.
+func (s *Source) gap(file, pod string, g gap) {
+	sort := withoutIndexes(g.path)
+	c := s.notes.gaps[sort]
+	if c == nil {
+		c = &gapCount{first: &trace.Error{File: file, At: "pod " + pod + ": " + g.path, Want: "a field that is simulated", Err: errors.New(g.why)}}
+		s.notes.gaps[sort] = c
+	}
+	if c.last != pod {
+		c.last = pod
+		c.pods++
+	}
+}
+
+// withoutIndexes is the path of a field wherever it stands: volumes[] for
+// volumes[3].
+func withoutIndexes(path string) string {
+	var b strings.Builder
+	for _, r := range path {
+		if r < '0' || r > '9' {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// preferences counts what the pod would rather have.
+func (n *notes) preferences(s *spec) {
+	count := func(has bool, field string) {
+		if has {
+			n.ignored[field+" of pods"]++
+		}
+	}
+	const preferred = ".preferredDuringSchedulingIgnoredDuringExecution"
+	count(len(s.Affinity.NodeAffinity.Preferred) > 0, "spec.affinity.nodeAffinity"+preferred)
+	count(len(s.Affinity.PodAffinity.Preferred) > 0, "spec.affinity.podAffinity"+preferred)
+	count(len(s.Affinity.PodAntiAffinity.Preferred) > 0, "spec.affinity.podAntiAffinity"+preferred)
+	count(slices.ContainsFunc(s.TopologySpreadConstraints, func(c spread) bool { return c.WhenUnsatisfiable == "ScheduleAnyway" }),
+		"spec.topologySpreadConstraints with ScheduleAnyway")
+}
+
+// refusals returns what is wrong with the file if it must be simulated as it is:
+// the first pod for each sort of field.
+func (n *notes) refusals(lenient bool) error {
+	if lenient || len(n.gaps) == 0 {
+		return nil
+	}
+	var errs []error
+	for _, sort := range slices.Sorted(maps.Keys(n.gaps)) {
+		c := n.gaps[sort]
+		err := error(c.first)
+		if c.pods > 1 {
+			err = fmt.Errorf("%w (%d pods have such a field)", err, c.pods)
+		}
+		errs = append(errs, err)
+	}
+	return fmt.Errorf("%w\nwith --lenient such fields are ignored and counted", errors.Join(errs...))
+}
+
+// Notes says, a sentence each, what the source left out or ignored.
+func (s *Source) Notes() []string {
+	var all []string
+	say := func(format string, a ...any) { all = append(all, fmt.Sprintf(format, a...)) }
+	if s.skips.Count > 0 {
+		say("left out %d objects that cannot be read; the first: %v", s.skips.Count, s.skips.First[0])
+	}
+	for _, kind := range slices.Sorted(maps.Keys(s.notes.passed)) {
+		say("passed over %d objects of kind %s", s.notes.passed[kind], kind)
+	}
+	for _, what := range slices.Sorted(maps.Keys(s.notes.leftOut)) {
+		say("left out %d pods that %s", s.notes.leftOut[what], what)
+	}
+	for _, sort := range slices.Sorted(maps.Keys(s.notes.gaps)) {
+		c := s.notes.gaps[sort]
+		say("ignored %s of %d pods, as --lenient asks: %v; the first: %s", sort, c.pods, c.first.Err, c.first.At)
+	}
+	for _, field := range slices.Sorted(maps.Keys(s.notes.ignored)) {
+		say("ignored a preference: %s (%d)", field, s.notes.ignored[field])
+	}
+	return all
+}
+
+func shorten(text string) string {
+	if len(text) > 40 {
+		return text[:40] + "…"
+	}
+	return text
+}

@@ -1,0 +1,142 @@
+package kubernetes
+
+import (
+	"encoding/json"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// This file reads Kubernetes' quantities exactly: 2, 0.5, 500m, 1.5Gi, 3e9. As
+// Kubernetes does, it rounds up to a billionth, and sums before it rounds to
+// what is counted.
+
+// quantity is the text of a quantity, which JSON may also write as a number.
+type quantity string
+
+// UnmarshalJSON takes a string or a number as it stands. What is neither is
+// found out when it is parsed, where its place has a name.
+func (q *quantity) UnmarshalJSON(text []byte) error {
+	var s string
+	if json.Unmarshal(text, &s) != nil {
+		s = string(text)
+	}
+	*q = quantity(s)
+	return nil
+}
+
+const (
+	billion   = 1_000_000_000
+	maxAmount = 1 << 60 // of whole units; more counts as this
+	// maxDigits bounds the work that a quantity causes.
+	maxDigits   = 64
+	maxExponent = 200
+)
+
+// amount is a parsed quantity: units and billionths of one.
+type amount struct{ whole, billionths int64 }
+
+func (a amount) isZero() bool { return a == amount{} }
+
+func (a amount) plus(b amount) amount {
+	sum := amount{a.whole + b.whole, a.billionths + b.billionths}
+	if sum.billionths >= billion {
+		sum.whole++
+		sum.billionths -= billion
+	}
+	if sum.whole >= maxAmount {
+		return amount{whole: maxAmount}
+	}
+	return sum
+}
+
+func (a amount) less(b amount) bool {
+	return a.whole < b.whole || a.whole == b.whole && a.billionths < b.billionths
+}
+
+// in counts the amount in so many parts of a unit, from 1 to a billion, rounded
+// up or down. Where that is more than most, it returns most and false.
+func (a amount) in(parts int64, up bool, most int64) (int64, bool) {
+	if a.whole > most/parts {
+		return most, false
+	}
+	size := billion / parts
+	q := a.whole*parts + a.billionths/size
+	if up && a.billionths%size != 0 {
+		q++
+	}
+	if q > most {
+		return most, false
+	}
+	return q, true
+}
+
+// parse reads a quantity that is not negative, and false if it is none.
+func (q quantity) parse() (amount, bool) {
+	digits, base, exponent, ok := q.split()
+	if !ok {
+		return amount{}, false
+	}
+	number, fraction, _ := strings.Cut(digits, ".")
+	if !decimal(number) || !decimal(fraction) || number+fraction == "" || len(digits) > maxDigits {
+		return amount{}, false
+	}
+	n, _ := new(big.Int).SetString(number+fraction, 10)
+	if n.Sign() == 0 {
+		return amount{}, true
+	}
+	// In billionths: n × base^exponent × 10^(9 - places).
+	n.Mul(n, power(10, 9))
+	divisor := power(10, len(fraction))
+	if exponent >= 0 {
+		n.Mul(n, power(base, exponent))
+	} else {
+		divisor.Mul(divisor, power(base, -exponent))
+	}
+	rest := new(big.Int)
+	n.QuoRem(n, divisor, rest)
+	if rest.Sign() > 0 {
+		n.Add(n, big.NewInt(1))
+	}
+	n.QuoRem(n, power(10, 9), rest)
+	if !n.IsInt64() || n.Int64() >= maxAmount {
+		return amount{whole: maxAmount}, true
+	}
+	return amount{n.Int64(), rest.Int64()}, true
+}
+
+// split takes a quantity apart: 1.5Ki is 1.5 × 1024¹.
+func (q quantity) split() (digits string, base int64, exponent int, ok bool) {
+	text := strings.TrimPrefix(string(q), "+")
+	at := strings.IndexFunc(text, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
+	if at < 0 {
+		return text, 10, 0, text != ""
+	}
+	digits, suffix := text[:at], text[at:]
+	if letter, binary := strings.CutSuffix(suffix, "i"); binary {
+		power := strings.Index("KMGTPE", letter)
+		return digits, 1024, power + 1, len(letter) == 1 && power >= 0
+	}
+	if len(suffix) == 1 {
+		if at := strings.Index("num kMGTPE", suffix); at >= 0 && suffix != " " {
+			return digits, 1000, at - 3, true
+		}
+		return "", 0, 0, false
+	}
+	if suffix[0] != 'e' && suffix[0] != 'E' {
+		return "", 0, 0, false
+	}
+	exponent, err := strconv.Atoi(suffix[1:])
+	if err != nil {
+		return "", 0, 0, false
+	}
+	return digits, 10, max(-maxExponent, min(exponent, maxExponent)), true
+}
+
+func power(base int64, exponent int) *big.Int {
+	return new(big.Int).Exp(big.NewInt(base), big.NewInt(int64(exponent)), nil)
+}
+
+func decimal(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' }) < 0
+}

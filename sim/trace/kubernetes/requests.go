@@ -1,0 +1,152 @@
+package kubernetes
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// This file adds up what a pod asks for by Kubernetes' own rule: the containers
+// and sidecars together, or the largest moment of starting, when an init
+// container runs beside the sidecars before it; for cpu, memory and huge pages
+// what the pod asks for as a whole, if it does; and the overhead. A pod that is
+// being resized counts as its spec says.
+
+// amounts are so much of each resource.
+type amounts map[string]amount
+
+func (a amounts) plus(other amounts) {
+	for name, q := range other {
+		a[name] = a[name].plus(q)
+	}
+}
+
+func (a amounts) atLeast(other amounts) {
+	for name, q := range other {
+		if a[name].less(q) {
+			a[name] = q
+		}
+	}
+}
+
+// parseAll reads the quantities of a field.
+func parseAll(field string, texts map[string]quantity) (amounts, error) {
+	all := make(amounts, len(texts))
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		q, ok := texts[name].parse()
+		if !ok {
+			return nil, fieldError{field + "." + name, "a quantity that is not negative, such as 2, 500m or 1.5Gi", string(texts[name])}
+		}
+		all[name] = q
+	}
+	return all, nil
+}
+
+// requests is what the pod asks for.
+func (s *spec) requests() (amounts, error) {
+	total := amounts{}
+	for i := range s.Containers {
+		own, err := parseAll(fmt.Sprintf("spec.containers[%d].resources.requests", i), s.Containers[i].Resources.Requests)
+		if err != nil {
+			return nil, err
+		}
+		total.plus(own)
+	}
+	starting, sidecars := amounts{}, amounts{}
+	for i := range s.InitContainers {
+		c := &s.InitContainers[i]
+		own, err := parseAll(fmt.Sprintf("spec.initContainers[%d].resources.requests", i), c.Resources.Requests)
+		if err != nil {
+			return nil, err
+		}
+		if c.isSidecar() {
+			total.plus(own)
+			sidecars.plus(own)
+			own = sidecars
+		} else {
+			own.plus(sidecars)
+		}
+		starting.atLeast(own)
+	}
+	total.atLeast(starting)
+	whole, err := parseAll("spec.resources.requests", s.Resources.Requests)
+	if err != nil {
+		return nil, err
+	}
+	for name, q := range whole {
+		if name == "cpu" || name == "memory" || strings.HasPrefix(name, "hugepages-") {
+			total[name] = q
+		}
+	}
+	overhead, err := parseAll("spec.overhead", s.Overhead)
+	if err != nil {
+		return nil, err
+	}
+	total.plus(overhead)
+	return total, nil
+}
+
+// isSidecar reports whether an init container runs on beside the others.
+func (c *container) isSidecar() bool { return c.RestartPolicy == "Always" }
+
+// The resources that every cluster has.
+const (
+	cpuName     = "cpu"
+	memoryName  = "memory"
+	storageName = "ephemeral-storage"
+	podsName    = "pods"
+	gpuName     = "nvidia.com/gpu"
+)
+
+// kindsOf returns the kinds for these resources, cpu, memory and pods among
+// them, in a fixed order. GPUs come in devices unless a node has more of them
+// than a device set can name, as nodes that share theirs by time may.
+func kindsOf(resources map[string]bool, mostGPUs int64) []cluster.Kind {
+	kinds := []cluster.Kind{
+		{Name: cpuName, Unit: "cores", PerUnit: 1000},
+		{Name: memoryName, Unit: "GiB", PerUnit: 1 << 30},
+		{Name: podsName, Unit: "pods", PerUnit: 1},
+	}
+	for _, name := range slices.Sorted(maps.Keys(resources)) {
+		switch {
+		case name == cpuName || name == memoryName || name == podsName:
+		case name == storageName || strings.HasPrefix(name, "hugepages-"):
+			kinds = append(kinds, cluster.Kind{Name: name, Unit: "GiB", PerUnit: 1 << 30})
+		case name == gpuName && mostGPUs <= cluster.MaxDevices:
+			kinds = append(kinds, cluster.Kind{Name: name, Unit: "GPUs", PerUnit: 1000, Devices: true})
+		default:
+			kinds = append(kinds, cluster.Kind{Name: name, PerUnit: 1})
+		}
+	}
+	return kinds
+}
+
+// partsOf is in how many parts of a unit of Kubernetes the kind is counted.
+func partsOf(k cluster.Kind) int64 {
+	if k.Name == cpuName || k.Devices {
+		return 1000
+	}
+	return 1
+}
+
+// capacityOf rounds down, and counts what is beyond counting as the most there
+// can be. Of devices it has whole ones.
+func capacityOf(k cluster.Kind, a amount) int64 {
+	q, _ := a.in(partsOf(k), false, cluster.MaxQuantity)
+	if k.Devices {
+		q -= q % k.PerUnit
+	}
+	return q
+}
+
+// demandOf rounds up, devices to whole ones.
+func demandOf(k cluster.Kind, a amount) (int64, bool) {
+	q, ok := a.in(partsOf(k), true, cluster.MaxQuantity-1000)
+	if k.Devices {
+		q = (q + k.PerUnit - 1) / k.PerUnit * k.PerUnit
+	}
+	return q, ok
+}
