@@ -71,7 +71,7 @@ func (s *Source) checkGroups() {
 		g := own[0].group
 		why := s.hostnames()
 		if other := outsider(spaces[g.namespace], g); why == "" && other != nil {
-			why = fmt.Sprintf("it also selects pod %s, which does not keep away from them", other.name)
+			why = fmt.Sprintf("it also selects pod %s, whose anti-affinity is another", other.name)
 		}
 		if why == "" {
 			continue
