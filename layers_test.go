@@ -37,6 +37,7 @@ mcmf/mcmftest: mcmf
 mcmf/race: mcmf
 recording: cluster internal/nearest sched
 report: cluster
+report/page: report
 sim: cluster internal/heap report sched sim/trace
 sim/trace: cluster internal/nearest
 sim/trace/google2011: cluster sim/trace

@@ -1,0 +1,61 @@
+package page
+
+// The backlog: how many tasks wait and run, how busy the scheduler is, and how
+// many nodes it uses, over time. One line an experiment.
+
+// backlogSection draws the columns pending, running, decisions and
+// nodes_active.
+func (o *overTime) backlogSection(d *island) section {
+	s := section{
+		ID: "backlog", Title: "Backlog and decisions over time",
+		How: "Tasks that wait for room, tasks that hold room, placements and evictions per second, and nodes with at least one task. " +
+			"A backlog that keeps growing means that the cluster, or the policy, does not keep up with what is submitted.",
+		Legend: policyKeys(o.experiments),
+	}
+	if o.seeds {
+		s.How += quartiles
+	}
+	g := group{}
+	for _, c := range []struct {
+		column, title, label string
+		unit                 unit
+	}{
+		{"pending", "Tasks waiting", "tasks", count},
+		{"running", "Tasks running", "tasks", count},
+		{"decisions", "Decisions", "decisions per second", rate},
+		{"nodes_active", "Nodes in use", "nodes", count},
+	} {
+		if f := o.linesOf(c.column, c.unit); f != nil {
+			f.Title, f.Y.Label = c.title, c.label
+			g.Panels = append(g.Panels, d.panelOf(f))
+		}
+	}
+	if len(g.Panels) == 0 {
+		s.None = noSeries
+		return s
+	}
+	s.Groups = []group{g}
+	return s
+}
+
+// linesOf draws a column with a line for each experiment that has it, nil if
+// none does. Counts of a step become rates where that is the unit.
+func (o *overTime) linesOf(column string, u unit) *figure {
+	f := &figure{X: o.timeAxis(), Y: axis{Unit: u}, At: o.at()}
+	for i := range o.experiments {
+		e := &o.experiments[i]
+		if !has(e, column) {
+			continue
+		}
+		factor := 1.0
+		if u == rate {
+			factor = 1 / float64(e.Runs[0].Series.Step)
+		}
+		f.Lines = append(f.Lines, styled(o.spiky(e, column, factor), i, e.Name))
+	}
+	if len(f.Lines) == 0 {
+		return nil
+	}
+	f.Y.High = ceiling(u, f.top())
+	return f
+}

@@ -1,0 +1,231 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fairlead.dev/fairlead/report"
+)
+
+// The words and numbers of the page: what was run, and what came of it.
+
+// fact is one thing that went into the runs.
+type fact struct{ Name, Value string }
+
+// setupOf lists what went into runs: each thing with all the values that it
+// had, and what was left at its default not at all.
+func setupOf(runs []report.Run, experiments []report.Experiment) []fact {
+	var names []string
+	for _, e := range experiments {
+		names = append(names, e.Name)
+	}
+	facts := []fact{}
+	add := func(name string, value func(*report.Run) string) {
+		var all []string
+		for i := range runs {
+			if v := value(&runs[i]); v != "" && !slices.Contains(all, v) {
+				all = append(all, v)
+			}
+		}
+		if len(all) > 0 {
+			facts = append(facts, fact{name, strings.Join(all, ", ")})
+		}
+	}
+	add("Cluster", func(r *report.Run) string { return r.Cluster })
+	add("Nodes at the end", func(r *report.Run) string { return wholeNumber(r.Nodes) })
+	add("Workload", func(r *report.Run) string { return r.Workload })
+	add("Tasks submitted", func(r *report.Run) string { return wholeNumber(r.Tasks.Submitted) })
+	facts = append(facts, fact{"Policies", strings.Join(names, ", ")})
+	add("Seeds", func(r *report.Run) string { return strconv.FormatUint(r.Seed, 10) })
+	add("Simulated time", func(r *report.Run) string { return nameOfSeconds(float64(r.Simulated)) })
+	add("Times divided by", func(r *report.Run) string { return unless(fmt.Sprint(float64(r.Speedup)), "0", "1") })
+	add("Over-commitment", func(r *report.Run) string { return r.Overcommit })
+	add("Ties between nodes", func(r *report.Run) string { return r.TieBreak })
+	add("Tasks that run at the start", func(r *report.Run) string {
+		switch r.Initial {
+		case "keep":
+			return "stay where they are"
+		case "place":
+			return "are placed anew"
+		}
+		return r.Initial
+	})
+	add("Time to begin", func(r *report.Run) string { return r.Overheads })
+	add("Work of evicted tasks", func(r *report.Run) string { return r.EvictedWork })
+	add("Plans every", func(r *report.Run) string { return unless(nameOfSeconds(float64(r.Heartbeat)), "0") })
+	add("Plans at least every", func(r *report.Run) string { return unless(nameOfSeconds(float64(r.Watchdog)), "0") })
+	add("Planning takes", func(r *report.Run) string {
+		switch r.PlannerTime {
+		case "ticks":
+			return "time by counted work (ticks)"
+		case "zero":
+			return "no time"
+		case "measured":
+			return "the measured time"
+		}
+		return r.PlannerTime
+	})
+	add("Faults", func(r *report.Run) string { return unless(r.Faults, "none") })
+	return facts
+}
+
+// unless returns text, or nothing if it is one of the defaults.
+func unless(text string, defaults ...string) string {
+	if slices.Contains(defaults, text) {
+		return ""
+	}
+	return text
+}
+
+// interruptedRuns names the runs that were stopped before their end.
+func interruptedRuns(experiments []report.Experiment) string {
+	var names []string
+	for _, e := range experiments {
+		for _, r := range e.Runs {
+			if r.Interrupted {
+				names = append(names, fmt.Sprintf("%s (seed %d)", e.Name, r.Seed))
+			}
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// table is cells below a head.
+type table struct {
+	Above, Titles []string
+	Labels        int // how many columns, from the left, name the row
+	Rows          [][]string
+}
+
+// numbersOf is the table that simulate prints: a row an experiment, and all
+// runs where there are several seeds.
+func numbersOf(runs []report.Run) (means, all table) {
+	g := report.GridOf(runs)
+	means = table{Above: g.Above, Titles: g.Titles, Labels: g.Labels, Rows: g.Means}
+	if len(g.Rows) > len(g.Means) {
+		all = means
+		all.Rows = g.Rows
+		// The means need no column for the seed.
+		if seed := slices.Index(g.Titles, "SEED"); seed >= 0 {
+			means = means.without(seed)
+		}
+	}
+	return means, all
+}
+
+// without returns t without a column of its labels.
+func (t *table) without(column int) table {
+	cut := func(cells []string) []string { return slices.Delete(slices.Clone(cells), column, column+1) }
+	u := table{Above: cut(t.Above), Titles: cut(t.Titles), Labels: t.Labels - 1}
+	for _, row := range t.Rows {
+		u.Rows = append(u.Rows, cut(row))
+	}
+	return u
+}
+
+// classesOf is a table of the service classes of each experiment.
+func classesOf(experiments []report.Experiment) table {
+	t := table{
+		Above:  []string{"", "", "", "", "", "", "", "latency", "", "", "available", ""},
+		Titles: []string{"policy", "class", "submitted", "placed", "finished", "pending", "preempted", "p50", "p90", "p99", "mean", "least"},
+		Labels: 2,
+	}
+	for _, e := range experiments {
+		found := map[string]bool{}
+		for _, r := range e.Runs {
+			for class := range r.Classes {
+				found[class] = true
+			}
+		}
+		for _, class := range byImportance(slices.Sorted(maps.Keys(found))) {
+			t.Rows = append(t.Rows, classRow(&e, class))
+		}
+	}
+	return t
+}
+
+// classRow is the mean of one class over the seeds of an experiment.
+func classRow(e *report.Experiment, class string) []string {
+	mean := func(show func(float64) string, value func(report.Class) (report.Number, bool)) string {
+		sum, n := 0.0, 0
+		for _, r := range e.Runs {
+			if c, ok := r.Classes[class]; ok {
+				if v, ok := value(c); ok {
+					sum += float64(v)
+					n++
+				}
+			}
+		}
+		if n == 0 {
+			return "-"
+		}
+		return show(sum / float64(n))
+	}
+	tasks := func(value func(report.Class) int) string {
+		return mean(wholeOrTenth, func(c report.Class) (report.Number, bool) { return report.Number(value(c)), true })
+	}
+	latency := func(value func(*report.Distribution) report.Number) string {
+		return mean(nameOfSeconds, func(c report.Class) (report.Number, bool) {
+			if c.PlacementLatency == nil {
+				return 0, false
+			}
+			return value(c.PlacementLatency), true
+		})
+	}
+	available := func(value func(*report.Availability) report.Number) string {
+		return mean(func(x float64) string { return nameOf(share, x, 1e-5) }, func(c report.Class) (report.Number, bool) {
+			if c.Availability == nil {
+				return 0, false
+			}
+			return value(c.Availability), true
+		})
+	}
+	return []string{
+		e.Name, class,
+		tasks(func(c report.Class) int { return c.Submitted }),
+		tasks(func(c report.Class) int { return c.Placed }),
+		tasks(func(c report.Class) int { return c.Finished }),
+		tasks(func(c report.Class) int { return c.Pending }),
+		tasks(func(c report.Class) int { return c.Preempted }),
+		latency(func(d *report.Distribution) report.Number { return d.P50 }),
+		latency(func(d *report.Distribution) report.Number { return d.P90 }),
+		latency(func(d *report.Distribution) report.Number { return d.P99 }),
+		available(func(a *report.Availability) report.Number { return a.Mean }),
+		available(func(a *report.Availability) report.Number { return a.Min }),
+	}
+}
+
+// titleOf says in a line what the page is about.
+func titleOf(runs []report.Run, experiments []report.Experiment) string {
+	var names []string
+	for _, e := range experiments {
+		names = append(names, e.Name)
+	}
+	const shown = 4
+	if len(names) > shown {
+		names = append(names[:shown:shown], fmt.Sprintf("%d more", len(experiments)-shown))
+	}
+	title := listed(names)
+	var workloads []string
+	for i := range runs {
+		if w := cmp.Or(runs[i].Workload, runs[i].Cluster); w != "" && !slices.Contains(workloads, w) {
+			workloads = append(workloads, w)
+		}
+	}
+	if len(workloads) == 1 {
+		title += " on " + workloads[0]
+	}
+	return title
+}
+
+// listed joins names as a sentence does: "a, b and c".
+func listed(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}

@@ -1,0 +1,160 @@
+package page
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/report"
+)
+
+// What the charts over time have in common: which columns there are, and how
+// the runs of an experiment become one line.
+
+// overTime draws columns of the series of all experiments on one grid.
+type overTime struct {
+	experiments []report.Experiment
+	grid        grid
+	seeds       bool // some experiment was run with several seeds
+}
+
+// numbersOnPage is about how many values of lines the page holds, six bytes
+// each: with the pictures and the heat maps it then stays below 5 MB.
+const numbersOnPage = 250_000
+
+// A line has at most mostPoints, and at least fewestPoints however many there
+// are.
+const (
+	mostPoints   = 4000
+	fewestPoints = 200
+)
+
+func newOverTime(experiments []report.Experiment) overTime {
+	o := overTime{experiments: experiments}
+	var runs []*report.Run
+	columns := 1
+	for _, e := range experiments {
+		per := 1
+		if len(e.Runs) > 1 {
+			o.seeds = true
+			per = 3 // the mean and two quartiles
+		}
+		for i := range e.Runs {
+			runs = append(runs, &e.Runs[i])
+		}
+		if s := e.Runs[0].Series; s != nil {
+			columns += per * len(s.Columns)
+		}
+	}
+	o.grid = gridOf(runs, max(fewestPoints, min(mostPoints, numbersOnPage/columns)))
+	return o
+}
+
+// columns lists the columns with a prefix that some run has, sorted, without
+// the prefix.
+func (o *overTime) columns(prefix string) []string {
+	found := map[string]bool{}
+	for _, e := range o.experiments {
+		for i := range e.Runs {
+			if s := e.Runs[i].Series; s != nil {
+				for name, column := range s.Columns {
+					if rest, ok := strings.CutPrefix(name, prefix); ok && len(column) > 0 {
+						found[rest] = true
+					}
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// has reports whether a run of the experiment has the column.
+func has(e *report.Experiment, column string) bool {
+	return slices.ContainsFunc(e.Runs, func(r report.Run) bool { return r.Series != nil && len(r.Series.Columns[column]) > 0 })
+}
+
+// at returns the x values of what spiky returns.
+func (o *overTime) at() values {
+	if o.seeds {
+		return o.grid.ends()
+	}
+	return o.grid.pairs()
+}
+
+// spiky returns a column of an experiment in which every spike counts, times
+// factor. Over several seeds it is the mean with its quartiles.
+func (o *overTime) spiky(e *report.Experiment, column string, factor float64) line {
+	gather := o.grid.extremes
+	if o.seeds {
+		gather = o.grid.means
+	}
+	mean, low, high := overSeeds(o.gather(e, column, factor, gather))
+	return line{Y: mean, Low: low, High: high}
+}
+
+// smooth returns a column of an experiment that holds means over steps.
+func (o *overTime) smooth(e *report.Experiment, column string) values {
+	mean, _, _ := overSeeds(o.gather(e, column, 1, o.grid.means))
+	return mean
+}
+
+func (o *overTime) gather(e *report.Experiment, column string, factor float64, of func(*report.Series, []report.Number) values) []values {
+	var all []values
+	for i := range e.Runs {
+		s := e.Runs[i].Series
+		if s == nil || len(s.Columns[column]) == 0 {
+			continue
+		}
+		y := of(s, s.Columns[column])
+		for j := range y {
+			y[j] *= factor
+		}
+		all = append(all, y)
+	}
+	return all
+}
+
+// timeAxis is the x axis of all charts over time.
+func (o *overTime) timeAxis() axis {
+	end := o.grid.width * float64(o.grid.buckets)
+	return axis{Label: "time since the start", Unit: seconds, High: math.Max(end, o.grid.width)}
+}
+
+// none says why there is nothing over time.
+const noSeries = "These results hold no series over time: they were written by a version of fairlead that did not record them, or the runs ended before their first step."
+
+// policyColour is the class of the colour of experiment i, and the dash that
+// tells it from the others of that colour.
+func policyColour(i int) (string, int) {
+	const colours, dashes = 6, 4
+	return "p" + string(rune('0'+i%colours)), i / colours % dashes
+}
+
+// styled gives line i, of an experiment, its name and look.
+func styled(l line, i int, name string) line {
+	l.Name = name
+	l.Colour, l.Dash = policyColour(i)
+	return l
+}
+
+// classColour is the class of the colour of band i.
+func classColour(i int) string { return "c" + string(rune('0'+i%6)) }
+
+// byImportance sorts the names of service classes: gold, silver, bronze, the
+// others by name.
+func byImportance(names []string) []string {
+	rank := func(name string) int {
+		if i := slices.Index([]string{"gold", "silver", "bronze"}, name); i >= 0 {
+			return i
+		}
+		return 3
+	}
+	slices.SortStableFunc(names, func(a, b string) int {
+		if d := rank(a) - rank(b); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	return names
+}

@@ -1,0 +1,127 @@
+// Package page turns the results of simulations into one HTML page that needs
+// no network, no server and no JavaScript.
+//
+// Every chart is a static SVG first (svg.go), so that the page can be read,
+// printed and compared byte for byte as it is. Where JavaScript runs, page.js
+// puts interactive charts made by uPlot in their place, drawn from the same
+// figures (figure.go), and lets the heat map move in time. Whatever the
+// results hold, names included, is escaped; a content security policy forbids
+// the page everything but its own two scripts and its own style.
+//
+// The page is a function of the results, byte for byte.
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"errors"
+	"html/template"
+	"io"
+
+	"fairlead.dev/fairlead/report"
+)
+
+//go:embed page.html.tmpl
+var pageTemplate string //nolint:gochecknoglobals // go:embed knows no other way
+
+//go:embed page.css
+var pageStyle string //nolint:gochecknoglobals // go:embed
+
+//go:embed page.js
+var pageScript string //nolint:gochecknoglobals // go:embed
+
+//go:embed uplot/uPlot.iife.min.js
+var uplotScript string //nolint:gochecknoglobals // go:embed
+
+//go:embed uplot/uPlot.min.css
+var uplotStyle string //nolint:gochecknoglobals // go:embed
+
+// view is what the template shows.
+type view struct {
+	Policy      string // the content security policy
+	Style       template.CSS
+	Uplot       template.JS
+	Script      template.JS
+	Data        template.JS
+	Title       string
+	Interrupted string
+	Setup       []fact
+	Numbers     table
+	AllRuns     table
+	Classes     table
+	Latency     section
+	OverTime    []section
+	Heat        heatSection
+	Reasons     reasonsSection
+}
+
+// ErrNoRuns says that there is nothing to make a page of.
+var ErrNoRuns = errors.New("the results hold no runs")
+
+// Write prints results as a page of HTML. Nothing is written when it fails,
+// except when w does. Results without runs are ErrNoRuns; a heat map that
+// cannot be decoded is an error that names its run.
+func Write(w io.Writer, results report.Results) error {
+	if len(results.Runs) == 0 {
+		return ErrNoRuns
+	}
+	v, err := viewOf(results.Runs)
+	if err != nil {
+		return err
+	}
+	t, err := template.New("page").Parse(pageTemplate)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	if err := t.Execute(&text, v); err != nil {
+		return err
+	}
+	_, err = text.WriteTo(w)
+	return err
+}
+
+func viewOf(runs []report.Run) (*view, error) {
+	experiments := report.Experiments(runs)
+	over := newOverTime(experiments)
+	v := &view{
+		Title:       titleOf(runs, experiments),
+		Interrupted: interruptedRuns(experiments),
+		Setup:       setupOf(runs, experiments),
+		Classes:     classesOf(experiments),
+		Reasons:     reasonsOf(experiments),
+	}
+	v.Numbers, v.AllRuns = numbersOf(runs)
+	var data island
+	v.Latency = latencySection(&data, experiments)
+	v.OverTime = []section{
+		over.allocationSection(&data),
+		over.backlogSection(&data),
+		over.arrivedSection(&data),
+		over.fragmentationSection(&data),
+	}
+	var err error
+	if v.Heat, err = heatOf(&data, experiments); err != nil {
+		return nil, err
+	}
+	text, err := data.text()
+	if err != nil {
+		return nil, err
+	}
+	style := uplotStyle + "\n" + pageStyle
+	v.Data = template.JS(text)         //nolint:gosec // json.Marshal leaves no "<"
+	v.Style = template.CSS(style)      //nolint:gosec // ours
+	v.Uplot = template.JS(uplotScript) //nolint:gosec // ours
+	v.Script = template.JS(pageScript) //nolint:gosec // ours
+	v.Policy = "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; style-src " + hashOf(style) +
+		"; script-src " + hashOf(uplotScript) + " " + hashOf(pageScript)
+	return v, nil
+}
+
+// hashOf names an inline script or style in a content security policy.
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}

@@ -1,0 +1,61 @@
+package page
+
+import (
+	"html/template"
+	"strconv"
+
+	"fairlead.dev/fairlead/report"
+)
+
+// section is a part of the page with charts of lines.
+type section struct {
+	ID, Title string
+	// How says how to read the charts. None says instead why there are none.
+	How, None string
+	Legend    []key
+	Groups    []group
+}
+
+// key is an entry of a legend: a name and its look.
+type key struct {
+	Name, Colour string
+	Dash         int
+	Area         bool
+}
+
+// group is a row of panels below a heading, which may be empty.
+type group struct {
+	Title string
+	// Small panels stand three abreast on a wide screen, others two.
+	Small  bool
+	Panels []panel
+}
+
+// panel is one figure on the page.
+type panel struct {
+	ID      string
+	Figure  int // its number in the island
+	Title   string
+	YLabel  string
+	Picture template.HTML
+}
+
+// policyKeys is the legend of charts with a line for each experiment.
+func policyKeys(experiments []report.Experiment) []key {
+	var keys []key
+	for i, e := range experiments {
+		colour, dash := policyColour(i)
+		keys = append(keys, key{Name: e.Name, Colour: colour, Dash: dash})
+	}
+	return keys
+}
+
+// panelOf takes f up into the island and draws it.
+func (d *island) panelOf(f *figure) panel {
+	n := d.add(f)
+	id := "f" + strconv.Itoa(n)
+	return panel{ID: id, Figure: n, Title: f.Title, YLabel: f.Y.Label, Picture: picture(f, id)}
+}
+
+// quartiles is said where several seeds were run.
+const quartiles = " Lines are means over the seeds; the pale band around a line holds the middle half of the seeds."
