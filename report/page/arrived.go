@@ -27,7 +27,7 @@ func (o *overTime) arrivedSection(d *island) section {
 	s := section{
 		ID: "arrived", Title: "Allocation against arrived load",
 		How: "Tasks arrive and stay: to the right, all demand that has been submitted so far; upwards, what of it the policy has placed; both as shares of the cluster's capacity. " +
-			"On the thin diagonal everything has found room, and the earlier a line leaves it, the more room the policy wastes.",
+			"On the thin diagonal everything has found room, and the earlier a line leaves it, the more room the policy wastes. The axes begin shortly before the first line leaves it.",
 		Legend: policyKeys(o.experiments),
 	}
 	kinds := o.columns("arrived.")
@@ -90,8 +90,10 @@ func (o *overTime) arrivedOf(kind string) *figure {
 	if f.X.High == 0 {
 		return nil
 	}
+	f.X.Low = parting(slices.Concat(curves...))
+	f.Y.Low = f.X.Low
 	for i := range arrivedPoints {
-		f.At = append(f.At, f.X.High*float64(i)/(arrivedPoints-1))
+		f.At = append(f.At, f.X.Low+(f.X.High-f.X.Low)*float64(i)/(arrivedPoints-1))
 	}
 	for i, e := range o.experiments {
 		var lines []values
@@ -113,6 +115,22 @@ func (o *overTime) arrivedOf(kind string) *figure {
 	}
 	f.Lines = append(f.Lines, line{Name: "everything placed", Colour: "quiet", Dash: 2, Y: ideal})
 	return f
+}
+
+// parting returns where the axes begin: at the last tenth before some curve has
+// fallen a twentieth below the diagonal, which all of them follow at first.
+func parting(curves []report.Curve) float64 {
+	first := math.Inf(1)
+	for _, c := range curves {
+		for _, p := range c {
+			if p[1] < 0.95*p[0] {
+				first = math.Min(first, float64(p[0]))
+				break
+			}
+		}
+		first = math.Min(first, float64(c[len(c)-1][0]))
+	}
+	return math.Max(0, math.Floor(10*first-1)/10)
 }
 
 // loadCurve returns pairs of what had arrived and what was allocated then,

@@ -29,6 +29,9 @@ func latencySection(d *island, experiments []report.Experiment) section {
 		s.None = "These results hold no latency curves: no task ran for the first time, or the file was written by a version of fairlead that did not record them."
 		return s
 	}
+	if slices.ContainsFunc(experiments, func(e report.Experiment) bool { return len(e.Runs) > 1 }) {
+		s.How += quartiles
+	}
 	x := latencyAxis(experiments)
 	g := group{}
 	for _, class := range classes {
@@ -50,9 +53,6 @@ func latencySection(d *island, experiments []report.Experiment) section {
 				continue
 			}
 			mean, low, high := overSeeds(lines)
-			if low != nil && len(g.Panels) == 0 {
-				s.How += quartiles
-			}
 			f.Lines = append(f.Lines, styled(line{Y: mean, Low: low, High: high}, i, experiments[i].Name))
 		}
 		g.Panels = append(g.Panels, d.panelOf(f))

@@ -52,11 +52,29 @@
   const charts = [];
   const wideSteps = { s: roundSteps.filter((s) => s < 1).concat(clockSteps), count: roundSteps.filter((s) => s >= 1) };
 
-  const axisOf = (a, space) => ({
-    stroke: () => colour('quiet'), grid: { stroke: () => colour('rule'), width: 1 }, ticks: { show: false },
-    font: '11.5px system-ui, sans-serif', space, incrs: a.log ? undefined : wideSteps[a.unit] || roundSteps,
-    values: (u, splits, i, s, step) => splits.map((v) => (v == null ? '' : show(a.unit, v, a.log ? v : step))),
-  });
+  // powers keeps the powers of ten of a logarithmic axis.
+  const powers = (u, splits) => splits.map((v) => (Math.abs(Math.log10(v) % 1) < 1e-6 || Math.abs(Math.log10(v) % 1) > 1 - 1e-6 ? v : null));
+
+  // named prints the powers of ten for which there is room, in whole seconds.
+  const named = (u, a, splits) => {
+    const seen = splits.filter((v) => v != null).length, every = Math.max(1, Math.ceil((52 * seen) / (u.width - 70)));
+    return splits.map((v) => {
+      if (v == null || Math.round(Math.log10(v / a.low)) % every) return '';
+      return v >= 1 ? commas(String(v)) + 's' : show(a.unit, v, v);
+    });
+  };
+  const axisOf = (a, space) => {
+    const grid = { stroke: () => colour('rule'), width: 1 }, font = '11.5px system-ui, sans-serif';
+    const axis = { stroke: () => colour('quiet'), grid, ticks: { show: false }, font, space };
+    if (a.log) {
+      grid.filter = axis.filter = powers;
+      axis.values = (u, splits) => named(u, a, splits);
+    } else {
+      axis.incrs = wideSteps[a.unit] || roundSteps;
+      axis.values = (u, splits, i, s, step) => splits.map((v) => show(a.unit, v, step));
+    }
+    return axis;
+  };
 
   // piles returns the running sums of the bands that are shown.
   const piles = (figure, shown) => {
@@ -100,9 +118,9 @@
     });
     const x = { time: false, distr: figure.x.log ? 3 : 1, range: (u, low, high) => (low === high ? [figure.x.low, figure.x.high] : [low, high]) };
     return [{
-      ...size, series, bands, padding: [8, 10, 0, 0], scales: { x, y: { range: [figure.y.low, figure.y.high] } },
+      ...size, series, bands, padding: [8, 26, 0, 0], scales: { x, y: { range: [figure.y.low, figure.y.high] } },
       axes: [
-        { ...axisOf(figure.x, 58), size: 26, filter: figure.x.log ? powers : undefined },
+        { ...axisOf(figure.x, 58), size: 24, label: figure.x.label, labelSize: 16, labelGap: 0, labelFont: '11.5px system-ui, sans-serif' },
         { ...axisOf(figure.y, 34), size: 52 },
       ],
       cursor: { y: false, drag: { x: true, y: false }, sync: { key: figure.x.label, setSeries: false }, points: { size: 7 } },
@@ -110,9 +128,6 @@
       hooks: { setSeries: [(u, i) => i != null && follow(u, figure, i)] },
     }, columns];
   };
-  // powers keeps the powers of ten of a logarithmic axis.
-  const powers = (u, splits) => splits.map((v) => (Math.abs(Math.log10(v) % 1) < 1e-6 || Math.abs(Math.log10(v) % 1) > 1 - 1e-6 ? v : null));
-
   // follow shows or hides what belongs to series i, and piles up what is left.
   const follow = (u, figure, i) => {
     const line = figure.lines[i - 1];
@@ -142,7 +157,7 @@
     const number = Number(place.dataset.figure), figure = data.figures[number], at = data.grids[data.at[number]];
     const box = place.appendChild(document.createElement('div'));
     box.className = figure.stacked ? 'plot-live stacked' : 'plot-live';
-    const height = place.querySelector('.chart').getBoundingClientRect().height - 14;
+    const height = place.querySelector('.chart').getBoundingClientRect().height;
     const size = () => ({ width: Math.max(200, Math.floor(place.clientWidth)), height });
     place.classList.add('live');
     const chart = new uPlot(...build(figure, at, size()), box);

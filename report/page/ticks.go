@@ -44,6 +44,9 @@ func logTicks(a *axis, n int) []tick {
 		t := tick{value: v}
 		if (p-first)%every == 0 {
 			t.name = nameOf(a.Unit, v, v)
+			if a.Unit == seconds && v >= 1 {
+				t.name = thousands(strconv.FormatFloat(v, 'f', 0, 64)) + "s" // 100s, not 1m40s
+			}
 		}
 		all = append(all, t)
 	}
