@@ -38,6 +38,7 @@ type simulateFlags struct {
 	faults              string
 	format              string
 	placements, tasks   string
+	report              string
 	lenient             bool
 	parallel            int
 }
@@ -62,6 +63,7 @@ func (f *simulateFlags) register(c *cobra.Command) {
 	s.StringVarP(&f.format, "output", "o", "table", "table, json or csv")
 	s.StringVar(&f.placements, "placements", "", "write a line per decision to `FILE`, in the columns of Google's task_events")
 	s.StringVar(&f.tasks, "tasks", "", "write a line per task to `FILE`")
+	s.StringVar(&f.report, "report", "", "draw the results on a page of HTML, `FILE`")
 	s.BoolVar(&f.lenient, "lenient", false, "count broken lines of the source and leave them out")
 	s.IntVar(&f.parallel, "parallel", 0, "runs at once (default: one a processor)")
 	complete := func(flag string, values ...string) {
@@ -89,7 +91,9 @@ const (
 
 // plan turns the flags into a simulation, or says what is wrong with each.
 func (f *simulateFlags) plan() (*simulation, error) {
-	s := &simulation{noted: &sync.Once{}, speedup: f.speedup, lenient: f.lenient, placements: f.placements, tasks: f.tasks, parallel: f.parallel}
+	s := &simulation{
+		noted: &sync.Once{}, speedup: f.speedup, lenient: f.lenient, placements: f.placements, tasks: f.tasks, report: f.report, parallel: f.parallel,
+	}
 	var errs []error
 	flag := func(name string, err error) {
 		if err != nil {
@@ -105,7 +109,7 @@ func (f *simulateFlags) plan() (*simulation, error) {
 	if !(f.speedup >= minSpeedup && f.speedup <= maxSpeedup) {
 		flag("speedup", fmt.Errorf("%g, want a number from %g to %g", f.speedup, minSpeedup, maxSpeedup))
 	}
-	flag("tasks", f.checkOutputs())
+	f.checkOutputs(flag)
 	s.trigger.Heartbeat, err = parseTime(f.heartbeat)
 	flag("heartbeat", err)
 	s.trigger.Watchdog, err = parseTime(f.watchdog)
@@ -214,11 +218,18 @@ func (f *simulateFlags) planWorld(s *simulation, flag func(string, error)) {
 }
 
 // checkOutputs says whether two outputs would go to one file.
-func (f *simulateFlags) checkOutputs() error {
-	if f.tasks != "" && filepath.Clean(f.tasks) == filepath.Clean(f.placements) {
-		return fmt.Errorf("%s is the file of --placements too", f.tasks)
+func (f *simulateFlags) checkOutputs(flag func(string, error)) {
+	outputs := map[string]string{}
+	for _, o := range []struct{ name, path string }{{"placements", f.placements}, {"tasks", f.tasks}, {"report", f.report}} {
+		if o.path == "" {
+			continue
+		}
+		path := filepath.Clean(o.path)
+		if other, taken := outputs[path]; taken {
+			flag(o.name, fmt.Errorf("%s is the file of --%s too", o.path, other))
+		}
+		outputs[path] = o.name
 	}
-	return nil
 }
 
 // choose returns the value of that name.

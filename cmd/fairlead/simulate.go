@@ -48,6 +48,7 @@ seed, and compares what came of it. Without arguments it makes up a cluster of
   fairlead simulate --policy kube,swarm-binpack --seeds 1,2,3
   fairlead simulate --cluster google2011:DIR --workload google2011:DIR --overcommit cpu=1.6,memory=2
   fairlead simulate --cluster 'synthetic:google?nodes=12500&tasks-per-node=8' --until 1d --policy kube -o json
+  fairlead simulate --report report.html
   fairlead simulate --faults hostile --tasks tasks.csv
   fairlead simulate --workload recording:DIR`,
 		Args: cobra.NoArgs,
@@ -103,6 +104,7 @@ type simulation struct {
 	format            report.Format
 	placements, tasks string
 	noted             *sync.Once // what sources do not heed is said once
+	report            string     // the file of the page, or empty
 	config            sim.Config // without source, lanes and output; the setup is what all runs share
 }
 
@@ -160,7 +162,7 @@ func (s *simulation) check() error {
 			break
 		}
 	}
-	for _, path := range []string{s.placements, s.tasks} {
+	for _, path := range []string{s.placements, s.tasks, s.report} {
 		if path != "" {
 			_, err := os.Stat(filepath.Dir(path))
 			errs = append(errs, err)
@@ -192,6 +194,9 @@ func (s *simulation) conclude(ctx context.Context, jobs []*job, stdout io.Writer
 	}
 	if len(results.Runs) > 0 {
 		errs = append(errs, report.Write(stdout, s.format, results))
+		if s.report != "" {
+			errs = append(errs, writePage(s.report, results))
+		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
