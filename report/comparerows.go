@@ -32,8 +32,8 @@ const (
 	Higher    Verdict = "higher"
 	Lower     Verdict = "lower"
 	Undecided Verdict = "no difference seen" // the interval holds 0
-	Equal     Verdict = "same" // the same value with every seed
-	NoVerdict Verdict = "none" // Note says why
+	Equal     Verdict = "same"               // the same value with every seed
+	NoVerdict Verdict = "none"               // Note says why
 )
 
 // fewestAlike is from how many seeds on the same difference in each is no

@@ -39,7 +39,7 @@ and replaces what is there. Its name is printed.`,
 					return usage(c, fmt.Errorf("--output: %s is to be read; name another file", output))
 				}
 			}
-			results, err := readResults(files)
+			results, err := readRuns(files)
 			if err != nil {
 				return err
 			}
@@ -54,19 +54,19 @@ and replaces what is there. Its name is printed.`,
 	return c
 }
 
-// readResults reads files of results and returns their runs, in order.
-func readResults(files []string) (report.Results, error) {
+// readRuns reads files of results and returns their runs, in order.
+func readRuns(files []string) (report.Results, error) {
 	var all report.Results
 	var errs []error
 	for _, path := range files {
-		results, err := readResult(path)
+		results, err := readRunsOf(path)
 		errs = append(errs, err)
 		all.Runs = append(all.Runs, results.Runs...)
 	}
 	return all, errors.Join(errs...)
 }
 
-func readResult(path string) (report.Results, error) {
+func readRunsOf(path string) (report.Results, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return report.Results{}, err

@@ -67,7 +67,7 @@ const heatOnPage = 1_800_000
 const fullByte = 201
 
 // heatOf draws Run.Heat of the first seed of each experiment.
-func heatOf(d *island, experiments []report.Experiment) (heatSection, error) {
+func heatOf(d *island, experiments []report.Group) (heatSection, error) {
 	s := heatSection{How: "Each cell is a node, in the order of the cluster; its colour is the largest share of any resource kind that tasks hold on it. " +
 		"Evenly dark cells mean that the load is spread; bright cells beside dark ones mean that it is packed."}
 	data := &heatData{Palette: palette()}

@@ -17,7 +17,7 @@ import (
 const latencyDecades = 7
 
 // latencySection draws Run.Latencies.
-func latencySection(d *island, experiments []report.Experiment) section {
+func latencySection(d *island, experiments []report.Group) section {
 	s := section{
 		ID: "latency", Title: "Placement latency",
 		How: "The share of tasks that ran for the first time within a given time of their submission. A curve further to the left and higher is better; " +
@@ -29,7 +29,7 @@ func latencySection(d *island, experiments []report.Experiment) section {
 		s.None = "These results hold no latency curves: no task ran for the first time, or the file was written by a version of fairlead that did not record them."
 		return s
 	}
-	if slices.ContainsFunc(experiments, func(e report.Experiment) bool { return len(e.Runs) > 1 }) {
+	if slices.ContainsFunc(experiments, func(e report.Group) bool { return len(e.Runs) > 1 }) {
 		s.How += quartiles
 	}
 	x := latencyAxis(experiments)
@@ -62,7 +62,7 @@ func latencySection(d *island, experiments []report.Experiment) section {
 }
 
 // curveClasses lists the classes with curves, "all" first.
-func curveClasses(experiments []report.Experiment) []string {
+func curveClasses(experiments []report.Group) []string {
 	found := map[string]bool{}
 	for _, e := range experiments {
 		for _, r := range e.Runs {
@@ -88,7 +88,7 @@ func curveClasses(experiments []report.Experiment) []string {
 }
 
 // latencyAxis spans the latencies of all curves, in whole powers of ten.
-func latencyAxis(experiments []report.Experiment) axis {
+func latencyAxis(experiments []report.Group) axis {
 	low, high := math.Inf(1), 0.0
 	for _, e := range experiments {
 		for _, r := range e.Runs {
@@ -117,7 +117,7 @@ const curvePoints = 800
 // curveGrid returns x values for the curves of a class: all that occur, or
 // evenly spread ones where these are too many. Both ends of the axis are among
 // them.
-func curveGrid(experiments []report.Experiment, class string, x *axis) values {
+func curveGrid(experiments []report.Group, class string, x *axis) values {
 	at := values{x.Low, x.High}
 	for _, e := range experiments {
 		for _, r := range e.Runs {

@@ -18,7 +18,7 @@ type fact struct{ Name, Value string }
 
 // setupOf lists what went into runs: each thing with all the values that it
 // had, and what was left at its default not at all.
-func setupOf(runs []report.Run, experiments []report.Experiment) []fact {
+func setupOf(runs []report.Run, experiments []report.Group) []fact {
 	var names []string
 	for _, e := range experiments {
 		names = append(names, e.Name)
@@ -82,7 +82,7 @@ func unless(text string, defaults ...string) string {
 }
 
 // interruptedRuns names the runs that were stopped before their end.
-func interruptedRuns(experiments []report.Experiment) string {
+func interruptedRuns(experiments []report.Group) string {
 	var names []string
 	for _, e := range experiments {
 		for _, r := range e.Runs {
@@ -128,7 +128,7 @@ func (t *table) without(column int) table {
 }
 
 // classesOf is a table of the service classes of each experiment.
-func classesOf(experiments []report.Experiment) table {
+func classesOf(experiments []report.Group) table {
 	t := table{
 		Above:  []string{"", "", "", "", "", "", "", "latency", "", "", "available", ""},
 		Titles: []string{"policy", "class", "submitted", "placed", "finished", "pending", "preempted", "p50", "p90", "p99", "mean", "least"},
@@ -149,7 +149,7 @@ func classesOf(experiments []report.Experiment) table {
 }
 
 // classRow is the mean of one class over the seeds of an experiment.
-func classRow(e *report.Experiment, class string) []string {
+func classRow(e *report.Group, class string) []string {
 	mean := func(show func(float64) string, value func(report.Class) (report.Number, bool)) string {
 		sum, n := 0.0, 0
 		for _, r := range e.Runs {
@@ -200,7 +200,7 @@ func classRow(e *report.Experiment, class string) []string {
 }
 
 // titleOf says in a line what the page is about.
-func titleOf(runs []report.Run, experiments []report.Experiment) string {
+func titleOf(runs []report.Run, experiments []report.Group) string {
 	var names []string
 	for _, e := range experiments {
 		names = append(names, e.Name)

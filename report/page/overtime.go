@@ -14,7 +14,7 @@ import (
 
 // overTime draws columns of the series of all experiments on one grid.
 type overTime struct {
-	experiments []report.Experiment
+	experiments []report.Group
 	grid        grid
 	seeds       bool // some experiment was run with several seeds
 }
@@ -30,7 +30,7 @@ const (
 	fewestPoints = 200
 )
 
-func newOverTime(experiments []report.Experiment) overTime {
+func newOverTime(experiments []report.Group) overTime {
 	o := overTime{experiments: experiments}
 	var runs []*report.Run
 	columns := 1
@@ -70,7 +70,7 @@ func (o *overTime) columns(prefix string) []string {
 }
 
 // has reports whether a run of the experiment has the column.
-func has(e *report.Experiment, column string) bool {
+func has(e *report.Group, column string) bool {
 	return slices.ContainsFunc(e.Runs, func(r report.Run) bool { return r.Series != nil && len(r.Series.Columns[column]) > 0 })
 }
 
@@ -84,7 +84,7 @@ func (o *overTime) at() values {
 
 // spiky returns a column of an experiment in which every spike counts, times
 // factor. Over several seeds it is the mean with its quartiles.
-func (o *overTime) spiky(e *report.Experiment, column string, factor float64) line {
+func (o *overTime) spiky(e *report.Group, column string, factor float64) line {
 	gather := o.grid.extremes
 	if o.seeds {
 		gather = o.grid.means
@@ -94,12 +94,12 @@ func (o *overTime) spiky(e *report.Experiment, column string, factor float64) li
 }
 
 // smooth returns a column of an experiment that holds means over steps.
-func (o *overTime) smooth(e *report.Experiment, column string) values {
+func (o *overTime) smooth(e *report.Group, column string) values {
 	mean, _, _ := overSeeds(o.gather(e, column, 1, o.grid.means))
 	return mean
 }
 
-func (o *overTime) gather(e *report.Experiment, column string, factor float64, of func(*report.Series, []report.Number) values) []values {
+func (o *overTime) gather(e *report.Group, column string, factor float64, of func(*report.Series, []report.Number) values) []values {
 	var all []values
 	for i := range e.Runs {
 		s := e.Runs[i].Series

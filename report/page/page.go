@@ -84,7 +84,7 @@ func Write(w io.Writer, results report.Results) error {
 }
 
 func viewOf(runs []report.Run) (*view, error) {
-	experiments := report.Experiments(runs)
+	experiments := report.Groups(runs)
 	over := newOverTime(experiments)
 	v := &view{
 		Title:       titleOf(runs, experiments),

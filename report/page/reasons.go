@@ -36,7 +36,7 @@ type reasonBar struct {
 }
 
 // reasonsOf draws Run.Reasons and Run.Examples.
-func reasonsOf(experiments []report.Experiment) reasonsSection {
+func reasonsOf(experiments []report.Group) reasonsSection {
 	s := reasonsSection{How: "Tasks that still waited at the end, by what kept them from running; each task is counted under one reason. Bars of all policies have one scale. The sentence is about one of these tasks."}
 	longest := 0.0
 	counts := make([]map[string]float64, len(experiments))

@@ -41,7 +41,7 @@ type panel struct {
 }
 
 // policyKeys is the legend of charts with a line for each experiment.
-func policyKeys(experiments []report.Experiment) []key {
+func policyKeys(experiments []report.Group) []key {
 	var keys []key
 	for i, e := range experiments {
 		colour, dash := policyColour(i)

@@ -1,8 +1,8 @@
 package report
 
-// Experiment is a policy under one set-up: the runs that differ in their seed
+// Group is a policy under one set-up: the runs that differ in their seed
 // alone.
-type Experiment struct {
+type Group struct {
 	// Name tells it from the other experiments: the policy, and what else they
 	// differ in, such as "kube, google2011".
 	Name string
@@ -10,18 +10,18 @@ type Experiment struct {
 	Runs []Run
 }
 
-// Experiments returns runs by experiment, in the order of the first run of
+// Groups returns runs by experiment, in the order of the first run of
 // each.
-func Experiments(runs []Run) []Experiment {
+func Groups(runs []Run) []Group {
 	var names []label
 	for _, l := range labelsOf(runs) {
 		if l.title != seedTitle {
 			names = append(names, l)
 		}
 	}
-	var all []Experiment
+	var all []Group
 	for _, group := range experiments(runs) {
-		all = append(all, Experiment{Name: nameOf(&group[0], names), Runs: group})
+		all = append(all, Group{Name: nameOf(&group[0], names), Runs: group})
 	}
 	return all
 }
