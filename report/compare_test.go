@@ -2,7 +2,9 @@ package report_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -367,4 +369,71 @@ func FuzzCompare(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A difference that is the same with every seed counts where the seed changes
+// nothing at all, or where there are six seeds or more.
+func TestCompareOfDifferencesWithoutSpread(t *testing.T) {
+	runs := func(seeds int, restless bool) []report.Run {
+		var runs []report.Run
+		for seed := range uint64(seeds) {
+			a, b := tried("a", seed, 900, 0.057, 0.5), tried("b", seed, 903, 1.001, 0.5)
+			if restless {
+				a.NodesActive, b.NodesActive = int(seed), int(seed)
+			}
+			runs = append(runs, a, b)
+		}
+		return runs
+	}
+	for _, c := range []struct {
+		seeds    int
+		restless bool
+		want     report.Verdict
+		note     string
+	}{
+		{1, false, report.NoVerdict, "one seed"},
+		{2, false, report.Better, "the seed changes nothing"},
+		{2, true, report.NoVerdict, "the same with 2 seeds; needs 6"},
+		{5, true, report.NoVerdict, "the same with 5 seeds; needs 6"},
+		{6, true, report.Better, "the same with all 6 seeds"},
+	} {
+		row := pairOf(t, runs(c.seeds, c.restless), "").Rows[0]
+		if row.Verdict != c.want || row.Note != c.note || row.Difference.Mean != 3 {
+			t.Errorf("%d seeds: %+v, want %s, %s", c.seeds, row, c.want, c.note)
+		}
+		// 1.001 - 0.057 is not 0.944 to a computer, but it is to people.
+		latency := pairOf(t, runs(c.seeds, c.restless), "").Rows[9]
+		if d := latency.Difference; d.Mean != 0.944 || d.Low != 0.944 || d.High != 0.944 {
+			t.Errorf("%d seeds: %+v, want 0.944", c.seeds, latency)
+		}
+	}
+}
+
+// A metric is what stands in the result under its name.
+func TestMetricsAreNamedByTheirPaths(t *testing.T) {
+	full := run("quincy", 1, 1)
+	full.Fragmentation = map[string]report.Fragmentation{"cpu": {Final: 0.125}, "gpu": {Final: 0.25}}
+	var text bytes.Buffer
+	if err := report.Write(&text, report.JSON, report.Results{Runs: []report.Run{full}}); err != nil {
+		t.Fatal(err)
+	}
+	var file struct{ Runs []map[string]any }
+	if err := json.Unmarshal(text.Bytes(), &file); err != nil {
+		t.Fatal(err)
+	}
+	rows := pairOf(t, []report.Run{full, run("kube", 1, 1)}, "").Rows
+	if len(rows) < 33 {
+		t.Errorf("only %d metrics", len(rows))
+	}
+	for _, row := range rows {
+		var value any = file.Runs[0]
+		for name := range strings.SplitSeq(row.Metric, ".") {
+			below, _ := value.(map[string]any)
+			value = below[name]
+		}
+		x, found := value.(float64)
+		if !found || math.Abs(float64(row.Base.Mean)-x) > 1e-9 {
+			t.Errorf("%s is %g, in the result %v", row.Metric, float64(row.Base.Mean), value)
+		}
+	}
 }
