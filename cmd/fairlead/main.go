@@ -30,11 +30,10 @@ func run(args []string) int {
 	if err == nil {
 		return 0
 	}
+	fmt.Fprintln(os.Stderr, "fairlead:", err)
 	if errors.Is(err, errInterrupted) {
-		fmt.Fprintln(os.Stderr, "fairlead: interrupted; the results above are what was known by then")
 		return exitInterrupted
 	}
-	fmt.Fprintln(os.Stderr, "fairlead:", err)
 	if usage, ok := errors.AsType[usageError](err); ok {
 		fmt.Fprintf(os.Stderr, "Run 'fairlead %s--help' for usage.\n", usage.command)
 		return exitUsage

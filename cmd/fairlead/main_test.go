@@ -22,6 +22,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"alike":      alike,
 			"recordings": func(t *testscript.TestScript, _ bool, _ []string) { t.Check(recordings(t.MkAbs("."))) },
 		},
 		Condition: func(name string) (bool, error) {

@@ -202,7 +202,7 @@ func (s *simulation) conclude(ctx context.Context, jobs []*job, stdout io.Writer
 		return err
 	}
 	if ctx.Err() != nil {
-		return errInterrupted
+		return fmt.Errorf("%w; the results above are what was known by then", errInterrupted)
 	}
 	return nil
 }
@@ -235,7 +235,7 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 	}
 	defer source.Close() //nolint:errcheck // it was only read
 	// All runs read the same.
-	s.noted.Do(func() { printNotes(stderr, source.notes) })
+	s.noted.Do(func() { printNotes(stderr, source.notes()) })
 	policy, err := queue.New(j.policy, queue.Options{Seed: j.seed, Ties: s.ties, Typical: source.typical})
 	if err != nil {
 		return report.Run{}, err
@@ -258,11 +258,7 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 		return report.Run{}, err
 	}
 	result, err := sim.Run(config)
-	for _, skipped := range source.skippers {
-		if count, first := skipped.Skipped(); count > 0 {
-			fmt.Fprintf(stderr, "fairlead: %s left out %d broken lines; the first: %v\n", j.policy, count, first[0])
-		}
-	}
+	source.tellLeftOut(stderr, j.policy)
 	for _, file := range files {
 		err = errors.Join(err, file.Close())
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"net/url"
@@ -42,6 +43,10 @@ type format struct {
 	// check says what is wrong with the options, before anything is opened.
 	check func(sourceSpec) error
 	open  func(s sourceSpec, seed uint64, lenient bool) (trace.Source, error)
+	// write writes a source in the format; what it cannot hold is a loss. It is
+	// nil where too little could be held, and lacks says what.
+	write func(to io.Writer, src trace.Source, losses *trace.Losses) error
+	lacks string
 }
 
 // formats lists the formats that a SRC can name. Without a name it is our own.
@@ -164,21 +169,14 @@ func (s sourceSpec) whole(name string, least, most int64, set func(int64)) error
 // opened is a source that is ready to be read.
 type opened struct {
 	trace.Source
-	skippers []skipper
-	notes    []string     // what the sources do not heed
-	end      cluster.Time // where a run stops unless told otherwise; 0 is never
-	typical  []cluster.Typical
+	readers []trace.Source // as they are, of which there may be two
+	end     cluster.Time   // where a run stops unless told otherwise; 0 is never
+	typical []cluster.Typical
 }
 
 // skipper is a source that may leave out broken lines.
 type skipper interface {
 	Skipped() (count int, first []*trace.Error)
-}
-
-// typicalSource is a source that knows before the run what its tasks typically
-// ask for.
-type typicalSource interface {
-	Typical() []cluster.Typical
 }
 
 // noter is a source that says, once it is open, what of its files it does not
@@ -187,25 +185,68 @@ type noter interface {
 	Notes() []string
 }
 
+// typicalSource is a source that knows before the run what its tasks typically
+// ask for.
+type typicalSource interface {
+	Typical() []cluster.Typical
+}
+
+// omitter is a source that may leave out what the model has nothing like.
+type omitter interface{ Omitted() []trace.Omission }
+
+// tellLeftOut says what was left out while reading. Who it was for comes first,
+// if anybody in particular.
+func (o opened) tellLeftOut(stderr io.Writer, who string) {
+	if who != "" {
+		who += " "
+	}
+	for _, r := range o.readers {
+		if s, ok := r.(skipper); ok {
+			if count, first := s.Skipped(); count > 0 {
+				fmt.Fprintf(stderr, "fairlead: %sleft out %d broken lines; the first: %v\n", who, count, first[0])
+			}
+		}
+	}
+	for _, omitted := range o.omitted() {
+		fmt.Fprintf(stderr, "fairlead: %sleft out %s: %d\n", who, omitted.What, omitted.Count)
+	}
+}
+
+// notes is what the sources do not heed.
+func (o opened) notes() []string {
+	var all []string
+	for _, r := range o.readers {
+		if noter, ok := r.(noter); ok {
+			all = append(all, noter.Notes()...)
+		}
+	}
+	return all
+}
+
+// omitted is what was left out on purpose so far.
+func (o opened) omitted() []trace.Omission {
+	var all []trace.Omission
+	for _, r := range o.readers {
+		if omitter, ok := r.(omitter); ok {
+			all = append(all, omitter.Omitted()...)
+		}
+	}
+	return all
+}
+
 // open opens the source for one run with that seed.
 func (s sourceSpec) open(seed uint64, lenient bool) (opened, error) {
 	src, err := s.openFormat(seed, lenient)
 	if err != nil {
 		return opened{}, err
 	}
-	o := opened{Source: src}
+	o := opened{Source: src, readers: []trace.Source{src}}
 	if google, ok := src.(*google2011.Source); ok {
 		// Machine events go on for weeks after the task events at hand.
 		o.end = google.Counts().LastTaskEvent
 	}
-	if skipper, ok := src.(skipper); ok {
-		o.skippers = append(o.skippers, skipper)
-	}
 	if source, ok := src.(typicalSource); ok {
 		o.typical = source.Typical()
-	}
-	if noter, ok := src.(noter); ok {
-		o.notes = noter.Notes()
 	}
 	if s.slots > 0 {
 		o.Source, o.typical = trace.Slots(src, s.slots), nil
@@ -243,7 +284,7 @@ func (s *simulation) openBoth(seed uint64) (opened, error) {
 	if err != nil {
 		return opened{}, errors.Join(err, a.Close(), b.Close())
 	}
-	return opened{Source: merged, skippers: append(a.skippers, b.skippers...), notes: append(a.notes, b.notes...), end: b.end, typical: b.typical}, nil
+	return opened{Source: merged, readers: append(a.readers, b.readers...), end: b.end, typical: b.typical}, nil
 }
 
 // parseTime reads a duration such as 90s, 10m, 2h, 29d or 1d12h.

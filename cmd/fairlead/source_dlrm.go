@@ -9,7 +9,8 @@ import (
 
 func dlrmFormat() format {
 	return format{
-		name: "dlrm",
+		name:  "dlrm",
+		lacks: "nodes, users, priorities, kills, or requirements other than a role",
 		help: `  dlrm:FILE?cn=2400&hn=512&gpu=8
                    Alibaba's trace of 2025, services for recommendations: 31 days of
                    instances on CPU nodes (cn) and on nodes with GPUs (hn). The trace

@@ -11,7 +11,8 @@ import (
 
 func ecschedFormat() format {
 	return format{
-		name: "ecsched",
+		name:  "ecsched",
+		lacks: "nodes, jobs of several tasks, users, priorities, requirements, kills, or kinds other than cpu and memory",
 		help: `  ecsched:FILE?nodes=50&cpu=50&memory=50&testbed=true
                    a job list of the authors of ECSched, and nodes for it, measured in
                    slots; testbed=true: the 30 nodes of the paper's test bed instead

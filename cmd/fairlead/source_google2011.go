@@ -7,7 +7,8 @@ import (
 
 func google2011Format() format {
 	return format{
-		name: "google2011",
+		name:  "google2011",
+		lacks: "amounts in units of their own, names of tasks, devices, or a limit per node other than 1",
 		help: `  google2011:DIR   Google's trace of 2011, as published: DIR holds machine_events and task_events
 `,
 		open: func(s sourceSpec, _ uint64, lenient bool) (trace.Source, error) {

@@ -11,7 +11,8 @@ import (
 
 func openbFormat() format {
 	return format{
-		name: "openb",
+		name:  "openb",
+		lacks: "users, priorities, limits per node, kills, or nodes that come and go",
 		help: `  openb:DIR?list=default&nodes=gpu&inflate=X&shuffle=true|false&timed=true&seed=S
                    Alibaba's GPU trace of 2023: pods arrive one a second and stay. With
                    inflate=1.3 they are shuffled, and copied until they ask for 130 %

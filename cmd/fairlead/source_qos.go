@@ -11,7 +11,8 @@ import (
 
 func qosFormat() format {
 	return format{
-		name: "qos",
+		name:  "qos",
+		lacks: "nodes, users, names, requirements, kills, or kinds other than cpu and memory",
 		help: `  qos:FILE?hosts=20&cpu=3.75&memory=3.75
                    a workload of the QoS paper, and hosts for it
 `,

@@ -11,7 +11,8 @@ import (
 
 func swfFormat() format {
 	return format{
-		name: "swf",
+		name:  "swf",
+		lacks: "nodes that differ, demands other than whole processors, priorities, requirements, kills, or tasks that run at the start",
 		help: `  swf:FILE?nodes=128&procs=1024&memory=64
                    a log in the Standard Workload Format, as the Parallel Workloads
                    Archive has them: a job of p processors is p tasks of one core.

@@ -18,7 +18,8 @@ func syntheticFormat() format {
 	}
 	slices.Sort(options)
 	return format{
-		name: "synthetic",
+		name:  "synthetic",
+		lacks: "any workload at all: it describes what is to be made up",
 		help: `  synthetic:google?nodes=1000&tasks-per-node=11.57&rate=1&churn=0&constrained=0.06&seed=1
                    a cluster like Google's of 2011, made up; without seed, the run's
   synthetic:ec2?nodes=1000&tasks=300&load=0.5&seed=1

@@ -15,12 +15,12 @@ import (
 func newTrace() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "trace",
-		Short:   "Look at workloads",
-		Example: "  fairlead trace describe google2011:DIR",
+		Short:   "Look at workloads, and convert them",
+		Example: "  fairlead trace describe google2011:DIR\n  fairlead trace convert google2011:DIR --output google.jsonl.gz",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newDescribe())
+	c.AddCommand(newDescribe(), newConvert())
 	return c
 }
 
@@ -61,12 +61,8 @@ func newDescribe() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			for _, s := range src.skippers {
-				if count, first := s.Skipped(); count > 0 {
-					fmt.Fprintf(c.ErrOrStderr(), "fairlead: left out %d broken lines; the first: %v\n", count, first[0])
-				}
-			}
-			printNotes(c.ErrOrStderr(), src.notes)
+			src.tellLeftOut(c.ErrOrStderr(), "")
+			printNotes(c.ErrOrStderr(), src.notes())
 			return describe(c.OutOrStdout(), &d)
 		},
 	}

@@ -241,6 +241,72 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// all is a source of records in memory.
+type all struct {
+	kinds   []cluster.Kind
+	records []trace.Record
+}
+
+func (a *all) Kinds() []cluster.Kind { return a.kinds }
+func (a *all) Close() error          { return nil }
+
+func (a *all) Next(r *trace.Record) error {
+	if len(a.records) == 0 {
+		return io.EOF
+	}
+	*r, a.records = a.records[0], a.records[1:]
+	return nil
+}
+
+func TestCopy(t *testing.T) {
+	kinds := []cluster.Kind{{Name: "cpu", Unit: "cores", PerUnit: 1000}, {Name: "gpu", PerUnit: 1000, Devices: true}}
+	want := randomRecords(rand.New(rand.NewPCG(3, 0)), 100)
+	var b bytes.Buffer
+	if err := stream.Copy(&b, &all{kinds, want}, &trace.Losses{}); err != nil {
+		t.Fatal(err)
+	}
+	got, r, err := readAll(b.String(), stream.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got) + cmp.Diff(kinds, r.Kinds()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Text that is not UTF-8 is an error wherever it stands, or else counted.
+func TestCopyLoses(t *testing.T) {
+	const odd = "a\xff"
+	node := trace.Node{ID: 1, Capacity: cluster.Vector{1}}
+	task := trace.Task{Demand: cluster.Vector{1}}
+	for _, spoil := range []func(*trace.Node, *trace.Task){
+		func(n *trace.Node, _ *trace.Task) { n.Name = odd },
+		func(n *trace.Node, _ *trace.Task) { n.Labels = []cluster.Label{{Key: odd}} },
+		func(n *trace.Node, _ *trace.Task) { n.Labels = []cluster.Label{{Value: odd}} },
+		func(_ *trace.Node, t *trace.Task) { t.Name = odd },
+		func(_ *trace.Node, t *trace.Task) { t.User = odd },
+		func(_ *trace.Node, t *trace.Task) { t.Requirements = []cluster.Requirement{{Key: odd}} },
+		func(_ *trace.Node, t *trace.Task) { t.Requirements = []cluster.Requirement{{Value: odd}} },
+	} {
+		n, s := node, task
+		spoil(&n, &s)
+		src := func() *all {
+			return &all{[]cluster.Kind{{Name: "cpu", PerUnit: 1}}, []trace.Record{{What: trace.NodeAdded, Node: n}, {What: trace.TaskSubmitted, Task: s}}}
+		}
+		if err := stream.Copy(io.Discard, src(), &trace.Losses{}); err == nil || !strings.Contains(err.Error(), "the format holds no text that is not UTF-8") {
+			t.Errorf("%+v %+v: %v", n, s, err)
+		}
+		losses := trace.Losses{Lenient: true}
+		var b bytes.Buffer
+		if err := stream.Copy(&b, src(), &losses); err != nil || len(losses.Counts) != 1 || losses.Counts[0].Count != 1 {
+			t.Errorf("lenient: %v, %v", losses.Counts, err)
+		}
+		if got, _, err := readAll(b.String(), stream.Options{}); err != nil || len(got) != 2 || !strings.Contains(b.String(), "a\\ufffd") {
+			t.Errorf("lenient: %d records, %v:\n%s", len(got), err, b.String())
+		}
+	}
+}
+
 // What is read is JSON, in time order, and survives being written and read.
 func FuzzReader(f *testing.F) {
 	f.Add(head + `{"t":0,"add":{"node":1,"name":"n1","capacity":{"cpu":4000},"labels":{"zone":"a"}}}`)

@@ -3,6 +3,7 @@ package stream
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -20,6 +21,42 @@ type Writer struct {
 	time  cluster.Time
 	line  []byte
 	comma bool // a comma comes before the next member
+}
+
+// Copy writes all of src as a stream. Text that is not UTF-8 is a loss: the bytes
+// that are not are replaced.
+func Copy(to io.Writer, src trace.Source, losses *trace.Losses) error {
+	w := NewWriter(to, src.Kinds())
+	var r trace.Record
+	for {
+		err := src.Next(&r)
+		if errors.Is(err, io.EOF) {
+			return w.Close()
+		}
+		if err != nil {
+			return err
+		}
+		if !isUTF8(&r) {
+			if err := losses.Refuse(&r, "text that is not UTF-8"); err != nil {
+				return err
+			}
+		}
+		if err := w.Write(&r); err != nil {
+			return err
+		}
+	}
+}
+
+// isUTF8 reports whether all text of the record is UTF-8.
+func isUTF8(r *trace.Record) bool {
+	valid := utf8.ValidString(r.Node.Name) && utf8.ValidString(r.Task.Name) && utf8.ValidString(r.Task.User)
+	for _, l := range r.Node.Labels {
+		valid = valid && utf8.ValidString(l.Key) && utf8.ValidString(l.Value)
+	}
+	for _, q := range r.Task.Requirements {
+		valid = valid && utf8.ValidString(q.Key) && utf8.ValidString(q.Value)
+	}
+	return valid
 }
 
 // NewWriter writes the header. Errors come from Write and Close, and stay.

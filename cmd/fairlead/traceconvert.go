@@ -1,0 +1,220 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sim"
+	"fairlead.dev/fairlead/sim/trace"
+	"fairlead.dev/fairlead/sim/trace/stream"
+)
+
+// conversion is what is read, and what is written where.
+type conversion struct {
+	nodes, tasks sourceSpec // the same, if there is one source
+	until        cluster.Time
+	seed         uint64
+	lenient      bool
+	to           format
+	output       string
+}
+
+func newConvert() *cobra.Command {
+	var f convertFlags
+	c := &cobra.Command{
+		Use:   "convert SRC [SRC]",
+		Short: "Write a workload in another format",
+		Long: `Convert reads a source to its end and writes it in another format. Of two
+sources it takes the nodes of the first and the tasks of the second. A run on
+what was written is the same, byte for byte, as one on what was read. What the
+format cannot hold is an error, or with --lenient left out and counted.
+
+` + sourceHelp() + `
+
+--to is one of:
+` + targetHelp(),
+		Example: `  fairlead trace convert google2011:DIR --output google.jsonl.gz
+  fairlead trace convert swf:log.swf.gz --output -
+  fairlead trace convert synthetic:ec2?nodes=100 swf:log.swf --output log-on-ec2.jsonl`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			plan, err := f.plan(args)
+			if err != nil {
+				return usage(c, err)
+			}
+			return plan.run(c)
+		},
+	}
+	f.register(c)
+	c.Flags().StringVar(&f.to, "to", streamName, "`FORMAT` to write")
+	c.Flags().StringVar(&f.until, "until", "", "`time` at which to stop (default: "+defaultUntil+" for sources without end, else the end)")
+	c.Flags().Uint64Var(&f.seed, "seed", 1, "draws what is made up, or shuffled, of a source that names no seed")
+	c.Flags().BoolVar(&f.lenient, "lenient", false, "leave out, and count, broken lines and what the format cannot hold")
+	return c
+}
+
+// convertFlags are the flags as they were given.
+type convertFlags struct {
+	to, until, output string
+	seed              uint64
+	lenient           bool
+}
+
+func (f *convertFlags) register(c *cobra.Command) {
+	c.Flags().StringVar(&f.output, "output", "", "`FILE` to write, compressed if it ends in .gz; - is the standard output")
+}
+
+// plan turns the flags into a conversion, or says what is wrong with each.
+func (f *convertFlags) plan(args []string) (*conversion, error) {
+	plan := &conversion{seed: f.seed, lenient: f.lenient, output: f.output}
+	var errs []error
+	flag := func(name string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--%s: %w", name, err))
+		}
+	}
+	for i, into := range []*sourceSpec{&plan.nodes, &plan.tasks} {
+		var err error
+		text := args[min(i, len(args)-1)]
+		if *into, err = parseConvertible(text); err != nil && i < len(args) {
+			errs = append(errs, err)
+		}
+	}
+	if plan.nodes.text != plan.tasks.text {
+		plan.nodes.role, plan.tasks.role = nodesAlone, tasksAlone
+	}
+	var err error
+	plan.to, err = targetNamed(f.to)
+	flag("to", err)
+	if f.until == "" && (plan.tasks.endless() || plan.nodes.endless()) {
+		f.until = defaultUntil
+	}
+	if f.until != "" {
+		plan.until, err = parseTime(f.until)
+		flag("until", err)
+	}
+	flag("output", f.checkOutput(plan))
+	return plan, errors.Join(errs...)
+}
+
+func parseConvertible(text string) (sourceSpec, error) {
+	if strings.HasPrefix(text, "recording:") {
+		return sourceSpec{}, fmt.Errorf("%s: a recording holds what a scheduler was told and decided, not a workload; it is replayed as it was", text)
+	}
+	return parseSource(text)
+}
+
+func (f *convertFlags) checkOutput(plan *conversion) error {
+	switch {
+	case f.output == "":
+		return errors.New("want a file, or - for the standard output")
+	case f.output != "-" && (filepath.Clean(f.output) == filepath.Clean(plan.nodes.path) || filepath.Clean(f.output) == filepath.Clean(plan.tasks.path)):
+		return fmt.Errorf("%s is what is read", f.output)
+	}
+	return nil
+}
+
+// run converts, and says on stderr what was written and what was lost.
+func (p *conversion) run(c *cobra.Command) error {
+	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	both := simulation{cluster: p.nodes, workload: p.tasks, lenient: p.lenient, config: sim.Config{Until: p.until}}
+	if err := both.check(); err != nil {
+		return err
+	}
+	src, err := both.openBoth(p.seed)
+	if err != nil {
+		return err
+	}
+	defer src.Close() //nolint:errcheck // it was only read
+	counted := &counted{Source: trace.Limit(src, cmp.Or(p.until, src.end, cluster.Never)), ctx: ctx}
+	out, err := createOutput(p.output, c.OutOrStdout())
+	if err != nil {
+		return err
+	}
+	losses := trace.Losses{Lenient: p.lenient}
+	if err := p.to.write(out, counted, &losses); err != nil {
+		return errors.Join(err, out.Discard())
+	}
+	if err := out.Commit(); err != nil {
+		return err
+	}
+	stderr := c.ErrOrStderr()
+	fmt.Fprintf(stderr, "fairlead: wrote %d records of nodes and %d of tasks to %s\n", counted.nodes, counted.tasks, p.output)
+	src.tellLeftOut(stderr, "")
+	for _, l := range losses.Counts {
+		fmt.Fprintf(stderr, "fairlead: %s holds no %s; left out: %d\n", p.to.name, l.What, l.Count)
+	}
+	return nil
+}
+
+// counted counts the records that are read, and ends when the context is done.
+type counted struct {
+	trace.Source
+	ctx          context.Context
+	nodes, tasks int
+}
+
+func (c *counted) Next(r *trace.Record) error {
+	if c.ctx.Err() != nil {
+		return fmt.Errorf("%w; nothing was written", errInterrupted)
+	}
+	err := c.Source.Next(r)
+	switch {
+	case err != nil:
+	case r.What <= trace.NodeLost:
+		c.nodes++
+	default:
+		c.tasks++
+	}
+	return err
+}
+
+// streamName is what our own format is called where a format is to be named.
+const streamName = "stream"
+
+// targets lists the formats, our own among them.
+func targets() []format {
+	own := format{name: streamName, write: func(to io.Writer, src trace.Source, losses *trace.Losses) error { return stream.Copy(to, src, losses) }}
+	return append([]format{own}, formats()...)
+}
+
+// targetHelp lists the formats that can be written.
+func targetHelp() string {
+	var names []string
+	for _, f := range targets() {
+		if f.write != nil {
+			names = append(names, f.name)
+		}
+	}
+	return "  " + strings.Join(names, ", ") + "; stream is Fairlead's own, JSON lines"
+}
+
+// targetNamed returns the format of that name, if it can be written.
+func targetNamed(name string) (format, error) {
+	var writable []string
+	for _, f := range targets() {
+		switch {
+		case f.write != nil:
+			writable = append(writable, f.name)
+			if f.name == name {
+				return f, nil
+			}
+		case f.name == name:
+			return format{}, fmt.Errorf("%s is only read: it could not hold %s; write %s instead", name, f.lacks, streamName)
+		}
+	}
+	return format{}, unknown("format", name, writable)
+}

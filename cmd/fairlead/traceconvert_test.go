@@ -1,0 +1,47 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// alike is a command for scripts, alike UNTIL SRC [SRC]. It runs policies on a
+// source, then on what it becomes when it is converted, until that time, and
+// wants the same bytes: every decision, every task, and the results, but for the
+// names of the sources and how long it took.
+func alike(t *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || len(args) > 3 {
+		t.Fatalf("usage: alike UNTIL SRC [SRC]")
+	}
+	until, sources := args[0], args[1:]
+	nodes, tasks := sources[0], sources[len(sources)-1]
+	t.Check(t.Exec("fairlead", append([]string{"trace", "convert", "--until", until, "--output", "converted.jsonl.gz"}, sources...)...))
+	want := outcome(t, until, nodes, tasks)
+	if got := outcome(t, until, "converted.jsonl.gz", "converted.jsonl.gz"); got != want {
+		t.Fatalf("what was converted runs differently:\n%s\nbefore:\n%s", got, want)
+	}
+}
+
+// outcome simulates and returns all that came of it.
+func outcome(t *testscript.TestScript, until, nodes, tasks string) string {
+	t.Check(t.Exec("fairlead", "simulate", "--cluster", nodes, "--workload", tasks, "--until", until,
+		"--policy", "kube,best-fit", "--placements", "placements.csv", "--tasks", "tasks.csv", "-o", "json"))
+	var b strings.Builder
+	ownName := regexp.MustCompile(`"(cluster|workload|wall_s|decisions_per_s)": `)
+	decided := false
+	for line := range strings.Lines(t.ReadFile("stdout")) {
+		if !ownName.MatchString(line) {
+			b.WriteString(line)
+		}
+		decided = decided || strings.Contains(line, `"placed": `) && !strings.Contains(line, `"placed": 0,`)
+	}
+	if !decided {
+		t.Fatalf("nothing was placed in %s, so that nothing is compared", nodes)
+	}
+	for _, policy := range []string{"kube", "best-fit"} {
+		b.WriteString(t.ReadFile("placements."+policy+".1.csv") + t.ReadFile("tasks."+policy+".1.csv"))
+	}
+	return b.String()
+}
