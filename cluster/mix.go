@@ -151,6 +151,14 @@ func (m *Mix) Admits(s *State, n NodeID, list []bool) []bool {
 	return list
 }
 
+// FreeCPU is how much cpu is free on the node, as Waste counts it.
+func (m *Mix) FreeCPU(s *State, n NodeID) int64 {
+	if m.cpu < 0 {
+		return 0
+	}
+	return s.Limit(n)[m.cpu] - s.Used(n)[m.cpu]
+}
+
 // Waste is the fragmentation of devices of which so much is free, beside so much
 // free cpu, on a node that admits these shapes: quantities times tasks.
 func (m *Mix) Waste(admits []bool, cpu int64, free []int64) int64 {

@@ -103,10 +103,7 @@ func (g *gradient) device(s *cluster.State, shape *cluster.Shape, n cluster.Node
 func (g *gradient) best(s *cluster.State, shape *cluster.Shape, n cluster.NodeID) (score int64, set cluster.DeviceSet) {
 	need := g.need(s, shape)
 	free := g.left(s, n)
-	cpu := int64(0)
-	if g.cpu >= 0 {
-		cpu = s.Limit(n)[g.cpu] - s.Used(n)[g.cpu]
-	}
+	cpu := g.mix.FreeCPU(s, n)
 	before := g.mix.Waste(g.admits[n], cpu, free)
 	if g.cpu >= 0 {
 		cpu -= shape.Demand[g.cpu]

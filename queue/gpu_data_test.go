@@ -201,7 +201,7 @@ func fragmentation(s *cluster.State, mix *cluster.Mix) float64 {
 		for _, q := range left {
 			free += q
 		}
-		waste += mix.Waste(mix.Admits(s, n, nil), s.Limit(n)[known.cpu]-s.Used(n)[known.cpu], left)
+		waste += mix.Waste(mix.Admits(s, n, nil), mix.FreeCPU(s, n), left)
 	}
 	return float64(waste) / float64(free*mix.Tasks())
 }

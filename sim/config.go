@@ -27,6 +27,9 @@ type Config struct {
 	Setup  report.Setup // names that go into the result
 	Source trace.Source
 	Lanes  []sched.Lane
+	// Typical is what tasks typically ask for, by which fragmentation is
+	// measured; without it that is learned from the tasks that are submitted.
+	Typical []cluster.Typical
 
 	// Until ends the run; 0 runs until nothing is left to happen.
 	Until cluster.Time

@@ -26,6 +26,7 @@ type simulation struct {
 	sample   sample
 	output   output
 	holdings holdings
+	waste    *fragmentation // nil: no kind comes in devices
 	source   reader
 	planner  planning
 	in       []cluster.Event // what the core has to be told next
@@ -63,6 +64,7 @@ func newSimulation(cfg Config) (*simulation, error) {
 	s := &simulation{
 		cfg: cfg, core: core, dice: newDice(cfg.World.Seed), nodes: newNodes(kinds, cfg.Overcommit), tasks: newTasks(),
 		stats: newStats(kinds), series: newSeries(), heat: newHeat(), sample: sample{most: mostSampled}, holdings: newHoldings(len(kinds), len(serviceClasses())),
+		waste:   newFragmentation(kinds, cfg.Typical),
 		output:  newOutput(cfg.Output, kinds),
 		planner: planning{rounds: make([]*sched.Round, len(cfg.Lanes)), wake: cluster.Never},
 	}
@@ -87,6 +89,10 @@ func Run(cfg Config) (report.Run, error) {
 	result.Series = s.overTime()
 	result.Heat = s.heat.result(s.now, s.core.State(), s.nodeNames())
 	result.Sample = s.sample.result()
+	if s.waste != nil {
+		kind := s.nodes.kinds[s.nodes.devices].Name
+		result.Fragmentation = map[string]report.Fragmentation{kind: {Final: report.Number(s.waste.share(s.core.State()))}}
+	}
 	result.Interrupted = s.stopped || err != nil
 	if err == nil && !s.stopped {
 		err = s.audit(&result)
@@ -150,12 +156,18 @@ const maxFutile = 100
 // pass lets time go by.
 func (s *simulation) pass(to cluster.Time) {
 	if to > s.now {
-		s.holdings.follow(s.core.State())
+		s.follow()
 		s.stats.advance(to, s.core.State().Totals())
 		s.series.advance(s.now, to)
 		s.heat.advance(to, s.core.State())
 		s.now = to
 	}
+}
+
+// follow reads what has changed in the core, for what is measured over time.
+func (s *simulation) follow() {
+	s.holdings.follow(s.core.State())
+	s.waste.follow(s.core.State())
 }
 
 // interrupted reports progress and asks whether to go on.
@@ -443,7 +455,7 @@ func (s *simulation) finishRounds() error {
 // startRounds runs the rounds that are due. Where thinking takes time, what
 // they decide takes effect when that time is over.
 func (s *simulation) startRounds() error {
-	s.holdings.follow(s.core.State())
+	s.follow()
 	if s.cfg.Planner.Time == Zero {
 		start := s.clock()
 		out, wake, err := s.core.Step(s.now, nil, s.out[:0])

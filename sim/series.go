@@ -241,11 +241,14 @@ func (s *simulation) columns() {
 			return float64(report.Ratio(s.stats.arrived[k].float(), float64(state.Totals().Capacity[k])))
 		})
 	}
+	if s.waste != nil {
+		s.series.gauge("fragmentation."+s.nodes.kinds[s.nodes.devices].Name, func() float64 { return s.waste.share(state) })
+	}
 }
 
 // overTime ends the series, and leaves out classes that never had a task.
 func (s *simulation) overTime() *report.Series {
-	s.holdings.follow(s.core.State())
+	s.follow()
 	r := s.series.result(s.now)
 	for c, class := range serviceClasses() {
 		if s.holdings.seen[c] {

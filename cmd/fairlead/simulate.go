@@ -241,7 +241,7 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 		return report.Run{}, err
 	}
 	config := s.config
-	config.Source = source
+	config.Source, config.Typical = source, source.typical
 	if s.speedup != 1 {
 		config.Source = trace.Speedup(source, s.speedup)
 	}

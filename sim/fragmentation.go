@@ -1,0 +1,132 @@
+package sim
+
+import (
+	"math/bits"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/report"
+)
+
+// This file measures how much of the free devices is of no use: the fragmentation
+// of Weng et al. (USENIX ATC 2023, §3), by the tasks that are typical of the
+// workload. They are given by the source, or learned from what is submitted, each
+// task once. Between two looks only the nodes that changed are measured anew.
+
+// fragmentation is the sum over nodes.
+type fragmentation struct {
+	mix   *cluster.Mix
+	read  uint64      // position up to which the change log was read
+	seen  cluster.Seq // the last task that the mix has learned
+	all   bool        // every node has to be measured anew
+	stale []cluster.NodeID
+	node  []fragment
+	waste wide // quantities × tasks
+	free  int64
+}
+
+// fragment is what a node adds to the sums.
+type fragment struct {
+	stale       bool
+	waste, free int64
+	admits      []bool
+	left        []int64
+}
+
+// newFragmentation is nil for a cluster without devices.
+func newFragmentation(kinds []cluster.Kind, typical []cluster.Typical) *fragmentation {
+	for _, k := range kinds {
+		if k.Devices {
+			return &fragmentation{mix: cluster.NewMix(kinds, typical)}
+		}
+	}
+	return nil
+}
+
+// follow reads what has changed, as holdings do.
+func (f *fragmentation) follow(s *cluster.State) {
+	if f == nil {
+		return
+	}
+	touches, ok := s.ChangesSince(f.read)
+	f.read = s.LogEnd()
+	last := f.seen
+	learn := func(t cluster.TaskID) {
+		if task := s.Task(t); task.Phase != cluster.Absent && task.Seq > f.seen {
+			f.all = f.mix.Learn(s, task.Shape) || f.all
+			last = max(last, task.Seq)
+		}
+	}
+	if !ok { // more happened at once than the core remembers
+		f.all = true
+		for t := range s.TaskRows() {
+			learn(cluster.TaskID(t))
+		}
+	}
+	for _, touch := range touches {
+		switch touch.Table {
+		case cluster.Tasks:
+			learn(cluster.TaskID(touch.Row))
+		case cluster.Nodes:
+			f.note(cluster.NodeID(touch.Row))
+		case cluster.Sets:
+			if touch.Node != cluster.NoNode {
+				f.note(touch.Node)
+			}
+		case cluster.Jobs, cluster.Shapes, cluster.Tables: // take nothing
+		}
+	}
+	f.seen = last
+}
+
+// note says that the node has changed.
+func (f *fragmentation) note(n cluster.NodeID) {
+	for len(f.node) <= int(n) {
+		f.node = append(f.node, fragment{})
+	}
+	if !f.node[n].stale {
+		f.node[n].stale = true
+		f.stale = append(f.stale, n)
+	}
+}
+
+// share is the part of what is free now that is a fragment; 0 if nothing is
+// free.
+func (f *fragmentation) share(s *cluster.State) float64 {
+	if f.all {
+		for n := range s.NodeRows() {
+			f.note(cluster.NodeID(n))
+		}
+		f.all = false
+	}
+	for _, n := range f.stale {
+		f.measure(s, n)
+	}
+	f.stale = f.stale[:0]
+	return float64(report.Ratio(f.waste.float(), float64(float64(f.free)*float64(f.mix.Tasks()))))
+}
+
+// measure brings the sums up to date with the node.
+func (f *fragmentation) measure(s *cluster.State, n cluster.NodeID) {
+	row := &f.node[n]
+	f.waste, f.free = f.waste.minus(wide{low: uint64(row.waste)}), f.free-row.free
+	row.stale, row.waste, row.free = false, 0, 0
+	if !s.NodeLive(n) {
+		return
+	}
+	row.left = row.left[:0]
+	limit := s.DeviceLimit(n)
+	for _, d := range s.Devices(n) {
+		left := max(limit-d.Used, 0) // a node that shrank may hold more than its limit
+		row.left = append(row.left, left)
+		row.free += left
+	}
+	row.admits = f.mix.Admits(s, n, row.admits[:0])
+	row.waste = f.mix.Waste(row.admits, f.mix.FreeCPU(s, n), row.left)
+	f.waste, f.free = f.waste.plus(wide{low: uint64(row.waste)}), f.free+row.free
+}
+
+// minus is the difference of two, the second being no more than the first.
+func (a wide) minus(b wide) wide {
+	low, borrow := bits.Sub64(a.low, b.low, 0)
+	return wide{a.high - b.high - borrow, low}
+}
