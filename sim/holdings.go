@@ -12,7 +12,7 @@ import "fairlead.dev/fairlead/cluster"
 type holdings struct {
 	read        uint64           // position up to which the change log was read
 	by          []cluster.Vector // what is held, by class
-	seen        []bool           // by class: it has had a task
+	seen        []bool           // by class: it has held something
 	task        []holding        // by task row
 	active      []bool           // by node row: it has a task
 	running     int              // tasks that hold room, but for foreign ones
@@ -21,6 +21,8 @@ type holdings struct {
 
 // holding is what one task is known to hold.
 type holding struct {
+	seq    cluster.Seq
+	shape  cluster.ShapeID
 	demand cluster.Vector
 	class  cluster.ClassID
 	own    bool // it is not foreign
@@ -65,21 +67,24 @@ func (h *holdings) lookAtTask(s *cluster.State, row cluster.TaskID) {
 	for len(h.task) <= int(row) {
 		h.task = append(h.task, holding{})
 	}
-	var is holding
-	if t := s.Task(row); t.Phase != cluster.Absent {
-		is = holding{demand: s.Demand(row), class: t.Class, own: !s.Job(t.Job).Foreign}
-		h.seen[t.Class] = true
-		if t.Placed() {
-			is.places++
-		}
-		if t.Next != cluster.NoNode {
-			is.places++
-		}
+	t, was := s.Task(row), &h.task[row]
+	places := int8(0)
+	if t.Placed() {
+		places++
 	}
-	was := &h.task[row]
+	if t.Phase != cluster.Absent && t.Next != cluster.NoNode {
+		places++
+	}
+	if places == was.places && (places == 0 || t.Seq == was.seq && t.Shape == was.shape) {
+		return // most touches say nothing new
+	}
 	h.add(was, -1)
-	h.add(&is, 1)
-	*was = is
+	*was = holding{}
+	if places > 0 {
+		*was = holding{seq: t.Seq, shape: t.Shape, demand: s.Demand(row), class: t.Class, own: !s.Job(t.Job).Foreign, places: places}
+		h.add(was, 1)
+		h.seen[t.Class] = true
+	}
 }
 
 // add adds sign times the holding to the sums.

@@ -63,7 +63,7 @@ func newSimulation(cfg Config) (*simulation, error) {
 	}
 	s := &simulation{
 		cfg: cfg, core: core, dice: newDice(cfg.World.Seed), nodes: newNodes(kinds, cfg.Overcommit), tasks: newTasks(),
-		stats: newStats(kinds), series: newSeries(), heat: newHeat(), sample: sample{most: mostSampled}, holdings: newHoldings(len(kinds), len(serviceClasses())),
+		stats: newStats(kinds), series: newSeries(), heat: newHeat(), sample: newSample(mostSampled), holdings: newHoldings(len(kinds), len(serviceClasses())),
 		waste:   newFragmentation(kinds, cfg.Typical),
 		output:  newOutput(cfg.Output, kinds),
 		planner: planning{rounds: make([]*sched.Round, len(cfg.Lanes)), wake: cluster.Never},

@@ -2,12 +2,10 @@ package sim
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/binary"
+	"math"
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
-	"fairlead.dev/fairlead/internal/heap"
 	"fairlead.dev/fairlead/report"
 )
 
@@ -26,44 +24,66 @@ type sampled struct {
 }
 
 func (a sampled) compare(b sampled) int {
-	return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.response, b.response), cmp.Compare(a.latency, b.latency))
+	if a.hash != b.hash {
+		return cmp.Compare(a.hash, b.hash)
+	}
+	return cmp.Or(cmp.Compare(a.response, b.response), cmp.Compare(a.latency, b.latency))
 }
 
-// Before puts the largest first: it is the next to go.
-func (a sampled) Before(b sampled) bool { return a.compare(b) > 0 }
-
-// sample keeps the tasks with the smallest hashes.
+// sample keeps the tasks with the smallest hashes. It gathers twice as many as
+// it may keep before it drops those with the largest, which costs less than to
+// keep them in order.
 type sample struct {
-	most int
-	kept heap.Heap[sampled]
-	of   int
-	name []byte // scratch
+	most  int
+	limit uint64 // the largest hash that has a chance
+	kept  []sampled
+	of    int
 }
+
+func newSample(most int) sample { return sample{most: most, limit: math.MaxUint64} }
 
 // add takes in a task that finished, with its final account.
 func (s *sample) add(t *task, account cluster.Account) {
 	s.of++
-	one := sampled{hash: s.hash(t), response: account.Since - account.Submitted}
-	if len(s.kept) == s.most && !s.kept[0].Before(one) {
+	hash := hashOf(t)
+	if hash > s.limit {
 		return
 	}
 	// The core may not have heard that the run it told to go had begun.
-	one.latency = min(account.FirstRun, account.Since) - account.Submitted
-	if len(s.kept) == s.most {
-		s.kept.Pop()
+	latency := min(account.FirstRun, account.Since) - account.Submitted
+	s.kept = append(s.kept, sampled{hash, account.Since - account.Submitted, latency})
+	if len(s.kept) == 2*s.most {
+		s.cut()
+		s.limit = s.kept[s.most-1].hash
 	}
-	s.kept.Push(one)
 }
 
-// hash is 52 bits of a hash of what the trace says of the task: its job, index
-// and name, and when it was submitted, as some traces submit a task again.
-func (s *sample) hash(t *task) uint64 {
-	s.name = binary.BigEndian.AppendUint64(s.name[:0], t.job.id)
-	s.name = binary.BigEndian.AppendUint32(s.name, t.index)
-	s.name = binary.BigEndian.AppendUint64(s.name, uint64(t.submitted))
-	s.name = append(s.name, t.name...)
-	sum := sha256.Sum256(s.name)
-	return binary.BigEndian.Uint64(sum[:]) >> 12
+// cut sorts the tasks, and drops those that are too many.
+func (s *sample) cut() {
+	slices.SortFunc(s.kept, sampled.compare)
+	s.kept = s.kept[:min(len(s.kept), s.most)]
+}
+
+// hashOf is 52 bits of a hash of what the trace says of the task: its job, index
+// and name, and when it was submitted, as some traces submit a task again. The
+// hash of each part is mixed, as MurmurHash3 ends, before the next comes in.
+func hashOf(t *task) uint64 {
+	h := mix(t.job.id)
+	h = mix(h ^ uint64(t.index))
+	h = mix(h ^ uint64(t.submitted))
+	for i := range len(t.name) { // FNV-1a
+		h = (h ^ uint64(t.name[i])) * 0x100000001b3
+	}
+	return mix(h) >> 12
+}
+
+// mix lets each bit of the result depend on each bit of x; different x have
+// different results.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15 // 0 is no exception
+	x = (x ^ x>>33) * 0xff51afd7ed558ccd
+	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
+	return x ^ x>>33
 }
 
 // result is the sample; nil if no task finished.
@@ -71,11 +91,10 @@ func (s *sample) result() *report.Sample {
 	if s.of == 0 {
 		return nil
 	}
-	kept := slices.SortedFunc(slices.Values(s.kept), sampled.compare)
-	r := &report.Sample{
-		Tasks: make([]uint64, len(kept)), Response: make([]report.Number, len(kept)), Latency: make([]report.Number, len(kept)), Of: s.of,
-	}
-	for i, one := range kept {
+	s.cut()
+	n := len(s.kept)
+	r := &report.Sample{Tasks: make([]uint64, n), Response: make([]report.Number, n), Latency: make([]report.Number, n), Of: s.of}
+	for i, one := range s.kept {
 		r.Tasks[i], r.Response[i], r.Latency[i] = one.hash, report.Seconds(one.response), report.Seconds(one.latency)
 	}
 	return r

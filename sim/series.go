@@ -251,7 +251,7 @@ func (s *simulation) overTime() *report.Series {
 	s.follow()
 	r := s.series.result(s.now)
 	for c, class := range serviceClasses() {
-		if s.holdings.seen[c] {
+		if s.holdings.seen[c] || s.stats.classes[c].Submitted > 0 {
 			continue
 		}
 		for _, kind := range s.nodes.kinds {
