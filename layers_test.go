@@ -31,12 +31,13 @@ sched/schedtest: cluster sched
 queue: cluster internal/heap sched
 internal/heap:
 internal/nearest:
+internal/strict: internal/nearest
 mcmf:
 mcmf/dimacs: mcmf
 mcmf/mcmftest: mcmf
 mcmf/race: mcmf
 recording: cluster internal/nearest sched
-report: cluster
+report: cluster internal/strict
 report/page: report
 sim: cluster internal/heap report sched sim/trace
 sim/trace: cluster internal/nearest

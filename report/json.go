@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"fairlead.dev/fairlead/internal/strict"
 )
 
 // writeJSON prints results as the package comment describes, run by run: a run
@@ -73,9 +75,7 @@ func ReadJSON(r io.Reader) (Results, error) {
 		return Results{}, fmt.Errorf("report: results of version %d; supported versions: %d", head.Version, Version)
 	}
 	var results Results
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&results); err != nil {
+	if err := strict.Decode(text, &results); err != nil {
 		return Results{}, fmt.Errorf("report: results of version %d: %w", Version, err)
 	}
 	return results, nil
