@@ -2,6 +2,8 @@ package report
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -108,13 +110,8 @@ func measuresOf(runs []Run) []measure {
 		durationsOf("LATENCY", func(r *Run) *Distribution { return r.PlacementLatency }),
 		durationsOf("TASK RESPONSE", func(r *Run) *Distribution { return r.TaskResponse }),
 	)
-	for _, kind := range []string{"cpu", "memory"} {
-		for i := range runs {
-			if _, ok := runs[i].Allocation[kind]; ok {
-				measures = append(measures, allocationOf(kind))
-				break
-			}
-		}
+	for _, kind := range kindsOf(runs) {
+		measures = append(measures, allocationOf(kind))
 	}
 	active := countOf("ACTIVE", func(r *Run) int { return r.NodesActive })
 	active.above = "NODES"
@@ -123,6 +120,29 @@ func measuresOf(runs []Run) []measure {
 		values: func(r *Run) []float64 { return []float64{float64(r.Planner.DecisionsPerSecond)} },
 	}
 	return append(measures, active, rate)
+}
+
+// kindsOf returns the kinds of resources that tasks of any run have held: cpu and
+// memory first, as nobody orders by name what everybody has, then the others.
+func kindsOf(runs []Run) []string {
+	held := map[string]bool{}
+	for i := range runs {
+		for kind, a := range runs[i].Allocation {
+			held[kind] = held[kind] || a.Mean > 0 || kind == "cpu" || kind == "memory"
+		}
+	}
+	maps.DeleteFunc(held, func(_ string, was bool) bool { return !was })
+	return slices.SortedFunc(maps.Keys(held), func(a, b string) int {
+		return cmp.Or(cmp.Compare(orderOf(a), orderOf(b)), cmp.Compare(a, b))
+	})
+}
+
+// orderOf is where a kind stands among the columns.
+func orderOf(kind string) int {
+	if at := slices.Index([]string{"cpu", "memory"}, kind); at >= 0 {
+		return at
+	}
+	return 2
 }
 
 // countOf is a column of whole numbers.

@@ -165,6 +165,36 @@ func TestTableWidth(t *testing.T) {
 	}
 }
 
+// The table has a column for each kind that was held, whatever it is called:
+// slots, where they are counted instead of resources.
+func TestTableShowsTheKindsThatWereHeld(t *testing.T) {
+	slots := run("quincy", 1, 1)
+	slots.Allocation = map[string]report.Allocation{"slots": {Mean: 0.614}, "ports": {}}
+	devices := run("quincy", 2, 1)
+	devices.Allocation["gpu"] = report.Allocation{Mean: 0.25}
+	devices.Allocation["a"] = report.Allocation{Mean: 0.125}
+	for _, c := range []struct {
+		run   report.Run
+		kinds string
+		means string
+	}{
+		{slots, "SLOTS", "61.4%"},
+		{devices, "CPU MEMORY A GPU", "63.2% 55.1% 12.5% 25.0%"},
+	} {
+		var text bytes.Buffer
+		if err := report.Write(&text, report.Table, report.Results{Runs: []report.Run{c.run}}); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(text.String(), "\n")
+		if head := strings.Join(strings.Fields(lines[0]), " "); head != "LATENCY TASK RESPONSE "+c.kinds+" NODES DECISIONS" {
+			t.Errorf("the head is %q, want kinds %s", head, c.kinds)
+		}
+		if row := strings.Join(strings.Fields(lines[2]), " "); !strings.Contains(row, " "+c.means+" 1,233 ") {
+			t.Errorf("the row is %q, want allocations %s", row, c.means)
+		}
+	}
+}
+
 // Programs rely on these names, whatever the run. Those with a "?" are missing
 // where there is nothing to tell.
 const contract = `
