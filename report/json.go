@@ -9,30 +9,51 @@ import (
 	"fairlead.dev/fairlead/internal/strict"
 )
 
-// writeJSON prints results as the package comment describes, run by run: a run
-// may be long, and is in memory twice while it is printed.
-func writeJSON(text *bytes.Buffer, results Results) error {
-	var run bytes.Buffer
-	e := json.NewEncoder(&run)
-	// The text is not meant to stand inside HTML, and names may hold a "<".
-	e.SetEscapeHTML(false)
-	fmt.Fprintf(text, "{\n  \"version\": %d,\n  \"runs\": [", Version)
-	for i, r := range complete(results).Runs {
-		run.Reset()
-		if err := e.Encode(r); err != nil {
+// writeJSON prints results as the package comment describes. Runs may be many and
+// long, and all of them as text would take as much memory again. So they are
+// written one by one, after each has been printed once for nothing: what cannot
+// be printed is an error before anything is written.
+func writeJSON(w io.Writer, results Results) error {
+	results = complete(results)
+	for i := range results.Runs {
+		if _, err := runText(&results.Runs[i]); err != nil {
+			return err
+		}
+	}
+	var text bytes.Buffer
+	fmt.Fprintf(&text, "{\n  \"version\": %d,\n  \"runs\": [", Version)
+	for i := range results.Runs {
+		run, err := runText(&results.Runs[i])
+		if err != nil {
 			return err
 		}
 		if i > 0 {
 			text.WriteByte(',')
 		}
-		newLine(text, 2)
-		layOut(text, bytes.TrimSpace(run.Bytes()), 2)
+		newLine(&text, 2)
+		layOut(&text, run, 2)
+		if _, err := text.WriteTo(w); err != nil {
+			return err
+		}
 	}
 	if len(results.Runs) > 0 {
-		newLine(text, 1)
+		newLine(&text, 1)
 	}
 	text.WriteString("]\n}\n")
-	return nil
+	_, err := text.WriteTo(w)
+	return err
+}
+
+// runText is the run as compact JSON.
+func runText(r *Run) ([]byte, error) {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	// The text is not meant to stand inside HTML, and names may hold a "<".
+	e.SetEscapeHTML(false)
+	if err := e.Encode(r); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(text.Bytes()), nil
 }
 
 // complete returns results with the version filled in, and with empty lists

@@ -373,6 +373,7 @@ func TestWriteIsDeterministic(t *testing.T) {
 	}
 }
 
+// A broken run prints nothing, not even the whole one before it.
 func TestWriteErrors(t *testing.T) {
 	broken := bare("spread")
 	broken.Simulated = report.Number(math.NaN())
@@ -386,7 +387,7 @@ func TestWriteErrors(t *testing.T) {
 		{"html", bare("spread"), `there is no format "html"; there are "table", "json" and "csv"`},
 	} {
 		var text bytes.Buffer
-		err := report.Write(&text, c.format, report.Results{Runs: []report.Run{c.run}})
+		err := report.Write(&text, c.format, report.Results{Runs: []report.Run{bare("whole"), c.run}})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", c.format, err, c.want)
 		}

@@ -35,7 +35,7 @@ func Write(w io.Writer, format Format, results Results) error {
 	case Table:
 		writeTable(&text, results.Runs)
 	case JSON:
-		err = writeJSON(&text, results)
+		return writeJSON(w, results)
 	case CSV:
 		err = writeCSV(&text, results)
 	default:
