@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -60,8 +61,7 @@ func (r *Row) Change() (Number, bool) {
 func compareRows(base, other *Experiment, metrics []metric) []Row {
 	settled := base.settled(metrics) && other.settled(metrics)
 	var rows []Row
-	var open []int // rows that wait for a verdict
-	var chances []float64
+	var open family
 	for _, m := range metrics {
 		row, difference := compareMetric(base, other, m)
 		if row.Base.N == 0 && row.Other.N == 0 {
@@ -72,23 +72,62 @@ func compareRows(base, other *Experiment, metrics []metric) []Row {
 		case difference.deviation == 0:
 			row.judgeAlike(settled)
 		default:
-			open, chances = append(open, len(rows)), append(chances, difference.chance())
+			open.add(len(rows), difference)
 		}
 		rows = append(rows, row)
 	}
-	for i, found := range holm(chances) {
-		row := &rows[open[i]]
-		if row.Difference.Holds(0) {
-			row.Verdict = Undecided
-			continue
-		}
-		row.judge()
-		if !found {
-			row.Note = string(row.Verdict) + " by itself"
-			row.Verdict = NoVerdict
-		}
+	for i, found := range open.judge() {
+		rows[i].judgeAmong(found)
 	}
 	return rows
+}
+
+// family is the differences that are judged together. Metrics that say the same
+// in other words, such as placed and pending where all runs submit as many
+// tasks, have the same mean and deviation but for the sign, and count once.
+type family struct {
+	tests   map[[2]float64]int // by mean and deviation
+	chances []float64          // by test
+	rows    map[int]int        // the test of each row
+}
+
+// add puts the difference of a row into the family.
+func (f *family) add(row int, difference estimate) {
+	if f.rows == nil {
+		f.tests, f.rows = map[[2]float64]int{}, map[int]int{}
+	}
+	key := [2]float64{math.Abs(difference.mean), difference.deviation}
+	test, there := f.tests[key]
+	if !there {
+		test = len(f.chances)
+		f.tests[key] = test
+		f.chances = append(f.chances, difference.chance())
+	}
+	f.rows[row] = test
+}
+
+// judge says of each row whether its difference is more than chance.
+func (f *family) judge() map[int]bool {
+	found := holm(f.chances)
+	verdicts := map[int]bool{}
+	for row, test := range f.rows {
+		verdicts[row] = found[test]
+	}
+	return verdicts
+}
+
+// judgeAmong passes judgement on a difference that was found to be more than
+// chance among all those of the pair, or not.
+func (r *Row) judgeAmong(found bool) {
+	if r.Difference.Holds(0) {
+		r.Verdict = Undecided
+		return
+	}
+	r.judge()
+	if !found {
+		r.Note = string(r.Verdict) + " by itself"
+		r.Verdict = NoVerdict
+	}
 }
 
 // compareMetric returns the row of m and the difference as it was measured. The
