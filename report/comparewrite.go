@@ -81,7 +81,7 @@ func (p *Pair) method() string {
 
 // writeRows prints the metrics of a pair.
 func writeRows(text *bytes.Buffer, base string, p *Pair, all bool) {
-	lines := []line{{"METRIC", strings.ToUpper(base), strings.ToUpper(p.Other), "DIFFERENCE", "", "CHANGE", "VERDICT"}}
+	lines := []line{{"METRIC", base, p.Other, "DIFFERENCE", "", "CHANGE", "VERDICT"}}
 	hidden := 0
 	for i := range p.Rows {
 		r := &p.Rows[i]
@@ -127,21 +127,27 @@ func (r *Row) line() line {
 	case r.Note != "":
 		verdict += " (" + r.Note + ")"
 	}
-	l := line{r.Metric, r.Unit.withHalf(r.Base), r.Unit.withHalf(r.Other), "", "", "-", verdict}
+	l := line{r.Metric, r.Unit.Text(r.Base), r.Unit.Text(r.Other), "", "", r.ChangeText(), verdict}
 	if d := r.Difference; d.N > 0 {
-		l[3] = r.Unit.difference(d.Mean)
+		l[3] = r.Unit.SignedText(d.Mean)
 		if d.Known() {
-			l[4] = "[" + r.Unit.difference(d.Low) + ", " + r.Unit.difference(d.High) + "]"
+			l[4] = "[" + r.Unit.SignedText(d.Low) + ", " + r.Unit.SignedText(d.High) + "]"
 		}
-	}
-	if change, ok := r.Change(); ok {
-		l[5] = signed(float64(change), func(x float64) string { return fmt.Sprintf("%.1f%%", 100*x) })
 	}
 	return l
 }
 
-// withHalf prints a mean and half the width of its interval.
-func (u Unit) withHalf(i Interval) string {
+// ChangeText prints the change in percent with its sign, and "-" for none.
+func (r *Row) ChangeText() string {
+	change, ok := r.Change()
+	if !ok {
+		return "-"
+	}
+	return signed(float64(change), humanShare)
+}
+
+// Text prints a mean and half the width of its interval: "340ms ± 12ms".
+func (u Unit) Text(i Interval) string {
 	switch {
 	case i.N == 0:
 		return "-"
@@ -151,9 +157,9 @@ func (u Unit) withHalf(i Interval) string {
 	return u.show(float64(i.Mean)) + " ± " + u.show(float64(i.Half()))
 }
 
-// difference prints a difference with its sign, that of shares in percentage
-// points, which are not to be mistaken for the change.
-func (u Unit) difference(x Number) string {
+// SignedText prints a difference with its sign, that of shares in percentage
+// points, which are not to be mistaken for the change: "+1.20pp".
+func (u Unit) SignedText(x Number) string {
 	text := signed(float64(x), u.show)
 	if u == InShares {
 		text = strings.TrimSuffix(text, "%") + "pp"

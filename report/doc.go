@@ -3,7 +3,8 @@
 //
 // The simulator counts durations in Histograms, fills one Run per policy and
 // seed, and hands them to Write, which prints a table for people, JSON for
-// programs or CSV for spreadsheets.
+// programs or CSV for spreadsheets. Compare holds runs of several seeds against
+// each other, and WriteComparison prints that.
 //
 // # The JSON contract
 //
