@@ -47,14 +47,17 @@ func writeComparisonTable(text *bytes.Buffer, c Comparison, all bool) {
 	}
 	seeds := map[string]string{}
 	for _, e := range c.Experiments {
-		seeds[e.Name] = seedsText(e.Seeds)
+		seeds[e.Name] = "seeds " + seedsText(e.Seeds)
+		if len(e.Seeds) == 1 {
+			seeds[e.Name] = "seed " + seedsText(e.Seeds)
+		}
 	}
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
 		if text.Len() > 0 {
 			text.WriteString("\n")
 		}
-		fmt.Fprintf(text, "%s (seeds %s) against %s (seeds %s), %s\n", p.Other, seeds[p.Other], c.Base, seeds[c.Base], p.method())
+		fmt.Fprintf(text, "%s (%s) against %s (%s), %s\n", p.Other, seeds[p.Other], c.Base, seeds[c.Base], p.method())
 		for _, d := range p.Differs {
 			fmt.Fprintf(text, "  %s: %s, was %s\n", d.Name, d.Other, d.Base)
 		}
