@@ -171,7 +171,7 @@ func tellsApart(a attribute, experiments []*Experiment, parts [][]string) bool {
 func (e *Experiment) settled(metrics []metric) bool {
 	for _, m := range metrics {
 		_, samples := e.samples(m)
-		if len(samples) > 0 && len(samples) < len(e.runs) || len(samples) > 0 && !constant(samples) {
+		if n := len(samples); n > 0 && (n < len(e.runs) || !constant(samples)) {
 			return false
 		}
 	}
