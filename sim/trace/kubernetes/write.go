@@ -1,0 +1,338 @@
+package kubernetes
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sim/trace"
+)
+
+// This file writes a source as kubectl prints a cluster, so that Open reads the
+// same nodes and tasks from it. Kinds that Kubernetes knows by name keep their
+// meaning: cores are cpu, GiB are bytes, devices are nvidia.com/gpu; others
+// become extended resources. A file is a moment, so the order of tasks is kept
+// and their times are not. Names and labels stay as they are, even where no API
+// server would take them.
+
+// Refuse is asked about a record of which the file cannot hold what, in the
+// plural. An error from it ends the writing; otherwise that is left out.
+type Refuse func(r *trace.Record, what string) error
+
+// jobLabel tells the pods that keep each other off their nodes.
+const jobLabel = "fairlead.dev/job"
+
+// manyPods is how many pods a node may run where a source does not count them.
+const manyPods = 1_000_000
+
+type writer struct {
+	kinds  []cluster.Kind
+	refuse Refuse
+	names  map[uint64]string  // of nodes
+	taints map[string][]taint // the sets that nodes have, by text
+	tasks  int                // so far
+}
+
+type fields = map[string]any
+
+// Write reads src to its end and writes it as a List of Nodes and Pods.
+func Write(to io.Writer, src trace.Source, refuse Refuse) error {
+	w := writer{kinds: src.Kinds(), refuse: refuse, names: map[uint64]string{}, taints: map[string][]taint{}}
+	out := bufio.NewWriterSize(to, 1<<16)
+	separator := "{\"apiVersion\":\"v1\",\"items\":[\n"
+	var r trace.Record
+	for {
+		err := src.Next(&r)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		item, err := w.item(&r)
+		if err != nil {
+			return err
+		}
+		if item == nil {
+			continue
+		}
+		text, err := json.Marshal(item)
+		if err != nil {
+			return err
+		}
+		// The buffer keeps the first error for Flush.
+		_, _ = out.WriteString(separator)
+		_, _ = out.Write(text)
+		separator = ",\n"
+	}
+	if w.tasks+len(w.names) == 0 {
+		_, _ = out.WriteString(separator)
+	}
+	_, _ = out.WriteString("\n],\"kind\":\"List\",\"metadata\":{\"resourceVersion\":\"\"}}\n")
+	return out.Flush()
+}
+
+// item is a record as an object; nil if nothing of it can be held.
+func (w *writer) item(r *trace.Record) (fields, error) {
+	switch {
+	case r.What == trace.NodeAdded && r.Time == 0:
+		return w.node(r)
+	case r.What == trace.TaskSubmitted:
+		return w.pod(r)
+	case r.What == trace.TaskKilled:
+		return nil, w.refuse(r, "kills")
+	}
+	return nil, w.refuse(r, "changes of nodes")
+}
+
+func (w *writer) node(r *trace.Record) (fields, error) {
+	n := &r.Node
+	name := cmp.Or(n.Name, fmt.Sprint("node-", n.ID))
+	w.names[n.ID] = name
+	labels := map[string]string{hostname: name}
+	spec := fields{}
+	for _, l := range n.Labels {
+		switch {
+		case l.Key == nameKey:
+		case l.Key == taintsKey:
+			spec["taints"] = w.taintsOf(l.Value)
+		case l.Value == emptyValue || plain(l.Value):
+			labels[l.Key] = strings.TrimPrefix(l.Value, emptyValue)
+		default:
+			if err := w.refuse(r, "labels with | or a quotation mark"); err != nil {
+				return nil, err
+			}
+		}
+	}
+	allocatable := map[string]string{podsName: fmt.Sprint(manyPods)}
+	for k, kind := range w.kinds {
+		if !isPort(kind) {
+			name, text := textOf(kind, n.Capacity[k])
+			allocatable[name] = text
+		}
+	}
+	return fields{
+		"apiVersion": "v1", "kind": "Node", "metadata": fields{"name": name, "labels": labels}, "spec": spec,
+		"status": fields{"allocatable": allocatable, "capacity": allocatable, "conditions": []fields{{"type": "Ready", "status": "True"}}},
+	}, nil
+}
+
+// taintsOf reads a set of taints as taintsText writes it.
+func (w *writer) taintsOf(text string) []taint {
+	var set []taint
+	for one := range strings.SplitSeq(text, ",") {
+		at := strings.LastIndex(one, ":")
+		key, value, _ := strings.Cut(one[:max(at, 0)], "=")
+		set = append(set, taint{Key: key, Value: value, Effect: one[at+1:]})
+	}
+	w.taints[text] = set
+	return set
+}
+
+func (w *writer) pod(r *trace.Record) (fields, error) {
+	t := &r.Task
+	namespace := cmp.Or(t.User, "default")
+	name := strings.TrimPrefix(cmp.Or(t.Name, fmt.Sprintf("job-%d-%d", t.Job, t.Index)), namespace+"/")
+	w.tasks++
+	created := time.Date(2000, 1, 1, 0, 0, w.tasks, 0, time.UTC).Format(time.RFC3339)
+	metadata := fields{"name": name, "namespace": namespace, "creationTimestamp": created}
+	if t.JobTasks != 1 {
+		job := fmt.Sprint(t.Job)
+		metadata["ownerReferences"] = []fields{{"apiVersion": "batch/v1", "kind": "Job", "name": job, "uid": job, "controller": true}}
+	}
+	spec := fields{"priority": t.Priority}
+	status := fields{"phase": "Pending", "qosClass": [...]string{"BestEffort", "Burstable", "Guaranteed"}[min(t.Class, 2)]}
+	if on, there := w.names[t.OnNode]; t.Running && there {
+		spec["nodeName"], status["phase"] = on, "Running"
+	}
+	affinity := fields{}
+	if t.PerNode == 1 {
+		metadata["labels"] = map[string]string{jobLabel: fmt.Sprint(t.Job)}
+		affinity["podAntiAffinity"] = fields{"requiredDuringSchedulingIgnoredDuringExecution": []podTerm{{
+			TopologyKey: hostname, LabelSelector: &labelSelector{MatchLabels: map[string]string{jobLabel: fmt.Sprint(t.Job)}},
+		}}}
+	}
+	term, err := w.rules(r, spec)
+	if err != nil {
+		return nil, err
+	}
+	if len(term.MatchExpressions)+len(term.MatchFields) > 0 {
+		affinity["nodeAffinity"] = fields{"requiredDuringSchedulingIgnoredDuringExecution": nodeSelector{[]nodeTerm{term}}}
+	}
+	spec["affinity"] = affinity
+	spec["containers"] = []fields{w.container(t.Demand)}
+	return fields{"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status}, w.lost(r)
+}
+
+// lost asks about what the file does not hold of a task.
+func (w *writer) lost(r *trace.Record) error {
+	t := &r.Task
+	each := cluster.Vector(nil)
+	for k, kind := range w.kinds {
+		if kind.Devices && t.Demand[k]%kind.PerUnit != 0 {
+			each = t.Demand
+		}
+	}
+	for _, c := range []struct {
+		lost bool
+		what string
+	}{
+		{r.Time > 0, "times of submission"},
+		{t.Work != cluster.Never || t.Fails, "ends of tasks"},
+		{t.Class > 2, "classes above 2"},
+		{t.PerNode > 1, "limits of several tasks a node"},
+		{each != nil, "shares of a device"},
+	} {
+		if c.lost {
+			if err := w.refuse(r, c.what); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// container asks for the demand.
+func (w *writer) container(demand cluster.Vector) fields {
+	requests := map[string]string{}
+	var ports []fields
+	for k, kind := range w.kinds {
+		q := demand[k]
+		switch {
+		case q == 0 || kind.Name == podsName:
+		case !isPort(kind):
+			name, text := textOf(kind, q)
+			requests[name] = text
+		case q == kind.PerUnit:
+			ports = append(ports, portOf(kind))
+		}
+	}
+	return fields{"name": "main", "ports": ports, "resources": fields{"requests": requests}}
+}
+
+func isPort(k cluster.Kind) bool { return strings.HasPrefix(k.Name, "host port ") }
+
+// portOf reads the name of a kind as port.String writes it.
+func portOf(k cluster.Kind) fields {
+	rest, address, _ := strings.Cut(strings.TrimPrefix(k.Name, "host port "), " on ")
+	protocol, number, _ := strings.Cut(rest, "/")
+	return fields{"hostPort": json.Number(number), "hostIP": address, "protocol": protocol}
+}
+
+// textOf is a quantity of the kind as Kubernetes names and writes it. Of a
+// device it takes the whole.
+func textOf(k cluster.Kind, q int64) (name, text string) {
+	switch {
+	case k.Devices:
+		return gpuName, fmt.Sprint((q + k.PerUnit - 1) / k.PerUnit)
+	case k.Name == cpuName && k.Unit == "cores" && 1000%k.PerUnit == 0:
+		return cpuName, fmt.Sprintf("%dm", q*(1000/k.PerUnit))
+	case k.Unit == "GiB" && (1<<30)%k.PerUnit == 0:
+		q *= (1 << 30) / k.PerUnit
+		if k.Name == "disk" {
+			return storageName, fmt.Sprint(q)
+		}
+		return k.Name, fmt.Sprint(q)
+	case k.Name == podsName || strings.Contains(k.Name, "/"):
+		return k.Name, fmt.Sprint(q)
+	}
+	return "fairlead.dev/" + k.Name, fmt.Sprint(q)
+}
+
+// rules turns the task's requirements back into a term and tolerations.
+func (w *writer) rules(r *trace.Record, spec fields) (nodeTerm, error) {
+	var term nodeTerm
+	tolerates := func(string) bool { return true }
+	all := r.Task.Requirements
+	for i, q := range all {
+		list := strings.Split(q.Value, "|")
+		switch {
+		case q.Key == taintsKey:
+			tolerates = func(text string) bool { return slices.Contains(list, text) == (q.Op == cluster.Equal) }
+			continue
+		case q.Key == nameKey && q.Op == cluster.Equal:
+			term.MatchFields = append(term.MatchFields, expression{q.Key, opIn, list})
+			continue
+		case q.Key == nameKey && q.Op == cluster.NotEqual:
+			term.MatchFields = append(term.MatchFields, expression{q.Key, opNotIn, list})
+			continue
+		case i > 0 && compares(all[i-1], q):
+			continue
+		}
+		following := cluster.Requirement{}
+		if i+1 < len(all) {
+			following = all[i+1]
+		}
+		es, ok := expressions(q, following)
+		if !ok {
+			if err := w.refuse(r, "requirements that a missing label meets"); err != nil {
+				return term, err
+			}
+		}
+		term.MatchExpressions = append(term.MatchExpressions, es...)
+	}
+	if len(w.taints) > 0 {
+		spec["tolerations"] = w.tolerations(tolerates)
+	}
+	return term, nil
+}
+
+// compares reports whether the second requirement is there so that the first
+// compares no label that is missing, as translator.expression has it.
+func compares(first, second cluster.Requirement) bool {
+	return (first.Op == cluster.Less || first.Op == cluster.Greater) && first.Key == second.Key &&
+		second.Op == cluster.NotEqual && strings.HasPrefix(second.Value+"|", "|") &&
+		!slices.ContainsFunc(strings.Split(second.Value, "|"), isInteger)
+}
+
+// expressions say what a requirement says, if expressions can.
+func expressions(q, following cluster.Requirement) ([]expression, bool) {
+	list := strings.Split(q.Value, "|")
+	missing := slices.Contains(list, "")
+	list = slices.DeleteFunc(list, func(v string) bool { return v == "" })
+	for i, v := range list {
+		list[i] = strings.TrimPrefix(v, emptyValue)
+	}
+	switch {
+	case q.Op == cluster.Equal && !missing:
+		return []expression{{q.Key, opIn, list}}, true
+	case q.Op == cluster.Equal && len(list) == 0:
+		return []expression{{q.Key, opDoesNotExist, nil}}, true
+	case q.Op == cluster.NotEqual && !missing:
+		return []expression{{q.Key, opNotIn, list}}, true
+	case q.Op == cluster.NotEqual && len(list) == 0:
+		return []expression{{q.Key, opExists, nil}}, true
+	case q.Op == cluster.NotEqual:
+		return []expression{{q.Key, opExists, nil}, {q.Key, opNotIn, list}}, true
+	case q.Op == cluster.Greater && (integer(q.Value) >= 0 || compares(q, following)):
+		return []expression{{q.Key, opGt, list}}, true
+	case q.Op == cluster.Less && (integer(q.Value) <= 0 || compares(q, following)):
+		return []expression{{q.Key, opLt, list}}, true
+	}
+	return nil, false
+}
+
+// tolerations tolerate the taints of the sets that are tolerated. Of every other
+// set they leave one, or else it would be tolerated too.
+func (w *writer) tolerations(tolerates func(string) bool) []toleration {
+	var all []toleration
+	for text, set := range w.taints {
+		if !tolerates(text) {
+			continue
+		}
+		for _, x := range set {
+			all = append(all, toleration{Key: x.Key, Operator: "Equal", Value: x.Value, Effect: x.Effect})
+		}
+	}
+	slices.SortFunc(all, func(a, b toleration) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Effect, b.Effect))
+	})
+	return slices.Compact(all)
+}

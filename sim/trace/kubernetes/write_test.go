@@ -1,0 +1,129 @@
+package kubernetes
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sim/trace"
+)
+
+// again writes a source and reads what was written.
+func again(t *testing.T, src trace.Source, refuse Refuse) ([]trace.Record, *Source) {
+	t.Helper()
+	var b strings.Builder
+	if err := Write(&b, src, refuse); err != nil {
+		t.Fatal(err)
+	}
+	all, s, err := read(t, write(t, "again.json", b.String()), Options{})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, b.String())
+	}
+	return all, s
+}
+
+func lossless(t *testing.T) Refuse {
+	return func(r *trace.Record, what string) error {
+		t.Errorf("%+v has lost %s", r, what)
+		return nil
+	}
+}
+
+// What was read is written so that it is read again as it was.
+func TestWriteWhatWasRead(t *testing.T) {
+	port := "---\nkind: Pod\nmetadata: {name: NAME}\nspec: {containers: [{ports: [{hostPort: 80}, {hostPort: 81, hostIP: 10.0.0.1}]}]}\n"
+	for name, text := range map[string]string{
+		"small":     small,
+		"in":        affine(`[{matchExpressions: [{key: zone, operator: In, values: [b, a]}, {key: empty, operator: NotIn, values: [""]}]}]`),
+		"exists":    affine(`[{matchExpressions: [{key: empty, operator: Exists}, {key: none, operator: DoesNotExist}]}]`),
+		"below":     affine(`[{matchExpressions: [{key: cores, operator: Lt, values: ["4"]}, {key: cores, operator: Gt, values: ["-3"]}]}]`),
+		"name":      affine(`[{matchFields: [{key: metadata.name, operator: In, values: [n3]}]}]`),
+		"not name":  affine(`[{matchFields: [{key: metadata.name, operator: NotIn, values: [n3]}]}]`),
+		"either":    affine(`[{matchExpressions: [{key: zone, operator: Exists}]}, {}]`),
+		"taints":    ruledNodes + "---\nkind: Pod\nmetadata: {name: p}\n---\nkind: Pod\nmetadata: {name: q}\nspec: {tolerations: [{key: dedicated, operator: Exists}]}",
+		"apart":     apartPods(own, ""),
+		"ports":     "kind: Node\nmetadata: {name: n1}\n" + strings.Replace(port, "NAME", "a", 1) + strings.Replace(port, "NAME", "b", 1),
+		"no object": `{"kind": "Pod", "metadata": {"name": "p"}}`,
+	} {
+		all, s, err := readText(t, text)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		s.given = 0
+		got, second := again(t, s, lossless(t))
+		if diff := gocmp.Diff(picture(s, all), picture(second, got)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// records is a source of records that were thought up.
+type records struct {
+	kinds []cluster.Kind
+	list  []trace.Record
+}
+
+func (r *records) Kinds() []cluster.Kind { return r.kinds }
+func (r *records) Close() error          { return nil }
+func (r *records) Next(into *trace.Record) error {
+	if len(r.list) == 0 {
+		return io.EOF
+	}
+	*into, r.list = r.list[0], r.list[1:]
+	return nil
+}
+
+// Sources of other formats keep what a moment of Kubernetes can hold; the rest
+// is lost, each by its name.
+func TestWriteOthers(t *testing.T) {
+	src := func() *records {
+		v := cluster.Vector{1500, 2048, 1300, 77, 1024}
+		return &records{
+			kinds: []cluster.Kind{
+				{Name: "cpu", Unit: "cores", PerUnit: 1000}, {Name: "memory", Unit: "GiB", PerUnit: 1024},
+				{Name: "gpu", Unit: "GPUs", PerUnit: 1000, Devices: true}, {Name: "slots", Unit: "slots", PerUnit: 1}, {Name: "disk", Unit: "GiB", PerUnit: 1024},
+			},
+			list: []trace.Record{
+				{What: trace.NodeAdded, Node: trace.Node{ID: 7, Capacity: cluster.Vector{64_000, 65_536, 8000, 100, 1 << 20}, Labels: []cluster.Label{{Key: "x", Value: "a|b"}, {Key: "y", Value: "1"}}}},
+				{What: trace.TaskSubmitted, Task: trace.Task{Job: 9, JobTasks: 2, Demand: v, Work: cluster.Never, Running: true, OnNode: 7}},
+				{What: trace.TaskSubmitted, Time: 1, Task: trace.Task{
+					Job: 9, Index: 1, JobTasks: 2, Demand: v, Work: cluster.Second, Class: 3, PerNode: 4,
+					Requirements: []cluster.Requirement{{Key: "y", Op: cluster.Less, Value: "3"}, {Key: "y", Op: cluster.NotEqual, Value: "|9"}},
+				}},
+				{What: trace.TaskKilled, Time: 2},
+				{What: trace.NodeLost, Time: 2},
+				{What: trace.NodeAdded, Time: 2},
+			},
+		}
+	}
+	lost := map[string]int{}
+	all, s := again(t, src(), func(_ *trace.Record, what string) error { lost[what]++; return nil })
+	wantPicture(t, s, all, `
+0 node-7 cpu=64 memory=64 pods=1000000 ephemeral-storage=1024 fairlead.dev/slots=100 nvidia.com/gpu=8 [y=1]
+default/job-9-0 0/0 of 2 user=default class=0 priority=0 cpu=1.5 memory=2 pods=1 ephemeral-storage=1 fairlead.dev/slots=77 nvidia.com/gpu=2 on 0
+default/job-9-1 0/1 of 2 user=default class=2 priority=0 cpu=1.5 memory=2 pods=1 ephemeral-storage=1 fairlead.dev/slots=77 nvidia.com/gpu=2 [y!=] [y!=9]
+`)
+	want := map[string]int{
+		"labels with | or a quotation mark": 1, "requirements that a missing label meets": 1, "times of submission": 1, "ends of tasks": 1,
+		"classes above 2": 1, "limits of several tasks a node": 1, "shares of a device": 2, "kills": 1, "changes of nodes": 2,
+	}
+	if diff := gocmp.Diff(want, lost); diff != "" {
+		t.Error(diff)
+	}
+	broken := errors.New("not this")
+	for what := range want {
+		err := Write(io.Discard, src(), func(_ *trace.Record, w string) error {
+			if w == what {
+				return broken
+			}
+			return nil
+		})
+		if !errors.Is(err, broken) {
+			t.Errorf("%s: %v; want the refusal", what, err)
+		}
+	}
+}
