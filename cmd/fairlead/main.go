@@ -9,6 +9,9 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"fairlead.dev/fairlead/internal/nearest"
 )
 
 // Exit codes, as the help says.
@@ -71,7 +74,7 @@ command line cannot be understood, 130 interrupted by Ctrl-C.`,
 		Args:          cobra.NoArgs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, err) })
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, flagError(c, err)) })
 	root.AddCommand(newSimulate(), newReport(), newCompare(), newPolicies(), newTrace(), newSolve(), newVersion())
 	for _, c := range root.Commands() {
 		wrapArgs(c)
@@ -92,17 +95,40 @@ func wrapArgs(c *cobra.Command) {
 	c.Args = func(c *cobra.Command, args []string) error {
 		err := check(c, args)
 		if c.HasSubCommands() && len(args) > 0 {
-			var names []string
-			for _, sub := range c.Commands() {
-				names = append(names, sub.Name())
-			}
-			err = unknown("command", args[0], names)
+			err = unknownCommand(c, args[0])
 		}
 		if err != nil {
 			return usage(c, err)
 		}
 		return nil
 	}
+}
+
+// flagError is what to say of a flag that could not be read.
+func flagError(c *cobra.Command, err error) error {
+	// Behind a command that is not there no flag is known: that is no flaw of the
+	// flag.
+	if args := c.Flags().Args(); c.HasSubCommands() && len(args) > 0 {
+		return unknownCommand(c, args[0])
+	}
+	missing, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok || missing.GetSpecifiedShortnames() != "" {
+		return err
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if near, ok := nearest.Of(missing.GetSpecifiedName(), names); ok {
+		return fmt.Errorf("%w; did you mean --%s?", err, near)
+	}
+	return err
+}
+
+func unknownCommand(c *cobra.Command, name string) error {
+	var names []string
+	for _, sub := range c.Commands() {
+		names = append(names, sub.Name())
+	}
+	return unknown("command", name, names)
 }
 
 // usage marks an error as one of the command line.

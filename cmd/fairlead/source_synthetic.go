@@ -14,7 +14,7 @@ import (
 func syntheticFormat() format {
 	var options []string
 	for _, g := range generators() {
-		options = append(options, g.options...)
+		options = append(options, g.names()...)
 	}
 	slices.Sort(options)
 	return format{
@@ -41,10 +41,26 @@ func syntheticFormat() format {
 // generator is a workload that can be made up.
 type generator struct {
 	name    string
-	options []string
+	what    string // in a line
+	lasts   bool   // for as long as is asked for; otherwise it has an end of its own
+	options []option
 	// make reads the options of a synthetic source, for a run with that seed.
 	make func(s sourceSpec, seed uint64) (made, error)
 }
+
+// option is an option of a generator, and what it says.
+type option struct{ name, what string }
+
+func (g generator) names() []string {
+	var names []string
+	for _, o := range g.options {
+		names = append(names, o.name)
+	}
+	return names
+}
+
+// option reports whether the generator has an option of that name.
+func (g generator) option(name string) bool { return slices.Contains(g.names(), name) }
 
 // made is a generator with its options.
 type made struct {
@@ -54,8 +70,20 @@ type made struct {
 
 func generators() []generator {
 	return []generator{
-		{"google", []string{"nodes", "tasks-per-node", "rate", "churn", "constrained", "seed"}, sourceSpec.google},
-		{"ec2", []string{"nodes", "tasks", "load", "seed"}, sourceSpec.ec2},
+		{name: "google", what: "A cluster like Google's of 2011", lasts: true, make: sourceSpec.google, options: []option{
+			{"nodes", "how many `nodes` (default 1000)"},
+			{"tasks-per-node", "how many `tasks` a node are there at the start (default 11.57)"},
+			{"rate", "multiplies how often jobs arrive; `factor` 1 is Google's mean per node (default 1)"},
+			{"churn", "multiplies how often nodes are lost; `factor` 1 is once in 41 days for each (default 0)"},
+			{"constrained", "`share` of tasks with requirements (default 0.06)"},
+			{"seed", "`number` that chooses one of the workloads that fit (default 1)"},
+		}},
+		{name: "ec2", what: "Half-loaded nodes of Amazon's EC2, and requests that arrive at once", make: sourceSpec.ec2, options: []option{
+			{"nodes", "how many `nodes` (default 1000)"},
+			{"tasks", "how many `requests` (default 300)"},
+			{"load", "`share` of each node in use at the start (default 0.5)"},
+			{"seed", "`number` that chooses one of the workloads that fit (default 1)"},
+		}},
 	}
 }
 
@@ -68,8 +96,8 @@ func (s sourceSpec) generator(seed uint64) (made, error) {
 			continue
 		}
 		for _, name := range slices.Sorted(maps.Keys(s.values)) {
-			if name != "slots" && !slices.Contains(g.options, name) {
-				return made{}, fmt.Errorf("%s: %w", s.text, unknown("option", name, g.options))
+			if name != "slots" && !g.option(name) {
+				return made{}, fmt.Errorf("%s: %w", s.text, unknown("option", name, g.names()))
 			}
 		}
 		return g.make(s, seed)

@@ -15,12 +15,12 @@ import (
 func newTrace() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "trace",
-		Short:   "Look at workloads, and convert them",
-		Example: "  fairlead trace describe google2011:DIR\n  fairlead trace convert google2011:DIR --output google.jsonl.gz",
+		Short:   "Look at workloads, convert them, and make them up",
+		Example: "  fairlead trace describe google2011:DIR\n  fairlead trace convert google2011:DIR --output google.jsonl.gz\n  fairlead trace generate google --nodes 100 --hours 1 --output google.jsonl.gz",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newDescribe(), newConvert())
+	c.AddCommand(newDescribe(), newConvert(), newGenerate())
 	return c
 }
 
