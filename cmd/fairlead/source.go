@@ -223,6 +223,18 @@ func (o opened) notes() []string {
 	return all
 }
 
+// broken is how many broken lines were left out so far.
+func (o opened) broken() int {
+	all := 0
+	for _, r := range o.readers {
+		if s, ok := r.(skipper); ok {
+			count, _ := s.Skipped()
+			all += count
+		}
+	}
+	return all
+}
+
 // omitted is what was left out on purpose so far.
 func (o opened) omitted() []trace.Omission {
 	var all []trace.Omission

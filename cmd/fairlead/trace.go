@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -63,7 +66,7 @@ func newDescribe() *cobra.Command {
 			}
 			src.tellLeftOut(c.ErrOrStderr(), "")
 			printNotes(c.ErrOrStderr(), src.notes())
-			return describe(c.OutOrStdout(), &d)
+			return describe(c.OutOrStdout(), &d, src)
 		},
 	}
 	c.Flags().StringVar(&until, "until", "", "`time` at which to stop reading (default: "+defaultUntil+" for synthetic sources, else the end)")
@@ -72,35 +75,108 @@ func newDescribe() *cobra.Command {
 }
 
 // describe prints a description as two columns.
-func describe(out io.Writer, d *trace.Description) error {
+func describe(out io.Writer, d *trace.Description, src opened) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	line := func(name, format string, a ...any) { fmt.Fprintf(w, name+"\t"+format+"\n", a...) }
 	line("time", "%s to %s", short(d.First), short(d.Last))
 	line("nodes", "%d at the start; later %d added, %d changed, %d lost", d.Nodes, d.NodeEvents[0], d.NodeEvents[1], d.NodeEvents[2])
+	for _, l := range d.Labels {
+		line("label "+l.Key, "%s different values", l.Values)
+	}
 	for k, kind := range d.Kinds {
-		share := ""
-		if d.Capacity[k] > 0 {
-			share = fmt.Sprintf(", running at the start %.1f%%", 100*float64(d.RunningDemand[k])/float64(d.Capacity[k]))
-		}
-		line("capacity of "+kind.Name, "%s %s%s", kind.Format(d.Capacity[k]), kind.Unit, share)
+		line("capacity of "+kind.Name, "%s %s%s%s", kind.Format(d.Capacity[k]), kind.Unit, inDevices(kind), runningShare(d, k))
 	}
 	line("tasks", "%d: %d running at the start, %d waiting then, %d later; %d killed by their users", d.Tasks, d.Running, d.Tasks-d.Running-d.Later, d.Later, d.Killed)
-	line("jobs", "%d of %d users", d.Jobs, d.Users)
-	line("shapes", "%d different demands", d.Shapes)
-	line("apart", "%s stand apart from the rest of their job, %s have requirements", percent(d.Apart, d.Tasks), percent(d.Required, d.Tasks))
+	if d.Later > 0 {
+		line("submitted later", "from %s to %s", short(d.FirstLater), short(d.LastLater))
+	}
+	if d.Users.Count > 0 {
+		line("jobs", "%s of %s users", d.Jobs, d.Users)
+	} else {
+		line("jobs", "%s of unknown users", d.Jobs)
+	}
+	line("shapes", "%s different demands", d.Shapes)
+	if required := shares(d.Requirements, d.Tasks, func(what string) string { return what }); required != "" {
+		line("requirements", "%s of tasks have some: %s", percent(d.Required, d.Tasks), required)
+	} else {
+		line("requirements", "none")
+	}
+	line("most on a node", "%s", shares(d.PerNode, d.Tasks, func(most int32) string {
+		if most == 0 {
+			return "any number"
+		}
+		return fmt.Sprintf("%d of the job", most)
+	}))
 	for k, kind := range d.Kinds {
 		q := d.Demand[k]
 		line("demand of "+kind.Name, "p10 %s, p50 %s, p90 %s, p99 %s, max %s", kind.Format(q.P10), kind.Format(q.P50), kind.Format(q.P90), kind.Format(q.P99), kind.Format(q.Max))
+		if kind.Devices {
+			line("devices of "+kind.Name, "%s", shares(d.Devices, d.Tasks, deviceCount))
+		}
 	}
-	work := d.Work
-	line("work", "p10 %s, p50 %s, p90 %s, p99 %s, max %s; %s never end", short(cluster.Time(work.P10)), short(cluster.Time(work.P50)),
-		short(cluster.Time(work.P90)), short(cluster.Time(work.P99)), short(cluster.Time(work.Max)), percent(d.Endless, d.Tasks))
-	var shares []string
-	for _, p := range d.ByPriority {
-		shares = append(shares, fmt.Sprintf("%d: %s", p.Priority, percent(p.Tasks, d.Tasks)))
+	work := ""
+	if d.Endless < d.Tasks {
+		q := d.Work
+		work = fmt.Sprintf("p10 %s, p50 %s, p90 %s, p99 %s, max %s; ", short(cluster.Time(q.P10)), short(cluster.Time(q.P50)), short(cluster.Time(q.P90)), short(cluster.Time(q.P99)), short(cluster.Time(q.Max)))
 	}
-	line("priorities", "%s", strings.Join(shares, ", "))
+	line("work", "%s%s never end, %s fail", work, percent(d.Endless, d.Tasks), percent(d.Fails, d.Tasks))
+	line("priorities", "%s", shares(d.Priorities, d.Tasks, func(p int32) string { return strconv.Itoa(int(p)) }))
+	for _, omitted := range src.omitted() {
+		line("left out", "%s: %d", omitted.What, omitted.Count)
+	}
+	if broken := src.broken(); broken > 0 {
+		line("left out", "broken lines: %d", broken)
+	}
 	return w.Flush()
+}
+
+func inDevices(k cluster.Kind) string {
+	if k.Devices {
+		return " in devices"
+	}
+	return ""
+}
+
+// runningShare is how much of the capacity runs at the start.
+func runningShare(d *trace.Description, kind int) string {
+	if d.Capacity[kind] == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", running at the start %.1f%%", 100*float64(d.RunningDemand[kind])/float64(d.Capacity[kind]))
+}
+
+func deviceCount(n int64) string {
+	switch n {
+	case trace.ShareOfDevice:
+		return "a share of one"
+	case 0:
+		return "none"
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// mostShares is how many shares a line has.
+const mostShares = 12
+
+// shares prints what part of the tasks has each value, in order; of many values
+// it leaves out those of the fewest tasks.
+func shares[K cmp.Ordered](t trace.Tally[K], tasks int, name func(K) string) string {
+	counts := slices.Clone(t.Counts)
+	slices.SortStableFunc(counts, func(a, b trace.Count[K]) int { return cmp.Compare(b.Tasks, a.Tasks) })
+	others := t.Others
+	for _, c := range counts[min(mostShares, len(counts)):] {
+		others += c.Tasks
+	}
+	counts = counts[:min(mostShares, len(counts))]
+	slices.SortFunc(counts, func(a, b trace.Count[K]) int { return cmp.Compare(a.Of, b.Of) })
+	var parts []string
+	for _, c := range counts {
+		parts = append(parts, fmt.Sprintf("%s: %s", name(c.Of), percent(c.Tasks, tasks)))
+	}
+	if others > 0 {
+		parts = append(parts, "others: "+percent(others, tasks))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // short prints a time in the largest unit that leaves it at least 1.

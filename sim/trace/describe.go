@@ -1,10 +1,9 @@
 package trace
 
 import (
-	"cmp"
 	"errors"
 	"io"
-	"math/bits"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -23,31 +22,43 @@ type Description struct {
 	RunningDemand cluster.Vector // of those
 	Later         int            // submitted after the first moment
 	Killed        int
-	Jobs, Users   int
-	Apart         int
-	Required      int // tasks with requirements
-	Endless       int // tasks that never end by themselves
-	Shapes        int
-	ByPriority    []PriorityShare
+	Jobs, Users   Distinct
+	Labels        []Label       // of nodes, by key
+	Required      int           // tasks with requirements
+	Requirements  Tally[string] // by key and operator; a task may have several
+	PerNode       Tally[int32]  // by limit; 0 is none
+	Devices       Tally[int64]  // of the kind that comes in devices, if there is one
+	Endless       int           // tasks that never end by themselves
+	Fails         int
+	Shapes        Distinct
+	Priorities    Tally[int32]
+	FirstLater    cluster.Time // when the first of Later is submitted
+	LastLater     cluster.Time
 	Demand        []Quantiles // by kind, over all tasks
 	Work          Quantiles   // of tasks that end, in microseconds
 }
 
-// PriorityShare counts the tasks of one priority.
-type PriorityShare struct {
-	Priority int32
-	Tasks    int
+// Label is a key of labels, and how many values it has.
+type Label struct {
+	Key    string
+	Values Distinct
 }
 
-// Quantiles are of a set of numbers, within 1 %.
-type Quantiles struct{ P10, P50, P90, P99, Max int64 }
+// ShareOfDevice is what Description.Devices counts a demand under that is for
+// less than one device; any other is counted under how many it is for.
+const ShareOfDevice = -1
 
-// Describe reads the source to its end, or until enough returns true.
+// mostLabels bounds the keys of labels that are told apart, of which each may
+// have many values.
+const mostLabels = 64
+
+// Describe reads the source to its end, or until enough returns true. The memory
+// that it takes does not grow with the length of the source.
 func Describe(src Source, enough func(cluster.Time) bool) (Description, error) {
 	d := Description{Kinds: src.Kinds()}
 	n := len(d.Kinds)
 	d.Capacity, d.RunningDemand = make(cluster.Vector, n), make(cluster.Vector, n)
-	c := census{jobs: map[uint64]bool{}, users: map[string]bool{}, shapes: map[string]bool{}, priorities: map[int32]int{}, demand: make([]sketch, n)}
+	c := census{device: slices.IndexFunc(d.Kinds, func(k cluster.Kind) bool { return k.Devices }), labels: map[string]*distinct[string]{}, demand: make([]sketch, n)}
 	var r Record
 	for first := true; ; first = false {
 		err := src.Next(&r)
@@ -63,11 +74,11 @@ func Describe(src Source, enough func(cluster.Time) bool) (Description, error) {
 		d.Last = r.Time
 		d.count(&r, &c)
 	}
-	d.Jobs, d.Users, d.Shapes = len(c.jobs), len(c.users), len(c.shapes)
-	for p, tasks := range c.priorities {
-		d.ByPriority = append(d.ByPriority, PriorityShare{p, tasks})
+	d.Jobs, d.Users, d.Shapes = c.jobs.count(), c.users.count(), c.shapes.count()
+	d.Priorities, d.PerNode, d.Requirements, d.Devices = c.priorities.list(), c.perNode.list(), c.requirements.list(), c.devices.list()
+	for _, key := range slices.Sorted(maps.Keys(c.labels)) {
+		d.Labels = append(d.Labels, Label{key, c.labels[key].count()})
 	}
-	slices.SortFunc(d.ByPriority, func(a, b PriorityShare) int { return cmp.Compare(a.Priority, b.Priority) })
 	for k := range c.demand {
 		d.Demand = append(d.Demand, c.demand[k].quantiles())
 	}
@@ -77,13 +88,18 @@ func Describe(src Source, enough func(cluster.Time) bool) (Description, error) {
 
 // census is what Describe counts with.
 type census struct {
-	jobs       map[uint64]bool
-	users      map[string]bool
-	shapes     map[string]bool
-	priorities map[int32]int
-	demand     []sketch
-	work       sketch
-	key        []byte
+	jobs         distinct[uint64]
+	users        distinct[string]
+	shapes       distinct[string]
+	labels       map[string]*distinct[string] // values by key
+	priorities   tally[int32]
+	perNode      tally[int32]
+	requirements tally[string]
+	devices      tally[int64]
+	device       int // the kind that comes in devices, or -1
+	demand       []sketch
+	work         sketch
+	key          []byte
 }
 
 func (d *Description) count(r *Record, c *census) {
@@ -98,36 +114,65 @@ func (d *Description) count(r *Record, c *census) {
 		} else {
 			d.NodeEvents[0]++
 		}
+		c.addLabels(r.Node.Labels)
 	case NodeChanged:
 		d.NodeEvents[1]++
 	case NodeLost:
 		d.NodeEvents[2]++
 	case TaskSubmitted:
+		if !start {
+			if d.Later == 0 {
+				d.FirstLater = r.Time
+			}
+			d.LastLater = r.Time
+			d.Later++
+		}
 		d.countTask(&r.Task, start, c)
 	case TaskKilled:
 		d.Killed++
 	}
 }
 
+// addLabels counts the values of labels, by key.
+func (c *census) addLabels(labels []cluster.Label) {
+	for _, l := range labels {
+		values := c.labels[l.Key]
+		if values == nil {
+			if len(c.labels) == mostLabels {
+				continue
+			}
+			values = new(distinct[string])
+			c.labels[l.Key] = values
+		}
+		values.add(l.Value)
+	}
+}
+
 func (d *Description) countTask(t *Task, start bool, c *census) {
 	d.Tasks++
-	c.jobs[t.Job] = true
-	c.users[t.User] = true
-	c.priorities[t.Priority]++
+	c.jobs.add(t.Job)
+	if t.User != "" {
+		c.users.add(t.User)
+	}
+	c.priorities.add(t.Priority)
+	c.perNode.add(t.PerNode)
 	if start && t.Running {
 		d.Running++
 		for k, q := range t.Demand {
 			d.RunningDemand[k] += q
 		}
 	}
-	if !start {
-		d.Later++
-	}
-	if t.PerNode > 0 {
-		d.Apart++
-	}
 	if len(t.Requirements) > 0 {
 		d.Required++
+	}
+	for _, q := range t.Requirements {
+		c.requirements.add(q.Key + " " + q.Op.String())
+	}
+	if t.Fails {
+		d.Fails++
+	}
+	if c.device >= 0 {
+		c.devices.add(devicesOf(d.Kinds[c.device], t.Demand[c.device]))
 	}
 	if t.Work == cluster.Never {
 		d.Endless++
@@ -139,43 +184,13 @@ func (d *Description) countTask(t *Task, start bool, c *census) {
 		c.demand[k].add(q)
 		c.key = strconv.AppendInt(append(c.key, ' '), q, 36)
 	}
-	c.shapes[string(c.key)] = true
+	c.shapes.add(string(c.key))
 }
 
-// sketch counts numbers in buckets of 1/64 of a power of two. Each is shown by
-// the first number that fell into it, as sizes are mostly few and round.
-type sketch struct {
-	buckets [64 * 64]int
-	sample  [64 * 64]int64
-	count   int
-	max     int64
-}
-
-func (s *sketch) add(q int64) {
-	b := bucket(q)
-	if s.buckets[b] == 0 {
-		s.sample[b] = q
+// devicesOf is how many devices a quantity is for, or ShareOfDevice.
+func devicesOf(kind cluster.Kind, q int64) int64 {
+	if q > 0 && q < kind.PerUnit {
+		return ShareOfDevice
 	}
-	s.buckets[b]++
-	s.count++
-	s.max = max(s.max, q)
-}
-
-// bucket is exact below 128.
-func bucket(q int64) int {
-	exponent := max(bits.Len64(uint64(q))-7, 0)
-	return exponent<<6 + int(q>>exponent)
-}
-
-func (s *sketch) quantiles() Quantiles {
-	at := func(per1000 int) int64 {
-		rank := max((s.count*per1000+999)/1000, 1)
-		for b, n := range s.buckets {
-			if rank -= n; rank <= 0 {
-				return s.sample[b]
-			}
-		}
-		return s.max
-	}
-	return Quantiles{at(100), at(500), at(900), at(990), s.max}
+	return q / kind.PerUnit
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"fairlead.dev/fairlead/cluster"
 )
 
@@ -145,10 +147,62 @@ func TestDescribe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Nodes != 1 || d.Tasks != 500 || d.Running != 1 || d.Later != 499 || d.Jobs != 50 || d.Users != 1 || d.Apart != 250 || d.Endless != 500 || d.Shapes != 500 {
+	if d.Nodes != 1 || d.Tasks != 500 || d.Running != 1 || d.Later != 499 || d.Jobs.Count != 50 || d.Users.Count != 1 || d.Endless != 500 || d.Shapes.Count != 500 {
 		t.Errorf("%+v", d)
 	}
 	if got, want := d.Demand[0].P50, int64(249*249); got < want*98/100 || got > want*102/100 {
 		t.Errorf("median demand is %d, want about %d", got, want)
+	}
+}
+
+func TestDescribeWhatIsSpecial(t *testing.T) {
+	kinds := []cluster.Kind{{Name: "cpu", PerUnit: 1000}, {Name: "gpu", PerUnit: 1000, Devices: true}}
+	m := &memory{kinds: kinds}
+	for i, zone := range []string{"a", "b", "a"} {
+		m.records = append(m.records, Record{What: NodeAdded, Node: Node{ID: uint64(i), Capacity: cluster.Vector{1, 1}, Labels: []cluster.Label{{Key: "zone", Value: zone}}}})
+	}
+	for i, gpu := range []int64{0, 0, 400, 1000, 8000} {
+		r := Record{What: TaskSubmitted, Time: cluster.Time(10 * i), Task: Task{
+			Job: uint64(i), Priority: int32(-i), Demand: cluster.Vector{1, gpu}, PerNode: int32(i / 2), Work: 5, Fails: i == 4,
+		}}
+		if i > 0 {
+			r.Task.Requirements = []cluster.Requirement{{Key: "zone", Op: cluster.NotEqual, Value: "a"}, {Key: "v", Op: cluster.Greater, Value: "1"}}[:1+i/4]
+		}
+		m.records = append(m.records, r)
+	}
+	d, err := Describe(m, func(cluster.Time) bool { return false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Required != 4 || d.Fails != 1 || d.FirstLater != 10 || d.LastLater != 40 || d.Users.Count != 0 {
+		t.Errorf("%+v", d)
+	}
+	diff := cmp.Diff([]Label{{"zone", Distinct{Count: 2}}}, d.Labels) +
+		cmp.Diff(Tally[int64]{Counts: []Count[int64]{{ShareOfDevice, 1}, {0, 2}, {1, 1}, {8, 1}}}, d.Devices) +
+		cmp.Diff(Tally[int32]{Counts: []Count[int32]{{0, 2}, {1, 2}, {2, 1}}}, d.PerNode) +
+		cmp.Diff(Tally[int32]{Counts: []Count[int32]{{-4, 1}, {-3, 1}, {-2, 1}, {-1, 1}, {0, 1}}}, d.Priorities) +
+		cmp.Diff(Tally[string]{Counts: []Count[string]{{"v >", 1}, {"zone !=", 4}}}, d.Requirements)
+	if diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What is counted has bounds, and says when it has reached them.
+func TestBounds(t *testing.T) {
+	var d distinct[int]
+	for i := range mostDistinct + 5 {
+		d.add(i)
+		d.add(i / 2)
+	}
+	if got := d.count(); got.Count != mostDistinct || got.String() != "more than 1048576" {
+		t.Errorf("%v different ones", got)
+	}
+	var all tally[int]
+	for i := range mostTallied + 5 {
+		all.add(i)
+		all.add(7)
+	}
+	if list := all.list(); list.Others != 5 || len(list.Counts) != mostTallied || list.Counts[7].Tasks != mostTallied+6 {
+		t.Errorf("%d values, %d others", len(list.Counts), list.Others)
 	}
 }
