@@ -22,7 +22,7 @@ func newReport() *cobra.Command {
 		Short: "Draw results as one HTML page",
 		Long: `Report reads what 'fairlead simulate --output json' printed and draws it: latency,
 allocation, backlog, fragmentation, how full the nodes were, and why tasks wait.
-Runs of several files stand side by side. The page is one file that needs no
+Runs of several files stand side by side; - is the standard input. The page is one file that needs no
 network; without JavaScript it shows the same charts as pictures.
 
 The page goes to the first file's name with .html at its end, or to --output,
@@ -31,6 +31,9 @@ and replaces what is there. Its name is printed.`,
   fairlead report monday.json tuesday.json --output week.html`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, files []string) error {
+			if output == "" && files[0] == "-" {
+				output = "report.html"
+			}
 			if output == "" {
 				output = strings.TrimSuffix(files[0], filepath.Ext(files[0])) + ".html"
 			}
@@ -39,9 +42,17 @@ and replaces what is there. Its name is printed.`,
 					return usage(c, fmt.Errorf("--output: %s is to be read; name another file", output))
 				}
 			}
-			results, err := readRuns(files)
+			results, err := readResults(files, c.InOrStdin())
 			if err != nil {
 				return err
+			}
+			for i, file := range results {
+				if len(file.Runs) == 0 {
+					return fmt.Errorf("%s: %w; there is nothing to draw", inputName(files[i]), page.ErrNoRuns)
+				}
+			}
+			if len(results) == 1 {
+				results[0].Name = "" // which tells nothing apart
 			}
 			if err := writePage(output, results); err != nil {
 				return err
@@ -54,40 +65,12 @@ and replaces what is there. Its name is printed.`,
 	return c
 }
 
-// readRuns reads files of results and returns their runs, in order.
-func readRuns(files []string) (report.Results, error) {
-	var all report.Results
-	var errs []error
-	for _, path := range files {
-		results, err := readRunsOf(path)
-		errs = append(errs, err)
-		all.Runs = append(all.Runs, results.Runs...)
-	}
-	return all, errors.Join(errs...)
-}
-
-func readRunsOf(path string) (report.Results, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return report.Results{}, err
-	}
-	defer file.Close() //nolint:errcheck // it was only read
-	results, err := report.ReadJSON(file)
-	switch {
-	case err != nil:
-		return report.Results{}, fmt.Errorf("%s: %w; want a file that 'fairlead simulate --output json' wrote", path, err)
-	case len(results.Runs) == 0:
-		return report.Results{}, fmt.Errorf("%s: %w; there is nothing to draw", path, page.ErrNoRuns)
-	}
-	return results, nil
-}
-
-// writePage writes the page of results to path whole or not at all: it becomes
+// writePage writes the page of files to path whole or not at all: it becomes
 // path only when all of it is on disk. What is no regular file, such as
 // /dev/stdout, is written to.
-func writePage(path string, results report.Results) error {
+func writePage(path string, files []report.File) error {
 	var text bytes.Buffer
-	if err := page.Write(&text, results); err != nil {
+	if err := page.Write(&text, files); err != nil {
 		return err
 	}
 	info, err := os.Stat(path)

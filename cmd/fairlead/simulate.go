@@ -195,7 +195,7 @@ func (s *simulation) conclude(ctx context.Context, jobs []*job, stdout io.Writer
 	if len(results.Runs) > 0 {
 		errs = append(errs, report.Write(stdout, s.format, results))
 		if s.report != "" {
-			errs = append(errs, writePage(s.report, results))
+			errs = append(errs, writePage(s.report, []report.File{{Runs: results.Runs}}))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -32,10 +32,10 @@ func (o *overTime) allocationSection(d *island) section {
 		s.Legend = append(s.Legend, key{Name: class, Colour: classColour(i), Area: true})
 	}
 	for _, kind := range kinds {
-		g := group{Title: kind, Small: len(o.experiments) > 2}
+		g := panelRow{Title: kind, Small: len(o.groups) > 2}
 		var figures []*figure
 		top := 1.0
-		for i := range o.experiments {
+		for i := range o.groups {
 			if f := o.allocationOf(i, kind, classes); f != nil {
 				figures = append(figures, f)
 				top = math.Max(top, f.top())
@@ -48,7 +48,7 @@ func (o *overTime) allocationSection(d *island) section {
 			}
 			g.Panels = append(g.Panels, d.panelOf(f))
 		}
-		s.Groups = append(s.Groups, g)
+		s.Rows = append(s.Rows, g)
 	}
 	s.Legend = append(s.Legend, key{Name: "works", Colour: "ink", Dash: 1})
 	return s
@@ -70,7 +70,7 @@ func splitBands(columns []string) (classes, kinds []string) {
 // allocationOf is the panel of one experiment and kind, nil if it has no such
 // thing.
 func (o *overTime) allocationOf(i int, kind string, classes []string) *figure {
-	e := &o.experiments[i]
+	e := &o.groups[i]
 	f := &figure{
 		Title: e.Name, X: o.timeAxis(), At: o.grid.ends(), Stacked: true,
 		Y: axis{Label: fmt.Sprintf("share of %s", kind), Unit: share, High: 1},

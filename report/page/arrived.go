@@ -28,7 +28,7 @@ func (o *overTime) arrivedSection(d *island) section {
 		ID: "arrived", Title: "Allocation against arrived load",
 		How: "Tasks arrive and stay: to the right, all demand that has been submitted so far; upwards, what of it the policy has placed; both as shares of the cluster's capacity. " +
 			"On the thin diagonal everything has found room, and the earlier a line leaves it, the more room the policy wastes. The axes begin shortly before the first line leaves it.",
-		Legend: policyKeys(o.experiments),
+		Legend: policyKeys(o.groups),
 	}
 	kinds := o.columns("arrived.")
 	if len(kinds) == 0 {
@@ -43,7 +43,7 @@ func (o *overTime) arrivedSection(d *island) section {
 	if o.seeds {
 		s.How += quartiles
 	}
-	g := group{}
+	g := panelRow{}
 	for _, kind := range kinds {
 		if f := o.arrivedOf(kind); f != nil {
 			g.Panels = append(g.Panels, d.panelOf(f))
@@ -54,13 +54,13 @@ func (o *overTime) arrivedSection(d *island) section {
 		return s
 	}
 	s.Legend = append(s.Legend, key{Name: "everything placed", Colour: "quiet", Dash: 2})
-	s.Groups = []group{g}
+	s.Rows = []panelRow{g}
 	return s
 }
 
 // tasksStay reports whether in some run few tasks ended.
 func (o *overTime) tasksStay() bool {
-	for _, e := range o.experiments {
+	for _, e := range o.groups {
 		for i := range e.Runs {
 			t := &e.Runs[i].Tasks
 			if float64(t.Finished+t.Failed+t.Killed) <= mostEnded*float64(t.Submitted) {
@@ -78,8 +78,8 @@ func (o *overTime) arrivedOf(kind string) *figure {
 		X:     axis{Label: "arrived, as a share of " + kind, Unit: share},
 		Y:     axis{Label: "allocated, as a share of " + kind, Unit: share},
 	}
-	curves := make([][]report.Curve, len(o.experiments))
-	for i, e := range o.experiments {
+	curves := make([][]report.Curve, len(o.groups))
+	for i, e := range o.groups {
 		for _, r := range e.Runs {
 			if c := loadCurve(r.Series, kind); len(c) > 0 {
 				curves[i] = append(curves[i], c)
@@ -95,7 +95,7 @@ func (o *overTime) arrivedOf(kind string) *figure {
 	for i := range arrivedPoints {
 		f.At = append(f.At, f.X.Low+(f.X.High-f.X.Low)*float64(i)/(arrivedPoints-1))
 	}
-	for i, e := range o.experiments {
+	for i, e := range o.groups {
 		var lines []values
 		for _, c := range curves[i] {
 			lines = append(lines, interpolated(c, f.At))

@@ -10,12 +10,12 @@ func (o *overTime) backlogSection(d *island) section {
 		ID: "backlog", Title: "Backlog and decisions over time",
 		How: "Tasks that wait for room, tasks that hold room, placements and evictions per second, and nodes with at least one task. " +
 			"A backlog that keeps growing means that the cluster, or the policy, does not keep up with what is submitted.",
-		Legend: policyKeys(o.experiments),
+		Legend: policyKeys(o.groups),
 	}
 	if o.seeds {
 		s.How += quartiles
 	}
-	g := group{}
+	g := panelRow{}
 	for _, c := range []struct {
 		column, title, label string
 		unit                 unit
@@ -34,7 +34,7 @@ func (o *overTime) backlogSection(d *island) section {
 		s.None = noSeries
 		return s
 	}
-	s.Groups = []group{g}
+	s.Rows = []panelRow{g}
 	return s
 }
 
@@ -42,8 +42,8 @@ func (o *overTime) backlogSection(d *island) section {
 // none does. Counts of a step become rates where that is the unit.
 func (o *overTime) linesOf(column string, u unit) *figure {
 	f := &figure{X: o.timeAxis(), Y: axis{Unit: u}, At: o.at()}
-	for i := range o.experiments {
-		e := &o.experiments[i]
+	for i := range o.groups {
+		e := &o.groups[i]
 		if !has(e, column) {
 			continue
 		}

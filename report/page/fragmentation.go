@@ -9,7 +9,7 @@ func (o *overTime) fragmentationSection(d *island) section {
 		ID: "fragmentation", Title: "Fragmentation over time",
 		How: "The share of what is free of a kind that a typical task of this workload could not use, because it lies on nodes that lack something else or in pieces that are too small " +
 			"(FGD, USENIX ATC 2023). Lower is better; at 100% nothing that is free is of use.",
-		Legend: policyKeys(o.experiments),
+		Legend: policyKeys(o.groups),
 	}
 	kinds := o.columns("fragmentation.")
 	if len(kinds) == 0 {
@@ -19,12 +19,12 @@ func (o *overTime) fragmentationSection(d *island) section {
 	if o.seeds {
 		s.How += quartiles
 	}
-	g := group{}
+	g := panelRow{}
 	for _, kind := range kinds {
 		f := o.linesOf("fragmentation."+kind, share)
 		f.Title, f.Y.Label, f.Y.High = kind, "share of free "+kind, 1
 		g.Panels = append(g.Panels, d.panelOf(f))
 	}
-	s.Groups = []group{g}
+	s.Rows = []panelRow{g}
 	return s
 }

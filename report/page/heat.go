@@ -67,17 +67,17 @@ const heatOnPage = 1_800_000
 const fullByte = 201
 
 // heatOf draws Run.Heat of the first seed of each experiment.
-func heatOf(d *island, experiments []report.Group) (heatSection, error) {
+func heatOf(d *island, groups []report.Group) (heatSection, error) {
 	s := heatSection{How: "Each cell is a node, in the order of the cluster; its colour is the largest share of any resource kind that tasks hold on it. " +
 		"Evenly dark cells mean that the load is spread; bright cells beside dark ones mean that it is packed."}
 	data := &heatData{Palette: palette()}
 	total := 0
-	for _, e := range experiments {
+	for _, e := range groups {
 		if h := e.Runs[0].Heat; usable(h) {
 			total += len(h.Fill)
 		}
 	}
-	for _, e := range experiments {
+	for _, e := range groups {
 		h := e.Runs[0].Heat
 		if !usable(h) {
 			continue
@@ -110,7 +110,7 @@ func heatOf(d *island, experiments []report.Group) (heatSection, error) {
 		s.None = "These results hold no heat map: they were written by a version of fairlead that did not record one, or the cluster had no nodes."
 		return s, nil
 	}
-	for _, e := range experiments {
+	for _, e := range groups {
 		if len(e.Runs) > 1 {
 			s.How += " Of several seeds the first is shown."
 			break

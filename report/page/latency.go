@@ -17,34 +17,34 @@ import (
 const latencyDecades = 7
 
 // latencySection draws Run.Latencies.
-func latencySection(d *island, experiments []report.Group) section {
+func latencySection(d *island, groups []report.Group) section {
 	s := section{
 		ID: "latency", Title: "Placement latency",
 		How: "The share of tasks that ran for the first time within a given time of their submission. A curve further to the left and higher is better; " +
 			"where it meets 50% is the median. The time axis is logarithmic: each line of the grid is ten times the one before it.",
-		Legend: policyKeys(experiments),
+		Legend: policyKeys(groups),
 	}
-	classes := curveClasses(experiments)
+	classes := curveClasses(groups)
 	if len(classes) == 0 {
 		s.None = "These results hold no latency curves: no task ran for the first time, or the file was written by a version of fairlead that did not record them."
 		return s
 	}
-	if slices.ContainsFunc(experiments, func(e report.Group) bool { return len(e.Runs) > 1 }) {
+	if slices.ContainsFunc(groups, func(e report.Group) bool { return len(e.Runs) > 1 }) {
 		s.How += quartiles
 	}
-	x := latencyAxis(experiments)
-	g := group{}
+	x := latencyAxis(groups)
+	g := panelRow{}
 	for _, class := range classes {
 		f := &figure{
 			Title: class, X: x, Y: axis{Label: "share of tasks placed", Unit: share, High: 1},
-			At: curveGrid(experiments, class, &x), Stepped: true,
+			At: curveGrid(groups, class, &x), Stepped: true,
 		}
 		if class == "all" {
 			f.Title = "all tasks"
 		}
-		for i := range experiments {
+		for i := range groups {
 			var lines []values
-			for _, r := range experiments[i].Runs {
+			for _, r := range groups[i].Runs {
 				if curve := r.Latencies[class]; len(curve) > 0 {
 					lines = append(lines, onGrid(curve, f.At, &x))
 				}
@@ -53,18 +53,18 @@ func latencySection(d *island, experiments []report.Group) section {
 				continue
 			}
 			mean, low, high := overSeeds(lines)
-			f.Lines = append(f.Lines, styled(line{Y: mean, Low: low, High: high}, i, experiments[i].Name))
+			f.Lines = append(f.Lines, styled(line{Y: mean, Low: low, High: high}, i, groups[i].Name))
 		}
 		g.Panels = append(g.Panels, d.panelOf(f))
 	}
-	s.Groups = []group{g}
+	s.Rows = []panelRow{g}
 	return s
 }
 
 // curveClasses lists the classes with curves, "all" first.
-func curveClasses(experiments []report.Group) []string {
+func curveClasses(groups []report.Group) []string {
 	found := map[string]bool{}
-	for _, e := range experiments {
+	for _, e := range groups {
 		for _, r := range e.Runs {
 			for class, curve := range r.Latencies {
 				if len(curve) > 0 {
@@ -88,9 +88,9 @@ func curveClasses(experiments []report.Group) []string {
 }
 
 // latencyAxis spans the latencies of all curves, in whole powers of ten.
-func latencyAxis(experiments []report.Group) axis {
+func latencyAxis(groups []report.Group) axis {
 	low, high := math.Inf(1), 0.0
-	for _, e := range experiments {
+	for _, e := range groups {
 		for _, r := range e.Runs {
 			for _, curve := range r.Latencies {
 				for _, p := range curve {
@@ -117,9 +117,9 @@ const curvePoints = 800
 // curveGrid returns x values for the curves of a class: all that occur, or
 // evenly spread ones where these are too many. Both ends of the axis are among
 // them.
-func curveGrid(experiments []report.Group, class string, x *axis) values {
+func curveGrid(groups []report.Group, class string, x *axis) values {
 	at := values{x.Low, x.High}
-	for _, e := range experiments {
+	for _, e := range groups {
 		for _, r := range e.Runs {
 			for _, p := range r.Latencies[class] {
 				at = append(at, math.Max(float64(p[0]), x.Low))

@@ -16,19 +16,21 @@ import (
 // fact is one thing that went into the runs.
 type fact struct{ Name, Value string }
 
-// setupOf lists what went into runs: each thing with all the values that it
+// setupOf lists what went into the runs: each thing with all the values that it
 // had, and what was left at its default not at all.
-func setupOf(runs []report.Run, experiments []report.Group) []fact {
+func setupOf(groups []report.Group) []fact {
 	var names []string
-	for _, e := range experiments {
+	for _, e := range groups {
 		names = append(names, e.Name)
 	}
 	facts := []fact{}
 	add := func(name string, value func(*report.Run) string) {
 		var all []string
-		for i := range runs {
-			if v := value(&runs[i]); v != "" && !slices.Contains(all, v) {
-				all = append(all, v)
+		for _, e := range groups {
+			for i := range e.Runs {
+				if v := value(&e.Runs[i]); v != "" && !slices.Contains(all, v) {
+					all = append(all, v)
+				}
 			}
 		}
 		if len(all) > 0 {
@@ -82,9 +84,9 @@ func unless(text string, defaults ...string) string {
 }
 
 // interruptedRuns names the runs that were stopped before their end.
-func interruptedRuns(experiments []report.Group) string {
+func interruptedRuns(groups []report.Group) string {
 	var names []string
-	for _, e := range experiments {
+	for _, e := range groups {
 		for _, r := range e.Runs {
 			if r.Interrupted {
 				names = append(names, fmt.Sprintf("%s (seed %d)", e.Name, r.Seed))
@@ -94,47 +96,14 @@ func interruptedRuns(experiments []report.Group) string {
 	return strings.Join(names, ", ")
 }
 
-// table is cells below a head.
-type table struct {
-	Above, Titles []string
-	Labels        int // how many columns, from the left, name the row
-	Rows          [][]string
-}
-
-// numbersOf is the table that simulate prints: a row an experiment, and all
-// runs where there are several seeds.
-func numbersOf(runs []report.Run) (means, all table) {
-	g := report.GridOf(runs)
-	means = table{Above: g.Above, Titles: g.Titles, Labels: g.Labels, Rows: g.Means}
-	if len(g.Rows) > len(g.Means) {
-		all = means
-		all.Rows = g.Rows
-		// The means need no column for the seed.
-		if seed := slices.Index(g.Titles, "SEED"); seed >= 0 {
-			means = means.without(seed)
-		}
-	}
-	return means, all
-}
-
-// without returns t without a column of its labels.
-func (t *table) without(column int) table {
-	cut := func(cells []string) []string { return slices.Delete(slices.Clone(cells), column, column+1) }
-	u := table{Above: cut(t.Above), Titles: cut(t.Titles), Labels: t.Labels - 1}
-	for _, row := range t.Rows {
-		u.Rows = append(u.Rows, cut(row))
-	}
-	return u
-}
-
 // classesOf is a table of the service classes of each experiment.
-func classesOf(experiments []report.Group) table {
-	t := table{
+func classesOf(groups []report.Group) report.Grid {
+	t := report.Grid{
 		Above:  []string{"", "", "", "", "", "", "", "latency", "", "", "available", ""},
 		Titles: []string{"policy", "class", "submitted", "placed", "finished", "pending", "preempted", "p50", "p90", "p99", "mean", "least"},
 		Labels: 2,
 	}
-	for _, e := range experiments {
+	for _, e := range groups {
 		found := map[string]bool{}
 		for _, r := range e.Runs {
 			for class := range r.Classes {
@@ -200,19 +169,19 @@ func classRow(e *report.Group, class string) []string {
 }
 
 // titleOf says in a line what the page is about.
-func titleOf(runs []report.Run, experiments []report.Group) string {
+func titleOf(groups []report.Group) string {
 	var names []string
-	for _, e := range experiments {
+	for _, e := range groups {
 		names = append(names, e.Name)
 	}
 	const shown = 4
 	if len(names) > shown {
-		names = append(names[:shown:shown], fmt.Sprintf("%d more", len(experiments)-shown))
+		names = append(names[:shown:shown], fmt.Sprintf("%d more", len(groups)-shown))
 	}
 	title := listed(names)
 	var workloads []string
-	for i := range runs {
-		if w := cmp.Or(runs[i].Workload, runs[i].Cluster); w != "" && !slices.Contains(workloads, w) {
+	for _, e := range groups {
+		if w := cmp.Or(e.Runs[0].Workload, e.Runs[0].Cluster); w != "" && !slices.Contains(workloads, w) {
 			workloads = append(workloads, w)
 		}
 	}

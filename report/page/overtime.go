@@ -12,11 +12,11 @@ import (
 // What the charts over time have in common: which columns there are, and how
 // the runs of an experiment become one line.
 
-// overTime draws columns of the series of all experiments on one grid.
+// overTime draws columns of the series of all groups on one grid.
 type overTime struct {
-	experiments []report.Group
-	grid        grid
-	seeds       bool // some experiment was run with several seeds
+	groups []report.Group
+	grid   grid
+	seeds  bool // some experiment was run with several seeds
 }
 
 // numbersOnPage is about how many values of lines the page holds, six bytes
@@ -30,11 +30,11 @@ const (
 	fewestPoints = 200
 )
 
-func newOverTime(experiments []report.Group) overTime {
-	o := overTime{experiments: experiments}
+func newOverTime(groups []report.Group) overTime {
+	o := overTime{groups: groups}
 	var runs []*report.Run
 	columns := 1
-	for _, e := range experiments {
+	for _, e := range groups {
 		per := 1
 		if len(e.Runs) > 1 {
 			o.seeds = true
@@ -55,7 +55,7 @@ func newOverTime(experiments []report.Group) overTime {
 // the prefix.
 func (o *overTime) columns(prefix string) []string {
 	found := map[string]bool{}
-	for _, e := range o.experiments {
+	for _, e := range o.groups {
 		for i := range e.Runs {
 			if s := e.Runs[i].Series; s != nil {
 				for name, column := range s.Columns {

@@ -48,9 +48,10 @@ type view struct {
 	Title       string
 	Interrupted string
 	Setup       []fact
-	Numbers     table
-	AllRuns     table
-	Classes     table
+	Numbers     report.Grid
+	AllRuns     report.Grid
+	Classes     report.Grid
+	Differences differences
 	Latency     section
 	OverTime    []section
 	Heat        heatSection
@@ -60,14 +61,15 @@ type view struct {
 // ErrNoRuns says that there is nothing to make a page of.
 var ErrNoRuns = errors.New("the results hold no runs")
 
-// Write prints results as a page of HTML. Nothing is written when it fails,
-// except when w does. Results without runs are ErrNoRuns; a heat map that
+// Write prints the runs of files as a page of HTML. Nothing is written when it
+// fails, except when w does. No runs at all are ErrNoRuns; a heat map that
 // cannot be decoded is an error that names its run.
-func Write(w io.Writer, results report.Results) error {
-	if len(results.Runs) == 0 {
+func Write(w io.Writer, files []report.File) error {
+	groups := report.Groups(files)
+	if len(groups) == 0 {
 		return ErrNoRuns
 	}
-	v, err := viewOf(results.Runs)
+	v, err := viewOf(files, groups)
 	if err != nil {
 		return err
 	}
@@ -83,19 +85,19 @@ func Write(w io.Writer, results report.Results) error {
 	return err
 }
 
-func viewOf(runs []report.Run) (*view, error) {
-	experiments := report.Groups(runs)
-	over := newOverTime(experiments)
+func viewOf(files []report.File, groups []report.Group) (*view, error) {
+	over := newOverTime(groups)
 	v := &view{
-		Title:       titleOf(runs, experiments),
-		Interrupted: interruptedRuns(experiments),
-		Setup:       setupOf(runs, experiments),
-		Classes:     classesOf(experiments),
-		Reasons:     reasonsOf(experiments),
+		Title:       titleOf(groups),
+		Interrupted: interruptedRuns(groups),
+		Setup:       setupOf(groups),
+		Classes:     classesOf(groups),
+		Differences: differencesOf(files),
+		Reasons:     reasonsOf(groups),
 	}
-	v.Numbers, v.AllRuns = numbersOf(runs)
+	v.Numbers, v.AllRuns = report.Numbers(groups)
 	var data island
-	v.Latency = latencySection(&data, experiments)
+	v.Latency = latencySection(&data, groups)
 	v.OverTime = []section{
 		over.allocationSection(&data),
 		over.backlogSection(&data),
@@ -103,7 +105,7 @@ func viewOf(runs []report.Run) (*view, error) {
 		over.fragmentationSection(&data),
 	}
 	var err error
-	if v.Heat, err = heatOf(&data, experiments); err != nil {
+	if v.Heat, err = heatOf(&data, groups); err != nil {
 		return nil, err
 	}
 	text, err := data.text()

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 func written(t testing.TB, results report.Results) string {
 	t.Helper()
 	var text bytes.Buffer
-	if err := page.Write(&text, results); err != nil {
+	if err := page.Write(&text, []report.File{{Runs: results.Runs}}); err != nil {
 		t.Fatal(err)
 	}
 	return text.String()
@@ -83,7 +83,7 @@ func TestSameBytes(t *testing.T) {
 }
 
 func TestNoRuns(t *testing.T) {
-	if err := page.Write(&bytes.Buffer{}, report.Results{}); !errors.Is(err, page.ErrNoRuns) {
+	if err := page.Write(&bytes.Buffer{}, nil); !errors.Is(err, page.ErrNoRuns) {
 		t.Errorf("got %v, want ErrNoRuns", err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // Why tasks are pending at the end: a bar for each reason with the number of
 // tasks, and a sentence about one of them.
 
-// reasonsSection is the bars of all experiments.
+// reasonsSection is the bars of all groups.
 type reasonsSection struct {
 	None, How string
 	Blocks    []reasonsBlock
@@ -36,12 +36,12 @@ type reasonBar struct {
 }
 
 // reasonsOf draws Run.Reasons and Run.Examples.
-func reasonsOf(experiments []report.Group) reasonsSection {
+func reasonsOf(groups []report.Group) reasonsSection {
 	s := reasonsSection{How: "Tasks that still waited at the end, by what kept them from running; each task is counted under one reason. Bars of all policies have one scale. The sentence is about one of these tasks."}
 	longest := 0.0
-	counts := make([]map[string]float64, len(experiments))
+	counts := make([]map[string]float64, len(groups))
 	several := false
-	for i, e := range experiments {
+	for i, e := range groups {
 		counts[i] = meanReasons(e.Runs)
 		several = several || len(e.Runs) > 1
 		for _, n := range counts[i] {
@@ -55,7 +55,7 @@ func reasonsOf(experiments []report.Group) reasonsSection {
 		s.None = "No task waited at the end of any run, or the reasons were not recorded."
 		return s
 	}
-	for i, e := range experiments {
+	for i, e := range groups {
 		pending := 0.0
 		for _, r := range e.Runs {
 			pending += float64(r.Tasks.Pending) / float64(len(e.Runs))

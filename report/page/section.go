@@ -13,7 +13,7 @@ type section struct {
 	// How says how to read the charts. None says instead why there are none.
 	How, None string
 	Legend    []key
-	Groups    []group
+	Rows      []panelRow
 }
 
 // key is an entry of a legend: a name and its look.
@@ -23,8 +23,8 @@ type key struct {
 	Area         bool
 }
 
-// group is a row of panels below a heading, which may be empty.
-type group struct {
+// panelRow is a row of panels below a heading, which may be empty.
+type panelRow struct {
 	Title string
 	// Small panels stand three abreast on a wide screen, others two.
 	Small  bool
@@ -41,9 +41,9 @@ type panel struct {
 }
 
 // policyKeys is the legend of charts with a line for each experiment.
-func policyKeys(experiments []report.Group) []key {
+func policyKeys(groups []report.Group) []key {
 	var keys []key
-	for i, e := range experiments {
+	for i, e := range groups {
 		colour, dash := policyColour(i)
 		keys = append(keys, key{Name: e.Name, Colour: colour, Dash: dash})
 	}
