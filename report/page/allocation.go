@@ -16,7 +16,7 @@ import (
 func (o *overTime) allocationSection(d *island) section {
 	s := section{
 		ID: "allocation", Title: "Allocation and utilisation over time",
-		How: "What tasks hold, as a share of the capacity of the live nodes, one band a service class. The dashed line is the part of it that works: " +
+		How: "What tasks hold, as a share of the capacity of the live nodes, one band a service class. The dashed line is utilisation, the part of it that runs: " +
 			"the gap below the top of the bands belongs to tasks that are starting or leaving. Above 100% is over-commitment.",
 	}
 	bands := o.columns("allocation.")
@@ -50,7 +50,7 @@ func (o *overTime) allocationSection(d *island) section {
 		}
 		s.Rows = append(s.Rows, g)
 	}
-	s.Legend = append(s.Legend, key{Name: "works", Colour: "ink", Dash: 1})
+	s.Legend = append(s.Legend, key{Name: "utilisation", Colour: "ink", Dash: 1})
 	return s
 }
 
@@ -84,7 +84,7 @@ func (o *overTime) allocationOf(i int, kind string, classes []string) *figure {
 		return nil
 	}
 	if column := "utilisation." + kind; has(e, column) {
-		f.Lines = append(f.Lines, line{Name: "works", Colour: "ink", Dash: 1, Over: true, Y: o.smooth(e, column)})
+		f.Lines = append(f.Lines, line{Name: "utilisation", Colour: "ink", Dash: 1, Over: true, Y: o.smooth(e, column)})
 	}
 	return f
 }

@@ -1,5 +1,11 @@
 package page
 
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
 // The backlog: how many tasks wait and run, how busy the scheduler is, and how
 // many nodes it uses, over time. One line an experiment.
 
@@ -27,6 +33,9 @@ func (o *overTime) backlogSection(d *island) section {
 	} {
 		if f := o.linesOf(c.column, c.unit); f != nil {
 			f.Title, f.Y.Label = c.title, c.label
+			if c.unit == rate {
+				f.cutPeaks()
+			}
 			g.Panels = append(g.Panels, d.panelOf(f))
 		}
 	}
@@ -58,4 +67,27 @@ func (o *overTime) linesOf(column string, u unit) *figure {
 	}
 	f.Y.High = ceiling(u, f.top())
 	return f
+}
+
+// A peak is cut off where it is so many times what all but the busiest
+// hundredth of the values stay below.
+const peak = 5
+
+// cutPeaks ends the y axis below single peaks, such as the placement of a whole
+// cluster in the first step, which would press all else to the ground.
+func (f *figure) cutPeaks() {
+	var all []float64
+	for _, l := range f.Lines {
+		for _, y := range l.Y {
+			if !math.IsNaN(y) {
+				all = append(all, y)
+			}
+		}
+	}
+	slices.Sort(all)
+	usual, top := quantile(all, 0.99), f.top()
+	if usual > 0 && top > peak*usual {
+		f.Y.High = ceiling(f.Y.Unit, 2*usual)
+		f.Y.Label += fmt.Sprintf(", cut off below the peak of %s", nameOf(f.Y.Unit, top, math.Max(1, top/1000)))
+	}
 }

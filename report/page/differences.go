@@ -16,6 +16,7 @@ type differences struct {
 // pairDifferences is the table of one pair.
 type pairDifferences struct {
 	Other    string
+	Summary  string // how many metrics are better and worse
 	Method   string
 	Warnings []string
 	Table    report.Grid
@@ -38,12 +39,31 @@ func differencesOf(files []report.File) differences {
 			pair.Method = "seed by seed"
 		}
 		pair.Table, pair.Same = c.Differences(p)
+		pair.Summary = verdictsOf(p.Rows, len(pair.Table.Rows))
 		for _, i := range p.Improvements {
 			pair.Tasks += improvement(i)
 		}
 		d.Pairs = append(d.Pairs, pair)
 	}
 	return d
+}
+
+// verdictsOf counts the verdicts of rows, of which so many differ.
+func verdictsOf(rows []report.Row, differ int) string {
+	counts := map[report.Verdict]int{}
+	for i := range rows {
+		counts[rows[i].Verdict]++
+	}
+	text := ""
+	for _, v := range []report.Verdict{report.Better, report.Worse, report.Higher, report.Lower} {
+		if n := counts[v]; n > 0 {
+			text += wholeNumber(n) + " " + string(v) + ", "
+		}
+	}
+	if text == "" {
+		return wholeNumber(differ) + " metrics differ, none with a verdict"
+	}
+	return text + "of " + wholeNumber(differ) + " metrics that differ"
 }
 
 // improvement says in a sentence how much faster tasks were, one by one.

@@ -37,9 +37,15 @@ func setupOf(groups []report.Group) []fact {
 			facts = append(facts, fact{name, strings.Join(all, ", ")})
 		}
 	}
-	add("Cluster", func(r *report.Run) string { return r.Cluster })
+	add("Cluster and workload", func(r *report.Run) string {
+		if r.Cluster != r.Workload {
+			return ""
+		}
+		return r.Cluster
+	})
+	add("Cluster", func(r *report.Run) string { return unless(r.Cluster, r.Workload) })
 	add("Nodes at the end", func(r *report.Run) string { return wholeNumber(r.Nodes) })
-	add("Workload", func(r *report.Run) string { return r.Workload })
+	add("Workload", func(r *report.Run) string { return unless(r.Workload, r.Cluster) })
 	add("Tasks submitted", func(r *report.Run) string { return wholeNumber(r.Tasks.Submitted) })
 	facts = append(facts, fact{"Policies", strings.Join(names, ", ")})
 	add("Seeds", func(r *report.Run) string { return strconv.FormatUint(r.Seed, 10) })

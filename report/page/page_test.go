@@ -97,3 +97,91 @@ func TestMonthIsSmall(t *testing.T) {
 		t.Errorf("the page has %d bytes, want at most %d", size, most)
 	}
 }
+
+// hostile is a result in which every text that a user's file may hold tries to
+// break out of the page.
+func hostile(t testing.TB) report.Results {
+	t.Helper()
+	const evil = `</script><script>hacked()</script><img src=x onerror=hacked()>"'` + "`&amp;<!--\u2028"
+	s := small()
+	s.policies = []string{evil, "kube" + evil}
+	s.kinds, s.classes = []string{evil, "cpu"}, []string{"gold", "<b>class</b>"}
+	s.seeds, s.stay = 2, true
+	results := s.results(t)
+	for i := range results.Runs {
+		r := &results.Runs[i]
+		r.TieBreak, r.Cluster, r.Workload, r.Overcommit, r.Initial, r.Overheads, r.EvictedWork, r.PlannerTime, r.Faults = evil, evil, evil+"w", evil, evil, evil, evil, evil, evil
+		r.Reasons, r.Examples = map[string]int{evil: 3}, map[string]string{evil: evil}
+		r.Heat.Names = packed(t, []byte(strings.Repeat(evil+"\n", r.Heat.Nodes)))
+	}
+	results.Runs[0].Interrupted = true
+	return results
+}
+
+func TestEscaping(t *testing.T) {
+	text := written(t, hostile(t))
+	for _, part := range []string{"page.css", "page.js", "uplot/uPlot.iife.min.js"} {
+		own, err := os.ReadFile(part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = strings.Replace(text, string(own), "", 1)
+	}
+	if n := strings.Count(text, "hacked()"); n < 50 {
+		t.Errorf("the names are on the page %d times, want at least 50", n)
+	}
+	for tag, want := range map[string]int{"<script": 3, "</script": 3, "<img": 2, "<b>": 2, "<!--": 0} {
+		if got := strings.Count(text, tag); got != want {
+			t.Errorf("%d times %s, want %d", got, tag, want)
+		}
+	}
+}
+
+// A page says of what is not there that it is not there, and draws no axes.
+func TestAbsentData(t *testing.T) {
+	bare := report.Run{Setup: report.Setup{Policy: "kube"}}
+	text := written(t, report.Results{Runs: []report.Run{bare}})
+	if strings.Contains(text, "<figure") {
+		t.Error("there is a chart of nothing")
+	}
+	for _, want := range []string{
+		"hold no latency curves", "hold no series over time", "hold no fragmentation", "hold no heat map", "No task waited", "Nothing to compare",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+}
+
+func TestBrokenHeat(t *testing.T) {
+	for name, breakIt := range map[string]func(*report.Heat){
+		"no base64":     func(h *report.Heat) { h.Fill = "?" + h.Fill },
+		"no gzip":       func(h *report.Heat) { h.Fill = "AAAA" + h.Fill },
+		"too short":     func(h *report.Heat) { h.Nodes++ },
+		"too long":      func(h *report.Heat) { h.Nodes-- },
+		"other lengths": func(h *report.Heat) { h.Times = h.Times[1:] },
+	} {
+		results := small().results(t)
+		breakIt(results.Runs[1].Heat)
+		err := page.Write(&bytes.Buffer{}, []report.File{{Runs: results.Runs}})
+		if err == nil || !strings.Contains(err.Error(), "heat map of policy best-fit, seed 1") {
+			t.Errorf("%s: got %v, want an error that names the run", name, err)
+		}
+	}
+}
+
+// Equal set-ups in two files are no seeds of each other.
+func TestFilesAreToldApart(t *testing.T) {
+	s := small()
+	s.policies = s.policies[:1]
+	runs := s.results(t).Runs
+	var text bytes.Buffer
+	if err := page.Write(&text, []report.File{{Name: "before.json", Runs: runs}, {Name: "after.json", Runs: runs}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`class="label">before.json<`, `class="label">after.json<`} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+}
