@@ -122,13 +122,14 @@ func (o *overTime) arrivedOf(kind string) *figure {
 func parting(curves []report.Curve) float64 {
 	first := math.Inf(1)
 	for _, c := range curves {
+		on := 0.0 // the last point near the diagonal
 		for _, p := range c {
 			if p[1] < 0.95*p[0] {
-				first = math.Min(first, float64(p[0]))
 				break
 			}
+			on = float64(p[0])
 		}
-		first = math.Min(first, float64(c[len(c)-1][0]))
+		first = math.Min(first, on)
 	}
 	return math.Max(0, math.Floor(10*first-1)/10)
 }

@@ -38,6 +38,9 @@ var uplotScript string //nolint:gochecknoglobals // go:embed
 //go:embed uplot/uPlot.min.css
 var uplotStyle string //nolint:gochecknoglobals // go:embed
 
+//go:embed uplot/LICENSE
+var uplotLicense string //nolint:gochecknoglobals // go:embed
+
 // view is what the template shows.
 type view struct {
 	Policy      string // the content security policy
@@ -45,6 +48,7 @@ type view struct {
 	Uplot       template.JS
 	Script      template.JS
 	Data        template.JS
+	License     string // of uPlot, which wants to be in every copy
 	Title       string
 	Interrupted string
 	Setup       []fact
@@ -88,6 +92,7 @@ func Write(w io.Writer, files []report.File) error {
 func viewOf(files []report.File, groups []report.Group) (*view, error) {
 	over := newOverTime(groups)
 	v := &view{
+		License:     uplotLicense,
 		Title:       titleOf(groups),
 		Interrupted: interruptedRuns(groups),
 		Setup:       setupOf(groups),
