@@ -174,6 +174,9 @@ type opened struct {
 	typical []cluster.Typical
 }
 
+// Typical is what the tasks typically ask for, if the source knows.
+func (o opened) Typical() []cluster.Typical { return o.typical }
+
 // skipper is a source that may leave out broken lines.
 type skipper interface {
 	Skipped() (count int, first []*trace.Error)
@@ -183,12 +186,6 @@ type skipper interface {
 // heed.
 type noter interface {
 	Notes() []string
-}
-
-// typicalSource is a source that knows before the run what its tasks typically
-// ask for.
-type typicalSource interface {
-	Typical() []cluster.Typical
 }
 
 // omitter is a source that may leave out what the model has nothing like.
@@ -257,7 +254,7 @@ func (s sourceSpec) open(seed uint64, lenient bool) (opened, error) {
 		// Machine events go on for weeks after the task events at hand.
 		o.end = google.Counts().LastTaskEvent
 	}
-	if source, ok := src.(typicalSource); ok {
+	if source, ok := src.(trace.TypicalSource); ok {
 		o.typical = source.Typical()
 	}
 	if s.slots > 0 {

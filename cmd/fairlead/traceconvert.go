@@ -139,7 +139,7 @@ func (p *conversion) run(c *cobra.Command) error {
 		return err
 	}
 	defer src.Close() //nolint:errcheck // it was only read
-	counted := &counted{Source: trace.Limit(src, cmp.Or(p.until, src.end, cluster.Never)), ctx: ctx}
+	counted := &counted{Source: trace.Limit(src, cmp.Or(p.until, src.end, cluster.Never)), typical: src.typical, ctx: ctx}
 	out, err := createOutput(p.output, c.OutOrStdout())
 	if err != nil {
 		return err
@@ -163,9 +163,13 @@ func (p *conversion) run(c *cobra.Command) error {
 // counted counts the records that are read, and ends when the context is done.
 type counted struct {
 	trace.Source
+	typical      []cluster.Typical
 	ctx          context.Context
 	nodes, tasks int
 }
+
+// Typical is what the source knows of its tasks.
+func (c *counted) Typical() []cluster.Typical { return c.typical }
 
 func (c *counted) Next(r *trace.Record) error {
 	if c.ctx.Err() != nil {

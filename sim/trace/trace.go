@@ -23,6 +23,13 @@ type Source interface {
 	Close() error
 }
 
+// TypicalSource is a source that knows, before it is read, what its tasks
+// typically ask for: by that the fragmentation of devices is measured.
+type TypicalSource interface {
+	Source
+	Typical() []cluster.Typical
+}
+
 // Record is one thing that a trace says happened.
 type Record struct {
 	Time cluster.Time

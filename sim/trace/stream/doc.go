@@ -13,6 +13,12 @@
 //	  {"name": "cpu", "unit": "cores", "per_unit": 1000},
 //	  {"name": "memory", "unit": "GiB", "per_unit": 1073741824}]}
 //
+// After the kinds it may say what tasks typically ask for, each with the number
+// of tasks that do so and perhaps with requirements: by that the fragmentation of
+// devices is measured. Without it, that is learned from the tasks.
+//
+//	"typical": [{"demand": {"cpu": 4000, "gpu": 500}, "require": [["model", "=", "T4"]], "tasks": 37}]
+//
 // Each line after it is one record: the time t, and one of add, change, lose,
 // submit and kill. (Lines are broken here only to be shown.)
 //

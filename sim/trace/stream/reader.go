@@ -31,6 +31,7 @@ type Reader struct {
 	scan    scanner
 	version uint64 // of the stream
 	kinds   []cluster.Kind
+	typical []cluster.Typical
 	time    cluster.Time
 	err     error // final, once set
 
@@ -41,7 +42,7 @@ type Reader struct {
 	texts        map[string]string
 }
 
-var _ trace.Source = (*Reader)(nil)
+var _ trace.TypicalSource = (*Reader)(nil)
 
 // Open opens a file and reads its header.
 func Open(file string, opt Options) (*Reader, error) {
@@ -66,13 +67,14 @@ func start(lines *trace.Lines, skips *trace.Skips) (*Reader, error) {
 		_ = r.Close() // the first error tells more
 		return nil, err
 	}
-	r.quantities = make(cluster.Vector, len(r.kinds))
 	return r, nil
 }
 
 const (
 	wantHeader = `{"fairlead":"trace","version":2,"kinds":[...]}`
 	wantKind   = `{"name":...,"unit":...,"per_unit":...}`
+
+	wantTypical = `{"demand":...,"tasks":...}`
 )
 
 func (r *Reader) header() error {
@@ -99,12 +101,17 @@ func (r *Reader) header() error {
 				s.fail(fmt.Sprintf("version 1 to %d of the format", version))
 			}
 		case "kinds":
-			r.kinds = nil
+			r.kinds, r.typical = nil, nil
 			for more := s.open('[', "a list of kinds"); more; more = s.more(']') {
 				r.kind()
 			}
+			r.quantities = make(cluster.Vector, len(r.kinds))
+		case "typical":
+			for more := s.open('[', "a list of "+wantTypical); more; more = s.more(']') {
+				r.readTypical()
+			}
 		default:
-			s.failName("a field of the header", name, "fairlead", "version", "kinds")
+			s.failName("a field of the header", name, "fairlead", "version", "kinds", "typical")
 		}
 	}
 	if !ours || !versioned || len(r.kinds) == 0 {
@@ -146,6 +153,27 @@ func (r *Reader) kind() {
 	r.kinds = append(r.kinds, kind)
 }
 
+func (r *Reader) readTypical() {
+	s := &r.scan
+	t := cluster.Typical{}
+	for more := s.open('{', wantTypical); more; more = s.more('}') {
+		switch name := s.name(); string(name) {
+		case "demand":
+			t.Demand = slices.Clone(r.vector())
+		case "require":
+			t.Requirements = slices.Clone(r.readRequirements())
+		case "tasks":
+			t.Tasks = int(s.uint("how many tasks ask for that", math.MaxInt32))
+		default:
+			s.failName("a field of typical", name, "demand", "require", "tasks")
+		}
+	}
+	if t.Demand == nil || t.Tasks == 0 {
+		s.fail("demand and tasks in the object that ends here, after the kinds")
+	}
+	r.typical = append(r.typical, t)
+}
+
 func (r *Reader) kindOf(name []byte) int {
 	return slices.IndexFunc(r.kinds, func(k cluster.Kind) bool { return k.Name == string(name) })
 }
@@ -160,6 +188,9 @@ func (r *Reader) kindNames() []string {
 
 // Kinds are those of the header.
 func (r *Reader) Kinds() []cluster.Kind { return r.kinds }
+
+// Typical is what tasks typically ask for, if the header says so.
+func (r *Reader) Typical() []cluster.Typical { return r.typical }
 
 // Skipped returns how many broken lines were left out so far, and the first
 // few of them.

@@ -119,6 +119,9 @@ func TestBroken(t *testing.T) {
 		{head + `{"t":5,"kill":{"job":1,"index":1}}`, `t.jsonl:2:24: want a field of kill, got "index"; there are job, task`},
 		{strings.Replace(head, "kinds", "kind", 1), `t.jsonl:1:33: want a field of the header, got "kind"; did you mean kinds?`},
 		{strings.Replace(head, "per_unit", "perunit", 1), `t.jsonl:1:71: want a field of a kind, got "perunit"; did you mean per_unit?`},
+		{strings.Replace(head, `"kinds"`, `"typical":[{"demand":{"cpu":1}}],"kinds"`, 1), `t.jsonl:1:55: want a kind that the header names`},
+		{strings.Replace(head, "]}", `],"typical":[{"demand":{"cpu":1},"task":1}]}`, 1), `want a field of typical, got "task"; did you mean tasks?`},
+		{strings.Replace(head, "]}", `],"typical":[{"demand":{"cpu":1}}]}`, 1), `want demand and tasks in the object that ends here`},
 		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"require":["a=b"]}}`, `want [key, operator, value]`},
 		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"require":[["a","<","b"]]}}`, `want an integer in quotes`},
 		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"user":"\x"}}`, `want the user's name in proper JSON`},
@@ -274,6 +277,33 @@ func TestCopy(t *testing.T) {
 	}
 }
 
+// known is a source that knows what its tasks typically ask for.
+type known struct {
+	all
+	typical []cluster.Typical
+}
+
+func (k *known) Typical() []cluster.Typical { return k.typical }
+
+func TestCopyTypical(t *testing.T) {
+	want := []cluster.Typical{
+		{Demand: cluster.Vector{4000, 500}, Tasks: 37, Requirements: []cluster.Requirement{{Key: "model", Op: cluster.Equal, Value: "T4|A10"}}},
+		{Demand: cluster.Vector{0, 0}, Tasks: 1},
+	}
+	src := &known{all{kinds: []cluster.Kind{{Name: "cpu", PerUnit: 1000}, {Name: "gpu", PerUnit: 1000, Devices: true}}}, want}
+	var b bytes.Buffer
+	if err := stream.Copy(&b, src, &trace.Losses{}); err != nil {
+		t.Fatal(err)
+	}
+	_, r, err := readAll(b.String(), stream.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, r.Typical()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // Text that is not UTF-8 is an error wherever it stands, or else counted.
 func TestCopyLoses(t *testing.T) {
 	const odd = "a\xff"
@@ -313,6 +343,7 @@ func FuzzReader(f *testing.F) {
 	f.Add(head + `{"t":1,"submit":{"job":7,"task":1,"demand":{"cpu":5},"per_node":2,"name":"web/a","require":[["a","!=","b"]],"work":6,"on":1}}` + "\n" + `{"t":1,"kill":{"job":7,"task":1}}`)
 	f.Add(head + `{"t":3,"change":{"node":1,"name":"\u00e9\"","capacity":{}}}` + "\n" + `{"t":3,"lose":{"node":1}}`)
 	f.Add(`{"fairlead":"trace","version":2}`)
+	f.Add(strings.Replace(head, "]}", `],"typical":[{"demand":{"cpu":1},"tasks":2,"require":[["a","=","b"]]}]}`, 1))
 	f.Fuzz(func(t *testing.T, text string) {
 		if _, _, err := readAll(text, stream.Options{Lenient: true}); err != nil {
 			if _, _, strict := readAll(text, stream.Options{}); strict == nil {

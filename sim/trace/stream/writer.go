@@ -20,13 +20,18 @@ type Writer struct {
 	kinds []cluster.Kind
 	time  cluster.Time
 	line  []byte
-	comma bool // a comma comes before the next member
+	comma bool  // a comma comes before the next member
+	err   error // of the header
 }
 
 // Copy writes all of src as a stream. Text that is not UTF-8 is a loss: the bytes
 // that are not are replaced.
 func Copy(to io.Writer, src trace.Source, losses *trace.Losses) error {
-	w := NewWriter(to, src.Kinds())
+	var typical []cluster.Typical
+	if src, ok := src.(trace.TypicalSource); ok {
+		typical = src.Typical()
+	}
+	w := newWriter(to, src.Kinds(), typical)
 	var r trace.Record
 	for {
 		err := src.Next(&r)
@@ -60,7 +65,9 @@ func isUTF8(r *trace.Record) bool {
 }
 
 // NewWriter writes the header. Errors come from Write and Close, and stay.
-func NewWriter(w io.Writer, kinds []cluster.Kind) *Writer {
+func NewWriter(w io.Writer, kinds []cluster.Kind) *Writer { return newWriter(w, kinds, nil) }
+
+func newWriter(w io.Writer, kinds []cluster.Kind, typical []cluster.Typical) *Writer {
 	out := &Writer{w: bufio.NewWriterSize(w, 1<<16), kinds: kinds}
 	out.open("", '{')
 	out.string("fairlead", "trace")
@@ -77,14 +84,35 @@ func NewWriter(w io.Writer, kinds []cluster.Kind) *Writer {
 		out.close('}')
 	}
 	out.close(']')
+	if len(typical) > 0 {
+		out.err = out.typical(typical)
+	}
 	out.close('}')
 	_ = out.flush() // bufio keeps the error for Write and Close
 	return out
 }
 
+func (w *Writer) typical(typical []cluster.Typical) error {
+	w.open("typical", '[')
+	for _, t := range typical {
+		w.open("", '{')
+		if err := w.vector("demand", t.Demand); err != nil {
+			return err
+		}
+		w.requirements(t.Requirements)
+		w.int("tasks", int64(t.Tasks))
+		w.close('}')
+	}
+	w.close(']')
+	return nil
+}
+
 // Write writes one record. One that a Reader would refuse is an error, and
 // nothing is written.
 func (w *Writer) Write(r *trace.Record) error {
+	if w.err != nil {
+		return w.err
+	}
 	if r.Time < w.time || r.Time == cluster.Never {
 		return fmt.Errorf("trace stream: record at %v after one at %v", r.Time, w.time)
 	}
@@ -119,7 +147,7 @@ func (w *Writer) Write(r *trace.Record) error {
 }
 
 // Close writes what is still buffered. It does not close the writer below.
-func (w *Writer) Close() error { return w.w.Flush() }
+func (w *Writer) Close() error { return errors.Join(w.err, w.w.Flush()) }
 
 func (w *Writer) node(what string, n *trace.Node) error {
 	w.open(what, '{')
@@ -166,17 +194,7 @@ func (w *Writer) task(t *trace.Task) error {
 	if t.PerNode != 0 {
 		w.int("per_node", int64(t.PerNode))
 	}
-	if len(t.Requirements) > 0 {
-		w.open("require", '[')
-		for _, q := range t.Requirements {
-			w.open("", '[')
-			w.string("", q.Key)
-			w.string("", q.Op.String())
-			w.string("", q.Value)
-			w.close(']')
-		}
-		w.close(']')
-	}
+	w.requirements(t.Requirements)
 	if t.Work < 0 {
 		return fmt.Errorf("trace stream: job %d task %d has work %d", t.Job, t.Index, int64(t.Work))
 	}
@@ -190,6 +208,21 @@ func (w *Writer) task(t *trace.Task) error {
 		w.uint("on", t.OnNode)
 	}
 	return nil
+}
+
+func (w *Writer) requirements(list []cluster.Requirement) {
+	if len(list) == 0 {
+		return
+	}
+	w.open("require", '[')
+	for _, q := range list {
+		w.open("", '[')
+		w.string("", q.Key)
+		w.string("", q.Op.String())
+		w.string("", q.Value)
+		w.close(']')
+	}
+	w.close(']')
 }
 
 func (w *Writer) vector(name string, v cluster.Vector) error {
