@@ -182,6 +182,11 @@ type skipper interface {
 	Skipped() (count int, first []*trace.Error)
 }
 
+// ender is a source that says when a run of it stops unless told otherwise.
+type ender interface {
+	End() cluster.Time
+}
+
 // noter is a source that says, once it is open, what of its files it does not
 // heed.
 type noter interface {
@@ -256,6 +261,9 @@ func (s sourceSpec) open(seed uint64, lenient bool) (opened, error) {
 	}
 	if source, ok := src.(trace.TypicalSource); ok {
 		o.typical = source.Typical()
+	}
+	if ender, ok := src.(ender); ok {
+		o.end = ender.End()
 	}
 	if s.slots > 0 {
 		o.Source, o.typical = trace.Slots(src, s.slots), nil
