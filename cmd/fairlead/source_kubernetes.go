@@ -10,7 +10,8 @@ func kubernetesFormat() format {
 		name: "kubernetes",
 		help: `  kubernetes:FILE or kubernetes:DIR
                    a cluster of your own: what kubectl get nodes,pods -A -o json prints,
-                   as JSON or YAML, perhaps compressed with gzip
+                   as JSON or YAML, perhaps compressed with gzip. What restricts a pod
+                   and is not simulated is refused, or with --lenient ignored
 `,
 		open: func(s sourceSpec, _ uint64, lenient bool) (trace.Source, error) {
 			return kubernetes.Open(s.path, kubernetes.Options{Lenient: lenient, Elsewhere: s.role == tasksAlone})

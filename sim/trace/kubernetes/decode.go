@@ -128,8 +128,7 @@ func (r *reader) error(at, want, got string, cause error) error {
 // broken says that the file ends, or stops being what it was, after the objects
 // seen so far. A disk that fails is no fault of the file.
 func (r *reader) broken(err error) error {
-	var system *fs.PathError
-	if errors.As(err, &system) {
+	if _, system := errors.AsType[*fs.PathError](err); system {
 		return err
 	}
 	if errors.Is(err, io.EOF) {
@@ -139,8 +138,7 @@ func (r *reader) broken(err error) error {
 	if r.seen > 0 {
 		place = fmt.Sprintf("after %d objects", r.seen)
 	}
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		err = fmt.Errorf("byte %d: %w", syntax.Offset, err)
 	}
 	return r.error(place, kubectl, "", err)

@@ -123,8 +123,7 @@ func (s *Source) take(file, place string, o *object, err error) error {
 	default:
 		s.notes.passed[o.Kind]++
 	}
-	var wrong fieldError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[fieldError](err); ok {
 		err = &trace.Error{File: file, At: place + ": " + wrong.path, Want: wrong.want, Got: shorten(wrong.got)}
 	}
 	return s.skips.Refuse(err)

@@ -21,8 +21,7 @@ func (e fieldError) Error() string { return fmt.Sprintf("%s: want %s, got %q", e
 
 // within puts the path of what is around a field before it.
 func within(path string, err error) error {
-	var wrong fieldError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[fieldError](err); ok {
 		wrong.path = path + "." + wrong.path
 		return wrong
 	}

@@ -306,7 +306,7 @@ func (t *translator) either(terms []nodeTerm) cluster.Requirement {
 
 // String is the term as people say it, without the signs that part a
 // requirement from its value.
-func (t nodeTerm) String() string {
+func (t *nodeTerm) String() string {
 	var parts []string
 	for _, e := range slices.Concat(t.MatchExpressions, t.MatchFields) {
 		parts = append(parts, e.String())
@@ -317,7 +317,7 @@ func (t nodeTerm) String() string {
 	return strings.Join(parts, " and ")
 }
 
-func (e expression) String() string {
+func (e *expression) String() string {
 	list := make([]string, len(e.Values))
 	for i, v := range e.Values {
 		list[i] = value(v)

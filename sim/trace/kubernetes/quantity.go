@@ -73,7 +73,7 @@ func (a amount) in(parts int64, up bool, most int64) (int64, bool) {
 
 // parse reads a quantity that is not negative, and false if it is none.
 func (q quantity) parse() (amount, bool) {
-	digits, base, exponent, ok := q.split()
+	digits, suffix, ok := q.split()
 	if !ok {
 		return amount{}, false
 	}
@@ -88,10 +88,10 @@ func (q quantity) parse() (amount, bool) {
 	// In billionths: n × base^exponent × 10^(9 - places).
 	n.Mul(n, power(10, 9))
 	divisor := power(10, len(fraction))
-	if exponent >= 0 {
-		n.Mul(n, power(base, exponent))
+	if suffix.exponent >= 0 {
+		n.Mul(n, power(suffix.base, suffix.exponent))
 	} else {
-		divisor.Mul(divisor, power(base, -exponent))
+		divisor.Mul(divisor, power(suffix.base, -suffix.exponent))
 	}
 	rest := new(big.Int)
 	n.QuoRem(n, divisor, rest)
@@ -105,32 +105,38 @@ func (q quantity) parse() (amount, bool) {
 	return amount{n.Int64(), rest.Int64()}, true
 }
 
+// factor is a base to the power of an exponent.
+type factor struct {
+	base     int64
+	exponent int
+}
+
 // split takes a quantity apart: 1.5Ki is 1.5 × 1024¹.
-func (q quantity) split() (digits string, base int64, exponent int, ok bool) {
+func (q quantity) split() (digits string, by factor, ok bool) {
 	text := strings.TrimPrefix(string(q), "+")
 	at := strings.IndexFunc(text, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
 	if at < 0 {
-		return text, 10, 0, text != ""
+		return text, factor{10, 0}, text != ""
 	}
 	digits, suffix := text[:at], text[at:]
 	if letter, binary := strings.CutSuffix(suffix, "i"); binary {
 		power := strings.Index("KMGTPE", letter)
-		return digits, 1024, power + 1, len(letter) == 1 && power >= 0
+		return digits, factor{1024, power + 1}, len(letter) == 1 && power >= 0
 	}
 	if len(suffix) == 1 {
 		if at := strings.Index("num kMGTPE", suffix); at >= 0 && suffix != " " {
-			return digits, 1000, at - 3, true
+			return digits, factor{1000, at - 3}, true
 		}
-		return "", 0, 0, false
+		return "", factor{}, false
 	}
 	if suffix[0] != 'e' && suffix[0] != 'E' {
-		return "", 0, 0, false
+		return "", factor{}, false
 	}
 	exponent, err := strconv.Atoi(suffix[1:])
 	if err != nil {
-		return "", 0, 0, false
+		return "", factor{}, false
 	}
-	return digits, 10, max(-maxExponent, min(exponent, maxExponent)), true
+	return digits, factor{10, max(-maxExponent, min(exponent, maxExponent))}, true
 }
 
 func power(base int64, exponent int) *big.Int {

@@ -27,6 +27,7 @@ func again(t *testing.T, src trace.Source, refuse Refuse) ([]trace.Record, *Sour
 }
 
 func lossless(t *testing.T) Refuse {
+	t.Helper()
 	return func(r *trace.Record, what string) error {
 		t.Errorf("%+v has lost %s", r, what)
 		return nil
@@ -68,7 +69,9 @@ type records struct {
 }
 
 func (r *records) Kinds() []cluster.Kind { return r.kinds }
-func (r *records) Close() error          { return nil }
+
+func (r *records) Close() error { return nil }
+
 func (r *records) Next(into *trace.Record) error {
 	if len(r.list) == 0 {
 		return io.EOF
@@ -84,8 +87,11 @@ func TestWriteOthers(t *testing.T) {
 		v := cluster.Vector{1500, 2048, 1300, 77, 1024}
 		return &records{
 			kinds: []cluster.Kind{
-				{Name: "cpu", Unit: "cores", PerUnit: 1000}, {Name: "memory", Unit: "GiB", PerUnit: 1024},
-				{Name: "gpu", Unit: "GPUs", PerUnit: 1000, Devices: true}, {Name: "slots", Unit: "slots", PerUnit: 1}, {Name: "disk", Unit: "GiB", PerUnit: 1024},
+				{Name: "cpu", Unit: "cores", PerUnit: 1000},
+				{Name: "memory", Unit: "GiB", PerUnit: 1024},
+				{Name: "gpu", Unit: "GPUs", PerUnit: 1000, Devices: true},
+				{Name: "slots", Unit: "slots", PerUnit: 1},
+				{Name: "disk", Unit: "GiB", PerUnit: 1024},
 			},
 			list: []trace.Record{
 				{What: trace.NodeAdded, Node: trace.Node{ID: 7, Capacity: cluster.Vector{64_000, 65_536, 8000, 100, 1 << 20}, Labels: []cluster.Label{{Key: "x", Value: "a|b"}, {Key: "y", Value: "1"}}}},
