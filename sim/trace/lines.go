@@ -148,6 +148,11 @@ func (l *Lines) Error(column int, want string, got []byte) *Error {
 	return &Error{File: l.file, Line: l.number, Column: column, Want: want, Got: shorten(got)}
 }
 
+// Missing returns an error about a file that ends before what is wanted.
+func (l *Lines) Missing(want string) *Error {
+	return &Error{File: l.file, Line: l.number + 1, Want: want, Err: io.ErrUnexpectedEOF}
+}
+
 // Unknown returns an error about a name in the latest line that is none of
 // those known. It suggests the nearest of these, or else lists them.
 func (l *Lines) Unknown(column int, want, name string, known []string) *Error {

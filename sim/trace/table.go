@@ -20,9 +20,10 @@ type Columns map[string]int
 
 // ReadTable reads a file of comma-separated fields whose first line names the
 // columns, perhaps compressed with gzip. It calls read for each further line
-// that is not empty; an *Error that read returns, most often that of Row.Err, is
-// left out and counted if skips are lenient. A header that is not understood
-// always ends the reading: nothing behind it could be trusted.
+// that is not empty, of which there must be one; an *Error that read returns, most
+// often that of Row.Err, is left out and counted if skips are lenient. A header
+// that is not understood always ends the reading: nothing behind it could be
+// trusted.
 func ReadTable(file string, skips *Skips, h Header, read func(Columns, *Row) error) error {
 	lines, err := OpenLines(file, skips)
 	if err != nil {
@@ -34,8 +35,11 @@ func ReadTable(file string, skips *Skips, h Header, read func(Columns, *Row) err
 		return err
 	}
 	var row Row
-	for {
+	for rows := 0; ; rows++ {
 		line, err := lines.Next()
+		if errors.Is(err, io.EOF) && rows == 0 {
+			return lines.Missing("a row below the line that names the columns")
+		}
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -56,7 +60,7 @@ func ReadTable(file string, skips *Skips, h Header, read func(Columns, *Row) err
 func (h Header) read(lines *Lines) (Columns, error) {
 	line, err := lines.Next()
 	if errors.Is(err, io.EOF) {
-		return nil, &Error{File: lines.file, Line: 1, Want: "a line that names the columns", Err: io.ErrUnexpectedEOF}
+		return nil, lines.Missing("a line that names the columns")
 	}
 	if err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ func TestReadTable(t *testing.T) {
 		{"a,b\n1,x\n\n2,\r\n", "1/x 2/ ", ""},
 		{"b,a\nx,1\n", "1/x ", ""},
 		{"a\n1", "1/none ", ""},
-		{"a\n", "", ""},
+		{"a\n", "", "t.csv:2: want a row below the line that names the columns: unexpected EOF"},
 		{"a,b\n1,x\ny,x\n3,z\n", "1/x ", `t.csv:3:1: want a number, got "y"`},
 		{"a,b\n1,x\n2\n3,z\n", "1/x ", `t.csv:3: want 2 fields between commas, got "1"`},
 		{"", "", "t.csv:1: want a line that names the columns"},

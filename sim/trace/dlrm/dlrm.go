@@ -66,6 +66,7 @@ type Source struct {
 	options Options
 	skips   trace.Skips
 	tasks   []timedTask
+	names   map[string]bool // of tasks so far
 	apps    map[string]*app
 	nodes   int // given out so far
 	given   int // tasks given out so far
@@ -85,7 +86,7 @@ type app struct {
 
 // Open reads the whole file.
 func Open(file string, o Options) (*Source, error) {
-	s := &Source{options: o, skips: trace.Skips{Lenient: o.Lenient}, apps: map[string]*app{}}
+	s := &Source{options: o, skips: trace.Skips{Lenient: o.Lenient}, names: map[string]bool{}, apps: map[string]*app{}}
 	err := trace.ReadTable(file, &s.skips, header(), s.add)
 	if err != nil {
 		return nil, err
@@ -130,9 +131,13 @@ func (s *Source) add(c trace.Columns, row *trace.Row) error {
 	t.Requirements = []cluster.Requirement{{Key: "role", Op: cluster.Equal, Value: role}}
 	at := cluster.Time(0)
 	at, t.Work = life(c, row)
+	if t.Name != "" && s.names[t.Name] {
+		row.Fail(c["instance_sn"], "an instance that is not there yet")
+	}
 	if err := row.Err(); err != nil {
 		return err
 	}
+	s.names[t.Name] = true
 	name := string(row.Text(c["app_name"]))
 	of := s.apps[name]
 	if of == nil {

@@ -82,6 +82,7 @@ func TestBrokenLines(t *testing.T) {
 		wantField int
 		want      string
 	}{
+		{1, "i0", 1, "an instance that is not there yet"},
 		{2, "XN", 2, "CN or HN"},
 		{4, "-1", 4, "a number of cores"},
 		{6, "x", 6, "a number of GPUs"},
@@ -96,7 +97,7 @@ func TestBrokenLines(t *testing.T) {
 	} {
 		fields := strings.Split(strings.TrimSpace(good), ",")
 		fields[c.field-1] = c.text
-		text := firstLine + good + strings.Join(fields, ",") + "\n" + good
+		text := firstLine + good + strings.Join(fields, ",") + "\n" + strings.Replace(good, "i0", "i9", 1)
 		_, _, err := read(t, text, Options{})
 		want := fmt.Sprintf(":3:%d: want %s", c.wantField, c.want)
 		if _, broken := errors.AsType[*trace.Error](err); !broken || !strings.Contains(err.Error(), want) {

@@ -69,9 +69,7 @@ func Open(file string, o Options) (*Source, error) {
 	line, err := s.next()
 	if err != nil {
 		if errors.Is(err, io.EOF) {
-			missing := lines.Error(0, "a job, five whole numbers between blanks", nil)
-			missing.Err = io.ErrUnexpectedEOF
-			err = missing
+			err = lines.Missing("a job, five whole numbers between blanks")
 		}
 		return nil, errors.Join(err, s.Close())
 	}

@@ -86,6 +86,7 @@ type table[E any] struct {
 	files []string // still to be read
 	skips *trace.Skips
 	lines *trace.Lines
+	empty bool // of lines, so far
 	row   trace.Row
 }
 
@@ -130,11 +131,17 @@ func (t *table[E]) line() ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			t.lines, t.files = lines, t.files[1:]
+			t.lines, t.files, t.empty = lines, t.files[1:], true
 		}
 		line, err := t.lines.Next()
 		if !errors.Is(err, io.EOF) {
+			t.empty = false
 			return line, err
+		}
+		if t.empty {
+			if err := t.skips.Refuse(t.lines.Missing("a row of the table; a part is not empty")); err != nil {
+				return nil, err
+			}
 		}
 		if err := t.close(); err != nil {
 			return nil, err

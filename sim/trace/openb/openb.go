@@ -81,7 +81,8 @@ func (o Options) Validate() error {
 type Source struct {
 	skips    trace.Skips
 	nodes    []trace.Node
-	pods     []pod // in the order of the file
+	names    map[string]bool // of the file that is read, so far
+	pods     []pod           // in the order of the file
 	arrivals arrivals
 	given    int // nodes given out so far
 }
@@ -145,12 +146,13 @@ func find(dir, prefix, suffix, name string) (string, error) {
 }
 
 func (s *Source) readNodes(file string) error {
+	s.names = map[string]bool{}
 	header := trace.Header{Needed: []string{"sn", "cpu_milli", "memory_mib", "gpu", "model"}}
 	return trace.ReadTable(file, &s.skips, header, func(c trace.Columns, row *trace.Row) error {
 		gpus := row.Uint(c["gpu"], "a number of GPUs", 1<<16)
 		n := trace.Node{
 			ID:   uint64(len(s.nodes)),
-			Name: name(row, c["sn"]),
+			Name: s.name(row, c["sn"]),
 			Capacity: cluster.Vector{
 				cpu:    quantity(row, c["cpu_milli"], "thousandths of a core"),
 				memory: quantity(row, c["memory_mib"], "MiB of memory"),
@@ -166,12 +168,14 @@ func (s *Source) readNodes(file string) error {
 		if err := row.Err(); err != nil {
 			return err
 		}
+		s.names[n.Name] = true
 		s.nodes = append(s.nodes, n)
 		return nil
 	})
 }
 
 func (s *Source) readPods(file string, timed bool) error {
+	s.names = map[string]bool{}
 	header := trace.Header{
 		Needed:   []string{"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"},
 		Optional: []string{"gpu_spec", "qos", "pod_phase"},
@@ -183,13 +187,14 @@ func (s *Source) readPods(file string, timed bool) error {
 		header.Optional = append(header.Optional, times...)
 	}
 	return trace.ReadTable(file, &s.skips, header, func(c trace.Columns, row *trace.Row) error {
-		p := pod{task: task(c, row)}
+		p := pod{task: s.task(c, row)}
 		if timed {
 			p.at, p.task.Work = life(c, row)
 		}
 		if err := row.Err(); err != nil {
 			return err
 		}
+		s.names[p.task.Name] = true
 		p.task.Job = uint64(len(s.pods))
 		s.pods = append(s.pods, p)
 		return nil
@@ -197,7 +202,7 @@ func (s *Source) readPods(file string, timed bool) error {
 }
 
 // task reads what a pod asks for.
-func task(c trace.Columns, row *trace.Row) trace.Task {
+func (s *Source) task(c trace.Columns, row *trace.Row) trace.Task {
 	gpus := int64(row.Uint(c["num_gpu"], "a number of GPUs", 1<<16))
 	milli := int64(row.Uint(c["gpu_milli"], "thousandths of a GPU, from 0 to 1000", device))
 	switch {
@@ -207,7 +212,7 @@ func task(c trace.Columns, row *trace.Row) trace.Task {
 		row.Fail(c["gpu_milli"], "at least 1, since num_gpu is 1")
 	}
 	t := trace.Task{
-		Name: name(row, c["name"]), JobTasks: 1, Work: cluster.Never,
+		Name: s.name(row, c["name"]), JobTasks: 1, Work: cluster.Never,
 		Demand: cluster.Vector{
 			cpu:    quantity(row, c["cpu_milli"], "thousandths of a core"),
 			memory: quantity(row, c["memory_mib"], "MiB of memory"),
@@ -260,11 +265,16 @@ func life(c trace.Columns, row *trace.Row) (at, work cluster.Time) {
 	return at, end - start
 }
 
-func name(row *trace.Row, field int) string {
-	if row.Empty(field) {
+// name reads a name, which stands once in its file.
+func (s *Source) name(row *trace.Row, field int) string {
+	name := string(row.Text(field))
+	switch {
+	case name == "":
 		row.Fail(field, "a name")
+	case s.names[name]:
+		row.Fail(field, "a name that is not there yet")
 	}
-	return string(row.Text(field))
+	return name
 }
 
 func quantity(row *trace.Row, field int, want string) int64 {

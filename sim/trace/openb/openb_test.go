@@ -197,6 +197,7 @@ func TestBrokenLines(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{"p1,1", ":3: want 11 fields"},
 		{",1,1,1,460,,LS,Running,5,9,6", ":3:1: want a name"},
+		{"p0,1,1,1,460,,LS,Running,5,9,6", ":3:1: want a name that is not there yet"},
 		{"p1,-1,1,1,460,,LS,Running,5,9,6", ":3:2: want a whole number of thousandths of a core"},
 		{"p1,1,x,1,460,,LS,Running,5,9,6", ":3:3: want a whole number of MiB"},
 		{"p1,1,1,x,460,,LS,Running,5,9,6", ":3:4: want a number of GPUs"},
@@ -207,7 +208,7 @@ func TestBrokenLines(t *testing.T) {
 		{"p1,1,1,1,460,,LS,Running,,9,6", ":3:9: want a whole number of seconds"},
 		{"p1,1,1,1,460,,LS,Running,5,5,6", ":3:10: want a time that is not before"},
 	} {
-		dir := folder(t, someNodes, podHeader+good+c.line+"\n"+good)
+		dir := folder(t, someNodes, podHeader+good+c.line+"\n"+strings.Replace(good, "p0", "p2", 1))
 		o.Lenient = false
 		_, _, err := read(t, dir, o)
 		if _, broken := errors.AsType[*trace.Error](err); !broken || !strings.Contains(err.Error(), c.want) {
@@ -225,6 +226,8 @@ func TestBrokenLines(t *testing.T) {
 	}
 	for _, c := range []struct{ nodes, pods, want string }{
 		{"sn,cpu_milli,memory_mib,gpu,model\nn0,1,1,8,\n", fourPods, ":2:5: want a GPU model"},
+		{"sn,cpu_milli,memory_mib,gpu,model\nn0,1,1,8,G2\nn0,1,1,8,G2\n", fourPods, ":3:1: want a name that is not there yet"},
+		{"sn,cpu_milli,memory_mib,gpu,model\n", fourPods, ":2: want a row below the line"},
 		{"sn,cpu_milli,memory_mib,gpu\n", fourPods, ":1: want a column model"},
 		{someNodes, "name,cpu_milli,memory_mib,num_gpu\n", ":1: want a column gpu_milli"},
 		{someNodes, "name,cpus\n", `:1:2: want a column, got "cpus"; there are name,`},

@@ -61,6 +61,7 @@ func Open(file string, o Options) (*Source, error) {
 	}
 	defer lines.Close() //nolint:errcheck // it was only read
 	var row trace.Row
+	seen := map[[2]uint64]bool{} // job and task
 	for {
 		line, err := lines.Next()
 		if errors.Is(err, io.EOF) {
@@ -73,11 +74,19 @@ func Open(file string, o Options) (*Source, error) {
 			continue
 		}
 		task, err := parse(lines, &row, line)
+		id := [2]uint64{task.task.Job, uint64(task.task.Index)}
+		if err == nil && seen[id] {
+			err = lines.Error(fieldTask, "a task of the job that is not there yet", row.Text(fieldTask))
+		}
 		if err == nil {
+			seen[id] = true
 			s.tasks = append(s.tasks, task)
 		} else if err := s.skips.Refuse(err); err != nil {
 			return nil, err
 		}
+	}
+	if len(s.tasks) == 0 && s.skips.Count == 0 {
+		return nil, lines.Missing("a record {time, task, job, duration, cpu, ram, priority, antiAffinity, [constraints]}.")
 	}
 	slices.SortStableFunc(s.tasks, func(a, b timedTask) int { return cmp.Compare(a.at, b.at) })
 	return s, nil

@@ -59,6 +59,7 @@ func TestBrokenLines(t *testing.T) {
 	const good = "{1,8,9,60,1,2,1,0,[]}.\n"
 	for _, c := range []struct{ line, want string }{
 		{"1,8,9,60,1,2,1,0,[]", "want a record"},
+		{"{3,8,9,60,1,2,1,0,[]}.", ":2:2: want a task of the job that is not there yet"},
 		{"{1,8,9,60,1,2,1,0}.", "9 fields"},
 		{"{x,8,9,60,1,2,1,0,[]}.", ":2:1: want a whole number of seconds"},
 		{"{1,8,9,60,-1,2,1,0,[]}.", ":2:5: want an amount of cpu"},
@@ -70,13 +71,21 @@ func TestBrokenLines(t *testing.T) {
 		if _, broken := errors.AsType[*trace.Error](err); !broken || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.line, err, c.want)
 		}
-		all, s, err := records(t, good+c.line+"\n"+good, Options{Lenient: true})
+		all, s, err := records(t, good+c.line+"\n"+strings.Replace(good, "8", "7", 1), Options{Lenient: true})
 		if err != nil || len(all) != 2 {
 			t.Errorf("%s, lenient: %d records, %v", c.line, len(all), err)
 			continue
 		}
 		if count, first := s.Skipped(); count != 1 || len(first) != 1 {
 			t.Errorf("%s, lenient: skipped %d", c.line, count)
+		}
+	}
+}
+
+func TestEmpty(t *testing.T) {
+	for _, text := range []string{"", " \n\n"} {
+		if _, _, err := records(t, text, Options{Lenient: true}); !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "want a record {time") {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }

@@ -33,6 +33,7 @@ type Reader struct {
 	kinds   []cluster.Kind
 	typical []cluster.Typical
 	time    cluster.Time
+	begun   bool  // a line below the header was read
 	err     error // final, once set
 
 	// What the latest record refers to, and one copy of each text.
@@ -80,7 +81,7 @@ const (
 func (r *Reader) header() error {
 	line, err := r.lines.Next()
 	if errors.Is(err, io.EOF) {
-		return r.lines.Error(0, "the header "+wantHeader, nil)
+		return r.lines.Missing("the header " + wantHeader)
 	}
 	if err != nil {
 		return err
@@ -204,8 +205,12 @@ func (r *Reader) Next(rec *trace.Record) error {
 	for r.err == nil {
 		var line []byte
 		if line, r.err = r.lines.Next(); r.err != nil {
+			if errors.Is(r.err, io.EOF) && !r.begun && r.skips.Count == 0 {
+				r.err = r.lines.Missing(`a record {"t":...} below the header`)
+			}
 			break
 		}
+		r.begun = true
 		r.scan.reset(line)
 		r.record(rec)
 		if !r.scan.failed() {

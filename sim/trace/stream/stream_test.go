@@ -90,7 +90,8 @@ func TestRead(t *testing.T) {
 
 func TestBroken(t *testing.T) {
 	for _, tc := range []struct{ text, want string }{
-		{``, `t.jsonl: want the header`},
+		{``, `t.jsonl:1: want the header`},
+		{head, `t.jsonl:2: want a record {"t":...} below the header: unexpected EOF`},
 		{"{}\n", `t.jsonl:1:1: want the header {`},
 		{`{"fairlead":"trace","version":3,"new":0}`, `t.jsonl:1:31: want version 1 to 2 of the format, got "3,`},
 		{`{"fairlead":"trace","version":2,"kinds":[{"name":"cpu","unit":"","per_unit":0}]}`, `t.jsonl:1:78: want a kind with a name, and a per_unit of at least 1`},

@@ -118,9 +118,7 @@ func (s *Source) readHeader() error {
 	for {
 		line, err := s.lines.Next()
 		if errors.Is(err, io.EOF) {
-			missing := s.lines.Error(0, "a job, "+wantJob, nil)
-			missing.Err = io.ErrUnexpectedEOF
-			return missing
+			return s.lines.Missing("a job, 18 numbers between blanks")
 		}
 		if err != nil {
 			return err
@@ -128,7 +126,12 @@ func (s *Source) readHeader() error {
 		comment, is := comment(line)
 		if !is {
 			s.first = bytes.Clone(line)
-			return nil
+			// What is no log at all is told before what a header lacks.
+			s.row.SplitBlanks(s.lines, s.first, fields)
+			if s.options.Lenient {
+				return nil
+			}
+			return s.row.Err()
 		}
 		key, value, _ := bytes.Cut(comment, []byte(":"))
 		known := map[string]*int64{"MaxNodes": &s.header.nodes, "MaxProcs": &s.header.procs}[string(bytes.TrimSpace(key))]
@@ -144,8 +147,6 @@ func (s *Source) readHeader() error {
 		}
 	}
 }
-
-const wantJob = "18 numbers between blanks"
 
 // comment returns what a comment says; an empty line is one too.
 func comment(line []byte) (text []byte, is bool) {
