@@ -139,7 +139,10 @@ func (p *conversion) run(c *cobra.Command) error {
 		return err
 	}
 	defer src.Close() //nolint:errcheck // it was only read
-	counted := &counted{Source: trace.Limit(src, cmp.Or(p.until, src.end, cluster.Never)), typical: src.typical, ctx: ctx}
+	counted := &counted{
+		Source: trace.Limit(src, cmp.Or(p.until, src.end, cluster.Never)), typical: src.typical,
+		stopped: func() bool { return ctx.Err() != nil },
+	}
 	out, err := createOutput(p.output, c.OutOrStdout())
 	if err != nil {
 		return err
@@ -160,11 +163,11 @@ func (p *conversion) run(c *cobra.Command) error {
 	return nil
 }
 
-// counted counts the records that are read, and ends when the context is done.
+// counted counts the records that are read, and ends when it is stopped.
 type counted struct {
 	trace.Source
 	typical      []cluster.Typical
-	ctx          context.Context
+	stopped      func() bool
 	nodes, tasks int
 }
 
@@ -172,7 +175,7 @@ type counted struct {
 func (c *counted) Typical() []cluster.Typical { return c.typical }
 
 func (c *counted) Next(r *trace.Record) error {
-	if c.ctx.Err() != nil {
+	if c.stopped() {
 		return fmt.Errorf("%w; nothing was written", errInterrupted)
 	}
 	err := c.Source.Next(r)

@@ -63,12 +63,25 @@ const (
 
 func instanceTypes() []instanceType {
 	return []instanceType{
-		{"t2.nano", 1, gib / 2}, {"t2.micro", 1, gib}, {"t2.small", 1, 2 * gib}, {"t2.medium", 2, 4 * gib},
-		{"t2.large", 2, 8 * gib}, {"t2.xlarge", 4, 16 * gib}, {"t2.2xlarge", 8, 32 * gib},
-		{"m4.large", 2, 8 * gib}, {"m4.xlarge", 4, 16 * gib}, {"m4.2xlarge", 8, 32 * gib},
-		{"m4.4xlarge", 16, 64 * gib}, {"m4.10xlarge", 40, 160 * gib}, {"m4.16xlarge", 64, 256 * gib},
-		{"m5.large", 2, 8 * gib}, {"m5.xlarge", 4, 16 * gib}, {"m5.2xlarge", 8, 32 * gib},
-		{"m5.4xlarge", 16, 64 * gib}, {"m5.12xlarge", 48, 192 * gib}, {"m5.24xlarge", 96, 384 * gib},
+		{"t2.nano", 1, gib / 2},
+		{"t2.micro", 1, gib},
+		{"t2.small", 1, 2 * gib},
+		{"t2.medium", 2, 4 * gib},
+		{"t2.large", 2, 8 * gib},
+		{"t2.xlarge", 4, 16 * gib},
+		{"t2.2xlarge", 8, 32 * gib},
+		{"m4.large", 2, 8 * gib},
+		{"m4.xlarge", 4, 16 * gib},
+		{"m4.2xlarge", 8, 32 * gib},
+		{"m4.4xlarge", 16, 64 * gib},
+		{"m4.10xlarge", 40, 160 * gib},
+		{"m4.16xlarge", 64, 256 * gib},
+		{"m5.large", 2, 8 * gib},
+		{"m5.xlarge", 4, 16 * gib},
+		{"m5.2xlarge", 8, 32 * gib},
+		{"m5.4xlarge", 16, 64 * gib},
+		{"m5.12xlarge", 48, 192 * gib},
+		{"m5.24xlarge", 96, 384 * gib},
 	}
 }
 

@@ -2,7 +2,6 @@ package workload
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"testing"
@@ -142,7 +141,7 @@ func TestEC2Seeds(t *testing.T) {
 func TestEC2Validate(t *testing.T) {
 	for _, e := range []EC2{{}, {Nodes: maxNodes + 1}, {Nodes: 1, Tasks: -1}, {Nodes: 1, Load: -0.1}, {Nodes: 1, Load: 1.1}, {Nodes: 1, Load: math.NaN()}} {
 		if _, err := NewEC2(e); err == nil {
-			t.Error(fmt.Sprintf("NewEC2(%+v) found nothing wrong", e))
+			t.Errorf("NewEC2(%+v) found nothing wrong", e)
 		}
 	}
 }

@@ -17,9 +17,11 @@ import (
 
 const head = "; Version: 2.2\n; MaxNodes: 2\n; MaxProcs: 5\n;\n"
 
-// job is a line with what is read of it; the rest is -1.
-func job(number, submit, run, allocated, used, requested, memory, status, user any) string {
-	return fmt.Sprintf("  %v %v 7 %v %v -1 %v %v 99 %v %v %v 3 -1 1 -1 -1 -1\n", number, submit, run, allocated, used, requested, memory, status, user)
+// job is a line with what is read of it, the rest made up: number, submit and
+// run time, processors and memory as allocated and used, as requested, status,
+// user.
+func job(read ...any) string {
+	return fmt.Sprintf("  %v %v 7 %v %v -1 %v %v 99 %v %v %v 3 -1 1 -1 -1 -1\n", read...)
 }
 
 // read gives at most 10,000 records of the text as a file.
@@ -116,8 +118,10 @@ func TestStatus(t *testing.T) {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 	want := []trace.Omission{
-		{What: "jobs that were cancelled before they began", Count: 2}, {What: "parts of interrupted jobs", Count: 2},
-		{What: "jobs without a run time", Count: 1}, {What: "jobs without a number of processors", Count: 1},
+		{What: "jobs that were cancelled before they began", Count: 2},
+		{What: "parts of interrupted jobs", Count: 2},
+		{What: "jobs without a run time", Count: 1},
+		{What: "jobs without a number of processors", Count: 1},
 	}
 	if diff := gocmp.Diff(want, s.Omitted()); diff != "" {
 		t.Error(diff)
