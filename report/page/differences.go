@@ -1,6 +1,10 @@
 package page
 
-import "fairlead.dev/fairlead/report"
+import (
+	"strings"
+
+	"fairlead.dev/fairlead/report"
+)
 
 // The differences between policies, as fairlead compare finds them: each group
 // against the first one.
@@ -54,16 +58,16 @@ func verdictsOf(rows []report.Row, differ int) string {
 	for i := range rows {
 		counts[rows[i].Verdict]++
 	}
-	text := ""
+	var parts []string
 	for _, v := range []report.Verdict{report.Better, report.Worse, report.Higher, report.Lower} {
 		if n := counts[v]; n > 0 {
-			text += wholeNumber(n) + " " + string(v) + ", "
+			parts = append(parts, wholeNumber(n)+" "+string(v))
 		}
 	}
-	if text == "" {
+	if parts == nil {
 		return wholeNumber(differ) + " metrics differ, none with a verdict"
 	}
-	return text + "of " + wholeNumber(differ) + " metrics that differ"
+	return strings.Join(parts, ", ") + ", of " + wholeNumber(differ) + " metrics that differ"
 }
 
 // improvement says in a sentence how much faster tasks were, one by one.

@@ -24,22 +24,22 @@ import (
 )
 
 //go:embed page.html.tmpl
-var pageTemplate string //nolint:gochecknoglobals // go:embed knows no other way
+var pageTemplate string
 
 //go:embed page.css
-var pageStyle string //nolint:gochecknoglobals // go:embed
+var pageStyle string
 
 //go:embed page.js
-var pageScript string //nolint:gochecknoglobals // go:embed
+var pageScript string
 
 //go:embed uplot/uPlot.iife.min.js
-var uplotScript string //nolint:gochecknoglobals // go:embed
+var uplotScript string
 
 //go:embed uplot/uPlot.min.css
-var uplotStyle string //nolint:gochecknoglobals // go:embed
+var uplotStyle string
 
 //go:embed uplot/LICENSE
-var uplotLicense string //nolint:gochecknoglobals // go:embed
+var uplotLicense string
 
 // view is what the template shows.
 type view struct {

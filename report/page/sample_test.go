@@ -42,7 +42,7 @@ func month() shape {
 
 // results makes up results of a shape: curves that look like those of a busy
 // cluster, the same ones each time.
-func (s shape) results(t testing.TB) report.Results {
+func (s shape) results(t *testing.T) report.Results {
 	t.Helper()
 	var all report.Results
 	for p, policy := range s.policies {
@@ -54,7 +54,7 @@ func (s shape) results(t testing.TB) report.Results {
 	return all
 }
 
-func (s shape) run(t testing.TB, policy string, p float64, seed uint64, r *rand.Rand) report.Run {
+func (s shape) run(t *testing.T, policy string, p float64, seed uint64, r *rand.Rand) report.Run {
 	t.Helper()
 	run := report.Run{
 		Setup: report.Setup{
@@ -142,7 +142,7 @@ func (s shape) series(p float64, r *rand.Rand) *report.Series {
 	return &report.Series{Step: report.Number(s.step), Columns: columns}
 }
 
-func (s shape) heat(t testing.TB, p float64, r *rand.Rand) *report.Heat {
+func (s shape) heat(t *testing.T, p float64, r *rand.Rand) *report.Heat {
 	t.Helper()
 	h := &report.Heat{Nodes: s.nodes}
 	var fill []byte
@@ -169,7 +169,7 @@ func (s shape) heat(t testing.TB, p float64, r *rand.Rand) *report.Heat {
 }
 
 // packed is data as Heat holds it.
-func packed(t testing.TB, data []byte) string {
+func packed(t *testing.T, data []byte) string {
 	t.Helper()
 	var text bytes.Buffer
 	w := gzip.NewWriter(&text)

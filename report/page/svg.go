@@ -5,6 +5,7 @@ import (
 	"html"
 	"html/template"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -178,9 +179,9 @@ func area(f *figure, at, low, high values) string {
 			d.to(f, at[i], high[i])
 		}
 	}
-	for i := len(at) - 1; i >= 0; i-- {
+	for i, x := range slices.Backward(at) {
 		if !math.IsNaN(low[i]) {
-			d.to(f, at[i], low[i])
+			d.to(f, x, low[i])
 		}
 	}
 	if d.Len() > 0 {

@@ -45,8 +45,15 @@ func TestCeiling(t *testing.T) {
 		unit     unit
 		top, end float64
 	}{
-		{count, 0, 1}, {count, 1, 1}, {count, 7, 8}, {count, 100, 100}, {count, 101, 150}, {count, 9_690, 10_000},
-		{share, 0.93, 1}, {share, 1.04, 1.5}, {rate, 0.0301, 0.04},
+		{count, 0, 1},
+		{count, 1, 1},
+		{count, 7, 8},
+		{count, 100, 100},
+		{count, 101, 150},
+		{count, 9_690, 10_000},
+		{share, 0.93, 1},
+		{share, 1.04, 1.5},
+		{rate, 0.0301, 0.04},
 	} {
 		if got := ceiling(c.unit, c.top); got < c.end*(1-1e-9) || got > c.end*(1+1e-9) {
 			t.Errorf("%s: the axis of %g ends at %g, want %g", c.unit, c.top, got, c.end)
