@@ -32,7 +32,7 @@ func (o *overTime) allocationSection(d *island) section {
 		s.Legend = append(s.Legend, key{Name: class, Colour: classColour(i), Area: true})
 	}
 	for _, kind := range kinds {
-		g := panelRow{Title: kind, Small: len(o.groups) > 2}
+		g := panelRow{Title: kind, Size: sizeFor(len(o.groups))}
 		var figures []*figure
 		top := 1.0
 		for i := range o.groups {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,6 +38,20 @@ func setupOf(groups []report.Group) []fact {
 			facts = append(facts, fact{name, strings.Join(all, ", ")})
 		}
 	}
+	// span is for numbers, which may be as many as runs: "11,864 to 17,378".
+	span := func(name string, value func(*report.Run) int) {
+		low, high := math.MaxInt, math.MinInt
+		for _, e := range groups {
+			for i := range e.Runs {
+				low, high = min(low, value(&e.Runs[i])), max(high, value(&e.Runs[i]))
+			}
+		}
+		text := wholeNumber(low)
+		if low < high {
+			text += " to " + wholeNumber(high)
+		}
+		facts = append(facts, fact{name, text})
+	}
 	add("Cluster and workload", func(r *report.Run) string {
 		if r.Cluster != r.Workload {
 			return ""
@@ -44,9 +59,9 @@ func setupOf(groups []report.Group) []fact {
 		return r.Cluster
 	})
 	add("Cluster", func(r *report.Run) string { return unless(r.Cluster, r.Workload) })
-	add("Nodes at the end", func(r *report.Run) string { return wholeNumber(r.Nodes) })
+	span("Nodes at the end", func(r *report.Run) int { return r.Nodes })
 	add("Workload", func(r *report.Run) string { return unless(r.Workload, r.Cluster) })
-	add("Tasks submitted", func(r *report.Run) string { return wholeNumber(r.Tasks.Submitted) })
+	span("Tasks submitted", func(r *report.Run) int { return r.Tasks.Submitted })
 	facts = append(facts, fact{"Policies", strings.Join(names, ", ")})
 	add("Seeds", func(r *report.Run) string { return strconv.FormatUint(r.Seed, 10) })
 	add("Simulated time", func(r *report.Run) string { return nameOfSeconds(float64(r.Simulated)) })
@@ -105,8 +120,8 @@ func interruptedRuns(groups []report.Group) string {
 // classesOf is a table of the service classes of each experiment.
 func classesOf(groups []report.Group) report.Grid {
 	t := report.Grid{
-		Above:  []string{"", "", "", "", "", "", "", "latency", "", "", "available", ""},
-		Titles: []string{"policy", "class", "submitted", "placed", "finished", "pending", "preempted", "p50", "p90", "p99", "mean", "least"},
+		Above:  []string{"", "", "", "", "", "", "", "LATENCY", "", "", "AVAILABLE", ""},
+		Titles: []string{"POLICY", "CLASS", "SUBMITTED", "PLACED", "FINISHED", "PENDING", "PREEMPTED", "p50", "p90", "p99", "MEAN", "LEAST"},
 		Labels: 2,
 	}
 	for _, e := range groups {

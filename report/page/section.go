@@ -26,8 +26,9 @@ type key struct {
 // panelRow is a row of panels below a heading, which may be empty.
 type panelRow struct {
 	Title string
-	// Small panels stand three abreast on a wide screen, others two.
-	Small  bool
+	// Size is how many panels stand abreast on a wide screen: "two", "three" or
+	// "four".
+	Size   string
 	Panels []panel
 }
 
@@ -38,6 +39,17 @@ type panel struct {
 	Title   string
 	YLabel  string
 	Picture template.HTML
+}
+
+// sizeFor is the Size that leaves few panels of n alone in their row.
+func sizeFor(n int) string {
+	switch {
+	case n <= 2:
+		return "two"
+	case n%4 == 0 || n > 6:
+		return "four"
+	}
+	return "three"
 }
 
 // policyKeys is the legend of charts with a line for each experiment.

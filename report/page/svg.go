@@ -171,17 +171,26 @@ func (s *svg) stack(f *figure) {
 	}
 }
 
-// area is the outline of what lies between low and high.
+// area is the outline of what lies between low and high: there along high, and
+// back along low.
 func area(f *figure, at, low, high values) string {
 	var d path
-	for i := range at {
-		if !math.IsNaN(high[i]) {
-			d.to(f, at[i], high[i])
+	for i, x := range at {
+		if math.IsNaN(high[i]) {
+			continue
 		}
+		if f.Stepped && i > 0 && !math.IsNaN(high[i-1]) {
+			d.to(f, x, high[i-1])
+		}
+		d.to(f, x, high[i])
 	}
 	for i, x := range slices.Backward(at) {
-		if !math.IsNaN(low[i]) {
-			d.to(f, x, low[i])
+		if math.IsNaN(low[i]) {
+			continue
+		}
+		d.to(f, x, low[i])
+		if f.Stepped && i > 0 && !math.IsNaN(low[i-1]) {
+			d.to(f, x, low[i-1])
 		}
 	}
 	if d.Len() > 0 {

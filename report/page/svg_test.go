@@ -56,8 +56,9 @@ func TestPictureOfLines(t *testing.T) {
 		"line p0 d0: M500 1000L1000 0M2000 500",
 		"line p1 d1: M500 500L1000 500L1500 500L2000 500")
 	f.Stepped, f.Lines = true, f.Lines[1:]
-	f.Lines[0].Y = values{0, 5, 5, 10}
-	compare(t, drawn(t, f), "line p1 d1: M500 1000L1000 1000L1000 500L1500 500L2000 500L2000 0")
+	f.Lines[0].Y, f.Lines[0].Low, f.Lines[0].High = values{0, 5, 5, 10}, values{0, 0, 5, 5}, values{0, 10, 10, 10}
+	compare(t, drawn(t, f), "band p1: M500 1000L1000 1000L1000 0L1500 0L2000 0L2000 500L1500 500L1500 1000L1000 1000L500 1000Z",
+		"line p1 d1: M500 1000L1000 1000L1000 500L1500 500L2000 500L2000 0")
 }
 
 func TestPictureOfStack(t *testing.T) {
