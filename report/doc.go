@@ -14,7 +14,7 @@
 //	  "policy", "tie_break", "cluster", "workload", "seed", "until_s",
 //	  "speedup", "overcommit", "initial", "overheads", "evicted_work",
 //	  "heartbeat_s", "watchdog_s", "planner_time", "faults",
-//	  "nodes", "nodes_active", "simulated_s", "interrupted",
+//	  "nodes", "nodes_active", "nodes_overfull", "simulated_s", "interrupted",
 //	  "tasks": {"submitted", "placed", "finished", "failed", "killed", "running",
 //	    "pending", "unplaceable", "preempted", "migrated", "evicted"},
 //	  "placement_latency_s": {"mean", "p50", "p90", "p99", "max"},
@@ -25,6 +25,11 @@
 //	  "classes": {"gold": {"submitted", "placed", "finished", "pending", "preempted",
 //	    "placement_latency_s": {"mean", "p50", "p90", "p99", "max"},
 //	    "availability": {"mean", "min", "p50", "max"}}, ...},
+//	  "fragmentation": {"gpu": {"final"}, ...},
+//	  "latency_curves": {"all": [[value, share], ...], "gold": ..., ...},
+//	  "series": {"step_s", "columns": {"pending": [number, ...], ...}},
+//	  "heat": {"times_s", "nodes", "fill", "names"},
+//	  "sample": {"tasks", "response_s", "latency_s", "of"},
 //	  "planner": {"rounds", "decisions", "seconds", "wall_s", "decisions_per_s"},
 //	  "reasons": {"cpu": 120, "unplaceable": 2, ...}
 //	}]}
@@ -35,13 +40,15 @@
 //
 // The text is a function of the data, byte for byte: maps are sorted by key
 // and numbers rounded to six decimals, which is a microsecond. There is no
-// null, NaN or infinity. A distribution without samples is left out, and so
-// are "wall_s", "examples" and the names from "tie_break" to "faults", but for
+// null, NaN or infinity. Lists of numbers stand on one line. A distribution or
+// curve without samples is left out, and so are "wall_s", "examples", the names
+// from "fragmentation" to "sample", and those from "tie_break" to "faults", but for
 // "seed", when they are 0 or empty; every other name is always there, and a map
-// without entries is {}.
+// without entries is {}. CSV has the same values, but for lists.
 //
 // Names may be added within a version; a name never changes its meaning or
 // goes. A reader refuses versions that it does not know. ReadJSON refuses names
-// that it does not know too: it reads for the program that wrote the file or a
-// newer one, where such a name is a mistake. Other readers pass over them.
+// that it does not know too, and says where they stand and which known one is
+// nearest: it reads for the program that wrote the file or a newer one, where such
+// a name is a mistake. Other readers pass over them.
 package report

@@ -4,8 +4,10 @@ package report
 // comparisons are made of. All of it is bounded, however long the run.
 
 // Series is how a run went over time: columns of samples, one a step. Sample i
-// is of the step that ends at (i+1) × Step; the last one may be cut short by
-// the end of the run.
+// is of the step that ends at (i+1) × Step, and what happens at that moment
+// belongs to it; the last one may be cut short by the end of the run. Step is
+// from 0.1 s to a minute, the longer the run the longer, and more only where a run
+// has over 50,000 minutes.
 //
 // The columns, each as long as the others:
 //
@@ -26,10 +28,11 @@ type Series struct {
 }
 
 // Curve is a cumulative distribution: pairs of a value, in seconds, and the
-// share of the samples that do not exceed it. Values and shares rise.
+// share of the samples that do not exceed it. Values and shares rise, to the
+// largest value and 1; there are at most some 300 pairs.
 type Curve [][2]Number
 
-// Heat is how full each node was, at moments evenly spread over the run.
+// Heat is how full each node was, at up to 48 moments evenly spread over the run.
 type Heat struct {
 	// Times are the moments, in seconds.
 	Times []Number `json:"times_s"`
@@ -38,7 +41,7 @@ type Heat struct {
 	// Fill is one byte for each moment and node, moment after moment,
 	// compressed with gzip and written in base64. A byte is 0 where the node is
 	// not there, and otherwise 1 + 200 × the largest share of a kind that is
-	// taken, at most 255; 201 is full.
+	// taken, rounded down, at most 255; 201 is full.
 	Fill string `json:"fill"`
 	// Names are the names of the nodes, one a line, compressed and written so too.
 	Names string `json:"names"`

@@ -13,7 +13,7 @@ type Format string
 const (
 	Table Format = "table" // aligned columns, for people
 	JSON  Format = "json"  // everything, see the package comment
-	CSV   Format = "csv"   // everything, one row per run
+	CSV   Format = "csv"   // everything but lists, one row per run
 )
 
 // ParseFormat returns the format with the given name. Programs call it before
