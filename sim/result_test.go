@@ -39,7 +39,7 @@ func TestResult(t *testing.T) {
 			r.Series.Columns[name] = some
 		}
 		fill := unpacked(t, r.Heat.Fill)
-		r.Heat.Fill, r.Heat.Names = fmt.Sprint(fill), string(unpacked(t, r.Heat.Names))
+		r.Heat.Fill, r.Heat.Names = fmt.Sprintf("%d", fill), string(unpacked(t, r.Heat.Names))
 		var text bytes.Buffer
 		if err := report.Write(&text, report.JSON, report.Results{Runs: []report.Run{r}}); err != nil {
 			t.Fatal(err)

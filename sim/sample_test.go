@@ -71,8 +71,10 @@ func TestSampleHash(t *testing.T) {
 	}
 	one := task{job: &job{id: 1}, index: 2, submitted: 3, name: "a"}
 	for _, other := range []task{
-		{job: &job{id: 2}, index: 2, submitted: 3, name: "a"}, {job: &job{id: 1}, index: 1, submitted: 3, name: "a"},
-		{job: &job{id: 1}, index: 2, submitted: 4, name: "a"}, {job: &job{id: 1}, index: 2, submitted: 3, name: "b"},
+		{job: &job{id: 2}, index: 2, submitted: 3, name: "a"},
+		{job: &job{id: 1}, index: 1, submitted: 3, name: "a"},
+		{job: &job{id: 1}, index: 2, submitted: 4, name: "a"},
+		{job: &job{id: 1}, index: 2, submitted: 3, name: "b"},
 	} {
 		if hashOf(&one) == hashOf(&other) {
 			t.Errorf("%+v and %+v have one hash", one, other)

@@ -37,18 +37,30 @@ type arrival struct {
 	demand cluster.Vector
 }
 
-// heard is a source whose tasks the diary writes down.
+// heard is a source whose tasks the diary writes down. It has a second kind, in
+// quantities whose sums over time do not fit into 64 bits.
 type heard struct {
 	trace.Source
 	diary *diary
 }
 
+func (h heard) Kinds() []cluster.Kind {
+	return append(slices.Clone(h.Source.Kinds()), cluster.Kind{Name: "memory", PerUnit: 1 << 40})
+}
+
 func (h heard) Next(r *trace.Record) error {
-	err := h.Source.Next(r)
-	if err == nil && r.What == trace.TaskSubmitted {
-		h.diary.arrived = append(h.diary.arrived, arrival{r.Time, slices.Clone(r.Task.Demand)})
+	if err := h.Source.Next(r); err != nil {
+		return err
 	}
-	return err
+	switch r.What {
+	case trace.NodeAdded:
+		r.Node.Capacity = append(slices.Clone(r.Node.Capacity), 1<<45-int64(r.Node.ID))
+	case trace.TaskSubmitted:
+		r.Task.Demand = append(slices.Clone(r.Task.Demand), int64(r.Task.Job%5)<<42)
+		h.diary.arrived = append(h.diary.arrived, arrival{r.Time, slices.Clone(r.Task.Demand)})
+	default: // says nothing of amounts
+	}
+	return nil
 }
 
 // note writes down how things stand until the moment.
@@ -229,7 +241,8 @@ func TestSeriesAgainstADiary(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%s/seed=%d", c.name, seed), func(t *testing.T) {
 				source := story(5, c.tasks)
-				d := &diary{kinds: source.kinds}
+				d := &diary{}
+				d.kinds = heard{source, d}.Kinds()
 				s, err := newSimulation(Config{Source: heard{source, d}, Lanes: lane(t, c.policy), World: c.world, Until: c.until})
 				if err != nil {
 					t.Fatal(err)
