@@ -13,7 +13,7 @@ import (
 // The obvious rival keeps everything, sorts it at the end, and takes the first.
 func TestSampleAgainstSorting(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 10))
-	for _, n := range []int{0, 1, 99, 100, 101, 199, 200, 201, 5000} {
+	for _, n := range []int{0, 1, 99, 100, 101, 199, 200, 201, 250, 300, 400, 600, 1000, 5000} {
 		s := newSample(100)
 		var all []sampled
 		for i := range n {

@@ -310,6 +310,37 @@ func TestHoldingsOfATaskThatMoves(t *testing.T) {
 	}
 }
 
+// Between two looks a task may change its shape, and another may come to hold the
+// same on the same row.
+func TestHoldingsOfAnotherTaskOnTheRow(t *testing.T) {
+	s := fourTasks(t)
+	state := s.core.State()
+	apply := func(events ...cluster.Event) {
+		for _, e := range events {
+			if err := state.Apply(0, e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	check := func(what string, class cluster.ClassID, cpu int64) {
+		s.holdings.follow(state)
+		want := []cluster.Vector{{0}, {0}, {0}}
+		want[class][0] = cpu
+		if !slices.EqualFunc(s.holdings.by, want, slices.Equal[cluster.Vector]) || s.holdings.running != 1 {
+			t.Errorf("%s: %v is held, want %v", what, s.holdings.by, want)
+		}
+	}
+	task := *state.Task(0)
+	apply(cluster.TaskFound{Task: 0, Seq: task.Seq, Node: 0})
+	check("at first", bronze, 1)
+	apply(cluster.TaskReshaped{Task: 0, Seq: task.Seq, Shape: state.Task(2).Shape})
+	check("after reshaping", bronze, 3)
+	apply(cluster.TaskEnded{Task: 0, Seq: task.Seq},
+		cluster.TaskSubmitted{Task: 0, Seq: 9, Job: task.Job, Shape: state.Task(2).Shape, Class: gold},
+		cluster.TaskFound{Task: 0, Seq: 9, Node: 1})
+	check("another task", gold, 3)
+}
+
 // How many steps there are, and how long they are, by the length of the run.
 // Time may go by in one leap or in many.
 func TestStepsByLength(t *testing.T) {
