@@ -287,4 +287,3 @@ func roomLeft(nodes []v1.Node, pods []v1.Pod) map[string]map[string]int64 {
 	}
 	return room
 }
-

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,7 +61,7 @@ func readDump(t *rapid.T, lenient bool, nodes []*v1.Node, pods []*v1.Pod) (dump,
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // the system clears what is left
+	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "me.json")
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
@@ -173,7 +174,7 @@ func welcome(t *rapid.T, p *v1.Pod, n *v1.Node) bool {
 	}
 	taints := n.Spec.Taints
 	if n.Spec.Unschedulable {
-		taints = append(taints[:len(taints):len(taints)], v1.Taint{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule})
+		taints = append(slices.Clip(taints), v1.Taint{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule})
 	}
 	hard := func(x *v1.Taint) bool { return x.Effect != v1.TaintEffectPreferNoSchedule }
 	_, hostile := corev1.FindMatchingUntoleratedTaint(klog.Background(), taints, p.Spec.Tolerations, hard, true)
@@ -327,7 +328,7 @@ func TestDumpQuantities(t *testing.T) {
 		if err := os.WriteFile(file, []byte(pod), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		defer os.Remove(file) //nolint:errcheck // the system clears what is left
+		defer os.Remove(file)
 		d, ours := openDump(t, file, false)
 		q, theirs := resource.ParseQuantity(text)
 		most := resource.NewQuantity(cluster.MaxQuantity, resource.BinarySI)
