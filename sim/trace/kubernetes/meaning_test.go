@@ -412,7 +412,8 @@ func TestNoFile(t *testing.T) {
 }
 
 // FuzzKubernetes holds that no file makes the reader panic, that its errors name
-// the file, and that what it gives is what a run can take.
+// the file, that what it gives is what a run can take, and that it is written and
+// read again as it was.
 func FuzzKubernetes(f *testing.F) {
 	f.Add(small)
 	f.Add(affine(`[{matchExpressions: [{key: cores, operator: Lt, values: ["4"]}]}, {}]`))
@@ -431,6 +432,14 @@ func FuzzKubernetes(f *testing.F) {
 					continue
 				}
 				checkRecords(t, s, all)
+				if len(all) == 0 {
+					continue
+				}
+				s.given = 0
+				got, second := again(t, s, lossless(t))
+				if was, is := picture(s, all), picture(second, got); was != is {
+					t.Fatalf("was\n%sis\n%s", was, is)
+				}
 			}
 		}
 	})
