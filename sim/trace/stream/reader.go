@@ -437,10 +437,17 @@ func (r *Reader) readRequirements() []cluster.Requirement {
 	return r.requirements
 }
 
-// text returns one copy of each text.
+// mostTexts bounds the texts of which one copy is kept.
+const mostTexts = 1 << 16
+
+// text returns one copy of each text, as long as there are few: those of tasks'
+// names are as many as tasks.
 func (r *Reader) text(b []byte) string {
 	if t, ok := r.texts[string(b)]; ok {
 		return t
+	}
+	if len(r.texts) == mostTexts {
+		clear(r.texts)
 	}
 	t := string(b)
 	r.texts[t] = t

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -335,6 +336,51 @@ func TestCopyLoses(t *testing.T) {
 		if got, _, err := readAll(b.String(), stream.Options{}); err != nil || len(got) != 2 || !strings.Contains(b.String(), "a\\ufffd") {
 			t.Errorf("lenient: %d records, %v:\n%s", len(got), err, b.String())
 		}
+	}
+}
+
+// names writes a stream in which every task has a name of its own.
+type names struct {
+	left int
+	line []byte
+}
+
+func (n *names) Read(p []byte) (int, error) {
+	if len(n.line) == 0 && n.left == 0 {
+		return 0, io.EOF
+	}
+	if len(n.line) == 0 {
+		n.line = fmt.Appendf(nil, `{"t":0,"submit":{"job":1,"task":%d,"name":"a name of some length, %d","demand":{}}}`+"\n", n.left, n.left)
+		n.left--
+	}
+	c := copy(p, n.line)
+	n.line = n.line[c:]
+	return c, nil
+}
+
+// TestMemory reads more names than fit in the memory that it may take.
+func TestMemory(t *testing.T) {
+	const tasks = 400_000
+	r, err := stream.NewReader("t", io.MultiReader(strings.NewReader(head), &names{left: tasks}), stream.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var rec trace.Record
+	for range tasks {
+		if err := r.Next(&rec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 12<<20 {
+		t.Errorf("%d tasks took %d bytes", tasks, grown)
+	}
+	if err := r.Next(&rec); !errors.Is(err, io.EOF) {
+		t.Errorf("after all tasks: %v", err)
 	}
 }
 
