@@ -102,6 +102,9 @@ func (f *convertFlags) plan(args []string) (*conversion, error) {
 	}
 	if f.until != "" {
 		plan.until, err = parseTime(f.until)
+		if err == nil && plan.until == 0 {
+			err = errors.New("want a time after the start")
+		}
 		flag("until", err)
 	}
 	flag("output", f.checkOutput(plan))
