@@ -46,7 +46,7 @@ format cannot hold is an error, or with --lenient left out and counted.
 ` + targetHelp(),
 		Example: `  fairlead trace convert google2011:DIR --output google.jsonl.gz
   fairlead trace convert swf:log.swf.gz --output -
-  fairlead trace convert synthetic:ec2?nodes=100 swf:log.swf --output log-on-ec2.jsonl`,
+  fairlead trace convert 'synthetic:ec2?nodes=100' swf:log.swf --output log-on-ec2.jsonl`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			plan, err := f.plan(args)

@@ -52,7 +52,7 @@ func newGenerateOne(g generator) *cobra.Command {
 		c.Flags().String(o.name, "", o.what)
 	}
 	if g.lasts {
-		c.Flags().Float64Var(&hours, "hours", defaultHours, "how long it lasts")
+		c.Flags().Float64Var(&hours, "hours", defaultHours, "how many `hours` it lasts")
 	}
 	return c
 }
