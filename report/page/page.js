@@ -6,6 +6,7 @@
   const data = JSON.parse(document.getElementById('data').textContent);
   const root = document.documentElement;
   root.classList.add('js');
+  document.getElementById('hint').hidden = false;
 
   // ---- Colours: the style sheet's, as the theme of the moment has them.
   const probe = document.body.appendChild(document.createElement('i'));
