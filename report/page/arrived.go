@@ -53,6 +53,7 @@ func (o *overTime) arrivedSection(d *island) section {
 		s.None = "These results say what arrived, and not what was allocated."
 		return s
 	}
+	g.Size = sizeOfLarge(len(g.Panels))
 	s.Legend = append(s.Legend, key{Name: "everything placed", Colour: "quiet", Dash: 2})
 	s.Rows = []panelRow{g}
 	return s
@@ -117,14 +118,15 @@ func (o *overTime) arrivedOf(kind string) *figure {
 	return f
 }
 
-// parting returns where the axes begin: at the last tenth before some curve has
-// fallen a twentieth below the diagonal, which all of them follow at first.
+// parting returns where the axes begin: at least a tenth before some curve falls
+// by two hundredths of the cluster below the diagonal, which all of them follow
+// at first.
 func parting(curves []report.Curve) float64 {
 	first := math.Inf(1)
 	for _, c := range curves {
 		on := 0.0 // the last point near the diagonal
 		for _, p := range c {
-			if p[1] < 0.95*p[0] {
+			if p[1] < p[0]-0.02 {
 				break
 			}
 			on = float64(p[0])

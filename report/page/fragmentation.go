@@ -25,6 +25,7 @@ func (o *overTime) fragmentationSection(d *island) section {
 		f.Title, f.Y.Label, f.Y.High = kind, "share of free "+kind, 1
 		g.Panels = append(g.Panels, d.panelOf(f))
 	}
+	g.Size = sizeOfLarge(len(g.Panels))
 	s.Rows = []panelRow{g}
 	return s
 }

@@ -24,7 +24,7 @@ import (
 type heatSection struct {
 	None, How string
 	Maps      []heatMap
-	Moments   int // of the longest run
+	Size      string // as of panels
 	Legend    []legendCell
 }
 
@@ -103,7 +103,6 @@ func heatOf(d *island, groups []report.Group) (heatSection, error) {
 			run.Names = len(data.Names)
 			data.Names = append(data.Names, h.Names)
 		}
-		s.Moments = max(s.Moments, len(run.Times))
 		data.Runs = append(data.Runs, run)
 	}
 	if len(s.Maps) == 0 {
@@ -116,6 +115,7 @@ func heatOf(d *island, groups []report.Group) (heatSection, error) {
 			break
 		}
 	}
+	s.Size = sizeOfLarge(len(s.Maps))
 	s.Legend = heatLegend(data.Palette)
 	d.Heat = data
 	return s, nil

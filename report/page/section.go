@@ -52,6 +52,14 @@ func sizeFor(n int) string {
 	return "three"
 }
 
+// sizeOfLarge is the Size of panels that want room.
+func sizeOfLarge(n int) string {
+	if n == 3 {
+		return "three"
+	}
+	return "two"
+}
+
 // policyKeys is the legend of charts with a line for each experiment.
 func policyKeys(groups []report.Group) []key {
 	var keys []key
