@@ -15,8 +15,8 @@ import (
 // the same seeds on both sides the differences are taken seed by seed, which
 // leaves out what the seed does to both (a synthetic workload is made of it);
 // otherwise the means are compared by Welch's interval. A verdict is passed
-// only where the interval of the difference leaves out 0 and Holm's procedure,
-// over all metrics of the pair, takes it for more than chance.
+// only where the interval of the difference leaves out 0. It is firm where
+// Holm's procedure, over all metrics of the pair, takes it for more than chance.
 
 // File is the runs of one result file. Name is what it is called; files that
 // are compared have different names.

@@ -18,6 +18,9 @@ type Row struct {
 	Other      Interval `json:"other"`
 	Difference Interval `json:"difference"`
 	Verdict    Verdict  `json:"verdict"`
+	// Firm says that the verdict holds among all those of the pair, of which
+	// some are chance where there are many (Holm's procedure).
+	Firm bool `json:"firm"`
 	// Note says why there is no verdict, or what is special about it.
 	Note string `json:"note"`
 }
@@ -41,6 +44,20 @@ const (
 // coincidence, where other metrics do change with the seed: if other were as
 // often above base as below it, all six would be on one side in 1 of 32 cases.
 const fewestAlike = 6
+
+// Judgement is the verdict in words. One that is not firm has a question mark.
+func (r *Row) Judgement() string {
+	switch {
+	case r.Verdict == Better, r.Verdict == Worse, r.Verdict == Higher, r.Verdict == Lower:
+		if r.Firm {
+			return string(r.Verdict)
+		}
+		return string(r.Verdict) + "?"
+	case r.Verdict == NoVerdict:
+		return "— " + r.Note
+	}
+	return string(r.Verdict)
+}
 
 // Differs reports whether the row has anything to tell.
 func (r *Row) Differs() bool {
@@ -124,10 +141,7 @@ func (r *Row) judgeAmong(found bool) {
 		return
 	}
 	r.judge()
-	if !found {
-		r.Note = string(r.Verdict) + " by itself"
-		r.Verdict = NoVerdict
-	}
+	r.Firm = found
 }
 
 // compareMetric returns the row of m and the difference as it was measured. The
@@ -171,9 +185,11 @@ func (r *Row) judgeAlike(settled bool) {
 		r.Verdict = Equal
 	case settled:
 		r.judge()
+		r.Firm = true
 		r.Note = cmp.Or(r.Note, "the seed changes nothing")
 	case n >= fewestAlike:
 		r.judge()
+		r.Firm = true
 		r.Note = cmp.Or(r.Note, fmt.Sprintf("the same with all %d seeds", n))
 	default:
 		r.Verdict = NoVerdict
@@ -181,7 +197,7 @@ func (r *Row) judgeAlike(settled bool) {
 	}
 }
 
-// judge says which way a difference that is more than chance goes.
+// judge says which way a difference goes whose interval leaves out 0.
 func (r *Row) judge() {
 	rises := r.Difference.Mean > 0
 	switch {

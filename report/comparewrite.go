@@ -70,8 +70,9 @@ func writeComparisonTable(text *bytes.Buffer, c Comparison, all bool) {
 	text.WriteString("\n" + howToRead)
 }
 
-const howToRead = `Values are means over the seeds; ± and [ ] are intervals of 95 %, of each line by itself. Among so many lines some
-leave out 0 by chance: a verdict is passed where, with 95 %, none of the pair is (Holm's procedure). More seeds tell more.
+const howToRead = `Values are means over the seeds; ± and [ ] are intervals of 95 %. A verdict is passed where that of the difference leaves out
+0. Among so many lines some do by chance: verdicts with a question mark may be those, the others are not (Holm's procedure).
+More seeds tell more.
 `
 
 // method says how differences were taken.
@@ -123,11 +124,8 @@ func alignLast(text *bytes.Buffer, lines []line) {
 
 // line is the row in the table.
 func (r *Row) line() line {
-	verdict := string(r.Verdict)
-	switch {
-	case r.Verdict == NoVerdict:
-		verdict = "— " + r.Note
-	case r.Note != "":
+	verdict := r.Judgement()
+	if r.Verdict != NoVerdict && r.Note != "" {
 		verdict += " (" + r.Note + ")"
 	}
 	l := line{r.Metric, r.Unit.Text(r.Base), r.Unit.Text(r.Other), "", "", r.ChangeText(), verdict}
@@ -237,7 +235,7 @@ func writeComparisonCSV(text *bytes.Buffer, c Comparison) error {
 	for _, side := range []string{"base", "other", "difference"} {
 		header = append(header, side+".mean", side+".low", side+".high", side+".n")
 	}
-	if err := w.Write(append(header, "verdict", "note")); err != nil {
+	if err := w.Write(append(header, "verdict", "firm", "note")); err != nil {
 		return err
 	}
 	for _, p := range c.Pairs {
@@ -250,7 +248,7 @@ func writeComparisonCSV(text *bytes.Buffer, c Comparison) error {
 				}
 				cells = append(append(cells, three...), strconv.Itoa(i.N))
 			}
-			if err := w.Write(append(cells, string(r.Verdict), r.Note)); err != nil {
+			if err := w.Write(append(cells, string(r.Verdict), strconv.FormatBool(r.Firm), r.Note)); err != nil {
 				return err
 			}
 		}

@@ -54,14 +54,16 @@ func differencesOf(files []report.File) differences {
 
 // verdictsOf counts the verdicts of rows, of which so many differ.
 func verdictsOf(rows []report.Row, differ int) string {
-	counts := map[report.Verdict]int{}
+	counts := map[string]int{}
 	for i := range rows {
-		counts[rows[i].Verdict]++
+		counts[rows[i].Judgement()]++
 	}
 	var parts []string
 	for _, v := range []report.Verdict{report.Better, report.Worse, report.Higher, report.Lower} {
-		if n := counts[v]; n > 0 {
-			parts = append(parts, wholeNumber(n)+" "+string(v))
+		for _, judgement := range []string{string(v), string(v) + "?"} {
+			if n := counts[judgement]; n > 0 {
+				parts = append(parts, wholeNumber(n)+" "+judgement)
+			}
 		}
 	}
 	if parts == nil {
