@@ -66,10 +66,10 @@ func (s *Source) checkGroups() {
 			members[p.group.key] = append(members[p.group.key], p)
 		}
 	}
+	alike := s.hostnames()
 	for _, key := range slices.Sorted(maps.Keys(members)) {
 		own := members[key]
-		g := own[0].group
-		why := s.hostnames()
+		g, why := own[0].group, alike
 		if other := outsider(spaces[g.namespace], g); why == "" && other != nil {
 			why = fmt.Sprintf("it also selects pod %s, whose anti-affinity is another", other.name)
 		}

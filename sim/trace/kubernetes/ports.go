@@ -69,12 +69,16 @@ func contested(pods []pod) []port {
 			}
 		}
 	}
+	wanted := map[port]bool{} // those of users that are contested
+	for p, own := range users {
+		wanted[p] = !apart(own)
+	}
 	found := map[port]bool{}
 	for i := range pods {
 		for _, p := range pods[i].ports {
 			anywhere := p
 			anywhere.address = ""
-			if !apart(users[anywhere]) {
+			if wanted[anywhere] {
 				found[p], found[anywhere] = true, true
 			}
 		}
