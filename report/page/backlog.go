@@ -56,11 +56,7 @@ func (o *overTime) linesOf(column string, u unit) *figure {
 		if !has(e, column) {
 			continue
 		}
-		factor := 1.0
-		if u == rate {
-			factor = 1 / float64(e.Runs[0].Series.Step)
-		}
-		f.Lines = append(f.Lines, styled(o.spiky(e, column, factor), i, e.Name))
+		f.Lines = append(f.Lines, styled(o.spiky(e, column, u), i, e.Name))
 	}
 	if len(f.Lines) == 0 {
 		return nil

@@ -56,7 +56,8 @@ func stepsOf(s *report.Series) int {
 
 // bucket returns which bucket step i of a series is in.
 func (g grid) bucket(s *report.Series, i int) int {
-	return min(int(math.Ceil(float64(i+1)*float64(s.Step)/g.width-1e-9))-1, g.buckets-1)
+	b := int(math.Ceil(float64(i+1)*float64(s.Step)/g.width-1e-9)) - 1
+	return min(max(b, 0), g.buckets-1)
 }
 
 // ends returns when each bucket ends, in seconds.

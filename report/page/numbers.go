@@ -117,6 +117,24 @@ func interruptedRuns(groups []report.Group) string {
 	return strings.Join(names, ", ")
 }
 
+// overfullNodes says which runs ended with nodes over their limit.
+func overfullNodes(groups []report.Group) []string {
+	var all []string
+	for _, e := range groups {
+		for _, r := range e.Runs {
+			if r.NodesOverfull == 0 {
+				continue
+			}
+			text := fmt.Sprintf("%s (seed %d) ended with %s nodes over their limit", e.Name, r.Seed, wholeNumber(r.NodesOverfull))
+			if example := r.Examples[report.Overfull]; example != "" {
+				text += ": " + example
+			}
+			all = append(all, text+".")
+		}
+	}
+	return all
+}
+
 // classesOf is a table of the service classes of each experiment.
 func classesOf(groups []report.Group) report.Grid {
 	t := report.Grid{

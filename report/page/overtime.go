@@ -82,24 +82,25 @@ func (o *overTime) at() values {
 	return o.grid.pairs()
 }
 
-// spiky returns a column of an experiment in which every spike counts, times
-// factor. Over several seeds it is the mean with its quartiles.
-func (o *overTime) spiky(e *report.Group, column string, factor float64) line {
+// spiky returns a column of an experiment in which every spike counts; where u
+// is rate, counts of a step become counts per second. Over several seeds it is
+// the mean with its quartiles.
+func (o *overTime) spiky(e *report.Group, column string, u unit) line {
 	gather := o.grid.extremes
 	if o.seeds {
 		gather = o.grid.means
 	}
-	mean, low, high := overSeeds(o.gather(e, column, factor, gather))
+	mean, low, high := overSeeds(o.gather(e, column, u, gather))
 	return line{Y: mean, Low: low, High: high}
 }
 
 // smooth returns a column of an experiment that holds means over steps.
 func (o *overTime) smooth(e *report.Group, column string) values {
-	mean, _, _ := overSeeds(o.gather(e, column, 1, o.grid.means))
+	mean, _, _ := overSeeds(o.gather(e, column, share, o.grid.means))
 	return mean
 }
 
-func (o *overTime) gather(e *report.Group, column string, factor float64, of func(*report.Series, []report.Number) values) []values {
+func (o *overTime) gather(e *report.Group, column string, u unit, of func(*report.Series, []report.Number) values) []values {
 	var all []values
 	for i := range e.Runs {
 		s := e.Runs[i].Series
@@ -108,7 +109,9 @@ func (o *overTime) gather(e *report.Group, column string, factor float64, of fun
 		}
 		y := of(s, s.Columns[column])
 		for j := range y {
-			y[j] *= factor
+			if u == rate {
+				y[j] /= float64(s.Step)
+			}
 		}
 		all = append(all, y)
 	}

@@ -51,6 +51,7 @@ type view struct {
 	License     string // of uPlot, which wants to be in every copy
 	Title       string
 	Interrupted string
+	Overfull    []string // a sentence for each group with such nodes
 	Setup       []fact
 	Numbers     report.Grid
 	AllRuns     report.Grid
@@ -66,12 +67,19 @@ type view struct {
 var ErrNoRuns = errors.New("the results hold no runs")
 
 // Write prints the runs of files as a page of HTML. Nothing is written when it
-// fails, except when w does. No runs at all are ErrNoRuns; a heat map that
-// cannot be decoded is an error that names its run.
+// fails, except when w does. No runs at all are ErrNoRuns; what cannot have been
+// measured, or decoded, is an error that names its run.
 func Write(w io.Writer, files []report.File) error {
 	groups := report.Groups(files)
 	if len(groups) == 0 {
 		return ErrNoRuns
+	}
+	for _, file := range files {
+		for i := range file.Runs {
+			if err := checkRun(file.Name, &file.Runs[i]); err != nil {
+				return err
+			}
+		}
 	}
 	v, err := viewOf(files, groups)
 	if err != nil {
@@ -95,6 +103,7 @@ func viewOf(files []report.File, groups []report.Group) (*view, error) {
 		License:     uplotLicense,
 		Title:       titleOf(groups),
 		Interrupted: interruptedRuns(groups),
+		Overfull:    overfullNodes(groups),
 		Setup:       setupOf(groups),
 		Classes:     classesOf(groups),
 		Differences: differencesOf(files),

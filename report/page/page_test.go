@@ -156,11 +156,11 @@ func TestAbsentData(t *testing.T) {
 
 func TestBrokenHeat(t *testing.T) {
 	for name, breakIt := range map[string]func(*report.Heat){
-		"no base64":     func(h *report.Heat) { h.Fill = "?" + h.Fill },
-		"no gzip":       func(h *report.Heat) { h.Fill = "AAAA" + h.Fill },
-		"too short":     func(h *report.Heat) { h.Nodes++ },
-		"too long":      func(h *report.Heat) { h.Nodes-- },
-		"other lengths": func(h *report.Heat) { h.Times = h.Times[1:] },
+		"no base64":       func(h *report.Heat) { h.Fill = "?" + h.Fill },
+		"no gzip":         func(h *report.Heat) { h.Fill = "AAAA" + h.Fill },
+		"too short":       func(h *report.Heat) { h.Nodes++ },
+		"too long":        func(h *report.Heat) { h.Nodes-- },
+		"too few moments": func(h *report.Heat) { h.Times = h.Times[1:] },
 	} {
 		results := small().results(t)
 		breakIt(results.Runs[1].Heat)
@@ -169,6 +169,47 @@ func TestBrokenHeat(t *testing.T) {
 			t.Errorf("%s: got %v, want an error that names the run", name, err)
 		}
 	}
+}
+
+func TestUnmeasurable(t *testing.T) {
+	for want, spoil := range map[string]func(*report.Run){
+		`its series have steps of 0 s`:                           func(r *report.Run) { r.Series.Step = 0 },
+		`"running" has 23 steps, and "allocation.cpu.bronze" 24`: func(r *report.Run) { r.Series.Columns["running"] = r.Series.Columns["running"][1:] },
+		`"pending" is 1e+300 in step 2`:                          func(r *report.Run) { r.Series.Columns["pending"][1] = 1e300 },
+		`the latency curve of "all" does not rise at point 3`:    func(r *report.Run) { r.Latencies["all"][2][0] = 0 },
+		`the moments of the heat map do not rise at 2`:           func(r *report.Run) { r.Heat.Times[1] = 0 },
+		`the heat map has -1 nodes`:                              func(r *report.Run) { r.Heat.Nodes = -1 },
+	} {
+		results := small().results(t)
+		spoil(&results.Runs[1])
+		err := page.Write(&bytes.Buffer{}, []report.File{{Name: "a.json", Runs: results.Runs}})
+		if want = "page: a.json: policy best-fit, seed 1: " + want + ", which no run measures; write the file again"; err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// FuzzWrite draws what any results file may hold: a page or an error, and no
+// panic or endless loop.
+func FuzzWrite(f *testing.F) {
+	for _, seed := range []string{
+		`{"version":1,"runs":[{"policy":"a","seed":1,"series":{"step_s":60,"columns":{"pending":[1,2,0],"arrived.x":[0,0.5,1],"allocation.x.b":[0,0.4,0.5]}}}]}`,
+		`{"version":1,"runs":[{"policy":"a","seed":1,"series":{"step_s":1e-6,"columns":{"running":[1]}}},{"policy":"a","seed":2,"series":{"step_s":1e9,"columns":{"running":[1e12]}}}]}`,
+		`{"version":1,"runs":[{"policy":"a","seed":1,"latency_curves":{"all":[[0,0.5],[1e12,1]]},"heat":{"times_s":[1],"nodes":1,"fill":"","names":""}}]}`,
+		`{"version":1,"runs":[{"policy":"a","seed":1,"tasks":{"pending":-1},"reasons":{"cpu":-5,"<":2},"examples":{"cpu":"x"}}]}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		results, err := report.ReadJSON(bytes.NewReader(text))
+		if err != nil {
+			t.Skip()
+		}
+		var out bytes.Buffer
+		if err := page.Write(&out, []report.File{{Runs: results.Runs}}); err == nil && !strings.HasSuffix(out.String(), "</html>\n") {
+			t.Errorf("the page is cut: %q", out.String()[max(0, out.Len()-100):])
+		}
+	})
 }
 
 // Equal set-ups in two files are no seeds of each other.
