@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -92,7 +91,7 @@ const (
 // plan turns the flags into a simulation, or says what is wrong with each.
 func (f *simulateFlags) plan() (*simulation, error) {
 	s := &simulation{
-		noted: &sync.Once{}, speedup: f.speedup, lenient: f.lenient, placements: f.placements, tasks: f.tasks, report: f.report, parallel: f.parallel,
+		notes: &teller{}, speedup: f.speedup, lenient: f.lenient, placements: f.placements, tasks: f.tasks, report: f.report, parallel: f.parallel,
 	}
 	var errs []error
 	flag := func(name string, err error) {

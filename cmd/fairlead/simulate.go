@@ -103,7 +103,7 @@ type simulation struct {
 	parallel          int
 	format            report.Format
 	placements, tasks string
-	noted             *sync.Once // what sources do not heed is said once
+	notes             *teller
 	report            string     // the file of the page, or empty
 	config            sim.Config // without source, lanes and output; the setup is what all runs share
 }
@@ -234,8 +234,6 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 		return report.Run{}, err
 	}
 	defer source.Close() //nolint:errcheck // it was only read
-	// All runs read the same.
-	s.noted.Do(func() { printNotes(stderr, source.notes()) })
 	policy, err := queue.New(j.policy, queue.Options{Seed: j.seed, Ties: s.ties, Typical: source.typical})
 	if err != nil {
 		return report.Run{}, err
@@ -258,17 +256,11 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 		return report.Run{}, err
 	}
 	result, err := sim.Run(config)
-	source.tellLeftOut(stderr, j.policy)
+	s.notes.tell(stderr, source.notes())
 	for _, file := range files {
 		err = errors.Join(err, file.Close())
 	}
 	return result, err
-}
-
-func printNotes(stderr io.Writer, notes []string) {
-	for _, note := range notes {
-		fmt.Fprintf(stderr, "fairlead: %s\n", note)
-	}
 }
 
 // outputs creates the files for records of the run.

@@ -64,9 +64,7 @@ func newDescribe() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			src.tellLeftOut(c.ErrOrStderr(), "")
-			printNotes(c.ErrOrStderr(), src.notes())
-			return describe(c.OutOrStdout(), &d, src)
+			return describe(c.OutOrStdout(), &d, src.notes())
 		},
 	}
 	c.Flags().StringVar(&until, "until", "", "`time` at which to stop reading (default: "+defaultUntil+" for synthetic sources, else the end)")
@@ -75,7 +73,7 @@ func newDescribe() *cobra.Command {
 }
 
 // describe prints a description as two columns.
-func describe(out io.Writer, d *trace.Description, src opened) error {
+func describe(out io.Writer, d *trace.Description, notes []string) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	line := func(name, format string, a ...any) { fmt.Fprintf(w, name+"\t"+format+"\n", a...) }
 	line("time", "%s to %s", short(d.First), short(d.Last))
@@ -121,11 +119,8 @@ func describe(out io.Writer, d *trace.Description, src opened) error {
 	}
 	line("work", "%s%s never end, %s fail", work, percent(d.Endless, d.Tasks), percent(d.Fails, d.Tasks))
 	line("priorities", "%s", shares(d.Priorities, d.Tasks, func(p int32) string { return strconv.Itoa(int(p)) }))
-	for _, omitted := range src.omitted() {
-		line("left out", "%s: %d", omitted.What, omitted.Count)
-	}
-	if broken := src.broken(); broken > 0 {
-		line("left out", "broken lines: %d", broken)
+	for _, note := range notes {
+		line("note", "%s", note)
 	}
 	return w.Flush()
 }

@@ -159,7 +159,7 @@ func (p *conversion) run(c *cobra.Command) error {
 	}
 	stderr := c.ErrOrStderr()
 	fmt.Fprintf(stderr, "fairlead: wrote %d records of nodes and %d of tasks to %s\n", counted.nodes, counted.tasks, p.output)
-	src.tellLeftOut(stderr, "")
+	new(teller).tell(stderr, src.notes())
 	for _, l := range losses.Counts {
 		fmt.Fprintf(stderr, "fairlead: %s holds no %s; left out: %d\n", p.to.name, l.What, l.Count)
 	}

@@ -7,7 +7,13 @@ import "fmt"
 // out and counted.
 type Losses struct {
 	Lenient bool
-	Counts  []Omission // in the order in which they were met first
+	Counts  []Loss // in the order in which they were met first
+}
+
+// Loss is what a format cannot hold, in the plural, and how often it was met.
+type Loss struct {
+	What  string
+	Count int
 }
 
 // Refuse returns an error about the record, of which the format cannot hold
@@ -23,7 +29,7 @@ func (l *Losses) Refuse(r *Record, what string) error {
 			return nil
 		}
 	}
-	l.Counts = append(l.Counts, Omission{what, 1})
+	l.Counts = append(l.Counts, Loss{what, 1})
 	return nil
 }
 

@@ -29,7 +29,7 @@ func TestLosses(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if diff := cmp.Diff([]Omission{{"odd names", 2}, {"kills", 1}}, lenient.Counts); diff != "" || strict.Counts != nil {
+	if diff := cmp.Diff([]Loss{{"odd names", 2}, {"kills", 1}}, lenient.Counts); diff != "" || strict.Counts != nil {
 		t.Error(diff, strict.Counts)
 	}
 }

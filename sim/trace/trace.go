@@ -148,10 +148,3 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
-
-// Omission is what a reader left out on purpose, because the model has nothing
-// like it; What is in the plural, such as "jobs without a run time".
-type Omission struct {
-	What  string
-	Count int
-}

@@ -29,7 +29,7 @@
 // runs until then; one that had not is left out, since nobody knows how long it
 // would have run, and so is any other without a run time or a number of
 // processors. Status 2, 3 and 4 are parts of a run that was interrupted. They
-// are left out: the job has a line of its own for the whole. Omitted counts all
+// are left out: the job has a line of its own for the whole. Notes counts all
 // these.
 //
 // Nodes are all alike: MaxNodes of them share MaxProcs processors evenly; if
@@ -259,15 +259,15 @@ func (s *Source) nextJob() error {
 	return nil
 }
 
-// Omitted counts the jobs that were left out so far, by their reason.
-func (s *Source) Omitted() []trace.Omission {
-	var all []trace.Omission
+// Notes counts the jobs that were left out so far, by their reason.
+func (s *Source) Notes() []string {
+	var all []string
 	for i, what := range [omissions]string{
 		cancelled: "jobs that were cancelled before they began", part: "parts of interrupted jobs",
 		noRunTime: "jobs without a run time", noProcs: "jobs without a number of processors",
 	} {
 		if s.omitted[i] > 0 {
-			all = append(all, trace.Omission{What: what, Count: s.omitted[i]})
+			all = append(all, fmt.Sprintf("left out %d %s", s.omitted[i], what))
 		}
 	}
 	return all

@@ -81,7 +81,7 @@ func TestRead(t *testing.T) {
 	if diff := gocmp.Diff(want, all); diff != "" {
 		t.Error(diff)
 	}
-	if left := s.Omitted(); left != nil {
+	if left := s.Notes(); left != nil {
 		t.Errorf("left out %v", left)
 	}
 }
@@ -117,13 +117,11 @@ func TestStatus(t *testing.T) {
 	if got, want := outline(all), "0s 1/0 of 1 [1000] 10s\n0s 4/0 of 1 [1000] 9s\n1s 7/0 of 1 [1000] 7s\n"; got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	want := []trace.Omission{
-		{What: "jobs that were cancelled before they began", Count: 2},
-		{What: "parts of interrupted jobs", Count: 2},
-		{What: "jobs without a run time", Count: 1},
-		{What: "jobs without a number of processors", Count: 1},
+	want := []string{
+		"left out 2 jobs that were cancelled before they began", "left out 2 parts of interrupted jobs",
+		"left out 1 jobs without a run time", "left out 1 jobs without a number of processors",
 	}
-	if diff := gocmp.Diff(want, s.Omitted()); diff != "" {
+	if diff := gocmp.Diff(want, s.Notes()); diff != "" {
 		t.Error(diff)
 	}
 }
