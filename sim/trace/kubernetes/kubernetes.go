@@ -47,7 +47,8 @@ type Options struct {
 	// what cannot be simulated.
 	Lenient bool
 	// Elsewhere says that the nodes come from another source: pods then run
-	// nowhere, whatever their nodeName.
+	// nowhere, whatever their nodeName, and heed the labels of those nodes but
+	// not their taints.
 	Elsewhere bool
 }
 
@@ -221,8 +222,13 @@ func (s *Source) takePod(file string, o *object) error {
 	if p.group, gaps, err = groupOf(o); err != nil {
 		return err
 	}
+	gaps = append(gaps, gapsOf(spec)...)
+	if s.options.Elsewhere && len(r.Terms) > 1 {
+		gaps = append(gaps, gap{termsField, "whether one of several terms is met can be told of nodes in the same files alone"})
+		r.Terms = nil
+	}
 	p.owner, p.rules = ownerOf(o), s.shared(r)
-	for _, g := range append(gaps, gapsOf(spec)...) {
+	for _, g := range gaps {
 		s.gap(file, p.name, g)
 	}
 	s.notes.preferences(spec)

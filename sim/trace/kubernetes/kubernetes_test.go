@@ -231,4 +231,12 @@ func TestElsewhere(t *testing.T) {
 	if err != nil || len(all) != 1 || all[0].Task.Running {
 		t.Errorf("%+v, %v; want a pod that waits", all, err)
 	}
+	either := write(t, "a.yaml", affine(`[{matchExpressions: [{key: zone, operator: Exists}]}, {matchExpressions: [{key: cores, operator: Exists}]}]`))
+	if _, _, err := read(t, either, Options{Elsewhere: true}); err == nil || !strings.Contains(err.Error(), "pod default/p: "+termsField+": want a field that is simulated") {
+		t.Errorf("several terms: %v", err)
+	}
+	all, _, err = read(t, either, Options{Elsewhere: true, Lenient: true})
+	if err != nil || len(all[len(all)-1].Task.Requirements) > 0 {
+		t.Errorf("several terms, lenient: %+v, %v", all, err)
+	}
 }

@@ -33,6 +33,8 @@ const (
 	taintsKey = "spec.taints"
 )
 
+const termsField = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
+
 const (
 	emptyValue = `""`
 	wantPlain  = "a label's value, which has no | and no quotation mark"
@@ -163,14 +165,13 @@ func rulesOf(o *object) (*rules, error) {
 	if required == nil {
 		return r, nil
 	}
-	const field = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
 	r.Terms = required.NodeSelectorTerms
 	if len(r.Terms) == 0 {
-		return nil, fieldError{field, "at least one term", ""}
+		return nil, fieldError{termsField, "at least one term", ""}
 	}
 	for i := range r.Terms {
 		if err := r.Terms[i].check(); err != nil {
-			return nil, within(fmt.Sprintf("%s[%d]", field, i), err)
+			return nil, within(fmt.Sprintf("%s[%d]", termsField, i), err)
 		}
 	}
 	return r, nil
