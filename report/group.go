@@ -1,9 +1,6 @@
 package report
 
-import (
-	"strconv"
-	"strings"
-)
+import "strconv"
 
 // Results as a page shows them: runs by group, tables as cells. What the tables
 // hold is what Write and WriteComparison print.
@@ -86,7 +83,7 @@ func row(measures []measure, runs []Run, labels ...string) []string {
 // Differences returns the metrics in which a pair differs, and how many metrics
 // are the same.
 func (c *Comparison) Differences(p *Pair) (differ Grid, same int) {
-	differ = Grid{Titles: []string{"METRIC", strings.ToUpper(c.Base), strings.ToUpper(p.Other), "DIFFERENCE", "", "CHANGE", "VERDICT"}, Labels: 1}
+	differ = Grid{Titles: []string{"METRIC", c.Base, p.Other, "DIFFERENCE", "", "CHANGE", "VERDICT"}, Labels: 1}
 	for i := range p.Rows {
 		if p.Rows[i].Differs() {
 			differ.Rows = append(differ.Rows, p.Rows[i].line())
