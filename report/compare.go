@@ -151,7 +151,7 @@ func (p *Pair) warn(base, other *Experiment) {
 	}
 	switch few := min(len(base.runs), len(other.runs)); {
 	case few < 2:
-		say("one seed: no verdict; run simulate with more, such as --seeds 1,2,3,4,5,6,7,8,9,10")
+		say("one seed: no verdict; run simulate with more, such as --seeds 1-10")
 	case !p.Paired:
 		say("the seeds differ, %s and %s; with the same seeds on both sides the intervals would be narrower", seedsText(base.Seeds), seedsText(other.Seeds))
 	}

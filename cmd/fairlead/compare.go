@@ -28,7 +28,7 @@ seeds on both sides, differences are taken seed by seed.
 One file holds several policies, or each file holds one; two files of the same
 set-up, such as before and after a change, are told apart by their names. - is
 the standard input. Runs that were interrupted are left out.`,
-		Example: `  fairlead simulate --policy kube,random --seeds 1,2,3,4,5 -o json > both.json
+		Example: `  fairlead simulate --policy kube,random --seeds 1-5 -o json > both.json
   fairlead compare both.json
   fairlead compare before.json after.json
   fairlead compare both.json --base random --all

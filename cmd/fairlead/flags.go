@@ -47,7 +47,7 @@ func (f *simulateFlags) register(c *cobra.Command) {
 	s.StringVar(&f.cluster, "cluster", "", "`SRC` of the nodes (default: the workload's, or "+defaultSource+")")
 	s.StringVar(&f.workload, "workload", "", "`SRC` of the tasks (default: the cluster's)")
 	s.StringVar(&f.policies, "policy", defaultPolicies, "policies to compare, with commas; see 'fairlead policies'")
-	s.StringVar(&f.seeds, "seeds", "1", "seeds to run each policy with, with commas")
+	s.StringVar(&f.seeds, "seeds", "1", "seeds to run each policy with, such as 7 or 1-10 or 1,5,9")
 	s.StringVar(&f.until, "until", "", "`time` at which to stop, such as 90m or 29d (default: "+defaultUntil+" for synthetic sources, else the end)")
 	s.Float64Var(&f.speedup, "speedup", 1, "divide all times of the source by this")
 	s.StringVar(&f.overcommit, "overcommit", "", "multiply capacities by kind, such as cpu=1.6,memory=2")
@@ -184,17 +184,9 @@ func (f *simulateFlags) planPolicies(s *simulation, flag func(string, error)) {
 		}
 		s.policies = append(s.policies, name)
 	}
-	for text := range strings.SplitSeq(f.seeds, ",") {
-		seed, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
-		if err != nil {
-			flag("seeds", fmt.Errorf("%q, want numbers from 0 with commas between them", f.seeds))
-			break
-		}
-		if slices.Contains(s.seeds, seed) {
-			flag("seeds", fmt.Errorf("%d is named twice", seed))
-		}
-		s.seeds = append(s.seeds, seed)
-	}
+	var err error
+	s.seeds, err = parseSeeds(f.seeds)
+	flag("seeds", err)
 	ties, ok := queue.ParseTies(f.ties)
 	if !ok {
 		flag("tie-break", unknown("tie-break", f.ties, []string{"fixed", "lowest", "random"}))
@@ -355,4 +347,32 @@ func parseFaults(text string) (sim.Faults, error) {
 		return f, err
 	}
 	return f, f.Validate()
+}
+
+// mostSeeds keeps a slip of the finger from being a run without end.
+const mostSeeds = 10_000
+
+// parseSeeds reads numbers with commas between them, and spans such as 1-10.
+func parseSeeds(text string) (seeds []uint64, err error) {
+	for part := range strings.SplitSeq(text, ",") {
+		low, high, span := strings.Cut(strings.TrimSpace(part), "-")
+		if !span {
+			high = low
+		}
+		from, errFrom := strconv.ParseUint(low, 10, 64)
+		to, errTo := strconv.ParseUint(high, 10, 64)
+		if errFrom != nil || errTo != nil || from > to {
+			return nil, fmt.Errorf("%q, want numbers from 0, or spans such as 1-10, with commas between them", text)
+		}
+		if to-from >= mostSeeds {
+			return nil, fmt.Errorf("%s are more than %d seeds", part, mostSeeds)
+		}
+		for i := range to - from + 1 {
+			if slices.Contains(seeds, from+i) {
+				return nil, fmt.Errorf("%d is named twice", from+i)
+			}
+			seeds = append(seeds, from+i)
+		}
+	}
+	return seeds, nil
 }
