@@ -17,83 +17,87 @@ import (
 // fact is one thing that went into the runs.
 type fact struct{ Name, Value string }
 
-// setupOf lists what went into the runs: each thing with all the values that it
-// had, and what was left at its default not at all.
+// facts are gathered from all runs of the groups.
+type facts struct {
+	groups []report.Group
+	all    []fact
+}
+
+// text adds a thing with all the values that it had; the empty one, for what is
+// unknown or usual, does not count.
+func (f *facts) text(name string, value func(*report.Run) string) {
+	var values []string
+	for _, e := range f.groups {
+		for i := range e.Runs {
+			if v := value(&e.Runs[i]); v != "" && !slices.Contains(values, v) {
+				values = append(values, v)
+			}
+		}
+	}
+	if len(values) > 0 {
+		f.all = append(f.all, fact{name, strings.Join(values, ", ")})
+	}
+}
+
+// span adds a number, which may have as many values as there are runs: "11,864
+// to 17,378".
+func (f *facts) span(name string, value func(*report.Run) int) {
+	low, high := math.MaxInt, math.MinInt
+	for _, e := range f.groups {
+		for i := range e.Runs {
+			low, high = min(low, value(&e.Runs[i])), max(high, value(&e.Runs[i]))
+		}
+	}
+	text := wholeNumber(low)
+	if low < high {
+		text += " to " + wholeNumber(high)
+	}
+	f.all = append(f.all, fact{name, text})
+}
+
+// setupOf lists what went into the runs.
 func setupOf(groups []report.Group) []fact {
-	var names []string
-	for _, e := range groups {
-		names = append(names, e.Name)
-	}
-	facts := []fact{}
-	add := func(name string, value func(*report.Run) string) {
-		var all []string
-		for _, e := range groups {
-			for i := range e.Runs {
-				if v := value(&e.Runs[i]); v != "" && !slices.Contains(all, v) {
-					all = append(all, v)
-				}
-			}
-		}
-		if len(all) > 0 {
-			facts = append(facts, fact{name, strings.Join(all, ", ")})
-		}
-	}
-	// span is for numbers, which may be as many as runs: "11,864 to 17,378".
-	span := func(name string, value func(*report.Run) int) {
-		low, high := math.MaxInt, math.MinInt
-		for _, e := range groups {
-			for i := range e.Runs {
-				low, high = min(low, value(&e.Runs[i])), max(high, value(&e.Runs[i]))
-			}
-		}
-		text := wholeNumber(low)
-		if low < high {
-			text += " to " + wholeNumber(high)
-		}
-		facts = append(facts, fact{name, text})
-	}
-	add("Cluster and workload", func(r *report.Run) string {
+	f := facts{groups: groups}
+	f.text("Cluster and workload", func(r *report.Run) string {
 		if r.Cluster != r.Workload {
 			return ""
 		}
 		return r.Cluster
 	})
-	add("Cluster", func(r *report.Run) string { return unless(r.Cluster, r.Workload) })
-	span("Nodes at the end", func(r *report.Run) int { return r.Nodes })
-	add("Workload", func(r *report.Run) string { return unless(r.Workload, r.Cluster) })
-	span("Tasks submitted", func(r *report.Run) int { return r.Tasks.Submitted })
-	facts = append(facts, fact{"Policies", strings.Join(names, ", ")})
-	add("Seeds", func(r *report.Run) string { return strconv.FormatUint(r.Seed, 10) })
-	add("Simulated time", func(r *report.Run) string { return nameOfSeconds(float64(r.Simulated)) })
-	add("Times divided by", func(r *report.Run) string { return unless(fmt.Sprint(float64(r.Speedup)), "0", "1") })
-	add("Over-commitment", func(r *report.Run) string { return r.Overcommit })
-	add("Ties between nodes", func(r *report.Run) string { return r.TieBreak })
-	add("Tasks that run at the start", func(r *report.Run) string {
-		switch r.Initial {
-		case "keep":
-			return "stay where they are"
-		case "place":
-			return "are placed anew"
-		}
-		return r.Initial
-	})
-	add("Time to begin", func(r *report.Run) string { return r.Overheads })
-	add("Work of evicted tasks", func(r *report.Run) string { return r.EvictedWork })
-	add("Plans every", func(r *report.Run) string { return unless(nameOfSeconds(float64(r.Heartbeat)), "0") })
-	add("Plans at least every", func(r *report.Run) string { return unless(nameOfSeconds(float64(r.Watchdog)), "0") })
-	add("Planning takes", func(r *report.Run) string {
-		switch r.PlannerTime {
-		case "ticks":
-			return "time by counted work (ticks)"
-		case "zero":
-			return "no time"
-		case "measured":
-			return "the measured time"
-		}
-		return r.PlannerTime
-	})
-	add("Faults", func(r *report.Run) string { return unless(r.Faults, "none") })
-	return facts
+	f.text("Cluster", func(r *report.Run) string { return unless(r.Cluster, r.Workload) })
+	f.span("Nodes at the end", func(r *report.Run) int { return r.Nodes })
+	f.text("Workload", func(r *report.Run) string { return unless(r.Workload, r.Cluster) })
+	f.span("Tasks submitted", func(r *report.Run) int { return r.Tasks.Submitted })
+	f.all = append(f.all, fact{"Policies", strings.Join(namesOf(groups), ", ")})
+	f.text("Seeds", func(r *report.Run) string { return strconv.FormatUint(r.Seed, 10) })
+	f.text("Simulated time", func(r *report.Run) string { return nameOfSeconds(float64(r.Simulated)) })
+	f.choices()
+	return f.all
+}
+
+// choices adds how the simulation was told to go.
+func (f *facts) choices() {
+	initial := map[string]string{"keep": "stay where they are", "place": "are placed anew"}
+	planning := map[string]string{"ticks": "time by counted work (ticks)", "zero": "no time", "measured": "the measured time"}
+	f.text("Times divided by", func(r *report.Run) string { return unless(fmt.Sprint(float64(r.Speedup)), "0", "1") })
+	f.text("Over-commitment", func(r *report.Run) string { return r.Overcommit })
+	f.text("Ties between nodes", func(r *report.Run) string { return r.TieBreak })
+	f.text("Tasks that run at the start", func(r *report.Run) string { return cmp.Or(initial[r.Initial], r.Initial) })
+	f.text("Time to begin", func(r *report.Run) string { return r.Overheads })
+	f.text("Work of evicted tasks", func(r *report.Run) string { return r.EvictedWork })
+	f.text("Plans every", func(r *report.Run) string { return unless(nameOfSeconds(float64(r.Heartbeat)), "0") })
+	f.text("Plans at least every", func(r *report.Run) string { return unless(nameOfSeconds(float64(r.Watchdog)), "0") })
+	f.text("Planning takes", func(r *report.Run) string { return cmp.Or(planning[r.PlannerTime], r.PlannerTime) })
+	f.text("Faults", func(r *report.Run) string { return unless(r.Faults, "none") })
+}
+
+// namesOf lists the names of groups.
+func namesOf(groups []report.Group) []string {
+	var names []string
+	for _, e := range groups {
+		names = append(names, e.Name)
+	}
+	return names
 }
 
 // unless returns text, or nothing if it is one of the defaults.
@@ -209,10 +213,7 @@ func classRow(e *report.Group, class string) []string {
 
 // titleOf says in a line what the page is about.
 func titleOf(groups []report.Group) string {
-	var names []string
-	for _, e := range groups {
-		names = append(names, e.Name)
-	}
+	names := namesOf(groups)
 	const shown = 4
 	if len(names) > shown {
 		names = append(names[:shown:shown], fmt.Sprintf("%d more", len(groups)-shown))
