@@ -125,7 +125,7 @@
         { ...axisOf(figure.y, 34), size: 52 },
       ],
       cursor: { y: false, drag: { x: true, y: false }, sync: { key: figure.x.label, setSeries: false }, points: { size: 7 } },
-      legend: { live: true },
+      legend: { markers: { width: 3, dash: (u, i) => ['solid', 'dashed', 'dotted', 'dashed'][(figure.lines[i - 1] || {}).dash || 0] } },
       hooks: { setSeries: [(u, i) => i != null && follow(u, figure, i)] },
     }, columns];
   };
