@@ -89,7 +89,7 @@ func wasteAt(t *testing.T, run *report.Run, load string) float64 {
 }
 
 // runOpenb is one run of the experiment.
-func runOpenb(t *testing.T, list, policy string, seed uint64) report.Run {
+func runOpenb(t testing.TB, list, policy string, seed uint64) report.Run {
 	t.Helper()
 	o := openb.Default()
 	o.List, o.Inflate, o.Shuffle, o.Seed = list, 1.3, true, seed
@@ -106,6 +106,19 @@ func runOpenb(t *testing.T, list, policy string, seed uint64) report.Run {
 		t.Fatal(err)
 	}
 	return run
+}
+
+// BenchmarkOpenb is one run: about 10,800 pods on 1,213 nodes, reading included.
+func BenchmarkOpenb(b *testing.B) {
+	for _, list := range []string{"default", "gpuspec33"} {
+		for _, policy := range []string{"gpu-random", "gpu-bestfit", "gpu-packing", "gpu-clustering", "fgd"} {
+			b.Run(list+"/"+policy, func(b *testing.B) {
+				for b.Loop() {
+					runOpenb(b, list, policy, 42)
+				}
+			})
+		}
+	}
 }
 
 // table is a table that FGD's authors published. Its first four columns name a
@@ -159,7 +172,7 @@ func mean(list []float64) float64 {
 }
 
 // data is the folder with the real traces and published tables.
-func data(t *testing.T) string {
+func data(t testing.TB) string {
 	t.Helper()
 	dir := os.Getenv("FAIRLEAD_DATA")
 	if dir == "" {
