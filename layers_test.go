@@ -36,7 +36,7 @@ mcmf:
 mcmf/dimacs: mcmf
 mcmf/mcmftest: mcmf
 mcmf/race: mcmf
-recording: cluster internal/nearest sched
+recording: cluster internal/strict sched
 report: cluster internal/strict
 report/page: report
 sim: cluster internal/heap report sched sim/trace

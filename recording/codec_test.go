@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/strict"
 	"fairlead.dev/fairlead/sched"
 )
 
@@ -51,7 +52,7 @@ func TestEventsComeBack(t *testing.T) {
 			continue
 		}
 		var w wireEvent
-		if err := decodeStrictly(x.line, &w); err != nil {
+		if err := strict.Decode(x.line, &w); err != nil {
 			t.Errorf("%T: %s: %v", e, x.line, err)
 			continue
 		}
@@ -70,7 +71,7 @@ func TestEventsComeBack(t *testing.T) {
 		var x encoder
 		x.decision(d)
 		var w wireDecision
-		err := decodeStrictly(x.line, &w)
+		err := strict.Decode(x.line, &w)
 		if got, wrong := w.decision(); err != nil || wrong != nil || got != d {
 			t.Errorf("%+v came back as %+v, %v, %v", d, got, err, wrong)
 		}
@@ -94,7 +95,7 @@ func TestMissingNames(t *testing.T) {
 				}
 			}
 			var w wireEvent
-			if err := decodeStrictly([]byte(`{"e":"`+event+`"`+strings.Join(parts, "")+`}`), &w); err != nil {
+			if err := strict.Decode([]byte(`{"e":"`+event+`"`+strings.Join(parts, "")+`}`), &w); err != nil {
 				t.Fatal(err)
 			}
 			if err := w.check(needs()); err == nil || !strings.HasSuffix(err.Error(), "has no "+missing) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/strict"
 )
 
 // This file is the first line of a recording: what the core was made of.
@@ -114,7 +115,7 @@ func decodeHeader(line []byte) (*Header, error) {
 		return nil, fmt.Errorf("the recording has version %d, and this program reads version %d; replay it with the one that wrote it", kind.Version, version)
 	}
 	var w wireHeader
-	if err := decodeStrictly(line, &w); err != nil {
+	if err := strict.Decode(line, &w); err != nil {
 		return nil, fmt.Errorf("header: %w", err)
 	}
 	h := &Header{Comment: w.Comment}

@@ -9,6 +9,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/strict"
 	"fairlead.dev/fairlead/sched"
 )
 
@@ -117,7 +118,7 @@ func (r *Reader) Next() (Call, error) {
 			return Call{}, err
 		}
 		var w wireCall
-		if err := decodeStrictly(line, &w); err != nil {
+		if err := strict.Decode(line, &w); err != nil {
 			return Call{}, r.wrong(err)
 		}
 		call, err := r.call(&w)

@@ -41,7 +41,7 @@ func newOutput(o Output, kinds []cluster.Kind) output {
 }
 
 // TasksHeader names the columns of Output.Tasks. Times are in seconds.
-const TasksHeader = "job,task,user,class,priority,submit_s,end_s,end,attempts,waiting_s,overhead_s,running_s,node"
+const TasksHeader = "job,task,user,class,priority,submit_s,end_s,end,attempts,waiting_s,overhead_s,running_s,node,name"
 
 // Google's event types that a decision can be.
 const (
@@ -108,6 +108,7 @@ func (w *output) end(t *task, how string, account cluster.Account, node string) 
 		seconds(account.Submitted), seconds(account.Since), how, t.runs,
 		seconds(account.Waiting), seconds(account.Overhead), seconds(account.Running))
 	l = appendField(l, node)
+	l = appendField(append(l, ','), t.name)
 	w.line = append(l, '\n')
 	w.err = firstError(w.err, write(w.tasks, w.line))
 }
