@@ -301,7 +301,12 @@ func TestPageByKeyboard(t *testing.T) {
 	b.await(`document.querySelector('.uplot .u-series:nth-child(2) th').getAttribute('aria-pressed') === 'false'`)
 	press(".uplot .u-over", kb.ArrowRight, kb.ArrowRight)
 	b.await(`document.querySelector('.uplot .u-series .u-value').textContent !== '–'`)
+	const marker = `getComputedStyle(document.querySelector('.uplot .u-series:nth-child(2) .u-marker')).borderTopColor`
+	light := ask[string](b, marker)
 	press("#theme", kb.Enter, kb.Enter)
+	if ask[string](b, marker) == light {
+		t.Error("the legend keeps the colours of the light theme")
+	}
 	if got := ask[string](b, `document.documentElement.dataset.theme`); got != "dark" {
 		t.Errorf("the theme is %q, want dark", got)
 	}

@@ -162,7 +162,7 @@
     const size = () => ({ width: Math.max(200, Math.floor(place.clientWidth)), height });
     place.classList.add('live');
     const chart = new uPlot(...build(figure, at, size()), box);
-    charts.push(chart);
+    charts.push({ chart, figure });
     new ResizeObserver(() => {
       if (place.clientWidth && size().width !== chart.width) chart.setSize(size());
     }).observe(place);
@@ -291,7 +291,13 @@
 
   // ---- Light and dark: as the system says, until the reader says otherwise.
   const theme = document.getElementById('theme'), themes = ['automatic', 'light', 'dark'];
-  const redraw = () => charts.forEach((c) => c.redraw(false));
+  const redraw = () => charts.forEach(({ chart, figure }) => {
+    chart.redraw(false);
+    chart.root.querySelectorAll('.u-series').forEach((row, i) => {
+      const line = figure.lines[i - 1];
+      if (line) row.querySelector('.u-marker').style.borderColor = colour(line.colour);
+    });
+  });
   theme.hidden = false;
   theme.addEventListener('click', () => {
     const next = themes[(themes.indexOf(root.dataset.theme || 'automatic') + 1) % themes.length];
