@@ -89,21 +89,21 @@ func wasteAt(t *testing.T, run *report.Run, load string) float64 {
 }
 
 // runOpenb is one run of the experiment.
-func runOpenb(t testing.TB, list, policy string, seed uint64) report.Run {
-	t.Helper()
+func runOpenb(tb testing.TB, list, policy string, seed uint64) report.Run {
+	tb.Helper()
 	o := openb.Default()
 	o.List, o.Inflate, o.Shuffle, o.Seed = list, 1.3, true, seed
-	src, err := openb.Open(filepath.Join(data(t), "alibaba-openb"), o)
+	src, err := openb.Open(filepath.Join(data(tb), "alibaba-openb"), o)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	p, err := queue.New(policy, queue.Options{Seed: seed, Typical: src.Typical()})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	run, err := sim.Run(sim.Config{Source: src, Typical: src.Typical(), Lanes: []sched.Lane{{Name: policy, Policy: p}}, World: sim.World{Seed: seed}})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return run
 }
@@ -172,11 +172,11 @@ func mean(list []float64) float64 {
 }
 
 // data is the folder with the real traces and published tables.
-func data(t testing.TB) string {
-	t.Helper()
+func data(tb testing.TB) string {
+	tb.Helper()
 	dir := os.Getenv("FAIRLEAD_DATA")
 	if dir == "" {
-		t.Skip("FAIRLEAD_DATA is not set: the folder with the real traces")
+		tb.Skip("FAIRLEAD_DATA is not set: the folder with the real traces")
 	}
 	return dir
 }

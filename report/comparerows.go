@@ -47,14 +47,14 @@ const fewestAlike = 6
 
 // Judgement is the verdict in words. One that is not firm has a question mark.
 func (r *Row) Judgement() string {
-	switch {
-	case r.Verdict == Better, r.Verdict == Worse, r.Verdict == Higher, r.Verdict == Lower:
-		if r.Firm {
-			return string(r.Verdict)
+	switch r.Verdict {
+	case Better, Worse, Higher, Lower:
+		if !r.Firm {
+			return string(r.Verdict) + "?"
 		}
-		return string(r.Verdict) + "?"
-	case r.Verdict == NoVerdict:
+	case NoVerdict:
 		return "— " + r.Note
+	case Undecided, Equal: // as they are
 	}
 	return string(r.Verdict)
 }

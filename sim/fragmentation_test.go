@@ -35,7 +35,8 @@ func TestFragmentationFromScratch(t *testing.T) {
 	faults := Hostile()
 	faults.NodeLoss, faults.Foreign = 10*cluster.Minute, 20*cluster.Second
 	given := []cluster.Typical{
-		{Demand: cluster.Vector{1, 3}, Tasks: 3}, {Demand: cluster.Vector{2, 0}, Tasks: 1},
+		{Demand: cluster.Vector{1, 3}, Tasks: 3},
+		{Demand: cluster.Vector{2, 0}, Tasks: 1},
 		{Demand: cluster.Vector{1, 20}, Tasks: 1, Requirements: []cluster.Requirement{{Key: "model", Op: cluster.Equal, Value: "b"}}},
 	}
 	for seed := range uint64(6) {
