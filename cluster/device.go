@@ -54,6 +54,16 @@ func (s *State) DeviceNeed(id ShapeID) DeviceNeed { return s.shape[id].need }
 // next change.
 func (s *State) Devices(n NodeID) []Device { return s.node[n].device[:s.deviceCount(n)] }
 
+// FreeDevices appends what is left of each device of the node to the list. Of one
+// that holds more than its limit nothing is left.
+func (s *State) FreeDevices(n NodeID, list []int64) []int64 {
+	limit := s.DeviceLimit(n)
+	for _, d := range s.Devices(n) {
+		list = append(list, max(limit-d.Used, 0))
+	}
+	return list
+}
+
 // DeviceLimit is up to where each device of the node is filled.
 func (s *State) DeviceLimit(n NodeID) int64 {
 	count := s.deviceCount(n)
@@ -230,16 +240,17 @@ func (s *State) devicesNow(n NodeID, need DeviceNeed, set DeviceSet) bool {
 	return true
 }
 
-// devicesOver reports whether a device of the node holds more than its limit, or
-// is held although the node has lost it.
-func (s *State) devicesOver(n NodeID) bool {
+// DeviceOver finds the first device of the node that holds more than its limit,
+// and how much, or that is held although the node has lost it: one beyond
+// Devices. It returns false if there is none.
+func (s *State) DeviceOver(n NodeID) (device int, used int64, over bool) {
 	limit, count := s.DeviceLimit(n), s.deviceCount(n)
 	for i, d := range s.node[n].device {
 		if d.Used > 0 && (i >= count || d.Used > limit) {
-			return true
+			return i, d.Used, true
 		}
 	}
-	return false
+	return 0, 0, false
 }
 
 // devicesHope reports whether what a reserved task holds of its devices, and

@@ -23,6 +23,7 @@ type Mix struct {
 	tasks        int64
 	given        bool
 	seen         map[mixKey]int64 // tasks by shape, while learning
+	last         []Seq            // per task row, the last task that was counted there
 	total, next  int64            // tasks seen, and at how many the mix is made anew
 }
 
@@ -38,7 +39,7 @@ type Typical struct {
 type mixShape struct {
 	mixKey
 	need         DeviceNeed
-	share        int // of need, in Mix.shares
+	shareRow     int // of need.Share, in Mix.shares
 	requirements []Requirement
 	tasks        int64
 }
@@ -81,9 +82,9 @@ func (m *Mix) gather() {
 	m.shares = m.shares[:0]
 	for i := range m.shapes {
 		shape := &m.shapes[i]
-		shape.share = slices.IndexFunc(m.shares, func(s mixShare) bool { return s.share == shape.need.Share })
-		if shape.share < 0 {
-			shape.share = len(m.shares)
+		shape.shareRow = slices.IndexFunc(m.shares, func(s mixShare) bool { return s.share == shape.need.Share })
+		if shape.shareRow < 0 {
+			shape.shareRow = len(m.shares)
 			m.shares = append(m.shares, mixShare{share: shape.need.Share})
 		}
 	}
@@ -104,12 +105,19 @@ func (m *Mix) keyOf(demand Vector, set SetID) mixKey {
 // rare ones are left out, as in the paper.
 const covered = 95
 
-// Learn counts a task of the shape, and reports whether the mix was made anew.
-func (m *Mix) Learn(s *State, id ShapeID) bool {
-	if m.given || m.devices < 0 {
+// Learn counts the task of the row, if there is one that was not counted before,
+// and reports whether the mix was made anew.
+func (m *Mix) Learn(s *State, t TaskID) bool {
+	task := s.Task(t)
+	if m.given || m.devices < 0 || task.Phase == Absent {
 		return false
 	}
-	shape := s.Shape(id)
+	m.last = grown(m.last, int(t))
+	if m.last[t] == task.Seq {
+		return false
+	}
+	m.last[t] = task.Seq
+	shape := s.Shape(task.Shape)
 	m.seen[m.keyOf(shape.Demand, shape.Eligible)]++
 	m.total++
 	if m.total < m.next {
@@ -156,7 +164,7 @@ func (m *Mix) FreeCPU(s *State, n NodeID) int64 {
 	if m.cpu < 0 {
 		return 0
 	}
-	return s.Limit(n)[m.cpu] - s.Used(n)[m.cpu]
+	return max(s.Limit(n)[m.cpu]-s.Used(n)[m.cpu], 0)
 }
 
 // Waste is the fragmentation of devices of which so much is free, beside so much
@@ -183,7 +191,7 @@ func (m *Mix) Waste(admits []bool, cpu int64, free []int64) int64 {
 	waste := int64(0)
 	for i := range m.shapes {
 		shape := &m.shapes[i]
-		s := &m.shares[shape.share]
+		s := &m.shares[shape.shareRow]
 		if shape.need.Count == 0 || !admits[i] || shape.cpu > cpu || s.enough < shape.need.Count {
 			waste += shape.tasks * all
 		} else {

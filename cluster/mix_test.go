@@ -60,10 +60,14 @@ func TestWaste(t *testing.T) {
 func TestMixLearns(t *testing.T) {
 	kinds := []cluster.Kind{{Name: "cpu"}, {Name: "gpu", PerUnit: 10, Devices: true}}
 	s := cluster.NewState(kinds, nil)
-	for i, gpu := range []int64{4, 20} {
-		if err := s.Apply(0, cluster.ShapeDefined{Shape: cluster.ShapeID(i), Spec: cluster.Shape{Demand: cluster.Vector{1, gpu}}}); err != nil {
+	apply := func(e cluster.Event) {
+		if err := s.Apply(0, e); err != nil {
 			t.Fatal(err)
 		}
+	}
+	apply(cluster.JobSubmitted{})
+	for i, gpu := range []int64{4, 20} {
+		apply(cluster.ShapeDefined{Shape: cluster.ShapeID(i), Spec: cluster.Shape{Demand: cluster.Vector{1, gpu}}})
 	}
 	mix := cluster.NewMix(kinds, nil)
 	var anew []int
@@ -72,8 +76,13 @@ func TestMixLearns(t *testing.T) {
 		if i == 1 || i == 7 {
 			shape = 1
 		}
-		if mix.Learn(s, shape) {
+		task := cluster.TaskID(i)
+		apply(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(i), Shape: shape})
+		if mix.Learn(s, task) {
 			anew = append(anew, i)
+		}
+		if mix.Learn(s, task) {
+			t.Errorf("task %d counts twice", i)
 		}
 		if i == 32 && mix.Tasks() != 32 {
 			t.Errorf("of 32 tasks %d count, want all: 30 are 94 %%", mix.Tasks())

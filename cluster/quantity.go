@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 	"strconv"
@@ -44,10 +45,27 @@ type Kind struct {
 	// PerUnit is how many integer quantities make one Unit.
 	PerUnit int64
 	// Devices says that the kind comes in devices of one Unit each, such as
-	// GPUs. A node has whole devices. A demand of less than a Unit is a share of
+	// GPUs. A node has whole devices. A demand of at most a Unit is a share of
 	// one device, a larger one is whole devices; see DeviceSet. A cluster has at
 	// most one such kind.
 	Devices bool
+}
+
+// CheckKinds says why no cluster can have these kinds.
+func CheckKinds(kinds []Kind) error {
+	first := -1
+	for i, k := range kinds {
+		switch {
+		case !k.Devices:
+		case k.PerUnit < 1:
+			return fmt.Errorf("kind %s comes in devices of %d, want at least 1", k.Name, k.PerUnit)
+		case first >= 0:
+			return fmt.Errorf("kinds %s and %s both come in devices, of which there can be one kind", kinds[first].Name, k.Name)
+		default:
+			first = i
+		}
+	}
+	return nil
 }
 
 // Format prints the quantity q in the kind's unit, without the unit's name.

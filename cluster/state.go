@@ -90,6 +90,9 @@ type room struct {
 // NewState returns an empty cluster that measures these kinds and knows these
 // classes. With no classes there is one, without a name.
 func NewState(kinds []Kind, classes []Class) *State {
+	if err := CheckKinds(kinds); err != nil {
+		panic("cluster: " + err.Error())
+	}
 	if len(classes) == 0 {
 		classes = []Class{{}}
 	}
@@ -193,7 +196,10 @@ func (s *State) Beside(j JobID, n NodeID, but TaskID) int {
 
 // Overfull reports whether the node holds more than its limit in some kind,
 // as a node does that shrank, or that was found so.
-func (s *State) Overfull(n NodeID) bool { return !s.Used(n).Fits(s.Limit(n)) || s.devicesOver(n) }
+func (s *State) Overfull(n NodeID) bool {
+	_, _, over := s.DeviceOver(n)
+	return over || !s.Used(n).Fits(s.Limit(n))
+}
 
 // setPhase moves a task to another phase, and its account with it.
 func (s *State) setPhase(t TaskID, p Phase) {

@@ -17,7 +17,6 @@ type gradient struct {
 	gpus
 	typical []cluster.Typical
 	mix     *cluster.Mix
-	seen    cluster.Seq // the last task that the mix has learned
 	logits  []float64
 	admits  [][]bool // per node, which typical tasks may use it
 	after   []int64  // scratch
@@ -48,20 +47,17 @@ func logits() []float64 {
 }
 
 // learn counts the tasks that were submitted, unless the typical ones are given.
-func (g *gradient) learn(s *cluster.State, c *sched.Changed) bool {
-	g.gpus.learn(s, c)
+// A node that came into the set of a typical task, or left it, scores otherwise
+// for all tasks.
+func (g *gradient) learn(s *cluster.State, c *sched.Changed, note func(cluster.NodeID)) bool {
+	g.gpus.learn(s, c, note)
 	if c.All {
-		g.mix, g.seen = cluster.NewMix(s.Kinds(), g.typical), 0
+		g.mix = cluster.NewMix(s.Kinds(), g.typical)
 	}
-	anew, last := false, g.seen
+	anew := false
 	for _, t := range c.Tasks {
-		// A task that has ended in the meantime is gone.
-		if task := s.Task(t); task.Phase != cluster.Absent && task.Seq > g.seen {
-			anew = g.mix.Learn(s, task.Shape) || anew
-			last = max(last, task.Seq)
-		}
+		anew = g.mix.Learn(s, t) || anew
 	}
-	g.seen = last
 	for len(g.admits) < s.NodeRows() {
 		g.admits = append(g.admits, nil)
 	}
@@ -76,6 +72,7 @@ func (g *gradient) learn(s *cluster.State, c *sched.Changed) bool {
 	}
 	for _, m := range c.Members {
 		g.admit(s, m.Node)
+		note(m.Node)
 	}
 	return false
 }
@@ -92,14 +89,14 @@ func (g *gradient) score(s *cluster.State, shape *cluster.Shape, n cluster.NodeI
 }
 
 // device is the device that a share comes from: the best, and of equal ones the
-// first. Whole devices are all the same, and commit takes the first.
+// first. Of whole devices commit takes the fullest that suffice.
 func (g *gradient) device(s *cluster.State, shape *cluster.Shape, n cluster.NodeID) cluster.DeviceSet {
 	_, set := g.best(s, shape, n)
 	return set
 }
 
 // best tries the task on the node, for a share on each device that has it left.
-// The set is empty where the choice does not matter.
+// The set is empty where the choice is left to commit.
 func (g *gradient) best(s *cluster.State, shape *cluster.Shape, n cluster.NodeID) (score int64, set cluster.DeviceSet) {
 	need := g.need(s, shape)
 	free := g.left(s, n)
@@ -110,10 +107,10 @@ func (g *gradient) best(s *cluster.State, shape *cluster.Shape, n cluster.NodeID
 	}
 	g.after = append(g.after[:0], free...)
 	if need.Count != 1 || need.Share == g.perDevice {
-		for i, left := range g.after {
-			if need.Count > 0 && left >= need.Share {
+		devices, _ := s.PickDevices(n, need) // as commit does; there are enough
+		for i := range g.after {
+			if devices.Has(i) {
 				g.after[i] -= need.Share
-				need.Count--
 			}
 		}
 		return g.points(before - g.mix.Waste(g.admits[n], cpu, g.after)), 0

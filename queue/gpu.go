@@ -57,7 +57,7 @@ type gpus struct {
 }
 
 // learn finds the kinds, which stay as they are.
-func (g *gpus) learn(s *cluster.State, c *sched.Changed) bool {
+func (g *gpus) learn(s *cluster.State, c *sched.Changed, _ func(cluster.NodeID)) bool {
 	if !c.All {
 		return false
 	}
@@ -99,16 +99,12 @@ func (g *gpus) thousandths(s *cluster.State, n cluster.NodeID) int64 {
 
 // left lists what is left of each device, in quantities.
 func (g *gpus) left(s *cluster.State, n cluster.NodeID) []int64 {
-	g.free = g.free[:0]
-	limit := s.DeviceLimit(n)
-	for _, d := range s.Devices(n) {
-		g.free = append(g.free, limit-d.Used)
-	}
+	g.free = s.FreeDevices(n, g.free[:0])
 	return g.free
 }
 
 // bestFit is gpu-bestfit: the node that is left with the least cpu and GPU, each
-// as a share of the largest node's. Their simulator then stretches the scores of
+// as a share of the largest node's; below 0 on one that is larger. Their simulator then stretches the scores of
 // the nodes that fit to 0 to 100, which changes neither the best nor its ties.
 func (g *gpus) bestFit(s *cluster.State, shape *cluster.Shape, n cluster.NodeID) int64 {
 	cpu, gpu := g.millicores(s, n), g.thousandths(s, n)
@@ -119,7 +115,7 @@ func (g *gpus) bestFit(s *cluster.State, shape *cluster.Shape, n cluster.NodeID)
 		gpu -= shape.Demand[g.devices] * 1000 / g.perDevice
 	}
 	const whole = mostCPU * mostDevices
-	return max((100*whole-50*(cpu*mostDevices+gpu*mostCPU))/whole, 0)
+	return (100*whole - 50*(cpu*mostDevices+gpu*mostCPU)) / whole
 }
 
 // packing is gpu-packing: rather a device that is shared already than an idle
@@ -163,7 +159,7 @@ func (g *gpus) clustering(s *cluster.State, shape *cluster.Shape, n cluster.Node
 	for _, t := range s.TasksOn(n) {
 		switch held := s.DeviceNeed(s.Task(t).Shape); {
 		case held.Count == 0:
-		case g.sort(held) == g.sort(need):
+		case g.asked(held) == g.asked(need):
 			ours = true
 		default:
 			others = true
@@ -181,9 +177,9 @@ func (g *gpus) clustering(s *cluster.State, shape *cluster.Shape, n cluster.Node
 	return score
 }
 
-// sort is the kind of a task in clustering: 0 shares a device, others have whole
-// ones, so many.
-func (g *gpus) sort(need cluster.DeviceNeed) int {
+// asked is what makes tasks alike in clustering: 0 if they share a device, and
+// else how many they have.
+func (g *gpus) asked(need cluster.DeviceNeed) int {
 	if need.Share < g.perDevice {
 		return 0
 	}

@@ -32,7 +32,7 @@ func TestBestFitDecisions(t *testing.T) {
 	nodes, pods, kinds := readOpenb(t, data, log.rank)
 	known := &gpus{}
 	core, s := openbCore(t, kinds, nodes)
-	known.learn(s, &sched.Changed{All: true})
+	known.learn(s, &sched.Changed{All: true}, nil)
 	mix := cluster.NewMix(kinds, trace.TypicalOf(kinds, slices.Values(pods), 95))
 	unique, wrong := 0, 0
 	for i, want := range log.nodes {
@@ -194,7 +194,7 @@ func argmax(s *cluster.State, id cluster.ShapeID, score func(cluster.NodeID) int
 func fragmentation(s *cluster.State, mix *cluster.Mix) float64 {
 	waste, free := int64(0), int64(0)
 	known := &gpus{}
-	known.learn(s, &sched.Changed{All: true})
+	known.learn(s, &sched.Changed{All: true}, nil)
 	for i := range s.NodeRows() {
 		n := cluster.NodeID(i)
 		left := known.left(s, n)

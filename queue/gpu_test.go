@@ -60,6 +60,9 @@ func TestGPUScores(t *testing.T) {
 		{"best-fit", known.bestFit, 96, 8, []held{{30_000, 2000, 3}}, 2000, 2000, 50},
 		// 1 - 1/2·95/128 - 1/2·8/8 is 0.1289.
 		{"best-fit of an idle node", known.bestFit, 96, 8, nil, 1000, 0, 12},
+		// Their largest node has 128 cores; of larger ones less is left all the same.
+		{"best-fit of 200 cores", known.bestFit, 200, 8, nil, 1000, 0, -27},
+		{"best-fit of 256 cores", known.bestFit, 256, 8, nil, 1000, 0, -49},
 		{"packing without GPU", packing, 96, 8, nil, 1000, 0, 0},
 		{"packing on an idle node", packing, 96, 8, nil, 1000, 500, 25},
 		{"packing on an idle node of many GPUs", packing, 96, 20, nil, 1000, 500, 20},
@@ -88,8 +91,8 @@ func TestGPUScores(t *testing.T) {
 	} {
 		s := gpuNode(t, tc.cores, tc.devices, tc.tasks...)
 		all := sched.Changed{All: true, Nodes: []cluster.NodeID{0}}
-		known.learn(s, &all)
-		fgd.learn(s, &all)
+		known.learn(s, &all, nil)
+		fgd.learn(s, &all, nil)
 		if got := tc.score(s, &cluster.Shape{Demand: cluster.Vector{tc.cpu, tc.gpu}}, 0); got != tc.want {
 			t.Errorf("%s: %d points, want %d", tc.name, got, tc.want)
 		}
@@ -101,7 +104,7 @@ func TestGPUScores(t *testing.T) {
 func TestFGDChoosesDevice(t *testing.T) {
 	s := gpuNode(t, 96, 4, held{1000, 400, 4})
 	fgd := &gradient{typical: []cluster.Typical{{Demand: cluster.Vector{1000, 500}, Tasks: 1}}, logits: logits()}
-	fgd.learn(s, &sched.Changed{All: true, Nodes: []cluster.NodeID{0}})
+	fgd.learn(s, &sched.Changed{All: true, Nodes: []cluster.NodeID{0}}, nil)
 	for _, tc := range []struct {
 		gpu  int64
 		want cluster.DeviceSet
@@ -123,11 +126,11 @@ func TestFGDLearns(t *testing.T) {
 	s := gpuNode(t, 96, 1, held{1000, 300, 1})
 	fgd := &gradient{logits: logits()}
 	changed := sched.Changed{All: true, Nodes: []cluster.NodeID{0}, Tasks: []cluster.TaskID{0}}
-	if !fgd.learn(s, &changed) || fgd.mix.Tasks() != 1 {
+	if !fgd.learn(s, &changed, nil) || fgd.mix.Tasks() != 1 {
 		t.Errorf("the mix is of %d tasks after the first one", fgd.mix.Tasks())
 	}
 	changed.All = false
-	if fgd.learn(s, &changed) {
+	if fgd.learn(s, &changed, nil) {
 		t.Error("a task that was seen before makes the mix anew")
 	}
 	// Of 700 a share of 600 leaves 100, too little for another 300: σ(-0.1).
@@ -153,7 +156,7 @@ func TestLogits(t *testing.T) {
 func TestGPURandomUsesAllDevices(t *testing.T) {
 	s := gpuNode(t, 96, 4, held{1000, 600, 2})
 	known := &gpus{}
-	known.learn(s, &sched.Changed{All: true})
+	known.learn(s, &sched.Changed{All: true}, nil)
 	choose := known.anyDevice(rand.New(rand.NewPCG(1, 1)))
 	seen := map[cluster.DeviceSet]int{}
 	for range 300 {

@@ -29,8 +29,9 @@ type greedy struct {
 // the policy has seen.
 type measure interface {
 	// learn takes in what changed, and reports whether what was measured before
-	// has to be measured anew.
-	learn(s *cluster.State, c *sched.Changed) bool
+	// has to be measured anew. It notes nodes that are to be scored anew for all
+	// shapes, besides those that changed themselves.
+	learn(s *cluster.State, c *sched.Changed, note func(cluster.NodeID)) bool
 }
 
 // DeviceChoice says which devices of the node a task of the shape shall have,
@@ -78,7 +79,7 @@ func (g *greedy) learn(s *cluster.State, c *sched.Changed) {
 		g.table.reset()
 	}
 	g.table.learn(s, c)
-	if g.measure != nil && g.measure.learn(s, c) && !c.All {
+	if g.measure != nil && g.measure.learn(s, c, g.table.note) && !c.All {
 		g.measureAnew(s)
 	}
 	if g.victims != nil {

@@ -6,7 +6,7 @@ import (
 )
 
 // Score says how good a node is for one more task of a shape; larger is
-// better. It is asked only of nodes where the task fits. Scores lie between 0
+// better. It is asked only of nodes where the task fits. Scores lie between -(1<<30)
 // and 1<<30, in fixed point, so that they are the same on every machine.
 type Score func(s *cluster.State, shape *cluster.Shape, n cluster.NodeID) int64
 
@@ -96,7 +96,7 @@ type offers struct{ most cluster.Vector }
 
 // learn looks at the changed nodes, and reports whether one of them offers
 // more than any did before.
-func (o *offers) learn(s *cluster.State, c *sched.Changed) bool {
+func (o *offers) learn(s *cluster.State, c *sched.Changed, _ func(cluster.NodeID)) bool {
 	if c.All || o.most == nil {
 		o.most = make(cluster.Vector, len(s.Kinds()))
 	}

@@ -147,6 +147,9 @@ func (h *Header) validate() error {
 	if len(h.Kinds) == 0 || len(h.Kinds) > maxKinds {
 		return fmt.Errorf("header: %d kinds, want 1 to %d", len(h.Kinds), maxKinds)
 	}
+	if err := cluster.CheckKinds(h.Kinds); err != nil {
+		return fmt.Errorf("header: %w", err)
+	}
 	if len(h.Classes) > math.MaxUint8 {
 		return fmt.Errorf("header: %d classes, want at most %d", len(h.Classes), math.MaxUint8)
 	}

@@ -228,6 +228,8 @@ func TestBadInput(t *testing.T) {
 		{strings.Replace(head, `"per_unit"`, `"perunit"`, 1), `f:1: header: kinds[0].perunit: unknown field; did you mean per_unit?`},
 		{strings.Replace(head, `"seed"`, `"sede"`, 1), `f:1: header: lanes[0].sede: unknown field; did you mean seed?`},
 		{strings.Replace(head, `{"name":"cpu","per_unit":1}`, ``, 1), "f:1: header: 0 kinds"},
+		{strings.Replace(head, `"per_unit":1`, `"per_unit":0,"devices":true`, 1), "f:1: header: kind cpu comes in devices of 0, want at least 1"},
+		{strings.Replace(head, `{"name":"cpu","per_unit":1}`, `{"name":"a","per_unit":1,"devices":true},{"name":"b","per_unit":1,"devices":true}`, 1), "f:1: header: kinds a and b both come in devices"},
 		{strings.Replace(head, `"seed":1`, `"seed":1,"heartbeat":-5`, 1), "f:1: header: lane \"a\" has heartbeat -5"},
 		{strings.Replace(head, `"version":2`, `"version":2,"origin":"noon"`, 1), `f:1: header: origin "noon" is no time`},
 		{strings.Replace(head, `"policy":"kube"`, `"policy":"cube"`, 1), `f: unknown policy "cube"`},

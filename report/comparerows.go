@@ -86,8 +86,7 @@ func compareRows(base, other *Experiment, metrics []metric) []Row {
 		}
 		switch {
 		case row.Verdict != "": // decided
-		case difference.deviation == 0:
-			row.judgeAlike(settled)
+		case difference.deviation == 0 && !row.isOpen(settled):
 		default:
 			open.add(len(rows), difference)
 		}
@@ -103,7 +102,7 @@ func compareRows(base, other *Experiment, metrics []metric) []Row {
 // in other words, such as placed and pending where all runs submit as many
 // tasks, have the same mean and deviation but for the sign, and count once.
 type family struct {
-	tests   map[[2]float64]int // by mean and deviation
+	tests   map[[3]float64]int // by mean, deviation and degrees of freedom
 	chances []float64          // by test
 	rows    map[int]int        // the test of each row
 }
@@ -111,9 +110,9 @@ type family struct {
 // add puts the difference of a row into the family.
 func (f *family) add(row int, difference estimate) {
 	if f.rows == nil {
-		f.tests, f.rows = map[[2]float64]int{}, map[int]int{}
+		f.tests, f.rows = map[[3]float64]int{}, map[int]int{}
 	}
-	key := [2]float64{math.Abs(difference.mean), difference.deviation}
+	key := [3]float64{math.Abs(difference.mean), difference.deviation, difference.freedom}
 	test, there := f.tests[key]
 	if !there {
 		test = len(f.chances)
@@ -177,8 +176,9 @@ func compareMetric(base, other *Experiment, m metric) (Row, estimate) {
 	return row, difference
 }
 
-// judgeAlike passes judgement on a difference that is the same with every seed.
-func (r *Row) judgeAlike(settled bool) {
+// isOpen reports whether a difference that is the same with every seed has to be
+// judged among the others, and settles it if not.
+func (r *Row) isOpen(settled bool) bool {
 	n := r.Difference.N
 	switch {
 	case r.Difference.Mean == 0:
@@ -188,13 +188,13 @@ func (r *Row) judgeAlike(settled bool) {
 		r.Firm = true
 		r.Note = cmp.Or(r.Note, "the seed changes nothing")
 	case n >= fewestAlike:
-		r.judge()
-		r.Firm = true
 		r.Note = cmp.Or(r.Note, fmt.Sprintf("the same with all %d seeds", n))
+		return true
 	default:
 		r.Verdict = NoVerdict
 		r.Note = cmp.Or(r.Note, fmt.Sprintf("the same with %d seeds; needs %d", n, fewestAlike))
 	}
+	return false
 }
 
 // judge says which way a difference goes whose interval leaves out 0.

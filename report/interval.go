@@ -111,7 +111,9 @@ func (e estimate) chance() float64 {
 	case !e.known() || e.mean == 0:
 		return 1
 	case e.deviation == 0:
-		return 0
+		// The same in all n samples: if it were as often above 0 as below, they
+		// would be on one side so often (the sign test).
+		return math.Pow(2, 1-float64(e.n))
 	}
 	student := distuv.StudentsT{Sigma: 1, Nu: e.freedom}
 	return 2 * student.Survival(math.Abs(e.mean)/e.deviation)

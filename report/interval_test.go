@@ -164,7 +164,7 @@ func TestNoSpreadIsKnownFromOneSample(t *testing.T) {
 			t.Errorf("%+v: half width %g, chance %g", e, e.half(), e.chance())
 		}
 	}
-	if e := welchDifference([]float64{1, 1}, []float64{4, 4}); !e.known() || e.half() != 0 || e.chance() != 0 {
+	if e := welchDifference([]float64{1, 1}, []float64{4, 4}); !e.known() || e.half() != 0 || e.chance() != 0.5 {
 		t.Errorf("samples without spread: %+v, half width %g, chance %g", e, e.half(), e.chance())
 	}
 }

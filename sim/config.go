@@ -133,6 +133,8 @@ func (c *Config) Validate() error {
 	switch {
 	case c.Source == nil:
 		return errors.New("a simulation needs a source")
+	case cluster.CheckKinds(c.Source.Kinds()) != nil:
+		return cluster.CheckKinds(c.Source.Kinds())
 	case len(c.Lanes) == 0:
 		return errors.New("a simulation needs a policy")
 	case c.Until < 0:

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"math/bits"
 
 	"fairlead.dev/fairlead/cluster"
 )
@@ -39,10 +40,8 @@ func (b *nodes) has(n *node) (count int, limit int64) {
 // hold adds sign times the run's share to each of its devices.
 func (b *nodes) hold(n *node, r room, sign int64) {
 	each, _ := b.share(r.demand)
-	for i := range cluster.MaxDevices {
-		if !r.devices.Has(i) {
-			continue
-		}
+	for set := r.devices; set != 0; set &= set - 1 {
+		i := bits.TrailingZeros64(uint64(set))
 		for len(n.device) <= i {
 			n.device = append(n.device, 0)
 		}
@@ -85,22 +84,19 @@ func (b *nodes) pick(row cluster.NodeID, demand cluster.Vector) cluster.DeviceSe
 	for len(n.device) < count {
 		n.device = append(n.device, 0)
 	}
+	// The more a device holds the better, as long as the run fits; and then the
+	// less.
+	worth := func(used int64) int64 {
+		if used+each <= limit {
+			return used
+		}
+		return -used - 1
+	}
 	var set cluster.DeviceSet
 	for range min(want, count) {
 		best := -1
 		for i, used := range n.device[:count] {
-			if set.Has(i) {
-				continue
-			}
-			fits := used+each <= limit
-			switch {
-			case best < 0:
-				best = i
-			case fits != (n.device[best]+each <= limit):
-				if fits {
-					best = i
-				}
-			case fits == (used > n.device[best]) && used != n.device[best]:
+			if !set.Has(i) && (best < 0 || worth(used) > worth(n.device[best])) {
 				best = i
 			}
 		}

@@ -15,9 +15,8 @@ import (
 // fragmentation is the sum over nodes.
 type fragmentation struct {
 	mix   *cluster.Mix
-	read  uint64      // position up to which the change log was read
-	seen  cluster.Seq // the last task that the mix has learned
-	all   bool        // every node has to be measured anew
+	read  uint64 // position up to which the change log was read
+	all   bool   // every node has to be measured anew
 	stale []cluster.NodeID
 	node  []fragment
 	waste wide // quantities × tasks
@@ -49,23 +48,16 @@ func (f *fragmentation) follow(s *cluster.State) {
 	}
 	touches, ok := s.ChangesSince(f.read)
 	f.read = s.LogEnd()
-	last := f.seen
-	learn := func(t cluster.TaskID) {
-		if task := s.Task(t); task.Phase != cluster.Absent && task.Seq > f.seen {
-			f.all = f.mix.Learn(s, task.Shape) || f.all
-			last = max(last, task.Seq)
-		}
-	}
 	if !ok { // more happened at once than the core remembers
 		f.all = true
 		for t := range s.TaskRows() {
-			learn(cluster.TaskID(t))
+			f.mix.Learn(s, cluster.TaskID(t))
 		}
 	}
 	for _, touch := range touches {
 		switch touch.Table {
 		case cluster.Tasks:
-			learn(cluster.TaskID(touch.Row))
+			f.all = f.mix.Learn(s, cluster.TaskID(touch.Row)) || f.all
 		case cluster.Nodes:
 			f.note(cluster.NodeID(touch.Row))
 		case cluster.Sets:
@@ -75,7 +67,6 @@ func (f *fragmentation) follow(s *cluster.State) {
 		case cluster.Jobs, cluster.Shapes, cluster.Tables: // take nothing
 		}
 	}
-	f.seen = last
 }
 
 // note says that the node has changed.
@@ -113,12 +104,9 @@ func (f *fragmentation) measure(s *cluster.State, n cluster.NodeID) {
 	if !s.NodeLive(n) {
 		return
 	}
-	row.left = row.left[:0]
-	limit := s.DeviceLimit(n)
-	for _, d := range s.Devices(n) {
-		left := max(limit-d.Used, 0) // a node that shrank may hold more than its limit
-		row.left = append(row.left, left)
-		row.free += left
+	row.left = s.FreeDevices(n, row.left[:0])
+	for _, q := range row.left {
+		row.free += q
 	}
 	row.admits = f.mix.Admits(s, n, row.admits[:0])
 	row.waste = f.mix.Waste(row.admits, f.mix.FreeCPU(s, n), row.left)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sim/trace"
 )
 
@@ -65,10 +66,64 @@ func TestFragmentationFromScratch(t *testing.T) {
 				if looks < 100 || len(different) < 20 {
 					t.Errorf("%d looks saw %d different values: too few to tell", looks, len(different))
 				}
+				if learned := s.waste.mix.Tasks(); typical == nil && (learned > 600 || learned < 200) {
+					t.Errorf("the mix is of %d tasks, of 600 that were submitted", learned)
+				}
 				if final := s.overTime().Columns["fragmentation.gpu"]; len(final) == 0 {
 					t.Error("the series have no fragmentation")
 				}
 			})
+		}
+	}
+}
+
+// A task that runs at the start is submitted and found at once, and counts once.
+func TestFragmentationOfWhatRuns(t *testing.T) {
+	for _, running := range []bool{false, true} {
+		l := &list{kinds: []cluster.Kind{{Name: "cpu", PerUnit: 1}, {Name: "gpu", PerUnit: 10, Devices: true}}}
+		for i := range uint64(3) {
+			l.records = append(l.records, trace.Record{What: trace.NodeAdded, Node: trace.Node{ID: i, Capacity: cluster.Vector{4, 10}}})
+		}
+		for i := range uint64(4) {
+			l.records = append(l.records, trace.Record{What: trace.TaskSubmitted, Task: trace.Task{
+				Job: i, Demand: cluster.Vector{1, int64(i%2) * 10}, Work: cluster.Never, Running: running && i < 2, OnNode: i,
+			}})
+		}
+		r, err := Run(Config{Source: l, Lanes: lane(t, "first-fit"), Until: cluster.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// One GPU is free, of use to the half of the tasks that want one.
+		if got := r.Fragmentation["gpu"].Final; got != 0.5 {
+			t.Errorf("running %v: %v of the free GPU is a fragment, want a half", running, got)
+		}
+	}
+}
+
+// Devices that hold too much are told, also where the sum of the node does not.
+func TestOverfullDevices(t *testing.T) {
+	gpus := []cluster.Kind{{Name: "gpu", PerUnit: 10, Devices: true}}
+	node := func(at cluster.Time, what trace.What, capacity int64) trace.Record {
+		return trace.Record{Time: at, What: what, Node: trace.Node{ID: 1, Name: "n1", Capacity: cluster.Vector{capacity}}}
+	}
+	task := func(job uint64, ask int64, work cluster.Time, running bool) trace.Record {
+		return trace.Record{What: trace.TaskSubmitted, Task: trace.Task{Job: job, Demand: cluster.Vector{ask}, Work: work, Running: running, OnNode: 1}}
+	}
+	for _, tc := range []struct {
+		records []trace.Record
+		want    string
+	}{
+		{[]trace.Record{node(0, trace.NodeAdded, 20), task(1, 6, cluster.Never, true), task(2, 6, cluster.Never, true), task(3, 6, cluster.Never, true)},
+			"node n1 holds 1.2 of gpu on device 0, over its limit of 1"},
+		{[]trace.Record{node(0, trace.NodeAdded, 20), task(1, 10, cluster.Second, false), task(2, 10, cluster.Never, false), node(5*cluster.Second, trace.NodeChanged, 10)},
+			"node n1 holds 1 of gpu on device 1, which it has lost"},
+	} {
+		r, err := Run(Config{Source: &list{kinds: gpus, records: tc.records}, Lanes: lane(t, "kube"), Until: cluster.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Examples[report.Overfull]; r.NodesOverfull != 1 || got != tc.want {
+			t.Errorf("%d nodes are overfull, %q; want one, %q", r.NodesOverfull, got, tc.want)
 		}
 	}
 }

@@ -15,7 +15,8 @@ import (
 // at the start how long a run will be, so pictures are taken often at first, and
 // whenever there are as many as there may be, every second one is dropped and
 // the next ones are taken half as often. So they are always evenly spread, at
-// least half as many as there may be, and 48 bytes a node at most.
+// least half as many as there may be but in the shortest runs, and 48 bytes a node
+// at most.
 
 const mostPictures = 48
 

@@ -197,5 +197,15 @@ func (a *stats) overfull(state *cluster.State, n cluster.NodeID) string {
 				state.NodeSpec(n).Name, kind.Format(used[k]), kind.Name, kind.Format(limit[k]))
 		}
 	}
-	panic("sim: an overfull node holds no more than its limit of anything")
+	device, held, over := state.DeviceOver(n)
+	if !over {
+		panic("sim: an overfull node holds no more than its limit of anything")
+	}
+	kind := a.kinds[state.DeviceKind()]
+	if device >= len(state.Devices(n)) {
+		return fmt.Sprintf("node %s holds %s of %s on device %d, which it has lost",
+			state.NodeSpec(n).Name, kind.Format(held), kind.Name, device)
+	}
+	return fmt.Sprintf("node %s holds %s of %s on device %d, over its limit of %s",
+		state.NodeSpec(n).Name, kind.Format(held), kind.Name, device, kind.Format(state.DeviceLimit(n)))
 }
