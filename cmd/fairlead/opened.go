@@ -15,7 +15,6 @@ type opened struct {
 	trace.Source
 	readers []trace.Source // as they are, of which there may be two
 	end     cluster.Time   // where a run stops unless told otherwise; 0 is never
-	typical []cluster.Typical
 }
 
 // skipper is a reader that may leave out broken lines.
@@ -27,11 +26,13 @@ type skipper interface {
 // and says so of what it has read so far: "left out 12 jobs without a run time".
 type noter interface{ Notes() []string }
 
-// ender is a reader that says when a run of it stops unless told otherwise.
-type ender interface{ End() cluster.Time }
-
 // Typical is what the tasks typically ask for, if the source knows.
-func (o opened) Typical() []cluster.Typical { return o.typical }
+func (o opened) Typical() []cluster.Typical {
+	if known, ok := o.Source.(trace.TypicalSource); ok {
+		return known.Typical()
+	}
+	return nil
+}
 
 // notes says what was left out or ignored so far.
 func (o opened) notes() []string {

@@ -234,12 +234,12 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 		return report.Run{}, err
 	}
 	defer source.Close() //nolint:errcheck // it was only read
-	policy, err := queue.New(j.policy, queue.Options{Seed: j.seed, Ties: s.ties, Typical: source.typical})
+	policy, err := queue.New(j.policy, queue.Options{Seed: j.seed, Ties: s.ties, Typical: source.Typical()})
 	if err != nil {
 		return report.Run{}, err
 	}
 	config := s.config
-	config.Source, config.Typical = source, source.typical
+	config.Source, config.Typical = source, source.Typical()
 	if s.speedup != 1 {
 		config.Source = trace.Speedup(source, s.speedup)
 	}

@@ -177,14 +177,11 @@ func (s sourceSpec) open(seed uint64, lenient bool) (opened, error) {
 		// Machine events go on for weeks after the task events at hand.
 		o.end = google.Counts().LastTaskEvent
 	}
-	if source, ok := src.(trace.TypicalSource); ok {
-		o.typical = source.Typical()
-	}
-	if ender, ok := src.(ender); ok {
-		o.end = ender.End()
+	if source, ok := src.(trace.EndingSource); ok {
+		o.end = source.End()
 	}
 	if s.slots > 0 {
-		o.Source, o.typical = trace.Slots(src, s.slots), nil
+		o.Source = trace.Slots(src, s.slots)
 	}
 	return o, nil
 }
@@ -219,7 +216,7 @@ func (s *simulation) openBoth(seed uint64) (opened, error) {
 	if err != nil {
 		return opened{}, errors.Join(err, a.Close(), b.Close())
 	}
-	return opened{Source: merged, readers: append(a.readers, b.readers...), end: b.end, typical: b.typical}, nil
+	return opened{Source: merged, readers: append(a.readers, b.readers...), end: b.end}, nil
 }
 
 // parseTime reads a duration such as 90s, 10m, 2h, 29d or 1d12h.

@@ -142,8 +142,9 @@ func (p *conversion) run(c *cobra.Command) error {
 		return err
 	}
 	defer src.Close() //nolint:errcheck // it was only read
+	end := cmp.Or(p.until, src.end)
 	counted := &counted{
-		Source: trace.Limit(src, cmp.Or(p.until, src.end, cluster.Never)), typical: src.typical,
+		Source: trace.Limit(src, cmp.Or(end, cluster.Never)), typical: src.Typical(), end: end,
 		stopped: func() bool { return ctx.Err() != nil },
 	}
 	out, err := createOutput(p.output, c.OutOrStdout())
@@ -170,12 +171,16 @@ func (p *conversion) run(c *cobra.Command) error {
 type counted struct {
 	trace.Source
 	typical      []cluster.Typical
+	end          cluster.Time
 	stopped      func() bool
 	nodes, tasks int
 }
 
 // Typical is what the source knows of its tasks.
 func (c *counted) Typical() []cluster.Typical { return c.typical }
+
+// End is where what is written ends.
+func (c *counted) End() cluster.Time { return c.end }
 
 func (c *counted) Next(r *trace.Record) error {
 	if c.stopped() {

@@ -2,32 +2,41 @@ package main
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // alike is a command for scripts, alike UNTIL SRC [SRC]. It runs a policy on a
-// source, then on what it becomes when it is converted, until that time, and
-// wants the same bytes: every decision, every task, and the results, but for the
-// names of the sources and how long it took.
+// source, then on what it becomes when it is converted, until that time, or to
+// the end that they have of themselves if it is -, and wants the same bytes:
+// every decision, every task, and the results, but for the names of the sources
+// and how long it took.
 func alike(t *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 || len(args) > 3 {
 		t.Fatalf("usage: alike UNTIL SRC [SRC]")
 	}
 	until, sources := args[0], args[1:]
 	nodes, tasks := sources[0], sources[len(sources)-1]
-	t.Check(t.Exec("fairlead", append([]string{"trace", "convert", "--until", until, "--output", "converted.jsonl.gz"}, sources...)...))
-	want := outcome(t, until, nodes, tasks)
-	if got := outcome(t, until, "converted.jsonl.gz", "converted.jsonl.gz"); got != want {
+	var limit []string
+	if until != "-" {
+		limit = []string{"--until", until}
+	}
+	t.Check(t.Exec("fairlead", slices.Concat([]string{"trace", "convert", "--output", "converted.jsonl.gz"}, limit, sources)...))
+	want := outcome(t, nodes, tasks, limit)
+	// What was converted ends where the source was cut.
+	if got := outcome(t, "converted.jsonl.gz", "converted.jsonl.gz", nil); got != want {
 		t.Fatalf("what was converted runs differently:\n%s\nbefore:\n%s", got, want)
 	}
 }
 
 // outcome simulates and returns all that came of it.
-func outcome(t *testscript.TestScript, until, nodes, tasks string) string {
-	t.Check(t.Exec("fairlead", "simulate", "--cluster", nodes, "--workload", tasks, "--until", until,
-		"--policy", "kube", "--placements", "placements.csv", "--tasks", "tasks.csv", "-o", "json"))
+func outcome(t *testscript.TestScript, nodes, tasks string, limit []string) string {
+	t.Check(t.Exec("fairlead", slices.Concat([]string{
+		"simulate", "--cluster", nodes, "--workload", tasks,
+		"--policy", "kube", "--placements", "placements.csv", "--tasks", "tasks.csv", "-o", "json",
+	}, limit)...))
 	var b strings.Builder
 	ownName := regexp.MustCompile(`"(cluster|workload|wall_s|decisions_per_s)": `)
 	decided := false

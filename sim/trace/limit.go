@@ -17,6 +17,9 @@ type limited struct {
 	over  bool
 }
 
+// Typical is what the source knows of its tasks.
+func (l *limited) Typical() []cluster.Typical { return typical(l.Source) }
+
 // Next fills in the next record up to the moment.
 func (l *limited) Next(r *Record) error {
 	if l.over {

@@ -11,7 +11,8 @@ import (
 
 // Merge takes the nodes of one source and the tasks of another, in time order.
 // The kinds are those of both; what only one of them names is 0 in the other.
-// Kinds of one name must be measured in one unit.
+// Kinds of one name must have one unit. Where one side counts smaller parts of
+// it, as bytes beside MiB, the quantities of the other are multiplied.
 func Merge(nodes, tasks Source) (Source, error) {
 	kinds := slices.Clone(nodes.Kinds())
 	for _, k := range tasks.Kinds() {
@@ -20,24 +21,47 @@ func Merge(nodes, tasks Source) (Source, error) {
 			kinds = append(kinds, k)
 			continue
 		}
-		if kinds[at] != k {
-			return nil, fmt.Errorf("the cluster measures %s in units of %d %q, the workload in units of %d %q; they must be the same",
-				k.Name, kinds[at].PerUnit, kinds[at].Unit, k.PerUnit, k.Unit)
+		if err := compatible(kinds[at], k); err != nil {
+			return nil, err
 		}
+		kinds[at].PerUnit = max(kinds[at].PerUnit, k.PerUnit)
+	}
+	if err := cluster.CheckKinds(kinds); err != nil {
+		return nil, err
 	}
 	m := &merged{kinds: kinds}
-	m.nodes = side{source: nodes, place: places(nodes.Kinds(), kinds)}
-	m.tasks = side{source: tasks, place: places(tasks.Kinds(), kinds)}
+	m.nodes = side{source: nodes, places: places(nodes.Kinds(), kinds)}
+	m.tasks = side{source: tasks, places: places(tasks.Kinds(), kinds)}
 	return m, nil
 }
 
-// places says where each of a source's kinds stands in the common order.
-func places(own, all []cluster.Kind) []int {
-	at := make([]int, len(own))
-	for i, k := range own {
-		at[i] = slices.IndexFunc(all, func(o cluster.Kind) bool { return o.Name == k.Name })
+// compatible says why a kind of the nodes is not that of the tasks.
+func compatible(nodes, tasks cluster.Kind) error {
+	fine, coarse := max(nodes.PerUnit, tasks.PerUnit), min(nodes.PerUnit, tasks.PerUnit)
+	switch {
+	case nodes.Unit != tasks.Unit || coarse < 1 || fine%coarse != 0:
+		return fmt.Errorf("the cluster measures %s in units of %d %q, the workload in units of %d %q; they must be the same, or parts of the same",
+			nodes.Name, nodes.PerUnit, nodes.Unit, tasks.PerUnit, tasks.Unit)
+	case nodes.Devices != tasks.Devices:
+		return fmt.Errorf("%s comes in devices in one of cluster and workload, and not in the other", nodes.Name)
 	}
-	return at
+	return nil
+}
+
+// place says where a source's kind stands in the common order, and by what its
+// quantities are multiplied.
+type place struct {
+	kind   int
+	factor int64
+}
+
+func places(own, all []cluster.Kind) []place {
+	list := make([]place, len(own))
+	for i, k := range own {
+		at := slices.IndexFunc(all, func(o cluster.Kind) bool { return o.Name == k.Name })
+		list[i] = place{at, all[at].PerUnit / max(k.PerUnit, 1)}
+	}
+	return list
 }
 
 type merged struct {
@@ -49,7 +73,7 @@ type merged struct {
 // its time nothing comes any more.
 type side struct {
 	source Source
-	place  []int
+	places []place
 	next   Record
 	ready  bool  // next is wanted, and has yet to be given
 	err    error // why there is no next record
@@ -57,6 +81,16 @@ type side struct {
 
 // Kinds are those of both sources.
 func (m *merged) Kinds() []cluster.Kind { return m.kinds }
+
+// Typical is what the source of the tasks knows of them.
+func (m *merged) Typical() []cluster.Typical {
+	list := slices.Clone(typical(m.tasks.source))
+	for i := range list {
+		// What is too large for a node is of no node's use either way.
+		list[i].Demand, _ = m.tasks.common(list[i].Demand, m.kinds)
+	}
+	return list
+}
 
 // Close closes both sources.
 func (m *merged) Close() error { return errors.Join(m.nodes.source.Close(), m.tasks.source.Close()) }
@@ -73,7 +107,9 @@ func (m *merged) Next(r *Record) error {
 		case s.err != nil:
 			return s.err
 		case s.ready:
-			s.spread(len(m.kinds))
+			if s.err = s.spread(m.kinds); s.err != nil {
+				return s.err
+			}
 			*r, s.ready = s.next, false
 			return nil
 		}
@@ -98,20 +134,40 @@ func (m *merged) earlier() *side {
 }
 
 // spread puts the quantities of the next record where the common kinds stand.
-func (s *side) spread(kinds int) {
-	if len(s.place) == kinds && slices.IsSorted(s.place) {
-		return
-	}
+func (s *side) spread(kinds []cluster.Kind) (err error) {
 	v := &s.next.Task.Demand
 	if s.next.What <= NodeLost {
 		v = &s.next.Node.Capacity
 	}
-	if len(*v) != len(s.place) {
-		return
+	if len(*v) != len(s.places) || s.alike(kinds) {
+		return nil
 	}
-	common := make(cluster.Vector, kinds)
-	for i, q := range *v {
-		common[s.place[i]] = q
+	*v, err = s.common(*v, kinds)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.next.subject(), err)
 	}
-	*v = common
+	return nil
+}
+
+// alike reports whether the source's own vectors are those of the common kinds.
+func (s *side) alike(kinds []cluster.Kind) bool {
+	for i, at := range s.places {
+		if at.kind != i || at.factor != 1 {
+			return false
+		}
+	}
+	return len(s.places) == len(kinds)
+}
+
+// common is the vector in the common kinds.
+func (s *side) common(own cluster.Vector, kinds []cluster.Kind) (cluster.Vector, error) {
+	all := make(cluster.Vector, len(kinds))
+	for i, q := range own {
+		at := s.places[i]
+		if q > cluster.MaxQuantity/at.factor {
+			return all, fmt.Errorf("%d of %s are too many once the finer unit of the other source counts: more than 2^45", q, kinds[at.kind].Name)
+		}
+		all[at.kind] = q * at.factor
+	}
+	return all, nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -204,5 +205,79 @@ func TestBounds(t *testing.T) {
 	}
 	if list := all.list(); list.Others != 5 || len(list.Counts) != mostTallied || list.Counts[7].Tasks != mostTallied+6 {
 		t.Errorf("%d values, %d others", len(list.Counts), list.Others)
+	}
+}
+
+// knows is a source that knows what its tasks typically ask for.
+type knows struct {
+	memory
+	typical []cluster.Typical
+}
+
+func (k *knows) Typical() []cluster.Typical { return k.typical }
+
+// Quantities follow the finer unit, wherever they stand, also in what tasks
+// typically ask for.
+func TestMergeUnits(t *testing.T) {
+	nodes := &memory{[]cluster.Kind{{Name: "disk", PerUnit: 1}, {Name: "memory", Unit: "GiB", PerUnit: 1 << 30}, {Name: "cpu", Unit: "cores", PerUnit: 1}}, []Record{
+		{What: NodeAdded, Node: Node{ID: 1, Capacity: cluster.Vector{7, 4 << 30, 8}}},
+	}}
+	tasks := &knows{memory{[]cluster.Kind{{Name: "cpu", Unit: "cores", PerUnit: 1000}, {Name: "memory", Unit: "GiB", PerUnit: 1 << 10}}, []Record{
+		{What: TaskSubmitted, Task: Task{Job: 1, Demand: cluster.Vector{500, 3}}},
+	}}, []cluster.Typical{{Demand: cluster.Vector{250, 1}, Tasks: 9}}}
+	m, err := Merge(Limit(nodes, cluster.Hour), Limit(tasks, cluster.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vectors []cluster.Vector
+	for {
+		var r Record
+		err := m.Next(&r)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		vectors = append(vectors, append(slices.Clone(r.Node.Capacity), r.Task.Demand...))
+	}
+	if diff := cmp.Diff([]cluster.Vector{{7, 4 << 30, 8000}, {0, 3 << 20, 500}}, vectors); diff != "" {
+		t.Error(diff)
+	}
+	known, ok := m.(TypicalSource)
+	if !ok {
+		t.Fatal("what is merged knows nothing of its tasks")
+	}
+	if diff := cmp.Diff([]cluster.Typical{{Demand: cluster.Vector{0, 1 << 20, 250}, Tasks: 9}}, known.Typical()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Kinds that cannot be brought together are an error, and so is a quantity that
+// becomes too large.
+func TestMergeRefuses(t *testing.T) {
+	gpu := func(name string, per int64) []cluster.Kind {
+		return []cluster.Kind{{Name: name, PerUnit: per, Devices: true}}
+	}
+	for _, c := range []struct {
+		nodes, tasks []cluster.Kind
+		want         string
+	}{
+		{[]cluster.Kind{{Name: "cpu", Unit: "cores", PerUnit: 3}}, []cluster.Kind{{Name: "cpu", Unit: "cores", PerUnit: 2}}, "measures cpu in units of 3"},
+		{[]cluster.Kind{{Name: "cpu", Unit: "cores", PerUnit: 1}}, []cluster.Kind{{Name: "cpu", Unit: "slots", PerUnit: 1}}, "measures cpu in units of 1"},
+		{gpu("gpu", 10), []cluster.Kind{{Name: "gpu", PerUnit: 10}}, "gpu comes in devices in one of cluster and workload"},
+		{gpu("gpu", 10), gpu("nvidia.com/gpu", 10), "kinds gpu and nvidia.com/gpu both come in devices"},
+	} {
+		if _, err := Merge(&memory{kinds: c.nodes}, &memory{kinds: c.tasks}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+	nodes := &memory{[]cluster.Kind{{Name: "cpu", PerUnit: 1}}, []Record{{What: NodeAdded, Node: Node{ID: 7, Capacity: cluster.Vector{1 << 44}}}}}
+	m, err := Merge(nodes, &memory{kinds: []cluster.Kind{{Name: "cpu", PerUnit: 1000}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Next(&Record{}); err == nil || !strings.Contains(err.Error(), "node 7: 17592186044416 of cpu are too many") {
+		t.Error(err)
 	}
 }

@@ -30,6 +30,22 @@ type TypicalSource interface {
 	Typical() []cluster.Typical
 }
 
+// typical is what tasks of the source typically ask for, if it knows.
+func typical(src Source) []cluster.Typical {
+	if known, ok := src.(TypicalSource); ok {
+		return known.Typical()
+	}
+	return nil
+}
+
+// EndingSource is a source that says when a run of it stops unless told
+// otherwise: what it holds does not end by itself then, or goes on for longer
+// than is of interest. 0 is when its work is done.
+type EndingSource interface {
+	Source
+	End() cluster.Time
+}
+
 // Record is one thing that a trace says happened.
 type Record struct {
 	Time cluster.Time

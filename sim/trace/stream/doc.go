@@ -19,6 +19,9 @@
 //
 //	"typical": [{"demand": {"cpu": 4000, "gpu": 500}, "require": [["model", "=", "T4"]], "tasks": 37}]
 //
+// "until" is a time at which a run stops unless told otherwise, where that is not
+// when all its work is done.
+//
 // Each line after it is one record: the time t, and one of add, change, lose,
 // submit and kill. (Lines are broken here only to be shown.)
 //

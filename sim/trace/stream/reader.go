@@ -32,6 +32,7 @@ type Reader struct {
 	version uint64 // of the stream
 	kinds   []cluster.Kind
 	typical []cluster.Typical
+	until   cluster.Time
 	time    cluster.Time
 	begun   bool  // a line below the header was read
 	err     error // final, once set
@@ -111,8 +112,10 @@ func (r *Reader) header() error {
 			for more := s.open('[', "a list of "+wantTypical); more; more = s.more(']') {
 				r.readTypical()
 			}
+		case "until":
+			r.until = cluster.Time(s.uint("a time in microseconds", uint64(cluster.Never-1)))
 		default:
-			s.failName("a field of the header", name, "fairlead", "version", "kinds", "typical")
+			s.failName("a field of the header", name, "fairlead", "version", "kinds", "typical", "until")
 		}
 	}
 	if !ours || !versioned || len(r.kinds) == 0 {
@@ -192,6 +195,9 @@ func (r *Reader) Kinds() []cluster.Kind { return r.kinds }
 
 // Typical is what tasks typically ask for, if the header says so.
 func (r *Reader) Typical() []cluster.Typical { return r.typical }
+
+// End is when a run stops unless told otherwise, if the header says so.
+func (r *Reader) End() cluster.Time { return r.until }
 
 // Skipped returns how many broken lines were left out so far, and the first
 // few of them.

@@ -286,13 +286,17 @@ type known struct {
 }
 
 func (k *known) Typical() []cluster.Typical { return k.typical }
+func (k *known) End() cluster.Time          { return 3 * cluster.Hour }
 
 func TestCopyTypical(t *testing.T) {
 	want := []cluster.Typical{
 		{Demand: cluster.Vector{4000, 500}, Tasks: 37, Requirements: []cluster.Requirement{{Key: "model", Op: cluster.Equal, Value: "T4|A10"}}},
 		{Demand: cluster.Vector{0, 0}, Tasks: 1},
 	}
-	src := &known{all{kinds: []cluster.Kind{{Name: "cpu", PerUnit: 1000}, {Name: "gpu", PerUnit: 1000, Devices: true}}}, want}
+	src := &known{all{
+		kinds:   []cluster.Kind{{Name: "cpu", PerUnit: 1000}, {Name: "gpu", PerUnit: 1000, Devices: true}},
+		records: []trace.Record{{What: trace.NodeAdded, Node: trace.Node{ID: 1, Capacity: cluster.Vector{1, 0}}}},
+	}, want}
 	var b bytes.Buffer
 	if err := stream.Copy(&b, src, &trace.Losses{}); err != nil {
 		t.Fatal(err)
@@ -301,8 +305,8 @@ func TestCopyTypical(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, r.Typical()); diff != "" {
-		t.Error(diff)
+	if diff := cmp.Diff(want, r.Typical()); diff != "" || r.End() != 3*cluster.Hour {
+		t.Errorf("until %v; %s", r.End(), diff)
 	}
 }
 

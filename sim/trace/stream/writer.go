@@ -27,11 +27,14 @@ type Writer struct {
 // Copy writes all of src as a stream. Text that is not UTF-8 is a loss: the bytes
 // that are not are replaced.
 func Copy(to io.Writer, src trace.Source, losses *trace.Losses) error {
-	var typical []cluster.Typical
+	h := header{kinds: src.Kinds()}
 	if src, ok := src.(trace.TypicalSource); ok {
-		typical = src.Typical()
+		h.typical = src.Typical()
 	}
-	w := newWriter(to, src.Kinds(), typical)
+	if src, ok := src.(trace.EndingSource); ok {
+		h.until = src.End()
+	}
+	w := newWriter(to, h)
 	var r trace.Record
 	for {
 		err := src.Next(&r)
@@ -65,15 +68,22 @@ func isUTF8(r *trace.Record) bool {
 }
 
 // NewWriter writes the header. Errors come from Write and Close, and stay.
-func NewWriter(w io.Writer, kinds []cluster.Kind) *Writer { return newWriter(w, kinds, nil) }
+func NewWriter(w io.Writer, kinds []cluster.Kind) *Writer { return newWriter(w, header{kinds: kinds}) }
 
-func newWriter(w io.Writer, kinds []cluster.Kind, typical []cluster.Typical) *Writer {
-	out := &Writer{w: bufio.NewWriterSize(w, 1<<16), kinds: kinds}
+// header is what the first line says.
+type header struct {
+	kinds   []cluster.Kind
+	typical []cluster.Typical
+	until   cluster.Time
+}
+
+func newWriter(w io.Writer, h header) *Writer {
+	out := &Writer{w: bufio.NewWriterSize(w, 1<<16), kinds: h.kinds}
 	out.open("", '{')
 	out.string("fairlead", "trace")
 	out.int("version", version)
 	out.open("kinds", '[')
-	for _, k := range kinds {
+	for _, k := range h.kinds {
 		out.open("", '{')
 		out.string("name", k.Name)
 		out.string("unit", k.Unit)
@@ -84,8 +94,11 @@ func newWriter(w io.Writer, kinds []cluster.Kind, typical []cluster.Typical) *Wr
 		out.close('}')
 	}
 	out.close(']')
-	if len(typical) > 0 {
-		out.err = out.typical(typical)
+	if len(h.typical) > 0 {
+		out.err = out.typical(h.typical)
+	}
+	if h.until > 0 {
+		out.int("until", int64(h.until))
 	}
 	out.close('}')
 	_ = out.flush() // bufio keeps the error for Write and Close
