@@ -113,10 +113,14 @@ func TestOverfullDevices(t *testing.T) {
 		records []trace.Record
 		want    string
 	}{
-		{[]trace.Record{node(0, trace.NodeAdded, 20), task(1, 6, cluster.Never, true), task(2, 6, cluster.Never, true), task(3, 6, cluster.Never, true)},
-			"node n1 holds 1.2 of gpu on device 0, over its limit of 1"},
-		{[]trace.Record{node(0, trace.NodeAdded, 20), task(1, 10, cluster.Second, false), task(2, 10, cluster.Never, false), node(5*cluster.Second, trace.NodeChanged, 10)},
-			"node n1 holds 1 of gpu on device 1, which it has lost"},
+		{
+			[]trace.Record{node(0, trace.NodeAdded, 20), task(1, 6, cluster.Never, true), task(2, 6, cluster.Never, true), task(3, 6, cluster.Never, true)},
+			"node n1 holds 1.2 of gpu on device 0, over its limit of 1",
+		},
+		{
+			[]trace.Record{node(0, trace.NodeAdded, 20), task(1, 10, cluster.Second, false), task(2, 10, cluster.Never, false), node(5*cluster.Second, trace.NodeChanged, 10)},
+			"node n1 holds 1 of gpu on device 1, which it has lost",
+		},
 	} {
 		r, err := Run(Config{Source: &list{kinds: gpus, records: tc.records}, Lanes: lane(t, "kube"), Until: cluster.Minute})
 		if err != nil {
