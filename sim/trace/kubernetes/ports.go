@@ -107,8 +107,11 @@ func apart(pods []*pod) bool {
 	return true
 }
 
+// portUnit is what kinds of ports are measured in.
+const portUnit = "ports"
+
 func portKind(p port) cluster.Kind {
-	return cluster.Kind{Name: p.String(), Unit: "ports", PerUnit: wholePort}
+	return cluster.Kind{Name: p.String(), Unit: portUnit, PerUnit: wholePort}
 }
 
 // takePorts adds to the demand what the pod's ports take.

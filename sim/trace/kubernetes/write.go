@@ -34,17 +34,30 @@ const manyPods = 1_000_000
 
 type writer struct {
 	kinds  []cluster.Kind
+	shared []bool // kinds whose resource is that of a kind before them
 	refuse Refuse
 	names  map[uint64]string  // of nodes
+	taken  map[string]bool    // names of nodes, and of pods behind their namespace
 	taints map[string][]taint // the sets that nodes have, by text
 	tasks  int                // so far
 }
 
 type fields = map[string]any
 
+func newWriter(kinds []cluster.Kind, refuse Refuse) *writer {
+	w := &writer{kinds: kinds, refuse: refuse, names: map[uint64]string{}, taken: map[string]bool{}, taints: map[string][]taint{}}
+	resources := map[string]bool{}
+	for _, k := range kinds {
+		name, _ := textOf(k, 0)
+		w.shared = append(w.shared, resources[name] && !isPort(k))
+		resources[name] = resources[name] || !isPort(k)
+	}
+	return w
+}
+
 // Write reads src to its end and writes it as a List of Nodes and Pods.
 func Write(to io.Writer, src trace.Source, refuse Refuse) error {
-	w := writer{kinds: src.Kinds(), refuse: refuse, names: map[uint64]string{}, taints: map[string][]taint{}}
+	w := newWriter(src.Kinds(), refuse)
 	out := bufio.NewWriterSize(to, 1<<16)
 	separator := "{\"apiVersion\":\"v1\",\"items\":[\n"
 	var r trace.Record
@@ -94,7 +107,10 @@ func (w *writer) item(r *trace.Record) (fields, error) {
 
 func (w *writer) node(r *trace.Record) (fields, error) {
 	n := &r.Node
-	name := cmp.Or(n.Name, fmt.Sprint("node-", n.ID))
+	name, err := w.own(r, "node ", cmp.Or(n.Name, fmt.Sprint("node-", n.ID)), n.ID)
+	if err != nil {
+		return nil, err
+	}
 	w.names[n.ID] = name
 	labels := map[string]string{hostname: name}
 	spec := fields{}
@@ -113,15 +129,44 @@ func (w *writer) node(r *trace.Record) (fields, error) {
 	}
 	allocatable := map[string]string{podsName: fmt.Sprint(manyPods)}
 	for k, kind := range w.kinds {
-		if !isPort(kind) {
+		if !isPort(kind) && !w.shared[k] {
 			name, text := textOf(kind, n.Capacity[k])
 			allocatable[name] = text
 		}
+	}
+	if err := w.merged(r, n.Capacity); err != nil {
+		return nil, err
 	}
 	return fields{
 		"apiVersion": "v1", "kind": "Node", "metadata": fields{"name": name, "labels": labels}, "spec": spec,
 		"status": fields{"allocatable": allocatable, "capacity": allocatable, "conditions": []fields{{"type": "Ready", "status": "True"}}},
 	}, nil
+}
+
+// own returns the name, or one with the number behind it where an object of the
+// sort has the name already.
+func (w *writer) own(r *trace.Record, sort, name string, number uint64) (string, error) {
+	if w.taken[sort+name] {
+		if err := w.refuse(r, "names that are there twice"); err != nil {
+			return "", err
+		}
+	}
+	for w.taken[sort+name] {
+		name = fmt.Sprint(name, "-", number)
+	}
+	w.taken[sort+name] = true
+	return name, nil
+}
+
+// merged asks about quantities that are left out because another kind has the
+// name of their resource.
+func (w *writer) merged(r *trace.Record, v cluster.Vector) error {
+	for k, shared := range w.shared {
+		if name, _ := textOf(w.kinds[k], 0); shared && v[k] > 0 {
+			return w.refuse(r, "second kinds of the resource "+name)
+		}
+	}
+	return nil
 }
 
 // taintsOf reads a set of taints as taintsText writes it.
@@ -139,7 +184,11 @@ func (w *writer) taintsOf(text string) []taint {
 func (w *writer) pod(r *trace.Record) (fields, error) {
 	t := &r.Task
 	namespace := cmp.Or(t.User, "default")
-	name := strings.TrimPrefix(cmp.Or(t.Name, fmt.Sprintf("job-%d-%d", t.Job, t.Index)), namespace+"/")
+	name := cmp.Or(strings.TrimPrefix(t.Name, namespace+"/"), fmt.Sprintf("job-%d-%d", t.Job, t.Index))
+	name, err := w.own(r, "pod "+namespace+"/", name, uint64(w.tasks))
+	if err != nil {
+		return nil, err
+	}
 	w.tasks++
 	created := time.Date(2000, 1, 1, 0, 0, w.tasks, 0, time.UTC).Format(time.RFC3339)
 	metadata := fields{"name": name, "namespace": namespace, "creationTimestamp": created}
@@ -196,7 +245,7 @@ func (w *writer) lost(r *trace.Record) error {
 			}
 		}
 	}
-	return nil
+	return w.merged(r, t.Demand)
 }
 
 // container asks for the demand.
@@ -206,7 +255,7 @@ func (w *writer) container(demand cluster.Vector) fields {
 	for k, kind := range w.kinds {
 		q := demand[k]
 		switch {
-		case q == 0 || kind.Name == podsName:
+		case q == 0 || kind.Name == podsName || w.shared[k]:
 		case !isPort(kind):
 			name, text := textOf(kind, q)
 			requests[name] = text
@@ -217,7 +266,9 @@ func (w *writer) container(demand cluster.Vector) fields {
 	return fields{"name": "main", "ports": ports, "resources": fields{"requests": requests}}
 }
 
-func isPort(k cluster.Kind) bool { return strings.HasPrefix(k.Name, "host port ") }
+func isPort(k cluster.Kind) bool {
+	return k.Unit == portUnit && strings.HasPrefix(k.Name, "host port ")
+}
 
 // portOf reads the name of a kind as port.String writes it.
 func portOf(k cluster.Kind) fields {
@@ -240,10 +291,16 @@ func textOf(k cluster.Kind, q int64) (name, text string) {
 			return storageName, fmt.Sprint(q)
 		}
 		return k.Name, fmt.Sprint(q)
-	case k.Name == podsName || strings.Contains(k.Name, "/"):
+	case k.Name == podsName || strings.Contains(k.Name, "/") || isReadAs(k):
 		return k.Name, fmt.Sprint(q)
 	}
 	return "fairlead.dev/" + k.Name, fmt.Sprint(q)
+}
+
+// isReadAs reports whether Open makes this kind of a resource of its name, such
+// as attachable-volumes-aws-ebs.
+func isReadAs(k cluster.Kind) bool {
+	return slices.Contains(kindsOf(map[string]bool{k.Name: true}, 0), k)
 }
 
 // rules turns the task's requirements back into a term and tolerations.
@@ -279,7 +336,11 @@ func (w *writer) rules(r *trace.Record, spec fields) (nodeTerm, error) {
 		term.MatchExpressions = append(term.MatchExpressions, es...)
 	}
 	if len(w.taints) > 0 {
-		spec["tolerations"] = w.tolerations(tolerates)
+		all, exact := w.tolerations(tolerates)
+		spec["tolerations"] = all
+		if !exact {
+			return term, w.refuse(r, "taints that are tolerated one by one and not together")
+		}
 	}
 	return term, nil
 }
@@ -319,20 +380,29 @@ func expressions(q, following cluster.Requirement) ([]expression, bool) {
 	return nil, false
 }
 
-// tolerations tolerate the taints of the sets that are tolerated. Of every other
-// set they leave one, or else it would be tolerated too.
-func (w *writer) tolerations(tolerates func(string) bool) []toleration {
-	var all []toleration
+// tolerations tolerate the taints of the sets that are tolerated. They are exact
+// if every other set has a taint that is not among these: a set of taints that
+// are tolerated one by one is tolerated too.
+func (w *writer) tolerations(tolerates func(string) bool) (all []toleration, exact bool) {
+	tolerated := map[taint]bool{}
 	for text, set := range w.taints {
 		if !tolerates(text) {
 			continue
 		}
 		for _, x := range set {
-			all = append(all, toleration{Key: x.Key, Operator: "Equal", Value: x.Value, Effect: x.Effect})
+			tolerated[x] = true
 		}
+	}
+	exact = true
+	for text, set := range w.taints {
+		left := slices.ContainsFunc(set, func(x taint) bool { return !tolerated[x] })
+		exact = exact && (left || tolerates(text))
+	}
+	for x := range tolerated {
+		all = append(all, toleration{Key: x.Key, Operator: "Equal", Value: x.Value, Effect: x.Effect})
 	}
 	slices.SortFunc(all, func(a, b toleration) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Effect, b.Effect))
 	})
-	return slices.Compact(all)
+	return all, exact
 }

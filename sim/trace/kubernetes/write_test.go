@@ -49,6 +49,7 @@ func TestWriteWhatWasRead(t *testing.T) {
 		"apart":     apartPods(own, ""),
 		"ports":     "kind: Node\nmetadata: {name: n1}\n" + strings.Replace(port, "NAME", "a", 1) + strings.Replace(port, "NAME", "b", 1),
 		"no object": `{"kind": "Pod", "metadata": {"name": "p"}}`,
+		"volumes":   "kind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {attachable-volumes-aws-ebs: 39, hugepages-2Mi: 4Mi, ephemeral-storage: 9Gi, disk: 3}}\n",
 	} {
 		all, s, err := readText(t, text)
 		if err != nil {
@@ -130,6 +131,72 @@ default/job-9-1 0/1 of 2 user=default class=2 priority=0 cpu=1.5 memory=2 pods=1
 		})
 		if !errors.Is(err, broken) {
 			t.Errorf("%s: %v; want the refusal", what, err)
+		}
+	}
+}
+
+// What would merge in the file, or not be read again, is lost by its name, and
+// what is written all the same is read.
+func TestWriteApart(t *testing.T) {
+	node := func(id uint64, name string, capacity ...int64) trace.Record {
+		return trace.Record{What: trace.NodeAdded, Node: trace.Node{ID: id, Name: name, Capacity: capacity}}
+	}
+	task := func(job uint64, name string, demand ...int64) trace.Record {
+		return trace.Record{What: trace.TaskSubmitted, Task: trace.Task{Job: job, JobTasks: 1, Name: name, Demand: demand, Work: cluster.Never}}
+	}
+	tainted := func(id uint64, taints string) trace.Record {
+		n := node(id, "", 1)
+		n.Node.Labels = []cluster.Label{{Key: taintsKey, Value: taints}}
+		return n
+	}
+	tolerant := task(1, "p", 1)
+	tolerant.Task.Requirements = []cluster.Requirement{{Key: taintsKey, Op: cluster.Equal, Value: "|a:NoSchedule|b:NoSchedule"}}
+	tape := []cluster.Kind{{Name: "tape", PerUnit: 1}}
+	for name, c := range map[string]struct {
+		kinds []cluster.Kind
+		list  []trace.Record
+		lost  string
+		times int
+		want  string
+	}{
+		"names": {
+			tape, []trace.Record{node(1, "a", 1), node(2, "a", 2), node(3, "", 1), task(1, "p", 1), task(2, "p", 1)},
+			"names that are there twice", 2, `
+0 a pods=1000000 tape=1
+1 a-2 pods=1000000 tape=2
+2 node-3 pods=1000000 tape=1
+default/p 0/0 of 1 user=default class=0 priority=0 pods=1 tape=1
+default/p-1 1/0 of 1 user=default class=0 priority=0 pods=1 tape=1
+`,
+		},
+		"resources": {
+			[]cluster.Kind{{Name: "gpu", Unit: "GPUs", PerUnit: 1, Devices: true}, {Name: gpuName, PerUnit: 1}},
+			[]trace.Record{node(1, "a", 3, 7), node(2, "b", 3, 0), task(1, "p", 1, 2), task(2, "q", 1, 0)},
+			"second kinds of the resource nvidia.com/gpu", 2, `
+0 a pods=1000000 nvidia.com/gpu=3
+1 b pods=1000000 nvidia.com/gpu=3
+default/p 0/0 of 1 user=default class=0 priority=0 pods=1 nvidia.com/gpu=1
+default/q 1/0 of 1 user=default class=0 priority=0 pods=1 nvidia.com/gpu=1
+`,
+		},
+		"taints": {
+			tape, []trace.Record{tainted(1, "a:NoSchedule"), tainted(2, "b:NoSchedule"), tainted(3, "a:NoSchedule,b:NoSchedule"), tolerant},
+			"taints that are tolerated one by one and not together", 1, `
+0 node-1 pods=1000000 tape=1 [spec.taints=a:NoSchedule]
+1 node-2 pods=1000000 tape=1 [spec.taints=b:NoSchedule]
+2 node-3 pods=1000000 tape=1 [spec.taints=a:NoSchedule,b:NoSchedule]
+default/p 0/0 of 1 user=default class=0 priority=0 pods=1 tape=1
+`,
+		},
+	} {
+		lost := map[string]int{}
+		all, s := again(t, &records{c.kinds, c.list}, func(_ *trace.Record, what string) error { lost[what]++; return nil })
+		if diff := gocmp.Diff(map[string]int{c.lost: c.times}, lost); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		wantPicture(t, s, all, c.want)
+		if err := Write(io.Discard, &records{c.kinds, c.list}, new(trace.Losses).Refuse); err == nil || !strings.Contains(err.Error(), c.lost) {
+			t.Errorf("%s: %v; want it refused", name, err)
 		}
 	}
 }
