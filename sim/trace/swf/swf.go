@@ -79,6 +79,7 @@ type Source struct {
 	first        []byte     // the line of the first job, until it is read
 	job          trace.Task // whose tasks are given out; Index of JobTasks are
 	at           cluster.Time
+	begun        bool // a job was read, if only to be left out
 	vector       cluster.Vector
 }
 
@@ -113,12 +114,14 @@ func Open(file string, o Options) (*Source, error) {
 	return s, nil
 }
 
-// readHeader reads up to the first job.
+const wantJob = "a job, 18 numbers between blanks"
+
+// readHeader reads up to the first job. What an option says is not looked for.
 func (s *Source) readHeader() error {
 	for {
 		line, err := s.lines.Next()
 		if errors.Is(err, io.EOF) {
-			return s.lines.Missing("a job, 18 numbers between blanks")
+			return s.lines.Missing(wantJob)
 		}
 		if err != nil {
 			return err
@@ -133,19 +136,41 @@ func (s *Source) readHeader() error {
 			}
 			return s.row.Err()
 		}
-		key, value, _ := bytes.Cut(comment, []byte(":"))
-		known := map[string]*int64{"MaxNodes": &s.header.nodes, "MaxProcs": &s.header.procs}[string(bytes.TrimSpace(key))]
-		if known == nil || *known != 0 {
-			continue
-		}
-		for number := range bytes.FieldsSeq(value) {
-			*known, err = strconv.ParseInt(string(number), 10, 64)
-			break
-		}
-		if err != nil || *known < -1 || *known > cluster.MaxQuantity/core {
-			*known = 0 // some logs explain instead
+		if err := s.readComment(comment); err != nil {
+			return err
 		}
 	}
+}
+
+// readComment reads a number of nodes or processors, unless it is known already
+// or the comment explains instead of giving one.
+func (s *Source) readComment(comment []byte) error {
+	key, value, _ := bytes.Cut(comment, []byte(":"))
+	var known *int64
+	switch o := &s.options; string(bytes.TrimSpace(key)) {
+	case "MaxNodes":
+		if o.Nodes == 0 && !o.TasksOnly {
+			known = &s.header.nodes
+		}
+	case "MaxProcs":
+		if o.Procs == 0 && !o.TasksOnly {
+			known = &s.header.procs
+		}
+	}
+	words := bytes.Fields(value)
+	if known == nil || *known != 0 || len(words) == 0 {
+		return nil
+	}
+	number, err := strconv.ParseInt(string(words[0]), 10, 64)
+	const most = cluster.MaxQuantity / core
+	switch {
+	case errors.Is(err, strconv.ErrSyntax):
+		return nil
+	case err != nil || number < -1 || number > most:
+		return s.lines.Error(0, fmt.Sprintf("a number from 0 to %d, or -1 where it is unknown; or say how many there are, with nodes and procs", most), words[0])
+	}
+	*known = number
+	return nil
 }
 
 // comment returns what a comment says; an empty line is one too.
@@ -237,7 +262,9 @@ func (s *Source) nextJob() error {
 	line := s.first
 	if s.first == nil {
 		var err error
-		if line, err = s.lines.Next(); err != nil {
+		if line, err = s.lines.Next(); errors.Is(err, io.EOF) && !s.begun {
+			return s.lines.Missing(wantJob)
+		} else if err != nil {
 			return err
 		}
 		if _, is := comment(line); is {
@@ -250,7 +277,7 @@ func (s *Source) nextJob() error {
 	if err := s.row.Err(); err != nil {
 		return s.skips.Refuse(err)
 	}
-	s.at = at
+	s.at, s.begun = at, true
 	if omitted >= 0 {
 		s.omitted[omitted]++
 		return nil

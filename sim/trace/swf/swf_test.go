@@ -144,6 +144,11 @@ func TestMachine(t *testing.T) {
 		{"; MaxProcs: 5\n", Options{TasksOnly: true}, 0, "", ""},
 		{"", Options{}, 0, "", "log.swf: want a header with MaxProcs or MaxNodes as a number; or say how many there are, with nodes and procs"},
 		{"; MaxProcs: many\n; MaxNodes: -1\n", Options{}, 0, "", "want a header with MaxProcs"},
+		{"; MaxNodes: 4\n; MaxProcs: 99999999999\n", Options{}, 0, "", `log.swf:2: want a number from 0 to 35184372088, or -1 where it is unknown; or say how many there are, with nodes and procs, got "99999999999"`},
+		{"; MaxNodes: 4\n; MaxProcs: 99999999999999999999\n", Options{}, 0, "", "log.swf:2: want a number from 0 to"},
+		{"; MaxNodes: 4\n; MaxProcs: -2\n", Options{}, 0, "", "log.swf:2: want a number from 0 to"},
+		{"; MaxNodes: 2\n; MaxProcs: 99999999999\n", Options{Procs: 4}, 2, "[2000] [2000]", ""},
+		{"; MaxProcs: 99999999999\n", Options{TasksOnly: true}, 0, "", ""},
 		{"; MaxNodes: 9\n; MaxProcs: 5\n", Options{}, 0, "", "there are 9 nodes and 5 processors"},
 		{"; MaxNodes: 10000001\n", Options{}, 0, "", "at most 10000000 nodes"},
 	} {
