@@ -128,6 +128,10 @@ func (s *Source) add(c trace.Columns, row *trace.Row) error {
 	if role != "CN" && role != "HN" {
 		row.Fail(c["role"], "CN or HN")
 	}
+	name := string(row.Text(c["app_name"]))
+	if name == "" {
+		row.Fail(c["app_name"], "the name of a service")
+	}
 	t.Requirements = []cluster.Requirement{{Key: "role", Op: cluster.Equal, Value: role}}
 	at := cluster.Time(0)
 	at, t.Work = life(c, row)
@@ -138,7 +142,6 @@ func (s *Source) add(c trace.Columns, row *trace.Row) error {
 		return err
 	}
 	s.names[t.Name] = true
-	name := string(row.Text(c["app_name"]))
 	of := s.apps[name]
 	if of == nil {
 		of = &app{job: uint64(len(s.apps))}
@@ -154,7 +157,12 @@ func perNode(row *trace.Row, field int) int32 {
 	if string(row.Text(field)) == "-1" {
 		return 0
 	}
-	return int32(row.Uint(field, "a number of instances, or -1 for any number", math.MaxInt32))
+	const want = "a number of instances from 1, or -1 for any number"
+	most := row.Uint(field, want, math.MaxInt32)
+	if most == 0 {
+		row.Fail(field, want)
+	}
+	return int32(most)
 }
 
 // mebibytes reads a number of GiB, rounded up. Decimal returns no number so large
