@@ -148,8 +148,17 @@ func (l *Lines) Error(column int, want string, got []byte) *Error {
 	return &Error{File: l.file, Line: l.number, Column: column, Want: want, Got: shorten(got)}
 }
 
-// Missing returns an error about a file that ends before what is wanted.
+// Missing returns an error about a file that ends before what is wanted. Where
+// lines of it were left out, it is about the first of these: nothing else is in
+// the file.
 func (l *Lines) Missing(want string) *Error {
+	for _, first := range l.skips.First {
+		if first.File == l.file {
+			only := *first
+			only.Hint = "nothing in the file could be read"
+			return &only
+		}
+	}
 	return &Error{File: l.file, Line: l.number + 1, Want: want, Err: io.ErrUnexpectedEOF}
 }
 

@@ -20,10 +20,10 @@ type Columns map[string]int
 
 // ReadTable reads a file of comma-separated fields whose first line names the
 // columns, perhaps compressed with gzip. It calls read for each further line
-// that is not empty, of which there must be one; an *Error that read returns, most
-// often that of Row.Err, is left out and counted if skips are lenient. A header
-// that is not understood always ends the reading: nothing behind it could be
-// trusted.
+// that is not empty; an *Error that read returns, most often that of Row.Err, is
+// left out and counted if skips are lenient. There must be a line that is read,
+// even then. A header that is not understood always ends the reading: nothing
+// behind it could be trusted.
 func ReadTable(file string, skips *Skips, h Header, read func(Columns, *Row) error) error {
 	lines, err := OpenLines(file, skips)
 	if err != nil {
@@ -35,7 +35,7 @@ func ReadTable(file string, skips *Skips, h Header, read func(Columns, *Row) err
 		return err
 	}
 	var row Row
-	for rows := 0; ; rows++ {
+	for rows := 0; ; {
 		line, err := lines.Next()
 		if errors.Is(err, io.EOF) && rows == 0 {
 			return lines.Missing("a row below the line that names the columns")
@@ -50,7 +50,11 @@ func ReadTable(file string, skips *Skips, h Header, read func(Columns, *Row) err
 			continue
 		}
 		row.Split(lines, line, len(columns))
-		if err := skips.Refuse(read(columns, &row)); err != nil {
+		err = read(columns, &row)
+		if err == nil {
+			rows++
+		}
+		if err := skips.Refuse(err); err != nil {
 			return err
 		}
 	}

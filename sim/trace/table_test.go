@@ -39,6 +39,8 @@ func TestReadTable(t *testing.T) {
 		{"a\n", "", "t.csv:2: want a row below the line that names the columns: unexpected EOF"},
 		{"a,b\n1,x\ny,x\n3,z\n", "1/x ", `t.csv:3:1: want a number, got "y"`},
 		{"a,b\n1,x\n2\n3,z\n", "1/x ", `t.csv:3: want 2 fields between commas, got "1"`},
+		{"a\n\n \n", "", "t.csv:4: want a row below the line that names the columns: unexpected EOF"},
+		{"a,b\ny,x\n\n3\n", "", `t.csv:2:1: want a number, got "y"`},
 		{"", "", "t.csv:1: want a line that names the columns"},
 		{"b\n", "", `t.csv:1: want a column a, got "b"`},
 		{"a,c\n", "", `t.csv:1:2: want a column, got "c"; there are a, b`},

@@ -53,6 +53,7 @@ type Source struct {
 	seen  trace.Numbers // the jobs so far
 	added int           // nodes given out so far
 	at    cluster.Time  // of the latest job
+	begun bool          // a job was read
 	first []byte        // the first line, until it is read
 }
 
@@ -68,9 +69,6 @@ func Open(file string, o Options) (*Source, error) {
 	s.lines = lines
 	line, err := s.next()
 	if err != nil {
-		if errors.Is(err, io.EOF) {
-			err = lines.Missing("a job, five whole numbers between blanks")
-		}
 		return nil, errors.Join(err, s.Close())
 	}
 	s.first = bytes.Clone(line)
@@ -81,6 +79,9 @@ func Open(file string, o Options) (*Source, error) {
 func (s *Source) next() ([]byte, error) {
 	for {
 		line, err := s.lines.Next()
+		if errors.Is(err, io.EOF) && !s.begun {
+			return nil, s.lines.Missing("a job, five whole numbers between blanks")
+		}
 		if err != nil || len(bytes.TrimSpace(line)) > 0 {
 			return line, err
 		}
@@ -109,7 +110,7 @@ func (s *Source) Next(r *trace.Record) error {
 		}
 		at, task, err := s.parse(line)
 		if err == nil {
-			s.at = at
+			s.at, s.begun = at, true
 			*r = trace.Record{Time: at, What: trace.TaskSubmitted, Task: task}
 			return nil
 		}

@@ -93,9 +93,6 @@ func Open(path string, o Options) (*Source, error) {
 	if err := readAll(path, s.take); err != nil {
 		return nil, err
 	}
-	if len(s.nodes)+len(s.pods) == 0 && s.skips.Count == 0 {
-		return nil, &trace.Error{File: path, Want: kubectl, Err: errors.New("no Node is in it, and no Pod that is there to stay")}
-	}
 	slices.SortFunc(s.nodes, func(a, b node) int { return cmp.Compare(a.name, b.name) })
 	slices.SortFunc(s.pods, func(a, b pod) int {
 		return cmp.Or(a.created.Compare(b.created), cmp.Compare(a.name, b.name))
@@ -107,7 +104,23 @@ func Open(path string, o Options) (*Source, error) {
 	if err := s.notes.refusals(o.Lenient); err != nil {
 		return nil, err
 	}
-	return s, s.resolve()
+	if err := s.resolve(); err != nil {
+		return nil, err
+	}
+	if len(s.nodes)+len(s.tasks) == 0 {
+		return nil, s.nothing(path)
+	}
+	return s, nil
+}
+
+// nothing says why there is neither a node nor a pod.
+func (s *Source) nothing(path string) error {
+	if len(s.skips.First) > 0 {
+		only := *s.skips.First[0]
+		only.Hint = "nothing that is there could be read"
+		return &only
+	}
+	return &trace.Error{File: path, Want: kubectl, Err: errors.New("no Node is in it, and no Pod that is there to stay")}
 }
 
 // take takes in an object, or the reason why it could not be read.

@@ -411,6 +411,20 @@ func TestNoFile(t *testing.T) {
 	}
 }
 
+// A file in which nothing can be read is no cluster, however lenient one is.
+func TestNothingRead(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a": 1}`: "object 1: kind: want Node or Pod; nothing that is there could be read",
+		`{"kind": "Pod", "metadata": {}}{"a": 1}`:        "object 1: metadata.name: want a name; nothing that is there could be read",
+		`{"kind": "Service", "metadata": {"name": "s"}}`: "no Node is in it, and no Pod that is there to stay",
+	} {
+		file := write(t, "a.json", text)
+		if _, _, err := read(t, file, Options{Lenient: true}); err == nil || !strings.HasPrefix(err.Error(), file+": ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s:\n got %v\nwant %q", text, err, want)
+		}
+	}
+}
+
 // FuzzKubernetes holds that no file makes the reader panic, that its errors name
 // the file, that what it gives is what a run can take, and that it is written and
 // read again as it was.

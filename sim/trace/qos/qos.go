@@ -85,7 +85,7 @@ func Open(file string, o Options) (*Source, error) {
 			return nil, err
 		}
 	}
-	if len(s.tasks) == 0 && s.skips.Count == 0 {
+	if len(s.tasks) == 0 {
 		return nil, lines.Missing("a record {time, task, job, duration, cpu, ram, priority, antiAffinity, [constraints]}.")
 	}
 	slices.SortStableFunc(s.tasks, func(a, b timedTask) int { return cmp.Compare(a.at, b.at) })
