@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -154,7 +156,7 @@ func (r *reader) json(d *json.Decoder) error {
 		case err != nil:
 			return r.broken(err)
 		case token == json.Delim('{'):
-			err = r.object(d)
+			err = r.object(d, "")
 		case token == json.Delim('['):
 			err = r.items(d, "")
 		default:
@@ -166,8 +168,9 @@ func (r *reader) json(d *json.Decoder) error {
 	}
 }
 
-// object reads what stands in braces: a list, or one object.
-func (r *reader) object(d *json.Decoder) error {
+// object reads what stands in braces: a list, or one object. The kind of a list
+// says of which kind its items are; it is known before them, or stands there.
+func (r *reader) object(d *json.Decoder, kind string) error {
 	fields := map[string]json.RawMessage{}
 	list := false
 	for d.More() {
@@ -182,6 +185,9 @@ func (r *reader) object(d *json.Decoder) error {
 				return r.broken(err)
 			}
 			fields[name] = value
+			if name == "kind" {
+				kind = textIn(value)
+			}
 			continue
 		}
 		list = true
@@ -190,7 +196,7 @@ func (r *reader) object(d *json.Decoder) error {
 		case err != nil:
 			return r.broken(err)
 		case token == json.Delim('['):
-			if err := r.items(d, itemKind(fields["kind"])); err != nil {
+			if err := r.items(d, strings.TrimSuffix(kind, "List")); err != nil {
 				return err
 			}
 		case token != nil:
@@ -210,13 +216,13 @@ func (r *reader) object(d *json.Decoder) error {
 	return r.one(json.NewDecoder(bytes.NewReader(text)), fmt.Sprintf("object %d", r.seen+1), "")
 }
 
-// itemKind is the kind of the items of a PodList, which do not say it.
-func itemKind(kind json.RawMessage) string {
-	var list string
-	if json.Unmarshal(kind, &list) != nil {
+// textIn is the text that a value is, or nothing.
+func textIn(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) != nil {
 		return ""
 	}
-	return strings.TrimSuffix(list, "List")
+	return text
 }
 
 // items reads a list up to its end, object by object.
@@ -258,7 +264,7 @@ func (r *reader) one(d *json.Decoder, place, kind string) error {
 // yaml reads documents until there are no more.
 func (r *reader) yaml(text io.Reader) error {
 	d := yaml.NewDecoder(text)
-	for {
+	for number := 1; ; number++ {
 		var document any
 		err := d.Decode(&document)
 		if errors.Is(err, io.EOF) {
@@ -270,16 +276,62 @@ func (r *reader) yaml(text io.Reader) error {
 		if document == nil {
 			continue
 		}
-		fields, isObject := document.(map[string]any)
-		if !isObject {
-			return r.error("", kubectl, fmt.Sprint(document), nil)
-		}
-		asJSON, err := json.Marshal(fields)
-		if err != nil {
-			return r.broken(err)
-		}
-		if err := r.json(json.NewDecoder(bytes.NewReader(asJSON))); err != nil {
+		if err := r.document(document, fmt.Sprintf("document %d", number)); err != nil {
 			return err
 		}
 	}
+}
+
+// document reads a document of YAML. As JSON its fields are sorted, items before
+// the kind, and so the kind goes ahead.
+func (r *reader) document(document any, place string) error {
+	asJSON, err := json.Marshal(document)
+	if err != nil {
+		if wrong, ok := errors.AsType[fieldError](notInJSON("", document)); ok {
+			at := place + ": " + strings.TrimPrefix(wrong.path, ".")
+			return r.error(strings.TrimSuffix(at, ": "), wrong.want, wrong.got, nil)
+		}
+		return r.broken(err)
+	}
+	fields, isObject := document.(map[string]any)
+	if !isObject {
+		return r.error("", kubectl, fmt.Sprint(document), nil)
+	}
+	d := json.NewDecoder(bytes.NewReader(asJSON))
+	if _, err := d.Token(); err != nil {
+		return r.broken(err)
+	}
+	kind, _ := fields["kind"].(string)
+	return r.object(d, kind)
+}
+
+// notInJSON is a field of YAML that JSON has nothing like: a key that is no text,
+// or a number that is none.
+func notInJSON(path string, value any) error {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if err := notInJSON(path+"."+key, v[key]); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for i := range v {
+			if err := notInJSON(fmt.Sprintf("%s[%d]", path, i), v[i]); err != nil {
+				return err
+			}
+		}
+	case map[any]any:
+		keys := make([]string, 0, len(v))
+		for key := range v {
+			keys = append(keys, fmt.Sprint(key))
+		}
+		slices.Sort(keys)
+		return fieldError{path, "keys that are text, in quotes if they look like something else", strings.Join(keys, ", ")}
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fieldError{path, "a number", fmt.Sprint(v)}
+		}
+	}
+	return nil
 }

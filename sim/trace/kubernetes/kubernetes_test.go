@@ -200,6 +200,7 @@ func TestForms(t *testing.T) {
 		"concatenated":  {"a.json": node + pod("p") + "\n" + pod("q")},
 		"array":         {"a.json": " [" + node + "," + pod("p") + "]" + pod("q")},
 		"raw":           {"a.json": node + raw},
+		"raw in YAML":   {"a.yaml": "kind: NodeList\nitems:\n- metadata: {name: n1}\n  status: {capacity: {cpu: 2, pods: 10}}\n---\n" + raw},
 		"gzip":          {"a.json.gz": zip(list)},
 		"documents":     {"a.yaml": "---\n" + node + "\n---\n" + pod("p") + "\n---\n# nothing\n---\n" + pod("q")},
 		"folder":        {"a.yml": "# a node\n" + node, "b.json": pod("q"), "c.yaml.gz": zip("---\n" + pod("p")), "README": "<html>"},

@@ -392,7 +392,10 @@ func TestNoFile(t *testing.T) {
 		{"a.yaml", "# nothing\n", "no Node is in it"},
 		{"a.yaml", "- 1\n- 2\n", "want Nodes and Pods"},
 		{"a.yaml", "kind: Pod\n  metadata: x\n", "yaml: line 2"},
-		{"a.yaml", "kind: Pod\nx: .nan\n", "unsupported value"},
+		{"a.yaml", "kind: Pod\nx: .nan\n", `document 1: x: want a number, got "NaN"`},
+		{"a.yaml", "kind: Service\n---\nitems:\n- kind: Pod\n  metadata: {labels: {a: b, 7: c}}\n", `document 2: items[0].metadata.labels: want keys that are text, in quotes if they look like something else, got "7, a"`},
+		{"a.yaml", "true: b\n", "document 1: want keys"},
+		{"a.yaml", "a: {!b c: d}\n", `document 1: a: want keys that are text, in quotes if they look like something else, got "c"`},
 		{"a.gz", "\x1f\x8bnonsense", "intact gzip data"},
 	} {
 		for _, lenient := range []bool{false, c.text == "{} 3"} {
