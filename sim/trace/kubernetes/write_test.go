@@ -160,7 +160,8 @@ func TestWriteApart(t *testing.T) {
 		want  string
 	}{
 		"names": {
-			tape, []trace.Record{node(1, "a", 1), node(2, "a", 2), node(3, "", 1), task(1, "p", 1), task(2, "p", 1)},
+			tape,
+			[]trace.Record{node(1, "a", 1), node(2, "a", 2), node(3, "", 1), task(1, "p", 1), task(2, "p", 1)},
 			"names that are there twice", 2, `
 0 a pods=1000000 tape=1
 1 a-2 pods=1000000 tape=2
@@ -180,7 +181,8 @@ default/q 1/0 of 1 user=default class=0 priority=0 pods=1 nvidia.com/gpu=1
 `,
 		},
 		"taints": {
-			tape, []trace.Record{tainted(1, "a:NoSchedule"), tainted(2, "b:NoSchedule"), tainted(3, "a:NoSchedule,b:NoSchedule"), tolerant},
+			tape,
+			[]trace.Record{tainted(1, "a:NoSchedule"), tainted(2, "b:NoSchedule"), tainted(3, "a:NoSchedule,b:NoSchedule"), tolerant},
 			"taints that are tolerated one by one and not together", 1, `
 0 node-1 pods=1000000 tape=1 [spec.taints=a:NoSchedule]
 1 node-2 pods=1000000 tape=1 [spec.taints=b:NoSchedule]
