@@ -108,7 +108,7 @@ func (f *simulateFlags) plan() (*simulation, error) {
 	if !(f.speedup >= minSpeedup && f.speedup <= maxSpeedup) {
 		flag("speedup", fmt.Errorf("%g, want a number from %g to %g", f.speedup, minSpeedup, maxSpeedup))
 	}
-	f.checkOutputs(flag)
+	f.checkOutputs(s, flag)
 	s.trigger.Heartbeat, err = parseTime(f.heartbeat)
 	flag("heartbeat", err)
 	s.trigger.Watchdog, err = parseTime(f.watchdog)
@@ -208,18 +208,40 @@ func (f *simulateFlags) planWorld(s *simulation, flag func(string, error)) {
 	flag("faults", err)
 }
 
-// checkOutputs says whether two outputs would go to one file.
-func (f *simulateFlags) checkOutputs(flag func(string, error)) {
+// checkOutputs says whether an output, of any run, would go to the file of
+// another or to one that is read.
+func (f *simulateFlags) checkOutputs(s *simulation, flag func(string, error)) {
+	inputs := filesOf(s.cluster, s.workload)
+	if f.overheads != "" && !strings.Contains(f.overheads, "=") {
+		inputs = append(inputs, f.overheads)
+	}
 	outputs := map[string]string{}
+	check := func(name, path string) error {
+		actual, err := actualPath(path)
+		if err != nil {
+			actual = filepath.Clean(path)
+		}
+		if other, taken := outputs[actual]; taken && other != name {
+			return fmt.Errorf("%s is the file of --%s too", path, other)
+		}
+		outputs[actual] = name
+		return checkOutput(path, inputs...)
+	}
 	for _, o := range []struct{ name, path string }{{"placements", f.placements}, {"tasks", f.tasks}, {"report", f.report}} {
-		if o.path == "" {
+		switch {
+		case o.path == "":
+			continue
+		case o.path == "-":
+			flag(o.name, errors.New("want a file; the standard output has the results"))
 			continue
 		}
-		path := filepath.Clean(o.path)
-		if other, taken := outputs[path]; taken {
-			flag(o.name, fmt.Errorf("%s is the file of --%s too", o.path, other))
+		err := check(o.name, o.path)
+		for _, j := range s.jobs() {
+			if err == nil && o.name != "report" {
+				err = check(o.name, s.outputPath(o.path, j))
+			}
 		}
-		outputs[path] = o.name
+		flag(o.name, err)
 	}
 }
 

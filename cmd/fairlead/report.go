@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -16,7 +13,7 @@ import (
 )
 
 func newReport() *cobra.Command {
-	var output string
+	var path string
 	c := &cobra.Command{
 		Use:   "report FILE...",
 		Short: "Draw results as one HTML page",
@@ -26,21 +23,19 @@ Runs of several files stand side by side; - is the standard input. The page is o
 network; without JavaScript it shows the same charts as pictures.
 
 The page goes to the first file's name with .html at its end, or to --output,
-and replaces what is there. Its name is printed.`,
+and replaces what is there. Its name is printed. With --output - the page itself is.`,
 		Example: `  fairlead simulate -o json > result.json && fairlead report result.json
   fairlead report monday.json tuesday.json --output week.html`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, files []string) error {
-			if output == "" && files[0] == "-" {
-				output = "report.html"
+			if path == "" && files[0] == "-" {
+				path = "report.html"
 			}
-			if output == "" {
-				output = strings.TrimSuffix(files[0], filepath.Ext(files[0])) + ".html"
+			if path == "" {
+				path = strings.TrimSuffix(files[0], filepath.Ext(files[0])) + ".html"
 			}
-			for _, path := range files {
-				if filepath.Clean(path) == filepath.Clean(output) {
-					return usage(c, fmt.Errorf("--output: %s is to be read; name another file", output))
-				}
+			if err := checkOutput(path, files...); err != nil {
+				return usage(c, fmt.Errorf("--output: %w", err))
 			}
 			results, err := readResults(files, c.InOrStdin())
 			if err != nil {
@@ -54,47 +49,25 @@ and replaces what is there. Its name is printed.`,
 			if len(results) == 1 {
 				results[0].Name = "" // which tells nothing apart
 			}
-			if err := writePage(output, results); err != nil {
+			drawn, err := createOutput(path, c.OutOrStdout())
+			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(c.OutOrStdout(), output)
+			if err := writePage(drawn, results); err != nil || path == "-" {
+				return err
+			}
+			_, err = fmt.Fprintln(c.OutOrStdout(), path)
 			return err
 		},
 	}
-	c.Flags().StringVarP(&output, "output", "o", "", "write the page to `FILE` (default: the first file's name, ending in .html)")
+	c.Flags().StringVarP(&path, "output", "o", "", "write the page to `FILE` (default: the first file's name, ending in .html)")
 	return c
 }
 
-// writePage writes the page of files to path whole or not at all: it becomes
-// path only when all of it is on disk. What is no regular file, such as
-// /dev/stdout, is written to.
-func writePage(path string, files []report.File) error {
-	var text bytes.Buffer
-	if err := page.Write(&text, files); err != nil {
-		return err
+// writePage draws files and finishes the output, or gives it up.
+func writePage(o *output, files []report.File) error {
+	if err := page.Write(o, files); err != nil {
+		return errors.Join(err, o.Discard())
 	}
-	info, err := os.Stat(path)
-	switch {
-	case err == nil && !info.Mode().IsRegular():
-		return os.WriteFile(path, text.Bytes(), 0)
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return err
-	}
-	part := path + ".part"
-	//nolint:gosec // pages are to be read by anybody whom the umask lets
-	if err := os.WriteFile(part, text.Bytes(), 0o666); err != nil {
-		return errors.Join(err, removed(part))
-	}
-	if err := os.Rename(part, path); err != nil {
-		return errors.Join(err, removed(part))
-	}
-	return nil
-}
-
-// removed removes a file that may not be there.
-func removed(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return o.Commit()
 }

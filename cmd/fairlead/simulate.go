@@ -116,18 +116,31 @@ type job struct {
 	err    error
 }
 
-// run runs every policy with every seed, and prints the results of all that
-// got anywhere.
-func (s *simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
-	if err := s.check(); err != nil {
-		return err
-	}
+// jobs are the runs to be done, in order.
+func (s *simulation) jobs() []*job {
 	var jobs []*job
 	for _, policy := range s.policies {
 		for _, seed := range s.seeds {
 			jobs = append(jobs, &job{policy: policy, seed: seed})
 		}
 	}
+	return jobs
+}
+
+// run runs every policy with every seed, and prints the results of all that
+// got anywhere.
+func (s *simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	var drawn *output
+	if s.report != "" { // said before long runs, not after them
+		var err error
+		if drawn, err = createOutput(s.report, stdout); err != nil {
+			return err
+		}
+	}
+	jobs := s.jobs()
 	bar := newBar(stderr, len(jobs))
 	slots := make(chan struct{}, s.parallel)
 	var group sync.WaitGroup
@@ -145,7 +158,11 @@ func (s *simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	group.Wait()
 	bar.close()
-	return s.conclude(ctx, jobs, stdout)
+	err := s.conclude(jobs, stdout, drawn)
+	if err == nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w; the results above are what was known by then", errInterrupted)
+	}
+	return err
 }
 
 // check says, before the first run, which files are not there and which cannot
@@ -164,15 +181,16 @@ func (s *simulation) check() error {
 	}
 	for _, path := range []string{s.placements, s.tasks, s.report} {
 		if path != "" {
-			_, err := os.Stat(filepath.Dir(path))
-			errs = append(errs, err)
+			_, err := os.Stat(filepath.Dir(path) + string(filepath.Separator)) // it has to be a folder
+			errs = append(errs, (&output{path: path}).named(err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// conclude prints the results and says how it went.
-func (s *simulation) conclude(ctx context.Context, jobs []*job, stdout io.Writer) error {
+// conclude prints the results, draws them if they are to be, and says what went
+// wrong.
+func (s *simulation) conclude(jobs []*job, stdout io.Writer, drawn *output) error {
 	var results report.Results
 	var errs []error
 	told := map[string]int{} // what stopped one run often stopped them all
@@ -194,17 +212,15 @@ func (s *simulation) conclude(ctx context.Context, jobs []*job, stdout io.Writer
 	}
 	if len(results.Runs) > 0 {
 		errs = append(errs, report.Write(stdout, s.format, results))
-		if s.report != "" {
-			errs = append(errs, writePage(s.report, []report.File{{Runs: results.Runs}}))
-		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return err
+	switch {
+	case drawn == nil:
+	case len(results.Runs) > 0:
+		errs = append(errs, writePage(drawn, []report.File{{Runs: results.Runs}}))
+	default:
+		errs = append(errs, drawn.Discard())
 	}
-	if ctx.Err() != nil {
-		return fmt.Errorf("%w; the results above are what was known by then", errInterrupted)
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // setup is what went into a run that ends at the moment until.
@@ -258,14 +274,18 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 	result, err := sim.Run(config)
 	s.notes.tell(stderr, source.notes())
 	for _, file := range files {
-		err = errors.Join(err, file.Close())
+		if result.Policy != "" { // what is known of a run is kept, if it was stopped too
+			err = errors.Join(err, file.Commit())
+		} else {
+			err = errors.Join(err, file.Discard())
+		}
 	}
 	return result, err
 }
 
 // outputs creates the files for records of the run.
-func (s *simulation) outputs(j *job, o *sim.Output) ([]*os.File, error) {
-	var files []*os.File
+func (s *simulation) outputs(j *job, o *sim.Output) ([]*output, error) {
+	var files []*output
 	for _, want := range []struct {
 		path string
 		set  *io.Writer
@@ -273,9 +293,12 @@ func (s *simulation) outputs(j *job, o *sim.Output) ([]*os.File, error) {
 		if want.path == "" {
 			continue
 		}
-		file, err := os.Create(s.outputPath(want.path, j))
+		file, err := createOutput(s.outputPath(want.path, j), nil)
 		if err != nil {
-			return files, err
+			for _, file := range files {
+				err = errors.Join(err, file.Discard())
+			}
+			return nil, err
 		}
 		files = append(files, file)
 		*want.set = file

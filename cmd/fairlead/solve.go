@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -120,8 +119,8 @@ func (s *solve) check() error {
 	case s.flow == "":
 	case s.flow == "-":
 		flag("flow", errors.New("want a file; the standard output has the results"))
-	case filepath.Clean(s.flow) == filepath.Clean(s.path) || filepath.Clean(s.flow) == filepath.Clean(s.changes):
-		flag("flow", fmt.Errorf("%s is what is read", s.flow))
+	default:
+		flag("flow", checkOutput(s.flow, s.path, s.changes))
 	}
 	return errors.Join(errs...)
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -119,13 +118,10 @@ func parseConvertible(text string) (sourceSpec, error) {
 }
 
 func (f *convertFlags) checkOutput(plan *conversion) error {
-	switch {
-	case f.output == "":
+	if f.output == "" {
 		return errors.New("want a file, or - for the standard output")
-	case f.output != "-" && (filepath.Clean(f.output) == filepath.Clean(plan.nodes.path) || filepath.Clean(f.output) == filepath.Clean(plan.tasks.path)):
-		return fmt.Errorf("%s is what is read", f.output)
 	}
-	return nil
+	return checkOutput(f.output, filesOf(plan.nodes, plan.tasks)...)
 }
 
 // run converts, and says on stderr what was written and what was lost.
