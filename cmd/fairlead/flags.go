@@ -48,7 +48,7 @@ func (f *simulateFlags) register(c *cobra.Command) {
 	s.StringVar(&f.workload, "workload", "", "`SRC` of the tasks (default: the cluster's)")
 	s.StringVar(&f.policies, "policy", defaultPolicies, "policies to compare, with commas; see 'fairlead policies'")
 	s.StringVar(&f.seeds, "seeds", "1", "seeds to run each policy with, such as 7 or 1-10 or 1,5,9")
-	s.StringVar(&f.until, "until", "", "`time` at which to stop, such as 90m or 29d (default: "+defaultUntil+" for synthetic sources, else the end)")
+	s.StringVar(&f.until, "until", "", "`time` at which to stop, such as 90m or 29d (default: "+defaultUntil+" for sources without end, else the end)")
 	s.Float64Var(&f.speedup, "speedup", 1, "divide all times of the source by this")
 	s.StringVar(&f.overcommit, "overcommit", "", "multiply capacities by kind, such as cpu=1.6,memory=2")
 	s.StringVar(&f.ties, "tie-break", "fixed", "among equally good nodes take fixed (one random order a run), lowest or random")
@@ -167,10 +167,7 @@ func (f *simulateFlags) planSources(s *simulation, flag func(string, error)) {
 		until = defaultUntil
 	}
 	if until != "" {
-		s.config.Until, err = parseTime(until)
-		if err == nil && s.config.Until == 0 {
-			err = errors.New("want a time after the start")
-		}
+		s.config.Until, err = parseUntil(until)
 		flag("until", err)
 	}
 }
@@ -228,10 +225,10 @@ func (f *simulateFlags) checkOutputs(s *simulation, flag func(string, error)) {
 		return checkOutput(path, inputs...)
 	}
 	for _, o := range []struct{ name, path string }{{"placements", f.placements}, {"tasks", f.tasks}, {"report", f.report}} {
-		switch {
-		case o.path == "":
+		switch o.path {
+		case "":
 			continue
-		case o.path == "-":
+		case "-":
 			flag(o.name, errors.New("want a file; the standard output has the results"))
 			continue
 		}

@@ -115,9 +115,9 @@ func (s *solve) check() error {
 	if s.path == "-" && s.changes == "-" {
 		flag("changes", errors.New("the standard input is the problem already"))
 	}
-	switch {
-	case s.flow == "":
-	case s.flow == "-":
+	switch s.flow {
+	case "":
+	case "-":
 		flag("flow", errors.New("want a file; the standard output has the results"))
 	default:
 		flag("flow", checkOutput(s.flow, s.path, s.changes))

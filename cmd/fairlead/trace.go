@@ -19,7 +19,7 @@ func newTrace() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "trace",
 		Short:   "Look at workloads, convert them, and make them up",
-		Example: "  fairlead trace describe google2011:DIR\n  fairlead trace convert google2011:DIR --output google.jsonl.gz\n  fairlead trace generate google --nodes 100 --hours 1 --output google.jsonl.gz",
+		Example: "  fairlead trace describe google2011:DIR\n  fairlead trace convert google2011:DIR --output google.jsonl.gz\n  fairlead trace generate google --nodes 100 --until 1h --output google.jsonl.gz",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -46,7 +46,7 @@ func newDescribe() *cobra.Command {
 			if err != nil {
 				return usage(c, err)
 			}
-			if until == "" && spec.format == "synthetic" {
+			if until == "" && spec.endless() {
 				until = defaultUntil
 			}
 			last := cluster.Never
@@ -67,7 +67,7 @@ func newDescribe() *cobra.Command {
 			return describe(c.OutOrStdout(), &d, src.notes())
 		},
 	}
-	c.Flags().StringVar(&until, "until", "", "`time` at which to stop reading (default: "+defaultUntil+" for synthetic sources, else the end)")
+	c.Flags().StringVar(&until, "until", "", "`time` at which to stop reading (default: "+defaultUntil+" for sources without end, else the end)")
 	c.Flags().BoolVar(&lenient, "lenient", false, "count broken lines and leave them out")
 	return c
 }

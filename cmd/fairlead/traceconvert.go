@@ -57,7 +57,7 @@ format cannot hold is an error, or with --lenient left out and counted.
 	}
 	f.register(c)
 	c.Flags().StringVar(&f.to, "to", streamName, "`FORMAT` to write")
-	c.Flags().StringVar(&f.until, "until", "", "`time` at which to stop (default: "+defaultUntil+" for sources without end, else the end)")
+	f.registerUntil(c)
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "draws what is made up, or shuffled, of a source that names no seed")
 	c.Flags().BoolVar(&f.lenient, "lenient", false, "leave out, and count, broken lines and what the format cannot hold")
 	return c
@@ -72,6 +72,10 @@ type convertFlags struct {
 
 func (f *convertFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.output, "output", "", "`FILE` to write, compressed if it ends in .gz; - is the standard output")
+}
+
+func (f *convertFlags) registerUntil(c *cobra.Command) {
+	c.Flags().StringVar(&f.until, "until", "", "`time` at which to stop (default: "+defaultUntil+" for sources without end, else the end)")
 }
 
 // plan turns the flags into a conversion, or says what is wrong with each.
@@ -100,14 +104,20 @@ func (f *convertFlags) plan(args []string) (*conversion, error) {
 		f.until = defaultUntil
 	}
 	if f.until != "" {
-		plan.until, err = parseTime(f.until)
-		if err == nil && plan.until == 0 {
-			err = errors.New("want a time after the start")
-		}
+		plan.until, err = parseUntil(f.until)
 		flag("until", err)
 	}
 	flag("output", f.checkOutput(plan))
 	return plan, errors.Join(errs...)
+}
+
+// parseUntil reads when to stop, which is later than the start.
+func parseUntil(text string) (cluster.Time, error) {
+	until, err := parseTime(text)
+	if err == nil && until == 0 {
+		err = errors.New("want a time after the start")
+	}
+	return until, err
 }
 
 func parseConvertible(text string) (sourceSpec, error) {

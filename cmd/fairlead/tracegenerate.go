@@ -1,14 +1,10 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"net/url"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"fairlead.dev/fairlead/cluster"
 )
 
 // newGenerate is a front for the conversion of a synthetic source: each
@@ -21,7 +17,7 @@ func newGenerate() *cobra.Command {
 format. The same flags give the same file. What it writes is what the source
 synthetic:NAME?options gives; name that to a simulation to make it up again
 instead of keeping it.`,
-		Example: "  fairlead trace generate google --nodes 100 --hours 1 --seed 7 --output google.jsonl.gz\n  fairlead trace generate ec2 --nodes 5000 --output -",
+		Example: "  fairlead trace generate google --nodes 100 --until 1h --seed 7 --output google.jsonl.gz\n  fairlead trace generate ec2 --nodes 5000 --output -",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -33,14 +29,13 @@ instead of keeping it.`,
 
 func newGenerateOne(g generator) *cobra.Command {
 	var f convertFlags
-	hours := defaultHours
 	c := &cobra.Command{
 		Use:     g.name,
 		Short:   g.what,
 		Example: "  fairlead trace generate " + g.name + " --nodes 100 --output " + g.name + ".jsonl.gz",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			plan, err := f.planGenerated(c, g, hours)
+			plan, err := f.planGenerated(c, g)
 			if err != nil {
 				return usage(c, err)
 			}
@@ -52,19 +47,13 @@ func newGenerateOne(g generator) *cobra.Command {
 		c.Flags().String(o.name, "", o.what)
 	}
 	if g.lasts {
-		c.Flags().Float64Var(&hours, "hours", defaultHours, "how many `hours` it lasts")
+		f.registerUntil(c)
 	}
 	return c
 }
 
-// defaultHours is what defaultUntil is in hours.
-const defaultHours = 2.0
-
-// maxHours is about a hundred years.
-const maxHours = 1e6
-
 // planGenerated is the conversion of the source that the flags describe.
-func (f *convertFlags) planGenerated(c *cobra.Command, g generator, hours float64) (*conversion, error) {
+func (f *convertFlags) planGenerated(c *cobra.Command, g generator) (*conversion, error) {
 	values := url.Values{}
 	c.Flags().Visit(func(flag *pflag.Flag) {
 		if g.option(flag.Name) {
@@ -72,12 +61,5 @@ func (f *convertFlags) planGenerated(c *cobra.Command, g generator, hours float6
 		}
 	})
 	f.to, f.seed = streamName, 1
-	plan, err := f.plan([]string{"synthetic:" + g.name + "?" + values.Encode()})
-	if g.lasts {
-		if !(hours > 0 && hours <= maxHours) {
-			err = errors.Join(err, fmt.Errorf("--hours: %g, want a number above 0, at most %g", hours, maxHours))
-		}
-		plan.until = max(1, cluster.Time(hours*float64(cluster.Hour)))
-	}
-	return plan, err
+	return f.plan([]string{"synthetic:" + g.name + "?" + values.Encode()})
 }
