@@ -148,10 +148,12 @@ func (s *simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
+			j.err = errInterrupted
 			if ctx.Err() == nil {
 				j.result, j.err = s.runOne(ctx, j, func(p sim.Progress) { bar.note(i, j.policy, p) }, stderr)
-			} else {
-				j.result = report.Run{Setup: s.setup(j, s.until(0)), Interrupted: true}
+			}
+			if errors.Is(j.err, errInterrupted) { // before it began
+				j.result, j.err = report.Run{Setup: s.setup(j, s.until(0)), Interrupted: true}, nil
 			}
 			bar.done(i)
 		})
@@ -245,7 +247,7 @@ func (s *simulation) until(end cluster.Time) cluster.Time {
 
 // runOne is one run from its own source to its own result.
 func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progress), stderr io.Writer) (report.Run, error) {
-	source, err := s.openBoth(j.seed)
+	source, err := heeding(ctx, func() (opened, error) { return s.openBoth(j.seed) })
 	if err != nil {
 		return report.Run{}, err
 	}

@@ -143,7 +143,7 @@ func (p *conversion) run(c *cobra.Command) error {
 	if err := both.check(); err != nil {
 		return err
 	}
-	src, err := both.openBoth(p.seed)
+	src, err := heeding(ctx, func() (opened, error) { return both.openBoth(p.seed) })
 	if err != nil {
 		return err
 	}
@@ -159,6 +159,9 @@ func (p *conversion) run(c *cobra.Command) error {
 	}
 	losses := trace.Losses{Lenient: p.lenient}
 	if err := p.to.write(out, counted, &losses); err != nil {
+		if out.part != "" && errors.Is(err, errInterrupted) {
+			err = fmt.Errorf("%w; nothing was written", err)
+		}
 		return errors.Join(err, out.Discard())
 	}
 	if err := out.Commit(); err != nil {
@@ -190,7 +193,7 @@ func (c *counted) End() cluster.Time { return c.end }
 
 func (c *counted) Next(r *trace.Record) error {
 	if c.stopped() {
-		return fmt.Errorf("%w; nothing was written", errInterrupted)
+		return errInterrupted
 	}
 	err := c.Source.Next(r)
 	switch {

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+)
+
+// heeding opens a source, or returns errInterrupted as soon as the context ends:
+// some readers read all they have when they are opened, and heed nothing
+// meanwhile. What is then still being opened ends with the process.
+func heeding(ctx context.Context, open func() (opened, error)) (opened, error) {
+	type result struct {
+		source opened
+		err    error
+	}
+	done := make(chan result, 1)
+	go func() {
+		source, err := open()
+		done <- result{source, err}
+	}()
+	select {
+	case r := <-done:
+		if errors.Is(r.err, syscall.ENOTDIR) {
+			r.err = fmt.Errorf("%w; the source has to be a folder", r.err)
+		}
+		return r.source, r.err
+	case <-ctx.Done():
+		return opened{}, errInterrupted
+	}
+}
