@@ -34,7 +34,7 @@ type Reader struct {
 	typical []cluster.Typical
 	until   cluster.Time
 	time    cluster.Time
-	begun   bool  // a line below the header was read
+	begun   bool  // a record was read
 	err     error // final, once set
 
 	// What the latest record refers to, and one copy of each text.
@@ -211,16 +211,15 @@ func (r *Reader) Next(rec *trace.Record) error {
 	for r.err == nil {
 		var line []byte
 		if line, r.err = r.lines.Next(); r.err != nil {
-			if errors.Is(r.err, io.EOF) && !r.begun && r.skips.Count == 0 {
+			if errors.Is(r.err, io.EOF) && !r.begun {
 				r.err = r.lines.Missing(`a record {"t":...} below the header`)
 			}
 			break
 		}
-		r.begun = true
 		r.scan.reset(line)
 		r.record(rec)
 		if !r.scan.failed() {
-			r.time = rec.Time
+			r.begun, r.time = true, rec.Time
 			return nil
 		}
 		r.err = r.skips.Refuse(r.scan.err(r.lines))
