@@ -79,7 +79,8 @@ func complete(results Results) Results {
 }
 
 // ReadJSON reads what Write printed as JSON. It is strict: a version or a name
-// that it does not know is an error, and so is text after the end.
+// that it does not know is an error, and so are text after the end and a sample
+// whose lists do not belong together.
 func ReadJSON(r io.Reader) (Results, error) {
 	text, err := io.ReadAll(r)
 	if err != nil {
@@ -98,6 +99,15 @@ func ReadJSON(r io.Reader) (Results, error) {
 	var results Results
 	if err := strict.Decode(text, &results); err != nil {
 		return Results{}, fmt.Errorf("report: results of version %d: %w", Version, err)
+	}
+	for i := range results.Runs {
+		r := &results.Runs[i]
+		if r.Sample == nil {
+			continue
+		}
+		if err := r.Sample.check(); err != nil {
+			return Results{}, fmt.Errorf("report: policy %s, seed %d: %w", r.Policy, r.Seed, err)
+		}
 	}
 	return results, nil
 }

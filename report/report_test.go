@@ -344,6 +344,7 @@ func TestReadJSONIsStrict(t *testing.T) {
 		{`{"version":1,"runs":[{"series":{"step":1}}]}`, `version 1: runs[0].series.step: unknown field; did you mean step_s?`},
 		{`{"version":1,"runs":[{"classes":{"gold":{"submited":1}}}]}`, `version 1: runs[0].classes.gold.submited: unknown field; did you mean submitted?`},
 		{`{"version":1,"runs":[]} {}`, "not a results file"},
+		{`{"version":1,"runs":[{"policy":"kube","seed":3,"sample":{"tasks":[1,2,3],"response_s":[1],"latency_s":[1,2,3],"of":3}}]}`, "policy kube, seed 3: its sample has 3 tasks, 1 responses and 3 latencies; want as many of each"},
 		{`{"version":1,"runs":[{"seed":-1}]}`, "seed"},
 		{`POLICY  PLACED`, "not a results file"},
 		{``, "not a results file"},

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/spf13/cobra"
 
 	"fairlead.dev/fairlead/report"
@@ -27,7 +29,7 @@ seeds on both sides, differences are taken seed by seed.
 
 One file holds several policies, or each file holds one; two files of the same
 set-up, such as before and after a change, are told apart by their names. - is
-the standard input. Runs that were interrupted are left out.`,
+the standard input; what begins like gzip is unpacked. Runs that were interrupted are left out.`,
 		Example: `  fairlead simulate --policy kube,random --seeds 1-5 -o json > both.json
   fairlead compare both.json
   fairlead compare before.json after.json
@@ -98,13 +100,26 @@ func readResults(paths []string, stdin io.Reader) ([]report.File, error) {
 			errs = append(errs, err)
 			continue
 		}
-		results, err := report.ReadJSON(in)
+		text, err := unpacked(in)
+		var results report.Results
+		if err == nil {
+			results, err = report.ReadJSON(text)
+		}
 		if err := errors.Join(err, in.Close()); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w; want what fairlead simulate -o json writes", inputName(path), err))
 		}
 		files = append(files, report.File{Name: names[i], Runs: results.Runs})
 	}
 	return files, errors.Join(errs...)
+}
+
+// unpacked is what is in the input, which may be compressed with gzip.
+func unpacked(in io.Reader) (io.Reader, error) {
+	text := bufio.NewReader(in)
+	if magic, _ := text.Peek(2); string(magic) != "\x1f\x8b" {
+		return text, nil // of which the reader tells what is wrong
+	}
+	return gzip.NewReader(text)
 }
 
 // fileNames are what tables call files: the last part of each path, or the

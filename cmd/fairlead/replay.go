@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -66,8 +67,7 @@ func replayAll(out io.Writer, files []string, policies string) error {
 			return err
 		}
 		result, err := recording.Replay(in, file, func(l recording.Lane) (sched.Policy, error) { return policyOf(l, policies) })
-		err = errors.Join(err, in.Close())
-		if err != nil {
+		if err := errors.Join(hinted(err), in.Close()); err != nil {
 			return err
 		}
 		if err := describeRecording(out, file, &result); err != nil {
@@ -79,6 +79,14 @@ func replayAll(out io.Writer, files []string, policies string) error {
 		decisions += result.Decisions()
 	}
 	_, err := fmt.Fprintf(out, "all %s decisions identical\n", grouped(decisions))
+	return err
+}
+
+// hinted says what a recording looks like to whoever names something else.
+func hinted(err error) error {
+	if errors.Is(err, zstd.ErrMagicMismatch) {
+		return fmt.Errorf("%w; want a recording, recording-NNNNNN.jsonl.zst; a workload is named without 'recording:'", err)
+	}
 	return err
 }
 
@@ -116,8 +124,7 @@ func describeAll(c *cobra.Command, files []string, missing error) error {
 			return err
 		}
 		result, err := recording.Describe(in, file)
-		err = errors.Join(err, in.Close())
-		if err != nil {
+		if err := errors.Join(hinted(err), in.Close()); err != nil {
 			return err
 		}
 		if err := describeRecording(c.OutOrStdout(), file, &result); err != nil {

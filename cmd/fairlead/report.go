@@ -19,7 +19,8 @@ func newReport() *cobra.Command {
 		Short: "Draw results as one HTML page",
 		Long: `Report reads what 'fairlead simulate --output json' printed and draws it: latency,
 allocation, backlog, fragmentation, how full the nodes were, and why tasks wait.
-Runs of several files stand side by side; - is the standard input. The page is one file that needs no
+Runs of several files stand side by side; - is the standard input, and what begins
+like gzip is unpacked. The page is one file that needs no
 network; without JavaScript it shows the same charts as pictures.
 
 The page goes to the first file's name with .html at its end, or to --output,
@@ -32,7 +33,8 @@ and replaces what is there. Its name is printed. With --output - the page itself
 				path = "report.html"
 			}
 			if path == "" {
-				path = strings.TrimSuffix(files[0], filepath.Ext(files[0])) + ".html"
+				path = strings.TrimSuffix(files[0], ".gz")
+				path = strings.TrimSuffix(path, filepath.Ext(path)) + ".html"
 			}
 			if err := checkOutput(path, files...); err != nil {
 				return usage(c, fmt.Errorf("--output: %w", err))

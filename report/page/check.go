@@ -23,9 +23,34 @@ func checkRun(file string, r *report.Run) error {
 	if file != "" {
 		name = file + ": " + name
 	}
-	for _, check := range []func(*report.Run) error{checkSeries, checkCurves, checkHeat} {
+	for _, check := range []func(*report.Run) error{checkCounts, checkSeries, checkCurves, checkHeat} {
 		if err := check(r); err != nil {
 			return fmt.Errorf("page: %s: %w, which no run measures; write the file again", name, err)
+		}
+	}
+	return nil
+}
+
+func checkCounts(r *report.Run) error {
+	counts := []struct {
+		name  string
+		count int
+	}{
+		{"nodes", r.Nodes}, {"nodes_active", r.NodesActive}, {"nodes_overfull", r.NodesOverfull},
+		{"tasks.submitted", r.Tasks.Submitted}, {"tasks.placed", r.Tasks.Placed}, {"tasks.finished", r.Tasks.Finished},
+		{"tasks.failed", r.Tasks.Failed}, {"tasks.killed", r.Tasks.Killed}, {"tasks.running", r.Tasks.Running},
+		{"tasks.pending", r.Tasks.Pending}, {"tasks.unplaceable", r.Tasks.Unplaceable}, {"tasks.preempted", r.Tasks.Preempted},
+		{"tasks.migrated", r.Tasks.Migrated}, {"tasks.evicted", r.Tasks.Evicted},
+		{"planner.rounds", r.Planner.Rounds}, {"planner.decisions", r.Planner.Decisions},
+	}
+	for _, c := range counts {
+		if c.count < 0 {
+			return fmt.Errorf("%s is %d", c.name, c.count)
+		}
+	}
+	for _, code := range slices.Sorted(maps.Keys(r.Reasons)) {
+		if r.Reasons[code] < 0 {
+			return fmt.Errorf("reasons.%s is %d", code, r.Reasons[code])
 		}
 	}
 	return nil

@@ -173,6 +173,8 @@ func TestBrokenHeat(t *testing.T) {
 
 func TestUnmeasurable(t *testing.T) {
 	for want, spoil := range map[string]func(*report.Run){
+		`tasks.placed is -5`:                                     func(r *report.Run) { r.Tasks.Placed = -5 },
+		`reasons.cpu is -1`:                                      func(r *report.Run) { r.Reasons = map[string]int{"cpu": -1} },
 		`its series have steps of 0 s`:                           func(r *report.Run) { r.Series.Step = 0 },
 		`"running" has 23 steps, and "allocation.cpu.bronze" 24`: func(r *report.Run) { r.Series.Columns["running"] = r.Series.Columns["running"][1:] },
 		`"pending" is 1e+300 in step 2`:                          func(r *report.Run) { r.Series.Columns["pending"][1] = 1e300 },
