@@ -127,6 +127,9 @@ func (s *simulation) jobs() []*job {
 	return jobs
 }
 
+// knownByThen says, after what stopped a run, what the results of it are.
+const knownByThen = "the results above are what was known by then"
+
 // run runs every policy with every seed, and prints the results of all that
 // got anywhere.
 func (s *simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
@@ -162,7 +165,7 @@ func (s *simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
 	bar.close()
 	err := s.conclude(jobs, stdout, drawn)
 	if err == nil && ctx.Err() != nil {
-		err = fmt.Errorf("%w; the results above are what was known by then", errInterrupted)
+		err = fmt.Errorf("%w; %s", errInterrupted, knownByThen)
 	}
 	return err
 }
@@ -281,6 +284,9 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 		} else {
 			err = errors.Join(err, file.Discard())
 		}
+	}
+	if err != nil && result.Policy != "" {
+		err = fmt.Errorf("%w; %s", err, knownByThen)
 	}
 	return result, err
 }
