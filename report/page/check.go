@@ -36,12 +36,22 @@ func checkCounts(r *report.Run) error {
 		name  string
 		count int
 	}{
-		{"nodes", r.Nodes}, {"nodes_active", r.NodesActive}, {"nodes_overfull", r.NodesOverfull},
-		{"tasks.submitted", r.Tasks.Submitted}, {"tasks.placed", r.Tasks.Placed}, {"tasks.finished", r.Tasks.Finished},
-		{"tasks.failed", r.Tasks.Failed}, {"tasks.killed", r.Tasks.Killed}, {"tasks.running", r.Tasks.Running},
-		{"tasks.pending", r.Tasks.Pending}, {"tasks.unplaceable", r.Tasks.Unplaceable}, {"tasks.preempted", r.Tasks.Preempted},
-		{"tasks.migrated", r.Tasks.Migrated}, {"tasks.evicted", r.Tasks.Evicted},
-		{"planner.rounds", r.Planner.Rounds}, {"planner.decisions", r.Planner.Decisions},
+		{"nodes", r.Nodes},
+		{"nodes_active", r.NodesActive},
+		{"nodes_overfull", r.NodesOverfull},
+		{"tasks.submitted", r.Tasks.Submitted},
+		{"tasks.placed", r.Tasks.Placed},
+		{"tasks.finished", r.Tasks.Finished},
+		{"tasks.failed", r.Tasks.Failed},
+		{"tasks.killed", r.Tasks.Killed},
+		{"tasks.running", r.Tasks.Running},
+		{"tasks.pending", r.Tasks.Pending},
+		{"tasks.unplaceable", r.Tasks.Unplaceable},
+		{"tasks.preempted", r.Tasks.Preempted},
+		{"tasks.migrated", r.Tasks.Migrated},
+		{"tasks.evicted", r.Tasks.Evicted},
+		{"planner.rounds", r.Planner.Rounds},
+		{"planner.decisions", r.Planner.Decisions},
 	}
 	for _, c := range counts {
 		if c.count < 0 {
