@@ -153,7 +153,11 @@ func (f *simulateFlags) planSources(s *simulation, flag func(string, error)) {
 	}
 	var err error
 	s.cluster, err = parseSource(nodes)
-	flag("cluster", err)
+	if f.cluster == "" {
+		flag("workload", err)
+	} else {
+		flag("cluster", err)
+	}
 	if tasks != nodes || err == nil {
 		s.workload, err = parseSource(tasks)
 		flag("workload", err)
