@@ -7,7 +7,7 @@ import (
 
 // Mix is what tasks typically ask for, and measures by it how much of a node's
 // free devices is of no use: the fragmentation of Weng et al. (Beware of
-// Fragmentation, USENIX ATC 2023, §3; FGD). A device is a fragment to a shape if
+// Fragmentation, USENIX ATC 2023; FGD). A device is a fragment to a shape if
 // the node lacks something else that the shape needs, or has too few devices
 // with enough left, or if too little is left of this device. Fragments are
 // weighted by how many tasks have the shape. Of the demand only cpu counts and

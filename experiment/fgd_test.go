@@ -27,7 +27,7 @@ func fgdPolicies() map[string]string {
 	}
 }
 
-// TestFGD repeats the main experiment of FGD (Weng et al., ATC 2023, Fig. 7 and 9;
+// TestFGD repeats the main experiment of FGD (Weng et al., ATC 2023;
 // specs/traces.md §3.1, GT-1): pods arrive on the 1,213 nodes of openb until they
 // have asked for 130 % of its GPUs, with ten seeds for each list of pods and
 // policy. In the mean over seeds the share of the GPUs that is allocated then is

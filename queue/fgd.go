@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/fairlead/sched"
 )
 
-// gradient is Fragmentation Gradient Descent (Weng et al., ATC 2023, §4): a task
+// gradient is Fragmentation Gradient Descent (Weng et al., ATC 2023): a task
 // goes where what is free of devices becomes least useless to the tasks that are
 // typical of the workload. The change, in devices, is squeezed by the logistic
 // function into whole points from 0 to 100, as in the authors' simulator: what

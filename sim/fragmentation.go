@@ -8,7 +8,7 @@ import (
 )
 
 // This file measures how much of the free devices is of no use: the fragmentation
-// of Weng et al. (USENIX ATC 2023, §3), by the tasks that are typical of the
+// of Weng et al. (USENIX ATC 2023), by the tasks that are typical of the
 // workload. They are given by the source, or learned from what is submitted, each
 // task once. Between two looks only the nodes that changed are measured anew.
 
