@@ -39,18 +39,17 @@ func (s *simulation) obey(decisions []sched.Decision) error {
 func (s *simulation) check(d sched.Decision) error {
 	t := &s.tasks.list[d.Task]
 	n := &s.nodes.list[d.Node]
-	who := t.called()
 	if t.phase != idle {
-		return fmt.Errorf("checker: %s is placed on node %s while it has a run on %s", who, n.name, s.nodes.list[t.node].name)
+		return fmt.Errorf("checker: %s is placed on node %s while it has a run on %s", t.called(), n.name, s.nodes.list[t.node].name)
 	}
 	if !n.live {
-		return fmt.Errorf("checker: %s is placed on node %s, which is lost", who, n.name)
+		return fmt.Errorf("checker: %s is placed on node %s, which is lost", t.called(), n.name)
 	}
 	if err := s.nodes.overBy(d.Node, room{t.demand, d.Devices}); err != nil {
-		return fmt.Errorf("checker: %s is placed where it does not fit: %w", who, err)
+		return fmt.Errorf("checker: %s is placed where it does not fit: %w", t.called(), err)
 	}
 	if !s.nodes.meets(d.Node, t.requirements) {
-		return fmt.Errorf("checker: %s is placed on node %s, which does not meet its requirements", who, n.name)
+		return fmt.Errorf("checker: %s is placed on node %s, which does not meet its requirements", t.called(), n.name)
 	}
 	return s.checkApart(d)
 }
