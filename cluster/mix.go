@@ -168,7 +168,8 @@ func (m *Mix) FreeCPU(s *State, n NodeID) int64 {
 }
 
 // Waste is the fragmentation of devices of which so much is free, beside so much
-// free cpu, on a node that admits these shapes: quantities times tasks.
+// free cpu, on a node that admits these shapes: quantities times tasks. It works in memory of
+// the mix, so that two must not run at once.
 func (m *Mix) Waste(admits []bool, cpu int64, free []int64) int64 {
 	all := int64(0)
 	for _, q := range free {

@@ -104,8 +104,9 @@ func (g *gpus) left(s *cluster.State, n cluster.NodeID) []int64 {
 }
 
 // bestFit is gpu-bestfit: the node that is left with the least cpu and GPU, each
-// as a share of the largest node's; below 0 on one that is larger. Their simulator then stretches the scores of
-// the nodes that fit to 0 to 100, which changes neither the best nor its ties.
+// as a share of the largest node's; below 0 on a node that is larger still. Their
+// simulator then stretches the scores of the nodes that fit to 0 to 100, which
+// changes neither the best nor its ties.
 func (g *gpus) bestFit(s *cluster.State, shape *cluster.Shape, n cluster.NodeID) int64 {
 	cpu, gpu := g.millicores(s, n), g.thousandths(s, n)
 	if g.cpu >= 0 {

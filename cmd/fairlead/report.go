@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/report/page"
 )
 
+// newReport is fairlead report: results that were printed before, as a page.
 func newReport() *cobra.Command {
 	var path string
 	c := &cobra.Command{

@@ -9,6 +9,7 @@ import (
 	"fairlead.dev/fairlead/sim/trace/ecsched"
 )
 
+// ecschedFormat is a job list of ECSched's authors, with nodes for it.
 func ecschedFormat() format {
 	return format{
 		name:  "ecsched",

@@ -7,6 +7,7 @@ import (
 	"fairlead.dev/fairlead/sim/trace/kubernetes"
 )
 
+// kubernetesFormat is a cluster as kubectl prints it, which can be written, too.
 func kubernetesFormat() format {
 	return format{
 		name: "kubernetes",

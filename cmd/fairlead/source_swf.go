@@ -9,6 +9,7 @@ import (
 	"fairlead.dev/fairlead/sim/trace/swf"
 )
 
+// swfFormat is a log of the Parallel Workloads Archive.
 func swfFormat() format {
 	return format{
 		name:  "swf",
