@@ -31,6 +31,8 @@ func (s *State) Apply(at Time, e Event) error {
 		return s.nodeChanged(e)
 	case NodeLost:
 		return s.nodeLost(e)
+	case UsageReported:
+		return s.usageReported(e)
 	case SetDefined:
 		return s.setDefined(e)
 	case SetForgotten:
@@ -184,12 +186,25 @@ func (s *State) nodeLost(e NodeLost) error {
 	clear(s.Limit(e.Node))
 	clear(s.Used(e.Node))
 	clear(s.LeavingDemand(e.Node))
+	s.setUsage(e.Node, nil)
 	for id := range s.set {
 		if set := &s.set[id]; set.holds(e.Node) {
 			set.nodes[e.Node>>6] &^= 1 << (e.Node & 63)
 			s.log.note(Sets, uint32(id))
 		}
 	}
+	s.noteNode(e.Node)
+	return nil
+}
+
+func (s *State) usageReported(e UsageReported) error {
+	if !s.NodeLive(e.Node) {
+		return ErrStale
+	}
+	if err := s.checkVector("usage", e.Usage); err != nil {
+		return fmt.Errorf("node %q: %w", s.node[e.Node].spec.Name, err)
+	}
+	s.setUsage(e.Node, e.Usage)
 	s.noteNode(e.Node)
 	return nil
 }
@@ -202,7 +217,7 @@ func (s *State) jobSubmitted(e JobSubmitted) error {
 		return fmt.Errorf("job row %d is in use by %q", e.Job, s.job[e.Job].Name)
 	}
 	s.job = grown(s.job, int(e.Job))
-	s.job[e.Job] = Job{Name: e.Name, User: e.User, Foreign: e.Foreign, Live: true}
+	s.job[e.Job] = Job{Name: e.Name, User: e.User, Foreign: e.Foreign, Together: e.Together, Live: true}
 	s.log.note(Jobs, uint32(e.Job))
 	return nil
 }

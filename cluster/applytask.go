@@ -23,7 +23,11 @@ func (s *State) taskSubmitted(e TaskSubmitted) error {
 	if int(e.Class) >= len(s.classes) {
 		return fmt.Errorf("task row %d: class %d of %d", e.Task, e.Class, len(s.classes))
 	}
+	if err := checkInput(e.Input); err != nil {
+		return fmt.Errorf("task row %d: %w", e.Task, err)
+	}
 	s.task = grown(s.task, int(e.Task))
+	s.setInput(e.Task, e.Input)
 	last := s.task[e.Task].Attempt
 	s.task[e.Task] = Task{
 		Seq: e.Seq, Job: e.Job, Shape: e.Shape, Class: e.Class, Priority: e.Priority,
@@ -318,6 +322,7 @@ func (s *State) taskEnded(e TaskEnded) error {
 		s.leaveNode(e.Task)
 	}
 	s.setPhase(e.Task, Absent)
+	s.dropInput(e.Task)
 	s.job[task.Job].Tasks--
 	s.shape[task.Shape].tasks--
 	s.log.note(Jobs, uint32(task.Job))

@@ -18,7 +18,33 @@ func (s *State) Check() error {
 			return err
 		}
 	}
+	if err := s.checkTold(); err != nil {
+		return err
+	}
 	return s.checkTasks()
+}
+
+// checkTold checks that what was told of usage and input is of nodes and tasks
+// that are there.
+func (s *State) checkTold() error {
+	for i := range s.usage {
+		n := NodeID(i)
+		if usage := s.Usage(n); usage != nil && (!s.NodeLive(n) || len(usage) != len(s.kinds)) {
+			return fmt.Errorf("node row %d: usage is %v, live is %v", n, usage, s.NodeLive(n))
+		}
+	}
+	for i, blocks := range s.input {
+		if blocks == nil {
+			continue
+		}
+		if s.task[i].Phase == Absent {
+			return fmt.Errorf("task row %d: absent, and has an input of %d blocks", i, len(blocks))
+		}
+		if err := checkInput(blocks); err != nil {
+			return fmt.Errorf("task row %d: %w", i, err)
+		}
+	}
+	return nil
 }
 
 func (s *State) checkNodes() error {

@@ -29,6 +29,14 @@ type (
 	// again; its row is free.
 	NodeLost struct{ Node NodeID }
 
+	// UsageReported says what was measured on a node to be in use, by all that
+	// runs there. It replaces the last such report and limits nothing; see
+	// State.Usage. One that comes after its node was lost is stale.
+	UsageReported struct {
+		Node  NodeID
+		Usage Vector
+	}
+
 	// SetDefined makes a set of nodes, or replaces its members. That costs in
 	// proportion to the set; whoever follows is told of the difference alone.
 	SetDefined struct {
@@ -56,17 +64,20 @@ type (
 	// ShapeForgotten frees the row of a shape that no task has any more.
 	ShapeForgotten struct{ Shape ShapeID }
 
-	// JobSubmitted makes a job without tasks. Its row must be free.
+	// JobSubmitted makes a job without tasks. Its row must be free. Foreign and
+	// Together are as in Job.
 	JobSubmitted struct {
 		Job        JobID
 		Name, User string
 		Foreign    bool
+		Together   bool
 	}
 
 	// JobForgotten frees the row of a job that has no task any more.
 	JobForgotten struct{ Job JobID }
 
 	// TaskSubmitted makes a waiting task, or a gated one. Its row must be free.
+	// Its input is kept, not copied; a node that it names need not be there.
 	TaskSubmitted struct {
 		Task     TaskID
 		Seq      Seq
@@ -75,6 +86,7 @@ type (
 		Class    ClassID
 		Priority int32
 		Gated    bool
+		Input    []Block
 	}
 
 	// TaskUngated lets a gated task wait for a place.
@@ -159,6 +171,7 @@ type (
 func (NodeAdded) event()          {}
 func (NodeChanged) event()        {}
 func (NodeLost) event()           {}
+func (UsageReported) event()      {}
 func (SetDefined) event()         {}
 func (SetForgotten) event()       {}
 func (EligibilityChanged) event() {}

@@ -261,6 +261,8 @@ func (h *history) event() Event {
 			return nil
 		}
 		return NodeChanged{Node: h.node(), Spec: h.spec()}
+	case op < 21:
+		return UsageReported{Node: h.node(), Usage: h.vector(16, 0, 3, 40)}
 	case op < 24:
 		return SetDefined{Set: h.set(), Nodes: []NodeID{h.node(), h.node()}}
 	case op < 28:
@@ -271,15 +273,30 @@ func (h *history) event() Event {
 		return ShapeForgotten{Shape: h.shape()}
 	case op < 35:
 		return SetForgotten{Set: h.set()}
-	case op < 37:
-		return JobSubmitted{Job: h.job(), Name: "j", Foreign: h.byte()%4 == 0}
 	case op < 38:
+		return JobSubmitted{Job: h.job(), Name: "j", Foreign: h.byte()%4 == 0, Together: h.byte()%4 == 0}
+	case op < 39:
 		return JobForgotten{Job: h.job()}
 	case op < 90:
 		h.seq++
-		return TaskSubmitted{Task: h.task(), Seq: h.seq, Job: h.job(), Shape: h.shape(), Class: ClassID(h.byte() % 3), Gated: h.byte()%8 == 0}
+		how := h.byte()
+		return TaskSubmitted{Task: h.task(), Seq: h.seq, Job: h.job(), Shape: h.shape(), Class: ClassID(h.byte() % 3), Gated: how%8 == 0, Input: h.input(int(how%16) - 13)}
 	}
 	return h.taskEvent()
+}
+
+// input makes blocks up, and now and then what nobody can read.
+func (h *history) input(count int) []Block {
+	var blocks []Block
+	for range count {
+		how := h.byte()
+		b := Block{Bytes: int64(how) - 1, Replicas: [3]NodeID{h.node(), NoNode, NoNode}}
+		if how%8 == 0 {
+			b.Replicas[2] = h.node()
+		}
+		blocks = append(blocks, b)
+	}
+	return blocks
 }
 
 // taskEvent makes up an event about a task's life. It names the current run
@@ -372,10 +389,21 @@ func (h *history) trial(keep bool) (string, error) {
 	return "trial, undone", nil
 }
 
+// told is the rows of a table that are not empty; how long it is tells nothing.
+func told[T any, R ~[]T](rows []R) map[int]R {
+	full := map[int]R{}
+	for i, row := range rows {
+		if len(row) > 0 {
+			full[i] = row
+		}
+	}
+	return full
+}
+
 // dump prints everything in the state but its log.
 func dump(s *State) string {
-	return fmt.Sprint("now ", s.now, "\nnodes ", s.node, s.capacity, s.limit, s.used, s.leaving, s.total,
-		"\ntasks ", s.task, s.inPhase, s.ghosts, "\nrest ", s.job, s.shape, s.set, s.undo.on, len(s.undo.entries))
+	return fmt.Sprint("now ", s.now, "\nnodes ", s.node, s.capacity, s.limit, s.used, s.leaving, told(s.usage), s.total,
+		"\ntasks ", s.task, told(s.input), s.inPhase, s.ghosts, "\nrest ", s.job, s.shape, s.set, s.undo.on, len(s.undo.entries))
 }
 
 // check holds the state to what must be true after every step.
@@ -584,6 +612,7 @@ func TestHistories(t *testing.T) {
 		NodeAdded{},
 		NodeChanged{},
 		NodeLost{},
+		UsageReported{},
 		SetDefined{},
 		SetForgotten{},
 		EligibilityChanged{},
@@ -656,6 +685,41 @@ func TestHistoriesCanFail(t *testing.T) {
 		{"shape count", "shape row 0", func(s *State) { s.shape[0].tasks++ }},
 		{"unlogged job", "mirror is", func(s *State) { s.job[0].Name += "x" }},
 		{"unlogged capacity", "mirror", func(s *State) { s.capacity[0]++; s.total.Capacity[0]++ }},
+		{"usage of a lost node", "usage is", func(s *State) {
+			for i, live := range s.live {
+				if !live {
+					s.setUsage(NodeID(i), Vector{1, 1, 1})
+				}
+			}
+		}},
+		{"unlogged usage", "mirror is", func(s *State) {
+			for i := range s.usage {
+				if len(s.usage[i]) > 0 {
+					s.usage[i][0]++
+				}
+			}
+		}},
+		{"input of an ended task", "and has an input", func(s *State) {
+			for i := range s.task {
+				if s.task[i].Phase == Absent {
+					s.setInput(TaskID(i), []Block{{Replicas: [3]NodeID{NoNode, NoNode, NoNode}}})
+				}
+			}
+		}},
+		{"unlogged input", "mirror is", func(s *State) {
+			for i := range s.input {
+				if len(s.input[i]) > 0 {
+					s.input[i] = []Block{{Bytes: s.input[i][0].Bytes + 1, Replicas: [3]NodeID{NoNode, NoNode, NoNode}}}
+				}
+			}
+		}},
+		{"wild input", "names node row 2 twice", func(s *State) {
+			for i := range s.input {
+				if len(s.input[i]) > 0 {
+					s.input[i] = []Block{{Replicas: [3]NodeID{2, NoNode, 2}}}
+				}
+			}
+		}},
 		{"account", "accounts for", func(s *State) {
 			for i := range s.task {
 				s.task[i].Account.Running++
@@ -689,7 +753,7 @@ func TestHistoriesCanFail(t *testing.T) {
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			for seed := range uint64(40) {
+			for seed := range uint64(80) {
 				data := historyBytes(seed, 3000)
 				data[0] = 3
 				if _, err := playHistory(data, tc.plant); err != nil {
@@ -699,7 +763,7 @@ func TestHistoriesCanFail(t *testing.T) {
 					return
 				}
 			}
-			t.Error("planted a fault in 40 histories, and no check found it")
+			t.Error("planted a fault in 80 histories, and no check found it")
 		})
 	}
 }

@@ -72,8 +72,11 @@ type Job struct {
 	// Foreign jobs are somebody else's: their tasks take room, but are never
 	// placed or evicted here.
 	Foreign bool
-	Live    bool
-	Tasks   int32 // live tasks
+	// Together says that all of the job's tasks want to stand on one node. It is
+	// a wish: commit does not check it, and most policies do not look at it.
+	Together bool
+	Live     bool
+	Tasks    int32 // live tasks
 }
 
 // Phase is where a task stands in its life.

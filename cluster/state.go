@@ -20,12 +20,14 @@ type State struct {
 	node     []nodeRow
 	live     []bool // whether the row holds a node; apart, as everybody asks
 	capacity []int64
-	limit    []int64 // capacity times over-commit
-	used     []int64 // demand of what is reserved, starting, running or leaving
-	leaving  []int64 // the part of used that is leaving
+	limit    []int64  // capacity times over-commit
+	used     []int64  // demand of what is reserved, starting, running or leaving
+	leaving  []int64  // the part of used that is leaving
+	usage    []Vector // as reported, empty where it was not; no longer than need be
 	total    Totals
 
 	task  []Task
+	input [][]Block // of tasks; no longer than need be
 	job   []Job
 	shape []shapeRow
 	set   []setRow // row AllNodes is unused
@@ -148,6 +150,25 @@ func (s *State) Used(n NodeID) Vector { return s.vector(s.used, n) }
 // LeavingDemand is the part of Used that was told to leave. A placement may
 // count on it, and is then reserved until it has left.
 func (s *State) LeavingDemand(n NodeID) Vector { return s.vector(s.leaving, n) }
+
+// Usage is what was last measured on the node to be in use, which may be less or
+// more than Used and than Capacity; nil if nobody ever told.
+func (s *State) Usage(n NodeID) Vector {
+	if int(n) >= len(s.usage) || len(s.usage[n]) == 0 {
+		return nil
+	}
+	return s.usage[n]
+}
+
+// setUsage notes what is in use on the node; nil that nobody knows.
+func (s *State) setUsage(n NodeID, usage Vector) {
+	if usage != nil {
+		s.usage = grown(s.usage, int(n))
+	}
+	if int(n) < len(s.usage) {
+		s.usage[n] = append(s.usage[n][:0], usage...)
+	}
+}
 
 func (s *State) vector(table []int64, n NodeID) Vector {
 	k := len(s.kinds)
@@ -304,6 +325,7 @@ func (s *State) CopyRow(from *State, touch Touch) {
 		copy(s.Limit(n), from.Limit(n))
 		copy(s.Used(n), from.Used(n))
 		copy(s.LeavingDemand(n), from.LeavingDemand(n))
+		s.setUsage(n, from.Usage(n))
 		if s.live[row] {
 			s.count(n, 1)
 		}
@@ -317,6 +339,8 @@ func (s *State) CopyRow(from *State, touch Touch) {
 		s.task = grown(s.task, row)
 		s.tally(TaskID(row), -1)
 		s.task[row] = from.task[row]
+		s.dropInput(TaskID(row))
+		s.setInput(TaskID(row), from.Input(TaskID(row)))
 		s.tally(TaskID(row), 1)
 	case Jobs:
 		s.job = grown(s.job, row)

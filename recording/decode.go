@@ -36,11 +36,41 @@ type wireEvent struct {
 	Class      uint8             `json:"class,omitempty"`
 	Priority   int32             `json:"priority,omitempty"`
 	Gated      bool              `json:"gated,omitempty"`
+	Together   bool              `json:"together,omitempty"`
+	Usage      cluster.Vector    `json:"usage,omitempty"`
+	Input      []wireBlock       `json:"input,omitempty"`
 	Devices    cluster.DeviceSet `json:"devices,omitempty"`
 }
 
 // wireLabel is a key and its value.
 type wireLabel [2]string
+
+// wireBlock is a block's bytes, and the nodes that hold it.
+type wireBlock []int64
+
+// check says why these are no block.
+func (w wireBlock) check() error {
+	if most := 1 + len(cluster.Block{}.Replicas); len(w) < 1 || len(w) > most {
+		return fmt.Errorf("%d numbers, want its bytes and at most %d nodes", len(w), most-1)
+	}
+	for _, n := range w[1:] {
+		if n < 0 || n > int64(cluster.NoNode) {
+			return fmt.Errorf("%d is no row of a node", n)
+		}
+	}
+	return nil
+}
+
+func (w wireBlock) block() cluster.Block {
+	b := cluster.Block{Bytes: w[0]}
+	for i := range b.Replicas {
+		b.Replicas[i] = cluster.NoNode
+		if i+1 < len(w) {
+			b.Replicas[i] = cluster.NodeID(w[i+1])
+		}
+	}
+	return b
+}
 
 // wireDecision is a decision as it is written.
 type wireDecision struct {
@@ -56,7 +86,7 @@ type wireDecision struct {
 // are.
 func needs() map[string]string {
 	return map[string]string{
-		"node": "node", "node_changed": "node", "node_lost": "node",
+		"node": "node", "node_changed": "node", "node_lost": "node", "usage": "node",
 		"set": "set", "set_forgotten": "set", "eligible": "set node",
 		"shape": "shape set", "shape_forgotten": "shape", "job": "job", "job_forgotten": "job",
 		"task": "task seq job shape", "ungated": "task seq", "gated": "task seq", "reshaped": "task seq shape",
@@ -93,6 +123,11 @@ func (w *wireEvent) check(needs map[string]string) error {
 			return fmt.Errorf("event %q has no %s", w.Event, name)
 		}
 	}
+	for i, b := range w.Input {
+		if err := b.check(); err != nil {
+			return fmt.Errorf("event %q: block %d of the input: %w", w.Event, i, err)
+		}
+	}
 	return nil
 }
 
@@ -105,6 +140,8 @@ func (w *wireEvent) event() cluster.Event {
 		return cluster.NodeChanged{Node: cluster.NodeID(*w.Node), Spec: w.spec()}
 	case "node_lost":
 		return cluster.NodeLost{Node: cluster.NodeID(*w.Node)}
+	case "usage":
+		return cluster.UsageReported{Node: cluster.NodeID(*w.Node), Usage: w.Usage}
 	case "set":
 		return cluster.SetDefined{Set: cluster.SetID(*w.Set), Nodes: w.Nodes}
 	case "set_forgotten":
@@ -116,7 +153,7 @@ func (w *wireEvent) event() cluster.Event {
 	case "shape_forgotten":
 		return cluster.ShapeForgotten{Shape: cluster.ShapeID(*w.Shape)}
 	case "job":
-		return cluster.JobSubmitted{Job: cluster.JobID(*w.Job), Name: w.Name, User: w.User, Foreign: w.Foreign}
+		return cluster.JobSubmitted{Job: cluster.JobID(*w.Job), Name: w.Name, User: w.User, Foreign: w.Foreign, Together: w.Together}
 	case "job_forgotten":
 		return cluster.JobForgotten{Job: cluster.JobID(*w.Job)}
 	}
@@ -130,7 +167,7 @@ func (w *wireEvent) taskEvent() cluster.Event {
 	case "task":
 		return cluster.TaskSubmitted{
 			Task: task, Seq: cluster.Seq(*w.Seq), Job: cluster.JobID(*w.Job), Shape: cluster.ShapeID(*w.Shape),
-			Class: cluster.ClassID(w.Class), Priority: w.Priority, Gated: w.Gated,
+			Class: cluster.ClassID(w.Class), Priority: w.Priority, Gated: w.Gated, Input: w.input(),
 		}
 	case "ungated":
 		return cluster.TaskUngated{Task: task, Seq: cluster.Seq(*w.Seq)}
@@ -159,6 +196,14 @@ func (w *wireEvent) spec() cluster.NodeSpec {
 		Name: w.Name, Capacity: w.Capacity, Overcommit: w.Overcommit,
 		Labels: labelsOf(w.Labels), Groups: labelsOf(w.Groups), Tier: w.Tier,
 	}
+}
+
+func (w *wireEvent) input() []cluster.Block {
+	var blocks []cluster.Block
+	for _, b := range w.Input {
+		blocks = append(blocks, b.block())
+	}
+	return blocks
 }
 
 func labelsOf(pairs []wireLabel) []cluster.Label {

@@ -5,7 +5,7 @@
 // A Recorder stands before a sched.Core, has its methods, and hands each call
 // to a Writer. Replay feeds a recording to a fresh core and compares.
 //
-// # The format, version 2
+// # The format, version 3
 //
 // A recording is one or more files, each an epoch that stands for itself: a
 // new leader, a full file and a new set of resource kinds all begin with a
@@ -15,7 +15,7 @@
 //
 // The first line is the header. (Lines are broken here only to be shown.)
 //
-//	{"fairlead": "recording", "version": 2, "comment": "fairlead-scheduler in kube-system",
+//	{"fairlead": "recording", "version": 3, "comment": "fairlead-scheduler in kube-system",
 //	  "origin": "2026-11-21T13:45:20Z",
 //	  "kinds": [{"name": "cpu", "unit": "cores", "per_unit": 1000}],
 //	  "classes": [{"name": "gold", "importance": 1}],
@@ -57,14 +57,16 @@
 //	                 and groups are pairs: [["zone", "a"]]
 //	node_changed     the same
 //	node_lost        node
+//	usage            node, usage
 //	set              set, nodes
 //	set_forgotten    set
 //	eligible         set, node, eligible
 //	shape            shape, set, demand, per_node
 //	shape_forgotten  shape
-//	job              job, name, user, foreign
+//	job              job, name, user, foreign, together
 //	job_forgotten    job
-//	task             task, seq, job, shape, class, priority, gated
+//	task             task, seq, job, shape, class, priority, gated, input: of each block its
+//	                 bytes and up to 3 nodes that hold it, [[67108864, 4, 9]]
 //	ungated, gated   task, seq
 //	reshaped         task, seq, shape, priority
 //	found            task, seq, node, devices; a bit for each device
@@ -75,5 +77,6 @@
 //	ended            task, seq
 //
 // Names that are not listed are errors. Text is UTF-8; what is not is replaced.
-// The version changes when a name is added, goes or changes its meaning.
+// The version changes when a name is added, goes or changes its meaning. Version 2
+// is read, too: it lacks usage, together and input.
 package recording

@@ -24,6 +24,8 @@ func (x *encoder) event(e cluster.Event) bool {
 		x.open("node_changed").node(e.Node).spec(&e.Spec)
 	case cluster.NodeLost:
 		x.open("node_lost").node(e.Node)
+	case cluster.UsageReported:
+		x.open("usage").node(e.Node).vector("usage", e.Usage)
 	case cluster.SetDefined:
 		x.open("set").number("set", uint64(e.Set)).nodes(e.Nodes)
 	case cluster.SetForgotten:
@@ -35,12 +37,12 @@ func (x *encoder) event(e cluster.Event) bool {
 	case cluster.ShapeForgotten:
 		x.open("shape_forgotten").number("shape", uint64(e.Shape))
 	case cluster.JobSubmitted:
-		x.open("job").text("name", e.Name).number("job", uint64(e.Job)).text("user", e.User).flag("foreign", e.Foreign)
+		x.open("job").text("name", e.Name).number("job", uint64(e.Job)).text("user", e.User).flag("foreign", e.Foreign).flag("together", e.Together)
 	case cluster.JobForgotten:
 		x.open("job_forgotten").number("job", uint64(e.Job))
 	case cluster.TaskSubmitted:
 		x.open("task").number("shape", uint64(e.Shape)).number("job", uint64(e.Job)).task(e.Task, e.Seq).
-			signed("class", int64(e.Class)).signed("priority", int64(e.Priority)).flag("gated", e.Gated)
+			signed("class", int64(e.Class)).signed("priority", int64(e.Priority)).flag("gated", e.Gated).input(e.Input)
 	default:
 		return x.taskEvent(e)
 	}
@@ -137,11 +139,12 @@ func (x *encoder) signed(key string, v int64) *encoder {
 	return x
 }
 
-func (x *encoder) flag(key string, is bool) {
+func (x *encoder) flag(key string, is bool) *encoder {
 	if is {
 		x.key(key)
 		x.line = append(x.line, "true"...)
 	}
+	return x
 }
 
 func (x *encoder) text(key, v string) *encoder {
@@ -193,6 +196,29 @@ func (x *encoder) nodes(nodes []cluster.NodeID) *encoder {
 	}
 	x.line = append(x.line, ']')
 	return x
+}
+
+// input appends blocks, each without the places where no replica follows.
+func (x *encoder) input(blocks []cluster.Block) {
+	if len(blocks) == 0 {
+		return
+	}
+	x.key("input")
+	for i := range blocks {
+		b := &blocks[i]
+		x.line = append(x.line, separator(i), '[')
+		x.line = strconv.AppendInt(x.line, b.Bytes, 10)
+		last := len(b.Replicas)
+		for last > 0 && b.Replicas[last-1] == cluster.NoNode {
+			last--
+		}
+		for _, n := range b.Replicas[:last] {
+			x.line = append(x.line, ',')
+			x.line = strconv.AppendUint(x.line, uint64(n), 10)
+		}
+		x.line = append(x.line, ']')
+	}
+	x.line = append(x.line, ']')
 }
 
 func (x *encoder) labels(key string, labels []cluster.Label) *encoder {

@@ -15,7 +15,8 @@ import (
 
 const (
 	format  = "recording"
-	version = 2
+	version = 3
+	oldest  = 2 // that is read: it has fewer names than this one
 )
 
 // Header says what a core was made of.
@@ -111,8 +112,8 @@ func decodeHeader(line []byte) (*Header, error) {
 	if err := json.Unmarshal(line, &kind); err != nil || kind.Fairlead != format {
 		return nil, errors.New(`this is no recording: the first line must be a header, {"fairlead": "recording", …}`)
 	}
-	if kind.Version != version {
-		return nil, fmt.Errorf("the recording has version %d, and this program reads version %d; replay it with the one that wrote it", kind.Version, version)
+	if kind.Version < oldest || kind.Version > version {
+		return nil, fmt.Errorf("the recording has version %d, and this program reads versions %d to %d; replay it with the one that wrote it", kind.Version, oldest, version)
 	}
 	var w wireHeader
 	if err := strict.Decode(line, &w); err != nil {

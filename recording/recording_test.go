@@ -57,7 +57,7 @@ func TestReplaysEveryPolicy(t *testing.T) {
 	seen := map[string]int{}
 	for _, p := range queue.Policies() {
 		for seed := range uint64(4) {
-			w, files := record(t, p.Name, seed, 150)
+			w, files := record(t, p.Name, seed, 250)
 			result, err := recording.Replay(bytes.NewReader(read(t, files[0])), files[0], build)
 			if err != nil {
 				t.Fatalf("%s, seed %d: %v", p.Name, seed, err)
@@ -216,14 +216,26 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
+// TestVersion2 reads a file of the version before this one, which lacks some
+// names and means the same by all others.
+func TestVersion2(t *testing.T) {
+	_, files := record(t, "kube", 1, 0)
+	text := strings.Replace(unzip(t, read(t, files[0])), `"version":3`, `"version":2`, 1)
+	result, err := recording.Replay(bytes.NewReader(zip(text)), "f", build)
+	if err != nil || result.Difference != nil || result.Calls == 0 {
+		t.Errorf("%+v, %v", result, err)
+	}
+}
+
 // TestBadInput: what is wrong is said with file, line and what was expected.
 func TestBadInput(t *testing.T) {
-	const head = `{"fairlead":"recording","version":2,"kinds":[{"name":"cpu","per_unit":1}],"lanes":[{"name":"a","policy":"kube","seed":1,"ties":"fixed"}]}` + "\n"
+	const head = `{"fairlead":"recording","version":3,"kinds":[{"name":"cpu","per_unit":1}],"lanes":[{"name":"a","policy":"kube","seed":1,"ties":"fixed"}]}` + "\n"
 	for _, tc := range []struct{ text, want string }{
 		{"", "f:0: the file is empty"},
 		{"hello\n", "f:1: this is no recording"},
 		{`{"fairlead":"trace","version":1}` + "\n", "f:1: this is no recording"},
-		{strings.Replace(head, `"version":2`, `"version":1`, 1), "f:1: the recording has version 1, and this program reads version 2"},
+		{strings.Replace(head, `"version":3`, `"version":1`, 1), "f:1: the recording has version 1, and this program reads versions 2 to 3"},
+		{strings.Replace(head, `"version":3`, `"version":4`, 1), "f:1: the recording has version 4, and this program reads versions 2 to 3"},
 		{strings.Replace(head, `"lanes"`, `"colour":1,"lanes"`, 1), `f:1: header: colour: unknown field; there are classes, comment, fairlead, kinds, lanes, origin, version`},
 		{strings.Replace(head, `"per_unit"`, `"perunit"`, 1), `f:1: header: kinds[0].perunit: unknown field; did you mean per_unit?`},
 		{strings.Replace(head, `"seed"`, `"sede"`, 1), `f:1: header: lanes[0].sede: unknown field; did you mean seed?`},
@@ -231,7 +243,7 @@ func TestBadInput(t *testing.T) {
 		{strings.Replace(head, `"per_unit":1`, `"per_unit":0,"devices":true`, 1), "f:1: header: kind cpu comes in devices of 0, want at least 1"},
 		{strings.Replace(head, `{"name":"cpu","per_unit":1}`, `{"name":"a","per_unit":1,"devices":true},{"name":"b","per_unit":1,"devices":true}`, 1), "f:1: header: kinds a and b both come in devices"},
 		{strings.Replace(head, `"seed":1`, `"seed":1,"heartbeat":-5`, 1), "f:1: header: lane \"a\" has heartbeat -5"},
-		{strings.Replace(head, `"version":2`, `"version":2,"origin":"noon"`, 1), `f:1: header: origin "noon" is no time`},
+		{strings.Replace(head, `"version":3`, `"version":3,"origin":"noon"`, 1), `f:1: header: origin "noon" is no time`},
 		{strings.Replace(head, `"policy":"kube"`, `"policy":"cube"`, 1), `f: unknown policy "cube"`},
 		{head + "{\n", "f:2: unexpected EOF"},
 		{head + `{"call":"step"} {}` + "\n", "f:2: there is more behind"},
@@ -251,6 +263,9 @@ func TestBadInput(t *testing.T) {
 		{head + `{"call":"step","in":[{"e":"rain"}]}` + "\n", `f:2: event 1: unknown event "rain"`},
 		{head + `{"call":"step","in":[{"e":"left","task":1,"attempt":1},{"e":"started","task":1,"attempt":1}]}` + "\n", `f:2: event 2: event "started" has no node`},
 		{head + `{"call":"step","in":[{"e":"left","task":-1,"attempt":1}]}` + "\n", "f:2: json: cannot unmarshal"},
+		{head + `{"call":"step","in":[{"e":"task","task":0,"seq":1,"job":0,"shape":0,"input":[[5],[]]}]}` + "\n", `f:2: event 1: event "task": block 1 of the input: 0 numbers, want its bytes and at most 3 nodes`},
+		{head + `{"call":"step","in":[{"e":"task","task":0,"seq":1,"job":0,"shape":0,"input":[[5,1,2,3,4]]}]}` + "\n", `f:2: event 1: event "task": block 0 of the input: 5 numbers`},
+		{head + `{"call":"step","in":[{"e":"task","task":0,"seq":1,"job":0,"shape":0,"input":[[5,-1]]}]}` + "\n", `f:2: event 1: event "task": block 0 of the input: -1 is no row of a node`},
 		{head + `{"call":"step","in":[{"e":"node","node":2000000,"capacity":[1]}]}` + "\n", "f:2: event 1: node row 2000000 is wild"},
 		{head + `{"call":"step","out":[{"d":"dance","task":1}]}` + "\n", `f:2: decision 1: unknown decision "dance"`},
 	} {

@@ -155,6 +155,9 @@ func (w *world) event() cluster.Event {
 	case 0:
 		return cluster.NodeAdded{Node: node, Spec: w.spec()}
 	case 1:
+		if w.row(2) == 0 {
+			return cluster.UsageReported{Node: node, Usage: w.vector(9)}
+		}
 		return cluster.NodeChanged{Node: node, Spec: w.spec()}
 	case 2:
 		if w.row(3) == 0 {
@@ -168,15 +171,26 @@ func (w *world) event() cluster.Event {
 	case 5:
 		return []cluster.Event{cluster.ShapeForgotten{Shape: shape}, cluster.SetForgotten{Set: set}, cluster.JobForgotten{Job: cluster.JobID(w.row(4))}}[w.row(3)]
 	case 6:
-		return cluster.JobSubmitted{Job: cluster.JobID(w.row(5)), Name: "j", User: "odd"}
+		return cluster.JobSubmitted{Job: cluster.JobID(w.row(5)), Name: "j", User: "odd", Together: w.row(2) == 0}
 	case 7, 8, 9, 10:
 		return w.taskEvent()
 	}
 	w.seq++
 	return cluster.TaskSubmitted{
 		Task: cluster.TaskID(w.row(20)), Seq: w.seq, Job: cluster.JobID(w.row(4)), Shape: shape,
-		Class: cluster.ClassID(w.row(2)), Priority: int32(w.row(5)) - 2, Gated: w.row(8) == 0,
+		Class: cluster.ClassID(w.row(2)), Priority: int32(w.row(5)) - 2, Gated: w.row(8) == 0, Input: w.input(),
 	}
+}
+
+// input is what a task reads: mostly nothing, and now and then what cannot be.
+func (w *world) input() []cluster.Block {
+	var blocks []cluster.Block
+	for range w.row(12) / 10 {
+		blocks = append(blocks, cluster.Block{
+			Bytes: int64(w.row(1000)) - 20, Replicas: [3]cluster.NodeID{cluster.NodeID(w.row(8)), cluster.NoNode, cluster.NodeID(8 + w.row(8))},
+		})
+	}
+	return blocks
 }
 
 // taskEvent is something that happens to a task.

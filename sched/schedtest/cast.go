@@ -133,6 +133,8 @@ func (s *story) event(line string, events []cluster.Event) ([]cluster.Event, err
 		events, err = s.nodeEvent(a, events)
 	case "lost":
 		events, err = s.lostEvent(a, events)
+	case "usage":
+		events, err = s.usageEvent(a, events)
 	case "job":
 		events, err = s.jobEvent(a, events)
 	case "forget-shape", "forget-set":
@@ -177,6 +179,11 @@ func (s *story) nodeEvent(a *args, events []cluster.Event) ([]cluster.Event, err
 	} else if labels != nil {
 		spec.Labels = labels
 	}
+	if groups, err := a.labels("group"); err != nil {
+		return nil, err
+	} else if groups != nil {
+		spec.Groups = groups
+	}
 	if !known {
 		node = &storyNode{row: cluster.NodeID(s.nodeRows.Take())}
 		s.nodes[name], s.nodeNames[node.row] = node, name
@@ -210,6 +217,19 @@ func (s *story) lostEvent(a *args, events []cluster.Event) ([]cluster.Event, err
 	return append(events, cluster.NodeLost{Node: node.row}), nil
 }
 
+func (s *story) usageEvent(a *args, events []cluster.Event) ([]cluster.Event, error) {
+	name, err := a.name()
+	if err != nil {
+		return nil, err
+	}
+	node, ok := s.nodes[name]
+	if !ok {
+		return nil, fmt.Errorf("there is no node %q", name)
+	}
+	e := cluster.UsageReported{Node: node.row, Usage: make(cluster.Vector, len(s.kinds))}
+	return append(events, e), a.quantities(s.kinds, e.Usage)
+}
+
 func (s *story) jobEvent(a *args, events []cluster.Event) ([]cluster.Event, error) {
 	name, err := a.name()
 	if err != nil {
@@ -227,7 +247,11 @@ func (s *story) jobEvent(a *args, events []cluster.Event) ([]cluster.Event, erro
 	if err != nil {
 		return nil, err
 	}
-	user, foreign, gated := a.value("user"), a.flag("foreign"), a.flag("gated")
+	input, err := s.input(a)
+	if err != nil {
+		return nil, err
+	}
+	user, foreign, together, gated := a.value("user"), a.flag("foreign"), a.flag("together"), a.flag("gated")
 	shape, events, err := s.shape(a, events)
 	if err != nil {
 		return nil, err
@@ -236,9 +260,9 @@ func (s *story) jobEvent(a *args, events []cluster.Event) ([]cluster.Event, erro
 	if !known {
 		job = &storyJob{row: cluster.JobID(len(s.jobs))}
 		s.jobs[name] = job
-		events = append(events, cluster.JobSubmitted{Job: job.row, Name: name, User: user, Foreign: foreign})
-	} else if user != "" || foreign {
-		return nil, fmt.Errorf("job %s is there: its user and whose it is stay", name)
+		events = append(events, cluster.JobSubmitted{Job: job.row, Name: name, User: user, Foreign: foreign, Together: together})
+	} else if user != "" || foreign || together {
+		return nil, fmt.Errorf("job %s is there: its user, whose it is and whether it stands together stay", name)
 	}
 	for range count {
 		s.seq++
@@ -246,11 +270,32 @@ func (s *story) jobEvent(a *args, events []cluster.Event) ([]cluster.Event, erro
 		full := fmt.Sprintf("%s/%d", name, job.tasks)
 		s.tasks[full], s.taskNames[s.seq], s.rowNames[task.row] = task, full, full
 		events = append(events, cluster.TaskSubmitted{
-			Task: task.row, Seq: s.seq, Job: job.row, Shape: shape, Class: class, Priority: int32(priority), Gated: gated,
+			Task: task.row, Seq: s.seq, Job: job.row, Shape: shape, Class: class, Priority: int32(priority), Gated: gated, Input: input,
 		})
 		job.tasks++
 	}
 	return events, nil
+}
+
+// input takes the blocks that tasks read, each as BYTES@NODE+NODE….
+func (s *story) input(a *args) ([]cluster.Block, error) {
+	var blocks []cluster.Block
+	for _, text := range a.values("input") {
+		bytes, names, _ := strings.Cut(text, "@")
+		n, err := strconv.ParseInt(bytes, 10, 64)
+		b := cluster.Block{Bytes: n, Replicas: [3]cluster.NodeID{cluster.NoNode, cluster.NoNode, cluster.NoNode}}
+		at := strings.FieldsFunc(names, func(c rune) bool { return c == '+' })
+		if err != nil || len(at) > len(b.Replicas) {
+			return nil, fmt.Errorf("%s: input=%s, want BYTES@NODE+NODE with at most %d nodes", a.of, text, len(b.Replicas))
+		}
+		for i, name := range at {
+			if node, ok := s.nodes[name]; ok {
+				b.Replicas[i] = node.row
+			}
+		}
+		blocks = append(blocks, b)
+	}
+	return blocks, nil
 }
 
 func (s *story) class(a *args) (cluster.ClassID, error) {

@@ -98,8 +98,8 @@ func TestWorldIsHostile(t *testing.T) {
 	t.Log(count)
 	for what, least := range map[string]int{
 		"run": 2000, "refused": 100, "late begin": 20, "taken back": 5, "ghost": 20, "told to leave": 300, "stale": 300,
-		"orphan": 20, "refused bundle": 100, "evicted": 300, "node lost": 30, "node back": 30, "eviction refused": 20, "round in flight": 200, "found": 50, "short run": 50,
-		"gated": 50, "reshaped": 200, "set redefined": 30, "shape forgotten": 3,
+		"orphan": 20, "refused bundle": 100, "evicted": 300, "node lost": 30, "node back": 30, "eviction refused": 20, "round in flight": 200, "found": 40, "short run": 50,
+		"gated": 50, "reshaped": 200, "set redefined": 30, "shape forgotten": 3, "usage": 80, "input": 500,
 	} {
 		if count[what] < least {
 			t.Errorf("%s happened %d times, want at least %d", what, count[what], least)

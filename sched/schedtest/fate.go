@@ -18,6 +18,8 @@ func (w *world) fate() {
 	w.post(cluster.Time(w.chance.Int64N(int64(2*cluster.Second))), nil, w.fate)
 	n := w.nodes[w.chance.IntN(len(w.nodes))]
 	switch at := w.chance.IntN(100); {
+	case at < 3:
+		w.measure(n)
 	case at < 45:
 		w.submit(w.jobs[1+w.chance.IntN(len(w.jobs)-1)], 1+w.chance.IntN(4))
 	case at < 60:
@@ -62,7 +64,7 @@ func (w *world) submitted(t *wTask) func() cluster.Event {
 	return func() cluster.Event {
 		t.sent = true
 		return cluster.TaskSubmitted{
-			Task: t.row, Seq: t.seq, Job: t.job.row, Shape: t.shape, Gated: t.gated, Priority: int32(t.seq) % 3,
+			Task: t.row, Seq: t.seq, Job: t.job.row, Shape: t.shape, Gated: t.gated, Priority: int32(t.seq) % 3, Input: t.input,
 		}
 	}
 }
@@ -71,11 +73,40 @@ func (w *world) submit(job *wJob, tasks int) {
 	for range tasks {
 		t := w.newTask(job)
 		t.gated = w.chance.IntN(10) == 0
+		if w.chance.IntN(4) == 0 {
+			t.input = w.input()
+		}
 		w.post(0, w.submitted(t), nil)
 		if t.gated {
 			w.report(func() cluster.Event { return w.ungated(t) }, nil)
 		}
 	}
+}
+
+// input is a few blocks on nodes that are there or are not.
+func (w *world) input() []cluster.Block {
+	blocks := make([]cluster.Block, 1+w.chance.IntN(3))
+	for i := range blocks {
+		b := &blocks[i]
+		b.Bytes = w.chance.Int64N(1 << 30)
+		for j := range b.Replicas {
+			b.Replicas[j] = w.nodes[w.chance.IntN(len(w.nodes))].row
+			if w.chance.IntN(4) == 0 || slices.Contains(b.Replicas[:j], b.Replicas[j]) {
+				b.Replicas[j] = cluster.NoNode
+			}
+		}
+	}
+	w.count["input"]++
+	return blocks
+}
+
+// measure reports what is in use on a node, perhaps after it was lost.
+func (w *world) measure(n *wNode) {
+	usage := w.vector(0, 20, perDevice*w.chance.Int64N(3))
+	w.report(func() cluster.Event {
+		w.count["usage"]++
+		return cluster.UsageReported{Node: n.row, Usage: usage}
+	}, nil)
 }
 
 // end ends a task for good. Its run is gone at once, the report comes later.

@@ -82,12 +82,14 @@ import (
 //
 // # Events
 //
-//	node NAME KIND=N… [label=(KEY:VALUE,…)] [overcommit=(KIND:FACTOR,…)]
+//	node NAME KIND=N… [label=(KEY:VALUE,…)] [group=(KEY:VALUE,…)] [overcommit=(KIND:FACTOR,…)]
 //	change NAME …    the same for a node that is there; what is not named stays
 //	lost NAME
+//	usage NAME KIND=N…                     measured on the node; 0 of what is not named
 //	job NAME tasks=N KIND=N… [user=USER] [class=CLASS] [priority=N] [apart|per-node=N] [gated] [foreign]
-//	      [require=(KEY=VALUE,…)]
-//	                 N tasks: NAME/0, NAME/1, …; more of them if the job is there
+//	      [together] [require=(KEY=VALUE,…)] [input=(BYTES@NODE+NODE…,…)]
+//	                 N tasks: NAME/0, NAME/1, …; more of them if the job is there. Each reads all
+//	                 blocks of the input; a node that is not there has no replica
 //	gate TASK…                             it is not to be placed for now
 //	ungate TASK…
 //	reshape TASK [KIND=N…] [priority=N] [apart|per-node=N] [require=(KEY=VALUE,…)]

@@ -65,6 +65,7 @@ type wTask struct {
 	seq   cluster.Seq
 	job   *wJob
 	shape cluster.ShapeID
+	input []cluster.Block
 	gated bool // when it was submitted
 	held  bool // it was reported gated, and no run of it was known
 	sent  bool // its submission was reported
@@ -155,10 +156,10 @@ func (w *world) found() {
 	}
 	for i := range 6 {
 		job := &wJob{row: cluster.JobID(i), foreign: i == 0}
-		user := []string{"even", "odd"}[i%2]
+		user, together := []string{"even", "odd"}[i%2], i%3 == 1
 		w.jobs = append(w.jobs, job)
 		w.post(0, func() cluster.Event {
-			return cluster.JobSubmitted{Job: job.row, Name: fmt.Sprintf("j%d", job.row), User: user, Foreign: job.foreign}
+			return cluster.JobSubmitted{Job: job.row, Name: fmt.Sprintf("j%d", job.row), User: user, Foreign: job.foreign, Together: together}
 		}, nil)
 	}
 	w.post(0, nil, w.fate)
