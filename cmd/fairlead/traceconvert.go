@@ -198,7 +198,7 @@ func (c *counted) Next(r *trace.Record) error {
 	err := c.Source.Next(r)
 	switch {
 	case err != nil:
-	case r.What <= trace.NodeLost:
+	case r.What.OfNode():
 		c.nodes++
 	default:
 		c.tasks++

@@ -119,6 +119,7 @@ func (d *Description) count(r *Record, c *census) {
 		d.NodeEvents[1]++
 	case NodeLost:
 		d.NodeEvents[2]++
+	case NodeUsed:
 	case TaskSubmitted:
 		if !start {
 			if d.Later == 0 {

@@ -12,7 +12,9 @@ import (
 // Merge takes the nodes of one source and the tasks of another, in time order.
 // The kinds are those of both; what only one of them names is 0 in the other.
 // Kinds of one name must have one unit. Where one side counts smaller parts of
-// it, as bytes beside MiB, the quantities of the other are multiplied.
+// it, as bytes beside MiB, the quantities of the other are multiplied. What was
+// measured on the nodes, and where the tasks' input lies, is left out: that was
+// with other tasks, and on other nodes.
 func Merge(nodes, tasks Source) (Source, error) {
 	kinds := slices.Clone(nodes.Kinds())
 	for _, k := range tasks.Kinds() {
@@ -114,7 +116,8 @@ func (m *merged) Next(r *Record) error {
 			return nil
 		}
 		s.err = s.source.Next(&s.next)
-		s.ready = s.err == nil && (s.next.What <= NodeLost) == (s == &m.nodes)
+		s.ready = s.err == nil && s.next.What != NodeUsed && s.next.What.OfNode() == (s == &m.nodes)
+		s.next.Task.Input = nil
 	}
 }
 
@@ -136,7 +139,7 @@ func (m *merged) earlier() *side {
 // spread puts the quantities of the next record where the common kinds stand.
 func (s *side) spread(kinds []cluster.Kind) (err error) {
 	v := &s.next.Task.Demand
-	if s.next.What <= NodeLost {
+	if s.next.What.OfNode() {
 		v = &s.next.Node.Capacity
 	}
 	if len(*v) != len(s.places) || s.alike(kinds) {

@@ -42,11 +42,13 @@ func TestMerge(t *testing.T) {
 	nodes := &memory{kindsNamed("cpu", "disk"), []Record{
 		{Time: 0, What: NodeAdded, Node: Node{ID: 1, Capacity: cluster.Vector{4, 9}}},
 		{Time: 3, What: TaskSubmitted, Task: Task{Job: 99, Demand: cluster.Vector{1, 1}}},
+		{Time: 4, What: NodeUsed, Node: Node{ID: 1, Usage: cluster.Vector{1, 1}}},
 		{Time: 5, What: NodeAdded, Node: Node{ID: 2, Capacity: cluster.Vector{8, 1}}},
 	}}
 	tasks := &memory{kindsNamed("gpu", "cpu"), []Record{
+		{Time: 0, What: NodeUsed, Node: Node{ID: 99, Usage: cluster.Vector{4, 9}}},
 		{Time: 0, What: NodeAdded, Node: Node{ID: 99, Capacity: cluster.Vector{4, 9}}},
-		{Time: 2, What: TaskSubmitted, Task: Task{Job: 1, Demand: cluster.Vector{1, 2}}},
+		{Time: 2, What: TaskSubmitted, Task: Task{Job: 1, Demand: cluster.Vector{1, 2}, Input: []Block{{Bytes: 1, Replicas: []uint64{99}}}}},
 		{Time: 5, What: TaskSubmitted, Task: Task{Job: 2, Demand: cluster.Vector{3, 4}}},
 		{Time: 6, What: TaskKilled, Task: Task{Job: 2}},
 	}}
@@ -77,6 +79,9 @@ func TestMerge(t *testing.T) {
 		id, vector := r.Task.Job, r.Task.Demand
 		if r.What <= NodeLost {
 			id, vector = r.Node.ID, r.Node.Capacity
+		}
+		if r.Task.Input != nil {
+			t.Errorf("record %d: input %v lies on nodes that are not there", i, r.Task.Input)
 		}
 		if r.Time != w.at || r.What != w.what || id != w.id || !slices.Equal(vector, w.vector) {
 			t.Errorf("record %d: %v %v %d %v, want %+v", i, r.Time, r.What, id, vector, w)

@@ -4,7 +4,8 @@ import "fairlead.dev/fairlead/cluster"
 
 // Slots replaces the kinds of src by the one kind "slots": each node offers n,
 // each task takes one. Quincy and the slot-based policies of Firmament know no
-// other resource, and a trace that is over-committed in its own kinds fits.
+// other resource, and a trace that is over-committed in its own kinds fits. What
+// was measured on nodes, in other kinds, is left out.
 func Slots(src Source, n int64) Source {
 	return &slotted{Source: src, offer: cluster.Vector{n}, take: cluster.Vector{1}}
 }
@@ -25,6 +26,8 @@ func (s *slotted) Next(r *Record) error {
 		return err
 	}
 	switch r.What {
+	case NodeUsed:
+		return s.Next(r)
 	case NodeAdded, NodeChanged:
 		r.Node.Capacity = s.offer
 	case TaskSubmitted:

@@ -77,7 +77,8 @@ func TestSpeedup(t *testing.T) {
 func TestSlots(t *testing.T) {
 	node := Record{What: NodeAdded, Node: Node{ID: 4, Capacity: cluster.Vector{1, 2}}}
 	lost := Record{Time: 2, What: NodeLost, Node: Node{ID: 4}}
-	src := Slots(&list{[]Record{node, submitted(1, 1), lost}}, 12)
+	used := Record{Time: 2, What: NodeUsed, Node: Node{ID: 4, Usage: cluster.Vector{1, 1}}}
+	src := Slots(&list{[]Record{node, submitted(1, 1), used, used, lost}}, 12)
 	if diff := cmp.Diff([]cluster.Kind{{Name: "slots", Unit: "slots", PerUnit: 1}}, src.Kinds()); diff != "" {
 		t.Error(diff)
 	}

@@ -50,7 +50,7 @@ type EndingSource interface {
 type Record struct {
 	Time cluster.Time
 	What What
-	Node Node // of NodeAdded, NodeChanged and NodeLost (the ID alone)
+	Node Node // of NodeAdded, NodeChanged, NodeLost (the ID alone) and NodeUsed (ID and Usage)
 	Task Task // of TaskSubmitted and TaskKilled (Job and Index alone)
 }
 
@@ -66,11 +66,16 @@ const (
 	NodeChanged
 	// NodeLost: the node is gone, with all that ran on it.
 	NodeLost
+	// NodeUsed: so much of the node was measured to be in use.
+	NodeUsed
 	// TaskSubmitted: a task asks to be placed.
 	TaskSubmitted
 	// TaskKilled: its user ends the task, wherever it is.
 	TaskKilled
 )
+
+// OfNode reports whether a record that says w is of a node, and not of a task.
+func (w What) OfNode() bool { return w <= NodeUsed }
 
 // String names w as reports do: "node added".
 func (w What) String() string {
@@ -81,6 +86,8 @@ func (w What) String() string {
 		return "node changed"
 	case NodeLost:
 		return "node lost"
+	case NodeUsed:
+		return "node used"
 	case TaskSubmitted:
 		return "task submitted"
 	case TaskKilled:
@@ -95,6 +102,11 @@ type Node struct {
 	Name     string // empty: the ID in decimal
 	Capacity cluster.Vector
 	Labels   []cluster.Label // sorted by key
+	// Groups say to which set of each family the node belongs, such as
+	// rack=r17; sorted by key.
+	Groups []cluster.Label
+	// Usage is what was measured, of NodeUsed.
+	Usage cluster.Vector
 }
 
 // Task is a task as a trace describes it.
@@ -122,7 +134,23 @@ type Task struct {
 	// tasks of a snapshot do.
 	Running bool
 	OnNode  uint64
+	// Together says that all tasks of the job want to stand on one node. The
+	// job's first task says it for all.
+	Together bool
+	// Input is what the task reads whenever it begins to run.
+	Input []Block
 }
+
+// Block is a piece of a task's input.
+type Block struct {
+	Bytes int64
+	// Replicas are up to MostReplicas different nodes, by their IDs, that hold
+	// the block.
+	Replicas []uint64
+}
+
+// MostReplicas is how many replicas of a block are told of.
+const MostReplicas = len(cluster.Block{}.Replicas)
 
 // Error is a place in an input that cannot be read, and what was expected
 // there. Line and Column count from 1; 0 means that they do not apply.

@@ -101,6 +101,8 @@ func (w *writer) item(r *trace.Record) (fields, error) {
 		return w.pod(r)
 	case r.What == trace.TaskKilled:
 		return nil, w.refuse(r, "kills")
+	case r.What == trace.NodeUsed:
+		return nil, w.refuse(r, "usage of nodes")
 	}
 	return nil, w.refuse(r, "changes of nodes")
 }
@@ -132,6 +134,11 @@ func (w *writer) node(r *trace.Record) (fields, error) {
 		if !isPort(kind) && !w.shared[k] {
 			name, text := textOf(kind, n.Capacity[k])
 			allocatable[name] = text
+		}
+	}
+	if len(n.Groups) > 0 {
+		if err := w.refuse(r, "groups of nodes"); err != nil {
+			return nil, err
 		}
 	}
 	if err := w.merged(r, n.Capacity); err != nil {
@@ -238,6 +245,8 @@ func (w *writer) lost(r *trace.Record) error {
 		{t.Class > 2, "classes above 2"},
 		{t.PerNode > 1, "limits of several tasks a node"},
 		{each != nil, "shares of a device"},
+		{t.Together, "jobs that want to stand together"},
+		{len(t.Input) > 0, "input of tasks"},
 	} {
 		if c.lost {
 			if err := w.refuse(r, c.what); err != nil {

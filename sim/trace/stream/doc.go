@@ -2,14 +2,14 @@
 // perhaps compressed with gzip, which a program of any language can write
 // while it runs.
 //
-// # The format, version 2
+// # The format, version 3
 //
 // The first line is the header. It names the resources in which capacities
 // and demands are given; per_unit is how many of the integer quantities make
 // one unit. A kind with "devices": true comes in devices of one unit each, such
 // as GPUs (see cluster.Kind); there is at most one such kind.
 //
-//	{"fairlead": "trace", "version": 2, "kinds": [
+//	{"fairlead": "trace", "version": 3, "kinds": [
 //	  {"name": "cpu", "unit": "cores", "per_unit": 1000},
 //	  {"name": "memory", "unit": "GiB", "per_unit": 1073741824}]}
 //
@@ -23,13 +23,14 @@
 // when all its work is done.
 //
 // Each line after it is one record: the time t, and one of add, change, lose,
-// submit and kill. (Lines are broken here only to be shown.)
+// usage, submit and kill. (Lines are broken here only to be shown.)
 //
 //	{"t": 0, "add": {"node": 1, "name": "n1", "capacity": {"cpu": 4000, "memory": 8589934592},
-//	  "labels": {"zone": "a"}}}
+//	  "labels": {"zone": "a"}, "groups": {"rack": "r1"}}}
 //	{"t": 0, "submit": {"job": 7, "task": 0, "job_tasks": 3, "user": "ann", "class": 2, "priority": 9,
 //	  "demand": {"cpu": 500}, "per_node": 1, "require": [["zone", "=", "a"]],
-//	  "work": 60000000, "fails": true, "on": 1}}
+//	  "work": 60000000, "fails": true, "on": 1, "together": true, "input": [[67108864, 1, 4, 9]]}}
+//	{"t": 1000000, "usage": {"node": 1, "used": {"cpu": 350}}}
 //	{"t": 5000000, "change": {"node": 1, "name": "n1", "capacity": {"cpu": 2000}}}
 //	{"t": 6000000, "kill": {"job": 7, "task": 0}}
 //	{"t": 7000000, "lose": {"node": 1}}
@@ -41,6 +42,7 @@
 //	add        a node joins, or returns
 //	change     all of this node is now as given here
 //	lose       the node is gone, with all that ran on it
+//	usage      so much of the node was measured to be in use
 //	submit     a task asks to be placed
 //	kill       the user ends the task
 //
@@ -48,6 +50,9 @@
 //	name       its name; if omitted, that integer
 //	capacity   quantity by kind; a kind that is omitted is 0
 //	labels     text by key; may be omitted
+//	groups     to which set of each family the node belongs, text by key, such as
+//	           its rack; may be omitted
+//	used       quantity by kind; a kind that is omitted is 0
 //
 //	job, task  the job, an integer, and the task's number in it
 //	job_tasks  how many tasks the job will submit in all; 0 or omitted: unknown
@@ -64,11 +69,16 @@
 //	work       how long the task runs, in microseconds; omitted: it never ends
 //	fails      it ends by failing
 //	on         the node on which the task runs when it is submitted
+//	together   all tasks of the job want to stand on one node; the job's first
+//	           task says it
+//	input      what the task reads when it begins to run, block by block: its
+//	           bytes, and up to 3 nodes that hold it
 //
 // Names that are not listed are errors. Text is UTF-8. The version changes when
 // a name is added, goes or changes its meaning, as old readers reject new
-// names. Version 1 is still read: it has no devices, name and per_node, and
-// "apart": true for "per_node": 1.
+// names. Older versions are still read: version 2 has no groups, usage, together
+// and input; version 1 has no devices, name and per_node either, and "apart": true
+// for "per_node": 1.
 //
 // Whether nodes and tasks exist is not checked here: that is for who replays
 // the stream.

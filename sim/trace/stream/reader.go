@@ -14,8 +14,9 @@ import (
 )
 
 // version is that of the format. Version 1 had no name, per_node and devices,
-// but apart: true for per_node 1.
-const version = 2
+// but apart: true for per_node 1. Version 2 had no groups, together, input and
+// usage.
+const version = 3
 
 // Options says how to read a stream.
 type Options struct {
@@ -40,6 +41,9 @@ type Reader struct {
 	// What the latest record refers to, and one copy of each text.
 	quantities   cluster.Vector
 	labels       []cluster.Label
+	groups       []cluster.Label
+	input        []trace.Block
+	replicas     []uint64 // of all blocks
 	requirements []cluster.Requirement
 	texts        map[string]string
 }
@@ -73,7 +77,7 @@ func start(lines *trace.Lines, skips *trace.Skips) (*Reader, error) {
 }
 
 const (
-	wantHeader = `{"fairlead":"trace","version":2,"kinds":[...]}`
+	wantHeader = `{"fairlead":"trace","version":3,"kinds":[...]}`
 	wantKind   = `{"name":...,"unit":...,"per_unit":...}`
 
 	wantTypical = `{"demand":...,"tasks":...}`
@@ -243,7 +247,7 @@ func (r *Reader) record(rec *trace.Record) {
 			continue
 		}
 		if rec.What != 0 {
-			s.fail("one of add, change, lose, submit and kill, not two")
+			s.fail("one of add, change, lose, usage, submit and kill, not two")
 		}
 		switch string(name) {
 		case "add":
@@ -255,6 +259,9 @@ func (r *Reader) record(rec *trace.Record) {
 		case "lose":
 			rec.What = trace.NodeLost
 			r.nodeID(&rec.Node)
+		case "usage":
+			rec.What = trace.NodeUsed
+			r.usage(&rec.Node)
 		case "submit":
 			rec.What = trace.TaskSubmitted
 			r.task(&rec.Task)
@@ -262,11 +269,11 @@ func (r *Reader) record(rec *trace.Record) {
 			rec.What = trace.TaskKilled
 			r.taskID(&rec.Task)
 		default:
-			s.failName("a field of a record", name, "t", "add", "change", "lose", "submit", "kill")
+			s.failName("a field of a record", name, "t", "add", "change", "lose", "usage", "submit", "kill")
 		}
 	}
 	if !timed || rec.What == 0 {
-		s.fail("t, and one of add, change, lose, submit and kill")
+		s.fail("t, and one of add, change, lose, usage, submit and kill")
 	}
 	s.end()
 }
@@ -299,13 +306,37 @@ func (r *Reader) node(n *trace.Node) {
 		case "capacity":
 			n.Capacity = r.vector()
 		case "labels":
-			n.Labels = r.readLabels()
+			r.labels = r.readLabels(r.labels[:0])
+			n.Labels = r.labels
+		case "groups":
+			r.groups = r.readLabels(r.groups[:0])
+			n.Groups = r.groups
 		default:
-			s.failName("a field of a node", name, "node", "name", "capacity", "labels")
+			s.failName("a field of a node", name, "node", "name", "capacity", "labels", "groups")
 		}
 	}
 	if !named || n.Capacity == nil {
 		s.fail("node and capacity in the object that ends here")
+	}
+}
+
+// usage reads what was measured on a node.
+func (r *Reader) usage(n *trace.Node) {
+	s := &r.scan
+	named := false
+	for more := s.open('{', `{"node":...,"used":...}`); more; more = s.more('}') {
+		switch name := s.name(); string(name) {
+		case "node":
+			named = true
+			n.ID = s.uint("the integer that names the node", math.MaxUint64)
+		case "used":
+			n.Usage = r.vector()
+		default:
+			s.failName("a field of usage", name, "node", "used")
+		}
+	}
+	if !named || n.Usage == nil {
+		s.fail("node and used in the object that ends here")
 	}
 }
 
@@ -324,18 +355,18 @@ func (r *Reader) vector() cluster.Vector {
 	return r.quantities
 }
 
-func (r *Reader) readLabels() []cluster.Label {
+// readLabels appends labels to an empty list, sorted by key.
+func (r *Reader) readLabels(labels []cluster.Label) []cluster.Label {
 	s := &r.scan
-	r.labels = r.labels[:0]
 	for more := s.open('{', "labels by key"); more; more = s.more('}') {
 		key := r.text(s.name())
-		at, found := slices.BinarySearchFunc(r.labels, key, func(l cluster.Label, key string) int { return cmp.Compare(l.Key, key) })
+		at, found := slices.BinarySearchFunc(labels, key, func(l cluster.Label, key string) int { return cmp.Compare(l.Key, key) })
 		if found {
 			s.fail("each label once")
 		}
-		r.labels = slices.Insert(r.labels, at, cluster.Label{Key: key, Value: r.text(s.string("a label's value"))})
+		labels = slices.Insert(labels, at, cluster.Label{Key: key, Value: r.text(s.string("a label's value"))})
 	}
-	return r.labels
+	return labels
 }
 
 func (r *Reader) taskID(t *trace.Task) {
@@ -401,14 +432,39 @@ func (r *Reader) task(t *trace.Task) {
 		case "on":
 			t.Running = true
 			t.OnNode = s.uint("the integer that names the node", math.MaxUint64)
+		case "together":
+			t.Together = s.bool("true or false")
+		case "input":
+			t.Input = r.readInput()
 		default:
 			s.failName("a field of submit", name,
-				"job", "task", "job_tasks", "user", "class", "priority", "demand", "per_node", "name", "require", "work", "fails", "on")
+				"job", "task", "job_tasks", "user", "class", "priority", "demand", "per_node", "name", "require", "work", "fails", "on", "together", "input")
 		}
 	}
 	if !job || !index || t.Demand == nil {
 		s.fail("job, task and demand in the object that ends here")
 	}
+}
+
+func (r *Reader) readInput() []trace.Block {
+	const want = "a block [bytes, node, ...]"
+	s := &r.scan
+	r.input, r.replicas = r.input[:0], r.replicas[:0]
+	for more := s.open('[', "a list of blocks"); more; more = s.more(']') {
+		s.take('[', want)
+		b := trace.Block{Bytes: s.int("the bytes of a block, from 0 to 2^45", 0, cluster.MaxQuantity)}
+		from := len(r.replicas)
+		for s.more(']') {
+			n := s.uint("the integer that names a node", math.MaxUint64)
+			if slices.Contains(r.replicas[from:], n) || len(r.replicas)-from == trace.MostReplicas {
+				s.fail(fmt.Sprintf("at most %d nodes that hold the block, each once", trace.MostReplicas))
+			}
+			r.replicas = append(r.replicas, n)
+		}
+		b.Replicas = r.replicas[from:len(r.replicas):len(r.replicas)]
+		r.input = append(r.input, b)
+	}
+	return r.input
 }
 
 func (r *Reader) readRequirements() []cluster.Requirement {

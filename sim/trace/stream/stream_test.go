@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,7 +20,7 @@ import (
 	"fairlead.dev/fairlead/sim/trace/stream"
 )
 
-const head = `{"fairlead":"trace","version":2,"kinds":[{"name":"cpu","unit":"cores","per_unit":1000},{"name":"memory","unit":"GiB","per_unit":1024}]}` + "\n"
+const head = `{"fairlead":"trace","version":3,"kinds":[{"name":"cpu","unit":"cores","per_unit":1000},{"name":"memory","unit":"GiB","per_unit":1024}]}` + "\n"
 
 // readAll returns copies of all records.
 func readAll(text string, opt stream.Options) ([]trace.Record, *stream.Reader, error) {
@@ -39,6 +40,13 @@ func readAll(text string, opt stream.Options) ([]trace.Record, *stream.Reader, e
 		}
 		rec.Node.Capacity = append(cluster.Vector(nil), rec.Node.Capacity...)
 		rec.Node.Labels = append([]cluster.Label(nil), rec.Node.Labels...)
+		rec.Node.Groups = append([]cluster.Label(nil), rec.Node.Groups...)
+		rec.Node.Usage = append(cluster.Vector(nil), rec.Node.Usage...)
+		input := rec.Task.Input
+		rec.Task.Input = nil
+		for _, b := range input {
+			rec.Task.Input = append(rec.Task.Input, trace.Block{Bytes: b.Bytes, Replicas: slices.Clone(b.Replicas)})
+		}
 		rec.Task.Demand = append(cluster.Vector(nil), rec.Task.Demand...)
 		rec.Task.Requirements = append([]cluster.Requirement(nil), rec.Task.Requirements...)
 		all = append(all, rec)
@@ -58,10 +66,11 @@ func write(kinds []cluster.Kind, records []trace.Record) (string, error) {
 }
 
 func TestRead(t *testing.T) {
-	text := head + `{"t":0,"add":{"node":1,"name":"n1","capacity":{"memory":8,"cpu":4000},"labels":{"zone":"a","rack":"r\u0031"}}}
+	text := head + `{"t":0,"add":{"node":1,"name":"n1","capacity":{"memory":8,"cpu":4000},"labels":{"zone":"a","rack":"r\u0031"},"groups":{"upgrade":"u","rack":"r1"}}}
 { "t" : 0 , "submit" : {"job":7,"task":0,"job_tasks":3,"user":"ann","class":2,"priority":-9,"demand":{"cpu":500},
 "x":0}}
-{"t":1,"submit":{"job":7,"task":1,"job_tasks":3,"user":"ann","class":2,"priority":-9,"demand":{"cpu":500},"per_node":2,"name":"web/a","require":[["a=","!=","b"],["v",">","3"]],"work":60,"fails":true,"on":1}}
+{"t":1,"submit":{"job":7,"task":1,"job_tasks":3,"user":"ann","class":2,"priority":-9,"demand":{"cpu":500},"per_node":2,"name":"web/a","require":[["a=","!=","b"],["v",">","3"]],"work":60,"fails":true,"on":1,"together":true,"input":[[64,1,0,18446744073709551615],[5,7],[0]]}}
+{"t":2,"usage":{"node":1,"used":{"memory":7}}}
 {"change":{"node":1,"capacity":{}},"t":2}
 {"t":3,"kill":{"job":7,"task":1}}
 {"t":3,"lose":{"node":1}}`
@@ -70,12 +79,14 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []trace.Record{
-		{What: trace.NodeAdded, Node: trace.Node{ID: 1, Name: "n1", Capacity: cluster.Vector{4000, 8}, Labels: []cluster.Label{{Key: "rack", Value: "r1"}, {Key: "zone", Value: "a"}}}},
+		{What: trace.NodeAdded, Node: trace.Node{ID: 1, Name: "n1", Capacity: cluster.Vector{4000, 8}, Labels: []cluster.Label{{Key: "rack", Value: "r1"}, {Key: "zone", Value: "a"}}, Groups: []cluster.Label{{Key: "rack", Value: "r1"}, {Key: "upgrade", Value: "u"}}}},
 		{Time: 1, What: trace.TaskSubmitted, Task: trace.Task{
 			Job: 7, Index: 1, JobTasks: 3, User: "ann", Class: 2, Priority: -9, Demand: cluster.Vector{500, 0}, PerNode: 2, Name: "web/a",
 			Requirements: []cluster.Requirement{{Key: "a=", Op: cluster.NotEqual, Value: "b"}, {Key: "v", Op: cluster.Greater, Value: "3"}},
-			Work:         60, Fails: true, Running: true, OnNode: 1,
+			Work:         60, Fails: true, Running: true, OnNode: 1, Together: true,
+			Input: []trace.Block{{Bytes: 64, Replicas: []uint64{1, 0, 1<<64 - 1}}, {Bytes: 5, Replicas: []uint64{7}}, {Replicas: []uint64{}}},
 		}},
+		{Time: 2, What: trace.NodeUsed, Node: trace.Node{ID: 1, Usage: cluster.Vector{0, 7}}},
 		{Time: 2, What: trace.NodeChanged, Node: trace.Node{ID: 1, Capacity: cluster.Vector{0, 0}}},
 		{Time: 3, What: trace.TaskKilled, Task: trace.Task{Job: 7, Index: 1}},
 		{Time: 3, What: trace.NodeLost, Node: trace.Node{ID: 1}},
@@ -94,8 +105,8 @@ func TestBroken(t *testing.T) {
 		{``, `t.jsonl:1: want the header`},
 		{head, `t.jsonl:2: want a record {"t":...} below the header: unexpected EOF`},
 		{"{}\n", `t.jsonl:1:1: want the header {`},
-		{`{"fairlead":"trace","version":3,"new":0}`, `t.jsonl:1:31: want version 1 to 2 of the format, got "3,`},
-		{`{"fairlead":"trace","version":2,"kinds":[{"name":"cpu","unit":"","per_unit":0}]}`, `t.jsonl:1:78: want a kind with a name, and a per_unit of at least 1`},
+		{`{"fairlead":"trace","version":4,"new":0}`, `t.jsonl:1:31: want version 1 to 3 of the format, got "4,`},
+		{`{"fairlead":"trace","version":3,"kinds":[{"name":"cpu","unit":"","per_unit":0}]}`, `t.jsonl:1:78: want a kind with a name, and a per_unit of at least 1`},
 		{head + "nonsense", `t.jsonl:2:1: want a record {"t":...}, got "nonsense"`},
 		{head + `{"t":1.5,"lose":{"node":1}}`, `t.jsonl:2:6: want a time in microseconds, got "1.5`},
 		{head + `{"t":-1,"lose":{"node":1}}`, `t.jsonl:2:6: want a time`},
@@ -119,6 +130,13 @@ func TestBroken(t *testing.T) {
 		{head + `{"t":5,"change":{"node":1,"capcity":{}}}`, `t.jsonl:2:27: want a field of a node, got "capcity"; did you mean capacity?`},
 		{head + `{"t":5,"lose":{"nodes":1}}`, `t.jsonl:2:16: want a field of lose, got "nodes"; did you mean node?`},
 		{head + `{"t":5,"kill":{"job":1,"index":1}}`, `t.jsonl:2:24: want a field of kill, got "index"; there are job, task`},
+		{head + `{"t":5,"usage":{"node":1}}`, `t.jsonl:2:25: want node and used in the object that ends here`},
+		{head + `{"t":5,"usage":{"node":1,"capacity":{}}}`, `t.jsonl:2:26: want a field of usage, got "capacity"; there are node, used`},
+		{head + `{"t":5,"usage":{"node":1,"used":{"cpu":-4}}}`, `t.jsonl:2:40: want a quantity from 0 to 2^45`},
+		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"input":[64]}}`, `t.jsonl:2:56: want a block [bytes, node, ...], got "64]}}"`},
+		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"input":[[-1,4]]}}`, `t.jsonl:2:57: want the bytes of a block, from 0 to 2^45`},
+		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"input":[[1,2,3,4,5]]}}`, `t.jsonl:2:65: want at most 3 nodes that hold the block, each once, got "5]]}}"`},
+		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"input":[[1,2,2]]}}`, `t.jsonl:2:61: want at most 3 nodes that hold the block, each once, got "2]]}}"`},
 		{strings.Replace(head, "kinds", "kind", 1), `t.jsonl:1:33: want a field of the header, got "kind"; did you mean kinds?`},
 		{strings.Replace(head, "per_unit", "perunit", 1), `t.jsonl:1:71: want a field of a kind, got "perunit"; did you mean per_unit?`},
 		{strings.Replace(head, `"kinds"`, `"typical":[{"demand":{"cpu":1}}],"kinds"`, 1), `t.jsonl:1:55: want a kind that the header names`},
@@ -170,7 +188,12 @@ func TestWriterRefuses(t *testing.T) {
 		{What: trace.NodeLost, Time: -1},
 		{What: trace.NodeAdded},
 		{What: trace.NodeAdded, Node: trace.Node{Capacity: cluster.Vector{-1}}},
+		{What: trace.NodeUsed},
+		{What: trace.NodeUsed, Node: trace.Node{Usage: cluster.Vector{-1}}},
 		{What: trace.TaskSubmitted, Task: trace.Task{Demand: cluster.Vector{1}, Work: -1}},
+		{What: trace.TaskSubmitted, Task: trace.Task{Demand: cluster.Vector{1}, Input: []trace.Block{{Bytes: -1}}}},
+		{What: trace.TaskSubmitted, Task: trace.Task{Demand: cluster.Vector{1}, Input: []trace.Block{{Replicas: []uint64{1, 2, 3, 4}}}}},
+		{What: trace.TaskSubmitted, Task: trace.Task{Demand: cluster.Vector{1}, Input: []trace.Block{{Replicas: []uint64{1, 1}}}}},
 	} {
 		if text, err := write(kinds, []trace.Record{r}); err == nil {
 			t.Errorf("%+v was written as %s", r, text)
@@ -187,7 +210,7 @@ func randomRecords(rng *rand.Rand, n int) []trace.Record {
 	var now cluster.Time
 	for range n {
 		now += cluster.Time(rng.Int64N(2) * rng.Int64N(1e9))
-		r := trace.Record{Time: now, What: trace.What(rng.IntN(5) + 1)}
+		r := trace.Record{Time: now, What: trace.What(rng.IntN(6) + 1)}
 		switch r.What {
 		case trace.NodeAdded, trace.NodeChanged:
 			r.Node = trace.Node{ID: rng.Uint64(), Name: text(), Capacity: vector()}
@@ -195,8 +218,13 @@ func randomRecords(rng *rand.Rand, n int) []trace.Record {
 				r.Node.Labels = append(r.Node.Labels, cluster.Label{Key: texts[key], Value: text()})
 			}
 			cluster.SortLabels(r.Node.Labels)
+			if rng.IntN(2) == 0 {
+				r.Node.Groups = []cluster.Label{{Key: "rack", Value: text()}, {Key: "zone", Value: text()}}
+			}
 		case trace.NodeLost:
 			r.Node.ID = rng.Uint64()
+		case trace.NodeUsed:
+			r.Node.ID, r.Node.Usage = rng.Uint64(), vector()
 		case trace.TaskKilled:
 			r.Task = trace.Task{Job: rng.Uint64(), Index: rng.Uint32()}
 		case trace.TaskSubmitted:
@@ -216,6 +244,11 @@ func randomRecords(rng *rand.Rand, n int) []trace.Record {
 					q.Value = "-12"
 				}
 				r.Task.Requirements = append(r.Task.Requirements, q)
+			}
+			r.Task.Together = rng.IntN(4) == 0
+			for range rng.IntN(8) / 5 {
+				first := rng.Uint64N(1 << 60)
+				r.Task.Input = append(r.Task.Input, trace.Block{Bytes: rng.Int64N(cluster.MaxQuantity + 1), Replicas: []uint64{first, first + 1, 0}[:1+rng.IntN(3)]})
 			}
 		}
 		all = append(all, r)
@@ -319,6 +352,7 @@ func TestCopyLoses(t *testing.T) {
 		func(n *trace.Node, _ *trace.Task) { n.Name = odd },
 		func(n *trace.Node, _ *trace.Task) { n.Labels = []cluster.Label{{Key: odd}} },
 		func(n *trace.Node, _ *trace.Task) { n.Labels = []cluster.Label{{Value: odd}} },
+		func(n *trace.Node, _ *trace.Task) { n.Groups = []cluster.Label{{Value: odd}} },
 		func(_ *trace.Node, t *trace.Task) { t.Name = odd },
 		func(_ *trace.Node, t *trace.Task) { t.User = odd },
 		func(_ *trace.Node, t *trace.Task) { t.Requirements = []cluster.Requirement{{Key: odd}} },
@@ -393,7 +427,7 @@ func FuzzReader(f *testing.F) {
 	f.Add(head + `{"t":0,"add":{"node":1,"name":"n1","capacity":{"cpu":4000},"labels":{"zone":"a"}}}`)
 	f.Add(head + `{"t":1,"submit":{"job":7,"task":1,"demand":{"cpu":5},"per_node":2,"name":"web/a","require":[["a","!=","b"]],"work":6,"on":1}}` + "\n" + `{"t":1,"kill":{"job":7,"task":1}}`)
 	f.Add(head + `{"t":3,"change":{"node":1,"name":"\u00e9\"","capacity":{}}}` + "\n" + `{"t":3,"lose":{"node":1}}`)
-	f.Add(`{"fairlead":"trace","version":2}`)
+	f.Add(`{"fairlead":"trace","version":3}`)
 	f.Add(strings.Replace(head, "]}", `],"typical":[{"demand":{"cpu":1},"tasks":2,"require":[["a","=","b"]]}]}`, 1))
 	f.Fuzz(func(t *testing.T, text string) {
 		if _, _, err := readAll(text, stream.Options{Lenient: true}); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -58,7 +59,7 @@ func Copy(to io.Writer, src trace.Source, losses *trace.Losses) error {
 // isUTF8 reports whether all text of the record is UTF-8.
 func isUTF8(r *trace.Record) bool {
 	valid := utf8.ValidString(r.Node.Name) && utf8.ValidString(r.Task.Name) && utf8.ValidString(r.Task.User)
-	for _, l := range r.Node.Labels {
+	for _, l := range slices.Concat(r.Node.Labels, r.Node.Groups) {
 		valid = valid && utf8.ValidString(l.Key) && utf8.ValidString(l.Value)
 	}
 	for _, q := range r.Task.Requirements {
@@ -141,6 +142,10 @@ func (w *Writer) Write(r *trace.Record) error {
 	case trace.NodeLost:
 		w.open("lose", '{')
 		w.uint("node", r.Node.ID)
+	case trace.NodeUsed:
+		w.open("usage", '{')
+		w.uint("node", r.Node.ID)
+		err = w.vector("used", r.Node.Usage)
 	case trace.TaskSubmitted:
 		err = w.task(&r.Task)
 	case trace.TaskKilled:
@@ -171,15 +176,21 @@ func (w *Writer) node(what string, n *trace.Node) error {
 	if err := w.vector("capacity", n.Capacity); err != nil {
 		return err
 	}
-	if len(n.Labels) > 0 {
-		w.open("labels", '{')
-		for _, l := range n.Labels {
-			w.key(l.Key)
-			w.quote(l.Value)
-		}
-		w.close('}')
-	}
+	w.labels("labels", n.Labels)
+	w.labels("groups", n.Groups)
 	return nil
+}
+
+func (w *Writer) labels(name string, labels []cluster.Label) {
+	if len(labels) == 0 {
+		return
+	}
+	w.open(name, '{')
+	for _, l := range labels {
+		w.key(l.Key)
+		w.quote(l.Value)
+	}
+	w.close('}')
 }
 
 func (w *Writer) task(t *trace.Task) error {
@@ -220,6 +231,32 @@ func (w *Writer) task(t *trace.Task) error {
 	if t.Running {
 		w.uint("on", t.OnNode)
 	}
+	if t.Together {
+		w.flag("together")
+	}
+	return w.input(t)
+}
+
+func (w *Writer) input(t *trace.Task) error {
+	if len(t.Input) == 0 {
+		return nil
+	}
+	w.open("input", '[')
+	for _, b := range t.Input {
+		if b.Bytes < 0 || b.Bytes > cluster.MaxQuantity || len(b.Replicas) > trace.MostReplicas {
+			return fmt.Errorf("trace stream: job %d task %d has a block of %d bytes on %d nodes", t.Job, t.Index, b.Bytes, len(b.Replicas))
+		}
+		w.open("", '[')
+		w.int("", b.Bytes)
+		for i, n := range b.Replicas {
+			if slices.Contains(b.Replicas[:i], n) {
+				return fmt.Errorf("trace stream: job %d task %d has a block twice on node %d", t.Job, t.Index, n)
+			}
+			w.uint("", n)
+		}
+		w.close(']')
+	}
+	w.close(']')
 	return nil
 }
 
