@@ -29,6 +29,7 @@ cluster:
 sched: cluster
 sched/schedtest: cluster sched
 queue: cluster internal/heap sched
+policies: cluster internal/nearest queue sched
 internal/heap:
 internal/nearest:
 internal/strict: internal/nearest
@@ -55,7 +56,7 @@ cmd/fairlead: *
 
 // pure packages decide. They see no clock, chance, network, file, lock or log,
 // start no goroutine and keep nothing between calls but what they return.
-const pure = `cluster internal/heap internal/nearest mcmf sched queue`
+const pure = `cluster internal/heap internal/nearest mcmf policies sched queue`
 
 // Each of these stands for itself and for all packages below it, except that
 // math/rand/v2 is welcome everywhere: its source is passed in.

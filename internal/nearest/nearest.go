@@ -7,7 +7,10 @@
 // in three letters would mislead more often than it helps, and is not made.
 package nearest
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Of returns the known word that is the fewest mistakes away from word, the
 // first of several; upper and lower case are the same. It returns false where
@@ -49,4 +52,13 @@ func distance(a, b []rune) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// Unknown says that there is no such name, and which one is near it, or else
+// which there are.
+func Unknown(what, name string, names []string) error {
+	if near, ok := Of(name, names); ok {
+		return fmt.Errorf("unknown %s %q; did you mean %s?", what, name, near)
+	}
+	return fmt.Errorf("unknown %s %q; there are %s", what, name, strings.Join(names, ", "))
 }

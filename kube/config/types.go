@@ -12,7 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"fairlead.dev/fairlead/queue"
+	"fairlead.dev/fairlead/policies"
 )
 
 // What a configuration file must say about itself.
@@ -82,7 +82,7 @@ type LeaderElection struct {
 // Profile makes the pods of one spec.schedulerName ours.
 type Profile struct {
 	SchedulerName string `json:"schedulerName"`
-	// Policy is a name from fairlead.dev/fairlead/queue; `fairlead policies`
+	// Policy is a name from fairlead.dev/fairlead/policies; `fairlead policies`
 	// lists them.
 	Policy string `json:"policy"`
 	// Seed is where the policy's random numbers start.
@@ -152,7 +152,7 @@ func (c *SchedulerConfiguration) complete() {
 			p.Policy = "kube"
 		}
 		if p.TieBreak == "" {
-			p.TieBreak = queue.TiesOf(p.Policy, queue.Fixed).String()
+			p.TieBreak = policies.TiesOf(p.Policy, policies.Fixed).String()
 		}
 	}
 }

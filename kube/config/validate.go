@@ -2,14 +2,13 @@ package config
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"fairlead.dev/fairlead/queue"
+	"fairlead.dev/fairlead/policies"
 )
 
 // Validate returns everything that is wrong with the values. It is called
@@ -131,22 +130,17 @@ func (p Profile) validate(path *field.Path) field.ErrorList {
 	for _, problem := range validation.IsQualifiedName(p.SchedulerName) {
 		errs = append(errs, field.Invalid(path.Child("schedulerName"), p.SchedulerName, problem))
 	}
-	var policies []string
-	for _, policy := range queue.Policies() {
-		policies = append(policies, policy.Name)
-		if policy.Evicts && policy.Name == p.Policy {
-			errs = append(errs, field.Invalid(path.Child("policy"), p.Policy, "evicts pods, which is not done in a real cluster yet; fairlead simulate knows it"))
-		}
+	switch policy, err := policies.Find(p.Policy); {
+	case err != nil:
+		errs = append(errs, field.Invalid(path.Child("policy"), p.Policy, "no such policy; "+nearest(p.Policy, policies.Names())))
+	case policy.Evicts:
+		errs = append(errs, field.Invalid(path.Child("policy"), p.Policy, "evicts pods, which is not done in a real cluster yet; fairlead simulate knows it"))
 	}
-	if !slices.Contains(policies, p.Policy) {
-		errs = append(errs, field.Invalid(path.Child("policy"), p.Policy, "no such policy; "+nearest(p.Policy, policies)))
+	ties, err := policies.ParseTies(p.TieBreak)
+	if err != nil {
+		return append(errs, field.NotSupported(path.Child("tieBreak"), p.TieBreak, policies.TieBreaks()))
 	}
-	ties, ok := queue.ParseTies(p.TieBreak)
-	if !ok {
-		return append(errs, field.NotSupported(path.Child("tieBreak"), p.TieBreak,
-			[]string{queue.Fixed.String(), queue.Lowest.String(), queue.Random.String()}))
-	}
-	if is := queue.TiesOf(p.Policy, ties); is != ties {
+	if is := policies.TiesOf(p.Policy, ties); is != ties {
 		errs = append(errs, field.Invalid(path.Child("tieBreak"), p.TieBreak,
 			fmt.Sprintf("the policy %s is defined by %s; leave tieBreak out", p.Policy, is)))
 	}

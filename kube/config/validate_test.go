@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/kube/config"
-	"fairlead.dev/fairlead/queue"
+	"fairlead.dev/fairlead/policies"
 )
 
 func TestDefaultIsValid(t *testing.T) {
@@ -21,7 +21,7 @@ func TestDefaultIsValid(t *testing.T) {
 // Every policy is valid with the tie-break that it gets by default, but those
 // that evict.
 func TestEveryPolicyIsValid(t *testing.T) {
-	for _, policy := range queue.Policies() {
+	for _, policy := range policies.All() {
 		c, err := config.Parse("f.yaml", []byte(header+"profiles: [{policy: "+policy.Name+"}]"))
 		if err != nil {
 			t.Fatal(err)

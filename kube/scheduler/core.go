@@ -8,7 +8,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/kube/config"
-	"fairlead.dev/fairlead/queue"
+	"fairlead.dev/fairlead/policies"
 	"fairlead.dev/fairlead/recording"
 	"fairlead.dev/fairlead/sched"
 )
@@ -67,11 +67,11 @@ func (s *Scheduler) restart(cause string) error {
 }
 
 func newPolicy(p config.Profile) (sched.Policy, error) {
-	ties, ok := queue.ParseTies(p.TieBreak)
-	if !ok {
-		return nil, fmt.Errorf("unknown tie-break %q", p.TieBreak)
+	ties, err := policies.ParseTies(p.TieBreak)
+	if err != nil {
+		return nil, err
 	}
-	return queue.New(p.Policy, queue.Options{Seed: p.Seed, Ties: ties})
+	return policies.New(p.Policy, policies.Options{Seed: p.Seed, Ties: ties})
 }
 
 // newRecord begins a file of the recording, if one is wanted.

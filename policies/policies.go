@@ -1,0 +1,114 @@
+// Package policies lists every policy that there is, of whatever family, and
+// makes them by name. The command and the Kubernetes front end choose from
+// here; a policy itself knows nothing of this list.
+//
+// To add one: a row in its family's file here.
+package policies
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/nearest"
+	"fairlead.dev/fairlead/sched"
+)
+
+// Options are what a run may choose about a policy. Each policy takes what it
+// has a use for; Heeded says what that is.
+type Options struct {
+	Seed uint64
+	Ties Ties
+	// Typical is what tasks typically ask for, where the source knows.
+	Typical []cluster.Typical
+	// Solver is one of Solvers; empty is Automatic.
+	Solver string
+	// Migrations is how many running tasks a round may move to another node.
+	Migrations int
+}
+
+// Family is a way to decide.
+type Family string
+
+// The families.
+const (
+	Queue Family = "queue" // one task at a time
+	Flow  Family = "flow"  // all tasks at once, as a flow of minimum cost
+)
+
+// Info describes a policy to people.
+type Info struct {
+	Name   string
+	What   string // one line
+	From   string // where it comes from
+	Family Family
+	// Ties is the tie-break that the policy is defined by, whatever the
+	// options say; nil leaves it to them.
+	Ties func(Ties) Ties
+	// Evicts says that the policy evicts tasks to make room.
+	Evicts bool
+	make   func(Options) (sched.Policy, error)
+}
+
+// All lists the policies in the order in which people should meet them.
+func All() []Info {
+	return slices.Concat(queues(), flows())
+}
+
+// Names lists the names of All.
+func Names() []string {
+	var names []string
+	for _, p := range All() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// Find returns the named policy's row. The error about a name that there is
+// not says which one is near it.
+func Find(name string) (Info, error) {
+	for _, p := range All() {
+		if p.Name == name {
+			return p, nil
+		}
+	}
+	return Info{}, nearest.Unknown("policy", name, Names())
+}
+
+// New makes the named policy. The error is about a name or a solver that there
+// is not, or about options that the policy refuses.
+func New(name string, o Options) (sched.Policy, error) {
+	p, err := Find(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := CheckSolver(o.Solver); err != nil {
+		return nil, err
+	}
+	return p.make(p.Heeded(o))
+}
+
+// Heeded returns the options as the policy takes them: the tie-break that it is
+// defined by, and nothing of what it has no use for. What a result or a
+// recording says of a run's options is this.
+func (p *Info) Heeded(o Options) Options {
+	if p.Ties != nil {
+		o.Ties = p.Ties(o.Ties)
+	}
+	if o.Solver == Automatic || p.Family != Flow {
+		o.Solver = ""
+	}
+	if p.Family != Flow {
+		o.Migrations = 0
+	}
+	return o
+}
+
+// TiesOf is the tie-break that the named policy uses where the options ask for
+// the given one.
+func TiesOf(name string, ties Ties) Ties {
+	p, err := Find(name)
+	if err != nil {
+		return ties
+	}
+	return p.Heeded(Options{Ties: ties}).Ties
+}

@@ -1,0 +1,21 @@
+package policies
+
+import (
+	"fairlead.dev/fairlead/queue"
+	"fairlead.dev/fairlead/sched"
+)
+
+// queues are the policies that place one task at a time. Their rows are in
+// package queue.
+func queues() []Info {
+	var all []Info
+	for _, p := range queue.Policies() {
+		all = append(all, Info{
+			Name: p.Name, What: p.What, From: p.From, Family: Queue, Ties: p.Ties, Evicts: p.Evicts,
+			make: func(o Options) (sched.Policy, error) {
+				return queue.New(p.Name, queue.Options{Seed: o.Seed, Ties: o.Ties, Typical: o.Typical})
+			},
+		})
+	}
+	return all
+}

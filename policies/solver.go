@@ -1,0 +1,32 @@
+package policies
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/internal/nearest"
+)
+
+// Automatic is the solver of flow policies unless another is asked for: it goes
+// on from the last round's solution, and changes its algorithm where counted
+// work says that this one is slow.
+const Automatic = "automatic"
+
+// Solvers lists the names of the solvers that a flow policy may be told to use.
+func Solvers() []string {
+	return []string{
+		Automatic,
+		"incremental",                                                                           // the last solution, repaired; from nothing where there is none
+		"auction", "cost-scaling", "network-simplex", "relaxation", "successive-shortest-paths", // from nothing, each round
+		"race",        // two at once, as Firmament; the first to be done wins
+		"ssp-literal", // successive shortest paths in the order of rows, as ECSched's code
+	}
+}
+
+// CheckSolver returns an error that suggests the nearest name unless there is a
+// solver of that name. The empty name is Automatic.
+func CheckSolver(name string) error {
+	if name == "" || slices.Contains(Solvers(), name) {
+		return nil
+	}
+	return nearest.Unknown("solver", name, Solvers())
+}
