@@ -37,6 +37,9 @@ type Lane struct {
 	Seed   uint64 `json:"seed"`
 	// Ties is how the policy breaks ties; empty where it has no choice.
 	Ties string `json:"ties,omitempty"`
+	// Solver and Migrations are a flow policy's; empty and 0 are the default.
+	Solver     string `json:"solver,omitempty"`
+	Migrations int    `json:"migrations,omitempty"`
 	// User is the one whose jobs the lane owns; empty for every job that no
 	// lane before it owns.
 	User                string       `json:"user,omitempty"`

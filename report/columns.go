@@ -25,6 +25,8 @@ func labelsOf(runs []Run) []label {
 	labels := []label{{"POLICY", func(s *Setup) string { return s.Policy }}}
 	for _, l := range []label{
 		{"TIE-BREAK", func(s *Setup) string { return cmp.Or(s.TieBreak, "-") }},
+		{"SOLVER", func(s *Setup) string { return cmp.Or(s.Solver, "automatic") }},
+		{"MIGRATIONS", func(s *Setup) string { return strconv.Itoa(int(s.Migrations)) }},
 		{"CLUSTER", func(s *Setup) string { return cmp.Or(s.Cluster, "-") }},
 		{"WORKLOAD", func(s *Setup) string { return cmp.Or(s.Workload, "-") }},
 		{"UNTIL", func(s *Setup) string { return humanUntil(s.Until) }},

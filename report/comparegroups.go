@@ -43,6 +43,8 @@ func attributes() []attribute {
 	return []attribute{
 		text("policy", func(s *Setup) string { return s.Policy }),
 		text("tie_break", func(s *Setup) string { return s.TieBreak }),
+		text("solver", func(s *Setup) string { return s.Solver }),
+		number("migrations", func(s *Setup) Number { return s.Migrations }),
 		text("cluster", func(s *Setup) string { return s.Cluster }),
 		text("workload", func(s *Setup) string { return s.Workload }),
 		number("until_s", func(s *Setup) Number { return s.Until }),

@@ -199,7 +199,7 @@ func TestTableShowsTheKindsThatWereHeld(t *testing.T) {
 // where there is nothing to tell.
 const contract = `
 policy seed nodes nodes_active nodes_overfull
-tie_break? cluster? workload? until_s? simulated_s interrupted
+tie_break? solver? migrations? cluster? workload? until_s? simulated_s interrupted
 speedup? overcommit? initial? overheads? evicted_work? heartbeat_s? watchdog_s? planner_time? faults?
 tasks.submitted tasks.placed tasks.finished tasks.failed tasks.killed tasks.running
 tasks.pending tasks.unplaceable tasks.preempted tasks.migrated tasks.evicted
@@ -224,7 +224,7 @@ reasons reasons.cpu?
 
 func TestContract(t *testing.T) {
 	full := run("quincy", 1, 1)
-	full.Planner.Wall = 0.25
+	full.Planner.Wall, full.Solver, full.Migrations = 0.25, "race", 7
 	for _, r := range []report.Run{full, bare("spread")} {
 		var text bytes.Buffer
 		if err := report.Write(&text, report.JSON, report.Results{Runs: []report.Run{r}}); err != nil {

@@ -71,6 +71,10 @@ type Run struct {
 type Setup struct {
 	Policy   string `json:"policy"`
 	TieBreak string `json:"tie_break,omitempty"`
+	// Solver is what solved the flow of a policy that has one, and Migrations
+	// how many running tasks a round might move; empty and 0 are the default.
+	Solver     string `json:"solver,omitempty"`
+	Migrations Number `json:"migrations,omitempty"`
 	// Cluster and Workload name the files or generators.
 	Cluster  string `json:"cluster,omitempty"`
 	Workload string `json:"workload,omitempty"`

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlead.dev/fairlead/cluster"
-	"fairlead.dev/fairlead/queue"
+	"fairlead.dev/fairlead/policies"
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sim"
 )
@@ -29,6 +29,8 @@ type simulateFlags struct {
 	speedup             float64
 	overcommit          string
 	ties                string
+	solver              string
+	migrations          int
 	initial             string
 	overheads           string
 	evicted             string
@@ -52,6 +54,8 @@ func (f *simulateFlags) register(c *cobra.Command) {
 	s.Float64Var(&f.speedup, "speedup", 1, "divide all times of the source by this")
 	s.StringVar(&f.overcommit, "overcommit", "", "multiply capacities by kind, such as cpu=1.6,memory=2")
 	s.StringVar(&f.ties, "tie-break", "fixed", "among equally good nodes take fixed (one random order a run), lowest or random")
+	s.StringVar(&f.solver, "solver", "", "`NAME` of what solves the flow, for policies of that family: "+strings.Join(policies.Solvers(), ", ")+" (default: "+policies.Automatic+")")
+	s.IntVar(&f.migrations, "migrations", 0, "running tasks that a round may move to another node, for policies of the flow family")
 	s.StringVar(&f.initial, "initial", "keep", "what runs at the start: keep it where it is, or place it anew")
 	s.StringVar(&f.overheads, "overheads", "", "how long a run takes to begin: hot=2s,cold=8s, or a `FILE` of lines 'hot SECONDS', 'cold SECONDS' or 'SECONDS' to draw from")
 	s.StringVar(&f.evicted, "evicted-work", "lost", "what an evicted task has done is lost or kept")
@@ -68,12 +72,9 @@ func (f *simulateFlags) register(c *cobra.Command) {
 	complete := func(flag string, values ...string) {
 		_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
-	var names []string
-	for _, p := range queue.Policies() {
-		names = append(names, p.Name)
-	}
-	complete("policy", names...)
-	complete("tie-break", "fixed", "lowest", "random")
+	complete("policy", policies.Names()...)
+	complete("tie-break", policies.TieBreaks()...)
+	complete("solver", policies.Solvers()...)
 	complete("initial", "keep", "place")
 	complete("evicted-work", "lost", "kept")
 	complete("planner-time", "ticks", "zero", "measured")
@@ -179,7 +180,6 @@ func (f *simulateFlags) planSources(s *simulation, flag func(string, error)) {
 func (f *simulateFlags) planPolicies(s *simulation, flag func(string, error)) {
 	for name := range strings.SplitSeq(f.policies, ",") {
 		name = strings.TrimSpace(name)
-		flag("policy", checkPolicy(name))
 		if slices.Contains(s.policies, name) {
 			flag("policy", fmt.Errorf("%s is named twice", name))
 		}
@@ -188,11 +188,39 @@ func (f *simulateFlags) planPolicies(s *simulation, flag func(string, error)) {
 	var err error
 	s.seeds, err = parseSeeds(f.seeds)
 	flag("seeds", err)
-	ties, ok := queue.ParseTies(f.ties)
-	if !ok {
-		flag("tie-break", unknown("tie-break", f.ties, []string{"fixed", "lowest", "random"}))
+	s.options.Ties, err = policies.ParseTies(f.ties)
+	flag("tie-break", err)
+	if f.migrations < 0 {
+		flag("migrations", fmt.Errorf("%d, want a number from 0", f.migrations))
 	}
-	s.ties = ties
+	s.options.Solver, s.options.Migrations = f.solver, f.migrations
+	f.checkFamilies(s, flag)
+}
+
+// checkFamilies says which policies there are not or cannot do what the flags
+// want, and which flags no policy has a use for.
+func (f *simulateFlags) checkFamilies(s *simulation, flag func(string, error)) {
+	solver := policies.CheckSolver(f.solver)
+	flag("solver", solver)
+	flow := false
+	for _, name := range s.policies {
+		p, err := policies.Find(name)
+		if err == nil && solver == nil {
+			_, err = policies.New(name, s.options)
+		}
+		flag("policy", err)
+		flow = flow || err != nil || p.Family == policies.Flow
+	}
+	if flow {
+		return
+	}
+	useless := fmt.Errorf("none of the policies %s is of the flow family; 'fairlead policies' says which are", strings.Join(s.policies, ", "))
+	if f.solver != "" && solver == nil {
+		flag("solver", useless)
+	}
+	if f.migrations > 0 {
+		flag("migrations", useless)
+	}
 }
 
 func (f *simulateFlags) planWorld(s *simulation, flag func(string, error)) {

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"fairlead.dev/fairlead/queue"
+	"fairlead.dev/fairlead/policies"
 	"fairlead.dev/fairlead/recording"
 	"fairlead.dev/fairlead/sched"
 )
@@ -59,14 +59,14 @@ func checkRecordingFlags(c *cobra.Command, sensible ...string) error {
 
 // replayAll replays the files one after the other, and says what it found. A
 // difference is an error.
-func replayAll(out io.Writer, files []string, policies string) error {
+func replayAll(out io.Writer, files []string, wanted string) error {
 	decisions := 0
 	for _, file := range files {
 		in, err := os.Open(file)
 		if err != nil {
 			return err
 		}
-		result, err := recording.Replay(in, file, func(l recording.Lane) (sched.Policy, error) { return policyOf(l, policies) })
+		result, err := recording.Replay(in, file, func(l recording.Lane) (sched.Policy, error) { return policyOf(l, wanted) })
 		if err := errors.Join(hinted(err), in.Close()); err != nil {
 			return err
 		}
@@ -91,22 +91,18 @@ func hinted(err error) error {
 }
 
 // policyOf makes the policy of a lane of what the header says of it.
-func policyOf(l recording.Lane, policies string) (sched.Policy, error) {
-	if policies != "" && policies != l.Policy {
-		return nil, fmt.Errorf("it was recorded with policy %s, and --policy says %s; leave --policy out, or simulate a trace to compare policies", l.Policy, policies)
+func policyOf(l recording.Lane, wanted string) (sched.Policy, error) {
+	if wanted != "" && wanted != l.Policy {
+		return nil, fmt.Errorf("it was recorded with policy %s, and --policy says %s; leave --policy out, or simulate a trace to compare policies", l.Policy, wanted)
 	}
-	if err := checkPolicy(l.Policy); err != nil {
-		return nil, err
-	}
-	options := queue.Options{Seed: l.Seed}
+	options := policies.Options{Seed: l.Seed, Solver: l.Solver, Migrations: l.Migrations}
 	if l.Ties != "" {
-		ties, ok := queue.ParseTies(l.Ties)
-		if !ok {
-			return nil, unknown("tie-break", l.Ties, []string{"fixed", "lowest", "random"})
+		var err error
+		if options.Ties, err = policies.ParseTies(l.Ties); err != nil {
+			return nil, err
 		}
-		options.Ties = ties
 	}
-	return queue.New(l.Policy, options)
+	return policies.New(l.Policy, options)
 }
 
 // describeAll sums recordings up without replaying them, unless they were not

@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlead.dev/fairlead/cluster"
-	"fairlead.dev/fairlead/queue"
+	"fairlead.dev/fairlead/policies"
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sim"
@@ -96,7 +96,7 @@ type simulation struct {
 	cluster, workload sourceSpec
 	policies          []string
 	seeds             []uint64
-	ties              queue.Ties
+	options           policies.Options // without what is each run's own
 	trigger           sched.Trigger
 	speedup           float64
 	lenient           bool
@@ -232,7 +232,10 @@ func (s *simulation) conclude(jobs []*job, stdout io.Writer, drawn *output) erro
 func (s *simulation) setup(j *job, until cluster.Time) report.Setup {
 	setup := s.config.Setup
 	setup.Policy, setup.Seed = j.policy, j.seed
-	setup.TieBreak = queue.TiesOf(j.policy, s.ties).String()
+	if p, err := policies.Find(j.policy); err == nil {
+		heeded := p.Heeded(s.options)
+		setup.TieBreak, setup.Solver, setup.Migrations = heeded.Ties.String(), heeded.Solver, report.Number(heeded.Migrations)
+	}
 	setup.Until = report.Seconds(until)
 	return setup
 }
@@ -255,7 +258,9 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 		return report.Run{}, err
 	}
 	defer source.Close() //nolint:errcheck // it was only read
-	policy, err := queue.New(j.policy, queue.Options{Seed: j.seed, Ties: s.ties, Typical: source.Typical()})
+	options := s.options
+	options.Seed, options.Typical = j.seed, source.Typical()
+	policy, err := policies.New(j.policy, options)
 	if err != nil {
 		return report.Run{}, err
 	}
