@@ -30,6 +30,7 @@ sched: cluster
 sched/schedtest: cluster sched
 queue: cluster internal/heap sched
 policies: cluster internal/nearest queue sched
+flow/pack:
 internal/heap:
 internal/nearest:
 internal/strict: internal/nearest
@@ -56,7 +57,7 @@ cmd/fairlead: *
 
 // pure packages decide. They see no clock, chance, network, file, lock or log,
 // start no goroutine and keep nothing between calls but what they return.
-const pure = `cluster internal/heap internal/nearest mcmf policies sched queue`
+const pure = `cluster flow/pack internal/heap internal/nearest mcmf policies queue sched`
 
 // Each of these stands for itself and for all packages below it, except that
 // math/rand/v2 is welcome everywhere: its source is passed in.

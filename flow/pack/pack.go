@@ -1,0 +1,112 @@
+// Package pack proposes which tasks could stand together on each node, and cuts
+// the nodes' room into slots of these sizes.
+//
+// A flow counts units, but tasks take vectors. A slot is a part of a node's room
+// that holds one task: its envelope is a vector, a class of tasks may use it if
+// the demand is at most that, and the envelopes of a node sum to no more than its
+// room. So whatever a flow puts into slots fits, all of it at once. A slot as
+// large as the packed task loses nothing, and the packing itself is one of the
+// flows: the cheapest flow is never dearer than the packing.
+//
+//	var p pack.Packer
+//	var now pack.Packing
+//	p.Pack(&in, &now)          // what stands where, and the slots
+//	pack.Reprice(in.Value, in.Count, left)
+//	p.Pack(&in, &now)          // again, where tasks were left over
+//
+// Nodes and classes are numbers from 0. Quantities are integers of any unit, up
+// to 1<<45. The result depends on the input alone. All ties end in the least
+// class; nodes are served in the order of their numbers.
+package pack
+
+import "math/bits"
+
+// MaxValue is the largest value that a class may have.
+const MaxValue = 1 << 40
+
+// Input is what there is to pack.
+type Input struct {
+	Kinds int
+	// Room is what the nodes have left: of kind k, node n has Room[n*Kinds+k].
+	// Below 0 is nothing.
+	Room []int64
+	// Demand is what one task of a class needs, 0 or more: of kind k, class c
+	// needs Demand[c*Kinds+k].
+	Demand []int64
+	Count  []int32 // how many tasks of each class there are to place
+	// Value is what placing one task of each class is worth, up to MaxValue: the
+	// price of leaving it, less that of placing it. A class that is worth nothing
+	// is not packed.
+	Value []int64
+	// Most is how many tasks of a class a node may take, room aside: 0 where it is
+	// not eligible. Nil is any number. It is asked again after each task that
+	// is packed and must answer the same.
+	Most func(class, node int) int
+	// Pool says of each node which others are like it to every class. Nodes of
+	// different pools share no type of slots. Nil is one pool.
+	Pool []int32
+	// Consolidate fills one node after the other. Otherwise nodes take turns,
+	// one task at a time.
+	Consolidate bool
+}
+
+// Lot is so many of the same: tasks of a class, or slots of a type.
+type Lot struct{ ID, Count int32 }
+
+// Packing is what Pack has made. Slices that it returns are its own: look, do not
+// change, and not after the next Pack into it.
+type Packing struct {
+	// Ticks is the effort: classes looked at for a node.
+	Ticks int64
+
+	items    []Lot
+	itemEnd  []int32 // per node, where its items end
+	slots    []Lot
+	slotEnd  []int32
+	left     []int32 // per class
+	kinds    int
+	envelope []int64 // per type, its kinds
+	pool     []int32 // per type
+}
+
+// Items are the tasks packed on the node, in the order of classes.
+func (p *Packing) Items(node int) []Lot { return part(p.items, p.itemEnd, node) }
+
+// Slots are the slots of the node, in the order of types. They have the sizes of
+// its items; what is left of its room is added to the largest of them. A node
+// without items has one slot, all of its room, if any class could use it.
+func (p *Packing) Slots(node int) []Lot { return part(p.slots, p.slotEnd, node) }
+
+// Types is how many types of slots there are.
+func (p *Packing) Types() int { return len(p.pool) }
+
+// Envelope is what one task in a slot of the type may need, kind by kind.
+func (p *Packing) Envelope(slot int) []int64 {
+	return p.envelope[slot*p.kinds : (slot+1)*p.kinds]
+}
+
+// Left is how many tasks of each class were not packed.
+func (p *Packing) Left() []int32 { return p.left }
+
+// part is the i-th of the parts into which ends divide all.
+func part[T any](all []T, ends []int32, i int) []T {
+	from := int32(0)
+	if i > 0 {
+		from = ends[i-1]
+	}
+	return all[from:ends[i]]
+}
+
+// Reprice raises the value of each class by four fifths of the share of its tasks
+// that were left over, so that the next packing favours it: a step uphill in the
+// dual problem, where the value of a class is the price of its tasks. No value
+// exceeds MaxValue.
+func Reprice(value []int64, count, left []int32) {
+	for c, v := range value {
+		if left[c] > 0 && v > 0 {
+			high, low := bits.Mul64(uint64(v), 4*uint64(left[c]))
+			more, _ := bits.Div64(high, low, 5*uint64(count[c]))
+			value[c] = min(v+int64(more), MaxValue)
+		}
+	}
+}
