@@ -211,7 +211,9 @@ func (c *contracted) push(i int32, units int64) {
 }
 
 // bend gives an arc with a curve, and its mate, the cost and room of the steps
-// around its flow. The first step is also that of flow below zero.
+// around its flow. The first step is also that of flow below zero. There is no room
+// beyond the bound, which more than all units do not need: whoever fills the arc
+// would not come to an end otherwise.
 func (c *contracted) bend(arc, mate *coreArc, k *curve) {
 	flow := k.lower + k.flow
 	arc.cost, arc.room = k.steps[len(k.steps)-1].Cost*c.scale, 0
@@ -222,7 +224,7 @@ func (c *contracted) bend(arc, mate *coreArc, k *curve) {
 			mate.cost, mate.room, back = -step.Cost*c.scale, flow-max(begin, k.lower), true
 		}
 		if flow < end {
-			arc.cost, arc.room = step.Cost*c.scale, min(end-flow, c.bound)
+			arc.cost, arc.room = step.Cost*c.scale, max(0, min(end, c.bound)-flow)
 			return
 		}
 		begin = end

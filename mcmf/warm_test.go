@@ -92,3 +92,28 @@ func TestSameChangesSameFlow(t *testing.T) {
 		t.Error("two runs made different flows")
 	}
 }
+
+// TestCurveWithoutEnd changes an arc whose curve takes more than there is, so that
+// it pays: it is filled, and that has an end.
+func TestCurveWithoutEnd(t *testing.T) {
+	g := mcmf.NewGraph(0, 0)
+	source, middle, sink := g.AddNode(3), g.AddNode(0), g.AddNode(-3)
+	g.AddArc(source, sink, 0, 1<<32, 100)
+	g.AddArc(middle, sink, 0, 2, 0)
+	way := g.AddCurve(source, middle, 0, []mcmf.Step{{Capacity: 1, Cost: 200}, {Capacity: 1 << 32, Cost: 300}})
+	s := mcmf.NewSolver(g)
+	if r := s.Solve(mcmf.Options{Algorithm: mcmf.NetworkSimplex}); r.Status != mcmf.Optimal || r.Cost != 300 {
+		t.Fatalf("at first: %v", r)
+	}
+	for i, want := range []int64{100 + 1 + 2, 300, 100 + 3 + 4} {
+		cost := []int64{1, 300, 3}[i]
+		g.SetCurve(way, 0, []mcmf.Step{{Capacity: 1, Cost: cost}, {Capacity: 1 << 32, Cost: cost + 1}})
+		r := s.Solve(mcmf.Options{Algorithm: mcmf.Incremental})
+		if r.Status != mcmf.Optimal || r.Cost != want {
+			t.Errorf("change %d: %v with cost %d, want %d", i, r.Status, r.Cost, want)
+		}
+		if err := s.Certificate(); err != nil {
+			t.Errorf("change %d: %v", i, err)
+		}
+	}
+}
