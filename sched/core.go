@@ -59,8 +59,8 @@ func (c *Core) Counts() Counts { return c.counts }
 // decisions to out. It returns when it next wants to be called if nothing
 // happens; cluster.Never if it does not.
 //
-// Errors name events that made no sense. Each was left out, and the rest was
-// done.
+// Errors name events that made no sense, and policies that are wrong. Each was left
+// out, and the rest was done.
 func (c *Core) Step(now cluster.Time, in []cluster.Event, out []Decision) ([]Decision, cluster.Time, error) {
 	out, err := c.Observe(now, in, out)
 	for i := range c.lanes {
@@ -70,6 +70,7 @@ func (c *Core) Step(now cluster.Time, in []cluster.Event, out []Decision) ([]Dec
 		r := c.begin(i, now, c.state)
 		r.Run(0)
 		out = c.Finish(r, now, out)
+		err = errors.Join(err, r.Err())
 	}
 	return out, c.Wake(now), err
 }

@@ -85,6 +85,9 @@ func (r *Round) Run(budget int64) {
 // Ticks is the effort that Run spent.
 func (r *Round) Ticks() int64 { return r.plan.Ticks }
 
+// Err is what the policy found to be wrong with itself, or nil.
+func (r *Round) Err() error { return r.plan.Err }
+
 // Lane is the index of the round's lane.
 func (r *Round) Lane() int { return r.lane }
 

@@ -47,6 +47,9 @@ type Plan struct {
 	// Ticks is the effort spent, in the policy's unit of work (a node scored,
 	// an arc scanned). It does not depend on the machine.
 	Ticks int64
+	// Err says what is wrong with the policy, so that somebody hears of it. What
+	// the plan holds is done all the same.
+	Err error
 }
 
 // Reset empties the plan and keeps its memory.
