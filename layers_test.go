@@ -30,6 +30,11 @@ sched: cluster
 sched/schedtest: cluster sched
 queue: cluster internal/heap sched
 policies: cluster internal/nearest queue sched
+flow: cluster internal/heap mcmf sched
+flow/spread: cluster flow
+flow/cpumem: cluster flow
+flow/quincy: cluster flow
+flow/bandwidth: cluster flow
 flow/pack:
 internal/heap:
 internal/nearest:
@@ -57,7 +62,7 @@ cmd/fairlead: *
 
 // pure packages decide. They see no clock, chance, network, file, lock or log,
 // start no goroutine and keep nothing between calls but what they return.
-const pure = `cluster flow/pack internal/heap internal/nearest mcmf policies queue sched`
+const pure = `cluster flow flow/bandwidth flow/cpumem flow/pack flow/quincy flow/spread internal/heap internal/nearest mcmf policies queue sched`
 
 // Each of these stands for itself and for all packages below it, except that
 // math/rand/v2 is welcome everywhere: its source is passed in.

@@ -1,0 +1,35 @@
+// Package flow decides for all waiting tasks at once: a Model prices what a task
+// could have, and the cheapest flow through a network of those prices is the
+// plan, as in Quincy (Isard et al., SOSP 2009) and Firmament (Gog et al., OSDI
+// 2016).
+//
+//	class ──▶ aggregator ──▶ aggregator ──▶ port of a node ──▶ sink
+//	  │  ╲________ an arc of its own ________▶ port              ▲
+//	  ╰──────────▶ unscheduled, one a job ───────────────────────╯
+//
+// What stands in the network:
+//
+//   - A *class* is tasks that are interchangeable: a supply of as many units. Not
+//     tasks but classes are nodes of the network, unless a task has arcs of its own.
+//   - A *request* is what a task asks of a node, its shape; and its job, where
+//     tasks of the job must stand apart. Each request has aggregators of its own,
+//     so that an arc into a node can say whether that request fits there.
+//   - An *aggregator* stands for a set of nodes: the cluster, a rack, or what else
+//     the model says. Aggregators are a tree, with nodes below them.
+//   - The *port* of a node lets through as many units as the node has safe slots
+//     (slots.go). Any flow through it fits the node in every dimension.
+//   - *Unscheduled*, one for each job: what stays without a place goes there, and
+//     pays the price of waiting.
+//   - A running task that the model lets move is a unit, too, with an arc to the
+//     port where it runs that costs what staying costs. All others just take room.
+//
+// The network lives as long as the policy. Rows that changed are looked at again,
+// and nothing else: the model is asked anew about a task that changed, and about
+// the price of a node that changed. Of the many nodes below an aggregator only the
+// cheapest are in the network (ranking.go); what is left out is compared with the
+// prices of the solution, and put in if it could improve it.
+//
+// Files: model.go (what a policy says) · policy.go (a round) · members.go (which
+// task stands where) · network.go (the graph) · slots.go · ranking.go ·
+// placement.go (from flow to plan) · due.go (prices that change with time).
+package flow

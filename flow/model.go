@@ -1,0 +1,171 @@
+package flow
+
+import (
+	"fmt"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/mcmf"
+)
+
+// Cost is a price in the model's own currency. Models whose prices stay below
+// 2^30 are solved the fastest.
+type Cost = int64
+
+// MaxCost is the most that a price may be, and its negative the least.
+const MaxCost = 1 << 40
+
+// Step is a part of a Curve: Capacity units at Cost each.
+type Step = mcmf.Step
+
+// Curve is what one unit more costs, then the next, and so on. Costs never fall
+// along a curve, which no flow could follow.
+type Curve []Step
+
+// Aggregator numbers a set of nodes, as the model likes.
+type Aggregator uint32
+
+// Nowhere is no aggregator.
+const Nowhere Aggregator = 1<<32 - 1
+
+// Terms is what a model says of a task.
+type Terms struct {
+	// Key parts tasks of equal shape into classes: those of equal key have equal
+	// arcs. Tasks that are Alone are a class each.
+	Key   uint64
+	Alone bool
+	// Wait is the price of having no place until the next round.
+	Wait Cost
+	// Movable says that a running task may be evicted; Stay is then the price of
+	// leaving it where it runs.
+	Movable bool
+	Stay    Cost
+	// Next is when Wait or Stay changes next; Never if they do not.
+	Next cluster.Time
+}
+
+// Model is a policy: what it would cost to do what. All that a method returns is
+// a function of the state; the engine asks again where rows changed, and when a
+// price falls due. Vectors, safety, limits per node and eligibility are not the
+// model's concern.
+type Model interface {
+	// Terms are those of a waiting or a running task.
+	Terms(s *cluster.State, t cluster.TaskID) Terms
+	// Out puts down the arcs that leave the class of the task.
+	Out(s *cluster.State, t cluster.TaskID, arcs *Arcs)
+	// Into is the aggregator below which the node stands, and what tasks of the
+	// shape cost there, one after the other. A curve may be shorter than the node
+	// has room: its last price then goes on. The engine copies it.
+	Into(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) (Aggregator, Curve)
+}
+
+// Tree is a Model with aggregators below aggregators.
+type Tree interface {
+	// Above is the aggregator above another one, and what passing costs; or Nowhere.
+	Above(s *cluster.State, a Aggregator) (Aggregator, Cost)
+}
+
+// Loaded is a Model where all tasks that come to a node add to one price, whatever
+// they ask for.
+type Loaded interface {
+	// Load is what one task more on the node costs beside its own price, then the
+	// next. Its last price goes on.
+	Load(s *cluster.State, n cluster.NodeID) Curve
+}
+
+// Mover is a Model whose Terms let running tasks move. Any other is asked about
+// waiting tasks alone.
+type Mover interface{ Moves() }
+
+// Learner is a Model that keeps something of what it was shown.
+type Learner interface {
+	// Learn is told what changed, as a sched.Policy is, before anything is asked.
+	Learn(s *cluster.State, all bool, nodes []cluster.NodeID)
+}
+
+// Explainer is a Model that can name the parts of its prices.
+type Explainer interface {
+	// Explain are the parts of what the task costs on the node.
+	Explain(s *cluster.State, t cluster.TaskID, n cluster.NodeID) []Term
+}
+
+// Term is a named part of a price.
+type Term struct {
+	Name string
+	Cost Cost
+}
+
+// Arcs takes up the arcs that leave a class.
+type Arcs struct {
+	list []outArc
+}
+
+type outArc struct {
+	node       cluster.NodeID // NoNode: to the aggregator
+	aggregator Aggregator
+	cost       Cost
+}
+
+// Node puts down an arc straight to a node.
+func (a *Arcs) Node(n cluster.NodeID, cost Cost) {
+	a.list = append(a.list, outArc{node: n, aggregator: Nowhere, cost: cost})
+}
+
+// Aggregator puts down an arc to an aggregator.
+func (a *Arcs) Aggregator(g Aggregator, cost Cost) {
+	a.list = append(a.list, outArc{node: cluster.NoNode, aggregator: g, cost: cost})
+}
+
+// checkCost says what is wrong with a price.
+func checkCost(c Cost) error {
+	if c > MaxCost || c < -MaxCost {
+		return fmt.Errorf("a cost of %d, want at most %d and at least the negative of that", c, int64(MaxCost))
+	}
+	return nil
+}
+
+// check says what is wrong with a curve.
+func (c Curve) check() error {
+	for i, step := range c {
+		if step.Capacity < 0 {
+			return fmt.Errorf("step %d of a curve has the capacity %d, want at least 0", i, step.Capacity)
+		}
+		if err := checkCost(step.Cost); err != nil {
+			return fmt.Errorf("step %d of a curve has %w", i, err)
+		}
+		if i > 0 && step.Cost < c[i-1].Cost {
+			return fmt.Errorf("the cost along a curve falls from %d to %d at step %d, so that it is not convex", c[i-1].Cost, step.Cost, i)
+		}
+	}
+	return nil
+}
+
+// first is what the first unit costs.
+func (c Curve) first() Cost {
+	for _, step := range c {
+		if step.Capacity > 0 {
+			return step.Cost
+		}
+	}
+	return 0
+}
+
+// upTo appends the part of the curve for so many units to a list. Where it is
+// too short its last price goes on.
+func (c Curve) upTo(units int64, list []Step) []Step {
+	last := Cost(0)
+	for _, step := range c {
+		last = step.Cost
+		if take := min(step.Capacity, units); take > 0 {
+			list = append(list, Step{Capacity: take, Cost: step.Cost})
+			units -= take
+		}
+	}
+	if units > 0 {
+		if n := len(list); n > 0 && list[n-1].Cost == last {
+			list[n-1].Capacity += units
+		} else {
+			list = append(list, Step{Capacity: units, Cost: last})
+		}
+	}
+	return list
+}

@@ -1,0 +1,333 @@
+package flow
+
+import (
+	"fmt"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/mcmf"
+)
+
+// network is the graph with what its parts stand for.
+type network struct {
+	model  Model
+	tree   Tree   // the model, if it is one
+	loaded Loaded // the model, if it is one
+	// pinned says that running tasks never move, so that they are not asked about;
+	// moves that a running task may be placed on another node at once.
+	pinned, moves bool
+
+	graph *mcmf.Graph
+	sink  mcmf.Node
+	given int64 // the sum of all supplies
+
+	members []member // by task row
+	ticket  uint32
+	due     due
+
+	classes   []class
+	classOf   map[classID]int32
+	freeClass rows
+	active    []int32 // classes with waiting tasks
+	touched   []int32 // classes whose supply may have changed
+	isTouched []bool
+	idle      []int32 // classes that had no units at some time
+	owner     []int32 // class by its node in the graph, -1 for other nodes
+
+	shares      []share
+	shareRow    map[shareID]int32
+	freeShare   rows
+	staleShares []int32
+	jobs        map[cluster.JobID]*unscheduled
+
+	stays    []stay
+	stayRow  map[stayID]int32
+	freeStay rows
+
+	requests    []request
+	requestRow  map[requestID]int32
+	freeRequest rows
+	cached      []int32 // requests without units, the one that was used least lately first
+	groups      []group
+	freeGroup   rows
+
+	machines []machine
+	present  []cluster.NodeID // machines with a port
+	journal  []cluster.NodeID
+	start    uint64   // position of journal[0]
+	latest   []uint64 // per node, 1 + its last position in the journal
+	synced   uint64   // position up to which ports are true
+	asking   []int32  // requests with units, in order of rows: what slots are for
+	asked    []int32  // the same when ports were last computed
+
+	arcs     Arcs
+	steps    []Step
+	envelope []int64
+	wrong    error // the first thing that the model said and that cannot be
+	asks     int64 // questions to the model
+	looks    int64 // at rows, beside those
+}
+
+// unscheduled is where the tasks of a job go that get no place.
+type unscheduled struct {
+	node   mcmf.Node
+	arc    mcmf.Arc
+	shares int
+}
+
+func newNetwork(m Model, pinned, moves bool) *network {
+	w := &network{model: m, pinned: pinned, moves: moves}
+	w.tree, _ = m.(Tree)
+	w.loaded, _ = m.(Loaded)
+	w.graph = mcmf.NewGraph(0, 0)
+	w.sink = w.graph.AddNode(0)
+	w.classOf, w.shareRow = map[classID]int32{}, map[shareID]int32{}
+	w.jobs, w.stayRow = map[cluster.JobID]*unscheduled{}, map[stayID]int32{}
+	w.requestRow = map[requestID]int32{}
+	return w
+}
+
+// refuse notes what is wrong with an answer of the model, unless something was
+// already.
+func (w *network) refuse(format string, args ...any) {
+	if w.wrong == nil {
+		w.wrong = fmt.Errorf(format, args...)
+	}
+}
+
+// terms asks the model about a task, and when to ask again.
+func (w *network) terms(s *cluster.State, t cluster.TaskID) Terms {
+	w.asks++
+	terms := w.model.Terms(s, t)
+	for _, c := range [2]*Cost{&terms.Wait, &terms.Stay} {
+		if err := checkCost(*c); err != nil {
+			w.refuse("terms of task %s: %w", s.TaskName(t), err)
+			*c = min(max(*c, -MaxCost), MaxCost)
+		}
+	}
+	if terms.Next < cluster.Never {
+		w.due.add(s, t, terms.Next)
+	}
+	return terms
+}
+
+// node makes a node of the graph.
+func (w *network) node() mcmf.Node {
+	v := w.graph.AddNode(0)
+	for int(v) >= len(w.owner) {
+		w.owner = append(w.owner, -1)
+	}
+	w.owner[v] = -1
+	return v
+}
+
+func (w *network) unscheduled(j cluster.JobID) mcmf.Node {
+	u := w.jobs[j]
+	if u == nil {
+		u = &unscheduled{node: w.node()}
+		u.arc = w.graph.AddArc(u.node, w.sink, 0, unlimited, 0)
+		w.jobs[j] = u
+	}
+	u.shares++
+	return u.node
+}
+
+// unlimited is a capacity as good as none: more units than there can be tasks.
+const unlimited = 1 << 32
+
+// release lets go of a job's unscheduled node.
+func (w *network) release(j cluster.JobID) {
+	u := w.jobs[j]
+	if u.shares--; u.shares == 0 {
+		w.graph.RemoveNode(u.node)
+		delete(w.jobs, j)
+	}
+}
+
+// newClass makes a class of which t is the first task.
+func (w *network) newClass(s *cluster.State, id classID, t cluster.TaskID) int32 {
+	row := w.freeClass.take(len(w.classes))
+	if int(row) == len(w.classes) {
+		w.classes, w.isTouched = append(w.classes, class{}), append(w.isTouched, false)
+	}
+	old := &w.classes[row]
+	w.classes[row] = class{
+		id: id, live: true, request: w.requestOf(id.request), node: w.node(), active: -1,
+		shares: old.shares[:0], stays: old.stays[:0], outs: old.outs[:0],
+	}
+	w.classOf[id] = row
+	c := &w.classes[row]
+	w.owner[c.node] = row
+	w.requests[c.request].classes++
+	if id.job == noJob || w.moves { // else they run, and are not to move
+		w.putOut(s, row, t)
+	}
+	return row
+}
+
+// putOut gives a class the arcs that the model wants.
+func (w *network) putOut(s *cluster.State, row int32, t cluster.TaskID) {
+	w.arcs.list = w.arcs.list[:0]
+	w.asks++
+	w.model.Out(s, t, &w.arcs)
+	for _, a := range w.arcs.list {
+		err := checkCost(a.cost)
+		switch {
+		case err != nil:
+			w.refuse("arc of task %s: %w", s.TaskName(t), err)
+			continue
+		case a.node != cluster.NoNode && int(a.node) >= s.NodeRows():
+			w.refuse("arc of task %s: to node %d, want one of the %d that are known", s.TaskName(t), a.node, s.NodeRows())
+			continue
+		}
+		c := &w.classes[row]
+		o := out{group: -1, node: a.node, cost: a.cost}
+		if a.node == cluster.NoNode {
+			o.group = w.groupOf(s, c.request, a.aggregator)
+			w.groups[o.group].entered++
+			o.arc = w.graph.AddArc(c.node, w.groups[o.group].node, 0, unlimited, a.cost)
+			c.outs = append(c.outs, o)
+			continue
+		}
+		m := w.machine(a.node)
+		w.putPort(a.node)
+		o.arc = w.graph.AddArc(c.node, m.port, 0, w.room(s, c.request, a.node), a.cost)
+		m.prefer = append(m.prefer, row)
+		c.outs = append(c.outs, o)
+	}
+}
+
+// dropClass forgets a class without units.
+func (w *network) dropClass(row int32) {
+	c := &w.classes[row]
+	for _, o := range c.outs {
+		if o.group >= 0 {
+			w.leaveGroup(o.group)
+			continue
+		}
+		m := w.machine(o.node)
+		at := slices.Index(m.prefer, row)
+		m.prefer[at] = m.prefer[len(m.prefer)-1]
+		m.prefer = m.prefer[:len(m.prefer)-1]
+	}
+	for len(c.shares) > 0 {
+		w.dropShare(c.shares[0])
+	}
+	w.owner[c.node] = -1
+	w.graph.RemoveNode(c.node)
+	delete(w.classOf, c.id)
+	q := c.request
+	c.live = false
+	w.freeClass.give(row)
+	if w.requests[q].classes--; w.requests[q].classes == 0 {
+		w.cached = append(w.cached, q)
+	}
+}
+
+// touch notes that the supply of a class may have changed.
+func (w *network) touch(c int32) {
+	if !w.isTouched[c] {
+		w.isTouched[c] = true
+		w.touched = append(w.touched, c)
+	}
+}
+
+// note notes that a node changed.
+func (w *network) note(n cluster.NodeID) {
+	w.machine(n)
+	w.journal = append(w.journal, n)
+	w.latest[n] = w.start + uint64(len(w.journal))
+}
+
+// changedSince lists the nodes noted since a position, each once.
+func (w *network) changedSince(position uint64, list []cluster.NodeID) []cluster.NodeID {
+	for p := max(position, w.start); p < w.start+uint64(len(w.journal)); p++ {
+		if n := w.journal[p-w.start]; w.latest[n] == p+1 {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// trimJournal forgets what is long past. Requests that have not read it are made
+// anew.
+func (w *network) trimJournal() {
+	if keep := 4 * len(w.machines); len(w.journal) > 2*keep {
+		cut := len(w.journal) - keep
+		w.start += uint64(cut)
+		w.journal = append(w.journal[:0], w.journal[cut:]...)
+	}
+}
+
+// update makes the graph what the state and the model say it is.
+func (w *network) update(s *cluster.State) {
+	w.settleClasses()
+	w.findAsking(s)
+	for _, q := range w.asking {
+		w.catchUp(s, q)
+	}
+	w.updatePorts(s)
+	for _, row := range w.staleShares {
+		w.updateShare(row)
+	}
+	w.staleShares = w.staleShares[:0]
+	w.trimJournal()
+	w.forgetRequests()
+}
+
+// settleClasses brings supplies up to date, and drops classes that have none.
+func (w *network) settleClasses() {
+	for _, row := range w.touched {
+		w.isTouched[row] = false
+		c := &w.classes[row]
+		if !c.live {
+			continue
+		}
+		w.given += c.units - w.graph.Supply(c.node)
+		w.graph.SetSupply(c.node, c.units)
+		switch {
+		case c.waiting > 0 && c.active < 0:
+			c.active = int32(len(w.active))
+			w.active = append(w.active, row)
+		case c.waiting == 0 && c.active >= 0:
+			last := w.active[len(w.active)-1]
+			w.active[c.active] = last
+			w.classes[last].active = c.active
+			w.active, c.active = w.active[:len(w.active)-1], -1
+		}
+	}
+	w.touched = w.touched[:0]
+	for _, row := range w.idle {
+		if c := &w.classes[row]; c.live && c.units == 0 {
+			w.dropClass(row)
+		}
+	}
+	w.idle = w.idle[:0]
+	w.graph.SetSupply(w.sink, -w.given)
+}
+
+// findAsking lists the requests that somebody waits with, or may move with.
+func (w *network) findAsking(s *cluster.State) {
+	w.asking = w.asking[:0]
+	for _, row := range w.active {
+		w.asking = append(w.asking, w.classes[row].request)
+	}
+	slices.Sort(w.asking)
+	w.asking = slices.Compact(w.asking)
+	for _, q := range w.asking {
+		w.requests[q].used = s.Now()
+	}
+}
+
+// updateShare puts down what it costs to leave tasks of a share waiting.
+func (w *network) updateShare(row int32) {
+	sh := &w.shares[row]
+	sh.stale = false
+	switch {
+	case sh.class < 0:
+	case len(sh.levels) == 1:
+		w.graph.SetArc(sh.arc, 0, sh.levels[0].Capacity, sh.levels[0].Cost)
+	default:
+		w.graph.SetCurve(sh.arc, 0, sh.levels)
+	}
+}

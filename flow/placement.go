@@ -1,0 +1,378 @@
+package flow
+
+import (
+	"cmp"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/mcmf"
+	"fairlead.dev/fairlead/sched"
+)
+
+// This file turns flow into bundles. A unit that leaves a class by way of
+// aggregators is followed to its port; units of a class are interchangeable, so
+// that whose it is, is chosen here: of those that wait, the dearest to leave
+// waiting; of those that run on a node where fewer stay, the latest submitted.
+
+// placer is where the units of the classes went, and what comes of it.
+type placer struct {
+	moves     []move
+	free      []cluster.NodeID // scratch: where units of a class went
+	tasks     []cluster.TaskID // scratch: whose they are
+	unsettled []int32          // classes whose flow was not made true
+	parent    []int32          // of each move: the component it is in
+	at        map[cluster.NodeID]int32
+	walk      []walk // by group
+	stamp     uint32
+}
+
+// move is what becomes of a task: from NoNode it waits, to NoNode it is evicted.
+type move struct {
+	task     cluster.TaskID
+	class    int32
+	from, to cluster.NodeID
+}
+
+// walk is how far the flow that leaves a group has been followed.
+type walk struct {
+	stamp uint32
+	next  int32
+	left  int64
+}
+
+// place makes a plan of the flow, and reports how many tasks were placed, and how
+// many would have been but for a refusal. Where the flow is not whole, nothing
+// that runs is touched.
+func (p *Policy) place(t *sched.Trial, whole bool, out *sched.Plan) (placed, refused int) {
+	w, s := p.net, t.State()
+	pl := &p.placer
+	pl.moves = pl.moves[:0]
+	pl.stamp++
+	for len(pl.walk) < len(w.groups) {
+		pl.walk = append(pl.walk, walk{})
+	}
+	for _, row := range w.placing(p.solver, pl) {
+		p.settle(s, row, whole)
+	}
+	w.looks += int64(len(pl.moves))
+	if pl.apart() {
+		for i := range pl.moves {
+			if p.do(t, pl.moves[i:i+1], out) {
+				placed++
+			} else {
+				refused++
+			}
+		}
+		return placed, refused
+	}
+	return p.doTogether(t, out)
+}
+
+// placing lists the classes whose units may have gone elsewhere than they are.
+func (w *network) placing(solver Solver, pl *placer) []int32 {
+	list := append(pl.unsettled, w.active...)
+	pl.unsettled = list[:0]
+	if len(w.stayRow) > 0 {
+		list = w.rerouted(solver, list)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// rerouted appends the classes of running tasks to a list whose units may have
+// left by another arc than before.
+func (w *network) rerouted(solver Solver, list []int32) []int32 {
+	for row := range w.classes {
+		if c := &w.classes[row]; c.live && len(c.stays) > 0 {
+			list = append(list, int32(row))
+		}
+	}
+	return list
+}
+
+// settle notes where each unit of a class went.
+func (p *Policy) settle(s *cluster.State, row int32, whole bool) {
+	w, pl := p.net, &p.placer
+	c := &w.classes[row]
+	if !c.live {
+		return
+	}
+	pl.free, pl.tasks = pl.free[:0], pl.tasks[:0]
+	for _, o := range c.outs {
+		for range p.solver.Flow(o.arc) {
+			n := o.node
+			if o.group >= 0 {
+				var ok bool
+				if n, ok = p.follow(o.group); !ok {
+					break // a flow that is not whole may end on the way
+				}
+			}
+			pl.free = append(pl.free, n)
+		}
+	}
+	if len(c.stays) > 0 {
+		if whole {
+			p.leaving(row)
+		}
+		return
+	}
+	for _, sh := range c.shares {
+		p.chosen(sh)
+	}
+	for i, task := range pl.tasks {
+		if i == len(pl.free) {
+			break
+		}
+		pl.moves = append(pl.moves, move{task, row, cluster.NoNode, pl.free[i]})
+	}
+}
+
+// follow takes a unit from a group to the node where it ends.
+func (p *Policy) follow(g int32) (cluster.NodeID, bool) {
+	w := p.net
+	for {
+		gr, k := &w.groups[g], &p.placer.walk[g]
+		if k.stamp != p.placer.stamp {
+			*k = walk{stamp: p.placer.stamp, next: -1}
+		}
+		for k.left == 0 {
+			k.next++
+			i := int(k.next)
+			switch {
+			case i < len(gr.below):
+				k.left = p.solver.Flow(gr.below[i].arc)
+			case i < len(gr.below)+len(gr.chosen):
+				n := gr.chosen[i-len(gr.below)]
+				k.left = p.solver.Flow(w.requests[gr.request].offers[n].arc)
+			default:
+				return 0, false
+			}
+		}
+		k.left--
+		if i := int(k.next); i >= len(gr.below) {
+			return gr.chosen[i-len(gr.below)], true
+		}
+		g = gr.below[k.next].group
+	}
+}
+
+// chosen notes the waiting tasks of a share that do not stay waiting.
+func (p *Policy) chosen(row int32) {
+	w, pl := p.net, &p.placer
+	sh := &w.shares[row]
+	units := int64(0)
+	for _, l := range sh.levels {
+		units += l.Capacity
+	}
+	units -= p.solver.Flow(sh.arc)
+	from := len(pl.tasks)
+	for range units {
+		t, ok := w.first(row)
+		if !ok {
+			break
+		}
+		sh.waiting.Pop()
+		pl.tasks = append(pl.tasks, t)
+	}
+	for _, t := range pl.tasks[from:] {
+		m := &w.members[t]
+		sh.waiting.Push(entry{m.terms.Wait, m.seq - 1, t, m.ticket})
+	}
+}
+
+// leaving notes the running tasks of a class that do not stay where they are.
+func (p *Policy) leaving(row int32) {
+	w, pl := p.net, &p.placer
+	for _, r := range w.classes[row].stays {
+		st := &w.stays[r]
+		stays := p.solver.Flow(st.arc)
+		for i := int(stays); i < len(st.tasks); i++ {
+			to := cluster.NoNode
+			if n := len(pl.free); n > 0 {
+				to, pl.free = pl.free[n-1], pl.free[:n-1]
+			}
+			if to != st.node {
+				pl.moves = append(pl.moves, move{st.tasks[i], row, st.node, to})
+			}
+		}
+	}
+}
+
+// apart reports whether no move depends on another.
+func (pl *placer) apart() bool {
+	for _, m := range pl.moves {
+		if m.from != cluster.NoNode {
+			return false
+		}
+	}
+	return true
+}
+
+// doTogether makes a bundle of all moves that have to do with each other: those
+// that share a node where somebody leaves.
+func (p *Policy) doTogether(t *sched.Trial, out *sched.Plan) (placed, refused int) {
+	pl := &p.placer
+	pl.components()
+	budget := p.options.Moves
+	for from := 0; from < len(pl.moves); {
+		to, moving, leaving := from, 0, 0
+		for ; to < len(pl.moves) && pl.parent[to] == pl.parent[from]; to++ {
+			if pl.moves[to].from != cluster.NoNode {
+				leaving++
+				if pl.moves[to].to != cluster.NoNode {
+					moving++
+				}
+			}
+		}
+		bundle := pl.moves[from:to]
+		switch {
+		case leaving == 0:
+			for i := range bundle {
+				if p.do(t, bundle[i:i+1], out) {
+					placed++
+				} else {
+					refused++
+				}
+			}
+		case moving > budget:
+			pl.postpone(bundle)
+		case p.do(t, bundle, out):
+			budget -= moving
+			placed += len(bundle)
+		default:
+			refused++
+			pl.postpone(bundle)
+		}
+		from = to
+	}
+	return placed, refused
+}
+
+// postpone remembers classes whose flow is not what is done.
+func (pl *placer) postpone(bundle []move) {
+	for _, m := range bundle {
+		if m.from != cluster.NoNode {
+			pl.unsettled = append(pl.unsettled, m.class)
+		}
+	}
+}
+
+// components sorts moves by component, and in each those that leave come first.
+func (pl *placer) components() {
+	if pl.at == nil {
+		pl.at = map[cluster.NodeID]int32{}
+	}
+	clear(pl.at)
+	find := func(i int32) int32 {
+		for pl.parent[i] != i {
+			pl.parent[i] = pl.parent[pl.parent[i]]
+			i = pl.parent[i]
+		}
+		return i
+	}
+	pl.parent = pl.parent[:0]
+	for i, m := range pl.moves {
+		pl.parent = append(pl.parent, int32(i))
+		for _, n := range [2]cluster.NodeID{m.from, m.to} {
+			if n == cluster.NoNode {
+				continue
+			}
+			if other, ok := pl.at[n]; ok {
+				a, b := find(other), find(int32(i))
+				pl.parent[max(a, b)] = min(a, b)
+			} else {
+				pl.at[n] = int32(i)
+			}
+		}
+	}
+	type sorted struct {
+		root int32
+		move move
+	}
+	list := make([]sorted, len(pl.moves))
+	for i, m := range pl.moves {
+		list[i] = sorted{find(int32(i)), m}
+	}
+	slices.SortStableFunc(list, func(a, b sorted) int {
+		waits := func(m move) int {
+			if m.from == cluster.NoNode {
+				return 1
+			}
+			return 0
+		}
+		return cmp.Or(cmp.Compare(a.root, b.root), cmp.Compare(waits(a.move), waits(b.move)))
+	})
+	for i, l := range list {
+		pl.moves[i], pl.parent[i] = l.move, l.root
+	}
+}
+
+// do tries a bundle: evictions, then placements. What is refused is left out of
+// the network until its node changes.
+func (p *Policy) do(t *sched.Trial, bundle []move, out *sched.Plan) bool {
+	s, mark := t.State(), t.Mark()
+	refuse := func(m move, r cluster.Refusal) bool {
+		t.Rollback(mark)
+		out.Drop()
+		p.net.avoid(s, m, r)
+		return false
+	}
+	for _, m := range bundle {
+		if m.from == cluster.NoNode {
+			continue
+		}
+		a := sched.Action{Kind: sched.Evict, Task: m.task, Attempt: s.Task(m.task).Attempt}
+		if r := t.Try(a); r.Refused() {
+			return refuse(m, r)
+		}
+		out.Add(a)
+	}
+	for _, m := range bundle {
+		if m.to == cluster.NoNode {
+			continue
+		}
+		a := sched.Action{Kind: sched.Place, Task: m.task, Attempt: s.Task(m.task).Attempt, Node: m.to}
+		if r := t.Try(a); r.Refused() {
+			return refuse(m, r)
+		}
+		out.Add(a)
+	}
+	out.Close()
+	for _, m := range bundle {
+		p.net.tell(s, m.task)
+		for _, n := range [2]cluster.NodeID{m.from, m.to} {
+			if n != cluster.NoNode {
+				p.net.note(n)
+			}
+		}
+	}
+	return true
+}
+
+// avoid closes the way by which a task came to a node that refuses it, until the
+// node changes. A task that has to stand apart from others of its job, which it
+// does not ask for itself, gets a request of its own job.
+func (w *network) avoid(s *cluster.State, m move, r cluster.Refusal) {
+	if r.Code == cluster.NotApart && s.Shape(s.Task(m.task).Shape).PerNode == 0 && !w.members[m.task].apart {
+		w.members[m.task].apart = true
+		apart := w.members[m.task]
+		w.leave(m.task)
+		w.members[m.task].apart = apart.apart
+		w.tell(s, m.task)
+		return
+	}
+	if m.to == cluster.NoNode {
+		return
+	}
+	c := &w.classes[w.shares[w.members[m.task].share].class]
+	for _, o := range c.outs {
+		if o.group < 0 && o.node == m.to {
+			w.graph.SetArc(o.arc, 0, 0, o.cost)
+		}
+	}
+	if offers := w.requests[c.request].offers; int(m.to) < len(offers) && offers[m.to].group >= 0 {
+		w.withdraw(c.request, m.to)
+	}
+}
+
+var _ = mcmf.None

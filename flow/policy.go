@@ -1,0 +1,167 @@
+package flow
+
+import (
+	"fmt"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/mcmf"
+	"fairlead.dev/fairlead/sched"
+)
+
+// Options are what a run may choose about a flow policy.
+type Options struct {
+	// Name is the policy's, for what is said of it.
+	Name string
+	// Solver makes the solver of a graph; nil is mcmf.NewSolver.
+	Solver func(*mcmf.Graph) Solver
+	// Algorithm is what the solver uses; Automatic is right for most.
+	Algorithm mcmf.Algorithm
+	// Moves is how many running tasks a round may move to other nodes. Evicting
+	// one for the sake of another that waits is not counted.
+	Moves int
+}
+
+// Solver is what solves: mcmf.Solver, or one that races several.
+type Solver interface {
+	Solve(mcmf.Options) mcmf.Result
+	Flow(mcmf.Arc) int64
+	Price(mcmf.Node) int64
+}
+
+// Policy is a model that decides.
+type Policy struct {
+	options Options
+	model   Model
+	net     *network
+	solver  Solver
+	placer  placer
+	ticks   int64
+}
+
+// New is a policy of a model.
+func New(m Model, o Options) *Policy {
+	p := &Policy{options: o, model: m}
+	p.reset()
+	return p
+}
+
+func (p *Policy) reset() {
+	_, moves := p.model.(Mover)
+	p.net = newNetwork(p.model, !moves, moves && p.options.Moves > 0)
+	if p.options.Solver != nil {
+		p.solver = p.options.Solver(p.net.graph)
+	} else {
+		p.solver = mcmf.NewSolver(p.net.graph)
+	}
+	p.placer = placer{}
+}
+
+// mostSolves bounds the solves of a round; what is left then goes on in the next.
+const mostSolves = 64
+
+// Plan solves until nothing more can be placed.
+func (p *Policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
+	s := t.State()
+	p.learn(s, c)
+	w := p.net
+	w.keepAppointments(s)
+	p.ticks = 0
+	for solve := 0; ; solve++ {
+		w.update(s)
+		if len(w.active) == 0 && (!w.moves || len(w.stayRow) == 0) {
+			break
+		}
+		status := p.solve(s, budget)
+		placed, refused := p.place(t, status == mcmf.Optimal, out)
+		if status != mcmf.Optimal {
+			out.Wake = s.Now()
+			break
+		}
+		p.net.narrow(p.solver.Flow)
+		if refused == 0 && (placed == 0 || len(w.asking) == 1) {
+			break
+		}
+		if solve == mostSolves {
+			out.Wake = s.Now()
+			break
+		}
+	}
+	out.Ticks = p.ticks + w.asks + w.looks
+	w.asks, w.looks = 0, 0
+	if len(w.active) > 0 || w.moves {
+		out.Wake = min(out.Wake, p.nextDue(s))
+	}
+	if w.wrong != nil {
+		out.Err = fmt.Errorf("policy %s: %w", p.options.Name, w.wrong)
+		w.wrong = nil
+	}
+}
+
+// grid is how often, at most, changing prices alone start a round.
+const grid = cluster.Second
+
+// nextDue is when prices that change are worth a round.
+func (p *Policy) nextDue(s *cluster.State) cluster.Time {
+	next := p.net.nextDue()
+	if next == cluster.Never {
+		return next
+	}
+	return max(next, (s.Now()/grid+1)*grid)
+}
+
+// solve finds the cheapest flow, over all arcs there could be.
+func (p *Policy) solve(s *cluster.State, budget int64) mcmf.Status {
+	w := p.net
+	w.fill(s)
+	w.updatePorts(s)
+	for {
+		o := mcmf.Options{Algorithm: p.options.Algorithm}
+		if budget > 0 {
+			o.Budget = max(1, budget-p.ticks-w.asks-w.looks)
+		}
+		r := p.solver.Solve(o)
+		p.ticks += r.Ticks
+		if r.Status != mcmf.Optimal {
+			if r.Status != mcmf.Exhausted {
+				w.refuse("the network cannot be solved: %v", r.Status)
+			}
+			return r.Status
+		}
+		if !w.widen(s, p.solver.Price) {
+			return r.Status
+		}
+		w.updatePorts(s)
+	}
+}
+
+// learn takes in what changed since the last round.
+func (p *Policy) learn(s *cluster.State, c *sched.Changed) {
+	if c.All {
+		p.reset()
+	}
+	if l, ok := p.model.(Learner); ok {
+		l.Learn(s, c.All, c.Nodes)
+	}
+	w := p.net
+	for _, t := range c.Gone {
+		w.leave(t)
+	}
+	for _, shape := range c.Shapes {
+		w.settleClasses()
+		w.forgetShape(shape)
+	}
+	for _, n := range c.Nodes {
+		w.note(n)
+	}
+	for _, m := range c.Members {
+		w.note(m.Node)
+	}
+	for _, t := range c.Tasks {
+		w.tell(s, t)
+	}
+}
+
+// Why says why the task is not placed.
+func (p *Policy) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
+	return sched.Explain(t.State(), task)
+}

@@ -1,0 +1,262 @@
+// Package quincy is the policy of Quincy (Isard et al., SOSP 2009), as Firmament
+// evaluates it (Gog et al., OSDI 2016): data that a task has to fetch cost, waiting
+// costs more the longer it lasts, and a running task may be stopped in favour of
+// another, the less likely the longer it has run.
+//
+// A task prefers the nodes and racks that hold a part of its input; it may also go
+// anywhere, which is priced as if all its input had to come from another rack.
+package quincy
+
+import (
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/flow"
+)
+
+// Options are what Quincy's evaluations vary.
+type Options struct {
+	// Threshold is the least part of a task's input, in thousandths, for which it
+	// prefers a node or a rack. Quincy has 140, Firmament tries 20.
+	Threshold int64
+	// Rack and Core are the prices of a gigabyte from within the rack, and from
+	// another one, in thousandths: 1000 and 2000, or 20,000 where the core of the
+	// network is scarce.
+	Rack, Core flow.Cost
+	// Delay lets a task wait for a place near its input for as long as waiting is
+	// cheaper than fetching, as Quincy does. Otherwise it waits only where no slot is
+	// to be had.
+	Delay bool
+	// Service is the least priority of tasks that serve users: they come before all
+	// others, and are not stopped for them.
+	Service int32
+}
+
+// Standard are the options of Quincy, and Google's production priorities for
+// services, in Firmament's setting: no task waits while there is a slot.
+func Standard() Options { return Options{Threshold: 140, Rack: 1000, Core: 2000, Service: 9} }
+
+// Model prices tasks by their input.
+type Model struct {
+	options Options
+	rackOf  []flow.Aggregator // by node row: its rack, or cluster
+	racks   map[string]flow.Aggregator
+	held    []held // scratch: what of an input is where
+	inRack  []held
+}
+
+// held is how much of an input a node or rack has.
+type held struct {
+	place uint32
+	bytes int64
+}
+
+// New is the policy with these options.
+func New(o Options) *Model { return &Model{options: o, racks: map[string]flow.Aggregator{}} }
+
+// everywhere is the aggregator above the racks, which come after it.
+const everywhere flow.Aggregator = 0
+
+const (
+	gigabyte = 1_000_000_000
+	// second is the price of a second of work, as of one of waiting twice.
+	second flow.Cost = 1000
+	// undelayed is more than any input costs to fetch, and service more than that and
+	// any waiting.
+	undelayed flow.Cost = 1 << 21
+	service   flow.Cost = 1 << 28
+	// longest bounds what waiting and working add up to, so that prices stay below
+	// service.
+	longest = 100_000 * cluster.Second
+)
+
+// Learn notes the racks of nodes that changed.
+func (m *Model) Learn(s *cluster.State, all bool, nodes []cluster.NodeID) {
+	if all {
+		clear(m.racks)
+		m.rackOf = m.rackOf[:0]
+	}
+	for len(m.rackOf) < s.NodeRows() {
+		m.rackOf = append(m.rackOf, everywhere)
+	}
+	for _, n := range nodes {
+		if !s.NodeLive(n) {
+			continue
+		}
+		m.rackOf[n] = everywhere
+		for _, g := range s.NodeSpec(n).Groups {
+			if g.Key != "rack" {
+				continue
+			}
+			rack, ok := m.racks[g.Value]
+			if !ok {
+				rack = everywhere + 1 + flow.Aggregator(len(m.racks))
+				m.racks[g.Value] = rack
+			}
+			m.rackOf[n] = rack
+		}
+	}
+}
+
+// Moves says that running tasks may be moved.
+func (*Model) Moves() {}
+
+// Terms are what waiting costs so far, and for a running task what it had to fetch
+// less what it has worked: that would be lost. Both go in steps that grow with time.
+func (m *Model) Terms(s *cluster.State, t cluster.TaskID) flow.Terms {
+	task := s.Task(t)
+	account := task.Account.At(s.Now(), task.Phase)
+	waited, next := step(account.Waiting)
+	terms := flow.Terms{Alone: len(s.Input(t)) > 0, Wait: second / 2 * waited, Next: cluster.Never}
+	if !m.options.Delay {
+		terms.Wait += undelayed
+	}
+	if task.Priority >= m.options.Service {
+		terms.Wait += service
+		terms.Key = 1
+	}
+	if task.Phase == cluster.Waiting {
+		terms.Next = s.Now() + next - account.Waiting
+		return terms
+	}
+	worked, next := step(account.Running)
+	terms.Movable = true
+	terms.Stay = m.fetch(s, t, task.Node) - second*worked
+	terms.Next = s.Now() + next - account.Running
+	return terms
+}
+
+// step rounds a duration down to a number of seconds such as 1, 2, 3, 4, 6, 8, 12, 16,
+// and says when the next of them is reached.
+func step(d cluster.Time) (seconds int64, next cluster.Time) {
+	if d >= longest {
+		return int64(longest / cluster.Second), cluster.Never / 2
+	}
+	from, to := int64(0), int64(1)
+	for power := int64(1); ; power *= 2 {
+		for _, at := range [2]int64{power, power + power/2} {
+			if at <= from {
+				continue
+			}
+			if to = at; cluster.Time(to)*cluster.Second > d {
+				return from, cluster.Time(to) * cluster.Second
+			}
+			from = to
+		}
+	}
+}
+
+// Out prefers the nodes and racks that hold much of the input; anywhere is as dear as
+// the farthest place.
+func (m *Model) Out(s *cluster.State, t cluster.TaskID, arcs *flow.Arcs) {
+	total := m.locate(s, t)
+	arcs.Aggregator(everywhere, price(total, m.options.Core))
+	if total == 0 {
+		return
+	}
+	for _, h := range m.held {
+		if h.bytes*1000 >= total*m.options.Threshold {
+			n := cluster.NodeID(h.place)
+			arcs.Node(n, m.cost(h.bytes, m.rackHolds(n), total))
+		}
+	}
+	for _, h := range m.inRack {
+		if h.bytes*1000 >= total*m.options.Threshold && flow.Aggregator(h.place) != everywhere {
+			arcs.Aggregator(flow.Aggregator(h.place), m.cost(0, h.bytes, total))
+		}
+	}
+}
+
+// fetch is what it costs the task to fetch its input to a node.
+func (m *Model) fetch(s *cluster.State, t cluster.TaskID, n cluster.NodeID) flow.Cost {
+	total := m.locate(s, t)
+	for _, h := range m.held {
+		if h.place == uint32(n) {
+			return m.cost(h.bytes, m.rackHolds(n), total)
+		}
+	}
+	return m.cost(0, m.rackHolds(n), total)
+}
+
+// locate adds up what of the task's input is where, and in all.
+func (m *Model) locate(s *cluster.State, t cluster.TaskID) (total int64) {
+	m.held, m.inRack = m.held[:0], m.inRack[:0]
+	for _, block := range s.Input(t) {
+		total += block.Bytes
+		for i, n := range block.Replicas {
+			if n == cluster.NoNode || int(n) >= len(m.rackOf) || !s.NodeLive(n) {
+				continue
+			}
+			m.held = add(m.held, uint32(n), block.Bytes)
+			counted := false
+			for _, other := range block.Replicas[:i] {
+				counted = counted || other != cluster.NoNode && int(other) < len(m.rackOf) && s.NodeLive(other) && m.rackOf[other] == m.rackOf[n]
+			}
+			if !counted {
+				m.inRack = add(m.inRack, uint32(m.rackOf[n]), block.Bytes)
+			}
+		}
+	}
+	return total
+}
+
+func add(list []held, place uint32, bytes int64) []held {
+	for i := range list {
+		if list[i].place == place {
+			list[i].bytes += bytes
+			return list
+		}
+	}
+	return append(list, held{place, bytes})
+}
+
+// rackHolds is how much of the input that was located the node's rack has.
+func (m *Model) rackHolds(n cluster.NodeID) int64 {
+	for _, h := range m.inRack {
+		if flow.Aggregator(h.place) == m.rackOf[n] && m.rackOf[n] != everywhere {
+			return h.bytes
+		}
+	}
+	return 0
+}
+
+// cost is what it costs to fetch an input of which so much is on the node, and so much
+// in its rack, that on the node included.
+func (m *Model) cost(node, rack, total int64) flow.Cost {
+	rack = max(node, rack)
+	return min(price(rack-node, m.options.Rack)+price(total-rack, m.options.Core), undelayed-1)
+}
+
+// price is that of so many bytes at a price a gigabyte, rounded up.
+func price(bytes int64, gb flow.Cost) flow.Cost {
+	whole, part := bytes/gigabyte, bytes%gigabyte
+	return min(whole*gb+(part*gb+gigabyte-1)/gigabyte, undelayed-1)
+}
+
+// Into costs nothing: what a place costs is known when a task sets out for it.
+func (m *Model) Into(_ *cluster.State, _ cluster.ShapeID, n cluster.NodeID) (flow.Aggregator, flow.Curve) {
+	return m.rackOf[n], nil
+}
+
+// Above racks is the cluster.
+func (*Model) Above(_ *cluster.State, a flow.Aggregator) (flow.Aggregator, flow.Cost) {
+	if a == everywhere {
+		return flow.Nowhere, 0
+	}
+	return everywhere, 0
+}
+
+// Explain is what has to be fetched.
+func (m *Model) Explain(s *cluster.State, t cluster.TaskID, n cluster.NodeID) []flow.Term {
+	total := m.locate(s, t)
+	rack := m.rackHolds(n)
+	local := int64(0)
+	for _, h := range m.held {
+		if h.place == uint32(n) {
+			local = h.bytes
+		}
+	}
+	rack = max(rack, local)
+	return []flow.Term{
+		{Name: "from the rack", Cost: price(rack-local, m.options.Rack)},
+		{Name: "from other racks", Cost: price(total-rack, m.options.Core)},
+	}
+}

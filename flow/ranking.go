@@ -1,0 +1,394 @@
+package flow
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/mcmf"
+)
+
+// This file keeps, for each request, what each node would cost, and only the
+// cheapest nodes in the network.
+//
+// Below an aggregator may stand ten thousand nodes of which a round uses a
+// hundred. So an aggregator has arcs to some nodes, and the others stand in a heap
+// by what they would cost. After a solve, prices say whether one of those could
+// improve it: a unit at the aggregator is worth so much, a node left out costs at
+// least the first price on its curve, and what is behind its port never has a
+// negative price. If the cheapest of the heap costs less than the unit is worth,
+// nodes go into the network and it is solved again; else what was left out could
+// not have mattered, and the solution is the best with all arcs. (Column
+// generation, with the dual prices that the solver has anyway.)
+
+// request is what tasks ask of a node, with what the nodes would cost.
+type request struct {
+	id      requestID
+	live    bool
+	units   int64 // of all its classes
+	classes int
+	used    cluster.Time
+	seen    uint64  // position in the journal up to which offers are true
+	offers  []offer // by node
+	groups  []int32 // rows, in order of making
+	groupOf map[Aggregator]int32
+}
+
+// offer is a node as a request sees it.
+type offer struct {
+	group int32 // row of the group below which the node stands, or -1
+	at    int32 // position in the group's rest, or ^position in its chosen
+	arc   mcmf.Arc
+	price Cost // of the first unit, with the load of the node
+}
+
+// group is an aggregator of one request.
+type group struct {
+	request int32
+	of      Aggregator
+	node    mcmf.Node
+	entered int // arcs into it of classes
+	above   int32
+	chosen  []cluster.NodeID // with an arc
+	rest    []cluster.NodeID // without: a heap by price
+	below   []below
+}
+
+// below is a group under another one.
+type below struct {
+	group int32
+	arc   mcmf.Arc
+}
+
+// fewNodes below an aggregator are not worth leaving out.
+const fewNodes = 64
+
+// requestOf finds a request, or makes one, which looks at every node.
+func (w *network) requestOf(id requestID) int32 {
+	if row, ok := w.requestRow[id]; ok {
+		if q := &w.requests[row]; q.classes == 0 {
+			w.cached = slices.DeleteFunc(w.cached, func(c int32) bool { return c == row })
+		}
+		return row
+	}
+	row := w.freeRequest.take(len(w.requests))
+	if int(row) == len(w.requests) {
+		w.requests = append(w.requests, request{})
+	}
+	q := &w.requests[row]
+	*q = request{id: id, live: true, seen: never, offers: q.offers[:0], groups: q.groups[:0], groupOf: map[Aggregator]int32{}}
+	w.requestRow[id] = row
+	return row
+}
+
+// never is a position before all others: nothing was looked at.
+const never = 1<<64 - 1
+
+// mostOffers bounds the memory of requests that nobody waits with, at 24 bytes each.
+const mostOffers = 1 << 21
+
+// forgetRequests drops requests that nobody waited with for longest, beyond what
+// is worth keeping for when they are asked for again.
+func (w *network) forgetRequests() {
+	keep := max(4, mostOffers/max(1, len(w.machines)))
+	for len(w.cached) > keep {
+		w.dropRequest(w.cached[0])
+		w.cached = slices.Delete(w.cached, 0, 1)
+	}
+}
+
+func (w *network) dropRequest(row int32) {
+	q := &w.requests[row]
+	for _, g := range q.groups {
+		w.graph.RemoveNode(w.groups[g].node)
+		w.freeGroup.give(g)
+	}
+	delete(w.requestRow, q.id)
+	q.live = false
+	w.freeRequest.give(row)
+}
+
+// forgetShape drops what is kept of a shape whose row was given anew.
+func (w *network) forgetShape(shape cluster.ShapeID) {
+	kept := w.cached[:0]
+	for _, row := range w.cached {
+		if w.requests[row].id.shape == shape {
+			w.dropRequest(row)
+		} else {
+			kept = append(kept, row)
+		}
+	}
+	w.cached = kept
+}
+
+// groupOf finds the group of an aggregator, or makes it with those above it.
+func (w *network) groupOf(s *cluster.State, q int32, a Aggregator) int32 {
+	if row, ok := w.requests[q].groupOf[a]; ok {
+		return row
+	}
+	row := w.freeGroup.take(len(w.groups))
+	if int(row) == len(w.groups) {
+		w.groups = append(w.groups, group{})
+	}
+	g := &w.groups[row]
+	*g = group{request: q, of: a, node: w.node(), above: -1, chosen: g.chosen[:0], rest: g.rest[:0], below: g.below[:0]}
+	w.requests[q].groupOf[a] = row
+	w.requests[q].groups = append(w.requests[q].groups, row)
+	if w.tree == nil {
+		return row
+	}
+	w.asks++
+	above, cost := w.tree.Above(s, a)
+	if above == Nowhere {
+		return row
+	}
+	if err := checkCost(cost); err != nil {
+		w.refuse("arc from aggregator %d to %d: %w", above, a, err)
+		return row
+	}
+	if above == a {
+		w.refuse("aggregator %d is above itself", a)
+		return row
+	}
+	parent := w.groupOf(s, q, above)
+	w.groups[row].above = parent
+	arc := w.graph.AddArc(w.groups[parent].node, w.groups[row].node, 0, unlimited, cost)
+	w.groups[parent].below = append(w.groups[parent].below, below{row, arc})
+	return row
+}
+
+func (w *network) leaveGroup(row int32) { w.groups[row].entered-- }
+
+// catchUp brings the offers of a request up to date with the nodes that changed.
+func (w *network) catchUp(s *cluster.State, row int32) {
+	q := &w.requests[row]
+	end := w.start + uint64(len(w.journal))
+	if q.seen == never || q.seen < w.start {
+		for n := range s.NodeRows() {
+			w.offer(s, row, cluster.NodeID(n))
+		}
+	} else {
+		for p := q.seen; p < end; p++ {
+			if n := w.journal[p-w.start]; w.latest[n] == p+1 {
+				w.offer(s, row, n)
+			}
+		}
+	}
+	w.requests[row].seen = end
+}
+
+// offer looks at a node for a request: whether it fits, and what it costs.
+func (w *network) offer(s *cluster.State, row int32, n cluster.NodeID) {
+	w.machine(n)
+	q := &w.requests[row]
+	for int(n) >= len(q.offers) {
+		q.offers = append(q.offers, offer{group: -1, arc: mcmf.None})
+	}
+	w.looks++
+	units := w.room(s, row, n)
+	if units == 0 {
+		w.withdraw(row, n)
+		return
+	}
+	w.asks++
+	a, curve := w.model.Into(s, q.id.shape, n)
+	if err := curve.check(); err != nil {
+		w.refuse("curve to node %s: %w", s.NodeSpec(n).Name, err)
+		a = Nowhere
+	}
+	if a == Nowhere {
+		w.withdraw(row, n)
+		return
+	}
+	g := w.groupOf(s, row, a)
+	price := curve.first()
+	if w.loaded != nil {
+		price += w.load(s, n).first()
+	}
+	q = &w.requests[row]
+	o := &q.offers[n]
+	if o.group != g {
+		w.withdraw(row, n)
+		o.group, o.price = g, price
+		w.pushRest(g, n)
+		return
+	}
+	o.price = price
+	if o.at >= 0 {
+		w.moveRest(g, o.at)
+		return
+	}
+	w.setOffer(row, n, units, curve)
+}
+
+// setOffer puts down the numbers of the arc to a chosen node.
+func (w *network) setOffer(row int32, n cluster.NodeID, units int64, curve Curve) {
+	o := &w.requests[row].offers[n]
+	if len(curve) <= 1 || units == 1 {
+		w.graph.SetArc(o.arc, 0, units, curve.first())
+		return
+	}
+	w.steps = curve.upTo(units, w.steps[:0])
+	if len(w.steps) == 1 {
+		w.graph.SetArc(o.arc, 0, units, w.steps[0].Cost)
+	} else {
+		w.graph.SetCurve(o.arc, 0, w.steps)
+	}
+}
+
+// withdraw takes a node from the group below which it stands.
+func (w *network) withdraw(row int32, n cluster.NodeID) {
+	o := &w.requests[row].offers[n]
+	if o.group < 0 {
+		return
+	}
+	if o.at >= 0 {
+		w.removeRest(o.group, o.at)
+	} else {
+		w.unchoose(o.group, n)
+	}
+	o.group = -1
+}
+
+// choose puts a node into the network, and unchoose takes it out.
+func (w *network) choose(s *cluster.State, g int32, n cluster.NodeID) {
+	row := w.groups[g].request
+	w.putPort(n)
+	o := &w.requests[row].offers[n]
+	o.at = ^int32(len(w.groups[g].chosen))
+	w.groups[g].chosen = append(w.groups[g].chosen, n)
+	o.arc = w.graph.AddArc(w.groups[g].node, w.machines[n].port, 0, 0, 0)
+	w.asks++
+	_, curve := w.model.Into(s, w.requests[row].id.shape, n)
+	w.setOffer(row, n, w.room(s, row, n), curve)
+}
+
+func (w *network) unchoose(g int32, n cluster.NodeID) {
+	o := &w.requests[w.groups[g].request].offers[n]
+	w.graph.RemoveArc(o.arc)
+	o.arc = mcmf.None
+	list := w.groups[g].chosen
+	last := list[len(list)-1]
+	list[^o.at] = last
+	w.requests[w.groups[g].request].offers[last].at = o.at
+	w.groups[g].chosen = list[:len(list)-1]
+}
+
+// fill sees to it that each aggregator of a request that asks has some nodes.
+func (w *network) fill(s *cluster.State) {
+	for _, q := range w.asking {
+		for _, g := range w.requests[q].groups {
+			least := fewNodes
+			if len(w.groups[g].rest) <= fewNodes {
+				least += fewNodes
+			}
+			for len(w.groups[g].chosen) < least && len(w.groups[g].rest) > 0 {
+				w.choose(s, g, w.popRest(g))
+			}
+		}
+	}
+}
+
+// widen puts nodes into the network that could improve the solution, and reports
+// whether there are any.
+func (w *network) widen(s *cluster.State, price func(mcmf.Node) int64) bool {
+	sink, widened := price(w.sink), false
+	for _, row := range w.asking {
+		q := &w.requests[row]
+		for _, g := range q.groups {
+			worth := price(w.groups[g].node) - sink
+			// As many again as there are, so that few solves are enough.
+			for range max(fewNodes, len(w.groups[g].chosen)) {
+				rest := w.groups[g].rest
+				if len(rest) == 0 || q.offers[rest[0]].price >= worth {
+					break
+				}
+				w.choose(s, g, w.popRest(g))
+				widened = true
+			}
+		}
+	}
+	return widened
+}
+
+// narrow takes nodes without flow out of the network where there are many more
+// than are needed.
+func (w *network) narrow(flow func(mcmf.Arc) int64) {
+	for _, row := range w.asking {
+		q := &w.requests[row]
+		for _, g := range q.groups {
+			chosen := len(w.groups[g].chosen)
+			if chosen <= 4*fewNodes || int64(chosen) <= 4*q.units {
+				continue
+			}
+			for i := chosen - 1; i >= fewNodes; i-- {
+				n := w.groups[g].chosen[i]
+				if flow(q.offers[n].arc) == 0 {
+					w.unchoose(g, n)
+					w.pushRest(g, n)
+				}
+			}
+		}
+	}
+}
+
+// less orders nodes of a heap.
+func (w *network) less(q *request, a, b cluster.NodeID) bool {
+	if pa, pb := q.offers[a].price, q.offers[b].price; pa != pb {
+		return pa < pb
+	}
+	return a < b
+}
+
+func (w *network) pushRest(g int32, n cluster.NodeID) {
+	gr := &w.groups[g]
+	gr.rest = append(gr.rest, n)
+	w.requests[gr.request].offers[n].at = int32(len(gr.rest) - 1)
+	w.moveRest(g, int32(len(gr.rest)-1))
+}
+
+func (w *network) popRest(g int32) cluster.NodeID {
+	n := w.groups[g].rest[0]
+	w.removeRest(g, 0)
+	return n
+}
+
+func (w *network) removeRest(g, at int32) {
+	gr := &w.groups[g]
+	last := len(gr.rest) - 1
+	moved := gr.rest[last]
+	gr.rest = gr.rest[:last]
+	if int(at) < last {
+		gr.rest[at] = moved
+		w.requests[gr.request].offers[moved].at = at
+		w.moveRest(g, at)
+	}
+}
+
+// moveRest puts a node of the heap where its price belongs.
+func (w *network) moveRest(g, at int32) {
+	gr := &w.groups[g]
+	q := &w.requests[gr.request]
+	n := gr.rest[at]
+	for at > 0 && w.less(q, n, gr.rest[(at-1)/2]) {
+		gr.rest[at] = gr.rest[(at-1)/2]
+		q.offers[gr.rest[at]].at = at
+		at = (at - 1) / 2
+	}
+	for {
+		child := 2*at + 1
+		if int(child) >= len(gr.rest) {
+			break
+		}
+		if int(child)+1 < len(gr.rest) && w.less(q, gr.rest[child+1], gr.rest[child]) {
+			child++
+		}
+		if !w.less(q, gr.rest[child], n) {
+			break
+		}
+		gr.rest[at] = gr.rest[child]
+		q.offers[gr.rest[at]].at = at
+		at = child
+	}
+	gr.rest[at] = n
+	q.offers[n].at = at
+}

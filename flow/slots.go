@@ -1,0 +1,274 @@
+package flow
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/mcmf"
+)
+
+// This file makes flow safe. A flow conserves counts, a node has vectors. So a
+// node lets through as many units as it has slots, where the slots' envelopes sum
+// to no more than what is left of the node: then any flow fits, in every dimension
+// (specs of Firmament call it safe slots; it replaces arcs by fit count, which
+// take a node over its limit as soon as two shapes share it).
+//
+// The envelope of a node's slots is the most, kind by kind, of what those requests
+// ask for that wait and fit on the node. So each of them fits in each slot, and
+// with one shape in the cluster the slots are exactly what fits. With several the
+// rest is made slots again in the next solve of the same round.
+//
+// A running task that may be moved holds a slot of its own beside those, if every
+// request would fit in it. It shares it, so to speak: who takes it moves it out.
+
+// mostSlots bounds the slots of a node where requests differ, so that prices, which
+// do not know what others add in the same solve, are made anew before a node fills.
+const mostSlots = 16
+
+// machine is a node in the network.
+type machine struct {
+	port   mcmf.Node // None until something leads there
+	arc    mcmf.Arc  // from the port to the sink
+	at     int32     // position in network.present
+	slots  int64     // free ones
+	shared int64     // held by running tasks that may be moved
+	load   []Step    // what the arc to the sink says
+	stays  []int32
+	prefer []int32 // classes with an arc of their own to this node
+	stale  bool
+}
+
+func (w *network) machine(n cluster.NodeID) *machine {
+	for int(n) >= len(w.machines) {
+		w.machines = append(w.machines, machine{port: mcmf.None, at: -1})
+		w.latest = append(w.latest, 0)
+	}
+	return &w.machines[n]
+}
+
+// putPort gives a node a port.
+func (w *network) putPort(n cluster.NodeID) {
+	m := w.machine(n)
+	if m.port != mcmf.None {
+		return
+	}
+	m.port = w.node()
+	m.arc = w.graph.AddArc(m.port, w.sink, 0, 0, 0)
+	m.at = int32(len(w.present))
+	m.stale = true
+	w.present = append(w.present, n)
+}
+
+// updatePorts makes slots of what is left of each node that changed, or of all of
+// them where other requests ask than before.
+func (w *network) updatePorts(s *cluster.State) {
+	if all := !slices.Equal(w.asking, w.asked); all {
+		w.asked = append(w.asked[:0], w.asking...)
+		for _, n := range w.present {
+			w.updatePort(s, n)
+		}
+	} else {
+		for p := max(w.synced, w.start); p < w.start+uint64(len(w.journal)); p++ {
+			if n := w.journal[p-w.start]; w.latest[n] == p+1 {
+				w.updatePort(s, n)
+			}
+		}
+		for _, n := range w.present {
+			if w.machines[n].stale {
+				w.updatePort(s, n)
+			}
+		}
+	}
+	w.synced = w.start + uint64(len(w.journal))
+}
+
+// updatePort counts the slots of a node, and lets its arcs say so.
+func (w *network) updatePort(s *cluster.State, n cluster.NodeID) {
+	m := &w.machines[n]
+	if len(m.stays) > 0 && m.port == mcmf.None {
+		w.putPort(n)
+		m = &w.machines[n]
+	}
+	if m.port == mcmf.None {
+		return
+	}
+	m.stale = false
+	m.slots, m.shared = 0, 0
+	if int(n) < s.NodeRows() && s.NodeLive(n) {
+		m.slots = w.slots(s, n)
+	}
+	for _, row := range m.stays {
+		w.updateStay(s, n, row)
+	}
+	w.updateLoad(s, n, m)
+	for _, c := range m.prefer {
+		w.updatePreferred(s, c, n)
+	}
+}
+
+// slots is how many slots are free on a node.
+func (w *network) slots(s *cluster.State, n cluster.NodeID) int64 {
+	w.looks += int64(len(w.asking))
+	envelope, found, devices := w.zeroes(len(s.Kinds())), 0, false
+	for _, q := range w.asking {
+		id := w.requests[q].id
+		if !s.RoomNow(id.shape, n) {
+			continue
+		}
+		found++
+		devices = devices || s.DeviceKind() >= 0 && s.DeviceNeed(id.shape).Count > 0
+		for k, q := range s.Shape(id.shape).Demand {
+			envelope[k] = max(envelope[k], q)
+		}
+	}
+	switch {
+	case found == 0:
+		return 0
+	case devices:
+		return 1 // which devices are left for a second one is not a matter of sums
+	}
+	count := int64(unlimited)
+	limit, used := s.Limit(n), s.Used(n)
+	for k, e := range envelope {
+		if e > 0 {
+			count = min(count, (limit[k]-used[k])/e)
+		}
+	}
+	if found > 1 {
+		count = min(count, mostSlots)
+	}
+	return count
+}
+
+// updateStay puts down what it costs to leave tasks where they run.
+func (w *network) updateStay(s *cluster.State, n cluster.NodeID, row int32) {
+	st := &w.stays[row]
+	m := &w.machines[n]
+	units := int64(len(st.tasks))
+	shares := s.NodeLive(n) && !s.Overfull(n) && w.covers(s, w.requests[w.classes[st.class].request].id.shape)
+	if shares {
+		m.shared += units
+	}
+	if st.arc != mcmf.None && st.shared != shares {
+		w.graph.RemoveArc(st.arc)
+		st.arc = mcmf.None
+	}
+	st.shared = shares
+	if st.arc == mcmf.None {
+		to := w.sink
+		if shares {
+			to = m.port
+		}
+		st.arc = w.graph.AddArc(w.classes[st.class].node, to, 0, units, st.cost)
+		return
+	}
+	w.graph.SetArc(st.arc, 0, units, st.cost)
+}
+
+// covers reports whether every request that asks would fit where a task of the
+// shape was.
+func (w *network) covers(s *cluster.State, shape cluster.ShapeID) bool {
+	demand := s.Shape(shape).Demand
+	for _, q := range w.asking {
+		if id := w.requests[q].id; id.shape != shape && !s.Shape(id.shape).Demand.Fits(demand) {
+			return false
+		}
+	}
+	return true
+}
+
+// updateLoad lets the arc from a port to the sink say how many units it takes, and
+// what each adds to the load of the node.
+func (w *network) updateLoad(s *cluster.State, n cluster.NodeID, m *machine) {
+	units := m.slots + m.shared
+	if w.loaded == nil || units == 0 {
+		m.load = m.load[:0]
+		w.graph.SetArc(m.arc, 0, units, 0)
+		return
+	}
+	w.steps = w.load(s, n).upTo(units, w.steps[:0])
+	if slices.Equal(w.steps, m.load) {
+		return
+	}
+	m.load = append(m.load[:0], w.steps...)
+	if len(m.load) == 1 {
+		w.graph.SetArc(m.arc, 0, units, m.load[0].Cost)
+	} else {
+		w.graph.SetCurve(m.arc, 0, m.load)
+	}
+}
+
+// load asks the model for the load of a node.
+func (w *network) load(s *cluster.State, n cluster.NodeID) Curve {
+	w.asks++
+	c := w.loaded.Load(s, n)
+	if err := c.check(); err != nil {
+		w.refuse("load of node %s: %w", s.NodeSpec(n).Name, err)
+		return nil
+	}
+	return c
+}
+
+// updatePreferred opens or closes the arcs that a class has straight to a node.
+func (w *network) updatePreferred(s *cluster.State, row int32, n cluster.NodeID) {
+	c := &w.classes[row]
+	for _, o := range c.outs {
+		if o.group < 0 && o.node == n {
+			w.graph.SetArc(o.arc, 0, w.room(s, c.request, n), o.cost)
+		}
+	}
+}
+
+// room is how many units of a request the node may take, as far as the request
+// alone can say.
+func (w *network) room(s *cluster.State, q int32, n cluster.NodeID) int64 {
+	if int(n) >= s.NodeRows() || !s.NodeLive(n) {
+		return 0
+	}
+	id, m := w.requests[q].id, &w.machines[n]
+	units := int64(unlimited)
+	if id.job != noJob {
+		units = beside(s, id, n)
+	}
+	switch {
+	case units <= 0:
+		return 0
+	case s.RoomNow(id.shape, n):
+		return units
+	case m.shared > 0 && s.Eligible(s.Shape(id.shape).Eligible, n):
+		return min(units, m.shared)
+	}
+	return 0
+}
+
+// beside is how many more tasks of its job the node may hold for the sake of a
+// request, by what either side allows.
+func beside(s *cluster.State, id requestID, n cluster.NodeID) int64 {
+	most, there := perNode(s, id.shape), int64(s.Beside(id.job, n, noTask))
+	for _, t := range s.TasksOn(n) {
+		if task := s.Task(t); task.Job == id.job {
+			most = min(most, perNode(s, task.Shape))
+		}
+	}
+	return most - there
+}
+
+func perNode(s *cluster.State, shape cluster.ShapeID) int64 {
+	if most := s.Shape(shape).PerNode; most > 0 {
+		return int64(most)
+	}
+	return unlimited
+}
+
+// noTask is no row of a task.
+const noTask = cluster.TaskID(1<<32 - 1)
+
+// zeroes is scratch for a vector, all 0.
+func (w *network) zeroes(kinds int) []int64 {
+	if cap(w.envelope) < kinds {
+		w.envelope = make([]int64, kinds)
+	}
+	w.envelope = w.envelope[:kinds]
+	clear(w.envelope)
+	return w.envelope
+}
