@@ -1,6 +1,53 @@
 package policies
 
+import (
+	"fmt"
+
+	"fairlead.dev/fairlead/flow"
+	"fairlead.dev/fairlead/flow/cpumem"
+	"fairlead.dev/fairlead/flow/quincy"
+	"fairlead.dev/fairlead/flow/spread"
+	"fairlead.dev/fairlead/mcmf"
+	"fairlead.dev/fairlead/sched"
+)
+
 // flows are the policies that place all tasks at once.
 func flows() []Info {
-	return nil
+	return []Info{
+		{
+			Name: "load-spreading", What: "all waiting tasks at once; nodes with the fewest tasks",
+			From: "Firmament, OSDI 2016", Family: Flow,
+			make: modelled("load-spreading", func() flow.Model { return &spread.Model{} }),
+		},
+		{
+			Name: "cpu-mem", What: "all waiting tasks at once; the emptiest and best balanced nodes",
+			From: "Poseidon's model for Firmament, made safe", Family: Flow,
+			make: modelled("cpu-mem", func() flow.Model { return &cpumem.Model{} }),
+		},
+		{
+			Name: "quincy", What: "all tasks at once; near their data, services first; evicts what has just begun",
+			From: "Quincy, SOSP 2009, as in Firmament", Family: Flow, Evicts: true,
+			make: modelled("quincy", func() flow.Model { return quincy.New(quincy.Standard()) }),
+		},
+	}
+}
+
+// modelled makes a policy of a model.
+func modelled(name string, model func() flow.Model) func(Options) (sched.Policy, error) {
+	return func(o Options) (sched.Policy, error) {
+		f := flow.Options{Name: name, Moves: o.Migrations}
+		switch o.Solver {
+		case "", Automatic:
+		case Race:
+			if o.Racer == nil {
+				return nil, fmt.Errorf("policy %s: the solver race cannot be had here", name)
+			}
+			f.Solver = o.Racer
+		case Literal:
+			return nil, fmt.Errorf("policy %s: the solver %s is that of ecsched policies alone", name, o.Solver)
+		default:
+			f.Algorithm = mcmf.Algorithm(o.Solver)
+		}
+		return flow.New(model(), f), nil
+	}
 }

@@ -9,7 +9,9 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/flow"
 	"fairlead.dev/fairlead/internal/nearest"
+	"fairlead.dev/fairlead/mcmf"
 	"fairlead.dev/fairlead/sched"
 )
 
@@ -24,6 +26,9 @@ type Options struct {
 	Solver string
 	// Migrations is how many running tasks a round may move to another node.
 	Migrations int
+	// Racer makes a solver for the name Race. Racing takes goroutines, which
+	// nothing has that decides, so it comes from outside.
+	Racer func(*mcmf.Graph) flow.Solver
 }
 
 // Family is a way to decide.

@@ -11,14 +11,20 @@ import (
 // work says that this one is slow.
 const Automatic = "automatic"
 
+// Race is two solvers at once, as in Firmament: the first to be done wins. Literal
+// is successive shortest paths in the order of rows, as ECSched's code does it.
+const (
+	Race    = "race"
+	Literal = "ssp-literal"
+)
+
 // Solvers lists the names of the solvers that a flow policy may be told to use.
 func Solvers() []string {
 	return []string{
 		Automatic,
 		"incremental",                                                                           // the last solution, repaired; from nothing where there is none
 		"auction", "cost-scaling", "network-simplex", "relaxation", "successive-shortest-paths", // from nothing, each round
-		"race",        // two at once, as Firmament; the first to be done wins
-		"ssp-literal", // successive shortest paths in the order of rows, as ECSched's code
+		Race, Literal,
 	}
 }
 
