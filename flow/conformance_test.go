@@ -1,6 +1,7 @@
 package flow_test
 
 import (
+	"fmt"
 	"testing"
 
 	"fairlead.dev/fairlead/flow"
@@ -13,14 +14,19 @@ import (
 
 // TestConformance puts flow policies into a hostile world.
 func TestConformance(t *testing.T) {
-	for name, model := range map[string]func() flow.Model{
-		"load-spreading": func() flow.Model { return &spread.Model{} },
-		"cpu-mem":        func() flow.Model { return &cpumem.Model{} },
-		"quincy":         func() flow.Model { return quincy.New(quincy.Standard()) },
+	for _, policy := range []struct {
+		name  string
+		moves int
+		model func() flow.Model
+	}{
+		{"load-spreading", 0, func() flow.Model { return &spread.Model{} }},
+		{"cpu-mem", 0, func() flow.Model { return &cpumem.Model{} }},
+		{"quincy", 0, func() flow.Model { return quincy.New(quincy.Standard()) }},
+		{"quincy", 2, func() flow.Model { return quincy.New(quincy.Standard()) }},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s/moves=%d", policy.name, policy.moves), func(t *testing.T) {
 			schedtest.Conformance(t, func(uint64) sched.Policy {
-				return flow.New(model(), flow.Options{Name: name})
+				return flow.New(policy.model(), flow.Options{Name: policy.name, Moves: policy.moves})
 			})
 		})
 	}

@@ -190,13 +190,14 @@ func (w *network) stand(t cluster.TaskID, c, sh int32, terms Terms, node cluster
 	w.ticket++
 	m.terms, m.share, m.node, m.ticket, m.stay = terms, sh, node, w.ticket, -1
 	class.units++
-	w.requests[class.request].units++
 	w.addLevel(sh, terms.Wait, 1)
 	if node == cluster.NoNode {
 		class.waiting++
+		w.requests[class.request].waiting++
 		w.shares[sh].waiting.Push(entry{terms.Wait, m.seq - 1, t, w.ticket})
 	} else {
 		m.stay = w.addStay(c, node, terms.Stay, t)
+		w.requests[w.classes[c].request].running++
 	}
 	w.touch(c)
 }
@@ -207,13 +208,14 @@ func (w *network) unstand(t cluster.TaskID) {
 	sh := &w.shares[m.share]
 	class := &w.classes[sh.class]
 	class.units--
-	w.requests[class.request].units--
 	w.addLevel(m.share, m.terms.Wait, -1)
 	if m.stay >= 0 {
 		w.dropStay(m.stay, t)
 		m.stay = -1
+		w.requests[class.request].running--
 	} else {
 		class.waiting--
+		w.requests[class.request].waiting--
 	}
 	m.ticket = 0
 	w.touch(sh.class)
@@ -339,6 +341,9 @@ func (w *network) dropStay(row int32, t cluster.TaskID) {
 	}
 	if st.arc != mcmf.None {
 		w.graph.RemoveArc(st.arc)
+		if st.shared {
+			w.leavePort(st.node)
+		}
 	}
 	delete(w.stayRow, stayID{st.class, st.node})
 	class := &w.classes[st.class]

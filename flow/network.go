@@ -53,6 +53,7 @@ type network struct {
 
 	machines []machine
 	present  []cluster.NodeID // machines with a port
+	stale    []cluster.NodeID // machines whose port is new
 	journal  []cluster.NodeID
 	start    uint64   // position of journal[0]
 	latest   []uint64 // per node, 1 + its last position in the journal
@@ -209,6 +210,7 @@ func (w *network) dropClass(row int32) {
 		at := slices.Index(m.prefer, row)
 		m.prefer[at] = m.prefer[len(m.prefer)-1]
 		m.prefer = m.prefer[:len(m.prefer)-1]
+		w.leavePort(o.node)
 	}
 	for len(c.shares) > 0 {
 		w.dropShare(c.shares[0])
@@ -220,7 +222,7 @@ func (w *network) dropClass(row int32) {
 	c.live = false
 	w.freeClass.give(row)
 	if w.requests[q].classes--; w.requests[q].classes == 0 {
-		w.cached = append(w.cached, q)
+		w.retire(q)
 	}
 }
 
@@ -311,6 +313,13 @@ func (w *network) findAsking(s *cluster.State) {
 	w.asking = w.asking[:0]
 	for _, row := range w.active {
 		w.asking = append(w.asking, w.classes[row].request)
+	}
+	if w.moves {
+		for row := range w.requests {
+			if q := &w.requests[row]; q.live && q.running > 0 {
+				w.asking = append(w.asking, int32(row))
+			}
+		}
 	}
 	slices.Sort(w.asking)
 	w.asking = slices.Compact(w.asking)

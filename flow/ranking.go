@@ -24,7 +24,8 @@ import (
 type request struct {
 	id      requestID
 	live    bool
-	units   int64 // of all its classes
+	waiting int64 // tasks, of all its classes
+	running int64 // those that may move
 	classes int
 	used    cluster.Time
 	seen    uint64  // position in the journal up to which offers are true
@@ -60,7 +61,17 @@ type below struct {
 }
 
 // fewNodes below an aggregator are not worth leaving out.
-const fewNodes = 64
+const fewNodes = 40
+
+// enough is how many nodes below an aggregator a solve begins with: some choice for
+// each task that waits.
+func (w *network) enough(row int32) int {
+	g := &w.groups[row]
+	if all := len(g.chosen) + len(g.rest); all <= fewNodes && w.tree != nil {
+		return all
+	}
+	return int(8 + 2*w.requests[g.request].waiting)
+}
 
 // requestOf finds a request, or makes one, which looks at every node.
 func (w *network) requestOf(id requestID) int32 {
@@ -99,6 +110,7 @@ func (w *network) forgetRequests() {
 func (w *network) dropRequest(row int32) {
 	q := &w.requests[row]
 	for _, g := range q.groups {
+		w.clearGroup(g, func(cluster.NodeID) bool { return true })
 		w.graph.RemoveNode(w.groups[g].node)
 		w.freeGroup.give(g)
 	}
@@ -252,7 +264,9 @@ func (w *network) withdraw(row int32, n cluster.NodeID) {
 // choose puts a node into the network, and unchoose takes it out.
 func (w *network) choose(s *cluster.State, g int32, n cluster.NodeID) {
 	row := w.groups[g].request
-	w.putPort(n)
+	if w.putPort(n) {
+		w.updatePort(s, n)
+	}
 	o := &w.requests[row].offers[n]
 	o.at = ^int32(len(w.groups[g].chosen))
 	w.groups[g].chosen = append(w.groups[g].chosen, n)
@@ -266,6 +280,7 @@ func (w *network) unchoose(g int32, n cluster.NodeID) {
 	o := &w.requests[w.groups[g].request].offers[n]
 	w.graph.RemoveArc(o.arc)
 	o.arc = mcmf.None
+	w.leavePort(n)
 	list := w.groups[g].chosen
 	last := list[len(list)-1]
 	list[^o.at] = last
@@ -277,11 +292,7 @@ func (w *network) unchoose(g int32, n cluster.NodeID) {
 func (w *network) fill(s *cluster.State) {
 	for _, q := range w.asking {
 		for _, g := range w.requests[q].groups {
-			least := fewNodes
-			if len(w.groups[g].rest) <= fewNodes {
-				least += fewNodes
-			}
-			for len(w.groups[g].chosen) < least && len(w.groups[g].rest) > 0 {
+			for enough := w.enough(g); len(w.groups[g].chosen) < enough && len(w.groups[g].rest) > 0; {
 				w.choose(s, g, w.popRest(g))
 			}
 		}
@@ -297,7 +308,7 @@ func (w *network) widen(s *cluster.State, price func(mcmf.Node) int64) bool {
 		for _, g := range q.groups {
 			worth := price(w.groups[g].node) - sink
 			// As many again as there are, so that few solves are enough.
-			for range max(fewNodes, len(w.groups[g].chosen)) {
+			for range max(8, len(w.groups[g].chosen)) {
 				rest := w.groups[g].rest
 				if len(rest) == 0 || q.offers[rest[0]].price >= worth {
 					break
@@ -316,19 +327,29 @@ func (w *network) narrow(flow func(mcmf.Arc) int64) {
 	for _, row := range w.asking {
 		q := &w.requests[row]
 		for _, g := range q.groups {
-			chosen := len(w.groups[g].chosen)
-			if chosen <= 4*fewNodes || int64(chosen) <= 4*q.units {
-				continue
-			}
-			for i := chosen - 1; i >= fewNodes; i-- {
-				n := w.groups[g].chosen[i]
-				if flow(q.offers[n].arc) == 0 {
-					w.unchoose(g, n)
-					w.pushRest(g, n)
-				}
+			if enough := w.enough(g); len(w.groups[g].chosen) > 4*enough {
+				w.clearGroup(g, func(n cluster.NodeID) bool { return flow(q.offers[n].arc) == 0 })
 			}
 		}
 	}
+}
+
+// clearGroup takes nodes out of the network, of those below a group.
+func (w *network) clearGroup(g int32, which func(cluster.NodeID) bool) {
+	for i := len(w.groups[g].chosen) - 1; i >= 0; i-- {
+		if n := w.groups[g].chosen[i]; which(n) {
+			w.unchoose(g, n)
+			w.pushRest(g, n)
+		}
+	}
+}
+
+// retire takes the nodes of a request out of the network that nobody waits with.
+func (w *network) retire(row int32) {
+	for _, g := range w.requests[row].groups {
+		w.clearGroup(g, func(cluster.NodeID) bool { return true })
+	}
+	w.cached = append(w.cached, row)
 }
 
 // less orders nodes of a heap.

@@ -30,12 +30,12 @@ type machine struct {
 	port   mcmf.Node // None until something leads there
 	arc    mcmf.Arc  // from the port to the sink
 	at     int32     // position in network.present
+	leads  int32     // arcs into the port
 	slots  int64     // free ones
 	shared int64     // held by running tasks that may be moved
 	load   []Step    // what the arc to the sink says
 	stays  []int32
 	prefer []int32 // classes with an arc of their own to this node
-	stale  bool
 }
 
 func (w *network) machine(n cluster.NodeID) *machine {
@@ -46,59 +46,81 @@ func (w *network) machine(n cluster.NodeID) *machine {
 	return &w.machines[n]
 }
 
-// putPort gives a node a port.
-func (w *network) putPort(n cluster.NodeID) {
+// putPort gives a node a port, for one more arc that leads there, and reports
+// whether it had none.
+func (w *network) putPort(n cluster.NodeID) bool {
 	m := w.machine(n)
+	m.leads++
 	if m.port != mcmf.None {
-		return
+		return false
 	}
 	m.port = w.node()
 	m.arc = w.graph.AddArc(m.port, w.sink, 0, 0, 0)
 	m.at = int32(len(w.present))
-	m.stale = true
+	m.load = m.load[:0]
 	w.present = append(w.present, n)
+	w.stale = append(w.stale, n)
+	return true
+}
+
+// leavePort lets go of a port, for one arc less.
+func (w *network) leavePort(n cluster.NodeID) {
+	m := &w.machines[n]
+	if m.leads--; m.leads > 0 {
+		return
+	}
+	w.graph.RemoveNode(m.port)
+	last := w.present[len(w.present)-1]
+	w.present[m.at] = last
+	w.machines[last].at = m.at
+	w.present = w.present[:len(w.present)-1]
+	m.port, m.slots, m.shared = mcmf.None, 0, 0
 }
 
 // updatePorts makes slots of what is left of each node that changed, or of all of
 // them where other requests ask than before.
 func (w *network) updatePorts(s *cluster.State) {
-	if all := !slices.Equal(w.asking, w.asked); all {
+	if len(w.asking) == 0 {
+		return // what is old by the next time is looked at then
+	}
+	if !slices.Equal(w.asking, w.asked) || w.synced < w.start {
 		w.asked = append(w.asked[:0], w.asking...)
-		for _, n := range w.present {
+		for n := range w.machines {
+			if m := &w.machines[n]; m.port != mcmf.None || len(m.stays) > 0 {
+				w.updatePort(s, cluster.NodeID(n))
+			}
+		}
+		w.stale = w.stale[:0]
+	}
+	for p := max(w.synced, w.start); p < w.start+uint64(len(w.journal)); p++ {
+		if n := w.journal[p-w.start]; w.latest[n] == p+1 {
 			w.updatePort(s, n)
-		}
-	} else {
-		for p := max(w.synced, w.start); p < w.start+uint64(len(w.journal)); p++ {
-			if n := w.journal[p-w.start]; w.latest[n] == p+1 {
-				w.updatePort(s, n)
-			}
-		}
-		for _, n := range w.present {
-			if w.machines[n].stale {
-				w.updatePort(s, n)
-			}
 		}
 	}
 	w.synced = w.start + uint64(len(w.journal))
+	for _, n := range w.stale {
+		w.updatePort(s, n)
+	}
+	w.stale = w.stale[:0]
 }
 
 // updatePort counts the slots of a node, and lets its arcs say so.
 func (w *network) updatePort(s *cluster.State, n cluster.NodeID) {
 	m := &w.machines[n]
-	if len(m.stays) > 0 && m.port == mcmf.None {
-		w.putPort(n)
-		m = &w.machines[n]
-	}
-	if m.port == mcmf.None {
-		return
-	}
-	m.stale = false
+	before := m.slots + m.shared
 	m.slots, m.shared = 0, 0
 	if int(n) < s.NodeRows() && s.NodeLive(n) {
 		m.slots = w.slots(s, n)
 	}
 	for _, row := range m.stays {
 		w.updateStay(s, n, row)
+	}
+	if m.port == mcmf.None {
+		return
+	}
+	if m.slots+m.shared != before {
+		w.note(n) // what leads there is to know
+		m = &w.machines[n]
 	}
 	w.updateLoad(s, n, m)
 	for _, c := range m.prefer {
@@ -152,11 +174,15 @@ func (w *network) updateStay(s *cluster.State, n cluster.NodeID, row int32) {
 	if st.arc != mcmf.None && st.shared != shares {
 		w.graph.RemoveArc(st.arc)
 		st.arc = mcmf.None
+		if st.shared {
+			w.leavePort(n)
+		}
 	}
 	st.shared = shares
 	if st.arc == mcmf.None {
 		to := w.sink
 		if shares {
+			w.putPort(n)
 			to = m.port
 		}
 		st.arc = w.graph.AddArc(w.classes[st.class].node, to, 0, units, st.cost)
@@ -226,9 +252,14 @@ func (w *network) room(s *cluster.State, q int32, n cluster.NodeID) int64 {
 		return 0
 	}
 	id, m := w.requests[q].id, &w.machines[n]
+	// More than the port lets through is never of use, and room that is not there
+	// makes the solver look for who could use it.
 	units := int64(unlimited)
+	if m.port != mcmf.None {
+		units = m.slots + m.shared
+	}
 	if id.job != noJob {
-		units = beside(s, id, n)
+		units = min(units, beside(s, id, n))
 	}
 	switch {
 	case units <= 0:
