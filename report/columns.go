@@ -29,6 +29,7 @@ func labelsOf(runs []Run) []label {
 		{"MIGRATIONS", func(s *Setup) string { return strconv.Itoa(int(s.Migrations)) }},
 		{"CLUSTER", func(s *Setup) string { return cmp.Or(s.Cluster, "-") }},
 		{"WORKLOAD", func(s *Setup) string { return cmp.Or(s.Workload, "-") }},
+		{"DATA", func(s *Setup) string { return cmp.Or(s.Data, "-") }},
 		{"UNTIL", func(s *Setup) string { return humanUntil(s.Until) }},
 		{seedTitle, func(s *Setup) string { return strconv.FormatUint(s.Seed, 10) }},
 	} {
@@ -115,6 +116,10 @@ func measuresOf(runs []Run) []measure {
 	for _, kind := range kindsOf(runs) {
 		measures = append(measures, allocationOf(kind))
 	}
+	if slices.ContainsFunc(runs, func(r Run) bool { return r.Reads != nil }) {
+		measures = append(measures, readOf("DATA", "LOCAL", humanShare, func(r *Reads) Number { return r.Locality }),
+			readOf("MOVED", "AN HOUR", humanBytes, func(r *Reads) Number { return r.Moved }))
+	}
 	active := countOf("ACTIVE", func(r *Run) int { return r.NodesActive })
 	active.above = "NODES"
 	rate := measure{
@@ -145,6 +150,19 @@ func orderOf(kind string) int {
 		return at
 	}
 	return 2
+}
+
+// readOf is a column of what was read.
+func readOf(above, title string, show func(float64) string, of func(*Reads) Number) measure {
+	return measure{
+		above: above, title: title, show: show,
+		values: func(r *Run) []float64 {
+			if r.Reads == nil {
+				return nil
+			}
+			return []float64{float64(of(r.Reads))}
+		},
+	}
 }
 
 // countOf is a column of whole numbers.

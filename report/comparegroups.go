@@ -47,6 +47,7 @@ func attributes() []attribute {
 		number("migrations", func(s *Setup) Number { return s.Migrations }),
 		text("cluster", func(s *Setup) string { return s.Cluster }),
 		text("workload", func(s *Setup) string { return s.Workload }),
+		text("data", func(s *Setup) string { return s.Data }),
 		number("until_s", func(s *Setup) Number { return s.Until }),
 		number("speedup", func(s *Setup) Number { return s.Speedup }),
 		text("overcommit", func(s *Setup) string { return s.Overcommit }),

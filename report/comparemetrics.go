@@ -31,6 +31,7 @@ const (
 	InEvents    Unit = "events"
 	InNodes     Unit = "nodes"
 	InDecisions Unit = "decisions"
+	InBytes     Unit = "bytes"
 )
 
 // metric is one number that a run may have.
@@ -80,6 +81,7 @@ func metricsOf(runs []*Run) []metric {
 			return f.Final, ok
 		}})
 	}
+	metrics = append(metrics, readMetrics()...)
 	for _, class := range keysOf(runs, func(r *Run) map[string]Class { return r.Classes }) {
 		metrics = append(metrics, classMetrics(class)...)
 	}
@@ -147,6 +149,23 @@ func classMetrics(class string) []metric {
 		latency[3], // p99
 		availability("mean", func(a *Availability) Number { return a.Mean }),
 		availability("min", func(a *Availability) Number { return a.Min }),
+	}
+}
+
+// readMetrics are those of runs whose tasks have input.
+func readMetrics() []metric {
+	read := func(name string, unit Unit, better Direction, of func(*Reads) Number) metric {
+		return metric{"reads." + name, unit, better, func(r *Run) (Number, bool) {
+			if r.Reads == nil {
+				return 0, false
+			}
+			return of(r.Reads), true
+		}}
+	}
+	return []metric{
+		read("locality", InShares, HigherIsBetter, func(r *Reads) Number { return r.Locality }),
+		read("moved_bytes_per_hour", InBytes, LowerIsBetter, func(r *Reads) Number { return r.Moved }),
+		read("missing_bytes", InBytes, LowerIsBetter, func(r *Reads) Number { return r.Missing }),
 	}
 }
 

@@ -185,6 +185,8 @@ func (u Unit) show(x float64) string {
 	switch {
 	case u == InSeconds:
 		return humanDuration(x)
+	case u == InBytes:
+		return humanBytes(x)
 	case u == InShares:
 		return fmt.Sprintf("%.2f%%", 100*x)
 	case x < 100 && x != math.Round(x):

@@ -11,7 +11,7 @@
 // A file holds one object, read back by ReadJSON:
 //
 //	{"version": 1, "runs": [{
-//	  "policy", "tie_break", "cluster", "workload", "seed", "until_s",
+//	  "policy", "tie_break", "cluster", "workload", "data", "seed", "until_s",
 //	  "speedup", "overcommit", "initial", "overheads", "evicted_work",
 //	  "heartbeat_s", "watchdog_s", "planner_time", "faults",
 //	  "nodes", "nodes_active", "nodes_overfull", "simulated_s", "interrupted",
@@ -25,6 +25,8 @@
 //	  "classes": {"gold": {"submitted", "placed", "finished", "pending", "preempted",
 //	    "placement_latency_s": {"mean", "p50", "p90", "p99", "max"},
 //	    "availability": {"mean", "min", "p50", "max"}}, ...},
+//	  "reads": {"runs", "bytes", "local_bytes", "rack_bytes", "remote_bytes",
+//	    "missing_bytes", "locality", "moved_bytes_per_hour"},
 //	  "fragmentation": {"gpu": {"final"}, ...},
 //	  "latency_curves": {"all": [[value, share], ...], "gold": ..., ...},
 //	  "series": {"step_s", "columns": {"pending": [number, ...], ...}},
@@ -42,7 +44,7 @@
 // and numbers rounded to six decimals, which is a microsecond. There is no
 // null, NaN or infinity. Lists of numbers stand on one line. A distribution or
 // curve without samples is left out, and so are "wall_s", "examples", the names
-// from "fragmentation" to "sample", and those from "tie_break" to "faults", but for
+// from "reads" to "sample", and those from "tie_break" to "faults", but for
 // "seed", when they are 0 or empty; every other name is always there, and a map
 // without entries is {}. CSV has the same values, but for lists.
 //

@@ -49,6 +49,8 @@ type Run struct {
 	// Classes is by the name of the service class: "gold", "silver", "bronze".
 	Classes map[string]Class `json:"classes"`
 
+	// Reads is nil where no task has input.
+	Reads *Reads `json:"reads,omitempty"`
 	// Fragmentation is by the name of the resource kind.
 	Fragmentation map[string]Fragmentation `json:"fragmentation,omitempty"`
 	// Latencies are the curves of placement latency by class, and of "all".
@@ -78,7 +80,10 @@ type Setup struct {
 	// Cluster and Workload name the files or generators.
 	Cluster  string `json:"cluster,omitempty"`
 	Workload string `json:"workload,omitempty"`
-	Seed     uint64 `json:"seed"`
+	// Data says where the input of tasks was put that the workload itself has
+	// none of: "hdfs?rack=30".
+	Data string `json:"data,omitempty"`
+	Seed uint64 `json:"seed"`
 	// Until is the simulated time at which the run had to stop, in seconds and
 	// after the speed-up; 0 if it ran until its workload was done.
 	Until Number `json:"until_s,omitempty"`

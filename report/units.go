@@ -67,5 +67,22 @@ func humanRate(x float64) string {
 	return humanCount(x)
 }
 
+// humanBytes prints bytes in thousands of thousands: "512 B", "6.4 GB".
+func humanBytes(x float64) string {
+	if x < 999.5 {
+		return fmt.Sprintf("%.0f B", x)
+	}
+	for _, unit := range []string{"kB", "MB", "GB", "TB", "PB"} {
+		x /= 1000
+		switch {
+		case x < 9.95:
+			return fmt.Sprintf("%.1f %s", x, unit)
+		case x < 999.5 || unit == "PB":
+			return humanCount(x) + " " + unit
+		}
+	}
+	panic("report: bytes beyond all units")
+}
+
 // humanShare prints a fraction of 1 in percent: "63.2%".
 func humanShare(x float64) string { return fmt.Sprintf("%.1f%%", 100*x) }

@@ -31,6 +31,8 @@ type node struct {
 	name     string
 	capacity cluster.Vector
 	labels   []cluster.Label
+	groups   []cluster.Label
+	rack     string
 	limit    cluster.Vector
 	present  cluster.Vector // demand of every run that is there
 	device   []int64        // the same for each device
@@ -72,8 +74,9 @@ func (b *nodes) add(r *trace.Node, tell func(cluster.Event)) cluster.NodeID {
 		n.name = strconv.FormatUint(r.ID, 10)
 	}
 	n.capacity, n.labels = slices.Clone(r.Capacity), slices.Clone(r.Labels)
+	n.groups, n.rack = slices.Clone(r.Groups), rackOf(r.Groups)
 	n.limit = b.limitOf(n.capacity)
-	spec := cluster.NodeSpec{Name: n.name, Capacity: n.capacity, Overcommit: b.overcommit, Labels: n.labels}
+	spec := cluster.NodeSpec{Name: n.name, Capacity: n.capacity, Overcommit: b.overcommit, Labels: n.labels, Groups: n.groups}
 	if n.live {
 		tell(cluster.NodeChanged{Node: row, Spec: spec})
 	} else {

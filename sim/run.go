@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/report"
@@ -273,6 +274,10 @@ func (s *simulation) apply(r *trace.Record) error {
 		if row, known := s.nodes.rows[r.Node.ID]; known && s.nodes.list[row].live {
 			s.loseNode(row)
 		}
+	case trace.NodeUsed:
+		if row, known := s.nodes.rows[r.Node.ID]; known && s.nodes.list[row].live {
+			s.tell(cluster.UsageReported{Node: row, Usage: slices.Clone(r.Node.Usage)})
+		}
 	case trace.TaskSubmitted:
 		s.submit(&r.Task)
 	case trace.TaskKilled:
@@ -291,7 +296,7 @@ func (s *simulation) checkHistory(r *trace.Record) error {
 	row, known := s.nodes.rows[r.Node.ID]
 	there := known && s.nodes.list[row].live
 	switch {
-	case r.What > trace.NodeLost || s.cfg.World.Faults.NodeLoss > 0 || there == (r.What != trace.NodeAdded):
+	case !r.What.OfNode() || s.cfg.World.Faults.NodeLoss > 0 || there == (r.What != trace.NodeAdded):
 		return nil
 	case there:
 		return fmt.Errorf("%s: node %d is there already", r.What, r.Node.ID)
@@ -313,7 +318,8 @@ func (s *simulation) ending(row cluster.TaskID) bool {
 // waits like any other.
 func (s *simulation) submit(r *trace.Task) {
 	shape := s.tasks.shape(r, s.nodes.set(r.Requirements, s.tell), s.tell)
-	row := s.tasks.submit(r, shape, s.now, s.tell)
+	row := s.tasks.submit(r, shape, s.nodes.input(r.Input), s.now, s.tell)
+	s.stats.reads.asked = s.stats.reads.asked || len(r.Input) > 0
 	s.stats.submitted(s.tasks.list[row].service, s.tasks.demand(row))
 	if !r.Running || s.cfg.Initial != Keep {
 		return

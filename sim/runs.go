@@ -117,6 +117,7 @@ func (s *simulation) begin(r timer) {
 	t := &s.tasks.list[r.task]
 	if t.phase == beginning && t.attempt == r.attempt {
 		s.work(r.task)
+		s.fetch(r.task)
 		t.silent = s.say(cluster.TaskStarted{Task: r.task, Attempt: r.attempt, Node: r.node, Devices: t.devices})
 		return
 	}
@@ -142,6 +143,7 @@ func (s *simulation) adopt(started cluster.TaskStarted, row *cluster.Task) {
 	t.ghosts = slices.Delete(t.ghosts, at, at+1)
 	t.node, t.devices, t.attempt = started.Node, started.Devices, started.Attempt
 	s.work(started.Task)
+	s.fetch(started.Task)
 }
 
 // work sets the end of a run that begins to work now.

@@ -23,6 +23,7 @@ type stats struct {
 	busy                cluster.Vector // demand of what works now
 	peak                []float64      // largest share of the capacity that worked
 	arrived             []wide         // demand of all tasks so far
+	reads               reads
 
 	charged, wall cluster.Time // what the planner took, in the simulation and really
 	reasons       map[string]int
@@ -132,6 +133,7 @@ func (a *stats) result(setup report.Setup, state *cluster.State, counts sched.Co
 		Planner: report.NewPlanner(int(counts.Rounds), int(decisions(counts)), a.charged, a.wall.Seconds()),
 		Reasons: maps.Clone(a.reasons), Examples: maps.Clone(a.examples),
 	}
+	r.Reads = a.reads.result(r.Simulated)
 	a.countNodes(&r, state)
 	for k, kind := range a.kinds {
 		r.Utilisation[kind.Name] = report.Utilisation{Mean: report.Ratio(a.run[k], a.capacity[k]), Max: report.Number(a.peak[k])}

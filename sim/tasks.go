@@ -193,13 +193,13 @@ func (b *shapes) release(id cluster.ShapeID, tell func(cluster.Event)) {
 // submit takes in a task, and its job if that is new, and tells the core. A
 // trace may submit a task again that has ended there and not yet here: then the
 // name goes to the newer one, and both run.
-func (b *tasks) submit(r *trace.Task, shape cluster.ShapeID, now cluster.Time, tell func(cluster.Event)) cluster.TaskID {
+func (b *tasks) submit(r *trace.Task, shape cluster.ShapeID, input []cluster.Block, now cluster.Time, tell func(cluster.Event)) cluster.TaskID {
 	key := taskKey{r.Job, r.Index}
 	j := b.jobs[r.Job]
 	if j == nil {
 		j = &job{id: r.Job, row: cluster.JobID(b.jobRows.Take()), user: r.User, expected: int(r.JobTasks)}
 		b.jobs[r.Job] = j
-		tell(cluster.JobSubmitted{Job: j.row, Name: strconv.FormatUint(r.Job, 10), User: r.User})
+		tell(cluster.JobSubmitted{Job: j.row, Name: strconv.FormatUint(r.Job, 10), User: r.User, Together: r.Together})
 	}
 	row := b.newTask(j)
 	t := &b.list[row]
@@ -212,7 +212,7 @@ func (b *tasks) submit(r *trace.Task, shape cluster.ShapeID, now cluster.Time, t
 	if len(r.Requirements) > 0 {
 		t.requirements = slices.Clone(r.Requirements)
 	}
-	tell(cluster.TaskSubmitted{Task: row, Seq: t.seq, Job: j.row, Shape: shape, Class: t.service, Priority: r.Priority})
+	tell(cluster.TaskSubmitted{Task: row, Seq: t.seq, Job: j.row, Shape: shape, Class: t.service, Priority: r.Priority, Input: input})
 	return row
 }
 

@@ -1,0 +1,108 @@
+package sim
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/report"
+	"fairlead.dev/fairlead/sim/trace"
+)
+
+// This file is where tasks' input lies, and what is read from where. A run reads
+// each block of its task's input once, when it begins to work, from the nearest
+// node that holds it and is there: its own, one of its rack, any other. Reading
+// takes no time: what is counted is what a policy that knew where data lie could
+// have saved. A node that is lost takes its replicas with it; it has its row for
+// good, and they are there again if it comes back.
+
+// rackFamily names the family of groups in which nodes are near each other.
+const rackFamily = "rack"
+
+// rackOf is the rack that the groups name; empty if they name none.
+func rackOf(groups []cluster.Label) string {
+	for _, g := range groups {
+		if g.Key == rackFamily {
+			return g.Value
+		}
+	}
+	return ""
+}
+
+// input is a task's input as the core is told of it. A node of which nothing is
+// known yet holds nothing.
+func (b *nodes) input(blocks []trace.Block) []cluster.Block {
+	if len(blocks) == 0 {
+		return nil
+	}
+	input := make([]cluster.Block, len(blocks))
+	for i := range blocks {
+		input[i] = cluster.Block{Bytes: blocks[i].Bytes, Replicas: [trace.MostReplicas]cluster.NodeID{cluster.NoNode, cluster.NoNode, cluster.NoNode}}
+		at := 0
+		for _, id := range blocks[i].Replicas {
+			if row, known := b.rows[id]; known {
+				input[i].Replicas[at] = row
+				at++
+			}
+		}
+	}
+	return input
+}
+
+// distance says how far away something is.
+type distance uint8
+
+const (
+	local   distance = iota // on the node itself
+	inRack                  // on another node of its rack
+	remote                  // on any other node
+	missing                 // on no node that is there
+	distances
+)
+
+// nearest is how far from the node the nearest replica of the block is.
+func (b *nodes) nearest(block *cluster.Block, from cluster.NodeID) distance {
+	if slices.Contains(block.Replicas[:], from) {
+		return local
+	}
+	near, rack := missing, b.list[from].rack
+	for _, n := range block.Replicas {
+		switch {
+		case n == cluster.NoNode || !b.list[n].live:
+		case rack != "" && b.list[n].rack == rack:
+			return inRack
+		default:
+			near = remote
+		}
+	}
+	return near
+}
+
+// reads are sums over what was read.
+type reads struct {
+	asked bool // some task has input
+	runs  int
+	bytes [distances]wide
+}
+
+// fetch counts what a run reads that begins to work now.
+func (s *simulation) fetch(row cluster.TaskID) {
+	input := s.core.State().Input(row)
+	if len(input) == 0 {
+		return
+	}
+	r, at := &s.stats.reads, s.tasks.list[row].node
+	r.runs++
+	for i := range input {
+		sum := &r.bytes[s.nodes.nearest(&input[i], at)]
+		*sum = sum.plus(wide{low: uint64(input[i].Bytes)})
+	}
+}
+
+// result is what was read in all; nil where no task has input.
+func (r *reads) result(simulated report.Number) *report.Reads {
+	if !r.asked {
+		return nil
+	}
+	bytes := func(d distance) report.Number { return report.Number(r.bytes[d].float()) }
+	return report.NewReads(report.Reads{Runs: r.runs, Local: bytes(local), Rack: bytes(inRack), Remote: bytes(remote), Missing: bytes(missing)}, simulated)
+}
