@@ -24,6 +24,7 @@ import (
 // simulateFlags are the flags of simulate as they were typed.
 type simulateFlags struct {
 	cluster, workload   string
+	data                string
 	policies, seeds     string
 	until               string
 	speedup             float64
@@ -48,6 +49,7 @@ func (f *simulateFlags) register(c *cobra.Command) {
 	s := c.Flags()
 	s.StringVar(&f.cluster, "cluster", "", "`SRC` of the nodes (default: the workload's, or "+defaultSource+")")
 	s.StringVar(&f.workload, "workload", "", "`SRC` of the tasks (default: the cluster's)")
+	s.StringVar(&f.data, "data", "", dataHelp+" (default: what the source says)")
 	s.StringVar(&f.policies, "policy", defaultPolicies, "policies to compare, with commas; see 'fairlead policies'")
 	s.StringVar(&f.seeds, "seeds", "1", "seeds to run each policy with, such as 7 or 1-10 or 1,5,9")
 	s.StringVar(&f.until, "until", "", "`time` at which to stop, such as 90m or 29d (default: "+defaultUntil+" for sources without end, else the end)")
@@ -75,6 +77,7 @@ func (f *simulateFlags) register(c *cobra.Command) {
 	complete("policy", policies.Names()...)
 	complete("tie-break", policies.TieBreaks()...)
 	complete("solver", policies.Solvers()...)
+	complete("data", "hdfs", "uniform", "skewed")
 	complete("initial", "keep", "place")
 	complete("evicted-work", "lost", "kept")
 	complete("planner-time", "ticks", "zero", "measured")
@@ -134,7 +137,7 @@ func (f *simulateFlags) setup(s *simulation) report.Setup {
 		overcommit = append(overcommit, fmt.Sprintf("%s=%g", kind, float64(s.config.Overcommit[kind])/1000))
 	}
 	return report.Setup{
-		Cluster: s.cluster.text, Workload: s.workload.text, Speedup: report.Number(f.speedup),
+		Cluster: s.cluster.text, Workload: s.workload.text, Data: s.data.text, Speedup: report.Number(f.speedup),
 		Overcommit: strings.Join(overcommit, ","), Initial: f.initial, Overheads: f.overheads, EvictedWork: f.evicted,
 		Heartbeat: report.Seconds(s.trigger.Heartbeat), Watchdog: report.Seconds(s.trigger.Watchdog),
 		PlannerTime: f.planner, Faults: cmp.Or(f.faults, "none"),
@@ -166,6 +169,8 @@ func (f *simulateFlags) planSources(s *simulation, flag func(string, error)) {
 	if tasks != nodes {
 		s.cluster.role, s.workload.role = nodesAlone, tasksAlone
 	}
+	s.data, err = parseData(f.data)
+	flag("data", err)
 	until := f.until
 	// Google's trace says itself when it ends.
 	if until == "" && (s.workload.endless() || s.cluster.endless() && s.workload.format != "google2011") {

@@ -48,7 +48,7 @@ seed, and compares what came of it. Without arguments it makes up a cluster of
   fairlead simulate --policy kube,swarm-binpack --seeds 1,2,3
   fairlead simulate --cluster google2011:DIR --workload google2011:DIR --overcommit cpu=1.6,memory=2
   fairlead simulate --cluster 'synthetic:google?nodes=12500&tasks-per-node=8' --until 1d --policy kube -o json
-  fairlead simulate --report report.html
+  fairlead simulate --data hdfs --report report.html
   fairlead simulate --faults hostile --tasks tasks.csv
   fairlead simulate --workload recording:DIR`,
 		Args: cobra.NoArgs,
@@ -94,6 +94,7 @@ func (f *simulateFlags) replay(c *cobra.Command) error {
 // seed.
 type simulation struct {
 	cluster, workload sourceSpec
+	data              dataSpec
 	policies          []string
 	seeds             []uint64
 	options           policies.Options // without what is each run's own
@@ -265,9 +266,12 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 		return report.Run{}, err
 	}
 	config := s.config
-	config.Source, config.Typical = source, source.Typical()
+	config.Typical = source.Typical()
+	if config.Source, err = s.data.on(source, j.seed); err != nil {
+		return report.Run{}, err
+	}
 	if s.speedup != 1 {
-		config.Source = trace.Speedup(source, s.speedup)
+		config.Source = trace.Speedup(config.Source, s.speedup)
 	}
 	config.Until = s.until(source.end)
 	config.Setup = s.setup(j, config.Until)

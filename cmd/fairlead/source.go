@@ -102,40 +102,39 @@ func parseSource(text string) (sourceSpec, error) {
 		}
 		s.format, s.path = name, rest
 	}
-	path, query, asked := strings.Cut(s.path, "?")
-	if asked {
-		values, err := url.ParseQuery(query)
-		if err != nil {
-			return s, fmt.Errorf("%s: options: %w", text, err)
-		}
-		s.path, s.values = path, values
-	}
+	var query string
+	s.path, query, _ = strings.Cut(s.path, "?")
 	if s.path == "" {
 		return s, fmt.Errorf("%q names nothing to read", text)
 	}
-	if err := s.check(); err != nil {
+	f, _ := formatNamed(s.format)
+	s, err := parseOptions(s, query, append(slices.Clone(f.options), "slots"))
+	if err == nil && f.check != nil {
+		err = f.check(s)
+	}
+	if err != nil {
 		return s, err
 	}
-	err := s.whole("slots", 1, math.MaxInt32, func(v int64) { s.slots = v })
+	err = s.whole("slots", 1, math.MaxInt32, func(v int64) { s.slots = v })
 	return s, err
 }
 
-// check says whether the format takes these options and values.
-func (s sourceSpec) check() error {
-	f, _ := formatNamed(s.format)
-	known := append(slices.Clone(f.options), "slots")
+// parseOptions reads what stands behind the question mark, of which only what is
+// known may be there, and each once.
+func parseOptions(s sourceSpec, query string, known []string) (sourceSpec, error) {
+	var err error
+	if s.values, err = url.ParseQuery(query); err != nil {
+		return s, fmt.Errorf("%s: options: %w", s.text, err)
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.values)) {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("%s: %w", s.text, unknown("option", name, known))
+			return s, fmt.Errorf("%s: %w", s.text, unknown("option", name, known))
 		}
 		if times := len(s.values[name]); times != 1 {
-			return fmt.Errorf("%s: option %s is given %d times", s.text, name, times)
+			return s, fmt.Errorf("%s: option %s is given %d times", s.text, name, times)
 		}
 	}
-	if f.check == nil {
-		return nil
-	}
-	return f.check(s)
+	return s, nil
 }
 
 // number hands on the option of that name, from 0 to most, if it is given.

@@ -22,6 +22,7 @@ import (
 // conversion is what is read, and what is written where.
 type conversion struct {
 	nodes, tasks sourceSpec // the same, if there is one source
+	data         dataSpec
 	until        cluster.Time
 	seed         uint64
 	lenient      bool
@@ -66,12 +67,14 @@ format cannot hold is an error, or with --lenient left out and counted.
 // convertFlags are the flags as they were given.
 type convertFlags struct {
 	to, until, output string
+	data              string
 	seed              uint64
 	lenient           bool
 }
 
 func (f *convertFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.output, "output", "", "`FILE` to write, compressed if it ends in .gz; - is the standard output")
+	c.Flags().StringVar(&f.data, "data", "", dataHelp)
 }
 
 func (f *convertFlags) registerUntil(c *cobra.Command) {
@@ -107,6 +110,8 @@ func (f *convertFlags) plan(args []string) (*conversion, error) {
 		plan.until, err = parseUntil(f.until)
 		flag("until", err)
 	}
+	plan.data, err = parseData(f.data)
+	flag("data", err)
 	flag("output", f.checkOutput(plan))
 	return plan, errors.Join(errs...)
 }
@@ -148,9 +153,13 @@ func (p *conversion) run(c *cobra.Command) error {
 		return err
 	}
 	defer src.Close() //nolint:errcheck // it was only read
+	with, err := p.data.on(src, p.seed)
+	if err != nil {
+		return err
+	}
 	end := cmp.Or(p.until, src.end)
 	counted := &counted{
-		Source: trace.Limit(src, cmp.Or(end, cluster.Never)), typical: src.Typical(), end: end,
+		Source: trace.Limit(with, cmp.Or(end, cluster.Never)), typical: src.Typical(), end: end,
 		stopped: func() bool { return ctx.Err() != nil },
 	}
 	out, err := createOutput(p.output, c.OutOrStdout())

@@ -67,10 +67,13 @@ func DefaultData() Data {
 	return Data{Layout: HDFS, Rack: 30, Replicas: 3, Block: inputPart, Skew: 1.04, Seed: 1}
 }
 
+// MinBlock and MaxBlock are the smallest and the largest block, in bytes.
 const (
-	minBlock, maxBlock = 1 << 20, 1 << 40
-	minSkew, maxSkew   = 0.01, 3
+	MinBlock = 1 << 20
+	MaxBlock = 1 << 40
 )
+
+const minSkew, maxSkew = 0.01, 3
 
 // Validate reports the first field that has no meaning.
 func (d Data) Validate() error {
@@ -81,8 +84,8 @@ func (d Data) Validate() error {
 		return fmt.Errorf("workload: Rack = %d, want 1 to %d", d.Rack, maxNodes)
 	case d.Replicas < 1 || d.Replicas > trace.MostReplicas:
 		return fmt.Errorf("workload: Replicas = %d, want 1 to %d", d.Replicas, trace.MostReplicas)
-	case d.Block < minBlock || d.Block > maxBlock:
-		return fmt.Errorf("workload: Block = %d, want %d to %d bytes", d.Block, minBlock, int64(maxBlock))
+	case d.Block < MinBlock || d.Block > MaxBlock:
+		return fmt.Errorf("workload: Block = %d, want %d to %d bytes", d.Block, MinBlock, int64(MaxBlock))
 	case !(d.Skew >= minSkew && d.Skew <= maxSkew):
 		return fmt.Errorf("workload: Skew = %g, want %g to %d", d.Skew, minSkew, maxSkew)
 	}
