@@ -416,6 +416,7 @@ func TestCompareOfDifferencesWithoutSpread(t *testing.T) {
 func TestMetricsAreNamedByTheirPaths(t *testing.T) {
 	full := run("quincy", 1, 1)
 	full.Fragmentation = map[string]report.Fragmentation{"cpu": {Final: 0.125}, "gpu": {Final: 0.25}}
+	full.Reads = reading()
 	var text bytes.Buffer
 	if err := report.Write(&text, report.JSON, report.Results{Runs: []report.Run{full}}); err != nil {
 		t.Fatal(err)
@@ -424,8 +425,10 @@ func TestMetricsAreNamedByTheirPaths(t *testing.T) {
 	if err := json.Unmarshal(text.Bytes(), &file); err != nil {
 		t.Fatal(err)
 	}
-	rows := pairOf(t, []report.Run{full, run("kube", 1, 1)}, "").Rows
-	if len(rows) < 33 {
+	other := run("kube", 1, 1)
+	other.Reads = report.NewReads(report.Reads{Local: 1, Missing: 3}, 86400)
+	rows := pairOf(t, []report.Run{full, other}, "").Rows
+	if len(rows) < 36 {
 		t.Errorf("only %d metrics", len(rows))
 	}
 	for _, row := range rows {

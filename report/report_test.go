@@ -105,6 +105,12 @@ func run(policy string, seed uint64, slow cluster.Time) report.Run {
 	}
 }
 
+// reading is what a run read in a day: 10 kB from its own nodes, 5 from elsewhere
+// in the rack, 1 from afar, and 2 from nowhere.
+func reading() *report.Reads {
+	return report.NewReads(report.Reads{Runs: 7, Local: 10_000, Rack: 5000, Remote: 1000, Missing: 2000}, 86400)
+}
+
 // bare is a run of which nothing is known but its policy.
 func bare(policy string) report.Run { return report.Run{Setup: report.Setup{Policy: policy}} }
 
@@ -195,11 +201,31 @@ func TestTableShowsTheKindsThatWereHeld(t *testing.T) {
 	}
 }
 
+// Where tasks have input, the table says how much of it was local and how much
+// moved; a run without has a dash there.
+func TestTableShowsWhatWasRead(t *testing.T) {
+	with := run("quincy", 1, 1)
+	with.Reads, with.Data = reading(), "hdfs"
+	var text bytes.Buffer
+	if err := report.Write(&text, report.Table, report.Results{Runs: []report.Run{with, run("kube", 1, 1)}}); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(text.String(), "\n")
+	for i, want := range []string{" DATA MOVED NODES ", " LOCAL AN HOUR ACTIVE ", " 62.5% 250 B 1,233 ", " - - 1,233 "} {
+		if got := strings.Join(strings.Fields(lines[i]), " "); !strings.Contains(got, want) {
+			t.Errorf("line %d is %q, want %q in it", i, got, want)
+		}
+	}
+	if got := strings.Fields(lines[2])[:2]; !reflect.DeepEqual(got, []string{"quincy", "hdfs"}) {
+		t.Errorf("the first run is labelled %v", got)
+	}
+}
+
 // Programs rely on these names, whatever the run. Those with a "?" are missing
 // where there is nothing to tell.
 const contract = `
 policy seed nodes nodes_active nodes_overfull
-tie_break? solver? migrations? cluster? workload? until_s? simulated_s interrupted
+tie_break? solver? migrations? cluster? workload? data? until_s? simulated_s interrupted
 speedup? overcommit? initial? overheads? evicted_work? heartbeat_s? watchdog_s? planner_time? faults?
 tasks.submitted tasks.placed tasks.finished tasks.failed tasks.killed tasks.running
 tasks.pending tasks.unplaceable tasks.preempted tasks.migrated tasks.evicted
@@ -214,6 +240,8 @@ classes.gold?.placement_latency_s?.mean classes.gold?.placement_latency_s?.p50 c
 classes.gold?.placement_latency_s?.p99 classes.gold?.placement_latency_s?.max
 classes.gold?.availability?.mean classes.gold?.availability?.min
 classes.gold?.availability?.p50 classes.gold?.availability?.max
+reads?.runs reads?.bytes reads?.local_bytes reads?.rack_bytes reads?.remote_bytes reads?.missing_bytes
+reads?.locality reads?.moved_bytes_per_hour
 fragmentation?.gpu?.final latency_curves?.all?
 series?.step_s series?.columns series?.columns.pending?
 heat?.times_s heat?.nodes heat?.fill heat?.names
@@ -225,6 +253,7 @@ reasons reasons.cpu?
 func TestContract(t *testing.T) {
 	full := run("quincy", 1, 1)
 	full.Planner.Wall, full.Solver, full.Migrations = 0.25, "race", 7
+	full.Reads, full.Data = reading(), "hdfs"
 	for _, r := range []report.Run{full, bare("spread")} {
 		var text bytes.Buffer
 		if err := report.Write(&text, report.JSON, report.Results{Runs: []report.Run{r}}); err != nil {

@@ -103,6 +103,11 @@ func runHostile(t *testing.T, policy string, seed uint64, faults sim.Faults) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	data := workload.DefaultData()
+	data.Layout, data.Rack, data.Seed = workload.Layouts()[seed%3], 7, seed
+	if source, err = workload.WithData(source, data); err != nil {
+		t.Fatal(err)
+	}
 	p, err := queue.New(policy, queue.Options{Seed: seed})
 	if err != nil {
 		t.Fatal(err)
@@ -116,5 +121,8 @@ func runHostile(t *testing.T, policy string, seed uint64, faults sim.Faults) {
 	}
 	if r.Tasks.Placed == 0 || faults.Late > sim.Hostile().Late && r.Tasks.Evicted == 0 {
 		t.Errorf("nothing happened: %+v", r.Tasks)
+	}
+	if r.Reads == nil || r.Reads.Runs == 0 || r.Reads.Local == 0 || r.Reads.Rack == 0 || r.Reads.Remote == 0 {
+		t.Errorf("nothing was read: %+v", r.Reads)
 	}
 }
