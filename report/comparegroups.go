@@ -57,6 +57,7 @@ func attributes() []attribute {
 		number("heartbeat_s", func(s *Setup) Number { return s.Heartbeat }),
 		number("watchdog_s", func(s *Setup) Number { return s.Watchdog }),
 		text("planner_time", func(s *Setup) string { return s.PlannerTime }),
+		text("usage", func(s *Setup) string { return s.Usage }),
 		text("faults", func(s *Setup) string { return s.Faults }),
 		{"file", func(e *Experiment) string { return e.File }},
 	}

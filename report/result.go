@@ -105,6 +105,8 @@ type Setup struct {
 	Watchdog  Number `json:"watchdog_s,omitempty"`
 	// PlannerTime is what planning cost: "ticks", "zero" or "measured".
 	PlannerTime string `json:"planner_time,omitempty"`
+	// Usage is what nodes measured: "every=30s", a list as in the flag.
+	Usage string `json:"usage,omitempty"`
 	// Faults are what went wrong in the world: "none", "hostile" or a list.
 	Faults string `json:"faults,omitempty"`
 }

@@ -65,6 +65,7 @@ type World struct {
 	Overheads Overheads
 	// KeepWork says that what an evicted task has done is not lost.
 	KeepWork bool
+	Usage    Usage
 	Faults   Faults
 }
 
@@ -155,6 +156,9 @@ func (c *Config) Validate() error {
 		if factor <= 0 {
 			return fmt.Errorf("over-commit of %s is %d thousandths, want more than 0", name, factor)
 		}
+	}
+	if err := c.World.Usage.Validate(); err != nil {
+		return err
 	}
 	return c.World.Faults.Validate()
 }

@@ -112,9 +112,11 @@ func runHostile(t *testing.T, policy string, seed uint64, faults sim.Faults) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	usage := sim.DefaultUsage()
+	usage.Every = 10 * cluster.Minute // each measurement lets waiting tasks look at the node again
 	r, err := sim.Run(sim.Config{
 		Source: devices{source}, Until: cluster.Hour, Lanes: []sched.Lane{{Name: policy, Policy: p}},
-		World: sim.World{Seed: seed, Faults: faults, Overheads: sim.Overheads{Hot: []cluster.Time{cluster.Second}, Cold: []cluster.Time{5 * cluster.Second}}},
+		World: sim.World{Seed: seed, Faults: faults, Usage: usage, Overheads: sim.Overheads{Hot: []cluster.Time{cluster.Second}, Cold: []cluster.Time{5 * cluster.Second}}},
 	})
 	if err != nil {
 		t.Fatal(err)

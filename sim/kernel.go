@@ -10,15 +10,16 @@ import (
 // What happens in the world at one moment happens in this order: room comes
 // free before anybody asks for it.
 const (
-	runEnds     = iota // a run has done its work
-	runLeaves          // a victim is gone
-	runBegins          // an allocation is ready
-	runRefused         // an allocation failed
-	reported           // an outcome is reported late, or again
-	nodeFails          // a seeded loss
-	nodeReturns        // and the end of it
-	foreign            // somebody else starts or ends a task
-	roundEnds          // a policy has finished thinking
+	runEnds      = iota // a run has done its work
+	runLeaves           // a victim is gone
+	runBegins           // an allocation is ready
+	runRefused          // an allocation failed
+	reported            // an outcome is reported late, or again
+	nodeFails           // a seeded loss
+	nodeReturns         // and the end of it
+	nodesMeasure        // all nodes report what is in use
+	foreign             // somebody else starts or ends a task
+	roundEnds           // a policy has finished thinking
 )
 
 // timer is something that will happen.
@@ -40,9 +41,9 @@ func (a timer) Before(b timer) bool {
 }
 
 // forEver reports whether the timer belongs to what goes on even when there is
-// nothing left to do: faults, and rounds that a watchdog starts.
+// nothing left to do: faults, measurements, and rounds that a watchdog starts.
 func (a timer) forEver() bool {
-	return a.class == nodeFails || a.class == nodeReturns || a.class == foreign || a.class == roundEnds
+	return a.class == nodeFails || a.class == nodeReturns || a.class == nodesMeasure || a.class == foreign || a.class == roundEnds
 }
 
 // kernel is the future: a heap of timers.

@@ -18,6 +18,7 @@ type simulation struct {
 	core     *sched.Core
 	kernel   kernel
 	dice     dice
+	meter    meter
 	now      cluster.Time
 	nodes    nodes
 	tasks    tasks
@@ -63,7 +64,7 @@ func newSimulation(cfg Config) (*simulation, error) {
 		cfg.Planner.PerTick = DefaultPerTick
 	}
 	s := &simulation{
-		cfg: cfg, core: core, dice: newDice(cfg.World.Seed), nodes: newNodes(kinds, cfg.Overcommit), tasks: newTasks(),
+		cfg: cfg, core: core, dice: newDice(cfg.World.Seed), meter: newMeter(cfg.World.Usage, cfg.World.Seed), nodes: newNodes(kinds, cfg.Overcommit), tasks: newTasks(),
 		stats: newStats(kinds), series: newSeries(), heat: newHeat(), sample: newSample(mostSampled), holdings: newHoldings(len(kinds), len(serviceClasses())),
 		waste:   newFragmentation(kinds, cfg.Typical),
 		output:  newOutput(cfg.Output, kinds),
@@ -108,6 +109,9 @@ func (s *simulation) play() error {
 	}
 	if f := &s.cfg.World.Faults; f.Foreign > 0 {
 		s.kernel.set(timer{at: s.dice.about(f.Foreign), class: foreign})
+	}
+	if every := s.cfg.World.Usage.Every; every > 0 {
+		s.kernel.set(timer{at: every, class: nodesMeasure})
 	}
 	for step := 0; ; step++ {
 		next := s.nextMoment()
@@ -227,6 +231,8 @@ func (s *simulation) fire(below uint8) {
 			s.failNode(t.node)
 		case nodeReturns:
 			s.returnNode(t.node)
+		case nodesMeasure:
+			s.measure()
 		case foreign:
 			s.meddle(t)
 		}

@@ -37,6 +37,7 @@ type simulateFlags struct {
 	evicted             string
 	heartbeat, watchdog string
 	planner             string
+	usage               string
 	faults              string
 	format              string
 	placements, tasks   string
@@ -64,6 +65,7 @@ func (f *simulateFlags) register(c *cobra.Command) {
 	s.StringVar(&f.heartbeat, "heartbeat", "0s", "gather events and plan at multiples of this `time`; 0s plans at once")
 	s.StringVar(&f.watchdog, "watchdog", "0s", "plan at least this often while tasks wait; 0s only when something happened")
 	s.StringVar(&f.planner, "planner-time", "ticks", "what planning costs in the simulation: ticks (the same on every machine), zero, or measured")
+	s.StringVar(&f.usage, "usage", "", "let nodes measure what is in use, for policies that look at it: a list such as every=30s,least=100,most=1000,noise=50 (a run uses from least to most of what it asks for, and measurements are off by up to noise, in thousandths)")
 	s.StringVar(&f.faults, "faults", "none", "none, hostile, or a list such as node-loss=10d,down=20m,bind-refused=20,bind-late=10,evict-late=500,evict-refused=50,grace=30s,twice=50,late=50,foreign=5m (times between faults, or chances in thousandths)")
 	s.StringVarP(&f.format, "output", "o", "table", "table, json or csv")
 	s.StringVar(&f.placements, "placements", "", "write a line per decision to `FILE`, in the columns of Google's task_events")
@@ -140,7 +142,7 @@ func (f *simulateFlags) setup(s *simulation) report.Setup {
 		Cluster: s.cluster.text, Workload: s.workload.text, Data: s.data.text, Speedup: report.Number(f.speedup),
 		Overcommit: strings.Join(overcommit, ","), Initial: f.initial, Overheads: f.overheads, EvictedWork: f.evicted,
 		Heartbeat: report.Seconds(s.trigger.Heartbeat), Watchdog: report.Seconds(s.trigger.Watchdog),
-		PlannerTime: f.planner, Faults: cmp.Or(f.faults, "none"),
+		PlannerTime: f.planner, Usage: f.usage, Faults: cmp.Or(f.faults, "none"),
 	}
 }
 
@@ -238,6 +240,8 @@ func (f *simulateFlags) planWorld(s *simulation, flag func(string, error)) {
 	flag("evicted-work", err)
 	s.config.World.Overheads, err = parseOverheads(f.overheads)
 	flag("overheads", err)
+	s.config.World.Usage, err = parseUsage(f.usage)
+	flag("usage", err)
 	s.config.World.Faults, err = parseFaults(f.faults)
 	flag("faults", err)
 }
@@ -403,6 +407,36 @@ func parseFaults(text string) (sim.Faults, error) {
 		return f, err
 	}
 	return f, f.Validate()
+}
+
+// parseUsage reads a list such as every=30s,least=100,most=1000,noise=50; what it
+// leaves out is as in sim.DefaultUsage.
+func parseUsage(text string) (sim.Usage, error) {
+	if text == "" {
+		return sim.Usage{}, nil
+	}
+	u := sim.DefaultUsage()
+	parts := map[string]*int{"least": &u.Least, "most": &u.Most, "noise": &u.Noise}
+	err := pairs(text, func(key, value string) (err error) {
+		switch {
+		case key == "every":
+			u.Every, err = parseTime(value)
+			if err == nil && u.Every == 0 {
+				err = errors.New("every=0, want a time such as 30s")
+			}
+		case parts[key] != nil:
+			if *parts[key], err = strconv.Atoi(value); err != nil {
+				err = fmt.Errorf("%s=%s, want thousandths, a whole number", key, value)
+			}
+		default:
+			err = unknown("part", key, []string{"every", "least", "most", "noise"})
+		}
+		return err
+	})
+	if err != nil {
+		return u, err
+	}
+	return u, u.Validate()
 }
 
 // mostSeeds keeps a slip of the finger from being a run without end.
