@@ -47,6 +47,14 @@ func (s *State) Apply(at Time, e Event) error {
 		return s.jobSubmitted(e)
 	case JobForgotten:
 		return s.jobForgotten(e)
+	default:
+		return s.applyToTask(e)
+	}
+}
+
+// applyToTask is Apply for the events of tasks.
+func (s *State) applyToTask(e Event) error {
+	switch e := e.(type) {
 	case TaskSubmitted:
 		return s.taskSubmitted(e)
 	case TaskUngated:
@@ -67,8 +75,9 @@ func (s *State) Apply(at Time, e Event) error {
 		return s.evictRefused(e)
 	case TaskEnded:
 		return s.taskEnded(e)
+	default:
+		return fmt.Errorf("unknown event %T", e)
 	}
-	return fmt.Errorf("unknown event %T", e)
 }
 
 // maxRow bounds rows, so that a wild one is an error and not a huge table.

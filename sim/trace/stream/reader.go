@@ -411,38 +411,47 @@ func (r *Reader) task(t *trace.Task) {
 			t.Priority = int32(s.int("a priority, a 32-bit integer", math.MinInt32, math.MaxInt32))
 		case "demand":
 			t.Demand = r.vector()
-		case "per_node":
-			t.PerNode = int32(s.uint("how many tasks of the job a node may hold", math.MaxInt32))
-		case "apart":
-			if r.version > 1 {
-				s.fail("a field of submit; since version 2, apart is per_node 1")
-			}
-			t.PerNode = 0
-			if s.bool("true or false") {
-				t.PerNode = 1
-			}
 		case "name":
 			t.Name = r.text(s.string("the task's name"))
-		case "require":
-			t.Requirements = r.readRequirements()
 		case "work":
 			t.Work = cluster.Time(s.uint("work in microseconds", uint64(cluster.Never)))
 		case "fails":
 			t.Fails = s.bool("true or false")
-		case "on":
-			t.Running = true
-			t.OnNode = s.uint("the integer that names the node", math.MaxUint64)
-		case "together":
-			t.Together = s.bool("true or false")
-		case "input":
-			t.Input = r.readInput()
 		default:
-			s.failName("a field of submit", name,
-				"job", "task", "job_tasks", "user", "class", "priority", "demand", "per_node", "name", "require", "work", "fails", "on", "together", "input")
+			r.where(t, name)
 		}
 	}
 	if !job || !index || t.Demand == nil {
 		s.fail("job, task and demand in the object that ends here")
+	}
+}
+
+// where takes a field of a task that says where it may be, is or should be.
+func (r *Reader) where(t *trace.Task, field []byte) {
+	s := &r.scan
+	switch string(field) {
+	case "per_node":
+		t.PerNode = int32(s.uint("how many tasks of the job a node may hold", math.MaxInt32))
+	case "apart":
+		if r.version > 1 {
+			s.fail("a field of submit; since version 2, apart is per_node 1")
+		}
+		t.PerNode = 0
+		if s.bool("true or false") {
+			t.PerNode = 1
+		}
+	case "require":
+		t.Requirements = r.readRequirements()
+	case "on":
+		t.Running = true
+		t.OnNode = s.uint("the integer that names the node", math.MaxUint64)
+	case "together":
+		t.Together = s.bool("true or false")
+	case "input":
+		t.Input = r.readInput()
+	default:
+		s.failName("a field of submit", field,
+			"job", "task", "job_tasks", "user", "class", "priority", "demand", "per_node", "name", "require", "work", "fails", "on", "together", "input")
 	}
 }
 
