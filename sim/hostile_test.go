@@ -104,7 +104,7 @@ func runHostile(t *testing.T, policy string, seed uint64, faults sim.Faults) {
 		t.Fatal(err)
 	}
 	data := workload.DefaultData()
-	data.Layout, data.Rack, data.Seed = workload.Layouts()[seed%3], 7, seed
+	data.Layout, data.Rack, data.Seed = workload.Layouts()[seed%4], 7, seed
 	if source, err = workload.WithData(source, data); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 // of it. It is written as a SRC is, a name and options.
 
 // dataHelp is what --data takes.
-const dataHelp = "give nodes racks and tasks input: `LAYOUT?options`, hdfs, uniform or skewed, such as 'hdfs?rack=30&replicas=3&block=64MiB&seed=1' or 'skewed?skew=1.04'"
+const dataHelp = "give nodes racks and tasks input: `LAYOUT?options`, hdfs, bounded, uniform or skewed, such as 'hdfs?rack=30&replicas=3&block=64MiB&seed=1' or 'skewed?skew=1.04'"
 
 // dataSpec is what --data says. The zero value is no data.
 type dataSpec struct {

@@ -79,7 +79,7 @@ func (f *simulateFlags) register(c *cobra.Command) {
 	complete("policy", policies.Names()...)
 	complete("tie-break", policies.TieBreaks()...)
 	complete("solver", policies.Solvers()...)
-	complete("data", "hdfs", "uniform", "skewed")
+	complete("data", "hdfs", "bounded", "uniform", "skewed")
 	complete("initial", "keep", "place")
 	complete("evicted-work", "lost", "kept")
 	complete("planner-time", "ticks", "zero", "measured")

@@ -36,6 +36,12 @@ const (
 	// task that wrote it ran there, and the others of each block on different
 	// nodes of one other rack.
 	HDFS Layout = "hdfs"
+	// Bounded draws each replica from a pool of the job's, of as many nodes as
+	// the job's tasks have replicas of one block. Nodes may be drawn twice, for
+	// the pool and for a block, which then has fewer replicas. Firmament's
+	// published experiments use this one, with blocks of 1 GiB. A job that does
+	// not say how many tasks it has draws from all nodes.
+	Bounded Layout = "bounded"
 	// Uniform draws different nodes for each block.
 	Uniform Layout = "uniform"
 	// Skewed draws them by a power law: the earlier a node joined, the more it
@@ -44,14 +50,15 @@ const (
 )
 
 // Layouts lists the layouts.
-func Layouts() []Layout { return []Layout{HDFS, Uniform, Skewed} }
+func Layouts() []Layout { return []Layout{HDFS, Bounded, Uniform, Skewed} }
 
 // Data says how tasks' input is made up.
 type Data struct {
 	Layout Layout
 	// Rack is how many nodes a rack has.
 	Rack int
-	// Replicas is how many nodes hold a block, if there are as many.
+	// Replicas is how many nodes hold a block, if there are as many; of Bounded,
+	// at most.
 	Replicas int
 	// Block is the size of blocks in bytes. Firmament's experiments have 1 GiB.
 	Block int64
@@ -242,9 +249,14 @@ func (s *withData) inputOf(t *trace.Task) []trace.Block {
 	s.input, s.replicas = s.input[:0], s.replicas[:0]
 	blocks := (s.bytesOf(t.Work) + s.data.Block - 1) / s.data.Block
 	writer := s.draw.IntN(len(s.ids))
+	pool := int(min(uint64(t.JobTasks)*uint64(s.data.Replicas), uint64(len(s.ids))))
 	for range blocks {
 		from := len(s.replicas)
-		s.place(writer)
+		if s.data.Layout == Bounded && pool > 0 {
+			s.fromPool(t.Job, pool)
+		} else {
+			s.place(writer)
+		}
 		for _, n := range s.chosen {
 			s.replicas = append(s.replicas, s.ids[n])
 		}
@@ -274,10 +286,23 @@ func (s *withData) place(writer int) {
 		}
 		s.choose(free, func() int { return nodes[s.draw.IntN(len(nodes))] })
 		s.choose(len(s.ids)-len(s.chosen), s.any) // where the rack is too small
-	case Uniform:
+	case Uniform, Bounded:
 		s.choose(len(s.ids), s.any)
 	case Skewed:
 		s.choose(len(s.ids), s.heavy)
+	}
+}
+
+// fromPool chooses the nodes of a block from the job's pool, of which nothing is
+// kept: its nodes are a function of seed, job and number.
+func (s *withData) fromPool(job uint64, size int) {
+	s.chosen = s.chosen[:0]
+	for range s.data.Replicas {
+		number := uint64(s.draw.IntN(size))
+		n := int(mix(mix(s.data.Seed^mix(job))+number) % uint64(len(s.ids)))
+		if !slices.Contains(s.chosen, n) {
+			s.chosen = append(s.chosen, n)
+		}
 	}
 }
 

@@ -74,7 +74,7 @@ func withInput(t interface{ Fatal(...any) }, d Data, records []trace.Record) (ra
 	return racks, inputs
 }
 
-// Whatever the cluster: each block's replicas are on different nodes, as many as
+// Whatever the cluster: each block's replicas are on different nodes, but for bounded as many as
 // are asked for and there, of whole blocks; those of HDFS are on one node for
 // all blocks, and otherwise in one other rack, if that has room for them.
 func TestReplicas(t *testing.T) {
@@ -86,7 +86,9 @@ func TestReplicas(t *testing.T) {
 		d.Seed = rapid.Uint64().Draw(t, "seed")
 		nodes := rapid.IntRange(1, 12).Draw(t, "nodes")
 		work := cluster.Time(rapid.Int64Range(1, int64(3*cluster.Hour)).Draw(t, "work"))
-		records := append(joins(nodes), asks(rapid.Uint64().Draw(t, "job"), 0, work))
+		task := asks(rapid.Uint64().Draw(t, "job"), 0, work)
+		task.Task.JobTasks = rapid.Uint32Range(0, 4).Draw(t, "tasks")
+		records := append(joins(nodes), task)
 		racks, inputs := withInput(t, d, records)
 		count := map[string]int{}
 		for _, rack := range racks {
@@ -95,7 +97,7 @@ func TestReplicas(t *testing.T) {
 		size := int64(0)
 		for _, b := range inputs[0] {
 			size += b.Bytes
-			if b.Bytes != d.Block || len(b.Replicas) != min(d.Replicas, nodes) {
+			if fewer := d.Layout == Bounded && len(b.Replicas) > 0; b.Bytes != d.Block || len(b.Replicas) > min(d.Replicas, nodes) || len(b.Replicas) < min(d.Replicas, nodes) && !fewer {
 				t.Fatalf("block %+v, want %d bytes on %d of %d nodes", b, d.Block, d.Replicas, nodes)
 			}
 			if different := slices.Compact(slices.Sorted(slices.Values(b.Replicas))); len(different) != len(b.Replicas) {
@@ -188,6 +190,45 @@ func TestInputIsTheTasksOwn(t *testing.T) {
 	}
 }
 
+// A job's inputs are on as many nodes as its tasks have replicas of a block, at
+// most and about, and each of those holds its part.
+func TestBoundedPool(t *testing.T) {
+	const nodes, tasks, jobs = 2000, 20, 30
+	d := DefaultData()
+	d.Layout = Bounded
+	pools := 0.0
+	for job := range uint64(jobs) {
+		records := joins(nodes)
+		for i := range uint32(tasks) {
+			task := asks(job, i, cluster.Day)
+			task.Task.JobTasks = tasks
+			records = append(records, task)
+		}
+		_, inputs := withInput(t, d, records)
+		held, all := map[uint64]float64{}, 0.0
+		for _, input := range inputs {
+			for _, b := range input {
+				for _, n := range b.Replicas {
+					held[n]++
+					all++
+				}
+			}
+		}
+		if len(held) > tasks*3 {
+			t.Errorf("job %d is on %d nodes, want at most %d", job, len(held), tasks*3)
+		}
+		for n, blocks := range held {
+			if part := blocks / all * tasks * 3; part < 0.3 { // those drawn twice hold twice as much
+				t.Errorf("node %d holds %.2f of the part of one", n, part)
+			}
+		}
+		pools += float64(len(held)) / jobs
+	}
+	if want := nodes * (1 - math.Pow(1-1.0/nodes, tasks*3)); math.Abs(pools-want) > 1 {
+		t.Errorf("jobs are on %.1f nodes, want %.1f", pools, want)
+	}
+}
+
 // What the source says itself stands; a task that never ends reads nothing, and
 // neither does one before there are nodes. A node keeps its rack.
 func TestInputLeavesAlone(t *testing.T) {
@@ -241,11 +282,11 @@ func TestLayouts(t *testing.T) {
 
 func TestDataValidate(t *testing.T) {
 	for want, change := range map[string]func(*Data){
-		`Layout = "ceph", want one of [hdfs uniform skewed]`: func(d *Data) { d.Layout = "ceph" },
-		"Rack = 0, want 1 to 1000000":                        func(d *Data) { d.Rack = 0 },
-		"Replicas = 4, want 1 to 3":                          func(d *Data) { d.Replicas = 4 },
-		"Block = 1024, want 1048576 to 1099511627776 bytes":  func(d *Data) { d.Block = 1024 },
-		"Skew = NaN, want 0.01 to 3":                         func(d *Data) { d.Skew = math.NaN() },
+		`Layout = "ceph", want one of [hdfs bounded uniform skewed]`: func(d *Data) { d.Layout = "ceph" },
+		"Rack = 0, want 1 to 1000000":                                func(d *Data) { d.Rack = 0 },
+		"Replicas = 4, want 1 to 3":                                  func(d *Data) { d.Replicas = 4 },
+		"Block = 1024, want 1048576 to 1099511627776 bytes":          func(d *Data) { d.Block = 1024 },
+		"Skew = NaN, want 0.01 to 3":                                 func(d *Data) { d.Skew = math.NaN() },
 	} {
 		d := DefaultData()
 		change(&d)
@@ -288,10 +329,13 @@ func TestInputGolden(t *testing.T) {
 	for _, layout := range Layouts() {
 		d := DefaultData()
 		d.Layout, d.Rack, d.Block = layout, 4, 512<<20
-		_, inputs := withInput(t, d, append(joins(20), asks(5, 3, 2*cluster.Hour)))
+		task := asks(5, 3, 2*cluster.Hour)
+		task.Task.JobTasks = 1
+		_, inputs := withInput(t, d, append(joins(20), task))
 		fmt.Fprintln(&b, layout, inputs[0])
 	}
 	const want = `hdfs [{536870912 [17 101 108]} {536870912 [17 80 66]} {536870912 [17 136 115]}]
+bounded [{536870912 [94 31]} {536870912 [94]} {536870912 [80 94 31]}]
 uniform [{536870912 [129 101 3]} {536870912 [129 122 115]} {536870912 [80 136 24]}]
 skewed [{536870912 [45 17 3]} {536870912 [45 38 24]} {536870912 [10 73 3]}]
 `
