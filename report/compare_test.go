@@ -428,7 +428,7 @@ func TestMetricsAreNamedByTheirPaths(t *testing.T) {
 	other := run("kube", 1, 1)
 	other.Reads = report.NewReads(report.Reads{Local: 1, Missing: 3}, 86400)
 	rows := pairOf(t, []report.Run{full, other}, "").Rows
-	if len(rows) < 36 {
+	if len(rows) < 37 {
 		t.Errorf("only %d metrics", len(rows))
 	}
 	for _, row := range rows {

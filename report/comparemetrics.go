@@ -164,6 +164,7 @@ func readMetrics() []metric {
 	}
 	return []metric{
 		read("locality", InShares, HigherIsBetter, func(r *Reads) Number { return r.Locality }),
+		read("run_locality", InShares, HigherIsBetter, func(r *Reads) Number { return r.RunLocality }),
 		read("moved_bytes_per_hour", InBytes, LowerIsBetter, func(r *Reads) Number { return r.Moved }),
 		read("missing_bytes", InBytes, LowerIsBetter, func(r *Reads) Number { return r.Missing }),
 	}

@@ -26,7 +26,7 @@
 //	    "placement_latency_s": {"mean", "p50", "p90", "p99", "max"},
 //	    "availability": {"mean", "min", "p50", "max"}}, ...},
 //	  "reads": {"runs", "bytes", "local_bytes", "rack_bytes", "remote_bytes",
-//	    "missing_bytes", "locality", "moved_bytes_per_hour"},
+//	    "missing_bytes", "locality", "run_locality", "moved_bytes_per_hour"},
 //	  "fragmentation": {"gpu": {"final"}, ...},
 //	  "latency_curves": {"all": [[value, share], ...], "gold": ..., ...},
 //	  "series": {"step_s", "columns": {"pending": [number, ...], ...}},

@@ -13,8 +13,10 @@ type Reads struct {
 	Remote Number `json:"remote_bytes"`
 	// Missing could not be read: no node was there that held it.
 	Missing Number `json:"missing_bytes"`
-	// Locality is Local as a fraction of Bytes.
-	Locality Number `json:"locality"`
+	// Locality is Local as a fraction of Bytes. RunLocality is the mean of that
+	// fraction over runs, in which a small input counts as much as a large one.
+	Locality    Number `json:"locality"`
+	RunLocality Number `json:"run_locality"`
 	// Moved is how much of Bytes was not Local, per simulated hour.
 	Moved Number `json:"moved_bytes_per_hour"`
 }

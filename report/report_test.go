@@ -108,7 +108,7 @@ func run(policy string, seed uint64, slow cluster.Time) report.Run {
 // reading is what a run read in a day: 10 kB from its own nodes, 5 from elsewhere
 // in the rack, 1 from afar, and 2 from nowhere.
 func reading() *report.Reads {
-	return report.NewReads(report.Reads{Runs: 7, Local: 10_000, Rack: 5000, Remote: 1000, Missing: 2000}, 86400)
+	return report.NewReads(report.Reads{Runs: 7, Local: 10_000, Rack: 5000, Remote: 1000, Missing: 2000, RunLocality: 0.5}, 86400)
 }
 
 // bare is a run of which nothing is known but its policy.
@@ -241,7 +241,7 @@ classes.gold?.placement_latency_s?.p99 classes.gold?.placement_latency_s?.max
 classes.gold?.availability?.mean classes.gold?.availability?.min
 classes.gold?.availability?.p50 classes.gold?.availability?.max
 reads?.runs reads?.bytes reads?.local_bytes reads?.rack_bytes reads?.remote_bytes reads?.missing_bytes
-reads?.locality reads?.moved_bytes_per_hour
+reads?.locality reads?.run_locality reads?.moved_bytes_per_hour
 fragmentation?.gpu?.final latency_curves?.all?
 series?.step_s series?.columns series?.columns.pending?
 heat?.times_s heat?.nodes heat?.fill heat?.names

@@ -82,6 +82,8 @@ type reads struct {
 	asked bool // some task has input
 	runs  int
 	bytes [distances]wide
+	share float64 // local of what could be read, summed over runs
+	found int     // runs that could read something
 }
 
 // fetch counts what a run reads that begins to work now.
@@ -92,9 +94,16 @@ func (s *simulation) fetch(row cluster.TaskID) {
 	}
 	r, at := &s.stats.reads, s.tasks.list[row].node
 	r.runs++
+	var bytes [distances]int64
 	for i := range input {
-		sum := &r.bytes[s.nodes.nearest(&input[i], at)]
-		*sum = sum.plus(wide{low: uint64(input[i].Bytes)})
+		bytes[s.nodes.nearest(&input[i], at)] += input[i].Bytes
+	}
+	for d, n := range bytes {
+		r.bytes[d] = r.bytes[d].plus(wide{low: uint64(n)})
+	}
+	if all := bytes[local] + bytes[inRack] + bytes[remote]; all > 0 {
+		r.share += float64(bytes[local]) / float64(all)
+		r.found++
 	}
 }
 
@@ -104,5 +113,5 @@ func (r *reads) result(simulated report.Number) *report.Reads {
 		return nil
 	}
 	bytes := func(d distance) report.Number { return report.Number(r.bytes[d].float()) }
-	return report.NewReads(report.Reads{Runs: r.runs, Local: bytes(local), Rack: bytes(inRack), Remote: bytes(remote), Missing: bytes(missing)}, simulated)
+	return report.NewReads(report.Reads{Runs: r.runs, Local: bytes(local), Rack: bytes(inRack), Remote: bytes(remote), Missing: bytes(missing), RunLocality: report.Ratio(r.share, float64(r.found))}, simulated)
 }

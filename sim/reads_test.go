@@ -59,7 +59,7 @@ func TestReadsFromTheNearest(t *testing.T) {
 		block(100, 3), block(200, 4), block(400, 5, 4), // farther; a node without a rack is near nobody
 		block(1000, 5), block(2000), block(4000, 99), // gone, nowhere, on a node that nobody knows
 	))...)
-	wantReads(t, r, report.Reads{Runs: 1, Local: 3, Rack: 30, Remote: 700, Missing: 7000})
+	wantReads(t, r, report.Reads{Runs: 1, Local: 3, Rack: 30, Remote: 700, Missing: 7000, RunLocality: 3.0 / 733})
 	if got, want := r.Reads.Moved, report.Number(730*3600.0/10); got != want || r.Reads.Bytes != 733 {
 		t.Errorf("moved %v bytes an hour of %v read, want %v", got, r.Reads.Bytes, want)
 	}
@@ -80,16 +80,28 @@ func TestReadsAgain(t *testing.T) {
 	if r.Tasks.Preempted != 1 {
 		t.Fatalf("%+v, want a preemption", r.Tasks)
 	}
-	wantReads(t, r, report.Reads{Runs: 2, Local: 14})
+	wantReads(t, r, report.Reads{Runs: 2, Local: 14, RunLocality: 1})
 
 	lost, back := trace.Record{Time: 3 * cluster.Second, What: trace.NodeLost, Node: trace.Node{ID: 1}}, racked(1, "a")
 	back.Time = 5 * cluster.Second
 	r = runData(t, "kube", World{}, racked(1, "a"), reading(0, 0, 0, block(7, 1)), lost, back)
-	wantReads(t, r, report.Reads{Runs: 2, Local: 14})
+	wantReads(t, r, report.Reads{Runs: 2, Local: 14, RunLocality: 1})
 
 	there := reading(0, 0, 0, block(7, 1))
 	there.Task.Running, there.Task.OnNode = true, 1
 	wantReads(t, runData(t, "kube", World{}, racked(1, "a"), there), report.Reads{})
+}
+
+// Locality counts bytes, run locality runs: a large input elsewhere outweighs a
+// small one that is local.
+func TestRunLocality(t *testing.T) {
+	closed := racked(2, "b")
+	closed.Node.Capacity = cluster.Vector{0}
+	r := runData(t, "kube", World{}, racked(1, "a"), closed, reading(0, 0, 0, block(10, 1)), reading(0, 1, 0, block(990, 2)), reading(0, 2, 0, block(5, 9)))
+	wantReads(t, r, report.Reads{Runs: 3, Local: 10, Remote: 990, Missing: 5, RunLocality: 0.5})
+	if r.Reads.Locality != 0.01 {
+		t.Errorf("locality is %v, want 0.01", r.Reads.Locality)
+	}
 }
 
 // A workload without input says nothing of reading.
