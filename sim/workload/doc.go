@@ -43,4 +43,7 @@
 //
 // Where the data says that a user killed a job, here its work is done: there
 // are no kills and no failures. A node that is lost always returns.
+//
+// WithData gives a workload of any source, one from here or a real trace, what
+// no trace has: racks, and where the input of tasks lies.
 package workload
