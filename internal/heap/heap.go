@@ -36,24 +36,36 @@ func (h *Heap[T]) Pop() T {
 	s[last] = zero
 	s = s[:last]
 	*h = s
-	if last == 0 {
-		return top
+	if last > 0 {
+		sink(s, 0, v)
 	}
-	i := 0
+	return top
+}
+
+// Init makes a heap of values that stand in any order, in time that goes with
+// how many they are.
+func (h *Heap[T]) Init() {
+	s := *h
+	for i := len(s)/2 - 1; i >= 0; i-- {
+		sink(s, i, s[i])
+	}
+}
+
+// sink puts a value at index i, or below where others are before it.
+func sink[T Ordered[T]](h []T, i int, v T) {
 	for {
 		child := 2*i + 1
-		if child >= last {
+		if child >= len(h) {
 			break
 		}
-		if child+1 < last && s[child+1].Before(s[child]) {
+		if child+1 < len(h) && h[child+1].Before(h[child]) {
 			child++
 		}
-		if !s[child].Before(v) {
+		if !h[child].Before(v) {
 			break
 		}
-		s[i] = s[child]
+		h[i] = h[child]
 		i = child
 	}
-	s[i] = v
-	return top
+	h[i] = v
 }

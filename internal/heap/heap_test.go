@@ -35,3 +35,21 @@ func TestHeap(t *testing.T) {
 		rival = rival[1:]
 	}
 }
+
+// TestInit compares heaps that are made at once with a sorted list.
+func TestInit(t *testing.T) {
+	source := rand.New(rand.NewPCG(3, 4))
+	for size := range 200 {
+		var h Heap[number]
+		for range size {
+			h = append(h, number(source.IntN(50)))
+		}
+		rival := slices.Sorted(slices.Values(h))
+		h.Init()
+		for i, want := range rival {
+			if got := h.Pop(); got != want {
+				t.Fatalf("of %d values number %d popped is %d, the sorted list has %d", size, i, got, want)
+			}
+		}
+	}
+}
