@@ -22,7 +22,9 @@ import (
 //   - a run that began although nobody wants it is told to leave at once;
 //   - no task is lost, and State.Check holds after every step;
 //   - once the faults are over, every task that fits on some node is placed,
-//     within a bound of steps, and at the end nothing takes room any more;
+//     within a bound of steps, and at the end nothing takes room any more (of a
+//     policy with a method KeepsTogether, a job that wants to stand together
+//     counts as one task);
 //   - the same seed gives the same decisions, and in a calm world a policy that
 //     works on a view decides as one that works on the state itself.
 //

@@ -425,18 +425,50 @@ func (w *world) unfinished() bool {
 }
 
 // fitsSomewhere reports whether some node that is there would take the task if
-// it were empty, or the task is on one.
+// it were empty, with all that has to stand beside it, or the task is on one.
 func (w *world) fitsSomewhere(t *wTask) bool {
-	shape := w.shapes[t.shape]
+	gang := w.gang(t)
 	for _, n := range w.nodes {
 		if !n.present || !n.known {
 			return true // not settled yet
 		}
-		if count, share := deviceNeed(shape.Demand); w.eligible(shape, n) && shape.Demand.Fits(n.limit) && count <= n.devices && share <= n.deviceLimit() {
+		if w.takes(n, gang) {
 			return true
 		}
 	}
 	return slices.ContainsFunc(w.order, func(r *wRun) bool { return r.task == t && (r.present || r.binding) })
+}
+
+// gang lists the tasks that stand where this one does: itself, and if the
+// policy keeps jobs together, all of such a job.
+func (w *world) gang(t *wTask) (gang []*wTask) {
+	if !w.keeps || !t.job.together {
+		return []*wTask{t}
+	}
+	for _, other := range w.tasks {
+		if other.job == t.job && !other.gone {
+			gang = append(gang, other)
+		}
+	}
+	return gang
+}
+
+// takes reports whether the empty node would take all of the tasks. It is not
+// asked how the devices of several tasks could be chosen, nor which of them may
+// stand side by side: nobody has to place those.
+func (w *world) takes(n *wNode, gang []*wTask) bool {
+	sum := make(cluster.Vector, len(n.limit))
+	for _, t := range gang {
+		shape := w.shapes[t.shape]
+		count, share := deviceNeed(shape.Demand)
+		if !w.eligible(shape, n) || count > n.devices || share > n.deviceLimit() || len(gang) > 1 && (count > 0 || shape.PerNode > 0) {
+			return false
+		}
+		for k, q := range shape.Demand {
+			sum[k] += q
+		}
+	}
+	return sum.Fits(n.limit)
 }
 
 func (w *world) eligible(shape cluster.Shape, n *wNode) bool {

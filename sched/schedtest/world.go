@@ -33,7 +33,12 @@ type world struct {
 	flights  []*flight // rounds in flight, by lane
 	log      []string
 	count    map[string]int // of faults
+	keeps    bool           // the policy is a keeper
 }
+
+// keeper is a policy that keeps the tasks of a job on one node where the job
+// wants that, and leaves them waiting rather than place some of them elsewhere.
+type keeper interface{ KeepsTogether() }
 
 // letter is something that happens, or is reported, at its time.
 type letter struct {
@@ -56,8 +61,9 @@ type wNode struct {
 }
 
 type wJob struct {
-	row     cluster.JobID
-	foreign bool
+	row      cluster.JobID
+	foreign  bool
+	together bool
 }
 
 type wTask struct {
@@ -105,6 +111,7 @@ func newWorld(newPolicy func(seed uint64) sched.Policy, m mode) (*world, error) 
 	w := &world{mode: m, chance: rand.New(rand.NewPCG(m.seed, 0xbad)), live: map[runID]*wRun{}, count: map[string]int{}}
 	kinds := []cluster.Kind{{Name: "cpu"}, {Name: "memory"}, {Name: "gpu", PerUnit: perDevice, Devices: true}}
 	lanes := []sched.Lane{{Name: "all", Policy: newPolicy(m.seed)}}
+	_, w.keeps = lanes[0].Policy.(keeper)
 	if m.hostile && m.seed%2 == 1 {
 		lanes[0].Owns = func(j *cluster.Job) bool { return j.User == "even" }
 		lanes = append(lanes, sched.Lane{Name: "rest", Policy: newPolicy(m.seed + 1)})
@@ -155,11 +162,11 @@ func (w *world) found() {
 		w.post(0, func() cluster.Event { return cluster.ShapeDefined{Shape: cluster.ShapeID(i), Spec: shape} }, nil)
 	}
 	for i := range 6 {
-		job := &wJob{row: cluster.JobID(i), foreign: i == 0}
-		user, together := []string{"even", "odd"}[i%2], i%3 == 1
+		job := &wJob{row: cluster.JobID(i), foreign: i == 0, together: i%3 == 1}
+		user := []string{"even", "odd"}[i%2]
 		w.jobs = append(w.jobs, job)
 		w.post(0, func() cluster.Event {
-			return cluster.JobSubmitted{Job: job.row, Name: fmt.Sprintf("j%d", job.row), User: user, Foreign: job.foreign, Together: together}
+			return cluster.JobSubmitted{Job: job.row, Name: fmt.Sprintf("j%d", job.row), User: user, Foreign: job.foreign, Together: job.together}
 		}, nil)
 	}
 	w.post(0, nil, w.fate)
