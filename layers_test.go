@@ -36,6 +36,9 @@ flow/cpumem: cluster flow
 flow/quincy: cluster flow
 flow/bandwidth: cluster flow
 flow/pack:
+queue: cluster internal/fifo internal/heap sched
+flow/ecsched: cluster internal/fifo internal/heap mcmf sched
+internal/fifo: cluster internal/heap sched
 internal/heap:
 internal/nearest:
 internal/strict: internal/nearest
@@ -62,7 +65,7 @@ cmd/fairlead: *
 
 // pure packages decide. They see no clock, chance, network, file, lock or log,
 // start no goroutine and keep nothing between calls but what they return.
-const pure = `cluster flow flow/bandwidth flow/cpumem flow/pack flow/quincy flow/spread internal/heap internal/nearest mcmf policies queue sched`
+const pure = `cluster flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/spread internal/fifo internal/heap internal/nearest mcmf policies queue sched`
 
 // Each of these stands for itself and for all packages below it, except that
 // math/rand/v2 is welcome everywhere: its source is passed in.

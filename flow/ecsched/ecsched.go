@@ -1,0 +1,268 @@
+// Package ecsched places containers as ECSched does (Hu, Zhou, de Laat and Zhao,
+// "ECSched: Efficient Container Scheduling on Heterogeneous Clusters"; the
+// journal version is FGCS 102, 2020): each heartbeat, the tasks at the front of
+// the queue are matched with nodes by a minimum-cost flow.
+//
+//	          request 1 ───▶ node 1 ─┐
+//	        ╱           ╲ ╱          │  one unit each
+//	supply ─  request 2  ╳   node 2 ─┼▶ sink
+//	        ╲           ╱ ╲          │
+//	          request 3 ───▶ node 3 ─┤
+//	              └────▶ unscheduled ┘
+//
+// A request has an arc to each node that has room for it now and that it may
+// use, priced by what the node has left (price.go). A node takes one request:
+// what it has left is known before anything is placed there, and that is what
+// makes vectors safe in a network that only counts. So there are several solves
+// a heartbeat, and what is left is measured anew between them.
+//
+// A request is a task, or all waiting tasks of a job that want to stand together
+// (gang.go), contracted to one.
+//
+// Two solvers: package mcmf over the few nodes that can matter to each request
+// (match.go), and the authors' own over all arcs, for their exact numbers
+// (literal.go).
+//
+// Ours, where the paper is silent or its code decides: staying unscheduled costs
+// more than anything else, so that as many tasks are placed as can be, where the
+// paper's price of 0 may leave one out to make others cheaper. A task that no
+// node has room for goes to the end of the queue, so that it cannot hold up
+// those behind the window for ever; Options.Keep is the order of the authors'
+// stored results.
+package ecsched
+
+import (
+	"fmt"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/fifo"
+	"fairlead.dev/fairlead/mcmf"
+	"fairlead.dev/fairlead/sched"
+)
+
+// Literal is the solver of the authors' published code: successive shortest
+// paths in the order of the queue and of the nodes.
+const Literal = "ssp-literal"
+
+// Options are what a run may choose; the zero value is the paper's dot product
+// with the settings of its code.
+type Options struct {
+	Score  Score
+	Window int // requests in a solve; 0 is 100
+	Solves int // in a heartbeat at most; 0 is 5
+	// Keep leaves tasks that no node has room for at the front of the queue,
+	// where enough of them hold up all others.
+	Keep bool
+	// Solver is Literal, or the name of an algorithm of package mcmf; empty is
+	// the one that is fastest here.
+	Solver string
+}
+
+// New makes the policy, or says what is wrong with the options.
+func New(o Options) (sched.Policy, error) {
+	if o.Window == 0 {
+		o.Window = 100
+	}
+	if o.Solves == 0 {
+		o.Solves = 5
+	}
+	switch {
+	case o.Window < 0 || o.Solves < 0:
+		return nil, fmt.Errorf("ecsched: a window of %d and %d solves a heartbeat, want at least 1 of each", o.Window, o.Solves)
+	case o.Score > MostLoaded:
+		return nil, fmt.Errorf("ecsched: there is no score %d", o.Score)
+	}
+	p := &policy{options: o}
+	switch {
+	case o.Solver == Literal:
+		p.solve = (&literal{}).solve
+	case o.Solver == "" || slices.Contains(mcmf.Algorithms(), mcmf.Algorithm(o.Solver)):
+		p.solve = newMatcher(mcmf.Algorithm(o.Solver)).solve
+	default:
+		return nil, fmt.Errorf("ecsched: there is no solver %q, want %s or one of %v", o.Solver, Literal, mcmf.Algorithms())
+	}
+	return p, nil
+}
+
+// policy is ECSched. All its memory is used again in the next round.
+type policy struct {
+	options Options
+	solve   func(*round)
+	queue   fifo.Queue
+	gangs   gangs
+	round   round
+	// idle counts the tasks that went to the end of the queue since something
+	// was placed or has changed; when all have, there is nothing to do.
+	idle int
+}
+
+// round is what one solve sees: requests, and what nodes have left. The solver
+// fills in where each request goes.
+type round struct {
+	trial    *sched.Trial
+	state    *cluster.State
+	prices   prices
+	tasks    []cluster.TaskID // of all requests
+	requests []request
+	offers   []offers
+	used     int     // how many of offers are in use
+	shared   []int32 // per shape, 1 + its offers in this solve
+	ticks    int64   // nodes and arcs looked at
+}
+
+// request is a task, or a gang contracted to one.
+type request struct {
+	first, last int // its tasks
+	offers      int // what it can have
+	fits        bool
+	best        int64          // the price of the cheapest node that may take it, if fits
+	node        cluster.NodeID // NoNode: it stays unscheduled
+}
+
+// KeepsTogether says that the tasks of a job that wants to stand together are
+// placed on one node or not at all.
+func (p *policy) KeepsTogether() {}
+
+// Why says why the task is not placed.
+func (p *policy) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
+	if s := t.State(); s.Job(s.Task(task).Job).Together {
+		return explainGang(s, task)
+	}
+	return sched.Explain(t.State(), task)
+}
+
+// Plan is one heartbeat. However small the budget, it solves once.
+func (p *policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
+	s, r := t.State(), &p.round
+	p.queue.Learn(s, c)
+	p.gangs.learn(s, c)
+	if len(c.Nodes)+len(c.Shapes)+len(c.Members)+len(c.Gone)+len(c.Tasks) > 0 {
+		p.idle = 0
+	}
+	r.trial, r.state, r.ticks = t, s, 0
+	placed := 0
+	for solve := range p.options.Solves {
+		if p.queue.Len() == 0 || solve > 0 && budget > 0 && r.ticks >= budget {
+			break
+		}
+		if solve == 0 {
+			r.prices.measure(s, p.options.Score)
+		}
+		p.fill(r)
+		p.solve(r)
+		if placed = p.place(r, out); placed == 0 {
+			break
+		}
+	}
+	out.Ticks = r.ticks
+	if p.queue.Len() > 0 && (placed > 0 || !p.options.Keep && p.idle < p.queue.Len()) {
+		out.Wake = s.Now() + cluster.Microsecond // the next heartbeat, not this one again
+	}
+}
+
+// fill takes the window from the front of the queue.
+func (p *policy) fill(r *round) {
+	r.tasks, r.requests, r.used = r.tasks[:0], r.requests[:0], 0
+	r.shared = append(r.shared[:0], make([]int32, r.state.ShapeRows())...)
+	p.gangs.solve++
+	for len(r.requests) < p.options.Window {
+		t, ok := p.queue.Take(r.state)
+		if !ok {
+			break
+		}
+		first := len(r.tasks)
+		if job := r.state.Task(t).Job; r.state.Job(job).Together {
+			if !p.gangs.first(job) {
+				continue // it came with the first of its gang
+			}
+			r.tasks = p.gangs.waiting(r.state, job, r.tasks)
+		} else {
+			r.tasks = append(r.tasks, t)
+		}
+		r.requests = append(r.requests, request{first: first, last: len(r.tasks), offers: p.offersFor(r, r.tasks[first:]), node: cluster.NoNode})
+	}
+	for i := range r.requests {
+		q := &r.requests[i]
+		o := &r.offers[q.offers]
+		var at int
+		if at, q.fits = o.next(r, q, 0); q.fits {
+			q.best = o.best[at].price
+		}
+	}
+}
+
+// offersFor returns what nodes offer to a request of these tasks. Single tasks
+// of a shape share that.
+func (p *policy) offersFor(r *round, tasks []cluster.TaskID) int {
+	shape := r.state.Task(tasks[0]).Shape
+	pin, single := cluster.NoNode, len(tasks) == 1
+	if job := r.state.Task(tasks[0]).Job; r.state.Job(job).Together {
+		pin = p.gangs.home(r.state, job)
+	}
+	if single && pin == cluster.NoNode && r.shared[shape] > 0 {
+		return int(r.shared[shape]) - 1
+	}
+	if r.used == len(r.offers) {
+		r.offers = append(r.offers, offers{})
+	}
+	r.offers[r.used].collect(r, tasks, pin)
+	r.used++
+	if single && pin == cluster.NoNode {
+		r.shared[shape] = int32(r.used)
+	}
+	return r.used - 1
+}
+
+// place tries what the solver found, and puts the rest of the window back. It
+// returns how many requests were placed.
+func (p *policy) place(r *round, out *sched.Plan) (placed int) {
+	for i := range r.requests {
+		q := &r.requests[i]
+		tasks := r.tasks[q.first:q.last]
+		switch {
+		case q.node != cluster.NoNode:
+			for _, t := range tasks {
+				a := sched.Action{Kind: sched.Place, Task: t, Attempt: r.state.Task(t).Attempt, Node: q.node}
+				if refusal := r.trial.Try(a); refusal.Refused() {
+					panic("ecsched: a node that admits the request refuses it: " + refusal.Code.String())
+				}
+				out.Add(a)
+			}
+			out.Close()
+			r.prices.update(r.state, q.node)
+			placed++
+		case q.fits || p.options.Keep:
+			for _, t := range tasks {
+				p.queue.Return(t)
+			}
+		default:
+			for _, t := range tasks {
+				p.queue.Last(t)
+			}
+			p.idle += len(tasks)
+		}
+	}
+	if placed > 0 {
+		p.idle = 0
+	}
+	return placed
+}
+
+// admits reports whether the node has room for all of the request now, and may
+// hold it.
+func (r *round) admits(q *request, n cluster.NodeID) bool {
+	tasks := r.tasks[q.first:q.last]
+	if len(tasks) == 1 {
+		return !r.state.Admits(tasks[0], n).Refused()
+	}
+	mark := r.trial.Mark()
+	defer r.trial.Rollback(mark)
+	for _, t := range tasks {
+		a := sched.Action{Kind: sched.Place, Task: t, Attempt: r.state.Task(t).Attempt, Node: n}
+		if r.trial.Try(a).Refused() || r.state.Task(t).Phase != cluster.Starting {
+			return false
+		}
+	}
+	return true
+}

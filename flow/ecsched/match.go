@@ -1,0 +1,167 @@
+package ecsched
+
+import (
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/mcmf"
+)
+
+// matcher solves with package mcmf. Of m requests, each needs arcs to its m
+// cheapest nodes only: the others take m-1 nodes at most, so that one of the m
+// is free, and going there costs no more. The network has m² arcs, however many
+// nodes there are, and its least cost is that of the whole.
+//
+// Staying unscheduled costs, for each task of the request, more than all that
+// prices could save. Where several flows cost the same, one that places those who
+// came first: prices are scaled up, and the later a request the less staying
+// costs, by so little that no price is outweighed. Which of equal nodes it is
+// depends on the algorithm.
+//
+// The graph is kept, for its memory, and solved from nothing: hardly an arc of it
+// is there in the next solve. Of the algorithms for that, network simplex is the
+// fastest here.
+type matcher struct {
+	algorithm mcmf.Algorithm
+	graph     *mcmf.Graph
+	solver    *mcmf.Solver
+	sink      mcmf.Node
+	requests  []vertex
+	seats     []vertex
+	arcs      []arc
+	seat      []int32 // per node row, 1 + its index in seats in this solve
+	seated    []cluster.NodeID
+	// Of this solve:
+	scale   int64 // of prices
+	least   int64 // price; what counts is how much more others are
+	largest int64 // size that counts
+}
+
+// vertex is a node of the graph with its arc to the sink: of a request, that of
+// staying unscheduled.
+type vertex struct {
+	node mcmf.Node
+	out  mcmf.Arc
+}
+
+// arc is one from a request to a node.
+type arc struct {
+	id      mcmf.Arc
+	request int
+	node    cluster.NodeID
+}
+
+func newMatcher(algorithm mcmf.Algorithm) *matcher {
+	if algorithm == mcmf.Automatic {
+		algorithm = mcmf.NetworkSimplex
+	}
+	m := &matcher{algorithm: algorithm, graph: mcmf.NewGraph(0, 0)}
+	m.solver = mcmf.NewSolver(m.graph)
+	m.sink = m.graph.AddNode(0)
+	return m
+}
+
+// solve says of each request where it goes.
+func (m *matcher) solve(r *round) {
+	m.build(r)
+	result := m.solver.Solve(mcmf.Options{Algorithm: m.algorithm})
+	if result.Status != mcmf.Optimal {
+		panic("ecsched: a network where everybody may stay unscheduled has no flow: " + result.Status.String())
+	}
+	r.ticks += result.Ticks
+	for _, a := range m.arcs {
+		if m.solver.Flow(a.id) > 0 {
+			r.requests[a.request].node = a.node
+		}
+	}
+}
+
+// build makes the graph that of the window.
+func (m *matcher) build(r *round) {
+	for _, a := range m.arcs {
+		m.graph.RemoveArc(a.id)
+	}
+	m.arcs = m.arcs[:0]
+	for _, n := range m.seated {
+		m.seat[n] = 0
+	}
+	m.seated = m.seated[:0]
+	m.seat = append(m.seat, make([]int32, max(r.state.NodeRows()-len(m.seat), 0))...)
+
+	fitting, dear := m.measure(r)
+	turn := int64(0)
+	for i := range max(len(m.requests), len(r.requests)) {
+		if i == len(m.requests) {
+			v := m.graph.AddNode(0)
+			m.requests = append(m.requests, vertex{v, m.graph.AddArc(v, m.sink, 0, 1, 0)})
+		}
+		v := m.requests[i]
+		if i >= len(r.requests) || !r.requests[i].fits {
+			m.graph.SetSupply(v.node, 0)
+			continue
+		}
+		size := min(int64(r.requests[i].last-r.requests[i].first), m.largest)
+		m.graph.SetSupply(v.node, 1)
+		m.graph.SetArc(v.out, 0, 1, (dear*size-m.least)*m.scale-turn)
+		m.connect(r, i, fitting)
+		turn += min(m.scale-1, 1)
+	}
+	m.graph.SetSupply(m.sink, -fitting)
+}
+
+// measure returns how many requests take part, and what a task left out costs;
+// and chooses the scale of prices. Where numbers would become too large for the
+// solver, by thousands of requests or huge gangs, nobody is preferred for having
+// come first, and then larger gangs count no more than large ones.
+func (m *matcher) measure(r *round) (fitting, dear int64) {
+	m.least, m.largest, dear = 0, 1, 1
+	for i := range r.requests {
+		if q := &r.requests[i]; q.fits {
+			fitting++
+			dear -= q.best
+			m.least = min(m.least, q.best)
+			m.largest = max(m.largest, int64(q.last-q.first))
+		}
+	}
+	seats := max(int64(len(m.seats)), min(fitting*fitting, int64(len(r.prices.nodes))))
+	most := mostTotal / (2 + int64(max(len(m.requests), len(r.requests))) + seats)
+	m.scale = max(fitting*fitting, 1) // more than 0 + 1 + … + fitting-1
+	if (m.largest+1)*dear > most/m.scale {
+		m.scale = 1
+	}
+	m.largest = max(min(m.largest, most/dear-1), 1)
+	return fitting, dear
+}
+
+// mostTotal is what the costliest arc may cost, times the number of vertices, so
+// that package mcmf finds no overflow.
+const mostTotal = 1 << 60
+
+// connect gives a request arcs to so many nodes, the cheapest.
+func (m *matcher) connect(r *round, request int, most int64) {
+	q := &r.requests[request]
+	o := &r.offers[q.offers]
+	for at, count := 0, int64(0); count < most; count++ {
+		found, ok := o.next(r, q, at)
+		if !ok {
+			return
+		}
+		best := &o.best[found]
+		m.arcs = append(m.arcs, arc{
+			m.graph.AddArc(m.requests[request].node, m.seatOf(best.node), 0, 1, (best.price-m.least)*m.scale),
+			request, best.node,
+		})
+		at = found + 1
+	}
+}
+
+// seatOf is the graph's node for a node of the cluster.
+func (m *matcher) seatOf(n cluster.NodeID) mcmf.Node {
+	if m.seat[n] == 0 {
+		if len(m.seated) == len(m.seats) {
+			v := m.graph.AddNode(0)
+			m.seats = append(m.seats, vertex{v, m.graph.AddArc(v, m.sink, 0, 1, 0)})
+		}
+		m.seated = append(m.seated, n)
+		m.seat[n] = int32(len(m.seated))
+	}
+	return m.seats[m.seat[n]-1].node
+}

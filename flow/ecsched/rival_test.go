@@ -1,0 +1,170 @@
+package ecsched
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/mcmf"
+	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/schedtest"
+)
+
+// TestOptimum plays the hostile world with a rival that looks over the shoulder:
+// at each solve it finds the best that can be done, with a table of all subsets
+// of the window, and compares. The default puts as many tasks as it can, at the
+// least price, and of equals those who came first; the literal solver as many
+// requests, at the least price.
+func TestOptimum(t *testing.T) {
+	for _, score := range []Score{DotProduct, MostLoaded} {
+		solvers := []string{Literal, ""}
+		if os.Getenv("FAIRLEAD_LONG") != "" {
+			for _, a := range mcmf.Algorithms() {
+				solvers = append(solvers, string(a))
+			}
+		}
+		for _, solver := range solvers {
+			t.Run(fmt.Sprintf("%d/%s", score, solver), func(t *testing.T) {
+				solves, contended, gangs := 0, 0, 0
+				schedtest.Conformance(t, func(uint64) sched.Policy {
+					p := newPolicy(t, Options{Score: score, Solver: solver, Window: 7}).(*policy)
+					inner := p.solve
+					p.solve = func(r *round) {
+						inner(r)
+						solves++
+						best := r.best(solver == Literal)
+						got := r.value(solver == Literal)
+						if got != best {
+							panic(fmt.Sprintf("the flow has %+v, the best is %+v, of %+v", got, best, r.requests))
+						}
+						for _, q := range r.requests {
+							if q.fits && q.node == cluster.NoNode {
+								contended++
+							}
+							if q.last-q.first > 1 && q.node != cluster.NoNode {
+								gangs++
+							}
+						}
+					}
+					return p
+				})
+				if solves < 1000 || contended < 100 || gangs < 10 {
+					t.Errorf("%d solves, in which %d requests lost to others and %d gangs were placed: too few to tell", solves, contended, gangs)
+				}
+			})
+		}
+	}
+}
+
+// value is what an assignment is worth.
+type value struct {
+	placed int // tasks, or requests
+	price  int64
+	turns  int // larger where those who are placed came earlier
+}
+
+// better compares first by how many, then by price, then by who.
+func (a value) better(b value) bool {
+	if a.placed != b.placed {
+		return a.placed > b.placed
+	}
+	if a.price != b.price {
+		return a.price < b.price
+	}
+	return a.turns > b.turns
+}
+
+// with is the value with one more request placed.
+func (r *round) with(v value, request int, n cluster.NodeID, literal bool) value {
+	q := &r.requests[request]
+	v.price += r.prices.of(r.offers[q.offers].weights, n)
+	if literal {
+		v.placed++
+		return v
+	}
+	v.placed += q.last - q.first
+	for _, before := range r.requests[:request] {
+		if before.fits {
+			v.turns--
+		}
+	}
+	return v
+}
+
+// value is that of what the solver found.
+func (r *round) value(literal bool) (v value) {
+	taken := map[cluster.NodeID]bool{}
+	for i := range r.requests {
+		n := r.requests[i].node
+		if n == cluster.NoNode {
+			continue
+		}
+		if taken[n] || !r.possible(&r.requests[i], n) {
+			panic(fmt.Sprintf("request %d goes to node row %d, which cannot take it", i, n))
+		}
+		taken[n] = true
+		v = r.with(v, i, n, literal)
+	}
+	return v
+}
+
+// best goes from node to node: for each set of requests, the best that the nodes
+// so far can do for exactly these.
+func (r *round) best(literal bool) value {
+	table := map[int]value{0: {}}
+	for i := range r.state.NodeRows() {
+		n := cluster.NodeID(i)
+		next := map[int]value{}
+		for set, v := range table {
+			improve(next, set, v)
+			for k := range r.requests {
+				if set&(1<<k) == 0 && r.possible(&r.requests[k], n) {
+					improve(next, set|1<<k, r.with(v, k, n, literal))
+				}
+			}
+		}
+		table = next
+	}
+	best := value{}
+	for _, v := range table {
+		if v.better(best) {
+			best = v
+		}
+	}
+	return best
+}
+
+func improve(table map[int]value, set int, v value) {
+	if old, known := table[set]; !known || v.better(old) {
+		table[set] = v
+	}
+}
+
+// possible tries it: every task of the request starts on the node, none has to
+// wait for room, and none of its job is held elsewhere.
+func (r *round) possible(q *request, n cluster.NodeID) bool {
+	mark := r.trial.Mark()
+	defer r.trial.Rollback(mark)
+	tasks := r.tasks[q.first:q.last]
+	for _, t := range tasks {
+		a := sched.Action{Kind: sched.Place, Task: t, Attempt: r.state.Task(t).Attempt, Node: n}
+		if r.trial.Try(a).Refused() || r.state.Task(t).Phase != cluster.Starting {
+			return false
+		}
+	}
+	job := r.state.Task(tasks[0]).Job
+	if !r.state.Job(job).Together {
+		return true
+	}
+	at := false
+	for i := range r.state.TaskRows() {
+		other := r.state.Task(cluster.TaskID(i))
+		if other.Phase != cluster.Absent && other.Job == job && other.Phase != cluster.Waiting {
+			if home := staysOn(other); home != cluster.NoNode && home != n {
+				at = true
+			}
+		}
+	}
+	return !at
+}
