@@ -92,9 +92,6 @@ type policy struct {
 	queue   fifo.Queue
 	gangs   gangs
 	round   round
-	// idle counts the tasks that went to the end of the queue since something
-	// was placed or has changed; when all have, there is nothing to do.
-	idle int
 }
 
 // round is what one solve sees: requests, and what nodes have left. The solver
@@ -137,9 +134,6 @@ func (p *policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 	s, r := t.State(), &p.round
 	p.queue.Learn(s, c)
 	p.gangs.learn(s, c)
-	if len(c.Nodes)+len(c.Shapes)+len(c.Members)+len(c.Gone)+len(c.Tasks) > 0 {
-		p.idle = 0
-	}
 	r.trial, r.state, r.ticks = t, s, 0
 	placed := 0
 	for solve := range p.options.Solves {
@@ -156,7 +150,7 @@ func (p *policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 		}
 	}
 	out.Ticks = r.ticks
-	if p.queue.Len() > 0 && (placed > 0 || !p.options.Keep && p.idle < p.queue.Len()) {
+	if p.queue.Len() > 0 && (placed > 0 || !p.options.Keep && !p.queue.Settled()) {
 		out.Wake = s.Now() + cluster.Microsecond // the next heartbeat, not this one again
 	}
 }
@@ -240,11 +234,7 @@ func (p *policy) place(r *round, out *sched.Plan) (placed int) {
 			for _, t := range tasks {
 				p.queue.Last(t)
 			}
-			p.idle += len(tasks)
 		}
-	}
-	if placed > 0 {
-		p.idle = 0
 	}
 	return placed
 }

@@ -3,7 +3,9 @@
 //
 // A policy takes tasks from the front, places what it can, and puts the others
 // back, at their old place or at the end. A task that was placed and comes back,
-// because it was refused, has its old place again.
+// because it was refused, has its old place again. When all that wait have gone to
+// the end and nothing has changed meanwhile, there is no use in trying again
+// (Settled); what is placed beside them makes no room.
 package fifo
 
 import (
@@ -21,6 +23,7 @@ type Queue struct {
 	entries heap.Heap[entry]
 	places  []place // by task row
 	given   uint64  // the last number that was given out
+	passed  int     // tasks that went to the end since something happened
 	fresh   []cluster.TaskID
 }
 
@@ -47,6 +50,9 @@ func (q *Queue) Learn(s *cluster.State, c *sched.Changed) {
 	if c.All {
 		*q = Queue{entries: q.entries[:0], places: q.places[:0], fresh: q.fresh}
 	}
+	if len(c.Nodes)+len(c.Shapes)+len(c.Members)+len(c.Gone)+len(c.Tasks) > 0 {
+		q.passed = 0
+	}
 	q.fresh = q.fresh[:0]
 	for _, t := range c.Tasks {
 		for int(t) >= len(q.places) {
@@ -64,7 +70,7 @@ func (q *Queue) Learn(s *cluster.State, c *sched.Changed) {
 	slices.SortFunc(q.fresh, func(a, b cluster.TaskID) int { return cmp.Compare(s.Task(a).Seq, s.Task(b).Seq) })
 	for _, t := range q.fresh {
 		q.places[t].seq = s.Task(t).Seq + 1
-		q.Last(t)
+		q.append(t)
 	}
 }
 
@@ -97,10 +103,19 @@ func (q *Queue) Return(t cluster.TaskID) {
 	}
 }
 
-// Last puts a task at the end, wherever it was.
+// Last puts a task at the end, wherever it was: it was tried in vain.
 func (q *Queue) Last(t cluster.TaskID) {
+	q.append(t)
+	q.passed++
+}
+
+func (q *Queue) append(t cluster.TaskID) {
 	q.given++
 	p := &q.places[t]
 	p.number, p.in = q.given, true
 	q.entries.Push(entry{p.number, t})
 }
+
+// Settled reports whether all that wait have been tried in vain since something
+// happened.
+func (q *Queue) Settled() bool { return q.passed >= len(q.entries) }

@@ -122,3 +122,37 @@ func (list rival) serve(s *cluster.State, q *Queue, chance *rand.Rand) (rival, e
 	}
 	return list, nil
 }
+
+// TestSettled tries two tasks in vain: then all have been tried, until a node
+// changes.
+func TestSettled(t *testing.T) {
+	s := cluster.NewState([]cluster.Kind{{Name: "cpu"}}, nil)
+	for _, e := range []cluster.Event{
+		cluster.JobSubmitted{}, cluster.ShapeDefined{Spec: cluster.Shape{Demand: cluster.Vector{1}}},
+		cluster.TaskSubmitted{Task: 0, Seq: 1}, cluster.TaskSubmitted{Task: 1, Seq: 2},
+	} {
+		if err := s.Apply(0, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var q Queue
+	q.Learn(s, &sched.Changed{All: true, Tasks: []cluster.TaskID{1, 0}})
+	for tried := range 2 {
+		if q.Settled() {
+			t.Errorf("%d of 2 tasks were tried, and the queue is settled", tried)
+		}
+		task, ok := q.Take(s)
+		if !ok || task != cluster.TaskID(tried) {
+			t.Fatalf("took task %d, %v; want %d", task, ok, tried)
+		}
+		q.Last(task)
+	}
+	q.Learn(s, &sched.Changed{})
+	if !q.Settled() {
+		t.Error("both were tried, and the queue is not settled")
+	}
+	q.Learn(s, &sched.Changed{Nodes: []cluster.NodeID{0}})
+	if q.Settled() {
+		t.Error("a node has changed, and the queue is settled")
+	}
+}
