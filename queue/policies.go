@@ -2,6 +2,7 @@ package queue
 
 import (
 	"fmt"
+	"slices"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
@@ -14,6 +15,11 @@ type Options struct {
 	// Typical is what tasks typically ask for, which fgd measures by; without it
 	// fgd learns it from the tasks that are submitted.
 	Typical []cluster.Typical
+	// Window is how many waiting tasks the baselines of ECSched see in a round;
+	// 0 is 100. Keep leaves tasks that fit nowhere at the front of their queue,
+	// where enough of them hold up all others.
+	Window int
+	Keep   bool
 }
 
 // Info describes a policy to people.
@@ -32,7 +38,7 @@ type Info struct {
 // Policies lists the policies of this package in the order in which people
 // should meet them.
 func Policies() []Info {
-	return append(packers(), onGPUs()...)
+	return slices.Concat(packers(), baselines(), onGPUs())
 }
 
 // packers are the policies for kinds that only add up.
@@ -88,6 +94,29 @@ func packers() []Info {
 			Name: "mesos", What: "offers one node at a time to the user with the least share",
 			From: "Mesos, NSDI 2011, with DRF",
 			make: func(Options) sched.Policy { return newMesos() },
+		},
+	}
+}
+
+// baselines are the policies that ECSched was compared with.
+func baselines() []Info {
+	const from = "baseline of ECSched, FGCS 2020, by its authors' code"
+	return []Info{
+		{
+			Name: "ecsched-kube", What: "first 100 of the queue; the node of which a task takes the least, evenly", From: from,
+			Ties: always(Lowest), make: ofECSched(ecschedKubeScore, 0),
+		},
+		{
+			Name: "ecsched-kube-throttled", What: "as ecsched-kube, one placement a round, as published", From: from,
+			Ties: always(Lowest), make: ofECSched(ecschedKubeScore, 1),
+		},
+		{
+			Name: "ecsched-swarm", What: "first 100 of the queue; the fullest node", From: from,
+			Ties: always(Lowest), make: ofECSched(ecschedSwarmScore, 0),
+		},
+		{
+			Name: "ecsched-swarm-throttled", What: "as ecsched-swarm, one placement a round, as published", From: from,
+			Ties: always(Lowest), make: ofECSched(ecschedSwarmScore, 1),
 		},
 	}
 }

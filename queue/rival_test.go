@@ -405,12 +405,12 @@ func TestBudget(t *testing.T) {
 		}
 		rounds := 0
 		for ; l.s.InPhase(cluster.Waiting) > 0 && rounds < 200; rounds++ {
-			if _, due := l.core.Due(0); !due {
+			if l.now = l.core.Wake(l.now); l.now == cluster.Never {
 				break
 			}
-			r := l.core.Begin(0, 0)
+			r := l.core.Begin(0, l.now)
 			r.Run(1)
-			l.core.Finish(r, 0, nil)
+			l.core.Finish(r, l.now, nil)
 		}
 		if left := l.s.InPhase(cluster.Waiting); left > 0 || rounds < 3 {
 			t.Errorf("%s: %d tasks wait after %d rounds of little effort", p.Name, left, rounds)
