@@ -17,23 +17,32 @@ func flows() []Info {
 		{
 			Name: "load-spreading", What: "all waiting tasks at once; nodes with the fewest tasks",
 			From: "Firmament, OSDI 2016", Family: Flow,
-			make: modelled("load-spreading", func() flow.Model { return &spread.Model{} }),
+			make: modelled("load-spreading", func(Options) flow.Model { return &spread.Model{} }),
 		},
 		{
 			Name: "cpu-mem", What: "all waiting tasks at once; the emptiest and best balanced nodes",
 			From: "Poseidon's model for Firmament, made safe", Family: Flow,
-			make: modelled("cpu-mem", func() flow.Model { return &cpumem.Model{} }),
+			make: modelled("cpu-mem", func(Options) flow.Model { return &cpumem.Model{} }),
 		},
 		{
 			Name: "quincy", What: "all tasks at once; near their data, services first; evicts what has just begun",
 			From: "Quincy, SOSP 2009, as in Firmament", Family: Flow, Evicts: true,
-			make: modelled("quincy", func() flow.Model { return quincy.New(quincy.Standard()) }),
+			make: modelled("quincy", drawn),
 		},
 	}
 }
 
+// drawn is quincy, with the preference that the options ask for.
+func drawn(o Options) flow.Model {
+	q := quincy.Standard()
+	if o.Preference > 0 {
+		q.Threshold = 10 * int64(o.Preference) // thousandths
+	}
+	return quincy.New(q)
+}
+
 // modelled makes a policy of a model.
-func modelled(name string, model func() flow.Model) func(Options) (sched.Policy, error) {
+func modelled(name string, model func(Options) flow.Model) func(Options) (sched.Policy, error) {
 	return func(o Options) (sched.Policy, error) {
 		f := flow.Options{Name: name, Moves: o.Migrations}
 		switch o.Solver {
@@ -48,6 +57,6 @@ func modelled(name string, model func() flow.Model) func(Options) (sched.Policy,
 		default:
 			f.Algorithm = mcmf.Algorithm(o.Solver)
 		}
-		return flow.New(model(), f), nil
+		return flow.New(model(o), f), nil
 	}
 }

@@ -29,6 +29,19 @@ type Options struct {
 	// Racer makes a solver for the name Race. Racing takes goroutines, which
 	// nothing has that decides, so it comes from outside.
 	Racer func(*mcmf.Graph) flow.Solver
+	// Preference is the share of a task's input, in per cent, from which on
+	// quincy draws it to the node or rack that holds it; 0 is the policy's own.
+	Preference int
+	Batch      Batch
+}
+
+// Batch is how much of the queue ECSched and its baselines look at in a round;
+// what is 0 is the policy's own.
+type Batch struct {
+	Window     int  // tasks, from the front of the queue
+	Solves     int  // flows that are solved, one after the other
+	Placements int  // tasks that a baseline places at most
+	Keep       bool // what fits nowhere stays at the front of the queue
 }
 
 // Family is a way to decide.
@@ -103,7 +116,7 @@ func (p *Info) Heeded(o Options) Options {
 		o.Solver = ""
 	}
 	if p.Family != Flow {
-		o.Migrations = 0
+		o.Migrations, o.Preference = 0, 0
 	}
 	return o
 }
