@@ -27,6 +27,7 @@ type Unit string
 const (
 	InSeconds   Unit = "s"
 	InShares    Unit = "share" // a fraction of 1
+	InFactors   Unit = "factor" // a ratio: 1 is alike
 	InTasks     Unit = "tasks"
 	InEvents    Unit = "events"
 	InNodes     Unit = "nodes"

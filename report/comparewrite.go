@@ -189,6 +189,10 @@ func (u Unit) show(x float64) string {
 		return humanBytes(x)
 	case u == InShares:
 		return fmt.Sprintf("%.2f%%", 100*x)
+	case u == InFactors && x >= 10 && x == math.Round(x):
+		return humanCount(x) + "×"
+	case u == InFactors:
+		return strconv.FormatFloat(x, 'f', 3, 64) + "×"
 	case x < 100 && x != math.Round(x):
 		return strconv.FormatFloat(x, 'f', 1, 64)
 	}

@@ -16,14 +16,24 @@ import (
 func writeJSON(w io.Writer, results Results) error {
 	results = complete(results)
 	for i := range results.Runs {
-		if _, err := runText(&results.Runs[i]); err != nil {
+		if _, err := compactText(&results.Runs[i]); err != nil {
 			return err
 		}
 	}
 	var text bytes.Buffer
-	fmt.Fprintf(&text, "{\n  \"version\": %d,\n  \"runs\": [", Version)
+	fmt.Fprintf(&text, "{\n  \"version\": %d,\n", Version)
+	if results.Experiment != nil {
+		experiment, err := compactText(results.Experiment)
+		if err != nil {
+			return err
+		}
+		text.WriteString("  \"experiment\": ")
+		layOut(&text, experiment, 1)
+		text.WriteString(",\n")
+	}
+	text.WriteString("  \"runs\": [")
 	for i := range results.Runs {
-		run, err := runText(&results.Runs[i])
+		run, err := compactText(&results.Runs[i])
 		if err != nil {
 			return err
 		}
@@ -44,13 +54,13 @@ func writeJSON(w io.Writer, results Results) error {
 	return err
 }
 
-// runText is the run as compact JSON.
-func runText(r *Run) ([]byte, error) {
+// compactText is a part of the results as compact JSON.
+func compactText(v any) ([]byte, error) {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	// The text is not meant to stand inside HTML, and names may hold a "<".
 	e.SetEscapeHTML(false)
-	if err := e.Encode(r); err != nil {
+	if err := e.Encode(v); err != nil {
 		return nil, err
 	}
 	return bytes.TrimSpace(text.Bytes()), nil
@@ -59,7 +69,7 @@ func runText(r *Run) ([]byte, error) {
 // complete returns results with the version filled in, and with empty lists
 // and maps in place of nil ones, which JSON would call null.
 func complete(results Results) Results {
-	c := Results{Version: Version, Runs: make([]Run, len(results.Runs))}
+	c := Results{Version: Version, Experiment: results.Experiment, Runs: make([]Run, len(results.Runs))}
 	for i, r := range results.Runs {
 		if r.Utilisation == nil {
 			r.Utilisation = map[string]Utilisation{}

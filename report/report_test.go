@@ -367,7 +367,7 @@ func TestReadJSONIsStrict(t *testing.T) {
 		{`{"version":2,"runs":[]}`, "results of version 2; supported versions: 1"},
 		{`{"version":2,"races":[]}`, "results of version 2; supported versions: 1"},
 		{`{"runs":[]}`, "results of version 0; supported versions: 1"},
-		{`{"version":1,"races":[]}`, `version 1: races: unknown field; there are runs, version`},
+		{`{"version":1,"races":[]}`, `version 1: races: unknown field; there are experiment, runs, version`},
 		{`{"version":1,"runs":[{"tasks":{"lost":1}}]}`, `version 1: runs[0].tasks.lost: unknown field; there are evicted, failed, `},
 		{`{"version":1,"runs":[{},{"polcy":"kube"}]}`, `version 1: runs[1].polcy: unknown field; did you mean policy?`},
 		{`{"version":1,"runs":[{"series":{"step":1}}]}`, `version 1: runs[0].series.step: unknown field; did you mean step_s?`},

@@ -8,8 +8,11 @@ const Version = 1
 // which they are printed.
 type Results struct {
 	// Version is filled in by Write.
-	Version int   `json:"version"`
-	Runs    []Run `json:"runs"`
+	Version int `json:"version"`
+	// Experiment is what the runs together say, if they are those of a paper's
+	// experiment; nil if they are not.
+	Experiment *Reproduction `json:"experiment,omitempty"`
+	Runs       []Run         `json:"runs"`
 }
 
 // Run is what one policy made of one workload on one cluster with one seed.

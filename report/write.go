@@ -33,10 +33,18 @@ func Write(w io.Writer, format Format, results Results) error {
 	var err error
 	switch format {
 	case Table:
+		if results.Experiment != nil {
+			writeReproduction(&text, results.Experiment)
+			break
+		}
 		writeTable(&text, results.Runs)
 	case JSON:
 		return writeJSON(w, results)
 	case CSV:
+		if results.Experiment != nil {
+			err = writeFiguresCSV(&text, results.Experiment)
+			break
+		}
 		err = writeCSV(&text, results)
 	default:
 		_, err = ParseFormat(string(format))

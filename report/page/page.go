@@ -41,14 +41,19 @@ var uplotStyle string
 //go:embed uplot/LICENSE
 var uplotLicense string
 
+// shared is what stands in every page.
+type shared struct {
+	Policy  string // the content security policy
+	Style   template.CSS
+	Uplot   template.JS
+	Script  template.JS
+	Data    template.JS
+	License string // of uPlot, which wants to be in every copy
+}
+
 // view is what the template shows.
 type view struct {
-	Policy      string // the content security policy
-	Style       template.CSS
-	Uplot       template.JS
-	Script      template.JS
-	Data        template.JS
-	License     string // of uPlot, which wants to be in every copy
+	shared
 	Title       string
 	Interrupted string
 	Overfull    []string // a sentence for each group with such nodes
@@ -100,7 +105,6 @@ func Write(w io.Writer, files []report.File) error {
 func viewOf(files []report.File, groups []report.Group) (*view, error) {
 	over := newOverTime(groups)
 	v := &view{
-		License:     uplotLicense,
 		Title:       titleOf(groups),
 		Interrupted: interruptedRuns(groups),
 		Overfull:    overfullNodes(groups),
@@ -122,18 +126,26 @@ func viewOf(files []report.File, groups []report.Group) (*view, error) {
 	if v.Heat, err = heatOf(&data, groups); err != nil {
 		return nil, err
 	}
+	v.shared, err = sharedOf(&data)
+	return v, err
+}
+
+// sharedOf is the style and the scripts, with the data of the page's charts.
+func sharedOf(data *island) (shared, error) {
 	text, err := data.text()
 	if err != nil {
-		return nil, err
+		return shared{}, err
 	}
 	style := uplotStyle + "\n" + pageStyle
-	v.Data = template.JS(text)         //nolint:gosec // json.Marshal leaves no "<"
-	v.Style = template.CSS(style)      //nolint:gosec // ours
-	v.Uplot = template.JS(uplotScript) //nolint:gosec // ours
-	v.Script = template.JS(pageScript) //nolint:gosec // ours
-	v.Policy = "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; style-src " + hashOf(style) +
-		"; script-src " + hashOf(uplotScript) + " " + hashOf(pageScript)
-	return v, nil
+	return shared{
+		License: uplotLicense,
+		Data:    template.JS(text),        //nolint:gosec // json.Marshal leaves no "<"
+		Style:   template.CSS(style),      //nolint:gosec // ours
+		Uplot:   template.JS(uplotScript), //nolint:gosec // ours
+		Script:  template.JS(pageScript),  //nolint:gosec // ours
+		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; style-src " + hashOf(style) +
+			"; script-src " + hashOf(uplotScript) + " " + hashOf(pageScript),
+	}, nil
 }
 
 // hashOf names an inline script or style in a content security policy.

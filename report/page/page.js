@@ -61,7 +61,7 @@
     const seen = splits.filter((v) => v != null).length, every = Math.max(1, Math.ceil((52 * seen) / (u.width - 70)));
     return splits.map((v) => {
       if (v == null || Math.round(Math.log10(v / a.low)) % every) return '';
-      return v >= 1 ? commas(String(v)) + 's' : show(a.unit, v, v);
+      return a.unit === 's' && v >= 1 ? commas(String(v)) + 's' : show(a.unit, v, v);
     });
   };
   const axisOf = (a, space) => {
@@ -119,7 +119,7 @@
     });
     const x = { time: false, distr: figure.x.log ? 3 : 1, range: (u, low, high) => (low === high ? [figure.x.low, figure.x.high] : [low, high]) };
     return [{
-      ...size, series, bands, padding: [8, 26, 0, 0], scales: { x, y: { range: [figure.y.low, figure.y.high] } },
+      ...size, series, bands, padding: [8, 26, 0, 0], scales: { x, y: { distr: figure.y.log ? 3 : 1, range: [figure.y.low, figure.y.high] } },
       axes: [
         { ...axisOf(figure.x, 58), size: 24, label: figure.x.label, labelSize: 16, labelGap: 0, labelFont: '11.5px system-ui, sans-serif' },
         { ...axisOf(figure.y, 34), size: 52 },
