@@ -60,6 +60,7 @@ sim/trace/swf: cluster sim/trace
 sim/trace/ecsched: cluster sim/trace
 sim/trace/kubernetes: cluster sim/trace
 sim/workload: cluster sim/trace
+experiment: cluster internal/nearest policies report sched sim sim/trace sim/trace/ecsched sim/trace/google2011 sim/workload
 cmd/fairlead: *
 `
 

@@ -1,4 +1,3 @@
-// Package experiment repeats what the papers published, and compares.
 package experiment
 
 import (

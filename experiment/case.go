@@ -1,0 +1,150 @@
+package experiment
+
+import (
+	"errors"
+	"time"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/policies"
+	"fairlead.dev/fairlead/report"
+	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sim"
+	"fairlead.dev/fairlead/sim/trace"
+)
+
+// This file is one simulation of an experiment.
+
+// plan is an experiment that is set up.
+type plan struct {
+	data     string // what it runs on, in a sentence
+	real     bool   // it is a trace, and not a generator's
+	facts    []string
+	cases    []simulation
+	conclude func([]outcome, *report.Reproduction)
+}
+
+// simulation is a run to be done.
+type simulation struct {
+	line    string        // of the figure to which it belongs
+	at      report.Number // its place on that line, where a run is a point
+	policy  string
+	options policies.Options
+	open    func() (trace.Source, error)
+	source  string // what the result calls the source
+	trigger sched.Trigger
+	planner sim.PlannerTime
+	until   cluster.Time // after the speed-up; 0 until its work is done
+	speedup float64      // 0 is none
+	waits   bool         // measure how long batch tasks wait
+}
+
+// outcome is a run that was done.
+type outcome struct {
+	*simulation
+	run    report.Run
+	rounds []round
+	// placement is the distribution of how long batch tasks waited for their first
+	// place, if it was measured.
+	placement report.Curve
+}
+
+// round is when a round began in the simulation, and how long it took on this
+// machine, from bringing the view up to date to the plan; where planning takes no
+// simulated time, to the commit.
+type round struct{ at, took cluster.Time }
+
+func (c *simulation) name() string { return c.policy + ", " + c.line }
+
+// run simulates.
+func (c *simulation) run(o *Options) (outcome, error) {
+	source, err := c.open()
+	if err != nil {
+		return outcome{}, err
+	}
+	defer source.Close() //nolint:errcheck // it was only read
+	c.options.Seed = o.Seed
+	policy, err := policies.New(c.policy, c.options)
+	if err != nil {
+		return outcome{}, err
+	}
+	start := time.Now()
+	watch := &stopwatch{policy: policy, clock: func() cluster.Time { return cluster.Time(time.Since(start).Microseconds()) }}
+	config := sim.Config{
+		Source: source, Lanes: []sched.Lane{{Name: c.policy, Policy: watch, When: c.trigger}},
+		Until: c.until, Planner: sim.Planner{Time: c.planner, Clock: watch.read}, World: sim.World{Seed: o.Seed},
+		Stop: o.Stop,
+	}
+	if c.speedup != 0 {
+		config.Source = trace.Speedup(source, c.speedup)
+	}
+	var waiting *waits
+	if c.waits {
+		waiting = &waits{Source: config.Source, since: map[[2]uint64]cluster.Time{}}
+		config.Source, config.Output.Placements = waiting, waiting
+	}
+	config.Setup, err = c.setup(o)
+	if err != nil {
+		return outcome{}, err
+	}
+	run, err := sim.Run(config)
+	if err == nil && run.Nodes == 0 && !run.Interrupted {
+		err = errors.New("there was no node at the end; the source is not what it should be")
+	}
+	out := outcome{simulation: c, run: run, rounds: watch.rounds}
+	if waiting != nil {
+		out.placement = waiting.took.Curve()
+	}
+	return out, err
+}
+
+// setup is what the result says of the case.
+func (c *simulation) setup(o *Options) (report.Setup, error) {
+	p, err := policies.Find(c.policy)
+	if err != nil {
+		return report.Setup{}, err
+	}
+	heeded := p.Heeded(c.options)
+	return report.Setup{
+		Policy: c.policy, TieBreak: heeded.Ties.String(), Solver: heeded.Solver, Migrations: report.Number(heeded.Migrations),
+		Cluster: c.source, Workload: c.source, Seed: o.Seed, Until: report.Seconds(c.until), Speedup: report.Number(c.speedup),
+		Initial: "keep", EvictedWork: "lost", Faults: "none",
+		Heartbeat: report.Seconds(c.trigger.Heartbeat), Watchdog: report.Seconds(c.trigger.Watchdog),
+		PlannerTime: [...]string{sim.Ticks: "ticks", sim.Zero: "zero", sim.Measured: "measured"}[c.planner],
+	}, nil
+}
+
+// stopwatch is a policy and the clock by which the simulation measures it: two
+// readings a round, and the policy asked in between.
+type stopwatch struct {
+	policy sched.Policy
+	clock  func() cluster.Time
+	rounds []round
+	began  cluster.Time
+	at     cluster.Time
+	inside bool // between the two readings
+	asked  bool // the policy was, since the first of them
+}
+
+// read is the clock.
+func (w *stopwatch) read() cluster.Time {
+	now := w.clock()
+	switch {
+	case !w.inside:
+		w.began, w.asked = now, false
+	case w.asked:
+		w.rounds = append(w.rounds, round{w.at, now - w.began})
+	}
+	w.inside = !w.inside
+	return now
+}
+
+// Plan notes when it is.
+func (w *stopwatch) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
+	w.at, w.asked = t.State().Now(), true
+	w.policy.Plan(t, c, budget, out)
+}
+
+// Why is the policy's.
+func (w *stopwatch) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
+	return w.policy.Why(t, task)
+}
