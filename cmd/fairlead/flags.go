@@ -200,7 +200,7 @@ func (f *simulateFlags) planPolicies(s *simulation, flag func(string, error)) {
 	if f.migrations < 0 {
 		flag("migrations", fmt.Errorf("%d, want a number from 0", f.migrations))
 	}
-	s.options.Solver, s.options.Migrations = f.solver, f.migrations
+	s.options.Solver, s.options.Migrations, s.options.Racer = f.solver, f.migrations, racer
 	f.checkFamilies(s, flag)
 }
 

@@ -6,7 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlead.dev/fairlead/flow"
 	"fairlead.dev/fairlead/internal/nearest"
+	"fairlead.dev/fairlead/mcmf"
+	"fairlead.dev/fairlead/mcmf/race"
 	"fairlead.dev/fairlead/policies"
 )
 
@@ -29,3 +32,7 @@ func newPolicies() *cobra.Command {
 
 // unknown says that there is no such name, and which one is near it.
 func unknown(what, name string, names []string) error { return nearest.Unknown(what, name, names) }
+
+// racer makes the solver that races Firmament's two: who is first may depend on
+// the machine, what is found does not get worse for it.
+func racer(g *mcmf.Graph) flow.Solver { return race.New(g, mcmf.CostScaling) }
