@@ -26,7 +26,7 @@ type cell struct {
 // googleCell is the cell that the options allow: the trace is as large as it is,
 // and as long.
 func googleCell(o *Options, slots int64, length cluster.Time) (cell, error) {
-	c := cell{slots: slots, length: length, seed: o.Seed, nodes: of(o.Size, 12_500, 1_250, 200)}
+	c := cell{slots: slots, length: length, seed: o.Seed, nodes: of(o.Size, 12_500, 2_500, 200)}
 	if o.Data == "" || o.Size != Full { // a small part of the trace would be another trace
 		return c, nil
 	}
