@@ -8,21 +8,19 @@
 // large as the packed task loses nothing, and the packing itself is one of the
 // flows: the cheapest flow is never dearer than the packing.
 //
-//	var p pack.Packer
+//	var packer pack.Packer
 //	var now pack.Packing
-//	p.Pack(&in, &now)          // what stands where, and the slots
-//	pack.Reprice(in.Value, in.Count, left)
-//	p.Pack(&in, &now)          // again, where tasks were left over
+//	packer.Pack(&in, &now)           // what stands where, and the slots
+//	left := …                        // the flow through them: what it leaves, by class
+//	packer.Repack(&in, left, &now)   // again, with higher bids for what was left
 //
 // Nodes and classes are numbers from 0. Quantities are integers of any unit, up
 // to 1<<45. The result depends on the input alone. All ties end in the least
 // class; nodes are served in the order of their numbers.
 package pack
 
-import "math/bits"
-
-// MaxValue is the largest value that a class may have.
-const MaxValue = 1 << 40
+// MaxPrice is the largest price that a class may have.
+const MaxPrice = 1 << 40
 
 // Input is what there is to pack.
 type Input struct {
@@ -34,10 +32,9 @@ type Input struct {
 	// needs Demand[c*Kinds+k].
 	Demand []int64
 	Count  []int32 // how many tasks of each class there are to place
-	// Value is what placing one task of each class is worth, up to MaxValue: the
-	// price of leaving it, less that of placing it. A class that is worth nothing
-	// is not packed.
-	Value []int64
+	// Price is what leaving one task of each class costs more than placing it, up
+	// to MaxPrice. A class of which it is 0 or less is not packed.
+	Price []int64
 	// Most is how many tasks of a class a node may take, room aside: 0 where it is
 	// not eligible. Nil is any number. It is asked again after each task that
 	// is packed and must answer the same.
@@ -95,18 +92,4 @@ func part[T any](all []T, ends []int32, i int) []T {
 		from = ends[i-1]
 	}
 	return all[from:ends[i]]
-}
-
-// Reprice raises the value of each class by four fifths of the share of its tasks
-// that were left over, so that the next packing favours it: a step uphill in the
-// dual problem, where the value of a class is the price of its tasks. No value
-// exceeds MaxValue.
-func Reprice(value []int64, count, left []int32) {
-	for c, v := range value {
-		if left[c] > 0 && v > 0 {
-			high, low := bits.Mul64(uint64(v), 4*uint64(left[c]))
-			more, _ := bits.Div64(high, low, 5*uint64(count[c]))
-			value[c] = min(v+int64(more), MaxValue)
-		}
-	}
 }

@@ -13,7 +13,7 @@ import (
 
 // anyInput draws a small input in which everything happens: kinds that a node
 // lacks, rooms below zero, equal nodes, classes of equal demand or of none, of
-// no value, without tasks, with tasks for every node, and nodes that refuse.
+// no price, without tasks, with tasks for every node, and nodes that refuse.
 func anyInput(t *rapid.T) *pack.Input {
 	kinds, nodes, classes := rapid.IntRange(1, 3).Draw(t, "kinds"), rapid.IntRange(0, 7).Draw(t, "nodes"), rapid.IntRange(0, 70).Draw(t, "classes")
 	in := &pack.Input{Kinds: kinds, Consolidate: rapid.Bool().Draw(t, "consolidate")}
@@ -27,12 +27,17 @@ func anyInput(t *rapid.T) *pack.Input {
 			in.Room = append(in.Room, grain*rapid.Int64Range(-2, 30).Draw(t, "room"))
 		}
 	}
+	equal := rapid.Bool().Draw(t, "equal prices")
 	for range classes {
 		for range kinds {
 			in.Demand = append(in.Demand, grain*rapid.Int64Range(0, 9).Draw(t, "demand"))
 		}
 		in.Count = append(in.Count, rapid.Int32Range(0, 5).Draw(t, "count"))
-		in.Value = append(in.Value, rapid.OneOf(rapid.Int64Range(-1, 9), rapid.Int64Range(0, pack.MaxValue)).Draw(t, "value"))
+		price := int64(1000)
+		if !equal {
+			price = rapid.OneOf(rapid.Int64Range(-1, 9), rapid.Int64Range(0, pack.MaxPrice)).Draw(t, "price")
+		}
+		in.Price = append(in.Price, price)
 	}
 	if rapid.Bool().Draw(t, "limits") {
 		most := rapid.SliceOfN(rapid.IntRange(0, 3), nodes*classes, nodes*classes).Draw(t, "most")
@@ -45,7 +50,7 @@ func anyInput(t *rapid.T) *pack.Input {
 }
 
 // TestSlotsAreSafe checks what the packing promises: it fits, whatever is put into
-// its slots fits, the packing itself can be put into them, and nothing of value
+// its slots fits, the packing itself can be put into them, and nothing of a price
 // that was left over fits beside it.
 func TestSlotsAreSafe(t *testing.T) {
 	var p pack.Packer
@@ -53,7 +58,7 @@ func TestSlotsAreSafe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := anyInput(t)
 		p.Pack(in, &out)
-		left := slices.Clone(in.Count)
+		left, pool := slices.Clone(in.Count), map[int32]int32{}
 		for n := range nodes(in) {
 			rest := roomOf(in, n)
 			for _, item := range out.Items(n) {
@@ -70,12 +75,18 @@ func TestSlotsAreSafe(t *testing.T) {
 				for k, q := range out.Envelope(int(slot.ID)) {
 					sum[k] -= q * int64(slot.Count)
 				}
+				if in.Pool != nil {
+					if other, seen := pool[slot.ID]; seen && other != in.Pool[n] {
+						t.Fatalf("nodes of pools %d and %d share the slots of type %d", other, in.Pool[n], slot.ID)
+					}
+					pool[slot.ID] = in.Pool[n]
+				}
 			}
 			if slices.Min(rest) < 0 || slices.Min(sum) < 0 {
 				t.Fatalf("node %d is over: %v left beside its tasks, %v beside its slots", n, rest, sum)
 			}
 			for c := range in.Count {
-				if out.Left()[c] > 0 && in.Value[c] > 0 && within(demandOf(in, int32(c)), rest) && (in.Most == nil || in.Most(c, n) > count(out.Items(n), c)) {
+				if out.Left()[c] > 0 && in.Price[c] > 0 && within(demandOf(in, int32(c)), rest) && (in.Most == nil || in.Most(c, n) > count(out.Items(n), c)) {
 					t.Fatalf("a task of class %d fits on node %d, and was left", c, n)
 				}
 			}
@@ -118,21 +129,29 @@ func seated(in *pack.Input, out *pack.Packing, n int) error {
 	return nil
 }
 
-// TestAgainstRival compares the packer with one that is slow and plain.
+// TestAgainstRival compares the packer with one that is slow and plain, at the
+// first bids and at the next ones.
 func TestAgainstRival(t *testing.T) {
 	var p pack.Packer
 	var out pack.Packing
 	rapid.Check(t, func(t *rapid.T) {
 		in := anyInput(t)
+		r := newRival(in)
 		p.Pack(in, &out)
-		want := rival(in)
-		for n := range nodes(in) {
-			got := make([]int32, len(in.Count))
-			for _, item := range out.Items(n) {
-				got[item.ID] = item.Count
+		for try := range 4 {
+			want, left := r.pack()
+			for n := range nodes(in) {
+				got := make([]int32, len(in.Count))
+				for _, item := range out.Items(n) {
+					got[item.ID] = item.Count
+				}
+				if !slices.Equal(got, want[n]) {
+					t.Fatalf("try %d: node %d has %v, want %v", try, n, got, want[n])
+				}
 			}
-			if !slices.Equal(got, want[n]) {
-				t.Fatalf("node %d has %v, want %v", n, got, want[n])
+			rose := r.raise(left)
+			if again := p.Repack(in, left, &out); again != rose {
+				t.Fatalf("try %d: packs again: %v, but some bid rose: %v", try, again, rose)
 			}
 		}
 	})
@@ -140,61 +159,130 @@ func TestAgainstRival(t *testing.T) {
 
 // rival packs as the opening comment of packer.go says, looking at every class
 // each time, and computes in big integers.
-func rival(in *pack.Input) [][]int32 {
-	classes := len(in.Count)
-	total, unit := make([]int64, in.Kinds), make([]int64, in.Kinds)
-	var room [][]int64
+type rival struct {
+	in               *pack.Input
+	unit             []int64
+	price, bid, size []*big.Int // per class; a price of 0 where it fits nowhere
+}
+
+// units is a/b in units of 2⁻²⁴, at most 1.
+func units(a, b int64) *big.Int {
+	if a > 0 && a >= b {
+		return big.NewInt(1 << 24)
+	}
+	x := new(big.Int).Lsh(big.NewInt(a), 24)
+	return x.Div(x, big.NewInt(max(b, 1)))
+}
+
+func newRival(in *pack.Input) *rival {
+	r := &rival{in: in, unit: make([]int64, in.Kinds)}
 	for n := range nodes(in) {
-		room = append(room, roomOf(in, n))
-		for k, q := range room[n] {
-			total[k] += q
-			unit[k] = max(unit[k], q)
+		for k, q := range roomOf(in, n) {
+			r.unit[k] = max(r.unit[k], q)
 		}
 	}
-	fixed := func(a, b int64, digits uint) *big.Int {
-		if a >= b && a > 0 {
-			a, b = 1, 1
-		}
-		x := new(big.Int).Lsh(big.NewInt(a), digits)
-		return x.Div(x, big.NewInt(max(b, 1)))
-	}
-	shift := uint(62)
-	for _, v := range in.Value {
-		for v>>(62-shift) > 1 {
-			shift--
-		}
-	}
-	score := func(c int, room []int64) *big.Int {
-		effort, size, alignment := new(big.Int), new(big.Int), new(big.Int)
+	highest, largest := int64(1), big.NewInt(1)
+	for c := range in.Count {
+		size := new(big.Int)
 		for k, q := range demandOf(in, int32(c)) {
-			effort.Add(effort, fixed(q, total[k], 40))
-			size.Add(size, fixed(q, unit[k], 16))
-			product := new(big.Int).Mul(fixed(q, unit[k], 16), fixed(room[k], unit[k], 16))
-			alignment.Add(alignment, product.Rsh(product, 16))
+			size.Add(size, units(q, r.unit[k]))
 		}
-		if effort.Sign() == 0 {
-			effort.SetInt64(1)
+		price := int64(0)
+		for n := range nodes(in) {
+			if in.Count[c] > 0 && in.Price[c] > 0 && within(demandOf(in, int32(c)), roomOf(in, n)) && (in.Most == nil || in.Most(c, n) > 0) {
+				price = min(in.Price[c], pack.MaxPrice-1)
+			}
 		}
-		worth := new(big.Int).Lsh(big.NewInt(in.Value[c]), shift)
-		worth.Div(worth, effort)
-		second := new(big.Int).Mul(size, big.NewInt(16*3))
-		second.Div(second, big.NewInt(20))
-		if size.Sign() > 0 {
-			alignment.Lsh(alignment, 20)
-			second.Add(second, alignment.Div(alignment, size))
+		if price > 0 && size.Cmp(largest) > 0 {
+			largest = size
 		}
-		return worth.Mul(worth, second)
+		highest = max(highest, price)
+		r.size, r.price = append(r.size, size), append(r.price, big.NewInt(price))
 	}
-	left := slices.Clone(in.Count)
-	packed := make([][]int32, len(room))
+	for c, price := range r.price {
+		for x := highest; x < pack.MaxPrice/2; x *= 2 {
+			price.Lsh(price, 1)
+		}
+		bid := new(big.Int).Mul(price, r.size[c])
+		bid.Div(bid, largest)
+		if price.Sign() > 0 && bid.Sign() == 0 {
+			bid.SetInt64(1)
+		}
+		r.bid = append(r.bid, bid)
+	}
+	return r
+}
+
+// raise raises the bids of what was left, and reports whether there were any that
+// could rise.
+func (r *rival) raise(left []int32) bool {
+	rose := false
+	for c, bid := range r.bid {
+		if left[c] == 0 || bid.Cmp(r.price[c]) >= 0 {
+			continue
+		}
+		rose = true
+		more := new(big.Int).Mul(bid, big.NewInt(4))
+		more.Div(more, big.NewInt(5))
+		more.Mul(more, big.NewInt(int64(left[c])))
+		more.Div(more, big.NewInt(int64(r.in.Count[c])))
+		if more.Sign() == 0 {
+			more.SetInt64(1)
+		}
+		if bid.Add(bid, more); bid.Cmp(r.price[c]) > 0 {
+			bid.Set(r.price[c])
+		}
+	}
+	return rose
+}
+
+// worth is 20·2¹⁶ times bid × (1 + 0.15·size).
+func (r *rival) worth(c int) *big.Int {
+	size := new(big.Int).Rsh(r.size[c], 8)
+	size.Mul(size, big.NewInt(3))
+	size.Add(size, big.NewInt(20<<16))
+	return size.Mul(size, r.bid[c])
+}
+
+// effort is what a task takes of a room.
+func (r *rival) effort(c int, room []int64) *big.Int {
+	sum, largest := new(big.Int), new(big.Int)
+	for k, q := range demandOf(r.in, int32(c)) {
+		have := units(room[k], r.unit[k])
+		if have.Sign() == 0 {
+			have.SetInt64(1)
+		}
+		share := new(big.Int).Div(big.NewInt(1<<56), have)
+		share.Mul(share, units(q, r.unit[k]))
+		sum.Add(sum, share)
+		if share.Cmp(largest) > 0 {
+			largest = share
+		}
+	}
+	return sum.Add(sum, largest)
+}
+
+func (r *rival) pack() (packed [][]int32, left []int32) {
+	in := r.in
+	var room [][]int64
+	left = slices.Clone(in.Count)
+	for n := range nodes(in) {
+		room, packed = append(room, roomOf(in, n)), append(packed, make([]int32, len(in.Count)))
+	}
 	one := func(n int) bool {
-		best, bestScore := -1, new(big.Int)
-		for c := range classes {
-			if left[c] == 0 || in.Value[c] <= 0 || !within(demandOf(in, int32(c)), room[n]) || in.Most != nil && int(packed[n][c]) >= in.Most(c, n) {
+		best := -1
+		for c := range in.Count {
+			if left[c] == 0 || in.Price[c] <= 0 || !within(demandOf(in, int32(c)), room[n]) || in.Most != nil && int(packed[n][c]) >= in.Most(c, n) {
 				continue
 			}
-			if s := score(c, room[n]); best < 0 || s.Cmp(bestScore) > 0 {
-				best, bestScore = c, s
+			if best < 0 {
+				best = c
+				continue
+			}
+			a := new(big.Int).Mul(r.worth(best), r.effort(c, room[n]))
+			b := new(big.Int).Mul(r.worth(c), r.effort(best, room[n]))
+			if a.Cmp(b) < 0 {
+				best = c
 			}
 		}
 		if best < 0 {
@@ -208,7 +296,6 @@ func rival(in *pack.Input) [][]int32 {
 		return true
 	}
 	for n := range room {
-		packed[n] = make([]int32, classes)
 		for in.Consolidate && one(n) {
 		}
 	}
@@ -218,7 +305,7 @@ func rival(in *pack.Input) [][]int32 {
 			some = one(n) || some
 		}
 	}
-	return packed
+	return packed, left
 }
 
 // TestPack tells by examples what is packed and how it is cut.
@@ -230,47 +317,52 @@ func TestPack(t *testing.T) {
 	}{
 		{
 			"two tasks fill a node; a third has no place", pack.Input{
-				Kinds: 2, Room: []int64{10, 10}, Demand: []int64{5, 5}, Count: []int32{3}, Value: []int64{1},
+				Kinds: 2, Room: []int64{10, 10}, Demand: []int64{5, 5}, Count: []int32{3}, Price: []int64{1},
 			}, "0: 2×[5 5]; left [1]",
 		},
 		{
 			"what is left over is added to the largest", pack.Input{
-				Kinds: 2, Room: []int64{10, 10}, Demand: []int64{5, 3, 1, 2}, Count: []int32{1, 1}, Value: []int64{3, 1},
+				Kinds: 2, Room: []int64{10, 10}, Demand: []int64{5, 3, 1, 2}, Count: []int32{1, 1}, Price: []int64{3, 1},
 			}, "0: 1×[1 2] 1×[9 8]; left [0 0]",
 		},
 		{
 			"nodes take turns", pack.Input{
-				Kinds: 1, Room: []int64{4, 4}, Demand: []int64{2}, Count: []int32{2}, Value: []int64{1},
+				Kinds: 1, Room: []int64{4, 4}, Demand: []int64{2}, Count: []int32{2}, Price: []int64{1},
 			}, "0: 1×[4] | 1: 1×[4]; left [0]",
 		},
 		{
 			"or are filled one by one; a node that stays empty is one slot", pack.Input{
-				Kinds: 1, Room: []int64{4, 5}, Demand: []int64{2}, Count: []int32{2}, Value: []int64{1}, Consolidate: true,
+				Kinds: 1, Room: []int64{4, 5}, Demand: []int64{2}, Count: []int32{2}, Price: []int64{1}, Consolidate: true,
 			}, "0: 2×[2] | 1: 1×[5]; left [0]",
 		},
 		{
 			"unless nobody could use it", pack.Input{
-				Kinds: 1, Room: []int64{4, 1}, Demand: []int64{2}, Count: []int32{2}, Value: []int64{1}, Consolidate: true,
+				Kinds: 1, Room: []int64{4, 1}, Demand: []int64{2}, Count: []int32{2}, Price: []int64{1}, Consolidate: true,
 			}, "0: 2×[2] | 1:; left [0]",
 		},
 		{
 			"a node with much memory takes what needs memory", pack.Input{
-				Kinds: 2, Room: []int64{2, 8, 8, 2}, Demand: []int64{2, 1, 1, 2}, Count: []int32{2, 2}, Value: []int64{1, 1},
+				Kinds: 2, Room: []int64{2, 8, 8, 2}, Demand: []int64{2, 1, 1, 2}, Count: []int32{2, 2}, Price: []int64{1, 1},
 			}, "0: 1×[1 2] 1×[1 6] | 1: 1×[2 1] 1×[6 1]; left [0 0]",
 		},
 		{
-			"what is worth more for its effort goes first", pack.Input{
-				Kinds: 1, Room: []int64{6}, Demand: []int64{6, 3, 3}, Count: []int32{1, 1, 1}, Value: []int64{10, 10, 10},
+			"where all have the same price, the large go first", pack.Input{
+				Kinds: 1, Room: []int64{6}, Demand: []int64{6, 3, 3}, Count: []int32{1, 1, 1}, Price: []int64{10, 10, 10},
+			}, "0: 1×[6]; left [0 1 1]",
+		},
+		{
+			"what is dearer to leave goes before them", pack.Input{
+				Kinds: 1, Room: []int64{6}, Demand: []int64{6, 3, 3}, Count: []int32{1, 1, 1}, Price: []int64{10, 15, 10},
 			}, "0: 2×[3]; left [1 0 0]",
 		},
 		{
-			"and what is worth nothing never does", pack.Input{
-				Kinds: 1, Room: []int64{6}, Demand: []int64{6, 3}, Count: []int32{1, 1}, Value: []int64{0, -1},
+			"and what costs nothing to leave is left", pack.Input{
+				Kinds: 1, Room: []int64{6}, Demand: []int64{6, 3}, Count: []int32{1, 1}, Price: []int64{0, -1},
 			}, "0:; left [1 1]",
 		},
 		{
 			"nodes of other pools have types of their own", pack.Input{
-				Kinds: 1, Room: []int64{2, 2, 2}, Demand: []int64{2}, Count: []int32{3}, Value: []int64{1}, Pool: []int32{0, 1, 0},
+				Kinds: 1, Room: []int64{2, 2, 2}, Demand: []int64{2}, Count: []int32{3}, Price: []int64{1}, Pool: []int32{0, 1, 0},
 			}, "0: 1×[2] | 1: 1×[2]' | 2: 1×[2]; left [0]",
 		},
 	} {
@@ -305,26 +397,19 @@ func picture(in *pack.Input, out *pack.Packing) string {
 	return fmt.Sprintf("%s; left %d", text, out.Left())
 }
 
-// TestReprice: each try raises the classes that were left over, by 0.8 times the
-// share that was, until they are preferred.
-func TestReprice(t *testing.T) {
-	in := &pack.Input{Kinds: 1, Room: []int64{4}, Demand: []int64{2, 4}, Count: []int32{2, 1}, Value: []int64{1000, 1500}}
+// TestRepack: a large task goes first, as long as bids are in proportion to sizes.
+// If two small ones are left for it, they bid more, up to their price, and win.
+func TestRepack(t *testing.T) {
+	in := &pack.Input{Kinds: 1, Room: []int64{8}, Demand: []int64{4, 5}, Count: []int32{2, 1}, Price: []int64{1000, 1000}}
 	var p pack.Packer
 	var out pack.Packing
-	var seen []string
-	for range 3 {
-		p.Pack(in, &out)
-		seen = append(seen, fmt.Sprint(in.Value, out.Left()))
-		pack.Reprice(in.Value, in.Count, out.Left())
+	p.Pack(in, &out)
+	got := []string{picture(in, &out)}
+	for p.Repack(in, out.Left(), &out) {
+		got = append(got, picture(in, &out))
 	}
-	want := []string{"[1000 1500] [0 1]", "[1000 2700] [2 0]", "[1800 2700] [0 1]"}
-	if !slices.Equal(seen, want) {
-		t.Errorf("got %q, want %q", seen, want)
-	}
-	value := []int64{pack.MaxValue, 7, 0, -3, 999}
-	pack.Reprice(value, []int32{3, 3, 3, 3, 4}, []int32{3, 0, 3, 3, 1})
-	if want := []int64{pack.MaxValue, 7, 0, -3, 1198}; !slices.Equal(value, want) {
-		t.Errorf("got %d, want %d", value, want)
+	if want := []string{"0: 1×[8]; left [2 0]", "0: 2×[4]; left [0 1]"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -54,12 +54,17 @@ func (p *Packer) cut() {
 				rest[k] += q
 			}
 			p.slot(n, rest, 1)
-		case p.some[n]:
+		case p.any(n):
 			p.slot(n, p.left(n), 1)
 		}
 		out.slots = merge(out.slots, start)
 		out.slotEnd = append(out.slotEnd, int32(len(out.slots)))
 	}
+}
+
+// any reports whether any class fits on the empty node.
+func (p *Packer) any(n int) bool {
+	return slices.ContainsFunc(p.first[n*p.words:(n+1)*p.words], func(set uint64) bool { return set != 0 })
 }
 
 // slot adds some slots of an envelope to the last node.
