@@ -376,7 +376,7 @@ func packed(t *testing.T, in *vectors, tries int) *vectorOutcome {
 		if best == nil || p.cost() < best.cost() {
 			best = p
 		}
-		if rounds == tries || !packer.Repack(input, packing.Left(), &packing) {
+		if rounds == tries || !packer.Repack(&packing) {
 			break
 		}
 	}

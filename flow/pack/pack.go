@@ -9,10 +9,9 @@
 // flows: the cheapest flow is never dearer than the packing.
 //
 //	var packer pack.Packer
-//	var now pack.Packing
-//	packer.Pack(&in, &now)           // what stands where, and the slots
-//	left := …                        // the flow through them: what it leaves, by class
-//	packer.Repack(&in, left, &now)   // again, with higher bids for what was left
+//	var now, other pack.Packing
+//	packer.Pack(&in, &now)   // what stands where, and the slots
+//	packer.Repack(&other)    // the same, with higher bids for what was left over
 //
 // Nodes and classes are numbers from 0. Quantities are integers of any unit, up
 // to 1<<45. The result depends on the input alone. All ties end in the least

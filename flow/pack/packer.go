@@ -25,21 +25,20 @@ import (
 // fractions, one room for all) a class has a multiplier, and price minus multiplier is
 // its bid: the price itself where tasks are left, less where all are placed.
 //
-// Tried and dropped, on sixteen instances each of §7.5 at loads of 0.95 and 1.10: bids
-// that begin at the price and know no limit, as the specification has it (the best of
-// six left 1.4 times as many tasks at 1.10); an effort measured by what all nodes have
-// left, and the alignment of demand and room, as there, with these bids (1.1 times);
-// the sum of the shares alone, or the largest alone (the one leaves more where nodes
-// differ, the other where they are equal).
+// Tried and dropped, on instances as in §7.5 at loads of 0.95 and 1.10, eight of nodes
+// of one size and eight of many: the effort and the alignment of the specification,
+// measured by what all nodes have left (the best of six packings leaves 1.1 times as
+// many tasks at 1.10); bids that begin at the price and rise without limit, as there
+// (1.4 times as many); the sum of the shares alone, or the largest alone (the one
+// leaves more at 0.95 where sizes differ, the other where they do not).
 //
 // All is integers: demand and room are rounded down to 2⁻²⁴ of a unit, the reciprocal
 // of the room to 2⁻³² of its least value; the rest is exact, in products of 128 bits.
 //
 // Each node has a bit for each class that may still fit, which is cleared for
-// good when the class does not. So a look at a class packs a task, or is one of those
-// at the fitting classes when one was packed, or clears a bit. Where a node looks
-// exactly as the one that chose before it, it chooses the same without a look: among
-// equal nodes that is nearly always.
+// good when the class does not. So all looks are at classes that fit when a task is
+// packed, or clear a bit. Where a node looks exactly as the one that chose before it, it
+// chooses the same without a look: among equal nodes that is nearly always.
 
 // Packer packs. The zero value is ready. It keeps its memory from one Pack to the
 // next, but nothing else that matters to it.
@@ -55,6 +54,7 @@ type Packer struct {
 	first []uint64 // per node, a bit for each class that fits at first
 	may   []uint64 // the same for those that may still fit
 	open  []uint64 // a bit for each class with tasks left
+	over  []int32  // per class, the tasks that the last packing left
 	picks []pick
 	last  []int32  // per node, the last of its picks, or none
 	turn  []int32  // nodes that may take another task
@@ -104,19 +104,23 @@ func (p *Packer) Pack(in *Input, out *Packing) {
 	p.pack()
 }
 
-// Repack packs the same input again, with higher bids for the classes of which so many
-// tasks were left over: by the last packing, or by a flow through its slots. Once no
-// bid can rise it reports false, and leaves out as it is.
-func (p *Packer) Repack(in *Input, left []int32, out *Packing) bool {
+// Repack packs the input of the last Pack again, into the same or another Packing, with
+// higher bids for the classes of which that left tasks over; the input must not have
+// changed. Once no bid can rise it reports false, and leaves out as it is.
+//
+// Which of the packings is the best, the flow through their slots has to say. What the
+// flow leaves does not teach bids: it gives slots to small tasks by itself, and what is
+// left is at its price already (on the instances above a quarter more tasks waited).
+func (p *Packer) Repack(out *Packing) bool {
 	some := false
-	for c := range p.class {
-		if p.class[c].bid < p.class[c].price && left[c] > 0 {
-			p.class[c].raise(left[c], in.Count[c])
+	for i := range p.class {
+		if c := &p.class[i]; c.bid < c.price && p.over[i] > 0 {
+			c.raise(p.over[i], p.in.Count[i])
 			some = true
 		}
 	}
 	if some {
-		p.in, p.out = in, out
+		p.out = out
 		p.pack()
 	}
 	return some
@@ -125,7 +129,7 @@ func (p *Packer) Repack(in *Input, left []int32, out *Packing) bool {
 // raise raises the bid by four fifths of the share that was left, but not above the
 // price.
 func (c *class) raise(left, count int32) {
-	high, low := bits.Mul64(uint64(c.bid*4/5), uint64(min(left, count)))
+	high, low := bits.Mul64(uint64(c.bid*4/5), uint64(left))
 	more, _ := bits.Div64(high, low, uint64(count))
 	c.set(min(c.bid+max(int64(more), 1), c.price))
 }
@@ -223,9 +227,9 @@ func (p *Packer) pack() {
 	}
 	p.per = grow(p.per, p.in.Kinds)
 	p.fill()
+	p.over = append(p.over[:0], p.out.left...)
 	p.list()
 	p.cut()
-	p.in, p.out = nil, nil
 }
 
 // fill packs until no node can take another task.
@@ -306,27 +310,34 @@ func (p *Packer) choose(n int) int {
 			p.out.Ticks++
 			bit := bits.TrailingZeros64(set)
 			c := w*64 + bit
-			if !fits(p.demand(c), room) {
+			e, fits := p.effort(c, room)
+			if !fits {
 				may[w] &^= 1 << bit
 				continue
 			}
-			if e := p.effort(c); t.choice == none || less(worth, e, p.class[c].worth, effort) {
-				t.choice, worth, effort = c, p.class[c].worth, e
+			if mine := p.class[c].worth; t.choice == none || less(worth, e, mine, effort) {
+				t.choice, worth, effort = c, mine, e
 			}
 		}
 	}
 	return t.choice
 }
 
-// effort is what a task of the class takes of the room of the node of per.
-func (p *Packer) effort(c int) uint64 {
+// effort is what a task of the class takes of the room of the node of per, or false
+// if it does not fit.
+func (p *Packer) effort(c int, room []int64) (effort uint64, fits bool) {
 	sum, largest := uint64(0), uint64(0)
-	for k, need := range p.need[c*p.in.Kinds : (c+1)*p.in.Kinds] {
-		share := uint64(need) * p.per[k]
+	base := c * len(room)
+	demand, need, per := p.in.Demand[base:base+len(room)], p.need[base:base+len(room)], p.per[:len(room)]
+	for k, left := range room {
+		if demand[k] > left {
+			return 0, false
+		}
+		share := uint64(need[k]) * per[k]
 		sum += share
 		largest = max(largest, share)
 	}
-	return sum + largest
+	return sum + largest, true
 }
 
 // less reports whether a·b is less than c·d.
