@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/flow/pack"
 	"fairlead.dev/fairlead/mcmf"
-	"fairlead.dev/fairlead/queue"
+	"fairlead.dev/fairlead/policies"
 	"fairlead.dev/fairlead/sched"
 )
 
@@ -38,6 +38,7 @@ func vectorSchemes() []vectorScheme {
 	return []vectorScheme{
 		{onePodByPod, true, podByPod},
 		{kubeThroughCore, true, throughCore("kube")},
+		{"cpu-mem, through the core", true, throughCore("cpu-mem")},
 		{"arcs by class (unsafe)", false, arcsByClass},
 		{"shared ladder (unsafe)", false, sharedLadder},
 		{onePerRound, true, func(t *testing.T, in *vectors) *vectorOutcome { return rounds(t, in, 1) }},
@@ -117,7 +118,7 @@ func (p *progress) one(tasks []int32) {
 func throughCore(name string) func(*testing.T, *vectors) *vectorOutcome {
 	return func(t *testing.T, in *vectors) *vectorOutcome {
 		t.Helper()
-		policy, err := queue.New(name, queue.Options{Seed: 1})
+		policy, err := policies.New(name, policies.Options{Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -64,7 +64,7 @@ func TestOptimumNotices(t *testing.T) {
 	}{
 		"places nothing":                  {func(uint64) sched.Policy { return &brief{rounds: 0} }, "waits, but fits on"},
 		"places nothing after some ended": {func(uint64) sched.Policy { return &brief{rounds: 1} }, "after some have ended: "},
-		"never rests":                     {func(uint64) sched.Policy { return &brief{rounds: 1, restless: true} }, "still wants to be called"},
+		"evicts for ever":                 {func(uint64) sched.Policy { return &brief{rounds: 1000, evicts: true} }, "still moves tasks"},
 	} {
 		_, err := optimum(tc.policy, 200)
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -73,19 +73,25 @@ func TestOptimumNotices(t *testing.T) {
 	}
 }
 
-// brief is plain for its first rounds only.
+// brief is plain for its first rounds only. It may evict what runs in each of them, and
+// in any case wants to be called all the time.
 type brief struct {
 	plain
-	rounds   int
-	restless bool
+	rounds int
+	evicts bool
 }
 
 func (p *brief) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
+	s := t.State()
 	if p.rounds > 0 {
 		p.plain.Plan(t, c, budget, out)
 	}
 	p.rounds--
-	if p.restless {
-		out.Wake = t.State().Now() + 1
+	for id := range cluster.TaskID(s.TaskRows()) {
+		if task := s.Task(id); p.evicts && task.Phase == cluster.Running && !s.Job(task.Job).Foreign {
+			out.Add(sched.Action{Kind: sched.Evict, Task: id, Attempt: task.Attempt})
+			out.Close()
+		}
 	}
+	out.Wake = s.Now() + 1
 }
