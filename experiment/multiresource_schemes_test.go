@@ -23,7 +23,7 @@ type vectorScheme struct {
 // vectorOutcome is what a scheme did.
 type vectorOutcome struct {
 	placed       [][]int32 // per node, per class
-	arcs, rounds int       // of all graphs; an arc with a curve counts once a step
+	arcs, rounds int       // of all graphs, an arc with a curve counts once a step; 0 where unknown
 }
 
 // The schemes that are compared with each other.

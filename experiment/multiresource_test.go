@@ -64,11 +64,7 @@ func (in *vectors) table(t *testing.T) map[string]vectorResult {
 		if s.safe && r.over > 0 {
 			t.Errorf("%s: %d nodes are over, the worst %.2f times", s.name, r.over, r.worst)
 		}
-		worst := "–"
-		if r.over > 0 {
-			worst = fmt.Sprintf("%.2f×", r.worst)
-		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%.3f M\t%d\t%d\t%d\t\n", s.name, r.over, worst, r.waiting, float64(r.cost)/1e6, out.arcs, out.rounds, took.Milliseconds())
+		fmt.Fprintf(w, "%s\t%d\t%.2f\t%d\t%.3f M\t%d\t%d\t%d\t\n", s.name, r.over, r.worst, r.waiting, float64(r.cost)/1e6, out.arcs, out.rounds, took.Milliseconds())
 	}
 	if err := w.Flush(); err != nil {
 		t.Fatal(err)
@@ -155,7 +151,7 @@ func (in *vectors) leastWaiting() int {
 // vectorResult is a line of the table.
 type vectorResult struct {
 	over          int     // nodes with more than they have room for, as the scheme would have it
-	worst         float64 // times that room
+	worst         float64 // of all nodes, what it was given by what it has room for
 	waiting, cost int64   // after what does not fit was turned away
 }
 
@@ -173,11 +169,10 @@ func (in *vectors) judge(t *testing.T, name string, out *vectorOutcome) vectorRe
 				sum[k] += d * int64(count)
 			}
 		}
-		factor := max(float64(sum[0])/float64(in.free[n][0]), float64(sum[1])/float64(in.free[n][1]))
-		if sum[0] > in.free[n][0] || sum[1] > in.free[n][1] {
+		if !fitsIn(sum, in.free[n]) {
 			r.over++
-			r.worst = max(r.worst, factor)
 		}
+		r.worst = max(r.worst, float64(sum[0])/float64(in.free[n][0]), float64(sum[1])/float64(in.free[n][1]))
 	}
 	for c, n := range given {
 		if n > in.count[c] {
