@@ -2,6 +2,7 @@ package flow
 
 import (
 	"fmt"
+	"slices"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/mcmf"
@@ -72,13 +73,14 @@ func (p *Policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 			break
 		}
 		status := p.solve(s, budget)
+		fresh := w.fresh()
 		placed, refused := p.place(t, status == mcmf.Optimal, out)
 		if status != mcmf.Optimal {
 			out.Wake = s.Now()
 			break
 		}
 		p.net.narrow(p.solver.Flow)
-		if refused == 0 && (placed == 0 || len(w.asking) == 1) {
+		if refused == 0 && fresh && (placed == 0 || len(w.asking) == 1) {
 			break
 		}
 		if solve == mostSolves {
@@ -164,4 +166,11 @@ func (p *Policy) learn(s *cluster.State, c *sched.Changed) {
 // Why says why the task is not placed.
 func (p *Policy) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
 	return sched.Explain(t.State(), task)
+}
+
+// fresh reports whether the arcs of all requests that ask are true: a port that was
+// given more slots since they were looked at has arcs that let through too few.
+func (w *network) fresh() bool {
+	end := w.start + uint64(len(w.journal))
+	return !slices.ContainsFunc(w.asking, func(q int32) bool { return w.requests[q].seen != end })
 }
