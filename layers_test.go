@@ -30,7 +30,7 @@ sched: cluster
 sched/schedtest: cluster sched
 queue: cluster internal/heap sched
 policies: cluster flow flow/bandwidth flow/cpumem flow/quincy flow/spread internal/nearest mcmf queue sched
-flow: cluster internal/heap mcmf sched
+flow: cluster flow/pack internal/heap mcmf sched
 flow/spread: cluster flow
 flow/cpumem: cluster flow
 flow/quincy: cluster flow

@@ -37,6 +37,9 @@ type Policy struct {
 	solver  Solver
 	placer  placer
 	ticks   int64
+
+	rivals     []int32 // requests that could have a place when the round began
+	contention contention
 }
 
 // New is a policy of a model.
@@ -62,34 +65,21 @@ const mostSolves = 64
 
 // Plan solves until nothing more can be placed.
 func (p *Policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
-	s := t.State()
+	s, mark := t.State(), t.Mark()
 	p.learn(s, c)
 	w := p.net
 	w.keepAppointments(s)
-	p.ticks = 0
-	for solve := 0; ; solve++ {
-		w.update(s)
-		if len(w.active) == 0 && (!w.moves || len(w.stayRow) == 0) {
-			break
-		}
-		status := p.solve(s, budget)
-		fresh := w.fresh()
-		placed, refused := p.place(t, status == mcmf.Optimal, out)
-		if status != mcmf.Optimal {
-			out.Wake = s.Now()
-			break
-		}
-		p.net.narrow(p.solver.Flow)
-		if refused == 0 && fresh && (placed == 0 || len(w.asking) == 1) {
-			break
-		}
-		if solve == mostSolves {
-			out.Wake = s.Now()
-			break
-		}
+	w.update(s)
+	p.ticks, p.rivals = 0, p.couldCompete()
+	whole := p.spread(t, budget, out)
+	if whole && budget == 0 && p.contended() {
+		p.compete(t, mark, out)
 	}
 	out.Ticks = p.ticks + w.asks + w.looks
 	w.asks, w.looks = 0, 0
+	if !whole {
+		out.Wake = s.Now()
+	}
 	if len(w.active) > 0 || w.moves {
 		out.Wake = min(out.Wake, p.nextDue(s))
 	}
@@ -97,6 +87,29 @@ func (p *Policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 		out.Err = fmt.Errorf("policy %s: %w", p.options.Name, w.wrong)
 		w.wrong = nil
 	}
+}
+
+// spread solves until nothing more can be placed in uniform slots, and reports
+// whether it came to an end.
+func (p *Policy) spread(t *sched.Trial, budget int64, out *sched.Plan) bool {
+	s, w := t.State(), p.net
+	for range mostSolves {
+		w.update(s)
+		if len(w.active) == 0 && (!w.moves || len(w.stayRow) == 0) {
+			return true
+		}
+		status := p.solve(s, budget)
+		fresh := w.fresh()
+		placed, refused := p.place(t, status == mcmf.Optimal, out)
+		if status != mcmf.Optimal {
+			return false
+		}
+		w.narrow(p.solver.Flow)
+		if refused == 0 && fresh && (placed == 0 || len(w.asking) == 1) {
+			return true
+		}
+	}
+	return false
 }
 
 // grid is how often, at most, changing prices alone start a round.
