@@ -18,31 +18,37 @@ import (
 // published; the others may place all that they see, as ECSched may.
 //
 // Ours: a task that fits nowhere goes to the end of the queue, as it would hold
-// up those behind the window for ever. Options.Keep is the published order.
+// up those behind the window for ever. ECSched.Keep is the published order.
 
-// ecschedWindow is how many waiting tasks a round looks at.
-const ecschedWindow = 100
+// ECSched is what a run may choose about the baselines of ECSched.
+type ECSched struct {
+	Window     int // how many waiting tasks are seen in a round; 0 is 100
+	Placements int // at most, in a round; 0 is as many as are seen. Those named throttled place one
+	// Keep leaves tasks that fit nowhere at the front of the queue, where enough
+	// of them hold up all others.
+	Keep bool
+}
 
 // windowed is a greedy that sees so many tasks of the queue.
 type windowed struct {
 	greedy
-	queue  fifo.Queue
-	window int
-	most   int // placements in a round
-	keep   bool
-	back   []cluster.TaskID // scratch: of the window, to be put back
+	ECSched
+	queue fifo.Queue
+	back  []cluster.TaskID // scratch: of the window, to be put back
 }
 
-// ofECSched makes a baseline of a score, which places at most so many tasks in
-// a round; 0 is as many as it sees.
-func ofECSched(score Score, most int) func(Options) sched.Policy {
+// ofECSched makes a baseline of a score.
+func ofECSched(score Score, throttled bool) func(Options) sched.Policy {
 	return func(o Options) sched.Policy {
-		w := &windowed{greedy: *newGreedy(nil, score, o), window: o.Window, most: most, keep: o.Keep}
-		if w.window <= 0 {
-			w.window = ecschedWindow
+		w := &windowed{greedy: *newGreedy(nil, score, o), ECSched: o.ECSched}
+		if w.Window <= 0 {
+			w.Window = 100
 		}
-		if w.most == 0 {
-			w.most = w.window
+		if w.Placements <= 0 {
+			w.Placements = w.Window
+		}
+		if throttled {
+			w.Placements = 1
 		}
 		return w
 	}
@@ -58,7 +64,7 @@ func (w *windowed) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sch
 	w.queue.Learn(s, c)
 	placed := 0
 	w.back = w.back[:0]
-	for seen := 0; seen < w.window && placed < w.most && (seen == 0 || !w.spent(budget)); seen++ {
+	for seen := 0; seen < w.Window && placed < w.Placements && (seen == 0 || !w.spent(budget)); seen++ {
 		task, ok := w.queue.Take(s)
 		if !ok {
 			break
@@ -70,13 +76,13 @@ func (w *windowed) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sch
 		}
 	}
 	for _, task := range w.back {
-		if w.keep {
+		if w.Keep {
 			w.queue.Return(task)
 		} else {
 			w.queue.Last(task)
 		}
 	}
-	if w.queue.Len() > 0 && (placed > 0 || !w.keep && !w.queue.Settled()) {
+	if w.queue.Len() > 0 && (placed > 0 || !w.Keep && !w.queue.Settled()) {
 		out.Wake = s.Now() + cluster.Microsecond // the next heartbeat, not this one again
 	}
 	out.Ticks, w.table.ticks = w.table.ticks, 0

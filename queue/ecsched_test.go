@@ -82,16 +82,18 @@ func TestECSchedBaselines(t *testing.T) {
 			demand: map[cluster.TaskID][2]int64{}, swarm: seed&1 > 0, keep: seed&2 > 0,
 			window: 1 + chance.IntN(8), limit: 1,
 		}
-		name := "ecsched-kube"
+		name, placements := "ecsched-kube", 0
 		if r.swarm {
 			name = "ecsched-swarm"
 		}
 		if seed&4 > 0 {
 			name += "-throttled"
+		} else if placements = chance.IntN(2 * r.window); placements > 0 {
+			r.limit = placements
 		} else {
 			r.limit = r.window
 		}
-		p, err := New(name, Options{Window: r.window, Keep: r.keep, Ties: Random})
+		p, err := New(name, Options{Ties: Random, ECSched: ECSched{Window: r.window, Placements: placements, Keep: r.keep}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,11 +15,8 @@ type Options struct {
 	// Typical is what tasks typically ask for, which fgd measures by; without it
 	// fgd learns it from the tasks that are submitted.
 	Typical []cluster.Typical
-	// Window is how many waiting tasks the baselines of ECSched see in a round;
-	// 0 is 100. Keep leaves tasks that fit nowhere at the front of their queue,
-	// where enough of them hold up all others.
-	Window int
-	Keep   bool
+	// ECSched is what the baselines of that name see and do.
+	ECSched ECSched
 }
 
 // Info describes a policy to people.
@@ -104,19 +101,19 @@ func baselines() []Info {
 	return []Info{
 		{
 			Name: "ecsched-kube", What: "first 100 of the queue; the node of which a task takes the least, evenly", From: from,
-			Ties: always(Lowest), make: ofECSched(ecschedKubeScore, 0),
+			Ties: always(Lowest), make: ofECSched(ecschedKubeScore, false),
 		},
 		{
 			Name: "ecsched-kube-throttled", What: "as ecsched-kube, one placement a round, as published", From: from,
-			Ties: always(Lowest), make: ofECSched(ecschedKubeScore, 1),
+			Ties: always(Lowest), make: ofECSched(ecschedKubeScore, true),
 		},
 		{
 			Name: "ecsched-swarm", What: "first 100 of the queue; the fullest node", From: from,
-			Ties: always(Lowest), make: ofECSched(ecschedSwarmScore, 0),
+			Ties: always(Lowest), make: ofECSched(ecschedSwarmScore, false),
 		},
 		{
 			Name: "ecsched-swarm-throttled", What: "as ecsched-swarm, one placement a round, as published", From: from,
-			Ties: always(Lowest), make: ofECSched(ecschedSwarmScore, 1),
+			Ties: always(Lowest), make: ofECSched(ecschedSwarmScore, true),
 		},
 	}
 }
