@@ -28,6 +28,7 @@ type classID struct {
 	job        cluster.JobID // of movable tasks; otherwise noJob
 	wait, stay Cost          // of movable tasks
 	alone      cluster.Seq   // 1 + the task's, if it is a class of its own
+	fixed      bool          // it runs, and is not to move: it has no arcs but to stay
 }
 
 // class is interchangeable tasks.
@@ -136,8 +137,7 @@ func (w *network) tell(s *cluster.State, t cluster.TaskID) {
 	if m.seq == task.Seq+1 && m.shape == task.Shape && m.terms == terms && m.node == node {
 		return
 	}
-	waits := node == cluster.NoNode && m.node == cluster.NoNode
-	if m.seq == task.Seq+1 && m.shape == task.Shape && w.alone(terms, waits) && w.alone(m.terms, waits) && m.terms.Key == terms.Key {
+	if m.seq == task.Seq+1 && m.shape == task.Shape && terms.Alone && m.terms.Alone && m.terms.Key == terms.Key && w.fixed(node) == w.fixed(m.node) {
 		w.shift(t, terms, node)
 		return
 	}
@@ -145,17 +145,37 @@ func (w *network) tell(s *cluster.State, t cluster.TaskID) {
 	w.join(s, t, terms, node)
 }
 
-// alone reports whether a task is a class of its own: a running one that cannot
-// move has no arcs to be alone with.
-func (w *network) alone(terms Terms, waits bool) bool { return terms.Alone && (waits || w.moves) }
+// fixed reports whether a task on the node, or one that waits, is not to move.
+func (w *network) fixed(node cluster.NodeID) bool { return node != cluster.NoNode && !w.moves }
 
 // shift changes what a task that is a class of its own pays, or where it is,
-// without making the class anew.
+// without making the class anew. Mostly it is a price that time has changed, which
+// concerns nobody else.
 func (w *network) shift(t cluster.TaskID, terms Terms, node cluster.NodeID) {
 	m := &w.members[t]
-	class := w.shares[m.share].class
-	w.unstand(t)
-	w.stand(t, class, m.share, terms, node)
+	if m.node != node {
+		class := w.shares[m.share].class
+		w.unstand(t)
+		w.stand(t, class, m.share, terms, node)
+		return
+	}
+	if terms.Wait != m.terms.Wait {
+		w.addLevel(m.share, m.terms.Wait, -1)
+		w.addLevel(m.share, terms.Wait, 1)
+		if node == cluster.NoNode {
+			w.ticket++
+			m.ticket = w.ticket
+			w.shares[m.share].waiting.Push(entry{terms.Wait, m.seq - 1, t, m.ticket})
+		}
+	}
+	if node != cluster.NoNode && terms.Stay != m.terms.Stay {
+		st := &w.stays[m.stay]
+		st.cost = terms.Stay
+		if st.arc != mcmf.None {
+			w.graph.SetArc(st.arc, 0, int64(len(st.tasks)), st.cost)
+		}
+	}
+	m.terms = terms
 }
 
 // join puts a task into its class.
@@ -167,11 +187,11 @@ func (w *network) join(s *cluster.State, t cluster.TaskID, terms Terms, node clu
 		id.request.job = task.Job
 	}
 	switch {
-	case w.alone(terms, node == cluster.NoNode):
-		id.alone = task.Seq + 1
+	case terms.Alone:
+		id.alone, id.fixed = task.Seq+1, w.fixed(node)
 	case node != cluster.NoNode:
-		id.job, id.wait, id.stay = task.Job, terms.Wait, terms.Stay
-		if !w.moves {
+		id.job, id.wait, id.stay, id.fixed = task.Job, terms.Wait, terms.Stay, w.fixed(node)
+		if id.fixed {
 			id.key = 0
 		}
 	}

@@ -160,7 +160,7 @@ func (w *network) newClass(s *cluster.State, id classID, t cluster.TaskID) int32
 	c := &w.classes[row]
 	w.owner[c.node] = row
 	w.requests[c.request].classes++
-	if id.job == noJob || w.moves { // else they run, and are not to move
+	if !id.fixed {
 		w.putOut(s, row, t)
 	}
 	return row
