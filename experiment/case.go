@@ -31,6 +31,7 @@ type simulation struct {
 	options policies.Options
 	open    func() (trace.Source, error)
 	source  string // what the result calls the source
+	input   string // and its data; empty where there is none
 	trigger sched.Trigger
 	planner sim.PlannerTime
 	until   cluster.Time // after the speed-up; 0 until its work is done
@@ -106,7 +107,7 @@ func (c *simulation) setup(o *Options) (report.Setup, error) {
 	heeded := p.Heeded(c.options)
 	return report.Setup{
 		Policy: c.policy, TieBreak: heeded.Ties.String(), Solver: heeded.Solver, Migrations: report.Number(heeded.Migrations),
-		Cluster: c.source, Workload: c.source, Seed: o.Seed, Until: report.Seconds(c.until), Speedup: report.Number(c.speedup),
+		Cluster: c.source, Workload: c.source, Data: c.input, Seed: o.Seed, Until: report.Seconds(c.until), Speedup: report.Number(c.speedup),
 		Initial: "keep", EvictedWork: "lost", Faults: "none",
 		Heartbeat: report.Seconds(c.trigger.Heartbeat), Watchdog: report.Seconds(c.trigger.Watchdog),
 		PlannerTime: [...]string{sim.Ticks: "ticks", sim.Zero: "zero", sim.Measured: "measured"}[c.planner],

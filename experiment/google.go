@@ -12,12 +12,13 @@ import (
 )
 
 // This file is the workload of Firmament's experiments: Google's trace of 2011, or
-// what its generator makes up, in slots.
+// what its generator makes up, in slots, with input that is made up for either.
 
 // cell is Google's cluster and its work, for some time.
 type cell struct {
 	data   string // the folder of the trace; empty for the generator
 	nodes  int    // of the generator
+	tasks  int    // of it, on a node at the start; 0 is as many as Google had
 	slots  int64  // of a node
 	length cluster.Time
 	seed   uint64
@@ -50,18 +51,32 @@ func (c cell) open() (src trace.Source, err error) {
 	} else {
 		g := workload.Default()
 		g.Nodes, g.Seed, g.Length, g.Constrained = c.nodes, c.seed, c.length, 0
+		if c.tasks > 0 {
+			g.TasksPerNode = float64(c.tasks)
+		}
 		src, err = workload.New(g)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return trace.Slots(src, c.slots), nil
+	return workload.WithData(trace.Slots(src, c.slots), c.input())
+}
+
+// input is where tasks' data lie, as in Firmament's experiments: racks of 30 nodes,
+// files of a GiB a block with three replicas.
+func (c cell) input() workload.Data {
+	d := workload.DefaultData()
+	d.Block, d.Seed = 1<<30, c.seed
+	return d
 }
 
 // name is what results call it.
 func (c cell) name() string {
 	if c.data != "" {
 		return fmt.Sprintf("google2011?slots=%d", c.slots)
+	}
+	if c.tasks > 0 {
+		return fmt.Sprintf("synthetic:google?nodes=%d&tasks-per-node=%d&constrained=0&seed=%d&slots=%d", c.nodes, c.tasks, c.seed, c.slots)
 	}
 	return fmt.Sprintf("synthetic:google?nodes=%d&constrained=0&seed=%d&slots=%d", c.nodes, c.seed, c.slots)
 }
