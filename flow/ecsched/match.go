@@ -121,9 +121,12 @@ func (m *matcher) measure(r *round) (fitting, dear int64) {
 			m.largest = max(m.largest, int64(q.last-q.first))
 		}
 	}
-	seats := max(int64(len(m.seats)), min(fitting*fitting, int64(len(r.prices.nodes))))
+	nodes := int64(len(r.prices.nodes))
+	seats := max(int64(len(m.seats)), min(fitting*fitting, nodes))
 	most := mostTotal / (2 + int64(max(len(m.requests), len(r.requests))) + seats)
-	m.scale = max(fitting*fitting, 1) // more than 0 + 1 + … + fitting-1
+	placed := min(fitting, nodes) // at most
+	dear = min(dear, 1-placed*m.least)
+	m.scale = max(placed*fitting, 1) // more than their turns sum to
 	if (m.largest+1)*dear > most/m.scale {
 		m.scale = 1
 	}
