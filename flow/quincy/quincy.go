@@ -25,6 +25,11 @@ type Options struct {
 	// cheaper than fetching, as Quincy does. Otherwise it waits only where no slot is
 	// to be had.
 	Delay bool
+	// Hold is how long a task has to have run, on top of what it has, for its worth
+	// to count: a running task is moved or stopped only for what is worth that much
+	// more. With 0, as in the papers, tasks of a crowded cluster stop each other in
+	// turns, and most of what they do is lost.
+	Hold cluster.Time
 	// Service is the least priority of tasks that serve users: they come before all
 	// others, and are not stopped for them.
 	Service int32
@@ -32,7 +37,9 @@ type Options struct {
 
 // Standard are the options of Quincy, and Google's production priorities for
 // services, in Firmament's setting: no task waits while there is a slot.
-func Standard() Options { return Options{Threshold: 140, Rack: 1000, Core: 2000, Service: 9} }
+func Standard() Options {
+	return Options{Threshold: 140, Rack: 1000, Core: 2000, Hold: cluster.Minute, Service: 9}
+}
 
 // Model prices tasks by their input.
 type Model struct {
@@ -119,7 +126,7 @@ func (m *Model) Terms(s *cluster.State, t cluster.TaskID) flow.Terms {
 	}
 	worked, next := step(account.Running)
 	terms.Movable = true
-	terms.Stay = m.fetch(s, t, task.Node) - second*worked
+	terms.Stay = m.fetch(s, t, task.Node) - second*(worked+int64(m.options.Hold/cluster.Second))
 	terms.Next = s.Now() + next - account.Running
 	return terms
 }
