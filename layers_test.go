@@ -29,7 +29,7 @@ cluster:
 sched: cluster
 sched/schedtest: cluster sched
 queue: cluster internal/heap sched
-policies: cluster flow flow/bandwidth flow/cpumem flow/quincy flow/spread internal/nearest mcmf queue sched
+policies: cluster flow flow/bandwidth flow/cpumem flow/ecsched flow/quincy flow/spread internal/nearest mcmf queue sched
 flow: cluster flow/pack internal/heap mcmf sched
 flow/spread: cluster flow
 flow/cpumem: cluster flow

@@ -58,7 +58,7 @@ func setUpBreaking(o *Options) (*plan, error) {
 					line: lineName(policy, b.nodes), at: report.Seconds(work), policy: policy, planner: sim.Measured,
 					source: fmt.Sprintf("jobs of %d tasks of %gs, %d nodes of %d slots", tasks, work.Seconds(), b.nodes, slots),
 					open: func() (trace.Source, error) {
-						return &jobs{
+						return &equalJobs{
 							nodes: b.nodes, slots: slots, tasks: tasks, work: work, load: load, count: count,
 							chance: rand.New(rand.NewPCG(o.Seed, uint64(b.nodes))), //nolint:gosec // no secret
 						}, nil

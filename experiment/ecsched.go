@@ -46,8 +46,8 @@ func second() sched.Trigger { return sched.Trigger{Heartbeat: cluster.Second} }
 
 // The two ways to hold the flow and the baselines against each other.
 const (
-	asPublished     = "as published"
-	equalThroughput = "equal throughput"
+	wayPublished = "as published"
+	wayEqual     = "equal throughput"
 )
 
 // batchOf is how much a policy may do in a second. It is the authors' window of
@@ -56,11 +56,11 @@ const (
 func batchOf(policy, way string) policies.Batch {
 	b := policies.Batch{Window: 100}
 	switch flow := policy == "ecsched-dp" || policy == "ecsched-ml"; {
-	case flow && way == asPublished:
+	case flow && way == wayPublished:
 		b.Solves = 1
 	case flow:
 		b.Solves = 5
-	case way == asPublished:
+	case way == wayPublished:
 		b.Placements = 1
 	default:
 		b.Placements = b.Window
@@ -71,7 +71,7 @@ func batchOf(policy, way string) policies.Batch {
 // onBed is a case for each policy and way.
 func onBed(b bed, names []string, options func(policy, way string) policies.Options) []simulation {
 	var cases []simulation
-	for _, way := range []string{asPublished, equalThroughput} {
+	for _, way := range []string{wayPublished, wayEqual} {
 		for _, policy := range names {
 			cases = append(cases, simulation{
 				line: way, policy: policy, options: options(policy, way), open: b.open, source: b.name,
@@ -112,7 +112,7 @@ func setUpCompletion(o *Options) (*plan, error) {
 			X: report.Axis{Label: "times as fast", Unit: report.InFactors, Log: true},
 			Y: report.Axis{Label: "share of the containers", Unit: report.InShares},
 		}
-		for _, way := range []string{asPublished, equalThroughput} {
+		for _, way := range []string{wayPublished, wayEqual} {
 			for _, baseline := range []string{"ecsched-kube", "ecsched-swarm"} {
 				dp, base := find(all, "ecsched-dp", way), find(all, baseline, way)
 				rising := factors(&base.run, &dp.run)
@@ -153,14 +153,14 @@ func completionRows(l *report.Line, rising []float64, baseline, way string) []re
 
 // publishedOnly is a number that belongs to the comparison as it was published.
 func publishedOnly(way string, v report.Number) *report.Number {
-	if way != asPublished {
+	if way != wayPublished {
 		return nil
 	}
 	return &v
 }
 
 func noteFor(way, note string) string {
-	if way != asPublished {
+	if way != wayPublished {
 		return ""
 	}
 	return note
@@ -246,7 +246,7 @@ func tableRows(name string, all []outcome, published map[string]report.Number, r
 			mean.Lines = append(mean.Lines, distribution(o.policy+", "+o.line, rising))
 		}
 	}
-	for _, way := range []string{asPublished, equalThroughput} {
+	for _, way := range []string{wayPublished, wayEqual} {
 		kube, dp := find(all, "ecsched-kube", way), find(all, "ecsched-dp", way)
 		used := report.Ratio(float64(dp.run.Utilisation["cpu"].Mean), float64(kube.run.Utilisation["cpu"].Mean))
 		r.Compared = append(r.Compared, report.Compared{

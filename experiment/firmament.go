@@ -57,7 +57,7 @@ func googlePlan(o *Options, slots int64, length cluster.Time) (*plan, *cell, err
 // caseOn is a case on that workload.
 func caseOn(c *cell, line, policy string, options policies.Options) simulation {
 	return simulation{
-		line: line, policy: policy, options: options, open: c.open, source: c.name(), input: "hdfs?block=1GiB", planner: sim.Measured, until: c.length, waits: true,
+		line: line, policy: policy, options: options, open: c.open, source: c.name(), input: "bounded?block=1GiB", planner: sim.Measured, until: c.length, waits: true,
 	}
 }
 

@@ -63,10 +63,11 @@ func (c cell) open() (src trace.Source, err error) {
 }
 
 // input is where tasks' data lie, as in Firmament's experiments: racks of 30 nodes,
-// files of a GiB a block with three replicas.
+// blocks of a GiB, three replicas of
+// each on nodes of a pool of the job's.
 func (c cell) input() workload.Data {
 	d := workload.DefaultData()
-	d.Block, d.Seed = 1<<30, c.seed
+	d.Layout, d.Block, d.Seed = workload.Bounded, 1<<30, c.seed
 	return d
 }
 

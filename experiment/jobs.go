@@ -12,8 +12,8 @@ import (
 // jobs of a few equal tasks that come at random moments and keep so much of the
 // cluster busy.
 
-// jobs is a trace.Source, in slots.
-type jobs struct {
+// equalJobs is a trace.Source, in slots.
+type equalJobs struct {
 	nodes, slots int
 	tasks        uint32       // of a job
 	work         cluster.Time // of a task
@@ -28,12 +28,12 @@ type jobs struct {
 }
 
 // Kinds is the one kind, slots.
-func (j *jobs) Kinds() []cluster.Kind {
+func (j *equalJobs) Kinds() []cluster.Kind {
 	return []cluster.Kind{{Name: "slots", Unit: "slots", PerUnit: 1}}
 }
 
 // Next fills in the next record: all nodes, then the tasks.
-func (j *jobs) Next(r *trace.Record) error {
+func (j *equalJobs) Next(r *trace.Record) error {
 	if j.told < j.nodes {
 		j.told++
 		*r = trace.Record{What: trace.NodeAdded, Node: trace.Node{ID: uint64(j.told), Capacity: cluster.Vector{int64(j.slots)}}}
@@ -55,4 +55,4 @@ func (j *jobs) Next(r *trace.Record) error {
 }
 
 // Close has nothing to close.
-func (j *jobs) Close() error { return nil }
+func (j *equalJobs) Close() error { return nil }

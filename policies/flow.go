@@ -5,6 +5,7 @@ import (
 
 	"fairlead.dev/fairlead/flow"
 	"fairlead.dev/fairlead/flow/cpumem"
+	"fairlead.dev/fairlead/flow/ecsched"
 	"fairlead.dev/fairlead/flow/quincy"
 	"fairlead.dev/fairlead/flow/spread"
 	"fairlead.dev/fairlead/mcmf"
@@ -29,6 +30,21 @@ func flows() []Info {
 			From: "Quincy, SOSP 2009, as in Firmament", Family: Flow, Evicts: true,
 			make: modelled("quincy", drawn),
 		},
+		{
+			Name: "ecsched-dp", What: "the first 100 of the queue at once; nodes that have left most of what a task wants",
+			From: "ECSched, FGCS 102 (2020): dot product", Family: Flow, make: windowed(ecsched.DotProduct),
+		},
+		{
+			Name: "ecsched-ml", What: "the first 100 of the queue at once; nodes that a task loads the most",
+			From: "ECSched, FGCS 102 (2020): most loaded", Family: Flow, make: windowed(ecsched.MostLoaded),
+		},
+	}
+}
+
+// windowed makes ECSched with a score.
+func windowed(score ecsched.Score) func(Options) (sched.Policy, error) {
+	return func(o Options) (sched.Policy, error) {
+		return ecsched.New(ecsched.Options{Score: score, Window: o.Batch.Window, Solves: o.Batch.Solves, Keep: o.Batch.Keep, Solver: o.Solver})
 	}
 }
 

@@ -13,7 +13,10 @@ func queues() []Info {
 		all = append(all, Info{
 			Name: p.Name, What: p.What, From: p.From, Family: Queue, Ties: p.Ties, Evicts: p.Evicts,
 			make: func(o Options) (sched.Policy, error) {
-				return queue.New(p.Name, queue.Options{Seed: o.Seed, Ties: o.Ties, Typical: o.Typical})
+				return queue.New(p.Name, queue.Options{
+					Seed: o.Seed, Ties: o.Ties, Typical: o.Typical,
+					ECSched: queue.ECSched{Window: o.Batch.Window, Placements: o.Batch.Placements, Keep: o.Batch.Keep},
+				})
 			},
 		})
 	}

@@ -26,7 +26,7 @@ type Unit string
 // The units.
 const (
 	InSeconds   Unit = "s"
-	InShares    Unit = "share" // a fraction of 1
+	InShares    Unit = "share"  // a fraction of 1
 	InFactors   Unit = "factor" // a ratio: 1 is alike
 	InTasks     Unit = "tasks"
 	InEvents    Unit = "events"
