@@ -1,8 +1,6 @@
 package ecsched
 
 import (
-	"cmp"
-
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/internal/heap"
 )
@@ -25,7 +23,10 @@ type offer struct {
 
 // Before orders offers by price, then by node.
 func (a offer) Before(b offer) bool {
-	return cmp.Or(cmp.Compare(a.price, b.price), cmp.Compare(a.node, b.node)) < 0
+	if a.price != b.price {
+		return a.price < b.price
+	}
+	return a.node < b.node
 }
 
 // collect looks for nodes that have room for all of the tasks; with a pin, at
