@@ -317,7 +317,8 @@ func (k *contention) solve(p *Policy, s *cluster.State, packing *pack.Packing) C
 			continue
 		}
 		if w.loaded != nil {
-			m.graph.AddCurve(port, sink, 0, w.load(s, n).upTo(units, nil))
+			load, _ := w.load(s, n) // there is no offer of a node whose load is wrong
+			m.graph.AddCurve(port, sink, 0, load.upTo(units, nil))
 		} else {
 			m.graph.AddArc(port, sink, 0, units, 0)
 		}

@@ -211,11 +211,16 @@ func (w *network) offer(s *cluster.State, row int32, n cluster.NodeID) {
 		w.withdraw(row, n)
 		return
 	}
-	g := w.groupOf(s, row, a)
 	price := curve.first()
 	if w.loaded != nil {
-		price += w.load(s, n).first()
+		load, ok := w.load(s, n)
+		if !ok {
+			w.withdraw(row, n)
+			return
+		}
+		price += load.first()
 	}
+	g := w.groupOf(s, row, a)
 	q = &w.requests[row]
 	o := &q.offers[n]
 	if o.group != g {

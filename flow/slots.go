@@ -212,7 +212,13 @@ func (w *network) updateLoad(s *cluster.State, n cluster.NodeID, m *machine) {
 		w.graph.SetArc(m.arc, 0, units, 0)
 		return
 	}
-	w.steps = w.load(s, n).upTo(units, w.steps[:0])
+	load, ok := w.load(s, n)
+	if !ok {
+		m.load = m.load[:0]
+		w.graph.SetArc(m.arc, 0, 0, 0)
+		return
+	}
+	w.steps = load.upTo(units, w.steps[:0])
 	if slices.Equal(w.steps, m.load) {
 		return
 	}
@@ -224,15 +230,16 @@ func (w *network) updateLoad(s *cluster.State, n cluster.NodeID, m *machine) {
 	}
 }
 
-// load asks the model for the load of a node.
-func (w *network) load(s *cluster.State, n cluster.NodeID) Curve {
+// load asks the model for the load of a node. A node of which it says what cannot be
+// takes nothing.
+func (w *network) load(s *cluster.State, n cluster.NodeID) (Curve, bool) {
 	w.asks++
 	c := w.loaded.Load(s, n)
 	if err := c.check(); err != nil {
 		w.refuse("load of node %s: %w", s.NodeSpec(n).Name, err)
-		return nil
+		return nil, false
 	}
-	return c
+	return c, true
 }
 
 // updatePreferred opens or closes the arcs that a class has straight to a node.
