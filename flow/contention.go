@@ -225,11 +225,11 @@ func (k *contention) gather(w *network, s *cluster.State, requests []int32) bool
 
 // most is how many tasks of a class the node may take, room aside.
 func (k *contention) most(w *network, s *cluster.State, class int, n cluster.NodeID) int64 {
-	id := w.requests[k.requests[class]].id
-	shape := s.Shape(id.shape)
+	q := &w.requests[k.requests[class]]
+	id := q.id
 	switch {
-	case !s.Eligible(shape.Eligible, n):
-		return 0
+	case int(n) >= len(q.offers) || q.offers[n].group < 0:
+		return 0 // it is not eligible, or full, or the model does not want it
 	case s.DeviceKind() >= 0 && s.DeviceNeed(id.shape).Count > 0:
 		if !s.RoomNow(id.shape, n) {
 			return 0
