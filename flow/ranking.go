@@ -162,6 +162,12 @@ func (w *network) groupOf(s *cluster.State, q int32, a Aggregator) int32 {
 		return row
 	}
 	parent := w.groupOf(s, q, above)
+	for up := parent; up >= 0; up = w.groups[up].above {
+		if up == row {
+			w.refuse("aggregator %d is above itself, by way of %d", a, above)
+			return row
+		}
+	}
 	w.groups[row].above = parent
 	arc := w.graph.AddArc(w.groups[parent].node, w.groups[row].node, 0, unlimited, cost)
 	w.groups[parent].below = append(w.groups[parent].below, below{row, arc})
