@@ -177,6 +177,9 @@ func (w *network) putOut(s *cluster.State, row int32, t cluster.TaskID) {
 		case err != nil:
 			w.refuse("arc of task %s: %w", s.TaskName(t), err)
 			continue
+		case a.node == cluster.NoNode && a.aggregator == Nowhere:
+			w.refuse("arc of task %s: to nowhere", s.TaskName(t))
+			continue
 		case a.node != cluster.NoNode && int(a.node) >= s.NodeRows():
 			w.refuse("arc of task %s: to node %d, want one of the %d that are known", s.TaskName(t), a.node, s.NodeRows())
 			continue
