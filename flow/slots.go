@@ -107,7 +107,7 @@ func (w *network) updatePorts(s *cluster.State) {
 // updatePort counts the slots of a node, and lets its arcs say so.
 func (w *network) updatePort(s *cluster.State, n cluster.NodeID) {
 	m := &w.machines[n]
-	before := m.slots + m.shared
+	before := m.shared
 	m.slots, m.shared = 0, 0
 	if int(n) < s.NodeRows() && s.NodeLive(n) {
 		m.slots = w.slots(s, n)
@@ -118,7 +118,7 @@ func (w *network) updatePort(s *cluster.State, n cluster.NodeID) {
 	if m.port == mcmf.None {
 		return
 	}
-	if m.slots+m.shared != before {
+	if m.shared != before {
 		w.note(n) // what leads there is to know
 		m = &w.machines[n]
 	}
@@ -259,12 +259,9 @@ func (w *network) room(s *cluster.State, q int32, n cluster.NodeID) int64 {
 		return 0
 	}
 	id, m := w.requests[q].id, &w.machines[n]
-	// More than the port lets through is never of use, and room that is not there
-	// makes the solver look for who could use it.
-	units := int64(unlimited)
-	if m.port != mcmf.None {
-		units = m.slots + m.shared
-	}
+	// More than fits by itself is never of use, and room that is not there makes the
+	// solver look for who could use it.
+	units := fits(s, id.shape, n) + m.shared
 	if id.job != noJob {
 		units = min(units, beside(s, id, n))
 	}
@@ -296,6 +293,17 @@ func perNode(s *cluster.State, shape cluster.ShapeID) int64 {
 		return int64(most)
 	}
 	return unlimited
+}
+
+// fits is how many tasks of the shape the node has room for, if they come alone.
+func fits(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) int64 {
+	limit, used, units := s.Limit(n), s.Used(n), int64(unlimited)
+	for k, q := range s.Shape(shape).Demand {
+		if q > 0 {
+			units = min(units, (limit[k]-used[k])/q)
+		}
+	}
+	return max(0, units)
 }
 
 // noTask is no row of a task.
