@@ -78,7 +78,7 @@ func (p *Policy) contended() bool {
 	if len(p.rivals) < 2 || !p.net.pinned {
 		return false
 	}
-	return slices.ContainsFunc(p.rivals, func(q int32) bool { return p.net.requests[q].live && p.net.requests[q].waiting > 0 })
+	return slices.ContainsFunc(p.rivals, func(q int32) bool { return p.net.requests[q].live && p.net.requests[q].wanted > 0 })
 }
 
 // left is what all that wait pay for it.
@@ -96,15 +96,15 @@ func (w *network) left() (sum Cost) {
 // unreached is more than any sum of prices counts as.
 const unreached = 1 << 60
 
-// compete plans the round again from its beginning, and keeps the better plan.
-func (p *Policy) compete(t *sched.Trial, mark int, out *sched.Plan) {
+// compete plans again what was planned from a bundle on, and keeps the better plan.
+func (p *Policy) compete(t *sched.Trial, mark, from int, out *sched.Plan) {
 	w := p.net
 	uniform := done{left: w.left()}
-	for i := range out.Bundles() {
+	for i := from; i < out.Bundles(); i++ {
 		uniform.actions = append(uniform.actions, out.Bundle(i)...)
 		uniform.ends = append(uniform.ends, len(uniform.actions))
 	}
-	p.undo(t, mark, out)
+	p.undo(t, mark, from, out)
 	if p.packed(t, out) {
 		p.spread(t, 0, out)
 		w.update(t.State())
@@ -112,21 +112,21 @@ func (p *Policy) compete(t *sched.Trial, mark int, out *sched.Plan) {
 			return
 		}
 	}
-	p.undo(t, mark, out)
+	p.undo(t, mark, from, out)
 	p.redo(t, &uniform, out)
 }
 
-// undo takes back all that was planned.
-func (p *Policy) undo(t *sched.Trial, mark int, out *sched.Plan) {
+// undo takes back all that was planned from a bundle on.
+func (p *Policy) undo(t *sched.Trial, mark, from int, out *sched.Plan) {
 	var tasks []cluster.TaskID
-	for i := range out.Bundles() {
+	for i := from; i < out.Bundles(); i++ {
 		for _, a := range out.Bundle(i) {
 			tasks = append(tasks, a.Task)
 			p.net.note(a.Node)
 		}
 	}
 	t.Rollback(mark)
-	out.Reset()
+	out.Cut(from)
 	for _, task := range tasks {
 		p.net.tell(t.State(), task)
 	}
@@ -191,7 +191,7 @@ func (k *contention) gather(w *network, s *cluster.State, requests []int32) bool
 	for _, row := range k.requests {
 		q := &w.requests[row]
 		in.Demand = append(in.Demand, s.Shape(q.id.shape).Demand...)
-		in.Count = append(in.Count, int32(q.waiting))
+		in.Count = append(in.Count, int32(q.wanted))
 		in.Price = append(in.Price, w.dearest(row))
 		for _, g := range q.groups {
 			for _, list := range [2][]cluster.NodeID{w.groups[g].chosen, w.groups[g].rest} {
@@ -326,15 +326,15 @@ func (k *contention) solve(p *Policy, s *cluster.State, packing *pack.Packing) C
 	total := int64(0)
 	for i, row := range k.requests {
 		q := &w.requests[row]
-		source := m.graph.AddNode(q.waiting)
-		total += q.waiting
+		source := m.graph.AddNode(q.wanted)
+		total += q.wanted
 		w.waits(row, func(units int64, cost Cost) { m.graph.AddArc(source, sink, 0, units, cost) })
 		demand := k.in.Demand[i*k.in.Kinds : (i+1)*k.in.Kinds]
 		for j, v := range types {
 			if v == mcmf.None || k.in.Most(i, int(pools[j])) == 0 || !cluster.Vector(demand).Fits(packing.Envelope(j)) {
 				continue
 			}
-			m.ways = append(m.ways, way{m.graph.AddArc(source, v, 0, q.waiting, 0), int32(i), int32(j), cluster.NoNode})
+			m.ways = append(m.ways, way{m.graph.AddArc(source, v, 0, q.wanted, 0), int32(i), int32(j), cluster.NoNode})
 		}
 	}
 	m.graph.SetSupply(sink, -total)

@@ -25,6 +25,7 @@ type requestID struct {
 type classID struct {
 	request    requestID
 	key        uint64
+	tier       int32         // of waiting tasks
 	job        cluster.JobID // of movable tasks; otherwise noJob
 	wait, stay Cost          // of movable tasks
 	alone      cluster.Seq   // 1 + the task's, if it is a class of its own
@@ -42,7 +43,7 @@ type class struct {
 	shares  []int32 // rows, by job as they came
 	stays   []int32 // rows, by node as they came
 	outs    []out
-	active  int32 // position in network.active, or -1
+	at      int32 // position in network.lines, or -1
 }
 
 // out is an arc that leaves a class, but for those to unscheduled and stays.
@@ -137,7 +138,7 @@ func (w *network) tell(s *cluster.State, t cluster.TaskID) {
 	if m.seq == task.Seq+1 && m.shape == task.Shape && m.terms == terms && m.node == node {
 		return
 	}
-	if m.seq == task.Seq+1 && m.shape == task.Shape && terms.Alone && m.terms.Alone && m.terms.Key == terms.Key && w.fixed(node) == w.fixed(m.node) {
+	if m.seq == task.Seq+1 && m.shape == task.Shape && terms.Alone && m.terms.Alone && m.terms.Key == terms.Key && m.terms.Tier == terms.Tier && w.fixed(node) == w.fixed(m.node) {
 		w.shift(t, terms, node)
 		return
 	}
@@ -186,6 +187,9 @@ func (w *network) join(s *cluster.State, t cluster.TaskID, terms Terms, node clu
 	if s.Shape(task.Shape).PerNode > 0 || apart {
 		id.request.job = task.Job
 	}
+	if node == cluster.NoNode {
+		id.tier = terms.Tier
+	}
 	switch {
 	case terms.Alone:
 		id.alone, id.fixed = task.Seq+1, w.fixed(node)
@@ -213,7 +217,6 @@ func (w *network) stand(t cluster.TaskID, c, sh int32, terms Terms, node cluster
 	w.addLevel(sh, terms.Wait, 1)
 	if node == cluster.NoNode {
 		class.waiting++
-		w.requests[class.request].waiting++
 		w.shares[sh].waiting.Push(entry{terms.Wait, m.seq - 1, t, w.ticket})
 	} else {
 		m.stay = w.addStay(c, node, terms.Stay, t)
@@ -235,7 +238,6 @@ func (w *network) unstand(t cluster.TaskID) {
 		w.requests[class.request].running--
 	} else {
 		class.waiting--
-		w.requests[class.request].waiting--
 	}
 	m.ticket = 0
 	w.touch(sh.class)

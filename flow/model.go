@@ -33,6 +33,10 @@ type Terms struct {
 	// arcs. Tasks that are Alone are a class each.
 	Key   uint64
 	Alone bool
+	// Tier says who comes first where they wait: nobody of a lower one gets what
+	// somebody of a higher one could have had instead. Tiers are solved one after the
+	// other; prices trade within them.
+	Tier int32
 	// Wait is the price of having no place until the next round.
 	Wait Cost
 	// Movable says that a running task may be evicted; Stay is then the price of

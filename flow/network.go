@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -28,7 +29,9 @@ type network struct {
 	classes   []class
 	classOf   map[classID]int32
 	freeClass rows
-	active    []int32 // classes with waiting tasks
+	lines     []int32 // classes with waiting tasks
+	active    []int32 // those of them whose turn it is
+	tier      int32   // from which on it is
 	touched   []int32 // classes whose supply may have changed
 	isTouched []bool
 	idle      []int32 // classes that had no units at some time
@@ -153,7 +156,7 @@ func (w *network) newClass(s *cluster.State, id classID, t cluster.TaskID) int32
 	}
 	old := &w.classes[row]
 	w.classes[row] = class{
-		id: id, live: true, request: w.requestOf(id.request), node: w.node(), active: -1,
+		id: id, live: true, request: w.requestOf(id.request), node: w.node(), at: -1,
 		shares: old.shares[:0], stays: old.stays[:0], outs: old.outs[:0],
 	}
 	w.classOf[id] = row
@@ -288,17 +291,16 @@ func (w *network) settleClasses() {
 		if !c.live {
 			continue
 		}
-		w.given += c.units - w.graph.Supply(c.node)
-		w.graph.SetSupply(c.node, c.units)
+		w.supply(row)
 		switch {
-		case c.waiting > 0 && c.active < 0:
-			c.active = int32(len(w.active))
-			w.active = append(w.active, row)
-		case c.waiting == 0 && c.active >= 0:
-			last := w.active[len(w.active)-1]
-			w.active[c.active] = last
-			w.classes[last].active = c.active
-			w.active, c.active = w.active[:len(w.active)-1], -1
+		case c.waiting > 0 && c.at < 0:
+			c.at = int32(len(w.lines))
+			w.lines = append(w.lines, row)
+		case c.waiting == 0 && c.at >= 0:
+			last := w.lines[len(w.lines)-1]
+			w.lines[c.at] = last
+			w.classes[last].at = c.at
+			w.lines, c.at = w.lines[:len(w.lines)-1], -1
 		}
 	}
 	w.touched = w.touched[:0]
@@ -308,14 +310,57 @@ func (w *network) settleClasses() {
 		}
 	}
 	w.idle = w.idle[:0]
+	w.active = w.active[:0]
+	for _, row := range w.lines {
+		if w.classes[row].id.tier >= w.tier {
+			w.active = append(w.active, row)
+		}
+	}
 	w.graph.SetSupply(w.sink, -w.given)
+}
+
+// supply lets a class give its units, unless its turn is yet to come.
+func (w *network) supply(row int32) {
+	c := &w.classes[row]
+	units := c.units
+	if c.waiting > 0 && c.id.tier < w.tier {
+		units = 0
+	}
+	w.given += units - w.graph.Supply(c.node)
+	w.graph.SetSupply(c.node, units)
+}
+
+// serve lets the classes of a tier, and of those above it, take part.
+func (w *network) serve(tier int32) {
+	if w.tier == tier {
+		return
+	}
+	w.tier = tier
+	for _, row := range w.lines {
+		w.supply(row)
+	}
+}
+
+// tiers lists those of the tasks that wait, the highest first.
+func (w *network) tiers(list []int32) []int32 {
+	list = list[:0]
+	for _, row := range w.lines {
+		list = append(list, w.classes[row].id.tier)
+	}
+	slices.SortFunc(list, func(a, b int32) int { return cmp.Compare(b, a) })
+	return slices.Compact(list)
 }
 
 // findAsking lists the requests that somebody waits with, or may move with.
 func (w *network) findAsking(s *cluster.State) {
+	for _, q := range w.asking {
+		w.requests[q].wanted = 0
+	}
 	w.asking = w.asking[:0]
 	for _, row := range w.active {
-		w.asking = append(w.asking, w.classes[row].request)
+		q := w.classes[row].request
+		w.asking = append(w.asking, q)
+		w.requests[q].wanted += int64(w.classes[row].waiting)
 	}
 	if w.moves {
 		for row := range w.requests {

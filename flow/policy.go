@@ -38,6 +38,7 @@ type Policy struct {
 	placer  placer
 	ticks   int64
 
+	tiers      []int32
 	rivals     []int32 // requests that could have a place when the round began
 	contention contention
 }
@@ -65,28 +66,49 @@ const mostSolves = 64
 
 // Plan solves until nothing more can be placed.
 func (p *Policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
-	s, mark := t.State(), t.Mark()
+	s := t.State()
 	p.learn(s, c)
 	w := p.net
 	w.keepAppointments(s)
-	w.update(s)
-	p.ticks, p.rivals = 0, p.couldCompete()
-	whole := p.spread(t, budget, out)
-	if whole && budget == 0 && p.contended() {
-		p.compete(t, mark, out)
+	w.settleClasses()
+	p.ticks = 0
+	whole := true
+	p.tiers = w.tiers(p.tiers)
+	for _, tier := range p.tiers {
+		w.serve(tier)
+		if whole = p.serve(t, budget, out); !whole {
+			break
+		}
+	}
+	if len(p.tiers) == 0 && w.moves {
+		whole = p.serve(t, budget, out)
 	}
 	out.Ticks = p.ticks + w.asks + w.looks
 	w.asks, w.looks = 0, 0
 	if !whole {
 		out.Wake = s.Now()
 	}
-	if len(w.active) > 0 || w.moves {
+	if len(w.lines) > 0 || w.moves {
 		out.Wake = min(out.Wake, p.nextDue(s))
 	}
 	if w.wrong != nil {
 		out.Err = fmt.Errorf("policy %s: %w", p.options.Name, w.wrong)
 		w.wrong = nil
 	}
+}
+
+// serve plans for the tasks whose turn it is, and reports whether it came to an end.
+func (p *Policy) serve(t *sched.Trial, budget int64, out *sched.Plan) bool {
+	mark, before := t.Mark(), out.Bundles()
+	p.net.update(t.State())
+	p.rivals = p.couldCompete()
+	if !p.spread(t, budget, out) {
+		return false
+	}
+	if budget == 0 && p.contended() {
+		p.compete(t, mark, before, out)
+	}
+	return true
 }
 
 // spread solves until nothing more can be placed in uniform slots, and reports

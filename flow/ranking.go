@@ -24,7 +24,7 @@ import (
 type request struct {
 	id      requestID
 	live    bool
-	waiting int64 // tasks, of all its classes
+	wanted  int64 // places, by the classes whose turn it is
 	running int64 // those that may move
 	classes int
 	used    cluster.Time
@@ -70,7 +70,7 @@ func (w *network) enough(row int32) int {
 	if all := len(g.chosen) + len(g.rest); all <= fewNodes && w.tree != nil {
 		return all
 	}
-	return int(8 + 2*w.requests[g.request].waiting)
+	return int(8 + 2*w.requests[g.request].wanted)
 }
 
 // requestOf finds a request, or makes one, which looks at every node.

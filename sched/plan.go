@@ -71,6 +71,15 @@ func (p *Plan) Close() {
 // Drop forgets the open bundle.
 func (p *Plan) Drop() { p.actions = p.actions[:p.start] }
 
+// Cut forgets the bundles from i on, and the open one.
+func (p *Plan) Cut(i int) {
+	p.start = 0
+	if i > 0 {
+		p.start = p.ends[i-1]
+	}
+	p.actions, p.ends = p.actions[:p.start], p.ends[:i]
+}
+
 // Bundles is how many bundles the plan holds.
 func (p *Plan) Bundles() int { return len(p.ends) }
 

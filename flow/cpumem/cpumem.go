@@ -26,9 +26,10 @@ const (
 	longest = 16
 )
 
-// Terms are the same for all tasks.
-func (*Model) Terms(*cluster.State, cluster.TaskID) flow.Terms {
-	return flow.Terms{Wait: unplaced, Next: cluster.Never}
+// Terms are the same for all tasks, but for their turn: the highest priority comes
+// first.
+func (*Model) Terms(s *cluster.State, t cluster.TaskID) flow.Terms {
+	return flow.Terms{Tier: s.Task(t).Priority, Wait: unplaced, Next: cluster.Never}
 }
 
 // Out lets tasks go anywhere.
