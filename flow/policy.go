@@ -83,7 +83,7 @@ func (p *Policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 	if len(p.tiers) == 0 && w.moves {
 		whole = p.serve(t, budget, out)
 	}
-	out.Ticks = p.ticks + w.asks + w.looks
+	out.Ticks = p.ticks/looksPerTick + w.asks + w.looks
 	w.asks, w.looks = 0, 0
 	if !whole {
 		out.Wake = s.Now()
@@ -134,6 +134,10 @@ func (p *Policy) spread(t *sched.Trial, budget int64, out *sched.Plan) bool {
 	return false
 }
 
+// looksPerTick is how many arcs the solver looks at while one node is priced: a
+// plan's ticks are all of one size.
+const looksPerTick = 8
+
 // grid is how often, at most, changing prices alone start a round.
 const grid = cluster.Second
 
@@ -154,7 +158,7 @@ func (p *Policy) solve(s *cluster.State, budget int64) mcmf.Status {
 	for {
 		o := mcmf.Options{Algorithm: p.options.Algorithm}
 		if budget > 0 {
-			o.Budget = max(1, budget-p.ticks-w.asks-w.looks)
+			o.Budget = max(1, (budget-w.asks-w.looks)*looksPerTick-p.ticks)
 		}
 		r := p.solver.Solve(o)
 		p.ticks += r.Ticks
