@@ -271,10 +271,10 @@ func (w *network) trimJournal() {
 func (w *network) update(s *cluster.State) {
 	w.settleClasses()
 	w.findAsking(s)
+	w.updatePorts(s)
 	for _, q := range w.asking {
 		w.catchUp(s, q)
 	}
-	w.updatePorts(s)
 	for _, row := range w.staleShares {
 		w.updateShare(row)
 	}
