@@ -350,14 +350,14 @@ func (w *network) addStay(c int32, n cluster.NodeID, cost Cost, t cluster.TaskID
 		return 1
 	})
 	st.tasks = slices.Insert(st.tasks, at, t)
-	w.note(n)
+	w.noteRoom(n)
 	return row
 }
 
 func (w *network) dropStay(row int32, t cluster.TaskID) {
 	st := &w.stays[row]
 	st.tasks = slices.DeleteFunc(st.tasks, func(o cluster.TaskID) bool { return o == t })
-	w.note(st.node)
+	w.noteRoom(st.node)
 	if len(st.tasks) > 0 {
 		return
 	}

@@ -60,6 +60,7 @@ type network struct {
 	journal  []cluster.NodeID
 	start    uint64   // position of journal[0]
 	latest   []uint64 // per node, 1 + its last position in the journal
+	priced   []uint64 // per node, 1 + its last position there for more than its room
 	synced   uint64   // position up to which ports are true
 	asking   []int32  // requests with units, in order of rows: what slots are for
 	asked    []int32  // the same when ports were last computed
@@ -240,8 +241,15 @@ func (w *network) touch(c int32) {
 	}
 }
 
-// note notes that a node changed.
+// note notes that a node changed, so that its price may have.
 func (w *network) note(n cluster.NodeID) {
+	w.noteRoom(n)
+	w.priced[n] = w.latest[n]
+}
+
+// noteRoom notes that a node has room for more units than before, or for fewer, while
+// it is what it was.
+func (w *network) noteRoom(n cluster.NodeID) {
 	w.machine(n)
 	w.journal = append(w.journal, n)
 	w.latest[n] = w.start + uint64(len(w.journal))

@@ -37,6 +37,7 @@ type request struct {
 // offer is a node as a request sees it.
 type offer struct {
 	group int32 // row of the group below which the node stands, or -1
+	was   int32 // the same while it has no room, if the price is still true; or -1
 	at    int32 // position in the group's rest, or ^position in its chosen
 	arc   mcmf.Arc
 	price Cost // of the first unit, with the load of the node
@@ -178,33 +179,45 @@ func (w *network) leaveGroup(row int32) { w.groups[row].entered-- }
 
 // catchUp brings the offers of a request up to date with the nodes that changed.
 func (w *network) catchUp(s *cluster.State, row int32) {
-	q := &w.requests[row]
-	end := w.start + uint64(len(w.journal))
-	if q.seen == never || q.seen < w.start {
+	seen, end := w.requests[row].seen, w.start+uint64(len(w.journal))
+	if seen == never || seen < w.start {
 		for n := range s.NodeRows() {
-			w.offer(s, row, cluster.NodeID(n))
+			w.offer(s, row, cluster.NodeID(n), true)
 		}
 	} else {
-		for p := q.seen; p < end; p++ {
+		for p := seen; p < end; p++ {
 			if n := w.journal[p-w.start]; w.latest[n] == p+1 {
-				w.offer(s, row, n)
+				w.offer(s, row, n, w.priced[n] > seen)
 			}
 		}
 	}
 	w.requests[row].seen = end
 }
 
-// offer looks at a node for a request: whether it fits, and what it costs.
-func (w *network) offer(s *cluster.State, row int32, n cluster.NodeID) {
+// offer looks at a node for a request: whether it fits, and what it costs. Of a node
+// that was not priced anew only the room has changed since.
+func (w *network) offer(s *cluster.State, row int32, n cluster.NodeID, priced bool) {
 	w.machine(n)
 	q := &w.requests[row]
 	for int(n) >= len(q.offers) {
-		q.offers = append(q.offers, offer{group: -1, arc: mcmf.None})
+		q.offers = append(q.offers, offer{group: -1, was: -1, arc: mcmf.None})
 	}
 	w.looks++
-	units := w.room(s, row, n)
-	if units == 0 {
+	units, o := w.room(s, row, n), &q.offers[n]
+	was := max(o.group, o.was)
+	switch {
+	case units == 0:
 		w.withdraw(row, n)
+		if !priced {
+			o.was = was
+		}
+		return
+	case priced:
+	case o.group >= 0 && o.at >= 0:
+		return
+	case o.was >= 0:
+		o.group, o.was = was, -1
+		w.pushRest(was, n)
 		return
 	}
 	w.asks++
@@ -228,7 +241,7 @@ func (w *network) offer(s *cluster.State, row int32, n cluster.NodeID) {
 	}
 	g := w.groupOf(s, row, a)
 	q = &w.requests[row]
-	o := &q.offers[n]
+	o = &q.offers[n]
 	if o.group != g {
 		w.withdraw(row, n)
 		o.group, o.price = g, price
@@ -261,6 +274,7 @@ func (w *network) setOffer(row int32, n cluster.NodeID, units int64, curve Curve
 // withdraw takes a node from the group below which it stands.
 func (w *network) withdraw(row int32, n cluster.NodeID) {
 	o := &w.requests[row].offers[n]
+	o.was = -1
 	if o.group < 0 {
 		return
 	}

@@ -41,7 +41,7 @@ type machine struct {
 func (w *network) machine(n cluster.NodeID) *machine {
 	for int(n) >= len(w.machines) {
 		w.machines = append(w.machines, machine{port: mcmf.None, at: -1})
-		w.latest = append(w.latest, 0)
+		w.latest, w.priced = append(w.latest, 0), append(w.priced, 0)
 	}
 	return &w.machines[n]
 }
@@ -119,7 +119,7 @@ func (w *network) updatePort(s *cluster.State, n cluster.NodeID) {
 		return
 	}
 	if m.shared != before {
-		w.note(n) // what leads there is to know
+		w.noteRoom(n) // what leads there is to know
 		m = &w.machines[n]
 	}
 	w.updateLoad(s, n, m)
