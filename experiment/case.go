@@ -80,7 +80,7 @@ func (c *simulation) run(o *Options) (outcome, error) {
 	}
 	var waiting *waits
 	if c.waits {
-		waiting = &waits{Source: config.Source, since: map[[2]uint64]cluster.Time{}}
+		waiting = &waits{Source: config.Source, since: map[[2]uint64][]cluster.Time{}}
 		config.Source, config.Output.Placements = waiting, waiting
 	}
 	config.Setup, err = c.setup(o)

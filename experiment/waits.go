@@ -20,7 +20,9 @@ const production = 9
 // come out.
 type waits struct {
 	trace.Source
-	since   map[[2]uint64]cluster.Time // of tasks that wait, by job and index
+	// since is when tasks were submitted that have had no place, by job and index.
+	// Placements come late, in blocks; by then a task may have been submitted again.
+	since   map[[2]uint64][]cluster.Time
 	took    report.Histogram
 	pending []byte // the beginning of a line
 	err     error
@@ -32,12 +34,9 @@ func (w *waits) Next(r *trace.Record) error {
 	if err != nil {
 		return err
 	}
-	task := [2]uint64{r.Task.Job, uint64(r.Task.Index)}
-	switch {
-	case r.What == trace.TaskSubmitted && r.Time > 0 && !r.Task.Running && r.Task.Priority < production:
-		w.since[task] = r.Time
-	case r.What == trace.TaskKilled:
-		delete(w.since, task)
+	if r.What == trace.TaskSubmitted && r.Time > 0 && !r.Task.Running && r.Task.Priority < production {
+		task := [2]uint64{r.Task.Job, uint64(r.Task.Index)}
+		w.since[task] = append(w.since[task], r.Time)
 	}
 	return nil
 }
@@ -75,8 +74,21 @@ func (w *waits) take(line []byte) {
 			return
 		}
 	}
-	if since, waits := w.since[task]; waits && string(fields[event]) == placed {
-		w.took.Add(at - since)
-		delete(w.since, task)
+	if string(fields[event]) != placed {
+		return
 	}
+	since := w.since[task]
+	before := 0 // submissions before this placement: the last of them is what it is for
+	for before < len(since) && since[before] <= at {
+		before++
+	}
+	switch {
+	case before == 0: // evicted, and placed again
+		return
+	case before == len(since):
+		delete(w.since, task)
+	default:
+		w.since[task] = since[before:]
+	}
+	w.took.Add(at - since[before-1])
 }
