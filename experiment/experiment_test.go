@@ -251,6 +251,13 @@ func TestFigures(t *testing.T) {
 	if len(l.Points) != 4 || l.Points[1] != [2]report.Number{1, 0.5} || l.Points[3] != [2]report.Number{4, 1} {
 		t.Errorf("distribution: %v", l.Points)
 	}
+	many := make([]float64, 1001)
+	for i := range many {
+		many[i] = float64(i)
+	}
+	if l = distribution("x", many); len(l.Points) != 200 || l.Points[199] != [2]report.Number{1000, 1} {
+		t.Errorf("distribution of many: %d points, %v", len(l.Points), l.Points[len(l.Points)-1])
+	}
 	if above(rising, 1) != 0.5 || above(rising, 4) != 0 || above(rising, 0.1) != 1 || above(nil, 1) != 0 {
 		t.Errorf("above 1: %g", above(rising, 1))
 	}

@@ -93,7 +93,7 @@ func distribution(name string, rising []float64) report.Line {
 	l := report.Line{Name: name}
 	n := len(rising)
 	for i, v := range rising {
-		if last := i == n-1; !last && (i+1)*200/n == i*200/n {
+		if (i+1)*200/n == i*200/n { // never so for the last
 			continue
 		}
 		l.Points = append(l.Points, [2]report.Number{report.Number(v), report.Number(float64(i+1) / float64(n))})
