@@ -17,7 +17,7 @@ import (
 	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sim"
 	"fairlead.dev/fairlead/sim/trace"
-	jobs "fairlead.dev/fairlead/sim/trace/ecsched"
+	authors "fairlead.dev/fairlead/sim/trace/ecsched"
 )
 
 // ecschedSetup is one way to run the list of jobs of ECSched's authors.
@@ -31,9 +31,9 @@ type ecschedSetup struct {
 	keep   bool   // tasks that fit nowhere keep their place in the queue
 }
 
-// asPublished are the settings of the authors' stored results.
-func asPublished() ecschedSetup {
-	return ecschedSetup{nodes: jobs.Default(), solves: 1, solver: ecsched.Literal, queue: 1, keep: true}
+// storedSettings are the settings of the authors' stored results.
+func storedSettings() ecschedSetup {
+	return ecschedSetup{nodes: authors.Default(), solves: 1, solver: ecsched.Literal, queue: 1, keep: true}
 }
 
 // ecschedPolicies are the policies of the tables, in the order of their columns.
@@ -47,7 +47,7 @@ func ecschedPolicies() []string {
 // the default solver, which breaks ties otherwise, they are near (TestECSchedTies).
 func TestECSched(t *testing.T) {
 	published := map[string]float64{"ecsched-dp": 1416.36, "ecsched-ml": 1368.18, "ecsched-kube": 1801.77, "ecsched-swarm": 1773.02}
-	setup := asPublished()
+	setup := storedSettings()
 	for _, name := range ecschedPolicies() {
 		took, _ := setup.run(t, name)
 		got := math.Round(100*took.mean()) / 100
@@ -77,7 +77,7 @@ func TestECSchedTies(t *testing.T) {
 	for _, name := range ecschedPolicies()[:2] {
 		var means []float64
 		for _, algorithm := range mcmf.Algorithms() {
-			setup := asPublished()
+			setup := storedSettings()
 			setup.solver = string(algorithm)
 			took, _ := setup.run(t, name)
 			means = append(means, took.mean())
@@ -98,7 +98,7 @@ func TestECSchedTies(t *testing.T) {
 // jobs come at once, by up to 0.7 %.
 func TestECSchedEqualThroughput(t *testing.T) {
 	long(t)
-	equal, paper := jobs.Default(), jobs.TestBed()
+	equal, paper := authors.Default(), authors.TestBed()
 	for _, row := range []struct {
 		name  string
 		setup ecschedSetup
@@ -154,7 +154,7 @@ func (e ecschedSetup) compare(t *testing.T, title string, want [4]float64) {
 // in use.
 func (e ecschedSetup) run(t *testing.T, name string) (completions, float64) {
 	t.Helper()
-	list, err := jobs.Open(filepath.Join(data(t), "ecsched", "jobs-9549.txt"), jobs.Options{Nodes: e.nodes})
+	list, err := authors.Open(filepath.Join(data(t), "ecsched", "jobs-9549.txt"), authors.Options{Nodes: e.nodes})
 	if err != nil {
 		t.Fatal(err)
 	}
