@@ -65,6 +65,7 @@ type network struct {
 	asking   []int32  // requests with units, in order of rows: what slots are for
 	asked    []int32  // the same when ports were last computed
 
+	tempting []bargain
 	arcs     Arcs
 	steps    []Step
 	envelope []int64

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
@@ -53,6 +54,7 @@ type group struct {
 	chosen  []cluster.NodeID // with an arc
 	rest    []cluster.NodeID // without: a heap by price
 	below   []below
+	quiet   int // solves since it was widened, while it was wide
 }
 
 // below is a group under another one.
@@ -327,32 +329,66 @@ func (w *network) fill(s *cluster.State) {
 // widen puts nodes into the network that could improve the solution, and reports
 // whether there are any.
 func (w *network) widen(s *cluster.State, price func(mcmf.Node) int64) bool {
-	sink, widened := price(w.sink), false
+	widened := false
 	for _, row := range w.asking {
-		q := &w.requests[row]
-		for _, g := range q.groups {
-			worth := price(w.groups[g].node) - sink
+		for _, g := range w.requests[row].groups {
+			w.tempting = w.tempting[:0]
+			w.tempt(g, 0, price(w.groups[g].node), price)
+			slices.SortFunc(w.tempting, func(a, b bargain) int {
+				return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(a.node, b.node))
+			})
 			// As many again as there are, so that few solves are enough.
-			for range max(8, len(w.groups[g].chosen)) {
-				rest := w.groups[g].rest
-				if len(rest) == 0 || q.offers[rest[0]].price >= worth {
-					break
-				}
-				w.choose(s, g, w.popRest(g))
+			for _, b := range w.tempting[:min(len(w.tempting), max(8, len(w.groups[g].chosen)))] {
+				w.removeRest(g, w.requests[row].offers[b.node].at)
+				w.choose(s, g, b.node)
 				widened = true
+			}
+			if len(w.tempting) > 0 {
+				w.groups[g].quiet = 0
 			}
 		}
 	}
 	return widened
 }
 
-// narrow takes nodes without flow out of the network where there are many more
-// than are needed.
+// bargain is a node left out whose arc would improve the solution by so much.
+type bargain struct {
+	node cluster.NodeID
+	cost Cost // below 0
+}
+
+// tempt lists the bargains of a heap from a position down. What is behind a port in
+// the network has its own price, else none.
+func (w *network) tempt(g int32, at int, worth int64, price func(mcmf.Node) int64) {
+	rest, q := w.groups[g].rest, &w.requests[w.groups[g].request]
+	if at >= len(rest) || q.offers[rest[at]].price+price(w.sink) >= worth {
+		return
+	}
+	w.looks++
+	n := rest[at]
+	cost := q.offers[n].price + price(w.sink) - worth
+	if port := w.machines[n].port; port != mcmf.None && w.loaded == nil {
+		cost += max(0, price(port)-price(w.sink))
+	}
+	if cost < 0 {
+		w.tempting = append(w.tempting, bargain{n, cost})
+	}
+	w.tempt(g, 2*at+1, worth, price)
+	w.tempt(g, 2*at+2, worth, price)
+}
+
+// narrow takes nodes without flow out of the network where there have been many more
+// than are needed for a while.
 func (w *network) narrow(flow func(mcmf.Arc) int64) {
+	const while = 16
 	for _, row := range w.asking {
 		q := &w.requests[row]
 		for _, g := range q.groups {
-			if enough := w.enough(g); len(w.groups[g].chosen) > 4*enough {
+			if len(w.groups[g].chosen) <= 4*w.enough(g) {
+				continue
+			}
+			if w.groups[g].quiet++; w.groups[g].quiet > while {
+				w.groups[g].quiet = 0
 				w.clearGroup(g, func(n cluster.NodeID) bool { return flow(q.offers[n].arc) == 0 })
 			}
 		}
