@@ -360,6 +360,21 @@ func (c *Core) touch(a Action) {
 	}
 }
 
+// Everything lists every row that a policy of the lane would be shown if it were
+// fresh, for one that is asked and does not decide.
+func (c *Core) Everything(i int) *Changed {
+	var l lane
+	var r Round
+	r.gatherAll(&l, c.state, func(t cluster.TaskID) bool { return c.ownerOf(c.state.Task(t)) == uint8(i) })
+	return &r.changed
+}
+
+// LaneOf returns the lane that the task belongs to, and false if it is foreign.
+func (c *Core) LaneOf(t cluster.TaskID) (int, bool) {
+	owner := c.ownerOf(c.state.Task(t))
+	return int(owner), owner != noLane
+}
+
 // Why says why the task is not placed, in the words of its lane's policy.
 func (c *Core) Why(t cluster.TaskID) Reason {
 	lane := c.ownerOf(c.state.Task(t))
