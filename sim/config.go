@@ -46,6 +46,9 @@ type Config struct {
 	Progress func(Progress)
 	// Stop is asked now and then whether to end the run early; it may be nil.
 	Stop func() bool
+	// Finished is called with the core as it stands when the run ends, after the
+	// rounds that were under way; it may be nil. The core is then the callee's.
+	Finished func(*sched.Core)
 }
 
 // Initial says what becomes of tasks that run when the trace begins.

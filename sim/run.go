@@ -99,7 +99,20 @@ func Run(cfg Config) (report.Run, error) {
 	if err == nil && !s.stopped {
 		err = s.audit(&result)
 	}
+	if s.cfg.Finished != nil {
+		s.handOver()
+	}
 	return result, err
+}
+
+// handOver ends what rounds are under way, and gives the core away.
+func (s *simulation) handOver() {
+	for _, r := range s.planner.rounds {
+		if r != nil {
+			s.out = s.core.Finish(r, s.now, s.out[:0])
+		}
+	}
+	s.cfg.Finished(s.core)
 }
 
 // play lets things happen, moment by moment, until nothing is left to happen.
