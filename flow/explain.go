@@ -1,0 +1,316 @@
+package flow
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/mcmf"
+	"fairlead.dev/fairlead/sched"
+)
+
+// This file says what a task could have and what that would cost: for each node that
+// would take it the price in full, in named parts.
+//
+// The question is put to a network of its own, made of the state as it is: the task
+// that is asked about waits there, as if its run had just left, while all others are
+// where they are. The network is solved without it. Then a shortest path through the
+// residual network (explaindistance.go) is exactly what one unit more costs by way of
+// each node, whatever the prices of the solver, which may be one of many that prove
+// the same flow. So the cheapest candidate is where the solver would send the task,
+// and what it costs beyond the model's own price is what others of the same moment
+// make of it: they add to the load of the node, or would have to go elsewhere.
+
+// Explanation is what a task could have.
+type Explanation struct {
+	Task cluster.TaskID
+	// Phase is where the task stands, and Node the node that it takes room on; NoNode
+	// if it waits.
+	Phase cluster.Phase
+	Node  cluster.NodeID
+	// Wait is the price of having no place until the next round, and WaitChanges when
+	// it changes next; Never if it does not.
+	Wait        Cost
+	WaitChanges cluster.Time
+	// Candidates are nodes that the task could go to, the cheapest first, and Nodes is
+	// how many there are in all. The node where it is comes last if it is not among
+	// the cheapest, and is missing if it would not take the task back.
+	Candidates []Candidate
+	Nodes      int
+	// Others says why the other nodes are no candidates.
+	Others sched.Reason
+}
+
+// Candidate is a node that would take a task. The terms add up to the cost.
+type Candidate struct {
+	Node  cluster.NodeID
+	Cost  Cost
+	Terms []Term
+	// Full says that the node has no room: something that runs there would have to go.
+	Full bool
+}
+
+// Parts of a price that are the engine's, not the model's.
+const (
+	// TermAggregator is what an aggregator, which prices all nodes below it alike,
+	// asks beyond what the model names.
+	TermAggregator = "aggregator"
+	// TermCongestion is what other tasks that want a place at the same time make of
+	// the price of a node that has room.
+	TermCongestion = "congestion"
+	// TermEviction is what it costs to stop what runs on a node that has no room.
+	TermEviction = "eviction"
+)
+
+// Beyond is by how much each part of the price exceeds that of another candidate:
+// parts that are equal are left out.
+func (c *Candidate) Beyond(o *Candidate) []Term {
+	var list []Term
+	add := func(terms []Term, sign Cost) {
+		for _, t := range terms {
+			at := slices.IndexFunc(list, func(l Term) bool { return l.Name == t.Name })
+			if at < 0 {
+				at = len(list)
+				list = append(list, Term{Name: t.Name})
+			}
+			list[at].Cost += sign * t.Cost
+		}
+	}
+	add(c.Terms, 1)
+	add(o.Terms, -1)
+	return slices.DeleteFunc(list, func(t Term) bool { return t.Cost == 0 })
+}
+
+// Explain says what the task could have, with so many candidates at most. All is
+// every row of the state (sched.Core.Everything). The state is not touched, but the
+// policy begins anew with it: ask one that does not decide. The error is about a task
+// that the policy does not place, or about what the model says.
+func (p *Policy) Explain(s *cluster.State, all *sched.Changed, t cluster.TaskID, most int) (Explanation, error) {
+	task := s.Task(t)
+	x := Explanation{Task: t, Phase: task.Phase, Node: task.Node, WaitChanges: cluster.Never}
+	if !slices.Contains(all.Tasks, t) {
+		return x, fmt.Errorf("policy %s does not place task %s", p.options.Name, s.TaskName(t))
+	}
+	if task.Phase == cluster.Gated {
+		x.Others = sched.Explain(s, t)
+		return x, nil
+	}
+	s = copied(s)
+	if err := takeOut(s, t); err != nil {
+		return x, err
+	}
+	p.relearn(s, all)
+	p.net.standApart(s, t)
+	p.net.settleClasses()
+	p.net.serve(p.net.members[t].terms.Tier)
+	if err := p.settleAll(s, t); err != nil {
+		return x, err
+	}
+	terms := p.net.members[t].terms
+	x.Wait, x.WaitChanges, x.Others = terms.Wait, terms.Next, sched.Explain(s, t)
+	x.Candidates = p.candidates(s, t)
+	x.Nodes = len(x.Candidates)
+	x.shorten(most)
+	return x, nil
+}
+
+// shorten leaves the cheapest candidates, and the node where the task is.
+func (x *Explanation) shorten(most int) {
+	if len(x.Candidates) <= most {
+		return
+	}
+	at := slices.IndexFunc(x.Candidates, func(c Candidate) bool { return c.Node == x.Node })
+	if at < most {
+		x.Candidates = x.Candidates[:most]
+		return
+	}
+	x.Candidates = append(x.Candidates[:most], x.Candidates[at])
+}
+
+// copied is a state of one's own.
+func copied(s *cluster.State) *cluster.State {
+	own := cluster.NewState(s.Kinds(), s.Classes())
+	own.CopyAll(s)
+	return own
+}
+
+// takeOut lets a task wait, as if its run had just left.
+func takeOut(s *cluster.State, t cluster.TaskID) error {
+	for s.Task(t).Placed() {
+		if s.Task(t).Phase == cluster.Reserved {
+			s.Begin()
+			r := s.Evict(t)
+			s.Keep()
+			if r.Refused() {
+				return fmt.Errorf("task %s cannot give up the node that it is reserved on: %v", s.TaskName(t), r.Code)
+			}
+		} else if err := s.Apply(s.Now(), cluster.TaskLeft{Task: t, Attempt: s.Task(t).Attempt}); err != nil {
+			return fmt.Errorf("task %s cannot leave its node: %w", s.TaskName(t), err)
+		}
+	}
+	return nil
+}
+
+// relearn begins anew with a state.
+func (p *Policy) relearn(s *cluster.State, all *sched.Changed) {
+	fresh := *all
+	fresh.All = true
+	p.learn(s, &fresh)
+}
+
+// standApart gives a task a request of its own job if tasks of that job stand where it
+// may not be beside them. Rounds find that out when a node refuses it.
+func (w *network) standApart(s *cluster.State, t cluster.TaskID) {
+	for i := range s.NodeRows() {
+		n := cluster.NodeID(i)
+		if s.NodeLive(n) && s.Admits(t, n).Code == cluster.NotApart {
+			w.avoid(s, move{task: t, from: cluster.NoNode, to: cluster.NoNode}, cluster.Refusal{Code: cluster.NotApart})
+			return
+		}
+	}
+}
+
+// settleAll solves the network of a state; without a task, if there is one, whose
+// request is then shown all nodes.
+func (p *Policy) settleAll(s *cluster.State, without cluster.TaskID) error {
+	w := p.net
+	w.update(s)
+	request := int32(-1)
+	if without != noTask {
+		m := &w.members[without]
+		c := &w.classes[w.shares[m.share].class]
+		request = c.request
+		w.graph.SetSupply(c.node, c.units-1)
+		w.given--
+		w.addLevel(m.share, m.terms.Wait, -1)
+	}
+	for range mostSolves {
+		w.update(s)
+		if request >= 0 {
+			w.chooseAll(s, request)
+		}
+		if status := p.solve(s, 0); w.wrong != nil || status != mcmf.Optimal {
+			return fmt.Errorf("policy %s: %w", p.options.Name, cmp.Or(w.wrong, fmt.Errorf("the network is not solved: %v", status)))
+		}
+		if w.fresh() {
+			return nil
+		}
+	}
+	return fmt.Errorf("policy %s: prices do not settle in %d solves", p.options.Name, mostSolves)
+}
+
+// chooseAll puts all nodes that a request may have into the network.
+func (w *network) chooseAll(s *cluster.State, q int32) {
+	for _, g := range w.requests[q].groups {
+		for len(w.groups[g].rest) > 0 {
+			w.choose(s, g, w.popRest(g))
+		}
+	}
+}
+
+// candidates lists the nodes that the task could go to, after the network was solved
+// without it, the cheapest
+// first.
+func (p *Policy) candidates(s *cluster.State, t cluster.TaskID) []Candidate {
+	w, rest := p.net, p.distances(toSink)
+	c := &w.classes[w.shares[w.members[t].share].class]
+	best := map[cluster.NodeID]priced{}
+	offer := func(n cluster.NodeID, a wayIn) {
+		from := rest[w.machines[n].port]
+		if from == nowhere || w.graph.Arc(a.last).Capacity == 0 {
+			return
+		}
+		base := a.before + w.graph.Arc(a.last).Cost
+		if w.loaded != nil {
+			load, _ := w.load(s, n) // a port whose load cannot be has no way to the sink
+			base += load.first()
+		}
+		ends, there := w.graph.Arc(a.last), p.solver.Flow(a.last)
+		full := a.before + p.unit(a.last, there) + from
+		if there > 0 { // another of its like may give its place up, and must if there is no other
+			instead := a.before + rest[ends.From]
+			if there == ends.Capacity || instead < full {
+				full = instead
+			}
+		}
+		if b, known := best[n]; !known || full < b.full {
+			best[n] = priced{base: base, full: full}
+		}
+	}
+	for _, o := range c.outs {
+		if o.group < 0 {
+			offer(o.node, wayIn{last: o.arc})
+		}
+	}
+	q := &w.requests[c.request]
+	for _, g := range q.groups {
+		before, ok := w.reach(c, g)
+		for _, n := range w.groups[g].chosen {
+			if ok {
+				offer(n, wayIn{before, q.offers[n].arc})
+			}
+		}
+	}
+	list := make([]Candidate, 0, len(best))
+	for n, b := range best {
+		list = append(list, Candidate{Node: n, Cost: b.full, Terms: p.terms(s, t, n, b), Full: !s.RoomNow(s.Task(t).Shape, n)})
+	}
+	slices.SortFunc(list, func(a, b Candidate) int { return cmp.Or(cmp.Compare(a.Cost, b.Cost), cmp.Compare(a.Node, b.Node)) })
+	return list
+}
+
+// wayIn is a way from a class to the port of a node: what it costs up to its last arc.
+type wayIn struct {
+	before Cost
+	last   mcmf.Arc
+}
+
+// priced is what a node costs by the model as things stand, and in full.
+type priced struct{ base, full Cost }
+
+// terms names the parts of a price.
+func (p *Policy) terms(s *cluster.State, t cluster.TaskID, n cluster.NodeID, b priced) []Term {
+	var list []Term
+	named := Cost(0)
+	if e, ok := p.model.(Explainer); ok {
+		list = e.Explain(s, t, n)
+		for _, term := range list {
+			named += term.Cost
+		}
+	}
+	if b.base != named {
+		list = append(list, Term{TermAggregator, b.base - named})
+	}
+	if b.full != b.base {
+		name := TermCongestion
+		if !s.RoomNow(s.Task(t).Shape, n) {
+			name = TermEviction
+		}
+		list = append(list, Term{name, b.full - b.base})
+	}
+	return list
+}
+
+// reach is what it costs a unit of the class to get to a group, and false if no way
+// leads there.
+func (w *network) reach(c *class, g int32) (Cost, bool) {
+	least, ok := Cost(0), false
+	for _, o := range c.outs {
+		if o.group == g && (!ok || o.cost < least) {
+			least, ok = o.cost, true
+		}
+	}
+	above := w.groups[g].above
+	if above < 0 {
+		return least, ok
+	}
+	if cost, known := w.reach(c, above); known {
+		for _, b := range w.groups[above].below {
+			if down := cost + w.graph.Arc(b.arc).Cost; b.group == g && (!ok || down < least) {
+				least, ok = down, true
+			}
+		}
+	}
+	return least, ok
+}
