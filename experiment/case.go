@@ -106,7 +106,7 @@ func (c *simulation) setup(o *Options) (report.Setup, error) {
 	}
 	heeded := p.Heeded(c.options)
 	return report.Setup{
-		Policy: c.policy, TieBreak: heeded.Ties.String(), Solver: heeded.Solver, Migrations: report.Number(heeded.Migrations),
+		Policy: c.policy, TieBreak: p.TieBreak(c.options), Solver: heeded.Solver, Migrations: report.Number(heeded.Migrations),
 		Cluster: c.source, Workload: c.source, Data: c.input, Seed: o.Seed, Until: report.Seconds(c.until), Speedup: report.Number(c.speedup),
 		Initial: "keep", EvictedWork: "lost", Faults: "none",
 		Heartbeat: report.Seconds(c.trigger.Heartbeat), Watchdog: report.Seconds(c.trigger.Watchdog),

@@ -121,6 +121,15 @@ func (p *Info) Heeded(o Options) Options {
 	return o
 }
 
+// TieBreak names the tie-break of the policy under these options; empty where it
+// has none to choose, as flow policies.
+func (p *Info) TieBreak(o Options) string {
+	if p.Family == Flow {
+		return ""
+	}
+	return p.Heeded(o).Ties.String()
+}
+
 // TiesOf is the tie-break that the named policy uses where the options ask for
 // the given one.
 func TiesOf(name string, ties Ties) Ties {

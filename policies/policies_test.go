@@ -52,7 +52,10 @@ func TestHeeded(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", tc.name, got, tc.want)
 		}
 	}
-	flow := policies.Info{Family: policies.Flow}
+	flow, queue := policies.Info{Family: policies.Flow}, policies.Info{Family: policies.Queue}
+	if flow.TieBreak(asked) != "" || queue.TieBreak(asked) != "lowest" {
+		t.Errorf("tie-breaks %q of a flow and %q of a queue", flow.TieBreak(asked), queue.TieBreak(asked))
+	}
 	if got := flow.Heeded(policies.Options{Solver: policies.Automatic}); got.Solver != "" {
 		t.Errorf("the default has the name %q in results, want none", got.Solver)
 	}

@@ -235,7 +235,7 @@ func (s *simulation) setup(j *job, until cluster.Time) report.Setup {
 	setup.Policy, setup.Seed = j.policy, j.seed
 	if p, err := policies.Find(j.policy); err == nil {
 		heeded := p.Heeded(s.options)
-		setup.TieBreak, setup.Solver, setup.Migrations = heeded.Ties.String(), heeded.Solver, report.Number(heeded.Migrations)
+		setup.TieBreak, setup.Solver, setup.Migrations = p.TieBreak(s.options), heeded.Solver, report.Number(heeded.Migrations)
 	}
 	setup.Until = report.Seconds(until)
 	return setup
