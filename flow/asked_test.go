@@ -63,8 +63,8 @@ func (m askedTree) Above(s *cluster.State, a flow.Aggregator) (flow.Aggregator, 
 
 func (m askedTree) Moves() {}
 
-func (m askedTree) Learn(s *cluster.State, all bool, nodes []cluster.NodeID) {
-	m.Model.(flow.Learner).Learn(s, all, nodes)
+func (m askedTree) Learn(s *cluster.State, all bool, nodes []cluster.NodeID) bool {
+	return m.Model.(flow.Learner).Learn(s, all, nodes)
 }
 
 // TestAsked counts the questions to a model in clusters of two sizes that are half

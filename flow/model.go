@@ -82,8 +82,10 @@ type Mover interface{ Moves() }
 
 // Learner is a Model that keeps something of what it was shown.
 type Learner interface {
-	// Learn is told what changed, as a sched.Policy is, before anything is asked.
-	Learn(s *cluster.State, all bool, nodes []cluster.NodeID)
+	// Learn is told what changed, as a sched.Policy is, before anything is asked. It
+	// reports whether what was said of tasks, as Terms and Out, may be true no more:
+	// then all that take part are asked about again.
+	Learn(s *cluster.State, all bool, nodes []cluster.NodeID) (again bool)
 }
 
 // Explainer is a Model that can name the parts of its prices.

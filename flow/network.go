@@ -166,16 +166,59 @@ func (w *network) newClass(s *cluster.State, id classID, t cluster.TaskID) int32
 	w.owner[c.node] = row
 	w.requests[c.request].classes++
 	if !id.fixed {
+		w.askOut(s, t)
 		w.putOut(s, row, t)
 	}
 	return row
 }
 
-// putOut gives a class the arcs that the model wants.
-func (w *network) putOut(s *cluster.State, row int32, t cluster.TaskID) {
+// askOut asks the model for the arcs that leave the class of a task.
+func (w *network) askOut(s *cluster.State, t cluster.TaskID) {
 	w.arcs.list = w.arcs.list[:0]
 	w.asks++
 	w.model.Out(s, t, &w.arcs)
+}
+
+// askAgain asks the model again about all tasks that take part.
+func (w *network) askAgain(s *cluster.State) {
+	for t := range w.members {
+		if w.members[t].seq != 0 {
+			w.tell(s, cluster.TaskID(t))
+		}
+	}
+	for row := range w.classes {
+		c := &w.classes[row]
+		if !c.live || c.units == 0 || c.id.fixed {
+			continue
+		}
+		t := w.anyOf(c)
+		if w.askOut(s, t); !w.leavesBy(c) {
+			w.dropOuts(int32(row))
+			w.putOut(s, int32(row), t)
+		}
+	}
+}
+
+// anyOf is a task of a class that has some.
+func (w *network) anyOf(c *class) cluster.TaskID {
+	for _, sh := range c.shares {
+		if t, ok := w.first(sh); ok {
+			return t
+		}
+	}
+	return w.stays[c.stays[0]].tasks[0]
+}
+
+// leavesBy reports whether the class has the arcs that were just asked for.
+func (w *network) leavesBy(c *class) bool {
+	return slices.EqualFunc(c.outs, w.arcs.list, func(o out, a outArc) bool {
+		same := o.group < 0 || w.groups[o.group].of == a.aggregator
+		return same && o.node == a.node && o.cost == a.cost
+	})
+}
+
+// putOut gives a class the arcs that were just asked for.
+func (w *network) putOut(s *cluster.State, row int32, t cluster.TaskID) {
 	for _, a := range w.arcs.list {
 		err := checkCost(a.cost)
 		switch {
@@ -206,10 +249,11 @@ func (w *network) putOut(s *cluster.State, row int32, t cluster.TaskID) {
 	}
 }
 
-// dropClass forgets a class without units.
-func (w *network) dropClass(row int32) {
+// dropOuts takes the arcs that leave a class away.
+func (w *network) dropOuts(row int32) {
 	c := &w.classes[row]
 	for _, o := range c.outs {
+		w.graph.RemoveArc(o.arc)
 		if o.group >= 0 {
 			w.leaveGroup(o.group)
 			continue
@@ -220,6 +264,13 @@ func (w *network) dropClass(row int32) {
 		m.prefer = m.prefer[:len(m.prefer)-1]
 		w.leavePort(o.node)
 	}
+	c.outs = c.outs[:0]
+}
+
+// dropClass forgets a class without units.
+func (w *network) dropClass(row int32) {
+	c := &w.classes[row]
+	w.dropOuts(row)
 	for len(c.shares) > 0 {
 		w.dropShare(c.shares[0])
 	}

@@ -180,8 +180,9 @@ func (p *Policy) learn(s *cluster.State, c *sched.Changed) {
 	if c.All {
 		p.reset()
 	}
+	again := false
 	if l, ok := p.model.(Learner); ok {
-		l.Learn(s, c.All, c.Nodes)
+		again = l.Learn(s, c.All, c.Nodes)
 	}
 	w := p.net
 	for _, t := range c.Gone {
@@ -199,6 +200,9 @@ func (p *Policy) learn(s *cluster.State, c *sched.Changed) {
 	}
 	for _, t := range c.Tasks {
 		w.tell(s, t)
+	}
+	if again && !c.All {
+		w.askAgain(s)
 	}
 }
 

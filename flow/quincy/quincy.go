@@ -44,8 +44,9 @@ func Standard() Options {
 // Model prices tasks by their input.
 type Model struct {
 	options Options
-	rackOf  []flow.Aggregator // by node row: its rack, or cluster
+	rackOf  []flow.Aggregator // by node row: its rack, or the cluster; Nowhere if it is lost
 	racks   map[string]flow.Aggregator
+	inputs  bool   // some task has had input
 	held    []held // scratch: what of an input is where
 	inRack  []held
 }
@@ -75,32 +76,41 @@ const (
 	longest = 100_000 * cluster.Second
 )
 
-// Learn notes the racks of nodes that changed.
-func (m *Model) Learn(s *cluster.State, all bool, nodes []cluster.NodeID) {
+// Learn notes the racks of nodes that changed. A node that comes, goes or stands in
+// another rack may hold a part of anybody's input, if there is any.
+func (m *Model) Learn(s *cluster.State, all bool, nodes []cluster.NodeID) (again bool) {
 	if all {
 		clear(m.racks)
 		m.rackOf = m.rackOf[:0]
 	}
 	for len(m.rackOf) < s.NodeRows() {
-		m.rackOf = append(m.rackOf, everywhere)
+		m.rackOf = append(m.rackOf, flow.Nowhere)
 	}
 	for _, n := range nodes {
-		if !s.NodeLive(n) {
+		rack := m.rack(s, n)
+		again = again || rack != m.rackOf[n]
+		m.rackOf[n] = rack
+	}
+	return again && m.inputs
+}
+
+// rack is the aggregator of a node: its rack, or the cluster; Nowhere if it is not there.
+func (m *Model) rack(s *cluster.State, n cluster.NodeID) flow.Aggregator {
+	if !s.NodeLive(n) {
+		return flow.Nowhere
+	}
+	for _, g := range s.NodeSpec(n).Groups {
+		if g.Key != "rack" {
 			continue
 		}
-		m.rackOf[n] = everywhere
-		for _, g := range s.NodeSpec(n).Groups {
-			if g.Key != "rack" {
-				continue
-			}
-			rack, ok := m.racks[g.Value]
-			if !ok {
-				rack = everywhere + 1 + flow.Aggregator(len(m.racks))
-				m.racks[g.Value] = rack
-			}
-			m.rackOf[n] = rack
+		rack, ok := m.racks[g.Value]
+		if !ok {
+			rack = everywhere + 1 + flow.Aggregator(len(m.racks))
+			m.racks[g.Value] = rack
 		}
+		return rack
 	}
+	return everywhere
 }
 
 // Moves says that running tasks may be moved.
@@ -112,7 +122,9 @@ func (m *Model) Terms(s *cluster.State, t cluster.TaskID) flow.Terms {
 	task := s.Task(t)
 	account := task.Account.At(s.Now(), task.Phase)
 	waited, next := step(account.Waiting)
-	terms := flow.Terms{Alone: len(s.Input(t)) > 0, Wait: second / 2 * waited, Next: cluster.Never}
+	alone := len(s.Input(t)) > 0
+	m.inputs = m.inputs || alone
+	terms := flow.Terms{Alone: alone, Wait: second / 2 * waited, Next: cluster.Never}
 	if !m.options.Delay {
 		terms.Wait += undelayed
 	}
