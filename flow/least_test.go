@@ -1,0 +1,170 @@
+package flow
+
+import (
+	"fairlead.dev/fairlead/cluster"
+)
+
+// This file is the slowest rival: it tries every assignment of units to slots.
+
+// triedUnits and triedNodes are up to how many every assignment is tried.
+const (
+	triedUnits = 5
+	triedNodes = 4
+)
+
+// route is a way of a unit: to a node, to unscheduled, or to stay.
+type route struct {
+	node  cluster.NodeID // NoNode: it takes no slot
+	into  bool           // it comes by way of aggregators, and pays the curve
+	cost  Cost
+	most  int64 // units that may come by an arc straight from a class
+	class int32
+}
+
+// unit is a task that the network may send somewhere.
+type unit struct {
+	request int32
+	class   int32
+	routes  []route
+}
+
+// least is what the cheapest assignment of all units costs, one to a slot. It is not
+// sought where there are too many.
+func (w *network) least(s *cluster.State) (Cost, bool) {
+	if s.NodeRows() > triedNodes {
+		return 0, false
+	}
+	var units []unit
+	for t := range w.members {
+		m := &w.members[t]
+		if m.seq == 0 || m.stay < 0 && m.terms.Tier < w.tier {
+			continue
+		}
+		if units = append(units, w.unitOf(s, cluster.TaskID(t))); len(units) > triedUnits {
+			return 0, false
+		}
+	}
+	b := assignment{w: w, s: s, units: units, taken: make([]int64, s.NodeRows()), into: map[[2]uint32]int64{}, straight: map[[2]uint32]int64{}, best: 1 << 60}
+	b.try(0, 0)
+	return b.best, true
+}
+
+// unitOf lists the ways of a task, by what the model says alone.
+func (w *network) unitOf(s *cluster.State, t cluster.TaskID) unit {
+	m := &w.members[t]
+	class := w.shares[m.share].class
+	u := unit{request: w.classes[class].request, class: class}
+	terms := w.model.Terms(s, t)
+	u.routes = append(u.routes, route{node: cluster.NoNode, cost: terms.Wait})
+	if m.node != cluster.NoNode {
+		stay := route{node: cluster.NoNode, cost: terms.Stay, most: 1 << 40}
+		if w.stays[m.stay].shared {
+			stay.node = m.node
+		}
+		u.routes = append(u.routes, stay)
+		if !w.moves {
+			return u
+		}
+	}
+	var arcs Arcs
+	w.model.Out(s, t, &arcs)
+	for _, a := range arcs.list {
+		if a.node != cluster.NoNode {
+			u.routes = append(u.routes, route{node: a.node, cost: a.cost, most: w.room(s, u.request, a.node), class: class})
+			continue
+		}
+		for n := range cluster.NodeID(s.NodeRows()) {
+			if w.room(s, u.request, n) == 0 {
+				continue
+			}
+			below, _ := w.model.Into(s, m.shape, n)
+			for cost := a.cost; below != Nowhere; {
+				if below == a.aggregator {
+					u.routes = append(u.routes, route{node: n, into: true, cost: cost})
+					break
+				}
+				if w.tree == nil {
+					break
+				}
+				above, passing := w.tree.Above(s, below)
+				below, cost = above, cost+passing
+			}
+		}
+	}
+	return u
+}
+
+// assignment is how far units have been assigned.
+type assignment struct {
+	w        *network
+	s        *cluster.State
+	units    []unit
+	taken    []int64             // slots, by node
+	into     map[[2]uint32]int64 // units by request and node that pay the curve
+	straight map[[2]uint32]int64 // units by class and node
+	best     Cost
+}
+
+func (b *assignment) try(i int, cost Cost) {
+	if i == len(b.units) {
+		b.best = min(b.best, cost+b.curves())
+		return
+	}
+	u := &b.units[i]
+	for _, r := range u.routes {
+		if r.node == cluster.NoNode {
+			b.try(i+1, cost+r.cost)
+			continue
+		}
+		m := &b.w.machines[r.node]
+		into, straight := [2]uint32{uint32(u.request), uint32(r.node)}, [2]uint32{uint32(r.class), uint32(r.node)}
+		if b.taken[r.node] >= b.slots(m, r.node) ||
+			r.into && b.into[into] >= b.w.room(b.s, u.request, r.node) || !r.into && b.straight[straight] >= r.most {
+			continue
+		}
+		b.taken[r.node]++
+		if r.into {
+			b.into[into]++
+		} else if r.most < 1<<40 {
+			b.straight[straight]++
+		}
+		b.try(i+1, cost+r.cost)
+		b.taken[r.node]--
+		if r.into {
+			b.into[into]--
+		} else if r.most < 1<<40 {
+			b.straight[straight]--
+		}
+	}
+}
+
+// slots is what the port of a node lets through, whether the network has it or not.
+func (b *assignment) slots(m *machine, n cluster.NodeID) int64 {
+	if m.port >= 0 {
+		return m.slots + m.shared
+	}
+	return b.w.slots(b.s, n)
+}
+
+// curves is what units pay along curves: each node's load, and what requests pay there.
+func (b *assignment) curves() (sum Cost) {
+	for n, units := range b.taken {
+		if b.w.loaded != nil && units > 0 {
+			sum += total(b.w.loaded.Load(b.s, cluster.NodeID(n)).upTo(units, nil))
+		}
+	}
+	for key, units := range b.into {
+		if units > 0 {
+			_, curve := b.w.model.Into(b.s, b.w.requests[key[0]].id.shape, cluster.NodeID(key[1]))
+			sum += total(curve.upTo(units, nil))
+		}
+	}
+	return sum
+}
+
+func total(steps []Step) (sum Cost) {
+	for _, s := range steps {
+		sum += s.Capacity * s.Cost
+	}
+	return sum
+}

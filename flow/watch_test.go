@@ -1,0 +1,435 @@
+package flow
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/mcmf"
+	"fairlead.dev/fairlead/sched"
+)
+
+// This file looks over a policy's shoulder, at each moment when it has a solution and
+// has not done anything with it: the network must be what a policy without a past
+// would make of the state, and the solution must cost what that policy's does.
+
+// Watched is a policy that is watched, of a lane that owns every job.
+type Watched struct {
+	*Policy
+	// Looks counts solutions that were looked at, and Compared those that cost what
+	// the rival's did; Tried those that were compared with every assignment.
+	Looks, Compared, Tried int
+	// Err is what was wrong first.
+	Err error
+
+	model func() Model
+	state *cluster.State
+}
+
+// Watch is a policy of a model, watched. Whatever else holds, a model that is made
+// anew must answer as one that has seen everything.
+func Watch(model func() Model, o Options) *Watched {
+	w := &Watched{model: model}
+	o.Solver = func(g *mcmf.Graph) Solver { return &overseer{Solver: mcmf.NewSolver(g), watched: w} }
+	w.Policy = New(model(), o)
+	return w
+}
+
+// Plan plans, and notes what was wrong.
+func (w *Watched) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
+	w.state = t.State()
+	w.Policy.Plan(t, c, budget, out)
+}
+
+// overseer is a solver that says when its solution is first looked at.
+type overseer struct {
+	Solver
+	watched *Watched
+	last    mcmf.Result
+	fresh   bool
+}
+
+func (o *overseer) Solve(options mcmf.Options) mcmf.Result {
+	o.last = o.Solver.Solve(options)
+	o.fresh = o.last.Status == mcmf.Optimal
+	return o.last
+}
+
+func (o *overseer) Flow(a mcmf.Arc) int64 {
+	if o.fresh && o.watched != nil {
+		o.fresh = false
+		o.watched.look(o.last.Cost)
+	}
+	return o.Solver.Flow(a)
+}
+
+// look compares the network and the cost of its solution with a rival's.
+func (w *Watched) look(cost int64) {
+	if w.Err != nil {
+		return
+	}
+	w.Looks++
+	if w.Err = w.net.check(w.state); w.Err != nil || !w.net.fresh() || w.net.hasAvoided(w.state) {
+		return
+	}
+	rival := &overseer{}
+	o := w.options
+	o.Solver = func(g *mcmf.Graph) Solver { rival.Solver = mcmf.NewSolver(g); return rival }
+	fresh := New(w.model(), o)
+	fresh.learn(w.state, everything(w.state))
+	fresh.net.tier = w.net.tier
+	fresh.net.update(w.state)
+	if status := fresh.solve(w.state, 0); status != mcmf.Optimal {
+		w.Err = fmt.Errorf("the rival's solve says %v", status)
+		return
+	}
+	w.Compared++
+	if rival.last.Cost != cost {
+		w.Err = fmt.Errorf("the flow costs %d, that of a policy without a past %d", cost, rival.last.Cost)
+		return
+	}
+	if least, ok := w.net.least(w.state); ok {
+		w.Tried++
+		if least != cost {
+			w.Err = fmt.Errorf("the flow costs %d, the best of all assignments %d", cost, least)
+		}
+	}
+}
+
+// everything names every row in use.
+func everything(s *cluster.State) *sched.Changed {
+	c := &sched.Changed{All: true}
+	for n := range cluster.NodeID(s.NodeRows()) {
+		if s.NodeLive(n) {
+			c.Nodes = append(c.Nodes, n)
+		}
+	}
+	for id := range cluster.ShapeID(s.ShapeRows()) {
+		c.Shapes = append(c.Shapes, id)
+	}
+	for t := range cluster.TaskID(s.TaskRows()) {
+		if task := s.Task(t); task.Phase != cluster.Absent && !s.Job(task.Job).Foreign {
+			c.Tasks = append(c.Tasks, t)
+		}
+	}
+	return c
+}
+
+// hasAvoided reports whether a node was taken out of the network for having refused a
+// task, which a policy without a past does not know.
+func (w *network) hasAvoided(s *cluster.State) bool {
+	if slices.ContainsFunc(w.members, func(m member) bool { return m.apart }) {
+		return true
+	}
+	for _, row := range w.asking {
+		for n, o := range w.requests[row].offers {
+			if g, _ := w.model.Into(s, w.requests[row].id.shape, cluster.NodeID(n)); o.group < 0 && g != Nowhere && w.room(s, row, cluster.NodeID(n)) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// check compares all that the network keeps with what the state and the model say.
+func (w *network) check(s *cluster.State) error {
+	for _, part := range []func(*cluster.State) error{w.checkMembers, w.checkClasses, w.checkShares, w.checkStays, w.checkPorts, w.checkOffers} {
+		if err := part(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *network) checkMembers(s *cluster.State) error {
+	for t := range cluster.TaskID(s.TaskRows()) {
+		task := s.Task(t)
+		counts := (task.Phase == cluster.Waiting || task.Phase == cluster.Running && !w.pinned) && !s.Job(task.Job).Foreign
+		var terms Terms
+		if counts {
+			terms = w.model.Terms(s, t)
+			counts = task.Phase == cluster.Waiting || terms.Movable
+		}
+		var m member
+		if int(t) < len(w.members) {
+			m = w.members[t]
+		}
+		if counts != (m.seq == task.Seq+1) || !counts && m.seq != 0 {
+			return fmt.Errorf("task %s is %s, which the network has wrong: %+v", s.TaskName(t), task.Phase, m)
+		}
+		if !counts {
+			continue
+		}
+		terms.Next = m.terms.Next
+		node := cluster.NoNode
+		if task.Phase == cluster.Running {
+			node = task.Node
+		}
+		if m.terms != terms || m.shape != task.Shape || m.node != node || (node == cluster.NoNode) != (m.stay < 0) {
+			return fmt.Errorf("task %s has %+v, on node row %d; the network says %+v", s.TaskName(t), terms, node, m)
+		}
+		if first, ok := w.first(m.share); node == cluster.NoNode && (!ok || w.members[first].terms.Wait < terms.Wait) {
+			return fmt.Errorf("task %s pays %d for waiting, and is not the first of its share", s.TaskName(t), terms.Wait)
+		}
+	}
+	return nil
+}
+
+// tally is what is counted of a class or a request.
+type tally struct{ units, waiting, running, classes, wanted int64 }
+
+func (w *network) checkClasses(*cluster.State) error {
+	classes, requests, given := map[int32]tally{}, map[int32]tally{}, int64(0)
+	for t := range w.members {
+		m := &w.members[t]
+		if m.seq == 0 {
+			continue
+		}
+		row := w.shares[m.share].class
+		c, q := classes[row], requests[w.classes[row].request]
+		c.units++
+		if m.stay < 0 {
+			c.waiting++
+			if m.terms.Tier >= w.tier {
+				q.wanted++
+			}
+		} else {
+			q.running++
+		}
+		classes[row], requests[w.classes[row].request] = c, q
+	}
+	for row := range w.classes {
+		c := &w.classes[row]
+		if !c.live {
+			continue
+		}
+		q := requests[c.request]
+		q.classes++
+		requests[c.request] = q
+		want := classes[int32(row)]
+		turn := want.waiting == 0 || c.id.tier >= w.tier
+		supply := want.units
+		if !turn {
+			supply = 0
+		}
+		given += supply
+		switch at := slices.Index(w.lines, int32(row)); {
+		case want.units != c.units || int32(want.waiting) != c.waiting || w.graph.Supply(c.node) != supply:
+			return fmt.Errorf("class %d has %+v; the network says %d units, %d waiting, a supply of %d", row, want, c.units, c.waiting, w.graph.Supply(c.node))
+		case c.units == 0:
+			return fmt.Errorf("class %d has no units", row)
+		case w.classOf[c.id] != int32(row) || w.owner[c.node] != int32(row):
+			return fmt.Errorf("class %d is not found by what it is", row)
+		case (c.waiting > 0) != (at >= 0) || int(c.at) != at || slices.Contains(w.active, int32(row)) != (c.waiting > 0 && turn):
+			return fmt.Errorf("class %d with %d waiting stands at %d among those, says %d", row, c.waiting, at, c.at)
+		}
+	}
+	if w.given != given || w.graph.Supply(w.sink) != -given {
+		return fmt.Errorf("%d units are given; the network says %d, and the sink takes %d", given, w.given, w.graph.Supply(w.sink))
+	}
+	for row := range w.requests {
+		q := &w.requests[row]
+		want := requests[int32(row)]
+		asks := slices.Contains(w.asking, int32(row))
+		switch {
+		case !q.live:
+		case asks && want.wanted != q.wanted || want.running != q.running || int(want.classes) != q.classes:
+			return fmt.Errorf("request %d has %+v; the network says %d wanted, %d running, %d classes", row, want, q.wanted, q.running, q.classes)
+		case asks != (want.wanted > 0 || w.moves && want.running > 0):
+			return fmt.Errorf("request %d asks: %t, with %+v", row, asks, want)
+		}
+	}
+	return nil
+}
+
+// says compares an arc with steps of what it should let through.
+func (w *network) says(a mcmf.Arc, want ...Step) error {
+	want = slices.DeleteFunc(slices.Clone(want), func(s Step) bool { return s.Capacity == 0 })
+	got := w.graph.Curve(a)
+	if got == nil {
+		e := w.graph.Arc(a)
+		got = []Step{{Capacity: e.Capacity, Cost: e.Cost}}
+	}
+	got = slices.DeleteFunc(slices.Clone(got), func(s Step) bool { return s.Capacity == 0 })
+	if !slices.Equal(joined(got), joined(want)) {
+		return fmt.Errorf("arc %d says %v, want %v", a, got, want)
+	}
+	return nil
+}
+
+// joined joins steps of equal cost.
+func joined(steps []Step) (list []Step) {
+	for _, s := range steps {
+		if n := len(list); n > 0 && list[n-1].Cost == s.Cost {
+			list[n-1].Capacity += s.Capacity
+		} else {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func (w *network) checkShares(s *cluster.State) error {
+	levels := map[int32]map[Cost]int64{}
+	for t := range w.members {
+		if m := &w.members[t]; m.seq != 0 {
+			if levels[m.share] == nil {
+				levels[m.share] = map[Cost]int64{}
+			}
+			levels[m.share][m.terms.Wait]++
+		}
+	}
+	shares := 0
+	for row, by := range levels {
+		sh := &w.shares[row]
+		var want []Step
+		for _, cost := range slices.Sorted(maps.Keys(by)) {
+			want = append(want, Step{Capacity: by[cost], Cost: cost})
+		}
+		if err := w.says(sh.arc, want...); err != nil {
+			return fmt.Errorf("share %d, of job %s: %w", row, s.Job(sh.job).Name, err)
+		}
+		if w.shareRow[shareID{sh.class, sh.job}] != row || !slices.Contains(w.classes[sh.class].shares, row) || w.graph.Arc(sh.arc).To != w.jobs[sh.job].node {
+			return fmt.Errorf("share %d is not where it is looked for", row)
+		}
+		shares++
+	}
+	if len(w.shareRow) != shares {
+		return fmt.Errorf("there are %d shares; the network says %d", shares, len(w.shareRow))
+	}
+	return nil
+}
+
+func (w *network) checkStays(s *cluster.State) error {
+	on := map[stayID][]cluster.TaskID{}
+	for t := range w.members {
+		if m := &w.members[t]; m.seq != 0 && m.stay >= 0 {
+			id := stayID{w.shares[m.share].class, m.node}
+			on[id] = append(on[id], cluster.TaskID(t))
+		}
+	}
+	if len(on) != len(w.stayRow) {
+		return fmt.Errorf("tasks stay in %d ways; the network says %d", len(on), len(w.stayRow))
+	}
+	for id, tasks := range on {
+		row, ok := w.stayRow[id]
+		if !ok {
+			return fmt.Errorf("nobody stays of class %d on node row %d, want %v", id.class, id.node, tasks)
+		}
+		st, m := &w.stays[row], &w.machines[id.node]
+		slices.SortFunc(tasks, func(a, b cluster.TaskID) int { return int(w.members[a].seq) - int(w.members[b].seq) })
+		shared := s.NodeLive(id.node) && !s.Overfull(id.node) && w.covers(s, w.requests[w.classes[id.class].request].id.shape)
+		to := w.sink
+		if shared {
+			to = m.port
+		}
+		switch {
+		case !slices.Equal(tasks, st.tasks) || m.stays[st.at] != row:
+			return fmt.Errorf("on node row %d stay %v; the network says %v", id.node, tasks, st.tasks)
+		case len(w.asking) > 0 && (st.shared != shared || w.graph.Arc(st.arc).To != to):
+			return fmt.Errorf("what stays on node row %d shares its place: %t; the network says %t", id.node, shared, st.shared)
+		}
+		if err := w.says(st.arc, Step{Capacity: int64(len(tasks)), Cost: w.members[tasks[0]].terms.Stay}); err != nil {
+			return fmt.Errorf("staying on node row %d: %w", id.node, err)
+		}
+	}
+	return nil
+}
+
+func (w *network) checkPorts(s *cluster.State) error {
+	for n := range w.machines {
+		m := &w.machines[n]
+		if m.port == mcmf.None {
+			if m.leads != 0 {
+				return fmt.Errorf("node row %d has no port, and %d arcs that lead there", n, m.leads)
+			}
+			continue
+		}
+		leads := 0
+		for range w.graph.Entering(m.port) {
+			leads++
+		}
+		slots, shared := int64(0), int64(0)
+		if n < s.NodeRows() && s.NodeLive(cluster.NodeID(n)) {
+			slots = w.slots(s, cluster.NodeID(n))
+		}
+		for _, row := range m.stays {
+			if w.stays[row].shared {
+				shared += int64(len(w.stays[row].tasks))
+			}
+		}
+		if int(m.leads) != leads || w.present[m.at] != cluster.NodeID(n) || m.slots != slots || m.shared != shared {
+			return fmt.Errorf("node row %d has %d slots, %d shared, %d arcs that lead there; the network says %d, %d, %d", n, slots, shared, leads, m.slots, m.shared, m.leads)
+		}
+		want := []Step{{Capacity: slots + shared}}
+		if w.loaded != nil && slots+shared > 0 {
+			want = w.loaded.Load(s, cluster.NodeID(n)).upTo(slots+shared, nil)
+		}
+		if err := w.says(m.arc, want...); err != nil {
+			return fmt.Errorf("port of node row %d: %w", n, err)
+		}
+	}
+	return nil
+}
+
+func (w *network) checkOffers(s *cluster.State) error {
+	if !w.fresh() {
+		return nil
+	}
+	for _, row := range w.asking {
+		q := &w.requests[row]
+		for n := range cluster.NodeID(s.NodeRows()) {
+			if err := w.checkOffer(s, row, n); err != nil {
+				return fmt.Errorf("request %d (shape %d) of node row %d: %w", row, q.id.shape, n, err)
+			}
+		}
+		for _, g := range q.groups {
+			gr := &w.groups[g]
+			for i := 1; i < len(gr.rest); i++ {
+				if w.less(q, gr.rest[i], gr.rest[(i-1)/2]) {
+					return fmt.Errorf("request %d: the heap of aggregator %d is in disorder at %d", row, gr.of, i)
+				}
+			}
+		}
+	}
+	for row := range w.classes {
+		c := &w.classes[row]
+		for _, o := range c.outs {
+			if c.live && o.group < 0 && slices.Contains(w.asking, c.request) {
+				if err := w.says(o.arc, Step{Capacity: w.room(s, c.request, o.node), Cost: o.cost}); err != nil && !w.hasAvoided(s) {
+					return fmt.Errorf("class %d straight to node row %d: %w", row, o.node, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (w *network) checkOffer(s *cluster.State, row int32, n cluster.NodeID) error {
+	q := &w.requests[row]
+	o, units := q.offers[n], w.room(s, row, n)
+	if o.group < 0 {
+		return nil // whether that is right, hasAvoided and the costs say
+	}
+	a, curve := w.model.Into(s, q.id.shape, n)
+	price := curve.first()
+	if w.loaded != nil {
+		price += w.loaded.Load(s, n).first()
+	}
+	g := &w.groups[o.group]
+	switch {
+	case units == 0:
+		return fmt.Errorf("there is an offer, and no room")
+	case g.of != a || g.request != row || o.price != price:
+		return fmt.Errorf("it costs %d below aggregator %d; the network says %d below %d", price, a, o.price, g.of)
+	case o.at >= 0:
+		if g.rest[o.at] != n {
+			return fmt.Errorf("it is not where it is looked for")
+		}
+		return nil
+	case g.chosen[^o.at] != n || w.graph.Arc(o.arc).To != w.machines[n].port:
+		return fmt.Errorf("it is chosen, and not where it is looked for")
+	}
+	return w.says(o.arc, curve.upTo(units, nil)...)
+}
