@@ -115,12 +115,12 @@ func (w *network) updatePort(s *cluster.State, n cluster.NodeID) {
 	for _, row := range m.stays {
 		w.updateStay(s, n, row)
 	}
+	if m.shared != before {
+		w.noteRoom(n) // what leads there, or could, is to know
+		m = &w.machines[n]
+	}
 	if m.port == mcmf.None {
 		return
-	}
-	if m.shared != before {
-		w.noteRoom(n) // what leads there is to know
-		m = &w.machines[n]
 	}
 	w.updateLoad(s, n, m)
 	for _, c := range m.prefer {
