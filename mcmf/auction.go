@@ -71,6 +71,7 @@ const (
 // is left, and what could be cheaper yet, is loose or unbalanced then. It begins
 // with so many small steps for epsilon.
 func (c *contracted) auction(steps int64) {
+	c.followed.on = false // who was given a seat is not noted
 	c.scaleUp()
 	a := &auction{
 		contracted: c, cursor: make([]int32, len(c.nodes)), hold: make([]int32, len(c.nodes)), full: newRing(len(c.nodes)),

@@ -78,6 +78,8 @@ type contracted struct {
 	cost  sum
 	loops map[Arc]sum // of that, what flows round loops costs
 
+	followed followed
+
 	search   search
 	shortcut shortcut
 	meter    *meter

@@ -8,6 +8,7 @@ func (c *contracted) sit(l, position int32) {
 	c.leaves[l].to = c.slots.list(l)[position].to
 	other := c.otherwise(l)
 	c.take(l, position, other)
+	c.followed.seat(c.leafName[l])
 }
 
 // take is sit where it is known what the best other slot costs.

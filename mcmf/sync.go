@@ -367,6 +367,7 @@ func (c *contracted) giveSupply(u int32, v Node) {
 	if c.supply[u] != supply {
 		c.unbalance(u, supply-c.supply[u])
 		c.supply[u] = supply
+		c.followed.give(v, supply)
 	}
 }
 
