@@ -19,6 +19,7 @@ type placer struct {
 	moves     []move
 	free      []cluster.NodeID // scratch: where units of a class went
 	tasks     []cluster.TaskID // scratch: whose they are
+	classes   []int32          // scratch: whose units are looked at
 	unsettled []int32          // classes whose flow was not made true
 	parent    []int32          // of each move: the component it is in
 	at        map[cluster.NodeID]int32
@@ -51,7 +52,7 @@ func (p *Policy) place(t *sched.Trial, whole bool, out *sched.Plan) (placed, ref
 	for len(pl.walk) < len(w.groups) {
 		pl.walk = append(pl.walk, walk{})
 	}
-	for _, row := range w.placing(p.solver, pl) {
+	for _, row := range w.placing(p.solver, pl, whole) {
 		p.settle(s, row, whole)
 	}
 	w.looks += int64(len(pl.moves))
@@ -68,20 +69,39 @@ func (p *Policy) place(t *sched.Trial, whole bool, out *sched.Plan) (placed, ref
 	return p.doTogether(t, out)
 }
 
-// placing lists the classes whose units may have gone elsewhere than they are.
-func (w *network) placing(solver Solver, pl *placer) []int32 {
-	list := append(pl.unsettled, w.active...)
-	pl.unsettled = list[:0]
-	if len(w.stayRow) > 0 {
-		list = w.rerouted(solver, list)
+// placing lists the classes whose units may have gone elsewhere than they are. Running
+// tasks are not touched by a flow that is not whole, and so are asked about later.
+func (w *network) placing(solver Solver, pl *placer, whole bool) []int32 {
+	pl.classes = append(pl.classes[:0], w.active...)
+	if whole && len(w.stayRow) > 0 {
+		pl.classes = append(pl.classes, pl.unsettled...)
+		pl.unsettled = pl.unsettled[:0]
+		pl.classes = w.rerouted(solver, pl.classes)
 	}
-	slices.Sort(list)
-	return slices.Compact(list)
+	slices.Sort(pl.classes)
+	pl.classes = slices.Compact(pl.classes)
+	return pl.classes
+}
+
+// rerouter is a solver that knows who may have been rerouted since it was last asked;
+// see mcmf.Solver.Rerouted.
+type rerouter interface {
+	Rerouted() (nodes []mcmf.Node, all bool)
 }
 
 // rerouted appends the classes of running tasks to a list whose units may have
 // left by another arc than before.
 func (w *network) rerouted(solver Solver, list []int32) []int32 {
+	if r, ok := solver.(rerouter); ok {
+		if nodes, all := r.Rerouted(); !all {
+			for _, v := range nodes {
+				if row := w.owner[v]; row >= 0 && len(w.classes[row].stays) > 0 {
+					list = append(list, row)
+				}
+			}
+			return list
+		}
+	}
 	for row := range w.classes {
 		if c := &w.classes[row]; c.live && len(c.stays) > 0 {
 			list = append(list, int32(row))
@@ -374,5 +394,3 @@ func (w *network) avoid(s *cluster.State, m move, r cluster.Refusal) {
 		w.withdraw(c.request, m.to)
 	}
 }
-
-var _ = mcmf.None

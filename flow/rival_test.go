@@ -185,12 +185,13 @@ func (d *drama) decide() {
 }
 
 // looks counts over all cases of a test what was looked at.
-type looks struct{ looks, compared, tried int }
+type looks struct{ looks, compared, tried, known int }
 
 func (l *looks) add(w *flow.Watched) {
 	l.looks += w.Looks
 	l.compared += w.Compared
 	l.tried += w.Tried
+	l.known += w.Known
 }
 
 // rival plays dramas.

@@ -20,6 +20,8 @@ type Watched struct {
 	// Looks counts solutions that were looked at, and Compared those that cost what
 	// the rival's did; Tried those that were compared with every assignment.
 	Looks, Compared, Tried int
+	// Known counts how often it was known which running tasks to look at.
+	Known int
 	// Err is what was wrong first.
 	Err error
 
@@ -62,6 +64,25 @@ func (o *overseer) Flow(a mcmf.Arc) int64 {
 		o.watched.look(o.last.Cost)
 	}
 	return o.Solver.Flow(a)
+}
+
+// Rerouted is the solver's, compared with a look at every task that runs.
+func (o *overseer) Rerouted() (nodes []mcmf.Node, all bool) {
+	nodes, all = o.Solver.(rerouter).Rerouted()
+	if all || o.watched.Err != nil {
+		return nodes, all
+	}
+	w := o.watched.net
+	for _, st := range w.stays {
+		if st.class < 0 || slices.Contains(nodes, w.classes[st.class].node) || slices.Contains(o.watched.placer.classes, st.class) {
+			continue
+		}
+		if f := o.Solver.Flow(st.arc); f != int64(len(st.tasks)) {
+			o.watched.Err = fmt.Errorf("of tasks %v on node row %d %d stay, and they are not among those rerouted", st.tasks, st.node, f)
+		}
+	}
+	o.watched.Known++
+	return nodes, all
 }
 
 // look compares the network and the cost of its solution with a rival's.
