@@ -77,25 +77,35 @@ func Describe(in io.Reader, name string) (Result, error) {
 // of what the header says, and compares the decisions. It ends at the first
 // difference, which is no error. The name stands in errors and differences.
 func Replay(in io.Reader, name string, build func(Lane) (sched.Policy, error)) (Result, error) {
+	result, _, err := ReplayTo(in, name, cluster.Never, build)
+	return result, err
+}
+
+// ReplayTo is Replay of the calls up to a moment. It returns the core as well, as it
+// was then: with the rounds in flight that were.
+func ReplayTo(in io.Reader, name string, at cluster.Time, build func(Lane) (sched.Policy, error)) (Result, *sched.Core, error) {
 	r, err := NewReader(in, name)
 	if err != nil {
-		return Result{}, err
+		return Result{}, nil, err
 	}
 	defer r.Close()
 	result := Result{Header: *r.Header()}
 	core, err := newCore(r.Header(), build)
 	if err != nil {
-		return result, fmt.Errorf("%s: %w", name, err)
+		return result, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	player := player{core: core, rounds: make([]*sched.Round, len(r.Header().Lanes))}
 	for {
 		c, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			result.Cut = r.Cut()
-			return result, nil
+			return result, core, nil
 		}
 		if err != nil {
-			return result, err
+			return result, core, err
+		}
+		if c.At > at {
+			return result, core, nil
 		}
 		result.count(&c)
 		if player.play(&c) != nil {
@@ -105,7 +115,7 @@ func Replay(in io.Reader, name string, build func(Lane) (sched.Policy, error)) (
 			result.Difference = differ(core.State(), c.Out, player.out)
 			result.Difference.File, result.Difference.Line = name, r.Line()
 			result.Difference.Call, result.Difference.At = c.Kind, c.At
-			return result, nil
+			return result, core, nil
 		}
 	}
 }
