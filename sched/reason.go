@@ -153,6 +153,22 @@ func (r Reason) Text(kinds []cluster.Kind) string {
 	if r.Phase != cluster.Waiting {
 		return "it is " + r.Phase.String()
 	}
+	why := strings.Join(r.Refusals(kinds), ", ")
+	if why != "" {
+		why = ": " + why
+	}
+	if r.Unplaceable {
+		return fmt.Sprintf("unplaceable on any of %d nodes, even empty%s", r.Nodes, why)
+	}
+	if r.Admit > 0 {
+		return fmt.Sprintf("waits for its turn: %d of %d nodes would take it%s", r.Admit, r.Nodes, why)
+	}
+	return fmt.Sprintf("0 of %d nodes take it%s", r.Nodes, why)
+}
+
+// Refusals says in words how many nodes refuse for which reason: "2 lack cpu (needs 4,
+// left at most 3)".
+func (r Reason) Refusals(kinds []cluster.Kind) []string {
 	var parts []string
 	for k, short := range r.Short {
 		if short.Nodes == 0 {
@@ -173,15 +189,5 @@ func (r Reason) Text(kinds []cluster.Kind) string {
 	if r.NotApart > 0 {
 		parts = append(parts, fmt.Sprintf("%d hold another task of its job", r.NotApart))
 	}
-	why := strings.Join(parts, ", ")
-	if why != "" {
-		why = ": " + why
-	}
-	if r.Unplaceable {
-		return fmt.Sprintf("unplaceable on any of %d nodes, even empty%s", r.Nodes, why)
-	}
-	if r.Admit > 0 {
-		return fmt.Sprintf("waits for its turn: %d of %d nodes would take it%s", r.Admit, r.Nodes, why)
-	}
-	return fmt.Sprintf("0 of %d nodes take it%s", r.Nodes, why)
+	return parts
 }
