@@ -46,9 +46,17 @@ type Config struct {
 	Progress func(Progress)
 	// Stop is asked now and then whether to end the run early; it may be nil.
 	Stop func() bool
-	// Finished is called with the core as it stands when the run ends, after the
-	// rounds that were under way; it may be nil. The core is then the callee's.
-	Finished func(*sched.Core)
+	// Finished is called when the run ends, after the rounds that were under way; it
+	// may be nil.
+	Finished func(Ending)
+}
+
+// Ending is the scheduler as it stands at the end of a run.
+type Ending struct {
+	Core *sched.Core // the callee's from now on
+	// Names are what the source calls the tasks that are there, by row: their names,
+	// or their job and index as in 17/3; empty where no task is.
+	Names []string
 }
 
 // Initial says what becomes of tasks that run when the trace begins.

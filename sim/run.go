@@ -105,14 +105,25 @@ func Run(cfg Config) (report.Run, error) {
 	return result, err
 }
 
-// handOver ends what rounds are under way, and gives the core away.
+// handOver ends what rounds are under way, and gives the core away with the names of
+// its tasks.
 func (s *simulation) handOver() {
 	for _, r := range s.planner.rounds {
 		if r != nil {
 			s.out = s.core.Finish(r, s.now, s.out[:0])
 		}
 	}
-	s.cfg.Finished(s.core)
+	end := Ending{Core: s.core, Names: make([]string, len(s.tasks.list))}
+	for row := range s.tasks.list {
+		switch t := &s.tasks.list[row]; {
+		case t.seq == 0:
+		case t.name != "":
+			end.Names[row] = t.name
+		default:
+			end.Names[row] = fmt.Sprintf("%d/%d", t.job.id, t.index)
+		}
+	}
+	s.cfg.Finished(end)
 }
 
 // play lets things happen, moment by moment, until nothing is left to happen.
