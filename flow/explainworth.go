@@ -31,7 +31,8 @@ type NodeWorth struct {
 	// Nodes counts those of the kind.
 	Nodes int
 	// Least and Most are bounds of what the cheapest flow would cost less if there
-	// were one more such node, empty.
+	// were one more such node, empty. Most counts all tasks that it would hold, though
+	// it takes several solves to place them.
 	Least, Most Cost
 	// Tasks is how many tasks that wait, and fit on no node now, would fit on it
 	// together, the dearest to leave waiting first.
@@ -205,16 +206,18 @@ func (v *valuer) one(like cluster.NodeID) (worth NodeWorth, err error) {
 		l.Learn(v.s, false, []cluster.NodeID{v.row})
 	}
 	worth.Like = like
-	worth.Least, worth.Most = v.price()
 	worth.Tasks = v.hold()
+	worth.Least, worth.Most = v.price(int64(worth.Tasks))
 	return worth, v.s.Apply(v.s.Now(), cluster.NodeLost{Node: v.row})
 }
 
 // price is what the slots of the node save: its first alone, and all of them at most.
-func (v *valuer) price() (least, most Cost) {
+// Slots are as large as the largest request. Where more tasks fit, which further
+// solves of a round find out, there are as many slots.
+func (v *valuer) price(tasks int64) (least, most Cost) {
 	w := v.p.net
 	w.machine(v.row)
-	slots := w.slots(v.s, v.row)
+	slots := max(tasks, w.slots(v.s, v.row))
 	var saved []Cost
 	for _, row := range w.asking {
 		q := &w.requests[row]
