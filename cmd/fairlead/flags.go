@@ -47,13 +47,26 @@ type simulateFlags struct {
 }
 
 func (f *simulateFlags) register(c *cobra.Command) {
+	f.registerWorld(c)
+	s := c.Flags()
+	s.StringVar(&f.policies, "policy", defaultPolicies, "policies to compare, with commas; see 'fairlead policies'")
+	s.StringVar(&f.seeds, "seeds", "1", "seeds to run each policy with, such as 7 or 1-10 or 1,5,9")
+	s.StringVar(&f.until, "until", "", "`time` at which to stop, such as 90m or 29d (default: "+defaultUntil+" for sources without end, else the end)")
+	s.StringVarP(&f.format, "output", "o", "table", "table, json or csv")
+	s.StringVar(&f.placements, "placements", "", "write a line per decision to `FILE`, in the columns of Google's task_events")
+	s.StringVar(&f.tasks, "tasks", "", "write a line per task to `FILE`")
+	s.StringVar(&f.report, "report", "", "draw the results on a page of HTML, `FILE`")
+	s.IntVar(&f.parallel, "parallel", 0, "runs at once (default: one a processor)")
+	complete(c, "output", "table", "json", "csv")
+	complete(c, "policy", policies.Names()...)
+}
+
+// registerWorld registers the flags that say what world it is that tasks are placed in.
+func (f *simulateFlags) registerWorld(c *cobra.Command) {
 	s := c.Flags()
 	s.StringVar(&f.cluster, "cluster", "", "`SRC` of the nodes (default: the workload's, or "+defaultSource+")")
 	s.StringVar(&f.workload, "workload", "", "`SRC` of the tasks (default: the cluster's)")
 	s.StringVar(&f.data, "data", "", dataHelp+" (default: what the source says)")
-	s.StringVar(&f.policies, "policy", defaultPolicies, "policies to compare, with commas; see 'fairlead policies'")
-	s.StringVar(&f.seeds, "seeds", "1", "seeds to run each policy with, such as 7 or 1-10 or 1,5,9")
-	s.StringVar(&f.until, "until", "", "`time` at which to stop, such as 90m or 29d (default: "+defaultUntil+" for sources without end, else the end)")
 	s.Float64Var(&f.speedup, "speedup", 1, "divide all times of the source by this")
 	s.StringVar(&f.overcommit, "overcommit", "", "multiply capacities by kind, such as cpu=1.6,memory=2")
 	s.StringVar(&f.ties, "tie-break", "fixed", "among equally good nodes take fixed (one random order a run), lowest or random")
@@ -67,24 +80,19 @@ func (f *simulateFlags) register(c *cobra.Command) {
 	s.StringVar(&f.planner, "planner-time", "ticks", "what planning costs in the simulation: ticks (the same on every machine), zero, or measured")
 	s.StringVar(&f.usage, "usage", "", "let nodes measure what is in use, for policies that look at it: a list such as every=30s,least=100,most=1000,noise=50 (a run uses from least to most of what it asks for, and measurements are off by up to noise, in thousandths)")
 	s.StringVar(&f.faults, "faults", "none", "none, hostile, or a list such as node-loss=10d,down=20m,bind-refused=20,bind-late=10,evict-late=500,evict-refused=50,grace=30s,twice=50,late=50,foreign=5m (times between faults, or chances in thousandths)")
-	s.StringVarP(&f.format, "output", "o", "table", "table, json or csv")
-	s.StringVar(&f.placements, "placements", "", "write a line per decision to `FILE`, in the columns of Google's task_events")
-	s.StringVar(&f.tasks, "tasks", "", "write a line per task to `FILE`")
-	s.StringVar(&f.report, "report", "", "draw the results on a page of HTML, `FILE`")
 	s.BoolVar(&f.lenient, "lenient", false, "count broken lines of the source and leave them out")
-	s.IntVar(&f.parallel, "parallel", 0, "runs at once (default: one a processor)")
-	complete := func(flag string, values ...string) {
-		_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	}
-	complete("policy", policies.Names()...)
-	complete("tie-break", policies.TieBreaks()...)
-	complete("solver", policies.Solvers()...)
-	complete("data", "hdfs", "bounded", "uniform", "skewed")
-	complete("initial", "keep", "place")
-	complete("evicted-work", "lost", "kept")
-	complete("planner-time", "ticks", "zero", "measured")
-	complete("faults", "none", "hostile")
-	complete("output", "table", "json", "csv")
+	complete(c, "tie-break", policies.TieBreaks()...)
+	complete(c, "solver", policies.Solvers()...)
+	complete(c, "data", "hdfs", "bounded", "uniform", "skewed")
+	complete(c, "initial", "keep", "place")
+	complete(c, "evicted-work", "lost", "kept")
+	complete(c, "planner-time", "ticks", "zero", "measured")
+	complete(c, "faults", "none", "hostile")
+}
+
+// complete lets a shell complete the values of a flag.
+func complete(c *cobra.Command, flag string, values ...string) {
+	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // A speed-up within these leaves times that can be told from each other, and

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/flow"
+)
+
+// This file prints answers of the command explain as text.
+
+// write prints the answer.
+func (x *explained) write(out io.Writer) error {
+	w := &explainWriter{out: out, at: short(cluster.Time(float64(x.At) * float64(cluster.Second)))}
+	if x.Task != nil {
+		w.task(x.Task)
+		return w.err
+	}
+	if len(x.Waiting) == 0 {
+		w.line("At %s no task waits.", w.at)
+		return w.err
+	}
+	w.waiting(x.Waiting)
+	w.worth(x.Worth)
+	for _, policy := range x.Unpriced {
+		w.line("\nPolicy %s has no prices by which one more node could be valued.", policy)
+	}
+	return w.err
+}
+
+// explainWriter prints lines until one cannot be printed.
+type explainWriter struct {
+	out io.Writer
+	at  string
+	err error
+}
+
+func (w *explainWriter) line(format string, a ...any) {
+	if w.err == nil {
+		_, w.err = fmt.Fprintf(w.out, format+"\n", a...)
+	}
+}
+
+// table prints lines whose cells have tabs between them.
+func (w *explainWriter) table(lines []string) {
+	if w.err != nil {
+		return
+	}
+	t := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
+	for _, l := range lines {
+		fmt.Fprintln(t, l)
+	}
+	w.err = t.Flush()
+}
+
+func (w *explainWriter) task(t *explainedTask) {
+	where := t.Phase
+	if t.Node != "" {
+		where += " on " + t.Node
+	}
+	w.line("task %s at %s: %s; policy %s", t.Name, w.at, where, t.Policy)
+	w.line("needs %s", amounts(t.Needs))
+	if t.Others.Gated {
+		w.line("It has not been released for placement.")
+		return
+	}
+	as := ""
+	if t.Node != "" {
+		as = ", if it left " + t.Node + " now"
+	}
+	switch {
+	case t.Price == nil:
+		other := ""
+		if t.Node != "" {
+			other = "other "
+		}
+		w.line("\nPolicy %s has no prices. Of %snodes that would take it now there %s%s.", t.Policy, other, are(t.Nodes), some(t.Takers, t.Nodes))
+	case t.Nodes == 0:
+		w.line("waiting costs %s", t.Price.waiting())
+		w.line("\nNo node would take it%s.", as)
+	default:
+		w.line("waiting costs %s", t.Price.waiting())
+		w.line("\n%s would take it%s:", count(t.Nodes, "node"), as)
+		w.prices(t.Price)
+	}
+	w.others(t)
+}
+
+// waiting says what waiting costs.
+func (p *explainedPrice) waiting() string {
+	text := fmt.Sprint(p.Wait)
+	if p.WaitChanges != nil {
+		text += ", until " + short(cluster.Time(float64(*p.WaitChanges)*float64(cluster.Second)))
+	}
+	return text
+}
+
+// prices prints a line a candidate, and where the task would go.
+func (w *explainWriter) prices(p *explainedPrice) {
+	first := slices.IndexFunc(p.Candidates, func(c explainedCandidate) bool { return c.first })
+	than := p.Candidates[first].Cost
+	lines := []string{"NODE\tCOST\tPARTS"}
+	for i := range p.Candidates {
+		c := &p.Candidates[i]
+		note := ""
+		if c.Here {
+			note += " (here)"
+		}
+		if c.Full {
+			note += " (has no room now)"
+		}
+		lines = append(lines, fmt.Sprintf("%s%s\t%d\t%s", c.Node, note, c.Cost, c.parts(than)))
+	}
+	w.table(lines)
+	cheapest := &p.Candidates[0]
+	for i := range p.Candidates {
+		if p.Candidates[i].Here && p.Candidates[i].Cost <= cheapest.Cost {
+			cheapest = &p.Candidates[i]
+		}
+	}
+	switch {
+	case cheapest.Cost > p.Wait:
+		w.line("Waiting costs less than any of them.")
+	case cheapest.Cost == p.Wait:
+		w.line("Waiting costs as much as %s.", cheapest.Node)
+	default:
+		w.line("%s costs %d less than waiting.", cheapest.Node, p.Wait-cheapest.Cost)
+	}
+}
+
+// parts says what the price consists of, or how it differs from the first's: "12 more:
+// 8 for spread, 4 for load".
+func (c *explainedCandidate) parts(than flow.Cost) string {
+	var list []string
+	if c.first {
+		for _, part := range c.Parts {
+			if part.Cost != 0 {
+				list = append(list, fmt.Sprintf("%d for %s", part.Cost, part.Name))
+			}
+		}
+		return strings.Join(list, ", ")
+	}
+	for _, part := range c.More {
+		if part.Cost < 0 {
+			list = append(list, fmt.Sprintf("%d less for %s", -part.Cost, part.Name))
+		} else {
+			list = append(list, fmt.Sprintf("%d for %s", part.Cost, part.Name))
+		}
+	}
+	switch why := strings.Join(list, ", "); {
+	case len(list) == 0:
+		return "as much"
+	case c.Cost == than:
+		return "as much: " + why
+	case c.Cost < than:
+		return fmt.Sprintf("%d less: %s", than-c.Cost, why)
+	default:
+		return fmt.Sprintf("%d more: %s", c.Cost-than, why)
+	}
+}
+
+// others says why the nodes that do not take the task do not.
+func (w *explainWriter) others(t *explainedTask) {
+	o := &t.Others
+	switch why := strings.Join(o.Whys, ", "); {
+	case o.Unplaceable:
+		w.line("No node is large enough, even empty: %s.", why)
+	case o.Nodes == 0 || why == "":
+	case t.Nodes == 0 && t.Node == "":
+		w.line("Of %s %s.", count(o.Nodes, "node"), why)
+	case o.Nodes == 1:
+		w.line("The other node would not: %s.", why)
+	default:
+		w.line("The other %s would not: %s.", grouped(o.Nodes), why)
+	}
+}
+
+func (w *explainWriter) waiting(groups []explainedGroup) {
+	all := 0
+	for _, g := range groups {
+		all += g.Tasks
+	}
+	w.line("At %s %s:", w.at, waits(all))
+	lines := []string{"TASKS\tSUCH AS\tNEED\tWHY"}
+	for _, g := range groups {
+		lines = append(lines, fmt.Sprintf("%s\t%s\t%s\t%s", grouped(g.Tasks), g.Example, amounts(g.Needs), g.Why))
+	}
+	w.table(lines)
+}
+
+// worth prints a table for each policy.
+func (w *explainWriter) worth(kinds []explainedWorth) {
+	for len(kinds) > 0 {
+		policy, useful := kinds[0].Policy, false
+		lines := []string{"LIKE\tOF ITS KIND\tHAS\tWOULD LET RUN\tSAVES"}
+		for len(kinds) > 0 && kinds[0].Policy == policy {
+			lines = append(lines, kinds[0].cells())
+			useful = useful || kinds[0].Most > 0
+			kinds = kinds[1:]
+		}
+		if useful {
+			w.line("\nOne more node, by the prices of %s:", policy)
+			w.table(lines)
+		} else {
+			w.line("\nOne more node of any kind would save nothing, by the prices of %s.", policy)
+		}
+	}
+}
+
+// cells are those of the line about a kind.
+func (k *explainedWorth) cells() string {
+	saves := fmt.Sprint(k.Most)
+	if k.Least != k.Most {
+		saves = fmt.Sprintf("%d to %d", k.Least, k.Most)
+	}
+	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", k.Like, grouped(k.Nodes), amounts(k.Capacity), count(k.Tasks, "task"), saves)
+}
+
+// amounts prints quantities in a row.
+func amounts(list []explainedAmt) string {
+	var parts []string
+	for _, a := range list {
+		parts = append(parts, a.Kind+" "+a.Amount)
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// count prints so many of a thing.
+func count(n int, thing string) string {
+	switch n {
+	case 0:
+		return "none"
+	case 1:
+		return "1 " + thing
+	}
+	return grouped(n) + " " + thing + "s"
+}
+
+func are(n int) string {
+	switch n {
+	case 0:
+		return "are none"
+	case 1:
+		return "is 1"
+	}
+	return "are " + grouped(n)
+}
+
+func waits(n int) string {
+	if n == 1 {
+		return "1 task waits"
+	}
+	return grouped(n) + " tasks wait"
+}
+
+// some names the first of several nodes.
+func some(names []string, all int) string {
+	switch {
+	case len(names) == 0:
+		return ""
+	case len(names) < all:
+		return ", such as " + strings.Join(names, ", ")
+	}
+	return ": " + strings.Join(names, ", ")
+}
