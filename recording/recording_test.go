@@ -441,3 +441,31 @@ func TestDiskTrouble(t *testing.T) {
 	}
 	newWorld(t, header("kube", 1), nil, 1).turn() // nowhere to write
 }
+
+// TestReplayTo replays up to each of some moments, and wants the state of then.
+func TestReplayTo(t *testing.T) {
+	_, files := record(t, "kube", 1, 250)
+	data := read(t, files[0])
+	whole, err := recording.Replay(bytes.NewReader(data), "f", build)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	for part := range cluster.Time(11) {
+		at := whole.First + (whole.Last-whole.First)*part/10
+		result, core, err := recording.ReplayTo(bytes.NewReader(data), "f", at, build)
+		if err != nil || result.Difference != nil {
+			t.Fatal(err, result.Difference)
+		}
+		if now := core.State().Now(); now > at || now != result.Last {
+			t.Errorf("up to %v: the core is at %v, the last call was at %v", at, now, result.Last)
+		}
+		if result.Calls <= calls {
+			t.Errorf("up to %v: %d calls, no more than before", at, result.Calls)
+		}
+		calls = result.Calls
+	}
+	if calls != whole.Calls {
+		t.Errorf("up to the end there are %d calls, want %d", calls, whole.Calls)
+	}
+}
