@@ -46,7 +46,7 @@ mcmf:
 mcmf/dimacs: mcmf
 mcmf/mcmftest: mcmf
 mcmf/race: mcmf
-recording: cluster internal/strict sched
+recording: cluster internal/strict mcmf sched
 report: cluster internal/strict
 report/page: report
 sim: cluster internal/heap report sched sim/trace

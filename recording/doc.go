@@ -5,7 +5,7 @@
 // A Recorder stands before a sched.Core, has its methods, and hands each call
 // to a Writer. Replay feeds a recording to a fresh core and compares.
 //
-// # The format, version 3
+// # The format, version 4
 //
 // A recording is one or more files, each an epoch that stands for itself: a
 // new leader, a full file and a new set of resource kinds all begin with a
@@ -15,7 +15,7 @@
 //
 // The first line is the header. (Lines are broken here only to be shown.)
 //
-//	{"fairlead": "recording", "version": 3, "comment": "fairlead-scheduler in kube-system",
+//	{"fairlead": "recording", "version": 4, "comment": "fairlead-scheduler in kube-system",
 //	  "origin": "2026-11-21T13:45:20Z",
 //	  "kinds": [{"name": "cpu", "unit": "cores", "per_unit": 1000}],
 //	  "classes": [{"name": "gold", "importance": 1}],
@@ -47,6 +47,9 @@
 //	step       Core.Step
 //	begin      Core.Begin of the lane, by its place in the header
 //	finish     Core.Finish of the lane's round, which ran with that budget
+//	won        of step and finish: who won each race of their rounds, in their
+//	           order, as in "won": ["incremental", "cost-scaling"]; where the
+//	           solver is race. A replay lets the same ones win
 //	more       no call: the first part of the events of the next one, so that no
 //	           line grows long
 //
@@ -77,6 +80,6 @@
 //	ended            task, seq
 //
 // Names that are not listed are errors. Text is UTF-8; what is not is replaced.
-// The version changes when a name is added, goes or changes its meaning. Version 2
-// is read, too: it lacks usage, together and input.
+// The version changes when a name is added, goes or changes its meaning. Versions 2 and
+// 3 are read, too: 2 lacks usage, together and input, and both lack won.
 package recording

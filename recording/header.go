@@ -15,7 +15,7 @@ import (
 
 const (
 	format  = "recording"
-	version = 3
+	version = 4
 	oldest  = 2 // that is read: it has fewer names than this one
 )
 
@@ -42,7 +42,9 @@ type Lane struct {
 	Migrations int    `json:"migrations,omitempty"`
 	// User is the one whose jobs the lane owns; empty for every job that no
 	// lane before it owns.
-	User                string       `json:"user,omitempty"`
+	User string `json:"user,omitempty"`
+	// Races is, in a replay, who won the races of the lane's policy.
+	Races               *Races       `json:"-"`
 	Heartbeat, Watchdog cluster.Time `json:"-"`
 }
 

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/klauspost/compress/zstd"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/internal/strict"
+	"fairlead.dev/fairlead/mcmf"
 	"fairlead.dev/fairlead/sched"
 )
 
@@ -35,16 +37,19 @@ type Call struct {
 	Budget int64 // of Finish: of the round's Run
 	In     []cluster.Event
 	Out    []sched.Decision
+	// Won says who won the races of the rounds of Step or Finish, if any raced.
+	Won []mcmf.Algorithm
 }
 
 // wireCall is a call as it is written.
 type wireCall struct {
-	Call   Kind           `json:"call"`
-	At     cluster.Time   `json:"at"`
-	Lane   int            `json:"lane,omitempty"`
-	Budget int64          `json:"budget,omitempty"`
-	In     []wireEvent    `json:"in,omitempty"`
-	Out    []wireDecision `json:"out,omitempty"`
+	Call   Kind             `json:"call"`
+	At     cluster.Time     `json:"at"`
+	Lane   int              `json:"lane,omitempty"`
+	Budget int64            `json:"budget,omitempty"`
+	In     []wireEvent      `json:"in,omitempty"`
+	Out    []wireDecision   `json:"out,omitempty"`
+	Won    []mcmf.Algorithm `json:"won,omitempty"`
 }
 
 // Reader reads one file of a recording, call by call. Its errors name the file,
@@ -193,6 +198,7 @@ func (r *Reader) call(w *wireCall) (Call, error) {
 		}
 		c.Out = append(c.Out, d)
 	}
+	c.Won = w.Won
 	return c, nil
 }
 
@@ -221,6 +227,14 @@ func (r *Reader) checkOrder(w *wireCall) error {
 	}
 	if (w.Call == Begin || w.Call == more) && len(w.Out) > 0 {
 		return fmt.Errorf("%s makes no decisions", w.Call)
+	}
+	for i, by := range w.Won {
+		switch {
+		case w.Call != Step && w.Call != Finish:
+			return fmt.Errorf("%s runs no races", w.Call)
+		case !slices.Contains(mcmf.Algorithms(), by):
+			return fmt.Errorf("race %d: unknown algorithm %q; there are %v", i+1, by, mcmf.Algorithms())
+		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/mcmf"
 	"fairlead.dev/fairlead/sched"
 )
 
@@ -12,13 +13,18 @@ type Recorder struct {
 	core   *sched.Core
 	to     *Writer  // nil: nowhere
 	rounds []*Round // by lane, as a lane has one round in flight
+	races  []*Races // by lane; nil of one whose policy does not race
 	call   Call     // reused
+	won    []mcmf.Algorithm
 }
 
 // NewRecorder stands before a core that was made just now, and writes its calls
 // to a file that begins just now (NewWriter, Writer.Rotate). The writer may be
-// nil.
-func NewRecorder(core *sched.Core, to *Writer) *Recorder { return &Recorder{core: core, to: to} }
+// nil. Races are those to which the lanes' policies tell who won, lane by lane;
+// nil for lanes that do not race.
+func NewRecorder(core *sched.Core, to *Writer, races ...*Races) *Recorder {
+	return &Recorder{core: core, to: to, races: races}
+}
 
 // Snapshot is Core.Observe with the events that rebuild the world from nothing:
 // the first call on a core.
@@ -41,7 +47,7 @@ func (r *Recorder) Observe(now cluster.Time, in []cluster.Event, out []sched.Dec
 func (r *Recorder) Step(now cluster.Time, in []cluster.Event, out []sched.Decision) ([]sched.Decision, cluster.Time, error) {
 	before := len(out)
 	out, wake, err := r.core.Step(now, in, out)
-	r.write(Call{Kind: Step, At: now, In: in, Out: out[before:]})
+	r.write(Call{Kind: Step, At: now, In: in, Out: out[before:], Won: r.resting()})
 	return out, wake, err
 }
 
@@ -49,6 +55,7 @@ func (r *Recorder) Step(now cluster.Time, in []cluster.Event, out []sched.Decisi
 type Round struct {
 	*sched.Round
 	budget int64
+	flying bool // it has not been finished
 }
 
 // Run is Round.Run of the core. It may run on another goroutine.
@@ -63,7 +70,7 @@ func (r *Recorder) Begin(lane int, now cluster.Time) *Round {
 		r.rounds = append(r.rounds, &Round{})
 	}
 	round := r.rounds[lane]
-	*round = Round{Round: r.core.Begin(lane, now)}
+	*round = Round{Round: r.core.Begin(lane, now), flying: true}
 	r.write(Call{Kind: Begin, At: now, Lane: lane})
 	return round
 }
@@ -72,8 +79,30 @@ func (r *Recorder) Begin(lane int, now cluster.Time) *Round {
 func (r *Recorder) Finish(round *Round, now cluster.Time, out []sched.Decision) []sched.Decision {
 	before := len(out)
 	out = r.core.Finish(round.Round, now, out)
-	r.write(Call{Kind: Finish, At: now, Lane: round.Lane(), Budget: round.budget, Out: out[before:]})
+	round.flying = false
+	r.won = r.won[:0]
+	r.take(round.Lane())
+	r.write(Call{Kind: Finish, At: now, Lane: round.Lane(), Budget: round.budget, Out: out[before:], Won: r.won})
 	return out
+}
+
+// resting takes who won the races of all lanes but those whose rounds are in
+// flight, which may race at this moment. Step has run the lanes in their order.
+func (r *Recorder) resting() []mcmf.Algorithm {
+	r.won = r.won[:0]
+	for lane := range r.races {
+		if lane >= len(r.rounds) || !r.rounds[lane].flying {
+			r.take(lane)
+		}
+	}
+	return r.won
+}
+
+// take takes who won the races of the lane.
+func (r *Recorder) take(lane int) {
+	if lane < len(r.races) && r.races[lane] != nil {
+		r.won = r.races[lane].move(r.won)
+	}
 }
 
 // Wake is Core.Wake.

@@ -216,26 +216,28 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
-// TestVersion2 reads a file of the version before this one, which lacks some
-// names and means the same by all others.
-func TestVersion2(t *testing.T) {
+// TestOlderVersions reads files of the versions before this one, which lack some
+// names and mean the same by all others.
+func TestOlderVersions(t *testing.T) {
 	_, files := record(t, "kube", 1, 0)
-	text := strings.Replace(unzip(t, read(t, files[0])), `"version":3`, `"version":2`, 1)
-	result, err := recording.Replay(bytes.NewReader(zip(text)), "f", build)
-	if err != nil || result.Difference != nil || result.Calls == 0 {
-		t.Errorf("%+v, %v", result, err)
+	for _, version := range []string{`"version":2`, `"version":3`} {
+		text := strings.Replace(unzip(t, read(t, files[0])), `"version":4`, version, 1)
+		result, err := recording.Replay(bytes.NewReader(zip(text)), "f", build)
+		if err != nil || result.Difference != nil || result.Calls == 0 {
+			t.Errorf("%s: %+v, %v", version, result, err)
+		}
 	}
 }
 
 // TestBadInput: what is wrong is said with file, line and what was expected.
 func TestBadInput(t *testing.T) {
-	const head = `{"fairlead":"recording","version":3,"kinds":[{"name":"cpu","per_unit":1}],"lanes":[{"name":"a","policy":"kube","seed":1,"ties":"fixed"}]}` + "\n"
+	const head = `{"fairlead":"recording","version":4,"kinds":[{"name":"cpu","per_unit":1}],"lanes":[{"name":"a","policy":"kube","seed":1,"ties":"fixed"}]}` + "\n"
 	for _, tc := range []struct{ text, want string }{
 		{"", "f:0: the file is empty"},
 		{"hello\n", "f:1: this is no recording"},
 		{`{"fairlead":"trace","version":1}` + "\n", "f:1: this is no recording"},
-		{strings.Replace(head, `"version":3`, `"version":1`, 1), "f:1: the recording has version 1, and this program reads versions 2 to 3"},
-		{strings.Replace(head, `"version":3`, `"version":4`, 1), "f:1: the recording has version 4, and this program reads versions 2 to 3"},
+		{strings.Replace(head, `"version":4`, `"version":1`, 1), "f:1: the recording has version 1, and this program reads versions 2 to 4"},
+		{strings.Replace(head, `"version":4`, `"version":5`, 1), "f:1: the recording has version 5, and this program reads versions 2 to 4"},
 		{strings.Replace(head, `"lanes"`, `"colour":1,"lanes"`, 1), `f:1: header: colour: unknown field; there are classes, comment, fairlead, kinds, lanes, origin, version`},
 		{strings.Replace(head, `"per_unit"`, `"perunit"`, 1), `f:1: header: kinds[0].perunit: unknown field; did you mean per_unit?`},
 		{strings.Replace(head, `"seed"`, `"sede"`, 1), `f:1: header: lanes[0].sede: unknown field; did you mean seed?`},
@@ -243,14 +245,14 @@ func TestBadInput(t *testing.T) {
 		{strings.Replace(head, `"per_unit":1`, `"per_unit":0,"devices":true`, 1), "f:1: header: kind cpu comes in devices of 0, want at least 1"},
 		{strings.Replace(head, `{"name":"cpu","per_unit":1}`, `{"name":"a","per_unit":1,"devices":true},{"name":"b","per_unit":1,"devices":true}`, 1), "f:1: header: kinds a and b both come in devices"},
 		{strings.Replace(head, `"seed":1`, `"seed":1,"heartbeat":-5`, 1), "f:1: header: lane \"a\" has heartbeat -5"},
-		{strings.Replace(head, `"version":3`, `"version":3,"origin":"noon"`, 1), `f:1: header: origin "noon" is no time`},
+		{strings.Replace(head, `"version":4`, `"version":4,"origin":"noon"`, 1), `f:1: header: origin "noon" is no time`},
 		{strings.Replace(head, `"policy":"kube"`, `"policy":"cube"`, 1), `f: unknown policy "cube"`},
 		{head + "{\n", "f:2: unexpected EOF"},
 		{head + `{"call":"step"} {}` + "\n", "f:2: there is more behind"},
 		{head + `{"call":"dance"}` + "\n", `f:2: unknown call "dance"`},
 		{head + `{"call":"step","at":-1}` + "\n", "f:2: at -1, want a time from 0"},
 		{head + `{"call":"step","at":1e99}` + "\n", "f:2: json: cannot unmarshal"},
-		{head + `{"call":"step","mood":1}` + "\n", `f:2: mood: unknown field; there are at, budget, call, in, lane, out`},
+		{head + `{"call":"step","mood":1}` + "\n", `f:2: mood: unknown field; there are at, budget, call, in, lane, out, won`},
 		{head + `{"call":"step","in":[{"e":"left","task":0,"attempt":1},{"e":"ended","taks":0}]}` + "\n", `f:2: in[1].taks: unknown field; did you mean task?`},
 		{head + `{"call":"step","out":[{"d":"place","nodee":0}]}` + "\n", `f:2: out[0].nodee: unknown field; did you mean node?`},
 		{head + `{"call":"step"}` + "\n" + `{"call":"snapshot"}` + "\n", "f:3: a snapshot stands behind other calls"},
@@ -260,6 +262,8 @@ func TestBadInput(t *testing.T) {
 		{head + `{"call":"begin","in":[{"e":"left","task":1,"attempt":1}]}` + "\n", "f:2: begin takes no events"},
 		{head + `{"call":"more","in":[{"e":"left","task":1,"attempt":1}]}` + "\n" + `{"call":"begin"}` + "\n", "f:3: begin takes no events"},
 		{head + `{"call":"begin","out":[{"d":"place"}]}` + "\n", "f:2: begin makes no decisions"},
+		{head + `{"call":"begin","won":["auction"]}` + "\n", "f:2: begin runs no races"},
+		{head + `{"call":"step","won":["auction","chance"]}` + "\n", `f:2: race 2: unknown algorithm "chance"; there are [incremental auction`},
 		{head + `{"call":"step","in":[{"e":"rain"}]}` + "\n", `f:2: event 1: unknown event "rain"`},
 		{head + `{"call":"step","in":[{"e":"left","task":1,"attempt":1},{"e":"started","task":1,"attempt":1}]}` + "\n", `f:2: event 2: event "started" has no node`},
 		{head + `{"call":"step","in":[{"e":"left","task":-1,"attempt":1}]}` + "\n", "f:2: json: cannot unmarshal"},

@@ -90,11 +90,14 @@ func ReplayTo(in io.Reader, name string, at cluster.Time, build func(Lane) (sche
 	}
 	defer r.Close()
 	result := Result{Header: *r.Header()}
-	core, err := newCore(r.Header(), build)
+	player := player{rounds: make([]*sched.Round, len(r.Header().Lanes))}
+	player.core, err = newCore(r.Header(), func(l Lane) (sched.Policy, error) {
+		l.Races = &player.races
+		return build(l)
+	})
 	if err != nil {
 		return result, nil, fmt.Errorf("%s: %w", name, err)
 	}
-	player := player{core: core, rounds: make([]*sched.Round, len(r.Header().Lanes))}
 	for {
 		c, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -111,8 +114,7 @@ func ReplayTo(in io.Reader, name string, at cluster.Time, build func(Lane) (sche
 		if player.play(&c) != nil {
 			result.Wrong++
 		}
-		if !slices.Equal(c.Out, player.out) {
-			result.Difference = differ(core.State(), c.Out, player.out)
+		if result.Difference = player.differ(&c); result.Difference != nil {
 			result.Difference.File, result.Difference.Line = name, r.Line()
 			result.Difference.Call, result.Difference.At = c.Kind, c.At
 			return result, core, nil
@@ -168,12 +170,13 @@ func (r *Result) count(c *Call) {
 type player struct {
 	core   *sched.Core
 	rounds []*sched.Round // by lane
+	races  Races          // of this call
 	out    []sched.Decision
 }
 
 // play makes the call. Its error says which events made no sense.
 func (p *player) play(c *Call) (wrong error) {
-	p.out = p.out[:0]
+	p.out, p.races = p.out[:0], Races{won: c.Won}
 	switch c.Kind {
 	case Snapshot, Observe, more:
 		p.out, wrong = p.core.Observe(c.At, c.In, p.out)
@@ -187,6 +190,18 @@ func (p *player) play(c *Call) (wrong error) {
 		p.out = p.core.Finish(p.rounds[c.Lane], c.At, p.out)
 	}
 	return wrong
+}
+
+// differ says what the call that was just played did differently; nil if nothing.
+// That races were run or left out is a difference, too, before it changes decisions.
+func (p *player) differ(c *Call) *Difference {
+	if !slices.Equal(c.Out, p.out) {
+		return differ(p.core.State(), c.Out, p.out)
+	}
+	if ran := len(c.Won) - len(p.races.won) + p.races.beyond; ran != len(c.Won) {
+		return &Difference{Index: len(c.Out), Recorded: fmt.Sprintf("%d races", len(c.Won)), Replayed: fmt.Sprintf("%d races", ran)}
+	}
+	return nil
 }
 
 // differ says where two lists of decisions part.

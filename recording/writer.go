@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
-
-	"fairlead.dev/fairlead/sched"
 )
 
 // Limits bound what a recording takes of a disk. What is 0 is as given here.
@@ -209,7 +207,7 @@ func (w *Writer) call(c *Call) {
 			return
 		}
 		if len(events.line) > lineBytes {
-			w.line(more, c, nil)
+			w.line(&Call{Kind: more, At: c.At})
 			events.line = events.line[:0]
 		}
 		events.separate()
@@ -217,14 +215,14 @@ func (w *Writer) call(c *Call) {
 			w.err = fmt.Errorf("event %d of %s is a %T, which has no encoding", i+1, c.Kind, e)
 		}
 	}
-	w.line(c.Kind, c, c.Out)
+	w.line(c)
 }
 
 // line writes a line with the events that were encoded.
-func (w *Writer) line(kind Kind, c *Call, out []sched.Decision) {
+func (w *Writer) line(c *Call) {
 	x := &w.around
 	x.line = append(x.line[:0], `{"call":"`...)
-	x.line = append(x.line, kind...)
+	x.line = append(x.line, c.Kind...)
 	x.line = append(x.line, `","at":`...)
 	x.line = strconv.AppendInt(x.line, int64(c.At), 10)
 	x.signed("lane", int64(c.Lane)).signed("budget", c.Budget)
@@ -234,14 +232,24 @@ func (w *Writer) line(kind Kind, c *Call, out []sched.Decision) {
 		x.line = append(x.line, w.encode.line...)
 		x.line = append(x.line, ']')
 	}
-	for i, d := range out {
+	for i, d := range c.Out {
 		if i == 0 {
 			x.key("out")
 		}
 		x.line = append(x.line, separator(i))
 		x.decision(d)
 	}
-	if len(out) > 0 {
+	if len(c.Out) > 0 {
+		x.line = append(x.line, ']')
+	}
+	for i, by := range c.Won {
+		if i == 0 {
+			x.key("won")
+		}
+		x.line = append(x.line, separator(i))
+		x.quote(string(by))
+	}
+	if len(c.Won) > 0 {
 		x.line = append(x.line, ']')
 	}
 	x.line = append(x.line, '}', '\n')

@@ -14,6 +14,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"fairlead.dev/fairlead/flow"
+	"fairlead.dev/fairlead/mcmf"
+	"fairlead.dev/fairlead/mcmf/race"
 	"fairlead.dev/fairlead/policies"
 	"fairlead.dev/fairlead/recording"
 	"fairlead.dev/fairlead/sched"
@@ -95,7 +98,7 @@ func policyOf(l recording.Lane, wanted string) (sched.Policy, error) {
 	if wanted != "" && wanted != l.Policy {
 		return nil, fmt.Errorf("it was recorded with policy %s, and --policy says %s; leave --policy out, or simulate a trace to compare policies", l.Policy, wanted)
 	}
-	options := policies.Options{Seed: l.Seed, Solver: l.Solver, Migrations: l.Migrations, Racer: racer}
+	options := policies.Options{Seed: l.Seed, Solver: l.Solver, Migrations: l.Migrations, Racer: again(l.Races)}
 	if l.Ties != "" {
 		var err error
 		if options.Ties, err = policies.ParseTies(l.Ties); err != nil {
@@ -103,6 +106,13 @@ func policyOf(l recording.Lane, wanted string) (sched.Policy, error) {
 		}
 	}
 	return policies.New(l.Policy, options)
+}
+
+// again makes solvers that race as it was recorded.
+func again(races *recording.Races) func(*mcmf.Graph) flow.Solver {
+	return func(g *mcmf.Graph) flow.Solver {
+		return race.Again{Solver: race.New(g, mcmf.CostScaling), Next: races.Next}
+	}
 }
 
 // describeAll sums recordings up without replaying them, unless they were not
