@@ -102,13 +102,13 @@ func ReplayTo(in io.Reader, name string, at cluster.Time, build func(Lane) (sche
 		c, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			result.Cut = r.Cut()
-			return result, core, nil
+			return result, player.core, nil
 		}
 		if err != nil {
-			return result, core, err
+			return result, player.core, err
 		}
 		if c.At > at {
-			return result, core, nil
+			return result, player.core, nil
 		}
 		result.count(&c)
 		if player.play(&c) != nil {
@@ -117,7 +117,7 @@ func ReplayTo(in io.Reader, name string, at cluster.Time, build func(Lane) (sche
 		if result.Difference = player.differ(&c); result.Difference != nil {
 			result.Difference.File, result.Difference.Line = name, r.Line()
 			result.Difference.Call, result.Difference.At = c.Kind, c.At
-			return result, core, nil
+			return result, player.core, nil
 		}
 	}
 }
