@@ -374,10 +374,8 @@ func (p *Policy) do(t *sched.Trial, bundle []move, out *sched.Plan) bool {
 // does not ask for itself, gets a request of its own job.
 func (w *network) avoid(s *cluster.State, m move, r cluster.Refusal) {
 	if r.Code == cluster.NotApart && s.Shape(s.Task(m.task).Shape).PerNode == 0 && !w.members[m.task].apart {
-		w.members[m.task].apart = true
-		apart := w.members[m.task]
 		w.leave(m.task)
-		w.members[m.task].apart = apart.apart
+		w.members[m.task].apart = true
 		w.tell(s, m.task)
 		return
 	}

@@ -188,8 +188,10 @@ func (p *Policy) learn(s *cluster.State, c *sched.Changed) {
 	for _, t := range c.Gone {
 		w.leave(t)
 	}
+	if len(c.Shapes) > 0 {
+		w.settleClasses() // so that nothing is kept of classes that are gone
+	}
 	for _, shape := range c.Shapes {
-		w.settleClasses()
 		w.forgetShape(shape)
 	}
 	for _, n := range c.Nodes {
