@@ -176,6 +176,9 @@ func (w *network) shift(t cluster.TaskID, terms Terms, node cluster.NodeID) {
 			w.graph.SetArc(st.arc, 0, int64(len(st.tasks)), st.cost)
 		}
 	}
+	if node != cluster.NoNode && evicting(&terms) < evicting(&m.terms) {
+		w.noteRoom(node) // for those who would have to evict it
+	}
 	m.terms = terms
 }
 

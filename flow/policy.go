@@ -41,6 +41,7 @@ type Policy struct {
 	tiers      []int32
 	rivals     []int32 // requests that could have a place when the round began
 	contention contention
+	victims    victims
 }
 
 // New is a policy of a model.
@@ -59,6 +60,7 @@ func (p *Policy) reset() {
 		p.solver = mcmf.NewSolver(p.net.graph)
 	}
 	p.placer = placer{}
+	p.victims = victims{}
 }
 
 // mostSolves bounds the solves of a round; what is left then goes on in the next.
@@ -108,6 +110,7 @@ func (p *Policy) serve(t *sched.Trial, budget int64, out *sched.Plan) bool {
 	if budget == 0 && p.contended() {
 		p.compete(t, mark, before, out)
 	}
+	p.makeRoom(t, budget, out)
 	return true
 }
 

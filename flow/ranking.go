@@ -33,6 +33,7 @@ type request struct {
 	offers  []offer // by node
 	groups  []int32 // rows, in order of making
 	groupOf map[Aggregator]int32
+	hunts   []*hunt // one a tier (victims.go)
 }
 
 // offer is a node as a request sees it.
@@ -118,7 +119,7 @@ func (w *network) dropRequest(row int32) {
 		w.freeGroup.give(g)
 	}
 	delete(w.requestRow, q.id)
-	q.live = false
+	q.live, q.hunts = false, nil
 	w.freeRequest.give(row)
 }
 
