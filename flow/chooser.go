@@ -37,7 +37,7 @@ type chooser struct {
 	list    []victim
 	missing []int64 // by kind: what the task lacks with those gone that are chosen
 	rest    []int64 // by position and kind: what the victims from there on have
-	least   []Cost  // by position: the cheapest of them
+	least   []Cost  // by position: the cheapest of them; of atLeast: by kind
 
 	need  cluster.DeviceNeed
 	size  int64                     // of a device
@@ -55,13 +55,9 @@ type chooser struct {
 // alone. It is false where even all the others do not make enough room.
 func (c *chooser) choose(w *network, s *cluster.State, shape cluster.ShapeID, tier int32, n cluster.NodeID) (Cost, bool) {
 	c.list, c.chosen, c.best, c.total = c.list[:0], c.chosen[:0], c.best[:0], unreached
-	c.lack(s, shape, n)
-	if c.enough() {
+	if c.lack(s, shape, n); c.enough() {
 		c.total = 0
 		return 0, true
-	}
-	if !s.FitsEmpty(shape, n) {
-		return 0, false
 	}
 	for _, row := range w.machines[n].stays {
 		for _, t := range w.stays[row].tasks {
@@ -81,6 +77,50 @@ func (c *chooser) choose(w *network, s *cluster.State, shape cluster.ShapeID, ti
 	c.search(0, 0)
 	w.looks += int64(mostSets+len(c.list)-c.sets) / looksPerTick
 	return c.total, c.total < unreached
+}
+
+// atLeast is less than choose would find, or the same, without a search: of each kind
+// what is missing costs no less than at the best rate that any victim has, and no less
+// than the cheapest of them.
+func (c *chooser) atLeast(w *network, s *cluster.State, shape cluster.ShapeID, tier int32, n cluster.NodeID) (bound Cost, ok bool) {
+	if c.lack(s, shape, n); c.enough() {
+		return 0, true
+	}
+	cheapest := Cost(unreached)
+	c.least = c.least[:0]
+	for range c.missing {
+		c.least = append(c.least, unreached)
+	}
+	for _, row := range w.machines[n].stays {
+		tasks := w.stays[row].tasks // of one shape and one price, but maybe of several tiers
+		i := slices.IndexFunc(tasks, func(t cluster.TaskID) bool { return w.members[t].terms.Tier <= tier })
+		if i < 0 {
+			continue
+		}
+		price, demand := evicting(&w.members[tasks[i]].terms), s.Demand(tasks[i])
+		cheapest = min(cheapest, price)
+		for k, lack := range c.missing {
+			if lack > 0 && demand[k] > 0 {
+				c.least[k] = min(c.least[k], max(price, times(price, cluster.Fraction(lack, demand[k]))))
+			}
+		}
+	}
+	bound = cheapest
+	for k, lack := range c.missing {
+		if lack > 0 {
+			bound = max(bound, c.least[k])
+		}
+	}
+	return bound, bound < unreached
+}
+
+// times is a price times a fraction, rounded down.
+func times(price Cost, fraction int64) Cost {
+	hi, lo := bits.Mul64(uint64(price), uint64(fraction))
+	if hi>>(cluster.FractionBits-4) > 0 {
+		return unreached
+	}
+	return min(Cost(hi<<(64-cluster.FractionBits)|lo>>cluster.FractionBits), unreached)
 }
 
 // lack begins a search: nobody is gone but who is leaving already.

@@ -22,12 +22,13 @@ import (
 // not stopped for its equal, is in its price of staying. A running task keeps its
 // tier: nobody of a lower one evicts it, and those of a higher one pay its price, too.
 //
-// For each request stands, node by node, what making room would cost (chooser.go says
-// for whom), and a heap of nodes by that and the price of the place. Nodes are looked
-// at again that were noted since (network.journal). That a running task has become
-// dearer to evict, as it has worked on, is not noted: what stands there is then too
-// low, and found out when the node comes up. So a task that failed before costs a
-// comparison with the top of the heap, and no more, as long as it would fail again.
+// For each request stands, node by node, what making room would cost at least, and a
+// heap of nodes by that and the price of the place. Nodes are looked at again that were
+// noted since (network.journal); whom to stop there, and at which price, is found out
+// when the node comes up in the heap (chooser.go). That a running task has become dearer
+// to evict, as it has worked on, need not be noted: what stands there is merely too low.
+// So a task that failed before costs a comparison with the top of the heap, and no more,
+// as long as it would fail again.
 //
 // A task looks at the nodes that it has arcs to, and at mostOffered of those that are
 // the cheapest for its request. If aggregators ask of it very different prices, a
@@ -53,9 +54,9 @@ type hunt struct {
 
 // seat is a node as a hunt sees it.
 type seat struct {
-	price   Cost   // of evicting, and of the load of the node; unreached if it cannot be
+	price   Cost   // of evicting, at least, and of the load of the node; unreached if it cannot be
 	ticket  uint32 // of the bid that is not out of date
-	checked uint32 // the round in which the price was true
+	checked uint32 // the round in which the price was exact
 }
 
 // bid is a node at the price of evicting, its load, and the place.
@@ -202,20 +203,20 @@ func (p *Policy) follows(s *cluster.State, row int32, h *hunt, budget int64) {
 	}
 	for at := h.seen; at < end; at++ {
 		if n := w.journal[at-w.start]; w.latest[n] == at+1 && (!h.first || n < h.next) {
-			p.look(s, row, h, n)
+			p.look(s, row, h, n, false)
 		}
 	}
 	h.seen = end
 	for h.first && !p.spent(budget) {
 		if h.first = int(h.next) < s.NodeRows(); h.first {
-			p.look(s, row, h, h.next)
+			p.look(s, row, h, h.next, false)
 			h.next++
 		}
 	}
 }
 
-// look finds out what making room on a node would cost.
-func (p *Policy) look(s *cluster.State, row int32, h *hunt, n cluster.NodeID) {
+// look finds out what making room on a node would cost: exactly, or at least.
+func (p *Policy) look(s *cluster.State, row int32, h *hunt, n cluster.NodeID, exact bool) {
 	w := p.net
 	w.machine(n)
 	for int(n) >= len(h.seats) {
@@ -223,13 +224,17 @@ func (p *Policy) look(s *cluster.State, row int32, h *hunt, n cluster.NodeID) {
 	}
 	w.looks++
 	seat := &h.seats[n]
-	seat.price, seat.checked = unreached, p.victims.round
+	seat.price, seat.checked = unreached, 0
 	seat.ticket++
-	id := w.requests[row].id
-	if int(n) >= s.NodeRows() || !s.NodeLive(n) || s.Overfull(n) || !s.Eligible(s.Shape(id.shape).Eligible, n) || id.job != noJob && beside(s, id, n) <= 0 {
+	id, c := w.requests[row].id, &p.victims.chooser
+	if int(n) >= s.NodeRows() || s.Overfull(n) || !s.FitsEmpty(id.shape, n) || id.job != noJob && beside(s, id, n) <= 0 {
 		return
 	}
-	price, ok := p.victims.chooser.choose(w, s, id.shape, h.tier, n)
+	price, ok := c.atLeast(w, s, id.shape, h.tier, n)
+	if exact && ok {
+		price, ok = c.choose(w, s, id.shape, h.tier, n)
+		seat.checked = p.victims.round
+	}
 	if !ok {
 		return
 	}
@@ -327,7 +332,7 @@ func (p *Policy) offered(s *cluster.State, t head) {
 		}
 		h.bids.Pop()
 		if h.seats[b.node].checked != v.round {
-			p.look(s, row, h, b.node)
+			p.look(s, row, h, b.node, true)
 			continue
 		}
 		v.menu = append(v.menu, b)
@@ -341,7 +346,7 @@ func (p *Policy) offered(s *cluster.State, t head) {
 			continue
 		}
 		if h.seats[o.node].checked != v.round {
-			p.look(s, row, h, o.node)
+			p.look(s, row, h, o.node, true)
 		}
 		v.menu = append(v.menu, bid{cost: h.seats[o.node].price + o.cost, node: o.node})
 	}
