@@ -69,7 +69,7 @@ func (c *simulation) run(o *Options) (outcome, error) {
 		return outcome{}, err
 	}
 	start := time.Now()
-	watch := &stopwatch{policy: policy, clock: func() cluster.Time { return cluster.Time(time.Since(start).Microseconds()) }}
+	watch := &stopwatch{policy: policy, steps: c.planner == sim.Zero, clock: func() cluster.Time { return cluster.Time(time.Since(start).Microseconds()) }}
 	config := sim.Config{
 		Source: source, Lanes: []sched.Lane{{Name: c.policy, Policy: watch, When: c.trigger}},
 		Until: c.until, Planner: sim.Planner{Time: c.planner, Clock: watch.read}, World: sim.World{Seed: o.Seed},
@@ -115,9 +115,11 @@ func (c *simulation) setup(o *Options) (report.Setup, error) {
 }
 
 // stopwatch is a policy and the clock by which the simulation measures it: two
-// readings a round, and the policy asked in between.
+// readings for the plan of a round, with the policy asked in between, then two for
+// its commit; or two around a whole step.
 type stopwatch struct {
 	policy sched.Policy
+	steps  bool
 	clock  func() cluster.Time
 	rounds []round
 	began  cluster.Time
@@ -134,6 +136,8 @@ func (w *stopwatch) read() cluster.Time {
 		w.began, w.asked = now, false
 	case w.asked:
 		w.rounds = append(w.rounds, round{w.at, now - w.began})
+	case !w.steps && len(w.rounds) > 0:
+		w.rounds[len(w.rounds)-1].took += now - w.began
 	}
 	w.inside = !w.inside
 	return now

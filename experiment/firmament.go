@@ -39,7 +39,7 @@ func firmament() []Experiment {
 }
 
 const (
-	measuredHere = "The planner's time is measured on this machine, from bringing the view up to date to the plan; the paper counts the algorithm alone."
+	measuredHere = "The planner's time is measured on this machine, from bringing the view up to date to the end of the commit; the paper counts the algorithm alone."
 	batchAlone   = "Placement latency is that of batch tasks, which is all but production priorities, submitted after the start."
 	inputMadeUp  = "Tasks read input that is made up as in the paper's simulator: racks of 30 nodes, blocks of a GiB with three replicas, sizes by how long a task works."
 	noConstraint = "As in the paper, tasks have no constraints, and a task takes a slot, whatever it asks for."

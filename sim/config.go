@@ -118,7 +118,10 @@ type Planner struct {
 	// PerTick is the time of one tick in nanoseconds; 0 is DefaultPerTick.
 	PerTick int64
 	// Clock returns the wall-clock time in microseconds from any start. It is
-	// required for Measured, and otherwise adds a measurement to the result.
+	// required for Measured, and otherwise adds a measurement to the result. What
+	// is measured is all of a round: update, plan and commit. It is read in pairs:
+	// before and after a step, or before and after the plan of a round and then
+	// before and after its commit.
 	Clock func() cluster.Time
 }
 

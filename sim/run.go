@@ -47,6 +47,7 @@ type reader struct {
 type planning struct {
 	rounds []*sched.Round // in flight, by lane
 	wake   cluster.Time   // when the core wants to be called
+	told   cluster.Time   // when the last commit is done, and the world hears of it
 	futile int            // moments with rounds since the last work was under way
 }
 
@@ -476,7 +477,9 @@ func (s *simulation) jobOver(j *job) {
 func (s *simulation) finishRounds() error {
 	for len(s.kernel.timers) > 0 && s.kernel.timers[0].at <= s.now && s.kernel.timers[0].class == roundEnds {
 		lane := s.kernel.pop().lane
+		start := s.clock()
 		s.out = s.core.Finish(s.planner.rounds[lane], s.now, s.out[:0])
+		s.committed(s.clock() - start)
 		s.planner.rounds[lane] = nil
 		if err := s.obey(s.out); err != nil {
 			return err
@@ -486,6 +489,16 @@ func (s *simulation) finishRounds() error {
 		}
 	}
 	return nil
+}
+
+// committed charges what a commit took. How long that is, only it can say: what it
+// decided is a fact for the core at once, and the world hears of it that much later.
+func (s *simulation) committed(took cluster.Time) {
+	s.stats.wall += took
+	if s.cfg.Planner.Time == Measured {
+		s.stats.charged += took
+		s.planner.told = max(s.planner.told, s.now) + took
+	}
 }
 
 // startRounds runs the rounds that are due. Where thinking takes time, what
@@ -502,7 +515,7 @@ func (s *simulation) startRounds() error {
 		}
 		return s.obey(out)
 	}
-	for {
+	for s.planner.told <= s.now {
 		lane, due := s.core.Due(s.now)
 		if !due {
 			break
@@ -520,7 +533,7 @@ func (s *simulation) startRounds() error {
 		s.planner.rounds[lane] = r
 		s.kernel.set(timer{at: s.now + max(charge, 1), class: roundEnds, lane: lane})
 	}
-	s.planner.wake = s.core.Wake(s.now)
+	s.planner.wake = max(s.core.Wake(s.now), s.planner.told)
 	return nil
 }
 

@@ -80,7 +80,7 @@ func (s *simulation) allocate(d sched.Decision) {
 	t.phase, t.node, t.devices, t.attempt, t.silent = beginning, d.Node, d.Devices, d.Attempt, false
 	t.runs++
 	s.nodes.arrive(d.Task, d.Node, room{t.demand, d.Devices})
-	ready := s.now + s.overhead(t)
+	ready := s.heard() + s.overhead(t)
 	set := timer{at: ready, class: runBegins, task: d.Task, attempt: d.Attempt, node: d.Node}
 	switch faults := &s.cfg.World.Faults; {
 	case s.dice.falls(faults.BindLate):
@@ -181,11 +181,16 @@ func (s *simulation) evict(d sched.Decision) {
 			t.phase = leavingNow
 			s.stats.working(t.demand, -1)
 		}
-		s.kernel.set(timer{at: s.now + s.dice.about(max(faults.Grace, cluster.Second)), class: runLeaves, task: d.Task, attempt: d.Attempt})
+		s.kernel.set(timer{at: s.heard() + s.dice.about(max(faults.Grace, cluster.Second)), class: runLeaves, task: d.Task, attempt: d.Attempt})
+	case s.heard() > s.now:
+		s.kernel.set(timer{at: s.heard(), class: runLeaves, task: d.Task, attempt: d.Attempt})
 	default:
 		s.leave(d.Task, d.Attempt)
 	}
 }
+
+// heard is when the world hears of decisions that come out now.
+func (s *simulation) heard() cluster.Time { return max(s.now, s.planner.told) }
 
 // leave ends a run whose task goes on, and tells the core.
 func (s *simulation) leave(row cluster.TaskID, attempt uint32) {
