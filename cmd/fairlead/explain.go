@@ -80,7 +80,7 @@ func (f *explainFlags) register(c *cobra.Command) {
 	s.Uint64Var(&f.seed, "seed", 1, "seed to run with")
 	s.StringVar(&f.at, "at", "", "`time` that is explained, such as 90m (required)")
 	s.StringVar(&f.task, "task", "", "the `TASK` to explain, as the source names it, or by its job and index such as 17/3 (default: all that wait)")
-	s.IntVar(&f.most, "candidates", 10, "nodes to list, the cheapest first")
+	s.IntVar(&f.most, "lines", 10, "lines to list at most: nodes, the cheapest first; reasons; kinds of nodes. JSON has all reasons and kinds")
 	s.StringVarP(&f.format, "output", "o", "text", "text or json")
 	complete(c, "policy", policies.Names()...)
 	complete(c, "output", "text", "json")
@@ -95,7 +95,7 @@ func (f *explainFlags) check() (at cluster.Time, err error) {
 		errs = append(errs, fmt.Errorf("--at: %w", err))
 	}
 	if f.most < 1 {
-		errs = append(errs, fmt.Errorf("--candidates: %d, want a number from 1", f.most))
+		errs = append(errs, fmt.Errorf("--lines: %d, want a number from 1", f.most))
 	}
 	if f.format != "text" && f.format != "json" {
 		errs = append(errs, fmt.Errorf("--output: %w", unknown("format", f.format, []string{"text", "json"})))
@@ -125,7 +125,7 @@ func (f *explainFlags) replay(c *cobra.Command, at cluster.Time) (*moment, error
 	if f.world.cluster != "" && f.world.cluster != f.world.workload {
 		return nil, usage(c, errors.New("--cluster: a recording holds both nodes and tasks; name it as --workload alone"))
 	}
-	if err := checkRecordingFlags(c, "workload", "policy", "at", "task", "candidates", "output"); err != nil {
+	if err := checkRecordingFlags(c, "workload", "policy", "at", "task", "lines", "output"); err != nil {
 		return nil, usage(c, err)
 	}
 	files, _, err := recordingFiles(f.world.workload)
@@ -146,7 +146,7 @@ func (f *explainFlags) answer(m *moment, out io.Writer) error {
 		return err
 	}
 	if f.format == "text" {
-		return answer.write(out)
+		return answer.write(out, f.most)
 	}
 	e := json.NewEncoder(out)
 	e.SetEscapeHTML(false)

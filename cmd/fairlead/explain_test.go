@@ -37,7 +37,7 @@ func TestExplainRecording(t *testing.T) {
 			t.Fatal(err)
 		}
 		var text bytes.Buffer
-		if err := answer.write(&text); err != nil {
+		if err := answer.write(&text, 5); err != nil {
 			t.Fatal(err)
 		}
 		if text.String() != tc.want {

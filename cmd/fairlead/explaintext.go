@@ -13,9 +13,9 @@ import (
 
 // This file prints answers of the command explain as text.
 
-// write prints the answer.
-func (x *explained) write(out io.Writer) error {
-	w := &explainWriter{out: out, at: short(cluster.Time(float64(x.At) * float64(cluster.Second)))}
+// write prints the answer, of a table that many lines at most.
+func (x *explained) write(out io.Writer, most int) error {
+	w := &explainWriter{out: out, most: most, at: short(cluster.Time(float64(x.At) * float64(cluster.Second)))}
 	if x.Task != nil {
 		w.task(x.Task)
 		return w.err
@@ -34,9 +34,10 @@ func (x *explained) write(out io.Writer) error {
 
 // explainWriter prints lines until one cannot be printed.
 type explainWriter struct {
-	out io.Writer
-	at  string
-	err error
+	out  io.Writer
+	at   string
+	most int // lines of a table
+	err  error
 }
 
 func (w *explainWriter) line(format string, a ...any) {
@@ -186,25 +187,36 @@ func (w *explainWriter) waiting(groups []explainedGroup) {
 	}
 	w.line("At %s %s:", w.at, waits(all))
 	lines := []string{"TASKS\tSUCH AS\tNEED\tWHY"}
-	for _, g := range groups {
+	for _, g := range groups[:min(w.most, len(groups))] {
 		lines = append(lines, fmt.Sprintf("%s\t%s\t%s\t%s", grouped(g.Tasks), g.Example, amounts(g.Needs), g.Why))
 	}
 	w.table(lines)
+	w.rest(len(groups)-w.most, "line")
+}
+
+// rest says how much was left out of a table.
+func (w *explainWriter) rest(n int, thing string) {
+	if n > 0 {
+		w.line("%s more; --lines says how many to list.", count(n, thing))
+	}
 }
 
 // worth prints a table for each policy.
 func (w *explainWriter) worth(kinds []explainedWorth) {
 	for len(kinds) > 0 {
-		policy, useful := kinds[0].Policy, false
+		policy, useful, all := kinds[0].Policy, false, 0
 		lines := []string{"LIKE\tOF ITS KIND\tHAS\tWOULD LET RUN\tSAVES"}
 		for len(kinds) > 0 && kinds[0].Policy == policy {
-			lines = append(lines, kinds[0].cells())
+			if all++; all <= w.most {
+				lines = append(lines, kinds[0].cells())
+			}
 			useful = useful || kinds[0].Most > 0
 			kinds = kinds[1:]
 		}
 		if useful {
 			w.line("\nOne more node, by the prices of %s:", policy)
 			w.table(lines)
+			w.rest(all-w.most, "kind")
 		} else {
 			w.line("\nOne more node of any kind would save nothing, by the prices of %s.", policy)
 		}
