@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"fairlead.dev/fairlead/flow"
+	"fairlead.dev/fairlead/flow/bandwidth"
 	"fairlead.dev/fairlead/flow/cpumem"
 	"fairlead.dev/fairlead/flow/ecsched"
 	"fairlead.dev/fairlead/flow/quincy"
@@ -24,6 +25,11 @@ func flows() []Info {
 			Name: "cpu-mem", What: "all waiting tasks at once; the emptiest and best balanced nodes",
 			From: "Poseidon's model for Firmament, made safe", Family: Flow,
 			make: modelled("cpu-mem", func(Options) flow.Model { return &cpumem.Model{} }),
+		},
+		{
+			Name: "network-aware", What: "all waiting tasks at once; nodes with the most bandwidth left, as requested and measured",
+			From: "Firmament, OSDI 2016", Family: Flow,
+			make: modelled("network-aware", func(Options) flow.Model { return &bandwidth.Model{} }),
 		},
 		{
 			Name: "quincy", What: "all tasks at once; near their data, services first; evicts what has just begun",

@@ -12,7 +12,7 @@ import (
 // the policies to which leaving a task is dearer than placing it anywhere. No task may
 // wait that fits.
 func TestOptimum(t *testing.T) {
-	for _, name := range []string{"load-spreading", "cpu-mem"} {
+	for _, name := range []string{"load-spreading", "cpu-mem", "network-aware"} {
 		t.Run(name, func(t *testing.T) {
 			r := schedtest.Optimum(t, func(seed uint64) sched.Policy {
 				p, err := policies.New(name, policies.Options{Seed: seed})
