@@ -9,6 +9,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/flow"
+	"fairlead.dev/fairlead/flow/bandwidth"
 	"fairlead.dev/fairlead/flow/cpumem"
 	"fairlead.dev/fairlead/flow/quincy"
 	"fairlead.dev/fairlead/flow/spread"
@@ -39,6 +40,7 @@ func watchedModels() []struct {
 	}{
 		{"load-spreading", 0, func() flow.Model { return &spread.Model{} }},
 		{"cpu-mem", 0, func() flow.Model { return &cpumem.Model{} }},
+		{"network-aware", 0, func() flow.Model { return &bandwidth.Model{} }},
 		{"quincy", 0, func() flow.Model { return quincy.New(quincy.Standard()) }},
 		{"quincy", 2, func() flow.Model { return quincy.New(delayed) }},
 	}
@@ -224,6 +226,6 @@ func TestRival(t *testing.T) {
 
 // FuzzRival is TestRival from bytes, for the policy that does everything.
 func FuzzRival(f *testing.F) {
-	m := watchedModels()[3]
+	m := watchedModels()[4]
 	f.Fuzz(rapid.MakeFuzz(rival(m.moves, m.model, &looks{})))
 }
