@@ -121,6 +121,16 @@ func (a *Arcs) Aggregator(g Aggregator, cost Cost) {
 	a.list = append(a.list, outArc{node: cluster.NoNode, aggregator: g, cost: cost})
 }
 
+// Nodes is how many arcs lead straight to nodes.
+func (a *Arcs) Nodes() (count int) {
+	for _, out := range a.list {
+		if out.node != cluster.NoNode {
+			count++
+		}
+	}
+	return count
+}
+
 // checkCost says what is wrong with a price.
 func checkCost(c Cost) error {
 	if c > MaxCost || c < -MaxCost {
