@@ -21,6 +21,7 @@ type placer struct {
 	tasks     []cluster.TaskID // scratch: whose they are
 	classes   []int32          // scratch: whose units are looked at
 	unsettled []int32          // classes whose flow was not made true
+	whole     bool             // the flow is: what it wants and is refused cannot be had
 	parent    []int32          // of each move: the component it is in
 	at        map[cluster.NodeID]int32
 	walk      []walk // by group
@@ -47,7 +48,7 @@ type walk struct {
 func (p *Policy) place(t *sched.Trial, whole bool, out *sched.Plan) (placed, refused int) {
 	w, s := p.net, t.State()
 	pl := &p.placer
-	pl.moves = pl.moves[:0]
+	pl.moves, pl.whole = pl.moves[:0], whole
 	pl.stamp++
 	for len(pl.walk) < len(w.groups) {
 		pl.walk = append(pl.walk, walk{})
@@ -328,13 +329,16 @@ func (pl *placer) components() {
 }
 
 // do tries a bundle: evictions, then placements. What is refused is left out of
-// the network until its node changes.
+// the network until its node changes, unless it is refused as the flow is not whole:
+// who was to leave first is still there.
 func (p *Policy) do(t *sched.Trial, bundle []move, out *sched.Plan) bool {
 	s, mark := t.State(), t.Mark()
 	refuse := func(m move, r cluster.Refusal) bool {
 		t.Rollback(mark)
 		out.Drop()
-		p.net.avoid(s, m, r)
+		if p.placer.whole {
+			p.net.avoid(s, m, r)
+		}
 		return false
 	}
 	for _, m := range bundle {
