@@ -1,0 +1,304 @@
+package flow_test
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/flow"
+	"fairlead.dev/fairlead/flow/quincy"
+	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/schedtest"
+)
+
+// TestVictimStories tells who is stopped for whom.
+func TestVictimStories(t *testing.T) {
+	schedtest.RunScenarios(t, "testdata/victims", func(name string) (sched.Policy, error) {
+		if name != "quincy" {
+			return nil, fmt.Errorf("unknown policy %q", name)
+		}
+		return flow.New(quincy.New(quincy.Standard()), flow.Options{Name: name}), nil
+	})
+}
+
+// haggler is a model whose prices are drawn: of tasks by row, of nodes by row.
+type haggler struct {
+	terms []flow.Terms
+	into  []flow.Cost
+	arcs  map[cluster.NodeID]flow.Cost // of its own, that the first task has
+	racks [2]flow.Cost                 // of going down to every other node
+	asked int
+}
+
+func (*haggler) Moves() {}
+
+func (m *haggler) Terms(s *cluster.State, t cluster.TaskID) flow.Terms {
+	terms := m.terms[t]
+	terms.Movable, terms.Next, terms.Alone = true, cluster.Never, t == 0
+	return terms
+}
+
+func (m *haggler) Out(_ *cluster.State, t cluster.TaskID, arcs *flow.Arcs) {
+	arcs.Aggregator(1, 5)
+	for n := range cluster.NodeID(len(m.into)) {
+		if cost, ok := m.arcs[n]; ok && t == 0 {
+			arcs.Node(n, cost)
+		}
+	}
+}
+
+func (m *haggler) Into(_ *cluster.State, _ cluster.ShapeID, n cluster.NodeID) (flow.Aggregator, flow.Curve) {
+	m.asked++
+	return flow.Aggregator(2 + n%2), flow.Curve{{Capacity: 1, Cost: m.into[n]}}
+}
+
+func (m *haggler) Above(_ *cluster.State, a flow.Aggregator) (flow.Aggregator, flow.Cost) {
+	if a == 1 {
+		return flow.Nowhere, 0
+	}
+	return 1, m.racks[a-2]
+}
+
+// place is what a place on the node costs the first task.
+func (m *haggler) place(n cluster.NodeID) flow.Cost {
+	cost := 5 + m.racks[n%2] + m.into[n]
+	if own, ok := m.arcs[n]; ok {
+		cost = min(cost, own)
+	}
+	return cost
+}
+
+// offer is a node with those who would have to leave it, and what that comes to.
+type offer struct {
+	node    cluster.NodeID
+	victims int
+	cost    flow.Cost
+	alone   bool // flow knows it: nobody leaves, or one does in whose slot the task fits
+}
+
+// offers are all sets of victims on all nodes with which the first task fits. Sets
+// with a task of a higher tier count only for flow, which goes by prices alone.
+func offers(s *cluster.State, m *haggler) (list []offer) {
+	need := s.Demand(0)
+	for n := range cluster.NodeID(s.NodeRows()) {
+		may := s.TasksOn(n)
+		for set := range 1 << len(may) {
+			o := offer{node: n, cost: m.place(n)}
+			room, higher := cluster.Vector{}, false
+			for k, limit := range s.Limit(n) {
+				room = append(room, limit-s.Used(n)[k])
+			}
+			for i, t := range may {
+				if set>>i&1 == 0 {
+					continue
+				}
+				o.victims++
+				o.cost += m.terms[t].Wait - m.terms[t].Stay
+				o.alone = need.Fits(s.Demand(t))
+				higher = higher || m.terms[t].Tier > m.terms[0].Tier
+				for k, q := range s.Demand(t) {
+					room[k] += q
+				}
+			}
+			if o.alone = o.victims == 0 || o.victims == 1 && o.alone; need.Fits(room) && (o.alone || !higher) {
+				list = append(list, o)
+			}
+		}
+	}
+	return list
+}
+
+// cheapest is the cheapest of the offers that are of use, and false if none is.
+func cheapest(list []offer, wait flow.Cost, use func(offer) bool) (flow.Cost, bool) {
+	best, found := wait, false
+	for _, o := range list {
+		if use(o) && o.cost < best {
+			best, found = o.cost, true
+		}
+	}
+	return best, found
+}
+
+// TestVictimsAgainstAllSets compares whom a task evicts with all sets of tasks on all
+// nodes. Where flow knows a place that pays, it is the cheapest of those that flow
+// knows; otherwise the cheapest of all, and there is none only if none pays.
+func TestVictimsAgainstAllSets(t *testing.T) {
+	sizes, waits := map[int]int{}, 0
+	rapid.Check(t, func(rt *rapid.T) {
+		m := &haggler{arcs: map[cluster.NodeID]flow.Cost{}}
+		st := newStage(rt, flow.New(m, flow.Options{Name: "haggler"}))
+		quantity := rapid.Int64Range(0, 4)
+		vector := func(name string) cluster.Vector {
+			return cluster.Vector{1 + quantity.Draw(rt, name), quantity.Draw(rt, name), 0}
+		}
+		terms := func(name string) flow.Terms {
+			wait := rapid.Int64Range(100, 200).Draw(rt, name+" waits")
+			return flow.Terms{Wait: wait, Stay: wait - rapid.Int64Range(1, 60).Draw(rt, name+" pays"), Tier: rapid.Int32Range(0, 1).Draw(rt, name+"'s tier")}
+		}
+		first := vector("demand")
+		first[0] += 4
+		for i := range m.racks {
+			m.racks[i] = rapid.Int64Range(-40, 40).Draw(rt, "rack")
+		}
+		job := st.job()
+		m.terms = append(m.terms, terms("task"))
+		st.task(job, st.shape(cluster.Shape{Demand: first}))
+		for n := range cluster.NodeID(rapid.IntRange(1, 3).Draw(rt, "nodes")) {
+			m.into = append(m.into, rapid.Int64Range(0, 30).Draw(rt, "into"))
+			if rapid.Bool().Draw(rt, "own arc") {
+				m.arcs[n] = rapid.Int64Range(0, 50).Draw(rt, "arc")
+			}
+			capacity := vector("free")
+			var held []cluster.Vector
+			for range rapid.IntRange(0, 6).Draw(rt, "tasks") {
+				v := vector("held")
+				for k := range capacity {
+					capacity[k] += v[k]
+				}
+				held = append(held, v)
+			}
+			st.node(capacity)
+			for _, v := range held {
+				m.terms = append(m.terms, terms("other"))
+				other := st.task(st.job(), st.shape(cluster.Shape{Demand: v}))
+				st.events = append(st.events, cluster.TaskFound{Task: other, Seq: st.seq, Node: n})
+			}
+		}
+		rival := cluster.NewState([]cluster.Kind{{Name: "cpu"}, {Name: "memory"}, {Name: "bandwidth"}}, nil)
+		for _, e := range st.events {
+			if err := rival.Apply(st.now, e); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		st.mustStep()
+		s, all, wait := st.core.State(), offers(rival, m), m.terms[0].Wait
+		known, flows := cheapest(all, wait, func(o offer) bool { return o.alone })
+		best, any := cheapest(all, wait, func(offer) bool { return true })
+		task := s.Task(0)
+		if task.Phase == cluster.Waiting {
+			waits++
+			if any {
+				rt.Fatalf("it waits for %d, and there is a place for %d:\n%s", wait, best, s.Picture())
+			}
+			return
+		}
+		cost, victims := m.place(task.Node), 0
+		for id := range cluster.TaskID(s.TaskRows()) {
+			if s.Task(id).Phase != cluster.Leaving {
+				continue
+			}
+			victims++
+			cost += m.terms[id].Wait - m.terms[id].Stay
+		}
+		want := best
+		if flows {
+			want = known
+		}
+		if sizes[victims]++; cost != want {
+			rt.Fatalf("it waits for %d, and goes to n%d for %d; want one for %d (the cheapest is %d):\n%s", wait, task.Node, cost, want, best, s.Picture())
+		}
+	})
+	t.Logf("%d tasks wait; by number of victims: %v", waits, sizes)
+	if waits == 0 || sizes[0] == 0 || sizes[1] == 0 || sizes[2]+sizes[3] == 0 {
+		t.Errorf("the cases are too much alike: %d tasks wait; by number of victims: %v", waits, sizes)
+	}
+}
+
+// TestVictimsAskedAgain lets a task wait that cannot pay for room on any of many nodes.
+// The model is asked about nodes that changed, and about the others no more; when one
+// is within its means, the task finds it.
+func TestVictimsAskedAgain(t *testing.T) {
+	const nodes, each = 200, 3
+	m := &haggler{into: make([]flow.Cost, nodes), terms: []flow.Terms{{Wait: 100}}}
+	st := newStage(t, flow.New(m, flow.Options{Name: "haggler"}))
+	st.task(st.job(), st.shape(cluster.Shape{Demand: cluster.Vector{2, 0, 0}}))
+	small := st.shape(cluster.Shape{Demand: cluster.Vector{1, 0, 0}})
+	for n := range cluster.NodeID(nodes) {
+		st.node(cluster.Vector{each, 0, 0})
+		for range each {
+			m.terms = append(m.terms, flow.Terms{Wait: 60, Stay: 0})
+			task := st.task(st.job(), small)
+			st.events = append(st.events, cluster.TaskFound{Task: task, Seq: st.seq, Node: n})
+		}
+	}
+	st.mustStep()
+	if st.waiting() != 1 || m.asked < nodes {
+		t.Fatalf("%d tasks wait, and the model was asked %d times, want 1 and each node once", st.waiting(), m.asked)
+	}
+	m.asked = 0
+	st.end(1) // on n0
+	st.mustStep()
+	if st.waiting() != 0 || len(st.decided) == 0 || st.decided[0].Node != 0 {
+		t.Errorf("the decisions are %v, want that one of the two left on n0 is stopped", st.decided)
+	}
+	if m.asked > 10 {
+		t.Errorf("the model was asked %d times about one node", m.asked)
+	}
+}
+
+// TestVictimsTakeTurns leaves a cluster alone for an hour in which twice as much waits
+// as there is, of several sizes and some with users, after tasks of all ages have come
+// to run: those who have waited longest stop those who have just begun. What a victim
+// has worked is lost, and it waits for long: nobody is stopped over and over.
+func TestVictimsTakeTurns(t *testing.T) {
+	const hour, unrest = 3600, 1800
+	together := 0
+	for _, delay := range []bool{false, true} {
+		t.Run(fmt.Sprint("delay=", delay), func(t *testing.T) {
+			options := quincy.Standard()
+			options.Delay = delay
+			st := newStage(t, flow.New(quincy.New(options), flow.Options{Name: "quincy"}))
+			for range 10 {
+				st.node(cluster.Vector{8, 8, 0})
+			}
+			var sizes []cluster.ShapeID
+			for _, v := range []cluster.Vector{{1, 1, 0}, {2, 1, 0}, {1, 3, 0}, {4, 4, 0}, {7, 5, 0}} {
+				sizes = append(sizes, st.shape(cluster.Shape{Demand: v}))
+			}
+			for i := range 100 {
+				st.task(st.job(), sizes[i%len(sizes)])
+			}
+			var before, after, several int
+			most := map[cluster.TaskID]int{}
+			for second := range unrest + hour {
+				s := st.core.State()
+				if on := cluster.NodeID(second / 30 % 10); second < unrest && second > 0 && second%30 == 0 && len(s.TasksOn(on)) > 0 {
+					if task := s.TasksOn(on)[0]; s.Task(task).Phase == cluster.Running {
+						st.end(task)
+						st.task(st.job(), sizes[second/30%len(sizes)])
+					}
+				}
+				st.mustStep()
+				for i, d := range st.decided {
+					if d.Kind != sched.Evict {
+						continue
+					}
+					if i > 0 && st.decided[i-1].Kind == sched.Evict && st.decided[i-1].Node == d.Node {
+						several++
+					}
+					if second < unrest {
+						before++
+						continue
+					}
+					after++
+					most[d.Task]++
+				}
+			}
+			t.Logf("%d evictions in half an hour of unrest, %d of them several for one; %d in the hour after", before, several, after)
+			if before == 0 || after > 10 {
+				t.Errorf("%d evictions while tasks come and go, and %d in the hour after; want some, and at most 10", before, after)
+			}
+			for task, times := range most {
+				if times > 1 {
+					t.Errorf("%s is stopped %d times", st.core.State().TaskName(task), times)
+				}
+			}
+			together += several
+		})
+	}
+	if together == 0 {
+		t.Error("no task stops several others, so that this shows nothing of it")
+	}
+}
