@@ -307,16 +307,6 @@ func (w *network) noteRoom(n cluster.NodeID) {
 	w.latest[n] = w.start + uint64(len(w.journal))
 }
 
-// changedSince lists the nodes noted since a position, each once.
-func (w *network) changedSince(position uint64, list []cluster.NodeID) []cluster.NodeID {
-	for p := max(position, w.start); p < w.start+uint64(len(w.journal)); p++ {
-		if n := w.journal[p-w.start]; w.latest[n] == p+1 {
-			list = append(list, n)
-		}
-	}
-	return list
-}
-
 // trimJournal forgets what is long past. Requests that have not read it are made
 // anew.
 func (w *network) trimJournal() {

@@ -17,14 +17,15 @@ import (
 // placer is where the units of the classes went, and what comes of it.
 type placer struct {
 	moves     []move
-	free      []cluster.NodeID // scratch: where units of a class went
-	tasks     []cluster.TaskID // scratch: whose they are
-	classes   []int32          // scratch: whose units are looked at
-	unsettled []int32          // classes whose flow was not made true
-	whole     bool             // the flow is: what it wants and is refused cannot be had
-	parent    []int32          // of each move: the component it is in
-	at        map[cluster.NodeID]int32
-	walk      []walk // by group
+	free      []cluster.NodeID         // scratch: where units of a class went
+	tasks     []cluster.TaskID         // scratch: whose they are
+	classes   []int32                  // scratch: whose units are looked at
+	unsettled []int32                  // classes whose flow was not made true
+	whole     bool                     // the flow is: what it wants and is refused cannot be had
+	parent    []int32                  // of each move: the component it is in
+	left      map[cluster.NodeID]bool  // nodes that somebody leaves
+	at        map[cluster.NodeID]int32 // a move that has to do with the node
+	walk      []walk                   // by group
 	stamp     uint32
 }
 
@@ -229,8 +230,7 @@ func (pl *placer) apart() bool {
 	return true
 }
 
-// doTogether makes a bundle of all moves that have to do with each other: those
-// that share a node where somebody leaves.
+// doTogether makes a bundle of all moves that depend on each other.
 func (p *Policy) doTogether(t *sched.Trial, out *sched.Plan) (placed, refused int) {
 	pl := &p.placer
 	pl.components()
@@ -278,32 +278,27 @@ func (pl *placer) postpone(bundle []move) {
 	}
 }
 
-// components sorts moves by component, and in each those that leave come first.
+// components sorts moves by component, and in each those that leave come first. Moves
+// depend on each other where somebody comes to a node that somebody leaves.
 func (pl *placer) components() {
-	if pl.at == nil {
-		pl.at = map[cluster.NodeID]int32{}
+	if pl.left == nil {
+		pl.left, pl.at = map[cluster.NodeID]bool{}, map[cluster.NodeID]int32{}
 	}
+	clear(pl.left)
 	clear(pl.at)
-	find := func(i int32) int32 {
-		for pl.parent[i] != i {
-			pl.parent[i] = pl.parent[pl.parent[i]]
-			i = pl.parent[i]
-		}
-		return i
+	for _, m := range pl.moves {
+		pl.left[m.from] = true
 	}
 	pl.parent = pl.parent[:0]
 	for i, m := range pl.moves {
 		pl.parent = append(pl.parent, int32(i))
-		for _, n := range [2]cluster.NodeID{m.from, m.to} {
-			if n == cluster.NoNode {
-				continue
-			}
-			if other, ok := pl.at[n]; ok {
-				a, b := find(other), find(int32(i))
-				pl.parent[max(a, b)] = min(a, b)
-			} else {
-				pl.at[n] = int32(i)
-			}
+		if m.to != cluster.NoNode && pl.left[m.to] {
+			pl.link(m.to, int32(i))
+		}
+	}
+	for i, m := range pl.moves {
+		if _, comes := pl.at[m.from]; comes && m.from != cluster.NoNode {
+			pl.link(m.from, int32(i))
 		}
 	}
 	type sorted struct {
@@ -312,7 +307,7 @@ func (pl *placer) components() {
 	}
 	list := make([]sorted, len(pl.moves))
 	for i, m := range pl.moves {
-		list[i] = sorted{find(int32(i)), m}
+		list[i] = sorted{pl.root(int32(i)), m}
 	}
 	slices.SortStableFunc(list, func(a, b sorted) int {
 		waits := func(m move) int {
@@ -326,6 +321,26 @@ func (pl *placer) components() {
 	for i, l := range list {
 		pl.moves[i], pl.parent[i] = l.move, l.root
 	}
+}
+
+// link puts a move into the component of those that have to do with the node.
+func (pl *placer) link(n cluster.NodeID, move int32) {
+	other, ok := pl.at[n]
+	if !ok {
+		pl.at[n] = move
+		return
+	}
+	a, b := pl.root(other), pl.root(move)
+	pl.parent[max(a, b)] = min(a, b)
+}
+
+// root is the first move of a component.
+func (pl *placer) root(move int32) int32 {
+	for pl.parent[move] != move {
+		pl.parent[move] = pl.parent[pl.parent[move]]
+		move = pl.parent[move]
+	}
+	return move
 }
 
 // do tries a bundle: evictions, then placements. What is refused is left out of
