@@ -98,10 +98,10 @@ func (h head) Before(o head) bool {
 // makeRoom evicts for tasks that got no place.
 func (p *Policy) makeRoom(t *sched.Trial, budget int64, out *sched.Plan) {
 	w, s, v := p.net, t.State(), &p.victims
-	if w.pinned || len(w.active) == 0 {
+	if w.pinned {
 		return
 	}
-	w.update(s)
+	w.settleClasses()
 	v.round++
 	v.line = v.line[:0]
 	for _, c := range w.active {
