@@ -63,7 +63,7 @@ func (c *simulation) run(o *Options) (outcome, error) {
 		return outcome{}, err
 	}
 	defer source.Close() //nolint:errcheck // it was only read
-	c.options.Seed = o.Seed
+	c.options.Seed, c.options.Stop = o.Seed, o.Stop
 	policy, err := policies.New(c.policy, c.options)
 	if err != nil {
 		return outcome{}, err

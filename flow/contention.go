@@ -162,7 +162,7 @@ func (p *Policy) packed(t *sched.Trial, out *sched.Plan) bool {
 	best := k.solve(p, s, &k.packings[0])
 	k.market.going(&k.goes)
 	for range mostBids - 1 {
-		if ticks > mostPackTicks || !k.packer.Repack(&k.packings[1]) {
+		if ticks > mostPackTicks || w.stopped() || !k.packer.Repack(&k.packings[1]) {
 			break
 		}
 		ticks += k.packings[1].Ticks
@@ -172,6 +172,9 @@ func (p *Policy) packed(t *sched.Trial, out *sched.Plan) bool {
 		}
 	}
 	p.ticks += ticks
+	if w.stopped() {
+		return false
+	}
 	return p.assign(t, k.goes, out)
 }
 
@@ -339,7 +342,7 @@ func (k *contention) solve(p *Policy, s *cluster.State, packing *pack.Packing) C
 	}
 	m.graph.SetSupply(sink, -total)
 	m.solver = mcmf.NewSolver(m.graph)
-	r := m.solver.Solve(mcmf.Options{})
+	r := m.solver.Solve(mcmf.Options{Stop: p.options.Stop})
 	p.ticks += r.Ticks
 	if r.Status != mcmf.Optimal {
 		return unreached

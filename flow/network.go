@@ -17,6 +17,8 @@ type network struct {
 	// pinned says that running tasks never move, so that they are not asked about;
 	// moves that a running task may be placed on another node at once.
 	pinned, moves bool
+	// stop is Options.Stop, or nil.
+	stop func() bool
 
 	graph *mcmf.Graph
 	sink  mcmf.Node
@@ -323,6 +325,9 @@ func (w *network) update(s *cluster.State) {
 	w.findAsking(s)
 	w.updatePorts(s)
 	for _, q := range w.asking {
+		if w.stopped() {
+			break // the others remember how far they have read the journal
+		}
 		w.catchUp(s, q)
 	}
 	for _, row := range w.staleShares {
@@ -332,6 +337,9 @@ func (w *network) update(s *cluster.State) {
 	w.trimJournal()
 	w.forgetRequests()
 }
+
+// stopped reports whether nobody wants a plan any more.
+func (w *network) stopped() bool { return w.stop != nil && w.stop() }
 
 // settleClasses brings supplies up to date, and drops classes that have none.
 func (w *network) settleClasses() {

@@ -20,6 +20,9 @@ type Options struct {
 	// Moves is how many running tasks a round may move to other nodes. Evicting
 	// one for the sake of another that waits is not counted.
 	Moves int
+	// Stop is asked now and then; once it is true, and it stays so, a round plans
+	// nothing more. It may be nil.
+	Stop func() bool
 }
 
 // Solver is what solves: mcmf.Solver, or one that races several.
@@ -54,6 +57,7 @@ func New(m Model, o Options) *Policy {
 func (p *Policy) reset() {
 	_, moves := p.model.(Mover)
 	p.net = newNetwork(p.model, !moves, moves && p.options.Moves > 0)
+	p.net.stop = p.options.Stop
 	if p.options.Solver != nil {
 		p.solver = p.options.Solver(p.net.graph)
 	} else {
@@ -124,6 +128,9 @@ func (p *Policy) spread(t *sched.Trial, budget int64, out *sched.Plan) bool {
 			return true
 		}
 		status := p.solve(s, budget)
+		if status == mcmf.Cancelled {
+			return false
+		}
 		fresh := w.fresh()
 		placed, refused := p.place(t, status == mcmf.Optimal, out)
 		if status != mcmf.Optimal {
@@ -159,14 +166,17 @@ func (p *Policy) solve(s *cluster.State, budget int64) mcmf.Status {
 	w.fill(s)
 	w.updatePorts(s)
 	for {
-		o := mcmf.Options{Algorithm: p.options.Algorithm}
+		if w.stopped() {
+			return mcmf.Cancelled
+		}
+		o := mcmf.Options{Algorithm: p.options.Algorithm, Stop: p.options.Stop}
 		if budget > 0 {
 			o.Budget = max(1, (budget-w.asks-w.looks)*looksPerTick-p.ticks)
 		}
 		r := p.solver.Solve(o)
 		p.ticks += r.Ticks
 		if r.Status != mcmf.Optimal {
-			if r.Status != mcmf.Exhausted {
+			if r.Status != mcmf.Exhausted && r.Status != mcmf.Cancelled {
 				w.refuse("the network cannot be solved: %v", r.Status)
 			}
 			return r.Status

@@ -50,7 +50,7 @@ func flows() []Info {
 // windowed makes ECSched with a score.
 func windowed(score ecsched.Score) func(Options) (sched.Policy, error) {
 	return func(o Options) (sched.Policy, error) {
-		return ecsched.New(ecsched.Options{Score: score, Window: o.Batch.Window, Solves: o.Batch.Solves, Keep: o.Batch.Keep, Solver: o.Solver})
+		return ecsched.New(ecsched.Options{Score: score, Window: o.Batch.Window, Solves: o.Batch.Solves, Keep: o.Batch.Keep, Solver: o.Solver, Stop: o.Stop})
 	}
 }
 
@@ -66,7 +66,7 @@ func drawn(o Options) flow.Model {
 // modelled makes a policy of a model.
 func modelled(name string, model func(Options) flow.Model) func(Options) (sched.Policy, error) {
 	return func(o Options) (sched.Policy, error) {
-		f := flow.Options{Name: name, Moves: o.Migrations}
+		f := flow.Options{Name: name, Moves: o.Migrations, Stop: o.Stop}
 		switch o.Solver {
 		case "", Automatic:
 		case Race:

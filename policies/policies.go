@@ -33,6 +33,9 @@ type Options struct {
 	// quincy draws it to the node or rack that holds it; 0 is the policy's own.
 	Preference int
 	Batch      Batch
+	// Stop is asked by policies whose rounds may take long, now and then; once it is
+	// true, and it stays so, a round plans nothing more. It may be nil.
+	Stop func() bool
 }
 
 // Batch is how much of the queue ECSched and its baselines look at in a round;

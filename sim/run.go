@@ -207,9 +207,13 @@ func (s *simulation) interrupted() bool {
 		t := &s.stats.tasks
 		s.cfg.Progress(Progress{Now: s.now, Until: s.cfg.Until, Submitted: t.Submitted, Ended: t.Finished + t.Failed + t.Killed, Decisions: decisions(c)})
 	}
-	s.stopped = s.cfg.Stop != nil && s.cfg.Stop()
+	s.heed()
 	return s.stopped
 }
+
+// heed asks whether to end the run: now and then, and after each round, which may
+// have taken long.
+func (s *simulation) heed() { s.stopped = s.stopped || s.cfg.Stop != nil && s.cfg.Stop() }
 
 // moment plays all that happens now: the world first, then the core.
 func (s *simulation) moment() error {
@@ -510,12 +514,13 @@ func (s *simulation) startRounds() error {
 		out, wake, err := s.core.Step(s.now, nil, s.out[:0])
 		s.stats.wall += s.clock() - start
 		s.out, s.planner.wake = out, wake
+		s.heed()
 		if err != nil {
 			return err
 		}
 		return s.obey(out)
 	}
-	for s.planner.told <= s.now {
+	for s.planner.told <= s.now && !s.stopped {
 		lane, due := s.core.Due(s.now)
 		if !due {
 			break
@@ -524,6 +529,7 @@ func (s *simulation) startRounds() error {
 		r := s.core.Begin(lane, s.now)
 		r.Run(0)
 		measured := s.clock() - start
+		s.heed()
 		s.stats.wall += measured
 		charge := measured
 		if s.cfg.Planner.Time == Ticks {

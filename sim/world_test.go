@@ -153,6 +153,31 @@ func TestStop(t *testing.T) {
 	}
 }
 
+// A round during which somebody wants the run to end is the last one, and nothing
+// happens after it.
+func TestStopAfterARound(t *testing.T) {
+	for _, planner := range []PlannerTime{Zero, Ticks} {
+		rounds := 0
+		lanes := lane(t, "kube")
+		lanes[0].Policy = counting{lanes[0].Policy, &rounds}
+		r, err := Run(Config{Source: story(10, 3000), Lanes: lanes, Planner: Planner{Time: planner}, Stop: func() bool { return rounds == 7 }})
+		if err != nil || !r.Interrupted || r.Planner.Rounds != 7 || r.Tasks.Submitted != 7 {
+			t.Errorf("planner time %d: %d rounds, %+v, %v; want an end after the 7th round", planner, r.Planner.Rounds, r.Tasks, err)
+		}
+	}
+}
+
+// counting is a policy that counts its rounds.
+type counting struct {
+	sched.Policy
+	rounds *int
+}
+
+func (c counting) Plan(t *sched.Trial, changed *sched.Changed, budget int64, out *sched.Plan) {
+	*c.rounds++
+	c.Policy.Plan(t, changed, budget, out)
+}
+
 // Google's snapshot with Borg's placements, under the over-commit factors it
 // needs: everything that runs has its node, and no two tasks share a node that
 // must stand apart.

@@ -261,6 +261,7 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 	defer source.Close() //nolint:errcheck // it was only read
 	options := s.options
 	options.Seed, options.Typical = j.seed, source.Typical()
+	options.Stop = func() bool { return ctx.Err() != nil }
 	policy, err := policies.New(j.policy, options)
 	if err != nil {
 		return report.Run{}, err
@@ -278,7 +279,7 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 	config.Lanes = []sched.Lane{{Name: j.policy, Policy: policy, When: s.trigger}}
 	config.World.Seed = j.seed
 	config.Progress = progress
-	config.Stop = func() bool { return ctx.Err() != nil }
+	config.Stop = options.Stop
 	start := time.Now()
 	config.Planner.Clock = func() cluster.Time { return cluster.Time(time.Since(start).Microseconds()) }
 	files, err := s.outputs(j, &config.Output)

@@ -57,6 +57,9 @@ type Options struct {
 	// Solver is Literal, or the name of an algorithm of package mcmf; empty is
 	// the one that is fastest here.
 	Solver string
+	// Stop is asked now and then; once it is true, and it stays so, a heartbeat
+	// places nothing more. It may be nil.
+	Stop func() bool
 }
 
 // New makes the policy, or says what is wrong with the options.
@@ -76,9 +79,9 @@ func New(o Options) (sched.Policy, error) {
 	p := &policy{options: o}
 	switch {
 	case o.Solver == Literal:
-		p.solve = (&literal{}).solve
+		p.solve = (&literal{stop: o.Stop}).solve
 	case o.Solver == "" || slices.Contains(mcmf.Algorithms(), mcmf.Algorithm(o.Solver)):
-		p.solve = newMatcher(mcmf.Algorithm(o.Solver)).solve
+		p.solve = newMatcher(mcmf.Algorithm(o.Solver), o.Stop).solve
 	default:
 		return nil, fmt.Errorf("ecsched: there is no solver %q, want %s or one of %v", o.Solver, Literal, mcmf.Algorithms())
 	}

@@ -22,6 +22,7 @@ import (
 //
 // Cost: a path may look at all arcs several times. It is for small clusters.
 type literal struct {
+	stop  func() bool  // may be nil
 	arcs  []literalArc // 2i and, backward, 2i+1
 	first []int32      // per vertex, where its arcs begin in order
 	order []int32
@@ -62,6 +63,9 @@ func (l *literal) solve(r *round) {
 	}
 	l.index(sink + 1)
 	for l.search(source, sink, r) {
+		if l.stop != nil && l.stop() {
+			return // everybody stays unscheduled
+		}
 		for v := sink; v != source; v = l.arcs[l.by[v]].from {
 			a := l.by[v]
 			l.arcs[a].room, l.arcs[a^1].room = false, true

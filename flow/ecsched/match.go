@@ -21,6 +21,7 @@ import (
 // fastest here.
 type matcher struct {
 	algorithm mcmf.Algorithm
+	stop      func() bool
 	graph     *mcmf.Graph
 	solver    *mcmf.Solver
 	sink      mcmf.Node
@@ -49,11 +50,11 @@ type arc struct {
 	node    cluster.NodeID
 }
 
-func newMatcher(algorithm mcmf.Algorithm) *matcher {
+func newMatcher(algorithm mcmf.Algorithm, stop func() bool) *matcher {
 	if algorithm == mcmf.Automatic {
 		algorithm = mcmf.NetworkSimplex
 	}
-	m := &matcher{algorithm: algorithm, graph: mcmf.NewGraph(0, 0)}
+	m := &matcher{algorithm: algorithm, stop: stop, graph: mcmf.NewGraph(0, 0)}
 	m.solver = mcmf.NewSolver(m.graph)
 	m.sink = m.graph.AddNode(0)
 	return m
@@ -62,11 +63,14 @@ func newMatcher(algorithm mcmf.Algorithm) *matcher {
 // solve says of each request where it goes.
 func (m *matcher) solve(r *round) {
 	m.build(r)
-	result := m.solver.Solve(mcmf.Options{Algorithm: m.algorithm})
+	result := m.solver.Solve(mcmf.Options{Algorithm: m.algorithm, Stop: m.stop})
+	r.ticks += result.Ticks
+	if result.Status == mcmf.Cancelled {
+		return // everybody stays unscheduled
+	}
 	if result.Status != mcmf.Optimal {
 		panic("ecsched: a network where everybody may stay unscheduled has no flow: " + result.Status.String())
 	}
-	r.ticks += result.Ticks
 	for _, a := range m.arcs {
 		if m.solver.Flow(a.id) > 0 {
 			r.requests[a.request].node = a.node

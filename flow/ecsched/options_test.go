@@ -28,7 +28,7 @@ func TestOptions(t *testing.T) {
 // of which the size cannot be told: all are placed all the same.
 func TestOverflow(t *testing.T) {
 	const requests, members = 20, 500
-	m := newMatcher("")
+	m := newMatcher("", nil)
 	p := newPolicy(t, Options{Window: requests, Solves: 1}).(*policy)
 	p.solve = func(r *round) {
 		for i := range r.requests {
