@@ -94,7 +94,7 @@ func concludeBreaking(clusters []breakingPoint, policies []string, all []outcome
 		for _, policy := range policies {
 			c := report.Compared{What: fmt.Sprintf("shortest tasks near the ideal, %d nodes, %s", b.nodes, policy), Unit: report.InSeconds}
 			if policy == "load-spreading" && b.published > 0 {
-				c.Published = number(b.published)
+				c.Published = new(b.published)
 			}
 			c.Ours = known(shortest(lineOf(mean, lineName(policy, b.nodes))))
 			r.Compared = append(r.Compared, c)

@@ -146,8 +146,8 @@ func completionRows(l *report.Line, rising []float64, baseline, way string) []re
 		worse = 0
 	}
 	return append(rows,
-		report.Compared{What: "done sooner, " + l.Name, Unit: report.InShares, Published: publishedOnly(way, 0.68), Ours: number(better), Note: noteFor(way, "published: more than this")},
-		report.Compared{What: "done later, " + l.Name, Unit: report.InShares, Published: publishedOnly(way, 0.1), Ours: number(worse)},
+		report.Compared{What: "done sooner, " + l.Name, Unit: report.InShares, Published: publishedOnly(way, 0.68), Ours: new(better), Note: noteFor(way, "published: more than this")},
+		report.Compared{What: "done later, " + l.Name, Unit: report.InShares, Published: publishedOnly(way, 0.1), Ours: new(worse)},
 	)
 }
 
@@ -228,10 +228,10 @@ func tableRows(name string, all []outcome, published map[string]report.Number, r
 			row.Published = publishedOnly(o.line, v)
 		}
 		if o.run.TaskResponse != nil {
-			row.Ours = number(o.run.TaskResponse.Mean)
+			row.Ours = new(o.run.TaskResponse.Mean)
 		}
 		r.Compared = append(r.Compared, row, report.Compared{
-			What: "cpu in use, " + what, Unit: report.InShares, Ours: number(o.run.Utilisation["cpu"].Mean),
+			What: "cpu in use, " + what, Unit: report.InShares, Ours: new(o.run.Utilisation["cpu"].Mean),
 		})
 		if o.run.Sample != nil {
 			rising := make([]float64, len(o.run.Sample.Response))
@@ -302,7 +302,7 @@ func concludeRuntime(all []outcome, r *report.Reproduction) {
 	}}
 	for _, l := range lines {
 		for _, p := range l.Points {
-			c := report.Compared{What: fmt.Sprintf("%.0f requests, %s", float64(p[0]), l.Name), Unit: report.InSeconds, Ours: number(p[1])}
+			c := report.Compared{What: fmt.Sprintf("%.0f requests, %s", float64(p[0]), l.Name), Unit: report.InSeconds, Ours: new(p[1])}
 			switch {
 			case p[0] == 300 && l.Name == lineName("ecsched-dp", 1000):
 				c.Published = number(1.8)

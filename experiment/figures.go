@@ -10,9 +10,6 @@ import (
 
 // This file makes figures of results.
 
-// number is a number that is known.
-func number(v report.Number) *report.Number { return &v }
-
 // known is a number, or nil if it is not.
 func known(v report.Number, ok bool) *report.Number {
 	if !ok {

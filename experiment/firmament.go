@@ -97,7 +97,7 @@ func setUpAgainstQuincy(o *Options) (*plan, error) {
 		})
 		for i := range all {
 			if reads := all[i].run.Reads; reads != nil {
-				r.Compared = append(r.Compared, report.Compared{What: "input that is local, " + all[i].line, Unit: report.InShares, Ours: number(reads.Locality)})
+				r.Compared = append(r.Compared, report.Compared{What: "input that is local, " + all[i].line, Unit: report.InShares, Ours: new(reads.Locality)})
 			}
 		}
 	}
@@ -149,11 +149,11 @@ func localityRows(all []outcome) []report.Compared {
 	}
 	saved := at14.Moved - at2.Moved
 	return []report.Compared{
-		{What: "input that is local, 14 %", Unit: report.InShares, Published: number(0.56), Ours: number(at14.Locality)},
-		{What: "input that is local, 2 %", Unit: report.InShares, Published: number(0.71), Ours: number(at2.Locality)},
-		{What: "moved per hour, 14 %", Unit: report.InBytes, Ours: number(at14.Moved)},
-		{What: "moved per hour, 2 %", Unit: report.InBytes, Ours: number(at2.Moved)},
-		{What: "share of it that 2 % saves", Unit: report.InShares, Ours: number(max(report.Ratio(float64(saved), float64(at14.Moved)), 0)), Note: "published: 4 TB an hour, whose whole is not"},
+		{What: "input that is local, 14 %", Unit: report.InShares, Published: number(0.56), Ours: new(at14.Locality)},
+		{What: "input that is local, 2 %", Unit: report.InShares, Published: number(0.71), Ours: new(at2.Locality)},
+		{What: "moved per hour, 14 %", Unit: report.InBytes, Ours: new(at14.Moved)},
+		{What: "moved per hour, 2 %", Unit: report.InBytes, Ours: new(at2.Moved)},
+		{What: "share of it that 2 % saves", Unit: report.InShares, Ours: new(max(report.Ratio(float64(saved), float64(at14.Moved)), 0)), Note: "published: 4 TB an hour, whose whole is not"},
 	}
 }
 
@@ -213,7 +213,7 @@ func setUpOversubscribed(o *Options) (*plan, error) {
 			}
 			r.Compared = append(r.Compared, report.Compared{
 				What: "longest round, " + all[i].line, Unit: report.InSeconds,
-				Published: number(published[i].seconds), Ours: number(worst), Note: published[i].note,
+				Published: new(published[i].seconds), Ours: new(worst), Note: published[i].note,
 			})
 		}
 		r.Figures = []report.Figure{longest, waiting}

@@ -41,11 +41,11 @@ func vectorSchemes() []vectorScheme {
 		{"cpu-mem, through the core", true, throughCore("cpu-mem")},
 		{"arcs by class (unsafe)", false, arcsByClass},
 		{"shared ladder (unsafe)", false, sharedLadder},
-		{onePerRound, true, func(t *testing.T, in *vectors) *vectorOutcome { return rounds(t, in, 1) }},
-		{"uniform slots in rounds", true, func(t *testing.T, in *vectors) *vectorOutcome { return rounds(t, in, 16) }},
-		{"packer alone", true, func(_ *testing.T, in *vectors) *vectorOutcome { return packed(nil, in, 0) }},
-		{"pack and flow", true, func(t *testing.T, in *vectors) *vectorOutcome { return packed(t, in, 1) }},
-		{repriced, true, func(t *testing.T, in *vectors) *vectorOutcome { return packed(t, in, 6) }},
+		{onePerRound, true, func(t *testing.T, in *vectors) *vectorOutcome { t.Helper(); return rounds(t, in, 1) }},
+		{"uniform slots in rounds", true, func(t *testing.T, in *vectors) *vectorOutcome { t.Helper(); return rounds(t, in, 16) }},
+		{"packer alone", true, func(t *testing.T, in *vectors) *vectorOutcome { t.Helper(); return packed(t, in, 0) }},
+		{"pack and flow", true, func(t *testing.T, in *vectors) *vectorOutcome { t.Helper(); return packed(t, in, 1) }},
+		{repriced, true, func(t *testing.T, in *vectors) *vectorOutcome { t.Helper(); return packed(t, in, 6) }},
 	}
 }
 
@@ -348,6 +348,7 @@ func (p *progress) mean() [2]int64 {
 // times with the bids that the last one taught; the cheapest counts. With 0 it is
 // the packing alone.
 func packed(t *testing.T, in *vectors, tries int) *vectorOutcome {
+	t.Helper()
 	input := &pack.Input{Kinds: 2, Count: in.count}
 	for _, room := range in.free {
 		input.Room = append(input.Room, room[:]...)

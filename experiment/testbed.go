@@ -53,7 +53,7 @@ func sample(count int, seed uint64) ([]testbedTask, error) {
 	}
 	defer src.Close() //nolint:errcheck // nothing is open
 	kinds := src.Kinds()
-	inSlots := func(v int64, per int64) int64 { return max((v*slotsOf+per-1)/per, 1) }
+	inSlots := func(v, per int64) int64 { return max((v*slotsOf+per-1)/per, 1) }
 	var all []testbedTask
 	for {
 		var r trace.Record

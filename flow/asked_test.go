@@ -102,6 +102,7 @@ type occasion struct {
 
 // askedIn plays the same events in a cluster of so many nodes.
 func askedIn(t *testing.T, nodes int, model func(*calls) flow.Model) []occasion {
+	t.Helper()
 	var count calls
 	st := newStage(t, flow.New(model(&count), flow.Options{Name: "asked"}))
 	for i := range nodes {

@@ -38,6 +38,7 @@ type bed struct {
 // kinds and slots of the bed: with one shape a task takes a slot, with more they
 // take cpu and memory, on average a slot's worth.
 func newBed(tb testing.TB, p sched.Policy, nodes, shapes int, inputs bool) *bed {
+	tb.Helper()
 	b := &bed{tb: tb, chance: rand.New(rand.NewPCG(1, 2)), nodes: nodes, slots: 12, shapes: shapes, inputs: inputs}
 	kinds := []cluster.Kind{{Name: "cpu", Unit: "cores", PerUnit: 1000}, {Name: "memory", Unit: "GiB", PerUnit: 1000}}
 	core, err := sched.New(cluster.NewState(kinds, nil), sched.Lane{Name: "flow", Policy: p})

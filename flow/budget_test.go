@@ -12,6 +12,7 @@ import (
 // crowded is a cluster of quincy's where services have come, for some of which there
 // is room, and for the others batch tasks that have just begun have to go.
 func crowded(t *testing.T) *stage {
+	t.Helper()
 	st := newStage(t, flow.New(quincy.New(quincy.Standard()), flow.Options{Name: "quincy", Moves: 3}))
 	for range 40 {
 		st.node(cluster.Vector{1, 1, 0})

@@ -307,7 +307,7 @@ func (k *contention) solve(p *Policy, s *cluster.State, packing *pack.Packing) C
 		for _, lot := range packing.Slots(i) {
 			if types[lot.ID] == mcmf.None {
 				types[lot.ID], pools[lot.ID] = m.graph.AddNode(0), int32(i)
-				price[lot.ID] = k.largest(w, s, packing.Envelope(int(lot.ID)), i)
+				price[lot.ID] = k.largest(w, packing.Envelope(int(lot.ID)), i)
 			}
 			if port == mcmf.None {
 				port = m.graph.AddNode(0)
@@ -352,7 +352,7 @@ func (k *contention) solve(p *Policy, s *cluster.State, packing *pack.Packing) C
 
 // largest is the shape of the largest request that fits in an envelope on a node: by
 // its price slots are priced.
-func (k *contention) largest(w *network, s *cluster.State, envelope []int64, node int) cluster.ShapeID {
+func (k *contention) largest(w *network, envelope []int64, node int) cluster.ShapeID {
 	best, most := cluster.ShapeID(0), int64(-1)
 	for i, row := range k.requests {
 		demand := cluster.Vector(k.in.Demand[i*k.in.Kinds : (i+1)*k.in.Kinds])

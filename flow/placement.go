@@ -47,7 +47,7 @@ type walk struct {
 // many would have been but for a refusal. Where the flow is not whole, nothing
 // that runs is touched.
 func (p *Policy) place(t *sched.Trial, whole bool, out *sched.Plan) (placed, refused int) {
-	w, s := p.net, t.State()
+	w := p.net
 	pl := &p.placer
 	pl.moves, pl.whole = pl.moves[:0], whole
 	pl.stamp++
@@ -55,7 +55,7 @@ func (p *Policy) place(t *sched.Trial, whole bool, out *sched.Plan) (placed, ref
 		pl.walk = append(pl.walk, walk{})
 	}
 	for _, row := range w.placing(p.solver, pl, whole) {
-		p.settle(s, row, whole)
+		p.settle(row, whole)
 	}
 	w.looks += int64(len(pl.moves))
 	if pl.apart() {
@@ -113,7 +113,7 @@ func (w *network) rerouted(solver Solver, list []int32) []int32 {
 }
 
 // settle notes where each unit of a class went.
-func (p *Policy) settle(s *cluster.State, row int32, whole bool) {
+func (p *Policy) settle(row int32, whole bool) {
 	w, pl := p.net, &p.placer
 	c := &w.classes[row]
 	if !c.live {

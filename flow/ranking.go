@@ -223,28 +223,13 @@ func (w *network) offer(s *cluster.State, row int32, n cluster.NodeID, priced bo
 		w.pushRest(was, n)
 		return
 	}
-	w.asks++
-	a, curve := w.model.Into(s, q.id.shape, n)
-	if err := curve.check(); err != nil {
-		w.refuse("curve to node %s: %w", s.NodeSpec(n).Name, err)
-		a = Nowhere
-	}
+	a, curve, price := w.ask(s, q.id.shape, n)
 	if a == Nowhere {
 		w.withdraw(row, n)
 		return
 	}
-	price := curve.first()
-	if w.loaded != nil {
-		load, ok := w.load(s, n)
-		if !ok {
-			w.withdraw(row, n)
-			return
-		}
-		price += load.first()
-	}
 	g := w.groupOf(s, row, a)
-	q = &w.requests[row]
-	o = &q.offers[n]
+	o = &w.requests[row].offers[n]
 	if o.group != g {
 		w.withdraw(row, n)
 		o.group, o.price = g, price
@@ -257,6 +242,25 @@ func (w *network) offer(s *cluster.State, row int32, n cluster.NodeID, priced bo
 		return
 	}
 	w.setOffer(row, n, units, curve)
+}
+
+// ask asks the model below which aggregator a node stands and what it costs; of the
+// first unit with the load of the node.
+func (w *network) ask(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) (Aggregator, Curve, Cost) {
+	w.asks++
+	a, curve := w.model.Into(s, shape, n)
+	if err := curve.check(); err != nil {
+		w.refuse("curve to node %s: %w", s.NodeSpec(n).Name, err)
+		return Nowhere, nil, 0
+	}
+	if a == Nowhere || w.loaded == nil {
+		return a, curve, curve.first()
+	}
+	load, ok := w.load(s, n)
+	if !ok {
+		return Nowhere, nil, 0
+	}
+	return a, curve, curve.first() + load.first()
 }
 
 // setOffer puts down the numbers of the arc to a chosen node.
@@ -398,8 +402,8 @@ func (w *network) narrow(flow func(mcmf.Arc) int64) {
 
 // clearGroup takes nodes out of the network, of those below a group.
 func (w *network) clearGroup(g int32, which func(cluster.NodeID) bool) {
-	for i := len(w.groups[g].chosen) - 1; i >= 0; i-- {
-		if n := w.groups[g].chosen[i]; which(n) {
+	for _, v := range slices.Backward(w.groups[g].chosen) {
+		if n := v; which(n) {
 			w.unchoose(g, n)
 			w.pushRest(g, n)
 		}

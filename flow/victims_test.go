@@ -175,11 +175,11 @@ func TestVictimsAgainstAllSets(t *testing.T) {
 		st.mustStep()
 		s, all, wait := st.core.State(), offers(rival, m), m.terms[0].Wait
 		known, flows := cheapest(all, wait, func(o offer) bool { return o.alone })
-		best, any := cheapest(all, wait, func(offer) bool { return true })
+		best, found := cheapest(all, wait, func(offer) bool { return true })
 		task := s.Task(0)
 		if task.Phase == cluster.Waiting {
 			waits++
-			if any {
+			if found {
 				rt.Fatalf("it waits for %d, and there is a place for %d:\n%s", wait, best, s.Picture())
 			}
 			return

@@ -44,7 +44,8 @@ func TestHeeded(t *testing.T) {
 		{"flow", policies.Info{Family: policies.Flow}, asked},
 		{"queue", policies.Info{Family: policies.Queue}, policies.Options{Seed: 3, Ties: policies.Lowest}},
 		{
-			"own ties", policies.Info{Family: policies.Queue, Ties: func(policies.Ties) policies.Ties { return policies.Random }},
+			"own ties",
+			policies.Info{Family: policies.Queue, Ties: func(policies.Ties) policies.Ties { return policies.Random }},
 			policies.Options{Seed: 3, Ties: policies.Random},
 		},
 	} {

@@ -37,8 +37,10 @@ func TestCommitTakesTime(t *testing.T) {
 			got  report.Number
 			want float64
 		}{
-			{"latency", r.PlacementLatency.Max, c.latency}, {"response", r.TaskResponse.Max, c.response},
-			{"charged time", r.Planner.Seconds, c.charged}, {"wall time", r.Planner.Wall, c.wall},
+			{"latency", r.PlacementLatency.Max, c.latency},
+			{"response", r.TaskResponse.Max, c.response},
+			{"charged time", r.Planner.Seconds, c.charged},
+			{"wall time", r.Planner.Wall, c.wall},
 		} {
 			if math.Abs(float64(v.got)-v.want) > 0.001 {
 				t.Errorf("planner time %d: %s is %v s, want %v", c.time, v.what, v.got, v.want)

@@ -79,15 +79,15 @@ func (f *simulateFlags) replay(c *cobra.Command) error {
 	if err := checkRecordingFlags(c, "workload", "policy"); err != nil {
 		return usage(c, err)
 	}
-	policies := ""
+	named := ""
 	if c.Flags().Changed("policy") {
-		policies = f.policies
+		named = f.policies
 	}
 	files, _, err := recordingFiles(f.workload)
 	if err != nil {
 		return err
 	}
-	return replayAll(c.OutOrStdout(), files, policies)
+	return replayAll(c.OutOrStdout(), files, named)
 }
 
 // simulation is what the flags asked for: the same world for each policy and

@@ -87,7 +87,7 @@ func TestInto(t *testing.T) {
 	}{
 		{"as requested", 1, nil, 1, []flow.Cost{100 - 800, 200 - 800, 300 - 800}},
 		{"less is used", 1, cluster.Vector{0, 50}, 1, []flow.Cost{100 - 800, 200 - 800}},
-		{"more is used", 1, cluster.Vector{0, 700}, 1, []flow.Cost{100 - 300, 200 - 300, 300 - 300, 400 - 300}},
+		{"more is used", 1, cluster.Vector{0, 700}, 1, []flow.Cost{100 - 300, 200 - 300, 0, 400 - 300}},
 		{"more than there is", 1, cluster.Vector{0, 1300}, 1, []flow.Cost{100 + 300, 200 + 300}},
 		{"no request", 1, nil, 0, []flow.Cost{-800}},
 		{"in thousandths of a unit", 50_000, nil, 1, []flow.Cost{-14, -12, -10}},

@@ -30,6 +30,7 @@ func BenchmarkHeartbeat(b *testing.B) {
 }
 
 func heartbeat(b *testing.B, o Options, nodes, requests int) {
+	b.Helper()
 	chance := rand.New(rand.NewPCG(1, 1))
 	s := cluster.NewState([]cluster.Kind{{Name: "cpu"}, {Name: "memory"}}, nil)
 	core, err := sched.New(s, sched.Lane{Name: "ecsched", Policy: newPolicy(b, o)})
@@ -88,9 +89,25 @@ func heartbeat(b *testing.B, o Options, nodes, requests int) {
 // core, memory in MB.
 func ec2(kind int) cluster.Vector {
 	size := [19][2]int64{
-		{1, 512}, {1, 1024}, {1, 2048}, {2, 4096}, {2, 8192}, {4, 16384}, {8, 32768},
-		{2, 8192}, {4, 16384}, {8, 32768}, {16, 65536}, {40, 163840}, {64, 262144},
-		{2, 8192}, {4, 16384}, {8, 32768}, {16, 65536}, {48, 196608}, {96, 393216},
+		{1, 512},
+		{1, 1024},
+		{1, 2048},
+		{2, 4096},
+		{2, 8192},
+		{4, 16384},
+		{8, 32768},
+		{2, 8192},
+		{4, 16384},
+		{8, 32768},
+		{16, 65536},
+		{40, 163840},
+		{64, 262144},
+		{2, 8192},
+		{4, 16384},
+		{8, 32768},
+		{16, 65536},
+		{48, 196608},
+		{96, 393216},
 	}[kind]
 	return cluster.Vector{size[0] * 1000, size[1]}
 }

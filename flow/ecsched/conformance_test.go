@@ -12,8 +12,12 @@ import (
 // with a window that is far too small for what waits.
 func TestConformance(t *testing.T) {
 	for _, o := range []Options{
-		{Score: DotProduct}, {Score: MostLoaded}, {Score: DotProduct, Solver: Literal}, {Score: MostLoaded, Solver: Literal},
-		{Window: 2, Solves: 1}, {Window: 3, Solves: 2, Solver: Literal},
+		{Score: DotProduct},
+		{Score: MostLoaded},
+		{Score: DotProduct, Solver: Literal},
+		{Score: MostLoaded, Solver: Literal},
+		{Window: 2, Solves: 1},
+		{Window: 3, Solves: 2, Solver: Literal},
 	} {
 		t.Run(fmt.Sprintf("%+v", o), func(t *testing.T) {
 			schedtest.Conformance(t, func(uint64) sched.Policy { return newPolicy(t, o) })

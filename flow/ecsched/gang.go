@@ -137,7 +137,7 @@ func explainGang(s *cluster.State, task cluster.TaskID) sched.Reason {
 	unplaceable := true
 	for i := range s.NodeRows() {
 		n := cluster.NodeID(i)
-		unplaceable = unplaceable && !(s.NodeLive(n) && may(n) && demand.Fits(s.Limit(n)))
+		unplaceable = unplaceable && (!s.NodeLive(n) || !may(n) || !demand.Fits(s.Limit(n)))
 	}
 	r := sched.Reason{Phase: s.Task(task).Phase, Short: make([]sched.Short, len(demand)), Unplaceable: unplaceable}
 	for k, q := range demand {

@@ -34,8 +34,10 @@ func TestPrice(t *testing.T) {
 		for _, e := range []cluster.Event{
 			cluster.NodeAdded{Node: 0, Spec: cluster.NodeSpec{Name: "large", Capacity: large}},
 			cluster.NodeAdded{Node: 1, Spec: cluster.NodeSpec{Name: "small", Capacity: small}},
-			cluster.JobSubmitted{}, cluster.ShapeDefined{Spec: cluster.Shape{Demand: used}},
-			cluster.TaskSubmitted{Seq: 1}, cluster.TaskFound{Seq: 1, Node: 1},
+			cluster.JobSubmitted{},
+			cluster.ShapeDefined{Spec: cluster.Shape{Demand: used}},
+			cluster.TaskSubmitted{Seq: 1},
+			cluster.TaskFound{Seq: 1, Node: 1},
 		} {
 			if err := s.Apply(0, e); err != nil {
 				t.Fatal(err)

@@ -149,16 +149,16 @@ func step(d cluster.Time) (seconds int64, next cluster.Time) {
 	if d >= longest {
 		return int64(longest / cluster.Second), cluster.Never / 2
 	}
-	from, to := int64(0), int64(1)
+	from := int64(0)
 	for power := int64(1); ; power *= 2 {
 		for _, at := range [2]int64{power, power + power/2} {
 			if at <= from {
 				continue
 			}
-			if to = at; cluster.Time(to)*cluster.Second > d {
-				return from, cluster.Time(to) * cluster.Second
+			if then := cluster.Time(at) * cluster.Second; then > d {
+				return from, then
 			}
-			from = to
+			from = at
 		}
 	}
 }

@@ -128,8 +128,10 @@ func (list rival) serve(s *cluster.State, q *Queue, chance *rand.Rand) (rival, e
 func TestSettled(t *testing.T) {
 	s := cluster.NewState([]cluster.Kind{{Name: "cpu"}}, nil)
 	for _, e := range []cluster.Event{
-		cluster.JobSubmitted{}, cluster.ShapeDefined{Spec: cluster.Shape{Demand: cluster.Vector{1}}},
-		cluster.TaskSubmitted{Task: 0, Seq: 1}, cluster.TaskSubmitted{Task: 1, Seq: 2},
+		cluster.JobSubmitted{},
+		cluster.ShapeDefined{Spec: cluster.Shape{Demand: cluster.Vector{1}}},
+		cluster.TaskSubmitted{Task: 0, Seq: 1},
+		cluster.TaskSubmitted{Task: 1, Seq: 2},
 	} {
 		if err := s.Apply(0, e); err != nil {
 			t.Fatal(err)

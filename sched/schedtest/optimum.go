@@ -24,11 +24,12 @@ type OptimumReport struct {
 
 // String is the report in a line.
 func (r OptimumReport) String() string {
-	text := fmt.Sprintf("%d cases, %d tasks: %d wait, %d have to;", r.Cases, r.Tasks, r.Waiting, r.Least)
+	var text strings.Builder
+	text.WriteString(fmt.Sprintf("%d cases, %d tasks: %d wait, %d have to;", r.Cases, r.Tasks, r.Waiting, r.Least))
 	for more, cases := range r.Beyond {
-		text += fmt.Sprintf(" %d more in %.1f %%,", more, 100*float64(cases)/float64(r.Cases))
+		text.WriteString(fmt.Sprintf(" %d more in %.1f %%,", more, 100*float64(cases)/float64(r.Cases)))
 	}
-	return strings.TrimSuffix(text, ",")
+	return strings.TrimSuffix(text.String(), ",")
 }
 
 // Optimum compares how many tasks a policy leaves waiting with the fewest that any
@@ -128,14 +129,14 @@ func newSmallCase(seed uint64) *smallCase {
 
 // String draws the case.
 func (c *smallCase) String() string {
-	text := ""
+	var text strings.Builder
 	for n := range c.size {
-		text += fmt.Sprintf("n%d has %d left of %d\n", n, c.room[n], c.size[n])
+		text.WriteString(fmt.Sprintf("n%d has %d left of %d\n", n, c.room[n], c.size[n]))
 	}
 	for i, s := range c.shapes {
-		text += fmt.Sprintf("shape %d needs %d, may use %v\n", i, s.demand, s.eligible)
+		text.WriteString(fmt.Sprintf("shape %d needs %d, may use %v\n", i, s.demand, s.eligible))
 	}
-	return text + fmt.Sprintf("tasks of shapes %d", c.tasks)
+	return text.String() + fmt.Sprintf("tasks of shapes %d", c.tasks)
 }
 
 // least is the fewest tasks that any placement leaves waiting: it tries them all,

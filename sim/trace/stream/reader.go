@@ -147,7 +147,7 @@ func (r *Reader) kind() {
 		case "per_unit":
 			kind.PerUnit = s.int("an integer of at least 1", 0, cluster.MaxQuantity)
 		case "devices":
-			kind.Devices = s.bool("true or false")
+			kind.Devices = s.bool()
 			if kind.Devices && slices.ContainsFunc(r.kinds, func(k cluster.Kind) bool { return k.Devices }) {
 				s.fail("one kind of devices")
 			}
@@ -416,7 +416,7 @@ func (r *Reader) task(t *trace.Task) {
 		case "work":
 			t.Work = cluster.Time(s.uint("work in microseconds", uint64(cluster.Never)))
 		case "fails":
-			t.Fails = s.bool("true or false")
+			t.Fails = s.bool()
 		default:
 			r.where(t, name)
 		}
@@ -437,7 +437,7 @@ func (r *Reader) where(t *trace.Task, field []byte) {
 			s.fail("a field of submit; since version 2, apart is per_node 1")
 		}
 		t.PerNode = 0
-		if s.bool("true or false") {
+		if s.bool() {
 			t.PerNode = 1
 		}
 	case "require":
@@ -446,7 +446,7 @@ func (r *Reader) where(t *trace.Task, field []byte) {
 		t.Running = true
 		t.OnNode = s.uint("the integer that names the node", math.MaxUint64)
 	case "together":
-		t.Together = s.bool("true or false")
+		t.Together = s.bool()
 	case "input":
 		t.Input = r.readInput()
 	default:

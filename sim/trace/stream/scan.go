@@ -192,7 +192,8 @@ func (s *scanner) digits(want string, most uint64) uint64 {
 }
 
 // bool takes true or false.
-func (s *scanner) bool(want string) bool {
+func (s *scanner) bool() bool {
+	const want = "true or false"
 	s.begin()
 	for _, word := range []string{"true", "false"} {
 		if end := s.at + len(word); !s.failed() && end <= len(s.text) && string(s.text[s.at:end]) == word {
