@@ -105,6 +105,9 @@ func (p *Policy) makeRoom(t *sched.Trial, budget int64, out *sched.Plan) {
 	v.round++
 	v.line = v.line[:0]
 	for _, c := range w.active {
+		if w.stopped() {
+			return
+		}
 		for _, sh := range w.classes[c].shares {
 			if h, ok := w.headOf(c, sh); ok && p.hopes(s, h, budget) {
 				v.line = append(v.line, h)
@@ -112,7 +115,7 @@ func (p *Policy) makeRoom(t *sched.Trial, budget int64, out *sched.Plan) {
 		}
 	}
 	v.line.Init()
-	for len(v.line) > 0 && !p.spent(budget) {
+	for len(v.line) > 0 && !p.spent(budget) && !w.stopped() {
 		h := v.line.Pop()
 		if !p.hopes(s, h, budget) || !p.oust(t, h, out) {
 			continue // nor can the others of the share
