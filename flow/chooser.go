@@ -37,7 +37,7 @@ type chooser struct {
 	list    []victim
 	missing []int64 // by kind: what the task lacks with those gone that are chosen
 	rest    []int64 // by position and kind: what the victims from there on have
-	least   []Cost  // by position: the cheapest of them; of atLeast: by kind
+	least   []Cost  // by position: the cheapest of them
 
 	need  cluster.DeviceNeed
 	size  int64                     // of a device
@@ -49,6 +49,9 @@ type chooser struct {
 	kept   []int32 // scratch: of a set that was found
 	best   []int32
 	total  Cost // of the best; unreached if there is none
+
+	rates []Cost   // by node: of each kind, and one more (ratesOf)
+	rated []uint64 // by node: when, as network.latest
 }
 
 // choose finds whom to stop, and what that costs. Tasks of a higher tier are left
@@ -79,48 +82,69 @@ func (c *chooser) choose(w *network, s *cluster.State, shape cluster.ShapeID, ti
 	return c.total, c.total < unreached
 }
 
-// atLeast is less than choose would find, or the same, without a search: of each kind
-// what is missing costs no less than at the best rate that any victim has, and no less
-// than the cheapest of them.
-func (c *chooser) atLeast(w *network, s *cluster.State, shape cluster.ShapeID, tier int32, n cluster.NodeID) (bound Cost, ok bool) {
+// atLeast is less than choose would find, or the same, without a search: what is
+// missing of each kind costs no less than at the best rate of all who run there, and
+// no less than the cheapest of them.
+func (c *chooser) atLeast(w *network, s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) (Cost, bool) {
 	if c.lack(s, shape, n); c.enough() {
 		return 0, true
 	}
-	cheapest := Cost(unreached)
-	c.least = c.least[:0]
-	for range c.missing {
-		c.least = append(c.least, unreached)
-	}
-	for _, row := range w.machines[n].stays {
-		tasks := w.stays[row].tasks // of one shape and one price, but maybe of several tiers
-		i := slices.IndexFunc(tasks, func(t cluster.TaskID) bool { return w.members[t].terms.Tier <= tier })
-		if i < 0 {
-			continue
-		}
-		price, demand := evicting(&w.members[tasks[i]].terms), s.Demand(tasks[i])
-		cheapest = min(cheapest, price)
-		for k, lack := range c.missing {
-			if lack > 0 && demand[k] > 0 {
-				c.least[k] = min(c.least[k], max(price, times(price, cluster.Fraction(lack, demand[k]))))
-			}
-		}
-	}
-	bound = cheapest
+	rates := c.ratesOf(w, s, n)
+	bound := rates[len(c.missing)]
 	for k, lack := range c.missing {
-		if lack > 0 {
-			bound = max(bound, c.least[k])
+		switch {
+		case lack <= 0:
+		case rates[k] == unreached:
+			return 0, false // nobody there has any of it
+		default:
+			bound = max(bound, times(rates[k], lack))
 		}
 	}
 	return bound, bound < unreached
 }
 
-// times is a price times a fraction, rounded down.
-func times(price Cost, fraction int64) Cost {
-	hi, lo := bits.Mul64(uint64(price), uint64(fraction))
-	if hi>>(cluster.FractionBits-4) > 0 {
+// rateBits is the number of binary digits behind the point of a rate, so that the
+// highest rate is below unreached.
+const rateBits = 18
+
+// times is a quantity at a rate, rounded down.
+func times(rate Cost, quantity int64) Cost {
+	hi, lo := bits.Mul64(uint64(rate), uint64(quantity))
+	if hi >= 1<<(rateBits-4) {
 		return unreached
 	}
-	return min(Cost(hi<<(64-cluster.FractionBits)|lo>>cluster.FractionBits), unreached)
+	return Cost(hi<<(64-rateBits) | lo>>rateBits)
+}
+
+// ratesOf are the prices at which a node could be had from those who run there: for
+// each kind the best rate, of any, and then the price of the cheapest of them.
+func (c *chooser) ratesOf(w *network, s *cluster.State, n cluster.NodeID) []Cost {
+	width := len(c.missing) + 1
+	for len(c.rated) < len(w.machines) {
+		c.rated = append(c.rated, never)
+		for range width {
+			c.rates = append(c.rates, 0)
+		}
+	}
+	rates := c.rates[int(n)*width : (int(n)+1)*width]
+	if c.rated[n] == w.latest[n] {
+		return rates
+	}
+	c.rated[n] = w.latest[n]
+	for k := range rates {
+		rates[k] = unreached
+	}
+	for _, row := range w.machines[n].stays {
+		t := w.stays[row].tasks[0] // all are of one shape and one price
+		price := evicting(&w.members[t].terms)
+		rates[width-1] = min(rates[width-1], price)
+		for k, q := range s.Demand(t) {
+			if q > 0 {
+				rates[k] = min(rates[k], price<<rateBits/q)
+			}
+		}
+	}
+	return rates
 }
 
 // lack begins a search: nobody is gone but who is leaving already.

@@ -31,7 +31,8 @@
 //
 // Files: model.go (what a policy says) · policy.go (a round) · members.go (which
 // task stands where) · network.go (the graph) · slots.go · ranking.go ·
-// placement.go (from flow to plan) · due.go (prices that change with time) ·
+// placement.go (from flow to plan) · victims.go and chooser.go (several evicted for
+// one) · due.go (prices that change with time) ·
 // explain.go (what a task could have) · explainworth.go (what a node more is worth) ·
 // explaindistance.go (what a unit more costs).
 package flow

@@ -233,7 +233,7 @@ func (p *Policy) look(s *cluster.State, row int32, h *hunt, n cluster.NodeID, ex
 	if int(n) >= s.NodeRows() || s.Overfull(n) || !s.FitsEmpty(id.shape, n) || id.job != noJob && beside(s, id, n) <= 0 {
 		return
 	}
-	price, ok := c.atLeast(w, s, id.shape, h.tier, n)
+	price, ok := c.atLeast(w, s, id.shape, n)
 	if exact && ok {
 		price, ok = c.choose(w, s, id.shape, h.tier, n)
 		seat.checked = p.victims.round
