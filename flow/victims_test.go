@@ -1,7 +1,9 @@
 package flow_test
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -175,11 +177,11 @@ func TestVictimsAgainstAllSets(t *testing.T) {
 		st.mustStep()
 		s, all, wait := st.core.State(), offers(rival, m), m.terms[0].Wait
 		known, flows := cheapest(all, wait, func(o offer) bool { return o.alone })
-		best, found := cheapest(all, wait, func(offer) bool { return true })
+		best, some := cheapest(all, wait, func(offer) bool { return true })
 		task := s.Task(0)
 		if task.Phase == cluster.Waiting {
 			waits++
-			if found {
+			if some {
 				rt.Fatalf("it waits for %d, and there is a place for %d:\n%s", wait, best, s.Picture())
 			}
 			return
@@ -301,4 +303,99 @@ func TestVictimsTakeTurns(t *testing.T) {
 	if together == 0 {
 		t.Error("no task stops several others, so that this shows nothing of it")
 	}
+}
+
+// TestVictimsOfMany lets a task choose among fourteen on a node, more than are compared
+// set by set. It pays no more than for the greedy set: the best value for its price
+// first, without those who turn out not to be needed.
+func TestVictimsOfMany(t *testing.T) {
+	best, cases := 0, 0
+	rapid.Check(t, func(rt *rapid.T) {
+		const tasks = 14
+		m := &haggler{into: []flow.Cost{0}, terms: []flow.Terms{{Wait: 10_000}}}
+		st := newStage(rt, flow.New(m, flow.Options{Name: "haggler"}))
+		first := cluster.Vector{rapid.Int64Range(20, 60).Draw(rt, "cpu"), rapid.Int64Range(20, 60).Draw(rt, "memory"), 0}
+		st.task(st.job(), st.shape(cluster.Shape{Demand: first}))
+		total, held := cluster.Vector{0, 0, 0}, []cluster.Vector{}
+		for range tasks {
+			v := cluster.Vector{rapid.Int64Range(1, 19).Draw(rt, "held"), rapid.Int64Range(1, 19).Draw(rt, "held"), 0}
+			total[0], total[1] = total[0]+v[0], total[1]+v[1]
+			held = append(held, v)
+			m.terms = append(m.terms, flow.Terms{Wait: rapid.Int64Range(20, 90).Draw(rt, "price")})
+		}
+		st.node(total)
+		for _, v := range held {
+			task := st.task(st.job(), st.shape(cluster.Shape{Demand: v}))
+			st.events = append(st.events, cluster.TaskFound{Task: task, Seq: st.seq, Node: 0})
+		}
+		st.mustStep()
+		s, paid := st.core.State(), flow.Cost(0)
+		for id := range cluster.TaskID(s.TaskRows()) {
+			if s.Task(id).Phase == cluster.Leaving {
+				paid += m.terms[id].Wait
+			}
+		}
+		if s.Task(0).Phase == cluster.Waiting {
+			if first.Fits(total) {
+				rt.Fatalf("it waits, with room for it:\n%s", s.Picture())
+			}
+			return
+		}
+		optimum, greedy := byPrice(m, held, first), byValue(m, held, first)
+		if paid > greedy || paid < optimum {
+			rt.Fatalf("it pays %d, the greedy set costs %d, the cheapest %d:\n%s", paid, greedy, optimum, s.Picture())
+		}
+		if cases++; paid == optimum {
+			best++
+		}
+	})
+	t.Logf("the cheapest of all sets in %d of %d cases", best, cases)
+	if 10*best < 9*cases {
+		t.Errorf("the cheapest of all sets in %d of %d cases, want nine of ten", best, cases)
+	}
+}
+
+// byPrice is what the cheapest set costs that has what is needed.
+func byPrice(m *haggler, held []cluster.Vector, need cluster.Vector) flow.Cost {
+	best := flow.Cost(flow.MaxCost)
+	for set := range 1 << len(held) {
+		sum, cost := cluster.Vector{0, 0, 0}, flow.Cost(0)
+		for i, v := range held {
+			if set>>i&1 != 0 {
+				sum[0], sum[1], cost = sum[0]+v[0], sum[1]+v[1], cost+m.terms[1+i].Wait
+			}
+		}
+		if need.Fits(sum) {
+			best = min(best, cost)
+		}
+	}
+	return best
+}
+
+// byValue is what the greedy set costs: by price for what it has of what is needed,
+// less the dearest that the others make good for.
+func byValue(m *haggler, held []cluster.Vector, need cluster.Vector) flow.Cost {
+	value := func(i int) int64 { return 1_000_000*held[i][0]/need[0] + 1_000_000*held[i][1]/need[1] }
+	var order []int
+	for i := range held {
+		order = append(order, i)
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Compare(m.terms[1+a].Wait*value(b), m.terms[1+b].Wait*value(a))
+	})
+	sum, cost, taken := cluster.Vector{0, 0, 0}, flow.Cost(0), []int{}
+	for _, i := range order {
+		if need.Fits(sum) {
+			break
+		}
+		sum[0], sum[1], cost = sum[0]+held[i][0], sum[1]+held[i][1], cost+m.terms[1+i].Wait
+		taken = append(taken, i)
+	}
+	slices.SortFunc(taken, func(a, b int) int { return cmp.Compare(m.terms[1+b].Wait, m.terms[1+a].Wait) })
+	for _, i := range taken {
+		if without := (cluster.Vector{sum[0] - held[i][0], sum[1] - held[i][1], 0}); need.Fits(without) {
+			sum, cost = without, cost-m.terms[1+i].Wait
+		}
+	}
+	return cost
 }
