@@ -305,11 +305,11 @@ func concludeRuntime(all []outcome, r *report.Reproduction) {
 			c := report.Compared{What: fmt.Sprintf("%.0f requests, %s", float64(p[0]), l.Name), Unit: report.InSeconds, Ours: new(p[1])}
 			switch {
 			case p[0] == 300 && l.Name == lineName("ecsched-dp", 1000):
-				c.Published = number(1.8)
+				c.Published = new(report.Number(1.8))
 			case p[0] == 300 && l.Name == lineName("ecsched-dp", 5000):
-				c.Published = number(3.4)
+				c.Published = new(report.Number(3.4))
 			case p[0] == 100 && l.Name == lineName("ecsched-dp", 1000):
-				c.Published, c.Note = number(1), "published: less than this"
+				c.Published, c.Note = new(report.Number(1)), "published: less than this"
 			}
 			r.Compared = append(r.Compared, c)
 		}

@@ -82,9 +82,9 @@ func setUpAgainstQuincy(o *Options) (*plan, error) {
 			medians[i] = median
 			half, nine := report.Compared{}, report.Compared{}
 			if i == 0 {
-				nine.Published, nine.Note = number(1), "published: sub-second up to this percentile"
+				nine.Published, nine.Note = new(report.Number(1)), "published: sub-second up to this percentile"
 			} else {
-				half.Published, half.Note = number(42.5), "published: 25 to 60 s"
+				half.Published, half.Note = new(report.Number(42.5)), "published: 25 to 60 s"
 			}
 			half.What, half.Unit, half.Ours = "median, "+all[i].line, report.InSeconds, known(median, ok)
 			nine.What, nine.Unit, nine.Ours = "90th percentile, "+all[i].line, report.InSeconds, known(p90, ok)
@@ -92,7 +92,7 @@ func setUpAgainstQuincy(o *Options) (*plan, error) {
 		}
 		times := report.Ratio(float64(medians[1]), float64(medians[0]))
 		r.Compared = append(r.Compared, report.Compared{
-			What: "medians, cost scaling over default", Unit: report.InFactors, Published: number(20), Ours: known(times, medians[0] > 0),
+			What: "medians, cost scaling over default", Unit: report.InFactors, Published: new(report.Number(20)), Ours: known(times, medians[0] > 0),
 			Note: "published: more than this",
 		})
 		for i := range all {
@@ -127,11 +127,11 @@ func setUpPreference(o *Options) (*plan, error) {
 			c := report.Compared{What: "round, median, " + f.Lines[i].Name, Unit: report.InSeconds, Ours: known(median, ok)}
 			switch i {
 			case 1:
-				c.Published, c.Note = number(30), "published: 20 to 40 s"
+				c.Published, c.Note = new(report.Number(30)), "published: 20 to 40 s"
 			case 3:
-				c.Published, c.Note = number(40), "published: more than this"
+				c.Published, c.Note = new(report.Number(40)), "published: more than this"
 			default:
-				c.Published, c.Note = number(1), "published: sub-second"
+				c.Published, c.Note = new(report.Number(1)), "published: sub-second"
 			}
 			r.Compared = append(r.Compared, c)
 		}
@@ -149,8 +149,8 @@ func localityRows(all []outcome) []report.Compared {
 	}
 	saved := at14.Moved - at2.Moved
 	return []report.Compared{
-		{What: "input that is local, 14 %", Unit: report.InShares, Published: number(0.56), Ours: new(at14.Locality)},
-		{What: "input that is local, 2 %", Unit: report.InShares, Published: number(0.71), Ours: new(at2.Locality)},
+		{What: "input that is local, 14 %", Unit: report.InShares, Published: new(report.Number(0.56)), Ours: new(at14.Locality)},
+		{What: "input that is local, 2 %", Unit: report.InShares, Published: new(report.Number(0.71)), Ours: new(at2.Locality)},
 		{What: "moved per hour, 14 %", Unit: report.InBytes, Ours: new(at14.Moved)},
 		{What: "moved per hour, 2 %", Unit: report.InBytes, Ours: new(at2.Moved)},
 		{What: "share of it that 2 % saves", Unit: report.InShares, Ours: new(max(report.Ratio(float64(saved), float64(at14.Moved)), 0)), Note: "published: 4 TB an hour, whose whole is not"},
@@ -276,7 +276,7 @@ func setUpAccelerated(o *Options) (*plan, error) {
 				at300, ok := lineOf(f.Lines, policy+", "+name).At(300)
 				c := report.Compared{What: fmt.Sprintf("placement latency at 300 times, %s, %s", name, policy), Unit: report.InSeconds, Ours: known(at300, ok)}
 				if name == "p75" && policy == "quincy" {
-					c.Published, c.Note = number(1), "published: sub-second"
+					c.Published, c.Note = new(report.Number(1)), "published: sub-second"
 				}
 				r.Compared = append(r.Compared, c)
 			}
