@@ -85,6 +85,9 @@ func (r *Round) Run(budget int64) {
 // Ticks is the effort that Run spent.
 func (r *Round) Ticks() int64 { return r.plan.Ticks }
 
+// Gap says how much better the plan might be, if the policy knows.
+func (r *Round) Gap() Gap { return r.plan.Gap }
+
 // Err is what the policy found to be wrong with itself, or nil.
 func (r *Round) Err() error { return r.plan.Err }
 

@@ -47,6 +47,8 @@ type Plan struct {
 	// Ticks is the effort spent, in the policy's unit of work (a node scored,
 	// an arc scanned). It does not depend on the machine.
 	Ticks int64
+	// Gap says how much better the plan might be, if the policy knows.
+	Gap Gap
 	// Err says what is wrong with the policy, so that somebody hears of it. What
 	// the plan holds is done all the same.
 	Err error
