@@ -45,6 +45,7 @@ type Policy struct {
 	rivals     []int32 // requests that could have a place when the round began
 	contention contention
 	victims    victims
+	bounds     bounds
 }
 
 // New is a policy of a model.
@@ -78,6 +79,7 @@ func (p *Policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 	w.keepAppointments(s)
 	w.settleClasses()
 	p.ticks = 0
+	p.bounds.reset()
 	whole := true
 	p.tiers = w.tiers(p.tiers)
 	for _, tier := range p.tiers {
@@ -89,6 +91,7 @@ func (p *Policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 	if len(p.tiers) == 0 && w.moves {
 		whole = p.serve(t, budget, out)
 	}
+	out.Gap = p.bounds.gap
 	out.Ticks = p.ticks/looksPerTick + w.asks + w.looks
 	w.asks, w.looks = 0, 0
 	if !whole {
@@ -108,14 +111,17 @@ func (p *Policy) serve(t *sched.Trial, budget int64, out *sched.Plan) bool {
 	mark, before := t.Mark(), out.Bundles()
 	p.net.update(t.State())
 	p.rivals = p.couldCompete()
-	if !p.spread(t, budget, out) {
-		return false
-	}
-	if budget == 0 && p.contended() {
+	p.bounds.begin(p, t.State())
+	whole := p.spread(t, budget, out)
+	competed := whole && budget == 0 && p.contended()
+	if competed {
 		p.compete(t, mark, before, out)
 	}
-	p.makeRoom(t, budget, out)
-	return true
+	if whole {
+		p.makeRoom(t, budget, out)
+	}
+	p.bounds.end(p, t, mark, before, competed, out)
+	return whole
 }
 
 // spread solves until nothing more can be placed in uniform slots, and reports
@@ -182,6 +188,7 @@ func (p *Policy) solve(s *cluster.State, budget int64) mcmf.Status {
 			return r.Status
 		}
 		if !w.widen(s, p.solver.Price) {
+			p.bounds.solved(r.Cost, w.fresh())
 			return r.Status
 		}
 		w.updatePorts(s)

@@ -1,0 +1,150 @@
+package flow
+
+import (
+	"cmp"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+)
+
+// This file adds up what a plan costs by the prices of the moment when its turn began.
+
+// planned is what the tier's plan costs from a bundle on, and false if tasks that ran
+// were touched. What was tried since the mark is undone and done again.
+func (p *Policy) planned(t *sched.Trial, mark, from int, out *sched.Plan) (Cost, bool) {
+	b := &p.bounds
+	b.actions = b.actions[:0]
+	for i := from; i < out.Bundles(); i++ {
+		for _, a := range out.Bundle(i) {
+			if a.Kind != sched.Place {
+				return 0, false
+			}
+			b.actions = append(b.actions, a)
+		}
+	}
+	p.net.settleClasses()
+	left := p.net.leftOfTier() - b.hopeless
+	if len(b.actions) == 0 {
+		return left, true
+	}
+	t.Rollback(mark)
+	placed, ok := b.placed(p, t.State())
+	for i := from; i < out.Bundles(); i++ {
+		for _, a := range out.Bundle(i) {
+			if t.Try(a).Refused() {
+				panic("flow: what was done once is refused the second time")
+			}
+		}
+	}
+	return left + placed, ok
+}
+
+// leftOfTier is what the tasks pay that wait and whose turn it is.
+func (w *network) leftOfTier() (sum Cost) {
+	for _, c := range w.active {
+		if w.classes[c].id.tier != w.tier {
+			continue
+		}
+		for _, sh := range w.classes[c].shares {
+			for _, l := range w.shares[sh].levels {
+				sum += min(max(l.Capacity*l.Cost, -unreached-sum), unreached-sum)
+			}
+		}
+	}
+	return sum
+}
+
+// placed is what the placements cost, node by node, in the state before them, and false
+// if the model wants one of them no more.
+func (b *bounds) placed(p *Policy, s *cluster.State) (sum Cost, ok bool) {
+	w := p.net
+	if len(p.tiers) > 1 {
+		b.actions = slices.DeleteFunc(b.actions, func(a sched.Action) bool { return w.model.Terms(s, a.Task).Tier != w.tier })
+	}
+	job := func(a sched.Action) cluster.JobID {
+		if task := s.Task(a.Task); s.Shape(task.Shape).PerNode > 0 {
+			return task.Job
+		}
+		return noJob
+	}
+	alike := func(x, y sched.Action) int {
+		return cmp.Or(cmp.Compare(x.Node, y.Node), cmp.Compare(s.Task(x.Task).Shape, s.Task(y.Task).Shape), cmp.Compare(job(x), job(y)))
+	}
+	slices.SortStableFunc(b.actions, alike)
+	there := int64(0) // units on the node so far
+	for from, to := 0, 0; from < len(b.actions); from = to {
+		first := b.actions[from]
+		for to = from; to < len(b.actions) && alike(first, b.actions[to]) == 0; to++ {
+			if to == 0 || b.actions[to-1].Node != first.Node {
+				there = 0
+				if w.loaded != nil {
+					b.load = append(b.load[:0], w.loaded.Load(s, first.Node)...)
+				}
+			}
+			there++
+			if w.loaded != nil {
+				sum += Curve(b.load).at(there)
+			}
+		}
+		below, curve := w.model.Into(s, s.Task(first.Task).Shape, first.Node)
+		b.into = append(b.into[:0], curve...)
+		through := int64(0) // units that came by way of an aggregator
+		for _, a := range b.actions[from:to] {
+			cost, direct, ok := b.way(w, s, a, below, Curve(b.into).at(through+1))
+			if !ok {
+				return 0, false
+			}
+			sum += cost
+			if !direct {
+				through++
+			}
+		}
+	}
+	return sum, true
+}
+
+// way is the cheapest way of a task to its node, which stands below an aggregator and
+// costs so much there; or straight.
+func (b *bounds) way(w *network, s *cluster.State, a sched.Action, below Aggregator, into Cost) (cost Cost, direct, found bool) {
+	b.arcs.list = b.arcs.list[:0]
+	w.model.Out(s, a.Task, &b.arcs)
+	better := func(c Cost, straight bool) {
+		if !found || c < cost {
+			cost, direct, found = c, straight, true
+		}
+	}
+	for _, arc := range b.arcs.list {
+		if arc.node == a.Node {
+			better(arc.cost, true)
+		}
+	}
+	down := Cost(0)
+	for range len(w.groups) + 1 { // no way is longer, unless the model goes in circles
+		if below == Nowhere {
+			break
+		}
+		for _, arc := range b.arcs.list {
+			if arc.node == cluster.NoNode && arc.aggregator == below {
+				better(arc.cost+down+into, false)
+			}
+		}
+		if w.tree == nil {
+			break
+		}
+		above, passing := w.tree.Above(s, below)
+		below, down = above, down+passing
+	}
+	return cost, direct, found
+}
+
+// at is what the unit of a number costs, counted from 1.
+func (c Curve) at(unit int64) (cost Cost) {
+	for _, step := range c {
+		cost = step.Cost
+		if unit -= step.Capacity; unit <= 0 {
+			return cost
+		}
+	}
+	return cost
+}
