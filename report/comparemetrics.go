@@ -83,6 +83,7 @@ func metricsOf(runs []*Run) []metric {
 		}})
 	}
 	metrics = append(metrics, readMetrics()...)
+	metrics = append(metrics, gapMetrics()...)
 	for _, class := range keysOf(runs, func(r *Run) map[string]Class { return r.Classes }) {
 		metrics = append(metrics, classMetrics(class)...)
 	}
@@ -168,6 +169,23 @@ func readMetrics() []metric {
 		read("run_locality", InShares, HigherIsBetter, func(r *Reads) Number { return r.RunLocality }),
 		read("moved_bytes_per_hour", InBytes, LowerIsBetter, func(r *Reads) Number { return r.Moved }),
 		read("missing_bytes", InBytes, LowerIsBetter, func(r *Reads) Number { return r.Missing }),
+	}
+}
+
+// gapMetrics are those of runs of policies that know how good their plans are.
+func gapMetrics() []metric {
+	gap := func(name string, better Direction, of func(*Gaps) Number) metric {
+		return metric{"planner.gap." + name, InShares, better, func(r *Run) (Number, bool) {
+			if r.Planner.Gap == nil {
+				return 0, false
+			}
+			return of(r.Planner.Gap), true
+		}}
+	}
+	return []metric{
+		gap("optimal", HigherIsBetter, func(g *Gaps) Number { return g.Optimal }),
+		gap("mean", LowerIsBetter, func(g *Gaps) Number { return g.Mean }),
+		gap("p99", LowerIsBetter, func(g *Gaps) Number { return g.P99 }),
 	}
 }
 

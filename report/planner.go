@@ -17,6 +17,21 @@ type Planner struct {
 	// DecisionsPerSecond is Decisions over Wall if that is known and else over
 	// Seconds; 0 if neither is.
 	DecisionsPerSecond Number `json:"decisions_per_s"`
+	// Gap says how much better the plans might have been, of policies that know.
+	Gap *Gaps `json:"gap,omitempty"`
+}
+
+// Gaps sum up over rounds what a plan costs beyond a lower bound of what any plan of
+// the round costs, as a share of the larger of the two. Both are by the prices of the
+// policy, for the tasks that could have had a place when the round began.
+type Gaps struct {
+	// Rounds counts those with a bound.
+	Rounds int `json:"rounds"`
+	// Optimal is the share of them whose plan is proven to be the best there is.
+	Optimal Number `json:"optimal"`
+	Mean    Number `json:"mean"`
+	P50     Number `json:"p50"`
+	P99     Number `json:"p99"`
 }
 
 // NewPlanner fills in a Planner, with its rate. The charged time is simulated;

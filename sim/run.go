@@ -57,7 +57,8 @@ func newSimulation(cfg Config) (*simulation, error) {
 		return nil, err
 	}
 	kinds := cfg.Source.Kinds()
-	core, err := sched.New(cluster.NewState(kinds, serviceClasses()), cfg.Lanes...)
+	gaps := &gaps{}
+	core, err := sched.New(cluster.NewState(kinds, serviceClasses()), gaps.count(cfg.Lanes)...)
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +72,7 @@ func newSimulation(cfg Config) (*simulation, error) {
 		output:  newOutput(cfg.Output, kinds),
 		planner: planning{rounds: make([]*sched.Round, len(cfg.Lanes)), wake: cluster.Never},
 	}
+	s.stats.gaps = gaps
 	s.columns()
 	return s, nil
 }

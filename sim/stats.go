@@ -24,6 +24,7 @@ type stats struct {
 	peak                []float64      // largest share of the capacity that worked
 	arrived             []wide         // demand of all tasks so far
 	reads               reads
+	gaps                *gaps
 
 	charged, wall cluster.Time // what the planner took, in the simulation and really
 	reasons       map[string]int
@@ -134,6 +135,7 @@ func (a *stats) result(setup report.Setup, state *cluster.State, counts sched.Co
 		Reasons: maps.Clone(a.reasons), Examples: maps.Clone(a.examples),
 	}
 	r.Reads = a.reads.result(r.Simulated)
+	r.Planner.Gap = a.gaps.result()
 	a.countNodes(&r, state)
 	for k, kind := range a.kinds {
 		r.Utilisation[kind.Name] = report.Utilisation{Mean: report.Ratio(a.run[k], a.capacity[k]), Max: report.Number(a.peak[k])}
