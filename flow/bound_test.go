@@ -58,7 +58,6 @@ func (laden) Load(s *cluster.State, n cluster.NodeID) flow.Curve {
 type judged struct {
 	*flow.Policy
 	model  flow.Model
-	waits  []cluster.TaskID
 	counts [5]int // of rounds, by what their bounds omit
 	tight  int    // rounds whose bound is the optimum
 	best   int    // rounds whose plan is

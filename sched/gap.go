@@ -38,6 +38,7 @@ const (
 // String says what is left out, to stand behind "left out:".
 func (o Omission) String() string {
 	switch o {
+	case NoBound:
 	case OmitsNothing:
 		return "nothing"
 	case OmitsSharing:
