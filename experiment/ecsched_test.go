@@ -44,7 +44,8 @@ func ecschedPolicies() []string {
 // TestECSched repeats the stored results of ECSched's authors (specs/ecsched.md,
 // §8), who publish the mean time from submission to end of 9,549 jobs on 50 nodes,
 // and with their settings and the order of their solver finds them exactly. With
-// the default solver, which breaks ties otherwise, they are near (TestECSchedTies).
+// the default solver, which breaks ties otherwise, dp is within half a per cent of
+// them, and ml near (TestECSchedTies).
 func TestECSched(t *testing.T) {
 	published := map[string]float64{"ecsched-dp": 1416.36, "ecsched-ml": 1368.18, "ecsched-kube": 1801.77, "ecsched-swarm": 1773.02}
 	setup := storedSettings()
@@ -61,19 +62,17 @@ func TestECSched(t *testing.T) {
 		took, _ := setup.run(t, name)
 		off := took.mean()/published[name] - 1
 		t.Logf("%-14s with the default solver %.2f, %+.2f %%", name, took.mean(), 100*off)
-		if math.Abs(off) > 0.015 {
+		if math.Abs(off) > map[string]float64{"ecsched-dp": 0.005, "ecsched-ml": 0.015}[name] {
 			t.Errorf("%s with the default solver: mean completion %.2f s, published %.2f: %+.2f %%", name, took.mean(), published[name], 100*off)
 		}
 	}
 }
 
-// TestECSchedTies solves with every algorithm. Which of equally cheap flows comes
-// out decides who waits from then on, and moves the mean by up to one and a half
-// per cent, up or down; over all algorithms it is within half a per cent of what
-// was published.
+// TestECSchedTies solves with every algorithm. Which of equally cheap flows is taken
+// decides who waits from then on, and could move the mean by more than a per cent; an
+// order of queue and nodes singles out one of them, and all come to the same.
 func TestECSchedTies(t *testing.T) {
 	long(t)
-	published := map[string]float64{"ecsched-dp": 1416.36, "ecsched-ml": 1368.18}
 	for _, name := range ecschedPolicies()[:2] {
 		var means []float64
 		for _, algorithm := range mcmf.Algorithms() {
@@ -81,12 +80,10 @@ func TestECSchedTies(t *testing.T) {
 			setup.solver = string(algorithm)
 			took, _ := setup.run(t, name)
 			means = append(means, took.mean())
-			t.Logf("%-10s %-26s %.2f, %+.2f %%", name, algorithm, took.mean(), 100*(took.mean()/published[name]-1))
+			t.Logf("%-10s %-26s %.2f", name, algorithm, took.mean())
 		}
-		off := mean(means)/published[name] - 1
-		t.Logf("%-10s mean %.2f (%.2f to %.2f), %+.2f %%", name, mean(means), slices.Min(means), slices.Max(means), 100*off)
-		if !(math.Abs(off) < 0.005) || slices.Max(means)/slices.Min(means) > 1.03 {
-			t.Errorf("%s: mean %.2f of %.2f, published %.2f", name, mean(means), means, published[name])
+		if slices.Max(means) != slices.Min(means) {
+			t.Errorf("%s: means of %.2f by %v, want all alike", name, means, mcmf.Algorithms())
 		}
 	}
 }

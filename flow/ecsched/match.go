@@ -11,10 +11,8 @@ import (
 // nodes there are, and its least cost is that of the whole.
 //
 // Staying unscheduled costs, for each task of the request, more than all that
-// prices could save. Where several flows cost the same, one that places those who
-// came first: prices are scaled up, and the later a request the less staying
-// costs, by so little that no price is outweighed. Which of equal nodes it is
-// depends on the algorithm.
+// prices could save. Where several flows cost the same, those who came first choose
+// (ties.go).
 //
 // The graph is kept, for its memory, and solved from nothing: hardly an arc of it
 // is there in the next solve. Of the algorithms for that, network simplex is the
@@ -30,8 +28,8 @@ type matcher struct {
 	arcs      []arc
 	seat      []int32 // per node row, 1 + its index in seats in this solve
 	seated    []cluster.NodeID
+	ties      ties
 	// Of this solve:
-	scale   int64 // of prices
 	least   int64 // price; what counts is how much more others are
 	largest int64 // size that counts
 }
@@ -71,11 +69,7 @@ func (m *matcher) solve(r *round) {
 	if result.Status != mcmf.Optimal {
 		panic("ecsched: a network where everybody may stay unscheduled has no flow: " + result.Status.String())
 	}
-	for _, a := range m.arcs {
-		if m.solver.Flow(a.id) > 0 {
-			r.requests[a.request].node = a.node
-		}
-	}
+	m.ties.choose(m, r)
 }
 
 // build makes the graph that of the window.
@@ -91,7 +85,6 @@ func (m *matcher) build(r *round) {
 	m.seat = append(m.seat, make([]int32, max(r.state.NodeRows()-len(m.seat), 0))...)
 
 	fitting, dear := m.measure(r)
-	turn := int64(0)
 	for i := range max(len(m.requests), len(r.requests)) {
 		if i == len(m.requests) {
 			v := m.graph.AddNode(0)
@@ -104,17 +97,15 @@ func (m *matcher) build(r *round) {
 		}
 		size := min(int64(r.requests[i].last-r.requests[i].first), m.largest)
 		m.graph.SetSupply(v.node, 1)
-		m.graph.SetArc(v.out, 0, 1, (dear*size-m.least)*m.scale-turn)
+		m.graph.SetArc(v.out, 0, 1, dear*size-m.least)
 		m.connect(r, i, fitting)
-		turn += min(m.scale-1, 1)
 	}
 	m.graph.SetSupply(m.sink, -fitting)
 }
 
-// measure returns how many requests take part, and what a task left out costs;
-// and chooses the scale of prices. Where numbers would become too large for the
-// solver, by thousands of requests or huge gangs, nobody is preferred for having
-// come first, and then larger gangs count no more than large ones.
+// measure returns how many requests take part, and what a task left out costs.
+// Where numbers would become too large for the solver, larger gangs count no more
+// than large ones.
 func (m *matcher) measure(r *round) (fitting, dear int64) {
 	m.least, m.largest, dear = 0, 1, 1
 	for i := range r.requests {
@@ -130,10 +121,6 @@ func (m *matcher) measure(r *round) (fitting, dear int64) {
 	most := mostTotal / (2 + int64(max(len(m.requests), len(r.requests))) + seats)
 	placed := min(fitting, nodes) // at most
 	dear = min(dear, 1-placed*m.least)
-	m.scale = max(placed*fitting, 1) // more than their turns sum to
-	if (m.largest+1)*dear > most/m.scale {
-		m.scale = 1
-	}
 	m.largest = max(min(m.largest, most/dear-1), 1)
 	return fitting, dear
 }
@@ -153,7 +140,7 @@ func (m *matcher) connect(r *round, request int, most int64) {
 		}
 		best := &o.best[found]
 		m.arcs = append(m.arcs, arc{
-			m.graph.AddArc(m.requests[request].node, m.seatOf(best.node), 0, 1, (best.price-m.least)*m.scale),
+			m.graph.AddArc(m.requests[request].node, m.seatOf(best.node), 0, 1, best.price-m.least),
 			request, best.node,
 		})
 		at = found + 1

@@ -24,8 +24,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestOverflow makes prices so large that they cannot be scaled up, with a gang
-// of which the size cannot be told: all are placed all the same.
+// TestOverflow makes prices so large that the size of a gang cannot be told: all are placed all the same.
 func TestOverflow(t *testing.T) {
 	const requests, members = 20, 500
 	m := newMatcher("", nil)
@@ -55,7 +54,7 @@ func TestOverflow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(out) != members+requests-1 || m.scale != 1 || m.largest >= members {
-		t.Errorf("%d of %d tasks were placed, at prices scaled by %d, of a gang %d count; want all, by 1, and fewer than %d", len(out), members+requests-1, m.scale, m.largest, members)
+	if len(out) != members+requests-1 || m.largest >= members {
+		t.Errorf("%d of %d tasks were placed, at such prices, of a gang %d count; want all, and fewer than %d", len(out), members+requests-1, m.largest, members)
 	}
 }

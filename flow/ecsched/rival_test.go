@@ -14,8 +14,9 @@ import (
 // TestOptimum plays the hostile world with a rival that looks over the shoulder:
 // at each solve it finds the best that can be done, with a table of all subsets
 // of the window, and compares. The default puts as many tasks as it can, at the
-// least price, and of equals those who came first; the literal solver as many
-// requests, at the least price.
+// least price; of equals those who came first, each on the lowest node that those
+// behind him leave him, so that all algorithms decide the same. The literal solver
+// puts as many requests as it can, at the least price.
 func TestOptimum(t *testing.T) {
 	for _, score := range []Score{DotProduct, MostLoaded} {
 		solvers := []string{Literal, ""}
@@ -61,10 +62,14 @@ func TestOptimum(t *testing.T) {
 type value struct {
 	placed int // tasks, or requests
 	price  int64
-	turns  int // larger where those who are placed came earlier
+	// who has a bit for each request that is placed, the highest for the first; where
+	// has a digit for the node row of each. Where two sets of requests are equally
+	// good, the one with the earlier request is larger, and of two ways to place one
+	// set the one with the lower row for the last that differs is smaller.
+	who, where int64
 }
 
-// better compares first by how many, then by price, then by who.
+// better compares first by how many, then by price, then by who, then by where.
 func (a value) better(b value) bool {
 	if a.placed != b.placed {
 		return a.placed > b.placed
@@ -72,7 +77,10 @@ func (a value) better(b value) bool {
 	if a.price != b.price {
 		return a.price < b.price
 	}
-	return a.turns > b.turns
+	if a.who != b.who {
+		return a.who > b.who
+	}
+	return a.where < b.where
 }
 
 // with is the value with one more request placed.
@@ -84,11 +92,12 @@ func (r *round) with(v value, request int, n cluster.NodeID, literal bool) value
 		return v
 	}
 	v.placed += q.last - q.first
-	for _, before := range r.requests[:request] {
-		if before.fits {
-			v.turns--
-		}
+	digit := int64(1)
+	for range request {
+		digit *= int64(r.state.NodeRows() + 1)
 	}
+	v.who += 1 << (len(r.requests) - 1 - request)
+	v.where += digit * int64(n)
 	return v
 }
 

@@ -1,0 +1,191 @@
+package ecsched
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/mcmf"
+)
+
+// ties chooses among the flows of least cost the one that an order of queue and nodes
+// singles out, so that it is the same whichever algorithm found one of them. First it
+// is settled who is placed: as the queue goes, each who can be, beside those before
+// him. Then where: from the end of the queue, each on the node with the lowest row that
+// those behind him leave him. (The other way round is as good, and further from the
+// authors' results; see docs/bench/ecsched.md.)
+//
+// The prices say what the flows of least cost have in common: nothing is on an arc of
+// reduced cost above zero, every arc below zero is full. So each of them comes of any
+// other by turns around cycles of tight arcs, those of reduced cost zero. Whoever is to
+// go elsewhere asks in one search against the arcs which of his nodes lead back to him;
+// the cycle by way of the lowest one is turned, and he stays there.
+type ties struct {
+	at      []int32   // by request: its seat, or out
+	holder  []int32   // by seat: the request, or out
+	mayStay []bool    // by request: its arc to staying unscheduled is tight
+	mayRest []bool    // by seat: its arc to the sink is tight
+	tight   [][]int32 // by request: the seats to which its arcs are tight
+	wants   [][]int32 // by seat: the requests whose arcs to it are tight
+	settled []bool    // by request: it is where it is to be
+	fixed   []bool    // by request: it is settled whether it is placed
+	next    []int32   // by vertex: the way back, and none where there is none
+	queue   []int32
+	looks   int64
+}
+
+const (
+	out  = -1 // unscheduled; held by nobody
+	none = -1
+)
+
+// choose makes the flow of a solve that one. Vertices are the requests, then the seats,
+// then the sink.
+func (x *ties) choose(m *matcher, r *round) {
+	x.gather(m, r)
+	for i := range r.requests {
+		if x.at[i] == out && x.mayStay[i] {
+			x.turn(int32(i), m.seated)
+		}
+		x.fixed[i] = true
+	}
+	for i := range slices.Backward(r.requests) {
+		if x.at[i] != out {
+			x.turn(int32(i), m.seated)
+		}
+		x.settled[i] = true
+	}
+	for i, seat := range x.at {
+		if r.requests[i].node = cluster.NoNode; seat != out {
+			r.requests[i].node = m.seated[seat]
+		}
+	}
+	r.ticks += x.looks
+}
+
+// gather notes who is where, and which arcs are tight.
+func (x *ties) gather(m *matcher, r *round) {
+	requests, seats := len(r.requests), len(m.seated)
+	x.at, x.mayStay, x.tight = resized(x.at, requests), resized(x.mayStay, requests), emptied(x.tight, requests)
+	x.holder, x.mayRest, x.wants = resized(x.holder, seats), resized(x.mayRest, seats), emptied(x.wants, seats)
+	x.settled, x.fixed = resized(x.settled, requests), resized(x.fixed, requests)
+	clear(x.settled)
+	clear(x.fixed)
+	x.next, x.queue = resized(x.next, requests+seats+1), x.queue[:0]
+	for v := range x.next {
+		x.next[v] = none
+	}
+	x.looks = int64(len(m.arcs))
+	isTight := func(a mcmf.Arc) bool {
+		row := m.graph.Arc(a)
+		return row.Cost-m.solver.Price(row.From)+m.solver.Price(row.To) == 0
+	}
+	for i := range r.requests {
+		x.at[i] = out
+		x.mayStay[i] = r.requests[i].fits && isTight(m.requests[i].out)
+	}
+	for j := range m.seated {
+		x.holder[j] = out
+		x.mayRest[j] = isTight(m.seats[j].out)
+	}
+	for _, a := range m.arcs {
+		seat := m.seat[a.node] - 1
+		if m.solver.Flow(a.id) > 0 {
+			x.at[a.request], x.holder[seat] = seat, int32(a.request)
+		}
+		if isTight(a.id) {
+			x.tight[a.request] = append(x.tight[a.request], seat)
+			x.wants[seat] = append(x.wants[seat], int32(a.request))
+		}
+	}
+}
+
+// turn takes a request to the lowest of the nodes from which a cycle leads back to it.
+func (x *ties) turn(i int32, nodes []cluster.NodeID) {
+	x.search(i)
+	best, first := x.at[i], int32(len(x.at))
+	for _, seat := range x.tight[i] {
+		if seat != x.at[i] && x.next[first+seat] != none && (best == out || nodes[seat] < nodes[best]) {
+			best = seat
+		}
+	}
+	if best == x.at[i] {
+		return
+	}
+	for from, to := i, first+best; ; from, to = to, x.next[to] {
+		switch sink := first + int32(len(x.holder)); {
+		case to < first && from == sink, to == sink && from >= first:
+		case to == sink:
+			x.at[from] = out
+		case to >= first && from == sink:
+			x.holder[to-first] = out
+		case to >= first:
+			x.at[from], x.holder[to-first] = to-first, from
+		}
+		if to == i {
+			return
+		}
+	}
+}
+
+// search finds from which vertices units could go on until one leaves where the
+// request is.
+func (x *ties) search(i int32) {
+	for _, v := range x.queue {
+		x.next[v] = none
+	}
+	first := int32(len(x.at))
+	sink := first + int32(len(x.holder))
+	x.queue = append(x.queue[:0], i)
+	reach := func(v, by int32) {
+		x.looks++
+		if x.next[v] == none && v != i {
+			x.next[v] = by
+			x.queue = append(x.queue, v)
+		}
+	}
+	for at := 0; at < len(x.queue); at++ {
+		switch v := x.queue[at]; {
+		case v < first:
+			if seat := x.at[v]; seat == out && x.mayStay[v] && !x.fixed[v] {
+				reach(sink, v)
+			} else if seat != out && slices.Contains(x.tight[v], seat) {
+				reach(first+seat, v)
+			}
+		case v < sink:
+			for _, k := range x.wants[v-first] {
+				if x.at[k] != v-first && !x.settled[k] && (x.at[k] != out || !x.fixed[k]) {
+					reach(k, v)
+				}
+			}
+			if x.holder[v-first] != out && x.mayRest[v-first] {
+				reach(sink, v)
+			}
+		default:
+			for k, seat := range x.at {
+				if seat != out && x.mayStay[k] && !x.fixed[k] && !x.settled[k] {
+					reach(int32(k), sink)
+				}
+			}
+			for seat, k := range x.holder {
+				if k == out && x.mayRest[seat] {
+					reach(first+int32(seat), sink)
+				}
+			}
+		}
+	}
+}
+
+// resized is a list of that length, with whatever is in it.
+func resized[T any](list []T, length int) []T { return slices.Grow(list[:0], length)[:length] }
+
+// emptied is so many lists with nothing in them.
+func emptied(lists [][]int32, length int) [][]int32 {
+	for len(lists) < length {
+		lists = append(lists, nil)
+	}
+	lists = lists[:length]
+	for i := range lists {
+		lists[i] = lists[i][:0]
+	}
+	return lists
+}
