@@ -24,7 +24,7 @@ import (
 type experimentFlags struct {
 	quick    bool
 	seed     uint64
-	data     string
+	traces   string
 	policies string
 	format   string
 	report   string
@@ -41,12 +41,12 @@ hours, and prints the data of its figures, and its published numbers beside ours
 'fairlead experiment list' lists the names. With --quick it runs at a small size in
 less than a minute; its numbers then are not those of the paper.
 
-Where --data, or else the variable FAIRLEAD_DATA, names the folder of the real
+Where --traces, or else the variable FAIRLEAD_DATA, names the folder of the real
 traces, experiments run on these; otherwise, and if quick, on a generator. The
 output says which. Times of planning are measured, and are those of this machine.`,
 		Example: `  fairlead experiment list
   fairlead experiment firmament-fig17 --quick
-  fairlead experiment firmament-fig18 --data traces --report fig18.html
+  fairlead experiment firmament-fig18 --traces DIR --report fig18.html
   fairlead experiment ecsched-table1 -o json`,
 		Args:      cobra.ExactArgs(1),
 		ValidArgs: []string{"list"},
@@ -67,7 +67,7 @@ output says which. Times of planning are measured, and are those of this machine
 	s := c.Flags()
 	s.BoolVar(&f.quick, "quick", false, "run at a small size, in less than a minute")
 	s.Uint64Var(&f.seed, "seed", 1, "where random numbers start")
-	s.StringVar(&f.data, "data", os.Getenv("FAIRLEAD_DATA"), "`FOLDER` with the real traces, google2011 and ecsched (default: FAIRLEAD_DATA)")
+	s.StringVar(&f.traces, "traces", os.Getenv("FAIRLEAD_DATA"), "`DIR` with the real traces, google2011 and ecsched (default: FAIRLEAD_DATA)")
 	s.StringVar(&f.policies, "policy", "", "run these policies, with commas, where the experiment lets others be run")
 	s.StringVarP(&f.format, "output", "o", "table", "table, json or csv")
 	s.StringVar(&f.report, "report", "", "draw the figures on a page of HTML, `FILE`")
@@ -92,7 +92,7 @@ func listExperiments(out io.Writer) error {
 
 // run runs the experiment, prints what came of it, and draws it if it is to be.
 func (f *experimentFlags) run(c *cobra.Command, e *experiment.Experiment) error {
-	options := experiment.Options{Seed: f.seed, Data: f.data, Progress: steps(c.ErrOrStderr())}
+	options := experiment.Options{Seed: f.seed, Data: f.traces, Progress: steps(c.ErrOrStderr())}
 	if f.quick {
 		options.Size = experiment.Quick
 	}
@@ -113,7 +113,7 @@ func (f *experimentFlags) run(c *cobra.Command, e *experiment.Experiment) error 
 		if f.report == "-" {
 			return usage(c, errors.New("--report: want a file; the standard output has the results"))
 		}
-		if err := checkOutput(f.report, f.data); err != nil {
+		if err := checkOutput(f.report, f.traces); err != nil {
 			return usage(c, fmt.Errorf("--report: %w", err))
 		}
 		if drawn, err = createOutput(f.report, nil); err != nil {
