@@ -37,14 +37,14 @@ func (s *simulation) conclude() {
 // whyKey is what tasks have in common that wait for the same reason.
 type whyKey struct {
 	shape cluster.ShapeID
-	job   cluster.JobID // of tasks that stand apart
+	job   cluster.JobID // of tasks that stand apart or together
 }
 
 // explain counts the task under its reason, asked once for all that are alike.
 func (s *simulation) explain(row cluster.TaskID, why map[whyKey]string) {
 	t := &s.tasks.list[row]
 	key := whyKey{shape: t.shape}
-	if t.perNode > 0 {
+	if t.perNode > 0 || s.core.State().Job(t.job.row).Together {
 		key.job = t.job.row + 1
 	}
 	code, asked := why[key]
