@@ -46,6 +46,7 @@ type arc struct {
 	id      mcmf.Arc
 	request int
 	node    cluster.NodeID
+	cost    int64
 }
 
 func newMatcher(algorithm mcmf.Algorithm, stop func() bool) *matcher {
@@ -139,9 +140,9 @@ func (m *matcher) connect(r *round, request int, most int64) {
 			return
 		}
 		best := &o.best[found]
+		cost := best.price - m.least
 		m.arcs = append(m.arcs, arc{
-			m.graph.AddArc(m.requests[request].node, m.seatOf(best.node), 0, 1, best.price-m.least),
-			request, best.node,
+			m.graph.AddArc(m.requests[request].node, m.seatOf(best.node), 0, 1, cost), request, best.node, cost,
 		})
 		at = found + 1
 	}

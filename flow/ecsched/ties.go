@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
-	"fairlead.dev/fairlead/mcmf"
 )
 
 // ties chooses among the flows of least cost the one that an order of queue and nodes
@@ -30,6 +29,7 @@ type ties struct {
 	fixed   []bool    // by request: it is settled whether it is placed
 	next    []int32   // by vertex: the way back, and none where there is none
 	queue   []int32
+	prices  []int64 // by vertex, of requests and seats
 	looks   int64
 }
 
@@ -75,24 +75,24 @@ func (x *ties) gather(m *matcher, r *round) {
 		x.next[v] = none
 	}
 	x.looks = int64(len(m.arcs))
-	isTight := func(a mcmf.Arc) bool {
-		row := m.graph.Arc(a)
-		return row.Cost-m.solver.Price(row.From)+m.solver.Price(row.To) == 0
-	}
+	sink := m.solver.Price(m.sink)
+	x.prices = resized(x.prices, requests+seats)
 	for i := range r.requests {
 		x.at[i] = out
-		x.mayStay[i] = r.requests[i].fits && isTight(m.requests[i].out)
+		x.prices[i] = m.solver.Price(m.requests[i].node)
+		x.mayStay[i] = r.requests[i].fits && m.graph.Arc(m.requests[i].out).Cost-x.prices[i]+sink == 0
 	}
 	for j := range m.seated {
 		x.holder[j] = out
-		x.mayRest[j] = isTight(m.seats[j].out)
+		x.prices[requests+j] = m.solver.Price(m.seats[j].node)
+		x.mayRest[j] = x.prices[requests+j] == sink // the arc costs nothing
 	}
 	for _, a := range m.arcs {
 		seat := m.seat[a.node] - 1
 		if m.solver.Flow(a.id) > 0 {
 			x.at[a.request], x.holder[seat] = seat, int32(a.request)
 		}
-		if isTight(a.id) {
+		if a.cost-x.prices[a.request]+x.prices[requests+int(seat)] == 0 {
 			x.tight[a.request] = append(x.tight[a.request], seat)
 			x.wants[seat] = append(x.wants[seat], int32(a.request))
 		}
@@ -101,10 +101,14 @@ func (x *ties) gather(m *matcher, r *round) {
 
 // turn takes a request to the lowest of the nodes from which a cycle leads back to it.
 func (x *ties) turn(i int32, nodes []cluster.NodeID) {
-	x.search(i)
 	best, first := x.at[i], int32(len(x.at))
+	lower := func(seat int32) bool { return best == out || nodes[seat] < nodes[best] }
+	if !slices.ContainsFunc(x.tight[i], lower) {
+		return
+	}
+	x.search(i)
 	for _, seat := range x.tight[i] {
-		if seat != x.at[i] && x.next[first+seat] != none && (best == out || nodes[seat] < nodes[best]) {
+		if x.next[first+seat] != none && lower(seat) {
 			best = seat
 		}
 	}
