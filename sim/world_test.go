@@ -65,7 +65,7 @@ func TestNodeLossAndUnplaceable(t *testing.T) {
 		lanes := lane(t, "kube")
 		lanes[0].When = sched.Trigger{Watchdog: cluster.Second}
 		asked := 0
-		stop := func() bool { asked++; return asked > 10 } // asked every 1,024 moments
+		stop := func() bool { asked++; return asked > 1000 } // asked after each round
 		r, err := Run(Config{Source: l, Lanes: lanes, Planner: Planner{Time: planner}, Stop: stop})
 		if err != nil {
 			t.Fatal(err)
