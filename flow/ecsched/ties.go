@@ -140,41 +140,53 @@ func (x *ties) search(i int32) {
 	first := int32(len(x.at))
 	sink := first + int32(len(x.holder))
 	x.queue = append(x.queue[:0], i)
-	reach := func(v, by int32) {
-		x.looks++
-		if x.next[v] == none && v != i {
-			x.next[v] = by
-			x.queue = append(x.queue, v)
-		}
-	}
 	for at := 0; at < len(x.queue); at++ {
 		switch v := x.queue[at]; {
 		case v < first:
 			if seat := x.at[v]; seat == out && x.mayStay[v] && !x.fixed[v] {
-				reach(sink, v)
+				x.reach(sink, v)
 			} else if seat != out && slices.Contains(x.tight[v], seat) {
-				reach(first+seat, v)
+				x.reach(first+seat, v)
 			}
 		case v < sink:
-			for _, k := range x.wants[v-first] {
-				if x.at[k] != v-first && !x.settled[k] && (x.at[k] != out || !x.fixed[k]) {
-					reach(k, v)
-				}
-			}
-			if x.holder[v-first] != out && x.mayRest[v-first] {
-				reach(sink, v)
-			}
+			x.beforeSeat(v-first, v, sink)
 		default:
-			for k, seat := range x.at {
-				if seat != out && x.mayStay[k] && !x.fixed[k] && !x.settled[k] {
-					reach(int32(k), sink)
-				}
-			}
-			for seat, k := range x.holder {
-				if k == out && x.mayRest[seat] {
-					reach(first+int32(seat), sink)
-				}
-			}
+			x.beforeSink(first, sink)
+		}
+	}
+}
+
+// reach notes that units can go on from v to another vertex.
+func (x *ties) reach(v, by int32) {
+	x.looks++
+	if x.next[v] == none && v != x.queue[0] {
+		x.next[v] = by
+		x.queue = append(x.queue, v)
+	}
+}
+
+// beforeSeat reaches who could come to a seat, and the sink if the seat could be free.
+func (x *ties) beforeSeat(seat, v, sink int32) {
+	for _, k := range x.wants[seat] {
+		if x.at[k] != seat && !x.settled[k] && (x.at[k] != out || !x.fixed[k]) {
+			x.reach(k, v)
+		}
+	}
+	if x.holder[seat] != out && x.mayRest[seat] {
+		x.reach(sink, v)
+	}
+}
+
+// beforeSink reaches who could stay unscheduled, and the seats that are free.
+func (x *ties) beforeSink(first, sink int32) {
+	for k, seat := range x.at {
+		if seat != out && x.mayStay[k] && !x.fixed[k] && !x.settled[k] {
+			x.reach(int32(k), sink)
+		}
+	}
+	for seat, k := range x.holder {
+		if k == out && x.mayRest[seat] {
+			x.reach(first+int32(seat), sink)
 		}
 	}
 }
