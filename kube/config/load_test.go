@@ -62,6 +62,7 @@ enableProfiling: false
 profiles:
 - policy: random
 - {schedulerName: batch, policy: bfd, seed: 18446744073709551615, tieBreak: random}
+- {schedulerName: flow, policy: quincy, solver: cost-scaling, migrations: 3, evictions: {enabled: true, atOnce: 2}}
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -70,9 +71,11 @@ profiles:
 	want.LeaderElection.LeaderElect = false
 	want.ClientConnection.QPS = -1
 	want.EnableProfiling = false
+	few := config.Evictions{Enabled: true, AtOnce: 2, PerMinute: 60}
 	want.Profiles = []config.Profile{
-		{SchedulerName: "fairlead", Policy: "random", TieBreak: "random"},
-		{SchedulerName: "batch", Policy: "bfd", Seed: 1<<64 - 1, TieBreak: "random"},
+		{SchedulerName: "fairlead", Policy: "random", TieBreak: "random", Evictions: want.Profiles[0].Evictions},
+		{SchedulerName: "batch", Policy: "bfd", Seed: 1<<64 - 1, TieBreak: "random", Evictions: want.Profiles[0].Evictions},
+		{SchedulerName: "flow", Policy: "quincy", Solver: "cost-scaling", Migrations: 3, Evictions: few},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"fairlead.dev/fairlead/policies"
 )
 
 // What a configuration file must say about itself.
@@ -50,6 +48,11 @@ type SchedulerConfiguration struct {
 	// unknown and is looked up.
 	BindTimeout metav1.Duration `json:"bindTimeout"`
 
+	// RackLabel is the label of nodes whose value is the rack that a node stands
+	// in. Kubernetes has no such label of its own, so it is empty unless given,
+	// and then nodes stand in no rack.
+	RackLabel string `json:"rackLabel"`
+
 	Record Record `json:"record"`
 }
 
@@ -77,18 +80,6 @@ type LeaderElection struct {
 	ResourceLock      string          `json:"resourceLock"`
 	ResourceName      string          `json:"resourceName"`
 	ResourceNamespace string          `json:"resourceNamespace"`
-}
-
-// Profile makes the pods of one spec.schedulerName ours.
-type Profile struct {
-	SchedulerName string `json:"schedulerName"`
-	// Policy is a name from fairlead.dev/fairlead/policies; `fairlead policies`
-	// lists them.
-	Policy string `json:"policy"`
-	// Seed is where the policy's random numbers start.
-	Seed uint64 `json:"seed,omitempty"`
-	// TieBreak says which of several equally good nodes is taken.
-	TieBreak string `json:"tieBreak,omitempty"`
 }
 
 // Record is the recording of what was seen and decided, from which a run can
@@ -144,15 +135,6 @@ func (c *SchedulerConfiguration) complete() {
 		c.Profiles = []Profile{{}}
 	}
 	for i := range c.Profiles {
-		p := &c.Profiles[i]
-		if p.SchedulerName == "" {
-			p.SchedulerName = DefaultSchedulerName
-		}
-		if p.Policy == "" {
-			p.Policy = "kube"
-		}
-		if p.TieBreak == "" {
-			p.TieBreak = policies.TiesOf(p.Policy, policies.Fixed).String()
-		}
+		c.Profiles[i].complete()
 	}
 }

@@ -7,8 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"fairlead.dev/fairlead/policies"
 )
 
 // Validate returns everything that is wrong with the values. It is called
@@ -32,6 +30,11 @@ func (c *SchedulerConfiguration) Validate() field.ErrorList {
 	if c.BindTimeout.Duration < time.Second {
 		errs = append(errs, field.Invalid(field.NewPath("bindTimeout"), c.BindTimeout.Duration.String(),
 			"must be at least 1s; a bind that is given up too early leaves an outcome to look up"))
+	}
+	if c.RackLabel != "" {
+		for _, problem := range validation.IsQualifiedName(c.RackLabel) {
+			errs = append(errs, field.Invalid(field.NewPath("rackLabel"), c.RackLabel, problem))
+		}
 	}
 	if c.Record.Path != "" {
 		errs = append(errs, c.Record.validate(field.NewPath("record"))...)
@@ -103,46 +106,6 @@ func (l LeaderElection) validate(path *field.Path) field.ErrorList {
 	}
 	for _, problem := range validation.IsDNS1123Label(l.ResourceNamespace) {
 		errs = append(errs, field.Invalid(path.Child("resourceNamespace"), l.ResourceNamespace, problem))
-	}
-	return errs
-}
-
-func validateProfiles(profiles []Profile, path *field.Path) field.ErrorList {
-	if len(profiles) == 0 {
-		return field.ErrorList{field.Required(path, "a scheduler without a profile has no pods")}
-	}
-	var errs field.ErrorList
-	taken := map[string]bool{}
-	for i, p := range profiles {
-		if taken[p.SchedulerName] {
-			errs = append(errs, field.Duplicate(path.Index(i).Child("schedulerName"), p.SchedulerName))
-		}
-		taken[p.SchedulerName] = true
-		errs = append(errs, p.validate(path.Index(i))...)
-	}
-	return errs
-}
-
-func (p Profile) validate(path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	// Events carry the name as their reportingController, and the API server
-	// refuses those whose controller is not a qualified name.
-	for _, problem := range validation.IsQualifiedName(p.SchedulerName) {
-		errs = append(errs, field.Invalid(path.Child("schedulerName"), p.SchedulerName, problem))
-	}
-	switch policy, err := policies.Find(p.Policy); {
-	case err != nil:
-		errs = append(errs, field.Invalid(path.Child("policy"), p.Policy, "no such policy; "+nearest(p.Policy, policies.Names())))
-	case policy.Evicts:
-		errs = append(errs, field.Invalid(path.Child("policy"), p.Policy, "evicts pods, which is not done in a real cluster yet; fairlead simulate knows it"))
-	}
-	ties, err := policies.ParseTies(p.TieBreak)
-	if err != nil {
-		return append(errs, field.NotSupported(path.Child("tieBreak"), p.TieBreak, policies.TieBreaks()))
-	}
-	if is := policies.TiesOf(p.Policy, ties); is != ties {
-		errs = append(errs, field.Invalid(path.Child("tieBreak"), p.TieBreak,
-			fmt.Sprintf("the policy %s is defined by %s; leave tieBreak out", p.Policy, is)))
 	}
 	return errs
 }

@@ -18,16 +18,25 @@ func TestDefaultIsValid(t *testing.T) {
 	}
 }
 
-// Every policy is valid with the tie-break that it gets by default, but those
-// that evict.
+// Every policy is valid with the tie-break that it gets by default; those that
+// evict only where that is allowed.
 func TestEveryPolicyIsValid(t *testing.T) {
 	for _, policy := range policies.All() {
-		c, err := config.Parse("f.yaml", []byte(header+"profiles: [{policy: "+policy.Name+"}]"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if errs := c.Validate(); len(errs) > 0 != policy.Evicts {
-			t.Errorf("%s: %v", policy.Name, errs.ToAggregate())
+		for _, evictions := range []string{"", ", evictions: {enabled: true}"} {
+			c, err := config.Parse("f.yaml", []byte(header+"profiles: [{policy: "+policy.Name+evictions+"}]"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if errs := c.Validate(); len(errs) > 0 != (policy.Evicts && evictions == "") {
+				t.Errorf("%s%s: %v", policy.Name, evictions, errs.ToAggregate())
+			}
+			o, err := c.Profiles[0].Options()
+			if err == nil {
+				_, err = policies.New(policy.Name, o)
+			}
+			if err != nil {
+				t.Errorf("%s: %v", policy.Name, err)
+			}
 		}
 	}
 }
@@ -101,6 +110,55 @@ func TestValidate(t *testing.T) {
 			"a name that events cannot carry", profile(config.Profile{SchedulerName: "my scheduler", Policy: "kube", TieBreak: "fixed"}),
 			"profiles[0].schedulerName", "alphanumeric",
 		},
+		{
+			"a policy that evicts", profile(config.Profile{SchedulerName: "a", Policy: "priority", TieBreak: "fixed"}),
+			"profiles[0].policy", "profiles[0].evictions.enabled does not allow; set it to true",
+		},
+		{
+			"a flow policy that evicts", profile(config.Profile{SchedulerName: "a", Policy: "quincy"}),
+			"profiles[0].policy", "profiles[0].evictions.enabled",
+		},
+		{
+			"evictions that never come", profile(config.Profile{SchedulerName: "a", Policy: "quincy", Evictions: config.Evictions{Enabled: true, AtOnce: 1}}),
+			"profiles[0].evictions.perMinute", "between 1 and",
+		},
+		{
+			"evictions without an end", profile(config.Profile{SchedulerName: "a", Policy: "quincy", Evictions: config.Evictions{Enabled: true, AtOnce: 1 << 20, PerMinute: 1}}),
+			"profiles[0].evictions.atOnce", "between 1 and 4096",
+		},
+		{
+			"a tie-break of a policy without", profile(config.Profile{SchedulerName: "a", Policy: "cpu-mem", TieBreak: "random"}),
+			"profiles[0].tieBreak", "no ties to break",
+		},
+		{
+			"a solver of a policy without", profile(config.Profile{SchedulerName: "a", Policy: "kube", TieBreak: "fixed", Solver: "relaxation"}),
+			"profiles[0].solver", "has no use for it",
+		},
+		{
+			"a solver that there is not", profile(config.Profile{SchedulerName: "a", Policy: "cpu-mem", Solver: "relaxatoin"}),
+			"profiles[0].solver", "did you mean relaxation?",
+		},
+		{
+			"a solver of another family", profile(config.Profile{SchedulerName: "a", Policy: "cpu-mem", Solver: "ssp-literal"}),
+			"profiles[0].solver", "ecsched",
+		},
+		{
+			"a race", profile(config.Profile{SchedulerName: "a", Policy: "cpu-mem", Solver: "race"}),
+			"profiles[0].solver", "for experiments",
+		},
+		{
+			"moves without evictions", profile(config.Profile{SchedulerName: "a", Policy: "cpu-mem", Migrations: 1}),
+			"profiles[0].migrations", "profiles[0].evictions.enabled does not allow",
+		},
+		{
+			"moves of a policy without", profile(config.Profile{SchedulerName: "a", Policy: "kube", TieBreak: "fixed", Migrations: 1}),
+			"profiles[0].migrations", "has no use for it",
+		},
+		{
+			"fewer moves than none", profile(config.Profile{SchedulerName: "a", Policy: "cpu-mem", Migrations: -1}),
+			"profiles[0].migrations", "at least 0",
+		},
+		{"a rack that is no label", func(c *config.SchedulerConfiguration) { c.RackLabel = "my rack" }, "rackLabel", "alphanumeric"},
 		{"no backoff", func(c *config.SchedulerConfiguration) { c.PodInitialBackoffSeconds = 0 }, "podInitialBackoffSeconds", "at least 1"},
 		{
 			"backoff that shrinks", func(c *config.SchedulerConfiguration) { c.PodInitialBackoffSeconds = 11 },

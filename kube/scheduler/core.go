@@ -40,11 +40,14 @@ func (s *Scheduler) restart(cause string) error {
 	var lanes []sched.Lane
 	header := recording.Header{Comment: "fairlead-scheduler " + s.Identity, Origin: s.began, Kinds: kinds, Classes: classes}
 	for _, p := range s.Config.Profiles {
-		policy, err := newPolicy(p)
+		policy, err := newPolicy(&p)
 		if err != nil {
 			return fmt.Errorf("profile %s: %w", p.SchedulerName, err)
 		}
-		lane := recording.Lane{Name: p.SchedulerName, Policy: p.Policy, Seed: p.Seed, Ties: p.TieBreak, User: p.SchedulerName}
+		lane := recording.Lane{
+			Name: p.SchedulerName, Policy: p.Policy, Seed: p.Seed, Ties: p.TieBreak, User: p.SchedulerName,
+			Solver: p.Solver, Migrations: p.Migrations,
+		}
 		header.Lanes = append(header.Lanes, lane)
 		lanes = append(lanes, sched.Lane{Name: lane.Name, Policy: policy, Owns: lane.Owns()})
 	}
@@ -66,12 +69,12 @@ func (s *Scheduler) restart(cause string) error {
 	return nil
 }
 
-func newPolicy(p config.Profile) (sched.Policy, error) {
-	ties, err := policies.ParseTies(p.TieBreak)
+func newPolicy(p *config.Profile) (sched.Policy, error) {
+	o, err := p.Options()
 	if err != nil {
 		return nil, err
 	}
-	return policies.New(p.Policy, policies.Options{Seed: p.Seed, Ties: ties})
+	return policies.New(p.Policy, o)
 }
 
 // newRecord begins a file of the recording, if one is wanted.

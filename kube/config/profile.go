@@ -1,0 +1,178 @@
+package config
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"fairlead.dev/fairlead/policies"
+)
+
+// This file is what a profile says: whose pods they are, by which policy they
+// are placed, and whether pods of it may be evicted.
+
+// Profile makes the pods of one spec.schedulerName ours.
+type Profile struct {
+	SchedulerName string `json:"schedulerName"`
+	// Policy is a name from fairlead.dev/fairlead/policies; `fairlead policies`
+	// lists them.
+	Policy string `json:"policy"`
+	// Seed is where the policy's random numbers start.
+	Seed uint64 `json:"seed,omitempty"`
+	// TieBreak says which of several equally good nodes is taken. Flow policies
+	// have none.
+	TieBreak string `json:"tieBreak,omitempty"`
+	// Solver is what solves a flow policy's network; empty is right for most.
+	Solver string `json:"solver,omitempty"`
+	// Migrations is how many running pods a round of a flow policy may move.
+	Migrations int `json:"migrations,omitempty"`
+
+	Evictions Evictions `json:"evictions"`
+}
+
+// Evictions say whether pods of a profile may be evicted, and how fast. Budgets
+// of the cluster (PodDisruptionBudget) hold besides.
+type Evictions struct {
+	Enabled bool `json:"enabled"`
+	// AtOnce is how many pods may be on their way out at the same time, from the
+	// request until they are gone.
+	AtOnce int `json:"atOnce"`
+	// PerMinute is how many may be asked to go in a minute.
+	PerMinute int `json:"perMinute"`
+}
+
+// complete fills in what the profile leaves out.
+func (p *Profile) complete() {
+	if p.SchedulerName == "" {
+		p.SchedulerName = DefaultSchedulerName
+	}
+	if p.Policy == "" {
+		p.Policy = "kube"
+	}
+	if p.TieBreak == "" {
+		p.TieBreak = tieBreak(p.Policy, policies.Fixed)
+	}
+	// So few that a policy which is wrong does little harm before somebody looks.
+	if p.Evictions.AtOnce == 0 {
+		p.Evictions.AtOnce = 16
+	}
+	if p.Evictions.PerMinute == 0 {
+		p.Evictions.PerMinute = 60
+	}
+}
+
+// tieBreak names the tie-break that the policy uses where another is asked for;
+// empty if it has none.
+func tieBreak(policy string, asked policies.Ties) string {
+	info, err := policies.Find(policy)
+	if err != nil {
+		return asked.String()
+	}
+	return info.TieBreak(policies.Options{Ties: asked})
+}
+
+// Options are those that the profile's policy is made with.
+func (p *Profile) Options() (policies.Options, error) {
+	o := policies.Options{Seed: p.Seed, Solver: p.Solver, Migrations: p.Migrations}
+	if p.TieBreak == "" {
+		return o, nil
+	}
+	var err error
+	o.Ties, err = policies.ParseTies(p.TieBreak)
+	return o, err
+}
+
+func validateProfiles(profiles []Profile, path *field.Path) field.ErrorList {
+	if len(profiles) == 0 {
+		return field.ErrorList{field.Required(path, "a scheduler without a profile has no pods")}
+	}
+	var errs field.ErrorList
+	taken := map[string]bool{}
+	for i := range profiles {
+		p := &profiles[i]
+		if taken[p.SchedulerName] {
+			errs = append(errs, field.Duplicate(path.Index(i).Child("schedulerName"), p.SchedulerName))
+		}
+		taken[p.SchedulerName] = true
+		errs = append(errs, p.validate(path.Index(i))...)
+	}
+	return errs
+}
+
+func (p *Profile) validate(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	// Events carry the name as their reportingController, and the API server
+	// refuses those whose controller is not a qualified name.
+	for _, problem := range validation.IsQualifiedName(p.SchedulerName) {
+		errs = append(errs, field.Invalid(path.Child("schedulerName"), p.SchedulerName, problem))
+	}
+	if p.Evictions.Enabled {
+		errs = append(errs, p.Evictions.validate(path.Child("evictions"))...)
+	}
+	info, err := policies.Find(p.Policy)
+	if err != nil {
+		return append(errs, field.Invalid(path.Child("policy"), p.Policy, "no such policy; "+nearest(p.Policy, policies.Names())))
+	}
+	if info.Evicts && !p.Evictions.Enabled {
+		errs = append(errs, field.Invalid(path.Child("policy"), p.Policy,
+			fmt.Sprintf("evicts pods to make room, which %s does not allow; set it to true, or choose another policy", path.Child("evictions", "enabled"))))
+	}
+	errs = append(errs, p.validateTies(path.Child("tieBreak"))...)
+	return append(errs, p.validateFlow(info.Family, path)...)
+}
+
+// validateTies judges the tie-break by what the policy would make of it.
+func (p *Profile) validateTies(path *field.Path) field.ErrorList {
+	o, err := p.Options()
+	if err != nil {
+		return field.ErrorList{field.NotSupported(path, p.TieBreak, policies.TieBreaks())}
+	}
+	switch is := tieBreak(p.Policy, o.Ties); {
+	case is == p.TieBreak:
+		return nil
+	case is == "":
+		return field.ErrorList{field.Invalid(path, p.TieBreak, fmt.Sprintf("the policy %s has no ties to break; leave tieBreak out", p.Policy))}
+	default:
+		return field.ErrorList{field.Invalid(path, p.TieBreak, fmt.Sprintf("the policy %s is defined by %s; leave tieBreak out", p.Policy, is))}
+	}
+}
+
+// validateFlow judges what only flow policies have a use for.
+func (p *Profile) validateFlow(family policies.Family, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	const none = "the policy %s places one pod at a time and has no use for it; leave it out"
+	switch {
+	case p.Solver == "":
+	case family != policies.Flow:
+		errs = append(errs, field.Invalid(path.Child("solver"), p.Solver, fmt.Sprintf(none, p.Policy)))
+	case p.Solver == policies.Race:
+		errs = append(errs, field.Invalid(path.Child("solver"), p.Solver, "is for experiments with fairlead simulate; leave it out for automatic"))
+	default:
+		if _, err := policies.New(p.Policy, policies.Options{Solver: p.Solver}); err != nil {
+			errs = append(errs, field.Invalid(path.Child("solver"), p.Solver, err.Error()))
+		}
+	}
+	switch {
+	case p.Migrations == 0:
+	case p.Migrations < 0:
+		errs = append(errs, field.Invalid(path.Child("migrations"), p.Migrations, "must be at least 0"))
+	case family != policies.Flow:
+		errs = append(errs, field.Invalid(path.Child("migrations"), p.Migrations, fmt.Sprintf(none, p.Policy)))
+	case !p.Evictions.Enabled:
+		errs = append(errs, field.Invalid(path.Child("migrations"), p.Migrations,
+			fmt.Sprintf("a pod is moved by evicting it, which %s does not allow; set it to true, or leave migrations out", path.Child("evictions", "enabled"))))
+	}
+	return errs
+}
+
+func (e Evictions) validate(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if e.AtOnce < 1 || e.AtOnce > 4096 {
+		errs = append(errs, field.Invalid(path.Child("atOnce"), e.AtOnce, "must be between 1 and 4096"))
+	}
+	if e.PerMinute < 1 || e.PerMinute > 60_000 {
+		errs = append(errs, field.Invalid(path.Child("perMinute"), e.PerMinute, "must be between 1 and 60000"))
+	}
+	return errs
+}
