@@ -22,19 +22,21 @@ import (
 
 // Metrics is everything that is counted, by the part that counts it.
 type Metrics struct {
-	Pods    Pods    // what became of pods, as kube-scheduler counts it
-	Rounds  Rounds  // what the planner did
-	Binds   Binds   // what was told to the API server
-	Cluster Cluster // what was heard from the API server
+	Pods      Pods      // what became of pods, as kube-scheduler counts it
+	Rounds    Rounds    // what the planner did
+	Binds     Binds     // what was told to the API server
+	Evictions Evictions // what was told to leave
+	Cluster   Cluster   // what was heard from the API server
 }
 
 // New makes the metrics and registers them. A name that is registered already
 // is a mistake in the program and panics.
 func New(registerer prometheus.Registerer) *Metrics {
-	m := &Metrics{Pods: newPods(), Rounds: newRounds(), Binds: newBinds(), Cluster: newCluster()}
+	m := &Metrics{Pods: newPods(), Rounds: newRounds(), Binds: newBinds(), Evictions: newEvictions(), Cluster: newCluster()}
 	registerer.MustRegister(m.Pods.collectors()...)
 	registerer.MustRegister(m.Rounds.collectors()...)
 	registerer.MustRegister(m.Binds.collectors()...)
+	registerer.MustRegister(m.Evictions.collectors()...)
 	registerer.MustRegister(m.Cluster.collectors()...)
 	return m
 }

@@ -44,6 +44,9 @@ func counted(t *testing.T) []*dto.MetricFamily {
 	m.Binds.Ended(metrics.BindConflict, time.Millisecond)
 	m.Binds.Ambiguous()
 	m.Binds.Wrote("pods/binding", "create", "ok")
+	m.Evictions.Ended(metrics.EvictionRefused)
+	m.Evictions.Preempted(3)
+	m.Evictions.SetPending(2, 1)
 	m.Cluster.SetCached(metrics.Nodes, 4)
 	m.Cluster.Stale(1)
 	m.Cluster.Epoch("elected")
@@ -128,6 +131,11 @@ func TestValues(t *testing.T) {
 		"fairlead_eligibility_evaluations_total{}":                                         5,
 		"fairlead_api_writes_total{resource=pods/binding,result=ok,verb=create}":           1,
 		"fairlead_recording_bytes_total{}":                                                 100,
+		"fairlead_evictions_total{result=refused}":                                         1,
+		"fairlead_pending_evictions{for=budget}":                                           2,
+		"fairlead_pending_evictions{for=exit}":                                             1,
+		"scheduler_preemption_attempts_total{}":                                            1,
+		"scheduler_preemption_victims{}":                                                   1,
 	}
 	got := map[string]float64{}
 	for _, family := range counted(t) {

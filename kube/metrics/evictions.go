@@ -1,0 +1,61 @@
+package metrics
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// EvictionResult is how a request to evict a pod ended.
+type EvictionResult string
+
+// The results of a request.
+const (
+	Evicted         EvictionResult = "evicted"
+	EvictionRefused EvictionResult = "refused" // for the sake of a PodDisruptionBudget
+	EvictionGone    EvictionResult = "gone"    // the pod is not there any more
+	EvictionError   EvictionResult = "error"   // anything else
+)
+
+// Evictions is which pods were told to leave.
+type Evictions struct {
+	results  *prometheus.CounterVec
+	pending  *prometheus.GaugeVec
+	attempts prometheus.Counter
+	victims  prometheus.Histogram
+}
+
+func newEvictions() Evictions {
+	e := Evictions{
+		results: counters("fairlead_evictions_total",
+			"Requests to evict a pod, by result: evicted, refused (by a PodDisruptionBudget), gone (the pod was not there any more) or error.",
+			"result"),
+		pending: gauges("fairlead_pending_evictions",
+			"Pods that were decided to leave and are still there, by what they wait for: budget (nobody was asked yet) or exit (their time to end).",
+			"for"),
+		attempts: counter("scheduler_preemption_attempts_total", "Pods for which others were decided to leave."),
+		victims: histogram("scheduler_preemption_victims",
+			"Pods that were decided to leave for the sake of one pod.", prometheus.ExponentialBuckets(1, 2, 7)),
+	}
+	for _, result := range []EvictionResult{Evicted, EvictionRefused, EvictionGone, EvictionError} {
+		e.results.WithLabelValues(string(result))
+	}
+	e.SetPending(0, 0)
+	return e
+}
+
+func (e *Evictions) collectors() []prometheus.Collector {
+	return []prometheus.Collector{e.results, e.pending, e.attempts, e.victims}
+}
+
+// Ended counts a request that was answered, or given up.
+func (e *Evictions) Ended(result EvictionResult) { e.results.WithLabelValues(string(result)).Inc() }
+
+// Preempted counts a pod for which so many others were decided to leave.
+func (e *Evictions) Preempted(victims int) {
+	e.attempts.Inc()
+	e.victims.Observe(float64(victims))
+}
+
+// SetPending sets how many pods are to leave: those for which there is no budget
+// yet, and those that were asked and are still there.
+func (e *Evictions) SetPending(lined, asked int) {
+	e.pending.WithLabelValues("budget").Set(float64(lined))
+	e.pending.WithLabelValues("exit").Set(float64(asked))
+}
