@@ -92,7 +92,7 @@ func (s *Scheduler) decideOffline(b *testing.B) int {
 		s.world.SeePod(&bound)
 		placed++
 	}
-	s.world.Settle()
+	s.world.Settle(s.reserved)
 	return placed
 }
 

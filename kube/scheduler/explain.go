@@ -176,7 +176,11 @@ func (e *explainer) reasons(s *Scheduler, p *world.Pod) explanation {
 
 // ownWords is the sentence that we add.
 func (s *Scheduler) ownWords(p *world.Pod) string {
-	if p.Stage == world.Waiting {
+	switch task := s.world.Task(p); {
+	case p.Stage == world.Waiting && s.reserved(task):
+		n := s.core.State().Task(task).Node
+		return fmt.Sprintf("Fairlead: node %s is kept for it until others have left.", s.core.State().NodeSpec(n).Name)
+	case p.Stage == world.Waiting:
 		return "Fairlead: " + s.core.Why(s.world.Task(p)).Text(s.world.Kinds()) + "."
 	}
 	return "Fairlead: its nodes depend on other pods, volumes or devices; it is tried again when any of these change."

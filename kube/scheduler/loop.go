@@ -52,6 +52,7 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 	if err := s.renew(ctx); err != nil {
 		return 0, err
 	}
+	s.dismiss(ctx)
 	if s.now() >= s.counted+countEvery {
 		s.counted = s.now()
 		s.count()
@@ -67,7 +68,8 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 	if err != nil {
 		return 0, err
 	}
-	s.explainer.want(append(unplaced, s.world.Settle()...))
+	s.explainer.want(append(unplaced, s.world.Settle(s.reserved)...))
+	s.dismiss(ctx)
 	more := s.explainer.work(s)
 	wake = min(wake, s.world.Wake())
 	if more || s.world.Pending() || s.world.Lined() > 0 {
@@ -90,6 +92,7 @@ func (s *Scheduler) observe(ctx context.Context) error {
 		return s.complain(ctx, err)
 	}
 	s.carryOut(ctx, decisions)
+	s.world.CloseCases()
 	return nil
 }
 
@@ -115,12 +118,11 @@ func (s *Scheduler) step(ctx context.Context) (cluster.Time, error) {
 	return wake, nil
 }
 
-// carryOut lets upstream's filters have the last word on each decision, and
-// sends out the binds of those that pass.
+// carryOut lets upstream's filters have the last word on each placement, and
+// sends out the binds of those that pass. Then it takes on what has to leave.
 func (s *Scheduler) carryOut(ctx context.Context, decisions []sched.Decision) {
 	for _, d := range decisions {
 		if d.Kind != sched.Place {
-			s.world.Keep(d)
 			continue
 		}
 		p, status := s.world.Judge(ctx, d)
@@ -135,6 +137,12 @@ func (s *Scheduler) carryOut(ctx context.Context, decisions []sched.Decision) {
 		}
 		s.binder.bind(ctx, p)
 	}
+	s.leave(decisions)
+}
+
+// reserved reports whether room is being made for the task.
+func (s *Scheduler) reserved(t cluster.TaskID) bool {
+	return s.core.State().Task(t).Phase == cluster.Reserved
 }
 
 // complain logs events that made no sense to the core. They are mistakes of
@@ -148,6 +156,7 @@ func (s *Scheduler) complain(ctx context.Context, err error) error {
 // count sets the gauges.
 func (s *Scheduler) count() {
 	counts := s.world.Counts()
+	s.Metrics.Evictions.SetPending(s.world.Lingering())
 	s.Metrics.Pods.SetPending(metrics.Active, counts.Lined)
 	s.Metrics.Pods.SetPending(metrics.Waiting, counts.Waiting+counts.Asking)
 	s.Metrics.Pods.SetPending(metrics.Backoff, counts.Resting)

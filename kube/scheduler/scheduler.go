@@ -88,9 +88,22 @@ func New(ctx context.Context, o Options) (*Scheduler, error) {
 		Initial: cluster.Time(o.Config.PodInitialBackoffSeconds) * cluster.Second,
 		Max:     cluster.Time(o.Config.PodMaxBackoffSeconds) * cluster.Second,
 	})
+	s.world.SetRackLabel(o.Config.RackLabel)
+	s.world.SetEvictions(evictions(o.Config.Profiles))
 	s.binder = newBinder(s)
 	s.explainer = newExplainer(s)
 	return s, nil
+}
+
+// evictions are those that the profiles allow.
+func evictions(profiles []config.Profile) map[string]world.Evictions {
+	allowed := map[string]world.Evictions{}
+	for _, p := range profiles {
+		if p.Evictions.Enabled {
+			allowed[p.SchedulerName] = world.Evictions{AtOnce: p.Evictions.AtOnce, PerMinute: p.Evictions.PerMinute}
+		}
+	}
+	return allowed
 }
 
 // Start starts the informers and returns at once. A replica that does not lead

@@ -26,7 +26,7 @@ func strip(object any) (any, error) {
 }
 
 func stripPod(p *v1.Pod) {
-	p.Annotations = nil
+	p.Annotations = mirrored(p.Annotations)
 	if p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed {
 		p.Labels, p.Finalizers = nil, nil
 		p.Spec = v1.PodSpec{SchedulerName: p.Spec.SchedulerName, NodeName: p.Spec.NodeName}
@@ -51,6 +51,14 @@ func stripPod(p *v1.Pod) {
 		Resources:                            p.Status.Resources,
 		NodeAllocatableResourceClaimStatuses: p.Status.NodeAllocatableResourceClaimStatuses,
 	}
+}
+
+// mirrored keeps what says that the pod is a static one's picture.
+func mirrored(annotations map[string]string) map[string]string {
+	if hash, is := annotations[v1.MirrorPodAnnotationKey]; is {
+		return map[string]string{v1.MirrorPodAnnotationKey: hash}
+	}
+	return nil
 }
 
 func stripContainers(containers []v1.Container) {

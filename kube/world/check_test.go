@@ -17,7 +17,7 @@ import (
 func (r *rig) check() {
 	r.tb.Helper()
 	for _, check := range []func() error{
-		r.core.State().Check, r.checkStale, r.checkPlaces, r.checkStages, r.checkSets, r.checkQuestions,
+		r.core.State().Check, r.checkStale, r.checkPlaces, r.checkStages, r.checkExits, r.checkSets, r.checkQuestions,
 	} {
 		if err := check(); err != nil {
 			r.tb.Fatalf("at %v: %v", r.now, err)
@@ -57,6 +57,9 @@ func (r *rig) checkPlaces() error {
 			known.add(name, uid)
 		}
 		for _, t := range r.core.State().TasksOn(n.row) {
+			if task := r.core.State().Task(t); task.Phase == cluster.Reserved || task.Node != n.row {
+				continue // room that others have yet to leave
+			}
 			if s := r.world.tasks[t]; s == nil || s.pod == nil {
 				held.add(name, types.UID(fmt.Sprintf("nobody in task row %d", t)))
 			} else {
@@ -114,16 +117,47 @@ func (r *rig) checkStages() error {
 	return nil
 }
 
+// checkExits holds evictions to their budget, and the world and the core to
+// agreeing on who leaves.
+func (r *rig) checkExits() error {
+	asked := map[string]int{}
+	for _, p := range r.world.pods {
+		if p.slot == nil {
+			continue
+		}
+		task := r.core.State().Task(p.slot.task)
+		if leaves := task.Phase == cluster.Leaving; leaves != p.exit.leaving {
+			return fmt.Errorf("it is %t that pod %s leaves, and its task is %s", p.exit.leaving, p.object.Name, task.Phase)
+		}
+		name := p.object.Spec.SchedulerName
+		if p.exit.asked {
+			asked[name]++
+		}
+		if p.exit.leaving && (!p.Ours || r.world.exits[name] == nil && p.object.DeletionTimestamp == nil) {
+			return fmt.Errorf("pod %s is to leave, and may not be evicted", p.object.Name)
+		}
+		if seen := p.Stage == Bound && p.object.Spec.NodeName != ""; seen && task.Priority != r.world.urgency(p) {
+			return fmt.Errorf("pod %s has priority %d in the core, want %d", p.object.Name, task.Priority, r.world.urgency(p))
+		}
+	}
+	for name, e := range r.world.exits {
+		if e.out != asked[name] || e.out > e.AtOnce {
+			return fmt.Errorf("%d pods of %s were asked to leave, counted %d of at most %d", asked[name], name, e.out, e.AtOnce)
+		}
+	}
+	return nil
+}
+
 // stands reports whether a task in the phase may be that of a pod in the
 // stage. After a restart an assumed pod's task counts as running.
 func stands(stage Stage, phase cluster.Phase) bool {
 	switch stage {
 	case Waiting:
-		return phase == cluster.Waiting
+		return phase == cluster.Waiting || phase == cluster.Reserved
 	case Assumed:
-		return phase == cluster.Starting || phase == cluster.Running
+		return phase == cluster.Starting || phase == cluster.Running || phase == cluster.Leaving
 	case Bound:
-		return phase == cluster.Running
+		return phase == cluster.Running || phase == cluster.Leaving
 	default:
 		return phase == cluster.Gated
 	}
@@ -133,7 +167,7 @@ func stands(stage Stage, phase cluster.Phase) bool {
 func (r *rig) checkSets() error {
 	s := r.core.State()
 	for _, p := range r.world.pods {
-		if p.Stage != Waiting {
+		if p.Stage != Waiting || r.reserved(p.slot.task) {
 			continue
 		}
 		c := p.slot.shape.class

@@ -24,9 +24,10 @@ import (
 func TestAHostileHistoryConfusesNobody(t *testing.T) {
 	setCases(t, "500")
 	b := newBench(t, library()...)
-	placed, refused, restarts := 0, 0, 0
+	placed, refused, restarts, evicted := 0, 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		h := &history{rig: newRig(t, b), t: t, old: map[types.UID][]*v1.Pod{}}
+		h.choosePolicy()
 		for i := range 2 {
 			h.seeNode(drawNode(t, i))
 		}
@@ -37,20 +38,20 @@ func TestAHostileHistoryConfusesNobody(t *testing.T) {
 			actions[name](t)
 		}
 		h.calm()
-		placed, refused, restarts = placed+h.placedCount, refused+h.refusedCount, restarts+h.restarts-1
+		placed, refused, restarts, evicted = placed+h.placedCount, refused+h.refusedCount, restarts+h.restarts-1, evicted+h.evictedCount
 	})
-	t.Logf("%d pods placed, %d placements refused, %d new cores", placed, refused, restarts)
-	if placed == 0 || refused == 0 || restarts == 0 {
-		t.Errorf("%d pods placed, %d placements refused, %d new cores: nothing was tested", placed, refused, restarts)
+	t.Logf("%d pods placed, %d placements refused, %d new cores, %d pods asked to leave", placed, refused, restarts, evicted)
+	if placed == 0 || refused == 0 || restarts == 0 || evicted == 0 {
+		t.Errorf("%d pods placed, %d placements refused, %d new cores, %d pods asked to leave: nothing was tested", placed, refused, restarts, evicted)
 	}
 }
 
 type history struct {
 	*rig
-	t                         *rapid.T
-	made                      int
-	old                       map[types.UID][]*v1.Pod // events that may come again
-	placedCount, refusedCount int
+	t                                       *rapid.T
+	made                                    int
+	old                                     map[types.UID][]*v1.Pod // events that may come again
+	placedCount, refusedCount, evictedCount int
 	// sent are binds without an outcome, also of pods that are gone, in order.
 	sent []flight
 }
@@ -91,6 +92,12 @@ func (h *history) actions() map[string]func(*rapid.T) {
 				h.outcome(number(h.t, len(h.sent), "bind"))
 			}
 		},
+		"eviction": func(*rapid.T) {
+			if len(h.leaving) > 0 {
+				p := pick(h.t, "eviction", h.leaving...)
+				pick(h.t, "answer", h.granted, h.stays, func(p *Pod) { h.answered(p); h.away(p) })(p)
+			}
+		},
 		"restart": func(*rapid.T) { h.restart() },
 		"stir":    func(*rapid.T) { h.world.Stir() },
 	}
@@ -108,6 +115,25 @@ func (h *history) nodeActions() map[string]func(*rapid.T) {
 			h.seeNode(node)
 		},
 		"lose node": func(*rapid.T) { h.loseNode(h.anyNodeName()) },
+	}
+}
+
+// choosePolicy draws how pods are placed, and whether they may be evicted.
+func (h *history) choosePolicy() {
+	policy := pick(h.t, "policy", "kube", "priority", "quincy", "load-spreading", "priority")
+	if policy != "kube" {
+		h.policy, h.options.Migrations = policy, number(h.t, 3, "migrations")
+		if often(h.t, 5, "evictions") || policy != "load-spreading" {
+			h.world.SetEvictions(map[string]Evictions{ours: {AtOnce: 1 + number(h.t, 3, "at once"), PerMinute: 60}})
+		}
+		h.restart()
+	}
+}
+
+// away is a pod that has left, if it was there still.
+func (h *history) away(p *Pod) {
+	if uid := p.Object().UID; h.pods[uid] != nil {
+		h.losePod(uid)
 	}
 }
 
@@ -183,6 +209,10 @@ func (h *history) turnNow() verdict {
 	}
 	h.placedCount += len(v.accepted)
 	h.refusedCount += len(v.refused)
+	h.evictedCount += len(v.asked)
+	for _, p := range v.asked {
+		h.t.Logf("  %s is asked to leave %s", p.Object().Name, p.Node())
+	}
 	h.sent = append(h.sent, v.accepted...)
 	return v
 }
@@ -229,6 +259,10 @@ func (h *history) calm() {
 			} else {
 				h.world.Failed(f.pod)
 			}
+		}
+		for _, p := range slices.Clone(h.leaving) {
+			h.answered(p)
+			h.away(p)
 		}
 		h.now += 11 * cluster.Second
 		h.turnNow()

@@ -20,7 +20,7 @@ import (
 //	          [ext=NAME:N] [cordoned] [feature=…] [uid=…]
 //	pod NAME [cpu=100m] [mem=…] [disk=…] [ext=NAME:N] [overhead=…] [init=…] [sidecar=…] [whole=…]: cpu of each
 //	         [app=…] [label=K=V] [ns=default] [uid=…] [owner=…] [priority=N] [scheduler=…] [node=…]
-//	         [gate] [group] [deleting] [version=N]
+//	         [gate] [group] [deleting] [mirror] [version=N]
 //	         [select=K=V] [require=KEY:OP:VALUE] [field=NODE] [like=K=V] [tolerate=K=V:EFFECT | K:EFFECT | *]
 //	         [port=[IP:]N[/UDP]] [anti=app=A@TOPOLOGY] [near=app=A@TOPOLOGY] [spread=app=A@TOPOLOGY:SKEW] [softly=…, as spread]
 //	         [claim=PVC] [ephemeral=VOLUME] [pd=DISK] [device=CLAIM] [feature]
@@ -154,6 +154,9 @@ func makePod(l *line) (*v1.Pod, error) {
 	}
 	if l.flag("group") {
 		pod.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: new("gang")}
+	}
+	if l.flag("mirror") {
+		pod.Annotations = map[string]string{v1.MirrorPodAnnotationKey: "hash"}
 	}
 	if l.flag("deleting") {
 		pod.DeletionTimestamp = &metav1.Time{}

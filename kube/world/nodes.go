@@ -40,9 +40,10 @@ func (w *World) SeeNode(object *v1.Node) {
 		n.object = object
 	default:
 		resized := !maps.EqualFunc(n.object.Status.Allocatable, object.Status.Allocatable, equalQuantity)
+		moved := n.object.Labels[w.rackLabel] != object.Labels[w.rackLabel]
 		n.object = object
 		w.judge.SetNode(object)
-		if resized {
+		if resized || moved {
 			w.noteResources(object)
 			w.emit(cluster.NodeChanged{Node: n.row, Spec: w.spec(n)})
 		}
@@ -92,8 +93,16 @@ func (w *World) enterNode(n *node) {
 }
 
 func (w *World) spec(n *node) cluster.NodeSpec {
-	return cluster.NodeSpec{Name: n.object.Name, Capacity: w.kinds.capacity(n.object)}
+	spec := cluster.NodeSpec{Name: n.object.Name, Capacity: w.kinds.capacity(n.object)}
+	if rack := n.object.Labels[w.rackLabel]; rack != "" {
+		spec.Groups = []cluster.Label{{Key: "rack", Value: rack}}
+	}
+	return spec
 }
+
+// SetRackLabel says by which label nodes name their rack. Without one they stand
+// in none.
+func (w *World) SetRackLabel(label string) { w.rackLabel = label }
 
 // noteResources asks for a new core if the node offers what no column stands
 // for.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	fwk "k8s.io/kube-scheduler/framework"
@@ -70,10 +71,10 @@ func (w *World) Judge(ctx context.Context, d sched.Decision) (*Pod, *fwk.Status)
 // caseOf returns the open case that the pod is judged by. Pods of one shape
 // share it, unless there are pods that mind others' labels.
 func (w *World) caseOf(p *Pod) (*judge.Case, *fwk.Status) {
-	if p.question != nil {
+	if p.question != nil && p.question.judged != nil {
 		return p.question.judged, nil
 	}
-	key := w.alikeKey(p)
+	key := w.Likeness(p) // of one whose room was being freed, the question is closed
 	if c := w.cases[key]; c != nil {
 		return c, nil
 	}
@@ -171,8 +172,10 @@ func (w *World) goneFromNode(p *Pod) {
 }
 
 // Settle ends a round: it returns the pods that the core was given and could
-// not place. Those that ask will ask again; the others go on waiting.
-func (w *World) Settle() []*Pod {
+// not place. Those that ask will ask again; the others go on waiting. Reserved
+// says whether the core holds room for a task that others have yet to leave; such
+// pods stay in its hands.
+func (w *World) Settle(reserved func(cluster.TaskID) bool) []*Pod {
 	offered := w.offered
 	w.offered = nil
 	var unplaced []*Pod
@@ -181,6 +184,13 @@ func (w *World) Settle() []*Pod {
 			continue
 		}
 		switch q := p.question; {
+		case reserved(p.slot.task):
+			if !slices.Contains(w.offered, p) {
+				w.offered = append(w.offered, p)
+			}
+		case q != nil && w.asking[q.key] != q: // given up while room was being made
+			w.retract(p)
+			w.sort(p)
 		case q != nil:
 			w.gate(p)
 			w.leave(q.class)
@@ -198,11 +208,16 @@ func (w *World) Settle() []*Pod {
 		}
 	}
 	w.settleQuestions()
+	w.CloseCases()
+	return unplaced
+}
+
+// CloseCases ends what decisions were judged by: nodes may change now.
+func (w *World) CloseCases() {
 	for _, key := range sortedKeys(w.cases) {
 		w.cases[key].Close()
 	}
 	clear(w.cases)
-	return unplaced
 }
 
 // Due lets pods wait again whose rest is over, and ends slots that were vacant
@@ -219,6 +234,7 @@ func (w *World) Due() {
 		w.Stir()
 	}
 	w.expire()
+	w.soften()
 }
 
 // stirEvery is how often pods that ask are asked about although nothing is known
@@ -228,9 +244,9 @@ const stirEvery = cluster.Minute
 
 // Wake is when the world next wants to be asked although nothing happens.
 func (w *World) Wake() cluster.Time {
-	wake := cluster.Never
+	wake := w.exitWake()
 	if len(w.resting) > 0 {
-		wake = w.resting[0].until
+		wake = min(wake, w.resting[0].until)
 	}
 	if len(w.vacant) > 0 {
 		wake = min(wake, w.vacant[0].until)
@@ -273,12 +289,6 @@ func (r rest) Before(other rest) bool {
 	return cmp.Or(cmp.Compare(r.until, other.until), cmp.Compare(r.pod.order, other.pod.order)) < 0
 }
 
-// Keep answers a decision to evict, which this version does not carry out: the
-// run stays.
-func (w *World) Keep(d sched.Decision) {
-	w.emit(cluster.EvictRefused{Task: d.Task, Attempt: d.Attempt})
-}
-
 // Stir takes in that something changed which pods that ask may depend on.
 func (w *World) Stir() { w.changes++ }
 
@@ -291,6 +301,14 @@ func (w *World) Pending() bool { return len(w.events) > 0 }
 // Waits reports whether the pod is known and not placed.
 func (w *World) Waits(p *Pod) bool {
 	return w.pods[p.object.UID] == p && (p.Stage == Waiting || p.Stage == Asking || p.Stage == Held && p.Why != "")
+}
+
+// Of is the pod of a task in the core; nil if it has none.
+func (w *World) Of(t cluster.TaskID) *Pod {
+	if s := w.tasks[t]; s != nil {
+		return s.pod
+	}
+	return nil
 }
 
 // Task is the row of the pod's task in the core.

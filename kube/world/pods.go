@@ -69,6 +69,7 @@ type Pod struct {
 	ticket   int // of its latest place in line
 	ranked   bool
 	lost     string // while homeless, the node that it waits for
+	exit     exit
 }
 
 // move changes the pod's stage.
@@ -124,7 +125,7 @@ func (w *World) SeePod(object *v1.Pod) {
 		return
 	}
 	if p == nil {
-		p = &Pod{object: object, Ours: w.owns(object.Spec.SchedulerName), order: w.arrivals, Ready: cluster.Never}
+		p = &Pod{object: object, Ours: w.owns(object.Spec.SchedulerName) && !isMirror(object), order: w.arrivals, Ready: cluster.Never}
 		w.arrivals++
 		if p.Ours {
 			w.stages[Held]++
@@ -178,6 +179,7 @@ func (w *World) LosePod(object *v1.Pod) {
 		return // somebody else's, and never placed
 	}
 	onNode := p.node != nil
+	w.departed(p)
 	w.retract(p)
 	if p.Ours {
 		w.stages[p.Stage]--
@@ -210,7 +212,7 @@ func (w *World) enter(p *Pod) {
 
 // reenter tells a new core of a pod.
 func (w *World) reenter(p *Pod) {
-	p.slot, p.question = nil, nil
+	p.slot, p.question, p.exit.leaving = nil, nil, false
 	stage, n := p.Stage, p.node
 	switch {
 	case n != nil:
@@ -283,6 +285,7 @@ func (w *World) found(p *Pod, n *node) {
 // the node was lost, and else gated.
 func (w *World) strand(p *Pod, name string) {
 	if p.node != nil {
+		w.departed(p)
 		w.emit(cluster.TaskGated{Task: p.slot.task, Seq: p.slot.seq})
 		p.node = nil
 		w.onNodes--
@@ -425,6 +428,7 @@ func (w *World) takeOff(p *Pod) {
 	if p.node == nil {
 		return
 	}
+	w.departed(p)
 	w.judge.RemovePod(p.info, p.node.object.Name)
 	delete(p.node.pods, p.object.UID)
 	w.onNodes--

@@ -7,11 +7,12 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"fairlead.dev/fairlead/cluster"
-	"fairlead.dev/fairlead/queue"
+	"fairlead.dev/fairlead/policies"
 	"fairlead.dev/fairlead/sched"
 )
 
@@ -46,6 +47,12 @@ type rig struct {
 	// asked is called when the core knows what it may choose from, and has not
 	// chosen yet.
 	asked func()
+
+	policy  string
+	options policies.Options
+	// leaving are the pods that the API server was asked to evict, in order, and
+	// has not answered.
+	leaving []*Pod
 }
 
 type flight struct {
@@ -63,6 +70,7 @@ func newRig(tb failer, b *bench) *rig {
 	}
 	r := &rig{
 		bench: b, tb: tb, world: New(b.judge, func(name string) bool { return name == ours }),
+		policy: "kube", options: policies.Options{Seed: 1},
 		nodes: map[string]*v1.Node{}, pods: map[types.UID]*v1.Pod{}, flying: map[types.UID]flight{},
 	}
 	r.restart()
@@ -74,7 +82,7 @@ func (r *rig) restart() {
 	r.tb.Helper()
 	r.restarts++
 	snapshot := r.world.Restart()
-	policy, err := queue.New("kube", queue.Options{Seed: 1})
+	policy, err := policies.New(r.policy, r.options)
 	if err != nil {
 		r.tb.Fatal(err)
 	}
@@ -161,6 +169,7 @@ func (r *rig) nodeList() []*v1.Node {
 type verdict struct {
 	newCore  string // why one was begun
 	accepted []flight
+	asked    []*Pod // to leave
 	refused  []refusal
 	unplaced []*Pod
 }
@@ -177,7 +186,7 @@ func (r *rig) turn() verdict {
 	var v verdict
 	r.prepare(&v)
 	v.unplaced = r.world.Ask(func() bool { return false })
-	r.observe()
+	r.carryOutAll(r.observe(), &v)
 	if r.asked != nil {
 		r.asked()
 	}
@@ -185,21 +194,64 @@ func (r *rig) turn() verdict {
 	if err != nil {
 		r.tb.Fatalf("the core does not understand the world: %v", err)
 	}
-	for _, d := range decisions {
-		r.carryOut(d, &v)
-	}
-	v.unplaced = append(v.unplaced, r.world.Settle()...)
+	r.carryOutAll(decisions, &v)
+	v.unplaced = append(v.unplaced, r.world.Settle(r.reserved)...)
+	v.asked = r.world.Dismiss()
+	r.leaving = append(r.leaving, v.asked...)
+	r.carryOutAll(r.observe(), &v)
+	r.world.CloseCases()
 	r.observe()
 	r.check()
 	return v
 }
 
 // observe tells the core what happened, without a round.
-func (r *rig) observe() {
+func (r *rig) observe() []sched.Decision {
 	r.tb.Helper()
-	if _, err := r.core.Observe(r.now, r.world.Take(), nil); err != nil {
+	decisions, err := r.core.Observe(r.now, r.world.Take(), nil)
+	if err != nil {
 		r.tb.Fatalf("the core does not understand the world: %v", err)
 	}
+	return decisions
+}
+
+func (r *rig) reserved(t cluster.TaskID) bool {
+	return r.core.State().Task(t).Phase == cluster.Reserved
+}
+
+// leave takes decisions to evict to the world.
+func (r *rig) leave(decisions []sched.Decision) {
+	for _, d := range decisions {
+		if d.Kind != sched.Evict {
+			continue
+		}
+		var by *Pod
+		if r.core.State().Task(d.Task).Next != cluster.NoNode {
+			by = r.world.Of(d.Task)
+		}
+		r.world.Evict(d, by)
+	}
+}
+
+// answered takes a pod out of those that were asked to leave.
+func (r *rig) answered(p *Pod) {
+	r.leaving = slices.DeleteFunc(r.leaving, func(other *Pod) bool { return other == p })
+}
+
+// granted is the API server's answer that the pod leaves: it is seen to end.
+func (r *rig) granted(p *Pod) {
+	r.answered(p)
+	if pod := r.pods[p.Object().UID]; pod != nil {
+		pod = pod.DeepCopy()
+		pod.DeletionTimestamp = &metav1.Time{}
+		r.seePod(pod)
+	}
+}
+
+// stays is its answer that the pod does not.
+func (r *rig) stays(p *Pod) {
+	r.answered(p)
+	r.world.Stays(p)
 }
 
 // prepare brings the world up to now, with a new core if it needs one.
@@ -215,13 +267,21 @@ func (r *rig) prepare(v *verdict) {
 	}
 }
 
+// carryOutAll carries out placements first, as the loop does.
+func (r *rig) carryOutAll(decisions []sched.Decision, v *verdict) {
+	r.tb.Helper()
+	for _, d := range decisions {
+		if d.Kind == sched.Place {
+			r.carryOut(d, v)
+		}
+	}
+	r.leave(decisions)
+}
+
 // carryOut asks for the last word on a decision. Upstream's own framework,
 // shown the cluster as it is now, must say the same.
 func (r *rig) carryOut(d sched.Decision, v *verdict) {
 	r.tb.Helper()
-	if d.Kind != sched.Place {
-		r.tb.Fatalf("the core decided %v, and nothing asks for that", d)
-	}
 	pod, node := r.world.tasks[d.Task].pod.object, r.world.byRow[d.Node].object.Name
 	fresh := r.rival.verdicts(r.nodeList(), r.placed(), pod)[node]
 	p, status := r.world.Judge(r.rival.ctx, d)

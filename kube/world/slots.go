@@ -79,7 +79,7 @@ func (w *World) occupy(p *Pod, s *shape) {
 	}
 	p.slot = &slot{
 		task: cluster.TaskID(w.taskRows.Take()), seq: w.seq, job: j, shape: s,
-		priority: priority(p.object), replica: p.object.Name, pod: p,
+		priority: w.urgency(p), replica: p.object.Name, pod: p,
 	}
 	w.seq++
 	j.slots++
@@ -160,7 +160,7 @@ func (w *World) expire() {
 
 // reshape tells of what the slot's pod asks for, if that is new.
 func (w *World) reshape(p *Pod, s *shape) {
-	slot, urgency := p.slot, priority(p.object)
+	slot, urgency := p.slot, w.urgency(p)
 	if slot.shape == s && slot.priority == urgency {
 		return
 	}

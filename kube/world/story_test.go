@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,6 +19,8 @@ import (
 // is seen before a turn is its input, a line each:
 //
 //	step [t=SECONDS]     takes in the lines and does a turn; prints what was decided and what not
+//	policy NAME [at-once=N] [per-minute=N] [migrations=N]     before the first step: another policy than kube; with
+//	                     numbers, pods may be evicted
 //	state                prints where pods, slots and columns stand
 //	why POD              prints kube-scheduler's message for the pod
 //
@@ -27,6 +30,7 @@ import (
 //	again POD            the same event once more
 //	lost-node NODE, lost POD, done POD, failed-pod POD
 //	started POD, failed POD, seen POD      what became of a bind: the API server's answers, or the pod itself
+//	goes POD, stays POD  what became of a request to evict: the pod is told to end, or not
 //	volume V on=ZONE claim=C, claim C class=K [volume=V] [mode=…] [owner=POD], class K, device C [on=NODE]
 //	stir                 the volumes' informers have seen something
 //	restart              a new core
@@ -95,6 +99,8 @@ func (s *story) command(d *datadriven.TestData) (string, error) {
 	switch d.Cmd {
 	case "step":
 		return s.step(l, d.Input)
+	case "policy":
+		return "", s.choose(l)
 	case "state":
 		return s.state(), l.done()
 	case "why":
@@ -111,6 +117,25 @@ func (s *story) command(d *datadriven.TestData) (string, error) {
 		return "some node would take it", nil
 	}
 	return "", fmt.Errorf("unknown command %q", d.Cmd)
+}
+
+// choose begins with another policy.
+func (s *story) choose(l *line) error {
+	if len(l.list) == 0 {
+		return fmt.Errorf("policy takes a name")
+	}
+	s.policy, l.list = l.list[0].Key, l.list[1:]
+	var e Evictions
+	for key, into := range map[string]*int{"at-once": &e.AtOnce, "per-minute": &e.PerMinute, "migrations": &s.options.Migrations} {
+		if _, err := fmt.Sscan(l.one(key, "0"), into); err != nil {
+			return err
+		}
+	}
+	if e.AtOnce > 0 {
+		s.world.SetEvictions(map[string]Evictions{ours: e})
+	}
+	s.restart()
+	return l.done()
 }
 
 func (s *story) step(l *line, input string) (string, error) {
@@ -147,6 +172,9 @@ func (s *story) report(v verdict) string {
 	for _, r := range v.refused {
 		fmt.Fprintf(&out, "%s not on %s, %s\n", r.pod.object.Name, r.node, words(r.status))
 	}
+	for _, p := range v.asked {
+		fmt.Fprintf(&out, "%s is asked to leave %s\n", p.object.Name, p.Node())
+	}
 	for _, p := range v.unplaced {
 		message := "some node would take it"
 		if fit := s.judge.Diagnose(p.object); fit != nil {
@@ -168,6 +196,14 @@ func (s *story) state() string {
 		if p.node != nil {
 			fmt.Fprintf(&out, " on %s", p.Node())
 		}
+		switch task := s.task(p); {
+		case task.Phase == cluster.Reserved:
+			fmt.Fprintf(&out, " for %s", s.world.byRow[task.Node].object.Name)
+		case p.exit.leaving:
+			out.WriteString(", leaving")
+		case p.exit.firm > s.now:
+			fmt.Fprintf(&out, ", firm until %v", p.exit.firm)
+		}
 		if p.slot != nil {
 			fmt.Fprintf(&out, ", slot %d", p.slot.seq)
 		}
@@ -183,6 +219,14 @@ func (s *story) state() string {
 	}
 	fmt.Fprintf(&out, "%d columns, %d of %d port columns in use\n", len(s.world.kinds.list), len(s.world.kinds.ports), len(s.world.kinds.list)-s.world.kinds.firstPort)
 	return out.String()
+}
+
+// task is the pod's in the core.
+func (s *story) task(p *Pod) cluster.Task {
+	if p.slot == nil {
+		return cluster.Task{}
+	}
+	return *s.core.State().Task(p.slot.task)
 }
 
 // happen tells the world of a line.
@@ -239,6 +283,14 @@ func (s *story) happenToPod(l *line, text string) error {
 		pod := s.pods[uid].DeepCopy()
 		pod.Status.Phase = map[string]v1.PodPhase{"done": v1.PodSucceeded, "failed-pod": v1.PodFailed}[l.of]
 		s.seePod(pod)
+		return l.done()
+	}
+	if l.of == "goes" || l.of == "stays" {
+		at := slices.IndexFunc(s.leaving, func(p *Pod) bool { return p.object.Name == l.name })
+		if at < 0 {
+			return fmt.Errorf("the pod was not asked to leave")
+		}
+		map[string]func(*Pod){"goes": s.granted, "stays": s.stays}[l.of](s.leaving[at])
 		return l.done()
 	}
 	f, out := s.sent[l.name]

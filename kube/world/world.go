@@ -65,9 +65,13 @@ type World struct {
 	stirAt   cluster.Time
 	offered  []*Pod // in the core's hands since the last Settle
 	resting  heap.Heap[rest]
-	line     heap.Heap[standing]
-	room     int // for so many pods to be let through
-	vacant   []vacancy
+	firm     heap.Heap[rest] // pods on nodes that are not to be evicted for a while
+	exits    map[string]*exits
+	// rackLabel is the label of nodes that names their rack.
+	rackLabel string
+	line      heap.Heap[standing]
+	room      int // for so many pods to be let through
+	vacant    []vacancy
 
 	nodeRows, taskRows, jobRows, setRows, shapeRows cluster.Rows
 }
@@ -127,6 +131,9 @@ func (w *World) begin(k kinds) {
 	}
 	clear(w.asking)
 	w.open = w.open[:0]
+	for _, e := range w.exits {
+		e.line = nil
+	}
 }
 
 // Restart begins a new core: it forgets every row and says all that is known

@@ -1,0 +1,154 @@
+package scheduler
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/metrics"
+	"fairlead.dev/fairlead/kube/world"
+	"fairlead.dev/fairlead/sched"
+)
+
+// This file asks the API server to evict pods, by the Eviction API, which heeds
+// PodDisruptionBudgets. Whom to ask for and when is package world's; that a pod
+// is gone is seen as of any other. Asking twice does no harm: the request names
+// the pod by its uid.
+
+// departure is one eviction, with all that its goroutine may look at.
+type departure struct {
+	pod    *world.Pod // to be handed back to the loop, not to be read
+	object *v1.Pod
+	node   string
+	moves  bool
+	by     *v1.Pod // for whom room is made; nil if that is not known
+}
+
+// dismiss asks for the evictions whose time has come.
+func (s *Scheduler) dismiss(ctx context.Context) {
+	for _, p := range s.world.Dismiss() {
+		d := departure{pod: p, object: p.Object(), node: p.Node(), moves: p.By() == p}
+		if by := p.By(); by != nil && by != p {
+			d.by = by.Object()
+		}
+		s.binder.evict(ctx, d)
+	}
+}
+
+// leave takes decisions to evict to the world, after all decisions of the moment
+// are known: who moves, and for whom the others make room, stands in the core.
+func (s *Scheduler) leave(decisions []sched.Decision) {
+	victims := map[*world.Pod]int{}
+	for _, d := range decisions {
+		if d.Kind != sched.Evict {
+			continue
+		}
+		by := s.reservedOn(d.Node)
+		if s.core.State().Task(d.Task).Next != cluster.NoNode {
+			by = s.world.Of(d.Task)
+		} else if by != nil {
+			victims[by]++
+		}
+		s.world.Evict(d, by)
+	}
+	for _, count := range victims {
+		s.Metrics.Evictions.Preempted(count)
+	}
+}
+
+// reservedOn is the pod that was last given room on the node which others have yet
+// to leave.
+func (s *Scheduler) reservedOn(n cluster.NodeID) *world.Pod {
+	var last *world.Pod
+	for _, t := range s.core.State().TasksOn(n) {
+		if s.core.State().Task(t).Phase == cluster.Reserved {
+			last = s.world.Of(t)
+		}
+	}
+	return last
+}
+
+// evict sends the request and returns at once.
+func (b *binder) evict(ctx context.Context, d departure) {
+	b.all.Go(func() {
+		err := b.dismiss(b.life, d)
+		b.s.Metrics.Evictions.Ended(evictionResult(err))
+		b.s.inbox.put(func() { b.s.dismissed(ctx, d, err) })
+	})
+}
+
+// dismiss asks until there is an answer, but not for ever.
+func (b *binder) dismiss(ctx context.Context, d departure) error {
+	b.workers <- struct{}{}
+	defer func() { <-b.workers }()
+	for try := 1; ; try++ {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		err := b.sendEviction(ctx, d)
+		if err == nil || answered(err) || try == bindTries {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-b.s.Clock.After(firstLook):
+		}
+	}
+}
+
+func (b *binder) sendEviction(ctx context.Context, d departure) error {
+	request, cancel := context.WithTimeout(ctx, b.s.Config.BindTimeout.Duration)
+	defer cancel()
+	err := b.s.Client.PolicyV1().Evictions(d.object.Namespace).Evict(request, &policyv1.Eviction{
+		ObjectMeta:    metav1.ObjectMeta{Namespace: d.object.Namespace, Name: d.object.Name},
+		DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(d.object.UID))},
+	})
+	b.s.Metrics.Binds.Wrote("pods/eviction", "create", outcome(err))
+	return err
+}
+
+// answered reports whether the error says that the pod was not evicted.
+func answered(err error) bool {
+	return refusedAtOnce(err) || apierrors.IsTooManyRequests(err) || apierrors.IsNotFound(err) || apierrors.IsConflict(err)
+}
+
+func evictionResult(err error) metrics.EvictionResult {
+	switch {
+	case err == nil:
+		return metrics.Evicted
+	case apierrors.IsTooManyRequests(err):
+		return metrics.EvictionRefused
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+		return metrics.EvictionGone
+	}
+	return metrics.EvictionError
+}
+
+// dismissed takes the outcome of a request to the world.
+func (s *Scheduler) dismissed(ctx context.Context, d departure, err error) {
+	switch {
+	case err == nil:
+		s.recorders[d.object.Spec.SchedulerName].evicted(d)
+	case apierrors.IsNotFound(err): // the watch will tell
+	default:
+		klog.FromContext(ctx).V(1).Info("a pod was not evicted", "pod", klog.KObj(d.object), "node", d.node, "err", err)
+		s.world.Stays(d.pod)
+	}
+}
+
+// evicted tells of a pod that was told to go, as kube-scheduler does.
+func (r recorder) evicted(d departure) {
+	switch {
+	case d.moves:
+		r.Eventf(d.object, nil, v1.EventTypeNormal, "Moved", "Evicting", "Evicted from node %s so that its next pod can stand elsewhere", d.node)
+	case d.by == nil:
+		r.Eventf(d.object, nil, v1.EventTypeNormal, "Preempted", "Preempting", "Preempted on node %s", d.node)
+	default:
+		r.Eventf(d.object, d.by, v1.EventTypeNormal, "Preempted", "Preempting", "Preempted by pod %s on node %s", d.by.UID, d.node)
+	}
+}

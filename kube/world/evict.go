@@ -1,0 +1,206 @@
+package world
+
+import (
+	"math"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+)
+
+// This file follows a decision to evict from the core to its outcome. The pod
+// stands in its profile's line until the budget lets the API server be asked;
+// the core counts its run as leaving all the while, and what needs its room
+// holds a reservation. Outcomes are two: the pod is seen to be gone, or the API
+// server refuses, most often for the sake of a PodDisruptionBudget.
+//
+// The core learns whom to choose by priorities. A pod that was refused rests:
+// until its rest is over it counts as more important than any other, so that
+// policies look for victims elsewhere and the API server is not asked again.
+// A pod that is told to end already counts as less important than any other: to
+// evict it costs nothing and nobody is asked.
+
+// Evictions is how fast the pods of a profile may be evicted.
+type Evictions struct {
+	// AtOnce is how many pods may be on their way out at the same time, from
+	// the request until they are gone.
+	AtOnce int
+	// PerMinute is how many may be asked to go in a minute.
+	PerMinute int
+}
+
+// SetEvictions says which profiles' pods may be evicted, by schedulerName. At
+// first, nobody's.
+func (w *World) SetEvictions(allowed map[string]Evictions) {
+	w.exits = map[string]*exits{}
+	for name, e := range allowed {
+		w.exits[name] = &exits{Evictions: e}
+	}
+}
+
+// exits are the evictions of a profile's pods.
+type exits struct {
+	Evictions
+	line []*Pod       // decided, and not yet asked for; the first decided first
+	out  int          // asked for, and not gone
+	next cluster.Time // when the next would be asked for if they came evenly
+}
+
+// pause is the time between two requests that come evenly.
+func (e *exits) pause() cluster.Time { return cluster.Minute / cluster.Time(e.PerMinute) }
+
+// opens is when the next request may be made. As many as may be out at once may
+// follow each other without a pause.
+func (e *exits) opens() cluster.Time { return e.next - cluster.Time(e.AtOnce-1)*e.pause() }
+
+// exit is where a pod stands on its way out.
+type exit struct {
+	leaving bool         // the core counts its run as leaving
+	asked   bool         // the API server was asked, and did not refuse
+	by      *Pod         // for whose sake, if that is known; its own if the next is to stand elsewhere
+	rests   int          // refusals
+	firm    cluster.Time // until when it is not to be evicted
+}
+
+// Evict takes in a decision that a pod shall leave its node, for the sake of
+// another, nil if that is not known, or to stand elsewhere itself. The answer is an
+// event, now or later.
+func (w *World) Evict(d sched.Decision, by *Pod) {
+	s := w.tasks[d.Task]
+	if s == nil || s.seq != d.Seq || s.pod == nil || s.pod.node == nil || s.pod.attempt != d.Attempt {
+		w.emit(cluster.TaskLeft{Task: d.Task, Attempt: d.Attempt}) // it is not there
+		return
+	}
+	p := s.pod
+	e := w.exits[p.object.Spec.SchedulerName]
+	p.exit.leaving, p.exit.by = true, by
+	switch {
+	case p.exit.asked || p.object.DeletionTimestamp != nil: // on its way out already
+	case e == nil || p.exit.firm > w.now || by == p && !comesBack(p.object):
+		w.stay(p)
+	default:
+		e.line = append(e.line, p)
+	}
+}
+
+// comesBack reports whether somebody makes another pod in place of this one, which
+// may then stand elsewhere. A DaemonSet's may not.
+func comesBack(pod *v1.Pod) bool {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	return owner != nil && owner.Kind != "DaemonSet"
+}
+
+// Dismiss returns the pods that the API server is now to be asked to evict, as far
+// as budgets allow. Pods whose bind is under way wait for its outcome.
+func (w *World) Dismiss() []*Pod {
+	var dismissed []*Pod
+	for _, name := range sortedKeys(w.exits) {
+		e := w.exits[name]
+		e.line = slices.DeleteFunc(e.line, func(p *Pod) bool {
+			switch {
+			case !p.exit.leaving || p.exit.asked || p.object.DeletionTimestamp != nil:
+				return true // gone, or going
+			case p.Stage != Bound || e.out >= e.AtOnce || e.opens() > w.now:
+				return false
+			}
+			p.exit.asked = true
+			e.out++
+			e.next = max(e.next, w.now) + e.pause()
+			dismissed = append(dismissed, p)
+			return true
+		})
+	}
+	return dismissed
+}
+
+// By is the pod for whose sake this one is evicted; nil if that is not known, and
+// itself if it is to stand elsewhere.
+func (p *Pod) By() *Pod { return p.exit.by }
+
+// Stays takes in that the API server refused to evict the pod.
+func (w *World) Stays(p *Pod) {
+	if w.pods[p.object.UID] != p || !p.exit.asked {
+		return
+	}
+	p.exit.asked = false
+	w.exits[p.object.Spec.SchedulerName].out--
+	if p.object.DeletionTimestamp == nil { // nor did somebody else see to it
+		w.stay(p)
+	}
+}
+
+// stay lets the pod go on, and rest from being asked to leave.
+func (w *World) stay(p *Pod) {
+	if p.exit.leaving {
+		w.emit(cluster.EvictRefused{Task: p.slot.task, Attempt: p.attempt})
+		p.exit.leaving, p.begun = false, true // so the core has it now, whatever becomes of its bind
+	}
+	p.exit.rests++
+	p.exit.firm = w.now + w.backoff(p.exit.rests)
+	w.firm.Push(rest{p, p.exit.firm})
+	w.reshape(p, p.slot.shape)
+}
+
+// soften lets pods be chosen again that have rested from being asked to leave.
+func (w *World) soften() {
+	for len(w.firm) > 0 && w.firm[0].until <= w.now {
+		if p := w.firm.Pop().pod; p.node != nil && w.pods[p.object.UID] == p {
+			w.reshape(p, p.slot.shape)
+		}
+	}
+}
+
+// departed forgets that the pod was leaving: it has left, or its node is not known.
+func (w *World) departed(p *Pod) {
+	if p.exit.asked {
+		w.exits[p.object.Spec.SchedulerName].out--
+	}
+	p.exit = exit{rests: p.exit.rests}
+}
+
+// urgency is how important the core takes the pod to be. Of one whose bind is under
+// way it is not known what has been done to it since.
+func (w *World) urgency(p *Pod) int32 {
+	mayGo := p.Ours && w.exits[p.object.Spec.SchedulerName] != nil
+	switch {
+	case mayGo && p.object.Spec.NodeName != "" && p.object.DeletionTimestamp != nil:
+		return math.MinInt32
+	case p.node != nil && p.exit.firm > w.now:
+		return math.MaxInt32
+	}
+	return priority(p.object)
+}
+
+// exitWake is when something is due here although nothing happens.
+func (w *World) exitWake() cluster.Time {
+	wake := cluster.Never
+	if len(w.firm) > 0 {
+		wake = w.firm[0].until
+	}
+	for _, e := range w.exits {
+		waits := slices.ContainsFunc(e.line, func(p *Pod) bool { return p.Stage == Bound })
+		if waits && e.out < e.AtOnce {
+			wake = min(wake, max(e.opens(), w.now))
+		}
+	}
+	return wake
+}
+
+// Lingering counts the pods that were decided to leave and are still there: those
+// that stand in line, and those that were asked.
+func (w *World) Lingering() (lined, asked int) {
+	for _, e := range w.exits {
+		lined, asked = lined+len(e.line), asked+e.out
+	}
+	return lined, asked
+}
+
+// isMirror reports whether the pod is what the API server shows of a static pod,
+// which its node runs whatever is decided.
+func isMirror(pod *v1.Pod) bool {
+	_, mirror := pod.Annotations[v1.MirrorPodAnnotationKey]
+	return mirror
+}

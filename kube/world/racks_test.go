@@ -1,0 +1,41 @@
+package world
+
+import (
+	"testing"
+)
+
+// A node's rack is what its label says, also when that changes; without a label to
+// look for there are no racks.
+func TestRacks(t *testing.T) {
+	r := newRig(t, newBench(t))
+	story := &story{rig: r, lines: map[string]string{}, sent: map[string]flight{}}
+	rack := func(line string) string {
+		t.Helper()
+		if err := story.happen(line); err != nil {
+			t.Fatal(err)
+		}
+		r.turn()
+		groups := r.core.State().NodeSpec(r.world.nodes["n1"].row).Groups
+		if len(groups) == 0 {
+			return ""
+		}
+		if len(groups) > 1 || groups[0].Key != "rack" {
+			t.Fatalf("groups %v", groups)
+		}
+		return groups[0].Value
+	}
+	if got := rack("node n1 label=rack=r1"); got != "" {
+		t.Errorf("the node is in rack %q, and nobody asked for racks", got)
+	}
+	r.world.SetRackLabel("rack")
+	r.restart()
+	for _, step := range []struct{ line, want string }{
+		{"node n1 label=rack=r1 cpu=5", "r1"},
+		{"node n1 label=rack=r2 cpu=5", "r2"},
+		{"node n1 cpu=5", ""},
+	} {
+		if got := rack(step.line); got != step.want {
+			t.Errorf("after %s the rack is %q, want %q", step.line, got, step.want)
+		}
+	}
+}
