@@ -37,6 +37,7 @@ type settings struct {
 	json        bool
 	bindTimeout time.Duration
 	record      string // the directory of a recording; empty for none
+	profile     func(*config.Profile)
 }
 
 // start runs our scheduler until the test ends.
@@ -53,6 +54,9 @@ func (c *cluster) start(s settings) *fairlead {
 	c.must(err)
 	cfg := config.Default()
 	cfg.Record.Path = s.record
+	if s.profile != nil {
+		s.profile(&cfg.Profiles[0])
+	}
 	if s.bindTimeout > 0 {
 		cfg.BindTimeout.Duration = s.bindTimeout
 	}

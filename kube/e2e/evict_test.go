@@ -1,0 +1,140 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"fairlead.dev/fairlead/kube/config"
+)
+
+// A pod that is more important takes the room of others where their
+// PodDisruptionBudget allows it. The node that costs the fewest pods is tried
+// first, and refused; those of the other leave, each of them once and with an
+// event that says for whom.
+func TestEvictionsHeedBudgets(t *testing.T) {
+	for _, policy := range []string{"priority", "quincy"} {
+		t.Run(policy, func(t *testing.T) {
+			c := living(t)
+			kept, free := c.twoNodes()
+			f := c.start(settings{profile: func(p *config.Profile) {
+				p.Policy, p.TieBreak = policy, ""
+				p.Evictions.Enabled = true
+			}})
+			c.create(newPod("kept", label("app", "kept"), cpu("8"), on(kept)))
+			c.create(several(2, "free", label("app", "free"), cpu("4"), on(free))...)
+			c.awaitBound(time.Minute, 3)
+			c.protect("kept")
+			c.create(newPod("high", cpu("8"), on(kept, free), important(c)))
+			c.awaitBound(time.Minute, 1, named("high"))
+			high, stays := c.pod("high"), c.pod("kept")
+			if high.Spec.NodeName != free || stays.DeletionTimestamp != nil {
+				t.Errorf("the pod is on node %s, want %s; the protected one: deleted %v", high.Spec.NodeName, free, stays.DeletionTimestamp)
+			}
+			if evicted, refused := f.sum("fairlead_evictions_total", "evicted"), f.sum("fairlead_evictions_total", "refused"); evicted != 2 || refused < 1 || refused > 8 {
+				t.Errorf("%d evictions and %d refusals, want 2, and a few", evicted, refused)
+			}
+			c.await(20*time.Second, func() string {
+				for _, name := range []string{"free-0", "free-1"} {
+					said := c.events("Preempted")[name]
+					if len(said) != 1 || !strings.Contains(said[0].Note, string(high.UID)) {
+						return fmt.Sprintf("the event Preempted of %s by %s, among %v", name, high.UID, said)
+					}
+				}
+				return ""
+			})
+			c.checkRoom()
+		})
+	}
+}
+
+// Every flow policy places pods as far as there is room, and evicts nobody.
+func TestFlowPolicies(t *testing.T) {
+	for _, policy := range []string{"load-spreading", "cpu-mem", "quincy", "ecsched-dp", "ecsched-ml"} {
+		t.Run(policy, func(t *testing.T) {
+			c := bare(t)
+			f := c.start(settings{profile: func(p *config.Profile) {
+				p.Policy, p.TieBreak = policy, ""
+				p.Evictions.Enabled = policy == "quincy"
+			}})
+			c.addNodes(4, "n", "10")
+			c.create(several(50, "p")...)
+			c.awaitBound(time.Minute, 40)
+			c.checkRoom()
+			if out := f.sum("fairlead_evictions_total"); out > 0 {
+				t.Errorf("%d evictions were asked for among equals", out)
+			}
+		})
+	}
+}
+
+// twoNodes names two nodes on which nothing runs.
+func (c *cluster) twoNodes() (string, string) {
+	c.t.Helper()
+	taken := perNode(c.bound())
+	var empty []string
+	for _, n := range c.nodes() {
+		if taken[n.Name] == 0 {
+			empty = append(empty, n.Name)
+		}
+	}
+	if len(empty) < 2 {
+		c.t.Fatalf("%d nodes are empty, want 2", len(empty))
+	}
+	return empty[0], empty[1]
+}
+
+// protect gives the pods of an app a budget that lets none of them go, and waits
+// until the controller has worked it out.
+func (c *cluster) protect(app string) {
+	c.t.Helper()
+	budgets := c.client.PolicyV1().PodDisruptionBudgets(c.namespace)
+	one := intstr.FromInt32(1)
+	_, err := budgets.Create(c.t.Context(), &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: app},
+		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &one, Selector: apps(app)},
+	}, metav1.CreateOptions{})
+	c.must(err)
+	c.await(time.Minute, func() string {
+		b, err := budgets.Get(c.t.Context(), app, metav1.GetOptions{})
+		c.must(err)
+		if b.Status.ObservedGeneration < b.Generation || b.Status.CurrentHealthy < 1 {
+			return fmt.Sprintf("what the budget %s allows: %+v", app, b.Status)
+		}
+		return ""
+	})
+}
+
+// important gives the pod a priority above the others'.
+func important(c *cluster) option {
+	const name = "e2e-important"
+	_, err := c.client.SchedulingV1().PriorityClasses().Create(context.Background(), &schedulingv1.PriorityClass{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Value: 1000,
+	}, metav1.CreateOptions{})
+	if !apierrors.IsAlreadyExists(err) {
+		c.must(err)
+	}
+	return func(p *v1.Pod) { p.Spec.PriorityClassName = name }
+}
+
+// on keeps the pod to these nodes.
+func on(nodes ...string) option {
+	return func(p *v1.Pod) {
+		affinity(p).NodeAffinity = &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{
+			NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: []v1.NodeSelectorRequirement{
+				{Key: v1.LabelHostname, Operator: v1.NodeSelectorOpIn, Values: nodes},
+			}}},
+		}}
+	}
+}
+
+func named(name string) func(*v1.Pod) bool { return func(p *v1.Pod) bool { return p.Name == name } }
