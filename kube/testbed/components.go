@@ -89,7 +89,7 @@ const (
 // StartFairlead starts a built fairlead-scheduler as the user Fairlead, who
 // needs roles for that (see Grant), and waits until it is ready. More arguments
 // follow those of the bed and win over them.
-func (b *Bed) StartFairlead(ctx context.Context, program string, qps int, args ...string) error {
+func (b *Bed) StartFairlead(ctx context.Context, program, policy string, qps int, args ...string) error {
 	text := fmt.Sprintf(`apiVersion: fairlead.dev/v1alpha1
 kind: SchedulerConfiguration
 clientConnection:
@@ -100,8 +100,8 @@ leaderElection:
   leaderElect: false
 profiles:
 - schedulerName: %s
-  policy: kube
-`, b.Kubeconfig(Fairlead), qps, qps, FairleadProfile)
+  policy: %s
+`, b.Kubeconfig(Fairlead), qps, qps, FairleadProfile, policy)
 	file, err := b.writeConfig(FairleadName, text)
 	if err != nil {
 		return err

@@ -20,7 +20,7 @@ import (
 // bench is one measurement on a fresh cluster.
 type bench struct {
 	nodes         int
-	with          string
+	with, policy  string
 	schedulerArgs []string
 	backlog       bool
 	format        string
@@ -68,6 +68,7 @@ A path starts that fairlead-scheduler.`,
 	f.StringVar(&b.feature, "feature", "plain", "what the pods ask for: plain, anti or spread")
 	f.StringVar(&b.via, "via", "pods", "who creates them: pods (the load), deployments or jobs")
 	f.StringVar(&b.with, "with", "kube-scheduler", "kube-scheduler, floor, or the path of a fairlead-scheduler")
+	f.StringVar(&b.policy, "policy", "kube", "of a fairlead-scheduler's profile")
 	f.StringArrayVar(&b.schedulerArgs, "scheduler-args", nil, "one more argument for a fairlead-scheduler; may be repeated")
 	f.BoolVar(&b.backlog, "backlog", false, "create the pods before the scheduler starts and measure only how it binds them")
 	f.BoolVar(&b.options.Tmpfs, "tmpfs", true, "keep etcd's data in memory, or a disk is measured as well")
@@ -145,12 +146,13 @@ func (b *bench) scheduler(ctx context.Context, bed *testbed.Bed) (start func(con
 		}, nil
 	}
 	b.load.Scheduler = testbed.FairleadProfile
-	return func(ctx context.Context) error { return bed.StartFairlead(ctx, b.with, flatOut, b.schedulerArgs...) }, nil
+	return func(ctx context.Context) error { return bed.StartFairlead(ctx, b.with, b.policy, flatOut, b.schedulerArgs...) }, nil
 }
 
 // record is the line of JSON.
 type record struct {
 	With        string             `json:"with"`
+	Policy      string             `json:"policy,omitempty"` // of a fairlead-scheduler
 	Nodes       int                `json:"nodes"`
 	Pods        int                `json:"pods"`
 	Rate        float64            `json:"rate"`
@@ -171,8 +173,12 @@ func (b *bench) printJSON(w io.Writer, r testbed.Result) error {
 	for name := range r.CPU {
 		cpu[name] = millis(r.CPUPerPod(name))
 	}
+	policy := ""
+	if b.load.Scheduler == testbed.FairleadProfile {
+		policy = b.policy
+	}
 	return json.NewEncoder(w).Encode(record{
-		With: b.with, Nodes: b.nodes, Pods: r.Pods, Rate: b.load.Rate, Feature: b.feature, Via: b.via,
+		With: b.with, Policy: policy, Nodes: b.nodes, Pods: r.Pods, Rate: b.load.Rate, Feature: b.feature, Via: b.via,
 		Backlog: b.backlog, Tmpfs: b.options.Tmpfs, Seconds: r.Elapsed.Seconds(), PodsPerSec: r.PerSecond(),
 		P50Millis: millis(r.P50), P99Millis: millis(r.P99), MaxMillis: millis(r.Max), CPUMsPerPod: cpu,
 	})

@@ -83,7 +83,7 @@ func (u *up) fill(ctx context.Context, bed *testbed.Bed) error {
 		}
 	}
 	if u.scheduler != "" {
-		return bed.StartFairlead(ctx, u.scheduler, flatOut, u.schedulerArgs...)
+		return bed.StartFairlead(ctx, u.scheduler, "kube", flatOut, u.schedulerArgs...)
 	}
 	return nil
 }
