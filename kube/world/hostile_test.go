@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -66,9 +67,12 @@ func (h *history) actions() map[string]func(*rapid.T) {
 		"turn at once": func(*rapid.T) { h.turnNow() },
 		"new pod":      func(*rapid.T) { h.newPod("") },
 		"new plain pod": func(t *rapid.T) {
-			h.newPlainPod(pick(t, "anti-affinity", "", "", " anti=app=web@host", " anti=app=web@zone"))
+			h.newPlainPod(pick(t, "anti-affinity", "", "", " cpu=500m anti=app=web@host", " cpu=500m anti=app=web@zone"))
 		},
-		"new web pod":   func(t *rapid.T) { h.newPlainPod(" app=web port=80") },
+		"new urgent pod": func(t *rapid.T) {
+			h.newPlainPod(fmt.Sprintf(" cpu=%d priority=%d", 1+number(t, 4, "cpu"), 10*number(t, 3, "urgency")))
+		},
+		"new web pod":   func(t *rapid.T) { h.newPlainPod(" cpu=500m app=web port=80") },
 		"new bound pod": func(*rapid.T) { h.newPod(h.anyNodeName()) },
 		"change pod":    h.withPod(h.changePod),
 		"repeat event": h.withPod(func(uid types.UID) {
@@ -173,7 +177,7 @@ func (h *history) newPod(node string) {
 // newPlainPod is one that there is most often room for.
 func (h *history) newPlainPod(with string) {
 	h.made++
-	l, err := parse(fmt.Sprintf("pod pod-%d cpu=500m owner=web tolerate=*%s", h.made, with))
+	l, err := parse(fmt.Sprintf("pod pod-%d%s owner=web tolerate=*", h.made, cmp.Or(with, " cpu=500m")))
 	if err != nil {
 		h.tb.Fatal(err)
 	}
@@ -246,6 +250,19 @@ func (h *history) arrive(f flight) {
 	h.old[uid] = append(h.old[uid], h.pods[uid])
 }
 
+// empty lets go who is asked to, or is ending: the room is kept for somebody.
+func (h *history) empty() {
+	for _, p := range slices.Clone(h.leaving) {
+		h.answered(p)
+		h.away(p)
+	}
+	for _, uid := range slices.Sorted(maps.Keys(h.pods)) {
+		if h.pods[uid].DeletionTimestamp != nil && h.pods[uid].Spec.NodeName != "" {
+			h.losePod(uid)
+		}
+	}
+}
+
 // calm stops the faults and demands progress: binds succeed, time goes by, and
 // in the end no pod waits that a node would take.
 func (h *history) calm() {
@@ -260,10 +277,7 @@ func (h *history) calm() {
 				h.world.Failed(f.pod)
 			}
 		}
-		for _, p := range slices.Clone(h.leaving) {
-			h.answered(p)
-			h.away(p)
-		}
+		h.empty()
 		h.now += 11 * cluster.Second
 		h.turnNow()
 	}
