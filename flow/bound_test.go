@@ -305,6 +305,9 @@ func TestGapIsProven(t *testing.T) {
 		sum.best += j.best
 	})
 	t.Logf("rounds by omission %v, %d bounds that are the optimum, %d plans", sum.counts, sum.tight, sum.best)
+	if testing.Short() {
+		return // with few cases chance decides what is met
+	}
 	if known := sum.counts[1] + sum.counts[2] + sum.counts[3]; sum.counts[1] == 0 || sum.counts[2] == 0 || sum.counts[3] == 0 || sum.tight < known/2 {
 		t.Errorf("bounds are too few or too low: %v, of which %d are the optimum", sum.counts, sum.tight)
 	}

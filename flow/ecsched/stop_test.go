@@ -13,6 +13,9 @@ import (
 func TestStop(t *testing.T) {
 	const requests = 300
 	for _, solver := range []string{"", "successive-shortest-paths", Literal} {
+		if testing.Short() && solver != "" {
+			continue
+		}
 		stop, asked := true, 0
 		p := newPolicy(t, Options{Solver: solver, Window: requests, Stop: func() bool {
 			asked++
