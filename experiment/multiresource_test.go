@@ -56,9 +56,9 @@ func (in *vectors) table(t *testing.T) map[string]vectorResult {
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "scheme\tnodes over\tworst\twaiting\tcost\tarcs\trounds\tms\t")
 	for _, s := range vectorSchemes() {
-		start := time.Now() //nolint:forbidigo // measured, not decided by
+		start := time.Now()
 		out := s.run(t, in)
-		took := time.Since(start) //nolint:forbidigo // see above
+		took := time.Since(start)
 		r := in.judge(t, s.name, out)
 		results[s.name] = r
 		if s.safe && r.over > 0 {

@@ -35,6 +35,7 @@ type bounds struct {
 	hopes    int  // classes that could have a place
 	hopeless Cost // what the others of the tier pay for waiting, who have nowhere to go
 
+	packed bool // the round was planned again by packing
 	single bool // one request asks, and its first solve is the optimum
 	solves int
 	first  Cost // of the first solve
@@ -325,7 +326,7 @@ func (b *bounds) open(w *network, s *cluster.State, request int32, at *choice, n
 }
 
 // end compares what was planned from a bundle on with what it costs at least.
-func (b *bounds) end(p *Policy, t *sched.Trial, mark, from int, packed bool, out *sched.Plan) {
+func (b *bounds) end(p *Policy, t *sched.Trial, mark, from int, out *sched.Plan) {
 	if b.hopes == 0 || b.unknown {
 		return
 	}
@@ -340,7 +341,7 @@ func (b *bounds) end(p *Policy, t *sched.Trial, mark, from int, packed bool, out
 	}
 	if !b.single {
 		known = known && b.waits < unreached && b.waits > -unreached
-		most, omits := b.mostGain(p, packed)
+		most, omits := b.mostGain(p, b.packed)
 		turn.Bound, turn.Omits = b.waits-most, omits
 	}
 	if known = known && turn.Value < unreached; !known {

@@ -72,20 +72,11 @@ func (b *bounds) placed(p *Policy, s *cluster.State) (sum Cost, ok bool) {
 		return cmp.Or(cmp.Compare(x.Node, y.Node), cmp.Compare(s.Task(x.Task).Shape, s.Task(y.Task).Shape), cmp.Compare(job(x), job(y)))
 	}
 	slices.SortStableFunc(b.actions, alike)
-	there := int64(0) // units on the node so far
+	sum = b.loads(w, s)
 	for from, to := 0, 0; from < len(b.actions); from = to {
 		first := b.actions[from]
-		for to = from; to < len(b.actions) && alike(first, b.actions[to]) == 0; to++ {
-			if to == 0 || b.actions[to-1].Node != first.Node {
-				there = 0
-				if w.loaded != nil {
-					b.load = append(b.load[:0], w.loaded.Load(s, first.Node)...)
-				}
-			}
-			there++
-			if w.loaded != nil {
-				sum += Curve(b.load).at(there)
-			}
+		for to = from; to < len(b.actions) && alike(first, b.actions[to]) == 0; {
+			to++
 		}
 		below, curve := w.model.Into(s, s.Task(first.Task).Shape, first.Node)
 		b.into = append(b.into[:0], curve...)
@@ -102,6 +93,23 @@ func (b *bounds) placed(p *Policy, s *cluster.State) (sum Cost, ok bool) {
 		}
 	}
 	return sum, true
+}
+
+// loads is what the placements, sorted by node, add to the loads of the nodes.
+func (b *bounds) loads(w *network, s *cluster.State) (sum Cost) {
+	if w.loaded == nil {
+		return 0
+	}
+	there := int64(0) // units on the node so far
+	for i, a := range b.actions {
+		if i == 0 || b.actions[i-1].Node != a.Node {
+			there = 0
+			b.load = append(b.load[:0], w.loaded.Load(s, a.Node)...)
+		}
+		there++
+		sum += Curve(b.load).at(there)
+	}
+	return sum
 }
 
 // way is the cheapest way of a task to its node, which stands below an aggregator and

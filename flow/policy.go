@@ -120,7 +120,8 @@ func (p *Policy) serve(t *sched.Trial, budget int64, out *sched.Plan) bool {
 	if whole {
 		p.makeRoom(t, budget, out)
 	}
-	p.bounds.end(p, t, mark, before, competed, out)
+	p.bounds.packed = competed
+	p.bounds.end(p, t, mark, before, out)
 	return whole
 }
 

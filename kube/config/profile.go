@@ -128,10 +128,10 @@ func (p *Profile) validateTies(path *field.Path) field.ErrorList {
 	if err != nil {
 		return field.ErrorList{field.NotSupported(path, p.TieBreak, policies.TieBreaks())}
 	}
-	switch is := tieBreak(p.Policy, o.Ties); {
-	case is == p.TieBreak:
+	switch is := tieBreak(p.Policy, o.Ties); is {
+	case p.TieBreak:
 		return nil
-	case is == "":
+	case "":
 		return field.ErrorList{field.Invalid(path, p.TieBreak, fmt.Sprintf("the policy %s has no ties to break; leave tieBreak out", p.Policy))}
 	default:
 		return field.ErrorList{field.Invalid(path, p.TieBreak, fmt.Sprintf("the policy %s is defined by %s; leave tieBreak out", p.Policy, is))}

@@ -25,9 +25,9 @@ type OptimumReport struct {
 // String is the report in a line.
 func (r OptimumReport) String() string {
 	var text strings.Builder
-	text.WriteString(fmt.Sprintf("%d cases, %d tasks: %d wait, %d have to;", r.Cases, r.Tasks, r.Waiting, r.Least))
+	fmt.Fprintf(&text, "%d cases, %d tasks: %d wait, %d have to;", r.Cases, r.Tasks, r.Waiting, r.Least)
 	for more, cases := range r.Beyond {
-		text.WriteString(fmt.Sprintf(" %d more in %.1f %%,", more, 100*float64(cases)/float64(r.Cases)))
+		fmt.Fprintf(&text, " %d more in %.1f %%,", more, 100*float64(cases)/float64(r.Cases))
 	}
 	return strings.TrimSuffix(text.String(), ",")
 }
@@ -131,10 +131,10 @@ func newSmallCase(seed uint64) *smallCase {
 func (c *smallCase) String() string {
 	var text strings.Builder
 	for n := range c.size {
-		text.WriteString(fmt.Sprintf("n%d has %d left of %d\n", n, c.room[n], c.size[n]))
+		fmt.Fprintf(&text, "n%d has %d left of %d\n", n, c.room[n], c.size[n])
 	}
 	for i, s := range c.shapes {
-		text.WriteString(fmt.Sprintf("shape %d needs %d, may use %v\n", i, s.demand, s.eligible))
+		fmt.Fprintf(&text, "shape %d needs %d, may use %v\n", i, s.demand, s.eligible)
 	}
 	return text.String() + fmt.Sprintf("tasks of shapes %d", c.tasks)
 }

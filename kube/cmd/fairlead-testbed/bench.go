@@ -146,7 +146,9 @@ func (b *bench) scheduler(ctx context.Context, bed *testbed.Bed) (start func(con
 		}, nil
 	}
 	b.load.Scheduler = testbed.FairleadProfile
-	return func(ctx context.Context) error { return bed.StartFairlead(ctx, b.with, b.policy, flatOut, b.schedulerArgs...) }, nil
+	return func(ctx context.Context) error {
+		return bed.StartFairlead(ctx, b.with, b.policy, flatOut, b.schedulerArgs...)
+	}, nil
 }
 
 // record is the line of JSON.
