@@ -30,6 +30,7 @@ type vectorOutcome struct {
 const (
 	onePodByPod     = "pod by pod"
 	kubeThroughCore = "kube, through the core"
+	asItRuns        = "cpu-mem, through the core"
 	onePerRound     = "one a node a round"
 	repriced        = "pack and flow, 6 bids"
 )
@@ -38,7 +39,7 @@ func vectorSchemes() []vectorScheme {
 	return []vectorScheme{
 		{onePodByPod, true, podByPod},
 		{kubeThroughCore, true, throughCore("kube")},
-		{"cpu-mem, through the core", true, throughCore("cpu-mem")},
+		{asItRuns, true, throughCore("cpu-mem")},
 		{"arcs by class (unsafe)", false, arcsByClass},
 		{"shared ladder (unsafe)", false, sharedLadder},
 		{onePerRound, true, func(t *testing.T, in *vectors) *vectorOutcome { t.Helper(); return rounds(t, in, 1) }},
