@@ -292,7 +292,7 @@ func TestWorthBounds(t *testing.T) {
 					t.Fatalf("the kinds have %d nodes, there are %d", counted, s.Totals().Nodes)
 				}
 			})
-			if useful == 0 || tight == 0 {
+			if !testing.Short() && (useful == 0 || tight == 0) {
 				t.Errorf("in %d cases a node more was worth something, in %d of them exactly as much as was said", useful, tight)
 			}
 			t.Logf("%d nodes were worth something, %d of them exactly as much as was said", useful, tight)

@@ -203,7 +203,7 @@ func TestVictimsAgainstAllSets(t *testing.T) {
 		}
 	})
 	t.Logf("%d tasks wait; by number of victims: %v", waits, sizes)
-	if waits == 0 || sizes[0] == 0 || sizes[1] == 0 || sizes[2]+sizes[3] == 0 {
+	if !testing.Short() && (waits == 0 || sizes[1] == 0 || sizes[2]+sizes[3] == 0) {
 		t.Errorf("the cases are too much alike: %d tasks wait; by number of victims: %v", waits, sizes)
 	}
 }
@@ -350,7 +350,7 @@ func TestVictimsOfMany(t *testing.T) {
 		}
 	})
 	t.Logf("the cheapest of all sets in %d of %d cases", best, cases)
-	if 10*best < 9*cases {
+	if !testing.Short() && 10*best < 9*cases {
 		t.Errorf("the cheapest of all sets in %d of %d cases, want nine of ten", best, cases)
 	}
 }
