@@ -16,8 +16,9 @@
 //     so that an arc into a node can say whether that request fits there.
 //   - An *aggregator* stands for a set of nodes: the cluster, a rack, or what else
 //     the model says. Aggregators are a tree, with nodes below them.
-//   - The *port* of a node lets through as many units as the node has safe slots
-//     (slots.go). Any flow through it fits the node in every dimension.
+//   - The *port* of a node lets through as many units as the node has safe slots:
+//     what flows through them fits the node in every dimension (slots.go, with the
+//     one exception).
 //   - *Unscheduled*, one for each job: what stays without a place goes there, and
 //     pays the price of waiting.
 //   - A running task that the model lets move is a unit, too, with an arc to the
@@ -31,7 +32,8 @@
 //
 // Files: model.go (what a policy says) · policy.go (a round) · members.go (which
 // task stands where) · network.go (the graph) · slots.go · ranking.go ·
-// placement.go (from flow to plan) · victims.go and chooser.go (several evicted for
+// placement.go (from flow to plan) · contention.go (rounds planned again by packing) ·
+// bound.go, boundplan.go and boundroom.go (what any plan costs at least) · victims.go and chooser.go (several evicted for
 // one) · due.go (prices that change with time) ·
 // explain.go (what a task could have) · explainworth.go (what a node more is worth) ·
 // explaindistance.go (what a unit more costs).

@@ -9,6 +9,10 @@ import (
 	"fairlead.dev/fairlead/mcmf"
 )
 
+// This file is the graph and what its parts stand for: classes with what they give and
+// the arcs that leave them, unscheduled nodes of jobs, and the journal of nodes that
+// changed, from which all that is derived of nodes is brought up to date.
+
 // network is the graph with what its parts stand for.
 type network struct {
 	model  Model
@@ -79,7 +83,6 @@ type network struct {
 // unscheduled is where the tasks of a job go that get no place.
 type unscheduled struct {
 	node   mcmf.Node
-	arc    mcmf.Arc
 	shares int
 }
 
@@ -133,7 +136,7 @@ func (w *network) unscheduled(j cluster.JobID) mcmf.Node {
 	u := w.jobs[j]
 	if u == nil {
 		u = &unscheduled{node: w.node()}
-		u.arc = w.graph.AddArc(u.node, w.sink, 0, unlimited, 0)
+		w.graph.AddArc(u.node, w.sink, 0, unlimited, 0)
 		w.jobs[j] = u
 	}
 	u.shares++
@@ -238,7 +241,6 @@ func (w *network) putOut(s *cluster.State, row int32, t cluster.TaskID) {
 		o := out{group: -1, node: a.node, cost: a.cost}
 		if a.node == cluster.NoNode {
 			o.group = w.groupOf(s, c.request, a.aggregator)
-			w.groups[o.group].entered++
 			o.arc = w.graph.AddArc(c.node, w.groups[o.group].node, 0, unlimited, a.cost)
 			c.outs = append(c.outs, o)
 			continue
@@ -257,7 +259,6 @@ func (w *network) dropOuts(row int32) {
 	for _, o := range c.outs {
 		w.graph.RemoveArc(o.arc)
 		if o.group >= 0 {
-			w.leaveGroup(o.group)
 			continue
 		}
 		m := w.machine(o.node)
@@ -322,7 +323,7 @@ func (w *network) trimJournal() {
 // update makes the graph what the state and the model say it is.
 func (w *network) update(s *cluster.State) {
 	w.settleClasses()
-	w.findAsking(s)
+	w.findAsking()
 	w.updatePorts(s)
 	for _, q := range w.asking {
 		if w.stopped() {
@@ -410,7 +411,7 @@ func (w *network) tiers(list []int32) []int32 {
 }
 
 // findAsking lists the requests that somebody waits with, or may move with.
-func (w *network) findAsking(s *cluster.State) {
+func (w *network) findAsking() {
 	for _, q := range w.asking {
 		w.requests[q].wanted = 0
 	}
@@ -429,9 +430,6 @@ func (w *network) findAsking(s *cluster.State) {
 	}
 	slices.Sort(w.asking)
 	w.asking = slices.Compact(w.asking)
-	for _, q := range w.asking {
-		w.requests[q].used = s.Now()
-	}
 }
 
 // updateShare puts down what it costs to leave tasks of a share waiting.

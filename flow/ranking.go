@@ -28,7 +28,6 @@ type request struct {
 	wanted  int64 // places, by the classes whose turn it is
 	running int64 // those that may move
 	classes int
-	used    cluster.Time
 	seen    uint64  // position in the journal up to which offers are true
 	offers  []offer // by node
 	groups  []int32 // rows, in order of making
@@ -50,7 +49,6 @@ type group struct {
 	request int32
 	of      Aggregator
 	node    mcmf.Node
-	entered int // arcs into it of classes
 	above   int32
 	chosen  []cluster.NodeID // with an arc
 	rest    []cluster.NodeID // without: a heap by price
@@ -177,8 +175,6 @@ func (w *network) groupOf(s *cluster.State, q int32, a Aggregator) int32 {
 	w.groups[parent].below = append(w.groups[parent].below, below{row, arc})
 	return row
 }
-
-func (w *network) leaveGroup(row int32) { w.groups[row].entered-- }
 
 // catchUp brings the offers of a request up to date with the nodes that changed.
 func (w *network) catchUp(s *cluster.State, row int32) {
@@ -402,8 +398,8 @@ func (w *network) narrow(flow func(mcmf.Arc) int64) {
 
 // clearGroup takes nodes out of the network, of those below a group.
 func (w *network) clearGroup(g int32, which func(cluster.NodeID) bool) {
-	for _, v := range slices.Backward(w.groups[g].chosen) {
-		if n := v; which(n) {
+	for _, n := range slices.Backward(w.groups[g].chosen) {
+		if which(n) {
 			w.unchoose(g, n)
 			w.pushRest(g, n)
 		}

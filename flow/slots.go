@@ -9,9 +9,9 @@ import (
 
 // This file makes flow safe. A flow conserves counts, a node has vectors. So a
 // node lets through as many units as it has slots, where the slots' envelopes sum
-// to no more than what is left of the node: then any flow fits, in every dimension
-// (specs of Firmament call it safe slots; it replaces arcs by fit count, which
-// take a node over its limit as soon as two shapes share it).
+// to no more than what is left of the node: then any flow fits, in every dimension.
+// Arcs by fit count, as in Firmament's published models, take a node over its limit
+// as soon as two shapes share it.
 //
 // The envelope of a node's slots is the most, kind by kind, of what those requests
 // ask for that wait and fit on the node. So each of them fits in each slot, and
@@ -19,7 +19,10 @@ import (
 // rest is made slots again in the next solve of the same round.
 //
 // A running task that may be moved holds a slot of its own beside those, if every
-// request would fit in it. It shares it, so to speak: who takes it moves it out.
+// request would fit in it. It shares it, so to speak: who takes it moves it out. There
+// a flow can still be one that does not fit: a request too large for the free slots of
+// a node may count on a shared one, and its unit pass through a free one. The trial
+// refuses that, as commit would, and the next solve goes without that arc.
 
 // mostSlots bounds the slots of a node where requests differ, so that prices, which
 // do not know what others add in the same solve, are made anew before a node fills.

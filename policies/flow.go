@@ -13,6 +13,8 @@ import (
 	"fairlead.dev/fairlead/sched"
 )
 
+// This file lists the policies of the family flow.
+
 // flows are the policies that place all tasks at once.
 func flows() []Info {
 	return []Info{

@@ -5,6 +5,8 @@ import (
 	"fairlead.dev/fairlead/sched"
 )
 
+// This file lists the policies of the family queue.
+
 // queues are the policies that place one task at a time. Their rows are in
 // package queue.
 func queues() []Info {

@@ -20,6 +20,8 @@ import (
 	"fairlead.dev/fairlead/report/page"
 )
 
+// This file is the command experiment.
+
 // experimentFlags are the flags of experiment as they were typed.
 type experimentFlags struct {
 	quick    bool

@@ -16,6 +16,8 @@ import (
 	"fairlead.dev/fairlead/sim"
 )
 
+// This file brings explain to its moment, by a simulation or a recording.
+
 // moment is a scheduler at the time that is explained.
 type moment struct {
 	at    cluster.Time

@@ -96,7 +96,7 @@ func TestPreferences(t *testing.T) {
 	s, task := world(t)
 	for _, tc := range []struct {
 		threshold int64
-		pending   string
+		why       string
 		nodes     int
 	}{{140, "two nodes hold nine of ten", 2}, {20, "and one a tenth", 3}} {
 		o := Standard()
@@ -106,7 +106,7 @@ func TestPreferences(t *testing.T) {
 		var arcs flow.Arcs
 		m.Out(s, task, &arcs)
 		if nodes := arcs.Nodes(); nodes != tc.nodes {
-			t.Errorf("with %d thousandths %d nodes are preferred, want %d: %s", tc.threshold, nodes, tc.nodes, tc.pending)
+			t.Errorf("with %d thousandths %d nodes are preferred, want %d: %s", tc.threshold, nodes, tc.nodes, tc.why)
 		}
 	}
 }
