@@ -136,10 +136,11 @@ func (m *Model) Terms(s *cluster.State, t cluster.TaskID) flow.Terms {
 		terms.Next = s.Now() + next - account.Waiting
 		return terms
 	}
-	worked, next := step(account.Running)
+	worked := account.Running + m.options.Hold
+	worth, next := step(worked)
 	terms.Movable = true
-	terms.Stay = m.fetch(s, t, task.Node) - second*(worked+int64(m.options.Hold/cluster.Second))
-	terms.Next = s.Now() + next - account.Running
+	terms.Stay = m.fetch(s, t, task.Node) - second*worth
+	terms.Next = s.Now() + next - worked
 	return terms
 }
 
