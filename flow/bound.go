@@ -196,6 +196,7 @@ func (b *bounds) cheapestPlaces(w *network, s *cluster.State, row int32, most Co
 			b.pushGroup(w, o.group, o.cost)
 		case w.room(s, c.request, o.node) > 0:
 			first := choice{cost: o.cost, route: o.cost, group: -1, node: o.node, rest: -1}
+			first.cost += w.toStop(s, c.request, o.node)
 			if w.loaded != nil {
 				first.cost += w.loaded.Load(s, o.node).first()
 			}
@@ -251,10 +252,10 @@ func (b *bounds) firstBelow(w *network, g int32) cheapest {
 		}
 	}
 	for _, n := range gr.chosen {
-		offer(offers[n].price)
+		offer(offers[n].cost())
 	}
 	if len(gr.rest) > 0 {
-		offer(offers[gr.rest[0]].price)
+		offer(offers[gr.rest[0]].cost())
 	}
 	for _, under := range gr.below {
 		if f := b.firstBelow(w, under.group); !f.none {
@@ -270,7 +271,7 @@ func (b *bounds) lookInto(w *network, at choice) {
 	gr := &w.groups[at.group]
 	offers := w.requests[gr.request].offers
 	for _, n := range gr.chosen {
-		b.queue.Push(choice{cost: at.route + offers[n].price, route: at.route, group: at.group, node: n, rest: -1})
+		b.queue.Push(choice{cost: at.route + offers[n].cost(), route: at.route, group: at.group, node: n, rest: -1})
 	}
 	b.pushRest(w, at.group, 0, at.route)
 	for _, under := range gr.below {
@@ -282,7 +283,7 @@ func (b *bounds) pushRest(w *network, g, at int32, route Cost) {
 	gr := &w.groups[g]
 	if int(at) < len(gr.rest) {
 		n := gr.rest[at]
-		b.queue.Push(choice{cost: route + w.requests[gr.request].offers[n].price, route: route, group: g, node: n, rest: at})
+		b.queue.Push(choice{cost: route + w.requests[gr.request].offers[n].cost(), route: route, group: g, node: n, rest: at})
 	}
 }
 
@@ -307,10 +308,15 @@ func (b *bounds) open(w *network, s *cluster.State, request int32, at *choice, n
 		_, curve := w.model.Into(s, w.requests[request].id.shape, at.node)
 		b.into = curve.upTo(units, b.into[:0])
 	}
-	b.load = append(b.load[:0], Step{Capacity: units})
-	if w.loaded != nil {
-		b.load = w.loaded.Load(s, at.node).upTo(units, b.load[:0])
+	room := int64(0)
+	if id := w.requests[request].id; s.RoomNow(id.shape, at.node) {
+		room = fits(s, id.shape, at.node)
 	}
+	var load Curve
+	if w.loaded != nil {
+		load = w.loaded.Load(s, at.node)
+	}
+	b.load, _ = w.passing(at.node, load, room, units, b.load[:0])
 	for i, j := 0, 0; i < len(b.into) && j < len(b.load); {
 		step := Step{Capacity: min(b.into[i].Capacity, b.load[j].Capacity), Cost: at.route + b.into[i].Cost + b.load[j].Cost}
 		b.curves = append(b.curves, step)

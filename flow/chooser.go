@@ -62,11 +62,9 @@ func (c *chooser) choose(w *network, s *cluster.State, shape cluster.ShapeID, ti
 		c.total = 0
 		return 0, true
 	}
-	for _, row := range w.machines[n].stays {
-		for _, t := range w.stays[row].tasks {
-			if w.members[t].terms.Tier <= tier {
-				c.add(w, s, t)
-			}
+	for _, t := range w.machines[n].tenants {
+		if w.members[t].terms.Tier <= tier {
+			c.add(w, s, t)
 		}
 	}
 	if len(c.list) == 0 {
@@ -134,8 +132,7 @@ func (c *chooser) ratesOf(w *network, s *cluster.State, n cluster.NodeID) []Cost
 	for k := range rates {
 		rates[k] = unreached
 	}
-	for _, row := range w.machines[n].stays {
-		t := w.stays[row].tasks[0] // all are of one shape and one price
+	for _, t := range w.machines[n].tenants {
 		price := evicting(&w.members[t].terms)
 		rates[width-1] = min(rates[width-1], price)
 		for k, q := range s.Demand(t) {
@@ -185,10 +182,6 @@ func (c *chooser) add(w *network, s *cluster.State, t cluster.TaskID) {
 		c.list = append(c.list, v)
 	}
 }
-
-// evicting is what a running task would be the worse for leaving. No task is stopped
-// for the sake of its own price alone: the flow has had that chance.
-func evicting(t *Terms) Cost { return max(0, t.Wait-t.Stay) }
 
 // sum adds up what those have that come later in the list.
 func (c *chooser) sum() {

@@ -425,7 +425,7 @@ func (p *Policy) assign(t *sched.Trial, list []goes, out *sched.Plan) bool {
 			e := line[0]
 			line = line[1:]
 			class := w.shares[w.members[e.task].share].class
-			if p.do(t, []move{{e.task, class, cluster.NoNode, g.node}}, out) {
+			if p.do(t, []move{{task: e.task, class: class, from: cluster.NoNode, to: g.node}}, out) {
 				placed = true
 			}
 		}

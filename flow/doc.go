@@ -21,8 +21,10 @@
 //     one exception).
 //   - *Unscheduled*, one for each job: what stays without a place goes there, and
 //     pays the price of waiting.
-//   - A running task that the model lets move is a unit, too, with an arc to the
-//     port where it runs that costs what staying costs. All others just take room.
+//   - A running task that the model lets go is a *tenant* (tenants.go): beyond the free
+//     slots its port lets one unit through for each, at the price of evicting it. Only
+//     where tasks may move to other nodes is it a unit, with an arc to the port where it
+//     runs that costs what staying costs. All others just take room.
 //
 // The network lives as long as the policy. Rows that changed are looked at again,
 // and nothing else: the model is asked anew about a task that changed, and about
@@ -31,10 +33,11 @@
 // prices of the solution, and put in if it could improve it.
 //
 // Files: model.go (what a policy says) · policy.go (a round) · members.go (which
-// task stands where) · network.go (the graph) · slots.go · ranking.go ·
+// task stands where) · network.go (the graph) · slots.go · tenants.go (who may be
+// stopped for one that comes) · ranking.go ·
 // placement.go (from flow to plan) · contention.go (rounds planned again by packing) ·
-// bound.go, boundplan.go and boundroom.go (what any plan costs at least) · victims.go and chooser.go (several evicted for
-// one) · due.go (prices that change with time) ·
+// bound.go, boundplan.go and boundroom.go (what any plan costs at least) ·
+// victims.go and chooser.go (several evicted for one) · due.go (prices that change with time) ·
 // explain.go (what a task could have) · explainworth.go (what a node more is worth) ·
 // explaindistance.go (what a unit more costs).
 package flow

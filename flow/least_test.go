@@ -1,6 +1,8 @@
 package flow
 
 import (
+	"slices"
+
 	"fairlead.dev/fairlead/cluster"
 )
 
@@ -12,13 +14,14 @@ const (
 	triedNodes = 4
 )
 
-// route is a way of a unit: to a node, to unscheduled, or to stay.
+// route is a way of a unit: to a node, to unscheduled, to stay, or to leave its node.
 type route struct {
 	node  cluster.NodeID // NoNode: it takes no slot
 	into  bool           // it comes by way of aggregators, and pays the curve
 	cost  Cost
 	most  int64 // units that may come by an arc straight from a class
 	class int32
+	leave cluster.NodeID // of a tenant that is evicted; or NoNode
 }
 
 // unit is a task that the network may send somewhere.
@@ -37,14 +40,25 @@ func (w *network) least(s *cluster.State) (Cost, bool) {
 	var units []unit
 	for t := range w.members {
 		m := &w.members[t]
-		if m.seq == 0 || m.stay < 0 && m.terms.Tier < w.tier {
+		if m.seq == 0 || m.node == cluster.NoNode && m.terms.Tier < w.tier {
+			continue
+		}
+		if m.share < 0 { // a tenant stays for nothing, or leaves; those that leave come first
+			if s.NodeLive(m.node) && !s.Overfull(m.node) && w.covers(s, m.shape) {
+				price := max(0, m.terms.Wait-m.terms.Stay)
+				routes := []route{{node: cluster.NoNode, leave: cluster.NoNode}, {node: cluster.NoNode, leave: m.node, cost: price}}
+				units = slices.Insert(units, 0, unit{routes: routes})
+			}
+			if len(units) > triedUnits {
+				return 0, false
+			}
 			continue
 		}
 		if units = append(units, w.unitOf(s, cluster.TaskID(t))); len(units) > triedUnits {
 			return 0, false
 		}
 	}
-	b := assignment{w: w, s: s, units: units, taken: make([]int64, s.NodeRows()), into: map[[2]uint32]int64{}, straight: map[[2]uint32]int64{}, best: 1 << 60}
+	b := assignment{w: w, s: s, units: units, taken: make([]int64, s.NodeRows()), left: make([]int64, s.NodeRows()), into: map[[2]uint32]int64{}, straight: map[[2]uint32]int64{}, best: 1 << 60}
 	b.try(0, 0)
 	return b.best, true
 }
@@ -55,16 +69,13 @@ func (w *network) unitOf(s *cluster.State, t cluster.TaskID) unit {
 	class := w.shares[m.share].class
 	u := unit{request: w.classes[class].request, class: class}
 	terms := w.model.Terms(s, t)
-	u.routes = append(u.routes, route{node: cluster.NoNode, cost: terms.Wait})
+	u.routes = append(u.routes, route{node: cluster.NoNode, leave: cluster.NoNode, cost: terms.Wait})
 	if m.node != cluster.NoNode {
-		stay := route{node: cluster.NoNode, cost: terms.Stay, most: 1 << 40}
+		stay := route{node: cluster.NoNode, leave: cluster.NoNode, cost: terms.Stay, most: 1 << 40}
 		if w.stays[m.stay].shared {
 			stay.node = m.node
 		}
 		u.routes = append(u.routes, stay)
-		if !w.moves {
-			return u
-		}
 	}
 	var arcs Arcs
 	w.model.Out(s, t, &arcs)
@@ -100,6 +111,7 @@ type assignment struct {
 	s        *cluster.State
 	units    []unit
 	taken    []int64             // slots, by node
+	left     []int64             // tenants that leave, by node
 	into     map[[2]uint32]int64 // units by request and node that pay the curve
 	straight map[[2]uint32]int64 // units by class and node
 	best     Cost
@@ -113,7 +125,13 @@ func (b *assignment) try(i int, cost Cost) {
 	u := &b.units[i]
 	for _, r := range u.routes {
 		if r.node == cluster.NoNode {
+			if r.leave != cluster.NoNode {
+				b.left[r.leave]++
+			}
 			b.try(i+1, cost+r.cost)
+			if r.leave != cluster.NoNode {
+				b.left[r.leave]--
+			}
 			continue
 		}
 		m := &b.w.machines[r.node]
@@ -140,17 +158,18 @@ func (b *assignment) try(i int, cost Cost) {
 
 // slots is what the port of a node lets through, whether the network has it or not.
 func (b *assignment) slots(m *machine, n cluster.NodeID) int64 {
-	if m.port >= 0 {
-		return m.slots + m.shared
+	if b.w.moves {
+		return b.w.slots(b.s, n) + m.shared
 	}
-	return b.w.slots(b.s, n)
+	return b.w.slots(b.s, n) + b.left[n]
 }
 
 // curves is what units pay along curves: each node's load, and what requests pay there.
 func (b *assignment) curves() (sum Cost) {
 	for n, units := range b.taken {
 		if b.w.loaded != nil && units > 0 {
-			sum += total(b.w.loaded.Load(b.s, cluster.NodeID(n)).upTo(units, nil))
+			load, instead := b.w.loaded.Load(b.s, cluster.NodeID(n)), min(b.left[n], units)
+			sum += total(load.upTo(units-instead, nil)) + instead*load.first()
 		}
 	}
 	for key, units := range b.into {

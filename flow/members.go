@@ -9,7 +9,8 @@ import (
 )
 
 // This file knows which task stands in which class, and as what: as one that
-// waits, or as one that runs and may be moved.
+// waits, or as one that runs and may be moved. Those that run and may at most be stopped
+// have no class (tenants.go).
 
 const noJob = cluster.JobID(1<<32 - 1)
 
@@ -29,7 +30,6 @@ type classID struct {
 	job        cluster.JobID // of movable tasks; otherwise noJob
 	wait, stay Cost          // of movable tasks
 	alone      cluster.Seq   // 1 + the task's, if it is a class of its own
-	fixed      bool          // it runs, and is not to move: it has no arcs but to stay
 }
 
 // class is interchangeable tasks.
@@ -98,8 +98,8 @@ type member struct {
 	seq    cluster.Seq // 1 + the task's; 0 where it does not
 	shape  cluster.ShapeID
 	terms  Terms
-	share  int32
-	stay   int32 // row, or -1 while it waits
+	share  int32 // row, or -1 of a tenant that is not to move (tenants.go)
+	stay   int32 // row, or -1 while it waits, and of such a tenant
 	node   cluster.NodeID
 	ticket uint32
 	apart  bool // was refused for the sake of another task of its job
@@ -135,19 +135,20 @@ func (w *network) tell(s *cluster.State, t cluster.TaskID) {
 	if task.Phase == cluster.Running {
 		node = task.Node
 	}
+	if node != cluster.NoNode && !w.moves {
+		w.tellTenant(task, t, terms)
+		return
+	}
 	if m.seq == task.Seq+1 && m.shape == task.Shape && m.terms == terms && m.node == node {
 		return
 	}
-	if m.seq == task.Seq+1 && m.shape == task.Shape && terms.Alone && m.terms.Alone && m.terms.Key == terms.Key && m.terms.Tier == terms.Tier && w.fixed(node) == w.fixed(m.node) {
+	if m.seq == task.Seq+1 && m.shape == task.Shape && m.share >= 0 && terms.Alone && m.terms.Alone && m.terms.Key == terms.Key && m.terms.Tier == terms.Tier {
 		w.shift(t, terms, node)
 		return
 	}
 	w.leave(t)
 	w.join(s, t, terms, node)
 }
-
-// fixed reports whether a task on the node, or one that waits, is not to move.
-func (w *network) fixed(node cluster.NodeID) bool { return node != cluster.NoNode && !w.moves }
 
 // shift changes what a task that is a class of its own pays, or where it is,
 // without making the class anew. Mostly it is a price that time has changed, which
@@ -195,12 +196,9 @@ func (w *network) join(s *cluster.State, t cluster.TaskID, terms Terms, node clu
 	}
 	switch {
 	case terms.Alone:
-		id.alone, id.fixed = task.Seq+1, w.fixed(node)
+		id.alone = task.Seq + 1
 	case node != cluster.NoNode:
-		id.job, id.wait, id.stay, id.fixed = task.Job, terms.Wait, terms.Stay, w.fixed(node)
-		if id.fixed {
-			id.key = 0
-		}
+		id.job, id.wait, id.stay = task.Job, terms.Wait, terms.Stay
 	}
 	c, ok := w.classOf[id]
 	if !ok {
@@ -223,6 +221,7 @@ func (w *network) stand(t cluster.TaskID, c, sh int32, terms Terms, node cluster
 		w.shares[sh].waiting.Push(entry{terms.Wait, m.seq - 1, t, w.ticket})
 	} else {
 		m.stay = w.addStay(c, node, terms.Stay, t)
+		w.lodge(t, node)
 		w.requests[w.classes[c].request].running++
 	}
 	w.touch(c)
@@ -237,6 +236,7 @@ func (w *network) unstand(t cluster.TaskID) {
 	w.addLevel(m.share, m.terms.Wait, -1)
 	if m.stay >= 0 {
 		w.dropStay(m.stay, t)
+		w.vacate(t, m.node)
 		m.stay = -1
 		w.requests[class.request].running--
 	} else {
@@ -252,6 +252,11 @@ func (w *network) leave(t cluster.TaskID) {
 		return
 	}
 	m := &w.members[t]
+	if m.share < 0 {
+		w.vacate(t, m.node)
+		*m = member{stay: -1}
+		return
+	}
 	sh := m.share
 	c := w.shares[sh].class
 	w.unstand(t)

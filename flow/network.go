@@ -74,6 +74,7 @@ type network struct {
 	tempting []bargain
 	arcs     Arcs
 	steps    []Step
+	free     []Step // scratch of passing
 	envelope []int64
 	wrong    error // the first thing that the model said and that cannot be
 	asks     int64 // questions to the model
@@ -170,10 +171,8 @@ func (w *network) newClass(s *cluster.State, id classID, t cluster.TaskID) int32
 	c := &w.classes[row]
 	w.owner[c.node] = row
 	w.requests[c.request].classes++
-	if !id.fixed {
-		w.askOut(s, t)
-		w.putOut(s, row, t)
-	}
+	w.askOut(s, t)
+	w.putOut(s, row, t)
 	return row
 }
 
@@ -193,7 +192,7 @@ func (w *network) askAgain(s *cluster.State) {
 	}
 	for row := range w.classes {
 		c := &w.classes[row]
-		if !c.live || c.units == 0 || c.id.fixed {
+		if !c.live || c.units == 0 {
 			continue
 		}
 		t := w.anyOf(c)

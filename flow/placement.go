@@ -17,9 +17,10 @@ import (
 // placer is where the units of the classes went, and what comes of it.
 type placer struct {
 	moves     []move
-	free      []cluster.NodeID         // scratch: where units of a class went
+	free      []place                  // scratch: where units of a class went
 	tasks     []cluster.TaskID         // scratch: whose they are
 	classes   []int32                  // scratch: whose units are looked at
+	comers    []int32                  // scratch: moves to nodes with tenants
 	unsettled []int32                  // classes whose flow was not made true
 	whole     bool                     // the flow is: what it wants and is refused cannot be had
 	parent    []int32                  // of each move: the component it is in
@@ -32,8 +33,17 @@ type placer struct {
 // move is what becomes of a task: from NoNode it waits, to NoNode it is evicted.
 type move struct {
 	task     cluster.TaskID
-	class    int32
+	class    int32 // noClass of a tenant that has none
 	from, to cluster.NodeID
+	cost     Cost // of the way of a task that waits to the port
+}
+
+const noClass int32 = -1
+
+// place is where a unit went, and what its way to the port cost.
+type place struct {
+	node cluster.NodeID
+	cost Cost
 }
 
 // walk is how far the flow that leaves a group has been followed.
@@ -56,6 +66,9 @@ func (p *Policy) place(t *sched.Trial, whole bool, out *sched.Plan) (placed, ref
 	}
 	for _, row := range w.placing(p.solver, pl, whole) {
 		p.settle(row, whole)
+	}
+	if whole && !w.moves {
+		p.evict(t.State())
 	}
 	w.looks += int64(len(pl.moves))
 	if pl.apart() {
@@ -122,14 +135,14 @@ func (p *Policy) settle(row int32, whole bool) {
 	pl.free, pl.tasks = pl.free[:0], pl.tasks[:0]
 	for _, o := range c.outs {
 		for range p.solver.Flow(o.arc) {
-			n := o.node
+			at := place{o.node, o.cost}
 			if o.group >= 0 {
 				var ok bool
-				if n, ok = p.follow(o.group); !ok {
+				if at, ok = p.follow(o.group, o.cost); !ok {
 					break // a flow that is not whole may end on the way
 				}
 			}
-			pl.free = append(pl.free, n)
+			pl.free = append(pl.free, at)
 		}
 	}
 	if len(c.stays) > 0 {
@@ -145,12 +158,12 @@ func (p *Policy) settle(row int32, whole bool) {
 		if i == len(pl.free) {
 			break
 		}
-		pl.moves = append(pl.moves, move{task, row, cluster.NoNode, pl.free[i]})
+		pl.moves = append(pl.moves, move{task, row, cluster.NoNode, pl.free[i].node, pl.free[i].cost})
 	}
 }
 
-// follow takes a unit from a group to the node where it ends.
-func (p *Policy) follow(g int32) (cluster.NodeID, bool) {
+// follow takes a unit, at a cost so far, from a group to the node where it ends.
+func (p *Policy) follow(g int32, cost Cost) (place, bool) {
 	w := p.net
 	for {
 		gr, k := &w.groups[g], &p.placer.walk[g]
@@ -167,13 +180,16 @@ func (p *Policy) follow(g int32) (cluster.NodeID, bool) {
 				n := gr.chosen[i-len(gr.below)]
 				k.left = p.solver.Flow(w.requests[gr.request].offers[n].arc)
 			default:
-				return 0, false
+				return place{}, false
 			}
 		}
 		k.left--
 		if i := int(k.next); i >= len(gr.below) {
-			return gr.chosen[i-len(gr.below)], true
+			n := gr.chosen[i-len(gr.below)]
+			arc := w.requests[gr.request].offers[n].arc
+			return place{n, cost + p.unit(arc, p.solver.Flow(arc)-1)}, true
 		}
+		cost += w.graph.Arc(gr.below[k.next].arc).Cost
 		g = gr.below[k.next].group
 	}
 }
@@ -211,10 +227,10 @@ func (p *Policy) leaving(row int32) {
 		for i := int(stays); i < len(st.tasks); i++ {
 			to := cluster.NoNode
 			if n := len(pl.free); n > 0 {
-				to, pl.free = pl.free[n-1], pl.free[:n-1]
+				to, pl.free = pl.free[n-1].node, pl.free[:n-1]
 			}
 			if to != st.node {
-				pl.moves = append(pl.moves, move{st.tasks[i], row, st.node, to})
+				pl.moves = append(pl.moves, move{task: st.tasks[i], class: row, from: st.node, to: to})
 			}
 		}
 	}
@@ -272,7 +288,7 @@ func (p *Policy) doTogether(t *sched.Trial, out *sched.Plan) (placed, refused in
 // postpone remembers classes whose flow is not what is done.
 func (pl *placer) postpone(bundle []move) {
 	for _, m := range bundle {
-		if m.from != cluster.NoNode {
+		if m.class != noClass && m.from != cluster.NoNode {
 			pl.unsettled = append(pl.unsettled, m.class)
 		}
 	}

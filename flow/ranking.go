@@ -42,7 +42,11 @@ type offer struct {
 	at    int32 // position in the group's rest, or ^position in its chosen
 	arc   mcmf.Arc
 	price Cost // of the first unit, with the load of the node
+	stop  Cost // and what it costs at least to stop who is in the way
 }
+
+// cost is what the first unit costs at least.
+func (o *offer) cost() Cost { return o.price + o.stop }
 
 // group is an aggregator of one request.
 type group struct {
@@ -96,7 +100,7 @@ func (w *network) requestOf(id requestID) int32 {
 // never is a position before all others: nothing was looked at.
 const never = 1<<64 - 1
 
-// mostOffers bounds the memory of requests that nobody waits with, at 24 bytes each.
+// mostOffers bounds the memory of requests that nobody waits with, at 32 bytes each.
 const mostOffers = 1 << 21
 
 // forgetRequests drops requests that nobody waited with for longest, beyond what
@@ -111,8 +115,8 @@ func (w *network) forgetRequests() {
 
 func (w *network) dropRequest(row int32) {
 	q := &w.requests[row]
+	w.clearGroups(row, 0)
 	for _, g := range q.groups {
-		w.clearGroup(g, func(cluster.NodeID) bool { return true })
 		w.graph.RemoveNode(w.groups[g].node)
 		w.freeGroup.give(g)
 	}
@@ -213,9 +217,16 @@ func (w *network) offer(s *cluster.State, row int32, n cluster.NodeID, priced bo
 		return
 	case priced:
 	case o.group >= 0 && o.at >= 0:
+		if stop := w.toStop(s, row, n); stop != o.stop {
+			o.stop = stop
+			w.moveRest(o.group, o.at)
+		}
+		return
+	case o.group >= 0 && w.graph.Arc(o.arc).Capacity == units:
+		o.stop = w.toStop(s, row, n)
 		return
 	case o.was >= 0:
-		o.group, o.was = was, -1
+		o.group, o.was, o.stop = was, -1, w.toStop(s, row, n)
 		w.pushRest(was, n)
 		return
 	}
@@ -228,11 +239,11 @@ func (w *network) offer(s *cluster.State, row int32, n cluster.NodeID, priced bo
 	o = &w.requests[row].offers[n]
 	if o.group != g {
 		w.withdraw(row, n)
-		o.group, o.price = g, price
+		o.group, o.price, o.stop = g, price, w.toStop(s, row, n)
 		w.pushRest(g, n)
 		return
 	}
-	o.price = price
+	o.price, o.stop = price, w.toStop(s, row, n)
 	if o.at >= 0 {
 		w.moveRest(g, o.at)
 		return
@@ -362,14 +373,15 @@ type bargain struct {
 // the network has its own price, else none.
 func (w *network) tempt(g int32, at int, worth int64, price func(mcmf.Node) int64) {
 	rest, q := w.groups[g].rest, &w.requests[w.groups[g].request]
-	if at >= len(rest) || q.offers[rest[at]].price+price(w.sink) >= worth {
+	if at >= len(rest) || q.offers[rest[at]].cost()+price(w.sink) >= worth {
 		return
 	}
 	w.looks++
 	n := rest[at]
-	cost := q.offers[n].price + price(w.sink) - worth
+	o := &q.offers[n]
+	cost := o.cost() + price(w.sink) - worth
 	if port := w.machines[n].port; port != mcmf.None && w.loaded == nil {
-		cost += max(0, price(port)-price(w.sink))
+		cost += max(0, price(port)-price(w.sink)-o.stop)
 	}
 	if cost < 0 {
 		w.tempting = append(w.tempting, bargain{n, cost})
@@ -406,17 +418,34 @@ func (w *network) clearGroup(g int32, which func(cluster.NodeID) bool) {
 	}
 }
 
-// retire takes the nodes of a request out of the network that nobody waits with.
+// mostIdle is how many requests that nobody waits with keep nodes in the network: mostly
+// somebody comes soon who asks for the same.
+const mostIdle = 8
+
+// retire takes up a request that nobody waits with any more. Aggregators that have more
+// than a few nodes in the network lose them, and those of the request that was retired
+// mostIdle before lose all.
 func (w *network) retire(row int32) {
-	for _, g := range w.requests[row].groups {
-		w.clearGroup(g, func(cluster.NodeID) bool { return true })
-	}
 	w.cached = append(w.cached, row)
+	w.clearGroups(row, fewNodes)
+	if at := len(w.cached) - 1 - mostIdle; at >= 0 {
+		w.clearGroups(w.cached[at], 0)
+	}
+}
+
+// clearGroups takes the nodes of a request out of the network, but for aggregators with
+// so few.
+func (w *network) clearGroups(row int32, few int) {
+	for _, g := range w.requests[row].groups {
+		if len(w.groups[g].chosen) > few {
+			w.clearGroup(g, func(cluster.NodeID) bool { return true })
+		}
+	}
 }
 
 // less orders nodes of a heap.
 func (w *network) less(q *request, a, b cluster.NodeID) bool {
-	if pa, pb := q.offers[a].price, q.offers[b].price; pa != pb {
+	if pa, pb := q.offers[a].cost(), q.offers[b].cost(); pa != pb {
 		return pa < pb
 	}
 	return a < b

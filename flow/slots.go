@@ -18,8 +18,9 @@ import (
 // with one shape in the cluster the slots are exactly what fits. With several the
 // rest is made slots again in the next solve of the same round.
 //
-// A running task that may be moved holds a slot of its own beside those, if every
-// request would fit in it. It shares it, so to speak: who takes it moves it out. There
+// A running task that may be moved or stopped (tenants.go) holds a slot of its own beside
+// those, if every request would fit in it. It shares it, so to speak: who takes it moves
+// it out. There
 // a flow can still be one that does not fit: a request too large for the free slots of
 // a node may count on a shared one, and its unit pass through a free one. The trial
 // refuses that, as commit would, and the next solve goes without that arc.
@@ -30,15 +31,18 @@ const mostSlots = 16
 
 // machine is a node in the network.
 type machine struct {
-	port   mcmf.Node // None until something leads there
-	arc    mcmf.Arc  // from the port to the sink
-	at     int32     // position in network.present
-	leads  int32     // arcs into the port
-	slots  int64     // free ones
-	shared int64     // held by running tasks that may be moved
-	load   []Step    // what the arc to the sink says
-	stays  []int32
-	prefer []int32 // classes with an arc of their own to this node
+	port      mcmf.Node // None until something leads there
+	arc       mcmf.Arc  // from the port to the sink
+	at        int32     // position in network.present
+	leads     int32     // arcs into the port
+	slots     int64     // free ones
+	shared    int64     // held by running tasks that may be moved or stopped
+	load      []Step    // what the arc to the sink says
+	stays     []int32
+	tenants   []cluster.TaskID // running tasks that may be stopped, by submission
+	evictions []Cost           // of tenants that share, where none may move; ascending
+	prefer    []int32          // classes with an arc of their own to this node
+	stale     bool             // it is in network.stale
 }
 
 func (w *network) machine(n cluster.NodeID) *machine {
@@ -62,8 +66,17 @@ func (w *network) putPort(n cluster.NodeID) bool {
 	m.at = int32(len(w.present))
 	m.load = m.load[:0]
 	w.present = append(w.present, n)
-	w.stale = append(w.stale, n)
+	w.refresh(n)
 	return true
+}
+
+// refresh sees to it that the port of a node is looked at, though the node is what it
+// was.
+func (w *network) refresh(n cluster.NodeID) {
+	if m := w.machine(n); !m.stale {
+		m.stale = true
+		w.stale = append(w.stale, n)
+	}
 }
 
 // leavePort lets go of a port, for one arc less.
@@ -77,7 +90,7 @@ func (w *network) leavePort(n cluster.NodeID) {
 	w.present[m.at] = last
 	w.machines[last].at = m.at
 	w.present = w.present[:len(w.present)-1]
-	m.port, m.slots, m.shared = mcmf.None, 0, 0
+	m.port, m.slots = mcmf.None, 0
 }
 
 // updatePorts makes slots of what is left of each node that changed, or of all of
@@ -89,11 +102,10 @@ func (w *network) updatePorts(s *cluster.State) {
 	if !slices.Equal(w.asking, w.asked) || w.synced < w.start {
 		w.asked = append(w.asked[:0], w.asking...)
 		for n := range w.machines {
-			if m := &w.machines[n]; m.port != mcmf.None || len(m.stays) > 0 {
+			if m := &w.machines[n]; m.port != mcmf.None || len(m.tenants) > 0 {
 				w.updatePort(s, cluster.NodeID(n))
 			}
 		}
-		w.stale = w.stale[:0]
 	}
 	for p := max(w.synced, w.start); p < w.start+uint64(len(w.journal)); p++ {
 		if n := w.journal[p-w.start]; w.latest[n] == p+1 {
@@ -111,14 +123,18 @@ func (w *network) updatePorts(s *cluster.State) {
 func (w *network) updatePort(s *cluster.State, n cluster.NodeID) {
 	m := &w.machines[n]
 	before := m.shared
-	m.slots, m.shared = 0, 0
+	m.slots, m.shared, m.stale = 0, 0, false
 	if int(n) < s.NodeRows() && s.NodeLive(n) {
 		m.slots = w.slots(s, n)
 	}
+	cheapest := m.cheapest()
 	for _, row := range m.stays {
 		w.updateStay(s, n, row)
 	}
-	if m.shared != before {
+	if !w.moves {
+		w.updateTenants(s, n)
+	}
+	if m.shared != before || m.cheapest() != cheapest {
 		w.noteRoom(n) // what leads there, or could, is to know
 		m = &w.machines[n]
 	}
@@ -210,18 +226,18 @@ func (w *network) covers(s *cluster.State, shape cluster.ShapeID) bool {
 // what each adds to the load of the node.
 func (w *network) updateLoad(s *cluster.State, n cluster.NodeID, m *machine) {
 	units := m.slots + m.shared
-	if w.loaded == nil || units == 0 {
+	if w.loaded == nil && len(m.evictions) == 0 || units == 0 {
 		m.load = m.load[:0]
 		w.graph.SetArc(m.arc, 0, units, 0)
 		return
 	}
-	load, ok := w.load(s, n)
+	load, ok := w.loadOf(s, n)
 	if !ok {
 		m.load = m.load[:0]
 		w.graph.SetArc(m.arc, 0, 0, 0)
 		return
 	}
-	w.steps = load.upTo(units, w.steps[:0])
+	w.steps, _ = w.passing(n, load, m.slots, units, w.steps[:0])
 	if slices.Equal(w.steps, m.load) {
 		return
 	}
@@ -231,6 +247,14 @@ func (w *network) updateLoad(s *cluster.State, n cluster.NodeID, m *machine) {
 	} else {
 		w.graph.SetCurve(m.arc, 0, m.load)
 	}
+}
+
+// loadOf is the load of a node, nothing where the model has none.
+func (w *network) loadOf(s *cluster.State, n cluster.NodeID) (Curve, bool) {
+	if w.loaded == nil {
+		return nil, true
+	}
+	return w.load(s, n)
 }
 
 // load asks the model for the load of a node. A node of which it says what cannot be

@@ -95,6 +95,14 @@ func (h head) Before(o head) bool {
 	return h.entry.Before(o.entry)
 }
 
+// classOfTask is the class of a task, or noClass of a tenant that has none.
+func (w *network) classOfTask(t cluster.TaskID) int32 {
+	if sh := w.members[t].share; sh >= 0 {
+		return w.shares[sh].class
+	}
+	return noClass
+}
+
 // makeRoom evicts for tasks that got no place.
 func (p *Policy) makeRoom(t *sched.Trial, budget int64, out *sched.Plan) {
 	w, s, v := p.net, t.State(), &p.victims
@@ -308,9 +316,9 @@ func (p *Policy) oust(t *sched.Trial, h head, out *sched.Plan) bool {
 		v.moves = v.moves[:0]
 		for _, i := range v.chooser.best {
 			victim := v.chooser.list[i].task
-			v.moves = append(v.moves, move{victim, w.shares[w.members[victim].share].class, b.node, cluster.NoNode})
+			v.moves = append(v.moves, move{task: victim, class: w.classOfTask(victim), from: b.node, to: cluster.NoNode})
 		}
-		v.moves = append(v.moves, move{h.task, h.class, cluster.NoNode, b.node})
+		v.moves = append(v.moves, move{task: h.task, class: h.class, from: cluster.NoNode, to: b.node})
 		if p.do(t, v.moves, out) {
 			return true
 		}

@@ -155,7 +155,7 @@ func (w *network) hasAvoided(s *cluster.State) bool {
 
 // check compares all that the network keeps with what the state and the model say.
 func (w *network) check(s *cluster.State) error {
-	for _, part := range []func(*cluster.State) error{w.checkMembers, w.checkClasses, w.checkShares, w.checkStays, w.checkPorts, w.checkOffers} {
+	for _, part := range []func(*cluster.State) error{w.checkMembers, w.checkClasses, w.checkShares, w.checkStays, w.checkTenants, w.checkPorts, w.checkOffers} {
 		if err := part(s); err != nil {
 			return err
 		}
@@ -187,8 +187,13 @@ func (w *network) checkMembers(s *cluster.State) error {
 		if task.Phase == cluster.Running {
 			node = task.Node
 		}
-		if m.terms != terms || m.shape != task.Shape || m.node != node || (node == cluster.NoNode) != (m.stay < 0) {
+		if m.terms != terms || m.shape != task.Shape || m.node != node || (node == cluster.NoNode || !w.moves) != (m.stay < 0) {
 			return fmt.Errorf("task %s has %+v, on node row %d; the network says %+v", s.TaskName(t), terms, node, m)
+		}
+		if tenant := node != cluster.NoNode && !w.moves; tenant != (m.share < 0) {
+			return fmt.Errorf("task %s has the share %d", s.TaskName(t), m.share)
+		} else if tenant {
+			continue
 		}
 		if first, ok := w.first(m.share); node == cluster.NoNode && (!ok || w.members[first].terms.Wait < terms.Wait) {
 			return fmt.Errorf("task %s pays %d for waiting, and is not the first of its share", s.TaskName(t), terms.Wait)
@@ -204,7 +209,7 @@ func (w *network) checkClasses(*cluster.State) error {
 	classes, requests, given := map[int32]tally{}, map[int32]tally{}, int64(0)
 	for t := range w.members {
 		m := &w.members[t]
-		if m.seq == 0 {
+		if m.seq == 0 || m.share < 0 {
 			continue
 		}
 		row := w.shares[m.share].class
@@ -294,7 +299,7 @@ func joined(steps []Step) (list []Step) {
 func (w *network) checkShares(s *cluster.State) error {
 	levels := map[int32]map[Cost]int64{}
 	for t := range w.members {
-		if m := &w.members[t]; m.seq != 0 {
+		if m := &w.members[t]; m.seq != 0 && m.share >= 0 {
 			if levels[m.share] == nil {
 				levels[m.share] = map[Cost]int64{}
 			}
@@ -358,6 +363,40 @@ func (w *network) checkStays(s *cluster.State) error {
 	return nil
 }
 
+// evictionsOn are the prices of the tenants whose place everybody could have who asks.
+func (w *network) evictionsOn(s *cluster.State, n cluster.NodeID) (list []Cost) {
+	if w.moves || int(n) >= s.NodeRows() || !s.NodeLive(n) || s.Overfull(n) {
+		return nil
+	}
+	for _, t := range s.TasksOn(n) {
+		if terms := w.model.Terms(s, t); s.Task(t).Phase == cluster.Running && terms.Movable && w.covers(s, s.Task(t).Shape) && !s.Job(s.Task(t).Job).Foreign {
+			list = append(list, max(0, terms.Wait-terms.Stay))
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+func (w *network) checkTenants(s *cluster.State) error {
+	on := map[cluster.NodeID][]cluster.TaskID{}
+	for t := range w.members {
+		if m := &w.members[t]; m.seq != 0 && m.node != cluster.NoNode {
+			on[m.node] = append(on[m.node], cluster.TaskID(t))
+		}
+	}
+	for n := range w.machines {
+		m, want := &w.machines[n], on[cluster.NodeID(n)]
+		slices.SortFunc(want, func(a, b cluster.TaskID) int { return int(w.members[a].seq) - int(w.members[b].seq) })
+		if !slices.Equal(m.tenants, want) {
+			return fmt.Errorf("on node row %d are the tenants %v; the network says %v", n, want, m.tenants)
+		}
+		if evictions := w.evictionsOn(s, cluster.NodeID(n)); len(w.asking) > 0 && !slices.Equal(m.evictions, evictions) {
+			return fmt.Errorf("evicting on node row %d costs %v; the network says %v", n, evictions, m.evictions)
+		}
+	}
+	return nil
+}
+
 func (w *network) checkPorts(s *cluster.State) error {
 	for n := range w.machines {
 		m := &w.machines[n]
@@ -380,13 +419,20 @@ func (w *network) checkPorts(s *cluster.State) error {
 				shared += int64(len(w.stays[row].tasks))
 			}
 		}
+		evictions := w.evictionsOn(s, cluster.NodeID(n))
+		shared += int64(len(evictions))
 		if int(m.leads) != leads || w.present[m.at] != cluster.NodeID(n) || m.slots != slots || m.shared != shared {
 			return fmt.Errorf("node row %d has %d slots, %d shared, %d arcs that lead there; the network says %d, %d, %d", n, slots, shared, leads, m.slots, m.shared, m.leads)
 		}
-		want := []Step{{Capacity: slots + shared}}
+		var load Curve
 		if w.loaded != nil && slots+shared > 0 {
-			want = w.loaded.Load(s, cluster.NodeID(n)).upTo(slots+shared, nil)
+			load = w.loaded.Load(s, cluster.NodeID(n))
 		}
+		want := load.upTo(slots+shared-int64(len(evictions)), nil)
+		for _, price := range evictions {
+			want = append(want, Step{Capacity: 1, Cost: load.first() + price})
+		}
+		slices.SortStableFunc(want, func(a, b Step) int { return int(a.Cost - b.Cost) })
 		if err := w.says(m.arc, want...); err != nil {
 			return fmt.Errorf("port of node row %d: %w", n, err)
 		}
@@ -438,10 +484,15 @@ func (w *network) checkOffer(s *cluster.State, row int32, n cluster.NodeID) erro
 	if w.loaded != nil {
 		price += w.loaded.Load(s, n).first()
 	}
-	g := &w.groups[o.group]
+	g, stop := &w.groups[o.group], Cost(0)
+	if evictions := w.evictionsOn(s, n); len(evictions) > 0 && !s.RoomNow(q.id.shape, n) {
+		stop = evictions[0]
+	}
 	switch {
 	case units == 0:
 		return fmt.Errorf("there is an offer, and no room")
+	case o.at >= 0 && o.stop != stop:
+		return fmt.Errorf("it costs %d to make room; the network says %d", stop, o.stop)
 	case g.of != a || g.request != row || o.price != price:
 		return fmt.Errorf("it costs %d below aggregator %d; the network says %d below %d", price, a, o.price, g.of)
 	case o.at >= 0:
