@@ -51,8 +51,9 @@ type Options struct {
 	Score  Score
 	Window int // requests in a solve; 0 is 100
 	Solves int // in a heartbeat at most; 0 is 5
-	// Keep leaves tasks that no node has room for at the front of the queue,
-	// where enough of them hold up all others.
+	// Keep is the order of the authors' stored results. Tasks that no node has room
+	// for stay at the front of the queue, where enough of them hold up all others;
+	// and of tasks that could be placed as well, the later is.
 	Keep bool
 	// Solver is Literal, or the name of an algorithm of package mcmf; empty is
 	// the one that is fastest here.
@@ -107,6 +108,7 @@ type round struct {
 	requests []request
 	offers   []offers
 	used     int     // how many of offers are in use
+	late     bool    // of requests that are as good the later is placed
 	shared   []int32 // per shape, 1 + its offers in this solve
 	ticks    int64   // nodes and arcs looked at
 }
@@ -135,6 +137,7 @@ func (p *policy) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
 // Plan is one heartbeat. However small the budget, it solves once.
 func (p *policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
 	s, r := t.State(), &p.round
+	r.late = p.options.Keep
 	p.queue.Learn(s, c)
 	p.gangs.learn(s, c)
 	r.trial, r.state, r.ticks = t, s, 0

@@ -11,7 +11,8 @@ import (
 // is settled who is placed: as the queue goes, each who can be, beside those before
 // him. Then where: from the end of the queue, each on the node with the lowest row that
 // those behind him leave him. (The other way round is as good, and further from the
-// authors' results; see docs/bench/ecsched.md.)
+// authors' results; see docs/bench/ecsched.md.) With Options.Keep it is from the end of
+// the queue, too, that it is settled who is placed.
 //
 // The prices say what the flows of least cost have in common: nothing is on an arc of
 // reduced cost above zero, every arc below zero is full. So each of them comes of any
@@ -42,7 +43,11 @@ const (
 // then the sink.
 func (x *ties) choose(m *matcher, r *round) {
 	x.gather(m, r)
-	for i := range r.requests {
+	for at := range r.requests {
+		i := at
+		if r.late {
+			i = len(r.requests) - 1 - at
+		}
 		if x.at[i] == out && x.mayStay[i] {
 			x.turn(int32(i), m.seated)
 		}
