@@ -62,7 +62,7 @@ enableProfiling: false
 profiles:
 - policy: random
 - {schedulerName: batch, policy: bfd, seed: 18446744073709551615, tieBreak: random}
-- {schedulerName: flow, policy: quincy, solver: cost-scaling, migrations: 3, evictions: {enabled: true, atOnce: 2}}
+- {schedulerName: flow, policy: quincy, solver: race, migrations: 3, evictions: {enabled: true, atOnce: 2}}
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ profiles:
 	want.Profiles = []config.Profile{
 		{SchedulerName: "fairlead", Policy: "random", TieBreak: "random", Evictions: want.Profiles[0].Evictions},
 		{SchedulerName: "batch", Policy: "bfd", Seed: 1<<64 - 1, TieBreak: "random", Evictions: want.Profiles[0].Evictions},
-		{SchedulerName: "flow", Policy: "quincy", Solver: "cost-scaling", Migrations: 3, Evictions: few},
+		{SchedulerName: "flow", Policy: "quincy", Solver: "race", Migrations: 3, Evictions: few},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)

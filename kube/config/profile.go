@@ -6,6 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"fairlead.dev/fairlead/flow"
+	"fairlead.dev/fairlead/mcmf"
 	"fairlead.dev/fairlead/policies"
 )
 
@@ -146,10 +148,9 @@ func (p *Profile) validateFlow(family policies.Family, path *field.Path) field.E
 	case p.Solver == "":
 	case family != policies.Flow:
 		errs = append(errs, field.Invalid(path.Child("solver"), p.Solver, fmt.Sprintf(none, p.Policy)))
-	case p.Solver == policies.Race:
-		errs = append(errs, field.Invalid(path.Child("solver"), p.Solver, "is for experiments with fairlead simulate; leave it out for automatic"))
 	default:
-		if _, err := policies.New(p.Policy, policies.Options{Solver: p.Solver}); err != nil {
+		racer := func(g *mcmf.Graph) flow.Solver { return mcmf.NewSolver(g) } // any will do, to see whether there may be one
+		if _, err := policies.New(p.Policy, policies.Options{Solver: p.Solver, Racer: racer}); err != nil {
 			errs = append(errs, field.Invalid(path.Child("solver"), p.Solver, err.Error()))
 		}
 	}

@@ -143,8 +143,8 @@ func TestValidate(t *testing.T) {
 			"profiles[0].solver", "ecsched",
 		},
 		{
-			"a race", profile(config.Profile{SchedulerName: "a", Policy: "cpu-mem", Solver: "race"}),
-			"profiles[0].solver", "for experiments",
+			"a race of another family", profile(config.Profile{SchedulerName: "a", Policy: "ecsched-dp", Solver: "race"}),
+			"profiles[0].solver", "race",
 		},
 		{
 			"moves without evictions", profile(config.Profile{SchedulerName: "a", Policy: "cpu-mem", Migrations: 1}),

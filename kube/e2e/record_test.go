@@ -7,7 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/fairlead/queue"
+	"fairlead.dev/fairlead/flow"
+	"fairlead.dev/fairlead/kube/config"
+	"fairlead.dev/fairlead/mcmf"
+	racing "fairlead.dev/fairlead/mcmf/race"
+	"fairlead.dev/fairlead/policies"
 	"fairlead.dev/fairlead/recording"
 	"fairlead.dev/fairlead/sched"
 )
@@ -46,6 +50,31 @@ func TestRecordingReplays(t *testing.T) {
 	}
 }
 
+// TestRacesReplay records who won where two solvers race, and decides the same again.
+func TestRacesReplay(t *testing.T) {
+	c := bare(t)
+	dir := filepath.Join(t.TempDir(), "recording")
+	fairlead := c.start(settings{record: dir, profile: func(p *config.Profile) {
+		p.Policy, p.Solver, p.TieBreak = "cpu-mem", policies.Race, ""
+	}})
+	c.addNodes(10, "n", "20")
+	for i := range 5 {
+		c.create(several(30, fmt.Sprintf("batch-%d", i))...)
+	}
+	c.awaitBound(time.Minute, 150)
+	fairlead.stop()
+	files, err := recording.Files(dir)
+	c.must(err)
+	for _, file := range files {
+		if result := replay(t, file); result.Difference != nil || result.Placements < 150 {
+			t.Errorf("%s: %d placements, difference %v", file, result.Placements, result.Difference)
+		}
+	}
+	if len(files) == 0 {
+		t.Error("nothing was recorded")
+	}
+}
+
 func replay(t *testing.T, file string) recording.Result {
 	t.Helper()
 	in, err := os.Open(file)
@@ -54,8 +83,17 @@ func replay(t *testing.T, file string) recording.Result {
 	}
 	defer in.Close()
 	result, err := recording.Replay(in, file, func(l recording.Lane) (sched.Policy, error) {
-		ties, _ := queue.ParseTies(l.Ties)
-		return queue.New(l.Policy, queue.Options{Seed: l.Seed, Ties: ties})
+		ties, _ := policies.ParseTies(l.Ties)
+		again := func(g *mcmf.Graph) flow.Solver {
+			return racing.Again{Solver: racing.New(g, mcmf.CostScaling), Next: func() (mcmf.Algorithm, bool) {
+				won, known := l.Races.Next()
+				if !known {
+					t.Errorf("%s: a race without a winner", file)
+				}
+				return won, known
+			}}
+		}
+		return policies.New(l.Policy, policies.Options{Seed: l.Seed, Ties: ties, Solver: l.Solver, Racer: again})
 	})
 	if err != nil {
 		t.Fatal(err)

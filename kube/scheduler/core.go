@@ -7,7 +7,10 @@ import (
 	"k8s.io/klog/v2"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/flow"
 	"fairlead.dev/fairlead/kube/config"
+	"fairlead.dev/fairlead/mcmf"
+	"fairlead.dev/fairlead/mcmf/race"
 	"fairlead.dev/fairlead/policies"
 	"fairlead.dev/fairlead/recording"
 	"fairlead.dev/fairlead/sched"
@@ -38,12 +41,14 @@ func (s *Scheduler) restart(cause string) error {
 	snapshot := s.world.Restart()
 	kinds, classes := s.world.Kinds(), []cluster.Class{{Name: "all"}}
 	var lanes []sched.Lane
+	var races []*recording.Races
 	header := recording.Header{Comment: "fairlead-scheduler " + s.Identity, Origin: s.began, Kinds: kinds, Classes: classes}
 	for _, p := range s.Config.Profiles {
-		policy, err := newPolicy(&p)
+		policy, won, err := newPolicy(&p)
 		if err != nil {
 			return fmt.Errorf("profile %s: %w", p.SchedulerName, err)
 		}
+		races = append(races, won)
 		lane := recording.Lane{
 			Name: p.SchedulerName, Policy: p.Policy, Seed: p.Seed, Ties: p.TieBreak, User: p.SchedulerName,
 			Solver: p.Solver, Migrations: p.Migrations,
@@ -61,7 +66,7 @@ func (s *Scheduler) restart(cause string) error {
 		klog.Background().Error(err, "the recording ends here; scheduling goes on")
 		s.record = nil
 	}
-	s.core = recording.NewRecorder(core, s.record)
+	s.core = recording.NewRecorder(core, s.record, races...)
 	s.Metrics.Cluster.Epoch(cause)
 	if _, err := s.core.Snapshot(s.now(), snapshot, nil); err != nil {
 		return fmt.Errorf("start a core from what is known of the cluster: %w", err)
@@ -69,12 +74,22 @@ func (s *Scheduler) restart(cause string) error {
 	return nil
 }
 
-func newPolicy(p *config.Profile) (sched.Policy, error) {
+// newPolicy is the policy of a profile, and who wins the races of its solver, if it races:
+// without that no replay could decide the same.
+func newPolicy(p *config.Profile) (sched.Policy, *recording.Races, error) {
 	o, err := p.Options()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return policies.New(p.Policy, o)
+	var races *recording.Races
+	if p.Solver == policies.Race {
+		races = &recording.Races{}
+		o.Racer = func(g *mcmf.Graph) flow.Solver {
+			return race.Noted{Solver: race.New(g, mcmf.CostScaling), Won: races.Won}
+		}
+	}
+	policy, err := policies.New(p.Policy, o)
+	return policy, races, err
 }
 
 // newRecord begins a file of the recording, if one is wanted.
