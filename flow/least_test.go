@@ -44,7 +44,7 @@ func (w *network) least(s *cluster.State) (Cost, bool) {
 			continue
 		}
 		if m.share < 0 { // a tenant stays for nothing, or leaves; those that leave come first
-			if s.NodeLive(m.node) && !s.Overfull(m.node) && w.covers(s, m.shape) {
+			if s.NodeLive(m.node) && !s.Overfull(m.node) && m.terms.Tier <= w.tier && w.covers(s, m.shape) {
 				price := max(0, m.terms.Wait-m.terms.Stay)
 				routes := []route{{node: cluster.NoNode, leave: cluster.NoNode}, {node: cluster.NoNode, leave: m.node, cost: price}}
 				units = slices.Insert(units, 0, unit{routes: routes})

@@ -70,6 +70,7 @@ type network struct {
 	synced   uint64   // position up to which ports are true
 	asking   []int32  // requests with units, in order of rows: what slots are for
 	asked    []int32  // the same when ports were last computed
+	portTier int32    // the tier then
 
 	tempting []bargain
 	arcs     Arcs

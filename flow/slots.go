@@ -99,8 +99,8 @@ func (w *network) updatePorts(s *cluster.State) {
 	if len(w.asking) == 0 {
 		return // what is old by the next time is looked at then
 	}
-	if !slices.Equal(w.asking, w.asked) || w.synced < w.start {
-		w.asked = append(w.asked[:0], w.asking...)
+	if !slices.Equal(w.asking, w.asked) || w.synced < w.start || w.portTier != w.tier {
+		w.asked, w.portTier = append(w.asked[:0], w.asking...), w.tier
 		for n := range w.machines {
 			if m := &w.machines[n]; m.port != mcmf.None || len(m.tenants) > 0 {
 				w.updatePort(s, cluster.NodeID(n))

@@ -9,7 +9,7 @@ import (
 
 // This file knows the tenants of each node: running tasks that may be stopped. Where
 // they may not go elsewhere at once, which is the rule, they are no units of the
-// network: a tenant whose place everybody could have who asks (slots.go: covers) is a
+// network: a tenant whose place everybody could have who asks (yields) is a
 // step of the arc from the port to the sink, at the price of evicting it. So a unit that
 // passes the port beyond the free slots evicts somebody, the cheapest first, and a
 // hundred thousand tasks at work cost the solver nothing while nobody needs their place.
@@ -66,17 +66,20 @@ func (w *network) updateTenants(s *cluster.State, n cluster.NodeID) {
 	if !s.NodeLive(n) || s.Overfull(n) {
 		return
 	}
-	shape, covered := cluster.ShapeID(0), false
-	for i, t := range m.tenants {
-		if of := w.members[t].shape; i == 0 || of != shape {
-			shape, covered = of, w.covers(s, of)
-		}
-		if covered {
+	for _, t := range m.tenants {
+		if w.yields(s, t) {
 			m.evictions = append(m.evictions, evicting(&w.members[t].terms))
 		}
 	}
 	slices.Sort(m.evictions)
 	m.shared = int64(len(m.evictions))
+}
+
+// yields reports whether a tenant may have to leave for whoever asks now: everybody who
+// does could have its place, and is of no lower tier.
+func (w *network) yields(s *cluster.State, t cluster.TaskID) bool {
+	m := &w.members[t]
+	return m.terms.Tier <= w.tier && w.covers(s, m.shape)
 }
 
 // cheapest is the price of evicting the cheapest tenant that shares; unreached if there
@@ -157,7 +160,7 @@ func (p *Policy) evict(s *cluster.State) {
 		}
 		pl.tasks = pl.tasks[:0]
 		for _, t := range w.machines[n].tenants {
-			if w.covers(s, w.members[t].shape) {
+			if w.yields(s, t) {
 				pl.tasks = append(pl.tasks, t)
 			}
 		}

@@ -80,8 +80,8 @@ type offer struct {
 	alone   bool // flow knows it: nobody leaves, or one does in whose slot the task fits
 }
 
-// offers are all sets of victims on all nodes with which the first task fits. Sets
-// with a task of a higher tier count only for flow, which goes by prices alone.
+// offers are all sets of victims on all nodes with which the first task fits, none of
+// them of a higher tier.
 func offers(s *cluster.State, m *haggler) (list []offer) {
 	need := s.Demand(0)
 	for n := range cluster.NodeID(s.NodeRows()) {
@@ -104,7 +104,7 @@ func offers(s *cluster.State, m *haggler) (list []offer) {
 					room[k] += q
 				}
 			}
-			if o.alone = o.victims == 0 || o.victims == 1 && o.alone; need.Fits(room) && (o.alone || !higher) {
+			if o.alone = o.victims == 0 || o.victims == 1 && o.alone; need.Fits(room) && !higher {
 				list = append(list, o)
 			}
 		}

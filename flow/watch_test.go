@@ -369,7 +369,7 @@ func (w *network) evictionsOn(s *cluster.State, n cluster.NodeID) (list []Cost) 
 		return nil
 	}
 	for _, t := range s.TasksOn(n) {
-		if terms := w.model.Terms(s, t); s.Task(t).Phase == cluster.Running && terms.Movable && w.covers(s, s.Task(t).Shape) && !s.Job(s.Task(t).Job).Foreign {
+		if terms := w.model.Terms(s, t); s.Task(t).Phase == cluster.Running && terms.Movable && terms.Tier <= w.tier && w.covers(s, s.Task(t).Shape) && !s.Job(s.Task(t).Job).Foreign {
 			list = append(list, max(0, terms.Wait-terms.Stay))
 		}
 	}
