@@ -235,7 +235,7 @@ func unitOf(c flow.Curve, unit int64) (cost flow.Cost) {
 // TestGapIsProven compares bounds with the best of all plans of small rounds.
 func TestGapIsProven(t *testing.T) {
 	var sum judged
-	rapid.Check(t, func(t *rapid.T) {
+	check := func(t *rapid.T) {
 		number := func(least, most int) int64 { return int64(rapid.IntRange(least, most).Draw(t, "n")) }
 		nodes, shapes, jobs := int(number(1, 3)), int(number(1, 3)), int(number(1, 3))
 		m := &drawn{}
@@ -303,7 +303,10 @@ func TestGapIsProven(t *testing.T) {
 		}
 		sum.tight += j.tight
 		sum.best += j.best
-	})
+	}
+	for range 20 { // what is planned by packing is rare, and there are to be some
+		rapid.Check(t, check)
+	}
 	t.Logf("rounds by omission %v, %d bounds that are the optimum, %d plans", sum.counts, sum.tight, sum.best)
 	if testing.Short() {
 		return // with few cases chance decides what is met
