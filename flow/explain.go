@@ -221,7 +221,7 @@ func (p *Policy) candidates(s *cluster.State, t cluster.TaskID) []Candidate {
 		if from == nowhere || w.graph.Arc(a.last).Capacity == 0 {
 			return
 		}
-		base := a.before + w.graph.Arc(a.last).Cost
+		base := a.before + w.graph.Arc(a.last).Cost - w.surcharge(s, c.request, n)
 		if w.loaded != nil {
 			load, _ := w.load(s, n) // a port whose load cannot be has no way to the sink
 			base += load.first()

@@ -81,7 +81,7 @@ func (w *network) unitOf(s *cluster.State, t cluster.TaskID) unit {
 	w.model.Out(s, t, &arcs)
 	for _, a := range arcs.list {
 		if a.node != cluster.NoNode {
-			u.routes = append(u.routes, route{node: a.node, cost: a.cost, most: w.room(s, u.request, a.node), class: class})
+			u.routes = append(u.routes, route{node: a.node, cost: a.cost + w.large(s, m.shape, a.node), most: w.room(s, u.request, a.node), class: class})
 			continue
 		}
 		for n := range cluster.NodeID(s.NodeRows()) {
@@ -89,7 +89,7 @@ func (w *network) unitOf(s *cluster.State, t cluster.TaskID) unit {
 				continue
 			}
 			below, _ := w.model.Into(s, m.shape, n)
-			for cost := a.cost; below != Nowhere; {
+			for cost := a.cost + w.large(s, m.shape, n); below != Nowhere; {
 				if below == a.aggregator {
 					u.routes = append(u.routes, route{node: n, into: true, cost: cost})
 					break
@@ -103,6 +103,14 @@ func (w *network) unitOf(s *cluster.State, t cluster.TaskID) unit {
 		}
 	}
 	return u
+}
+
+// large is what a task pays that does not fit in free slots which are there.
+func (w *network) large(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) Cost {
+	if evictions := w.evictionsOn(s, n); len(evictions) > 0 && w.slots(s, n) > 0 && !s.RoomNow(shape, n) {
+		return evictions[0]
+	}
+	return 0
 }
 
 // assignment is how far units have been assigned.

@@ -247,7 +247,7 @@ func (w *network) putOut(s *cluster.State, row int32, t cluster.TaskID) {
 		}
 		m := w.machine(a.node)
 		w.putPort(a.node)
-		o.arc = w.graph.AddArc(c.node, m.port, 0, w.room(s, c.request, a.node), a.cost)
+		o.arc = w.graph.AddArc(c.node, m.port, 0, w.room(s, c.request, a.node), a.cost+w.surcharge(s, c.request, a.node))
 		m.prefer = append(m.prefer, row)
 		c.outs = append(c.outs, o)
 	}

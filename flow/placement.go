@@ -36,6 +36,7 @@ type move struct {
 	class    int32 // noClass of a tenant that has none
 	from, to cluster.NodeID
 	cost     Cost // of the way of a task that waits to the port
+	free     bool // it comes to a free slot, whoever leaves the node
 }
 
 const noClass int32 = -1
@@ -135,7 +136,7 @@ func (p *Policy) settle(row int32, whole bool) {
 	pl.free, pl.tasks = pl.free[:0], pl.tasks[:0]
 	for _, o := range c.outs {
 		for range p.solver.Flow(o.arc) {
-			at := place{o.node, o.cost}
+			at := place{o.node, w.graph.Arc(o.arc).Cost}
 			if o.group >= 0 {
 				var ok bool
 				if at, ok = p.follow(o.group, o.cost); !ok {
@@ -158,7 +159,7 @@ func (p *Policy) settle(row int32, whole bool) {
 		if i == len(pl.free) {
 			break
 		}
-		pl.moves = append(pl.moves, move{task, row, cluster.NoNode, pl.free[i].node, pl.free[i].cost})
+		pl.moves = append(pl.moves, move{task: task, class: row, from: cluster.NoNode, to: pl.free[i].node, cost: pl.free[i].cost})
 	}
 }
 
@@ -295,7 +296,8 @@ func (pl *placer) postpone(bundle []move) {
 }
 
 // components sorts moves by component, and in each those that leave come first. Moves
-// depend on each other where somebody comes to a node that somebody leaves.
+// depend on each other where somebody comes to a node that somebody leaves; who comes to
+// a free slot there depends on nobody, and goes before all.
 func (pl *placer) components() {
 	if pl.left == nil {
 		pl.left, pl.at = map[cluster.NodeID]bool{}, map[cluster.NodeID]int32{}
@@ -308,7 +310,7 @@ func (pl *placer) components() {
 	pl.parent = pl.parent[:0]
 	for i, m := range pl.moves {
 		pl.parent = append(pl.parent, int32(i))
-		if m.to != cluster.NoNode && pl.left[m.to] {
+		if m.to != cluster.NoNode && pl.left[m.to] && !m.free {
 			pl.link(m.to, int32(i))
 		}
 	}
@@ -332,7 +334,13 @@ func (pl *placer) components() {
 			}
 			return 0
 		}
-		return cmp.Or(cmp.Compare(a.root, b.root), cmp.Compare(waits(a.move), waits(b.move)))
+		bound := func(m move) int {
+			if m.free {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(bound(a.move), bound(b.move)), cmp.Compare(a.root, b.root), cmp.Compare(waits(a.move), waits(b.move)))
 	})
 	for i, l := range list {
 		pl.moves[i], pl.parent[i] = l.move, l.root

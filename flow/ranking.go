@@ -222,8 +222,7 @@ func (w *network) offer(s *cluster.State, row int32, n cluster.NodeID, priced bo
 			w.moveRest(o.group, o.at)
 		}
 		return
-	case o.group >= 0 && w.graph.Arc(o.arc).Capacity == units:
-		o.stop = w.toStop(s, row, n)
+	case o.group >= 0 && o.stop == 0 && w.toStop(s, row, n) == 0 && w.graph.Arc(o.arc).Capacity == units:
 		return
 	case o.was >= 0:
 		o.group, o.was, o.stop = was, -1, w.toStop(s, row, n)
@@ -248,7 +247,7 @@ func (w *network) offer(s *cluster.State, row int32, n cluster.NodeID, priced bo
 		w.moveRest(g, o.at)
 		return
 	}
-	w.setOffer(row, n, units, curve)
+	w.setOffer(s, row, n, units, curve)
 }
 
 // ask asks the model below which aggregator a node stands and what it costs; of the
@@ -271,13 +270,16 @@ func (w *network) ask(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID)
 }
 
 // setOffer puts down the numbers of the arc to a chosen node.
-func (w *network) setOffer(row int32, n cluster.NodeID, units int64, curve Curve) {
-	o := &w.requests[row].offers[n]
+func (w *network) setOffer(s *cluster.State, row int32, n cluster.NodeID, units int64, curve Curve) {
+	o, more := &w.requests[row].offers[n], w.surcharge(s, row, n)
 	if len(curve) <= 1 || units == 1 {
-		w.graph.SetArc(o.arc, 0, units, curve.first())
+		w.graph.SetArc(o.arc, 0, units, curve.first()+more)
 		return
 	}
 	w.steps = curve.upTo(units, w.steps[:0])
+	for i := range w.steps {
+		w.steps[i].Cost += more
+	}
 	if len(w.steps) == 1 {
 		w.graph.SetArc(o.arc, 0, units, w.steps[0].Cost)
 	} else {
@@ -312,7 +314,7 @@ func (w *network) choose(s *cluster.State, g int32, n cluster.NodeID) {
 	o.arc = w.graph.AddArc(w.groups[g].node, w.machines[n].port, 0, 0, 0)
 	w.asks++
 	_, curve := w.model.Into(s, w.requests[row].id.shape, n)
-	w.setOffer(row, n, w.room(s, row, n), curve)
+	w.setOffer(s, row, n, w.room(s, row, n), curve)
 }
 
 func (w *network) unchoose(g int32, n cluster.NodeID) {

@@ -18,12 +18,13 @@ import (
 // with one shape in the cluster the slots are exactly what fits. With several the
 // rest is made slots again in the next solve of the same round.
 //
-// A running task that may be moved or stopped (tenants.go) holds a slot of its own beside
-// those, if every request would fit in it. It shares it, so to speak: who takes it moves
-// it out. There
-// a flow can still be one that does not fit: a request too large for the free slots of
-// a node may count on a shared one, and its unit pass through a free one. The trial
-// refuses that, as commit would, and the next solve goes without that arc.
+// A running task that may be moved or stopped holds a slot of its own beside those, if
+// every request would fit in it. It shares it, so to speak: who takes it moves it out. A
+// request too large for the free slots of a node counts on a shared one, and its unit may
+// pass through a free one all the same. Where tasks are stopped, its arc into the port
+// then asks for the price of that, and it evicts somebody (tenants.go). Where they are
+// moved, and where more such units come than tasks share, the trial refuses the flow, as
+// commit would, and the next solve goes without that arc.
 
 // mostSlots bounds the slots of a node where requests differ, so that prices, which
 // do not know what others add in the same solve, are made anew before a node fills.
@@ -122,7 +123,7 @@ func (w *network) updatePorts(s *cluster.State) {
 // updatePort counts the slots of a node, and lets its arcs say so.
 func (w *network) updatePort(s *cluster.State, n cluster.NodeID) {
 	m := &w.machines[n]
-	before := m.shared
+	before, free := m.shared, m.slots > 0
 	m.slots, m.shared, m.stale = 0, 0, false
 	if int(n) < s.NodeRows() && s.NodeLive(n) {
 		m.slots = w.slots(s, n)
@@ -134,7 +135,7 @@ func (w *network) updatePort(s *cluster.State, n cluster.NodeID) {
 	if !w.moves {
 		w.updateTenants(s, n)
 	}
-	if m.shared != before || m.cheapest() != cheapest {
+	if m.shared != before || m.cheapest() != cheapest || len(m.evictions) > 0 && (m.slots > 0) != free {
 		w.noteRoom(n) // what leads there, or could, is to know
 		m = &w.machines[n]
 	}
@@ -274,7 +275,7 @@ func (w *network) updatePreferred(s *cluster.State, row int32, n cluster.NodeID)
 	c := &w.classes[row]
 	for _, o := range c.outs {
 		if o.group < 0 && o.node == n {
-			w.graph.SetArc(o.arc, 0, w.room(s, c.request, n), o.cost)
+			w.graph.SetArc(o.arc, 0, w.room(s, c.request, n), o.cost+w.surcharge(s, c.request, n))
 		}
 	}
 }

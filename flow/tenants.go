@@ -100,6 +100,16 @@ func (w *network) toStop(s *cluster.State, q int32, n cluster.NodeID) Cost {
 	return 0
 }
 
+// surcharge is what the arc of a request into the port asks for who has to leave, where
+// the port has free slots, which do not ask, and the request does not fit in them. (If
+// others take these slots, the port asks as well: so much too much.)
+func (w *network) surcharge(s *cluster.State, q int32, n cluster.NodeID) Cost {
+	if w.machines[n].slots == 0 {
+		return 0
+	}
+	return w.toStop(s, q, n)
+}
+
 // passing appends what units cost that pass a node one after the other: what each adds
 // to the load, and beyond so many that find room what it is to evict. It says how many
 // are evicted then.
@@ -168,32 +178,58 @@ func (p *Policy) evict(s *cluster.State) {
 			x, y := &w.members[a], &w.members[b]
 			return cmp.Or(cmp.Compare(evicting(&x.terms), evicting(&y.terms)), cmp.Compare(y.seq, x.seq))
 		})
-		for _, t := range pl.tasks[:p.evicted(s, n, pl.comers[from:end])] {
+		evicted := p.evicted(s, n, pl.comers[from:end])
+		for _, t := range pl.tasks[:evicted] {
 			pl.moves = append(pl.moves, move{task: t, class: noClass, from: n, to: cluster.NoNode})
 		}
+		p.letIn(s, n, pl.comers[from:end], evicted)
 	}
 	pl.moves = slices.DeleteFunc(pl.moves, func(m move) bool { return m.from == m.to })
 }
 
-// evicted is how many tenants leave a node for those who come, less those who gain
-// nothing by it: these are to go nowhere.
-func (p *Policy) evicted(s *cluster.State, n cluster.NodeID, comers []int32) (count int) {
+// letIn lets those who come take the free slots of a node, but for as many as are
+// evicted: who does not fit in these, then the last of the others.
+func (p *Policy) letIn(s *cluster.State, n cluster.NodeID, comers []int32, evicted int) {
+	moves := p.placer.moves
+	for _, wantsLarge := range [2]bool{true, false} {
+		for _, i := range slices.Backward(comers) {
+			m := &moves[i]
+			if large := !s.RoomNow(p.net.members[m.task].shape, n); m.to != n || large != wantsLarge {
+				continue
+			}
+			if m.free = evicted == 0; !m.free {
+				evicted--
+			}
+		}
+	}
+}
+
+// evicted is how many tenants leave a node for those who come: as many as pass beyond
+// the free slots, and one for each that does not fit in these. Who comes and gains nothing
+// by it is to go nowhere.
+func (p *Policy) evicted(s *cluster.State, n cluster.NodeID, comers []int32) int {
 	w, pl := p.net, &p.placer
 	load, _ := w.loadOf(s, n)
-	for {
-		w.steps, count = w.passing(n, load, w.machines[n].slots, int64(len(comers)), w.steps[:0])
-		if count == 0 {
-			return 0
-		}
-		last := load.first() + w.machines[n].evictions[count-1]
-		i := slices.IndexFunc(comers, func(i int32) bool {
+	for len(comers) > 0 {
+		steps, beyond := w.passing(n, load, w.machines[n].slots, int64(len(comers)), w.steps[:0])
+		w.steps = steps
+		large := 0
+		useless := -1
+		for at, i := range comers {
 			m := &pl.moves[i]
-			return w.members[m.task].terms.Wait <= m.cost+last
-		})
-		if i < 0 {
-			return count
+			isLarge := !s.RoomNow(w.members[m.task].shape, n)
+			if isLarge {
+				large++
+			}
+			if (beyond > 0 || isLarge) && w.members[m.task].terms.Wait <= m.cost+steps[len(steps)-1].Cost {
+				useless = at
+			}
 		}
-		pl.moves[comers[i]].to = cluster.NoNode
-		comers = slices.Delete(comers, i, i+1)
+		if useless < 0 {
+			return min(max(beyond, large), len(w.machines[n].evictions))
+		}
+		pl.moves[comers[useless]].to = cluster.NoNode
+		comers = slices.Delete(comers, useless, useless+1)
 	}
+	return 0
 }

@@ -464,7 +464,7 @@ func (w *network) checkOffers(s *cluster.State) error {
 		c := &w.classes[row]
 		for _, o := range c.outs {
 			if c.live && o.group < 0 && slices.Contains(w.asking, c.request) {
-				if err := w.says(o.arc, Step{Capacity: w.room(s, c.request, o.node), Cost: o.cost}); err != nil && !w.hasAvoided(s) {
+				if err := w.says(o.arc, Step{Capacity: w.room(s, c.request, o.node), Cost: o.cost + w.surcharge(s, c.request, o.node)}); err != nil && !w.hasAvoided(s) {
 					return fmt.Errorf("class %d straight to node row %d: %w", row, o.node, err)
 				}
 			}
@@ -503,5 +503,11 @@ func (w *network) checkOffer(s *cluster.State, row int32, n cluster.NodeID) erro
 	case g.chosen[^o.at] != n || w.graph.Arc(o.arc).To != w.machines[n].port:
 		return fmt.Errorf("it is chosen, and not where it is looked for")
 	}
-	return w.says(o.arc, curve.upTo(units, nil)...)
+	want := curve.upTo(units, nil)
+	for i := range want {
+		if w.machines[n].slots > 0 {
+			want[i].Cost += stop
+		}
+	}
+	return w.says(o.arc, want...)
 }
