@@ -27,6 +27,7 @@ type experimentView struct {
 	Title    string
 	Quick    bool
 	Setup    []fact
+	Facts    []string
 	Sections []section
 	Numbers  report.Grid
 }
@@ -34,11 +35,8 @@ type experimentView struct {
 // WriteExperiment prints an experiment as a page of HTML. Nothing is written when
 // it fails, except when w does. What cannot have been measured is an error.
 func WriteExperiment(w io.Writer, e *report.Reproduction) error {
-	v := &experimentView{Title: e.What, Quick: e.Quick, Numbers: e.Grid()}
+	v := &experimentView{Title: e.What, Quick: e.Quick, Facts: e.Facts, Numbers: e.Grid()}
 	v.Setup = []fact{{"Experiment", e.Name}, {"From", e.Paper}, {"Data", e.Data}}
-	if len(e.Facts) > 0 {
-		v.Setup = append(v.Setup, fact{"To know", strings.Join(e.Facts, " ")})
-	}
 	var data island
 	for i := range e.Figures {
 		f, err := figureOf(&e.Figures[i])
@@ -124,8 +122,9 @@ func figureOf(r *report.Figure) (*figure, error) {
 	for i, x := range xs {
 		xs[i] = math.Max(x, f.X.Low)
 	}
-	slices.Sort(xs)
-	f.At = slices.Compact(append(xs, f.X.High))
+	// Both ends are there, since uPlot takes its axis from the data, and finds no
+	// power of ten from a low end that is none.
+	f.At = append(xs, f.X.Low, f.X.High)
 	slices.Sort(f.At)
 	f.At = slices.Compact(f.At)
 	for i, l := range r.Lines {

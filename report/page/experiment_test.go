@@ -23,7 +23,7 @@ func figureWith(lines ...report.Line) report.Figure {
 func TestExperimentPage(t *testing.T) {
 	three := report.Number(3)
 	e := &report.Reproduction{
-		Name: "fig1", What: "how <script>long</script>", Paper: "A paper", Data: "generator",
+		Name: "fig1", What: "how <script>long</script>", Paper: "A paper", Data: "generator", Facts: []string{"Measured here.", "On <two> cores."},
 		Compared: []report.Compared{{What: "at 10", Unit: report.InSeconds, Published: &three}},
 		Figures: []report.Figure{figureWith(
 			report.Line{Name: "ours", Points: [][2]report.Number{{10, 0.5}, {30, 50}}},
@@ -35,7 +35,7 @@ func TestExperimentPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	html := text.String()
-	for _, want := range []string{"<h1>how &lt;script&gt;long", "at 10</th><td>3.0s</td><td>-</td>", `<path class="line p0 d0"`, `<path class="line p1 d0"`, "uPlot"} {
+	for _, want := range []string{"<h1>how &lt;script&gt;long", "at 10</th><td>3.0s</td><td>-</td>", `<p class="how">On &lt;two&gt; cores.</p>`, `<path class="line p0 d0"`, `<path class="line p1 d0"`, "uPlot"} {
 		if !strings.Contains(html, want) {
 			t.Errorf("the page lacks %s", want)
 		}
@@ -57,6 +57,21 @@ func TestExperimentPage(t *testing.T) {
 	ours, theirs := island.Figures[0].Lines[0].Y, island.Figures[0].Lines[1].Y
 	if len(island.Grids[0]) != 3 || *ours[1] != 25.25 || *theirs[1] != 0.1 || theirs[2] != nil {
 		t.Errorf("drawn from %s", data)
+	}
+}
+
+// TestLogarithmicAxisBeginsAtPowerOfTen wants both ends of the axis among the data,
+// since the chart that is alive has no others, and names powers of ten from there.
+func TestLogarithmicAxisBeginsAtPowerOfTen(t *testing.T) {
+	f := figureWith(report.Line{Name: "a", Points: [][2]report.Number{{141, 0.5}, {2900, 1}}})
+	f.X.Log, f.Y.Log, f.Cumulative = true, false, true
+	var text bytes.Buffer
+	if err := page.WriteExperiment(&text, &report.Reproduction{Name: "fig1", Figures: []report.Figure{f}}); err != nil {
+		t.Fatal(err)
+	}
+	if html := text.String(); !strings.Contains(html, `"grids":[[100,141,2900,10000]]`) {
+		_, data, _ := strings.Cut(html, `id="data">`)
+		t.Errorf("drawn from %.200s", data)
 	}
 }
 
