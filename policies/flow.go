@@ -40,18 +40,21 @@ func flows() []Info {
 		},
 		{
 			Name: "ecsched-dp", What: "the first 100 of the queue at once; nodes that have left most of what a task wants",
-			From: "ECSched, FGCS 102 (2020): dot product", Family: Flow, make: windowed(ecsched.DotProduct),
+			From: "ECSched, FGCS 102 (2020): dot product", Family: Flow, make: windowed("ecsched-dp", ecsched.DotProduct),
 		},
 		{
 			Name: "ecsched-ml", What: "the first 100 of the queue at once; nodes that a task loads the most",
-			From: "ECSched, FGCS 102 (2020): most loaded", Family: Flow, make: windowed(ecsched.MostLoaded),
+			From: "ECSched, FGCS 102 (2020): most loaded", Family: Flow, make: windowed("ecsched-ml", ecsched.MostLoaded),
 		},
 	}
 }
 
 // windowed makes ECSched with a score.
-func windowed(score ecsched.Score) func(Options) (sched.Policy, error) {
+func windowed(name string, score ecsched.Score) func(Options) (sched.Policy, error) {
 	return func(o Options) (sched.Policy, error) {
+		if o.Solver == Race {
+			return nil, fmt.Errorf("policy %s: the solver %s is that of the other flow policies alone", name, Race)
+		}
 		return ecsched.New(ecsched.Options{Score: score, Window: o.Batch.Window, Solves: o.Batch.Solves, Keep: o.Batch.Keep, Solver: o.Solver, Stop: o.Stop})
 	}
 }

@@ -40,7 +40,7 @@ func (u Usage) Validate() error {
 	case u.Every < 0:
 		return fmt.Errorf("usage is measured every %v, want at least 0", u.Every)
 	case u.Least < 0 || u.Least > u.Most || u.Most > maxPart:
-		return fmt.Errorf("runs use %d to %d thousandths of what they ask for, want 0 to %d", u.Least, u.Most, maxPart)
+		return fmt.Errorf("runs use %d to %d thousandths of what they ask for, want least to most, from 0 to %d", u.Least, u.Most, maxPart)
 	case u.Noise < 0 || u.Noise > 1000:
 		return fmt.Errorf("noise of %d thousandths, want 0 to 1000", u.Noise)
 	}

@@ -220,10 +220,11 @@ func (f *simulateFlags) checkFamilies(s *simulation, flag func(string, error)) {
 	flow := false
 	for _, name := range s.policies {
 		p, err := policies.Find(name)
-		if err == nil && solver == nil {
-			_, err = policies.New(name, s.options)
-		}
 		flag("policy", err)
+		if err == nil && solver == nil {
+			_, refused := policies.New(name, s.options)
+			flag("solver", refused) // no other option can be one that it refuses
+		}
 		flow = flow || err != nil || p.Family == policies.Flow
 	}
 	if flow {
@@ -304,8 +305,8 @@ func choose[T any](name string, values map[string]T) (T, error) {
 	return v, nil
 }
 
-// pairs reads a list such as a=1,b=2, in which each key stands once.
-func pairs(text string, each func(key, value string) error) error {
+// pairs reads a list such as the example, in which each key stands once.
+func pairs(text, example string, each func(key, value string) error) error {
 	if text == "" {
 		return nil
 	}
@@ -313,7 +314,7 @@ func pairs(text string, each func(key, value string) error) error {
 	for part := range strings.SplitSeq(text, ",") {
 		key, value, ok := strings.Cut(strings.TrimSpace(part), "=")
 		if !ok || key == "" || value == "" {
-			return fmt.Errorf("%q, want a list such as cpu=1.6,memory=2", text)
+			return fmt.Errorf("%q, want a list such as %s", text, example)
 		}
 		if seen[key] {
 			return fmt.Errorf("%s is given twice", key)
@@ -329,7 +330,7 @@ func pairs(text string, each func(key, value string) error) error {
 // parseOvercommit reads factors by kind, and returns them in thousandths.
 func parseOvercommit(text string) (map[string]int64, error) {
 	factors := map[string]int64{}
-	err := pairs(text, func(kind, value string) error {
+	err := pairs(text, "cpu=1.6,memory=2", func(kind, value string) error {
 		v, err := strconv.ParseFloat(value, 64)
 		if err != nil || !(v >= 0.001 && v <= 1e6) {
 			return fmt.Errorf("%s=%s, want a factor from 0.001 to 1000000, such as 1.6", kind, value)
@@ -346,7 +347,7 @@ func parseOverheads(text string) (sim.Overheads, error) {
 	if !strings.Contains(text, "=") && text != "" {
 		return readOverheads(text)
 	}
-	err := pairs(text, func(key, value string) error {
+	err := pairs(text, "hot=2s,cold=8s", func(key, value string) error {
 		t, err := parseTime(value)
 		if err != nil {
 			return err
@@ -397,7 +398,7 @@ func parseFaults(text string) (sim.Faults, error) {
 	var f sim.Faults
 	times := map[string]*cluster.Time{"node-loss": &f.NodeLoss, "down": &f.Down, "grace": &f.Grace, "foreign": &f.Foreign}
 	chances := map[string]*int{"bind-refused": &f.BindRefused, "bind-late": &f.BindLate, "evict-late": &f.EvictLate, "evict-refused": &f.EvictRefused, "twice": &f.Twice, "late": &f.Late}
-	err := pairs(text, func(key, value string) (err error) {
+	err := pairs(text, "node-loss=10d,down=20m", func(key, value string) (err error) {
 		switch {
 		case times[key] != nil:
 			*times[key], err = parseTime(value)
@@ -425,7 +426,7 @@ func parseUsage(text string) (sim.Usage, error) {
 	}
 	u := sim.DefaultUsage()
 	parts := map[string]*int{"least": &u.Least, "most": &u.Most, "noise": &u.Noise}
-	err := pairs(text, func(key, value string) (err error) {
+	err := pairs(text, "every=30s,noise=50", func(key, value string) (err error) {
 		switch {
 		case key == "every":
 			u.Every, err = parseTime(value)
