@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -143,6 +144,9 @@ type bed struct {
 // ours.
 func onTestbed(o *Options) (bed, error) {
 	if o.Data != "" && o.Size == Full {
+		if _, err := os.Stat(jobList(o)); err != nil {
+			return bed{}, fmt.Errorf("the data: %w; it is the job list of ECSched's authors", err)
+		}
 		b := authorsList(o, ecsched.TestBed(), "testbed=true")
 		b.describe = "the authors' list of 9,549 jobs on the 30 nodes of the test bed, without affinity"
 		return b, nil
@@ -159,12 +163,14 @@ func onTestbed(o *Options) (bed, error) {
 	}, nil
 }
 
+// jobList is the file of the authors' jobs.
+func jobList(o *Options) string { return filepath.Join(o.Data, "ecsched", "jobs-9549.txt") }
+
 // authorsList is the job list that the authors published, on nodes.
 func authorsList(o *Options, nodes []cluster.Vector, query string) bed {
-	file := filepath.Join(o.Data, "ecsched", "jobs-9549.txt")
 	return bed{
 		name: "ecsched:jobs-9549.txt?" + query, real: true,
 		describe: "the authors' list of 9,549 jobs on 50 equal nodes of 50 and 50 slots, to which their stored results belong",
-		open:     func() (trace.Source, error) { return ecsched.Open(file, ecsched.Options{Nodes: nodes}) },
+		open:     func() (trace.Source, error) { return ecsched.Open(jobList(o), ecsched.Options{Nodes: nodes}) },
 	}
 }

@@ -54,6 +54,9 @@ output says which. Times of planning are measured, and are those of this machine
 		ValidArgs: []string{"list"},
 		RunE: func(c *cobra.Command, args []string) error {
 			if args[0] == "list" {
+				if c.Flags().NFlag() > 0 {
+					return usage(c, errors.New("list takes no flags"))
+				}
 				return listExperiments(c.OutOrStdout())
 			}
 			e, err := experiment.Find(args[0])
@@ -97,6 +100,9 @@ func (f *experimentFlags) run(c *cobra.Command, e *experiment.Experiment) error 
 	options := experiment.Options{Seed: f.seed, Data: f.traces, Progress: steps(c.ErrOrStderr())}
 	if f.quick {
 		options.Size = experiment.Quick
+		if c.Flags().Changed("traces") {
+			return usage(c, errors.New("--traces: with --quick an experiment runs on a generator; leave one of the two out"))
+		}
 	}
 	format, err := report.ParseFormat(f.format)
 	if err != nil {
