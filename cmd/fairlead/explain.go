@@ -39,7 +39,7 @@ compared with each other, and with what waiting costs.
 
 ` + sourceHelp(),
 		Example: `  fairlead explain --at 10m --cluster 'synthetic:google?nodes=20' --policy cpu-mem
-  fairlead explain --at 10m --cluster 'synthetic:google?nodes=20' --policy cpu-mem --task 17/3
+  fairlead explain --at 10m --cluster 'synthetic:google?nodes=20' --policy cpu-mem --task 1/0
   fairlead explain --at 13m --workload recording:DIR --task web#17 -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
