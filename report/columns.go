@@ -24,7 +24,7 @@ const seedTitle = "SEED"
 func labelsOf(runs []Run) []label {
 	labels := []label{{"POLICY", func(s *Setup) string { return s.Policy }}}
 	for _, l := range []label{
-		{"TIE-BREAK", func(s *Setup) string { return cmp.Or(s.TieBreak, "-") }},
+		{"TIE-BREAK", func(s *Setup) string { return s.TieBreak }},
 		{"SOLVER", func(s *Setup) string { return cmp.Or(s.Solver, "automatic") }},
 		{"MIGRATIONS", func(s *Setup) string { return strconv.Itoa(int(s.Migrations)) }},
 		{"CLUSTER", func(s *Setup) string { return cmp.Or(s.Cluster, "-") }},
@@ -33,14 +33,27 @@ func labelsOf(runs []Run) []label {
 		{"UNTIL", func(s *Setup) string { return humanUntil(s.Until) }},
 		{seedTitle, func(s *Setup) string { return strconv.FormatUint(s.Seed, 10) }},
 	} {
-		for i := range runs {
-			if l.value(&runs[i].Setup) != l.value(&runs[0].Setup) {
-				labels = append(labels, l)
-				break
-			}
+		if l.differs(runs) {
+			labels = append(labels, l)
 		}
 	}
 	return labels
+}
+
+// differs says whether the label tells the runs apart. A run that has no such
+// thing, as flow policies have no ties, differs in it from none.
+func (l *label) differs(runs []Run) bool {
+	first := ""
+	for i := range runs {
+		value := l.value(&runs[i].Setup)
+		if first == "" {
+			first = value
+		}
+		if value != "" && value != first {
+			return true
+		}
+	}
+	return false
 }
 
 // humanUntil prints the time at which a run had to stop.

@@ -429,3 +429,25 @@ func TestWriteErrors(t *testing.T) {
 		t.Errorf("csv is the format %q, error %v", f, err)
 	}
 }
+
+// TestTieBreakColumn wants the column where tie-breaks differ, and not where a run
+// has none beside runs that have one.
+func TestTieBreakColumn(t *testing.T) {
+	fixed, lowest, none := run("kube", 1, 1), run("kube", 1, 1), run("quincy", 1, 1)
+	fixed.TieBreak, lowest.TieBreak, none.TieBreak = "fixed", "lowest", ""
+	for _, tc := range []struct {
+		runs []report.Run
+		want string // the beginning of the last run's line
+	}{
+		{[]report.Run{fixed, none}, "quincy  13,4"},
+		{[]report.Run{fixed, lowest, none}, "quincy  -          13,4"},
+	} {
+		var text bytes.Buffer
+		if err := report.Write(&text, report.Table, report.Results{Runs: tc.runs}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(text.String(), "\n"+tc.want) {
+			t.Errorf("no line begins with %q in\n%s", tc.want, text.String())
+		}
+	}
+}

@@ -91,7 +91,7 @@ func headOf(labels []label, measures []measure) []line {
 func runLine(r *Run, labels []label, measures []measure) line {
 	cells := line{}
 	for _, l := range labels {
-		cells = append(cells, l.value(&r.Setup))
+		cells = append(cells, cmp.Or(l.value(&r.Setup), "-"))
 	}
 	if r.Interrupted {
 		cells[0] += interruptedMark
@@ -111,7 +111,7 @@ func meanLine(group []Run, labels []label, measures []measure) line {
 		if l.title == seedTitle {
 			cells = append(cells, "mean")
 		} else {
-			cells = append(cells, l.value(&group[0].Setup))
+			cells = append(cells, cmp.Or(l.value(&group[0].Setup), "-"))
 		}
 	}
 	if anyInterrupted(group) {
@@ -171,6 +171,9 @@ func nameOf(r *Run, labels []label) string {
 	var names []string
 	for _, l := range labels {
 		name := l.value(&r.Setup)
+		if name == "" {
+			continue
+		}
 		if l.title == seedTitle {
 			name = "seed " + name
 		}
