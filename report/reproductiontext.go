@@ -94,10 +94,10 @@ func (f *Figure) rows() []line {
 	return lines
 }
 
-// Show prints a number of that unit for people. Papers give long times in
-// seconds, to be compared digit by digit.
+// Show prints a number of that unit for people. Papers give long times, those that
+// would be minutes, in seconds, to be compared digit by digit.
 func (u Unit) Show(v Number) string {
-	if u == InSeconds && v >= 100 {
+	if u == InSeconds && v >= 59.95 {
 		return strconv.FormatFloat(float64(v), 'f', 2, 64) + "s"
 	}
 	return u.show(float64(v))

@@ -150,3 +150,12 @@ func TestPlannerRate(t *testing.T) {
 		}
 	}
 }
+
+// TestLongTimesStaySeconds wants no minutes among published times and ours.
+func TestLongTimesStaySeconds(t *testing.T) {
+	for v, want := range map[Number]string{59.9: "59.9s", 59.97: "59.97s", 61: "61.00s", 1416.36: "1416.36s"} {
+		if got := InSeconds.Show(v); got != want {
+			t.Errorf("%v seconds print as %q, want %q", v, got, want)
+		}
+	}
+}
