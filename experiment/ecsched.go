@@ -190,6 +190,7 @@ func setUpTable(o *Options) (*plan, error) {
 	if b.real {
 		stored := authorsList(o, ecsched.Default(), "nodes=50")
 		p.data += "; " + stored.describe
+		p.facts = append(p.facts, "The stored set is run with its authors' settings: in both ways the flow solves once a heartbeat, by their solver, ssp-literal.")
 		p.cases = append(p.cases, onBed(stored, o.Policies, storedOptions)...)
 	}
 	p.conclude = func(all []outcome, r *report.Reproduction) {
