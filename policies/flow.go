@@ -35,7 +35,7 @@ func flows() []Info {
 		},
 		{
 			Name: "quincy", What: "all tasks at once; near their data, services first; evicts what has just begun",
-			From: "Quincy, SOSP 2009, as in Firmament", Family: Flow, Evicts: true,
+			From: "Quincy, SOSP 2009, as in Firmament", Family: Flow, Evicts: true, Moves: true,
 			make: modelled("quincy", drawn),
 		},
 		{

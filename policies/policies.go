@@ -67,7 +67,9 @@ type Info struct {
 	Ties func(Ties) Ties
 	// Evicts says that the policy evicts tasks to make room.
 	Evicts bool
-	make   func(Options) (sched.Policy, error)
+	// Moves says that the policy moves running tasks, where Options.Migrations lets it.
+	Moves bool
+	make  func(Options) (sched.Policy, error)
 }
 
 // All lists the policies in the order in which people should meet them.
@@ -119,7 +121,10 @@ func (p *Info) Heeded(o Options) Options {
 		o.Solver = ""
 	}
 	if p.Family != Flow {
-		o.Migrations, o.Preference = 0, 0
+		o.Preference = 0
+	}
+	if !p.Moves {
+		o.Migrations = 0
 	}
 	return o
 }

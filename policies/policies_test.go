@@ -34,6 +34,16 @@ func TestAll(t *testing.T) {
 	}
 }
 
+// TestWhoMovesEvicts holds the Kubernetes front end's belief: whose evictions are
+// not allowed moves nobody.
+func TestWhoMovesEvicts(t *testing.T) {
+	for _, p := range policies.All() {
+		if p.Moves && !p.Evicts {
+			t.Errorf("%s moves running tasks, and does not say that it evicts", p.Name)
+		}
+	}
+}
+
 func TestHeeded(t *testing.T) {
 	asked := policies.Options{Seed: 3, Ties: policies.Lowest, Solver: "race", Migrations: 5}
 	for _, tc := range []struct {
@@ -41,7 +51,8 @@ func TestHeeded(t *testing.T) {
 		p    policies.Info
 		want policies.Options
 	}{
-		{"flow", policies.Info{Family: policies.Flow}, asked},
+		{"flow that moves", policies.Info{Family: policies.Flow, Moves: true}, asked},
+		{"flow", policies.Info{Family: policies.Flow}, policies.Options{Seed: 3, Ties: policies.Lowest, Solver: "race"}},
 		{"queue", policies.Info{Family: policies.Queue}, policies.Options{Seed: 3, Ties: policies.Lowest}},
 		{
 			"own ties",

@@ -71,7 +71,7 @@ func (f *simulateFlags) registerWorld(c *cobra.Command) {
 	s.StringVar(&f.overcommit, "overcommit", "", "multiply capacities by kind, such as cpu=1.6,memory=2")
 	s.StringVar(&f.ties, "tie-break", "fixed", "among equally good nodes take fixed (one random order a run), lowest or random")
 	s.StringVar(&f.solver, "solver", "", "`NAME` of what solves the flow, for policies of that family: "+strings.Join(policies.Solvers(), ", ")+" (default: "+policies.Automatic+")")
-	s.IntVar(&f.migrations, "migrations", 0, "running tasks that a round may move to another node, for policies of the flow family")
+	s.IntVar(&f.migrations, "migrations", 0, "running tasks that a round may move to another node, for policies that move any: quincy")
 	s.StringVar(&f.initial, "initial", "keep", "what runs at the start: keep it where it is, or place it anew")
 	s.StringVar(&f.overheads, "overheads", "", "how long a run takes to begin: hot=2s,cold=8s, or a `FILE` of lines 'hot SECONDS', 'cold SECONDS' or 'SECONDS' to draw from")
 	s.StringVar(&f.evicted, "evicted-work", "lost", "what an evicted task has done is lost or kept")
@@ -217,7 +217,7 @@ func (f *simulateFlags) planPolicies(s *simulation, flag func(string, error)) {
 func (f *simulateFlags) checkFamilies(s *simulation, flag func(string, error)) {
 	solver := policies.CheckSolver(f.solver)
 	flag("solver", solver)
-	flow := false
+	flow, moves := false, false
 	for _, name := range s.policies {
 		p, err := policies.Find(name)
 		flag("policy", err)
@@ -226,6 +226,10 @@ func (f *simulateFlags) checkFamilies(s *simulation, flag func(string, error)) {
 			flag("solver", refused) // no other option can be one that it refuses
 		}
 		flow = flow || err != nil || p.Family == policies.Flow
+		moves = moves || err != nil || p.Moves
+	}
+	if f.migrations > 0 && !moves {
+		flag("migrations", fmt.Errorf("none of the policies %s moves running tasks; quincy does", strings.Join(s.policies, ", ")))
 	}
 	if flow {
 		return
@@ -233,9 +237,6 @@ func (f *simulateFlags) checkFamilies(s *simulation, flag func(string, error)) {
 	useless := fmt.Errorf("none of the policies %s is of the flow family; 'fairlead policies' says which are", strings.Join(s.policies, ", "))
 	if f.solver != "" && solver == nil {
 		flag("solver", useless)
-	}
-	if f.migrations > 0 {
-		flag("migrations", useless)
 	}
 }
 

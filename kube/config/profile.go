@@ -27,7 +27,7 @@ type Profile struct {
 	TieBreak string `json:"tieBreak,omitempty"`
 	// Solver is what solves a flow policy's network; empty is right for most.
 	Solver string `json:"solver,omitempty"`
-	// Migrations is how many running pods a round of a flow policy may move.
+	// Migrations is how many running pods a round may move, of a policy that moves any.
 	Migrations int `json:"migrations,omitempty"`
 
 	Evictions Evictions `json:"evictions"`
@@ -121,7 +121,7 @@ func (p *Profile) validate(path *field.Path) field.ErrorList {
 			fmt.Sprintf("evicts pods to make room, which %s does not allow; set it to true, or choose another policy", path.Child("evictions", "enabled"))))
 	}
 	errs = append(errs, p.validateTies(path.Child("tieBreak"))...)
-	return append(errs, p.validateFlow(info.Family, path)...)
+	return append(errs, p.validateFlow(&info, path)...)
 }
 
 // validateTies judges the tie-break by what the policy would make of it.
@@ -140,13 +140,14 @@ func (p *Profile) validateTies(path *field.Path) field.ErrorList {
 	}
 }
 
-// validateFlow judges what only flow policies have a use for.
-func (p *Profile) validateFlow(family policies.Family, path *field.Path) field.ErrorList {
+// validateFlow judges what only flow policies have a use for. Who moves pods evicts
+// them, and without evictions was refused before.
+func (p *Profile) validateFlow(info *policies.Info, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	const none = "the policy %s places one pod at a time and has no use for it; leave it out"
 	switch {
 	case p.Solver == "":
-	case family != policies.Flow:
+	case info.Family != policies.Flow:
 		errs = append(errs, field.Invalid(path.Child("solver"), p.Solver, fmt.Sprintf(none, p.Policy)))
 	default:
 		racer := func(g *mcmf.Graph) flow.Solver { return mcmf.NewSolver(g) } // any will do, to see whether there may be one
@@ -158,11 +159,9 @@ func (p *Profile) validateFlow(family policies.Family, path *field.Path) field.E
 	case p.Migrations == 0:
 	case p.Migrations < 0:
 		errs = append(errs, field.Invalid(path.Child("migrations"), p.Migrations, "must be at least 0"))
-	case family != policies.Flow:
-		errs = append(errs, field.Invalid(path.Child("migrations"), p.Migrations, fmt.Sprintf(none, p.Policy)))
-	case !p.Evictions.Enabled:
+	case !info.Moves:
 		errs = append(errs, field.Invalid(path.Child("migrations"), p.Migrations,
-			fmt.Sprintf("a pod is moved by evicting it, which %s does not allow; set it to true, or leave migrations out", path.Child("evictions", "enabled"))))
+			fmt.Sprintf("the policy %s moves no running pods and has no use for it; leave it out", p.Policy)))
 	}
 	return errs
 }

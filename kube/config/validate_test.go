@@ -147,8 +147,12 @@ func TestValidate(t *testing.T) {
 			"profiles[0].solver", "race",
 		},
 		{
-			"moves without evictions", profile(config.Profile{SchedulerName: "a", Policy: "cpu-mem", Migrations: 1}),
-			"profiles[0].migrations", "profiles[0].evictions.enabled does not allow",
+			"moves without evictions", profile(config.Profile{SchedulerName: "a", Policy: "quincy", Migrations: 1}),
+			"profiles[0].policy", "profiles[0].evictions.enabled does not allow",
+		},
+		{
+			"moves of a flow policy without", profile(config.Profile{SchedulerName: "a", Policy: "cpu-mem", Migrations: 1}),
+			"profiles[0].migrations", "moves no running pods",
 		},
 		{
 			"moves of a policy without", profile(config.Profile{SchedulerName: "a", Policy: "kube", TieBreak: "fixed", Migrations: 1}),
