@@ -153,7 +153,7 @@ func localityRows(all []outcome) []report.Compared {
 		{What: "input that is local, 2 %", Unit: report.InShares, Published: new(report.Number(0.71)), Ours: new(at2.Locality)},
 		{What: "moved per hour, 14 %", Unit: report.InBytes, Ours: new(at14.Moved)},
 		{What: "moved per hour, 2 %", Unit: report.InBytes, Ours: new(at2.Moved)},
-		{What: "share of it that 2 % saves", Unit: report.InShares, Ours: new(max(report.Ratio(float64(saved), float64(at14.Moved)), 0)), Note: "published: 4 TB an hour, whose whole is not"},
+		{What: "share of it that 2 % saves", Unit: report.InShares, Ours: new(report.Ratio(float64(saved), float64(at14.Moved))), Note: "published: 4 TB an hour, whose whole is not"},
 	}
 }
 
