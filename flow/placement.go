@@ -274,7 +274,7 @@ func (p *Policy) doTogether(t *sched.Trial, out *sched.Plan) (placed, refused in
 			}
 		case moving > budget:
 			pl.postpone(bundle)
-		case p.do(t, bundle, out):
+		case p.do(t, p.spare(t, bundle, leaving), out):
 			budget -= moving
 			placed += len(bundle)
 		default:

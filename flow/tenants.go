@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
 )
 
 // This file knows the tenants of each node: running tasks that may be stopped. Where
@@ -178,11 +179,11 @@ func (p *Policy) evict(s *cluster.State) {
 			x, y := &w.members[a], &w.members[b]
 			return cmp.Or(cmp.Compare(evicting(&x.terms), evicting(&y.terms)), cmp.Compare(y.seq, x.seq))
 		})
-		evicted := p.evicted(s, n, pl.comers[from:end])
+		comers, evicted := p.evicted(s, n, pl.comers[from:end])
 		for _, t := range pl.tasks[:evicted] {
 			pl.moves = append(pl.moves, move{task: t, class: noClass, from: n, to: cluster.NoNode})
 		}
-		p.letIn(s, n, pl.comers[from:end], evicted)
+		p.letIn(s, n, comers, evicted)
 	}
 	pl.moves = slices.DeleteFunc(pl.moves, func(m move) bool { return m.from == m.to })
 }
@@ -194,7 +195,7 @@ func (p *Policy) letIn(s *cluster.State, n cluster.NodeID, comers []int32, evict
 	for _, wantsLarge := range [2]bool{true, false} {
 		for _, i := range slices.Backward(comers) {
 			m := &moves[i]
-			if large := !s.RoomNow(p.net.members[m.task].shape, n); m.to != n || large != wantsLarge {
+			if large := !s.RoomNow(p.net.members[m.task].shape, n); large != wantsLarge {
 				continue
 			}
 			if m.free = evicted == 0; !m.free {
@@ -206,30 +207,61 @@ func (p *Policy) letIn(s *cluster.State, n cluster.NodeID, comers []int32, evict
 
 // evicted is how many tenants leave a node for those who come: as many as pass beyond
 // the free slots, and one for each that does not fit in these. Who comes and gains nothing
-// by it is to go nowhere.
-func (p *Policy) evicted(s *cluster.State, n cluster.NodeID, comers []int32) int {
+// by it is to go nowhere, and is left out of the list.
+func (p *Policy) evicted(s *cluster.State, n cluster.NodeID, comers []int32) (rest []int32, count int) {
 	w, pl := p.net, &p.placer
 	load, _ := w.loadOf(s, n)
 	for len(comers) > 0 {
-		steps, beyond := w.passing(n, load, w.machines[n].slots, int64(len(comers)), w.steps[:0])
-		w.steps = steps
-		large := 0
-		useless := -1
+		var beyond int
+		w.steps, beyond = w.passing(n, load, w.machines[n].slots, int64(len(comers)), w.steps[:0])
+		last, large, useless := w.steps[len(w.steps)-1].Cost, 0, -1
 		for at, i := range comers {
 			m := &pl.moves[i]
 			isLarge := !s.RoomNow(w.members[m.task].shape, n)
 			if isLarge {
 				large++
 			}
-			if (beyond > 0 || isLarge) && w.members[m.task].terms.Wait <= m.cost+steps[len(steps)-1].Cost {
+			if (beyond > 0 || isLarge) && w.members[m.task].terms.Wait <= m.cost+last {
 				useless = at
 			}
 		}
 		if useless < 0 {
-			return min(max(beyond, large), len(w.machines[n].evictions))
+			return comers, min(max(beyond, large), len(w.machines[n].evictions))
 		}
 		pl.moves[comers[useless]].to = cluster.NoNode
 		comers = slices.Delete(comers, useless, useless+1)
 	}
-	return 0
+	return comers, 0
+}
+
+// spare leaves out of a bundle whom it does not need to leave, the dearest first. In the
+// flow one leaves for each who comes beyond the free slots; where those who come are
+// smaller, or have room that the slots did not show, fewer may do.
+func (p *Policy) spare(t *sched.Trial, bundle []move, leaving int) []move {
+	if p.net.moves {
+		return bundle // each is a unit, and where it went counts
+	}
+	for i := leaving - 1; i >= 0; i-- {
+		if p.fitsWithout(t, bundle, i) {
+			bundle = slices.Delete(bundle, i, i+1)
+		}
+	}
+	return bundle
+}
+
+// fitsWithout reports whether a bundle could be done if one of those who leave stayed.
+func (p *Policy) fitsWithout(t *sched.Trial, bundle []move, stays int) bool {
+	s, mark := t.State(), t.Mark()
+	defer t.Rollback(mark)
+	p.net.looks += int64(len(bundle))
+	for i, m := range bundle {
+		a := sched.Action{Kind: sched.Place, Task: m.task, Attempt: s.Task(m.task).Attempt, Node: m.to}
+		if m.from != cluster.NoNode {
+			a.Kind, a.Node = sched.Evict, 0
+		}
+		if i != stays && t.Try(a).Refused() {
+			return false
+		}
+	}
+	return true
 }

@@ -1,0 +1,90 @@
+package flow_test
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/flow"
+	"fairlead.dev/fairlead/sched"
+)
+
+// witness is a policy of which is noted who was to leave for nothing: without it, what
+// its bundle brings to the node would fit as well.
+type witness struct {
+	*flow.Policy
+	needless, evicted int
+}
+
+func (w *witness) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
+	s, room := t.State(), map[cluster.NodeID]cluster.Vector{}
+	for n := range cluster.NodeID(s.NodeRows()) {
+		var free cluster.Vector
+		for k, limit := range s.Limit(n) {
+			free = append(free, limit-s.Used(n)[k]+s.LeavingDemand(n)[k])
+		}
+		room[n] = free
+	}
+	on := map[cluster.TaskID]cluster.NodeID{}
+	for id := range cluster.TaskID(s.TaskRows()) {
+		on[id] = s.Task(id).Node
+	}
+	w.Policy.Plan(t, c, budget, out)
+	for i := range out.Bundles() {
+		for _, a := range out.Bundle(i) {
+			n, sign := a.Node, int64(-1)
+			if a.Kind == sched.Evict {
+				n, sign = on[a.Task], 1
+			}
+			for k, q := range s.Demand(a.Task) {
+				room[n][k] += sign * q
+			}
+		}
+		for _, a := range out.Bundle(i) {
+			if a.Kind != sched.Evict {
+				continue
+			}
+			w.evicted++
+			if s.Demand(a.Task).Fits(room[on[a.Task]]) {
+				w.needless++
+			}
+		}
+	}
+}
+
+// TestNobodyLeavesForNothing lets tasks of several sizes come to nodes where others
+// run: who has to leave is needed by those who come with the same bundle.
+func TestNobodyLeavesForNothing(t *testing.T) {
+	evicted := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		m := &haggler{}
+		w := &witness{Policy: flow.New(m, flow.Options{Name: "haggler"})}
+		st := newStage(rt, w)
+		size := rapid.Int64Range(1, 4)
+		var shapes []cluster.ShapeID
+		for range 3 {
+			shapes = append(shapes, st.shape(cluster.Shape{Demand: cluster.Vector{size.Draw(rt, "cpu"), size.Draw(rt, "memory"), 0}}))
+		}
+		capacity := rapid.Int64Range(2, 12)
+		for range rapid.IntRange(1, 3).Draw(rt, "nodes") {
+			st.node(cluster.Vector{capacity.Draw(rt, "cpu"), capacity.Draw(rt, "memory"), 0})
+			m.into = append(m.into, rapid.Int64Range(0, 9).Draw(rt, "into"))
+		}
+		for range 4 {
+			for range rapid.IntRange(1, 6).Draw(rt, "tasks") {
+				st.task(st.job(), rapid.SampledFrom(shapes).Draw(rt, "shape"))
+				m.terms = append(m.terms, flow.Terms{Wait: rapid.Int64Range(5, 90).Draw(rt, "wait"), Stay: rapid.Int64Range(-30, 0).Draw(rt, "stay")})
+			}
+			st.mustStep()
+			if w.needless > 0 {
+				rt.Fatalf("somebody leaves for nothing:\n%s", st.core.State().Picture())
+			}
+		}
+		evicted += w.evicted
+	})
+	t.Logf("%d have to leave", evicted)
+	if !testing.Short() && evicted == 0 {
+		t.Error("nobody has to leave, so that this shows nothing")
+	}
+}
