@@ -70,6 +70,9 @@ func (p *Policy) place(t *sched.Trial, whole bool, out *sched.Plan) (placed, ref
 	}
 	if whole && !w.moves {
 		p.evict(t.State())
+		if len(w.asking) > 1 {
+			pl.patient()
+		}
 	}
 	w.looks += int64(len(pl.moves))
 	if pl.apart() {

@@ -234,6 +234,23 @@ func (p *Policy) evicted(s *cluster.State, n cluster.NodeID, comers []int32) (re
 	return comers, 0
 }
 
+// patient puts off all for which somebody has to leave, while others find a place for
+// which nobody has to. Where several requests ask, nodes have more room than their slots
+// show, and the next solve may know a place without victims.
+func (pl *placer) patient() {
+	if pl.left == nil {
+		pl.left, pl.at = map[cluster.NodeID]bool{}, map[cluster.NodeID]int32{}
+	}
+	clear(pl.left)
+	for _, m := range pl.moves {
+		pl.left[m.from] = m.from != cluster.NoNode
+	}
+	leaves := func(m move) bool { return pl.left[m.from] || pl.left[m.to] }
+	if slices.ContainsFunc(pl.moves, func(m move) bool { return !leaves(m) }) {
+		pl.moves = slices.DeleteFunc(pl.moves, leaves)
+	}
+}
+
 // spare leaves out of a bundle whom it does not need to leave, the dearest first. In the
 // flow one leaves for each who comes beyond the free slots; where those who come are
 // smaller, or have room that the slots did not show, fewer may do.

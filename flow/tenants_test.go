@@ -88,3 +88,29 @@ func TestNobodyLeavesForNothing(t *testing.T) {
 		t.Error("nobody has to leave, so that this shows nothing")
 	}
 }
+
+// TestRoomBeforeVictims lets a large task ask, so that uniform slots show little of the
+// room of n0, and two small ones: both go there, and nobody is evicted on n1.
+func TestRoomBeforeVictims(t *testing.T) {
+	m := &haggler{into: []flow.Cost{0, 0}}
+	st := newStage(t, flow.New(m, flow.Options{Name: "haggler"}))
+	small, large := st.shape(cluster.Shape{Demand: cluster.Vector{1, 0, 0}}), st.shape(cluster.Shape{Demand: cluster.Vector{4, 0, 0}})
+	st.node(cluster.Vector{5, 0, 0})
+	st.node(cluster.Vector{4, 0, 0})
+	m.terms = append(m.terms, flow.Terms{Wait: 7}) // it costs 2 to evict
+	tenant := st.task(st.job(), large)
+	m.terms[0].Stay = 5
+	st.events = append(st.events, cluster.TaskFound{Task: tenant, Seq: st.seq, Node: 1})
+	for _, shape := range []cluster.ShapeID{small, small, large} {
+		wait := flow.Cost(90)
+		if shape == large {
+			wait = 1
+		}
+		m.terms = append(m.terms, flow.Terms{Wait: wait})
+		st.task(st.job(), shape)
+	}
+	st.mustStep()
+	if s := st.core.State(); s.Task(tenant).Phase != cluster.Running || s.Task(1).Node != 0 || s.Task(2).Node != 0 {
+		t.Errorf("somebody leaves, though there is room:\n%s", s.Picture())
+	}
+}
