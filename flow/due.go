@@ -1,13 +1,16 @@
 package flow
 
 import (
+	"slices"
+
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/internal/heap"
 )
 
 // due is when which task is to be asked about again, as its price changes then.
 type due struct {
-	heap heap.Heap[appointment]
+	heap   heap.Heap[appointment]
+	booked []appointment // by task row: the one that counts
 }
 
 type appointment struct {
@@ -24,20 +27,46 @@ func (a appointment) Before(b appointment) bool {
 	return a.seq < b.seq
 }
 
-func (d *due) add(s *cluster.State, t cluster.TaskID, at cluster.Time) {
-	d.heap.Push(appointment{max(at, s.Now()+1), s.Task(t).Seq, t})
+// book makes the one appointment of a task, which may be Never. Those that it had before
+// are forgotten, before they are the most.
+func (d *due) book(s *cluster.State, t cluster.TaskID, at cluster.Time) {
+	for int(t) >= len(d.booked) {
+		d.booked = append(d.booked, appointment{})
+	}
+	a := appointment{max(at, s.Now()+1), s.Task(t).Seq, t}
+	if d.booked[t] == a {
+		return
+	}
+	d.booked[t] = a
+	if a.at == cluster.Never {
+		return
+	}
+	if len(d.heap) > 2*len(d.booked)+64 {
+		d.heap = slices.DeleteFunc(d.heap, func(a appointment) bool { return d.booked[a.task] != a })
+		d.heap.Init()
+	}
+	d.heap.Push(a)
+}
+
+// pop takes the first appointment off the heap.
+func (d *due) pop() appointment {
+	a := d.heap.Pop()
+	if d.booked[a.task] == a {
+		d.booked[a.task] = appointment{}
+	}
+	return a
 }
 
 // keeps reports whether the appointment is still the task's.
 func (w *network) keeps(a appointment) bool {
-	m := &w.members[a.task]
-	return m.seq == a.seq+1 && m.terms.Next <= a.at
+	return w.due.booked[a.task] == a && w.members[a.task].seq == a.seq+1
 }
 
 // keepAppointments asks about the tasks whose prices have changed by now.
 func (w *network) keepAppointments(s *cluster.State) {
 	for len(w.due.heap) > 0 && w.due.heap[0].at <= s.Now() {
-		if a := w.due.heap.Pop(); w.keeps(a) {
+		kept := w.keeps(w.due.heap[0])
+		if a := w.due.pop(); kept {
 			w.tell(s, a.task)
 		}
 	}
@@ -49,7 +78,7 @@ func (w *network) nextDue() cluster.Time {
 		if a := w.due.heap[0]; w.keeps(a) {
 			return a.at
 		}
-		w.due.heap.Pop()
+		w.due.pop()
 	}
 	return cluster.Never
 }

@@ -35,3 +35,7 @@ func (p *Policy) Optimum(s *cluster.State, all *sched.Changed, asked *cluster.Ta
 	}
 	return sum, nil
 }
+
+// Memory is how many entries the lists have that grow with time: nodes that changed, and
+// times at which prices do.
+func (p *Policy) Memory() (journal, due int) { return len(p.net.journal), len(p.net.due.heap) }

@@ -118,9 +118,7 @@ func (w *network) terms(s *cluster.State, t cluster.TaskID) Terms {
 			*c = min(max(*c, -MaxCost), MaxCost)
 		}
 	}
-	if terms.Next < cluster.Never {
-		w.due.add(s, t, terms.Next)
-	}
+	w.due.book(s, t, terms.Next)
 	return terms
 }
 

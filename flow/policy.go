@@ -78,6 +78,7 @@ func (p *Policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 	w := p.net
 	w.keepAppointments(s)
 	w.settleClasses()
+	w.trimJournal() // update does, too, if somebody waits
 	p.ticks = 0
 	p.bounds.reset()
 	whole := true

@@ -103,7 +103,7 @@ func (w *network) updatePorts(s *cluster.State) {
 	if !slices.Equal(w.asking, w.asked) || w.synced < w.start || w.portTier != w.tier {
 		w.asked, w.portTier = append(w.asked[:0], w.asking...), w.tier
 		for n := range w.machines {
-			if m := &w.machines[n]; m.port != mcmf.None || len(m.tenants) > 0 {
+			if m := &w.machines[n]; m.port != mcmf.None || m.shared > 0 || len(m.tenants) > 0 {
 				w.updatePort(s, cluster.NodeID(n))
 			}
 		}
