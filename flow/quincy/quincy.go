@@ -133,22 +133,30 @@ func (m *Model) Terms(s *cluster.State, t cluster.TaskID) flow.Terms {
 		terms.Key = 1
 	}
 	if task.Phase == cluster.Waiting {
-		terms.Next = s.Now() + next - account.Waiting
+		terms.Next = later(s.Now(), next, account.Waiting)
 		return terms
 	}
 	worked := account.Running + m.options.Hold
 	worth, next := step(worked)
 	terms.Movable = true
 	terms.Stay = m.fetch(s, t, task.Node) - second*worth
-	terms.Next = s.Now() + next - worked
+	terms.Next = later(s.Now(), next, worked)
 	return terms
 }
 
+// later is when what has lasted so long by now will have lasted as long as is said.
+func later(now, lasts, lasted cluster.Time) cluster.Time {
+	if lasts == cluster.Never {
+		return cluster.Never
+	}
+	return now + lasts - lasted
+}
+
 // step rounds a duration down to a number of seconds such as 1, 2, 3, 4, 6, 8, 12, 16,
-// and says when the next of them is reached.
+// and says when the next of them is reached; Never after the longest.
 func step(d cluster.Time) (seconds int64, next cluster.Time) {
 	if d >= longest {
-		return int64(longest / cluster.Second), cluster.Never / 2
+		return int64(longest / cluster.Second), cluster.Never
 	}
 	from := int64(0)
 	for power := int64(1); ; power *= 2 {
@@ -156,7 +164,7 @@ func step(d cluster.Time) (seconds int64, next cluster.Time) {
 			if at <= from {
 				continue
 			}
-			if then := cluster.Time(at) * cluster.Second; then > d {
+			if then := min(cluster.Time(at)*cluster.Second, longest); then > d {
 				return from, then
 			}
 			from = at

@@ -22,6 +22,9 @@ func TestStep(t *testing.T) {
 		{3 * cluster.Second, 3, 4 * cluster.Second},
 		{5 * cluster.Second, 4, 6 * cluster.Second},
 		{cluster.Hour, 3072, 4096 * cluster.Second},
+		{longest - 1, 98_304, longest},
+		{longest, 100_000, cluster.Never},
+		{2 * longest, 100_000, cluster.Never},
 	} {
 		if seconds, next := step(tc.waited); seconds != tc.seconds || next != tc.next {
 			t.Errorf("step(%v) = %d s, then at %v; want %d s, then at %v", tc.waited, seconds, next, tc.seconds, tc.next)
