@@ -26,7 +26,7 @@ type requestID struct {
 type classID struct {
 	request    requestID
 	key        uint64
-	tier       int32         // of waiting tasks
+	tier       int32
 	job        cluster.JobID // of movable tasks; otherwise noJob
 	wait, stay Cost          // of movable tasks
 	alone      cluster.Seq   // 1 + the task's, if it is a class of its own
@@ -186,13 +186,10 @@ func (w *network) shift(t cluster.TaskID, terms Terms, node cluster.NodeID) {
 // join puts a task into its class.
 func (w *network) join(s *cluster.State, t cluster.TaskID, terms Terms, node cluster.NodeID) {
 	task := s.Task(t)
-	id := classID{request: requestID{task.Shape, noJob}, key: terms.Key, job: noJob}
+	id := classID{request: requestID{task.Shape, noJob}, key: terms.Key, tier: terms.Tier, job: noJob}
 	apart := w.members[t].apart
 	if s.Shape(task.Shape).PerNode > 0 || apart {
 		id.request.job = task.Job
-	}
-	if node == cluster.NoNode {
-		id.tier = terms.Tier
 	}
 	switch {
 	case terms.Alone:

@@ -187,7 +187,8 @@ func (w *network) updateStay(s *cluster.State, n cluster.NodeID, row int32) {
 	st := &w.stays[row]
 	m := &w.machines[n]
 	units := int64(len(st.tasks))
-	shares := s.NodeLive(n) && !s.Overfull(n) && w.covers(s, w.requests[w.classes[st.class].request].id.shape)
+	c := &w.classes[st.class]
+	shares := s.NodeLive(n) && !s.Overfull(n) && c.id.tier <= w.tier && w.covers(s, w.requests[c.request].id.shape)
 	if shares {
 		m.shared += units
 	}

@@ -40,10 +40,10 @@ func (w *network) vacate(t cluster.TaskID, n cluster.NodeID) {
 func (w *network) tellTenant(task *cluster.Task, t cluster.TaskID, terms Terms) {
 	m := &w.members[t]
 	if m.seq == task.Seq+1 && m.shape == task.Shape && m.node == task.Node {
-		before := evicting(&m.terms)
+		before, tier := evicting(&m.terms), m.terms.Tier
 		m.terms = terms
 		switch price := evicting(&terms); {
-		case price < before:
+		case price < before || terms.Tier != tier:
 			w.noteRoom(m.node) // for those who would have to evict it
 		case price > before:
 			w.refresh(m.node)
@@ -51,7 +51,7 @@ func (w *network) tellTenant(task *cluster.Task, t cluster.TaskID, terms Terms) 
 		return
 	}
 	w.leave(t)
-	*m = member{seq: task.Seq + 1, shape: task.Shape, terms: terms, share: -1, stay: -1, node: task.Node, apart: m.apart}
+	*m = member{seq: task.Seq + 1, shape: task.Shape, terms: terms, share: -1, stay: -1, node: task.Node}
 	w.lodge(t, task.Node)
 }
 

@@ -114,3 +114,54 @@ func TestRoomBeforeVictims(t *testing.T) {
 		t.Errorf("somebody leaves, though there is room:\n%s", s.Picture())
 	}
 }
+
+// TestTierWhereTasksMove lets a task that is dear to leave waiting ask for the place of
+// one of a higher tier, whether that may move or not: it does not get it.
+func TestTierWhereTasksMove(t *testing.T) {
+	for _, moves := range []int{0, 1} {
+		m := &haggler{into: []flow.Cost{0}, terms: []flow.Terms{{Wait: 5, Tier: 1}, {Wait: 90}}}
+		st := newStage(t, flow.New(m, flow.Options{Name: "haggler", Moves: moves}))
+		st.node(cluster.Vector{1, 0, 0})
+		one := st.shape(cluster.Shape{Demand: cluster.Vector{1, 0, 0}})
+		first := st.task(st.job(), one)
+		st.events = append(st.events, cluster.TaskFound{Task: first, Seq: st.seq, Node: 0})
+		st.task(st.job(), one)
+		st.mustStep()
+		if s := st.core.State(); s.Task(first).Phase != cluster.Running {
+			t.Errorf("with %d moves a task of a lower tier comes first:\n%s", moves, s.Picture())
+		}
+	}
+}
+
+// falling is a model by which the first task is of a higher tier for its first three
+// seconds only.
+type falling struct{ *haggler }
+
+func (m falling) Terms(s *cluster.State, t cluster.TaskID) flow.Terms {
+	terms := m.haggler.Terms(s, t)
+	if terms.Next = s.Now() + cluster.Second; t == 0 && s.Now() < 3*cluster.Second {
+		terms.Tier = 1
+	}
+	return terms
+}
+
+// TestTierFalls lets a task run that is of a higher tier than one that waits, until it
+// is of the same, at the same price.
+func TestTierFalls(t *testing.T) {
+	m := falling{&haggler{into: []flow.Cost{0}, terms: []flow.Terms{{Wait: 5}, {Wait: 90}}}}
+	st := newStage(t, flow.New(m, flow.Options{Name: "falling"}))
+	st.node(cluster.Vector{1, 0, 0})
+	one := st.shape(cluster.Shape{Demand: cluster.Vector{1, 0, 0}})
+	first := st.task(st.job(), one)
+	st.events = append(st.events, cluster.TaskFound{Task: first, Seq: st.seq, Node: 0})
+	st.task(st.job(), one)
+	for range 3 {
+		if st.core.State().TaskRows() > 0 && st.core.State().Task(first).Phase != cluster.Running {
+			t.Fatalf("at %v somebody leaves for one of a lower tier:\n%s", st.now, st.core.State().Picture())
+		}
+		st.mustStep()
+	}
+	if s := st.core.State(); s.Task(first).Phase == cluster.Running {
+		t.Errorf("nobody leaves, though the tiers are the same by now:\n%s", s.Picture())
+	}
+}

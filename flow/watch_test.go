@@ -345,7 +345,7 @@ func (w *network) checkStays(s *cluster.State) error {
 		}
 		st, m := &w.stays[row], &w.machines[id.node]
 		slices.SortFunc(tasks, func(a, b cluster.TaskID) int { return int(w.members[a].seq) - int(w.members[b].seq) })
-		shared := s.NodeLive(id.node) && !s.Overfull(id.node) && w.covers(s, w.requests[w.classes[id.class].request].id.shape)
+		shared := s.NodeLive(id.node) && !s.Overfull(id.node) && w.members[tasks[0]].terms.Tier <= w.tier && w.covers(s, w.requests[w.classes[id.class].request].id.shape)
 		to := w.sink
 		if shared {
 			to = m.port
