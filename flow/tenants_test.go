@@ -165,3 +165,40 @@ func TestTierFalls(t *testing.T) {
 		t.Errorf("nobody leaves, though the tiers are the same by now:\n%s", s.Picture())
 	}
 }
+
+// TestTierByTier lets two tasks of one shape wait by a tenant of the higher of their
+// tiers: who is of its tier does not pay enough, and who would pay is of the lower one.
+func TestTierByTier(t *testing.T) {
+	m := &haggler{into: []flow.Cost{0}, terms: []flow.Terms{{Wait: 50, Tier: 1}, {Wait: 20, Tier: 1}, {Wait: 90}}}
+	st := newStage(t, flow.New(m, flow.Options{Name: "haggler"}))
+	n := st.node(cluster.Vector{1, 0, 0})
+	one := st.shape(cluster.Shape{Demand: cluster.Vector{1, 0, 0}})
+	first := st.task(st.job(), one)
+	st.events = append(st.events, cluster.TaskFound{Task: first, Seq: st.seq, Node: 0})
+	st.task(st.job(), one)
+	st.task(st.job(), one)
+	st.mustStep()
+	st.events = append(st.events, cluster.NodeChanged{Node: n, Spec: cluster.NodeSpec{Name: "n0", Capacity: cluster.Vector{1, 1, 0}}})
+	st.mustStep()
+	if s := st.core.State(); s.Task(first).Phase != cluster.Running {
+		t.Errorf("a task of a lower tier comes first:\n%s", s.Picture())
+	}
+}
+
+// TestNoGain lets tasks wait that would pay for a tenant's place just what they gain.
+func TestNoGain(t *testing.T) {
+	m := &haggler{into: []flow.Cost{0}, terms: []flow.Terms{{Wait: 2}}}
+	st := newStage(t, flow.New(m, flow.Options{Name: "haggler"}))
+	st.node(cluster.Vector{1, 0, 0})
+	one := st.shape(cluster.Shape{Demand: cluster.Vector{1, 0, 0}})
+	first := st.task(st.job(), one)
+	st.events = append(st.events, cluster.TaskFound{Task: first, Seq: st.seq, Node: 0})
+	for range 3 {
+		m.terms = append(m.terms, flow.Terms{Wait: m.place(0) + 2})
+		st.task(st.job(), one)
+		st.mustStep()
+	}
+	if s := st.core.State(); s.Task(first).Phase != cluster.Running {
+		t.Errorf("somebody leaves, and nobody gains by it:\n%s", s.Picture())
+	}
+}
