@@ -64,13 +64,15 @@ type network struct {
 	present  []cluster.NodeID // machines with a port
 	stale    []cluster.NodeID // machines whose port is new
 	journal  []cluster.NodeID
-	start    uint64   // position of journal[0]
-	latest   []uint64 // per node, 1 + its last position in the journal
-	priced   []uint64 // per node, 1 + its last position there for more than its room
-	synced   uint64   // position up to which ports are true
-	asking   []int32  // requests with units, in order of rows: what slots are for
-	asked    []int32  // the same when ports were last computed
-	portTier int32    // the tier then
+	start    uint64     // position of journal[0]
+	latest   []uint64   // per node, 1 + its last position in the journal
+	priced   []uint64   // per node, 1 + its last position there for more than its room
+	synced   uint64     // position up to which ports are true
+	asking   []int32    // requests with units, in order of rows: what slots are for
+	asked    []int32    // the same when ports were last computed
+	portTier int32      // the tier then
+	covering []covering // by shape
+	turn     uint32     // of findAsking
 
 	tempting []bargain
 	arcs     Arcs
@@ -428,6 +430,7 @@ func (w *network) findAsking() {
 	}
 	slices.Sort(w.asking)
 	w.asking = slices.Compact(w.asking)
+	w.turn++
 }
 
 // updateShare puts down what it costs to leave tasks of a share waiting.

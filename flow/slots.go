@@ -212,16 +212,29 @@ func (w *network) updateStay(s *cluster.State, n cluster.NodeID, row int32) {
 	w.graph.SetArc(st.arc, 0, units, st.cost)
 }
 
+// covering is whether every request that asked in a turn would fit where a task of a
+// shape was.
+type covering struct {
+	turn uint32
+	all  bool
+}
+
 // covers reports whether every request that asks would fit where a task of the
 // shape was.
 func (w *network) covers(s *cluster.State, shape cluster.ShapeID) bool {
-	demand := s.Shape(shape).Demand
-	for _, q := range w.asking {
-		if id := w.requests[q].id; id.shape != shape && !s.Shape(id.shape).Demand.Fits(demand) {
-			return false
-		}
+	for int(shape) >= len(w.covering) {
+		w.covering = append(w.covering, covering{})
 	}
-	return true
+	c := &w.covering[shape]
+	if c.turn != w.turn {
+		demand := s.Shape(shape).Demand
+		*c = covering{w.turn, !slices.ContainsFunc(w.asking, func(q int32) bool {
+			id := w.requests[q].id
+			return id.shape != shape && !s.Shape(id.shape).Demand.Fits(demand)
+		})}
+		w.looks += int64(len(w.asking))
+	}
+	return c.all
 }
 
 // updateLoad lets the arc from a port to the sink say how many units it takes, and

@@ -67,6 +67,7 @@ func (w *network) updateTenants(s *cluster.State, n cluster.NodeID) {
 	if !s.NodeLive(n) || s.Overfull(n) {
 		return
 	}
+	w.looks += int64(len(m.tenants))
 	for _, t := range m.tenants {
 		if w.yields(s, t) {
 			m.evictions = append(m.evictions, evicting(&w.members[t].terms))
@@ -245,7 +246,7 @@ func (pl *placer) patient() {
 	for _, m := range pl.moves {
 		pl.left[m.from] = m.from != cluster.NoNode
 	}
-	leaves := func(m move) bool { return pl.left[m.from] || pl.left[m.to] }
+	leaves := func(m move) bool { return pl.left[m.from] || pl.left[m.to] && !m.free }
 	if slices.ContainsFunc(pl.moves, func(m move) bool { return !leaves(m) }) {
 		pl.moves = slices.DeleteFunc(pl.moves, leaves)
 	}
