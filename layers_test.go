@@ -28,7 +28,6 @@ const layers = `
 cluster:
 sched: cluster
 sched/schedtest: cluster sched
-queue: cluster internal/heap sched
 policies: cluster flow flow/bandwidth flow/cpumem flow/ecsched flow/quincy flow/spread internal/nearest mcmf queue sched
 flow: cluster flow/pack internal/heap mcmf sched
 flow/spread: cluster flow
@@ -37,6 +36,7 @@ flow/quincy: cluster flow
 flow/bandwidth: cluster flow
 flow/pack:
 queue: cluster internal/fifo internal/heap sched
+queue/promethee:
 flow/ecsched: cluster internal/fifo internal/heap mcmf sched
 internal/fifo: cluster internal/heap sched
 internal/heap:
