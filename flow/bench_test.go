@@ -152,6 +152,7 @@ func BenchmarkRound(b *testing.B) {
 		{"load-spreading/50-shapes", func() flow.Model { return &spread.Model{} }, 50, false},
 		{"cpu-mem/50-shapes", func() flow.Model { return &cpumem.Model{} }, 50, false},
 		{"quincy/1-shape", func() flow.Model { return quincy.New(quincy.Standard()) }, 1, true},
+		{"quincy/50-shapes", func() flow.Model { return quincy.New(quincy.Standard()) }, 50, true},
 	} {
 		for _, used := range []float64{.9, 1.03} {
 			b.Run(fmt.Sprintf("%s/%.0f%%", bench.name, used*100), func(b *testing.B) {

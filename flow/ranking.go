@@ -66,15 +66,15 @@ type below struct {
 	arc   mcmf.Arc
 }
 
-// fewNodes below an aggregator are not worth leaving out.
+// fewNodes are as many as an aggregator among many begins a solve with at most.
 const fewNodes = 40
 
 // enough is how many nodes below an aggregator a solve begins with: some choice for
 // each task that waits.
 func (w *network) enough(row int32) int {
 	g := &w.groups[row]
-	if all := len(g.chosen) + len(g.rest); all <= fewNodes && w.tree != nil {
-		return all
+	if w.tree != nil { // each rack has some, beside all the others
+		return int(min(2+w.requests[g.request].wanted, fewNodes))
 	}
 	return int(8 + 2*w.requests[g.request].wanted)
 }
@@ -420,17 +420,22 @@ func (w *network) clearGroup(g int32, which func(cluster.NodeID) bool) {
 	}
 }
 
-// mostIdle is how many requests that nobody waits with keep nodes in the network: mostly
-// somebody comes soon who asks for the same.
-const mostIdle = 8
+// mostIdle is how many requests that nobody waits with keep nodes in the network, and
+// mostIdleArcs bounds how many arcs these have: mostly somebody comes soon who asks for
+// the same, and to put ten thousand nodes in takes longer than to solve.
+const (
+	mostIdle     = 64
+	mostIdleArcs = 1 << 20
+)
 
 // retire takes up a request that nobody waits with any more. Aggregators that have more
 // than a few nodes in the network lose them, and those of the request that was retired
-// mostIdle before lose all.
+// so many before lose all.
 func (w *network) retire(row int32) {
 	w.cached = append(w.cached, row)
 	w.clearGroups(row, fewNodes)
-	if at := len(w.cached) - 1 - mostIdle; at >= 0 {
+	keep := min(mostIdle, max(4, mostIdleArcs/max(1, len(w.machines))))
+	if at := len(w.cached) - 1 - keep; at >= 0 {
 		w.clearGroups(w.cached[at], 0)
 	}
 }
