@@ -35,7 +35,7 @@
 // Files: model.go (what a policy says) · policy.go (a round) · members.go (which
 // task stands where) · network.go (the graph) · slots.go · tenants.go (who may be
 // stopped for one that comes) · ranking.go ·
-// placement.go (from flow to plan) · contention.go (rounds planned again by packing) ·
+// placement.go (from flow to plan) · evict.go (who leaves for whom) · contention.go (rounds planned again by packing) ·
 // bound.go, boundplan.go and boundroom.go (what any plan costs at least) ·
 // victims.go and chooser.go (several evicted for one) · due.go (prices that change with time) ·
 // explain.go (what a task could have) · explainworth.go (what a node more is worth) ·

@@ -302,9 +302,6 @@ func (pl *placer) postpone(bundle []move) {
 // depend on each other where somebody comes to a node that somebody leaves; who comes to
 // a free slot there depends on nobody, and goes before all.
 func (pl *placer) components() {
-	if pl.left == nil {
-		pl.left, pl.at = map[cluster.NodeID]bool{}, map[cluster.NodeID]int32{}
-	}
 	clear(pl.left)
 	clear(pl.at)
 	for _, m := range pl.moves {

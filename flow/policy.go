@@ -64,7 +64,7 @@ func (p *Policy) reset() {
 	} else {
 		p.solver = mcmf.NewSolver(p.net.graph)
 	}
-	p.placer = placer{}
+	p.placer = placer{left: map[cluster.NodeID]bool{}, at: map[cluster.NodeID]int32{}}
 	p.victims = victims{}
 }
 
