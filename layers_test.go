@@ -26,6 +26,7 @@ const module = "fairlead.dev/fairlead"
 // build pass.
 const layers = `
 cluster:
+class: cluster
 sched: cluster
 sched/schedtest: cluster sched
 policies: cluster flow flow/bandwidth flow/cpumem flow/ecsched flow/quincy flow/spread internal/nearest mcmf queue sched
@@ -49,7 +50,7 @@ mcmf/race: mcmf
 recording: cluster internal/strict mcmf sched
 report: cluster internal/strict
 report/page: report
-sim: cluster internal/heap report sched sim/trace
+sim: class cluster internal/heap report sched sim/trace
 sim/trace: cluster internal/nearest
 sim/trace/google2011: cluster sim/trace
 sim/trace/stream: cluster sim/trace
@@ -60,7 +61,7 @@ sim/trace/swf: cluster sim/trace
 sim/trace/ecsched: cluster sim/trace
 sim/trace/kubernetes: cluster sim/trace
 sim/workload: cluster sim/trace
-experiment: cluster internal/nearest policies report sched sim sim/trace sim/trace/ecsched sim/trace/google2011 sim/workload
+experiment: class cluster internal/nearest policies report sched sim sim/trace sim/trace/ecsched sim/trace/google2011 sim/workload
 cmd/fairlead: *
 `
 

@@ -548,6 +548,9 @@ func (h *history) account(before Time) {
 				a.Waiting += now - before
 			case Starting, Leaving:
 				a.Overhead += now - before
+				if a.FirstRun != Never {
+					a.Restarting += now - before
+				}
 			case Running:
 				a.Running += now - before
 			case Absent, Gated, phases:

@@ -1,6 +1,9 @@
 package cluster
 
-import "math"
+import (
+	"math"
+	"math/bits"
+)
 
 // Rows name things by small recycled numbers, so that the model is a handful
 // of flat arrays. The world chooses the rows of what it reports (Rows hands
@@ -56,13 +59,6 @@ type Shape struct {
 	// 1 keeps them apart, as Google's different-machines restriction does. 0
 	// is no limit.
 	PerNode int32
-}
-
-// Class groups tasks that were promised the same.
-type Class struct {
-	Name string
-	// Importance orders classes; the smallest number matters most.
-	Importance int32
 }
 
 // Job is a set of tasks that were submitted together.
@@ -144,6 +140,8 @@ type Account struct {
 	Overhead  Time // starting or leaving: room is taken, nothing is done
 	Running   Time
 	FirstRun  Time // when it first ran; Never before that
+	// Restarting is the part of Overhead since then: what it cost to be evicted.
+	Restarting Time
 }
 
 // At returns the account advanced to the moment now, for a task in phase p.
@@ -155,11 +153,30 @@ func (a Account) At(now Time, p Phase) Account {
 		a.Waiting += spent
 	case Starting, Leaving:
 		a.Overhead += spent
+		if a.FirstRun != Never {
+			a.Restarting += spent
+		}
 	case Running:
 		a.Running += spent
 	case Absent, Gated, phases:
 	}
 	return a
+}
+
+// Age is how long the task has asked to run, from the account as it stands: all of its
+// time but what it was gated.
+func (a Account) Age() Time { return a.Waiting + a.Overhead + a.Running }
+
+// Availability is the share of its age that the task has run; all of it at age 0
+// (QoS-driven scheduling, equation 1).
+func (a Account) Availability() Share {
+	age := a.Age()
+	if age <= 0 {
+		return Whole
+	}
+	hi, lo := bits.Mul64(uint64(a.Running), uint64(Whole))
+	share, _ := bits.Div64(hi, lo, uint64(age)) // it has not run for longer than that
+	return Share(share)
 }
 
 // Rows hands out the lowest row that was never used, or the one given back

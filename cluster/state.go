@@ -95,6 +95,9 @@ func NewState(kinds []Kind, classes []Class) *State {
 	if err := CheckKinds(kinds); err != nil {
 		panic("cluster: " + err.Error())
 	}
+	if err := CheckClasses(classes); err != nil {
+		panic("cluster: " + err.Error())
+	}
 	if len(classes) == 0 {
 		classes = []Class{{}}
 	}

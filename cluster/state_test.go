@@ -183,6 +183,7 @@ func TestAccount(t *testing.T) {
 		got.Since = 0
 		want.Waiting *= cluster.Second
 		want.Overhead *= cluster.Second
+		want.Restarting *= cluster.Second
 		want.Running *= cluster.Second
 		if want.FirstRun != cluster.Never {
 			want.FirstRun *= cluster.Second
@@ -198,19 +199,19 @@ func TestAccount(t *testing.T) {
 	at(10, cluster.Account{Waiting: 3, Overhead: 3, Running: 4, FirstRun: 6})
 	evict(t, s, 1)
 	place(t, s, 1, 1) // and moves
-	at(11, cluster.Account{Waiting: 3, Overhead: 4, Running: 4, FirstRun: 6})
+	at(11, cluster.Account{Waiting: 3, Overhead: 4, Running: 4, FirstRun: 6, Restarting: 1})
 	apply(t, s, 12, cluster.TaskLeft{Task: 1, Attempt: 1})
-	at(14, cluster.Account{Waiting: 5, Overhead: 5, Running: 4, FirstRun: 6}) // reserved is waiting
+	at(14, cluster.Account{Waiting: 5, Overhead: 5, Running: 4, FirstRun: 6, Restarting: 2}) // reserved is waiting
 	if _, phase, ok := s.Promote(1); !ok || phase != cluster.Starting {
 		t.Fatal("not promoted")
 	}
 	apply(t, s, 15, cluster.BindRefused{Task: 1, Attempt: 2})
-	at(16, cluster.Account{Waiting: 6, Overhead: 6, Running: 4, FirstRun: 6})
+	at(16, cluster.Account{Waiting: 6, Overhead: 6, Running: 4, FirstRun: 6, Restarting: 3})
 	place(t, s, 1, 0)
 	apply(t, s, 16, cluster.TaskStarted{Task: 1, Attempt: 3, Node: 0})
-	at(20, cluster.Account{Waiting: 6, Overhead: 6, Running: 8, FirstRun: 6}) // the first run stays
-	apply(t, s, 19, cluster.NodeLost{Node: 0})                                // time does not go backwards
-	at(22, cluster.Account{Waiting: 8, Overhead: 6, Running: 8, FirstRun: 6})
+	at(20, cluster.Account{Waiting: 6, Overhead: 6, Running: 8, FirstRun: 6, Restarting: 3}) // the first run stays
+	apply(t, s, 19, cluster.NodeLost{Node: 0})                                               // time does not go backwards
+	at(22, cluster.Account{Waiting: 8, Overhead: 6, Running: 8, FirstRun: 6, Restarting: 3})
 }
 
 // TestGatedTimeIsNobodys: the account starts when the task may be placed.

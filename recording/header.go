@@ -76,8 +76,17 @@ type wireKind struct {
 }
 
 type wireClass struct {
-	Name       string `json:"name"`
-	Importance int32  `json:"importance"`
+	Name         string        `json:"name"`
+	Importance   int32         `json:"importance"`
+	Availability cluster.Share `json:"availability,omitempty"`
+	Margin       cluster.Time  `json:"margin,omitempty"`
+	Restart      cluster.Time  `json:"restart,omitempty"`
+	Budget       cluster.Share `json:"budget,omitempty"`
+	Urgency      cluster.Level `json:"urgency,omitempty"`
+	Tier         cluster.Level `json:"tier,omitempty"`
+	Size         cluster.Level `json:"size,omitempty"`
+	Redundancy   cluster.Level `json:"redundancy,omitempty"`
+	Replicas     int32         `json:"replicas,omitempty"`
 }
 
 type wireLane struct {
@@ -156,8 +165,8 @@ func (h *Header) validate() error {
 	if err := cluster.CheckKinds(h.Kinds); err != nil {
 		return fmt.Errorf("header: %w", err)
 	}
-	if len(h.Classes) > math.MaxUint8 {
-		return fmt.Errorf("header: %d classes, want at most %d", len(h.Classes), math.MaxUint8)
+	if err := cluster.CheckClasses(h.Classes); err != nil {
+		return fmt.Errorf("header: %w", err)
 	}
 	if len(h.Lanes) == 0 || len(h.Lanes) >= math.MaxUint8 {
 		return fmt.Errorf("header: %d lanes, want 1 to %d", len(h.Lanes), math.MaxUint8-1)

@@ -22,7 +22,7 @@ func (s *simulation) columns() {
 	for k, kind := range s.nodes.kinds {
 		capacity := s.series.level(func() int64 { return state.Totals().Capacity[k] })
 		s.series.share("utilisation."+kind.Name, s.series.level(func() int64 { return s.stats.busy[k] }), capacity)
-		for c, class := range serviceClasses() {
+		for c, class := range s.cfg.Classes.Rows() {
 			held := s.series.level(func() int64 { return s.holdings.by[c][k] })
 			s.series.share("allocation."+kind.Name+"."+class.Name, held, capacity)
 		}
@@ -39,7 +39,7 @@ func (s *simulation) columns() {
 func (s *simulation) overTime() *report.Series {
 	s.follow()
 	r := s.series.result(s.now)
-	for c, class := range serviceClasses() {
+	for c, class := range s.cfg.Classes.Rows() {
 		if s.holdings.seen[c] || s.stats.classes[c].Submitted > 0 {
 			continue
 		}

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 
+	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sched"
@@ -31,6 +32,8 @@ type Config struct {
 	// measured; without it that is learned from the tasks that are submitted.
 	Typical []cluster.Typical
 
+	// Classes are what may be promised to tasks; nil is class.Google.
+	Classes *class.Table
 	// Until ends the run; 0 runs until nothing is left to happen.
 	Until cluster.Time
 	// Overcommit multiplies the capacity of the kinds it names, in

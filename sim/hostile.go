@@ -75,8 +75,9 @@ func (s *simulation) meddle(t timer) {
 	s.tell(cluster.JobSubmitted{Job: j.row, Name: "foreign", Foreign: true})
 	task := s.tasks.newTask(j)
 	w := &s.tasks.list[task]
-	w.shape, w.demand, w.work, w.submitted, w.service = shape, s.tasks.demands[shape], cluster.Never, s.now, bronze
-	s.tell(cluster.TaskSubmitted{Task: task, Seq: w.seq, Job: j.row, Shape: shape, Class: bronze})
+	least := cluster.ClassID(len(s.tasks.classes.Classes) - 1)
+	w.shape, w.demand, w.work, w.submitted, w.service = shape, s.tasks.demands[shape], cluster.Never, s.now, least
+	s.tell(cluster.TaskSubmitted{Task: task, Seq: w.seq, Job: j.row, Shape: shape, Class: least})
 	s.found(task, row)
 	s.kernel.set(timer{at: s.now + s.dice.about(10*cluster.Minute), class: foreign, task: task, attempt: w.attempt, ends: true})
 }

@@ -4,6 +4,7 @@ import (
 	"io"
 	"testing"
 
+	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sim/trace"
 )
@@ -69,7 +70,7 @@ func TestWhatHasEndedIsForgotten(t *testing.T) {
 // do not, the one that was unused for longest goes first, and its row is the
 // next that is used again.
 func TestShapesAreForgottenInOrder(t *testing.T) {
-	b := newTasks()
+	b := newTasks(class.Google())
 	var told []cluster.Event
 	tell := func(e cluster.Event) { told = append(told, e) }
 	shape := func(demand int) cluster.ShapeID {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sched"
@@ -57,8 +58,11 @@ func newSimulation(cfg Config) (*simulation, error) {
 		return nil, err
 	}
 	kinds := cfg.Source.Kinds()
+	if cfg.Classes == nil {
+		cfg.Classes = class.Google()
+	}
 	gaps := &gaps{}
-	core, err := sched.New(cluster.NewState(kinds, serviceClasses()), gaps.count(cfg.Lanes)...)
+	core, err := sched.New(cluster.NewState(kinds, cfg.Classes.Rows()), gaps.count(cfg.Lanes)...)
 	if err != nil {
 		return nil, err
 	}
@@ -66,8 +70,8 @@ func newSimulation(cfg Config) (*simulation, error) {
 		cfg.Planner.PerTick = DefaultPerTick
 	}
 	s := &simulation{
-		cfg: cfg, core: core, dice: newDice(cfg.World.Seed), meter: newMeter(cfg.World.Usage, cfg.World.Seed), nodes: newNodes(kinds, cfg.Overcommit), tasks: newTasks(),
-		stats: newStats(kinds), series: newSeries(), heat: newHeat(), sample: newSample(mostSampled), holdings: newHoldings(len(kinds), len(serviceClasses())),
+		cfg: cfg, core: core, dice: newDice(cfg.World.Seed), meter: newMeter(cfg.World.Usage, cfg.World.Seed), nodes: newNodes(kinds, cfg.Overcommit), tasks: newTasks(cfg.Classes),
+		stats: newStats(kinds, cfg.Classes), series: newSeries(), heat: newHeat(), sample: newSample(mostSampled), holdings: newHoldings(len(kinds), len(cfg.Classes.Classes)),
 		waste:   newFragmentation(kinds, cfg.Typical),
 		output:  newOutput(cfg.Output, kinds),
 		planner: planning{rounds: make([]*sched.Round, len(cfg.Lanes)), wake: cluster.Never},

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sim/trace"
@@ -68,7 +69,7 @@ func (d *diary) note(s *simulation, to cluster.Time) {
 	state := s.core.State()
 	n := len(d.kinds)
 	e := entry{from: s.now, to: to, capacity: make(cluster.Vector, n), busy: make(cluster.Vector, n)}
-	for range serviceClasses() {
+	for range class.Google().Rows() {
 		e.held = append(e.held, make(cluster.Vector, n))
 	}
 	for i := range state.NodeRows() {
@@ -166,8 +167,8 @@ func (d *diary) cut(step, end cluster.Time) map[string][]float64 {
 		for k, kind := range d.kinds {
 			capacity := d.area(from, to, func(e *entry) int64 { return e.capacity[k] })
 			put("utilisation."+kind.Name, ratio(d.area(from, to, func(e *entry) int64 { return e.busy[k] }), capacity))
-			for c, class := range serviceClasses() {
-				put("allocation."+kind.Name+"."+class.Name, ratio(d.area(from, to, func(e *entry) int64 { return e.held[c][k] }), capacity))
+			for c, promised := range class.Google().Rows() {
+				put("allocation."+kind.Name+"."+promised.Name, ratio(d.area(from, to, func(e *entry) int64 { return e.held[c][k] }), capacity))
 			}
 			arrived := new(big.Int)
 			for _, a := range d.arrived {
@@ -419,3 +420,6 @@ func TestStepsBecomeOne(t *testing.T) {
 		}
 	}
 }
+
+// The classes of the tests.
+const gold, bronze cluster.ClassID = 0, 2

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 
+	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sched"
@@ -12,10 +13,11 @@ import (
 // stats gathers in fixed memory what the report says of a run.
 type stats struct {
 	kinds []cluster.Kind
+	table *class.Table
 	tasks report.Tasks
 
 	latency, response, jobs report.Histogram
-	classes                 []classStats
+	classes                 []classStats // by cluster.ClassID
 
 	// Sums over time: quantity × µs, as floats because they outgrow int64.
 	last                cluster.Time
@@ -38,10 +40,10 @@ type classStats struct {
 	availability report.Availabilities
 }
 
-func newStats(kinds []cluster.Kind) stats {
+func newStats(kinds []cluster.Kind, classes *class.Table) stats {
 	n := len(kinds)
 	return stats{
-		kinds: kinds, classes: make([]classStats, len(serviceClasses())),
+		kinds: kinds, table: classes, classes: make([]classStats, len(classes.Classes)),
 		capacity: make([]float64, n), used: make([]float64, n), run: make([]float64, n),
 		busy: make(cluster.Vector, n), peak: make([]float64, n), arrived: make([]wide, n),
 		reasons: map[string]int{}, examples: map[string]string{},
@@ -145,14 +147,14 @@ func (a *stats) result(setup report.Setup, state *cluster.State, counts sched.Co
 		}
 	}
 	a.curves(&r)
-	for i, class := range serviceClasses() {
+	for i := range a.table.Classes {
 		c := &a.classes[i]
 		if c.Submitted == 0 {
 			continue
 		}
 		c.PlacementLatency = c.latency.Distribution()
 		c.Availability = c.availability.Summary()
-		r.Classes[class.Name] = c.Class
+		r.Classes[a.table.Classes[i].Name] = c.Class
 	}
 	return r
 }
@@ -163,9 +165,9 @@ func (a *stats) curves(r *report.Run) {
 		return
 	}
 	r.Latencies = map[string]report.Curve{"all": a.latency.Curve()}
-	for i, class := range serviceClasses() {
+	for i := range a.table.Classes {
 		if c := a.classes[i].latency.Curve(); c != nil {
-			r.Latencies[class.Name] = c
+			r.Latencies[a.table.Classes[i].Name] = c
 		}
 	}
 }

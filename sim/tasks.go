@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sim/trace"
 )
@@ -21,6 +22,7 @@ type tasks struct {
 	given   map[run]given // runs that were given up and may begin yet
 	jobs    map[uint64]*job
 	seq     cluster.Seq
+	classes *class.Table
 	retired []cluster.JobID // job rows that are free once the core was told
 	shapes
 }
@@ -123,9 +125,9 @@ type ghost struct {
 	devices cluster.DeviceSet
 }
 
-func newTasks() tasks {
+func newTasks(classes *class.Table) tasks {
 	return tasks{
-		live: map[taskKey]cluster.TaskID{}, given: map[run]given{}, jobs: map[uint64]*job{},
+		classes: classes, live: map[taskKey]cluster.TaskID{}, given: map[run]given{}, jobs: map[uint64]*job{},
 		shapes: shapes{named: map[string]cluster.ShapeID{}, unused: linked.New()},
 	}
 }
@@ -205,7 +207,7 @@ func (b *tasks) submit(r *trace.Task, shape cluster.ShapeID, input []cluster.Blo
 	t := &b.list[row]
 	b.live[key] = row
 	t.name = r.Name
-	t.index, t.class, t.priority, t.service = r.Index, r.Class, r.Priority, serviceClass(r.Priority)
+	t.index, t.class, t.priority, t.service = r.Index, r.Class, r.Priority, b.classOf(r)
 	t.demand = b.demands[shape]
 	t.shape, t.perNode, t.fails, t.submitted, t.work = shape, r.PerNode, r.Fails, now, r.Work
 	t.requirements = nil
@@ -253,23 +255,11 @@ func (b *tasks) end(row cluster.TaskID, tell func(cluster.Event)) (j *job, over 
 	return j, true
 }
 
-// The service classes of Google's priorities, as the QoS paper maps them.
-const (
-	gold cluster.ClassID = iota
-	silver
-	bronze
-)
-
-func serviceClasses() []cluster.Class {
-	return []cluster.Class{gold: {Name: "gold", Importance: 0}, silver: {Name: "silver", Importance: 1}, bronze: {Name: "bronze", Importance: 2}}
-}
-
-func serviceClass(priority int32) cluster.ClassID {
-	switch {
-	case priority > 8:
-		return gold
-	case priority >= 2:
-		return silver
+// classOf is what was promised to the task: what its record says, or else what goes with
+// its priority.
+func (b *tasks) classOf(r *trace.Task) cluster.ClassID {
+	if id, known := b.classes.ByName(r.Promise); known {
+		return id
 	}
-	return bronze
+	return b.classes.ByPriority(r.Priority)
 }

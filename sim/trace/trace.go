@@ -117,7 +117,10 @@ type Task struct {
 	JobTasks uint32 // how many tasks the job will submit in all; 0 if unknown
 	User     string
 	// Class is the latency class of the trace (Google: scheduling class 0–3).
-	Class    uint8
+	Class uint8
+	// Promise names the class of what was promised to the task; empty: its Priority
+	// says which.
+	Promise  string
 	Priority int32
 	Demand   cluster.Vector
 	// PerNode is how many tasks of the job a node may hold, this one included;

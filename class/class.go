@@ -1,0 +1,73 @@
+// Package class is the table of what was promised to whom: the one definition of
+// classes for availability targets (gold, silver, bronze) and for SLA classes (Premium,
+// Advanced, Best effort). What policies read of a class is a cluster.Class; here stands
+// beside it what only people, traces and invoices need: which tasks are of the class,
+// and what it costs.
+package class
+
+import (
+	"math"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// Class is a row of the table.
+type Class struct {
+	cluster.Class
+	// From is the least priority of tasks that belong to the class where nothing else
+	// says which class they have.
+	From int32
+}
+
+// Table is the classes of a cluster, the most important first. A task belongs to the
+// class that its record names, or else to the first whose From its priority reaches.
+type Table struct {
+	Classes []Class
+}
+
+// Google is the table of the QoS paper for Google's priorities: gold above 8, silver
+// from 2 to 8, bronze below (specification §1). The margin is that of its stored runs
+// (§11), 30 s; its text says 10 s.
+func Google() *Table {
+	row := func(name string, importance, from int32, promised cluster.Share) Class {
+		return Class{From: from, Class: cluster.Class{
+			Name: name, Importance: importance, Availability: promised,
+			Margin: 30 * cluster.Second, Budget: cluster.Whole - promised,
+		}}
+	}
+	return &Table{Classes: []Class{
+		row("gold", 0, 9, cluster.Whole),
+		row("silver", 1, 2, cluster.Whole*9/10),
+		row("bronze", 2, math.MinInt32, cluster.Whole/2),
+	}}
+}
+
+// Rows are the classes as policies see them.
+func (t *Table) Rows() []cluster.Class {
+	rows := make([]cluster.Class, len(t.Classes))
+	for i := range t.Classes {
+		rows[i] = t.Classes[i].Class
+	}
+	return rows
+}
+
+// ByName is the class of that name, and false if there is none.
+func (t *Table) ByName(name string) (cluster.ClassID, bool) {
+	for i := range t.Classes {
+		if t.Classes[i].Name == name {
+			return cluster.ClassID(i), true
+		}
+	}
+	return 0, false
+}
+
+// ByPriority is the class of tasks that say nothing but their priority; the last one
+// where it reaches none.
+func (t *Table) ByPriority(priority int32) cluster.ClassID {
+	for i := range t.Classes {
+		if priority >= t.Classes[i].From {
+			return cluster.ClassID(i)
+		}
+	}
+	return cluster.ClassID(len(t.Classes) - 1)
+}
