@@ -16,13 +16,20 @@ type Class struct {
 	cluster.Class
 	// From is the least priority of tasks that belong to the class where nothing else
 	// says which class they have.
-	From int32
+	From  int32
+	Price Price
 }
 
 // Table is the classes of a cluster, the most important first. A task belongs to the
 // class that its record names, or else to the first whose From its priority reaches.
 type Table struct {
 	Classes []Class
+	// Priced is the kind that prices are for, of all classes; empty is the first one of
+	// the cluster.
+	Priced string
+	// Credits are what tasks get back whose promise was broken: the first row that they
+	// attained. They fall, and the last is for all.
+	Credits []Credit
 }
 
 // Google is the table of the QoS paper for Google's priorities: gold above 8, silver
@@ -30,12 +37,13 @@ type Table struct {
 // (§11), 30 s; its text says 10 s.
 func Google() *Table {
 	row := func(name string, importance, from int32, promised cluster.Share) Class {
-		return Class{From: from, Class: cluster.Class{
+		c := cluster.Class{
 			Name: name, Importance: importance, Availability: promised,
 			Margin: 30 * cluster.Second, Budget: cluster.Whole - promised,
-		}}
+		}
+		return Class{Class: c, From: from, Price: PriceOf(&c)}
 	}
-	return &Table{Classes: []Class{
+	return &Table{Credits: Credits(), Classes: []Class{
 		row("gold", 0, 9, cluster.Whole),
 		row("silver", 1, 2, cluster.Whole*9/10),
 		row("bronze", 2, math.MinInt32, cluster.Whole/2),
