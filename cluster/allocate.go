@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// This file is the only place where a decision changes an allocation. Place
+// This file and grant.go are the only places where a decision changes an allocation. Place
 // and Evict check everything against the state as it is, and refuse rather
 // than repair. Between Begin and End they are a trial, which leaves no trace.
 
@@ -24,39 +24,43 @@ const (
 	NotRunning       // there is no run to evict
 	NotOurs          // the job is somebody else's
 	Outdated         // the task has moved on since the plan was made
+	NotInRange       // the shape does not allow the grant
 	codes
 )
 
 // String names the code in a word or two.
 func (c Code) String() string {
-	return [codes]string{"allowed", "not waiting", "node gone", "not eligible", "no room", "no device", "not apart", "not running", "not ours", "outdated"}[c]
+	return [codes]string{"allowed", "not waiting", "node gone", "not eligible", "no room", "no device", "not apart", "not running", "not ours", "outdated", "not in range"}[c]
 }
 
 // Refusal says why one task cannot be placed on one node. The zero value
 // means that it can.
 type Refusal struct {
-	Code       Code
-	Kind       int   // of NoRoom and NoDevice: the first kind that does not fit
-	Need, Have int64 // of NoRoom: what is asked, and what is left; of NoDevice: how many devices
+	Code Code
+	Kind int // of NoRoom, NoDevice and NotInRange: the first kind that does not fit
+	// Need and Have are, of NoRoom, what is asked and what is left for it; of
+	// NoDevice, how many devices; of NotInRange, what is asked and the bound that it
+	// misses, both 0 for a grant that does not measure the cluster's kinds.
+	Need, Have int64
 }
 
 // Refused reports whether r is a refusal.
 func (r Refusal) Refused() bool { return r.Code != Allowed }
 
-// Admits reports whether the task could be placed on the node, counting on
-// the room of what is leaving it.
+// Admits reports whether the task could be placed on the node with the least that
+// it takes, counting on the room of what is leaving it.
 func (s *State) Admits(t TaskID, n NodeID) Refusal {
 	if int(t) >= len(s.task) {
 		return Refusal{Code: NotWaiting}
 	}
 	task := &s.task[t]
-	if task.Phase != Waiting && (task.Phase != Leaving || task.Next != NoNode) {
+	if task.Phase != Waiting && (task.Phase != Leaving || task.Next != NoNode) || task.Ending {
 		return Refusal{Code: NotWaiting}
 	}
 	if s.job[task.Job].Foreign {
 		return Refusal{Code: NotOurs}
 	}
-	if r := s.AdmitsShape(task.Shape, n); r.Refused() {
+	if r := s.admits(task.Shape, n, s.shape[task.Shape].Demand); r.Refused() {
 		return r
 	}
 	if task.Phase == Leaving && task.Node == n || s.crowded(t, n) {
@@ -68,6 +72,11 @@ func (s *State) Admits(t TaskID, n NodeID) Refusal {
 // AdmitsShape is Admits for any task of the shape, leaving aside which tasks
 // of its job are where.
 func (s *State) AdmitsShape(id ShapeID, n NodeID) Refusal {
+	return s.admits(id, n, s.shape[id].Demand)
+}
+
+// admits is AdmitsShape for a run that takes so much.
+func (s *State) admits(id ShapeID, n NodeID, demand Vector) Refusal {
 	if !s.NodeLive(n) {
 		return Refusal{Code: NodeGone}
 	}
@@ -76,7 +85,7 @@ func (s *State) AdmitsShape(id ShapeID, n NodeID) Refusal {
 		return Refusal{Code: NotEligible}
 	}
 	limit, used, leaving := s.Limit(n), s.Used(n), s.LeavingDemand(n)
-	for k, need := range shape.Demand {
+	for k, need := range demand {
 		if have := limit[k] - used[k] + leaving[k]; need > have && need > 0 {
 			return Refusal{Code: NoRoom, Kind: k, Need: need, Have: have}
 		}
@@ -133,16 +142,36 @@ func atMost(perNode int32) int32 {
 	return perNode
 }
 
-// Place chooses a node for a waiting task, or the next node for a leaving
-// one. The task starts where the node has the room now; where the room is
-// still held by what is leaving, it is reserved. The devices are the given ones;
-// none leaves the choice to PickDevices.
+// Allotment is what a run is given on its node.
+type Allotment struct {
+	// Grant is how much; nil is the shape's Demand. It is kept, not copied, and
+	// must not be changed afterwards.
+	Grant Vector
+	// Devices are which; none leaves the choice to PickDevices.
+	Devices DeviceSet
+}
+
+// Place is PlaceWith for the least that the task takes.
 func (s *State) Place(t TaskID, n NodeID, devices DeviceSet) Refusal {
+	return s.PlaceWith(t, n, Allotment{Devices: devices})
+}
+
+// PlaceWith chooses a node for a waiting task, or the next node for a leaving
+// one. The task starts where the node has the room now; where the room is
+// still held by what is leaving, it is reserved.
+func (s *State) PlaceWith(t TaskID, n NodeID, gets Allotment) Refusal {
 	if r := s.Admits(t, n); r.Refused() {
 		return r
 	}
 	task := &s.task[t]
-	need := s.shape[task.Shape].need
+	grant, r := s.granted(task.Shape, gets.Grant)
+	if !r.Refused() && grant != nil {
+		r = s.admits(task.Shape, n, grant)
+	}
+	if r.Refused() {
+		return r
+	}
+	need, devices := s.shape[task.Shape].need, gets.Devices
 	if devices == 0 {
 		devices, _ = s.PickDevices(n, need) // there are enough, as Admits says
 	} else if r := s.devicesRefuse(n, need, devices); r.Refused() {
@@ -150,16 +179,17 @@ func (s *State) Place(t TaskID, n NodeID, devices DeviceSet) Refusal {
 	}
 	s.undo.push(t, *task, n)
 	if task.Phase == Leaving {
-		task.Next, task.NextDevices = n, devices
-		s.occupy(t, n, devices)
+		task.Next, task.NextDevices, task.NextGrant = n, devices, grant
+		s.occupy(t, n)
 		s.noteTask(t)
 		return Refusal{}
 	}
-	now := s.roomNow(n, s.Demand(t)) && s.devicesNow(n, need, devices)
 	task.Attempt++
 	task.Refused, task.Began = false, false
-	task.Node, task.Devices = n, devices
-	s.occupy(t, n, devices)
+	task.Devices, task.Grant = devices, grant
+	now := s.roomNow(n, s.Demand(t)) && s.devicesNow(n, need, devices)
+	task.Node = n
+	s.occupy(t, n)
 	if now {
 		s.setPhase(t, Starting)
 	} else {
@@ -194,11 +224,11 @@ func (s *State) Evict(t TaskID) Refusal {
 	case Reserved:
 		entry := s.undo.push(t, *task, NoNode)
 		s.node[task.Node].reserved--
-		at := s.vacate(t, task.Node, task.Devices)
+		at := s.vacate(t, task.Node)
 		if entry != nil {
 			entry.at = at
 		}
-		task.Node = NoNode
+		task.Node, task.Grant = NoNode, nil
 		s.setPhase(t, Waiting)
 	case Starting, Running:
 		s.undo.push(t, *task, NoNode)
@@ -249,7 +279,7 @@ func (s *State) hopes(t TaskID, n NodeID) bool {
 		return false
 	}
 	limit, used, leaving := s.Limit(n), s.Used(n), s.LeavingDemand(n)
-	for k, q := range s.Demand(t) {
+	for k, q := range s.roomOn(t, n).demand {
 		if q > 0 && used[k]-leaving[k] > limit[k] {
 			return false
 		}
@@ -263,7 +293,7 @@ func (s *State) standing(n NodeID, k int) int64 {
 	q := s.Used(n)[k]
 	for _, t := range s.node[n].tasks {
 		if s.task[t].Node != n || s.task[t].Phase == Reserved {
-			q -= s.Demand(t)[k]
+			q -= s.roomOn(t, n).demand[k]
 		}
 	}
 	return q

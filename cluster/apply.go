@@ -178,8 +178,7 @@ func (s *State) nodeLost(e NodeLost) error {
 		if task := &s.task[t]; task.Node == e.Node {
 			s.leaveNode(t)
 		} else {
-			s.vacate(t, task.Next, task.NextDevices)
-			task.Next, task.NextDevices = NoNode, 0
+			s.dropNext(t)
 			s.noteTask(t)
 		}
 	}
@@ -225,8 +224,11 @@ func (s *State) jobSubmitted(e JobSubmitted) error {
 	if int(e.Job) < len(s.job) && s.job[e.Job].Live {
 		return fmt.Errorf("job row %d is in use by %q", e.Job, s.job[e.Job].Name)
 	}
+	if e.Foreign && e.FirstEnds {
+		return fmt.Errorf("job row %d: %q is foreign, so that its tasks cannot end one another here", e.Job, e.Name)
+	}
 	s.job = grown(s.job, int(e.Job))
-	s.job[e.Job] = Job{Name: e.Name, User: e.User, Foreign: e.Foreign, Together: e.Together, Live: true}
+	s.job[e.Job] = Job{Name: e.Name, User: e.User, Foreign: e.Foreign, Together: e.Together, FirstEnds: e.FirstEnds, Live: true}
 	s.log.note(Jobs, uint32(e.Job))
 	return nil
 }

@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // This file applies the events of sets and shapes. Whoever follows the change
@@ -86,11 +87,17 @@ func (s *State) shapeDefined(e ShapeDefined) error {
 	if err := s.checkDevices(e.Spec.Demand); err != nil {
 		return fmt.Errorf("shape row %d: %w", e.Shape, err)
 	}
+	if err := s.checkMax(&e.Spec); err != nil {
+		return fmt.Errorf("shape row %d: %w", e.Shape, err)
+	}
 	if e.Spec.Eligible != AllNodes && !s.setLive(e.Spec.Eligible) {
 		return fmt.Errorf("shape row %d: set row %d is not defined", e.Shape, e.Spec.Eligible)
 	}
 	s.shape = grown(s.shape, int(e.Shape))
 	row := shapeRow{Shape: e.Spec, live: true}
+	if slices.Equal(row.Max, row.Demand) {
+		row.Max = nil
+	}
 	if k := s.devices; k >= 0 {
 		row.need = s.kinds[k].Need(e.Spec.Demand[k])
 	}

@@ -67,7 +67,7 @@ func (s *State) taskUngated(e TaskUngated) error {
 	if err != nil {
 		return err
 	}
-	if task.Phase != Gated {
+	if task.Phase != Gated || task.Ending {
 		return ErrStale
 	}
 	s.setPhase(e.Task, Waiting)
@@ -100,16 +100,16 @@ func (s *State) taskReshaped(e TaskReshaped) error {
 	if int(e.Shape) >= len(s.shape) || !s.shape[e.Shape].live {
 		return fmt.Errorf("task row %d: shape row %d holds no shape", e.Task, e.Shape)
 	}
-	before, leaves := s.Demand(e.Task), task.Phase == Leaving
+	before, leaves := *task, task.Phase == Leaving
 	s.shape[task.Shape].tasks--
 	s.shape[e.Shape].tasks++
+	if n := before.Node; n != NoNode {
+		task.Grant, task.Devices = s.refit(n, s.roomOn(e.Task, n), e.Shape, leaves)
+	}
+	if n := before.Next; n != NoNode {
+		task.NextGrant, task.NextDevices = s.refit(n, s.roomOn(e.Task, n), e.Shape, false)
+	}
 	task.Shape, task.Priority = e.Shape, e.Priority
-	if n := task.Node; n != NoNode {
-		s.refit(n, before, &task.Devices, e.Shape, leaves)
-	}
-	if n := task.Next; n != NoNode {
-		s.refit(n, before, &task.NextDevices, e.Shape, false)
-	}
 	if task.Phase == Reserved && !s.hopes(e.Task, task.Node) {
 		s.leaveNode(e.Task)
 	}
@@ -120,28 +120,29 @@ func (s *State) taskReshaped(e TaskReshaped) error {
 	return nil
 }
 
-// refit lets a run that took the demand before take that of the shape, on the
-// same devices if they are as many. Leaves says that the run is leaving.
-func (s *State) refit(n NodeID, before Vector, devices *DeviceSet, id ShapeID, leaves bool) {
-	old := room{before, *devices}
-	s.take(n, old, -1)
+// refit lets a run that took the room take what the shape allows, on the same
+// devices if they are as many, and returns what it takes then. Leaves says that
+// the run is leaving.
+func (s *State) refit(n NodeID, took room, id ShapeID, leaves bool) (Vector, DeviceSet) {
+	s.take(n, took, -1)
 	if leaves {
-		s.leave(n, old, -1)
+		s.leave(n, took, -1)
 	}
-	*devices = s.foundDevices(id, n, *devices)
-	taken := room{s.shape[id].Demand, *devices}
-	s.take(n, taken, 1)
+	grant := s.intoRange(id, took.demand)
+	takes := room{s.grantOr(id, grant), s.foundDevices(id, n, took.devices)}
+	s.take(n, takes, 1)
 	if leaves {
-		s.leave(n, taken, 1)
+		s.leave(n, takes, 1)
 	}
 	s.noteNode(n)
+	return grant, takes.devices
 }
 
 // dropNext gives up the room that a leaving task holds for its next run.
 func (s *State) dropNext(t TaskID) {
 	if task := &s.task[t]; task.Next != NoNode {
-		s.vacate(t, task.Next, task.NextDevices)
-		task.Next, task.NextDevices = NoNode, 0
+		s.vacate(t, task.Next)
+		task.Next, task.NextDevices, task.NextGrant = NoNode, 0, nil
 	}
 }
 
@@ -156,19 +157,26 @@ func (s *State) taskFound(e TaskFound) error {
 	if !s.NodeLive(e.Node) {
 		return fmt.Errorf("task row %d was found on node row %d, which holds no node", e.Task, e.Node)
 	}
+	if err := s.checkGrant(e.Grant); err != nil {
+		return fmt.Errorf("task row %d was found: %w", e.Task, err)
+	}
 	task.Attempt++
-	s.begin(e.Task, e.Node, e.Devices)
+	s.begin(e.Task, e.Node, Allotment{e.Grant, e.Devices})
 	return nil
 }
 
 // begin lets a task that takes no room run on a node, whether it fits or not.
-func (s *State) begin(t TaskID, n NodeID, devices DeviceSet) {
-	devices = s.foundDevices(s.task[t].Shape, n, devices)
-	s.task[t].Node, s.task[t].Devices = n, devices
-	s.task[t].Refused = false
-	s.task[t].Began = true
-	s.occupy(t, n, devices)
+func (s *State) begin(t TaskID, n NodeID, has Allotment) {
+	task := &s.task[t]
+	task.Node, task.Devices = n, s.foundDevices(task.Shape, n, has.Devices)
+	task.Grant = s.intoRange(task.Shape, has.Grant)
+	task.Refused = false
+	task.Began = true
+	s.occupy(t, n)
 	s.setPhase(t, Running)
+	if task.Ending {
+		s.sendOff(t)
+	}
 	s.noteTask(t)
 }
 
@@ -189,8 +197,11 @@ func (s *State) taskStarted(e TaskStarted) error {
 	if !s.NodeLive(e.Node) {
 		return ErrStale
 	}
+	if err := s.checkGrant(e.Grant); err != nil {
+		return fmt.Errorf("task row %d began: %w", e.Task, err)
+	}
 	if (task.Phase == Waiting || task.Phase == Gated) && task.Attempt == e.Attempt && task.Refused {
-		s.begin(e.Task, e.Node, e.Devices) // given up, and happened after all
+		s.begin(e.Task, e.Node, Allotment{e.Grant, e.Devices}) // given up, and happened after all
 		return nil
 	}
 	if task.Phase == Absent || e.Attempt <= task.Base || e.Attempt > task.Attempt {
@@ -218,7 +229,8 @@ func (s *State) haunt(e TaskStarted) error {
 		return ErrStale
 	}
 	task := &s.task[e.Task]
-	r := room{s.Demand(e.Task), s.foundDevices(task.Shape, e.Node, e.Devices)}
+	grant := s.intoRange(task.Shape, e.Grant)
+	r := room{s.grantOr(task.Shape, grant), s.foundDevices(task.Shape, e.Node, e.Devices)}
 	s.ghosts[key] = ghost{e.Node, r, task.Job, s.shape[task.Shape].PerNode}
 	s.take(e.Node, r, 1)
 	s.leave(e.Node, r, 1)
@@ -235,7 +247,7 @@ func (s *State) bindRefused(e BindRefused) error {
 		return ErrStale
 	}
 	s.leaveNode(e.Task)
-	task.Refused = task.Phase == Waiting
+	task.Refused = !task.Placed()
 	return nil
 }
 
@@ -275,7 +287,7 @@ func (s *State) evictRefused(e EvictRefused) error {
 	if err != nil {
 		return err
 	}
-	if task.Phase != Leaving {
+	if task.Phase != Leaving || task.Ending {
 		return ErrStale
 	}
 	s.dropNext(e.Task)
@@ -297,11 +309,15 @@ func (s *State) leaveNode(t TaskID) {
 	if task.Phase == Reserved {
 		s.node[task.Node].reserved--
 	}
-	s.vacate(t, task.Node, task.Devices)
+	s.vacate(t, task.Node)
 	task.Node, task.Next = task.Next, NoNode
-	if task.Node == NoNode {
+	task.Grant, task.NextGrant = task.NextGrant, nil
+	switch {
+	case task.Ending:
+		s.setPhase(t, Gated)
+	case task.Node == NoNode:
 		s.setPhase(t, Waiting)
-	} else {
+	default:
 		task.Attempt++
 		task.Began = false
 		task.Devices, task.NextDevices = task.NextDevices, 0
@@ -322,6 +338,7 @@ func (s *State) taskEnded(e TaskEnded) error {
 		s.leaveNode(e.Task)
 	}
 	s.setPhase(e.Task, Absent)
+	task.Ending = false
 	s.dropInput(e.Task)
 	s.job[task.Job].Tasks--
 	s.shape[task.Shape].tasks--

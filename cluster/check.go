@@ -59,7 +59,7 @@ func (s *State) checkNodes() error {
 			listed[t.Node]++
 		}
 		if t.Next != NoNode && t.Phase != Absent {
-			s.add(used, t.Next, s.Demand(TaskID(i)), 1)
+			s.add(used, t.Next, s.roomOn(TaskID(i), t.Next).demand, 1)
 			listed[t.Next]++
 		}
 		switch t.Phase {
@@ -124,7 +124,7 @@ func (s *State) checkDevicesOf(n NodeID) error {
 	}
 	for _, t := range s.node[n].tasks {
 		task := &s.task[t]
-		if err := hold(room{s.Demand(t), task.heldOn(n)}, task.Phase == Leaving && task.Node == n); err != nil {
+		if err := hold(s.roomOn(t, n), task.Phase == Leaving && task.Node == n); err != nil {
 			return err
 		}
 	}
@@ -142,6 +142,27 @@ func (s *State) checkDevicesOf(n NodeID) error {
 	return nil
 }
 
+// checkGranted checks what a task is granted against its shape, and that one that
+// ends is on its way.
+func (s *State) checkGranted(t *Task) error {
+	shape := &s.shape[t.Shape]
+	for _, grant := range []Vector{t.Grant, t.NextGrant} {
+		if grant == nil {
+			continue
+		}
+		if shape.Max == nil || len(grant) != len(s.kinds) || !shape.Demand.Fits(grant) || !grant.Fits(shape.Max) || slices.Equal(grant, shape.Demand) {
+			return fmt.Errorf("granted %v of %v to %v", grant, shape.Demand, shape.Max)
+		}
+	}
+	switch {
+	case t.Grant != nil && !t.Placed() || t.NextGrant != nil && t.Next == NoNode:
+		return fmt.Errorf("%s, and granted %v and next %v", t.Phase, t.Grant, t.NextGrant)
+	case t.Ending && (t.Phase != Gated && t.Phase != Leaving || t.Next != NoNode || s.job[t.Job].Foreign):
+		return fmt.Errorf("ending, and %s", t.Phase)
+	}
+	return nil
+}
+
 func (s *State) checkTasks() error {
 	var inPhase [phases]int
 	jobTasks := make([]int32, len(s.job))
@@ -155,6 +176,9 @@ func (s *State) checkTasks() error {
 		jobTasks[t.Job]++
 		shapeTasks[t.Shape]++
 		id := TaskID(i)
+		if err := s.checkGranted(t); err != nil {
+			return fmt.Errorf("task row %d: %w", i, err)
+		}
 		switch {
 		case t.Placed() != (t.Node != NoNode):
 			return fmt.Errorf("task row %d: %s on node row %d", i, t.Phase, t.Node)

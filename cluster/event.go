@@ -64,13 +64,15 @@ type (
 	// ShapeForgotten frees the row of a shape that no task has any more.
 	ShapeForgotten struct{ Shape ShapeID }
 
-	// JobSubmitted makes a job without tasks. Its row must be free. Foreign and
-	// Together are as in Job.
+	// JobSubmitted makes a job without tasks. Its row must be free. Foreign,
+	// Together and FirstEnds are as in Job; a foreign job's tasks cannot be ended
+	// here.
 	JobSubmitted struct {
 		Job        JobID
 		Name, User string
 		Foreign    bool
 		Together   bool
+		FirstEnds  bool
 	}
 
 	// JobForgotten frees the row of a job that has no task any more.
@@ -108,7 +110,8 @@ type (
 	}
 
 	// TaskReshaped says that what a task asks for has changed, whatever its
-	// phase. Where it takes room, that changes at once, and need not fit. A
+	// phase. Where it takes room, that changes at once, and need not fit; where the
+	// new demand is a range, by no more than it takes to come into it. A
 	// reserved task waits again if the node has no room for its new shape, does
 	// not admit it, or it may not stand beside what is there; a leaving task
 	// gives up its next node for the same reasons. A ghost keeps the demand
@@ -122,23 +125,26 @@ type (
 
 	// TaskFound says that a waiting or gated task already runs on a node, where
 	// nobody here placed it: a snapshot's, or somebody else's. It need not fit.
-	// Where the world does not know its devices, they are chosen.
+	// Where the world does not know its devices, they are chosen. A grant that is
+	// outside what the shape allows is brought into it.
 	TaskFound struct {
 		Task    TaskID
 		Seq     Seq
 		Node    NodeID
 		Devices DeviceSet
+		Grant   Vector
 	}
 
 	// TaskStarted says that a run has begun: the outcome of a place decision.
 	// The world drops what comes late from a node that was lost since, as the
-	// row may hold another node by now. Devices count where the run was given up
-	// before; those of any other run are known.
+	// row may hold another node by now. Devices and Grant count where the run was
+	// given up before; those of any other run are known.
 	TaskStarted struct {
 		Task    TaskID
 		Attempt uint32
 		Node    NodeID
 		Devices DeviceSet
+		Grant   Vector
 	}
 
 	// BindRefused says that a run will never begin: the other outcome.
@@ -161,10 +167,12 @@ type (
 	}
 
 	// TaskEnded says that the task is done for good, whatever its phase:
-	// finished, failed or killed. Its row is free.
+	// finished, failed or killed. Its row is free. Finished says that it did all
+	// that it had to do, which ends the other tasks of a job with FirstEnds.
 	TaskEnded struct {
-		Task TaskID
-		Seq  Seq
+		Task     TaskID
+		Seq      Seq
+		Finished bool
 	}
 )
 

@@ -745,8 +745,7 @@ func TestHistoriesCanFail(t *testing.T) {
 				if t := &s.task[i]; t.Phase == Leaving {
 					s.leave(t.Node, s.roomOf(TaskID(i)), -1)
 					if t.Next != NoNode {
-						s.vacate(TaskID(i), t.Next, t.NextDevices)
-						t.Next, t.NextDevices = NoNode, 0
+						s.dropNext(TaskID(i))
 					}
 					s.setPhase(TaskID(i), Starting)
 					s.noteTask(TaskID(i))

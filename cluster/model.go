@@ -52,6 +52,10 @@ type NodeSpec struct {
 // shape share one row.
 type Shape struct {
 	Demand Vector
+	// Max is nil where the demand is fixed. Else a task takes what it is granted,
+	// from Demand, which is then the least, up to Max; see Task.Grant. A kind that
+	// comes in devices is always fixed.
+	Max Vector
 	// Eligible is the set of nodes that the shape's own filters admit. The
 	// world computes it and says when it changes.
 	Eligible SetID
@@ -71,8 +75,11 @@ type Job struct {
 	// Together says that all of the job's tasks want to stand on one node. It is
 	// a wish: commit does not check it, and most policies do not look at it.
 	Together bool
-	Live     bool
-	Tasks    int32 // live tasks
+	// FirstEnds says that the job's tasks are copies of one another: the first that
+	// finishes ends the others.
+	FirstEnds bool
+	Live      bool
+	Tasks     int32 // live tasks
 }
 
 // Phase is where a task stands in its life.
@@ -125,7 +132,14 @@ type Task struct {
 	// Devices are those of the current run, or of the latest one while the task
 	// waits; NextDevices those that it holds on Next.
 	Devices, NextDevices DeviceSet
-	Account              Account
+	// Grant is what the current run takes, where the shape leaves that open; nil is
+	// exactly the shape's Demand, and all there is while the task takes no room.
+	// NextGrant is what it takes on Next. Neither is ever written to.
+	Grant, NextGrant Vector
+	// Ending says that the task was told to end: it is gated, or leaving, until the
+	// world says that it has ended.
+	Ending  bool
+	Account Account
 }
 
 // Placed reports whether the task takes room on a node.

@@ -45,6 +45,9 @@ func (s *State) Picture() string {
 		for i := range s.task {
 			if s.task[i].Phase == p {
 				b.WriteString(" " + s.TaskName(TaskID(i)))
+				if s.task[i].Ending {
+					b.WriteString("(ending)")
+				}
 			}
 		}
 		b.WriteString("\n")
@@ -66,11 +69,27 @@ func (s *State) standingOf(t TaskID, n NodeID) string {
 	task := &s.task[t]
 	switch {
 	case task.Node != n:
-		return "coming"
+		return "coming" + s.pictureGrant(task, task.NextGrant)
+	case task.Ending:
+		return "ending"
 	case task.Next != NoNode:
-		return task.Phase.String() + ">" + s.node[task.Next].spec.Name
+		return task.Phase.String() + s.pictureGrant(task, task.Grant) + ">" + s.node[task.Next].spec.Name
 	}
-	return task.Phase.String()
+	return task.Phase.String() + s.pictureGrant(task, task.Grant)
+}
+
+// pictureGrant draws what is granted where that is more than the demand: "(cpu 3)".
+func (s *State) pictureGrant(task *Task, grant Vector) string {
+	var parts []string
+	for k, q := range grant {
+		if q != s.shape[task.Shape].Demand[k] {
+			parts = append(parts, s.kinds[k].Name+" "+s.kinds[k].Format(q))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "(" + strings.Join(parts, " ") + ")"
 }
 
 // TaskName names a task for people: its job's name and its submission number.

@@ -191,8 +191,15 @@ func (s *State) Job(j JobID) *Job { return &s.job[j] }
 // Shape returns the shape in the row.
 func (s *State) Shape(id ShapeID) *Shape { return &s.shape[id].Shape }
 
-// Demand returns what the task asks of a node.
-func (s *State) Demand(t TaskID) Vector { return s.shape[s.task[t].Shape].Demand }
+// Demand returns what the task takes of its node; where it takes room on none, the
+// least that it asks for.
+func (s *State) Demand(t TaskID) Vector {
+	task := &s.task[t]
+	if task.Grant != nil {
+		return task.Grant
+	}
+	return s.shape[task.Shape].Demand
+}
 
 // InPhase counts the tasks in the phase.
 func (s *State) InPhase(p Phase) int { return s.inPhase[p] }
@@ -263,6 +270,18 @@ func (s *State) leave(n NodeID, r room, sign int64) {
 // roomOf is what the task's current run takes.
 func (s *State) roomOf(t TaskID) room { return room{s.Demand(t), s.task[t].Devices} }
 
+// roomOn is what the task takes on one of its nodes.
+func (s *State) roomOn(t TaskID, n NodeID) room {
+	task := &s.task[t]
+	switch {
+	case task.Node == n:
+		return s.roomOf(t)
+	case task.NextGrant != nil:
+		return room{task.NextGrant, task.NextDevices}
+	}
+	return room{s.shape[task.Shape].Demand, task.NextDevices}
+}
+
 // count adds sign times the node to the totals.
 func (s *State) count(n NodeID, sign int) {
 	s.total.Nodes += sign
@@ -272,17 +291,17 @@ func (s *State) count(n NodeID, sign int) {
 	}
 }
 
-// occupy lists the task on the node and takes its room there.
-func (s *State) occupy(t TaskID, n NodeID, devices DeviceSet) {
-	s.take(n, room{s.Demand(t), devices}, 1)
+// occupy lists the task on one of its nodes and takes its room there.
+func (s *State) occupy(t TaskID, n NodeID) {
+	s.take(n, s.roomOn(t, n), 1)
 	s.node[n].tasks = append(s.node[n].tasks, t)
 	s.noteNode(n)
 }
 
 // vacate is the inverse of occupy. It keeps the order of the other tasks and
 // returns where the task stood.
-func (s *State) vacate(t TaskID, n NodeID, devices DeviceSet) int {
-	s.take(n, room{s.Demand(t), devices}, -1)
+func (s *State) vacate(t TaskID, n NodeID) int {
+	s.take(n, s.roomOn(t, n), -1)
 	at := slices.Index(s.node[n].tasks, t)
 	s.node[n].tasks = slices.Delete(s.node[n].tasks, at, at+1)
 	s.noteNode(n)

@@ -8,7 +8,7 @@ type undoLog struct {
 	entries []undoEntry
 }
 
-// undoEntry holds a task as it was before Place or Evict.
+// undoEntry holds a task as it was before Place, Evict or Resize.
 type undoEntry struct {
 	task   TaskID
 	before Task
@@ -25,8 +25,8 @@ func (u *undoLog) push(t TaskID, before Task, placed NodeID) *undoEntry {
 	return &u.entries[len(u.entries)-1]
 }
 
-// Begin starts a trial: until End or Keep, Place and Evict can be
-// undone, the change log stays silent, and no event may be applied.
+// Begin starts a trial: until End or Keep, Place, Evict and Resize can
+// be undone, the change log stays silent, and no event may be applied.
 func (s *State) Begin() {
 	if s.undo.on {
 		panic("cluster: a trial is under way already")
@@ -74,15 +74,20 @@ func (s *State) revert(e *undoEntry) {
 		if task.Phase == Reserved {
 			s.node[e.placed].reserved--
 		}
-		s.vacate(e.task, e.placed, task.heldOn(e.placed))
+		s.vacate(e.task, e.placed)
 	case e.before.Phase == Reserved:
 		n := e.before.Node
-		s.occupy(e.task, n, e.before.Devices)
+		*task = e.before
+		s.occupy(e.task, n)
 		list := s.node[n].tasks
 		s.node[n].tasks = slices.Insert(list[:len(list)-1], e.at, e.task)
 		s.node[n].reserved++
+	case task.Phase == e.before.Phase: // Resize
+		s.take(task.Node, s.roomOf(e.task), -1)
+		*task = e.before
+		s.take(task.Node, s.roomOf(e.task), 1)
 	default:
-		s.leave(e.before.Node, room{s.Demand(e.task), e.before.Devices}, -1)
+		s.leave(task.Node, s.roomOf(e.task), -1)
 	}
 	*task = e.before
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -247,7 +248,7 @@ func (w *twin) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.P
 		if i < want.Bundles() {
 			wants = want.Bundle(i)
 		}
-		if !slices.Equal(got, wants) {
+		if !slices.EqualFunc(got, wants, func(a, b sched.Action) bool { return reflect.DeepEqual(a, b) }) {
 			w.t.Fatalf("bundle %d is %v (%s), the slow policy wants %v (%s), in\n%s", i, got, w.name(t, got), wants, w.name(t, wants), picture)
 		}
 		w.bundles++

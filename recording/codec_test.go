@@ -67,12 +67,17 @@ func TestEventsComeBack(t *testing.T) {
 			t.Errorf("written as %s, encoding/json writes %s, %v", x.line, slow, err)
 		}
 	}
-	for _, d := range []sched.Decision{{Kind: sched.Place, Task: 1, Seq: 1 << 60, Attempt: 3, Node: 4, Devices: 1 << 63}, {Kind: sched.Evict}} {
+	for _, d := range []sched.Decision{
+		{Kind: sched.Place, Task: 1, Seq: 1 << 60, Attempt: 3, Node: 4, Devices: 1 << 63},
+		{Kind: sched.Evict},
+		{Kind: sched.Resize, Task: 1, Grant: cluster.Vector{5, 0}},
+		{Kind: sched.End, Node: cluster.NoNode},
+	} {
 		var x encoder
 		x.decision(d)
 		var w wireDecision
 		err := strict.Decode(x.line, &w)
-		if got, wrong := w.decision(); err != nil || wrong != nil || got != d {
+		if got, wrong := w.decision(); err != nil || wrong != nil || !reflect.DeepEqual(got, d) {
 			t.Errorf("%+v came back as %+v, %v, %v", d, got, err, wrong)
 		}
 		if slow, err := json.Marshal(w); err != nil || string(slow) != string(x.line) {

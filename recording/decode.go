@@ -40,6 +40,10 @@ type wireEvent struct {
 	Usage      cluster.Vector    `json:"usage,omitempty"`
 	Input      []wireBlock       `json:"input,omitempty"`
 	Devices    cluster.DeviceSet `json:"devices,omitempty"`
+	Max        cluster.Vector    `json:"max,omitempty"`
+	FirstEnds  bool              `json:"first_ends,omitempty"`
+	Grant      cluster.Vector    `json:"grant,omitempty"`
+	Finished   bool              `json:"finished,omitempty"`
 }
 
 // wireLabel is a key and its value.
@@ -80,6 +84,7 @@ type wireDecision struct {
 	Attempt  uint32            `json:"attempt"`
 	Node     cluster.NodeID    `json:"node"`
 	Devices  cluster.DeviceSet `json:"devices,omitempty"`
+	Grant    cluster.Vector    `json:"grant,omitempty"`
 }
 
 // needs says which names each event must have, and thereby which events there
@@ -149,11 +154,11 @@ func (w *wireEvent) event() cluster.Event {
 	case "eligible":
 		return cluster.EligibilityChanged{Set: cluster.SetID(*w.Set), Node: cluster.NodeID(*w.Node), Eligible: w.Eligible}
 	case "shape":
-		return cluster.ShapeDefined{Shape: cluster.ShapeID(*w.Shape), Spec: cluster.Shape{Demand: w.Demand, Eligible: cluster.SetID(*w.Set), PerNode: w.PerNode}}
+		return cluster.ShapeDefined{Shape: cluster.ShapeID(*w.Shape), Spec: cluster.Shape{Demand: w.Demand, Max: w.Max, Eligible: cluster.SetID(*w.Set), PerNode: w.PerNode}}
 	case "shape_forgotten":
 		return cluster.ShapeForgotten{Shape: cluster.ShapeID(*w.Shape)}
 	case "job":
-		return cluster.JobSubmitted{Job: cluster.JobID(*w.Job), Name: w.Name, User: w.User, Foreign: w.Foreign, Together: w.Together}
+		return cluster.JobSubmitted{Job: cluster.JobID(*w.Job), Name: w.Name, User: w.User, Foreign: w.Foreign, Together: w.Together, FirstEnds: w.FirstEnds}
 	case "job_forgotten":
 		return cluster.JobForgotten{Job: cluster.JobID(*w.Job)}
 	}
@@ -176,9 +181,9 @@ func (w *wireEvent) taskEvent() cluster.Event {
 	case "reshaped":
 		return cluster.TaskReshaped{Task: task, Seq: cluster.Seq(*w.Seq), Shape: cluster.ShapeID(*w.Shape), Priority: w.Priority}
 	case "found":
-		return cluster.TaskFound{Task: task, Seq: cluster.Seq(*w.Seq), Node: cluster.NodeID(*w.Node), Devices: w.Devices}
+		return cluster.TaskFound{Task: task, Seq: cluster.Seq(*w.Seq), Node: cluster.NodeID(*w.Node), Devices: w.Devices, Grant: w.Grant}
 	case "started":
-		return cluster.TaskStarted{Task: task, Attempt: *w.Attempt, Node: cluster.NodeID(*w.Node), Devices: w.Devices}
+		return cluster.TaskStarted{Task: task, Attempt: *w.Attempt, Node: cluster.NodeID(*w.Node), Devices: w.Devices, Grant: w.Grant}
 	case "refused":
 		return cluster.BindRefused{Task: task, Attempt: *w.Attempt}
 	case "left":
@@ -186,7 +191,7 @@ func (w *wireEvent) taskEvent() cluster.Event {
 	case "stays":
 		return cluster.EvictRefused{Task: task, Attempt: *w.Attempt}
 	case "ended":
-		return cluster.TaskEnded{Task: task, Seq: cluster.Seq(*w.Seq)}
+		return cluster.TaskEnded{Task: task, Seq: cluster.Seq(*w.Seq), Finished: w.Finished}
 	}
 	panic("recording: event " + w.Event + " was checked, and is none")
 }
@@ -215,8 +220,8 @@ func labelsOf(pairs []wireLabel) []cluster.Label {
 }
 
 func (w *wireDecision) decision() (sched.Decision, error) {
-	d := sched.Decision{Task: w.Task, Seq: w.Seq, Attempt: w.Attempt, Node: w.Node, Devices: w.Devices}
-	for _, kind := range []sched.Kind{sched.Place, sched.Evict} {
+	d := sched.Decision{Task: w.Task, Seq: w.Seq, Attempt: w.Attempt, Node: w.Node, Devices: w.Devices, Grant: w.Grant}
+	for _, kind := range []sched.Kind{sched.Place, sched.Evict, sched.Resize, sched.End} {
 		if w.Decision == kind.String() {
 			d.Kind = kind
 			return d, nil

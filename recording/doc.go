@@ -5,7 +5,7 @@
 // A Recorder stands before a sched.Core, has its methods, and hands each call
 // to a Writer. Replay feeds a recording to a fresh core and compares.
 //
-// # The format, version 4
+// # The format, version 5
 //
 // A recording is one or more files, each an epoch that stands for itself: a
 // new leader, a full file and a new set of resource kinds all begin with a
@@ -15,7 +15,7 @@
 //
 // The first line is the header. (Lines are broken here only to be shown.)
 //
-//	{"fairlead": "recording", "version": 4, "comment": "fairlead-scheduler in kube-system",
+//	{"fairlead": "recording", "version": 5, "comment": "fairlead-scheduler in kube-system",
 //	  "origin": "2026-11-21T13:45:20Z",
 //	  "kinds": [{"name": "cpu", "unit": "cores", "per_unit": 1000}],
 //	  "classes": [{"name": "gold", "importance": 1}],
@@ -64,22 +64,26 @@
 //	set              set, nodes
 //	set_forgotten    set
 //	eligible         set, node, eligible
-//	shape            shape, set, demand, per_node
+//	shape            shape, set, demand, max, per_node
 //	shape_forgotten  shape
-//	job              job, name, user, foreign, together
+//	job              job, name, user, foreign, together, first_ends
 //	job_forgotten    job
 //	task             task, seq, job, shape, class, priority, gated, input: of each block its
 //	                 bytes and up to 3 nodes that hold it, [[67108864, 4, 9]]
 //	ungated, gated   task, seq
 //	reshaped         task, seq, shape, priority
-//	found            task, seq, node, devices; a bit for each device
-//	started          task, attempt, node, devices
+//	found            task, seq, node, devices, grant; of devices, a bit for each
+//	started          task, attempt, node, devices, grant
 //	refused          task, attempt; the bind
 //	left             task, attempt
 //	stays            task, attempt; its eviction was refused
-//	ended            task, seq
+//	ended            task, seq, finished
+//
+// Decisions are place, evict, resize and end, with task, seq, attempt, node, devices
+// and grant.
 //
 // Names that are not listed are errors. Text is UTF-8; what is not is replaced.
-// The version changes when a name is added, goes or changes its meaning. Versions 2 and
-// 3 are read, too: 2 lacks usage, together and input, and both lack won.
+// The version changes when a name is added, goes or changes its meaning. Versions 2 to
+// 4 are read, too: 2 lacks usage, together and input, 2 and 3 lack won, and all of them
+// lack max, grant, first_ends, finished, resize and end.
 package recording

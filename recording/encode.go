@@ -33,11 +33,11 @@ func (x *encoder) event(e cluster.Event) bool {
 	case cluster.EligibilityChanged:
 		x.open("eligible").node(e.Node).number("set", uint64(e.Set)).flag("eligible", e.Eligible)
 	case cluster.ShapeDefined:
-		x.open("shape").number("set", uint64(e.Spec.Eligible)).number("shape", uint64(e.Shape)).vector("demand", e.Spec.Demand).signed("per_node", int64(e.Spec.PerNode))
+		x.open("shape").number("set", uint64(e.Spec.Eligible)).number("shape", uint64(e.Shape)).vector("demand", e.Spec.Demand).signed("per_node", int64(e.Spec.PerNode)).vector("max", e.Spec.Max)
 	case cluster.ShapeForgotten:
 		x.open("shape_forgotten").number("shape", uint64(e.Shape))
 	case cluster.JobSubmitted:
-		x.open("job").text("name", e.Name).number("job", uint64(e.Job)).text("user", e.User).flag("foreign", e.Foreign).flag("together", e.Together)
+		x.open("job").text("name", e.Name).number("job", uint64(e.Job)).text("user", e.User).flag("foreign", e.Foreign).flag("together", e.Together).flag("first_ends", e.FirstEnds)
 	case cluster.JobForgotten:
 		x.open("job_forgotten").number("job", uint64(e.Job))
 	case cluster.TaskSubmitted:
@@ -60,9 +60,9 @@ func (x *encoder) taskEvent(e cluster.Event) bool {
 	case cluster.TaskReshaped:
 		x.open("reshaped").number("shape", uint64(e.Shape)).task(e.Task, e.Seq).signed("priority", int64(e.Priority))
 	case cluster.TaskFound:
-		x.open("found").node(e.Node).task(e.Task, e.Seq).devices(e.Devices)
+		x.open("found").node(e.Node).task(e.Task, e.Seq).devices(e.Devices).vector("grant", e.Grant)
 	case cluster.TaskStarted:
-		x.open("started").node(e.Node).run(e.Task, e.Attempt).devices(e.Devices)
+		x.open("started").node(e.Node).run(e.Task, e.Attempt).devices(e.Devices).vector("grant", e.Grant)
 	case cluster.BindRefused:
 		x.open("refused").run(e.Task, e.Attempt)
 	case cluster.TaskLeft:
@@ -70,7 +70,7 @@ func (x *encoder) taskEvent(e cluster.Event) bool {
 	case cluster.EvictRefused:
 		x.open("stays").run(e.Task, e.Attempt)
 	case cluster.TaskEnded:
-		x.open("ended").task(e.Task, e.Seq)
+		x.open("ended").task(e.Task, e.Seq).flag("finished", e.Finished)
 	default:
 		return false
 	}
@@ -83,7 +83,7 @@ func (x *encoder) decision(d sched.Decision) {
 	x.line = append(x.line, `{"d":"`...)
 	x.line = append(x.line, d.Kind.String()...)
 	x.line = append(x.line, '"')
-	x.task(d.Task, d.Seq).number("attempt", uint64(d.Attempt)).node(d.Node).devices(d.Devices)
+	x.task(d.Task, d.Seq).number("attempt", uint64(d.Attempt)).node(d.Node).devices(d.Devices).vector("grant", d.Grant)
 	x.line = append(x.line, '}')
 }
 
@@ -124,10 +124,11 @@ func (x *encoder) run(t cluster.TaskID, attempt uint32) *encoder {
 }
 
 // devices appends a set unless it is empty.
-func (x *encoder) devices(set cluster.DeviceSet) {
+func (x *encoder) devices(set cluster.DeviceSet) *encoder {
 	if set != 0 {
 		x.number("devices", uint64(set))
 	}
+	return x
 }
 
 // signed appends a number unless it is 0.

@@ -195,7 +195,7 @@ func (p *player) play(c *Call) (wrong error) {
 // differ says what the call that was just played did differently; nil if nothing.
 // That races were run or left out is a difference, too, before it changes decisions.
 func (p *player) differ(c *Call) *Difference {
-	if !slices.Equal(c.Out, p.out) {
+	if !slices.EqualFunc(c.Out, p.out, sched.Decision.Equal) {
 		return differ(p.core.State(), c.Out, p.out)
 	}
 	if ran := len(c.Won) - len(p.races.won) + p.races.beyond; ran != len(c.Won) {
@@ -207,7 +207,7 @@ func (p *player) differ(c *Call) *Difference {
 // differ says where two lists of decisions part.
 func differ(s *cluster.State, recorded, replayed []sched.Decision) *Difference {
 	at := 0
-	for at < min(len(recorded), len(replayed)) && recorded[at] == replayed[at] {
+	for at < min(len(recorded), len(replayed)) && recorded[at].Equal(replayed[at]) {
 		at++
 	}
 	return &Difference{Index: at, Recorded: tell(s, recorded, at), Replayed: tell(s, replayed, at)}
@@ -236,5 +236,8 @@ func tell(s *cluster.State, list []sched.Decision, at int) string {
 		fmt.Fprintf(&b, " %s node row %d", preposition, d.Node)
 	}
 	fmt.Fprintf(&b, ", attempt %d (task row %d, seq %d, node row %d)", d.Attempt, d.Task, d.Seq, d.Node)
+	if d.Grant != nil {
+		fmt.Fprintf(&b, ", granted %d", d.Grant)
+	}
 	return b.String()
 }

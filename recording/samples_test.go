@@ -22,8 +22,10 @@ func Samples() []cluster.Event {
 		cluster.EligibilityChanged{Set: 2, Node: 7, Eligible: true},
 		cluster.EligibilityChanged{Set: 2},
 		cluster.ShapeDefined{Shape: 3, Spec: cluster.Shape{Demand: cluster.Vector{0, 5}, Eligible: 2, PerNode: 1}},
+		cluster.ShapeDefined{Shape: 3, Spec: cluster.Shape{Demand: cluster.Vector{0, 5}, Max: cluster.Vector{0, 9}}},
 		cluster.ShapeForgotten{Shape: 3},
 		cluster.JobSubmitted{Job: 4, Name: "web", User: "ann", Foreign: true, Together: true},
+		cluster.JobSubmitted{Job: 4, Name: "copies", FirstEnds: true},
 		cluster.JobSubmitted{},
 		cluster.JobForgotten{Job: 4},
 		cluster.TaskSubmitted{Task: 5, Seq: 1<<64 - 1, Job: 4, Shape: 3, Class: 255, Priority: -1 << 31, Gated: true, Input: []cluster.Block{
@@ -35,11 +37,13 @@ func Samples() []cluster.Event {
 		cluster.TaskUngated{Task: 5, Seq: 6},
 		cluster.TaskGated{Task: 5, Seq: 6},
 		cluster.TaskReshaped{Task: 5, Seq: 6, Shape: 3, Priority: 1<<31 - 1},
-		cluster.TaskFound{Task: 5, Seq: 6, Node: 7, Devices: 5},
+		cluster.TaskFound{Task: 5, Seq: 6, Node: 7, Devices: 5, Grant: cluster.Vector{0, 7}},
 		cluster.TaskStarted{Task: 5, Attempt: 8, Node: 7},
+		cluster.TaskStarted{Task: 5, Attempt: 8, Node: 7, Grant: cluster.Vector{0, 7}},
 		cluster.BindRefused{Task: 5, Attempt: 8},
 		cluster.TaskLeft{Task: 5, Attempt: 8},
 		cluster.EvictRefused{Task: 5, Attempt: 8},
 		cluster.TaskEnded{Task: 5, Seq: 6},
+		cluster.TaskEnded{Task: 5, Seq: 6, Finished: true},
 	}
 }

@@ -16,6 +16,7 @@ type Core struct {
 	noticed uint64  // change log position up to which causes were looked for
 	trimmed uint64  // where the change log ended when it was last trimmed
 	counts  Counts
+	copies  copies
 }
 
 const noLane = 255
@@ -26,6 +27,8 @@ type Counts struct {
 	Ticks   int64
 	Placed  int64 // accepted placements
 	Evicted int64 // accepted evictions
+	Resized int64 // accepted changes of a grant
+	Ended   int64 // tasks told to end, as a copy of them has finished
 	Refused int64 // bundles that commit refused
 	Stale   int64 // events that came late or twice
 	Orphans int64 // runs that began although their task had moved on
@@ -88,6 +91,7 @@ func (c *Core) Observe(now cluster.Time, in []cluster.Event, out []Decision) ([]
 			if job, ok := e.(cluster.JobSubmitted); ok {
 				c.assign(job.Job)
 			}
+			c.copies.heard(c.state, e)
 		case errors.Is(err, cluster.ErrOrphan):
 			run := e.(cluster.TaskStarted)
 			c.counts.Orphans++
@@ -98,6 +102,7 @@ func (c *Core) Observe(now cluster.Time, in []cluster.Event, out []Decision) ([]
 			wrong = append(wrong, fmt.Errorf("event %T at %v: %w", e, now, err))
 		}
 	}
+	out = c.endCopies(out)
 	out = c.notice(out)
 	if c.state.LogEnd()-c.trimmed > maxLag {
 		c.trim()
@@ -175,7 +180,7 @@ func (c *Core) promote(n cluster.NodeID, out []Decision) []Decision {
 
 func (c *Core) decision(k Kind, t cluster.TaskID) Decision {
 	task := c.state.Task(t)
-	return Decision{Kind: k, Task: t, Seq: task.Seq, Attempt: task.Attempt, Node: task.Node, Devices: task.Devices}
+	return Decision{Kind: k, Task: t, Seq: task.Seq, Attempt: task.Attempt, Node: task.Node, Devices: task.Devices, Grant: task.Grant}
 }
 
 func (c *Core) ownerOf(t *cluster.Task) uint8 {
@@ -309,9 +314,10 @@ func (c *Core) Finish(r *Round, now cluster.Time, out []Decision) []Decision {
 // commit does a bundle whole, or not at all. It is the only place that changes
 // an allocation, and checks each action against the state as it is now.
 func (c *Core) commit(lane int, bundle []Action, out []Decision) ([]Decision, bool) {
-	before, gaveUp := len(out), false
+	before, madeRoom := len(out), false
 	c.state.Begin()
 	for _, a := range bundle {
+		had := c.had(a)
 		if try(c.state, a).Refused() || !c.may(lane, a) {
 			c.state.End()
 			for _, a := range bundle {
@@ -325,29 +331,44 @@ func (c *Core) commit(lane int, bundle []Action, out []Decision) ([]Decision, bo
 		case a.Kind == Evict && phase == cluster.Leaving:
 			out = append(out, c.decision(Evict, a.Task))
 		case a.Kind == Evict:
-			gaveUp = true
+			madeRoom = true
+		case a.Kind == Resize:
+			out = append(out, c.decision(Resize, a.Task))
+			madeRoom = madeRoom || !had.Fits(c.state.Demand(a.Task))
 		}
 	}
 	from := c.state.LogEnd()
 	c.state.Keep()
 	for _, a := range bundle {
-		if a.Kind == Place {
+		switch a.Kind {
+		case Place:
 			c.counts.Placed++
-		} else {
+		case Evict:
 			c.counts.Evicted++
+		case Resize:
+			c.counts.Resized++
+		case End:
 		}
 	}
-	if gaveUp {
-		// A reserved task merely waits again, without an event to say so, and
-		// what stood behind it may start.
+	if madeRoom {
+		// A reserved task merely waits again, and a run takes less, without an event
+		// to say so, and what stood behind may start.
 		c.noticed = from
 		out = c.notice(out)
 	}
 	return out, true
 }
 
-// may reports whether the lane has a say in the action: it places its own tasks
-// alone, and may evict those of other lanes, but never foreign ones.
+// had is what the task takes that the action resizes.
+func (c *Core) had(a Action) cluster.Vector {
+	if a.Kind != Resize || int(a.Task) >= c.state.TaskRows() {
+		return nil
+	}
+	return c.state.Demand(a.Task)
+}
+
+// may reports whether the lane has a say in the action: it places and resizes its
+// own tasks alone, and may evict those of other lanes, but never foreign ones.
 func (c *Core) may(lane int, a Action) bool {
 	owner := c.ownerOf(c.state.Task(a.Task))
 	return owner != noLane && (a.Kind == Evict || int(owner) == lane)

@@ -1,14 +1,22 @@
 package sched
 
-import "fairlead.dev/fairlead/cluster"
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+)
 
 // Kind is what an action or a decision does.
 type Kind uint8
 
 // What can be done to a task.
 const (
-	Place Kind = iota + 1 // run it on a node; for a task told to leave: next
-	Evict                 // tell its run to leave
+	Place  Kind = iota + 1 // run it on a node; for a task told to leave: next
+	Evict                  // tell its run to leave
+	Resize                 // give its run more or less of its node, in place
+	// End tells a task to end for good, as another copy of it has finished. The
+	// core decides that by itself; no policy plans it.
+	End
 )
 
 // String names the kind in one word.
@@ -18,6 +26,10 @@ func (k Kind) String() string {
 		return "place"
 	case Evict:
 		return "evict"
+	case Resize:
+		return "resize"
+	case End:
+		return "end"
 	}
 	return "unknown"
 }
@@ -33,6 +45,9 @@ type Action struct {
 	// Devices are those of the node that the task shall have, where it asks for
 	// any; none leaves the choice to commit, which takes the fullest that suffice.
 	Devices cluster.DeviceSet
+	// Grant is, of Place and Resize, how much the task shall have where its shape
+	// leaves that open; nil is the least. It must not be changed afterwards.
+	Grant cluster.Vector
 }
 
 // Plan is what one round of a policy wants: bundles of actions, each to be
@@ -96,7 +111,8 @@ func (p *Plan) Bundle(i int) []Action {
 
 // Decision is an accepted action on its way to the world. It is pending until
 // an event reports its outcome: TaskStarted or BindRefused for Place, TaskLeft
-// or EvictRefused for Evict. An Evict of a run that is not there is answered
+// or EvictRefused for Evict, TaskEnded for End. A Resize holds at once, and has no
+// outcome. An Evict of a run that is not there is answered
 // with TaskLeft, and so, at last, is that of an orphan: nobody asks again.
 type Decision struct {
 	Kind    Kind
@@ -105,4 +121,11 @@ type Decision struct {
 	Attempt uint32
 	Node    cluster.NodeID
 	Devices cluster.DeviceSet // of Place: which of the node the task has
+	Grant   cluster.Vector    // of Place and Resize: how much it has; nil is the demand of its shape
+}
+
+// Equal reports whether d and o are the same in every field.
+func (d Decision) Equal(o Decision) bool {
+	return d.Kind == o.Kind && d.Task == o.Task && d.Seq == o.Seq && d.Attempt == o.Attempt && d.Node == o.Node && d.Devices == o.Devices &&
+		slices.Equal(d.Grant, o.Grant)
 }

@@ -89,9 +89,13 @@ func try(s *cluster.State, a Action) cluster.Refusal {
 	}
 	switch a.Kind {
 	case Place:
-		return s.Place(a.Task, a.Node, a.Devices)
+		return s.PlaceWith(a.Task, a.Node, cluster.Allotment{Grant: a.Grant, Devices: a.Devices})
 	case Evict:
 		return s.Evict(a.Task)
+	case Resize:
+		return s.Resize(a.Task, a.Grant)
+	case End:
+		panic("sched: no policy ends a task")
 	}
 	panic("sched: action of unknown kind")
 }

@@ -9,7 +9,8 @@ import (
 
 // Reason says with numbers why a task is not placed.
 type Reason struct {
-	Phase cluster.Phase
+	Phase  cluster.Phase
+	Ending bool // another copy of it has finished
 	// Nodes counts the live nodes. Each of them is counted in exactly one of
 	// the fields below, under the first thing that it refuses for.
 	Nodes       int
@@ -42,7 +43,7 @@ type Pieces struct {
 func Explain(s *cluster.State, t cluster.TaskID) Reason {
 	task := s.Task(t)
 	shape := s.Shape(task.Shape)
-	r := Reason{Phase: task.Phase, Short: make([]Short, len(shape.Demand)), Unplaceable: true}
+	r := Reason{Phase: task.Phase, Ending: task.Ending, Short: make([]Short, len(shape.Demand)), Unplaceable: true}
 	r.Pieces = Pieces{Kind: s.DeviceKind(), Need: s.DeviceNeed(task.Shape)}
 	for k := range r.Short {
 		r.Short[k] = Short{Need: shape.Demand[k], Most: -cluster.MaxQuantity}
@@ -119,10 +120,12 @@ func measureEmpty(r *Reason, s *cluster.State, shape *cluster.Shape) {
 }
 
 // Code is the reason in one word, to count by: "unplaceable", "eligibility",
-// "apart", "turn", "gated", the name of the kind that most nodes lack, or that
+// "apart", "turn", "gated", "ending", the name of the kind that most nodes lack, or that
 // with "-pieces" behind it, where they have enough in pieces that are too small.
 func (r Reason) Code(kinds []cluster.Kind) string {
 	switch {
+	case r.Ending:
+		return "ending"
 	case r.Phase == cluster.Gated:
 		return "gated"
 	case r.Unplaceable:
@@ -147,6 +150,9 @@ func (r Reason) Code(kinds []cluster.Kind) string {
 
 // Text says the reason in a sentence with its numbers, without a full stop.
 func (r Reason) Text(kinds []cluster.Kind) string {
+	if r.Ending {
+		return "it is to end: another copy of it has finished"
+	}
 	if r.Phase == cluster.Gated {
 		return "gated: it has not been released for placement"
 	}

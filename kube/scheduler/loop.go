@@ -119,7 +119,9 @@ func (s *Scheduler) step(ctx context.Context) (cluster.Time, error) {
 }
 
 // carryOut lets upstream's filters have the last word on each placement, and
-// sends out the binds of those that pass. Then it takes on what has to leave.
+// sends out the binds of those that pass. Then it takes on what has to leave. No
+// shape here leaves open how much it takes, and no job has FirstEnds, so that there
+// is nothing to resize or to end.
 func (s *Scheduler) carryOut(ctx context.Context, decisions []sched.Decision) {
 	for _, d := range decisions {
 		if d.Kind != sched.Place {
