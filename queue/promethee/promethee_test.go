@@ -57,28 +57,62 @@ func defined(criteria []Criterion, values []int64) []float64 {
 	return flows
 }
 
+// drawCriteria draws up to four criteria of any function.
+func drawCriteria(t *rapid.T) []Criterion {
+	criteria := make([]Criterion, rapid.IntRange(1, 4).Draw(t, "criteria"))
+	for i := range criteria {
+		c := &criteria[i]
+		c.Function = Function(rapid.IntRange(0, int(Gaussian)).Draw(t, "function"))
+		c.Weight = float64(rapid.IntRange(0, 4).Draw(t, "weight"))
+		q := rapid.Int64Range(0, 8).Draw(t, "q")
+		p := q + rapid.Int64Range(1, 8).Draw(t, "p")
+		if c.Function == UShape || c.Function == Level || c.Function == Linear {
+			c.Indifference = q
+		}
+		if c.Function != Usual && c.Function != UShape {
+			c.Preference = p
+		}
+	}
+	criteria[0].Weight++
+	if err := Validate(criteria); err != nil {
+		t.Fatal(err)
+	}
+	return criteria
+}
+
+// TestCounted gives alternatives that stand for several the flows of each of those, to
+// the last bit.
+func TestCounted(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		criteria := drawCriteria(t)
+		var values, counts, each []int64
+		var first []int
+		for range rapid.IntRange(1, 8).Draw(t, "kinds") {
+			row := make([]int64, len(criteria))
+			for i := range row {
+				row[i] = rapid.Int64Range(-9, 9).Draw(t, "value")
+			}
+			count := rapid.Int64Range(1, 5).Draw(t, "count")
+			first = append(first, len(each)/len(criteria))
+			values, counts = append(values, row...), append(counts, count)
+			each = append(each, slices.Repeat(row, int(count))...)
+		}
+		var few, all Ranker
+		few.RankCounted(criteria, values, counts)
+		all.Rank(criteria, each)
+		for i, flow := range few.Flows() {
+			if len(counts) > 1 && flow != all.Flows()[first[i]] {
+				t.Fatalf("the net flow of %d is %g, that of each of its %d is %g", i, flow, counts[i], all.Flows()[first[i]])
+			}
+		}
+	})
+}
+
 // TestDefinition compares the flows with those of the definition, and the order with the
 // flows.
 func TestDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		criteria := make([]Criterion, rapid.IntRange(1, 4).Draw(t, "criteria"))
-		for i := range criteria {
-			c := &criteria[i]
-			c.Function = Function(rapid.IntRange(0, int(Gaussian)).Draw(t, "function"))
-			c.Weight = float64(rapid.IntRange(0, 4).Draw(t, "weight"))
-			q := rapid.Int64Range(0, 8).Draw(t, "q")
-			p := q + rapid.Int64Range(1, 8).Draw(t, "p")
-			if c.Function == UShape || c.Function == Level || c.Function == Linear {
-				c.Indifference = q
-			}
-			if c.Function != Usual && c.Function != UShape {
-				c.Preference = p
-			}
-		}
-		criteria[0].Weight++
-		if err := Validate(criteria); err != nil {
-			t.Fatal(err)
-		}
+		criteria := drawCriteria(t)
 		n := rapid.IntRange(0, 30).Draw(t, "alternatives")
 		most := rapid.SampledFrom([]int64{2, 20, Most}).Draw(t, "most")
 		values := make([]int64, n*len(criteria))
