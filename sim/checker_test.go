@@ -26,6 +26,12 @@ func TestCheckersFindWhatTheCoreMustNotDo(t *testing.T) {
 		{"too much", func(*simulation) []sched.Decision { return []sched.Decision{place(0, 0), place(2, 0)} }, "over its limit"},
 		{"not apart", func(*simulation) []sched.Decision { return []sched.Decision{place(0, 0), place(1, 0)} }, "must stand apart"},
 		{"wrong label", func(*simulation) []sched.Decision { return []sched.Decision{place(3, 0)} }, "requirements"},
+		{"wrong tier", func(s *simulation) []sched.Decision {
+			for i := range s.tasks.classes.Classes {
+				s.tasks.classes.Classes[i].Tier = cluster.Advanced
+			}
+			return []sched.Decision{place(0, 0)}
+		}, "on node 1 of tier 0, and its class bronze was promised tier 2"},
 		{"lost node", func(s *simulation) []sched.Decision {
 			s.loseNode(1)
 			return []sched.Decision{place(0, 1)}

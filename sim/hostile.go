@@ -42,7 +42,7 @@ func (s *simulation) failNode(row cluster.NodeID) {
 func (s *simulation) returnNode(row cluster.NodeID) {
 	n := &s.nodes.list[row]
 	if !n.live {
-		s.nodes.add(&trace.Node{ID: n.id, Name: n.name, Capacity: n.capacity, Labels: n.labels, Groups: n.groups}, s.tell)
+		s.nodes.add(&trace.Node{ID: n.id, Name: n.name, Capacity: n.capacity, Labels: n.labels, Groups: n.groups, Tier: n.tier}, s.tell)
 	}
 }
 

@@ -32,6 +32,7 @@ type node struct {
 	capacity cluster.Vector
 	labels   []cluster.Label
 	groups   []cluster.Label
+	tier     int32
 	rack     string
 	limit    cluster.Vector
 	present  cluster.Vector // demand of every run that is there
@@ -39,10 +40,32 @@ type node struct {
 	runs     []cluster.TaskID
 }
 
-// requirementSet is the set of nodes that meet some requirements.
+// requirementSet is the set of nodes that a task may use.
 type requirementSet struct {
+	admission
+	has []bool // by node row
+}
+
+// admission is what a node has to be for a task: what the task requires of labels, and
+// the tier that was promised to its class. Class.Tier is hard for every policy
+// (specs/sla-classes.md, §3): nodes of any other tier, also of a better one, are not
+// for its tasks. At tier 0 any will do.
+type admission struct {
 	requirements []cluster.Requirement
-	has          []bool // by node row
+	tier         cluster.Level
+}
+
+// key is the same for admissions that are the same.
+func (a admission) key() string {
+	texts := make([]string, len(a.requirements))
+	for i, r := range a.requirements {
+		texts[i] = r.String()
+	}
+	slices.Sort(texts)
+	if a.tier > 0 {
+		texts = append(texts, strconv.Itoa(int(a.tier)))
+	}
+	return strings.Join(texts, "\n")
 }
 
 func newNodes(kinds []cluster.Kind, overcommit map[string]int64) nodes {
@@ -74,9 +97,9 @@ func (b *nodes) add(r *trace.Node, tell func(cluster.Event)) cluster.NodeID {
 		n.name = strconv.FormatUint(r.ID, 10)
 	}
 	n.capacity, n.labels = slices.Clone(r.Capacity), slices.Clone(r.Labels)
-	n.groups, n.rack = slices.Clone(r.Groups), rackOf(r.Groups)
+	n.groups, n.rack, n.tier = slices.Clone(r.Groups), rackOf(r.Groups), r.Tier
 	n.limit = b.limitOf(n.capacity)
-	spec := cluster.NodeSpec{Name: n.name, Capacity: n.capacity, Overcommit: b.overcommit, Labels: n.labels, Groups: n.groups}
+	spec := cluster.NodeSpec{Name: n.name, Capacity: n.capacity, Overcommit: b.overcommit, Labels: n.labels, Groups: n.groups, Tier: n.tier}
 	if n.live {
 		tell(cluster.NodeChanged{Node: row, Spec: spec})
 	} else {
@@ -119,46 +142,43 @@ func (b *nodes) judge(id cluster.SetID, row cluster.NodeID, tell func(cluster.Ev
 	for len(set.has) <= int(row) {
 		set.has = append(set.has, false)
 	}
-	meets := b.meets(row, set.requirements)
+	meets := b.meets(row, set.admission)
 	if meets != set.has[row] {
 		set.has[row] = meets
 		tell(cluster.EligibilityChanged{Set: id, Node: row, Eligible: meets})
 	}
 }
 
-// meets reports whether the node's labels meet all the requirements.
-func (b *nodes) meets(row cluster.NodeID, requirements []cluster.Requirement) bool {
-	for _, r := range requirements {
-		if !r.Matches(b.list[row].labels) {
+// meets reports whether the node's labels meet all the requirements, and its tier is
+// the one that is wanted.
+func (b *nodes) meets(row cluster.NodeID, wanted admission) bool {
+	n := &b.list[row]
+	for _, r := range wanted.requirements {
+		if !r.Matches(n.labels) {
 			return false
 		}
 	}
-	return true
+	return wanted.tier == 0 || n.tier == int32(wanted.tier)
 }
 
-// set returns the set of nodes that meet the requirements, and defines it if
-// it is new.
-func (b *nodes) set(requirements []cluster.Requirement, tell func(cluster.Event)) cluster.SetID {
-	if len(requirements) == 0 {
+// set returns the set of nodes that are as wanted, and defines it if it is new.
+func (b *nodes) set(wanted admission, tell func(cluster.Event)) cluster.SetID {
+	if len(wanted.requirements) == 0 && wanted.tier == 0 {
 		return cluster.AllNodes
 	}
-	texts := make([]string, len(requirements))
-	for i, r := range requirements {
-		texts[i] = r.String()
-	}
-	slices.Sort(texts)
-	key := strings.Join(texts, "\n")
+	key := wanted.key()
 	if id, ok := b.setOf[key]; ok {
 		return id
 	}
 	id := cluster.SetID(len(b.sets))
 	b.setOf[key] = id
-	set := requirementSet{requirements: slices.Clone(requirements), has: make([]bool, len(b.list))}
+	wanted.requirements = slices.Clone(wanted.requirements)
+	set := requirementSet{admission: wanted, has: make([]bool, len(b.list))}
 	b.sets = append(b.sets, set)
 	defined := cluster.SetDefined{Set: id}
 	for i := range b.list {
 		row := cluster.NodeID(i)
-		if b.list[i].live && b.meets(row, requirements) {
+		if b.list[i].live && b.meets(row, wanted) {
 			set.has[i] = true
 			defined.Nodes = append(defined.Nodes, row)
 		}

@@ -358,7 +358,7 @@ func (s *simulation) ending(row cluster.TaskID) bool {
 // submit plays the arrival of a task. One that runs on a node that is not there
 // waits like any other.
 func (s *simulation) submit(r *trace.Task) {
-	shape := s.tasks.shape(r, s.nodes.set(r.Requirements, s.tell), s.tell)
+	shape := s.tasks.shape(r, s.nodes.set(s.tasks.admission(r), s.tell), s.tell)
 	row := s.tasks.submit(r, shape, s.nodes.input(r.Input), s.now, s.tell)
 	s.stats.reads.asked = s.stats.reads.asked || len(r.Input) > 0
 	s.stats.submitted(s.tasks.list[row].service, s.tasks.demand(row))

@@ -48,8 +48,12 @@ func (s *simulation) check(d sched.Decision) error {
 	if err := s.nodes.overBy(d.Node, room{t.demand, d.Devices}); err != nil {
 		return fmt.Errorf("checker: %s is placed where it does not fit: %w", t.called(), err)
 	}
-	if !s.nodes.meets(d.Node, t.requirements) {
+	wanted := admission{requirements: t.requirements}
+	if !s.nodes.meets(d.Node, wanted) {
 		return fmt.Errorf("checker: %s is placed on node %s, which does not meet its requirements", t.called(), n.name)
+	}
+	if wanted.tier = s.tasks.classes.Classes[t.service].Tier; !s.nodes.meets(d.Node, wanted) {
+		return fmt.Errorf("checker: %s is placed on node %s of tier %d, and its class %s was promised tier %d", t.called(), n.name, n.tier, s.tasks.classes.Classes[t.service].Name, wanted.tier)
 	}
 	return s.checkApart(d)
 }

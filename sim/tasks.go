@@ -263,3 +263,8 @@ func (b *tasks) classOf(r *trace.Task) cluster.ClassID {
 	}
 	return b.classes.ByPriority(r.Priority)
 }
+
+// admission is what a node has to be for the task.
+func (b *tasks) admission(r *trace.Task) admission {
+	return admission{requirements: r.Requirements, tier: b.classes.Classes[b.classOf(r)].Tier}
+}

@@ -105,6 +105,8 @@ type Node struct {
 	// Groups say to which set of each family the node belongs, such as
 	// rack=r17; sorted by key.
 	Groups []cluster.Label
+	// Tier is its reputation: a cluster.Level, or 0 where nobody says.
+	Tier int32
 	// Usage is what was measured, of NodeUsed.
 	Usage cluster.Vector
 }

@@ -52,6 +52,7 @@
 //	labels     text by key; may be omitted
 //	groups     to which set of each family the node belongs, text by key, such as
 //	           its rack; may be omitted
+//	tier       its reputation: 3 high, 2 average, 1 low; 0 or omitted: nobody says
 //	used       quantity by kind; a kind that is omitted is 0
 //
 //	job, task  the job, an integer, and the task's number in it

@@ -311,8 +311,10 @@ func (r *Reader) node(n *trace.Node) {
 		case "groups":
 			r.groups = r.readLabels(r.groups[:0])
 			n.Groups = r.groups
+		case "tier":
+			n.Tier = int32(s.uint(fmt.Sprintf("a tier from 0 to %d", cluster.Levels), uint64(cluster.Levels)))
 		default:
-			s.failName("a field of a node", name, "node", "name", "capacity", "labels", "groups")
+			s.failName("a field of a node", name, "node", "name", "capacity", "labels", "groups", "tier")
 		}
 	}
 	if !named || n.Capacity == nil {

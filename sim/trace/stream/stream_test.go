@@ -66,7 +66,7 @@ func write(kinds []cluster.Kind, records []trace.Record) (string, error) {
 }
 
 func TestRead(t *testing.T) {
-	text := head + `{"t":0,"add":{"node":1,"name":"n1","capacity":{"memory":8,"cpu":4000},"labels":{"zone":"a","rack":"r\u0031"},"groups":{"upgrade":"u","rack":"r1"}}}
+	text := head + `{"t":0,"add":{"node":1,"name":"n1","capacity":{"memory":8,"cpu":4000},"labels":{"zone":"a","rack":"r\u0031"},"groups":{"upgrade":"u","rack":"r1"},"tier":3}}
 { "t" : 0 , "submit" : {"job":7,"task":0,"job_tasks":3,"user":"ann","class":2,"priority":-9,"demand":{"cpu":500},
 "x":0}}
 {"t":1,"submit":{"job":7,"task":1,"job_tasks":3,"user":"ann","class":2,"priority":-9,"demand":{"cpu":500},"per_node":2,"name":"web/a","require":[["a=","!=","b"],["v",">","3"]],"work":60,"fails":true,"on":1,"together":true,"input":[[64,1,0,18446744073709551615],[5,7],[0]]}}
@@ -79,7 +79,7 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []trace.Record{
-		{What: trace.NodeAdded, Node: trace.Node{ID: 1, Name: "n1", Capacity: cluster.Vector{4000, 8}, Labels: []cluster.Label{{Key: "rack", Value: "r1"}, {Key: "zone", Value: "a"}}, Groups: []cluster.Label{{Key: "rack", Value: "r1"}, {Key: "upgrade", Value: "u"}}}},
+		{What: trace.NodeAdded, Node: trace.Node{ID: 1, Name: "n1", Capacity: cluster.Vector{4000, 8}, Labels: []cluster.Label{{Key: "rack", Value: "r1"}, {Key: "zone", Value: "a"}}, Groups: []cluster.Label{{Key: "rack", Value: "r1"}, {Key: "upgrade", Value: "u"}}, Tier: 3}},
 		{Time: 1, What: trace.TaskSubmitted, Task: trace.Task{
 			Job: 7, Index: 1, JobTasks: 3, User: "ann", Class: 2, Priority: -9, Demand: cluster.Vector{500, 0}, PerNode: 2, Name: "web/a",
 			Requirements: []cluster.Requirement{{Key: "a=", Op: cluster.NotEqual, Value: "b"}, {Key: "v", Op: cluster.Greater, Value: "3"}},
@@ -120,6 +120,7 @@ func TestBroken(t *testing.T) {
 		{head + `{"t":5,"add":{"node":1,"capacity":{"cpu":-1}}}`, `t.jsonl:2:42: want a quantity from 0 to 2^45, got "-1}}}"`},
 		{head + `{"t":5,"add":{"node":1,"capacity":{"cpu":35184372088833}}}`, `t.jsonl:2:42: want a quantity from 0 to 2^45`},
 		{head + `{"t":5,"add":{"node":1,"capacity":{"disk":1}}}`, `t.jsonl:2:36: want a kind that the header names, got "disk"; there are cpu, memory`},
+		{head + `{"t":5,"add":{"node":1,"tier":4}}`, `t.jsonl:2:31: want a tier from 0 to 3, got "4}}`},
 		{head + `{"t":5,"add":{"node":1}}`, `t.jsonl:2:23: want node and capacity`},
 		{head + `{"t":5,"add":{"node":1,"capacity":{},"labels":{"a":"1","a":"2"}}}`, `t.jsonl:2:56: want each label once`},
 		{head + `{"t":5,"kill":{"job":1}}`, `want job and task in the object that ends here`},

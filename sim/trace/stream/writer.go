@@ -178,6 +178,9 @@ func (w *Writer) node(what string, n *trace.Node) error {
 	}
 	w.labels("labels", n.Labels)
 	w.labels("groups", n.Groups)
+	if n.Tier != 0 {
+		w.uint("tier", uint64(n.Tier))
+	}
 	return nil
 }
 
