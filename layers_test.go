@@ -26,7 +26,7 @@ const module = "fairlead.dev/fairlead"
 // build pass.
 const layers = `
 cluster:
-class: cluster
+class: cluster internal/nearest queue/promethee
 sched: cluster
 sched/schedtest: cluster sched
 policies: cluster flow flow/bandwidth flow/cpumem flow/ecsched flow/quincy flow/spread internal/nearest mcmf queue sched

@@ -9,16 +9,20 @@ import (
 	"math"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/queue/promethee"
 )
 
 // Class is a row of the table.
 type Class struct {
 	cluster.Class
 	// From is the least priority of tasks that belong to the class where nothing else
-	// says which class they have.
+	// says which class they have; NoPriority if only those do that name it.
 	From  int32
 	Price Price
 }
+
+// NoPriority is the From of a class that no priority leads to.
+const NoPriority int32 = math.MaxInt32
 
 // Table is the classes of a cluster, the most important first. A task belongs to the
 // class that its record names, or else to the first whose From its priority reaches.
@@ -30,24 +34,9 @@ type Table struct {
 	// Credits are what tasks get back whose promise was broken: the first row that they
 	// attained. They fall, and the last is for all.
 	Credits []Credit
-}
-
-// Google is the table of the QoS paper for Google's priorities: gold above 8, silver
-// from 2 to 8, bronze below (specification §1). The margin is that of its stored runs
-// (§11), 30 s; its text says 10 s.
-func Google() *Table {
-	row := func(name string, importance, from int32, promised cluster.Share) Class {
-		c := cluster.Class{
-			Name: name, Importance: importance, Availability: promised,
-			Margin: 30 * cluster.Second, Budget: cluster.Whole - promised,
-		}
-		return Class{Class: c, From: from, Price: PriceOf(&c)}
-	}
-	return &Table{Credits: Credits(), Classes: []Class{
-		row("gold", 0, 9, cluster.Whole),
-		row("silver", 1, 2, cluster.Whole*9/10),
-		row("bronze", 2, math.MinInt32, cluster.Whole/2),
-	}}
+	// Criteria are how much urgency, tier, size and redundancy count in the order of
+	// the queue, one for each of the names of Criteria; nil is all the same.
+	Criteria []promethee.Criterion
 }
 
 // Rows are the classes as policies see them.
@@ -73,7 +62,7 @@ func (t *Table) ByName(name string) (cluster.ClassID, bool) {
 // where it reaches none.
 func (t *Table) ByPriority(priority int32) cluster.ClassID {
 	for i := range t.Classes {
-		if priority >= t.Classes[i].From {
+		if from := t.Classes[i].From; priority >= from && from != NoPriority {
 			return cluster.ClassID(i)
 		}
 	}
