@@ -173,9 +173,10 @@ func (s *State) begin(t TaskID, n NodeID, has Allotment) {
 	task.Refused = false
 	task.Began = true
 	s.occupy(t, n)
-	s.setPhase(t, Running)
 	if task.Ending {
 		s.sendOff(t)
+	} else {
+		s.setPhase(t, Running)
 	}
 	s.noteTask(t)
 }

@@ -85,7 +85,7 @@ func (s *State) Stop(t TaskID) Refusal {
 	return Refusal{}
 }
 
-// sendOff lets a starting or running task leave.
+// sendOff lets a task leave the node that it takes room on.
 func (s *State) sendOff(t TaskID) {
 	n := s.task[t].Node
 	s.leave(n, s.roomOf(t), 1)

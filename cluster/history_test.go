@@ -35,6 +35,8 @@ type history struct {
 	spent            map[Seq]*Account // by brute force
 	ran              map[string]int   // events that were accepted, by type
 	placed, promised int              // placements that were accepted, those that have to wait for room
+	resized, granted int              // grants that were changed, placements that were granted more than they ask for
+	stopped          int
 }
 
 const (
@@ -163,7 +165,11 @@ func (h *history) found() {
 	}
 	h.must(SetDefined{Set: 1, Nodes: []NodeID{0, 2, 3}})
 	for id, demand := range []Vector{{3, 3, 2}, {2, 5, 3}, {4, 3, 0}, {8, 10, 8}} {
-		h.must(ShapeDefined{Shape: ShapeID(id), Spec: Shape{Demand: demand, Eligible: SetID(id % 2), PerNode: int32(id % 2)}})
+		spec := Shape{Demand: demand, Eligible: SetID(id % 2), PerNode: int32(id % 2)}
+		if id < 2 { // more of each kind but the devices
+			spec.Max = Vector{demand[0] + 3, demand[1] + 2, demand[2]}
+		}
+		h.must(ShapeDefined{Shape: ShapeID(id), Spec: spec})
 	}
 	h.must(JobSubmitted{Job: 0, Name: "a"})
 	h.must(JobSubmitted{Job: 1, Name: "b"})
@@ -185,7 +191,10 @@ func (h *history) step() (string, error) {
 	switch op := h.byte(); {
 	case op < 100:
 		t, n := h.placeable(), h.node()
-		r := h.s.Place(t, n, h.devices())
+		var r Refusal
+		if r, err = h.place(t, n); err != nil {
+			return "place", err
+		}
 		if !r.Refused() {
 			h.placed++
 		}
@@ -197,8 +206,17 @@ func (h *history) step() (string, error) {
 		t := h.evictable()
 		r := h.s.Evict(t)
 		what = fmt.Sprintf("evict task row %d: %s", t, r.Code)
-	case op < 120:
+	case op < 116:
 		what, err = h.trial(op%3 == 0)
+	case op < 120:
+		t := h.evictable()
+		r, wrong := h.resize(t)
+		what, err = fmt.Sprintf("resize task row %d: %s", t, r.Code), wrong
+		for n := range h.s.NodeRows() {
+			err = errors.Join(err, h.settle(NodeID(n)))
+		}
+	case op < 122:
+		what, err = h.stop()
 	case op < 124:
 		h.s.Touch(h.task(), h.node())
 		h.s.Advance(before + Time(h.byte()))
@@ -268,13 +286,17 @@ func (h *history) event() Event {
 	case op < 28:
 		return EligibilityChanged{Set: h.set(), Node: h.node(), Eligible: h.byte()%2 == 0}
 	case op < 32:
-		return ShapeDefined{Shape: h.shape(), Spec: Shape{Demand: h.vector(6, 0, 0, 1, 2, 3, 4, 8, 5), Eligible: h.set(), PerNode: int32(h.byte() % 4)}}
+		spec := Shape{Demand: h.vector(6, 0, 0, 1, 2, 3, 4, 8, 5), Eligible: h.set(), PerNode: int32(h.byte() % 4)}
+		if spec.PerNode%2 == 0 {
+			spec.Max = h.upTo(spec.Demand)
+		}
+		return ShapeDefined{Shape: h.shape(), Spec: spec}
 	case op < 33:
 		return ShapeForgotten{Shape: h.shape()}
 	case op < 35:
 		return SetForgotten{Set: h.set()}
 	case op < 38:
-		return JobSubmitted{Job: h.job(), Name: "j", Foreign: h.byte()%4 == 0, Together: h.byte()%4 == 0}
+		return JobSubmitted{Job: h.job(), Name: "j", Foreign: h.byte()%4 == 0, Together: h.byte()%4 == 0, FirstEnds: h.byte()%8 == 0}
 	case op < 39:
 		return JobForgotten{Job: h.job()}
 	case op < 90:
@@ -329,12 +351,12 @@ func (h *history) taskEvent() Event {
 		if h.calm {
 			return nil
 		}
-		return TaskFound{Task: t, Seq: seq, Node: h.node(), Devices: h.devices()}
+		return TaskFound{Task: t, Seq: seq, Node: h.node(), Devices: h.devices(), Grant: h.reported()}
 	case op < 110:
 		if h.calm && !now.Placed() {
 			return nil
 		}
-		return TaskStarted{Task: t, Attempt: attempt, Node: node, Devices: h.devices()}
+		return TaskStarted{Task: t, Attempt: attempt, Node: node, Devices: h.devices(), Grant: h.reported()}
 	case op < 140:
 		return BindRefused{Task: t, Attempt: attempt}
 	case op < 190:
@@ -358,7 +380,13 @@ func (h *history) trial(keep bool) (string, error) {
 	for range h.byte() % 24 {
 		switch op := h.byte(); {
 		case op < 110:
-			h.s.Place(h.placeable(), h.node(), h.devices())
+			if _, err := h.place(h.placeable(), h.node()); err != nil {
+				return "trial", err
+			}
+		case op < 150:
+			if _, err := h.resize(h.evictable()); err != nil {
+				return "trial", err
+			}
 		case op < 180:
 			h.s.Evict(h.evictable())
 		case op < 215:
@@ -460,13 +488,16 @@ func (h *history) checkRoom() error {
 			for t := range h.s.task {
 				task, q := &h.s.task[t], int64(0)
 				if task.Phase != Absent {
-					q = h.s.Demand(TaskID(t))[k]
+					q = h.takes(task, task.Grant)[k]
 				}
 				if task.Placed() && task.Node == n && task.Phase != Reserved {
 					there += q
 				}
-				if task.Placed() && (task.Node == n && task.Phase != Leaving || task.Next == n) {
+				if task.Placed() && task.Node == n && task.Phase != Leaving {
 					promised += q
+				}
+				if task.Placed() && task.Next == n {
+					promised += h.takes(task, task.NextGrant)[k]
 				}
 			}
 			if there > limit {
@@ -594,8 +625,9 @@ func TestHistories(t *testing.T) {
 		seeds = 1_000
 	}
 	ran, placed, promised := map[string]int{}, 0, 0
+	resized, granted, stopped := 0, 0, 0
 	for seed := range seeds {
-		data := historyBytes(seed, 3000)
+		data := historyBytes(seed, 4000)
 		data[0] = byte(seed) // every mode in turn
 		h, err := playHistory(data, nil)
 		if err != nil {
@@ -607,6 +639,7 @@ func TestHistories(t *testing.T) {
 		}
 		placed += h.placed
 		promised += h.promised
+		resized, granted, stopped = resized+h.resized, granted+h.granted, stopped+h.stopped
 	}
 	if per := ran["any"] / int(seeds); per < 40 {
 		t.Errorf("only %d accepted events a history made sense; the histories are nonsense", per)
@@ -637,6 +670,9 @@ func TestHistories(t *testing.T) {
 		if name := fmt.Sprintf("%T", e); ran[name] < 3 {
 			t.Errorf("only %d %s were accepted", ran[name], name)
 		}
+	}
+	if min(resized, granted, stopped) < int(seeds) {
+		t.Errorf("only %d grants were changed, %d given and %d tasks stopped", resized, granted, stopped)
 	}
 	if promised < int(seeds) {
 		t.Errorf("only %d placements had to wait for room; the nodes are too large", promised)
@@ -682,6 +718,43 @@ func TestHistoriesCanFail(t *testing.T) {
 		{"unlogged set", "mirror is", func(s *State) {
 			if len(s.set) > 1 && len(s.set[1].nodes) > 0 {
 				s.set[1].nodes[0] ^= 2
+			}
+		}},
+		{"grant out of range", "granted", func(s *State) {
+			for i := range s.task {
+				if g := s.task[i].Grant; g != nil && s.task[i].Phase != Leaving {
+					s.take(s.task[i].Node, room{demand: Vector{9, 0, 0}}, 1)
+					s.task[i].Grant = Vector{g[0] + 9, g[1], g[2]}
+				}
+			}
+		}},
+		{"grant in nobody's books", "its tasks sum to", func(s *State) {
+			for i := range s.task {
+				if t := &s.task[i]; t.Grant != nil {
+					t.Grant = nil
+				}
+			}
+		}},
+		{"unlogged grant", "mirror is", func(s *State) {
+			for i := range s.task {
+				if t := &s.task[i]; t.Grant != nil && t.Account.Since+50 < s.now {
+					s.take(t.Node, s.roomOf(TaskID(i)), -1)
+					if t.Phase == Leaving {
+						s.leave(t.Node, s.roomOf(TaskID(i)), -1)
+					}
+					t.Grant = nil
+					s.take(t.Node, s.roomOf(TaskID(i)), 1)
+					if t.Phase == Leaving {
+						s.leave(t.Node, s.roomOf(TaskID(i)), 1)
+					}
+				}
+			}
+		}},
+		{"ending and at work", "ending, and", func(s *State) {
+			for i := range s.task {
+				if t := &s.task[i]; t.Phase == Running {
+					t.Ending = true
+				}
 			}
 		}},
 		{"job count", "job row 0", func(s *State) { s.job[0].Tasks++ }},
@@ -742,7 +815,7 @@ func TestHistoriesCanFail(t *testing.T) {
 		}},
 		{"promise", "promised", func(s *State) { // a victim that stays, unasked
 			for i := range s.task {
-				if t := &s.task[i]; t.Phase == Leaving {
+				if t := &s.task[i]; t.Phase == Leaving && !t.Ending {
 					s.leave(t.Node, s.roomOf(TaskID(i)), -1)
 					if t.Next != NoNode {
 						s.dropNext(TaskID(i))
@@ -756,7 +829,7 @@ func TestHistoriesCanFail(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for seed := range uint64(80) {
-				data := historyBytes(seed, 3000)
+				data := historyBytes(seed, 4000)
 				data[0] = 3
 				if _, err := playHistory(data, tc.plant); err != nil {
 					if !strings.Contains(err.Error(), tc.want) {

@@ -180,7 +180,11 @@ func (c *Core) promote(n cluster.NodeID, out []Decision) []Decision {
 
 func (c *Core) decision(k Kind, t cluster.TaskID) Decision {
 	task := c.state.Task(t)
-	return Decision{Kind: k, Task: t, Seq: task.Seq, Attempt: task.Attempt, Node: task.Node, Devices: task.Devices, Grant: task.Grant}
+	d := Decision{Kind: k, Task: t, Seq: task.Seq, Attempt: task.Attempt, Node: task.Node, Devices: task.Devices}
+	if k == Place || k == Resize {
+		d.Grant = task.Grant
+	}
+	return d
 }
 
 func (c *Core) ownerOf(t *cluster.Task) uint8 {

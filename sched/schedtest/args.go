@@ -3,6 +3,7 @@ package schedtest
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -120,6 +121,36 @@ func (a *args) quantities(kinds []cluster.Kind, v cluster.Vector) error {
 			return err
 		}
 		v[k] = q
+	}
+	return nil
+}
+
+// ranges takes an amount or a range, such as 2..6, for each kind that is named, and
+// leaves the others as they are.
+func (a *args) ranges(kinds []cluster.Kind, spec *cluster.Shape) error {
+	most := slices.Clone(spec.Max)
+	if most == nil {
+		most = slices.Clone(spec.Demand)
+	}
+	for k, kind := range kinds {
+		text := a.value(kind.Name)
+		if text == "" {
+			continue
+		}
+		low, high, ranges := strings.Cut(text, "..")
+		if !ranges {
+			high = low
+		}
+		var wrong, worse error
+		spec.Demand[k], wrong = strconv.ParseInt(low, 10, 64)
+		most[k], worse = strconv.ParseInt(high, 10, 64)
+		if wrong != nil || worse != nil {
+			return fmt.Errorf("%s: %s=%s is no integer and no range such as 2..6", a.of, kind.Name, text)
+		}
+	}
+	spec.Max = nil
+	if !slices.Equal(most, spec.Demand) {
+		spec.Max = most
 	}
 	return nil
 }

@@ -90,11 +90,27 @@ func (c *cast) decision(d sched.Decision) string {
 	if _, known := c.runNames[key]; !known {
 		c.runNames[key] = c.taskInRow(d.Task)
 	}
-	at := "on"
-	if d.Kind == sched.Evict {
-		at = "from"
+	at := " on "
+	switch {
+	case d.Kind == sched.Evict:
+		at = " from "
+	case d.Node == cluster.NoNode:
+		return fmt.Sprintf("%s %s attempt %d", d.Kind, c.runNames[key], d.Attempt)
 	}
-	return fmt.Sprintf("%s %s %s %s attempt %d", d.Kind, c.runNames[key], at, c.nodeName(d.Node), d.Attempt)
+	return fmt.Sprintf("%s %s%s%s attempt %d", d.Kind, c.runNames[key], at, c.nodeName(d.Node), d.Attempt)
+}
+
+// grantOf prints what a decision grants: " with cpu=3 memory=2"; nothing where that is
+// the demand.
+func (s *story) grantOf(d sched.Decision) string {
+	if d.Grant == nil {
+		return ""
+	}
+	words := []string{" with"}
+	for k, q := range d.Grant {
+		words = append(words, fmt.Sprintf("%s=%d", s.kinds[k].Name, q))
+	}
+	return strings.Join(words, " ")
 }
 
 // picture is State.Picture with the story's names of tasks.
@@ -141,7 +157,7 @@ func (s *story) event(line string, events []cluster.Event) ([]cluster.Event, err
 		events, err = s.forgetEvent(a, events)
 	case "reshape":
 		events, err = s.reshapeEvents(a, events)
-	case "gate", "ungate", "found", "started", "refused", "left", "stays", "ended":
+	case "gate", "ungate", "found", "started", "refused", "left", "stays", "ended", "finished":
 		events, err = s.taskEvents(a, events)
 	default:
 		err = fmt.Errorf("unknown event %q", a.of)
@@ -251,7 +267,8 @@ func (s *story) jobEvent(a *args, events []cluster.Event) ([]cluster.Event, erro
 	if err != nil {
 		return nil, err
 	}
-	user, foreign, together, gated := a.value("user"), a.flag("foreign"), a.flag("together"), a.flag("gated")
+	gated := a.flag("gated")
+	made := cluster.JobSubmitted{Name: name, User: a.value("user"), Foreign: a.flag("foreign"), Together: a.flag("together"), FirstEnds: a.flag("first-ends")}
 	shape, events, err := s.shape(a, events)
 	if err != nil {
 		return nil, err
@@ -260,9 +277,10 @@ func (s *story) jobEvent(a *args, events []cluster.Event) ([]cluster.Event, erro
 	if !known {
 		job = &storyJob{row: cluster.JobID(len(s.jobs))}
 		s.jobs[name] = job
-		events = append(events, cluster.JobSubmitted{Job: job.row, Name: name, User: user, Foreign: foreign, Together: together})
-	} else if user != "" || foreign || together {
-		return nil, fmt.Errorf("job %s is there: its user, whose it is and whether it stands together stay", name)
+		made.Job = job.row
+		events = append(events, made)
+	} else if made != (cluster.JobSubmitted{Name: name}) {
+		return nil, fmt.Errorf("job %s is there: its user, whose it is, whether it stands together and how it ends stay", name)
 	}
 	for range count {
 		s.seq++
@@ -318,7 +336,7 @@ func (s *story) shape(a *args, events []cluster.Event) (cluster.ShapeID, []clust
 		return 0, nil, err
 	}
 	spec := cluster.Shape{Demand: make(cluster.Vector, len(s.kinds)), PerNode: perNode}
-	if err := a.quantities(s.kinds, spec.Demand); err != nil {
+	if err := a.ranges(s.kinds, &spec); err != nil {
 		return 0, nil, err
 	}
 	return s.shapeOf(spec, a, events)
@@ -405,11 +423,11 @@ func (s *story) taskEvent(what string, task storyTask, attempt int64, node clust
 		return cluster.TaskGated{Task: task.row, Seq: task.seq}, nil
 	case "ungate":
 		return cluster.TaskUngated{Task: task.row, Seq: task.seq}, nil
-	case "ended":
+	case "ended", "finished":
 		if row.Seq == task.seq && row.Phase != cluster.Absent {
 			s.taskRows.Give(uint32(task.row))
 		}
-		return cluster.TaskEnded{Task: task.row, Seq: task.seq}, nil
+		return cluster.TaskEnded{Task: task.row, Seq: task.seq, Finished: what == "finished"}, nil
 	case "found":
 		if node == cluster.NoNode {
 			return nil, fmt.Errorf("say where: on=NODE")

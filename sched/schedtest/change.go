@@ -69,7 +69,7 @@ func (w *world) reshaped(t *wTask) func() cluster.Event {
 		t.shape = to
 		for _, r := range w.order {
 			if r.task == t && !r.ghost {
-				r.shape = w.shapes[to]
+				r.reshape(w.shapes[to])
 			}
 		}
 		w.count["reshaped"]++

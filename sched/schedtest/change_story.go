@@ -2,6 +2,7 @@ package schedtest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"fairlead.dev/fairlead/cluster"
@@ -28,8 +29,9 @@ func (s *story) reshapeEvents(a *args, events []cluster.Event) ([]cluster.Event,
 		return nil, err
 	}
 	row := state.Task(task.row)
-	spec := cluster.Shape{Demand: append(cluster.Vector(nil), state.Demand(task.row)...), PerNode: perNode}
-	if err := a.quantities(s.kinds, spec.Demand); err != nil {
+	asked := state.Shape(row.Shape)
+	spec := cluster.Shape{Demand: slices.Clone(asked.Demand), Max: asked.Max, PerNode: perNode}
+	if err := a.ranges(s.kinds, &spec); err != nil {
 		return nil, err
 	}
 	priority, err := a.integer("priority", int64(row.Priority))

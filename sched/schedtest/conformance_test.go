@@ -3,6 +3,7 @@ package schedtest
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,10 +47,21 @@ func (p *restless) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sch
 			case what < 7: // move
 				place.Task, place.Attempt = id, evict.Attempt
 				bundle = append(bundle, place)
+			case what < 8: // give and take
+				resize := sched.Action{Kind: sched.Resize, Task: id, Attempt: evict.Attempt, Grant: p.grant(s, id)}
+				bundle = []sched.Action{resize, place}
+				if p.chance.IntN(2) == 0 {
+					bundle = bundle[:1]
+				}
 			case what < 9: // a gang of two
 				bundle = []sched.Action{place, {Kind: sched.Place, Task: id, Attempt: evict.Attempt, Node: n}}
 			}
 			mark, refused := t.Mark(), false
+			for i := range bundle {
+				if a := &bundle[i]; a.Kind == sched.Place && p.chance.IntN(3) > 0 {
+					a.Grant = p.grant(s, a.Task)
+				}
+			}
 			for _, a := range bundle {
 				refused = refused || t.Try(a).Refused()
 			}
@@ -66,6 +78,21 @@ func (p *restless) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sch
 		}
 	}
 	p.plain.Plan(t, c, budget, out)
+}
+
+// grant is mostly one that the task's shape allows.
+func (p *restless) grant(s *cluster.State, t cluster.TaskID) cluster.Vector {
+	shape := s.Shape(s.Task(t).Shape)
+	grant := slices.Clone(shape.Demand)
+	for k := range shape.Max {
+		if room := shape.Max[k] - shape.Demand[k]; room > 0 {
+			grant[k] += p.chance.Int64N(room + 1)
+		}
+	}
+	if p.chance.IntN(20) == 0 && len(grant) > 0 {
+		grant[0] += 3
+	}
+	return grant
 }
 
 // TestWorldIsHostile: the faults happen, so that passing means something.
@@ -94,12 +121,15 @@ func TestWorldIsHostile(t *testing.T) {
 		count["orphan"] += int(counts.Orphans)
 		count["refused bundle"] += int(counts.Refused)
 		count["evicted"] += int(counts.Evicted)
+		count["resized"] += int(counts.Resized)
+		count["ended"] += int(counts.Ended)
 	}
 	t.Log(count)
 	for what, least := range map[string]int{
 		"run": 2000, "refused": 100, "late begin": 20, "taken back": 5, "ghost": 20, "told to leave": 300, "stale": 300,
 		"orphan": 20, "refused bundle": 100, "evicted": 300, "node lost": 30, "node back": 30, "eviction refused": 20, "round in flight": 200, "found": 40, "short run": 50,
 		"gated": 50, "reshaped": 200, "set redefined": 30, "shape forgotten": 3, "usage": 80, "input": 500,
+		"ended": 60, "late copy": 5, "granted": 30, "resized": 50,
 	} {
 		if count[what] < least {
 			t.Errorf("%s happened %d times, want at least %d", what, count[what], least)
@@ -117,7 +147,7 @@ func TestConformanceCanFail(t *testing.T) {
 	}{
 		{name: "over the limit", want: "over the limit", tamper: redirect(func(w *world, d sched.Decision, n *wNode) bool {
 			shape := w.shapes[w.taskOf(d).shape]
-			return n.known && w.eligible(shape, n) && w.beside(n, w.taskOf(d), shape) == nil && w.room(n, shape) != nil
+			return n.known && w.eligible(shape, n) && w.beside(n, w.taskOf(d), shape) == nil && w.room(n, shape.Demand, nil) != nil
 		})},
 		{name: "not eligible", want: "not eligible", tamper: redirect(func(w *world, d sched.Decision, n *wNode) bool {
 			return n.known && !w.eligible(w.shapes[w.taskOf(d).shape], n)
@@ -160,6 +190,49 @@ func TestConformanceCanFail(t *testing.T) {
 				return events
 			}}
 		}},
+		{name: "too much granted", want: "granted", tamper: always(&tamper{decisions: func(_ *world, ds []sched.Decision) []sched.Decision {
+			for i := range ds {
+				if ds[i].Kind == sched.Place {
+					ds[i].Grant = cluster.Vector{99, 0, 0}
+				}
+			}
+			return ds
+		}})},
+		{name: "resized over the limit", want: "over the limit", policy: newRestless, tamper: always(&tamper{decisions: func(w *world, ds []sched.Decision) []sched.Decision {
+			for i := range ds {
+				if r := w.live[runID{ds[i].Task, ds[i].Attempt}]; ds[i].Kind == sched.Resize && r.shape.Max != nil {
+					ds[i].Grant = r.shape.Max
+				}
+			}
+			return ds
+		}})},
+		{name: "copies run on", want: "was not told to end", tamper: always(&tamper{decisions: func(_ *world, ds []sched.Decision) []sched.Decision {
+			return slices.DeleteFunc(ds, func(d sched.Decision) bool { return d.Kind == sched.End })
+		}})},
+		{name: "ends nobody's copy", want: "no copy of it has finished", tamper: always(&tamper{decisions: func(w *world, ds []sched.Decision) []sched.Decision {
+			for _, t := range w.tasks {
+				if t.sent && !t.gone {
+					return append(ds, sched.Decision{Kind: sched.End, Task: t.row, Seq: t.seq})
+				}
+			}
+			return ds
+		}})},
+		{name: "ended twice", want: "told to end before", tamper: always(&tamper{decisions: func(_ *world, ds []sched.Decision) []sched.Decision {
+			for _, d := range ds {
+				if d.Kind == sched.End {
+					return append(ds, d)
+				}
+			}
+			return ds
+		}})},
+		{name: "ending task placed", want: "was told to end", tamper: always(&tamper{decisions: func(w *world, ds []sched.Decision) []sched.Decision {
+			for _, t := range w.tasks {
+				if t.ends && !t.gone {
+					return append(ds, sched.Decision{Kind: sched.Place, Task: t.row, Seq: t.seq, Attempt: 999})
+				}
+			}
+			return ds
+		}})},
 		{name: "state corrupted", want: "its tasks sum to", tamper: always(&tamper{step: func(w *world) {
 			if s := w.core.State(); s.TaskRows() > 3 {
 				s.Task(3).Node = 2
@@ -314,7 +387,7 @@ func TestDriverCanFail(t *testing.T) {
 		{"run", "", "no round that could run"},
 		{"finish t=1", "", "no round that has run"},
 		{"begin t=1 lane=x", "", "no lane"},
-		{"plan", "put a/0 on n1", "want \"place TASK on NODE\""},
+		{"plan", "put a/0 on n1", "want \"place TASK on NODE"},
 		{"plan lane=plain", "", "not scripted"},
 		{"why b/0", "", "no task"},
 		{"why", "", "of what?"},

@@ -20,6 +20,8 @@ func (w *world) fate() {
 	switch at := w.chance.IntN(100); {
 	case at < 3:
 		w.measure(n)
+	case at < 7:
+		w.submitCopies()
 	case at < 45:
 		w.submit(w.jobs[1+w.chance.IntN(len(w.jobs)-1)], 1+w.chance.IntN(4))
 	case at < 60:
@@ -63,6 +65,9 @@ func (w *world) newTask(job *wJob) *wTask {
 func (w *world) submitted(t *wTask) func() cluster.Event {
 	return func() cluster.Event {
 		t.sent = true
+		if t.job.copies && t.job.finished {
+			w.count["late copy"]++
+		}
 		return cluster.TaskSubmitted{
 			Task: t.row, Seq: t.seq, Job: t.job.row, Shape: t.shape, Gated: t.gated, Priority: int32(t.seq) % 3, Input: t.input,
 		}
@@ -109,12 +114,14 @@ func (w *world) measure(n *wNode) {
 	}, nil)
 }
 
-// end ends a task for good. Its run is gone at once, the report comes later.
+// end ends a task for good. Its run is gone at once, the report comes later. One
+// that ran may have finished.
 func (w *world) end(t *wTask) {
 	if t.dead || !t.sent {
 		return
 	}
 	t.dead = true
+	finished := slices.ContainsFunc(w.order, func(r *wRun) bool { return r.task == t && r.present && !r.told })
 	for _, r := range w.order {
 		if r.task != t || r.ghost {
 			continue
@@ -130,7 +137,10 @@ func (w *world) end(t *wTask) {
 				r.present = r.present && !r.reported
 			}
 		}
-		return cluster.TaskEnded{Task: t.row, Seq: t.seq}
+		if finished {
+			t.job.finished = true
+		}
+		return cluster.TaskEnded{Task: t.row, Seq: t.seq, Finished: finished}
 	}, func() {
 		if !t.gone {
 			t.gone = true
@@ -251,13 +261,13 @@ func (w *world) find(n *wNode, job *wJob) {
 		if !n.known {
 			return nil
 		}
-		return cluster.TaskFound{Task: t.row, Seq: t.seq, Node: n.row, Devices: devices}
+		return cluster.TaskFound{Task: t.row, Seq: t.seq, Node: n.row, Devices: devices, Grant: w.shapes[t.shape].Max}
 	}, func() {
 		task := w.core.State().Task(t.row)
 		if task.Seq != t.seq || task.Phase != cluster.Running {
 			return
 		}
-		r := &wRun{id: runID{t.row, task.Attempt}, task: t, shape: w.shapes[t.shape], devices: devices, node: n, epoch: n.epoch, present: true, known: true, reported: true}
+		r := &wRun{id: runID{t.row, task.Attempt}, task: t, shape: w.shapes[t.shape], devices: devices, grant: w.shapes[t.shape].Max, node: n, epoch: n.epoch, present: true, known: true, reported: true}
 		w.enter(r)
 		w.count["found"]++
 		if !w.hostile {
@@ -292,15 +302,24 @@ func (w *world) reportLeft(r *wRun) {
 // obey checks a decision and sets going what comes of it.
 func (w *world) obey(d sched.Decision) error {
 	id := runID{d.Task, d.Attempt}
-	if d.Kind == sched.Evict {
+	switch d.Kind {
+	case sched.Evict:
 		w.obeyEvict(id)
 		return nil
+	case sched.Resize:
+		return w.obeyResize(d)
+	case sched.End:
+		return w.obeyEnd(d)
+	case sched.Place:
 	}
 	r, err := w.judge(d)
 	if err != nil {
 		return err
 	}
 	w.enter(r)
+	if r.grant != nil {
+		w.count["granted"]++
+	}
 	r.binding, r.known = true, true
 	switch {
 	case r.task.dead || !r.node.present || w.falls(8):
@@ -336,7 +355,7 @@ func (w *world) begin(r *wRun) {
 		}
 		r.reported, r.task.held = true, false
 		r.known = r.known || !r.task.gone
-		return cluster.TaskStarted{Task: r.id.task, Attempt: r.id.attempt, Node: r.node.row, Devices: r.devices}
+		return cluster.TaskStarted{Task: r.id.task, Attempt: r.id.attempt, Node: r.node.row, Devices: r.devices, Grant: r.grant}
 	}, func() {
 		// Whether anybody wants it is for the core to say; and if nobody does,
 		// to say that it must leave.

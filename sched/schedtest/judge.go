@@ -17,6 +17,8 @@ func (w *world) judge(d sched.Decision) (*wRun, error) {
 		return nil, errors.New("there is no such task")
 	case task.job.foreign:
 		return nil, errors.New("the task is somebody else's")
+	case task.ends:
+		return nil, errors.New("the task was told to end")
 	case task.held:
 		return nil, errors.New("the task is gated")
 	case w.live[runID{d.Task, d.Attempt}] != nil:
@@ -36,13 +38,17 @@ func (w *world) judge(d sched.Decision) (*wRun, error) {
 	if r := w.beside(n, task, shape); r != nil {
 		return nil, fmt.Errorf("the node holds task row %d of the same job, which must stand apart", r.id.task)
 	}
-	if err := w.room(n, shape); err != nil {
+	takes, err := granted(shape, d.Grant)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.room(n, takes, nil); err != nil {
 		return nil, err
 	}
 	if err := w.devices(n, shape, d.Devices); err != nil {
 		return nil, err
 	}
-	return &wRun{id: runID{d.Task, d.Attempt}, task: task, shape: shape, devices: d.Devices, node: n, epoch: n.epoch}, nil
+	return &wRun{id: runID{d.Task, d.Attempt}, task: task, shape: shape, devices: d.Devices, grant: d.Grant, node: n, epoch: n.epoch}, nil
 }
 
 // taskOf is the task that a decision speaks of; nil if it has ended.
@@ -85,15 +91,18 @@ func (w *world) beside(n *wNode, task *wTask, shape cluster.Shape) *wRun {
 	return last
 }
 
-// room says what of the shape's demand does not fit on the node.
-func (w *world) room(n *wNode, shape cluster.Shape) error {
+// room says what of the demand does not fit on the node, beside all but one run.
+func (w *world) room(n *wNode, demand cluster.Vector, but *wRun) error {
 	room := slices.Clone(n.limit)
 	for _, r := range w.on(n) {
-		for k, q := range r.shape.Demand {
+		if r == but {
+			continue
+		}
+		for k, q := range r.takes() {
 			room[k] -= q
 		}
 	}
-	for k, q := range shape.Demand {
+	for k, q := range demand {
 		if q > room[k] && q > 0 {
 			return fmt.Errorf("kind %d over the limit: needs %d, physically left %d of %d", k, q, room[k], n.limit[k])
 		}
@@ -134,6 +143,9 @@ func (w *world) check() error {
 		if int(t.row) >= s.TaskRows() || s.Task(t.row).Seq != t.seq || s.Task(t.row).Phase == cluster.Absent {
 			return fmt.Errorf("task %d in row %d is lost", t.seq, t.row)
 		}
+	}
+	if err := w.checkCopies(); err != nil {
+		return err
 	}
 	for _, r := range w.order {
 		if r.present && r.reported && r.ghost && !r.told {

@@ -70,7 +70,7 @@ import (
 //	finish t=TIME [lane=NAME]   commits what still holds
 //	plan [lane=NAME] [wake=TIME]
 //	                 what a scripted policy wants next, one bundle a line:
-//	                 evict a/0; place b/0 on n1
+//	                 evict a/0; place b/0 on n1; place c/0 on n2 with cpu=3; resize d/0 to cpu=4
 //	shown [lane=NAME]           what a scripted policy was last told to look at
 //	state            draws the cluster (State.Picture)
 //	why TASK         why it is not placed
@@ -86,15 +86,16 @@ import (
 //	change NAME …    the same for a node that is there; what is not named stays
 //	lost NAME
 //	usage NAME KIND=N…                     measured on the node; 0 of what is not named
-//	job NAME tasks=N KIND=N… [user=USER] [class=CLASS] [priority=N] [apart|per-node=N] [gated] [foreign]
-//	      [together] [require=(KEY=VALUE,…)] [input=(BYTES@NODE+NODE…,…)]
+//	job NAME tasks=N KIND=N|N..N… [user=USER] [class=CLASS] [priority=N] [apart|per-node=N] [gated] [foreign]
+//	      [together] [first-ends] [require=(KEY=VALUE,…)] [input=(BYTES@NODE+NODE…,…)]
 //	                 N tasks: NAME/0, NAME/1, …; more of them if the job is there. Each reads all
-//	                 blocks of the input; a node that is not there has no replica
+//	                 blocks of the input; a node that is not there has no replica. 2..6 is
+//	                 a range; of a job with first-ends, the first that finishes ends the others
 //	gate TASK…                             it is not to be placed for now
 //	ungate TASK…
-//	reshape TASK [KIND=N…] [priority=N] [apart|per-node=N] [require=(KEY=VALUE,…)]
+//	reshape TASK [KIND=N|N..N…] [priority=N] [apart|per-node=N] [require=(KEY=VALUE,…)]
 //	                 another demand or priority, where named; another apart, per-node and require
-//	forget-shape [KIND=N…] [apart|per-node=N] [require=(KEY=VALUE,…)]
+//	forget-shape [KIND=N|N..N…] [apart|per-node=N] [require=(KEY=VALUE,…)]
 //	forget-set require=(KEY=VALUE,…)       no shape may name it any more
 //	found TASK… on=NODE
 //	started TASK… [attempt=N] [on=NODE]    the latest attempt, and its node, if left out
@@ -102,6 +103,7 @@ import (
 //	left TASK… [attempt=N]                 the run is gone, the task is not done
 //	stays TASK… [attempt=N]                the eviction was refused
 //	ended TASK…
+//	finished TASK…                         the same of one that did all that it had to do
 func RunScenarios(t *testing.T, dir string, newPolicy func(name string) (sched.Policy, error)) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
@@ -419,7 +421,7 @@ func (s *story) round(a *args) (string, error) {
 func (s *story) report(now cluster.Time, decisions []sched.Decision, wrong error, before sched.Counts) string {
 	var b strings.Builder
 	for _, d := range decisions {
-		fmt.Fprintln(&b, s.decision(d))
+		fmt.Fprintln(&b, s.decision(d)+s.grantOf(d))
 	}
 	after := s.core.Counts()
 	for _, count := range []struct {

@@ -3,6 +3,7 @@ package schedtest
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fairlead.dev/fairlead/cluster"
@@ -24,6 +25,7 @@ type scripted struct {
 type line struct {
 	kind       sched.Kind
 	task, node string
+	grant      []string // KIND=N; of what is not named, the demand
 }
 
 // Plan hands out what was written down, once.
@@ -41,12 +43,33 @@ func (p *scripted) Plan(t *sched.Trial, c *sched.Changed, _ int64, out *sched.Pl
 				return
 			}
 			a.Task, a.Attempt = task.row, t.State().Task(task.row).Attempt
+			if a.Grant, p.err = grantOf(t.State(), task.row, l.grant); p.err != nil {
+				return
+			}
 			out.Add(a)
 		}
 		out.Close()
 	}
 	out.Wake = p.wake
 	p.bundles, p.ready, p.wake = nil, false, cluster.Never
+}
+
+// grantOf reads what a line of a plan grants; nil where it says nothing.
+func grantOf(s *cluster.State, t cluster.TaskID, words []string) (cluster.Vector, error) {
+	if len(words) == 0 {
+		return nil, nil
+	}
+	grant := slices.Clone(s.Shape(s.Task(t).Shape).Demand)
+	for _, word := range words {
+		name, number, _ := strings.Cut(word, "=")
+		k := kindNamed(s.Kinds(), name)
+		q, err := strconv.ParseInt(number, 10, 64)
+		if err != nil || k < 0 {
+			return nil, fmt.Errorf("%s, want KIND=N", word)
+		}
+		grant[k] = q
+	}
+	return grant, nil
 }
 
 // Why is the plain explanation.
@@ -101,13 +124,20 @@ func parsePlan(text string) ([][]line, error) {
 	for l := range storyLines(text) {
 		var bundle []line
 		for part := range strings.SplitSeq(l, ";") {
-			switch words := strings.Fields(part); {
+			words := strings.Fields(part)
+			var grant []string
+			if at := slices.IndexFunc(words, func(w string) bool { return w == "with" || w == "to" }); at >= 0 {
+				words, grant = words[:at], words[at+1:]
+			}
+			switch {
 			case len(words) == 2 && words[0] == "evict":
 				bundle = append(bundle, line{kind: sched.Evict, task: words[1]})
 			case len(words) == 4 && words[0] == "place" && words[2] == "on":
-				bundle = append(bundle, line{kind: sched.Place, task: words[1], node: words[3]})
+				bundle = append(bundle, line{kind: sched.Place, task: words[1], node: words[3], grant: grant})
+			case len(words) == 2 && words[0] == "resize":
+				bundle = append(bundle, line{kind: sched.Resize, task: words[1], grant: grant})
 			default:
-				return nil, fmt.Errorf("%q: want \"place TASK on NODE\" or \"evict TASK\"", strings.TrimSpace(part))
+				return nil, fmt.Errorf("%q: want \"place TASK on NODE [with KIND=N…]\", \"resize TASK [to KIND=N…]\" or \"evict TASK\"", strings.TrimSpace(part))
 			}
 		}
 		bundles = append(bundles, bundle)

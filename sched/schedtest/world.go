@@ -27,6 +27,7 @@ type world struct {
 	tasks    []*wTask
 	shapes   []cluster.Shape // the spare one stands last, while it is there
 	jobs     []*wJob
+	copied   []*wJob         // whose tasks are copies of one another; they are not among jobs
 	live     map[runID]*wRun // by attempt
 	order    []*wRun         // the same, in the order of their beginning
 	taskRows cluster.Rows
@@ -64,6 +65,8 @@ type wJob struct {
 	row      cluster.JobID
 	foreign  bool
 	together bool
+	copies   bool // the first of its tasks that finishes ends the others
+	finished bool // one has, as reported
 }
 
 type wTask struct {
@@ -77,6 +80,7 @@ type wTask struct {
 	sent  bool // its submission was reported
 	dead  bool // finished or killed, maybe not yet reported
 	gone  bool // and reported
+	ends  bool // it was told to end
 }
 
 type runID struct {
@@ -90,6 +94,7 @@ type wRun struct {
 	task     *wTask
 	shape    cluster.Shape // as reported
 	devices  cluster.DeviceSet
+	grant    cluster.Vector // as decided, brought into the range of the shape; nil is its demand
 	node     *wNode
 	epoch    int
 	binding  bool // decided, and to come
@@ -157,6 +162,9 @@ func (w *world) found() {
 		}
 		if i == shapeCount-1 {
 			shape = cluster.Shape{Demand: w.vector(8, 20, 0)} // fits on few nodes, or none
+		}
+		if i%2 == 0 {
+			shape.Max = cluster.Vector{shape.Demand[0] + int64(i), shape.Demand[1] + 2, shape.Demand[gpu]}
 		}
 		w.shapes = append(w.shapes, shape)
 		w.post(0, func() cluster.Event { return cluster.ShapeDefined{Shape: cluster.ShapeID(i), Spec: shape} }, nil)
