@@ -6,6 +6,7 @@
 package class
 
 import (
+	"fmt"
 	"math"
 
 	"fairlead.dev/fairlead/cluster"
@@ -48,6 +49,15 @@ func (t *Table) Rows() []cluster.Class {
 	return rows
 }
 
+// Names are the names of the classes.
+func (t *Table) Names() []string {
+	list := make([]string, len(t.Classes))
+	for i := range t.Classes {
+		list[i] = t.Classes[i].Name
+	}
+	return list
+}
+
 // ByName is the class of that name, and false if there is none.
 func (t *Table) ByName(name string) (cluster.ClassID, bool) {
 	for i := range t.Classes {
@@ -56,6 +66,14 @@ func (t *Table) ByName(name string) (cluster.ClassID, bool) {
 		}
 	}
 	return 0, false
+}
+
+// Find is ByName, with an error that says which name is near.
+func (t *Table) Find(name string) (cluster.ClassID, error) {
+	if id, known := t.ByName(name); known {
+		return id, nil
+	}
+	return 0, fmt.Errorf("no such class; %s", meant(name, t.Names()))
 }
 
 // ByPriority is the class of tasks that say nothing but their priority; the last one

@@ -96,7 +96,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{row("availability: 1\nmargin: 0.1us"), `t.yaml:4: classes[0].margin: "0.1us" is finer than a microsecond`},
 		{row("margin: 30s"), "t.yaml:2: classes[0].margin: is of no use without availability"},
 		{row("availability: 0.9\noverhead_budget: 1.5"), "t.yaml:4: classes[0].overhead_budget: 1.5, want 0 to 1"},
-		{row("availabilty: 1"), "t.yaml:3: classes[0].availabilty: unknown field; did you mean availability?"},
+		{row("margn: 1s"), "t.yaml:3: classes[0].margn: unknown field; did you mean margin?"},
 		{row("colour: red"), "t.yaml:3: classes[0].colour: unknown field; there are name, priority, importance"},
 		{row("tier: 4"), "t.yaml:3: classes[0].tier: 4, want a level from 1 to 3"},
 		{row("tier: 0"), "t.yaml:3: classes[0].tier: 0, want a level from 1 to 3"},

@@ -58,6 +58,8 @@ func attributes() []attribute {
 		number("watchdog_s", func(s *Setup) Number { return s.Watchdog }),
 		text("planner_time", func(s *Setup) string { return s.PlannerTime }),
 		text("usage", func(s *Setup) string { return s.Usage }),
+		text("classes_table", func(s *Setup) string { return cmp.Or(s.Classes, "google") }),
+		text("tiers", func(s *Setup) string { return s.Tiers }),
 		text("faults", func(s *Setup) string { return s.Faults }),
 		{"file", func(e *Experiment) string { return e.File }},
 	}

@@ -320,6 +320,9 @@ func (s *simulation) apply(r *trace.Record) error {
 			s.tell(cluster.UsageReported{Node: row, Usage: slices.Clone(r.Node.Usage)})
 		}
 	case trace.TaskSubmitted:
+		if err := s.tasks.checkPromise(&r.Task); err != nil {
+			return err
+		}
 		s.submit(&r.Task)
 	case trace.TaskKilled:
 		// A task that has ended by its own work here may have been killed

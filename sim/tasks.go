@@ -264,6 +264,22 @@ func (b *tasks) classOf(r *trace.Task) cluster.ClassID {
 	return b.classes.ByPriority(r.Priority)
 }
 
+// checkPromise refuses a task that names a class which there is not.
+func (b *tasks) checkPromise(r *trace.Task) error {
+	if r.Promise == "" {
+		return nil
+	}
+	_, err := b.classes.Find(r.Promise)
+	if err == nil {
+		return nil
+	}
+	name := r.Name
+	if name == "" {
+		name = fmt.Sprintf("%d/%d", r.Job, r.Index)
+	}
+	return fmt.Errorf("task %s: promise %q: %w", name, r.Promise, err)
+}
+
 // admission is what a node has to be for the task.
 func (b *tasks) admission(r *trace.Task) admission {
 	return admission{requirements: r.Requirements, tier: b.classes.Classes[b.classOf(r)].Tier}

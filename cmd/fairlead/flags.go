@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/policies"
 	"fairlead.dev/fairlead/report"
@@ -39,6 +40,7 @@ type simulateFlags struct {
 	planner             string
 	usage               string
 	faults              string
+	classes, tiers      string
 	format              string
 	placements, tasks   string
 	report              string
@@ -80,6 +82,8 @@ func (f *simulateFlags) registerWorld(c *cobra.Command) {
 	s.StringVar(&f.planner, "planner-time", "ticks", "what planning costs in the simulation: ticks (the same on every machine), zero, or measured")
 	s.StringVar(&f.usage, "usage", "", "let nodes measure what is in use, for policies that look at it: a list such as every=30s,least=100,most=1000,noise=50 (a run uses from least to most of what it asks for, and measurements are off by up to noise, in thousandths)")
 	s.StringVar(&f.faults, "faults", "none", "none, hostile, or a list such as node-loss=10d,down=20m,bind-refused=20,bind-late=10,evict-late=500,evict-refused=50,grace=30s,twice=50,late=50,foreign=5m (times between faults, or chances in thousandths)")
+	s.StringVar(&f.classes, "classes", "google", "`TABLE` of what was promised to whom: "+strings.Join(class.PresetNames(), ", ")+", or a file; see 'fairlead classes'")
+	s.StringVar(&f.tiers, "tiers", "", "give nodes that have no tier one, in the order in which they join: `HIGH/AVERAGE/LOW` such as 5/5/5, again and again")
 	s.BoolVar(&f.lenient, "lenient", false, "count broken lines of the source and leave them out")
 	complete(c, "tie-break", policies.TieBreaks()...)
 	complete(c, "solver", policies.Solvers()...)
@@ -88,6 +92,7 @@ func (f *simulateFlags) registerWorld(c *cobra.Command) {
 	complete(c, "evicted-work", "lost", "kept")
 	complete(c, "planner-time", "ticks", "zero", "measured")
 	complete(c, "faults", "none", "hostile")
+	_ = c.RegisterFlagCompletionFunc("classes", cobra.FixedCompletions(class.PresetNames(), cobra.ShellCompDirectiveDefault)) // or a file
 }
 
 // complete lets a shell complete the values of a flag.
@@ -105,7 +110,7 @@ const (
 // plan turns the flags into a simulation, or says what is wrong with each.
 func (f *simulateFlags) plan() (*simulation, error) {
 	s := &simulation{
-		notes: &teller{}, speedup: f.speedup, lenient: f.lenient, placements: f.placements, tasks: f.tasks, report: f.report, parallel: f.parallel,
+		notes: &teller{}, speedup: f.speedup, lenient: f.lenient, placements: f.placements, tasks: f.tasks, report: f.report, parallel: f.parallel, classes: f.classes,
 	}
 	var errs []error
 	flag := func(name string, err error) {
@@ -150,7 +155,7 @@ func (f *simulateFlags) setup(s *simulation) report.Setup {
 		Cluster: s.cluster.text, Workload: s.workload.text, Data: s.data.text, Speedup: report.Number(f.speedup),
 		Overcommit: strings.Join(overcommit, ","), Initial: f.initial, Overheads: f.overheads, EvictedWork: f.evicted,
 		Heartbeat: report.Seconds(s.trigger.Heartbeat), Watchdog: report.Seconds(s.trigger.Watchdog),
-		PlannerTime: f.planner, Usage: f.usage, Faults: cmp.Or(f.faults, "none"),
+		PlannerTime: f.planner, Usage: f.usage, Classes: unlessDefault(f.classes, "google"), Tiers: f.tiers, Faults: cmp.Or(f.faults, "none"),
 	}
 }
 
@@ -254,6 +259,10 @@ func (f *simulateFlags) planWorld(s *simulation, flag func(string, error)) {
 	flag("usage", err)
 	s.config.World.Faults, err = parseFaults(f.faults)
 	flag("faults", err)
+	s.config.Classes, err = class.Load(f.classes)
+	flag("classes", err)
+	s.tiers, err = parseTiers(f.tiers)
+	flag("tiers", err)
 }
 
 // checkOutputs says whether an output, of any run, would go to the file of

@@ -100,6 +100,8 @@ type simulation struct {
 	options           policies.Options // without what is each run's own
 	trigger           sched.Trigger
 	speedup           float64
+	classes           string
+	tiers             []int // how many nodes in turn get each tier, the highest first; nil gives none
 	lenient           bool
 	parallel          int
 	format            report.Format
@@ -273,6 +275,9 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 	}
 	if s.speedup != 1 {
 		config.Source = trace.Speedup(config.Source, s.speedup)
+	}
+	if config.Source, err = s.promised(config.Source, stderr); err != nil {
+		return report.Run{}, err
 	}
 	config.Until = s.until(source.end)
 	config.Setup = s.setup(j, config.Until)

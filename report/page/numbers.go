@@ -90,6 +90,8 @@ func (f *facts) choices() {
 	f.text("Plans every", func(r *report.Run) string { return unless(nameOfSeconds(float64(r.Heartbeat)), "0") })
 	f.text("Plans at least every", func(r *report.Run) string { return unless(nameOfSeconds(float64(r.Watchdog)), "0") })
 	f.text("Planning takes", func(r *report.Run) string { return cmp.Or(planning[r.PlannerTime], r.PlannerTime) })
+	f.text("Classes", func(r *report.Run) string { return r.Setup.Classes })
+	f.text("Tiers of nodes", func(r *report.Run) string { return r.Tiers })
 	f.text("Faults", func(r *report.Run) string { return unless(r.Faults, "none") })
 }
 

@@ -59,6 +59,8 @@
 //	job_tasks  how many tasks the job will submit in all; 0 or omitted: unknown
 //	user       whose job it is
 //	class      latency class, 0 to 255; omitted: 0
+//	promise    the name of the task's class in the table of classes that the run
+//	           is given; omitted: its priority says which class it has
 //	priority   larger is more important; omitted: 0
 //	demand     quantity by kind; a kind that is omitted is 0
 //	name       what people call the task; if omitted, its job and number

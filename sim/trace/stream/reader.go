@@ -415,6 +415,8 @@ func (r *Reader) task(t *trace.Task) {
 			t.Demand = r.vector()
 		case "name":
 			t.Name = r.text(s.string("the task's name"))
+		case "promise":
+			t.Promise = r.text(s.string("the name of the task's class"))
 		case "work":
 			t.Work = cluster.Time(s.uint("work in microseconds", uint64(cluster.Never)))
 		case "fails":
@@ -453,7 +455,7 @@ func (r *Reader) where(t *trace.Task, field []byte) {
 		t.Input = r.readInput()
 	default:
 		s.failName("a field of submit", field,
-			"job", "task", "job_tasks", "user", "class", "priority", "demand", "per_node", "name", "require", "work", "fails", "on", "together", "input")
+			"job", "task", "job_tasks", "user", "class", "promise", "priority", "demand", "per_node", "name", "require", "work", "fails", "on", "together", "input")
 	}
 }
 

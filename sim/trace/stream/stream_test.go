@@ -69,7 +69,7 @@ func TestRead(t *testing.T) {
 	text := head + `{"t":0,"add":{"node":1,"name":"n1","capacity":{"memory":8,"cpu":4000},"labels":{"zone":"a","rack":"r\u0031"},"groups":{"upgrade":"u","rack":"r1"},"tier":3}}
 { "t" : 0 , "submit" : {"job":7,"task":0,"job_tasks":3,"user":"ann","class":2,"priority":-9,"demand":{"cpu":500},
 "x":0}}
-{"t":1,"submit":{"job":7,"task":1,"job_tasks":3,"user":"ann","class":2,"priority":-9,"demand":{"cpu":500},"per_node":2,"name":"web/a","require":[["a=","!=","b"],["v",">","3"]],"work":60,"fails":true,"on":1,"together":true,"input":[[64,1,0,18446744073709551615],[5,7],[0]]}}
+{"t":1,"submit":{"job":7,"task":1,"job_tasks":3,"user":"ann","class":2,"promise":"gold","priority":-9,"demand":{"cpu":500},"per_node":2,"name":"web/a","require":[["a=","!=","b"],["v",">","3"]],"work":60,"fails":true,"on":1,"together":true,"input":[[64,1,0,18446744073709551615],[5,7],[0]]}}
 {"t":2,"usage":{"node":1,"used":{"memory":7}}}
 {"change":{"node":1,"capacity":{}},"t":2}
 {"t":3,"kill":{"job":7,"task":1}}
@@ -81,7 +81,7 @@ func TestRead(t *testing.T) {
 	want := []trace.Record{
 		{What: trace.NodeAdded, Node: trace.Node{ID: 1, Name: "n1", Capacity: cluster.Vector{4000, 8}, Labels: []cluster.Label{{Key: "rack", Value: "r1"}, {Key: "zone", Value: "a"}}, Groups: []cluster.Label{{Key: "rack", Value: "r1"}, {Key: "upgrade", Value: "u"}}, Tier: 3}},
 		{Time: 1, What: trace.TaskSubmitted, Task: trace.Task{
-			Job: 7, Index: 1, JobTasks: 3, User: "ann", Class: 2, Priority: -9, Demand: cluster.Vector{500, 0}, PerNode: 2, Name: "web/a",
+			Job: 7, Index: 1, JobTasks: 3, User: "ann", Class: 2, Promise: "gold", Priority: -9, Demand: cluster.Vector{500, 0}, PerNode: 2, Name: "web/a",
 			Requirements: []cluster.Requirement{{Key: "a=", Op: cluster.NotEqual, Value: "b"}, {Key: "v", Op: cluster.Greater, Value: "3"}},
 			Work:         60, Fails: true, Running: true, OnNode: 1, Together: true,
 			Input: []trace.Block{{Bytes: 64, Replicas: []uint64{1, 0, 1<<64 - 1}}, {Bytes: 5, Replicas: []uint64{7}}, {Replicas: []uint64{}}},

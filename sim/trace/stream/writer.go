@@ -212,6 +212,9 @@ func (w *Writer) task(t *trace.Task) error {
 	if t.Class != 0 {
 		w.uint("class", uint64(t.Class))
 	}
+	if t.Promise != "" {
+		w.string("promise", t.Promise)
+	}
 	if t.Priority != 0 {
 		w.int("priority", int64(t.Priority))
 	}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"fairlead.dev/fairlead/class"
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sim/trace"
+)
+
+// The command classes, and what simulations do with a table of classes before they
+// begin: nodes get tiers, and what no node can give is refused.
+
+func newClasses() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "classes [TABLE]",
+		Short: "List the tables of classes, or print one as a file to start from",
+		Long: `Classes prints a table of what is promised to whom, as YAML with what each field
+means: a preset, or a file as it is understood. Without a name it lists the presets.
+Change what it prints, and give the file to 'fairlead simulate --classes FILE'.`,
+		Example: `  fairlead classes
+  fairlead classes google > classes.yaml
+  fairlead simulate --classes classes.yaml`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return listClasses(c.OutOrStdout())
+			}
+			table, err := class.Load(args[0])
+			if err != nil {
+				return err
+			}
+			_, err = c.OutOrStdout().Write(table.Encode())
+			return err
+		},
+	}
+	c.ValidArgsFunction = cobra.FixedCompletions(class.PresetNames(), cobra.ShellCompDirectiveDefault)
+	return c
+}
+
+func listClasses(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tCLASSES\tWHAT IT IS")
+	for _, p := range class.Presets() {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", p.Name, strings.Join(p.Table().Names(), ", "), p.What)
+	}
+	return w.Flush()
+}
+
+// parseTiers reads how many nodes in turn get each tier, such as 5/5/5; nil if the text
+// is empty.
+func parseTiers(text string) ([]int, error) {
+	if text == "" {
+		return nil, nil
+	}
+	wrong := fmt.Errorf("%q, want a number for each of the tiers %s, such as 5/5/5", text, "high, average and low")
+	parts := strings.Split(text, "/")
+	if len(parts) != cluster.Levels {
+		return nil, wrong
+	}
+	var counts []int
+	sum := 0
+	for _, part := range parts {
+		n, err := strconv.Atoi(strings.TrimSpace(part))
+		if err != nil || n < 0 || n > mostTurns {
+			return nil, wrong
+		}
+		counts = append(counts, n)
+		sum += n
+	}
+	if sum == 0 {
+		return nil, wrong
+	}
+	return counts, nil
+}
+
+// mostTurns is how many nodes one after the other may get the same tier.
+const mostTurns = 1_000_000
+
+// unlessDefault is the text, or nothing if it is the default.
+func unlessDefault(text, usual string) string {
+	if text == usual {
+		return ""
+	}
+	return text
+}
+
+// promised gives the nodes of a source their tiers, and holds the table of classes
+// against those that are there at the start. Of what comes later nothing is known; a
+// task that no node can take waits then, and the result says why.
+func (s *simulation) promised(src trace.Source, stderr io.Writer) (trace.Source, error) {
+	if s.tiers != nil {
+		src = trace.Tiers(src, s.tiers)
+	}
+	table := s.config.Classes
+	if !table.Wants() {
+		return src, nil
+	}
+	head, err := atStart(src)
+	if err != nil {
+		return nil, err
+	}
+	kind := max(slices.IndexFunc(src.Kinds(), func(k cluster.Kind) bool { return k.Name == "cpu" }), 0)
+	var nodes []class.Node
+	for i := range head.nodes {
+		n := &head.nodes[i].Node
+		nodes = append(nodes, class.Node{Tier: n.Tier, Size: n.Capacity[kind]})
+	}
+	if len(nodes) == 0 {
+		return head, nil
+	}
+	if err := table.CheckNodes(nodes); err != nil {
+		hint := ""
+		if s.tiers == nil && !slices.ContainsFunc(nodes, func(n class.Node) bool { return n.Tier > 0 }) {
+			hint = "\n--tiers gives nodes tiers, such as --tiers 5/5/5"
+		}
+		return nil, fmt.Errorf("--classes %s: %w%s", s.classes, err, hint)
+	}
+	s.notes.tell(stderr, table.NodeNotes(nodes))
+	return head, nil
+}
+
+// headed is a source of which the first nodes were read ahead.
+type headed struct {
+	trace.Source
+	nodes []trace.Record // what the source says of nodes at time 0, before all else
+	next  trace.Record   // the one after them
+	err   error          // of reading that
+	at    int            // how many were given out, next included
+}
+
+// atStart reads the nodes that are there at the start.
+func atStart(src trace.Source) (*headed, error) {
+	h := &headed{Source: src}
+	for {
+		if h.err = src.Next(&h.next); h.err != nil && !errors.Is(h.err, io.EOF) {
+			return nil, h.err
+		}
+		if h.err != nil || h.next.What != trace.NodeAdded || h.next.Time > 0 {
+			return h, nil
+		}
+		r := h.next
+		r.Node.Capacity = slices.Clone(r.Node.Capacity)
+		r.Node.Labels, r.Node.Groups = slices.Clone(r.Node.Labels), slices.Clone(r.Node.Groups)
+		h.nodes = append(h.nodes, r)
+	}
+}
+
+// Next fills in the next record.
+func (h *headed) Next(r *trace.Record) error {
+	h.at++
+	switch i := h.at - 1; {
+	case i < len(h.nodes):
+		*r = h.nodes[i]
+		return nil
+	case i == len(h.nodes):
+		*r = h.next
+		return h.err
+	}
+	return h.Source.Next(r)
+}
