@@ -53,8 +53,8 @@ func historyKinds() []Kind {
 func playHistory(data []byte, plant func(*State)) (*history, error) {
 	h := &history{
 		data: data, spent: map[Seq]*Account{}, ran: map[string]int{},
-		s:      NewState(historyKinds(), []Class{{Name: "gold"}, {Name: "silver"}}),
-		mirror: NewState(historyKinds(), []Class{{Name: "gold"}, {Name: "silver"}}),
+		s:      NewState(historyKinds(), historyClasses()),
+		mirror: NewState(historyKinds(), historyClasses()),
 	}
 	mode := h.byte()
 	h.calm, h.kept = mode&1 != 0, mode&3 == 3
@@ -302,7 +302,7 @@ func (h *history) event() Event {
 	case op < 90:
 		h.seq++
 		how := h.byte()
-		return TaskSubmitted{Task: h.task(), Seq: h.seq, Job: h.job(), Shape: h.shape(), Class: ClassID(h.byte() % 3), Gated: how%8 == 0, Input: h.input(int(how%16) - 13)}
+		return TaskSubmitted{Task: h.task(), Seq: h.seq, Job: h.job(), Shape: h.shape(), Class: ClassID(h.byte() % 5), Gated: how%8 == 0, Input: h.input(int(how%16) - 13)}
 	}
 	return h.taskEvent()
 }
@@ -441,6 +441,11 @@ func (h *history) check() error {
 	}
 	if err := h.checkAccounts(); err != nil {
 		return err
+	}
+	if len(h.data)%4 == 0 { // not after each step: fractions are slow
+		if err := h.checkPromises(); err != nil {
+			return err
+		}
 	}
 	if h.calm {
 		if err := h.checkRoom(); err != nil {
