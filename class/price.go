@@ -102,6 +102,13 @@ func (u Usage) Plus(quantity int64, spent cluster.Time) Usage {
 	return Usage{high, low}
 }
 
+// Mean is the mean quantity over so long, rounded down. It is for a time as long as the
+// usage took.
+func (u Usage) Mean(over cluster.Time) int64 {
+	mean, _ := bits.Div64(u.high, u.low, uint64(over))
+	return int64(mean)
+}
+
 // Charge is what a task costs, item by item.
 type Charge struct {
 	// Units is units × time of a task, or of its first copy; Copies is that of another

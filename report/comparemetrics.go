@@ -33,6 +33,8 @@ const (
 	InNodes     Unit = "nodes"
 	InDecisions Unit = "decisions"
 	InBytes     Unit = "bytes"
+	InUnits     Unit = "units" // of the priced kind, such as cores
+	InMoney     Unit = "money" // of a currency without a name
 )
 
 // metric is one number that a run may have.
@@ -143,6 +145,24 @@ func classMetrics(class string) []metric {
 			return pick(a), true
 		}}
 	}
+	promise := func(name string, unit Unit, better Direction, pick func(*Promise) Number) metric {
+		return metric{prefix + name, unit, better, func(r *Run) (Number, bool) {
+			p := r.Classes[class].Promise
+			if p == nil {
+				return 0, false
+			}
+			return pick(p), true
+		}}
+	}
+	bill := func(name string, unit Unit, better Direction, pick func(*Bill) Number) metric {
+		return metric{prefix + name, unit, better, func(r *Run) (Number, bool) {
+			b := r.Classes[class].Bill
+			if b == nil {
+				return 0, false
+			}
+			return pick(b), true
+		}}
+	}
 	return []metric{
 		{prefix + "pending", InTasks, LowerIsBetter, func(r *Run) (Number, bool) {
 			c, ok := r.Classes[class]
@@ -151,6 +171,17 @@ func classMetrics(class string) []metric {
 		latency[3], // p99
 		availability("mean", func(a *Availability) Number { return a.Mean }),
 		availability("min", func(a *Availability) Number { return a.Min }),
+		promise("slo_fulfilment", InShares, HigherIsBetter, func(p *Promise) Number { return p.Fulfilment }),
+		promise("deficit", InShares, LowerIsBetter, func(p *Promise) Number { return p.Deficit }),
+		promise("gini", InShares, LowerIsBetter, func(p *Promise) Number { return p.Gini }),
+		promise("penalties", InMoney, LowerIsBetter, func(p *Promise) Number { return p.Penalties }),
+		{prefix + "preempted", InEvents, LowerIsBetter, func(r *Run) (Number, bool) {
+			c, ok := r.Classes[class]
+			return Number(c.Preempted), ok
+		}},
+		bill("overhead", InShares, LowerIsBetter, func(b *Bill) Number { return b.Overhead }),
+		bill("cores", InUnits, NeitherBetter, func(b *Bill) Number { return b.Cores }),
+		bill("revenue", InMoney, NeitherBetter, func(b *Bill) Number { return b.Revenue }),
 	}
 }
 

@@ -55,7 +55,7 @@ func writeCSV(text *bytes.Buffer, results Results) error {
 
 // flatRun returns the values of r by the path of names that leads to each.
 func flatRun(r Run) (map[string]string, error) {
-	r.Latencies, r.Series, r.Heat, r.Sample = nil, nil, nil, nil
+	r.Latencies, r.Availabilities, r.Series, r.Heat, r.Sample = nil, nil, nil, nil, nil
 	text, err := json.Marshal(r)
 	if err != nil {
 		return nil, err

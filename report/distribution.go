@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 
 	"fairlead.dev/fairlead/cluster"
 )
@@ -78,4 +79,31 @@ func (a *Availabilities) Summary() *Availability {
 		P50:  share(a.away.Quantile((float64(middle) - 0.5) / float64(n))),
 		Max:  share(a.away.Quantile(0)),
 	}
+}
+
+// Curve is the cumulative distribution of availability, from its smallest value to the
+// largest, in steps as Histogram.Curve has them. Each point is true: so many tasks had no
+// more. It returns nil if nothing was counted.
+func (a *Availabilities) Curve() Curve {
+	var curve Curve
+	below, kept := 0, 0.0
+	for b, n := range slices.Backward(a.away.buckets) {
+		if n == 0 {
+			continue
+		}
+		below += n
+		share := float64(below) / float64(a.away.count)
+		if len(curve) > 0 && share-kept < leastRise && below < a.away.count {
+			continue
+		}
+		kept = share
+		least, _ := rangeOf(b)
+		// As it is in JSON: what is the same there is one point.
+		value := Number(math.Round(float64(1e6*float64(wholeLife-max(least, a.away.min)))/wholeLife) / 1e6)
+		if last := len(curve) - 1; last >= 0 && curve[last][0] == value {
+			curve = curve[:last]
+		}
+		curve = append(curve, [2]Number{value, Number(share)})
+	}
+	return curve
 }

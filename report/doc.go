@@ -24,11 +24,13 @@
 //	  "allocation": {"cpu": {"mean", "final"}, ...},
 //	  "classes": {"gold": {"submitted", "placed", "finished", "pending", "preempted",
 //	    "placement_latency_s": {"mean", "p50", "p90", "p99", "max"},
-//	    "availability": {"mean", "min", "p50", "max"}}, ...},
+//	    "availability": {"mean", "min", "p50", "max"}, "target", "slo_fulfilment",
+//	    "deficit", "gini", "penalties", "overhead", "cores", "revenue"}, ...},
 //	  "reads": {"runs", "bytes", "local_bytes", "rack_bytes", "remote_bytes",
 //	    "missing_bytes", "locality", "run_locality", "moved_bytes_per_hour"},
 //	  "fragmentation": {"gpu": {"final"}, ...},
 //	  "latency_curves": {"all": [[value, share], ...], "gold": ..., ...},
+//	  "availability_curves": {"gold": [[value, share], ...], ...},
 //	  "series": {"step_s", "columns": {"pending": [number, ...], ...}},
 //	  "heat": {"times_s", "nodes", "fill", "names"},
 //	  "sample": {"tasks", "response_s", "latency_s", "of"},
@@ -45,7 +47,8 @@
 // null, NaN or infinity. Lists of numbers stand on one line. A distribution or
 // curve without samples is left out, and so are "wall_s", "examples", the names
 // from "reads" to "sample", and those from "tie_break" to "faults", but for
-// "seed", when they are 0 or empty; every other name is always there, and a map
+// "seed", when they are 0 or empty; those from "target" to "penalties" are there in
+// classes with a target alone; every other name is always there, and a map
 // without entries is {}. CSV has the same values, but for lists.
 //
 // Names may be added within a version; a name never changes its meaning or

@@ -90,11 +90,14 @@ func run(policy string, seed uint64, slow cluster.Time) report.Run {
 			"gold": {
 				Submitted: 100, Placed: 99, Finished: 98, Pending: 1, Preempted: 2, PlacementLatency: durations(99, cluster.Second),
 				Availability: availability(10_000, 9_995, 9_800),
+				Promise:      &report.Promise{Target: 1, Fulfilment: 0.75, Deficit: 0.01025, Gini: 0.0013, Penalties: 12.345678},
+				Bill:         &report.Bill{Overhead: 0.0125, Cores: 2.5, Revenue: 1234.5},
 			},
 			"bronze": {Submitted: 5, Pending: 5},
 		},
-		Fragmentation: map[string]report.Fragmentation{"gpu": {Final: 0.25}},
-		Latencies:     map[string]report.Curve{"all": {{0.7, 0.5}, {1, 1}}, "gold": {{0.5, 1}}},
+		Fragmentation:  map[string]report.Fragmentation{"gpu": {Final: 0.25}},
+		Latencies:      map[string]report.Curve{"all": {{0.7, 0.5}, {1, 1}}, "gold": {{0.5, 1}}},
+		Availabilities: map[string]report.Curve{"gold": {{0.98, 0.25}, {1, 1}}},
 		Series: &report.Series{Step: 60, Columns: map[string][]report.Number{
 			"pending": {5, 0, 130}, "running": {0, 7, 150}, "allocation.cpu.gold": {0, 1.0 / 3, 0.5}, "utilisation.cpu": {0, 0.1, 0.123456789},
 		}},
@@ -240,6 +243,8 @@ classes.gold?.placement_latency_s?.mean classes.gold?.placement_latency_s?.p50 c
 classes.gold?.placement_latency_s?.p99 classes.gold?.placement_latency_s?.max
 classes.gold?.availability?.mean classes.gold?.availability?.min
 classes.gold?.availability?.p50 classes.gold?.availability?.max
+classes.gold?.target? classes.gold?.slo_fulfilment? classes.gold?.deficit? classes.gold?.gini? classes.gold?.penalties?
+classes.gold?.overhead? classes.gold?.cores? classes.gold?.revenue? availability_curves?.gold?
 reads?.runs reads?.bytes reads?.local_bytes reads?.rack_bytes reads?.remote_bytes reads?.missing_bytes
 reads?.locality reads?.run_locality reads?.moved_bytes_per_hour
 fragmentation?.gpu?.final latency_curves?.all?
@@ -312,7 +317,7 @@ func TestCSVHasNoLists(t *testing.T) {
 	if err := report.Write(&text, report.CSV, report.Results{Runs: []report.Run{run("quincy", 1, 1)}}); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"series", "heat", "sample", "latency_curves", "["} {
+	for _, name := range []string{"series", "heat", "sample", "latency_curves", "availability_curves", "["} {
 		if strings.Contains(text.String(), name) {
 			t.Errorf("there is %q in\n%s", name, text.String())
 		}

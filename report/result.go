@@ -58,9 +58,12 @@ type Run struct {
 	Fragmentation map[string]Fragmentation `json:"fragmentation,omitempty"`
 	// Latencies are the curves of placement latency by class, and of "all".
 	Latencies map[string]Curve `json:"latency_curves,omitempty"`
-	Series    *Series          `json:"series,omitempty"`
-	Heat      *Heat            `json:"heat,omitempty"`
-	Sample    *Sample          `json:"sample,omitempty"`
+	// Availabilities are the curves of availability by class: pairs of an
+	// availability and the share of the tasks that had no more.
+	Availabilities map[string]Curve `json:"availability_curves,omitempty"`
+	Series         *Series          `json:"series,omitempty"`
+	Heat           *Heat            `json:"heat,omitempty"`
+	Sample         *Sample          `json:"sample,omitempty"`
 
 	Planner Planner `json:"planner"`
 	// Reasons counts the tasks that were pending at the end by the code of
@@ -156,4 +159,38 @@ type Class struct {
 	Preempted        int           `json:"preempted"`
 	PlacementLatency *Distribution `json:"placement_latency_s,omitempty"`
 	Availability     *Availability `json:"availability,omitempty"`
+	*Promise
+	*Bill
+}
+
+// Promise says how a class's target of availability was kept. It is nil where the class
+// has none. Tasks that are there at the end count as they stand; those that were not
+// there for any time do not count.
+type Promise struct {
+	// Target is the availability that was promised.
+	Target Number `json:"target"`
+	// Fulfilment is the share of tasks whose availability was at least that. Where it
+	// is 1, a task may have been without running for a second all the same.
+	Fulfilment Number `json:"slo_fulfilment"`
+	// Deficit is by how much the others missed it, in the mean over them; 0 if there
+	// are none.
+	Deficit Number `json:"deficit"`
+	// Gini says how unequal the availability was of tasks that arrived in the same
+	// hour: 0 is all alike (Equity).
+	Gini Number `json:"gini"`
+	// Penalties is what tasks that missed it get back, by the table of credits.
+	Penalties Number `json:"penalties"`
+}
+
+// Bill is what the tasks of a class used, and what it costs. Money is in units of a
+// currency without a name, exact to a millionth. It is nil in results of versions of
+// fairlead that did not record it.
+type Bill struct {
+	// Overhead is the share of the tasks' time in which they were starting or leaving.
+	Overhead Number `json:"overhead"`
+	// Cores is how many units of the priced kind, such as cores, a task worked with:
+	// the mean over tasks that worked, each counted once.
+	Cores Number `json:"cores"`
+	// Revenue is what all of it costs, penalties not taken off.
+	Revenue Number `json:"revenue"`
 }

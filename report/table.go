@@ -40,6 +40,7 @@ func writeTable(text *bytes.Buffer, runs []Run) {
 	if anyInterrupted(runs) {
 		text.WriteString("\n* stopped before its end: not comparable with the others\n")
 	}
+	writePromises(text, groups, labels)
 	writeOverfull(text, slices.Concat(groups...), labels)
 	writePending(text, slices.Concat(groups...), labels)
 }

@@ -21,7 +21,10 @@ func (s *simulation) conclude() {
 		}
 		r := state.Task(row)
 		account := r.Account.At(s.now, r.Phase)
-		s.stats.available(t.service, account)
+		if t.phase == working {
+			t.tally(s.stats.priced, s.now)
+		}
+		s.stats.settled(t, account)
 		if r.Placed() {
 			s.stats.tasks.Running++
 			s.output.end(t, r.Phase.String(), account, s.nodes.list[r.Node].name)

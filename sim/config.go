@@ -174,6 +174,11 @@ func (c *Config) Validate() error {
 			return fmt.Errorf("over-commit of %s is %d thousandths, want more than 0", name, factor)
 		}
 	}
+	if c.Classes != nil {
+		if err := c.Classes.CheckPrices(); err != nil {
+			return err
+		}
+	}
 	if err := c.World.Usage.Validate(); err != nil {
 		return err
 	}

@@ -77,6 +77,9 @@ func newSimulation(cfg Config) (*simulation, error) {
 		planner: planning{rounds: make([]*sched.Round, len(cfg.Lanes)), wake: cluster.Never},
 	}
 	s.stats.gaps = gaps
+	if s.stats.priced, err = pricedKind(kinds, cfg.Classes); err != nil {
+		return nil, err
+	}
 	s.columns()
 	return s, nil
 }

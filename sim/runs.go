@@ -154,7 +154,7 @@ func (s *simulation) adopt(started cluster.TaskStarted, row *cluster.Task) {
 func (s *simulation) work(row cluster.TaskID) {
 	t := &s.tasks.list[row]
 	t.phase, t.began = working, s.now
-	s.stats.working(s.tasks.demand(row), 1)
+	s.begins(t)
 	if t.work != cluster.Never {
 		s.kernel.set(timer{at: s.now + max(t.work-t.done, 0), class: runEnds, task: row, attempt: t.attempt})
 	}
@@ -183,7 +183,7 @@ func (s *simulation) evict(d sched.Decision) {
 	case (own || haunts) && s.dice.falls(faults.EvictLate):
 		if own {
 			t.phase = leavingNow
-			s.stats.working(t.demand, -1)
+			s.rests(t)
 		}
 		s.kernel.set(timer{at: s.heard() + s.dice.about(max(faults.Grace, cluster.Second)), class: runLeaves, task: d.Task, attempt: d.Attempt})
 	case s.heard() > s.now:
@@ -225,7 +225,7 @@ func (s *simulation) exorcise(row cluster.TaskID, match func(ghost) bool) {
 func (s *simulation) stop(row cluster.TaskID) {
 	t := &s.tasks.list[row]
 	if t.phase == working {
-		s.stats.working(s.tasks.demand(row), -1)
+		s.rests(t)
 	}
 	if s.cfg.World.KeepWork && t.phase >= working {
 		t.done += s.now - t.began

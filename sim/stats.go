@@ -12,9 +12,10 @@ import (
 
 // stats gathers in fixed memory what the report says of a run.
 type stats struct {
-	kinds []cluster.Kind
-	table *class.Table
-	tasks report.Tasks
+	kinds  []cluster.Kind
+	priced int // of the kinds, the one with a price
+	table  *class.Table
+	tasks  report.Tasks
 
 	latency, response, jobs report.Histogram
 	classes                 []classStats // by cluster.ClassID
@@ -31,13 +32,6 @@ type stats struct {
 	charged, wall cluster.Time // what the planner took, in the simulation and really
 	reasons       map[string]int
 	examples      map[string]string // a sentence with numbers for each reason
-}
-
-// classStats are the stats of one service class.
-type classStats struct {
-	report.Class
-	latency      report.Histogram
-	availability report.Availabilities
 }
 
 func newStats(kinds []cluster.Kind, classes *class.Table) stats {
@@ -72,9 +66,9 @@ func (a *stats) working(demand cluster.Vector, sign int64) {
 }
 
 // submitted counts a task.
-func (a *stats) submitted(class cluster.ClassID, demand cluster.Vector) {
+func (a *stats) submitted(service cluster.ClassID, demand cluster.Vector) {
 	a.tasks.Submitted++
-	a.classes[class].Submitted++
+	a.classes[service].Submitted++
 	for k, q := range demand {
 		a.arrived[k] = a.arrived[k].plus(wide{low: uint64(q)})
 	}
@@ -82,9 +76,9 @@ func (a *stats) submitted(class cluster.ClassID, demand cluster.Vector) {
 
 // placed counts a task that ran for the first time. One that ran when the
 // trace began has no latency.
-func (a *stats) placed(class cluster.ClassID, latency cluster.Time, measured bool) {
+func (a *stats) placed(service cluster.ClassID, latency cluster.Time, measured bool) {
 	a.tasks.Placed++
-	c := &a.classes[class]
+	c := &a.classes[service]
 	c.Placed++
 	if measured {
 		a.latency.Add(latency)
@@ -106,8 +100,8 @@ func (a *stats) evicted(t *cluster.Task) {
 	a.classes[t.Class].Preempted++
 }
 
-// ended counts a task that is done, with its final account.
-func (a *stats) ended(t *task, account cluster.Account, killed bool) {
+// ended counts a task that is done, with its final account, and returns what it owes.
+func (a *stats) ended(t *task, account cluster.Account, killed bool) bill {
 	switch {
 	case killed:
 		a.tasks.Killed++
@@ -118,12 +112,7 @@ func (a *stats) ended(t *task, account cluster.Account, killed bool) {
 		a.classes[t.service].Finished++
 		a.response.Add(account.Since - account.Submitted)
 	}
-	a.available(t.service, account)
-}
-
-// available notes the share of its time that a task has run.
-func (a *stats) available(class cluster.ClassID, account cluster.Account) {
-	a.classes[class].availability.Add(account.Running, account.Since-account.Submitted)
+	return a.settled(t, account)
 }
 
 // result fills in the report. Pending tasks have been explained by then.
@@ -152,15 +141,22 @@ func (a *stats) result(setup report.Setup, state *cluster.State, counts sched.Co
 		if c.Submitted == 0 {
 			continue
 		}
-		c.PlacementLatency = c.latency.Distribution()
-		c.Availability = c.availability.Summary()
-		r.Classes[a.table.Classes[i].Name] = c.Class
+		r.Classes[a.table.Classes[i].Name] = c.result(&a.table.Classes[i], a.kinds[a.priced].PerUnit)
 	}
 	return r
 }
 
-// curves fills in the latency of each class, and of all tasks.
+// curves fills in the latency of each class, and of all tasks, and the availability of
+// each class.
 func (a *stats) curves(r *report.Run) {
+	for i := range a.table.Classes {
+		if c := a.classes[i].availability.Curve(); c != nil {
+			if r.Availabilities == nil {
+				r.Availabilities = map[string]report.Curve{}
+			}
+			r.Availabilities[a.table.Classes[i].Name] = c
+		}
+	}
 	if a.latency.Count() == 0 {
 		return
 	}

@@ -97,6 +97,7 @@ type task struct {
 	submitted    cluster.Time
 	work         cluster.Time
 	done         cluster.Time // work that earlier runs have kept
+	usage        usage
 	requirements []cluster.Requirement
 
 	phase   runPhase

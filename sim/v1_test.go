@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sim/trace/qos"
 )
 
@@ -41,6 +42,16 @@ func TestPriorityOnV1(t *testing.T) {
 			t.Errorf("%d allocations, published 232", n)
 		}
 		checkBronze(t, &tasks)
+		for class, want := range map[string]report.Number{"gold": 1, "silver": 1, "bronze": 40. / 96} {
+			if got := r.Classes[class].Fulfilment; got != want {
+				t.Errorf("a share of %v of the %s tasks has what was promised, published %v", got, class, want)
+			}
+		}
+		if got := r.Classes["bronze"]; got.Deficit < 0.435 || got.Deficit > 0.5 || got.Gini <= r.Classes["silver"].Gini {
+			t.Errorf("bronze has a deficit of %v where it is below 0.065, and a Gini coefficient of %v", got.Deficit, got.Gini)
+		}
+		t.Logf("bronze: deficit %.4f, Gini %.4f, penalties %.2f of %.2f", float64(r.Classes["bronze"].Deficit), float64(r.Classes["bronze"].Gini),
+			float64(r.Classes["bronze"].Penalties), float64(r.Classes["bronze"].Revenue))
 	}
 }
 

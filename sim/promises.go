@@ -1,0 +1,152 @@
+package sim
+
+import (
+	"fmt"
+
+	"fairlead.dev/fairlead/class"
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/report"
+)
+
+// This file takes stock of what was promised to tasks and what they owe. A task counts
+// once, with its last account: when it ends, or as it stands when the run does. What it
+// used is counted by the world, from when a run works until it stops, so that it follows
+// what the task is given; what it was promised, by the core's account of its time.
+
+// classStats are the stats of one service class.
+type classStats struct {
+	report.Class
+	latency      report.Histogram
+	availability report.Availabilities
+	equity       report.Equity
+
+	// Of tasks that were there for some time.
+	counted, kept int
+	missed        float64 // σ − A, summed over those that missed it
+	age, overhead wide    // µs
+
+	worked  int  // tasks that did, for some time
+	cores   wide // quantities, the mean of each of these tasks
+	revenue class.Money
+	credits class.Money
+}
+
+// usage is what a task has used so far of the kind that is priced.
+type usage struct {
+	used   class.Usage
+	worked cluster.Time // how long it worked
+	since  cluster.Time // until when that is counted, while it works
+}
+
+// tally counts what the task, which works, has used of a kind until now.
+func (t *task) tally(kind int, now cluster.Time) {
+	spent := now - t.usage.since
+	t.usage.used = t.usage.used.Plus(t.demand[kind], spent)
+	t.usage.worked += spent
+	t.usage.since = now
+}
+
+// begins counts the task in among what works, from now on.
+func (s *simulation) begins(t *task) {
+	s.stats.working(t.demand, 1)
+	t.usage.since = s.now
+}
+
+// rests counts it out again.
+func (s *simulation) rests(t *task) {
+	t.tally(s.stats.priced, s.now)
+	s.stats.working(t.demand, -1)
+}
+
+// bill is what a task owes.
+type bill struct {
+	class.Charge
+	credit class.Money
+}
+
+// bill works out what the task owes by its account. A credit is a share of the price of
+// what was promised to it: what it asks for, for as long as it was promised to run. So it
+// may be more than the charge.
+func (a *stats) bill(t *task, account cluster.Account) bill {
+	c := &a.table.Classes[t.service]
+	perUnit := a.kinds[a.priced].PerUnit
+	b := bill{Charge: c.Price.Charge(t.usage.used, perUnit, t.isCopy(c))}
+	if back := a.table.CreditFor(t.service, account); back > 0 {
+		owed := class.Usage{}.Plus(t.demand[a.priced], c.Owed(account, t.work))
+		price := c.Price.Charge(owed, perUnit, t.isCopy(c))
+		b.credit = price.Sum().Part(back)
+	}
+	return b
+}
+
+// isCopy reports whether the task is a copy beside the first one of its job: classes with
+// several replicas have each of them as a task.
+func (t *task) isCopy(c *class.Class) bool { return c.Replicas > 1 && t.index > 0 }
+
+// settled takes stock of a task by its last account, and returns what it owes.
+func (a *stats) settled(t *task, account cluster.Account) bill {
+	owes := a.bill(t, account)
+	c := &a.classes[t.service]
+	c.revenue += owes.Sum()
+	c.credits += owes.credit
+	if t.usage.worked > 0 {
+		c.worked++
+		c.cores = c.cores.plus(wide{low: uint64(t.usage.used.Mean(t.usage.worked))})
+	}
+	age := account.Age()
+	if age <= 0 {
+		return owes
+	}
+	c.counted++
+	c.age = c.age.plus(wide{low: uint64(age)})
+	c.overhead = c.overhead.plus(wide{low: uint64(account.Overhead)})
+	c.availability.Add(account.Running, age)
+	c.equity.Add(account.Submitted, account.Running, age)
+	promised := &a.table.Classes[t.service]
+	if promised.Kept(account) {
+		c.kept++
+	} else {
+		target := float64(promised.Availability) / float64(cluster.Whole)
+		c.missed += target - float64(account.Running)/float64(age)
+	}
+	return owes
+}
+
+// result is what the report says of the class.
+func (c *classStats) result(promised *class.Class, perUnit int64) report.Class {
+	c.PlacementLatency = c.latency.Distribution()
+	c.Availability = c.availability.Summary()
+	c.Bill = &report.Bill{
+		Overhead: report.Ratio(c.overhead.float(), c.age.float()),
+		Cores:    report.Ratio(c.cores.float(), float64(float64(c.worked)*float64(max(perUnit, 1)))),
+		Revenue:  amount(c.revenue),
+	}
+	if promised.Promises() {
+		c.Promise = &report.Promise{
+			Target:     report.Ratio(float64(promised.Availability), float64(cluster.Whole)),
+			Fulfilment: report.Ratio(float64(c.kept), float64(c.counted)),
+			Deficit:    report.Ratio(c.missed, float64(c.counted-c.kept)),
+			Gini:       c.equity.Gini(),
+			Penalties:  amount(c.credits),
+		}
+	}
+	return c.Class
+}
+
+// amount is money as the report has it.
+func amount(m class.Money) report.Number {
+	return report.Ratio(float64(m), float64(class.One))
+}
+
+// pricedKind is the kind that prices are for.
+func pricedKind(kinds []cluster.Kind, table *class.Table) (int, error) {
+	if table.Priced == "" {
+		return 0, nil
+	}
+	for k, kind := range kinds {
+		if kind.Name == table.Priced {
+			return k, nil
+		}
+	}
+	return 0, fmt.Errorf("prices are for %s, and the cluster has no such kind", table.Priced)
+}
