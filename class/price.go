@@ -97,9 +97,20 @@ type Usage struct{ high, low uint64 }
 // Plus is u and so much of the kind for so long.
 func (u Usage) Plus(quantity int64, spent cluster.Time) Usage {
 	high, low := bits.Mul64(uint64(quantity), uint64(spent))
-	low, carry := bits.Add64(u.low, low, 0)
-	high, _ = bits.Add64(u.high, high, carry)
+	return u.And(Usage{high, low})
+}
+
+// And is both usages together.
+func (u Usage) And(o Usage) Usage {
+	low, carry := bits.Add64(u.low, o.low, 0)
+	high, _ := bits.Add64(u.high, o.high, carry)
 	return Usage{high, low}
+}
+
+// UnitHours is the usage in units × hours, as an amount: what it costs at One a unit-hour.
+func (u Usage) UnitHours(perUnit int64) Money {
+	p := Price{UnitHour: One}
+	return p.units(u, perUnit)
 }
 
 // Mean is the mean quantity over so long, rounded down. It is for a time as long as the

@@ -187,6 +187,8 @@ func (u Unit) show(x float64) string {
 		return humanDuration(x)
 	case u == InBytes:
 		return humanBytes(x)
+	case u == InMoney && x < 1000:
+		return strconv.FormatFloat(x, 'f', 2, 64)
 	case u == InShares:
 		return fmt.Sprintf("%.2f%%", 100*x)
 	case u == InFactors && x >= 10 && x == math.Round(x):

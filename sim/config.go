@@ -136,6 +136,7 @@ const DefaultPerTick = 50
 type Output struct {
 	Placements io.Writer // a line a decision, in the columns of Google's task_events
 	Tasks      io.Writer // a line a task, in the order in which they end
+	Invoices   io.Writer // what users owe, at the end
 }
 
 // Progress is how far a run has come.

@@ -83,9 +83,10 @@ func (a *stats) bill(t *task, account cluster.Account) bill {
 // several replicas have each of them as a task.
 func (t *task) isCopy(c *class.Class) bool { return c.Replicas > 1 && t.index > 0 }
 
-// settled takes stock of a task by its last account, and returns what it owes.
-func (a *stats) settled(t *task, account cluster.Account) bill {
+// settled takes stock of a task by its last account.
+func (a *stats) settled(t *task, account cluster.Account) {
 	owes := a.bill(t, account)
+	a.invoices.add(t, owes)
 	c := &a.classes[t.service]
 	c.revenue += owes.Sum()
 	c.credits += owes.credit
@@ -95,7 +96,7 @@ func (a *stats) settled(t *task, account cluster.Account) bill {
 	}
 	age := account.Age()
 	if age <= 0 {
-		return owes
+		return
 	}
 	c.counted++
 	c.age = c.age.plus(wide{low: uint64(age)})
@@ -109,7 +110,6 @@ func (a *stats) settled(t *task, account cluster.Account) bill {
 		target := float64(promised.Availability) / float64(cluster.Whole)
 		c.missed += target - float64(account.Running)/float64(age)
 	}
-	return owes
 }
 
 // result is what the report says of the class.

@@ -80,6 +80,9 @@ func newSimulation(cfg Config) (*simulation, error) {
 	if s.stats.priced, err = pricedKind(kinds, cfg.Classes); err != nil {
 		return nil, err
 	}
+	if cfg.Output.Invoices != nil {
+		s.stats.invoices = invoices{}
+	}
 	s.columns()
 	return s, nil
 }
@@ -96,6 +99,9 @@ func Run(cfg Config) (report.Run, error) {
 	s.conclude()
 	if flushed := s.output.flush(); err == nil {
 		err = flushed
+	}
+	if cfg.Output.Invoices != nil {
+		err = firstError(err, s.stats.invoices.write(cfg.Output.Invoices, s.cfg.Classes, s.nodes.kinds[s.stats.priced].PerUnit))
 	}
 	result := s.stats.result(cfg.Setup, s.core.State(), s.core.Counts())
 	result.Series = s.overTime()

@@ -19,6 +19,7 @@ type stats struct {
 
 	latency, response, jobs report.Histogram
 	classes                 []classStats // by cluster.ClassID
+	invoices                invoices
 
 	// Sums over time: quantity × µs, as floats because they outgrow int64.
 	last                cluster.Time
@@ -100,8 +101,8 @@ func (a *stats) evicted(t *cluster.Task) {
 	a.classes[t.Class].Preempted++
 }
 
-// ended counts a task that is done, with its final account, and returns what it owes.
-func (a *stats) ended(t *task, account cluster.Account, killed bool) bill {
+// ended counts a task that is done, with its final account.
+func (a *stats) ended(t *task, account cluster.Account, killed bool) {
 	switch {
 	case killed:
 		a.tasks.Killed++
@@ -112,7 +113,7 @@ func (a *stats) ended(t *task, account cluster.Account, killed bool) bill {
 		a.classes[t.service].Finished++
 		a.response.Add(account.Since - account.Submitted)
 	}
-	return a.settled(t, account)
+	a.settled(t, account)
 }
 
 // result fills in the report. Pending tasks have been explained by then.

@@ -43,6 +43,7 @@ type simulateFlags struct {
 	classes, tiers      string
 	format              string
 	placements, tasks   string
+	invoices            string
 	report              string
 	lenient             bool
 	parallel            int
@@ -57,6 +58,7 @@ func (f *simulateFlags) register(c *cobra.Command) {
 	s.StringVarP(&f.format, "output", "o", "table", "table, json or csv")
 	s.StringVar(&f.placements, "placements", "", "write a line per decision to `FILE`, in the columns of Google's task_events")
 	s.StringVar(&f.tasks, "tasks", "", "write a line per task to `FILE`")
+	s.StringVar(&f.invoices, "invoices", "", "write what each user owes to `FILE`, item by item")
 	s.StringVar(&f.report, "report", "", "draw the results on a page of HTML, `FILE`")
 	s.IntVar(&f.parallel, "parallel", 0, "runs at once (default: one a processor)")
 	complete(c, "output", "table", "json", "csv")
@@ -110,7 +112,7 @@ const (
 // plan turns the flags into a simulation, or says what is wrong with each.
 func (f *simulateFlags) plan() (*simulation, error) {
 	s := &simulation{
-		notes: &teller{}, speedup: f.speedup, lenient: f.lenient, placements: f.placements, tasks: f.tasks, report: f.report, parallel: f.parallel, classes: f.classes,
+		notes: &teller{}, speedup: f.speedup, lenient: f.lenient, placements: f.placements, tasks: f.tasks, invoices: f.invoices, report: f.report, parallel: f.parallel, classes: f.classes,
 	}
 	var errs []error
 	flag := func(name string, err error) {
@@ -284,7 +286,7 @@ func (f *simulateFlags) checkOutputs(s *simulation, flag func(string, error)) {
 		outputs[actual] = name
 		return checkOutput(path, inputs...)
 	}
-	for _, o := range []struct{ name, path string }{{"placements", f.placements}, {"tasks", f.tasks}, {"report", f.report}} {
+	for _, o := range []struct{ name, path string }{{"placements", f.placements}, {"tasks", f.tasks}, {"invoices", f.invoices}, {"report", f.report}} {
 		switch o.path {
 		case "":
 			continue

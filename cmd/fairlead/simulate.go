@@ -106,6 +106,7 @@ type simulation struct {
 	parallel          int
 	format            report.Format
 	placements, tasks string
+	invoices          string
 	notes             *teller
 	report            string     // the file of the page, or empty
 	config            sim.Config // without source, lanes and output; the setup is what all runs share
@@ -187,7 +188,7 @@ func (s *simulation) check() error {
 			break
 		}
 	}
-	for _, path := range []string{s.placements, s.tasks, s.report} {
+	for _, path := range []string{s.placements, s.tasks, s.invoices, s.report} {
 		if path != "" {
 			_, err := os.Stat(filepath.Dir(path) + string(filepath.Separator)) // it has to be a folder
 			errs = append(errs, (&output{path: path}).named(err))
@@ -312,7 +313,7 @@ func (s *simulation) outputs(j *job, o *sim.Output) ([]*output, error) {
 	for _, want := range []struct {
 		path string
 		set  *io.Writer
-	}{{s.placements, &o.Placements}, {s.tasks, &o.Tasks}} {
+	}{{s.placements, &o.Placements}, {s.tasks, &o.Tasks}, {s.invoices, &o.Invoices}} {
 		if want.path == "" {
 			continue
 		}
