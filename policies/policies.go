@@ -67,6 +67,8 @@ type Info struct {
 	Ties func(Ties) Ties
 	// Evicts says that the policy evicts tasks to make room.
 	Evicts bool
+	// When is the trigger that the policy wants where nothing else is asked for.
+	When sched.Trigger
 	// Moves says that the policy moves running tasks, where Options.Migrations lets it.
 	Moves bool
 	make  func(Options) (sched.Policy, error)

@@ -29,7 +29,9 @@ type Info struct {
 	Ties func(Ties) Ties
 	// Evicts says that the policy evicts tasks to make room.
 	Evicts bool
-	make   func(Options) sched.Policy
+	// When is the trigger that the policy wants where nothing else is asked for.
+	When sched.Trigger
+	make func(Options) sched.Policy
 }
 
 // Policies lists the policies of this package in the order in which people
@@ -50,6 +52,12 @@ func packers() []Info {
 			Name: "priority", What: "as kube, and evicts lower priorities",
 			From: "baseline of QoS-driven scheduling, JISA 2020, §5", Evicts: true,
 			make: newPriority,
+		},
+		{
+			Name: "qos", What: "by slack to the promised availability, and evicts those with more",
+			From: "QoS-driven scheduling, JISA 2020, algorithm 1", Evicts: true,
+			When: sched.Trigger{Watchdog: 30 * cluster.Second, Patient: true},
+			make: newQoS,
 		},
 		{
 			Name: "swarm-spread", What: "first come, first served; the emptiest node", From: "Docker Swarm",

@@ -33,10 +33,13 @@ const (
 
 func newWorld(t *testing.T, policy sched.Policy, seed uint64) *world {
 	t.Helper()
-	s := cluster.NewState(
-		[]cluster.Kind{{Name: "cpu"}, {Name: "mem"}, {Name: "gpu", PerUnit: 4, Devices: true}},
-		[]cluster.Class{{Name: "free", Importance: 3}, {Name: "prod", Importance: 1}, {Name: "batch", Importance: 2}},
-	)
+	return newWorldOf(t, policy, seed, []cluster.Class{{Name: "free", Importance: 3}, {Name: "prod", Importance: 1}, {Name: "batch", Importance: 2}})
+}
+
+// newWorldOf is a world with these three classes.
+func newWorldOf(t *testing.T, policy sched.Policy, seed uint64, classes []cluster.Class) *world {
+	t.Helper()
+	s := cluster.NewState([]cluster.Kind{{Name: "cpu"}, {Name: "mem"}, {Name: "gpu", PerUnit: 4, Devices: true}}, classes)
 	other := newGreedy(firstCome, anyScore, Options{Ties: Lowest})
 	core, err := sched.New(s,
 		sched.Lane{Name: "ours", Owns: ours, Policy: policy},

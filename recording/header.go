@@ -46,6 +46,8 @@ type Lane struct {
 	// Races is, in a replay, who won the races of the lane's policy.
 	Races               *Races       `json:"-"`
 	Heartbeat, Watchdog cluster.Time `json:"-"`
+	// Patient is as sched.Trigger has it.
+	Patient bool `json:"patient,omitempty"`
 }
 
 // Owns is the lane's rule, as sched.Lane has it.

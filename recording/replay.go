@@ -131,7 +131,7 @@ func newCore(h *Header, build func(Lane) (sched.Policy, error)) (*sched.Core, er
 			return nil, err
 		}
 		lanes = append(lanes, sched.Lane{
-			Name: l.Name, Owns: l.Owns(), Policy: policy, When: sched.Trigger{Heartbeat: l.Heartbeat, Watchdog: l.Watchdog},
+			Name: l.Name, Owns: l.Owns(), Policy: policy, When: sched.Trigger{Heartbeat: l.Heartbeat, Watchdog: l.Watchdog, Patient: l.Patient},
 		})
 	}
 	return sched.New(cluster.NewState(h.Kinds, h.Classes), lanes...)

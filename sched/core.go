@@ -83,6 +83,7 @@ func (c *Core) Step(now cluster.Time, in []cluster.Event, out []Decision) ([]Dec
 // free, and runs that nobody wants any more.
 func (c *Core) Observe(now cluster.Time, in []cluster.Event, out []Decision) ([]Decision, error) {
 	var wrong []error
+	outside := false
 	c.state.Advance(now)
 	for _, e := range in {
 		err := c.state.Apply(now, e)
@@ -92,6 +93,7 @@ func (c *Core) Observe(now cluster.Time, in []cluster.Event, out []Decision) ([]
 				c.assign(job.Job)
 			}
 			c.copies.heard(c.state, e)
+			outside = outside || !outcome(e)
 		case errors.Is(err, cluster.ErrOrphan):
 			run := e.(cluster.TaskStarted)
 			c.counts.Orphans++
@@ -104,10 +106,25 @@ func (c *Core) Observe(now cluster.Time, in []cluster.Event, out []Decision) ([]
 	}
 	out = c.endCopies(out)
 	out = c.notice(out)
+	for i := range c.lanes {
+		l := &c.lanes[i]
+		l.dirty = l.dirty || l.When.Patient && outside && c.waiting()
+	}
 	if c.state.LogEnd()-c.trimmed > maxLag {
 		c.trim()
 	}
 	return out, errors.Join(wrong...)
+}
+
+// outcome reports whether the event is what came of a decision, or says nothing of
+// what there is room for.
+func outcome(e cluster.Event) bool {
+	switch e.(type) {
+	case cluster.TaskStarted, cluster.TaskLeft, cluster.BindRefused, cluster.EvictRefused, cluster.UsageReported:
+		return true
+	default: // comes from outside
+		return false
+	}
 }
 
 // assign gives the job to the first lane that owns it.
@@ -128,8 +145,8 @@ func (c *Core) assign(j cluster.JobID) {
 	}
 }
 
-// notice looks at what the events changed: who has cause for a round, and
-// which reserved tasks may start.
+// notice looks at what the events changed: who has cause for a round, but for
+// patient lanes, and which reserved tasks may start.
 func (c *Core) notice(out []Decision) []Decision {
 	for c.noticed < c.state.LogEnd() {
 		touches, ok := c.state.ChangesSince(c.noticed)
@@ -147,7 +164,7 @@ func (c *Core) notice(out []Decision) []Decision {
 			}
 		case cluster.Tasks:
 			t := c.state.Task(cluster.TaskID(touch.Row))
-			if lane := c.ownerOf(t); lane != noLane && t.Phase == cluster.Waiting {
+			if lane := c.ownerOf(t); lane != noLane && t.Phase == cluster.Waiting && !c.lanes[lane].When.Patient {
 				c.lanes[lane].dirty = true
 			}
 		case cluster.Jobs, cluster.Shapes, cluster.Tables:
@@ -156,11 +173,11 @@ func (c *Core) notice(out []Decision) []Decision {
 	return out
 }
 
-// noticeNode gives every lane cause for a round if anybody waits, and lets
-// reserved tasks of the node start.
+// noticeNode gives every lane that is not patient cause for a round if anybody
+// waits, and lets reserved tasks of the node start.
 func (c *Core) noticeNode(n cluster.NodeID, out []Decision) []Decision {
 	for i := range c.lanes {
-		c.lanes[i].dirty = c.lanes[i].dirty || c.waiting()
+		c.lanes[i].dirty = c.lanes[i].dirty || c.waiting() && !c.lanes[i].When.Patient
 	}
 	return c.promote(n, out)
 }

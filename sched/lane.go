@@ -25,6 +25,11 @@ type Trigger struct {
 	// Watchdog starts a round so long after the last one if tasks wait,
 	// although nothing happened; 0 is never.
 	Watchdog cluster.Time
+	// Patient says that what comes of decisions is no cause: that a run began or
+	// left, was refused or stayed. What comes from outside is: a task that comes
+	// or goes, a node, a set. Whom an eviction lets wait then waits for the next
+	// of these, or for the watchdog.
+	Patient bool
 }
 
 // lane is a Lane and where it stands.

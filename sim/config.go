@@ -84,19 +84,22 @@ type World struct {
 }
 
 // Overheads are samples of how long an allocation takes: Hot where the task
-// ran on the node before, Cold elsewhere. Each allocation draws one; an empty
-// list is no time at all.
-type Overheads struct{ Hot, Cold []cluster.Time }
+// ran on the node before, Cold elsewhere, First for a task that never ran, where
+// that differs from Cold. Each allocation draws one; an empty list is no time at
+// all.
+type Overheads struct{ Hot, Cold, First []cluster.Time }
 
-// Add adds a sample to the list of that name, hot or cold.
+// Add adds a sample to the list of that name, hot, cold or first.
 func (o *Overheads) Add(name string, t cluster.Time) error {
 	switch name {
 	case "hot":
 		o.Hot = append(o.Hot, t)
 	case "cold":
 		o.Cold = append(o.Cold, t)
+	case "first":
+		o.First = append(o.First, t)
 	default:
-		return fmt.Errorf("overhead %q, want hot or cold", name)
+		return fmt.Errorf("overhead %q, want hot, cold or first", name)
 	}
 	return nil
 }

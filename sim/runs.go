@@ -111,7 +111,11 @@ func (s *simulation) overhead(t *task) cluster.Time {
 	if slices.Contains(t.warm, t.node) {
 		return s.dice.sample(o.Hot)
 	}
+	first := len(t.warm) == 0
 	t.warm = append(t.warm, t.node)
+	if first && len(o.First) > 0 {
+		return s.dice.sample(o.First)
+	}
 	return s.dice.sample(o.Cold)
 }
 

@@ -1,0 +1,320 @@
+package queue
+
+import (
+	"cmp"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/heap"
+	"fairlead.dev/fairlead/sched"
+)
+
+// qos is the scheduler of QoS-driven scheduling (JISA 2020, algorithm 1;
+// specification §2 to 6): one pass over who waits, the most urgent first. A task
+// goes to the best node with room, by kube's score. Where there is none it evicts
+// those that are less urgent than it is, on the node where that costs least; they
+// wait for the next pass. Urgency is frozen for the pass, and nobody who was placed
+// in it is evicted in it.
+//
+// The invariant that makes a pass cheap: a waiting task's slack falls as fast as any
+// other's, and that of a running one rises as fast as any other's of its class. So
+// waiting tasks stand in groups whose order never changes, and the least urgent run
+// on each node is known, up to a rounding, by a number that only changes when the
+// node does (occupants). A group whose head can find neither room, since no node has
+// gained any, nor anybody less urgent anywhere, is not looked at. One that fails
+// says so for all in the pass that ask for as much or more: what a node has left and
+// what could be evicted there only shrinks during a pass.
+//
+// Cost of a pass: a few nanoseconds for each group of waiting tasks, and for each
+// that may evict somebody a look at each node that has somebody less urgent and
+// enough of them (bidders). Tried and dropped: sorting all that runs; at 60,000
+// tasks it is a thousand times as dear.
+type qos struct {
+	table     table
+	line      urgentLine
+	occupants occupants
+	bidders   bidders
+	heads     heap.Heap[head]
+	failed    []*cluster.Shape // in this pass: what asks for as much fits nowhere either
+	gained    cluster.Vector   // the most, kind by kind, that a changed node has to give
+	pass      uint64
+	budget    int64 // of the round
+	cut       bool  // the budget ended the last round within the pass
+	moved     bool  // something changed since the pass began
+}
+
+func newQoS(o Options) sched.Policy {
+	q := &qos{table: newTable(o)}
+	q.line.reset()
+	return q
+}
+
+// head is the first task of a group.
+type head struct {
+	urgency
+	seq   cluster.Seq
+	group *urgentGroup
+}
+
+// Before is the order of the pass.
+func (h head) Before(o head) bool {
+	return cmp.Or(h.compare(o.urgency), cmp.Compare(h.seq, o.seq)) < 0
+}
+
+// Why says why the task is not placed.
+func (q *qos) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
+	return sched.Explain(t.State(), task)
+}
+
+// Plan is one pass, or what an earlier round's budget left of it.
+func (q *qos) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
+	s := t.State()
+	q.learn(s, c)
+	if q.cut {
+		q.moved = q.moved || len(c.Nodes) > 0
+	} else {
+		q.pass++
+		q.moved = false
+	}
+	q.cut, q.budget = false, budget
+	q.begin(s, c)
+	for tried := false; len(q.heads) > 0; tried = true {
+		if q.cut = tried && q.spent(); q.cut {
+			break
+		}
+		q.serve(t, q.heads.Pop().group, out)
+	}
+	q.heads = q.heads[:0]
+	if q.cut || q.moved {
+		out.Wake = s.Now()
+	}
+	out.Ticks, q.table.ticks = q.table.ticks, 0
+}
+
+func (q *qos) spent() bool { return q.budget > 0 && q.table.ticks >= q.budget }
+
+// learn takes in what changed since the last round.
+func (q *qos) learn(s *cluster.State, c *sched.Changed) {
+	if c.All {
+		q.line.reset()
+		q.table.reset()
+		q.occupants.reset()
+		q.bidders = bidders{}
+		q.cut = false
+	}
+	q.table.learn(s, c)
+	q.occupants.learn(s, c)
+	q.bidders.victims.learn(s, c)
+	q.table.ticks += int64(len(c.Nodes))
+	for _, row := range c.Gone {
+		q.line.forget(row)
+	}
+	for _, task := range c.Tasks {
+		q.line.consider(s, task)
+	}
+}
+
+// begin lines up the heads of the groups that have something to hope for.
+func (q *qos) begin(s *cluster.State, c *sched.Changed) {
+	q.failed = q.failed[:0]
+	q.bidders.occupants, q.bidders.order = &q.occupants, &q.table.order
+	q.bidders.begin(s, q.pass)
+	q.gain(s, c)
+	for i := 0; i < len(q.line.groups); {
+		g := q.line.groups[i]
+		if !q.line.settle(g) {
+			continue // another one stands in its place
+		}
+		i++
+		h := head{urgency: q.line.urgency(g, s), seq: g.tasks[0].seq, group: g}
+		if g.failed == q.pass || g.asleep && !q.gains(s, c, g) && !q.occupants.below(s.Classes(), h.urgency) {
+			continue
+		}
+		g.lined = q.bidders.round
+		q.heads = append(q.heads, h)
+	}
+	q.heads.Init()
+	q.table.ticks += int64(len(q.line.groups)/64 + len(q.heads))
+}
+
+// gain notes the most that any of the changed nodes has to give.
+func (q *qos) gain(s *cluster.State, c *sched.Changed) {
+	q.gained = append(q.gained[:0], make(cluster.Vector, len(s.Kinds()))...)
+	for _, n := range c.Nodes {
+		if !s.NodeLive(n) {
+			continue
+		}
+		limit, used, leaving := s.Limit(n), s.Used(n), s.LeavingDemand(n)
+		for k := range q.gained {
+			q.gained[k] = max(q.gained[k], limit[k]-used[k]+leaving[k])
+		}
+	}
+}
+
+// gains reports whether some node could have come to have room for the group since it
+// last failed.
+func (q *qos) gains(s *cluster.State, c *sched.Changed, g *urgentGroup) bool {
+	shape := s.Shape(g.id.shape)
+	if len(c.Members) > 0 && len(c.MembersOf(shape.Eligible)) > 0 {
+		return true
+	}
+	return len(c.Nodes) > 0 && shape.Demand.Fits(q.gained)
+}
+
+// serve places tasks of the group for as long as they are first in line and find a
+// place.
+func (q *qos) serve(t *sched.Trial, g *urgentGroup, out *sched.Plan) {
+	s := t.State()
+	shape := s.Shape(g.id.shape)
+	for {
+		if q.vain(shape) {
+			g.asleep, g.failed = true, q.pass
+			return
+		}
+		task := g.tasks[0].task
+		u := q.line.urgency(g, s)
+		n, placed, beside := q.placeOne(t, task, u, out)
+		if !placed {
+			g.asleep, g.failed = !beside, q.pass
+			if !beside {
+				q.failed = append(q.failed, shape)
+			}
+			return
+		}
+		q.table.note(n)
+		q.bidders.acted(task, n)
+		if len(q.bidders.chosen) > 0 {
+			q.share(s, n, head{urgency: u, seq: s.Task(task).Seq})
+		}
+		q.line.drop(g)
+		if !q.line.settle(g) {
+			return
+		}
+		next := head{urgency: q.line.urgency(g, s), seq: g.tasks[0].seq, group: g}
+		if q.spent() || len(q.heads) > 0 && q.heads[0].Before(next) {
+			q.heads.Push(next)
+			return
+		}
+	}
+}
+
+// placeOne places the task on the best node, or where evicting costs least. Beside
+// says that some node was refused only for another task of the job.
+func (q *qos) placeOne(t *sched.Trial, task cluster.TaskID, u urgency, out *sched.Plan) (on cluster.NodeID, placed, beside bool) {
+	s := t.State()
+	q.bidders.chosen = q.bidders.chosen[:0]
+	n, ok, beside := q.find(s, task)
+	if ok {
+		a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}
+		mustTry(t, a)
+		out.Add(a)
+		out.Close()
+		return n, true, beside
+	}
+	n, placed, alsoBeside := q.preempt(t, task, u, out)
+	return n, placed, beside || alsoBeside
+}
+
+// share lines up groups for which there was nothing to hope for, and which could use
+// what an eviction leaves over on the node. Those before the one that evicted have had
+// their turn.
+func (q *qos) share(s *cluster.State, n cluster.NodeID, after head) {
+	limit, used, leaving := s.Limit(n), s.Used(n), s.LeavingDemand(n)
+	left, over := q.gained[:0], false
+	for k := range limit {
+		left = append(left, max(limit[k]-used[k]+leaving[k], 0))
+		over = over || left[k] > 0
+	}
+	if !over {
+		return
+	}
+	q.table.ticks += int64(len(q.line.groups) / 64)
+	for _, g := range q.line.groups {
+		if g.lined == q.bidders.round || g.failed == q.pass || !s.Shape(g.id.shape).Demand.Fits(left) {
+			continue
+		}
+		if h := (head{urgency: q.line.urgency(g, s), seq: g.tasks[0].seq, group: g}); after.Before(h) {
+			g.lined = q.bidders.round
+			q.heads.Push(h)
+		}
+	}
+}
+
+// vain reports whether a shape that asks for no more has failed in this pass, on all
+// nodes that this one may use.
+func (q *qos) vain(shape *cluster.Shape) bool {
+	for _, f := range q.failed {
+		if (f.Eligible == shape.Eligible || f.Eligible == cluster.AllNodes) && f.Demand.Fits(shape.Demand) {
+			return true
+		}
+	}
+	return false
+}
+
+// find is the node with room that scores best.
+func (q *qos) find(s *cluster.State, task cluster.TaskID) (n cluster.NodeID, ok, beside bool) {
+	id := s.Task(task).Shape
+	x := q.table.sync(indexID{shape: id}, func(n cluster.NodeID) int64 {
+		if !roomNow(s, id, n) {
+			return none
+		}
+		return kubeScore(s, s.Shape(id), n)
+	})
+	defer q.table.unhide(x)
+	for {
+		n, ok := q.table.top(x)
+		if !ok {
+			return 0, false, beside
+		}
+		if !s.Admits(task, n).Refused() {
+			return n, true, beside
+		}
+		q.table.hide(x, n)
+		beside = true
+	}
+}
+
+// preempt evicts for the task on the node where that costs least, as one bundle with
+// the placement, or reports that there is no such node.
+func (q *qos) preempt(t *sched.Trial, task cluster.TaskID, u urgency, out *sched.Plan) (on cluster.NodeID, placed, beside bool) {
+	s := t.State()
+	b := q.bidders.of(s, s.Task(task).Shape, u)
+	defer b.restore()
+	for {
+		n, ok := q.bidders.best(b, u)
+		if !ok {
+			break
+		}
+		if q.evict(t, task, n, out) {
+			on, placed = n, true
+			break
+		}
+		b.setAside()
+		beside = true
+	}
+	q.table.ticks += q.bidders.looks
+	q.bidders.looks = 0
+	return on, placed, beside
+}
+
+// evict tries the bundle on one node. It fails where a task of the same job is in the
+// way.
+func (q *qos) evict(t *sched.Trial, task cluster.TaskID, n cluster.NodeID, out *sched.Plan) bool {
+	s := t.State()
+	row := s.Task(task)
+	q.bidders.choose(s, row.Shape, n)
+	mark := t.Mark()
+	for _, victim := range q.bidders.chosen {
+		a := sched.Action{Kind: sched.Evict, Task: victim.task, Attempt: s.Task(victim.task).Attempt}
+		mustTry(t, a)
+		out.Add(a)
+	}
+	a := sched.Action{Kind: sched.Place, Task: task, Attempt: row.Attempt, Node: n}
+	if t.Try(a).Refused() {
+		t.Rollback(mark)
+		out.Drop()
+		return false
+	}
+	out.Add(a)
+	out.Close()
+	return true
+}

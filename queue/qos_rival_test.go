@@ -1,0 +1,185 @@
+package queue
+
+import (
+	"cmp"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+)
+
+// plainQoS is qos as it is defined: everything is sorted, and every node looked at.
+type plainQoS struct {
+	ties Ties
+	seed uint64
+
+	keys   []urgency // by task, frozen for the pass
+	placed []bool    // by task, in this pass
+	line   []cluster.TaskID
+}
+
+func (q *plainQoS) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
+	return sched.Explain(t.State(), task)
+}
+
+func (q *plainQoS) Plan(t *sched.Trial, _ *sched.Changed, _ int64, out *sched.Plan) {
+	s := t.State()
+	rank := newNodeOrder(s.NodeRows(), q.ties, q.seed).rank
+	q.freeze(s)
+	slow := rival{score: kubeScore}
+	for _, task := range q.line {
+		if n, ok := slow.best(s, task, rank); ok {
+			a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}
+			mustTry(t, a)
+			out.Add(a)
+			out.Close()
+			q.placed[task] = true
+			continue
+		}
+		q.preempt(t, task, rank, out)
+	}
+}
+
+// freeze computes every key, and the line of who waits.
+func (q *plainQoS) freeze(s *cluster.State) {
+	q.keys = make([]urgency, s.TaskRows())
+	q.placed = make([]bool, s.TaskRows())
+	q.line = nil
+	for i := range s.TaskRows() {
+		t := cluster.TaskID(i)
+		task := s.Task(t)
+		if task.Phase == cluster.Absent {
+			continue
+		}
+		q.keys[t] = urgencyOf(s, task)
+		if task.Phase == cluster.Waiting && !s.Job(task.Job).Foreign && ours(s.Job(task.Job)) {
+			q.line = append(q.line, t)
+		}
+	}
+	slices.SortFunc(q.line, func(a, b cluster.TaskID) int {
+		return cmp.Or(q.keys[a].compare(q.keys[b]), cmp.Compare(s.Task(a).Seq, s.Task(b).Seq))
+	})
+}
+
+// bid is what preempting on a node costs.
+type plainBid struct {
+	node    cluster.NodeID
+	victims []cluster.TaskID
+	slacks  []cluster.Time // negative ones by importance, then all
+	score   int64
+}
+
+func (q *plainQoS) preempt(t *sched.Trial, task cluster.TaskID, rank []int32, out *sched.Plan) {
+	s := t.State()
+	var bids []plainBid
+	for i := range s.NodeRows() {
+		if b, ok := q.bid(s, task, cluster.NodeID(i)); ok {
+			bids = append(bids, b)
+		}
+	}
+	slices.SortFunc(bids, func(a, b plainBid) int {
+		if byNone := cmp.Compare(len(a.victims), len(b.victims)); byNone != 0 && min(len(a.victims), len(b.victims)) == 0 {
+			return byNone
+		}
+		return cmp.Or(slices.Compare(b.slacks, a.slacks), cmp.Compare(b.score, a.score), cmp.Compare(rank[a.node], rank[b.node]))
+	})
+	for _, b := range bids {
+		mark := t.Mark()
+		for _, v := range b.victims {
+			a := sched.Action{Kind: sched.Evict, Task: v, Attempt: s.Task(v).Attempt}
+			mustTry(t, a)
+			out.Add(a)
+		}
+		a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: b.node}
+		if !t.Try(a).Refused() {
+			out.Add(a)
+			out.Close()
+			q.placed[task] = true
+			return
+		}
+		t.Rollback(mark)
+		out.Drop()
+	}
+}
+
+// bid applies the rule to one node.
+func (q *plainQoS) bid(s *cluster.State, task cluster.TaskID, n cluster.NodeID) (plainBid, bool) {
+	row := s.Task(task)
+	shape := s.Shape(row.Shape)
+	b := plainBid{node: n}
+	if !s.NodeLive(n) || !s.Eligible(shape.Eligible, n) {
+		return b, false
+	}
+	var may []cluster.TaskID
+	for i := range s.TaskRows() {
+		t := cluster.TaskID(i)
+		if s.Task(t).Node == n && q.may(s, task, t) {
+			may = append(may, t)
+		}
+	}
+	slices.SortFunc(may, func(a, b cluster.TaskID) int {
+		return cmp.Or(q.keys[b].compare(q.keys[a]), cmp.Compare(s.Task(b).Seq, s.Task(a).Seq))
+	})
+	fits := func(gone []cluster.TaskID) bool {
+		for k, need := range shape.Demand {
+			free := s.Limit(n)[k] - s.Used(n)[k] + s.LeavingDemand(n)[k]
+			for _, t := range gone {
+				free += s.Demand(t)[k]
+			}
+			if need > 0 && need > free {
+				return false
+			}
+		}
+		return devicesFree(s, task, n, append(leavingOn(s, n), gone...))
+	}
+	count := 0
+	for count < len(may) && !fits(may[:count]) {
+		count++
+	}
+	if !fits(may[:count]) {
+		return b, false
+	}
+	b.victims = slices.Clone(may[:count])
+	for i := range slices.Backward(b.victims) {
+		without := slices.Delete(slices.Clone(b.victims), i, i+1)
+		if fits(without) {
+			b.victims = without
+		}
+	}
+	q.price(s, &b, shape)
+	return b, true
+}
+
+// may reports whether the waiting task may evict the other.
+func (q *plainQoS) may(s *cluster.State, task, other cluster.TaskID) bool {
+	o := s.Task(other)
+	if o.Phase != cluster.Running && o.Phase != cluster.Starting {
+		return false
+	}
+	return !q.placed[other] && !s.Job(o.Job).Foreign && q.keys[task].before(q.keys[other]) &&
+		s.Classes()[o.Class].MayLeave(o.Account.At(s.Now(), o.Phase))
+}
+
+// price fills in what the victims cost.
+func (q *plainQoS) price(s *cluster.State, b *plainBid, shape *cluster.Shape) {
+	var levels []int32
+	for _, c := range s.Classes() {
+		levels = append(levels, c.Importance)
+	}
+	slices.Sort(levels)
+	levels = slices.Compact(levels)
+	b.slacks = make([]cluster.Time, len(levels)+1)
+	less := slices.Clone(s.LeavingDemand(b.node))
+	for _, t := range b.victims {
+		slack := q.keys[t].slack
+		if slack < 0 {
+			at := slices.Index(levels, s.Classes()[s.Task(t).Class].Importance)
+			b.slacks[at] = saturated(b.slacks[at], slack)
+		}
+		b.slacks[len(levels)] = saturated(b.slacks[len(levels)], slack)
+		for k, d := range s.Demand(t) {
+			less[k] += d
+		}
+	}
+	b.score = kubeScoreLess(s, shape, b.node, less)
+}

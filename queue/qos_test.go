@@ -1,0 +1,53 @@
+package queue
+
+import (
+	"testing"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// promises are three classes for a world whose tasks live for seconds. They differ from
+// seed to seed: one may promise nothing, two may matter as much as each other, and
+// what a task may spend on beginning anew may be little.
+func promises(seed uint64) []cluster.Class {
+	classes := []cluster.Class{
+		{Name: "bronze", Importance: 3, Availability: cluster.Whole / 2, Margin: 2 * cluster.Second, Budget: cluster.Whole / 2},
+		{Name: "gold", Importance: 1, Availability: cluster.Whole, Margin: cluster.Second},
+		{Name: "silver", Importance: 2, Availability: cluster.Whole * 9 / 10, Restart: cluster.Second / 3, Budget: cluster.Whole / 10},
+	}
+	if seed%3 == 1 {
+		classes[0].Availability = 0
+	}
+	if seed%5 == 1 {
+		classes[0].Importance = 2
+	}
+	if seed%7 == 1 {
+		classes[1].Budget = cluster.Whole / 3
+	}
+	return classes
+}
+
+// TestQoSAgainstRival compares qos with its definition, over random histories.
+func TestQoSAgainstRival(t *testing.T) {
+	for _, ties := range []Ties{Fixed, Lowest} {
+		t.Run(ties.String(), func(t *testing.T) {
+			t.Parallel()
+			bundles, evictions := 0, 0
+			for seed := range histories(t) {
+				both := &twin{t: t, fast: newQoS(Options{Seed: seed, Ties: ties}), slow: &plainQoS{seed: seed, ties: ties}}
+				w := newWorldOf(t, both, seed, promises(seed))
+				for range 80 {
+					w.step()
+				}
+				if t.Failed() {
+					t.Fatalf("seed %d", seed)
+				}
+				bundles += both.bundles
+				evictions += both.evictions
+			}
+			if least := int(histories(t)); bundles < least || evictions < least {
+				t.Fatalf("only %d bundles with %d evictions", bundles, evictions)
+			}
+		})
+	}
+}

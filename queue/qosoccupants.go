@@ -1,0 +1,222 @@
+package queue
+
+import (
+	"math"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+)
+
+// occupants know who runs where, as far as it takes to say which nodes cannot have
+// enough tasks that are less urgent than another. Slacks of the running tasks of a
+// class rise at one rate, so the one with most slack on a node stays that for as long
+// as the node does not change, and its slack, less what a task has gained that has run
+// from the beginning of time, is a number that does not change either, but for
+// rounding. A tournament over the nodes holds that number, class by class.
+//
+// A run that has yet to begin stands with the number that it would have if it had
+// begun: it has no more than that. What may never be evicted is left out. So they
+// says too much, never too little; the last word has the look at the node itself.
+type occupants struct {
+	kinds   int
+	most    []*index // by class: per node row, the largest number
+	held    []int64  // by node row and class: the demand of those that could be evicted
+	leaving []cluster.NodeID
+	listed  []bool // by node row: it is in leaving
+
+	gain []cluster.Time // by class: of a task that has run from the beginning of time
+	need []int64        // by class, scratch: the least number that is less urgent than somebody
+}
+
+// reset forgets everything.
+func (c *occupants) reset() { *c = occupants{} }
+
+// rounding is by how much gains may be off, in microseconds.
+const rounding = 4
+
+// mostGain is where gains come near the end of what slacks can be, as with a target of
+// a millionth after weeks. Nothing is said of such a class.
+const mostGain = cluster.Never / 4
+
+// learn takes in changed nodes.
+func (c *occupants) learn(s *cluster.State, changed *sched.Changed) {
+	classes := len(s.Classes())
+	c.kinds = len(s.Kinds())
+	if c.gain == nil {
+		c.gain, c.need = make([]cluster.Time, classes), make([]int64, classes)
+	}
+	c.begin(s)
+	if rows := s.NodeRows(); rows > len(c.listed) {
+		c.grow(s, max(rows, 2*len(c.listed), fan))
+		return
+	}
+	for _, n := range changed.Nodes {
+		c.look(s, n)
+	}
+}
+
+// grow makes room for more nodes, and looks at all.
+func (c *occupants) grow(s *cluster.State, rows int) {
+	classes := len(s.Classes())
+	c.most = make([]*index, classes)
+	for i := range c.most {
+		c.most[i] = newIndex(rows, Lowest)
+		c.most[i].fill(func(int) int64 { return none })
+	}
+	c.held = make([]int64, rows*classes*c.kinds)
+	c.leaving, c.listed = c.leaving[:0], make([]bool, rows)
+	for n := range s.NodeRows() {
+		c.look(s, cluster.NodeID(n))
+	}
+}
+
+// begin fixes what gains are now.
+func (c *occupants) begin(s *cluster.State) {
+	for i := range s.Classes() {
+		class := &s.Classes()[i]
+		c.gain[i] = 0
+		if class.Promises() {
+			c.gain[i] = class.Slack(cluster.Account{Running: s.Now()}) + class.Margin + class.Restart
+		}
+	}
+}
+
+// mayEver reports whether tasks of the class can be evicted at all.
+func mayEver(class *cluster.Class) bool { return !class.Promises() || class.Budget > 0 }
+
+// look takes in one node.
+func (c *occupants) look(s *cluster.State, n cluster.NodeID) {
+	classes := len(s.Classes())
+	held := c.held[int(n)*classes*c.kinds : (int(n)+1)*classes*c.kinds]
+	clear(held)
+	for i := range c.need {
+		c.need[i] = none
+	}
+	if s.NodeLive(n) {
+		for _, t := range s.TasksOn(n) {
+			task := s.Task(t)
+			class := &s.Classes()[task.Class]
+			if !evictable(s, task) || !mayEver(class) {
+				continue
+			}
+			number := int64(math.MaxInt64)
+			if class.Promises() {
+				number = int64(class.Slack(task.Account.At(s.Now(), task.Phase)) - c.gain[task.Class])
+			}
+			c.need[task.Class] = max(c.need[task.Class], number)
+			for k, q := range s.Demand(t) {
+				held[int(task.Class)*c.kinds+k] += q
+			}
+		}
+		if !c.listed[n] && anyLeaving(s, n) {
+			c.listed[n] = true
+			c.leaving = append(c.leaving, n)
+		}
+	}
+	for i, number := range c.need {
+		c.most[i].set(int(n), number)
+	}
+}
+
+// evictable reports whether the task has a run that may be ours to evict.
+func evictable(s *cluster.State, task *cluster.Task) bool {
+	return (task.Phase == cluster.Running || task.Phase == cluster.Starting) && !s.Job(task.Job).Foreign
+}
+
+// anyLeaving reports whether something leaves the node.
+func anyLeaving(s *cluster.State, n cluster.NodeID) bool {
+	for _, q := range s.LeavingDemand(n) {
+		if q > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// forLeaving calls visit for the nodes that something leaves.
+func (c *occupants) forLeaving(s *cluster.State, visit func(cluster.NodeID)) {
+	kept := c.leaving[:0]
+	for _, n := range c.leaving {
+		if c.listed[n] = s.NodeLive(n) && anyLeaving(s, n); c.listed[n] {
+			kept = append(kept, n)
+			visit(n)
+		}
+	}
+	c.leaving = kept
+}
+
+// seek fills in the least number of each class that may be less urgent than u.
+func (c *occupants) seek(classes []cluster.Class, u urgency) {
+	for i := range classes {
+		least := cluster.Time(0) // what is not critical is less urgent than what is
+		switch importance := int64(classes[i].Importance); {
+		case u.slack == cluster.Never:
+			c.need[i] = math.MaxInt64
+			continue
+		case c.gain[i] > mostGain || u.rank != calm && importance > u.rank:
+			c.need[i] = none + 1 // anybody
+			continue
+		case u.rank == calm || importance == u.rank:
+			least = u.slack
+		}
+		c.need[i] = int64(least) - int64(c.gain[i]) - rounding
+	}
+}
+
+// below reports whether anybody anywhere may be less urgent than u.
+func (c *occupants) below(classes []cluster.Class, u urgency) bool {
+	if u.slack == cluster.Never || len(c.most) == 0 {
+		return false
+	}
+	c.seek(classes, u)
+	for i, x := range c.most {
+		if x.best[len(x.best)-1][0] >= c.need[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// each calls visit for the nodes that may have somebody of the class that was sought.
+func (c *occupants) each(class int, visit func(cluster.NodeID)) {
+	x := c.most[class]
+	x.atLeast(c.need[class], len(x.best)-1, 0, visit)
+}
+
+// atLeast calls visit for the leaves below row i of the level with at least that
+// score, in order.
+func (x *index) atLeast(score int64, level, i int, visit func(cluster.NodeID)) {
+	if x.best[level][i] < score {
+		return
+	}
+	if level == 0 {
+		visit(cluster.NodeID(i))
+		return
+	}
+	for child := i * fan; child < i*fan+fan; child++ {
+		x.atLeast(score, level-1, child, visit)
+	}
+}
+
+// could reports whether the demand may fit on the node once all have left who may be
+// less urgent than whom was sought.
+func (c *occupants) could(s *cluster.State, demand cluster.Vector, n cluster.NodeID) bool {
+	limit, used, leaving := s.Limit(n), s.Used(n), s.LeavingDemand(n)
+	classes := len(c.most)
+	held := c.held[int(n)*classes*c.kinds : (int(n)+1)*classes*c.kinds]
+	for k, need := range demand {
+		if need == 0 {
+			continue
+		}
+		have := limit[k] - used[k] + leaving[k]
+		for i := range classes {
+			if c.most[i].best[0][n] >= c.need[i] {
+				have += held[i*c.kinds+k]
+			}
+		}
+		if need > have {
+			return false
+		}
+	}
+	return true
+}
