@@ -131,6 +131,19 @@ func (p *Info) Heeded(o Options) Options {
 	return o
 }
 
+// Trigger is what starts the policy's rounds: its own, with the heartbeat and the
+// watchdog that were asked for, if they were.
+func (p *Info) Trigger(heartbeat, watchdog *cluster.Time) sched.Trigger {
+	when := p.When
+	if heartbeat != nil {
+		when.Heartbeat = *heartbeat
+	}
+	if watchdog != nil {
+		when.Watchdog = *watchdog
+	}
+	return when
+}
+
 // TieBreak names the tie-break of the policy under these options; empty where it
 // has none to choose, as flow policies.
 func (p *Info) TieBreak(o Options) string {

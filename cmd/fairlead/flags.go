@@ -77,10 +77,10 @@ func (f *simulateFlags) registerWorld(c *cobra.Command) {
 	s.StringVar(&f.solver, "solver", "", "`NAME` of what solves the flow, for policies of that family: "+strings.Join(policies.Solvers(), ", ")+" (default: "+policies.Automatic+")")
 	s.IntVar(&f.migrations, "migrations", 0, "running tasks that a round may move to another node, for policies that move any: quincy")
 	s.StringVar(&f.initial, "initial", "keep", "what runs at the start: keep it where it is, or place it anew")
-	s.StringVar(&f.overheads, "overheads", "", "how long a run takes to begin: hot=2s,cold=8s, or a `FILE` of lines 'hot SECONDS', 'cold SECONDS' or 'SECONDS' to draw from")
+	s.StringVar(&f.overheads, "overheads", "", "how long a run takes to begin: hot=2s,cold=8s,first=0s (first: where the task never ran, if that is not as cold), or a `FILE` of lines 'hot SECONDS', 'cold SECONDS', 'first SECONDS' or 'SECONDS' to draw from")
 	s.StringVar(&f.evicted, "evicted-work", "lost", "what an evicted task has done is lost or kept")
 	s.StringVar(&f.heartbeat, "heartbeat", "0s", "gather events and plan at multiples of this `time`; 0s plans at once")
-	s.StringVar(&f.watchdog, "watchdog", "0s", "plan at least this often while tasks wait; 0s only when something happened")
+	s.StringVar(&f.watchdog, "watchdog", "", "plan at least this often while tasks wait; 0s only when something happened (default: 30s for qos, 0s for others)")
 	s.StringVar(&f.planner, "planner-time", "ticks", "what planning costs in the simulation: ticks (the same on every machine), zero, or measured")
 	s.StringVar(&f.usage, "usage", "", "let nodes measure what is in use, for policies that look at it: a list such as every=30s,least=100,most=1000,noise=50 (a run uses from least to most of what it asks for, and measurements are off by up to noise, in thousandths)")
 	s.StringVar(&f.faults, "faults", "none", "none, hostile, or a list such as node-loss=10d,down=20m,bind-refused=20,bind-late=10,evict-late=500,evict-refused=50,grace=30s,twice=50,late=50,foreign=5m (times between faults, or chances in thousandths)")
@@ -130,10 +130,13 @@ func (f *simulateFlags) plan() (*simulation, error) {
 		flag("speedup", fmt.Errorf("%g, want a number from %g to %g", f.speedup, minSpeedup, maxSpeedup))
 	}
 	f.checkOutputs(s, flag)
-	s.trigger.Heartbeat, err = parseTime(f.heartbeat)
+	s.heartbeat, err = parseTime(f.heartbeat)
 	flag("heartbeat", err)
-	s.trigger.Watchdog, err = parseTime(f.watchdog)
-	flag("watchdog", err)
+	if f.watchdog != "" {
+		asked, err := parseTime(f.watchdog)
+		flag("watchdog", err)
+		s.watchdog = &asked
+	}
 	s.config.Planner.Time, err = choose(f.planner, map[string]sim.PlannerTime{"ticks": sim.Ticks, "zero": sim.Zero, "measured": sim.Measured})
 	flag("planner-time", err)
 	if s.parallel < 0 {
@@ -156,7 +159,7 @@ func (f *simulateFlags) setup(s *simulation) report.Setup {
 	return report.Setup{
 		Cluster: s.cluster.text, Workload: s.workload.text, Data: s.data.text, Speedup: report.Number(f.speedup),
 		Overcommit: strings.Join(overcommit, ","), Initial: f.initial, Overheads: f.overheads, EvictedWork: f.evicted,
-		Heartbeat: report.Seconds(s.trigger.Heartbeat), Watchdog: report.Seconds(s.trigger.Watchdog),
+		Heartbeat:   report.Seconds(s.heartbeat),
 		PlannerTime: f.planner, Usage: f.usage, Classes: unlessDefault(f.classes, "google"), Tiers: f.tiers, Faults: cmp.Or(f.faults, "none"),
 	}
 }

@@ -98,7 +98,8 @@ type simulation struct {
 	policies          []string
 	seeds             []uint64
 	options           policies.Options // without what is each run's own
-	trigger           sched.Trigger
+	heartbeat         cluster.Time
+	watchdog          *cluster.Time // nil: the policy's own
 	speedup           float64
 	classes           string
 	tiers             []int // how many nodes in turn get each tier, the highest first; nil gives none
@@ -241,7 +242,17 @@ func (s *simulation) setup(j *job, until cluster.Time) report.Setup {
 		setup.TieBreak, setup.Solver, setup.Migrations = p.TieBreak(s.options), heeded.Solver, report.Number(heeded.Migrations)
 	}
 	setup.Until = report.Seconds(until)
+	setup.Watchdog = report.Seconds(s.trigger(j).Watchdog)
 	return setup
+}
+
+// trigger is what starts the rounds of a run.
+func (s *simulation) trigger(j *job) sched.Trigger {
+	p, err := policies.Find(j.policy)
+	if err != nil {
+		return sched.Trigger{}
+	}
+	return p.Trigger(&s.heartbeat, s.watchdog)
 }
 
 // until is the moment at which a run stops, in its own time; 0 is when its
@@ -282,7 +293,7 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 	}
 	config.Until = s.until(source.end)
 	config.Setup = s.setup(j, config.Until)
-	config.Lanes = []sched.Lane{{Name: j.policy, Policy: policy, When: s.trigger}}
+	config.Lanes = []sched.Lane{{Name: j.policy, Policy: policy, When: s.trigger(j)}}
 	config.World.Seed = j.seed
 	config.Progress = progress
 	config.Stop = options.Stop

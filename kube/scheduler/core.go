@@ -49,12 +49,17 @@ func (s *Scheduler) restart(cause string) error {
 			return fmt.Errorf("profile %s: %w", p.SchedulerName, err)
 		}
 		races = append(races, won)
+		info, err := policies.Find(p.Policy)
+		if err != nil {
+			return fmt.Errorf("profile %s: %w", p.SchedulerName, err)
+		}
 		lane := recording.Lane{
 			Name: p.SchedulerName, Policy: p.Policy, Seed: p.Seed, Ties: p.TieBreak, User: p.SchedulerName,
 			Solver: p.Solver, Migrations: p.Migrations,
+			Heartbeat: info.When.Heartbeat, Watchdog: info.When.Watchdog, Patient: info.When.Patient,
 		}
 		header.Lanes = append(header.Lanes, lane)
-		lanes = append(lanes, sched.Lane{Name: lane.Name, Policy: policy, Owns: lane.Owns()})
+		lanes = append(lanes, sched.Lane{Name: lane.Name, Policy: policy, Owns: lane.Owns(), When: info.When})
 	}
 	core, err := sched.New(cluster.NewState(kinds, classes), lanes...)
 	if err != nil {
