@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/policies"
 	"fairlead.dev/fairlead/report"
@@ -37,6 +38,14 @@ type simulation struct {
 	until   cluster.Time // after the speed-up; 0 until its work is done
 	speedup float64      // 0 is none
 	waits   bool         // measure how long batch tasks wait
+	promise *promise     // nil: classes count for nothing, and evicted work is lost
+}
+
+// promise is what a case has that is about what was promised to tasks.
+type promise struct {
+	classes   *class.Table
+	world     sim.World
+	overheads string // the same in words
 }
 
 // outcome is a run that was done.
@@ -47,6 +56,9 @@ type outcome struct {
 	// placement is the distribution of how long batch tasks waited for their first
 	// place, if it was measured.
 	placement report.Curve
+	// promised is how the tasks stand at the end to which something was promised, if
+	// the case is about that.
+	promised
 }
 
 // round is when a round began in the simulation, and how long it took on this
@@ -78,6 +90,10 @@ func (c *simulation) run(o *Options) (outcome, error) {
 	if c.speedup != 0 {
 		config.Source = trace.Speedup(source, c.speedup)
 	}
+	var kept promised
+	if p := c.promise; p != nil {
+		config.Classes, config.World, config.Finished = p.classes, p.world, kept.take
+	}
 	var waiting *waits
 	if c.waits {
 		waiting = &waits{Source: config.Source, since: map[[2]uint64][]cluster.Time{}}
@@ -91,7 +107,7 @@ func (c *simulation) run(o *Options) (outcome, error) {
 	if err == nil && run.Nodes == 0 && !run.Interrupted {
 		err = errors.New("there was no node at the end; the source is not what it should be")
 	}
-	out := outcome{simulation: c, run: run, rounds: watch.rounds}
+	out := outcome{simulation: c, run: run, rounds: watch.rounds, promised: kept}
 	if waiting != nil {
 		out.placement = waiting.took.Curve()
 	}
@@ -105,10 +121,17 @@ func (c *simulation) setup(o *Options) (report.Setup, error) {
 		return report.Setup{}, err
 	}
 	heeded := p.Heeded(c.options)
+	evicted, overheads := "lost", ""
+	if p := c.promise; p != nil {
+		overheads = p.overheads
+		if p.world.KeepWork {
+			evicted = "kept"
+		}
+	}
 	return report.Setup{
 		Policy: c.policy, TieBreak: p.TieBreak(c.options), Solver: heeded.Solver, Migrations: report.Number(heeded.Migrations),
 		Cluster: c.source, Workload: c.source, Data: c.input, Seed: o.Seed, Until: report.Seconds(c.until), Speedup: report.Number(c.speedup),
-		Initial: "keep", EvictedWork: "lost", Faults: "none",
+		Initial: "keep", EvictedWork: evicted, Overheads: overheads, Faults: "none",
 		Heartbeat: report.Seconds(c.trigger.Heartbeat), Watchdog: report.Seconds(c.trigger.Watchdog),
 		PlannerTime: [...]string{sim.Ticks: "ticks", sim.Zero: "zero", sim.Measured: "measured"}[c.planner],
 	}, nil

@@ -53,10 +53,6 @@ func (v *validation) stored(data string) (trace.Source, error) {
 func (v *validation) shuffled(seed uint64) trace.Source {
 	hosts := qos.Default()
 	s := &requests{hosts: hosts}
-	for priority, count := range map[int32]int{goldPriority: v.gold, silverPriority: v.silver, bronzePriority: v.bronze} {
-		_ = priority
-		_ = count
-	}
 	for _, c := range []struct {
 		priority int32
 		count    int
@@ -119,10 +115,10 @@ func validationClasses(margin cluster.Time) *class.Table {
 	return table
 }
 
-// validationWorld keeps the work of who is evicted. The first allocation of a request
-// takes no time, each further one 2 s or 3 s, of which 2 s is the more frequent, as
-// in the files that the authors measured.
-func validationWorld(seed uint64) sim.World {
+// promiseOf is the classes with that margin, in a world that keeps the work of who is
+// evicted. The first allocation of a request takes no time, each further one 2 s or
+// 3 s, of which 2 s is the more frequent, as in the files that the authors measured.
+func promiseOf(margin cluster.Time, seed uint64) *promise {
 	again := make([]cluster.Time, 1000)
 	for i := range again {
 		again[i] = 2 * cluster.Second
@@ -130,8 +126,11 @@ func validationWorld(seed uint64) sim.World {
 			again[i] = 3 * cluster.Second
 		}
 	}
-	return sim.World{
-		Seed: seed, KeepWork: true,
-		Overheads: sim.Overheads{Hot: again, Cold: again, First: []cluster.Time{0}},
+	return &promise{
+		classes: validationClasses(margin), overheads: "first=0s, then 2s (629 of 1,000) or 3s",
+		world: sim.World{
+			Seed: seed, KeepWork: true,
+			Overheads: sim.Overheads{Hot: again, Cold: again, First: []cluster.Time{0}},
+		},
 	}
 }

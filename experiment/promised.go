@@ -1,0 +1,87 @@
+package experiment
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/report"
+	"fairlead.dev/fairlead/sim"
+)
+
+// This file measures how promises were kept, in runs of which all tasks are there at
+// the end.
+
+// promised is the accounts of a run, by class, and how often tasks were placed.
+type promised struct {
+	classes     []cluster.Class
+	accounts    [][]cluster.Account
+	allocations int64
+}
+
+// take takes the accounts out of a run that has ended.
+func (p *promised) take(end sim.Ending) {
+	s := end.Core.State()
+	p.classes, p.allocations = s.Classes(), end.Core.Counts().Placed
+	p.accounts = make([][]cluster.Account, len(p.classes))
+	for row := range s.TaskRows() {
+		if t := s.Task(cluster.TaskID(row)); t.Phase != cluster.Absent {
+			p.accounts[t.Class] = append(p.accounts[t.Class], t.Account.At(s.Now(), t.Phase))
+		}
+	}
+}
+
+// kept is how a class fared: availabilities and their Gini coefficient, and the share
+// of the tasks that had what was promised.
+type kept struct {
+	name                  string
+	rising                []float64
+	mean, fulfilled, gini float64
+}
+
+func (k *kept) least() float64 { return k.rising[0] }
+func (k *kept) most() float64  { return k.rising[len(k.rising)-1] }
+
+// above is the share of the class that had at least that availability.
+func (k *kept) above(least float64) float64 {
+	at, _ := slices.BinarySearch(k.rising, least)
+	return float64(len(k.rising)-at) / float64(len(k.rising))
+}
+
+// kept is how the classes fared that had tasks.
+func (p *promised) kept() []kept {
+	var all []kept
+	for i, accounts := range p.accounts {
+		if len(accounts) == 0 {
+			continue
+		}
+		k := kept{name: p.classes[i].Name}
+		good := 0
+		for _, a := range accounts {
+			share := 1.0
+			if age := a.Age(); age > 0 {
+				share = float64(a.Running) / float64(age)
+			}
+			k.rising = append(k.rising, share)
+			if a.Availability() >= p.classes[i].Availability {
+				good++
+			}
+		}
+		slices.Sort(k.rising)
+		n, sum, weighed := float64(len(accounts)), 0.0, 0.0
+		for at, v := range k.rising {
+			sum += v
+			weighed += float64((2*float64(at+1) - n - 1) * v)
+		}
+		k.mean, k.fulfilled = sum/n, float64(good)/n
+		if sum > 0 {
+			k.gini = weighed / (n * sum)
+		}
+		all = append(all, k)
+	}
+	return all
+}
+
+// preempted is how many tasks of the class were evicted for another.
+func preempted(o *outcome, class string) report.Number {
+	return report.Number(o.run.Classes[class].Preempted)
+}
