@@ -36,7 +36,7 @@ flow/cpumem: cluster flow
 flow/quincy: cluster flow
 flow/bandwidth: cluster flow
 flow/pack:
-queue: cluster internal/fifo internal/heap sched
+queue: cluster internal/fifo internal/heap queue/promethee sched
 queue/promethee:
 flow/ecsched: cluster internal/fifo internal/heap mcmf sched
 internal/fifo: cluster internal/heap sched

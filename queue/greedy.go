@@ -165,7 +165,7 @@ func (g *greedy) serve(t *sched.Trial, group *group, budget int64, out *sched.Pl
 // Beside says that some node was refused only for another task of the job.
 func (g *greedy) placeOne(t *sched.Trial, x *cachedIndex, task cluster.TaskID, out *sched.Plan) (placed, beside bool) {
 	s := t.State()
-	n, ok, beside := g.find(s, x, task)
+	n, ok, beside := g.table.find(s, x, task)
 	if ok {
 		a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}
 		if g.devices != nil {
@@ -190,22 +190,6 @@ func (g *greedy) placeOne(t *sched.Trial, x *cachedIndex, task cluster.TaskID, o
 		}, g.line.enter)
 	}
 	return placed, beside || alsoBeside
-}
-
-// find takes the best node from the index. Nodes that the task must stand
-// apart from stay hidden in the index.
-func (g *greedy) find(s *cluster.State, x *cachedIndex, task cluster.TaskID) (n cluster.NodeID, ok, beside bool) {
-	for {
-		n, ok := g.table.top(x)
-		if !ok {
-			return 0, false, beside
-		}
-		if !s.Admits(task, n).Refused() {
-			return n, true, beside
-		}
-		g.table.hide(x, n)
-		beside = true
-	}
 }
 
 // mustTry does an action that is known to hold.

@@ -17,6 +17,8 @@ type Options struct {
 	Typical []cluster.Typical
 	// ECSched is what the baselines of that name see and do.
 	ECSched ECSched
+	// SLA is what the policy sla orders its queue by.
+	SLA SLA
 }
 
 // Info describes a policy to people.
@@ -37,7 +39,7 @@ type Info struct {
 // Policies lists the policies of this package in the order in which people
 // should meet them.
 func Policies() []Info {
-	return slices.Concat(packers(), baselines(), onGPUs())
+	return slices.Concat(packers(), promised(), baselines(), onGPUs())
 }
 
 // packers are the policies for kinds that only add up.
@@ -103,6 +105,25 @@ func packers() []Info {
 	}
 }
 
+// promised are the policies that decide by the class of a task.
+func promised() []Info {
+	const from = "SLA classes, Euro-Par 2018 Workshops"
+	return []Info{
+		{
+			Name: "sla", What: "PROMETHEE II order of classes; cores by level, copies on different nodes, best fit",
+			From: from, Ties: neverRandom, make: newSLA,
+		},
+		{
+			Name: "sla-authors", What: "as sla, by the weights of its authors' code: urgency 2, size 1",
+			From: from + ", authors' code", Ties: neverRandom,
+			make: func(o Options) sched.Policy {
+				o.SLA.Criteria = AuthorsWeights()
+				return newSLA(o)
+			},
+		},
+	}
+}
+
 // baselines are the policies that ECSched was compared with.
 func baselines() []Info {
 	const from = "baseline of ECSched, FGCS 2020, by its authors' code"
@@ -153,6 +174,9 @@ func New(name string, o Options) (sched.Policy, error) {
 	for _, p := range Policies() {
 		if p.Name != name {
 			continue
+		}
+		if err := o.SLA.Validate(); err != nil {
+			return nil, fmt.Errorf("policy %s: %w", name, err)
 		}
 		if p.Ties != nil {
 			o.Ties = p.Ties(o.Ties)

@@ -55,6 +55,7 @@ type indexID struct {
 	shape    cluster.ShapeID
 	priority int32 // of preemptors
 	victims  bool
+	grant    int64 // of sla: what is given of the first kind
 }
 
 // maxLeaves bounds the memory of indexes, at 9 bytes a leaf: those that were
@@ -254,6 +255,22 @@ func (t *table) top(x *cachedIndex) (cluster.NodeID, bool) {
 		return 0, false
 	}
 	return t.order.at[rank], true
+}
+
+// find takes the best node from the index. Nodes that the task must stand
+// apart from stay hidden in the index.
+func (t *table) find(s *cluster.State, x *cachedIndex, task cluster.TaskID) (n cluster.NodeID, ok, beside bool) {
+	for {
+		n, ok := t.top(x)
+		if !ok {
+			return 0, false, beside
+		}
+		if !s.Admits(task, n).Refused() {
+			return n, true, beside
+		}
+		t.hide(x, n)
+		beside = true
+	}
 }
 
 // update scores a node anew after the policy changed it, in x at once and in

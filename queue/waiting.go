@@ -65,8 +65,7 @@ type waiting struct {
 	ticket uint32   // the last one that was given out
 	rows   cluster.Rows
 	asleep []*group // in the order in which they fell asleep, gone ones dropped lazily
-	// least is, kind by kind, at most what any sleeping group asks for.
-	least []int64
+	least  floor    // of what sleeping groups ask for
 	// evicts says that a group may count on the room of what it can evict.
 	evicts bool
 	near   []cluster.NodeID // scratch of wakeThose
@@ -153,17 +152,22 @@ func (w *waiting) exile(s *cluster.State, g *group) *group {
 func (w *waiting) sleep(s *cluster.State, g *group) {
 	g.awake = false
 	w.asleep = append(w.asleep, g)
-	w.lower(s.Shape(g.id.shape).Demand)
+	w.least = w.least.with(s.Shape(g.id.shape).Demand)
 }
 
-func (w *waiting) lower(demand cluster.Vector) {
-	if w.least == nil {
-		w.least = slices.Clone(demand)
-		return
+// floor is, kind by kind, at most what any of those asks for that it stands for; nil
+// stands for nobody.
+type floor []int64
+
+// with is the floor that stands for one more. It may use the memory of f.
+func (f floor) with(demand cluster.Vector) floor {
+	if f == nil {
+		return floor(slices.Clone(demand))
 	}
 	for k, q := range demand {
-		w.least[k] = min(w.least[k], q)
+		f[k] = min(f[k], q)
 	}
+	return f
 }
 
 // wakeThose calls wake for the sleeping groups that fit on one of the changed
@@ -176,7 +180,7 @@ func (w *waiting) wakeThose(s *cluster.State, c *sched.Changed, fits func(*group
 	looks := int64(len(c.Nodes))
 	w.near = w.near[:0]
 	for _, n := range c.Nodes {
-		if w.within(s, n) {
+		if w.least.within(s, n, w.evicts) {
 			w.near = append(w.near, n)
 		}
 	}
@@ -211,16 +215,16 @@ func (w *waiting) wakeThose(s *cluster.State, c *sched.Changed, fits func(*group
 	return looks
 }
 
-// within reports whether the node could have room for a sleeping group, as far
-// as can be said without looking at each of them.
-func (w *waiting) within(s *cluster.State, n cluster.NodeID) bool {
+// within reports whether the node could have room for one of them, as far as can be said
+// without looking at each; evicts says that they may count on what others take.
+func (f floor) within(s *cluster.State, n cluster.NodeID, evicts bool) bool {
 	if !s.NodeLive(n) {
 		return false
 	}
 	limit, used := s.Limit(n), s.Used(n)
-	for k, need := range w.least {
+	for k, need := range f {
 		have := limit[k]
-		if !w.evicts {
+		if !evicts {
 			have -= used[k]
 		}
 		if need > have && need > 0 {

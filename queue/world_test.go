@@ -3,6 +3,7 @@ package queue
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"fairlead.dev/fairlead/cluster"
@@ -24,6 +25,8 @@ type world struct {
 	names   int
 	out     []sched.Decision // not answered yet
 	answers int
+	// promises says that there are classes of all levels, ranges and copies.
+	promises bool
 }
 
 const (
@@ -39,7 +42,7 @@ func newWorld(t *testing.T, policy sched.Policy, seed uint64) *world {
 // newWorldOf is a world with these three classes.
 func newWorldOf(t *testing.T, policy sched.Policy, seed uint64, classes []cluster.Class) *world {
 	t.Helper()
-	s := cluster.NewState([]cluster.Kind{{Name: "cpu"}, {Name: "mem"}, {Name: "gpu", PerUnit: 4, Devices: true}}, classes)
+	s := cluster.NewState([]cluster.Kind{{Name: "cpu", PerUnit: 1 + int64(seed%2)}, {Name: "mem"}, {Name: "gpu", PerUnit: 4, Devices: true}}, classes)
 	other := newGreedy(firstCome, anyScore, Options{Ties: Lowest})
 	core, err := sched.New(s,
 		sched.Lane{Name: "ours", Owns: ours, Policy: policy},
@@ -47,7 +50,7 @@ func newWorldOf(t *testing.T, policy sched.Policy, seed uint64, classes []cluste
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, core: core, s: s, source: rand.New(rand.NewPCG(seed, 7))}
+	w := &world{t: t, core: core, s: s, source: rand.New(rand.NewPCG(seed, 7)), promises: len(classes) > 3}
 	for set := range worldSets {
 		w.observe(cluster.SetDefined{Set: cluster.SetID(set + 1)})
 	}
@@ -168,6 +171,10 @@ func (w *world) newShape(id cluster.ShapeID) cluster.Event {
 	spec := cluster.Shape{Demand: w.vector(4, 0, 0, 0, 1, 3, 4, 8), PerNode: int32(max(w.source.IntN(8)-4, 0))}
 	if w.source.IntN(3) == 0 {
 		spec.Eligible = cluster.SetID(1 + w.source.IntN(worldSets))
+	}
+	if w.promises && w.source.IntN(2) == 0 {
+		spec.Max = slices.Clone(spec.Demand)
+		spec.Max[w.source.IntN(8)/7] += int64(w.source.IntN(6))
 	}
 	return cluster.ShapeDefined{Shape: id, Spec: spec}
 }
@@ -304,12 +311,31 @@ func (w *world) submit() cluster.Event {
 	if int(j) >= w.s.JobRows() || !w.s.Job(j).Live {
 		j = cluster.JobID(w.jobs.Take())
 		user := []string{"a", "b", "c", "other"}[w.source.IntN(4)]
-		w.observe(cluster.JobSubmitted{Job: j, Name: fmt.Sprintf("j%d", w.seq), User: user, Foreign: w.source.IntN(10) == 0})
+		job := cluster.JobSubmitted{Job: j, Name: fmt.Sprintf("j%d", w.seq), User: user, Foreign: w.source.IntN(10) == 0}
+		job.FirstEnds = w.promises && !job.Foreign && w.source.IntN(2) == 0
+		w.observe(job)
+		if job.FirstEnds {
+			return w.submitCopies(j)
+		}
 	}
 	w.seq++
 	return cluster.TaskSubmitted{
 		Task: cluster.TaskID(w.tasks.Take()), Seq: w.seq, Job: j,
-		Shape: cluster.ShapeID(w.source.IntN(worldShapes)), Class: cluster.ClassID(w.source.IntN(3)),
+		Shape: cluster.ShapeID(w.source.IntN(worldShapes)), Class: cluster.ClassID(w.source.IntN(len(w.s.Classes()))),
 		Priority: int32(w.source.IntN(4)), Gated: w.source.IntN(10) == 0,
+	}
+}
+
+// submitCopies makes up to three tasks of one job that are the same, and returns the
+// last of them.
+func (w *world) submitCopies(j cluster.JobID) cluster.Event {
+	e := cluster.TaskSubmitted{Job: j, Shape: cluster.ShapeID(w.source.IntN(worldShapes)), Class: cluster.ClassID(w.source.IntN(len(w.s.Classes())))}
+	for more := w.source.IntN(3); ; more-- {
+		w.seq++
+		e.Task, e.Seq = cluster.TaskID(w.tasks.Take()), w.seq
+		if more == 0 {
+			return e
+		}
+		w.observe(e)
 	}
 }

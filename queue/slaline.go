@@ -1,0 +1,323 @@
+package queue
+
+import (
+	"cmp"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/heap"
+)
+
+// This file is the queue of the policy sla: what waits, in lots of what is the same.
+//
+// A container is what is placed at once: a task, or all waiting copies of a job whose first
+// to finish ends the others. A lot is containers that are the same to the policy, in order
+// of submission: where the first does not fit, none does. A lot is ready to be tried;
+// or held, as what it would be given fits on too few nodes, until it would be given less
+// or a node gains room; or asleep, as even the least does not fit, until a node gains
+// room. So a pass looks at what changed, and not at all that waits.
+
+// container is a task, or copies that wait together.
+type container struct {
+	lot   *lot
+	tasks []cluster.TaskID // in order of submission
+	seq   cluster.Seq      // of the first
+	job   cluster.JobID    // of copies; otherwise noJob
+}
+
+// lotID says what makes containers the same.
+type lotID struct {
+	class  cluster.ClassID
+	shape  cluster.ShapeID
+	copies int32
+	job    cluster.JobID // of containers whose job has tasks elsewhere; otherwise noJob
+}
+
+// lotState is how a lot waits.
+type lotState uint8
+
+const (
+	lotReady lotState = iota
+	lotHeld
+	lotAsleep
+)
+
+// lot is containers that are the same.
+type lot struct {
+	id         lotID
+	tier       cluster.Level
+	weight     int64 // how much of the tier's cores each container asks for beside others
+	containers heap.Heap[place]
+	count      int // of its containers; containers holds places of former ones, too
+	state      lotState
+	failed     int64 // of held: what would be given, and fits on too few nodes
+	number     uint64
+	most       most
+}
+
+// place is a container's place in its lot. It counts while the container stands in that lot and
+// its first task is the same.
+type place struct {
+	seq       cluster.Seq
+	container *container
+}
+
+// Before orders a lot by submission.
+func (p place) Before(o place) bool { return p.seq < o.seq }
+
+// first is the container that has waited longest. The lot must hold one.
+func (l *lot) first() *container {
+	for {
+		top := l.containers[0]
+		if top.container.lot == l && top.container.seq == top.seq {
+			return top.container
+		}
+		l.containers.Pop()
+	}
+}
+
+// lotTurn is the place of a ready lot among those of its class.
+type lotTurn struct {
+	seq    cluster.Seq // of its first container
+	number uint64
+	lot    *lot
+}
+
+// Before orders by submission.
+func (a lotTurn) Before(b lotTurn) bool {
+	return cmp.Or(cmp.Compare(a.seq, b.seq), cmp.Compare(a.number, b.number)) < 0
+}
+
+// ward is how the task of a row stands in a container.
+type ward struct {
+	container *container
+	seq       cluster.Seq
+	shape     cluster.ShapeID
+}
+
+// slaLine is everything that waits.
+type slaLine struct {
+	lots       map[lotID]*lot
+	wards      []ward                         // per task row
+	copies     map[cluster.JobID][]*container // of jobs whose tasks are copies
+	ready      []heap.Heap[lotTurn]           // per class
+	containers []int64                        // per class
+	wants      [cluster.Levels + 1]int64      // per tier, the sum of what containers weigh
+	held       []*lot                         // those that are, and some that were
+	asleep     []*lot                         // the same
+	least      floor                          // of what sleepers ask for
+	turns      uint64
+}
+
+func newSLALine() slaLine {
+	return slaLine{lots: map[lotID]*lot{}, copies: map[cluster.JobID][]*container{}}
+}
+
+// stands reports whether the task waits in a container, and as what it is now.
+func (w *slaLine) stands(s *cluster.State, t cluster.TaskID) bool {
+	if int(t) >= len(w.wards) || w.wards[t].container == nil || int(t) >= s.TaskRows() {
+		return false
+	}
+	task, is := s.Task(t), &w.wards[t]
+	return task.Phase == cluster.Waiting && is.seq == task.Seq && is.shape == task.Shape
+}
+
+// enlist lets a task wait.
+func (w *slaLine) enlist(s *cluster.State, t cluster.TaskID) {
+	for int(t) >= len(w.wards) {
+		w.wards = append(w.wards, ward{})
+	}
+	for len(w.ready) < len(s.Classes()) {
+		w.ready, w.containers = append(w.ready, nil), append(w.containers, 0)
+	}
+	task := s.Task(t)
+	c := w.containerFor(s, t)
+	at, _ := slices.BinarySearchFunc(c.tasks, task.Seq, func(o cluster.TaskID, seq cluster.Seq) int { return cmp.Compare(w.wards[o].seq, seq) })
+	c.tasks = slices.Insert(c.tasks, at, t)
+	w.wards[t] = ward{c, task.Seq, task.Shape}
+	w.join(s, c, w.idOf(s, c))
+}
+
+// containerFor is the container that the task joins, out of its lot: a new one, or that of the
+// other copies.
+func (w *slaLine) containerFor(s *cluster.State, t cluster.TaskID) *container {
+	task := s.Task(t)
+	if !s.Job(task.Job).FirstEnds {
+		return &container{job: noJob}
+	}
+	for _, c := range w.copies[task.Job] {
+		if c.lot.id.shape == task.Shape && c.lot.id.class == task.Class {
+			w.part(c)
+			return c
+		}
+	}
+	c := &container{job: task.Job}
+	w.copies[task.Job] = append(w.copies[task.Job], c)
+	return c
+}
+
+// withdraw forgets a task that may not wait any more.
+func (w *slaLine) withdraw(s *cluster.State, t cluster.TaskID) {
+	if int(t) >= len(w.wards) || w.wards[t].container == nil {
+		return
+	}
+	c := w.wards[t].container
+	id := c.lot.id
+	w.part(c)
+	c.tasks = slices.DeleteFunc(c.tasks, func(o cluster.TaskID) bool { return o == t })
+	w.wards[t] = ward{}
+	if len(c.tasks) > 0 { // copies of it are elsewhere, or gone
+		id.copies, id.job = int32(len(c.tasks)), c.job
+		w.join(s, c, id)
+	} else {
+		w.forget(c)
+	}
+}
+
+// remove takes a container out of the line: it is placed.
+func (w *slaLine) remove(c *container) {
+	w.part(c)
+	for _, t := range c.tasks {
+		w.wards[t] = ward{}
+	}
+	w.forget(c)
+}
+
+// forget drops a container that has no tasks.
+func (w *slaLine) forget(c *container) {
+	if c.job == noJob {
+		return
+	}
+	rest := slices.DeleteFunc(w.copies[c.job], func(o *container) bool { return o == c })
+	if w.copies[c.job] = rest; len(rest) == 0 {
+		delete(w.copies, c.job)
+	}
+}
+
+// idOf says which containers are the same as this one. Copies none of which is anywhere else
+// may go wherever copies of another such job may.
+func (w *slaLine) idOf(s *cluster.State, c *container) lotID {
+	task := s.Task(c.tasks[0])
+	id := lotID{class: task.Class, shape: task.Shape, copies: int32(len(c.tasks)), job: noJob}
+	all := c.job != noJob && int(s.Job(c.job).Tasks) == len(c.tasks)
+	if !all && (c.job != noJob || s.Shape(task.Shape).PerNode > 0) {
+		id.job = task.Job
+	}
+	return id
+}
+
+// join puts a container into a lot. A lot that is held or asleep stays so: the newcomer is
+// the same as those that did not fit.
+func (w *slaLine) join(s *cluster.State, c *container, id lotID) {
+	l := w.lots[id]
+	if l == nil {
+		class := &s.Classes()[id.class]
+		l = &lot{id: id, tier: class.Tier, weight: int64(class.Size)}
+		if l.weight == 0 && s.Shape(id.shape).Max != nil {
+			l.weight = 1 // a range of a class that says nothing of size
+		}
+		w.lots[id] = l
+	}
+	c.lot, c.seq = l, w.wards[c.tasks[0]].seq
+	l.containers.Push(place{c.seq, c})
+	l.count++
+	w.containers[id.class]++
+	w.wants[l.tier] += l.weight
+	if l.state == lotReady && l.first() == c {
+		w.enter(l)
+	}
+}
+
+// part takes a container out of its lot, and the lot out of the line when it is empty.
+func (w *slaLine) part(c *container) {
+	l := c.lot
+	c.lot = nil
+	l.count--
+	w.containers[l.id.class]--
+	w.wants[l.tier] -= l.weight
+	if l.count == 0 {
+		delete(w.lots, l.id)
+	}
+}
+
+// exile moves the container into a lot of its job's own: a node refuses it for the sake of
+// another task of its job, which says nothing of the others.
+func (w *slaLine) exile(s *cluster.State, c *container) *lot {
+	id := c.lot.id
+	id.job = s.Task(c.tasks[0]).Job
+	w.part(c)
+	w.join(s, c, id)
+	return c.lot
+}
+
+// enter makes the lot ready, at the place of its first container.
+func (w *slaLine) enter(l *lot) {
+	w.turns++
+	l.state, l.number = lotReady, w.turns
+	w.ready[l.id.class].Push(lotTurn{l.first().seq, l.number, l})
+}
+
+// hold lets the lot wait until it would be given less than failed.
+func (w *slaLine) hold(l *lot, failed int64) {
+	l.state, l.failed = lotHeld, failed
+	w.held = append(w.held, l)
+}
+
+// sleep lets the lot wait until a node changes so that its least fits.
+func (w *slaLine) sleep(s *cluster.State, l *lot) {
+	l.state = lotAsleep
+	w.asleep = append(w.asleep, l)
+	w.least = w.least.with(s.Shape(l.id.shape).Demand)
+}
+
+// next is the ready lot of the class whose first container has waited longest, and false if
+// there is none. It stays in the line.
+func (w *slaLine) next(class int) (lotTurn, bool) {
+	turns := &w.ready[class]
+	for len(*turns) > 0 {
+		top := (*turns)[0]
+		l := top.lot
+		switch {
+		case l.count == 0 || l.state != lotReady || l.number != top.number:
+			turns.Pop()
+		case l.first().seq != top.seq: // its first container is gone
+			turns.Pop()
+			w.enter(l)
+		default:
+			return top, true
+		}
+	}
+	return lotTurn{}, false
+}
+
+// recheck makes those held lots ready that are to be tried again.
+func (w *slaLine) recheck(again func(*lot) bool) {
+	list := w.held
+	w.held = list[:0]
+	for _, l := range list {
+		switch {
+		case l.count == 0 || l.state != lotHeld: // gone, or ready since
+		case again(l):
+			w.enter(l)
+		default:
+			w.held = append(w.held, l)
+		}
+	}
+	clear(list[len(w.held):])
+}
+
+// rouse makes those sleeping lots ready that fit.
+func (w *slaLine) rouse(s *cluster.State, fits func(*lot) bool) {
+	list := w.asleep
+	w.asleep, w.least = list[:0], nil
+	for _, l := range list {
+		switch {
+		case l.count == 0 || l.state != lotAsleep: // gone
+		case fits(l):
+			w.enter(l)
+		default:
+			w.sleep(s, l)
+		}
+	}
+	clear(list[len(w.asleep):])
+}
