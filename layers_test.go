@@ -61,7 +61,7 @@ sim/trace/swf: cluster sim/trace
 sim/trace/ecsched: cluster sim/trace
 sim/trace/kubernetes: cluster sim/trace
 sim/workload: cluster sim/trace
-experiment: class cluster internal/nearest policies report sched sim sim/trace sim/trace/ecsched sim/trace/google2011 sim/workload
+experiment: class cluster internal/nearest policies report sched sim sim/trace sim/trace/ecsched sim/trace/google2011 sim/trace/qos sim/workload
 cmd/fairlead: *
 `
 

@@ -740,7 +740,7 @@ func TestHistoriesCanFail(t *testing.T) {
 				}
 			}
 		}},
-		{"unlogged grant", "mirror is", func(s *State) {
+		{"unlogged grant", "mirror", func(s *State) {
 			for i := range s.task {
 				if t := &s.task[i]; t.Grant != nil && t.Account.Since+50 < s.now {
 					s.take(t.Node, s.roomOf(TaskID(i)), -1)
