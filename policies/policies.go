@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/flow"
 	"fairlead.dev/fairlead/internal/nearest"
 	"fairlead.dev/fairlead/mcmf"
+	"fairlead.dev/fairlead/queue"
 	"fairlead.dev/fairlead/sched"
 )
 
@@ -33,6 +34,8 @@ type Options struct {
 	// quincy draws it to the node or rack that holds it; 0 is the policy's own.
 	Preference int
 	Batch      Batch
+	// SLA is what the policy sla orders its queue by.
+	SLA queue.SLA
 	// Stop is asked by policies whose rounds may take long, now and then; once it is
 	// true, and it stays so, a round plans nothing more. It may be nil.
 	Stop func() bool

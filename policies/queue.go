@@ -17,6 +17,7 @@ func queues() []Info {
 			make: func(o Options) (sched.Policy, error) {
 				return queue.New(p.Name, queue.Options{
 					Seed: o.Seed, Ties: o.Ties, Typical: o.Typical,
+					SLA:     o.SLA,
 					ECSched: queue.ECSched{Window: o.Batch.Window, Placements: o.Batch.Placements, Keep: o.Batch.Keep},
 				})
 			},

@@ -242,7 +242,14 @@ func granted(shape *cluster.Shape, grant int64) cluster.Vector {
 	return v
 }
 
-// Why says why the task is not placed.
+// Why says why the task is not placed: with its copies, and with what it was to be given
+// when the policy last looked.
 func (p *sla) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
-	return sched.Explain(t.State(), task)
+	s := t.State()
+	if !p.line.stands(s, task) {
+		return sched.Explain(s, task)
+	}
+	c, ticks := p.line.wards[task].container, p.table.ticks
+	defer func() { p.table.ticks = ticks }() // being asked is no effort
+	return sched.ExplainCopies(s, task, sched.Copies{Want: len(c.tasks), Grant: p.share(s, c.lot)})
 }

@@ -19,8 +19,19 @@ type Reason struct {
 	Short       []Short // per resource kind; Short[k].Nodes may be 0
 	Pieces      Pieces
 	Admit       int // would take the task now: it waits for its turn
-	// Unplaceable says that no eligible node is large enough even when empty.
+	// Unplaceable says that no eligible node is large enough even when empty, or too
+	// few are for the copies.
 	Unplaceable bool
+	Copies      Copies
+}
+
+// Copies is what a task wants beside a place for the least that it takes; the zero value
+// is nothing.
+type Copies struct {
+	Want  int   // tasks that are placed at once, this one included, each on a node of its own
+	Grant int64 // what each of them is to be given of the first kind
+	Now   int   // nodes that would take one of them now
+	Ever  int   // nodes that could hold the least of one, if they were empty
 }
 
 // Short counts the nodes on which one kind does not suffice.
@@ -62,6 +73,24 @@ func Explain(s *cluster.State, t cluster.TaskID) Reason {
 	if r.Unplaceable {
 		measureEmpty(&r, s, shape)
 	}
+	return r
+}
+
+// ExplainCopies is Explain for a task that is placed together with others like it, each
+// on a node of its own, and given more than the least: Want and Grant.
+func ExplainCopies(s *cluster.State, t cluster.TaskID, c Copies) Reason {
+	r := Explain(s, t)
+	shape := s.Task(t).Shape
+	for i := range s.NodeRows() {
+		n := cluster.NodeID(i)
+		if s.FitsEmpty(shape, n) {
+			c.Ever++
+		}
+		if room := s.Limit(n)[0] - s.Used(n)[0]; s.RoomNow(shape, n) && (c.Grant == 0 || room >= c.Grant) && !s.Admits(t, n).Refused() {
+			c.Now++
+		}
+	}
+	r.Copies, r.Unplaceable = c, c.Ever < c.Want
 	return r
 }
 
@@ -120,7 +149,7 @@ func measureEmpty(r *Reason, s *cluster.State, shape *cluster.Shape) {
 }
 
 // Code is the reason in one word, to count by: "unplaceable", "eligibility",
-// "apart", "turn", "gated", "ending", the name of the kind that most nodes lack, or that
+// "apart", "copies", "share", "turn", "gated", "ending", the name of the kind that most nodes lack, or that
 // with "-pieces" behind it, where they have enough in pieces that are too small.
 func (r Reason) Code(kinds []cluster.Kind) string {
 	switch {
@@ -130,6 +159,10 @@ func (r Reason) Code(kinds []cluster.Kind) string {
 		return "gated"
 	case r.Unplaceable:
 		return "unplaceable"
+	case r.Admit > 0 && r.Admit < r.Copies.Want:
+		return "copies"
+	case r.Admit > 0 && r.Copies.Now < r.Copies.Want:
+		return "share"
 	case r.Admit > 0:
 		return "turn"
 	}
@@ -163,8 +196,15 @@ func (r Reason) Text(kinds []cluster.Kind) string {
 	if why != "" {
 		why = ": " + why
 	}
+	c := r.Copies
+	if r.Unplaceable && c.Ever > 0 {
+		return fmt.Sprintf("unplaceable: it wants a node for each of %d copies, and %d of %d nodes could hold one, even empty%s", c.Want, c.Ever, r.Nodes, why)
+	}
 	if r.Unplaceable {
 		return fmt.Sprintf("unplaceable on any of %d nodes, even empty%s", r.Nodes, why)
+	}
+	if r.Admit > 0 && c.Now < c.Want {
+		return fmt.Sprintf("%d of %d nodes have the %s %s left that it is to be given, and it wants %d%s", c.Now, r.Nodes, kinds[0].Format(c.Grant), kinds[0].Name, c.Want, why)
 	}
 	if r.Admit > 0 {
 		return fmt.Sprintf("waits for its turn: %d of %d nodes would take it%s", r.Admit, r.Nodes, why)
@@ -181,7 +221,7 @@ func (r Reason) Refusals(kinds []cluster.Kind) []string {
 			continue
 		}
 		left := "left at most"
-		if r.Unplaceable {
+		if r.Unplaceable && r.Copies.Ever == 0 {
 			left = "the largest offers"
 		}
 		parts = append(parts, fmt.Sprintf("%d lack %s (needs %s, %s %s)", short.Nodes, kinds[k].Name, kinds[k].Format(short.Need), left, kinds[k].Format(short.Most)))
