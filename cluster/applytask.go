@@ -1,6 +1,9 @@
 package cluster
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // This file applies the events of tasks. A run that is not the task's current
 // one is stale; one exception is a run that was given up and began after all:
@@ -23,7 +26,7 @@ func (s *State) taskSubmitted(e TaskSubmitted) error {
 	if int(e.Class) >= len(s.classes) {
 		return fmt.Errorf("task row %d: class %d of %d", e.Task, e.Class, len(s.classes))
 	}
-	if err := checkInput(e.Input); err != nil {
+	if err := cmp.Or(checkInput(e.Input), e.Account.check(s.now)); err != nil {
 		return fmt.Errorf("task row %d: %w", e.Task, err)
 	}
 	s.task = grown(s.task, int(e.Task))
@@ -33,6 +36,9 @@ func (s *State) taskSubmitted(e TaskSubmitted) error {
 		Seq: e.Seq, Job: e.Job, Shape: e.Shape, Class: e.Class, Priority: e.Priority,
 		Attempt: last, Base: last, Node: NoNode, Next: NoNode,
 		Account: Account{Submitted: s.now, Since: s.now, FirstRun: Never},
+	}
+	if e.Account != nil {
+		s.task[e.Task].Account = *e.Account // its phase counts from now on
 	}
 	s.job[e.Job].Tasks++
 	s.shape[e.Shape].tasks++

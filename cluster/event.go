@@ -79,7 +79,9 @@ type (
 	JobForgotten struct{ Job JobID }
 
 	// TaskSubmitted makes a waiting task, or a gated one. Its row must be free.
-	// Its input is kept, not copied; a node that it names need not be there.
+	// Its input is kept, not copied; a node that it names need not be there. Account
+	// is how it has spent its time up to now, of a task that another core has known;
+	// nil if it is new.
 	TaskSubmitted struct {
 		Task     TaskID
 		Seq      Seq
@@ -89,6 +91,7 @@ type (
 		Priority int32
 		Gated    bool
 		Input    []Block
+		Account  *Account
 	}
 
 	// TaskUngated lets a gated task wait for a place.

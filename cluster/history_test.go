@@ -33,6 +33,7 @@ type history struct {
 	phase            []Phase          // of each task row before the step
 	seqs             []Seq            // of each task row before the step
 	spent            map[Seq]*Account // by brute force
+	pasts            map[Seq]*Account // of tasks that are not new
 	ran              map[string]int   // events that were accepted, by type
 	placed, promised int              // placements that were accepted, those that have to wait for room
 	resized, granted int              // grants that were changed, placements that were granted more than they ask for
@@ -52,7 +53,7 @@ func historyKinds() []Kind {
 // each step and may break it.
 func playHistory(data []byte, plant func(*State)) (*history, error) {
 	h := &history{
-		data: data, spent: map[Seq]*Account{}, ran: map[string]int{},
+		data: data, spent: map[Seq]*Account{}, pasts: map[Seq]*Account{}, ran: map[string]int{},
 		s:      NewState(historyKinds(), historyClasses()),
 		mirror: NewState(historyKinds(), historyClasses()),
 	}
@@ -302,9 +303,24 @@ func (h *history) event() Event {
 	case op < 90:
 		h.seq++
 		how := h.byte()
-		return TaskSubmitted{Task: h.task(), Seq: h.seq, Job: h.job(), Shape: h.shape(), Class: ClassID(h.byte() % 5), Gated: how%8 == 0, Input: h.input(int(how%16) - 13)}
+		e := TaskSubmitted{Task: h.task(), Seq: h.seq, Job: h.job(), Shape: h.shape(), Class: ClassID(h.byte() % 5), Gated: how%8 == 0, Input: h.input(int(how%16) - 13)}
+		if how > 200 {
+			e.Account = h.past()
+		}
+		return e
 	}
 	return h.taskEvent()
+}
+
+// past makes up how a task has spent its time before, and now and then what cannot be.
+func (h *history) past() *Account {
+	now := h.s.Now()
+	a := &Account{Submitted: now - Time(h.byte()), FirstRun: now, Waiting: Time(h.byte() % 64), Overhead: Time(h.byte() % 16), Restarting: Time(h.byte() % 8), Running: Time(h.byte() % 64)}
+	if a.Restarting == 0 {
+		a.FirstRun, a.Running = Never, 0
+	}
+	h.pasts[h.seq] = a
+	return a
 }
 
 // input makes blocks up, and now and then what nobody can read.
@@ -576,6 +592,10 @@ func (h *history) account(before Time) {
 		a := h.spent[t.Seq]
 		if a == nil {
 			a = &Account{Submitted: now, FirstRun: Never}
+			if past := h.pasts[t.Seq]; past != nil {
+				copied := *past
+				a = &copied
+			}
 			h.spent[t.Seq] = a
 		}
 		if i < len(h.phase) && h.seqs[i] == t.Seq {

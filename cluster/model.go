@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 )
@@ -175,6 +176,25 @@ func (a Account) At(now Time, p Phase) Account {
 	case Absent, Gated, phases:
 	}
 	return a
+}
+
+// check says why no task can have spent its time like that up to now. A nil account is
+// that of a task which is new.
+func (a *Account) check(now Time) error {
+	if a == nil {
+		return nil
+	}
+	there := now - a.Submitted
+	ran := a.FirstRun != Never
+	switch {
+	case a.Submitted > now || a.Submitted < -mostMargin || a.FirstRun < a.Submitted || ran && a.FirstRun > now:
+		return fmt.Errorf("account: submitted at %v and first run at %v, and it is %v", a.Submitted, a.FirstRun, now)
+	case min(a.Waiting, a.Overhead, a.Running, a.Restarting) < 0 || max(a.Waiting, a.Overhead, a.Running) > there || a.Age() > there:
+		return fmt.Errorf("account: waiting %v, overhead %v, running %v of %v", a.Waiting, a.Overhead, a.Running, there)
+	case a.Restarting > a.Overhead || !ran && a.Running+a.Restarting > 0:
+		return fmt.Errorf("account: restarting %v of %v overhead, running %v, first run at %v", a.Restarting, a.Overhead, a.Running, a.FirstRun)
+	}
+	return nil
 }
 
 // Age is how long the task has asked to run, from the account as it stands: all of its

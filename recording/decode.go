@@ -44,6 +44,7 @@ type wireEvent struct {
 	FirstEnds  bool              `json:"first_ends,omitempty"`
 	Grant      cluster.Vector    `json:"grant,omitempty"`
 	Finished   bool              `json:"finished,omitempty"`
+	Account    wireAccount       `json:"account,omitempty"`
 }
 
 // wireLabel is a key and its value.
@@ -74,6 +75,17 @@ func (w wireBlock) block() cluster.Block {
 		}
 	}
 	return b
+}
+
+// wireAccount is when a task was submitted and first ran, and how much of its time it
+// was waiting, starting or leaving, that since its first run, and running.
+type wireAccount []cluster.Time
+
+func (w wireAccount) account() *cluster.Account {
+	if len(w) == 0 {
+		return nil
+	}
+	return &cluster.Account{Submitted: w[0], FirstRun: w[1], Waiting: w[2], Overhead: w[3], Restarting: w[4], Running: w[5]}
 }
 
 // wireDecision is a decision as it is written.
@@ -128,6 +140,9 @@ func (w *wireEvent) check(needs map[string]string) error {
 			return fmt.Errorf("event %q has no %s", w.Event, name)
 		}
 	}
+	if n := len(w.Account); n != 0 && n != 6 {
+		return fmt.Errorf("event %q: the account has %d numbers, want 6", w.Event, n)
+	}
 	for i, b := range w.Input {
 		if err := b.check(); err != nil {
 			return fmt.Errorf("event %q: block %d of the input: %w", w.Event, i, err)
@@ -172,7 +187,7 @@ func (w *wireEvent) taskEvent() cluster.Event {
 	case "task":
 		return cluster.TaskSubmitted{
 			Task: task, Seq: cluster.Seq(*w.Seq), Job: cluster.JobID(*w.Job), Shape: cluster.ShapeID(*w.Shape),
-			Class: cluster.ClassID(w.Class), Priority: w.Priority, Gated: w.Gated, Input: w.input(),
+			Class: cluster.ClassID(w.Class), Priority: w.Priority, Gated: w.Gated, Input: w.input(), Account: w.Account.account(),
 		}
 	case "ungated":
 		return cluster.TaskUngated{Task: task, Seq: cluster.Seq(*w.Seq)}

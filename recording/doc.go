@@ -69,7 +69,10 @@
 //	job              job, name, user, foreign, together, first_ends
 //	job_forgotten    job
 //	task             task, seq, job, shape, class, priority, gated, input: of each block its
-//	                 bytes and up to 3 nodes that hold it, [[67108864, 4, 9]]
+//	                 bytes and up to 3 nodes that hold it, [[67108864, 4, 9]]; account, of
+//	                 a task that another core knew: when it was submitted and first ran,
+//	                 how long it was waiting, starting or leaving, that since it first
+//	                 ran, and running
 //	ungated, gated   task, seq
 //	reshaped         task, seq, shape, priority
 //	found            task, seq, node, devices, grant; of devices, a bit for each
@@ -85,5 +88,5 @@
 // Names that are not listed are errors. Text is UTF-8; what is not is replaced.
 // The version changes when a name is added, goes or changes its meaning. Versions 2 to
 // 4 are read, too: 2 lacks usage, together and input, 2 and 3 lack won, and all of them
-// lack max, grant, first_ends, finished, resize and end.
+// lack max, grant, first_ends, finished, resize, end and account.
 package recording

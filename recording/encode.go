@@ -42,7 +42,7 @@ func (x *encoder) event(e cluster.Event) bool {
 		x.open("job_forgotten").number("job", uint64(e.Job))
 	case cluster.TaskSubmitted:
 		x.open("task").number("shape", uint64(e.Shape)).number("job", uint64(e.Job)).task(e.Task, e.Seq).
-			signed("class", int64(e.Class)).signed("priority", int64(e.Priority)).flag("gated", e.Gated).input(e.Input)
+			signed("class", int64(e.Class)).signed("priority", int64(e.Priority)).flag("gated", e.Gated).account(e.Account).input(e.Input)
 	default:
 		return x.taskEvent(e)
 	}
@@ -194,6 +194,20 @@ func (x *encoder) nodes(nodes []cluster.NodeID) *encoder {
 	for i, n := range nodes {
 		x.line = append(x.line, separator(i))
 		x.line = strconv.AppendUint(x.line, uint64(n), 10)
+	}
+	x.line = append(x.line, ']')
+	return x
+}
+
+// account appends how a task has spent its time, unless it is new.
+func (x *encoder) account(a *cluster.Account) *encoder {
+	if a == nil {
+		return x
+	}
+	x.key("account")
+	for i, t := range [...]cluster.Time{a.Submitted, a.FirstRun, a.Waiting, a.Overhead, a.Restarting, a.Running} {
+		x.line = append(x.line, separator(i))
+		x.line = strconv.AppendInt(x.line, int64(t), 10)
 	}
 	x.line = append(x.line, ']')
 	return x

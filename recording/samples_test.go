@@ -34,6 +34,8 @@ func Samples() []cluster.Event {
 			{Replicas: [3]cluster.NodeID{cluster.NoNode, cluster.NoNode, cluster.NoNode}},
 		}},
 		cluster.TaskSubmitted{},
+		cluster.TaskSubmitted{Account: &cluster.Account{Submitted: -5, FirstRun: cluster.Never, Waiting: 7, Overhead: 1}},
+		cluster.TaskSubmitted{Account: &cluster.Account{Submitted: 1, FirstRun: 2, Waiting: 3, Overhead: 5, Restarting: 4, Running: 6}},
 		cluster.TaskUngated{Task: 5, Seq: 6},
 		cluster.TaskGated{Task: 5, Seq: 6},
 		cluster.TaskReshaped{Task: 5, Seq: 6, Shape: 3, Priority: 1<<31 - 1},
