@@ -23,6 +23,10 @@ func (sh *Shape) Elastic() (kind int, ok bool) {
 	return 0, false
 }
 
+// DemandOn is what the task takes on one of its nodes: the one where it is, or the
+// next one.
+func (s *State) DemandOn(t TaskID, n NodeID) Vector { return s.roomOn(t, n).demand }
+
 // Resize changes what a starting or running task takes of its node. Nil is the
 // shape's Demand. Where it grows, it needs room now.
 func (s *State) Resize(t TaskID, grant Vector) Refusal {

@@ -122,7 +122,7 @@ type Setup struct {
 }
 
 // Tasks says what became of the tasks. Submitted is the sum of Finished,
-// Failed, Killed, Running and Pending.
+// Failed, Killed, Superseded, Running and Pending.
 type Tasks struct {
 	// Submitted, Placed, Finished, Failed and Killed count tasks, each once.
 	// Placed tasks ran at some time, though they may have lost their place.
@@ -133,6 +133,9 @@ type Tasks struct {
 	Finished  int `json:"finished"`
 	Failed    int `json:"failed"`
 	Killed    int `json:"killed"`
+	// Superseded tasks were copies, and ended as another copy of the same task had
+	// finished.
+	Superseded int `json:"superseded,omitempty"`
 	// Running, Pending and Unplaceable count tasks at the end. Running ones
 	// hold room, even if they have yet to start or are leaving; Pending ones
 	// wait for room; Unplaceable ones are those of the Pending that would fit

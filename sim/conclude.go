@@ -69,7 +69,7 @@ func (s *simulation) explain(row cluster.TaskID, why map[whyKey]string) {
 // is accounted for, and the core's books agree with the world's.
 func (s *simulation) audit(r *report.Run) error {
 	t := &r.Tasks
-	if sum := t.Finished + t.Failed + t.Killed + t.Running + t.Pending; sum != t.Submitted {
+	if sum := t.Finished + t.Failed + t.Killed + t.Superseded + t.Running + t.Pending; sum != t.Submitted {
 		return fmt.Errorf("checker: %d tasks were submitted, %d are accounted for: %+v", t.Submitted, sum, *t)
 	}
 	if err := s.core.State().Check(); err != nil {
@@ -111,7 +111,7 @@ func believed(state *cluster.State, n cluster.NodeID) (present cluster.Vector, d
 		} else if task.Phase != cluster.Reserved {
 			continue
 		}
-		for k, q := range state.Demand(id) {
+		for k, q := range state.DemandOn(id, n) {
 			present[k] -= q
 		}
 		for d := range device {

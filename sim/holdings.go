@@ -24,6 +24,7 @@ type holding struct {
 	seq    cluster.Seq
 	shape  cluster.ShapeID
 	demand cluster.Vector
+	next   cluster.Vector // of one that moves, on the node to which it moves
 	class  cluster.ClassID
 	own    bool // it is not foreign
 	places int8 // on how many nodes; one that moves holds room on two
@@ -75,13 +76,16 @@ func (h *holdings) lookAtTask(s *cluster.State, row cluster.TaskID) {
 	if t.Phase != cluster.Absent && t.Next != cluster.NoNode {
 		places++
 	}
-	if places == was.places && (places == 0 || t.Seq == was.seq && t.Shape == was.shape) {
+	if places == was.places && (places == 0 || t.Seq == was.seq && t.Shape == was.shape && s.Shape(t.Shape).Max == nil) {
 		return // most touches say nothing new
 	}
 	h.add(was, -1)
 	*was = holding{}
 	if places > 0 {
 		*was = holding{seq: t.Seq, shape: t.Shape, demand: s.Demand(row), class: t.Class, own: !s.Job(t.Job).Foreign, places: places}
+		if places == 2 {
+			was.next = s.DemandOn(row, t.Next)
+		}
 		h.add(was, 1)
 		h.seen[t.Class] = true
 	}
@@ -97,7 +101,10 @@ func (h *holdings) add(o *holding, sign int64) {
 	}
 	sum := h.by[o.class]
 	for k, q := range o.demand {
-		sum[k] += sign * int64(o.places) * q
+		sum[k] += sign * q
+	}
+	for k, q := range o.next {
+		sum[k] += sign * q
 	}
 }
 

@@ -20,7 +20,7 @@ func (s *simulation) loseNode(row cluster.NodeID) {
 		}
 		s.stop(t)
 		if task.job.foreign {
-			s.finish(t, true)
+			s.finish(t, killed)
 		} else {
 			s.stats.tasks.Evicted++
 		}
@@ -51,7 +51,7 @@ func (s *simulation) returnNode(row cluster.NodeID) {
 func (s *simulation) meddle(t timer) {
 	if t.ends {
 		if row := &s.tasks.list[t.task]; row.seq != 0 && row.attempt == t.attempt && row.phase != idle {
-			s.finish(t.task, true)
+			s.finish(t.task, killed)
 		}
 		return
 	}

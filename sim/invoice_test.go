@@ -137,19 +137,17 @@ func checkInvoicesAgainst(t *testing.T, lines map[[3]string]map[string]int64, r 
 }
 
 // A class with two replicas has the second as a task of its own, which is an item of its
-// own; urgency and tier are surcharges on both. Followed by hand: one core for an hour at 2,
+// own: both end in the same moment here; urgency and tier are surcharges on both. Followed by hand: one core for an hour at 2,
 // and a copy of it at half of that.
 func TestInvoiceItems(t *testing.T) {
 	table := &class.Table{Classes: []class.Class{{
-		Class: cluster.Class{Name: "premium", Urgency: cluster.Premium, Tier: cluster.Premium, Redundancy: cluster.Premium, Replicas: 2},
+		Class: cluster.Class{Name: "premium", Urgency: cluster.Premium, Redundancy: cluster.Premium, Replicas: 2},
 		Price: class.Price{UnitHour: 2 * class.One, Urgency: cluster.Whole / 4, Tier: cluster.Whole / 10, Copy: cluster.Whole / 2},
 	}}}
 	l := story(2, 0)
-	for index := range uint32(2) {
-		l.records = append(l.records, trace.Record{What: trace.TaskSubmitted, Task: trace.Task{
-			Job: 1, Index: index, User: `a "b", c`, Demand: cluster.Vector{1}, Work: cluster.Hour,
-		}})
-	}
+	l.records = append(l.records, trace.Record{What: trace.TaskSubmitted, Task: trace.Task{
+		Job: 1, User: `a "b", c`, Demand: cluster.Vector{1}, Work: cluster.Hour,
+	}})
 	var text bytes.Buffer
 	r, err := Run(Config{Source: l, Lanes: lane(t, "kube"), Classes: table, Planner: Planner{Time: Zero}, Output: Output{Invoices: &text}})
 	if err != nil {

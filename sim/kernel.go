@@ -33,6 +33,7 @@ type timer struct {
 	lane    int           // of roundEnds
 	report  cluster.Event // of reported
 	ends    bool          // of foreign: the task ends
+	elastic bool          // of runEnds: the run may end at another time after all
 }
 
 // Before orders timers by time, class and order of setting.

@@ -47,6 +47,8 @@ const TasksHeader = "job,task,user,class,priority,submit_s,end_s,end,attempts,wa
 const (
 	schedule = 1
 	eviction = 2
+	ended    = 5 // by somebody else
+	updated  = 8 // it takes more or less
 )
 
 // decision writes one decision in the columns of Google's task_events: time,
@@ -57,8 +59,14 @@ func (w *output) decision(now cluster.Time, d sched.Decision, t *task, b *nodes)
 		return
 	}
 	event := int64(schedule)
-	if d.Kind == sched.Evict {
+	switch d.Kind {
+	case sched.Place:
+	case sched.Evict:
 		event = eviction
+	case sched.Resize:
+		event = updated
+	case sched.End:
+		event = ended
 	}
 	l := strconv.AppendInt(w.line[:0], int64(now), 10)
 	l = append(l, ',', ',')
@@ -66,7 +74,9 @@ func (w *output) decision(now cluster.Time, d sched.Decision, t *task, b *nodes)
 	l = append(l, ',')
 	l = strconv.AppendUint(l, uint64(t.index), 10)
 	l = append(l, ',')
-	l = strconv.AppendUint(l, b.list[d.Node].id, 10)
+	if d.Node != cluster.NoNode {
+		l = strconv.AppendUint(l, b.list[d.Node].id, 10)
+	}
 	l = append(l, ',')
 	l = strconv.AppendInt(l, event, 10)
 	l = append(l, ',')
@@ -75,8 +85,12 @@ func (w *output) decision(now cluster.Time, d sched.Decision, t *task, b *nodes)
 	l = strconv.AppendUint(l, uint64(t.class), 10)
 	l = append(l, ',')
 	l = strconv.AppendInt(l, int64(t.priority), 10)
-	l = w.quantity(append(l, ','), t, w.cpu)
-	l = w.quantity(append(l, ','), t, w.memory)
+	takes := t.with(d.Grant)
+	if d.Kind == sched.Evict || d.Kind == sched.End {
+		takes = t.takes().demand
+	}
+	l = w.quantity(append(l, ','), takes, w.cpu)
+	l = w.quantity(append(l, ','), takes, w.memory)
 	l = append(l, ',', ',', '0')
 	if t.perNode == 1 {
 		l[len(l)-1] = '1'
@@ -85,16 +99,16 @@ func (w *output) decision(now cluster.Time, d sched.Decision, t *task, b *nodes)
 	w.err = firstError(w.err, write(w.placements, w.line))
 }
 
-// quantity appends the task's demand of one kind in the kind's unit.
-func (w *output) quantity(l []byte, t *task, kind int) []byte {
+// quantity appends what a task takes of one kind in the kind's unit.
+func (w *output) quantity(l []byte, takes cluster.Vector, kind int) []byte {
 	if kind < 0 {
 		return l
 	}
-	return append(l, w.kinds[kind].Format(t.demand[kind])...)
+	return append(l, w.kinds[kind].Format(takes[kind])...)
 }
 
-// end writes one task. How it ended is "finish", "fail", "kill", or, at the
-// end of the run, its phase.
+// end writes one task. How it ended is "finish", "fail", "kill",
+// "superseded" by another copy, or, at the end of the run, its phase.
 func (w *output) end(t *task, how string, account cluster.Account, node string) {
 	if w.tasks == nil {
 		return
@@ -108,7 +122,7 @@ func (w *output) end(t *task, how string, account cluster.Account, node string) 
 		seconds(account.Submitted), seconds(account.Since), how, t.runs,
 		seconds(account.Waiting), seconds(account.Overhead), seconds(account.Running))
 	l = appendField(l, node)
-	l = appendField(append(l, ','), t.name)
+	l = appendField(append(l, ','), t.label())
 	w.line = append(l, '\n')
 	w.err = firstError(w.err, write(w.tasks, w.line))
 }

@@ -41,21 +41,21 @@ type usage struct {
 // tally counts what the task, which works, has used of a kind until now.
 func (t *task) tally(kind int, now cluster.Time) {
 	spent := now - t.usage.since
-	t.usage.used = t.usage.used.Plus(t.demand[kind], spent)
+	t.usage.used = t.usage.used.Plus(t.takes().demand[kind], spent)
 	t.usage.worked += spent
 	t.usage.since = now
 }
 
 // begins counts the task in among what works, from now on.
 func (s *simulation) begins(t *task) {
-	s.stats.working(t.demand, 1)
+	s.stats.working(t.takes().demand, 1)
 	t.usage.since = s.now
 }
 
 // rests counts it out again.
 func (s *simulation) rests(t *task) {
 	t.tally(s.stats.priced, s.now)
-	s.stats.working(t.demand, -1)
+	s.stats.working(t.takes().demand, -1)
 }
 
 // bill is what a task owes.
@@ -64,28 +64,29 @@ type bill struct {
 	credit class.Money
 }
 
+// price works out what the task owes for what it has used.
+func (a *stats) price(t *task) bill {
+	c := &a.table.Classes[t.service]
+	return bill{Charge: c.Price.Charge(t.usage.used, a.kinds[a.priced].PerUnit, t.copy > 1)}
+}
+
 // bill works out what the task owes by its account. A credit is a share of the price of
 // what was promised to it: what it asks for, for as long as it was promised to run. So it
 // may be more than the charge.
 func (a *stats) bill(t *task, account cluster.Account) bill {
 	c := &a.table.Classes[t.service]
 	perUnit := a.kinds[a.priced].PerUnit
-	b := bill{Charge: c.Price.Charge(t.usage.used, perUnit, t.isCopy(c))}
+	b := a.price(t)
 	if back := a.table.CreditFor(t.service, account); back > 0 {
 		owed := class.Usage{}.Plus(t.demand[a.priced], c.Owed(account, t.work))
-		price := c.Price.Charge(owed, perUnit, t.isCopy(c))
+		price := c.Price.Charge(owed, perUnit, t.copy > 1)
 		b.credit = price.Sum().Part(back)
 	}
 	return b
 }
 
-// isCopy reports whether the task is a copy beside the first one of its job: classes with
-// several replicas have each of them as a task.
-func (t *task) isCopy(c *class.Class) bool { return c.Replicas > 1 && t.index > 0 }
-
-// settled takes stock of a task by its last account.
-func (a *stats) settled(t *task, account cluster.Account) {
-	owes := a.bill(t, account)
+// charge notes what a task owes, and what it had.
+func (a *stats) charge(t *task, owes bill) {
 	a.invoices.add(t, owes)
 	c := &a.classes[t.service]
 	c.revenue += owes.Sum()
@@ -94,6 +95,12 @@ func (a *stats) settled(t *task, account cluster.Account) {
 		c.worked++
 		c.cores = c.cores.plus(wide{low: uint64(t.usage.used.Mean(t.usage.worked))})
 	}
+}
+
+// settled takes stock of a task by its last account.
+func (a *stats) settled(t *task, account cluster.Account) {
+	a.charge(t, a.bill(t, account))
+	c := &a.classes[t.service]
 	age := account.Age()
 	if age <= 0 {
 		return

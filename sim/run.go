@@ -133,8 +133,8 @@ func (s *simulation) handOver() {
 	for row := range s.tasks.list {
 		switch t := &s.tasks.list[row]; {
 		case t.seq == 0:
-		case t.name != "":
-			end.Names[row] = t.name
+		case t.label() != "":
+			end.Names[row] = t.label()
 		default:
 			end.Names[row] = fmt.Sprintf("%d/%d", t.job.id, t.index)
 		}
@@ -177,6 +177,7 @@ func (s *simulation) nextMoment() cluster.Time {
 	if s.idle() {
 		return cluster.Never
 	}
+	s.forget()
 	next := min(s.kernel.next(), s.planner.wake)
 	if s.source.more {
 		next = min(next, s.source.record.Time)
@@ -220,7 +221,7 @@ func (s *simulation) interrupted() bool {
 	if s.cfg.Progress != nil {
 		c := s.core.Counts()
 		t := &s.stats.tasks
-		s.cfg.Progress(Progress{Now: s.now, Until: s.cfg.Until, Submitted: t.Submitted, Ended: t.Finished + t.Failed + t.Killed, Decisions: decisions(c)})
+		s.cfg.Progress(Progress{Now: s.now, Until: s.cfg.Until, Submitted: t.Submitted, Ended: t.Finished + t.Failed + t.Killed + t.Superseded, Decisions: decisions(c)})
 	}
 	s.heed()
 	return s.stopped
@@ -260,8 +261,8 @@ func (s *simulation) fire(below uint8) {
 		t := s.kernel.pop()
 		switch t.class {
 		case runEnds:
-			if row := &s.tasks.list[t.task]; row.phase >= working && row.attempt == t.attempt {
-				s.finish(t.task, false)
+			if s.tasks.due(t) {
+				s.finish(t.task, byItself)
 			}
 		case runLeaves:
 			s.leave(t.task, t.attempt)
@@ -336,8 +337,8 @@ func (s *simulation) apply(r *trace.Record) error {
 	case trace.TaskKilled:
 		// A task that has ended by its own work here may have been killed
 		// later there.
-		if row, live := s.tasks.live[taskKey{r.Task.Job, r.Task.Index}]; live && !s.ending(row) {
-			s.finish(row, true)
+		if row, live := s.tasks.live[taskKey{r.Task.Job, r.Task.Index}]; live {
+			s.kill(row)
 		}
 	}
 	return nil
@@ -370,10 +371,8 @@ func (s *simulation) ending(row cluster.TaskID) bool {
 // submit plays the arrival of a task. One that runs on a node that is not there
 // waits like any other.
 func (s *simulation) submit(r *trace.Task) {
-	shape := s.tasks.shape(r, s.nodes.set(s.tasks.admission(r), s.tell), s.tell)
-	row := s.tasks.submit(r, shape, s.nodes.input(r.Input), s.now, s.tell)
 	s.stats.reads.asked = s.stats.reads.asked || len(r.Input) > 0
-	s.stats.submitted(s.tasks.list[row].service, s.tasks.demand(row))
+	row := s.enter(r)
 	if !r.Running || s.cfg.Initial != Keep {
 		return
 	}
@@ -382,16 +381,33 @@ func (s *simulation) submit(r *trace.Task) {
 	}
 }
 
+// enter takes in a task, or the copies of it, of which it returns the first.
+func (s *simulation) enter(r *trace.Task) cluster.TaskID {
+	eligible, input := s.nodes.set(s.tasks.admission(r), s.tell), s.nodes.input(r.Input)
+	if s.tasks.replicas(r) > 1 {
+		apart := *r
+		apart.PerNode = 1
+		rows := s.tasks.submitCopies(&apart, s.tasks.shape(&apart, eligible, s.tell), input, s.now, s.tell).copies
+		for _, row := range rows {
+			s.stats.submitted(s.tasks.list[row].service, s.tasks.demand(row))
+		}
+		return rows[0]
+	}
+	row := s.tasks.submit(r, s.tasks.shape(r, eligible, s.tell), input, s.now, s.tell)
+	s.stats.submitted(s.tasks.list[row].service, s.tasks.demand(row))
+	return row
+}
+
 // found lets a task work on a node where nobody here placed it.
 func (s *simulation) found(row cluster.TaskID, node cluster.NodeID) {
 	t := &s.tasks.list[row]
-	t.devices = s.nodes.pick(node, t.demand)
+	t.devices, t.grant = s.nodes.pick(node, t.demand), nil
 	s.tell(cluster.TaskFound{Task: row, Seq: t.seq, Node: node, Devices: t.devices})
 	// The attempt is the core's to number; a fresh row begins after its base.
 	t.node, t.attempt, t.placed = node, s.nextAttempt(row), true
 	t.runs++
 	t.warm = append(t.warm, node)
-	s.nodes.arrive(row, node, room{t.demand, t.devices})
+	s.nodes.arrive(row, node, t.takes())
 	s.work(row)
 	if t.job.foreign {
 		return
@@ -465,9 +481,12 @@ func (s *simulation) settleEnd(e ending) {
 	t := &s.tasks.list[e.task]
 	row := s.core.State().Task(e.task)
 	if !t.job.foreign {
-		s.stats.ended(t, row.Account, e.killed)
-		s.output.end(t, howEnded(t, e.killed), row.Account, "")
-		if response := row.Account.Since - row.Account.Submitted; !e.killed && !t.fails {
+		if e.why == byItself && !t.fails && t.job.copied && t.job.done > 0 {
+			e.why = superseded // at the same moment, by one that came first
+		}
+		s.stats.ended(t, row.Account, e.why)
+		s.output.end(t, howEnded(t, e.why), row.Account, "")
+		if response := row.Account.Since - row.Account.Submitted; e.why == byItself && !t.fails {
 			t.job.done++
 			t.job.slowest = max(t.job.slowest, response)
 			s.sample.add(t, row.Account)
@@ -478,10 +497,12 @@ func (s *simulation) settleEnd(e ending) {
 	}
 }
 
-func howEnded(t *task, killed bool) string {
+func howEnded(t *task, why cause) string {
 	switch {
-	case killed:
+	case why == killed:
 		return "kill"
+	case why == superseded:
+		return "superseded"
 	case t.fails:
 		return "fail"
 	}
@@ -490,7 +511,7 @@ func howEnded(t *task, killed bool) string {
 
 // jobOver counts a job all of whose tasks are done.
 func (s *simulation) jobOver(j *job) {
-	if j.done == j.submitted && j.done > 0 {
+	if j.done > 0 && (j.done == j.submitted || j.copied) {
 		s.stats.jobs.Add(j.slowest)
 	}
 }

@@ -17,7 +17,9 @@ func (s *simulation) obey(decisions []sched.Decision) error {
 	for _, d := range decisions {
 		t := &s.tasks.list[d.Task]
 		if t.seq != d.Seq {
-			s.tell(cluster.TaskLeft{Task: d.Task, Attempt: d.Attempt}) // ended meanwhile
+			if d.Kind == sched.Place || d.Kind == sched.Evict {
+				s.tell(cluster.TaskLeft{Task: d.Task, Attempt: d.Attempt}) // ended meanwhile
+			}
 			continue
 		}
 		s.output.decision(s.now, d, t, &s.nodes)
@@ -29,6 +31,12 @@ func (s *simulation) obey(decisions []sched.Decision) error {
 			s.allocate(d)
 		case sched.Evict:
 			s.evict(d)
+		case sched.Resize:
+			if err := s.resize(d); err != nil {
+				return fmt.Errorf("at %v: %w", s.now, err)
+			}
+		case sched.End:
+			s.supersede(d.Task)
 		}
 	}
 	return nil
@@ -45,7 +53,10 @@ func (s *simulation) check(d sched.Decision) error {
 	if !n.live {
 		return fmt.Errorf("checker: %s is placed on node %s, which is lost", t.called(), n.name)
 	}
-	if err := s.nodes.overBy(d.Node, room{t.demand, d.Devices}); err != nil {
+	if err := s.checkGrant(t, d.Grant); err != nil {
+		return err
+	}
+	if err := s.nodes.overBy(d.Node, room{t.with(d.Grant), d.Devices}); err != nil {
 		return fmt.Errorf("checker: %s is placed where it does not fit: %w", t.called(), err)
 	}
 	wanted := admission{requirements: t.requirements}
@@ -81,9 +92,9 @@ func (s *simulation) checkApart(d sched.Decision) error {
 // allocate starts the run that the decision names.
 func (s *simulation) allocate(d sched.Decision) {
 	t := &s.tasks.list[d.Task]
-	t.phase, t.node, t.devices, t.attempt, t.silent = beginning, d.Node, d.Devices, d.Attempt, false
+	t.phase, t.node, t.devices, t.grant, t.attempt, t.silent = beginning, d.Node, d.Devices, d.Grant, d.Attempt, false
 	t.runs++
-	s.nodes.arrive(d.Task, d.Node, room{t.demand, d.Devices})
+	s.nodes.arrive(d.Task, d.Node, t.takes())
 	ready := s.heard() + s.overhead(t)
 	set := timer{at: ready, class: runBegins, task: d.Task, attempt: d.Attempt, node: d.Node}
 	switch faults := &s.cfg.World.Faults; {
@@ -91,7 +102,7 @@ func (s *simulation) allocate(d sched.Decision) {
 		late := set
 		late.at = ready + s.dice.about(max(faults.Grace, cluster.Second))
 		s.kernel.set(late)
-		s.tasks.given[run{d.Task, d.Attempt}] = given{t.seq, d.Devices}
+		s.tasks.given[run{d.Task, d.Attempt}] = given{t.seq, t.takes()}
 		set.class = runRefused
 	case s.dice.falls(faults.BindRefused):
 		set.class = runRefused
@@ -126,7 +137,7 @@ func (s *simulation) begin(r timer) {
 	if t.phase == beginning && t.attempt == r.attempt {
 		s.work(r.task)
 		s.fetch(r.task)
-		t.silent = s.say(cluster.TaskStarted{Task: r.task, Attempt: r.attempt, Node: r.node, Devices: t.devices})
+		t.silent = s.say(cluster.TaskStarted{Task: r.task, Attempt: r.attempt, Node: r.node, Devices: t.devices, Grant: t.grant})
 		return
 	}
 	key := run{r.task, r.attempt}
@@ -135,21 +146,21 @@ func (s *simulation) begin(r timer) {
 	if t.seq == 0 || was.seq != t.seq || !s.nodes.list[r.node].live {
 		return
 	}
-	s.nodes.arrive(r.task, r.node, room{t.demand, was.devices})
-	t.ghosts = append(t.ghosts, ghost{r.attempt, r.node, was.devices})
-	s.tell(cluster.TaskStarted{Task: r.task, Attempt: r.attempt, Node: r.node, Devices: was.devices})
+	s.nodes.arrive(r.task, r.node, was.room)
+	t.ghosts = append(t.ghosts, ghost{r.attempt, r.node, was.room})
+	s.tell(cluster.TaskStarted{Task: r.task, Attempt: r.attempt, Node: r.node, Devices: was.devices, Grant: was.demand})
 }
 
 // adopt makes a ghost the task's run if the core, which was just told of it,
 // takes it for that. Otherwise the core has said that it must leave.
 func (s *simulation) adopt(started cluster.TaskStarted, row *cluster.Task) {
 	t := &s.tasks.list[started.Task]
-	at := slices.Index(t.ghosts, ghost{started.Attempt, started.Node, started.Devices})
+	at := slices.IndexFunc(t.ghosts, func(g ghost) bool { return g.attempt == started.Attempt && g.node == started.Node })
 	if at < 0 || row.Seq != t.seq || row.Attempt != started.Attempt || row.Phase != cluster.Running || t.phase != idle {
 		return
 	}
+	t.node, t.devices, t.grant, t.attempt = started.Node, t.ghosts[at].devices, t.ghosts[at].demand, started.Attempt
 	t.ghosts = slices.Delete(t.ghosts, at, at+1)
-	t.node, t.devices, t.attempt = started.Node, started.Devices, started.Attempt
 	s.work(started.Task)
 	s.fetch(started.Task)
 }
@@ -157,11 +168,9 @@ func (s *simulation) adopt(started cluster.TaskStarted, row *cluster.Task) {
 // work sets the end of a run that begins to work now.
 func (s *simulation) work(row cluster.TaskID) {
 	t := &s.tasks.list[row]
-	t.phase, t.began = working, s.now
+	t.phase, t.kept = working, t.done
 	s.begins(t)
-	if t.work != cluster.Never {
-		s.kernel.set(timer{at: s.now + max(t.work-t.done, 0), class: runEnds, task: row, attempt: t.attempt})
-	}
+	s.aim(row)
 }
 
 // refuse reports that an allocation failed.
@@ -218,7 +227,7 @@ func (s *simulation) exorcise(row cluster.TaskID, match func(ghost) bool) {
 	t := &s.tasks.list[row]
 	t.ghosts = slices.DeleteFunc(t.ghosts, func(g ghost) bool {
 		if match(g) {
-			s.nodes.depart(row, g.node, room{s.tasks.demand(row), g.devices})
+			s.nodes.depart(row, g.node, g.room)
 			return true
 		}
 		return false
@@ -231,18 +240,23 @@ func (s *simulation) stop(row cluster.TaskID) {
 	if t.phase == working {
 		s.rests(t)
 	}
-	if s.cfg.World.KeepWork && t.phase >= working {
-		t.done += s.now - t.began
+	switch {
+	case t.phase < working:
+	case s.cfg.World.KeepWork:
+		s.progress(t)
+	default:
+		t.done = t.kept
 	}
-	s.nodes.depart(row, t.node, room{s.tasks.demand(row), t.devices})
-	t.phase, t.node = idle, cluster.NoNode
+	s.nodes.depart(row, t.node, t.takes())
+	t.phase, t.node, t.grant = idle, cluster.NoNode, nil
 }
 
-// finish ends a task for good: by its own work, or because its user says so.
-func (s *simulation) finish(row cluster.TaskID, killed bool) {
+// finish ends a task for good: by its own work, because its user says so, or as
+// another copy of it has finished.
+func (s *simulation) finish(row cluster.TaskID, why cause) {
 	t := &s.tasks.list[row]
 	if t.silent && t.phase >= working {
-		s.tell(cluster.TaskStarted{Task: row, Attempt: t.attempt, Node: t.node, Devices: t.devices})
+		s.tell(cluster.TaskStarted{Task: row, Attempt: t.attempt, Node: t.node, Devices: t.devices, Grant: t.grant})
 	}
 	if t.phase != idle {
 		s.stop(row)
@@ -251,8 +265,8 @@ func (s *simulation) finish(row cluster.TaskID, killed bool) {
 		s.tell(cluster.TaskLeft{Task: row, Attempt: g.attempt})
 	}
 	s.exorcise(row, func(ghost) bool { return true })
-	s.tell(cluster.TaskEnded{Task: row, Seq: t.seq})
-	s.ended = append(s.ended, ending{row, killed})
+	s.tell(cluster.TaskEnded{Task: row, Seq: t.seq, Finished: why == byItself && !t.fails})
+	s.ended = append(s.ended, ending{row, why})
 }
 
 // run names one run of one task.
@@ -263,9 +277,18 @@ type run struct {
 
 // ending is a task that ended since the core was last told.
 type ending struct {
-	task   cluster.TaskID
-	killed bool
+	task cluster.TaskID
+	why  cause
 }
+
+// cause is why a task ended.
+type cause uint8
+
+const (
+	byItself   cause = iota // it has done its work, or failed
+	killed                  // its user ended it
+	superseded              // another copy of it has finished
+)
 
 // say tells the core of an outcome: now, or late, and now and then twice. It
 // reports whether the core does not know yet.

@@ -53,6 +53,19 @@ func (a wide) plus(b wide) wide {
 	return wide{a.high + b.high + carry, low}
 }
 
+// over is how long an amount takes to add up to a, rounded up; Never if that is longer
+// than any time.
+func (a wide) over(amount int64) cluster.Time {
+	if a.high >= uint64(amount) {
+		return cluster.Never
+	}
+	spent, rest := bits.Div64(a.high, a.low, uint64(amount))
+	if rest > 0 {
+		spent++
+	}
+	return cluster.Time(min(spent, uint64(cluster.Never)))
+}
+
 // times is an amount that lasts for a time; neither is negative.
 func times(amount int64, spent cluster.Time) wide {
 	high, low := bits.Mul64(uint64(amount), uint64(spent))

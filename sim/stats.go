@@ -102,9 +102,14 @@ func (a *stats) evicted(t *cluster.Task) {
 }
 
 // ended counts a task that is done, with its final account.
-func (a *stats) ended(t *task, account cluster.Account, killed bool) {
+// One that was not needed in the end was promised nothing by itself.
+func (a *stats) ended(t *task, account cluster.Account, why cause) {
 	switch {
-	case killed:
+	case why == superseded:
+		a.tasks.Superseded++
+		a.charge(t, a.price(t)) // it was not the one that counts, and had its time
+		return
+	case why == killed:
 		a.tasks.Killed++
 	case t.fails:
 		a.tasks.Failed++

@@ -68,6 +68,8 @@ type job struct {
 	live      int
 	done      int // finished by themselves
 	slowest   cluster.Time
+	copies    []cluster.TaskID // live ones, where its tasks are copies of one another
+	copied    bool             // they are
 }
 
 // runPhase is where a task's present run physically stands.
@@ -90,40 +92,57 @@ type task struct {
 	service      cluster.ClassID
 	priority     int32
 	shape        cluster.ShapeID
-	demand       cluster.Vector
+	demand       cluster.Vector // the least that it takes
+	most         cluster.Vector // the most; nil where that is the same
+	copy         int32          // which copy of the trace's task it is, from 1 on; 0: there are none
 	perNode      int32
 	fails        bool
 	placed       bool // has run at some time
 	submitted    cluster.Time
-	work         cluster.Time
-	done         cluster.Time // work that earlier runs have kept
+	work         cluster.Time // with one unit, where it takes more or less
+	done         wide         // effort up to began
+	kept         wide         // the part of it that earlier runs have kept
 	usage        usage
 	requirements []cluster.Requirement
 
 	phase   runPhase
 	node    cluster.NodeID
 	devices cluster.DeviceSet
+	grant   cluster.Vector // what the run takes; nil is the demand
 	attempt uint32
-	runs    int  // so far
-	silent  bool // the core may not know yet that the present run works
-	began   cluster.Time
+	runs    int              // so far
+	silent  bool             // the core may not know yet that the present run works
+	began   cluster.Time     // to work with the grant that it has
+	ends    cluster.Time     // when the work is done, if nothing comes between
 	ghosts  []ghost          // runs beside the present one
 	warm    []cluster.NodeID // where it has run, for hot allocations
 }
 
 // called is what people call the task.
 func (t *task) called() string {
-	if t.name != "" {
-		return t.name
+	if name := t.label(); name != "" {
+		return name
 	}
 	return fmt.Sprintf("task %d of job %d", t.index, t.job.id)
+}
+
+// label is the task's name in lists: that of the trace, and which copy it is; empty
+// where neither says anything.
+func (t *task) label() string {
+	switch {
+	case t.copy == 0:
+		return t.name
+	case t.name == "":
+		return fmt.Sprintf("%d/%d#%d", t.job.id, t.index, t.copy)
+	}
+	return fmt.Sprintf("%s#%d", t.name, t.copy)
 }
 
 // ghost is a run of a task that was given up and began after all.
 type ghost struct {
 	attempt uint32
 	node    cluster.NodeID
-	devices cluster.DeviceSet
+	room
 }
 
 func newTasks(classes *class.Table) tasks {
@@ -133,10 +152,10 @@ func newTasks(classes *class.Table) tasks {
 	}
 }
 
-// given is whose run it was, and with which devices.
+// given is whose run it was, and what it takes.
 type given struct {
-	seq     cluster.Seq
-	devices cluster.DeviceSet
+	seq cluster.Seq
+	room
 }
 
 // demand is what the task asks of a node.
@@ -147,6 +166,9 @@ func (b *tasks) demand(t cluster.TaskID) cluster.Vector { return b.list[t].deman
 func (b *shapes) shape(r *trace.Task, eligible cluster.SetID, tell func(cluster.Event)) cluster.ShapeID {
 	b.key = b.key[:0]
 	for _, q := range r.Demand {
+		b.key = binary.AppendVarint(b.key, q)
+	}
+	for _, q := range r.Max {
 		b.key = binary.AppendVarint(b.key, q)
 	}
 	b.key = binary.AppendUvarint(b.key, uint64(eligible))
@@ -169,7 +191,7 @@ func (b *shapes) shape(r *trace.Task, eligible cluster.SetID, tell func(cluster.
 	b.named[key] = id
 	b.usage[id] = shapeUsage{key: key, tasks: 1}
 	b.demands[id] = demand
-	tell(cluster.ShapeDefined{Shape: id, Spec: cluster.Shape{Demand: demand, Eligible: eligible, PerNode: r.PerNode}})
+	tell(cluster.ShapeDefined{Shape: id, Spec: cluster.Shape{Demand: demand, Max: slices.Clone(r.Max), Eligible: eligible, PerNode: r.PerNode}})
 	return id
 }
 
@@ -204,18 +226,28 @@ func (b *tasks) submit(r *trace.Task, shape cluster.ShapeID, input []cluster.Blo
 		b.jobs[r.Job] = j
 		tell(cluster.JobSubmitted{Job: j.row, Name: strconv.FormatUint(r.Job, 10), User: r.User, Together: r.Together})
 	}
+	row := b.enter(j, r, shape, now)
+	b.live[key] = row
+	t := &b.list[row]
+	tell(cluster.TaskSubmitted{Task: row, Seq: t.seq, Job: j.row, Shape: shape, Class: t.service, Priority: r.Priority, Input: input})
+	return row
+}
+
+// enter notes one more task of the job.
+func (b *tasks) enter(j *job, r *trace.Task, shape cluster.ShapeID, now cluster.Time) cluster.TaskID {
 	row := b.newTask(j)
 	t := &b.list[row]
-	b.live[key] = row
 	t.name = r.Name
 	t.index, t.class, t.priority, t.service = r.Index, r.Class, r.Priority, b.classOf(r)
 	t.demand = b.demands[shape]
+	if r.Max != nil && !slices.Equal(r.Max, r.Demand) {
+		t.most = slices.Clone(r.Max)
+	}
 	t.shape, t.perNode, t.fails, t.submitted, t.work = shape, r.PerNode, r.Fails, now, r.Work
 	t.requirements = nil
 	if len(r.Requirements) > 0 {
 		t.requirements = slices.Clone(r.Requirements)
 	}
-	tell(cluster.TaskSubmitted{Task: row, Seq: t.seq, Job: j.row, Shape: shape, Class: t.service, Priority: r.Priority, Input: input})
 	return row
 }
 
@@ -238,9 +270,7 @@ func (b *tasks) newTask(j *job) cluster.TaskID {
 func (b *tasks) end(row cluster.TaskID, tell func(cluster.Event)) (j *job, over bool) {
 	t := &b.list[row]
 	j = t.job
-	if key := (taskKey{j.id, t.index}); !j.foreign && b.live[key] == row {
-		delete(b.live, key)
-	}
+	b.unname(row)
 	b.release(t.shape, tell)
 	t.seq, t.job = 0, nil
 	b.rows.Give(uint32(row))
@@ -248,7 +278,7 @@ func (b *tasks) end(row cluster.TaskID, tell func(cluster.Event)) (j *job, over 
 	if j.live > 0 || j.submitted < j.expected {
 		return j, false
 	}
-	if !j.foreign {
+	if !j.foreign && !j.copied {
 		delete(b.jobs, j.id)
 	}
 	tell(cluster.JobForgotten{Job: j.row})

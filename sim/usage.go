@@ -77,7 +77,7 @@ func (s *simulation) usageOf(row cluster.NodeID) cluster.Vector {
 		if t.node == row && t.phase == beginning {
 			continue
 		}
-		for k, q := range t.demand {
+		for k, q := range t.takes().demand {
 			usage[k] += thousandths(q, s.meter.part(t, k))
 		}
 	}

@@ -64,7 +64,7 @@ func (o *overTime) tasksStay() bool {
 	for _, e := range o.groups {
 		for i := range e.Runs {
 			t := &e.Runs[i].Tasks
-			if float64(t.Finished+t.Failed+t.Killed) <= mostEnded*float64(t.Submitted) {
+			if float64(t.Finished+t.Failed+t.Killed+t.Superseded) <= mostEnded*float64(t.Submitted) {
 				return true
 			}
 		}

@@ -44,6 +44,7 @@ func checkCounts(r *report.Run) error {
 		{"tasks.finished", r.Tasks.Finished},
 		{"tasks.failed", r.Tasks.Failed},
 		{"tasks.killed", r.Tasks.Killed},
+		{"tasks.superseded", r.Tasks.Superseded},
 		{"tasks.running", r.Tasks.Running},
 		{"tasks.pending", r.Tasks.Pending},
 		{"tasks.unplaceable", r.Tasks.Unplaceable},

@@ -146,6 +146,9 @@ func (s *side) spread(kinds []cluster.Kind) (err error) {
 		return nil
 	}
 	*v, err = s.common(*v, kinds)
+	if most := &s.next.Task.Max; err == nil && *most != nil {
+		*most, err = s.common(*most, kinds)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.next.subject(), err)
 	}

@@ -31,7 +31,7 @@ func (s *slotted) Next(r *Record) error {
 	case NodeAdded, NodeChanged:
 		r.Node.Capacity = s.offer
 	case TaskSubmitted:
-		r.Task.Demand = s.take
+		r.Task.Demand, r.Task.Max = s.take, nil
 	case NodeLost, TaskKilled:
 	}
 	return nil

@@ -125,6 +125,10 @@ type Task struct {
 	Promise  string
 	Priority int32
 	Demand   cluster.Vector
+	// Max is nil where the demand is fixed; else the task takes from Demand up to Max,
+	// as it is granted, and Work is how long it runs with one unit of the first kind in
+	// which they differ: with nine units, a ninth of that.
+	Max cluster.Vector
 	// PerNode is how many tasks of the job a node may hold, this one included;
 	// 1 keeps them apart (Google's different-machines restriction), 0 is no
 	// limit.

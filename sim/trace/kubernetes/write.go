@@ -244,6 +244,7 @@ func (w *writer) lost(r *trace.Record) error {
 		{t.Work != cluster.Never || t.Fails, "ends of tasks"},
 		{t.Class > 2, "classes above 2"},
 		{t.PerNode > 1, "limits of several tasks a node"},
+		{t.Max != nil, "demands that are ranges"},
 		{each != nil, "shares of a device"},
 		{t.Together, "jobs that want to stand together"},
 		{len(t.Input) > 0, "input of tasks"},

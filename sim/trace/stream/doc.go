@@ -63,13 +63,16 @@
 //	           is given; omitted: its priority says which class it has
 //	priority   larger is more important; omitted: 0
 //	demand     quantity by kind; a kind that is omitted is 0
+//	max        quantity by kind, where the task takes from its demand up to so much,
+//	           as it is given; a kind that is omitted is fixed, and so are devices
 //	name       what people call the task; if omitted, its job and number
 //	per_node   how many tasks of the job a node may hold, this one included;
 //	           0 or omitted: no limit
 //	require    conditions on the node's labels, all to be met: key, one of
 //	           = != < >, and value; < and > compare integers; of = and != the
 //	           value may be several with | between them
-//	work       how long the task runs, in microseconds; omitted: it never ends
+//	work       how long the task runs, in microseconds; omitted: it never ends. With a
+//	           max, with one unit of the first kind that is a range: 9 take a ninth
 //	fails      it ends by failing
 //	on         the node on which the task runs when it is submitted
 //	together   all tasks of the job want to stand on one node; the job's first

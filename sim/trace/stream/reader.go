@@ -40,6 +40,7 @@ type Reader struct {
 
 	// What the latest record refers to, and one copy of each text.
 	quantities   cluster.Vector
+	most         cluster.Vector
 	labels       []cluster.Label
 	groups       []cluster.Label
 	input        []trace.Block
@@ -111,7 +112,7 @@ func (r *Reader) header() error {
 			for more := s.open('[', "a list of kinds"); more; more = s.more(']') {
 				r.kind()
 			}
-			r.quantities = make(cluster.Vector, len(r.kinds))
+			r.quantities, r.most = make(cluster.Vector, len(r.kinds)), make(cluster.Vector, len(r.kinds))
 		case "typical":
 			for more := s.open('[', "a list of "+wantTypical); more; more = s.more(']') {
 				r.readTypical()
@@ -343,8 +344,14 @@ func (r *Reader) usage(n *trace.Node) {
 }
 
 func (r *Reader) vector() cluster.Vector {
-	s := &r.scan
 	clear(r.quantities)
+	r.fill(r.quantities)
+	return r.quantities
+}
+
+// fill reads quantities over those of the vector.
+func (r *Reader) fill(v cluster.Vector) {
+	s := &r.scan
 	for more := s.open('{', "quantities by kind"); more; more = s.more('}') {
 		name := s.name()
 		k := r.kindOf(name)
@@ -352,9 +359,37 @@ func (r *Reader) vector() cluster.Vector {
 			s.failName("a kind that the header names", name, r.kindNames()...)
 			break
 		}
-		r.quantities[k] = s.int("a quantity from 0 to 2^45", 0, cluster.MaxQuantity)
+		v[k] = s.int("a quantity from 0 to 2^45", 0, cluster.MaxQuantity)
 	}
-	return r.quantities
+}
+
+// unsaid stands for a kind of max that is omitted: it is fixed.
+const unsaid = -1
+
+// readMax reads the most that a task takes.
+func (r *Reader) readMax() cluster.Vector {
+	for k := range r.most {
+		r.most[k] = unsaid
+	}
+	r.fill(r.most)
+	return r.most
+}
+
+// checkMax says what is wrong with the task's range, and drops one that is none.
+func (r *Reader) checkMax(t *trace.Task) {
+	for k, kind := range r.kinds {
+		switch least := t.Demand[k]; {
+		case t.Max[k] == unsaid:
+			t.Max[k] = least
+		case t.Max[k] < least:
+			r.scan.fail(fmt.Sprintf("max of %s to be at least the demand, %d, and not %d", kind.Name, least, t.Max[k]))
+		case t.Max[k] > least && kind.Devices:
+			r.scan.fail(fmt.Sprintf("max of %s to be the demand, %d, as it comes in devices, and not %d", kind.Name, least, t.Max[k]))
+		}
+	}
+	if slices.Equal(t.Max, t.Demand) {
+		t.Max = nil
+	}
 }
 
 // readLabels appends labels to an empty list, sorted by key.
@@ -425,8 +460,11 @@ func (r *Reader) task(t *trace.Task) {
 			r.where(t, name)
 		}
 	}
-	if !job || !index || t.Demand == nil {
+	switch {
+	case !job || !index || t.Demand == nil:
 		s.fail("job, task and demand in the object that ends here")
+	case t.Max != nil:
+		r.checkMax(t)
 	}
 }
 
@@ -449,13 +487,15 @@ func (r *Reader) where(t *trace.Task, field []byte) {
 	case "on":
 		t.Running = true
 		t.OnNode = s.uint("the integer that names the node", math.MaxUint64)
+	case "max":
+		t.Max = r.readMax()
 	case "together":
 		t.Together = s.bool()
 	case "input":
 		t.Input = r.readInput()
 	default:
 		s.failName("a field of submit", field,
-			"job", "task", "job_tasks", "user", "class", "promise", "priority", "demand", "per_node", "name", "require", "work", "fails", "on", "together", "input")
+			"job", "task", "job_tasks", "user", "class", "promise", "priority", "demand", "max", "per_node", "name", "require", "work", "fails", "on", "together", "input")
 	}
 }
 

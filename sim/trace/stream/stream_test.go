@@ -48,6 +48,7 @@ func readAll(text string, opt stream.Options) ([]trace.Record, *stream.Reader, e
 			rec.Task.Input = append(rec.Task.Input, trace.Block{Bytes: b.Bytes, Replicas: slices.Clone(b.Replicas)})
 		}
 		rec.Task.Demand = append(cluster.Vector(nil), rec.Task.Demand...)
+		rec.Task.Max = slices.Clone(rec.Task.Max)
 		rec.Task.Requirements = append([]cluster.Requirement(nil), rec.Task.Requirements...)
 		all = append(all, rec)
 	}
@@ -69,7 +70,7 @@ func TestRead(t *testing.T) {
 	text := head + `{"t":0,"add":{"node":1,"name":"n1","capacity":{"memory":8,"cpu":4000},"labels":{"zone":"a","rack":"r\u0031"},"groups":{"upgrade":"u","rack":"r1"},"tier":3}}
 { "t" : 0 , "submit" : {"job":7,"task":0,"job_tasks":3,"user":"ann","class":2,"priority":-9,"demand":{"cpu":500},
 "x":0}}
-{"t":1,"submit":{"job":7,"task":1,"job_tasks":3,"user":"ann","class":2,"promise":"gold","priority":-9,"demand":{"cpu":500},"per_node":2,"name":"web/a","require":[["a=","!=","b"],["v",">","3"]],"work":60,"fails":true,"on":1,"together":true,"input":[[64,1,0,18446744073709551615],[5,7],[0]]}}
+{"t":1,"submit":{"job":7,"task":1,"job_tasks":3,"user":"ann","class":2,"promise":"gold","priority":-9,"demand":{"cpu":500},"max":{"memory":7},"per_node":2,"name":"web/a","require":[["a=","!=","b"],["v",">","3"]],"work":60,"fails":true,"on":1,"together":true,"input":[[64,1,0,18446744073709551615],[5,7],[0]]}}
 {"t":2,"usage":{"node":1,"used":{"memory":7}}}
 {"change":{"node":1,"capacity":{}},"t":2}
 {"t":3,"kill":{"job":7,"task":1}}
@@ -81,7 +82,7 @@ func TestRead(t *testing.T) {
 	want := []trace.Record{
 		{What: trace.NodeAdded, Node: trace.Node{ID: 1, Name: "n1", Capacity: cluster.Vector{4000, 8}, Labels: []cluster.Label{{Key: "rack", Value: "r1"}, {Key: "zone", Value: "a"}}, Groups: []cluster.Label{{Key: "rack", Value: "r1"}, {Key: "upgrade", Value: "u"}}, Tier: 3}},
 		{Time: 1, What: trace.TaskSubmitted, Task: trace.Task{
-			Job: 7, Index: 1, JobTasks: 3, User: "ann", Class: 2, Promise: "gold", Priority: -9, Demand: cluster.Vector{500, 0}, PerNode: 2, Name: "web/a",
+			Job: 7, Index: 1, JobTasks: 3, User: "ann", Class: 2, Promise: "gold", Priority: -9, Demand: cluster.Vector{500, 0}, Max: cluster.Vector{500, 7}, PerNode: 2, Name: "web/a",
 			Requirements: []cluster.Requirement{{Key: "a=", Op: cluster.NotEqual, Value: "b"}, {Key: "v", Op: cluster.Greater, Value: "3"}},
 			Work:         60, Fails: true, Running: true, OnNode: 1, Together: true,
 			Input: []trace.Block{{Bytes: 64, Replicas: []uint64{1, 0, 1<<64 - 1}}, {Bytes: 5, Replicas: []uint64{7}}, {Replicas: []uint64{}}},
@@ -127,6 +128,8 @@ func TestBroken(t *testing.T) {
 		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"class":256}}`, `t.jsonl:2:55: want a class from 0 to 255`},
 		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"Class":2}}`, `t.jsonl:2:47: want a field of submit, got "Class"; did you mean class?`},
 		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"pernode":2}}`, `t.jsonl:2:47: want a field of submit, got "pernode"; did you mean per_node?`},
+		{head + `{"t":5,"submit":{"job":1,"task":0,"max":{"cpu":4},"demand":{"cpu":5}}}`, `t.jsonl:2:69: want max of cpu to be at least the demand, 5, and not 4`},
+		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"max":{"cpus":4}}}`, `t.jsonl:2:54: want a kind that the header names, got "cpus"; did you mean cpu?`},
 		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"apart":true}}`, `t.jsonl:2:47: want a field of submit; since version 2, apart is per_node 1, got`},
 		{head + `{"t":5,"change":{"node":1,"capcity":{}}}`, `t.jsonl:2:27: want a field of a node, got "capcity"; did you mean capacity?`},
 		{head + `{"t":5,"lose":{"nodes":1}}`, `t.jsonl:2:16: want a field of lose, got "nodes"; did you mean node?`},

@@ -221,6 +221,9 @@ func (w *Writer) task(t *trace.Task) error {
 	if err := w.vector("demand", t.Demand); err != nil {
 		return err
 	}
+	if err := w.most(t); err != nil {
+		return err
+	}
 	if t.PerNode != 0 {
 		w.int("per_node", int64(t.PerNode))
 	}
@@ -241,6 +244,27 @@ func (w *Writer) task(t *trace.Task) error {
 		w.flag("together")
 	}
 	return w.input(t)
+}
+
+// most writes the kinds of a task's demand that are ranges.
+func (w *Writer) most(t *trace.Task) error {
+	if t.Max == nil || slices.Equal(t.Max, t.Demand) {
+		return nil
+	}
+	if len(t.Max) != len(w.kinds) {
+		return fmt.Errorf("trace stream: max has %d quantities for %d kinds", len(t.Max), len(w.kinds))
+	}
+	w.open("max", '{')
+	for k, q := range t.Max {
+		switch least := t.Demand[k]; {
+		case q < least || q > cluster.MaxQuantity || q > least && w.kinds[k].Devices:
+			return fmt.Errorf("trace stream: job %d task %d takes %d to %d of %s", t.Job, t.Index, least, q, w.kinds[k].Name)
+		case q > least:
+			w.int(w.kinds[k].Name, q)
+		}
+	}
+	w.close('}')
+	return nil
 }
 
 func (w *Writer) input(t *trace.Task) error {

@@ -1,0 +1,81 @@
+package sim
+
+import (
+	"strconv"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sim/trace"
+)
+
+// This file plays tasks of classes that were promised replicas. Each task of the
+// trace becomes a job of its own, with so many copies of it that stand on different
+// nodes (Euro-Par WS 2018, §4); the first that finishes ends the others. What the
+// trace says of other tasks of its job, that they stand apart or together, is left
+// aside: their copies are jobs of their own.
+
+// replicas is how many copies of the task run at once.
+func (b *tasks) replicas(r *trace.Task) int32 {
+	return max(b.classes.Classes[b.classOf(r)].Replicas, 1)
+}
+
+// submitCopies takes in the copies of a task as a job, tells the core, and returns the
+// first of them.
+func (b *tasks) submitCopies(r *trace.Task, shape cluster.ShapeID, input []cluster.Block, now cluster.Time, tell func(cluster.Event)) *job {
+	count := b.replicas(r)
+	j := &job{id: r.Job, row: cluster.JobID(b.jobRows.Take()), user: r.User, expected: int(count), copied: true}
+	tell(cluster.JobSubmitted{Job: j.row, Name: strconv.FormatUint(r.Job, 10), User: r.User, FirstEnds: true})
+	for i := range count {
+		if i > 0 {
+			b.usage[shape].tasks++
+		}
+		row := b.enter(j, r, shape, now)
+		j.copies = append(j.copies, row)
+		t := &b.list[row]
+		t.copy = i + 1
+		tell(cluster.TaskSubmitted{Task: row, Seq: t.seq, Job: j.row, Shape: shape, Class: t.service, Priority: r.Priority, Input: input})
+	}
+	b.live[taskKey{r.Job, r.Index}] = j.copies[0]
+	return j
+}
+
+// unname forgets that the trace's name for the task means this one. Where another
+// copy is left, it means that.
+func (b *tasks) unname(row cluster.TaskID) {
+	t := &b.list[row]
+	j, key := t.job, taskKey{t.job.id, t.index}
+	kept := j.copies[:0]
+	for _, other := range j.copies {
+		if other != row {
+			kept = append(kept, other)
+		}
+	}
+	j.copies = kept
+	if j.foreign || b.live[key] != row {
+		return
+	}
+	delete(b.live, key)
+	if len(j.copies) > 0 {
+		b.live[key] = j.copies[0]
+	}
+}
+
+// kill ends a task, with all its copies, as its user says. Those that have ended by
+// now are left aside.
+func (s *simulation) kill(row cluster.TaskID) {
+	rows := s.tasks.list[row].job.copies // changes only when the core was told
+	if len(rows) == 0 {
+		rows = []cluster.TaskID{row}
+	}
+	for _, row := range rows {
+		if !s.ending(row) {
+			s.finish(row, killed)
+		}
+	}
+}
+
+// supersede ends a copy, as the core says: another one has finished.
+func (s *simulation) supersede(row cluster.TaskID) {
+	if !s.ending(row) {
+		s.finish(row, superseded)
+	}
+}
