@@ -223,7 +223,7 @@ func (c *chooser) search(from int, total Cost) {
 
 // alike reports whether one of the two is as good as the other.
 func (v *victim) alike(o *victim) bool {
-	return v.shape == o.shape && v.price == o.price && v.devices == o.devices
+	return v.shape == o.shape && v.price == o.price && v.devices == o.devices && slices.Equal(v.demand, o.demand)
 }
 
 // promises reports whether victims from a position on could make a better set.

@@ -98,7 +98,7 @@ func offers(s *cluster.State, m *haggler) (list []offer) {
 				}
 				o.victims++
 				o.cost += m.terms[t].Wait - m.terms[t].Stay
-				o.alone = need.Fits(s.Demand(t))
+				o.alone = need.Fits(s.Shape(s.Task(t).Shape).Demand) // flow goes by what it takes at least
 				higher = higher || m.terms[t].Tier > m.terms[0].Tier
 				for k, q := range s.Demand(t) {
 					room[k] += q
@@ -132,11 +132,15 @@ func TestVictimsAgainstAllSets(t *testing.T) {
 		m := &haggler{arcs: map[cluster.NodeID]flow.Cost{}}
 		st := newStage(rt, flow.New(m, flow.Options{Name: "haggler"}))
 		quantity := rapid.Int64Range(0, 4)
+		elastic := rapid.Bool().Draw(rt, "elastic") // those that are there have one shape, and take what they were granted
 		vector := func(name string) cluster.Vector {
 			return cluster.Vector{1 + quantity.Draw(rt, name), quantity.Draw(rt, name), 0}
 		}
 		terms := func(name string) flow.Terms {
 			wait := rapid.Int64Range(100, 200).Draw(rt, name+" waits")
+			if elastic {
+				return flow.Terms{Wait: wait, Stay: wait - 20*rapid.Int64Range(1, 2).Draw(rt, name+" pays")}
+			}
 			return flow.Terms{Wait: wait, Stay: wait - rapid.Int64Range(1, 60).Draw(rt, name+" pays"), Tier: rapid.Int32Range(0, 1).Draw(rt, name+"'s tier")}
 		}
 		first := vector("demand")
@@ -147,6 +151,7 @@ func TestVictimsAgainstAllSets(t *testing.T) {
 		job := st.job()
 		m.terms = append(m.terms, terms("task"))
 		st.task(job, st.shape(cluster.Shape{Demand: first}))
+		same := st.shape(cluster.Shape{Demand: cluster.Vector{1, 0, 0}, Max: cluster.Vector{5, 4, 0}})
 		for n := range cluster.NodeID(rapid.IntRange(1, 3).Draw(rt, "nodes")) {
 			m.into = append(m.into, rapid.Int64Range(0, 30).Draw(rt, "into"))
 			if rapid.Bool().Draw(rt, "own arc") {
@@ -164,6 +169,10 @@ func TestVictimsAgainstAllSets(t *testing.T) {
 			st.node(capacity)
 			for _, v := range held {
 				m.terms = append(m.terms, terms("other"))
+				if elastic {
+					st.events = append(st.events, cluster.TaskFound{Task: st.task(st.job(), same), Seq: st.seq, Node: n, Grant: v})
+					continue
+				}
 				other := st.task(st.job(), st.shape(cluster.Shape{Demand: v}))
 				st.events = append(st.events, cluster.TaskFound{Task: other, Seq: st.seq, Node: n})
 			}

@@ -336,7 +336,7 @@ func (m *mesos) recount(s *cluster.State, n cluster.NodeID) {
 	}
 	parts = parts[:0]
 	for _, t := range s.TasksOn(n) {
-		p := holding{m.userOf(s, t), s.Demand(t)}
+		p := holding{m.userOf(s, t), s.DemandOn(t, n)}
 		m.users[p.user].hold(p.demand, 1)
 		parts = append(parts, p)
 	}
