@@ -81,7 +81,7 @@ func TestReplaysEveryPolicy(t *testing.T) {
 			}
 		}
 	}
-	for _, what := range []string{"step", "observe", "finish", "round", "eviction", "wrong"} {
+	for _, what := range []string{"step", "observe", "finish", "round", "eviction", "resize", "end", "wrong"} {
 		if seen[what] < 20 {
 			t.Errorf("%d times %s; the worlds are dull", seen[what], what)
 		}

@@ -21,6 +21,8 @@ type Result struct {
 	Tasks       int // that were submitted
 	Placements  int
 	Evictions   int
+	Resizes     int          // changes of what a run takes
+	Ends        int          // of copies, as another one had finished
 	Wrong       int          // calls with events that made no sense, then as now
 	First, Last cluster.Time // of the calls
 	// Cut says what is missing at the end; empty of a file that is whole.
@@ -31,7 +33,7 @@ type Result struct {
 }
 
 // Decisions is how many decisions were recorded, as far as was read.
-func (r *Result) Decisions() int { return r.Placements + r.Evictions }
+func (r *Result) Decisions() int { return r.Placements + r.Evictions + r.Resizes + r.Ends }
 
 // Difference is a call that decided differently when it was replayed.
 type Difference struct {
@@ -158,10 +160,15 @@ func (r *Result) count(c *Call) {
 		}
 	}
 	for _, d := range c.Out {
-		if d.Kind == sched.Place {
+		switch d.Kind {
+		case sched.Place:
 			r.Placements++
-		} else {
+		case sched.Evict:
 			r.Evictions++
+		case sched.Resize:
+			r.Resizes++
+		case sched.End:
+			r.Ends++
 		}
 	}
 }

@@ -41,7 +41,32 @@ func build(l recording.Lane) (sched.Policy, error) {
 	if !ok {
 		return nil, fmt.Errorf("unknown tie-break %q", l.Ties)
 	}
-	return queue.New(l.Policy, queue.Options{Seed: l.Seed, Ties: ties})
+	p, err := queue.New(l.Policy, queue.Options{Seed: l.Seed, Ties: ties})
+	return stretching{p}, err
+}
+
+// stretching is a policy that lets a task that runs take as much as it may, where there
+// is room, and otherwise the least.
+type stretching struct{ sched.Policy }
+
+func (p stretching) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
+	p.Policy.Plan(t, c, budget, out)
+	s := t.State()
+	for i := range s.TaskRows() {
+		id := cluster.TaskID(i)
+		task := s.Task(id)
+		if task.Phase != cluster.Running || s.Shape(task.Shape).Max == nil || s.Now()/cluster.Second%2 == 0 {
+			continue
+		}
+		a := sched.Action{Kind: sched.Resize, Task: id, Attempt: task.Attempt}
+		if task.Grant == nil {
+			a.Grant = s.Shape(task.Shape).Max
+		}
+		if !t.Try(a).Refused() {
+			out.Add(a)
+			out.Close()
+		}
+	}
 }
 
 func newCore(tb testing.TB, h recording.Header) *sched.Core {
@@ -72,10 +97,12 @@ func newWorld(tb testing.TB, h recording.Header, to *recording.Writer, seed uint
 	}
 	snapshot = append(snapshot, cluster.SetDefined{Set: 1, Nodes: []cluster.NodeID{0, 2}})
 	for id := range cluster.ShapeID(4) {
-		snapshot = append(snapshot, cluster.ShapeDefined{Shape: id, Spec: cluster.Shape{Demand: w.vector(3), Eligible: cluster.SetID(id % 2), PerNode: int32(id % 4)}})
+		spec := cluster.Shape{Demand: w.vector(3), Eligible: cluster.SetID(id % 2), PerNode: int32(id % 4)}
+		spec.Max = cluster.Vector{spec.Demand[0] + 1, spec.Demand[1] + int64(id)}
+		snapshot = append(snapshot, cluster.ShapeDefined{Shape: id, Spec: spec})
 	}
 	for j := range cluster.JobID(3) {
-		snapshot = append(snapshot, cluster.JobSubmitted{Job: j, Name: fmt.Sprintf("j<%d>", j), User: []string{"odd", "even"}[j%2], Foreign: j == 2})
+		snapshot = append(snapshot, cluster.JobSubmitted{Job: j, Name: fmt.Sprintf("j<%d>", j), User: []string{"odd", "even"}[j%2], Foreign: j == 2, FirstEnds: j == 1})
 	}
 	out, err := w.core.Snapshot(0, snapshot, nil)
 	if err != nil {
@@ -107,6 +134,10 @@ func (w *world) turn() {
 	}
 	kept := w.orders[:0]
 	for _, d := range w.orders {
+		if d.Kind == sched.Resize { // holds at once
+			w.seen["resize"]++
+			continue
+		}
 		if w.row(3) == 0 {
 			kept = append(kept, d)
 			continue
@@ -137,6 +168,10 @@ func (w *world) turn() {
 }
 
 func (w *world) answer(d sched.Decision) cluster.Event {
+	w.seen[d.Kind.String()]++
+	if d.Kind == sched.End {
+		return cluster.TaskEnded{Task: d.Task, Seq: d.Seq}
+	}
 	switch bad := w.row(5) == 0; {
 	case d.Kind == sched.Place && bad:
 		return cluster.BindRefused{Task: d.Task, Attempt: d.Attempt}
@@ -171,7 +206,7 @@ func (w *world) event() cluster.Event {
 	case 5:
 		return []cluster.Event{cluster.ShapeForgotten{Shape: shape}, cluster.SetForgotten{Set: set}, cluster.JobForgotten{Job: cluster.JobID(w.row(4))}}[w.row(3)]
 	case 6:
-		return cluster.JobSubmitted{Job: cluster.JobID(w.row(5)), Name: "j", User: "odd", Together: w.row(2) == 0}
+		return cluster.JobSubmitted{Job: cluster.JobID(w.row(5)), Name: "j", User: "odd", Together: w.row(2) == 0, FirstEnds: w.row(4) == 0}
 	case 7, 8, 9, 10:
 		return w.taskEvent()
 	}
@@ -208,9 +243,9 @@ func (w *world) taskEvent() cluster.Event {
 	case 2:
 		return cluster.TaskReshaped{Task: t, Seq: task.Seq, Shape: cluster.ShapeID(w.row(6)), Priority: int32(w.row(4))}
 	case 3:
-		return cluster.TaskFound{Task: t, Seq: task.Seq, Node: cluster.NodeID(w.row(6))}
+		return cluster.TaskFound{Task: t, Seq: task.Seq, Node: cluster.NodeID(w.row(6)), Grant: w.vector(9)}
 	case 4:
 		return cluster.TaskLeft{Task: t, Attempt: task.Attempt}
 	}
-	return cluster.TaskEnded{Task: t, Seq: task.Seq}
+	return cluster.TaskEnded{Task: t, Seq: task.Seq, Finished: w.row(2) == 0}
 }

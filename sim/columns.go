@@ -51,4 +51,4 @@ func (s *simulation) overTime() *report.Series {
 }
 
 // decisions is how many decisions commit has accepted.
-func decisions(c sched.Counts) int64 { return c.Placed + c.Evicted }
+func decisions(c sched.Counts) int64 { return c.Placed + c.Evicted + c.Resized + c.Ended }

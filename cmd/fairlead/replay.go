@@ -162,7 +162,14 @@ func describeRecording(out io.Writer, file string, r *recording.Result) error {
 	}
 	line("kinds", "%s", strings.Join(kinds, ", "))
 	line("events", "%s in %s calls; %s nodes added, %s tasks submitted", grouped(r.Events), grouped(r.Calls), grouped(r.Nodes), grouped(r.Tasks))
-	line("decisions", "%s placements, %s evictions", grouped(r.Placements), grouped(r.Evictions))
+	decisions := fmt.Sprintf("%s placements, %s evictions", grouped(r.Placements), grouped(r.Evictions))
+	if r.Resizes > 0 {
+		decisions += fmt.Sprintf(", %s resizes", grouped(r.Resizes))
+	}
+	if r.Ends > 0 {
+		decisions += fmt.Sprintf(", %s copies ended", grouped(r.Ends))
+	}
+	line("decisions", "%s", decisions)
 	if r.Wrong > 0 {
 		line("wrong", "%s calls with events that made no sense, then as now", grouped(r.Wrong))
 	}
