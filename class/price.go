@@ -166,15 +166,17 @@ func (p *Price) units(u Usage, perUnit int64) Money {
 	return Money(min(low, uint64(mostMoney)))
 }
 
-// tolerance is how long a task that is promised all of its time may be without running
-// and have what it was promised: a tick of the authors' simulator, and the tolerance of
-// their evaluation (specification, Ambiguities).
+// tolerance is how long a task that is promised all of its time may wait and have what it
+// was promised: a tick of the authors' simulator, and the tolerance of their evaluation
+// (specification, Ambiguities).
 const tolerance = cluster.Second
 
 // Kept reports whether a task with that account has the availability that the class
-// promises: R/age ≥ σ, exactly.
+// promises: R/age ≥ σ, exactly. Where that is all of its time, it may have waited for a
+// second, what it cost to be evicted counted in; and it may take its time to begin for the
+// first time, which no scheduler can spare it. In the authors' stored runs that is none.
 func (c *Class) Kept(a cluster.Account) bool {
-	if c.Availability == cluster.Whole && a.Age()-a.Running <= tolerance {
+	if c.Availability == cluster.Whole && a.Waiting+a.Restarting <= tolerance {
 		return true
 	}
 	return c.attained(a, cluster.Whole)

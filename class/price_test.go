@@ -83,6 +83,20 @@ func TestCredits(t *testing.T) {
 			t.Errorf("%s, %d running and %d waiting: %v given back, want %v", table.Classes[c.class].Name, c.running, c.waiting, back, c.back)
 		}
 	}
+	for _, c := range []struct {
+		account cluster.Account
+		kept    bool
+	}{
+		{cluster.Account{Overhead: cluster.Minute}, true}, // it begins for the first time
+		{cluster.Account{Waiting: cluster.Second, Overhead: cluster.Minute}, true},
+		{cluster.Account{Waiting: cluster.Second + 1, Overhead: cluster.Minute}, false},
+		{cluster.Account{Waiting: cluster.Second, Overhead: cluster.Minute, Restarting: 1}, false},
+	} {
+		c.account.Running = cluster.Hour
+		if kept := table.Classes[0].Kept(c.account); kept != c.kept {
+			t.Errorf("gold with %+v: kept is %t", c.account, kept)
+		}
+	}
 	if owed := table.Classes[1].Owed(account(0, 100), cluster.Never); owed != 90 {
 		t.Errorf("silver is owed %d of 100, want 90", owed)
 	}

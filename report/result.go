@@ -173,7 +173,8 @@ type Promise struct {
 	// Target is the availability that was promised.
 	Target Number `json:"target"`
 	// Fulfilment is the share of tasks whose availability was at least that. Where it
-	// is 1, a task may have been without running for a second all the same.
+	// is 1, a task may have waited for a second all the same, and its first start may
+	// have taken time.
 	Fulfilment Number `json:"slo_fulfilment"`
 	// Deficit is by how much the others missed it, in the mean over them; 0 if there
 	// are none.

@@ -174,7 +174,7 @@ func (b *tab) alive() {
 	ask[bool](b, `(async () => {
 		for (const f of document.querySelectorAll('[data-figure]')) {
 			f.scrollIntoView({behavior: 'instant'});
-			await new Promise((r) => setTimeout(r, 20));
+			for (let n = 0; n < 500 && !f.classList.contains('live'); n++) await new Promise((r) => setTimeout(r, 20));
 		}
 		return true;
 	})()`)

@@ -23,7 +23,7 @@ func checkRun(file string, r *report.Run) error {
 	if file != "" {
 		name = file + ": " + name
 	}
-	for _, check := range []func(*report.Run) error{checkCounts, checkSeries, checkCurves, checkHeat} {
+	for _, check := range []func(*report.Run) error{checkCounts, checkClasses, checkSeries, checkCurves, checkHeat} {
 		if err := check(r); err != nil {
 			return fmt.Errorf("page: %s: %w, which no run measures; write the file again", name, err)
 		}
@@ -97,6 +97,40 @@ func checkCurves(r *report.Run) error {
 			if !measurable(p[0]) || !measurable(p[1]) || i > 0 && (p[0] <= curve[i-1][0] || p[1] < curve[i-1][1]) {
 				return fmt.Errorf("the latency curve of %q does not rise at point %d", class, i+1)
 			}
+		}
+	}
+	for _, class := range slices.Sorted(maps.Keys(r.Availabilities)) {
+		curve := r.Availabilities[class]
+		for i, p := range curve {
+			if !(p[0] >= 0 && p[0] <= 1) || !measurable(p[1]) || i > 0 && (p[0] <= curve[i-1][0] || p[1] < curve[i-1][1]) {
+				return fmt.Errorf("the availability curve of %q does not rise from 0 to 1 at point %d", class, i+1)
+			}
+		}
+	}
+	return nil
+}
+
+// checkClasses looks at what is drawn as bars.
+func checkClasses(r *report.Run) error {
+	for _, name := range slices.Sorted(maps.Keys(r.Classes)) {
+		c := r.Classes[name]
+		shares := map[string]report.Number{}
+		if a := c.Availability; a != nil {
+			shares = map[string]report.Number{"availability.mean": a.Mean, "availability.min": a.Min, "availability.max": a.Max}
+		}
+		if p := c.Promise; p != nil {
+			shares["target"], shares["slo_fulfilment"], shares["deficit"], shares["gini"] = p.Target, p.Fulfilment, p.Deficit, p.Gini
+			if !measurable(p.Penalties) {
+				return fmt.Errorf("classes.%s.penalties is %g", name, float64(p.Penalties))
+			}
+		}
+		for _, what := range slices.Sorted(maps.Keys(shares)) {
+			if v := shares[what]; !(v >= 0 && v <= 1) {
+				return fmt.Errorf("classes.%s.%s is %g", name, what, float64(v))
+			}
+		}
+		if c.Preempted < 0 {
+			return fmt.Errorf("classes.%s.preempted is %d", name, c.Preempted)
 		}
 	}
 	return nil

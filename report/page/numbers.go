@@ -146,8 +146,8 @@ func overfullNodes(groups []report.Group) []string {
 // classesOf is a table of the service classes of each experiment.
 func classesOf(groups []report.Group) report.Grid {
 	t := report.Grid{
-		Above:  []string{"", "", "", "", "", "", "", "LATENCY", "", "", "AVAILABLE", ""},
-		Titles: []string{"POLICY", "CLASS", "SUBMITTED", "PLACED", "FINISHED", "PENDING", "PREEMPTED", "p50", "p90", "p99", "MEAN", "LEAST"},
+		Above:  []string{"", "", "", "", "", "", "", "LATENCY", "", "", "AVAILABLE", "", "PROMISE", "", "", "", "", "", "", ""},
+		Titles: []string{"POLICY", "CLASS", "SUBMITTED", "PLACED", "FINISHED", "PENDING", "PREEMPTED", "p50", "p90", "p99", "MEAN", "LEAST", "TARGET", "KEPT", "DEFICIT", "GINI", "PENALTIES", "REVENUE", "OVERHEAD", "CORES"},
 		Labels: 2,
 	}
 	for _, e := range groups {
@@ -167,19 +167,7 @@ func classesOf(groups []report.Group) report.Grid {
 // classRow is the mean of one class over the seeds of an experiment.
 func classRow(e *report.Group, class string) []string {
 	mean := func(show func(float64) string, value func(report.Class) (report.Number, bool)) string {
-		sum, n := 0.0, 0
-		for _, r := range e.Runs {
-			if c, ok := r.Classes[class]; ok {
-				if v, ok := value(c); ok {
-					sum += float64(v)
-					n++
-				}
-			}
-		}
-		if n == 0 {
-			return "-"
-		}
-		return show(sum / float64(n))
+		return classCell(e, class, show, value)
 	}
 	tasks := func(value func(report.Class) int) string {
 		return mean(wholeOrTenth, func(c report.Class) (report.Number, bool) { return report.Number(value(c)), true })
@@ -200,7 +188,7 @@ func classRow(e *report.Group, class string) []string {
 			return value(c.Availability), true
 		})
 	}
-	return []string{
+	return append([]string{
 		e.Name, class,
 		tasks(func(c report.Class) int { return c.Submitted }),
 		tasks(func(c report.Class) int { return c.Placed }),
@@ -212,6 +200,47 @@ func classRow(e *report.Group, class string) []string {
 		latency(func(d *report.Distribution) report.Number { return d.P99 }),
 		available(func(a *report.Availability) report.Number { return a.Mean }),
 		available(func(a *report.Availability) report.Number { return a.Min }),
+	}, promiseCells(e, class)...)
+}
+
+// classCell is a mean over the seeds that have the value, "-" where there is none.
+func classCell(e *report.Group, class string, show func(float64) string, value func(report.Class) (report.Number, bool)) string {
+	v := classMean(e, class, value)
+	if math.IsNaN(v) {
+		return "-"
+	}
+	return show(v)
+}
+
+// promiseCells are the cells of a class about what was promised to it.
+func promiseCells(e *report.Group, class string) []string {
+	percentage := func(x float64) string { return nameOf(share, x, 1e-4) }
+	money := func(x float64) string { return nameOf(rate, x, 0.01) }
+	promise := func(show func(float64) string, value func(*report.Promise) report.Number) string {
+		return classCell(e, class, show, func(c report.Class) (report.Number, bool) {
+			if c.Promise == nil {
+				return 0, false
+			}
+			return value(c.Promise), true
+		})
+	}
+	bill := func(show func(float64) string, value func(*report.Bill) report.Number) string {
+		return classCell(e, class, show, func(c report.Class) (report.Number, bool) {
+			if c.Bill == nil {
+				return 0, false
+			}
+			return value(c.Bill), true
+		})
+	}
+	return []string{
+		promise(percentage, func(p *report.Promise) report.Number { return p.Target }),
+		promise(percentage, func(p *report.Promise) report.Number { return p.Fulfilment }),
+		promise(percentage, func(p *report.Promise) report.Number { return p.Deficit }),
+		promise(percentage, func(p *report.Promise) report.Number { return p.Gini }),
+		promise(money, func(p *report.Promise) report.Number { return p.Penalties }),
+		bill(money, func(b *report.Bill) report.Number { return b.Revenue }),
+		bill(percentage, func(b *report.Bill) report.Number { return b.Overhead }),
+		bill(money, func(b *report.Bill) report.Number { return b.Cores }),
 	}
 }
 

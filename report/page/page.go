@@ -63,6 +63,7 @@ type view struct {
 	Classes     report.Grid
 	Differences differences
 	Latency     section
+	Promises    section
 	OverTime    []section
 	Heat        heatSection
 	Reasons     reasonsSection
@@ -116,6 +117,7 @@ func viewOf(files []report.File, groups []report.Group) (*view, error) {
 	v.Numbers, v.AllRuns = report.Numbers(groups)
 	var data island
 	v.Latency = latencySection(&data, groups)
+	v.Promises = promisesSection(&data, groups)
 	v.OverTime = []section{
 		over.allocationSection(&data),
 		over.backlogSection(&data),

@@ -173,14 +173,17 @@ func TestBrokenHeat(t *testing.T) {
 
 func TestUnmeasurable(t *testing.T) {
 	for want, spoil := range map[string]func(*report.Run){
-		`tasks.placed is -5`:                                     func(r *report.Run) { r.Tasks.Placed = -5 },
-		`reasons.cpu is -1`:                                      func(r *report.Run) { r.Reasons = map[string]int{"cpu": -1} },
-		`its series have steps of 0 s`:                           func(r *report.Run) { r.Series.Step = 0 },
-		`"running" has 23 steps, and "allocation.cpu.bronze" 24`: func(r *report.Run) { r.Series.Columns["running"] = r.Series.Columns["running"][1:] },
-		`"pending" is 1e+300 in step 2`:                          func(r *report.Run) { r.Series.Columns["pending"][1] = 1e300 },
-		`the latency curve of "all" does not rise at point 3`:    func(r *report.Run) { r.Latencies["all"][2][0] = 0 },
-		`the moments of the heat map do not rise at 2`:           func(r *report.Run) { r.Heat.Times[1] = 0 },
-		`the heat map has -1 nodes`:                              func(r *report.Run) { r.Heat.Nodes = -1 },
+		`tasks.placed is -5`:                                                     func(r *report.Run) { r.Tasks.Placed = -5 },
+		`reasons.cpu is -1`:                                                      func(r *report.Run) { r.Reasons = map[string]int{"cpu": -1} },
+		`its series have steps of 0 s`:                                           func(r *report.Run) { r.Series.Step = 0 },
+		`"running" has 23 steps, and "allocation.cpu.bronze" 24`:                 func(r *report.Run) { r.Series.Columns["running"] = r.Series.Columns["running"][1:] },
+		`"pending" is 1e+300 in step 2`:                                          func(r *report.Run) { r.Series.Columns["pending"][1] = 1e300 },
+		`the latency curve of "all" does not rise at point 3`:                    func(r *report.Run) { r.Latencies["all"][2][0] = 0 },
+		`the availability curve of "gold" does not rise from 0 to 1 at point 50`: func(r *report.Run) { r.Availabilities["gold"][49][0] = 1.5 },
+		`classes.silver.slo_fulfilment is 2`:                                     func(r *report.Run) { r.Classes["silver"].Fulfilment = 2 },
+		`classes.gold.penalties is -1`:                                           func(r *report.Run) { r.Classes["gold"].Penalties = -1 },
+		`the moments of the heat map do not rise at 2`:                           func(r *report.Run) { r.Heat.Times[1] = 0 },
+		`the heat map has -1 nodes`:                                              func(r *report.Run) { r.Heat.Nodes = -1 },
 	} {
 		results := small().results(t)
 		spoil(&results.Runs[1])

@@ -66,12 +66,12 @@ func (s shape) run(t *testing.T, policy string, p float64, seed uint64, r *rand.
 		Allocation:  map[string]report.Allocation{},
 		Utilisation: map[string]report.Utilisation{},
 		Classes:     map[string]report.Class{},
-		Latencies:   map[string]report.Curve{},
-		Reasons:     map[string]int{"cpu": 300 + int(100*p), "memory": 150, "apart": 38, "unplaceable": 12},
-		Examples:    map[string]string{"cpu": "task 2 of job 7: 0 of 60 nodes take it: 60 lack cpu (needs 0.5, left at most 0.25)", "unplaceable": "task 0 of job 9: unplaceable on any of 60 nodes, even empty: 60 lack memory (needs 2, the largest offers 1)"},
-		Planner:     report.Planner{Rounds: 5000, Decisions: 20000, Seconds: 3.25, DecisionsPerSecond: 6154},
-		Series:      s.series(p, r),
-		Heat:        s.heat(t, p, r),
+		Latencies:   map[string]report.Curve{}, Availabilities: map[string]report.Curve{},
+		Reasons:  map[string]int{"cpu": 300 + int(100*p), "memory": 150, "apart": 38, "unplaceable": 12},
+		Examples: map[string]string{"cpu": "task 2 of job 7: 0 of 60 nodes take it: 60 lack cpu (needs 0.5, left at most 0.25)", "unplaceable": "task 0 of job 9: unplaceable on any of 60 nodes, even empty: 60 lack memory (needs 2, the largest offers 1)"},
+		Planner:  report.Planner{Rounds: 5000, Decisions: 20000, Seconds: 3.25, DecisionsPerSecond: 6154},
+		Series:   s.series(p, r),
+		Heat:     s.heat(t, p, r),
 	}
 	if s.stay {
 		run.Tasks.Finished, run.Tasks.Running = 0, 11_500
@@ -85,14 +85,36 @@ func (s shape) run(t *testing.T, policy string, p float64, seed uint64, r *rand.
 		}
 		run.Classes[class] = report.Class{
 			Submitted: 4000, Placed: 3900, Finished: 3000, Pending: 100, Preempted: c, PlacementLatency: d,
-			Availability: &report.Availability{Mean: 0.9973, Min: 0.8, P50: 0.9991, Max: 1},
 		}
+		s.promise(&run, class, c, p)
 	}
 	for _, kind := range s.kinds {
 		run.Allocation[kind] = report.Allocation{Mean: 0.72, Final: 0.75}
 		run.Utilisation[kind] = report.Utilisation{Mean: 0.68, Max: 0.79}
 	}
 	return run
+}
+
+// promise makes up how available the tasks of class c were, which was promised less the
+// larger c is.
+func (s shape) promise(run *report.Run, name string, c int, p float64) {
+	class := run.Classes[name]
+	target := []float64{1, 0.9, 0.5, 0}[c-1]
+	class.Availability = &report.Availability{Mean: report.Number(1 - 0.05*float64(c) - 0.02*p), Min: report.Number(0.82 - 0.2*float64(c)), P50: 0.9991, Max: 1}
+	class.Bill = &report.Bill{Overhead: 0.01, Cores: 1.5, Revenue: 1200}
+	if target > 0 {
+		class.Promise = &report.Promise{
+			Target: report.Number(target), Fulfilment: report.Number(1 - 0.1*float64(c-1) - 0.05*p),
+			Deficit: report.Number(0.03 * float64(c-1)), Gini: 0.02, Penalties: report.Number(12 * float64(c) * (1 + p)),
+		}
+	}
+	run.Classes[name] = class
+	curve := report.Curve{}
+	for i := range 50 {
+		x := 0.82 - 0.2*float64(c) + (0.18+0.2*float64(c))*float64(i)/49
+		curve = append(curve, [2]report.Number{report.Number(x), report.Number(math.Pow(float64(i+1)/50, 3+p))})
+	}
+	run.Availabilities[name] = curve
 }
 
 // latencies is a distribution whose median is about 50 ms times slow.

@@ -7,13 +7,17 @@ import (
 	"fairlead.dev/fairlead/report"
 )
 
-// section is a part of the page with charts of lines.
+// section is a part of the page with charts.
 type section struct {
 	ID, Title string
 	// How says how to read the charts. None says instead why there are none.
 	How, None string
-	Legend    []key
-	Rows      []panelRow
+	// Bars stand above the charts of lines, with a legend of their own. They are
+	// pictures alone.
+	BarKeys []key
+	Bars    []panel
+	Legend  []key
+	Rows    []panelRow
 }
 
 // key is an entry of a legend: a name and its look.
