@@ -189,6 +189,8 @@ func (u Unit) show(x float64) string {
 		return humanBytes(x)
 	case u == InMoney && x < 1000:
 		return strconv.FormatFloat(x, 'f', 2, 64)
+	case u == InUnits && x < 1000:
+		return strconv.FormatFloat(x, 'g', 3, 64)
 	case u == InShares:
 		return fmt.Sprintf("%.2f%%", 100*x)
 	case u == InFactors && x >= 10 && x == math.Round(x):
