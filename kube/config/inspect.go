@@ -49,6 +49,8 @@ func (i *inspection) value(node *yaml.Node, t reflect.Type, path *field.Path) {
 		// That is for the decoder to follow.
 	case isNull(node):
 		i.complain(node, path, "has no value; give one or remove the line")
+	case t == reflect.TypeFor[Classes]():
+		i.classes(node, path)
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
 		i.scalar(node, t, path)
 	case t.Kind() == reflect.Struct:

@@ -53,6 +53,12 @@ type SchedulerConfiguration struct {
 	// and then nodes stand in no rack.
 	RackLabel string `json:"rackLabel"`
 
+	// Classes is what is promised to which pods: the name of a table that comes with
+	// Fairlead, a file, or the table itself. A pod has the class that its label
+	// fairlead.dev/class names, or else the one that its priority leads to. Without a
+	// table nothing is promised to anybody.
+	Classes Classes `json:"classes"`
+
 	Record Record `json:"record"`
 }
 

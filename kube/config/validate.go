@@ -36,6 +36,7 @@ func (c *SchedulerConfiguration) Validate() field.ErrorList {
 			errs = append(errs, field.Invalid(field.NewPath("rackLabel"), c.RackLabel, problem))
 		}
 	}
+	errs = append(errs, c.Classes.validate(field.NewPath("classes"))...)
 	if c.Record.Path != "" {
 		errs = append(errs, c.Record.validate(field.NewPath("record"))...)
 	}

@@ -38,8 +38,8 @@ const atStart = "start"
 
 // restart begins an epoch.
 func (s *Scheduler) restart(cause string) error {
-	snapshot := s.world.Restart()
-	kinds, classes := s.world.Kinds(), []cluster.Class{{Name: "all"}}
+	snapshot := s.world.Restart(s.accounts())
+	kinds, classes := s.world.Kinds(), s.world.Classes()
 	var lanes []sched.Lane
 	var races []*recording.Races
 	header := recording.Header{Comment: "fairlead-scheduler " + s.Identity, Origin: s.began, Kinds: kinds, Classes: classes}
@@ -77,6 +77,27 @@ func (s *Scheduler) restart(cause string) error {
 		return fmt.Errorf("start a core from what is known of the cluster: %w", err)
 	}
 	return nil
+}
+
+// accounts tells how a task of the core, which is about to be replaced, has spent its
+// time. There is nothing to tell before the first core: a new leader begins all accounts
+// anew.
+func (s *Scheduler) accounts() func(cluster.TaskID, cluster.Seq) *cluster.Account {
+	if s.core == nil {
+		return nil
+	}
+	state, now := s.core.State(), s.now()
+	return func(row cluster.TaskID, seq cluster.Seq) *cluster.Account {
+		if int(row) >= state.TaskRows() {
+			return nil
+		}
+		task := state.Task(row)
+		if task.Seq != seq || task.Phase == cluster.Absent {
+			return nil
+		}
+		account := task.Account.At(now, task.Phase)
+		return &account
+	}
 }
 
 // newPolicy is the policy of a profile, and who wins the races of its solver, if it races:

@@ -88,6 +88,9 @@ func New(ctx context.Context, o Options) (*Scheduler, error) {
 		Initial: cluster.Time(o.Config.PodInitialBackoffSeconds) * cluster.Second,
 		Max:     cluster.Time(o.Config.PodMaxBackoffSeconds) * cluster.Second,
 	})
+	if table := o.Config.Classes.Table; table != nil {
+		s.world.SetClasses(table)
+	}
 	s.world.SetRackLabel(o.Config.RackLabel)
 	s.world.SetEvictions(evictions(o.Config.Profiles))
 	s.binder = newBinder(s)

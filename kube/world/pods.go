@@ -57,7 +57,8 @@ type Pod struct {
 	unread   error              // what could not be read of it
 	order    uint64
 	slot     *slot
-	node     *node // Assumed and Bound
+	past     *cluster.Account // how its slot spent its time in the core before this
+	node     *node            // Assumed and Bound
 	attempt  uint32
 	begun    bool               // the core knows that the attempt runs
 	reserved *judge.Reservation // while assumed
@@ -313,7 +314,9 @@ func (w *World) house(p *Pod) {
 // nothing does. Its task, if it has one, is gated.
 func (w *World) sort(p *Pod) {
 	w.countPorts(p)
+	w.reclass(p)
 	info, err := p.read()
+	_, mislabelled := w.promised(p)
 	p.second = p.second && w.softTaints > 0
 	demand, complete := cluster.Vector(nil), false
 	if err == nil {
@@ -325,6 +328,8 @@ func (w *World) sort(p *Pod) {
 		w.hold(p, fmt.Sprintf("its affinity terms cannot be read: %v", err))
 	case len(p.object.Spec.SchedulingGates) > 0:
 		w.hold(p, "")
+	case mislabelled != "":
+		w.hold(p, mislabelled)
 	case absurd(p.object) != "":
 		w.hold(p, absurd(p.object))
 	case p.object.DeletionTimestamp != nil:

@@ -81,17 +81,32 @@ func newRig(tb failer, b *bench) *rig {
 func (r *rig) restart() {
 	r.tb.Helper()
 	r.restarts++
-	snapshot := r.world.Restart()
+	snapshot := r.world.Restart(r.accounts())
 	policy, err := policies.New(r.policy, r.options)
 	if err != nil {
 		r.tb.Fatal(err)
 	}
-	r.core, err = sched.New(cluster.NewState(r.world.Kinds(), []cluster.Class{{Name: "all"}}), sched.Lane{Name: ours, Policy: policy})
+	r.core, err = sched.New(cluster.NewState(r.world.Kinds(), r.world.Classes()), sched.Lane{Name: ours, Policy: policy})
 	if err != nil {
 		r.tb.Fatal(err)
 	}
 	if _, err := r.core.Observe(r.now, snapshot, nil); err != nil {
 		r.tb.Fatalf("a new core: %v", err)
+	}
+}
+
+// accounts tells how tasks have spent their time, as the scheduler does.
+func (r *rig) accounts() func(cluster.TaskID, cluster.Seq) *cluster.Account {
+	if r.core == nil {
+		return nil
+	}
+	state, now := r.core.State(), r.now
+	return func(row cluster.TaskID, seq cluster.Seq) *cluster.Account {
+		if int(row) >= state.TaskRows() || state.Task(row).Seq != seq || state.Task(row).Phase == cluster.Absent {
+			return nil
+		}
+		account := state.Task(row).Account.At(now, state.Task(row).Phase)
+		return &account
 	}
 }
 

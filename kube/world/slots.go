@@ -35,6 +35,7 @@ type slot struct {
 	seq      cluster.Seq
 	job      *job
 	shape    *shape
+	class    cluster.ClassID
 	priority int32
 	replica  string       // the pod's name where the owner gives it a meaning
 	pod      *Pod         // nil while vacant
@@ -71,14 +72,15 @@ func (w *World) jobOf(p *Pod) *job {
 // occupy gives the pod a slot: a vacant one of its job, or a new one, gated.
 func (w *World) occupy(p *Pod, s *shape) {
 	j := w.jobOf(p)
-	p.slot = j.claim(p)
+	promised, _ := w.promised(p)
+	p.slot = j.claim(p, promised)
 	if p.slot != nil {
 		p.slot.pod = p
 		w.reshape(p, s)
 		return
 	}
 	p.slot = &slot{
-		task: cluster.TaskID(w.taskRows.Take()), seq: w.seq, job: j, shape: s,
+		task: cluster.TaskID(w.taskRows.Take()), seq: w.seq, job: j, shape: s, class: promised,
 		priority: w.urgency(p), replica: p.object.Name, pod: p,
 	}
 	w.seq++
@@ -90,22 +92,24 @@ func (w *World) occupy(p *Pod, s *shape) {
 	}
 	w.tasks[p.slot.task] = p.slot
 	w.emit(cluster.TaskSubmitted{
-		Task: p.slot.task, Seq: p.slot.seq, Job: j.row, Shape: s.row, Priority: p.slot.priority, Gated: true,
+		Task: p.slot.task, Seq: p.slot.seq, Job: j.row, Shape: s.row, Class: promised, Priority: p.slot.priority, Gated: true, Account: p.past,
 	})
+	p.past = nil
 }
 
 // claim takes the vacant slot that the pod fills: of the same name if there is
-// one, as a StatefulSet's, and else the one that has been vacant the longest.
-func (j *job) claim(p *Pod) *slot {
+// one, as a StatefulSet's, and else the one that has been vacant the longest. To the
+// slot's pods the same was promised.
+func (j *job) claim(p *Pod, promised cluster.ClassID) *slot {
 	at := -1
 	for i, s := range j.vacant {
-		if s.replica == p.object.Name {
+		named := s.replica == p.object.Name
+		if s.class == promised && (named || at < 0) {
 			at = i
+		}
+		if s.class == promised && named {
 			break
 		}
-	}
-	if at < 0 && len(j.vacant) > 0 {
-		at = 0
 	}
 	if at < 0 {
 		return nil

@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	promises "fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
 )
 
@@ -21,6 +22,8 @@ import (
 //	step [t=SECONDS]     takes in the lines and does a turn; prints what was decided and what not
 //	policy NAME [at-once=N] [per-minute=N] [migrations=N]     before the first step: another policy than kube; with
 //	                     numbers, pods may be evicted
+//	classes PRESET       before the first step: what is promised to whom
+//	accounts             prints the class of each pod and vacant slot, and how its time was spent
 //	state                prints where pods, slots and columns stand
 //	why POD              prints kube-scheduler's message for the pod
 //
@@ -103,6 +106,10 @@ func (s *story) command(d *datadriven.TestData) (string, error) {
 		return "", s.choose(l)
 	case "state":
 		return s.state(), l.done()
+	case "classes":
+		return "", s.promise(l)
+	case "accounts":
+		return s.accounted(), l.done()
 	case "why":
 		if len(l.list) != 1 {
 			return "", fmt.Errorf("why takes the name of a pod")
@@ -136,6 +143,41 @@ func (s *story) choose(l *line) error {
 	}
 	s.restart()
 	return l.done()
+}
+
+// promise begins with a table of classes.
+func (s *story) promise(l *line) error {
+	if len(l.list) != 1 {
+		return fmt.Errorf("classes takes a name")
+	}
+	table, err := promises.Load(l.list[0].Key)
+	if err != nil {
+		return err
+	}
+	s.world.SetClasses(table)
+	s.restart()
+	return nil
+}
+
+// accounted prints how slots have spent their time.
+func (s *story) accounted() string {
+	var out strings.Builder
+	tell := func(name string, of *slot) {
+		task := *s.core.State().Task(of.task)
+		a := task.Account.At(s.now, task.Phase)
+		fmt.Fprintf(&out, "%s: %s, slot %d, waited %v, was starting or leaving %v, ran %v\n", name, s.world.Classes()[task.Class].Name, of.seq, a.Waiting, a.Overhead, a.Running)
+	}
+	for _, p := range inOrder(s.world.pods) {
+		if p.slot != nil {
+			tell(p.object.Name, p.slot)
+		}
+	}
+	for _, v := range s.world.vacant {
+		if v.slot.pod == nil && v.slot.until == v.until {
+			tell("vacant", v.slot)
+		}
+	}
+	return out.String()
 }
 
 func (s *story) step(l *line, input string) (string, error) {

@@ -22,6 +22,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	promises "fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/internal/heap"
 	"fairlead.dev/fairlead/kube/judge"
@@ -67,6 +68,7 @@ type World struct {
 	resting  heap.Heap[rest]
 	firm     heap.Heap[rest] // pods on nodes that are not to be evicted for a while
 	exits    map[string]*exits
+	table    *promises.Table // what is promised to whom
 	// rackLabel is the label of nodes that names their rack.
 	rackLabel string
 	line      heap.Heap[standing]
@@ -80,7 +82,7 @@ type World struct {
 // schedulerName.
 func New(j *judge.Judge, owns func(schedulerName string) bool) *World {
 	w := &World{
-		judge: j, owns: owns,
+		judge: j, owns: owns, table: NoClasses(),
 		nodes:    map[string]*node{},
 		pods:     map[types.UID]*Pod{},
 		homeless: map[string]map[types.UID]*Pod{},
@@ -138,8 +140,15 @@ func (w *World) begin(k kinds) {
 
 // Restart begins a new core: it forgets every row and says all that is known
 // as events. Binds under way are told as pods found on their nodes. Slots that
-// lost their pod are forgotten.
-func (w *World) Restart() []cluster.Event {
+// lost their pod are forgotten; the others bring along how they have spent their time,
+// which accounts tells of a task of the core before, nil if it does not know. It may
+// itself be nil.
+func (w *World) Restart(accounts func(cluster.TaskID, cluster.Seq) *cluster.Account) []cluster.Event {
+	for _, p := range w.pods {
+		if p.slot != nil && accounts != nil {
+			p.past = accounts(p.slot.task, p.slot.seq)
+		}
+	}
 	w.begin(newKinds(w.extendedResources(), w.portsInUse()))
 	for _, name := range sortedKeys(w.nodes) {
 		w.enterNode(w.nodes[name])
