@@ -136,6 +136,11 @@ func (w *writer) node(r *trace.Record) (fields, error) {
 			allocatable[name] = text
 		}
 	}
+	if n.Tier != 0 {
+		if err := w.refuse(r, "tiers of nodes"); err != nil {
+			return nil, err
+		}
+	}
 	if len(n.Groups) > 0 {
 		if err := w.refuse(r, "groups of nodes"); err != nil {
 			return nil, err
@@ -246,6 +251,7 @@ func (w *writer) lost(r *trace.Record) error {
 		{t.PerNode > 1, "limits of several tasks a node"},
 		{t.Max != nil, "demands that are ranges"},
 		{each != nil, "shares of a device"},
+		{t.Promise != "", "promised classes"},
 		{t.Together, "jobs that want to stand together"},
 		{len(t.Input) > 0, "input of tasks"},
 	} {
