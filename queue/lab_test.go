@@ -34,10 +34,14 @@ func policyNamed(tb testing.TB, name string) sched.Policy {
 
 func newLab(tb testing.TB, policy sched.Policy) *lab {
 	tb.Helper()
-	s := cluster.NewState(
-		[]cluster.Kind{{Name: "cpu"}, {Name: "mem"}},
-		[]cluster.Class{{Name: "prod", Importance: 1}, {Name: "batch", Importance: 2}, {Name: "free", Importance: 3}})
-	core, err := sched.New(s, sched.Lane{Name: "all", Policy: policy})
+	return newLabOf(tb, policy, []cluster.Class{{Name: "prod", Importance: 1}, {Name: "batch", Importance: 2}, {Name: "free", Importance: 3}}, sched.Trigger{})
+}
+
+// newLabOf is a lab with these classes.
+func newLabOf(tb testing.TB, policy sched.Policy, classes []cluster.Class, when sched.Trigger) *lab {
+	tb.Helper()
+	s := cluster.NewState([]cluster.Kind{{Name: "cpu"}, {Name: "mem"}}, classes)
+	core, err := sched.New(s, sched.Lane{Name: "all", Policy: policy, When: when})
 	if err != nil {
 		tb.Fatal(err)
 	}

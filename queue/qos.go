@@ -30,6 +30,7 @@ import (
 // tasks it is a thousand times as dear.
 type qos struct {
 	table     table
+	rooms     rooms
 	line      urgentLine
 	occupants occupants
 	bidders   bidders
@@ -97,11 +98,13 @@ func (q *qos) learn(s *cluster.State, c *sched.Changed) {
 	if c.All {
 		q.line.reset()
 		q.table.reset()
+		q.rooms = rooms{}
 		q.occupants.reset()
 		q.bidders = bidders{}
 		q.cut = false
 	}
 	q.table.learn(s, c)
+	q.rooms.learn(s, c.Nodes)
 	q.occupants.learn(s, c)
 	q.bidders.victims.learn(s, c)
 	q.table.ticks += int64(len(c.Nodes))
@@ -181,6 +184,7 @@ func (q *qos) serve(t *sched.Trial, g *urgentGroup, out *sched.Plan) {
 			return
 		}
 		q.table.note(n)
+		q.rooms.set(s, n)
 		q.bidders.acted(task, n)
 		if len(q.bidders.chosen) > 0 {
 			q.share(s, n, head{urgency: u, seq: s.Task(task).Seq})
@@ -253,6 +257,10 @@ func (q *qos) vain(shape *cluster.Shape) bool {
 // find is the node with room that scores best.
 func (q *qos) find(s *cluster.State, task cluster.TaskID) (n cluster.NodeID, ok, beside bool) {
 	id := s.Task(task).Shape
+	demand := s.Shape(id).Demand
+	if _, ok := q.rooms.next(demand, 0, func(n cluster.NodeID) bool { return roomNow(s, id, n) }); !ok {
+		return 0, false, false
+	}
 	x := q.table.sync(indexID{shape: id}, func(n cluster.NodeID) int64 {
 		if !roomNow(s, id, n) {
 			return none
@@ -280,7 +288,7 @@ func (q *qos) preempt(t *sched.Trial, task cluster.TaskID, u urgency, out *sched
 	b := q.bidders.of(s, s.Task(task).Shape, u)
 	defer b.restore()
 	for {
-		n, ok := q.bidders.best(b, u)
+		n, ok := q.bidders.best(s, b, u)
 		if !ok {
 			break
 		}
