@@ -59,6 +59,11 @@ func (x *index) fill(score func(rank int) int64) {
 			x.ties[0][rank] = 1
 		}
 	}
+	x.joinAll()
+}
+
+// joinAll recomputes all inner rows.
+func (x *index) joinAll() {
 	for l := 1; l < len(x.best); l++ {
 		for i := range x.best[l] {
 			if i*fan < len(x.best[l-1]) {
@@ -141,4 +146,19 @@ func (x *index) top(source *rand.Rand) (int, bool) {
 		}
 	}
 	return i, true
+}
+
+// atLeast calls visit for the leaves below row i of the level with at least that
+// score, in order.
+func (x *index) atLeast(score int64, level, i int, visit func(leaf int)) {
+	if x.best[level][i] < score {
+		return
+	}
+	if level == 0 {
+		visit(i)
+		return
+	}
+	for child := i * fan; child < i*fan+fan; child++ {
+		x.atLeast(score, level-1, child, visit)
+	}
 }

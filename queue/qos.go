@@ -286,7 +286,7 @@ func (q *qos) find(s *cluster.State, task cluster.TaskID) (n cluster.NodeID, ok,
 func (q *qos) preempt(t *sched.Trial, task cluster.TaskID, u urgency, out *sched.Plan) (on cluster.NodeID, placed, beside bool) {
 	s := t.State()
 	b := q.bidders.of(s, s.Task(task).Shape, u)
-	defer b.restore()
+	defer q.bidders.restore(s, b)
 	for {
 		n, ok := q.bidders.best(s, b, u)
 		if !ok {
@@ -296,7 +296,7 @@ func (q *qos) preempt(t *sched.Trial, task cluster.TaskID, u urgency, out *sched
 			on, placed = n, true
 			break
 		}
-		b.setAside()
+		q.bidders.setAside(b, n)
 		beside = true
 	}
 	q.table.ticks += q.bidders.looks

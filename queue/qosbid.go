@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
-	"fairlead.dev/fairlead/internal/heap"
 )
 
 // bidders are the nodes on which somebody could be evicted for a shape, the one where
@@ -38,13 +37,14 @@ type bidders struct {
 	shapes  []*bidder   // by shape
 	pool    []*bidder
 	used    int      // of the pool
-	bids    int      // of all of them
 	seen    []uint64 // per node row, the last gathering that met it
 	gather  uint64
+	latest  []int32 // per node row, 1 + the place of its last act in acts
+	ties    []int   // scratch
 }
 
-// mostBids bounds the memory of bids, at some 100 bytes each.
-const mostBids = 1 << 20
+// mostBidLeaves bounds the memory of bids, at some 9 bytes each.
+const mostBidLeaves = 1 << 24
 
 // candidate is somebody who may be evicted.
 type candidate struct {
@@ -61,55 +61,52 @@ type ranking struct {
 	from, to int32
 }
 
-// bidder is the bids for one shape.
+// bidder is the bids for one shape: an index over the nodes, in the order in which
+// ties are broken.
 type bidder struct {
 	shape cluster.ShapeID
 	round uint64
 	acts  int // of the round that the bids know of
-	bids  heap.Heap[bid]
-	aside []bid
+	bids  *index
+	aside []cluster.NodeID
 }
 
 // bid is what a node would lose.
 type bid struct {
-	node    cluster.NodeID
-	version uint32
-	rank    int32
-	state   bidState
-	worst   urgency             // of the most urgent that would be taken, superfluous or not
-	lost    [ranks]cluster.Time // sums of the slacks of the critical, by the rank of their classes
-	sum     cluster.Time        // of all slacks
-	score   int64               // as kube has it; the most there can be until it is known
+	lost [ranks]cluster.Time // sums of the slacks of the critical, by the rank of their classes
+	sum  cluster.Time        // of all slacks
 }
 
-// bidState is what is special about a bid.
-type bidState uint8
-
+// The numbers of bids stand in bands, each of so many numbers: a bid that takes no
+// critical task in the highest, and then by the most important class of those it takes.
 const (
-	spared  bidState = 1 << iota // nobody has to be evicted: what is leaving makes room
-	weighed                      // the score is known
+	bandBits = 60
+	band     = int64(1) << bandBits
+	nobody   = math.MaxInt64 // nobody has to be evicted: what is leaving makes room
 )
 
-// Before puts first where nobody is lost; then the largest sums, of the most important
-// class first; then the better score (specification §5).
-func (b bid) Before(o bid) bool {
-	if b.state&spared != o.state&spared {
-		return b.state&spared != 0
+// number orders bids, the larger the better, as far as a number can: by the most
+// important class that loses critical tasks, and by how much, or by the sum of all
+// slacks if none does. Sums of such as have all the slack there is are alike.
+func (b *bid) number() int64 {
+	for i, lost := range b.lost {
+		if lost < 0 {
+			return int64(max(lost, -cluster.Time(band-1))) - int64(ranks-1-i)*band
+		}
 	}
-	if b.lost != o.lost {
-		return slices.Compare(b.lost[:], o.lost[:]) > 0
-	}
-	if b.sum != o.sum {
-		return b.sum > o.sum
-	}
-	return cmp.Or(cmp.Compare(o.score, b.score), cmp.Compare(b.rank, o.rank)) < 0
+	return int64(min(b.sum, cluster.Time(band-1)))
+}
+
+// compare is positive where a is the better bid (specification §5).
+func (b *bid) compare(o *bid) int {
+	return cmp.Or(slices.Compare(b.lost[:], o.lost[:]), cmp.Compare(b.sum, o.sum))
 }
 
 // begin begins a round, of a new pass or of the last one.
 func (b *bidders) begin(s *cluster.State, pass uint64) {
 	b.pass = pass
 	b.round++
-	b.used, b.bids = 0, 0
+	b.used = 0
 	b.acts, b.arena, b.demands = b.acts[:0], b.arena[:0], b.demands[:0]
 	b.lacks = append(b.lacks[:0], make([]int64, len(s.Kinds()))...)
 	if more := s.NodeRows() - len(b.version); more > 0 {
@@ -117,6 +114,7 @@ func (b *bidders) begin(s *cluster.State, pass uint64) {
 		b.version = append(b.version, make([]uint32, more)...)
 		b.ranking = append(b.ranking, make([]ranking, more)...)
 		b.seen = append(b.seen, make([]uint64, more)...)
+		b.latest = append(b.latest, make([]int32, more)...)
 	}
 	if more := s.TaskRows() - len(b.placed); more > 0 {
 		b.placed = append(b.placed, make([]uint64, more)...)
@@ -131,6 +129,7 @@ func (b *bidders) acted(t cluster.TaskID, n cluster.NodeID) {
 	b.placed[t] = b.pass
 	b.version[n]++
 	b.acts = append(b.acts, n)
+	b.latest[n] = int32(len(b.acts))
 }
 
 // of is the bids for the shape, of all nodes where somebody may be less urgent than u,
@@ -139,22 +138,20 @@ func (b *bidders) of(s *cluster.State, shape cluster.ShapeID, u urgency) *bidder
 	x := b.shapes[shape]
 	if x != nil && x.shape == shape && x.round == b.round {
 		for ; x.acts < len(b.acts); x.acts++ {
-			if bid, ok := b.offer(s, shape, b.acts[x.acts]); ok {
-				x.bids.Push(bid)
+			if n := b.acts[x.acts]; b.latest[n] == int32(x.acts+1) { // it does not act again further on
+				x.bids.set(int(b.order.rank[n]), b.offer(s, shape, n))
 			}
 		}
 		return x
 	}
 	x = b.blank(shape)
 	b.gather++
+	leaves := x.bids.best[0]
 	take := func(n cluster.NodeID) {
 		b.looks++
-		if b.seen[n] == b.gather {
-			return
-		}
-		b.seen[n] = b.gather
-		if bid, ok := b.offer(s, shape, n); ok {
-			x.bids = append(x.bids, bid)
+		if b.seen[n] != b.gather {
+			b.seen[n] = b.gather
+			leaves[b.order.rank[n]] = b.offer(s, shape, n)
 		}
 	}
 	b.occupants.forLeaving(s, take)
@@ -170,50 +167,97 @@ func (b *bidders) of(s *cluster.State, shape cluster.ShapeID, u urgency) *bidder
 			})
 		}
 	}
-	x.bids.Init()
-	b.bids += len(x.bids)
+	x.bids.joinAll()
 	return x
 }
 
-// blank is a bidder without bids. Where there are too many bids, all before it are
+// blank is a bidder without bids. Where there are too many, all before it are
 // forgotten.
 func (b *bidders) blank(shape cluster.ShapeID) *bidder {
-	if b.bids > mostBids {
+	size := len(b.order.at)
+	if (b.used+1)*size > mostBidLeaves && b.used > 0 {
 		for _, x := range b.pool[:b.used] {
 			x.round = 0
 		}
-		b.used, b.bids = 0, 0
+		b.used = 0
 	}
 	if b.used == len(b.pool) {
 		b.pool = append(b.pool, &bidder{})
 	}
 	x := b.pool[b.used]
 	b.used++
-	x.shape, x.round, x.acts = shape, b.round, len(b.acts)
-	x.bids, x.aside = x.bids[:0], x.aside[:0]
+	if x.bids == nil || len(x.bids.best[0]) < size {
+		x.bids = newIndex(size, Lowest)
+	}
+	leaves := x.bids.best[0]
+	for i := range leaves {
+		leaves[i] = none
+	}
+	x.shape, x.round, x.acts, x.aside = shape, b.round, len(b.acts), x.aside[:0]
 	b.shapes[shape] = x
 	return x
 }
 
-// best is the node that u takes, and false if there is none. A bid is scored when it
-// comes to the top: few do.
+// best is the node that u takes, and false if there is none.
 func (b *bidders) best(s *cluster.State, x *bidder, u urgency) (cluster.NodeID, bool) {
-	for len(x.bids) > 0 {
+	for {
 		b.looks++
-		top := x.bids[0]
-		switch {
-		case top.version != b.version[top.node] || top.state&spared == 0 && !u.before(top.worst):
-			x.bids.Pop()
-		case top.state&weighed == 0:
-			x.bids.Pop()
-			b.choose(s, x.shape, top.node)
-			top.score, top.state = b.score(s, x.shape, top.node), top.state|weighed
-			x.bids.Push(top)
-		default:
-			return top.node, true
+		rank, ok := x.bids.top(nil)
+		if !ok {
+			return 0, false
+		}
+		n := b.order.at[rank]
+		worst, _ := b.choose(s, x.shape, n)
+		if len(b.chosen) > 0 && !u.before(worst) {
+			x.bids.set(rank, none) // nor will it do for whoever comes next
+			continue
+		}
+		number := x.bids.best[0][rank]
+		b.ties = b.ties[:0]
+		x.bids.atLeast(number, len(x.bids.best)-1, 0, func(leaf int) { b.ties = append(b.ties, leaf) })
+		if len(b.ties) == 1 {
+			return n, true
+		}
+		if n, ok := b.among(s, x, u); ok {
+			return n, true
 		}
 	}
-	return 0, false
+}
+
+// among is the best of the nodes whose bids have the same number, and false if u may
+// take none of them.
+func (b *bidders) among(s *cluster.State, x *bidder, u urgency) (on cluster.NodeID, found bool) {
+	var most bid
+	var score int64
+	for _, rank := range b.ties {
+		n := b.order.at[rank]
+		worst, _ := b.choose(s, x.shape, n)
+		if len(b.chosen) > 0 && !u.before(worst) {
+			x.bids.set(rank, none)
+			continue
+		}
+		offer := b.price()
+		if order := offer.compare(&most); found && order <= 0 {
+			if order < 0 || b.score(s, x.shape, n) <= score {
+				continue
+			}
+		}
+		on, found, most, score = n, true, offer, b.score(s, x.shape, n)
+	}
+	return on, found
+}
+
+// setAside takes the node's bid out until restore.
+func (b *bidders) setAside(x *bidder, n cluster.NodeID) {
+	x.bids.set(int(b.order.rank[n]), none)
+	x.aside = append(x.aside, n)
+}
+
+func (b *bidders) restore(s *cluster.State, x *bidder) {
+	for _, n := range x.aside {
+		x.bids.set(int(b.order.rank[n]), b.offer(s, x.shape, n))
+	}
+	x.aside = x.aside[:0]
 }
 
 // score is how good the node would be once the chosen have left.
@@ -225,26 +269,20 @@ func (b *bidders) score(s *cluster.State, shape cluster.ShapeID, n cluster.NodeI
 	return kubeScoreLess(s, s.Shape(shape), n, b.victims.less)
 }
 
-// setAside takes the best bid out until restore.
-func (x *bidder) setAside() { x.aside = append(x.aside, x.bids.Pop()) }
-
-func (x *bidder) restore() {
-	for _, bid := range x.aside {
-		x.bids.Push(bid)
+// offer is the number of a node's bid; none if the shape would not fit even so.
+func (b *bidders) offer(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) int64 {
+	if _, ok := b.choose(s, shape, n); !ok {
+		return none
 	}
-	x.aside = x.aside[:0]
+	if len(b.chosen) == 0 {
+		return nobody
+	}
+	offer := b.price()
+	return offer.number()
 }
 
-// offer is the bid of a node, and false if it would not have room even so.
-func (b *bidders) offer(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) (bid, bool) {
-	worst, ok := b.choose(s, shape, n)
-	if !ok {
-		return bid{}, false
-	}
-	offer := bid{node: n, version: b.version[n], rank: b.order.rank[n], worst: worst, score: math.MaxInt64}
-	if len(b.chosen) == 0 {
-		offer.state = spared
-	}
+// price is what the chosen cost.
+func (b *bidders) price() (offer bid) {
 	for i := range b.chosen {
 		c := &b.chosen[i]
 		if c.slack < 0 {
@@ -252,7 +290,7 @@ func (b *bidders) offer(s *cluster.State, shape cluster.ShapeID, n cluster.NodeI
 		}
 		offer.sum = saturated(offer.sum, c.slack)
 	}
-	return offer, true
+	return offer
 }
 
 // choose fills in who would be evicted on the node: the least urgent until the shape

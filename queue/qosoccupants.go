@@ -180,22 +180,7 @@ func (c *occupants) below(classes []cluster.Class, u urgency) bool {
 // each calls visit for the nodes that may have somebody of the class that was sought.
 func (c *occupants) each(class int, visit func(cluster.NodeID)) {
 	x := c.most[class]
-	x.atLeast(c.need[class], len(x.best)-1, 0, visit)
-}
-
-// atLeast calls visit for the leaves below row i of the level with at least that
-// score, in order.
-func (x *index) atLeast(score int64, level, i int, visit func(cluster.NodeID)) {
-	if x.best[level][i] < score {
-		return
-	}
-	if level == 0 {
-		visit(cluster.NodeID(i))
-		return
-	}
-	for child := i * fan; child < i*fan+fan; child++ {
-		x.atLeast(score, level-1, child, visit)
-	}
+	x.atLeast(c.need[class], len(x.best)-1, 0, func(row int) { visit(cluster.NodeID(row)) })
 }
 
 // could reports whether the demand may fit on the node once all have left who may be
