@@ -107,19 +107,10 @@ func packers() []Info {
 
 // promised are the policies that decide by the class of a task.
 func promised() []Info {
-	const from = "SLA classes, Euro-Par 2018 Workshops"
 	return []Info{
 		{
 			Name: "sla", What: "PROMETHEE II order of classes; cores by level, copies on different nodes, best fit",
-			From: from, Ties: neverRandom, make: newSLA,
-		},
-		{
-			Name: "sla-authors", What: "as sla, by the weights of its authors' code: urgency 2, size 1",
-			From: from + ", authors' code", Ties: neverRandom,
-			make: func(o Options) sched.Policy {
-				o.SLA.Criteria = AuthorsWeights()
-				return newSLA(o)
-			},
+			From: "SLA classes, Euro-Par 2018 Workshops", Ties: neverRandom, make: newSLA,
 		},
 	}
 }

@@ -15,7 +15,7 @@ import (
 // slaRival is the paper's loop as it stands: after each placement it gathers all that
 // waits, ranks it container by container, and looks at every node for each copy.
 type slaRival struct {
-	criteria []SLACriterion
+	criteria []promethee.Criterion
 	ties     Ties
 	seed     uint64
 	ranked   map[int]int // how many loops had so many different flows
@@ -63,23 +63,19 @@ func (r *slaRival) queue(s *cluster.State) [][]cluster.TaskID {
 		}
 		all[at] = append(all[at], t)
 	}
-	var plain []promethee.Criterion
-	for _, c := range r.criteria {
-		plain = append(plain, c.Criterion)
-	}
 	var values []int64
 	for _, tasks := range all {
 		slices.SortFunc(tasks, func(a, b cluster.TaskID) int { return cmp.Compare(s.Task(a).Seq, s.Task(b).Seq) })
 	}
 	slices.SortFunc(all, func(a, b []cluster.TaskID) int { return cmp.Compare(s.Task(a[0]).Seq, s.Task(b[0]).Seq) })
 	for _, tasks := range all {
-		for _, c := range r.criteria {
-			values = append(values, c.Of.level(&s.Classes()[s.Task(tasks[0]).Class]))
+		for _, level := range dimensions(&s.Classes()[s.Task(tasks[0]).Class]) {
+			values = append(values, int64(level))
 		}
 	}
 	var ranker promethee.Ranker
 	var sorted [][]cluster.TaskID
-	for _, i := range ranker.Rank(plain, values) {
+	for _, i := range ranker.Rank(r.criteria, values) {
 		sorted = append(sorted, all[i])
 	}
 	flows := slices.Clone(ranker.Flows())
@@ -125,6 +121,9 @@ func (r *slaRival) cores(s *cluster.State, tasks []cluster.TaskID, queue [][]clu
 	}
 	if most < shape.Max[0] {
 		r.cut++
+	}
+	if shape.Demand[0]%per > 0 {
+		per = 1
 	}
 	most = min(most, shape.Max[0]) / per * per
 	return max(min(p*free/sum/per*per, most), shape.Demand[0])
@@ -184,15 +183,15 @@ func drawSLA(source *rand.Rand) SLA {
 	case 0:
 		return SLA{}
 	case 1:
-		return SLA{Criteria: AuthorsWeights()}
+		return SLA{Criteria: authorsWeights()}
 	}
-	var list []SLACriterion
-	for d := ByUrgency; d <= ByRedundancy; d++ {
+	var list []promethee.Criterion
+	for range 4 {
 		c := promethee.Criterion{Weight: float64(1 + source.IntN(4))}
 		if source.IntN(2) == 0 {
 			c.Function, c.Indifference, c.Preference = promethee.Linear, int64(source.IntN(2)), 3
 		}
-		list = append(list, SLACriterion{d, c})
+		list = append(list, c)
 	}
 	return SLA{Criteria: list}
 }

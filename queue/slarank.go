@@ -3,7 +3,6 @@ package queue
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/queue/promethee"
@@ -14,104 +13,38 @@ import (
 // ranked, each with how many of it wait, which gives each task the very net flow that
 // it has among all of them.
 
-// Dimension is one of the four in which a class has a level.
-type Dimension uint8
-
-// The dimensions of the SLA classes (specs/sla-classes.md, §1).
-const (
-	ByUrgency    Dimension = iota // satisfaction time
-	ByTier                        // reputation
-	BySize                        // number of resources
-	ByRedundancy                  // redundancy
-)
-
-// String is the dimension's name, as classes have it.
-func (d Dimension) String() string {
-	return [...]string{"urgency", "tier", "size", "redundancy"}[d]
-}
-
-// level is the class's in the dimension.
-func (d Dimension) level(c *cluster.Class) int64 {
-	return int64([...]cluster.Level{c.Urgency, c.Tier, c.Size, c.Redundancy}[d])
-}
-
-// SLACriterion is what a dimension counts in the order of the queue.
-type SLACriterion struct {
-	Of Dimension
-	promethee.Criterion
-}
-
 // SLA is what the policy sla orders its queue by.
 type SLA struct {
-	// Criteria are the dimensions that count; nil is EqualWeights.
-	Criteria []SLACriterion
+	// Criteria are how much a class's urgency, tier, size and redundancy count, in this
+	// order, and one for each. Nil is the same for all, by the usual preference: the
+	// paper gives no weights. The authors' code has 2 for urgency, 1 for size and nothing
+	// for the others. A threshold is a number of levels.
+	Criteria []promethee.Criterion
 }
 
-// EqualWeights are all four dimensions with the same weight and the usual preference,
-// as the paper gives no weights.
-func EqualWeights() []SLACriterion {
-	var list []SLACriterion
-	for d := ByUrgency; d <= ByRedundancy; d++ {
-		list = append(list, SLACriterion{d, promethee.Criterion{Weight: 1}})
-	}
-	return list
+// dimensions are the levels of a class that the criteria look at.
+func dimensions(c *cluster.Class) [4]cluster.Level {
+	return [...]cluster.Level{c.Urgency, c.Tier, c.Size, c.Redundancy}
 }
 
-// AuthorsWeights are those of the authors' code: satisfaction time counts 2, cores 1,
-// and nothing else.
-func AuthorsWeights() []SLACriterion {
-	return []SLACriterion{{ByUrgency, promethee.Criterion{Weight: 2}}, {BySize, promethee.Criterion{Weight: 1}}}
-}
-
-// Validate says what is wrong with the criteria, by the field's path.
+// Validate says what is wrong with the criteria.
 func (o *SLA) Validate() error {
-	if o.Criteria == nil {
-		return nil
+	if n := len(dimensions(&cluster.Class{})); o.Criteria != nil && len(o.Criteria) != n {
+		return fmt.Errorf("there are %d criteria, want one each for urgency, tier, size and redundancy", len(o.Criteria))
 	}
-	var seen []Dimension
-	for i, c := range o.Criteria {
-		if c.Of > ByRedundancy {
-			return fmt.Errorf("sla.criteria[%d]: there is no dimension %d", i, c.Of)
-		}
-		if slices.Contains(seen, c.Of) {
-			return fmt.Errorf("sla.criteria[%d]: %v is there twice", i, c.Of)
-		}
-		seen = append(seen, c.Of)
-	}
-	if err := promethee.Validate(o.plain()); err != nil {
-		return fmt.Errorf("sla.criteria (%s): %w", names(seen), err)
-	}
-	return nil
+	return promethee.Validate(o.criteria())
 }
 
-func names(list []Dimension) string {
-	var text []string
-	for _, d := range list {
-		text = append(text, d.String())
-	}
-	return strings.Join(text, ", ")
-}
-
-// criteria are those that are asked for, or EqualWeights.
-func (o *SLA) criteria() []SLACriterion {
+// criteria are those that are asked for, or all the same.
+func (o *SLA) criteria() []promethee.Criterion {
 	if o.Criteria == nil {
-		return EqualWeights()
+		return slices.Repeat([]promethee.Criterion{{Weight: 1}}, len(dimensions(&cluster.Class{})))
 	}
 	return o.Criteria
 }
 
-// plain are the criteria without what they are of.
-func (o *SLA) plain() []promethee.Criterion {
-	var list []promethee.Criterion
-	for _, c := range o.criteria() {
-		list = append(list, c.Criterion)
-	}
-	return list
-}
-
 // slaRank is the net flows of the classes of what waits.
 type slaRank struct {
-	options  SLA
 	criteria []promethee.Criterion
 	ranker   promethee.Ranker
 	flow     []float64 // per class
@@ -120,10 +53,7 @@ type slaRank struct {
 	counts   []int64
 }
 
-func newSLARank(o SLA) slaRank {
-	o.Criteria = o.criteria()
-	return slaRank{options: o, criteria: o.plain()}
-}
+func newSLARank(o SLA) slaRank { return slaRank{criteria: o.criteria()} }
 
 // rank brings the flows up to date with how many containers of each class wait, and returns
 // the effort.
@@ -138,8 +68,8 @@ func (r *slaRank) rank(classes []cluster.Class, containers []int64) int64 {
 		if count == 0 {
 			continue
 		}
-		for _, c := range r.options.Criteria {
-			r.values = append(r.values, c.Of.level(&classes[i]))
+		for _, level := range dimensions(&classes[i]) {
+			r.values = append(r.values, int64(level))
 		}
 		r.counts = append(r.counts, count)
 	}

@@ -21,10 +21,13 @@ import (
 // included.
 type parts struct{ own, all int64 }
 
-// formula is formula (1), in quantities of which per make a core.
+// formula is formula (1), in quantities of which per make a core. A range that does not
+// begin at whole cores, as there may be fewer than levels, is not cut to whole ones.
 func formula(p parts, free, per, least, most int64) int64 {
 	r := int64(uint64(p.own) * uint64(free) / uint64(p.all)) // below 2^64: a weight is at most 3
-	r, most = r-r%max(per, 1), most-most%max(per, 1)
+	if per > 1 && least%per == 0 {
+		r, most = r-r%per, most-most%per
+	}
 	return max(min(r, most), least)
 }
 
