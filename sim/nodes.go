@@ -22,6 +22,7 @@ type nodes struct {
 	list       []node
 	sets       []requirementSet // by SetID; the first is AllNodes
 	setOf      map[string]cluster.SetID
+	least      *int64 // what smallest says; nil until somebody asks again
 }
 
 // node is one node as it physically is.
@@ -91,6 +92,7 @@ func (b *nodes) add(r *trace.Node, tell func(cluster.Event)) cluster.NodeID {
 		b.rows[r.ID] = row
 		b.list = append(b.list, node{id: r.ID, present: make(cluster.Vector, len(b.kinds))})
 	}
+	b.least = nil
 	n := &b.list[row]
 	n.name = r.Name
 	if n.name == "" {
@@ -129,7 +131,7 @@ func (b *nodes) limitOf(capacity cluster.Vector) cluster.Vector {
 
 // lose takes a node away. What ran on it is the caller's to end.
 func (b *nodes) lose(row cluster.NodeID, tell func(cluster.Event)) {
-	b.list[row].live = false
+	b.list[row].live, b.least = false, nil
 	for id := 1; id < len(b.sets); id++ {
 		b.sets[id].has[row] = false
 	}

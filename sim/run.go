@@ -383,6 +383,7 @@ func (s *simulation) submit(r *trace.Task) {
 
 // enter takes in a task, or the copies of it, of which it returns the first.
 func (s *simulation) enter(r *trace.Task) cluster.TaskID {
+	r = s.sized(r)
 	eligible, input := s.nodes.set(s.tasks.admission(r), s.tell), s.nodes.input(r.Input)
 	if s.tasks.replicas(r) > 1 {
 		apart := *r

@@ -276,6 +276,9 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 	options := s.options
 	options.Seed, options.Typical = j.seed, source.Typical()
 	options.Stop = func() bool { return ctx.Err() != nil }
+	if s.config.Classes != nil {
+		options.SLA.Criteria = s.config.Classes.Criteria
+	}
 	policy, err := policies.New(j.policy, options)
 	if err != nil {
 		return report.Run{}, err

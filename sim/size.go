@@ -1,0 +1,60 @@
+package sim
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/class"
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sim/trace"
+)
+
+// This file gives a task of a class with a level of size its range of the first kind
+// (SLA classes; specs/sla-classes.md, §4): the level's third of the smallest node that is
+// there when it is submitted, in whole cores where that has one for each level. Other
+// kinds stay as the trace has them, and so does a task that brings a range of its own.
+// Its work stays the same effort: what it would have done in the trace's time with the
+// trace's cores, as a time with one core (SLT).
+
+// sized is the task with the range that its class has; the task itself is left as it is.
+func (s *simulation) sized(r *trace.Task) *trace.Task {
+	level := s.tasks.classes.Classes[s.tasks.classOf(r)].Size
+	if level == 0 || r.Max != nil {
+		return r
+	}
+	unit := max(s.nodes.kinds[0].PerUnit, 1)
+	per, cores := unit, s.nodes.smallest()/unit
+	if cores < int64(cluster.Levels) {
+		per, cores = 1, s.nodes.smallest()
+	}
+	least, most := class.Bounds(level, cores)
+	is := *r
+	is.Demand, is.Max = slices.Clone(r.Demand), slices.Clone(r.Demand)
+	is.Demand[0], is.Max[0] = least*per, most*per
+	if had := r.Demand[0]; had > 0 && r.Work != cluster.Never {
+		is.Work = times(had, r.Work).over(unit)
+	}
+	if least == most { // the demand is fixed after all, and work is not reckoned by it
+		is.Max = nil
+		if is.Work != cluster.Never {
+			is.Work = times(unit, is.Work).over(least * per)
+		}
+	}
+	return &is
+}
+
+// smallest is what the smallest of the live nodes has of the first kind; 0 without any.
+func (b *nodes) smallest() int64 {
+	if b.least == nil {
+		least := int64(cluster.MaxQuantity)
+		for i := range b.list {
+			if b.list[i].live {
+				least = min(least, b.list[i].capacity[0])
+			}
+		}
+		if least == cluster.MaxQuantity {
+			least = 0
+		}
+		b.least = &least
+	}
+	return *b.least
+}
