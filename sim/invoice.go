@@ -44,7 +44,7 @@ type invoice struct {
 }
 
 // add takes up what a task owes.
-func (v invoices) add(t *task, owes bill) {
+func (v invoices) add(t *task, charge class.Charge, credit class.Money) {
 	if v == nil {
 		return
 	}
@@ -54,8 +54,8 @@ func (v invoices) add(t *task, owes bill) {
 		line = &invoice{}
 		v[key] = line
 	}
-	one := invoice{Charge: owes.Charge, credits: owes.credit, used: t.usage.used, tasks: 1}
-	if owes.credit > 0 {
+	one := invoice{Charge: charge, credits: credit, used: t.usage.used, tasks: 1}
+	if credit > 0 {
 		one.credited = 1
 	}
 	if t.usage.worked > 0 {

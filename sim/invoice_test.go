@@ -11,6 +11,7 @@ import (
 	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/report"
+	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sim/trace"
 )
 
@@ -136,15 +137,18 @@ func checkInvoicesAgainst(t *testing.T, lines map[[3]string]map[string]int64, r 
 	}
 }
 
-// A class with two replicas has the second as a task of its own, which is an item of its
-// own: both end in the same moment here; urgency and tier are surcharges on both. Followed by hand: one core for an hour at 2,
-// and a copy of it at half of that.
+// A class with two replicas has the second copy as an item of its own, also where it is
+// not needed in the end; urgency and tier are surcharges on both. Followed by hand: one
+// core for an hour at 2, and a copy of it at half of that.
 func TestInvoiceItems(t *testing.T) {
 	table := &class.Table{Classes: []class.Class{{
-		Class: cluster.Class{Name: "premium", Urgency: cluster.Premium, Redundancy: cluster.Premium, Replicas: 2},
+		Class: cluster.Class{Name: "premium", Urgency: cluster.Premium, Tier: cluster.Premium, Redundancy: cluster.Premium, Replicas: 2},
 		Price: class.Price{UnitHour: 2 * class.One, Urgency: cluster.Whole / 4, Tier: cluster.Whole / 10, Copy: cluster.Whole / 2},
 	}}}
 	l := story(2, 0)
+	for i := range l.records {
+		l.records[i].Node.Tier = int32(cluster.Premium)
+	}
 	l.records = append(l.records, trace.Record{What: trace.TaskSubmitted, Task: trace.Task{
 		Job: 1, User: `a "b", c`, Demand: cluster.Vector{1}, Work: cluster.Hour,
 	}})
@@ -162,6 +166,42 @@ func TestInvoiceItems(t *testing.T) {
 	}
 	if c := r.Classes["premium"]; c.Promise != nil || c.Revenue != 4.05 {
 		t.Errorf("a class without a target has %+v and a revenue of %v", c.Promise, c.Revenue)
+	}
+	if r.Tasks.Superseded+r.Tasks.Finished != 2 {
+		t.Errorf("%+v, want both copies to end", r.Tasks)
+	}
+}
+
+// What is charged follows what a task takes: 300 s of one core are as much with nine of
+// them, one, and two; in the mean over the 165 s that it took, they were 1.818 cores.
+func TestInvoicesFollowTheGrant(t *testing.T) {
+	table := class.Google()
+	table.Priced = "cpu"
+	cpu := func(q int64) cluster.Vector { return cluster.Vector{1, q} }
+	s := cluster.Second
+	g := &grantor{grants: map[cluster.Seq]cluster.Vector{1: cpu(9000)}, resizes: []resizing{{10 * s, 1, nil}, {110 * s, 1, cpu(2000)}}}
+	var text bytes.Buffer
+	if _, err := Run(Config{
+		Source: sequential(9, 1), Lanes: []sched.Lane{{Name: "grants", Policy: g}}, Classes: table, Planner: Planner{Time: Zero}, Output: Output{Invoices: &text},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "\nclass,,bronze,1,0,0.083333,1.818000,0.041666,0.000000,0.000000,0.000000,0.000000,0.041666\n"; !strings.Contains(text.String(), want) {
+		t.Errorf("the invoice is\n%s\nwant%s", text.String(), want)
+	}
+}
+
+// A task that was never let run gets back what its work would have cost with the least
+// that it asks for: 300 s of a core, of which it was promised more than it has.
+func TestCreditOfElasticWork(t *testing.T) {
+	elastic := task{work: 300 * cluster.Second, demand: cluster.Vector{1, 2000}, most: cluster.Vector{1, 9000}}
+	kinds := sequential(9, 0).kinds
+	if got := elastic.longest(kinds); got != 150*cluster.Second {
+		t.Errorf("it works for %v with two cores, want 150s", got)
+	}
+	elastic.most = nil
+	if got := elastic.longest(kinds); got != 300*cluster.Second {
+		t.Errorf("it works for %v where its demand is fixed, want 300s", got)
 	}
 }
 

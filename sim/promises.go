@@ -46,7 +46,7 @@ func (t *task) tally(kind int, now cluster.Time) {
 	t.usage.since = now
 }
 
-// begins counts the task in among what works, from now on.
+// begins counts the task in among what works, from now on with what it takes now.
 func (s *simulation) begins(t *task) {
 	s.stats.working(t.takes().demand, 1)
 	t.usage.since = s.now
@@ -58,53 +58,54 @@ func (s *simulation) rests(t *task) {
 	s.stats.working(t.takes().demand, -1)
 }
 
-// bill is what a task owes.
-type bill struct {
-	class.Charge
-	credit class.Money
-}
-
-// price works out what the task owes for what it has used.
-func (a *stats) price(t *task) bill {
-	c := &a.table.Classes[t.service]
-	return bill{Charge: c.Price.Charge(t.usage.used, a.kinds[a.priced].PerUnit, t.copy > 1)}
-}
-
-// bill works out what the task owes by its account. A credit is a share of the price of
-// what was promised to it: what it asks for, for as long as it was promised to run. So it
+// credit is what the task gets back by its account: a share of the price of what was
+// promised to it, which is what it asks for, for as long as it was promised to run. So it
 // may be more than the charge.
-func (a *stats) bill(t *task, account cluster.Account) bill {
-	c := &a.table.Classes[t.service]
-	perUnit := a.kinds[a.priced].PerUnit
-	b := a.price(t)
-	if back := a.table.CreditFor(t.service, account); back > 0 {
-		owed := class.Usage{}.Plus(t.demand[a.priced], c.Owed(account, t.work))
-		price := c.Price.Charge(owed, perUnit, t.copy > 1)
-		b.credit = price.Sum().Part(back)
+func (a *stats) credit(t *task, account cluster.Account) class.Money {
+	back := a.table.CreditFor(t.service, account)
+	if back == 0 {
+		return 0
 	}
-	return b
+	c := &a.table.Classes[t.service]
+	owed := class.Usage{}.Plus(t.demand[a.priced], c.Owed(account, t.longest(a.kinds)))
+	price := c.Price.Charge(owed, a.kinds[a.priced].PerUnit, t.isCopy())
+	return price.Sum().Part(back)
 }
 
-// charge notes what a task owes, and what it had.
-func (a *stats) charge(t *task, owes bill) {
-	a.invoices.add(t, owes)
+// longest is how long the task works in all with the least that it may take.
+func (t *task) longest(kinds []cluster.Kind) cluster.Time {
+	for k := range t.most {
+		if least := t.demand[k]; t.most[k] != least && least > 0 && t.work != cluster.Never {
+			return times(max(kinds[k].PerUnit, 1), t.work).over(least)
+		}
+	}
+	return t.work
+}
+
+// isCopy reports whether the task is a copy beside the first one.
+func (t *task) isCopy() bool { return t.copy > 1 }
+
+// charges counts what the task used, and what it owes for that.
+func (a *stats) charges(t *task, credit class.Money) {
+	charge := a.table.Classes[t.service].Price.Charge(t.usage.used, a.kinds[a.priced].PerUnit, t.isCopy())
 	c := &a.classes[t.service]
-	c.revenue += owes.Sum()
-	c.credits += owes.credit
+	c.revenue += charge.Sum()
+	c.credits += credit
 	if t.usage.worked > 0 {
 		c.worked++
 		c.cores = c.cores.plus(wide{low: uint64(t.usage.used.Mean(t.usage.worked))})
 	}
+	a.invoices.add(t, charge, credit)
 }
 
 // settled takes stock of a task by its last account.
 func (a *stats) settled(t *task, account cluster.Account) {
-	a.charge(t, a.bill(t, account))
-	c := &a.classes[t.service]
+	a.charges(t, a.credit(t, account))
 	age := account.Age()
 	if age <= 0 {
 		return
 	}
+	c := &a.classes[t.service]
 	c.counted++
 	c.age = c.age.plus(wide{low: uint64(age)})
 	c.overhead = c.overhead.plus(wide{low: uint64(account.Overhead)})

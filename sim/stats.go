@@ -102,12 +102,12 @@ func (a *stats) evicted(t *cluster.Task) {
 }
 
 // ended counts a task that is done, with its final account.
-// One that was not needed in the end was promised nothing by itself.
+// One that was not needed in the end was promised nothing by itself, but is paid for.
 func (a *stats) ended(t *task, account cluster.Account, why cause) {
 	switch {
 	case why == superseded:
 		a.tasks.Superseded++
-		a.charge(t, a.price(t)) // it was not the one that counts, and had its time
+		a.charges(t, 0)
 		return
 	case why == killed:
 		a.tasks.Killed++
