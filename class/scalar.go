@@ -166,6 +166,10 @@ func formatTime(t cluster.Time) string {
 		return "0s"
 	}
 	for _, u := range units() {
+		if u.is == cluster.Second && t > u.is { // 2.4s, not 2400ms
+			digits := strings.TrimRight(fmt.Sprintf("%d.%06d", t/u.is, t%u.is), "0")
+			return strings.TrimSuffix(digits, ".") + u.name
+		}
 		if t%u.is == 0 {
 			return strconv.FormatInt(int64(t/u.is), 10) + u.name
 		}
