@@ -229,3 +229,42 @@ func TestCheckersOfGrants(t *testing.T) {
 		}
 	}
 }
+
+// What classes hold follows each change of a grant, and a task that moves may hold
+// more or less on its next node.
+func TestHoldingsOfGrants(t *testing.T) {
+	l := sequential(9, 1)
+	l.records = append(l.records, trace.Record{What: trace.NodeAdded, Node: trace.Node{ID: 2, Capacity: cluster.Vector{99, 9000}}})
+	s, err := newSimulation(Config{Source: l, Lanes: lane(t, "kube")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.read(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.take(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.core.Observe(0, s.in, nil); err != nil {
+		t.Fatal(err)
+	}
+	state := s.core.State()
+	cpu := func(q int64) cluster.Allotment { return cluster.Allotment{Grant: cluster.Vector{1, q}} }
+	for _, step := range []struct {
+		do   func() cluster.Refusal
+		want int64
+	}{
+		{func() cluster.Refusal { return state.PlaceWith(0, 0, cpu(5000)) }, 5000},
+		{func() cluster.Refusal { return state.Resize(0, cpu(3000).Grant) }, 3000},
+		{func() cluster.Refusal { return state.Evict(0) }, 3000},
+		{func() cluster.Refusal { return state.PlaceWith(0, 1, cpu(8000)) }, 11_000},
+	} {
+		if r := step.do(); r.Refused() {
+			t.Fatal(r)
+		}
+		s.holdings.follow(state)
+		if got := s.holdings.by[bronze][1]; got != step.want {
+			t.Errorf("%d are held, want %d", got, step.want)
+		}
+	}
+}
