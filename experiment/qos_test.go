@@ -45,10 +45,10 @@ func validated(t *testing.T, v validation) []outcome {
 }
 
 // between reports what is outside of its bounds.
-func between(t *testing.T, o *outcome, what string, got, least, most float64) {
+func between(t *testing.T, o *outcome, what string, got float64, bounds [2]float64) {
 	t.Helper()
-	if !(got >= least && got <= most) {
-		t.Errorf("%s, %s, seed %v: %s is %.4f, want %.4f to %.4f", o.policy, o.line, o.at, what, got, least, most)
+	if !(got >= bounds[0] && got <= bounds[1]) {
+		t.Errorf("%s, %s, seed %v: %s is %.4f, want %.4f to %.4f", o.policy, o.line, o.at, what, got, bounds[0], bounds[1])
 	}
 }
 
@@ -63,20 +63,20 @@ func TestQoSV1(t *testing.T) {
 		if len(gold.rising) != 80 || len(silver.rising) != 80 || len(bronze.rising) != 96 {
 			t.Fatalf("%d gold, %d silver, %d bronze", len(gold.rising), len(silver.rising), len(bronze.rising))
 		}
-		between(t, &o, "gold", gold.least(), 1, 1)
+		between(t, &o, "gold", gold.least(), [2]float64{1, 1})
 		switch {
 		case o.policy == "priority":
 			checkPriority(t, &o, silver, bronze)
 		case o.trigger.Watchdog == asStored:
-			between(t, &o, "silver's mean", silver.mean, 0.904, 0.906)
-			between(t, &o, "silver's least", silver.least(), 0.898, 1)
-			between(t, &o, "bronze's mean", bronze.mean, 0.4685, 0.4765)
-			between(t, &o, "bronze's best", bronze.most(), 0, 0.4999)
-			between(t, &o, "preemptions", float64(o.run.Tasks.Preempted), 5500, 5800)
+			between(t, &o, "silver's mean", silver.mean, [2]float64{0.904, 0.906})
+			between(t, &o, "silver's least", silver.least(), [2]float64{0.898, 1})
+			between(t, &o, "bronze's mean", bronze.mean, [2]float64{0.4685, 0.4765})
+			between(t, &o, "bronze's best", bronze.most(), [2]float64{0, 0.4999})
+			between(t, &o, "preemptions", float64(o.run.Tasks.Preempted), [2]float64{5500, 5800})
 		default: // what another implementation gave, in some order
-			between(t, &o, "preemptions", float64(o.run.Tasks.Preempted), 16_205*0.97, 16_205*1.03)
-			between(t, &o, "bronze's mean", bronze.mean, 0.395, 0.402)
-			between(t, &o, "silver's mean", silver.mean, 0.9, 0.906)
+			between(t, &o, "preemptions", float64(o.run.Tasks.Preempted), [2]float64{16_205*0.97, 16_205*1.03})
+			between(t, &o, "bronze's mean", bronze.mean, [2]float64{0.395, 0.402})
+			between(t, &o, "silver's mean", silver.mean, [2]float64{0.9, 0.906})
 		}
 	}
 }
@@ -106,12 +106,12 @@ func checkPriority(t *testing.T, o *outcome, silver, bronze *kept) {
 			began++
 		}
 	}
-	between(t, o, "preemptions", float64(o.run.Tasks.Preempted), float64(began-40), float64(began-40))
-	between(t, o, "allocations", float64(o.allocations), float64(200+began-40), float64(200+began-40))
-	between(t, o, "silver", silver.least(), 1, 1)
-	between(t, o, "bronze near 1", 96*bronze.above(0.99), 40, 40)
+	between(t, o, "preemptions", float64(o.run.Tasks.Preempted), [2]float64{float64(began-40), float64(began-40)})
+	between(t, o, "allocations", float64(o.allocations), [2]float64{float64(200+began-40), float64(200+began-40)})
+	between(t, o, "silver", silver.least(), [2]float64{1, 1})
+	between(t, o, "bronze near 1", 96*bronze.above(0.99), [2]float64{40, 40})
 	if o.line == lineOfTest(storedOrder, asStored) {
-		between(t, o, "preemptions in the stored order", float64(o.run.Tasks.Preempted), 32, 32)
+		between(t, o, "preemptions in the stored order", float64(o.run.Tasks.Preempted), [2]float64{32, 32})
 	}
 }
 
@@ -122,17 +122,17 @@ func TestQoSV2(t *testing.T) {
 		silver := &o.kept()[0]
 		switch {
 		case o.policy == "priority":
-			between(t, &o, "silver at 1", 221*silver.above(1), 200, 200)
-			between(t, &o, "preemptions", float64(o.run.Tasks.Preempted), 0, 0)
+			between(t, &o, "silver at 1", 221*silver.above(1), [2]float64{200, 200})
+			between(t, &o, "preemptions", float64(o.run.Tasks.Preempted), [2]float64{0, 0})
 		case o.trigger.Watchdog == asStored:
-			between(t, &o, "mean", silver.mean, 0.899, 0.901)
-			between(t, &o, "least", silver.least(), 0.895, 1)
-			between(t, &o, "median", silver.rising[110], 0.8975, 0.8995)
-			between(t, &o, "share fulfilled", silver.fulfilled, 0.33, 0.38)
-			between(t, &o, "preemptions", float64(o.run.Tasks.Preempted), 2500, 2600)
+			between(t, &o, "mean", silver.mean, [2]float64{0.899, 0.901})
+			between(t, &o, "least", silver.least(), [2]float64{0.895, 1})
+			between(t, &o, "median", silver.rising[110], [2]float64{0.8975, 0.8995})
+			between(t, &o, "share fulfilled", silver.fulfilled, [2]float64{0.33, 0.38})
+			between(t, &o, "preemptions", float64(o.run.Tasks.Preempted), [2]float64{2500, 2600})
 		default:
-			between(t, &o, "mean", silver.mean, 0.8842, 0.8862)
-			between(t, &o, "preemptions", float64(o.run.Tasks.Preempted), 7_276*0.99, 7_276*1.01)
+			between(t, &o, "mean", silver.mean, [2]float64{0.8842, 0.8862})
+			between(t, &o, "preemptions", float64(o.run.Tasks.Preempted), [2]float64{7_276*0.99, 7_276*1.01})
 		}
 	}
 }

@@ -98,14 +98,19 @@ func (l *lab) step() []sched.Decision {
 		l.t.Fatal(err)
 	}
 	l.pending = l.pending[:0]
-	for _, d := range out {
+	l.answer(out)
+	return out
+}
+
+// answer lets what was decided happen, with the next step.
+func (l *lab) answer(decisions []sched.Decision) {
+	for _, d := range decisions {
 		if d.Kind == sched.Place {
 			l.pending = append(l.pending, cluster.TaskStarted{Task: d.Task, Attempt: d.Attempt, Node: d.Node})
 		} else {
 			l.pending = append(l.pending, cluster.TaskLeft{Task: d.Task, Attempt: d.Attempt})
 		}
 	}
-	return out
 }
 
 // on returns where the task is.

@@ -73,6 +73,15 @@ func (p *promisedLab) pass() int {
 	}
 }
 
+// again runs a pass at the same moment.
+func (p *promisedLab) again() []sched.Decision {
+	r := p.core.Begin(0, p.now)
+	r.Run(0)
+	out := p.core.Finish(r, p.now, nil)
+	p.answer(out)
+	return out
+}
+
 // BenchmarkQoSPass measures a pass 10 s after the last: with everything that comes of
 // it, and one more at the same moment, in which nothing is left to do.
 func BenchmarkQoSPass(b *testing.B) {
@@ -91,6 +100,40 @@ func BenchmarkQoSPass(b *testing.B) {
 				b.ReportMetric(float64(evicted)/float64(passes), "evictions/op")
 				b.ReportMetric(float64(l.s.InPhase(cluster.Waiting)), "waiting")
 				b.ReportMetric(float64(l.s.InPhase(cluster.Running)), "running")
+			})
+		}
+	}
+}
+
+// BenchmarkQoSIdle measures a pass in which nothing can be done: one more at the same
+// moment, and one where large gold tasks wait besides, which nobody who may be evicted
+// makes room for.
+func BenchmarkQoSIdle(b *testing.B) {
+	for _, nodes := range []int{575, 5749} {
+		for _, stuck := range []bool{false, true} {
+			b.Run(fmt.Sprintf("nodes=%d/running=%d/waiting=%d/stuck=%v", nodes, nodes*10, nodes/2, stuck), func(b *testing.B) {
+				l := newPromisedLab(b, nodes, nodes*10, nodes/2, false)
+				for i := range nodes / 10 {
+					if stuck {
+						size := 900_000 + int64(i%100)*1000
+						l.task(work{user: fmt.Sprint("large", i), cpu: size, mem: size, class: 0})
+					}
+				}
+				for range 5 {
+					l.pass()
+				}
+				for len(l.again()) > 0 { // victims have victims
+					for len(l.pending) > 0 {
+						l.step()
+					}
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					if out := l.again(); len(out) > 0 {
+						b.Fatalf("%d decisions", len(out))
+					}
+				}
+				b.ReportMetric(float64(l.s.InPhase(cluster.Waiting)), "waiting")
 			})
 		}
 	}

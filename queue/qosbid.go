@@ -87,7 +87,7 @@ const (
 
 // number orders bids, the larger the better, as far as a number can: by the most
 // important class that loses critical tasks, and by how much, or by the sum of all
-// slacks if none does. Sums of such as have all the slack there is are alike.
+// slacks if none does. Sums of those that have all the slack there is are alike.
 func (b *bid) number() int64 {
 	for i, lost := range b.lost {
 		if lost < 0 {
@@ -278,7 +278,12 @@ func (b *bidders) offer(s *cluster.State, shape cluster.ShapeID, n cluster.NodeI
 		return nobody
 	}
 	offer := b.price()
-	return offer.number()
+	number := offer.number()
+	if number == band-1 {
+		// All who lose somebody who was promised nothing are alike, but for the score.
+		number = band/2 + b.score(s, shape, n)
+	}
+	return number
 }
 
 // price is what the chosen cost.

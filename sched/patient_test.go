@@ -1,0 +1,55 @@
+package sched_test
+
+import (
+	"testing"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+)
+
+// idle decides nothing.
+type idle struct{}
+
+func (idle) Plan(*sched.Trial, *sched.Changed, int64, *sched.Plan) {}
+
+func (idle) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
+	return sched.Explain(t.State(), task)
+}
+
+// TestPatient counts the rounds of a lane for which outcomes are no cause, beside one
+// for which they are.
+func TestPatient(t *testing.T) {
+	const second = cluster.Second
+	for _, patient := range []bool{true, false} {
+		s := cluster.NewState([]cluster.Kind{{Name: "cpu"}}, []cluster.Class{{Name: "all"}})
+		core, err := sched.New(s, sched.Lane{Name: "l", Policy: idle{}, When: sched.Trigger{Watchdog: 30 * second, Patient: patient}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		step := func(at cluster.Time, want int64, in ...cluster.Event) {
+			t.Helper()
+			before := core.Counts().Rounds
+			if _, _, err := core.Step(at, in, nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := core.Counts().Rounds - before; got != want {
+				t.Errorf("patient %v: %d rounds at %v, want %d", patient, got, at, want)
+			}
+		}
+		outcomes := int64(1)
+		if patient {
+			outcomes = 0
+		}
+		step(0, 1,
+			cluster.NodeAdded{Node: 0, Spec: cluster.NodeSpec{Name: "n", Capacity: cluster.Vector{1}}}, cluster.JobSubmitted{Job: 0},
+			cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{1}}},
+			cluster.TaskSubmitted{Task: 0, Seq: 1, Job: 0}, cluster.TaskSubmitted{Task: 1, Seq: 2, Job: 0})
+		step(10*second, 1, cluster.TaskFound{Task: 0, Seq: 1, Node: 0})
+		step(20*second, outcomes, cluster.TaskLeft{Task: 0, Attempt: 1})
+		if want := (10+10*cluster.Time(outcomes))*second + 30*second; core.Wake(20*second) != want {
+			t.Errorf("patient %v: the watchdog is due at %v, want %v", patient, core.Wake(20*second), want)
+		}
+		step(60*second, 1)
+		step(61*second, 1-outcomes, cluster.TaskEnded{Task: 0, Seq: 1})
+	}
+}
