@@ -37,7 +37,7 @@ type Options struct {
 	Size Size
 	Seed uint64
 	// Data is the folder that holds the real traces, a folder each: google2011,
-	// ecsched. Without it the workload comes from a generator.
+	// ecsched, qos. Without it the workload comes from a generator.
 	Data string
 	// Policies are run in place of the experiment's own, if it is free to.
 	Policies []string

@@ -16,16 +16,16 @@ import (
 // promises where not all requests fit at once.
 
 func validations() []Experiment {
-	const paper = "QoS-driven scheduling, J Internet Serv Appl 11 (2020), "
+	const paper = "QoS-driven scheduling, JISA 11 (2020), "
 	names := []string{"qos", "priority"}
 	return []Experiment{
 		{
-			Name: "qos-v1", What: "gold, silver and bronze where a fifth of the bronze have no room: who gets what was promised",
-			Paper: paper + "first validation test", Policies: names, Free: true, setUp: setUpOf(firstTest()),
+			Name: "qos-v1", What: "what promises come to where 256 gold, silver and bronze want room for 200",
+			Paper: paper + "validation 1", Policies: names, Free: true, setUp: setUpOf(firstTest()),
 		},
 		{
-			Name: "qos-v2", What: "silver alone, a tenth more than there is room for: who gets what was promised",
-			Paper: paper + "second validation test", Policies: names, Free: true, setUp: setUpOf(secondTest()),
+			Name: "qos-v2", What: "what promises come to where 221 silver want room for 200",
+			Paper: paper + "validation 2", Policies: names, Free: true, setUp: setUpOf(secondTest()),
 		},
 	}
 }

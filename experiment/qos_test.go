@@ -74,7 +74,7 @@ func TestQoSV1(t *testing.T) {
 			between(t, &o, "bronze's best", bronze.most(), [2]float64{0, 0.4999})
 			between(t, &o, "preemptions", float64(o.run.Tasks.Preempted), [2]float64{5500, 5800})
 		default: // what another implementation gave, in some order
-			between(t, &o, "preemptions", float64(o.run.Tasks.Preempted), [2]float64{16_205*0.97, 16_205*1.03})
+			between(t, &o, "preemptions", float64(o.run.Tasks.Preempted), [2]float64{16_205 * 0.97, 16_205 * 1.03})
 			between(t, &o, "bronze's mean", bronze.mean, [2]float64{0.395, 0.402})
 			between(t, &o, "silver's mean", silver.mean, [2]float64{0.9, 0.906})
 		}
@@ -106,8 +106,8 @@ func checkPriority(t *testing.T, o *outcome, silver, bronze *kept) {
 			began++
 		}
 	}
-	between(t, o, "preemptions", float64(o.run.Tasks.Preempted), [2]float64{float64(began-40), float64(began-40)})
-	between(t, o, "allocations", float64(o.allocations), [2]float64{float64(200+began-40), float64(200+began-40)})
+	between(t, o, "preemptions", float64(o.run.Tasks.Preempted), [2]float64{float64(began - 40), float64(began - 40)})
+	between(t, o, "allocations", float64(o.allocations), [2]float64{float64(200 + began - 40), float64(200 + began - 40)})
 	between(t, o, "silver", silver.least(), [2]float64{1, 1})
 	between(t, o, "bronze near 1", 96*bronze.above(0.99), [2]float64{40, 40})
 	if o.line == lineOfTest(storedOrder, asStored) {
@@ -132,7 +132,7 @@ func TestQoSV2(t *testing.T) {
 			between(t, &o, "preemptions", float64(o.run.Tasks.Preempted), [2]float64{2500, 2600})
 		default:
 			between(t, &o, "mean", silver.mean, [2]float64{0.8842, 0.8862})
-			between(t, &o, "preemptions", float64(o.run.Tasks.Preempted), [2]float64{7_276*0.99, 7_276*1.01})
+			between(t, &o, "preemptions", float64(o.run.Tasks.Preempted), [2]float64{7_276 * 0.99, 7_276 * 1.01})
 		}
 	}
 }
