@@ -35,10 +35,12 @@ type simulation struct {
 	input   string // and its data; empty where there is none
 	trigger sched.Trigger
 	planner sim.PlannerTime
-	until   cluster.Time // after the speed-up; 0 until its work is done
-	speedup float64      // 0 is none
-	waits   bool         // measure how long batch tasks wait
-	promise *promise     // nil: classes count for nothing, and evicted work is lost
+	until   cluster.Time                    // after the speed-up; 0 until its work is done
+	speedup float64                         // 0 is none
+	waits   bool                            // measure how long batch tasks wait
+	promise *promise                        // nil: classes count for nothing, and evicted work is lost
+	around  func(sched.Policy) sched.Policy // what stands between the policy and the rest; may be nil
+	watch   *placements                     // what around returns; may be nil
 }
 
 // promise is what a case has that is about what was promised to tasks.
@@ -80,12 +82,18 @@ func (c *simulation) run(o *Options) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
+	if c.around != nil {
+		policy = c.around(policy)
+	}
 	start := time.Now()
 	watch := &stopwatch{policy: policy, steps: c.planner == sim.Zero, clock: func() cluster.Time { return cluster.Time(time.Since(start).Microseconds()) }}
 	config := sim.Config{
 		Source: source, Lanes: []sched.Lane{{Name: c.policy, Policy: watch, When: c.trigger}},
 		Until: c.until, Planner: sim.Planner{Time: c.planner, Clock: watch.read}, World: sim.World{Seed: o.Seed},
 		Stop: o.Stop,
+	}
+	if c.watch != nil {
+		config.Output.Tasks = c.watch
 	}
 	if c.speedup != 0 {
 		config.Source = trace.Speedup(source, c.speedup)

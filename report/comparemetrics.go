@@ -35,6 +35,7 @@ const (
 	InBytes     Unit = "bytes"
 	InUnits     Unit = "units" // of the priced kind, such as cores
 	InMoney     Unit = "money" // of a currency without a name
+	InCores     Unit = "cores"
 )
 
 // metric is one number that a run may have.
