@@ -37,9 +37,9 @@ func slaExperiments() []Experiment {
 	return []Experiment{
 		{Name: "sla-same-time", What: "cores by class; 30 containers of each at once", Paper: paper + "figure 2 and table 1", Policies: []string{"sla"}, setUp: slaPattern(sameTime())},
 		{Name: "sla-online", What: "cores by class; one container of each every 3 s", Paper: paper + "figure 3 and table 1", Policies: []string{"sla"}, setUp: slaPattern(online())},
-		{Name: "sla-google", What: "cores by class; 2 Premium and 88 Advanced, as in Google's trace", Paper: paper + "figure 4 and table 1", Policies: []string{"sla"}, setUp: slaPattern(likeGoogle())},
-		{Name: "sla-prezi", What: "cores by class; 10, 13 and 67 containers within 27 s, as in Prezi's trace", Paper: paper + "figure 5 and table 1", Policies: []string{"sla"}, setUp: slaPattern(likePrezi())},
-		{Name: "sla-node-stop", What: "which containers survive the stop of a node of each tier, with copies and without", Paper: paper + "its redundancy, §4", Policies: []string{"sla"}, setUp: setUpNodeStop},
+		{Name: "sla-google", What: "cores by class; 2 Premium and 88 Advanced containers", Paper: paper + "figure 4 and table 1", Policies: []string{"sla"}, setUp: slaPattern(likeGoogle())},
+		{Name: "sla-prezi", What: "cores by class; 10, 13 and 67 containers within 27 s", Paper: paper + "figure 5 and table 1", Policies: []string{"sla"}, setUp: slaPattern(likePrezi())},
+		{Name: "sla-node-stop", What: "what copies save when a node of each tier stops", Paper: paper + "redundancy", Policies: []string{"sla"}, setUp: setUpNodeStop},
 	}
 }
 
