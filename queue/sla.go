@@ -73,7 +73,7 @@ func (p *sla) learn(s *cluster.State, c *sched.Changed) {
 	}
 	p.table.learn(s, c)
 	p.nodes.learn(s, c)
-	for set, of := range p.pools { //nolint:maporder // each is brought up to date by itself
+	for set, of := range p.pools { // each by itself, in any order
 		if slices.Contains(c.Shapes, of.shape) {
 			delete(p.pools, set)
 			continue
