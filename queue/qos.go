@@ -21,13 +21,15 @@ import (
 // on each node is known, up to a rounding, by a number that only changes when the
 // node does (occupants). A group whose head can find neither room, since no node has
 // gained any, nor anybody less urgent anywhere, is not looked at. One that fails
-// says so for all in the pass that ask for as much or more: what a node has left and
-// what could be evicted there only shrinks during a pass.
+// says so for all that come later in the pass and ask for as much or more: for them a
+// node has no more left, together with what may be evicted there. Only who was not
+// looked at may yet gain by what an eviction leaves over (share).
 //
 // Cost of a pass: a few nanoseconds for each group of waiting tasks, and for each
 // that may evict somebody a look at each node that has somebody less urgent and
-// enough of them (bidders). Tried and dropped: sorting all that runs; at 60,000
-// tasks it is a thousand times as dear.
+// enough of them, once a pass for each shape (bidders). Tried and dropped: a heap of
+// bids for each shape, which had to drop a stale one for each victim of the pass; it
+// took half as long again.
 type qos struct {
 	table     table
 	rooms     rooms
