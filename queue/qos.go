@@ -28,8 +28,8 @@ import (
 // Cost of a pass: a few nanoseconds for each group of waiting tasks, and for each
 // that may evict somebody a look at each node that has somebody less urgent and
 // enough of them, once a pass for each shape (bidders). Tried and dropped: a heap of
-// bids for each shape, which had to drop a stale one for each victim of the pass; it
-// took half as long again.
+// bids for each shape, which had to drop a stale one for each victim of the pass, and
+// took longer.
 type qos struct {
 	table     table
 	rooms     rooms
