@@ -14,7 +14,8 @@ import (
 // value for its price is taken first, so that the first set found is the greedy one,
 // and each set found is relieved of whom it does not need. The search looks at a
 // bounded number of sets. On nodes with few tasks it ends before that, and the set is
-// the cheapest; otherwise it is at most as dear as the greedy one.
+// the cheapest; otherwise it is at most as dear as the greedy one. Where pairs decide
+// (Ranker), the greedy set by price alone is the best there is.
 
 // mostSets bounds the sets that are looked at on a node, beside those on the way to
 // the first: enough to compare all of eight tasks.
@@ -70,6 +71,10 @@ func (c *chooser) choose(w *network, s *cluster.State, shape cluster.ShapeID, ti
 	if len(c.list) == 0 {
 		return 0, false
 	}
+	if w.ranks {
+		c.leastUrgent()
+		return c.total, c.total < unreached
+	}
 	slices.SortFunc(c.list, func(a, b victim) int {
 		return cmp.Or(cmp.Compare(a.price*b.cover, b.price*a.cover), cmp.Compare(a.price, b.price), cmp.Compare(a.shape, b.shape), cmp.Compare(b.seq, a.seq))
 	})
@@ -78,6 +83,34 @@ func (c *chooser) choose(w *network, s *cluster.State, shape cluster.ShapeID, ti
 	c.search(0, 0)
 	w.looks += int64(mostSets+len(c.list)-c.sets) / looksPerTick
 	return c.total, c.total < unreached
+}
+
+// leastUrgent chooses where pairs decide (Ranker): the least urgent go first, until the
+// task fits, and of these the most urgent stay who need not go. The price is that of the
+// most urgent who goes; no other set has a lower one.
+func (c *chooser) leastUrgent() {
+	slices.SortFunc(c.list, func(a, b victim) int {
+		return cmp.Or(cmp.Compare(a.price, b.price), cmp.Compare(b.cover, a.cover), cmp.Compare(b.seq, a.seq))
+	})
+	for i := range c.list {
+		if c.enough() {
+			break
+		}
+		c.leave(&c.list[i], 1)
+		c.chosen = append(c.chosen, int32(i))
+	}
+	if !c.enough() {
+		return
+	}
+	c.total = 0
+	for _, i := range slices.Backward(c.chosen) {
+		if c.leave(&c.list[i], -1); c.enough() {
+			continue
+		}
+		c.leave(&c.list[i], 1)
+		c.best = append(c.best, i)
+		c.total = max(c.total, c.list[i].price)
+	}
 }
 
 // atLeast is less than choose would find, or the same, without a search: what is
@@ -94,7 +127,7 @@ func (c *chooser) atLeast(w *network, s *cluster.State, shape cluster.ShapeID, n
 		case lack <= 0:
 		case rates[k] == unreached:
 			return 0, false // nobody there has any of it
-		default:
+		case !w.ranks:
 			bound = max(bound, times(rates[k], lack))
 		}
 	}

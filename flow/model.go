@@ -80,6 +80,12 @@ type Loaded interface {
 // waiting tasks alone.
 type Mover interface{ Moves() }
 
+// Ranker is a Model whose prices say who is more urgent than whom, rather than what
+// something is worth. A task may evict others if it is more urgent than each of them,
+// however many there are; any other Model weighs what they cost together. So tasks that
+// ask for much are not starved by small ones, and no price has to outweigh many.
+type Ranker interface{ Ranks() }
+
 // Learner is a Model that keeps something of what it was shown.
 type Learner interface {
 	// Learn is told what changed, as a sched.Policy is, before anything is asked. It

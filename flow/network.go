@@ -21,6 +21,8 @@ type network struct {
 	// pinned says that running tasks never move, so that they are not asked about;
 	// moves that a running task may be placed on another node at once.
 	pinned, moves bool
+	// ranks says that the model is a Ranker.
+	ranks bool
 	// stop is Options.Stop, or nil.
 	stop func() bool
 
@@ -94,6 +96,7 @@ func newNetwork(m Model, pinned, moves bool) *network {
 	w := &network{model: m, pinned: pinned, moves: moves}
 	w.tree, _ = m.(Tree)
 	w.loaded, _ = m.(Loaded)
+	_, w.ranks = m.(Ranker)
 	w.graph = mcmf.NewGraph(0, 0)
 	w.sink = w.graph.AddNode(0)
 	w.classOf, w.shareRow = map[classID]int32{}, map[shareID]int32{}

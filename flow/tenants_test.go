@@ -59,7 +59,11 @@ func TestNobodyLeavesForNothing(t *testing.T) {
 	evicted := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &haggler{}
-		w := &witness{Policy: flow.New(m, flow.Options{Name: "haggler"})}
+		model := flow.Model(m)
+		if rapid.Bool().Draw(rt, "ranks") {
+			model = ranker{m}
+		}
+		w := &witness{Policy: flow.New(model, flow.Options{Name: "haggler"})}
 		st := newStage(rt, w)
 		size := rapid.Int64Range(1, 4)
 		var shapes []cluster.ShapeID

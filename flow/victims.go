@@ -18,7 +18,8 @@ import (
 //
 //	price of waiting − price of the place  >  Σ (price of waiting − price of staying)
 //
-// with the sum over the victims. What a task is worth where it runs, and that it is
+// with the sum over the victims; where the model says that pairs decide (Ranker), with
+// the greatest of these instead of their sum. What a task is worth where it runs, and that it is
 // not stopped for its equal, is in its price of staying. A running task keeps its
 // tier: nobody of a lower one evicts it, and those of a higher one pay its price, too.
 //

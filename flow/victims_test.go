@@ -63,6 +63,20 @@ func (m *haggler) Above(_ *cluster.State, a flow.Aggregator) (flow.Aggregator, f
 	return 1, m.racks[a-2]
 }
 
+// ranker is one for whom pairs decide.
+type ranker struct{ *haggler }
+
+func (ranker) Ranks() {}
+
+// together is what it costs that another one leaves, after those that cost so much.
+func (m *haggler) together(so flow.Cost, t cluster.TaskID, ranks bool) flow.Cost {
+	price := m.terms[t].Wait - m.terms[t].Stay
+	if ranks {
+		return max(so, price)
+	}
+	return so + price
+}
+
 // place is what a place on the node costs the first task.
 func (m *haggler) place(n cluster.NodeID) flow.Cost {
 	cost := 5 + m.racks[n%2] + m.into[n]
@@ -82,12 +96,12 @@ type offer struct {
 
 // offers are all sets of victims on all nodes with which the first task fits, none of
 // them of a higher tier.
-func offers(s *cluster.State, m *haggler) (list []offer) {
+func offers(s *cluster.State, m *haggler, ranks bool) (list []offer) {
 	need := s.Demand(0)
 	for n := range cluster.NodeID(s.NodeRows()) {
 		may := s.TasksOn(n)
 		for set := range 1 << len(may) {
-			o := offer{node: n, cost: m.place(n)}
+			o := offer{node: n}
 			room, higher := cluster.Vector{}, false
 			for k, limit := range s.Limit(n) {
 				room = append(room, limit-s.Used(n)[k])
@@ -97,13 +111,14 @@ func offers(s *cluster.State, m *haggler) (list []offer) {
 					continue
 				}
 				o.victims++
-				o.cost += m.terms[t].Wait - m.terms[t].Stay
+				o.cost = m.together(o.cost, t, ranks)
 				o.alone = need.Fits(s.Shape(s.Task(t).Shape).Demand) // flow goes by what it takes at least
 				higher = higher || m.terms[t].Tier > m.terms[0].Tier
 				for k, q := range s.Demand(t) {
 					room[k] += q
 				}
 			}
+			o.cost += m.place(n)
 			if o.alone = o.victims == 0 || o.victims == 1 && o.alone; need.Fits(room) && !higher {
 				list = append(list, o)
 			}
@@ -125,19 +140,34 @@ func cheapest(list []offer, wait flow.Cost, use func(offer) bool) (flow.Cost, bo
 
 // TestVictimsAgainstAllSets compares whom a task evicts with all sets of tasks on all
 // nodes. Where flow knows a place that pays, it is the cheapest of those that flow
-// knows; otherwise the cheapest of all, and there is none only if none pays.
+// knows; otherwise the cheapest of all, and there is none only if none pays. A set costs
+// what its tasks cost together; where pairs decide, what the dearest of them costs.
 func TestVictimsAgainstAllSets(t *testing.T) {
-	sizes, waits := map[int]int{}, 0
+	for _, ranks := range []bool{false, true} {
+		t.Run(fmt.Sprint("ranks=", ranks), func(t *testing.T) { againstAllSets(t, ranks) })
+	}
+}
+
+func againstAllSets(t *testing.T, ranks bool) {
+	t.Helper()
+	sizes, waits, least := map[int]int{}, 0, int64(100)
+	if ranks {
+		least = 25 // so that most could not pay for several
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &haggler{arcs: map[cluster.NodeID]flow.Cost{}}
-		st := newStage(rt, flow.New(m, flow.Options{Name: "haggler"}))
+		model := flow.Model(m)
+		if ranks {
+			model = ranker{m}
+		}
+		st := newStage(rt, flow.New(model, flow.Options{Name: "haggler"}))
 		quantity := rapid.Int64Range(0, 4)
 		elastic := rapid.Bool().Draw(rt, "elastic") // those that are there have one shape, and take what they were granted
 		vector := func(name string) cluster.Vector {
 			return cluster.Vector{1 + quantity.Draw(rt, name), quantity.Draw(rt, name), 0}
 		}
 		terms := func(name string) flow.Terms {
-			wait := rapid.Int64Range(100, 200).Draw(rt, name+" waits")
+			wait := rapid.Int64Range(least, 200).Draw(rt, name+" waits")
 			if elastic {
 				return flow.Terms{Wait: wait, Stay: wait - 20*rapid.Int64Range(1, 2).Draw(rt, name+" pays")}
 			}
@@ -184,7 +214,7 @@ func TestVictimsAgainstAllSets(t *testing.T) {
 			}
 		}
 		st.mustStep()
-		s, all, wait := st.core.State(), offers(rival, m), m.terms[0].Wait
+		s, all, wait := st.core.State(), offers(rival, m, ranks), m.terms[0].Wait
 		known, flows := cheapest(all, wait, func(o offer) bool { return o.alone })
 		best, some := cheapest(all, wait, func(offer) bool { return true })
 		task := s.Task(0)
@@ -195,14 +225,15 @@ func TestVictimsAgainstAllSets(t *testing.T) {
 			}
 			return
 		}
-		cost, victims := m.place(task.Node), 0
+		cost, victims := flow.Cost(0), 0
 		for id := range cluster.TaskID(s.TaskRows()) {
 			if s.Task(id).Phase != cluster.Leaving {
 				continue
 			}
 			victims++
-			cost += m.terms[id].Wait - m.terms[id].Stay
+			cost = m.together(cost, id, ranks)
 		}
+		cost += m.place(task.Node)
 		want := best
 		if flows {
 			want = known
@@ -214,6 +245,36 @@ func TestVictimsAgainstAllSets(t *testing.T) {
 	t.Logf("%d tasks wait; by number of victims: %v", waits, sizes)
 	if !testing.Short() && (waits == 0 || sizes[1] == 0 || sizes[2]+sizes[3] == 0) {
 		t.Errorf("the cases are too much alike: %d tasks wait; by number of victims: %v", waits, sizes)
+	}
+}
+
+// TestPairsDecide lets a task wait whose room four others hold, each of them less urgent
+// than it is. Where pairs decide they leave, and the one does not that is more urgent;
+// where sums do, it waits.
+func TestPairsDecide(t *testing.T) {
+	for _, tc := range []struct {
+		ranks   bool
+		dearest flow.Cost // of the four
+		leave   int
+	}{{true, 59, 4}, {true, 60, 0}, {false, 59, 0}} {
+		m := &haggler{into: []flow.Cost{-5}, terms: []flow.Terms{{Wait: 60}, {Wait: 50}, {Wait: 50}, {Wait: tc.dearest}, {Wait: 50}, {Wait: 90}}}
+		model := flow.Model(m)
+		if tc.ranks {
+			model = ranker{m}
+		}
+		st := newStage(t, flow.New(model, flow.Options{Name: "haggler"}))
+		st.node(cluster.Vector{5, 5, 0})
+		st.task(st.job(), st.shape(cluster.Shape{Demand: cluster.Vector{4, 4, 0}}))
+		small := st.shape(cluster.Shape{Demand: cluster.Vector{1, 1, 0}})
+		for range 5 {
+			task := st.task(st.job(), small)
+			st.events = append(st.events, cluster.TaskFound{Task: task, Seq: st.seq, Node: 0})
+		}
+		st.mustStep()
+		s := st.core.State()
+		if leave := s.InPhase(cluster.Leaving); leave != tc.leave || s.Task(5).Phase != cluster.Running {
+			t.Errorf("%+v: %d leave:\n%s", tc, leave, s.Picture())
+		}
 	}
 }
 
