@@ -3,6 +3,7 @@ package schedtest
 import (
 	"fmt"
 	"iter"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -50,7 +51,9 @@ import (
 //
 //	kinds KIND…                          the kinds of the cluster: cpu and memory if it is left out;
 //	                                     gpu/4 comes in devices of 4
-//	classes CLASS…                       the classes of tasks, the most important first
+//	classes CLASS…                       the classes of tasks, the most important first; silver/0.9 was
+//	                                     promised nine tenths of its time, with a margin of 30 s, and
+//	                                     may spend the rest on beginning anew
 //	policy NAME… [lane=NAME] [user=USER] [heartbeat=TIME] [watchdog=TIME]
 //	                                     adds a lane: with user it owns that user's jobs, otherwise all.
 //	                                     Its name is the policy's unless lane says otherwise.
@@ -259,7 +262,16 @@ func (s *story) setKinds(a *args) error {
 
 func (s *story) setClasses(a *args) error {
 	for word, ok := a.word(); ok; word, ok = a.word() {
-		s.classes = append(s.classes, cluster.Class{Name: word, Importance: int32(len(s.classes))})
+		class := cluster.Class{Name: word, Importance: int32(len(s.classes))}
+		if name, share, promises := strings.Cut(word, "/"); promises {
+			part, err := strconv.ParseFloat(share, 64)
+			if err != nil || part <= 0 || part > 1 {
+				return fmt.Errorf("%s: %s, want a class and the share of its time that it is promised", a.of, word)
+			}
+			class.Name, class.Availability, class.Margin = name, cluster.Share(math.Round(float64(part*float64(cluster.Whole)))), 30*cluster.Second
+			class.Budget = cluster.Whole - class.Availability
+		}
+		s.classes = append(s.classes, class)
 	}
 	return a.done()
 }

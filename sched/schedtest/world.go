@@ -125,12 +125,23 @@ func newWorld(newPolicy func(seed uint64) sched.Policy, m mode) (*world, error) 
 		lanes[0].When = sched.Trigger{Heartbeat: 2 * cluster.Second, Watchdog: 20 * cluster.Second}
 	}
 	var err error
-	if w.core, err = sched.New(cluster.NewState(kinds, nil), lanes...); err != nil {
+	if w.core, err = sched.New(cluster.NewState(kinds, promises()), lanes...); err != nil {
 		return nil, err
 	}
 	w.flights = make([]*flight, len(lanes))
 	w.found()
 	return w, nil
+}
+
+// promises are the classes of tasks, in turns by job: one promises nothing, the others
+// more and more.
+func promises() []cluster.Class {
+	return []cluster.Class{
+		{Name: "none", Importance: 3},
+		{Name: "half", Importance: 2, Availability: cluster.Whole / 2, Margin: 5 * cluster.Second, Restart: cluster.Second, Budget: cluster.Whole / 2},
+		{Name: "most", Importance: 1, Availability: cluster.Whole * 9 / 10, Margin: 5 * cluster.Second, Restart: cluster.Second, Budget: cluster.Whole / 10},
+		{Name: "all", Importance: 0, Availability: cluster.Whole, Margin: 5 * cluster.Second},
+	}
 }
 
 // found makes the nodes, shapes and jobs, and sets the first things going.
