@@ -29,12 +29,13 @@ cluster:
 class: cluster internal/nearest queue/promethee
 sched: cluster
 sched/schedtest: cluster sched
-policies: cluster flow flow/bandwidth flow/cpumem flow/ecsched flow/quincy flow/spread internal/nearest mcmf queue sched
+policies: cluster flow flow/bandwidth flow/cpumem flow/ecsched flow/quincy flow/slack flow/spread internal/nearest mcmf queue sched
 flow: cluster flow/pack internal/heap mcmf sched
 flow/spread: cluster flow
 flow/cpumem: cluster flow
 flow/quincy: cluster flow
 flow/bandwidth: cluster flow
+flow/slack: cluster flow flow/cpumem
 flow/pack:
 queue: cluster internal/fifo internal/heap queue/promethee sched
 queue/promethee:
@@ -67,7 +68,7 @@ cmd/fairlead: *
 
 // pure packages decide. They see no clock, chance, network, file, lock or log,
 // start no goroutine and keep nothing between calls but what they return.
-const pure = `cluster flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/spread internal/fifo internal/heap internal/nearest mcmf policies queue sched`
+const pure = `cluster flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread internal/fifo internal/heap internal/nearest mcmf policies queue sched`
 
 // Each of these stands for itself and for all packages below it, except that
 // math/rand/v2 is welcome everywhere: its source is passed in.

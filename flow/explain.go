@@ -33,6 +33,9 @@ type Explanation struct {
 	// it changes next; Never if it does not.
 	Wait        Cost
 	WaitChanges cluster.Time
+	// WaitTerms are the parts of Wait, and HoldTerms those of what it costs to evict the
+	// task from where it runs; nil where the model does not name them.
+	WaitTerms, HoldTerms []Term
 	// Candidates are nodes that the task could go to, the cheapest first, and Nodes is
 	// how many there are in all. The node where it is comes last if it is not among
 	// the cheapest, and is missing if it would not take the task back.
@@ -96,9 +99,16 @@ func (p *Policy) Explain(s *cluster.State, all *sched.Changed, t cluster.TaskID,
 		x.Others = sched.Explain(s, t)
 		return x, nil
 	}
+	parts, named := p.model.(WaitExplainer)
+	if named && task.Phase == cluster.Running {
+		x.HoldTerms = parts.ExplainWait(s, t)
+	}
 	s = copied(s)
 	if err := takeOut(s, t); err != nil {
 		return x, err
+	}
+	if named {
+		x.WaitTerms = parts.ExplainWait(s, t)
 	}
 	p.relearn(s, all)
 	p.net.standApart(s, t)

@@ -100,6 +100,14 @@ type Explainer interface {
 	Explain(s *cluster.State, t cluster.TaskID, n cluster.NodeID) []Term
 }
 
+// WaitExplainer is a Model that can name the parts of its price of waiting.
+type WaitExplainer interface {
+	// ExplainWait are the parts of what it costs that the task waits; where it runs, of
+	// what it costs to evict it. They add up to Terms' Wait, for which it looks at the
+	// state alone.
+	ExplainWait(s *cluster.State, t cluster.TaskID) []Term
+}
+
 // Term is a named part of a price.
 type Term struct {
 	Name string

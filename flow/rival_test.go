@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/flow/bandwidth"
 	"fairlead.dev/fairlead/flow/cpumem"
 	"fairlead.dev/fairlead/flow/quincy"
+	"fairlead.dev/fairlead/flow/slack"
 	"fairlead.dev/fairlead/flow/spread"
 )
 
@@ -43,6 +44,7 @@ func watchedModels() []struct {
 		{"network-aware", 0, func() flow.Model { return &bandwidth.Model{} }},
 		{"quincy", 0, func() flow.Model { return quincy.New(quincy.Standard()) }},
 		{"quincy", 2, func() flow.Model { return quincy.New(delayed) }},
+		{"qos-flow", 0, func() flow.Model { return slack.New(slack.Options{Period: 20 * cluster.Second}) }},
 	}
 }
 
@@ -152,7 +154,7 @@ func (d *drama) submit() {
 	for range 1 + d.number(2) {
 		t := cluster.TaskID(d.tasks.Take())
 		d.seq++
-		e := cluster.TaskSubmitted{Task: t, Seq: d.seq, Job: cluster.JobID(d.number(2)), Shape: cluster.ShapeID(d.number(3)), Priority: int32(d.number(1))}
+		e := cluster.TaskSubmitted{Task: t, Seq: d.seq, Job: cluster.JobID(d.number(2)), Shape: cluster.ShapeID(d.number(3)), Priority: int32(d.number(1)), Class: cluster.ClassID(d.number(3))}
 		for range d.number(2) {
 			e.Input = append(e.Input, cluster.Block{Bytes: int64(d.number(4)) << 30, Replicas: [3]cluster.NodeID{cluster.NodeID(d.number(3)), cluster.NoNode, cluster.NoNode}})
 		}

@@ -6,9 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/flow"
 	"fairlead.dev/fairlead/flow/cpumem"
 	"fairlead.dev/fairlead/flow/quincy"
+	"fairlead.dev/fairlead/flow/slack"
 	"fairlead.dev/fairlead/flow/spread"
 	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sched/schedtest"
@@ -31,6 +33,10 @@ func parse(text string) (sched.Policy, error) {
 			model = &cpumem.Model{}
 		case i == 0 && word == "quincy":
 			isQuincy = true
+		case i == 0 && word == "qos-flow":
+			model = slack.New(slack.Standard())
+		case name == "period" && err == nil && i > 0 && strings.HasPrefix(text, "qos-flow"):
+			model = slack.New(slack.Options{Period: cluster.Time(n) * cluster.Second})
 		case name == "moves" && err == nil:
 			o.Moves = n
 		case name == "threshold" && err == nil && isQuincy:

@@ -24,10 +24,21 @@ type stage struct {
 	shapes  cluster.Rows
 }
 
+// promises are the classes of tasks. The first, which tasks are of unless a test says
+// otherwise, promises nothing.
+func promises() []cluster.Class {
+	return []cluster.Class{
+		{Name: "none", Importance: 3},
+		{Name: "half", Importance: 2, Availability: cluster.Whole / 2, Margin: 5 * cluster.Second, Restart: cluster.Second, Budget: cluster.Whole / 2},
+		{Name: "most", Importance: 1, Availability: cluster.Whole * 9 / 10, Margin: 5 * cluster.Second, Restart: cluster.Second, Budget: cluster.Whole / 10},
+		{Name: "all", Importance: 0, Availability: cluster.Whole, Margin: 5 * cluster.Second},
+	}
+}
+
 func newStage(tb rapid.TB, p sched.Policy) *stage {
 	tb.Helper()
 	kinds := []cluster.Kind{{Name: "cpu"}, {Name: "memory"}, {Name: "bandwidth"}}
-	core, err := sched.New(cluster.NewState(kinds, nil), sched.Lane{Name: "flow", Policy: p})
+	core, err := sched.New(cluster.NewState(kinds, promises()), sched.Lane{Name: "flow", Policy: p})
 	if err != nil {
 		tb.Fatalf("%v", err)
 	}

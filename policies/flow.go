@@ -8,6 +8,7 @@ import (
 	"fairlead.dev/fairlead/flow/cpumem"
 	"fairlead.dev/fairlead/flow/ecsched"
 	"fairlead.dev/fairlead/flow/quincy"
+	"fairlead.dev/fairlead/flow/slack"
 	"fairlead.dev/fairlead/flow/spread"
 	"fairlead.dev/fairlead/mcmf"
 	"fairlead.dev/fairlead/sched"
@@ -37,6 +38,11 @@ func flows() []Info {
 			Name: "quincy", What: "all tasks at once; near their data, services first; evicts what has just begun",
 			From: "Quincy, SOSP 2009, as in Firmament", Family: Flow, Evicts: true, Moves: true,
 			make: modelled("quincy", drawn),
+		},
+		{
+			Name: "qos-flow", What: "all waiting tasks at once, by slack to what was promised and importance; evicts the less urgent, but nobody who has just come",
+			From: "QoS-driven scheduling, JISA 2020, as prices of a flow", Family: Flow, Evicts: true,
+			make: modelled("qos-flow", func(Options) flow.Model { return slack.New(slack.Standard()) }),
 		},
 		{
 			Name: "ecsched-dp", What: "the first 100 of the queue at once; nodes that have left most of what a task wants",

@@ -49,9 +49,13 @@ type explainedAmt struct {
 
 // explainedPrice is what a task pays for what.
 type explainedPrice struct {
-	Wait        flow.Cost            `json:"wait"`
-	WaitChanges *report.Number       `json:"wait_changes_s,omitempty"`
-	Candidates  []explainedCandidate `json:"nodes"`
+	Wait        flow.Cost      `json:"wait"`
+	WaitChanges *report.Number `json:"wait_changes_s,omitempty"`
+	// WaitParts are the parts of Wait; HoldParts those of what it costs to evict the task,
+	// where it runs. Both are left out where the policy does not name them.
+	WaitParts  []explainedPart      `json:"wait_parts,omitempty"`
+	HoldParts  []explainedPart      `json:"hold_parts,omitempty"`
+	Candidates []explainedCandidate `json:"nodes"`
 }
 
 // explainedCandidate is a node that would take the task. More is by how much its parts
@@ -156,7 +160,9 @@ func (m *moment) task(t cluster.TaskID, most int) (*explainedTask, error) {
 	if task.Phase == cluster.Gated {
 		return answer, nil
 	}
-	answer.Price = &explainedPrice{Wait: x.Wait, Candidates: m.candidates(&x)}
+	answer.Price = &explainedPrice{
+		Wait: x.Wait, WaitParts: shownParts(x.WaitTerms), HoldParts: shownParts(x.HoldTerms), Candidates: m.candidates(&x),
+	}
 	if x.WaitChanges < cluster.Never {
 		at := report.Seconds(x.WaitChanges)
 		answer.Price.WaitChanges = &at

@@ -81,14 +81,31 @@ func (w *explainWriter) task(t *explainedTask) {
 		}
 		w.line("\nPolicy %s has no prices. Of %snodes that would take it now there %s%s.", t.Policy, other, are(t.Nodes), some(t.Takers, t.Nodes))
 	case t.Nodes == 0:
-		w.line("waiting costs %s", t.Price.waiting())
+		w.price(t.Price)
 		w.line("\nNo node would take it%s.", as)
 	default:
-		w.line("waiting costs %s", t.Price.waiting())
+		w.price(t.Price)
 		w.line("\n%s would take it%s:", count(t.Nodes, "node"), as)
 		w.prices(t.Price)
 	}
 	w.others(t)
+}
+
+// price prints what waiting costs, and evicting it from where it runs.
+func (w *explainWriter) price(p *explainedPrice) {
+	parts := partsOf(p.WaitParts)
+	if parts != "" {
+		parts = ": " + parts
+	}
+	w.line("waiting costs %s%s", p.waiting(), parts)
+	if len(p.HoldParts) == 0 {
+		return
+	}
+	sum := flow.Cost(0)
+	for _, part := range p.HoldParts {
+		sum += part.Cost
+	}
+	w.line("evicting it costs %d: %s", sum, partsOf(p.HoldParts))
 }
 
 // waiting says what waiting costs.
@@ -136,24 +153,11 @@ func (w *explainWriter) prices(p *explainedPrice) {
 // parts says what the price consists of, or how it differs from the first's: "12 more:
 // 8 for spread, 4 for load".
 func (c *explainedCandidate) parts(than flow.Cost) string {
-	var list []string
 	if c.first {
-		for _, part := range c.Parts {
-			if part.Cost != 0 {
-				list = append(list, fmt.Sprintf("%d for %s", part.Cost, part.Name))
-			}
-		}
-		return strings.Join(list, ", ")
+		return partsOf(c.Parts)
 	}
-	for _, part := range c.More {
-		if part.Cost < 0 {
-			list = append(list, fmt.Sprintf("%d less for %s", -part.Cost, part.Name))
-		} else {
-			list = append(list, fmt.Sprintf("%d for %s", part.Cost, part.Name))
-		}
-	}
-	switch why := strings.Join(list, ", "); {
-	case len(list) == 0:
+	switch why := partsOf(c.More); {
+	case why == "":
 		return "as much"
 	case c.Cost == than:
 		return "as much: " + why
@@ -281,4 +285,18 @@ func some(names []string, all int) string {
 		return ", such as " + strings.Join(names, ", ")
 	}
 	return ": " + strings.Join(names, ", ")
+}
+
+// partsOf names parts of a price, but for those that are nothing.
+func partsOf(parts []explainedPart) string {
+	var list []string
+	for _, part := range parts {
+		switch {
+		case part.Cost < 0:
+			list = append(list, fmt.Sprintf("%d less for %s", -part.Cost, part.Name))
+		case part.Cost > 0:
+			list = append(list, fmt.Sprintf("%d for %s", part.Cost, part.Name))
+		}
+	}
+	return strings.Join(list, ", ")
 }
