@@ -41,6 +41,15 @@ func (i Interval) Half() Number { return (i.High - i.Low) / 2 }
 // Holds reports whether x lies within the interval.
 func (i Interval) Holds(x Number) bool { return i.Low <= x && x <= i.High }
 
+// MeanOf is the mean of samples; there must be at least one.
+func MeanOf(samples []float64) Interval { return meanOf(samples).around() }
+
+// PairedDifference is the mean of other - base, of samples of which those at the same
+// place belong together. There must be as many of both, and at least one.
+func PairedDifference(base, other []float64) Interval {
+	return pairedDifference(base, other).around()
+}
+
 // estimate is a mean as it was measured: its standard error, and the degrees of
 // freedom with which that is known. No degrees of freedom mean that it is not.
 type estimate struct {
@@ -63,6 +72,12 @@ func meanOf(samples []float64) estimate {
 	}
 	e.deviation = math.Sqrt(squares / e.freedom / n)
 	return e
+}
+
+// around is the mean of an estimate, with its interval.
+func (e estimate) around() Interval {
+	half := e.half()
+	return Interval{Mean: Number(e.mean), Low: Number(e.mean - half), High: Number(e.mean + half), N: e.n}
 }
 
 // pairedDifference estimates other - base from samples of which those at the
