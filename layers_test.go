@@ -61,7 +61,8 @@ sim/trace/dlrm: cluster sim/trace
 sim/trace/swf: cluster sim/trace
 sim/trace/ecsched: cluster sim/trace
 sim/trace/kubernetes: cluster sim/trace
-sim/workload: cluster sim/trace
+internal/kmeans:
+sim/workload: cluster internal/heap internal/kmeans sim/trace
 experiment: class cluster internal/nearest policies report sched sim sim/trace sim/trace/ecsched sim/trace/google2011 sim/trace/qos sim/workload
 cmd/fairlead: *
 `
