@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sim/trace"
 	"fairlead.dev/fairlead/sim/workload"
 )
@@ -22,6 +23,8 @@ func syntheticFormat() format {
 		lacks: "any workload at all: it describes what is to be made up",
 		help: `  synthetic:google?nodes=1000&tasks-per-node=11.57&rate=1&churn=0&constrained=0.06&seed=1
                    a cluster like Google's of 2011, made up; without seed, the run's
+  synthetic:google?nodes=12500&sample=1&size=0.9&length=29d
+                   a tenth of its users, and the share of the nodes that they need
   synthetic:ec2?nodes=1000&tasks=300&load=0.5&seed=1
                    nodes of 19 types of Amazon's EC2 in equal numbers, half of each
                    in use, and requests that arrive at once, as in ECSched
@@ -77,6 +80,9 @@ func generators() []generator {
 			{"churn", "multiplies how often nodes are lost; `factor` 1 is once in 41 days for each (default 0)"},
 			{"constrained", "`share` of tasks with requirements (default 0.06)"},
 			{"seed", "`number` that chooses one of the workloads that fit (default 1)"},
+			{"sample", "`number` of a sample of users: a tenth of each of six groups, on as many nodes as they need (default all users)"},
+			{"size", "`share` of the nodes that the sample needs (default 1)"},
+			{"length", "`time` over which the users of the sample are known, and after which it ends (default 29d)"},
 		}},
 		{name: "ec2", what: "Half-loaded nodes of Amazon's EC2, and requests that arrive at once", make: sourceSpec.ec2, options: []option{
 			{"nodes", "how many `nodes` (default 1000)"},
@@ -119,6 +125,9 @@ func (s sourceSpec) google(seed uint64) (made, error) {
 	if err == nil {
 		err = g.Validate()
 	}
+	if err == nil && s.sampled() {
+		return s.sample(g)
+	}
 	endless := g.Churn > 0 || s.role != nodesAlone
 	// What is not used is not made: it has no end, and would be read for the
 	// sake of what comes between.
@@ -130,6 +139,48 @@ func (s sourceSpec) google(seed uint64) (made, error) {
 	case everything:
 	}
 	return made{func() (trace.Source, error) { return workload.New(g) }, endless}, err
+}
+
+// sampled reports whether anything is said of a sample of users.
+func (s sourceSpec) sampled() bool {
+	return s.values.Has("sample") || s.values.Has("size") || s.values.Has("length")
+}
+
+// sample is the work of some of the users of a cluster like Google's, for a time.
+func (s sourceSpec) sample(g workload.Google) (made, error) {
+	g.Length = 29 * cluster.Day
+	number, size := int64(0), 1.0
+	err := errors.Join(
+		s.whole("sample", 1, math.MaxInt32, func(v int64) { number = v }),
+		s.number("size", 1, func(v float64) { size = v }),
+	)
+	if err == nil && s.values.Has("length") {
+		g.Length, err = parseTime(s.values.Get("length"))
+		if err == nil && g.Length == 0 {
+			err = errors.New("want more than 0")
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: length: %w", s.text, err)
+		}
+	}
+	switch {
+	case err != nil:
+	case number == 0:
+		err = fmt.Errorf("%s: size and length are those of a sample of users; add sample=1", s.text)
+	case g.Churn > 0:
+		err = fmt.Errorf("%s: the nodes of a sample are never lost; leave churn out", s.text)
+	}
+	return made{open: func() (trace.Source, error) {
+		users, err := workload.UsersOf(g)
+		if err != nil {
+			return nil, err
+		}
+		sampled, err := workload.Sample(g, users, workload.PublishedSample(uint64(number)))
+		if err != nil {
+			return nil, err
+		}
+		return sampled.Open(size)
+	}}, err
 }
 
 func (s sourceSpec) ec2(seed uint64) (made, error) {
