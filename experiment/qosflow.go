@@ -18,8 +18,8 @@ import (
 
 func switchings() []Experiment {
 	return []Experiment{{
-		Name: "qos-flow", What: "the validation tests of QoS-driven scheduling, in random orders, with requests of one size and of three",
-		Paper:    "QoS-driven scheduling, J Internet Serv Appl 11 (2020), both validation tests, and what a switching cost makes of them",
+		Name: "qos-flow", What: "what a switching cost is worth in both validations, with one size and three",
+		Paper:    "QoS-driven scheduling, JISA 11 (2020), validations 1 and 2",
 		Policies: []string{"qos", "qos-flow"}, Free: true, setUp: setUpSwitchings,
 	}}
 }

@@ -20,7 +20,7 @@ import (
 func qosStudy() Experiment {
 	return Experiment{
 		Name: "qos-study", What: "how promises of availability are kept where there is too little room",
-		Paper: "QoS-driven scheduling, JISA 2020, §5", Policies: []string{studied, rival}, Free: true, setUp: setUpStudy,
+		Paper: "QoS-driven scheduling, JISA 11 (2020), study", Policies: []string{studied, rival}, Free: true, setUp: setUpStudy,
 	}
 }
 
