@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sim"
+	"fairlead.dev/fairlead/sim/trace"
 )
 
 // drowsy is a policy that asks for no round, whatever changes with time.
@@ -52,11 +53,17 @@ func named(t *testing.T, name string) variant {
 // try runs a variant on a random order.
 func (v *variant) try(t *testing.T, s setting, seed uint64) outcome {
 	t.Helper()
+	return v.tryOn(t, s.open(seed), seed)
+}
+
+// tryOn runs it on any.
+func (v *variant) tryOn(t *testing.T, source trace.Source, seed uint64) outcome {
+	t.Helper()
 	p := promiseOf(asStored, seed)
-	o := outcome{simulation: &simulation{policy: v.name, line: s.String()}}
+	o := outcome{simulation: &simulation{policy: v.name}}
 	var err error
 	o.run, err = sim.Run(sim.Config{
-		Source: s.open(seed), Lanes: []sched.Lane{{Name: v.name, Policy: v.make(seed), When: v.when}},
+		Source: source, Lanes: []sched.Lane{{Name: v.name, Policy: v.make(seed), When: v.when}},
 		Planner: sim.Planner{Time: sim.Zero}, Classes: p.classes, World: p.world, Until: validationLength, Finished: o.take,
 	})
 	if err != nil {
@@ -100,6 +107,22 @@ func TestSwitchingCost(t *testing.T) {
 					&s, seed, 100*fewer, deficit, before, gold.least(), silver.least())
 			}
 		}
+	}
+}
+
+// TestSwitchingCostStored is the same on the first test in the order of its authors, whose
+// own run had 5,600 preemptions and bronze at .4719.
+func TestSwitchingCostStored(t *testing.T) {
+	first, ours := firstTest(), named(t, "qos-flow")
+	source, err := first.stored(data(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := ours.tryOn(t, source, 1)
+	gold, silver, bronze := &o.kept()[0], &o.kept()[1], &o.kept()[2]
+	t.Logf("%d preempted; bronze %.4f, misses %.4f; silver at least %.4f", o.run.Tasks.Preempted, bronze.mean, o.shortfall("bronze"), silver.least())
+	if o.run.Tasks.Preempted > 5600*6/10 || bronze.mean <= 0.4719 || o.shortfall("bronze") >= 0.0281 || gold.least() < 1 || silver.least() < 0.899 {
+		t.Errorf("%d preempted; gold has %.4f at least, silver %.4f, bronze %.4f on average", o.run.Tasks.Preempted, gold.least(), silver.least(), bronze.mean)
 	}
 }
 
