@@ -27,6 +27,9 @@ func TestConformance(t *testing.T) {
 					if err != nil {
 						t.Error(err)
 					}
+					if info.When != (sched.Trigger{}) {
+						return schedtest.Triggered{Policy: p, When: info.When}
+					}
 					return p
 				})
 			})

@@ -42,6 +42,13 @@ func Conformance(t *testing.T, newPolicy func(seed uint64) sched.Policy) {
 	}
 }
 
+// Triggered is a policy that is to be put to the test under a trigger of its own, as one
+// is that would else go round and round.
+type Triggered struct {
+	sched.Policy
+	When sched.Trigger
+}
+
 // conform runs the worlds of one seed and returns the first broken promise.
 func conform(newPolicy func(seed uint64) sched.Policy, seed uint64, tamper *tamper) error {
 	first, err := live(newPolicy, mode{seed: seed, hostile: true, tamper: tamper})

@@ -124,6 +124,11 @@ func newWorld(newPolicy func(seed uint64) sched.Policy, m mode) (*world, error) 
 	if m.seed%3 == 2 {
 		lanes[0].When = sched.Trigger{Heartbeat: 2 * cluster.Second, Watchdog: 20 * cluster.Second}
 	}
+	for i := range lanes {
+		if own, ok := lanes[i].Policy.(Triggered); ok {
+			lanes[i].When = own.When
+		}
+	}
 	var err error
 	if w.core, err = sched.New(cluster.NewState(kinds, promises()), lanes...); err != nil {
 		return nil, err
