@@ -114,6 +114,10 @@ func (s *State) RoomNow(id ShapeID, n NodeID) bool {
 	return ok
 }
 
+// Crowded reports whether the node holds as many tasks of the task's job as it may,
+// those that are leaving included.
+func (s *State) Crowded(t TaskID, n NodeID) bool { return s.crowded(t, n) }
+
 // crowded reports whether the node holds as many tasks of the task's job as it
 // may, without this one. The limit of either side counts.
 func (s *State) crowded(t TaskID, n NodeID) bool {

@@ -256,7 +256,9 @@ func (q *qos) vain(shape *cluster.Shape) bool {
 	return false
 }
 
-// find is the node with room that scores best.
+// find is the node with room that scores best. Nodes that the task must stand apart
+// from stay hidden until they change, or a task of another job asks: of a large job each
+// task would else meet all of them.
 func (q *qos) find(s *cluster.State, task cluster.TaskID) (n cluster.NodeID, ok, beside bool) {
 	id := s.Task(task).Shape
 	demand := s.Shape(id).Demand
@@ -269,17 +271,19 @@ func (q *qos) find(s *cluster.State, task cluster.TaskID) (n cluster.NodeID, ok,
 		}
 		return kubeScore(s, s.Shape(id), n)
 	})
-	defer q.table.unhide(x)
+	if job := s.Task(task).Job; x.job != job || len(x.hidden) > len(q.table.order.at) {
+		q.table.unhide(x)
+		x.job = job
+	}
 	for {
 		n, ok := q.table.top(x)
 		if !ok {
-			return 0, false, beside
+			return 0, false, len(x.hidden) > 0
 		}
 		if !s.Admits(task, n).Refused() {
-			return n, true, beside
+			return n, true, false
 		}
 		q.table.hide(x, n)
-		beside = true
 	}
 }
 
@@ -288,7 +292,7 @@ func (q *qos) find(s *cluster.State, task cluster.TaskID) (n cluster.NodeID, ok,
 func (q *qos) preempt(t *sched.Trial, task cluster.TaskID, u urgency, out *sched.Plan) (on cluster.NodeID, placed, beside bool) {
 	s := t.State()
 	b := q.bidders.of(s, s.Task(task).Shape, u)
-	defer q.bidders.restore(s, b)
+	q.bidders.restoreFor(s, b, s.Task(task).Job)
 	for {
 		n, ok := q.bidders.best(s, b, u)
 		if !ok {
@@ -298,9 +302,12 @@ func (q *qos) preempt(t *sched.Trial, task cluster.TaskID, u urgency, out *sched
 			on, placed = n, true
 			break
 		}
+		if len(b.aside) == 0 {
+			q.bidders.setAsideAll(s, b, task)
+		}
 		q.bidders.setAside(b, n)
-		beside = true
 	}
+	beside = len(b.aside) > 0
 	q.table.ticks += q.bidders.looks
 	q.bidders.looks = 0
 	return on, placed, beside

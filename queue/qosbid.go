@@ -68,7 +68,8 @@ type bidder struct {
 	round uint64
 	acts  int // of the round that the bids know of
 	bids  *index
-	aside []cluster.NodeID
+	job   cluster.JobID    // whose tasks cannot go where bids are set aside
+	aside []cluster.NodeID // where bids are
 }
 
 // bid is what a node would lose.
@@ -193,7 +194,7 @@ func (b *bidders) blank(shape cluster.ShapeID) *bidder {
 	for i := range leaves {
 		leaves[i] = none
 	}
-	x.shape, x.round, x.acts, x.aside = shape, b.round, len(b.acts), x.aside[:0]
+	x.shape, x.round, x.acts, x.job, x.aside = shape, b.round, len(b.acts), noJob, x.aside[:0]
 	b.shapes[shape] = x
 	return x
 }
@@ -247,17 +248,33 @@ func (b *bidders) among(s *cluster.State, x *bidder, u urgency) (on cluster.Node
 	return on, found
 }
 
-// setAside takes the node's bid out until restore.
+// setAside takes the node's bid out for tasks of the job. Within a pass a node that has
+// too many of a job's tasks keeps them, as those that are told to leave are still there.
 func (b *bidders) setAside(x *bidder, n cluster.NodeID) {
 	x.bids.set(int(b.order.rank[n]), none)
 	x.aside = append(x.aside, n)
 }
 
-func (b *bidders) restore(s *cluster.State, x *bidder) {
-	for _, n := range x.aside {
-		x.bids.set(int(b.order.rank[n]), b.offer(s, x.shape, n))
+// setAsideAll takes out the bids of all nodes that have too many tasks of the task's job.
+// They are looked for together, as one by one each would first have to be the best.
+func (b *bidders) setAsideAll(s *cluster.State, x *bidder, t cluster.TaskID) {
+	for rank, n := range b.order.at {
+		if x.bids.best[0][rank] != none && s.Crowded(t, n) {
+			b.setAside(x, n)
+		}
 	}
-	x.aside = x.aside[:0]
+	b.looks += int64(len(b.order.at))
+}
+
+// restoreFor puts back what was set aside for another job.
+func (b *bidders) restoreFor(s *cluster.State, x *bidder, job cluster.JobID) {
+	if x.job != job {
+		for _, n := range x.aside {
+			x.bids.set(int(b.order.rank[n]), b.offer(s, x.shape, n))
+		}
+		x.aside = x.aside[:0]
+	}
+	x.job = job
 }
 
 // score is how good the node would be once the chosen have left.

@@ -34,6 +34,7 @@ type cachedIndex struct {
 	score  func(cluster.NodeID) int64
 	synced uint64 // position in the journal up to which leaves are true
 	hidden []cluster.NodeID
+	job    cluster.JobID    // of qos: whose tasks may not go where nodes are hidden
 	strays []cluster.NodeID // came into the shape's set, or left it, since the last use
 	// The ring makes forgetting the oldest cheap, however many there are.
 	prev, next *cachedIndex
