@@ -20,14 +20,15 @@ import (
 func qosStudy() Experiment {
 	return Experiment{
 		Name: "qos-study", What: "how promises of availability are kept where there is too little room",
-		Paper: "QoS-driven scheduling, JISA 11 (2020), study", Policies: []string{studied, rival}, Free: true, setUp: setUpStudy,
+		Paper: "QoS-driven scheduling, JISA 11 (2020), study", Policies: []string{studied, rival, withFlow}, Free: true, setUp: setUpStudy,
 	}
 }
 
-// The paper's own scheduler, and the one that it is compared with.
+// The paper's own scheduler, the one that it is compared with, and ours.
 const (
-	studied = "qos"
-	rival   = "priority"
+	studied  = "qos"
+	rival    = "priority"
+	withFlow = "qos-flow"
 )
 
 // studyShares are the sizes of the cluster, in shares of what the sample needs.
@@ -48,8 +49,8 @@ func studySize(o *Options) studyOf {
 	return s
 }
 
-// studyTrigger is when both schedulers run: when a request comes or goes, and 10 s after
-// the last run if some wait.
+// studyTrigger is when schedulers run: when a request comes or goes, and 10 s after the
+// last run if some wait; qos-flow also when a price changes.
 func studyTrigger() sched.Trigger {
 	return sched.Trigger{Watchdog: inText, Patient: true}
 }

@@ -67,11 +67,13 @@ func New(o Options) *Model { return &Model{options: o, edges: edges()} }
 const everywhere flow.Aggregator = 0
 
 const (
-	// step is the difference of two prices of waiting, more than the dearest node costs
-	// above the cheapest: who is more urgent is served, wherever there is a place.
-	step flow.Cost = 1 << 9
-	// placeBits is by how much a price of cpu-mem is shortened, so that it is below step.
-	placeBits = 13
+	// step is the difference of two prices of waiting, more than size and the dearest node
+	// together: who is more urgent is served, wherever there is a place.
+	step flow.Cost = 1 << 16
+	// dearest is the most that a node costs above the cheapest, and placeBits is by how
+	// much a price of cpu-mem is shortened for that. A demand twice as large is worth more.
+	dearest   flow.Cost = 1 << 8
+	placeBits           = 13
 	// levels is how many priorities are told apart where nothing is promised.
 	levels = 16
 	// promised is the least price where something is.
@@ -112,13 +114,13 @@ func (m *Model) Terms(s *cluster.State, t cluster.TaskID) flow.Terms {
 	if !class.Promises() {
 		return flow.Terms{Tier: -1, Wait: unpromised(task), Movable: runs, Next: cluster.Never}
 	}
-	left := class.Slack(account)
+	left, size := class.Slack(account), sizeOf(s.Demand(t))
 	if !runs {
 		at := m.at(left)
-		return flow.Terms{Tier: m.tier(task.Class, left), Wait: m.price(task.Class, left), Next: later(s.Now(), at.falls(left))}
+		return flow.Terms{Tier: m.tier(task.Class, left), Wait: m.price(task.Class, left) + size, Next: later(s.Now(), at.falls(left))}
 	}
 	held := left - m.switching(class)
-	terms := flow.Terms{Tier: m.tier(task.Class, held), Wait: m.price(task.Class, held), Movable: true, Next: cluster.Never}
+	terms := flow.Terms{Tier: m.tier(task.Class, held), Wait: m.price(task.Class, held) + size, Movable: true, Next: cluster.Never}
 	if next := m.at(held).above; next != cluster.Never {
 		terms.Next = later(s.Now(), reaches(class, account, next-held))
 	}
@@ -185,6 +187,18 @@ func (m *Model) tier(c cluster.ClassID, slack cluster.Time) int32 {
 // price is what it is worth to serve a task of the class with that slack.
 func (m *Model) price(c cluster.ClassID, slack cluster.Time) flow.Cost {
 	return promised + m.urgency(slack) + m.importance(c, slack)
+}
+
+// sizeOf is what a demand adds to a price: the more the larger it is, by the logarithm of
+// the product of its quantities, which knows no units; at most half a step. Of tasks
+// that are as urgent the larger goes first, as it has fewer places to go to.
+func sizeOf(demand cluster.Vector) flow.Cost {
+	const most = 46 // binary digits of a quantity
+	digits := 0
+	for _, q := range demand {
+		digits += bits.Len64(uint64(q))
+	}
+	return step / 2 * flow.Cost(digits) / flow.Cost(most*max(len(demand), 1))
 }
 
 // steps is how many steps there are of the slacks of one sign.
@@ -313,7 +327,7 @@ func (m *Model) Into(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) 
 	_, curve := m.place.Into(s, shape, n)
 	m.curve = m.curve[:0]
 	for _, c := range curve {
-		m.curve = append(m.curve, flow.Step{Capacity: c.Capacity, Cost: min(c.Cost>>placeBits, step/2)})
+		m.curve = append(m.curve, flow.Step{Capacity: c.Capacity, Cost: min(c.Cost>>placeBits, dearest)})
 	}
 	return everywhere, m.curve
 }
@@ -348,9 +362,10 @@ func (m *Model) ExplainWait(s *cluster.State, t cluster.TaskID) []flow.Term {
 		{Name: "margin", Cost: m.urgency(left) - whole},
 		{Name: "switching", Cost: m.urgency(held) - m.urgency(left)},
 		{Name: "importance", Cost: m.importance(task.Class, held)},
+		{Name: "size", Cost: sizeOf(s.Demand(t))},
 	}
 	if task.Phase == cluster.Running && !class.MayLeave(account) {
-		list = append(list, flow.Term{Name: "overhead budget", Cost: m.highest() - m.price(task.Class, held)})
+		list = append(list, flow.Term{Name: "overhead budget", Cost: m.highest() - m.price(task.Class, held) - sizeOf(s.Demand(t))})
 	}
 	return slices.DeleteFunc(list, func(t flow.Term) bool { return t.Cost == 0 })
 }
