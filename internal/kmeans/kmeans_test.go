@@ -58,18 +58,28 @@ func least(points [][]float64, k int) float64 {
 	return best
 }
 
-// TestLeastCost finds the division of least cost of a few points, in a hundred tries.
+// TestLeastCost divides a few points, in a hundred tries. What it says that this costs is
+// so, and nearly always no division costs less: now and then every start ends where no
+// single point is better off in another group, although another division is.
 func TestLeastCost(t *testing.T) {
+	drawn, missed := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		points, k := draw(t, 7), rapid.IntRange(1, 3).Draw(t, "k")
 		group, cost := Divide(points, k, 100, chance(rapid.Uint64().Draw(t, "seed")))
 		if math.Abs(cost-costOf(points, group)) > 1e-9 {
 			t.Fatalf("it says %v, and is %v", cost, costOf(points, group))
 		}
-		if want := least(points, k); math.Abs(cost-want) > 1e-9 {
-			t.Fatalf("%v costs %v, the best %v", group, cost, want)
+		want := least(points, k)
+		if cost < want-1e-9 {
+			t.Fatalf("%v costs %v, less than the best, %v", group, cost, want)
+		}
+		if drawn++; cost > want+1e-9 {
+			missed++
 		}
 	})
+	if 10*missed > drawn {
+		t.Errorf("%d of %d divisions are not the best", missed, drawn)
+	}
 }
 
 // TestSettled holds of one try, however bad its first centres were: no point is nearer
