@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -87,7 +88,7 @@ func TestUsers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(users) != len(count) || !slices.IsSortedFunc(users, func(a, b User) int { return len(a.Name) - len(b.Name) }) {
+		if len(users) != len(count) || !slices.IsSortedFunc(users, func(a, b User) int { return cmp.Compare(a.Name, b.Name) }) {
 			t.Fatalf("%d users, want %d in order: %v", len(users), len(count), users)
 		}
 		for _, u := range users {
