@@ -55,27 +55,22 @@ func (p *promised) kept() []kept {
 			continue
 		}
 		k := kept{name: p.classes[i].Name}
-		good := 0
+		good, sum := 0, 0.0
+		var equity report.Equity
 		for _, a := range accounts {
 			share := 1.0
 			if age := a.Age(); age > 0 {
 				share = float64(a.Running) / float64(age)
 			}
-			k.rising = append(k.rising, share)
+			k.rising, sum = append(k.rising, share), sum+share
+			equity.Add(0, a.Running, a.Age()) // all of them are there at the same time
 			if a.Availability() >= p.classes[i].Availability {
 				good++
 			}
 		}
 		slices.Sort(k.rising)
-		n, sum, weighed := float64(len(accounts)), 0.0, 0.0
-		for at, v := range k.rising {
-			sum += v
-			weighed += float64((2*float64(at+1) - n - 1) * v)
-		}
-		k.mean, k.fulfilled = sum/n, float64(good)/n
-		if sum > 0 {
-			k.gini = weighed / (n * sum)
-		}
+		n := float64(len(accounts))
+		k.mean, k.fulfilled, k.gini = sum/n, float64(good)/n, float64(equity.Gini())
 		all = append(all, k)
 	}
 	return all
