@@ -46,6 +46,7 @@ type simulation struct {
 // promise is what a case has that is about what was promised to tasks.
 type promise struct {
 	classes   *class.Table
+	table     string // what the result calls the classes
 	world     sim.World
 	overheads string // the same in words
 }
@@ -129,9 +130,9 @@ func (c *simulation) setup(o *Options) (report.Setup, error) {
 		return report.Setup{}, err
 	}
 	heeded := p.Heeded(c.options)
-	evicted, overheads := "lost", ""
+	evicted, overheads, table := "lost", "", ""
 	if p := c.promise; p != nil {
-		overheads = p.overheads
+		overheads, table = p.overheads, p.table
 		if p.world.KeepWork {
 			evicted = "kept"
 		}
@@ -139,7 +140,7 @@ func (c *simulation) setup(o *Options) (report.Setup, error) {
 	return report.Setup{
 		Policy: c.policy, TieBreak: p.TieBreak(c.options), Solver: heeded.Solver, Migrations: report.Number(heeded.Migrations),
 		Cluster: c.source, Workload: c.source, Data: c.input, Seed: o.Seed, Until: report.Seconds(c.until), Speedup: report.Number(c.speedup),
-		Initial: "keep", EvictedWork: evicted, Overheads: overheads, Faults: "none",
+		Initial: "keep", EvictedWork: evicted, Overheads: overheads, Classes: table, Faults: "none",
 		Heartbeat: report.Seconds(c.trigger.Heartbeat), Watchdog: report.Seconds(c.trigger.Watchdog),
 		PlannerTime: [...]string{sim.Ticks: "ticks", sim.Zero: "zero", sim.Measured: "measured"}[c.planner],
 	}, nil

@@ -34,6 +34,9 @@ func TestEveryExperiment(t *testing.T) {
 				t.Errorf("%d runs of %d cases", len(results.Runs), len(p.cases))
 			}
 			checkReproduction(t, results.Experiment)
+			if strings.HasPrefix(e.Name, "sla-") || strings.HasPrefix(e.Name, "qos-") {
+				checkSetups(t, results.Runs)
+			}
 			checkPrinted(t, results)
 		})
 	}
@@ -56,6 +59,22 @@ func standIn(p *plan) {
 			all[i].policy = names[i]
 		}
 		conclude(all, r)
+	}
+}
+
+// checkSetups wants no two runs to pass for the same, as reports put those together
+// that differ in the seed alone, and each to name its table of classes.
+func checkSetups(t *testing.T, runs []report.Run) {
+	t.Helper()
+	seen := map[report.Setup]bool{}
+	for _, r := range runs {
+		if seen[r.Setup] {
+			t.Errorf("two runs are the same by what is said of them: %+v", r.Setup)
+		}
+		if r.Setup.Classes == "" {
+			t.Errorf("its classes are not named: %+v", r.Setup)
+		}
+		seen[r.Setup] = true
 	}
 }
 

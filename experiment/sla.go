@@ -182,7 +182,7 @@ func slaCase(p pattern, variant string, seed uint64, stop ...int) simulation {
 	return simulation{
 		line: variant, policy: "sla", open: func() (trace.Source, error) { return newSLASource(p.arrivals(seed), stop...), nil },
 		source: fmt.Sprintf("%d nodes of %d cores, %d containers, %s", slaNodes, slaCores, slaContainers, p.name), planner: sim.Zero,
-		promise: &promise{classes: slaTable(variant), world: sim.World{Seed: seed}}, watch: watch,
+		promise: &promise{classes: slaTable(variant), table: "sla, " + variant, world: sim.World{Seed: seed}}, watch: watch,
 		around: func(policy sched.Policy) sched.Policy {
 			watch.policy = policy
 			return watch
