@@ -17,11 +17,12 @@ func TestConformance(t *testing.T) {
 			if info.Ties != nil && info.Ties(ties) != ties {
 				continue
 			}
+			ran++
 			t.Run(info.Name+"/"+ties.String(), func(t *testing.T) {
+				t.Parallel()
 				if _, err := queue.New(info.Name, queue.Options{Ties: ties}); err != nil {
 					t.Fatal(err)
 				}
-				ran++
 				schedtest.Conformance(t, func(seed uint64) sched.Policy {
 					p, err := queue.New(info.Name, queue.Options{Seed: seed, Ties: ties})
 					if err != nil {

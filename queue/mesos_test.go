@@ -109,7 +109,7 @@ func (m *slowMesos) accept(t *sched.Trial, user string, n cluster.NodeID, out *s
 func TestMesosAgainstRival(t *testing.T) {
 	bundles := 0
 	for seed := range histories(t) {
-		both := &twin{t: t, fast: newMesos(), slow: &slowMesos{}}
+		both := &twin{t: t, seed: seed, fast: newMesos(), slow: &slowMesos{}}
 		w := newWorld(t, both, seed)
 		for range 60 {
 			w.step()

@@ -225,6 +225,7 @@ func (r *rival) lossOn(s *cluster.State, task cluster.TaskID, n cluster.NodeID) 
 // twin runs two policies on the same rounds and compares their plans.
 type twin struct {
 	t          *testing.T
+	seed       uint64
 	fast, slow sched.Policy
 	bundles    int
 	evictions  int
@@ -249,7 +250,7 @@ func (w *twin) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.P
 			wants = want.Bundle(i)
 		}
 		if !slices.EqualFunc(got, wants, func(a, b sched.Action) bool { return reflect.DeepEqual(a, b) }) {
-			w.t.Fatalf("bundle %d is %v (%s), the slow policy wants %v (%s), in\n%s", i, got, w.name(t, got), wants, w.name(t, wants), picture)
+			w.t.Fatalf("seed %d: bundle %d is %v (%s), the slow policy wants %v (%s), in\n%s", w.seed, i, got, w.name(t, got), wants, w.name(t, wants), picture)
 		}
 		w.bundles++
 		for _, a := range got {
@@ -351,13 +352,10 @@ func TestGreedyAgainstRival(t *testing.T) {
 						o.Typical = worldTypical()
 					}
 					fast, slow := rivals(t, p.Name, o)
-					both := &twin{t: t, fast: fast, slow: slow}
+					both := &twin{t: t, seed: seed, fast: fast, slow: slow}
 					w := newWorld(t, both, seed)
 					for range 60 {
 						w.step()
-					}
-					if t.Failed() {
-						t.Fatalf("seed %d", seed)
 					}
 					bundles += both.bundles
 					evictions += both.evictions
