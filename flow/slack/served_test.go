@@ -150,6 +150,7 @@ func compare(t *rapid.T, m *Model, s *cluster.State) (pinned, waits int) {
 // for ever after: "never preempted — needed, because a waiting gold is always ≺ a running
 // gold" (specification of QoS-driven scheduling, §6).
 func TestGoldIsNoVictim(t *testing.T) {
+	bronze, urged := 0, 0 // who was evicted, and how often gold waited while gold ran
 	rapid.Check(t, func(t *rapid.T) {
 		classes := []cluster.Class{
 			{Name: "gold", Availability: cluster.Whole, Margin: 30 * cluster.Second},
@@ -162,11 +163,33 @@ func TestGoldIsNoVictim(t *testing.T) {
 			}
 			c.round(cluster.Second * cluster.Time(rapid.Int64Range(1, 3600).Draw(t, "seconds")))
 			for _, d := range c.decided {
-				if d.Kind == sched.Evict && c.core.State().Task(d.Task).Class == 0 {
+				if d.Kind != sched.Evict {
+					continue
+				}
+				if c.core.State().Task(d.Task).Class == 0 {
 					t.Fatalf("gold is evicted:\n%s", c.core.State().Picture())
 				}
+				bronze++
 			}
 			c.settle()
+			urged += goldWaits(c.core.State())
 		}
 	})
+	if bronze == 0 || urged == 0 {
+		t.Errorf("bronze was evicted %d times, and gold waited beside gold %d times: want both", bronze, urged)
+	}
+}
+
+// goldWaits is 1 where gold waits while other gold runs.
+func goldWaits(s *cluster.State) int {
+	waits, runs := 0, 0
+	for id := range cluster.TaskID(s.TaskRows()) {
+		switch task := s.Task(id); {
+		case task.Class == 0 && task.Phase == cluster.Waiting:
+			waits = 1
+		case task.Class == 0 && task.Phase == cluster.Running:
+			runs = 1
+		}
+	}
+	return waits * runs
 }
