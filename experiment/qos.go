@@ -18,14 +18,15 @@ import (
 func validations() []Experiment {
 	const paper = "QoS-driven scheduling, JISA 11 (2020), "
 	names := []string{"qos", "priority"}
+	first, second := firstTest(), secondTest()
 	return []Experiment{
 		{
 			Name: "qos-v1", What: "what promises come to where 256 gold, silver and bronze want room for 200",
-			Paper: paper + "validation 1", Policies: names, Free: true, setUp: setUpOf(firstTest()),
+			Paper: paper + "validation 1", Policies: names, Free: true, setUp: first.setUp,
 		},
 		{
 			Name: "qos-v2", What: "what promises come to where 221 silver want room for 200",
-			Paper: paper + "validation 2", Policies: names, Free: true, setUp: setUpOf(secondTest()),
+			Paper: paper + "validation 2", Policies: names, Free: true, setUp: second.setUp,
 		},
 	}
 }
@@ -213,6 +214,3 @@ func (v *validation) overOrders(all []outcome) []report.Compared {
 	}
 	return rows
 }
-
-// setUpOf sets up a test.
-func setUpOf(v validation) func(*Options) (*plan, error) { return v.setUp }
