@@ -2,6 +2,7 @@ package class
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -45,11 +46,12 @@ func DecodeNode(name, path string, node *yaml.Node) (*Table, error) {
 	t := d.table(value{node, path})
 	if len(d.wrong) == 0 {
 		for _, p := range t.problems() {
-			d.wrong = append(d.wrong, fmt.Errorf("%s: %w", d.where(path, p.path), p.under(path)))
+			line := d.line(path, p.path)
+			d.wrong = append(d.wrong, mistake{line, fmt.Errorf("%s: %w", d.at(line), p.under(path))})
 		}
 	}
 	if len(d.wrong) > 0 {
-		return nil, errors.Join(d.wrong...)
+		return nil, d.mistakes()
 	}
 	return t, nil
 }
@@ -58,7 +60,24 @@ func DecodeNode(name, path string, node *yaml.Node) (*Table, error) {
 type decoder struct {
 	name  string
 	lines map[string]int // of each field that was given, by its path
-	wrong []error
+	wrong []mistake
+}
+
+// mistake is what is wrong on a line, 0 if it is on none.
+type mistake struct {
+	line int
+	err  error
+}
+
+// mistakes are all that were found, in the order in which they stand in the text: the
+// classes are read after all else, as they need the restart of the table.
+func (d *decoder) mistakes() error {
+	slices.SortStableFunc(d.wrong, func(a, b mistake) int { return cmp.Compare(a.line, b.line) })
+	var all []error
+	for _, m := range d.wrong {
+		all = append(all, m.err)
+	}
+	return errors.Join(all...)
 }
 
 // value is a value, and where it stands.
@@ -78,20 +97,29 @@ func (d *decoder) complain(at value, format string, args ...any) {
 	if at.path != "" {
 		path = at.path + ": "
 	}
-	d.wrong = append(d.wrong, fmt.Errorf("%s:%d: %s%s", d.name, at.node.Line, path, fmt.Sprintf(format, args...)))
+	line := at.node.Line
+	d.wrong = append(d.wrong, mistake{line, fmt.Errorf("%s: %s%s", d.at(line), path, fmt.Sprintf(format, args...))})
 }
 
-// where is the name and the line of the field at the path, or of what it would stand
-// in if it was given.
-func (d *decoder) where(base, path string) string {
+// at is the name of the text with the line, if there is one.
+func (d *decoder) at(line int) string {
+	if line == 0 {
+		return d.name
+	}
+	return fmt.Sprintf("%s:%d", d.name, line)
+}
+
+// line is that of the field at the path, or of what it would stand in if it was given; 0
+// if there is none.
+func (d *decoder) line(base, path string) int {
 	path = join(base, path)
 	for path != "" {
 		if line, given := d.lines[path]; given {
-			return fmt.Sprintf("%s:%d", d.name, line)
+			return line
 		}
 		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
 	}
-	return d.name
+	return 0
 }
 
 // fields reads the fields of a mapping, and returns which there were.

@@ -1,6 +1,7 @@
 package class
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -267,6 +268,21 @@ func drawTable(t *rapid.T) *Table {
 		table.Criteria[2].Weight = 3
 	}
 	return table
+}
+
+// Mistakes are told in the order of the text, although classes are read last.
+func TestMistakesInOrder(t *testing.T) {
+	_, err := Decode("t.yaml", []byte("classes:\n  - {name: gold, availability: 2}\n  - {name: silver, tier: tall}\nrestart: 3\nbogus: 1\n"))
+	want := []string{"t.yaml:2: classes[0].availability: ", "t.yaml:3: classes[1].tier: ", "t.yaml:4: restart: ", "t.yaml:5: bogus: "}
+	lines := strings.Split(fmt.Sprint(err), "\n")
+	if len(lines) != len(want) {
+		t.Fatalf("%d mistakes, want %d:\n%v", len(lines), len(want), err)
+	}
+	for i, line := range lines {
+		if !strings.HasPrefix(line, want[i]) {
+			t.Errorf("mistake %d is %q, want %q first", i, line, want[i])
+		}
+	}
 }
 
 // FuzzDecode: whatever is read is a right table, and reads back as itself; whatever is

@@ -68,8 +68,8 @@ func (t *Table) NodeNotes(nodes []Node) []string {
 		}
 		if room < 2*copies {
 			notes = append(notes, fmt.Sprintf(
-				"classes[%d]: only one task of the class %s can run at a time: its size is at least %d of %d of each of %s%s",
-				i, c.Name, least, smallest, counted(copies, "node"), ofTier(c, len(usable))))
+				"classes[%d].size: only one task of the class %s can run at a time: it takes more than %d/%d of the smallest node on each of %s%s",
+				i, c.Name, c.Size-1, cluster.Levels, counted(copies, "node"), ofTier(c, len(usable))))
 		}
 	}
 	return notes

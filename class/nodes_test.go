@@ -50,7 +50,7 @@ func TestCheckNodes(t *testing.T) {
 // TestNodeNotes: "Premium minimum 22 of 32 with 3 copies on 5 nodes → one Premium
 // container at a time" (specification, Ambiguities).
 func TestNodeNotes(t *testing.T) {
-	const premium = "classes[0]: only one task of the class premium can run at a time: its size is at least 22 of 32 of each of 3 nodes, and the tier high has 5"
+	const premium = "classes[0].size: only one task of the class premium can run at a time: it takes more than 2/3 of the smallest node on each of 3 nodes, and the tier high has 5"
 	for _, c := range []struct {
 		table *Table
 		nodes []Node

@@ -61,7 +61,7 @@ func parseTiers(text string) ([]int, error) {
 	if text == "" {
 		return nil, nil
 	}
-	wrong := fmt.Errorf("%q, want a number for each of the tiers %s, such as 5/5/5", text, "high, average and low")
+	wrong := fmt.Errorf("%q, want a number from 0 to %d for each of the tiers high, average and low, not all 0, such as 5/5/5", text, mostTurns)
 	parts := strings.Split(text, "/")
 	if len(parts) != cluster.Levels {
 		return nil, wrong
@@ -124,7 +124,11 @@ func (s *simulation) promised(src trace.Source, stderr io.Writer) (trace.Source,
 		}
 		return nil, fmt.Errorf("--classes %s: %w%s", s.classes, err, hint)
 	}
-	s.notes.tell(stderr, table.NodeNotes(nodes))
+	var notes []string
+	for _, note := range table.NodeNotes(nodes) {
+		notes = append(notes, fmt.Sprintf("--classes %s: %s", s.classes, note))
+	}
+	s.notes.tell(stderr, notes)
 	return head, nil
 }
 
