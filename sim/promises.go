@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"strings"
 
 	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
@@ -156,5 +157,9 @@ func pricedKind(kinds []cluster.Kind, table *class.Table) (int, error) {
 			return k, nil
 		}
 	}
-	return 0, fmt.Errorf("prices are for %s, and the cluster has no such kind", table.Priced)
+	var there []string
+	for _, kind := range kinds {
+		there = append(there, kind.Name)
+	}
+	return 0, fmt.Errorf("the table of classes: priced: no node has the kind %s; there are %s", table.Priced, strings.Join(there, ", "))
 }

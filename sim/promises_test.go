@@ -213,8 +213,8 @@ func TestPromisesAgainstTheTasksFile(t *testing.T) {
 // What is priced has to be there, and prices have to be right, before a run begins.
 func TestPricesAreChecked(t *testing.T) {
 	for want, change := range map[string]func(*class.Table){
-		"prices are for gpu, and the cluster has no such kind": func(c *class.Table) { c.Priced = "gpu" },
-		`class "gold": price: urgency is -1, want 0 to 100`:    func(c *class.Table) { c.Classes[0].Price.Urgency = -cluster.Whole },
+		"the table of classes: priced: no node has the kind gpu; there are memory, cpu": func(c *class.Table) { c.Priced = "gpu" },
+		`class "gold": price: urgency is -1, want 0 to 100`:                             func(c *class.Table) { c.Classes[0].Price.Urgency = -cluster.Whole },
 	} {
 		table := class.Google()
 		change(table)
