@@ -19,6 +19,7 @@ import (
 type plan struct {
 	data     string // what it runs on, in a sentence
 	real     bool   // it is a trace, and not a generator's
+	whole    bool   // it has the paper's size, whatever size was asked for
 	facts    []string
 	cases    []simulation
 	conclude func([]outcome, *report.Reproduction)
@@ -46,7 +47,7 @@ type simulation struct {
 // promise is what a case has that is about what was promised to tasks.
 type promise struct {
 	classes   *class.Table
-	table     string // what the result calls the classes
+	table     string // what the result calls the classes; empty is google
 	world     sim.World
 	overheads string // the same in words
 }

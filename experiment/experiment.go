@@ -135,7 +135,7 @@ func (e *Experiment) carryOut(p *plan, o *Options) (report.Results, error) {
 		outcomes = append(outcomes, out)
 	}
 	r := &report.Reproduction{
-		Name: e.Name, What: e.What, Paper: e.Paper, Quick: o.Size != Full,
+		Name: e.Name, What: e.What, Paper: e.Paper, Quick: o.Size != Full && !p.whole,
 		Data: p.data, Real: p.real, Facts: p.facts,
 	}
 	p.conclude(outcomes, r)

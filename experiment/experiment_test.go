@@ -80,7 +80,7 @@ func checkSetups(t *testing.T, runs []report.Run) {
 
 func checkReproduction(t *testing.T, r *report.Reproduction) {
 	t.Helper()
-	if r.Name == "" || r.What == "" || r.Paper == "" || !strings.Contains(r.Data, "seed") || r.Real || !r.Quick {
+	if r.Name == "" || r.What == "" || r.Paper == "" || !strings.Contains(r.Data, "seed") || r.Real || r.Quick == strings.HasPrefix(r.Name, "sla-") {
 		t.Errorf("it says too little of itself: %+v", r)
 	}
 	if len(r.Figures) == 0 || len(r.Compared) == 0 {

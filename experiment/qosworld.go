@@ -127,7 +127,7 @@ func promiseOf(margin cluster.Time, seed uint64) *promise {
 		}
 	}
 	return &promise{
-		classes: validationClasses(margin), table: fmt.Sprintf("google, margin %v", margin), overheads: "first=0s, then 2s (629 of 1,000) or 3s",
+		classes: validationClasses(margin), table: fmt.Sprintf("google, margin %v, restart %v", margin, meanRestart), overheads: "first=0s, then 2s (629 of 1,000) or 3s",
 		world: sim.World{
 			Seed: seed, KeepWork: true,
 			Overheads: sim.Overheads{Hot: again, Cold: again, First: []cluster.Time{0}},

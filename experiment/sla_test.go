@@ -214,3 +214,36 @@ func TestNodeStop(t *testing.T) {
 		}
 	}
 }
+
+// Runs of an experiment can be compared: no two have the same set-up. Those of the SLA
+// classes are as large as the paper's, however they are asked for, and where containers are
+// counted over time every class has a count at each time.
+func TestPromisedRunsDiffer(t *testing.T) {
+	for _, name := range []string{"sla-same-time", "sla-node-stop", "qos-v2"} {
+		e, err := Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		results, err := e.Run(Options{Size: tiny, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[report.Setup]bool{}
+		for _, r := range results.Runs {
+			if seen[r.Setup] {
+				t.Errorf("%s: two runs have the set-up %+v", name, r.Setup)
+			}
+			seen[r.Setup] = true
+		}
+		if quick := name == "qos-v2"; results.Experiment.Quick != quick {
+			t.Errorf("%s: quick is %t, want %t", name, results.Experiment.Quick, quick)
+		}
+		for _, f := range results.Experiment.Figures {
+			for _, l := range f.Lines {
+				if f.X.Label == "time" && len(l.Points) != len(f.Lines[0].Points) {
+					t.Errorf("%s: %s: %s has %d points, and another class %d", name, f.Title, l.Name, len(l.Points), len(f.Lines[0].Points))
+				}
+			}
+		}
+	}
+}

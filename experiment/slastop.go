@@ -18,7 +18,8 @@ func setUpNodeStop(o *Options) (*plan, error) {
 	p.name += ", a node of each tier stops"
 	stopped := []int{0, 5, 10}
 	made := &plan{
-		data: fmt.Sprintf("%s; on %d nodes of %d cores, five of each tier, of which one each stops at %v; seed %d", p.data, slaNodes, slaCores, slaStop, o.Seed),
+		whole: true,
+		data:  fmt.Sprintf("%s; on %d nodes of %d cores, five of each tier, of which one each stops at %v; seed %d", p.data, slaNodes, slaCores, slaStop, o.Seed),
 		facts: []string{
 			"Nothing of this was published: the paper's redundancy is not measured there.",
 			"The work of a run that is lost is lost. A container is kept if another copy finished it when it was to be finished.",
@@ -53,5 +54,5 @@ func concludeStop(o *outcome, stopped []string, r *report.Reproduction) {
 		})
 		f.Lines = append(f.Lines, o.watch.doneOverTime(name))
 	}
-	r.Figures = append(r.Figures, f)
+	r.Figures = append(r.Figures, counted(f))
 }

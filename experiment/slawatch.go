@@ -168,3 +168,27 @@ func (p *placements) doneOverTime(class string) report.Line {
 	}
 	return l
 }
+
+// counted gives every line of counts a value at each time at which one of them changes, so
+// that a class of which nothing more begins or ends goes on as it is.
+func counted(f report.Figure) report.Figure {
+	var times []report.Number
+	for _, l := range f.Lines {
+		for _, p := range l.Points {
+			times = append(times, p[0])
+		}
+	}
+	slices.Sort(times)
+	times = slices.Compact(times)
+	for i := range f.Lines {
+		old, full, count := f.Lines[i].Points, make([][2]report.Number, 0, len(times)), report.Number(0)
+		for _, at := range times {
+			if len(old) > 0 && old[0][0] == at {
+				count, old = old[0][1], old[1:]
+			}
+			full = append(full, [2]report.Number{at, count})
+		}
+		f.Lines[i].Points = full
+	}
+	return f
+}
