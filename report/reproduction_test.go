@@ -91,3 +91,27 @@ paper-fig1,wait,ours,2,s,1,share
 		}
 	}
 }
+
+// Of a figure with more points than rows no line is passed over because its points fall
+// between the rows.
+func TestLinesThatTakeTurns(t *testing.T) {
+	f := report.Figure{Title: "turns", X: report.Axis{Label: "place", Unit: report.InTasks}, Y: report.Axis{Label: "cores", Unit: report.InCores}}
+	for i, name := range []string{"premium", "advanced", "best-effort"} {
+		l := report.Line{Name: name}
+		for place := 1 + i; place <= 90; place += 3 {
+			l.Points = append(l.Points, [2]report.Number{report.Number(place), report.Number(30 - 10*i)})
+		}
+		f.Lines = append(f.Lines, l)
+	}
+	var text bytes.Buffer
+	results := report.Results{Experiment: &report.Reproduction{Name: "turns", Figures: []report.Figure{f}}}
+	if err := report.Write(&text, report.Table, results); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\n1–3 ", "\n88–90 "} {
+		_, row, found := strings.Cut(text.String(), want)
+		if row, _, _ = strings.Cut(row, "\n"); !found || !reflect.DeepEqual(strings.Fields(row), []string{"30", "20", "10"}) {
+			t.Errorf("the row %q has %q, want 30, 20 and 10:\n%s", want, row, text.String())
+		}
+	}
+}

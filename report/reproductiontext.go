@@ -64,7 +64,9 @@ func (f *Figure) quantiles() []line {
 	return lines
 }
 
-// mostRows is how long the table of a figure gets; of more, every n-th is shown.
+// mostRows is how long the table of a figure gets; of more, every n-th is shown. Of a line
+// that has no point there stands its next one before the row that follows, so that lines
+// whose points take turns are all seen, and the row says up to where it looks.
 const mostRows = 30
 
 // rows is the table of a figure: a row for each x, a column for each line.
@@ -80,18 +82,30 @@ func (f *Figure) rows() []line {
 	at = slices.Compact(at)
 	every := (len(at) + mostRows - 1) / mostRows
 	lines := []line{head}
-	for i, x := range at {
-		if every > 1 && i%every > 0 {
-			continue
-		}
-		l := line{f.X.Unit.Show(x)}
-		for j := range f.Lines {
-			v, ok := f.Lines[j].At(x)
-			l = append(l, f.Y.Unit.orNone(v, ok))
-		}
-		lines = append(lines, l)
+	for i := 0; i < len(at); i += every {
+		lines = append(lines, f.row(at[i:min(i+every, len(at))]))
 	}
 	return lines
+}
+
+// row is the row of the first x, with those that are not shown up to the next row.
+func (f *Figure) row(at []Number) line {
+	last, l := at[0], line{""}
+	for i := range f.Lines {
+		v, ok := Number(0), false
+		for _, x := range at {
+			if v, ok = f.Lines[i].At(x); ok {
+				last = max(last, x)
+				break
+			}
+		}
+		l = append(l, f.Y.Unit.orNone(v, ok))
+	}
+	l[0] = f.X.Unit.Show(at[0])
+	if last > at[0] {
+		l[0] += "–" + f.X.Unit.Show(last)
+	}
+	return l
 }
 
 // Show prints a number of that unit for people. Papers give long times, those that
