@@ -323,10 +323,10 @@ func TestHoldingsOfAnotherTaskOnTheRow(t *testing.T) {
 			}
 		}
 	}
-	check := func(what string, class cluster.ClassID, cpu int64) {
+	check := func(what string, of cluster.ClassID, cpu int64) {
 		s.holdings.follow(state)
 		want := []cluster.Vector{{0}, {0}, {0}}
-		want[class][0] = cpu
+		want[of][0] = cpu
 		if !slices.EqualFunc(s.holdings.by, want, slices.Equal[cluster.Vector]) || s.holdings.running != 1 {
 			t.Errorf("%s: %v is held, want %v", what, s.holdings.by, want)
 		}
