@@ -24,10 +24,12 @@
 //
 //	origin     the moment that is time 0; may be omitted
 //	kinds      as in cluster.Kind; "devices": true if it comes in devices
-//	classes    may be omitted, as in cluster.NewState
+//	classes    may be omitted, as in cluster.NewState; what was promised besides is
+//	           availability and budget in millionths, margin, restart, urgency, tier,
+//	           size, redundancy and replicas, as in cluster.Class
 //	lanes      as in sched.Lane; user is the one whose jobs a lane owns; omitted:
-//	           every job that no lane before it owns. Times are in microseconds,
-//	           here and below
+//	           every job that no lane before it owns; patient as in sched.Trigger.
+//	           Times are in microseconds, here and below
 //
 // Each line after it is one call on the core, in the order in which they were
 // made: what was called, when, the events that went in, the decisions that came
