@@ -167,6 +167,8 @@ func (s sourceSpec) sample(g workload.Google) (made, error) {
 	case err != nil:
 	case number == 0:
 		err = fmt.Errorf("%s: size and length are those of a sample of users; add sample=1", s.text)
+	case size == 0:
+		err = fmt.Errorf("%s: size=%s leaves no node; want more than 0 and at most 1", s.text, s.values.Get("size"))
 	case g.Churn > 0:
 		err = fmt.Errorf("%s: the nodes of a sample are never lost; leave churn out", s.text)
 	}
