@@ -194,7 +194,7 @@ func TestThird(t *testing.T) {
 // TestSlackDoesNotOverflow: at the ends of what CheckClasses lets pass and of what a
 // trace can last, a slack keeps its sign.
 func TestSlackDoesNotOverflow(t *testing.T) {
-	years := Time(mostMargin)
+	years := mostMargin
 	least := Class{Availability: 1, Margin: mostMargin, Restart: mostMargin, Budget: Whole}
 	if err := CheckClasses([]Class{least}); err != nil {
 		t.Fatal(err)

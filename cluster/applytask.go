@@ -26,7 +26,7 @@ func (s *State) taskSubmitted(e TaskSubmitted) error {
 	if int(e.Class) >= len(s.classes) {
 		return fmt.Errorf("task row %d: class %d of %d", e.Task, e.Class, len(s.classes))
 	}
-	if err := cmp.Or(checkInput(e.Input), e.Account.check(s.now)); err != nil {
+	if err := cmp.Or(checkInput(e.Input), checkAccount(e.Account, s.now)); err != nil {
 		return fmt.Errorf("task row %d: %w", e.Task, err)
 	}
 	s.task = grown(s.task, int(e.Task))

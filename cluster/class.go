@@ -134,7 +134,7 @@ func (c *Class) check() error {
 	}
 	switch {
 	case c.Margin < 0 || c.Margin > mostMargin || c.Restart < 0 || c.Restart > mostMargin:
-		return fmt.Errorf("margin %v and restart %v, want 0 to %v", c.Margin, c.Restart, Time(mostMargin))
+		return fmt.Errorf("margin %v and restart %v, want 0 to %v", c.Margin, c.Restart, mostMargin)
 	case c.Replicas < 0:
 		return fmt.Errorf("%d replicas, want 0 or more", c.Replicas)
 	}

@@ -178,9 +178,9 @@ func (a Account) At(now Time, p Phase) Account {
 	return a
 }
 
-// check says why no task can have spent its time like that up to now. A nil account is
-// that of a task which is new.
-func (a *Account) check(now Time) error {
+// checkAccount says why no task can have spent its time like that up to now. A nil
+// account is that of a task which is new.
+func checkAccount(a *Account, now Time) error {
 	if a == nil {
 		return nil
 	}
