@@ -183,14 +183,16 @@ func (s *State) PlaceWith(t TaskID, n NodeID, gets Allotment) Refusal {
 	}
 	s.undo.push(t, *task, n)
 	if task.Phase == Leaving {
-		task.Next, task.NextDevices, task.NextGrant = n, devices, grant
+		task.Next, task.NextDevices = n, devices
+		task.give(task.Grant(), grant)
 		s.occupy(t, n)
 		s.noteTask(t)
 		return Refusal{}
 	}
 	task.Attempt++
 	task.Refused, task.Began = false, false
-	task.Devices, task.Grant = devices, grant
+	task.Devices = devices
+	task.give(grant, nil)
 	now := s.roomNow(n, s.Demand(t)) && s.devicesNow(n, need, devices)
 	task.Node = n
 	s.occupy(t, n)
@@ -232,7 +234,7 @@ func (s *State) Evict(t TaskID) Refusal {
 		if entry != nil {
 			entry.at = at
 		}
-		task.Node, task.Grant = NoNode, nil
+		task.Node, task.grants = NoNode, nil
 		s.setPhase(t, Waiting)
 	case Starting, Running:
 		s.undo.push(t, *task, NoNode)

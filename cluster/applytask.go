@@ -109,12 +109,14 @@ func (s *State) taskReshaped(e TaskReshaped) error {
 	before, leaves := *task, task.Phase == Leaving
 	s.shape[task.Shape].tasks--
 	s.shape[e.Shape].tasks++
+	var grant, next Vector
 	if n := before.Node; n != NoNode {
-		task.Grant, task.Devices = s.refit(n, s.roomOn(e.Task, n), e.Shape, leaves)
+		grant, task.Devices = s.refit(n, s.roomOn(e.Task, n), e.Shape, leaves)
 	}
 	if n := before.Next; n != NoNode {
-		task.NextGrant, task.NextDevices = s.refit(n, s.roomOn(e.Task, n), e.Shape, false)
+		next, task.NextDevices = s.refit(n, s.roomOn(e.Task, n), e.Shape, false)
 	}
+	task.give(grant, next)
 	task.Shape, task.Priority = e.Shape, e.Priority
 	if task.Phase == Reserved && !s.hopes(e.Task, task.Node) {
 		s.leaveNode(e.Task)
@@ -148,7 +150,8 @@ func (s *State) refit(n NodeID, took room, id ShapeID, leaves bool) (Vector, Dev
 func (s *State) dropNext(t TaskID) {
 	if task := &s.task[t]; task.Next != NoNode {
 		s.vacate(t, task.Next)
-		task.Next, task.NextDevices, task.NextGrant = NoNode, 0, nil
+		task.Next, task.NextDevices = NoNode, 0
+		task.give(task.Grant(), nil)
 	}
 }
 
@@ -175,7 +178,7 @@ func (s *State) taskFound(e TaskFound) error {
 func (s *State) begin(t TaskID, n NodeID, has Allotment) {
 	task := &s.task[t]
 	task.Node, task.Devices = n, s.foundDevices(task.Shape, n, has.Devices)
-	task.Grant = s.intoRange(task.Shape, has.Grant)
+	task.give(s.intoRange(task.Shape, has.Grant), nil)
 	task.Refused = false
 	task.Began = true
 	s.occupy(t, n)
@@ -318,7 +321,7 @@ func (s *State) leaveNode(t TaskID) {
 	}
 	s.vacate(t, task.Node)
 	task.Node, task.Next = task.Next, NoNode
-	task.Grant, task.NextGrant = task.NextGrant, nil
+	task.give(task.NextGrant(), nil)
 	switch {
 	case task.Ending:
 		s.setPhase(t, Gated)

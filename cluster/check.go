@@ -146,7 +146,7 @@ func (s *State) checkDevicesOf(n NodeID) error {
 // ends is on its way.
 func (s *State) checkGranted(t *Task) error {
 	shape := &s.shape[t.Shape]
-	for _, grant := range []Vector{t.Grant, t.NextGrant} {
+	for _, grant := range []Vector{t.Grant(), t.NextGrant()} {
 		if grant == nil {
 			continue
 		}
@@ -155,8 +155,8 @@ func (s *State) checkGranted(t *Task) error {
 		}
 	}
 	switch {
-	case t.Grant != nil && !t.Placed() || t.NextGrant != nil && t.Next == NoNode:
-		return fmt.Errorf("%s, and granted %v and next %v", t.Phase, t.Grant, t.NextGrant)
+	case t.Grant() != nil && !t.Placed() || t.NextGrant() != nil && t.Next == NoNode:
+		return fmt.Errorf("%s, and granted %v and next %v", t.Phase, t.Grant(), t.NextGrant())
 	case t.Ending && (t.Phase != Gated && t.Phase != Leaving || t.Next != NoNode || s.job[t.Job].Foreign):
 		return fmt.Errorf("ending, and %s", t.Phase)
 	}

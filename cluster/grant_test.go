@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -97,10 +98,10 @@ func (h *history) held(n NodeID, but TaskID) Vector {
 			continue
 		}
 		if task.Node == n {
-			add(h.takes(task, task.Grant))
+			add(h.takes(task, task.Grant()))
 		}
 		if task.Next == n {
-			add(h.takes(task, task.NextGrant))
+			add(h.takes(task, task.NextGrant()))
 		}
 	}
 	for _, g := range h.s.ghosts {
@@ -121,9 +122,9 @@ func (h *history) place(t TaskID, n NodeID) (Refusal, error) {
 		return r, nil
 	}
 	task := h.s.Task(t)
-	has := task.Grant
+	has := task.Grant()
 	if leaves {
-		has = task.NextGrant
+		has = task.NextGrant()
 	}
 	if want := h.takes(task, gets.Grant); !h.mayTake(t, gets.Grant) || !slices.Equal(h.takes(task, has), want) {
 		return r, fmt.Errorf("task row %d was granted %v, asked for %v", t, has, gets.Grant)
@@ -145,7 +146,7 @@ func (h *history) resize(t TaskID) (Refusal, error) {
 		allowed = (before.Phase == Starting || before.Phase == Running) && !h.s.Job(before.Job).Foreign && h.mayTake(t, grant)
 	}
 	if allowed {
-		had, wants, others := h.takes(&before, before.Grant), h.takes(&before, grant), h.held(before.Node, t)
+		had, wants, others := h.takes(&before, before.Grant()), h.takes(&before, grant), h.held(before.Node, t)
 		for k, q := range wants {
 			allowed = allowed && (q <= had[k] || q+others[k] <= h.s.Limit(before.Node)[k])
 		}
@@ -157,7 +158,7 @@ func (h *history) resize(t TaskID) (Refusal, error) {
 	if allowed && !slices.Equal(h.s.Demand(t), h.takes(&before, grant)) {
 		return r, fmt.Errorf("task row %d: resized to %v, and takes %v", t, grant, h.s.Demand(t))
 	}
-	if allowed && !slices.Equal(h.s.Demand(t), h.takes(&before, before.Grant)) {
+	if allowed && !slices.Equal(h.s.Demand(t), h.takes(&before, before.Grant())) {
 		h.resized++
 	}
 	return r, nil
@@ -280,5 +281,13 @@ func TestReshapedRangeMovesAGrantLeast(t *testing.T) {
 		if err := s.Check(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestTaskFillsTwoCacheLines keeps tasks small: searches for victims read every task of
+// every node, so that each byte of one costs them time.
+func TestTaskFillsTwoCacheLines(t *testing.T) {
+	if size := reflect.TypeFor[Task]().Size(); size > 128 {
+		t.Errorf("a task has %d bytes, want at most 128; keep what few tasks have beside it, as grants", size)
 	}
 }

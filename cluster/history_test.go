@@ -509,7 +509,7 @@ func (h *history) checkRoom() error {
 			for t := range h.s.task {
 				task, q := &h.s.task[t], int64(0)
 				if task.Phase != Absent {
-					q = h.takes(task, task.Grant)[k]
+					q = h.takes(task, task.Grant())[k]
 				}
 				if task.Placed() && task.Node == n && task.Phase != Reserved {
 					there += q
@@ -518,7 +518,7 @@ func (h *history) checkRoom() error {
 					promised += q
 				}
 				if task.Placed() && task.Next == n {
-					promised += h.takes(task, task.NextGrant)[k]
+					promised += h.takes(task, task.NextGrant())[k]
 				}
 			}
 			if there > limit {
@@ -747,27 +747,27 @@ func TestHistoriesCanFail(t *testing.T) {
 		}},
 		{"grant out of range", "granted", func(s *State) {
 			for i := range s.task {
-				if g := s.task[i].Grant; g != nil && s.task[i].Phase != Leaving {
+				if g := s.task[i].Grant(); g != nil && s.task[i].Phase != Leaving {
 					s.take(s.task[i].Node, room{demand: Vector{9, 0, 0}}, 1)
-					s.task[i].Grant = Vector{g[0] + 9, g[1], g[2]}
+					s.task[i].give(Vector{g[0] + 9, g[1], g[2]}, nil)
 				}
 			}
 		}},
 		{"grant in nobody's books", "its tasks sum to", func(s *State) {
 			for i := range s.task {
-				if t := &s.task[i]; t.Grant != nil {
-					t.Grant = nil
+				if t := &s.task[i]; t.Grant() != nil {
+					t.give(nil, t.NextGrant())
 				}
 			}
 		}},
 		{"unlogged grant", "mirror", func(s *State) {
 			for i := range s.task {
-				if t := &s.task[i]; t.Grant != nil && t.Account.Since+50 < s.now {
+				if t := &s.task[i]; t.Grant() != nil && t.Account.Since+50 < s.now {
 					s.take(t.Node, s.roomOf(TaskID(i)), -1)
 					if t.Phase == Leaving {
 						s.leave(t.Node, s.roomOf(TaskID(i)), -1)
 					}
-					t.Grant = nil
+					t.give(nil, t.NextGrant())
 					s.take(t.Node, s.roomOf(TaskID(i)), 1)
 					if t.Phase == Leaving {
 						s.leave(t.Node, s.roomOf(TaskID(i)), 1)

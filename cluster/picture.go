@@ -69,13 +69,13 @@ func (s *State) standingOf(t TaskID, n NodeID) string {
 	task := &s.task[t]
 	switch {
 	case task.Node != n:
-		return "coming" + s.pictureGrant(task, task.NextGrant)
+		return "coming" + s.pictureGrant(task, task.NextGrant())
 	case task.Ending:
 		return "ending"
 	case task.Next != NoNode:
-		return task.Phase.String() + s.pictureGrant(task, task.Grant) + ">" + s.node[task.Next].spec.Name
+		return task.Phase.String() + s.pictureGrant(task, task.Grant()) + ">" + s.node[task.Next].spec.Name
 	}
-	return task.Phase.String() + s.pictureGrant(task, task.Grant)
+	return task.Phase.String() + s.pictureGrant(task, task.Grant())
 }
 
 // pictureGrant draws what is granted where that is more than the demand: "(cpu 3)".

@@ -195,8 +195,8 @@ func (s *State) Shape(id ShapeID) *Shape { return &s.shape[id].Shape }
 // least that it asks for.
 func (s *State) Demand(t TaskID) Vector {
 	task := &s.task[t]
-	if task.Grant != nil {
-		return task.Grant
+	if grant := task.Grant(); grant != nil {
+		return grant
 	}
 	return s.shape[task.Shape].Demand
 }
@@ -273,13 +273,10 @@ func (s *State) roomOf(t TaskID) room { return room{s.Demand(t), s.task[t].Devic
 // roomOn is what the task takes on one of its nodes.
 func (s *State) roomOn(t TaskID, n NodeID) room {
 	task := &s.task[t]
-	switch {
-	case task.Node == n:
+	if task.Node == n {
 		return s.roomOf(t)
-	case task.NextGrant != nil:
-		return room{task.NextGrant, task.NextDevices}
 	}
-	return room{s.shape[task.Shape].Demand, task.NextDevices}
+	return room{s.grantOr(task.Shape, task.NextGrant()), task.NextDevices}
 }
 
 // count adds sign times the node to the totals.

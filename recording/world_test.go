@@ -59,7 +59,7 @@ func (p stretching) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sc
 			continue
 		}
 		a := sched.Action{Kind: sched.Resize, Task: id, Attempt: task.Attempt}
-		if task.Grant == nil {
+		if task.Grant() == nil {
 			a.Grant = s.Shape(task.Shape).Max
 		}
 		if !t.Try(a).Refused() {

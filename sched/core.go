@@ -199,7 +199,7 @@ func (c *Core) decision(k Kind, t cluster.TaskID) Decision {
 	task := c.state.Task(t)
 	d := Decision{Kind: k, Task: t, Seq: task.Seq, Attempt: task.Attempt, Node: task.Node, Devices: task.Devices}
 	if k == Place || k == Resize {
-		d.Grant = task.Grant
+		d.Grant = task.Grant()
 	}
 	return d
 }
