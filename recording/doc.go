@@ -28,7 +28,9 @@
 //	           availability and budget in millionths, margin, restart, urgency, tier,
 //	           size, redundancy and replicas, as in cluster.Class
 //	lanes      as in sched.Lane; user is the one whose jobs a lane owns; omitted:
-//	           every job that no lane before it owns; patient as in sched.Trigger.
+//	           every job that no lane before it owns; patient as in sched.Trigger;
+//	           criteria are how the policy sla orders its queue, each with weight,
+//	           function, indifference and preference; omitted: the policy's own.
 //	           Times are in microseconds, here and below
 //
 // Each line after it is one call on the core, in the order in which they were
@@ -90,5 +92,5 @@
 // Names that are not listed are errors. Text is UTF-8; what is not is replaced.
 // The version changes when a name is added, goes or changes its meaning. Versions 2 to
 // 4 are read, too: 2 lacks usage, together and input, 2 and 3 lack won, and all of them
-// lack max, grant, first_ends, finished, resize, end and account.
+// lack max, grant, first_ends, finished, resize, end, account, patient and criteria.
 package recording

@@ -48,6 +48,17 @@ type Lane struct {
 	Heartbeat, Watchdog cluster.Time `json:"-"`
 	// Patient is as sched.Trigger has it.
 	Patient bool `json:"patient,omitempty"`
+	// Criteria are those of the policy sla; none is the policy's own.
+	Criteria []Criterion `json:"criteria,omitempty"`
+}
+
+// Criterion is how much something counts where a policy orders its queue by several
+// things at once, as in promethee.Criterion; its function is named.
+type Criterion struct {
+	Weight       float64 `json:"weight"`
+	Function     string  `json:"function"`
+	Indifference int64   `json:"indifference,omitempty"`
+	Preference   int64   `json:"preference,omitempty"`
 }
 
 // Owns is the lane's rule, as sched.Lane has it.

@@ -18,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/mcmf"
 	"fairlead.dev/fairlead/mcmf/race"
 	"fairlead.dev/fairlead/policies"
+	"fairlead.dev/fairlead/queue/promethee"
 	"fairlead.dev/fairlead/recording"
 	"fairlead.dev/fairlead/sched"
 )
@@ -105,7 +106,24 @@ func policyOf(l recording.Lane, wanted string) (sched.Policy, error) {
 			return nil, err
 		}
 	}
+	var err error
+	if options.SLA.Criteria, err = criteriaOf(l.Criteria); err != nil {
+		return nil, err
+	}
 	return policies.New(l.Policy, options)
+}
+
+// criteriaOf is what the policy sla ordered its queue by; nil where that was its own.
+func criteriaOf(recorded []recording.Criterion) ([]promethee.Criterion, error) {
+	var criteria []promethee.Criterion
+	for _, r := range recorded {
+		function, err := promethee.ParseFunction(r.Function)
+		if err != nil {
+			return nil, err
+		}
+		criteria = append(criteria, promethee.Criterion{Weight: r.Weight, Function: function, Indifference: r.Indifference, Preference: r.Preference})
+	}
+	return criteria, nil
 }
 
 // again makes solvers that race as it was recorded.

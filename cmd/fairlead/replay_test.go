@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"testing"
 	"time"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/queue"
+	"fairlead.dev/fairlead/queue/promethee"
 	"fairlead.dev/fairlead/recording"
 	"fairlead.dev/fairlead/sched"
 )
@@ -78,4 +81,61 @@ func recordOne(dir, policy, user string) error {
 		}
 	}
 	return to.Close()
+}
+
+// TestReplayOrdersAsRecorded replays a policy sla whose criteria turn its order round:
+// of two tasks for one place, the later one is placed as it has the more redundancy.
+func TestReplayOrdersAsRecorded(t *testing.T) {
+	criteria := []promethee.Criterion{{}, {}, {}, {Weight: 2.5, Function: promethee.Linear, Indifference: 1, Preference: 2}}
+	p, err := queue.New("sla", queue.Options{SLA: queue.SLA{Criteria: criteria}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := recording.Header{
+		Kinds: []cluster.Kind{{Name: "cpu"}},
+		Classes: []cluster.Class{
+			{Name: "urgent", Urgency: cluster.Premium, Redundancy: cluster.BestEffort},
+			{Name: "redundant", Urgency: cluster.BestEffort, Redundancy: cluster.Premium},
+		},
+		Lanes: []recording.Lane{{Name: "all", Policy: "sla", Criteria: []recording.Criterion{
+			{Function: "usual"}, {Function: "usual"}, {Function: "usual"}, {Weight: 2.5, Function: "linear", Indifference: 1, Preference: 2},
+		}}},
+	}
+	core, err := sched.New(cluster.NewState(header.Kinds, header.Classes), sched.Lane{Name: "all", Policy: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	to, err := recording.NewWriter(dir, header, recording.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := recording.NewRecorder(core, to)
+	decisions, err := r.Snapshot(0, []cluster.Event{
+		cluster.NodeAdded{Spec: cluster.NodeSpec{Name: "n", Capacity: cluster.Vector{1}}},
+		cluster.ShapeDefined{Spec: cluster.Shape{Demand: cluster.Vector{1}}},
+		cluster.JobSubmitted{},
+		cluster.TaskSubmitted{Task: 0, Seq: 0, Class: 0},
+		cluster.TaskSubmitted{Task: 1, Seq: 1, Class: 1},
+	}, nil)
+	if err == nil {
+		decisions, _, err = r.Step(cluster.Second, nil, decisions)
+	}
+	if err := errors.Join(err, to.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if len(decisions) != 1 || decisions[0].Task != 1 {
+		t.Fatalf("decided %v, want to place task 1 alone", decisions)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "recording-*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("recorded %v, %v", files, err)
+	}
+	var out strings.Builder
+	if err := replayAll(&out, files, ""); err != nil {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	if _, err := policyOf(recording.Lane{Policy: "sla", Criteria: []recording.Criterion{{Function: "liner"}}}, ""); err == nil {
+		t.Error("a criterion of an unknown function was taken")
+	}
 }

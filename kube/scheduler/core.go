@@ -44,7 +44,7 @@ func (s *Scheduler) restart(cause string) error {
 	var races []*recording.Races
 	header := recording.Header{Comment: "fairlead-scheduler " + s.Identity, Origin: s.began, Kinds: kinds, Classes: classes}
 	for _, p := range s.Config.Profiles {
-		policy, won, err := newPolicy(&p)
+		policy, won, err := s.newPolicy(&p)
 		if err != nil {
 			return fmt.Errorf("profile %s: %w", p.SchedulerName, err)
 		}
@@ -57,6 +57,7 @@ func (s *Scheduler) restart(cause string) error {
 			Name: p.SchedulerName, Policy: p.Policy, Seed: p.Seed, Ties: p.TieBreak, User: p.SchedulerName,
 			Solver: p.Solver, Migrations: p.Migrations,
 			Heartbeat: info.When.Heartbeat, Watchdog: info.When.Watchdog, Patient: info.When.Patient,
+			Criteria: s.criteria(),
 		}
 		header.Lanes = append(header.Lanes, lane)
 		lanes = append(lanes, sched.Lane{Name: lane.Name, Policy: policy, Owns: lane.Owns(), When: info.When})
@@ -102,7 +103,7 @@ func (s *Scheduler) accounts() func(cluster.TaskID, cluster.Seq) *cluster.Accoun
 
 // newPolicy is the policy of a profile, and who wins the races of its solver, if it races:
 // without that no replay could decide the same.
-func newPolicy(p *config.Profile) (sched.Policy, *recording.Races, error) {
+func (s *Scheduler) newPolicy(p *config.Profile) (sched.Policy, *recording.Races, error) {
 	o, err := p.Options()
 	if err != nil {
 		return nil, nil, err
@@ -114,8 +115,23 @@ func newPolicy(p *config.Profile) (sched.Policy, *recording.Races, error) {
 			return race.Noted{Solver: race.New(g, mcmf.CostScaling), Won: races.Won}
 		}
 	}
+	if table := s.Config.Classes.Table; table != nil {
+		o.SLA.Criteria = table.Criteria
+	}
 	policy, err := policies.New(p.Policy, o)
 	return policy, races, err
+}
+
+// criteria are those of the table of classes, as recordings have them.
+func (s *Scheduler) criteria() []recording.Criterion {
+	if s.Config.Classes.Table == nil {
+		return nil
+	}
+	var list []recording.Criterion
+	for _, c := range s.Config.Classes.Table.Criteria {
+		list = append(list, recording.Criterion{Weight: c.Weight, Function: c.Function.String(), Indifference: c.Indifference, Preference: c.Preference})
+	}
+	return list
 }
 
 // newRecord begins a file of the recording, if one is wanted.
