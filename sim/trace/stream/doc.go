@@ -2,14 +2,14 @@
 // perhaps compressed with gzip, which a program of any language can write
 // while it runs.
 //
-// # The format, version 3
+// # The format, version 4
 //
 // The first line is the header. It names the resources in which capacities
 // and demands are given; per_unit is how many of the integer quantities make
 // one unit. A kind with "devices": true comes in devices of one unit each, such
 // as GPUs (see cluster.Kind); there is at most one such kind.
 //
-//	{"fairlead": "trace", "version": 3, "kinds": [
+//	{"fairlead": "trace", "version": 4, "kinds": [
 //	  {"name": "cpu", "unit": "cores", "per_unit": 1000},
 //	  {"name": "memory", "unit": "GiB", "per_unit": 1073741824}]}
 //
@@ -82,9 +82,9 @@
 //
 // Names that are not listed are errors. Text is UTF-8. The version changes when
 // a name is added, goes or changes its meaning, as old readers reject new
-// names. Older versions are still read: version 2 has no groups, usage, together
-// and input; version 1 has no devices, name and per_node either, and "apart": true
-// for "per_node": 1.
+// names. Older versions are still read: version 3 has no tier, promise and max;
+// version 2 has no groups, usage, together and input either; version 1 no devices,
+// name and per_node, and "apart": true for "per_node": 1.
 //
 // Whether nodes and tasks exist is not checked here: that is for who replays
 // the stream.

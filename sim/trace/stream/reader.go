@@ -15,8 +15,8 @@ import (
 
 // version is that of the format. Version 1 had no name, per_node and devices,
 // but apart: true for per_node 1. Version 2 had no groups, together, input and
-// usage.
-const version = 3
+// usage. Version 3 had no tier, promise and max.
+const version = 4
 
 // Options says how to read a stream.
 type Options struct {
@@ -78,7 +78,7 @@ func start(lines *trace.Lines, skips *trace.Skips) (*Reader, error) {
 }
 
 const (
-	wantHeader = `{"fairlead":"trace","version":3,"kinds":[...]}`
+	wantHeader = `{"fairlead":"trace","version":4,"kinds":[...]}`
 	wantKind   = `{"name":...,"unit":...,"per_unit":...}`
 
 	wantTypical = `{"demand":...,"tasks":...}`

@@ -20,7 +20,7 @@ import (
 	"fairlead.dev/fairlead/sim/trace/stream"
 )
 
-const head = `{"fairlead":"trace","version":3,"kinds":[{"name":"cpu","unit":"cores","per_unit":1000},{"name":"memory","unit":"GiB","per_unit":1024}]}` + "\n"
+const head = `{"fairlead":"trace","version":4,"kinds":[{"name":"cpu","unit":"cores","per_unit":1000},{"name":"memory","unit":"GiB","per_unit":1024}]}` + "\n"
 
 // readAll returns copies of all records.
 func readAll(text string, opt stream.Options) ([]trace.Record, *stream.Reader, error) {
@@ -106,8 +106,8 @@ func TestBroken(t *testing.T) {
 		{``, `t.jsonl:1: want the header`},
 		{head, `t.jsonl:2: want a record {"t":...} below the header: unexpected EOF`},
 		{"{}\n", `t.jsonl:1:1: want the header {`},
-		{`{"fairlead":"trace","version":4,"new":0}`, `t.jsonl:1:31: want version 1 to 3 of the format, got "4,`},
-		{`{"fairlead":"trace","version":3,"kinds":[{"name":"cpu","unit":"","per_unit":0}]}`, `t.jsonl:1:78: want a kind with a name, and a per_unit of at least 1`},
+		{`{"fairlead":"trace","version":5,"new":0}`, `t.jsonl:1:31: want version 1 to 4 of the format, got "5,`},
+		{`{"fairlead":"trace","version":4,"kinds":[{"name":"cpu","unit":"","per_unit":0}]}`, `t.jsonl:1:78: want a kind with a name, and a per_unit of at least 1`},
 		{head + "nonsense", `t.jsonl:2:1: want a record {"t":...}, got "nonsense"`},
 		{head + `{"t":1.5,"lose":{"node":1}}`, `t.jsonl:2:6: want a time in microseconds, got "1.5`},
 		{head + `{"t":-1,"lose":{"node":1}}`, `t.jsonl:2:6: want a time`},
@@ -431,7 +431,7 @@ func FuzzReader(f *testing.F) {
 	f.Add(head + `{"t":0,"add":{"node":1,"name":"n1","capacity":{"cpu":4000},"labels":{"zone":"a"}}}`)
 	f.Add(head + `{"t":1,"submit":{"job":7,"task":1,"demand":{"cpu":5},"per_node":2,"name":"web/a","require":[["a","!=","b"]],"work":6,"on":1}}` + "\n" + `{"t":1,"kill":{"job":7,"task":1}}`)
 	f.Add(head + `{"t":3,"change":{"node":1,"name":"\u00e9\"","capacity":{}}}` + "\n" + `{"t":3,"lose":{"node":1}}`)
-	f.Add(`{"fairlead":"trace","version":3}`)
+	f.Add(`{"fairlead":"trace","version":4}`)
 	f.Add(strings.Replace(head, "]}", `],"typical":[{"demand":{"cpu":1},"tasks":2,"require":[["a","=","b"]]}]}`, 1))
 	f.Fuzz(func(t *testing.T, text string) {
 		if _, _, err := readAll(text, stream.Options{Lenient: true}); err != nil {
