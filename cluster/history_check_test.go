@@ -1,0 +1,218 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// This file is what a history holds the state to after each step: that its books agree
+// with its tasks, that whoever follows the change log sees the same, that nothing is
+// over-committed, and that time is accounted for as a slow bookkeeper does.
+
+// told is the rows of a table that are not empty; how long it is tells nothing.
+func told[T any, R ~[]T](rows []R) map[int]R {
+	full := map[int]R{}
+	for i, row := range rows {
+		if len(row) > 0 {
+			full[i] = row
+		}
+	}
+	return full
+}
+
+// dump prints everything in the state but its log.
+func dump(s *State) string {
+	grants := make([][]Vector, len(s.task)) // which a task only points to
+	for i := range s.task {
+		if s.task[i].grants != nil {
+			grants[i] = []Vector{s.task[i].Grant(), s.task[i].NextGrant()}
+		}
+	}
+	return fmt.Sprint("now ", s.now, "\nnodes ", s.node, s.capacity, s.limit, s.used, s.leaving, told(s.usage), s.total,
+		"\ntasks ", s.task, told(grants), told(s.input), s.inPhase, s.ghosts, "\nrest ", s.job, s.shape, s.set, s.undo.on, len(s.undo.entries))
+}
+
+// check holds the state to what must be true after every step.
+func (h *history) check() error {
+	if err := h.s.Check(); err != nil {
+		return err
+	}
+	if err := h.checkAccounts(); err != nil {
+		return err
+	}
+	if len(h.data)%4 == 0 { // not after each step: fractions are slow
+		if err := h.checkPromises(); err != nil {
+			return err
+		}
+	}
+	if h.calm {
+		if err := h.checkRoom(); err != nil {
+			return err
+		}
+	}
+	if h.s.LogEnd()-h.read > 12 { // not after each step: readers lag behind
+		return h.checkMirror()
+	}
+	return nil
+}
+
+// checkMirror brings the mirror up to date and compares.
+func (h *history) checkMirror() error {
+	touches, ok := h.s.ChangesSince(h.read)
+	if !ok {
+		return errors.New("the change log lost what was not read")
+	}
+	slices.Reverse(touches) // the order of copying must not matter
+	for _, touch := range touches {
+		h.mirror.CopyRow(h.s, touch)
+	}
+	h.mirror.Advance(h.s.Now())
+	h.read = h.s.LogEnd()
+	h.s.TrimLog(h.read)
+	if err := h.mirror.Check(); err != nil {
+		return fmt.Errorf("mirror: %w", err)
+	}
+	if got, want := h.mirror.Picture(), h.s.Picture(); got != want {
+		return fmt.Errorf("mirror is\n%s, not\n%s", got, want)
+	}
+	if got, want := dump(h.mirror), dump(h.s); got != want {
+		return fmt.Errorf("mirror is\n%s, not\n%s", got, want)
+	}
+	return nil
+}
+
+// checkRoom checks that placements kept every limit: what is on a node now
+// always, and what stays there or was promised room unless a victim stayed.
+func (h *history) checkRoom() error {
+	for i := range h.s.NodeRows() {
+		n := NodeID(i)
+		for k, limit := range h.s.Limit(n) {
+			there, promised := int64(0), int64(0)
+			for t := range h.s.task {
+				task, q := &h.s.task[t], int64(0)
+				if task.Phase != Absent {
+					q = h.takes(task, task.Grant())[k]
+				}
+				if task.Placed() && task.Node == n && task.Phase != Reserved {
+					there += q
+				}
+				if task.Placed() && task.Node == n && task.Phase != Leaving {
+					promised += q
+				}
+				if task.Placed() && task.Next == n {
+					promised += h.takes(task, task.NextGrant())[k]
+				}
+			}
+			if there > limit {
+				return fmt.Errorf("node row %d holds %d of %d %s", n, there, limit, h.s.kinds[k].Name)
+			}
+			if h.kept && promised > limit {
+				return fmt.Errorf("node row %d promised %d of %d %s", n, promised, limit, h.s.kinds[k].Name)
+			}
+			if h.kept && h.s.Used(n)[k]-h.s.LeavingDemand(n)[k] > limit {
+				return fmt.Errorf("node row %d: used less leaving is over the limit of %d %s", n, limit, h.s.kinds[k].Name)
+			}
+		}
+		if err := h.checkDeviceRoom(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkDeviceRoom is checkRoom for each device of the node.
+func (h *history) checkDeviceRoom(n NodeID) error {
+	var there, promised [MaxDevices]int64
+	for t := range h.s.task {
+		task := &h.s.task[t]
+		if !task.Placed() {
+			continue
+		}
+		need := h.s.DeviceNeed(task.Shape)
+		for i := range MaxDevices {
+			if task.Node == n && task.Devices.Has(i) && task.Phase != Reserved {
+				there[i] += need.Share
+			}
+			if task.Node == n && task.Devices.Has(i) && task.Phase != Leaving || task.Next == n && task.NextDevices.Has(i) {
+				promised[i] += need.Share
+			}
+		}
+		if task.Node == n && task.Devices.Count() != need.Count {
+			return fmt.Errorf("task row %d has %d devices, asks for %d", t, task.Devices.Count(), need.Count)
+		}
+	}
+	limit, devices := h.s.DeviceLimit(n), h.s.Devices(n)
+	for i := range MaxDevices {
+		most := int64(0)
+		if i < len(devices) {
+			most = limit
+		}
+		if there[i] > most || h.kept && promised[i] > most {
+			return fmt.Errorf("device %d of node row %d holds %d and promised %d of %d", i, n, there[i], promised[i], most)
+		}
+	}
+	return nil
+}
+
+// remember notes each task's phase before a step.
+func (h *history) remember() {
+	h.phase, h.seqs = h.phase[:0], h.seqs[:0]
+	for i := range h.s.TaskRows() {
+		h.phase = append(h.phase, h.s.Task(TaskID(i)).Phase)
+		h.seqs = append(h.seqs, h.s.Task(TaskID(i)).Seq)
+	}
+}
+
+// account attributes the time of the step to the phases before it.
+func (h *history) account(before Time) {
+	now := h.s.Now()
+	for i := range h.s.TaskRows() {
+		t := h.s.Task(TaskID(i))
+		if t.Phase == Absent {
+			continue
+		}
+		a := h.spent[t.Seq]
+		if a == nil {
+			a = &Account{Submitted: now, FirstRun: Never}
+			if past := h.pasts[t.Seq]; past != nil {
+				copied := *past
+				a = &copied
+			}
+			h.spent[t.Seq] = a
+		}
+		if i < len(h.phase) && h.seqs[i] == t.Seq {
+			switch h.phase[i] {
+			case Waiting, Reserved:
+				a.Waiting += now - before
+			case Starting, Leaving:
+				a.Overhead += now - before
+				if a.FirstRun != Never {
+					a.Restarting += now - before
+				}
+			case Running:
+				a.Running += now - before
+			case Absent, Gated, phases:
+			}
+		}
+		if t.Phase == Running && a.FirstRun == Never {
+			a.FirstRun = now
+		}
+	}
+}
+
+// checkAccounts compares every account with the brute-force one.
+func (h *history) checkAccounts() error {
+	for i := range h.s.TaskRows() {
+		t := h.s.Task(TaskID(i))
+		if t.Phase == Absent {
+			continue
+		}
+		got, want := t.Account.At(h.s.Now(), t.Phase), *h.spent[t.Seq]
+		got.Since = 0
+		if got != want {
+			return fmt.Errorf("task row %d accounts for %+v, spent %+v", i, got, want)
+		}
+	}
+	return nil
+}
