@@ -15,7 +15,7 @@ import (
 // Node is what a promise may want of a node.
 type Node struct {
 	Tier int32
-	Size int64 // quantity of the kind that levels of size are shares of
+	Size int64 // quantity of the first kind, which levels of size are shares of
 }
 
 // Wants reports whether the table asks anything of nodes: a tier, copies or a size.
@@ -49,8 +49,14 @@ func (t *Table) CheckNodes(nodes []Node) error {
 }
 
 // NodeNotes are sentences about promises that the nodes can keep, and hardly: of a
-// class of a large size, with copies, only one task at a time may find room.
-func (t *Table) NodeNotes(nodes []Node) []string {
+// class of a large size, with copies, only one task at a time may find room. The first
+// kind has perUnit quantities to a unit.
+func (t *Table) NodeNotes(nodes []Node, perUnit int64) []string {
+	if len(nodes) == 0 {
+		return nil
+	}
+	// Sizes are shares of the smallest node of all (SLA classes, specification §4).
+	smallest, per := Cores(slices.MinFunc(nodes, func(a, b Node) int { return cmp.Compare(a.Size, b.Size) }).Size, perUnit)
 	var notes []string
 	for i := range t.Classes {
 		c := &t.Classes[i]
@@ -59,12 +65,10 @@ func (t *Table) NodeNotes(nodes []Node) []string {
 		if c.Size == 0 || len(usable) < copies {
 			continue
 		}
-		// At least so much of the smallest node (SLA classes, specification §4).
-		smallest := slices.MinFunc(usable, func(a, b Node) int { return cmp.Compare(a.Size, b.Size) }).Size
-		least := (smallest*int64(c.Size-1))/int64(cluster.Levels) + 1
+		least, _ := Bounds(c.Size, smallest)
 		room := 0 // for the copies of two tasks, no two of one task on a node
 		for _, n := range usable {
-			room += int(min(n.Size/least, 2))
+			room += int(min(n.Size/(least*per), 2))
 		}
 		if room < 2*copies {
 			notes = append(notes, fmt.Sprintf(

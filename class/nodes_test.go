@@ -61,10 +61,19 @@ func TestNodeNotes(t *testing.T) {
 		{SLA(), append(nodes(5, 5, 5), Node{Tier: 3, Size: 64}), ""},
 		{SLA(), append(nodes(4, 5, 5), Node{Tier: 3, Size: 64}), ""},           // a node for both
 		{SLA(), nodes(3, 2, 1), strings.Replace(premium, "has 5", "has 3", 1)}, // an advanced task takes 11 of 32
+		{SLA(), append(nodes(5, 5, 4), Node{Tier: 1, Size: 9}), ""},            // premium is 7 to 9
 		{Google(), nodes(1, 0, 0), ""},
+		{SLA(), nil, ""},
 	} {
-		if got := strings.Join(c.table.NodeNotes(c.nodes), "\n"); got != c.want {
+		if got := strings.Join(c.table.NodeNotes(c.nodes, 1), "\n"); got != c.want {
 			t.Errorf("%v of %d nodes: %q, want %q", c.table.Names(), len(c.nodes), got, c.want)
+		}
+		milli := slices.Clone(c.nodes)
+		for i := range milli {
+			milli[i].Size *= 1000
+		}
+		if got := strings.Join(c.table.NodeNotes(milli, 1000), "\n"); got != c.want {
+			t.Errorf("%v of %d nodes in thousandths: %q, want %q", c.table.Names(), len(c.nodes), got, c.want)
 		}
 	}
 }

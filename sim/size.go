@@ -22,10 +22,7 @@ func (s *simulation) sized(r *trace.Task) *trace.Task {
 		return r
 	}
 	unit := max(s.nodes.kinds[0].PerUnit, 1)
-	per, cores := unit, s.nodes.smallest()/unit
-	if cores < int64(cluster.Levels) {
-		per, cores = 1, s.nodes.smallest()
-	}
+	cores, per := class.Cores(s.nodes.smallest(), unit)
 	least, most := class.Bounds(level, cores)
 	is := *r
 	is.Demand, is.Max = slices.Clone(r.Demand), slices.Clone(r.Demand)

@@ -108,11 +108,10 @@ func (s *simulation) promised(src trace.Source, stderr io.Writer) (trace.Source,
 	if err != nil {
 		return nil, err
 	}
-	kind := max(slices.IndexFunc(src.Kinds(), func(k cluster.Kind) bool { return k.Name == "cpu" }), 0)
 	var nodes []class.Node
 	for i := range head.nodes {
 		n := &head.nodes[i].Node
-		nodes = append(nodes, class.Node{Tier: n.Tier, Size: n.Capacity[kind]})
+		nodes = append(nodes, class.Node{Tier: n.Tier, Size: n.Capacity[0]})
 	}
 	if len(nodes) == 0 {
 		return head, nil
@@ -125,7 +124,7 @@ func (s *simulation) promised(src trace.Source, stderr io.Writer) (trace.Source,
 		return nil, fmt.Errorf("--classes %s: %w%s", s.classes, err, hint)
 	}
 	var notes []string
-	for _, note := range table.NodeNotes(nodes) {
+	for _, note := range table.NodeNotes(nodes, src.Kinds()[0].PerUnit) {
 		notes = append(notes, fmt.Sprintf("--classes %s: %s", s.classes, note))
 	}
 	s.notes.tell(stderr, notes)
