@@ -2,6 +2,7 @@ package class
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 
 	"fairlead.dev/fairlead/cluster"
@@ -22,7 +23,8 @@ type Money int64
 // One is one of the currency.
 const One Money = 1_000_000
 
-// mostMoney bounds an amount, so that a great many can be added up.
+// mostMoney bounds what a task owes, so that a thousand such amounts can be added up; sums
+// of more stop at the most there is (see Plus).
 const mostMoney Money = 1 << 53
 
 // String prints m with all its digits: "12.500000".
@@ -33,6 +35,9 @@ func (m Money) String() string {
 	}
 	return fmt.Sprintf("%s%d.%06d", sign, m/One, m%One)
 }
+
+// Plus is both amounts together, neither of which is negative: at most the most there is.
+func (m Money) Plus(o Money) Money { return m + min(o, math.MaxInt64-m) }
 
 // Part is a share of an amount that is at least 0.
 func (m Money) Part(s cluster.Share) Money {
@@ -129,7 +134,7 @@ type Charge struct {
 }
 
 // Sum is all of the charge.
-func (c Charge) Sum() Money { return c.Units + c.Copies + c.Urgency + c.Tier }
+func (c Charge) Sum() Money { return c.Units.Plus(c.Copies).Plus(c.Urgency).Plus(c.Tier) }
 
 // Charge is the price of so much of a kind of which perUnit quantities are one unit. A
 // copy is a task that runs beside the first of its kind.

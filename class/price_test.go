@@ -1,6 +1,7 @@
 package class
 
 import (
+	"math"
 	"math/big"
 	"strings"
 	"testing"
@@ -142,5 +143,28 @@ func TestCheckPrices(t *testing.T) {
 		if err := table.CheckPrices(); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %s…", err, want)
 		}
+	}
+}
+
+// TestSumsStop adds up more than there is: kinds without a unit make large amounts, and a
+// sum of many must not turn negative.
+func TestSumsStop(t *testing.T) {
+	p, sum := Price{UnitHour: mostPrice, Urgency: mostShare, Tier: mostShare, Copy: mostShare}, Money(0)
+	for range 1 << 12 {
+		c := p.Charge(Usage{}.Plus(cluster.MaxQuantity, cluster.Hour), 1, false)
+		if next := sum.Plus(c.Sum()); next < sum {
+			t.Fatalf("%v and %v are %v", sum, c.Sum(), next)
+		} else {
+			sum = next
+		}
+	}
+	if sum != math.MaxInt64 {
+		t.Errorf("4096 times the most are %v", sum)
+	}
+	if all := (Charge{Units: sum, Tier: sum}).Sum(); all != math.MaxInt64 {
+		t.Errorf("twice the most is %v", all)
+	}
+	if got := Money(3).Plus(4); got != 7 {
+		t.Errorf("3 and 4 are %v", got)
 	}
 }

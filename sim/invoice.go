@@ -65,11 +65,11 @@ func (v invoices) add(t *task, charge class.Charge, credit class.Money) {
 }
 
 func (i *invoice) plus(o *invoice) {
-	i.Units += o.Units
-	i.Copies += o.Copies
-	i.Urgency += o.Urgency
-	i.Tier += o.Tier
-	i.credits += o.credits
+	i.Units = i.Units.Plus(o.Units)
+	i.Copies = i.Copies.Plus(o.Copies)
+	i.Urgency = i.Urgency.Plus(o.Urgency)
+	i.Tier = i.Tier.Plus(o.Tier)
+	i.credits = i.credits.Plus(o.credits)
 	i.used = i.used.And(o.used)
 	i.tasks += o.tasks
 	i.credited += o.credited

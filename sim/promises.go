@@ -90,8 +90,8 @@ func (t *task) isCopy() bool { return t.copy > 1 }
 func (a *stats) charges(t *task, credit class.Money) {
 	charge := a.table.Classes[t.service].Price.Charge(t.usage.used, a.kinds[a.priced].PerUnit, t.isCopy())
 	c := &a.classes[t.service]
-	c.revenue += charge.Sum()
-	c.credits += credit
+	c.revenue = c.revenue.Plus(charge.Sum())
+	c.credits = c.credits.Plus(credit)
 	if t.usage.worked > 0 {
 		c.worked++
 		c.cores = c.cores.plus(wide{low: uint64(t.usage.used.Mean(t.usage.worked))})
