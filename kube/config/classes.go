@@ -61,16 +61,12 @@ func (i *inspection) classes(node *yaml.Node, path *field.Path) {
 }
 
 // validate refuses what this scheduler cannot keep: how large a pod is and how many there
-// are, its owner says, and nodes of Kubernetes have no tiers. Weights are no part of a
-// recording, so that it would not replay as it was.
+// are, its owner says, and nodes of Kubernetes have no tiers.
 func (c *Classes) validate(path *field.Path) field.ErrorList {
 	if c.Table == nil {
 		return nil
 	}
 	var errs field.ErrorList
-	if c.Table.Criteria != nil {
-		errs = append(errs, field.Forbidden(path.Child("weights"), "all criteria count alike here; remove the line"))
-	}
 	for n := range c.Table.Classes {
 		row, at := &c.Table.Classes[n], path.Child("classes").Index(n)
 		if row.Tier > 0 {

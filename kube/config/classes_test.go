@@ -64,15 +64,3 @@ func TestClassesThatCannotBeKept(t *testing.T) {
 		t.Errorf("refused: %s\nwant: %s", got, want)
 	}
 }
-
-// TestWeightsAreRefused: a table that wants its own order is told that it would not get it.
-func TestWeightsAreRefused(t *testing.T) {
-	c, err := config.Parse("f.yaml", []byte(header+"classes:\n  weights: safc\n  classes: [{name: gold}]"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	const want = "classes.weights: Forbidden: all criteria count alike here; remove the line"
-	if errs := c.Validate(); len(errs) != 1 || errs[0].Error() != want {
-		t.Errorf("%v, want %s", errs, want)
-	}
-}
