@@ -313,25 +313,13 @@ func (q *qos) preempt(t *sched.Trial, task cluster.TaskID, u urgency, out *sched
 	return on, placed, beside
 }
 
-// evict tries the bundle on one node. It fails where a task of the same job is in the
-// way.
+// evict tries the bundle on one node.
 func (q *qos) evict(t *sched.Trial, task cluster.TaskID, n cluster.NodeID, out *sched.Plan) bool {
-	s := t.State()
-	row := s.Task(task)
-	q.bidders.choose(s, row.Shape, n)
-	mark := t.Mark()
-	for _, victim := range q.bidders.chosen {
-		a := sched.Action{Kind: sched.Evict, Task: victim.task, Attempt: s.Task(victim.task).Attempt}
-		mustTry(t, a)
-		out.Add(a)
+	q.bidders.choose(t.State(), t.State().Task(task).Shape, n)
+	leave := q.bidders.victims.list[:0]
+	for _, c := range q.bidders.chosen {
+		leave = append(leave, c.task)
 	}
-	a := sched.Action{Kind: sched.Place, Task: task, Attempt: row.Attempt, Node: n}
-	if t.Try(a).Refused() {
-		t.Rollback(mark)
-		out.Drop()
-		return false
-	}
-	out.Add(a)
-	out.Close()
-	return true
+	q.bidders.victims.list = leave
+	return replace(t, leave, task, n, out)
 }

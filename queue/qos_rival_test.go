@@ -120,31 +120,9 @@ func (q *plainQoS) bid(s *cluster.State, task cluster.TaskID, n cluster.NodeID) 
 	slices.SortFunc(may, func(a, b cluster.TaskID) int {
 		return cmp.Or(q.keys[b].compare(q.keys[a]), cmp.Compare(s.Task(b).Seq, s.Task(a).Seq))
 	})
-	fits := func(gone []cluster.TaskID) bool {
-		for k, need := range shape.Demand {
-			free := s.Limit(n)[k] - s.Used(n)[k] + s.LeavingDemand(n)[k]
-			for _, t := range gone {
-				free += s.Demand(t)[k]
-			}
-			if need > 0 && need > free {
-				return false
-			}
-		}
-		return devicesFree(s, task, n, append(leavingOn(s, n), gone...))
-	}
-	count := 0
-	for count < len(may) && !fits(may[:count]) {
-		count++
-	}
-	if !fits(may[:count]) {
+	var enough bool
+	if b.victims, enough = fewest(s, task, n, may); !enough {
 		return b, false
-	}
-	b.victims = slices.Clone(may[:count])
-	for i := range slices.Backward(b.victims) {
-		without := slices.Delete(slices.Clone(b.victims), i, i+1)
-		if fits(without) {
-			b.victims = without
-		}
 	}
 	q.price(s, &b, shape)
 	return b, true

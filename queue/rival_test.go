@@ -184,31 +184,9 @@ func (r *rival) lossOn(s *cluster.State, task cluster.TaskID, n cluster.NodeID) 
 		}
 		return int(y.Seq) - int(x.Seq)
 	})
-	fits := func(gone []cluster.TaskID) bool {
-		for k, need := range shape.Demand {
-			free := s.Limit(n)[k] - s.Used(n)[k] + s.LeavingDemand(n)[k]
-			for _, t := range gone {
-				free += s.Demand(t)[k]
-			}
-			if need > 0 && need > free {
-				return false
-			}
-		}
-		return devicesFree(s, task, n, append(leavingOn(s, n), gone...))
-	}
-	count := 0
-	for count < len(may) && !fits(may[:count]) {
-		count++
-	}
-	if !fits(may[:count]) {
+	var enough bool
+	if l.victims, enough = fewest(s, task, n, may); !enough {
 		return l, false
-	}
-	l.victims = slices.Clone(may[:count])
-	for i := range slices.Backward(l.victims) {
-		without := slices.Delete(slices.Clone(l.victims), i, i+1)
-		if fits(without) {
-			l.victims = without
-		}
 	}
 	less := slices.Clone(s.LeavingDemand(n))
 	for _, t := range l.victims {
@@ -415,4 +393,35 @@ func TestBudget(t *testing.T) {
 			t.Errorf("%s: %d tasks wait after %d rounds of little effort", p.Name, left, rounds)
 		}
 	}
+}
+
+// fewest is who of those that may has to leave the node for the task, in their order: as
+// many as it takes, less those that turn out superfluous, the last first.
+func fewest(s *cluster.State, task cluster.TaskID, n cluster.NodeID, may []cluster.TaskID) ([]cluster.TaskID, bool) {
+	fits := func(gone []cluster.TaskID) bool {
+		for k, need := range s.Shape(s.Task(task).Shape).Demand {
+			free := s.Limit(n)[k] - s.Used(n)[k] + s.LeavingDemand(n)[k]
+			for _, t := range gone {
+				free += s.Demand(t)[k]
+			}
+			if need > 0 && need > free {
+				return false
+			}
+		}
+		return devicesFree(s, task, n, append(leavingOn(s, n), gone...))
+	}
+	count := 0
+	for count < len(may) && !fits(may[:count]) {
+		count++
+	}
+	if !fits(may[:count]) {
+		return nil, false
+	}
+	victims := slices.Clone(may[:count])
+	for i := range slices.Backward(victims) {
+		if without := slices.Delete(slices.Clone(victims), i, i+1); fits(without) {
+			victims = without
+		}
+	}
+	return victims, true
 }

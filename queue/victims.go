@@ -80,20 +80,24 @@ func (v *victims) preempt(t *sched.Trial, task cluster.TaskID, out *sched.Plan, 
 	}
 }
 
-// evict tries the bundle on one node. It fails where a task of the same job
-// is in the way; a victim is so too, since it holds its place until it has
-// left.
+// evict tries the bundle on one node.
 func (v *victims) evict(t *sched.Trial, task cluster.TaskID, n cluster.NodeID, out *sched.Plan) bool {
-	s := t.State()
-	row := s.Task(task)
-	v.choose(s, row.Shape, row.Priority, n)
-	mark := t.Mark()
-	for _, victim := range v.list {
+	row := t.State().Task(task)
+	v.choose(t.State(), row.Shape, row.Priority, n)
+	return replace(t, v.list, task, n, out)
+}
+
+// replace tries a bundle: the victims leave the node, and the task goes there. It fails
+// where a task of the same job is in the way; a victim is so too, since it holds its
+// place until it has left.
+func replace(t *sched.Trial, victims []cluster.TaskID, task cluster.TaskID, n cluster.NodeID, out *sched.Plan) bool {
+	s, mark := t.State(), t.Mark()
+	for _, victim := range victims {
 		a := sched.Action{Kind: sched.Evict, Task: victim, Attempt: s.Task(victim).Attempt}
 		mustTry(t, a)
 		out.Add(a)
 	}
-	a := sched.Action{Kind: sched.Place, Task: task, Attempt: row.Attempt, Node: n}
+	a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}
 	if t.Try(a).Refused() {
 		t.Rollback(mark)
 		out.Drop()

@@ -210,20 +210,8 @@ func TestCheckersOfGrants(t *testing.T) {
 		{"no room to grow", []sched.Decision{decision(sched.Place, 0, cpu(5000)), decision(sched.Place, 1, nil), decision(sched.Resize, 1, cpu(4001))}, "resized where it does not fit"},
 		{"no such run", []sched.Decision{decision(sched.Resize, 1, cpu(4001))}, ""},
 	} {
-		s, err := newSimulation(Config{Source: sequential(9, 2), Lanes: lane(t, "kube")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.read(); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.take(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.core.Observe(0, s.in, nil); err != nil {
-			t.Fatal(err)
-		}
-		err = s.obey(c.do)
+		s := observed(t, sequential(9, 2))
+		err := s.obey(c.do)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: got %v, want an error with %q", c.name, err, c.want)
 		}
@@ -235,19 +223,7 @@ func TestCheckersOfGrants(t *testing.T) {
 func TestHoldingsOfGrants(t *testing.T) {
 	l := sequential(9, 1)
 	l.records = append(l.records, trace.Record{What: trace.NodeAdded, Node: trace.Node{ID: 2, Capacity: cluster.Vector{99, 9000}}})
-	s, err := newSimulation(Config{Source: l, Lanes: lane(t, "kube")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.read(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.take(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.core.Observe(0, s.in, nil); err != nil {
-		t.Fatal(err)
-	}
+	s := observed(t, l)
 	state := s.core.State()
 	cpu := func(q int64) cluster.Allotment { return cluster.Allotment{Grant: cluster.Vector{1, q}} }
 	for _, step := range []struct {
@@ -267,4 +243,24 @@ func TestHoldingsOfGrants(t *testing.T) {
 			t.Errorf("%d are held, want %d", got, step.want)
 		}
 	}
+}
+
+// observed is a simulation whose core was told of what happens at first, and has not
+// planned yet.
+func observed(t *testing.T, source trace.Source) *simulation {
+	t.Helper()
+	s, err := newSimulation(Config{Source: source, Lanes: lane(t, "kube")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.read(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.take(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.core.Observe(0, s.in, nil); err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
