@@ -104,7 +104,7 @@ func TestServesTheSmallestKeys(t *testing.T) {
 		}
 	})
 	t.Logf("%d evicted, %d times one that waits would have had the place of one that may not leave, %d waited", evicted, pinned, waits)
-	if evicted < 100 || waits < 100 || pinned == 0 {
+	if !testing.Short() && (evicted < 100 || waits < 100 || pinned == 0) {
 		t.Errorf("%d evicted, %d may not leave, %d waited: too few", evicted, pinned, waits)
 	}
 }
@@ -175,7 +175,7 @@ func TestGoldIsNoVictim(t *testing.T) {
 			urged += goldWaits(c.core.State())
 		}
 	})
-	if bronze == 0 || urged == 0 {
+	if !testing.Short() && (bronze == 0 || urged == 0) {
 		t.Errorf("bronze was evicted %d times, and gold waited beside gold %d times: want both", bronze, urged)
 	}
 }

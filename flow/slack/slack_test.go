@@ -121,7 +121,7 @@ func TestNext(t *testing.T) {
 		}
 	})
 	t.Logf("%d changes, %d of them falls", changes, falls)
-	if falls == 0 || changes == falls {
+	if !testing.Short() && (falls == 0 || changes == falls) {
 		t.Errorf("%d changes, %d of them falls: want both falls and rises", changes, falls)
 	}
 }
@@ -186,7 +186,7 @@ func TestOrder(t *testing.T) {
 			different++
 		}
 	})
-	if different < 10 {
+	if !testing.Short() && different < 10 {
 		t.Errorf("%d pairs were different", different)
 	}
 }
@@ -262,7 +262,7 @@ func TestExplainWait(t *testing.T) {
 		}
 	})
 	for _, name := range []string{"priority", "promise", "slack", "margin", "switching", "importance", "overhead budget"} {
-		if seen[name] == 0 {
+		if !testing.Short() && seen[name] == 0 {
 			t.Errorf("%s was never a part: %v", name, seen)
 		}
 	}
