@@ -235,6 +235,7 @@ func (s *State) Evict(t TaskID) Refusal {
 			entry.at = at
 		}
 		task.Node, task.grants = NoNode, nil
+		task.Attempt-- // nobody was told of this run
 		s.setPhase(t, Waiting)
 	case Starting, Running:
 		s.undo.push(t, *task, NoNode)

@@ -115,7 +115,9 @@ type Task struct {
 	Priority int32 // larger is more important
 	// Attempt numbers the current run, or the latest one while the task
 	// waits. A row's attempts keep counting when the row is used again, so
-	// that (row, attempt) names one run for ever.
+	// that (row, attempt) names one run for ever. A reservation that is given up
+	// was no run: its number is that of the next one, so that the world, which
+	// counts the runs that it knows of, counts the same.
 	Attempt uint32
 	// Base is the last attempt of the row's earlier tasks.
 	Base uint32

@@ -298,3 +298,30 @@ func TestGrownReservationGivesWay(t *testing.T) {
 		t.Errorf("priority %d, want 7", s.Task(2).Priority)
 	}
 }
+
+// TestReservationIsNoRun: the world counts the runs that it was told of. A reservation
+// that is given up, in whichever way, is none of them, so that what the world finds next
+// has the number that both count, and its end is not taken for an older run's.
+func TestReservationIsNoRun(t *testing.T) {
+	for name, giveUp := range map[string]func(*cluster.State){
+		"gated":     func(s *cluster.State) { apply(t, s, 2, cluster.TaskGated{Task: 3, Seq: 3}) },
+		"evicted":   func(s *cluster.State) { evict(t, s, 3) },
+		"node lost": func(s *cluster.State) { apply(t, s, 2, cluster.NodeLost{Node: 0}) },
+	} {
+		s := newCluster(t)
+		for task := range cluster.TaskID(2) {
+			place(t, s, task+1, 0)
+			apply(t, s, 1, cluster.TaskStarted{Task: task + 1, Attempt: 1, Node: 0})
+		}
+		evict(t, s, 1)
+		place(t, s, 3, 0)
+		if s.Task(3).Phase != cluster.Reserved {
+			t.Fatalf("%s: the task is %s, want it reserved", name, s.Task(3).Phase)
+		}
+		giveUp(s)
+		apply(t, s, 3, cluster.TaskFound{Task: 3, Seq: 3, Node: 1}, cluster.TaskLeft{Task: 3, Attempt: 1}, cluster.TaskGated{Task: 3, Seq: 3})
+		if got := s.Task(3); got.Phase != cluster.Gated || got.Attempt != 1 {
+			t.Errorf("%s: after its first run it is %s with attempt %d", name, got.Phase, got.Attempt)
+		}
+	}
+}
