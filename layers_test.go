@@ -26,7 +26,7 @@ const module = "fairlead.dev/fairlead"
 // build pass.
 const layers = `
 cluster:
-class: cluster internal/nearest queue/promethee
+class: cluster internal/nearest internal/wide queue/promethee
 sched: cluster
 sched/schedtest: cluster sched
 policies: cluster flow flow/bandwidth flow/cpumem flow/ecsched flow/quincy flow/slack flow/spread internal/nearest mcmf queue sched
@@ -44,6 +44,7 @@ internal/fifo: cluster internal/heap sched
 internal/heap:
 internal/nearest:
 internal/strict: internal/nearest
+internal/wide:
 mcmf:
 mcmf/dimacs: mcmf
 mcmf/mcmftest: mcmf
@@ -51,7 +52,7 @@ mcmf/race: mcmf
 recording: cluster internal/strict mcmf sched
 report: cluster internal/strict
 report/page: report
-sim: class cluster internal/heap report sched sim/trace
+sim: class cluster internal/heap internal/wide report sched sim/trace
 sim/trace: cluster internal/nearest
 sim/trace/google2011: cluster sim/trace
 sim/trace/stream: cluster sim/trace
@@ -69,7 +70,7 @@ cmd/fairlead: *
 
 // pure packages decide. They see no clock, chance, network, file, lock or log,
 // start no goroutine and keep nothing between calls but what they return.
-const pure = `cluster flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread internal/fifo internal/heap internal/kmeans internal/nearest mcmf policies queue queue/promethee sched`
+const pure = `cluster flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread internal/fifo internal/heap internal/kmeans internal/nearest internal/wide mcmf policies queue queue/promethee sched`
 
 // Each of these stands for itself and for all packages below it, except that
 // math/rand/v2 is welcome everywhere: its source is passed in.

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/wide"
 )
 
 // This file is what classes cost, and what is given back where a promise was broken: a
@@ -96,33 +97,11 @@ func surcharge(l cluster.Level) cluster.Share {
 	return cluster.Whole / 4 * cluster.Share(max(l, cluster.BestEffort)-cluster.BestEffort)
 }
 
-// Usage is units × time: quantities × microseconds, in 128 bits.
-type Usage struct{ high, low uint64 }
-
-// Plus is u and so much of the kind for so long.
-func (u Usage) Plus(quantity int64, spent cluster.Time) Usage {
-	high, low := bits.Mul64(uint64(quantity), uint64(spent))
-	return u.And(Usage{high, low})
-}
-
-// And is both usages together.
-func (u Usage) And(o Usage) Usage {
-	low, carry := bits.Add64(u.low, o.low, 0)
-	high, _ := bits.Add64(u.high, o.high, carry)
-	return Usage{high, low}
-}
-
-// UnitHours is the usage in units × hours, as an amount: what it costs at One a unit-hour.
-func (u Usage) UnitHours(perUnit int64) Money {
+// UnitHours is quantities × µs of a kind of which perUnit are one unit, in units × hours as
+// an amount: what it costs at One a unit-hour.
+func UnitHours(used wide.Number, perUnit int64) Money {
 	p := Price{UnitHour: One}
-	return p.units(u, perUnit)
-}
-
-// Mean is the mean quantity over so long, rounded down. It is for a time as long as the
-// usage took.
-func (u Usage) Mean(over cluster.Time) int64 {
-	mean, _ := bits.Div64(u.high, u.low, uint64(over))
-	return int64(mean)
+	return p.units(used, perUnit)
 }
 
 // Charge is what a task costs, item by item.
@@ -136,10 +115,10 @@ type Charge struct {
 // Sum is all of the charge.
 func (c Charge) Sum() Money { return c.Units.Plus(c.Copies).Plus(c.Urgency).Plus(c.Tier) }
 
-// Charge is the price of so much of a kind of which perUnit quantities are one unit. A
-// copy is a task that runs beside the first of its kind.
-func (p *Price) Charge(u Usage, perUnit int64, isCopy bool) Charge {
-	units := p.units(u, perUnit)
+// Charge is the price of so much, in quantities × µs, of a kind of which perUnit quantities
+// are one unit. A copy is a task that runs beside the first of its kind.
+func (p *Price) Charge(used wide.Number, perUnit int64, isCopy bool) Charge {
+	units := p.units(used, perUnit)
 	if isCopy {
 		units = units.Part(p.Copy)
 	}
@@ -152,23 +131,9 @@ func (p *Price) Charge(u Usage, perUnit int64, isCopy bool) Charge {
 	return c
 }
 
-// units is usage × UnitHour / perUnit / hour. The product has 192 bits; dividing it twice
-// and rounding down each time is the same as dividing once.
-func (p *Price) units(u Usage, perUnit int64) Money {
-	top, high := bits.Mul64(u.high, uint64(p.UnitHour))
-	middle, low := bits.Mul64(u.low, uint64(p.UnitHour))
-	middle, carry := bits.Add64(middle, high, 0)
-	top += carry
-	for _, by := range []uint64{uint64(max(perUnit, 1)), uint64(cluster.Hour)} {
-		var rest uint64
-		top, rest = bits.Div64(0, top, by)
-		middle, rest = bits.Div64(rest, middle, by)
-		low, _ = bits.Div64(rest, low, by)
-	}
-	if top != 0 || middle != 0 {
-		return mostMoney
-	}
-	return Money(min(low, uint64(mostMoney)))
+// units is usage × UnitHour / perUnit / hour.
+func (p *Price) units(used wide.Number, perUnit int64) Money {
+	return min(Money(used.Scaled(int64(p.UnitHour), max(perUnit, 1), int64(cluster.Hour))), mostMoney)
 }
 
 // tolerance is how long a task that is promised all of its time may wait and have what it

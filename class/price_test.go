@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/wide"
 )
 
 // Amounts against arithmetic of any size.
@@ -21,12 +22,12 @@ func TestPricesAreExact(t *testing.T) {
 		}
 		perUnit := rapid.SampledFrom([]int64{0, 1, 1000, 1_000_000, 1 << 45}).Draw(t, "per unit")
 		isCopy := rapid.Bool().Draw(t, "copy of another")
-		var used Usage
+		var used wide.Number
 		exact := new(big.Int)
 		for range rapid.IntRange(0, 4).Draw(t, "runs") {
 			quantity := rapid.Int64Range(0, 1<<rapid.IntRange(0, 45).Draw(t, "bits")).Draw(t, "quantity")
 			spent := rapid.Int64Range(0, 1<<rapid.IntRange(0, 55).Draw(t, "bits of time")).Draw(t, "spent")
-			used = used.Plus(quantity, cluster.Time(spent))
+			used = used.Plus(wide.Product(quantity, spent))
 			exact.Add(exact, new(big.Int).Mul(big.NewInt(quantity), big.NewInt(spent)))
 		}
 		most := big.NewInt(int64(mostMoney))
@@ -111,7 +112,7 @@ func TestPriceOf(t *testing.T) {
 	last := Money(0)
 	for level := cluster.BestEffort; level <= cluster.Premium; level++ {
 		p := PriceOf(&cluster.Class{Urgency: level, Tier: level})
-		sum := p.Charge(Usage{}.Plus(1, cluster.Hour), 1, false).Sum()
+		sum := p.Charge(wide.Product(1, int64(cluster.Hour)), 1, false).Sum()
 		if sum <= last {
 			t.Errorf("level %d costs %v an hour, the one below %v", level, sum, last)
 		}
@@ -151,7 +152,7 @@ func TestCheckPrices(t *testing.T) {
 func TestSumsStop(t *testing.T) {
 	p, sum := Price{UnitHour: mostPrice, Urgency: mostShare, Tier: mostShare, Copy: mostShare}, Money(0)
 	for range 1 << 12 {
-		c := p.Charge(Usage{}.Plus(cluster.MaxQuantity, cluster.Hour), 1, false)
+		c := p.Charge(wide.Product(cluster.MaxQuantity, int64(cluster.Hour)), 1, false)
 		if next := sum.Plus(c.Sum()); next < sum {
 			t.Fatalf("%v and %v are %v", sum, c.Sum(), next)
 		} else {

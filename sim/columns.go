@@ -27,7 +27,7 @@ func (s *simulation) columns() {
 			s.series.share("allocation."+kind.Name+"."+class.Name, held, capacity)
 		}
 		s.series.gauge("arrived."+kind.Name, func() float64 {
-			return float64(report.Ratio(s.stats.arrived[k].float(), float64(state.Totals().Capacity[k])))
+			return float64(report.Ratio(s.stats.arrived[k].Float(), float64(state.Totals().Capacity[k])))
 		})
 	}
 	if s.waste != nil {

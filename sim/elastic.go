@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/wide"
 	"fairlead.dev/fairlead/sched"
 )
 
@@ -38,7 +39,7 @@ func (s *simulation) rate(t *task) (amount, unit int64) {
 // progress adds what the present run has done since it began to work as it does now.
 func (s *simulation) progress(t *task) {
 	amount, _ := s.rate(t)
-	t.done = t.done.plus(times(amount, s.now-t.began))
+	t.done = t.done.Plus(wide.Product(amount, int64(s.now-t.began)))
 }
 
 // aim sets the end of a run that works from now on with what it takes now.
@@ -49,18 +50,10 @@ func (s *simulation) aim(row cluster.TaskID) {
 	if t.work == cluster.Never || amount == 0 {
 		return
 	}
-	if left := times(unit, t.work).beyond(t.done).over(amount); left < cluster.Never-s.now {
+	if left := cluster.Time(wide.Product(unit, int64(t.work)).Minus(t.done).OverUp(amount)); left < cluster.Never-s.now {
 		t.ends = s.now + left
 		s.kernel.set(timer{at: t.ends, class: runEnds, task: row, attempt: t.attempt, elastic: t.most != nil})
 	}
-}
-
-// beyond is by how much a is more than b.
-func (a wide) beyond(b wide) wide {
-	if a.high < b.high || a.high == b.high && a.low < b.low {
-		return wide{}
-	}
-	return a.minus(b)
 }
 
 // due reports whether the run ends at the timer's time.

@@ -1,9 +1,8 @@
 package sim
 
 import (
-	"math/bits"
-
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/wide"
 	"fairlead.dev/fairlead/report"
 )
 
@@ -19,7 +18,7 @@ type fragmentation struct {
 	all   bool   // every node has to be measured anew
 	stale []cluster.NodeID
 	node  []fragment
-	waste wide // quantities × tasks
+	waste wide.Number // quantities × tasks
 	free  int64
 }
 
@@ -93,13 +92,13 @@ func (f *fragmentation) share(s *cluster.State) float64 {
 		f.measure(s, n)
 	}
 	f.stale = f.stale[:0]
-	return float64(report.Ratio(f.waste.float(), float64(float64(f.free)*float64(f.mix.Tasks()))))
+	return float64(report.Ratio(f.waste.Float(), float64(float64(f.free)*float64(f.mix.Tasks()))))
 }
 
 // measure brings the sums up to date with the node.
 func (f *fragmentation) measure(s *cluster.State, n cluster.NodeID) {
 	row := &f.node[n]
-	f.waste, f.free = f.waste.minus(wide{low: uint64(row.waste)}), f.free-row.free
+	f.waste, f.free = f.waste.Minus(wide.Of(row.waste)), f.free-row.free
 	row.stale, row.waste, row.free = false, 0, 0
 	if !s.NodeLive(n) {
 		return
@@ -110,11 +109,5 @@ func (f *fragmentation) measure(s *cluster.State, n cluster.NodeID) {
 	}
 	row.admits = f.mix.Admits(s, n, row.admits[:0])
 	row.waste = f.mix.Waste(row.admits, f.mix.FreeCPU(s, n), row.left)
-	f.waste, f.free = f.waste.plus(wide{low: uint64(row.waste)}), f.free+row.free
-}
-
-// minus is the difference of two, the second being no more than the first.
-func (a wide) minus(b wide) wide {
-	low, borrow := bits.Sub64(a.low, b.low, 0)
-	return wide{a.high - b.high - borrow, low}
+	f.waste, f.free = f.waste.Plus(wide.Of(row.waste)), f.free+row.free
 }

@@ -10,6 +10,7 @@ import (
 
 	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/wide"
 	"fairlead.dev/fairlead/report"
 )
 
@@ -37,10 +38,10 @@ type invoiceKey struct {
 type invoice struct {
 	class.Charge
 	credits         class.Money
-	used            class.Usage
+	used            wide.Number // quantities × µs
 	tasks, credited int
-	worked          int  // tasks that did
-	cores           wide // quantities, the mean of each of these
+	worked          int         // tasks that did
+	cores           wide.Number // quantities, the mean of each of these
 }
 
 // add takes up what a task owes.
@@ -59,7 +60,7 @@ func (v invoices) add(t *task, charge class.Charge, credit class.Money) {
 		one.credited = 1
 	}
 	if t.usage.worked > 0 {
-		one.worked, one.cores = 1, wide{low: uint64(t.usage.used.Mean(t.usage.worked))}
+		one.worked, one.cores = 1, t.usage.mean()
 	}
 	line.plus(&one)
 }
@@ -70,11 +71,11 @@ func (i *invoice) plus(o *invoice) {
 	i.Urgency = i.Urgency.Plus(o.Urgency)
 	i.Tier = i.Tier.Plus(o.Tier)
 	i.credits = i.credits.Plus(o.credits)
-	i.used = i.used.And(o.used)
+	i.used = i.used.Plus(o.used)
 	i.tasks += o.tasks
 	i.credited += o.credited
 	i.worked += o.worked
-	i.cores = i.cores.plus(o.cores)
+	i.cores = i.cores.Plus(o.cores)
 }
 
 // write prints the lines by user and class.
@@ -114,7 +115,7 @@ func (i *invoice) append(text []byte, names [3]string, perUnit int64) []byte {
 	for _, name := range names {
 		text = append(appendField(text, name), ',')
 	}
-	mean := report.Ratio(i.cores.float(), float64(float64(i.worked)*float64(max(perUnit, 1))))
-	return fmt.Appendf(text, "%d,%d,%v,%.6f,%v,%v,%v,%v,%v,%v\n", i.tasks, i.credited, i.used.UnitHours(perUnit), float64(mean),
+	mean := report.Ratio(i.cores.Float(), float64(float64(i.worked)*float64(max(perUnit, 1))))
+	return fmt.Appendf(text, "%d,%d,%v,%.6f,%v,%v,%v,%v,%v,%v\n", i.tasks, i.credited, class.UnitHours(i.used, perUnit), float64(mean),
 		i.Units, i.Copies, i.Urgency, i.Tier, i.credits, i.Sum()-i.credits)
 }

@@ -6,6 +6,7 @@ import (
 
 	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/wide"
 	"fairlead.dev/fairlead/report"
 )
 
@@ -23,26 +24,32 @@ type classStats struct {
 
 	// Of tasks that were there for some time.
 	counted, kept int
-	missed        float64 // σ − A, summed over those that missed it
-	age, overhead wide    // µs
+	missed        float64     // σ − A, summed over those that missed it
+	age, overhead wide.Number // µs
 
-	worked  int  // tasks that did, for some time
-	cores   wide // quantities, the mean of each of these tasks
+	worked  int         // tasks that did, for some time
+	cores   wide.Number // quantities, the mean of each of these tasks
 	revenue class.Money
 	credits class.Money
 }
 
 // usage is what a task has used so far of the kind that is priced.
 type usage struct {
-	used   class.Usage
+	used   wide.Number  // quantities × µs
 	worked cluster.Time // how long it worked
 	since  cluster.Time // until when that is counted, while it works
+}
+
+// mean is the quantity that the task had on average while it worked, rounded down.
+func (u *usage) mean() wide.Number {
+	mean, _ := u.used.Over(int64(u.worked))
+	return wide.Of(mean)
 }
 
 // tally counts what the task, which works, has used of a kind until now.
 func (t *task) tally(kind int, now cluster.Time) {
 	spent := now - t.usage.since
-	t.usage.used = t.usage.used.Plus(t.takes().demand[kind], spent)
+	t.usage.used = t.usage.used.Plus(wide.Product(t.takes().demand[kind], int64(spent)))
 	t.usage.worked += spent
 	t.usage.since = now
 }
@@ -68,7 +75,7 @@ func (a *stats) credit(t *task, account cluster.Account) class.Money {
 		return 0
 	}
 	c := &a.table.Classes[t.service]
-	owed := class.Usage{}.Plus(t.demand[a.priced], c.Owed(account, t.longest(a.kinds)))
+	owed := wide.Product(t.demand[a.priced], int64(c.Owed(account, t.longest(a.kinds))))
 	price := c.Price.Charge(owed, a.kinds[a.priced].PerUnit, t.isCopy())
 	return price.Sum().Part(back)
 }
@@ -77,7 +84,7 @@ func (a *stats) credit(t *task, account cluster.Account) class.Money {
 func (t *task) longest(kinds []cluster.Kind) cluster.Time {
 	for k := range t.most {
 		if least := t.demand[k]; t.most[k] != least && least > 0 && t.work != cluster.Never {
-			return times(max(kinds[k].PerUnit, 1), t.work).over(least)
+			return cluster.Time(wide.Product(max(kinds[k].PerUnit, 1), int64(t.work)).OverUp(least))
 		}
 	}
 	return t.work
@@ -94,7 +101,7 @@ func (a *stats) charges(t *task, credit class.Money) {
 	c.credits = c.credits.Plus(credit)
 	if t.usage.worked > 0 {
 		c.worked++
-		c.cores = c.cores.plus(wide{low: uint64(t.usage.used.Mean(t.usage.worked))})
+		c.cores = c.cores.Plus(t.usage.mean())
 	}
 	a.invoices.add(t, charge, credit)
 }
@@ -108,8 +115,8 @@ func (a *stats) settled(t *task, account cluster.Account) {
 	}
 	c := &a.classes[t.service]
 	c.counted++
-	c.age = c.age.plus(wide{low: uint64(age)})
-	c.overhead = c.overhead.plus(wide{low: uint64(account.Overhead)})
+	c.age = c.age.Plus(wide.Of(int64(age)))
+	c.overhead = c.overhead.Plus(wide.Of(int64(account.Overhead)))
 	c.availability.Add(account.Running, age)
 	c.equity.Add(account.Submitted, account.Running, age)
 	promised := &a.table.Classes[t.service]
@@ -126,8 +133,8 @@ func (c *classStats) result(promised *class.Class, perUnit int64) report.Class {
 	c.PlacementLatency = c.latency.Distribution()
 	c.Availability = c.availability.Summary()
 	c.Bill = &report.Bill{
-		Overhead: report.Ratio(c.overhead.float(), c.age.float()),
-		Cores:    report.Ratio(c.cores.float(), float64(float64(c.worked)*float64(max(perUnit, 1)))),
+		Overhead: report.Ratio(c.overhead.Float(), c.age.Float()),
+		Cores:    report.Ratio(c.cores.Float(), float64(float64(c.worked)*float64(max(perUnit, 1)))),
 		Revenue:  amount(c.revenue),
 	}
 	if promised.Promises() {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/wide"
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sim/trace"
 )
@@ -81,7 +82,7 @@ func (b *nodes) nearest(block *cluster.Block, from cluster.NodeID) distance {
 type reads struct {
 	asked bool // some task has input
 	runs  int
-	bytes [distances]wide
+	bytes [distances]wide.Number
 	share float64 // local of what could be read, summed over runs
 	found int     // runs that could read something
 }
@@ -99,7 +100,7 @@ func (s *simulation) fetch(row cluster.TaskID) {
 		bytes[s.nodes.nearest(&input[i], at)] += input[i].Bytes
 	}
 	for d, n := range bytes {
-		r.bytes[d] = r.bytes[d].plus(wide{low: uint64(n)})
+		r.bytes[d] = r.bytes[d].Plus(wide.Of(n))
 	}
 	if all := bytes[local] + bytes[inRack] + bytes[remote]; all > 0 {
 		r.share += float64(bytes[local]) / float64(all)
@@ -112,6 +113,6 @@ func (r *reads) result(simulated report.Number) *report.Reads {
 	if !r.asked {
 		return nil
 	}
-	bytes := func(d distance) report.Number { return report.Number(r.bytes[d].float()) }
+	bytes := func(d distance) report.Number { return report.Number(r.bytes[d].Float()) }
 	return report.NewReads(report.Reads{Runs: r.runs, Local: bytes(local), Rack: bytes(inRack), Remote: bytes(remote), Missing: bytes(missing), RunLocality: report.Ratio(r.share, float64(r.found))}, simulated)
 }

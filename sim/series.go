@@ -1,9 +1,8 @@
 package sim
 
 import (
-	"math/bits"
-
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/wide"
 	"fairlead.dev/fairlead/report"
 )
 
@@ -43,50 +42,18 @@ func longer(step cluster.Time) int {
 	}
 }
 
-// wide is a number of 128 bits: a sum of amounts, or an integral of one over
-// time, in amounts × µs.
-type wide struct{ high, low uint64 }
-
-// plus is the sum of two.
-func (a wide) plus(b wide) wide {
-	low, carry := bits.Add64(a.low, b.low, 0)
-	return wide{a.high + b.high + carry, low}
-}
-
-// over is how long an amount takes to add up to a, rounded up; Never if that is longer
-// than any time.
-func (a wide) over(amount int64) cluster.Time {
-	if a.high >= uint64(amount) {
-		return cluster.Never
-	}
-	spent, rest := bits.Div64(a.high, a.low, uint64(amount))
-	if rest > 0 {
-		spent++
-	}
-	return cluster.Time(min(spent, uint64(cluster.Never)))
-}
-
-// times is an amount that lasts for a time; neither is negative.
-func times(amount int64, spent cluster.Time) wide {
-	high, low := bits.Mul64(uint64(amount), uint64(spent))
-	return wide{high, low}
-}
-
-// float is about the same as a float.
-func (a wide) float() float64 { return float64(float64(a.high)*(1<<64)) + float64(a.low) }
-
 // level is an amount that goes up and down, and its integral over each step.
 type level struct {
 	amount func() int64
 	last   int64        // the amount since the moment until
 	until  cluster.Time // up to where open reaches
-	open   wide         // of the step that is not over
-	closed []wide
+	open   wide.Number  // of the step that is not over
+	closed []wide.Number
 }
 
 // settle extends the open area to the moment, at the last amount.
 func (l *level) settle(now cluster.Time) {
-	l.open = l.open.plus(times(l.last, now-l.until))
+	l.open = l.open.Plus(wide.Product(l.last, int64(now-l.until)))
 	l.until = now
 }
 
@@ -163,7 +130,7 @@ func (s *series) end(at cluster.Time) {
 		l := &s.levels[i]
 		l.settle(at)
 		l.closed = append(l.closed, l.open)
-		l.open = wide{}
+		l.open = wide.Number{}
 	}
 	for i := range s.gauges {
 		g := &s.gauges[i]
@@ -187,9 +154,9 @@ func (s *series) makeRoom() {
 	for i := range s.levels {
 		closed := s.levels[i].closed
 		for j := range s.steps / n {
-			sum := wide{}
+			sum := wide.Number{}
 			for _, a := range closed[j*n : (j+1)*n] {
-				sum = sum.plus(a)
+				sum = sum.Plus(a)
 			}
 			closed[j] = sum
 		}
@@ -215,7 +182,7 @@ func (s *series) result(now cluster.Time) *report.Series {
 	for _, c := range s.shares {
 		column := make([]report.Number, s.steps)
 		for i := range column {
-			column[i] = report.Ratio(s.levels[c.part].closed[i].float(), s.levels[c.whole].closed[i].float())
+			column[i] = report.Ratio(s.levels[c.part].closed[i].Float(), s.levels[c.whole].closed[i].Float())
 		}
 		r.Columns[c.name] = column
 	}

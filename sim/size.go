@@ -5,6 +5,7 @@ import (
 
 	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/wide"
 	"fairlead.dev/fairlead/sim/trace"
 )
 
@@ -28,12 +29,12 @@ func (s *simulation) sized(r *trace.Task) *trace.Task {
 	is.Demand, is.Max = slices.Clone(r.Demand), slices.Clone(r.Demand)
 	is.Demand[0], is.Max[0] = least*per, most*per
 	if had := r.Demand[0]; had > 0 && r.Work != cluster.Never {
-		is.Work = times(had, r.Work).over(unit)
+		is.Work = cluster.Time(wide.Product(had, int64(r.Work)).OverUp(unit))
 	}
 	if least == most { // the demand is fixed after all, and work is not reckoned by it
 		is.Max = nil
 		if is.Work != cluster.Never {
-			is.Work = times(unit, is.Work).over(least * per)
+			is.Work = cluster.Time(wide.Product(unit, int64(is.Work)).OverUp(least * per))
 		}
 	}
 	return &is

@@ -6,6 +6,7 @@ import (
 
 	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/wide"
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sched"
 )
@@ -26,7 +27,7 @@ type stats struct {
 	capacity, used, run []float64
 	busy                cluster.Vector // demand of what works now
 	peak                []float64      // largest share of the capacity that worked
-	arrived             []wide         // demand of all tasks so far
+	arrived             []wide.Number  // demand of all tasks so far
 	reads               reads
 	gaps                *gaps
 
@@ -40,7 +41,7 @@ func newStats(kinds []cluster.Kind, classes *class.Table) stats {
 	return stats{
 		kinds: kinds, table: classes, classes: make([]classStats, len(classes.Classes)),
 		capacity: make([]float64, n), used: make([]float64, n), run: make([]float64, n),
-		busy: make(cluster.Vector, n), peak: make([]float64, n), arrived: make([]wide, n),
+		busy: make(cluster.Vector, n), peak: make([]float64, n), arrived: make([]wide.Number, n),
 		reasons: map[string]int{}, examples: map[string]string{},
 	}
 }
@@ -71,7 +72,7 @@ func (a *stats) submitted(service cluster.ClassID, demand cluster.Vector) {
 	a.tasks.Submitted++
 	a.classes[service].Submitted++
 	for k, q := range demand {
-		a.arrived[k] = a.arrived[k].plus(wide{low: uint64(q)})
+		a.arrived[k] = a.arrived[k].Plus(wide.Of(q))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/wide"
 	"fairlead.dev/fairlead/sim/trace"
 )
 
@@ -100,8 +101,8 @@ type task struct {
 	placed       bool // has run at some time
 	submitted    cluster.Time
 	work         cluster.Time // with one unit, where it takes more or less
-	done         wide         // effort up to began
-	kept         wide         // the part of it that earlier runs have kept
+	done         wide.Number  // effort up to began
+	kept         wide.Number  // the part of it that earlier runs have kept
 	usage        usage
 	requirements []cluster.Requirement
 

@@ -1,0 +1,81 @@
+// Package wide is numbers of 128 bits, at least 0: sums of amounts, and amounts × time,
+// exactly, where 64 bits are too few for a month of a cluster.
+package wide
+
+import (
+	"math"
+	"math/bits"
+)
+
+// Number is a number from 0 to 2^128 − 1. The zero value is 0.
+type Number struct{ high, low uint64 }
+
+// Of is a number that is at least 0.
+func Of(n int64) Number { return Number{low: uint64(n)} }
+
+// Product is the product of two numbers that are at least 0, such as an amount and how
+// long it lasts.
+func Product(a, b int64) Number {
+	high, low := bits.Mul64(uint64(a), uint64(b))
+	return Number{high, low}
+}
+
+// Plus is the sum of two.
+func (a Number) Plus(b Number) Number {
+	low, carry := bits.Add64(a.low, b.low, 0)
+	return Number{a.high + b.high + carry, low}
+}
+
+// Minus is by how much a is more than b; 0 if it is not.
+func (a Number) Minus(b Number) Number {
+	if a.high < b.high || a.high == b.high && a.low < b.low {
+		return Number{}
+	}
+	low, borrow := bits.Sub64(a.low, b.low, 0)
+	return Number{a.high - b.high - borrow, low}
+}
+
+// Over is the number divided by another one, which is above 0, and whether something was
+// left over; math.MaxInt64 where the quotient is larger than that.
+func (a Number) Over(by int64) (quotient int64, rest bool) {
+	if a.high >= uint64(by) {
+		return math.MaxInt64, false
+	}
+	q, r := bits.Div64(a.high, a.low, uint64(by))
+	if q >= math.MaxInt64 {
+		return math.MaxInt64, false
+	}
+	return int64(q), r > 0
+}
+
+// OverUp is Over, rounded up.
+func (a Number) OverUp(by int64) int64 {
+	quotient, rest := a.Over(by)
+	if rest {
+		quotient++
+	}
+	return quotient
+}
+
+// Scaled is the number times another one, and divided by each of the others, which are
+// above 0, rounded down once: dividing twice and rounding down each time is the same as
+// dividing by the product. It is math.MaxInt64 where that is more.
+func (a Number) Scaled(by int64, over ...int64) int64 {
+	top, high := bits.Mul64(a.high, uint64(by))
+	middle, low := bits.Mul64(a.low, uint64(by))
+	middle, carry := bits.Add64(middle, high, 0)
+	top += carry
+	for _, o := range over {
+		var rest uint64
+		top, rest = bits.Div64(0, top, uint64(o))
+		middle, rest = bits.Div64(rest, middle, uint64(o))
+		low, _ = bits.Div64(rest, low, uint64(o))
+	}
+	if top != 0 || middle != 0 || low > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(low)
+}
+
+// Float is about the same as a float.
+func (a Number) Float() float64 { return float64(float64(a.high)*(1<<64)) + float64(a.low) }
