@@ -80,3 +80,47 @@ func (p *promised) kept() []kept {
 func preempted(o *outcome, class string) report.Number {
 	return report.Number(o.run.Classes[class].Preempted)
 }
+
+// measure is a number of a run.
+type measure struct {
+	what string
+	unit report.Unit
+	of   func(*outcome) float64
+}
+
+// digits is how a value of the measure is printed.
+func (m *measure) digits() string {
+	if m.unit == report.InEvents {
+		return "%.0f"
+	}
+	return "%.4f"
+}
+
+// measures are those of all classes that the runs have.
+func measures(o *outcome) []measure {
+	list := []measure{{"preempted", report.InEvents, func(o *outcome) float64 { return float64(o.run.Tasks.Preempted) }}}
+	for i, k := range o.kept() {
+		list = append(list,
+			measure{k.name + " availability, mean", report.InShares, func(o *outcome) float64 { return o.kept()[i].mean }},
+			measure{k.name + " availability, least", report.InShares, func(o *outcome) float64 { return o.kept()[i].least() }},
+			measure{k.name + " shortfall", report.InShares, func(o *outcome) float64 { return o.shortfall(k.name) }},
+			measure{k.name + " fulfilled", report.InShares, func(o *outcome) float64 { return o.kept()[i].fulfilled }},
+			measure{k.name + " Gini", report.InShares, func(o *outcome) float64 { return o.kept()[i].gini }},
+		)
+	}
+	return list
+}
+
+// shortfall is by how much the tasks of a class missed what was promised, on average over
+// all of them; those that had more count as 0.
+func (p *promised) shortfall(class string) float64 {
+	at := slices.IndexFunc(p.classes, func(c cluster.Class) bool { return c.Name == class })
+	sum, n := 0.0, 0
+	for _, a := range p.accounts[at] {
+		if age := a.Age(); age > 0 {
+			sum += max(0, float64(p.classes[at].Availability)/float64(cluster.Whole)-float64(a.Running)/float64(age))
+		}
+		n++
+	}
+	return sum / float64(max(1, n))
+}

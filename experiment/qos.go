@@ -7,7 +7,6 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/policies"
 	"fairlead.dev/fairlead/report"
-	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sim"
 	"fairlead.dev/fairlead/sim/trace"
 )
@@ -88,7 +87,7 @@ func (v *validation) on(policy, order string, margin cluster.Time, seed uint64, 
 		line: lineOfTest(order, margin), at: report.Number(seed), policy: policy, options: policies.Options{},
 		open: open, source: fmt.Sprintf("qos %s, %s, seed %d", v.name, order, seed),
 		// All plan at the same moments, whatever they would do by themselves.
-		trigger: sched.Trigger{Watchdog: margin, Patient: true}, planner: sim.Zero, until: validationLength,
+		trigger: patient(margin), planner: sim.Zero, until: validationLength,
 		promise: promiseOf(margin, seed),
 	}
 }
@@ -190,27 +189,17 @@ func (v *validation) computed() map[string]string {
 // most of each number.
 func (v *validation) overOrders(all []outcome) []report.Compared {
 	var rows []report.Compared
-	add := func(what string, unit report.Unit, of func(*outcome) float64) {
-		least, most, sum := of(&all[0]), of(&all[0]), 0.0
+	for _, m := range measures(&all[0]) {
+		least, most, sum := m.of(&all[0]), m.of(&all[0]), 0.0
 		for i := range all {
-			n := of(&all[i])
+			n := m.of(&all[i])
 			least, most, sum = min(least, n), max(most, n), sum+n
 		}
-		digits := "%.4f to %.4f"
-		if unit == report.InEvents {
-			digits = "%.0f to %.0f"
-		}
+		digits := m.digits()
 		rows = append(rows, report.Compared{
-			What: fmt.Sprintf("%s, %s, mean of %d %s", what, all[0].policy, len(all), all[0].line), Unit: unit,
-			Ours: new(report.Number(sum / float64(len(all)))), Note: fmt.Sprintf(digits, least, most),
+			What: fmt.Sprintf("%s, %s, mean of %d %s", m.what, all[0].policy, len(all), all[0].line), Unit: m.unit,
+			Ours: new(report.Number(sum / float64(len(all)))), Note: fmt.Sprintf(digits+" to "+digits, least, most),
 		})
-	}
-	add("preempted", report.InEvents, func(o *outcome) float64 { return float64(o.run.Tasks.Preempted) })
-	for i, k := range all[0].kept() {
-		add(k.name+" availability, least", report.InShares, func(o *outcome) float64 { return o.kept()[i].least() })
-		add(k.name+" availability, mean", report.InShares, func(o *outcome) float64 { return o.kept()[i].mean })
-		add(k.name+" fulfilled", report.InShares, func(o *outcome) float64 { return o.kept()[i].fulfilled })
-		add(k.name+" Gini", report.InShares, func(o *outcome) float64 { return o.kept()[i].gini })
 	}
 	return rows
 }

@@ -132,42 +132,6 @@ func setUpSwitchings(o *Options) (*plan, error) {
 	return p, nil
 }
 
-// measure is a number of a run.
-type measure struct {
-	what string
-	unit report.Unit
-	of   func(*outcome) float64
-}
-
-// measures are those of all classes that the runs have.
-func measures(o *outcome) []measure {
-	list := []measure{{"preempted", report.InEvents, func(o *outcome) float64 { return float64(o.run.Tasks.Preempted) }}}
-	for i, k := range o.kept() {
-		list = append(list,
-			measure{k.name + " availability, mean", report.InShares, func(o *outcome) float64 { return o.kept()[i].mean }},
-			measure{k.name + " availability, least", report.InShares, func(o *outcome) float64 { return o.kept()[i].least() }},
-			measure{k.name + " shortfall", report.InShares, func(o *outcome) float64 { return o.shortfall(k.name) }},
-			measure{k.name + " fulfilled", report.InShares, func(o *outcome) float64 { return o.kept()[i].fulfilled }},
-			measure{k.name + " Gini", report.InShares, func(o *outcome) float64 { return o.kept()[i].gini }},
-		)
-	}
-	return list
-}
-
-// shortfall is by how much the tasks of a class missed what was promised, on average over
-// all of them; those that had more count as 0.
-func (p *promised) shortfall(class string) float64 {
-	at := slices.IndexFunc(p.classes, func(c cluster.Class) bool { return c.Name == class })
-	sum, n := 0.0, 0
-	for _, a := range p.accounts[at] {
-		if age := a.Age(); age > 0 {
-			sum += max(0, float64(p.classes[at].Availability)/float64(cluster.Whole)-float64(a.Running)/float64(age))
-		}
-		n++
-	}
-	return sum / float64(max(1, n))
-}
-
 // concludeSwitchings puts the policies beside each other, with intervals over the orders.
 func concludeSwitchings(all []outcome, r *report.Reproduction) {
 	for len(all) > 0 {
@@ -211,10 +175,7 @@ func overSeeds(base, runs []outcome) []report.Compared {
 			}
 			return list
 		}
-		digits := "%.4f"
-		if m.unit == report.InEvents {
-			digits = "%.0f"
-		}
+		digits := m.digits()
 		interval := func(i report.Interval) string {
 			return fmt.Sprintf(digits+" to "+digits, float64(i.Low), float64(i.High))
 		}

@@ -130,7 +130,7 @@ func TestSwitchingCostStored(t *testing.T) {
 // chosen by: with FAIRLEAD_LONG alone, and it only prints.
 func TestSwitchingCosts(t *testing.T) {
 	if os.Getenv("FAIRLEAD_LONG") == "" {
-		t.Skip("FAIRLEAD_LONG is not set")
+		t.Skip("FAIRLEAD_LONG is not set: this prints tables for minutes")
 	}
 	variants := []variant{named(t, "qos"), {"qos-flow, no gain", flowOf(slack.Options{}), sched.Trigger{}}}
 	for _, seconds := range []cluster.Time{30, 60, 120} {
@@ -141,7 +141,7 @@ func TestSwitchingCosts(t *testing.T) {
 	}
 	variants = append(variants, variant{"period 400 s, watchdog as qos", func(seed uint64) sched.Policy {
 		return drowsy{flowOf(slack.Standard())(seed)}
-	}, sched.Trigger{Watchdog: asStored, Patient: true}})
+	}, patient(asStored)})
 	for _, s := range settings() {
 		for _, v := range variants {
 			t.Run(s.String()+"/"+v.name, func(t *testing.T) { tryOrders(t, s, v) })

@@ -6,7 +6,6 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/policies"
 	"fairlead.dev/fairlead/report"
-	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sim"
 	"fairlead.dev/fairlead/sim/trace"
 	"fairlead.dev/fairlead/sim/workload"
@@ -47,12 +46,6 @@ func studySize(o *Options) studyOf {
 	s.google.Length = of(o.Size, 29*cluster.Day, 6*cluster.Hour, 20*cluster.Minute)
 	s.google.Seed = o.Seed
 	return s
-}
-
-// studyTrigger is when schedulers run: when a request comes or goes, and 10 s after the
-// last run if some wait; qos-flow also when a price changes.
-func studyTrigger() sched.Trigger {
-	return sched.Trigger{Watchdog: inText, Patient: true}
 }
 
 // studyCase is a sample on one of its clusters.
@@ -109,13 +102,14 @@ func studyFacts() []string {
 	}
 }
 
-// studySimulation is one run.
+// studySimulation is one run. All plan at the same moments; qos-flow also when a price
+// changes.
 func studySimulation(s *workload.Sampled, c studyCase, policy string, g workload.Google) simulation {
 	return simulation{
 		line: c.line(), at: report.Number(c.share), policy: policy, options: policies.Options{Ties: policies.Random},
 		open:    func() (trace.Source, error) { return s.Open(c.share) },
 		source:  fmt.Sprintf("synthetic:google?nodes=%d&seed=%d&sample=%d&size=%g", g.Nodes, g.Seed, c.sample, c.share),
-		trigger: studyTrigger(), planner: sim.Zero, until: g.Length,
+		trigger: patient(inText), planner: sim.Zero, until: g.Length,
 		promise: promiseOf(inText, g.Seed),
 	}
 }

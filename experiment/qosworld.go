@@ -9,6 +9,7 @@ import (
 
 	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sim"
 	"fairlead.dev/fairlead/sim/trace"
 	"fairlead.dev/fairlead/sim/trace/qos"
@@ -133,4 +134,10 @@ func promiseOf(margin cluster.Time, seed uint64) *promise {
 			Overheads: sim.Overheads{Hot: again, Cold: again, First: []cluster.Time{0}},
 		},
 	}
+}
+
+// patient is when the authors' schedulers run: when a request comes or goes, and so long
+// after the last run if some wait.
+func patient(watchdog cluster.Time) sched.Trigger {
+	return sched.Trigger{Watchdog: watchdog, Patient: true}
 }

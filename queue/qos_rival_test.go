@@ -84,21 +84,10 @@ func (q *plainQoS) preempt(t *sched.Trial, task cluster.TaskID, rank []int32, ou
 		return cmp.Or(slices.Compare(b.slacks, a.slacks), cmp.Compare(b.score, a.score), cmp.Compare(rank[a.node], rank[b.node]))
 	})
 	for _, b := range bids {
-		mark := t.Mark()
-		for _, v := range b.victims {
-			a := sched.Action{Kind: sched.Evict, Task: v, Attempt: s.Task(v).Attempt}
-			mustTry(t, a)
-			out.Add(a)
-		}
-		a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: b.node}
-		if !t.Try(a).Refused() {
-			out.Add(a)
-			out.Close()
+		if replace(t, b.victims, task, b.node, out) {
 			q.placed[task] = true
 			return
 		}
-		t.Rollback(mark)
-		out.Drop()
 	}
 }
 

@@ -144,20 +144,9 @@ func (r *rival) preempt(t *sched.Trial, task cluster.TaskID, rank []int32, out *
 		return cmp.Or(slices.Compare(a.classes[:], b.classes[:]), cmp.Compare(b.score, a.score), cmp.Compare(rank[a.node], rank[b.node]))
 	})
 	for _, l := range losses {
-		mark := t.Mark()
-		for _, v := range l.victims {
-			a := sched.Action{Kind: sched.Evict, Task: v, Attempt: s.Task(v).Attempt}
-			mustTry(t, a)
-			out.Add(a)
-		}
-		a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: l.node}
-		if !t.Try(a).Refused() {
-			out.Add(a)
-			out.Close()
+		if replace(t, l.victims, task, l.node, out) {
 			return
 		}
-		t.Rollback(mark)
-		out.Drop()
 	}
 }
 
