@@ -14,8 +14,12 @@
 // smaller by the switching cost: what it takes to begin anew, ō/σ, and a gain on top.
 // So a task that became critical, and was let in, is not evicted by its equals, nor by
 // critical ones of less importance, before it has gained that slack; and of two that
-// are worth the same none is ever evicted for the other. With a switching cost of 0 the
-// policy is the paper's order.
+// are worth the same none is ever evicted for the other. With a switching cost of 0, and
+// requests of one size, the policy is the paper's order.
+//
+// Of those who are as urgent the larger is served first, by a part of the price that is
+// less than a step of slack: it has fewer places to go to, and gold that is small and came
+// first, which nobody evicts, would keep it out for good.
 //
 // Where one task asks for more than another, pairs decide and not sums (flow.Ranker):
 // who evicts several is more urgent than each of them. Otherwise large tasks would
