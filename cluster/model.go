@@ -64,6 +64,9 @@ type Shape struct {
 	// 1 keeps them apart, as Google's different-machines restriction does. 0
 	// is no limit.
 	PerNode int32
+	// Tags are what constraints name the task by, sorted, each once. AppTag of its
+	// application is one of them, where it has any.
+	Tags []string
 }
 
 // Job is a set of tasks that were submitted together.

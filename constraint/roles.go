@@ -1,0 +1,61 @@
+package constraint
+
+import "fairlead.dev/fairlead/cluster"
+
+// This file finds, once for a problem, which bound concerns which class, so that whoever
+// counts looks at no tags.
+
+// Bound is a bound of the problem with what solvers ask of it all the time.
+type Bound struct {
+	*cluster.Bound
+	Constraint, Alternative int32
+	Group                   int32 // of Problem.Groups; Nowhere if the cluster has no such group
+	Whole                   bool  // without a subject: every set of the group is bound
+}
+
+// Role is what containers of a class are in a bound.
+type Role struct {
+	Bound           int32
+	Subject, Target bool
+}
+
+// Roles are the bounds of a problem, in the order of constraints, alternatives and
+// bounds, and what each class is in which of them.
+type Roles struct {
+	Bounds []Bound
+	Of     [][]Role // by class, in the order of bounds
+}
+
+// FindRoles is the index of p.
+func FindRoles(p *Problem) *Roles {
+	r := &Roles{Of: make([][]Role, len(p.Classes))}
+	for c := range p.Constraints {
+		for alternative, bounds := range p.Constraints[c].Any {
+			for i := range bounds {
+				b := &bounds[i]
+				r.Bounds = append(r.Bounds, Bound{
+					Bound: b, Constraint: int32(c), Alternative: int32(alternative),
+					Group: p.group(b.Group), Whole: len(b.Subject) == 0,
+				})
+			}
+		}
+	}
+	for class := range p.Classes {
+		for b := range r.Bounds {
+			if subject, target := r.Bounds[b].Affects(p.Classes[class].Tags); subject || target {
+				r.Of[class] = append(r.Of[class], Role{int32(b), subject, target})
+			}
+		}
+	}
+	return r
+}
+
+// group is the row of the group of that name; Nowhere if there is none.
+func (p *Problem) group(name string) int32 {
+	for i := range p.Groups {
+		if p.Groups[i].Name == name {
+			return int32(i)
+		}
+	}
+	return Nowhere
+}
