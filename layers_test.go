@@ -27,6 +27,7 @@ const module = "fairlead.dev/fairlead"
 const layers = `
 cluster:
 constraint: cluster internal/nearest
+constraint/constrainttest: cluster constraint
 class: cluster internal/nearest internal/wide queue/promethee
 sched: cluster
 sched/schedtest: cluster sched
