@@ -386,6 +386,20 @@ func (c *counts) delta(class, node int32) (cost, strain int64) {
 	return cost, strain
 }
 
+// clean reports whether one more container of the class on the node makes no constraint dearer.
+func (c *counts) clean(class, node int32) bool {
+	sets := c.setsOf(node)
+	for _, ends := range [2][2]int32{{c.soft[class], c.soft[class+1]}, {c.hard[class], c.hard[class+1]}} {
+		for i := ends[0]; i < ends[1]; i++ {
+			of := &c.constraints[c.stakes[i].constraint]
+			if c.wouldBe(&c.stakes[i], of, sets) > of.price {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // wouldBe is what the constraint would be priced at with one more container on a node of the
 // sets.
 func (c *counts) wouldBe(s *stake, of *standing, sets []int32) int64 {
@@ -457,3 +471,7 @@ func (b *Board) Targets(bound, node int32) int32 {
 	r := &b.ofBound[bound]
 	return b.slots[r.base+b.setsOf(node)[r.group]].targets
 }
+
+// Clean reports whether the container, which is on no node, would on the node add to no
+// constraint's violations.
+func (b *Board) Clean(container, node int32) bool { return b.clean(b.classOf[container], node) }

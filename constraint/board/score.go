@@ -241,10 +241,3 @@ func (b *Board) Delta(container, node int32) (score, strain int64) {
 	score, strain = b.counts.delta(b.classOf[container], node)
 	return score + b.tally.delta(&b.room, container, node), strain
 }
-
-// Clean reports whether the container, which is on no node, would on the node add nothing to
-// what constraints cost, nor to the strain on hard ones.
-func (b *Board) Clean(container, node int32) bool {
-	cost, strain := b.counts.delta(b.classOf[container], node)
-	return cost <= 0 && strain <= 0
-}
