@@ -29,6 +29,7 @@ cluster:
 constraint: cluster internal/nearest
 constraint/constrainttest: cluster constraint
 constraint/planted: cluster constraint
+constraint/request: cluster constraint internal/document internal/nearest
 class: cluster internal/nearest internal/wide queue/promethee
 sched: cluster
 sched/schedtest: cluster sched
@@ -45,6 +46,7 @@ queue/promethee:
 flow/ecsched: cluster internal/fifo internal/heap mcmf sched
 internal/fifo: cluster internal/heap sched
 internal/heap:
+internal/document: internal/nearest
 internal/nearest:
 internal/strict: internal/nearest
 internal/wide:
