@@ -1,0 +1,187 @@
+package board_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/constraint"
+	"fairlead.dev/fairlead/constraint/board"
+	"fairlead.dev/fairlead/constraint/constrainttest"
+)
+
+func cases(short, long int) uint64 {
+	if os.Getenv("FAIRLEAD_LONG") != "" {
+		return uint64(long)
+	}
+	return uint64(short)
+}
+
+// TestBoardSaysWhatTheJudgeSays lets containers come and go by chance, as they fit or not, and
+// asks the judge after each change.
+func TestBoardSaysWhatTheJudgeSays(t *testing.T) {
+	seen := map[string]int{}
+	for seed := range cases(400, 10_000) {
+		chance := rand.New(rand.NewPCG(seed, 1))
+		p := constrainttest.Draw(chance, constrainttest.Size{Nodes: 6, Applications: 5, Containers: 4, Constraints: 6})
+		if seed%7 == 0 {
+			p.Objective.Violation, p.Objective.Extent = 0, 0
+		}
+		before := constraint.Evaluate(p, p.Start())
+		b := board.New(p, constraint.FindRoles(p))
+		compare(t, seed, b, &before)
+		for range 12 {
+			c := int32(chance.IntN(len(p.Containers)))
+			if b.At(c) != constraint.Nowhere {
+				b.Take(c)
+				compare(t, seed, b, &before)
+				seen["taken"]++
+			}
+			n := int32(chance.IntN(len(p.Nodes)))
+			score, _ := b.Delta(c, n)
+			was, loose := b.Score(), b.Loose()
+			b.Put(c, n)
+			if score != b.Score()-was {
+				t.Fatalf("seed %d: container %d on node %d is said to add %d, and adds %d", seed, c, n, score, b.Score()-was)
+			}
+			if loose != b.Loose() {
+				seen["loose"]++
+			}
+			compare(t, seed, b, &before)
+			if b.Excess() > 0 {
+				seen["hard"]++
+			}
+			if b.Devices(c) != 0 {
+				seen["devices"]++
+			}
+		}
+		a := constrainttest.Scatter(chance, p)
+		b.Set(a)
+		compare(t, seed, b, &before)
+	}
+	for _, what := range []string{"taken", "loose", "hard", "devices"} {
+		if seen[what] == 0 {
+			t.Errorf("no case in which %s matters", what)
+		}
+	}
+}
+
+func compare(t *testing.T, seed uint64, b *board.Board, before *constraint.Report) {
+	t.Helper()
+	p := b.Problem()
+	r := constraint.Evaluate(p, b.Assignment())
+	if r.Score != b.Score() {
+		t.Fatalf("seed %d: the score is %d, the judge says %d of %v", seed, b.Score(), r.Score, b.Assignment())
+	}
+	parts, excess, cost := b.Parts(), int64(0), int64(0)
+	r.Parts.Violations, r.Parts.Peak = 0, 0
+	if parts != r.Parts {
+		t.Fatalf("seed %d: the parts are %+v, the judge says %+v", seed, parts, r.Parts)
+	}
+	for i, v := range r.Verdicts {
+		cost += v.Cost
+		if p.Constraints[i].Hard {
+			excess += int64(max(v.Violations-before.Verdicts[i].Violations, 0))
+		}
+	}
+	if excess != b.Excess() || cost != b.Cost() {
+		t.Fatalf("seed %d: excess %d and cost %d, the judge says %d and %d", seed, b.Excess(), b.Cost(), excess, cost)
+	}
+	listed := map[board.Violated]bool{}
+	for _, v := range b.Violated() {
+		if listed[v] {
+			t.Fatalf("seed %d: %v is listed twice", seed, v)
+		}
+		listed[v] = true
+	}
+	roles := constraint.FindRoles(p)
+	for _, v := range r.Violations {
+		if v.Set == constraint.Nowhere && roles.Bounds[v.Bound].Group != constraint.Nowhere {
+			v.Set = int32(len(p.Groups[roles.Bounds[v.Bound].Group].Sets))
+		}
+		if !listed[board.Violated{Bound: v.Bound, Set: max(v.Set, 0)}] {
+			t.Fatalf("seed %d: violation %+v is not listed in %v", seed, v, b.Violated())
+		}
+	}
+}
+
+// TestWhatFitsIsFeasible fills boards as long as something fits and lets constraint.Check judge
+// all but what a board says by Excess.
+func TestWhatFitsIsFeasible(t *testing.T) {
+	feasible, refused := 0, 0
+	for seed := range cases(1000, 10_000) {
+		chance := rand.New(rand.NewPCG(seed, 2))
+		p := constrainttest.Draw(chance, constrainttest.Size{Nodes: 4, Applications: 4, Containers: 4, Constraints: 3})
+		b := board.New(p, constraint.FindRoles(p))
+		for range 30 {
+			c := int32(chance.IntN(len(p.Containers)))
+			n := int32(chance.IntN(len(p.Nodes)))
+			if p.Containers[c].Fixed {
+				continue
+			}
+			from := b.At(c)
+			if from != constraint.Nowhere {
+				b.Take(c)
+			}
+			if b.Fits(c, n) {
+				b.Put(c, n)
+			} else if refused++; from != constraint.Nowhere {
+				b.Put(c, from)
+			}
+		}
+		for app := range p.Applications {
+			if of := &p.Applications[app]; !of.Deployed && !b.Placed(int32(app)) {
+				for c := of.First; c < of.End; c++ {
+					if b.At(c) != constraint.Nowhere {
+						b.Take(c)
+					}
+				}
+			}
+		}
+		if err := constraint.Check(p, b.Assignment()); (err == nil) != (b.Excess() == 0) {
+			t.Fatalf("seed %d: excess is %d, the judge says: %v", seed, b.Excess(), err)
+		}
+		if b.Excess() == 0 {
+			feasible++
+		}
+	}
+	if feasible < 300 || refused < 300 {
+		t.Errorf("%d feasible plans and %d refusals; want more of both", feasible, refused)
+	}
+}
+
+// TestDevices says which devices containers get.
+func TestDevices(t *testing.T) {
+	p := &constraint.Problem{
+		Kinds:        []cluster.Kind{{Name: "gpu", PerUnit: 10, Devices: true}},
+		Nodes:        []constraint.Node{{Capacity: cluster.Vector{30}, Free: cluster.Vector{17}, Devices: []int64{10, 3, 4}}},
+		Groups:       []constraint.Group{{Name: cluster.EachNode, Sets: []string{"n"}, SetOf: []int32{0}}},
+		Applications: []constraint.Application{{End: 3}},
+		Classes: []constraint.Class{
+			{Demand: cluster.Vector{3}, Need: cluster.DeviceNeed{Count: 1, Share: 3}},
+			{Demand: cluster.Vector{10}, Need: cluster.DeviceNeed{Count: 1, Share: 10}},
+		},
+		Containers: []constraint.Container{{Class: 0, At: constraint.Nowhere}, {Class: 0, At: 0, Devices: 1 << 2}, {Class: 1, At: constraint.Nowhere}},
+	}
+	b := board.New(p, constraint.FindRoles(p))
+	b.Take(1) // leaves 7 on the last device
+	b.Put(0, 0)
+	if got := b.Devices(0); got != 1<<1 {
+		t.Errorf("a share of 3 is on devices %b, want the fullest that suffices, 10", got)
+	}
+	b.Put(1, 0)
+	if got := b.Devices(1); got != 1<<2 {
+		t.Errorf("what ran on device 2 returns to devices %b, want its own", got)
+	}
+	if !b.Fits(2, 0) {
+		t.Error("a whole device is left, and is said not to fit")
+	}
+	b.Put(2, 0)
+	b.Take(0)
+	b.Take(1)
+	b.Take(2)
+	if b.Fits(2, 0); b.Devices(2) != 0 {
+		t.Error("a container on no node holds devices")
+	}
+}

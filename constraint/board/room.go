@@ -1,0 +1,227 @@
+package board
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/constraint"
+)
+
+// This file keeps what room is left on nodes, and who may use it: vectors, devices,
+// eligibility, and how many of an application may stand on one node.
+
+// need is a quantity of one kind.
+type need struct {
+	kind     int32
+	quantity int64
+}
+
+// quota limits how many of its application may be where one of a class is.
+type quota struct {
+	class, most int32
+	on          []int32 // containers of the class, by node
+}
+
+type room struct {
+	kinds    int32
+	free     []int64 // by node and kind
+	classOf  []int32 // by container
+	start    []int32 // where each container is when the problem is posed
+	needs    []need
+	needsOf  []int32 // by class, where its needs begin; one more
+	eligible [][]bool
+
+	devices   []int64 // what is left of each, by node and device
+	devicesOf []int32 // by node, where its devices begin; one more
+	device    []cluster.DeviceNeed
+	held      []cluster.DeviceSet // by container
+	owned     []cluster.DeviceSet // those that it holds where it is when the problem is posed
+
+	quotas   []quota
+	quotasOf [][2]int32 // by class: those of its application
+	together [][]int32  // by class, of its application, by node: how many stand there; nil without a quota
+}
+
+func newRoom(p *constraint.Problem) room {
+	r := room{kinds: int32(len(p.Kinds)), held: make([]cluster.DeviceSet, len(p.Containers))}
+	for n := range p.Nodes {
+		r.free = append(r.free, p.Nodes[n].Free...)
+		r.devicesOf = append(r.devicesOf, int32(len(r.devices)))
+		r.devices = append(r.devices, p.Nodes[n].Devices...)
+	}
+	r.devicesOf = append(r.devicesOf, int32(len(r.devices)))
+	for class := range p.Classes {
+		of := &p.Classes[class]
+		r.needsOf = append(r.needsOf, int32(len(r.needs)))
+		for k, q := range of.Demand {
+			if q > 0 {
+				r.needs = append(r.needs, need{int32(k), q})
+			}
+		}
+		r.eligible = append(r.eligible, of.Eligible)
+		r.device = append(r.device, of.Need)
+	}
+	r.needsOf = append(r.needsOf, int32(len(r.needs)))
+	for c := range p.Containers {
+		of := &p.Containers[c]
+		r.classOf = append(r.classOf, of.Class)
+		r.start = append(r.start, of.At)
+		r.owned = append(r.owned, of.Devices)
+	}
+	r.limit(p)
+	return r
+}
+
+// limit makes the quotas.
+func (r *room) limit(p *constraint.Problem) {
+	of := make([][]int32, len(p.Applications)) // the classes of each
+	for class := range p.Classes {
+		app := p.Classes[class].Application
+		of[app] = append(of[app], int32(class))
+	}
+	r.quotasOf = make([][2]int32, len(p.Classes))
+	r.together = make([][]int32, len(p.Classes))
+	for _, classes := range of {
+		first := int32(len(r.quotas))
+		for _, class := range classes {
+			if most := p.Classes[class].PerNode; most > 0 {
+				r.quotas = append(r.quotas, quota{class, most, make([]int32, len(p.Nodes))})
+			}
+		}
+		end := int32(len(r.quotas))
+		if first == end {
+			continue
+		}
+		together := make([]int32, len(p.Nodes))
+		for _, class := range classes {
+			r.quotasOf[class], r.together[class] = [2]int32{first, end}, together
+		}
+	}
+}
+
+// fits reports whether there is room for the container on the node, and it may use it.
+func (r *room) fits(container, node int32) bool {
+	class := r.classOf[container]
+	free := r.free[node*r.kinds:]
+	for _, n := range r.needs[r.needsOf[class]:r.needsOf[class+1]] {
+		if n.quantity > free[n.kind] {
+			return false
+		}
+	}
+	// Where it runs it may stay, whatever may have changed.
+	if e := r.eligible[class]; e != nil && !e[node] && r.start[container] != node {
+		return false
+	}
+	if r.together[class] != nil && !r.quotasHold(class, node) {
+		return false
+	}
+	if r.device[class].Count == 0 {
+		return true
+	}
+	_, enough := r.pick(container, node)
+	return enough
+}
+
+// quotasHold reports whether one more container of the class may stand on the node.
+func (r *room) quotasHold(class, node int32) bool {
+	would := r.together[class][node] + 1
+	of := r.quotasOf[class]
+	for i := of[0]; i < of[1]; i++ {
+		if q := &r.quotas[i]; would > q.most && (q.class == class || q.on[node] > 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// pick chooses devices: where the container runs those that it holds there, else the fullest
+// that suffice, and of equal ones the first. It returns false if there are not enough.
+func (r *room) pick(container, node int32) (cluster.DeviceSet, bool) {
+	need := r.device[r.classOf[container]]
+	devices := r.devices[r.devicesOf[node]:r.devicesOf[node+1]]
+	if r.start[container] == node {
+		set, enough := r.owned[container], true
+		for i, left := range devices {
+			enough = enough && (!set.Has(i) || left >= need.Share)
+		}
+		return set, enough
+	}
+	var set cluster.DeviceSet
+	for range need.Count {
+		best := -1
+		for i, left := range devices {
+			if left >= need.Share && !set.Has(i) && (best < 0 || left < devices[best]) {
+				best = i
+			}
+		}
+		if best < 0 {
+			return set, false
+		}
+		set |= 1 << best
+	}
+	return set, true
+}
+
+// seat is take for a container that is there when the problem is posed: what is free is free
+// beside it.
+func (r *room) seat(container, node int32, devices cluster.DeviceSet) {
+	r.held[container] = devices
+	r.stand(r.classOf[container], node, 1)
+}
+
+// take takes the container's room on the node, whether there is so much or not.
+func (r *room) take(container, node int32) {
+	class := r.classOf[container]
+	r.add(class, node, -1)
+	if r.device[class].Count > 0 {
+		r.held[container], _ = r.pick(container, node)
+		r.hold(container, node, -r.device[class].Share)
+	}
+	r.stand(class, node, 1)
+}
+
+// give gives it back.
+func (r *room) give(container, node int32) {
+	class := r.classOf[container]
+	r.add(class, node, 1)
+	if r.device[class].Count > 0 {
+		r.hold(container, node, r.device[class].Share)
+		r.held[container] = 0
+	}
+	r.stand(class, node, -1)
+}
+
+func (r *room) add(class, node int32, sign int64) {
+	free := r.free[node*r.kinds:]
+	for _, n := range r.needs[r.needsOf[class]:r.needsOf[class+1]] {
+		free[n.kind] += sign * n.quantity
+	}
+}
+
+// hold adds so much to what is left of each of the devices that the container holds. A
+// container may hold devices that its node has lost.
+func (r *room) hold(container, node int32, share int64) {
+	devices := r.devices[r.devicesOf[node]:r.devicesOf[node+1]]
+	for i := range devices {
+		if r.held[container].Has(i) {
+			devices[i] += share
+		}
+	}
+}
+
+func (r *room) stand(class, node, sign int32) {
+	if r.together[class] == nil {
+		return
+	}
+	r.together[class][node] += sign
+	of := r.quotasOf[class]
+	at := slices.IndexFunc(r.quotas[of[0]:of[1]], func(q quota) bool { return q.class == class })
+	if at >= 0 {
+		r.quotas[int(of[0])+at].on[node] += sign
+	}
+}
+
+// Free is what is left of the node; valid until the next change.
+func (b *Board) Free(node int32) cluster.Vector {
+	return cluster.Vector(b.free[node*b.kinds : (node+1)*b.kinds])
+}

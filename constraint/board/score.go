@@ -1,0 +1,243 @@
+package board
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"fairlead.dev/fairlead/constraint"
+)
+
+// This file adds up the parts of the score that are not constraints: applications, moves,
+// and what becomes of nodes. The fullest node is the root of a tournament among all nodes:
+// a change is played again on the way up, nothing else.
+
+// tally counts what an objective weighs.
+type tally struct {
+	unplaced, moved, fragmented, used int64 // as constraint.Parts
+	loose                             int64
+
+	weights  constraint.Objective
+	capacity []int64 // by node and kind
+	start    []int32 // the room's
+	app      []int32 // by container
+	size     []int32 // by application
+	deployed []bool
+	placed   []int32 // by application
+	on       []int32 // containers, by node
+	peaks    []int64 // the tournament: 1 is the root, the nodes are the last half
+}
+
+// nodeState is what the score asks of one node.
+type nodeState struct {
+	fragmented bool
+	peak       int64
+}
+
+func newTally(p *constraint.Problem) tally {
+	t := tally{
+		weights: p.Objective, size: make([]int32, len(p.Applications)), deployed: make([]bool, len(p.Applications)),
+		placed: make([]int32, len(p.Applications)), on: make([]int32, len(p.Nodes)),
+	}
+	t.weights.Least = slices.Clone(p.Objective.Least)
+	for n := range p.Nodes {
+		t.capacity = append(t.capacity, p.Nodes[n].Capacity...)
+	}
+	for i := range p.Applications {
+		t.size[i] = p.Applications[i].End - p.Applications[i].First
+		t.deployed[i] = p.Applications[i].Deployed
+	}
+	for c := range p.Containers {
+		t.app = append(t.app, p.Classes[p.Containers[c].Class].Application)
+	}
+	return t
+}
+
+// open begins to count with the containers that are on nodes now.
+func (t *tally) open(r *room) {
+	t.start = r.start
+	for app, size := range t.size {
+		if t.deployed[app] {
+			t.loose += int64(size - t.placed[app])
+		} else if t.placed[app] < size {
+			t.unplaced++
+		}
+	}
+	for _, n := range r.start {
+		if n != constraint.Nowhere {
+			if t.on[n] == 0 {
+				t.used++
+			}
+			t.on[n]++
+		}
+	}
+	if t.weights.Peak > 0 {
+		t.peaks = make([]int64, 2*len(t.on))
+	}
+	for n := range t.on {
+		s := t.state(r, int32(n), nil)
+		if s.fragmented {
+			t.fragmented++
+		}
+		t.crown(int32(n), s.peak)
+	}
+}
+
+// state is the node's, with what the needs would take of it besides.
+func (t *tally) state(r *room, node int32, needs []need) nodeState {
+	var s nodeState
+	if t.weights.Least == nil && t.weights.Peak == 0 {
+		return s
+	}
+	at := node * r.kinds
+	for k := range r.kinds {
+		left, capacity := r.free[at+k], t.capacity[at+k]
+		for _, n := range needs {
+			if n.kind == k {
+				left -= n.quantity
+			}
+		}
+		if int(k) < len(t.weights.Least) && left < t.weights.Least[k] {
+			s.fragmented = true
+		}
+		if capacity > 0 && t.weights.Peak > 0 {
+			s.peak = max(s.peak, shareOf(t.weights.Peak, max(capacity-left, 0), capacity))
+		}
+	}
+	return s
+}
+
+// put notes that the container came to the node.
+func (t *tally) put(container, node int32) {
+	if t.on[node] == 0 {
+		t.used++
+	}
+	t.on[node]++
+	if t.start[container] == node {
+		t.moved--
+	}
+	app := t.app[container]
+	t.placed[app]++
+	switch {
+	case t.deployed[app]:
+		t.loose--
+	case t.placed[app] == t.size[app]:
+		t.unplaced--
+	}
+}
+
+// take notes that the container left the node.
+func (t *tally) take(container, node int32) {
+	t.on[node]--
+	if t.on[node] == 0 {
+		t.used--
+	}
+	if t.start[container] == node {
+		t.moved++
+	}
+	app := t.app[container]
+	switch {
+	case t.deployed[app]:
+		t.loose++
+	case t.placed[app] == t.size[app]:
+		t.unplaced++
+	}
+	t.placed[app]--
+}
+
+// change notes what became of the node's room.
+func (t *tally) change(node int32, before, after nodeState) {
+	if before.fragmented != after.fragmented {
+		if after.fragmented {
+			t.fragmented++
+		} else {
+			t.fragmented--
+		}
+	}
+	t.crown(node, after.peak)
+}
+
+// crown plays the node's peak up the tournament.
+func (t *tally) crown(node int32, peak int64) {
+	if t.peaks == nil {
+		return
+	}
+	at := len(t.on) + int(node)
+	t.peaks[at] = peak
+	for at /= 2; at > 0; at /= 2 {
+		t.peaks[at] = max(t.peaks[2*at], t.peaks[2*at+1])
+	}
+}
+
+// peak is the largest of all nodes.
+func (t *tally) peak() int64 {
+	if t.peaks == nil {
+		return 0
+	}
+	return t.peaks[1]
+}
+
+func (t *tally) score() int64 {
+	w := &t.weights
+	return w.Unplaced*t.unplaced + w.Moved*t.moved + w.Fragmented*t.fragmented + w.Used*t.used + t.peak()
+}
+
+// delta is what the container on the node would add to all this.
+func (t *tally) delta(r *room, container, node int32) int64 {
+	w, sum := &t.weights, int64(0)
+	if w.Used != 0 && t.on[node] == 0 {
+		sum += w.Used
+	}
+	if t.start[container] == node {
+		sum -= w.Moved
+	}
+	if app := t.app[container]; !t.deployed[app] && t.placed[app]+1 == t.size[app] {
+		sum -= w.Unplaced
+	}
+	if w.Least == nil && w.Peak == 0 {
+		return sum
+	}
+	class := r.classOf[container]
+	before, after := t.state(r, node, nil), t.state(r, node, r.needs[r.needsOf[class]:r.needsOf[class+1]])
+	if after.fragmented && !before.fragmented {
+		sum += w.Fragmented
+	}
+	return sum + max(after.peak-t.peak(), 0)
+}
+
+// shareOf is part/whole of the weight, of numbers that are at least 0, rounded down;
+// math.MaxInt64 where that is too large.
+func shareOf(weight, part, whole int64) int64 {
+	high, low := bits.Mul64(uint64(weight), uint64(part))
+	switch {
+	case high == 0:
+		return int64(min(low/uint64(whole), math.MaxInt64))
+	case high >= uint64(whole):
+		return math.MaxInt64
+	}
+	quotient, _ := bits.Div64(high, low, uint64(whole))
+	return int64(min(quotient, math.MaxInt64))
+}
+
+// Score is what constraint.Evaluate says of the assignment.
+func (b *Board) Score() int64 { return b.cost + b.tally.score() }
+
+// Parts are the parts of the score that are not constraints; the peak is left out.
+func (b *Board) Parts() constraint.Parts {
+	return constraint.Parts{Unplaced: b.unplaced, Moved: b.moved, Fragmented: b.fragmented, Used: b.used}
+}
+
+// Cost is the part of the score that is constraints.
+func (b *Board) Cost() int64 { return b.cost }
+
+// Loose counts the containers of deployed applications that are on no node. No objective
+// weighs them.
+func (b *Board) Loose() int64 { return b.loose }
+
+// Delta is what putting the container, which is on no node, on the node would add to the
+// score, and to the strain on hard constraints: an order in which fewer violations come before
+// fewer misses.
+func (b *Board) Delta(container, node int32) (score, strain int64) {
+	score, strain = b.counts.delta(b.classOf[container], node)
+	return score + b.tally.delta(&b.room, container, node), strain
+}

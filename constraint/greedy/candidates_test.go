@@ -1,0 +1,54 @@
+package greedy
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"fairlead.dev/fairlead/constraint"
+	"fairlead.dev/fairlead/constraint/board"
+	"fairlead.dev/fairlead/constraint/constrainttest"
+)
+
+// TestCountedAgain places containers where they fit, and wants the candidates that are kept to be
+// those that are found from scratch.
+func TestCountedAgain(t *testing.T) {
+	changed := 0
+	for seed := range uint64(300) {
+		chance := rand.New(rand.NewPCG(seed, 4))
+		p := constrainttest.Draw(chance, constrainttest.Size{Nodes: 6, Applications: 5, Containers: 4, Constraints: 5})
+		b := board.New(p, constraint.FindRoles(p))
+		c := newCounting(&run{board: b, problem: p, roles: b.Roles()})
+		for {
+			class := c.scarcest()
+			if class == constraint.Nowhere {
+				break
+			}
+			container, node := c.waiting[class][0], int32(chance.IntN(len(p.Nodes)))
+			if !b.Fits(container, node) {
+				c.giveUp(class)
+				continue
+			}
+			c.waiting[class] = c.waiting[class][1:]
+			b.Put(container, node)
+			before := append([]int(nil), c.count...)
+			c.touched(class, node)
+			for other := range c.waiting {
+				if len(c.waiting[other]) == 0 {
+					continue
+				}
+				if before[other] != c.count[other] {
+					changed++
+				}
+				for n := range p.Nodes {
+					first := c.waiting[other][0]
+					if want := b.Fits(first, int32(n)) && b.Clean(first, int32(n)); want != c.candidate[other][n] {
+						t.Fatalf("seed %d: node %d is a candidate for class %d: %v, want %v", seed, n, other, !want, want)
+					}
+				}
+			}
+		}
+	}
+	if changed < 100 {
+		t.Errorf("only %d counts changed", changed)
+	}
+}
