@@ -29,6 +29,7 @@ cluster:
 constraint: cluster internal/nearest
 constraint/constrainttest: cluster constraint
 constraint/planted: cluster constraint
+constraint/request: cluster constraint internal/document internal/nearest
 constraint/board: cluster constraint
 constraint/greedy: cluster constraint constraint/board
 class: cluster internal/nearest internal/wide queue/promethee
@@ -47,6 +48,7 @@ queue/promethee:
 flow/ecsched: cluster internal/fifo internal/heap mcmf sched
 internal/fifo: cluster internal/heap sched
 internal/heap:
+internal/document: internal/nearest
 internal/nearest:
 internal/strict: internal/nearest
 internal/wide:

@@ -1,0 +1,260 @@
+package request
+
+import (
+	"encoding/json"
+	"math/big"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/constraint"
+)
+
+// This file writes a request so that Read makes the same of it.
+
+// file is the file as it is written, field by field.
+type file struct {
+	Kinds        []fileKind                              `json:"kinds,omitempty" yaml:"kinds,omitempty"`
+	Nodes        []fileNode                              `json:"nodes" yaml:"nodes"`
+	Applications []fileApplication                       `json:"applications,omitempty" yaml:"applications,omitempty"`
+	Constraints  []string                                `json:"constraints,omitempty" yaml:"constraints,omitempty"`
+	Objective    map[string]any                          `json:"objective" yaml:"objective,flow"`
+	Planted      map[string]map[string]oneLine[[]string] `json:"planted,omitempty" yaml:"planted,omitempty"`
+}
+
+type fileKind struct {
+	Name    string `json:"name" yaml:"name"`
+	Unit    string `json:"unit,omitempty" yaml:"unit,omitempty"`
+	PerUnit int64  `json:"per_unit" yaml:"per_unit"`
+	Devices bool   `json:"devices,omitempty" yaml:"devices,omitempty"`
+}
+
+type fileNode = oneLine[nodeFields]
+
+type nodeFields struct {
+	Name     string            `json:"name" yaml:"name"`
+	Capacity map[string]number `json:"capacity" yaml:"capacity"`
+	Used     map[string]number `json:"used,omitempty" yaml:"used,omitempty"`
+	Labels   map[string]string `json:"labels,omitempty" yaml:"labels,omitempty"`
+	Groups   map[string]string `json:"groups,omitempty" yaml:"groups,omitempty"`
+}
+
+type fileApplication struct {
+	Name        string     `json:"name" yaml:"name"`
+	Containers  []filePart `json:"containers" yaml:"containers"`
+	Constraints []string   `json:"constraints,omitempty" yaml:"constraints,omitempty"`
+}
+
+type filePart = oneLine[partFields]
+
+type partFields struct {
+	Name    string              `json:"name" yaml:"name"`
+	Count   int                 `json:"count" yaml:"count"`
+	Demand  map[string]number   `json:"demand" yaml:"demand"`
+	Tags    []string            `json:"tags,omitempty" yaml:"tags,omitempty"`
+	PerNode int32               `json:"per_node,omitempty" yaml:"per_node,omitempty"`
+	Where   map[string][]string `json:"where,omitempty" yaml:"where,omitempty"`
+	On      []string            `json:"on,omitempty" yaml:"on,omitempty"`
+	Movable bool                `json:"movable,omitempty" yaml:"movable,omitempty"`
+}
+
+// oneLine is a value that stands on one line in YAML.
+type oneLine[T any] struct{ is T }
+
+// MarshalJSON writes the value as JSON writes it.
+func (o oneLine[T]) MarshalJSON() ([]byte, error) { return json.Marshal(o.is) }
+
+// MarshalYAML writes the value in YAML's flow style.
+func (o oneLine[T]) MarshalYAML() (any, error) {
+	var node yaml.Node
+	err := node.Encode(o.is)
+	node.Style = yaml.FlowStyle
+	return &node, err
+}
+
+// number is a number that is written digit by digit.
+type number string
+
+// MarshalJSON writes the digits.
+func (n number) MarshalJSON() ([]byte, error) { return []byte(n), nil }
+
+// MarshalYAML writes the digits, without quotes.
+func (n number) MarshalYAML() (any, error) {
+	tag := "!!int"
+	if strings.Contains(string(n), ".") {
+		tag = "!!float"
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: string(n)}, nil
+}
+
+// YAML is the request as a file in YAML, with a line to begin with.
+func (r *Request) YAML() ([]byte, error) {
+	text, err := yaml.Marshal(r.file())
+	return append([]byte("# For 'fairlead place FILE'; docs/place.md says what the fields mean.\n"), text...), err
+}
+
+// JSON is the request as a file in JSON.
+func (r *Request) JSON() ([]byte, error) {
+	text, err := json.MarshalIndent(r.file(), "", " ")
+	return append(text, '\n'), err
+}
+
+// New makes a request of a problem whose classes are called so.
+func New(p constraint.Problem, parts []string) *Request {
+	r := &Request{
+		Problem: p, Parts: parts,
+		Where: make([][]Requirement, len(p.Classes)), Labels: make([][]cluster.Label, len(p.Nodes)),
+	}
+	r.index()
+	return r
+}
+
+func (r *Request) file() *file {
+	p := &r.Problem
+	f := &file{Objective: map[string]any{}}
+	if usual := Kinds(); !slices.Equal(p.Kinds, usual) && !slices.Equal(p.Kinds, usual[:len(usual)-1]) {
+		for _, k := range p.Kinds {
+			f.Kinds = append(f.Kinds, fileKind(k))
+		}
+	}
+	f.Nodes = r.fileNodes()
+	own := map[string][]string{}
+	for i := range p.Constraints {
+		c := &p.Constraints[i]
+		own[c.Owner] = append(own[c.Owner], constraint.Format(c))
+	}
+	f.Constraints = own[""]
+	for i := range p.Applications {
+		app := fileApplication{Name: p.Applications[i].Name, Constraints: own[p.Applications[i].Name]}
+		for class := range p.Classes {
+			if p.Classes[class].Application == int32(i) {
+				app.Containers = append(app.Containers, r.filePart(class, app.Name))
+			}
+		}
+		f.Applications = append(f.Applications, app)
+	}
+	for _, w := range weights(&p.Objective) {
+		f.Objective[w.name] = quotient(*w.is, 1000, false)
+	}
+	if p.Objective.Least != nil {
+		f.Objective["least"] = r.amounts(p.Objective.Least, true)
+	}
+	if r.Planted != nil {
+		f.Planted = r.filePlanted()
+	}
+	return f
+}
+
+func (r *Request) fileNodes() []fileNode {
+	p := &r.Problem
+	used := make([]cluster.Vector, len(p.Nodes))
+	for n := range p.Nodes {
+		used[n] = slices.Clone(p.Nodes[n].Capacity)
+		for k, q := range p.Nodes[n].Free {
+			used[n][k] -= q
+		}
+	}
+	for _, c := range p.Containers {
+		if c.At != constraint.Nowhere {
+			for k, q := range p.Classes[c.Class].Demand {
+				used[c.At][k] -= q
+			}
+		}
+	}
+	nodes := make([]fileNode, len(p.Nodes))
+	for n := range p.Nodes {
+		fields := nodeFields{Name: p.Nodes[n].Name, Capacity: r.amounts(p.Nodes[n].Capacity, false), Used: r.amounts(used[n], true)}
+		if len(r.Labels[n]) > 0 {
+			fields.Labels = map[string]string{}
+			for _, label := range r.Labels[n] {
+				fields.Labels[label.Key] = label.Value
+			}
+		}
+		for i := range p.Groups[1:] {
+			if g := &p.Groups[1+i]; g.SetOf[n] != constraint.Nowhere {
+				if fields.Groups == nil {
+					fields.Groups = map[string]string{}
+				}
+				fields.Groups[g.Name] = g.Sets[g.SetOf[n]]
+			}
+		}
+		nodes[n].is = fields
+	}
+	return nodes
+}
+
+func (r *Request) filePart(class int, application string) filePart {
+	p := &r.Problem
+	c := &p.Classes[class]
+	fields := partFields{Name: r.Parts[class], Demand: r.amounts(c.Demand, true), PerNode: c.PerNode}
+	fields.Tags = slices.DeleteFunc(slices.Clone(c.Tags), func(tag string) bool { return tag == cluster.AppTag(application) })
+	for _, q := range r.Where[class] {
+		if fields.Where == nil {
+			fields.Where = map[string][]string{}
+		}
+		fields.Where[q.Key] = q.Values
+	}
+	for i := int(r.first[class]); i < len(p.Containers) && p.Containers[i].Class == int32(class); i++ {
+		fields.Count++
+		if at := p.Containers[i].At; at != constraint.Nowhere {
+			fields.On = append(fields.On, p.Nodes[at].Name)
+			fields.Movable = !p.Containers[i].Fixed
+		}
+	}
+	return filePart{fields}
+}
+
+func (r *Request) filePlanted() map[string]map[string]oneLine[[]string] {
+	p := &r.Problem
+	planted := map[string]map[string]oneLine[[]string]{}
+	for c, container := range p.Containers {
+		if r.Planted[c] == constraint.Nowhere {
+			continue
+		}
+		app := p.Applications[p.Classes[container.Class].Application].Name
+		if planted[app] == nil {
+			planted[app] = map[string]oneLine[[]string]{}
+		}
+		name := r.Parts[container.Class]
+		planted[app][name] = oneLine[[]string]{append(planted[app][name].is, p.Nodes[r.Planted[c]].Name)}
+	}
+	return planted
+}
+
+// amounts are the quantities that are not 0, by kind; those of demand are read rounded
+// up, others down.
+func (r *Request) amounts(v cluster.Vector, demand bool) map[string]number {
+	amounts := map[string]number{}
+	for k, q := range v {
+		if q != 0 {
+			amounts[r.Problem.Kinds[k].Name] = quotient(q, r.Problem.Kinds[k].PerUnit, demand)
+		}
+	}
+	return amounts
+}
+
+// mostDigits is how many digits there are at most behind the point, where a quotient has no
+// end.
+const mostDigits = 30
+
+// quotient writes a/b: exactly if that has an end, else so that reading it in parts of b,
+// rounded up or down, gives a again.
+func quotient(a, b int64, up bool) number {
+	r := big.NewRat(a, b)
+	digits, exact := r.FloatPrec()
+	if exact {
+		return number(r.FloatString(digits))
+	}
+	text := r.FloatString(mostDigits)
+	read, _ := new(big.Rat).SetString(text)
+	last := new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Exp(big.NewInt(10), big.NewInt(mostDigits), nil))
+	switch order := read.Cmp(r); {
+	case up && order > 0:
+		read.Sub(read, last)
+	case !up && order < 0:
+		read.Add(read, last)
+	}
+	return number(read.FloatString(mostDigits))
+}
