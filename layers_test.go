@@ -27,6 +27,7 @@ const module = "fairlead.dev/fairlead"
 const layers = `
 cluster:
 constraint: cluster internal/nearest
+constraint/file: cluster constraint internal/nearest
 class: cluster internal/nearest internal/wide queue/promethee
 sched: cluster
 sched/schedtest: cluster sched
