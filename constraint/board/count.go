@@ -481,3 +481,9 @@ func (b *Board) Targets(bound, node int32) int32 {
 // Clean reports whether the container, which is on no node, would on the node add to no
 // constraint's violations.
 func (b *Board) Clean(container, node int32) bool { return b.clean(b.classOf[container], node) }
+
+// Chosen reports whether the bound's alternative is of those of least price of its constraint.
+func (b *Board) Chosen(bound int32) bool {
+	alternative := b.ofBound[bound].alternative
+	return b.alternatives[alternative] == b.constraints[b.index.Bounds[bound].Constraint].price
+}

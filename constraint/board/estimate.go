@@ -39,6 +39,7 @@ type memory struct {
 	sharesOf  []int32   // by class, where its shares begin; one more
 	followers [][]int32 // by bound: where a row's memory of its group begins
 	mixed     [][]stake // by class, those in constraints with several alternatives
+	leaning   []int32   // by constraint: the alternative that estimates go by; Nowhere for the least
 	plain     bool      // the objective asks nothing of nodes
 }
 
@@ -46,6 +47,9 @@ func newMemory(p *constraint.Problem, roles *constraint.Roles, c *counts) memory
 	m := memory{
 		row: make([]int32, len(p.Classes)), followers: make([][]int32, len(roles.Bounds)), mixed: make([][]stake, len(p.Classes)),
 		plain: p.Objective.Used == 0 && p.Objective.Peak == 0 && (p.Objective.Least == nil || p.Objective.Fragmented == 0),
+	}
+	for range p.Constraints {
+		m.leaning = append(m.leaning, constraint.Nowhere)
 	}
 	var bases []int32 // by group
 	for g := range p.Groups {
@@ -180,19 +184,40 @@ func (b *Board) Estimate(container, node int32) int64 {
 	return sum
 }
 
+// Lean lets estimates go by one alternative of the constraint, whatever it is priced at, so that
+// containers may be placed for its sake before it is the least; Nowhere undoes that.
+func (b *Board) Lean(constraint, alternative int32) { b.leaning[constraint] = alternative }
+
 // alternatively is the part of the estimate that is constraints with several alternatives.
 func (b *Board) alternatively(class int32, sets []int32) int64 {
 	sum := int64(0)
 	for i := range b.mixed[class] {
 		s := &b.mixed[class][i]
 		of := &b.constraints[s.constraint]
-		switch price := b.wouldBe(s, of, sets) - of.price; {
+		price := int64(0)
+		if lean := b.leaning[s.constraint]; lean != constraint.Nowhere {
+			price = b.only(s, of.first+lean, sets)
+		} else {
+			price = b.wouldBe(s, of, sets) - of.price
+		}
+		switch {
 		case of.hard:
 			sum += price
 		case price < 0:
 			sum -= shareOf(of.weight, -price, 1_000_000/fine)
 		default:
 			sum += shareOf(of.weight, price, 1_000_000/fine)
+		}
+	}
+	return sum
+}
+
+// only is what one alternative of the stake would be dearer by.
+func (b *Board) only(s *stake, alternative int32, sets []int32) int64 {
+	sum := int64(0)
+	for i := s.first; i < s.end; i++ {
+		if r := &b.counts.roles[i]; r.alternative == alternative {
+			sum += b.counts.rise(r, sets[r.group])
 		}
 	}
 	return sum

@@ -246,3 +246,6 @@ func (b *Board) Delta(container, node int32) (score, strain int64) {
 	score, strain = b.counts.delta(b.classOf[container], node)
 	return score + b.tally.delta(&b.room, container, node), strain
 }
+
+// Peak is the part of the score that the fullest node is.
+func (b *Board) Peak() int64 { return b.peak() }
