@@ -38,7 +38,7 @@ constraint/search: cluster constraint constraint/board constraint/greedy
 class: cluster internal/nearest internal/wide queue/promethee
 sched: cluster
 sched/schedtest: cluster sched
-policies: cluster constraint constraint/greedy constraint/lane flow flow/bandwidth flow/cpumem flow/ecsched flow/quincy flow/slack flow/spread internal/nearest mcmf queue sched
+policies: cluster constraint constraint/greedy constraint/lane constraint/search flow flow/bandwidth flow/cpumem flow/ecsched flow/quincy flow/slack flow/spread internal/nearest mcmf queue sched
 flow: cluster flow/pack internal/heap mcmf sched
 flow/spread: cluster flow
 flow/cpumem: cluster flow
@@ -80,8 +80,7 @@ cmd/fairlead: *
 
 // pure packages decide. They see no clock, chance, network, file, lock or log,
 // start no goroutine and keep nothing between calls but what they return.
-const pure = `cluster constraint constraint/board constraint/greedy constraint/lane constraint/planted flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread internal/fifo internal/heap internal/kmeans internal/nearest internal/wide mcmf policies queue queue/promethee sched`
-const pure = `cluster constraint constraint/board constraint/greedy constraint/planted constraint/search flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread internal/fifo internal/heap internal/kmeans internal/nearest internal/wide mcmf policies queue queue/promethee sched`
+const pure = `cluster constraint constraint/board constraint/greedy constraint/lane constraint/planted constraint/search flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread internal/fifo internal/heap internal/kmeans internal/nearest internal/wide mcmf policies queue queue/promethee sched`
 
 // Each of these stands for itself and for all packages below it, except that
 // math/rand/v2 is welcome everywhere: its source is passed in.

@@ -5,6 +5,7 @@ import (
 	"fairlead.dev/fairlead/constraint"
 	"fairlead.dev/fairlead/constraint/greedy"
 	"fairlead.dev/fairlead/constraint/lane"
+	"fairlead.dev/fairlead/constraint/search"
 	"fairlead.dev/fairlead/sched"
 )
 
@@ -17,6 +18,7 @@ const interval = 10 * cluster.Second
 // constraints are the policies that place applications whole.
 func constraints() []Info {
 	return []Info{
+		searching(),
 		heuristic("serial", "applications whole, one container at a time, where it violates least", "Medea, EuroSys 2018: Serial"),
 		heuristic("tag-popularity", "applications whole; containers with the most popular tags first", "Medea, EuroSys 2018: tag popularity"),
 		heuristic("node-candidates", "applications whole; containers with the fewest admissible nodes first", "Medea, EuroSys 2018: node candidates"),
@@ -37,3 +39,22 @@ func heuristic(name, what, from string) Info {
 		},
 	}
 }
+
+// searching is the policy that solves by large-neighbourhood search.
+func searching() Info {
+	return Info{
+		Name: "medea", What: "applications whole, all that wait at once; by search for the fewest violations", From: "Medea, EuroSys 2018, by search in place of its ILP",
+		Family: Constraint, When: sched.Trigger{Heartbeat: interval},
+		make: func(o Options) (sched.Policy, error) {
+			solve := func(p *constraint.Problem, budget int64) (constraint.Assignment, int64) {
+				r := search.Solve(p, search.Options{Seed: o.Seed, Ticks: budget})
+				return r.Assignment, r.Ticks
+			}
+			quick := func(p *constraint.Problem, _ int64) (constraint.Assignment, int64) { return greedy.Serial().Solve(p) }
+			return lane.New(lane.Options{Solve: solve, Quick: quick, Ticks: searchTicks, Objective: constraint.Standard()}), nil
+		},
+	}
+}
+
+// searchTicks is the effort of a round of medea: about a second.
+const searchTicks = 20_000_000
