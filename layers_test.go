@@ -32,6 +32,7 @@ constraint/planted: cluster constraint
 constraint/request: cluster constraint internal/document internal/nearest
 constraint/board: cluster constraint
 constraint/greedy: cluster constraint constraint/board
+constraint/file: cluster constraint internal/nearest
 class: cluster internal/nearest internal/wide queue/promethee
 sched: cluster
 sched/schedtest: cluster sched

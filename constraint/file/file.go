@@ -1,0 +1,89 @@
+// Package file reads constraints as people keep them: a text file with a constraint a
+// line, or YAML, a list of texts and of maps. Every mistake is told, with file, line,
+// column and what was expected. What may be written, docs/constraints.md says.
+package file
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/constraint"
+)
+
+// File is what was read.
+type File struct {
+	Constraints []cluster.Constraint
+	Lines       []int // on which each constraint begins, from 1
+}
+
+// Decode reads a file; errors call it name. It is text if it begins with a brace that is
+// not that of a JSON object, and else YAML.
+func Decode(name string, text []byte) (*File, error) {
+	begin := firstText(text)
+	if bytes.HasPrefix(begin, []byte("{")) && !regexp.MustCompile(`^\{\s*("([^"\\]|\\.)*"\s*:|\})`).Match(begin) {
+		return decodeText(name, string(text))
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var document, second yaml.Node
+	err := decoder.Decode(&document)
+	switch {
+	case errors.Is(err, io.EOF), err == nil && (len(document.Content) == 0 || isNull(document.Content[0])):
+		return nil, fmt.Errorf("%s: there is no constraint; write one a line, such as {storm, {hb & mem, 1, inf}, node}: hard", name)
+	case err != nil:
+		return nil, fmt.Errorf("%s: neither constraints, of which each line begins with {, nor YAML, in which texts that begin with { stand in quotes: %w", name, err)
+	}
+	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: there is more than one YAML document; keep one and remove the line ---", name)
+	}
+	return decodeDocument(name, document.Content[0])
+}
+
+// firstText is a text from its first line on that is neither empty nor a comment.
+func firstText(text []byte) []byte {
+	for {
+		text = bytes.TrimSpace(text)
+		if !bytes.HasPrefix(text, []byte("#")) {
+			return text
+		}
+		end := bytes.IndexByte(text, '\n')
+		if end < 0 {
+			return nil
+		}
+		text = text[end:]
+	}
+}
+
+// decodeText reads a constraint a line.
+func decodeText(name, text string) (*File, error) {
+	var f File
+	var wrong []error
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		line = strings.TrimRight(line, "\r\n")
+		if trimmed := strings.TrimSpace(line); trimmed == "" || strings.HasPrefix(trimmed, "#") {
+			continue
+		}
+		c, err := constraint.Parse(line)
+		if err != nil {
+			if syntax, ok := errors.AsType[*constraint.SyntaxError](err); ok {
+				_, column := syntax.Position()
+				err = fmt.Errorf("%s:%d:%d: %s\n%s", name, number, column, syntax.Problem, syntax.Picture())
+			}
+			wrong = append(wrong, err)
+			continue
+		}
+		f.Constraints, f.Lines = append(f.Constraints, c), append(f.Lines, number)
+	}
+	if len(wrong) > 0 {
+		return nil, errors.Join(wrong...)
+	}
+	return &f, nil
+}
