@@ -33,6 +33,7 @@ constraint/request: cluster constraint constraint/board constraint/file internal
 constraint/board: cluster constraint
 constraint/greedy: cluster constraint constraint/board
 constraint/file: cluster constraint internal/nearest
+constraint/search: cluster constraint constraint/board constraint/greedy
 class: cluster internal/nearest internal/wide queue/promethee
 sched: cluster
 sched/schedtest: cluster sched
@@ -78,7 +79,7 @@ cmd/fairlead: *
 
 // pure packages decide. They see no clock, chance, network, file, lock or log,
 // start no goroutine and keep nothing between calls but what they return.
-const pure = `cluster constraint constraint/board constraint/greedy constraint/planted flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread internal/fifo internal/heap internal/kmeans internal/nearest internal/wide mcmf policies queue queue/promethee sched`
+const pure = `cluster constraint constraint/board constraint/greedy constraint/planted constraint/search flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread internal/fifo internal/heap internal/kmeans internal/nearest internal/wide mcmf policies queue queue/promethee sched`
 
 // Each of these stands for itself and for all packages below it, except that
 // math/rand/v2 is welcome everywhere: its source is passed in.

@@ -16,6 +16,7 @@ type Board struct {
 	problem *constraint.Problem
 	index   *constraint.Roles
 	counts
+	memory
 	room
 	tally
 
@@ -37,6 +38,7 @@ func New(p *constraint.Problem, roles *constraint.Roles) *Board {
 		next:    make([]int32, len(p.Containers)),
 		prev:    make([]int32, len(p.Containers)),
 	}
+	b.memory = newMemory(p, roles, &b.counts)
 	for n := range b.head {
 		b.head[n] = constraint.Nowhere
 	}
@@ -44,7 +46,7 @@ func New(p *constraint.Problem, roles *constraint.Roles) *Board {
 		b.at[c] = constraint.Nowhere
 		if n := p.Containers[c].At; n != constraint.Nowhere {
 			b.enter(int32(c), n)
-			b.counts.put(p.Containers[c].Class, n)
+			b.counts.change(p.Containers[c].Class, n, 1, &b.memory)
 			b.room.seat(int32(c), n, p.Containers[c].Devices)
 			b.tally.placed[b.app[c]]++
 		}
@@ -90,12 +92,18 @@ func (b *Board) Fits(container, node int32) bool {
 	return b.room.fits(container, node) && b.counts.bearable(b.classOf[container], node)
 }
 
-// Put puts the container, which is on no node, on the node.
+// Put puts the container, which is on no node, on the node, whether it fits or not.
 func (b *Board) Put(container, node int32) {
+	devices, _ := b.room.pick(container, node)
+	b.Restore(container, node, devices)
+}
+
+// Restore is Put with the devices that the container had there.
+func (b *Board) Restore(container, node int32, devices cluster.DeviceSet) {
 	b.enter(container, node)
-	b.counts.put(b.classOf[container], node)
+	b.counts.change(b.classOf[container], node, 1, &b.memory)
 	before := b.tally.state(&b.room, node, nil)
-	b.room.take(container, node)
+	b.room.take(container, node, devices)
 	b.tally.put(container, node)
 	b.tally.change(node, before, b.tally.state(&b.room, node, nil))
 }
@@ -103,7 +111,7 @@ func (b *Board) Put(container, node int32) {
 // Take takes the container off the node that it is on.
 func (b *Board) Take(container int32) {
 	node := b.leave(container)
-	b.counts.take(b.classOf[container], node)
+	b.counts.change(b.classOf[container], node, -1, &b.memory)
 	before := b.tally.state(&b.room, node, nil)
 	b.room.give(container, node)
 	b.tally.take(container, node)

@@ -185,3 +185,45 @@ func TestDevices(t *testing.T) {
 		t.Error("a container on no node holds devices")
 	}
 }
+
+// TestEstimates holds estimates, which are remembered, to those of a board that has nothing to
+// remember, and to what they estimate.
+func TestEstimates(t *testing.T) {
+	compared := 0
+	for seed := range cases(300, 5_000) {
+		chance := rand.New(rand.NewPCG(seed, 5))
+		p := constrainttest.Draw(chance, constrainttest.Size{Nodes: 6, Applications: 5, Containers: 4, Constraints: 6})
+		roles := constraint.FindRoles(p)
+		b := board.New(p, roles)
+		for range 10 {
+			c := int32(chance.IntN(len(p.Containers)))
+			if p.Containers[c].Fixed {
+				continue
+			}
+			if b.At(c) != constraint.Nowhere {
+				b.Take(c)
+			}
+			fresh := board.New(p, roles)
+			fresh.Set(b.Assignment())
+			for n := range p.Nodes {
+				estimate := b.Estimate(c, int32(n))
+				if want := fresh.Estimate(c, int32(n)); estimate != want {
+					t.Fatalf("seed %d: container %d on node %d is estimated at %d, from scratch at %d", seed, c, n, estimate, want)
+				}
+				score, strain := b.Delta(c, int32(n))
+				unplaced := b.Parts().Unplaced
+				was := b.Score()
+				b.Put(c, int32(n))
+				if off := estimate - strain - 1000*(b.Score()-was+p.Objective.Unplaced*(unplaced-b.Parts().Unplaced)); off < -6000 || off > 6000 {
+					t.Fatalf("seed %d: container %d on node %d is estimated at %d, adds %d and strain %d", seed, c, n, estimate, score, strain)
+				}
+				b.Take(c)
+				compared++
+			}
+			b.Put(c, int32(chance.IntN(len(p.Nodes))))
+		}
+	}
+	if compared < 5000 {
+		t.Errorf("only %d estimates compared", compared)
+	}
+}

@@ -61,9 +61,14 @@ type Violated struct {
 	Bound, Set int32 // behind the group's last set is one for the nodes in none
 }
 
-// violation is what the price of a hard constraint counts each violation as; below it are the
-// misses, which lead the way to a violation less.
-const violation = 1 << 40
+// A violation of a hard constraint is priced so that fewer of them come before all else, and
+// among equally many less of what they miss, of which up to the whole of a bound tells: sums of
+// a million misses stay below a violation.
+const (
+	violation = 1 << 42
+	miss      = 1 << 12
+	mostMiss  = 1000
+)
 
 type counts struct {
 	roles        []role
@@ -73,7 +78,8 @@ type counts struct {
 	sets         []int32 // by node and group
 	slots        []slot
 	ladders      []int64
-	alternatives []int64 // what each would be priced at
+	steps        map[int32]int32 // of each ladder, by where it begins
+	alternatives []int64         // what each would be priced at
 	constraints  []standing
 	ofBound      []role // each bound's own, of neither subject nor target
 	violated     []Violated
@@ -83,7 +89,7 @@ type counts struct {
 }
 
 func newCounts(p *constraint.Problem, roles *constraint.Roles) counts {
-	c := counts{groups: int32(len(p.Groups)) + 1}
+	c := counts{groups: int32(len(p.Groups)) + 1, steps: map[int32]int32{}}
 	c.sets = make([]int32, len(p.Nodes)*int(c.groups))
 	for n := range p.Nodes {
 		for g := range p.Groups {
@@ -180,12 +186,13 @@ func targetsOf(p *constraint.Problem, roles *constraint.Roles) []int32 {
 // begins.
 func (c *counts) climb(p *constraint.Problem, b *constraint.Bound, steps int32) int32 {
 	first := int32(len(c.ladders))
+	c.steps[first] = steps
 	for count := range steps {
 		price, misses := int64(0), b.Misses(count)
 		switch {
 		case misses == 0:
 		case p.Constraints[b.Constraint].Hard:
-			price = violation + misses
+			price = violation + miss*min(misses, mostMiss)
 		case p.Objective.Violation == 0 && p.Objective.Extent == 0:
 			price = 1
 		default:
@@ -256,8 +263,11 @@ func (c *counts) setsOf(node int32) []int32 {
 
 // rise is what one more container in the role adds to the price of its alternative.
 func (c *counts) rise(r *role, set int32) int64 {
-	s := &c.slots[r.base+set]
-	ladder := c.ladders[r.ladder:]
+	return rise(&c.slots[r.base+set], r, c.ladders[r.ladder:], set)
+}
+
+// rise is what one more container in the role adds in the slot, as the ladder prices it.
+func rise(s *slot, r *role, ladder []int64, set int32) int64 {
 	if !r.target || set == r.outside {
 		if r.subject {
 			return ladder[s.targets]
@@ -339,13 +349,8 @@ func costOf(price int64, weight int64) int64 {
 	return shareOf(weight, price, 1_000_000)
 }
 
-// put counts a container of the class on the node.
-func (c *counts) put(class, node int32) { c.change(class, node, 1) }
-
-// take counts one less.
-func (c *counts) take(class, node int32) { c.change(class, node, -1) }
-
-func (c *counts) change(class, node, sign int32) {
+// change counts sign containers of the class on the node.
+func (c *counts) change(class, node, sign int32, m *memory) {
 	sets := c.setsOf(node)
 	for _, ends := range [2][2]int32{{c.soft[class], c.soft[class+1]}, {c.hard[class], c.hard[class+1]}} {
 		for i := ends[0]; i < ends[1]; i++ {
@@ -361,6 +366,7 @@ func (c *counts) change(class, node, sign int32) {
 					c.alternatives[r.alternative] -= c.rise(r, set)
 				}
 				c.list(r, set)
+				m.forget(r.bound, set)
 			}
 			c.choose(&c.constraints[s.constraint])
 		}
@@ -475,3 +481,9 @@ func (b *Board) Targets(bound, node int32) int32 {
 // Clean reports whether the container, which is on no node, would on the node add to no
 // constraint's violations.
 func (b *Board) Clean(container, node int32) bool { return b.clean(b.classOf[container], node) }
+
+// Chosen reports whether the bound's alternative is of those of least price of its constraint.
+func (b *Board) Chosen(bound int32) bool {
+	alternative := b.ofBound[bound].alternative
+	return b.alternatives[alternative] == b.constraints[b.index.Bounds[bound].Constraint].price
+}

@@ -170,11 +170,11 @@ func (r *room) seat(container, node int32, devices cluster.DeviceSet) {
 }
 
 // take takes the container's room on the node, whether there is so much or not.
-func (r *room) take(container, node int32) {
+func (r *room) take(container, node int32, devices cluster.DeviceSet) {
 	class := r.classOf[container]
 	r.add(class, node, -1)
 	if r.device[class].Count > 0 {
-		r.held[container], _ = r.pick(container, node)
+		r.held[container] = devices
 		r.hold(container, node, -r.device[class].Share)
 	}
 	r.stand(class, node, 1)

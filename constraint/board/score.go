@@ -184,20 +184,25 @@ func (t *tally) score() int64 {
 
 // delta is what the container on the node would add to all this.
 func (t *tally) delta(r *room, container, node int32) int64 {
-	w, sum := &t.weights, int64(0)
-	if w.Used != 0 && t.on[node] == 0 {
-		sum += w.Used
-	}
+	w, sum := &t.weights, t.ofNode(r, r.classOf[container], node)
 	if t.start[container] == node {
 		sum -= w.Moved
 	}
 	if app := t.app[container]; !t.deployed[app] && t.placed[app]+1 == t.size[app] {
 		sum -= w.Unplaced
 	}
+	return sum
+}
+
+// ofNode is the part that concerns the node alone.
+func (t *tally) ofNode(r *room, class, node int32) int64 {
+	w, sum := &t.weights, int64(0)
+	if t.on[node] == 0 {
+		sum += w.Used
+	}
 	if w.Least == nil && w.Peak == 0 {
 		return sum
 	}
-	class := r.classOf[container]
 	before, after := t.state(r, node, nil), t.state(r, node, r.needs[r.needsOf[class]:r.needsOf[class+1]])
 	if after.fragmented && !before.fragmented {
 		sum += w.Fragmented
@@ -241,3 +246,6 @@ func (b *Board) Delta(container, node int32) (score, strain int64) {
 	score, strain = b.counts.delta(b.classOf[container], node)
 	return score + b.tally.delta(&b.room, container, node), strain
 }
+
+// Peak is the part of the score that the fullest node is.
+func (b *Board) Peak() int64 { return b.peak() }

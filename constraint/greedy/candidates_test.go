@@ -17,7 +17,7 @@ func TestCountedAgain(t *testing.T) {
 		chance := rand.New(rand.NewPCG(seed, 4))
 		p := constrainttest.Draw(chance, constrainttest.Size{Nodes: 6, Applications: 5, Containers: 4, Constraints: 5})
 		b := board.New(p, constraint.FindRoles(p))
-		c := newCounting(&run{board: b, problem: p, roles: b.Roles()})
+		c := newCounting(newRun(b))
 		for {
 			class := c.scarcest()
 			if class == constraint.Nowhere {

@@ -45,7 +45,7 @@ func Serial() Heuristic { return All()[0] }
 // constraint more violated than it was, and returns its effort in ticks: how often it looked
 // at a node for a container.
 func (h Heuristic) Place(b *board.Board) (ticks int64) {
-	r := &run{board: b, problem: b.Problem(), roles: b.Roles()}
+	r := newRun(b)
 	h.place(r)
 	return r.ticks
 }
@@ -62,7 +62,16 @@ type run struct {
 	board   *board.Board
 	problem *constraint.Problem
 	roles   *constraint.Roles
+	nodes   []int32 // all
 	ticks   int64
+}
+
+func newRun(b *board.Board) *run {
+	r := &run{board: b, problem: b.Problem(), roles: b.Roles(), nodes: make([]int32, len(b.Problem().Nodes))}
+	for n := range r.nodes {
+		r.nodes[n] = int32(n)
+	}
+	return r
 }
 
 // chooser chooses a node on which the container fits; Nowhere if there is none.

@@ -1,0 +1,239 @@
+package board
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"fairlead.dev/fairlead/constraint"
+)
+
+// This file ranks nodes for a container, which is what solvers spend their time on. What a
+// container of a class would add to the bounds of a group depends on the set alone, so it
+// is worked out once for each class and set and remembered until a count that it
+// rests on changes. A node then costs a look for each group, however many bounds there are.
+// Constraints with several alternatives do not add up like that and are asked each time.
+
+// fine is how many units of an estimate make one of the score. Estimates are not rounded as
+// costs are.
+const fine = 1000
+
+// forgotten stands for what has to be worked out again.
+const forgotten = math.MinInt64
+
+// share is what a class has in the bounds of one group.
+type share struct {
+	group, base int32 // base is where the group begins in a row of the memory
+	first, end  int32 // of the roles
+}
+
+// memory is what classes would add, by class, group and set. Only classes of which a container
+// may come to a node have a row.
+type memory struct {
+	row       []int32 // by class; Nowhere for others
+	stride    int32
+	added     []int64
+	roles     []role // as in counts, with their own ladders
+	ladders   []int64
+	shares    []share
+	sharesOf  []int32   // by class, where its shares begin; one more
+	followers [][]int32 // by bound: where a row's memory of its group begins
+	mixed     [][]stake // by class, those in constraints with several alternatives
+	leaning   []int32   // by constraint: the alternative that estimates go by; Nowhere for the least
+	plain     bool      // the objective asks nothing of nodes
+}
+
+func newMemory(p *constraint.Problem, roles *constraint.Roles, c *counts) memory {
+	m := memory{
+		row: make([]int32, len(p.Classes)), followers: make([][]int32, len(roles.Bounds)), mixed: make([][]stake, len(p.Classes)),
+		plain: p.Objective.Used == 0 && p.Objective.Peak == 0 && (p.Objective.Least == nil || p.Objective.Fragmented == 0),
+	}
+	for range p.Constraints {
+		m.leaning = append(m.leaning, constraint.Nowhere)
+	}
+	var bases []int32 // by group
+	for g := range p.Groups {
+		bases = append(bases, m.stride)
+		m.stride += int32(len(p.Groups[g].Sets)) + 1
+	}
+	bases = append(bases, m.stride)
+	m.stride++
+	for class := range m.row {
+		m.row[class] = constraint.Nowhere
+	}
+	rows := int32(0)
+	for i := range p.Containers {
+		if class := p.Containers[i].Class; !p.Containers[i].Fixed && m.row[class] == constraint.Nowhere {
+			m.row[class] = rows
+			rows++
+		}
+	}
+	m.added = make([]int64, rows*m.stride)
+	for i := range m.added {
+		m.added[i] = forgotten
+	}
+	weighed := m.weigh(p, roles, c)
+	for class := range p.Classes {
+		m.sharesOf = append(m.sharesOf, int32(len(m.shares)))
+		if m.row[class] != constraint.Nowhere {
+			m.divide(class, bases, weighed, c)
+		}
+	}
+	m.sharesOf = append(m.sharesOf, int32(len(m.shares)))
+	return m
+}
+
+// weigh makes ladders of weighed prices, and returns where each bound's begins.
+func (m *memory) weigh(p *constraint.Problem, roles *constraint.Roles, c *counts) []int32 {
+	weighed := make([]int32, len(roles.Bounds))
+	type key struct {
+		ladder int32
+		weight int64
+	}
+	known := map[key]int32{}
+	for i := range roles.Bounds {
+		of := &c.constraints[roles.Bounds[i].Constraint]
+		k := key{c.ofBound[i].ladder, of.weight}
+		at, there := known[k]
+		if !there {
+			at = int32(len(m.ladders))
+			known[k] = at
+			for count := range c.steps[c.ofBound[i].ladder] {
+				price := c.ladders[c.ofBound[i].ladder+count]
+				if !of.hard {
+					price = shareOf(of.weight, price, 1_000_000/fine)
+				}
+				m.ladders = append(m.ladders, price)
+			}
+		}
+		weighed[i] = at
+	}
+	return weighed
+}
+
+// divide makes the shares of a class.
+func (m *memory) divide(class int, bases, weighed []int32, c *counts) {
+	first := int32(len(m.roles))
+	for _, ends := range [2][2]int32{{c.soft[class], c.soft[class+1]}, {c.hard[class], c.hard[class+1]}} {
+		for _, s := range c.stakes[ends[0]:ends[1]] {
+			if of := &c.constraints[s.constraint]; of.first+1 < of.end {
+				m.mixed[class] = append(m.mixed[class], s)
+				continue
+			}
+			for _, r := range c.roles[s.first:s.end] {
+				r.ladder = weighed[r.bound]
+				m.roles = append(m.roles, r)
+				m.followers[r.bound] = append(m.followers[r.bound], m.row[class]*m.stride+bases[r.group])
+			}
+		}
+	}
+	own := m.roles[first:]
+	slices.SortStableFunc(own, func(a, b role) int { return cmp.Compare(a.group, b.group) })
+	for i := range own {
+		at := first + int32(i)
+		if i == 0 || own[i-1].group != own[i].group {
+			m.shares = append(m.shares, share{own[i].group, m.row[class]*m.stride + bases[own[i].group], at, at})
+		}
+		m.shares[len(m.shares)-1].end++
+	}
+}
+
+// forget forgets what rests on the bound's counts in the set.
+func (m *memory) forget(bound, set int32) {
+	for _, at := range m.followers[bound] {
+		m.added[at+set] = forgotten
+	}
+}
+
+// learn works out what the share would add in the set.
+func (b *Board) learn(s *share, set int32) int64 {
+	sum := int64(0)
+	for i := s.first; i < s.end; i++ {
+		r := &b.memory.roles[i]
+		sum += rise(&b.slots[r.base+set], r, b.memory.ladders[r.ladder:], set)
+	}
+	b.added[s.base+set] = sum
+	return sum
+}
+
+// Estimate is what putting the container, which is on no node and not fixed, on the node would
+// add to the score, in thousandths, before rounding, and without that an application may become
+// whole by it. A violation of a hard constraint is dearer than anything else.
+func (b *Board) Estimate(container, node int32) int64 {
+	class := b.classOf[container]
+	sets := b.setsOf(node)
+	sum := int64(0)
+	shares := b.shares[b.sharesOf[class]:b.sharesOf[class+1]]
+	for i := range shares {
+		s := &shares[i]
+		added := b.added[s.base+sets[s.group]]
+		if added == forgotten {
+			added = b.learn(s, sets[s.group])
+		}
+		sum += added
+	}
+	if b.room.start[container] == node {
+		sum -= fine * b.weights.Moved
+	}
+	if !b.plain {
+		sum += fine * b.ofNode(&b.room, class, node)
+	}
+	if len(b.mixed[class]) > 0 {
+		sum += b.alternatively(class, sets)
+	}
+	return sum
+}
+
+// Lean lets estimates go by one alternative of the constraint, whatever it is priced at, so that
+// containers may be placed for its sake before it is the least; Nowhere undoes that.
+func (b *Board) Lean(constraint, alternative int32) { b.leaning[constraint] = alternative }
+
+// alternatively is the part of the estimate that is constraints with several alternatives.
+func (b *Board) alternatively(class int32, sets []int32) int64 {
+	sum := int64(0)
+	for i := range b.mixed[class] {
+		s := &b.mixed[class][i]
+		of := &b.constraints[s.constraint]
+		price := int64(0)
+		if lean := b.leaning[s.constraint]; lean != constraint.Nowhere {
+			price = b.only(s, of.first+lean, sets)
+		} else {
+			price = b.wouldBe(s, of, sets) - of.price
+		}
+		switch {
+		case of.hard:
+			sum += price
+		case price < 0:
+			sum -= shareOf(of.weight, -price, 1_000_000/fine)
+		default:
+			sum += shareOf(of.weight, price, 1_000_000/fine)
+		}
+	}
+	return sum
+}
+
+// only is what one alternative of the stake would be dearer by.
+func (b *Board) only(s *stake, alternative int32, sets []int32) int64 {
+	sum := int64(0)
+	for i := s.first; i < s.end; i++ {
+		if r := &b.counts.roles[i]; r.alternative == alternative {
+			sum += b.counts.rise(r, sets[r.group])
+		}
+	}
+	return sum
+}
+
+// Best is the first of the nodes on which the container fits and has the least estimate;
+// Nowhere if it fits on none.
+func (b *Board) Best(container int32, nodes []int32) (node int32, least int64) {
+	node, least = constraint.Nowhere, math.MaxInt64
+	for _, n := range nodes {
+		if !b.Fits(container, n) {
+			continue
+		}
+		if e := b.Estimate(container, n); e < least {
+			node, least = n, e
+		}
+	}
+	return node, least
+}

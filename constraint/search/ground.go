@@ -1,0 +1,122 @@
+package search
+
+import (
+	"fairlead.dev/fairlead/constraint"
+)
+
+// This file chooses the nodes that an idea looks at: those of a few sets, some that have
+// room wherever they are, and those that the containers came from.
+
+// ground is a list of nodes, each once.
+type ground struct {
+	nodes []int32
+	seen  []int32 // by node: the ground that had it last
+	now   int32
+}
+
+const (
+	mostOfSet = 40 // nodes of one set
+	anywhere  = 16 // nodes by chance
+	manySets  = 4
+)
+
+// clear begins another.
+func (g *ground) clear() {
+	g.nodes = g.nodes[:0]
+	g.now++
+}
+
+func (g *ground) add(node int32) {
+	if node != constraint.Nowhere && g.seen[node] != g.now {
+		g.seen[node] = g.now
+		g.nodes = append(g.nodes, node)
+	}
+}
+
+// addSet adds nodes of the set, a part of those that are next to one another if it is large.
+func (s *Search) addSet(group, set int32) {
+	if set == constraint.Nowhere {
+		return
+	}
+	members := s.members[group][set]
+	if len(members) == 0 {
+		return
+	}
+	from := 0
+	if len(members) > mostOfSet {
+		from = s.rand.IntN(len(members))
+	}
+	for i := range min(len(members), mostOfSet) {
+		s.add(members[(from+i)%len(members)])
+	}
+}
+
+// addAnywhere adds nodes by chance.
+func (s *Search) addAnywhere(count int) {
+	for range count {
+		s.add(int32(s.rand.IntN(len(s.problem.Nodes))))
+	}
+}
+
+// addNear adds the set in which a container is that shares a bound with the class.
+func (s *Search) addNear(class, group int32) {
+	roles := s.roles.Of[class]
+	if len(roles) == 0 {
+		return
+	}
+	role := &roles[s.rand.IntN(len(roles))]
+	list := s.target[role.Bound]
+	if !role.Subject {
+		list = s.subject[role.Bound]
+	}
+	if role.Subject && len(s.fixed[role.Bound]) > 0 && s.rand.IntN(len(list)+len(s.fixed[role.Bound])) >= len(list) {
+		list = s.fixed[role.Bound]
+	}
+	if len(list) == 0 {
+		return
+	}
+	node := s.board.At(pick(s.rand, list))
+	if node == constraint.Nowhere {
+		return
+	}
+	s.add(node)
+	s.addSet(group, s.setOf(group, node))
+}
+
+// groundOf chooses a group in whose sets to look for the class.
+func (s *Search) groundOf(class int32) int32 {
+	if grounds := s.grounds[class]; len(grounds) > 0 && s.rand.IntN(8) > 0 {
+		return pick(s.rand, grounds)
+	}
+	return int32(s.rand.IntN(len(s.problem.Groups)))
+}
+
+// shuffle orders the ground by chance, so that of equal nodes it is not always the same that
+// comes first.
+func (s *Search) shuffle() {
+	for i := len(s.nodes) - 1; i > 0; i-- {
+		j := s.rand.IntN(i + 1)
+		s.nodes[i], s.nodes[j] = s.nodes[j], s.nodes[i]
+	}
+}
+
+// around makes the ground for one container that was on the node.
+func (s *Search) around(container, from int32) {
+	s.clear()
+	class := s.problem.Containers[container].Class
+	group := s.groundOf(class)
+	for range 2 {
+		s.addNear(class, group)
+	}
+	s.addSet(group, s.setOf(group, from))
+	s.addAnywhere(anywhere)
+	s.add(from)
+	s.shuffle()
+}
+
+// home looks for the node for the container on the ground.
+func (s *Search) home(container int32) int32 {
+	node, _ := s.board.Best(container, s.nodes)
+	s.ticks += int64(len(s.nodes))
+	return node
+}

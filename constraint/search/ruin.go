@@ -1,0 +1,228 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+
+	"fairlead.dev/fairlead/constraint"
+)
+
+// This file takes whole applications off and places them anew, on the nodes of a few sets: that of
+// one of their containers, those of their neighbours, some by chance. Who is counted goes
+// before who counts it. Half the time no more than a quota may go to each set, since where a
+// set has its most nothing tells the last container that it will stand alone.
+
+const mostRuined = 3 // applications
+
+// ruin takes off up to three applications that have to do with one another.
+func ruin(s *Search) bool {
+	s.choose()
+	if len(s.ruined) == 0 {
+		return false
+	}
+	lead := s.problem.Containers[pick(s.rand, s.ruined)].Class
+	group := s.groundOf(lead)
+	s.clear()
+	for range 1 + s.rand.IntN(manySets) {
+		switch s.rand.IntN(3) {
+		case 0:
+			s.addSet(group, s.setOf(group, s.board.At(pick(s.rand, s.ruined))))
+		case 1:
+			s.addNear(s.problem.Containers[pick(s.rand, s.ruined)].Class, group)
+		default:
+			if sets := len(s.members[group]); sets > 0 {
+				s.addSet(group, int32(s.rand.IntN(sets)))
+			}
+		}
+	}
+	s.addAnywhere(anywhere)
+	s.takeOff()
+	s.shuffle()
+	s.order()
+	quota := int32(len(s.problem.Containers))
+	if s.rand.IntN(2) == 0 {
+		quota = 1 + int32(s.rand.IntN(len(s.ruined)))
+	}
+	s.lean(true)
+	done := s.recreate(group, quota)
+	s.lean(false)
+	return done
+}
+
+// takeOff takes off what is to be placed anew, and counts what was off before.
+func (s *Search) takeOff() {
+	s.spare, s.failed = 0, s.failed[:0]
+	for _, app := range s.chosen {
+		if !s.problem.Applications[app].Deployed && !s.board.Placed(app) {
+			s.spare++
+		}
+	}
+	for _, c := range s.ruined {
+		if s.board.At(c) == constraint.Nowhere && s.problem.Applications[s.app(c)].Deployed {
+			s.spare++
+		}
+		s.take(c)
+	}
+}
+
+// lean lets each constraint of several alternatives that concerns what was taken off go by one of
+// them, by chance, or by the least again.
+func (s *Search) lean(one bool) {
+	last := constraint.Nowhere
+	for _, c := range s.ruined {
+		class := s.problem.Containers[c].Class
+		if class == last {
+			continue
+		}
+		last = class
+		for _, in := range s.choices[class] {
+			if one {
+				s.board.Lean(in, int32(s.rand.IntN(len(s.problem.Constraints[in].Any))))
+			} else {
+				s.board.Lean(in, constraint.Nowhere)
+			}
+		}
+	}
+}
+
+// choose chooses the containers to take off: of an application that has to do with something
+// violated or is not placed, or of any, and of some that share a bound with it.
+func (s *Search) choose() {
+	s.ruined = s.ruined[:0]
+	app := s.first()
+	if app == constraint.Nowhere {
+		return
+	}
+	s.chosen = append(s.chosen[:0], app)
+	for range s.rand.IntN(mostRuined) {
+		if s.rand.IntN(4) == 0 { // who has nothing to do with it may stand in its way
+			s.besides(s.app(pick(s.rand, s.movable)))
+			continue
+		}
+		from := &s.problem.Applications[pick(s.rand, s.chosen)]
+		class := s.problem.Containers[from.First+int32(s.rand.IntN(int(from.End-from.First)))].Class
+		roles := s.roles.Of[class]
+		if len(roles) == 0 {
+			continue
+		}
+		bound := roles[s.rand.IntN(len(roles))].Bound
+		list := s.target[bound]
+		if s.rand.IntN(2) == 0 {
+			list = s.subject[bound]
+		}
+		if len(list) == 0 {
+			continue
+		}
+		s.besides(s.app(pick(s.rand, list)))
+	}
+	for _, app := range s.chosen {
+		of := &s.problem.Applications[app]
+		for c := of.First; c < of.End; c++ {
+			if !s.problem.Containers[c].Fixed {
+				s.ruined = append(s.ruined, c)
+			}
+		}
+	}
+}
+
+// besides chooses the application, too.
+func (s *Search) besides(app int32) {
+	if !slices.Contains(s.chosen, app) {
+		s.chosen = append(s.chosen, app)
+	}
+}
+
+func (s *Search) app(c int32) int32 {
+	return s.problem.Classes[s.problem.Containers[c].Class].Application
+}
+
+// first is the application to begin with.
+func (s *Search) first() int32 {
+	if s.board.Parts().Unplaced > 0 || s.board.Loose() > 0 {
+		if c := pick(s.rand, s.movable); s.board.At(c) == constraint.Nowhere {
+			return s.app(c)
+		}
+	}
+	if violated := s.board.Violated(); len(violated) > 0 {
+		bound := violated[s.rand.IntN(len(violated))].Bound
+		list := s.subject[bound]
+		if len(list) == 0 || s.rand.IntN(4) == 0 {
+			list = s.target[bound]
+		}
+		if len(list) > 0 {
+			return s.app(pick(s.rand, list))
+		}
+		return constraint.Nowhere
+	}
+	return s.app(pick(s.rand, s.movable))
+}
+
+// order orders what was taken off: classes that others count first, or by chance.
+func (s *Search) order() {
+	whim := s.rand.IntN(3) == 0
+	for _, c := range s.ruined {
+		class := s.problem.Containers[c].Class
+		s.rank[class] = s.rand.Uint32() >> 1
+		if !whim {
+			s.rank[class] >>= min(s.wantedBy[class], 8) * 2
+		}
+	}
+	slices.SortFunc(s.ruined, func(a, b int32) int {
+		x, y := s.problem.Containers[a].Class, s.problem.Containers[b].Class
+		return cmp.Or(cmp.Compare(s.rank[x], s.rank[y]), cmp.Compare(x, y), cmp.Compare(a, b))
+	})
+}
+
+// recreate places what was taken off, up to the quota of a class in each set of the group. An
+// application that does not fit any more may stay off where another was off before.
+func (s *Search) recreate(group, quota int32) bool {
+	class, spare := constraint.Nowhere, s.spare
+	for _, c := range s.ruined {
+		if slices.Contains(s.failed, s.app(c)) {
+			continue
+		}
+		if of := s.problem.Containers[c].Class; of != class {
+			class = of
+			clear(s.inSet[group])
+		}
+		if n := s.bestWithin(c, group, quota); n != constraint.Nowhere {
+			s.put(c, n)
+			if set := s.setOf(group, n); set != constraint.Nowhere {
+				s.inSet[group][set]++
+			}
+			continue
+		}
+		if spare--; spare < 0 || s.problem.Containers[c].At != constraint.Nowhere {
+			return false
+		}
+		if app := s.app(c); !s.problem.Applications[app].Deployed {
+			s.failed = append(s.failed, app)
+			s.drop(app)
+		}
+	}
+	return true
+}
+
+// drop takes off again what of the application is placed.
+func (s *Search) drop(app int32) {
+	of := &s.problem.Applications[app]
+	for c := of.First; c < of.End; c++ {
+		if s.board.At(c) != constraint.Nowhere {
+			s.board.Take(c)
+			s.ticks += changeTicks
+		}
+	}
+}
+
+// bestWithin looks for the node among those whose set is below the quota.
+func (s *Search) bestWithin(c, group, quota int32) int32 {
+	s.open = s.open[:0]
+	for _, n := range s.nodes {
+		if set := s.setOf(group, n); set == constraint.Nowhere || s.inSet[group][set] < quota {
+			s.open = append(s.open, n)
+		}
+	}
+	node, _ := s.board.Best(c, s.open)
+	s.ticks += int64(len(s.nodes))
+	return node
+}

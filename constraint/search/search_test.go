@@ -1,0 +1,187 @@
+package search_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+
+	"fairlead.dev/fairlead/constraint"
+	"fairlead.dev/fairlead/constraint/constrainttest"
+	"fairlead.dev/fairlead/constraint/greedy"
+	"fairlead.dev/fairlead/constraint/planted"
+	"fairlead.dev/fairlead/constraint/search"
+)
+
+func cases(short, long int) uint64 {
+	if os.Getenv("FAIRLEAD_LONG") != "" {
+		return uint64(long)
+	}
+	return uint64(short)
+}
+
+// loose counts the containers of deployed applications that are on no node: they come before
+// the score, which does not weigh them.
+func loose(p *constraint.Problem, a constraint.Assignment) int {
+	count := 0
+	for c, n := range a {
+		if n == constraint.Nowhere && p.Applications[p.Classes[p.Containers[c].Class].Application].Deployed {
+			count++
+		}
+	}
+	return count
+}
+
+// TestPlans holds what a search comes to, on problems of everything that a problem can hold, to
+// the judge, to the heuristic it began with, to itself, and to itself with less effort.
+func TestPlans(t *testing.T) {
+	better, optimal := 0, 0
+	for seed := range cases(150, 5000) {
+		p := constrainttest.Draw(rand.New(rand.NewPCG(seed, 6)), constrainttest.Size{Nodes: 6, Applications: 5, Containers: 4, Constraints: 6})
+		serial, _ := greedy.Serial().Solve(p)
+		last, least := constraint.Evaluate(p, serial).Score, loose(p, serial)
+		for _, ticks := range []int64{0, 1000, 10_000} {
+			r := search.Solve(p, search.Options{Seed: seed, Ticks: ticks})
+			if err := constraint.Check(p, r.Assignment); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			if judged := constraint.Evaluate(p, r.Assignment).Score; judged != r.Score {
+				t.Fatalf("seed %d: the score is %d, the judge says %d", seed, r.Score, judged)
+			}
+			again := search.Solve(p, search.Options{Seed: seed, Ticks: ticks})
+			if !slices.Equal(r.Assignment, again.Assignment) || r.Ticks != again.Ticks {
+				t.Fatalf("seed %d: %v in %d ticks, and then %v in %d", seed, r.Assignment, r.Ticks, again.Assignment, again.Ticks)
+			}
+			now := loose(p, r.Assignment)
+			if now > least || now == least && r.Score > last {
+				t.Fatalf("seed %d: in %d ticks %d are loose at %d, before that %d at %d", seed, ticks, now, r.Score, least, last)
+			}
+			if r.Score < last {
+				better++
+			}
+			if r.Optimal {
+				optimal++
+			}
+			last, least = r.Score, now
+		}
+	}
+	if better < 20 || optimal < 20 {
+		t.Errorf("%d times better than before and %d times optimal; want more of both", better, optimal)
+	}
+}
+
+// TestSlices runs a search in slices, as one that looks at a clock does.
+func TestSlices(t *testing.T) {
+	i, err := planted.Draw(planted.Options{Nodes: 60, Applications: 6, Utilisation: 600, InterApp: 3, Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := search.New(&i.Problem, 1)
+	whole.Run(40_000)
+	sliced := search.New(&i.Problem, 1)
+	for end := sliced.Ticks() + 40_000; sliced.Ticks() < end; {
+		if sliced.Run(1) {
+			break
+		}
+	}
+	if a, b := whole.Result(), sliced.Result(); !slices.Equal(a.Assignment, b.Assignment) || a.Ticks != b.Ticks {
+		t.Errorf("in slices the score is %d after %d ticks, else %d after %d", b.Score, b.Ticks, a.Score, a.Ticks)
+	}
+}
+
+// TestPlanted wants no violation where none is necessary, within ticks that take some tens of
+// milliseconds.
+func TestPlanted(t *testing.T) {
+	for seed := range uint64(4) {
+		i, err := planted.Draw(planted.Options{Nodes: 100, Applications: 10, Utilisation: 500, InterApp: 5, Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		serial, _ := greedy.Serial().Solve(&i.Problem)
+		r := search.Solve(&i.Problem, search.Options{Seed: 1, Ticks: 5_000_000})
+		judged := constraint.Evaluate(&i.Problem, r.Assignment)
+		if judged.Violated > 0 || judged.Parts.Unplaced > 0 || !r.Optimal {
+			t.Errorf("seed %d: %d of %d containers are violated and %d applications not placed after %d ticks, optimal: %v",
+				seed, judged.Violated, judged.Constrained, judged.Parts.Unplaced, r.Ticks, r.Optimal)
+		}
+		if constraint.Evaluate(&i.Problem, serial).Violated == 0 {
+			t.Errorf("seed %d: serial violates nothing, so this shows nothing", seed)
+		}
+	}
+}
+
+// TestOptimum holds the search to enumeration on small problems.
+func TestOptimum(t *testing.T) {
+	reached, of, claimed := 0, cases(120, 1000), 0
+	for seed := range of {
+		p := constrainttest.Draw(rand.New(rand.NewPCG(seed, 7)), constrainttest.Small())
+		e := &enumeration{p: p, a: p.Start(), loose: math.MaxInt}
+		e.place(0)
+		r := search.Solve(p, search.Options{Seed: 1, Ticks: 100_000})
+		is := loose(p, r.Assignment)
+		if is < e.loose || is == e.loose && r.Score < e.score {
+			t.Fatalf("seed %d: the search finds %d with %d loose, enumeration %d with %d", seed, r.Score, is, e.score, e.loose)
+		}
+		best := is == e.loose && r.Score == e.score
+		if best {
+			reached++
+		} else {
+			t.Logf("seed %d: the search finds %d with %d loose, enumeration %d with %d: %v", seed, r.Score, is, e.score, e.loose, e.best)
+		}
+		if r.Optimal {
+			if claimed++; !best {
+				t.Errorf("seed %d: the search says that %d with %d loose is optimal, and %d with %d is", seed, r.Score, is, e.score, e.loose)
+			}
+		}
+	}
+	t.Logf("%d of %d optima reached, %d known to be", reached, of, claimed)
+	if 100*uint64(reached) < 99*of {
+		t.Errorf("%d of %d optima reached, want 99 %%", reached, of)
+	}
+}
+
+// enumeration tries all assignments that may be carried out.
+type enumeration struct {
+	p     *constraint.Problem
+	a     constraint.Assignment
+	best  constraint.Assignment
+	score int64
+	loose int
+}
+
+// place places the container and all after it in all ways.
+func (e *enumeration) place(c int) {
+	if c == len(e.a) {
+		e.judge()
+		return
+	}
+	container := &e.p.Containers[c]
+	class := &e.p.Classes[container.Class]
+	app := &e.p.Applications[class.Application]
+	if container.Fixed {
+		e.place(c + 1)
+		return
+	}
+	if first := int(app.First); container.At == constraint.Nowhere && (app.Deployed || c == first || e.a[first] == constraint.Nowhere) {
+		e.a[c] = constraint.Nowhere
+		e.place(c + 1)
+		if !app.Deployed && c > first {
+			return
+		}
+	}
+	for n := range e.p.Nodes {
+		if class.Eligible == nil || class.Eligible[n] || container.At == int32(n) {
+			e.a[c] = int32(n)
+			e.place(c + 1)
+		}
+	}
+}
+
+func (e *enumeration) judge() {
+	if is := loose(e.p, e.a); is <= e.loose && constraint.Check(e.p, e.a) == nil {
+		if score := constraint.Evaluate(e.p, e.a).Score; is < e.loose || score < e.score {
+			e.best, e.score, e.loose = slices.Clone(e.a), score, is
+		}
+	}
+}
