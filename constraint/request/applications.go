@@ -1,13 +1,13 @@
 package request
 
 import (
-	"errors"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/constraint"
+	constraintfile "fairlead.dev/fairlead/constraint/file"
 	"fairlead.dev/fairlead/internal/document"
 )
 
@@ -77,7 +77,7 @@ func (r *reading) readParts(v document.Value, app *constraint.Application) {
 	case all == 0 && len(v.Node.Content) == 0:
 		r.Complain(v, "application %s has no containers", app.Name)
 	case running > 0 && running < all:
-		r.Complain(v, "%d of %d containers of application %s run; say with \"on:\" where each runs, and write what comes to them as an application of its own", running, all, app.Name)
+		r.Complain(v, "%d of %d containers of application %s run; say with \"runs_on:\" where each runs, and write what comes to them as an application of its own", running, all, app.Name)
 	}
 }
 
@@ -91,7 +91,7 @@ func (r *reading) readPart(v document.Value) (part, bool) {
 		{Name: "tags", Read: func(v document.Value) { p.tags = r.tags(v) }},
 		{Name: "per_node", Read: func(v document.Value) { p.perNode = int32(r.Whole(v, 1, MostNodes)) }},
 		{Name: "where", Read: func(v document.Value) { p.where = r.requirements(v) }},
-		{Name: "on", Read: func(v document.Value) { p.on = r.readNodeNames(v) }},
+		{Name: "runs_on", Read: func(v document.Value) { p.on = r.readNodeNames(v) }},
 		{Name: "movable", Read: func(v document.Value) { p.movable = r.Bool(v) }},
 	})
 	if !given["name"] || !given["demand"] {
@@ -102,11 +102,11 @@ func (r *reading) readPart(v document.Value) (part, bool) {
 		p.count = int64(max(1, len(p.on)))
 	}
 	switch {
-	case given["on"] && len(p.on) != int(p.count):
-		r.Complain(v, "\"on\" names %d nodes, and there are %d containers: want a node for each", len(p.on), p.count)
+	case given["runs_on"] && len(p.on) != int(p.count):
+		r.Complain(v, "\"runs_on\" names %d nodes, and there are %d containers: want a node for each", len(p.on), p.count)
 		return p, false
-	case given["movable"] && !given["on"]:
-		r.Complain(v, "\"movable\" is of use only for containers that run: say with \"on:\" where, or remove it")
+	case given["movable"] && !given["runs_on"]:
+		r.Complain(v, "\"movable\" is of use only for containers that run: say with \"runs_on:\" where, or remove it")
 	}
 	return p, true
 }
@@ -242,15 +242,10 @@ func sorted(texts []string) []string {
 
 // readConstraints reads the constraints of an application, or of the operator.
 func (r *reading) readConstraints(v document.Value, owner string) {
-	r.List(v, "constraints", func(v document.Value) {
-		c, err := constraint.Parse(r.Text(v))
-		if err != nil {
-			if syntax, ok := errors.AsType[*constraint.SyntaxError](err); ok {
-				r.Complain(v, "%s", syntax.Error())
-			}
-			return
-		}
-		c.Owner = owner
-		r.Problem.Constraints = append(r.Problem.Constraints, c)
-	})
+	read, err := constraintfile.DecodeNode(r.Name(), v.Path, v.Node, constraintfile.Defaults{Owner: owner})
+	if err != nil {
+		r.Add(v, err)
+		return
+	}
+	r.Problem.Constraints = append(r.Problem.Constraints, read.Constraints...)
 }

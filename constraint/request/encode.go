@@ -19,7 +19,7 @@ type file struct {
 	Kinds        []fileKind                              `json:"kinds,omitempty" yaml:"kinds,omitempty"`
 	Nodes        []fileNode                              `json:"nodes" yaml:"nodes"`
 	Applications []fileApplication                       `json:"applications,omitempty" yaml:"applications,omitempty"`
-	Constraints  []string                                `json:"constraints,omitempty" yaml:"constraints,omitempty"`
+	Constraints  []any                                   `json:"constraints,omitempty" yaml:"constraints,omitempty"`
 	Objective    map[string]any                          `json:"objective" yaml:"objective,flow"`
 	Planted      map[string]map[string]oneLine[[]string] `json:"planted,omitempty" yaml:"planted,omitempty"`
 }
@@ -44,7 +44,7 @@ type nodeFields struct {
 type fileApplication struct {
 	Name        string     `json:"name" yaml:"name"`
 	Containers  []filePart `json:"containers" yaml:"containers"`
-	Constraints []string   `json:"constraints,omitempty" yaml:"constraints,omitempty"`
+	Constraints []any      `json:"constraints,omitempty" yaml:"constraints,omitempty"`
 }
 
 type filePart = oneLine[partFields]
@@ -56,8 +56,13 @@ type partFields struct {
 	Tags    []string            `json:"tags,omitempty" yaml:"tags,omitempty"`
 	PerNode int32               `json:"per_node,omitempty" yaml:"per_node,omitempty"`
 	Where   map[string][]string `json:"where,omitempty" yaml:"where,omitempty"`
-	On      []string            `json:"on,omitempty" yaml:"on,omitempty"`
+	On      []string            `json:"runs_on,omitempty" yaml:"runs_on,omitempty"`
 	Movable bool                `json:"movable,omitempty" yaml:"movable,omitempty"`
+}
+
+type named struct {
+	Name string `json:"name" yaml:"name"`
+	Text string `json:"text" yaml:"text"`
 }
 
 // oneLine is a value that stands on one line in YAML.
@@ -120,10 +125,10 @@ func (r *Request) file() *file {
 		}
 	}
 	f.Nodes = r.fileNodes()
-	own := map[string][]string{}
+	own := map[string][]any{}
 	for i := range p.Constraints {
 		c := &p.Constraints[i]
-		own[c.Owner] = append(own[c.Owner], constraint.Format(c))
+		own[c.Owner] = append(own[c.Owner], written(c))
 	}
 	f.Constraints = own[""]
 	for i := range p.Applications {
@@ -145,6 +150,15 @@ func (r *Request) file() *file {
 		f.Planted = r.filePlanted()
 	}
 	return f
+}
+
+// written is a constraint as a text, with its name if that is another one.
+func written(c *cluster.Constraint) any {
+	text := constraint.Format(c)
+	if c.Name == text {
+		return text
+	}
+	return oneLine[named]{named{c.Name, text}}
 }
 
 func (r *Request) fileNodes() []fileNode {

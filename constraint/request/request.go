@@ -42,6 +42,18 @@ func (r *Request) Container(container int32) string {
 	return r.Parts[class] + "-" + strconv.Itoa(int(container-r.first[class]))
 }
 
+// count is how many containers the class has.
+func (r *Request) count(class int) int {
+	app := &r.Problem.Applications[r.Problem.Classes[class].Application]
+	n := 0
+	for _, c := range r.Problem.Containers[app.First:app.End] {
+		if c.Class == int32(class) {
+			n++
+		}
+	}
+	return n
+}
+
 // index finds the first container of each class, whose containers stand together.
 func (r *Request) index() {
 	r.first = make([]int32, len(r.Problem.Classes))
@@ -100,6 +112,9 @@ func (r *reading) read(top document.Value) {
 		return
 	}
 	r.readNodes(nodes)
+	if r.Failed() {
+		return // what follows would seem wrong only because of that
+	}
 	if applications.Given() {
 		r.readApplications(applications)
 	}
@@ -158,7 +173,7 @@ func (r *reading) readPlanted(v document.Value) {
 				return
 			}
 			on := r.readNodeNames(nodes)
-			if last := int(r.first[at]) + len(on); len(on) == 0 || last > len(r.Planted) || r.Problem.Containers[last-1].Class != int32(at) {
+			if len(on) != r.count(at) {
 				r.Complain(nodes, "names %d nodes, want one for each container", len(on))
 				return
 			}

@@ -42,7 +42,7 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
-		if diff := cmp.Diff(written, got, cmp.AllowUnexported(Request{}), cmpopts.EquateEmpty(), cmpopts.IgnoreFields(cluster.Constraint{}, "Name")); diff != "" {
+		if diff := cmp.Diff(written, got, cmp.AllowUnexported(Request{}), cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("written (-) and read (+) differ:\n%s", diff)
 		}
 		if report := constraint.Evaluate(&got.Problem, got.Planted); len(report.Violations) > 0 {

@@ -80,6 +80,9 @@ func (r *Reader) Add(at Value, err error) {
 	r.wrong = append(r.wrong, mistake{at.Node.Line, at.Node.Column, err})
 }
 
+// Failed reports whether something was wrong so far.
+func (r *Reader) Failed() bool { return len(r.wrong) > 0 }
+
 // Err is all that was wrong, in the order of the text; nil if nothing was.
 func (r *Reader) Err() error {
 	slices.SortStableFunc(r.wrong, func(a, b mistake) int {

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlead.dev/fairlead/constraint"
+	"fairlead.dev/fairlead/constraint/greedy"
+	"fairlead.dev/fairlead/constraint/request"
+	"fairlead.dev/fairlead/constraint/search"
+)
+
+// This file is the command place: its flags, and who finds the plan. How the plan is printed
+// is in placetable.go.
+
+// placing is what the flags ask for, as they were typed.
+type placing struct {
+	path             string
+	policy, deadline string
+	ticks            int64
+	seed             uint64
+	format           string
+	limit            time.Duration // of the deadline
+}
+
+// searching is the policy that is no heuristic.
+const searching = "search"
+
+// What each step of the search is, between two looks at the clock, and how much is spent on
+// each question by which the reasons for what is not placed are found; in ticks.
+const (
+	slice       = 50_000
+	forQuestion = 100_000
+)
+
+func placePolicies() []string {
+	names := []string{searching}
+	for _, h := range greedy.All() {
+		names = append(names, h.Name)
+	}
+	return names
+}
+
+func newPlace() *cobra.Command {
+	var s placing
+	c := &cobra.Command{
+		Use:   "place FILE",
+		Short: "Place long-running applications on a cluster under constraints, once",
+		Long: `Place reads a cluster and the applications that are to be placed on it, as YAML or
+JSON, and prints a plan: where each container goes, which constraints it violates, a
+bound that no plan can beat, and for every application that is not placed the reason.
+- is the standard input; what begins like gzip is unpacked. docs/place.md describes
+the file, docs/constraints.md what constraints say.
+
+The policy search begins with what serial finds and improves it until the deadline, or
+for --ticks, or until nothing can be better. The other policies are heuristics, which
+look at each container once. Reasons take some time more where something is not placed.
+Ctrl-C ends the search and prints what it has. The exit code is 0 if there is a plan,
+whatever it violates.`,
+		Example: `  fairlead place shop.yaml
+  fairlead place shop.yaml -o json --deadline 5s
+  fairlead trace generate lra --nodes 500 --lras 20 --planted -o - | fairlead place -`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			s.path = args[0]
+			if err := s.check(c); err != nil {
+				return usage(c, err)
+			}
+			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			context.AfterFunc(ctx, stop)
+			return s.run(ctx, c)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&s.policy, "policy", placePolicies()[0], "one of "+strings.Join(placePolicies(), ", "))
+	f.StringVar(&s.deadline, "deadline", "1s", "how long to search; 0 returns the plan that the search would begin with")
+	f.Int64Var(&s.ticks, "ticks", 0, "search for so many looks at a node, whatever time that takes: the same plan on every machine")
+	f.Uint64Var(&s.seed, "seed", 1, "draws what the search tries")
+	f.StringVarP(&s.format, "output", "o", "table", "table, json or yaml")
+	_ = c.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions(placePolicies(), cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(placeFormats(), cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+func placeFormats() []string { return []string{"table", "json", "yaml"} }
+
+// check says what is wrong with each flag.
+func (s *placing) check(c *cobra.Command) error {
+	var errs []error
+	flag := func(name string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--%s: %w", name, err))
+		}
+	}
+	if !slices.Contains(placePolicies(), s.policy) {
+		flag("policy", unknown("policy", s.policy, placePolicies()))
+	}
+	if !slices.Contains(placeFormats(), s.format) {
+		flag("output", unknown("format", s.format, placeFormats()))
+	}
+	if s.deadline != "0" {
+		limit, err := parseTime(s.deadline)
+		flag("deadline", err)
+		s.limit = time.Duration(limit) * time.Microsecond
+	}
+	if c.Flags().Changed("ticks") && s.ticks < 1 {
+		flag("ticks", fmt.Errorf("want 1 or more, not %d", s.ticks))
+	}
+	if c.Flags().Changed("ticks") && c.Flags().Changed("deadline") {
+		flag("ticks", errors.New("there is a --deadline, too; give one of both"))
+	}
+	return errors.Join(errs...)
+}
+
+// run reads the request, finds a plan and prints it.
+func (s *placing) run(ctx context.Context, c *cobra.Command) error {
+	r, err := s.read(c.InOrStdin())
+	if err != nil {
+		return err
+	}
+	warnings, err := r.Contradictions()
+	if err != nil {
+		return err
+	}
+	for _, warning := range append(warnings, r.Warnings()...) {
+		fmt.Fprintln(c.ErrOrStderr(), "fairlead: warning:", warning)
+	}
+	plan, ticks := s.solve(ctx, &r.Problem)
+	if ctx.Err() != nil {
+		fmt.Fprintln(c.ErrOrStderr(), "fairlead: interrupted; this is the best plan so far")
+	}
+	answer := r.Answer(plan, s.question)
+	answer.Policy, answer.Ticks = s.policy, ticks
+	return s.print(c.OutOrStdout(), answer)
+}
+
+func (s *placing) read(stdin io.Reader) (*request.Request, error) {
+	file, err := openInput(s.path, stdin)
+	if err != nil {
+		return nil, err
+	}
+	unpacked, err := unpacked(file)
+	var text []byte
+	if err == nil {
+		text, err = io.ReadAll(unpacked)
+	}
+	if err := errors.Join(err, file.Close()); err != nil {
+		return nil, fmt.Errorf("%s: %w", inputName(s.path), err)
+	}
+	return request.Read(inputName(s.path), text)
+}
+
+// solve finds a plan within the time or the ticks.
+func (s *placing) solve(ctx context.Context, p *constraint.Problem) (plan constraint.Assignment, ticks int64) {
+	end := time.Now().Add(s.limit)
+	if h, is := greedy.Named(s.policy); is {
+		return h.Solve(p)
+	}
+	if s.ticks > 0 {
+		end = time.Now().Add(math.MaxInt64)
+	}
+	for under := search.New(p, s.seed); ; {
+		left := int64(math.MaxInt64)
+		if s.ticks > 0 {
+			left = s.ticks - under.Ticks()
+		}
+		if left <= 0 || ctx.Err() != nil || !time.Now().Before(end) || under.Run(min(slice, left)) {
+			result := under.Result()
+			return result.Assignment, result.Ticks
+		}
+	}
+}
+
+// question answers what is asked to find the reason for what is not placed.
+func (s *placing) question(p *constraint.Problem) constraint.Assignment {
+	return search.Solve(p, search.Options{Seed: s.seed, Ticks: forQuestion}).Assignment
+}

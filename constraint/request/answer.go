@@ -1,0 +1,239 @@
+package request
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/constraint"
+)
+
+// This file turns an assignment into what is printed. Weights, costs and extents are decimal
+// numbers, in violations of a constraint of weight 1.
+
+// Answer is a plan with what it is worth.
+type Answer struct {
+	Policy string `json:"policy" yaml:"policy"`
+	Ticks  int64  `json:"ticks" yaml:"ticks"`
+	// Placements are of containers that are to be placed or moved; all others stay.
+	Placements []Placement `json:"placements" yaml:"placements"`
+	Violations []Violation `json:"violations" yaml:"violations"`
+	// Unplaced are the applications that are not placed.
+	Unplaced []Unplaced `json:"unplaced" yaml:"unplaced"`
+	// Constrained counts the containers on nodes that a constraint binds, Violated those for
+	// which one does not hold.
+	Constrained int `json:"constrained" yaml:"constrained"`
+	Violated    int `json:"violated" yaml:"violated"`
+	// Score is what the plan costs, the sum of Objective. No plan costs less than Bound; where
+	// both are equal the plan is Optimal.
+	Score     number `json:"score" yaml:"score"`
+	Bound     number `json:"bound" yaml:"bound"`
+	Optimal   bool   `json:"optimal" yaml:"optimal"`
+	Objective []Part `json:"objective" yaml:"objective"`
+}
+
+// Placement is a container that is to run on a node.
+type Placement struct {
+	Application string `json:"application" yaml:"application"`
+	Container   string `json:"container" yaml:"container"`
+	Node        string `json:"node" yaml:"node"`
+	From        string `json:"from,omitempty" yaml:"from,omitempty"` // where it runs now
+}
+
+// Violation is a bound that does not hold, for a container or for a whole set.
+type Violation struct {
+	Constraint  string `json:"constraint" yaml:"constraint"`
+	Owner       string `json:"owner,omitempty" yaml:"owner,omitempty"`
+	Bound       string `json:"bound" yaml:"bound"`
+	Application string `json:"application,omitempty" yaml:"application,omitempty"`
+	Container   string `json:"container,omitempty" yaml:"container,omitempty"`
+	// Group and Set are where it was counted; Set is empty where the container's node is
+	// in none.
+	Group   string `json:"group" yaml:"group"`
+	Set     string `json:"set" yaml:"set"`
+	Counted int32  `json:"counted" yaml:"counted"`
+	Min     int32  `json:"min" yaml:"min"`
+	Max     *int32 `json:"max" yaml:"max"` // nil where there is none
+	// Extent is what part of the bound is missing or too much.
+	Extent number `json:"extent" yaml:"extent"`
+	// Inherited says that the container, or the set, violates the bound already as things are.
+	Inherited bool `json:"inherited" yaml:"inherited"`
+}
+
+// Unplaced is an application that is not placed.
+type Unplaced struct {
+	Application string `json:"application" yaml:"application"`
+	Reason      string `json:"reason" yaml:"reason"`
+	// Conflict is a smallest set of what cannot hold together with the application: without
+	// any one of them it could be placed.
+	Conflict []string `json:"conflict" yaml:"conflict"`
+}
+
+// Part is a part of the objective.
+type Part struct {
+	Name   string `json:"name" yaml:"name"`
+	Amount number `json:"amount" yaml:"amount"`
+	Weight number `json:"weight" yaml:"weight"`
+	Cost   number `json:"cost" yaml:"cost"`
+}
+
+// Answer judges the assignment. Reasons for what is not placed are found with the solver.
+func (r *Request) Answer(a constraint.Assignment, solve Solver) *Answer {
+	p := &r.Problem
+	report := constraint.Evaluate(p, a)
+	bound := r.bound()
+	answer := &Answer{
+		Placements: r.placements(a), Violations: r.violations(&report), Unplaced: []Unplaced{},
+		Constrained: report.Constrained, Violated: report.Violated,
+		Score: quotient(report.Score, 1000, false), Bound: quotient(bound, 1000, false), Optimal: report.Score == bound,
+		Objective: r.parts(&report),
+	}
+	reasons := reasons{Request: r, a: a, solve: solve}
+	for i := range p.Applications {
+		if slices.Contains(a[p.Applications[i].First:p.Applications[i].End], constraint.Nowhere) {
+			answer.Unplaced = append(answer.Unplaced, reasons.of(i))
+		}
+	}
+	return answer
+}
+
+func (r *Request) placements(a constraint.Assignment) []Placement {
+	p := &r.Problem
+	list := []Placement{}
+	for c, node := range a {
+		at := p.Containers[c].At
+		if node == at || node == constraint.Nowhere {
+			continue
+		}
+		placement := Placement{r.application(int32(c)), r.Container(int32(c)), p.Nodes[node].Name, ""}
+		if at != constraint.Nowhere {
+			placement.From = p.Nodes[at].Name
+		}
+		list = append(list, placement)
+	}
+	return list
+}
+
+// application is the name of the container's application.
+func (r *Request) application(container int32) string {
+	return r.Problem.Applications[r.Problem.Classes[r.Problem.Containers[container].Class].Application].Name
+}
+
+func (r *Request) violations(report *constraint.Report) []Violation {
+	p := &r.Problem
+	roles := constraint.FindRoles(p)
+	type subject struct{ bound, container, set int32 }
+	before := map[subject]bool{}
+	for _, v := range constraint.Evaluate(p, p.Start()).Violations {
+		set := constraint.Nowhere
+		if v.Container == constraint.Nowhere {
+			set = v.Set
+		}
+		before[subject{v.Bound, v.Container, set}] = true
+	}
+	list := []Violation{}
+	for _, v := range report.Violations {
+		b := &roles.Bounds[v.Bound]
+		c := &p.Constraints[b.Constraint]
+		violation := Violation{
+			Constraint: c.Name, Owner: c.Owner, Bound: constraint.FormatBound(b.Bound), Group: b.Bound.Group,
+			Counted: v.Count, Min: b.Min, Extent: quotient(b.Misses(v.Count), 1000, false),
+		}
+		if b.Max != cluster.Unbounded {
+			violation.Max = &b.Max
+		}
+		if v.Set != constraint.Nowhere {
+			violation.Set = p.Groups[b.Group].Sets[v.Set]
+		}
+		set := v.Set
+		if v.Container != constraint.Nowhere {
+			violation.Application, violation.Container = r.application(v.Container), r.Container(v.Container)
+			set = constraint.Nowhere
+		}
+		violation.Inherited = before[subject{v.Bound, v.Container, set}]
+		list = append(list, violation)
+	}
+	return list
+}
+
+// parts are the parts of the objective, all of them, weighed or not.
+func (r *Request) parts(report *constraint.Report) []Part {
+	o, parts := &r.Problem.Objective, &report.Parts
+	var violations, extents, misses int64
+	for i := range report.Verdicts {
+		v := &report.Verdicts[i]
+		without := *v
+		without.Misses = 0
+		violations += r.Problem.Cost(i, &without)
+		extents += v.Cost - r.Problem.Cost(i, &without)
+		misses += v.Misses
+	}
+	peak := report.Score - violations - extents
+	list := []Part{}
+	add := func(name string, amount number, weight, cost int64) {
+		list = append(list, Part{name, amount, quotient(weight, 1000, false), quotient(cost, 1000, false)})
+	}
+	for _, part := range []struct {
+		name           string
+		amount, weight int64
+	}{
+		{"unplaced", parts.Unplaced, o.Unplaced},
+		{"moved", parts.Moved, o.Moved},
+		{"fragmented", parts.Fragmented, o.Fragmented},
+		{"used", parts.Used, o.Used},
+	} {
+		add(part.name, quotient(part.amount, 1, false), part.weight, part.amount*part.weight)
+		peak -= part.amount * part.weight
+	}
+	add("violation", quotient(parts.Violations, 1, false), o.Violation, violations)
+	add("extent", quotient(misses, 1000, false), o.Extent, extents)
+	add("peak", quotient(parts.Peak, 1000, false), o.Peak, peak)
+	return list
+}
+
+// bound is what no plan scores less than: what those that cannot move cost already, and
+// each application that no node could ever take.
+func (r *Request) bound() int64 {
+	p := &r.Problem
+	fixed := p.Start()
+	for c := range fixed {
+		if !p.Containers[c].Fixed {
+			fixed[c] = constraint.Nowhere
+		}
+	}
+	report := constraint.Evaluate(p, fixed)
+	o, parts := &p.Objective, &report.Parts
+	least := report.Score - o.Unplaced*parts.Unplaced - o.Moved*parts.Moved
+	for i := range report.Verdicts {
+		least -= report.Verdicts[i].Cost
+	}
+	for i := range p.Applications {
+		if !p.Applications[i].Deployed && r.hopeless(i) {
+			least += o.Unplaced
+		}
+	}
+	return least
+}
+
+// hopeless reports whether some container of the application fits on no node that it may use,
+// even without all others.
+func (r *Request) hopeless(application int) bool {
+	for _, class := range r.classesOf(application) {
+		demand := r.Problem.Classes[class].Demand
+		if !slices.ContainsFunc(r.eligibleNodes(class), func(node int32) bool { return demand.Fits(r.Problem.Nodes[node].Capacity) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// eligibleNodes are the nodes that the class may use.
+func (r *Request) eligibleNodes(class int) []int32 {
+	var nodes []int32
+	eligible := r.Problem.Classes[class].Eligible
+	for n := range r.Problem.Nodes {
+		if eligible == nil || eligible[n] {
+			nodes = append(nodes, int32(n))
+		}
+	}
+	return nodes
+}
