@@ -94,11 +94,11 @@ func (c *Container) IsSidecar() bool { return c.RestartPolicy == "Always" }
 
 // The resources that every cluster has.
 const (
-	CpuName     = "cpu"
+	CPUName     = "cpu"
 	memoryName  = "memory"
 	StorageName = "ephemeral-storage"
 	PodsName    = "pods"
-	GpuName     = "nvidia.com/gpu"
+	GPUName     = "nvidia.com/gpu"
 )
 
 // KindsOf returns the kinds for these resources, cpu, memory and pods among
@@ -106,16 +106,16 @@ const (
 // than a device set can name, as nodes that share theirs by time may.
 func KindsOf(resources map[string]bool, mostGPUs int64) []cluster.Kind {
 	kinds := []cluster.Kind{
-		{Name: CpuName, Unit: "cores", PerUnit: 1000},
+		{Name: CPUName, Unit: "cores", PerUnit: 1000},
 		{Name: memoryName, Unit: "GiB", PerUnit: 1 << 30},
 		{Name: PodsName, Unit: "pods", PerUnit: 1},
 	}
 	for _, name := range slices.Sorted(maps.Keys(resources)) {
 		switch {
-		case name == CpuName || name == memoryName || name == PodsName:
+		case name == CPUName || name == memoryName || name == PodsName:
 		case name == StorageName || strings.HasPrefix(name, "hugepages-"):
 			kinds = append(kinds, cluster.Kind{Name: name, Unit: "GiB", PerUnit: 1 << 30})
-		case name == GpuName && mostGPUs <= cluster.MaxDevices:
+		case name == GPUName && mostGPUs <= cluster.MaxDevices:
 			kinds = append(kinds, cluster.Kind{Name: name, Unit: "GPUs", PerUnit: 1000, Devices: true})
 		default:
 			kinds = append(kinds, cluster.Kind{Name: name, PerUnit: 1})
@@ -126,7 +126,7 @@ func KindsOf(resources map[string]bool, mostGPUs int64) []cluster.Kind {
 
 // partsOf is in how many parts of a unit of Kubernetes the kind is counted.
 func partsOf(k cluster.Kind) int64 {
-	if k.Name == CpuName || k.Devices {
+	if k.Name == CPUName || k.Devices {
 		return 1000
 	}
 	return 1

@@ -54,8 +54,8 @@ func (e *Expression) check(operators ...string) error {
 	return nil
 }
 
-// matches reports whether labels meet the expression, which was checked.
-func (e *Expression) matches(labels map[string]string) bool {
+// Matches reports whether labels meet the expression, which was checked.
+func (e *Expression) Matches(labels map[string]string) bool {
 	have, there := labels[e.Key]
 	switch e.Operator {
 	case OpIn:
@@ -94,13 +94,13 @@ func (t *NodeTerm) Matches(name string, labels map[string]string) bool {
 		return false
 	}
 	for i := range t.MatchExpressions {
-		if !t.MatchExpressions[i].matches(labels) {
+		if !t.MatchExpressions[i].Matches(labels) {
 			return false
 		}
 	}
 	fields := map[string]string{NameKey: name}
 	for i := range t.MatchFields {
-		if !t.MatchFields[i].matches(fields) {
+		if !t.MatchFields[i].Matches(fields) {
 			return false
 		}
 	}
@@ -145,7 +145,7 @@ func (l *LabelSelector) Matches(labels map[string]string) bool {
 		}
 	}
 	for i := range l.MatchExpressions {
-		if !l.MatchExpressions[i].matches(labels) {
+		if !l.MatchExpressions[i].Matches(labels) {
 			return false
 		}
 	}

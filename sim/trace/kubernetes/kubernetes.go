@@ -349,7 +349,7 @@ func (s *Source) findKinds() ([]cluster.Kind, map[port]int) {
 		for name, q := range all {
 			resources[name] = resources[name] || !q.IsZero()
 		}
-		most = max(most, all[manifest.GpuName].Whole)
+		most = max(most, all[manifest.GPUName].Whole)
 	}
 	for i := range s.nodes {
 		note(s.nodes[i].capacity)

@@ -299,9 +299,9 @@ func portOf(k cluster.Kind) fields {
 func textOf(k cluster.Kind, q int64) (name, text string) {
 	switch {
 	case k.Devices:
-		return manifest.GpuName, fmt.Sprint((q + k.PerUnit - 1) / k.PerUnit)
-	case k.Name == manifest.CpuName && k.Unit == "cores" && 1000%k.PerUnit == 0:
-		return manifest.CpuName, fmt.Sprintf("%dm", q*(1000/k.PerUnit))
+		return manifest.GPUName, fmt.Sprint((q + k.PerUnit - 1) / k.PerUnit)
+	case k.Name == manifest.CPUName && k.Unit == "cores" && 1000%k.PerUnit == 0:
+		return manifest.CPUName, fmt.Sprintf("%dm", q*(1000/k.PerUnit))
 	case k.Unit == "GiB" && (1<<30)%k.PerUnit == 0:
 		q *= (1 << 30) / k.PerUnit
 		if k.Name == "disk" {
