@@ -27,6 +27,8 @@ const module = "fairlead.dev/fairlead"
 const layers = `
 cluster:
 constraint: cluster internal/nearest
+constraint/kubernetes: cluster internal/manifest
+constraint/kubernetes/kubernetestest: cluster constraint/kubernetes internal/manifest
 class: cluster internal/nearest internal/wide queue/promethee
 sched: cluster
 sched/schedtest: cluster sched
@@ -72,7 +74,7 @@ cmd/fairlead: *
 
 // pure packages decide. They see no clock, chance, network, file, lock or log,
 // start no goroutine and keep nothing between calls but what they return.
-const pure = `cluster constraint flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread internal/fifo internal/heap internal/kmeans internal/manifest internal/nearest internal/wide mcmf policies queue queue/promethee sched`
+const pure = `cluster constraint constraint/kubernetes flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread internal/fifo internal/heap internal/kmeans internal/manifest internal/nearest internal/wide mcmf policies queue queue/promethee sched`
 
 // Each of these stands for itself and for all packages below it, except that
 // math/rand/v2 is welcome everywhere: its source is passed in.
