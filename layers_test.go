@@ -34,6 +34,8 @@ constraint/board: cluster constraint
 constraint/greedy: cluster constraint constraint/board
 constraint/file: cluster constraint internal/nearest
 constraint/search: cluster constraint constraint/board constraint/greedy
+constraint/kubernetes: cluster internal/manifest
+constraint/kubernetes/kubernetestest: cluster constraint/kubernetes internal/manifest
 class: cluster internal/nearest internal/wide queue/promethee
 sched: cluster
 sched/schedtest: cluster sched
@@ -51,6 +53,7 @@ flow/ecsched: cluster internal/fifo internal/heap mcmf sched
 internal/fifo: cluster internal/heap sched
 internal/heap:
 internal/document: internal/nearest
+internal/manifest: cluster
 internal/nearest:
 internal/strict: internal/nearest
 internal/wide:
@@ -70,7 +73,7 @@ sim/trace/openb: cluster sim/trace
 sim/trace/dlrm: cluster sim/trace
 sim/trace/swf: cluster sim/trace
 sim/trace/ecsched: cluster sim/trace
-sim/trace/kubernetes: cluster sim/trace
+sim/trace/kubernetes: cluster internal/manifest sim/trace
 internal/kmeans:
 sim/workload: cluster internal/heap internal/kmeans sim/trace
 experiment: class cluster internal/nearest policies report sched sim sim/trace sim/trace/ecsched sim/trace/google2011 sim/trace/qos sim/workload
@@ -79,7 +82,7 @@ cmd/fairlead: *
 
 // pure packages decide. They see no clock, chance, network, file, lock or log,
 // start no goroutine and keep nothing between calls but what they return.
-const pure = `cluster constraint constraint/board constraint/greedy constraint/planted constraint/search flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread internal/fifo internal/heap internal/kmeans internal/nearest internal/wide mcmf policies queue queue/promethee sched`
+const pure = `cluster constraint constraint/board constraint/greedy constraint/kubernetes constraint/planted constraint/search flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread internal/fifo internal/heap internal/kmeans internal/manifest internal/nearest internal/wide mcmf policies queue queue/promethee sched`
 
 // Each of these stands for itself and for all packages below it, except that
 // math/rand/v2 is welcome everywhere: its source is passed in.

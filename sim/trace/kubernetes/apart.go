@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"fairlead.dev/fairlead/internal/manifest"
 )
 
 // This file is required anti-affinity. One form of it is understood: pods that
@@ -22,25 +24,25 @@ const antiAffinity = "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgno
 type group struct {
 	namespace string
 	key       string
-	selector  *labelSelector
+	selector  *manifest.LabelSelector
 }
 
 // groupOf reads the anti-affinity of a pod. What of it is not understood is in
 // gaps.
-func groupOf(o *object) (g *group, gaps []gap, err error) {
+func groupOf(o *manifest.Object) (g *group, gaps []gap, err error) {
 	for i, term := range o.Spec.Affinity.PodAntiAffinity.Required {
 		at := fmt.Sprintf("%s[%d]", antiAffinity, i)
 		if term.LabelSelector == nil {
 			continue // it selects nothing
 		}
-		if err := term.LabelSelector.check(); err != nil {
-			return nil, nil, within(at+".labelSelector", err)
+		if err := term.LabelSelector.Check(); err != nil {
+			return nil, nil, manifest.Within(at+".labelSelector", err)
 		}
 		own := term.NamespaceSelector == nil && !slices.ContainsFunc(term.Namespaces, func(n string) bool { return n != o.Metadata.Namespace })
 		switch {
 		case term.TopologyKey != hostname:
 			gaps = append(gaps, gap{at + ".topologyKey", "only " + hostname + " is simulated"})
-		case !own || !term.LabelSelector.matches(o.Metadata.Labels):
+		case !own || !term.LabelSelector.Matches(o.Metadata.Labels):
 			gaps = append(gaps, gap{at, "only pods that keep their like away are simulated; this selects others"})
 		case g != nil:
 			gaps = append(gaps, gap{at, "only one term is simulated"})
@@ -92,7 +94,7 @@ func outsider(pods []*pod, g *group) *pod {
 		}
 		matches, known := selected[p.labelsKey]
 		if !known {
-			matches = g.selector.matches(p.labels)
+			matches = g.selector.Matches(p.labels)
 			selected[p.labelsKey] = matches
 		}
 		if matches {

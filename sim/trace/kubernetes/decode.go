@@ -18,6 +18,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"go.yaml.in/yaml/v3"
 
+	"fairlead.dev/fairlead/internal/manifest"
 	"fairlead.dev/fairlead/sim/trace"
 )
 
@@ -38,7 +39,7 @@ type reader struct {
 
 // take takes in an object, or why it could not be read. The place is where it
 // stands in its file, such as items[3].
-type take func(file, place string, o *object, err error) error
+type take func(file, place string, o *manifest.Object, err error) error
 
 // readAll reads a file, or the files of a folder by their names.
 func readAll(path string, add take) error {
@@ -241,7 +242,7 @@ func (r *reader) items(d *json.Decoder, kind string) error {
 // one reads an object. Fields of a wrong type matter only in objects that are
 // read: other kinds may have fields of the same names.
 func (r *reader) one(d *json.Decoder, place, kind string) error {
-	var o object
+	var o manifest.Object
 	err := d.Decode(&o)
 	var mistyped *json.UnmarshalTypeError
 	if err != nil && !errors.As(err, &mistyped) {
@@ -287,9 +288,9 @@ func (r *reader) yaml(text io.Reader) error {
 func (r *reader) document(document any, place string) error {
 	asJSON, err := json.Marshal(document)
 	if err != nil {
-		if wrong, ok := errors.AsType[fieldError](notInJSON("", document)); ok {
-			at := place + ": " + strings.TrimPrefix(wrong.path, ".")
-			return r.error(strings.TrimSuffix(at, ": "), wrong.want, wrong.got, nil)
+		if wrong, ok := errors.AsType[manifest.FieldError](notInJSON("", document)); ok {
+			at := place + ": " + strings.TrimPrefix(wrong.Path, ".")
+			return r.error(strings.TrimSuffix(at, ": "), wrong.Want, wrong.Got, nil)
 		}
 		return r.broken(err)
 	}
@@ -327,10 +328,10 @@ func notInJSON(path string, value any) error {
 			keys = append(keys, fmt.Sprint(key))
 		}
 		slices.Sort(keys)
-		return fieldError{path, "keys that are text, in quotes if they look like something else", strings.Join(keys, ", ")}
+		return manifest.Wrong(path, "keys that are text, in quotes if they look like something else", strings.Join(keys, ", "))
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fieldError{path, "a number", fmt.Sprint(v)}
+			return manifest.Wrong(path, "a number", fmt.Sprint(v))
 		}
 	}
 	return nil

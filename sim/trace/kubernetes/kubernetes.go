@@ -38,6 +38,7 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/manifest"
 	"fairlead.dev/fairlead/sim/trace"
 )
 
@@ -79,7 +80,7 @@ type pod struct {
 	priority  int32
 	class     uint8
 	node      string
-	requests  amounts
+	requests  manifest.Amounts
 	ports     []port
 	rules     *rules
 	group     *group
@@ -124,7 +125,7 @@ func (s *Source) nothing(path string) error {
 }
 
 // take takes in an object, or the reason why it could not be read.
-func (s *Source) take(file, place string, o *object, err error) error {
+func (s *Source) take(file, place string, o *manifest.Object, err error) error {
 	switch {
 	case err != nil:
 	case o.Kind == "Node":
@@ -133,12 +134,12 @@ func (s *Source) take(file, place string, o *object, err error) error {
 		o.Metadata.Namespace = cmp.Or(o.Metadata.Namespace, "default")
 		place, err = called(place, "pod "+o.Metadata.Namespace+"/", o.Metadata.Name), s.takePod(file, o)
 	case o.Kind == "":
-		err = fieldError{"kind", "Node or Pod", ""}
+		err = manifest.Wrong("kind", "Node or Pod", "")
 	default:
 		s.notes.passed[o.Kind]++
 	}
-	if wrong, ok := errors.AsType[fieldError](err); ok {
-		err = &trace.Error{File: file, At: place + ": " + wrong.path, Want: wrong.want, Got: shorten(wrong.got)}
+	if wrong, ok := errors.AsType[manifest.FieldError](err); ok {
+		err = &trace.Error{File: file, At: place + ": " + wrong.Path, Want: wrong.Want, Got: shorten(wrong.Got)}
 	}
 	return s.skips.Refuse(err)
 }
@@ -151,14 +152,14 @@ func called(place, kind, name string) string {
 	return kind + name
 }
 
-func (s *Source) takeNode(o *object) error {
+func (s *Source) takeNode(o *manifest.Object) error {
 	n := node{name: o.Metadata.Name, labels: o.Metadata.Labels}
 	if n.name == "" {
-		return fieldError{"metadata.name", "a name", ""}
+		return manifest.Wrong("metadata.name", "a name", "")
 	}
 	for _, key := range slices.Sorted(maps.Keys(n.labels)) {
-		if key == nameKey || key == taintsKey || !plain(n.labels[key]) {
-			return fieldError{"metadata.labels." + key, wantPlain, n.labels[key]}
+		if key == manifest.NameKey || key == taintsKey || !manifest.Plain(n.labels[key]) {
+			return manifest.Wrong("metadata.labels."+key, manifest.WantPlain, n.labels[key])
 		}
 	}
 	field, quantities := "status.allocatable", o.Status.Allocatable
@@ -166,11 +167,11 @@ func (s *Source) takeNode(o *object) error {
 		field, quantities = "status.capacity", o.Status.Capacity
 	}
 	var err error
-	if n.capacity, err = parseAll(field, quantities); err != nil {
+	if n.capacity, err = manifest.ParseAll(field, quantities); err != nil {
 		return err
 	}
 	var soft int
-	if n.taints, soft, err = hard(o); err != nil {
+	if n.taints, soft, err = manifest.HardTaints(o); err != nil {
 		return err
 	}
 	if err := s.once("node " + n.name); err != nil {
@@ -186,20 +187,20 @@ func (s *Source) takeNode(o *object) error {
 // once says that an object is there twice.
 func (s *Source) once(name string) error {
 	if s.names[name] {
-		return fieldError{"metadata.name", "each object once", name}
+		return manifest.Wrong("metadata.name", "each object once", name)
 	}
 	s.names[name] = true
 	return nil
 }
 
-func (s *Source) takePod(file string, o *object) error {
+func (s *Source) takePod(file string, o *manifest.Object) error {
 	m, spec := &o.Metadata, &o.Spec
 	p := pod{
 		file: file, namespace: m.Namespace, name: m.Namespace + "/" + m.Name,
-		labels: m.Labels, labelsKey: labelsKey(m.Labels), priority: spec.Priority, node: spec.NodeName, ports: spec.hostPorts(),
+		labels: m.Labels, labelsKey: labelsKey(m.Labels), priority: spec.Priority, node: spec.NodeName, ports: hostPorts(spec),
 	}
 	if m.Name == "" {
-		return fieldError{"metadata.name", "a name", ""}
+		return manifest.Wrong("metadata.name", "a name", "")
 	}
 	if err := s.once("pod " + p.name); err != nil {
 		return err
@@ -218,13 +219,13 @@ func (s *Source) takePod(file string, o *object) error {
 	var err error
 	if m.CreationTimestamp != "" {
 		if p.created, err = time.Parse(time.RFC3339, m.CreationTimestamp); err != nil {
-			return fieldError{"metadata.creationTimestamp", "a time such as 2026-01-31T12:00:00Z", m.CreationTimestamp}
+			return manifest.Wrong("metadata.creationTimestamp", "a time such as 2026-01-31T12:00:00Z", m.CreationTimestamp)
 		}
 	}
 	if p.class, err = class(o.Status.QOSClass); err != nil {
 		return err
 	}
-	if p.requests, err = spec.requests(); err != nil {
+	if p.requests, err = spec.Requests(); err != nil {
 		return err
 	}
 	r, err := rulesOf(o)
@@ -259,15 +260,15 @@ func class(name string) (uint8, error) {
 	case "Guaranteed":
 		return 2, nil
 	}
-	return 0, fieldError{"status.qosClass", "BestEffort, Burstable or Guaranteed", name}
+	return 0, manifest.Wrong("status.qosClass", "BestEffort, Burstable or Guaranteed", name)
 }
 
 // ownerOf names who made the pod: its controller, or else its first owner. What
 // comes from a file of its node is nobody else's.
-func ownerOf(o *object) string {
+func ownerOf(o *manifest.Object) string {
 	m := &o.Metadata
-	at := max(slices.IndexFunc(m.OwnerReferences, func(w owner) bool { return w.Controller }), 0)
-	if len(m.OwnerReferences) == 0 || o.isStatic() {
+	at := max(slices.IndexFunc(m.OwnerReferences, func(w manifest.Owner) bool { return w.Controller }), 0)
+	if len(m.OwnerReferences) == 0 || o.IsStatic() {
 		return "pod " + m.Namespace + "/" + m.Name
 	}
 	w := m.OwnerReferences[at]
@@ -301,7 +302,7 @@ func (s *Source) resolve() error {
 	for _, n := range s.nodes {
 		v := make(cluster.Vector, len(s.kinds))
 		for k, kind := range s.kinds {
-			v[k] = capacityOf(kind, n.capacity[kind.Name])
+			v[k] = manifest.CapacityOf(kind, n.capacity[kind.Name])
 		}
 		for _, at := range column {
 			v[at] = wholePort
@@ -344,11 +345,11 @@ func (s *Source) resolve() error {
 func (s *Source) findKinds() ([]cluster.Kind, map[port]int) {
 	resources := map[string]bool{}
 	most := int64(0)
-	note := func(all amounts) {
+	note := func(all manifest.Amounts) {
 		for name, q := range all {
-			resources[name] = resources[name] || !q.isZero()
+			resources[name] = resources[name] || !q.IsZero()
 		}
-		most = max(most, all[gpuName].whole)
+		most = max(most, all[manifest.GPUName].Whole)
 	}
 	for i := range s.nodes {
 		note(s.nodes[i].capacity)
@@ -357,7 +358,7 @@ func (s *Source) findKinds() ([]cluster.Kind, map[port]int) {
 		note(s.pods[i].requests)
 	}
 	maps.DeleteFunc(resources, func(_ string, used bool) bool { return !used })
-	kinds := kindsOf(resources, most)
+	kinds := manifest.KindsOf(resources, most)
 	column := map[port]int{}
 	for _, p := range contested(s.pods) {
 		column[p] = len(kinds)
@@ -371,13 +372,13 @@ func (s *Source) demand(p *pod) (cluster.Vector, error) {
 	v := make(cluster.Vector, len(s.kinds))
 	for k, kind := range s.kinds {
 		a := p.requests[kind.Name]
-		if kind.Name == podsName {
-			a = amount{whole: 1}
+		if kind.Name == manifest.PodsName {
+			a = manifest.Amount{Whole: 1}
 		}
-		q, ok := demandOf(kind, a)
+		q, ok := manifest.DemandOf(kind, a)
 		if !ok {
 			return nil, &trace.Error{
-				File: p.file, At: "pod " + p.name + ": requests of " + kind.Name, Got: fmt.Sprint(a.whole),
+				File: p.file, At: "pod " + p.name + ": requests of " + kind.Name, Got: fmt.Sprint(a.Whole),
 				Want: fmt.Sprintf("at most %s %s in all", kind.Format(cluster.MaxQuantity), kind.Unit),
 			}
 		}

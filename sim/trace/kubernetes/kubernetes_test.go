@@ -14,6 +14,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/manifest"
 	"fairlead.dev/fairlead/sim/trace"
 )
 
@@ -67,7 +68,7 @@ func picture(s *Source, all []trace.Record) string {
 			fmt.Fprintf(&b, "%d %s", r.Node.ID, r.Node.Name)
 			vector(r.Node.Capacity)
 			for _, l := range r.Node.Labels {
-				if l.Key != nameKey && l.Key != hostname {
+				if l.Key != manifest.NameKey && l.Key != hostname {
 					fmt.Fprintf(&b, " [%s=%s]", l.Key, l.Value)
 				}
 			}

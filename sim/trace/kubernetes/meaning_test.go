@@ -163,31 +163,6 @@ func TestRules(t *testing.T) {
 	}
 }
 
-func TestTolerations(t *testing.T) {
-	x := taint{"k", "5", "NoSchedule"}
-	for _, c := range []struct {
-		by   toleration
-		want bool
-	}{
-		{toleration{Operator: "Exists"}, true},
-		{toleration{Key: "k", Operator: "Exists"}, true},
-		{toleration{Key: "l", Operator: "Exists"}, false},
-		{toleration{Key: "k", Value: "5"}, true},
-		{toleration{Key: "k", Operator: "Equal", Value: "6"}, false},
-		{toleration{Key: "k", Value: "5", Effect: "NoExecute"}, false},
-		{toleration{Key: "k", Value: "5", Effect: "NoSchedule"}, true},
-		{toleration{Key: "k", Operator: "Gt", Value: "4"}, true},
-		{toleration{Key: "k", Operator: "Gt", Value: "5"}, false},
-		{toleration{Key: "k", Operator: "Lt", Value: "6"}, true},
-		{toleration{Key: "k", Operator: "Lt", Value: "06"}, false},
-		{toleration{Key: "k", Operator: "Odd", Value: "5"}, false},
-	} {
-		if got := c.by.tolerates(x); got != c.want {
-			t.Errorf("%+v: %v", c.by, got)
-		}
-	}
-}
-
 // apartPods are two pods of different owners whose anti-affinity is the same.
 func apartPods(term, more string) string {
 	pod := func(name string) string {
@@ -328,7 +303,7 @@ func TestBroken(t *testing.T) {
 		{`{"metadata": {"name": "x"}}`, `items[1]: kind: want Node or Pod`},
 		{`{"kind": "Pod"}`, `items[1]: metadata.name: want a name`},
 		{`{"kind": "Node"}`, `items[1]: metadata.name: want a name`},
-		{`3`, `items[1]: want a value of type kubernetes.object, got "number"`},
+		{`3`, `items[1]: want a value of type manifest.Object, got "number"`},
 		{`{"kind": "Pod", "metadata": {"name": 3}}`, `items[1]: metadata.name: want a value of type string, got "number"`},
 		{pod(`, "spec": {"priority": 3000000000}`), `spec.priority: want a value of type int32`},
 		{node, `node n1: metadata.name: want each object once`},

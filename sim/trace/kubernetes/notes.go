@@ -7,32 +7,18 @@ import (
 	"slices"
 	"strings"
 
+	"fairlead.dev/fairlead/internal/manifest"
 	"fairlead.dev/fairlead/sim/trace"
 )
 
 // This file keeps the account of what a file says and the simulation does not
 // heed: what is refused, and what is passed over in any case.
 
-// fieldError is a field of an object that cannot be read.
-type fieldError struct{ path, want, got string }
-
-// Error says which field it is.
-func (e fieldError) Error() string { return fmt.Sprintf("%s: want %s, got %q", e.path, e.want, e.got) }
-
-// within puts the path of what is around a field before it.
-func within(path string, err error) error {
-	if wrong, ok := errors.AsType[fieldError](err); ok {
-		wrong.path = path + "." + wrong.path
-		return wrong
-	}
-	return fmt.Errorf("%s: %w", path, err)
-}
-
 // gap is a field that restricts a pod in a way that is not simulated.
 type gap struct{ path, why string }
 
 // gapsOf lists the fields of a pod that are refused.
-func gapsOf(s *spec) []gap {
+func gapsOf(s *manifest.Spec) []gap {
 	var gaps []gap
 	for i := range s.Affinity.PodAffinity.Required {
 		gaps = append(gaps, gap{
@@ -102,7 +88,7 @@ func withoutIndexes(path string) string {
 }
 
 // preferences counts what the pod would rather have.
-func (n *notes) preferences(s *spec) {
+func (n *notes) preferences(s *manifest.Spec) {
 	count := func(has bool, field string) {
 		if has {
 			n.ignored[field+" of pods"]++
@@ -112,7 +98,7 @@ func (n *notes) preferences(s *spec) {
 	count(len(s.Affinity.NodeAffinity.Preferred) > 0, "spec.affinity.nodeAffinity"+preferred)
 	count(len(s.Affinity.PodAffinity.Preferred) > 0, "spec.affinity.podAffinity"+preferred)
 	count(len(s.Affinity.PodAntiAffinity.Preferred) > 0, "spec.affinity.podAntiAffinity"+preferred)
-	count(slices.ContainsFunc(s.TopologySpreadConstraints, func(c spread) bool { return c.WhenUnsatisfiable == "ScheduleAnyway" }),
+	count(slices.ContainsFunc(s.TopologySpreadConstraints, func(c manifest.Spread) bool { return c.WhenUnsatisfiable == "ScheduleAnyway" }),
 		"spec.topologySpreadConstraints with ScheduleAnyway")
 }
 

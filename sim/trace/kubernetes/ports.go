@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/manifest"
 )
 
 // This file turns host ports into kinds of which every node has one unit. A port
@@ -30,9 +31,9 @@ func (p port) String() string {
 }
 
 // hostPorts lists the ports that the pod takes on its node, each once.
-func (s *spec) hostPorts() []port {
+func hostPorts(s *manifest.Spec) []port {
 	var ports []port
-	add := func(c *container) {
+	add := func(c *manifest.Container) {
 		for _, want := range c.Ports {
 			p := port{protocol: want.Protocol, number: want.HostPort, address: want.HostIP}
 			if p.protocol == "" {
@@ -47,7 +48,7 @@ func (s *spec) hostPorts() []port {
 		}
 	}
 	for i := range s.InitContainers {
-		if s.InitContainers[i].isSidecar() {
+		if s.InitContainers[i].IsSidecar() {
 			add(&s.InitContainers[i])
 		}
 	}

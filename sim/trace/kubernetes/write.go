@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/manifest"
 	"fairlead.dev/fairlead/sim/trace"
 )
 
@@ -36,16 +37,16 @@ type writer struct {
 	kinds  []cluster.Kind
 	shared []bool // kinds whose resource is that of a kind before them
 	refuse Refuse
-	names  map[uint64]string  // of nodes
-	taken  map[string]bool    // names of nodes, and of pods behind their namespace
-	taints map[string][]taint // the sets that nodes have, by text
-	tasks  int                // so far
+	names  map[uint64]string           // of nodes
+	taken  map[string]bool             // names of nodes, and of pods behind their namespace
+	taints map[string][]manifest.Taint // the sets that nodes have, by text
+	tasks  int                         // so far
 }
 
 type fields = map[string]any
 
 func newWriter(kinds []cluster.Kind, refuse Refuse) *writer {
-	w := &writer{kinds: kinds, refuse: refuse, names: map[uint64]string{}, taken: map[string]bool{}, taints: map[string][]taint{}}
+	w := &writer{kinds: kinds, refuse: refuse, names: map[uint64]string{}, taken: map[string]bool{}, taints: map[string][]manifest.Taint{}}
 	resources := map[string]bool{}
 	for _, k := range kinds {
 		name, _ := textOf(k, 0)
@@ -118,18 +119,18 @@ func (w *writer) node(r *trace.Record) (fields, error) {
 	spec := fields{}
 	for _, l := range n.Labels {
 		switch {
-		case l.Key == nameKey:
+		case l.Key == manifest.NameKey:
 		case l.Key == taintsKey:
 			spec["taints"] = w.taintsOf(l.Value)
-		case l.Value == emptyValue || plain(l.Value):
-			labels[l.Key] = strings.TrimPrefix(l.Value, emptyValue)
+		case l.Value == manifest.EmptyValue || manifest.Plain(l.Value):
+			labels[l.Key] = strings.TrimPrefix(l.Value, manifest.EmptyValue)
 		default:
 			if err := w.refuse(r, "labels with | or a quotation mark"); err != nil {
 				return nil, err
 			}
 		}
 	}
-	allocatable := map[string]string{podsName: fmt.Sprint(manyPods)}
+	allocatable := map[string]string{manifest.PodsName: fmt.Sprint(manyPods)}
 	for k, kind := range w.kinds {
 		if !isPort(kind) && !w.shared[k] {
 			name, text := textOf(kind, n.Capacity[k])
@@ -182,12 +183,12 @@ func (w *writer) merged(r *trace.Record, v cluster.Vector) error {
 }
 
 // taintsOf reads a set of taints as taintsText writes it.
-func (w *writer) taintsOf(text string) []taint {
-	var set []taint
+func (w *writer) taintsOf(text string) []manifest.Taint {
+	var set []manifest.Taint
 	for one := range strings.SplitSeq(text, ",") {
 		at := strings.LastIndex(one, ":")
 		key, value, _ := strings.Cut(one[:max(at, 0)], "=")
-		set = append(set, taint{Key: key, Value: value, Effect: one[at+1:]})
+		set = append(set, manifest.Taint{Key: key, Value: value, Effect: one[at+1:]})
 	}
 	w.taints[text] = set
 	return set
@@ -216,8 +217,8 @@ func (w *writer) pod(r *trace.Record) (fields, error) {
 	affinity := fields{}
 	if t.PerNode == 1 {
 		metadata["labels"] = map[string]string{jobLabel: fmt.Sprint(t.Job)}
-		affinity["podAntiAffinity"] = fields{"requiredDuringSchedulingIgnoredDuringExecution": []podTerm{{
-			TopologyKey: hostname, LabelSelector: &labelSelector{MatchLabels: map[string]string{jobLabel: fmt.Sprint(t.Job)}},
+		affinity["podAntiAffinity"] = fields{"requiredDuringSchedulingIgnoredDuringExecution": []manifest.PodTerm{{
+			TopologyKey: hostname, LabelSelector: &manifest.LabelSelector{MatchLabels: map[string]string{jobLabel: fmt.Sprint(t.Job)}},
 		}}}
 	}
 	term, err := w.rules(r, spec)
@@ -225,7 +226,7 @@ func (w *writer) pod(r *trace.Record) (fields, error) {
 		return nil, err
 	}
 	if len(term.MatchExpressions)+len(term.MatchFields) > 0 {
-		affinity["nodeAffinity"] = fields{"requiredDuringSchedulingIgnoredDuringExecution": nodeSelector{[]nodeTerm{term}}}
+		affinity["nodeAffinity"] = fields{"requiredDuringSchedulingIgnoredDuringExecution": manifest.NodeSelector{NodeSelectorTerms: []manifest.NodeTerm{term}}}
 	}
 	spec["affinity"] = affinity
 	spec["containers"] = []fields{w.container(t.Demand)}
@@ -271,7 +272,7 @@ func (w *writer) container(demand cluster.Vector) fields {
 	for k, kind := range w.kinds {
 		q := demand[k]
 		switch {
-		case q == 0 || kind.Name == podsName || w.shared[k]:
+		case q == 0 || kind.Name == manifest.PodsName || w.shared[k]:
 		case !isPort(kind):
 			name, text := textOf(kind, q)
 			requests[name] = text
@@ -298,16 +299,16 @@ func portOf(k cluster.Kind) fields {
 func textOf(k cluster.Kind, q int64) (name, text string) {
 	switch {
 	case k.Devices:
-		return gpuName, fmt.Sprint((q + k.PerUnit - 1) / k.PerUnit)
-	case k.Name == cpuName && k.Unit == "cores" && 1000%k.PerUnit == 0:
-		return cpuName, fmt.Sprintf("%dm", q*(1000/k.PerUnit))
+		return manifest.GPUName, fmt.Sprint((q + k.PerUnit - 1) / k.PerUnit)
+	case k.Name == manifest.CPUName && k.Unit == "cores" && 1000%k.PerUnit == 0:
+		return manifest.CPUName, fmt.Sprintf("%dm", q*(1000/k.PerUnit))
 	case k.Unit == "GiB" && (1<<30)%k.PerUnit == 0:
 		q *= (1 << 30) / k.PerUnit
 		if k.Name == "disk" {
-			return storageName, fmt.Sprint(q)
+			return manifest.StorageName, fmt.Sprint(q)
 		}
 		return k.Name, fmt.Sprint(q)
-	case k.Name == podsName || strings.Contains(k.Name, "/") || isReadAs(k):
+	case k.Name == manifest.PodsName || strings.Contains(k.Name, "/") || isReadAs(k):
 		return k.Name, fmt.Sprint(q)
 	}
 	return "fairlead.dev/" + k.Name, fmt.Sprint(q)
@@ -316,12 +317,12 @@ func textOf(k cluster.Kind, q int64) (name, text string) {
 // isReadAs reports whether Open makes this kind of a resource of its name, such
 // as attachable-volumes-aws-ebs.
 func isReadAs(k cluster.Kind) bool {
-	return slices.Contains(kindsOf(map[string]bool{k.Name: true}, 0), k)
+	return slices.Contains(manifest.KindsOf(map[string]bool{k.Name: true}, 0), k)
 }
 
 // rules turns the task's requirements back into a term and tolerations.
-func (w *writer) rules(r *trace.Record, spec fields) (nodeTerm, error) {
-	var term nodeTerm
+func (w *writer) rules(r *trace.Record, spec fields) (manifest.NodeTerm, error) {
+	var term manifest.NodeTerm
 	tolerates := func(string) bool { return true }
 	all := r.Task.Requirements
 	for i, q := range all {
@@ -330,11 +331,11 @@ func (w *writer) rules(r *trace.Record, spec fields) (nodeTerm, error) {
 		case q.Key == taintsKey:
 			tolerates = func(text string) bool { return slices.Contains(list, text) == (q.Op == cluster.Equal) }
 			continue
-		case q.Key == nameKey && q.Op == cluster.Equal:
-			term.MatchFields = append(term.MatchFields, expression{q.Key, opIn, list})
+		case q.Key == manifest.NameKey && q.Op == cluster.Equal:
+			term.MatchFields = append(term.MatchFields, manifest.Expression{Key: q.Key, Operator: manifest.OpIn, Values: list})
 			continue
-		case q.Key == nameKey && q.Op == cluster.NotEqual:
-			term.MatchFields = append(term.MatchFields, expression{q.Key, opNotIn, list})
+		case q.Key == manifest.NameKey && q.Op == cluster.NotEqual:
+			term.MatchFields = append(term.MatchFields, manifest.Expression{Key: q.Key, Operator: manifest.OpNotIn, Values: list})
 			continue
 		case i > 0 && compares(all[i-1], q):
 			continue
@@ -366,32 +367,32 @@ func (w *writer) rules(r *trace.Record, spec fields) (nodeTerm, error) {
 func compares(first, second cluster.Requirement) bool {
 	return (first.Op == cluster.Less || first.Op == cluster.Greater) && first.Key == second.Key &&
 		second.Op == cluster.NotEqual && strings.HasPrefix(second.Value+"|", "|") &&
-		!slices.ContainsFunc(strings.Split(second.Value, "|"), isInteger)
+		!slices.ContainsFunc(strings.Split(second.Value, "|"), manifest.IsInteger)
 }
 
 // expressions say what a requirement says, if expressions can.
-func expressions(q, following cluster.Requirement) ([]expression, bool) {
+func expressions(q, following cluster.Requirement) ([]manifest.Expression, bool) {
 	list := strings.Split(q.Value, "|")
 	missing := slices.Contains(list, "")
 	list = slices.DeleteFunc(list, func(v string) bool { return v == "" })
 	for i, v := range list {
-		list[i] = strings.TrimPrefix(v, emptyValue)
+		list[i] = strings.TrimPrefix(v, manifest.EmptyValue)
 	}
 	switch {
 	case q.Op == cluster.Equal && !missing:
-		return []expression{{q.Key, opIn, list}}, true
+		return []manifest.Expression{{Key: q.Key, Operator: manifest.OpIn, Values: list}}, true
 	case q.Op == cluster.Equal && len(list) == 0:
-		return []expression{{q.Key, opDoesNotExist, nil}}, true
+		return []manifest.Expression{{Key: q.Key, Operator: manifest.OpDoesNotExist}}, true
 	case q.Op == cluster.NotEqual && !missing:
-		return []expression{{q.Key, opNotIn, list}}, true
+		return []manifest.Expression{{Key: q.Key, Operator: manifest.OpNotIn, Values: list}}, true
 	case q.Op == cluster.NotEqual && len(list) == 0:
-		return []expression{{q.Key, opExists, nil}}, true
+		return []manifest.Expression{{Key: q.Key, Operator: manifest.OpExists}}, true
 	case q.Op == cluster.NotEqual:
-		return []expression{{q.Key, opExists, nil}, {q.Key, opNotIn, list}}, true
-	case q.Op == cluster.Greater && (integer(q.Value) >= 0 || compares(q, following)):
-		return []expression{{q.Key, opGt, list}}, true
-	case q.Op == cluster.Less && (integer(q.Value) <= 0 || compares(q, following)):
-		return []expression{{q.Key, opLt, list}}, true
+		return []manifest.Expression{{Key: q.Key, Operator: manifest.OpExists}, {Key: q.Key, Operator: manifest.OpNotIn, Values: list}}, true
+	case q.Op == cluster.Greater && (manifest.Integer(q.Value) >= 0 || compares(q, following)):
+		return []manifest.Expression{{Key: q.Key, Operator: manifest.OpGt, Values: list}}, true
+	case q.Op == cluster.Less && (manifest.Integer(q.Value) <= 0 || compares(q, following)):
+		return []manifest.Expression{{Key: q.Key, Operator: manifest.OpLt, Values: list}}, true
 	}
 	return nil, false
 }
@@ -399,8 +400,8 @@ func expressions(q, following cluster.Requirement) ([]expression, bool) {
 // tolerations tolerate the taints of the sets that are tolerated. They are exact
 // if every other set has a taint that is not among these: a set of taints that
 // are tolerated one by one is tolerated too.
-func (w *writer) tolerations(tolerates func(string) bool) (all []toleration, exact bool) {
-	tolerated := map[taint]bool{}
+func (w *writer) tolerations(tolerates func(string) bool) (all []manifest.Toleration, exact bool) {
+	tolerated := map[manifest.Taint]bool{}
 	for text, set := range w.taints {
 		if !tolerates(text) {
 			continue
@@ -411,13 +412,13 @@ func (w *writer) tolerations(tolerates func(string) bool) (all []toleration, exa
 	}
 	exact = true
 	for text, set := range w.taints {
-		left := slices.ContainsFunc(set, func(x taint) bool { return !tolerated[x] })
+		left := slices.ContainsFunc(set, func(x manifest.Taint) bool { return !tolerated[x] })
 		exact = exact && (left || tolerates(text))
 	}
 	for x := range tolerated {
-		all = append(all, toleration{Key: x.Key, Operator: "Equal", Value: x.Value, Effect: x.Effect})
+		all = append(all, manifest.Toleration{Key: x.Key, Operator: "Equal", Value: x.Value, Effect: x.Effect})
 	}
-	slices.SortFunc(all, func(a, b toleration) int {
+	slices.SortFunc(all, func(a, b manifest.Toleration) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Effect, b.Effect))
 	})
 	return all, exact

@@ -9,6 +9,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/manifest"
 	"fairlead.dev/fairlead/sim/trace"
 )
 
@@ -174,7 +175,7 @@ default/p-1 1/0 of 1 user=default class=0 priority=0 pods=1 tape=1
 `,
 		},
 		"resources": {
-			[]cluster.Kind{{Name: "gpu", Unit: "GPUs", PerUnit: 1, Devices: true}, {Name: gpuName, PerUnit: 1}},
+			[]cluster.Kind{{Name: "gpu", Unit: "GPUs", PerUnit: 1, Devices: true}, {Name: manifest.GPUName, PerUnit: 1}},
 			[]trace.Record{node(1, "a", 3, 7), node(2, "b", 3, 0), task(1, "p", 1, 2), task(2, "q", 1, 0)},
 			"second kinds of the resource nvidia.com/gpu", 2, `
 0 a pods=1000000 nvidia.com/gpu=3

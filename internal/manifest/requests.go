@@ -1,4 +1,4 @@
-package kubernetes
+package manifest
 
 import (
 	"fmt"
@@ -15,16 +15,16 @@ import (
 // what the pod asks for as a whole, if it does; and the overhead. A pod that is
 // being resized counts as its spec says.
 
-// amounts are so much of each resource.
-type amounts map[string]amount
+// Amounts are so much of each resource.
+type Amounts map[string]Amount
 
-func (a amounts) plus(other amounts) {
+func (a Amounts) plus(other Amounts) {
 	for name, q := range other {
 		a[name] = a[name].plus(q)
 	}
 }
 
-func (a amounts) atLeast(other amounts) {
+func (a Amounts) atLeast(other Amounts) {
 	for name, q := range other {
 		if a[name].less(q) {
 			a[name] = q
@@ -32,37 +32,37 @@ func (a amounts) atLeast(other amounts) {
 	}
 }
 
-// parseAll reads the quantities of a field.
-func parseAll(field string, texts map[string]quantity) (amounts, error) {
-	all := make(amounts, len(texts))
+// ParseAll reads the quantities of a field.
+func ParseAll(field string, texts map[string]Quantity) (Amounts, error) {
+	all := make(Amounts, len(texts))
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		q, ok := texts[name].parse()
 		if !ok {
-			return nil, fieldError{field + "." + name, "a quantity that is not negative, such as 2, 500m or 1.5Gi", string(texts[name])}
+			return nil, FieldError{field + "." + name, "a quantity that is not negative, such as 2, 500m or 1.5Gi", string(texts[name])}
 		}
 		all[name] = q
 	}
 	return all, nil
 }
 
-// requests is what the pod asks for.
-func (s *spec) requests() (amounts, error) {
-	total := amounts{}
+// Requests is what the pod asks for.
+func (s *Spec) Requests() (Amounts, error) {
+	total := Amounts{}
 	for i := range s.Containers {
-		own, err := parseAll(fmt.Sprintf("spec.containers[%d].resources.requests", i), s.Containers[i].Resources.Requests)
+		own, err := ParseAll(fmt.Sprintf("spec.containers[%d].resources.requests", i), s.Containers[i].Resources.Requests)
 		if err != nil {
 			return nil, err
 		}
 		total.plus(own)
 	}
-	starting, sidecars := amounts{}, amounts{}
+	starting, sidecars := Amounts{}, Amounts{}
 	for i := range s.InitContainers {
 		c := &s.InitContainers[i]
-		own, err := parseAll(fmt.Sprintf("spec.initContainers[%d].resources.requests", i), c.Resources.Requests)
+		own, err := ParseAll(fmt.Sprintf("spec.initContainers[%d].resources.requests", i), c.Resources.Requests)
 		if err != nil {
 			return nil, err
 		}
-		if c.isSidecar() {
+		if c.IsSidecar() {
 			total.plus(own)
 			sidecars.plus(own)
 			own = sidecars
@@ -72,7 +72,7 @@ func (s *spec) requests() (amounts, error) {
 		starting.atLeast(own)
 	}
 	total.atLeast(starting)
-	whole, err := parseAll("spec.resources.requests", s.Resources.Requests)
+	whole, err := ParseAll("spec.resources.requests", s.Resources.Requests)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (s *spec) requests() (amounts, error) {
 			total[name] = q
 		}
 	}
-	overhead, err := parseAll("spec.overhead", s.Overhead)
+	overhead, err := ParseAll("spec.overhead", s.Overhead)
 	if err != nil {
 		return nil, err
 	}
@@ -89,33 +89,33 @@ func (s *spec) requests() (amounts, error) {
 	return total, nil
 }
 
-// isSidecar reports whether an init container runs on beside the others.
-func (c *container) isSidecar() bool { return c.RestartPolicy == "Always" }
+// IsSidecar reports whether an init container runs on beside the others.
+func (c *Container) IsSidecar() bool { return c.RestartPolicy == "Always" }
 
 // The resources that every cluster has.
 const (
-	cpuName     = "cpu"
+	CPUName     = "cpu"
 	memoryName  = "memory"
-	storageName = "ephemeral-storage"
-	podsName    = "pods"
-	gpuName     = "nvidia.com/gpu"
+	StorageName = "ephemeral-storage"
+	PodsName    = "pods"
+	GPUName     = "nvidia.com/gpu"
 )
 
-// kindsOf returns the kinds for these resources, cpu, memory and pods among
+// KindsOf returns the kinds for these resources, cpu, memory and pods among
 // them, in a fixed order. GPUs come in devices unless a node has more of them
 // than a device set can name, as nodes that share theirs by time may.
-func kindsOf(resources map[string]bool, mostGPUs int64) []cluster.Kind {
+func KindsOf(resources map[string]bool, mostGPUs int64) []cluster.Kind {
 	kinds := []cluster.Kind{
-		{Name: cpuName, Unit: "cores", PerUnit: 1000},
+		{Name: CPUName, Unit: "cores", PerUnit: 1000},
 		{Name: memoryName, Unit: "GiB", PerUnit: 1 << 30},
-		{Name: podsName, Unit: "pods", PerUnit: 1},
+		{Name: PodsName, Unit: "pods", PerUnit: 1},
 	}
 	for _, name := range slices.Sorted(maps.Keys(resources)) {
 		switch {
-		case name == cpuName || name == memoryName || name == podsName:
-		case name == storageName || strings.HasPrefix(name, "hugepages-"):
+		case name == CPUName || name == memoryName || name == PodsName:
+		case name == StorageName || strings.HasPrefix(name, "hugepages-"):
 			kinds = append(kinds, cluster.Kind{Name: name, Unit: "GiB", PerUnit: 1 << 30})
-		case name == gpuName && mostGPUs <= cluster.MaxDevices:
+		case name == GPUName && mostGPUs <= cluster.MaxDevices:
 			kinds = append(kinds, cluster.Kind{Name: name, Unit: "GPUs", PerUnit: 1000, Devices: true})
 		default:
 			kinds = append(kinds, cluster.Kind{Name: name, PerUnit: 1})
@@ -126,15 +126,15 @@ func kindsOf(resources map[string]bool, mostGPUs int64) []cluster.Kind {
 
 // partsOf is in how many parts of a unit of Kubernetes the kind is counted.
 func partsOf(k cluster.Kind) int64 {
-	if k.Name == cpuName || k.Devices {
+	if k.Name == CPUName || k.Devices {
 		return 1000
 	}
 	return 1
 }
 
-// capacityOf rounds down, and counts what is beyond counting as the most there
+// CapacityOf rounds down, and counts what is beyond counting as the most there
 // can be. Of devices it has whole ones.
-func capacityOf(k cluster.Kind, a amount) int64 {
+func CapacityOf(k cluster.Kind, a Amount) int64 {
 	q, _ := a.in(partsOf(k), false, cluster.MaxQuantity)
 	if k.Devices {
 		q -= q % k.PerUnit
@@ -142,8 +142,8 @@ func capacityOf(k cluster.Kind, a amount) int64 {
 	return q
 }
 
-// demandOf rounds up, devices to whole ones.
-func demandOf(k cluster.Kind, a amount) (int64, bool) {
+// DemandOf rounds up, devices to whole ones.
+func DemandOf(k cluster.Kind, a Amount) (int64, bool) {
 	q, ok := a.in(partsOf(k), true, cluster.MaxQuantity-1000)
 	if k.Devices {
 		q = (q + k.PerUnit - 1) / k.PerUnit * k.PerUnit

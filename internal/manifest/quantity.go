@@ -1,4 +1,4 @@
-package kubernetes
+package manifest
 
 import (
 	"encoding/json"
@@ -11,17 +11,17 @@ import (
 // Kubernetes does, it rounds up to a billionth, and sums before it rounds to
 // what is counted.
 
-// quantity is the text of a quantity, which JSON may also write as a number.
-type quantity string
+// Quantity is the text of a quantity, which JSON may also write as a number.
+type Quantity string
 
 // UnmarshalJSON takes a string or a number as it stands. What is neither is
 // found out when it is parsed, where its place has a name.
-func (q *quantity) UnmarshalJSON(text []byte) error {
+func (q *Quantity) UnmarshalJSON(text []byte) error {
 	var s string
 	if json.Unmarshal(text, &s) != nil {
 		s = string(text)
 	}
-	*q = quantity(s)
+	*q = Quantity(s)
 	return nil
 }
 
@@ -33,35 +33,36 @@ const (
 	maxExponent = 200
 )
 
-// amount is a parsed quantity: units and billionths of one.
-type amount struct{ whole, billionths int64 }
+// Amount is a parsed quantity: units and billionths of one.
+type Amount struct{ Whole, billionths int64 }
 
-func (a amount) isZero() bool { return a == amount{} }
+// IsZero reports whether it is nothing.
+func (a Amount) IsZero() bool { return a == Amount{} }
 
-func (a amount) plus(b amount) amount {
-	sum := amount{a.whole + b.whole, a.billionths + b.billionths}
+func (a Amount) plus(b Amount) Amount {
+	sum := Amount{a.Whole + b.Whole, a.billionths + b.billionths}
 	if sum.billionths >= billion {
-		sum.whole++
+		sum.Whole++
 		sum.billionths -= billion
 	}
-	if sum.whole >= maxAmount {
-		return amount{whole: maxAmount}
+	if sum.Whole >= maxAmount {
+		return Amount{Whole: maxAmount}
 	}
 	return sum
 }
 
-func (a amount) less(b amount) bool {
-	return a.whole < b.whole || a.whole == b.whole && a.billionths < b.billionths
+func (a Amount) less(b Amount) bool {
+	return a.Whole < b.Whole || a.Whole == b.Whole && a.billionths < b.billionths
 }
 
 // in counts the amount in so many parts of a unit, from 1 to a billion, rounded
 // up or down. Where that is more than most, it returns most and false.
-func (a amount) in(parts int64, up bool, most int64) (int64, bool) {
-	if a.whole > most/parts {
+func (a Amount) in(parts int64, up bool, most int64) (int64, bool) {
+	if a.Whole > most/parts {
 		return most, false
 	}
 	size := billion / parts
-	q := a.whole*parts + a.billionths/size
+	q := a.Whole*parts + a.billionths/size
 	if up && a.billionths%size != 0 {
 		q++
 	}
@@ -72,18 +73,18 @@ func (a amount) in(parts int64, up bool, most int64) (int64, bool) {
 }
 
 // parse reads a quantity that is not negative, and false if it is none.
-func (q quantity) parse() (amount, bool) {
+func (q Quantity) parse() (Amount, bool) {
 	digits, suffix, ok := q.split()
 	if !ok {
-		return amount{}, false
+		return Amount{}, false
 	}
 	number, fraction, _ := strings.Cut(digits, ".")
 	if !decimal(number) || !decimal(fraction) || number+fraction == "" || len(digits) > maxDigits {
-		return amount{}, false
+		return Amount{}, false
 	}
 	n, _ := new(big.Int).SetString(number+fraction, 10)
 	if n.Sign() == 0 {
-		return amount{}, true
+		return Amount{}, true
 	}
 	// In billionths: n × base^exponent × 10^(9 - places).
 	n.Mul(n, power(10, 9))
@@ -100,9 +101,9 @@ func (q quantity) parse() (amount, bool) {
 	}
 	n.QuoRem(n, power(10, 9), rest)
 	if !n.IsInt64() || n.Int64() >= maxAmount {
-		return amount{whole: maxAmount}, true
+		return Amount{Whole: maxAmount}, true
 	}
-	return amount{n.Int64(), rest.Int64()}, true
+	return Amount{n.Int64(), rest.Int64()}, true
 }
 
 // factor is a base to the power of an exponent.
@@ -112,7 +113,7 @@ type factor struct {
 }
 
 // split takes a quantity apart: 1.5Ki is 1.5 × 1024¹.
-func (q quantity) split() (digits string, by factor, ok bool) {
+func (q Quantity) split() (digits string, by factor, ok bool) {
 	text := strings.TrimPrefix(string(q), "+")
 	at := strings.IndexFunc(text, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
 	if at < 0 {

@@ -1,10 +1,10 @@
-package kubernetes
+package manifest
 
 import "testing"
 
 func TestQuantity(t *testing.T) {
 	for _, c := range []struct {
-		text  quantity
+		text  Quantity
 		parts int64
 		up    int64
 		down  int64
@@ -43,7 +43,7 @@ func TestQuantity(t *testing.T) {
 			t.Errorf("%s is %d rounded up and %d rounded down, want %d and %d", c.text, up, down, c.up, c.down)
 		}
 	}
-	for _, text := range []quantity{"", "-1", "1.5Gx", "Gi", "1.2.3", "1 Gi", "1i", "1Kii", "1ki", "0x10", "1e", "1e1.5", "1e99999999999999999999", "1m1", "½", "1,5", "true", "[1]", "null"} {
+	for _, text := range []Quantity{"", "-1", "1.5Gx", "Gi", "1.2.3", "1 Gi", "1i", "1Kii", "1ki", "0x10", "1e", "1e1.5", "1e99999999999999999999", "1m1", "½", "1,5", "true", "[1]", "null"} {
 		if a, ok := text.parse(); ok {
 			t.Errorf("%q is taken for %v", text, a)
 		}
@@ -52,15 +52,15 @@ func TestQuantity(t *testing.T) {
 
 // Sums are exact, and stay countable.
 func TestAmounts(t *testing.T) {
-	third, _ := quantity("333333334n").parse()
-	if got := third.plus(third).plus(third); got != (amount{1, 2}) {
+	third, _ := Quantity("333333334n").parse()
+	if got := third.plus(third).plus(third); got != (Amount{1, 2}) {
 		t.Errorf("got %v, want 1.000000002", got)
 	}
-	huge := amount{whole: maxAmount}
+	huge := Amount{Whole: maxAmount}
 	if got := huge.plus(huge).plus(third); got != huge {
 		t.Errorf("got %v, want %v", got, huge)
 	}
-	if third.less(third) || !third.less(amount{whole: 1}) || !third.less(third.plus(amount{0, 1})) {
+	if third.less(third) || !third.less(Amount{Whole: 1}) || !third.less(third.plus(Amount{0, 1})) {
 		t.Error("less is wrong")
 	}
 }

@@ -1,0 +1,185 @@
+package manifest
+
+import "slices"
+
+// This file is the objects, their fields called as in Kubernetes.
+
+// Object is as much of a Node or a Pod as is read: the fields by which upstream's
+// scheduler decides where a pod may go and what it takes there. Those that are
+// read only to be refused, or to be counted, are here too.
+type Object struct {
+	Kind     string   `json:"kind"`
+	Metadata Metadata `json:"metadata"`
+	Spec     Spec     `json:"spec"`
+	Status   Status   `json:"status"`
+}
+
+// Metadata is who an object is, and whose.
+type Metadata struct {
+	Name              string            `json:"name"`
+	Namespace         string            `json:"namespace"`
+	Labels            map[string]string `json:"labels"`
+	OwnerReferences   []Owner           `json:"ownerReferences"`
+	CreationTimestamp string            `json:"creationTimestamp"`
+	DeletionTimestamp string            `json:"deletionTimestamp"`
+}
+
+// Owner is who has made an object.
+type Owner struct {
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	UID        string `json:"uid"`
+	Controller bool   `json:"controller"`
+}
+
+// Spec is that of a Node and that of a Pod: they share no field.
+type Spec struct {
+	Unschedulable bool    `json:"unschedulable"`
+	Taints        []Taint `json:"taints"`
+
+	NodeName                  string              `json:"nodeName"`
+	Priority                  int32               `json:"priority"`
+	Containers                []Container         `json:"containers"`
+	InitContainers            []Container         `json:"initContainers"`
+	Overhead                  map[string]Quantity `json:"overhead"`
+	Resources                 Resources           `json:"resources"`
+	NodeSelector              map[string]string   `json:"nodeSelector"`
+	Affinity                  Affinity            `json:"affinity"`
+	Tolerations               []Toleration        `json:"tolerations"`
+	TopologySpreadConstraints []Spread            `json:"topologySpreadConstraints"`
+	Volumes                   []Volume            `json:"volumes"`
+	ResourceClaims            []struct{}          `json:"resourceClaims"`
+	SchedulingGates           []struct{}          `json:"schedulingGates"`
+}
+
+// Taint keeps pods off a node that do not tolerate it.
+type Taint struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Effect string `json:"effect"`
+}
+
+// Toleration is which taints are no obstacle.
+type Toleration struct {
+	Key      string `json:"key"`
+	Operator string `json:"operator"`
+	Value    string `json:"value"`
+	Effect   string `json:"effect"`
+}
+
+// Container is a container of a pod.
+type Container struct {
+	RestartPolicy string    `json:"restartPolicy"`
+	Resources     Resources `json:"resources"`
+	Ports         []struct {
+		HostPort int32  `json:"hostPort"`
+		HostIP   string `json:"hostIP"`
+		Protocol string `json:"protocol"`
+	} `json:"ports"`
+}
+
+// Resources are what a container, or a pod as a whole, asks for.
+type Resources struct {
+	Requests map[string]Quantity `json:"requests"`
+}
+
+// Affinity is which nodes, and whose company, a pod seeks or shuns.
+type Affinity struct {
+	NodeAffinity    NodeAffinity `json:"nodeAffinity"`
+	PodAffinity     PodAffinity  `json:"podAffinity"`
+	PodAntiAffinity PodAffinity  `json:"podAntiAffinity"`
+}
+
+// NodeAffinity is which nodes a pod seeks.
+type NodeAffinity struct {
+	Required  *NodeSelector `json:"requiredDuringSchedulingIgnoredDuringExecution"`
+	Preferred []struct{}    `json:"preferredDuringSchedulingIgnoredDuringExecution"`
+}
+
+// NodeSelector is met where one of its terms is.
+type NodeSelector struct {
+	NodeSelectorTerms []NodeTerm `json:"nodeSelectorTerms"`
+}
+
+// NodeTerm is met where all of it is; one without any is met nowhere.
+type NodeTerm struct {
+	MatchExpressions []Expression `json:"matchExpressions,omitempty"`
+	MatchFields      []Expression `json:"matchFields,omitempty"`
+}
+
+// Expression is a condition on one label. A node's has the operators In, NotIn,
+// Exists, DoesNotExist, Gt and Lt, a pod's the first four.
+type Expression struct {
+	Key      string   `json:"key"`
+	Operator string   `json:"operator"`
+	Values   []string `json:"values,omitempty"`
+}
+
+// PodAffinity is whose company a pod seeks, or shuns.
+type PodAffinity struct {
+	Required  []PodTerm      `json:"requiredDuringSchedulingIgnoredDuringExecution"`
+	Preferred []WeightedTerm `json:"preferredDuringSchedulingIgnoredDuringExecution"`
+}
+
+// PodTerm selects pods. What matchLabelKeys and mismatchLabelKeys say is in its
+// labelSelector, too, when an API server hands it out.
+type PodTerm struct {
+	LabelSelector     *LabelSelector `json:"labelSelector"`
+	TopologyKey       string         `json:"topologyKey"`
+	Namespaces        []string       `json:"namespaces"`
+	NamespaceSelector *LabelSelector `json:"namespaceSelector"`
+	MatchLabelKeys    []string       `json:"matchLabelKeys"`
+	MismatchLabelKeys []string       `json:"mismatchLabelKeys"`
+}
+
+// WeightedTerm is a preference, of a weight from 1 to 100.
+type WeightedTerm struct {
+	Weight          int32   `json:"weight"`
+	PodAffinityTerm PodTerm `json:"podAffinityTerm"`
+}
+
+// LabelSelector is met where all of it is; an empty one by all pods.
+type LabelSelector struct {
+	MatchLabels      map[string]string `json:"matchLabels,omitempty"`
+	MatchExpressions []Expression      `json:"matchExpressions,omitempty"`
+}
+
+// Spread asks that the pods which it selects be spread over the values of a node label:
+// none has more than MaxSkew more of them than the one that has the fewest.
+type Spread struct {
+	MaxSkew            int32          `json:"maxSkew"`
+	TopologyKey        string         `json:"topologyKey"`
+	WhenUnsatisfiable  string         `json:"whenUnsatisfiable"`
+	LabelSelector      *LabelSelector `json:"labelSelector"`
+	MinDomains         *int32         `json:"minDomains"`
+	NodeAffinityPolicy string         `json:"nodeAffinityPolicy"`
+	NodeTaintsPolicy   string         `json:"nodeTaintsPolicy"`
+	MatchLabelKeys     []string       `json:"matchLabelKeys"`
+}
+
+// Volume is a volume of which only matters whether a claim is behind it.
+type Volume struct {
+	PersistentVolumeClaim *struct{} `json:"persistentVolumeClaim"`
+	Ephemeral             *struct{} `json:"ephemeral"`
+}
+
+// Status is that of a Node and that of a Pod.
+type Status struct {
+	Phase       string              `json:"phase"`
+	QOSClass    string              `json:"qosClass"`
+	Capacity    map[string]Quantity `json:"capacity"`
+	Allocatable map[string]Quantity `json:"allocatable"`
+	Conditions  []Condition         `json:"conditions"`
+}
+
+// Condition is one of those that a node is in.
+type Condition struct {
+	Type   string `json:"type"`
+	Status string `json:"status"`
+}
+
+// IsStatic reports whether the pod comes from a file of its node, as those of
+// many control planes do.
+func (o *Object) IsStatic() bool {
+	return o.Spec.NodeName != "" && slices.ContainsFunc(o.Metadata.OwnerReferences, func(w Owner) bool { return w.Kind == "Node" })
+}
