@@ -29,7 +29,7 @@ cluster:
 constraint: cluster internal/nearest
 constraint/constrainttest: cluster constraint
 constraint/planted: cluster constraint
-constraint/request: cluster constraint constraint/board constraint/file internal/document internal/nearest
+constraint/request: cluster constraint constraint/board constraint/file constraint/kubernetes internal/document
 constraint/board: cluster constraint
 constraint/greedy: cluster constraint constraint/board
 constraint/file: cluster constraint internal/nearest
