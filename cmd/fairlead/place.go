@@ -26,7 +26,7 @@ import (
 
 // placing is what the flags ask for, as they were typed.
 type placing struct {
-	path             string
+	paths            []string
 	policy, deadline string
 	ticks            int64
 	seed             uint64
@@ -55,13 +55,16 @@ func placePolicies() []string {
 func newPlace() *cobra.Command {
 	var s placing
 	c := &cobra.Command{
-		Use:   "place FILE",
+		Use:   "place FILE...",
 		Short: "Place long-running applications on a cluster under constraints, once",
 		Long: `Place reads a cluster and the applications that are to be placed on it, as YAML or
 JSON, and prints a plan: where each container goes, which constraints it violates, a
 bound that no plan can beat, and for every application that is not placed the reason.
 - is the standard input; what begins like gzip is unpacked. docs/place.md describes
 the file, docs/constraints.md what constraints say.
+
+Several files, or one, may hold Kubernetes' manifests instead: nodes, pods, and
+Deployments and other controllers whose pods are to be placed.
 
 The policy search begins with what serial finds and improves it until the deadline, or
 for --ticks, or until nothing can be better. The other policies are heuristics, which
@@ -70,10 +73,11 @@ Ctrl-C ends the search and prints what it has. The exit code is 0 if there is a 
 whatever it violates.`,
 		Example: `  fairlead place shop.yaml
   fairlead place shop.yaml -o json --deadline 5s
+  kubectl get nodes,pods -A -o yaml | fairlead place - deployment.yaml
   fairlead trace generate lra --nodes 500 --lras 20 --planted -o - | fairlead place -`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			s.path = args[0]
+			s.paths = args
 			if err := s.check(c); err != nil {
 				return usage(c, err)
 			}
@@ -126,13 +130,16 @@ func (s *placing) check(c *cobra.Command) error {
 
 // run reads the request, finds a plan and prints it.
 func (s *placing) run(ctx context.Context, c *cobra.Command) error {
-	r, err := s.read(c.InOrStdin())
+	r, notes, err := s.read(c.InOrStdin())
 	if err != nil {
 		return err
 	}
 	warnings, err := r.Contradictions()
 	if err != nil {
 		return err
+	}
+	for _, note := range notes {
+		fmt.Fprintln(c.ErrOrStderr(), "fairlead: note:", note)
 	}
 	for _, warning := range append(warnings, r.Warnings()...) {
 		fmt.Fprintln(c.ErrOrStderr(), "fairlead: warning:", warning)
@@ -146,20 +153,24 @@ func (s *placing) run(ctx context.Context, c *cobra.Command) error {
 	return s.print(c.OutOrStdout(), answer)
 }
 
-func (s *placing) read(stdin io.Reader) (*request.Request, error) {
-	file, err := openInput(s.path, stdin)
-	if err != nil {
-		return nil, err
+func (s *placing) read(stdin io.Reader) (*request.Request, []string, error) {
+	var files []request.File
+	for _, path := range s.paths {
+		file, err := openInput(path, stdin)
+		if err != nil {
+			return nil, nil, err
+		}
+		unpacked, err := unpacked(file)
+		var text []byte
+		if err == nil {
+			text, err = io.ReadAll(unpacked)
+		}
+		if err := errors.Join(err, file.Close()); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", inputName(path), err)
+		}
+		files = append(files, request.File{Name: inputName(path), Text: text})
 	}
-	unpacked, err := unpacked(file)
-	var text []byte
-	if err == nil {
-		text, err = io.ReadAll(unpacked)
-	}
-	if err := errors.Join(err, file.Close()); err != nil {
-		return nil, fmt.Errorf("%s: %w", inputName(s.path), err)
-	}
-	return request.Read(inputName(s.path), text)
+	return request.ReadAll(files)
 }
 
 // solve finds a plan within the time or the ticks.

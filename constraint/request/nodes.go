@@ -13,7 +13,7 @@ import (
 // This file reads the nodes and the groups that they are in.
 
 // MostNodes is how many nodes, and as many containers, a file may have.
-const MostNodes = 1_000_000
+const MostNodes = 100_000
 
 // template is a node as it is written, of which there may be several.
 type template struct {

@@ -130,6 +130,9 @@ func (r *reasons) where(class int) string { return "where of " + r.Parts[class] 
 
 // describe writes requirements.
 func describe(where []Requirement) string {
+	if len(where) == 0 {
+		return "its node selector, node affinity, tolerations or topology keys"
+	}
 	var all []string
 	for _, q := range where {
 		all = append(all, q.Key+"="+strings.Join(q.Values, " or "))

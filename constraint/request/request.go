@@ -27,7 +27,8 @@ type Request struct {
 	// Planted is a placement that the file knows of; nil if it knows none. Solvers do not
 	// see it.
 	Planted constraint.Assignment
-	first   []int32 // container of each class
+	first   []int32  // container of each class
+	names   []string // of containers that have names of their own, by container; else nil
 }
 
 // Requirement says that the label, or the group, of that key has one of the values.
@@ -38,6 +39,9 @@ type Requirement struct {
 
 // Container is what the container is called in its application.
 func (r *Request) Container(container int32) string {
+	if r.names != nil {
+		return r.names[container]
+	}
 	class := r.Problem.Containers[container].Class
 	return r.Parts[class] + "-" + strconv.Itoa(int(container-r.first[class]))
 }

@@ -1,0 +1,192 @@
+package request
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/constraint"
+	"fairlead.dev/fairlead/constraint/kubernetes"
+)
+
+// This file makes a request of Kubernetes' manifests: nodes and pods as kubectl prints them,
+// and controllers whose pods are to be placed.
+
+// File is a text with its name.
+type File struct {
+	Name string
+	Text []byte
+}
+
+// ReadAll reads a request from one file, or from several with manifests. The notes say what of
+// the manifests is not heeded, or not exactly.
+func ReadAll(files []File) (r *Request, notes []string, err error) {
+	manifests := slices.ContainsFunc(files, func(f File) bool { return isManifest(f.Text) })
+	switch {
+	case manifests:
+		return readManifests(files)
+	case len(files) > 1:
+		return nil, nil, fmt.Errorf("%s and %d more files: want one, or several with Kubernetes' manifests", files[0].Name, len(files)-1)
+	}
+	r, err = Read(files[0].Name, files[0].Text)
+	return r, nil, err
+}
+
+// isManifest reports whether the text begins with an object of Kubernetes.
+func isManifest(text []byte) bool {
+	var head map[string]yaml.Node
+	err := yaml.NewDecoder(bytes.NewReader(text)).Decode(&head)
+	_, versioned := head["apiVersion"]
+	_, nodes := head["nodes"]
+	return err == nil && versioned && !nodes
+}
+
+func readManifests(files []File) (*Request, []string, error) {
+	var objects kubernetes.Objects
+	for _, f := range files {
+		decoder := yaml.NewDecoder(bytes.NewReader(f.Text))
+		for number := 1; ; number++ {
+			var document any
+			err := decoder.Decode(&document)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return nil, nil, fmt.Errorf("%s: neither YAML nor JSON: %w", f.Name, err)
+			}
+			if document == nil {
+				continue
+			}
+			text, err := json.Marshal(document)
+			if err == nil {
+				err = objects.Add(text)
+			}
+			if err != nil {
+				return nil, nil, fmt.Errorf("%s: document %d: %w", f.Name, number, err)
+			}
+		}
+	}
+	c, err := objects.Cluster()
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(c.Nodes) == 0 {
+		return nil, nil, errors.New("there are no nodes; give what 'kubectl get nodes -o yaml' prints beside the workloads")
+	}
+	t, err := kubernetes.Translate(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	notes := c.Notes
+	for _, note := range t.Notes {
+		notes = append(notes, note.Text)
+	}
+	r, err := translated(c, t)
+	return r, notes, err
+}
+
+// translated is the request of a cluster whose rules were translated.
+func translated(c *kubernetes.Cluster, t *kubernetes.Translation) (*Request, error) {
+	p := constraint.Problem{Kinds: c.Kinds, Constraints: t.Constraints, Objective: constraint.Standard()}
+	r := &Request{Problem: p}
+	for n := range c.Nodes {
+		r.addKubernetesNode(&c.Nodes[n])
+	}
+	r.Problem.Groups = groupsOf(c, t)
+	rows := map[string]int{}
+	var names []string
+	workloads := map[string][]int{}
+	for i := range c.Workloads {
+		name := c.Workloads[i].Application
+		if _, known := rows[name]; !known {
+			rows[name] = len(names)
+			names = append(names, name)
+		}
+		workloads[name] = append(workloads[name], i)
+	}
+	for row, name := range names {
+		app := constraint.Application{Name: name, First: int32(len(r.Problem.Containers))}
+		for _, i := range workloads[name] {
+			w := &c.Workloads[i]
+			app.Deployed = app.Deployed || w.Runs()
+			class := constraint.Class{Application: int32(row), Demand: w.Demand, Tags: t.Tags[i], Eligible: t.Eligible[i]}
+			if err := r.addWorkload(w, class); err != nil {
+				return nil, err
+			}
+		}
+		app.End = int32(len(r.Problem.Containers))
+		r.Problem.Applications = append(r.Problem.Applications, app)
+	}
+	r.index()
+	return r, nil
+}
+
+func (r *Request) addKubernetesNode(node *kubernetes.Node) {
+	p := &r.Problem
+	n := constraint.Node{ID: cluster.NodeID(len(p.Nodes)), Name: node.Name, Capacity: node.Capacity, Free: slices.Clone(node.Capacity)}
+	for k, kind := range p.Kinds {
+		if kind.Devices {
+			n.Devices = slices.Repeat([]int64{kind.PerUnit}, int(node.Capacity[k]/kind.PerUnit))
+		}
+	}
+	p.Nodes = append(p.Nodes, n)
+	var labels []cluster.Label
+	for _, key := range slices.Sorted(maps.Keys(node.Labels)) {
+		labels = append(labels, cluster.Label{Key: key, Value: node.Labels[key]})
+	}
+	r.Labels = append(r.Labels, labels)
+}
+
+// addWorkload adds the pods of a workload, those that run on their nodes, where they stay.
+func (r *Request) addWorkload(w *kubernetes.Workload, class constraint.Class) error {
+	p := &r.Problem
+	for k, kind := range p.Kinds {
+		if kind.Devices {
+			class.Need = kind.Need(w.Demand[k])
+		}
+	}
+	row := int32(len(p.Classes))
+	p.Classes = append(p.Classes, class)
+	r.Parts = append(r.Parts, path.Base(w.Application))
+	r.Where = append(r.Where, nil)
+	for _, pod := range w.Pods {
+		container := constraint.Container{Task: cluster.TaskID(len(p.Containers)), Class: row, At: pod.Node}
+		if pod.Node != kubernetes.Waiting {
+			container.Fixed = true
+			if !settle(&p.Nodes[pod.Node], &class, &container) {
+				return fmt.Errorf("pod %s runs on node %s, whose devices cannot hold it beside the others", pod.Name, p.Nodes[pod.Node].Name)
+			}
+		}
+		p.Containers = append(p.Containers, container)
+		r.names = append(r.names, pod.Name)
+	}
+	return nil
+}
+
+// groupsOf are the groups of the translation.
+func groupsOf(c *kubernetes.Cluster, t *kubernetes.Translation) []constraint.Group {
+	names := make([]string, len(c.Nodes))
+	sets := map[string][]string{}
+	for n := range c.Nodes {
+		names[n] = c.Nodes[n].Name
+		for _, group := range t.Groups[n] {
+			if sets[group.Key] == nil {
+				sets[group.Key] = make([]string, len(c.Nodes))
+			}
+			sets[group.Key][n] = group.Value
+		}
+	}
+	groups := []constraint.Group{constraint.GroupOf(cluster.EachNode, names)}
+	for _, key := range slices.Sorted(maps.Keys(sets)) {
+		groups = append(groups, constraint.GroupOf(key, sets[key]))
+	}
+	return groups
+}
