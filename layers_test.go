@@ -45,6 +45,8 @@ internal/heap:
 internal/nearest:
 internal/strict: internal/nearest
 internal/wide:
+ilp:
+ilp/highs: ilp
 mcmf:
 mcmf/dimacs: mcmf
 mcmf/mcmftest: mcmf
@@ -70,7 +72,7 @@ cmd/fairlead: *
 
 // pure packages decide. They see no clock, chance, network, file, lock or log,
 // start no goroutine and keep nothing between calls but what they return.
-const pure = `cluster flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread internal/fifo internal/heap internal/kmeans internal/nearest internal/wide mcmf policies queue queue/promethee sched`
+const pure = `cluster flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread ilp internal/fifo internal/heap internal/kmeans internal/nearest internal/wide mcmf policies queue queue/promethee sched`
 
 // Each of these stands for itself and for all packages below it, except that
 // math/rand/v2 is welcome everywhere: its source is passed in.
