@@ -167,7 +167,7 @@ func (s *State) regroupUsed(n NodeID) {
 	}
 	for c := range s.constraints.row {
 		if s.constraints.row[c].far {
-			s.log.counted(ConstraintID(c))
+			s.log.note(Constraints, uint32(c))
 		}
 	}
 }
@@ -178,7 +178,7 @@ func (s *State) noteCounts(id ShapeID) {
 	last := ConstraintID(maxRow)
 	for _, r := range s.shape[id].roles {
 		if r.constraint != last && s.constraints.row[r.constraint].far {
-			s.log.counted(r.constraint)
+			s.log.note(Constraints, uint32(r.constraint))
 		}
 		last = r.constraint
 	}
@@ -246,13 +246,17 @@ func (s *State) copyStance(from *State, id TaskID) {
 	}
 }
 
-// copyConstraint copies a constraint, and counts what the nodes add to it.
+// copyConstraint copies a constraint that has come or gone, and counts what the nodes add
+// to it.
 func (s *State) copyConstraint(from *State, c ConstraintID) {
 	t := s.copying(from)
 	if t == nil {
 		return
 	}
 	t.row = grown(t.row, int(c))
+	if t.row[c].spec == from.constraints.row[c].spec {
+		return // its counts have come with the nodes
+	}
 	t.row[c] = constraintRow{}
 	if !from.constraints.row[c].live() {
 		return

@@ -130,7 +130,7 @@ func (h *history) checkConstraints() error {
 		}
 	}
 	for t := range TaskID(h.s.TaskRows()) {
-		if n := NodeID(len(h.data) / 16 % historyNodes); !h.s.takes(t, n).Refused() {
+		if n := NodeID(len(h.data) / 32 % historyNodes); !h.s.takes(t, n).Refused() {
 			return h.checkAdmits(t, n)
 		}
 	}
@@ -143,10 +143,27 @@ func (h *history) checkAdmits(t TaskID, n NodeID) error {
 	defer h.s.End()
 	before, noted := h.hard(), h.s.Violations(t, nil)
 	told := h.s.Admits(t, n)
+	if told.Code == Violates && told.Have >= told.Need == (told.Have <= told.Need) {
+		return fmt.Errorf("task row %d on node row %d: refused for counting %d with a bound of %d", t, n, told.Have, told.Need)
+	}
 	if r := h.s.Place(t, n, 0); r.Refused() {
 		return fmt.Errorf("task row %d on node row %d: refused for %s", t, n, r.Code)
 	}
-	return h.compareWorse(told, noted, before)
+	if err := h.compareWorse(told, noted, before); err != nil {
+		return err
+	}
+	for other := range h.s.task {
+		t := TaskID(other)
+		before, noted, told := h.hard(), h.s.Violations(t, nil), h.s.Releases(t)
+		if h.s.Evict(t).Refused() {
+			continue
+		}
+		if err := h.compareWorse(told, noted, before); err != nil {
+			return fmt.Errorf("evicting task row %d: %w", t, err)
+		}
+		return nil
+	}
+	return nil
 }
 
 // compareWorse compares what was foretold, and what is seen afterwards.
@@ -157,10 +174,10 @@ func (h *history) compareWorse(told Refusal, noted []Violation, before map[Const
 	}
 	h.violates[worse]++
 	if (told.Code == Violates) != worse {
-		return fmt.Errorf("the placement is foretold to be %s, and that it makes constraints worse is %v", told.Code, worse)
+		return fmt.Errorf("what is done is foretold to be %s, and that it makes constraints worse is %v", told.Code, worse)
 	}
 	if seen := h.s.Worse(noted); (seen.Code == Violates) != worse {
-		return fmt.Errorf("the placement is seen to be %s, and that it makes constraints worse is %v", seen.Code, worse)
+		return fmt.Errorf("what is done is seen to be %s, and that it makes constraints worse is %v", seen.Code, worse)
 	}
 	return nil
 }

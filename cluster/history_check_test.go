@@ -46,7 +46,7 @@ func (h *history) check() error {
 			return err
 		}
 	}
-	if len(h.data)%16 == 0 {
+	if len(h.data)%32 == 0 {
 		if err := h.checkConstraints(); err != nil {
 			return err
 		}

@@ -36,7 +36,7 @@ type history struct {
 	placed, promised int              // placements that were accepted, those that have to wait for room
 	resized, granted int              // grants that were changed, placements that were granted more than they ask for
 	stopped          int
-	violates         map[bool]int // placements that were foretold to violate nothing, or something
+	violates         map[bool]int // what was foretold to violate nothing, or something
 }
 
 const (
@@ -478,7 +478,7 @@ func TestHistories(t *testing.T) {
 		violates[false], violates[true] = violates[false]+h.violates[false], violates[true]+h.violates[true]
 	}
 	if min(violates[false], violates[true]) < int(seeds)/2 {
-		t.Errorf("of the placements looked at, %d violated nothing and %d something", violates[false], violates[true])
+		t.Errorf("of what was looked at, %d violated nothing and %d something", violates[false], violates[true])
 	}
 	if per := ran["any"] / int(seeds); per < 40 {
 		t.Errorf("only %d accepted events a history made sense; the histories are nonsense", per)

@@ -381,9 +381,7 @@ func (s *State) CopyRow(from *State, touch Touch) {
 		s.set[row].live = from.set[row].live
 		s.set[row].nodes = append(s.set[row].nodes[:0], from.set[row].nodes...)
 	case Constraints:
-		if touch.Node == NoNode {
-			s.copyConstraint(from, ConstraintID(row))
-		}
+		s.copyConstraint(from, ConstraintID(row))
 	case Tables:
 		panic("cluster: Tables is not a table")
 	}
@@ -405,7 +403,7 @@ func (s *State) tally(t TaskID, sign int) {
 func (s *State) CopyAll(from *State) {
 	for table, rows := range [Tables]int{Nodes: len(from.node), Tasks: len(from.task), Jobs: len(from.job), Shapes: len(from.shape), Sets: len(from.set), Constraints: from.ConstraintRows()} {
 		for row := range rows {
-			s.CopyRow(from, Touch{Table: Table(table), Row: uint32(row), Node: NoNode})
+			s.CopyRow(from, Touch{Table: Table(table), Row: uint32(row)})
 		}
 	}
 }

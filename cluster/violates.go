@@ -143,28 +143,50 @@ func (s *State) Worse(than []Violation) Refusal {
 // violates says which hard constraint more subjects would violate if a task of the
 // shape came to the node, from another one that it is leaving if that is not NoNode.
 func (s *State) violates(id ShapeID, n, from NodeID) Refusal {
-	roles := s.shape[id].roles
+	c := coming{table: s.constraints, n: n, from: from}
+	return c.first(s.shape[id].roles)
+}
+
+// Upholds reports whether a task of the shape that came to the node would by itself
+// violate no hard constraint.
+func (s *State) Upholds(id ShapeID, n NodeID) bool { return !s.violates(id, n, NoNode).Refused() }
+
+// Releases says which hard constraint more subjects would violate if the task were
+// evicted by itself.
+func (s *State) Releases(t TaskID) Refusal {
+	if int(t) >= len(s.task) || !s.task[t].Placed() || s.task[t].Phase == Leaving {
+		return Refusal{}
+	}
+	task := &s.task[t]
+	c := coming{table: s.constraints, n: task.Node, from: NoNode, goes: true, reserved: task.Phase == Reserved}
+	return c.first(s.shape[task.Shape].roles)
+}
+
+// coming is a task that would come to a node, or go from it, with its roles in one
+// constraint.
+type coming struct {
+	table    *constraintTable
+	roles    []role
+	n, from  NodeID
+	goes     bool
+	reserved bool // what goes is not there yet, and so at once
+}
+
+// first is the refusal of the first hard constraint that would be violated more.
+func (c *coming) first(roles []role) Refusal {
 	for len(roles) > 0 {
-		c, end := roles[0].constraint, 1
-		for end < len(roles) && roles[end].constraint == c {
+		end := 1
+		for end < len(roles) && roles[end].constraint == roles[0].constraint {
 			end++
 		}
-		if s.constraints.row[c].spec.Hard {
-			comes := coming{s.constraints, roles[:end], n, from}
-			if r := comes.refusal(); r.Refused() {
+		if c.roles = roles[:end]; c.table.row[roles[0].constraint].spec.Hard {
+			if r := c.refusal(); r.Refused() {
 				return r
 			}
 		}
 		roles = roles[end:]
 	}
 	return Refusal{}
-}
-
-// coming is a task that would come to a node, with its roles in one constraint.
-type coming struct {
-	table   *constraintTable
-	roles   []role
-	n, from NodeID
 }
 
 // refusal says whether more subjects would violate the constraint.
@@ -184,26 +206,35 @@ func (c *coming) adds(r role, t tense) int64 {
 	b := &c.table.row[r.constraint].bound[r.bound]
 	g := &c.table.group[b.group]
 	set := g.setOf(c.n)
-	if t == present && c.from != NoNode && g.setOf(c.from) == set {
+	if t == present && (c.goes && !c.reserved || c.from != NoNode && g.setOf(c.from) == set) {
 		return 0
 	}
 	has := b.counted(set, t)
 	before, _ := b.broken(set, has, g.size(set))
-	after, _ := b.broken(set, has.plus(r.once(1)), g.size(set))
+	after, _ := b.broken(set, has.plus(r.once(c.sign())), g.size(set))
 	return after - before
+}
+
+// sign is how many tasks there would be more.
+func (c *coming) sign() int32 {
+	if c.goes {
+		return -1
+	}
+	return 1
 }
 
 // explain is the refusal for the sake of a bound.
 func (c *coming) explain(r role, t tense) Refusal {
 	b := &c.table.row[r.constraint].bound[r.bound]
 	set := c.table.group[b.group].setOf(c.n)
-	count := b.counted(set, t).plus(r.once(1))
+	count := b.counted(set, t).plus(r.once(c.sign()))
 	have := count.Targets
-	if !b.SelfCounted && !b.whole() && (r.subject && r.target || !r.subject && count.Subjects == count.Both) {
-		have-- // the one that counts is no other beside itself
-	}
-	if set == outside {
+	switch {
+	case set == outside:
 		have = 0
+	case b.whole() || b.SelfCounted || count.Subjects > count.Both && b.Misses(have) > 0:
+	default:
+		have-- // whoever counts is no other beside itself
 	}
 	need := b.Max
 	if have < b.Min {

@@ -64,7 +64,7 @@ func (c *chooser) choose(w *network, s *cluster.State, shape cluster.ShapeID, ti
 		return 0, true
 	}
 	for _, t := range w.machines[n].tenants {
-		if w.members[t].terms.Tier <= tier {
+		if w.members[t].terms.Tier <= tier && !s.Releases(t).Refused() {
 			c.add(w, s, t)
 		}
 	}

@@ -216,6 +216,9 @@ func (p *Policy) learn(s *cluster.State, c *sched.Changed) {
 	for _, shape := range c.Shapes {
 		w.forgetShape(shape)
 	}
+	for _, shape := range c.Constrained {
+		w.reconsider(shape)
+	}
 	for _, n := range c.Nodes {
 		w.note(n)
 	}

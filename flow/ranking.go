@@ -138,6 +138,30 @@ func (w *network) forgetShape(shape cluster.ShapeID) {
 	w.cached = kept
 }
 
+// reconsider has all nodes looked at again for a shape, as constraints may let it go
+// elsewhere now.
+func (w *network) reconsider(shape cluster.ShapeID) {
+	for row := range w.requests {
+		if q := &w.requests[row]; q.id.shape == shape {
+			q.seen = never
+			for _, h := range q.hunts {
+				h.seen = never
+			}
+		}
+	}
+	for row := range w.classes {
+		c := &w.classes[row]
+		if !c.live || w.requests[c.request].id.shape != shape {
+			continue
+		}
+		for _, o := range c.outs {
+			if o.group < 0 {
+				w.refresh(o.node)
+			}
+		}
+	}
+}
+
 // groupOf finds the group of an aggregator, or makes it with those above it.
 func (w *network) groupOf(s *cluster.State, q int32, a Aggregator) int32 {
 	if row, ok := w.requests[q].groupOf[a]; ok {

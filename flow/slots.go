@@ -308,7 +308,7 @@ func (w *network) room(s *cluster.State, q int32, n cluster.NodeID) int64 {
 		units = min(units, beside(s, id, n))
 	}
 	switch {
-	case units <= 0:
+	case units <= 0 || !s.Upholds(id.shape, n):
 		return 0
 	case s.RoomNow(id.shape, n):
 		return units

@@ -239,7 +239,7 @@ func (p *Policy) look(s *cluster.State, row int32, h *hunt, n cluster.NodeID, ex
 	seat.price, seat.checked = unreached, 0
 	seat.ticket++
 	id, c := w.requests[row].id, &p.victims.chooser
-	if int(n) >= s.NodeRows() || s.Overfull(n) || !s.FitsEmpty(id.shape, n) || id.job != noJob && beside(s, id, n) <= 0 {
+	if int(n) >= s.NodeRows() || s.Overfull(n) || !s.FitsEmpty(id.shape, n) || !s.Upholds(id.shape, n) || id.job != noJob && beside(s, id, n) <= 0 {
 		return
 	}
 	price, ok := c.atLeast(w, s, id.shape, n)

@@ -242,9 +242,9 @@ func (m *mesos) seek(s *cluster.State, g *group) bool {
 			if !s.RoomNow(g.id.shape, n) {
 				return false
 			}
-			refused := s.Admits(task, n).Refused()
-			beside = beside || refused
-			return !refused
+			refusal := s.Admits(task, n)
+			beside = beside || refusal.Code == cluster.NotApart
+			return !refusal.Refused()
 		}
 		from := m.cursor
 		if g.pass == m.pass && g.offer >= from {
@@ -291,8 +291,8 @@ func (m *mesos) take(t *sched.Trial, u int32, n cluster.NodeID, out *sched.Plan)
 		if !roomNow(s, g.id.shape, n) {
 			continue
 		}
-		if s.Admits(task, n).Refused() {
-			if g.id.job == noJob {
+		if refusal := s.Admits(task, n); refusal.Refused() {
+			if g.id.job == noJob && refusal.Code == cluster.NotApart {
 				m.exile(s, g)
 				if m.waiting.settle(g, s) {
 					m.line.enter(g)

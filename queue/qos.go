@@ -2,6 +2,7 @@ package queue
 
 import (
 	"cmp"
+	"slices"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/internal/heap"
@@ -162,7 +163,7 @@ func (q *qos) gains(s *cluster.State, c *sched.Changed, g *urgentGroup) bool {
 	if len(c.Members) > 0 && len(c.MembersOf(shape.Eligible)) > 0 {
 		return true
 	}
-	return len(c.Nodes) > 0 && shape.Demand.Fits(q.gained)
+	return slices.Contains(c.Constrained, g.id.shape) || len(c.Nodes) > 0 && shape.Demand.Fits(q.gained)
 }
 
 // serve places tasks of the group for as long as they are first in line and find a
@@ -271,7 +272,7 @@ func (q *qos) find(s *cluster.State, task cluster.TaskID) (n cluster.NodeID, ok,
 		}
 		return kubeScore(s, s.Shape(id), n)
 	})
-	if job := s.Task(task).Job; x.job != job || len(x.hidden) > len(q.table.order.at) {
+	if job := s.Task(task).Job; x.job != job || s.Constrained(id) || len(x.hidden) > len(q.table.order.at) {
 		q.table.unhide(x)
 		x.job = job
 	}

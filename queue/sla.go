@@ -114,9 +114,9 @@ func (p *sla) wake(s *cluster.State, c *sched.Changed) {
 			p.changed = append(p.changed, n)
 		}
 	}
-	near := sched.Changed{Nodes: p.changed, Members: c.Members}
+	near := sched.Changed{Nodes: p.changed, Members: c.Members, Constrained: c.Constrained}
 	p.table.ticks += int64(len(c.Nodes))
-	if len(near.Nodes) > 0 || len(near.Members) > 0 {
+	if len(near.Nodes) > 0 || len(near.Members) > 0 || len(near.Constrained) > 0 {
 		p.line.rouse(s, func(l *lot) bool { return p.gains(s, &near, l, s.Shape(l.id.shape).Demand[0]) })
 	}
 }
@@ -126,9 +126,9 @@ func (p *sla) wake(s *cluster.State, c *sched.Changed) {
 func (p *sla) gains(s *cluster.State, c *sched.Changed, l *lot, grant int64) bool {
 	fits := func(n cluster.NodeID) bool {
 		p.table.ticks++
-		return holds(s, l.id.shape, grant, n) && (l.id.job == noJob || !s.Admits(l.first().tasks[0], n).Refused())
+		return holds(s, l.id.shape, grant, n) && (l.id.job == noJob && !s.Constrained(l.id.shape) || !s.Admits(l.first().tasks[0], n).Refused())
 	}
-	return slices.ContainsFunc(c.Nodes, fits) ||
+	return slices.Contains(c.Constrained, l.id.shape) || slices.ContainsFunc(c.Nodes, fits) ||
 		slices.ContainsFunc(c.MembersOf(s.Shape(l.id.shape).Eligible), func(m sched.Member) bool { return fits(m.Node) })
 }
 

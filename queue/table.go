@@ -259,18 +259,19 @@ func (t *table) top(x *cachedIndex) (cluster.NodeID, bool) {
 }
 
 // find takes the best node from the index. Nodes that the task must stand
-// apart from stay hidden in the index.
+// apart from, or where a constraint forbids it, stay hidden in the index.
 func (t *table) find(s *cluster.State, x *cachedIndex, task cluster.TaskID) (n cluster.NodeID, ok, beside bool) {
 	for {
 		n, ok := t.top(x)
 		if !ok {
 			return 0, false, beside
 		}
-		if !s.Admits(task, n).Refused() {
+		refusal := s.Admits(task, n)
+		if !refusal.Refused() {
 			return n, true, beside
 		}
 		t.hide(x, n)
-		beside = true
+		beside = beside || refusal.Code == cluster.NotApart
 	}
 }
 

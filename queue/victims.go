@@ -53,7 +53,7 @@ func (v *victims) mayEvict(s *cluster.State, priority int32, t cluster.TaskID) b
 	task := s.Task(t)
 	return task.Priority < priority &&
 		(task.Phase == cluster.Running || task.Phase == cluster.Starting) &&
-		!s.Job(task.Job).Foreign
+		!s.Job(task.Job).Foreign && (!s.Constrained(task.Shape) || !s.Releases(t).Refused())
 }
 
 // preempt evicts for the task on the node where that costs least, as one
@@ -88,13 +88,17 @@ func (v *victims) evict(t *sched.Trial, task cluster.TaskID, n cluster.NodeID, o
 }
 
 // replace tries a bundle: the victims leave the node, and the task goes there. It fails
-// where a task of the same job is in the way; a victim is so too, since it holds its
+// where a task of the same job, or a constraint, is in the way; a victim is so too, since it holds its
 // place until it has left.
 func replace(t *sched.Trial, victims []cluster.TaskID, task cluster.TaskID, n cluster.NodeID, out *sched.Plan) bool {
 	s, mark := t.State(), t.Mark()
 	for _, victim := range victims {
 		a := sched.Action{Kind: sched.Evict, Task: victim, Attempt: s.Task(victim).Attempt}
-		mustTry(t, a)
+		if t.Try(a).Refused() { // somebody who stays must stand beside it
+			t.Rollback(mark)
+			out.Drop()
+			return false
+		}
 		out.Add(a)
 	}
 	a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}

@@ -54,7 +54,7 @@ type member struct {
 // fits reports whether some task of the group may go on the node now. Tasks of
 // different jobs may differ in that; the doubt counts for them.
 func (g *group) fits(s *cluster.State, n cluster.NodeID) bool {
-	return roomNow(s, g.id.shape, n) && (g.id.job == noJob || !s.Admits(g.tasks[0].task, n).Refused())
+	return roomNow(s, g.id.shape, n) && (g.id.job == noJob && !s.Constrained(g.id.shape) || !s.Admits(g.tasks[0].task, n).Refused())
 }
 
 // waiting is every waiting task, in groups. A group that fits nowhere sleeps
@@ -171,8 +171,8 @@ func (f floor) with(demand cluster.Vector) floor {
 }
 
 // wakeThose calls wake for the sleeping groups that fit on one of the changed
-// nodes, or of those that came into their own set, and returns how many looks
-// that took.
+// nodes, or of those that came into their own set, and for those whose constraints count
+// otherwise, and returns how many looks that took.
 func (w *waiting) wakeThose(s *cluster.State, c *sched.Changed, fits func(*group, cluster.NodeID) bool, wake func(*group)) int64 {
 	if len(w.asleep) == 0 {
 		return 0
@@ -184,7 +184,7 @@ func (w *waiting) wakeThose(s *cluster.State, c *sched.Changed, fits func(*group
 			w.near = append(w.near, n)
 		}
 	}
-	if len(w.near) == 0 && len(c.Members) == 0 {
+	if len(w.near) == 0 && len(c.Members) == 0 && len(c.Constrained) == 0 {
 		return looks
 	}
 	asleep := w.asleep
@@ -193,7 +193,7 @@ func (w *waiting) wakeThose(s *cluster.State, c *sched.Changed, fits func(*group
 		if g.awake || !w.settle(g, s) {
 			continue
 		}
-		woken := false
+		woken := slices.Contains(c.Constrained, g.id.shape)
 		for i := 0; i < len(w.near) && !woken; i++ {
 			looks++
 			woken = fits(g, w.near[i])

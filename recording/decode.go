@@ -45,6 +45,11 @@ type wireEvent struct {
 	Grant      cluster.Vector    `json:"grant,omitempty"`
 	Finished   bool              `json:"finished,omitempty"`
 	Account    wireAccount       `json:"account,omitempty"`
+
+	Constraint  *uint32         `json:"constraint,omitempty"`
+	Spec        *wireConstraint `json:"spec,omitempty"`
+	Tags        []string        `json:"tags,omitempty"`
+	LongRunning bool            `json:"long_running,omitempty"`
 }
 
 // wireLabel is a key and its value.
@@ -105,7 +110,7 @@ func needs() map[string]string {
 	return map[string]string{
 		"node": "node", "node_changed": "node", "node_lost": "node", "usage": "node",
 		"set": "set", "set_forgotten": "set", "eligible": "set node",
-		"shape": "shape set", "shape_forgotten": "shape", "job": "job", "job_forgotten": "job",
+		"shape": "shape set", "shape_forgotten": "shape", "constraint": "constraint", "constraint_forgotten": "constraint", "job": "job", "job_forgotten": "job",
 		"task": "task seq job shape", "ungated": "task seq", "gated": "task seq", "reshaped": "task seq shape",
 		"found": "task seq node", "started": "task attempt node", "refused": "task attempt", "left": "task attempt",
 		"stays": "task attempt", "ended": "task seq",
@@ -127,6 +132,8 @@ func (w *wireEvent) check(needs map[string]string) error {
 			missing = w.Set == nil
 		case "shape":
 			missing = w.Shape == nil
+		case "constraint":
+			missing = w.Constraint == nil
 		case "job":
 			missing = w.Job == nil
 		case "task":
@@ -169,11 +176,15 @@ func (w *wireEvent) event() cluster.Event {
 	case "eligible":
 		return cluster.EligibilityChanged{Set: cluster.SetID(*w.Set), Node: cluster.NodeID(*w.Node), Eligible: w.Eligible}
 	case "shape":
-		return cluster.ShapeDefined{Shape: cluster.ShapeID(*w.Shape), Spec: cluster.Shape{Demand: w.Demand, Max: w.Max, Eligible: cluster.SetID(*w.Set), PerNode: w.PerNode}}
+		return cluster.ShapeDefined{Shape: cluster.ShapeID(*w.Shape), Spec: cluster.Shape{Demand: w.Demand, Max: w.Max, Eligible: cluster.SetID(*w.Set), PerNode: w.PerNode, Tags: w.Tags}}
 	case "shape_forgotten":
 		return cluster.ShapeForgotten{Shape: cluster.ShapeID(*w.Shape)}
+	case "constraint":
+		return cluster.ConstraintDefined{Constraint: cluster.ConstraintID(*w.Constraint), Spec: w.Spec.constraint()}
+	case "constraint_forgotten":
+		return cluster.ConstraintForgotten{Constraint: cluster.ConstraintID(*w.Constraint)}
 	case "job":
-		return cluster.JobSubmitted{Job: cluster.JobID(*w.Job), Name: w.Name, User: w.User, Foreign: w.Foreign, Together: w.Together, FirstEnds: w.FirstEnds}
+		return cluster.JobSubmitted{Job: cluster.JobID(*w.Job), Name: w.Name, User: w.User, Foreign: w.Foreign, Together: w.Together, FirstEnds: w.FirstEnds, LongRunning: w.LongRunning}
 	case "job_forgotten":
 		return cluster.JobForgotten{Job: cluster.JobID(*w.Job)}
 	}

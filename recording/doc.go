@@ -5,7 +5,7 @@
 // A Recorder stands before a sched.Core, has its methods, and hands each call
 // to a Writer. Replay feeds a recording to a fresh core and compares.
 //
-// # The format, version 5
+// # The format, version 6
 //
 // A recording is one or more files, each an epoch that stands for itself: a
 // new leader, a full file and a new set of resource kinds all begin with a
@@ -15,7 +15,7 @@
 //
 // The first line is the header. (Lines are broken here only to be shown.)
 //
-//	{"fairlead": "recording", "version": 5, "comment": "fairlead-scheduler in kube-system",
+//	{"fairlead": "recording", "version": 6, "comment": "fairlead-scheduler in kube-system",
 //	  "origin": "2026-11-21T13:45:20Z",
 //	  "kinds": [{"name": "cpu", "unit": "cores", "per_unit": 1000}],
 //	  "classes": [{"name": "gold", "importance": 1}],
@@ -68,9 +68,13 @@
 //	set              set, nodes
 //	set_forgotten    set
 //	eligible         set, node, eligible
-//	shape            shape, set, demand, max, per_node
+//	shape            shape, set, demand, max, per_node, tags
 //	shape_forgotten  shape
-//	job              job, name, user, foreign, together, first_ends
+//	constraint       constraint, spec: name, owner, hard or else weight, and any, which lists
+//	                 alternatives, each a list of bounds: subject, target, min, max (omitted:
+//	                 none), group, self_counted
+//	constraint_forgotten  constraint
+//	job              job, name, user, foreign, together, first_ends, long_running
 //	job_forgotten    job
 //	task             task, seq, job, shape, class, priority, gated, input: of each block its
 //	                 bytes and up to 3 nodes that hold it, [[67108864, 4, 9]]; account, of
@@ -91,6 +95,7 @@
 //
 // Names that are not listed are errors. Text is UTF-8; what is not is replaced.
 // The version changes when a name is added, goes or changes its meaning. Versions 2 to
-// 4 are read, too: 2 lacks usage, together and input, 2 and 3 lack won, and all of them
-// lack max, grant, first_ends, finished, resize, end, account, patient and criteria.
+// 5 are read, too: 2 lacks usage, together and input, 2 and 3 lack won, 2 to 4 lack max,
+// grant, first_ends, finished, resize, end, account, patient and criteria, and all of them
+// lack constraint, constraint_forgotten, tags and long_running.
 package recording

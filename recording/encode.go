@@ -33,11 +33,15 @@ func (x *encoder) event(e cluster.Event) bool {
 	case cluster.EligibilityChanged:
 		x.open("eligible").node(e.Node).number("set", uint64(e.Set)).flag("eligible", e.Eligible)
 	case cluster.ShapeDefined:
-		x.open("shape").number("set", uint64(e.Spec.Eligible)).number("shape", uint64(e.Shape)).vector("demand", e.Spec.Demand).signed("per_node", int64(e.Spec.PerNode)).vector("max", e.Spec.Max)
+		x.open("shape").number("set", uint64(e.Spec.Eligible)).number("shape", uint64(e.Shape)).vector("demand", e.Spec.Demand).signed("per_node", int64(e.Spec.PerNode)).vector("max", e.Spec.Max).tags(e.Spec.Tags)
 	case cluster.ShapeForgotten:
 		x.open("shape_forgotten").number("shape", uint64(e.Shape))
+	case cluster.ConstraintDefined:
+		x.open("constraint").number("constraint", uint64(e.Constraint)).constraint(&e.Spec)
+	case cluster.ConstraintForgotten:
+		x.open("constraint_forgotten").number("constraint", uint64(e.Constraint))
 	case cluster.JobSubmitted:
-		x.open("job").text("name", e.Name).number("job", uint64(e.Job)).text("user", e.User).flag("foreign", e.Foreign).flag("together", e.Together).flag("first_ends", e.FirstEnds)
+		x.open("job").text("name", e.Name).number("job", uint64(e.Job)).text("user", e.User).flag("foreign", e.Foreign).flag("together", e.Together).flag("first_ends", e.FirstEnds).flag("long_running", e.LongRunning)
 	case cluster.JobForgotten:
 		x.open("job_forgotten").number("job", uint64(e.Job))
 	case cluster.TaskSubmitted:

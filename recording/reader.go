@@ -242,14 +242,14 @@ func (r *Reader) checkOrder(w *wireCall) error {
 // count counts the rows that events make.
 func (r *Reader) count(e *wireEvent) {
 	switch e.Event {
-	case "node", "set", "shape", "job", "task":
+	case "node", "set", "shape", "constraint", "job", "task":
 		r.rows[e.Event]++
 	}
 }
 
 // checkRows refuses rows that are wild: tables are as long as their largest row.
 func (r *Reader) checkRows(e *wireEvent) error {
-	row := map[string]*uint32{"node": e.Node, "set": e.Set, "shape": e.Shape, "job": e.Job, "task": e.Task}[e.Event]
+	row := map[string]*uint32{"node": e.Node, "set": e.Set, "shape": e.Shape, "job": e.Job, "task": e.Task, "constraint": e.Constraint}[e.Event]
 	if row == nil {
 		return nil
 	}

@@ -23,9 +23,19 @@ func Samples() []cluster.Event {
 		cluster.EligibilityChanged{Set: 2},
 		cluster.ShapeDefined{Shape: 3, Spec: cluster.Shape{Demand: cluster.Vector{0, 5}, Eligible: 2, PerNode: 1}},
 		cluster.ShapeDefined{Shape: 3, Spec: cluster.Shape{Demand: cluster.Vector{0, 5}, Max: cluster.Vector{0, 9}}},
+		cluster.ShapeDefined{Shape: 3, Spec: cluster.Shape{Demand: cluster.Vector{5}, Tags: []string{"a<b", "web"}}},
 		cluster.ShapeForgotten{Shape: 3},
+		cluster.ConstraintDefined{Constraint: 6, Spec: cluster.Constraint{
+			Name: "c \"é\"", Owner: "web", Weight: 1500, Any: [][]cluster.Bound{
+				{{Subject: []string{"a", "web"}, Target: []string{"b"}, Min: 1, Max: cluster.Unbounded, Group: "rack"}, {Target: []string{"b"}, Group: cluster.EachNode}},
+				{{Subject: []string{"a"}, Target: []string{"a"}, Min: 3, Max: 10, Group: "zone", SelfCounted: true}},
+			},
+		}},
+		cluster.ConstraintDefined{Spec: cluster.Constraint{Hard: true}},
+		cluster.ConstraintForgotten{Constraint: 6},
 		cluster.JobSubmitted{Job: 4, Name: "web", User: "ann", Foreign: true, Together: true},
 		cluster.JobSubmitted{Job: 4, Name: "copies", FirstEnds: true},
+		cluster.JobSubmitted{Job: 4, Name: "service", LongRunning: true},
 		cluster.JobSubmitted{},
 		cluster.JobForgotten{Job: 4},
 		cluster.TaskSubmitted{Task: 5, Seq: 1<<64 - 1, Job: 4, Shape: 3, Class: 255, Priority: -1 << 31, Gated: true, Input: []cluster.Block{

@@ -97,10 +97,11 @@ func newWorld(tb testing.TB, h recording.Header, to *recording.Writer, seed uint
 	}
 	snapshot = append(snapshot, cluster.SetDefined{Set: 1, Nodes: []cluster.NodeID{0, 2}})
 	for id := range cluster.ShapeID(4) {
-		spec := cluster.Shape{Demand: w.vector(3), Eligible: cluster.SetID(id % 2), PerNode: int32(id % 4)}
+		spec := cluster.Shape{Demand: w.vector(3), Eligible: cluster.SetID(id % 2), PerNode: int32(id % 4), Tags: []string{"a", "b"}[:id%3]}
 		spec.Max = cluster.Vector{spec.Demand[0] + 1, spec.Demand[1] + int64(id)}
 		snapshot = append(snapshot, cluster.ShapeDefined{Shape: id, Spec: spec})
 	}
+	snapshot = append(snapshot, w.constraint(0))
 	for j := range cluster.JobID(3) {
 		snapshot = append(snapshot, cluster.JobSubmitted{Job: j, Name: fmt.Sprintf("j<%d>", j), User: []string{"odd", "even"}[j%2], Foreign: j == 2, FirstEnds: j == 1})
 	}
@@ -123,6 +124,15 @@ func (w *world) spec() cluster.NodeSpec {
 		Name: fmt.Sprintf("n%d", w.row(100)), Capacity: cluster.Vector{6 + w.chance.Int64N(12), 6 + w.chance.Int64N(12)}, Overcommit: cluster.Vector{1500, 1000},
 		Labels: []cluster.Label{{Key: "zone", Value: "a\"é\\"}}, Groups: []cluster.Label{{Key: "rack", Value: "r1"}}, Tier: -1,
 	}
+}
+
+// constraint is one that keeps tasks apart, or a wish.
+func (w *world) constraint(row cluster.ConstraintID) cluster.ConstraintDefined {
+	spec := cluster.Constraint{Name: "apart", Hard: true, Any: [][]cluster.Bound{{{Subject: []string{"b"}, Target: []string{"a"}, Max: 2, Group: cluster.EachNode}}}}
+	if row > 0 {
+		spec.Hard, spec.Weight = false, 700
+	}
+	return cluster.ConstraintDefined{Constraint: row, Spec: spec}
 }
 
 // turn lets something happen, and the core be called in one way or the other.
@@ -200,13 +210,19 @@ func (w *world) event() cluster.Event {
 		}
 		return cluster.SetDefined{Set: set, Nodes: []cluster.NodeID{node, 1}}
 	case 3:
+		switch row := cluster.ConstraintID(w.row(3)); w.row(6) {
+		case 0:
+			return w.constraint(row)
+		case 1:
+			return cluster.ConstraintForgotten{Constraint: row}
+		}
 		return cluster.EligibilityChanged{Set: set, Node: node, Eligible: w.row(2) == 0}
 	case 4:
-		return cluster.ShapeDefined{Shape: shape, Spec: cluster.Shape{Demand: w.vector(4), Eligible: set}}
+		return cluster.ShapeDefined{Shape: shape, Spec: cluster.Shape{Demand: w.vector(4), Eligible: set, Tags: []string{"a", "b"}[:w.row(3)]}}
 	case 5:
 		return []cluster.Event{cluster.ShapeForgotten{Shape: shape}, cluster.SetForgotten{Set: set}, cluster.JobForgotten{Job: cluster.JobID(w.row(4))}}[w.row(3)]
 	case 6:
-		return cluster.JobSubmitted{Job: cluster.JobID(w.row(5)), Name: "j", User: "odd", Together: w.row(2) == 0, FirstEnds: w.row(4) == 0}
+		return cluster.JobSubmitted{Job: cluster.JobID(w.row(5)), Name: "j", User: "odd", Together: w.row(2) == 0, FirstEnds: w.row(4) == 0, LongRunning: w.row(2) == 0}
 	case 7, 8, 9, 10:
 		return w.taskEvent()
 	}

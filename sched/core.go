@@ -17,6 +17,7 @@ type Core struct {
 	trimmed uint64  // where the change log ended when it was last trimmed
 	counts  Counts
 	copies  copies
+	before  []cluster.Violation // scratch of commit
 }
 
 const noLane = 255
@@ -166,6 +167,10 @@ func (c *Core) notice(out []Decision) []Decision {
 			t := c.state.Task(cluster.TaskID(touch.Row))
 			if lane := c.ownerOf(t); lane != noLane && t.Phase == cluster.Waiting && !c.lanes[lane].When.Patient {
 				c.lanes[lane].dirty = true
+			}
+		case cluster.Constraints:
+			for i := range c.lanes {
+				c.lanes[i].dirty = c.lanes[i].dirty || c.waiting() && !c.lanes[i].When.Patient
 			}
 		case cluster.Jobs, cluster.Shapes, cluster.Tables:
 		}
@@ -336,14 +341,12 @@ func (c *Core) Finish(r *Round, now cluster.Time, out []Decision) []Decision {
 // an allocation, and checks each action against the state as it is now.
 func (c *Core) commit(lane int, bundle []Action, out []Decision) ([]Decision, bool) {
 	before, madeRoom := len(out), false
+	c.before = violations(c.state, bundle, c.before[:0])
 	c.state.Begin()
 	for _, a := range bundle {
 		had := c.had(a)
 		if try(c.state, a).Refused() || !c.may(lane, a) {
-			c.state.End()
-			for _, a := range bundle {
-				c.touch(a)
-			}
+			c.giveUp(bundle)
 			return out[:before], false
 		}
 		switch phase := c.state.Task(a.Task).Phase; {
@@ -357,6 +360,10 @@ func (c *Core) commit(lane int, bundle []Action, out []Decision) ([]Decision, bo
 			out = append(out, c.decision(Resize, a.Task))
 			madeRoom = madeRoom || !had.Fits(c.state.Demand(a.Task))
 		}
+	}
+	if c.state.Worse(c.before).Refused() {
+		c.giveUp(bundle)
+		return out[:before], false
 	}
 	from := c.state.LogEnd()
 	c.state.Keep()
@@ -378,6 +385,14 @@ func (c *Core) commit(lane int, bundle []Action, out []Decision) ([]Decision, bo
 		out = c.notice(out)
 	}
 	return out, true
+}
+
+// giveUp undoes what was done of a bundle, and has its policy look at it again.
+func (c *Core) giveUp(bundle []Action) {
+	c.state.End()
+	for _, a := range bundle {
+		c.touch(a)
+	}
 }
 
 // had is what the task takes that the action resizes.

@@ -117,12 +117,29 @@ func (r *Round) gather(l *lane, s *cluster.State, touches []cluster.Touch, own f
 			l.showTask(s, cluster.TaskID(touch.Row), own, &r.changed)
 		case cluster.Shapes:
 			r.changed.Shapes = append(r.changed.Shapes, cluster.ShapeID(touch.Row))
+		case cluster.Constraints:
+			r.constrained(s, cluster.ConstraintID(touch.Row))
 		case cluster.Jobs, cluster.Sets, cluster.Tables:
 		}
 	}
 	slices.SortFunc(r.changed.Members, Member.compare)
 	r.changed.Members = slices.Compact(r.changed.Members)
+	slices.Sort(r.changed.Constrained)
+	r.changed.Constrained = slices.Compact(r.changed.Constrained)
 	r.forget(touches)
+}
+
+// constrained lists the shapes that the constraint concerns. Those of one that is gone
+// have changed themselves.
+func (r *Round) constrained(s *cluster.State, c cluster.ConstraintID) {
+	if s.Constraint(c) == nil {
+		return
+	}
+	for i := range s.ShapeRows() {
+		if id := cluster.ShapeID(i); s.Concerns(c, id) {
+			r.changed.Constrained = append(r.changed.Constrained, id)
+		}
+	}
 }
 
 // gatherAll lists every row in use.

@@ -34,6 +34,9 @@ type Changed struct {
 	// another task by now, which Tasks names if it is the lane's own.
 	Gone  []cluster.TaskID
 	Tasks []cluster.TaskID
+	// Constrained names shapes that nodes may admit now, or not any more, which
+	// themselves have not changed: a hard constraint counts otherwise than it did.
+	Constrained []cluster.ShapeID
 }
 
 // Member is a node and a set that it has come into or left.
@@ -59,13 +62,14 @@ func (c *Changed) MembersOf(set cluster.SetID) []Member {
 
 // reset empties the lists and keeps their memory.
 func (c *Changed) reset() {
-	*c = Changed{Nodes: c.Nodes[:0], Shapes: c.Shapes[:0], Members: c.Members[:0], Gone: c.Gone[:0], Tasks: c.Tasks[:0]}
+	*c = Changed{Nodes: c.Nodes[:0], Shapes: c.Shapes[:0], Members: c.Members[:0], Gone: c.Gone[:0], Tasks: c.Tasks[:0], Constrained: c.Constrained[:0]}
 }
 
 // Trial is a state on which a policy tries what it plans. Everything is undone
 // after the round.
 type Trial struct {
-	state *cluster.State
+	state  *cluster.State
+	before []cluster.Violation // scratch
 }
 
 // State is the state as it would be after what was tried so far. Policies
@@ -73,8 +77,34 @@ type Trial struct {
 func (t *Trial) State() *cluster.State { return t.state }
 
 // Try does one action, or says why it cannot be done. It is the same check
-// that commit makes.
-func (t *Trial) Try(a Action) cluster.Refusal { return try(t.state, a) }
+// that commit makes, and as strict for a bundle as action by action: what it does violates
+// no hard constraint by itself, be it that a placement breaks one or that a victim is
+// whom somebody must stand beside.
+func (t *Trial) Try(a Action) cluster.Refusal {
+	if r := alone(t.state, a); r.Refused() {
+		return r
+	}
+	return try(t.state, a)
+}
+
+// TryTogether does actions that hold together, or none of them: a hard constraint may be
+// violated on the way, as of two tasks that want to stand together one comes first, and
+// must not be any more at the end.
+func (t *Trial) TryTogether(bundle []Action) cluster.Refusal {
+	mark := t.state.Mark()
+	t.before = violations(t.state, bundle, t.before[:0])
+	for _, a := range bundle {
+		if r := try(t.state, a); r.Refused() {
+			t.state.Rollback(mark)
+			return r
+		}
+	}
+	r := t.state.Worse(t.before)
+	if r.Refused() {
+		t.state.Rollback(mark)
+	}
+	return r
+}
 
 // Mark is a point to which Rollback can return.
 func (t *Trial) Mark() int { return t.state.Mark() }
@@ -82,7 +112,31 @@ func (t *Trial) Mark() int { return t.state.Mark() }
 // Rollback undoes what was tried since the mark.
 func (t *Trial) Rollback(mark int) { t.state.Rollback(mark) }
 
-// try is the one implementation of "fits and holds".
+// alone says which hard constraint the action would violate by itself.
+func alone(s *cluster.State, a Action) cluster.Refusal {
+	if int(a.Task) >= s.TaskRows() || !s.Constrained(s.Task(a.Task).Shape) || s.Task(a.Task).Attempt != a.Attempt {
+		return cluster.Refusal{}
+	}
+	switch a.Kind {
+	case Place:
+		return s.Admits(a.Task, a.Node)
+	case Evict:
+		return s.Releases(a.Task)
+	case Resize, End:
+	}
+	return cluster.Refusal{}
+}
+
+// violations is how the hard constraints stand that concern the bundle's tasks.
+func violations(s *cluster.State, bundle []Action, to []cluster.Violation) []cluster.Violation {
+	for _, a := range bundle {
+		to = s.Violations(a.Task, to)
+	}
+	return to
+}
+
+// try is the one implementation of "fits and holds", but for hard constraints, to which
+// bundles are held as a whole.
 func try(s *cluster.State, a Action) cluster.Refusal {
 	if int(a.Task) >= s.TaskRows() || s.Task(a.Task).Attempt != a.Attempt {
 		return cluster.Refusal{Code: cluster.Outdated}

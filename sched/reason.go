@@ -1,7 +1,9 @@
 package sched
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"fairlead.dev/fairlead/cluster"
@@ -18,7 +20,8 @@ type Reason struct {
 	NotApart    int     // hold another task of the job
 	Short       []Short // per resource kind; Short[k].Nodes may be 0
 	Pieces      Pieces
-	Admit       int // would take the task now: it waits for its turn
+	Violated    []Violated // per bound of a hard constraint, in their order
+	Admit       int        // would take the task now: it waits for its turn
 	// Unplaceable says that no eligible node is large enough even when empty, or too
 	// few are for the copies.
 	Unplaceable bool
@@ -48,6 +51,19 @@ type Pieces struct {
 	Kind  int // which kind that is
 	Need  cluster.DeviceNeed
 	Most  int // the most such devices that any of the nodes has left, or has at all if Unplaceable
+}
+
+// Violated counts the nodes on which a task would violate a bound of a hard constraint.
+type Violated struct {
+	Constraint cluster.ConstraintID
+	Bound      int    // of all alternatives, one after the other
+	Name       string // of the constraint
+	Nodes      int
+	// Most says that more would be counted than the bound's Max, Limit; else fewer than
+	// its Min.
+	Most  bool
+	Limit int64
+	Count int64 // what would be counted, on the node where it is nearest to Limit
 }
 
 // Explain looks at every node to say why the task is not placed.
@@ -111,9 +127,47 @@ func countRefusal(r *Reason, s *cluster.State, t cluster.TaskID, n cluster.NodeI
 	case cluster.NoDevice:
 		r.Pieces.Nodes++
 		r.Pieces.Most = max(r.Pieces.Most, int(refusal.Have))
+	case cluster.Violates:
+		r.violated(s, refusal)
 	default:
 		r.NotEligible++
 	}
+}
+
+// violated notes that a node refuses the task for a constraint.
+func (r *Reason) violated(s *cluster.State, refusal cluster.Refusal) {
+	now := Violated{
+		Constraint: refusal.Constraint, Bound: refusal.Kind, Name: s.Constraint(refusal.Constraint).Name,
+		Most: refusal.Have > refusal.Need, Limit: refusal.Need, Count: refusal.Have,
+	}
+	at, found := slices.BinarySearchFunc(r.Violated, now, func(a, b Violated) int {
+		most := func(v Violated) int {
+			if v.Most {
+				return 1
+			}
+			return 0
+		}
+		return cmp.Or(cmp.Compare(a.Constraint, b.Constraint), cmp.Compare(a.Bound, b.Bound), cmp.Compare(most(a), most(b)))
+	})
+	if !found {
+		r.Violated = slices.Insert(r.Violated, at, now)
+	}
+	v := &r.Violated[at]
+	v.Nodes++
+	if now.Most {
+		v.Count = min(v.Count, now.Count)
+	} else {
+		v.Count = max(v.Count, now.Count)
+	}
+}
+
+// text says it in words: "12 violate apart: 1 counted, at most 0".
+func (v *Violated) text() string {
+	limit := "at least"
+	if v.Most {
+		limit = "at most"
+	}
+	return fmt.Sprintf("%d violate %s: %d counted, %s %d", v.Nodes, v.Name, v.Count, limit, v.Limit)
 }
 
 // measureEmpty replaces what is left on the nodes by what they hold when
@@ -122,7 +176,7 @@ func measureEmpty(r *Reason, s *cluster.State, shape *cluster.Shape) {
 	for k := range r.Short {
 		r.Short[k].Nodes, r.Short[k].Most = 0, 0
 	}
-	r.NotEligible, r.NotApart, r.Admit = 0, 0, 0
+	r.NotEligible, r.NotApart, r.Admit, r.Violated = 0, 0, 0, nil
 	r.Pieces.Nodes, r.Pieces.Most = 0, 0
 	for i := range s.NodeRows() {
 		n := cluster.NodeID(i)
@@ -149,7 +203,7 @@ func measureEmpty(r *Reason, s *cluster.State, shape *cluster.Shape) {
 }
 
 // Code is the reason in one word, to count by: "unplaceable", "eligibility",
-// "apart", "copies", "share", "turn", "gated", "ending", the name of the kind that most nodes lack, or that
+// "apart", "constraint", "copies", "share", "turn", "gated", "ending", the name of the kind that most nodes lack, or that
 // with "-pieces" behind it, where they have enough in pieces that are too small.
 func (r Reason) Code(kinds []cluster.Kind) string {
 	switch {
@@ -176,7 +230,14 @@ func (r Reason) Code(kinds []cluster.Kind) string {
 		code, most = kinds[r.Pieces.Kind].Name+"-pieces", r.Pieces.Nodes
 	}
 	if r.NotApart > most {
-		return "apart"
+		code, most = "apart", r.NotApart
+	}
+	violated := 0
+	for _, v := range r.Violated {
+		violated += v.Nodes
+	}
+	if violated > most {
+		return "constraint"
 	}
 	return code
 }
@@ -234,6 +295,9 @@ func (r Reason) Refusals(kinds []cluster.Kind) []string {
 	}
 	if r.NotApart > 0 {
 		parts = append(parts, fmt.Sprintf("%d hold another task of its job", r.NotApart))
+	}
+	for i := range r.Violated {
+		parts = append(parts, r.Violated[i].text())
 	}
 	return parts
 }

@@ -105,6 +105,7 @@ type round struct {
 	state    *cluster.State
 	prices   prices
 	tasks    []cluster.TaskID // of all requests
+	actions  []sched.Action   // scratch
 	requests []request
 	offers   []offers
 	used     int     // how many of offers are in use
@@ -221,15 +222,7 @@ func (p *policy) place(r *round, out *sched.Plan) (placed int) {
 		q := &r.requests[i]
 		tasks := r.tasks[q.first:q.last]
 		switch {
-		case q.node != cluster.NoNode:
-			for _, t := range tasks {
-				a := sched.Action{Kind: sched.Place, Task: t, Attempt: r.state.Task(t).Attempt, Node: q.node}
-				if refusal := r.trial.Try(a); refusal.Refused() {
-					panic("ecsched: a node that admits the request refuses it: " + refusal.Code.String())
-				}
-				out.Add(a)
-			}
-			out.Close()
+		case q.node != cluster.NoNode && r.do(tasks, q.node, out):
 			r.prices.update(r.state, q.node)
 			placed++
 		case q.fits || p.options.Keep:
@@ -245,6 +238,32 @@ func (p *policy) place(r *round, out *sched.Plan) (placed int) {
 	return placed
 }
 
+// do places the tasks on the node, or none of them. What was found together may violate
+// a constraint, as each request was looked at by itself.
+func (r *round) do(tasks []cluster.TaskID, n cluster.NodeID, out *sched.Plan) bool {
+	switch refusal := r.try(tasks, n); refusal.Code {
+	case cluster.Allowed:
+	case cluster.Violates:
+		return false
+	default:
+		panic("ecsched: a node that admits the request refuses it: " + refusal.Code.String())
+	}
+	for _, a := range r.actions {
+		out.Add(a)
+	}
+	out.Close()
+	return true
+}
+
+// try places the tasks on the node in the trial, or says why it cannot be.
+func (r *round) try(tasks []cluster.TaskID, n cluster.NodeID) cluster.Refusal {
+	r.actions = r.actions[:0]
+	for _, t := range tasks {
+		r.actions = append(r.actions, sched.Action{Kind: sched.Place, Task: t, Attempt: r.state.Task(t).Attempt, Node: n})
+	}
+	return r.trial.TryTogether(r.actions)
+}
+
 // admits reports whether the node has room for all of the request now, and may
 // hold it.
 func (r *round) admits(q *request, n cluster.NodeID) bool {
@@ -254,11 +273,6 @@ func (r *round) admits(q *request, n cluster.NodeID) bool {
 	}
 	mark := r.trial.Mark()
 	defer r.trial.Rollback(mark)
-	for _, t := range tasks {
-		a := sched.Action{Kind: sched.Place, Task: t, Attempt: r.state.Task(t).Attempt, Node: n}
-		if r.trial.Try(a).Refused() || r.state.Task(t).Phase != cluster.Starting {
-			return false
-		}
-	}
-	return true
+	return !r.try(tasks, n).Refused() &&
+		!slices.ContainsFunc(tasks, func(t cluster.TaskID) bool { return r.state.Task(t).Phase != cluster.Starting })
 }

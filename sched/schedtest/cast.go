@@ -24,6 +24,7 @@ type cast struct {
 	nodeNames          map[cluster.NodeID]string // latest tenant
 	sets               []storySet                // set row 1 is sets[0]
 	shapes             map[string]cluster.ShapeID
+	constraints        []string // by row; empty once it was forgotten
 	seq                cluster.Seq
 }
 
@@ -155,6 +156,8 @@ func (s *story) event(line string, events []cluster.Event) ([]cluster.Event, err
 		events, err = s.jobEvent(a, events)
 	case "forget-shape", "forget-set":
 		events, err = s.forgetEvent(a, events)
+	case "constraint", "forget-constraint":
+		events, err = s.constraintEvent(a, events)
 	case "reshape":
 		events, err = s.reshapeEvents(a, events)
 	case "gate", "ungate", "found", "started", "refused", "left", "stays", "ended", "finished":
@@ -335,7 +338,7 @@ func (s *story) shape(a *args, events []cluster.Event) (cluster.ShapeID, []clust
 	if err != nil {
 		return 0, nil, err
 	}
-	spec := cluster.Shape{Demand: make(cluster.Vector, len(s.kinds)), PerNode: perNode}
+	spec := cluster.Shape{Demand: make(cluster.Vector, len(s.kinds)), PerNode: perNode, Tags: a.tags("tags")}
 	if err := a.ranges(s.kinds, &spec); err != nil {
 		return 0, nil, err
 	}

@@ -106,7 +106,7 @@ func (w *world) swapSpare() {
 			n.sets[setCount] = false
 		}
 		w.redefine(setCount, 0)
-		shape := cluster.Shape{Demand: w.vector(0, 6, gpuOf(shapeCount)), Eligible: set}
+		shape := cluster.Shape{Demand: w.vector(0, 6, gpuOf(shapeCount)), Eligible: set, Tags: w.tags()}
 		w.shapes = append(w.shapes, shape)
 		w.post(0, func() cluster.Event { return cluster.ShapeDefined{Shape: shapeCount, Spec: shape} }, nil)
 		return

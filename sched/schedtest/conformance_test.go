@@ -128,8 +128,8 @@ func TestWorldIsHostile(t *testing.T) {
 	for what, least := range map[string]int{
 		"run": 2000, "refused": 100, "late begin": 20, "taken back": 5, "ghost": 20, "told to leave": 300, "stale": 300,
 		"orphan": 20, "refused bundle": 100, "evicted": 300, "node lost": 30, "node back": 30, "eviction refused": 20, "round in flight": 200, "found": 40, "short run": 50,
-		"gated": 50, "reshaped": 200, "set redefined": 30, "shape forgotten": 3, "usage": 80, "input": 500,
-		"ended": 60, "late copy": 5, "granted": 30, "resized": 50,
+		"gated": 50, "reshaped": 200, "set redefined": 30, "shape forgotten": 3, "usage": 60, "input": 500,
+		"ended": 50, "late copy": 5, "barred": 500, "constraint forgotten": 10, "granted": 30, "resized": 50,
 	} {
 		if count[what] < least {
 			t.Errorf("%s happened %d times, want at least %d", what, count[what], least)
@@ -234,7 +234,7 @@ func TestConformanceCanFail(t *testing.T) {
 			return ds
 		}})},
 		{name: "state corrupted", want: "its tasks sum to", tamper: always(&tamper{step: func(w *world) {
-			if s := w.core.State(); s.TaskRows() > 3 {
+			if s := w.core.State(); s.TaskRows() > 3 && s.Task(3).Placed() {
 				s.Task(3).Node = 2
 			}
 		}})},

@@ -20,6 +20,8 @@ func (w *world) fate() {
 	switch at := w.chance.IntN(100); {
 	case at < 3:
 		w.measure(n)
+	case at < 5:
+		w.constrain(w.chance.IntN(constraintCount))
 	case at < 7:
 		w.submitCopies()
 	case at < 45:
@@ -226,6 +228,9 @@ func (w *world) returnNode(n *wNode) {
 // resize changes what a node has, and says so later.
 func (w *world) resize(n *wNode, capacity cluster.Vector) {
 	n.spec.Capacity = capacity
+	if w.chance.IntN(4) == 0 {
+		n.spec.Groups = w.groups()
+	}
 	epoch, spec := n.epoch, n.spec
 	w.post(w.soon(), func() cluster.Event {
 		if !n.known || n.epoch != epoch {
@@ -447,6 +452,9 @@ func (w *world) unfinished() bool {
 // it were empty, with all that has to stand beside it, or the task is on one.
 func (w *world) fitsSomewhere(t *wTask) bool {
 	gang := w.gang(t)
+	if slices.ContainsFunc(gang, w.barred) {
+		return false
+	}
 	for _, n := range w.nodes {
 		if !n.present || !n.known {
 			return true // not settled yet

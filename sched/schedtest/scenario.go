@@ -90,10 +90,13 @@ import (
 //	lost NAME
 //	usage NAME KIND=N…                     measured on the node; 0 of what is not named
 //	job NAME tasks=N KIND=N|N..N… [user=USER] [class=CLASS] [priority=N] [apart|per-node=N] [gated] [foreign]
-//	      [together] [first-ends] [require=(KEY=VALUE,…)] [input=(BYTES@NODE+NODE…,…)]
+//	      [together] [first-ends] [tags=(TAG,…)] [require=(KEY=VALUE,…)] [input=(BYTES@NODE+NODE…,…)]
 //	                 N tasks: NAME/0, NAME/1, …; more of them if the job is there. Each reads all
 //	                 blocks of the input; a node that is not there has no replica. 2..6 is
 //	                 a range; of a job with first-ends, the first that finishes ends the others
+//	constraint NAME [subject=(TAG,…)] target=(TAG,…) [min=N] [max=N] group=GROUP [self-counted] [soft]
+//	                 one bound, which is hard if it is not soft; GROUP is node, or a group of nodes
+//	forget-constraint NAME
 //	gate TASK…                             it is not to be placed for now
 //	ungate TASK…
 //	reshape TASK [KIND=N|N..N…] [priority=N] [apart|per-node=N] [require=(KEY=VALUE,…)]
@@ -499,6 +502,9 @@ func (s *story) shown(a *args) (string, error) {
 	}
 	for _, m := range script.shown.Members {
 		words = append(words, s.sets[m.Set-1].text+":"+s.nodeName(m.Node))
+	}
+	for _, id := range script.shown.Constrained {
+		words = append(words, fmt.Sprintf("constrained:%d", id))
 	}
 	if len(words) == 0 {
 		words = append(words, "nothing")

@@ -30,7 +30,7 @@ type line struct {
 
 // Plan hands out what was written down, once.
 func (p *scripted) Plan(t *sched.Trial, c *sched.Changed, _ int64, out *sched.Plan) {
-	p.shown = sched.Changed{All: c.All, Nodes: slices.Clone(c.Nodes), Tasks: slices.Clone(c.Tasks), Shapes: slices.Clone(c.Shapes), Members: slices.Clone(c.Members)}
+	p.shown = sched.Changed{All: c.All, Nodes: slices.Clone(c.Nodes), Tasks: slices.Clone(c.Tasks), Shapes: slices.Clone(c.Shapes), Members: slices.Clone(c.Members), Constrained: slices.Clone(c.Constrained)}
 	for _, bundle := range p.bundles {
 		for _, l := range bundle {
 			a := sched.Action{Kind: l.kind, Node: cluster.NoNode}

@@ -1,6 +1,7 @@
 package schedtest
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -34,7 +35,9 @@ type world struct {
 	flights  []*flight // rounds in flight, by lane
 	log      []string
 	count    map[string]int // of faults
-	keeps    bool           // the policy is a keeper
+
+	constraints [constraintCount]*cluster.Constraint // those that are there, by row
+	keeps       bool                                 // the policy is a keeper
 }
 
 // keeper is a policy that keeps the tasks of a job on one node where the job
@@ -155,7 +158,7 @@ func (w *world) found() {
 	var sets [setCount]cluster.SetDefined
 	for i := range count {
 		n := &wNode{row: cluster.NodeID(i), large: w.vector(4, 16, perDevice*w.chance.Int64N(4)), sets: make([]bool, setCount+1)}
-		n.spec = cluster.NodeSpec{Name: fmt.Sprintf("n%d", i), Capacity: n.large}
+		n.spec = cluster.NodeSpec{Name: fmt.Sprintf("n%d", i), Capacity: n.large, Groups: w.groups()}
 		if w.chance.IntN(4) == 0 {
 			n.spec.Overcommit = cluster.Vector{1500, 1000, 1500}
 		}
@@ -182,8 +185,12 @@ func (w *world) found() {
 		if i%2 == 0 {
 			shape.Max = cluster.Vector{shape.Demand[0] + int64(i), shape.Demand[1] + 2, shape.Demand[gpu]}
 		}
+		shape.Tags = w.tags()
 		w.shapes = append(w.shapes, shape)
 		w.post(0, func() cluster.Event { return cluster.ShapeDefined{Shape: cluster.ShapeID(i), Spec: shape} }, nil)
+	}
+	for row := range constraintCount - 1 {
+		w.constrain(row)
 	}
 	for i := range 6 {
 		job := &wJob{row: cluster.JobID(i), foreign: i == 0, together: i%3 == 1}
@@ -330,14 +337,23 @@ func (w *world) deliver() (events []cluster.Event, thens []func()) {
 // decide hands the events to the core. In a hostile world a round may begin
 // now and be finished later, while the world moves on.
 func (w *world) decide(events []cluster.Event) ([]sched.Decision, error) {
-	if !w.views && !w.falls(60) && !w.flying() {
-		decisions, _, err := w.core.Step(w.now, events, nil)
-		return decisions, err
-	}
+	direct := !w.views && !w.falls(60) && !w.flying()
 	decisions, err := w.core.Observe(w.now, events, nil)
 	if err != nil {
 		return nil, err
 	}
+	before := w.violations()
+	if direct {
+		decisions, _, err = w.core.Step(w.now, nil, decisions)
+	} else {
+		decisions, err = w.decideOnViews(decisions)
+	}
+	return decisions, errors.Join(err, w.heldTo(before))
+}
+
+// decideOnViews begins and finishes rounds.
+func (w *world) decideOnViews(decisions []sched.Decision) ([]sched.Decision, error) {
+	var err error
 	for lane, f := range w.flights {
 		if f != nil && w.chance.IntN(3) == 0 || f != nil && !w.hostile {
 			if decisions, err = w.land(lane, decisions); err != nil {

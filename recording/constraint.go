@@ -1,0 +1,86 @@
+package recording
+
+import (
+	"encoding/json"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// This file is constraints as they are written: by encoding/json, as they come seldom.
+
+// wireConstraint is a constraint as it is written.
+type wireConstraint struct {
+	Name   string        `json:"name,omitempty"`
+	Owner  string        `json:"owner,omitempty"`
+	Any    [][]wireBound `json:"any,omitempty"`
+	Hard   bool          `json:"hard,omitempty"`
+	Weight int64         `json:"weight,omitempty"`
+}
+
+// wireBound is a bound as it is written; without a max there is none.
+type wireBound struct {
+	Subject     []string `json:"subject,omitempty"`
+	Target      []string `json:"target,omitempty"`
+	Min         int32    `json:"min,omitempty"`
+	Max         *int32   `json:"max,omitempty"`
+	Group       string   `json:"group,omitempty"`
+	SelfCounted bool     `json:"self_counted,omitempty"`
+}
+
+func wireOf(c *cluster.Constraint) *wireConstraint {
+	w := &wireConstraint{Name: c.Name, Owner: c.Owner, Hard: c.Hard, Weight: c.Weight}
+	for _, bounds := range c.Any {
+		all := make([]wireBound, len(bounds))
+		for i, b := range bounds {
+			all[i] = wireBound{Subject: b.Subject, Target: b.Target, Min: b.Min, Group: b.Group, SelfCounted: b.SelfCounted}
+			if b.Max != cluster.Unbounded {
+				all[i].Max = &bounds[i].Max
+			}
+		}
+		w.Any = append(w.Any, all)
+	}
+	return w
+}
+
+// constraint is what was written; nothing of an event that has none.
+func (w *wireConstraint) constraint() cluster.Constraint {
+	if w == nil {
+		return cluster.Constraint{}
+	}
+	c := cluster.Constraint{Name: w.Name, Owner: w.Owner, Hard: w.Hard, Weight: w.Weight}
+	for _, bounds := range w.Any {
+		all := make([]cluster.Bound, len(bounds))
+		for i, b := range bounds {
+			all[i] = cluster.Bound{Subject: b.Subject, Target: b.Target, Min: b.Min, Max: cluster.Unbounded, Group: b.Group, SelfCounted: b.SelfCounted}
+			if b.Max != nil {
+				all[i].Max = *b.Max
+			}
+		}
+		c.Any = append(c.Any, all)
+	}
+	return c
+}
+
+// constraint appends a constraint.
+func (x *encoder) constraint(c *cluster.Constraint) {
+	text, err := json.Marshal(wireOf(c))
+	if err != nil {
+		panic("recording: a constraint that cannot be written: " + err.Error())
+	}
+	x.key("spec")
+	x.line = append(x.line, text...)
+}
+
+// tags appends the tags of a shape.
+func (x *encoder) tags(tags []string) *encoder {
+	if len(tags) == 0 {
+		return x
+	}
+	x.key("tags")
+	for i, tag := range tags {
+		x.line = append(x.line, separator(i))
+		x.quote(tag)
+	}
+	x.line = append(x.line, ']')
+	return x
+}

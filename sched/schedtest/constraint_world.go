@@ -1,0 +1,187 @@
+package schedtest
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// This file is what the world knows of constraints: it makes them up, and looks by
+// itself, task by task, at whether a decision added to what violates a hard one.
+
+// racks are the sets of the only group besides single nodes. Some nodes are in none.
+const racks = 4
+
+// groups puts a node into a rack.
+func (w *world) groups() []cluster.Label {
+	rack := w.chance.IntN(racks + 1)
+	if rack == racks {
+		return nil
+	}
+	return []cluster.Label{{Key: "rack", Value: fmt.Sprintf("r%d", rack)}}
+}
+
+// tags are some of three, often none.
+func (w *world) tags() []string {
+	var tags []string
+	for _, tag := range []string{"a", "b", "c"} {
+		if w.chance.IntN(3) == 0 {
+			tags = append(tags, tag)
+		}
+	}
+	return tags
+}
+
+// constraintCount is how many rows of constraints there are.
+const constraintCount = 4
+
+// constrain makes a constraint for the row, or takes it away.
+func (w *world) constrain(row int) {
+	if w.constraints[row] != nil {
+		w.constraints[row] = nil
+		w.count["constraint forgotten"]++
+		w.post(0, func() cluster.Event { return cluster.ConstraintForgotten{Constraint: cluster.ConstraintID(row)} }, nil)
+		return
+	}
+	c := &cluster.Constraint{Name: fmt.Sprintf("c%d", row), Hard: w.chance.IntN(4) > 0}
+	if !c.Hard {
+		c.Weight = cluster.DefaultWeight
+	}
+	for range 1 + w.chance.IntN(5)/4 {
+		var bounds []cluster.Bound
+		for range 1 + w.chance.IntN(4)/3 {
+			bounds = append(bounds, w.bound())
+		}
+		c.Any = append(c.Any, bounds)
+	}
+	w.constraints[row] = c
+	w.post(0, func() cluster.Event {
+		return cluster.ConstraintDefined{Constraint: cluster.ConstraintID(row), Spec: *c}
+	}, nil)
+}
+
+// bound keeps tasks apart more often than it wants them together.
+func (w *world) bound() cluster.Bound {
+	one := func() []string { return []string{[]string{"a", "b", "c"}[w.chance.IntN(3)]} }
+	b := cluster.Bound{Subject: one(), Target: one(), Max: int32(w.chance.IntN(3)), Group: []string{cluster.EachNode, "rack"}[w.chance.IntN(2)]}
+	if w.chance.IntN(4) == 0 {
+		b.Min, b.Max = 1, cluster.Unbounded
+	}
+	b.SelfCounted = b.Min == 0 && b.Max > 0 && w.chance.IntN(3) == 0
+	return b
+}
+
+// settledToo are the two ways to look: with those that are leaving, and without them.
+const settledToo = 2
+
+// violations is how many subjects violate each hard constraint that the core knows, in
+// the alternative with the fewest; with those that are leaving, and without.
+func (w *world) violations() (all [constraintCount][settledToo]int) {
+	s := w.core.State()
+	for row := range all {
+		c := s.Constraint(cluster.ConstraintID(row))
+		if c == nil || !c.Hard {
+			continue
+		}
+		for settled := range settledToo {
+			all[row][settled] = math.MaxInt
+			for _, bounds := range c.Any {
+				sum := 0
+				for i := range bounds {
+					sum += w.violating(&bounds[i], settled == 1)
+				}
+				all[row][settled] = min(all[row][settled], sum)
+			}
+		}
+	}
+	return all
+}
+
+// seat is a task in a set; a task that moves within a set is there once.
+type seat struct {
+	task cluster.TaskID
+	set  string
+}
+
+// violating counts the subjects that the bound does not hold for.
+func (w *world) violating(b *cluster.Bound, settled bool) (violating int) {
+	s := w.core.State()
+	subjects, targets, counts := []seat{}, map[seat]bool{}, map[string]int32{}
+	for i := range s.TaskRows() {
+		t := cluster.TaskID(i)
+		task := s.Task(t)
+		if !task.Placed() {
+			continue
+		}
+		subject, target := b.Affects(s.Shape(task.Shape).Tags)
+		if !subject && !target {
+			continue
+		}
+		for _, n := range []cluster.NodeID{task.Node, task.Next} {
+			if n == cluster.NoNode || settled && n == task.Node && task.Phase == cluster.Leaving {
+				continue
+			}
+			at := seat{t, setOf(s.NodeSpec(n), b.Group)}
+			if subject && !slices.Contains(subjects, at) {
+				subjects = append(subjects, at)
+			}
+			if target && at.set != "" && !targets[at] {
+				targets[at] = true
+				counts[at.set]++
+			}
+		}
+	}
+	for _, at := range subjects {
+		count := counts[at.set]
+		if targets[at] && !b.SelfCounted {
+			count--
+		}
+		if count < b.Min || count > b.Max {
+			violating++
+		}
+	}
+	return violating
+}
+
+// setOf names the set of the group that the node is in; "" if in none.
+func setOf(spec *cluster.NodeSpec, group string) string {
+	if group == cluster.EachNode {
+		return "node " + spec.Name
+	}
+	at := slices.IndexFunc(spec.Groups, func(l cluster.Label) bool { return l.Key == group })
+	if at < 0 {
+		return ""
+	}
+	return "set " + spec.Groups[at].Value
+}
+
+// heldTo says which hard constraint is violated more than before.
+func (w *world) heldTo(before [constraintCount][settledToo]int) error {
+	for row, now := range w.violations() {
+		for settled, was := range before[row] {
+			if now[settled] > was {
+				return fmt.Errorf("decisions let %d subjects violate %+v, %d did before (those leaving left out: %t)",
+					now[settled], *w.core.State().Constraint(cluster.ConstraintID(row)), was, settled == 1)
+			}
+		}
+	}
+	return nil
+}
+
+// barred reports whether a constraint alone keeps the task from each node that would take
+// it.
+func (w *world) barred(t *wTask) bool {
+	s := w.core.State()
+	if int(t.row) >= s.TaskRows() || s.Task(t.row).Seq != t.seq || s.Task(t.row).Phase != cluster.Waiting || !s.Constrained(t.shape) {
+		return false
+	}
+	for _, n := range w.nodes {
+		if n.known && w.takes(n, []*wTask{t}) && s.Admits(t.row, n.row).Code != cluster.Violates {
+			return false
+		}
+	}
+	w.count["barred"]++
+	return true
+}
