@@ -1,0 +1,409 @@
+package exact
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/constraint"
+	"fairlead.dev/fairlead/ilp"
+)
+
+// This file is what every model has: units of containers, a column for each unit and node
+// that says how many of it stand there, and applications that are placed whole.
+
+// Scope says what of a problem a model decides.
+type Scope struct {
+	// Base is where the containers are that the model does not decide.
+	Base constraint.Assignment
+	// Free says which containers it decides, by container; nil is all. Those that are
+	// Fixed are never free.
+	Free []bool
+	// Nodes are those on which free containers may stand, ascending; nil is all. A free
+	// container that runs must be able to stay, or to go to another of them.
+	Nodes []int32
+	// Levels is how many steps of extent each side of a bound has at most; 0 is as many as it
+	// takes. With too few the model is a relaxation: a placement costs no less than it says.
+	Levels int32
+	// Relaxed are hard constraints that the model may break for a price of 1 each, by
+	// constraint; nil is none. Model.Broken are the columns that say so.
+	Relaxed []bool
+}
+
+// Model is a problem, or a part of one, as an integer program: what a placement costs there and
+// Constant are together what constraint.Evaluate says.
+type Model struct {
+	ilp.Model
+	Constant int64
+	// Cut says that Scope.Levels left steps out.
+	Cut bool
+	// Broken are the columns of Scope.Relaxed, by constraint; absent where there is none.
+	Broken []int32
+
+	problem *constraint.Problem
+	scope   Scope
+	nodes   []int32 // the candidates, ascending
+	where   []int32 // by node: its place among the candidates, absent if it is none
+	units   []unit
+	column  []int32 // by unit and candidate: how many of the unit stand there; absent if none can
+	home    []int32 // by unit and candidate: how many of the unit run there
+	unitOf  []int32 // by container; absent if it is not free
+	owner   []int32 // by row: the column whose value it defines, else absent
+	rule    []rule  // by column
+	// chosen are the columns of alternatives, devices those of devices.
+	chosen  []choice
+	devices []deviceColumn
+	placed  []int32 // by application: the column that says whether it is placed, else absent
+}
+
+// absent stands where there is no column, or no place.
+const absent int32 = -1
+
+// unit is a number of free containers that a model does not tell apart.
+type unit struct {
+	class   int32
+	members []int32 // ascending
+	running int32   // how many of them are on a node, and must be on one
+}
+
+// rule says where the value of a column comes from, once a placement is known.
+type rule uint8
+
+const (
+	given    rule = iota // by the placement
+	smallest             // the smallest that the rows hold with which it owns
+	largest              // the largest such
+)
+
+// choice is a column that says which alternative of a constraint is chosen.
+type choice struct{ column, constraint, alternative int32 }
+
+// builder builds a model.
+type builder struct {
+	*Model
+	p        *constraint.Problem
+	roles    *constraint.Roles
+	before   []int64 // by hard constraint: how many violate it as the problem is posed
+	literal  bool
+	terms    []ilp.Term  // of the row that is being built
+	room     []int64     // by candidate and kind: what is there for free containers
+	fixed    [][]int32   // by class: the nodes of its containers that are not free
+	unitsOf  [][]int32   // by class
+	inSet    [][][]int32 // by group and set + 1: the candidates; 0 is in no set
+	peopled  [][]bool    // by group and set: whether the set has a node
+	standing []int32     // by node: how many containers that are not free stand there
+	comers   []bool      // by candidate and kind: one that is not free comes and asks for it
+}
+
+// Aggregated is the model by counts: of containers that nothing distinguishes it knows how
+// many stand where.
+func Aggregated(p *constraint.Problem, scope Scope) *Model { return build(p, scope, false) }
+
+// Literal is Medea's model (its section 5): a column for every container and node, and a row
+// for every bound, subject and set.
+func Literal(p *constraint.Problem, scope Scope) *Model { return build(p, scope, true) }
+
+func build(p *constraint.Problem, scope Scope, literal bool) *Model {
+	b := newBuilder(p, scope, literal)
+	b.findBefore()
+	b.addPlacement()
+	b.addApplications()
+	b.addRoom()
+	b.addDevices()
+	b.addPerNode()
+	b.addNodes()
+	b.addMoves()
+	b.addConstraints()
+	return b.Model
+}
+
+// newBuilder finds what the rows are made from.
+func newBuilder(p *constraint.Problem, scope Scope, literal bool) *builder {
+	b := &builder{
+		Model: &Model{problem: p, scope: scope, nodes: scope.Nodes},
+		p:     p, roles: constraint.FindRoles(p), literal: literal,
+	}
+	if b.nodes == nil {
+		for n := range p.Nodes {
+			b.nodes = append(b.nodes, int32(n))
+		}
+	}
+	b.where = filled(len(p.Nodes))
+	for i, n := range b.nodes {
+		b.where[n] = int32(i)
+	}
+	b.findUnits()
+	b.findHomes()
+	b.findSets()
+	b.findRoom()
+	return b
+}
+
+// findBefore asks the judge how many violate each hard constraint to begin with.
+func (b *builder) findBefore() {
+	hard := func(c cluster.Constraint) bool { return c.Hard }
+	if !slices.ContainsFunc(b.p.Constraints, hard) {
+		return
+	}
+	for _, v := range constraint.Evaluate(b.p, b.p.Start()).Verdicts {
+		b.before = append(b.before, int64(v.Violations))
+	}
+}
+
+func filled(length int) []int32 {
+	list := make([]int32, length)
+	for i := range list {
+		list[i] = absent
+	}
+	return list
+}
+
+func (m *Model) free(container int) bool {
+	return !m.problem.Containers[container].Fixed && (m.scope.Free == nil || m.scope.Free[container])
+}
+
+// findUnits puts free containers together that are of one class. Those that hold devices are
+// told apart by what they hold, as leaving gives back just that.
+func (b *builder) findUnits() {
+	type key struct {
+		class, at int32
+		devices   cluster.DeviceSet
+		container int32
+	}
+	known := map[key]int32{}
+	b.unitOf = filled(len(b.p.Containers))
+	b.unitsOf, b.fixed = make([][]int32, len(b.p.Classes)), make([][]int32, len(b.p.Classes))
+	for i := range b.p.Containers {
+		c := &b.p.Containers[i]
+		if !b.free(i) {
+			if node := b.scope.Base[i]; node != constraint.Nowhere {
+				b.fixed[c.Class] = append(b.fixed[c.Class], node)
+			}
+			continue
+		}
+		k := key{class: c.Class, at: absent, container: absent}
+		switch {
+		case b.literal:
+			k.container = int32(i)
+		case b.p.Classes[c.Class].Need.Count > 0:
+			k.at, k.devices = c.At, c.Devices
+		}
+		u, ok := known[k]
+		if !ok {
+			u = int32(len(b.units))
+			known[k] = u
+			b.units = append(b.units, unit{class: c.Class})
+			b.unitsOf[c.Class] = append(b.unitsOf[c.Class], u)
+		}
+		b.unitOf[i] = u
+		b.units[u].members = append(b.units[u].members, int32(i))
+		if c.At != constraint.Nowhere {
+			b.units[u].running++
+		}
+	}
+}
+
+// findHomes counts how many of each unit run on each candidate.
+func (b *builder) findHomes() {
+	b.home = make([]int32, len(b.units)*len(b.nodes))
+	for u := range b.units {
+		for _, c := range b.units[u].members {
+			if at := b.p.Containers[c].At; at != constraint.Nowhere && b.where[at] != absent {
+				b.home[u*len(b.nodes)+int(b.where[at])]++
+			}
+		}
+	}
+}
+
+// findSets sorts the candidates by the sets that they are in.
+func (b *builder) findSets() {
+	b.inSet, b.peopled = make([][][]int32, len(b.p.Groups)), make([][]bool, len(b.p.Groups))
+	for g := range b.p.Groups {
+		group := &b.p.Groups[g]
+		b.inSet[g], b.peopled[g] = make([][]int32, len(group.Sets)+1), make([]bool, len(group.Sets))
+		for n, set := range group.SetOf {
+			if set != constraint.Nowhere {
+				b.peopled[g][set] = true
+			}
+			if i := b.where[n]; i != absent {
+				b.inSet[g][set+1] = append(b.inSet[g][set+1], i)
+			}
+		}
+	}
+}
+
+// addColumn is ilp.Model's, with where its value comes from.
+func (b *builder) addColumn(upper float64, cost int64, kind ilp.Kind, by rule) int32 {
+	b.rule = append(b.rule, by)
+	return b.AddColumn(0, upper, float64(cost), kind)
+}
+
+// add adds a term to the row that is being built.
+func (b *builder) add(column int32, value int64) {
+	if column != absent && value != 0 {
+		b.terms = append(b.terms, ilp.Term{Column: column, Value: float64(value)})
+	}
+}
+
+// atMost and atLeast end the row that is being built. Its owner is the column whose value it
+// defines, if it does.
+func (b *builder) atMost(limit int64, owner int32) { b.endRow(math.Inf(-1), float64(limit), owner) }
+
+func (b *builder) atLeast(limit int64, owner int32) { b.endRow(float64(limit), math.Inf(1), owner) }
+
+func (b *builder) endRow(lower, upper float64, owner int32) {
+	// A column may have come twice: once for each part that it plays.
+	slices.SortStableFunc(b.terms, func(x, y ilp.Term) int { return cmp.Compare(x.Column, y.Column) })
+	kept := b.terms[:0]
+	for _, t := range b.terms {
+		if last := len(kept) - 1; last >= 0 && kept[last].Column == t.Column {
+			kept[last].Value += t.Value
+		} else {
+			kept = append(kept, t)
+		}
+	}
+	kept = slices.DeleteFunc(kept, func(t ilp.Term) bool { return t.Value == 0 })
+	b.AddRow(lower, upper, kept...)
+	b.owner = append(b.owner, owner)
+	b.terms = b.terms[:0]
+}
+
+// at is the column of the unit on the candidate.
+func (m *Model) at(unit, candidate int32) int32 {
+	return m.column[int(unit)*len(m.nodes)+int(candidate)]
+}
+
+// stays is how many of the unit run on the candidate.
+func (m *Model) stays(unit, candidate int32) int64 {
+	return int64(m.home[int(unit)*len(m.nodes)+int(candidate)])
+}
+
+// most is how many of the unit the column lets stand there.
+func (m *Model) most(column int32) int64 {
+	if column == absent {
+		return 0
+	}
+	return int64(m.Upper[column])
+}
+
+// addPlacement adds the columns that are the placement.
+func (b *builder) addPlacement() {
+	b.column = filled(len(b.units) * len(b.nodes))
+	for u := range b.units {
+		for i := range b.nodes {
+			if most := b.mostOf(int32(u), int32(i)); most > 0 {
+				b.column[u*len(b.nodes)+i] = b.addColumn(float64(most), 0, ilp.Integer, given)
+			}
+		}
+	}
+}
+
+// mostOf is how many of the unit could stand on the candidate, were nobody else free.
+func (b *builder) mostOf(u, candidate int32) int64 {
+	class, node := &b.p.Classes[b.units[u].class], &b.p.Nodes[b.nodes[candidate]]
+	stays, most := b.stays(u, candidate), int64(len(b.units[u].members))
+	if class.Eligible != nil && !class.Eligible[b.nodes[candidate]] || class.Need.Count > len(node.Devices) {
+		return stays
+	}
+	for k, q := range class.Demand {
+		if q > 0 {
+			most = min(most, max(b.left(candidate, k), 0)/q)
+		}
+	}
+	if class.PerNode > 0 {
+		most = min(most, int64(class.PerNode))
+	}
+	return max(most, stays)
+}
+
+// addApplications says that applications are placed whole, and that whoever runs is somewhere.
+func (b *builder) addApplications() {
+	b.placed = filled(len(b.p.Applications))
+	state := b.settled()
+	for a := range b.p.Applications {
+		if state[a] == undecided {
+			b.placed[a] = b.addColumn(1, -b.p.Objective.Unplaced, ilp.Integer, given)
+		}
+		if state[a] == undecided || state[a] == out {
+			b.Constant += b.p.Objective.Unplaced
+		}
+	}
+	for u := range b.units {
+		unit, app := &b.units[u], b.p.Classes[b.units[u].class].Application
+		for i := range b.nodes {
+			b.add(b.at(int32(u), int32(i)), 1)
+		}
+		size := int64(len(unit.members))
+		switch {
+		case b.placed[app] != absent:
+			b.add(b.placed[app], -size)
+			b.endRow(0, 0, absent)
+		case state[app] == partly:
+			b.endRow(float64(unit.running), float64(size), absent)
+		case state[app] == out:
+			b.endRow(0, 0, absent)
+		default:
+			b.endRow(float64(size), float64(size), absent)
+		}
+	}
+}
+
+// What an application is to a model.
+const (
+	in        = iota // placed
+	out              // not placed
+	undecided        // the model decides it
+	partly           // it runs, and containers of it that have yet to come may stay out
+)
+
+// settled says what each application is.
+func (b *builder) settled() []int {
+	state := make([]int, len(b.p.Applications))
+	for a := range b.p.Applications {
+		app := &b.p.Applications[a]
+		if app.Deployed {
+			state[a] = partly
+			continue
+		}
+		state[a] = undecided
+		for c := app.First; c < app.End; c++ {
+			switch {
+			case b.p.Containers[c].At != constraint.Nowhere, b.unitOf[c] == absent && b.scope.Base[c] != constraint.Nowhere:
+				state[a] = in
+			case b.unitOf[c] == absent && state[a] == undecided:
+				state[a] = out
+			}
+		}
+		if app.First == app.End {
+			state[a] = in
+		}
+	}
+	return state
+}
+
+// addMoves charges for whoever runs and leaves.
+func (b *builder) addMoves() {
+	moved := b.p.Objective.Moved
+	for i := range b.p.Containers {
+		if at := b.p.Containers[i].At; at != constraint.Nowhere && b.unitOf[i] == absent && b.scope.Base[i] != at {
+			b.Constant += moved
+		}
+	}
+	for u := range b.units {
+		b.Constant += moved * int64(b.units[u].running)
+		for i := range b.nodes {
+			stays, column := b.stays(int32(u), int32(i)), b.at(int32(u), int32(i))
+			switch {
+			case stays == 0 || moved == 0:
+			case b.most(column) <= stays:
+				b.Cost[column] -= float64(moved)
+			default: // more may stand there than have stayed
+				kept := b.addColumn(float64(stays), -moved, ilp.Continuous, largest)
+				b.add(kept, 1)
+				b.add(column, -1)
+				b.atMost(0, kept)
+			}
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package exact
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"fairlead.dev/fairlead/constraint"
+	"fairlead.dev/fairlead/ilp"
+)
+
+// This file mends what search left. A model of everything is solved where it is small enough, and
+// proves what it finds. Else a violated application is set free with those to whom the violated
+// bounds tie it, on a few candidate nodes, and all others stay; what the solver finds is taken if
+// the judge says that it is strictly better. Where nothing is found more is set free, on
+// more nodes.
+
+// Repaired is what a repair came to.
+type Repaired struct {
+	Assignment constraint.Assignment
+	Score      int64
+	// Bound is what no assignment costs less than; Optimal says that this one costs no more.
+	Bound   int64
+	Optimal bool
+	// Models counts those that were solved, Better those that made the assignment better.
+	Models, Better int
+	Ticks          int64
+	// Limit is what the last solving stopped for.
+	Limit ilp.Limit
+}
+
+// Defaults are the sizes at which HiGHS takes some tenths of a second for a model.
+func Defaults() Options {
+	return Options{Columns: 1500, Relaxed: 10_000, Nodes: 90, Each: ilp.Limits{Ticks: 20_000}}
+}
+
+// widest is how much wider than the first a repair becomes: half the sizes, and then the whole.
+const widest = 2
+
+// Repair makes the incumbent better, which has to be one that may be carried out. What it
+// returns is good, and never worse than the incumbent, when the solver fails, too.
+func Repair(p *constraint.Problem, incumbent constraint.Assignment, solver ilp.Solver, o Options) (Repaired, error) {
+	r := &repairer{p: p, solver: solver, o: o}
+	r.Assignment = slices.Clone(incumbent)
+	if err := constraint.Check(p, incumbent); err != nil {
+		return r.Repaired, fmt.Errorf("repairing what cannot be carried out: %w", err)
+	}
+	r.Score, r.Bound = constraint.Evaluate(p, incumbent).Score, trivial(p)
+	err := r.whole()
+	if err == nil && !r.done() && !r.proved {
+		r.roles = constraint.FindRoles(p)
+		r.relate()
+		err = r.parts()
+	}
+	r.Optimal = r.Score == r.Bound
+	return r.Repaired, err
+}
+
+// repairer is a repair under way.
+type repairer struct {
+	Repaired
+	p      *constraint.Problem
+	roles  *constraint.Roles
+	solver ilp.Solver
+	o      Options
+	proved bool // the model of everything has been solved
+	// member says which applications have a role in a bound and a container that may be placed or
+	// moved, by bound and application.
+	member []bool
+}
+
+// done reports whether there is nothing to mend, or no effort left.
+func (r *repairer) done() bool {
+	return r.Score == r.Bound || r.o.Ticks > 0 && r.Ticks >= r.o.Ticks || r.Limit == ilp.Time || r.Limit == ilp.Memory
+}
+
+// whole solves the model of everything if it is small enough.
+func (r *repairer) whole() error {
+	if r.done() || placements(r.p) > r.o.Columns {
+		return nil
+	}
+	m := everything(r.p, r.Assignment, r.o.Columns)
+	if m.Columns() > r.o.Columns {
+		return nil
+	}
+	solution, err := r.solve(m)
+	if err != nil {
+		return err
+	}
+	r.Bound = max(r.Bound, m.proven(&solution))
+	r.proved = solution.Status == ilp.Optimal && !m.Cut
+	return nil
+}
+
+// solve solves the model and takes what is better.
+func (r *repairer) solve(m *Model) (ilp.Solution, error) {
+	start, err := m.Encode(r.Assignment)
+	if err != nil {
+		start = nil // for want of devices that could be found; the solver begins with nothing
+	}
+	solution, err := r.solver.Solve(&m.Model, start, r.o.limits(r.Ticks))
+	if err != nil {
+		return solution, err
+	}
+	r.Models++
+	r.Ticks += solution.Ticks
+	r.Limit = solution.Limit
+	if solution.Values == nil {
+		return solution, nil
+	}
+	found := m.Decode(solution.Values)
+	if score := constraint.Evaluate(r.p, found).Score; score < r.Score && constraint.Check(r.p, found) == nil {
+		r.Assignment, r.Score = found, score
+		r.Better++
+	}
+	return solution, nil
+}
+
+// parts mends one violated application after the other.
+func (r *repairer) parts() error {
+	width, tried := 1, make([]bool, len(r.p.Applications))
+	for !r.done() {
+		seed, free := r.pick(tried, width)
+		if seed == absent {
+			if width *= 2; width > widest {
+				return nil
+			}
+			clear(tried)
+			continue
+		}
+		tried[seed] = true
+		before := r.Score
+		if m := r.part(free, width); m != nil {
+			if _, err := r.solve(m); err != nil {
+				return err
+			}
+		}
+		if r.Score < before {
+			width = 1
+			clear(tried)
+		}
+	}
+	return nil
+}
+
+// part is the model of what is free, on as many candidates as make it small enough; nil if that
+// leaves none but those on which the free ones are. At first only the first step of what is
+// missed counts, which makes smaller models, and is all that matters to most.
+func (r *repairer) part(free []bool, width int) *Model {
+	nodes, needed := candidates(r.p, r.roles, r.Assignment, free, width)
+	nodes = nodes[:min(len(nodes), max(r.o.Nodes*width/widest, needed))]
+	scope, most := Scope{Base: r.Assignment, Free: free, Levels: 1}, r.o.Columns*width/widest
+	if width == widest {
+		scope.Levels = allLevels
+	}
+	for {
+		scope.Nodes = slices.Sorted(slices.Values(nodes))
+		m := Aggregated(r.p, scope)
+		if m.Columns() <= most {
+			return m
+		}
+		less := min(len(nodes)*most/m.Columns(), len(nodes)-1)
+		if less <= needed {
+			return nil
+		}
+		nodes = nodes[:less]
+	}
+}
+
+// relate finds which applications have a role in which bound.
+func (r *repairer) relate() {
+	r.member = make([]bool, len(r.roles.Bounds)*len(r.p.Applications))
+	for i := range r.p.Containers {
+		if c := &r.p.Containers[i]; !c.Fixed {
+			for _, role := range r.roles.Of[c.Class] {
+				r.member[int(role.Bound)*len(r.p.Applications)+int(r.p.Classes[c.Class].Application)] = true
+			}
+		}
+	}
+}
+
+// pick chooses an application that has not been tried, the one with the most to do with what is
+// violated, and says what is to be free: it, and those that have the most to do with the
+// bounds that are violated and concern it, or with any that do.
+func (r *repairer) pick(tried []bool, width int) (seed int32, free []bool) {
+	violated := make([]int64, len(r.roles.Bounds))
+	for _, v := range constraint.Evaluate(r.p, r.Assignment).Violations {
+		violated[v.Bound]++
+	}
+	worth := r.count(violated)
+	for i := range r.p.Applications {
+		app := &r.p.Applications[i]
+		if !app.Deployed && slices.Contains(r.Assignment[app.First:app.End], constraint.Nowhere) {
+			worth[i] += int64(len(r.p.Containers))
+		}
+	}
+	seed = absent
+	for i, w := range worth {
+		if w > 0 && !tried[i] && (seed == absent || w > worth[seed]) {
+			seed = int32(i)
+		}
+	}
+	if seed == absent {
+		return absent, nil
+	}
+	shared := make([]int64, len(r.roles.Bounds))
+	for b := range shared {
+		if r.member[b*len(r.p.Applications)+int(seed)] {
+			shared[b] = 1 + violated[b]*int64(len(r.roles.Bounds))
+		}
+	}
+	ties := r.count(shared)
+	var others []int32
+	for i, t := range ties {
+		if t > 0 && int32(i) != seed {
+			others = append(others, int32(i))
+		}
+	}
+	slices.SortStableFunc(others, func(x, y int32) int { return cmp.Compare(ties[y], ties[x]) })
+	free = make([]bool, len(r.p.Containers))
+	for _, i := range append([]int32{seed}, others[:min(width, len(others))]...) {
+		for c := r.p.Applications[i].First; c < r.p.Applications[i].End; c++ {
+			free[c] = !r.p.Containers[c].Fixed
+		}
+	}
+	return seed, free
+}
+
+// count sums the bounds' numbers for each application that has a role in them.
+func (r *repairer) count(of []int64) []int64 {
+	sum := make([]int64, len(r.p.Applications))
+	for b, q := range of {
+		if q == 0 {
+			continue
+		}
+		for i := range sum {
+			if r.member[b*len(sum)+i] {
+				sum[i] += q
+			}
+		}
+	}
+	return sum
+}
