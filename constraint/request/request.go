@@ -83,7 +83,7 @@ func Read(name string, text []byte) (*Request, error) {
 		return nil, fmt.Errorf("%w; see docs/place.md", err)
 	}
 	r := &reading{Reader: reader, nodes: map[string]int32{}}
-	r.Problem.Kinds = Kinds()
+	r.Problem.Kinds = usualKinds()
 	r.Problem.Objective = constraint.Standard()
 	r.read(top)
 	if err := reader.Err(); err != nil {
