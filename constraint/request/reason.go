@@ -168,7 +168,7 @@ func (r *reasons) together(application int) (string, []string) {
 	if r.placeable(application, all) {
 		return "each container finds its place, but the plan without the application scores better, or the search had not come to it: allow it more time, or weigh unplaced higher", []string{}
 	}
-	for i := len(all) - 1; i >= 0; i-- {
+	for i := range slices.Backward(all) {
 		if without := slices.Delete(slices.Clone(all), i, i+1); !r.placeable(application, without) {
 			all = without
 		}
@@ -199,13 +199,13 @@ func (r *reasons) facts(demands []demanded) string {
 			}
 		}
 	}
-	text := ""
+	var text strings.Builder
 	for i, fact := range facts {
 		if !slices.Contains(facts[:i], fact) {
-			text += "; " + fact
+			text.WriteString("; " + fact)
 		}
 	}
-	return text
+	return text.String()
 }
 
 func (r *reasons) factsOf(b *cluster.Bound) []string {

@@ -136,8 +136,8 @@ func (r *reading) read(top document.Value) {
 // dropKinds leaves out the usual kinds that nobody has or asks for.
 func (r *reading) dropKinds() {
 	p := &r.Problem
-	for k := len(p.Kinds) - 1; k >= 0; k-- {
-		if r.mentions[k] || p.Kinds[k].Name != gpu {
+	for k, kind := range slices.Backward(slices.Clone(p.Kinds)) {
+		if r.mentions[k] || kind.Name != gpu {
 			continue
 		}
 		p.Kinds = slices.Delete(p.Kinds, k, k+1)
