@@ -107,9 +107,9 @@ func (a *draft) few(tag string, most int, group string) cluster.Bound {
 	return cluster.Bound{Subject: a.tagged(tag), Target: a.tagged(tag), Max: int32(most), Group: group}
 }
 
-// near wants containers with the target's tag beside each with the subject's.
-func (a *draft) near(subject, target string, least int, group string) cluster.Bound {
-	return cluster.Bound{Subject: a.tagged(subject), Target: a.tagged(target), Min: int32(least), Max: cluster.Unbounded, Group: group}
+// near wants containers with the target's tag in the rack of each with the subject's.
+func (a *draft) near(subject, target string, least int) cluster.Bound {
+	return cluster.Bound{Subject: a.tagged(subject), Target: a.tagged(target), Min: int32(least), Max: cluster.Unbounded, Group: Rack}
 }
 
 // hbase has region servers, at most two on a node, in the rack of their masters, which
@@ -119,7 +119,7 @@ func (a *draft) hbase(d *drawing) {
 	a.add("master", d.between(1, 3), cluster.Vector{core, 4 * gib}, "hb", "hb_m")
 	a.wish("two-a-node", a.few("hb_rs", 1, cluster.EachNode))
 	a.wish("masters-apart", a.few("hb_m", 0, cluster.EachNode))
-	a.wish("rack-of-master", a.near("hb_rs", "hb_m", 1, Rack))
+	a.wish("rack-of-master", a.near("hb_rs", "hb_m", 1))
 	a.spread, a.tied = 1, a.tagged("hb")
 }
 
@@ -129,7 +129,7 @@ func (a *draft) tensorflow(d *drawing) {
 	a.add("parameter", d.between(2, 4), cluster.Vector{2 * core, 12 * gib}, "tf", "tf_ps")
 	a.wish("four-a-node", a.few("tf_w", 3, cluster.EachNode))
 	a.wish("parameters-apart", a.few("tf_ps", 0, cluster.EachNode))
-	a.wish("rack-of-parameters", a.near("tf_w", "tf_ps", 1, Rack))
+	a.wish("rack-of-parameters", a.near("tf_w", "tf_ps", 1))
 	a.spread, a.tied = 1, a.tagged("tf")
 }
 
@@ -139,10 +139,10 @@ func (a *draft) storm(d *drawing) {
 	supervisors := d.between(9, 29)
 	a.add("supervisor", supervisors, cluster.Vector{core, 4 * gib}, "storm", "supervisor")
 	a.add("nimbus", 1, cluster.Vector{core, 4 * gib}, "storm", "nimbus")
-	crowd := a.near("supervisor", "supervisor", 3, Rack)
+	crowd := a.near("supervisor", "supervisor", 3)
 	crowd.Max = 10
 	a.wish("racks-of-4-to-11", crowd)
-	a.wish("nimbus-by-supervisors", a.near("nimbus", "supervisor", 3, Rack))
+	a.wish("nimbus-by-supervisors", a.near("nimbus", "supervisor", 3))
 	a.spread, a.tied = (supervisors+8)/9, a.tagged("nimbus")
 	a.perches = true
 }
@@ -154,7 +154,7 @@ func (a *draft) memcached(d *drawing) {
 	a.add("server", servers, cluster.Vector{core, 6 * gib}, "mem")
 	a.wish("apart", a.few("mem", 0, cluster.EachNode))
 	a.wish("upgrades", a.few("mem", (servers-1)/upgradeDomains, UpgradeDomain))
-	together, apart := a.near("mem", "mem", servers-1, Rack), a.few("mem", 2, Rack)
+	together, apart := a.near("mem", "mem", servers-1), a.few("mem", 2, Rack)
 	a.spread, a.tied = 1, a.tagged("mem")
 	if many := (servers + 2) / 3; servers > leastRack && many <= len(d.racks) {
 		together, apart = apart, together

@@ -50,23 +50,23 @@ type Options struct {
 
 // The most that there can be of each.
 const (
-	MostNodes        = 100_000
-	MostApplications = 100_000
+	mostNodes        = 100_000
+	mostApplications = 100_000
 	wholeCluster     = 1000
 )
 
 // check says what is wrong with the options.
-func (o *Options) check() error {
+func (o Options) check() error {
 	for _, number := range []struct {
 		what     string
 		is       int
 		from, to int
 	}{
-		{"nodes", o.Nodes, 1, MostNodes},
-		{"applications to place", o.Applications, 0, MostApplications},
-		{"running applications", o.Running, 0, MostApplications},
+		{"nodes", o.Nodes, 1, mostNodes},
+		{"applications to place", o.Applications, 0, mostApplications},
+		{"running applications", o.Running, 0, mostApplications},
 		{"utilisation in thousandths", int(o.Utilisation), 1, wholeCluster},
-		{"applications in a group", o.InterApp, 0, MostApplications},
+		{"applications in a group", o.InterApp, 0, mostApplications},
 	} {
 		if number.is < number.from || number.is > number.to {
 			return fmt.Errorf("%s: %d, want %d to %d", number.what, number.is, number.from, number.to)

@@ -64,8 +64,8 @@ func (r *reading) readParts(v document.Value, app *constraint.Application) {
 			r.Complain(v, "there are containers %s in the application already", p.name)
 		}
 		names = append(names, p.name)
-		if len(r.Problem.Containers)+int(p.count) > MostNodes {
-			r.Complain(v, "makes more than %d containers", MostNodes)
+		if len(r.Problem.Containers)+int(p.count) > mostNodes {
+			r.Complain(v, "makes more than %d containers", mostNodes)
 			return
 		}
 		running += len(p.on)
@@ -86,10 +86,10 @@ func (r *reading) readPart(v document.Value) (part, bool) {
 	p := part{}
 	given := r.Fields(v, []document.Field{
 		{Name: "name", Read: func(v document.Value) { p.name = r.Text(v) }},
-		{Name: "count", Read: func(v document.Value) { p.count = r.Whole(v, 1, MostNodes) }},
+		{Name: "count", Read: func(v document.Value) { p.count = r.Whole(v, 1, mostNodes) }},
 		{Name: "demand", Read: func(v document.Value) { p.demand = r.vector(v, true) }},
 		{Name: "tags", Read: func(v document.Value) { p.tags = r.tags(v) }},
-		{Name: "per_node", Read: func(v document.Value) { p.perNode = int32(r.Whole(v, 1, MostNodes)) }},
+		{Name: "per_node", Read: func(v document.Value) { p.perNode = int32(r.Whole(v, 1, mostNodes)) }},
 		{Name: "where", Read: func(v document.Value) { p.where = r.requirements(v) }},
 		{Name: "runs_on", Read: func(v document.Value) { p.on = r.readNodeNames(v) }},
 		{Name: "movable", Read: func(v document.Value) { p.movable = r.Bool(v) }},

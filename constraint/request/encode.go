@@ -119,7 +119,7 @@ func New(p constraint.Problem, parts []string) *Request {
 func (r *Request) file() *file {
 	p := &r.Problem
 	f := &file{Objective: map[string]any{}}
-	if usual := Kinds(); !slices.Equal(p.Kinds, usual) && !slices.Equal(p.Kinds, usual[:len(usual)-1]) {
+	if usual := usualKinds(); !slices.Equal(p.Kinds, usual) && !slices.Equal(p.Kinds, usual[:len(usual)-1]) {
 		for _, k := range p.Kinds {
 			f.Kinds = append(f.Kinds, fileKind(k))
 		}

@@ -12,8 +12,8 @@ import (
 
 // This file reads the nodes and the groups that they are in.
 
-// MostNodes is how many nodes, and as many containers, a file may have.
-const MostNodes = 100_000
+// mostNodes is how many nodes, and as many containers, a file may have.
+const mostNodes = 100_000
 
 // template is a node as it is written, of which there may be several.
 type template struct {
@@ -28,7 +28,7 @@ func (r *reading) readNodes(v document.Value) {
 		t := template{}
 		given := r.Fields(v, []document.Field{
 			{Name: "name", Read: func(v document.Value) { t.name = r.Text(v) }},
-			{Name: "count", Read: func(v document.Value) { t.count = r.Whole(v, 1, MostNodes) }},
+			{Name: "count", Read: func(v document.Value) { t.count = r.Whole(v, 1, mostNodes) }},
 			{Name: "capacity", Read: func(v document.Value) { t.capacity = r.vector(v, false) }},
 			{Name: "used", Read: func(v document.Value) { t.used = r.vector(v, true) }},
 			{Name: "labels", Read: func(v document.Value) { t.labels = r.labels(v) }},
@@ -39,8 +39,8 @@ func (r *reading) readNodes(v document.Value) {
 			r.Complain(v, "has no name")
 		case !given["capacity"]:
 			r.Complain(v, "has no capacity, such as {cpu: 16, memory: 64}")
-		case len(r.Problem.Nodes)+int(t.count) > MostNodes:
-			r.Complain(v, "makes more than %d nodes", MostNodes)
+		case len(r.Problem.Nodes)+int(t.count) > mostNodes:
+			r.Complain(v, "makes more than %d nodes", mostNodes)
 		default:
 			r.addNodes(v, &t)
 		}

@@ -14,9 +14,9 @@ import (
 
 const gpu = "gpu"
 
-// Kinds are those of a file that names none. The last one is left out where nobody has or
+// usualKinds are those of a file that names none. The last one is left out where nobody has or
 // asks for any.
-func Kinds() []cluster.Kind {
+func usualKinds() []cluster.Kind {
 	return []cluster.Kind{
 		{Name: "cpu", Unit: "cores", PerUnit: 1000},
 		{Name: "memory", Unit: "GiB", PerUnit: 1 << 30},

@@ -168,7 +168,7 @@ func (r *reasons) together(application int) (string, []string) {
 	if r.placeable(application, all) {
 		return "each container finds its place, but the plan without the application scores better, or the search had not come to it: allow it more time, or weigh unplaced higher", []string{}
 	}
-	for i := len(all) - 1; i >= 0; i-- {
+	for i := range slices.Backward(all) {
 		if without := slices.Delete(slices.Clone(all), i, i+1); !r.placeable(application, without) {
 			all = without
 		}
@@ -177,30 +177,57 @@ func (r *reasons) together(application int) (string, []string) {
 	for i := range all {
 		names[i] = all[i].what
 	}
-	sets := r.sets(all)
 	app := &r.Problem.Applications[application]
-	reason := fmt.Sprintf("no place was found for its %d containers under all of: %s", app.End-app.First, strings.Join(names, "; ")) + sets
+	reason := fmt.Sprintf("no place was found for its %d containers under all of: %s", app.End-app.First, strings.Join(names, "; ")) + r.facts(all)
 	if slices.Contains(names, room) {
 		reason += "; " + r.roomLeft(application)
 	}
 	return reason, names
 }
 
-// sets says how many sets the groups have that the demands speak of.
-func (r *reasons) sets(demands []demanded) string {
-	text := ""
-	for i := range r.Problem.Groups {
-		g := &r.Problem.Groups[i]
-		speaks := func(b cluster.Bound) bool { return b.Group == g.Name }
-		if slices.ContainsFunc(demands, func(d demanded) bool {
-			return d.constraint >= 0 && slices.ContainsFunc(r.Problem.Constraints[d.constraint].Any, func(bounds []cluster.Bound) bool {
-				return slices.ContainsFunc(bounds, speaks)
-			})
-		}) {
-			text += fmt.Sprintf("; sets of %s: %d", g.Name, len(g.Sets))
+// facts says of the constraints among the demands how many sets their groups have, and whom
+// they want that is not placed.
+func (r *reasons) facts(demands []demanded) string {
+	var facts []string
+	for _, d := range demands {
+		if d.constraint < 0 {
+			continue
+		}
+		for _, bounds := range r.Problem.Constraints[d.constraint].Any {
+			for i := range bounds {
+				facts = append(facts, r.factsOf(&bounds[i])...)
+			}
 		}
 	}
-	return text
+	var text strings.Builder
+	for i, fact := range facts {
+		if !slices.Contains(facts[:i], fact) {
+			text.WriteString("; " + fact)
+		}
+	}
+	return text.String()
+}
+
+func (r *reasons) factsOf(b *cluster.Bound) []string {
+	var facts []string
+	sets := 0
+	for i := range r.Problem.Groups {
+		if r.Problem.Groups[i].Name == b.Group {
+			sets = len(r.Problem.Groups[i].Sets)
+		}
+	}
+	if b.Group != cluster.EachNode {
+		facts = append(facts, fmt.Sprintf("sets of %s: %d", b.Group, sets))
+	}
+	there := false
+	for c, node := range r.a {
+		_, target := b.Affects(r.Problem.Classes[r.Problem.Containers[c].Class].Tags)
+		there = there || target && node != constraint.Nowhere
+	}
+	if self, _ := b.Affects(b.Target); b.Min > 0 && !there && !self {
+		facts = append(facts, fmt.Sprintf("no container with %s is placed", strings.Join(b.Target, " & ")))
+	}
+	return facts
 }
 
 // demandedOf is all that a placement of the application has to heed. Those that are left out

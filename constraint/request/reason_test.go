@@ -168,6 +168,11 @@ applications:
 			"no place was found for its 2 containers under all of: room; {app:shop, {app:shop, 0, 0}, zone}: hard of shop; sets of zone: 2; 2 of w ask for cpu 5 cores each, and 2 nodes have room for one",
 			"room|{app:shop, {app:shop, 0, 0}, zone}: hard of shop",
 		},
+		{
+			`{containers: [{name: w, demand: {cpu: 1}}], constraints: ["{app:shop, {db, 1, inf}, node}: hard"]}`,
+			"no place was found for its 1 containers under all of: {app:shop, {db, 1, inf}, node}: hard of shop; no container with db is placed",
+			"{app:shop, {db, 1, inf}, node}: hard of shop",
+		},
 	} {
 		text := strings.TrimSuffix(nodes, "  - name: shop\n") + "  - " + strings.Replace(tc.application, "containers:", "name: shop\n    containers:", 1)
 		if strings.HasPrefix(tc.application, "{") {

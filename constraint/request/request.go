@@ -83,7 +83,7 @@ func Read(name string, text []byte) (*Request, error) {
 		return nil, fmt.Errorf("%w; see docs/place.md", err)
 	}
 	r := &reading{Reader: reader, nodes: map[string]int32{}}
-	r.Problem.Kinds = Kinds()
+	r.Problem.Kinds = usualKinds()
 	r.Problem.Objective = constraint.Standard()
 	r.read(top)
 	if err := reader.Err(); err != nil {
@@ -136,8 +136,8 @@ func (r *reading) read(top document.Value) {
 // dropKinds leaves out the usual kinds that nobody has or asks for.
 func (r *reading) dropKinds() {
 	p := &r.Problem
-	for k := len(p.Kinds) - 1; k >= 0; k-- {
-		if r.mentions[k] || p.Kinds[k].Name != gpu {
+	for k, kind := range slices.Backward(slices.Clone(p.Kinds)) {
+		if r.mentions[k] || kind.Name != gpu {
 			continue
 		}
 		p.Kinds = slices.Delete(p.Kinds, k, k+1)

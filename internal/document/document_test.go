@@ -40,7 +40,7 @@ func TestMistakes(t *testing.T) {
 		{"a: b\n---\na: b", "f: there is more than one YAML document; keep one and remove the line ---"},
 		{"a: [", "f: neither YAML nor JSON: yaml: line 1: did not find expected node content"},
 		{"[]", `f:1:1: expected fields, such as "name: ..."`},
-		{"nmae: a", "f:1:1: nmae: unknown field; did you mean name?"},
+		{"nme: a", "f:1:1: nme: unknown field; did you mean name?"},
 		{"colour: a", "f:1:1: colour: unknown field; there are name, numbers, share, flag"},
 		{"flag: true\nname: a\nflag: false", "f:3:1: flag: given twice, first on line 1; keep one"},
 		{"name:", "f:1:6: name: has no value; give one or remove the line"},
