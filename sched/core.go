@@ -319,10 +319,15 @@ func (c *Core) Finish(r *Round, now cluster.Time, out []Decision) []Decision {
 	l.wake = max(r.plan.Wake, now)
 	c.counts.Ticks += r.plan.Ticks
 	refused := 0
+	insistent, insists := l.Policy.(Insistent)
 	for i := range r.plan.Bundles() {
 		var ok bool
-		if out, ok = c.commit(r.lane, r.plan.Bundle(i), out); !ok {
-			refused++
+		if out, ok = c.commit(r.lane, r.plan.Bundle(i), out); ok {
+			continue
+		}
+		refused++
+		if insists {
+			out = c.insist(r.lane, insistent, r.plan.Bundle(i), out)
 		}
 	}
 	c.counts.Refused += int64(refused)
@@ -334,6 +339,23 @@ func (c *Core) Finish(r *Round, now cluster.Time, out []Decision) []Decision {
 		}
 	}
 	c.noticed = c.state.LogEnd()
+	return out
+}
+
+// insist lets the policy plan once more for what was refused, and commits that.
+func (c *Core) insist(lane int, policy Insistent, refused []Action, out []Decision) []Decision {
+	var plan Plan
+	plan.Reset()
+	c.state.Begin()
+	policy.Insist(&Trial{state: c.state}, refused, &plan)
+	c.state.End()
+	c.counts.Ticks += plan.Ticks
+	for i := range plan.Bundles() {
+		var ok bool
+		if out, ok = c.commit(lane, plan.Bundle(i), out); !ok {
+			c.counts.Refused++
+		}
+	}
 	return out
 }
 

@@ -40,19 +40,25 @@ func (q *posed) bundles(t *sched.Trial, a constraint.Assignment, out *sched.Plan
 
 // place adds a bundle that places the containers, and reports whether that is possible.
 func (q *posed) place(t *sched.Trial, a constraint.Assignment, containers []int32, out *sched.Plan) bool {
-	mark := t.Mark()
+	bundle := q.actions[:0]
 	for _, c := range containers {
 		task := q.problem.Containers[c].Task
-		action := sched.Action{Kind: sched.Place, Task: task, Attempt: t.State().Task(task).Attempt, Node: q.rows[a[c]]}
-		if t.Try(action).Refused() {
-			t.Rollback(mark)
-			out.Drop()
-			return false
-		}
+		bundle = append(bundle, sched.Action{Kind: sched.Place, Task: task, Attempt: t.State().Task(task).Attempt, Node: q.rows[a[c]]})
+	}
+	q.actions = bundle
+	return len(bundle) > 0 && add(t, bundle, out)
+}
+
+// add adds the bundle to the plan, and reports whether that is possible.
+func add(t *sched.Trial, bundle []sched.Action, out *sched.Plan) bool {
+	if t.TryTogether(bundle).Refused() {
+		return false
+	}
+	for _, action := range bundle {
 		out.Add(action)
 	}
 	out.Close()
-	return len(containers) > 0
+	return true
 }
 
 // moves adds a bundle for each container that is to be elsewhere. One that has no room yet is
@@ -72,16 +78,10 @@ func (q *posed) moves(t *sched.Trial, a constraint.Assignment, out *sched.Plan) 
 
 // move adds a bundle that moves the container, and reports whether that is possible.
 func (q *posed) move(t *sched.Trial, c, to int32, out *sched.Plan) bool {
-	mark, task := t.Mark(), q.problem.Containers[c].Task
+	task := q.problem.Containers[c].Task
 	attempt := t.State().Task(task).Attempt
-	evict := sched.Action{Kind: sched.Evict, Task: task, Attempt: attempt, Node: q.rows[q.problem.Containers[c].At]}
-	place := sched.Action{Kind: sched.Place, Task: task, Attempt: attempt, Node: q.rows[to]}
-	if t.Try(evict).Refused() || t.Try(place).Refused() {
-		t.Rollback(mark)
-		return false
-	}
-	out.Add(evict)
-	out.Add(place)
-	out.Close()
-	return true
+	return add(t, []sched.Action{
+		{Kind: sched.Evict, Task: task, Attempt: attempt, Node: q.rows[q.problem.Containers[c].At]},
+		{Kind: sched.Place, Task: task, Attempt: attempt, Node: q.rows[to]},
+	}, out)
 }

@@ -219,3 +219,36 @@ func TestShortTasksDoNotWait(t *testing.T) {
 	b.out = b.core.Finish(r, b.now, b.out)
 	b.want("batch2: n3", "app3: -", "app4: n2")
 }
+
+// TestRefusedTooOftenIsPlannedAtCommit: whoever is refused again and again is planned where
+// nobody can come between.
+func TestRefusedTooOftenIsPlannedAtCommit(t *testing.T) {
+	b := newBed(t, lane.Options{})
+	b.tell(cluster.NodeAdded{Node: 4, Spec: cluster.NodeSpec{Name: "n4", Capacity: cluster.Vector{4}}})
+	b.job("app1", 1, 4)
+	for round := range lane.MostRefusals + 1 {
+		b.now += cluster.Second
+		r := b.core.Begin(0, b.now)
+		r.Run(0)
+		b.want("app1: -")
+		batch := fmt.Sprintf("batch%d", round)
+		b.job(batch, 1, 4) // takes the node that app1 is to have
+		short := b.core.Begin(1, b.now)
+		short.Run(0)
+		b.out = b.core.Finish(short, b.now, b.out)
+		b.out = b.core.Finish(r, b.now, b.out)
+		b.want(fmt.Sprintf("%s: n%d", batch, round))
+	}
+	b.want("app1: n4")
+}
+
+// TestHardConstraintsHoldAsAWhole: two that must stand together come together, though the first
+// of them stands alone for a moment; one that cannot stays out.
+func TestHardConstraintsHoldAsAWhole(t *testing.T) {
+	b := newBed(t, lane.Options{})
+	b.rule("{twin, {twin, 1, inf}, node}: hard")
+	b.job("app1", 2, 2, "twin")
+	b.job("app2", 2, 3, "twin")
+	b.step()
+	b.want("app1: n0 n0", "app2: - -")
+}

@@ -141,11 +141,10 @@ func (p *Policy) note(t cluster.TaskID, now ownTask) {
 
 // Insist plans an application once more that was refused too often, on the state as it is at
 // commit: what it finds there nobody can take any more.
-func (p *Policy) Insist(t *sched.Trial, task cluster.TaskID, out *sched.Plan) {
+func (p *Policy) Insist(t *sched.Trial, refused []sched.Action, out *sched.Plan) {
 	s := t.State()
-	job := s.Task(task).Job
-	r := p.jobs[job]
-	if r == nil || r.count < MostRefusals {
+	job := s.Task(refused[0].Task).Job
+	if r := p.jobs[job]; r == nil || r.count < MostRefusals {
 		return
 	}
 	posed := p.pose(s, func(j cluster.JobID) bool { return j == job })

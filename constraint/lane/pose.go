@@ -6,6 +6,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/constraint"
+	"fairlead.dev/fairlead/sched"
 )
 
 // This file poses a state as a problem: the lane's tasks that wait, and every task that a
@@ -16,7 +17,8 @@ type posed struct {
 	problem constraint.Problem
 	jobs    []cluster.JobID // of applications
 	rows    []cluster.NodeID
-	node    []int32 // problem's row by cluster row; Nowhere where no node is
+	node    []int32        // problem's row by cluster row; Nowhere where no node is
+	actions []sched.Action // scratch
 }
 
 func bySeq(s *cluster.State, a, b cluster.TaskID) int {
