@@ -14,7 +14,7 @@ import (
 // numbers, from a solver that is stopped, and from the whole model, each at least as high as what
 // is known without a solver, and never too high.
 func TestBound(t *testing.T) {
-	higher, count := 0, cases(15, 40, 500)
+	higher, count := 0, cases(10, 20, 500)
 	for seed := range count {
 		p := draw(rand.New(rand.NewPCG(uint64(seed), 11)), tiny())
 		want := optimum(p)
