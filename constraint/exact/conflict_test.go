@@ -20,7 +20,7 @@ import (
 func TestConflict(t *testing.T) {
 	causes := map[exact.Cause]int{}
 	several := 0
-	for seed := range cases(10, 30, 300) {
+	for seed := range cases(8, 20, 300) {
 		drawn := draw(rand.New(rand.NewPCG(uint64(seed), 7)), tiny())
 		for i := range drawn.Constraints {
 			drawn.Constraints[i].Hard, drawn.Constraints[i].Weight = true, 0

@@ -79,7 +79,7 @@ func optimum(p *constraint.Problem) int64 {
 
 // TestOptimum holds both models, the bound and the repair to enumeration.
 func TestOptimum(t *testing.T) {
-	costly, count := 0, cases(15, 40, 1000)
+	costly, count := 0, cases(10, 25, 1000)
 	for seed := range count {
 		p := draw(rand.New(rand.NewPCG(uint64(seed), 4)), tiny())
 		want := optimum(p)
@@ -113,7 +113,7 @@ func TestOptimum(t *testing.T) {
 // TestPlacementFixed solves models in which the placement is given: the solver finds no way to
 // count for less than the judge.
 func TestPlacementFixed(t *testing.T) {
-	found, count := 0, cases(20, 60, 10_000)
+	found, count := 0, cases(20, 40, 10_000)
 	for seed := 0; found < count; seed++ {
 		chance := rand.New(rand.NewPCG(uint64(seed), 5))
 		p := draw(chance, medium())
@@ -141,7 +141,7 @@ func TestPlacementFixed(t *testing.T) {
 func TestRepair(t *testing.T) {
 	better, optimal, solved := 0, 0, 0
 	o := exact.Options{Columns: 120, Nodes: 6}
-	for seed := range cases(6, 12, 300) {
+	for seed := range cases(4, 8, 300) {
 		chance := rand.New(rand.NewPCG(uint64(seed), 6))
 		p := draw(chance, medium())
 		start := wander(chance, p, p.Start(), nil)
