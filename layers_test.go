@@ -41,7 +41,7 @@ constraint/kubernetes/kubernetestest: cluster constraint/kubernetes internal/man
 class: cluster internal/nearest internal/wide queue/promethee
 sched: cluster
 sched/schedtest: cluster sched
-policies: cluster constraint constraint/greedy constraint/lane constraint/search flow flow/bandwidth flow/cpumem flow/ecsched flow/quincy flow/slack flow/spread internal/nearest mcmf queue sched
+policies: cluster constraint constraint/exact constraint/greedy constraint/lane constraint/search flow flow/bandwidth flow/cpumem flow/ecsched flow/quincy flow/slack flow/spread ilp internal/nearest mcmf queue sched
 flow: cluster flow/pack internal/heap mcmf sched
 flow/spread: cluster flow
 flow/cpumem: cluster flow

@@ -47,6 +47,9 @@ func (s *State) Apply(at Time, e Event) error {
 		return s.constraintDefined(e)
 	case ConstraintForgotten:
 		return s.constraintForgotten(e)
+	case SolverReady:
+		s.solver = true
+		return nil
 	case JobSubmitted:
 		return s.jobSubmitted(e)
 	case JobForgotten:

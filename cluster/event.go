@@ -75,6 +75,11 @@ type (
 	// ConstraintForgotten frees the row of a constraint, which holds no more.
 	ConstraintForgotten struct{ Constraint ConstraintID }
 
+	// SolverReady says that the solver of integer programs, which takes its time to become
+	// ready, may be asked from now on. Policies ask it in no round before this; so when it
+	// was is no matter of the machine when events are replayed.
+	SolverReady struct{}
+
 	// JobSubmitted makes a job without tasks. Its row must be free. Foreign,
 	// Together, FirstEnds and LongRunning are as in Job; a foreign job's tasks cannot be
 	// ended here.
@@ -203,6 +208,7 @@ func (ShapeDefined) event()        {}
 func (ShapeForgotten) event()      {}
 func (ConstraintDefined) event()   {}
 func (ConstraintForgotten) event() {}
+func (SolverReady) event()         {}
 func (JobSubmitted) event()        {}
 func (JobForgotten) event()        {}
 func (TaskSubmitted) event()       {}

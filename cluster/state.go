@@ -12,6 +12,7 @@ type State struct {
 	devices int // the kind that comes in devices; -1 if there is none
 	classes []Class
 	now     Time
+	solver  bool // of integer programs: it may be asked
 	log     log
 	undo    undoLog
 
@@ -122,6 +123,9 @@ func (s *State) Classes() []Class { return s.classes }
 
 // Now is the time of the latest event.
 func (s *State) Now() Time { return s.now }
+
+// SolverReady reports whether the solver of integer programs may be asked.
+func (s *State) SolverReady() bool { return s.solver }
 
 // Totals are sums over the live nodes. They are valid until the next change.
 func (s *State) Totals() Totals { return s.total }
@@ -388,6 +392,9 @@ func (s *State) CopyRow(from *State, touch Touch) {
 	s.now = from.now
 }
 
+// CopyRest takes over what is in no row: the time, and whether the solver is ready.
+func (s *State) CopyRest(from *State) { s.now, s.solver = from.now, from.solver }
+
 // tally adds sign times the task to the counts that CopyRow does not copy,
 // because they change without a note in the log.
 func (s *State) tally(t TaskID, sign int) {
@@ -406,6 +413,7 @@ func (s *State) CopyAll(from *State) {
 			s.CopyRow(from, Touch{Table: Table(table), Row: uint32(row)})
 		}
 	}
+	s.CopyRest(from)
 }
 
 func (s *State) growNodes(row int) {

@@ -3,9 +3,11 @@ package policies
 import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/constraint"
+	"fairlead.dev/fairlead/constraint/exact"
 	"fairlead.dev/fairlead/constraint/greedy"
 	"fairlead.dev/fairlead/constraint/lane"
 	"fairlead.dev/fairlead/constraint/search"
+	"fairlead.dev/fairlead/ilp"
 	"fairlead.dev/fairlead/sched"
 )
 
@@ -40,21 +42,40 @@ func heuristic(name, what, from string) Info {
 	}
 }
 
-// searching is the policy that solves by large-neighbourhood search.
+// searching is the policy that solves by large-neighbourhood search, and mends what that leaves by integer
+// programs.
 func searching() Info {
 	return Info{
-		Name: "medea", What: "applications whole, all that wait at once; by search for the fewest violations", From: "Medea, EuroSys 2018, by search in place of its ILP",
-		Family: Constraint, When: sched.Trigger{Heartbeat: interval},
+		Name: "medea", What: "applications whole, all that wait at once; by search for the fewest violations, mended by integer programs", From: "Medea, EuroSys 2018, by search before its ILP",
+		Family: Constraint, Programs: true, When: sched.Trigger{Heartbeat: interval},
 		make: func(o Options) (sched.Policy, error) {
 			solve := func(p *constraint.Problem, budget int64) (constraint.Assignment, int64) {
 				r := search.Solve(p, search.Options{Seed: o.Seed, Ticks: budget})
 				return r.Assignment, r.Ticks
 			}
 			quick := func(p *constraint.Problem, _ int64) (constraint.Assignment, int64) { return greedy.Serial().Solve(p) }
-			return lane.New(lane.Options{Solve: solve, Quick: quick, Ticks: searchTicks, Objective: constraint.Standard()}), nil
+			return lane.New(lane.Options{Solve: solve, Repair: repairing(o.Programs), Quick: quick, Ticks: searchTicks, Objective: constraint.Standard()}), nil
 		},
 	}
 }
+
+// repairing mends by the solver; nil if there is none. A plan that costs no more than what is
+// plain to see costs no solving (exact.Repair), and one that the solver failed on stays as it is.
+func repairing(solver ilp.Solver) func(*constraint.Problem, constraint.Assignment, int64) (constraint.Assignment, int64) {
+	if solver == nil {
+		return nil
+	}
+	return func(p *constraint.Problem, found constraint.Assignment, budget int64) (constraint.Assignment, int64) {
+		o := exact.Defaults()
+		o.Ticks = max(budget/solverTick, 1)
+		r, _ := exact.Repair(p, found, solver, o) // who gave the solver knows what went wrong with it
+		return r.Assignment, r.Ticks * solverTick
+	}
+}
+
+// solverTick is how many ticks of the search a tick of the solver takes, in time: some 100
+// microseconds, where a look at a node takes 50 nanoseconds.
+const solverTick = 2000
 
 // searchTicks is the effort of a round of medea: about a second.
 const searchTicks = 20_000_000

@@ -10,6 +10,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/flow"
+	"fairlead.dev/fairlead/ilp"
 	"fairlead.dev/fairlead/internal/nearest"
 	"fairlead.dev/fairlead/mcmf"
 	"fairlead.dev/fairlead/queue"
@@ -30,6 +31,10 @@ type Options struct {
 	// Racer makes a solver for the name Race. Racing takes goroutines, which
 	// nothing has that decides, so it comes from outside.
 	Racer func(*mcmf.Graph) flow.Solver
+	// Programs solves integer programs, with limits in ticks, for policies that mend by
+	// them once cluster.SolverReady has said that they may. It may be nil, for those that
+	// do without.
+	Programs ilp.Solver
 	// Preference is the share of a task's input, in per cent, from which on
 	// quincy draws it to the node or rack that holds it; 0 is the policy's own.
 	Preference int
@@ -74,6 +79,8 @@ type Info struct {
 	Evicts bool
 	// When is the trigger that the policy wants where nothing else is asked for.
 	When sched.Trigger
+	// Programs says that the policy has a use for Options.Programs.
+	Programs bool
 	// Moves says that the policy moves running tasks, where Options.Migrations lets it.
 	Moves bool
 	make  func(Options) (sched.Policy, error)
@@ -129,6 +136,9 @@ func (p *Info) Heeded(o Options) Options {
 	}
 	if p.Family != Flow {
 		o.Preference = 0
+	}
+	if !p.Programs {
+		o.Programs = nil
 	}
 	if !p.Moves {
 		o.Migrations = 0

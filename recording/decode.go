@@ -110,7 +110,7 @@ func needs() map[string]string {
 	return map[string]string{
 		"node": "node", "node_changed": "node", "node_lost": "node", "usage": "node",
 		"set": "set", "set_forgotten": "set", "eligible": "set node",
-		"shape": "shape set", "shape_forgotten": "shape", "constraint": "constraint", "constraint_forgotten": "constraint", "job": "job", "job_forgotten": "job",
+		"shape": "shape set", "shape_forgotten": "shape", "constraint": "constraint", "constraint_forgotten": "constraint", "solver_ready": "", "job": "job", "job_forgotten": "job",
 		"task": "task seq job shape", "ungated": "task seq", "gated": "task seq", "reshaped": "task seq shape",
 		"found": "task seq node", "started": "task attempt node", "refused": "task attempt", "left": "task attempt",
 		"stays": "task attempt", "ended": "task seq",
@@ -183,6 +183,8 @@ func (w *wireEvent) event() cluster.Event {
 		return cluster.ConstraintDefined{Constraint: cluster.ConstraintID(*w.Constraint), Spec: w.Spec.constraint()}
 	case "constraint_forgotten":
 		return cluster.ConstraintForgotten{Constraint: cluster.ConstraintID(*w.Constraint)}
+	case "solver_ready":
+		return cluster.SolverReady{}
 	case "job":
 		return cluster.JobSubmitted{Job: cluster.JobID(*w.Job), Name: w.Name, User: w.User, Foreign: w.Foreign, Together: w.Together, FirstEnds: w.FirstEnds, LongRunning: w.LongRunning}
 	case "job_forgotten":

@@ -74,6 +74,7 @@
 //	                 alternatives, each a list of bounds: subject, target, min, max (omitted:
 //	                 none), group, self_counted
 //	constraint_forgotten  constraint
+//	solver_ready     that of integer programs may be asked from now on
 //	job              job, name, user, foreign, together, first_ends, long_running
 //	job_forgotten    job
 //	task             task, seq, job, shape, class, priority, gated, input: of each block its

@@ -40,6 +40,8 @@ func (x *encoder) event(e cluster.Event) bool {
 		x.open("constraint").number("constraint", uint64(e.Constraint)).constraint(&e.Spec)
 	case cluster.ConstraintForgotten:
 		x.open("constraint_forgotten").number("constraint", uint64(e.Constraint))
+	case cluster.SolverReady:
+		x.open("solver_ready")
 	case cluster.JobSubmitted:
 		x.open("job").text("name", e.Name).number("job", uint64(e.Job)).text("user", e.User).flag("foreign", e.Foreign).flag("together", e.Together).flag("first_ends", e.FirstEnds).flag("long_running", e.LongRunning)
 	case cluster.JobForgotten:

@@ -33,6 +33,7 @@ func Samples() []cluster.Event {
 		}},
 		cluster.ConstraintDefined{Spec: cluster.Constraint{Hard: true}},
 		cluster.ConstraintForgotten{Constraint: 6},
+		cluster.SolverReady{},
 		cluster.JobSubmitted{Job: 4, Name: "web", User: "ann", Foreign: true, Together: true},
 		cluster.JobSubmitted{Job: 4, Name: "copies", FirstEnds: true},
 		cluster.JobSubmitted{Job: 4, Name: "service", LongRunning: true},

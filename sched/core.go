@@ -254,6 +254,7 @@ func (c *Core) Begin(lane int, now cluster.Time) *Round {
 		}
 		r.forget(touches)
 	}
+	l.view.CopyRest(c.state)
 	l.view.Advance(now)
 	l.copied = c.state.LogEnd()
 	return c.begin(lane, now, l.view)

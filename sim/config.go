@@ -120,7 +120,9 @@ const (
 
 // Planner says what thinking costs.
 type Planner struct {
-	Time PlannerTime
+	// Solver says that the solver of integer programs is ready when the run begins.
+	Solver bool
+	Time   PlannerTime
 	// PerTick is the time of one tick in nanoseconds; 0 is DefaultPerTick.
 	PerTick int64
 	// Clock returns the wall-clock time in microseconds from any start. It is

@@ -144,6 +144,9 @@ func (s *simulation) handOver() {
 
 // play lets things happen, moment by moment, until nothing is left to happen.
 func (s *simulation) play() error {
+	if s.cfg.Planner.Solver {
+		s.in = append(s.in, cluster.SolverReady{})
+	}
 	if err := s.read(); err != nil {
 		return err
 	}

@@ -38,6 +38,7 @@ func simulatedMoment(ctx context.Context, plan *simulation, at cluster.Time, std
 	if err := plan.check(); err != nil {
 		return nil, err
 	}
+	plan.compile(ctx, stderr)
 	job := plan.jobs()[0]
 	options := plan.options
 	options.Seed = job.seed

@@ -33,6 +33,8 @@ const (
 	forReasons = 10_000
 )
 
+var errMemory = errors.New("HiGHS needs more memory than it may have")
+
 // mender is the solver, if there is one.
 type mender struct {
 	engine *highs.Engine // nil: none
@@ -55,7 +57,7 @@ func (d *mender) within(ctx context.Context) ilp.Solver {
 		solution, err := d.engine.SolveContext(ctx, m, start, l)
 		d.note(err)
 		if solution.Limit == ilp.Memory {
-			d.note(errors.New("HiGHS needs more memory than it may have"))
+			d.note(errMemory)
 		}
 		return solution, err
 	})

@@ -99,7 +99,7 @@ func policyOf(l recording.Lane, wanted string) (sched.Policy, error) {
 	if wanted != "" && wanted != l.Policy {
 		return nil, fmt.Errorf("it was recorded with policy %s, and --policy says %s; leave --policy out, or simulate a trace to compare policies", l.Policy, wanted)
 	}
-	options := policies.Options{Seed: l.Seed, Solver: l.Solver, Migrations: l.Migrations, Racer: again(l.Races)}
+	options := policies.Options{Seed: l.Seed, Solver: l.Solver, Migrations: l.Migrations, Racer: again(l.Races), Programs: newLazily()}
 	if l.Ties != "" {
 		var err error
 		if options.Ties, err = policies.ParseTies(l.Ties); err != nil {

@@ -148,6 +148,7 @@ func (s *simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
 			return err
 		}
 	}
+	s.compile(ctx, stderr)
 	jobs := s.jobs()
 	bar := newBar(stderr, len(jobs))
 	slots := make(chan struct{}, s.parallel)
@@ -284,6 +285,7 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 		return report.Run{}, err
 	}
 	config := s.config
+	config.Planner.Solver = s.programs(j)
 	config.Typical = source.Typical()
 	if config.Source, err = s.data.on(source, j.seed); err != nil {
 		return report.Run{}, err

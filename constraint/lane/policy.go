@@ -25,6 +25,10 @@ type Solver func(p *constraint.Problem, budget int64) (constraint.Assignment, in
 // Options are what a run may choose.
 type Options struct {
 	Solve Solver
+	// Repair makes what Solve found better, in about so many ticks, from the round on in which
+	// the state says that the solver of integer programs is ready; nil leaves it as it is. It
+	// then has what Solve leaves of the effort of a round, of which Solve has half.
+	Repair func(p *constraint.Problem, found constraint.Assignment, budget int64) (constraint.Assignment, int64)
 	// Quick places one application at once: what Insist uses.
 	Quick Solver
 	// Ticks limits a round; 0 leaves that to the solver.
@@ -76,9 +80,19 @@ func (p *Policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 	if p.options.Ticks > 0 && (budget <= 0 || p.options.Ticks < budget) {
 		budget = p.options.Ticks
 	}
-	a, ticks := p.options.Solve(&posed.problem, budget)
+	a, ticks := p.solve(s, &posed.problem, budget)
 	out.Ticks += ticks
 	p.count(s, posed, posed.bundles(t, a, out))
+}
+
+// solve solves, and repairs if that may be.
+func (p *Policy) solve(s *cluster.State, problem *constraint.Problem, budget int64) (constraint.Assignment, int64) {
+	if p.options.Repair == nil || !s.SolverReady() {
+		return p.options.Solve(problem, budget)
+	}
+	a, ticks := p.options.Solve(problem, budget/2)
+	a, more := p.options.Repair(problem, a, max(budget-ticks, budget/2))
+	return a, ticks + more
 }
 
 // count notes which applications were planned again although they had been before: commit
