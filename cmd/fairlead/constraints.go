@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -49,11 +50,13 @@ so that {spark, {spark, 3, 10}, rack} is 4 to 11 in all; counted counts itself.
 
 What is known of the cluster makes unknown groups and tags warnings with the
 nearest name: --cluster reads the groups of the nodes that a source has at the
-start, --tags names tags.
+start, or groups and tags from a file of fairlead place, which ends in .yaml, .yml or
+.json; --tags names tags.
 
 ` + sourceHelp(),
 		Example: `  fairlead constraints check constraints.txt
   fairlead constraints check constraints.yaml --cluster nodes.jsonl --tags hb,mem,storm
+  fairlead constraints check constraints.txt --cluster shop.yaml
   echo '{spark, {spark, 3, 10}, rack}' | fairlead constraints check - -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -65,7 +68,7 @@ start, --tags names tags.
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&k.cluster, "cluster", "", "`SRC` of the nodes whose groups are known")
+	f.StringVar(&k.cluster, "cluster", "", "`SRC` of the nodes whose groups are known, or a file of fairlead place")
 	f.StringSliceVar(&k.tags, "tags", nil, "`TAGS` that containers have, with commas between them")
 	f.StringVarP(&k.format, "output", "o", "text", "text or json")
 	complete(c, "output", "text", "json")
@@ -85,7 +88,7 @@ func (k *constraintsCheck) check() (err error) {
 	if k.format != "text" && k.format != "json" {
 		errs = append(errs, fmt.Errorf("--output: %w", unknown("format", k.format, []string{"text", "json"})))
 	}
-	if k.cluster != "" {
+	if k.cluster != "" && !k.placed() {
 		if k.source, err = parseSource(k.cluster); err != nil {
 			errs = append(errs, fmt.Errorf("--cluster: %w", err))
 		}
@@ -107,7 +110,15 @@ func (k *constraintsCheck) run(stdin io.Reader, stdout io.Writer) error {
 		return err
 	}
 	known := constraint.Knowledge{Tags: k.tags}
-	if k.cluster != "" {
+	switch {
+	case k.placed():
+		r, _, err := (&placing{paths: []string{k.cluster}}).read(stdin)
+		if err != nil {
+			return fmt.Errorf("--cluster: %w", err)
+		}
+		known = constraint.Known(&r.Problem)
+		known.Tags = append(known.Tags, k.tags...)
+	case k.cluster != "":
 		if err := k.readGroups(&known); err != nil {
 			return fmt.Errorf("--cluster %s: %w", k.cluster, err)
 		}
@@ -125,6 +136,17 @@ func (k *constraintsCheck) run(stdin io.Reader, stdout io.Writer) error {
 		return fmt.Errorf("%s: hard constraints contradict: %d", inputName(k.path), n)
 	}
 	return err
+}
+
+// placed reports whether the cluster is that of a file of fairlead place.
+func (k *constraintsCheck) placed() bool {
+	switch filepath.Ext(strings.TrimSuffix(k.cluster, ".gz")) {
+	case ".yaml", ".yml", ".json":
+		format, _, named := strings.Cut(k.cluster, ":")
+		_, known := formatNamed(format)
+		return !named || !known
+	}
+	return false
 }
 
 // readGroups adds the groups of the nodes that are there at the start.

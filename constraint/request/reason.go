@@ -209,11 +209,10 @@ func (r *reasons) fewest(application int, all []demanded) (few []demanded, known
 		return all, false
 	case exact.Placeable:
 		return nil, true
-	}
-	for _, d := range all {
-		if d.constraint < 0 || slices.Contains(c.Constraints, int32(d.constraint)) {
-			few = append(few, d)
-		}
+	case exact.NoRoom, exact.Constraints:
+		few = slices.DeleteFunc(slices.Clone(all), func(d demanded) bool {
+			return d.constraint >= 0 && !slices.Contains(c.Constraints, int32(d.constraint))
+		})
 	}
 	return few, true
 }
