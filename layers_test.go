@@ -33,7 +33,7 @@ constraint/planted: cluster constraint
 constraint/request: cluster constraint constraint/board constraint/exact constraint/file constraint/kubernetes internal/document
 constraint/board: cluster constraint
 constraint/greedy: cluster constraint constraint/board
-constraint/file: cluster constraint internal/nearest
+constraint/file: cluster constraint internal/document
 constraint/search: cluster constraint constraint/board constraint/greedy
 constraint/exact: cluster constraint ilp
 constraint/kubernetes: cluster internal/manifest

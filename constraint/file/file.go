@@ -7,14 +7,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/constraint"
+	"fairlead.dev/fairlead/internal/document"
 )
 
 // File is what was read.
@@ -30,19 +28,18 @@ func Decode(name string, text []byte) (*File, error) {
 	if bytes.HasPrefix(begin, []byte("{")) && !regexp.MustCompile(`^\{\s*("([^"\\]|\\.)*"\s*:|\})`).Match(begin) {
 		return decodeText(name, string(text))
 	}
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	var document, second yaml.Node
-	err := decoder.Decode(&document)
-	switch {
-	case errors.Is(err, io.EOF), err == nil && (len(document.Content) == 0 || isNull(document.Content[0])):
+	if len(begin) == 0 {
 		return nil, fmt.Errorf("%s: there is no constraint; write one a line, such as {storm, {hb & mem, 1, inf}, node}: hard", name)
-	case err != nil:
-		return nil, fmt.Errorf("%s: neither constraints, of which each line begins with {, nor YAML, in which texts that begin with { stand in quotes: %w", name, err)
 	}
-	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: there is more than one YAML document; keep one and remove the line ---", name)
+	reader, top, err := document.Open(name, text)
+	if err != nil {
+		return nil, fmt.Errorf("%w; constraints as text begin with { on each line, and in YAML a text that begins so stands in quotes", err)
 	}
-	return decodeDocument(name, document.Content[0])
+	f := readDocument(reader, top)
+	if err := reader.Err(); err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 // firstText is a text from its first line on that is neither empty nor a comment.

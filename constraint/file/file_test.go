@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.yaml.in/yaml/v3"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/constraint"
+	"fairlead.dev/fairlead/internal/document"
 )
 
 // listed is what was read, a line each: where it stands, its name if it has one of its
@@ -126,14 +126,14 @@ func TestDecodeRefuses(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "t.yaml: there is no constraint; write one a line, such as {storm"},
 		{"# nothing", "t.yaml: there is no constraint"},
-		{"storm", "t.yaml:1:1: expected fields, of which there are constraints, self"},
+		{"storm", "t.yaml:1:1: expected fields, such as \"constraints: ...\""},
 		{"[]", "t.yaml:1:1: expected a list of constraints"},
 		{"{}", "t.yaml:1:1: has no constraints, which are a list"},
 		{"constraints: 3", "t.yaml:1:14: constraints: expected a list of constraints"},
 		{"constrains: []", "t.yaml:1:1: constrains: unknown field; did you mean constraints?\nt.yaml:1:1: has no constraints"},
 		{"self: conuted\nconstraints: ['{a, {b, 0, 2}, node}']", `t.yaml:1:7: self: "conuted", want counted, or others, which is what holds if nothing is said; did you mean counted?`},
 		{"- '{a, {b, 0, 2}, node}'\n---\n- '{a, {b, 0, 2}, node}'", "t.yaml: there is more than one YAML document"},
-		{"- {*, {b, 0, 2}, node}", "t.yaml: neither constraints, of which each line begins with {, nor YAML, in which texts that begin with { stand in quotes: "},
+		{"- {*, {b, 0, 2}, node}", "; constraints as text begin with { on each line, and in YAML a text that begins so stands in quotes"},
 
 		// All mistakes of a text file, each with its place.
 		{"{a, {b, 0 2}, node}\n# so\n\t{a, {b, 0, 2} node}", "t.yaml:1:11: expected \",\" and the most, a number or inf, found 2\n    {a, {b, 0 2}, node}\n              ^\n"},
@@ -183,14 +183,15 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// TestDecodeNode reads a list within another document, where an application owns it.
-func TestDecodeNode(t *testing.T) {
+// TestRead reads a list within another document, where an application owns it.
+func TestRead(t *testing.T) {
 	decode := func(text string) (*File, error) {
-		var document yaml.Node
-		if err := yaml.Unmarshal([]byte(text), &document); err != nil {
+		reader, list, err := document.Open("t.yaml", []byte(text))
+		if err != nil {
 			t.Fatal(err)
 		}
-		return DecodeNode("t.yaml", "applications[0].constraints", document.Content[0], Defaults{Owner: "shop", SelfCounted: true})
+		list.Path = "applications[0].constraints"
+		return Read(reader, list, Defaults{Owner: "shop", SelfCounted: true}), reader.Err()
 	}
 	f, err := decode("- '{a, {a, 0, 2}, node}'\n- {name: x, text: '{a, {b, 0, 2}, node}: hard', owner: shop}")
 	if err != nil {

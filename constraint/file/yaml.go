@@ -1,8 +1,6 @@
 package file
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,7 +9,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/constraint"
-	"fairlead.dev/fairlead/internal/nearest"
+	"fairlead.dev/fairlead/internal/document"
 )
 
 // This file reads constraints from YAML, of which JSON is a part. A constraint is a text,
@@ -33,45 +31,55 @@ type Defaults struct {
 	SelfCounted bool
 }
 
-// DecodeNode reads a list of constraints that is a part of a larger document, and stands
-// at the path in it; errors call the document name.
-func DecodeNode(name, path string, node *yaml.Node, d Defaults) (*File, error) {
-	r := &reader{name: name, defaults: d}
-	r.list(value{node, path}, "constraints", r.constraint)
-	if len(r.wrong) > 0 {
-		return nil, errors.Join(r.wrong...)
-	}
-	return &r.file, nil
+// reader collects constraints.
+type reader struct {
+	*document.Reader
+	defaults Defaults
+	file     File
 }
 
-// decodeDocument reads a list, or a map with the list in it.
-func decodeDocument(name string, node *yaml.Node) (*File, error) {
-	if node.Kind == yaml.SequenceNode {
-		return DecodeNode(name, "", node, Defaults{})
+// Read reads a list of constraints that is a part of a larger document, whose reader is told what
+// is wrong.
+func Read(in *document.Reader, list document.Value, d Defaults) *File {
+	r := &reader{Reader: in, defaults: d}
+	r.list(list, "constraints", r.constraint)
+	return &r.file
+}
+
+// readDocument reads a list, or a map with the list in it.
+func readDocument(in *document.Reader, top document.Value) *File {
+	if top.Node.Kind == yaml.SequenceNode {
+		return Read(in, top, Defaults{})
 	}
-	r := &reader{name: name}
-	list := value{}
-	given := r.fields(value{node, ""}, []field{
-		{"constraints", func(v value) { list = v }},
-		{"self", func(v value) { r.defaults.SelfCounted = r.self(v) }},
+	r := &reader{Reader: in}
+	var list document.Value
+	r.Fields(top, []document.Field{
+		{Name: "constraints", Read: func(v document.Value) { list = v }},
+		{Name: "self", Read: func(v document.Value) { r.defaults.SelfCounted = r.self(v) }},
 	})
-	if node.Kind == yaml.MappingNode && !given["constraints"] {
-		r.complain(value{node, ""}, "has no constraints, which are a list")
-	}
-	if list.node != nil {
+	switch {
+	case list.Given():
 		r.list(list, "constraints", r.constraint)
+	case top.Node.Kind == yaml.MappingNode:
+		r.Complain(top, "has no constraints, which are a list")
 	}
-	if len(r.wrong) > 0 {
-		return nil, errors.Join(r.wrong...)
+	return &r.file
+}
+
+// list reads the items of a list, of which there must be one.
+func (r *reader) list(v document.Value, what string, read func(document.Value)) {
+	if v.Node.Kind == yaml.SequenceNode && len(v.Node.Content) == 0 {
+		r.Complain(v, "expected a list of %s, with one at least", what)
+		return
 	}
-	return &r.file, nil
+	r.List(v, what, read)
 }
 
 // constraint reads one of the list.
-func (r *reader) constraint(v value) {
+func (r *reader) constraint(v document.Value) {
 	var c cluster.Constraint
 	var ok bool
-	if v.node.Kind == yaml.ScalarNode {
+	if v.Node.Kind == yaml.ScalarNode {
 		c, ok = r.text(v)
 		c.Owner = r.defaults.Owner
 	} else {
@@ -81,17 +89,17 @@ func (r *reader) constraint(v value) {
 		return
 	}
 	if err := cluster.CheckConstraint(&c); err != nil {
-		r.complain(v, "%v", err)
+		r.Complain(v, "%v", err)
 		return
 	}
-	r.file.Constraints, r.file.Lines = append(r.file.Constraints, c), append(r.file.Lines, v.node.Line)
+	r.file.Constraints, r.file.Lines = append(r.file.Constraints, c), append(r.file.Lines, v.Node.Line)
 }
 
 // text reads a constraint that is written as a text.
-func (r *reader) text(v value) (cluster.Constraint, bool) {
-	c, err := constraint.Parse(v.node.Value)
+func (r *reader) text(v document.Value) (cluster.Constraint, bool) {
+	c, err := constraint.Parse(v.Node.Value)
 	if err != nil {
-		r.complain(v, "%v", err)
+		r.Complain(v, "%v", err)
 		return c, false
 	}
 	if r.defaults.SelfCounted {
@@ -106,31 +114,31 @@ func (r *reader) text(v value) (cluster.Constraint, bool) {
 }
 
 // mapped reads a constraint that is written as a map.
-func (r *reader) mapped(v value) (cluster.Constraint, bool) {
-	if looksLikeText(v.node) {
-		r.complain(v, `in YAML a text that begins with { stands in quotes: "{storm, {hb & mem, 1, inf}, node}"`)
+func (r *reader) mapped(v document.Value) (cluster.Constraint, bool) {
+	if looksLikeText(v.Node) {
+		r.Complain(v, `in YAML a text that begins with { stands in quotes: "{storm, {hb & mem, 1, inf}, node}"`)
 		return cluster.Constraint{}, false
 	}
-	before := len(r.wrong)
+	before := r.Mistakes()
 	var c, text cluster.Constraint
 	name, owner := "", r.defaults.Owner
 	c.Weight = cluster.DefaultWeight
-	given := r.fields(v, []field{
-		{"name", func(v value) { name = r.unique(v) }},
-		{"text", func(v value) { text, _ = r.text(v) }},
-		{"any", func(v value) { c.Any = r.any(v) }},
-		{"hard", func(v value) { c.Hard = r.bool(v) }},
-		{"weight", func(v value) { c.Weight = r.weight(v) }},
-		{"owner", func(v value) { owner = r.owner(v) }},
+	given := r.Fields(v, []document.Field{
+		{Name: "name", Read: func(v document.Value) { name = r.unique(v) }},
+		{Name: "text", Read: func(v document.Value) { text, _ = r.text(v) }},
+		{Name: "any", Read: func(v document.Value) { c.Any = r.any(v) }},
+		{Name: "hard", Read: func(v document.Value) { c.Hard = r.Bool(v) }},
+		{Name: "weight", Read: func(v document.Value) { c.Weight = r.weight(v) }},
+		{Name: "owner", Read: func(v document.Value) { owner = r.owner(v) }},
 	})
 	switch {
-	case v.node.Kind != yaml.MappingNode:
+	case v.Node.Kind != yaml.MappingNode:
 	case given["text"] == given["any"]:
-		r.complain(v, "wants either a text, as in text: \"{web, {db, 0, 2}, node}\", or any, the list of alternatives")
+		r.Complain(v, "wants either a text, as in text: \"{web, {db, 0, 2}, node}\", or any, the list of alternatives")
 	case given["text"] && (given["hard"] || given["weight"]):
-		r.complain(v, "hard and weights stand in the text, behind a colon")
+		r.Complain(v, "hard and weights stand in the text, behind a colon")
 	case c.Hard && given["weight"]:
-		r.complain(v, "is hard, and has a weight; keep one of them")
+		r.Complain(v, "is hard, and has a weight; keep one of them")
 	}
 	if given["text"] {
 		c = text
@@ -138,7 +146,7 @@ func (r *reader) mapped(v value) (cluster.Constraint, bool) {
 	if c.Hard {
 		c.Weight = 0
 	}
-	if len(r.wrong) > before {
+	if r.Mistakes() > before {
 		return c, false
 	}
 	c.Name, c.Owner = name, owner
@@ -160,11 +168,11 @@ func looksLikeText(node *yaml.Node) bool {
 }
 
 // any reads alternatives.
-func (r *reader) any(v value) [][]cluster.Bound {
+func (r *reader) any(v document.Value) [][]cluster.Bound {
 	var all [][]cluster.Bound
-	r.list(v, "alternatives, each a list of bounds", func(v value) {
+	r.list(v, "alternatives, each a list of bounds", func(v document.Value) {
 		var bounds []cluster.Bound
-		r.list(v, "bounds, each such as {subject: [web], target: [db], min: 0, max: 2, group: node}", func(v value) {
+		r.list(v, "bounds, each such as {subject: [web], target: [db], min: 0, max: 2, group: node}", func(v document.Value) {
 			bounds = append(bounds, r.bound(v))
 		})
 		all = append(all, bounds)
@@ -172,60 +180,60 @@ func (r *reader) any(v value) [][]cluster.Bound {
 	return all
 }
 
-func (r *reader) bound(v value) cluster.Bound {
+func (r *reader) bound(v document.Value) cluster.Bound {
 	b := cluster.Bound{Max: cluster.Unbounded, SelfCounted: r.defaults.SelfCounted}
-	given := r.fields(v, []field{
-		{"subject", func(v value) { b.Subject = r.subject(v) }},
-		{"target", func(v value) { b.Target = r.tags(v) }},
-		{"min", func(v value) { b.Min = r.count(v) }},
-		{"max", func(v value) {
-			if v.node.Value != "inf" && v.node.Value != "∞" {
+	given := r.Fields(v, []document.Field{
+		{Name: "subject", Read: func(v document.Value) { b.Subject = r.subject(v) }},
+		{Name: "target", Read: func(v document.Value) { b.Target = r.tags(v) }},
+		{Name: "min", Read: func(v document.Value) { b.Min = r.count(v) }},
+		{Name: "max", Read: func(v document.Value) {
+			if v.Node.Value != "inf" && v.Node.Value != "∞" {
 				b.Max = r.count(v)
 			}
 		}},
-		{"group", func(v value) { b.Group = r.scalar(v) }},
-		{"self", func(v value) { b.SelfCounted = r.self(v) }},
+		{Name: "group", Read: func(v document.Value) { b.Group = r.Text(v) }},
+		{Name: "self", Read: func(v document.Value) { b.SelfCounted = r.self(v) }},
 	})
-	if v.node.Kind == yaml.MappingNode {
+	if v.Node.Kind == yaml.MappingNode {
 		for _, name := range []string{"subject", "target", "group"} {
 			if !given[name] {
-				r.complain(v, "has no %s", name)
+				r.Complain(v, "has no %s", name)
 			}
 		}
 	}
 	if given["subject"] && len(b.Subject) == 0 {
 		if given["self"] && b.SelfCounted {
-			r.complain(v, "a bound of * binds whole sets, in which nobody is there to count itself; remove self")
+			r.Complain(v, "a bound of * binds whole sets, in which nobody is there to count itself; remove self")
 		}
 		b.SelfCounted = false
 	}
 	if b.Max < b.Min {
-		r.complain(v, "max %d is less than min %d", b.Max, b.Min)
+		r.Complain(v, "max %d is less than min %d", b.Max, b.Min)
 	}
 	return b
 }
 
 // subject reads tags, or * for every set of the group.
-func (r *reader) subject(v value) []string {
-	if v.node.Kind == yaml.ScalarNode && v.node.Value == "*" {
+func (r *reader) subject(v document.Value) []string {
+	if v.Node.Kind == yaml.ScalarNode && v.Node.Value == "*" {
 		return nil
 	}
 	return r.tags(v)
 }
 
 // tags reads a tag or a list of them.
-func (r *reader) tags(v value) []string {
+func (r *reader) tags(v document.Value) []string {
 	var tags []string
-	add := func(v value) {
-		switch tag := r.scalar(v); {
+	add := func(v document.Value) {
+		switch tag := r.Text(v); {
 		case tag == "":
 		case slices.Contains(tags, tag):
-			r.complain(v, "tag %s stands here twice; keep one", tag)
+			r.Complain(v, "tag %s stands here twice; keep one", tag)
 		default:
 			tags = append(tags, tag)
 		}
 	}
-	if v.node.Kind == yaml.ScalarNode {
+	if v.Node.Kind == yaml.ScalarNode {
 		add(v)
 		return tags
 	}
@@ -234,64 +242,48 @@ func (r *reader) tags(v value) []string {
 	return tags
 }
 
-func (r *reader) count(v value) int32 {
-	text := r.scalar(v)
+func (r *reader) count(v document.Value) int32 {
+	text := r.Text(v)
 	n, err := strconv.ParseInt(text, 10, 64)
 	if text != "" && (err != nil || n < 0 || n > int64(cluster.MaxBound)) {
-		r.complain(v, "%q, want a whole number from 0 to %d, or inf as a max", text, cluster.MaxBound)
+		r.Complain(v, "%q, want a whole number from 0 to %d, or inf as a max", text, cluster.MaxBound)
 		return 0
 	}
 	return int32(n)
 }
 
-func (r *reader) weight(v value) int64 {
-	text := r.scalar(v)
+func (r *reader) weight(v document.Value) int64 {
+	text := r.Text(v)
 	weight, err := constraint.ParseWeight(text)
 	if text != "" && err != nil {
-		r.complain(v, "%v", err)
+		r.Complain(v, "%v", err)
 	}
 	return weight
 }
 
 // self reads who is counted.
-func (r *reader) self(v value) bool {
+func (r *reader) self(v document.Value) bool {
 	known := []string{"counted", "others"}
-	text := r.scalar(v)
+	text := r.Text(v)
 	if text != "" && !slices.Contains(known, text) {
-		r.complain(v, "%q, want counted, or others, which is what holds if nothing is said%s", text, near(text, known))
+		r.Complain(v, "%q, want counted, or others, which is what holds if nothing is said; %s", text, document.Meant(text, known))
 	}
 	return text == "counted"
 }
 
-func (r *reader) bool(v value) bool {
-	text := r.scalar(v)
-	if text != "" && text != "true" && text != "false" {
-		r.complain(v, "%q, want true or false", text)
-	}
-	return text == "true"
-}
-
 // unique reads a name that no other constraint has.
-func (r *reader) unique(v value) string {
-	name := r.scalar(v)
+func (r *reader) unique(v document.Value) string {
+	name := r.Text(v)
 	if other := slices.IndexFunc(r.file.Constraints, func(c cluster.Constraint) bool { return c.Name == name }); other >= 0 {
-		r.complain(v, "%q is the name of the constraint on line %d too", name, r.file.Lines[other])
+		r.Complain(v, "%q is the name of the constraint on line %d too", name, r.file.Lines[other])
 	}
 	return name
 }
 
-func (r *reader) owner(v value) string {
-	owner := r.scalar(v)
+func (r *reader) owner(v document.Value) string {
+	owner := r.Text(v)
 	if r.defaults.Owner != "" && owner != r.defaults.Owner {
-		r.complain(v, "%q, but it stands with application %s, which is its owner", owner, r.defaults.Owner)
+		r.Complain(v, "%q, but it stands with application %s, which is its owner", owner, r.defaults.Owner)
 	}
 	return strings.TrimSpace(owner)
-}
-
-// near is a hint at the known word that is meant, or nothing.
-func near(word string, known []string) string {
-	if near, ok := nearest.Of(word, known); ok {
-		return fmt.Sprintf("; did you mean %s?", near)
-	}
-	return ""
 }

@@ -242,10 +242,6 @@ func sorted(texts []string) []string {
 
 // readConstraints reads the constraints of an application, or of the operator.
 func (r *reading) readConstraints(v document.Value, owner string) {
-	read, err := constraintfile.DecodeNode(r.Name(), v.Path, v.Node, constraintfile.Defaults{Owner: owner})
-	if err != nil {
-		r.Add(v, err)
-		return
-	}
+	read := constraintfile.Read(r.Reader, v, constraintfile.Defaults{Owner: owner})
 	r.Problem.Constraints = append(r.Problem.Constraints, read.Constraints...)
 }

@@ -63,25 +63,21 @@ func Open(name string, text []byte) (*Reader, Value, error) {
 	return &Reader{name: name}, Value{Node: document.Content[0]}, nil
 }
 
-// Name is what errors call the document.
-func (r *Reader) Name() string { return r.name }
-
 // Complain notes a mistake at a value.
 func (r *Reader) Complain(at Value, format string, args ...any) {
 	path := ""
 	if at.Path != "" {
 		path = at.Path + ": "
 	}
-	r.Add(at, fmt.Errorf("%s:%d:%d: %s%s", r.name, at.Node.Line, at.Node.Column, path, fmt.Sprintf(format, args...)))
-}
-
-// Add notes a mistake at a value that says by itself where it is.
-func (r *Reader) Add(at Value, err error) {
+	err := fmt.Errorf("%s:%d:%d: %s%s", r.name, at.Node.Line, at.Node.Column, path, fmt.Sprintf(format, args...))
 	r.wrong = append(r.wrong, mistake{at.Node.Line, at.Node.Column, err})
 }
 
 // Failed reports whether something was wrong so far.
-func (r *Reader) Failed() bool { return len(r.wrong) > 0 }
+func (r *Reader) Failed() bool { return r.Mistakes() > 0 }
+
+// Mistakes is how many were told so far.
+func (r *Reader) Mistakes() int { return len(r.wrong) }
 
 // Err is all that was wrong, in the order of the text; nil if nothing was.
 func (r *Reader) Err() error {
@@ -161,7 +157,7 @@ func (r *Reader) List(v Value, what string, read func(Value)) {
 func (r *Reader) written(v Value) bool {
 	switch {
 	case v.Node.Kind == yaml.AliasNode:
-		r.Complain(v, "is written as an alias, *%s; write it out", v.Node.Value)
+		r.Complain(v, "is written as an alias, *%s; write it out, or in quotes if * is meant", v.Node.Value)
 	case isNull(v.Node):
 		r.Complain(v, "has no value; give one or remove the line")
 	default:
