@@ -68,7 +68,7 @@ func TestPlaceFallsBack(t *testing.T) {
 	}
 	p := small(t)
 	hasty := placing{policy: searching, solver: solverHighs, limit: time.Nanosecond}
-	slow := hasty.start(highs.Options{Cache: highs.NoCache})
+	slow := &mender{engine: &highs.Engine{}} // never ready, as nobody started it
 	f := hasty.solve(t.Context(), p, slow)
 	if f.solver != nil || f.bound.Proof != exact.Trivial || !strings.Contains(slow.said(), "being compiled at the deadline") {
 		t.Errorf("asked %+v, bound by %v; said %q", f.solver, f.bound.Proof, slow.said())

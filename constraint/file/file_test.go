@@ -96,11 +96,11 @@ func TestMapIsText(t *testing.T) {
 // TestDocument reads what docs/constraints.md shows: each constraint of its tables, and the
 // file.
 func TestDocument(t *testing.T) {
-	document, err := os.ReadFile("../../docs/constraints.md")
+	text, err := os.ReadFile("../../docs/constraints.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := regexp.MustCompile("`(\\{[^`]+\\}[^`]*)`").FindAllStringSubmatch(string(document), -1)
+	shown := regexp.MustCompile("`(\\{[^`]+\\}[^`]*)`").FindAllStringSubmatch(string(text), -1)
 	read := 0
 	for _, match := range shown {
 		if text := strings.ReplaceAll(match[1], `\|`, "|"); !strings.Contains(text, "subject") {
@@ -110,7 +110,7 @@ func TestDocument(t *testing.T) {
 			read++
 		}
 	}
-	_, file, _ := strings.Cut(string(document), "```yaml\n")
+	_, file, _ := strings.Cut(string(text), "```yaml\n")
 	file, _, _ = strings.Cut(file, "```")
 	f, err := Decode("docs/constraints.md", []byte(file))
 	if err != nil {
