@@ -27,6 +27,7 @@ const module = "fairlead.dev/fairlead"
 const layers = `
 cluster:
 constraint: cluster internal/nearest
+constraint/lane: cluster constraint sched
 constraint/constrainttest: cluster constraint
 constraint/planted: cluster constraint
 constraint/request: cluster constraint constraint/board constraint/file constraint/kubernetes internal/document
@@ -39,7 +40,7 @@ constraint/kubernetes/kubernetestest: cluster constraint/kubernetes internal/man
 class: cluster internal/nearest internal/wide queue/promethee
 sched: cluster
 sched/schedtest: cluster sched
-policies: cluster flow flow/bandwidth flow/cpumem flow/ecsched flow/quincy flow/slack flow/spread internal/nearest mcmf queue sched
+policies: cluster constraint constraint/greedy constraint/lane constraint/search flow flow/bandwidth flow/cpumem flow/ecsched flow/quincy flow/slack flow/spread internal/nearest mcmf queue sched
 flow: cluster flow/pack internal/heap mcmf sched
 flow/spread: cluster flow
 flow/cpumem: cluster flow
@@ -57,6 +58,8 @@ internal/manifest: cluster
 internal/nearest:
 internal/strict: internal/nearest
 internal/wide:
+ilp:
+ilp/highs: ilp
 mcmf:
 mcmf/dimacs: mcmf
 mcmf/mcmftest: mcmf
@@ -82,7 +85,7 @@ cmd/fairlead: *
 
 // pure packages decide. They see no clock, chance, network, file, lock or log,
 // start no goroutine and keep nothing between calls but what they return.
-const pure = `cluster constraint constraint/board constraint/greedy constraint/kubernetes constraint/planted constraint/search flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread internal/fifo internal/heap internal/kmeans internal/manifest internal/nearest internal/wide mcmf policies queue queue/promethee sched`
+const pure = `cluster constraint constraint/board constraint/greedy constraint/kubernetes constraint/lane constraint/planted constraint/search flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread ilp internal/fifo internal/heap internal/kmeans internal/manifest internal/nearest internal/wide mcmf policies queue queue/promethee sched`
 
 // Each of these stands for itself and for all packages below it, except that
 // math/rand/v2 is welcome everywhere: its source is passed in.

@@ -25,12 +25,13 @@ const (
 	NotOurs          // the job is somebody else's
 	Outdated         // the task has moved on since the plan was made
 	NotInRange       // the shape does not allow the grant
+	Violates         // a hard constraint would be violated more than it is
 	codes
 )
 
 // String names the code in a word or two.
 func (c Code) String() string {
-	return [codes]string{"allowed", "not waiting", "node gone", "not eligible", "no room", "no device", "not apart", "not running", "not ours", "outdated", "not in range"}[c]
+	return [codes]string{"allowed", "not waiting", "node gone", "not eligible", "no room", "no device", "not apart", "not running", "not ours", "outdated", "not in range", "violates"}[c]
 }
 
 // Refusal says why one task cannot be placed on one node. The zero value
@@ -42,14 +43,31 @@ type Refusal struct {
 	// NoDevice, how many devices; of NotInRange, what is asked and the bound that it
 	// misses, both 0 for a grant that does not measure the cluster's kinds.
 	Need, Have int64
+	// Constraint is, of Violates, which one. Kind is the number of its bound then, of
+	// all alternatives one after the other, Have what a subject would count, and Need
+	// the Min or Max that this misses. Of several actions at once, Kind is Together,
+	// Have how many subjects would be violated and Need how many are.
+	Constraint ConstraintID
 }
+
+// Together is the Kind of a Refusal that is for the sake of no single bound.
+const Together = -1
 
 // Refused reports whether r is a refusal.
 func (r Refusal) Refused() bool { return r.Code != Allowed }
 
 // Admits reports whether the task could be placed on the node with the least that
-// it takes, counting on the room of what is leaving it.
+// it takes, counting on the room of what is leaving it, and would by itself violate no
+// hard constraint.
 func (s *State) Admits(t TaskID, n NodeID) Refusal {
+	if r := s.takes(t, n); r.Refused() {
+		return r
+	}
+	return s.violates(s.task[t].Shape, n, s.task[t].Node)
+}
+
+// takes is Admits but for constraints.
+func (s *State) takes(t TaskID, n NodeID) Refusal {
 	if int(t) >= len(s.task) {
 		return Refusal{Code: NotWaiting}
 	}
@@ -72,10 +90,13 @@ func (s *State) Admits(t TaskID, n NodeID) Refusal {
 // AdmitsShape is Admits for any task of the shape, leaving aside which tasks
 // of its job are where.
 func (s *State) AdmitsShape(id ShapeID, n NodeID) Refusal {
-	return s.admits(id, n, s.shape[id].Demand)
+	if r := s.admits(id, n, s.shape[id].Demand); r.Refused() {
+		return r
+	}
+	return s.violates(id, n, NoNode)
 }
 
-// admits is AdmitsShape for a run that takes so much.
+// admits is AdmitsShape for a run that takes so much, but for constraints.
 func (s *State) admits(id ShapeID, n NodeID, demand Vector) Refusal {
 	if !s.NodeLive(n) {
 		return Refusal{Code: NodeGone}
@@ -104,8 +125,8 @@ func (s *State) FitsEmpty(id ShapeID, n NodeID) bool {
 }
 
 // RoomNow reports whether the node admits the shape beside all that takes room,
-// not counting on what is leaving, and leaving aside which tasks of its job are
-// where.
+// not counting on what is leaving, and leaving aside which tasks are where: those of
+// its job, and those that constraints count.
 func (s *State) RoomNow(id ShapeID, n NodeID) bool {
 	if !s.NodeLive(n) || !s.Eligible(s.shape[id].Eligible, n) || !s.roomNow(n, s.shape[id].Demand) {
 		return false
@@ -162,9 +183,10 @@ func (s *State) Place(t TaskID, n NodeID, devices DeviceSet) Refusal {
 
 // PlaceWith chooses a node for a waiting task, or the next node for a leaving
 // one. The task starts where the node has the room now; where the room is
-// still held by what is leaving, it is reserved.
+// still held by what is leaving, it is reserved. Constraints are for whoever places to
+// hold, as several placements may hold one together; see Violations.
 func (s *State) PlaceWith(t TaskID, n NodeID, gets Allotment) Refusal {
-	if r := s.Admits(t, n); r.Refused() {
+	if r := s.takes(t, n); r.Refused() {
 		return r
 	}
 	task := &s.task[t]

@@ -43,6 +43,10 @@ func (s *State) Apply(at Time, e Event) error {
 		return s.shapeDefined(e)
 	case ShapeForgotten:
 		return s.shapeForgotten(e)
+	case ConstraintDefined:
+		return s.constraintDefined(e)
+	case ConstraintForgotten:
+		return s.constraintForgotten(e)
 	case JobSubmitted:
 		return s.jobSubmitted(e)
 	case JobForgotten:
@@ -101,6 +105,7 @@ func (s *State) nodeAdded(e NodeAdded) error {
 	clear(s.Used(e.Node))
 	clear(s.LeavingDemand(e.Node))
 	s.count(e.Node, 1)
+	s.regroup(e.Node, true)
 	s.noteNode(e.Node)
 	return nil
 }
@@ -113,9 +118,13 @@ func (s *State) nodeChanged(e NodeChanged) error {
 		return err
 	}
 	s.count(e.Node, -1)
+	moves := !slices.Equal(s.node[e.Node].spec.Groups, e.Spec.Groups)
 	s.node[e.Node].spec = e.Spec
 	s.setLimit(e.Node)
 	s.count(e.Node, 1)
+	if moves {
+		s.regroupUsed(e.Node)
+	}
 	s.noteNode(e.Node)
 	return nil
 }
@@ -195,6 +204,7 @@ func (s *State) nodeLost(e NodeLost) error {
 	clear(s.Used(e.Node))
 	clear(s.LeavingDemand(e.Node))
 	s.setUsage(e.Node, nil)
+	s.regroup(e.Node, false)
 	for id := range s.set {
 		if set := &s.set[id]; set.holds(e.Node) {
 			set.nodes[e.Node>>6] &^= 1 << (e.Node & 63)
@@ -228,7 +238,7 @@ func (s *State) jobSubmitted(e JobSubmitted) error {
 		return fmt.Errorf("job row %d: %q is foreign, so that its tasks cannot end one another here", e.Job, e.Name)
 	}
 	s.job = grown(s.job, int(e.Job))
-	s.job[e.Job] = Job{Name: e.Name, User: e.User, Foreign: e.Foreign, Together: e.Together, FirstEnds: e.FirstEnds, Live: true}
+	s.job[e.Job] = Job{Name: e.Name, User: e.User, Foreign: e.Foreign, Together: e.Together, FirstEnds: e.FirstEnds, LongRunning: e.LongRunning, Live: true}
 	s.log.note(Jobs, uint32(e.Job))
 	return nil
 }

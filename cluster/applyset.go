@@ -90,6 +90,9 @@ func (s *State) shapeDefined(e ShapeDefined) error {
 	if err := s.checkMax(&e.Spec); err != nil {
 		return fmt.Errorf("shape row %d: %w", e.Shape, err)
 	}
+	if err := CheckTags(e.Spec.Tags); err != nil {
+		return fmt.Errorf("shape row %d: %w", e.Shape, err)
+	}
 	if e.Spec.Eligible != AllNodes && !s.setLive(e.Spec.Eligible) {
 		return fmt.Errorf("shape row %d: set row %d is not defined", e.Shape, e.Spec.Eligible)
 	}
@@ -101,6 +104,7 @@ func (s *State) shapeDefined(e ShapeDefined) error {
 	if k := s.devices; k >= 0 {
 		row.need = s.kinds[k].Need(e.Spec.Demand[k])
 	}
+	row.roles = s.rolesOf(row.Tags)
 	s.shape[e.Shape] = row
 	s.log.note(Shapes, uint32(e.Shape))
 	return nil

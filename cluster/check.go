@@ -21,6 +21,9 @@ func (s *State) Check() error {
 	if err := s.checkTold(); err != nil {
 		return err
 	}
+	if err := s.checkConstraints(); err != nil {
+		return err
+	}
 	return s.checkTasks()
 }
 

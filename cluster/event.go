@@ -64,15 +64,28 @@ type (
 	// ShapeForgotten frees the row of a shape that no task has any more.
 	ShapeForgotten struct{ Shape ShapeID }
 
+	// ConstraintDefined makes a constraint, which counts what is there already. Its
+	// row must be free. Placements are held to a hard one from now on; what violates it
+	// already may stay.
+	ConstraintDefined struct {
+		Constraint ConstraintID
+		Spec       Constraint
+	}
+
+	// ConstraintForgotten frees the row of a constraint, which holds no more.
+	ConstraintForgotten struct{ Constraint ConstraintID }
+
 	// JobSubmitted makes a job without tasks. Its row must be free. Foreign,
-	// Together and FirstEnds are as in Job; a foreign job's tasks cannot be ended
-	// here.
+	// Together, FirstEnds and LongRunning are as in Job; a foreign job's tasks cannot be
+	// ended here.
 	JobSubmitted struct {
 		Job        JobID
 		Name, User string
 		Foreign    bool
 		Together   bool
 		FirstEnds  bool
+
+		LongRunning bool
 	}
 
 	// JobForgotten frees the row of a job that has no task any more.
@@ -179,24 +192,26 @@ type (
 	}
 )
 
-func (NodeAdded) event()          {}
-func (NodeChanged) event()        {}
-func (NodeLost) event()           {}
-func (UsageReported) event()      {}
-func (SetDefined) event()         {}
-func (SetForgotten) event()       {}
-func (EligibilityChanged) event() {}
-func (ShapeDefined) event()       {}
-func (ShapeForgotten) event()     {}
-func (JobSubmitted) event()       {}
-func (JobForgotten) event()       {}
-func (TaskSubmitted) event()      {}
-func (TaskUngated) event()        {}
-func (TaskGated) event()          {}
-func (TaskReshaped) event()       {}
-func (TaskFound) event()          {}
-func (TaskStarted) event()        {}
-func (BindRefused) event()        {}
-func (TaskLeft) event()           {}
-func (EvictRefused) event()       {}
-func (TaskEnded) event()          {}
+func (NodeAdded) event()           {}
+func (NodeChanged) event()         {}
+func (NodeLost) event()            {}
+func (UsageReported) event()       {}
+func (SetDefined) event()          {}
+func (SetForgotten) event()        {}
+func (EligibilityChanged) event()  {}
+func (ShapeDefined) event()        {}
+func (ShapeForgotten) event()      {}
+func (ConstraintDefined) event()   {}
+func (ConstraintForgotten) event() {}
+func (JobSubmitted) event()        {}
+func (JobForgotten) event()        {}
+func (TaskSubmitted) event()       {}
+func (TaskUngated) event()         {}
+func (TaskGated) event()           {}
+func (TaskReshaped) event()        {}
+func (TaskFound) event()           {}
+func (TaskStarted) event()         {}
+func (BindRefused) event()         {}
+func (TaskLeft) event()            {}
+func (EvictRefused) event()        {}
+func (TaskEnded) event()           {}

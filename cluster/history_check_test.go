@@ -30,7 +30,7 @@ func dump(s *State) string {
 		}
 	}
 	return fmt.Sprint("now ", s.now, "\nnodes ", s.node, s.capacity, s.limit, s.used, s.leaving, told(s.usage), s.total,
-		"\ntasks ", s.task, told(grants), told(s.input), s.inPhase, s.ghosts, "\nrest ", s.job, s.shape, s.set, s.undo.on, len(s.undo.entries))
+		"\ntasks ", s.task, told(grants), told(s.input), s.inPhase, s.ghosts, "\nrest ", s.job, s.shape, s.set, s.undo.on, len(s.undo.entries)) + dumpConstraints(s)
 }
 
 // check holds the state to what must be true after every step.
@@ -43,6 +43,11 @@ func (h *history) check() error {
 	}
 	if len(h.data)%4 == 0 { // not after each step: fractions are slow
 		if err := h.checkPromises(); err != nil {
+			return err
+		}
+	}
+	if len(h.data)%16 == 0 {
+		if err := h.checkConstraints(); err != nil {
 			return err
 		}
 	}

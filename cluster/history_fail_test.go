@@ -46,6 +46,31 @@ func TestHistoriesCanFail(t *testing.T) {
 				s.set[1].nodes[0] ^= 2
 			}
 		}},
+		{"constraint's count", "its tasks sum to", func(s *State) {
+			if t := s.constraints; len(t.row) > 0 && len(t.row[0].bound) > 0 && len(t.row[0].bound[0].sets) > 1 {
+				t.row[0].bound[0].sets[1][settled].Targets++
+			}
+		}},
+		{"constraint's violations", "violate it and miss", func(s *State) {
+			if t := s.constraints; len(t.row) > 0 && len(t.row[0].bound) > 0 {
+				t.row[0].bound[0].misses++
+			}
+		}},
+		{"set of a group", "of group", func(s *State) {
+			if t := s.constraints; len(t.group) > 0 && len(t.group[0].of) > 2 {
+				t.group[0].of[2] = 3
+			}
+		}},
+		{"stance", "stance is", func(s *State) {
+			if t := s.constraints; len(t.stances) > 0 && t.stances[0].counted {
+				t.stances[0].node++
+			}
+		}},
+		{"roles", "roles are", func(s *State) {
+			if len(s.shape) > 2 && len(s.shape[2].roles) > 0 {
+				s.shape[2].roles = nil
+			}
+		}},
 		{"grant out of range", "granted", func(s *State) {
 			for i := range s.task {
 				if g := s.task[i].Grant(); g != nil && s.task[i].Phase != Leaving {

@@ -36,10 +36,12 @@ type history struct {
 	placed, promised int              // placements that were accepted, those that have to wait for room
 	resized, granted int              // grants that were changed, placements that were granted more than they ask for
 	stopped          int
+	violates         map[bool]int // placements that were foretold to violate nothing, or something
 }
 
 const (
 	historyNodes, historyTasks, historyJobs, historyShapes, historySets = 4, 16, 3, 5, 4
+	historyConstraints                                                  = 4
 )
 
 func historyKinds() []Kind {
@@ -51,7 +53,7 @@ func historyKinds() []Kind {
 // each step and may break it.
 func playHistory(data []byte, plant func(*State)) (*history, error) {
 	h := &history{
-		data: data, spent: map[Seq]*Account{}, pasts: map[Seq]*Account{}, ran: map[string]int{},
+		data: data, spent: map[Seq]*Account{}, pasts: map[Seq]*Account{}, ran: map[string]int{}, violates: map[bool]int{},
 		s:      NewState(historyKinds(), historyClasses()),
 		mirror: NewState(historyKinds(), historyClasses()),
 	}
@@ -150,7 +152,7 @@ func (h *history) devices() DeviceSet {
 }
 
 func (h *history) spec() NodeSpec {
-	spec := NodeSpec{Name: fmt.Sprintf("n%d", h.byte()%10), Capacity: h.vector(16, 0, 4, 8, 12, 12, 5)}
+	spec := NodeSpec{Name: fmt.Sprintf("n%d", h.byte()%10), Capacity: h.vector(16, 0, 4, 8, 12, 12, 5), Groups: h.groups()}
 	if h.byte()%4 == 0 {
 		spec.Overcommit = Vector{1500, 999, 1300}
 	}
@@ -160,15 +162,21 @@ func (h *history) spec() NodeSpec {
 // found makes a cluster in which something can happen.
 func (h *history) found() {
 	for n := range NodeID(historyNodes) {
-		h.must(NodeAdded{Node: n, Spec: NodeSpec{Name: fmt.Sprintf("m%d", n), Capacity: Vector{8, 10, 12}}})
+		h.must(NodeAdded{Node: n, Spec: NodeSpec{Name: fmt.Sprintf("m%d", n), Capacity: Vector{8, 10, 12}, Groups: rackOf(int(n))}})
 	}
 	h.must(SetDefined{Set: 1, Nodes: []NodeID{0, 2, 3}})
 	for id, demand := range []Vector{{3, 3, 2}, {2, 5, 3}, {4, 3, 0}, {8, 10, 8}} {
-		spec := Shape{Demand: demand, Eligible: SetID(id % 2), PerNode: int32(id % 2)}
+		spec := Shape{Demand: demand, Eligible: SetID(id % 2), PerNode: int32(id % 2), Tags: tagsOf(1 + id)}
 		if id < 2 { // more of each kind but the devices
 			spec.Max = Vector{demand[0] + 3, demand[1] + 2, demand[2]}
 		}
 		h.must(ShapeDefined{Shape: ShapeID(id), Spec: spec})
+	}
+	for c := range ConstraintID(2) {
+		h.must(ConstraintDefined{Constraint: c, Spec: Constraint{Name: "founded", Hard: true, Any: [][]Bound{
+			{{Subject: tagsOf(1), Target: tagsOf(2), Min: int32(c), Max: 2, Group: "rack"}},
+			{{Subject: tagsOf(2), Target: tagsOf(2), Max: int32(c), Group: EachNode, SelfCounted: c == 1}},
+		}}})
 	}
 	h.must(JobSubmitted{Job: 0, Name: "a"})
 	h.must(JobSubmitted{Job: 1, Name: "b"})
@@ -285,7 +293,7 @@ func (h *history) event() Event {
 	case op < 28:
 		return EligibilityChanged{Set: h.set(), Node: h.node(), Eligible: h.byte()%2 == 0}
 	case op < 32:
-		spec := Shape{Demand: h.vector(6, 0, 0, 1, 2, 3, 4, 8, 5), Eligible: h.set(), PerNode: int32(h.byte() % 4)}
+		spec := Shape{Demand: h.vector(6, 0, 0, 1, 2, 3, 4, 8, 5), Eligible: h.set(), PerNode: int32(h.byte() % 4), Tags: tagsOf(int(h.byte()))}
 		if spec.PerNode%2 == 0 {
 			spec.Max = h.upTo(spec.Demand)
 		}
@@ -298,6 +306,10 @@ func (h *history) event() Event {
 		return JobSubmitted{Job: h.job(), Name: "j", Foreign: h.byte()%4 == 0, Together: h.byte()%4 == 0, FirstEnds: h.byte()%8 == 0}
 	case op < 39:
 		return JobForgotten{Job: h.job()}
+	case op < 42:
+		return ConstraintDefined{Constraint: h.constraint(), Spec: h.constraintSpec()}
+	case op < 44:
+		return ConstraintForgotten{Constraint: h.constraint()}
 	case op < 90:
 		h.seq++
 		how := h.byte()
@@ -448,6 +460,7 @@ func TestHistories(t *testing.T) {
 	}
 	ran, placed, promised := map[string]int{}, 0, 0
 	resized, granted, stopped := 0, 0, 0
+	violates := map[bool]int{}
 	for seed := range seeds {
 		data := historyBytes(seed, 4000)
 		data[0] = byte(seed) // every mode in turn
@@ -462,6 +475,10 @@ func TestHistories(t *testing.T) {
 		placed += h.placed
 		promised += h.promised
 		resized, granted, stopped = resized+h.resized, granted+h.granted, stopped+h.stopped
+		violates[false], violates[true] = violates[false]+h.violates[false], violates[true]+h.violates[true]
+	}
+	if min(violates[false], violates[true]) < int(seeds)/2 {
+		t.Errorf("of the placements looked at, %d violated nothing and %d something", violates[false], violates[true])
 	}
 	if per := ran["any"] / int(seeds); per < 40 {
 		t.Errorf("only %d accepted events a history made sense; the histories are nonsense", per)
@@ -476,6 +493,8 @@ func TestHistories(t *testing.T) {
 		EligibilityChanged{},
 		ShapeDefined{},
 		ShapeForgotten{},
+		ConstraintDefined{},
+		ConstraintForgotten{},
 		JobSubmitted{},
 		JobForgotten{},
 		TaskSubmitted{},

@@ -10,6 +10,7 @@ const (
 	Jobs
 	Shapes
 	Sets
+	Constraints
 	Tables // how many there are
 )
 
@@ -18,7 +19,9 @@ type Touch struct {
 	Table Table
 	Row   uint32
 	// Node is, of Sets, a node that came into the set or left it; NoNode where
-	// the set itself came or went, or lost a node that is gone.
+	// the set itself came or went, or lost a node that is gone. Of Constraints it is
+	// NoNode where the constraint came or went; else what a hard one counts has changed,
+	// so that other nodes than those touched may admit its tasks now, or not any more.
 	Node NodeID
 }
 
@@ -37,6 +40,11 @@ func (l *log) note(t Table, row uint32) {
 // member notes that the node came into the set or left it.
 func (l *log) member(set SetID, n NodeID) {
 	l.touches = append(l.touches, Touch{Table: Sets, Row: uint32(set), Node: n})
+}
+
+// counted notes that what the hard constraint counts has changed.
+func (l *log) counted(c ConstraintID) {
+	l.touches = append(l.touches, Touch{Table: Constraints, Row: uint32(c), Node: 0})
 }
 
 // LogEnd is the position after the latest change.

@@ -20,6 +20,8 @@ type (
 	ShapeID uint32
 	// SetID is the row of a set of nodes.
 	SetID uint32
+	// ConstraintID is the row of a constraint.
+	ConstraintID uint32
 	// ClassID is an index into the classes given to NewState.
 	ClassID uint8
 	// Seq is the order of submission. It is never recycled, and ends every
@@ -82,8 +84,11 @@ type Job struct {
 	// FirstEnds says that the job's tasks are copies of one another: the first that
 	// finishes ends the others.
 	FirstEnds bool
-	Live      bool
-	Tasks     int32 // live tasks
+	// LongRunning says that the job is an application that stays, such as a service, and
+	// belongs to the constraint scheduler's lane where there is one.
+	LongRunning bool
+	Live        bool
+	Tasks       int32 // live tasks
 }
 
 // Phase is where a task stands in its life.

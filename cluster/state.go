@@ -32,6 +32,8 @@ type State struct {
 	shape []shapeRow
 	set   []setRow // row AllNodes is unused
 
+	constraints *constraintTable // nil until the first is defined
+
 	inPhase [phases]int
 	ghosts  map[run]ghost
 }
@@ -55,6 +57,7 @@ type shapeRow struct {
 	live  bool
 	tasks int32
 	need  DeviceNeed
+	roles []role // in the order of constraints and bounds; never written to
 }
 
 // setRow is a set of nodes, a bit for each row.
@@ -319,7 +322,9 @@ func (s *State) noteNode(n NodeID) {
 	}
 }
 
+// noteTask ends each change of a task.
 func (s *State) noteTask(t TaskID) {
+	s.recount(t)
 	if !s.undo.on {
 		s.log.note(Tasks, uint32(t))
 	}
@@ -354,6 +359,7 @@ func (s *State) CopyRow(from *State, touch Touch) {
 				s.ghosts[r] = g
 			}
 		}
+		s.copyTally(from, n)
 	case Tasks:
 		s.task = grown(s.task, row)
 		s.tally(TaskID(row), -1)
@@ -361,6 +367,7 @@ func (s *State) CopyRow(from *State, touch Touch) {
 		s.dropInput(TaskID(row))
 		s.setInput(TaskID(row), from.Input(TaskID(row)))
 		s.tally(TaskID(row), 1)
+		s.copyStance(from, TaskID(row))
 	case Jobs:
 		s.job = grown(s.job, row)
 		s.job[row] = from.job[row]
@@ -373,6 +380,10 @@ func (s *State) CopyRow(from *State, touch Touch) {
 		s.set = grown(s.set, row)
 		s.set[row].live = from.set[row].live
 		s.set[row].nodes = append(s.set[row].nodes[:0], from.set[row].nodes...)
+	case Constraints:
+		if touch.Node == NoNode {
+			s.copyConstraint(from, ConstraintID(row))
+		}
 	case Tables:
 		panic("cluster: Tables is not a table")
 	}
@@ -392,9 +403,9 @@ func (s *State) tally(t TaskID, sign int) {
 
 // CopyAll makes s equal to from, row by row.
 func (s *State) CopyAll(from *State) {
-	for table, rows := range [Tables]int{Nodes: len(from.node), Tasks: len(from.task), Jobs: len(from.job), Shapes: len(from.shape), Sets: len(from.set)} {
+	for table, rows := range [Tables]int{Nodes: len(from.node), Tasks: len(from.task), Jobs: len(from.job), Shapes: len(from.shape), Sets: len(from.set), Constraints: from.ConstraintRows()} {
 		for row := range rows {
-			s.CopyRow(from, Touch{Table: Table(table), Row: uint32(row)})
+			s.CopyRow(from, Touch{Table: Table(table), Row: uint32(row), Node: NoNode})
 		}
 	}
 }

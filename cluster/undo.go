@@ -49,6 +49,7 @@ func (s *State) Rollback(mark int) {
 func (s *State) Keep() {
 	for _, e := range s.undo.entries {
 		s.log.note(Tasks, uint32(e.task))
+		s.noteCounts(s.task[e.task].Shape)
 		for _, n := range []NodeID{e.before.Node, e.placed} {
 			if n != NoNode {
 				s.log.note(Nodes, uint32(n))
@@ -90,4 +91,5 @@ func (s *State) revert(e *undoEntry) {
 		s.leave(task.Node, s.roomOf(e.task), -1)
 	}
 	*task = e.before
+	s.recount(e.task)
 }

@@ -13,7 +13,7 @@ import (
 // TestContradictions reads stories: constraints, then what contradicts, an error or a
 // warning; nothing if nothing does.
 func TestContradictions(t *testing.T) {
-	for _, story := range strings.Split(strings.TrimSpace(contradictions), "\n\n") {
+	for story := range strings.SplitSeq(strings.TrimSpace(contradictions), "\n\n") {
 		var constraints []cluster.Constraint
 		var want []string
 		k := Knowledge{}

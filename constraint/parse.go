@@ -88,6 +88,7 @@ func (p *parser) wanted(what, hint string) {
 		case "'", "`":
 			hint = `only double quotes are quotes: "a tag"`
 		}
+	default: // a sign is told from a word by its quotes
 	}
 	p.fail(at, fmt.Sprintf("expected %s, found %s", what, found), hint)
 }

@@ -82,16 +82,15 @@ func TestParse(t *testing.T) {
 // TestParseRefuses reads each mistake with the caret under the character where reading
 // stopped, what was expected there, and what to do.
 func TestParseRefuses(t *testing.T) {
-	for _, story := range strings.Split(strings.TrimSpace(mistakes), "\n\n") {
-		lines := strings.SplitN(story, "\n", 2)
-		text, err := lines[0], error(nil)
-		_, err = Parse(strings.ReplaceAll(text, `\n`, "\n"))
+	for story := range strings.SplitSeq(strings.TrimSpace(mistakes), "\n\n") {
+		text, want, _ := strings.Cut(story, "\n")
+		_, err := Parse(strings.ReplaceAll(text, `\n`, "\n"))
 		if err == nil {
 			t.Errorf("%s is read", text)
 			continue
 		}
-		if got := err.Error(); got != lines[1] {
-			t.Errorf("%s\ngives\n%s\nwant\n%s", text, got, lines[1])
+		if got := err.Error(); got != want {
+			t.Errorf("%s\ngives\n%s\nwant\n%s", text, got, want)
 		}
 	}
 }

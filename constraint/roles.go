@@ -1,6 +1,10 @@
 package constraint
 
-import "fairlead.dev/fairlead/cluster"
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+)
 
 // This file finds, once for a problem, which bound concerns which class, so that whoever
 // counts looks at no tags.
@@ -40,14 +44,41 @@ func FindRoles(p *Problem) *Roles {
 			}
 		}
 	}
+	named := r.named()
+	seen := make([]int, len(r.Bounds))
 	for class := range p.Classes {
-		for b := range r.Bounds {
-			if subject, target := r.Bounds[b].Affects(p.Classes[class].Tags); subject || target {
-				r.Of[class] = append(r.Of[class], Role{int32(b), subject, target})
+		tags := p.Classes[class].Tags
+		var rows []int32
+		for _, tag := range tags {
+			for _, b := range named[tag] {
+				if seen[b] != class+1 {
+					seen[b] = class + 1
+					rows = append(rows, b)
+				}
+			}
+		}
+		slices.Sort(rows)
+		for _, b := range rows {
+			if subject, target := r.Bounds[b].Affects(tags); subject || target {
+				r.Of[class] = append(r.Of[class], Role{b, subject, target})
 			}
 		}
 	}
 	return r
+}
+
+// named is the bounds by a tag that whoever they concern has: the first of their subject, or of
+// their target.
+func (r *Roles) named() map[string][]int32 {
+	named := map[string][]int32{}
+	for row := range r.Bounds {
+		b := &r.Bounds[row]
+		if !b.Whole {
+			named[b.Subject[0]] = append(named[b.Subject[0]], int32(row))
+		}
+		named[b.Target[0]] = append(named[b.Target[0]], int32(row))
+	}
+	return named
 }
 
 // group is the row of the group of that name; Nowhere if there is none.

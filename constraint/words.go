@@ -85,14 +85,17 @@ func totals(b *cluster.Bound) (least, most int32, known bool) {
 // reading says behind a total what the bound itself says, and what it would mean if it was
 // read the other way.
 func reading(b *cluster.Bound) string {
-	numbers := amount(b.Min, b.Max)
+	numbers, others := amount(b.Min, b.Max), "others"
+	if strings.HasSuffix(numbers, " 1") {
+		others = "other"
+	}
 	switch {
 	case b.SelfCounted:
 		return " (each counts itself)"
 	case b.Max == 0:
 		return " (no others beside each)"
 	}
-	return fmt.Sprintf(" (%s others beside each; counted, it would be %s in all)", numbers, numbers)
+	return fmt.Sprintf(" (%s %s beside each; counted, it would be %s in all)", numbers, others, numbers)
 }
 
 // amount is a range of numbers.

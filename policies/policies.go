@@ -57,6 +57,8 @@ type Family string
 const (
 	Queue Family = "queue" // one task at a time
 	Flow  Family = "flow"  // all tasks at once, as a flow of minimum cost
+	// Constraint is for applications: whole, under constraints over tags and groups.
+	Constraint Family = "constraint"
 )
 
 // Info describes a policy to people.
@@ -79,7 +81,7 @@ type Info struct {
 
 // All lists the policies in the order in which people should meet them.
 func All() []Info {
-	return slices.Concat(queues(), flows())
+	return slices.Concat(queues(), flows(), constraints())
 }
 
 // Names lists the names of All.
@@ -150,7 +152,7 @@ func (p *Info) Trigger(heartbeat, watchdog *cluster.Time) sched.Trigger {
 // TieBreak names the tie-break of the policy under these options; empty where it
 // has none to choose, as flow policies.
 func (p *Info) TieBreak(o Options) string {
-	if p.Family == Flow {
+	if p.Family != Queue {
 		return ""
 	}
 	return p.Heeded(o).Ties.String()

@@ -1,6 +1,7 @@
 package policies_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ func TestAll(t *testing.T) {
 			t.Errorf("%s is listed twice", p.Name)
 		}
 		seen[p.Name] = true
-		if p.What == "" || p.From == "" || p.Family != policies.Queue && p.Family != policies.Flow {
+		if p.What == "" || p.From == "" || !slices.Contains([]policies.Family{policies.Queue, policies.Flow, policies.Constraint}, p.Family) {
 			t.Errorf("%+v says too little", p)
 		}
 		for _, ties := range []policies.Ties{policies.Fixed, policies.Lowest, policies.Random} {

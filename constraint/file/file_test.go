@@ -1,6 +1,8 @@
 package file
 
 import (
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -88,6 +90,34 @@ func TestMapIsText(t *testing.T) {
 	}
 	if diff := cmp.Diff(f.Constraints[0], f.Constraints[1]); diff != "" {
 		t.Errorf("text -, map +:\n%s", diff)
+	}
+}
+
+// TestDocument reads what docs/constraints.md shows: each constraint of its tables, and the
+// file.
+func TestDocument(t *testing.T) {
+	document, err := os.ReadFile("../../docs/constraints.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile("`(\\{[^`]+\\}[^`]*)`").FindAllStringSubmatch(string(document), -1)
+	read := 0
+	for _, match := range shown {
+		if text := strings.ReplaceAll(match[1], `\|`, "|"); !strings.Contains(text, "subject") {
+			if _, err := constraint.Parse(text); err != nil {
+				t.Error(err)
+			}
+			read++
+		}
+	}
+	_, file, _ := strings.Cut(string(document), "```yaml\n")
+	file, _, _ = strings.Cut(file, "```")
+	f, err := Decode("docs/constraints.md", []byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read < 12 || len(f.Constraints) != 3 {
+		t.Errorf("read %d constraints in the text and %d in the file", read, len(f.Constraints))
 	}
 }
 

@@ -174,14 +174,6 @@ func (b *builder) unheeded(w *Workload) {
 	say(slices.ContainsFunc(w.Spec.Volumes, func(v manifest.Volume) bool { return v.PersistentVolumeClaim != nil || v.Ephemeral != nil }),
 		"spec.volumes", "where the volume behind a claim can be is not known")
 	say(len(w.Spec.ResourceClaims) > 0, "spec.resourceClaims", "claims of devices are not understood")
-	say(slices.ContainsFunc(w.Spec.Containers, func(c manifest.Container) bool {
-		for _, p := range c.Ports {
-			if p.HostPort > 0 {
-				return true
-			}
-		}
-		return false
-	}), "hostPort", "say by anti-affinity that two such pods share no node")
 	say(len(w.Spec.Affinity.NodeAffinity.Preferred) > 0, "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution", "constraints are about company, not about nodes")
 }
 

@@ -1,5 +1,5 @@
 // Package kubernetes says with constraints over tags what Kubernetes says with pod
-// affinity, pod anti-affinity and topology spread.
+// affinity, pod anti-affinity, topology spread and host ports.
 //
 // Objects reads manifests into a Cluster, its nodes and the workloads that run on it or are
 // to be placed there; Translate gives constraints, the tags that they count, the groups that
@@ -114,6 +114,8 @@ func Translate(c *Cluster) (*Translation, error) {
 		t.Eligible = append(t.Eligible, t.eligible(&c.Workloads[i]))
 	}
 	for i := range c.Workloads {
+		t.tagPorts(i)
+		t.separatePorts(i)
 		t.separate(i)
 	}
 	t.gather()

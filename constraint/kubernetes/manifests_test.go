@@ -193,6 +193,15 @@ func TestTranslate(t *testing.T) {
 			"{app:default/deployment/web, {k8s:default/app=web, 0, 0}, zone} | {*, {k8s:default/app=web, 1, inf}, zone} & {app:default/deployment/web, {k8s:default/app=web, 0, 1}, zone}: 1.000",
 		},
 		{
+			"over the zones without taints", "{kind: Node, metadata: {name: n5, labels: {zone: d}}, spec: {taints: [{key: old, effect: NoSchedule}]}}\n---\n" +
+				deployment("web", 7, "topologySpreadConstraints: [{maxSkew: 1, "+byZone+", nodeTaintsPolicy: Honor, whenUnsatisfiable: DoNotSchedule, "+web+"}]"),
+			"{app:default/deployment/web, {k8s:default/app=web, 0, 0}, zone for default/deployment/web} | {*, {k8s:default/app=web, 2, inf}, zone for default/deployment/web} & {app:default/deployment/web, {k8s:default/app=web, 0, 2}, zone for default/deployment/web}: hard",
+		},
+		{
+			"a host port of one address", deployment("dns", 2, "containers: [{ports: [{hostPort: 53, protocol: UDP, hostIP: 10.0.0.1}]}]"),
+			"{app:default/deployment/dns, {k8s:host port UDP/53 on 10.0.0.1, 0, 0}, node}: hard\n{app:default/deployment/dns, {k8s:host port UDP/53 on every address, 0, 0}, node}: hard",
+		},
+		{
 			"rather beside", deployment("db", 3, preferred("podAffinity", "{weight: 50, podAffinityTerm: {"+web+", "+byZone+"}}")),
 			"{app:default/deployment/db, {k8s:default/app=web, 1, inf}, zone}: 0.500",
 		},

@@ -62,7 +62,7 @@ func (s *Spec) Requests() (Amounts, error) {
 		if err != nil {
 			return nil, err
 		}
-		if c.IsSidecar() {
+		if c.isSidecar() {
 			total.plus(own)
 			sidecars.plus(own)
 			own = sidecars
@@ -89,8 +89,8 @@ func (s *Spec) Requests() (Amounts, error) {
 	return total, nil
 }
 
-// IsSidecar reports whether an init container runs on beside the others.
-func (c *Container) IsSidecar() bool { return c.RestartPolicy == "Always" }
+// isSidecar reports whether an init container runs on beside the others.
+func (c *Container) isSidecar() bool { return c.RestartPolicy == "Always" }
 
 // The resources that every cluster has.
 const (

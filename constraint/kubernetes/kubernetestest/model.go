@@ -13,7 +13,7 @@ import (
 func (w *World) Model(at []int, pod int) []bool {
 	may := make([]bool, len(w.nodes))
 	for n := range w.nodes {
-		may[n] = w.usable(pod, n) && w.isAway(at, pod, n) && w.isBeside(at, pod, n) && w.isSpread(at, pod, n)
+		may[n] = w.usable(pod, n) && w.isPortFree(at, pod, n) && w.isAway(at, pod, n) && w.isBeside(at, pod, n) && w.isSpread(at, pod, n)
 	}
 	return may
 }
@@ -27,6 +27,22 @@ func (w *World) selected(pod, n int) bool {
 	for key, value := range w.pods[pod].Spec.NodeSelector {
 		if w.nodes[n].Metadata.Labels[key] != value {
 			return false
+		}
+	}
+	return true
+}
+
+// isPortFree says whether nobody there has a host port that the pod wants.
+func (w *World) isPortFree(at []int, pod, n int) bool {
+	everywhere := func(address string) bool { return address == "" || address == "0.0.0.0" }
+	for other, m := range at {
+		for _, own := range w.pods[pod].Spec.HostPorts() {
+			for _, its := range w.pods[other].Spec.HostPorts() {
+				meet := own.Address == its.Address || everywhere(own.Address) || everywhere(its.Address)
+				if m == n && meet && own.Protocol == its.Protocol && own.Number == its.Number {
+					return false
+				}
+			}
 		}
 	}
 	return true

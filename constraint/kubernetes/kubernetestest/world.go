@@ -165,9 +165,9 @@ func (d drawer) workload(w *World, count int, runs bool) {
 	if d.chance(2, "tier") {
 		labels["tier"] = d.one("tier", "1", "2")
 	}
-	spec := d.rules()
+	spec, ports := d.rules(), d.ports()
 	for i := range count {
-		own := object{"containers": list{object{"name": "main", "image": "x"}}}
+		own := object{"containers": list{object{"name": "main", "image": "x", "ports": ports}}}
 		for key, rule := range spec {
 			own[key] = rule
 		}
@@ -183,6 +183,14 @@ func (d drawer) workload(w *World, count int, runs bool) {
 			},
 		}))
 	}
+}
+
+// ports are the host ports of a container, at most one.
+func (d drawer) ports() list {
+	if !d.f.Away || !d.chance(4, "port") {
+		return list{}
+	}
+	return list{object{"containerPort": 80, "hostPort": 80, "protocol": d.one("protocol", "TCP", "UDP"), "hostIP": d.one("address", "", "0.0.0.0", "10.0.0.1", "10.0.0.2")}}
 }
 
 // rules are the parts of a pod's spec that say where it may go.

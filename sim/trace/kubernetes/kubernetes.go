@@ -81,7 +81,7 @@ type pod struct {
 	class     uint8
 	node      string
 	requests  manifest.Amounts
-	ports     []port
+	ports     []manifest.Port
 	rules     *rules
 	group     *group
 }
@@ -197,7 +197,7 @@ func (s *Source) takePod(file string, o *manifest.Object) error {
 	m, spec := &o.Metadata, &o.Spec
 	p := pod{
 		file: file, namespace: m.Namespace, name: m.Namespace + "/" + m.Name,
-		labels: m.Labels, labelsKey: labelsKey(m.Labels), priority: spec.Priority, node: spec.NodeName, ports: hostPorts(spec),
+		labels: m.Labels, labelsKey: labelsKey(m.Labels), priority: spec.Priority, node: spec.NodeName, ports: spec.HostPorts(),
 	}
 	if m.Name == "" {
 		return manifest.Wrong("metadata.name", "a name", "")
@@ -297,7 +297,7 @@ func (s *Source) checkNodes() error {
 
 // resolve makes vectors and tasks of what was read.
 func (s *Source) resolve() error {
-	var column map[port]int
+	var column map[manifest.Port]int
 	s.kinds, column = s.findKinds()
 	for _, n := range s.nodes {
 		v := make(cluster.Vector, len(s.kinds))
@@ -342,7 +342,7 @@ func (s *Source) resolve() error {
 }
 
 // findKinds returns the kinds, and which of them the contested ports are.
-func (s *Source) findKinds() ([]cluster.Kind, map[port]int) {
+func (s *Source) findKinds() ([]cluster.Kind, map[manifest.Port]int) {
 	resources := map[string]bool{}
 	most := int64(0)
 	note := func(all manifest.Amounts) {
@@ -359,7 +359,7 @@ func (s *Source) findKinds() ([]cluster.Kind, map[port]int) {
 	}
 	maps.DeleteFunc(resources, func(_ string, used bool) bool { return !used })
 	kinds := manifest.KindsOf(resources, most)
-	column := map[port]int{}
+	column := map[manifest.Port]int{}
 	for _, p := range contested(s.pods) {
 		column[p] = len(kinds)
 		kinds = append(kinds, portKind(p))

@@ -1,0 +1,174 @@
+package cluster
+
+import "fmt"
+
+// This file counts for constraints anew what tally.go keeps: by tags and names, task by
+// task, for State.Check.
+
+// recounted is what a bound counts, from scratch.
+type recounted struct {
+	subjects, misses int64
+	violating        [tenses]int64
+	sets             map[int32]*[tenses]Count
+}
+
+func (s *State) checkConstraints() error {
+	if s.constraints == nil {
+		return nil
+	}
+	for i := range s.shape {
+		if s.shape[i].live && fmt.Sprint(s.shape[i].roles) != fmt.Sprint(s.rolesOf(s.shape[i].Tags)) {
+			return fmt.Errorf("shape row %d: roles are %v, its tags have %v", i, s.shape[i].roles, s.rolesOf(s.shape[i].Tags))
+		}
+	}
+	for i, st := range s.constraints.stances {
+		if want := s.stanceOf(TaskID(i)); st != want {
+			return fmt.Errorf("task row %d: stance is %v, want %v", i, st, want)
+		}
+	}
+	for i := range s.constraints.group {
+		if err := s.checkGroup(&s.constraints.group[i]); err != nil {
+			return err
+		}
+	}
+	for c := range s.constraints.row {
+		row := &s.constraints.row[c]
+		for i := range row.bound {
+			if err := s.checkCounts(&row.bound[i]); err != nil {
+				return fmt.Errorf("constraint row %d, bound %d: %w", c, i, err)
+			}
+		}
+	}
+	return nil
+}
+
+// checkGroup checks that each node is in the set of its name, and none that is gone.
+func (s *State) checkGroup(g *nodeGroup) error {
+	sizes := make([]int32, len(g.nodes))
+	for i := range s.node {
+		n, want := NodeID(i), outside
+		switch {
+		case !s.live[i]:
+		case g.key == EachNode:
+			want = int32(i) + 1
+		default:
+			for _, l := range s.node[i].spec.Groups {
+				if l.Key == g.key {
+					want = g.number[l.Value]
+				}
+			}
+		}
+		if g.setOf(n) != want {
+			return fmt.Errorf("node row %d: in set %d of group %q, want %d", i, g.setOf(n), g.key, want)
+		}
+		if want != outside {
+			sizes[want]++
+		}
+	}
+	for set, size := range sizes {
+		if g.nodes[set] != size {
+			return fmt.Errorf("group %q: set %d has %d nodes, counted %d", g.key, set, g.nodes[set], size)
+		}
+	}
+	return nil
+}
+
+// checkCounts compares what a bound counts.
+func (s *State) checkCounts(b *boundRow) error {
+	want := s.countAnew(b)
+	g := &s.constraints.group[b.group]
+	for set, counts := range b.sets {
+		var sum [tenses]Count
+		if want.sets[int32(set)] != nil {
+			sum = *want.sets[int32(set)]
+			delete(want.sets, int32(set))
+		}
+		if counts != sum {
+			return fmt.Errorf("set %d of group %q counts %v, its tasks sum to %v", set, g.key, counts, sum)
+		}
+	}
+	if len(want.sets) > 0 {
+		return fmt.Errorf("counts nothing in sets %v of group %q", want.sets, g.key)
+	}
+	if b.subjects != want.subjects || b.violating != want.violating || b.misses != want.misses {
+		return fmt.Errorf("%d subjects, %v violate it and miss %d; counted %d, %v and %d",
+			b.subjects, b.violating, b.misses, want.subjects, want.violating, want.misses)
+	}
+	return nil
+}
+
+func (s *State) countAnew(b *boundRow) recounted {
+	r := recounted{sets: map[int32]*[tenses]Count{}}
+	g := &s.constraints.group[b.group]
+	add := func(set int32, t tense, subject, target bool) {
+		if r.sets[set] == nil {
+			r.sets[set] = &[tenses]Count{}
+		}
+		r.sets[set][t] = r.sets[set][t].plus(role{subject: subject, target: target}.once(1))
+	}
+	for i := range s.task {
+		task := &s.task[i]
+		if !task.Placed() {
+			continue
+		}
+		subject, target := b.Affects(s.shape[task.Shape].Tags)
+		if !subject && !target {
+			continue
+		}
+		at := g.setOf(task.Node)
+		add(at, present, subject, target)
+		if task.Phase != Leaving {
+			add(at, settled, subject, target)
+		}
+		if task.Next == NoNode {
+			continue
+		}
+		next := g.setOf(task.Next)
+		add(next, settled, subject, target)
+		if next != at {
+			add(next, present, subject, target)
+		}
+	}
+	for set := int32(0); int(set) < max(len(g.nodes), len(b.sets)); set++ {
+		var counts [tenses]Count
+		if r.sets[set] != nil {
+			counts = *r.sets[set]
+		}
+		r.judge(b, set, counts, g.size(set))
+	}
+	return r
+}
+
+// judge adds what violates the bound in a set, subject by subject.
+func (r *recounted) judge(b *boundRow, set int32, counts [tenses]Count, nodes int32) {
+	for t, c := range counts {
+		if len(b.Subject) == 0 {
+			if set != outside && nodes > 0 {
+				r.one(b, tense(t), c.Targets)
+			}
+			continue
+		}
+		for subject := range c.Subjects {
+			others := c.Targets
+			if subject < c.Both && !b.SelfCounted {
+				others--
+			}
+			if set == outside {
+				others = 0
+			}
+			r.one(b, tense(t), others)
+		}
+	}
+}
+
+// one is a subject that counts so many.
+func (r *recounted) one(b *boundRow, t tense, count int32) {
+	misses := b.Misses(count)
+	if misses > 0 {
+		r.violating[t]++
+	}
+	if t == present {
+		r.subjects++
+		r.misses += misses
+	}
+}

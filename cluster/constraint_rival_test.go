@@ -1,0 +1,166 @@
+package cluster
+
+import (
+	"fmt"
+	"math"
+)
+
+// This file is the slow and obvious rival of what is counted for constraints: for each
+// task on its own it looks at all others, by tags and names. Histories are held to it.
+
+// runs are the tasks as a tense sees them, once for each node that they count on.
+func (h *history) runs(t tense) (list []struct {
+	task TaskID
+	node NodeID
+},
+) {
+	for i := range h.s.TaskRows() {
+		task := h.s.Task(TaskID(i))
+		if !task.Placed() {
+			continue
+		}
+		for _, n := range []NodeID{task.Node, task.Next} {
+			if n == NoNode || t == settled && n == task.Node && task.Phase == Leaving {
+				continue
+			}
+			list = append(list, struct {
+				task TaskID
+				node NodeID
+			}{TaskID(i), n})
+		}
+	}
+	return list
+}
+
+// setName is the set of the group that the node is in; "" if in none.
+func (h *history) setName(n NodeID, group string) string {
+	if group == EachNode {
+		return fmt.Sprint("node ", n)
+	}
+	for _, l := range h.s.NodeSpec(n).Groups {
+		if l.Key == group {
+			return "set " + l.Value
+		}
+	}
+	return ""
+}
+
+// rival is how many subjects violate an alternative, and what they miss.
+func (h *history) rival(bounds []Bound, t tense) (subjects, violating, misses int64) {
+	for _, b := range bounds {
+		one := func(set string, but int) {
+			counted := map[TaskID]bool{}
+			for _, r := range h.runs(t) {
+				if _, target := b.Affects(h.s.Shape(h.s.Task(r.task).Shape).Tags); target && set != "" && h.setName(r.node, b.Group) == set && int(r.task) != but {
+					counted[r.task] = true
+				}
+			}
+			subjects++
+			if m := b.Misses(int32(len(counted))); m > 0 {
+				violating, misses = violating+1, misses+m
+			}
+		}
+		met := map[string]bool{}
+		for i := range h.s.NodeRows() {
+			if set := ""; len(b.Subject) == 0 && h.s.NodeLive(NodeID(i)) {
+				if set = h.setName(NodeID(i), b.Group); set != "" && !met[set] {
+					met[set] = true
+					one(set, -1)
+				}
+			}
+		}
+		subject := map[string]bool{}
+		for _, r := range h.runs(t) {
+			set := h.setName(r.node, b.Group)
+			key := fmt.Sprint(r.task, set)
+			if is, _ := b.Affects(h.s.Shape(h.s.Task(r.task).Shape).Tags); is && !subject[key] {
+				subject[key] = true // once in a set, though it moves in it
+				but := int(r.task)
+				if b.SelfCounted {
+					but = -1
+				}
+				one(set, but)
+			}
+		}
+	}
+	return subjects, violating, misses
+}
+
+// rivalLeast is how many subjects violate the constraint, by tense.
+func (h *history) rivalLeast(c ConstraintID) (least [tenses]int64) {
+	for t := range tenses {
+		least[t] = math.MaxInt64
+		for _, bounds := range h.s.Constraint(c).Any {
+			_, violating, _ := h.rival(bounds, t)
+			least[t] = min(least[t], violating)
+		}
+	}
+	return least
+}
+
+// hard are the violations of all hard constraints.
+func (h *history) hard() map[ConstraintID][tenses]int64 {
+	all := map[ConstraintID][tenses]int64{}
+	for c := range ConstraintID(h.s.ConstraintRows()) {
+		if spec := h.s.Constraint(c); spec != nil && spec.Hard {
+			all[c] = h.rivalLeast(c)
+		}
+	}
+	return all
+}
+
+// checkConstraints compares how constraints stand, and what is said of a placement, with
+// what the rival finds before and after it.
+func (h *history) checkConstraints() error {
+	for c := range ConstraintID(h.s.ConstraintRows()) {
+		spec := h.s.Constraint(c)
+		if spec == nil {
+			continue
+		}
+		got := h.s.Standing(c, 1000, 100)
+		want, least := Standing{}, int64(math.MaxInt64)
+		for i, bounds := range spec.Any {
+			subjects, violating, misses := h.rival(bounds, present)
+			if cost := 1_000_000*violating + 100*misses; cost < least {
+				want, least = Standing{i, subjects, violating, misses}, cost
+			}
+		}
+		if got != want {
+			return fmt.Errorf("constraint row %d stands at %+v, want %+v", c, got, want)
+		}
+	}
+	for t := range TaskID(h.s.TaskRows()) {
+		if n := NodeID(len(h.data) / 16 % historyNodes); !h.s.takes(t, n).Refused() {
+			return h.checkAdmits(t, n)
+		}
+	}
+	return nil
+}
+
+// checkAdmits compares what is said of a placement with what comes of it.
+func (h *history) checkAdmits(t TaskID, n NodeID) error {
+	h.s.Begin()
+	defer h.s.End()
+	before, noted := h.hard(), h.s.Violations(t, nil)
+	told := h.s.Admits(t, n)
+	if r := h.s.Place(t, n, 0); r.Refused() {
+		return fmt.Errorf("task row %d on node row %d: refused for %s", t, n, r.Code)
+	}
+	return h.compareWorse(told, noted, before)
+}
+
+// compareWorse compares what was foretold, and what is seen afterwards.
+func (h *history) compareWorse(told Refusal, noted []Violation, before map[ConstraintID][tenses]int64) error {
+	worse := false
+	for c, now := range h.hard() {
+		worse = worse || now[present] > before[c][present] || now[settled] > before[c][settled]
+	}
+	h.violates[worse]++
+	if (told.Code == Violates) != worse {
+		return fmt.Errorf("the placement is foretold to be %s, and that it makes constraints worse is %v", told.Code, worse)
+	}
+	if seen := h.s.Worse(noted); (seen.Code == Violates) != worse {
+		return fmt.Errorf("the placement is seen to be %s, and that it makes constraints worse is %v", seen.Code, worse)
+	}
+	return nil
+}

@@ -1,0 +1,250 @@
+package cluster
+
+import "math"
+
+// This file says what constraints make of the state as it is, and what of it if one more
+// task were placed. A hard constraint is held to its alternative that the fewest
+// subjects violate: what is done may not make these more.
+
+// Constraint returns the constraint in the row, nil if it holds none. It must not be
+// changed.
+func (s *State) Constraint(c ConstraintID) *Constraint {
+	if int(c) >= s.ConstraintRows() {
+		return nil
+	}
+	return s.constraints.row[c].spec
+}
+
+// ConstraintRows is one more than the largest constraint row in use so far.
+func (s *State) ConstraintRows() int {
+	if s.constraints == nil {
+		return 0
+	}
+	return len(s.constraints.row)
+}
+
+// Counts is what the bound of that number, of all alternatives one after the other,
+// counts in the set that the node is in; in what is in no set, where the node is in none.
+func (s *State) Counts(c ConstraintID, bound int, n NodeID) Count {
+	b := &s.constraints.row[c].bound[bound]
+	return b.counted(s.constraints.group[b.group].setOf(n), present)
+}
+
+// Standing is how a constraint stands.
+type Standing struct {
+	Alternative int   // the one that is chosen
+	Subjects    int64 // of its bounds: tasks, or sets where these are bound
+	Violating   int64 // subjects for which a bound does not hold, once for each bound
+	Misses      int64 // of all of these, Bound.Misses
+}
+
+// Standing is how the constraint stands, where each subject that violates a bound costs
+// violation, and what it misses extent for each thousand: the cheapest alternative is
+// chosen, of equal ones the first.
+func (s *State) Standing(c ConstraintID, violation, extent int64) Standing {
+	var best Standing
+	row, least := &s.constraints.row[c], int64(math.MaxInt64)
+	for first := 0; first < len(row.bound); {
+		one := Standing{Alternative: int(row.bound[first].alternative)}
+		for ; first < len(row.bound) && int(row.bound[first].alternative) == one.Alternative; first++ {
+			b := &row.bound[first]
+			one.Subjects += b.subjects
+			one.Violating += b.violating[present]
+			one.Misses += b.misses
+		}
+		if cost := 1000*violation*one.Violating + extent*one.Misses; cost < least {
+			best, least = one, cost
+		}
+	}
+	return best
+}
+
+// Bound reports whether the task, which takes room on a node, is a subject of a bound of
+// the constraint's alternative of that number, and whether one of them does not hold for
+// it.
+func (s *State) Bound(t TaskID, c ConstraintID, alternative int) (bound, violated bool) {
+	task := &s.task[t]
+	for _, r := range s.shape[task.Shape].roles {
+		if r.constraint != c || !r.subject {
+			continue
+		}
+		b := s.constraints.bound(c, r.bound)
+		if int(b.alternative) != alternative {
+			continue
+		}
+		set := s.constraints.group[b.group].setOf(task.Node)
+		one := r.once(1)
+		one.Targets = b.counted(set, present).Targets
+		broken, _ := b.broken(set, one, 1)
+		bound, violated = true, violated || broken > 0
+	}
+	return bound, violated
+}
+
+// Constrained reports whether a hard constraint concerns tasks of the shape, so that
+// which nodes admit them depends on which other tasks are where.
+func (s *State) Constrained(id ShapeID) bool {
+	for _, r := range s.shape[id].roles {
+		if s.constraints.row[r.constraint].spec.Hard {
+			return true
+		}
+	}
+	return false
+}
+
+// Concerns reports whether tasks of the shape are subjects or targets of a bound of the
+// constraint.
+func (s *State) Concerns(c ConstraintID, id ShapeID) bool {
+	for _, r := range s.shape[id].roles {
+		if r.constraint == c {
+			return true
+		}
+	}
+	return false
+}
+
+// Violation is how many subjects violate a hard constraint.
+type Violation struct {
+	Constraint ConstraintID
+	subjects   [tenses]int64
+}
+
+// Violations appends how many subjects violate each of the hard constraints that concern
+// the task, as they are before something is done to it; see Worse.
+func (s *State) Violations(t TaskID, to []Violation) []Violation {
+	if s.constraints == nil || int(t) >= len(s.task) || s.task[t].Phase == Absent {
+		return to
+	}
+	last := ConstraintID(maxRow)
+	for _, r := range s.shape[s.task[t].Shape].roles {
+		if row := &s.constraints.row[r.constraint]; r.constraint != last && row.spec.Hard {
+			now, _, _ := row.least(nil, nil)
+			to = append(to, Violation{r.constraint, now})
+		}
+		last = r.constraint
+	}
+	return to
+}
+
+// Worse returns a refusal for the first of the constraints that more subjects violate
+// than then.
+func (s *State) Worse(than []Violation) Refusal {
+	for _, v := range than {
+		now, _, _ := s.constraints.row[v.Constraint].least(nil, nil)
+		for t := range tenses {
+			if now[t] > v.subjects[t] {
+				return Refusal{Code: Violates, Kind: Together, Need: v.subjects[t], Have: now[t], Constraint: v.Constraint}
+			}
+		}
+	}
+	return Refusal{}
+}
+
+// violates says which hard constraint more subjects would violate if a task of the
+// shape came to the node, from another one that it is leaving if that is not NoNode.
+func (s *State) violates(id ShapeID, n, from NodeID) Refusal {
+	roles := s.shape[id].roles
+	for len(roles) > 0 {
+		c, end := roles[0].constraint, 1
+		for end < len(roles) && roles[end].constraint == c {
+			end++
+		}
+		if s.constraints.row[c].spec.Hard {
+			comes := coming{s.constraints, roles[:end], n, from}
+			if r := comes.refusal(); r.Refused() {
+				return r
+			}
+		}
+		roles = roles[end:]
+	}
+	return Refusal{}
+}
+
+// coming is a task that would come to a node, with its roles in one constraint.
+type coming struct {
+	table   *constraintTable
+	roles   []role
+	n, from NodeID
+}
+
+// refusal says whether more subjects would violate the constraint.
+func (c *coming) refusal() Refusal {
+	row := &c.table.row[c.roles[0].constraint]
+	before, after, worst := row.least(c.roles, c.adds)
+	for t := range tenses {
+		if after[t] > before[t] {
+			return c.explain(worst, t)
+		}
+	}
+	return Refusal{}
+}
+
+// adds is how many more subjects would violate the bound.
+func (c *coming) adds(r role, t tense) int64 {
+	b := &c.table.row[r.constraint].bound[r.bound]
+	g := &c.table.group[b.group]
+	set := g.setOf(c.n)
+	if t == present && c.from != NoNode && g.setOf(c.from) == set {
+		return 0
+	}
+	has := b.counted(set, t)
+	before, _ := b.broken(set, has, g.size(set))
+	after, _ := b.broken(set, has.plus(r.once(1)), g.size(set))
+	return after - before
+}
+
+// explain is the refusal for the sake of a bound.
+func (c *coming) explain(r role, t tense) Refusal {
+	b := &c.table.row[r.constraint].bound[r.bound]
+	set := c.table.group[b.group].setOf(c.n)
+	count := b.counted(set, t).plus(r.once(1))
+	have := count.Targets
+	if !b.SelfCounted && !b.whole() && (r.subject && r.target || !r.subject && count.Subjects == count.Both) {
+		have-- // the one that counts is no other beside itself
+	}
+	if set == outside {
+		have = 0
+	}
+	need := b.Max
+	if have < b.Min {
+		need = b.Min
+	}
+	return Refusal{Code: Violates, Kind: int(r.bound), Need: int64(need), Have: int64(have), Constraint: r.constraint}
+}
+
+// least is how many subjects violate the alternative that is violated least, in either
+// tense: before, and after the roles are taken up, of which adds says how many more
+// violate their bound then. Worst is the first role of which more do.
+func (row *constraintRow) least(roles []role, adds func(role, tense) int64) (before, after [tenses]int64, worst role) {
+	for t := range tenses {
+		before[t], after[t] = math.MaxInt64, math.MaxInt64
+	}
+	found := false
+	for i := 0; i < len(row.bound); {
+		alternative := row.bound[i].alternative
+		var now, then [tenses]int64
+		for ; i < len(row.bound) && row.bound[i].alternative == alternative; i++ {
+			var r role
+			has := len(roles) > 0 && int(roles[0].bound) == i
+			if has {
+				r, roles = roles[0], roles[1:]
+			}
+			for t := range tenses {
+				now[t] += row.bound[i].violating[t]
+				then[t] += row.bound[i].violating[t]
+				if !has {
+					continue
+				}
+				more := adds(r, t)
+				then[t] += more
+				if more > 0 && !found {
+					worst, found = r, true
+				}
+			}
+		}
+		for t := range tenses {
+			before[t], after[t] = min(before[t], now[t]), min(after[t], then[t])
+		}
+	}
+	return before, after, worst
+}

@@ -1,0 +1,221 @@
+package lane_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/constraint"
+	"fairlead.dev/fairlead/constraint/greedy"
+	"fairlead.dev/fairlead/constraint/lane"
+	"fairlead.dev/fairlead/sched"
+)
+
+// bed is a core with the constraint scheduler in one lane, and first fit for the others' tasks in
+// another.
+type bed struct {
+	t    *testing.T
+	core *sched.Core
+	now  cluster.Time
+	jobs, tasks,
+	shapes, constraints int
+	out []sched.Decision
+}
+
+func newBed(t *testing.T, o lane.Options) *bed {
+	t.Helper()
+	if o.Solve == nil {
+		o.Solve = serial
+	}
+	o.Quick, o.Objective = serial, constraint.Standard()
+	b := &bed{t: t}
+	core, err := sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu", PerUnit: 1}}, nil),
+		sched.Lane{Name: "long", Policy: lane.New(o), Owns: func(j *cluster.Job) bool { return strings.HasPrefix(j.Name, "app") }},
+		sched.Lane{Name: "short", Policy: firstFit{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.core = core
+	for i := range 4 {
+		rack := fmt.Sprintf("r%d", i/2)
+		b.tell(cluster.NodeAdded{Node: cluster.NodeID(i), Spec: cluster.NodeSpec{Name: fmt.Sprintf("n%d", i), Capacity: cluster.Vector{4}, Groups: []cluster.Label{{Key: "rack", Value: rack}}}})
+	}
+	return b
+}
+
+// serial places by Medea's simplest heuristic.
+func serial(p *constraint.Problem, _ int64) (constraint.Assignment, int64) {
+	return greedy.Serial().Solve(p)
+}
+
+// firstFit places each short task on the first node that admits it.
+type firstFit struct{}
+
+func (firstFit) Plan(t *sched.Trial, c *sched.Changed, _ int64, out *sched.Plan) {
+	s := t.State()
+	for _, task := range c.Tasks {
+		if s.Task(task).Phase != cluster.Waiting {
+			continue
+		}
+		for n := range cluster.NodeID(s.NodeRows()) {
+			a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}
+			if !t.Try(a).Refused() {
+				out.Add(a)
+				out.Close()
+				break
+			}
+		}
+	}
+}
+
+func (firstFit) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
+	return sched.Explain(t.State(), task)
+}
+
+// tell applies events without a round.
+func (b *bed) tell(events ...cluster.Event) {
+	b.t.Helper()
+	var err error
+	b.out, err = b.core.Observe(b.now, events, b.out)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// rule defines a constraint.
+func (b *bed) rule(text string) {
+	b.t.Helper()
+	c, err := constraint.Parse(text)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.tell(cluster.ConstraintDefined{Constraint: cluster.ConstraintID(b.constraints), Spec: c})
+	b.constraints++
+}
+
+// job submits a job of so many tasks that take so much each.
+func (b *bed) job(name string, tasks int, cpu int64, tags ...string) {
+	b.t.Helper()
+	tags = append(tags, cluster.AppTag(name))
+	slices.Sort(tags)
+	b.tell(cluster.ShapeDefined{Shape: cluster.ShapeID(b.shapes), Spec: cluster.Shape{Demand: cluster.Vector{cpu}, Tags: tags}},
+		cluster.JobSubmitted{Job: cluster.JobID(b.jobs), Name: name})
+	for range tasks {
+		b.tell(cluster.TaskSubmitted{Task: cluster.TaskID(b.tasks), Seq: cluster.Seq(b.tasks), Job: cluster.JobID(b.jobs), Shape: cluster.ShapeID(b.shapes)})
+		b.tasks++
+	}
+	b.shapes++
+	b.jobs++
+}
+
+// step runs what is due.
+func (b *bed) step() {
+	b.t.Helper()
+	b.now += cluster.Second
+	var err error
+	if b.out, _, err = b.core.Step(b.now, nil, b.out); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// where says which node each job's tasks are on: "app1: n0 n1 -".
+func (b *bed) where(job string) string {
+	s := b.core.State()
+	text := job + ":"
+	for row := range s.TaskRows() {
+		task := s.Task(cluster.TaskID(row))
+		switch {
+		case task.Phase == cluster.Absent || s.Job(task.Job).Name != job:
+		case task.Node == cluster.NoNode:
+			text += " -"
+		default:
+			text += " " + s.NodeSpec(task.Node).Name
+		}
+	}
+	return text
+}
+
+func (b *bed) want(lines ...string) {
+	b.t.Helper()
+	for _, line := range lines {
+		job, _, _ := strings.Cut(line, ":")
+		if got := b.where(job); got != line {
+			b.t.Errorf("got %q, want %q\n%s", got, line, b.core.State().Picture())
+		}
+	}
+	if err := b.core.State().Check(); err != nil {
+		b.t.Error(err)
+	}
+}
+
+// TestApplicationsAreWholeAndApart: constraints between two applications that came at once
+// and one that runs hold, and short tasks go their own way meanwhile.
+func TestApplicationsAreWholeAndApart(t *testing.T) {
+	b := newBed(t, lane.Options{})
+	b.rule("{app:app1, {app:app1, 0, 0}, node}")
+	b.rule("{app:app2, {app:app1, 1, inf}, node}")
+	b.rule("{app:app3, {app:app1, 0, 0}, rack}")
+	b.job("app1", 2, 2)
+	b.job("app2", 2, 2)
+	b.job("batch", 1, 1)
+	b.step()
+	b.want("app1: n0 n1", "app2: n0 n1", "batch: n2")
+	b.job("app3", 1, 1)
+	b.step()
+	b.want("app3: n2")
+}
+
+// TestAllOrNothing: an application that does not fit whole waits whole, and is placed once
+// it does.
+func TestAllOrNothing(t *testing.T) {
+	b := newBed(t, lane.Options{})
+	b.job("batch", 3, 4)
+	b.step()
+	b.job("app1", 2, 3)
+	b.step()
+	b.want("batch: n0 n1 n2", "app1: - -")
+	b.tell(cluster.TaskStarted{Task: 1, Attempt: 1, Node: 1}, cluster.TaskEnded{Task: 1, Seq: 1, Finished: true})
+	b.step()
+	b.want("app1: n1 n3")
+}
+
+// TestContainerComesBack: a container that an application has lost is placed by itself,
+// beside the others.
+func TestContainerComesBack(t *testing.T) {
+	b := newBed(t, lane.Options{})
+	b.rule("{app:app1, {app:app1, 0, 0}, node}")
+	b.job("app1", 2, 1)
+	b.step()
+	b.tell(cluster.NodeLost{Node: 1})
+	b.step()
+	b.want("app1: n0 n2")
+}
+
+// TestShortTasksDoNotWait: while the long plan is under way on its view, short tasks are
+// placed. Where one takes the room that the plan counted on, that application alone is planned
+// again.
+func TestShortTasksDoNotWait(t *testing.T) {
+	b := newBed(t, lane.Options{})
+	b.job("app1", 1, 4)
+	b.job("app2", 1, 4)
+	r := b.core.Begin(0, b.now)
+	r.Run(0)
+	b.job("batch", 1, 1) // first fit: n0, where app1 is to go
+	b.out = b.core.Finish(r, b.now, b.out)
+	b.want("app1: n0", "app2: n1")
+	b.step()
+	b.want("batch: n2")
+
+	b.job("app3", 1, 4)
+	b.job("app4", 1, 1)
+	r = b.core.Begin(0, b.now)
+	r.Run(0)
+	b.job("batch2", 1, 4) // n3, where app3 is to go
+	short := b.core.Begin(1, b.now)
+	short.Run(0)
+	b.out = b.core.Finish(short, b.now, b.out)
+	b.out = b.core.Finish(r, b.now, b.out)
+	b.want("batch2: n3", "app3: -", "app4: n2")
+}

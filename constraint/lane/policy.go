@@ -1,0 +1,168 @@
+// Package lane is the constraint scheduler as a policy: all long-running applications that
+// wait are placed together, each of them whole, by one of the solvers of package constraint
+// (Medea §3: the LRA scheduler). Beside it, in a lane of their own, short tasks are placed by
+// any other policy; both go through one commit.
+//
+// A round poses the state as a constraint.Problem, solves it, and makes a bundle of each
+// application. What commit refuses, because somebody else took the room meanwhile, waits for
+// the next round, in which all the others are where they were put; what was refused
+// MostRefusals times is planned once more by Insist, at commit, where nobody comes between.
+package lane
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/constraint"
+	"fairlead.dev/fairlead/sched"
+)
+
+// Solver places what the problem leaves to be placed, from where things stand. It spends
+// about so many ticks, or as many as it wants where budget is 0, and returns how many it
+// did.
+type Solver func(p *constraint.Problem, budget int64) (constraint.Assignment, int64)
+
+// Options are what a run may choose.
+type Options struct {
+	Solve Solver
+	// Quick places one application at once: what Insist uses.
+	Quick Solver
+	// Ticks limits a round; 0 leaves that to the solver.
+	Ticks int64
+	// Moves says that running containers of the lane's own may be moved.
+	Moves bool
+	// Objective is what is weighed.
+	Objective constraint.Objective
+}
+
+// MostRefusals is how often commit may refuse an application before it is planned at commit
+// (Medea: resubmit; specification A1).
+const MostRefusals = 3
+
+// Policy is the constraint scheduler. It is made by New.
+type Policy struct {
+	options Options
+	own     []ownTask // by task row
+	waiting int
+	tagged  [][]cluster.TaskID // by node: the tasks there that have tags
+	jobs    map[cluster.JobID]*refusals
+}
+
+// ownTask is what is known of a task row of the lane's own.
+type ownTask struct {
+	seq     cluster.Seq
+	waiting bool
+}
+
+// refusals counts how often an application was planned and came back.
+type refusals struct {
+	first cluster.Seq // of the first task that was planned: a row may come to hold another job
+	count int
+}
+
+// New returns the policy.
+func New(o Options) *Policy {
+	return &Policy{options: o, jobs: map[cluster.JobID]*refusals{}}
+}
+
+// Plan poses, solves, and makes bundles.
+func (p *Policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
+	s := t.State()
+	p.learn(s, c)
+	if p.waiting == 0 {
+		return
+	}
+	posed := p.pose(s, func(cluster.JobID) bool { return true })
+	if p.options.Ticks > 0 && (budget <= 0 || p.options.Ticks < budget) {
+		budget = p.options.Ticks
+	}
+	a, ticks := p.options.Solve(&posed.problem, budget)
+	out.Ticks += ticks
+	p.count(s, posed, posed.bundles(t, a, out))
+}
+
+// count notes which applications were planned again although they had been before: commit
+// had refused them.
+func (p *Policy) count(s *cluster.State, q *posed, planned []int32) {
+	was := p.jobs
+	p.jobs = make(map[cluster.JobID]*refusals, len(planned))
+	for _, c := range planned {
+		task := s.Task(q.problem.Containers[c].Task)
+		r := &refusals{first: task.Seq}
+		if before := was[task.Job]; before != nil && before.first == r.first {
+			r.count = before.count + 1
+		}
+		p.jobs[task.Job] = r
+	}
+}
+
+// learn takes in what changed.
+func (p *Policy) learn(s *cluster.State, c *sched.Changed) {
+	if c.All {
+		p.own, p.waiting, p.tagged = p.own[:0], 0, p.tagged[:0]
+		clear(p.jobs)
+	}
+	for _, t := range c.Gone {
+		p.note(t, ownTask{})
+	}
+	for _, t := range c.Tasks {
+		task := s.Task(t)
+		p.note(t, ownTask{task.Seq, task.Phase == cluster.Waiting})
+	}
+	for _, n := range c.Nodes {
+		for int(n) >= len(p.tagged) {
+			p.tagged = append(p.tagged, nil)
+		}
+		p.tagged[n] = p.tagged[n][:0]
+		if !s.NodeLive(n) {
+			continue
+		}
+		for _, t := range s.TasksOn(n) {
+			if len(s.Shape(s.Task(t).Shape).Tags) > 0 {
+				p.tagged[n] = append(p.tagged[n], t)
+			}
+		}
+	}
+}
+
+// note writes down what is known of a row.
+func (p *Policy) note(t cluster.TaskID, now ownTask) {
+	for int(t) >= len(p.own) {
+		p.own = append(p.own, ownTask{})
+	}
+	if p.own[t].waiting {
+		p.waiting--
+	}
+	if now.waiting {
+		p.waiting++
+	}
+	p.own[t] = now
+}
+
+// Insist plans an application once more that was refused too often, on the state as it is at
+// commit: what it finds there nobody can take any more.
+func (p *Policy) Insist(t *sched.Trial, task cluster.TaskID, out *sched.Plan) {
+	s := t.State()
+	job := s.Task(task).Job
+	r := p.jobs[job]
+	if r == nil || r.count < MostRefusals {
+		return
+	}
+	posed := p.pose(s, func(j cluster.JobID) bool { return j == job })
+	a, ticks := p.options.Quick(&posed.problem, 0)
+	out.Ticks += ticks
+	posed.bundles(t, a, out)
+}
+
+// waitingTasks are the lane's tasks that wait, in the order of jobs as their first task
+// came, and then of tasks.
+func (p *Policy) waitingTasks(s *cluster.State, wanted func(cluster.JobID) bool) []cluster.TaskID {
+	var list []cluster.TaskID
+	for row := range p.own {
+		if t := cluster.TaskID(row); p.own[row].waiting && wanted(s.Task(t).Job) {
+			list = append(list, t)
+		}
+	}
+	slices.SortFunc(list, func(a, b cluster.TaskID) int { return bySeq(s, a, b) })
+	return list
+}

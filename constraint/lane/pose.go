@@ -1,0 +1,186 @@
+package lane
+
+import (
+	"cmp"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/constraint"
+)
+
+// This file poses a state as a problem: the lane's tasks that wait, and every task that a
+// constraint may name, wherever it is.
+
+// posed is a problem and whose it is.
+type posed struct {
+	problem constraint.Problem
+	jobs    []cluster.JobID // of applications
+	rows    []cluster.NodeID
+	node    []int32 // problem's row by cluster row; Nowhere where no node is
+}
+
+func bySeq(s *cluster.State, a, b cluster.TaskID) int {
+	return cmp.Compare(s.Task(a).Seq, s.Task(b).Seq)
+}
+
+// pose is the state as a problem in which the waiting tasks of the wanted jobs are to be
+// placed.
+func (p *Policy) pose(s *cluster.State, wanted func(cluster.JobID) bool) *posed {
+	q := &posed{problem: constraint.Problem{Kinds: s.Kinds(), Objective: p.options.Objective}}
+	q.nodes(s)
+	for id := range cluster.ConstraintID(s.ConstraintRows()) {
+		if c := s.Constraint(id); c != nil {
+			q.problem.Constraints = append(q.problem.Constraints, *c)
+		}
+	}
+	q.groups(s)
+	tasks := p.waitingTasks(s, wanted)
+	for n := range p.tagged {
+		for _, t := range p.tagged[n] {
+			if task := s.Task(t); task.Phase != cluster.Leaving && task.Node == cluster.NodeID(n) {
+				tasks = append(tasks, t)
+			}
+		}
+	}
+	q.containers(s, tasks, func(t cluster.TaskID) bool {
+		return p.options.Moves && int(t) < len(p.own) && p.own[t].seq == s.Task(t).Seq && s.Task(t).Phase == cluster.Running
+	})
+	return q
+}
+
+// nodes lists the live nodes with what is left of them once what leaves has left.
+func (q *posed) nodes(s *cluster.State) {
+	q.node = make([]int32, s.NodeRows())
+	kinds := len(s.Kinds())
+	flat := make([]int64, 2*kinds*s.NodeRows())
+	for row := range q.node {
+		n := cluster.NodeID(row)
+		if !s.NodeLive(n) {
+			q.node[row] = constraint.Nowhere
+			continue
+		}
+		q.node[row] = int32(len(q.rows))
+		q.rows = append(q.rows, n)
+		limit, free := cluster.Vector(flat[:kinds:kinds]), cluster.Vector(flat[kinds:2*kinds:2*kinds])
+		flat = flat[2*kinds:]
+		copy(limit, s.Limit(n))
+		for k := range free {
+			free[k] = limit[k] - s.Used(n)[k] + s.LeavingDemand(n)[k]
+		}
+		node := constraint.Node{ID: n, Name: s.NodeSpec(n).Name, Capacity: limit, Free: free}
+		for _, d := range s.Devices(n) {
+			node.Devices = append(node.Devices, s.DeviceLimit(n)-d.Used+d.Leaving)
+		}
+		q.problem.Nodes = append(q.problem.Nodes, node)
+	}
+}
+
+// groups lists the families of sets that constraints name.
+func (q *posed) groups(s *cluster.State) {
+	each := constraint.Group{Name: cluster.EachNode}
+	for i := range q.problem.Nodes {
+		each.Sets = append(each.Sets, q.problem.Nodes[i].Name)
+		each.SetOf = append(each.SetOf, int32(i))
+	}
+	q.problem.Groups = []constraint.Group{each}
+	var names []string
+	for i := range q.problem.Constraints {
+		for _, bounds := range q.problem.Constraints[i].Any {
+			for j := range bounds {
+				if g := bounds[j].Group; g != cluster.EachNode {
+					names = append(names, g)
+				}
+			}
+		}
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		q.problem.Groups = append(q.problem.Groups, q.group(s, name))
+	}
+}
+
+// group is the family of that name.
+func (q *posed) group(s *cluster.State, name string) constraint.Group {
+	g := constraint.Group{Name: name, SetOf: make([]int32, len(q.rows))}
+	values := make([]string, len(q.rows))
+	for i, n := range q.rows {
+		for _, label := range s.NodeSpec(n).Groups {
+			if label.Key == name {
+				values[i] = label.Value
+				g.Sets = append(g.Sets, label.Value)
+			}
+		}
+	}
+	slices.Sort(g.Sets)
+	g.Sets = slices.Compact(g.Sets)
+	for i, value := range values {
+		g.SetOf[i] = constraint.Nowhere
+		if at, found := slices.BinarySearch(g.Sets, value); found {
+			g.SetOf[i] = int32(at)
+		}
+	}
+	return g
+}
+
+// containers makes applications of the tasks: those that run already first, then those that
+// wait, each in the order in which the first of its tasks came.
+func (q *posed) containers(s *cluster.State, tasks []cluster.TaskID, movable func(cluster.TaskID) bool) {
+	deployed, first := map[cluster.JobID]bool{}, map[cluster.JobID]cluster.Seq{}
+	for _, t := range tasks {
+		task := s.Task(t)
+		if seq, known := first[task.Job]; !known || task.Seq < seq {
+			first[task.Job] = task.Seq
+		}
+		deployed[task.Job] = deployed[task.Job] || task.Placed()
+	}
+	rank := func(j cluster.JobID) int {
+		if deployed[j] {
+			return 0
+		}
+		return 1
+	}
+	slices.SortFunc(tasks, func(a, b cluster.TaskID) int {
+		j, k := s.Task(a).Job, s.Task(b).Job
+		return cmp.Or(cmp.Compare(rank(j), rank(k)), cmp.Compare(first[j], first[k]), cmp.Compare(j, k), bySeq(s, a, b))
+	})
+	type key struct {
+		job   cluster.JobID
+		shape cluster.ShapeID
+	}
+	classes := map[key]int32{}
+	for i, t := range tasks {
+		task := s.Task(t)
+		if i == 0 || s.Task(tasks[i-1]).Job != task.Job {
+			q.jobs = append(q.jobs, task.Job)
+			q.problem.Applications = append(q.problem.Applications, constraint.Application{Name: s.Job(task.Job).Name, First: int32(i), Deployed: deployed[task.Job]})
+		}
+		k := key{task.Job, task.Shape}
+		class, known := classes[k]
+		if !known {
+			class = int32(len(q.problem.Classes))
+			classes[k] = class
+			q.problem.Classes = append(q.problem.Classes, q.class(s, task.Shape))
+		}
+		c := constraint.Container{Task: t, Class: class, At: constraint.Nowhere}
+		if task.Placed() {
+			c.At, c.Devices, c.Fixed = q.node[task.Node], task.Devices, !movable(t)
+		}
+		q.problem.Containers = append(q.problem.Containers, c)
+		q.problem.Applications[len(q.problem.Applications)-1].End = int32(i + 1)
+	}
+}
+
+// class is what tasks of the shape have in common in the latest application.
+func (q *posed) class(s *cluster.State, id cluster.ShapeID) constraint.Class {
+	shape := s.Shape(id)
+	class := constraint.Class{
+		Application: int32(len(q.problem.Applications) - 1), Demand: shape.Demand, Need: s.DeviceNeed(id), Tags: shape.Tags, PerNode: shape.PerNode,
+	}
+	if shape.Eligible != cluster.AllNodes {
+		class.Eligible = make([]bool, len(q.rows))
+		for i, n := range q.rows {
+			class.Eligible[i] = s.Eligible(shape.Eligible, n)
+		}
+	}
+	return class
+}

@@ -1,0 +1,60 @@
+package policies
+
+import (
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/constraint"
+	"fairlead.dev/fairlead/constraint/greedy"
+	"fairlead.dev/fairlead/constraint/lane"
+	"fairlead.dev/fairlead/constraint/search"
+	"fairlead.dev/fairlead/sched"
+)
+
+// This file lists the policies of the family constraint: they place applications whole, under
+// constraints over tags and groups of nodes.
+
+// interval is how long they gather applications (Medea's default; specification A1).
+const interval = 10 * cluster.Second
+
+// constraints are the policies that place applications whole.
+func constraints() []Info {
+	return []Info{
+		searching(),
+		heuristic("serial", "applications whole, one container at a time, where it violates least", "Medea, EuroSys 2018: Serial"),
+		heuristic("tag-popularity", "applications whole; containers with the most popular tags first", "Medea, EuroSys 2018: tag popularity"),
+		heuristic("node-candidates", "applications whole; containers with the fewest admissible nodes first", "Medea, EuroSys 2018: node candidates"),
+		heuristic("j-kube", "applications whole; affinity as Kubernetes scores it, cardinality unheeded", "Medea, EuroSys 2018: J-Kube"),
+		heuristic("j-kube++", "applications whole; affinity and cardinality as Kubernetes would score them", "Medea, EuroSys 2018: J-Kube++"),
+		heuristic("yarn", "applications whole; constraints unheeded", "Medea, EuroSys 2018: YARN"),
+	}
+}
+
+// heuristic is a policy that solves by a heuristic of that name.
+func heuristic(name, what, from string) Info {
+	return Info{
+		Name: name, What: what, From: from, Family: Constraint, When: sched.Trigger{Heartbeat: interval},
+		make: func(Options) (sched.Policy, error) {
+			h, _ := greedy.Named(name)
+			solve := func(p *constraint.Problem, _ int64) (constraint.Assignment, int64) { return h.Solve(p) }
+			return lane.New(lane.Options{Solve: solve, Quick: solve, Objective: constraint.Standard()}), nil
+		},
+	}
+}
+
+// searching is the policy that solves by large-neighbourhood search.
+func searching() Info {
+	return Info{
+		Name: "medea", What: "applications whole, all that wait at once; by search for the fewest violations", From: "Medea, EuroSys 2018, by search in place of its ILP",
+		Family: Constraint, When: sched.Trigger{Heartbeat: interval},
+		make: func(o Options) (sched.Policy, error) {
+			solve := func(p *constraint.Problem, budget int64) (constraint.Assignment, int64) {
+				r := search.Solve(p, search.Options{Seed: o.Seed, Ticks: budget})
+				return r.Assignment, r.Ticks
+			}
+			quick := func(p *constraint.Problem, _ int64) (constraint.Assignment, int64) { return greedy.Serial().Solve(p) }
+			return lane.New(lane.Options{Solve: solve, Quick: quick, Ticks: searchTicks, Objective: constraint.Standard()}), nil
+		},
+	}
+}
+
+// searchTicks is the effort of a round of medea: about a second.
+const searchTicks = 20_000_000
