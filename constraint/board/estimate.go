@@ -161,17 +161,7 @@ func (b *Board) learn(s *share, set int32) int64 {
 // whole by it. A violation of a hard constraint is dearer than anything else.
 func (b *Board) Estimate(container, node int32) int64 {
 	class := b.classOf[container]
-	sets := b.setsOf(node)
-	sum := int64(0)
-	shares := b.shares[b.sharesOf[class]:b.sharesOf[class+1]]
-	for i := range shares {
-		s := &shares[i]
-		added := b.added[s.base+sets[s.group]]
-		if added == forgotten {
-			added = b.learn(s, sets[s.group])
-		}
-		sum += added
-	}
+	sum := b.remembered(b.shares[b.sharesOf[class]:b.sharesOf[class+1]], node)
 	if b.room.start[container] == node {
 		sum -= fine * b.weights.Moved
 	}
@@ -179,7 +169,21 @@ func (b *Board) Estimate(container, node int32) int64 {
 		sum += fine * b.ofNode(&b.room, class, node)
 	}
 	if len(b.mixed[class]) > 0 {
-		sum += b.alternatively(class, sets)
+		sum += b.alternatively(class, b.setsOf(node))
+	}
+	return sum
+}
+
+// remembered is the part of the estimate that is constraints with one alternative.
+func (b *Board) remembered(shares []share, node int32) int64 {
+	sets, sum := b.setsOf(node), int64(0)
+	for i := range shares {
+		s := &shares[i]
+		added := b.added[s.base+sets[s.group]]
+		if added == forgotten {
+			added = b.learn(s, sets[s.group])
+		}
+		sum += added
 	}
 	return sum
 }
@@ -227,12 +231,25 @@ func (b *Board) only(s *stake, alternative int32, sets []int32) int64 {
 // Nowhere if it fits on none.
 func (b *Board) Best(container int32, nodes []int32) (node int32, least int64) {
 	node, least = constraint.Nowhere, math.MaxInt64
+	class := b.classOf[container]
+	needs, shares := b.needsOfClass(class), b.shares[b.sharesOf[class]:b.sharesOf[class+1]]
+	// Most classes are bound by room and by what is remembered alone.
+	simple := b.plain && b.room.start[container] == constraint.Nowhere && len(b.mixed[class]) == 0 &&
+		b.hard[class] == b.hard[class+1] && b.boundByRoom(class)
 	for _, n := range nodes {
-		if !b.Fits(container, n) {
+		if !holds(b.free[n*b.kinds:], needs) {
 			continue
 		}
-		if e := b.Estimate(container, n); e < least {
-			node, least = n, e
+		estimate := int64(0)
+		if simple {
+			estimate = b.remembered(shares, n)
+		} else if b.Fits(container, n) {
+			estimate = b.Estimate(container, n)
+		} else {
+			continue
+		}
+		if estimate < least {
+			node, least = n, estimate
 		}
 	}
 	return node, least

@@ -203,7 +203,7 @@ func (t *tally) ofNode(r *room, class, node int32) int64 {
 	if w.Least == nil && w.Peak == 0 {
 		return sum
 	}
-	before, after := t.state(r, node, nil), t.state(r, node, r.needs[r.needsOf[class]:r.needsOf[class+1]])
+	before, after := t.state(r, node, nil), t.state(r, node, r.needsOfClass(class))
 	if after.fragmented && !before.fragmented {
 		sum += w.Fragmented
 	}

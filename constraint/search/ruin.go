@@ -23,7 +23,7 @@ func ruin(s *Search) bool {
 	lead := s.problem.Containers[pick(s.rand, s.ruined)].Class
 	group := s.groundOf(lead)
 	s.clear()
-	for range 1 + s.rand.IntN(manySets) {
+	for range 1 + s.rand.IntN(mostSets) {
 		switch s.rand.IntN(3) {
 		case 0:
 			s.addSet(group, s.setOf(group, s.board.At(pick(s.rand, s.ruined))))
@@ -39,7 +39,7 @@ func ruin(s *Search) bool {
 	s.takeOff()
 	s.shuffle()
 	s.order()
-	quota := int32(len(s.problem.Containers))
+	quota := int32(len(s.ruined))
 	if s.rand.IntN(2) == 0 {
 		quota = 1 + int32(s.rand.IntN(len(s.ruined)))
 	}
@@ -143,11 +143,10 @@ func (s *Search) first() int32 {
 			return s.app(c)
 		}
 	}
-	if violated := s.board.Violated(); len(violated) > 0 {
-		bound := violated[s.rand.IntN(len(violated))].Bound
-		list := s.subject[bound]
+	if v, found := s.violation(); found {
+		list := s.subject[v.Bound]
 		if len(list) == 0 || s.rand.IntN(4) == 0 {
-			list = s.target[bound]
+			list = s.target[v.Bound]
 		}
 		if len(list) > 0 {
 			return s.app(pick(s.rand, list))
@@ -207,7 +206,7 @@ func (s *Search) recreate(group, quota int32) bool {
 func (s *Search) drop(app int32) {
 	of := &s.problem.Applications[app]
 	for c := of.First; c < of.End; c++ {
-		if s.board.At(c) != constraint.Nowhere {
+		if s.board.At(c) != constraint.Nowhere && !s.problem.Containers[c].Fixed {
 			s.board.Take(c)
 			s.ticks += changeTicks
 		}
@@ -216,13 +215,17 @@ func (s *Search) drop(app int32) {
 
 // bestWithin looks for the node among those whose set is below the quota.
 func (s *Search) bestWithin(c, group, quota int32) int32 {
-	s.open = s.open[:0]
-	for _, n := range s.nodes {
-		if set := s.setOf(group, n); set == constraint.Nowhere || s.inSet[group][set] < quota {
-			s.open = append(s.open, n)
+	nodes := s.nodes
+	if int(quota) < len(s.ruined) {
+		s.open = s.open[:0]
+		for _, n := range nodes {
+			if set := s.setOf(group, n); set == constraint.Nowhere || s.inSet[group][set] < quota {
+				s.open = append(s.open, n)
+			}
 		}
+		nodes = s.open
 	}
-	node, _ := s.board.Best(c, s.open)
 	s.ticks += int64(len(s.nodes))
+	node, _ := s.board.Best(c, nodes)
 	return node
 }
