@@ -98,8 +98,9 @@ type simulation struct {
 	policies          []string
 	seeds             []uint64
 	options           policies.Options // without what is each run's own
-	heartbeat         cluster.Time
-	watchdog          *cluster.Time // nil: the policy's own
+	longRunning       string           // the policy of a lane of their own; empty: they have none
+	heartbeat         *cluster.Time    // nil: the policy's own
+	watchdog          *cluster.Time    // nil: the policy's own
 	speedup           float64
 	classes           string
 	tiers             []int // how many nodes in turn get each tier, the highest first; nil gives none
@@ -242,17 +243,18 @@ func (s *simulation) setup(j *job, until cluster.Time) report.Setup {
 		setup.TieBreak, setup.Solver, setup.Migrations = p.TieBreak(s.options), heeded.Solver, report.Number(heeded.Migrations)
 	}
 	setup.Until = report.Seconds(until)
-	setup.Watchdog = report.Seconds(s.trigger(j).Watchdog)
+	when := s.trigger(j.policy)
+	setup.Heartbeat, setup.Watchdog = report.Seconds(when.Heartbeat), report.Seconds(when.Watchdog)
 	return setup
 }
 
-// trigger is what starts the rounds of a run.
-func (s *simulation) trigger(j *job) sched.Trigger {
-	p, err := policies.Find(j.policy)
+// trigger is what starts the rounds of a policy.
+func (s *simulation) trigger(policy string) sched.Trigger {
+	p, err := policies.Find(policy)
 	if err != nil {
 		return sched.Trigger{}
 	}
-	return p.Trigger(&s.heartbeat, s.watchdog)
+	return p.Trigger(s.heartbeat, s.watchdog)
 }
 
 // until is the moment at which a run stops, in its own time; 0 is when its
@@ -279,11 +281,10 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 	if s.config.Classes != nil {
 		options.SLA.Criteria = s.config.Classes.Criteria
 	}
-	policy, err := policies.New(j.policy, options)
-	if err != nil {
+	config := s.config
+	if config.Lanes, err = s.lanes(j, options); err != nil {
 		return report.Run{}, err
 	}
-	config := s.config
 	config.Typical = source.Typical()
 	if config.Source, err = s.data.on(source, j.seed); err != nil {
 		return report.Run{}, err
@@ -296,7 +297,6 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 	}
 	config.Until = s.until(source.end)
 	config.Setup = s.setup(j, config.Until)
-	config.Lanes = []sched.Lane{{Name: j.policy, Policy: policy, When: s.trigger(j)}}
 	config.World.Seed = j.seed
 	config.Progress = progress
 	config.Stop = options.Stop
@@ -319,6 +319,29 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 		err = fmt.Errorf("%w; %s", err, knownByThen)
 	}
 	return result, err
+}
+
+// lanes are who decides: the run's policy, and before it, where they have one of their own,
+// the one of long-running applications, which gathers them for as long as it wants to itself.
+func (s *simulation) lanes(j *job, options policies.Options) ([]sched.Lane, error) {
+	policy, err := policies.New(j.policy, options)
+	if err != nil {
+		return nil, err
+	}
+	lanes := []sched.Lane{{Name: j.policy, Policy: policy, When: s.trigger(j.policy)}}
+	if s.longRunning == "" {
+		return lanes, nil
+	}
+	p, err := policies.Find(s.longRunning)
+	if err != nil {
+		return nil, err
+	}
+	long, err := policies.New(s.longRunning, options)
+	if err != nil {
+		return nil, err
+	}
+	own := sched.Lane{Name: s.longRunning, Policy: long, When: p.Trigger(nil, nil), Owns: func(j *cluster.Job) bool { return j.LongRunning }}
+	return append([]sched.Lane{own}, lanes...), nil
 }
 
 // outputs creates the files for records of the run.
