@@ -72,7 +72,7 @@ func newMemory(p *constraint.Problem, roles *constraint.Roles, c *counts) memory
 	for i := range m.added {
 		m.added[i] = forgotten
 	}
-	weighed := m.weigh(p, roles, c)
+	weighed := m.weigh(roles, c)
 	for class := range p.Classes {
 		m.sharesOf = append(m.sharesOf, int32(len(m.shares)))
 		if m.row[class] != constraint.Nowhere {
@@ -84,7 +84,7 @@ func newMemory(p *constraint.Problem, roles *constraint.Roles, c *counts) memory
 }
 
 // weigh makes ladders of weighed prices, and returns where each bound's begins.
-func (m *memory) weigh(p *constraint.Problem, roles *constraint.Roles, c *counts) []int32 {
+func (m *memory) weigh(roles *constraint.Roles, c *counts) []int32 {
 	weighed := make([]int32, len(roles.Bounds))
 	type key struct {
 		ladder int32
@@ -188,9 +188,9 @@ func (b *Board) remembered(shares []share, node int32) int64 {
 	return sum
 }
 
-// Lean lets estimates go by one alternative of the constraint, whatever it is priced at, so that
+// Lean lets estimates go by one alternative of the constraint of that row, whatever it is priced at, so that
 // containers may be placed for its sake before it is the least; Nowhere undoes that.
-func (b *Board) Lean(constraint, alternative int32) { b.leaning[constraint] = alternative }
+func (b *Board) Lean(row, alternative int32) { b.leaning[row] = alternative }
 
 // alternatively is the part of the estimate that is constraints with several alternatives.
 func (b *Board) alternatively(class int32, sets []int32) int64 {
@@ -221,7 +221,7 @@ func (b *Board) only(s *stake, alternative int32, sets []int32) int64 {
 	sum := int64(0)
 	for i := s.first; i < s.end; i++ {
 		if r := &b.counts.roles[i]; r.alternative == alternative {
-			sum += b.counts.rise(r, sets[r.group])
+			sum += b.rise(r, sets[r.group])
 		}
 	}
 	return sum

@@ -225,7 +225,7 @@ func shareOf(weight, part, whole int64) int64 {
 }
 
 // Score is what constraint.Evaluate says of the assignment.
-func (b *Board) Score() int64 { return b.cost + b.tally.score() }
+func (b *Board) Score() int64 { return b.cost + b.score() }
 
 // Parts are the parts of the score that are not constraints; the peak is left out.
 func (b *Board) Parts() constraint.Parts {

@@ -10,9 +10,14 @@ import (
 // This file takes whole applications off and places them anew, on the nodes of a few sets: that of
 // one of their containers, those of their neighbours, some by chance. Who is counted goes
 // before who counts it. Half the time no more than a quota may go to each set, since where a
-// set has its most nothing tells the last container that it will stand alone.
+// set has its most nothing tells the last container that it will stand alone. Now and then
+// part of the nodes is not seen (blinks: Christiaens and Vanden Berghe 2020), since some plans
+// begin with a place that is not the best.
 
-const mostRuined = 3 // applications
+const (
+	mostRuined = 3 // applications
+	blink      = 4 // of so many nodes one is not seen
+)
 
 // ruin takes off up to three applications that have to do with one another.
 func ruin(s *Search) bool {
@@ -43,6 +48,7 @@ func ruin(s *Search) bool {
 	if s.rand.IntN(2) == 0 {
 		quota = 1 + int32(s.rand.IntN(len(s.ruined)))
 	}
+	s.blinks = s.rand.IntN(8) == 0
 	s.lean(true)
 	done := s.recreate(group, quota)
 	s.lean(false)
@@ -216,9 +222,12 @@ func (s *Search) drop(app int32) {
 // bestWithin looks for the node among those whose set is below the quota.
 func (s *Search) bestWithin(c, group, quota int32) int32 {
 	nodes := s.nodes
-	if int(quota) < len(s.ruined) {
+	if int(quota) < len(s.ruined) || s.blinks {
 		s.open = s.open[:0]
 		for _, n := range nodes {
+			if s.blinks && s.rand.IntN(blink) == 0 {
+				continue
+			}
 			if set := s.setOf(group, n); set == constraint.Nowhere || s.inSet[group][set] < quota {
 				s.open = append(s.open, n)
 			}

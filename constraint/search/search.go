@@ -61,7 +61,8 @@ type Search struct {
 type scratch struct {
 	chain                        []link
 	ruined, chosen, failed, open []int32
-	spare                        int       // how many may stay off
+	spare                        int // how many may stay off
+	blinks                       bool
 	rank                         []uint32  // by class
 	inSet                        [][]int32 // by group and set
 }
