@@ -21,12 +21,17 @@ func medeaExperiments() []Experiment {
 	of := func(name, what, paper string, setUp func(*Options) (*plan, error)) Experiment {
 		return Experiment{Name: name, What: what, Paper: medeaPaper + paper, Policies: names, setUp: setUp}
 	}
+	resilience := of("medea-resilience", "containers that an upgrade takes at once", "resilience", setUpResilience)
+	runtimes := of("medea-runtime", "run times of applications, by a model of how they slow each other down", "run time", setUpRuntimes)
+	resilience.Policies, runtimes.Policies = []string{withSearch, "j-kube", "yarn"}, []string{withSearch, "j-kube", "yarn"}
 	return []Experiment{
 		of("medea-violations", "constraints violated, by utilisation and by applications tied to one another", "violations", setUpViolations),
 		of("medea-fragmentation", "nodes that have too little left, by utilisation", "fragmentation", setUpFragmentation),
 		of("medea-balance", "how unevenly nodes are loaded, by utilisation", "load balance", setUpBalance),
 		of("medea-latency", "how long it takes to place applications, by nodes and by applications at once", "scheduling latency", setUpMedeaLatency),
 		of("medea-targets", "violations after so much time and so many ticks, at six sizes", "held to targets of our own", setUpTargets),
+		runtimes,
+		resilience,
 	}
 }
 

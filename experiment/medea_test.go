@@ -16,8 +16,10 @@ func TestInheritedViolations(t *testing.T) {
 		{Bound: 1, Container: 5, Set: 2, Count: 3}, {Bound: 1, Container: 6, Set: 2, Count: 3}, {Bound: 2, Container: constraint.Nowhere, Set: 4},
 	}
 	after := []constraint.Violation{
-		{Bound: 1, Container: 5, Set: 7, Count: 1}, {Bound: 1, Container: 8, Set: 2, Count: 3},
-		{Bound: 2, Container: constraint.Nowhere, Set: 4, Count: 9}, {Bound: 2, Container: constraint.Nowhere, Set: 5},
+		{Bound: 1, Container: 5, Set: 7, Count: 1},
+		{Bound: 1, Container: 8, Set: 2, Count: 3},
+		{Bound: 2, Container: constraint.Nowhere, Set: 4, Count: 9},
+		{Bound: 2, Container: constraint.Nowhere, Set: 5},
 	}
 	if got, want := compareViolations(before, after), (violating{before: 3, inherited: 2, added: 2}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
@@ -64,7 +66,7 @@ func TestJudgeWitness(t *testing.T) {
 func TestGoals(t *testing.T) {
 	g := goal{"no violation", 10 * cluster.Millisecond, none}
 	var a attained
-	look := func(clock cluster.Time, ticks int64, violations int64) bool {
+	look := func(clock cluster.Time, ticks, violations int64) bool {
 		s := sight{}
 		s.judged.Parts.Violations = violations
 		return a.note(&g, &s, clock, ticks)

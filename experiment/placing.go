@@ -41,6 +41,7 @@ type placed struct {
 	line   string
 	at     report.Number // the place on the axis of its figure
 	nodes  int
+	plan   constraint.Assignment
 	judged constraint.Report
 	// violating are the pairs of a bound and who violates it.
 	violating
@@ -89,7 +90,7 @@ func assign(policy string, p *constraint.Problem, seed uint64, ticks int64) (con
 
 // judge fills in what the plan is worth.
 func (out *placed) judge(p *constraint.Problem, a constraint.Assignment) {
-	out.judged = constraint.Evaluate(p, a)
+	out.plan, out.judged = a, constraint.Evaluate(p, a)
 	out.violating = compareViolations(constraint.Evaluate(p, p.Start()).Violations, out.judged.Violations)
 	for i := range p.Applications {
 		if !p.Applications[i].Deployed {
