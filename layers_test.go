@@ -80,7 +80,7 @@ sim/trace/ecsched: cluster sim/trace
 sim/trace/kubernetes: cluster internal/manifest sim/trace
 internal/kmeans:
 sim/workload: cluster internal/heap internal/kmeans sim/trace
-experiment: class cluster constraint constraint/greedy constraint/planted constraint/search internal/nearest policies report sched sim sim/trace sim/trace/ecsched sim/trace/google2011 sim/trace/qos sim/workload
+experiment: class cluster constraint constraint/greedy constraint/planted constraint/search internal/nearest policies report sched sim sim/trace sim/trace/dlrm sim/trace/ecsched sim/trace/google2011 sim/trace/openb sim/trace/qos sim/workload
 cmd/fairlead: *
 `
 
