@@ -30,7 +30,7 @@ constraint: cluster internal/nearest
 constraint/lane: cluster constraint sched
 constraint/constrainttest: cluster constraint
 constraint/planted: cluster constraint
-constraint/request: cluster constraint constraint/board constraint/file constraint/kubernetes internal/document
+constraint/request: cluster constraint constraint/board constraint/exact constraint/file constraint/kubernetes internal/document
 constraint/board: cluster constraint
 constraint/greedy: cluster constraint constraint/board
 constraint/file: cluster constraint internal/nearest

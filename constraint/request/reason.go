@@ -9,23 +9,32 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/constraint"
 	"fairlead.dev/fairlead/constraint/board"
+	"fairlead.dev/fairlead/constraint/exact"
 )
 
 // This file says why an application is not placed. Where some container finds no node at all,
 // numbers say so. Else it is what several demand together: a deletion filter (Chinneck and
 // Dravnieks 1991) leaves out one demand after the other, hard constraints and room
 // among them, and keeps those without which the application could be placed beside all
-// that is placed. What is left is a smallest set that conflicts, not always the only one. It
-// is as good as its solver: one that overlooks a place names too much.
+// that is placed. What is left conflicts, and nothing of it could be left out; other sets may
+// conflict as well, and smaller ones. It is as good as who is asked: who overlooks a place
+// names too much. An integer program finds the fewest hard constraints that conflict; the filter
+// then says only which other demands it takes.
 
-// Solver places what is not placed.
-type Solver func(*constraint.Problem) constraint.Assignment
+// Asking is who is asked to find reasons.
+type Asking struct {
+	// Place places what is not placed.
+	Place func(*constraint.Problem) constraint.Assignment
+	// Conflict says why the application cannot be placed while all others stay where they are;
+	// nil where nobody can tell.
+	Conflict func(p *constraint.Problem, application int) exact.Conflicting
+}
 
 // reasons finds reasons beside an assignment.
 type reasons struct {
 	*Request
 	a     constraint.Assignment
-	solve Solver
+	ask   Asking
 	asked int
 }
 
@@ -164,11 +173,14 @@ type demanded struct {
 
 // together finds what conflicts where every container alone finds a node.
 func (r *reasons) together(application int) (string, []string) {
-	all := r.demandedOf(application)
-	if r.placeable(application, all) {
+	all, known := r.fewest(application, r.demandedOf(application))
+	if !known && r.placeable(application, all) || known && all == nil {
 		return "each container finds its place, but the plan without the application scores better, or the search had not come to it: allow it more time, or weigh unplaced higher", []string{}
 	}
 	for i := range slices.Backward(all) {
+		if known && all[i].constraint >= 0 {
+			continue
+		}
 		if without := slices.Delete(slices.Clone(all), i, i+1); !r.placeable(application, without) {
 			all = without
 		}
@@ -183,6 +195,27 @@ func (r *reasons) together(application int) (string, []string) {
 		reason += "; " + r.roomLeft(application)
 	}
 	return reason, names
+}
+
+// fewest leaves out hard constraints without which the application finds no place either, so
+// that as few are left as can be; nothing is left if it finds one. Known says that this is so.
+func (r *reasons) fewest(application int, all []demanded) (few []demanded, known bool) {
+	if r.ask.Conflict == nil || r.Problem.Applications[application].Deployed {
+		return all, false
+	}
+	c := r.ask.Conflict(r.beside(application), application)
+	switch c.Cause {
+	case exact.Unclear:
+		return all, false
+	case exact.Placeable:
+		return nil, true
+	}
+	for _, d := range all {
+		if d.constraint < 0 || slices.Contains(c.Constraints, int32(d.constraint)) {
+			few = append(few, d)
+		}
+	}
+	return few, true
 }
 
 // facts says of the constraints among the demands how many sets their groups have, and whom
@@ -291,7 +324,7 @@ func (r *reasons) placeable(application int, demands []demanded) bool {
 		}
 	}
 	app := &p.Applications[application]
-	return !slices.Contains(r.solve(p)[app.First:app.End], constraint.Nowhere)
+	return !slices.Contains(r.ask.Place(p)[app.First:app.End], constraint.Nowhere)
 }
 
 // beside is the problem of placing one application while everything else stays as it was
