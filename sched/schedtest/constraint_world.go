@@ -171,13 +171,17 @@ func (w *world) heldTo(before [constraintCount][settledToo]int) error {
 }
 
 // barred reports whether a constraint alone keeps the task from each node that would take
-// it.
+// it. Copies that a policy places together may be barred by one another, which nobody
+// looks at here.
 func (w *world) barred(t *wTask) bool {
 	s := w.core.State()
 	if int(t.row) >= s.TaskRows() || s.Task(t.row).Seq != t.seq || s.Task(t.row).Phase != cluster.Waiting || !s.Constrained(t.shape) {
 		return false
 	}
 	for _, n := range w.nodes {
+		if t.job.copies {
+			break
+		}
 		if n.known && w.takes(n, []*wTask{t}) && s.Admits(t.row, n.row).Code != cluster.Violates {
 			return false
 		}

@@ -138,6 +138,9 @@ func (m *merged) earlier() *side {
 
 // spread puts the quantities of the next record where the common kinds stand.
 func (s *side) spread(kinds []cluster.Kind) (err error) {
+	if s.next.What == ConstraintAdded || s.next.What == ConstraintRemoved {
+		return nil
+	}
 	v := &s.next.Task.Demand
 	if s.next.What.OfNode() {
 		v = &s.next.Node.Capacity
