@@ -139,7 +139,7 @@ func (f *experimentFlags) run(c *cobra.Command, e *experiment.Experiment) error 
 	if err != nil && len(results.Runs) > 0 {
 		err = fmt.Errorf("%w; %s", err, knownByThen)
 	}
-	if len(results.Runs) > 0 {
+	if len(results.Runs) > 0 || results.Experiment != nil {
 		err = errors.Join(err, report.Write(c.OutOrStdout(), format, results))
 	}
 	switch {

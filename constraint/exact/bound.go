@@ -23,10 +23,27 @@ type Options struct {
 	Ticks int64
 }
 
+// Proof says what a bound was found by.
+type Proof uint8
+
+const (
+	// Trivial is what cannot move, and who has no node.
+	Trivial Proof = iota
+	// Relaxation is the whole problem as a model of which no column need be whole.
+	Relaxation
+	// Whole is the whole problem as a model.
+	Whole
+)
+
+func (p Proof) String() string {
+	return [...]string{"trivial", "relaxation", "whole model"}[p]
+}
+
 // Bounded is what was proven.
 type Bounded struct {
 	// Score is what no assignment costs less than that may be carried out.
 	Score int64
+	Proof Proof
 	Ticks int64
 	// Limit is what the solver stopped for.
 	Limit ilp.Limit
@@ -42,35 +59,45 @@ const allLevels = 8
 // nil.
 func Bound(p *constraint.Problem, solver ilp.Solver, o Options) (Bounded, error) {
 	bounded := Bounded{Score: trivial(p)}
-	if solver == nil || placements(p) > max(o.Columns, o.Relaxed) {
+	if solver == nil {
 		return bounded, nil
 	}
-	m := everything(p, p.Start(), o.Columns)
-	if m.Columns() > o.Columns {
-		if m.Columns() > o.Relaxed {
-			return bounded, nil
-		}
-		for c := range m.Kind {
-			m.Kind[c] = ilp.Continuous
-		}
+	m, proof := everything(p, p.Start(), &o)
+	if m == nil {
+		return bounded, nil
 	}
 	solution, err := solver.Solve(&m.Model, nil, o.limits(0))
 	if err != nil {
 		return bounded, err
 	}
-	bounded.Score = max(bounded.Score, m.proven(&solution))
+	if score := m.proven(&solution); score > bounded.Score {
+		bounded.Score, bounded.Proof = score, proof
+	}
 	bounded.Ticks, bounded.Limit = solution.Ticks, solution.Limit
 	return bounded, nil
 }
 
-// everything is the model of the whole problem, with as many steps as leave it no more than so many
-// columns, or with one.
-func everything(p *constraint.Problem, base constraint.Assignment, columns int) *Model {
+// everything is the model of the whole problem, and what it proves: with as many steps as leave
+// it no more columns than a model may have, or with one, or with one and no whole numbers; nil
+// if it is too large for that.
+func everything(p *constraint.Problem, base constraint.Assignment, o *Options) (*Model, Proof) {
+	if placements(p) > max(o.Columns, o.Relaxed) {
+		return nil, Trivial
+	}
 	m := Aggregated(p, Scope{Base: base, Levels: allLevels})
-	if m.Columns() > columns {
+	if m.Columns() > o.Columns {
 		m = Aggregated(p, Scope{Base: base, Levels: 1})
 	}
-	return m
+	switch {
+	case m.Columns() <= o.Columns:
+		return m, Whole
+	case m.Columns() > o.Relaxed:
+		return nil, Trivial
+	}
+	for c := range m.Kind {
+		m.Kind[c] = ilp.Continuous
+	}
+	return m, Relaxation
 }
 
 // limits are those of the next model when so much has been spent.

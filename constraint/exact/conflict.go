@@ -19,7 +19,7 @@ import (
 type Cause uint8
 
 const (
-	// Unclear says that the solver stopped before it knew.
+	// Unclear says that the solver stopped before it knew, or that the model is too large for it.
 	Unclear Cause = iota
 	// Placeable says that it can.
 	Placeable
@@ -45,6 +45,9 @@ type Conflicting struct {
 // Conflict says why the application cannot be placed while all others stay where the base has them.
 func Conflict(p *constraint.Problem, base constraint.Assignment, application int32, solver ilp.Solver, o Options) (Conflicting, error) {
 	c := conflict{solver: solver, o: o, m: place(p, base, application)}
+	if c.m.Columns() > max(o.Columns, o.Relaxed) {
+		return c.Conflicting, nil
+	}
 	for q, column := range c.m.Broken {
 		if column != absent {
 			c.hard = append(c.hard, int32(q))

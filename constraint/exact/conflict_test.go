@@ -30,7 +30,7 @@ func TestConflict(t *testing.T) {
 				if p.Applications[app].Deployed {
 					continue
 				}
-				got, err := exact.Conflict(p, p.Start(), int32(app), solver(t), exact.Options{})
+				got, err := exact.Conflict(p, p.Start(), int32(app), solver(t), exact.Defaults())
 				if err != nil {
 					t.Fatal(err)
 				}

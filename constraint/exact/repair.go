@@ -13,14 +13,17 @@ import (
 // proves what it finds. Else a violated application is set free with those to whom the violated
 // bounds tie it, on a few candidate nodes, and all others stay; what the solver finds is taken if
 // the judge says that it is strictly better. Where nothing is found more is set free, on
-// more nodes.
+// more nodes. In the end a model of everything without whole numbers, where that is small enough,
+// says what nothing costs less than.
 
 // Repaired is what a repair came to.
 type Repaired struct {
 	Assignment constraint.Assignment
 	Score      int64
-	// Bound is what no assignment costs less than; Optimal says that this one costs no more.
+	// Bound is what no assignment costs less than, and Proof what says so; Optimal says that this
+	// one costs no more.
 	Bound   int64
+	Proof   Proof
 	Optimal bool
 	// Models counts those that were solved, Better those that made the assignment better.
 	Models, Better int
@@ -46,14 +49,42 @@ func Repair(p *constraint.Problem, incumbent constraint.Assignment, solver ilp.S
 		return r.Repaired, fmt.Errorf("repairing what cannot be carried out: %w", err)
 	}
 	r.Score, r.Bound = constraint.Evaluate(p, incumbent).Score, trivial(p)
-	err := r.whole()
-	if err == nil && !r.done() && !r.proved {
-		r.roles = constraint.FindRoles(p)
-		r.relate()
-		err = r.parts()
-	}
+	err := r.run()
 	r.Optimal = r.Score == r.Bound
 	return r.Repaired, err
+}
+
+// run does what there is to do.
+func (r *repairer) run() error {
+	if r.done() {
+		return nil
+	}
+	all, proof := everything(r.p, r.Assignment, &r.o)
+	if proof == Whole {
+		solution, err := r.solve(all)
+		if err != nil {
+			return err
+		}
+		r.raise(all.proven(&solution), proof)
+		if solution.Status == ilp.Optimal && !all.Cut {
+			return nil
+		}
+	}
+	if !r.done() {
+		r.roles = constraint.FindRoles(r.p)
+		r.relate()
+		if err := r.parts(); err != nil {
+			return err
+		}
+	}
+	if proof == Relaxation && !r.done() {
+		solution, err := r.ask(all) // its values are parts of containers
+		if err != nil {
+			return err
+		}
+		r.raise(all.proven(&solution), proof)
+	}
+	return nil
 }
 
 // repairer is a repair under way.
@@ -63,7 +94,6 @@ type repairer struct {
 	roles  *constraint.Roles
 	solver ilp.Solver
 	o      Options
-	proved bool // the model of everything has been solved
 	// member says which applications have a role in a bound and a container that may be placed or
 	// moved, by bound and application.
 	member []bool
@@ -74,26 +104,22 @@ func (r *repairer) done() bool {
 	return r.Score == r.Bound || r.o.Ticks > 0 && r.Ticks >= r.o.Ticks || r.Limit == ilp.Time || r.Limit == ilp.Memory
 }
 
-// whole solves the model of everything if it is small enough.
-func (r *repairer) whole() error {
-	if r.done() || placements(r.p) > r.o.Columns {
-		return nil
-	}
-	m := everything(r.p, r.Assignment, r.o.Columns)
-	if m.Columns() > r.o.Columns {
-		return nil
-	}
-	solution, err := r.solve(m)
-	if err != nil {
-		return err
-	}
-	r.Bound = max(r.Bound, m.proven(&solution))
-	r.proved = solution.Status == ilp.Optimal && !m.Cut
-	return nil
-}
-
 // solve solves the model and takes what is better.
 func (r *repairer) solve(m *Model) (ilp.Solution, error) {
+	solution, err := r.ask(m)
+	if err != nil || solution.Values == nil {
+		return solution, err
+	}
+	found := m.Decode(solution.Values)
+	if score := constraint.Evaluate(r.p, found).Score; score < r.Score && constraint.Check(r.p, found) == nil {
+		r.Assignment, r.Score = found, score
+		r.Better++
+	}
+	return solution, nil
+}
+
+// ask asks the solver, and counts the effort.
+func (r *repairer) ask(m *Model) (ilp.Solution, error) {
 	start, err := m.Encode(r.Assignment)
 	if err != nil {
 		start = nil // for want of devices that could be found; the solver begins with nothing
@@ -105,15 +131,14 @@ func (r *repairer) solve(m *Model) (ilp.Solution, error) {
 	r.Models++
 	r.Ticks += solution.Ticks
 	r.Limit = solution.Limit
-	if solution.Values == nil {
-		return solution, nil
-	}
-	found := m.Decode(solution.Values)
-	if score := constraint.Evaluate(r.p, found).Score; score < r.Score && constraint.Check(r.p, found) == nil {
-		r.Assignment, r.Score = found, score
-		r.Better++
-	}
 	return solution, nil
+}
+
+// raise takes the bound of a model of everything, if it says more.
+func (r *repairer) raise(bound int64, proof Proof) {
+	if bound > r.Bound {
+		r.Bound, r.Proof = bound, proof
+	}
 }
 
 // parts mends one violated application after the other.

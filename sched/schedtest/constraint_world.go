@@ -111,19 +111,8 @@ func (w *world) violating(b *cluster.Bound, settled bool) (violating int) {
 	subjects, targets, counts := []seat{}, map[seat]bool{}, map[string]int32{}
 	for i := range s.TaskRows() {
 		t := cluster.TaskID(i)
-		task := s.Task(t)
-		if !task.Placed() {
-			continue
-		}
-		subject, target := b.Affects(s.Shape(task.Shape).Tags)
-		if !subject && !target {
-			continue
-		}
-		for _, n := range []cluster.NodeID{task.Node, task.Next} {
-			if n == cluster.NoNode || settled && n == task.Node && task.Phase == cluster.Leaving {
-				continue
-			}
-			at := seat{t, setOf(s.NodeSpec(n), b.Group)}
+		subject, target := b.Affects(s.Shape(s.Task(t).Shape).Tags)
+		for _, at := range w.seats(t, b.Group, settled) {
 			if subject && !slices.Contains(subjects, at) {
 				subjects = append(subjects, at)
 			}
@@ -143,6 +132,22 @@ func (w *world) violating(b *cluster.Bound, settled bool) (violating int) {
 		}
 	}
 	return violating
+}
+
+// seats are where the task is counted.
+func (w *world) seats(t cluster.TaskID, group string, settled bool) (seats []seat) {
+	s := w.core.State()
+	task := s.Task(t)
+	if !task.Placed() {
+		return nil
+	}
+	if !settled || task.Phase != cluster.Leaving {
+		seats = append(seats, seat{t, setOf(s.NodeSpec(task.Node), group)})
+	}
+	if task.Next != cluster.NoNode {
+		seats = append(seats, seat{t, setOf(s.NodeSpec(task.Next), group)})
+	}
+	return seats
 }
 
 // setOf names the set of the group that the node is in; "" if in none.
