@@ -25,6 +25,7 @@ import (
 // simulateFlags are the flags of simulate as they were typed.
 type simulateFlags struct {
 	cluster, workload   string
+	beside              string
 	data                string
 	policies, seeds     string
 	longRunning         string
@@ -73,6 +74,7 @@ func (f *simulateFlags) registerWorld(c *cobra.Command) {
 	s := c.Flags()
 	s.StringVar(&f.cluster, "cluster", "", "`SRC` of the nodes (default: the workload's, or "+defaultSource+")")
 	s.StringVar(&f.workload, "workload", "", "`SRC` of the tasks (default: the cluster's)")
+	s.StringVar(&f.beside, "beside", "", "`SRC` of more tasks, which come beside the workload's (default: none)")
 	s.StringVar(&f.data, "data", "", dataHelp+" (default: what the source says)")
 	s.Float64Var(&f.speedup, "speedup", 1, "divide all times of the source by this")
 	s.StringVar(&f.overcommit, "overcommit", "", "multiply capacities by kind, such as cpu=1.6,memory=2")
@@ -157,7 +159,7 @@ func (f *simulateFlags) setup(s *simulation) report.Setup {
 		overcommit = append(overcommit, fmt.Sprintf("%s=%g", kind, float64(s.config.Overcommit[kind])/1000))
 	}
 	return report.Setup{
-		Cluster: s.cluster.text, Workload: s.workload.text, Data: s.data.text, Speedup: report.Number(f.speedup),
+		Cluster: s.cluster.text, Workload: s.tasksFrom(), Data: s.data.text, Speedup: report.Number(f.speedup),
 		Overcommit: strings.Join(overcommit, ","), Initial: f.initial, Overheads: f.overheads, EvictedWork: f.evicted,
 		LongRunning: f.longRunning, PlannerTime: f.planner, Usage: f.usage, Classes: unlessDefault(f.classes, "google"), Tiers: f.tiers, Faults: cmp.Or(f.faults, "none"),
 	}
@@ -188,11 +190,16 @@ func (f *simulateFlags) planSources(s *simulation, flag func(string, error)) {
 	if tasks != nodes {
 		s.cluster.role, s.workload.role = nodesAlone, tasksAlone
 	}
+	if f.beside != "" {
+		s.beside, err = parseSource(f.beside)
+		s.beside.role = tasksAlone
+		flag("beside", err)
+	}
 	s.data, err = parseData(f.data)
 	flag("data", err)
 	until := f.until
 	// Google's trace says itself when it ends.
-	if until == "" && (s.workload.endless() || s.cluster.endless() && s.workload.format != "google2011") {
+	if until == "" && (s.workload.endless() || s.beside.endless() || s.cluster.endless() && s.workload.format != "google2011") {
 		until = defaultUntil
 	}
 	if until != "" {
@@ -288,7 +295,7 @@ func (f *simulateFlags) planWorld(s *simulation, flag func(string, error)) {
 // checkOutputs says whether an output, of any run, would go to the file of
 // another or to one that is read.
 func (f *simulateFlags) checkOutputs(s *simulation, flag func(string, error)) {
-	inputs := filesOf(s.cluster, s.workload)
+	inputs := filesOf(s.cluster, s.workload, s.beside)
 	if f.overheads != "" && !strings.Contains(f.overheads, "=") {
 		inputs = append(inputs, f.overheads)
 	}

@@ -50,6 +50,7 @@ seed, and compares what came of it. Without arguments it makes up a cluster of
   fairlead simulate --cluster 'synthetic:google?nodes=12500&tasks-per-node=8' --until 1d --policy kube -o json
   fairlead simulate --data hdfs --report report.html
   fairlead simulate --faults hostile --tasks tasks.csv
+  fairlead simulate --workload 'place:lra.yaml?together=40&every=10s' --long-running medea --beside 'synthetic:google?nodes=500&cores=32&memory=128'
   fairlead simulate --workload recording:DIR`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -94,6 +95,7 @@ func (f *simulateFlags) replay(c *cobra.Command) error {
 // seed.
 type simulation struct {
 	cluster, workload sourceSpec
+	beside            sourceSpec // the zero value: nothing
 	data              dataSpec
 	policies          []string
 	seeds             []uint64
@@ -112,6 +114,14 @@ type simulation struct {
 	notes             *teller
 	report            string     // the file of the page, or empty
 	config            sim.Config // without source, lanes and output; the setup is what all runs share
+}
+
+// tasksFrom says where all tasks come from.
+func (s *simulation) tasksFrom() string {
+	if s.beside.text == "" {
+		return s.workload.text
+	}
+	return s.workload.text + " + " + s.beside.text
 }
 
 // job is one run: a policy with a seed.
@@ -180,15 +190,16 @@ func (s *simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
 // be written.
 func (s *simulation) check() error {
 	var errs []error
-	for _, source := range []sourceSpec{s.cluster, s.workload} {
-		if source.format == "synthetic" {
+	sources := []sourceSpec{s.cluster, s.workload, s.beside}
+	if s.cluster.text == s.workload.text {
+		sources = sources[1:]
+	}
+	for _, source := range sources {
+		if source.format == "synthetic" || source.text == "" {
 			continue
 		}
 		_, err := os.Stat(source.path)
 		errs = append(errs, err)
-		if s.cluster.text == s.workload.text {
-			break
-		}
 	}
 	for _, path := range []string{s.placements, s.tasks, s.invoices, s.report} {
 		if path != "" {
@@ -270,7 +281,7 @@ func (s *simulation) until(end cluster.Time) cluster.Time {
 
 // runOne is one run from its own source to its own result.
 func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progress), stderr io.Writer) (report.Run, error) {
-	source, err := heeding(ctx, func() (opened, error) { return s.openBoth(j.seed) })
+	source, err := heeding(ctx, func() (opened, error) { return s.openAll(j.seed) })
 	if err != nil {
 		return report.Run{}, err
 	}
