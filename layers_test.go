@@ -78,9 +78,10 @@ sim/trace/dlrm: cluster sim/trace
 sim/trace/swf: cluster sim/trace
 sim/trace/ecsched: cluster sim/trace
 sim/trace/kubernetes: cluster internal/manifest sim/trace
+sim/trace/place: cluster constraint constraint/request sim/trace
 internal/kmeans:
 sim/workload: cluster internal/heap internal/kmeans sim/trace
-experiment: class cluster internal/nearest policies report sched sim sim/trace sim/trace/ecsched sim/trace/google2011 sim/trace/qos sim/workload
+experiment: class cluster constraint constraint/greedy constraint/planted constraint/search internal/nearest policies report sched sim sim/trace sim/trace/dlrm sim/trace/ecsched sim/trace/google2011 sim/trace/openb sim/trace/qos sim/workload
 cmd/fairlead: *
 `
 

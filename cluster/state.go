@@ -340,30 +340,7 @@ func (s *State) CopyRow(from *State, touch Touch) {
 	row := int(touch.Row)
 	switch touch.Table {
 	case Nodes:
-		s.growNodes(row)
-		n := NodeID(row)
-		if s.live[row] {
-			s.count(n, -1)
-		}
-		tasks := append(s.node[row].tasks[:0], from.node[row].tasks...)
-		devices := append(s.node[row].device[:0], from.node[row].device...)
-		s.node[row], s.live[row] = from.node[row], from.live[row]
-		s.node[row].tasks, s.node[row].device = tasks, devices
-		copy(s.Capacity(n), from.Capacity(n))
-		copy(s.Limit(n), from.Limit(n))
-		copy(s.Used(n), from.Used(n))
-		copy(s.LeavingDemand(n), from.LeavingDemand(n))
-		s.setUsage(n, from.Usage(n))
-		if s.live[row] {
-			s.count(n, 1)
-		}
-		maps.DeleteFunc(s.ghosts, func(_ run, g ghost) bool { return g.node == n })
-		for r, g := range from.ghosts {
-			if g.node == n {
-				s.ghosts[r] = g
-			}
-		}
-		s.copyTally(from, n)
+		s.copyNode(from, NodeID(row))
 	case Tasks:
 		s.task = grown(s.task, row)
 		s.tally(TaskID(row), -1)
@@ -390,6 +367,33 @@ func (s *State) CopyRow(from *State, touch Touch) {
 		panic("cluster: Tables is not a table")
 	}
 	s.now = from.now
+}
+
+// copyNode is CopyRow for a node.
+func (s *State) copyNode(from *State, n NodeID) {
+	s.growNodes(int(n))
+	if s.live[n] {
+		s.count(n, -1)
+	}
+	tasks := append(s.node[n].tasks[:0], from.node[n].tasks...)
+	devices := append(s.node[n].device[:0], from.node[n].device...)
+	s.node[n], s.live[n] = from.node[n], from.live[n]
+	s.node[n].tasks, s.node[n].device = tasks, devices
+	copy(s.Capacity(n), from.Capacity(n))
+	copy(s.Limit(n), from.Limit(n))
+	copy(s.Used(n), from.Used(n))
+	copy(s.LeavingDemand(n), from.LeavingDemand(n))
+	s.setUsage(n, from.Usage(n))
+	if s.live[n] {
+		s.count(n, 1)
+	}
+	maps.DeleteFunc(s.ghosts, func(_ run, g ghost) bool { return g.node == n })
+	for r, g := range from.ghosts {
+		if g.node == n {
+			s.ghosts[r] = g
+		}
+	}
+	s.copyTally(from, n)
 }
 
 // CopyRest takes over what is in no row: the time, and whether the solver is ready.

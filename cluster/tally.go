@@ -166,7 +166,7 @@ func (b *boundRow) change(set int32, t tense, by Count, nodes int32) {
 }
 
 // resize says that the set, of a bound of whole sets, has another number of nodes.
-func (b *boundRow) resize(set int32, before, now int32) {
+func (b *boundRow) resize(set, before, now int32) {
 	if !b.whole() || set == outside || (before == 0) == (now == 0) {
 		return
 	}

@@ -22,7 +22,15 @@ type plan struct {
 	whole    bool   // it has the paper's size, whatever size was asked for
 	facts    []string
 	cases    []simulation
+	steps    []step // after the cases
 	conclude func([]outcome, *report.Reproduction)
+}
+
+// step is a part of an experiment that is no simulation. What it comes to, the conclusion
+// knows.
+type step struct {
+	name string
+	do   func() error
 }
 
 // simulation is a run to be done.

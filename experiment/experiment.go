@@ -1,8 +1,9 @@
 // Package experiment runs the papers' experiments again: for each the set-up, what
 // was published, and what comes of it here.
 //
-// An experiment is a list of cases, each one simulation, and a conclusion, which
-// turns the results into figures and puts the published numbers beside ours. The
+// An experiment is a list of cases, each one simulation, or of steps, where nothing is
+// simulated, and a conclusion, which turns the results into figures and puts the published
+// numbers beside ours. The
 // tests of this package hold other papers' results against what we get on the
 // same data.
 //
@@ -47,6 +48,13 @@ type Options struct {
 	Stop func() bool
 }
 
+// tell says what is next.
+func (o *Options) tell(done, all int, what string) {
+	if o.Progress != nil {
+		o.Progress(done, all, what)
+	}
+}
+
 // Size is how much of a paper's experiment is run.
 type Size uint8
 
@@ -62,7 +70,7 @@ func of[T any](s Size, full, quick, smallest T) T { return [...]T{full, quick, s
 
 // All lists the experiments in the order in which people should meet them.
 func All() []Experiment {
-	return slices.Concat(firmament(), ecschedExperiments(), validations(), []Experiment{qosStudy()}, switchings(), slaExperiments())
+	return slices.Concat(firmament(), ecschedExperiments(), validations(), []Experiment{qosStudy()}, switchings(), slaExperiments(), medeaExperiments())
 }
 
 // Find returns the named experiment. The error about a name that there is not
@@ -119,11 +127,10 @@ func (e *Experiment) Run(o Options) (report.Results, error) {
 func (e *Experiment) carryOut(p *plan, o *Options) (report.Results, error) {
 	var results report.Results
 	outcomes := make([]outcome, 0, len(p.cases))
+	all := len(p.cases) + len(p.steps)
 	for i := range p.cases {
 		c := &p.cases[i]
-		if o.Progress != nil {
-			o.Progress(i, len(p.cases), c.name())
-		}
+		o.tell(i, all, c.name())
 		out, err := c.run(o)
 		if err != nil {
 			return results, fmt.Errorf("%s, %s: %w", e.Name, c.name(), err)
@@ -133,6 +140,15 @@ func (e *Experiment) carryOut(p *plan, o *Options) (report.Results, error) {
 			return results, ErrStopped
 		}
 		outcomes = append(outcomes, out)
+	}
+	for i, step := range p.steps {
+		if o.Stop != nil && o.Stop() {
+			return results, ErrStopped
+		}
+		o.tell(len(p.cases)+i, all, step.name)
+		if err := step.do(); err != nil {
+			return results, fmt.Errorf("%s, %s: %w", e.Name, step.name, err)
+		}
 	}
 	r := &report.Reproduction{
 		Name: e.Name, What: e.What, Paper: e.Paper, Quick: o.Size != Full && !p.whole,

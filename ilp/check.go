@@ -14,8 +14,8 @@ import (
 // of what its terms are without their signs: sums over large numbers are not exact.
 const Tolerance = 1e-6
 
-// Violation says where values do not hold.
-type Violation struct {
+// ViolationError says where values do not hold.
+type ViolationError struct {
 	// Row is the row that is missed, or -1 where it is a column.
 	Row int
 	// Column is the column whose value lies outside of its bounds, or is not
@@ -25,7 +25,7 @@ type Violation struct {
 	Lower, Upper float64
 }
 
-func (v *Violation) Error() string {
+func (v *ViolationError) Error() string {
 	switch {
 	case v.Row >= 0:
 		return fmt.Sprintf("row %d sums to %g, not within %g and %g", v.Row, v.Value, v.Lower, v.Upper)
@@ -37,7 +37,7 @@ func (v *Violation) Error() string {
 }
 
 // Check returns what the values cost, and an error unless they keep to every
-// bound, row and kind: a *Violation that names the first that they do not. The
+// bound, row and kind: a *ViolationError that names the first that they do not. The
 // model has to be valid.
 func Check(m *Model, values []float64) (objective float64, err error) {
 	if len(values) != m.Columns() {
@@ -48,7 +48,7 @@ func Check(m *Model, values []float64) (objective float64, err error) {
 		within := x >= m.Lower[c]-Tolerance && x <= m.Upper[c]+Tolerance && !math.IsInf(x, 0)
 		whole := m.Kind[c] == Continuous || math.Abs(x-math.Round(x)) <= Tolerance
 		if !within || !whole {
-			return 0, &Violation{Row: -1, Column: c, Value: x, Lower: m.Lower[c], Upper: m.Upper[c]}
+			return 0, &ViolationError{Row: -1, Column: c, Value: x, Lower: m.Lower[c], Upper: m.Upper[c]}
 		}
 		objective += float64(m.Cost[c] * x)
 	}
@@ -62,7 +62,7 @@ func Check(m *Model, values []float64) (objective float64, err error) {
 		}
 		miss := Tolerance + float64(Tolerance/1000*size)
 		if !(sum >= m.RowLower[r]-miss && sum <= m.RowUpper[r]+miss) {
-			return 0, &Violation{Row: r, Column: -1, Value: sum, Lower: m.RowLower[r], Upper: m.RowUpper[r]}
+			return 0, &ViolationError{Row: r, Column: -1, Value: sum, Lower: m.RowLower[r], Upper: m.RowUpper[r]}
 		}
 	}
 	return objective, nil

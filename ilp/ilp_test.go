@@ -125,7 +125,7 @@ func TestCheck(t *testing.T) {
 		})
 	}
 	_, err := ilp.Check(m, []float64{1, .5, 3, 0})
-	if v := (*ilp.Violation)(nil); !errors.As(err, &v) || *v != (ilp.Violation{Row: 1, Column: -1, Value: .5, Lower: 1, Upper: 2}) {
+	if v := (*ilp.ViolationError)(nil); !errors.As(err, &v) || *v != (ilp.ViolationError{Row: 1, Column: -1, Value: .5, Lower: 1, Upper: 2}) {
 		t.Errorf("%#v", err)
 	}
 }
@@ -314,10 +314,10 @@ func readLP(t *rapid.T, from *bytes.Buffer, columns int) *ilp.Model {
 		}
 	}
 	for c, line := range sections[2] {
-		switch words := strings.Fields(line); {
-		case words[1] == "free":
+		switch words := strings.Fields(line); words[1] {
+		case "free":
 			m.Lower[c], m.Upper[c] = -inf, inf
-		case words[1] == "=":
+		case "=":
 			m.Lower[c], m.Upper[c] = number(words[2]), number(words[2])
 		default:
 			m.Lower[c], m.Upper[c] = number(words[0]), number(words[4])

@@ -7,7 +7,7 @@ package ilp
 // is given 0 x1.
 
 import (
-	"bufio"
+	"bytes"
 	"errors"
 	"io"
 	"math"
@@ -25,7 +25,7 @@ func (m *Model) WriteLP(to io.Writer) error {
 	if m.Columns() == 0 {
 		return errors.New("a model without columns cannot be written in the LP format: add one")
 	}
-	w := lpWriter{Writer: bufio.NewWriter(to)}
+	var w lpWriter
 	w.words("Minimize\n obj:")
 	for c, cost := range m.Cost {
 		if cost != 0 {
@@ -63,18 +63,19 @@ func (m *Model) WriteLP(to io.Writer) error {
 		}
 	}
 	w.words("End\n")
-	return w.Flush()
+	_, err := w.WriteTo(to)
+	return err
 }
 
-// lpWriter keeps the first error of what it writes; Flush returns it.
+// lpWriter gathers the text; writing to memory does not fail.
 type lpWriter struct {
-	*bufio.Writer
+	bytes.Buffer
 	terms int // since the last row began
 }
 
 func (w *lpWriter) words(words ...string) {
 	for _, s := range words {
-		_, _ = w.WriteString(s)
+		w.WriteString(s)
 	}
 }
 

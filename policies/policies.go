@@ -100,6 +100,17 @@ func Names() []string {
 	return names
 }
 
+// NamesOf lists the names of the policies of a family.
+func NamesOf(f Family) []string {
+	var names []string
+	for _, p := range All() {
+		if p.Family == f {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
 // Find returns the named policy's row. The error about a name that there is
 // not says which one is near it.
 func Find(name string) (Info, error) {

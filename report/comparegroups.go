@@ -56,6 +56,7 @@ func attributes() []attribute {
 		text("evicted_work", func(s *Setup) string { return s.EvictedWork }),
 		number("heartbeat_s", func(s *Setup) Number { return s.Heartbeat }),
 		number("watchdog_s", func(s *Setup) Number { return s.Watchdog }),
+		text("long_running", func(s *Setup) string { return s.LongRunning }),
 		text("planner_time", func(s *Setup) string { return s.PlannerTime }),
 		text("usage", func(s *Setup) string { return s.Usage }),
 		text("classes_table", func(s *Setup) string { return cmp.Or(s.Classes, "google") }),

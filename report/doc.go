@@ -13,7 +13,8 @@
 //	{"version": 1, "runs": [{
 //	  "policy", "tie_break", "cluster", "workload", "data", "seed", "until_s",
 //	  "speedup", "overcommit", "initial", "overheads", "evicted_work",
-//	  "heartbeat_s", "watchdog_s", "planner_time", "usage", "faults",
+//	  "heartbeat_s", "watchdog_s", "long_running", "planner_time", "usage",
+//	  "faults",
 //	  "nodes", "nodes_active", "nodes_overfull", "simulated_s", "interrupted",
 //	  "tasks": {"submitted", "placed", "finished", "failed", "killed", "superseded",
 //	    "running", "pending", "unplaceable", "preempted", "migrated", "evicted"},

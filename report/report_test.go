@@ -229,7 +229,7 @@ func TestTableShowsWhatWasRead(t *testing.T) {
 const contract = `
 policy seed nodes nodes_active nodes_overfull
 tie_break? solver? migrations? cluster? workload? data? until_s? simulated_s interrupted
-speedup? overcommit? initial? overheads? evicted_work? heartbeat_s? watchdog_s? planner_time? usage? faults?
+speedup? overcommit? initial? overheads? evicted_work? heartbeat_s? watchdog_s? long_running? planner_time? usage? faults?
 tasks.submitted tasks.placed tasks.finished tasks.failed tasks.killed tasks.running
 tasks.pending tasks.unplaceable tasks.preempted tasks.migrated tasks.evicted
 placement_latency_s?.mean placement_latency_s?.p50 placement_latency_s?.p90 placement_latency_s?.p99 placement_latency_s?.max
@@ -258,7 +258,7 @@ reasons reasons.cpu?
 func TestContract(t *testing.T) {
 	full := run("quincy", 1, 1)
 	full.Planner.Wall, full.Solver, full.Migrations = 0.25, "race", 7
-	full.Reads, full.Data, full.Usage = reading(), "hdfs", "every=30s"
+	full.Reads, full.Data, full.Usage, full.LongRunning = reading(), "hdfs", "every=30s", "medea"
 	for _, r := range []report.Run{full, bare("spread")} {
 		var text bytes.Buffer
 		if err := report.Write(&text, report.JSON, report.Results{Runs: []report.Run{r}}); err != nil {

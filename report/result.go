@@ -109,6 +109,9 @@ type Setup struct {
 	// soon as something happened, and only then.
 	Heartbeat Number `json:"heartbeat_s,omitempty"`
 	Watchdog  Number `json:"watchdog_s,omitempty"`
+	// LongRunning is the policy that placed long-running applications, in a lane of their
+	// own; empty where they had none.
+	LongRunning string `json:"long_running,omitempty"`
 	// PlannerTime is what planning cost: "ticks", "zero" or "measured".
 	PlannerTime string `json:"planner_time,omitempty"`
 	// Usage is what nodes measured: "every=30s", a list as in the flag.

@@ -128,19 +128,19 @@ func countRefusal(r *Reason, s *cluster.State, t cluster.TaskID, n cluster.NodeI
 		r.Pieces.Nodes++
 		r.Pieces.Most = max(r.Pieces.Most, int(refusal.Have))
 	case cluster.Violates:
-		r.violated(s, refusal)
+		r.Violated = violated(r.Violated, s, refusal)
 	default:
 		r.NotEligible++
 	}
 }
 
 // violated notes that a node refuses the task for a constraint.
-func (r *Reason) violated(s *cluster.State, refusal cluster.Refusal) {
+func violated(list []Violated, s *cluster.State, refusal cluster.Refusal) []Violated {
 	now := Violated{
 		Constraint: refusal.Constraint, Bound: refusal.Kind, Name: s.Constraint(refusal.Constraint).Name,
 		Most: refusal.Have > refusal.Need, Limit: refusal.Need, Count: refusal.Have,
 	}
-	at, found := slices.BinarySearchFunc(r.Violated, now, func(a, b Violated) int {
+	at, found := slices.BinarySearchFunc(list, now, func(a, b Violated) int {
 		most := func(v Violated) int {
 			if v.Most {
 				return 1
@@ -150,15 +150,16 @@ func (r *Reason) violated(s *cluster.State, refusal cluster.Refusal) {
 		return cmp.Or(cmp.Compare(a.Constraint, b.Constraint), cmp.Compare(a.Bound, b.Bound), cmp.Compare(most(a), most(b)))
 	})
 	if !found {
-		r.Violated = slices.Insert(r.Violated, at, now)
+		list = slices.Insert(list, at, now)
 	}
-	v := &r.Violated[at]
+	v := &list[at]
 	v.Nodes++
 	if now.Most {
 		v.Count = min(v.Count, now.Count)
 	} else {
 		v.Count = max(v.Count, now.Count)
 	}
+	return list
 }
 
 // text says it in words: "12 violate apart: 1 counted, at most 0".

@@ -63,7 +63,7 @@ func (f *fragmentation) follow(s *cluster.State) {
 			if touch.Node != cluster.NoNode {
 				f.note(touch.Node)
 			}
-		case cluster.Jobs, cluster.Shapes, cluster.Tables: // take nothing
+		case cluster.Jobs, cluster.Shapes, cluster.Constraints, cluster.Tables: // take nothing
 		}
 	}
 }

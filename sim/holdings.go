@@ -58,7 +58,7 @@ func (h *holdings) follow(s *cluster.State) {
 			h.lookAtTask(s, cluster.TaskID(touch.Row))
 		case cluster.Nodes:
 			h.lookAtNode(s, cluster.NodeID(touch.Row))
-		case cluster.Jobs, cluster.Shapes, cluster.Sets, cluster.Tables: // hold nothing
+		case cluster.Jobs, cluster.Shapes, cluster.Sets, cluster.Constraints, cluster.Tables: // hold nothing
 		}
 	}
 }

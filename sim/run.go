@@ -15,14 +15,17 @@ import (
 
 // simulation is one run under way.
 type simulation struct {
-	cfg      Config
-	core     *sched.Core
-	kernel   kernel
-	dice     dice
-	meter    meter
-	now      cluster.Time
-	nodes    nodes
-	tasks    tasks
+	cfg    Config
+	core   *sched.Core
+	kernel kernel
+	dice   dice
+	meter  meter
+	now    cluster.Time
+	nodes  nodes
+	tasks  tasks
+
+	constraints constraints
+
 	stats    stats
 	series   series
 	heat     heat
@@ -343,6 +346,10 @@ func (s *simulation) apply(r *trace.Record) error {
 		if row, live := s.tasks.live[taskKey{r.Task.Job, r.Task.Index}]; live {
 			s.kill(row)
 		}
+	case trace.ConstraintAdded:
+		return s.constraints.add(&r.Constraint, s.tell)
+	case trace.ConstraintRemoved:
+		return s.constraints.remove(r.Constraint.Name, s.tell)
 	}
 	return nil
 }

@@ -66,7 +66,10 @@ func (s *simulation) check(d sched.Decision) error {
 	if wanted.tier = s.tasks.classes.Classes[t.service].Tier; !s.nodes.meets(d.Node, wanted) {
 		return fmt.Errorf("checker: %s is placed on node %s of tier %d, and its class %s was promised tier %d", t.called(), n.name, n.tier, s.tasks.classes.Classes[t.service].Name, wanted.tier)
 	}
-	return s.checkApart(d)
+	if err := s.checkApart(d); err != nil {
+		return err
+	}
+	return s.checkMost(d)
 }
 
 // checkApart refuses a placement beside as many tasks of the job as may be.

@@ -93,6 +93,7 @@ type task struct {
 	service      cluster.ClassID
 	priority     int32
 	shape        cluster.ShapeID
+	tags         []string
 	demand       cluster.Vector // the least that it takes
 	most         cluster.Vector // the most; nil where that is the same
 	copy         int32          // which copy of the trace's task it is, from 1 on; 0: there are none
@@ -174,6 +175,9 @@ func (b *shapes) shape(r *trace.Task, eligible cluster.SetID, tell func(cluster.
 	}
 	b.key = binary.AppendUvarint(b.key, uint64(eligible))
 	b.key = binary.AppendVarint(b.key, int64(r.PerNode))
+	for _, tag := range r.Tags {
+		b.key = append(binary.AppendUvarint(b.key, uint64(len(tag))), tag...)
+	}
 	if id, ok := b.named[string(b.key)]; ok {
 		u := &b.usage[id]
 		u.tasks++
@@ -192,7 +196,7 @@ func (b *shapes) shape(r *trace.Task, eligible cluster.SetID, tell func(cluster.
 	b.named[key] = id
 	b.usage[id] = shapeUsage{key: key, tasks: 1}
 	b.demands[id] = demand
-	tell(cluster.ShapeDefined{Shape: id, Spec: cluster.Shape{Demand: demand, Max: slices.Clone(r.Max), Eligible: eligible, PerNode: r.PerNode}})
+	tell(cluster.ShapeDefined{Shape: id, Spec: cluster.Shape{Demand: demand, Max: slices.Clone(r.Max), Eligible: eligible, PerNode: r.PerNode, Tags: slices.Clone(r.Tags)}})
 	return id
 }
 
@@ -225,7 +229,7 @@ func (b *tasks) submit(r *trace.Task, shape cluster.ShapeID, input []cluster.Blo
 	if j == nil {
 		j = &job{id: r.Job, row: cluster.JobID(b.jobRows.Take()), user: r.User, expected: int(r.JobTasks)}
 		b.jobs[r.Job] = j
-		tell(cluster.JobSubmitted{Job: j.row, Name: strconv.FormatUint(r.Job, 10), User: r.User, Together: r.Together})
+		tell(cluster.JobSubmitted{Job: j.row, Name: strconv.FormatUint(r.Job, 10), User: r.User, Together: r.Together, LongRunning: r.LongRunning})
 	}
 	row := b.enter(j, r, shape, now)
 	b.live[key] = row
@@ -245,6 +249,7 @@ func (b *tasks) enter(j *job, r *trace.Task, shape cluster.ShapeID, now cluster.
 		t.most = slices.Clone(r.Max)
 	}
 	t.shape, t.perNode, t.fails, t.submitted, t.work = shape, r.PerNode, r.Fails, now, r.Work
+	t.tags = slices.Clone(r.Tags)
 	t.requirements = nil
 	if len(r.Requirements) > 0 {
 		t.requirements = slices.Clone(r.Requirements)

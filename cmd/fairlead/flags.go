@@ -25,8 +25,10 @@ import (
 // simulateFlags are the flags of simulate as they were typed.
 type simulateFlags struct {
 	cluster, workload   string
+	beside              string
 	data                string
 	policies, seeds     string
+	longRunning         string
 	until               string
 	speedup             float64
 	overcommit          string
@@ -53,6 +55,7 @@ func (f *simulateFlags) register(c *cobra.Command) {
 	f.registerWorld(c)
 	s := c.Flags()
 	s.StringVar(&f.policies, "policy", defaultPolicies, "policies to compare, with commas; see 'fairlead policies'")
+	s.StringVar(&f.longRunning, "long-running", "", "`POLICY` of the family constraint that places long-running applications in a lane of their own, beside each of --policy (default: those place them too)")
 	s.StringVar(&f.seeds, "seeds", "1", "seeds to run each policy with, such as 7 or 1-10 or 1,5,9")
 	s.StringVar(&f.until, "until", "", "`time` at which to stop, such as 90m or 29d (default: "+defaultUntil+" for sources without end, else the end)")
 	s.StringVarP(&f.format, "output", "o", "table", "table, json or csv")
@@ -63,6 +66,7 @@ func (f *simulateFlags) register(c *cobra.Command) {
 	s.IntVar(&f.parallel, "parallel", 0, "runs at once (default: one a processor)")
 	complete(c, "output", "table", "json", "csv")
 	complete(c, "policy", policies.Names()...)
+	complete(c, "long-running", policies.NamesOf(policies.Constraint)...)
 }
 
 // registerWorld registers the flags that say what world it is that tasks are placed in.
@@ -70,6 +74,7 @@ func (f *simulateFlags) registerWorld(c *cobra.Command) {
 	s := c.Flags()
 	s.StringVar(&f.cluster, "cluster", "", "`SRC` of the nodes (default: the workload's, or "+defaultSource+")")
 	s.StringVar(&f.workload, "workload", "", "`SRC` of the tasks (default: the cluster's)")
+	s.StringVar(&f.beside, "beside", "", "`SRC` of more tasks, which come beside the workload's (default: none)")
 	s.StringVar(&f.data, "data", "", dataHelp+" (default: what the source says)")
 	s.Float64Var(&f.speedup, "speedup", 1, "divide all times of the source by this")
 	s.StringVar(&f.overcommit, "overcommit", "", "multiply capacities by kind, such as cpu=1.6,memory=2")
@@ -79,7 +84,7 @@ func (f *simulateFlags) registerWorld(c *cobra.Command) {
 	s.StringVar(&f.initial, "initial", "keep", "what runs at the start: keep it where it is, or place it anew")
 	s.StringVar(&f.overheads, "overheads", "", "how long a run takes to begin: hot=2s,cold=8s,first=0s (first: where the task never ran, if that is not as cold), or a `FILE` of lines 'hot SECONDS', 'cold SECONDS', 'first SECONDS' or 'SECONDS' to draw from")
 	s.StringVar(&f.evicted, "evicted-work", "lost", "what an evicted task has done is lost or kept")
-	s.StringVar(&f.heartbeat, "heartbeat", "0s", "gather events and plan at multiples of this `time`; 0s plans at once")
+	s.StringVar(&f.heartbeat, "heartbeat", "", "gather events and plan at multiples of this `time`; 0s plans at once (default: 10s for the family constraint, 0s for others)")
 	s.StringVar(&f.watchdog, "watchdog", "", "plan at least this often while tasks wait; 0s only when something happened (default: 30s for qos, 0s for others)")
 	s.StringVar(&f.planner, "planner-time", "ticks", "what planning costs in the simulation: ticks (the same on every machine), zero, or measured")
 	s.StringVar(&f.usage, "usage", "", "let nodes measure what is in use, for policies that look at it: a list such as every=30s,least=100,most=1000,noise=50 (a run uses from least to most of what it asks for, and measurements are off by up to noise, in thousandths)")
@@ -130,13 +135,10 @@ func (f *simulateFlags) plan() (*simulation, error) {
 		flag("speedup", fmt.Errorf("%g, want a number from %g to %g", f.speedup, minSpeedup, maxSpeedup))
 	}
 	f.checkOutputs(s, flag)
-	s.heartbeat, err = parseTime(f.heartbeat)
+	s.heartbeat, err = parseOptionalTime(f.heartbeat)
 	flag("heartbeat", err)
-	if f.watchdog != "" {
-		asked, err := parseTime(f.watchdog)
-		flag("watchdog", err)
-		s.watchdog = &asked
-	}
+	s.watchdog, err = parseOptionalTime(f.watchdog)
+	flag("watchdog", err)
 	s.config.Planner.Time, err = choose(f.planner, map[string]sim.PlannerTime{"ticks": sim.Ticks, "zero": sim.Zero, "measured": sim.Measured})
 	flag("planner-time", err)
 	if s.parallel < 0 {
@@ -157,10 +159,9 @@ func (f *simulateFlags) setup(s *simulation) report.Setup {
 		overcommit = append(overcommit, fmt.Sprintf("%s=%g", kind, float64(s.config.Overcommit[kind])/1000))
 	}
 	return report.Setup{
-		Cluster: s.cluster.text, Workload: s.workload.text, Data: s.data.text, Speedup: report.Number(f.speedup),
+		Cluster: s.cluster.text, Workload: s.tasksFrom(), Data: s.data.text, Speedup: report.Number(f.speedup),
 		Overcommit: strings.Join(overcommit, ","), Initial: f.initial, Overheads: f.overheads, EvictedWork: f.evicted,
-		Heartbeat:   report.Seconds(s.heartbeat),
-		PlannerTime: f.planner, Usage: f.usage, Classes: unlessDefault(f.classes, "google"), Tiers: f.tiers, Faults: cmp.Or(f.faults, "none"),
+		LongRunning: f.longRunning, PlannerTime: f.planner, Usage: f.usage, Classes: unlessDefault(f.classes, "google"), Tiers: f.tiers, Faults: cmp.Or(f.faults, "none"),
 	}
 }
 
@@ -189,11 +190,16 @@ func (f *simulateFlags) planSources(s *simulation, flag func(string, error)) {
 	if tasks != nodes {
 		s.cluster.role, s.workload.role = nodesAlone, tasksAlone
 	}
+	if f.beside != "" {
+		s.beside, err = parseSource(f.beside)
+		s.beside.role = tasksAlone
+		flag("beside", err)
+	}
 	s.data, err = parseData(f.data)
 	flag("data", err)
 	until := f.until
 	// Google's trace says itself when it ends.
-	if until == "" && (s.workload.endless() || s.cluster.endless() && s.workload.format != "google2011") {
+	if until == "" && (s.workload.endless() || s.beside.endless() || s.cluster.endless() && s.workload.format != "google2011") {
 		until = defaultUntil
 	}
 	if until != "" {
@@ -220,6 +226,22 @@ func (f *simulateFlags) planPolicies(s *simulation, flag func(string, error)) {
 	}
 	s.options.Solver, s.options.Migrations, s.options.Racer = f.solver, f.migrations, racer
 	f.checkFamilies(s, flag)
+	if s.longRunning = f.longRunning; s.longRunning != "" {
+		p, err := policies.Find(s.longRunning)
+		if err == nil && p.Family != policies.Constraint {
+			err = fmt.Errorf("%s is of the family %s, want one of the family %s: %s", s.longRunning, p.Family, policies.Constraint, strings.Join(policies.NamesOf(policies.Constraint), ", "))
+		}
+		flag("long-running", err)
+	}
+}
+
+// parseOptionalTime is parseTime of a flag that may be left out: nil then.
+func parseOptionalTime(text string) (*cluster.Time, error) {
+	if text == "" {
+		return nil, nil //nolint:nilnil // left out, and that is fine
+	}
+	asked, err := parseTime(text)
+	return &asked, err
 }
 
 // checkFamilies says which policies there are not or cannot do what the flags
@@ -273,7 +295,7 @@ func (f *simulateFlags) planWorld(s *simulation, flag func(string, error)) {
 // checkOutputs says whether an output, of any run, would go to the file of
 // another or to one that is read.
 func (f *simulateFlags) checkOutputs(s *simulation, flag func(string, error)) {
-	inputs := filesOf(s.cluster, s.workload)
+	inputs := filesOf(s.cluster, s.workload, s.beside)
 	if f.overheads != "" && !strings.Contains(f.overheads, "=") {
 		inputs = append(inputs, f.overheads)
 	}

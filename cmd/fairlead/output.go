@@ -189,7 +189,7 @@ func within(path string, folder fs.FileInfo) bool {
 func filesOf(sources ...sourceSpec) []string {
 	var files []string
 	for _, s := range sources {
-		if s.format != "synthetic" {
+		if s.format != "synthetic" && s.text != "" {
 			files = append(files, s.path)
 		}
 	}

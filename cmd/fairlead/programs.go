@@ -38,10 +38,7 @@ func (t *telling) Solve(m *ilp.Model, start []float64, l ilp.Limits) (ilp.Soluti
 // compile has the solver ready if a policy has a use for it; it tells whoever has to wait. A run
 // without it is one of the policies' own search.
 func (s *simulation) compile(ctx context.Context, stderr io.Writer) {
-	if !slices.ContainsFunc(s.policies, func(name string) bool {
-		p, err := policies.Find(name)
-		return err == nil && p.Programs
-	}) {
+	if !slices.ContainsFunc(append(slices.Clone(s.policies), s.longRunning), mends) {
 		return
 	}
 	engine := highs.Start(highs.Options{})
@@ -59,10 +56,15 @@ func (s *simulation) compile(ctx context.Context, stderr io.Writer) {
 	s.options.Programs = &telling{solver: engine, to: stderr}
 }
 
-// programs reports whether the policy of the run has the solver.
+// programs reports whether a policy of the run has the solver.
 func (s *simulation) programs(j *job) bool {
-	p, err := policies.Find(j.policy)
-	return err == nil && p.Heeded(s.options).Programs != nil
+	return s.options.Programs != nil && (mends(j.policy) || mends(s.longRunning))
+}
+
+// mends reports whether the policy of that name has a use for the solver.
+func mends(name string) bool {
+	p, err := policies.Find(name)
+	return err == nil && p.Programs
 }
 
 // lazily is the solver for replays, which begins to be compiled when it is asked: recordings

@@ -50,6 +50,7 @@ seed, and compares what came of it. Without arguments it makes up a cluster of
   fairlead simulate --cluster 'synthetic:google?nodes=12500&tasks-per-node=8' --until 1d --policy kube -o json
   fairlead simulate --data hdfs --report report.html
   fairlead simulate --faults hostile --tasks tasks.csv
+  fairlead simulate --workload 'place:lra.yaml?together=40&every=10s' --long-running medea --beside 'synthetic:google?nodes=500&cores=32&memory=128'
   fairlead simulate --workload recording:DIR`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -94,12 +95,14 @@ func (f *simulateFlags) replay(c *cobra.Command) error {
 // seed.
 type simulation struct {
 	cluster, workload sourceSpec
+	beside            sourceSpec // the zero value: nothing
 	data              dataSpec
 	policies          []string
 	seeds             []uint64
 	options           policies.Options // without what is each run's own
-	heartbeat         cluster.Time
-	watchdog          *cluster.Time // nil: the policy's own
+	longRunning       string           // the policy of a lane of their own; empty: they have none
+	heartbeat         *cluster.Time    // nil: the policy's own
+	watchdog          *cluster.Time    // nil: the policy's own
 	speedup           float64
 	classes           string
 	tiers             []int // how many nodes in turn get each tier, the highest first; nil gives none
@@ -111,6 +114,14 @@ type simulation struct {
 	notes             *teller
 	report            string     // the file of the page, or empty
 	config            sim.Config // without source, lanes and output; the setup is what all runs share
+}
+
+// tasksFrom says where all tasks come from.
+func (s *simulation) tasksFrom() string {
+	if s.beside.text == "" {
+		return s.workload.text
+	}
+	return s.workload.text + " + " + s.beside.text
 }
 
 // job is one run: a policy with a seed.
@@ -180,15 +191,16 @@ func (s *simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
 // be written.
 func (s *simulation) check() error {
 	var errs []error
-	for _, source := range []sourceSpec{s.cluster, s.workload} {
-		if source.format == "synthetic" {
+	sources := []sourceSpec{s.cluster, s.workload, s.beside}
+	if s.cluster.text == s.workload.text {
+		sources = sources[1:]
+	}
+	for _, source := range sources {
+		if source.format == "synthetic" || source.text == "" {
 			continue
 		}
 		_, err := os.Stat(source.path)
 		errs = append(errs, err)
-		if s.cluster.text == s.workload.text {
-			break
-		}
 	}
 	for _, path := range []string{s.placements, s.tasks, s.invoices, s.report} {
 		if path != "" {
@@ -243,17 +255,18 @@ func (s *simulation) setup(j *job, until cluster.Time) report.Setup {
 		setup.TieBreak, setup.Solver, setup.Migrations = p.TieBreak(s.options), heeded.Solver, report.Number(heeded.Migrations)
 	}
 	setup.Until = report.Seconds(until)
-	setup.Watchdog = report.Seconds(s.trigger(j).Watchdog)
+	when := s.trigger(j.policy)
+	setup.Heartbeat, setup.Watchdog = report.Seconds(when.Heartbeat), report.Seconds(when.Watchdog)
 	return setup
 }
 
-// trigger is what starts the rounds of a run.
-func (s *simulation) trigger(j *job) sched.Trigger {
-	p, err := policies.Find(j.policy)
+// trigger is what starts the rounds of a policy.
+func (s *simulation) trigger(policy string) sched.Trigger {
+	p, err := policies.Find(policy)
 	if err != nil {
 		return sched.Trigger{}
 	}
-	return p.Trigger(&s.heartbeat, s.watchdog)
+	return p.Trigger(s.heartbeat, s.watchdog)
 }
 
 // until is the moment at which a run stops, in its own time; 0 is when its
@@ -269,7 +282,7 @@ func (s *simulation) until(end cluster.Time) cluster.Time {
 
 // runOne is one run from its own source to its own result.
 func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progress), stderr io.Writer) (report.Run, error) {
-	source, err := heeding(ctx, func() (opened, error) { return s.openBoth(j.seed) })
+	source, err := heeding(ctx, func() (opened, error) { return s.openAll(j.seed) })
 	if err != nil {
 		return report.Run{}, err
 	}
@@ -280,11 +293,10 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 	if s.config.Classes != nil {
 		options.SLA.Criteria = s.config.Classes.Criteria
 	}
-	policy, err := policies.New(j.policy, options)
-	if err != nil {
+	config := s.config
+	if config.Lanes, err = s.lanes(j, options); err != nil {
 		return report.Run{}, err
 	}
-	config := s.config
 	config.Planner.Solver = s.programs(j)
 	config.Typical = source.Typical()
 	if config.Source, err = s.data.on(source, j.seed); err != nil {
@@ -298,7 +310,6 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 	}
 	config.Until = s.until(source.end)
 	config.Setup = s.setup(j, config.Until)
-	config.Lanes = []sched.Lane{{Name: j.policy, Policy: policy, When: s.trigger(j)}}
 	config.World.Seed = j.seed
 	config.Progress = progress
 	config.Stop = options.Stop
@@ -321,6 +332,29 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 		err = fmt.Errorf("%w; %s", err, knownByThen)
 	}
 	return result, err
+}
+
+// lanes are who decides: the run's policy, and before it, where they have one of their own,
+// the one of long-running applications, which gathers them for as long as it wants to itself.
+func (s *simulation) lanes(j *job, options policies.Options) ([]sched.Lane, error) {
+	policy, err := policies.New(j.policy, options)
+	if err != nil {
+		return nil, err
+	}
+	lanes := []sched.Lane{{Name: j.policy, Policy: policy, When: s.trigger(j.policy)}}
+	if s.longRunning == "" {
+		return lanes, nil
+	}
+	p, err := policies.Find(s.longRunning)
+	if err != nil {
+		return nil, err
+	}
+	long, err := policies.New(s.longRunning, options)
+	if err != nil {
+		return nil, err
+	}
+	own := sched.Lane{Name: s.longRunning, Policy: long, When: p.Trigger(nil, nil), Owns: func(j *cluster.Job) bool { return j.LongRunning }}
+	return append([]sched.Lane{own}, lanes...), nil
 }
 
 // outputs creates the files for records of the run.

@@ -52,7 +52,7 @@ type format struct {
 // formats lists the formats that a SRC can name. Without a name it is our own.
 func formats() []format {
 	return []format{
-		syntheticFormat(), google2011Format(), openbFormat(), dlrmFormat(), kubernetesFormat(), qosFormat(), swfFormat(), ecschedFormat(),
+		syntheticFormat(), google2011Format(), openbFormat(), dlrmFormat(), kubernetesFormat(), placeFormat(), qosFormat(), swfFormat(), ecschedFormat(),
 	}
 }
 
@@ -216,6 +216,25 @@ func (s *simulation) openBoth(seed uint64) (opened, error) {
 		return opened{}, errors.Join(err, a.Close(), b.Close())
 	}
 	return opened{Source: merged, readers: append(a.readers, b.readers...), end: b.end}, nil
+}
+
+// openAll opens the cluster and the workload, and the tasks that come beside those, as
+// one source.
+func (s *simulation) openAll(seed uint64) (opened, error) {
+	a, err := s.openBoth(seed)
+	if err != nil || s.beside.text == "" {
+		return a, err
+	}
+	b, err := s.beside.open(seed, s.lenient)
+	if err != nil {
+		return opened{}, errors.Join(err, a.Close())
+	}
+	until := cmp.Or(s.config.Until, cluster.Never)
+	all, err := trace.Beside(trace.Limit(a, until), trace.Limit(b, until))
+	if err != nil {
+		return opened{}, errors.Join(err, a.Close(), b.Close())
+	}
+	return opened{Source: all, readers: append(a.readers, b.readers...), end: max(a.end, b.end)}, nil
 }
 
 // parseTime reads a duration such as 90s, 10m, 2h, 29d or 1d12h.

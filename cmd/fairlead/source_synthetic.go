@@ -80,6 +80,8 @@ func generators() []generator {
 			{"churn", "multiplies how often nodes are lost; `factor` 1 is once in 41 days for each (default 0)"},
 			{"constrained", "`share` of tasks with requirements (default 0.06)"},
 			{"seed", "`number` that chooses one of the workloads that fit (default 1)"},
+			{"cores", "how many `cores` the largest node has; with memory, all is measured in cores and GiB (default: in shares of that node)"},
+			{"memory", "how many `GiB` the largest node has"},
 			{"sample", "`number` of a sample of users: a tenth of each of six groups, on as many nodes as they need (default all users)"},
 			{"size", "`share` of the nodes that the sample needs (default 1)"},
 			{"length", "`time` over which the users of the sample are known, and after which it ends (default 29d)"},
@@ -123,6 +125,9 @@ func (s sourceSpec) google(seed uint64) (made, error) {
 		s.whole("seed", 0, math.MaxInt64, func(v int64) { g.Seed = uint64(v) }),
 	)
 	if err == nil {
+		_, _, err = s.largest()
+	}
+	if err == nil {
 		err = g.Validate()
 	}
 	if err == nil && s.sampled() {
@@ -138,7 +143,7 @@ func (s sourceSpec) google(seed uint64) (made, error) {
 		g.Churn = 0
 	case everything:
 	}
-	return made{func() (trace.Source, error) { return workload.New(g) }, endless}, err
+	return made{func() (trace.Source, error) { return s.absolute(workload.New(g)) }, endless}, err
 }
 
 // sampled reports whether anything is said of a sample of users.
@@ -181,7 +186,7 @@ func (s sourceSpec) sample(g workload.Google) (made, error) {
 		if err != nil {
 			return nil, err
 		}
-		return sampled.Open(size)
+		return s.absolute(sampled.Open(size))
 	}}, err
 }
 
@@ -207,4 +212,31 @@ func (s sourceSpec) endless() bool {
 	}
 	g, err := s.generator(0)
 	return err == nil && g.endless
+}
+
+// largest is what the largest node has, in cores and GiB, by which shares of that node are
+// measured; nil where it is not said, and quantities are such shares.
+func (s sourceSpec) largest() (kinds []cluster.Kind, has cluster.Vector, err error) {
+	if !s.values.Has("cores") && !s.values.Has("memory") {
+		return nil, nil, nil
+	}
+	kinds = []cluster.Kind{{Name: "cpu", Unit: "cores", PerUnit: 1000}, {Name: "memory", Unit: "GiB", PerUnit: 1 << 30}}
+	has = make(cluster.Vector, len(kinds))
+	err = errors.Join(
+		s.whole("cores", 1, 10_000, func(v int64) { has[0] = v * kinds[0].PerUnit }),
+		s.whole("memory", 1, 10_000, func(v int64) { has[1] = v * kinds[1].PerUnit }),
+	)
+	if err == nil && slices.Contains(has, 0) {
+		err = fmt.Errorf("%s: cores and memory go together: what the largest node has of each, memory in GiB", s.text)
+	}
+	return kinds, has, err
+}
+
+// absolute is the source in cores and GiB, if it is said what the largest node has.
+func (s sourceSpec) absolute(src trace.Source, err error) (trace.Source, error) {
+	kinds, has, wrong := s.largest()
+	if err = errors.Join(err, wrong); err != nil || has == nil {
+		return src, err
+	}
+	return trace.Scale(src, kinds, has)
 }

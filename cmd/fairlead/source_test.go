@@ -24,7 +24,7 @@ import (
 func samples() map[string]sample {
 	return map[string]sample{
 		"stream": {
-			source: "FILE", header: `{"fairlead":"trace","version":4,"kinds":[{"name":"cpu","unit":"cores","per_unit":1000}]}` + "\n",
+			source: "FILE", header: `{"fairlead":"trace","version":5,"kinds":[{"name":"cpu","unit":"cores","per_unit":1000}]}` + "\n",
 			lines: []string{`{"t":0,"add":{"node":1,"capacity":{"cpu":2000}}}`, `{"t":5,"submit":{"job":1,"task":0,"demand":{"cpu":2000}}}`},
 		},
 		"swf": {

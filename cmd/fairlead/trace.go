@@ -72,6 +72,19 @@ func newDescribe() *cobra.Command {
 	return c
 }
 
+// describeConstraints prints what constraints there are, and whom they could name.
+func describeConstraints(line func(name, format string, a ...any), d *trace.Description) {
+	if d.Constraints > 0 {
+		line("constraints", "%d, of which %d are hard", d.Constraints, d.Hard)
+	}
+	if d.Tagged > 0 {
+		line("tags", "%s of tasks have some: %s", percent(d.Tagged, d.Tasks), shares(d.Tags, d.Tasks, func(tag string) string { return tag }))
+	}
+	if d.LongRunning > 0 {
+		line("long-running", "%s of tasks", percent(d.LongRunning, d.Tasks))
+	}
+}
+
 // describe prints a description as two columns.
 func describe(out io.Writer, d *trace.Description, notes []string) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -105,6 +118,7 @@ func describe(out io.Writer, d *trace.Description, notes []string) error {
 		}
 		return fmt.Sprintf("%d of the job", most)
 	}))
+	describeConstraints(line, d)
 	for k, kind := range d.Kinds {
 		q := d.Demand[k]
 		line("demand of "+kind.Name, "p10 %s, p50 %s, p90 %s, p99 %s, max %s", kind.Format(q.P10), kind.Format(q.P50), kind.Format(q.P90), kind.Format(q.P99), kind.Format(q.Max))

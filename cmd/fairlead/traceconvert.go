@@ -209,7 +209,7 @@ func (c *counted) Next(r *trace.Record) error {
 	case err != nil:
 	case r.What.OfNode():
 		c.nodes++
-	default:
+	case r.What == trace.TaskSubmitted || r.What == trace.TaskKilled:
 		c.tasks++
 	}
 	return err

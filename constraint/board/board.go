@@ -47,12 +47,12 @@ func New(p *constraint.Problem, roles *constraint.Roles) *Board {
 		if n := p.Containers[c].At; n != constraint.Nowhere {
 			b.enter(int32(c), n)
 			b.counts.change(p.Containers[c].Class, n, 1, &b.memory)
-			b.room.seat(int32(c), n, p.Containers[c].Devices)
-			b.tally.placed[b.app[c]]++
+			b.seat(int32(c), n, p.Containers[c].Devices)
+			b.placed[b.app[c]]++
 		}
 	}
-	b.counts.settle()
-	b.tally.open(&b.room)
+	b.settle()
+	b.open(&b.room)
 	return b
 }
 
@@ -89,12 +89,12 @@ func (b *Board) Placed(application int32) bool {
 // more containers could not mend. A plan that went by Fits may still violate hard minima;
 // Excess says so.
 func (b *Board) Fits(container, node int32) bool {
-	return b.room.fits(container, node) && b.counts.bearable(b.classOf[container], node)
+	return b.fits(container, node) && b.bearable(b.classOf[container], node)
 }
 
 // Put puts the container, which is on no node, on the node, whether it fits or not.
 func (b *Board) Put(container, node int32) {
-	devices, _ := b.room.pick(container, node)
+	devices, _ := b.pick(container, node)
 	b.Restore(container, node, devices)
 }
 
@@ -102,20 +102,20 @@ func (b *Board) Put(container, node int32) {
 func (b *Board) Restore(container, node int32, devices cluster.DeviceSet) {
 	b.enter(container, node)
 	b.counts.change(b.classOf[container], node, 1, &b.memory)
-	before := b.tally.state(&b.room, node, nil)
+	before := b.state(&b.room, node, nil)
 	b.room.take(container, node, devices)
-	b.tally.put(container, node)
-	b.tally.change(node, before, b.tally.state(&b.room, node, nil))
+	b.put(container, node)
+	b.tally.change(node, before, b.state(&b.room, node, nil))
 }
 
 // Take takes the container off the node that it is on.
 func (b *Board) Take(container int32) {
 	node := b.leave(container)
 	b.counts.change(b.classOf[container], node, -1, &b.memory)
-	before := b.tally.state(&b.room, node, nil)
-	b.room.give(container, node)
+	before := b.state(&b.room, node, nil)
+	b.give(container, node)
 	b.tally.take(container, node)
-	b.tally.change(node, before, b.tally.state(&b.room, node, nil))
+	b.tally.change(node, before, b.state(&b.room, node, nil))
 }
 
 // Set makes the board's assignment a.

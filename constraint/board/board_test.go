@@ -1,6 +1,7 @@
 package board_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"os"
 	"testing"
@@ -195,6 +196,10 @@ func TestEstimates(t *testing.T) {
 		p := constrainttest.Draw(chance, constrainttest.Size{Nodes: 6, Applications: 5, Containers: 4, Constraints: 6})
 		roles := constraint.FindRoles(p)
 		b := board.New(p, roles)
+		nodes := make([]int32, len(p.Nodes))
+		for n := range nodes {
+			nodes[n] = int32(n)
+		}
 		for range 10 {
 			c := int32(chance.IntN(len(p.Containers)))
 			if p.Containers[c].Fixed {
@@ -202,6 +207,16 @@ func TestEstimates(t *testing.T) {
 			}
 			if b.At(c) != constraint.Nowhere {
 				b.Take(c)
+			}
+			best, least := b.Best(c, nodes)
+			found, lowest := constraint.Nowhere, int64(math.MaxInt64)
+			for _, n := range nodes {
+				if e := b.Estimate(c, n); b.Fits(c, n) && e < lowest {
+					found, lowest = n, e
+				}
+			}
+			if best != found || least != lowest {
+				t.Fatalf("seed %d: the best node for container %d is %d at %d, want %d at %d", seed, c, best, least, found, lowest)
 			}
 			fresh := board.New(p, roles)
 			fresh.Set(b.Assignment())

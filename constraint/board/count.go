@@ -342,7 +342,7 @@ func (c *counts) choose(s *standing) {
 }
 
 // costOf is what a price in millionths of a violation at weight 1 costs at this weight.
-func costOf(price int64, weight int64) int64 {
+func costOf(price, weight int64) int64 {
 	if high, low := bits.Mul64(uint64(price), uint64(weight)); high == 0 {
 		return int64(low / 1_000_000)
 	}

@@ -72,7 +72,7 @@ func newMemory(p *constraint.Problem, roles *constraint.Roles, c *counts) memory
 	for i := range m.added {
 		m.added[i] = forgotten
 	}
-	weighed := m.weigh(p, roles, c)
+	weighed := m.weigh(roles, c)
 	for class := range p.Classes {
 		m.sharesOf = append(m.sharesOf, int32(len(m.shares)))
 		if m.row[class] != constraint.Nowhere {
@@ -84,7 +84,7 @@ func newMemory(p *constraint.Problem, roles *constraint.Roles, c *counts) memory
 }
 
 // weigh makes ladders of weighed prices, and returns where each bound's begins.
-func (m *memory) weigh(p *constraint.Problem, roles *constraint.Roles, c *counts) []int32 {
+func (m *memory) weigh(roles *constraint.Roles, c *counts) []int32 {
 	weighed := make([]int32, len(roles.Bounds))
 	type key struct {
 		ladder int32
@@ -161,9 +161,22 @@ func (b *Board) learn(s *share, set int32) int64 {
 // whole by it. A violation of a hard constraint is dearer than anything else.
 func (b *Board) Estimate(container, node int32) int64 {
 	class := b.classOf[container]
-	sets := b.setsOf(node)
-	sum := int64(0)
-	shares := b.shares[b.sharesOf[class]:b.sharesOf[class+1]]
+	sum := b.remembered(b.shares[b.sharesOf[class]:b.sharesOf[class+1]], node)
+	if b.room.start[container] == node {
+		sum -= fine * b.weights.Moved
+	}
+	if !b.plain {
+		sum += fine * b.ofNode(&b.room, class, node)
+	}
+	if len(b.mixed[class]) > 0 {
+		sum += b.alternatively(class, b.setsOf(node))
+	}
+	return sum
+}
+
+// remembered is the part of the estimate that is constraints with one alternative.
+func (b *Board) remembered(shares []share, node int32) int64 {
+	sets, sum := b.setsOf(node), int64(0)
 	for i := range shares {
 		s := &shares[i]
 		added := b.added[s.base+sets[s.group]]
@@ -172,21 +185,12 @@ func (b *Board) Estimate(container, node int32) int64 {
 		}
 		sum += added
 	}
-	if b.room.start[container] == node {
-		sum -= fine * b.weights.Moved
-	}
-	if !b.plain {
-		sum += fine * b.ofNode(&b.room, class, node)
-	}
-	if len(b.mixed[class]) > 0 {
-		sum += b.alternatively(class, sets)
-	}
 	return sum
 }
 
-// Lean lets estimates go by one alternative of the constraint, whatever it is priced at, so that
+// Lean lets estimates go by one alternative of the constraint of that row, whatever it is priced at, so that
 // containers may be placed for its sake before it is the least; Nowhere undoes that.
-func (b *Board) Lean(constraint, alternative int32) { b.leaning[constraint] = alternative }
+func (b *Board) Lean(row, alternative int32) { b.leaning[row] = alternative }
 
 // alternatively is the part of the estimate that is constraints with several alternatives.
 func (b *Board) alternatively(class int32, sets []int32) int64 {
@@ -217,7 +221,7 @@ func (b *Board) only(s *stake, alternative int32, sets []int32) int64 {
 	sum := int64(0)
 	for i := s.first; i < s.end; i++ {
 		if r := &b.counts.roles[i]; r.alternative == alternative {
-			sum += b.counts.rise(r, sets[r.group])
+			sum += b.rise(r, sets[r.group])
 		}
 	}
 	return sum
@@ -227,12 +231,25 @@ func (b *Board) only(s *stake, alternative int32, sets []int32) int64 {
 // Nowhere if it fits on none.
 func (b *Board) Best(container int32, nodes []int32) (node int32, least int64) {
 	node, least = constraint.Nowhere, math.MaxInt64
+	class := b.classOf[container]
+	needs, shares := b.needsOfClass(class), b.shares[b.sharesOf[class]:b.sharesOf[class+1]]
+	// Most classes are bound by room and by what is remembered alone.
+	simple := b.plain && b.room.start[container] == constraint.Nowhere && len(b.mixed[class]) == 0 &&
+		b.hard[class] == b.hard[class+1] && b.boundByRoom(class)
 	for _, n := range nodes {
-		if !b.Fits(container, n) {
+		if !holds(b.free[n*b.kinds:], needs) {
 			continue
 		}
-		if e := b.Estimate(container, n); e < least {
-			node, least = n, e
+		estimate := int64(0)
+		if simple {
+			estimate = b.remembered(shares, n)
+		} else if b.Fits(container, n) {
+			estimate = b.Estimate(container, n)
+		} else {
+			continue
+		}
+		if estimate < least {
+			node, least = n, estimate
 		}
 	}
 	return node, least

@@ -102,11 +102,8 @@ func (r *room) limit(p *constraint.Problem) {
 // fits reports whether there is room for the container on the node, and it may use it.
 func (r *room) fits(container, node int32) bool {
 	class := r.classOf[container]
-	free := r.free[node*r.kinds:]
-	for _, n := range r.needs[r.needsOf[class]:r.needsOf[class+1]] {
-		if n.quantity > free[n.kind] {
-			return false
-		}
+	if !holds(r.free[node*r.kinds:], r.needsOfClass(class)) {
+		return false
 	}
 	// Where it runs it may stay, whatever may have changed.
 	if e := r.eligible[class]; e != nil && !e[node] && r.start[container] != node {
@@ -120,6 +117,25 @@ func (r *room) fits(container, node int32) bool {
 	}
 	_, enough := r.pick(container, node)
 	return enough
+}
+
+// holds reports whether so much is free.
+func holds(free []int64, needs []need) bool {
+	for i := range needs {
+		if needs[i].quantity > free[needs[i].kind] {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *room) needsOfClass(class int32) []need {
+	return r.needs[r.needsOf[class]:r.needsOf[class+1]]
+}
+
+// boundByRoom reports whether vectors alone say where the class fits.
+func (r *room) boundByRoom(class int32) bool {
+	return r.eligible[class] == nil && r.together[class] == nil && r.device[class].Count == 0
 }
 
 // quotasHold reports whether one more container of the class may stand on the node.
@@ -193,7 +209,7 @@ func (r *room) give(container, node int32) {
 
 func (r *room) add(class, node int32, sign int64) {
 	free := r.free[node*r.kinds:]
-	for _, n := range r.needs[r.needsOf[class]:r.needsOf[class+1]] {
+	for _, n := range r.needsOfClass(class) {
 		free[n.kind] += sign * n.quantity
 	}
 }

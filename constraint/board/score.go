@@ -203,7 +203,7 @@ func (t *tally) ofNode(r *room, class, node int32) int64 {
 	if w.Least == nil && w.Peak == 0 {
 		return sum
 	}
-	before, after := t.state(r, node, nil), t.state(r, node, r.needs[r.needsOf[class]:r.needsOf[class+1]])
+	before, after := t.state(r, node, nil), t.state(r, node, r.needsOfClass(class))
 	if after.fragmented && !before.fragmented {
 		sum += w.Fragmented
 	}
@@ -225,7 +225,7 @@ func shareOf(weight, part, whole int64) int64 {
 }
 
 // Score is what constraint.Evaluate says of the assignment.
-func (b *Board) Score() int64 { return b.cost + b.tally.score() }
+func (b *Board) Score() int64 { return b.cost + b.score() }
 
 // Parts are the parts of the score that are not constraints; the peak is left out.
 func (b *Board) Parts() constraint.Parts {

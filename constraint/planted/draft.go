@@ -113,7 +113,7 @@ func (a *draft) near(subject, target string, least int) cluster.Bound {
 }
 
 // hbase has region servers, at most two on a node, in the rack of their masters, which
-// stand on different nodes (Medea §7.1).
+// stand on different nodes.
 func (a *draft) hbase(d *drawing) {
 	a.add("region", d.between(9, 26), cluster.Vector{2 * core, 8 * gib}, "hb", "hb_rs")
 	a.add("master", d.between(1, 3), cluster.Vector{core, 4 * gib}, "hb", "hb_m")

@@ -1,8 +1,8 @@
 // Package planted makes up problems of placing long-running applications of which a placement
 // without any violation is known: the placement is drawn first, and constraints are then
-// loosened until it satisfies them all. It stands in for the workloads of Medea (EuroSys 2018,
-// §7: HBase, TensorFlow, Storm, and memcached and web servers beside them), which were never
-// published.
+// loosened until it satisfies them all. It stands in for the workloads of Medea (EuroSys 2018:
+// HBase, TensorFlow, Storm, and memcached beside them), which are not at hand: what
+// applications consist of and wish for is chosen here.
 //
 // Nodes stand in racks and are dealt to upgrade domains in turn. Applications of 10 to 30
 // containers ask for what such applications ask for, each its own kind of constraint; groups

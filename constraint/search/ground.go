@@ -17,7 +17,7 @@ type ground struct {
 const (
 	mostOfSet = 40 // nodes of one set
 	anywhere  = 16 // nodes by chance
-	manySets  = 4
+	mostSets  = 4  // of a ruin
 )
 
 // clear begins another.
@@ -111,12 +111,12 @@ func (s *Search) around(container, from int32) {
 	s.addSet(group, s.setOf(group, from))
 	s.addAnywhere(anywhere)
 	s.add(from)
+	s.add(s.problem.Containers[container].At)
 	s.shuffle()
 }
 
 // home looks for the node for the container on the ground.
-func (s *Search) home(container int32) int32 {
-	node, _ := s.board.Best(container, s.nodes)
+func (s *Search) home(container int32) (node int32, estimate int64) {
 	s.ticks += int64(len(s.nodes))
-	return node
+	return s.board.Best(container, s.nodes)
 }

@@ -25,27 +25,19 @@ type neighbourhood struct {
 }
 
 func newNeighbourhood(p *constraint.Problem, roles *constraint.Roles) neighbourhood {
+	bounds, classes := len(roles.Bounds), len(p.Classes)
 	h := neighbourhood{
-		problem: p, roles: roles, subject: make([][]int32, len(roles.Bounds)), target: make([][]int32, len(roles.Bounds)),
-		fixed: make([][]int32, len(roles.Bounds)), members: make([][][]int32, len(p.Groups)), grounds: make([][]int32, len(p.Classes)), wantedBy: make([]int32, len(p.Classes)), choices: make([][]int32, len(p.Classes)),
+		problem: p, roles: roles,
+		subject: make([][]int32, bounds), target: make([][]int32, bounds), fixed: make([][]int32, bounds),
+		members: make([][][]int32, len(p.Groups)),
+		choices: make([][]int32, classes), wantedBy: make([]int32, classes), grounds: make([][]int32, classes),
 	}
-	for i := range p.Containers {
-		c := &p.Containers[i]
-		if !c.Fixed {
-			h.movable = append(h.movable, int32(i))
-		}
-		for _, r := range roles.Of[c.Class] {
-			switch {
-			case c.Fixed && r.Target:
-				h.fixed[r.Bound] = append(h.fixed[r.Bound], int32(i))
-			case !c.Fixed:
-				if r.Subject {
-					h.subject[r.Bound] = append(h.subject[r.Bound], int32(i))
-				}
-				if r.Target {
-					h.target[r.Bound] = append(h.target[r.Bound], int32(i))
-				}
-			}
+	for c := range p.Containers {
+		h.concern(int32(c))
+	}
+	for class := range p.Classes {
+		for _, r := range roles.Of[class] {
+			h.regard(class, r)
 		}
 	}
 	for g := range p.Groups {
@@ -56,20 +48,43 @@ func newNeighbourhood(p *constraint.Problem, roles *constraint.Roles) neighbourh
 			}
 		}
 	}
-	for class := range p.Classes {
-		for _, r := range roles.Of[class] {
-			if in := roles.Bounds[r.Bound].Constraint; len(p.Constraints[in].Any) > 1 && !slices.Contains(h.choices[class], in) {
-				h.choices[class] = append(h.choices[class], in)
+	return h
+}
+
+// concern notes which bounds concern the container.
+func (h *neighbourhood) concern(container int32) {
+	c := &h.problem.Containers[container]
+	if !c.Fixed {
+		h.movable = append(h.movable, container)
+	}
+	for _, r := range h.roles.Of[c.Class] {
+		switch {
+		case c.Fixed && r.Target:
+			h.fixed[r.Bound] = append(h.fixed[r.Bound], container)
+		case c.Fixed:
+		default:
+			if r.Subject {
+				h.subject[r.Bound] = append(h.subject[r.Bound], container)
 			}
-			if r.Target && !r.Subject && roles.Bounds[r.Bound].Min > 0 {
-				h.wantedBy[class]++
-			}
-			if g := roles.Bounds[r.Bound].Group; g != constraint.Nowhere && p.Groups[g].Name != cluster.EachNode {
-				h.grounds[class] = append(h.grounds[class], g)
+			if r.Target {
+				h.target[r.Bound] = append(h.target[r.Bound], container)
 			}
 		}
 	}
-	return h
+}
+
+// regard notes what a role means to the class.
+func (h *neighbourhood) regard(class int, r constraint.Role) {
+	b := &h.roles.Bounds[r.Bound]
+	if len(h.problem.Constraints[b.Constraint].Any) > 1 && !slices.Contains(h.choices[class], b.Constraint) {
+		h.choices[class] = append(h.choices[class], b.Constraint)
+	}
+	if r.Target && !r.Subject && b.Min > 0 {
+		h.wantedBy[class]++
+	}
+	if b.Group != constraint.Nowhere && h.problem.Groups[b.Group].Name != cluster.EachNode {
+		h.grounds[class] = append(h.grounds[class], b.Group)
+	}
 }
 
 // setOf is the node's set of the group; Nowhere if it is in none.

@@ -1,6 +1,9 @@
 package search
 
-import "fairlead.dev/fairlead/constraint"
+import (
+	"fairlead.dev/fairlead/constraint"
+	"fairlead.dev/fairlead/constraint/board"
+)
 
 // This file moves single containers that have to do with a violation: a subject goes where its
 // bounds hold, a target too many goes away, or one that is missing comes.
@@ -14,80 +17,12 @@ func relocate(s *Search) bool {
 	from := s.board.At(c)
 	s.take(c)
 	s.aroundOr(c, from, into)
-	n := s.home(c)
+	n, _ := s.home(c)
 	if n == constraint.Nowhere {
 		return false
 	}
 	s.put(c, n)
 	return n != from
-}
-
-// eject moves one container to a node where there is no room for it, and others from there
-// elsewhere.
-func eject(s *Search) bool {
-	c, into := s.offender()
-	if c == constraint.Nowhere {
-		return false
-	}
-	from := s.board.At(c)
-	s.take(c)
-	s.aroundOr(c, from, into)
-	node, least := constraint.Nowhere, int64(0)
-	for _, n := range s.nodes {
-		if n == from || s.board.Fits(c, n) || s.board.On(n) == constraint.Nowhere {
-			continue
-		}
-		if e := s.board.Estimate(c, n); node == constraint.Nowhere || e < least {
-			node, least = n, e
-		}
-	}
-	s.ticks += int64(len(s.nodes))
-	if node == constraint.Nowhere {
-		return false
-	}
-	return s.makeRoom(c, node) && s.rehome(node)
-}
-
-// mostEjected is how many containers make room for one.
-const mostEjected = 3
-
-// makeRoom takes containers off the node, by chance, until the container fits there, and puts it.
-func (s *Search) makeRoom(c, node int32) bool {
-	s.ejected = s.ejected[:0]
-	for len(s.ejected) < mostEjected && !s.board.Fits(c, node) {
-		victim, count := constraint.Nowhere, 0
-		for other := s.board.On(node); other != constraint.Nowhere; other = s.board.Next(other) {
-			if !s.problem.Containers[other].Fixed {
-				count++
-				if s.rand.IntN(count) == 0 {
-					victim = other
-				}
-			}
-		}
-		if victim == constraint.Nowhere {
-			return false
-		}
-		s.take(victim)
-		s.ejected = append(s.ejected, victim)
-	}
-	if !s.board.Fits(c, node) {
-		return false
-	}
-	s.put(c, node)
-	return true
-}
-
-// rehome finds a place for what was ejected from the node.
-func (s *Search) rehome(node int32) bool {
-	for _, c := range s.ejected {
-		s.around(c, node)
-		n := s.home(c)
-		if n == constraint.Nowhere {
-			return false
-		}
-		s.put(c, n)
-	}
-	return true
 }
 
 // wanted is where a container shall go.
@@ -105,16 +40,15 @@ func (s *Search) aroundOr(c, from int32, into wanted) {
 }
 
 // offender chooses a bound that is violated, and a container whose move may help: one that is
-// to leave the set, or one that is to come into the set that is wanted. If nothing is violated it is
-// any.
+// to leave the set, or one that is to come into the set that is wanted. If nothing is violated, and now and
+// then for the sake of the rest of the objective, it is any.
 func (s *Search) offender() (int32, wanted) {
 	nowhere := wanted{set: constraint.Nowhere}
-	violated := s.board.Violated()
-	if len(violated) == 0 {
+	if len(s.board.Violated()) == 0 || s.rand.IntN(16) == 0 {
 		return s.settled(pick(s.rand, s.movable)), nowhere
 	}
-	v := violated[s.rand.IntN(len(violated))]
-	if !s.board.Chosen(v.Bound) {
+	v, found := s.violation()
+	if !found {
 		return constraint.Nowhere, nowhere
 	}
 	bound := &s.roles.Bounds[v.Bound]
@@ -125,11 +59,45 @@ func (s *Search) offender() (int32, wanted) {
 			return c, wanted{bound.Group, v.Set}
 		}
 	}
+	if bound.Min > 0 && s.rand.IntN(2) == 0 {
+		return s.within(s.subject[v.Bound], bound.Group, v.Set), wanted{bound.Group, s.counted(v)}
+	}
 	list := s.subject[v.Bound]
 	if bound.Max < 1<<30 && (len(list) == 0 || s.rand.IntN(2) == 0) {
 		list = s.target[v.Bound]
 	}
 	return s.within(list, bound.Group, v.Set), nowhere
+}
+
+// violation is a bound of a chosen alternative with a set in which it does not hold.
+func (s *Search) violation() (board.Violated, bool) {
+	violated := s.board.Violated()
+	for range min(len(violated), mostDraws) {
+		s.ticks++
+		if v := violated[s.rand.IntN(len(violated))]; s.board.Chosen(v.Bound) {
+			return v, true
+		}
+	}
+	return board.Violated{}, false
+}
+
+// mostDraws is how often it is drawn.
+const mostDraws = 32
+
+// counted is another set in which somebody is whom the bound counts; Nowhere if there is none.
+func (s *Search) counted(v board.Violated) int32 {
+	list := s.target[v.Bound]
+	if fixed := s.fixed[v.Bound]; len(fixed) > 0 && s.rand.IntN(len(list)+len(fixed)) >= len(list) {
+		list = fixed
+	}
+	if len(list) == 0 {
+		return constraint.Nowhere
+	}
+	set := s.setOf(s.roles.Bounds[v.Bound].Group, s.board.At(pick(s.rand, list)))
+	if set == v.Set {
+		return constraint.Nowhere
+	}
+	return set
 }
 
 // settled is the container if it is on a node.

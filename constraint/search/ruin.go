@@ -10,9 +10,14 @@ import (
 // This file takes whole applications off and places them anew, on the nodes of a few sets: that of
 // one of their containers, those of their neighbours, some by chance. Who is counted goes
 // before who counts it. Half the time no more than a quota may go to each set, since where a
-// set has its most nothing tells the last container that it will stand alone.
+// set has its most nothing tells the last container that it will stand alone. Now and then
+// part of the nodes is not seen (blinks: Christiaens and Vanden Berghe 2020), since some plans
+// begin with a place that is not the best.
 
-const mostRuined = 3 // applications
+const (
+	mostRuined = 3 // applications
+	blink      = 4 // of so many nodes one is not seen
+)
 
 // ruin takes off up to three applications that have to do with one another.
 func ruin(s *Search) bool {
@@ -23,7 +28,7 @@ func ruin(s *Search) bool {
 	lead := s.problem.Containers[pick(s.rand, s.ruined)].Class
 	group := s.groundOf(lead)
 	s.clear()
-	for range 1 + s.rand.IntN(manySets) {
+	for range 1 + s.rand.IntN(mostSets) {
 		switch s.rand.IntN(3) {
 		case 0:
 			s.addSet(group, s.setOf(group, s.board.At(pick(s.rand, s.ruined))))
@@ -39,10 +44,11 @@ func ruin(s *Search) bool {
 	s.takeOff()
 	s.shuffle()
 	s.order()
-	quota := int32(len(s.problem.Containers))
+	quota := int32(len(s.ruined))
 	if s.rand.IntN(2) == 0 {
 		quota = 1 + int32(s.rand.IntN(len(s.ruined)))
 	}
+	s.blinks = s.rand.IntN(8) == 0
 	s.lean(true)
 	done := s.recreate(group, quota)
 	s.lean(false)
@@ -143,11 +149,10 @@ func (s *Search) first() int32 {
 			return s.app(c)
 		}
 	}
-	if violated := s.board.Violated(); len(violated) > 0 {
-		bound := violated[s.rand.IntN(len(violated))].Bound
-		list := s.subject[bound]
+	if v, found := s.violation(); found {
+		list := s.subject[v.Bound]
 		if len(list) == 0 || s.rand.IntN(4) == 0 {
-			list = s.target[bound]
+			list = s.target[v.Bound]
 		}
 		if len(list) > 0 {
 			return s.app(pick(s.rand, list))
@@ -207,7 +212,7 @@ func (s *Search) recreate(group, quota int32) bool {
 func (s *Search) drop(app int32) {
 	of := &s.problem.Applications[app]
 	for c := of.First; c < of.End; c++ {
-		if s.board.At(c) != constraint.Nowhere {
+		if s.board.At(c) != constraint.Nowhere && !s.problem.Containers[c].Fixed {
 			s.board.Take(c)
 			s.ticks += changeTicks
 		}
@@ -216,13 +221,20 @@ func (s *Search) drop(app int32) {
 
 // bestWithin looks for the node among those whose set is below the quota.
 func (s *Search) bestWithin(c, group, quota int32) int32 {
-	s.open = s.open[:0]
-	for _, n := range s.nodes {
-		if set := s.setOf(group, n); set == constraint.Nowhere || s.inSet[group][set] < quota {
-			s.open = append(s.open, n)
+	nodes := s.nodes
+	if int(quota) < len(s.ruined) || s.blinks {
+		s.open = s.open[:0]
+		for _, n := range nodes {
+			if s.blinks && s.rand.IntN(blink) == 0 {
+				continue
+			}
+			if set := s.setOf(group, n); set == constraint.Nowhere || s.inSet[group][set] < quota {
+				s.open = append(s.open, n)
+			}
 		}
+		nodes = s.open
 	}
-	node, _ := s.board.Best(c, s.open)
 	s.ticks += int64(len(s.nodes))
+	node, _ := s.board.Best(c, nodes)
 	return node
 }

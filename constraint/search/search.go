@@ -59,10 +59,12 @@ type Search struct {
 
 // scratch is what ideas write on.
 type scratch struct {
-	ejected, ruined, chosen, failed, open []int32
-	spare                                 int       // how many may stay off
-	rank                                  []uint32  // by class
-	inSet                                 [][]int32 // by group and set
+	chain                        []link
+	ruined, chosen, failed, open []int32
+	spare                        int // how many may stay off
+	blinks                       bool
+	rank                         []uint32  // by class
+	inSet                        [][]int32 // by group and set
 }
 
 // idea is a way to change a plan, and how likely it is to be tried. It reports whether it
@@ -82,7 +84,7 @@ func New(p *constraint.Problem, seed uint64) *Search {
 		neighbourhood: newNeighbourhood(p, b.Roles()),
 		rand:          rand.New(rand.NewPCG(seed, 0x7365617263680a)),
 		bound:         bound,
-		ideas:         []idea{{50, relocate}, {25, eject}, {25, ruin}},
+		ideas:         []idea{{3, relocate}, {3, eject}, {4, ruin}},
 	}
 	s.seen = make([]int32, len(p.Nodes))
 	s.rank = make([]uint32, len(p.Classes))
@@ -127,7 +129,7 @@ func (s *Search) Run(ticks int64) (done bool) {
 
 // finished notes whether there is nothing left to search.
 func (s *Search) finished() bool {
-	s.done = s.done || len(s.movable) == 0 || s.optimal()
+	s.done = s.done || len(s.movable) == 0 || len(s.problem.Nodes) == 0 || s.optimal()
 	return s.done
 }
 
@@ -157,4 +159,3 @@ func (s *Search) Result() Result {
 	}
 	return Result{a, s.best.score, s.ticks, s.optimal()}
 }
-

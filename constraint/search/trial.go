@@ -1,6 +1,8 @@
 package search
 
 import (
+	"slices"
+
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/constraint"
 	"fairlead.dev/fairlead/constraint/board"
@@ -36,6 +38,11 @@ func (t *trial) take(c int32) {
 		t.board.Take(c)
 	}
 	t.ticks += changeTicks
+}
+
+// taken reports whether the idea took the container.
+func (t *trial) taken(c int32) bool {
+	return slices.ContainsFunc(t.undo, func(u place) bool { return u.container == c })
 }
 
 // put puts a container that was taken on a node.

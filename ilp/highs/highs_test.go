@@ -28,22 +28,22 @@ import (
 var engine = sync.OnceValue(func() *highs.Engine { return highs.Start(highs.Options{}) })
 
 // ready returns the engine. Where there can be none, the test is skipped.
-func ready(t testing.TB) *highs.Engine {
-	t.Helper()
-	switch err := engine().Wait(t.Context()); {
+func ready(tb testing.TB) *highs.Engine {
+	tb.Helper()
+	switch err := engine().Wait(tb.Context()); {
 	case errors.Is(err, highs.ErrPlatform) && runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64":
-		t.Skip(err)
+		tb.Skip(err)
 	case err != nil:
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return engine()
 }
 
-func solve(t testing.TB, m *ilp.Model, start []float64, l ilp.Limits) ilp.Solution {
-	t.Helper()
-	s, err := ready(t).Solve(m, start, l)
+func solve(tb testing.TB, m *ilp.Model, start []float64, l ilp.Limits) ilp.Solution {
+	tb.Helper()
+	s, err := ready(tb).Solve(m, start, l)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return s
 }

@@ -116,7 +116,7 @@ func provide(ctx context.Context, r wazero.Runtime) error {
 	add := func(name string, f api.GoModuleFunc, results []api.ValueType, parameters ...api.ValueType) {
 		b.NewFunctionBuilder().WithGoModuleFunction(f, parameters, results).Export(name)
 	}
-	none, one, real := []api.ValueType(nil), []api.ValueType{i32}, []api.ValueType{f64}
+	none, one, fraction := []api.ValueType(nil), []api.ValueType{i32}, []api.ValueType{f64}
 	answers := func(n int32) api.GoModuleFunc {
 		return func(_ context.Context, _ api.Module, stack []uint64) { stack[0] = api.EncodeI32(n) }
 	}
@@ -127,14 +127,14 @@ func provide(ctx context.Context, r wazero.Runtime) error {
 
 	add("a", fails(errThrown), none, i32, i32, i32) // __cxa_throw
 	add("b", fails(errAborted), none, i32)          // exit
-	add("c", milliseconds, real)                    // emscripten_get_now
+	add("c", milliseconds, fraction)                // emscripten_get_now
 	add("d", answers(0), one, i32)                  // fd_close
 	add("e", answers(0), one, i32, i32, i32)        // fcntl64
 	add("f", write, one, i32, i32, i32, i32)        // fd_write
 	add("g", answers(noFile), one, i32, i32, i32, i32)
 	add("h", answers(-noTerminal), one, i32, i32, i32)  // ioctl
 	add("i", answers(-noFile), one, i32, i32, i32, i32) // openat
-	add("j", milliseconds, real)                        // emscripten_date_now
+	add("j", milliseconds, fraction)                    // emscripten_date_now
 	add("k", fails(errAborted), none)                   // abort
 	add("l", answers(0), one, i32, f64)                 // setitimer
 	add("m", nothing, none, i32, i32, i32, i32)         // tzset

@@ -17,7 +17,7 @@ import (
 // wasm is HiGHS; README.md says where it comes from.
 //
 //go:embed highs.wasm
-var wasm []byte //nolint:gochecknoglobals // Embedding needs a variable; nothing writes to it.
+var wasm []byte
 
 const (
 	pageSize    = 65536

@@ -111,19 +111,8 @@ func (w *world) violating(b *cluster.Bound, settled bool) (violating int) {
 	subjects, targets, counts := []seat{}, map[seat]bool{}, map[string]int32{}
 	for i := range s.TaskRows() {
 		t := cluster.TaskID(i)
-		task := s.Task(t)
-		if !task.Placed() {
-			continue
-		}
-		subject, target := b.Affects(s.Shape(task.Shape).Tags)
-		if !subject && !target {
-			continue
-		}
-		for _, n := range []cluster.NodeID{task.Node, task.Next} {
-			if n == cluster.NoNode || settled && n == task.Node && task.Phase == cluster.Leaving {
-				continue
-			}
-			at := seat{t, setOf(s.NodeSpec(n), b.Group)}
+		subject, target := b.Affects(s.Shape(s.Task(t).Shape).Tags)
+		for _, at := range w.seats(t, b.Group, settled) {
 			if subject && !slices.Contains(subjects, at) {
 				subjects = append(subjects, at)
 			}
@@ -143,6 +132,22 @@ func (w *world) violating(b *cluster.Bound, settled bool) (violating int) {
 		}
 	}
 	return violating
+}
+
+// seats are where the task is counted.
+func (w *world) seats(t cluster.TaskID, group string, settled bool) (seats []seat) {
+	s := w.core.State()
+	task := s.Task(t)
+	if !task.Placed() {
+		return nil
+	}
+	if !settled || task.Phase != cluster.Leaving {
+		seats = append(seats, seat{t, setOf(s.NodeSpec(task.Node), group)})
+	}
+	if task.Next != cluster.NoNode {
+		seats = append(seats, seat{t, setOf(s.NodeSpec(task.Next), group)})
+	}
+	return seats
 }
 
 // setOf names the set of the group that the node is in; "" if in none.
@@ -171,13 +176,17 @@ func (w *world) heldTo(before [constraintCount][settledToo]int) error {
 }
 
 // barred reports whether a constraint alone keeps the task from each node that would take
-// it.
+// it. Copies that a policy places together may be barred by one another, which nobody
+// looks at here.
 func (w *world) barred(t *wTask) bool {
 	s := w.core.State()
 	if int(t.row) >= s.TaskRows() || s.Task(t.row).Seq != t.seq || s.Task(t.row).Phase != cluster.Waiting || !s.Constrained(t.shape) {
 		return false
 	}
 	for _, n := range w.nodes {
+		if t.job.copies {
+			break
+		}
 		if n.known && w.takes(n, []*wTask{t}) && s.Admits(t.row, n.row).Code != cluster.Violates {
 			return false
 		}

@@ -27,6 +27,11 @@ type Description struct {
 	Required      int           // tasks with requirements
 	Requirements  Tally[string] // by key and operator; a task may have several
 	PerNode       Tally[int32]  // by limit; 0 is none
+	Constraints   int           // of which Hard are hard
+	Hard          int
+	Tagged        int           // tasks with tags
+	Tags          Tally[string] // a task may have several
+	LongRunning   int           // tasks of such jobs, as far as each says so
 	Devices       Tally[int64]  // of the kind that comes in devices, if there is one
 	Endless       int           // tasks that never end by themselves
 	Fails         int
@@ -75,6 +80,7 @@ func Describe(src Source, enough func(cluster.Time) bool) (Description, error) {
 		d.count(&r, &c)
 	}
 	d.Jobs, d.Users, d.Shapes = c.jobs.count(), c.users.count(), c.shapes.count()
+	d.Tags = c.tags.list()
 	d.Priorities, d.PerNode, d.Requirements, d.Devices = c.priorities.list(), c.perNode.list(), c.requirements.list(), c.devices.list()
 	for _, key := range slices.Sorted(maps.Keys(c.labels)) {
 		d.Labels = append(d.Labels, Label{key, c.labels[key].count()})
@@ -95,6 +101,7 @@ type census struct {
 	priorities   tally[int32]
 	perNode      tally[int32]
 	requirements tally[string]
+	tags         tally[string]
 	devices      tally[int64]
 	device       int // the kind that comes in devices, or -1
 	demand       []sketch
@@ -131,6 +138,12 @@ func (d *Description) count(r *Record, c *census) {
 		d.countTask(&r.Task, start, c)
 	case TaskKilled:
 		d.Killed++
+	case ConstraintAdded:
+		d.Constraints++
+		if r.Constraint.Hard {
+			d.Hard++
+		}
+	case ConstraintRemoved:
 	}
 }
 
@@ -168,6 +181,15 @@ func (d *Description) countTask(t *Task, start bool, c *census) {
 	}
 	for _, q := range t.Requirements {
 		c.requirements.add(q.Key + " " + q.Op.String())
+	}
+	if len(t.Tags) > 0 {
+		d.Tagged++
+	}
+	for _, tag := range t.Tags {
+		c.tags.add(tag)
+	}
+	if t.LongRunning {
+		d.LongRunning++
 	}
 	if t.Fails {
 		d.Fails++

@@ -16,6 +16,30 @@ import (
 // measured on the nodes, and where the tasks' input lies, is left out: that was
 // with other tasks, and on other nodes.
 func Merge(nodes, tasks Source) (Source, error) {
+	m, err := merge(nodes, tasks)
+	if err != nil {
+		return nil, err
+	}
+	m.nodes.wants = func(r *Record) bool { return r.What.OfNode() && r.What != NodeUsed }
+	return m, nil
+}
+
+// Beside takes all of one source, and the tasks and constraints of another, in time order;
+// kinds are as those of Merge. Jobs of the second are renumbered, so that none has a number
+// of the first: the highest bit of the number is turned round. What was measured on the nodes
+// is left out: that was without the tasks.
+func Beside(all, tasks Source) (Source, error) {
+	m, err := merge(all, tasks)
+	if err != nil {
+		return nil, err
+	}
+	m.beside = true
+	m.nodes.wants = func(r *Record) bool { return r.What != NodeUsed }
+	return m, nil
+}
+
+// merge merges the sources, of which the second gives its tasks.
+func merge(nodes, tasks Source) (*merged, error) {
 	kinds := slices.Clone(nodes.Kinds())
 	for _, k := range tasks.Kinds() {
 		at := slices.IndexFunc(kinds, func(o cluster.Kind) bool { return o.Name == k.Name })
@@ -33,7 +57,7 @@ func Merge(nodes, tasks Source) (Source, error) {
 	}
 	m := &merged{kinds: kinds}
 	m.nodes = side{source: nodes, places: places(nodes.Kinds(), kinds)}
-	m.tasks = side{source: tasks, places: places(tasks.Kinds(), kinds)}
+	m.tasks = side{source: tasks, places: places(tasks.Kinds(), kinds), wants: func(r *Record) bool { return !r.What.OfNode() }}
 	return m, nil
 }
 
@@ -69,6 +93,7 @@ func places(own, all []cluster.Kind) []place {
 type merged struct {
 	kinds        []cluster.Kind
 	nodes, tasks side
+	beside       bool // the nodes' source gives its tasks as well
 }
 
 // side is one of the two sources, with the record that was read last. Before
@@ -76,6 +101,7 @@ type merged struct {
 type side struct {
 	source Source
 	places []place
+	wants  func(*Record) bool
 	next   Record
 	ready  bool  // next is wanted, and has yet to be given
 	err    error // why there is no next record
@@ -84,8 +110,11 @@ type side struct {
 // Kinds are those of both sources.
 func (m *merged) Kinds() []cluster.Kind { return m.kinds }
 
-// Typical is what the source of the tasks knows of them.
+// Typical is what the source of the tasks knows of them; nil where tasks are of both.
 func (m *merged) Typical() []cluster.Typical {
+	if m.beside {
+		return nil
+	}
 	list := slices.Clone(typical(m.tasks.source))
 	for i := range list {
 		// What is too large for a node is of no node's use either way.
@@ -116,8 +145,14 @@ func (m *merged) Next(r *Record) error {
 			return nil
 		}
 		s.err = s.source.Next(&s.next)
-		s.ready = s.err == nil && s.next.What != NodeUsed && s.next.What.OfNode() == (s == &m.nodes)
-		s.next.Task.Input = nil
+		s.ready = s.err == nil && s.wants(&s.next)
+		switch {
+		case !m.beside:
+			s.next.Task.Input = nil
+		case s == &m.tasks:
+			s.next.Task.Input = nil
+			s.next.Task.Job ^= 1 << 63
+		}
 	}
 }
 
@@ -138,6 +173,9 @@ func (m *merged) earlier() *side {
 
 // spread puts the quantities of the next record where the common kinds stand.
 func (s *side) spread(kinds []cluster.Kind) (err error) {
+	if s.next.What == ConstraintAdded || s.next.What == ConstraintRemoved {
+		return nil
+	}
 	v := &s.next.Task.Demand
 	if s.next.What.OfNode() {
 		v = &s.next.Node.Capacity

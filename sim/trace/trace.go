@@ -52,6 +52,9 @@ type Record struct {
 	What What
 	Node Node // of NodeAdded, NodeChanged, NodeLost (the ID alone) and NodeUsed (ID and Usage)
 	Task Task // of TaskSubmitted and TaskKilled (Job and Index alone)
+	// Constraint is that of ConstraintAdded and ConstraintRemoved (the Name alone, by
+	// which it is known).
+	Constraint cluster.Constraint
 }
 
 // What says which fields of a Record count.
@@ -72,9 +75,14 @@ const (
 	TaskSubmitted
 	// TaskKilled: its user ends the task, wherever it is.
 	TaskKilled
+	// ConstraintAdded: placement is to obey it from now on.
+	ConstraintAdded
+	// ConstraintRemoved: it is no more.
+	ConstraintRemoved
 )
 
-// OfNode reports whether a record that says w is of a node, and not of a task.
+// OfNode reports whether a record that says w is of a node, and not of a task or a
+// constraint, which belong to the workload.
 func (w What) OfNode() bool { return w <= NodeUsed }
 
 // String names w as reports do: "node added".
@@ -92,6 +100,10 @@ func (w What) String() string {
 		return "task submitted"
 	case TaskKilled:
 		return "task killed"
+	case ConstraintAdded:
+		return "constraint added"
+	case ConstraintRemoved:
+		return "constraint removed"
 	}
 	return fmt.Sprintf("What(%d)", uint8(w))
 }
@@ -148,6 +160,11 @@ type Task struct {
 	Together bool
 	// Input is what the task reads whenever it begins to run.
 	Input []Block
+	// Tags are what constraints name the task by, sorted, each once.
+	Tags []string
+	// LongRunning says that the job is an application that stays. The job's first task
+	// says it for all.
+	LongRunning bool
 }
 
 // Block is a piece of a task's input.

@@ -161,7 +161,7 @@ func (s *withData) Next(r *trace.Record) error {
 		if r.Task.Input == nil {
 			r.Task.Input = s.inputOf(&r.Task)
 		}
-	case trace.NodeLost, trace.NodeUsed, trace.TaskKilled:
+	case trace.NodeLost, trace.NodeUsed, trace.TaskKilled, trace.ConstraintAdded, trace.ConstraintRemoved:
 	}
 	return nil
 }

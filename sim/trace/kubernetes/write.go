@@ -102,6 +102,8 @@ func (w *writer) item(r *trace.Record) (fields, error) {
 		return w.pod(r)
 	case r.What == trace.TaskKilled:
 		return nil, w.refuse(r, "kills")
+	case r.What == trace.ConstraintAdded || r.What == trace.ConstraintRemoved:
+		return nil, w.refuse(r, "constraints")
 	case r.What == trace.NodeUsed:
 		return nil, w.refuse(r, "usage of nodes")
 	}

@@ -2,14 +2,14 @@
 // perhaps compressed with gzip, which a program of any language can write
 // while it runs.
 //
-// # The format, version 4
+// # The format, version 5
 //
 // The first line is the header. It names the resources in which capacities
 // and demands are given; per_unit is how many of the integer quantities make
 // one unit. A kind with "devices": true comes in devices of one unit each, such
 // as GPUs (see cluster.Kind); there is at most one such kind.
 //
-//	{"fairlead": "trace", "version": 4, "kinds": [
+//	{"fairlead": "trace", "version": 5, "kinds": [
 //	  {"name": "cpu", "unit": "cores", "per_unit": 1000},
 //	  {"name": "memory", "unit": "GiB", "per_unit": 1073741824}]}
 //
@@ -23,7 +23,7 @@
 // when all its work is done.
 //
 // Each line after it is one record: the time t, and one of add, change, lose,
-// usage, submit and kill. (Lines are broken here only to be shown.)
+// usage, submit, kill, constrain and release. (Lines are broken here only to be shown.)
 //
 //	{"t": 0, "add": {"node": 1, "name": "n1", "capacity": {"cpu": 4000, "memory": 8589934592},
 //	  "labels": {"zone": "a"}, "groups": {"rack": "r1"}}}
@@ -34,6 +34,8 @@
 //	{"t": 5000000, "change": {"node": 1, "name": "n1", "capacity": {"cpu": 2000}}}
 //	{"t": 6000000, "kill": {"job": 7, "task": 0}}
 //	{"t": 7000000, "lose": {"node": 1}}
+//	{"t": 8000000, "constrain": {"name": "apart", "hard": true, "any": [[
+//	  {"subject": ["web"], "target": ["web"], "max": 0, "group": "rack"}]]}}
 //
 // Times are integers in microseconds from the start of the run, and do not go
 // backwards. At equal times the order of lines counts; nodes come before
@@ -45,6 +47,8 @@
 //	usage      so much of the node was measured to be in use
 //	submit     a task asks to be placed
 //	kill       the user ends the task
+//	constrain  placement is to obey a constraint from now on
+//	release    the constraint of that name is no more
 //
 //	node       an integer that names the node
 //	name       its name; if omitted, that integer
@@ -79,10 +83,25 @@
 //	           task says it
 //	input      what the task reads when it begins to run, block by block: its
 //	           bytes, and up to 3 nodes that hold it
+//	tags       what constraints name the task by, each once; may be omitted
+//	long_running  the job is an application that stays; its first task says it
+//
+//	name       of a constraint, by which it is known as long as it is there
+//	owner      the application that brought it; omitted: the operator
+//	any        alternatives, of which one shall hold; each is a list of bounds, which
+//	           shall all hold
+//	hard       no placement may violate it; else weight is what each violation costs,
+//	           in thousandths; omitted: 1000
+//	subject    tags that a task must all have to be bound; omitted: every set is
+//	target     tags that a task must all have to be counted
+//	min, max   how many others in the same set there shall be; omitted: 0 and no limit
+//	group      node, where each node is a set, or a key of groups
+//	self_counted  a subject that is a target counts itself
 //
 // Names that are not listed are errors. Text is UTF-8. The version changes when
 // a name is added, goes or changes its meaning, as old readers reject new
-// names. Older versions are still read: version 3 has no tier, promise and max;
+// names. Older versions are still read: version 4 has no
+// tags, long_running, constrain and release; version 3 no tier, promise and max either;
 // version 2 has no groups, usage, together and input either; version 1 no devices,
 // name and per_node, and "apart": true for "per_node": 1.
 //

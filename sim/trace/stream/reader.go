@@ -15,8 +15,9 @@ import (
 
 // version is that of the format. Version 1 had no name, per_node and devices,
 // but apart: true for per_node 1. Version 2 had no groups, together, input and
-// usage. Version 3 had no tier, promise and max.
-const version = 4
+// usage. Version 3 had no tier, promise and max. Version 4 had no tags, long_running,
+// constrain and release.
+const version = 5
 
 // Options says how to read a stream.
 type Options struct {
@@ -46,6 +47,7 @@ type Reader struct {
 	input        []trace.Block
 	replicas     []uint64 // of all blocks
 	requirements []cluster.Requirement
+	tags         []string
 	texts        map[string]string
 }
 
@@ -78,7 +80,7 @@ func start(lines *trace.Lines, skips *trace.Skips) (*Reader, error) {
 }
 
 const (
-	wantHeader = `{"fairlead":"trace","version":4,"kinds":[...]}`
+	wantHeader = `{"fairlead":"trace","version":5,"kinds":[...]}`
 	wantKind   = `{"name":...,"unit":...,"per_unit":...}`
 
 	wantTypical = `{"demand":...,"tasks":...}`
@@ -248,7 +250,7 @@ func (r *Reader) record(rec *trace.Record) {
 			continue
 		}
 		if rec.What != 0 {
-			s.fail("one of add, change, lose, usage, submit and kill, not two")
+			s.fail("one of add, change, lose, usage, submit, kill, constrain and release, not two")
 		}
 		switch string(name) {
 		case "add":
@@ -269,12 +271,18 @@ func (r *Reader) record(rec *trace.Record) {
 		case "kill":
 			rec.What = trace.TaskKilled
 			r.taskID(&rec.Task)
+		case "constrain":
+			rec.What = trace.ConstraintAdded
+			r.constraint(&rec.Constraint)
+		case "release":
+			rec.What = trace.ConstraintRemoved
+			r.release(&rec.Constraint)
 		default:
-			s.failName("a field of a record", name, "t", "add", "change", "lose", "usage", "submit", "kill")
+			s.failName("a field of a record", name, "t", "add", "change", "lose", "usage", "submit", "kill", "constrain", "release")
 		}
 	}
 	if !timed || rec.What == 0 {
-		s.fail("t, and one of add, change, lose, usage, submit and kill")
+		s.fail("t, and one of add, change, lose, usage, submit, kill, constrain and release")
 	}
 	s.end()
 }
@@ -493,9 +501,14 @@ func (r *Reader) where(t *trace.Task, field []byte) {
 		t.Together = s.bool()
 	case "input":
 		t.Input = r.readInput()
+	case "tags":
+		r.tags = r.readTags(r.tags[:0])
+		t.Tags = r.tags
+	case "long_running":
+		t.LongRunning = s.bool()
 	default:
 		s.failName("a field of submit", field,
-			"job", "task", "job_tasks", "user", "class", "promise", "priority", "demand", "max", "per_node", "name", "require", "work", "fails", "on", "together", "input")
+			"job", "task", "job_tasks", "user", "class", "promise", "priority", "demand", "max", "per_node", "name", "require", "work", "fails", "on", "together", "input", "tags", "long_running")
 	}
 }
 

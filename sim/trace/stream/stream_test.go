@@ -20,7 +20,7 @@ import (
 	"fairlead.dev/fairlead/sim/trace/stream"
 )
 
-const head = `{"fairlead":"trace","version":4,"kinds":[{"name":"cpu","unit":"cores","per_unit":1000},{"name":"memory","unit":"GiB","per_unit":1024}]}` + "\n"
+const head = `{"fairlead":"trace","version":5,"kinds":[{"name":"cpu","unit":"cores","per_unit":1000},{"name":"memory","unit":"GiB","per_unit":1024}]}` + "\n"
 
 // readAll returns copies of all records.
 func readAll(text string, opt stream.Options) ([]trace.Record, *stream.Reader, error) {
@@ -49,6 +49,7 @@ func readAll(text string, opt stream.Options) ([]trace.Record, *stream.Reader, e
 		}
 		rec.Task.Demand = append(cluster.Vector(nil), rec.Task.Demand...)
 		rec.Task.Max = slices.Clone(rec.Task.Max)
+		rec.Task.Tags = slices.Clone(rec.Task.Tags)
 		rec.Task.Requirements = append([]cluster.Requirement(nil), rec.Task.Requirements...)
 		all = append(all, rec)
 	}
@@ -70,7 +71,9 @@ func TestRead(t *testing.T) {
 	text := head + `{"t":0,"add":{"node":1,"name":"n1","capacity":{"memory":8,"cpu":4000},"labels":{"zone":"a","rack":"r\u0031"},"groups":{"upgrade":"u","rack":"r1"},"tier":3}}
 { "t" : 0 , "submit" : {"job":7,"task":0,"job_tasks":3,"user":"ann","class":2,"priority":-9,"demand":{"cpu":500},
 "x":0}}
-{"t":1,"submit":{"job":7,"task":1,"job_tasks":3,"user":"ann","class":2,"promise":"gold","priority":-9,"demand":{"cpu":500},"max":{"memory":7},"per_node":2,"name":"web/a","require":[["a=","!=","b"],["v",">","3"]],"work":60,"fails":true,"on":1,"together":true,"input":[[64,1,0,18446744073709551615],[5,7],[0]]}}
+{"t":1,"submit":{"job":7,"task":1,"job_tasks":3,"user":"ann","class":2,"promise":"gold","priority":-9,"demand":{"cpu":500},"max":{"memory":7},"per_node":2,"name":"web/a","require":[["a=","!=","b"],["v",">","3"]],"work":60,"fails":true,"on":1,"together":true,"input":[[64,1,0,18446744073709551615],[5,7],[0]],"tags":["web","app:a"],"long_running":true}}
+{"t":1,"constrain":{"name":"c","owner":"a","any":[[{"subject":["b","a"],"target":["b"],"min":1,"group":"rack"},{"target":["c"],"max":0,"group":"node"}],[{"subject":["a"],"target":["a"],"max":3,"group":"node","self_counted":true}]]}}
+{"t":1,"release":{"name":"c"}}
 {"t":2,"usage":{"node":1,"used":{"memory":7}}}
 {"change":{"node":1,"capacity":{}},"t":2}
 {"t":3,"kill":{"job":7,"task":1}}
@@ -86,7 +89,13 @@ func TestRead(t *testing.T) {
 			Requirements: []cluster.Requirement{{Key: "a=", Op: cluster.NotEqual, Value: "b"}, {Key: "v", Op: cluster.Greater, Value: "3"}},
 			Work:         60, Fails: true, Running: true, OnNode: 1, Together: true,
 			Input: []trace.Block{{Bytes: 64, Replicas: []uint64{1, 0, 1<<64 - 1}}, {Bytes: 5, Replicas: []uint64{7}}, {Replicas: []uint64{}}},
+			Tags:  []string{"app:a", "web"}, LongRunning: true,
 		}},
+		{Time: 1, What: trace.ConstraintAdded, Constraint: cluster.Constraint{Name: "c", Owner: "a", Weight: cluster.DefaultWeight, Any: [][]cluster.Bound{
+			{{Subject: []string{"a", "b"}, Target: []string{"b"}, Min: 1, Max: cluster.Unbounded, Group: "rack"}, {Target: []string{"c"}, Group: cluster.EachNode}},
+			{{Subject: []string{"a"}, Target: []string{"a"}, Max: 3, Group: cluster.EachNode, SelfCounted: true}},
+		}}},
+		{Time: 1, What: trace.ConstraintRemoved, Constraint: cluster.Constraint{Name: "c"}},
 		{Time: 2, What: trace.NodeUsed, Node: trace.Node{ID: 1, Usage: cluster.Vector{0, 7}}},
 		{Time: 2, What: trace.NodeChanged, Node: trace.Node{ID: 1, Capacity: cluster.Vector{0, 0}}},
 		{Time: 3, What: trace.TaskKilled, Task: trace.Task{Job: 7, Index: 1}},
@@ -106,8 +115,8 @@ func TestBroken(t *testing.T) {
 		{``, `t.jsonl:1: want the header`},
 		{head, `t.jsonl:2: want a record {"t":...} below the header: unexpected EOF`},
 		{"{}\n", `t.jsonl:1:1: want the header {`},
-		{`{"fairlead":"trace","version":5,"new":0}`, `t.jsonl:1:31: want version 1 to 4 of the format, got "5,`},
-		{`{"fairlead":"trace","version":4,"kinds":[{"name":"cpu","unit":"","per_unit":0}]}`, `t.jsonl:1:78: want a kind with a name, and a per_unit of at least 1`},
+		{`{"fairlead":"trace","version":6,"new":0}`, `t.jsonl:1:31: want version 1 to 5 of the format, got "6,`},
+		{`{"fairlead":"trace","version":5,"kinds":[{"name":"cpu","unit":"","per_unit":0}]}`, `t.jsonl:1:78: want a kind with a name, and a per_unit of at least 1`},
 		{head + "nonsense", `t.jsonl:2:1: want a record {"t":...}, got "nonsense"`},
 		{head + `{"t":1.5,"lose":{"node":1}}`, `t.jsonl:2:6: want a time in microseconds, got "1.5`},
 		{head + `{"t":-1,"lose":{"node":1}}`, `t.jsonl:2:6: want a time`},
@@ -141,6 +150,11 @@ func TestBroken(t *testing.T) {
 		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"input":[[-1,4]]}}`, `t.jsonl:2:57: want the bytes of a block, from 0 to 2^45`},
 		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"input":[[1,2,3,4,5]]}}`, `t.jsonl:2:65: want at most 3 nodes that hold the block, each once, got "5]]}}"`},
 		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"input":[[1,2,2]]}}`, `t.jsonl:2:61: want at most 3 nodes that hold the block, each once, got "2]]}}"`},
+		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"tags":["a","a"]}}`, `t.jsonl:2:59: want each tag once, and none empty, got "\"a\"]}}"`},
+		{head + `{"t":5,"constrain":{"name":"c","any":[[{"target":["a"],"group":"node","min":2,"max":1}]]}}`, `a constraint that can be (constraint "c": max is 1, want at least the min 2)`},
+		{head + `{"t":5,"constrain":{"name":"c","any":[[{"targets":["a"]}]]}}`, `t.jsonl:2:41: want a field of a bound, got "targets"; did you mean target?`},
+		{head + `{"t":5,"constrain":{"any":[[{"target":["a"],"group":"node"}]]}}`, `want a name in the constraint that ends here`},
+		{head + `{"t":5,"release":{}}`, `want name in the object that ends here`},
 		{strings.Replace(head, "kinds", "kind", 1), `t.jsonl:1:33: want a field of the header, got "kind"; did you mean kinds?`},
 		{strings.Replace(head, "per_unit", "perunit", 1), `t.jsonl:1:71: want a field of a kind, got "perunit"; did you mean per_unit?`},
 		{strings.Replace(head, `"kinds"`, `"typical":[{"demand":{"cpu":1}}],"kinds"`, 1), `t.jsonl:1:55: want a kind that the header names`},
@@ -214,7 +228,7 @@ func randomRecords(rng *rand.Rand, n int) []trace.Record {
 	var now cluster.Time
 	for range n {
 		now += cluster.Time(rng.Int64N(2) * rng.Int64N(1e9))
-		r := trace.Record{Time: now, What: trace.What(rng.IntN(6) + 1)}
+		r := trace.Record{Time: now, What: trace.What(rng.IntN(8) + 1)}
 		switch r.What {
 		case trace.NodeAdded, trace.NodeChanged:
 			r.Node = trace.Node{ID: rng.Uint64(), Name: text(), Capacity: vector()}
@@ -249,10 +263,27 @@ func randomRecords(rng *rand.Rand, n int) []trace.Record {
 				}
 				r.Task.Requirements = append(r.Task.Requirements, q)
 			}
-			r.Task.Together = rng.IntN(4) == 0
+			r.Task.Together, r.Task.LongRunning = rng.IntN(4) == 0, rng.IntN(4) == 0
+			if rng.IntN(2) == 0 {
+				r.Task.Tags = []string{"=<>&", `quoted\`, "ß"}[:1+rng.IntN(3)]
+			}
 			for range rng.IntN(8) / 5 {
 				first := rng.Uint64N(1 << 60)
 				r.Task.Input = append(r.Task.Input, trace.Block{Bytes: rng.Int64N(cluster.MaxQuantity + 1), Replicas: []uint64{first, first + 1, 0}[:1+rng.IntN(3)]})
+			}
+		case trace.ConstraintRemoved:
+			r.Constraint.Name = "n" + text()
+		case trace.ConstraintAdded:
+			b := cluster.Bound{Subject: []string{"größe", "ß"}[:rng.IntN(3)], Target: []string{`"`}, Min: rng.Int32N(2), Max: cluster.Unbounded, Group: "g" + text()}
+			if len(b.Subject) == 0 {
+				b.Subject = nil
+			}
+			if rng.IntN(2) == 0 {
+				b.Max, b.SelfCounted = b.Min+rng.Int32N(3), b.Subject != nil
+			}
+			r.Constraint = cluster.Constraint{Name: "n" + text(), Owner: text(), Any: [][]cluster.Bound{{b}, {b, b}}, Hard: rng.IntN(2) == 0}
+			if !r.Constraint.Hard {
+				r.Constraint.Weight = 1 + rng.Int64N(cluster.MaxWeight)
 			}
 		}
 		all = append(all, r)
@@ -431,7 +462,7 @@ func FuzzReader(f *testing.F) {
 	f.Add(head + `{"t":0,"add":{"node":1,"name":"n1","capacity":{"cpu":4000},"labels":{"zone":"a"}}}`)
 	f.Add(head + `{"t":1,"submit":{"job":7,"task":1,"demand":{"cpu":5},"per_node":2,"name":"web/a","require":[["a","!=","b"]],"work":6,"on":1}}` + "\n" + `{"t":1,"kill":{"job":7,"task":1}}`)
 	f.Add(head + `{"t":3,"change":{"node":1,"name":"\u00e9\"","capacity":{}}}` + "\n" + `{"t":3,"lose":{"node":1}}`)
-	f.Add(`{"fairlead":"trace","version":4}`)
+	f.Add(`{"fairlead":"trace","version":5}`)
 	f.Add(strings.Replace(head, "]}", `],"typical":[{"demand":{"cpu":1},"tasks":2,"require":[["a","=","b"]]}]}`, 1))
 	f.Fuzz(func(t *testing.T, text string) {
 		if _, _, err := readAll(text, stream.Options{Lenient: true}); err != nil {

@@ -152,6 +152,11 @@ func (w *Writer) Write(r *trace.Record) error {
 		w.open("kill", '{')
 		w.uint("job", r.Task.Job)
 		w.uint("task", uint64(r.Task.Index))
+	case trace.ConstraintAdded:
+		err = w.constraint(&r.Constraint)
+	case trace.ConstraintRemoved:
+		w.open("release", '{')
+		w.string("name", r.Constraint.Name)
 	default:
 		err = fmt.Errorf("trace stream: a record of unknown kind %v", r.What)
 	}
@@ -242,6 +247,13 @@ func (w *Writer) task(t *trace.Task) error {
 	}
 	if t.Together {
 		w.flag("together")
+	}
+	if err := cluster.CheckTags(t.Tags); err != nil {
+		return fmt.Errorf("trace stream: job %d task %d: %w", t.Job, t.Index, err)
+	}
+	w.tags("tags", t.Tags)
+	if t.LongRunning {
+		w.flag("long_running")
 	}
 	return w.input(t)
 }
