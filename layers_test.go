@@ -81,7 +81,7 @@ sim/trace/kubernetes: cluster internal/manifest sim/trace
 sim/trace/place: cluster constraint constraint/request sim/trace
 internal/kmeans:
 sim/workload: cluster internal/heap internal/kmeans sim/trace
-experiment: class cluster constraint constraint/greedy constraint/planted constraint/search internal/nearest policies report sched sim sim/trace sim/trace/ecsched sim/trace/google2011 sim/trace/qos sim/workload
+experiment: class cluster constraint constraint/greedy constraint/planted constraint/request constraint/search internal/nearest policies report sched sim sim/trace sim/trace/ecsched sim/trace/google2011 sim/trace/place sim/trace/qos sim/workload
 cmd/fairlead: *
 `
 
