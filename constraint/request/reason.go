@@ -2,24 +2,19 @@ package request
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/constraint"
-	"fairlead.dev/fairlead/constraint/board"
+	"fairlead.dev/fairlead/constraint/conflict"
 )
 
 // This file says why an application is not placed. Where some container finds no node at all,
-// numbers say so. Else it is what several demand together: a deletion filter (Chinneck and
-// Dravnieks 1991) leaves out one demand after the other, hard constraints and room
-// among them, and keeps those without which the application could be placed beside all
-// that is placed. What is left is a smallest set that conflicts, not always the only one. It
-// is as good as its solver: one that overlooks a place names too much.
+// numbers say so. Else it is what several demand together, which package conflict finds.
 
 // Solver places what is not placed.
-type Solver func(*constraint.Problem) constraint.Assignment
+type Solver = conflict.Solver
 
 // reasons finds reasons beside an assignment.
 type reasons struct {
@@ -105,23 +100,11 @@ func (r *Request) classesOf(application int) []int {
 }
 
 // left is what is left of each node.
-func (r *reasons) left() []cluster.Vector {
-	p := &r.Problem
-	left := make([]cluster.Vector, len(p.Nodes))
-	for n := range left {
-		left[n] = slices.Clone(p.Nodes[n].Free)
-	}
-	for c := range p.Containers {
-		for k, q := range p.Classes[p.Containers[c].Class].Demand {
-			if at := p.Containers[c].At; at != constraint.Nowhere {
-				left[at][k] += q
-			}
-			if r.a[c] != constraint.Nowhere {
-				left[r.a[c]][k] -= q
-			}
-		}
-	}
-	return left
+func (r *reasons) left() []cluster.Vector { return r.question(0).Left() }
+
+// question asks for a place for the application beside the assignment.
+func (r *reasons) question(application int) *conflict.Question {
+	return &conflict.Question{Problem: &r.Problem, Base: r.a, Application: application, Solve: r.solve}
 }
 
 const room = "room"
@@ -154,28 +137,29 @@ func (r *reasons) demand(v cluster.Vector) string {
 	return strings.Join(all, ", ")
 }
 
-// demanded is something that a placement of an application has to heed, and may be left
-// out.
-type demanded struct {
-	what       string
-	constraint int                       // -1 if it is none
-	relax      func(*constraint.Problem) // does without it, unless it is a constraint
+// name is what a demand is called.
+func (r *reasons) name(d conflict.Demand) string {
+	switch d.Kind {
+	case conflict.Room:
+		return room
+	case conflict.Where:
+		return r.where(d.Row)
+	case conflict.PerNode:
+		return "per_node"
+	case conflict.Constraint:
+	}
+	return constraint.Title(&r.Problem.Constraints[d.Row])
 }
 
 // together finds what conflicts where every container alone finds a node.
 func (r *reasons) together(application int) (string, []string) {
-	all := r.demandedOf(application)
-	if r.placeable(application, all) {
+	all := r.question(application).Smallest()
+	if len(all) == 0 {
 		return "each container finds its place, but the plan without the application scores better, or the search had not come to it: allow it more time, or weigh unplaced higher", []string{}
-	}
-	for i := range slices.Backward(all) {
-		if without := slices.Delete(slices.Clone(all), i, i+1); !r.placeable(application, without) {
-			all = without
-		}
 	}
 	names := make([]string, len(all))
 	for i := range all {
-		names[i] = all[i].what
+		names[i] = r.name(all[i])
 	}
 	app := &r.Problem.Applications[application]
 	reason := fmt.Sprintf("no place was found for its %d containers under all of: %s", app.End-app.First, strings.Join(names, "; ")) + r.facts(all)
@@ -187,13 +171,13 @@ func (r *reasons) together(application int) (string, []string) {
 
 // facts says of the constraints among the demands how many sets their groups have, and whom
 // they want that is not placed.
-func (r *reasons) facts(demands []demanded) string {
+func (r *reasons) facts(demands []conflict.Demand) string {
 	var facts []string
 	for _, d := range demands {
-		if d.constraint < 0 {
+		if d.Kind != conflict.Constraint {
 			continue
 		}
-		for _, bounds := range r.Problem.Constraints[d.constraint].Any {
+		for _, bounds := range r.Problem.Constraints[d.Row].Any {
 			for i := range bounds {
 				facts = append(facts, r.factsOf(&bounds[i])...)
 			}
@@ -228,115 +212,6 @@ func (r *reasons) factsOf(b *cluster.Bound) []string {
 		facts = append(facts, fmt.Sprintf("no container with %s is placed", strings.Join(b.Target, " & ")))
 	}
 	return facts
-}
-
-// demandedOf is all that a placement of the application has to heed. Those that are left out
-// first, if they can be, come last.
-func (r *reasons) demandedOf(application int) []demanded {
-	own := r.classesOf(application)
-	all := []demanded{{room, -1, func(p *constraint.Problem) {
-		for _, class := range own {
-			p.Classes[class].Demand, p.Classes[class].Need = make(cluster.Vector, len(p.Kinds)), cluster.DeviceNeed{}
-		}
-	}}}
-	for _, class := range own {
-		if r.Problem.Classes[class].Eligible != nil {
-			all = append(all, demanded{r.where(class), -1, func(p *constraint.Problem) { p.Classes[class].Eligible = nil }})
-		}
-	}
-	if slices.ContainsFunc(own, func(class int) bool { return r.Problem.Classes[class].PerNode > 0 }) {
-		all = append(all, demanded{"per_node", -1, func(p *constraint.Problem) {
-			for _, class := range own {
-				p.Classes[class].PerNode = 0
-			}
-		}})
-	}
-	for i := range r.Problem.Constraints {
-		if r.Problem.Constraints[i].Hard && r.concerns(i, application) {
-			all = append(all, demanded{constraint.Title(&r.Problem.Constraints[i]), i, func(*constraint.Problem) {}})
-		}
-	}
-	return all
-}
-
-// concerns reports whether the constraint says anything of the application's containers.
-func (r *reasons) concerns(row, application int) bool {
-	for _, bounds := range r.Problem.Constraints[row].Any {
-		for i := range bounds {
-			for _, class := range r.classesOf(application) {
-				if subject, target := bounds[i].Affects(r.Problem.Classes[class].Tags); subject || target {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
-// placeable reports whether the solver finds a place for the application beside all that is
-// placed, which stays, where no more is heeded than the demands.
-func (r *reasons) placeable(application int, demands []demanded) bool {
-	p := r.beside(application)
-	p.Constraints = nil
-	heeded := map[string]bool{}
-	for _, d := range demands {
-		heeded[d.what] = true
-		if d.constraint >= 0 {
-			p.Constraints = append(p.Constraints, r.Problem.Constraints[d.constraint])
-		}
-	}
-	for _, d := range r.demandedOf(application) {
-		if !heeded[d.what] {
-			d.relax(p)
-		}
-	}
-	app := &p.Applications[application]
-	return !slices.Contains(r.solve(p)[app.First:app.End], constraint.Nowhere)
-}
-
-// beside is the problem of placing one application while everything else stays as it was
-// assigned.
-func (r *reasons) beside(application int) *constraint.Problem {
-	p := r.Problem
-	b := board.New(&r.Problem, constraint.FindRoles(&r.Problem))
-	b.Set(r.a)
-	p.Nodes, p.Classes = slices.Clone(p.Nodes), slices.Clone(p.Classes)
-	p.Containers, p.Applications = slices.Clone(p.Containers), slices.Clone(p.Applications)
-	left := r.left()
-	for n := range p.Nodes {
-		p.Nodes[n].Free = left[n]
-		p.Nodes[n].Devices = slices.Clone(p.Nodes[n].Devices)
-	}
-	nowhere := make([]bool, len(p.Nodes))
-	for c := range p.Containers {
-		container := &p.Containers[c]
-		class := &p.Classes[container.Class]
-		if class.Application == int32(application) {
-			continue
-		}
-		hold(&p, container.At, container.Devices, class.Need.Share)
-		container.At, container.Devices, container.Fixed = r.a[c], b.Devices(int32(c)), true
-		if container.At == constraint.Nowhere {
-			container.Fixed, container.Devices, class.Eligible = false, 0, nowhere
-			continue
-		}
-		hold(&p, container.At, container.Devices, -class.Need.Share)
-		p.Applications[class.Application].Deployed = true
-	}
-	p.Objective = constraint.Objective{Unplaced: math.MaxInt32}
-	return &p
-}
-
-// hold gives so much of the devices of a node back.
-func hold(p *constraint.Problem, node int32, devices cluster.DeviceSet, share int64) {
-	if node == constraint.Nowhere {
-		return
-	}
-	for d := range p.Nodes[node].Devices {
-		if devices.Has(d) {
-			p.Nodes[node].Devices[d] += share
-		}
-	}
 }
 
 // roomLeft says how many containers of each part there would be room for.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/constraint"
+	"fairlead.dev/fairlead/constraint/conflict"
 	"fairlead.dev/fairlead/constraint/constrainttest"
 	"fairlead.dev/fairlead/constraint/greedy"
 )
@@ -67,10 +68,11 @@ func TestConflictIsSmallest(t *testing.T) {
 		for _, u := range answer.Unplaced {
 			app := slices.IndexFunc(p.Applications, func(a constraint.Application) bool { return a.Name == u.Application })
 			reasons := reasons{Request: r, a: a, solve: enumerate}
-			all := reasons.demandedOf(app)
-			var named []demanded
+			question := reasons.question(app)
+			all := question.Demands()
+			var named []conflict.Demand
 			for _, d := range all {
-				if slices.Contains(u.Conflict, d.what) {
+				if slices.Contains(u.Conflict, reasons.name(d)) {
 					named = append(named, d)
 				}
 			}
@@ -78,13 +80,13 @@ func TestConflictIsSmallest(t *testing.T) {
 			case p.Applications[app].Deployed || strings.HasPrefix(u.Reason, "none of"):
 				continue
 			case len(u.Conflict) == 0:
-				if !reasons.placeable(app, all) {
+				if !question.Placeable(all) {
 					t.Fatalf("seed %d: %s cannot be placed, and nothing conflicts: %s", seed, u.Application, u.Reason)
 				}
 				continue
 			case len(named) != len(u.Conflict):
 				t.Fatalf("seed %d: conflict %q names what nobody demands", seed, u.Conflict)
-			case reasons.placeable(app, named):
+			case question.Placeable(named):
 				t.Fatalf("seed %d: %s can be placed under all of %q", seed, u.Application, u.Conflict)
 			case strings.HasPrefix(u.Reason, "a container"):
 				continue
@@ -94,8 +96,8 @@ func TestConflictIsSmallest(t *testing.T) {
 				several++
 			}
 			for i := range named {
-				if !reasons.placeable(app, slices.Delete(slices.Clone(named), i, i+1)) {
-					t.Fatalf("seed %d: %s cannot be placed without %s of %q either", seed, u.Application, named[i].what, u.Conflict)
+				if !question.Placeable(slices.Delete(slices.Clone(named), i, i+1)) {
+					t.Fatalf("seed %d: %s cannot be placed without %s of %q either", seed, u.Application, reasons.name(named[i]), u.Conflict)
 				}
 			}
 		}
