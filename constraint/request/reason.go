@@ -68,14 +68,14 @@ func (r *reasons) alone(class int) (string, []string) {
 			}
 		}
 	}
-	conflict := []string{room}
+	against := []string{room}
 	if c.Eligible != nil {
-		conflict = append(conflict, r.where(class))
+		against = append(against, r.where(class))
 	}
 	asks := fmt.Sprintf("a container of %s asks for %s", r.Parts[class], r.demand(c.Demand))
 	switch {
 	case large == 0:
-		return fmt.Sprintf("%s, more than any of the %d nodes that it may use has at all", asks, len(nodes)), conflict
+		return fmt.Sprintf("%s, more than any of the %d nodes that it may use has at all", asks, len(nodes)), against
 	case roomy == 0:
 		var counts []string
 		for k, q := range c.Demand {
@@ -83,7 +83,7 @@ func (r *reasons) alone(class int) (string, []string) {
 				counts = append(counts, fmt.Sprintf("%d have enough %s", enough[k], r.Problem.Kinds[k].Name))
 			}
 		}
-		return fmt.Sprintf("%s, which is left on no node: of %d that it may use %s", asks, len(nodes), strings.Join(counts, ", ")), conflict
+		return fmt.Sprintf("%s, which is left on no node: of %d that it may use %s", asks, len(nodes), strings.Join(counts, ", ")), against
 	}
 	return "", nil
 }
