@@ -31,7 +31,7 @@ constraint/lane: cluster constraint constraint/conflict sched
 constraint/conflict: cluster constraint constraint/board
 constraint/constrainttest: cluster constraint
 constraint/planted: cluster constraint
-constraint/request: cluster constraint constraint/conflict constraint/file constraint/kubernetes internal/document
+constraint/request: cluster constraint constraint/conflict constraint/exact constraint/file constraint/kubernetes internal/document
 constraint/board: cluster constraint
 constraint/greedy: cluster constraint constraint/board
 constraint/file: cluster constraint internal/nearest
@@ -82,7 +82,7 @@ sim/trace/kubernetes: cluster internal/manifest sim/trace
 sim/trace/place: cluster constraint constraint/request sim/trace
 internal/kmeans:
 sim/workload: cluster internal/heap internal/kmeans sim/trace
-experiment: class cluster constraint constraint/greedy constraint/planted constraint/request constraint/search internal/nearest policies report sched sim sim/trace sim/trace/ecsched sim/trace/google2011 sim/trace/place sim/trace/qos sim/workload
+experiment: class cluster constraint constraint/greedy constraint/planted constraint/request constraint/search internal/nearest policies report sched sim sim/trace sim/trace/dlrm sim/trace/ecsched sim/trace/google2011 sim/trace/openb sim/trace/place sim/trace/qos sim/workload
 cmd/fairlead: *
 `
 

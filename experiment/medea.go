@@ -30,6 +30,10 @@ func medeaExperiments() []Experiment {
 		of("medea-balance", "how unevenly nodes are loaded, by utilisation", "load balance", setUpBalance),
 		of("medea-latency", "how long it takes to place applications, by nodes and by applications at once", "scheduling latency", setUpMedeaLatency),
 		of("medea-targets", "violations after so much time and so many ticks, at six sizes", "held to targets of our own", setUpTargets),
+		{
+			Name: "medea-traces", What: "nodes that real pods take under their real anti-affinity", Paper: medeaPaper + "on Alibaba's traces",
+			Policies: []string{withSearch, "serial", "kube", "best-fit"}, setUp: setUpTraces,
+		},
 		runtimes,
 		resilience,
 	}

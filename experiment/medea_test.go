@@ -56,8 +56,34 @@ func TestJudgeWitness(t *testing.T) {
 	}
 	var start placed
 	start.judge(&d.Problem, d.Problem.Start())
-	if start.whole != 0 || start.added > 0 || start.inherited != start.before {
+	if start.whole != 0 || start.inherited != start.before {
 		t.Errorf("as it is posed: %+v", start)
+	}
+}
+
+// Nothing is inherited where nothing runs, though sets lack what is yet to be placed; what
+// runs may wait for who is to come beside it.
+func TestInherited(t *testing.T) {
+	waiting := 0
+	for seed := range uint64(12) {
+		for _, running := range []int{0, 4} {
+			d, err := planted.Draw(planted.Options{Nodes: 80, Applications: 4, Running: running, Utilisation: 600, InterApp: 4, Seed: seed})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := inherited(&d.Problem)
+			for _, v := range got {
+				if v.Container == constraint.Nowhere || d.Problem.Containers[v.Container].At == constraint.Nowhere {
+					t.Errorf("seed %d: %+v is inherited, of who does not run", seed, v)
+				}
+			}
+			if waiting += len(got); running == 0 && len(got) > 0 {
+				t.Errorf("seed %d: %d are inherited of nobody", seed, len(got))
+			}
+		}
+	}
+	if waiting == 0 {
+		t.Error("nobody waits for anybody, so this shows nothing")
 	}
 }
 

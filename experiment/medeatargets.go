@@ -69,6 +69,7 @@ func setUpTargets(o *Options) (*plan, error) {
 			"Time is measured on this machine, from the posed problem on; the judge's looks are taken off. A second counts as 20 million ticks.",
 			"The search alone is measured, without repair by an integer program. These targets are ours; the paper has none like them.",
 			violationsFact,
+			"A violation is inherited if who runs already violated the same bound before. As problems are planted, these are the containers that wait for an application which is to be placed beside them.",
 		},
 	}
 	for i := range sizes {

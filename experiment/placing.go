@@ -52,7 +52,8 @@ type placed struct {
 }
 
 // violating are the pairs of a bound and who violates it: those that violated when the
-// problem was posed, of these the ones that still do, and those that did not before.
+// problem was posed, of these the ones that still do, and those that did not before. A set that
+// lacks what does not run yet did not violate.
 type violating struct{ before, inherited, added int }
 
 // solve has the contender solve the problem, and the judge look at the plan.
@@ -91,7 +92,7 @@ func assign(policy string, p *constraint.Problem, seed uint64, ticks int64) (con
 // judge fills in what the plan is worth.
 func (out *placed) judge(p *constraint.Problem, a constraint.Assignment) {
 	out.plan, out.judged = a, constraint.Evaluate(p, a)
-	out.violating = compareViolations(constraint.Evaluate(p, p.Start()).Violations, out.judged.Violations)
+	out.violating = compareViolations(inherited(p), out.judged.Violations)
 	for i := range p.Applications {
 		if !p.Applications[i].Deployed {
 			out.applications++
@@ -99,6 +100,20 @@ func (out *placed) judge(p *constraint.Problem, a constraint.Assignment) {
 	}
 	out.whole = out.applications - int(out.judged.Parts.Unplaced)
 	out.variation = variation(loads(p, a))
+}
+
+// inherited are the violations of what runs when the problem is posed.
+func inherited(p *constraint.Problem) []constraint.Violation {
+	bounds := constraint.FindRoles(p).Bounds
+	runs := func(b *constraint.Bound) bool {
+		return slices.ContainsFunc(p.Containers, func(c constraint.Container) bool {
+			_, target := b.Affects(p.Classes[c.Class].Tags)
+			return target && c.At != constraint.Nowhere
+		})
+	}
+	return slices.DeleteFunc(constraint.Evaluate(p, p.Start()).Violations, func(v constraint.Violation) bool {
+		return v.Container == constraint.Nowhere && !runs(&bounds[v.Bound])
+	})
 }
 
 // compareViolations tells inherited violations from new ones.

@@ -72,7 +72,7 @@ output says which. Times of planning are measured, and are those of this machine
 	s := c.Flags()
 	s.BoolVar(&f.quick, "quick", false, "run at a small size, in less than a minute")
 	s.Uint64Var(&f.seed, "seed", 1, "where random numbers start")
-	s.StringVar(&f.traces, "traces", os.Getenv("FAIRLEAD_DATA"), "`DIR` with the real traces, google2011, ecsched and qos (default: FAIRLEAD_DATA)")
+	s.StringVar(&f.traces, "traces", os.Getenv("FAIRLEAD_DATA"), "`DIR` with the real traces, google2011, ecsched, qos, alibaba-dlrm and alibaba-openb (default: FAIRLEAD_DATA)")
 	s.StringVar(&f.policies, "policy", "", "run these policies, with commas, where the experiment lets others be run")
 	s.StringVarP(&f.format, "output", "o", "table", "table, json or csv")
 	s.StringVar(&f.report, "report", "", "draw the figures on a page of HTML, `FILE`")

@@ -75,8 +75,7 @@ command line cannot be understood, 130 interrupted by Ctrl-C.`,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, flagError(c, err)) })
-	root.AddCommand(newSimulate(), newReport(), newCompare(), newPolicies(), newClasses(), newConstraints(), newExperiment(), newExplain(), newTrace(), newSolve(), newVersion())
-	root.AddCommand(newSimulate(), newReport(), newCompare(), newPolicies(), newClasses(), newExperiment(), newExplain(), newTrace(), newSolve(), newPlace(), newVersion())
+	root.AddCommand(newSimulate(), newReport(), newCompare(), newPolicies(), newClasses(), newConstraints(), newExperiment(), newExplain(), newTrace(), newSolve(), newPlace(), newVersion())
 	for _, c := range root.Commands() {
 		wrapArgs(c)
 	}

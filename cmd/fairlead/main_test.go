@@ -19,6 +19,9 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("FAIRLEAD_DATA", os.Getenv("FAIRLEAD_DATA"))
+			if cache, err := os.UserCacheDir(); err == nil {
+				e.Setenv("XDG_CACHE_HOME", cache) // so that HiGHS is not compiled for each command
+			}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -26,7 +29,7 @@ func TestScripts(t *testing.T) {
 			"recordings": func(t *testscript.TestScript, _ bool, _ []string) { t.Check(recordings(t.MkAbs("."))) },
 		},
 		Condition: func(name string) (bool, error) {
-			return name == "data" && os.Getenv("FAIRLEAD_DATA") != "", nil
+			return name == "data" && os.Getenv("FAIRLEAD_DATA") != "" || name == "highs" && withHighs, nil
 		},
 	})
 }

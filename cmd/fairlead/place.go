@@ -16,9 +16,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlead.dev/fairlead/constraint"
+	"fairlead.dev/fairlead/constraint/exact"
 	"fairlead.dev/fairlead/constraint/greedy"
 	"fairlead.dev/fairlead/constraint/request"
 	"fairlead.dev/fairlead/constraint/search"
+	"fairlead.dev/fairlead/ilp/highs"
 )
 
 // This file is the command place: its flags, and who finds the plan. How the plan is printed
@@ -30,8 +32,17 @@ type placing struct {
 	policy, deadline string
 	ticks            int64
 	seed             uint64
-	format           string
+	solver, format   string
 	limit            time.Duration // of the deadline
+}
+
+// found is a plan with what is known of it.
+type found struct {
+	plan   constraint.Assignment
+	score  int64
+	ticks  int64 // of the search, or the heuristic
+	bound  exact.Bounded
+	solver *request.Solver // nil if none was asked
 }
 
 // searching is the policy that is no heuristic.
@@ -67,7 +78,9 @@ Several files, or one, may hold Kubernetes' manifests instead: nodes, pods, and
 Deployments and other controllers whose pods are to be placed.
 
 The policy search begins with what serial finds and improves it until the deadline, or
-for --ticks, or until nothing can be better. The other policies are heuristics, which
+for --ticks, or until nothing can be better. What it leaves after half of the time an
+integer program mends, by HiGHS, which also raises the bound; where HiGHS is not there
+or fails the search goes on, and a note says so. The other policies are heuristics, which
 look at each container once. Reasons take some time more where something is not placed.
 Ctrl-C ends the search and prints what it has. The exit code is 0 if there is a plan,
 whatever it violates.`,
@@ -91,9 +104,11 @@ whatever it violates.`,
 	f.StringVar(&s.policy, "policy", placePolicies()[0], "one of "+strings.Join(placePolicies(), ", "))
 	f.StringVar(&s.deadline, "deadline", "1s", "how long to search; 0 returns the plan that the search would begin with")
 	f.Int64Var(&s.ticks, "ticks", 0, "search for so many looks at a node, whatever time that takes: the same plan on every machine")
+	f.StringVar(&s.solver, "solver", solverHighs, "who mends what the search leaves, and proves bounds: highs, or none")
 	f.Uint64Var(&s.seed, "seed", 1, "draws what the search tries")
 	f.StringVarP(&s.format, "output", "o", "table", "table, json or yaml")
 	_ = c.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions(placePolicies(), cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("solver", cobra.FixedCompletions(placeSolvers(), cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(placeFormats(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
@@ -110,6 +125,9 @@ func (s *placing) check(c *cobra.Command) error {
 	}
 	if !slices.Contains(placePolicies(), s.policy) {
 		flag("policy", unknown("policy", s.policy, placePolicies()))
+	}
+	if !slices.Contains(placeSolvers(), s.solver) {
+		flag("solver", unknown("solver", s.solver, placeSolvers()))
 	}
 	if !slices.Contains(placeFormats(), s.format) {
 		flag("output", unknown("format", s.format, placeFormats()))
@@ -130,6 +148,7 @@ func (s *placing) check(c *cobra.Command) error {
 
 // run reads the request, finds a plan and prints it.
 func (s *placing) run(ctx context.Context, c *cobra.Command) error {
+	solver := s.start(highs.Options{})
 	r, notes, err := s.read(c.InOrStdin())
 	if err != nil {
 		return err
@@ -144,12 +163,15 @@ func (s *placing) run(ctx context.Context, c *cobra.Command) error {
 	for _, warning := range append(warnings, r.Warnings()...) {
 		fmt.Fprintln(c.ErrOrStderr(), "fairlead: warning:", warning)
 	}
-	plan, ticks := s.solve(ctx, &r.Problem)
+	found := s.solve(ctx, &r.Problem, solver)
 	if ctx.Err() != nil {
 		fmt.Fprintln(c.ErrOrStderr(), "fairlead: interrupted; this is the best plan so far")
 	}
-	answer := r.Answer(plan, s.question)
-	answer.Policy, answer.Ticks = s.policy, ticks
+	answer := r.Answer(found.plan, found.bound, solver.asking(ctx, found.plan, s.question))
+	answer.Policy, answer.Ticks, answer.Solver = s.policy, found.ticks, found.solver
+	if said := solver.said(); said != "" {
+		fmt.Fprintln(c.ErrOrStderr(), "fairlead: note:", said)
+	}
 	return s.print(c.OutOrStdout(), answer)
 }
 
@@ -173,24 +195,64 @@ func (s *placing) read(stdin io.Reader) (*request.Request, []string, error) {
 	return request.ReadAll(files)
 }
 
+// start begins to compile the solver, if it may be wanted: heuristics are judged as they are,
+// and without time there is none for it.
+func (s *placing) start(o highs.Options) *mender {
+	if s.solver == solverNone || s.policy != searching || s.limit == 0 && s.ticks == 0 {
+		return &mender{}
+	}
+	o.Instances = 1
+	return &mender{engine: highs.Start(o), patient: s.ticks > 0}
+}
+
 // solve finds a plan within the time or the ticks.
-func (s *placing) solve(ctx context.Context, p *constraint.Problem) (plan constraint.Assignment, ticks int64) {
-	end := time.Now().Add(s.limit)
+func (s *placing) solve(ctx context.Context, p *constraint.Problem, solver *mender) *found {
+	began := time.Now()
+	f := &found{}
+	f.bound, _ = exact.Bound(p, nil, exact.Options{}) // without a solver nothing fails
 	if h, is := greedy.Named(s.policy); is {
-		return h.Solve(p)
+		f.plan, f.ticks = h.Solve(p)
+		return f
 	}
+	end := began.Add(s.limit)
 	if s.ticks > 0 {
-		end = time.Now().Add(math.MaxInt64)
+		end = began.Add(math.MaxInt64)
 	}
-	for under := search.New(p, s.seed); ; {
+	under := search.New(p, s.seed)
+	// Half of the time is the search's, and what the solver leaves.
+	s.improve(ctx, under, f, func() bool {
+		now := time.Now()
+		return now.Before(end) && (solver.patient || now.Sub(began) < s.limit/2 || !solver.ready())
+	})
+	if f.score == f.bound.Score || ctx.Err() != nil {
+		return f
+	}
+	limited, cancel := solver.until(ctx, end)
+	defer cancel()
+	if solver.wait(limited) {
+		solver.mend(limited, p, f)
+	}
+	if f.score > f.bound.Score && s.ticks == 0 {
+		s.improve(ctx, under, f, func() bool { return time.Now().Before(end) })
+	}
+	return f
+}
+
+// improve lets the search go on while it may and there are ticks left, and takes what is better.
+func (s *placing) improve(ctx context.Context, under *search.Search, f *found, more func() bool) {
+	for done := false; ; {
+		if r := under.Result(); f.plan == nil || r.Score < f.score {
+			f.plan, f.score = r.Assignment, r.Score
+		}
+		f.ticks = under.Ticks()
 		left := int64(math.MaxInt64)
 		if s.ticks > 0 {
-			left = s.ticks - under.Ticks()
+			left = s.ticks - f.ticks
 		}
-		if left <= 0 || ctx.Err() != nil || !time.Now().Before(end) || under.Run(min(slice, left)) {
-			result := under.Result()
-			return result.Assignment, result.Ticks
+		if done || left <= 0 || f.score == f.bound.Score || ctx.Err() != nil || !more() {
+			return
 		}
+		done = under.Run(min(slice, left))
 	}
 }
 

@@ -49,8 +49,12 @@ func printPlan(out io.Writer, a *request.Answer) error {
 	if a.Optimal {
 		optimal = ": no plan is better"
 	}
-	fmt.Fprintf(w, "score\t%s, bound %s%s\n", a.Score, a.Bound, optimal)
-	fmt.Fprintf(w, "effort\t%s, %d ticks\n", a.Policy, a.Ticks)
+	fmt.Fprintf(w, "score\t%s, bound %s (%s)%s\n", a.Score, a.Bound, a.Proof, optimal)
+	fmt.Fprintf(w, "effort\t%s, %d ticks", a.Policy, a.Ticks)
+	if s := a.Solver; s != nil {
+		fmt.Fprintf(w, "; %s, %d ticks: %d of %d models made the plan better", s.Name, s.Ticks, s.Better, s.Models)
+	}
+	fmt.Fprintln(w)
 	return w.Flush()
 }
 

@@ -56,12 +56,21 @@ func (q *Question) Smallest() []Demand {
 	if q.Placeable(all) {
 		return nil
 	}
-	for i := range slices.Backward(all) {
-		if without := slices.Delete(slices.Clone(all), i, i+1); !q.Placeable(without) {
-			all = without
+	return q.Filter(all, func(Demand) bool { return false })
+}
+
+// Filter leaves out of demands that leave no place those that are not needed for that, and not to be
+// kept.
+func (q *Question) Filter(demands []Demand, keep func(Demand) bool) []Demand {
+	for i := range slices.Backward(demands) {
+		if keep(demands[i]) {
+			continue
+		}
+		if without := slices.Delete(slices.Clone(demands), i, i+1); !q.Placeable(without) {
+			demands = without
 		}
 	}
-	return all
+	return demands
 }
 
 // Demands are all that a placement of the application has to heed. Those that are left out
@@ -113,7 +122,7 @@ func (q *Question) concerns(row int, classes []int) bool {
 // Placeable reports whether the solver finds a place for the application where no more is
 // heeded than the demands.
 func (q *Question) Placeable(demands []Demand) bool {
-	p := q.beside()
+	p := q.Beside()
 	p.Constraints = nil
 	for _, d := range q.Demands() {
 		switch heeded := slices.Contains(demands, d); {
@@ -145,7 +154,7 @@ func (q *Question) relax(p *constraint.Problem, d Demand) {
 // Alone counts the containers of the application that the solver places, all demands heeded, where
 // those that find no node are left out.
 func (q *Question) Alone() int {
-	p := q.beside()
+	p := q.Beside()
 	app := &p.Applications[q.Application]
 	app.Deployed = true
 	found := 0
@@ -157,8 +166,8 @@ func (q *Question) Alone() int {
 	return found
 }
 
-// beside is the problem of placing the application alone.
-func (q *Question) beside() *constraint.Problem {
+// Beside is the problem of placing the application alone.
+func (q *Question) Beside() *constraint.Problem {
 	p := *q.Problem
 	b := board.New(q.Problem, constraint.FindRoles(q.Problem))
 	b.Set(q.Base)

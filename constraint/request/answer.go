@@ -5,6 +5,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/constraint"
+	"fairlead.dev/fairlead/constraint/exact"
 )
 
 // This file turns an assignment into what is printed. Weights, costs and extents are decimal
@@ -23,12 +24,24 @@ type Answer struct {
 	// which one does not hold.
 	Constrained int `json:"constrained" yaml:"constrained"`
 	Violated    int `json:"violated" yaml:"violated"`
-	// Score is what the plan costs, the sum of Objective. No plan costs less than Bound; where
-	// both are equal the plan is Optimal.
+	// Score is what the plan costs, the sum of Objective. No plan costs less than Bound, of
+	// which Proof says what it was proven by; where both are equal the plan is Optimal.
 	Score     number `json:"score" yaml:"score"`
 	Bound     number `json:"bound" yaml:"bound"`
+	Proof     string `json:"proof" yaml:"proof"`
 	Optimal   bool   `json:"optimal" yaml:"optimal"`
 	Objective []Part `json:"objective" yaml:"objective"`
+	// Solver is who mended the plan and proved the bound; nil if nobody was asked.
+	Solver *Solver `json:"solver,omitempty" yaml:"solver,omitempty"`
+}
+
+// Solver is what a solver of integer programs did: how many models it solved, how many of
+// them made the plan better, and with what effort.
+type Solver struct {
+	Name   string `json:"name" yaml:"name"`
+	Models int    `json:"models" yaml:"models"`
+	Better int    `json:"better" yaml:"better"`
+	Ticks  int64  `json:"ticks" yaml:"ticks"`
 }
 
 // Placement is a container that is to run on a node.
@@ -76,18 +89,18 @@ type Part struct {
 	Cost   number `json:"cost" yaml:"cost"`
 }
 
-// Answer judges the assignment. Reasons for what is not placed are found with the solver.
-func (r *Request) Answer(a constraint.Assignment, solve Solver) *Answer {
+// Answer judges the assignment, of which the bound is known. Reasons for what is not placed are
+// found by asking.
+func (r *Request) Answer(a constraint.Assignment, bound exact.Bounded, ask Asking) *Answer {
 	p := &r.Problem
 	report := constraint.Evaluate(p, a)
-	bound := r.bound()
 	answer := &Answer{
 		Placements: r.placements(a), Violations: r.violations(&report), Unplaced: []Unplaced{},
 		Constrained: report.Constrained, Violated: report.Violated,
-		Score: quotient(report.Score, 1000, false), Bound: quotient(bound, 1000, false), Optimal: report.Score == bound,
-		Objective: r.parts(&report),
+		Score: quotient(report.Score, 1000, false), Bound: quotient(bound.Score, 1000, false), Proof: bound.Proof.String(),
+		Optimal: report.Score == bound.Score, Objective: r.parts(&report),
 	}
-	reasons := reasons{Request: r, a: a, solve: solve}
+	reasons := reasons{Request: r, a: a, ask: ask}
 	for i := range p.Applications {
 		if slices.Contains(a[p.Applications[i].First:p.Applications[i].End], constraint.Nowhere) {
 			answer.Unplaced = append(answer.Unplaced, reasons.of(i))
@@ -188,42 +201,6 @@ func (r *Request) parts(report *constraint.Report) []Part {
 	add("extent", quotient(misses, 1000, false), o.Extent, extents)
 	add("peak", quotient(parts.Peak, 1000, false), o.Peak, peak)
 	return list
-}
-
-// bound is what no plan scores less than: what those that cannot move cost already, and
-// each application that no node could ever take.
-func (r *Request) bound() int64 {
-	p := &r.Problem
-	fixed := p.Start()
-	for c := range fixed {
-		if !p.Containers[c].Fixed {
-			fixed[c] = constraint.Nowhere
-		}
-	}
-	report := constraint.Evaluate(p, fixed)
-	o, parts := &p.Objective, &report.Parts
-	least := report.Score - o.Unplaced*parts.Unplaced - o.Moved*parts.Moved
-	for i := range report.Verdicts {
-		least -= report.Verdicts[i].Cost
-	}
-	for i := range p.Applications {
-		if !p.Applications[i].Deployed && r.hopeless(i) {
-			least += o.Unplaced
-		}
-	}
-	return least
-}
-
-// hopeless reports whether some container of the application fits on no node that it may use,
-// even without all others.
-func (r *Request) hopeless(application int) bool {
-	for _, class := range r.classesOf(application) {
-		demand := r.Problem.Classes[class].Demand
-		if !slices.ContainsFunc(r.eligibleNodes(class), func(node int32) bool { return demand.Fits(r.Problem.Nodes[node].Capacity) }) {
-			return true
-		}
-	}
-	return false
 }
 
 // eligibleNodes are the nodes that the class may use.

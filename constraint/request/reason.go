@@ -8,19 +8,28 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/constraint"
 	"fairlead.dev/fairlead/constraint/conflict"
+	"fairlead.dev/fairlead/constraint/exact"
 )
 
 // This file says why an application is not placed. Where some container finds no node at all,
-// numbers say so. Else it is what several demand together, which package conflict finds.
+// numbers say so. Else it is what several demand together, which package conflict finds. An
+// integer program finds the fewest hard constraints that conflict; the filter then says only
+// which other demands it takes.
 
-// Solver places what is not placed.
-type Solver = conflict.Solver
+// Asking is who is asked to find reasons.
+type Asking struct {
+	// Place places what is not placed.
+	Place func(*constraint.Problem) constraint.Assignment
+	// Conflict says why the application cannot be placed while all others stay where they are;
+	// nil where nobody can tell.
+	Conflict func(p *constraint.Problem, application int) exact.Conflicting
+}
 
 // reasons finds reasons beside an assignment.
 type reasons struct {
 	*Request
 	a     constraint.Assignment
-	solve Solver
+	ask   Asking
 	asked int
 }
 
@@ -104,7 +113,7 @@ func (r *reasons) left() []cluster.Vector { return r.question(0).Left() }
 
 // question asks for a place for the application beside the assignment.
 func (r *reasons) question(application int) *conflict.Question {
-	return &conflict.Question{Problem: &r.Problem, Base: r.a, Application: application, Solve: r.solve}
+	return &conflict.Question{Problem: &r.Problem, Base: r.a, Application: application, Solve: r.ask.Place}
 }
 
 const room = "room"
@@ -153,10 +162,12 @@ func (r *reasons) name(d conflict.Demand) string {
 
 // together finds what conflicts where every container alone finds a node.
 func (r *reasons) together(application int) (string, []string) {
-	all := r.question(application).Smallest()
-	if len(all) == 0 {
+	q := r.question(application)
+	all, known := r.fewest(q, q.Demands())
+	if !known && q.Placeable(all) || known && all == nil {
 		return "each container finds its place, but the plan without the application scores better, or the search had not come to it: allow it more time, or weigh unplaced higher", []string{}
 	}
+	all = q.Filter(all, func(d conflict.Demand) bool { return known && d.Kind == conflict.Constraint })
 	names := make([]string, len(all))
 	for i := range all {
 		names[i] = r.name(all[i])
@@ -167,6 +178,28 @@ func (r *reasons) together(application int) (string, []string) {
 		reason += "; " + r.roomLeft(application)
 	}
 	return reason, names
+}
+
+// fewest leaves out hard constraints without which the application finds no place either, so
+// that as few are left as can be; nothing is left if it finds one. Known says that this is so.
+func (r *reasons) fewest(q *conflict.Question, all []conflict.Demand) (few []conflict.Demand, known bool) {
+	if r.ask.Conflict == nil || r.Problem.Applications[q.Application].Deployed {
+		return all, false
+	}
+	c := r.ask.Conflict(q.Beside(), q.Application)
+	switch c.Cause {
+	case exact.Unclear:
+		return all, false
+	case exact.Placeable:
+		return nil, true
+	case exact.NoRoom, exact.Constraints:
+	}
+	for _, d := range all {
+		if d.Kind != conflict.Constraint || slices.Contains(c.Constraints, int32(d.Row)) {
+			few = append(few, d)
+		}
+	}
+	return few, true
 }
 
 // facts says of the constraints among the demands how many sets their groups have, and whom

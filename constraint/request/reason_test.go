@@ -2,6 +2,7 @@ package request
 
 import (
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"fairlead.dev/fairlead/constraint"
 	"fairlead.dev/fairlead/constraint/conflict"
 	"fairlead.dev/fairlead/constraint/constrainttest"
+	"fairlead.dev/fairlead/constraint/exact"
 	"fairlead.dev/fairlead/constraint/greedy"
 )
 
@@ -48,12 +50,22 @@ func enumerate(p *constraint.Problem) constraint.Assignment {
 	return a
 }
 
-// TestConflictIsSmallest holds conflicts on small problems, with a solver that overlooks
-// nothing, to what they claim: with all of what they name the application cannot be placed,
-// and without any one of it it can.
+// TestConflictIsSmallest holds conflicts on small problems, found by asking somebody who
+// overlooks nothing, to what they claim.
 func TestConflictIsSmallest(t *testing.T) {
-	conflicts, several := 0, 0
-	for seed := range uint64(3000) {
+	conflicts, several := checkConflicts(t, 3000, Asking{Place: enumerate})
+	t.Logf("%d conflicts, %d of several demands", conflicts, several)
+	if conflicts < 100 || several < 20 {
+		t.Errorf("%d conflicts, %d of several demands: the problems are too easy", conflicts, several)
+	}
+}
+
+// checkConflicts draws problems and asks for conflicts: with all of what they name the
+// application cannot be placed, and without any one of it it can. Where an integer program says
+// which constraints conflict, no fewer of them do.
+func checkConflicts(t *testing.T, seeds uint64, ask Asking) (conflicts, several int) {
+	t.Helper()
+	for seed := range seeds {
 		p := constrainttest.Draw(rand.New(rand.NewPCG(seed, 1)), constrainttest.Small())
 		for i := range p.Constraints {
 			p.Constraints[i].Hard, p.Constraints[i].Weight = true, 0
@@ -64,10 +76,10 @@ func TestConflictIsSmallest(t *testing.T) {
 		}
 		r := New(*p, parts)
 		a, _ := greedy.Serial().Solve(p)
-		answer := r.Answer(a, enumerate)
+		answer := r.Answer(a, exact.Bounded{}, ask)
 		for _, u := range answer.Unplaced {
 			app := slices.IndexFunc(p.Applications, func(a constraint.Application) bool { return a.Name == u.Application })
-			reasons := reasons{Request: r, a: a, solve: enumerate}
+			reasons := reasons{Request: r, a: a, ask: Asking{Place: enumerate}}
 			question := reasons.question(app)
 			all := question.Demands()
 			var named []conflict.Demand
@@ -100,38 +112,44 @@ func TestConflictIsSmallest(t *testing.T) {
 					t.Fatalf("seed %d: %s cannot be placed without %s of %q either", seed, u.Application, reasons.name(named[i]), u.Conflict)
 				}
 			}
+			if fewer := reasons.fewer(question, all, named); ask.Conflict != nil && fewer != nil {
+				t.Fatalf("seed %d: %s cannot be placed under %q, which are fewer constraints than in %q", seed, u.Application, fewer, u.Conflict)
+			}
 		}
 	}
-	t.Logf("%d conflicts, %d of several demands", conflicts, several)
-	if conflicts < 100 || several < 20 {
-		t.Errorf("%d conflicts, %d of several demands: the problems are too easy", conflicts, several)
-	}
+	return conflicts, several
 }
 
-// No plan scores less than the bound.
-func TestBound(t *testing.T) {
-	tight := 0
-	for seed := range uint64(1000) {
-		p := constrainttest.Draw(rand.New(rand.NewPCG(seed, 2)), constrainttest.Small())
-		r := New(*p, make([]string, len(p.Classes)))
-		bound := r.bound()
-		for _, h := range greedy.All() {
-			a, _ := h.Solve(p)
-			score := constraint.Evaluate(p, a).Score
-			if score < bound {
-				t.Fatalf("seed %d: %s scores %d, less than the bound %d", seed, h.Name, score, bound)
-			}
-			if score == bound {
-				tight++
-			}
-		}
-		if score := constraint.Evaluate(p, enumerate(p)).Score; score < bound {
-			t.Fatalf("seed %d: a plan scores %d, less than the bound %d", seed, score, bound)
+// fewer is a choice of fewer hard constraints than are named under which, and all else that is
+// demanded, the application cannot be placed; nil if there is none.
+func (r *reasons) fewer(q *conflict.Question, all, named []conflict.Demand) []string {
+	is := func(d conflict.Demand) bool { return d.Kind == conflict.Constraint }
+	most := 0
+	for _, d := range named {
+		if is(d) {
+			most++
 		}
 	}
-	if tight < 100 {
-		t.Errorf("the bound is reached %d times", tight)
+	at := slices.IndexFunc(all, is)
+	if at < 0 {
+		return nil
 	}
+	others, hard := all[:at], all[at:]
+	for choice := range 1 << len(hard) {
+		if bits.OnesCount(uint(choice)) >= most {
+			continue
+		}
+		chosen, names := slices.Clone(others), []string{}
+		for i := range hard {
+			if choice>>i&1 == 1 {
+				chosen, names = append(chosen, hard[i]), append(names, r.name(hard[i]))
+			}
+		}
+		if !q.Placeable(chosen) {
+			return names
+		}
+	}
+	return nil
 }
 
 func TestReasons(t *testing.T) {
@@ -185,7 +203,7 @@ applications:
 			t.Fatal(err)
 		}
 		a, _ := greedy.Serial().Solve(&r.Problem)
-		answer := r.Answer(a, enumerate)
+		answer := r.Answer(a, exact.Bounded{}, Asking{Place: enumerate})
 		if len(answer.Unplaced) != 1 {
 			t.Errorf("%s: %d applications are not placed, want 1", tc.application, len(answer.Unplaced))
 			continue
