@@ -27,10 +27,11 @@ const module = "fairlead.dev/fairlead"
 const layers = `
 cluster:
 constraint: cluster internal/nearest
-constraint/lane: cluster constraint sched
+constraint/lane: cluster constraint constraint/conflict sched
+constraint/conflict: cluster constraint constraint/board
 constraint/constrainttest: cluster constraint
 constraint/planted: cluster constraint
-constraint/request: cluster constraint constraint/board constraint/exact constraint/file constraint/kubernetes internal/document
+constraint/request: cluster constraint constraint/conflict constraint/exact constraint/file constraint/kubernetes internal/document
 constraint/board: cluster constraint
 constraint/greedy: cluster constraint constraint/board
 constraint/file: cluster constraint internal/document
@@ -81,13 +82,13 @@ sim/trace/kubernetes: cluster internal/manifest sim/trace
 sim/trace/place: cluster constraint constraint/request sim/trace
 internal/kmeans:
 sim/workload: cluster internal/heap internal/kmeans sim/trace
-experiment: class cluster constraint constraint/greedy constraint/planted constraint/search internal/nearest policies report sched sim sim/trace sim/trace/dlrm sim/trace/ecsched sim/trace/google2011 sim/trace/openb sim/trace/qos sim/workload
+experiment: class cluster constraint constraint/greedy constraint/planted constraint/request constraint/search internal/nearest policies report sched sim sim/trace sim/trace/dlrm sim/trace/ecsched sim/trace/google2011 sim/trace/openb sim/trace/place sim/trace/qos sim/workload
 cmd/fairlead: *
 `
 
 // pure packages decide. They see no clock, chance, network, file, lock or log,
 // start no goroutine and keep nothing between calls but what they return.
-const pure = `cluster constraint constraint/board constraint/exact constraint/greedy constraint/kubernetes constraint/lane constraint/planted constraint/search flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread ilp internal/fifo internal/heap internal/kmeans internal/manifest internal/nearest internal/wide mcmf policies queue queue/promethee sched`
+const pure = `cluster constraint constraint/board constraint/conflict constraint/exact constraint/greedy constraint/kubernetes constraint/lane constraint/planted constraint/search flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread ilp internal/fifo internal/heap internal/kmeans internal/manifest internal/nearest internal/wide mcmf policies queue queue/promethee sched`
 
 // Each of these stands for itself and for all packages below it, except that
 // math/rand/v2 is welcome everywhere: its source is passed in.

@@ -26,6 +26,22 @@ type Reason struct {
 	// few are for the copies.
 	Unplaceable bool
 	Copies      Copies
+	Whole       Whole
+}
+
+// Whole is how it stands with an application whose tasks are placed together or not at all;
+// the zero value is of a task that stands for itself.
+type Whole struct {
+	Tasks int // that wait for it, this one included
+	Found int // how many of them would find a node if the others were left out
+	// Conflict is what leaves no place to all of them: a smallest set of what they demand,
+	// hard constraints among it. It is empty if they would be placed.
+	Conflict []string
+}
+
+// String says it in words, if something conflicts.
+func (w Whole) String() string {
+	return fmt.Sprintf("its application is placed whole, and %d of its %d tasks would find a node: no place was found for all under %s", w.Found, w.Tasks, strings.Join(w.Conflict, "; "))
 }
 
 // Copies is what a task wants beside a place for the least that it takes; the zero value
@@ -204,7 +220,7 @@ func measureEmpty(r *Reason, s *cluster.State, shape *cluster.Shape) {
 }
 
 // Code is the reason in one word, to count by: "unplaceable", "eligibility",
-// "apart", "constraint", "copies", "share", "turn", "gated", "ending", the name of the kind that most nodes lack, or that
+// "apart", "constraint", "application", "copies", "share", "turn", "gated", "ending", the name of the kind that most nodes lack, or that
 // with "-pieces" behind it, where they have enough in pieces that are too small.
 func (r Reason) Code(kinds []cluster.Kind) string {
 	switch {
@@ -214,6 +230,10 @@ func (r Reason) Code(kinds []cluster.Kind) string {
 		return "gated"
 	case r.Unplaceable:
 		return "unplaceable"
+	case r.Whole.Tasks > 0 && len(r.Whole.Conflict) == 0:
+		return "turn"
+	case len(r.Whole.Conflict) > 0 && r.Admit > 0:
+		return "application"
 	case r.Admit > 0 && r.Admit < r.Copies.Want:
 		return "copies"
 	case r.Admit > 0 && r.Copies.Now < r.Copies.Want:
@@ -264,6 +284,12 @@ func (r Reason) Text(kinds []cluster.Kind) string {
 	}
 	if r.Unplaceable {
 		return fmt.Sprintf("unplaceable on any of %d nodes, even empty%s", r.Nodes, why)
+	}
+	if len(r.Whole.Conflict) > 0 {
+		return fmt.Sprintf("%s. Of %d nodes, %d take this task by itself%s", r.Whole, r.Nodes, r.Admit, why)
+	}
+	if r.Whole.Tasks > 0 {
+		return fmt.Sprintf("waits for its turn: all %d tasks of its application would be placed", r.Whole.Tasks)
 	}
 	if r.Admit > 0 && c.Now < c.Want {
 		return fmt.Sprintf("%d of %d nodes have the %s %s left that it is to be given, and it wants %d%s", c.Now, r.Nodes, kinds[0].Format(c.Grant), kinds[0].Name, c.Want, why)

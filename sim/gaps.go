@@ -32,12 +32,23 @@ func (g appraised) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sch
 	g.gaps.relative.Add(cluster.Time(out.Gap.Relative()))
 }
 
+// insisting is such a policy that wants to hear what commit refused.
+type insisting struct {
+	appraised
+	sched.Insistent
+}
+
 // count lets the gaps of all lanes be counted.
 func (g *gaps) count(lanes []sched.Lane) []sched.Lane {
 	lanes = slices.Clone(lanes)
 	for i := range lanes {
-		if lanes[i].Policy != nil {
-			lanes[i].Policy = appraised{lanes[i].Policy, g}
+		if lanes[i].Policy == nil {
+			continue
+		}
+		watched := appraised{lanes[i].Policy, g}
+		lanes[i].Policy = watched
+		if insistent, insists := watched.Policy.(sched.Insistent); insists {
+			lanes[i].Policy = insisting{watched, insistent}
 		}
 	}
 	return lanes

@@ -182,6 +182,9 @@ func (w *explainWriter) others(t *explainedTask) {
 	default:
 		w.line("The other %s would not: %s.", grouped(o.Nodes), why)
 	}
+	if o.Application != "" {
+		w.line("It waits: %s.", o.Application)
+	}
 }
 
 func (w *explainWriter) waiting(groups []explainedGroup) {

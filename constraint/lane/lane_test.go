@@ -252,3 +252,44 @@ func TestHardConstraintsHoldAsAWhole(t *testing.T) {
 	b.step()
 	b.want("app1: n0 n0", "app2: - -")
 }
+
+// TestWhyAnApplicationWaits: it waits as a whole, and the reason names what it is that all of
+// them together cannot have; by another policy or by itself a task would find a node.
+func TestWhyAnApplicationWaits(t *testing.T) {
+	kinds := []cluster.Kind{{Name: "cpu", PerUnit: 1}}
+	for _, tc := range []struct {
+		story      func(*bed)
+		code, want string
+	}{
+		{func(b *bed) {
+			b.rule("{app:app1, {app:app1, 0, 0}, rack}: hard")
+			b.rule("{app:other, {app:app1, 0, 0}, rack}: hard")
+			b.job("app1", 3, 1)
+		}, "application", "its application is placed whole, and 2 of its 3 tasks would find a node: no place was found for all under {app:app1, {app:app1, 0, 0}, rack}: hard. Of 4 nodes, 4 take this task by itself"},
+		{func(b *bed) { b.job("app1", 5, 3) }, "application", "its application is placed whole, and 4 of its 5 tasks would find a node: no place was found for all under room. Of 4 nodes, 4 take this task by itself"},
+		{func(b *bed) {
+			b.rule("{app:app1, {app:app1, 0, 0}, rack}: hard")
+			b.job("batch", 2, 4)
+			b.step()
+			b.job("app1", 2, 3)
+		}, "application", "its application is placed whole, and 1 of its 2 tasks would find a node: no place was found for all under room; {app:app1, {app:app1, 0, 0}, rack}: hard. Of 4 nodes, 2 take this task by itself: 2 lack cpu (needs 3, left at most 0)"},
+		{func(b *bed) { b.job("app1", 2, 5) }, "unplaceable", "unplaceable on any of 4 nodes, even empty: 4 lack cpu (needs 5, the largest offers 4)"},
+		// Of two that want each other no node takes one alone, but all nodes take both.
+		{func(b *bed) { b.rule("{app:app1, {app:app1, 1, inf}, node}: hard"); b.job("app1", 2, 1) }, "turn", "waits for its turn: all 2 tasks of its application would be placed"},
+	} {
+		b := newBed(t, lane.Options{})
+		tc.story(b)
+		s := b.core.State()
+		last := cluster.TaskID(b.tasks - 1)
+		if got := b.core.Why(last); got.Code(kinds) != tc.code || got.Text(kinds) != tc.want {
+			t.Errorf("got %s: %s\nwant %s: %s\n%s", got.Code(kinds), got.Text(kinds), tc.code, tc.want, s.Picture())
+		}
+		b.step()
+		if placed := s.Task(last).Placed(); placed != (tc.code == "turn") {
+			t.Errorf("%s: it is placed after all: %t", tc.want, placed)
+		}
+		if got := b.core.Why(last); tc.code == "turn" && got.Whole.Tasks != 0 || tc.code != "turn" && got.Text(kinds) != tc.want {
+			t.Errorf("after a round: %s\nwant %s", got.Text(kinds), tc.want)
+		}
+	}
+}

@@ -2,24 +2,19 @@ package request
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/constraint"
-	"fairlead.dev/fairlead/constraint/board"
+	"fairlead.dev/fairlead/constraint/conflict"
 	"fairlead.dev/fairlead/constraint/exact"
 )
 
 // This file says why an application is not placed. Where some container finds no node at all,
-// numbers say so. Else it is what several demand together: a deletion filter (Chinneck and
-// Dravnieks 1991) leaves out one demand after the other, hard constraints and room
-// among them, and keeps those without which the application could be placed beside all
-// that is placed. What is left conflicts, and nothing of it could be left out; other sets may
-// conflict as well, and smaller ones. It is as good as who is asked: who overlooks a place
-// names too much. An integer program finds the fewest hard constraints that conflict; the filter
-// then says only which other demands it takes.
+// numbers say so. Else it is what several demand together, which package conflict finds. An
+// integer program finds the fewest hard constraints that conflict; the filter then says only
+// which other demands it takes.
 
 // Asking is who is asked to find reasons.
 type Asking struct {
@@ -82,14 +77,14 @@ func (r *reasons) alone(class int) (string, []string) {
 			}
 		}
 	}
-	conflict := []string{room}
+	against := []string{room}
 	if c.Eligible != nil {
-		conflict = append(conflict, r.where(class))
+		against = append(against, r.where(class))
 	}
 	asks := fmt.Sprintf("a container of %s asks for %s", r.Parts[class], r.demand(c.Demand))
 	switch {
 	case large == 0:
-		return fmt.Sprintf("%s, more than any of the %d nodes that it may use has at all", asks, len(nodes)), conflict
+		return fmt.Sprintf("%s, more than any of the %d nodes that it may use has at all", asks, len(nodes)), against
 	case roomy == 0:
 		var counts []string
 		for k, q := range c.Demand {
@@ -97,7 +92,7 @@ func (r *reasons) alone(class int) (string, []string) {
 				counts = append(counts, fmt.Sprintf("%d have enough %s", enough[k], r.Problem.Kinds[k].Name))
 			}
 		}
-		return fmt.Sprintf("%s, which is left on no node: of %d that it may use %s", asks, len(nodes), strings.Join(counts, ", ")), conflict
+		return fmt.Sprintf("%s, which is left on no node: of %d that it may use %s", asks, len(nodes), strings.Join(counts, ", ")), against
 	}
 	return "", nil
 }
@@ -114,23 +109,11 @@ func (r *Request) classesOf(application int) []int {
 }
 
 // left is what is left of each node.
-func (r *reasons) left() []cluster.Vector {
-	p := &r.Problem
-	left := make([]cluster.Vector, len(p.Nodes))
-	for n := range left {
-		left[n] = slices.Clone(p.Nodes[n].Free)
-	}
-	for c := range p.Containers {
-		for k, q := range p.Classes[p.Containers[c].Class].Demand {
-			if at := p.Containers[c].At; at != constraint.Nowhere {
-				left[at][k] += q
-			}
-			if r.a[c] != constraint.Nowhere {
-				left[r.a[c]][k] -= q
-			}
-		}
-	}
-	return left
+func (r *reasons) left() []cluster.Vector { return r.question(0).Left() }
+
+// question asks for a place for the application beside the assignment.
+func (r *reasons) question(application int) *conflict.Question {
+	return &conflict.Question{Problem: &r.Problem, Base: r.a, Application: application, Solve: r.ask.Place}
 }
 
 const room = "room"
@@ -163,31 +146,31 @@ func (r *reasons) demand(v cluster.Vector) string {
 	return strings.Join(all, ", ")
 }
 
-// demanded is something that a placement of an application has to heed, and may be left
-// out.
-type demanded struct {
-	what       string
-	constraint int                       // -1 if it is none
-	relax      func(*constraint.Problem) // does without it, unless it is a constraint
+// name is what a demand is called.
+func (r *reasons) name(d conflict.Demand) string {
+	switch d.Kind {
+	case conflict.Room:
+		return room
+	case conflict.Where:
+		return r.where(d.Row)
+	case conflict.PerNode:
+		return "per_node"
+	case conflict.Constraint:
+	}
+	return constraint.Title(&r.Problem.Constraints[d.Row])
 }
 
 // together finds what conflicts where every container alone finds a node.
 func (r *reasons) together(application int) (string, []string) {
-	all, known := r.fewest(application, r.demandedOf(application))
-	if !known && r.placeable(application, all) || known && all == nil {
+	q := r.question(application)
+	all, known := r.fewest(q, q.Demands())
+	if !known && q.Placeable(all) || known && all == nil {
 		return "each container finds its place, but the plan without the application scores better, or the search had not come to it: allow it more time, or weigh unplaced higher", []string{}
 	}
-	for i := range slices.Backward(all) {
-		if known && all[i].constraint >= 0 {
-			continue
-		}
-		if without := slices.Delete(slices.Clone(all), i, i+1); !r.placeable(application, without) {
-			all = without
-		}
-	}
+	all = q.Filter(all, func(d conflict.Demand) bool { return known && d.Kind == conflict.Constraint })
 	names := make([]string, len(all))
 	for i := range all {
-		names[i] = all[i].what
+		names[i] = r.name(all[i])
 	}
 	app := &r.Problem.Applications[application]
 	reason := fmt.Sprintf("no place was found for its %d containers under all of: %s", app.End-app.First, strings.Join(names, "; ")) + r.facts(all)
@@ -199,19 +182,19 @@ func (r *reasons) together(application int) (string, []string) {
 
 // fewest leaves out hard constraints without which the application finds no place either, so
 // that as few are left as can be; nothing is left if it finds one. Known says that this is so.
-func (r *reasons) fewest(application int, all []demanded) (few []demanded, known bool) {
-	if r.ask.Conflict == nil || r.Problem.Applications[application].Deployed {
+func (r *reasons) fewest(q *conflict.Question, all []conflict.Demand) (few []conflict.Demand, known bool) {
+	if r.ask.Conflict == nil || r.Problem.Applications[q.Application].Deployed {
 		return all, false
 	}
-	c := r.ask.Conflict(r.beside(application), application)
+	c := r.ask.Conflict(q.Beside(), q.Application)
 	switch c.Cause {
 	case exact.Unclear:
 		return all, false
 	case exact.Placeable:
 		return nil, true
 	case exact.NoRoom, exact.Constraints:
-		few = slices.DeleteFunc(slices.Clone(all), func(d demanded) bool {
-			return d.constraint >= 0 && !slices.Contains(c.Constraints, int32(d.constraint))
+		few = slices.DeleteFunc(slices.Clone(all), func(d conflict.Demand) bool {
+			return d.Kind == conflict.Constraint && !slices.Contains(c.Constraints, int32(d.Row))
 		})
 	}
 	return few, true
@@ -219,13 +202,13 @@ func (r *reasons) fewest(application int, all []demanded) (few []demanded, known
 
 // facts says of the constraints among the demands how many sets their groups have, and whom
 // they want that is not placed.
-func (r *reasons) facts(demands []demanded) string {
+func (r *reasons) facts(demands []conflict.Demand) string {
 	var facts []string
 	for _, d := range demands {
-		if d.constraint < 0 {
+		if d.Kind != conflict.Constraint {
 			continue
 		}
-		for _, bounds := range r.Problem.Constraints[d.constraint].Any {
+		for _, bounds := range r.Problem.Constraints[d.Row].Any {
 			for i := range bounds {
 				facts = append(facts, r.factsOf(&bounds[i])...)
 			}
@@ -260,115 +243,6 @@ func (r *reasons) factsOf(b *cluster.Bound) []string {
 		facts = append(facts, fmt.Sprintf("no container with %s is placed", strings.Join(b.Target, " & ")))
 	}
 	return facts
-}
-
-// demandedOf is all that a placement of the application has to heed. Those that are left out
-// first, if they can be, come last.
-func (r *reasons) demandedOf(application int) []demanded {
-	own := r.classesOf(application)
-	all := []demanded{{room, -1, func(p *constraint.Problem) {
-		for _, class := range own {
-			p.Classes[class].Demand, p.Classes[class].Need = make(cluster.Vector, len(p.Kinds)), cluster.DeviceNeed{}
-		}
-	}}}
-	for _, class := range own {
-		if r.Problem.Classes[class].Eligible != nil {
-			all = append(all, demanded{r.where(class), -1, func(p *constraint.Problem) { p.Classes[class].Eligible = nil }})
-		}
-	}
-	if slices.ContainsFunc(own, func(class int) bool { return r.Problem.Classes[class].PerNode > 0 }) {
-		all = append(all, demanded{"per_node", -1, func(p *constraint.Problem) {
-			for _, class := range own {
-				p.Classes[class].PerNode = 0
-			}
-		}})
-	}
-	for i := range r.Problem.Constraints {
-		if r.Problem.Constraints[i].Hard && r.concerns(i, application) {
-			all = append(all, demanded{constraint.Title(&r.Problem.Constraints[i]), i, func(*constraint.Problem) {}})
-		}
-	}
-	return all
-}
-
-// concerns reports whether the constraint says anything of the application's containers.
-func (r *reasons) concerns(row, application int) bool {
-	for _, bounds := range r.Problem.Constraints[row].Any {
-		for i := range bounds {
-			for _, class := range r.classesOf(application) {
-				if subject, target := bounds[i].Affects(r.Problem.Classes[class].Tags); subject || target {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
-// placeable reports whether the solver finds a place for the application beside all that is
-// placed, which stays, where no more is heeded than the demands.
-func (r *reasons) placeable(application int, demands []demanded) bool {
-	p := r.beside(application)
-	p.Constraints = nil
-	heeded := map[string]bool{}
-	for _, d := range demands {
-		heeded[d.what] = true
-		if d.constraint >= 0 {
-			p.Constraints = append(p.Constraints, r.Problem.Constraints[d.constraint])
-		}
-	}
-	for _, d := range r.demandedOf(application) {
-		if !heeded[d.what] {
-			d.relax(p)
-		}
-	}
-	app := &p.Applications[application]
-	return !slices.Contains(r.ask.Place(p)[app.First:app.End], constraint.Nowhere)
-}
-
-// beside is the problem of placing one application while everything else stays as it was
-// assigned.
-func (r *reasons) beside(application int) *constraint.Problem {
-	p := r.Problem
-	b := board.New(&r.Problem, constraint.FindRoles(&r.Problem))
-	b.Set(r.a)
-	p.Nodes, p.Classes = slices.Clone(p.Nodes), slices.Clone(p.Classes)
-	p.Containers, p.Applications = slices.Clone(p.Containers), slices.Clone(p.Applications)
-	left := r.left()
-	for n := range p.Nodes {
-		p.Nodes[n].Free = left[n]
-		p.Nodes[n].Devices = slices.Clone(p.Nodes[n].Devices)
-	}
-	nowhere := make([]bool, len(p.Nodes))
-	for c := range p.Containers {
-		container := &p.Containers[c]
-		class := &p.Classes[container.Class]
-		if class.Application == int32(application) {
-			continue
-		}
-		hold(&p, container.At, container.Devices, class.Need.Share)
-		container.At, container.Devices, container.Fixed = r.a[c], b.Devices(int32(c)), true
-		if container.At == constraint.Nowhere {
-			container.Fixed, container.Devices, class.Eligible = false, 0, nowhere
-			continue
-		}
-		hold(&p, container.At, container.Devices, -class.Need.Share)
-		p.Applications[class.Application].Deployed = true
-	}
-	p.Objective = constraint.Objective{Unplaced: math.MaxInt32}
-	return &p
-}
-
-// hold gives so much of the devices of a node back.
-func hold(p *constraint.Problem, node int32, devices cluster.DeviceSet, share int64) {
-	if node == constraint.Nowhere {
-		return
-	}
-	for d := range p.Nodes[node].Devices {
-		if devices.Has(d) {
-			p.Nodes[node].Devices[d] += share
-		}
-	}
 }
 
 // roomLeft says how many containers of each part there would be room for.

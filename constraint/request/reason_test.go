@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/constraint"
+	"fairlead.dev/fairlead/constraint/conflict"
 	"fairlead.dev/fairlead/constraint/constrainttest"
 	"fairlead.dev/fairlead/constraint/exact"
 	"fairlead.dev/fairlead/constraint/greedy"
@@ -79,10 +80,11 @@ func checkConflicts(t *testing.T, seeds uint64, ask Asking) (conflicts, several 
 		for _, u := range answer.Unplaced {
 			app := slices.IndexFunc(p.Applications, func(a constraint.Application) bool { return a.Name == u.Application })
 			reasons := reasons{Request: r, a: a, ask: Asking{Place: enumerate}}
-			all := reasons.demandedOf(app)
-			var named []demanded
+			question := reasons.question(app)
+			all := question.Demands()
+			var named []conflict.Demand
 			for _, d := range all {
-				if slices.Contains(u.Conflict, d.what) {
+				if slices.Contains(u.Conflict, reasons.name(d)) {
 					named = append(named, d)
 				}
 			}
@@ -90,13 +92,13 @@ func checkConflicts(t *testing.T, seeds uint64, ask Asking) (conflicts, several 
 			case p.Applications[app].Deployed || strings.HasPrefix(u.Reason, "none of"):
 				continue
 			case len(u.Conflict) == 0:
-				if !reasons.placeable(app, all) {
+				if !question.Placeable(all) {
 					t.Fatalf("seed %d: %s cannot be placed, and nothing conflicts: %s", seed, u.Application, u.Reason)
 				}
 				continue
 			case len(named) != len(u.Conflict):
 				t.Fatalf("seed %d: conflict %q names what nobody demands", seed, u.Conflict)
-			case reasons.placeable(app, named):
+			case question.Placeable(named):
 				t.Fatalf("seed %d: %s can be placed under all of %q", seed, u.Application, u.Conflict)
 			case strings.HasPrefix(u.Reason, "a container"):
 				continue
@@ -106,11 +108,11 @@ func checkConflicts(t *testing.T, seeds uint64, ask Asking) (conflicts, several 
 				several++
 			}
 			for i := range named {
-				if !reasons.placeable(app, slices.Delete(slices.Clone(named), i, i+1)) {
-					t.Fatalf("seed %d: %s cannot be placed without %s of %q either", seed, u.Application, named[i].what, u.Conflict)
+				if !question.Placeable(slices.Delete(slices.Clone(named), i, i+1)) {
+					t.Fatalf("seed %d: %s cannot be placed without %s of %q either", seed, u.Application, reasons.name(named[i]), u.Conflict)
 				}
 			}
-			if fewer := reasons.fewer(app, all, named); ask.Conflict != nil && fewer != nil {
+			if fewer := reasons.fewer(question, all, named); ask.Conflict != nil && fewer != nil {
 				t.Fatalf("seed %d: %s cannot be placed under %q, which are fewer constraints than in %q", seed, u.Application, fewer, u.Conflict)
 			}
 		}
@@ -120,8 +122,8 @@ func checkConflicts(t *testing.T, seeds uint64, ask Asking) (conflicts, several 
 
 // fewer is a choice of fewer hard constraints than are named under which, and all else that is
 // demanded, the application cannot be placed; nil if there is none.
-func (r *reasons) fewer(app int, all, named []demanded) []string {
-	is := func(d demanded) bool { return d.constraint >= 0 }
+func (r *reasons) fewer(q *conflict.Question, all, named []conflict.Demand) []string {
+	is := func(d conflict.Demand) bool { return d.Kind == conflict.Constraint }
 	most := 0
 	for _, d := range named {
 		if is(d) {
@@ -140,10 +142,10 @@ func (r *reasons) fewer(app int, all, named []demanded) []string {
 		chosen, names := slices.Clone(others), []string{}
 		for i := range hard {
 			if choice>>i&1 == 1 {
-				chosen, names = append(chosen, hard[i]), append(names, hard[i].what)
+				chosen, names = append(chosen, hard[i]), append(names, r.name(hard[i]))
 			}
 		}
-		if !r.placeable(app, chosen) {
+		if !q.Placeable(chosen) {
 			return names
 		}
 	}

@@ -112,6 +112,10 @@ func meaningOf(code string) string {
 		return "its own rules admit no node with room"
 	case "apart":
 		return "may not share a node with another task of its job"
+	case "constraint":
+		return "most nodes would violate a hard constraint with it"
+	case "application":
+		return "a node has room for it; its application has no place as a whole"
 	case "turn":
 		return "a node has room for it; its turn has not come"
 	case "gated":

@@ -24,7 +24,8 @@ import (
 //   - once the faults are over, every task that fits on some node is placed,
 //     within a bound of steps, and at the end nothing takes room any more (of a
 //     policy with a method KeepsTogether, a job that wants to stand together
-//     counts as one task);
+//     counts as one task; of one with a method PlacesWhole nothing is demanded of
+//     several tasks of a job that wait while none of it has a place);
 //   - the same seed gives the same decisions, and in a calm world a policy that
 //     works on a view decides as one that works on the state itself.
 //

@@ -97,7 +97,7 @@ func (w *world) submitCopies() {
 		w.submit(w.copied[w.chance.IntN(len(w.copied))], 1)
 		return
 	}
-	job := &wJob{row: cluster.JobID(len(w.jobs) + len(w.copied)), copies: true}
+	job := &wJob{row: w.jobRow(), copies: true}
 	w.copied = append(w.copied, job)
 	user := []string{"even", "odd"}[job.row%2]
 	w.post(0, func() cluster.Event {

@@ -1,6 +1,7 @@
 package schedtest
 
 import (
+	"fmt"
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
@@ -25,7 +26,7 @@ func (w *world) fate() {
 	case at < 7:
 		w.submitCopies()
 	case at < 45:
-		w.submit(w.jobs[1+w.chance.IntN(len(w.jobs)-1)], 1+w.chance.IntN(4))
+		w.submitSome()
 	case at < 60:
 		w.endSome()
 	case at < 66:
@@ -74,6 +75,26 @@ func (w *world) submitted(t *wTask) func() cluster.Event {
 			Task: t.row, Seq: t.seq, Job: t.job.row, Shape: t.shape, Gated: t.gated, Priority: int32(t.seq) % 3, Class: cluster.ClassID(t.job.row % 4), Input: t.input,
 		}
 	}
+}
+
+// submitSome lets some tasks of a job come; of a policy that places jobs whole half the time a
+// task that is a job by itself.
+func (w *world) submitSome() {
+	job, tasks := w.jobs[1+w.chance.IntN(len(w.jobs)-1)], 1+w.chance.IntN(4)
+	if w.whole && w.chance.IntN(2) == 0 {
+		job, tasks = &wJob{row: w.jobRow()}, 1
+		w.single = append(w.single, job)
+		user := []string{"even", "odd"}[job.row%2]
+		w.post(0, func() cluster.Event {
+			return cluster.JobSubmitted{Job: job.row, Name: fmt.Sprintf("single%d", job.row), User: user}
+		}, nil)
+	}
+	w.submit(job, tasks)
+}
+
+// jobRow is a row that no job has had.
+func (w *world) jobRow() cluster.JobID {
+	return cluster.JobID(len(w.jobs) + len(w.copied) + len(w.single))
 }
 
 func (w *world) submit(job *wJob, tasks int) {
@@ -451,6 +472,9 @@ func (w *world) unfinished() bool {
 // fitsSomewhere reports whether some node that is there would take the task if
 // it were empty, with all that has to stand beside it, or the task is on one.
 func (w *world) fitsSomewhere(t *wTask) bool {
+	if w.whole && w.awaitsOthers(t) {
+		return false
+	}
 	gang := w.gang(t)
 	if slices.ContainsFunc(gang, w.barred) {
 		return false
@@ -464,6 +488,27 @@ func (w *world) fitsSomewhere(t *wTask) bool {
 		}
 	}
 	return slices.ContainsFunc(w.order, func(r *wRun) bool { return r.task == t && (r.present || r.binding) })
+}
+
+// awaitsOthers reports whether the task is one of several of its job that wait while none has a
+// place. Whether there is room for all of them is for the tests of a policy that places jobs
+// whole to say: nobody has to place those.
+func (w *world) awaitsOthers(t *wTask) bool {
+	waiting := 0
+	for _, other := range w.tasks {
+		if other.job != t.job || other.gone {
+			continue
+		}
+		task := w.core.State().Task(other.row)
+		if task.Seq == other.seq && task.Placed() {
+			return false
+		}
+		waiting++
+	}
+	if waiting > 1 {
+		w.count["awaits others"]++
+	}
+	return waiting > 1
 }
 
 // gang lists the tasks that stand where this one does: itself, and if the

@@ -28,6 +28,7 @@ type world struct {
 	tasks    []*wTask
 	shapes   []cluster.Shape // the spare one stands last, while it is there
 	jobs     []*wJob
+	single   []*wJob         // of one task each, for a policy that places jobs whole; they are not among jobs
 	copied   []*wJob         // whose tasks are copies of one another; they are not among jobs
 	live     map[runID]*wRun // by attempt
 	order    []*wRun         // the same, in the order of their beginning
@@ -38,11 +39,16 @@ type world struct {
 
 	constraints [constraintCount]*cluster.Constraint // those that are there, by row
 	keeps       bool                                 // the policy is a keeper
+	whole       bool                                 // the policy is one that places jobs whole
 }
 
 // keeper is a policy that keeps the tasks of a job on one node where the job
 // wants that, and leaves them waiting rather than place some of them elsewhere.
 type keeper interface{ KeepsTogether() }
+
+// placesWhole is a policy that places all tasks of a job that wait or none of them, as long as
+// none of the job has a place.
+type placesWhole interface{ PlacesWhole() }
 
 // letter is something that happens, or is reported, at its time.
 type letter struct {
@@ -120,6 +126,7 @@ func newWorld(newPolicy func(seed uint64) sched.Policy, m mode) (*world, error) 
 	kinds := []cluster.Kind{{Name: "cpu"}, {Name: "memory"}, {Name: "gpu", PerUnit: perDevice, Devices: true}}
 	lanes := []sched.Lane{{Name: "all", Policy: newPolicy(m.seed)}}
 	_, w.keeps = lanes[0].Policy.(keeper)
+	_, w.whole = lanes[0].Policy.(placesWhole)
 	if m.hostile && m.seed%2 == 1 {
 		lanes[0].Owns = func(j *cluster.Job) bool { return j.User == "even" }
 		lanes = append(lanes, sched.Lane{Name: "rest", Policy: newPolicy(m.seed + 1)})

@@ -1,0 +1,231 @@
+// Package conflict finds why an application cannot be placed as a whole: a smallest set of what
+// its placement has to heed, room and hard constraints among it, that leaves it no place beside
+// all that is placed.
+//
+// A deletion filter (Chinneck and Dravnieks 1991) leaves out one demand after the other, and
+// keeps those without which the application could be placed. What is left is a smallest set in
+// the sense that each of it is needed; there may be others. It is as good as its solver: one
+// that overlooks a place names too much.
+package conflict
+
+import (
+	"math"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/constraint"
+	"fairlead.dev/fairlead/constraint/board"
+)
+
+// Solver places what is not placed.
+type Solver func(*constraint.Problem) constraint.Assignment
+
+// Kind is what is demanded.
+type Kind uint8
+
+const (
+	// Room is that nodes have what the containers ask for left.
+	Room Kind = iota
+	// Where is which nodes a class may use.
+	Where
+	// PerNode is how many containers of the application a node may hold.
+	PerNode
+	// Constraint is a hard constraint.
+	Constraint
+)
+
+// Demand is something that a placement has to heed.
+type Demand struct {
+	Kind Kind
+	Row  int // of Where the class, of Constraint the constraint; else 0
+}
+
+// Question asks for the place of an application of the problem beside an assignment, in which all
+// others stay where they are.
+type Question struct {
+	Problem     *constraint.Problem
+	Base        constraint.Assignment
+	Application int
+	Solve       Solver
+}
+
+// Smallest is a smallest set of demands under which the solver finds no place; empty if it finds
+// one under all of them.
+func (q *Question) Smallest() []Demand {
+	all := q.Demands()
+	if q.Placeable(all) {
+		return nil
+	}
+	return q.Filter(all, func(Demand) bool { return false })
+}
+
+// Filter leaves out of demands that leave no place those that are not needed for that, and not to be
+// kept.
+func (q *Question) Filter(demands []Demand, keep func(Demand) bool) []Demand {
+	for i := range slices.Backward(demands) {
+		if keep(demands[i]) {
+			continue
+		}
+		if without := slices.Delete(slices.Clone(demands), i, i+1); !q.Placeable(without) {
+			demands = without
+		}
+	}
+	return demands
+}
+
+// Demands are all that a placement of the application has to heed. Those that are left out
+// first, if they can be, come last.
+func (q *Question) Demands() []Demand {
+	own := q.classes()
+	all := []Demand{{Kind: Room}}
+	for _, class := range own {
+		if q.Problem.Classes[class].Eligible != nil {
+			all = append(all, Demand{Where, class})
+		}
+	}
+	if slices.ContainsFunc(own, func(class int) bool { return q.Problem.Classes[class].PerNode > 0 }) {
+		all = append(all, Demand{Kind: PerNode})
+	}
+	for i := range q.Problem.Constraints {
+		if q.Problem.Constraints[i].Hard && q.concerns(i, own) {
+			all = append(all, Demand{Constraint, i})
+		}
+	}
+	return all
+}
+
+// classes are those of which the application has containers.
+func (q *Question) classes() []int {
+	app := &q.Problem.Applications[q.Application]
+	var classes []int
+	for c := app.First; c < app.End; c++ {
+		classes = append(classes, int(q.Problem.Containers[c].Class))
+	}
+	slices.Sort(classes)
+	return slices.Compact(classes)
+}
+
+// concerns reports whether the constraint says anything of containers of the classes.
+func (q *Question) concerns(row int, classes []int) bool {
+	for _, bounds := range q.Problem.Constraints[row].Any {
+		for i := range bounds {
+			for _, class := range classes {
+				if subject, target := bounds[i].Affects(q.Problem.Classes[class].Tags); subject || target {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// Placeable reports whether the solver finds a place for the application where no more is
+// heeded than the demands.
+func (q *Question) Placeable(demands []Demand) bool {
+	p := q.Beside()
+	p.Constraints = nil
+	for _, d := range q.Demands() {
+		switch heeded := slices.Contains(demands, d); {
+		case heeded && d.Kind == Constraint:
+			p.Constraints = append(p.Constraints, q.Problem.Constraints[d.Row])
+		case !heeded:
+			q.relax(p, d)
+		}
+	}
+	app := &p.Applications[q.Application]
+	return !slices.Contains(q.Solve(p)[app.First:app.End], constraint.Nowhere)
+}
+
+// relax does without the demand.
+func (q *Question) relax(p *constraint.Problem, d Demand) {
+	for _, class := range q.classes() {
+		c := &p.Classes[class]
+		switch {
+		case d.Kind == Room:
+			c.Demand, c.Need = make(cluster.Vector, len(p.Kinds)), cluster.DeviceNeed{}
+		case d.Kind == Where && d.Row == class:
+			c.Eligible = nil
+		case d.Kind == PerNode:
+			c.PerNode = 0
+		}
+	}
+}
+
+// Alone counts the containers of the application that the solver places, all demands heeded, where
+// those that find no node are left out.
+func (q *Question) Alone() int {
+	p := q.Beside()
+	app := &p.Applications[q.Application]
+	app.Deployed = true
+	found := 0
+	for _, node := range q.Solve(p)[app.First:app.End] {
+		if node != constraint.Nowhere {
+			found++
+		}
+	}
+	return found
+}
+
+// Beside is the problem of placing the application alone.
+func (q *Question) Beside() *constraint.Problem {
+	p := *q.Problem
+	b := board.New(q.Problem, constraint.FindRoles(q.Problem))
+	b.Set(q.Base)
+	p.Nodes, p.Classes = slices.Clone(p.Nodes), slices.Clone(p.Classes)
+	p.Containers, p.Applications = slices.Clone(p.Containers), slices.Clone(p.Applications)
+	left := q.Left()
+	for n := range p.Nodes {
+		p.Nodes[n].Free = left[n]
+		p.Nodes[n].Devices = slices.Clone(p.Nodes[n].Devices)
+	}
+	nowhere := make([]bool, len(p.Nodes))
+	for c := range p.Containers {
+		container := &p.Containers[c]
+		class := &p.Classes[container.Class]
+		if class.Application == int32(q.Application) {
+			continue
+		}
+		hold(&p, container.At, container.Devices, class.Need.Share)
+		container.At, container.Devices, container.Fixed = q.Base[c], b.Devices(int32(c)), true
+		if container.At == constraint.Nowhere {
+			container.Fixed, container.Devices, class.Eligible = false, 0, nowhere
+			continue
+		}
+		hold(&p, container.At, container.Devices, -class.Need.Share)
+		p.Applications[class.Application].Deployed = true
+	}
+	p.Objective = constraint.Objective{Unplaced: math.MaxInt32}
+	return &p
+}
+
+// hold gives so much of the devices of a node back.
+func hold(p *constraint.Problem, node int32, devices cluster.DeviceSet, share int64) {
+	if node == constraint.Nowhere {
+		return
+	}
+	for d := range p.Nodes[node].Devices {
+		if devices.Has(d) {
+			p.Nodes[node].Devices[d] += share
+		}
+	}
+}
+
+// Left is what the base leaves of each node.
+func (q *Question) Left() []cluster.Vector {
+	p := q.Problem
+	left := make([]cluster.Vector, len(p.Nodes))
+	for n := range left {
+		left[n] = slices.Clone(p.Nodes[n].Free)
+	}
+	for c := range p.Containers {
+		for k, amount := range p.Classes[p.Containers[c].Class].Demand {
+			if at := p.Containers[c].At; at != constraint.Nowhere {
+				left[at][k] += amount
+			}
+			if q.Base[c] != constraint.Nowhere {
+				left[q.Base[c]][k] -= amount
+			}
+		}
+	}
+	return left
+}
