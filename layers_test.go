@@ -69,7 +69,7 @@ mcmf/race: mcmf
 recording: cluster internal/strict mcmf sched
 report: cluster internal/strict
 report/page: report
-sim: class cluster internal/heap internal/wide report sched sim/trace
+sim: class cluster constraint internal/heap internal/wide report sched sim/trace
 sim/trace: cluster internal/nearest
 sim/trace/google2011: cluster sim/trace
 sim/trace/stream: cluster sim/trace

@@ -45,18 +45,23 @@ func (h *history) setName(n NodeID, group string) string {
 	return ""
 }
 
+// count is how many tasks other than one the bound counts in a set.
+func (h *history) count(b *Bound, set string, but int, t tense) int32 {
+	counted := map[TaskID]bool{}
+	for _, r := range h.runs(t) {
+		if _, target := b.Affects(h.s.Shape(h.s.Task(r.task).Shape).Tags); target && set != "" && h.setName(r.node, b.Group) == set && int(r.task) != but {
+			counted[r.task] = true
+		}
+	}
+	return int32(len(counted))
+}
+
 // rival is how many subjects violate an alternative, and what they miss.
 func (h *history) rival(bounds []Bound, t tense) (subjects, violating, misses int64) {
 	for _, b := range bounds {
 		one := func(set string, but int) {
-			counted := map[TaskID]bool{}
-			for _, r := range h.runs(t) {
-				if _, target := b.Affects(h.s.Shape(h.s.Task(r.task).Shape).Tags); target && set != "" && h.setName(r.node, b.Group) == set && int(r.task) != but {
-					counted[r.task] = true
-				}
-			}
 			subjects++
-			if m := b.Misses(int32(len(counted))); m > 0 {
+			if m := b.Misses(h.count(&b, set, but, t)); m > 0 {
 				violating, misses = violating+1, misses+m
 			}
 		}
@@ -112,12 +117,14 @@ func (h *history) hard() map[ConstraintID][tenses]int64 {
 // checkConstraints compares how constraints stand, and what is said of a placement, with
 // what the rival finds before and after it.
 func (h *history) checkConstraints() error {
+	chosen := make([]int32, h.s.ConstraintRows())
 	for c := range ConstraintID(h.s.ConstraintRows()) {
 		spec := h.s.Constraint(c)
 		if spec == nil {
 			continue
 		}
 		got := h.s.Standing(c, 1000, 100)
+		chosen[c] = int32(got.Alternative)
 		want, least := Standing{}, int64(math.MaxInt64)
 		for i, bounds := range spec.Any {
 			subjects, violating, misses := h.rival(bounds, present)
@@ -129,12 +136,56 @@ func (h *history) checkConstraints() error {
 			return fmt.Errorf("constraint row %d stands at %+v, want %+v", c, got, want)
 		}
 	}
+	if err := h.checkBound(chosen); err != nil {
+		return err
+	}
 	for t := range TaskID(h.s.TaskRows()) {
 		if n := NodeID(len(h.data) / 32 % historyNodes); !h.s.takes(t, n).Refused() {
 			return h.checkAdmits(t, n)
 		}
 	}
 	return nil
+}
+
+// checkBound compares who is said to be bound, and to violate an alternative that was chosen,
+// with what the rival counts.
+func (h *history) checkBound(chosen []int32) error {
+	for t := range TaskID(h.s.TaskRows()) {
+		task := h.s.Task(t)
+		if !task.Placed() {
+			continue
+		}
+		var want [2]bool
+		for c := range ConstraintID(h.s.ConstraintRows()) {
+			if spec := h.s.Constraint(c); spec != nil {
+				bound, violated := h.boundBy(t, spec, int(chosen[c]))
+				want = [2]bool{want[0] || bound, want[1] || violated}
+			}
+		}
+		bound, violated := h.s.Bound(t, chosen)
+		if got := [2]bool{bound, violated}; got != want {
+			return fmt.Errorf("task row %d is bound and violates: %v, want %v", t, got, want)
+		}
+	}
+	return nil
+}
+
+// boundBy is checkBound for one constraint.
+func (h *history) boundBy(t TaskID, spec *Constraint, chosen int) (bound, violated bool) {
+	for i, bounds := range spec.Any {
+		for _, b := range bounds {
+			if subject, _ := b.Affects(h.s.Shape(h.s.Task(t).Shape).Tags); !subject {
+				continue
+			}
+			but := int(t)
+			if b.SelfCounted {
+				but = -1
+			}
+			bound = true
+			violated = violated || i == chosen && b.Misses(h.count(&b, h.setName(h.s.Task(t).Node, b.Group), but, present)) > 0
+		}
+	}
+	return bound, violated
 }
 
 // checkAdmits compares what is said of a placement with what comes of it.

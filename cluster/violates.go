@@ -59,24 +59,25 @@ func (s *State) Standing(c ConstraintID, violation, extent int64) Standing {
 	return best
 }
 
-// Bound reports whether the task, which takes room on a node, is a subject of a bound of
-// the constraint's alternative of that number, and whether one of them does not hold for
-// it.
-func (s *State) Bound(t TaskID, c ConstraintID, alternative int) (bound, violated bool) {
+// Bound reports whether the task, which takes room on a node, is a subject of a bound of any
+// constraint, and whether one in the alternatives chosen, by constraint row, does not hold
+// for it.
+func (s *State) Bound(t TaskID, chosen []int32) (bound, violated bool) {
 	task := &s.task[t]
 	for _, r := range s.shape[task.Shape].roles {
-		if r.constraint != c || !r.subject {
+		if !r.subject {
 			continue
 		}
-		b := s.constraints.bound(c, r.bound)
-		if int(b.alternative) != alternative {
+		bound = true
+		b := s.constraints.bound(r.constraint, r.bound)
+		if b.alternative != chosen[r.constraint] {
 			continue
 		}
 		set := s.constraints.group[b.group].setOf(task.Node)
 		one := r.once(1)
 		one.Targets = b.counted(set, present).Targets
 		broken, _ := b.broken(set, one, 1)
-		bound, violated = true, violated || broken > 0
+		violated = violated || broken > 0
 	}
 	return bound, violated
 }

@@ -56,6 +56,20 @@ func (l *label) differs(runs []Run) bool {
 	return false
 }
 
+// withoutSeed is the labels of rows that are means over the seeds.
+func withoutSeed(labels []label) []label {
+	return slices.DeleteFunc(slices.Clone(labels), func(l label) bool { return l.title == seedTitle })
+}
+
+// labelCells are the cells of a row by which it is told from the others.
+func labelCells(s *Setup, labels []label) line {
+	cells := line{}
+	for _, l := range labels {
+		cells = append(cells, cmp.Or(l.value(s), "-"))
+	}
+	return cells
+}
+
 // humanUntil prints the time at which a run had to stop.
 func humanUntil(until Number) string {
 	if until == 0 {

@@ -36,6 +36,9 @@ const (
 	InUnits     Unit = "units" // of the priced kind, such as cores
 	InMoney     Unit = "money" // of a currency without a name
 	InCores     Unit = "cores"
+
+	InConstraints Unit = "constraints"
+	InViolations  Unit = "violations" // of a constraint of weight 1
 )
 
 // metric is one number that a run may have.
@@ -86,6 +89,7 @@ func metricsOf(runs []*Run) []metric {
 		}})
 	}
 	metrics = append(metrics, readMetrics()...)
+	metrics = append(metrics, constraintMetrics()...)
 	metrics = append(metrics, gapMetrics()...)
 	for _, class := range keysOf(runs, func(r *Run) map[string]Class { return r.Classes }) {
 		metrics = append(metrics, classMetrics(class)...)

@@ -15,7 +15,7 @@ func writePromises(text *bytes.Buffer, groups [][]Run, labels []label) {
 	if !slices.ContainsFunc(groups, func(g []Run) bool { return slices.ContainsFunc(g, brokePromise) }) {
 		return
 	}
-	labels = slices.DeleteFunc(slices.Clone(labels), func(l label) bool { return l.title == seedTitle })
+	labels = withoutSeed(labels)
 	head := line{}
 	for _, l := range labels {
 		head = append(head, l.title)
@@ -23,18 +23,8 @@ func writePromises(text *bytes.Buffer, groups [][]Run, labels []label) {
 	lines := []line{append(head, "CLASS", "TARGET", "AVAILABLE", "KEPT", "DEFICIT", "GINI", "PREEMPTED", "OVERHEAD", "PENALTIES")}
 	for _, group := range groups {
 		for _, class := range promisingClasses(group) {
-			cells := line{}
-			for _, l := range labels {
-				cells = append(cells, cmp.Or(l.value(&group[0].Setup), "-"))
-			}
-			if anyInterrupted(group) {
-				cells[0] += interruptedMark
-			}
-			cells = append(cells, class)
-			for _, m := range promiseMeasures(class) {
-				cells = append(cells, m.cell(m.mean(group)))
-			}
-			lines = append(lines, cells)
+			cells := append(labelCells(&group[0].Setup, labels), class)
+			lines = append(lines, row(promiseMeasures(class), group, cells...))
 		}
 	}
 	text.WriteString("\nPromises of availability by class:\n")

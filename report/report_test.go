@@ -114,6 +114,14 @@ func reading() *report.Reads {
 	return report.NewReads(report.Reads{Runs: 7, Local: 10_000, Rack: 5000, Remote: 1000, Missing: 2000, RunLocality: 0.5}, 86400)
 }
 
+// keeping is how three constraints were kept.
+func keeping() *report.Constraints {
+	return &report.Constraints{
+		Count: 3, Hard: 1, HardViolated: 1, Subjects: 40,
+		Violated: report.Level{Mean: 0.0625, Final: 0.1}, Cost: report.Level{Mean: 2.625, Final: 4.4},
+	}
+}
+
 // bare is a run of which nothing is known but its policy.
 func bare(policy string) report.Run { return report.Run{Setup: report.Setup{Policy: policy}} }
 
@@ -247,6 +255,8 @@ classes.gold?.target? classes.gold?.slo_fulfilment? classes.gold?.deficit? class
 classes.gold?.overhead? classes.gold?.cores? classes.gold?.revenue? availability_curves?.gold?
 reads?.runs reads?.bytes reads?.local_bytes reads?.rack_bytes reads?.remote_bytes reads?.missing_bytes
 reads?.locality reads?.run_locality reads?.moved_bytes_per_hour
+constraints?.count constraints?.hard constraints?.hard_violated constraints?.subjects
+constraints?.violated?.mean constraints?.violated?.final constraints?.cost?.mean constraints?.cost?.final
 fragmentation?.gpu?.final latency_curves?.all?
 series?.step_s series?.columns series?.columns.pending?
 heat?.times_s heat?.nodes heat?.fill heat?.names
@@ -259,6 +269,7 @@ func TestContract(t *testing.T) {
 	full := run("quincy", 1, 1)
 	full.Planner.Wall, full.Solver, full.Migrations = 0.25, "race", 7
 	full.Reads, full.Data, full.Usage, full.LongRunning = reading(), "hdfs", "every=30s", "medea"
+	full.Constraints = keeping()
 	for _, r := range []report.Run{full, bare("spread")} {
 		var text bytes.Buffer
 		if err := report.Write(&text, report.JSON, report.Results{Runs: []report.Run{r}}); err != nil {

@@ -54,6 +54,8 @@ type Run struct {
 
 	// Reads is nil where no task has input.
 	Reads *Reads `json:"reads,omitempty"`
+	// Constraints is nil where there were none.
+	Constraints *Constraints `json:"constraints,omitempty"`
 	// Fragmentation is by the name of the resource kind.
 	Fragmentation map[string]Fragmentation `json:"fragmentation,omitempty"`
 	// Latencies are the curves of placement latency by class, and of "all".

@@ -21,6 +21,10 @@ package report
 //	arrived.KIND           demand of all tasks submitted so far, those that run
 //	                       at the start included, as a share of the capacity
 //	                       at the end of the step
+//	violated               of the tasks that a constraint binds and that hold room,
+//	                       those that violate one, as a mean over the step; this
+//	                       and the next only where there were constraints
+//	violation_cost         see Constraints.Cost; as a mean over the step
 //	fragmentation.KIND     see Fragmentation; of the end of the step
 type Series struct {
 	Step    Number              `json:"step_s"`

@@ -41,6 +41,7 @@ func writeTable(text *bytes.Buffer, runs []Run) {
 		text.WriteString("\n* stopped before its end: not comparable with the others\n")
 	}
 	writePromises(text, groups, labels)
+	writeConstraints(text, groups, labels)
 	writeOverfull(text, slices.Concat(groups...), labels)
 	writePending(text, slices.Concat(groups...), labels)
 }
@@ -90,10 +91,7 @@ func headOf(labels []label, measures []measure) []line {
 
 // runLine returns the row of one run.
 func runLine(r *Run, labels []label, measures []measure) line {
-	cells := line{}
-	for _, l := range labels {
-		cells = append(cells, cmp.Or(l.value(&r.Setup), "-"))
-	}
+	cells := labelCells(&r.Setup, labels)
 	if r.Interrupted {
 		cells[0] += interruptedMark
 	}

@@ -30,15 +30,23 @@ func (s *simulation) columns() {
 			return float64(report.Ratio(s.stats.arrived[k].Float(), float64(state.Totals().Capacity[k])))
 		})
 	}
+	bound, one := s.series.level(func() int64 { return s.bounds.now.bound }), s.series.level(func() int64 { return 1000 })
+	s.series.share("violated", s.series.level(func() int64 { return s.bounds.now.violated }), bound)
+	s.series.share("violation_cost", s.series.level(func() int64 { return s.bounds.now.cost }), one)
 	if s.waste != nil {
 		s.series.gauge("fragmentation."+s.nodes.kinds[s.nodes.devices].Name, func() float64 { return s.waste.share(state) })
 	}
 }
 
-// overTime ends the series, and leaves out classes that never had a task.
+// overTime ends the series, and leaves out classes that never had a task, and constraints
+// where there were none.
 func (s *simulation) overTime() *report.Series {
 	s.follow()
 	r := s.series.result(s.now)
+	if s.bounds.of.Count == 0 {
+		delete(r.Columns, "violated")
+		delete(r.Columns, "violation_cost")
+	}
 	for c, class := range s.cfg.Classes.Rows() {
 		if s.holdings.seen[c] || s.stats.classes[c].Submitted > 0 {
 			continue

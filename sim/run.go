@@ -25,6 +25,7 @@ type simulation struct {
 	tasks  tasks
 
 	constraints constraints
+	bounds      constraintStats
 
 	stats    stats
 	series   series
@@ -75,6 +76,7 @@ func newSimulation(cfg Config) (*simulation, error) {
 	s := &simulation{
 		cfg: cfg, core: core, dice: newDice(cfg.World.Seed), meter: newMeter(cfg.World.Usage, cfg.World.Seed), nodes: newNodes(kinds, cfg.Overcommit), tasks: newTasks(cfg.Classes),
 		stats: newStats(kinds, cfg.Classes), series: newSeries(), heat: newHeat(), sample: newSample(mostSampled), holdings: newHoldings(len(kinds), len(cfg.Classes.Classes)),
+		bounds:  newConstraintStats(),
 		waste:   newFragmentation(kinds, cfg.Typical),
 		output:  newOutput(cfg.Output, kinds),
 		planner: planning{rounds: make([]*sched.Round, len(cfg.Lanes)), wake: cluster.Never},
@@ -110,6 +112,7 @@ func Run(cfg Config) (report.Run, error) {
 	result.Series = s.overTime()
 	result.Heat = s.heat.result(s.now, s.core.State(), s.nodeNames())
 	result.Sample = s.sample.result()
+	result.Constraints = s.bounds.result(s.core.State(), s.now)
 	if s.waste != nil {
 		kind := s.nodes.kinds[s.nodes.devices].Name
 		result.Fragmentation = map[string]report.Fragmentation{kind: {Final: report.Number(s.waste.share(s.core.State()))}}
@@ -210,6 +213,7 @@ func (s *simulation) pass(to cluster.Time) {
 	if to > s.now {
 		s.follow()
 		s.stats.advance(to, s.core.State().Totals())
+		s.bounds.advance(s.core.State(), s.now, to, s.series.step)
 		s.series.advance(s.now, to)
 		s.heat.advance(to, s.core.State())
 		s.now = to
@@ -220,6 +224,7 @@ func (s *simulation) pass(to cluster.Time) {
 func (s *simulation) follow() {
 	s.holdings.follow(s.core.State())
 	s.waste.follow(s.core.State())
+	s.bounds.follow(s.core.State())
 }
 
 // interrupted reports progress and asks whether to go on.

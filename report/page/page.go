@@ -64,6 +64,7 @@ type view struct {
 	Differences differences
 	Latency     section
 	Promises    section
+	Constraints *section // nil where there were none
 	OverTime    []section
 	Heat        heatSection
 	Reasons     reasonsSection
@@ -118,6 +119,7 @@ func viewOf(files []report.File, groups []report.Group) (*view, error) {
 	var data island
 	v.Latency = latencySection(&data, groups)
 	v.Promises = promisesSection(&data, groups)
+	v.Constraints = over.constraintsSection(&data)
 	v.OverTime = []section{
 		over.allocationSection(&data),
 		over.backlogSection(&data),

@@ -12,6 +12,8 @@ type section struct {
 	ID, Title string
 	// How says how to read the charts. None says instead why there are none.
 	How, None string
+	// Table stands above all charts; it may be empty.
+	Table report.Grid
 	// Bars stand above the charts of lines, with a legend of their own. They are
 	// pictures alone.
 	BarKeys []key
