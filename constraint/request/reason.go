@@ -73,7 +73,7 @@ func (r *reasons) alone(class int) (string, []string) {
 		if c.Demand.Fits(r.Problem.Nodes[node].Capacity) {
 			large++
 		}
-		if c.Demand.Fits(left[node]) {
+		if hasRoom(left[node], c.Demand) {
 			roomy++
 		}
 		for k, q := range c.Demand {
@@ -131,6 +131,17 @@ func (r *reasons) left() []cluster.Vector {
 		}
 	}
 	return left
+}
+
+// hasRoom reports whether what is left suffices. Of a kind that the demand asks nothing of, less
+// than nothing may be left.
+func hasRoom(left, demand cluster.Vector) bool {
+	for k, q := range demand {
+		if q > 0 && q > left[k] {
+			return false
+		}
+	}
+	return true
 }
 
 const room = "room"
@@ -380,7 +391,7 @@ func (r *reasons) roomLeft(application int) string {
 		c := &r.Problem.Classes[class]
 		nodes := 0
 		for _, node := range r.eligibleNodes(class) {
-			if c.Demand.Fits(left[node]) {
+			if hasRoom(left[node], c.Demand) {
 				nodes++
 			}
 		}
