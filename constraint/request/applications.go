@@ -27,6 +27,7 @@ type part struct {
 }
 
 func (r *reading) readApplications(v document.Value) {
+	known := map[string]bool{}
 	r.List(v, "applications", func(v document.Value) {
 		app := constraint.Application{First: int32(len(r.Problem.Containers))}
 		var containers, constraints document.Value
@@ -39,10 +40,11 @@ func (r *reading) readApplications(v document.Value) {
 			r.Complain(v, "wants a name and containers, such as [{name: web, count: 3, demand: {cpu: 1}}]")
 			return
 		}
-		if slices.ContainsFunc(r.Problem.Applications, func(other constraint.Application) bool { return other.Name == app.Name }) {
+		if known[app.Name] {
 			r.Complain(v, "there is an application %s already", app.Name)
 			return
 		}
+		known[app.Name] = true
 		r.readParts(containers, &app)
 		if constraints.Given() {
 			r.readConstraints(constraints, app.Name)
@@ -54,16 +56,16 @@ func (r *reading) readApplications(v document.Value) {
 // readParts reads the containers of an application, which run all or none.
 func (r *reading) readParts(v document.Value, app *constraint.Application) {
 	running := 0
-	var names []string
+	names := map[string]bool{}
 	r.List(v, "containers", func(v document.Value) {
 		p, ok := r.readPart(v)
 		if !ok {
 			return
 		}
-		if slices.Contains(names, p.name) {
+		if names[p.name] {
 			r.Complain(v, "there are containers %s in the application already", p.name)
 		}
-		names = append(names, p.name)
+		names[p.name] = true
 		if len(r.Problem.Containers)+int(p.count) > mostNodes {
 			r.Complain(v, "makes more than %d containers", mostNodes)
 			return
@@ -172,7 +174,7 @@ func (r *reading) eligible(v document.Value, where []Requirement) []bool {
 		return nil
 	}
 	eligible := make([]bool, len(r.Problem.Nodes))
-	known := slices.Clone(r.keys)
+	known := append([]string{cluster.EachNode}, r.keys...)
 	for n := range eligible {
 		for _, label := range r.Labels[n] {
 			if !slices.Contains(known, label.Key) {

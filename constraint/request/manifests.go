@@ -101,32 +101,47 @@ func translated(c *kubernetes.Cluster, t *kubernetes.Translation) (*Request, err
 		r.addKubernetesNode(&c.Nodes[n])
 	}
 	r.Problem.Groups = groupsOf(c, t)
-	rows := map[string]int{}
 	var names []string
 	workloads := map[string][]int{}
 	for i := range c.Workloads {
 		name := c.Workloads[i].Application
-		if _, known := rows[name]; !known {
-			rows[name] = len(names)
+		if workloads[name] == nil {
 			names = append(names, name)
 		}
 		workloads[name] = append(workloads[name], i)
 	}
-	for row, name := range names {
-		app := constraint.Application{Name: name, First: int32(len(r.Problem.Containers))}
-		for _, i := range workloads[name] {
-			w := &c.Workloads[i]
-			app.Deployed = app.Deployed || w.Runs()
-			class := constraint.Class{Application: int32(row), Demand: w.Demand, Tags: t.Tags[i], Eligible: t.Eligible[i]}
-			if err := r.addWorkload(w, class); err != nil {
+	for _, name := range names {
+		for _, runs := range [2]bool{true, false} {
+			if err := r.addPods(c, t, workloads[name], runs); err != nil {
 				return nil, err
 			}
 		}
-		app.End = int32(len(r.Problem.Containers))
-		r.Problem.Applications = append(r.Problem.Applications, app)
 	}
 	r.index()
 	return r, nil
+}
+
+// addPods makes an application of those workloads of one that run, or of those that wait: what
+// waits beside pods that run is placed whole or not at all, as any other application is, and
+// counts as not placed if it is not.
+func (r *Request) addPods(c *kubernetes.Cluster, t *kubernetes.Translation, workloads []int, runs bool) error {
+	p := &r.Problem
+	app := constraint.Application{First: int32(len(p.Containers)), Deployed: runs}
+	for _, i := range workloads {
+		w := &c.Workloads[i]
+		if w.Runs() != runs {
+			continue
+		}
+		app.Name = w.Application
+		class := constraint.Class{Application: int32(len(p.Applications)), Demand: w.Demand, Tags: t.Tags[i], Eligible: t.Eligible[i]}
+		if err := r.addWorkload(w, class); err != nil {
+			return err
+		}
+	}
+	if app.End = int32(len(p.Containers)); app.End > app.First {
+		p.Applications = append(p.Applications, app)
+	}
+	return nil
 }
 
 func (r *Request) addKubernetesNode(node *kubernetes.Node) {

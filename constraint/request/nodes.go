@@ -15,6 +15,9 @@ import (
 // mostNodes is how many nodes, and as many containers, a file may have.
 const mostNodes = 100_000
 
+// mostGroups is how many groups a file may have: for each, every node has a set or none.
+const mostGroups = 256
+
 // template is a node as it is written, of which there may be several.
 type template struct {
 	name           string
@@ -132,6 +135,10 @@ func (r *reading) groupsOf(v document.Value) []cluster.Label {
 	groups = slices.DeleteFunc(groups, func(g cluster.Label) bool { return g.Key == cluster.EachNode })
 	for _, g := range groups {
 		if !slices.Contains(r.keys, g.Key) {
+			if len(r.keys) == mostGroups {
+				r.Complain(v, "%s is one group more than the %d that there may be; what only \"where\" asks for is a label", g.Key, mostGroups)
+				return nil
+			}
 			r.keys = append(r.keys, g.Key)
 			r.sets = append(r.sets, nil)
 		}

@@ -97,6 +97,54 @@ func TestReadWithoutDevices(t *testing.T) {
 	}
 }
 
+// Costs that an int64 does not hold are refused, not counted wrongly; the largest weights of
+// the objective alone are none.
+func TestReadWeights(t *testing.T) {
+	for _, tc := range []struct{ constraint, objective, want string }{
+		{"{db, {db, 0, 0}, node}: hard", "violation: 1000000000, extent: 1000000000, peak: 1000000000, unplaced: 1000000000", ""},
+		{"{db, {db, 0, 0}, node}", "violation: 1000000000, extent: 1000000000", ""},
+		{"{db, {db, 0, 0}, node}: 1000000", "", ""},
+		{"{db, {x, 9, inf}, node}: 1000000", "violation: 1000000000", "f: a plan may cost 200000000"},
+		{"{db, {x, 9, inf}, node}: 1000000", "extent: 1000000000", "f: a plan may cost 200000000"},
+	} {
+		text := strings.Replace(shop, "{db, {db, 0, 0}, node}: hard", tc.constraint, 1) + "objective: {" + tc.objective + "}\n"
+		switch _, err := Read("f", []byte(text)); {
+		case tc.want == "" && err != nil:
+			t.Errorf("%s, objective %s: %v", tc.constraint, tc.objective, err)
+		case tc.want != "" && (err == nil || !strings.HasPrefix(err.Error(), tc.want)):
+			t.Errorf("%s, objective %s: %v, want %s", tc.constraint, tc.objective, err, tc.want)
+		}
+	}
+}
+
+// As every node may be in a set of each group, there are not any number of groups.
+func TestReadManyGroups(t *testing.T) {
+	var groups []string
+	for i := range mostGroups {
+		groups = append(groups, fmt.Sprintf("g%03d: x", i))
+	}
+	text := fmt.Sprintf("nodes:\n- {name: a, capacity: {cpu: 1}, groups: {%s}}\n", strings.Join(groups, ", "))
+	if _, err := Read("f", []byte(text)); err != nil {
+		t.Error(err)
+	}
+	_, err := Read("f", []byte(text+"- {name: b, capacity: {cpu: 1}, groups: {zone: z}}\n"))
+	const want = `f:3:41: nodes[1].groups: zone is one group more than the 256 that there may be; what only "where" asks for is a label`
+	if err == nil || err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+}
+
+// Every node is a set of the group node, of which where may ask as of any other.
+func TestReadWhereNode(t *testing.T) {
+	r, err := Read("f", []byte(strings.Replace(shop, "{zone: [z2, z3]}", "{node: [a2, g]}", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]bool{false, true, true}, r.Problem.Classes[1].Eligible); diff != "" {
+		t.Errorf("eligible: want (-), got (+):\n%s", diff)
+	}
+}
+
 func TestReadRefuses(t *testing.T) {
 	for _, tc := range []struct{ old, new, want string }{
 		{shop, "", "f: the file says nothing; see docs/place.md"},

@@ -68,7 +68,7 @@ func (r *reasons) alone(class int) (string, []string) {
 		if c.Demand.Fits(r.Problem.Nodes[node].Capacity) {
 			large++
 		}
-		if c.Demand.Fits(left[node]) {
+		if hasRoom(left[node], c.Demand) {
 			roomy++
 		}
 		for k, q := range c.Demand {
@@ -114,6 +114,17 @@ func (r *reasons) left() []cluster.Vector { return r.question(0).Left() }
 // question asks for a place for the application beside the assignment.
 func (r *reasons) question(application int) *conflict.Question {
 	return &conflict.Question{Problem: &r.Problem, Base: r.a, Application: application, Solve: r.ask.Place}
+}
+
+// hasRoom reports whether what is left suffices. Of a kind that the demand asks nothing of, less
+// than nothing may be left.
+func hasRoom(left, demand cluster.Vector) bool {
+	for k, q := range demand {
+		if q > 0 && q > left[k] {
+			return false
+		}
+	}
+	return true
 }
 
 const room = "room"
@@ -253,7 +264,7 @@ func (r *reasons) roomLeft(application int) string {
 		c := &r.Problem.Classes[class]
 		nodes := 0
 		for _, node := range r.eligibleNodes(class) {
-			if c.Demand.Fits(left[node]) {
+			if hasRoom(left[node], c.Demand) {
 				nodes++
 			}
 		}

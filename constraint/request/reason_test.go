@@ -152,6 +152,25 @@ func (r *reasons) fewer(q *conflict.Question, all, named []conflict.Demand) []st
 	return nil
 }
 
+// A node may be short of what nobody asks for, and has room all the same.
+func TestReasonBesideOverfullNode(t *testing.T) {
+	r, err := Read("f", []byte(`
+nodes: [{name: a, capacity: {cpu: 8, memory: 4}, used: {memory: 6}}]
+applications:
+  - name: shop
+    containers: [{name: w, count: 2, demand: {cpu: 1}}]
+    constraints: ["{app:shop, {app:shop, 0, 0}, node}: hard"]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := r.Answer(r.Problem.Start(), exact.Bounded{}, Asking{Place: enumerate})
+	const want = "no place was found for its 2 containers under all of: {app:shop, {app:shop, 0, 0}, node}: hard of shop"
+	if got := answer.Unplaced[0].Reason; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 func TestReasons(t *testing.T) {
 	const nodes = `
 nodes:

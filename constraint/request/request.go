@@ -91,6 +91,9 @@ func Read(name string, text []byte) (*Request, error) {
 	}
 	r.dropKinds()
 	r.index()
+	if err := r.checkScore(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
 	return &r.Request, nil
 }
 
