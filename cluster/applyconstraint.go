@@ -70,6 +70,7 @@ func (t *constraintTable) define(c ConstraintID, spec *Constraint) {
 			b := boundRow{Bound: &bounds[i], alternative: int32(alternative)}
 			b.group = int32(slices.IndexFunc(t.group, func(g nodeGroup) bool { return g.key == b.Group }))
 			row.far = row.far || b.Group != EachNode
+			row.attracts = row.attracts || b.Min > 0
 			for set, nodes := range t.group[b.group].nodes {
 				b.resize(int32(set), 0, nodes)
 			}
@@ -77,6 +78,7 @@ func (t *constraintTable) define(c ConstraintID, spec *Constraint) {
 		}
 	}
 	row.far = spec.Hard && (row.far || len(spec.Any) > 1)
+	row.attracts = spec.Hard && (row.attracts || len(spec.Any) > 1)
 	t.row[c] = row
 }
 
@@ -181,6 +183,17 @@ func (s *State) noteCounts(id ShapeID) {
 			s.log.note(Constraints, uint32(r.constraint))
 		}
 		last = r.constraint
+	}
+}
+
+// noteSets notes those hard constraints that count whole sets in one of several
+// alternatives: with a set more or less another one may be the least violated.
+func (s *State) noteSets() {
+	for c := range s.constraints.row {
+		row := &s.constraints.row[c]
+		if row.far && len(row.spec.Any) > 1 && slices.ContainsFunc(row.bound, func(b boundRow) bool { return b.whole() }) {
+			s.log.note(Constraints, uint32(c))
+		}
 	}
 }
 

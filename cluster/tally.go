@@ -47,6 +47,9 @@ type constraintRow struct {
 	// far says that it is hard, and that a task on one node may change what it says of
 	// another.
 	far bool
+	// attracts says that it is hard, and that who comes may let others come: it has a
+	// minimum, or another alternative.
+	attracts bool
 }
 
 func (r *constraintRow) live() bool { return r.spec != nil }
@@ -307,9 +310,18 @@ func (s *State) recount(t TaskID) {
 	if s.constraints == nil {
 		return
 	}
-	if s.stand(t, s.stanceOf(t)) && !s.undo.on {
-		s.noteCounts(s.task[t].Shape)
+	var before stance
+	if int(t) < len(s.constraints.stances) {
+		before = s.constraints.stances[t]
 	}
+	now := s.stanceOf(t)
+	if !s.stand(t, now) || s.undo.on {
+		return
+	}
+	if before.counted && before.shape != now.shape { // it was reshaped, and counts for others by now
+		s.noteCounts(before.shape)
+	}
+	s.noteCounts(s.task[t].Shape)
 }
 
 // stanceOf is as what the task is to be counted.
@@ -334,4 +346,5 @@ func (s *State) regroup(n NodeID, live bool) {
 		}
 		s.constraints.enter(i, n, set)
 	}
+	s.noteSets()
 }

@@ -1,6 +1,9 @@
 package cluster
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // This file says what constraints make of the state as it is, and what of it if one more
 // task were placed. A hard constraint is held to its alternative that the fewest
@@ -91,6 +94,12 @@ func (s *State) Constrained(id ShapeID) bool {
 		}
 	}
 	return false
+}
+
+// Attracts reports whether a task of the shape that is placed may let nodes admit others
+// that they did not admit before: these have to stand beside such a task.
+func (s *State) Attracts(id ShapeID) bool {
+	return slices.ContainsFunc(s.shape[id].roles, func(r role) bool { return s.constraints.row[r.constraint].attracts })
 }
 
 // Concerns reports whether tasks of the shape are subjects or targets of a bound of the

@@ -375,8 +375,17 @@ func (p *Policy) do(t *sched.Trial, bundle []move, out *sched.Plan) bool {
 	refuse := func(m move, r cluster.Refusal) bool {
 		t.Rollback(mark)
 		out.Drop()
-		if p.placer.whole {
+		if !p.placer.whole {
+			return false
+		}
+		if m.to != cluster.NoNode {
 			p.net.avoid(s, m, r)
+			return false
+		}
+		for _, comer := range bundle { // one that has to stay, as constraints count it: nobody may come for it
+			if comer.to != cluster.NoNode {
+				p.net.avoid(s, comer, r)
+			}
 		}
 		return false
 	}

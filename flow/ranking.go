@@ -123,6 +123,7 @@ func (w *network) dropRequest(row int32) {
 	delete(w.requestRow, q.id)
 	q.live, q.hunts = false, nil
 	w.freeRequest.give(row)
+	w.asked = w.asked[:0] // by its row another request may be meant
 }
 
 // forgetShape drops what is kept of a shape whose row was given anew.

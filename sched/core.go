@@ -169,9 +169,7 @@ func (c *Core) notice(out []Decision) []Decision {
 				c.lanes[lane].dirty = true
 			}
 		case cluster.Constraints:
-			for i := range c.lanes {
-				c.lanes[i].dirty = c.lanes[i].dirty || c.waiting() && !c.lanes[i].When.Patient
-			}
+			c.stir()
 		case cluster.Jobs, cluster.Shapes, cluster.Tables:
 		}
 	}
@@ -181,10 +179,15 @@ func (c *Core) notice(out []Decision) []Decision {
 // noticeNode gives every lane that is not patient cause for a round if anybody
 // waits, and lets reserved tasks of the node start.
 func (c *Core) noticeNode(n cluster.NodeID, out []Decision) []Decision {
+	c.stir()
+	return c.promote(n, out)
+}
+
+// stir gives every lane that is not patient cause for a round if anybody waits.
+func (c *Core) stir() {
 	for i := range c.lanes {
 		c.lanes[i].dirty = c.lanes[i].dirty || c.waiting() && !c.lanes[i].When.Patient
 	}
-	return c.promote(n, out)
 }
 
 // promote lets reserved tasks of the node start, as far as there is room.
@@ -363,7 +366,7 @@ func (c *Core) insist(lane int, policy Insistent, refused []Action, out []Decisi
 // commit does a bundle whole, or not at all. It is the only place that changes
 // an allocation, and checks each action against the state as it is now.
 func (c *Core) commit(lane int, bundle []Action, out []Decision) ([]Decision, bool) {
-	before, madeRoom := len(out), false
+	before, madeRoom, attracts := len(out), false, false
 	c.before = violations(c.state, bundle, c.before[:0])
 	c.state.Begin()
 	for _, a := range bundle {
@@ -394,6 +397,7 @@ func (c *Core) commit(lane int, bundle []Action, out []Decision) ([]Decision, bo
 		switch a.Kind {
 		case Place:
 			c.counts.Placed++
+			attracts = attracts || c.state.Attracts(c.state.Task(a.Task).Shape)
 		case Evict:
 			c.counts.Evicted++
 		case Resize:
@@ -406,6 +410,9 @@ func (c *Core) commit(lane int, bundle []Action, out []Decision) ([]Decision, bo
 		// to say so, and what stood behind may start.
 		c.noticed = from
 		out = c.notice(out)
+	}
+	if attracts { // whom nobody may place before this one came
+		c.stir()
 	}
 	return out, true
 }

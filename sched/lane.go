@@ -102,6 +102,7 @@ func (r *Round) Lane() int { return r.lane }
 // gather lists what changed since the round before.
 func (r *Round) gather(l *lane, s *cluster.State, touches []cluster.Touch, own func(cluster.TaskID) bool) {
 	r.changed.reset()
+	recounted := false
 	for _, touch := range touches {
 		first := r.first(touch)
 		if touch.Table == cluster.Sets && touch.Node != cluster.NoNode {
@@ -118,19 +119,22 @@ func (r *Round) gather(l *lane, s *cluster.State, touches []cluster.Touch, own f
 		case cluster.Shapes:
 			r.changed.Shapes = append(r.changed.Shapes, cluster.ShapeID(touch.Row))
 		case cluster.Constraints:
+			recounted = true
 			r.constrained(s, cluster.ConstraintID(touch.Row))
 		case cluster.Jobs, cluster.Sets, cluster.Tables:
 		}
 	}
 	slices.SortFunc(r.changed.Members, Member.compare)
 	r.changed.Members = slices.Compact(r.changed.Members)
+	if recounted { // those of a constraint that is gone are among these
+		r.changed.Constrained = append(r.changed.Constrained, r.changed.Shapes...)
+	}
 	slices.Sort(r.changed.Constrained)
 	r.changed.Constrained = slices.Compact(r.changed.Constrained)
 	r.forget(touches)
 }
 
-// constrained lists the shapes that the constraint concerns. Those of one that is gone
-// have changed themselves.
+// constrained lists the shapes that the constraint concerns.
 func (r *Round) constrained(s *cluster.State, c cluster.ConstraintID) {
 	if s.Constraint(c) == nil {
 		return

@@ -43,8 +43,9 @@ type Changed struct {
 	// another task by now, which Tasks names if it is the lane's own.
 	Gone  []cluster.TaskID
 	Tasks []cluster.TaskID
-	// Constrained names shapes that nodes may admit now, or not any more, which
-	// themselves have not changed: a hard constraint counts otherwise than it did.
+	// Constrained names shapes that nodes may admit now, or not any more, although the
+	// nodes have not changed: a hard constraint counts otherwise than it did, or has come
+	// or gone.
 	Constrained []cluster.ShapeID
 }
 

@@ -98,7 +98,7 @@ func (p *restless) grant(s *cluster.State, t cluster.TaskID) cluster.Vector {
 // TestWorldIsHostile: the faults happen, so that passing means something.
 func TestWorldIsHostile(t *testing.T) {
 	count := map[string]int{}
-	for seed := range uint64(10) {
+	for seed := range uint64(24) {
 		w, err := live(newRestless, mode{seed: seed, hostile: true})
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
