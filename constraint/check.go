@@ -74,27 +74,7 @@ func (p *Problem) checkContainer(i int, a Assignment) error {
 
 // checkRoom checks that every node that somebody comes to has the room.
 func (p *Problem) checkRoom(a Assignment) error {
-	comes := make([][]int32, len(p.Nodes))
-	devices := make([][]int64, len(p.Nodes))
-	for n := range p.Nodes {
-		devices[n] = slices.Clone(p.Nodes[n].Devices)
-	}
-	for i, node := range a {
-		c := &p.Containers[i]
-		if node == c.At {
-			continue
-		}
-		if node != Nowhere {
-			comes[node] = append(comes[node], int32(i))
-		}
-		if c.At != Nowhere {
-			for d := range devices[c.At] {
-				if c.Devices.Has(d) {
-					devices[c.At][d] += p.Classes[c.Class].Need.Share
-				}
-			}
-		}
-	}
+	comes, devices := p.moves(a)
 	for n, left := range p.left(a) {
 		if len(comes[n]) == 0 {
 			continue
@@ -109,6 +89,33 @@ func (p *Problem) checkRoom(a Assignment) error {
 		}
 	}
 	return nil
+}
+
+// moves says who comes to each node, and what its devices have left once those have left
+// who leave it.
+func (p *Problem) moves(a Assignment) (comes [][]int32, devices [][]int64) {
+	comes, devices = make([][]int32, len(p.Nodes)), make([][]int64, len(p.Nodes))
+	for n := range p.Nodes {
+		devices[n] = slices.Clone(p.Nodes[n].Devices)
+	}
+	for i, node := range a {
+		c := &p.Containers[i]
+		if node == c.At {
+			continue
+		}
+		if node != Nowhere {
+			comes[node] = append(comes[node], int32(i))
+		}
+		if c.At == Nowhere {
+			continue
+		}
+		for d := range devices[c.At] {
+			if c.Devices.Has(d) {
+				devices[c.At][d] += p.Classes[c.Class].Need.Share
+			}
+		}
+	}
+	return comes, devices
 }
 
 // mostTries is after how many choices of devices devicesHold takes it that there is no

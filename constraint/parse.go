@@ -161,15 +161,16 @@ func (p *parser) countedInside(b *cluster.Bound) {
 
 // betweenTags is the hint where neither & nor a comma follows on a tag.
 func betweenTags(found token) string {
-	switch {
-	case found.kind == bareWord, found.kind == inQuotes:
+	switch found.kind {
+	case bareWord, inQuotes:
 		return "tags are joined by &: hb & mem"
-	case found.kind == '&':
+	case '&':
 		return starAlone
-	case found.kind == '|':
+	case '|':
 		return "tags are joined by & alone; alternatives are whole bounds: {a, {b, 1, inf}, node} | {a, {c, 1, inf}, node}"
-	case found.kind == strange:
+	case strange:
 		return `a tag with other characters than letters, digits and ` + tagMarks + ` stands in quotes: "a tag"`
+	case endOfText, infinity:
 	}
 	return "a constraint looks like " + example
 }

@@ -11,7 +11,7 @@ import (
 // Kubernetes: NotIn is met where the label is missing; Gt and Lt are met where
 // it is there and an integer.
 
-// nameKey is the field of a node that terms may ask for.
+// NameKey is the field of a node that terms may ask for.
 const NameKey = "metadata.name"
 
 // The operators of expressions.
@@ -187,6 +187,7 @@ func (e *Expression) String() string {
 	return e.Key + " below " + text
 }
 
+// How words on labels are put for whoever wrote them.
 const (
 	EmptyValue = `""`
 	WantPlain  = "a label's value, which has no | and no quotation mark"

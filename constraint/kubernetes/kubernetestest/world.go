@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"pgregory.net/rapid"
 
@@ -168,9 +169,7 @@ func (d drawer) workload(w *World, count int, runs bool) {
 	spec, ports := d.rules(), d.ports()
 	for i := range count {
 		own := object{"containers": list{object{"name": "main", "image": "x", "ports": ports}}}
-		for key, rule := range spec {
-			own[key] = rule
-		}
+		maps.Copy(own, spec)
 		if runs {
 			own["nodeName"] = fmt.Sprintf("n%d", rapid.IntRange(0, len(w.Nodes)-1).Draw(d.T, "node"))
 		}
