@@ -96,6 +96,7 @@ func New(p *constraint.Problem, seed uint64) *Search {
 	}
 	s.keep()
 	s.record()
+	s.origin.copy(&s.best)
 	return s
 }
 
@@ -153,9 +154,10 @@ func (s *Search) Ticks() int64 { return s.ticks }
 
 // Result is the best plan so far.
 func (s *Search) Result() Result {
-	a := make(constraint.Assignment, len(s.best.places))
+	best := s.bestOfAll()
+	a := make(constraint.Assignment, len(best.places))
 	for c := range a {
-		a[c] = s.best.places[c].node
+		a[c] = best.places[c].node
 	}
-	return Result{a, s.best.score, s.ticks, s.optimal()}
+	return Result{a, best.score, s.ticks, s.optimal()}
 }

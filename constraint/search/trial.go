@@ -19,7 +19,7 @@ type trial struct {
 	loose int64 // containers of deployed applications that it leaves on no node
 	undo  []place
 
-	best     plan
+	best     plan  // of the leg
 	slack    int64 // by how much worse than the best a plan may be that is kept
 	recorded int64 // when the best was found, in ticks
 }
@@ -63,7 +63,7 @@ func (t *trial) judge(tried bool) {
 		t.back()
 	}
 	t.keep()
-	if t.loose < t.best.loose || t.loose == t.best.loose && t.score < t.best.score {
+	if now := (plan{score: t.score, loose: t.loose}); now.before(&t.best) {
 		t.record()
 	}
 }
@@ -72,6 +72,17 @@ func (t *trial) judge(tried bool) {
 type plan struct {
 	places       []place
 	score, loose int64
+}
+
+// before reports whether the plan is better.
+func (p *plan) before(o *plan) bool {
+	return p.loose < o.loose || p.loose == o.loose && p.score < o.score
+}
+
+// copy makes it the same as the other.
+func (p *plan) copy(o *plan) {
+	p.places = append(p.places[:0], o.places...)
+	p.score, p.loose = o.score, o.loose
 }
 
 // record makes the plan on the board the best.
