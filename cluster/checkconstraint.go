@@ -1,6 +1,9 @@
 package cluster
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // This file counts for constraints anew what tally.go keeps: by tags and names, task by
 // task, for State.Check.
@@ -17,7 +20,7 @@ func (s *State) checkConstraints() error {
 		return nil
 	}
 	for i := range s.shape {
-		if s.shape[i].live && fmt.Sprint(s.shape[i].roles) != fmt.Sprint(s.rolesOf(s.shape[i].Tags)) {
+		if s.shape[i].live && !slices.Equal(s.shape[i].roles, s.rolesOf(s.shape[i].Tags)) {
 			return fmt.Errorf("shape row %d: roles are %v, its tags have %v", i, s.shape[i].roles, s.rolesOf(s.shape[i].Tags))
 		}
 	}
@@ -106,12 +109,16 @@ func (s *State) countAnew(b *boundRow) recounted {
 		}
 		r.sets[set][t] = r.sets[set][t].plus(role{subject: subject, target: target}.once(1))
 	}
+	byShape := make([]role, len(s.shape))
+	for i := range byShape {
+		byShape[i].subject, byShape[i].target = b.Affects(s.shape[i].Tags)
+	}
 	for i := range s.task {
 		task := &s.task[i]
 		if !task.Placed() {
 			continue
 		}
-		subject, target := b.Affects(s.shape[task.Shape].Tags)
+		subject, target := byShape[task.Shape].subject, byShape[task.Shape].target
 		if !subject && !target {
 			continue
 		}

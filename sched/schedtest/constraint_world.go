@@ -99,32 +99,51 @@ func (w *world) violations() (all [constraintCount][settledToo]int) {
 	return all
 }
 
-// seat is a task in a set; a task that moves within a set is there once.
-type seat struct {
-	task cluster.TaskID
-	set  string
-}
-
-// violating counts the subjects that the bound does not hold for.
+// violating counts the subjects that the bound does not hold for. A task that moves is in the
+// sets of both its nodes, and once if these are the same.
 func (w *world) violating(b *cluster.Bound, settled bool) (violating int) {
+	type seat struct {
+		set             string
+		subject, target bool
+	}
 	s := w.core.State()
-	subjects, targets, counts := []seat{}, map[seat]bool{}, map[string]int32{}
-	for i := range s.TaskRows() {
-		t := cluster.TaskID(i)
-		subject, target := b.Affects(s.Shape(s.Task(t).Shape).Tags)
-		for _, at := range w.seats(t, b.Group, settled) {
-			if subject && !slices.Contains(subjects, at) {
-				subjects = append(subjects, at)
-			}
-			if target && at.set != "" && !targets[at] {
-				targets[at] = true
-				counts[at.set]++
-			}
+	byShape := make([]seat, s.ShapeRows())
+	for i := range byShape {
+		byShape[i].subject, byShape[i].target = b.Affects(s.Shape(cluster.ShapeID(i)).Tags)
+	}
+	var seats []seat
+	counts := map[string]int32{}
+	take := func(at seat) {
+		if at.target && at.set != "" {
+			counts[at.set]++
+		}
+		if at.subject {
+			seats = append(seats, at)
 		}
 	}
-	for _, at := range subjects {
+	for i := range s.TaskRows() {
+		task := s.Task(cluster.TaskID(i))
+		if !task.Placed() {
+			continue
+		}
+		at := byShape[task.Shape]
+		if !at.subject && !at.target {
+			continue
+		}
+		from, counted := setOf(s.NodeSpec(task.Node), b.Group), !settled || task.Phase != cluster.Leaving
+		if at.set = from; counted {
+			take(at)
+		}
+		if task.Next == cluster.NoNode {
+			continue
+		}
+		if at.set = setOf(s.NodeSpec(task.Next), b.Group); !counted || at.set != from {
+			take(at)
+		}
+	}
+	for _, at := range seats {
 		count := counts[at.set]
-		if targets[at] && !b.SelfCounted {
+		if at.target && at.set != "" && !b.SelfCounted {
 			count--
 		}
 		if count < b.Min || count > b.Max {
@@ -134,32 +153,16 @@ func (w *world) violating(b *cluster.Bound, settled bool) (violating int) {
 	return violating
 }
 
-// seats are where the task is counted.
-func (w *world) seats(t cluster.TaskID, group string, settled bool) (seats []seat) {
-	s := w.core.State()
-	task := s.Task(t)
-	if !task.Placed() {
-		return nil
-	}
-	if !settled || task.Phase != cluster.Leaving {
-		seats = append(seats, seat{t, setOf(s.NodeSpec(task.Node), group)})
-	}
-	if task.Next != cluster.NoNode {
-		seats = append(seats, seat{t, setOf(s.NodeSpec(task.Next), group)})
-	}
-	return seats
-}
-
 // setOf names the set of the group that the node is in; "" if in none.
 func setOf(spec *cluster.NodeSpec, group string) string {
 	if group == cluster.EachNode {
-		return "node " + spec.Name
+		return spec.Name
 	}
 	at := slices.IndexFunc(spec.Groups, func(l cluster.Label) bool { return l.Key == group })
 	if at < 0 {
 		return ""
 	}
-	return "set " + spec.Groups[at].Value
+	return spec.Groups[at].Value
 }
 
 // heldTo says which hard constraint is violated more than before.
