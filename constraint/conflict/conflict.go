@@ -182,17 +182,17 @@ func (q *Question) Beside() *constraint.Problem {
 	for c := range p.Containers {
 		container := &p.Containers[c]
 		class := &p.Classes[container.Class]
-		if class.Application == int32(q.Application) {
-			continue
-		}
 		hold(&p, container.At, container.Devices, class.Need.Share)
-		container.At, container.Devices, container.Fixed = q.Base[c], b.Devices(int32(c)), true
-		if container.At == constraint.Nowhere {
-			container.Fixed, container.Devices, class.Eligible = false, 0, nowhere
-			continue
-		}
+		container.At, container.Devices = q.Base[c], b.Devices(int32(c))
 		hold(&p, container.At, container.Devices, -class.Need.Share)
-		p.Applications[class.Application].Deployed = true
+		switch {
+		case class.Application == int32(q.Application):
+		case container.At == constraint.Nowhere:
+			container.Fixed, class.Eligible = false, nowhere
+		default:
+			container.Fixed = true
+			p.Applications[class.Application].Deployed = true
+		}
 	}
 	p.Objective = constraint.Objective{Unplaced: math.MaxInt32}
 	return &p

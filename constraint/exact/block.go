@@ -193,6 +193,39 @@ type part struct {
 	most  int64 // of the columns
 }
 
+// concern is a class of which a bound speaks, and which of its parts that is.
+type concern struct {
+	class int32
+	part  int
+}
+
+// findClasses turns the roles of classes into the classes of bounds: most bounds speak of few.
+func (b *builder) findClasses() {
+	b.classes = make([][]concern, len(b.roles.Bounds))
+	for class := range b.roles.Of {
+		for _, r := range b.roles.Of[class] {
+			b.classes[r.Bound] = append(b.classes[r.Bound], concern{int32(class), partOf(r)})
+		}
+	}
+}
+
+// The parts of a set, as parts.of numbers them.
+const (
+	onlySubject = iota
+	subjectAndTarget
+	onlyTarget
+)
+
+func partOf(r constraint.Role) int {
+	switch {
+	case r.Subject && r.Target:
+		return subjectAndTarget
+	case r.Subject:
+		return onlySubject
+	}
+	return onlyTarget
+}
+
 func (p *parts) add(fixed [3]int64) {
 	p.only.fixed, p.both.fixed, p.target.fixed = fixed[0], fixed[1], fixed[2]
 }
@@ -202,61 +235,28 @@ func (p *parts) add(fixed [3]int64) {
 func (b *builder) countFixed(row int32) [][3]int64 {
 	setOf := b.p.Groups[b.roles.Bounds[row].Group].SetOf
 	count := make([][3]int64, len(b.inSet[b.roles.Bounds[row].Group]))
-	for class := range b.p.Classes {
-		role := b.roleOf(int32(class), row)
-		at := roleIndex(role)
-		if at < 0 {
-			continue
-		}
-		for _, node := range b.fixed[class] {
-			count[setOf[node]+1][at]++
+	for _, c := range b.classes[row] {
+		for _, node := range b.fixed[c.class] {
+			count[setOf[node]+1][c.part]++
 		}
 	}
 	return count
-}
-
-func roleIndex(r constraint.Role) int {
-	switch {
-	case r.Subject && r.Target:
-		return 1
-	case r.Subject:
-		return 0
-	case r.Target:
-		return 2
-	}
-	return -1
-}
-
-// roleOf is what the class is in the bound.
-func (b *builder) roleOf(class, bound int32) constraint.Role {
-	for _, r := range b.roles.Of[class] {
-		if r.Bound == bound {
-			return r
-		}
-	}
-	return constraint.Role{Bound: bound}
 }
 
 // gather finds the columns of a set.
 func (b *builder) gather(row, set int32, candidates []int32) *parts {
 	p := &parts{bound: row, set: set}
 	if b.roles.Bounds[row].Group == constraint.Nowhere {
-		for class := range b.p.Classes {
-			if at := roleIndex(b.roleOf(int32(class), row)); at >= 0 {
-				p.of(at).fixed += int64(len(b.fixed[class]))
-			}
+		for _, c := range b.classes[row] {
+			p.of(c.part).fixed += int64(len(b.fixed[c.class]))
 		}
 	}
 	if len(candidates) == 0 {
 		return p
 	}
-	for class := range b.p.Classes {
-		at := roleIndex(b.roleOf(int32(class), row))
-		if at < 0 {
-			continue
-		}
-		for _, u := range b.unitsOf[class] {
-			part, most := p.of(at), int64(0)
+	for _, c := range b.classes[row] {
+		for _, u := range b.unitsOf[c.class] {
+			part, most := p.of(c.part), int64(0)
 			for _, i := range candidates {
 				if column := b.at(u, i); column != absent {
 					part.slots = append(part.slots, slot{column, u})

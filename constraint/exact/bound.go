@@ -166,8 +166,11 @@ func (b *builder) trivialBound(row int32, v *constraint.Verdict) {
 		}
 	}
 	free := int64(0)
-	for u := range b.units {
-		if b.roleOf(b.units[u].class, row).Target {
+	for _, c := range b.classes[row] {
+		if c.part == onlySubject {
+			continue
+		}
+		for _, u := range b.unitsOf[c.class] {
 			free += int64(len(b.units[u].members))
 		}
 	}

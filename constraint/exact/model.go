@@ -90,6 +90,7 @@ type builder struct {
 	room     []int64     // by candidate and kind: what is there for free containers
 	fixed    [][]int32   // by class: the nodes of its containers that are not free
 	unitsOf  [][]int32   // by class
+	classes  [][]concern // by bound: those of which it speaks
 	inSet    [][][]int32 // by group and set + 1: the candidates; 0 is in no set
 	peopled  [][]bool    // by group and set: whether the set has a node
 	standing []int32     // by node: how many containers that are not free stand there
@@ -133,6 +134,7 @@ func newBuilder(p *constraint.Problem, scope Scope, literal bool) *builder {
 	for i, n := range b.nodes {
 		b.where[n] = int32(i)
 	}
+	b.findClasses()
 	b.findUnits()
 	b.findHomes()
 	b.findSets()

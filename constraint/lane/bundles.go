@@ -10,8 +10,9 @@ import (
 // This file turns an assignment into bundles, each of which is tried first.
 
 // bundles adds to the plan: a bundle for each container that moves, one for each application
-// that is placed whole, one for each container that a running application lacks. It returns,
-// of each application of which a bundle places something, the first container of that.
+// that is placed whole, one for each container that a running application lacks, and one for
+// those of them that cannot come alone. It returns, of each application of which a bundle
+// places something, the first container that it lacked.
 func (q *posed) bundles(t *sched.Trial, a constraint.Assignment, out *sched.Plan) []int32 {
 	q.moves(t, a, out)
 	var planned []int32
@@ -23,15 +24,11 @@ func (q *posed) bundles(t *sched.Trial, a constraint.Assignment, out *sched.Plan
 				tasks = append(tasks, c)
 			}
 		}
-		parts := [][]int32{tasks}
+		place := q.place
 		if app.Deployed {
-			parts = slices.Collect(slices.Chunk(tasks, 1))
+			place = q.singly
 		}
-		done := false
-		for _, part := range parts {
-			done = q.place(t, a, part, out) || done
-		}
-		if done {
+		if place(t, a, tasks, out) {
 			planned = append(planned, tasks[0])
 		}
 	}
@@ -47,6 +44,17 @@ func (q *posed) place(t *sched.Trial, a constraint.Assignment, containers []int3
 	}
 	q.actions = bundle
 	return len(bundle) > 0 && add(t, bundle, out)
+}
+
+// singly adds a bundle for each of the containers that can come alone, some perhaps only after
+// others, and one for those that want each other. It reports whether any can come.
+func (q *posed) singly(t *sched.Trial, a constraint.Assignment, containers []int32, out *sched.Plan) bool {
+	left := slices.Clone(containers)
+	for before := -1; len(left) != before; {
+		before = len(left)
+		left = slices.DeleteFunc(left, func(c int32) bool { return q.place(t, a, []int32{c}, out) })
+	}
+	return q.place(t, a, left, out) || len(left) < len(containers)
 }
 
 // add adds the bundle to the plan, and reports whether that is possible.

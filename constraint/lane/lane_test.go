@@ -10,6 +10,7 @@ import (
 	"fairlead.dev/fairlead/constraint"
 	"fairlead.dev/fairlead/constraint/greedy"
 	"fairlead.dev/fairlead/constraint/lane"
+	"fairlead.dev/fairlead/constraint/search"
 	"fairlead.dev/fairlead/sched"
 )
 
@@ -48,6 +49,12 @@ func newBed(t *testing.T, o lane.Options) *bed {
 // serial places by Medea's simplest heuristic.
 func serial(p *constraint.Problem, _ int64) (constraint.Assignment, int64) {
 	return greedy.Serial().Solve(p)
+}
+
+// searched places by search.
+func searched(p *constraint.Problem, _ int64) (constraint.Assignment, int64) {
+	r := search.Solve(p, search.Options{Seed: 1, Ticks: 2_000})
+	return r.Assignment, r.Ticks
 }
 
 // firstFit places each short task on the first node that admits it.
@@ -193,6 +200,19 @@ func TestContainerComesBack(t *testing.T) {
 	b.want("app1: n0 n2")
 }
 
+// TestContainersComeBackTogether: two that an application has lost, and that must stand together,
+// come together, as neither may come before the other.
+func TestContainersComeBackTogether(t *testing.T) {
+	b := newBed(t, lane.Options{Solve: searched})
+	b.rule("{twin, {twin, 1, inf}, node}: hard")
+	b.job("app1", 4, 2, "twin")
+	b.step()
+	b.want("app1: n0 n0 n1 n1")
+	b.tell(cluster.NodeLost{Node: 1})
+	b.step()
+	b.want("app1: n0 n0 n2 n2")
+}
+
 // TestShortTasksDoNotWait: while the long plan is under way on its view, short tasks are
 // placed. Where one takes the room that the plan counted on, that application alone is planned
 // again.
@@ -221,21 +241,24 @@ func TestShortTasksDoNotWait(t *testing.T) {
 }
 
 // TestRefusedTooOftenIsPlannedAtCommit: whoever is refused again and again is planned where
-// nobody can come between.
+// nobody can come between, without those of its tasks that were killed meanwhile.
 func TestRefusedTooOftenIsPlannedAtCommit(t *testing.T) {
 	b := newBed(t, lane.Options{})
 	b.tell(cluster.NodeAdded{Node: 4, Spec: cluster.NodeSpec{Name: "n4", Capacity: cluster.Vector{4}}})
-	b.job("app1", 1, 4)
+	b.job("app1", 2, 2)
 	for round := range lane.MostRefusals + 1 {
 		b.now += cluster.Second
 		r := b.core.Begin(0, b.now)
 		r.Run(0)
-		b.want("app1: -")
+		b.want("app1: - -")
 		batch := fmt.Sprintf("batch%d", round)
 		b.job(batch, 1, 4) // takes the node that app1 is to have
 		short := b.core.Begin(1, b.now)
 		short.Run(0)
 		b.out = b.core.Finish(short, b.now, b.out)
+		if round == lane.MostRefusals {
+			b.tell(cluster.TaskEnded{Task: 0, Seq: 0})
+		}
 		b.out = b.core.Finish(r, b.now, b.out)
 		b.want(fmt.Sprintf("%s: n%d", batch, round))
 	}

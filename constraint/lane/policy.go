@@ -168,11 +168,11 @@ func (p *Policy) Insist(t *sched.Trial, refused []sched.Action, out *sched.Plan)
 }
 
 // waitingTasks are the lane's tasks that wait, in the order of jobs as their first task
-// came, and then of tasks.
+// came, and then of tasks. Where Insist asks, some that waited may be gone.
 func (p *Policy) waitingTasks(s *cluster.State, wanted func(cluster.JobID) bool) []cluster.TaskID {
 	var list []cluster.TaskID
 	for row := range p.own {
-		if t := cluster.TaskID(row); p.own[row].waiting && wanted(s.Task(t).Job) {
+		if t := cluster.TaskID(row); p.own[row].waiting && s.Task(t).Phase == cluster.Waiting && wanted(s.Task(t).Job) {
 			list = append(list, t)
 		}
 	}

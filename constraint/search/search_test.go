@@ -90,6 +90,28 @@ func TestSlices(t *testing.T) {
 	}
 }
 
+// TestNothingIsLost looks at searches all the way through many legs: what they have found never
+// becomes worse, although each leg begins anew.
+func TestNothingIsLost(t *testing.T) {
+	legs := 0
+	for seed := range cases(40, 1000) {
+		p := constrainttest.Draw(rand.New(rand.NewPCG(seed, 8)), constrainttest.Size{Nodes: 6, Applications: 5, Containers: 4, Constraints: 6})
+		s := search.New(p, seed)
+		last := s.Result()
+		for !s.Run(200) && s.Ticks() < 400_000 {
+			now, is, was := s.Result(), loose(p, s.Result().Assignment), loose(p, last.Assignment)
+			if is > was || is == was && now.Score > last.Score {
+				t.Fatalf("seed %d: after %d ticks %d are loose at %d, before that %d at %d", seed, now.Ticks, is, now.Score, was, last.Score)
+			}
+			last = now
+		}
+		legs += int(s.Ticks() / 100_000)
+	}
+	if legs < 40 {
+		t.Errorf("about %d legs; want more", legs)
+	}
+}
+
 // TestPlanted wants no violation where none is necessary, within ticks that take some tens of
 // milliseconds.
 func TestPlanted(t *testing.T) {

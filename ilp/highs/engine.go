@@ -83,12 +83,19 @@ func Start(o Options) *Engine {
 func (e *Engine) Ready() <-chan struct{} { return e.ready }
 
 // Wait returns nil when the engine is ready, and an error when it will never be,
-// or when the context ends before.
+// or when the context ends before. What is known already it returns though the
+// context has ended.
 func (e *Engine) Wait(ctx context.Context) error {
 	select {
 	case <-e.ready:
 		return e.err
 	case <-ctx.Done():
+	}
+	// Of two that are ready a select takes either.
+	select {
+	case <-e.ready:
+		return e.err
+	default:
 		return fmt.Errorf("while HiGHS was being compiled: %w", ctx.Err())
 	}
 }

@@ -60,6 +60,18 @@ func terms(values ...float64) []ilp.Term {
 	return row
 }
 
+// TestWaitSaysWhatIsKnown waits for what is ready until a time that has passed.
+func TestWaitSaysWhatIsKnown(t *testing.T) {
+	e := ready(t)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for range 64 {
+		if err := e.Wait(ended); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // random draws a bounded model, with at most four integer columns beside two continuous
 // ones, or six alone.
 func random(t *rapid.T) *ilp.Model {
