@@ -6,7 +6,7 @@
 // they are about, and the nodes that each workload may use. It is about the end state of
 // placing all that waits at once: a placement violates none of the hard constraints exactly
 // where there is an order of pods in which Kubernetes' own filters would have let each go
-// where it is. Notes say where that is not so.
+// where it is. Stepwise does so for who places one pod at a time. Notes say where that is not so.
 // docs/constraints-kubernetes.md has the whole account.
 package kubernetes
 
