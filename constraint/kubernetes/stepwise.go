@@ -29,7 +29,7 @@ import (
 // at whenever a pod is tried on a node.
 const mostSteps = 300
 
-// everywhere of nodes is a group of one set.
+// wholeCluster is the group in which all nodes are one set.
 const wholeCluster = "the whole cluster"
 
 // Gap is a rule that is left out, of some workloads.
@@ -64,6 +64,8 @@ type alike struct {
 	members map[string][]int
 }
 
+// add notes that a workload asks for what the texts say, and returns them as one; and whether
+// it is the first to do so.
 func (a *alike) add(workload int, of ...string) (text string, first bool) {
 	text = strings.Join(of, "\n")
 	if a.members == nil {

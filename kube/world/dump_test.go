@@ -171,12 +171,15 @@ func meets(task trace.Task, node trace.Node) bool {
 	return true
 }
 
-// hasKeys is whether the node is in a domain of all that the pod requires.
+// hasKeys is whether the node is in a domain of all that the pod requires; terms by
+// labels of namespaces, which a dump of nodes and pods has not, are ignored.
 func hasKeys(p *v1.Pod, n *v1.Node) bool {
 	var keys []string
 	if p.Spec.Affinity != nil && p.Spec.Affinity.PodAffinity != nil {
 		for _, term := range p.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
-			keys = append(keys, term.TopologyKey)
+			if term.NamespaceSelector == nil {
+				keys = append(keys, term.TopologyKey)
+			}
 		}
 	}
 	for _, c := range p.Spec.TopologySpreadConstraints {

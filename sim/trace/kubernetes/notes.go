@@ -131,7 +131,7 @@ func (s *Source) Notes() []string {
 		say("ignored a preference: %s (%d)", field, s.notes.ignored[field])
 	}
 	if n := len(s.notes.inexact); n > 0 {
-		say("not exactly as Kubernetes has it, 1 of %d: %s", n, s.notes.inexact[0])
+		say("not exactly as Kubernetes has it, the first of %d: %s", n, s.notes.inexact[0])
 	}
 	return all
 }
