@@ -78,7 +78,7 @@ sim/trace/openb: cluster sim/trace
 sim/trace/dlrm: cluster sim/trace
 sim/trace/swf: cluster sim/trace
 sim/trace/ecsched: cluster sim/trace
-sim/trace/kubernetes: cluster internal/manifest sim/trace
+sim/trace/kubernetes: cluster constraint constraint/kubernetes internal/manifest sim/trace
 sim/trace/place: cluster constraint constraint/request sim/trace
 internal/kmeans:
 sim/workload: cluster internal/heap internal/kmeans sim/trace

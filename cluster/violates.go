@@ -205,7 +205,7 @@ func (c *coming) refusal() Refusal {
 	before, after, worst := row.least(c.roles, c.adds)
 	for t := range tenses {
 		if after[t] > before[t] {
-			return c.explain(worst, t)
+			return c.explain(worst[t], t)
 		}
 	}
 	return Refusal{}
@@ -255,15 +255,17 @@ func (c *coming) explain(r role, t tense) Refusal {
 
 // least is how many subjects violate the alternative that is violated least, in either
 // tense: before, and after the roles are taken up, of which adds says how many more
-// violate their bound then. Worst is the first role of which more do.
-func (row *constraintRow) least(roles []role, adds func(role, tense) int64) (before, after [tenses]int64, worst role) {
+// violate their bound then. Worst is the first role of which more do, in the alternative
+// that is violated least before: there is one where after is more.
+func (row *constraintRow) least(roles []role, adds func(role, tense) int64) (before, after [tenses]int64, worst [tenses]role) {
 	for t := range tenses {
 		before[t], after[t] = math.MaxInt64, math.MaxInt64
 	}
-	found := false
 	for i := 0; i < len(row.bound); {
 		alternative := row.bound[i].alternative
 		var now, then [tenses]int64
+		var first [tenses]role
+		var found [tenses]bool
 		for ; i < len(row.bound) && row.bound[i].alternative == alternative; i++ {
 			var r role
 			has := len(roles) > 0 && int(roles[0].bound) == i
@@ -277,14 +279,17 @@ func (row *constraintRow) least(roles []role, adds func(role, tense) int64) (bef
 					continue
 				}
 				more := adds(r, t)
-				then[t] += more
-				if more > 0 && !found {
-					worst, found = r, true
+				if more > 0 && !found[t] {
+					first[t], found[t] = r, true
 				}
+				then[t] += more
 			}
 		}
 		for t := range tenses {
-			before[t], after[t] = min(before[t], now[t]), min(after[t], then[t])
+			if now[t] < before[t] {
+				before[t], worst[t] = now[t], first[t]
+			}
+			after[t] = min(after[t], then[t])
 		}
 	}
 	return before, after, worst

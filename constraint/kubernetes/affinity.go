@@ -61,7 +61,7 @@ func (t *translator) families() []*family {
 	for i := range t.cluster.Workloads {
 		w := &t.cluster.Workloads[i]
 		terms := w.Spec.Affinity.PodAffinity.Required
-		if len(terms) == 0 || w.Runs() {
+		if len(terms) == 0 || w.Runs() && !t.stepwise {
 			continue
 		}
 		f := &family{name: w.Application, self: true}

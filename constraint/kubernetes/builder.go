@@ -131,7 +131,7 @@ func applicationOf(namespace, kind, name string) string {
 
 // add adds pods to the workload that is like w.
 func (b *builder) add(w Workload, pods []Pod) error {
-	if err := check(w.Spec); err != nil {
+	if err := Check(w.Spec); err != nil {
 		return err
 	}
 	spec := *w.Spec

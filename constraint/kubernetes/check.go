@@ -9,8 +9,8 @@ import (
 
 // This file says what is wrong with the rules of a pod, as an API server would.
 
-// check says why nobody can tell what the rules mean.
-func check(s *manifest.Spec) error {
+// Check says why nobody can tell what the rules of a pod mean.
+func Check(s *manifest.Spec) error {
 	if required := s.Affinity.NodeAffinity.Required; required != nil {
 		for i := range required.NodeSelectorTerms {
 			if err := required.NodeSelectorTerms[i].Check(); err != nil {

@@ -6,7 +6,7 @@
 // they are about, and the nodes that each workload may use. It is about the end state of
 // placing all that waits at once: a placement violates none of the hard constraints exactly
 // where there is an order of pods in which Kubernetes' own filters would have let each go
-// where it is. Notes say where that is not so.
+// where it is. Stepwise does so for who places one pod at a time. Notes say where that is not so.
 // docs/constraints-kubernetes.md has the whole account.
 package kubernetes
 
@@ -75,6 +75,8 @@ type Translation struct {
 	Groups [][]cluster.Label
 	// Notes say where the constraints are not exactly what Kubernetes asks.
 	Notes []Note
+	// Gaps are what Stepwise leaves out.
+	Gaps []Gap
 }
 
 // Note is something in which the hard constraints differ from Kubernetes: they rule out what
@@ -99,22 +101,18 @@ type translator struct {
 	ordered bool // some workload has required affinity, so that the order of pods matters
 	groups  []group
 	byKey   map[string]string // groups of all nodes that have the key
+
+	stepwise bool            // constraints hold after each pod
+	named    map[string]bool // names of constraints that are taken
 }
 
 // Translate says with constraints what the workloads ask for.
 func Translate(c *Cluster) (*Translation, error) {
-	t := &translator{Translation: &Translation{}, cluster: c, tagged: map[string]bool{}, byKey: map[string]string{}}
-	for i := range c.Workloads {
-		if err := check(c.Workloads[i].Spec); err != nil {
-			return nil, fmt.Errorf("%s: %w", c.Workloads[i].Application, err)
-		}
-	}
-	t.nameWorkloads()
-	for i := range c.Workloads {
-		t.Eligible = append(t.Eligible, t.eligible(&c.Workloads[i]))
+	t, err := newTranslator(c)
+	if err != nil {
+		return nil, err
 	}
 	for i := range c.Workloads {
-		t.tagPorts(i)
 		t.separatePorts(i)
 		t.separate(i)
 	}
@@ -123,6 +121,27 @@ func Translate(c *Cluster) (*Translation, error) {
 		t.prefer(i)
 	}
 	t.spread()
+	return t.end()
+}
+
+// newTranslator names the workloads, and says which nodes they may use.
+func newTranslator(c *Cluster) (*translator, error) {
+	t := &translator{Translation: &Translation{}, cluster: c, tagged: map[string]bool{}, byKey: map[string]string{}}
+	for i := range c.Workloads {
+		if err := Check(c.Workloads[i].Spec); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.Workloads[i].Application, err)
+		}
+	}
+	t.nameWorkloads()
+	for i := range c.Workloads {
+		t.Eligible = append(t.Eligible, t.eligible(&c.Workloads[i]))
+		t.tagPorts(i)
+	}
+	return t, nil
+}
+
+// end checks what was translated, and sorts it.
+func (t *translator) end() (*Translation, error) {
 	for i := range t.Constraints {
 		if err := cluster.CheckConstraint(&t.Constraints[i]); err != nil {
 			return nil, err

@@ -55,7 +55,7 @@ func (t *translator) spread() {
 		w := &t.cluster.Workloads[i]
 		for k := range w.Spec.TopologySpreadConstraints {
 			c := &w.Spec.TopologySpreadConstraints[k]
-			s := t.selectorOf(w, &manifest.PodTerm{LabelSelector: c.LabelSelector, MatchLabelKeys: c.MatchLabelKeys})
+			s := t.selectorOfSpread(w, c)
 			if w.Runs() || s.none || len(s.requirements) == 0 {
 				continue // of an empty selector, too, Kubernetes counts nobody
 			}
@@ -76,6 +76,11 @@ func (t *translator) spread() {
 			t.soft(s.workload, s.name, t.spreadBounds(s, all), cluster.DefaultWeight)
 		}
 	}
+}
+
+// selectorOfSpread is whom a workload's constraint counts.
+func (t *translator) selectorOfSpread(w *Workload, c *manifest.Spread) selector {
+	return t.selectorOf(w, &manifest.PodTerm{LabelSelector: c.LabelSelector, MatchLabelKeys: c.MatchLabelKeys})
 }
 
 // spreading finds the domains of a workload's constraint.

@@ -22,6 +22,14 @@ type Metadata struct {
 	OwnerReferences   []Owner           `json:"ownerReferences"`
 	CreationTimestamp string            `json:"creationTimestamp"`
 	DeletionTimestamp string            `json:"deletionTimestamp"`
+	Annotations       Annotations       `json:"annotations"`
+}
+
+// Annotations are Fairlead's own, JSON each: what it says of nodes and pods, and Kubernetes
+// does not.
+type Annotations struct {
+	Groups string `json:"fairlead.dev/groups"` // of a node: an object of texts
+	Tags   string `json:"fairlead.dev/tags"`   // of a pod: a list of texts
 }
 
 // Owner is who has made an object.
@@ -32,8 +40,12 @@ type Owner struct {
 	Controller bool   `json:"controller"`
 }
 
-// Spec is that of a Node and that of a Pod: they share no field.
+// Spec is that of a Node and that of a Pod, and that of a PlacementConstraint: they share no
+// field.
 type Spec struct {
+	Owner      string `json:"owner,omitempty"`
+	Constraint string `json:"constraint,omitempty"`
+
 	Unschedulable bool    `json:"unschedulable"`
 	Taints        []Taint `json:"taints"`
 

@@ -25,16 +25,7 @@ func TestTranslation(t *testing.T) {
 		states := 0
 		rapid.Check(t, func(t *rapid.T) {
 			w := kubernetestest.Draw(t, features)
-			nodes, pods := decodeAll[v1.Node](t, w.Nodes), decodeAll[v1.Pod](t, w.Pods)
-			d := w.Compare(func(at []int, pod int) []bool {
-				upstream.show(nodes, settled(nodes, pods, at))
-				may := make([]bool, len(nodes))
-				for name, answer := range upstream.verdicts(pods[pod]) {
-					at := slices.IndexFunc(nodes, func(n *v1.Node) bool { return n.Name == name })
-					may[at] = answer == "yes"
-				}
-				return may
-			})
+			d := w.Compare(upstream.filters(t, w))
 			states += d.States
 			if d.Unreachable != nil && !slices.ContainsFunc(w.Rules.Notes, func(n kubernetes.Note) bool { return n.Unreachable }) {
 				t.Errorf("violates nothing, and upstream leads there in no order:\n%s", w.Draw(d.Unreachable))
@@ -46,6 +37,49 @@ func TestTranslation(t *testing.T) {
 		if states == 0 {
 			t.Errorf("%+v: upstream led nowhere", features)
 		}
+	}
+}
+
+// The constraints for who places one pod at a time allow the steps that upstream's own plugins
+// allow, also where what runs breaks rules already.
+func TestStepwiseTranslation(t *testing.T) {
+	upstream := newBench(t, namespace("one", "red"), namespace("two", "blue")).rival
+	for _, features := range []kubernetestest.Features{
+		{Away: true, Running: true, Broken: true},
+		{Together: true, Running: true, Broken: true},
+		{Spread: true, Running: true, Broken: true},
+		{Away: true, Together: true, Spread: true, Soft: true, Running: true, Broken: true},
+	} {
+		same := 0
+		rapid.Check(t, func(t *rapid.T) {
+			w := kubernetestest.Draw(t, features)
+			w.Stepwise(t)
+			d := w.CompareSteps(upstream.filters(t, w))
+			same += d.Same
+			if d.Lax != nil && !slices.ContainsFunc(w.Rules.Notes, func(n kubernetes.Note) bool { return n.Unreachable }) {
+				t.Errorf("upstream refuses node %d to %s:\n%s", d.Lax.Node, w.Pods[d.Lax.Pod], w.Draw(d.Lax.At))
+			}
+			if d.Strict != nil && len(w.Rules.Notes) == 0 {
+				t.Errorf("upstream lets %s go to node %d:\n%s", w.Pods[d.Strict.Pod], d.Strict.Node, w.Draw(d.Strict.At))
+			}
+		})
+		if same == 0 {
+			t.Errorf("%+v: nothing was compared", features)
+		}
+	}
+}
+
+// filters are upstream's, of the world.
+func (r *rival) filters(t *rapid.T, w *kubernetestest.World) kubernetestest.Filters {
+	nodes, pods := decodeAll[v1.Node](t, w.Nodes), decodeAll[v1.Pod](t, w.Pods)
+	return func(at []int, pod int) []bool {
+		r.show(nodes, settled(nodes, pods, at))
+		may := make([]bool, len(nodes))
+		for name, answer := range r.verdicts(pods[pod]) {
+			at := slices.IndexFunc(nodes, func(n *v1.Node) bool { return n.Name == name })
+			may[at] = answer == "yes"
+		}
+		return may
 	}
 }
 

@@ -37,6 +37,8 @@ type dump struct {
 	nodes []trace.Node
 	tasks map[string]trace.Task // by namespace/name
 	notes string
+
+	constraints []cluster.Constraint
 }
 
 // readDump writes the objects as kubectl prints them, and reads them.
@@ -84,14 +86,17 @@ func openDump(t *rapid.T, file string, lenient bool) (dump, error) {
 			t.Fatal(err)
 		case r.What == trace.NodeAdded:
 			d.nodes = append(d.nodes, r.Node)
+		case r.What == trace.ConstraintAdded:
+			d.constraints = append(d.constraints, r.Constraint)
 		default:
 			d.tasks[r.Task.Name] = r.Task
 		}
 	}
 }
 
-// The nodes that a pod's requirements admit are those that upstream's node
-// affinity, taints and cordons let it on; and it asks for what upstream adds up.
+// The nodes that a pod's requirements admit are those that upstream's node affinity,
+// taints and cordons let it on, and that have the labels over which it is placed near
+// others or spread; and it asks for what upstream adds up.
 func TestDumpMeansWhatUpstreamSays(t *testing.T) {
 	setCases(t, "500")
 	admitted, barred := 0, 0
@@ -116,7 +121,7 @@ func TestDumpMeansWhatUpstreamSays(t *testing.T) {
 			task := d.tasks[p.Namespace+"/"+p.Name]
 			checkDemand(t, d.kinds, task.Demand, p)
 			for i, n := range nodes {
-				ours, theirs := meets(task, d.nodes[i]), welcome(t, p, n)
+				ours, theirs := meets(task, d.nodes[i]), welcome(t, p, n) && hasKeys(p, n)
 				if ours != theirs {
 					t.Fatalf("pod %s on node %s: we say %v, upstream %v\n%v\n%v", p.Name, n.Name, ours, theirs, task.Requirements, d.nodes[i].Labels)
 				}
@@ -164,6 +169,25 @@ func meets(task trace.Task, node trace.Node) bool {
 		}
 	}
 	return true
+}
+
+// hasKeys is whether the node is in a domain of all that the pod requires; terms by
+// labels of namespaces, which a dump of nodes and pods has not, are ignored.
+func hasKeys(p *v1.Pod, n *v1.Node) bool {
+	var keys []string
+	if p.Spec.Affinity != nil && p.Spec.Affinity.PodAffinity != nil {
+		for _, term := range p.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+			if term.NamespaceSelector == nil {
+				keys = append(keys, term.TopologyKey)
+			}
+		}
+	}
+	for _, c := range p.Spec.TopologySpreadConstraints {
+		if c.WhenUnsatisfiable == v1.DoNotSchedule {
+			keys = append(keys, c.TopologyKey)
+		}
+	}
+	return !slices.ContainsFunc(keys, func(key string) bool { _, there := n.Labels[key]; return !there })
 }
 
 // welcome is whether upstream lets the pod on the node, apart from room.
@@ -251,11 +275,11 @@ func TestDumpPorts(t *testing.T) {
 	}
 }
 
-// Where the anti-affinity of all pods is understood, two pods may not share a
-// node exactly if upstream says that one of them keeps the other away.
+// Two pods may not share a node, as tasks of a job that has one a node or by a constraint,
+// exactly if upstream says that one of them keeps the other away.
 func TestDumpAntiAffinity(t *testing.T) {
 	setCases(t, "2000")
-	apart, together, refused := 0, 0, 0
+	apart, bound, together := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		pods := make([]*v1.Pod, 2+number(t, 3, "pods"))
 		for i := range pods {
@@ -268,30 +292,39 @@ func TestDumpAntiAffinity(t *testing.T) {
 		}
 		d, err := readDump(t, false, []*v1.Node{drawNode(t, 0)}, pods)
 		if err != nil {
-			if !strings.Contains(err.Error(), "podAntiAffinity") {
-				t.Fatal(err)
-			}
-			refused++
-			return
+			t.Fatal(err)
 		}
 		for i, p := range pods {
 			for _, other := range pods[:i] {
 				a, b := d.tasks[p.Namespace+"/"+p.Name], d.tasks[other.Namespace+"/"+other.Name]
-				ours := a.Job == b.Job && a.PerNode == 1 && b.PerNode == 1
+				perNode := a.Job == b.Job && a.PerNode == 1 && b.PerNode == 1
+				ours := perNode || d.shuns(a.Tags, b.Tags) || d.shuns(b.Tags, a.Tags)
 				if theirs := keepsAway(t, p, other) || keepsAway(t, other, p); ours != theirs {
 					t.Fatalf("%v and %v: we say %v, upstream %v", p, other, ours, theirs)
 				}
-				if ours {
+				switch {
+				case perNode:
 					apart++
-				} else {
+				case ours:
+					bound++
+				default:
 					together++
 				}
 			}
 		}
 	})
-	if apart == 0 || together == 0 || refused == 0 {
-		t.Errorf("%d pairs apart, %d together, %d clusters refused: not everything was compared", apart, together, refused)
+	if apart == 0 || bound == 0 || together == 0 {
+		t.Errorf("%d pairs apart as one job, %d by constraints, %d together: not everything was compared", apart, bound, together)
 	}
+}
+
+// shuns reports whether a constraint keeps a task with the one tags off one with the others.
+func (d *dump) shuns(tags, others []string) bool {
+	return slices.ContainsFunc(d.constraints, func(c cluster.Constraint) bool {
+		subject, _ := c.Any[0][0].Affects(tags)
+		_, target := c.Any[0][0].Affects(others)
+		return subject && target && c.Any[0][0].Max == 0
+	})
 }
 
 func keepsAway(t *rapid.T, p, other *v1.Pod) bool {

@@ -107,7 +107,10 @@ func (w *World) Holds(at []int) bool {
 }
 
 // bounded reports whether a bound holds.
-func (w *World) bounded(b *cluster.Bound, at []int) bool {
+func (w *World) bounded(b *cluster.Bound, at []int) bool { return w.violating(b, at) == 0 }
+
+// violating is for how many of its subjects a bound does not hold.
+func (w *World) violating(b *cluster.Bound, at []int) (subjects int) {
 	counts := map[string]int32{}
 	for n := range w.nodes {
 		if set := w.set(b.Group, n); set != "" {
@@ -122,10 +125,10 @@ func (w *World) bounded(b *cluster.Bound, at []int) bool {
 	if len(b.Subject) == 0 {
 		for _, count := range counts {
 			if b.Misses(count) > 0 {
-				return false
+				subjects++
 			}
 		}
-		return true
+		return subjects
 	}
 	for pod, n := range at {
 		subject, target := b.Affects(w.Rules.Tags[w.workload[pod]])
@@ -137,10 +140,10 @@ func (w *World) bounded(b *cluster.Bound, at []int) bool {
 			others--
 		}
 		if b.Misses(others) > 0 {
-			return false
+			subjects++
 		}
 	}
-	return true
+	return subjects
 }
 
 // set is the set of the group that the node is in.

@@ -1,7 +1,6 @@
 package kubernetes
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,15 +9,13 @@ import (
 	"fairlead.dev/fairlead/internal/manifest"
 )
 
-// This file is required anti-affinity. One form of it is understood: pods that
-// keep each other off their nodes, as replicas do. In the model they are the
-// tasks of one job of which a node may hold one. So pods whose anti-affinity
-// has the same selector, which selects them, are one job, whoever owns them; and
-// the selector must select nobody else.
+// This file is the anti-affinity of replicas that keep each other off their nodes. In the model
+// they are the tasks of one job of which a node may hold one, which costs less than a
+// constraint. So pods with one term of anti-affinity, by node, with the same selector, which
+// selects them, are one job, whoever owns them; if the selector selects nobody else. All other
+// anti-affinity is constraints (company.go).
 
 const hostname = "kubernetes.io/hostname"
-
-const antiAffinity = "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"
 
 // group is pods that keep each other off their nodes.
 type group struct {
@@ -27,37 +24,23 @@ type group struct {
 	selector  *manifest.LabelSelector
 }
 
-// groupOf reads the anti-affinity of a pod. What of it is not understood is in
-// gaps.
-func groupOf(o *manifest.Object) (g *group, gaps []gap, err error) {
-	for i, term := range o.Spec.Affinity.PodAntiAffinity.Required {
-		at := fmt.Sprintf("%s[%d]", antiAffinity, i)
-		if term.LabelSelector == nil {
-			continue // it selects nothing
-		}
-		if err := term.LabelSelector.Check(); err != nil {
-			return nil, nil, manifest.Within(at+".labelSelector", err)
-		}
-		own := term.NamespaceSelector == nil && !slices.ContainsFunc(term.Namespaces, func(n string) bool { return n != o.Metadata.Namespace })
-		switch {
-		case term.TopologyKey != hostname:
-			gaps = append(gaps, gap{at + ".topologyKey", "only " + hostname + " is simulated"})
-		case !own || !term.LabelSelector.Matches(o.Metadata.Labels):
-			gaps = append(gaps, gap{at, "only pods that keep their like away are simulated; this selects others"})
-		case g != nil:
-			gaps = append(gaps, gap{at, "only one term is simulated"})
-		default:
-			text, err := json.Marshal(term.LabelSelector)
-			if err != nil {
-				return nil, nil, fmt.Errorf("%s: %w", at, err)
-			}
-			g = &group{namespace: o.Metadata.Namespace, key: o.Metadata.Namespace + "\n" + string(text), selector: term.LabelSelector}
-		}
+// groupOf is the group of a pod; nil if it is of none.
+func groupOf(o *manifest.Object) *group {
+	terms := slices.DeleteFunc(slices.Clone(o.Spec.Affinity.PodAntiAffinity.Required), func(term manifest.PodTerm) bool {
+		return term.LabelSelector == nil // it selects nothing
+	})
+	if len(terms) != 1 {
+		return nil
 	}
-	return g, gaps, nil
+	term := &terms[0]
+	own := term.NamespaceSelector == nil && !slices.ContainsFunc(term.Namespaces, func(n string) bool { return n != o.Metadata.Namespace })
+	if !own || term.TopologyKey != hostname || len(term.MatchLabelKeys)+len(term.MismatchLabelKeys) > 0 || !term.LabelSelector.Matches(o.Metadata.Labels) {
+		return nil
+	}
+	return &group{namespace: o.Metadata.Namespace, key: fmt.Sprintf("%s\n%q", o.Metadata.Namespace, *term.LabelSelector), selector: term.LabelSelector}
 }
 
-// checkGroups drops the groups that cannot be jobs, and says why.
+// checkGroups drops the groups that cannot be jobs.
 func (s *Source) checkGroups() {
 	members := map[string][]*pod{}
 	spaces := map[string][]*pod{}
@@ -71,22 +54,17 @@ func (s *Source) checkGroups() {
 	alike := s.hostnames()
 	for _, key := range slices.Sorted(maps.Keys(members)) {
 		own := members[key]
-		g, why := own[0].group, alike
-		if other := outsider(spaces[g.namespace], g); why == "" && other != nil {
-			why = fmt.Sprintf("it also selects pod %s, whose anti-affinity is another", other.name)
-		}
-		if why == "" {
+		if g := own[0].group; alike && !selectsOthers(spaces[g.namespace], g) {
 			continue
 		}
 		for _, p := range own {
 			p.group = nil
-			s.gap(p.file, p.name, gap{antiAffinity, why})
 		}
 	}
 }
 
-// outsider returns a pod that the group selects and that is not of it.
-func outsider(pods []*pod, g *group) *pod {
+// selectsOthers reports whether the group selects a pod that is not of it.
+func selectsOthers(pods []*pod, g *group) bool {
 	selected := map[string]bool{} // by labels, as replicas have the same
 	for _, p := range pods {
 		if p.group != nil && p.group.key == g.key {
@@ -98,23 +76,23 @@ func outsider(pods []*pod, g *group) *pod {
 			selected[p.labelsKey] = matches
 		}
 		if matches {
-			return p
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
-// hostnames says which node cannot be told from others by its hostname.
-func (s *Source) hostnames() string {
+// hostnames reports whether every node has a hostname of its own.
+func (s *Source) hostnames() bool {
 	seen := map[string]bool{}
 	for _, n := range s.nodes {
 		name, there := n.labels[hostname]
 		if !there || seen[name] {
-			return fmt.Sprintf("node %s has no label %s of its own", n.name, hostname)
+			return false
 		}
 		seen[name] = true
 	}
-	return ""
+	return true
 }
 
 // labelsKey is the same for the same labels.

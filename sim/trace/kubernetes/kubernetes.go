@@ -20,12 +20,12 @@
 // user is the namespace. The class is the quality of service: 0 BestEffort, 1
 // Burstable, 2 Guaranteed. Node selectors, required node affinity, taints and
 // cordons become requirements (place.go); required anti-affinity among replicas
-// becomes a limit per node (apart.go).
+// becomes a limit per node (apart.go); all other required affinity and anti-affinity,
+// and hard spread, become hard constraints (company.go).
 //
-// What else restricts a pod and cannot be simulated yet is refused by the name of
-// its field, or ignored and counted if Options.Lenient: required affinity to
-// other pods, hard spread, claims of volumes and of devices. Preferences are
-// always ignored, and counted.
+// What else restricts a pod and cannot be simulated is refused by the name of
+// its field, or ignored and counted if Options.Lenient: claims of volumes and of
+// devices above all. Preferences are always ignored, and counted.
 package kubernetes
 
 import (
@@ -66,6 +66,9 @@ type Source struct {
 	capacity []cluster.Vector
 	given    int // records given out so far
 	tasks    []trace.Task
+
+	namespaces  map[string]map[string]string // their labels
+	constraints []cluster.Constraint
 }
 
 // pod is a pod as it was read.
@@ -84,12 +87,17 @@ type pod struct {
 	ports     []manifest.Port
 	rules     *rules
 	group     *group
+
+	application string   // who made it, as people call that
+	company     *company // nil: anyone's
+	tags        []string
 }
 
 // Open reads the whole file, or all files of the folder.
 func Open(path string, o Options) (*Source, error) {
 	s := &Source{
 		options: o, skips: trace.Skips{Lenient: o.Lenient}, names: map[string]bool{}, rules: map[string]*rules{}, notes: newNotes(),
+		namespaces: map[string]map[string]string{},
 	}
 	if err := readAll(path, s.take); err != nil {
 		return nil, err
@@ -101,6 +109,9 @@ func Open(path string, o Options) (*Source, error) {
 	s.checkGroups()
 	if err := s.checkNodes(); err != nil {
 		return nil, err
+	}
+	if err := s.constrain(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if err := s.notes.refusals(o.Lenient); err != nil {
 		return nil, err
@@ -133,6 +144,10 @@ func (s *Source) take(file, place string, o *manifest.Object, err error) error {
 	case o.Kind == "Pod":
 		o.Metadata.Namespace = cmp.Or(o.Metadata.Namespace, "default")
 		place, err = called(place, "pod "+o.Metadata.Namespace+"/", o.Metadata.Name), s.takePod(file, o)
+	case o.Kind == placementConstraint:
+		place, err = called(place, "constraint ", o.Metadata.Name), s.takeConstraint(o)
+	case o.Kind == "Namespace":
+		s.namespaces[o.Metadata.Name] = o.Metadata.Labels
 	case o.Kind == "":
 		err = manifest.Wrong("kind", "Node or Pod", "")
 	default:
@@ -153,7 +168,11 @@ func called(place, kind, name string) string {
 }
 
 func (s *Source) takeNode(o *manifest.Object) error {
-	n := node{name: o.Metadata.Name, labels: o.Metadata.Labels}
+	groups, err := groupsOf(o)
+	if err != nil {
+		return err
+	}
+	n := node{name: o.Metadata.Name, labels: o.Metadata.Labels, groups: groups}
 	if n.name == "" {
 		return manifest.Wrong("metadata.name", "a name", "")
 	}
@@ -166,7 +185,6 @@ func (s *Source) takeNode(o *manifest.Object) error {
 	if len(quantities) == 0 {
 		field, quantities = "status.capacity", o.Status.Capacity
 	}
-	var err error
 	if n.capacity, err = manifest.ParseAll(field, quantities); err != nil {
 		return err
 	}
@@ -232,16 +250,19 @@ func (s *Source) takePod(file string, o *manifest.Object) error {
 	if err != nil {
 		return err
 	}
-	var gaps []gap
-	if p.group, gaps, err = groupOf(o); err != nil {
+	if p.tags, err = tagsOf(o); err != nil {
 		return err
 	}
-	gaps = append(gaps, gapsOf(spec)...)
+	if p.company, err = companyOf(o); err != nil {
+		return err
+	}
+	p.group, p.application = groupOf(o), applicationOf(o)
+	gaps := gapsOf(spec)
 	if s.options.Elsewhere && len(r.Terms) > 1 {
 		gaps = append(gaps, gap{termsField, "whether one of several terms is met can be told of nodes in the same files alone"})
 		r.Terms = nil
 	}
-	p.owner, p.rules = ownerOf(o), s.shared(r)
+	p.owner, p.rules = ownerKey(o), s.shared(r)
 	for _, g := range gaps {
 		s.gap(file, p.name, g)
 	}
@@ -263,16 +284,24 @@ func class(name string) (uint8, error) {
 	return 0, manifest.Wrong("status.qosClass", "BestEffort, Burstable or Guaranteed", name)
 }
 
-// ownerOf names who made the pod: its controller, or else its first owner. What
+// ownerOf is who made the pod: its controller, or else its first owner. What
 // comes from a file of its node is nobody else's.
-func ownerOf(o *manifest.Object) string {
+func ownerOf(o *manifest.Object) *manifest.Owner {
 	m := &o.Metadata
 	at := max(slices.IndexFunc(m.OwnerReferences, func(w manifest.Owner) bool { return w.Controller }), 0)
 	if len(m.OwnerReferences) == 0 || o.IsStatic() {
-		return "pod " + m.Namespace + "/" + m.Name
+		return nil
 	}
-	w := m.OwnerReferences[at]
-	return cmp.Or(w.UID, m.Namespace+"/"+w.Kind+"/"+w.Name)
+	return &m.OwnerReferences[at]
+}
+
+// ownerKey tells the pod's owner from all others; itself, if it has none.
+func ownerKey(o *manifest.Object) string {
+	w := ownerOf(o)
+	if w == nil {
+		return "pod " + o.Metadata.Namespace + "/" + o.Metadata.Name
+	}
+	return cmp.Or(w.UID, o.Metadata.Namespace+"/"+w.Kind+"/"+w.Name)
 }
 
 // checkNodes says which pod is on a node that is not there.
@@ -404,7 +433,7 @@ func (p *pod) job() string {
 func (s *Source) task(p *pod, demand cluster.Vector, j *job) trace.Task {
 	t := trace.Task{
 		Job: j.number, Index: j.tasks, Name: p.name, User: p.namespace, Class: p.class, Priority: p.priority,
-		Demand: demand, Requirements: p.rules.requirements, Work: cluster.Never,
+		Demand: demand, Requirements: p.rules.requirements, Work: cluster.Never, Tags: p.tags,
 	}
 	j.tasks++
 	if p.group != nil {
@@ -429,16 +458,19 @@ func (s *Source) shared(r *rules) *rules {
 // Kinds are what nodes offer and pods ask for.
 func (s *Source) Kinds() []cluster.Kind { return s.kinds }
 
-// Next gives the nodes by name, and then the pods by age, all at time 0.
+// Next gives the nodes by name, then the constraints, then the pods by age, all at time 0.
 func (s *Source) Next(r *trace.Record) error {
 	i := s.given
+	bound, pods := i-len(s.nodes), i-len(s.nodes)-len(s.constraints)
 	switch {
-	case i < len(s.nodes):
+	case bound < 0:
 		*r = trace.Record{What: trace.NodeAdded, Node: trace.Node{
-			ID: uint64(i), Name: s.nodes[i].name, Capacity: s.capacity[i], Labels: s.nodes[i].modelLabels(),
+			ID: uint64(i), Name: s.nodes[i].name, Capacity: s.capacity[i], Labels: s.nodes[i].modelLabels(), Groups: s.nodes[i].groups,
 		}}
-	case i < len(s.nodes)+len(s.tasks):
-		*r = trace.Record{What: trace.TaskSubmitted, Task: s.tasks[i-len(s.nodes)]}
+	case pods < 0:
+		*r = trace.Record{What: trace.ConstraintAdded, Constraint: s.constraints[bound]}
+	case pods < len(s.tasks):
+		*r = trace.Record{What: trace.TaskSubmitted, Task: s.tasks[pods]}
 	default:
 		return io.EOF
 	}

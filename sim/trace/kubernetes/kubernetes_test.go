@@ -14,6 +14,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/constraint"
 	"fairlead.dev/fairlead/internal/manifest"
 	"fairlead.dev/fairlead/sim/trace"
 )
@@ -53,7 +54,8 @@ func readText(t *testing.T, text string) ([]trace.Record, *Source, error) {
 	return read(t, write(t, "cluster.yaml", text), Options{})
 }
 
-// picture prints a record a line. Nodes are without their names as labels.
+// picture prints a record a line: nodes without their names as labels, with their groups in
+// braces; constraints as they are written; tags in angle brackets.
 func picture(s *Source, all []trace.Record) string {
 	var b strings.Builder
 	vector := func(v cluster.Vector) {
@@ -72,7 +74,14 @@ func picture(s *Source, all []trace.Record) string {
 					fmt.Fprintf(&b, " [%s=%s]", l.Key, l.Value)
 				}
 			}
+			for _, l := range r.Node.Groups {
+				fmt.Fprintf(&b, " {%s=%s}", l.Key, l.Value)
+			}
 			b.WriteString("\n")
+			continue
+		}
+		if r.What == trace.ConstraintAdded {
+			fmt.Fprintf(&b, "%s: %s\n", r.Constraint.Name, constraint.Format(&r.Constraint))
 			continue
 		}
 		t := r.Task
@@ -86,6 +95,9 @@ func picture(s *Source, all []trace.Record) string {
 		}
 		for _, q := range t.Requirements {
 			fmt.Fprintf(&b, " [%s]", q)
+		}
+		for _, tag := range t.Tags {
+			fmt.Fprintf(&b, " <%s>", tag)
 		}
 		b.WriteString("\n")
 	}

@@ -20,17 +20,6 @@ type gap struct{ path, why string }
 // gapsOf lists the fields of a pod that are refused.
 func gapsOf(s *manifest.Spec) []gap {
 	var gaps []gap
-	for i := range s.Affinity.PodAffinity.Required {
-		gaps = append(gaps, gap{
-			fmt.Sprintf("spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[%d]", i),
-			"affinity to other pods is not simulated",
-		})
-	}
-	for i, c := range s.TopologySpreadConstraints {
-		if c.WhenUnsatisfiable != "ScheduleAnyway" {
-			gaps = append(gaps, gap{fmt.Sprintf("spec.topologySpreadConstraints[%d]", i), "a hard spread (DoNotSchedule) is not simulated"})
-		}
-	}
 	for i, v := range s.Volumes {
 		if v.PersistentVolumeClaim != nil || v.Ephemeral != nil {
 			gaps = append(gaps, gap{fmt.Sprintf("spec.volumes[%d]", i), "where the volume behind a claim can be is not simulated"})
@@ -48,6 +37,7 @@ type notes struct {
 	leftOut map[string]int // pods, by what they are
 	ignored map[string]int // preferences, by field
 	gaps    map[string]*gapCount
+	inexact []string // where constraints are not exactly what pods ask for
 }
 
 // gapCount is how many pods have fields of one sort that are not simulated.
@@ -58,7 +48,7 @@ type gapCount struct {
 }
 
 func newNotes() notes {
-	return notes{map[string]int{}, map[string]int{}, map[string]int{}, map[string]*gapCount{}}
+	return notes{passed: map[string]int{}, leftOut: map[string]int{}, ignored: map[string]int{}, gaps: map[string]*gapCount{}}
 }
 
 // gap counts a field of a pod that is not simulated.
@@ -139,6 +129,9 @@ func (s *Source) Notes() []string {
 	}
 	for _, field := range slices.Sorted(maps.Keys(s.notes.ignored)) {
 		say("ignored a preference: %s (%d)", field, s.notes.ignored[field])
+	}
+	if n := len(s.notes.inexact); n > 0 {
+		say("not exactly as Kubernetes has it, the first of %d: %s", n, s.notes.inexact[0])
 	}
 	return all
 }

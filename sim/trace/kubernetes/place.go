@@ -21,6 +21,7 @@ import (
 //	                           cores over 4        cores>4, and what else is needed
 //	several terms              a label of their own, computed for each node
 //	metadata.name, static pods                     metadata.name=n1
+//	a topology key of affinity or spread           zone!=
 //	taints, cordons            spec.taints!=dedicated=gpu:NoSchedule
 //
 // In the model a label that is missing is empty. So an empty value of a node is
@@ -43,6 +44,7 @@ type node struct {
 	taints   []manifest.Taint // that keep pods away, sorted
 	capacity manifest.Amounts
 	derived  []cluster.Label // computed for the pods at hand
+	groups   []cluster.Label // that constraints are about
 }
 
 // modelLabels are the node's labels in the model.
@@ -65,6 +67,8 @@ type rules struct {
 	NodeSelector map[string]string     `json:"nodeSelector,omitempty"`
 	Terms        []manifest.NodeTerm   `json:"terms,omitempty"` // nil: any node
 	Tolerations  []manifest.Toleration `json:"tolerations,omitempty"`
+	// Keys are labels that the nodes must have, those over which pods are spread, say.
+	Keys []string `json:"keys,omitempty"`
 	// Static names the node of a pod that the node itself has brought. Nothing
 	// else matters to it.
 	Static string `json:"static,omitempty"`
@@ -158,6 +162,9 @@ func (t *translator) translate(r *rules) []cluster.Requirement {
 		}
 	case r.Terms != nil:
 		all = append(all, t.either(r.Terms))
+	}
+	for _, key := range r.Keys {
+		all = append(all, cluster.Requirement{Key: key, Op: cluster.NotEqual})
 	}
 	return append(all, t.tolerating(r.Tolerations)...)
 }

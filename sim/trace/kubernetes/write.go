@@ -19,7 +19,8 @@ import (
 // This file writes a source as kubectl prints a cluster, so that Open reads the
 // same nodes and tasks from it. Kinds that Kubernetes knows by name keep their
 // meaning: cores are cpu, GiB are bytes, devices are nvidia.com/gpu; others
-// become extended resources. A file is a moment, so the order of tasks is kept
+// become extended resources. Constraints, with groups of nodes and tags of pods, are written
+// as our own (own.go). A file is a moment, so the order of tasks is kept
 // and their times are not. Names and labels stay as they are, even where no API
 // server would take them.
 
@@ -102,8 +103,10 @@ func (w *writer) item(r *trace.Record) (fields, error) {
 		return w.pod(r)
 	case r.What == trace.TaskKilled:
 		return nil, w.refuse(r, "kills")
+	case r.What == trace.ConstraintAdded && r.Time == 0:
+		return constraintObject(&r.Constraint), nil
 	case r.What == trace.ConstraintAdded || r.What == trace.ConstraintRemoved:
-		return nil, w.refuse(r, "constraints")
+		return nil, w.refuse(r, "constraints that come later, or go")
 	case r.What == trace.NodeUsed:
 		return nil, w.refuse(r, "usage of nodes")
 	}
@@ -144,16 +147,13 @@ func (w *writer) node(r *trace.Record) (fields, error) {
 			return nil, err
 		}
 	}
-	if len(n.Groups) > 0 {
-		if err := w.refuse(r, "groups of nodes"); err != nil {
-			return nil, err
-		}
-	}
 	if err := w.merged(r, n.Capacity); err != nil {
 		return nil, err
 	}
+	metadata := fields{"name": name, "labels": labels}
+	annotate(metadata, n.Groups, nil)
 	return fields{
-		"apiVersion": "v1", "kind": "Node", "metadata": fields{"name": name, "labels": labels}, "spec": spec,
+		"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec,
 		"status": fields{"allocatable": allocatable, "capacity": allocatable, "conditions": []fields{{"type": "Ready", "status": "True"}}},
 	}, nil
 }
@@ -207,6 +207,7 @@ func (w *writer) pod(r *trace.Record) (fields, error) {
 	w.tasks++
 	created := time.Date(2000, 1, 1, 0, 0, w.tasks, 0, time.UTC).Format(time.RFC3339)
 	metadata := fields{"name": name, "namespace": namespace, "creationTimestamp": created}
+	annotate(metadata, nil, t.Tags)
 	if t.JobTasks != 1 {
 		job := fmt.Sprint(t.Job)
 		metadata["ownerReferences"] = []fields{{"apiVersion": "batch/v1", "kind": "Job", "name": job, "uid": job, "controller": true}}
@@ -256,6 +257,7 @@ func (w *writer) lost(r *trace.Record) error {
 		{each != nil, "shares of a device"},
 		{t.Promise != "", "promised classes"},
 		{t.Together, "jobs that want to stand together"},
+		{t.LongRunning, "jobs that are applications"},
 		{len(t.Input) > 0, "input of tasks"},
 	} {
 		if c.lost {

@@ -50,6 +50,8 @@ func TestWriteWhatWasRead(t *testing.T) {
 		"apart":     apartPods(own, ""),
 		"ports":     "kind: Node\nmetadata: {name: n1}\n" + strings.Replace(port, "NAME", "a", 1) + strings.Replace(port, "NAME", "b", 1),
 		"no object": `{"kind": "Pod", "metadata": {"name": "p"}}`,
+		"company":   zones + companion("web-0", "web", "n1", evenly) + companion("web-1", "web", "", evenly) + companion("db", "db", "", beside),
+		"bound":     bound,
 		"volumes":   "kind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {attachable-volumes-aws-ebs: 39, hugepages-2Mi: 4Mi, ephemeral-storage: 9Gi, disk: 3}}\n",
 	} {
 		all, s, err := readText(t, text)
@@ -96,7 +98,7 @@ func TestWriteOthers(t *testing.T) {
 				{Name: "disk", Unit: "GiB", PerUnit: 1024},
 			},
 			list: []trace.Record{
-				{What: trace.NodeAdded, Node: trace.Node{ID: 7, Capacity: cluster.Vector{64_000, 65_536, 8000, 100, 1 << 20}, Labels: []cluster.Label{{Key: "x", Value: "a|b"}, {Key: "y", Value: "1"}}, Groups: []cluster.Label{{Key: "rack", Value: "r"}}, Tier: 3}},
+				{What: trace.NodeAdded, Node: trace.Node{ID: 7, Capacity: cluster.Vector{64_000, 65_536, 8000, 100, 1 << 20}, Labels: []cluster.Label{{Key: "x", Value: "a|b"}, {Key: "y", Value: "1"}}, Tier: 3}},
 				{What: trace.TaskSubmitted, Task: trace.Task{Job: 9, JobTasks: 2, Demand: v, Work: cluster.Never, Running: true, OnNode: 7}},
 				{What: trace.TaskSubmitted, Time: 1, Task: trace.Task{
 					Job: 9, Index: 1, JobTasks: 2, Demand: v, Max: v, Work: cluster.Second, Class: 3, Promise: "gold", PerNode: 4, Together: true, Input: []trace.Block{{Bytes: 1}},
@@ -119,7 +121,7 @@ default/job-9-1 0/1 of 2 user=default class=2 priority=0 cpu=1.5 memory=2 pods=1
 	want := map[string]int{
 		"labels with | or a quotation mark": 1, "requirements that a missing label meets": 1, "times of submission": 1, "ends of tasks": 1,
 		"classes above 2": 1, "limits of several tasks a node": 1, "demands that are ranges": 1, "shares of a device": 2, "kills": 1, "changes of nodes": 2,
-		"groups of nodes": 1, "usage of nodes": 1, "jobs that want to stand together": 1, "input of tasks": 1,
+		"usage of nodes": 1, "jobs that want to stand together": 1, "input of tasks": 1,
 		"tiers of nodes": 1, "promised classes": 1,
 	}
 	if diff := gocmp.Diff(want, lost); diff != "" {

@@ -1,0 +1,90 @@
+package kubernetestest
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/constraint/kubernetes"
+)
+
+// This file goes through all steps, pod by pod, and asks of each whether the filters allow it
+// and whether the constraints do: as State has it, a step may not make more subjects violate the
+// alternative that the fewest violate.
+
+// Stepwise makes the rules those of kubernetes.Stepwise.
+func (w *World) Stepwise(t TB) {
+	var err error
+	if w.Rules, err = kubernetes.Stepwise(w.Cluster); err != nil {
+		t.Fatalf("%v", err)
+	}
+}
+
+// Step is a pod that goes to a node.
+type Step struct {
+	At        []int // where pods are before
+	Pod, Node int
+}
+
+// Steps are how steps differ from what filters allow.
+type Steps struct {
+	Same int // alike either way
+	// Lax is allowed by the constraints alone, Strict by the filters alone.
+	Lax, Strict *Step
+}
+
+// CompareSteps goes through all steps from states to which both lead.
+func (w *World) CompareSteps(filters Filters) (diff Steps) {
+	seen := map[string]bool{}
+	var visit func(at []int)
+	visit = func(at []int) {
+		if seen[fmt.Sprint(at)] {
+			return
+		}
+		seen[fmt.Sprint(at)] = true
+		for pod := range at {
+			if at[pod] != Nowhere {
+				continue
+			}
+			for n, may := range filters(at, pod) {
+				next := slices.Clone(at)
+				next[pod] = n
+				admits := w.Rules.Eligible[w.workload[pod]][n] && !w.worse(at, next)
+				switch {
+				case admits == may:
+					diff.Same++
+				case admits && diff.Lax == nil:
+					diff.Lax = &Step{slices.Clone(at), pod, n}
+				case may && diff.Strict == nil:
+					diff.Strict = &Step{slices.Clone(at), pod, n}
+				}
+				if may && admits {
+					visit(next)
+				}
+			}
+		}
+	}
+	visit(w.start)
+	return diff
+}
+
+// worse reports whether some constraint is violated by more subjects than before.
+func (w *World) worse(before, after []int) bool {
+	return slices.ContainsFunc(w.Rules.Constraints, func(c cluster.Constraint) bool {
+		return c.Hard && w.least(&c, after) > w.least(&c, before)
+	})
+}
+
+// least is how many subjects violate the alternative that the fewest violate.
+func (w *World) least(c *cluster.Constraint, at []int) int {
+	least := math.MaxInt
+	for _, bounds := range c.Any {
+		sum := 0
+		for i := range bounds {
+			sum += w.violating(&bounds[i], at)
+		}
+		least = min(least, sum)
+	}
+	return least
+}

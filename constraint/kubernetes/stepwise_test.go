@@ -1,0 +1,114 @@
+package kubernetes_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fairlead.dev/fairlead/constraint/kubernetes"
+	"fairlead.dev/fairlead/constraint/kubernetes/kubernetestest"
+)
+
+// Whatever was placed so far, and whatever runs: the constraints let a pod go where Kubernetes'
+// filters do, and nowhere else, where no note says otherwise.
+func TestSteps(t *testing.T) {
+	for name, features := range map[string]kubernetestest.Features{
+		"anti-affinity": {Away: true, Running: true, Broken: true},
+		"affinity":      {Together: true, Running: true, Broken: true},
+		"spread":        {Spread: true, Running: true, Broken: true},
+		"everything":    {Away: true, Together: true, Spread: true, Soft: true, Running: true, Broken: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			same, exact, noted := 0, 0, 0
+			rapid.Check(t, func(t *rapid.T) {
+				w := kubernetestest.Draw(t, features)
+				w.Stepwise(t)
+				d := w.CompareSteps(w.Model)
+				lax := slices.ContainsFunc(w.Rules.Notes, func(n kubernetes.Note) bool { return n.Unreachable })
+				if s := d.Lax; s != nil && !lax {
+					t.Errorf("Kubernetes refuses node %d to %s:\n%s", s.Node, w.Pods[s.Pod], w.Draw(s.At))
+				}
+				if s := d.Strict; s != nil && len(w.Rules.Notes) == 0 {
+					t.Errorf("Kubernetes lets %s go to node %d:\n%s", w.Pods[s.Pod], s.Node, w.Draw(s.At))
+				}
+				same += d.Same
+				if d.Lax == nil && d.Strict == nil {
+					exact++
+				} else {
+					noted++
+				}
+			})
+			t.Logf("%d worlds exact, %d not, %d steps", exact, noted, same)
+		})
+	}
+}
+
+// What rules come to for those who place one pod at a time. Pods of several controllers that
+// ask for the same share a constraint, and have no tag beside those that it names.
+func TestStepwise(t *testing.T) {
+	const web, byZone = "labelSelector: {matchLabels: {app: web}}", "topologyKey: zone"
+	spread := "topologySpreadConstraints: [{maxSkew: 1, " + byZone + ", whenUnsatisfiable: DoNotSchedule, " + web + "}]"
+	running := func(node string) string {
+		return "{kind: Pod, metadata: {name: on-" + node + ", labels: {app: web}}, spec: {nodeName: " + node + ", " + spread + "}}\n---\n"
+	}
+	pod := func(name, rules string) string {
+		return "{kind: Pod, metadata: {name: " + name + ", labels: {app: web, name: " + name + "}}, spec: {" + rules + "}}\n---\n"
+	}
+	for _, c := range []struct{ name, objects, want string }{
+		{
+			"one at a time, evenly", deployment("web", 7, spread),
+			"{S, {k8s:default/app=web, 0, 0}, zone} | {*, {k8s:default/app=web, 1, inf}, zone} & {S, {k8s:default/app=web, 0, 1}, zone} | {*, {k8s:default/app=web, 2, inf}, zone} & {S, {k8s:default/app=web, 0, 2}, zone}: hard",
+		},
+		{
+			"the first goes anywhere, the rest follow", deployment("web", 3, affinity("podAffinity", "{"+web+", "+byZone+"}")),
+			"{*, {S, 0, 1}, the whole cluster} | {*, {S, 0, 2}, the whole cluster} & {S, {S, 1, inf}, zone} | {*, {S, 0, 3}, the whole cluster} & {S, {S, 2, inf}, zone}: hard",
+		},
+		{"preferences are left out", deployment("db", 3, preferred("podAffinity", "{weight: 50, podAffinityTerm: {"+web+", "+byZone+"}}")), ""},
+		{
+			"pods without a controller", pod("a", affinity("podAntiAffinity", "{"+web+", "+byZone+"}")) + pod("b", affinity("podAntiAffinity", "{"+web+", "+byZone+"}")),
+			"{S, {k8s:default/app=web, 0, 0}, zone}: hard",
+		},
+		{
+			"uneven already, and so those that wait are bound by themselves", running("n1") + strings.Replace(running("n1"), "on-n1", "on-n1-2", 1) + deployment("web", 1, spread),
+			"{S, {k8s:default/app=web, 0, 0}, zone} | {*, {k8s:default/app=web, 1, inf}, zone} & {S, {k8s:default/app=web, 0, 1}, zone}: hard\n" +
+				"{S, waiting, {k8s:default/app=web, 0, 0}, zone} | {*, {k8s:default/app=web, 1, inf}, zone} & {S, waiting, {k8s:default/app=web, 0, 1}, zone}: hard",
+		},
+	} {
+		cluster, err := read(t, threeZones+c.objects)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rules, err := kubernetes.Stepwise(cluster)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for i := range rules.Constraints {
+			name := strings.TrimSuffix(rules.Constraints[i].Name, ", of those that wait")
+			got = append(got, strings.ReplaceAll(text(&rules.Constraints[i]), "k8s:"+name, "S"))
+		}
+		if got := strings.Join(got, "\n"); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
+		}
+		for i, tags := range rules.Tags {
+			if len(tags) > 3 {
+				t.Errorf("%s: workload %d has the tags %q", c.name, i, tags)
+			}
+		}
+	}
+}
+
+// A constraint with more alternatives than can be looked at with each pod is left out.
+func TestStepwiseGaps(t *testing.T) {
+	const web, byZone = "labelSelector: {matchLabels: {app: web}}", "topologyKey: zone"
+	c, err := read(t, threeZones+deployment("web", 1000, affinity("podAffinity", "{"+web+", "+byZone+"}")+", topologySpreadConstraints: [{maxSkew: 1, "+byZone+", whenUnsatisfiable: DoNotSchedule, "+web+"}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := kubernetes.Stepwise(c)
+	if err != nil || len(rules.Constraints) > 0 || len(rules.Gaps) != 2 || !strings.Contains(rules.Gaps[1].Why, "up to 300 pods in each of its domains is simulated, and this one can have 333") {
+		t.Errorf("%+v, %v", rules.Gaps, err)
+	}
+}
