@@ -134,7 +134,7 @@ func (s *Search) finished() bool {
 	return s.done
 }
 
-func (s *Search) optimal() bool { return s.best.loose == 0 && s.best.score == s.bound }
+func (s *Search) optimal() bool { return s.best.score == s.bound }
 
 // step tries an idea.
 func (s *Search) step() {
