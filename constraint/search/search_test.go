@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/constraint"
 	"fairlead.dev/fairlead/constraint/constrainttest"
 	"fairlead.dev/fairlead/constraint/greedy"
@@ -126,6 +127,33 @@ func TestOptimum(t *testing.T) {
 	t.Logf("%d of %d optima reached, %d known to be; in %d somebody is loose", reached, of, claimed, loose)
 	if 100*uint64(reached) < 99*of {
 		t.Errorf("%d of %d optima reached, want 99 %%", reached, of)
+	}
+}
+
+// TestLoose searches a place for two that an application lacks, where they should be apart and there is
+// one node: whoever has room comes back, and where nobody has more than that the search knows that
+// nothing is better. Of a new application so large that there is never room it knows so, too.
+func TestLoose(t *testing.T) {
+	for _, tc := range []struct {
+		room, score int64
+		optimal     bool
+	}{{0, 3_000_000, true}, {1, 2_002_200, false}, {2, 1_003_600, false}} {
+		p := &constraint.Problem{
+			Kinds:        []cluster.Kind{{Name: "cpu", PerUnit: 1}},
+			Nodes:        []constraint.Node{{Capacity: cluster.Vector{4}, Free: cluster.Vector{tc.room}}},
+			Groups:       []constraint.Group{{Name: cluster.EachNode, Sets: []string{"n"}, SetOf: []int32{0}}},
+			Applications: []constraint.Application{{Name: "old", End: 3, Deployed: true}, {Name: "new", First: 3, End: 5}},
+			Classes:      []constraint.Class{{Demand: cluster.Vector{1}, Tags: []string{"a"}}, {Application: 1, Demand: cluster.Vector{5}}},
+			Containers:   []constraint.Container{{At: 0, Fixed: true}, {At: constraint.Nowhere}, {At: constraint.Nowhere}, {Class: 1, At: constraint.Nowhere}, {Class: 1, At: constraint.Nowhere}},
+			Constraints: []cluster.Constraint{{
+				Name: "apart", Weight: 1000, Any: [][]cluster.Bound{{{Subject: []string{"a"}, Target: []string{"a"}, Group: cluster.EachNode}}},
+			}},
+			Objective: constraint.Standard(),
+		}
+		r := search.Solve(p, search.Options{Seed: 1, Ticks: 10_000})
+		if r.Score != tc.score || r.Optimal != tc.optimal || constraint.Evaluate(p, r.Assignment).Score != tc.score {
+			t.Errorf("with room for %d: %+v, want %d, optimal: %t", tc.room, r, tc.score, tc.optimal)
+		}
 	}
 }
 
