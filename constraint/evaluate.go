@@ -27,6 +27,7 @@ type Report struct {
 // Parts are what an objective weighs, unweighed.
 type Parts struct {
 	Unplaced   int64 // applications
+	Loose      int64 // containers
 	Violations int64 // pairs of a bound of a chosen alternative and who violates it
 	Moved      int64 // containers
 	Fragmented int64 // nodes
@@ -61,7 +62,8 @@ func Evaluate(p *Problem, a Assignment) Report {
 	judge.nodes()
 	judge.applications()
 	r, o := &judge.report, &p.Objective
-	r.Score += o.Unplaced*r.Parts.Unplaced + o.Moved*r.Parts.Moved + o.Fragmented*r.Parts.Fragmented + o.Used*r.Parts.Used
+	r.Score += o.Unplaced*r.Parts.Unplaced + o.Loose*r.Parts.Loose + o.Moved*r.Parts.Moved
+	r.Score += o.Fragmented*r.Parts.Fragmented + o.Used*r.Parts.Used
 	return *r
 }
 
@@ -230,11 +232,20 @@ func (j *judge) constrained() {
 	}
 }
 
-// applications counts which are not there, and which containers have moved.
+// applications counts which are not there, which containers the others lack, and which have
+// moved.
 func (j *judge) applications() {
 	for i := range j.p.Applications {
-		app := &j.p.Applications[i]
-		if !app.Deployed && slices.Contains(j.a[app.First:app.End], Nowhere) {
+		app, lacks := &j.p.Applications[i], int64(0)
+		for _, node := range j.a[app.First:app.End] {
+			if node == Nowhere {
+				lacks++
+			}
+		}
+		switch {
+		case app.Deployed:
+			j.report.Parts.Loose += lacks
+		case lacks > 0:
 			j.report.Parts.Unplaced++
 		}
 	}

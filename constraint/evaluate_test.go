@@ -20,7 +20,7 @@ func TestEvaluateIsTheDefinition(t *testing.T) {
 	if testing.Short() {
 		cases = 1000
 	}
-	violated := 0
+	violated, loose := 0, int64(0)
 	for seed := range cases {
 		chance := rand.New(rand.NewPCG(uint64(seed), 1))
 		p := constrainttest.Draw(chance, constrainttest.Size{Nodes: 6, Applications: 4, Containers: 5, Constraints: 6})
@@ -30,9 +30,10 @@ func TestEvaluateIsTheDefinition(t *testing.T) {
 			t.Fatalf("seed %d (-twin +judge):\n%s\n%+v", seed, d, a)
 		}
 		violated += got.Violated
+		loose += got.Parts.Loose
 	}
-	if violated < cases/2 {
-		t.Errorf("%d violated containers in %d cases: they show too little", violated, cases)
+	if violated < cases/2 || loose < int64(cases)/10 {
+		t.Errorf("%d violated and %d loose containers in %d cases: they show too little", violated, loose, cases)
 	}
 }
 
@@ -171,14 +172,18 @@ func subjects(p *constraint.Problem, a constraint.Assignment, b *cluster.Bound) 
 // countRest counts applications, moves and what is taken of nodes.
 func countRest(p *constraint.Problem, a constraint.Assignment, r *constraint.Report) {
 	o := p.Objective
-	for _, app := range p.Applications {
-		for i := app.First; i < app.End; i++ {
-			if a[i] == constraint.Nowhere && !app.Deployed {
-				r.Parts.Unplaced++
-				break
-			}
+	missed := map[int32]bool{}
+	for i, c := range p.Containers {
+		app := p.Classes[c.Class].Application
+		switch {
+		case a[i] != constraint.Nowhere:
+		case p.Applications[app].Deployed:
+			r.Parts.Loose++
+		default:
+			missed[app] = true
 		}
 	}
+	r.Parts.Unplaced = int64(len(missed))
 	peak := 0.0
 	for n, node := range p.Nodes {
 		used, short := false, false
@@ -212,6 +217,7 @@ func countRest(p *constraint.Problem, a constraint.Assignment, r *constraint.Rep
 		}
 	}
 	r.Parts.Peak = int64(math.Floor(1000*peak + 1e-9))
-	r.Score += o.Unplaced*r.Parts.Unplaced + o.Moved*r.Parts.Moved + o.Fragmented*r.Parts.Fragmented + o.Used*r.Parts.Used
+	r.Score += o.Unplaced*r.Parts.Unplaced + o.Loose*r.Parts.Loose + o.Moved*r.Parts.Moved
+	r.Score += o.Fragmented*r.Parts.Fragmented + o.Used*r.Parts.Used
 	r.Score += int64(math.Floor(float64(o.Peak)*peak + 1e-9))
 }

@@ -48,7 +48,8 @@ type Application struct {
 	Name       string
 	First, End int32
 	// Deployed says that it runs already. It is never taken off; of its containers, those
-	// that are Fixed stay where they are.
+	// that are Fixed stay where they are. Those that are on no node, since their node was lost or
+	// they were evicted, are loose: each is placed by itself or not.
 	Deployed bool
 }
 
@@ -80,8 +81,9 @@ type Container struct {
 // Objective weighs what an operator cares for, all in thousandths of one violation of a
 // constraint of weight 1. What is weighed with 0 is reported all the same. Less is better.
 type Objective struct {
-	// Unplaced is for each application that is not placed.
-	Unplaced int64
+	// Unplaced is for each application that is not placed, Loose for each container of a
+	// deployed one that is on no node.
+	Unplaced, Loose int64
 	// Violation is for each subject for which a bound of the chosen alternative does not
 	// hold, and Extent for all that it misses, cluster.Bound.Misses of 1000; both times
 	// the constraint's weight.
@@ -98,10 +100,10 @@ type Objective struct {
 	Peak int64
 }
 
-// Standard is the objective that is meant where none is given: applications come before
-// constraints, and what is fragmented breaks ties.
+// Standard is the objective that is meant where none is given: applications, and each container
+// that one lacks, come before constraints, and what is fragmented breaks ties.
 func Standard() Objective {
-	return Objective{Unplaced: 1_000_000, Violation: 1000, Extent: 100, Moved: 1500, Fragmented: 10}
+	return Objective{Unplaced: 1_000_000, Loose: 1_000_000, Violation: 1000, Extent: 100, Moved: 1500, Fragmented: 10}
 }
 
 // Assignment says on which node each container is, by container; Nowhere if on none.

@@ -92,6 +92,9 @@ func (b *Board) Fits(container, node int32) bool {
 	return b.fits(container, node) && b.bearable(b.classOf[container], node)
 }
 
+// HasRoom is Fits without constraints: it is eligible, and there is room.
+func (b *Board) HasRoom(container, node int32) bool { return b.fits(container, node) }
+
 // Put puts the container, which is on no node, on the node, whether it fits or not.
 func (b *Board) Put(container, node int32) {
 	devices, _ := b.pick(container, node)

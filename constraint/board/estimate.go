@@ -157,8 +157,8 @@ func (b *Board) learn(s *share, set int32) int64 {
 }
 
 // Estimate is what putting the container, which is on no node and not fixed, on the node would
-// add to the score, in thousandths, before rounding, and without that an application may become
-// whole by it. A violation of a hard constraint is dearer than anything else.
+// add to the score, in thousandths, before rounding, and without what its application lacks then
+// no more. A violation of a hard constraint is dearer than anything else.
 func (b *Board) Estimate(container, node int32) int64 {
 	class := b.classOf[container]
 	sum := b.remembered(b.shares[b.sharesOf[class]:b.sharesOf[class+1]], node)

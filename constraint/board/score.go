@@ -14,8 +14,7 @@ import (
 
 // tally counts what an objective weighs.
 type tally struct {
-	unplaced, moved, fragmented, used int64 // as constraint.Parts
-	loose                             int64
+	unplaced, loose, moved, fragmented, used int64 // as constraint.Parts
 
 	weights  constraint.Objective
 	capacity []int64 // by node and kind
@@ -179,7 +178,7 @@ func (t *tally) peak() int64 {
 
 func (t *tally) score() int64 {
 	w := &t.weights
-	return w.Unplaced*t.unplaced + w.Moved*t.moved + w.Fragmented*t.fragmented + w.Used*t.used + t.peak()
+	return w.Unplaced*t.unplaced + w.Loose*t.loose + w.Moved*t.moved + w.Fragmented*t.fragmented + w.Used*t.used + t.peak()
 }
 
 // delta is what the container on the node would add to all this.
@@ -188,10 +187,20 @@ func (t *tally) delta(r *room, container, node int32) int64 {
 	if t.start[container] == node {
 		sum -= w.Moved
 	}
-	if app := t.app[container]; !t.deployed[app] && t.placed[app]+1 == t.size[app] {
-		sum -= w.Unplaced
+	return sum - t.fills(container)
+}
+
+// fills is what the container, once on a node, would save because of what its application
+// lacks.
+func (t *tally) fills(container int32) int64 {
+	app := t.app[container]
+	switch {
+	case t.deployed[app]:
+		return t.weights.Loose
+	case t.placed[app]+1 == t.size[app]:
+		return t.weights.Unplaced
 	}
-	return sum
+	return 0
 }
 
 // ofNode is the part that concerns the node alone.
@@ -229,15 +238,11 @@ func (b *Board) Score() int64 { return b.cost + b.score() }
 
 // Parts are the parts of the score that are not constraints; the peak is left out.
 func (b *Board) Parts() constraint.Parts {
-	return constraint.Parts{Unplaced: b.unplaced, Moved: b.moved, Fragmented: b.fragmented, Used: b.used}
+	return constraint.Parts{Unplaced: b.unplaced, Loose: b.loose, Moved: b.moved, Fragmented: b.fragmented, Used: b.used}
 }
 
 // Cost is the part of the score that is constraints.
 func (b *Board) Cost() int64 { return b.cost }
-
-// Loose counts the containers of deployed applications that are on no node. No objective
-// weighs them.
-func (b *Board) Loose() int64 { return b.loose }
 
 // Delta is what putting the container, which is on no node, on the node would add to the
 // score, and to the strain on hard constraints: an order in which fewer violations come before

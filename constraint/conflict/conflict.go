@@ -194,7 +194,7 @@ func (q *Question) Beside() *constraint.Problem {
 			p.Applications[class.Application].Deployed = true
 		}
 	}
-	p.Objective = constraint.Objective{Unplaced: math.MaxInt32}
+	p.Objective = constraint.Objective{Unplaced: math.MaxInt32, Loose: math.MaxInt32}
 	return &p
 }
 

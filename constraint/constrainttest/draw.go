@@ -21,7 +21,7 @@ type Size struct {
 func Small() Size { return Size{Nodes: 4, Applications: 3, Containers: 2, Constraints: 4} }
 
 // Draw draws a problem of everything that a problem can hold: applications that run, fixed
-// and not, groups that leave nodes out, alternatives, hard constraints, whole sets,
+// and not, and lack containers, groups that leave nodes out, alternatives, hard constraints, whole sets,
 // weights, per-node limits, devices.
 func Draw(chance *rand.Rand, size Size) *constraint.Problem {
 	d := drawer{chance, &constraint.Problem{Objective: constraint.Standard()}}
@@ -36,6 +36,11 @@ func Draw(chance *rand.Rand, size Size) *constraint.Problem {
 	if chance.IntN(2) == 0 {
 		o := &d.p.Objective
 		o.Used, o.Peak, o.Least = int64(chance.IntN(300)), int64(chance.IntN(500)), cluster.Vector{int64(chance.IntN(4)), 0}
+	}
+	for c := range d.p.Containers {
+		if d.p.Containers[c].At != constraint.Nowhere && chance.IntN(6) == 0 {
+			d.evict(&d.p.Containers[c])
+		}
 	}
 	return d.p
 }
@@ -124,6 +129,20 @@ func (d *drawer) settle(c *constraint.Container) {
 		c.At, c.Fixed = int32(n), d.IntN(2) == 0
 		return
 	}
+}
+
+// evict takes a container off that runs, which its application then lacks.
+func (d *drawer) evict(c *constraint.Container) {
+	class, node := &d.p.Classes[c.Class], &d.p.Nodes[c.At]
+	for k, q := range class.Demand {
+		node.Free[k] += q
+	}
+	for i := range node.Devices {
+		if c.Devices.Has(i) {
+			node.Devices[i] += class.Need.Share
+		}
+	}
+	c.At, c.Fixed, c.Devices = constraint.Nowhere, false, 0
 }
 
 func (d *drawer) constraint(i int) {

@@ -228,16 +228,21 @@ func share(price, part, whole int64) int64 {
 	return int64(quotient)
 }
 
-// trivialApplications is what applications cost of which a class has no node.
+// trivialApplications is what applications cost of which a class has no node, and those who are
+// loose for whom the nodes do not suffice.
 func (b *builder) trivialApplications() int64 {
 	score, state := int64(0), b.settled()
 	counted := make([]bool, len(b.p.Applications))
 	for u := range b.units {
-		app, fits := b.p.Classes[b.units[u].class].Application, false
-		for i := 0; i < len(b.nodes) && !fits; i++ {
-			fits = b.mostOf(int32(u), int32(i)) > 0
+		app, lacks := b.p.Classes[b.units[u].class].Application, int64(len(b.units[u].members))
+		for i := 0; i < len(b.nodes) && lacks > 0; i++ {
+			lacks -= b.mostOf(int32(u), int32(i))
 		}
-		if !fits && state[app] == undecided && !counted[app] {
+		switch {
+		case lacks <= 0:
+		case state[app] == partly:
+			score += lacks * b.p.Objective.Loose
+		case state[app] == undecided && !counted[app]:
 			counted[app] = true
 			score += b.p.Objective.Unplaced
 		}

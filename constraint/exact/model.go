@@ -319,7 +319,8 @@ func (b *builder) mostOf(u, candidate int32) int64 {
 	return max(most, stays)
 }
 
-// addApplications says that applications are placed whole, and that whoever runs is somewhere.
+// addApplications says that applications are placed whole, that whoever runs is somewhere, and
+// how many are loose.
 func (b *builder) addApplications() {
 	b.placed = filled(len(b.p.Applications))
 	state := b.settled()
@@ -329,6 +330,12 @@ func (b *builder) addApplications() {
 		}
 		if state[a] == undecided || state[a] == out {
 			b.Constant += b.p.Objective.Unplaced
+		}
+	}
+	for i, u := range b.unitOf {
+		app := b.p.Classes[b.p.Containers[i].Class].Application
+		if u == absent && b.scope.Base[i] == constraint.Nowhere && state[app] == partly {
+			b.Constant += b.p.Objective.Loose
 		}
 	}
 	for u := range b.units {
@@ -341,8 +348,10 @@ func (b *builder) addApplications() {
 		case b.placed[app] != absent:
 			b.add(b.placed[app], -size)
 			b.endRow(0, 0, absent)
-		case state[app] == partly:
-			b.endRow(float64(unit.running), float64(size), absent)
+		case state[app] == partly && int64(unit.running) < size:
+			loose := b.addColumn(float64(size-int64(unit.running)), b.p.Objective.Loose, ilp.Continuous, smallest)
+			b.add(loose, 1)
+			b.endRow(float64(size), float64(size), loose)
 		case state[app] == out:
 			b.endRow(0, 0, absent)
 		default:

@@ -10,11 +10,11 @@ import (
 )
 
 // This file mends what search left. A model of everything is solved where it is small enough, and
-// proves what it finds. Else a violated application is set free with those to whom the violated
-// bounds tie it, on a few candidate nodes, and all others stay; what the solver finds is taken if
-// the judge says that it is strictly better. Where nothing is found more is set free, on
-// more nodes. In the end a model of everything without whole numbers, where that is small enough,
-// says what nothing costs less than.
+// proves what it finds. Else an application that is violated, not placed or lacks a container is
+// set free with those to whom the violated bounds tie it, on a few candidate nodes, and all others
+// stay; what the solver finds is taken if the judge says that it is strictly better. Where nothing
+// is found more is set free, on more nodes. In the end a model of everything without whole
+// numbers, where that is small enough, says what nothing costs less than.
 
 // Repaired is what a repair came to.
 type Repaired struct {
@@ -204,9 +204,10 @@ func (r *repairer) relate() {
 	}
 }
 
-// pick chooses an application that has not been tried, the one with the most to do with what is
-// violated, and says what is to be free: it, and those that have the most to do with the
-// bounds that are violated and concern it, or with any that do.
+// pick chooses an application that has not been tried, one that is not placed or lacks a container,
+// else the one with the most to do with what is violated, and says what is to be free: it, and
+// those that have the most to do with the bounds that are violated and concern it, or with any
+// that do.
 func (r *repairer) pick(tried []bool, width int) (seed int32, free []bool) {
 	violated := make([]int64, len(r.roles.Bounds))
 	for _, v := range constraint.Evaluate(r.p, r.Assignment).Violations {
@@ -215,7 +216,7 @@ func (r *repairer) pick(tried []bool, width int) (seed int32, free []bool) {
 	worth := r.count(violated)
 	for i := range r.p.Applications {
 		app := &r.p.Applications[i]
-		if !app.Deployed && slices.Contains(r.Assignment[app.First:app.End], constraint.Nowhere) {
+		if slices.Contains(r.Assignment[app.First:app.End], constraint.Nowhere) {
 			worth[i] += int64(len(r.p.Containers))
 		}
 	}

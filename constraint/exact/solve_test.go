@@ -4,12 +4,14 @@ package exact_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
 
+	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/constraint"
 	"fairlead.dev/fairlead/constraint/constrainttest"
 	"fairlead.dev/fairlead/constraint/exact"
@@ -175,6 +177,58 @@ func TestRepair(t *testing.T) {
 	t.Logf("%d better, %d optimal, %d models", better, optimal, solved)
 	if better == 0 || solved == 0 {
 		t.Error("nothing was made better: they show too little")
+	}
+}
+
+// deprived is an application of three that should be apart, of which one runs on the first of the
+// nodes, beside room for so many of those that it lacks; all other nodes are full.
+func deprived(nodes int, room int64) *constraint.Problem {
+	p := &constraint.Problem{
+		Kinds: []cluster.Kind{{Name: "cpu", PerUnit: 1}}, Groups: []constraint.Group{{Name: cluster.EachNode}},
+		Applications: []constraint.Application{{Name: "app", End: 3, Deployed: true}},
+		Classes:      []constraint.Class{{Demand: cluster.Vector{1}, Tags: []string{"a"}}},
+		Containers:   []constraint.Container{{At: 0, Fixed: true}, {At: constraint.Nowhere}, {At: constraint.Nowhere}},
+		Constraints: []cluster.Constraint{{
+			Name: "apart", Weight: 1000, Any: [][]cluster.Bound{{{Subject: []string{"a"}, Target: []string{"a"}, Group: cluster.EachNode}}},
+		}},
+		Objective: constraint.Standard(),
+	}
+	for n := range int32(nodes) {
+		p.Nodes = append(p.Nodes, constraint.Node{Capacity: cluster.Vector{4}, Free: cluster.Vector{0}})
+		p.Groups[0].Sets = append(p.Groups[0].Sets, fmt.Sprint("n", n))
+		p.Groups[0].SetOf = append(p.Groups[0].SetOf, n)
+	}
+	p.Nodes[0].Free[0] = room
+	return p
+}
+
+// TestRepairLeavesNobodyLoose says that a repair takes nobody off who has come back, however that
+// violates, and brings those back whom search did not, as far as there is room: by the model of
+// everything, and by models of parts where that is too large.
+func TestRepairLeavesNobodyLoose(t *testing.T) {
+	const nowhere = constraint.Nowhere
+	for _, tc := range []struct {
+		room           int64
+		start          constraint.Assignment
+		trivial, score int64
+	}{
+		{0, constraint.Assignment{0, nowhere, nowhere}, 2_000_000, 2_000_000},
+		{1, constraint.Assignment{0, nowhere, nowhere}, 1_000_000, 1_002_200},
+		{1, constraint.Assignment{0, 0, nowhere}, 1_000_000, 1_002_200},
+		{2, constraint.Assignment{0, nowhere, nowhere}, 0, 3600},
+		{2, constraint.Assignment{0, 0, 0}, 0, 3600},
+	} {
+		for _, o := range []exact.Options{{Columns: 1000}, {Columns: 30, Nodes: 10}} {
+			p := deprived(40, tc.room)
+			if bound, err := exact.Bound(p, nil, o); err != nil || bound.Score != tc.trivial {
+				t.Errorf("%+v: without a solver the bound is %d (%v)", tc, bound.Score, err)
+			}
+			r, err := exact.Repair(p, tc.start, solver(t), o)
+			proven := o.Columns == 1000 || tc.trivial == tc.score
+			if err != nil || r.Score != tc.score || constraint.Evaluate(p, r.Assignment).Score != tc.score || r.Optimal != proven {
+				t.Errorf("%+v, %d columns: %+v (%v)", tc, o.Columns, r, err)
+			}
+		}
 	}
 }
 

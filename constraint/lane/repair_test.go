@@ -12,6 +12,37 @@ import (
 	"fairlead.dev/fairlead/ilp/highs"
 )
 
+// TestRepairTakesNobodyOff loses a node: the container that was there comes back beside the other, as
+// nowhere else is room, and stays there when that is mended, though they should be apart.
+func TestRepairTakesNobodyOff(t *testing.T) {
+	engine := highs.Start(highs.Options{})
+	if err := engine.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	repaired := 0
+	b := newBed(t, lane.Options{Repair: func(p *constraint.Problem, found constraint.Assignment, _ int64) (constraint.Assignment, int64) {
+		r, err := exact.Repair(p, found, engine, exact.Defaults())
+		if err != nil || !r.Optimal {
+			t.Errorf("repaired to %+v (%v)", r, err)
+		}
+		repaired++
+		return r.Assignment, r.Ticks
+	}})
+	b.tell(cluster.SolverReady{})
+	b.rule("{app:app1, {app:app1, 0, 0}, node}")
+	b.job("batch", 2, 4)
+	b.step()
+	b.job("app1", 2, 2)
+	b.step()
+	b.want("batch: n0 n1", "app1: n2 n3")
+	b.tell(cluster.NodeLost{Node: 3})
+	b.step()
+	b.want("app1: n2 n2")
+	if repaired != 2 {
+		t.Errorf("%d plans were repaired, want 2", repaired)
+	}
+}
+
 // TestRepairOnceReady mends what serial leaves, but in no round before the solver is said to be
 // ready, be it compiled by then or not.
 func TestRepairOnceReady(t *testing.T) {

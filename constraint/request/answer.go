@@ -18,7 +18,7 @@ type Answer struct {
 	// Placements are of containers that are to be placed or moved; all others stay.
 	Placements []Placement `json:"placements" yaml:"placements"`
 	Violations []Violation `json:"violations" yaml:"violations"`
-	// Unplaced are the applications that are not placed.
+	// Unplaced are the applications that are not placed, or lack a container.
 	Unplaced []Unplaced `json:"unplaced" yaml:"unplaced"`
 	// Constrained counts the containers on nodes that a constraint binds, Violated those for
 	// which one does not hold.
@@ -72,7 +72,7 @@ type Violation struct {
 	Inherited bool `json:"inherited" yaml:"inherited"`
 }
 
-// Unplaced is an application that is not placed.
+// Unplaced is an application that is not placed, or lacks a container.
 type Unplaced struct {
 	Application string `json:"application" yaml:"application"`
 	Reason      string `json:"reason" yaml:"reason"`
@@ -190,6 +190,7 @@ func (r *Request) parts(report *constraint.Report) []Part {
 		amount, weight int64
 	}{
 		{"unplaced", parts.Unplaced, o.Unplaced},
+		{"loose", parts.Loose, o.Loose},
 		{"moved", parts.Moved, o.Moved},
 		{"fragmented", parts.Fragmented, o.Fragmented},
 		{"used", parts.Used, o.Used},

@@ -25,6 +25,7 @@ type weight struct {
 func weights(o *constraint.Objective) []weight {
 	return []weight{
 		{"unplaced", &o.Unplaced},
+		{"loose", &o.Loose},
 		{"violation", &o.Violation},
 		{"extent", &o.Extent},
 		{"moved", &o.Moved},
@@ -69,7 +70,7 @@ func (r *Request) checkScore() error {
 	sum := new(big.Int)
 	for _, part := range [][2]int64{
 		{o.Unplaced, int64(len(p.Applications))},
-		{o.Moved, int64(len(p.Containers))},
+		{o.Loose + o.Moved, int64(len(p.Containers))},
 		{o.Fragmented + o.Used, int64(len(p.Nodes))},
 		{o.Peak, r.mostPeak()},
 	} {

@@ -176,7 +176,11 @@ func (r *reasons) together(application int) (string, []string) {
 	q := r.question(application)
 	all, known := r.fewest(q, q.Demands())
 	if !known && q.Placeable(all) || known && all == nil {
-		return "each container finds its place, but the plan without the application scores better, or the search had not come to it: allow it more time, or weigh unplaced higher", []string{}
+		weight := "unplaced"
+		if r.Problem.Applications[application].Deployed {
+			weight = "loose"
+		}
+		return fmt.Sprintf("each container finds its place, but the plan without the application scores better, or the search had not come to it: allow it more time, or weigh %s higher", weight), []string{}
 	}
 	all = q.Filter(all, func(d conflict.Demand) bool { return known && d.Kind == conflict.Constraint })
 	names := make([]string, len(all))

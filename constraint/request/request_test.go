@@ -29,6 +29,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 		written := New(d.Problem, d.Parts)
 		written.Planted = d.Witness
+		written.Problem.Objective.Loose = rapid.Int64Range(0, 5_000_000).Draw(t, "loose")
 		written.Problem.Objective.Least = cluster.Vector{rapid.Int64Range(0, 5).Draw(t, "least"), 1}
 		encode := written.YAML
 		if rapid.Bool().Draw(t, "JSON") {

@@ -61,7 +61,7 @@ func (s *Search) wait() {
 
 // leave begins another leg.
 func (s *Search) leave() {
-	if s.legs == 0 || s.best.before(&s.past) {
+	if s.legs == 0 || s.best.score < s.past.score {
 		s.past.copy(&s.best)
 	}
 	s.legs++
@@ -79,7 +79,7 @@ func (s *Search) fromBest() bool { return s.legs > 0 && s.legs%2 == 0 }
 
 // bestOfAll is the best plan of all legs.
 func (s *Search) bestOfAll() *plan {
-	if s.legs > 0 && s.past.before(&s.best) {
+	if s.legs > 0 && s.past.score < s.best.score {
 		return &s.past
 	}
 	return &s.best

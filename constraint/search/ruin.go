@@ -144,7 +144,7 @@ func (s *Search) app(c int32) int32 {
 
 // first is the application to begin with.
 func (s *Search) first() int32 {
-	if s.board.Parts().Unplaced > 0 || s.board.Loose() > 0 {
+	if parts := s.board.Parts(); parts.Unplaced > 0 || parts.Loose > 0 {
 		if c := pick(s.rand, s.movable); s.board.At(c) == constraint.Nowhere {
 			return s.app(c)
 		}

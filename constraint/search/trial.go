@@ -16,7 +16,6 @@ type trial struct {
 	board *board.Board
 	ticks int64
 	score int64 // of the plan that is kept
-	loose int64 // containers of deployed applications that it leaves on no node
 	undo  []place
 
 	best     plan  // of the leg
@@ -56,33 +55,25 @@ const changeTicks = 8
 
 // judge keeps the plan on the board or returns to the one before.
 func (t *trial) judge(tried bool) {
-	switch {
-	case !tried || t.board.Excess() > 0 || t.board.Loose() > t.loose:
-		t.back()
-	case t.board.Loose() == t.loose && t.board.Score() > max(t.score, t.best.score+t.slack):
+	if !tried || t.board.Excess() > 0 || t.board.Score() > max(t.score, t.best.score+t.slack) {
 		t.back()
 	}
 	t.keep()
-	if now := (plan{score: t.score, loose: t.loose}); now.before(&t.best) {
+	if t.score < t.best.score {
 		t.record()
 	}
 }
 
 // plan is a whole plan.
 type plan struct {
-	places       []place
-	score, loose int64
-}
-
-// before reports whether the plan is better.
-func (p *plan) before(o *plan) bool {
-	return p.loose < o.loose || p.loose == o.loose && p.score < o.score
+	places []place
+	score  int64
 }
 
 // copy makes it the same as the other.
 func (p *plan) copy(o *plan) {
 	p.places = append(p.places[:0], o.places...)
-	p.score, p.loose = o.score, o.loose
+	p.score = o.score
 }
 
 // record makes the plan on the board the best.
@@ -91,7 +82,7 @@ func (t *trial) record() {
 	for c, n := range t.board.Assignment() {
 		t.best.places = append(t.best.places, place{int32(c), n, t.board.Devices(int32(c))})
 	}
-	t.best.score, t.best.loose = t.score, t.loose
+	t.best.score = t.score
 	t.recorded = t.ticks
 }
 
@@ -127,5 +118,5 @@ func (t *trial) back() {
 
 // keep makes the plan on the board the one to return to.
 func (t *trial) keep() {
-	t.score, t.loose, t.undo = t.board.Score(), t.board.Loose(), t.undo[:0]
+	t.score, t.undo = t.board.Score(), t.undo[:0]
 }
