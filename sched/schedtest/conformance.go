@@ -29,12 +29,15 @@ import (
 //   - the same seed gives the same decisions, and in a calm world a policy that
 //     works on a view decides as one that works on the state itself.
 //
-// With FAIRLEAD_LONG set it tries many more seeds.
+// With FAIRLEAD_LONG set it tries many more seeds, and few with -short.
 func Conformance(t *testing.T, newPolicy func(seed uint64) sched.Policy) {
 	t.Helper()
 	seeds := uint64(6)
-	if os.Getenv("FAIRLEAD_LONG") != "" {
+	switch {
+	case os.Getenv("FAIRLEAD_LONG") != "":
 		seeds = 60
+	case testing.Short():
+		seeds = 2
 	}
 	for seed := range seeds {
 		if err := conform(newPolicy, seed, nil); err != nil {
