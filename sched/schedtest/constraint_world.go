@@ -99,27 +99,39 @@ func (w *world) violations() (all [constraintCount][settledToo]int) {
 	return all
 }
 
-// violating counts the subjects that the bound does not hold for. A task that moves is in the
-// sets of both its nodes, and once if these are the same.
+// seat is a subject, a target or both in a set.
+type seat struct {
+	set             string
+	subject, target bool
+}
+
+// violating counts the subjects that the bound does not hold for.
 func (w *world) violating(b *cluster.Bound, settled bool) (violating int) {
-	type seat struct {
-		set             string
-		subject, target bool
+	seats, counts := w.seats(b, settled), map[string]int32{}
+	for _, at := range seats {
+		if at.target && at.set != "" {
+			counts[at.set]++
+		}
 	}
+	for _, at := range seats {
+		count := counts[at.set]
+		if at.target && at.set != "" && !b.SelfCounted {
+			count--
+		}
+		if at.subject && (count < b.Min || count > b.Max) {
+			violating++
+		}
+	}
+	return violating
+}
+
+// seats are those of whom the bound speaks. A task that moves has one on each of its nodes, and
+// one alone if these are in the same set.
+func (w *world) seats(b *cluster.Bound, settled bool) (seats []seat) {
 	s := w.core.State()
 	byShape := make([]seat, s.ShapeRows())
 	for i := range byShape {
 		byShape[i].subject, byShape[i].target = b.Affects(s.Shape(cluster.ShapeID(i)).Tags)
-	}
-	var seats []seat
-	counts := map[string]int32{}
-	take := func(at seat) {
-		if at.target && at.set != "" {
-			counts[at.set]++
-		}
-		if at.subject {
-			seats = append(seats, at)
-		}
 	}
 	for i := range s.TaskRows() {
 		task := s.Task(cluster.TaskID(i))
@@ -132,25 +144,16 @@ func (w *world) violating(b *cluster.Bound, settled bool) (violating int) {
 		}
 		from, counted := setOf(s.NodeSpec(task.Node), b.Group), !settled || task.Phase != cluster.Leaving
 		if at.set = from; counted {
-			take(at)
+			seats = append(seats, at)
 		}
 		if task.Next == cluster.NoNode {
 			continue
 		}
 		if at.set = setOf(s.NodeSpec(task.Next), b.Group); !counted || at.set != from {
-			take(at)
+			seats = append(seats, at)
 		}
 	}
-	for _, at := range seats {
-		count := counts[at.set]
-		if at.target && at.set != "" && !b.SelfCounted {
-			count--
-		}
-		if count < b.Min || count > b.Max {
-			violating++
-		}
-	}
-	return violating
+	return seats
 }
 
 // setOf names the set of the group that the node is in; "" if in none.
