@@ -148,7 +148,7 @@ func (s *Source) resolveCompany() (asked map[string]bool) {
 			}
 		}
 		p.company = r.company
-		if keys := r.company.keys(); len(keys) > 0 {
+		if keys := r.keys(); len(keys) > 0 {
 			own := *p.rules
 			own.Keys = keys
 			p.rules = s.shared(&own)
