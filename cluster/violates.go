@@ -267,22 +267,21 @@ func (row *constraintRow) least(roles []role, adds func(role, tense) int64) (bef
 		var first [tenses]role
 		var found [tenses]bool
 		for ; i < len(row.bound) && row.bound[i].alternative == alternative; i++ {
-			var r role
-			has := len(roles) > 0 && int(roles[0].bound) == i
-			if has {
-				r, roles = roles[0], roles[1:]
-			}
 			for t := range tenses {
 				now[t] += row.bound[i].violating[t]
 				then[t] += row.bound[i].violating[t]
-				if !has {
-					continue
-				}
+			}
+			if len(roles) == 0 || int(roles[0].bound) != i {
+				continue
+			}
+			r := roles[0]
+			roles = roles[1:]
+			for t := range tenses {
 				more := adds(r, t)
+				then[t] += more
 				if more > 0 && !found[t] {
 					first[t], found[t] = r, true
 				}
-				then[t] += more
 			}
 		}
 		for t := range tenses {

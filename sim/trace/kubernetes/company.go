@@ -148,7 +148,7 @@ func (s *Source) resolveCompany() (asked map[string]bool) {
 			}
 		}
 		p.company = r.company
-		if keys := r.company.keys(); len(keys) > 0 {
+		if keys := r.keys(); len(keys) > 0 {
 			own := *p.rules
 			own.Keys = keys
 			p.rules = s.shared(&own)
@@ -191,36 +191,15 @@ func (s *Source) constrain() error {
 	if !slices.ContainsFunc(s.pods, func(p pod) bool { return p.company != nil }) {
 		return nil
 	}
-	c := constraints.Cluster{Namespaces: s.namespaces}
-	for _, n := range s.nodes {
-		c.Nodes = append(c.Nodes, constraints.Node{Name: n.name, Labels: n.labels, Taints: n.taints})
-	}
-	classes := map[string]int{}
-	of := make([]int, len(s.pods)) // workloads
-	members := [][]*pod{}
-	for i := range s.pods {
-		p := &s.pods[i]
-		w := s.workload(p, asked)
-		on := constraints.Pod{Name: p.name, Node: constraints.Waiting}
-		if p.node != "" {
-			on.Node = int32(s.row(p.node))
-		}
-		key := fmt.Sprintf("%s\n%v\n%s\n%s", p.namespace, on.Node == constraints.Waiting, labelsKey(w.Labels), p.company.text())
-		at, there := classes[key]
-		if !there {
-			at = len(c.Workloads)
-			classes[key] = at
-			c.Workloads, members = append(c.Workloads, w), append(members, nil)
-		}
-		of[i] = at
-		c.Workloads[at].Pods, members[at] = append(c.Workloads[at].Pods, on), append(members[at], p)
-	}
+	c, members := s.workloads(asked)
 	rules, err := constraints.Stepwise(&c)
 	if err != nil {
 		return err
 	}
-	for i := range s.pods {
-		s.pods[i].tags = union(s.pods[i].tags, rules.Tags[of[i]])
+	for w := range members {
+		for _, p := range members[w] {
+			p.tags = union(p.tags, rules.Tags[w])
+		}
 	}
 	for i := range s.nodes {
 		if err := s.nodes[i].join(rules.Groups[i]); err != nil {
@@ -244,6 +223,32 @@ func (s *Source) constrain() error {
 		s.notes.inexact = append(s.notes.inexact, note.Text)
 	}
 	return nil
+}
+
+// workloads is the nodes, and the pods as workloads, of each of which it returns the pods.
+func (s *Source) workloads(asked map[string]bool) (c constraints.Cluster, members [][]*pod) {
+	c.Namespaces = s.namespaces
+	for _, n := range s.nodes {
+		c.Nodes = append(c.Nodes, constraints.Node{Name: n.name, Labels: n.labels, Taints: n.taints})
+	}
+	rows := map[string]int{}
+	for i := range s.pods {
+		p := &s.pods[i]
+		w := s.workload(p, asked)
+		on := constraints.Pod{Name: p.name, Node: constraints.Waiting}
+		if p.node != "" {
+			on.Node = int32(s.row(p.node))
+		}
+		key := fmt.Sprintf("%s\n%v\n%s\n%s", p.namespace, on.Node == constraints.Waiting, labelsKey(w.Labels), p.company.text())
+		at, there := rows[key]
+		if !there {
+			at = len(c.Workloads)
+			rows[key] = at
+			c.Workloads, members = append(c.Workloads, w), append(members, nil)
+		}
+		c.Workloads[at].Pods, members[at] = append(c.Workloads[at].Pods, on), append(members[at], p)
+	}
+	return c, members
 }
 
 // join puts the node into groups.
