@@ -60,7 +60,7 @@ func TestOptimum(t *testing.T) {
 					}
 					return p
 				})
-				if solves.Load() < 1000 || contended.Load() < 100 || gangs.Load() < 10 {
+				if !testing.Short() && (solves.Load() < 1000 || contended.Load() < 100 || gangs.Load() < 10) {
 					t.Errorf("%d solves, in which %d requests lost to others and %d gangs were placed: too few to tell",
 						solves.Load(), contended.Load(), gangs.Load())
 				}
