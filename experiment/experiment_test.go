@@ -20,6 +20,9 @@ import (
 func TestEveryExperiment(t *testing.T) {
 	for _, e := range All() {
 		t.Run(e.Name, func(t *testing.T) {
+			if testing.Short() && e.Name == "qos-flow" {
+				t.Skip("takes as long as half of the others; qos-v1 is like it")
+			}
 			o := Options{Size: tiny, Seed: 1, Policies: e.Policies}
 			p, err := e.setUp(&o)
 			if err != nil {

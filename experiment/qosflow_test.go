@@ -87,6 +87,9 @@ func orders(t *testing.T) (from, to uint64) {
 // request below .899 in the first test. It holds for each order, with requests of one
 // size and of three. With FAIRLEAD_LONG it is 20 orders, and otherwise one.
 func TestSwitchingCost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many runs of one goroutine")
+	}
 	from, to := orders(t)
 	base, ours := named(t, "qos"), named(t, "qos-flow")
 	for _, s := range settings() {
