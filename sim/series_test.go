@@ -226,7 +226,11 @@ func TestSeriesAgainstADiary(t *testing.T) {
 	faults.NodeLoss, faults.Foreign = 10*cluster.Minute, 20*cluster.Second
 	faults.BindLate, faults.BindRefused, faults.Twice = 100, 100, 200
 	overheads := Overheads{Hot: []cluster.Time{cluster.Second}, Cold: []cluster.Time{5 * cluster.Second}}
-	for seed := range uint64(6) {
+	seeds := uint64(6)
+	if testing.Short() {
+		seeds = 2
+	}
+	for seed := range seeds {
 		for _, c := range []struct {
 			name   string
 			tasks  int
