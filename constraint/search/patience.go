@@ -11,8 +11,8 @@ package search
 // Of what was tried, on planted problems of 500 nodes and 40 applications: deviations that
 // rise within a round were worse, as were turns half and twice as long, and simulated
 // annealing much so; and where all rounds are alike some plans are never left. Legs of half as
-// many turns were much worse, of twice as many somewhat; and always to begin with the first plan
-// loses what was gained where no plan is without violations.
+// many turns were much worse, of twice as many somewhat, and so was always to begin with the
+// first plan.
 
 const (
 	turnTicks = 500 // of a turn, for each container that may be moved
