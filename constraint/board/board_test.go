@@ -188,7 +188,7 @@ func TestDevices(t *testing.T) {
 }
 
 // TestEstimates holds estimates, which are remembered, to those of a board that has nothing to
-// remember, and to what they estimate.
+// remember, and to what they estimate: the score and, every other time, surcharges.
 func TestEstimates(t *testing.T) {
 	compared := 0
 	for seed := range cases(300, 5_000) {
@@ -200,6 +200,7 @@ func TestEstimates(t *testing.T) {
 		for n := range nodes {
 			nodes[n] = int32(n)
 		}
+		var charged []int32 // rows of constraints
 		for range 10 {
 			c := int32(chance.IntN(len(p.Containers)))
 			if p.Containers[c].Fixed {
@@ -218,18 +219,26 @@ func TestEstimates(t *testing.T) {
 			if best != found || least != lowest {
 				t.Fatalf("seed %d: the best node for container %d is %d at %d, want %d at %d", seed, c, best, least, found, lowest)
 			}
+			if seed%2 == 1 {
+				charged = surcharge(t, b, charged, int32(chance.IntN(len(p.Constraints)+1))-1)
+			}
 			fresh := board.New(p, roles)
 			fresh.Set(b.Assignment())
+			for _, row := range charged {
+				levy(fresh, row)
+			}
 			for n := range p.Nodes {
 				estimate := b.Estimate(c, int32(n))
 				if want := fresh.Estimate(c, int32(n)); estimate != want {
 					t.Fatalf("seed %d: container %d on node %d is estimated at %d, from scratch at %d", seed, c, n, estimate, want)
 				}
 				score, strain := b.Delta(c, int32(n))
-				before, was := b.Parts(), b.Score()
+				before, was := b.Parts(), b.Score()+b.Surcharges()
 				b.Put(c, int32(n))
 				lacked := p.Objective.Unplaced*(before.Unplaced-b.Parts().Unplaced) + p.Objective.Loose*(before.Loose-b.Parts().Loose)
-				if off := estimate - strain - 1000*(b.Score()-was+lacked); off < -6000 || off > 6000 {
+				lacked += lacked * charges(charged, constraint.Nowhere) / 4
+				rounded := int64(6000 + 1000*len(charged))
+				if off := estimate - strain - 1000*(b.Score()+b.Surcharges()-was+lacked); off < -rounded || off > rounded {
 					t.Fatalf("seed %d: container %d on node %d is estimated at %d, adds %d and strain %d", seed, c, n, estimate, score, strain)
 				}
 				b.Take(c)
@@ -241,4 +250,47 @@ func TestEstimates(t *testing.T) {
 	if compared < 5000 {
 		t.Errorf("only %d estimates compared", compared)
 	}
+}
+
+// surcharge makes a constraint dearer, now and then none, and returns the rows of those that are;
+// Nowhere stands for what is no constraint. What it comes to is worked out from the verdicts.
+func surcharge(t *testing.T, b *board.Board, charged []int32, row int32) []int32 {
+	t.Helper()
+	if len(charged) == 7 {
+		b.Relieve()
+		charged = nil
+	} else {
+		levy(b, row)
+		charged = append(charged, row)
+	}
+	want := int64(0)
+	r := constraint.Evaluate(b.Problem(), b.Assignment())
+	for row, v := range r.Verdicts {
+		want += charges(charged, int32(row)) * v.Cost / 4
+	}
+	o := &b.Problem().Objective
+	want += charges(charged, constraint.Nowhere) * (o.Unplaced*r.Parts.Unplaced + o.Loose*r.Parts.Loose + o.Moved*r.Parts.Moved) / 4
+	if b.Surcharges() != want {
+		t.Fatalf("the surcharges of constraints %v are %d, want %d", charged, b.Surcharges(), want)
+	}
+	return charged
+}
+
+func levy(b *board.Board, row int32) {
+	if row == constraint.Nowhere {
+		b.SurchargeParts()
+	} else {
+		b.Surcharge(row)
+	}
+}
+
+// charges is how often the row was charged.
+func charges(charged []int32, row int32) int64 {
+	times := int64(0)
+	for _, c := range charged {
+		if c == row {
+			times++
+		}
+	}
+	return times
 }

@@ -53,6 +53,8 @@ type standing struct {
 	hard       bool
 	price      int64 // of the chosen alternative, as ladders price
 	cost       int64 // in the score
+	dearer     int64 // by how many quarters of it
+	surcharge  int64 // what that comes to
 	had        int64 // how many violated it when the problem was posed
 }
 
@@ -84,6 +86,7 @@ type counts struct {
 	ofBound      []role // each bound's own, of neither subject nor target
 	violated     []Violated
 	cost         int64 // of all constraints
+	surcharges   int64 // of all constraints
 	strain       int64 // the price of all hard ones
 	excess       int64 // how many violate hard ones beyond those who did
 }
@@ -337,6 +340,7 @@ func (c *counts) choose(s *standing) {
 		cost := costOf(price, s.weight)
 		c.cost += cost - s.cost
 		s.cost = cost
+		c.levy(s)
 	}
 	s.price = price
 }

@@ -150,20 +150,21 @@ func (b *Board) learn(s *share, set int32) int64 {
 	sum := int64(0)
 	for i := s.first; i < s.end; i++ {
 		r := &b.memory.roles[i]
-		sum += rise(&b.slots[r.base+set], r, b.memory.ladders[r.ladder:], set)
+		added := rise(&b.slots[r.base+set], r, b.memory.ladders[r.ladder:], set)
+		sum += charged(added, b.constraints[b.index.Bounds[r.bound].Constraint].dearer)
 	}
 	b.added[s.base+set] = sum
 	return sum
 }
 
 // Estimate is what putting the container, which is on no node and not fixed, on the node would
-// add to the score, in thousandths, before rounding, and without what its application lacks then
-// no more. A violation of a hard constraint is dearer than anything else.
+// add to the score and to the surcharges, in thousandths, before rounding, and without what its
+// application lacks then no more. A violation of a hard constraint is dearer than anything else.
 func (b *Board) Estimate(container, node int32) int64 {
 	class := b.classOf[container]
 	sum := b.remembered(b.shares[b.sharesOf[class]:b.sharesOf[class+1]], node)
 	if b.room.start[container] == node {
-		sum -= fine * b.weights.Moved
+		sum -= charged(fine*b.weights.Moved, b.dearer)
 	}
 	if !b.plain {
 		sum += fine * b.ofNode(&b.room, class, node)
@@ -208,9 +209,9 @@ func (b *Board) alternatively(class int32, sets []int32) int64 {
 		case of.hard:
 			sum += price
 		case price < 0:
-			sum -= shareOf(of.weight, -price, 1_000_000/fine)
+			sum -= charged(shareOf(of.weight, -price, 1_000_000/fine), of.dearer)
 		default:
-			sum += shareOf(of.weight, price, 1_000_000/fine)
+			sum += charged(shareOf(of.weight, price, 1_000_000/fine), of.dearer)
 		}
 	}
 	return sum

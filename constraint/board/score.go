@@ -16,6 +16,8 @@ import (
 type tally struct {
 	unplaced, loose, moved, fragmented, used int64 // as constraint.Parts
 
+	dearer int64 // by how many quarters the first three are
+
 	weights  constraint.Objective
 	capacity []int64 // by node and kind
 	start    []int32 // the room's

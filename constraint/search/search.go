@@ -175,6 +175,7 @@ func (s *Search) optimal() bool { return s.best.score == s.bound }
 // step tries an idea.
 func (s *Search) step() {
 	s.ticks++
+	s.charge()
 	s.wait()
 	roll := s.rand.IntN(s.sum)
 	for i := range s.ideas {

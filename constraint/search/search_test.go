@@ -121,6 +121,23 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
+// TestTail searches problems, from beginnings of the random numbers, on which the search stood still before
+// violations were surcharged: it took 28 million ticks, 60 were not enough for the second.
+func TestTail(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds under the race detector")
+	}
+	for _, seed := range []uint64{1, 10} {
+		i, err := planted.Draw(planted.Options{Nodes: 500, Applications: 40, Utilisation: 700, InterApp: 10, Seed: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := search.Solve(&i.Problem, search.Options{Seed: seed, Ticks: 20_000_000}); r.Score > 0 || !r.Optimal {
+			t.Errorf("seed %d: the score is %d after %d ticks", seed, r.Score, r.Ticks)
+		}
+	}
+}
+
 // TestOptimum holds the search to enumeration on small problems.
 func TestOptimum(t *testing.T) {
 	reached, of, claimed, loose := 0, cases(120, 1000), 0, 0

@@ -9,14 +9,17 @@ import (
 )
 
 // This file tries: what an idea takes off the board is noted, so that the plan can be had
-// back. A plan is kept if it is no worse than the one before: one that is as good may lead
-// further.
+// back. A plan is kept if it is no worse than the one before, surcharges and all: one that is as
+// good may lead further.
 
 type trial struct {
 	board *board.Board
 	ticks int64
 	score int64 // of the plan that is kept
 	undo  []place
+
+	charged int64 // the score with surcharges
+	fell    int64 // when that fell last, in ticks
 
 	best     plan  // of the leg
 	slack    int64 // by how much worse than the best a plan may be that is kept
@@ -55,13 +58,19 @@ const changeTicks = 8
 
 // judge keeps the plan on the board or returns to the one before.
 func (t *trial) judge(tried bool) {
-	if !tried || t.board.Excess() > 0 || t.board.Score() > max(t.score, t.best.score+t.slack) {
+	if !tried || t.board.Excess() > 0 || !t.bearable() {
 		t.back()
 	}
 	t.keep()
 	if t.score < t.best.score {
 		t.record()
 	}
+}
+
+// bearable reports whether the plan on the board is good enough to be kept.
+func (t *trial) bearable() bool {
+	score := t.board.Score()
+	return score+t.board.Surcharges() <= t.charged || score <= t.best.score+t.slack
 }
 
 // plan is a whole plan.
@@ -119,4 +128,9 @@ func (t *trial) back() {
 // keep makes the plan on the board the one to return to.
 func (t *trial) keep() {
 	t.score, t.undo = t.board.Score(), t.undo[:0]
+	charged := t.score + t.board.Surcharges()
+	if charged < t.charged {
+		t.fell = t.ticks
+	}
+	t.charged = charged
 }

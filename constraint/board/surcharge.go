@@ -1,0 +1,63 @@
+package board
+
+// This file makes soft constraints dearer than they are, for solvers that do not come away from
+// a plan, and likewise what is moved, loose or not placed, lest all of these give way to a
+// constraint. The score is the same; estimates go by what is charged.
+
+const (
+	quarters     = 4
+	mostQuarters = 100 * quarters // so that no sum of the largest weights overflows
+)
+
+// levy works out the constraint's surcharge anew.
+func (c *counts) levy(s *standing) {
+	surcharge := s.dearer * s.cost / quarters
+	c.surcharges += surcharge - s.surcharge
+	s.surcharge = surcharge
+}
+
+// Surcharge makes the constraint of that row dearer by a quarter of what it costs; a hundred times
+// as dear is the most. Hard ones come before all else as it is.
+func (b *Board) Surcharge(row int32) {
+	if of := &b.constraints[row]; !of.hard {
+		b.charge(row, min(of.dearer+1, mostQuarters))
+	}
+}
+
+// SurchargeParts makes dearer what is moved, loose or not placed, as Surcharge does a constraint.
+func (b *Board) SurchargeParts() { b.dearer = min(b.dearer+1, mostQuarters) }
+
+// Relieve takes all surcharges back.
+func (b *Board) Relieve() {
+	b.dearer = 0
+	for row := range b.constraints {
+		if b.constraints[row].dearer > 0 {
+			b.charge(int32(row), 0)
+		}
+	}
+}
+
+// charge makes the constraint dearer by so many quarters, and forgets what estimates knew of it.
+func (b *Board) charge(row int32, dearer int64) {
+	of := &b.constraints[row]
+	of.dearer = dearer
+	b.levy(of)
+	for i := range b.index.Bounds {
+		if b.index.Bounds[i].Constraint != row {
+			continue
+		}
+		for set := range b.ofBound[i].outside + 1 {
+			b.forget(int32(i), set)
+		}
+	}
+}
+
+// Surcharges are what the plan costs beyond the score.
+func (b *Board) Surcharges() int64 {
+	w := &b.weights
+	parts := w.Unplaced*b.unplaced + w.Loose*b.loose + w.Moved*b.moved
+	return b.surcharges + b.dearer*parts/quarters
+}
+
+// charged is what the price is with so many quarters of it as surcharge.
+func charged(price, dearer int64) int64 { return price + price*dearer/quarters }
