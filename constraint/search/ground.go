@@ -16,8 +16,12 @@ type ground struct {
 
 const (
 	mostOfSet = 40 // nodes of one set
-	anywhere  = 16 // nodes by chance
 	mostSets  = 4  // of a ruin
+
+	// Nodes by chance: one of so many, at least and at most. On 100 nodes 4 are better than 16.
+	anywhere      = 25
+	leastAnywhere = 4
+	mostAnywhere  = 16
 )
 
 // clear begins another.
@@ -52,8 +56,8 @@ func (s *Search) addSet(group, set int32) {
 }
 
 // addAnywhere adds nodes by chance.
-func (s *Search) addAnywhere(count int) {
-	for range count {
+func (s *Search) addAnywhere() {
+	for range min(max(len(s.problem.Nodes)/anywhere, leastAnywhere), mostAnywhere) {
 		s.add(int32(s.rand.IntN(len(s.problem.Nodes))))
 	}
 }
@@ -109,7 +113,7 @@ func (s *Search) around(container, from int32) {
 		s.addNear(class, group)
 	}
 	s.addSet(group, s.setOf(group, from))
-	s.addAnywhere(anywhere)
+	s.addAnywhere()
 	s.add(from)
 	s.add(s.problem.Containers[container].At)
 	s.shuffle()

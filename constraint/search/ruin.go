@@ -40,7 +40,7 @@ func ruin(s *Search) bool {
 			}
 		}
 	}
-	s.addAnywhere(anywhere)
+	s.addAnywhere()
 	s.takeOff()
 	s.shuffle()
 	s.order()
