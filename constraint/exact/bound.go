@@ -59,7 +59,7 @@ const allLevels = 8
 // nil.
 func Bound(p *constraint.Problem, solver ilp.Solver, o Options) (Bounded, error) {
 	bounded := Bounded{Score: trivial(p)}
-	if solver == nil {
+	if solver == nil || !countable(p) {
 		return bounded, nil
 	}
 	m, proof := everything(p, p.Start(), &o)
@@ -248,4 +248,33 @@ func (b *builder) trivialApplications() int64 {
 		}
 	}
 	return score
+}
+
+// countable reports whether models can be made of the problem: what all containers together may cost by a
+// constraint has to be counted in millionths of the score, and what the fullest node costs in parts
+// of its room. The largest weights of an objective and of constraints, multiplied, are too large
+// for that.
+func countable(p *constraint.Problem) bool {
+	const most = 1 << 62
+	o, containers := &p.Objective, len(p.Containers)
+	for c := range p.Constraints {
+		price := 0.0 // what one container may cost at weight 1, by all bounds together
+		for _, bounds := range p.Constraints[c].Any {
+			for i := range bounds {
+				misses := max(bounds[i].Misses(0), bounds[i].Misses(int32(containers)))
+				price += 1000*float64(o.Violation) + float64(o.Extent)*float64(misses)
+			}
+		}
+		if price*float64(p.Constraints[c].Weight)*float64(containers) > most {
+			return false
+		}
+	}
+	for n := range p.Nodes {
+		for _, capacity := range p.Nodes[n].Capacity {
+			if float64(o.Peak)*float64(capacity) > most {
+				return false
+			}
+		}
+	}
+	return true
 }

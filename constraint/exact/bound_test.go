@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/constraint"
 	"fairlead.dev/fairlead/constraint/exact"
 	"fairlead.dev/fairlead/ilp"
 )
@@ -46,5 +48,43 @@ func TestBound(t *testing.T) {
 	t.Logf("of %d bounds without whole numbers %d say more than nothing", count, higher)
 	if !testing.Short() && higher < count/10 {
 		t.Errorf("of %d bounds without whole numbers %d say more than nothing: they show too little", count, higher)
+	}
+}
+
+// TestLargestWeights proves nothing, and nothing wrong, where costs are too large to be counted in
+// a model.
+func TestLargestWeights(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		weigh func(*constraint.Problem)
+		proof exact.Proof
+	}{
+		{"the largest weight of constraints", func(p *constraint.Problem) { p.Constraints[0].Weight = cluster.MaxWeight }, exact.Whole},
+		{"violations a million times as dear, too", func(p *constraint.Problem) {
+			p.Constraints[0].Weight = cluster.MaxWeight
+			p.Objective.Violation = 1_000_000_000
+		}, exact.Trivial},
+		{"the fullest node", func(p *constraint.Problem) { p.Objective.Peak = 1_000_000_000_000 }, exact.Trivial},
+	} {
+		apart := cluster.Bound{Subject: []string{"a"}, Target: []string{"a"}, Group: cluster.EachNode}
+		p := &constraint.Problem{
+			Kinds:        []cluster.Kind{{Name: "memory", PerUnit: 1}},
+			Nodes:        []constraint.Node{{Capacity: cluster.Vector{8_000_000_000}, Free: cluster.Vector{8_000_000_000}}},
+			Groups:       []constraint.Group{{Name: cluster.EachNode, Sets: []string{"n"}, SetOf: []int32{0}}},
+			Applications: []constraint.Application{{Name: "a", End: 3}},
+			Classes:      []constraint.Class{{Demand: cluster.Vector{1_000_000_000}, Tags: []string{"a"}}},
+			Constraints:  []cluster.Constraint{{Name: "apart", Weight: 1000, Any: [][]cluster.Bound{{apart}}}},
+			Objective:    constraint.Standard(),
+		}
+		p.Objective.Unplaced = 1 << 58
+		for range 3 {
+			p.Containers = append(p.Containers, constraint.Container{At: constraint.Nowhere})
+		}
+		tc.weigh(p)
+		together := constraint.Evaluate(p, constraint.Assignment{0, 0, 0}).Score
+		r, err := exact.Repair(p, p.Start(), solver(t), exact.Options{Columns: 10_000})
+		if err != nil || r.Proof != tc.proof || r.Bound > together || tc.proof == exact.Whole && r.Score != together {
+			t.Errorf("%s: the score is %d, the bound %d by %v (%v), and together they cost %d", tc.name, r.Score, r.Bound, r.Proof, err, together)
+		}
 	}
 }

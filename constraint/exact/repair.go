@@ -56,7 +56,7 @@ func Repair(p *constraint.Problem, incumbent constraint.Assignment, solver ilp.S
 
 // run does what there is to do.
 func (r *repairer) run() error {
-	if r.done() {
+	if r.done() || !countable(r.p) {
 		return nil
 	}
 	all, proof := everything(r.p, r.Assignment, &r.o)
