@@ -44,7 +44,7 @@ func medeaExperiments() []Experiment {
 func byUtilisation(o *Options, every int64, list []contender) *sweep {
 	s := &sweep{
 		axis:  report.Axis{Label: "cluster taken by applications", Unit: report.InShares},
-		seeds: of[uint64](o.Size, 20, 2, 1), ticks: of[int64](o.Size, 200_000_000, 8_000_000, 300_000), contenders: list,
+		seeds: of[uint64](o.Size, 20, 2, 1), ticks: of[int64](o.Size, 60_000_000, 8_000_000, 300_000), contenders: list,
 	}
 	const least, most = 100, 900
 	for share := int64(least); share <= most; share += every {
@@ -59,7 +59,7 @@ func byUtilisation(o *Options, every int64, list []contender) *sweep {
 func byGroup(o *Options, list []contender) *sweep {
 	s := &sweep{
 		axis:  report.Axis{Label: "applications tied to one another"},
-		seeds: of[uint64](o.Size, 20, 2, 1), ticks: of[int64](o.Size, 200_000_000, 8_000_000, 300_000), contenders: list,
+		seeds: of[uint64](o.Size, 20, 2, 1), ticks: of[int64](o.Size, 60_000_000, 8_000_000, 300_000), contenders: list,
 	}
 	const most = 10
 	for group := 1; group <= most; group += of(o.Size, 1, 3, 9) {

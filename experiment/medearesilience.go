@@ -24,7 +24,7 @@ type spreads struct {
 
 func setUpResilience(o *Options) (*plan, error) {
 	s := &spreads{
-		applications: of(o.Size, 100, 40, 6), ticks: of[int64](o.Size, 100_000_000, 10_000_000, 300_000),
+		applications: of(o.Size, 100, 40, 6), ticks: of[int64](o.Size, 60_000_000, 10_000_000, 300_000),
 		worst: map[string][]float64{}, fleet: map[string][]float64{},
 	}
 	nodes, seeds := of(o.Size, nodesOfMedea, nodesOfMedea, 80), of[uint64](o.Size, 20, 2, 2)

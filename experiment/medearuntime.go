@@ -43,7 +43,7 @@ const (
 func setUpRuntimes(o *Options) (*plan, error) {
 	s := &runtimes{
 		nodes: of(o.Size, nodesOfMedea, nodesOfMedea, 80), applications: of(o.Size, 50, 50, 4),
-		seeds: of[uint64](o.Size, 20, 2, 1), ticks: of[int64](o.Size, 200_000_000, 20_000_000, 500_000),
+		seeds: of[uint64](o.Size, 20, 2, 1), ticks: of[int64](o.Size, 60_000_000, 20_000_000, 500_000),
 		policies: o.Policies, times: map[timed][]float64{},
 	}
 	p := &plan{
