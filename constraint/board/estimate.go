@@ -25,6 +25,7 @@ const forgotten = math.MinInt64
 type share struct {
 	group, base int32 // base is where the group begins in a row of the memory
 	first, end  int32 // of the roles
+	stale       bool  // nothing of it is remembered any more, whatever the memory says
 }
 
 // memory is what classes would add, by class, group and set. Only classes of which a container
@@ -37,6 +38,7 @@ type memory struct {
 	ladders   []int64
 	shares    []share
 	sharesOf  []int32   // by class, where its shares begin; one more
+	sharesIn  [][]int32 // by constraint: those with a role in it
 	followers [][]int32 // by bound: where a row's memory of its group begins
 	mixed     [][]stake // by class, those in constraints with several alternatives
 	leaning   []int32   // by constraint: the alternative that estimates go by; Nowhere for the least
@@ -51,6 +53,7 @@ func newMemory(p *constraint.Problem, roles *constraint.Roles, c *counts) memory
 	for range p.Constraints {
 		m.leaning = append(m.leaning, constraint.Nowhere)
 	}
+	m.sharesIn = make([][]int32, len(p.Constraints))
 	var bases []int32 // by group
 	for g := range p.Groups {
 		bases = append(bases, m.stride)
@@ -77,6 +80,7 @@ func newMemory(p *constraint.Problem, roles *constraint.Roles, c *counts) memory
 		m.sharesOf = append(m.sharesOf, int32(len(m.shares)))
 		if m.row[class] != constraint.Nowhere {
 			m.divide(class, bases, weighed, c)
+			m.enlist(roles, m.sharesOf[class])
 		}
 	}
 	m.sharesOf = append(m.sharesOf, int32(len(m.shares)))
@@ -132,9 +136,21 @@ func (m *memory) divide(class int, bases, weighed []int32, c *counts) {
 	for i := range own {
 		at := first + int32(i)
 		if i == 0 || own[i-1].group != own[i].group {
-			m.shares = append(m.shares, share{own[i].group, m.row[class]*m.stride + bases[own[i].group], at, at})
+			m.shares = append(m.shares, share{group: own[i].group, base: m.row[class]*m.stride + bases[own[i].group], first: at, end: at})
 		}
 		m.shares[len(m.shares)-1].end++
+	}
+}
+
+// enlist lists the shares from the first on with the constraints of their roles.
+func (m *memory) enlist(roles *constraint.Roles, first int32) {
+	for i := first; i < int32(len(m.shares)); i++ {
+		for _, r := range m.roles[m.shares[i].first:m.shares[i].end] {
+			in := &m.sharesIn[roles.Bounds[r.bound].Constraint]
+			if last := len(*in) - 1; last < 0 || (*in)[last] != i {
+				*in = append(*in, i)
+			}
+		}
 	}
 }
 
@@ -143,6 +159,18 @@ func (m *memory) forget(bound, set int32) {
 	for _, at := range m.followers[bound] {
 		m.added[at+set] = forgotten
 	}
+}
+
+// refresh forgets all of a share that is stale.
+func (b *Board) refresh(s *share) {
+	sets := int32(1)
+	if int(s.group) < len(b.problem.Groups) {
+		sets += int32(len(b.problem.Groups[s.group].Sets))
+	}
+	for i := range sets {
+		b.added[s.base+i] = forgotten
+	}
+	s.stale = false
 }
 
 // learn works out what the share would add in the set.
@@ -180,6 +208,9 @@ func (b *Board) remembered(shares []share, node int32) int64 {
 	sets, sum := b.setsOf(node), int64(0)
 	for i := range shares {
 		s := &shares[i]
+		if s.stale {
+			b.refresh(s)
+		}
 		added := b.added[s.base+sets[s.group]]
 		if added == forgotten {
 			added = b.learn(s, sets[s.group])

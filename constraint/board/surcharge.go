@@ -37,18 +37,13 @@ func (b *Board) Relieve() {
 	}
 }
 
-// charge makes the constraint dearer by so many quarters, and forgets what estimates knew of it.
+// charge makes the constraint dearer by so many quarters, and makes stale what estimates know of it.
 func (b *Board) charge(row int32, dearer int64) {
 	of := &b.constraints[row]
 	of.dearer = dearer
 	b.levy(of)
-	for i := range b.index.Bounds {
-		if b.index.Bounds[i].Constraint != row {
-			continue
-		}
-		for set := range b.ofBound[i].outside + 1 {
-			b.forget(int32(i), set)
-		}
+	for _, i := range b.sharesIn[row] {
+		b.shares[i].stale = true
 	}
 }
 
