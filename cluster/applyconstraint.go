@@ -31,8 +31,11 @@ func (s *State) constraintDefined(e ConstraintDefined) error {
 			s.nameGroup(bounds[i].Group)
 		}
 	}
+	index := s.tags()
 	s.constraints.define(e.Constraint, &own)
-	s.reassign(e.Constraint, s.constraints.row[e.Constraint].bound)
+	bounds := s.constraints.row[e.Constraint].bound
+	index.addConstraint(e.Constraint, bounds)
+	s.reassign(e.Constraint, bounds, index.affected(bounds))
 	s.log.note(Constraints, uint32(e.Constraint))
 	return nil
 }
@@ -41,7 +44,9 @@ func (s *State) constraintForgotten(e ConstraintForgotten) error {
 	if s.Constraint(e.Constraint) == nil {
 		return fmt.Errorf("constraint row %d holds no constraint", e.Constraint)
 	}
-	s.reassign(e.Constraint, nil)
+	index, bounds := s.tags(), s.constraints.row[e.Constraint].bound
+	index.dropConstraint(e.Constraint, bounds)
+	s.reassign(e.Constraint, nil, index.affected(bounds))
 	s.constraints.row[e.Constraint] = constraintRow{}
 	s.log.note(Constraints, uint32(e.Constraint))
 	return nil
@@ -84,12 +89,12 @@ func (t *constraintTable) define(c ConstraintID, spec *Constraint) {
 
 // rolesOf is what tasks with these tags are in all of the bounds.
 func (s *State) rolesOf(tags []string) []role {
-	if s.constraints == nil {
+	if s.constraints == nil || len(tags) == 0 {
 		return nil
 	}
 	var roles []role
-	for c := range s.constraints.row {
-		roles = appendRoles(roles, ConstraintID(c), s.constraints.row[c].bound, tags)
+	for _, c := range s.tags().affecting(tags) {
+		roles = appendRoles(roles, c, s.constraints.row[c].bound, tags)
 	}
 	return roles
 }
@@ -103,42 +108,54 @@ func appendRoles(roles []role, c ConstraintID, bounds []boundRow, tags []string)
 	return roles
 }
 
-// reassign gives each shape the roles that it has in these bounds of the constraint,
+// reassign gives each of the shapes the roles that it has in these bounds of the constraint,
 // instead of any it had in it, and counts the tasks of those for whom that changes.
-func (s *State) reassign(c ConstraintID, bounds []boundRow) {
-	roles := make([][]role, len(s.shape))
-	changed := make([]bool, len(s.shape))
-	for i := range s.shape {
-		shape := &s.shape[i]
-		if !shape.live {
-			continue
-		}
+func (s *State) reassign(c ConstraintID, bounds []boundRow, shapes []ShapeID) {
+	changed, populated := make(map[ShapeID][]role, len(shapes)), false
+	for _, id := range shapes {
+		shape := &s.shape[id]
 		of := appendRoles(nil, c, bounds, shape.Tags)
-		had := slices.IndexFunc(shape.roles, func(r role) bool { return r.constraint == c })
-		if len(of) == 0 && had < 0 {
+		others := slices.DeleteFunc(slices.Clone(shape.roles), func(r role) bool { return r.constraint == c })
+		if len(of) == 0 && len(others) == len(shape.roles) {
 			continue
 		}
-		others := slices.DeleteFunc(slices.Clone(shape.roles), func(r role) bool { return r.constraint == c })
-		roles[i], changed[i] = append(others, of...), true
-		slices.SortStableFunc(roles[i], func(a, b role) int { return cmp.Compare(a.constraint, b.constraint) })
+		roles := append(others, of...)
+		slices.SortStableFunc(roles, func(a, b role) int { return cmp.Compare(a.constraint, b.constraint) })
+		changed[id], populated = roles, populated || shape.tasks > 0
 	}
-	if !slices.Contains(changed, true) {
-		return
+	if populated {
+		s.untally(changed)
 	}
+	for _, id := range shapes {
+		if roles, is := changed[id]; is {
+			s.shape[id].roles = roles
+			s.log.note(Shapes, uint32(id))
+		}
+	}
+	if populated {
+		s.tallyAnew(changed)
+	}
+}
+
+// untally takes tasks of the shapes out of what is counted.
+func (s *State) untally(changed map[ShapeID][]role) {
 	for t, st := range s.constraints.stances {
-		if st.counted && changed[st.shape] {
-			s.stand(TaskID(t), stance{})
+		if st.counted {
+			if _, is := changed[st.shape]; is {
+				s.stand(TaskID(t), stance{})
+			}
 		}
 	}
-	for i := range s.shape {
-		if changed[i] {
-			s.shape[i].roles = roles[i]
-			s.log.note(Shapes, uint32(i))
-		}
-	}
+}
+
+// tallyAnew counts those of them that are placed.
+func (s *State) tallyAnew(changed map[ShapeID][]role) {
 	for i := range s.task {
 		task := &s.task[i]
-		if !task.Placed() || !changed[task.Shape] {
+		if !task.Placed() {
+			continue
+		}
+		if _, is := changed[task.Shape]; !is {
 			continue
 		}
 		s.noteTask(TaskID(i)) // and so counts it
@@ -259,27 +276,42 @@ func (s *State) copyStance(from *State, id TaskID) {
 	}
 }
 
-// copyConstraint copies a constraint that has come or gone, and counts what the nodes add
-// to it.
-func (s *State) copyConstraint(from *State, c ConstraintID) {
+// copyConstraints copies those of the rows that are constraints which have come or gone, and counts
+// what the nodes add to those that have come.
+func (s *State) copyConstraints(from *State, touches []Touch) {
 	t := s.copying(from)
 	if t == nil {
 		return
 	}
-	t.row = grown(t.row, int(c))
-	if t.row[c].spec == from.constraints.row[c].spec {
-		return // its counts have come with the nodes
+	came := make(map[ConstraintID]bool)
+	for _, touch := range touches {
+		if c := ConstraintID(touch.Row); touch.Table == Constraints && s.copyConstraint(from, c) {
+			came[c] = true
+		}
 	}
-	t.row[c] = constraintRow{}
-	if !from.constraints.row[c].live() {
+	if len(came) == 0 {
 		return
 	}
-	t.define(c, from.constraints.row[c].spec)
 	for n := range t.tally {
 		for _, part := range t.tally[n] {
-			if part.constraint == c {
+			if came[part.constraint] {
 				t.spread(NodeID(n), part, 1)
 			}
 		}
 	}
+}
+
+// copyConstraint copies a constraint, and reports whether it has come.
+func (s *State) copyConstraint(from *State, c ConstraintID) bool {
+	t := s.constraints
+	t.row = grown(t.row, int(c))
+	if t.row[c].spec == from.constraints.row[c].spec {
+		return false // its counts have come with the nodes
+	}
+	t.row[c], t.index = constraintRow{}, nil
+	if !from.constraints.row[c].live() {
+		return false
+	}
+	t.define(c, from.constraints.row[c].spec)
+	return true
 }

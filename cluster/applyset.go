@@ -106,6 +106,9 @@ func (s *State) shapeDefined(e ShapeDefined) error {
 	}
 	row.roles = s.rolesOf(row.Tags)
 	s.shape[e.Shape] = row
+	if s.constraints != nil && s.constraints.index != nil {
+		s.constraints.index.addShape(e.Shape, row.Tags)
+	}
 	s.log.note(Shapes, uint32(e.Shape))
 	return nil
 }
@@ -129,6 +132,9 @@ func (s *State) shapeForgotten(e ShapeForgotten) error {
 	}
 	if n := s.shape[e.Shape].tasks; n > 0 {
 		return fmt.Errorf("shape row %d still has %d tasks", e.Shape, n)
+	}
+	if s.constraints != nil && s.constraints.index != nil {
+		s.constraints.index.dropShape(e.Shape, s.shape[e.Shape].Tags)
 	}
 	s.shape[e.Shape] = shapeRow{}
 	s.log.note(Shapes, uint32(e.Shape))

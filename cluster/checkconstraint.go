@@ -20,8 +20,12 @@ func (s *State) checkConstraints() error {
 		return nil
 	}
 	for i := range s.shape {
-		if s.shape[i].live && !slices.Equal(s.shape[i].roles, s.rolesOf(s.shape[i].Tags)) {
-			return fmt.Errorf("shape row %d: roles are %v, its tags have %v", i, s.shape[i].roles, s.rolesOf(s.shape[i].Tags))
+		var roles []role // without the index
+		for c := range s.constraints.row {
+			roles = appendRoles(roles, ConstraintID(c), s.constraints.row[c].bound, s.shape[i].Tags)
+		}
+		if s.shape[i].live && !slices.Equal(s.shape[i].roles, roles) {
+			return fmt.Errorf("shape row %d: roles are %v, its tags have %v", i, s.shape[i].roles, roles)
 		}
 	}
 	for i, st := range s.constraints.stances {

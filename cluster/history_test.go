@@ -25,7 +25,7 @@ type history struct {
 	kept bool
 
 	s                *State
-	mirror           *State // follows by CopyRow
+	mirror           *State // follows by CopyRows
 	read             uint64 // log position up to which the mirror is true
 	seq              Seq
 	phase            []Phase          // of each task row before the step

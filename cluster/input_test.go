@@ -28,7 +28,7 @@ func TestInput(t *testing.T) {
 		}
 	}
 	apply(t, s, 2, cluster.TaskEnded{Task: 7, Seq: 7}, cluster.TaskSubmitted{Task: 7, Seq: 8})
-	view.CopyRow(s, cluster.Touch{Table: cluster.Tasks, Row: 7})
+	view.CopyRows(s, []cluster.Touch{{Table: cluster.Tasks, Row: 7}})
 	if s.Input(7) != nil || view.Input(7) != nil {
 		t.Errorf("the next task of the row has input %v, its copy %v", s.Input(7), view.Input(7))
 	}

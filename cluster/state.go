@@ -6,7 +6,7 @@ import (
 )
 
 // State is the model of one cluster. It has one owner and one writer; copies
-// of it are brought up to date row by row (CopyRow).
+// of it are brought up to date row by row (CopyRows).
 type State struct {
 	kinds   []Kind
 	devices int // the kind that comes in devices; -1 if there is none
@@ -334,9 +334,17 @@ func (s *State) noteTask(t TaskID) {
 	}
 }
 
-// CopyRow makes one row of s equal to that row of from. Both must measure the
+// CopyRows makes the rows of s that are touched equal to those of from. Both must measure the
 // same kinds. The change log is not copied.
-func (s *State) CopyRow(from *State, touch Touch) {
+func (s *State) CopyRows(from *State, touches []Touch) {
+	for _, touch := range touches {
+		s.copyRow(from, touch)
+	}
+	s.copyConstraints(from, touches) // once the nodes' parts of the counts are known
+	s.now = from.now
+}
+
+func (s *State) copyRow(from *State, touch Touch) {
 	row := int(touch.Row)
 	switch touch.Table {
 	case Nodes:
@@ -357,19 +365,20 @@ func (s *State) CopyRow(from *State, touch Touch) {
 		own := s.shape[row].tasks
 		s.shape[row] = from.shape[row]
 		s.shape[row].tasks = own
+		if s.constraints != nil {
+			s.constraints.index = nil
+		}
 	case Sets:
 		s.set = grown(s.set, row)
 		s.set[row].live = from.set[row].live
 		s.set[row].nodes = append(s.set[row].nodes[:0], from.set[row].nodes...)
-	case Constraints:
-		s.copyConstraint(from, ConstraintID(row))
+	case Constraints: // copyConstraints copies them
 	case Tables:
 		panic("cluster: Tables is not a table")
 	}
-	s.now = from.now
 }
 
-// copyNode is CopyRow for a node.
+// copyNode is copyRow for a node.
 func (s *State) copyNode(from *State, n NodeID) {
 	s.growNodes(int(n))
 	if s.live[n] {
@@ -399,7 +408,7 @@ func (s *State) copyNode(from *State, n NodeID) {
 // CopyRest takes over what is in no row: the time, and whether the solver is ready.
 func (s *State) CopyRest(from *State) { s.now, s.solver = from.now, from.solver }
 
-// tally adds sign times the task to the counts that CopyRow does not copy,
+// tally adds sign times the task to the counts that copyRow does not copy,
 // because they change without a note in the log.
 func (s *State) tally(t TaskID, sign int) {
 	task := &s.task[t]
@@ -412,11 +421,13 @@ func (s *State) tally(t TaskID, sign int) {
 
 // CopyAll makes s equal to from, row by row.
 func (s *State) CopyAll(from *State) {
+	var touches []Touch
 	for table, rows := range [Tables]int{Nodes: len(from.node), Tasks: len(from.task), Jobs: len(from.job), Shapes: len(from.shape), Sets: len(from.set), Constraints: from.ConstraintRows()} {
 		for row := range rows {
-			s.CopyRow(from, Touch{Table: Table(table), Row: uint32(row)})
+			touches = append(touches, Touch{Table: Table(table), Row: uint32(row)})
 		}
 	}
+	s.CopyRows(from, touches)
 	s.CopyRest(from)
 }
 

@@ -160,15 +160,11 @@ func TestMirrorSeesGhostsAndShapes(t *testing.T) {
 	_ = s.Apply(0, cluster.TaskStarted{Task: 1, Attempt: 1, Node: 0})
 	apply(t, s, 2, cluster.TaskEnded{Task: 3, Seq: 3})
 	touches, _ := s.ChangesSince(read)
-	for _, touch := range touches {
-		mirror.CopyRow(s, touch)
-	}
+	mirror.CopyRows(s, touches)
 	picture(t, mirror, s.Picture())
 	apply(t, s, 3, cluster.TaskLeft{Task: 1, Attempt: 1})
 	touches, _ = s.ChangesSince(read)
-	for _, touch := range touches {
-		mirror.CopyRow(s, touch)
-	}
+	mirror.CopyRows(s, touches)
 	picture(t, mirror, s.Picture())
 }
 
@@ -254,9 +250,7 @@ func TestTouchOfNoRow(t *testing.T) {
 	if len(touches) != 2 {
 		t.Errorf("touched %v, want task row 1 and node row 1", touches)
 	}
-	for _, touch := range touches {
-		mirror.CopyRow(s, touch)
-	}
+	mirror.CopyRows(s, touches)
 }
 
 // TestLogReach: the log says when it does not reach back far enough.

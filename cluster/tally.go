@@ -37,6 +37,7 @@ type constraintTable struct {
 	group   []nodeGroup // that bounds have named, in the order of their first naming
 	tally   [][]tally   // by node, in the order of constraints and bounds
 	stances []stance    // by task: as what it was counted
+	index   *tagIndex   // nil until it is asked
 }
 
 // constraintRow is a constraint with the bounds of all its alternatives, one after the

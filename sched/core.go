@@ -250,12 +250,14 @@ func (c *Core) Begin(lane int, now cluster.Time) *Round {
 		l.view.CopyAll(c.state)
 	} else {
 		r := &l.round
+		r.copied = r.copied[:0]
 		for _, touch := range touches {
 			if r.first(touch) {
-				l.view.CopyRow(c.state, touch)
+				r.copied = append(r.copied, touch)
 			}
 		}
 		r.forget(touches)
+		l.view.CopyRows(c.state, r.copied)
 	}
 	l.view.CopyRest(c.state)
 	l.view.Advance(now)

@@ -75,6 +75,7 @@ type Round struct {
 	changed Changed
 	plan    Plan
 	seen    [cluster.Tables][]bool
+	copied  []cluster.Touch // scratch
 }
 
 // Run lets the policy plan. It touches the round's view and policy alone, so
