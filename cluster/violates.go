@@ -102,6 +102,17 @@ func (s *State) Attracts(id ShapeID) bool {
 	return slices.ContainsFunc(s.shape[id].roles, func(r role) bool { return s.constraints.row[r.constraint].attracts })
 }
 
+// ConstraintsOf are the constraints of which tasks of the shape are subjects or targets, ascending.
+func (s *State) ConstraintsOf(id ShapeID) []ConstraintID {
+	var of []ConstraintID
+	for _, r := range s.shape[id].roles {
+		if len(of) == 0 || of[len(of)-1] != r.constraint {
+			of = append(of, r.constraint)
+		}
+	}
+	return of
+}
+
 // Concerns reports whether tasks of the shape are subjects or targets of a bound of the
 // constraint.
 func (s *State) Concerns(c ConstraintID, id ShapeID) bool {

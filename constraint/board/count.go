@@ -134,6 +134,13 @@ func (c *counts) standings(p *constraint.Problem) {
 func (c *counts) bounds(p *constraint.Problem, roles *constraint.Roles) {
 	most := targetsOf(p, roles)
 	ladders := map[[3]int32]int32{}
+	slots := 0
+	for i := range roles.Bounds {
+		if slots++; roles.Bounds[i].Group != constraint.Nowhere {
+			slots += len(p.Groups[roles.Bounds[i].Group].Sets)
+		}
+	}
+	c.slots = make([]slot, 0, slots)
 	for i := range roles.Bounds {
 		b := &roles.Bounds[i]
 		r := role{bound: int32(i), group: b.Group, base: int32(len(c.slots)), most: b.Max, alternative: c.constraints[b.Constraint].first + b.Alternative}

@@ -174,6 +174,42 @@ func TestApplicationsAreWholeAndApart(t *testing.T) {
 	b.want("app3: n2")
 }
 
+// TestOnlyWhatMayChangeIsPosed: a plan knows of those who run only whom a constraint of its own may
+// name, and of their constraints only those. One of an application that lost a container is known.
+func TestOnlyWhatMayChangeIsPosed(t *testing.T) {
+	var posed string
+	solve := func(p *constraint.Problem, _ int64) (constraint.Assignment, int64) {
+		posed = ""
+		for i := range p.Applications {
+			posed += fmt.Sprintf("%s %d, ", p.Applications[i].Name, p.Applications[i].End-p.Applications[i].First)
+		}
+		for i := range p.Constraints {
+			posed += constraint.Title(&p.Constraints[i]) + "; "
+		}
+		return greedy.Serial().Solve(p)
+	}
+	b := newBed(t, lane.Options{Solve: solve})
+	b.rule("{app:app1, {app:app1, 0, 0}, node}")
+	b.rule("{app:app2, {app:app2, 0, 0}, node}")
+	b.rule("{app:app3, {app:app1, 0, 0}, rack}")
+	b.job("app1", 2, 1)
+	b.job("app2", 2, 1)
+	b.step()
+	for _, tc := range []struct {
+		then func()
+		want string
+	}{
+		{func() { b.job("app3", 1, 1) }, "app1 2, app3 1, {app:app3, {app:app1, 0, 0}, rack}; "},
+		{func() { b.job("app4", 1, 1) }, "app4 1, "},
+		{func() { b.tell(cluster.NodeLost{Node: 1}) }, "app1 2, app2 2, app3 1, {app:app1, {app:app1, 0, 0}, node}; {app:app2, {app:app2, 0, 0}, node}; {app:app3, {app:app1, 0, 0}, rack}; "},
+	} {
+		tc.then()
+		if b.step(); posed != tc.want {
+			t.Errorf("posed are %q, want %q\n%s", posed, tc.want, b.core.State().Picture())
+		}
+	}
+}
+
 // TestAllOrNothing: an application that does not fit whole waits whole, and is placed once
 // it does.
 func TestAllOrNothing(t *testing.T) {

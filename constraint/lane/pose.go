@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/fairlead/sched"
 )
 
-// This file poses a state as a problem: the lane's tasks that wait, and every task that a
-// constraint may name, wherever it is.
+// This file poses a state as a problem: the lane's tasks that wait, and every task that one of their
+// constraints may name, wherever it is.
 
 // posed is a problem and whose it is.
 type posed struct {
@@ -26,28 +26,72 @@ func bySeq(s *cluster.State, a, b cluster.TaskID) int {
 }
 
 // pose is the state as a problem in which the waiting tasks of the wanted jobs are to be
-// placed.
+// placed. Constraints among tasks that stay where they are, whatever is planned, are left out,
+// and so are the tasks that nothing else concerns: an old cluster is full of them.
 func (p *Policy) pose(s *cluster.State, wanted func(cluster.JobID) bool) *posed {
 	q := &posed{problem: constraint.Problem{Kinds: s.Kinds(), Objective: p.options.Objective}}
 	q.nodes(s)
+	tasks := p.waitingTasks(s, wanted)
+	h := heeded{map[cluster.JobID]bool{}, map[cluster.ShapeID]bool{}, map[cluster.ConstraintID]bool{}}
+	for _, t := range tasks {
+		h.heed(s, t)
+	}
+	if p.options.Moves {
+		p.eachTagged(s, func(t cluster.TaskID) {
+			if p.movable(s, t) {
+				h.heed(s, t)
+			}
+		})
+	}
+	p.eachTagged(s, func(t cluster.TaskID) {
+		if h.jobs[s.Task(t).Job] || slices.ContainsFunc(s.ConstraintsOf(s.Task(t).Shape), func(c cluster.ConstraintID) bool { return h.constraints[c] }) {
+			tasks = append(tasks, t)
+		}
+	})
 	for id := range cluster.ConstraintID(s.ConstraintRows()) {
-		if c := s.Constraint(id); c != nil {
-			q.problem.Constraints = append(q.problem.Constraints, *c)
+		if h.constraints[id] {
+			q.problem.Constraints = append(q.problem.Constraints, *s.Constraint(id))
 		}
 	}
 	q.groups(s)
-	tasks := p.waitingTasks(s, wanted)
+	q.containers(s, tasks, func(t cluster.TaskID) bool { return p.movable(s, t) })
+	return q
+}
+
+// eachTagged goes through the tasks on nodes that constraints may name, but not those that leave.
+func (p *Policy) eachTagged(s *cluster.State, do func(cluster.TaskID)) {
 	for n := range p.tagged {
 		for _, t := range p.tagged[n] {
 			if task := s.Task(t); task.Phase != cluster.Leaving && task.Node == cluster.NodeID(n) {
-				tasks = append(tasks, t)
+				do(t)
 			}
 		}
 	}
-	q.containers(s, tasks, func(t cluster.TaskID) bool {
-		return p.options.Moves && int(t) < len(p.own) && p.own[t].seq == s.Task(t).Seq && s.Task(t).Phase == cluster.Running
-	})
-	return q
+}
+
+// movable reports whether the task, which is on a node, may be moved.
+func (p *Policy) movable(s *cluster.State, t cluster.TaskID) bool {
+	return p.options.Moves && int(t) < len(p.own) && p.own[t].seq == s.Task(t).Seq && s.Task(t).Phase == cluster.Running
+}
+
+// heeded is what a plan may change: whose tasks it places or moves, their shapes, and the
+// constraints that concern them.
+type heeded struct {
+	jobs        map[cluster.JobID]bool
+	shapes      map[cluster.ShapeID]bool
+	constraints map[cluster.ConstraintID]bool
+}
+
+func (h *heeded) heed(s *cluster.State, t cluster.TaskID) {
+	task := s.Task(t)
+	h.jobs[task.Job] = true
+	if h.shapes[task.Shape] {
+		return
+	}
+	h.shapes[task.Shape] = true
+	for _, c := range s.ConstraintsOf(task.Shape) {
+		h.constraints[c] = true
+	}
 }
 
 // nodes lists the live nodes with what is left of them once what leaves has left.
