@@ -32,19 +32,18 @@ func (p *Policy) pose(s *cluster.State, wanted func(cluster.JobID) bool) *posed 
 	q := &posed{problem: constraint.Problem{Kinds: s.Kinds(), Objective: p.options.Objective}}
 	q.nodes(s)
 	tasks := p.waitingTasks(s, wanted)
-	h := heeded{map[cluster.JobID]bool{}, map[cluster.ShapeID]bool{}, map[cluster.ConstraintID]bool{}}
+	h := heeded{map[cluster.JobID]bool{}, map[cluster.ConstraintID]bool{}, map[cluster.ShapeID]bool{}}
 	for _, t := range tasks {
 		h.heed(s, t)
 	}
-	if p.options.Moves {
-		p.eachTagged(s, func(t cluster.TaskID) {
-			if p.movable(s, t) {
-				h.heed(s, t)
-			}
-		})
-	}
 	p.eachTagged(s, func(t cluster.TaskID) {
-		if h.jobs[s.Task(t).Job] || slices.ContainsFunc(s.ConstraintsOf(s.Task(t).Shape), func(c cluster.ConstraintID) bool { return h.constraints[c] }) {
+		if p.movable(s, t) {
+			h.heed(s, t)
+		}
+	})
+	clear(h.shapes)
+	p.eachTagged(s, func(t cluster.TaskID) {
+		if h.jobs[s.Task(t).Job] || h.concerns(s, s.Task(t).Shape) {
 			tasks = append(tasks, t)
 		}
 	})
@@ -74,12 +73,12 @@ func (p *Policy) movable(s *cluster.State, t cluster.TaskID) bool {
 	return p.options.Moves && int(t) < len(p.own) && p.own[t].seq == s.Task(t).Seq && s.Task(t).Phase == cluster.Running
 }
 
-// heeded is what a plan may change: whose tasks it places or moves, their shapes, and the
-// constraints that concern them.
+// heeded is what a plan may change: whose tasks it places or moves, and the constraints that
+// concern them.
 type heeded struct {
 	jobs        map[cluster.JobID]bool
-	shapes      map[cluster.ShapeID]bool
 	constraints map[cluster.ConstraintID]bool
+	shapes      map[cluster.ShapeID]bool // scratch: those that were looked at, and what was found
 }
 
 func (h *heeded) heed(s *cluster.State, t cluster.TaskID) {
@@ -92,6 +91,16 @@ func (h *heeded) heed(s *cluster.State, t cluster.TaskID) {
 	for _, c := range s.ConstraintsOf(task.Shape) {
 		h.constraints[c] = true
 	}
+}
+
+// concerns reports whether one of the constraints concerns tasks of the shape.
+func (h *heeded) concerns(s *cluster.State, shape cluster.ShapeID) bool {
+	is, known := h.shapes[shape]
+	if !known {
+		is = slices.ContainsFunc(s.ConstraintsOf(shape), func(c cluster.ConstraintID) bool { return h.constraints[c] })
+		h.shapes[shape] = is
+	}
+	return is
 }
 
 // nodes lists the live nodes with what is left of them once what leaves has left.
