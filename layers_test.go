@@ -36,7 +36,7 @@ constraint/board: cluster constraint
 constraint/greedy: cluster constraint constraint/board
 constraint/file: cluster constraint internal/document
 constraint/search: cluster constraint constraint/board constraint/greedy
-constraint/exact: cluster constraint ilp
+constraint/exact: cluster constraint constraint/board ilp
 constraint/kubernetes: cluster internal/manifest
 constraint/kubernetes/kubernetestest: cluster constraint/kubernetes internal/manifest
 class: cluster internal/nearest internal/wide queue/promethee

@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/fairlead/constraint/planted"
 )
 
-// BenchmarkDelta asks on every node in turn what a container would add there, a container after
+// BenchmarkEstimate asks on every node in turn what a container would add there, a container after
 // another, on a board that holds the placement that is known.
 func BenchmarkEstimate(b *testing.B) {
 	for _, nodes := range []int{500, 5000} {
@@ -54,5 +54,17 @@ func BenchmarkPut(b *testing.B) {
 		on.Take(c)
 		on.Put(c, i.Witness[c])
 		c = (c + 1) % int32(len(p.Containers))
+	}
+}
+
+// BenchmarkFloor asks what 40 applications cost at the least beside 100 that run on 5,000 nodes.
+func BenchmarkFloor(b *testing.B) {
+	i, err := planted.Draw(planted.Options{Nodes: 5000, Applications: 40, Utilisation: 600, InterApp: 10, Running: 100, Seed: 1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	on := board.New(&i.Problem, constraint.FindRoles(&i.Problem))
+	for b.Loop() {
+		on.Floor()
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"fairlead.dev/fairlead/constraint"
+	"fairlead.dev/fairlead/constraint/board"
 	"fairlead.dev/fairlead/ilp"
 )
 
@@ -58,7 +59,7 @@ const allLevels = 8
 // and at least from what fixed containers cost wherever the others go. The solver may be
 // nil.
 func Bound(p *constraint.Problem, solver ilp.Solver, o Options) (Bounded, error) {
-	bounded := Bounded{Score: trivial(p)}
+	bounded := Bounded{Score: board.New(p, constraint.FindRoles(p)).Floor()}
 	if solver == nil || !countable(p) {
 		return bounded, nil
 	}
@@ -133,121 +134,11 @@ func placements(p *constraint.Problem) int {
 	return units * len(p.Nodes)
 }
 
-// trivial is what a placement costs at least because of what cannot move, and of who has no node.
-func trivial(p *constraint.Problem) int64 {
-	b := newBuilder(p, Scope{Base: p.Start()}, false)
-	score, row := b.trivialNodes()+b.trivialApplications(), int32(0)
-	for c := range p.Constraints {
-		least := int64(math.MaxInt64)
-		for _, bounds := range p.Constraints[c].Any {
-			var v constraint.Verdict
-			for range bounds {
-				b.trivialBound(row, &v)
-				row++
-			}
-			least = min(least, p.Cost(c, &v))
-		}
-		score += least
-	}
-	return score
-}
-
-// trivialBound adds what fixed subjects violate of the bound wherever the others go.
-func (b *builder) trivialBound(row int32, v *constraint.Verdict) {
-	bound := &b.roles.Bounds[row]
-	add := func(subjects, least, most int64) {
-		count := least
-		if most < int64(bound.Min) {
-			count = most
-		}
-		if misses := bound.Misses(int32(max(count, 0))); subjects > 0 && misses > 0 && (most < int64(bound.Min) || least > int64(bound.Max)) {
-			v.Violations += int(subjects)
-			v.Misses += subjects * misses
-		}
-	}
-	free := int64(0)
-	for _, c := range b.classes[row] {
-		if c.part == onlySubject {
-			continue
-		}
-		for _, u := range b.unitsOf[c.class] {
-			free += int64(len(b.units[u].members))
-		}
-	}
-	if bound.Group == constraint.Nowhere {
-		if !bound.Whole {
-			parts := b.gather(row, constraint.Nowhere, nil)
-			add(parts.only.fixed+parts.both.fixed, 0, 0)
-		}
-		return
-	}
-	for set, fixed := range b.countFixed(row) {
-		only, both, targets := fixed[0], fixed[1], fixed[1]+fixed[2]
-		switch {
-		case set == 0 && bound.Whole:
-		case set == 0:
-			add(only+both, 0, 0)
-		case bound.Whole && b.peopled[bound.Group][set-1]:
-			add(1, targets, targets+free)
-		case bound.SelfCounted:
-			add(only+both, targets, targets+free)
-		default:
-			add(only, targets, targets+free)
-			add(both, targets-1, targets-1+free)
-		}
-	}
-}
-
-// trivialNodes is what nodes cost with only those on them that cannot move.
-func (b *builder) trivialNodes() int64 {
-	o, kinds, score, peak := &b.p.Objective, len(b.p.Kinds), int64(0), int64(0)
-	for n := range b.p.Nodes {
-		room := b.room[n*kinds : (n+1)*kinds]
-		for k, least := range o.Least {
-			if room[k] < least {
-				score += o.Fragmented
-				break
-			}
-		}
-		if b.standing[n] > 0 {
-			score += o.Used
-		}
-		for k, capacity := range b.p.Nodes[n].Capacity {
-			if capacity > 0 {
-				peak = max(peak, share(o.Peak, capacity-room[k], capacity))
-			}
-		}
-	}
-	return score + peak
-}
-
 // share is what a part of a whole costs, rounded down.
 func share(price, part, whole int64) int64 {
 	high, low := bits.Mul64(uint64(price), uint64(max(part, 0)))
 	quotient, _ := bits.Div64(high, low, uint64(whole))
 	return int64(quotient)
-}
-
-// trivialApplications is what applications cost of which a class has no node, and those who are
-// loose for whom the nodes do not suffice.
-func (b *builder) trivialApplications() int64 {
-	score, state := int64(0), b.settled()
-	counted := make([]bool, len(b.p.Applications))
-	for u := range b.units {
-		app, lacks := b.p.Classes[b.units[u].class].Application, int64(len(b.units[u].members))
-		for i := 0; i < len(b.nodes) && lacks > 0; i++ {
-			lacks -= b.mostOf(int32(u), int32(i))
-		}
-		switch {
-		case lacks <= 0:
-		case state[app] == partly:
-			score += lacks * b.p.Objective.Loose
-		case state[app] == undecided && !counted[app]:
-			counted[app] = true
-			score += b.p.Objective.Unplaced
-		}
-	}
-	return score
 }
 
 // countable reports whether models can be made of the problem: what all containers together may cost by a

@@ -59,7 +59,13 @@ func TestLargestWeights(t *testing.T) {
 		weigh func(*constraint.Problem)
 		proof exact.Proof
 	}{
-		{"the largest weight of constraints", func(p *constraint.Problem) { p.Constraints[0].Weight = cluster.MaxWeight }, exact.Whole},
+		{"the largest weight of constraints", func(p *constraint.Problem) {
+			p.Constraints[0].Weight = cluster.MaxWeight
+			p.Objective.Unplaced = 1 << 40 // within what the solver tells from the rest
+		}, exact.Whole},
+		{"applications so dear that the solver does not tell the rest", func(p *constraint.Problem) {
+			p.Constraints[0].Weight = cluster.MaxWeight
+		}, exact.Trivial},
 		{"violations a million times as dear, too", func(p *constraint.Problem) {
 			p.Constraints[0].Weight = cluster.MaxWeight
 			p.Objective.Violation = 1_000_000_000
@@ -72,13 +78,15 @@ func TestLargestWeights(t *testing.T) {
 			Nodes:        []constraint.Node{{Capacity: cluster.Vector{8_000_000_000}, Free: cluster.Vector{8_000_000_000}}},
 			Groups:       []constraint.Group{{Name: cluster.EachNode, Sets: []string{"n"}, SetOf: []int32{0}}},
 			Applications: []constraint.Application{{Name: "a", End: 3}},
-			Classes:      []constraint.Class{{Demand: cluster.Vector{1_000_000_000}, Tags: []string{"a"}}},
-			Constraints:  []cluster.Constraint{{Name: "apart", Weight: 1000, Any: [][]cluster.Bound{{apart}}}},
-			Objective:    constraint.Standard(),
+			Classes: []constraint.Class{
+				{Demand: cluster.Vector{1_000_000_000}, Tags: []string{"a"}}, {Demand: cluster.Vector{2_000_000_000}, Tags: []string{"a"}},
+			},
+			Constraints: []cluster.Constraint{{Name: "apart", Weight: 1000, Any: [][]cluster.Bound{{apart}}}},
+			Objective:   constraint.Standard(),
 		}
 		p.Objective.Unplaced = 1 << 58
-		for range 3 {
-			p.Containers = append(p.Containers, constraint.Container{At: constraint.Nowhere})
+		for i := range int32(3) {
+			p.Containers = append(p.Containers, constraint.Container{Class: i % 2, At: constraint.Nowhere})
 		}
 		tc.weigh(p)
 		together := constraint.Evaluate(p, constraint.Assignment{0, 0, 0}).Score

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/constraint"
+	"fairlead.dev/fairlead/constraint/board"
 	"fairlead.dev/fairlead/ilp"
 )
 
@@ -48,7 +49,7 @@ func Repair(p *constraint.Problem, incumbent constraint.Assignment, solver ilp.S
 	if err := constraint.Check(p, incumbent); err != nil {
 		return r.Repaired, fmt.Errorf("repairing what cannot be carried out: %w", err)
 	}
-	r.Score, r.Bound = constraint.Evaluate(p, incumbent).Score, trivial(p)
+	r.Score, r.Bound = constraint.Evaluate(p, incumbent).Score, board.New(p, constraint.FindRoles(p)).Floor()
 	err := r.run()
 	r.Optimal = r.Score == r.Bound
 	return r.Repaired, err

@@ -8,7 +8,6 @@ package search
 
 import (
 	"math/rand/v2"
-	"slices"
 
 	"fairlead.dev/fairlead/constraint"
 	"fairlead.dev/fairlead/constraint/board"
@@ -77,7 +76,7 @@ type idea struct {
 // New is a search that begins with what Serial finds.
 func New(p *constraint.Problem, seed uint64) *Search {
 	b := board.New(p, constraint.FindRoles(p))
-	bound := floor(b)
+	bound := b.Floor()
 	ticks := greedy.Serial().Place(b)
 	s := &Search{
 		trial:         trial{board: b, ticks: ticks},
@@ -98,61 +97,6 @@ func New(p *constraint.Problem, seed uint64) *Search {
 	s.record()
 	s.origin.copy(&s.best)
 	return s
-}
-
-// floor is a score below which no assignment is: that of the nodes with nothing on them that
-// could go elsewhere, and of nobody left for whom they have room then, no constraint violated
-// and nothing moved.
-func floor(b *board.Board) int64 {
-	p := b.Problem()
-	start := slices.Clone(b.Assignment())
-	fixed := slices.Clone(start)
-	for c := range fixed {
-		if !p.Containers[c].Fixed {
-			fixed[c] = constraint.Nowhere
-		}
-	}
-	b.Set(fixed)
-	parts, o := b.Parts(), &p.Objective
-	least := o.Fragmented*parts.Fragmented + o.Used*parts.Used + b.Peak() + roomless(b)
-	b.Set(start)
-	return least
-}
-
-// roomless is what they cost for whom no node has room as the board is.
-func roomless(b *board.Board) int64 {
-	p, cost := b.Problem(), int64(0)
-	known, left := make([]bool, len(p.Classes)), make([]bool, len(p.Classes))
-	missed := make([]bool, len(p.Applications))
-	for c := range p.Containers {
-		of := &p.Containers[c]
-		if of.At != constraint.Nowhere {
-			continue
-		}
-		if !known[of.Class] {
-			known[of.Class], left[of.Class] = true, !hasRoom(b, int32(c))
-		}
-		app := p.Classes[of.Class].Application
-		switch {
-		case !left[of.Class]:
-		case p.Applications[app].Deployed:
-			cost += p.Objective.Loose
-		case !missed[app]:
-			missed[app] = true
-			cost += p.Objective.Unplaced
-		}
-	}
-	return cost
-}
-
-// hasRoom reports whether any node has room for the container.
-func hasRoom(b *board.Board, c int32) bool {
-	for n := range b.Problem().Nodes {
-		if b.HasRoom(c, int32(n)) {
-			return true
-		}
-	}
-	return false
 }
 
 // Run searches for so many ticks more, or a few more than that, and reports whether there is

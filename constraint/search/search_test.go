@@ -9,6 +9,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/constraint"
+	"fairlead.dev/fairlead/constraint/board"
 	"fairlead.dev/fairlead/constraint/constrainttest"
 	"fairlead.dev/fairlead/constraint/greedy"
 	"fairlead.dev/fairlead/constraint/planted"
@@ -137,11 +138,18 @@ func TestTail(t *testing.T) {
 
 // TestOptimum holds the search to enumeration on small problems.
 func TestOptimum(t *testing.T) {
-	reached, of, claimed, loose := 0, cases(120, 1000), 0, 0
+	reached, of, claimed, loose, paid := 0, cases(120, 1000), 0, 0, 0
 	for seed := range of {
 		p := constrainttest.Draw(rand.New(rand.NewPCG(seed, 7)), constrainttest.Small())
 		e := &enumeration{p: p, a: p.Start(), score: math.MaxInt64}
 		e.place(0)
+		floor := board.New(p, constraint.FindRoles(p)).Floor()
+		if floor > e.score {
+			t.Fatalf("seed %d: the floor is %d, and %d is reached: %v", seed, floor, e.score, e.best)
+		}
+		if floor > 0 && floor == e.score {
+			paid++
+		}
 		r := search.Solve(p, search.Options{Seed: 1, Ticks: 100_000})
 		switch {
 		case r.Score < e.score:
@@ -160,9 +168,12 @@ func TestOptimum(t *testing.T) {
 			loose++
 		}
 	}
-	t.Logf("%d of %d optima reached, %d known to be; in %d somebody is loose", reached, of, claimed, loose)
+	t.Logf("%d of %d optima reached, %d known to be, of which %d cost something; in %d somebody is loose", reached, of, claimed, paid, loose)
 	if 100*uint64(reached) < 99*of {
 		t.Errorf("%d of %d optima reached, want 99 %%", reached, of)
+	}
+	if uint64(paid) < of/10 {
+		t.Errorf("%d of %d floors are reached and not 0: they show too little", paid, of)
 	}
 }
 

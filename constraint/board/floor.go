@@ -1,0 +1,289 @@
+package board
+
+import (
+	"math"
+	"slices"
+
+	"fairlead.dev/fairlead/constraint"
+)
+
+// This file says without a solver what no assignment costs less than. What is fixed stays. Of the
+// others each class is asked by itself which nodes have room for it, and by each bound alone what
+// it must violate on the best of them, whoever else may come there.
+
+// floor is what no assignment costs less than, being added up on a board with nothing on it but what
+// is fixed.
+type floor struct {
+	*Board
+	classes []classFloor
+	free    []int32 // by bound: how many are not fixed whom it counts
+	least   []int64 // by role, as counts have them: what a subject is priced at
+	prices  []int64 // by alternative: what is violated of it
+	missing int64   // what those cost who cannot be placed
+}
+
+// classFloor is what is so of the containers of a class that are not fixed.
+type classFloor struct {
+	one                int32 // of them; Nowhere if there is none
+	homes, comers      int64 // that are on nodes, and on none
+	room               int64 // for how many there is room; counted no further than for all
+	firstSoft, endSoft int32 // its roles in soft constraints
+	firstHard, endHard int32
+}
+
+// Floor is a score that no assignment is less than that may be carried out. While it is added up
+// the board holds what is fixed only.
+func (b *Board) Floor() int64 {
+	start, fixed := slices.Clone(b.at), slices.Clone(b.at)
+	for c := range fixed {
+		if !b.problem.Containers[c].Fixed {
+			fixed[c] = constraint.Nowhere
+		}
+	}
+	b.Set(fixed)
+	f := newFloor(b)
+	f.stay()
+	f.remain()
+	for class := range f.classes {
+		f.ask(int32(class))
+	}
+	f.come()
+	score := f.missing + b.weights.Fragmented*b.fragmented + b.weights.Used*b.used + b.peak()
+	for i := range b.constraints {
+		if s := &b.constraints[i]; !s.hard {
+			score += costOf(slices.Min(f.prices[s.first:s.end]), s.weight)
+		}
+	}
+	b.Set(start)
+	return score
+}
+
+func newFloor(b *Board) *floor {
+	f := &floor{
+		Board: b, classes: make([]classFloor, len(b.problem.Classes)), free: make([]int32, len(b.ofBound)),
+		least: make([]int64, len(b.counts.roles)), prices: make([]int64, len(b.alternatives)),
+	}
+	rolesFrom := func(stake int32) int32 {
+		if int(stake) == len(b.stakes) {
+			return int32(len(b.counts.roles))
+		}
+		return b.stakes[stake].first
+	}
+	for class := range f.classes {
+		f.classes[class] = classFloor{
+			one:       constraint.Nowhere,
+			firstSoft: rolesFrom(b.soft[class]), endSoft: rolesFrom(b.soft[class+1]),
+			firstHard: rolesFrom(b.hard[class]), endHard: rolesFrom(b.hard[class+1]),
+		}
+	}
+	for j := range f.least {
+		if b.counts.roles[j].subject {
+			f.least[j] = math.MaxInt64
+		}
+	}
+	for i := range b.problem.Containers {
+		c := &b.problem.Containers[i]
+		if c.Fixed {
+			continue
+		}
+		k := &f.classes[c.Class]
+		if k.one = int32(i); c.At == constraint.Nowhere {
+			k.comers++
+		} else {
+			k.homes++
+		}
+		for _, r := range b.index.Of[c.Class] {
+			if r.Target {
+				f.free[r.Bound]++
+			}
+		}
+	}
+	return f
+}
+
+// stay adds what those violate who stay where they are, and whole sets: of what does not hold now,
+// as nobody else can do any harm or good to what does.
+func (f *floor) stay() {
+	for _, v := range f.violated {
+		r := &f.ofBound[v.Bound]
+		s, free := &f.slots[r.base+v.Set], f.free[v.Bound]
+		if v.Set == r.outside {
+			free = 0
+		}
+		f.prices[r.alternative] += int64(s.only) * f.cheapest(r, s.targets, free)
+		if s.both > 0 {
+			f.prices[r.alternative] += int64(s.both) * f.cheapest(r, s.targets-1+r.self, free)
+		}
+	}
+}
+
+// cheapest is the price of a subject that counts so many, and of those who are free as many as are best.
+func (f *floor) cheapest(r *role, count, free int32) int64 {
+	if count <= r.most {
+		count = min(count+free, r.most)
+	}
+	return f.counts.ladders[r.ladder+count]
+}
+
+// remain looks at where those are who may be moved: there they may remain, room or not.
+func (f *floor) remain() {
+	for i := range f.problem.Containers {
+		if c := &f.problem.Containers[i]; !c.Fixed && c.At != constraint.Nowhere {
+			f.look(&f.classes[c.Class], c.At)
+		}
+	}
+}
+
+// ask asks the nodes for how many of the class they have room, and looks at those that have, until
+// there is room enough and nothing that must be violated.
+func (f *floor) ask(class int32) {
+	k := &f.classes[class]
+	if k.one == constraint.Nowhere {
+		return
+	}
+	for n := range int32(len(f.problem.Nodes)) {
+		if f.fits(k.one, n) {
+			k.room += f.most(class, n)
+			if least := f.look(k, n); least == 0 && k.room >= k.comers {
+				break
+			}
+		}
+	}
+	for j := k.firstHard; j < k.endHard; j++ {
+		r := &f.counts.roles[j]
+		if of := f.constraintOf(r); f.mutual(r) && of.had == 0 && of.first+1 == of.end {
+			_, berths := f.berths(class, r, k.homes+k.comers)
+			k.room = min(k.room, max(berths-k.homes, 0))
+		}
+	}
+}
+
+// constraintOf is the constraint that the role is in.
+func (f *floor) constraintOf(r *role) *standing {
+	return &f.constraints[f.index.Bounds[r.bound].Constraint]
+}
+
+// look lowers what the class is priced at in each role to what it is on the node, and returns the
+// dearest of these.
+func (f *floor) look(k *classFloor, node int32) int64 {
+	sets, dearest := f.setsOf(node), int64(0)
+	for _, ends := range [2][2]int32{{k.firstSoft, k.endSoft}, {k.firstHard, k.endHard}} {
+		for j := ends[0]; j < ends[1]; j++ {
+			if r := &f.counts.roles[j]; r.subject && f.least[j] > 0 {
+				f.least[j] = min(f.least[j], f.onSet(r, sets[r.group]))
+				dearest = max(dearest, f.least[j])
+			}
+		}
+	}
+	return dearest
+}
+
+// onSet is what a subject in the role is priced at in the set.
+func (f *floor) onSet(r *role, set int32) int64 {
+	switch targets, free := f.slots[r.base+set].targets, f.free[r.bound]; {
+	case set == r.outside:
+		return f.counts.ladders[r.ladder]
+	case r.target:
+		return f.cheapest(r, targets+r.self, free-1)
+	default:
+		return f.cheapest(r, targets, free)
+	}
+}
+
+// come adds what those violate who are not fixed, and what those cost who cannot be placed. Who may
+// be left out for less than that adds nothing.
+func (f *floor) come() {
+	p, o := f.problem, &f.weights
+	lost, dear := make([]bool, len(p.Applications)), make([]float64, len(p.Applications))
+	for class := range f.classes {
+		k, app := &f.classes[class], p.Classes[class].Application
+		lacks := max(k.comers-k.room, 0)
+		if f.barred(k) {
+			lacks = k.comers
+		}
+		if p.Applications[app].Deployed {
+			f.missing += o.Loose * lacks
+			k.comers -= lacks
+			continue
+		}
+		lost[app] = lost[app] || lacks > 0
+		dear[app] += f.dear(int32(class), k.homes+k.comers)
+	}
+	for app := range lost {
+		if lost[app] {
+			f.missing += o.Unplaced
+		}
+	}
+	for class := range f.classes {
+		k, app := &f.classes[class], p.Classes[class].Application
+		sure, all := k.homes, k.homes+k.comers
+		if deployed := p.Applications[app].Deployed; deployed && f.dear(int32(class), all) <= float64(o.Loose) ||
+			!deployed && !lost[app] && dear[app] <= float64(o.Unplaced) {
+			sure = all
+		}
+		for j := k.firstSoft; j < k.endSoft && sure > 0; j++ {
+			f.prices[f.counts.roles[j].alternative] += f.priced(int32(class), j, sure)
+		}
+	}
+}
+
+// priced is what so many of the class violate of the role's bound at the least.
+func (f *floor) priced(class, j int32, many int64) int64 {
+	price, r := many*f.least[j], &f.counts.roles[j]
+	if f.mutual(r) {
+		price = max(price, f.crowd(class, r, many))
+	}
+	return price
+}
+
+// dear is more than so many of the class add to the score by what they must violate.
+func (f *floor) dear(class int32, many int64) float64 {
+	sum := 0.0
+	for j := f.classes[class].firstSoft; j < f.classes[class].endSoft && many > 0; j++ {
+		sum += float64(f.priced(class, j, many))*float64(f.constraintOf(&f.counts.roles[j]).weight)/1_000_000 + 1
+	}
+	return sum
+}
+
+// barred reports whether a container of the class violates a hard constraint wherever it goes that nobody
+// violated.
+func (f *floor) barred(k *classFloor) bool {
+	for j := k.firstHard; j < k.endHard; {
+		of := f.constraintOf(&f.counts.roles[j])
+		avoidable := of.had > 0
+		for alternative := of.first; alternative < of.end; alternative++ {
+			dearest := int64(0)
+			for ; j < k.endHard && f.counts.roles[j].alternative == alternative; j++ {
+				dearest = max(dearest, f.least[j])
+			}
+			avoidable = avoidable || dearest == 0
+		}
+		if !avoidable {
+			return true
+		}
+	}
+	return false
+}
+
+// most is for how many more of the class the node has room, or more than that.
+func (r *room) most(class, node int32) int64 {
+	most := int64(math.MaxInt32)
+	for _, n := range r.needsOfClass(class) {
+		most = min(most, r.free[node*r.kinds+n.kind]/n.quantity)
+	}
+	if need := r.device[class]; need.Count > 0 {
+		shares := int64(0)
+		for _, left := range r.devices[r.devicesOf[node]:r.devicesOf[node+1]] {
+			shares += max(left, 0) / need.Share
+		}
+		most = min(most, shares/int64(need.Count))
+	}
+	if r.together[class] != nil {
+		for _, q := range r.quotas[r.quotasOf[class][0]:r.quotasOf[class][1]] {
+			if q.class == class {
+				most = min(most, int64(q.most-r.together[class][node]))
+			}
+		}
+	}
+	return max(most, 0)
+}
