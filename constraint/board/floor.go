@@ -194,7 +194,7 @@ func (f *floor) onSet(r *role, set int32) int64 {
 // be left out for less than that adds nothing.
 func (f *floor) come() {
 	p, o := f.problem, &f.weights
-	lost, dear := make([]bool, len(p.Applications)), make([]float64, len(p.Applications))
+	lost, dear := make([]bool, len(p.Applications)), make([]int64, len(p.Applications))
 	for class := range f.classes {
 		k, app := &f.classes[class], p.Classes[class].Application
 		lacks := max(k.comers-k.room, 0)
@@ -207,7 +207,7 @@ func (f *floor) come() {
 			continue
 		}
 		lost[app] = lost[app] || lacks > 0
-		dear[app] += f.dear(int32(class), k.homes+k.comers)
+		dear[app] = sumOf(dear[app], f.dear(int32(class), k.homes+k.comers))
 	}
 	for app := range lost {
 		if lost[app] {
@@ -217,8 +217,8 @@ func (f *floor) come() {
 	for class := range f.classes {
 		k, app := &f.classes[class], p.Classes[class].Application
 		sure, all := k.homes, k.homes+k.comers
-		if deployed := p.Applications[app].Deployed; deployed && f.dear(int32(class), all) <= float64(o.Loose) ||
-			!deployed && !lost[app] && dear[app] <= float64(o.Unplaced) {
+		if deployed := p.Applications[app].Deployed; deployed && f.dear(int32(class), all) <= o.Loose ||
+			!deployed && !lost[app] && dear[app] <= o.Unplaced {
 			sure = all
 		}
 		for j := k.firstSoft; j < k.endSoft && sure > 0; j++ {
@@ -227,9 +227,13 @@ func (f *floor) come() {
 	}
 }
 
-// priced is what so many of the class violate of the role's bound at the least.
+// priced is what so many of the class, at least one, violate of the role's bound at the least;
+// math.MaxInt64 where there is no place at all.
 func (f *floor) priced(class, j int32, many int64) int64 {
-	price, r := many*f.least[j], &f.counts.roles[j]
+	price, r := int64(math.MaxInt64), &f.counts.roles[j]
+	if f.least[j] <= price/many {
+		price = many * f.least[j]
+	}
 	if f.mutual(r) {
 		price = max(price, f.crowd(class, r, many))
 	}
@@ -237,12 +241,21 @@ func (f *floor) priced(class, j int32, many int64) int64 {
 }
 
 // dear is more than so many of the class add to the score by what they must violate.
-func (f *floor) dear(class int32, many int64) float64 {
-	sum := 0.0
+func (f *floor) dear(class int32, many int64) int64 {
+	sum := int64(0)
 	for j := f.classes[class].firstSoft; j < f.classes[class].endSoft && many > 0; j++ {
-		sum += float64(f.priced(class, j, many))*float64(f.constraintOf(&f.counts.roles[j]).weight)/1_000_000 + 1
+		cost := costOf(f.priced(class, j, many), f.constraintOf(&f.counts.roles[j]).weight)
+		sum = sumOf(sum, sumOf(cost, 1)) // it is rounded down
 	}
 	return sum
+}
+
+// sumOf is a+b of numbers that are at least 0; math.MaxInt64 where that is too large.
+func sumOf(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }
 
 // barred reports whether a container of the class violates a hard constraint wherever it goes that nobody
