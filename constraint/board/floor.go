@@ -24,7 +24,7 @@ type floor struct {
 
 // classFloor is what is so of the containers of a class that are not fixed.
 type classFloor struct {
-	one                int32 // of them; Nowhere if there is none
+	one                int32 // of them, on no node if any is on none; Nowhere if there is none
 	homes, comers      int64 // that are on nodes, and on none
 	room               int64 // for how many there is room; counted no further than for all
 	firstSoft, endSoft int32 // its roles in soft constraints
@@ -87,10 +87,13 @@ func newFloor(b *Board) *floor {
 			continue
 		}
 		k := &f.classes[c.Class]
-		if k.one = int32(i); c.At == constraint.Nowhere {
+		if c.At == constraint.Nowhere {
 			k.comers++
 		} else {
 			k.homes++
+		}
+		if k.one == constraint.Nowhere || c.At == constraint.Nowhere {
+			k.one = int32(i) // who is on a node asks there for the devices that it has
 		}
 		for _, r := range b.index.Of[c.Class] {
 			if r.Target {

@@ -94,6 +94,31 @@ func TestFloor(t *testing.T) {
 	}
 }
 
+// TestFloorOfLackedDevices has a node with fewer devices than it had: who is there holds one that is given
+// twice, and there is another for the one that its application lacks, or none.
+func TestFloorOfLackedDevices(t *testing.T) {
+	for _, tc := range []struct {
+		other, want int64
+	}{{4, 0}, {0, 1_000_000}} {
+		for _, comer := range []int{0, 1} {
+			p := &constraint.Problem{
+				Kinds:        []cluster.Kind{{Name: "gpu", PerUnit: 4, Devices: true}},
+				Nodes:        []constraint.Node{{Capacity: cluster.Vector{8}, Free: cluster.Vector{4}, Devices: []int64{-4, tc.other}}},
+				Groups:       []constraint.Group{{Name: cluster.EachNode, Sets: []string{"n"}, SetOf: []int32{0}}},
+				Applications: []constraint.Application{{Name: "old", End: 2, Deployed: true}},
+				Classes:      []constraint.Class{{Demand: cluster.Vector{4}, Need: cluster.DeviceNeed{Count: 1, Share: 4}}},
+				Containers:   []constraint.Container{{Devices: 1}, {Devices: 1}},
+				Objective:    constraint.Standard(),
+			}
+			p.Containers[comer] = constraint.Container{At: constraint.Nowhere}
+			best := cheapest(p, p.Start(), 0)
+			if floor := board.New(p, constraint.FindRoles(p)).Floor(); floor != tc.want || best != tc.want {
+				t.Errorf("%d left of the other device, container %d is lacked: the floor is %d, and %d can be had, want both to be %d", tc.other, comer, floor, best, tc.want)
+			}
+		}
+	}
+}
+
 // TestCrowd draws containers that want few of each other on their node, and some that stay, and holds
 // the floor to all ways to place them. Most of the time it is what the best of these costs.
 func TestCrowd(t *testing.T) {
