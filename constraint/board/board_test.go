@@ -294,3 +294,19 @@ func charges(charged []int32, row int32) int64 {
 	}
 	return times
 }
+
+// TestNoNodes scores what is left of an application when its last node is lost, where the fullest node is weighed.
+func TestNoNodes(t *testing.T) {
+	p := &constraint.Problem{
+		Groups:       []constraint.Group{{Name: cluster.EachNode}},
+		Applications: []constraint.Application{{Name: "a", End: 1, Deployed: true}},
+		Classes:      make([]constraint.Class, 1),
+		Containers:   []constraint.Container{{At: constraint.Nowhere}},
+		Objective:    constraint.Standard(),
+	}
+	p.Objective.Peak = 1000
+	b := board.New(p, constraint.FindRoles(p))
+	if want := constraint.Evaluate(p, p.Start()).Score; b.Score() != want || b.Floor() != want {
+		t.Errorf("the score is %d and the floor %d, want %d", b.Score(), b.Floor(), want)
+	}
+}

@@ -73,7 +73,7 @@ func (t *tally) open(r *room) {
 		}
 	}
 	if t.weights.Peak > 0 {
-		t.peaks = make([]int64, 2*len(t.on))
+		t.peaks = make([]int64, 2*max(len(t.on), 1))
 	}
 	for n := range t.on {
 		s := t.state(r, int32(n), nil)
