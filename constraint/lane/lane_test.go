@@ -30,7 +30,10 @@ func newBed(t *testing.T, o lane.Options) *bed {
 	if o.Solve == nil {
 		o.Solve = serial
 	}
-	o.Quick, o.Objective = serial, constraint.Standard()
+	o.Quick = serial
+	if o.Objective.Unplaced == 0 {
+		o.Objective = constraint.Standard()
+	}
 	b := &bed{t: t}
 	core, err := sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu", PerUnit: 1}}, nil),
 		sched.Lane{Name: "long", Policy: lane.New(o), Owns: func(j *cluster.Job) bool { return strings.HasPrefix(j.Name, "app") }},
@@ -207,6 +210,25 @@ func TestOnlyWhatMayChangeIsPosed(t *testing.T) {
 		if b.step(); posed != tc.want {
 			t.Errorf("posed are %q, want %q\n%s", posed, tc.want, b.core.State().Picture())
 		}
+	}
+}
+
+// TestNodesInUseAreKnown: where these are weighed an application comes to a node of others that it has nothing
+// to do with, or else to the first.
+func TestNodesInUseAreKnown(t *testing.T) {
+	for used, want := range map[int64]string{0: "app2: n0", 1000: "app2: n1"} {
+		o := lane.Options{Objective: constraint.Standard()}
+		o.Objective.Used = used
+		b := newBed(t, o)
+		b.job("batch", 1, 4)
+		b.step()
+		b.job("app1", 1, 1)
+		b.step()
+		b.want("batch: n0", "app1: n1")
+		b.tell(cluster.TaskEnded{Task: 0, Seq: 0})
+		b.job("app2", 1, 1)
+		b.step()
+		b.want(want)
 	}
 }
 

@@ -27,7 +27,8 @@ func bySeq(s *cluster.State, a, b cluster.TaskID) int {
 
 // pose is the state as a problem in which the waiting tasks of the wanted jobs are to be
 // placed. Constraints among tasks that stay where they are, whatever is planned, are left out,
-// and so are the tasks that nothing else concerns: an old cluster is full of them.
+// and so are the tasks that nothing else concerns: an old cluster is full of them. But where nodes in use are
+// weighed, all tasks say which these are.
 func (p *Policy) pose(s *cluster.State, wanted func(cluster.JobID) bool) *posed {
 	q := &posed{problem: constraint.Problem{Kinds: s.Kinds(), Objective: p.options.Objective}}
 	q.nodes(s)
@@ -43,7 +44,7 @@ func (p *Policy) pose(s *cluster.State, wanted func(cluster.JobID) bool) *posed 
 	})
 	clear(h.shapes)
 	p.eachTagged(s, func(t cluster.TaskID) {
-		if h.jobs[s.Task(t).Job] || h.concerns(s, s.Task(t).Shape) {
+		if p.options.Objective.Used > 0 || h.jobs[s.Task(t).Job] || h.concerns(s, s.Task(t).Shape) {
 			tasks = append(tasks, t)
 		}
 	})
