@@ -28,7 +28,7 @@ type Options struct {
 type Proof uint8
 
 const (
-	// Trivial is what cannot move, and who has no node.
+	// Trivial is what board.Floor sees: what each class must pay by itself.
 	Trivial Proof = iota
 	// Relaxation is the whole problem as a model of which no column need be whole.
 	Relaxation
@@ -56,8 +56,7 @@ const allLevels = 8
 
 // Bound is a lower bound on the score of every assignment that may be carried out: from the whole
 // problem as a model where it is small enough, from that model without whole numbers where that is,
-// and at least from what fixed containers cost wherever the others go. The solver may be
-// nil.
+// and at least what board.Floor says. The solver may be nil.
 func Bound(p *constraint.Problem, solver ilp.Solver, o Options) (Bounded, error) {
 	bounded := Bounded{Score: board.New(p, constraint.FindRoles(p)).Floor()}
 	if solver == nil || !countable(p) {
