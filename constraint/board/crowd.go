@@ -28,7 +28,8 @@ func (f *floor) berths(class int32, r *role, wanted int64) (each []int64, all in
 		each = append(each, max(int64(r.most+1-r.self-f.slots[r.base+set].targets), 0))
 		all += each[len(each)-1]
 	}
-	for i := 0; i < len(f.problem.Containers) && k.homes > 0 && all < wanted; i++ {
+	app := &f.problem.Applications[f.problem.Classes[class].Application]
+	for i := app.First; i < app.End && k.homes > 0 && all < wanted; i++ {
 		if c := &f.problem.Containers[i]; c.Class == class && !c.Fixed && c.At != constraint.Nowhere {
 			visit(c.At)
 		}
