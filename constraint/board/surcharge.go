@@ -19,8 +19,8 @@ func (c *counts) levy(s *standing) {
 // Surcharge makes the constraint of that row dearer by a quarter of what it costs; a hundred times
 // as dear is the most. Hard ones come before all else as it is.
 func (b *Board) Surcharge(row int32) {
-	if of := &b.constraints[row]; !of.hard {
-		b.charge(row, min(of.dearer+1, mostQuarters))
+	if of := &b.constraints[row]; !of.hard && of.dearer < mostQuarters {
+		b.charge(row, of.dearer+1)
 	}
 }
 
