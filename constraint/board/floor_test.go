@@ -8,6 +8,7 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/constraint"
 	"fairlead.dev/fairlead/constraint/board"
+	"fairlead.dev/fairlead/constraint/constrainttest"
 )
 
 // TestFloor asks what must be paid in any case for two containers of web that are to be placed, on two
@@ -44,6 +45,7 @@ func TestFloor(t *testing.T) {
 		{"apart, of which one may stand outside the dock", "{web, {web, 0, 0}, dock}", [2]int64{1, 2}, false, false, 0},
 		{"apart, of which both stand in the dock", "{web, {web, 0, 0}, dock}", [2]int64{2, 0}, false, false, 2 * 1100},
 		{"apart, of which none stands in the dock", "{web, {web, 0, 0}, dock}", [2]int64{0, 2}, false, false, 0},
+		{"apart, and from one who stays in the dock, of which both stand outside", "{any, {any, 0, 0}, dock}", [2]int64{1, 2}, false, false, 0},
 		{"apart, and from one who stays", "{any, {any, 0, 0}, rack}", [2]int64{1, 2}, false, false, 1100},
 		{"apart, for ever, or nowhere near a disk", "{web, {web, 0, 0}, rack} | {web, {disk, 0, 0}, rack}: hard", [2]int64{0, 2}, false, false, 0},
 		{"apart, for ever, on one rack", "{web, {web, 0, 0}, rack}: hard", [2]int64{0, 2}, false, false, 1_000_000},
@@ -117,6 +119,85 @@ func TestFloorOfLackedDevices(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestNothingBelowFloor draws problems of everything, of which weights may be such that something is better left
+// out, and limits per node and the wish to be apart are frequent, and looks through all assignments for
+// one that costs less than the floor. A board adds up what these cost, and the judge has the last word.
+func TestNothingBelowFloor(t *testing.T) {
+	paid, of := 0, cases(6000, 200_000)
+	for seed := range of {
+		chance := rand.New(rand.NewPCG(seed, 10))
+		size := constrainttest.Size{Nodes: 3, Applications: 3, Containers: 2, Constraints: 4}
+		if seed%2 == 0 {
+			size = constrainttest.Size{Nodes: 2, Applications: 1, Containers: 6, Constraints: 2}
+		}
+		p := constrainttest.Draw(chance, size)
+		sharpen(chance, p)
+		b := board.New(p, constraint.FindRoles(p))
+		floor := b.Floor()
+		if floor > 0 {
+			paid++
+		}
+		for c := range p.Containers {
+			if of := &p.Containers[c]; !of.Fixed && of.At != constraint.Nowhere {
+				b.Take(int32(c))
+			}
+		}
+		if below(b, 0, floor) {
+			t.Fatalf("seed %d: the floor is %d, and %v costs %d: %+v", seed, floor, b.Assignment(), b.Score(), p)
+		}
+	}
+	if uint64(paid) < of/3 {
+		t.Errorf("%d of %d floors are above 0: they show too little", paid, of)
+	}
+}
+
+// sharpen draws weights, limits and bounds anew.
+func sharpen(chance *rand.Rand, p *constraint.Problem) {
+	for _, weight := range []*int64{&p.Objective.Unplaced, &p.Objective.Loose, &p.Objective.Extent} {
+		if chance.IntN(2) == 0 {
+			*weight = []int64{0, 1, 7, 1000, 1100, 2200}[chance.IntN(6)]
+		}
+	}
+	for class := range p.Classes {
+		p.Classes[class].PerNode = int32(max(chance.IntN(5)-2, 0))
+	}
+	for i := range p.Constraints {
+		c := &p.Constraints[i]
+		if !c.Hard && chance.IntN(2) == 0 {
+			c.Weight = []int64{1, 3, 333, 100_000}[chance.IntN(4)]
+		}
+		for _, bounds := range c.Any {
+			for j := range bounds {
+				if b := &bounds[j]; len(b.Subject) > 0 && chance.IntN(2) == 0 {
+					b.Target, b.Min, b.Max, b.SelfCounted = b.Subject, 0, int32(chance.IntN(2)), chance.IntN(2) == 0
+				}
+			}
+		}
+	}
+}
+
+// below reports whether an assignment costs less than the floor and may be carried out, in which the containers
+// before c are where they are; the board then holds it.
+func below(b *board.Board, c int32, floor int64) bool {
+	p := b.Problem()
+	switch {
+	case int(c) == len(p.Containers):
+		return b.Score() < floor && constraint.Check(p, b.Assignment()) == nil && constraint.Evaluate(p, b.Assignment()).Score < floor
+	case p.Containers[c].Fixed:
+		return below(b, c+1, floor)
+	case p.Containers[c].At == constraint.Nowhere && below(b, c+1, floor):
+		return true
+	}
+	for n := range int32(len(p.Nodes)) {
+		b.Put(c, n)
+		if below(b, c+1, floor) {
+			return true
+		}
+		b.Take(c)
+	}
+	return false
 }
 
 // TestCrowd draws containers that want few of each other on their node, and some that stay, and holds
