@@ -75,6 +75,19 @@ func compare(t *testing.T, seed uint64, b *board.Board, before *constraint.Repor
 	if r.Score != b.Score() {
 		t.Fatalf("seed %d: the score is %d, the judge says %d of %v", seed, b.Score(), r.Score, b.Assignment())
 	}
+	load := func(n int32) (most int64) {
+		for k, capacity := range p.Nodes[n].Capacity {
+			if capacity > 0 {
+				most = max(most, p.Objective.Peak*max(capacity-b.Free(n)[k], 0)/capacity)
+			}
+		}
+		return most
+	}
+	for n := range p.Nodes {
+		if p.Objective.Peak > 0 && load(int32(n)) > load(b.Fullest()) {
+			t.Fatalf("seed %d: node %d is said to be the fullest, and node %d is", seed, b.Fullest(), n)
+		}
+	}
 	parts, excess, cost := b.Parts(), int64(0), int64(0)
 	r.Parts.Violations, r.Parts.Peak = 0, 0
 	if parts != r.Parts {

@@ -188,6 +188,8 @@ func (b *Board) learn(s *share, set int32) int64 {
 // Estimate is what putting the container, which is on no node and not fixed, on the node would
 // add to the score and to the surcharges, in thousandths, before rounding, and without what its
 // application lacks then no more. A violation of a hard constraint is dearer than anything else.
+// Where the fullest node is weighed the emptier of two nodes is the better by less than 1 of the score: else
+// nothing would tell one of them until it is the fullest.
 func (b *Board) Estimate(container, node int32) int64 {
 	class := b.classOf[container]
 	sum := b.remembered(b.shares[b.sharesOf[class]:b.sharesOf[class+1]], node)
@@ -195,7 +197,8 @@ func (b *Board) Estimate(container, node int32) int64 {
 		sum -= charged(fine*b.weights.Moved, b.dearer)
 	}
 	if !b.plain {
-		sum += fine * b.ofNode(&b.room, class, node)
+		cost, full := b.ofNode(&b.room, class, node)
+		sum += fine*cost + full
 	}
 	if len(b.mixed[class]) > 0 {
 		sum += b.alternatively(class, b.setsOf(node))

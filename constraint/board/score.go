@@ -185,7 +185,8 @@ func (t *tally) score() int64 {
 
 // delta is what the container on the node would add to all this.
 func (t *tally) delta(r *room, container, node int32) int64 {
-	w, sum := &t.weights, t.ofNode(r, r.classOf[container], node)
+	w := &t.weights
+	sum, _ := t.ofNode(r, r.classOf[container], node)
 	if t.start[container] == node {
 		sum -= w.Moved
 	}
@@ -205,20 +206,24 @@ func (t *tally) fills(container int32) int64 {
 	return 0
 }
 
-// ofNode is the part that concerns the node alone.
-func (t *tally) ofNode(r *room, class, node int32) int64 {
-	w, sum := &t.weights, int64(0)
+// ofNode is the part that concerns the node alone, and, where the fullest node is weighed, how full this one would
+// be, in parts of fine.
+func (t *tally) ofNode(r *room, class, node int32) (cost, full int64) {
+	w := &t.weights
 	if t.on[node] == 0 {
-		sum += w.Used
+		cost += w.Used
 	}
 	if w.Least == nil && w.Peak == 0 {
-		return sum
+		return cost, 0
 	}
 	before, after := t.state(r, node, nil), t.state(r, node, r.needsOfClass(class))
 	if after.fragmented && !before.fragmented {
-		sum += w.Fragmented
+		cost += w.Fragmented
 	}
-	return sum + max(after.peak-t.peak(), 0)
+	if w.Peak > 0 {
+		full = shareOf(fine-1, min(after.peak, w.Peak), w.Peak)
+	}
+	return cost + max(after.peak-t.peak(), 0), full
 }
 
 // shareOf is part/whole of the weight, of numbers that are at least 0, rounded down;
@@ -254,5 +259,17 @@ func (b *Board) Delta(container, node int32) (score, strain int64) {
 	return score + b.tally.delta(&b.room, container, node), strain
 }
 
-// Peak is the part of the score that the fullest node is.
-func (b *Board) Peak() int64 { return b.peak() }
+// Fullest is a node of those of which the largest share is taken, where the objective weighs that; else
+// Nowhere.
+func (b *Board) Fullest() int32 {
+	if b.peaks == nil || len(b.on) == 0 {
+		return constraint.Nowhere
+	}
+	at := 1
+	for at < len(b.on) {
+		if at *= 2; b.peaks[at] != b.peaks[at/2] {
+			at++
+		}
+	}
+	return int32(at - len(b.on))
+}

@@ -77,19 +77,25 @@ func (s *Search) crowded(l link, than int64) int32 {
 	return node
 }
 
+// anyOn is a container on the node that may be moved and was not taken, by chance; Nowhere if there is none.
+func (s *Search) anyOn(node int32) int32 {
+	chosen, count := constraint.Nowhere, 0
+	for c := s.board.On(node); c != constraint.Nowhere; c = s.board.Next(c) {
+		if !s.problem.Containers[c].Fixed && !s.taken(c) {
+			count++
+			if s.rand.IntN(count) == 0 {
+				chosen = c
+			}
+		}
+	}
+	return chosen
+}
+
 // makeRoom takes containers off the node, by chance, until the container fits there, and puts
 // it.
 func (s *Search) makeRoom(c, node int32) bool {
 	for range mostEjected {
-		victim, count := constraint.Nowhere, 0
-		for other := s.board.On(node); other != constraint.Nowhere; other = s.board.Next(other) {
-			if !s.problem.Containers[other].Fixed && !s.taken(other) {
-				count++
-				if s.rand.IntN(count) == 0 {
-					victim = other
-				}
-			}
-		}
+		victim := s.anyOn(node)
 		if victim == constraint.Nowhere {
 			return false
 		}

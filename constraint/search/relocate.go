@@ -45,6 +45,9 @@ func (s *Search) aroundOr(c, from int32, into wanted) {
 func (s *Search) offender() (int32, wanted) {
 	nowhere := wanted{set: constraint.Nowhere}
 	if len(s.board.Violated()) == 0 || s.rand.IntN(16) == 0 {
+		if n := s.board.Fullest(); n != constraint.Nowhere && s.rand.IntN(2) == 0 {
+			return s.anyOn(n), nowhere
+		}
 		return s.settled(pick(s.rand, s.movable)), nowhere
 	}
 	v, found := s.violation()
