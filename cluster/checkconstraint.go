@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -28,6 +29,9 @@ func (s *State) checkConstraints() error {
 			return fmt.Errorf("shape row %d: roles are %v, its tags have %v", i, s.shape[i].roles, roles)
 		}
 	}
+	if err := s.checkIndex(); err != nil {
+		return err
+	}
 	for i, st := range s.constraints.stances {
 		if want := s.stanceOf(TaskID(i)); st != want {
 			return fmt.Errorf("task row %d: stance is %v, want %v", i, st, want)
@@ -44,6 +48,34 @@ func (s *State) checkConstraints() error {
 			if err := s.checkCounts(&row.bound[i]); err != nil {
 				return fmt.Errorf("constraint row %d, bound %d: %w", c, i, err)
 			}
+		}
+	}
+	return nil
+}
+
+// checkIndex holds the index of tags to one that is made anew.
+func (s *State) checkIndex() error {
+	has := s.constraints.index
+	if has == nil {
+		return nil
+	}
+	s.constraints.index = nil
+	fresh := s.tags()
+	s.constraints.index = has
+	if err := checkLists("shapes", has.shapes, fresh.shapes); err != nil {
+		return err
+	}
+	return checkLists("constraints", has.constraints, fresh.constraints)
+}
+
+// checkLists holds lists by tag to others that are in order.
+func checkLists[T cmp.Ordered](what string, has, want map[string][]T) error {
+	if len(has) != len(want) {
+		return fmt.Errorf("index: %s have %d tags, want %d", what, len(has), len(want))
+	}
+	for tag, list := range want {
+		if !slices.Equal(slices.Sorted(slices.Values(has[tag])), list) {
+			return fmt.Errorf("index: %s of tag %s are %v, want %v", what, tag, has[tag], list)
 		}
 	}
 	return nil

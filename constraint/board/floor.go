@@ -32,7 +32,8 @@ type classFloor struct {
 }
 
 // Floor is a score that no assignment is less than that may be carried out. While it is added up
-// the board holds what is fixed only.
+// the board holds what is fixed only; then everybody is back, but may hold other devices where it was not at the
+// start.
 func (b *Board) Floor() int64 {
 	start, fixed := slices.Clone(b.at), slices.Clone(b.at)
 	for c := range fixed {

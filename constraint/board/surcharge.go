@@ -5,8 +5,10 @@ package board
 // constraint. The score is the same; estimates go by what is charged.
 
 const (
-	quarters     = 4
-	mostQuarters = 100 * quarters // so that no sum of the largest weights overflows
+	quarters = 4
+	// mostQuarters keeps sums of weights from overflow, but for the largest that an objective and a constraint
+	// may have both: there what is charged guides nobody, and the score is as it is.
+	mostQuarters = 100 * quarters
 )
 
 // levy works out the constraint's surcharge anew.

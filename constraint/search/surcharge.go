@@ -2,7 +2,8 @@ package search
 
 // This file makes dearer what stays violated. Where a plan has not become better for a while, what
 // does not hold is charged more, again and again, until it costs less to have others violated
-// in its place, which may be easier to mend (breakout: Morris 1993). So is what is moved, loose or
+// in its place, which may be easier to mend (breakout: Morris 1993); a constraint as many times as there are
+// sets in which it does not hold. So is what is moved, loose or
 // not placed, or else that would be the way out. Which plan is the best goes by the score alone,
 // and every leg begins without surcharges. What Serial leaves violated is charged at the first step: the
 // search has spent its ticks already, and stood still.
