@@ -47,6 +47,7 @@ func Known(p *Problem) Knowledge {
 // Warning is what may be a mistake in a constraint.
 type Warning struct {
 	Constraint int
+	Same       int // the constraint before it that says the same; -1 if it is none of that
 	Sentence   string
 }
 
@@ -58,14 +59,14 @@ func Warnings(constraints []cluster.Constraint, k Knowledge) []Warning {
 		c := &constraints[i]
 		from := len(all)
 		warn := func(format string, args ...any) {
-			w := Warning{i, fmt.Sprintf(format, args...)}
+			w := Warning{Constraint: i, Same: -1, Sentence: fmt.Sprintf(format, args...)}
 			if !slices.Contains(all[from:], w) {
 				all = append(all, w)
 			}
 		}
 		key := c.Owner + "\n" + Format(c)
 		if before, twice := first[key]; twice {
-			warn("is the same as constraint %d, and counts twice", before+1)
+			all = append(all, Warning{Constraint: i, Same: before, Sentence: fmt.Sprintf("is the same as constraint %d, and counts twice", before+1)})
 		} else {
 			first[key] = i
 		}

@@ -2,6 +2,7 @@ package constraint
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,6 +38,9 @@ func TestWarnings(t *testing.T) {
 			got = append(got, w.Sentence)
 			if w.Constraint < 0 || w.Constraint >= len(constraints) {
 				t.Errorf("%q is about constraint %d", w.Sentence, w.Constraint)
+			}
+			if twice := strings.HasPrefix(w.Sentence, "is the same as"); twice != (w.Same == 0) || !twice && w.Same != -1 {
+				t.Errorf("%q says the same as constraint %d", w.Sentence, w.Same)
 			}
 		}
 		if !slices.Equal(got, c.want) {

@@ -19,6 +19,7 @@ import (
 type File struct {
 	Constraints []cluster.Constraint
 	Lines       []int // on which each constraint begins, from 1
+	Columns     []int // and where on that line, from 1
 }
 
 // Decode reads a file; errors call it name. It is text if it begins with a brace that is
@@ -77,7 +78,8 @@ func decodeText(name, text string) (*File, error) {
 			wrong = append(wrong, err)
 			continue
 		}
-		f.Constraints, f.Lines = append(f.Constraints, c), append(f.Lines, number)
+		indent := len(line) - len(strings.TrimLeft(line, " \t"))
+		f.Constraints, f.Lines, f.Columns = append(f.Constraints, c), append(f.Lines, number), append(f.Columns, indent+1)
 	}
 	if len(wrong) > 0 {
 		return nil, errors.Join(wrong...)

@@ -3,6 +3,7 @@ package file
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,6 +91,24 @@ func TestMapIsText(t *testing.T) {
 	}
 	if diff := cmp.Diff(f.Constraints[0], f.Constraints[1]); diff != "" {
 		t.Errorf("text -, map +:\n%s", diff)
+	}
+}
+
+// Each constraint is known to begin where its text or its map does.
+func TestPlaces(t *testing.T) {
+	for text, want := range map[string][2][]int{
+		"{a, {b, 0, 2}, node}\n\n \t{a, {b, 0, 1}, node}":                           {{1, 3}, {1, 3}},
+		"- '{a, {b, 0, 2}, node}'\n-   {name: x, text: '{a, {b, 0, 1}, node}'}":     {{1, 2}, {3, 5}},
+		"{\"constraints\": [\"{a, {b, 0, 2}, node}\",\n \"{a, {b, 0, 1}, node}\"]}": {{1, 2}, {18, 2}},
+	} {
+		f, err := Decode("t", []byte(text))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got := [2][]int{f.Lines, f.Columns}; !slices.Equal(got[0], want[0]) || !slices.Equal(got[1], want[1]) {
+			t.Errorf("%s: lines and columns %v, want %v", text, got, want)
+		}
 	}
 }
 
@@ -222,8 +241,8 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(read.Constraints) != len(read.Lines) || len(read.Constraints) == 0 {
-			t.Fatalf("%q: %d constraints on %d lines", text, len(read.Constraints), len(read.Lines))
+		if n := len(read.Constraints); n != len(read.Lines) || n != len(read.Columns) || n == 0 {
+			t.Fatalf("%q: %d constraints on %d lines, in %d columns", text, n, len(read.Lines), len(read.Columns))
 		}
 		for i := range read.Constraints {
 			if err := cluster.CheckConstraint(&read.Constraints[i]); err != nil {

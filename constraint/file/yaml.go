@@ -92,7 +92,8 @@ func (r *reader) constraint(v document.Value) {
 		r.Complain(v, "%v", err)
 		return
 	}
-	r.file.Constraints, r.file.Lines = append(r.file.Constraints, c), append(r.file.Lines, v.Node.Line)
+	r.file.Constraints = append(r.file.Constraints, c)
+	r.file.Lines, r.file.Columns = append(r.file.Lines, v.Node.Line), append(r.file.Columns, v.Node.Column)
 }
 
 // text reads a constraint that is written as a text.
