@@ -246,4 +246,7 @@ func sorted(texts []string) []string {
 func (r *reading) readConstraints(v document.Value, owner string) {
 	read := constraintfile.Read(r.Reader, v, constraintfile.Defaults{Owner: owner})
 	r.Problem.Constraints = append(r.Problem.Constraints, read.Constraints...)
+	for i := range read.Constraints {
+		r.written = append(r.written, position{read.Lines[i], read.Columns[i]})
+	}
 }

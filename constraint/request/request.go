@@ -27,9 +27,14 @@ type Request struct {
 	// Planted is a placement that the file knows of; nil if it knows none. Solvers do not
 	// see it.
 	Planted constraint.Assignment
-	first   []int32  // container of each class
-	names   []string // of containers that have names of their own, by container; else nil
+	first   []int32    // container of each class
+	names   []string   // of containers that have names of their own, by container; else nil
+	source  string     // what errors call the file
+	written []position // where each constraint is written; nil for what no file wrote, or manifests
 }
+
+// position is a place of the file, from 1.
+type position struct{ line, column int }
 
 // Requirement says that the label, or the group, of that key has one of the values.
 type Requirement struct {
@@ -83,6 +88,7 @@ func Read(name string, text []byte) (*Request, error) {
 		return nil, fmt.Errorf("%w; see docs/place.md", err)
 	}
 	r := &reading{Reader: reader, nodes: map[string]int32{}}
+	r.source = name
 	r.Problem.Kinds = usualKinds()
 	r.Problem.Objective = constraint.Standard()
 	r.read(top)
