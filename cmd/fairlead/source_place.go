@@ -84,5 +84,8 @@ func openPlace(path string, o place.Options) (trace.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return placed{place.New(r, o), append(append(notes, warnings...), r.Warnings()...)}, nil
+	for _, warning := range append(warnings, r.Warnings()...) {
+		notes = append(notes, "warning: "+warning)
+	}
+	return placed{place.New(r, o), notes}, nil
 }
