@@ -27,6 +27,9 @@ import (
 type Config struct {
 	Setup  report.Setup // names that go into the result
 	Source trace.Source
+	// Beside says that the source is one of trace.Beside, whose jobs are called by the
+	// numbers that their own source gives them.
+	Beside bool
 	Lanes  []sched.Lane
 	// Typical is what tasks typically ask for, by which fragmentation is
 	// measured; without it that is learned from the tasks that are submitted.
@@ -58,7 +61,8 @@ type Config struct {
 type Ending struct {
 	Core *sched.Core // the callee's from now on
 	// Names are what the source calls the tasks that are there, by row: their names,
-	// or their job and index as in 17/3; empty where no task is.
+	// or their job and index as in 17/3, or beside:17/3 if they are of the second source;
+	// empty where no task is.
 	Names []string
 }
 

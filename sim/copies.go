@@ -22,7 +22,7 @@ func (b *tasks) replicas(r *trace.Task) int32 {
 // first of them.
 func (b *tasks) submitCopies(r *trace.Task, shape cluster.ShapeID, input []cluster.Block, now cluster.Time, tell func(cluster.Event)) *job {
 	count := b.replicas(r)
-	j := &job{id: r.Job, row: cluster.JobID(b.jobRows.Take()), user: r.User, expected: int(count), copied: true}
+	j := &job{id: r.Job, row: cluster.JobID(b.jobRows.Take()), user: r.User, beside: b.isBeside(r.Job), expected: int(count), copied: true}
 	tell(cluster.JobSubmitted{Job: j.row, Name: strconv.FormatUint(r.Job, 10), User: r.User, FirstEnds: true})
 	for i := range count {
 		if i > 0 {

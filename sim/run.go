@@ -81,6 +81,7 @@ func newSimulation(cfg Config) (*simulation, error) {
 		output:  newOutput(cfg.Output, kinds),
 		planner: planning{rounds: make([]*sched.Round, len(cfg.Lanes)), wake: cluster.Never},
 	}
+	s.tasks.beside = cfg.Beside
 	s.stats.gaps = gaps
 	if s.stats.priced, err = pricedKind(kinds, cfg.Classes); err != nil {
 		return nil, err
@@ -137,12 +138,8 @@ func (s *simulation) handOver() {
 	}
 	end := Ending{Core: s.core, Names: make([]string, len(s.tasks.list))}
 	for row := range s.tasks.list {
-		switch t := &s.tasks.list[row]; {
-		case t.seq == 0:
-		case t.label() != "":
-			end.Names[row] = t.label()
-		default:
-			end.Names[row] = fmt.Sprintf("%d/%d", t.job.id, t.index)
+		if t := &s.tasks.list[row]; t.seq != 0 {
+			end.Names[row] = t.listed()
 		}
 	}
 	s.cfg.Finished(end)

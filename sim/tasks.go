@@ -24,6 +24,7 @@ type tasks struct {
 	jobs    map[uint64]*job
 	seq     cluster.Seq
 	classes *class.Table
+	beside  bool            // the workload is of two sources
 	retired []cluster.JobID // job rows that are free once the core was told
 	shapes
 }
@@ -64,7 +65,8 @@ type job struct {
 	row       cluster.JobID
 	user      string
 	foreign   bool
-	expected  int // tasks in all; 0 if unknown, where each may be the last
+	beside    bool // of the second of two sources, which has its own number for it
+	expected  int  // tasks in all; 0 if unknown, where each may be the last
 	submitted int
 	live      int
 	done      int // finished by themselves
@@ -122,13 +124,37 @@ type task struct {
 
 // called is what people call the task.
 func (t *task) called() string {
-	if name := t.label(); name != "" {
-		return name
+	switch own, _ := trace.OwnJob(t.job.id); {
+	case t.name != "" || t.copy != 0:
+		return t.listed()
+	case t.job.beside:
+		return fmt.Sprintf("task %d of job %d of --beside", t.index, own)
 	}
 	return fmt.Sprintf("task %d of job %d", t.index, t.job.id)
 }
 
-// label is the task's name in lists: that of the trace, and which copy it is; empty
+// listed is what lists for people call the task: its label, or else its job and index.
+func (t *task) listed() string {
+	name := t.name
+	if name == "" {
+		name = numbered(t.job.id, t.index, t.job.beside)
+	}
+	if t.copy != 0 {
+		name += fmt.Sprintf("#%d", t.copy)
+	}
+	return name
+}
+
+// numbered is a task by its job and index: 17/3, or beside:17/3 where a source beside the
+// workload's calls it that.
+func numbered(job uint64, index uint32, beside bool) string {
+	if own, _ := trace.OwnJob(job); beside {
+		return fmt.Sprintf("beside:%d/%d", own, index)
+	}
+	return fmt.Sprintf("%d/%d", job, index)
+}
+
+// label is the task's name in files: that of the trace, and which copy it is; empty
 // where neither says anything.
 func (t *task) label() string {
 	switch {
@@ -227,7 +253,7 @@ func (b *tasks) submit(r *trace.Task, shape cluster.ShapeID, input []cluster.Blo
 	key := taskKey{r.Job, r.Index}
 	j := b.jobs[r.Job]
 	if j == nil {
-		j = &job{id: r.Job, row: cluster.JobID(b.jobRows.Take()), user: r.User, expected: int(r.JobTasks)}
+		j = &job{id: r.Job, row: cluster.JobID(b.jobRows.Take()), user: r.User, beside: b.isBeside(r.Job), expected: int(r.JobTasks)}
 		b.jobs[r.Job] = j
 		tell(cluster.JobSubmitted{Job: j.row, Name: strconv.FormatUint(r.Job, 10), User: r.User, Together: r.Together, LongRunning: r.LongRunning})
 	}
@@ -236,6 +262,12 @@ func (b *tasks) submit(r *trace.Task, shape cluster.ShapeID, input []cluster.Blo
 	t := &b.list[row]
 	tell(cluster.TaskSubmitted{Task: row, Seq: t.seq, Job: j.row, Shape: shape, Class: t.service, Priority: r.Priority, Input: input})
 	return row
+}
+
+// isBeside reports whether the job is of the second of two sources.
+func (b *tasks) isBeside(job uint64) bool {
+	_, is := trace.OwnJob(job)
+	return b.beside && is
 }
 
 // enter notes one more task of the job.
@@ -312,7 +344,7 @@ func (b *tasks) checkPromise(r *trace.Task) error {
 	}
 	name := r.Name
 	if name == "" {
-		name = fmt.Sprintf("%d/%d", r.Job, r.Index)
+		name = numbered(r.Job, r.Index, b.isBeside(r.Job))
 	}
 	return fmt.Errorf("task %s: promise %q: %w", name, r.Promise, err)
 }

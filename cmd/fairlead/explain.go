@@ -79,7 +79,7 @@ func (f *explainFlags) register(c *cobra.Command) {
 	s.StringVar(&f.world.policies, "policy", "load-spreading", "the policy that decides; see 'fairlead policies'")
 	s.Uint64Var(&f.seed, "seed", 1, "seed to run with")
 	s.StringVar(&f.at, "at", "", "`time` that is explained, such as 90m (required)")
-	s.StringVar(&f.task, "task", "", "the `TASK` to explain, as the source names it, or by its job and index such as 17/3 (default: all that wait)")
+	s.StringVar(&f.task, "task", "", "the `TASK` to explain, as the source names it, or by its job and index such as 17/3, or beside:17/3 if it is of --beside (default: all that wait)")
 	s.IntVar(&f.most, "lines", 10, "lines to list at most: nodes, the cheapest first; reasons; kinds of nodes. JSON has all reasons and kinds")
 	s.StringVarP(&f.format, "output", "o", "text", "text or json")
 	complete(c, "policy", policies.Names()...)

@@ -147,6 +147,7 @@ func (f *simulateFlags) plan() (*simulation, error) {
 	if s.parallel == 0 {
 		s.parallel = parallelRuns(s.config.Planner.Time)
 	}
+	s.config.Beside = f.beside != ""
 	s.config.Setup = f.setup(s)
 	return s, errors.Join(errs...)
 }

@@ -16,7 +16,7 @@ import (
 // measured on the nodes, and where the tasks' input lies, is left out: that was
 // with other tasks, and on other nodes.
 func Merge(nodes, tasks Source) (Source, error) {
-	m, err := merge(nodes, tasks)
+	m, err := merge(nodes, tasks, pair{"the cluster", "the workload"})
 	if err != nil {
 		return nil, err
 	}
@@ -29,17 +29,41 @@ func Merge(nodes, tasks Source) (Source, error) {
 // of the first: the highest bit of the number is turned round. What was measured on the nodes
 // is left out: that was without the tasks.
 func Beside(all, tasks Source) (Source, error) {
-	m, err := merge(all, tasks)
+	m, err := merge(all, tasks, pair{"the workload", "--beside"})
 	if err != nil {
 		return nil, err
 	}
-	m.beside = true
+	m.beside, m.tasks.beside = true, true
 	m.nodes.wants = func(r *Record) bool { return r.What != NodeUsed }
 	return m, nil
 }
 
+// besideBit is turned round in the numbers of jobs that come Beside others.
+const besideBit = 1 << 63
+
+// OwnJob is the number that its own source gave a job that came Beside others, and whether
+// the job is one of those, where no source itself has numbers that large.
+func OwnJob(job uint64) (own uint64, beside bool) {
+	return job ^ besideBit, job >= besideBit
+}
+
+// pair is what messages call the two sources.
+type pair struct{ nodes, tasks string }
+
+// UnitsError says that two sources measure a kind in units of which none is a part of the
+// other.
+type UnitsError struct {
+	Nodes, Tasks cluster.Kind
+	called       pair
+}
+
+func (e *UnitsError) Error() string {
+	return fmt.Sprintf("%s measures %s in units of %d %q, %s in units of %d %q; they must be the same, or parts of the same",
+		e.called.nodes, e.Nodes.Name, e.Nodes.PerUnit, e.Nodes.Unit, e.called.tasks, e.Tasks.PerUnit, e.Tasks.Unit)
+}
+
 // merge merges the sources, of which the second gives its tasks.
-func merge(nodes, tasks Source) (*merged, error) {
+func merge(nodes, tasks Source, called pair) (*merged, error) {
 	kinds := slices.Clone(nodes.Kinds())
 	for _, k := range tasks.Kinds() {
 		at := slices.IndexFunc(kinds, func(o cluster.Kind) bool { return o.Name == k.Name })
@@ -47,7 +71,7 @@ func merge(nodes, tasks Source) (*merged, error) {
 			kinds = append(kinds, k)
 			continue
 		}
-		if err := compatible(kinds[at], k); err != nil {
+		if err := compatible(kinds[at], k, called); err != nil {
 			return nil, err
 		}
 		kinds[at].PerUnit = max(kinds[at].PerUnit, k.PerUnit)
@@ -62,14 +86,13 @@ func merge(nodes, tasks Source) (*merged, error) {
 }
 
 // compatible says why a kind of the nodes is not that of the tasks.
-func compatible(nodes, tasks cluster.Kind) error {
+func compatible(nodes, tasks cluster.Kind, called pair) error {
 	fine, coarse := max(nodes.PerUnit, tasks.PerUnit), min(nodes.PerUnit, tasks.PerUnit)
 	switch {
 	case nodes.Unit != tasks.Unit || coarse < 1 || fine%coarse != 0:
-		return fmt.Errorf("the cluster measures %s in units of %d %q, the workload in units of %d %q; they must be the same, or parts of the same",
-			nodes.Name, nodes.PerUnit, nodes.Unit, tasks.PerUnit, tasks.Unit)
+		return &UnitsError{Nodes: nodes, Tasks: tasks, called: called}
 	case nodes.Devices != tasks.Devices:
-		return fmt.Errorf("%s comes in devices in one of cluster and workload, and not in the other", nodes.Name)
+		return fmt.Errorf("%s comes in devices in one of %s and %s, and not in the other", nodes.Name, called.nodes, called.tasks)
 	}
 	return nil
 }
@@ -102,6 +125,7 @@ type side struct {
 	source Source
 	places []place
 	wants  func(*Record) bool
+	beside bool // its jobs are renumbered
 	next   Record
 	ready  bool  // next is wanted, and has yet to be given
 	err    error // why there is no next record
@@ -149,9 +173,9 @@ func (m *merged) Next(r *Record) error {
 		switch {
 		case !m.beside:
 			s.next.Task.Input = nil
-		case s == &m.tasks:
+		case s.beside:
 			s.next.Task.Input = nil
-			s.next.Task.Job ^= 1 << 63
+			s.next.Task.Job ^= besideBit
 		}
 	}
 }
@@ -187,7 +211,11 @@ func (s *side) spread(kinds []cluster.Kind) (err error) {
 	if most := &s.next.Task.Max; err == nil && *most != nil {
 		*most, err = s.common(*most, kinds)
 	}
-	if err != nil {
+	switch own, _ := OwnJob(s.next.Task.Job); {
+	case err != nil && s.beside:
+		s.next.Task.Job = own
+		return fmt.Errorf("--beside: %s: %w", s.next.subject(), err)
+	case err != nil:
 		return fmt.Errorf("%s: %w", s.next.subject(), err)
 	}
 	return nil

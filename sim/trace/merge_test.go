@@ -270,12 +270,24 @@ func TestMergeRefuses(t *testing.T) {
 	}{
 		{[]cluster.Kind{{Name: "cpu", Unit: "cores", PerUnit: 3}}, []cluster.Kind{{Name: "cpu", Unit: "cores", PerUnit: 2}}, "measures cpu in units of 3"},
 		{[]cluster.Kind{{Name: "cpu", Unit: "cores", PerUnit: 1}}, []cluster.Kind{{Name: "cpu", Unit: "slots", PerUnit: 1}}, "measures cpu in units of 1"},
-		{gpu("gpu", 10), []cluster.Kind{{Name: "gpu", PerUnit: 10}}, "gpu comes in devices in one of cluster and workload"},
+		{gpu("gpu", 10), []cluster.Kind{{Name: "gpu", PerUnit: 10}}, "gpu comes in devices in one of the cluster and the workload"},
 		{gpu("gpu", 10), gpu("nvidia.com/gpu", 10), "kinds gpu and nvidia.com/gpu both come in devices"},
 	} {
 		if _, err := Merge(&memory{kinds: c.nodes}, &memory{kinds: c.tasks}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %q", err, c.want)
 		}
+	}
+	cores, slots := &memory{kinds: []cluster.Kind{{Name: "cpu", Unit: "cores", PerUnit: 1}}}, &memory{kinds: []cluster.Kind{{Name: "cpu", Unit: "slots", PerUnit: 1}}}
+	if _, err := Beside(cores, slots); err == nil || !strings.HasPrefix(err.Error(), `the workload measures cpu in units of 1 "cores", --beside in units of 1 "slots"; `) {
+		t.Error(err)
+	}
+	many := &memory{[]cluster.Kind{{Name: "cpu", PerUnit: 1}}, []Record{{What: TaskSubmitted, Task: Task{Job: 5, Demand: cluster.Vector{1 << 44}}}}}
+	b, err := Beside(&memory{kinds: []cluster.Kind{{Name: "cpu", PerUnit: 1000}}}, many)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Next(&Record{}); err == nil || !strings.HasPrefix(err.Error(), "--beside: task submitted at 0s: task 0 of job 5: 17592186044416 of cpu") {
+		t.Error(err)
 	}
 	nodes := &memory{[]cluster.Kind{{Name: "cpu", PerUnit: 1}}, []Record{{What: NodeAdded, Node: Node{ID: 7, Capacity: cluster.Vector{1 << 44}}}}}
 	m, err := Merge(nodes, &memory{kinds: []cluster.Kind{{Name: "cpu", PerUnit: 1000}}})
