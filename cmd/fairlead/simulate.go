@@ -50,7 +50,8 @@ seed, and compares what came of it. Without arguments it makes up a cluster of
   fairlead simulate --cluster 'synthetic:google?nodes=12500&tasks-per-node=8' --until 1d --policy kube -o json
   fairlead simulate --data hdfs --report report.html
   fairlead simulate --faults hostile --tasks tasks.csv
-  fairlead simulate --workload 'place:lra.yaml?together=40&every=10s' --long-running medea --beside 'synthetic:google?nodes=500&cores=32&memory=128'
+  fairlead simulate --workload 'place:lra.yaml?together=10&every=10s' --long-running medea --policy kube --until 2m \
+      --beside 'synthetic:google?nodes=500&tasks-per-node=0&cores=32&memory=128'
   fairlead simulate --workload recording:DIR`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

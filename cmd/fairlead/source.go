@@ -213,7 +213,7 @@ func (s *simulation) openBoth(seed uint64) (opened, error) {
 	until := cmp.Or(s.config.Until, b.end, cluster.Never)
 	merged, err := trace.Merge(trace.Limit(a, until), trace.Limit(b, until))
 	if err != nil {
-		return opened{}, errors.Join(err, a.Close(), b.Close())
+		return opened{}, errors.Join(agreeing(err, nodes, tasks), a.Close(), b.Close())
 	}
 	return opened{Source: merged, readers: append(a.readers, b.readers...), end: b.end}, nil
 }
@@ -232,7 +232,7 @@ func (s *simulation) openAll(seed uint64) (opened, error) {
 	until := cmp.Or(s.config.Until, cluster.Never)
 	all, err := trace.Beside(trace.Limit(a, until), trace.Limit(b, until))
 	if err != nil {
-		return opened{}, errors.Join(err, a.Close(), b.Close())
+		return opened{}, errors.Join(agreeing(err, s.cluster, s.workload, s.beside), a.Close(), b.Close())
 	}
 	return opened{Source: all, readers: append(a.readers, b.readers...), end: max(a.end, b.end)}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sim/trace"
@@ -214,13 +215,17 @@ func (s sourceSpec) endless() bool {
 	return err == nil && g.endless
 }
 
+func absoluteKinds() []cluster.Kind {
+	return []cluster.Kind{{Name: "cpu", Unit: "cores", PerUnit: 1000}, {Name: "memory", Unit: "GiB", PerUnit: 1 << 30}}
+}
+
 // largest is what the largest node has, in cores and GiB, by which shares of that node are
 // measured; nil where it is not said, and quantities are such shares.
 func (s sourceSpec) largest() (kinds []cluster.Kind, has cluster.Vector, err error) {
 	if !s.values.Has("cores") && !s.values.Has("memory") {
 		return nil, nil, nil
 	}
-	kinds = []cluster.Kind{{Name: "cpu", Unit: "cores", PerUnit: 1000}, {Name: "memory", Unit: "GiB", PerUnit: 1 << 30}}
+	kinds = absoluteKinds()
 	has = make(cluster.Vector, len(kinds))
 	err = errors.Join(
 		s.whole("cores", 1, 10_000, func(v int64) { has[0] = v * kinds[0].PerUnit }),
@@ -239,4 +244,23 @@ func (s sourceSpec) absolute(src trace.Source, err error) (trace.Source, error) 
 		return src, err
 	}
 	return trace.Scale(src, kinds, has)
+}
+
+// agreeing adds to an error about units which options of one of the sources make them agree,
+// if it has such.
+func agreeing(err error, sources ...sourceSpec) error {
+	units, is := errors.AsType[*trace.UnitsError](err)
+	if !is || !slices.ContainsFunc(absoluteKinds(), func(k cluster.Kind) bool { return k.Unit == units.Nodes.Unit || k.Unit == units.Tasks.Unit }) {
+		return err
+	}
+	for _, s := range sources {
+		if s.format == "synthetic" && s.path == "google" && !s.values.Has("cores") {
+			sign := "?"
+			if strings.Contains(s.text, sign) {
+				sign = "&"
+			}
+			return fmt.Errorf("%w: say what the largest node has, memory in GiB, such as %s%scores=32&memory=128", err, s.text, sign)
+		}
+	}
+	return err
 }
