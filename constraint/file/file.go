@@ -25,6 +25,7 @@ type File struct {
 // Decode reads a file; errors call it name. It is text if it begins with a brace that is
 // not that of a JSON object, and else YAML.
 func Decode(name string, text []byte) (*File, error) {
+	text = bytes.TrimPrefix(text, []byte("\ufeff")) // editors that mark a file as UTF-8
 	begin := firstText(text)
 	if bytes.HasPrefix(begin, []byte("{")) && !regexp.MustCompile(`^\{\s*("([^"\\]|\\.)*"\s*:|\})`).Match(begin) {
 		return decodeText(name, string(text))

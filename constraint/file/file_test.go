@@ -29,6 +29,7 @@ func TestDecode(t *testing.T) {
 		{"a line each", "# of the operator\n\n{a, {b, 0, 2}, node}: hard\r\n  {*, {b, 1, inf}, rack} # each\n", `3 {a, {b, 0, 2}, node}: hard
 4 {*, {b, 1, inf}, rack}
 `},
+		{"text behind a mark of its encoding", "\ufeff{a, {b, 0, 2}, node}", "1 {a, {b, 0, 2}, node}\n"},
 		{"text that begins as JSON would", `{"a b", {b, 0, 2}, node}`, "1 {\"a b\", {b, 0, 2}, node}\n"},
 		{"list of texts", "- '{a, {b, 0, 2}, node}: hard'\n- |\n  {a, {b, 0, 2}, node}\n  | {a, {c, 0, 2}, node}\n", `1 {a, {b, 0, 2}, node}: hard
 2 {a, {b, 0, 2}, node} | {a, {c, 0, 2}, node}

@@ -58,9 +58,20 @@ func Open(name string, text []byte) (*Reader, Value, error) {
 		return nil, Value{}, fmt.Errorf("%s: neither YAML nor JSON: %w", name, err)
 	}
 	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
-		return nil, Value{}, fmt.Errorf("%s: there is more than one YAML document; keep one and remove the line ---", name)
+		return nil, Value{}, more(name, err)
 	}
 	return &Reader{name: name}, Value{Node: document.Content[0]}, nil
+}
+
+// more says what follows the document, where reading on gives such an error, or none: another
+// one, or text that is not even that.
+func more(name string, err error) error {
+	if err == nil || !strings.HasSuffix(err.Error(), "did not find expected <document start>") {
+		return fmt.Errorf("%s: there is more than one YAML document; keep one and remove the line ---", name)
+	}
+	before := 0 // lines; the parser names none for the first
+	_, _ = fmt.Sscanf(err.Error(), "yaml: line %d:", &before)
+	return fmt.Errorf("%s:%d: the document has ended, and more text follows; keep one document, such as one object of JSON, and nothing behind it", name, before+1)
 }
 
 // Complain notes a mistake at a value.
