@@ -48,6 +48,7 @@ func (r *reading) readKinds(v document.Value) {
 	}
 	if len(kinds) > 0 {
 		r.Problem.Kinds = kinds
+		r.ownKinds = true
 	}
 }
 
@@ -63,13 +64,21 @@ func (r *reading) vector(v document.Value, up bool) cluster.Vector {
 	r.Pairs(v, names[0], func(key, quantity document.Value) {
 		k := slices.Index(names, key.Node.Value)
 		if k < 0 {
-			r.Complain(key, "unknown kind; %s", document.Meant(key.Node.Value, names))
+			r.Complain(key, "unknown kind%s; %s", r.replaced(key.Node.Value), document.Meant(key.Node.Value, names))
 			return
 		}
 		vector[k] = r.quantity(quantity, kinds[k], up)
 		r.mentions[k] = true
 	})
 	return vector
+}
+
+// replaced says why a usual kind is unknown: the file has kinds of its own.
+func (r *reading) replaced(name string) string {
+	if !r.ownKinds || !slices.ContainsFunc(usualKinds(), func(k cluster.Kind) bool { return k.Name == name }) {
+		return ""
+	}
+	return ", as \"kinds:\" replaces cpu, memory and gpu, and does not list it"
 }
 
 // suffixes are the parts and multiples that a quantity may be in, as shares of a unit; those

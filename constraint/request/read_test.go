@@ -149,6 +149,10 @@ func TestReadRefuses(t *testing.T) {
 	for _, tc := range []struct{ old, new, want string }{
 		{shop, "", "f: the file says nothing; see docs/place.md"},
 		{shop, "a: [", "f: neither YAML nor JSON: "},
+		{shop, "kinds: [slots]\n", "f:1:9: kinds[0]: expected fields"},
+		{shop, "nodes: [{name: a, capacity: {cpu: 4, slot: 3, disk: 1}}]\nkinds: [{name: slots}]", `f:1:30: nodes[0].capacity.cpu: unknown kind, as "kinds:" replaces cpu, memory and gpu, and does not list it; there are slots
+f:1:38: nodes[0].capacity.slot: unknown kind; did you mean slots?
+f:1:47: nodes[0].capacity.disk: unknown kind; there are slots`},
 		{shop, "nodes: []", "f:1:8: nodes: there are no nodes"},
 		{shop, "applications: []", "f:1:1: there are no nodes; list them under \"nodes:\""},
 		{"nodes:", "nodse:", "f:2:1: nodse: unknown field; did you mean nodes?"},

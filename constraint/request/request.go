@@ -78,6 +78,7 @@ type reading struct {
 	nodes    map[string]int32 // rows by name
 	keys     []string         // of groups, in the order of the file
 	sets     [][]string       // by key, the set of each node; shorter where the last nodes have none
+	ownKinds bool             // the file lists kinds
 	mentions []bool           // by kind: somebody has it or asks for it
 }
 
