@@ -68,6 +68,9 @@ func (f *lraFlags) check() error {
 	if f.output == "" {
 		return errors.New("--output: want a file, or - for the standard output")
 	}
+	if err := f.checkCounts(); err != nil {
+		return err
+	}
 	digits, percent := strings.CutSuffix(f.utilisation, "%")
 	share, ok := document.ParseDecimal(digits)
 	if ok && percent {
@@ -78,8 +81,31 @@ func (f *lraFlags) check() error {
 	}
 	share.Mul(share, big.NewRat(1000, 1))
 	f.options.Utilisation = new(big.Int).Quo(share.Num(), share.Denom()).Int64()
+	if f.options.Utilisation < 1 {
+		return fmt.Errorf("--utilisation: %q, want 0.001 or more", f.utilisation)
+	}
 	f.options.Free = !f.planted
 	return nil
+}
+
+// checkCounts says which numbers are out of bounds.
+func (f *lraFlags) checkCounts() error {
+	var wrong []error
+	for _, number := range []struct {
+		flag        string
+		given       int
+		least, most int
+	}{
+		{"nodes", f.options.Nodes, 1, planted.MostNodes},
+		{"lras", f.options.Applications, 0, planted.MostApplications},
+		{"inter-app", f.options.InterApp, 0, planted.MostApplications},
+		{"running", f.options.Running, 0, planted.MostApplications},
+	} {
+		if number.given < number.least || number.given > number.most {
+			wrong = append(wrong, fmt.Errorf("--%s: %d, want a number from %d to %d", number.flag, number.given, number.least, number.most))
+		}
+	}
+	return errors.Join(wrong...)
 }
 
 func (f *lraFlags) run(c *cobra.Command) error {

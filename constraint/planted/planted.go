@@ -50,8 +50,8 @@ type Options struct {
 
 // The most that there can be of each.
 const (
-	mostNodes        = 100_000
-	mostApplications = 100_000
+	MostNodes        = 100_000
+	MostApplications = 100_000
 	wholeCluster     = 1000
 )
 
@@ -62,11 +62,11 @@ func (o Options) check() error {
 		is       int
 		from, to int
 	}{
-		{"nodes", o.Nodes, 1, mostNodes},
-		{"applications to place", o.Applications, 0, mostApplications},
-		{"running applications", o.Running, 0, mostApplications},
+		{"nodes", o.Nodes, 1, MostNodes},
+		{"applications to place", o.Applications, 0, MostApplications},
+		{"running applications", o.Running, 0, MostApplications},
 		{"utilisation in thousandths", int(o.Utilisation), 1, wholeCluster},
-		{"applications in a group", o.InterApp, 0, mostApplications},
+		{"applications in a group", o.InterApp, 0, MostApplications},
 	} {
 		if number.is < number.from || number.is > number.to {
 			return fmt.Errorf("%s: %d, want %d to %d", number.what, number.is, number.from, number.to)
