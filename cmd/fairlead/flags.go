@@ -228,9 +228,13 @@ func (f *simulateFlags) planPolicies(s *simulation, flag func(string, error)) {
 	s.options.Solver, s.options.Migrations, s.options.Racer = f.solver, f.migrations, racer
 	f.checkFamilies(s, flag)
 	if s.longRunning = f.longRunning; s.longRunning != "" {
+		may := policies.NamesOf(policies.Constraint)
 		p, err := policies.Find(s.longRunning)
-		if err == nil && p.Family != policies.Constraint {
-			err = fmt.Errorf("%s is of the family %s, want one of the family %s: %s", s.longRunning, p.Family, policies.Constraint, strings.Join(policies.NamesOf(policies.Constraint), ", "))
+		switch {
+		case err != nil:
+			err = unknown("policy", s.longRunning, may)
+		case p.Family != policies.Constraint:
+			err = fmt.Errorf("%s is of the family %s, want one of the family %s: %s", s.longRunning, p.Family, policies.Constraint, strings.Join(may, ", "))
 		}
 		flag("long-running", err)
 	}
