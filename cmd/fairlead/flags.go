@@ -59,15 +59,18 @@ func (f *simulateFlags) register(c *cobra.Command) {
 	s.StringVar(&f.seeds, "seeds", "1", "seeds to run each policy with, such as 7 or 1-10 or 1,5,9")
 	s.StringVar(&f.until, "until", "", "`time` at which to stop, such as 90m or 29d (default: "+defaultUntil+" for sources without end, else the end)")
 	s.StringVarP(&f.format, "output", "o", "table", "table, json or csv")
-	s.StringVar(&f.placements, "placements", "", "write a line per decision to `FILE`, in the columns of Google's task_events")
-	s.StringVar(&f.tasks, "tasks", "", "write a line per task to `FILE`")
-	s.StringVar(&f.invoices, "invoices", "", "write what each user owes to `FILE`, item by item")
+	s.StringVar(&f.placements, "placements", "", "write a line per decision to `FILE`, in the columns of Google's task_events; "+ofSeveral)
+	s.StringVar(&f.tasks, "tasks", "", "write a line per task to `FILE`; "+ofSeveral)
+	s.StringVar(&f.invoices, "invoices", "", "write what each user owes to `FILE`, item by item; "+ofSeveral)
 	s.StringVar(&f.report, "report", "", "draw the results on a page of HTML, `FILE`")
 	s.IntVar(&f.parallel, "parallel", 0, "runs at once (default: one a processor)")
 	complete(c, "output", "table", "json", "csv")
 	complete(c, "policy", policies.Names()...)
 	complete(c, "long-running", policies.NamesOf(policies.Constraint)...)
 }
+
+// ofSeveral says what outputPath does.
+const ofSeveral = "of several runs one each, FILE.POLICY.SEED, such as a.kube.1.csv where FILE is a.csv"
 
 // registerWorld registers the flags that say what world it is that tasks are placed in.
 func (f *simulateFlags) registerWorld(c *cobra.Command) {
