@@ -146,7 +146,11 @@ func (e *Experiment) carryOut(p *plan, o *Options) (report.Results, error) {
 			return results, ErrStopped
 		}
 		o.tell(len(p.cases)+i, all, step.name)
-		if err := step.do(); err != nil {
+		err := step.do()
+		if o.Stop != nil && o.Stop() { // in the middle, so that what the step has come to means nothing
+			return results, ErrStopped
+		}
+		if err != nil {
 			return results, fmt.Errorf("%s, %s: %w", e.Name, step.name, err)
 		}
 	}

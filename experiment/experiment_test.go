@@ -175,6 +175,12 @@ func TestErrors(t *testing.T) {
 	if !errors.Is(err, ErrStopped) || len(results.Runs) != 1 || results.Experiment != nil {
 		t.Errorf("stopped: %v with %d runs", err, len(results.Runs))
 	}
+	asked := 0
+	e = &Experiment{Name: "medea-two-schedulers", Policies: []string{"kube"}, Free: true, setUp: setUpTwo}
+	results, err = e.Run(Options{Size: tiny, Stop: func() bool { asked++; return asked > 1 }})
+	if !errors.Is(err, ErrStopped) || results.Experiment != nil {
+		t.Errorf("stopped in the middle of a step: %v", err)
+	}
 	if _, _, err := googlePlan(&Options{Data: t.TempDir()}, 12, cluster.Minute); err == nil || !strings.Contains(err.Error(), "machine_events") {
 		t.Errorf("no data: %v", err)
 	}
