@@ -1,6 +1,7 @@
 package constraint
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"slices"
@@ -211,10 +212,10 @@ func (j *judge) whole(row int32, targets []int32, v *Verdict, violations []Viola
 
 // role is what the container is in the bound.
 func (j *judge) role(container int, bound int32) Role {
-	for _, r := range j.roles.Of[j.p.Containers[container].Class] {
-		if r.Bound == bound {
-			return r
-		}
+	roles := j.roles.Of[j.p.Containers[container].Class]
+	at, has := slices.BinarySearchFunc(roles, bound, func(r Role, bound int32) int { return cmp.Compare(r.Bound, bound) })
+	if has {
+		return roles[at]
 	}
 	return Role{Bound: bound}
 }
