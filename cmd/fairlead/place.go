@@ -82,8 +82,10 @@ for --ticks, or until nothing can be better. What it leaves after half of the ti
 integer program mends, by HiGHS, which also raises the bound; where HiGHS is not there
 or fails the search goes on, and a note says so. The other policies are heuristics, which
 look at each container once. Reasons take some time more where something is not placed.
-Ctrl-C ends the search and prints what it has. The exit code is 0 if there is a plan,
-whatever it violates.`,
+Where the deadline is over before HiGHS is compiled, which takes some seconds the first
+time on a machine, that is done to the end after the plan is printed, and kept.
+Ctrl-C ends the search and prints what it has; the exit code is then 130. Else it is 0
+if there is a plan, whatever it violates.`,
 		Example: `  fairlead place shop.yaml
   fairlead place shop.yaml -o json --deadline 5s
   kubectl get nodes,pods -A -o yaml | fairlead place - deployment.yaml
@@ -164,15 +166,21 @@ func (s *placing) run(ctx context.Context, c *cobra.Command) error {
 		fmt.Fprintln(c.ErrOrStderr(), "fairlead: warning:", warning)
 	}
 	found := s.solve(ctx, &r.Problem, solver)
-	if ctx.Err() != nil {
-		fmt.Fprintln(c.ErrOrStderr(), "fairlead: interrupted; this is the best plan so far")
-	}
+	interrupted := ctx.Err() != nil
 	answer := r.Answer(found.plan, found.bound, solver.asking(ctx, found.plan, s.question))
 	answer.Policy, answer.Ticks, answer.Solver = s.policy, found.ticks, found.solver
+	say := func(note string) { fmt.Fprintln(c.ErrOrStderr(), "fairlead: note:", note) }
 	if said := solver.said(); said != "" {
-		fmt.Fprintln(c.ErrOrStderr(), "fairlead: note:", said)
+		say(said)
 	}
-	return s.print(c.OutOrStdout(), answer)
+	if err := s.print(c.OutOrStdout(), answer); err != nil {
+		return err
+	}
+	if interrupted {
+		return fmt.Errorf("%w; the plan is the best by then", errInterrupted)
+	}
+	solver.finish(ctx, say)
+	return nil
 }
 
 func (s *placing) read(stdin io.Reader) (*request.Request, []string, error) {

@@ -44,6 +44,19 @@ type mender struct {
 	spent   int64 // on reasons, in ticks
 }
 
+// errLate says that the solver was not there in time.
+var errLate = errors.New("HiGHS was still being compiled at the deadline, which takes some seconds; a longer --deadline, or --ticks, waits for it")
+
+// finish lets the solver that came too late be compiled to the end, once the plan is printed, so that it
+// is there the next time; without that nobody who is in a hurry would ever have it.
+func (d *mender) finish(ctx context.Context, say func(string)) {
+	if !errors.Is(d.trouble, errLate) || !d.engine.Kept() || ctx.Err() != nil {
+		return
+	}
+	say("HiGHS is being compiled to the end, this once, and kept; Ctrl-C breaks that off")
+	_ = d.engine.Wait(ctx) // whatever comes of it, the plan is there
+}
+
 // solverFunc is a solver whose time may end.
 type solverFunc func(m *ilp.Model, start []float64, l ilp.Limits) (ilp.Solution, error)
 
@@ -89,7 +102,7 @@ func (d *mender) wait(ctx context.Context) bool {
 	}
 	err := d.engine.Wait(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = errors.New("HiGHS was still being compiled at the deadline, which takes some seconds the first time on a machine; a longer --deadline, or --ticks, waits for it, and it is kept")
+		err = errLate
 	}
 	d.note(err)
 	return err == nil

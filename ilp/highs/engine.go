@@ -55,6 +55,7 @@ const (
 // Engine is HiGHS, compiled once for all solves. It may be used by several
 // goroutines at once. It implements ilp.Solver.
 type Engine struct {
+	folder  string // of compiled code; empty if there is none
 	ready   chan struct{}
 	program *program // these two are set before ready is closed
 	err     error
@@ -71,13 +72,17 @@ func Start(o Options) *Engine {
 	if o.Instances <= 0 {
 		o.Instances = runtime.GOMAXPROCS(0)
 	}
-	e := &Engine{ready: make(chan struct{})}
+	e := &Engine{folder: cacheFolder(o.Cache), ready: make(chan struct{})}
 	go func() {
 		defer close(e.ready)
-		e.program, e.err = compile(o)
+		e.program, e.err = compile(o, e.folder)
 	}()
 	return e
 }
+
+// Kept reports whether compiled code is kept, so that whoever waits until the engine is ready saves the next
+// one the time.
+func (e *Engine) Kept() bool { return e.folder != "" }
 
 // Ready is closed when compiling has ended, well or not: Wait says which.
 func (e *Engine) Ready() <-chan struct{} { return e.ready }

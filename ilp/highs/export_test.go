@@ -63,5 +63,5 @@ func Module() []byte { return wasm }
 
 // Find compiles a module other than HiGHS, with the folder as its cache.
 func Find(folder string, code []byte) error {
-	return new(program).find(wazero.NewRuntimeConfigCompiler(), folder, code)
+	return new(program).find(wazero.NewRuntimeConfigCompiler(), cacheFolder(folder), code)
 }

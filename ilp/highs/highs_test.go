@@ -447,8 +447,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestCache keeps compiled code in a folder, finds it again, and does without
-// where it was spoilt or the folder cannot be made. The code is that of a module
+// TestCache keeps compiled code in a folder, finds it again, makes it anew where it was spoilt, and does without
+// where the folder cannot be made. The code is that of a module
 // which has one function, and that one does nothing.
 func TestCache(t *testing.T) {
 	ready(t)
@@ -468,6 +468,9 @@ func TestCache(t *testing.T) {
 	}
 	if err := highs.Find(folder, code); err != nil {
 		t.Errorf("cut short: %v", err)
+	}
+	if info, err := os.Stat(files[0]); err != nil || info.Size() <= 30 {
+		t.Errorf("what was cut short stays: %v, %v", info, err)
 	}
 	if err := highs.Find(filepath.Join(files[0], "folder"), code); err != nil {
 		t.Errorf("no folder: %v", err)

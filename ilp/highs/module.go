@@ -33,23 +33,31 @@ type program struct {
 	slots   chan struct{} // one for each solve at work
 }
 
-// compile makes machine code of the module, or finds it on disk. Code on disk
-// that cannot be read, as of another version or cut short, is not used.
-func compile(o Options) (*program, error) {
+// compile makes machine code of the module, or finds it in the folder. Code there
+// that cannot be read, as of another version or cut short, is made anew.
+func compile(o Options, folder string) (*program, error) {
 	config, err := compiler()
 	if err != nil {
 		return nil, err
 	}
 	config = config.WithCloseOnContextDone(o.Preemptible).WithMemoryLimitPages(uint32(o.Memory / pageSize))
 	p := &program{memory: o.Memory, slots: make(chan struct{}, o.Instances)}
-	return p, p.find(config, o.Cache, wasm)
+	return p, p.find(config, folder, wasm)
 }
 
-// find loads code from the folder if it can, else without it.
+// find loads code from the folder, where there is one, or makes it and keeps it there; else without.
 func (p *program) find(config wazero.RuntimeConfig, folder string, code []byte) error {
-	if cache := openCache(folder); cache != nil {
+	for tries := 2; tries > 0 && folder != ""; tries-- {
+		cache, err := wazero.NewCompilationCacheWithDir(folder)
+		if err != nil {
+			break
+		}
 		if err := p.load(config.WithCompilationCache(cache), code); err == nil {
 			return nil
+		}
+		// What is spoilt is never replaced, so it goes.
+		if err := os.RemoveAll(folder); err != nil {
+			break
 		}
 	}
 	return p.load(config, code)
@@ -66,22 +74,23 @@ func compiler() (config wazero.RuntimeConfig, err error) {
 	return config, wazero.NewRuntimeWithConfig(context.Background(), config).Close(context.Background())
 }
 
-func openCache(folder string) wazero.CompilationCache {
+// cacheFolder is the folder for code of this version of wazero; empty if none can be had.
+func cacheFolder(folder string) string {
 	if folder == NoCache {
-		return nil
+		return ""
 	}
 	if folder == "" {
 		user, err := os.UserCacheDir()
 		if err != nil {
-			return nil
+			return ""
 		}
 		folder = filepath.Join(user, "fairlead", "highs")
 	}
-	cache, err := wazero.NewCompilationCacheWithDir(filepath.Join(folder, coreVersion))
-	if err != nil {
-		return nil
+	folder = filepath.Join(folder, coreVersion)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return ""
 	}
-	return cache
+	return folder
 }
 
 // load compiles code, and what it needs of the world.
