@@ -94,8 +94,15 @@ func (g *greedy) learn(s *cluster.State, c *sched.Changed) {
 		if group.fits(s, n) {
 			return true
 		}
-		return g.victims != nil && g.victims.could(s, group.id.shape, group.id.priority, n)
+		return g.victims != nil && g.mayEvict(s, group, n)
 	}, g.line.enter)
+}
+
+// mayEvict reports whether some task of the group may find a place on the node by eviction: none of those that must
+// stand apart does beside another, which whoever asks only for room would find out anew at each change.
+func (g *greedy) mayEvict(s *cluster.State, group *group, n cluster.NodeID) bool {
+	return g.victims.could(s, group.id.shape, group.id.priority, n) &&
+		(group.id.job == noJob || !s.Crowded(group.tasks[0].task, n))
 }
 
 func (g *greedy) join(s *cluster.State, t cluster.TaskID) {
@@ -186,7 +193,7 @@ func (g *greedy) placeOne(t *sched.Trial, x *cachedIndex, task cluster.TaskID, o
 		// whom the victims outranked.
 		rank := s.Task(task).Priority
 		g.table.ticks += g.waiting.wakeThose(s, &sched.Changed{Nodes: []cluster.NodeID{n}}, func(group *group, n cluster.NodeID) bool {
-			return group.id.priority < rank && g.victims.could(s, group.id.shape, group.id.priority, n)
+			return group.id.priority < rank && g.mayEvict(s, group, n)
 		}, g.line.enter)
 	}
 	return placed, beside || alsoBeside

@@ -71,7 +71,7 @@ func (v *victims) preempt(t *sched.Trial, task cluster.TaskID, out *sched.Plan, 
 		if !ok {
 			return 0, false, beside
 		}
-		if v.evict(t, task, n, out) {
+		if !s.Crowded(task, n) && v.evict(t, task, n, out) {
 			tab.update(x, n)
 			return n, true, beside
 		}
