@@ -84,6 +84,7 @@ func (g *greedy) learn(s *cluster.State, c *sched.Changed) {
 	}
 	if g.victims != nil {
 		g.victims.learn(s, c)
+		g.victims.look(s, c.Nodes)
 	}
 	for _, task := range c.Tasks {
 		if g.waiting.begins(s, task) {

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -23,6 +24,9 @@ type victims struct {
 	less cluster.Vector            // scratch: demand of the victims
 	free [cluster.MaxDevices]int64 // scratch: their shares of each device
 	rank []uint8                   // of each class; 0 is the most important
+	// least is, by node row, the lowest priority of all tasks there: who has no more than
+	// that evicts nobody, and need not read the many tasks of all nodes to learn it.
+	least []int32
 }
 
 // ranks is how many ranks of classes are told apart; less important ones share
@@ -45,6 +49,19 @@ func (v *victims) learn(s *cluster.State, c *sched.Changed) {
 	for _, class := range s.Classes() {
 		at, _ := slices.BinarySearch(order, class.Importance)
 		v.rank = append(v.rank, uint8(min(at, ranks-1)))
+	}
+}
+
+// look takes in changed nodes. What a pass itself places cannot be evicted before the next.
+func (v *victims) look(s *cluster.State, nodes []cluster.NodeID) {
+	if more := s.NodeRows() - len(v.least); more > 0 {
+		v.least = append(v.least, make([]int32, more)...)
+	}
+	for _, n := range nodes {
+		v.least[n] = math.MaxInt32
+		for _, t := range s.TasksOn(n) {
+			v.least[n] = min(v.least[n], s.Task(t).Priority)
+		}
 	}
 }
 
@@ -142,6 +159,9 @@ func (v *victims) could(s *cluster.State, id cluster.ShapeID, priority int32, n 
 	v.none(s, n)
 	if v.enough(s, id, n) {
 		return true
+	}
+	if priority <= v.least[n] {
+		return false
 	}
 	for _, t := range s.TasksOn(n) {
 		if v.mayEvict(s, priority, t) {
