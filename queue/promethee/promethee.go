@@ -178,6 +178,15 @@ func (r *Ranker) net(criteria []Criterion, values, counts []int64) {
 			r.addSums(c)
 		}
 	}
+	// The mean is taken once, at the end: sums of whole numbers are exact, so that equal
+	// flows come out equal, where each function counts by halves and weights are whole.
+	others := float64(1)
+	if len(r.counts) > 0 {
+		others = float64(r.counts[n] - 1)
+	}
+	for i := range r.flows {
+		r.flows[i] /= others
+	}
 }
 
 // sort sorts the alternatives by a criterion, counts them, and adds values up.
@@ -237,11 +246,10 @@ func (r *Ranker) addSums(c Criterion) {
 	}
 }
 
-// add adds to the net flow of an alternative. Each step is rounded by itself, so that no
-// machine may do two of them in one.
+// add adds to the net flow of an alternative, as a sum over all others. Each step is
+// rounded by itself, so that no machine may do two of them in one.
 func (r *Ranker) add(c Criterion, row int32, preferred float64) {
-	mean := float64(preferred / float64(r.counts[len(r.sorted)]-1))
-	r.flows[row] += float64(c.Weight * mean)
+	r.flows[row] += float64(c.Weight * preferred)
 }
 
 // group is alternatives of equal value.

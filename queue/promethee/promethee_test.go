@@ -139,6 +139,52 @@ func TestDefinition(t *testing.T) {
 	})
 }
 
+// TestTies ranks alternatives whose net flows are equal, counted in whole numbers, as
+// equal: the one that was named first is first, as the specification of the SLA-class
+// paper wants (§2), and no rounding decides.
+func TestTies(t *testing.T) {
+	source := rand.New(rand.NewPCG(1, 2))
+	functions := []Criterion{{Function: Usual}, {Function: UShape, Indifference: 1}, {Function: Level, Preference: 1}, {Function: Level, Indifference: 1, Preference: 1}}
+	tied := 0
+	for range 5000 {
+		criteria := make([]Criterion, 4)
+		for i := range criteria {
+			criteria[i] = functions[source.IntN(4)*source.IntN(2)]
+			criteria[i].Weight = float64(1 + source.IntN(2)*source.IntN(3))
+		}
+		n := 2 + source.IntN(3)
+		values, counts := make([]int64, 4*n), make([]int64, n)
+		for i := range values {
+			values[i] = 1 + source.Int64N(3)
+		}
+		for i := range counts {
+			counts[i] = 1 + source.Int64N(9)
+		}
+		sums := make([]int64, n) // of the net flows, times twice the number of the others
+		for a := range n {
+			for i := range values {
+				d := values[a*4+i%4] - values[i]
+				sums[a] += counts[i/4] * int64(2*criteria[i%4].Weight*(preference(criteria[i%4], d)-preference(criteria[i%4], -d)))
+			}
+		}
+		var r Ranker
+		r.RankCounted(criteria, values, counts)
+		for a := range n {
+			for b := range a {
+				if (sums[a] == sums[b]) != (r.Flows()[a] == r.Flows()[b]) {
+					t.Fatalf("of %v, %d and %d have sums of %d and %d, and the flows %v", counts, b, a, sums[b], sums[a], r.Flows())
+				}
+				if sums[a] == sums[b] {
+					tied++
+				}
+			}
+		}
+	}
+	if tied < 500 {
+		t.Fatalf("%d ties, want at least 500", tied)
+	}
+}
+
 // TestExamples ranks the examples of specs/sla-classes.md, §2.
 func TestExamples(t *testing.T) {
 	four := func(weights ...float64) (list []Criterion) {
