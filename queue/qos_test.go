@@ -1,12 +1,13 @@
 package queue
 
 import (
+	"fmt"
 	"testing"
 
 	"fairlead.dev/fairlead/cluster"
 )
 
-// promises are three classes for a world whose tasks live for seconds. They differ from
+// promises are three classes, or nine of as many levels, for a world whose tasks live for seconds. They differ from
 // seed to seed: one may promise nothing, two may matter as much as each other, and
 // what a task may spend on beginning anew may be little.
 func promises(seed uint64) []cluster.Class {
@@ -24,6 +25,10 @@ func promises(seed uint64) []cluster.Class {
 	if seed%7 == 1 {
 		classes[1].Budget = cluster.Whole / 3
 	}
+	for i := int32(4); i < 10 && seed%4 == 2; i++ {
+		share := cluster.Share(10-i) * cluster.Whole / 10
+		classes = append(classes, cluster.Class{Name: fmt.Sprint("copper", i), Importance: i, Availability: share, Margin: cluster.Second, Budget: cluster.Whole - share})
+	}
 	return classes
 }
 
@@ -39,7 +44,7 @@ func TestQoSAgainstRival(t *testing.T) {
 			}
 			for _, seed := range seeds {
 				both := &twin{t: t, seed: seed, fast: newQoS(Options{Seed: seed, Ties: ties}), slow: &plainQoS{seed: seed, ties: ties}}
-				w := newWorldOf(t, both, seed, promises(seed))
+				w := newWorldOf(t, both, seed, promises(seed), false)
 				for range 80 {
 					w.step()
 				}

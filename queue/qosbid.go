@@ -41,6 +41,7 @@ type bidders struct {
 	gather  uint64
 	latest  []int32 // per node row, 1 + the place of its last act in acts
 	ties    []int   // scratch
+	offers  [2]bid  // scratch: what two nodes would lose, to be compared
 }
 
 // mostBidLeaves bounds the memory of bids, at some 9 bytes each.
@@ -74,8 +75,8 @@ type bidder struct {
 
 // bid is what a node would lose.
 type bid struct {
-	lost [ranks]cluster.Time // sums of the slacks of the critical, by the rank of their classes
-	sum  cluster.Time        // of all slacks
+	lost []cluster.Time // sums of the slacks of the critical, by the rank of their classes
+	sum  cluster.Time   // of all slacks
 }
 
 // The numbers of bids stand in bands, each of so many numbers: a bid that takes no
@@ -83,16 +84,21 @@ type bid struct {
 const (
 	bandBits = 60
 	band     = int64(1) << bandBits
+	bands    = 7             // below zero
 	nobody   = math.MaxInt64 // nobody has to be evicted: what is leaving makes room
 )
 
 // number orders bids, the larger the better, as far as a number can: by the most
 // important class that loses critical tasks, and by how much, or by the sum of all
-// slacks if none does. Sums of those that have all the slack there is are alike.
+// slacks if none does. Sums of those that have all the slack there is are alike, and so
+// is what is lost of classes for which there is no band.
 func (b *bid) number() int64 {
 	for i, lost := range b.lost {
-		if lost < 0 {
-			return int64(max(lost, -cluster.Time(band-1))) - int64(ranks-1-i)*band
+		switch {
+		case lost < 0 && i >= bands-1 && len(b.lost) > bands:
+			return -1
+		case lost < 0:
+			return int64(max(lost, -cluster.Time(band-1))) - int64(bands-1-i)*band
 		}
 	}
 	return int64(min(b.sum, cluster.Time(band-1)))
@@ -100,7 +106,7 @@ func (b *bid) number() int64 {
 
 // compare is positive where a is the better bid (specification §5).
 func (b *bid) compare(o *bid) int {
-	return cmp.Or(slices.Compare(b.lost[:], o.lost[:]), cmp.Compare(b.sum, o.sum))
+	return cmp.Or(slices.Compare(b.lost, o.lost), cmp.Compare(b.sum, o.sum))
 }
 
 // begin begins a round, of a new pass or of the last one.
@@ -228,7 +234,7 @@ func (b *bidders) best(s *cluster.State, x *bidder, u urgency) (cluster.NodeID, 
 // among is the best of the nodes whose bids have the same number, and false if u may
 // take none of them.
 func (b *bidders) among(s *cluster.State, x *bidder, u urgency) (on cluster.NodeID, found bool) {
-	var most bid
+	most, offer := &b.offers[0], &b.offers[1]
 	var score int64
 	for _, rank := range b.ties {
 		n := b.order.at[rank]
@@ -237,13 +243,14 @@ func (b *bidders) among(s *cluster.State, x *bidder, u urgency) (on cluster.Node
 			x.bids.set(rank, none)
 			continue
 		}
-		offer := b.price()
-		if order := offer.compare(&most); found && order <= 0 {
+		b.price(offer)
+		if order := offer.compare(most); found && order <= 0 {
 			if order < 0 || b.score(s, x.shape, n) <= score {
 				continue
 			}
 		}
-		on, found, most, score = n, true, offer, b.score(s, x.shape, n)
+		on, found, score = n, true, b.score(s, x.shape, n)
+		most, offer = offer, most
 	}
 	return on, found
 }
@@ -294,7 +301,8 @@ func (b *bidders) offer(s *cluster.State, shape cluster.ShapeID, n cluster.NodeI
 	if len(b.chosen) == 0 {
 		return nobody
 	}
-	offer := b.price()
+	offer := &b.offers[0]
+	b.price(offer)
 	number := offer.number()
 	if number == band-1 {
 		// All who lose somebody who was promised nothing are alike, but for the score.
@@ -304,7 +312,9 @@ func (b *bidders) offer(s *cluster.State, shape cluster.ShapeID, n cluster.NodeI
 }
 
 // price is what the chosen cost.
-func (b *bidders) price() (offer bid) {
+func (b *bidders) price(offer *bid) {
+	offer.lost, offer.sum = slices.Grow(offer.lost[:0], b.victims.ranked)[:b.victims.ranked], 0
+	clear(offer.lost)
 	for i := range b.chosen {
 		c := &b.chosen[i]
 		if c.slack < 0 {
@@ -312,7 +322,6 @@ func (b *bidders) price() (offer bid) {
 		}
 		offer.sum = saturated(offer.sum, c.slack)
 	}
-	return offer
 }
 
 // choose fills in who would be evicted on the node: the least urgent until the shape

@@ -210,7 +210,7 @@ func TestSLAAgainstRival(t *testing.T) {
 		}
 		slow := &slaRival{criteria: o.SLA.criteria(), ties: o.Ties, seed: seed, ranked: sum.ranked}
 		both := &twin{t: t, seed: seed, fast: fast, slow: slow}
-		w := newWorldOf(t, both, seed, drawClasses(source))
+		w := newWorldOf(t, both, seed, drawClasses(source), true)
 		for range 60 {
 			w.step()
 		}

@@ -20,17 +20,18 @@ import (
 // Running and starting tasks can be victims. None of them was placed in the
 // same pass, which goes from the more important to the less.
 type victims struct {
-	list []cluster.TaskID          // scratch
-	less cluster.Vector            // scratch: demand of the victims
-	free [cluster.MaxDevices]int64 // scratch: their shares of each device
-	rank []uint8                   // of each class; 0 is the most important
+	list   []cluster.TaskID          // scratch
+	less   cluster.Vector            // scratch: demand of the victims
+	free   [cluster.MaxDevices]int64 // scratch: their shares of each device
+	rank   []uint8                   // of each class; 0 is the most important
+	ranked int                       // how many ranks there are
 	// least is, by node row, the lowest priority of all tasks there: who has no more than
 	// that evicts nobody, and need not read the many tasks of all nodes to learn it.
 	least []int32
 }
 
-// ranks is how many ranks of classes are told apart; less important ones share
-// the last.
+// ranks is how many ranks of classes the cost of a node tells apart; less important
+// ones share the last.
 const ranks = 4
 
 // learn ranks the classes.
@@ -45,10 +46,10 @@ func (v *victims) learn(s *cluster.State, c *sched.Changed) {
 	}
 	slices.Sort(order)
 	order = slices.Compact(order)
-	v.rank = v.rank[:0]
+	v.rank, v.ranked = v.rank[:0], len(order)
 	for _, class := range s.Classes() {
 		at, _ := slices.BinarySearch(order, class.Importance)
-		v.rank = append(v.rank, uint8(min(at, ranks-1)))
+		v.rank = append(v.rank, uint8(at))
 	}
 }
 
@@ -141,7 +142,7 @@ func (v *victims) cost(s *cluster.State, id cluster.ShapeID, priority int32, n c
 	const most, scoreBits = 255, 30
 	var lost [ranks]int64
 	for _, t := range v.list {
-		rank := v.rank[s.Task(t).Class]
+		rank := min(v.rank[s.Task(t).Class], ranks-1)
 		lost[rank] = min(lost[rank]+1, most)
 	}
 	cost := int64(0)

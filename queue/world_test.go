@@ -36,11 +36,11 @@ const (
 
 func newWorld(t *testing.T, policy sched.Policy, seed uint64) *world {
 	t.Helper()
-	return newWorldOf(t, policy, seed, []cluster.Class{{Name: "free", Importance: 3}, {Name: "prod", Importance: 1}, {Name: "batch", Importance: 2}})
+	return newWorldOf(t, policy, seed, []cluster.Class{{Name: "free", Importance: 3}, {Name: "prod", Importance: 1}, {Name: "batch", Importance: 2}}, false)
 }
 
-// newWorldOf is a world with these three classes.
-func newWorldOf(t *testing.T, policy sched.Policy, seed uint64, classes []cluster.Class) *world {
+// newWorldOf is a world with these classes, and if so asked with ranges and copies.
+func newWorldOf(t *testing.T, policy sched.Policy, seed uint64, classes []cluster.Class, promises bool) *world {
 	t.Helper()
 	s := cluster.NewState([]cluster.Kind{{Name: "cpu", PerUnit: 1 + int64(seed%2)}, {Name: "mem"}, {Name: "gpu", PerUnit: 4, Devices: true}}, classes)
 	other := newGreedy(firstCome, anyScore, Options{Ties: Lowest})
@@ -50,7 +50,7 @@ func newWorldOf(t *testing.T, policy sched.Policy, seed uint64, classes []cluste
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, core: core, s: s, source: rand.New(rand.NewPCG(seed, 7)), promises: len(classes) > 3}
+	w := &world{t: t, core: core, s: s, source: rand.New(rand.NewPCG(seed, 7)), promises: promises}
 	for set := range worldSets {
 		w.observe(cluster.SetDefined{Set: cluster.SetID(set + 1)})
 	}
