@@ -109,7 +109,7 @@ func (q *qos) learn(s *cluster.State, c *sched.Changed) {
 	q.table.learn(s, c)
 	q.rooms.learn(s, c.Nodes)
 	q.occupants.learn(s, c)
-	q.bidders.victims.learn(s, c)
+	q.bidders.choice.victims.learn(s, c)
 	q.table.ticks += int64(len(c.Nodes))
 	for _, row := range c.Gone {
 		q.line.forget(row)
@@ -135,7 +135,7 @@ func (q *qos) begin(s *cluster.State, c *sched.Changed) {
 		if g.failed == q.pass || g.asleep && !q.gains(s, c, g) && !q.occupants.below(s.Classes(), h.urgency) {
 			continue
 		}
-		g.lined = q.bidders.round
+		g.lined = q.bidders.choice.round
 		q.heads = append(q.heads, h)
 	}
 	q.heads.Init()
@@ -189,7 +189,7 @@ func (q *qos) serve(t *sched.Trial, g *urgentGroup, out *sched.Plan) {
 		q.table.note(n)
 		q.rooms.set(s, n)
 		q.bidders.acted(task, n)
-		if len(q.bidders.chosen) > 0 {
+		if len(q.bidders.choice.chosen) > 0 {
 			q.share(s, n, head{urgency: u, seq: s.Task(task).Seq})
 		}
 		q.line.drop(g)
@@ -208,7 +208,7 @@ func (q *qos) serve(t *sched.Trial, g *urgentGroup, out *sched.Plan) {
 // says that some node was refused only for another task of the job.
 func (q *qos) placeOne(t *sched.Trial, task cluster.TaskID, u urgency, out *sched.Plan) (on cluster.NodeID, placed, beside bool) {
 	s := t.State()
-	q.bidders.chosen = q.bidders.chosen[:0]
+	q.bidders.choice.chosen = q.bidders.choice.chosen[:0]
 	n, ok, beside := q.find(s, task)
 	if ok {
 		a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}
@@ -236,11 +236,11 @@ func (q *qos) share(s *cluster.State, n cluster.NodeID, after head) {
 	}
 	q.table.ticks += int64(len(q.line.groups) / 64)
 	for _, g := range q.line.groups {
-		if g.lined == q.bidders.round || g.failed == q.pass || !s.Shape(g.id.shape).Demand.Fits(left) {
+		if g.lined == q.bidders.choice.round || g.failed == q.pass || !s.Shape(g.id.shape).Demand.Fits(left) {
 			continue
 		}
 		if h := (head{urgency: q.line.urgency(g, s), seq: g.tasks[0].seq, group: g}); after.Before(h) {
-			g.lined = q.bidders.round
+			g.lined = q.bidders.choice.round
 			q.heads.Push(h)
 		}
 	}
@@ -309,18 +309,18 @@ func (q *qos) preempt(t *sched.Trial, task cluster.TaskID, u urgency, out *sched
 		q.bidders.setAside(b, n)
 	}
 	beside = len(b.aside) > 0
-	q.table.ticks += q.bidders.looks
-	q.bidders.looks = 0
+	q.table.ticks += q.bidders.choice.looks
+	q.bidders.choice.looks = 0
 	return on, placed, beside
 }
 
 // evict tries the bundle on one node.
 func (q *qos) evict(t *sched.Trial, task cluster.TaskID, n cluster.NodeID, out *sched.Plan) bool {
-	q.bidders.choose(t.State(), t.State().Task(task).Shape, n)
-	leave := q.bidders.victims.list[:0]
-	for _, c := range q.bidders.chosen {
+	q.bidders.choice.choose(t.State(), t.State().Task(task).Shape, n)
+	leave := q.bidders.choice.victims.list[:0]
+	for _, c := range q.bidders.choice.chosen {
 		leave = append(leave, c.task)
 	}
-	q.bidders.victims.list = leave
+	q.bidders.choice.victims.list = leave
 	return replace(t, leave, task, n, out)
 }
