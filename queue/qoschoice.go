@@ -141,28 +141,24 @@ func (c *choice) leaves(i int32, times int64) {
 // chooseDevices is choose for a shape that asks for devices, which do not add up.
 func (c *choice) chooseDevices(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) (worst urgency, ok bool) {
 	v := &c.victims
-	v.none(s, n)
-	if v.enough(s, shape, n) {
+	if v.none(s, n); v.enough(s, shape, n) {
 		return worst, true
 	}
 	r := c.rank(s, n)
-	last := r.from
-	for ; !v.enough(s, shape, n); last++ {
-		if last == r.to {
-			return worst, false
-		}
-		v.leaves(s, c.arena[last].task, 1)
+	v.list = v.list[:0]
+	for i := r.from; i < r.to; i++ {
+		v.list = append(v.list, c.arena[i].task)
 	}
-	last--
-	c.chosen = append(c.chosen, c.arena[last])
-	for i := last - 1; i >= r.from; i-- {
-		if v.leaves(s, c.arena[i].task, -1); !v.enough(s, shape, n) {
-			v.leaves(s, c.arena[i].task, 1)
+	taken := v.fewest(s, shape, n)
+	if taken == 0 {
+		return worst, false
+	}
+	for i := r.from; len(c.chosen) < len(v.list); i++ {
+		if c.arena[i].task == v.list[len(c.chosen)] {
 			c.chosen = append(c.chosen, c.arena[i])
 		}
 	}
-	slices.Reverse(c.chosen)
-	return c.arena[last].urgency, true
+	return c.arena[int(r.from)+taken-1].urgency, true
 }
 
 // rank is who may be evicted on the node, the least urgent first, with what they ask

@@ -189,19 +189,22 @@ func (v *victims) choose(s *cluster.State, id cluster.ShapeID, priority int32, n
 		x, y := s.Task(a), s.Task(b)
 		return cmp.Or(cmp.Compare(x.Priority, y.Priority), cmp.Compare(y.Seq, x.Seq))
 	})
-	for i, t := range v.list {
-		v.leaves(s, t, 1)
-		if v.enough(s, id, n) {
-			v.list = v.list[:i+1]
-			break
-		}
-	}
-	v.spare(s, id, n)
+	v.fewest(s, id, n)
 }
 
-// spare takes out of the list whom the task does not need gone, most
-// important first.
-func (v *victims) spare(s *cluster.State, id cluster.ShapeID, n cluster.NodeID) {
+// fewest cuts the list, the least important first, to those who make room for the shape,
+// and takes out whom it does not need gone, most important first. It returns how many they
+// were before that; 0 where all of them are too few.
+func (v *victims) fewest(s *cluster.State, id cluster.ShapeID, n cluster.NodeID) int {
+	taken := 0
+	for enough := false; !enough; enough = v.enough(s, id, n) {
+		if taken == len(v.list) {
+			return 0
+		}
+		v.leaves(s, v.list[taken], 1)
+		taken++
+	}
+	v.list = v.list[:taken]
 	for i := range slices.Backward(v.list) {
 		v.leaves(s, v.list[i], -1)
 		if v.enough(s, id, n) {
@@ -210,6 +213,7 @@ func (v *victims) spare(s *cluster.State, id cluster.ShapeID, n cluster.NodeID) 
 			v.leaves(s, v.list[i], 1)
 		}
 	}
+	return taken
 }
 
 // leaves adds the task's demand to what will have left, or takes it out.
