@@ -220,7 +220,7 @@ func (d *decoder) class(v value, place int, restart cluster.Time) Class {
 	}
 	switch promises := given["availability"]; {
 	case promises && !given["overhead_budget"]:
-		c.Budget = cluster.Whole - c.Availability
+		c.Budget = budgetOf(&c.Class)
 		fallthrough
 	case promises:
 		if !given["restart"] {

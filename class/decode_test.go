@@ -212,6 +212,25 @@ func sameAgain(t fataler, table *Table) {
 	}
 }
 
+// Who changes the availability in what was printed changes what follows from it, too.
+func TestPresetsToStartFrom(t *testing.T) {
+	text := strings.Replace(string(Google().Encode()), "availability: 0.9\n", "availability: 0.99\n", 1)
+	table, err := Decode("google.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	silver := &table.Classes[1]
+	if want := cluster.Share(990_000); silver.Availability != want {
+		t.Fatalf("availability is %v, want %v:\n%s", silver.Availability, want, text)
+	}
+	if want := cluster.Share(10_000); silver.Budget != want {
+		t.Errorf("the budget is %v, want %v", silver.Budget, want)
+	}
+	if want := Money(990_000); silver.Price.UnitHour != want {
+		t.Errorf("a unit costs %v an hour, want %v", silver.Price.UnitHour, want)
+	}
+}
+
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table := drawTable(t)
@@ -247,11 +266,13 @@ func drawTable(t *rapid.T) *Table {
 		}
 		if c.Promises() {
 			c.Margin, c.Restart = cluster.Time(times.Draw(t, "margin")), cluster.Time(times.Draw(t, "restart"))
-			c.Budget = cluster.Share(share.Draw(t, "budget"))
+			c.Budget = rapid.SampledFrom([]cluster.Share{cluster.Whole - c.Availability, cluster.Share(share.Draw(t, "budget"))}).Draw(t, "which budget")
 		}
-		c.Price = Price{
-			UnitHour: Money(rapid.Int64Range(0, int64(mostPrice)).Draw(t, "unit hour")), Urgency: cluster.Share(share.Draw(t, "for urgency")),
-			Tier: cluster.Share(rapid.Int64Range(0, int64(mostShare)).Draw(t, "for tier")), Copy: cluster.Share(share.Draw(t, "for copies")),
+		if c.Price = PriceOf(&c.Class); rapid.Bool().Draw(t, "priced by itself") {
+			c.Price = Price{
+				UnitHour: Money(rapid.Int64Range(0, int64(mostPrice)).Draw(t, "unit hour")), Urgency: cluster.Share(share.Draw(t, "for urgency")),
+				Tier: cluster.Share(rapid.Int64Range(0, int64(mostShare)).Draw(t, "for tier")), Copy: cluster.Share(share.Draw(t, "for copies")),
+			}
 		}
 		table.Classes = append(table.Classes, c)
 	}

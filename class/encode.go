@@ -11,7 +11,9 @@ import (
 	"fairlead.dev/fairlead/queue/promethee"
 )
 
-// This file writes a table so that Decode reads the same, with what each field means.
+// This file writes a table so that Decode reads the same, with what each field means. What
+// follows from the other fields is left out: who takes the text to change an availability
+// changes the budget and the price with it.
 
 // explained is what stands above the table.
 const explained = `# Classes: what is promised to whom. A task has the class that it names, or else the
@@ -38,7 +40,8 @@ const explained = `# Classes: what is promised to whom. A task has the class tha
 #   replicas         how many copies run at once, each on a node of its own
 #
 # For invoices: what a unit costs an hour, and shares on top of that for urgency, tier
-# and each further copy.
+# and each further copy; omitted: 1 times the availability, a quarter for each level of
+# urgency and of tier above the lowest, and all for a copy.
 #   price            {unit_hour: 1, urgency: 25%, tier: 25%, copy: 100%}
 #
 # For all classes:
@@ -90,7 +93,9 @@ func (t *Table) encode(b *bytes.Buffer, i int) {
 		line("availability", c.Availability.String())
 		line("margin", formatTime(c.Margin))
 		line("restart", formatTime(c.Restart))
-		line("overhead_budget", c.Budget.String())
+		if c.Budget != budgetOf(&c.Class) {
+			line("overhead_budget", c.Budget.String())
+		}
 	}
 	level := func(name string, l cluster.Level, names []string) {
 		if l > 0 {
@@ -104,9 +109,13 @@ func (t *Table) encode(b *bytes.Buffer, i int) {
 	if c.Replicas > 0 {
 		line("replicas", strconv.Itoa(int(c.Replicas)))
 	}
-	p := &c.Price
-	line("price", fmt.Sprintf("{unit_hour: %v, urgency: %v, tier: %v, copy: %v}", cluster.Share(p.UnitHour), p.Urgency, p.Tier, p.Copy))
+	if p := &c.Price; *p != PriceOf(&c.Class) {
+		line("price", fmt.Sprintf("{unit_hour: %v, urgency: %v, tier: %v, copy: %v}", cluster.Share(p.UnitHour), p.Urgency, p.Tier, p.Copy))
+	}
 }
+
+// budgetOf is the budget of overhead of a class with an availability that says none.
+func budgetOf(c *cluster.Class) cluster.Share { return cluster.Whole - c.Availability }
 
 func encodeWeights(b *bytes.Buffer, criteria []promethee.Criterion) {
 	if criteria == nil {
