@@ -307,7 +307,7 @@ func (d *decoder) criterion(v value, c *promethee.Criterion) {
 		c.Weight = d.number(v)
 		return
 	}
-	d.fields(v, []field{
+	given := d.fields(v, []field{
 		{"weight", func(v value) { c.Weight = d.number(v) }},
 		{"function", func(v value) {
 			f, err := promethee.ParseFunction(d.text(v))
@@ -319,6 +319,9 @@ func (d *decoder) criterion(v value, c *promethee.Criterion) {
 		{"indifference", func(v value) { c.Indifference = d.whole(v, 0, int64(cluster.Levels)) }},
 		{"preference", func(v value) { c.Preference = d.whole(v, 0, int64(cluster.Levels)) }},
 	})
+	if v.node.Kind == yaml.MappingNode && !given["weight"] {
+		d.complain(v, "wants a weight")
+	}
 }
 
 // meant says which of the known words a word may have been meant to be, or else which
