@@ -163,11 +163,11 @@ func (d *decoder) read(v value, read func(value)) {
 
 func (d *decoder) table(v value) *Table {
 	t := &Table{Credits: Credits()}
-	restart, rows := cluster.Time(0), value{}
+	restart, again, rows := cluster.Time(0), value{}, value{}
 	d.read(v, func(v value) {
 		given := d.fields(v, []field{
 			{"classes", func(v value) { rows = v }},
-			{"restart", func(v value) { restart = d.time(v) }},
+			{"restart", func(v value) { restart, again = d.time(v), v }},
 			{"weights", func(v value) { t.Criteria = d.weights(v) }},
 			{"priced", func(v value) { t.Priced = d.text(v) }},
 			{"credits", func(v value) { t.Credits = d.credits(v) }},
@@ -191,6 +191,10 @@ func (d *decoder) table(v value) *Table {
 		if n := len(t.Classes); n > 0 && t.Classes[n-1].From == NoPriority {
 			t.Classes[n-1].From = math.MinInt32
 		}
+	}
+	promises := func(c Class) bool { return c.Promises() }
+	if again.node != nil && len(t.Classes) > 0 && !slices.ContainsFunc(t.Classes, promises) {
+		d.complain(again, useless)
 	}
 	return t
 }
@@ -227,7 +231,7 @@ func (d *decoder) class(v value, place int, restart cluster.Time) Class {
 			c.Restart = restart
 		}
 	default:
-		d.useless(v, given)
+		d.checkUse(v, given)
 	}
 	c.Price = PriceOf(&c.Class)
 	if price.node != nil {
@@ -236,11 +240,14 @@ func (d *decoder) class(v value, place int, restart cluster.Time) Class {
 	return c
 }
 
-// useless complains of fields that are about an availability that is not there.
-func (d *decoder) useless(v value, given map[string]bool) {
+// useless is what is wrong with a field that is about an availability, where there is none.
+const useless = "is of no use without availability; give one, or remove the line"
+
+// checkUse complains of the fields of a class that are useless.
+func (d *decoder) checkUse(v value, given map[string]bool) {
 	for _, name := range []string{"margin", "restart", "overhead_budget"} {
 		if given[name] {
-			d.complain(value{v.node, join(v.path, name)}, "is of no use without availability; give one, or remove the line")
+			d.complain(value{v.node, join(v.path, name)}, useless)
 		}
 	}
 }

@@ -95,6 +95,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{row("availability: 1\nmargin: 30sec"), `t.yaml:4: classes[0].margin: "30sec" has an unknown unit sec; there are d, h, m, s, ms, us`},
 		{row("availability: 1\nmargin: 1001000d"), `t.yaml:4: classes[0].margin: "1001000d" is more than 365000d`},
 		{row("availability: 1\nmargin: 0.1us"), `t.yaml:4: classes[0].margin: "0.1us" is finer than a microsecond`},
+		{row("tier: 1") + "restart: 30s", "t.yaml:4: restart: is of no use without availability; give one, or remove the line"},
 		{row("margin: 30s"), "t.yaml:2: classes[0].margin: is of no use without availability"},
 		{row("availability: 0.9\noverhead_budget: 1.5"), "t.yaml:4: classes[0].overhead_budget: 1.5, want 0 to 1"},
 		{row("margn: 1s"), "t.yaml:3: classes[0].margn: unknown field; did you mean margin?"},
