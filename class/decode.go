@@ -134,7 +134,9 @@ func (d *decoder) fields(v value, known []field) map[string]bool {
 		at := value{key, join(v.path, key.Value)}
 		f := slices.IndexFunc(known, func(f field) bool { return f.name == key.Value })
 		switch {
-		case key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge":
+		case key.ShortTag() == "!!merge":
+			d.complain(value{key, v.path}, "merging by << is not read; write the fields out")
+		case key.Kind != yaml.ScalarNode:
 			d.complain(value{key, v.path}, "expected the name of a field")
 		case f < 0:
 			d.complain(at, "unknown field; %s", meant(key.Value, names(known)))

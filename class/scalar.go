@@ -122,6 +122,12 @@ func parseTime(text string) (cluster.Time, error) {
 	if _, err := decimal(text); err == nil {
 		return 0, errors.New("has no unit, want a time such as 30s")
 	}
+	if joined := strings.Join(strings.Fields(text), ""); joined != text {
+		if _, err := parseTime(joined); err != nil {
+			return 0, err
+		}
+		return 0, fmt.Errorf("has a space in it; write %s", joined)
+	}
 	total := new(big.Rat)
 	for rest := text; rest != "" || text == ""; {
 		end := strings.IndexFunc(rest, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
