@@ -143,6 +143,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{row("") + "weights: sacf", `t.yaml:4: weights: "sacf", want equal, safc, or a weight for each of urgency, tier, size, redundancy`},
 		{row("") + "credits:\n- {attained: 1, back: 0}", "t.yaml:5: credits[0]: attained is 1, want 0 in the last row"},
 		{row("") + "credits:\n- {attained: 0.5, back: 0}\n- {attained: 0.9, back: 1}", "t.yaml:6: credits[1]: attained is 0.9 after 0.5, want less"},
+		{row("") + "credits:\n- {attained: 100%, back: 10%}\n- {attained: 0, back: 1}", "t.yaml:5: credits[0]: back is 0.1 where all was attained, want 0"},
 		{row("") + "credits:\n- {attained: 1}", "t.yaml:5: credits[0]: wants both attained and back"},
 		{row("") + "credits: 5", "t.yaml:4: credits: expected a list of credits"},
 	} {

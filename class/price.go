@@ -202,6 +202,8 @@ func (t *Table) CheckPrices() error {
 			return fmt.Errorf("credits[%d]: attained is %v, want 0 to 1", i, c.Attained)
 		case c.Back < 0 || c.Back > cluster.Whole:
 			return fmt.Errorf("credits[%d]: back is %v, want 0 to 1", i, c.Back)
+		case c.Attained == cluster.Whole && c.Back > 0:
+			return fmt.Errorf("credits[%d]: back is %v where all was attained, want 0: a promise that was kept gives nothing back", i, c.Back)
 		case i > 0 && c.Attained >= t.Credits[i-1].Attained:
 			return fmt.Errorf("credits[%d]: attained is %v after %v, want less", i, c.Attained, t.Credits[i-1].Attained)
 		case i > 0 && c.Back < t.Credits[i-1].Back:

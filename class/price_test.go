@@ -135,6 +135,7 @@ func TestCheckPrices(t *testing.T) {
 		`class "gold": price: tier is 101`:          func(t *Table) { t.Classes[0].Price.Tier = 101 * cluster.Whole },
 		"credits[2]: attained is 0.995 after 0.99":  func(t *Table) { t.Credits[2].Attained = 995_000 },
 		"credits[3]: back is 0.2 after 0.3":         func(t *Table) { t.Credits[3].Back = cluster.Whole / 5 },
+		"credits[0]: back is 0.1 where all was att": func(t *Table) { t.Credits[0].Back = cluster.Whole / 10 },
 		"credits[1]: back is 1.1":                   func(t *Table) { t.Credits[1].Back = 1_100_000 },
 		"credits[3]: attained is 0.5, want 0 in":    func(t *Table) { t.Credits[3].Attained = cluster.Whole / 2 },
 		"credits[0]: attained is 1.000001, want 0 ": func(t *Table) { t.Credits[0].Attained = cluster.Whole + 1 },
