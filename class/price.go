@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
+	"strings"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/internal/wide"
@@ -181,6 +183,18 @@ func (t *Table) CreditFor(id cluster.ClassID, a cluster.Account) cluster.Share {
 		}
 	}
 	return 0
+}
+
+// CheckKinds says whether the kind that prices are for is one of a cluster's.
+func (t *Table) CheckKinds(kinds []cluster.Kind) error {
+	var there []string
+	for _, kind := range kinds {
+		there = append(there, kind.Name)
+	}
+	if t.Priced == "" || slices.Contains(there, t.Priced) {
+		return nil
+	}
+	return fmt.Errorf("priced: no node has the kind %s; there are %s", t.Priced, strings.Join(there, ", "))
 }
 
 // mostPrice bounds prices, mostShare surcharges.

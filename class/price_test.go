@@ -1,6 +1,7 @@
 package class
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"strings"
@@ -144,6 +145,21 @@ func TestCheckPrices(t *testing.T) {
 		change(table)
 		if err := table.CheckPrices(); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %s…", err, want)
+		}
+	}
+}
+
+func TestCheckKinds(t *testing.T) {
+	kinds := []cluster.Kind{{Name: "cpu"}, {Name: "memory"}}
+	for priced, want := range map[string]string{
+		"":       "<nil>",
+		"memory": "<nil>",
+		"memry":  "priced: no node has the kind memry; there are cpu, memory",
+		"gpu":    "priced: no node has the kind gpu; there are cpu, memory",
+	} {
+		table := &Table{Priced: priced}
+		if got := fmt.Sprint(table.CheckKinds(kinds)); got != want {
+			t.Errorf("%q: %s, want %s", priced, got, want)
 		}
 	}
 }
