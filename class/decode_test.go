@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -237,6 +238,42 @@ func TestPresetsToStartFrom(t *testing.T) {
 	}
 	if want := Money(990_000); silver.Price.UnitHour != want {
 		t.Errorf("a unit costs %v an hour, want %v", silver.Price.UnitHour, want)
+	}
+}
+
+// What a table says makes its title, and not how it is written.
+func TestTitle(t *testing.T) {
+	sla, err := Decode("copy.yaml", SLA().Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		table      *Table
+		name, want string
+	}{
+		{Google(), "google", "google"},
+		{sla, "copy.yaml", "sla"},
+	} {
+		if got := c.table.Title(c.name); got != c.want {
+			t.Errorf("%s is called %s, want %s", c.name, got, c.want)
+		}
+	}
+	read := func(text string) string {
+		table, err := Decode("study.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return table.Title("study.yaml")
+	}
+	title := read("classes: [{name: a, availability: 0.9}]")
+	if !regexp.MustCompile("^study.yaml#[0-9a-f]{8}$").MatchString(title) {
+		t.Errorf("the title is %s, want study.yaml# and eight digits", title)
+	}
+	if same := read("# The same.\nclasses:\n  - name: a\n    availability: 90%\n"); same != title {
+		t.Errorf("the same table is called %s and %s", title, same)
+	}
+	if other := read("classes: [{name: a, availability: 0.8}]"); other == title {
+		t.Errorf("two tables are called %s", title)
 	}
 }
 

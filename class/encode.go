@@ -2,6 +2,7 @@ package class
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"math"
 	"strconv"
@@ -55,8 +56,24 @@ const explained = `# Classes: what is promised to whom. A task has the class tha
 `
 
 // Encode writes the table with comments.
-func (t *Table) Encode() []byte {
-	b := bytes.NewBufferString(explained)
+func (t *Table) Encode() []byte { return append([]byte(explained), t.plain()...) }
+
+// Title is what results call the table that was loaded by a name: the preset that says the
+// same, or else the name and a hash of what the table says, as files change and keep theirs.
+func (t *Table) Title(name string) string {
+	text := t.plain()
+	for _, p := range Presets() {
+		if bytes.Equal(text, p.Table().plain()) {
+			return p.Name
+		}
+	}
+	sum := sha256.Sum256(text)
+	return fmt.Sprintf("%s#%x", name, sum[:4])
+}
+
+// plain is the table without comments.
+func (t *Table) plain() []byte {
+	b := &bytes.Buffer{}
 	b.WriteString("classes:\n")
 	for i := range t.Classes {
 		t.encode(b, i)

@@ -118,7 +118,8 @@ type Setup struct {
 	PlannerTime string `json:"planner_time,omitempty"`
 	// Usage is what nodes measured: "every=30s", a list as in the flag.
 	Usage string `json:"usage,omitempty"`
-	// Classes is the table of what was promised, a preset or a file; empty is google.
+	// Classes is the table of what was promised, a preset or a file with a hash of
+	// what it says: "study.yaml#1a2b3c4d"; empty is google.
 	// Tiers says how nodes got the tiers that their source does not tell: "5/5/5".
 	Classes string `json:"classes_table,omitempty"`
 	Tiers   string `json:"tiers,omitempty"`

@@ -162,10 +162,14 @@ func (f *simulateFlags) setup(s *simulation) report.Setup {
 	for _, kind := range slices.Sorted(maps.Keys(s.config.Overcommit)) {
 		overcommit = append(overcommit, fmt.Sprintf("%s=%g", kind, float64(s.config.Overcommit[kind])/1000))
 	}
+	classes := f.classes
+	if s.config.Classes != nil { // else the plan says what is wrong with it
+		classes = unlessDefault(s.config.Classes.Title(f.classes), "google")
+	}
 	return report.Setup{
 		Cluster: s.cluster.text, Workload: s.tasksFrom(), Data: s.data.text, Speedup: report.Number(f.speedup),
 		Overcommit: strings.Join(overcommit, ","), Initial: f.initial, Overheads: f.overheads, EvictedWork: f.evicted,
-		LongRunning: f.longRunning, PlannerTime: f.planner, Usage: f.usage, Classes: unlessDefault(f.classes, "google"), Tiers: f.tiers, Faults: cmp.Or(f.faults, "none"),
+		LongRunning: f.longRunning, PlannerTime: f.planner, Usage: f.usage, Classes: classes, Tiers: f.tiers, Faults: cmp.Or(f.faults, "none"),
 	}
 }
 
