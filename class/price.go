@@ -18,7 +18,8 @@ import (
 // modelled on what providers give back (specification §10). All numbers here are
 // reconstructions.
 //
-// Money is whole numbers, and each amount is rounded once: down, to a millionth.
+// Money is whole numbers. Each item of a charge is computed from what was used and rounded
+// once: down, to a millionth. A credit is a share of such charges, and so is rounded again.
 
 // Money is an amount in millionths of a currency that has no name.
 type Money int64
@@ -103,7 +104,7 @@ func surcharge(l cluster.Level) cluster.Share {
 // an amount: what it costs at One a unit-hour.
 func UnitHours(used wide.Number, perUnit int64) Money {
 	p := Price{UnitHour: One}
-	return p.units(used, perUnit)
+	return p.item(used, perUnit)
 }
 
 // Charge is what a task costs, item by item.
@@ -120,22 +121,24 @@ func (c Charge) Sum() Money { return c.Units.Plus(c.Copies).Plus(c.Urgency).Plus
 // Charge is the price of so much, in quantities × µs, of a kind of which perUnit quantities
 // are one unit. A copy is a task that runs beside the first of its kind.
 func (p *Price) Charge(used wide.Number, perUnit int64, isCopy bool) Charge {
-	units := p.units(used, perUnit)
+	of := cluster.Whole // of what a first one costs
 	if isCopy {
-		units = units.Part(p.Copy)
+		of = p.Copy
 	}
-	c := Charge{Urgency: units.Part(p.Urgency), Tier: units.Part(p.Tier)}
+	c := Charge{Units: p.item(used, perUnit, of), Urgency: p.item(used, perUnit, of, p.Urgency), Tier: p.item(used, perUnit, of, p.Tier)}
 	if isCopy {
-		c.Copies = units
-	} else {
-		c.Units = units
+		c.Units, c.Copies = 0, c.Units
 	}
 	return c
 }
 
-// units is usage × UnitHour / perUnit / hour.
-func (p *Price) units(used wide.Number, perUnit int64) Money {
-	return min(Money(used.Scaled(int64(p.UnitHour), max(perUnit, 1), int64(cluster.Hour))), mostMoney)
+// item is usage × UnitHour / perUnit / hour, times each of the shares.
+func (p *Price) item(used wide.Number, perUnit int64, shares ...cluster.Share) Money {
+	by, over := []int64{int64(p.UnitHour)}, []int64{max(perUnit, 1), int64(cluster.Hour)}
+	for _, share := range shares {
+		by, over = append(by, int64(share)), append(over, int64(cluster.Whole))
+	}
+	return min(Money(used.Scaled(by, over...)), mostMoney)
 }
 
 // tolerance is how long a task that is promised all of its time may wait and have what it

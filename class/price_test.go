@@ -38,24 +38,36 @@ func TestPricesAreExact(t *testing.T) {
 			}
 			return n
 		}
-		part := func(n *big.Int, s cluster.Share) *big.Int {
-			n = new(big.Int).Mul(n, big.NewInt(int64(s)))
-			return capped(n.Quo(n, big.NewInt(int64(cluster.Whole))))
-		}
 		exact.Mul(exact, big.NewInt(int64(p.UnitHour)))
-		exact.Quo(exact, new(big.Int).Mul(big.NewInt(max(perUnit, 1)), big.NewInt(int64(cluster.Hour))))
-		units := capped(exact)
+		per := new(big.Int).Mul(big.NewInt(max(perUnit, 1)), big.NewInt(int64(cluster.Hour)))
 		if isCopy {
-			units = part(units, p.Copy)
+			exact.Mul(exact, big.NewInt(int64(p.Copy)))
+			per.Mul(per, big.NewInt(int64(cluster.Whole)))
 		}
+		units := capped(new(big.Int).Quo(exact, per))
 		c := p.Charge(used, perUnit, isCopy)
 		if got := int64(c.Units + c.Copies); got != units.Int64() || isCopy && c.Units != 0 || !isCopy && c.Copies != 0 {
 			t.Errorf("charge %+v, want %v for units", c, units)
 		}
-		if want := part(units, p.Urgency); int64(c.Urgency) != want.Int64() {
+		exact.Mul(exact, big.NewInt(int64(p.Urgency)))
+		per.Mul(per, big.NewInt(int64(cluster.Whole)))
+		if want := capped(exact.Quo(exact, per)); int64(c.Urgency) != want.Int64() {
 			t.Errorf("%v for urgency, want %v", c.Urgency, want)
 		}
 	})
+}
+
+// A surcharge is a share of what was used, not of an amount that is already rounded: a
+// hundred times a core-second at 1 are 0.027777, and not a hundred times 0.000277.
+func TestSurchargesAreRoundedOnce(t *testing.T) {
+	second := wide.Product(1, int64(cluster.Second))
+	p := Price{UnitHour: One, Urgency: mostShare, Tier: mostShare, Copy: mostShare}
+	if got, want := p.Charge(second, 1, false), (Charge{Units: 277, Urgency: 27_777, Tier: 27_777}); got != want {
+		t.Errorf("charge %+v, want %+v", got, want)
+	}
+	if got, want := p.Charge(second, 1, true), (Charge{Copies: 27_777, Urgency: 2_777_777, Tier: 2_777_777}); got != want {
+		t.Errorf("charge of a copy %+v, want %+v", got, want)
+	}
 }
 
 // The table of credits as the specification has it (qos.md §10), for silver, σ = 0.9.

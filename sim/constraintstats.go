@@ -157,7 +157,7 @@ func (c *constraintStats) lookUp(s *cluster.State, row cluster.ConstraintID, spe
 	}
 	standing := s.Standing(row, c.prices.Violation, c.prices.Extent)
 	c.chosen[row] = int32(standing.Alternative)
-	cost := wide.Of(1000*c.prices.Violation*standing.Violating+c.prices.Extent*standing.Misses).Scaled(spec.Weight, 1_000_000)
+	cost := wide.Of(1000*c.prices.Violation*standing.Violating+c.prices.Extent*standing.Misses).Scaled([]int64{spec.Weight}, 1_000_000)
 	c.now.cost += min(cost, math.MaxInt64-c.now.cost)
 }
 

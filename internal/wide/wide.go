@@ -5,6 +5,7 @@ package wide
 import (
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // Number is a number from 0 to 2^128 − 1. The zero value is 0.
@@ -57,24 +58,30 @@ func (a Number) OverUp(by int64) int64 {
 	return quotient
 }
 
-// Scaled is the number times another one, and divided by each of the others, which are
-// above 0, rounded down once: dividing twice and rounding down each time is the same as
-// dividing by the product. It is math.MaxInt64 where that is more.
-func (a Number) Scaled(by int64, over ...int64) int64 {
-	top, high := bits.Mul64(a.high, uint64(by))
-	middle, low := bits.Mul64(a.low, uint64(by))
-	middle, carry := bits.Add64(middle, high, 0)
-	top += carry
-	for _, o := range over {
-		var rest uint64
-		top, rest = bits.Div64(0, top, uint64(o))
-		middle, rest = bits.Div64(rest, middle, uint64(o))
-		low, _ = bits.Div64(rest, low, uint64(o))
+// Scaled is the number times each of some, and divided by each of others, which are above
+// 0, rounded down once: dividing twice and rounding down each time is the same as dividing
+// by the product. It is math.MaxInt64 where that is more.
+func (a Number) Scaled(by []int64, over ...int64) int64 {
+	words := append(make([]uint64, 0, 8), a.low, a.high) // the lowest first
+	for _, b := range by {
+		carry := uint64(0)
+		for i, word := range words {
+			high, low := bits.Mul64(word, uint64(b))
+			low, more := bits.Add64(low, carry, 0)
+			words[i], carry = low, high+more
+		}
+		words = append(words, carry)
 	}
-	if top != 0 || middle != 0 || low > math.MaxInt64 {
+	for _, o := range over {
+		rest := uint64(0)
+		for i, word := range slices.Backward(words) {
+			words[i], rest = bits.Div64(rest, word, uint64(o))
+		}
+	}
+	if words[0] > math.MaxInt64 || slices.Max(words[1:]) > 0 {
 		return math.MaxInt64
 	}
-	return int64(low)
+	return int64(words[0])
 }
 
 // Float is about the same as a float.

@@ -54,10 +54,13 @@ func TestNumbers(t *testing.T) {
 		if got := a.OverUp(by); got != capped(quotient) {
 			t.Fatalf("%v / %d = %d rounded up, want %v", a.exact(), by, got, quotient)
 		}
-		scaled := new(big.Int).Mul(a.exact(), big.NewInt(z))
-		scaled.Quo(scaled.Quo(scaled, big.NewInt(by)), big.NewInt(over))
-		if got := a.Scaled(z, by, over); got != capped(scaled) {
-			t.Fatalf("%v × %d / %d / %d = %d, want %v", a.exact(), z, by, over, got, scaled)
+		scaled, factors := a.exact(), rapid.SliceOfN(from(0), 0, 4).Draw(t, "factors")
+		for _, factor := range factors {
+			scaled.Mul(scaled, big.NewInt(factor))
+		}
+		scaled.Quo(scaled, new(big.Int).Mul(big.NewInt(by), big.NewInt(over)))
+		if got := a.Scaled(factors, by, over); got != capped(scaled) {
+			t.Fatalf("%v × %v / %d / %d = %d, want %v", a.exact(), factors, by, over, got, scaled)
 		}
 		if want, _ := new(big.Float).SetInt(a.exact()).Float64(); math.Abs(a.Float()-want) > want*1e-15 {
 			t.Fatalf("%v is about %v", a.exact(), a.Float())
