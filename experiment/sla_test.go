@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"fairlead.dev/fairlead/class"
@@ -144,6 +145,27 @@ func TestSLA(t *testing.T) {
 	}
 	if waited < 1000 {
 		t.Errorf("only %d times somebody of a higher rank waited", waited)
+	}
+}
+
+// TestNothingIsPublished: the paper's table is lost, and an emulation of its rules is not the
+// paper; its numbers stand in notes.
+func TestNothingIsPublished(t *testing.T) {
+	e, err := Find("sla-google")
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := e.Run(Options{Size: tiny, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows := len(results.Experiment.Compared); rows != 6 {
+		t.Errorf("%d rows, want two classes in three variants", rows)
+	}
+	for _, c := range results.Experiment.Compared {
+		if c.Published != nil || !strings.HasPrefix(c.Note, "an emulation of the paper's rules: ") {
+			t.Errorf("%s: published %v, note %q", c.What, c.Published, c.Note)
+		}
 	}
 }
 
