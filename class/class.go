@@ -36,7 +36,8 @@ type Table struct {
 	// attained. They fall, and the last is for all.
 	Credits []Credit
 	// Criteria are how much urgency, tier, size and redundancy count in the order of
-	// the queue, one for each of the names of Criteria; nil is all the same.
+	// the queue, one for each of the names of Criteria; nil is all the same, by the usual
+	// preference, as the policy sla reads it.
 	Criteria []promethee.Criterion
 }
 

@@ -323,7 +323,7 @@ func drawTable(t *rapid.T) *Table {
 		table.Classes = append(table.Classes, c)
 	}
 	if rapid.Bool().Draw(t, "weighed") {
-		table.Criteria = Equal()
+		table.Criteria = make([]promethee.Criterion, len(Criteria()))
 		for i := range table.Criteria {
 			table.Criteria[i] = rapid.SampledFrom([]promethee.Criterion{
 				{Weight: 1},

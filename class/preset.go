@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"slices"
 	"strings"
 
 	"fairlead.dev/fairlead/cluster"
@@ -96,25 +95,12 @@ func SLA() *Table {
 // Table.Criteria.
 func Criteria() []string { return []string{"urgency", "tier", "size", "redundancy"} }
 
-// Equal is the criteria of a table that says nothing: each counts the same.
-func Equal() []promethee.Criterion {
-	return slices.Repeat([]promethee.Criterion{{Weight: 1, Function: promethee.Usual}}, len(Criteria()))
-}
-
 // SAFC is the criteria in the SLA authors' own scheduler: satisfaction time counts
 // twice, cores once (specification §2).
 func SAFC() []promethee.Criterion {
 	criteria := make([]promethee.Criterion, len(Criteria()))
 	criteria[0].Weight, criteria[2].Weight = 2, 1
 	return criteria
-}
-
-// Weighed is the criteria of the table, whether or not it says any.
-func (t *Table) Weighed() []promethee.Criterion {
-	if t.Criteria == nil {
-		return Equal()
-	}
-	return t.Criteria
 }
 
 // Levels are the names of the levels, the lowest first.
