@@ -24,39 +24,53 @@ func (t *Table) Wants() bool {
 }
 
 // CheckNodes says which promises the nodes cannot keep, whatever runs on them, each
-// with the path of its field.
-func (t *Table) CheckNodes(nodes []Node) error {
+// with the path of its field. The kind is the first one, of which sizes are shares.
+func (t *Table) CheckNodes(nodes []Node, kind cluster.Kind) error {
 	var errs []error
 	tiered := slices.ContainsFunc(nodes, func(n Node) bool { return n.Tier > 0 })
 	for i := range t.Classes {
 		c := &t.Classes[i]
 		path := fmt.Sprintf("classes[%d]", i)
-		are := len(able(c, nodes))
+		admitted, are := len(admit(c, nodes)), len(able(c, nodes))
+		of, where := "", "nodes of their own"
+		if c.Tier > 0 {
+			of = " of the tier " + TierName(c.Tier)
+			where = "nodes" + of
+		}
+		if are < admitted {
+			where += " that have " + kind.Name
+		}
 		switch {
-		case c.Tier > 0 && are == 0:
+		case c.Tier > 0 && admitted == 0:
 			hint := ""
 			if !tiered {
 				hint = ", nor any other tier"
 			}
 			errs = append(errs, fmt.Errorf("%s.tier: no node has the tier %s%s", path, TierName(c.Tier), hint))
-		case int(c.Replicas) > are && c.Tier > 0:
-			errs = append(errs, fmt.Errorf("%s.replicas: %d copies on nodes of the tier %s, of which there are %d", path, c.Replicas, TierName(c.Tier), are))
+		case are == 0 && admitted > 0:
+			errs = append(errs, fmt.Errorf("%s.size: a share of %s, which no node%s has", path, kind.Name, of))
 		case int(c.Replicas) > are:
-			errs = append(errs, fmt.Errorf("%s.replicas: %d copies on nodes of their own, of which there are %d", path, c.Replicas, are))
+			errs = append(errs, fmt.Errorf("%s.replicas: %d copies on %s, of which there are %d", path, c.Replicas, where, are))
 		}
 	}
 	return errors.Join(errs...)
 }
 
 // NodeNotes are sentences about promises that the nodes can keep, and hardly: of a
-// class of a large size, with copies, only one task at a time may find room. The first
-// kind has perUnit quantities to a unit.
-func (t *Table) NodeNotes(nodes []Node, perUnit int64) []string {
-	if len(nodes) == 0 {
+// class of a large size, with copies, only one task at a time may find room. The kind
+// is the first one, of which sizes are shares.
+func (t *Table) NodeNotes(nodes []Node, kind cluster.Kind) []string {
+	// Sizes are shares of the smallest node of all (SLA classes, specification §4); a
+	// node without the kind has none to share.
+	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n Node) bool { return n.Size == 0 })
+	sized := slices.IndexFunc(t.Classes, func(c Class) bool { return c.Size > 0 })
+	switch {
+	case sized < 0:
 		return nil
+	case len(nodes) == 0:
+		return []string{fmt.Sprintf("classes[%d].size: a share of %s, which no node has at the start; a task that comes before one has keeps what it asks for", sized, kind.Name)}
 	}
-	// Sizes are shares of the smallest node of all (SLA classes, specification §4).
-	smallest, per := Cores(slices.MinFunc(nodes, func(a, b Node) int { return cmp.Compare(a.Size, b.Size) }).Size, perUnit)
+	smallest, per := Cores(slices.MinFunc(nodes, func(a, b Node) int { return cmp.Compare(a.Size, b.Size) }).Size, kind.PerUnit)
 	var notes []string
 	for i := range t.Classes {
 		c := &t.Classes[i]
@@ -79,8 +93,8 @@ func (t *Table) NodeNotes(nodes []Node, perUnit int64) []string {
 	return notes
 }
 
-// able are the nodes that tasks of the class may use.
-func able(c *Class, nodes []Node) []Node {
+// admit are the nodes that tasks of the class may use.
+func admit(c *Class, nodes []Node) []Node {
 	var list []Node
 	for _, n := range nodes {
 		if c.Tier == 0 || n.Tier == int32(c.Tier) {
@@ -88,6 +102,12 @@ func able(c *Class, nodes []Node) []Node {
 		}
 	}
 	return list
+}
+
+// able are those of them that can hold one: all, but for a class with a size, whose tasks
+// take something of the first kind and no more than the smallest node has that has any.
+func able(c *Class, nodes []Node) []Node {
+	return slices.DeleteFunc(admit(c, nodes), func(n Node) bool { return c.Size > 0 && n.Size == 0 })
 }
 
 func ofTier(c *Class, are int) string {

@@ -11,8 +11,9 @@ import (
 
 // This file gives a task of a class with a level of size its range of the first kind
 // (SLA classes; specs/sla-classes.md, §4): the level's third of the smallest node that is
-// there when it is submitted, in whole cores where that has one for each level. Other
-// kinds stay as the trace has them, and so does a task that brings a range of its own.
+// there when it is submitted, in whole cores where that has one for each level. Nodes
+// without that kind have nothing to share, and do not count; while there are only such, a
+// task keeps what the trace says that it asks for. Other kinds stay as the trace has them, and so does a task that brings a range of its own.
 // Its work stays the same effort: what it would have done in the trace's time with the
 // trace's cores, as a time with one core (SLT).
 
@@ -22,8 +23,12 @@ func (s *simulation) sized(r *trace.Task) *trace.Task {
 	if level == 0 || r.Max != nil {
 		return r
 	}
+	smallest := s.nodes.smallest()
+	if smallest == 0 {
+		return r
+	}
 	unit := max(s.nodes.kinds[0].PerUnit, 1)
-	cores, per := class.Cores(s.nodes.smallest(), unit)
+	cores, per := class.Cores(smallest, unit)
 	least, most := class.Bounds(level, cores)
 	is := *r
 	is.Demand, is.Max = slices.Clone(r.Demand), slices.Clone(r.Demand)
@@ -40,17 +45,15 @@ func (s *simulation) sized(r *trace.Task) *trace.Task {
 	return &is
 }
 
-// smallest is what the smallest of the live nodes has of the first kind; 0 without any.
+// smallest is what the smallest of the live nodes has of the first kind, of those that
+// have any; 0 without one.
 func (b *nodes) smallest() int64 {
 	if b.least == nil {
-		least := int64(cluster.MaxQuantity)
+		least := int64(0)
 		for i := range b.list {
-			if b.list[i].live {
-				least = min(least, b.list[i].capacity[0])
+			if has := b.list[i].capacity[0]; b.list[i].live && has > 0 && (least == 0 || has < least) {
+				least = has
 			}
-		}
-		if least == cluster.MaxQuantity {
-			least = 0
 		}
 		b.least = &least
 	}

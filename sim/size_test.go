@@ -9,7 +9,8 @@ import (
 )
 
 // TestSized gives tasks the ranges of their classes' levels of size: by the smallest
-// node, in whole cores where it has enough of them, and with the same effort as before.
+// node that has any cores, in whole ones where it has enough of them, and with the same
+// effort as before.
 func TestSized(t *testing.T) {
 	table := class.SLA()
 	for i := range table.Classes {
@@ -30,6 +31,7 @@ func TestSized(t *testing.T) {
 		{"none", 32_000, "best-effort", 0, 0, [2]int64{1000, 10_000}, minute},
 		{"fewer cores than levels", 2_500, "advanced", 500, 0, [2]int64{834, 1666}, minute / 2},
 		{"a range of its own", 32_000, "premium", 1000, 3000, [2]int64{1000, 3000}, minute},
+		{"no node has the kind", 0, "premium", 1000, 0, [2]int64{1000}, minute},
 		{"no range is left", 3_000, "best-effort", 2000, 0, [2]int64{1000, 0}, 2 * minute},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -38,10 +40,10 @@ func TestSized(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for id, capacity := range []int64{1 << 20, tc.capacity, tc.capacity / 2} {
+			for id, capacity := range []int64{4 * tc.capacity, tc.capacity, 0, tc.capacity / 2} {
 				s.nodes.add(&trace.Node{ID: uint64(id), Capacity: cluster.Vector{capacity}}, s.tell)
 			}
-			s.loseNode(2)
+			s.loseNode(3)
 			task := trace.Task{Promise: tc.promise, Demand: cluster.Vector{tc.demand}, Work: minute}
 			if tc.most > 0 {
 				task.Max = cluster.Vector{tc.most}

@@ -100,7 +100,7 @@ func (s *simulation) promised(src trace.Source, stderr io.Writer) (trace.Source,
 	if s.tiers != nil {
 		src = trace.Tiers(src, s.tiers)
 	}
-	table := s.config.Classes
+	table, kind := s.config.Classes, src.Kinds()[0]
 	if !table.Wants() {
 		return src, nil
 	}
@@ -113,10 +113,7 @@ func (s *simulation) promised(src trace.Source, stderr io.Writer) (trace.Source,
 		n := &head.nodes[i].Node
 		nodes = append(nodes, class.Node{Tier: n.Tier, Size: n.Capacity[0]})
 	}
-	if len(nodes) == 0 {
-		return head, nil
-	}
-	if err := table.CheckNodes(nodes); err != nil {
+	if err := table.CheckNodes(nodes, kind); err != nil && len(nodes) > 0 {
 		hint := ""
 		if s.tiers == nil && !slices.ContainsFunc(nodes, func(n class.Node) bool { return n.Tier > 0 }) {
 			hint = "\n--tiers gives nodes tiers, such as --tiers 5/5/5"
@@ -124,7 +121,7 @@ func (s *simulation) promised(src trace.Source, stderr io.Writer) (trace.Source,
 		return nil, fmt.Errorf("--classes %s: %w%s", s.classes, err, hint)
 	}
 	var notes []string
-	for _, note := range table.NodeNotes(nodes, src.Kinds()[0].PerUnit) {
+	for _, note := range table.NodeNotes(nodes, kind) {
 		notes = append(notes, fmt.Sprintf("--classes %s: %s", s.classes, note))
 	}
 	s.notes.tell(stderr, notes)
