@@ -15,7 +15,7 @@ import (
 // Node is what a promise may want of a node.
 type Node struct {
 	Tier int32
-	Size int64 // quantity of the first kind, which levels of size are shares of
+	Size int64 // how much of the first kind it may hold, which levels of size are shares of
 }
 
 // Wants reports whether the table asks anything of nodes: a tier, copies or a size.

@@ -45,13 +45,14 @@ func (s *simulation) sized(r *trace.Task) *trace.Task {
 	return &is
 }
 
-// smallest is what the smallest of the live nodes has of the first kind, of those that
-// have any; 0 without one.
+// smallest is what the smallest of the live nodes may hold of the first kind, of those that
+// may hold any; 0 without one. That is its limit and not its capacity, as placement goes by
+// the limit: with capacity over-committed to less, no node would hold the highest level.
 func (b *nodes) smallest() int64 {
 	if b.least == nil {
 		least := int64(0)
 		for i := range b.list {
-			if has := b.list[i].capacity[0]; b.list[i].live && has > 0 && (least == 0 || has < least) {
+			if has := b.list[i].limit[0]; b.list[i].live && has > 0 && (least == 0 || has < least) {
 				least = has
 			}
 		}

@@ -20,23 +20,26 @@ func TestSized(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		capacity int64
+		factor   int64 // of over-commit, in thousandths
 		promise  string
 		demand   int64
 		most     int64 // the trace's own
 		want     [2]int64
 		work     cluster.Time
 	}{
-		{"a core", 32_000, "premium", 1000, 0, [2]int64{22_000, 32_000}, minute},
-		{"two and a half", 32_000, "advanced", 2500, 0, [2]int64{11_000, 21_000}, minute * 5 / 2},
-		{"none", 32_000, "best-effort", 0, 0, [2]int64{1000, 10_000}, minute},
-		{"fewer cores than levels", 2_500, "advanced", 500, 0, [2]int64{834, 1666}, minute / 2},
-		{"a range of its own", 32_000, "premium", 1000, 3000, [2]int64{1000, 3000}, minute},
-		{"no node has the kind", 0, "premium", 1000, 0, [2]int64{1000}, minute},
-		{"no range is left", 3_000, "best-effort", 2000, 0, [2]int64{1000, 0}, 2 * minute},
+		{"a core", 32_000, 1000, "premium", 1000, 0, [2]int64{22_000, 32_000}, minute},
+		{"two and a half", 32_000, 1000, "advanced", 2500, 0, [2]int64{11_000, 21_000}, minute * 5 / 2},
+		{"none", 32_000, 1000, "best-effort", 0, 0, [2]int64{1000, 10_000}, minute},
+		{"fewer cores than levels", 2_500, 1000, "advanced", 500, 0, [2]int64{834, 1666}, minute / 2},
+		{"a range of its own", 32_000, 1000, "premium", 1000, 3000, [2]int64{1000, 3000}, minute},
+		{"half of the node", 32_000, 500, "premium", 1000, 0, [2]int64{11_000, 16_000}, minute},
+		{"twice the node", 16_000, 2000, "premium", 1000, 0, [2]int64{22_000, 32_000}, minute},
+		{"no node has the kind", 0, 1000, "premium", 1000, 0, [2]int64{1000}, minute},
+		{"no range is left", 3_000, 1000, "best-effort", 2000, 0, [2]int64{1000, 0}, 2 * minute},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			l := &list{kinds: []cluster.Kind{{Name: "cpu", PerUnit: 1000}}}
-			s, err := newSimulation(Config{Source: l, Lanes: lane(t, "sla"), Classes: table})
+			s, err := newSimulation(Config{Source: l, Lanes: lane(t, "sla"), Classes: table, Overcommit: map[string]int64{"cpu": tc.factor}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,6 +13,7 @@ import (
 
 	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/wide"
 	"fairlead.dev/fairlead/sim/trace"
 )
 
@@ -111,7 +112,7 @@ func (s *simulation) promised(src trace.Source, stderr io.Writer) (trace.Source,
 	var nodes []class.Node
 	for i := range head.nodes {
 		n := &head.nodes[i].Node
-		nodes = append(nodes, class.Node{Tier: n.Tier, Size: n.Capacity[0]})
+		nodes = append(nodes, class.Node{Tier: n.Tier, Size: s.limit(kind, n.Capacity[0])})
 	}
 	if err := table.CheckNodes(nodes, kind); err != nil && len(nodes) > 0 {
 		hint := ""
@@ -126,6 +127,17 @@ func (s *simulation) promised(src trace.Source, stderr io.Writer) (trace.Source,
 	}
 	s.notes.tell(stderr, notes)
 	return head, nil
+}
+
+// limit is how much of the kind may be placed on a node that has so much: that times the
+// over-commit.
+func (s *simulation) limit(kind cluster.Kind, capacity int64) int64 {
+	factor, given := s.config.Overcommit[kind.Name]
+	if !given {
+		return capacity
+	}
+	limit, _ := wide.Product(capacity, factor).Over(1000)
+	return min(limit, cluster.MaxQuantity)
 }
 
 // headed is a source of which the first nodes were read ahead.
