@@ -23,6 +23,18 @@ func (t *Table) Wants() bool {
 	return slices.ContainsFunc(t.Classes, func(c Class) bool { return c.Tier > 0 || c.Replicas > 1 || c.Size > 0 })
 }
 
+// CheckKind says which sizes there cannot be of the first kind, each with the path of its
+// field: they are ranges, and devices are given as they were asked for.
+func (t *Table) CheckKind(kind cluster.Kind) error {
+	var errs []error
+	for i := range t.Classes {
+		if kind.Devices && t.Classes[i].Size > 0 {
+			errs = append(errs, fmt.Errorf("classes[%d].size: the first kind, %s, comes in devices, which have no range; remove the line", i, kind.Name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // CheckNodes says which promises the nodes cannot keep, whatever runs on them, each
 // with the path of its field. The kind is the first one, of which sizes are shares.
 func (t *Table) CheckNodes(nodes []Node, kind cluster.Kind) error {

@@ -1,6 +1,7 @@
 package class
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -50,6 +51,17 @@ func TestCheckNodes(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%v of %d nodes:\n%s\nwant\n%s", c.table.Names(), len(c.nodes), got, c.want)
 		}
+	}
+}
+
+func TestCheckKind(t *testing.T) {
+	gpu := cluster.Kind{Name: "gpu", Devices: true}
+	err := SLA().CheckKind(gpu)
+	if want := "classes[0].size: the first kind, gpu, comes in devices, which have no range; remove the line\nclasses[1].size: "; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if err := errors.Join(SLA().CheckKind(cluster.Kind{Name: "cpu"}), Google().CheckKind(gpu)); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -65,6 +65,9 @@ func newSimulation(cfg Config) (*simulation, error) {
 	if cfg.Classes == nil {
 		cfg.Classes = class.Google()
 	}
+	if err := cfg.Classes.CheckKind(kinds[0]); err != nil {
+		return nil, fmt.Errorf("the table of classes: %w", err)
+	}
 	gaps := &gaps{}
 	core, err := sched.New(cluster.NewState(kinds, cfg.Classes.Rows()), gaps.count(cfg.Lanes)...)
 	if err != nil {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"strings"
 	"testing"
 
 	"fairlead.dev/fairlead/class"
@@ -63,5 +64,15 @@ func TestSized(t *testing.T) {
 				t.Error("the record itself is changed")
 			}
 		})
+	}
+}
+
+// Devices have no range, so that there is no share of them: that is said before a run
+// begins.
+func TestSizesOfDevicesAreRefused(t *testing.T) {
+	l := &list{kinds: []cluster.Kind{{Name: "gpu", PerUnit: 1000, Devices: true}}}
+	_, err := newSimulation(Config{Source: l, Lanes: lane(t, "kube"), Classes: class.SLA()})
+	if want := "the table of classes: classes[0].size: the first kind, gpu, comes in devices"; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
 	}
 }

@@ -105,6 +105,9 @@ func (s *simulation) promised(src trace.Source, stderr io.Writer) (trace.Source,
 	if !table.Wants() {
 		return src, nil
 	}
+	if err := table.CheckKind(kind); err != nil {
+		return nil, fmt.Errorf("--classes %s: %w", s.classes, err)
+	}
 	head, err := atStart(src)
 	if err != nil {
 		return nil, err
