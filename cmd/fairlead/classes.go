@@ -108,13 +108,12 @@ func (s *simulation) promised(src trace.Source, stderr io.Writer) (trace.Source,
 	if err := table.CheckKind(kind); err != nil {
 		return nil, fmt.Errorf("--classes %s: %w", s.classes, err)
 	}
-	head, err := atStart(src)
-	if err != nil {
-		return nil, err
+	head, err := atStart(src, mostAhead)
+	if err != nil || !head.all { // of what may still come at the start nothing is said
+		return head, err
 	}
 	var nodes []class.Node
-	for i := range head.nodes {
-		n := &head.nodes[i].Node
+	for _, n := range head.standing() { // in any order: they are counted
 		nodes = append(nodes, class.Node{Tier: n.Tier, Size: s.limit(kind, n.Capacity[0])})
 	}
 	if err := table.CheckNodes(nodes, kind); err != nil && len(nodes) > 0 {
@@ -143,40 +142,67 @@ func (s *simulation) limit(kind cluster.Kind, capacity int64) int64 {
 	return min(limit, cluster.MaxQuantity)
 }
 
-// headed is a source of which the first nodes were read ahead.
+// headed is a source of which the start was read ahead.
 type headed struct {
 	trace.Source
-	nodes []trace.Record // what the source says of nodes at time 0, before all else
+	first []trace.Record // at time 0, nodes before all else
+	all   bool           // there are no more of them
 	next  trace.Record   // the one after them
 	err   error          // of reading that
 	at    int            // how many were given out, next included
 }
 
-// atStart reads the nodes that are there at the start.
-func atStart(src trace.Source) (*headed, error) {
+// mostAhead is how many tasks and constraints are read ahead: more than most traces have
+// at time 0, and few beside what a simulation keeps of as many tasks.
+const mostAhead = 1 << 18
+
+// atStart reads what there is at the start, up to so many tasks and constraints. The
+// nodes are to come first, and are given out so where the source mixes them: the size of
+// a task does not depend on which of them stand before it.
+func atStart(src trace.Source, most int) (*headed, error) {
 	h := &headed{Source: src}
+	var others []trace.Record
 	for {
 		if h.err = src.Next(&h.next); h.err != nil && !errors.Is(h.err, io.EOF) {
 			return nil, h.err
 		}
-		if h.err != nil || h.next.What != trace.NodeAdded || h.next.Time > 0 {
+		h.all = h.err != nil || h.next.Time > 0
+		switch node := h.next.What.OfNode(); {
+		case h.all || !node && len(others) == most:
+			h.first = append(h.first, others...)
 			return h, nil
+		case node:
+			h.first = append(h.first, h.next.Clone())
+		default:
+			others = append(others, h.next.Clone())
 		}
-		r := h.next
-		r.Node.Capacity = slices.Clone(r.Node.Capacity)
-		r.Node.Labels, r.Node.Groups = slices.Clone(r.Node.Labels), slices.Clone(r.Node.Groups)
-		h.nodes = append(h.nodes, r)
 	}
+}
+
+// standing are the nodes that are there once all of the start has happened, by their ids.
+func (h *headed) standing() map[uint64]trace.Node {
+	there := map[uint64]trace.Node{}
+	for i := range h.first {
+		switch r := &h.first[i]; r.What {
+		case trace.NodeAdded, trace.NodeChanged:
+			there[r.Node.ID] = r.Node
+		case trace.NodeLost:
+			delete(there, r.Node.ID)
+		default: // no node comes or goes
+		}
+	}
+	return there
 }
 
 // Next fills in the next record.
 func (h *headed) Next(r *trace.Record) error {
 	h.at++
 	switch i := h.at - 1; {
-	case i < len(h.nodes):
-		*r = h.nodes[i]
+	case i < len(h.first):
+		*r = h.first[i]
 		return nil
-	case i == len(h.nodes):
+	case i == len(h.first):
+		h.first = nil // which may be large
 		*r = h.next
 		return h.err
 	}

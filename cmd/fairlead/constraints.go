@@ -156,20 +156,20 @@ func (k *constraintsCheck) readGroups(known *constraint.Knowledge) error {
 		return err
 	}
 	defer src.Close() //nolint:errcheck // it was only read
-	head, err := atStart(src)
+	head, err := atStart(src, mostAhead)
 	if err != nil {
 		return err
 	}
-	nodes := map[string]int{}
-	for i := range head.nodes {
-		for _, label := range head.nodes[i].Node.Groups {
+	nodes, standing := map[string]int{}, head.standing()
+	for _, n := range standing {
+		for _, label := range n.Groups {
 			nodes[label.Key]++
 		}
 	}
 	known.Groups = []string{cluster.EachNode}
 	for group, in := range nodes {
 		known.Groups = append(known.Groups, group)
-		if in == len(head.nodes) {
+		if in == len(standing) {
 			known.Covering = append(known.Covering, group)
 		}
 	}

@@ -5,6 +5,7 @@ package trace
 
 import (
 	"fmt"
+	"slices"
 
 	"fairlead.dev/fairlead/cluster"
 )
@@ -55,6 +56,20 @@ type Record struct {
 	// Constraint is that of ConstraintAdded and ConstraintRemoved (the Name alone, by
 	// which it is known).
 	Constraint cluster.Constraint
+}
+
+// Clone is a copy that stays valid.
+func (r *Record) Clone() Record {
+	own := *r
+	n, t := &own.Node, &own.Task
+	n.Capacity, n.Usage = slices.Clone(n.Capacity), slices.Clone(n.Usage)
+	n.Labels, n.Groups = slices.Clone(n.Labels), slices.Clone(n.Groups)
+	t.Demand, t.Max = slices.Clone(t.Demand), slices.Clone(t.Max)
+	t.Requirements, t.Input, t.Tags = slices.Clone(t.Requirements), slices.Clone(t.Input), slices.Clone(t.Tags)
+	if own.Constraint.Any != nil {
+		own.Constraint = r.Constraint.Clone()
+	}
+	return own
 }
 
 // What says which fields of a Record count.
