@@ -220,13 +220,21 @@ func TestNever(t *testing.T) {
 	goes := l.copies(bestEffortUser, 1, 2, cluster.AllNodes, 1)
 	l.step()
 	l.wantCores(goes, 2)
+	// Of five nodes two are full, and could hold one yet; another never has the memory.
+	full := slices.Concat(l.copies(premiumUser, 8, 8, l.set(1), 1), l.copies(premiumUser, 8, 8, l.set(2), 1))
+	l.node(8, 0)
+	l.nodesOf(4)
+	tooLittle := l.copies(premiumUser, 5, 8, l.set(1, 2, 3, 4), 3)
+	l.step()
+	l.wantCores(full, 8, 8)
 	for _, tc := range []struct {
 		task cluster.TaskID
 		want string
 	}{
-		{noTier[0], "unplaceable on any of 3 nodes, even empty: 3 are not eligible"},
-		{tooFew[0], "unplaceable: it wants a node for each of 3 copies, and 2 of 3 nodes could hold one, even empty: 1 are not eligible"},
-		{tooLarge[0], "unplaceable on any of 3 nodes, even empty: 3 lack cpu (needs 9, the largest offers 8)"},
+		{noTier[0], "unplaceable on any of 5 nodes, even empty: 5 are not eligible"},
+		{tooFew[0], "unplaceable: it wants a node for each of 3 copies, and 2 of 5 nodes could hold one, even empty: 3 are not eligible"},
+		{tooLittle[0], "unplaceable: it wants a node for each of 3 copies, and 2 of 5 nodes could hold one, even empty: 1 lack cpu (needs 5, the largest offers 4), 1 lack mem (needs 1, the largest offers 0), 1 are not eligible"},
+		{tooLarge[0], "unplaceable on any of 5 nodes, even empty: 5 lack cpu (needs 9, the largest offers 8)"},
 	} {
 		if r := l.core.Why(tc.task); r.Text(l.s.Kinds()) != tc.want || r.Code(l.s.Kinds()) != "unplaceable" {
 			t.Errorf("%q (%s), want %q", r.Text(l.s.Kinds()), r.Code(l.s.Kinds()), tc.want)

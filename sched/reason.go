@@ -13,8 +13,9 @@ import (
 type Reason struct {
 	Phase  cluster.Phase
 	Ending bool // another copy of it has finished
-	// Nodes counts the live nodes. Each of them is counted in exactly one of
-	// the fields below, under the first thing that it refuses for.
+	// Nodes counts the live nodes. Each of them is counted in exactly one of the fields
+	// below, under the first thing that it refuses for, but for those that could hold one
+	// of too many copies: they are counted in Copies.Ever.
 	Nodes       int
 	NotEligible int
 	NotApart    int     // hold another task of the job
@@ -122,7 +123,9 @@ func ExplainCopies(s *cluster.State, t cluster.TaskID, c Copies) Reason {
 			c.Now++
 		}
 	}
-	r.Copies, r.Unplaceable = c, c.Ever < c.Want
+	if r.Copies, r.Unplaceable = c, c.Ever < c.Want; r.Unplaceable {
+		measureEmpty(&r, s, s.Shape(shape))
+	}
 	return r
 }
 
@@ -187,8 +190,9 @@ func (v *Violated) text() string {
 	return fmt.Sprintf("%d violate %s: %d counted, %s %d", v.Nodes, v.Name, v.Count, limit, v.Limit)
 }
 
-// measureEmpty replaces what is left on the nodes by what they hold when
-// empty, for a task that fits on none.
+// measureEmpty replaces what is left on the nodes by what they hold when empty, for a task
+// that fits on none, or on too few for its copies. Nodes that could hold it then are in none
+// of the counts.
 func measureEmpty(r *Reason, s *cluster.State, shape *cluster.Shape) {
 	for k := range r.Short {
 		r.Short[k].Nodes, r.Short[k].Most = 0, 0
@@ -212,9 +216,9 @@ func measureEmpty(r *Reason, s *cluster.State, shape *cluster.Shape) {
 				counted = true
 			}
 		}
-		if !counted {
+		if have := s.WholeDevices(n, r.Pieces.Need); !counted && have < r.Pieces.Need.Count {
 			r.Pieces.Nodes++
-			r.Pieces.Most = max(r.Pieces.Most, s.WholeDevices(n, r.Pieces.Need))
+			r.Pieces.Most = max(r.Pieces.Most, have)
 		}
 	}
 }
@@ -278,9 +282,8 @@ func (r Reason) Text(kinds []cluster.Kind) string {
 	if why != "" {
 		why = ": " + why
 	}
-	c := r.Copies
-	if r.Unplaceable && c.Ever > 0 {
-		return fmt.Sprintf("unplaceable: it wants a node for each of %d copies, and %d of %d nodes could hold one, even empty%s", c.Want, c.Ever, r.Nodes, why)
+	if few := r.TooFew(); few != "" {
+		return fmt.Sprintf("unplaceable: %s%s", few, why)
 	}
 	if r.Unplaceable {
 		return fmt.Sprintf("unplaceable on any of %d nodes, even empty%s", r.Nodes, why)
@@ -291,13 +294,22 @@ func (r Reason) Text(kinds []cluster.Kind) string {
 	if r.Whole.Tasks > 0 {
 		return fmt.Sprintf("waits for its turn: all %d tasks of its application would be placed", r.Whole.Tasks)
 	}
-	if r.Admit > 0 && c.Now < c.Want {
+	if c := r.Copies; r.Admit > 0 && c.Now < c.Want {
 		return fmt.Sprintf("%d of %d nodes have the %s %s left that it is to be given, and it wants %d%s", c.Now, r.Nodes, kinds[0].Format(c.Grant), kinds[0].Name, c.Want, why)
 	}
 	if r.Admit > 0 {
 		return fmt.Sprintf("waits for its turn: %d of %d nodes would take it%s", r.Admit, r.Nodes, why)
 	}
 	return fmt.Sprintf("0 of %d nodes take it%s", r.Nodes, why)
+}
+
+// TooFew says of copies, of which not all find a node of their own, how many nodes could
+// hold one; it is empty where not even one could, or where there are no copies.
+func (r Reason) TooFew() string {
+	if c := r.Copies; r.Unplaceable && c.Ever > 0 {
+		return fmt.Sprintf("it wants a node for each of %d copies, and %d of %d nodes could hold one, even empty", c.Want, c.Ever, r.Nodes)
+	}
+	return ""
 }
 
 // Refusals says in words how many nodes refuse for which reason: "2 lack cpu (needs 4,
@@ -309,7 +321,7 @@ func (r Reason) Refusals(kinds []cluster.Kind) []string {
 			continue
 		}
 		left := "left at most"
-		if r.Unplaceable && r.Copies.Ever == 0 {
+		if r.Unplaceable {
 			left = "the largest offers"
 		}
 		parts = append(parts, fmt.Sprintf("%d lack %s (needs %s, %s %s)", short.Nodes, kinds[k].Name, kinds[k].Format(short.Need), left, kinds[k].Format(short.Most)))

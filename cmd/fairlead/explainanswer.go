@@ -81,6 +81,8 @@ type explainedWhys struct {
 	Unplaceable bool     `json:"unplaceable"`
 	Gated       bool     `json:"gated"`
 	Whys        []string `json:"whys"`
+	// Copies says how many nodes could hold one of the task's copies, if too few could.
+	Copies string `json:"copies,omitempty"`
 	// Application says why that of the task has no place, if it is placed whole.
 	Application string `json:"application,omitempty"`
 }
@@ -228,7 +230,7 @@ func (m *moment) takers(answer *explainedTask, t cluster.TaskID, most int) {
 
 // whys says why the nodes that are no candidates are none.
 func (m *moment) whys(r *sched.Reason, candidates int) explainedWhys {
-	w := explainedWhys{Nodes: max(0, r.Nodes-candidates), Unplaceable: r.Unplaceable, Gated: r.Phase == cluster.Gated, Whys: r.Refusals(m.core.State().Kinds())}
+	w := explainedWhys{Nodes: max(0, r.Nodes-candidates), Unplaceable: r.Unplaceable, Gated: r.Phase == cluster.Gated, Whys: r.Refusals(m.core.State().Kinds()), Copies: r.TooFew()}
 	if len(r.Whole.Conflict) > 0 {
 		w.Application = r.Whole.String()
 	}

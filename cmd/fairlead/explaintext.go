@@ -172,6 +172,10 @@ func (c *explainedCandidate) parts(than flow.Cost) string {
 func (w *explainWriter) others(t *explainedTask) {
 	o := &t.Others
 	switch why := strings.Join(o.Whys, ", "); {
+	case o.Copies != "" && why == "":
+		w.line("Unplaceable: %s.", o.Copies)
+	case o.Copies != "":
+		w.line("Unplaceable: %s: %s.", o.Copies, why)
 	case o.Unplaceable:
 		w.line("No node is large enough, even empty: %s.", why)
 	case o.Nodes == 0 || why == "":
