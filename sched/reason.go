@@ -132,6 +132,15 @@ func ExplainCopies(s *cluster.State, t cluster.TaskID, c Copies) Reason {
 // countRefusal notes why the node refuses the task.
 func countRefusal(r *Reason, s *cluster.State, t cluster.TaskID, n cluster.NodeID) {
 	task := s.Task(t)
+	shape := s.Shape(task.Shape)
+	// Where the task is not to stand beside another of its job, room that comes free is of
+	// no use to it: that is the reason, also on a node that is full. To ask costs a look at
+	// all tasks of the node, and is left to where there is room for a task that has no such
+	// limit itself.
+	if shape.PerNode > 0 && task.Phase == cluster.Waiting && s.Eligible(shape.Eligible, n) && s.Crowded(t, n) {
+		r.NotApart++
+		return
+	}
 	switch refusal := s.AdmitsShape(task.Shape, n); refusal.Code {
 	case cluster.Allowed:
 		if task.Phase == cluster.Waiting && s.Admits(t, n).Code == cluster.NotApart {
