@@ -31,10 +31,11 @@ func writePromises(text *bytes.Buffer, groups [][]Run, labels []label) {
 	align(text, lines, len(labels)+1)
 }
 
-// brokePromise reports whether a task of the run missed its target.
+// brokePromise reports whether a task of the run missed its target. Where no task counts,
+// which has no availability then, earlier versions of fairlead say that 0 of them kept it.
 func brokePromise(r Run) bool {
 	for _, c := range r.Classes {
-		if c.Promise != nil && c.Fulfilment < 1 {
+		if c.Promise != nil && c.Availability != nil && c.Fulfilment < 1 {
 			return true
 		}
 	}

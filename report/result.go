@@ -172,9 +172,9 @@ type Class struct {
 	*Bill
 }
 
-// Promise says how a class's target of availability was kept. It is nil where the class
-// has none. Tasks that are there at the end count as they stand; those that were not
-// there for any time do not count.
+// Promise says how a class's target of availability was kept. Tasks that are there at the
+// end count as they stand; those that were not there for any time do not count. It is nil
+// where none counts, and where the class has no target.
 type Promise struct {
 	// Target is the availability that was promised.
 	Target Number `json:"target"`

@@ -137,7 +137,7 @@ func (c *classStats) result(promised *class.Class, perUnit int64) report.Class {
 		Cores:    report.Ratio(c.cores.Float(), float64(float64(c.worked)*float64(max(perUnit, 1)))),
 		Revenue:  amount(c.revenue),
 	}
-	if promised.Promises() {
+	if promised.Promises() && c.counted > 0 { // else nothing was kept, and nothing broken
 		c.Promise = &report.Promise{
 			Target:     report.Ratio(float64(promised.Availability), float64(cluster.Whole)),
 			Fulfilment: report.Ratio(float64(c.kept), float64(c.counted)),

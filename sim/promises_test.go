@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"fairlead.dev/fairlead/class"
@@ -207,6 +208,33 @@ func TestPromisesAgainstTheTasksFile(t *testing.T) {
 	}
 	if broken < 8 || preempted < 20 {
 		t.Errorf("%d classes with broken promises and %d preemptions in all runs: too few to say anything", broken, preempted)
+	}
+}
+
+// Of a class whose tasks come when the run ends nothing was kept and nothing broken: it has
+// no numbers of its promise, and results say of no promise that it was broken.
+func TestNobodyToKeepAPromiseTo(t *testing.T) {
+	task := trace.Task{Priority: 11, Demand: cluster.Vector{1}, Work: cluster.Minute}
+	for _, c := range []struct {
+		at   cluster.Time
+		kept bool // there is a promise, and it is kept
+	}{{cluster.Hour, false}, {cluster.Hour - cluster.Second, true}} {
+		l := &list{kinds: []cluster.Kind{{Name: "cpu", PerUnit: 1}}, records: []trace.Record{
+			{What: trace.NodeAdded, Node: trace.Node{ID: 1, Capacity: cluster.Vector{8}}},
+			{Time: c.at, What: trace.TaskSubmitted, Task: task},
+		}}
+		r, err := Run(Config{Source: l, Lanes: lane(t, "priority"), Until: cluster.Hour, Planner: Planner{Time: Zero}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		gold := r.Classes["gold"]
+		if gold.Submitted != 1 || (gold.Promise != nil) != c.kept || c.kept && gold.Fulfilment != 1 {
+			t.Errorf("submitted at %v: %+v, %+v", c.at, gold, gold.Promise)
+		}
+		var table bytes.Buffer
+		if err := report.Write(&table, report.Table, report.Results{Runs: []report.Run{r}}); err != nil || strings.Contains(table.String(), "Promises") {
+			t.Errorf("submitted at %v: %v\n%s", c.at, err, &table)
+		}
 	}
 }
 
