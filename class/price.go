@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"slices"
 	"strings"
 
 	"fairlead.dev/fairlead/cluster"
@@ -188,16 +187,19 @@ func (t *Table) CreditFor(id cluster.ClassID, a cluster.Account) cluster.Share {
 	return 0
 }
 
-// CheckKinds says whether the kind that prices are for is one of a cluster's.
-func (t *Table) CheckKinds(kinds []cluster.Kind) error {
+// PricedKind is which of a cluster's kinds prices are for, and an error if none is.
+func (t *Table) PricedKind(kinds []cluster.Kind) (int, error) {
+	if t.Priced == "" {
+		return 0, nil
+	}
 	var there []string
-	for _, kind := range kinds {
+	for k, kind := range kinds {
+		if kind.Name == t.Priced {
+			return k, nil
+		}
 		there = append(there, kind.Name)
 	}
-	if t.Priced == "" || slices.Contains(there, t.Priced) {
-		return nil
-	}
-	return fmt.Errorf("priced: no node has the kind %s; there are %s", t.Priced, strings.Join(there, ", "))
+	return 0, fmt.Errorf("priced: no node has the kind %s; there are %s", t.Priced, strings.Join(there, ", "))
 }
 
 // mostPrice bounds prices, mostShare surcharges.

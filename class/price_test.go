@@ -161,16 +161,16 @@ func TestCheckPrices(t *testing.T) {
 	}
 }
 
-func TestCheckKinds(t *testing.T) {
+func TestPricedKind(t *testing.T) {
 	kinds := []cluster.Kind{{Name: "cpu"}, {Name: "memory"}}
 	for priced, want := range map[string]string{
-		"":       "<nil>",
-		"memory": "<nil>",
-		"memry":  "priced: no node has the kind memry; there are cpu, memory",
-		"gpu":    "priced: no node has the kind gpu; there are cpu, memory",
+		"":       "0 <nil>",
+		"memory": "1 <nil>",
+		"memry":  "0 priced: no node has the kind memry; there are cpu, memory",
+		"gpu":    "0 priced: no node has the kind gpu; there are cpu, memory",
 	} {
 		table := &Table{Priced: priced}
-		if got := fmt.Sprint(table.CheckKinds(kinds)); got != want {
+		if got := fmt.Sprintln(table.PricedKind(kinds)); got != want+"\n" {
 			t.Errorf("%q: %s, want %s", priced, got, want)
 		}
 	}

@@ -1,9 +1,6 @@
 package sim
 
 import (
-	"fmt"
-	"strings"
-
 	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/internal/wide"
@@ -152,21 +149,4 @@ func (c *classStats) result(promised *class.Class, perUnit int64) report.Class {
 // amount is money as the report has it.
 func amount(m class.Money) report.Number {
 	return report.Ratio(float64(m), float64(class.One))
-}
-
-// pricedKind is the kind that prices are for.
-func pricedKind(kinds []cluster.Kind, table *class.Table) (int, error) {
-	if table.Priced == "" {
-		return 0, nil
-	}
-	for k, kind := range kinds {
-		if kind.Name == table.Priced {
-			return k, nil
-		}
-	}
-	var there []string
-	for _, kind := range kinds {
-		there = append(there, kind.Name)
-	}
-	return 0, fmt.Errorf("the table of classes: priced: no node has the kind %s; there are %s", table.Priced, strings.Join(there, ", "))
 }

@@ -86,8 +86,8 @@ func newSimulation(cfg Config) (*simulation, error) {
 	}
 	s.tasks.beside = cfg.Beside
 	s.stats.gaps = gaps
-	if s.stats.priced, err = pricedKind(kinds, cfg.Classes); err != nil {
-		return nil, err
+	if s.stats.priced, err = cfg.Classes.PricedKind(kinds); err != nil {
+		return nil, fmt.Errorf("the table of classes: %w", err)
 	}
 	if cfg.Output.Invoices != nil {
 		s.stats.invoices = invoices{}

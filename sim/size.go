@@ -13,9 +13,10 @@ import (
 // (SLA classes; specs/sla-classes.md, §4): the level's third of the smallest node that is
 // there when it is submitted, in whole cores where that has one for each level. Nodes
 // without that kind have nothing to share, and do not count; while there are only such, a
-// task keeps what the trace says that it asks for. Other kinds stay as the trace has them, and so does a task that brings a range of its own.
-// Its work stays the same effort: what it would have done in the trace's time with the
-// trace's cores, as a time with one core (SLT).
+// task keeps what the trace says that it asks for. Other kinds stay as the trace has them,
+// and so does a task that brings a range of its own. Its work stays the same effort: what
+// it would have done in the trace's time with the trace's cores, as a time with one core
+// (SLT).
 
 // sized is the task with the range that its class has; the task itself is left as it is.
 func (s *simulation) sized(r *trace.Task) *trace.Task {

@@ -293,9 +293,9 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 	options.Stop = func() bool { return ctx.Err() != nil }
 	if s.config.Classes != nil {
 		options.SLA.Criteria = s.config.Classes.Criteria
-	}
-	if err := s.config.Classes.CheckKinds(source.Kinds()); err != nil {
-		return report.Run{}, fmt.Errorf("--classes %s: %w", s.classes, err)
+		if _, err := s.config.Classes.PricedKind(source.Kinds()); err != nil {
+			return report.Run{}, fmt.Errorf("--classes %s: %w", s.classes, err)
+		}
 	}
 	config := s.config
 	if config.Lanes, err = s.lanes(j, options); err != nil {
