@@ -109,7 +109,7 @@ func (s *simulation) promised(src trace.Source, stderr io.Writer) (trace.Source,
 		return nil, fmt.Errorf("--classes %s: %w", s.classes, err)
 	}
 	head, err := atStart(src, mostAhead)
-	if err != nil || !head.all { // of what may still come at the start nothing is said
+	if err != nil || !head.all && head.mixed { // of nodes that may still come at the start nothing is said
 		return head, err
 	}
 	var nodes []class.Node
@@ -147,6 +147,7 @@ type headed struct {
 	trace.Source
 	first []trace.Record // at time 0, nodes before all else
 	all   bool           // there are no more of them
+	mixed bool           // a node came behind something else
 	next  trace.Record   // the one after them
 	err   error          // of reading that
 	at    int            // how many were given out, next included
@@ -172,6 +173,7 @@ func atStart(src trace.Source, most int) (*headed, error) {
 			h.first = append(h.first, others...)
 			return h, nil
 		case node:
+			h.mixed = h.mixed || len(others) > 0
 			h.first = append(h.first, h.next.Clone())
 		default:
 			others = append(others, h.next.Clone())

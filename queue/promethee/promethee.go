@@ -164,7 +164,8 @@ func (r *Ranker) net(criteria []Criterion, values, counts []int64) {
 	}
 	r.flows = slices.Grow(r.flows[:0], n)[:n]
 	clear(r.flows)
-	if n < 2 { // one kind of alternative is preferred to no other
+	r.counts = r.counts[:0] // of an earlier call
+	if n < 2 {              // one kind of alternative is preferred to no other
 		return
 	}
 	for at, c := range criteria {
