@@ -26,12 +26,13 @@ const (
 	Outdated         // the task has moved on since the plan was made
 	NotInRange       // the shape does not allow the grant
 	Violates         // a hard constraint would be violated more than it is
+	Protected        // the run is not to be evicted yet
 	codes
 )
 
 // String names the code in a word or two.
 func (c Code) String() string {
-	return [codes]string{"allowed", "not waiting", "node gone", "not eligible", "no room", "no device", "not apart", "not running", "not ours", "outdated", "not in range", "violates"}[c]
+	return [codes]string{"allowed", "not waiting", "node gone", "not eligible", "no room", "no device", "not apart", "not running", "not ours", "outdated", "not in range", "violates", "protected"}[c]
 }
 
 // Refusal says why one task cannot be placed on one node. The zero value
@@ -41,7 +42,8 @@ type Refusal struct {
 	Kind int // of NoRoom, NoDevice and NotInRange: the first kind that does not fit
 	// Need and Have are, of NoRoom, what is asked and what is left for it; of
 	// NoDevice, how many devices; of NotInRange, what is asked and the bound that it
-	// misses, both 0 for a grant that does not measure the cluster's kinds.
+	// misses, both 0 for a grant that does not measure the cluster's kinds; of
+	// Protected, the moment until which, and now.
 	Need, Have int64
 	// Constraint is, of Violates, which one. Kind is the number of its bound then, of
 	// all alternatives one after the other, Have what a subject would count, and Need
@@ -245,8 +247,10 @@ func (s *State) Evict(t TaskID) Refusal {
 		return Refusal{Code: NotRunning}
 	}
 	task := &s.task[t]
-	if s.job[task.Job].Foreign {
-		return Refusal{Code: NotOurs}
+	if task.Phase != Reserved || s.job[task.Job].Foreign {
+		if r := s.Evictable(t); r.Refused() {
+			return r
+		}
 	}
 	switch task.Phase {
 	case Reserved:
@@ -256,7 +260,7 @@ func (s *State) Evict(t TaskID) Refusal {
 		if entry != nil {
 			entry.at = at
 		}
-		task.Node, task.grants = NoNode, nil
+		task.Node, task.rare = NoNode, nil
 		task.Attempt-- // nobody was told of this run
 		s.setPhase(t, Waiting)
 	case Starting, Running:

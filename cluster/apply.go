@@ -23,7 +23,7 @@ func (s *State) Apply(at Time, e Event) error {
 	if s.undo.on {
 		panic("cluster: Apply during a trial; undo it first")
 	}
-	s.now = max(s.now, at)
+	s.Advance(at)
 	switch e := e.(type) {
 	case NodeAdded:
 		return s.nodeAdded(e)
@@ -80,6 +80,10 @@ func (s *State) applyToTask(e Event) error {
 		return s.taskLeft(e)
 	case EvictRefused:
 		return s.evictRefused(e)
+	case TaskProtected:
+		return s.taskProtected(e)
+	case TaskLeaving:
+		return s.taskLeaving(e)
 	case TaskEnded:
 		return s.taskEnded(e)
 	default:

@@ -322,7 +322,7 @@ func (s *State) leaveNode(t TaskID) {
 	}
 	s.vacate(t, task.Node)
 	task.Node, task.Next = task.Next, NoNode
-	task.give(task.NextGrant(), nil)
+	task.setRare(rare{grant: task.NextGrant()}) // it was the run that was protected
 	switch {
 	case task.Ending:
 		s.setPhase(t, Gated)

@@ -160,6 +160,8 @@ func (s *State) checkGranted(t *Task) error {
 	switch {
 	case t.Grant() != nil && !t.Placed() || t.NextGrant() != nil && t.Next == NoNode:
 		return fmt.Errorf("%s, and granted %v and next %v", t.Phase, t.Grant(), t.NextGrant())
+	case t.Protection() != (Protection{}) && !t.Placed():
+		return fmt.Errorf("%s, and protected until %v", t.Phase, t.Protection().Until)
 	case t.Ending && (t.Phase != Gated && t.Phase != Leaving || t.Next != NoNode || s.job[t.Job].Foreign):
 		return fmt.Errorf("ending, and %s", t.Phase)
 	}

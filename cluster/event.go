@@ -187,6 +187,24 @@ type (
 		Attempt uint32
 	}
 
+	// TaskProtected says that a run is not to be evicted before Until, as whoever has a
+	// say in it has refused, or would; Reason tells people why. A moment that is not to
+	// come protects no more. It replaces what was said before of the run, and ends with it.
+	TaskProtected struct {
+		Task    TaskID
+		Attempt uint32
+		Until   Time
+		Reason  string
+	}
+
+	// TaskLeaving says that somebody else has told a run to leave its node. Its room
+	// will come free, and nobody is to be asked for that: from now on it is as if it
+	// had been evicted here. What comes of it is TaskLeft or TaskEnded.
+	TaskLeaving struct {
+		Task    TaskID
+		Attempt uint32
+	}
+
 	// TaskEnded says that the task is done for good, whatever its phase:
 	// finished, failed or killed. Its row is free. Finished says that it did all
 	// that it had to do, which ends the other tasks of a job with FirstEnds.
@@ -220,4 +238,6 @@ func (TaskStarted) event()         {}
 func (BindRefused) event()         {}
 func (TaskLeft) event()            {}
 func (EvictRefused) event()        {}
+func (TaskProtected) event()       {}
+func (TaskLeaving) event()         {}
 func (TaskEnded) event()           {}

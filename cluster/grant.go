@@ -27,35 +27,26 @@ func (sh *Shape) Elastic() (kind int, ok bool) {
 // next one.
 func (s *State) DemandOn(t TaskID, n NodeID) Vector { return s.roomOn(t, n).demand }
 
-// grants is how much a task is given: of its current run, and on its next node. Most
-// tasks are given the least, so that it stands apart from them. It is never written to.
-type grants struct{ now, next Vector }
-
 // Grant is what the current run takes, where the shape leaves that open; nil is
 // exactly the shape's Demand, and all there is while the task takes no room. It must
 // not be changed.
 func (t *Task) Grant() Vector {
-	if t.grants == nil {
+	if t.rare == nil {
 		return nil
 	}
-	return t.grants.now
+	return t.rare.grant
 }
 
 // NextGrant is what the task takes on Next, as Grant is of the current run.
 func (t *Task) NextGrant() Vector {
-	if t.grants == nil {
+	if t.rare == nil {
 		return nil
 	}
-	return t.grants.next
+	return t.rare.next
 }
 
 // give notes what the task is granted now and on its next node.
-func (t *Task) give(now, next Vector) {
-	t.grants = nil
-	if now != nil || next != nil {
-		t.grants = &grants{now, next}
-	}
-}
+func (t *Task) give(now, next Vector) { t.setRare(rare{now, next, t.Protection()}) }
 
 // Resize changes what a starting or running task takes of its node. Nil is the
 // shape's Demand. Where it grows, it needs room now.

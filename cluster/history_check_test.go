@@ -25,7 +25,7 @@ func told[T any, R ~[]T](rows []R) map[int]R {
 func dump(s *State) string {
 	grants := make([][]Vector, len(s.task)) // which a task only points to
 	for i := range s.task {
-		if s.task[i].grants != nil {
+		if s.task[i].rare != nil {
 			grants[i] = []Vector{s.task[i].Grant(), s.task[i].NextGrant()}
 		}
 	}

@@ -211,7 +211,11 @@ func (h *history) step() (string, error) {
 		what, err = fmt.Sprintf("place task row %d on node row %d: %s", t, n, r.Code), h.settle(n)
 	case op < 112:
 		t := h.evictable()
+		spared := int(t) < h.s.TaskRows() && h.s.Task(t).Protection().Until > h.s.Now()
 		r := h.s.Evict(t)
+		if spared && !r.Refused() {
+			return "evict", fmt.Errorf("task row %d was evicted though it is protected", t)
+		}
 		what = fmt.Sprintf("evict task row %d: %s", t, r.Code)
 	case op < 116:
 		what, err = h.trial(op%3 == 0)
@@ -387,11 +391,15 @@ func (h *history) taskEvent() Event {
 		return BindRefused{Task: t, Attempt: attempt}
 	case op < 190:
 		return TaskLeft{Task: t, Attempt: attempt}
-	case op < 215:
+	case op < 205:
 		if h.kept {
 			return nil
 		}
 		return EvictRefused{Task: t, Attempt: attempt}
+	case op < 212:
+		return TaskProtected{Task: t, Attempt: attempt, Until: h.s.Now() + Time(h.byte()%4)*Second, Reason: "spared"}
+	case op < 215:
+		return TaskLeaving{Task: t, Attempt: attempt}
 	}
 	return TaskEnded{Task: t, Seq: seq}
 }
@@ -505,7 +513,7 @@ func TestHistories(t *testing.T) {
 		TaskStarted{},
 		BindRefused{},
 		TaskLeft{},
-		EvictRefused{},
+		EvictRefused{}, TaskProtected{}, TaskLeaving{},
 		TaskEnded{},
 	} {
 		if name := fmt.Sprintf("%T", e); ran[name] < 3 {

@@ -146,10 +146,10 @@ type Task struct {
 	// Devices are those of the current run, or of the latest one while the task
 	// waits.
 	Devices DeviceSet
-	// grants is nil unless the task is given more than the least that its shape asks for.
-	// It stands here as a task is two cache lines, and this ends the first: searches
-	// for victims read no more of the many tasks that they pass.
-	grants *grants
+	// rare is nil unless the task is given more than the least that its shape asks for,
+	// or is protected. It stands here as a task is two cache lines, and this ends the
+	// first: searches for victims read no more of the many tasks that they pass.
+	rare *rare
 	// NextDevices are those that the task holds on Next.
 	NextDevices DeviceSet
 	Account     Account

@@ -37,6 +37,8 @@ type State struct {
 
 	inPhase [phases]int
 	ghosts  map[run]ghost
+
+	protected []protectionEnd // of the runs that events protect; a copy has none
 }
 
 // Totals are sums over the live nodes.
@@ -446,4 +448,7 @@ func (s *State) growNodes(row int) {
 
 // Advance says that it is now the given moment, although nothing happened.
 // Time does not go backwards.
-func (s *State) Advance(now Time) { s.now = max(s.now, now) }
+func (s *State) Advance(now Time) {
+	s.now = max(s.now, now)
+	s.unprotect()
+}

@@ -121,7 +121,7 @@ func (w *network) tell(s *cluster.State, t cluster.TaskID) {
 		w.members = append(w.members, member{stay: -1})
 	}
 	task, m := s.Task(t), &w.members[t]
-	counts := task.Phase == cluster.Waiting || task.Phase == cluster.Running && !w.pinned
+	counts := task.Phase == cluster.Waiting || task.Phase == cluster.Running && !w.pinned && !s.Evictable(t).Refused()
 	if !counts {
 		w.leave(t)
 		return

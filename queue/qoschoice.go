@@ -171,7 +171,7 @@ func (c *choice) rank(s *cluster.State, n cluster.NodeID) ranking {
 	from := len(c.arena)
 	for _, t := range s.TasksOn(n) {
 		task := s.Task(t)
-		if !evictable(s, task) || c.placed[t] == c.pass {
+		if s.Evictable(t).Refused() || c.placed[t] == c.pass {
 			continue
 		}
 		class := &s.Classes()[task.Class]

@@ -96,7 +96,7 @@ func (c *occupants) look(s *cluster.State, n cluster.NodeID) {
 		for _, t := range s.TasksOn(n) {
 			task := s.Task(t)
 			class := &s.Classes()[task.Class]
-			if !evictable(s, task) || !mayEver(class) {
+			if s.Evictable(t).Refused() || !mayEver(class) {
 				continue
 			}
 			number := int64(math.MaxInt64)
@@ -116,11 +116,6 @@ func (c *occupants) look(s *cluster.State, n cluster.NodeID) {
 	for i, number := range c.need {
 		c.most[i].set(int(n), number)
 	}
-}
-
-// evictable reports whether the task has a run that may be ours to evict.
-func evictable(s *cluster.State, task *cluster.Task) bool {
-	return (task.Phase == cluster.Running || task.Phase == cluster.Starting) && !s.Job(task.Job).Foreign
 }
 
 // anyLeaving reports whether something leaves the node.

@@ -74,8 +74,7 @@ func (v *victims) mayEvict(s *cluster.State, priority int32, t cluster.TaskID) b
 // mayLeave reports whether the task has a run that could be evicted. It stands apart so
 // that mayEvict costs no call for the many that are too important.
 func mayLeave(s *cluster.State, t cluster.TaskID) bool {
-	task := s.Task(t)
-	return evictable(s, task) && (!s.Constrained(task.Shape) || !s.Releases(t).Refused())
+	return !s.Evictable(t).Refused() && (!s.Constrained(s.Task(t).Shape) || !s.Releases(t).Refused())
 }
 
 // preempt evicts for the task on the node where that costs least, as one

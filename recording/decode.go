@@ -50,6 +50,8 @@ type wireEvent struct {
 	Spec        *wireConstraint `json:"spec,omitempty"`
 	Tags        []string        `json:"tags,omitempty"`
 	LongRunning bool            `json:"long_running,omitempty"`
+	Until       cluster.Time    `json:"until,omitempty"`
+	Reason      string          `json:"reason,omitempty"`
 }
 
 // wireLabel is a key and its value.
@@ -113,7 +115,7 @@ func needs() map[string]string {
 		"shape": "shape set", "shape_forgotten": "shape", "constraint": "constraint", "constraint_forgotten": "constraint", "solver_ready": "", "job": "job", "job_forgotten": "job",
 		"task": "task seq job shape", "ungated": "task seq", "gated": "task seq", "reshaped": "task seq shape",
 		"found": "task seq node", "started": "task attempt node", "refused": "task attempt", "left": "task attempt",
-		"stays": "task attempt", "ended": "task seq",
+		"stays": "task attempt", "protected": "task attempt", "leaving": "task attempt", "ended": "task seq",
 	}
 }
 
@@ -218,6 +220,10 @@ func (w *wireEvent) taskEvent() cluster.Event {
 		return cluster.TaskLeft{Task: task, Attempt: *w.Attempt}
 	case "stays":
 		return cluster.EvictRefused{Task: task, Attempt: *w.Attempt}
+	case "protected":
+		return cluster.TaskProtected{Task: task, Attempt: *w.Attempt, Until: w.Until, Reason: w.Reason}
+	case "leaving":
+		return cluster.TaskLeaving{Task: task, Attempt: *w.Attempt}
 	case "ended":
 		return cluster.TaskEnded{Task: task, Seq: cluster.Seq(*w.Seq), Finished: w.Finished}
 	}

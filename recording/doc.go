@@ -5,7 +5,7 @@
 // A Recorder stands before a sched.Core, has its methods, and hands each call
 // to a Writer. Replay feeds a recording to a fresh core and compares.
 //
-// # The format, version 6
+// # The format, version 7
 //
 // A recording is one or more files, each an epoch that stands for itself: a
 // new leader, a full file and a new set of resource kinds all begin with a
@@ -15,7 +15,7 @@
 //
 // The first line is the header. (Lines are broken here only to be shown.)
 //
-//	{"fairlead": "recording", "version": 6, "comment": "fairlead-scheduler in kube-system",
+//	{"fairlead": "recording", "version": 7, "comment": "fairlead-scheduler in kube-system",
 //	  "origin": "2026-11-21T13:45:20Z",
 //	  "kinds": [{"name": "cpu", "unit": "cores", "per_unit": 1000}],
 //	  "classes": [{"name": "gold", "importance": 1}],
@@ -89,6 +89,8 @@
 //	refused          task, attempt; the bind
 //	left             task, attempt
 //	stays            task, attempt; its eviction was refused
+//	protected        task, attempt, until, reason; it is not to be evicted before until
+//	leaving          task, attempt; somebody else told it to
 //	ended            task, seq, finished
 //
 // Decisions are place, evict, resize and end, with task, seq, attempt, node, devices
@@ -96,7 +98,8 @@
 //
 // Names that are not listed are errors. Text is UTF-8; what is not is replaced.
 // The version changes when a name is added, goes or changes its meaning. Versions 2 to
-// 5 are read, too: 2 lacks usage, together and input, 2 and 3 lack won, 2 to 4 lack max,
-// grant, first_ends, finished, resize, end, account, patient and criteria, and all of them
-// lack constraint, constraint_forgotten, tags and long_running.
+// 6 are read, too: 2 lacks usage, together and input, 2 and 3 lack won, 2 to 4 lack max,
+// grant, first_ends, finished, resize, end, account, patient and criteria, 2 to 5 lack
+// constraint, constraint_forgotten, tags and long_running, and all of them lack protected and
+// leaving.
 package recording

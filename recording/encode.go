@@ -75,6 +75,10 @@ func (x *encoder) taskEvent(e cluster.Event) bool {
 		x.open("left").run(e.Task, e.Attempt)
 	case cluster.EvictRefused:
 		x.open("stays").run(e.Task, e.Attempt)
+	case cluster.TaskProtected:
+		x.open("protected").run(e.Task, e.Attempt).signed("until", int64(e.Until)).text("reason", e.Reason)
+	case cluster.TaskLeaving:
+		x.open("leaving").run(e.Task, e.Attempt)
 	case cluster.TaskEnded:
 		x.open("ended").task(e.Task, e.Seq).flag("finished", e.Finished)
 	default:

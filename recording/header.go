@@ -15,7 +15,7 @@ import (
 
 const (
 	format  = "recording"
-	version = 6
+	version = 7
 	oldest  = 2 // that is read: it has fewer names than this one
 )
 

@@ -251,7 +251,12 @@ func (w *world) taskEvent() cluster.Event {
 	if s := w.core.State(); int(t) < s.TaskRows() {
 		task = *s.Task(t)
 	}
-	switch w.row(7) {
+	switch w.row(8) {
+	case 5:
+		if w.row(2) == 0 {
+			return cluster.TaskLeaving{Task: t, Attempt: task.Attempt}
+		}
+		return cluster.TaskProtected{Task: t, Attempt: task.Attempt, Until: w.now + cluster.Time(w.row(3))*cluster.Second, Reason: "a budget"}
 	case 0:
 		return cluster.TaskUngated{Task: t, Seq: task.Seq}
 	case 1:

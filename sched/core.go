@@ -68,7 +68,7 @@ func (c *Core) Counts() Counts { return c.counts }
 func (c *Core) Step(now cluster.Time, in []cluster.Event, out []Decision) ([]Decision, cluster.Time, error) {
 	out, err := c.Observe(now, in, out)
 	for i := range c.lanes {
-		if c.lanes[i].dueAt(now, c.waiting()) > now {
+		if c.dueAt(i, now) > now {
 			continue
 		}
 		r := c.begin(i, now, c.state)
@@ -121,7 +121,7 @@ func (c *Core) Observe(now cluster.Time, in []cluster.Event, out []Decision) ([]
 // what there is room for.
 func outcome(e cluster.Event) bool {
 	switch e.(type) {
-	case cluster.TaskStarted, cluster.TaskLeft, cluster.BindRefused, cluster.EvictRefused, cluster.UsageReported:
+	case cluster.TaskStarted, cluster.TaskLeft, cluster.BindRefused, cluster.EvictRefused, cluster.TaskProtected, cluster.UsageReported:
 		return true
 	default: // comes from outside
 		return false
@@ -221,11 +221,26 @@ func (c *Core) ownerOf(t *cluster.Task) uint8 {
 
 func (c *Core) waiting() bool { return c.state.InPhase(cluster.Waiting) > 0 }
 
+// advance says that it is now the given moment. That some run may be evicted again is a
+// cause for rounds.
+func (c *Core) advance(now cluster.Time) {
+	before := c.state.LogEnd()
+	c.state.Advance(now)
+	if c.state.LogEnd() != before {
+		c.stir()
+	}
+}
+
+// dueAt is when the lane wants its next round.
+func (c *Core) dueAt(lane int, now cluster.Time) cluster.Time {
+	return c.lanes[lane].dueAt(now, c.waiting(), c.state.NextUnprotected())
+}
+
 // Wake is when the next round is due, at the earliest now.
 func (c *Core) Wake(now cluster.Time) cluster.Time {
 	wake := cluster.Never
 	for i := range c.lanes {
-		wake = min(wake, c.lanes[i].dueAt(now, c.waiting()))
+		wake = min(wake, c.dueAt(i, now))
 	}
 	return wake
 }
@@ -233,7 +248,7 @@ func (c *Core) Wake(now cluster.Time) cluster.Time {
 // Due returns a lane whose round is due now, and false if there is none.
 func (c *Core) Due(now cluster.Time) (int, bool) {
 	for i := range c.lanes {
-		if c.lanes[i].dueAt(now, c.waiting()) <= now {
+		if c.dueAt(i, now) <= now {
 			return i, true
 		}
 	}
@@ -243,6 +258,7 @@ func (c *Core) Due(now cluster.Time) (int, bool) {
 // Begin starts a round of the lane on a view of its own, which it brings up to
 // date. A lane has one round in flight; several lanes may have theirs.
 func (c *Core) Begin(lane int, now cluster.Time) *Round {
+	c.advance(now)
 	l := &c.lanes[lane]
 	touches, ok := c.state.ChangesSince(l.copied)
 	if l.view == nil || !ok {
@@ -319,7 +335,7 @@ const retryAfter = cluster.Second
 // Finish commits the round's plan as far as it still holds, and appends the
 // decisions to out.
 func (c *Core) Finish(r *Round, now cluster.Time, out []Decision) []Decision {
-	c.state.Advance(now)
+	c.advance(now)
 	l := &c.lanes[r.lane]
 	l.busy = false
 	l.wake = max(r.plan.Wake, now)

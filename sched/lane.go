@@ -48,8 +48,9 @@ type lane struct {
 	copied uint64 // change log position up to which the view is true
 }
 
-// dueAt is when the lane wants its next round.
-func (l *lane) dueAt(now cluster.Time, waiting bool) cluster.Time {
+// dueAt is when the lane wants its next round: causes are what it noted itself, and, while
+// tasks wait, the watchdog and the moment at which some run may be evicted again.
+func (l *lane) dueAt(now cluster.Time, waiting bool, unprotected cluster.Time) cluster.Time {
 	if l.busy {
 		return cluster.Never
 	}
@@ -59,6 +60,9 @@ func (l *lane) dueAt(now cluster.Time, waiting bool) cluster.Time {
 	}
 	if l.When.Watchdog > 0 && waiting {
 		due = min(due, l.lastRun+l.When.Watchdog)
+	}
+	if waiting && !l.When.Patient {
+		due = min(due, unprotected)
 	}
 	due = max(due, now)
 	if beat := l.When.Heartbeat; beat > 0 && due != cluster.Never {

@@ -71,7 +71,7 @@ func (p *Policy) eachTagged(s *cluster.State, do func(cluster.TaskID)) {
 
 // movable reports whether the task, which is on a node, may be moved.
 func (p *Policy) movable(s *cluster.State, t cluster.TaskID) bool {
-	return p.options.Moves && int(t) < len(p.own) && p.own[t].seq == s.Task(t).Seq && s.Task(t).Phase == cluster.Running
+	return p.options.Moves && int(t) < len(p.own) && p.own[t].seq == s.Task(t).Seq && s.Task(t).Phase == cluster.Running && !s.Evictable(t).Refused()
 }
 
 // heeded is what a plan may change: whose tasks it places or moves, and the constraints that

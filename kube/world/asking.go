@@ -121,8 +121,8 @@ func (w *World) due() []*question {
 // a pod that waits in the core does not leave to it what room appears.
 func (w *World) askAt(q *question) cluster.Time {
 	at := q.after
-	for urgency := range w.ranks {
-		if urgency < priority(q.pods[0].object) {
+	for rank := range w.ranks {
+		if rank < priority(q.pods[0].object) {
 			return min(at, q.lastAsked+urgentRest)
 		}
 	}

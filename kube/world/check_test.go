@@ -126,8 +126,11 @@ func (r *rig) checkExits() error {
 			continue
 		}
 		task := r.core.State().Task(p.slot.task)
-		if leaves := task.Phase == cluster.Leaving; leaves != p.exit.leaving {
-			return fmt.Errorf("it is %t that pod %s leaves, and its task is %s", p.exit.leaving, p.object.Name, task.Phase)
+		if leaves := p.exit.leaving || p.exit.ending; leaves != (task.Phase == cluster.Leaving) {
+			return fmt.Errorf("it is %t that pod %s leaves, and its task is %s", leaves, p.object.Name, task.Phase)
+		}
+		if spared := p.node != nil && p.exit.firm > r.world.now; spared && task.Protection().Until != p.exit.firm {
+			return fmt.Errorf("pod %s is not to be evicted before %v, and the core knows of %v", p.object.Name, p.exit.firm, task.Protection().Until)
 		}
 		name := p.object.Spec.SchedulerName
 		if p.exit.asked {
@@ -136,8 +139,8 @@ func (r *rig) checkExits() error {
 		if p.exit.leaving && (!p.Ours || r.world.exits[name] == nil && p.object.DeletionTimestamp == nil) {
 			return fmt.Errorf("pod %s is to leave, and may not be evicted", p.object.Name)
 		}
-		if seen := p.Stage == Bound && p.object.Spec.NodeName != ""; seen && task.Priority != r.world.urgency(p) {
-			return fmt.Errorf("pod %s has priority %d in the core, want %d", p.object.Name, task.Priority, r.world.urgency(p))
+		if seen := p.Stage == Bound && p.object.Spec.NodeName != ""; seen && task.Priority != priority(p.object) {
+			return fmt.Errorf("pod %s has priority %d in the core, want %d", p.object.Name, task.Priority, priority(p.object))
 		}
 	}
 	for name, e := range r.world.exits {

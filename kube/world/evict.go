@@ -1,7 +1,7 @@
 package world
 
 import (
-	"math"
+	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -17,11 +17,10 @@ import (
 // holds a reservation. Outcomes are two: the pod is seen to be gone, or the API
 // server refuses, most often for the sake of a PodDisruptionBudget.
 //
-// The core learns whom to choose by priorities. A pod that was refused rests:
-// until its rest is over it counts as more important than any other, so that
-// policies look for victims elsewhere and the API server is not asked again.
-// A pod that is told to end already counts as less important than any other: to
-// evict it costs nothing and nobody is asked.
+// The core learns by events whom not to choose. A pod that was refused is protected
+// for a while, so that policies look for victims elsewhere and the API server is not
+// asked again. A pod that somebody else has told to end is leaving: its room will come
+// free, and nobody is asked for it.
 
 // Evictions is how fast the pods of a profile may be evicted.
 type Evictions struct {
@@ -58,7 +57,8 @@ func (e *exits) opens() cluster.Time { return e.next - cluster.Time(e.AtOnce-1)*
 
 // exit is where a pod stands on its way out.
 type exit struct {
-	leaving bool         // the core counts its run as leaving
+	leaving bool         // the core has decided that it leaves
+	ending  bool         // the core was told that somebody else has told it to end
 	asked   bool         // the API server was asked, and did not refuse
 	by      *Pod         // for whose sake, if that is known; its own if the next is to stand elsewhere
 	rests   int          // refusals
@@ -140,16 +140,24 @@ func (w *World) stay(p *Pod) {
 	}
 	p.exit.rests++
 	p.exit.firm = w.now + w.backoff(p.exit.rests)
-	w.firm.Push(rest{p, p.exit.firm})
-	w.reshape(p, p.slot.shape)
+	w.protect(p)
 }
 
-// soften lets pods be chosen again that have rested from being asked to leave.
-func (w *World) soften() {
-	for len(w.firm) > 0 && w.firm[0].until <= w.now {
-		if p := w.firm.Pop().pod; p.node != nil && w.pods[p.object.UID] == p {
-			w.reshape(p, p.slot.shape)
-		}
+// protect tells the core until when the pod is not to be evicted.
+func (w *World) protect(p *Pod) {
+	w.emit(cluster.TaskProtected{
+		Task: p.slot.task, Attempt: p.attempt, Until: p.exit.firm,
+		Reason: fmt.Sprintf("the API server refused to evict pod %s/%s, as it does for a PodDisruptionBudget", p.object.Namespace, p.object.Name),
+	})
+}
+
+// seeEnding tells the core, once a run, that somebody else has told the pod to end, if
+// the core may count on the room of such pods.
+func (w *World) seeEnding(p *Pod) {
+	mayGo := p.Ours && w.exits[p.object.Spec.SchedulerName] != nil
+	if mayGo && p.Stage == Bound && p.object.DeletionTimestamp != nil && !p.exit.leaving && !p.exit.ending {
+		p.exit.ending = true
+		w.emit(cluster.TaskLeaving{Task: p.slot.task, Attempt: p.attempt})
 	}
 }
 
@@ -161,25 +169,9 @@ func (w *World) departed(p *Pod) {
 	p.exit = exit{rests: p.exit.rests}
 }
 
-// urgency is how important the core takes the pod to be. Of one whose bind is under
-// way it is not known what has been done to it since.
-func (w *World) urgency(p *Pod) int32 {
-	mayGo := p.Ours && w.exits[p.object.Spec.SchedulerName] != nil
-	switch {
-	case mayGo && p.object.Spec.NodeName != "" && p.object.DeletionTimestamp != nil:
-		return math.MinInt32
-	case p.node != nil && p.exit.firm > w.now:
-		return math.MaxInt32
-	}
-	return priority(p.object)
-}
-
 // exitWake is when something is due here although nothing happens.
 func (w *World) exitWake() cluster.Time {
 	wake := cluster.Never
-	if len(w.firm) > 0 {
-		wake = w.firm[0].until
-	}
 	for _, e := range w.exits {
 		waits := slices.ContainsFunc(e.line, func(p *Pod) bool { return p.Stage == Bound })
 		if waits && e.out < e.AtOnce {

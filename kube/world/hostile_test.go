@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/policies"
 )
 
 // A hostile history: nodes and pods come, change and go in any order, events
@@ -124,7 +125,13 @@ func (h *history) nodeActions() map[string]func(*rapid.T) {
 
 // choosePolicy draws how pods are placed, and whether they may be evicted.
 func (h *history) choosePolicy() {
-	policy := pick(h.t, "policy", "kube", "priority", "quincy", "load-spreading", "priority")
+	names := []string{"kube", "load-spreading"}
+	for _, p := range policies.All() {
+		if p.Evicts {
+			names = append(names, p.Name)
+		}
+	}
+	policy := pick(h.t, "policy", names...)
 	if policy != "kube" {
 		h.policy, h.options.Migrations = policy, number(h.t, 3, "migrations")
 		if often(h.t, 5, "evictions") || policy != "load-spreading" {

@@ -234,7 +234,6 @@ func (w *World) Due() {
 		w.Stir()
 	}
 	w.expire()
-	w.soften()
 }
 
 // stirEvery is how often pods that ask are asked about although nothing is known

@@ -95,9 +95,9 @@ func (w *World) rank(p *Pod, change int) {
 		return
 	}
 	p.ranked = change > 0
-	urgency := priority(p.object)
-	if w.ranks[urgency] += change; w.ranks[urgency] == 0 {
-		delete(w.ranks, urgency)
+	rank := priority(p.object)
+	if w.ranks[rank] += change; w.ranks[rank] == 0 {
+		delete(w.ranks, rank)
 	}
 }
 
@@ -213,13 +213,17 @@ func (w *World) enter(p *Pod) {
 
 // reenter tells a new core of a pod.
 func (w *World) reenter(p *Pod) {
-	p.slot, p.question, p.exit.leaving = nil, nil, false
+	p.slot, p.question, p.exit.leaving, p.exit.ending = nil, nil, false, false
 	stage, n := p.Stage, p.node
 	switch {
 	case n != nil:
 		w.occupy(p, w.boundShape(p))
 		w.found(p, n)
 		w.move(p, stage)
+		if p.exit.firm > w.now {
+			w.protect(p)
+		}
+		w.seeEnding(p)
 	case stage == Homeless:
 		w.occupy(p, w.boundShape(p))
 	case stage == Resting:
@@ -273,6 +277,7 @@ func (w *World) settleOn(p *Pod, n *node) {
 	w.found(p, n)
 	w.move(p, Bound)
 	w.putOn(p, n)
+	w.seeEnding(p)
 }
 
 // found tells the core where the pod runs.
@@ -446,6 +451,7 @@ func (w *World) takeOff(p *Pod) {
 func (w *World) renew(p *Pod, same bool) {
 	if same {
 		p.refresh(true)
+		w.seeEnding(p)
 		return
 	}
 	n := p.node
@@ -454,6 +460,7 @@ func (w *World) renew(p *Pod, same bool) {
 	w.putOn(p, n)
 	w.countPorts(p)
 	w.reshape(p, w.boundShape(p))
+	w.seeEnding(p)
 }
 
 func (w *World) countPorts(p *Pod) {

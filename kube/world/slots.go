@@ -81,7 +81,7 @@ func (w *World) occupy(p *Pod, s *shape) {
 	}
 	p.slot = &slot{
 		task: cluster.TaskID(w.taskRows.Take()), seq: w.seq, job: j, shape: s, class: promised,
-		priority: w.urgency(p), replica: p.object.Name, pod: p,
+		priority: priority(p.object), replica: p.object.Name, pod: p,
 	}
 	w.seq++
 	j.slots++
@@ -164,14 +164,14 @@ func (w *World) expire() {
 
 // reshape tells of what the slot's pod asks for, if that is new.
 func (w *World) reshape(p *Pod, s *shape) {
-	slot, urgency := p.slot, w.urgency(p)
-	if slot.shape == s && slot.priority == urgency {
+	slot, wants := p.slot, priority(p.object)
+	if slot.shape == s && slot.priority == wants {
 		return
 	}
 	before := slot.shape
-	slot.shape, slot.priority = s, urgency
+	slot.shape, slot.priority = s, wants
 	s.tasks++
-	w.emit(cluster.TaskReshaped{Task: slot.task, Seq: slot.seq, Shape: s.row, Priority: urgency})
+	w.emit(cluster.TaskReshaped{Task: slot.task, Seq: slot.seq, Shape: s.row, Priority: wants})
 	w.release(before)
 }
 

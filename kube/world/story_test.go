@@ -241,7 +241,7 @@ func (s *story) state() string {
 		switch task := s.task(p); {
 		case task.Phase == cluster.Reserved:
 			fmt.Fprintf(&out, " for %s", s.world.byRow[task.Node].object.Name)
-		case p.exit.leaving:
+		case p.exit.leaving || p.exit.ending:
 			out.WriteString(", leaving")
 		case p.exit.firm > s.now:
 			fmt.Fprintf(&out, ", firm until %v", p.exit.firm)

@@ -66,7 +66,6 @@ type World struct {
 	stirAt   cluster.Time
 	offered  []*Pod // in the core's hands since the last Settle
 	resting  heap.Heap[rest]
-	firm     heap.Heap[rest] // pods on nodes that are not to be evicted for a while
 	exits    map[string]*exits
 	table    *promises.Table // what is promised to whom
 	// rackLabel is the label of nodes that names their rack.

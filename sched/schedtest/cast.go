@@ -160,7 +160,9 @@ func (s *story) event(line string, events []cluster.Event) ([]cluster.Event, err
 		events, err = s.constraintEvent(a, events)
 	case "reshape":
 		events, err = s.reshapeEvents(a, events)
-	case "gate", "ungate", "found", "started", "refused", "left", "stays", "ended", "finished":
+	case "protected":
+		events, err = s.protectedEvent(a, events)
+	case "gate", "ungate", "found", "started", "refused", "left", "stays", "leaving", "ended", "finished":
 		events, err = s.taskEvents(a, events)
 	default:
 		err = fmt.Errorf("unknown event %q", a.of)
@@ -451,6 +453,8 @@ func (s *story) taskEvent(what string, task storyTask, attempt int64, node clust
 		return cluster.TaskLeft{Task: task.row, Attempt: run}, nil
 	case "stays":
 		return cluster.EvictRefused{Task: task.row, Attempt: run}, nil
+	case "leaving":
+		return cluster.TaskLeaving{Task: task.row, Attempt: run}, nil
 	}
 	if node == cluster.NoNode {
 		node = row.Node

@@ -45,6 +45,25 @@ func (s *story) reshapeEvents(a *args, events []cluster.Event) ([]cluster.Event,
 	return append(events, cluster.TaskReshaped{Task: task.row, Seq: task.seq, Shape: shape, Priority: int32(priority)}), nil
 }
 
+// protectedEvent reads an event that protects a task's run until=TIME, or for ever.
+func (s *story) protectedEvent(a *args, events []cluster.Event) ([]cluster.Event, error) {
+	until, err := a.moment("until", cluster.Never)
+	if err != nil {
+		return nil, err
+	}
+	name, err := a.name()
+	if err != nil {
+		return nil, err
+	}
+	task, err := s.live(name)
+	if err != nil {
+		return nil, err
+	}
+	return append(events, cluster.TaskProtected{
+		Task: task.row, Attempt: s.core.State().Task(task.row).Attempt, Until: until, Reason: a.value("reason"),
+	}), nil
+}
+
 // forgetEvent reads an event that forgets a shape or a set, named by what it is
 // made of.
 func (s *story) forgetEvent(a *args, events []cluster.Event) ([]cluster.Event, error) {

@@ -46,12 +46,14 @@ func (w *world) fate() {
 	case at < 86:
 		w.find(n, w.jobs[w.chance.IntN(2)*w.chance.IntN(len(w.jobs))])
 	case !w.hostile:
-	case at < 91:
+	case at < 90:
 		w.loseNode(n)
-	case at < 96:
+	case at < 94:
 		w.returnNode(n)
-	default:
+	case at < 97:
 		w.crash()
+	default:
+		w.sendOff()
 	}
 }
 
@@ -318,6 +320,27 @@ func (w *world) crash() {
 	}
 }
 
+// sendOff lets somebody else tell a run to leave, foreign ones too.
+func (w *world) sendOff() {
+	for _, r := range w.order {
+		if r.present && !r.told && w.chance.IntN(8) == 0 {
+			r.told = true
+			w.count["sent off"]++
+			w.report(func() cluster.Event { return cluster.TaskLeaving{Task: r.id.task, Attempt: r.id.attempt} }, nil)
+			w.leaveLater(r)
+			return
+		}
+	}
+}
+
+// leaveLater lets a run leave in its time.
+func (w *world) leaveLater(r *wRun) {
+	w.post(w.soon(), nil, func() {
+		r.present = false
+		w.reportLeft(r)
+	})
+}
+
 func (w *world) reportLeft(r *wRun) {
 	w.report(func() cluster.Event {
 		r.known = false
@@ -330,8 +353,7 @@ func (w *world) obey(d sched.Decision) error {
 	id := runID{d.Task, d.Attempt}
 	switch d.Kind {
 	case sched.Evict:
-		w.obeyEvict(id)
-		return nil
+		return w.obeyEvict(id)
 	case sched.Resize:
 		return w.obeyResize(d)
 	case sched.End:
@@ -414,18 +436,22 @@ func (w *world) finishLater(r *wRun) {
 
 // obeyEvict lets a run leave, in its time, or refuses. A run that is not there
 // is answered as one that left, unless its task's end is on its way.
-func (w *world) obeyEvict(id runID) {
+func (w *world) obeyEvict(id runID) error {
 	r := w.live[id]
 	if r == nil {
 		w.post(w.soon(), func() cluster.Event { return cluster.TaskLeft{Task: id.task, Attempt: id.attempt} }, nil)
-		return
+		return nil
 	}
+	if r.protected > w.now && !r.ghost {
+		return fmt.Errorf("the run is protected until %v", r.protected)
+	}
+	already := r.told
 	r.told = true
 	switch {
 	case !r.present:
 		r.binding = false
 		w.reportLeft(r)
-	case !r.ghost && !r.task.dead && w.falls(15):
+	case !already && !r.ghost && !r.task.dead && w.falls(15):
 		w.report(func() cluster.Event {
 			if !r.present {
 				return nil
@@ -434,12 +460,30 @@ func (w *world) obeyEvict(id runID) {
 			w.count["eviction refused"]++
 			return cluster.EvictRefused{Task: id.task, Attempt: id.attempt}
 		}, nil)
+		w.protect(r)
 	default:
-		w.post(w.soon(), nil, func() {
-			r.present = false
-			w.reportLeft(r)
-		})
+		w.leaveLater(r)
 	}
+	return nil
+}
+
+// protect reports, of a run that stays, until when nobody is to ask again: perhaps for ever,
+// perhaps nothing.
+func (w *world) protect(r *wRun) {
+	until := cluster.Never
+	switch w.chance.IntN(3) {
+	case 0:
+		return
+	case 1:
+		until = w.now + w.soon() + w.soon()
+	}
+	w.report(func() cluster.Event {
+		if r.known && r.present && !r.ghost {
+			r.protected = until
+		}
+		w.count["protected"]++
+		return cluster.TaskProtected{Task: r.id.task, Attempt: r.id.attempt, Until: until, Reason: "its owner said no"}
+	}, nil)
 }
 
 // calmDown ends the faults: nodes come back as they were, and every run will

@@ -112,7 +112,9 @@ type wRun struct {
 	refused  bool // it was reported refused
 	reported bool // its beginning was reported
 	told     bool // to leave
-	ghost    bool // nobody wanted it any more when its beginning was reported
+
+	protected cluster.Time // until when it is not to be evicted, as reported
+	ghost     bool         // nobody wanted it any more when its beginning was reported
 }
 
 // flight is a round in flight.
