@@ -389,14 +389,14 @@ func (h *history) taskEvent() Event {
 		return TaskStarted{Task: t, Attempt: attempt, Node: node, Devices: h.devices(), Grant: h.reported()}
 	case op < 140:
 		return BindRefused{Task: t, Attempt: attempt}
-	case op < 190:
+	case op < 180:
 		return TaskLeft{Task: t, Attempt: attempt}
-	case op < 205:
+	case op < 192:
 		if h.kept {
 			return nil
 		}
 		return EvictRefused{Task: t, Attempt: attempt}
-	case op < 212:
+	case op < 200:
 		return TaskProtected{Task: t, Attempt: attempt, Until: h.s.Now() + Time(h.byte()%4)*Second, Reason: "spared"}
 	case op < 215:
 		return TaskLeaving{Task: t, Attempt: attempt}
