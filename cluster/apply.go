@@ -91,12 +91,9 @@ func (s *State) applyToTask(e Event) error {
 	}
 }
 
-// maxRow bounds rows, so that a wild one is an error and not a huge table.
-const maxRow = 1 << 28
-
 func (s *State) nodeAdded(e NodeAdded) error {
-	if e.Node >= maxRow {
-		return fmt.Errorf("node row %d is too large", e.Node)
+	if err := s.checkRow(Nodes, "node", uint32(e.Node)); err != nil {
+		return err
 	}
 	if s.NodeLive(e.Node) {
 		return fmt.Errorf("node row %d is in use by %q", e.Node, s.node[e.Node].spec.Name)
@@ -105,6 +102,7 @@ func (s *State) nodeAdded(e NodeAdded) error {
 		return err
 	}
 	s.growNodes(int(e.Node))
+	s.made[Nodes]++
 	s.node[e.Node] = nodeRow{spec: e.Spec, tasks: s.node[e.Node].tasks[:0], device: s.node[e.Node].device[:0]}
 	s.live[e.Node] = true
 	s.setLimit(e.Node)
@@ -235,8 +233,8 @@ func (s *State) usageReported(e UsageReported) error {
 }
 
 func (s *State) jobSubmitted(e JobSubmitted) error {
-	if e.Job >= maxRow {
-		return fmt.Errorf("job row %d is too large", e.Job)
+	if err := s.checkRow(Jobs, "job", uint32(e.Job)); err != nil {
+		return err
 	}
 	if int(e.Job) < len(s.job) && s.job[e.Job].Live {
 		return fmt.Errorf("job row %d is in use by %q", e.Job, s.job[e.Job].Name)
@@ -244,6 +242,7 @@ func (s *State) jobSubmitted(e JobSubmitted) error {
 	if e.Foreign && e.FirstEnds {
 		return fmt.Errorf("job row %d: %q is foreign, so that its tasks cannot end one another here", e.Job, e.Name)
 	}
+	s.made[Jobs]++
 	s.job = grown(s.job, int(e.Job))
 	s.job[e.Job] = Job{Name: e.Name, User: e.User, Foreign: e.Foreign, Together: e.Together, FirstEnds: e.FirstEnds, LongRunning: e.LongRunning, Live: true}
 	s.log.note(Jobs, uint32(e.Job))

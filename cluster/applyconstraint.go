@@ -12,8 +12,8 @@ import (
 // shape lists its roles.
 
 func (s *State) constraintDefined(e ConstraintDefined) error {
-	if e.Constraint >= maxRow {
-		return fmt.Errorf("constraint row %d is too large", e.Constraint)
+	if err := s.checkRow(Constraints, "constraint", uint32(e.Constraint)); err != nil {
+		return err
 	}
 	if c := s.Constraint(e.Constraint); c != nil {
 		return fmt.Errorf("constraint row %d is in use by %q", e.Constraint, c.Name)
@@ -24,6 +24,7 @@ func (s *State) constraintDefined(e ConstraintDefined) error {
 	if s.constraints == nil {
 		s.constraints = &constraintTable{}
 	}
+	s.made[Constraints]++
 	own := e.Spec.Clone()
 	s.constraints.row = grown(s.constraints.row, int(e.Constraint))
 	for _, bounds := range own.Any {

@@ -14,8 +14,11 @@ import (
 func (s *State) setLive(id SetID) bool { return int(id) < len(s.set) && s.set[id].live }
 
 func (s *State) setDefined(e SetDefined) error {
-	if e.Set == AllNodes || e.Set >= maxRow {
-		return fmt.Errorf("set row %d cannot be defined", e.Set)
+	if e.Set == AllNodes {
+		return fmt.Errorf("set row %d cannot be defined, as it is all nodes", e.Set)
+	}
+	if err := s.checkRow(Sets, "set", uint32(e.Set)); err != nil {
+		return err
 	}
 	for _, n := range e.Nodes {
 		if !s.NodeLive(n) {
@@ -24,7 +27,10 @@ func (s *State) setDefined(e SetDefined) error {
 	}
 	s.set = grown(s.set, int(e.Set))
 	set := &s.set[e.Set]
-	words := make([]uint64, (len(s.node)+63)/64) // as many as before or more
+	words := make([]uint64, len(set.nodes)) // as many as before or more
+	if len(e.Nodes) > 0 {
+		words = grown(words, int(slices.Max(e.Nodes)>>6))
+	}
 	for _, n := range e.Nodes {
 		words[n>>6] |= 1 << (n & 63)
 	}
@@ -37,6 +43,7 @@ func (s *State) setDefined(e SetDefined) error {
 		}
 	}
 	if !set.live {
+		s.made[Sets]++
 		s.log.note(Sets, uint32(e.Set))
 	}
 	*set = setRow{live: true, nodes: words}
@@ -75,8 +82,8 @@ func (s *State) eligibilityChanged(e EligibilityChanged) error {
 }
 
 func (s *State) shapeDefined(e ShapeDefined) error {
-	if e.Shape >= maxRow {
-		return fmt.Errorf("shape row %d is too large", e.Shape)
+	if err := s.checkRow(Shapes, "shape", uint32(e.Shape)); err != nil {
+		return err
 	}
 	if int(e.Shape) < len(s.shape) && s.shape[e.Shape].live {
 		return fmt.Errorf("shape row %d is in use", e.Shape)
@@ -96,6 +103,7 @@ func (s *State) shapeDefined(e ShapeDefined) error {
 	if e.Spec.Eligible != AllNodes && !s.setLive(e.Spec.Eligible) {
 		return fmt.Errorf("shape row %d: set row %d is not defined", e.Shape, e.Spec.Eligible)
 	}
+	s.made[Shapes]++
 	s.shape = grown(s.shape, int(e.Shape))
 	row := shapeRow{Shape: e.Spec, live: true}
 	if slices.Equal(row.Max, row.Demand) {

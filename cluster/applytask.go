@@ -11,8 +11,8 @@ import (
 // takes room until it is gone.
 
 func (s *State) taskSubmitted(e TaskSubmitted) error {
-	if e.Task >= maxRow {
-		return fmt.Errorf("task row %d is too large", e.Task)
+	if err := s.checkRow(Tasks, "task", uint32(e.Task)); err != nil {
+		return err
 	}
 	if int(e.Task) < len(s.task) && s.task[e.Task].Phase != Absent {
 		return fmt.Errorf("task row %d is in use by seq %d", e.Task, s.task[e.Task].Seq)
@@ -29,6 +29,7 @@ func (s *State) taskSubmitted(e TaskSubmitted) error {
 	if err := cmp.Or(checkInput(e.Input), checkAccount(e.Account, s.now)); err != nil {
 		return fmt.Errorf("task row %d: %w", e.Task, err)
 	}
+	s.made[Tasks]++
 	s.task = grown(s.task, int(e.Task))
 	s.setInput(e.Task, e.Input)
 	last := s.task[e.Task].Attempt

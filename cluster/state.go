@@ -35,6 +35,7 @@ type State struct {
 
 	constraints *constraintTable // nil until the first is defined
 
+	made    [Tables]int // how many rows of each table events have made so far
 	inPhase [phases]int
 	ghosts  map[run]ghost
 
