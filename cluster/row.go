@@ -11,7 +11,7 @@ const (
 	// maxRow is beyond all rows.
 	maxRow = 1 << 28
 	// spareRows is how many rows beyond those that were made may be named.
-	spareRows = 1 << 20
+	spareRows = 1 << 18
 	// spareNodes is the same of nodes, and spareQuantities of all kinds of them together,
 	// as a node has a quantity of each kind in each of several tables.
 	spareNodes, spareQuantities = 1 << 17, 1 << 22

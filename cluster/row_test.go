@@ -59,7 +59,7 @@ func TestRowsOf(t *testing.T) {
 	for _, kinds := range []int{0, 1, 12, 1000} {
 		for table := range Tables {
 			for _, made := range []int{0, 1, 12_500, 1_000_000} {
-				if rows := RowsOf(table, kinds, made); rows <= made || rows > 1<<20+2*made {
+				if rows := RowsOf(table, kinds, made); rows <= made || rows > 1<<18+2*made {
 					t.Errorf("table %d, %d kinds, %d made: %d rows", table, kinds, made, rows)
 				}
 			}

@@ -71,6 +71,7 @@ func TestEventsComeBack(t *testing.T) {
 		{Kind: sched.Place, Task: 1, Seq: 1 << 60, Attempt: 3, Node: 4, Devices: 1 << 63},
 		{Kind: sched.Evict},
 		{Kind: sched.Resize, Task: 1, Grant: cluster.Vector{5, 0}},
+		{Kind: sched.Resize, Task: 1, Grant: cluster.Vector{}},
 		{Kind: sched.End, Node: cluster.NoNode},
 	} {
 		var x encoder

@@ -10,8 +10,8 @@ import (
 
 // wireConstraint is a constraint as it is written.
 type wireConstraint struct {
-	Name   string        `json:"name,omitempty"`
-	Owner  string        `json:"owner,omitempty"`
+	Name   text          `json:"name,omitempty"`
+	Owner  text          `json:"owner,omitempty"`
 	Any    [][]wireBound `json:"any,omitempty"`
 	Hard   bool          `json:"hard,omitempty"`
 	Weight int64         `json:"weight,omitempty"`
@@ -19,20 +19,20 @@ type wireConstraint struct {
 
 // wireBound is a bound as it is written; without a max there is none.
 type wireBound struct {
-	Subject     []string `json:"subject,omitempty"`
-	Target      []string `json:"target,omitempty"`
-	Min         int32    `json:"min,omitempty"`
-	Max         *int32   `json:"max,omitempty"`
-	Group       string   `json:"group,omitempty"`
-	SelfCounted bool     `json:"self_counted,omitempty"`
+	Subject     []text `json:"subject,omitempty"`
+	Target      []text `json:"target,omitempty"`
+	Min         int32  `json:"min,omitempty"`
+	Max         *int32 `json:"max,omitempty"`
+	Group       text   `json:"group,omitempty"`
+	SelfCounted bool   `json:"self_counted,omitempty"`
 }
 
 func wireOf(c *cluster.Constraint) *wireConstraint {
-	w := &wireConstraint{Name: c.Name, Owner: c.Owner, Hard: c.Hard, Weight: c.Weight}
+	w := &wireConstraint{Name: text(c.Name), Owner: text(c.Owner), Hard: c.Hard, Weight: c.Weight}
 	for _, bounds := range c.Any {
 		all := make([]wireBound, len(bounds))
 		for i, b := range bounds {
-			all[i] = wireBound{Subject: b.Subject, Target: b.Target, Min: b.Min, Group: b.Group, SelfCounted: b.SelfCounted}
+			all[i] = wireBound{Subject: textsOf(b.Subject), Target: textsOf(b.Target), Min: b.Min, Group: text(b.Group), SelfCounted: b.SelfCounted}
 			if b.Max != cluster.Unbounded {
 				all[i].Max = &bounds[i].Max
 			}
@@ -47,11 +47,11 @@ func (w *wireConstraint) constraint() cluster.Constraint {
 	if w == nil {
 		return cluster.Constraint{}
 	}
-	c := cluster.Constraint{Name: w.Name, Owner: w.Owner, Hard: w.Hard, Weight: w.Weight}
+	c := cluster.Constraint{Name: string(w.Name), Owner: string(w.Owner), Hard: w.Hard, Weight: w.Weight}
 	for _, bounds := range w.Any {
 		all := make([]cluster.Bound, len(bounds))
 		for i, b := range bounds {
-			all[i] = cluster.Bound{Subject: b.Subject, Target: b.Target, Min: b.Min, Max: cluster.Unbounded, Group: b.Group, SelfCounted: b.SelfCounted}
+			all[i] = cluster.Bound{Subject: namesOf(b.Subject), Target: namesOf(b.Target), Min: b.Min, Max: cluster.Unbounded, Group: string(b.Group), SelfCounted: b.SelfCounted}
 			if b.Max != nil {
 				all[i].Max = *b.Max
 			}

@@ -15,9 +15,9 @@ import (
 type wireEvent struct {
 	Event      string            `json:"e"`
 	Node       *uint32           `json:"node,omitempty"`
-	Name       string            `json:"name,omitempty"`
-	Capacity   cluster.Vector    `json:"capacity,omitempty"`
-	Overcommit cluster.Vector    `json:"overcommit,omitempty"`
+	Name       text              `json:"name,omitempty"`
+	Capacity   cluster.Vector    `json:"capacity,omitzero"`
+	Overcommit cluster.Vector    `json:"overcommit,omitzero"`
 	Labels     []wireLabel       `json:"labels,omitempty"`
 	Groups     []wireLabel       `json:"groups,omitempty"`
 	Tier       int32             `json:"tier,omitempty"`
@@ -25,10 +25,10 @@ type wireEvent struct {
 	Nodes      []cluster.NodeID  `json:"nodes,omitempty"`
 	Eligible   bool              `json:"eligible,omitempty"`
 	Shape      *uint32           `json:"shape,omitempty"`
-	Demand     cluster.Vector    `json:"demand,omitempty"`
+	Demand     cluster.Vector    `json:"demand,omitzero"`
 	PerNode    int32             `json:"per_node,omitempty"`
 	Job        *uint32           `json:"job,omitempty"`
-	User       string            `json:"user,omitempty"`
+	User       text              `json:"user,omitempty"`
 	Foreign    bool              `json:"foreign,omitempty"`
 	Task       *uint32           `json:"task,omitempty"`
 	Seq        *uint64           `json:"seq,omitempty"`
@@ -37,25 +37,25 @@ type wireEvent struct {
 	Priority   int32             `json:"priority,omitempty"`
 	Gated      bool              `json:"gated,omitempty"`
 	Together   bool              `json:"together,omitempty"`
-	Usage      cluster.Vector    `json:"usage,omitempty"`
+	Usage      cluster.Vector    `json:"usage,omitzero"`
 	Input      []wireBlock       `json:"input,omitempty"`
 	Devices    cluster.DeviceSet `json:"devices,omitempty"`
-	Max        cluster.Vector    `json:"max,omitempty"`
+	Max        cluster.Vector    `json:"max,omitzero"`
 	FirstEnds  bool              `json:"first_ends,omitempty"`
-	Grant      cluster.Vector    `json:"grant,omitempty"`
+	Grant      cluster.Vector    `json:"grant,omitzero"`
 	Finished   bool              `json:"finished,omitempty"`
 	Account    wireAccount       `json:"account,omitempty"`
 
 	Constraint  *uint32         `json:"constraint,omitempty"`
 	Spec        *wireConstraint `json:"spec,omitempty"`
-	Tags        []string        `json:"tags,omitempty"`
+	Tags        []text          `json:"tags,omitempty"`
 	LongRunning bool            `json:"long_running,omitempty"`
 	Until       cluster.Time    `json:"until,omitempty"`
-	Reason      string          `json:"reason,omitempty"`
+	Reason      text            `json:"reason,omitempty"`
 }
 
 // wireLabel is a key and its value.
-type wireLabel [2]string
+type wireLabel [2]text
 
 // wireBlock is a block's bytes, and the nodes that hold it.
 type wireBlock []int64
@@ -103,7 +103,7 @@ type wireDecision struct {
 	Attempt  uint32            `json:"attempt"`
 	Node     cluster.NodeID    `json:"node"`
 	Devices  cluster.DeviceSet `json:"devices,omitempty"`
-	Grant    cluster.Vector    `json:"grant,omitempty"`
+	Grant    cluster.Vector    `json:"grant,omitzero"`
 }
 
 // needs says which names each event must have, and thereby which events there
@@ -178,7 +178,7 @@ func (w *wireEvent) event() cluster.Event {
 	case "eligible":
 		return cluster.EligibilityChanged{Set: cluster.SetID(*w.Set), Node: cluster.NodeID(*w.Node), Eligible: w.Eligible}
 	case "shape":
-		return cluster.ShapeDefined{Shape: cluster.ShapeID(*w.Shape), Spec: cluster.Shape{Demand: w.Demand, Max: w.Max, Eligible: cluster.SetID(*w.Set), PerNode: w.PerNode, Tags: w.Tags}}
+		return cluster.ShapeDefined{Shape: cluster.ShapeID(*w.Shape), Spec: cluster.Shape{Demand: w.Demand, Max: w.Max, Eligible: cluster.SetID(*w.Set), PerNode: w.PerNode, Tags: namesOf(w.Tags)}}
 	case "shape_forgotten":
 		return cluster.ShapeForgotten{Shape: cluster.ShapeID(*w.Shape)}
 	case "constraint":
@@ -188,7 +188,7 @@ func (w *wireEvent) event() cluster.Event {
 	case "solver_ready":
 		return cluster.SolverReady{}
 	case "job":
-		return cluster.JobSubmitted{Job: cluster.JobID(*w.Job), Name: w.Name, User: w.User, Foreign: w.Foreign, Together: w.Together, FirstEnds: w.FirstEnds, LongRunning: w.LongRunning}
+		return cluster.JobSubmitted{Job: cluster.JobID(*w.Job), Name: string(w.Name), User: string(w.User), Foreign: w.Foreign, Together: w.Together, FirstEnds: w.FirstEnds, LongRunning: w.LongRunning}
 	case "job_forgotten":
 		return cluster.JobForgotten{Job: cluster.JobID(*w.Job)}
 	}
@@ -221,7 +221,7 @@ func (w *wireEvent) taskEvent() cluster.Event {
 	case "stays":
 		return cluster.EvictRefused{Task: task, Attempt: *w.Attempt}
 	case "protected":
-		return cluster.TaskProtected{Task: task, Attempt: *w.Attempt, Until: w.Until, Reason: w.Reason}
+		return cluster.TaskProtected{Task: task, Attempt: *w.Attempt, Until: w.Until, Reason: string(w.Reason)}
 	case "leaving":
 		return cluster.TaskLeaving{Task: task, Attempt: *w.Attempt}
 	case "ended":
@@ -232,7 +232,7 @@ func (w *wireEvent) taskEvent() cluster.Event {
 
 func (w *wireEvent) spec() cluster.NodeSpec {
 	return cluster.NodeSpec{
-		Name: w.Name, Capacity: w.Capacity, Overcommit: w.Overcommit,
+		Name: string(w.Name), Capacity: w.Capacity, Overcommit: w.Overcommit,
 		Labels: labelsOf(w.Labels), Groups: labelsOf(w.Groups), Tier: w.Tier,
 	}
 }
@@ -248,7 +248,7 @@ func (w *wireEvent) input() []cluster.Block {
 func labelsOf(pairs []wireLabel) []cluster.Label {
 	var labels []cluster.Label
 	for _, p := range pairs {
-		labels = append(labels, cluster.Label{Key: p[0], Value: p[1]})
+		labels = append(labels, cluster.Label{Key: string(p[0]), Value: string(p[1])})
 	}
 	return labels
 }

@@ -57,8 +57,9 @@
 //	more       no call: the first part of the events of the next one, so that no
 //	           line grows long
 //
-// Events are those of package cluster, with their fields; rows are dense: a
-// file names none above 2²⁰ and 64 times the number of rows made so far.
+// Events are those of package cluster, with their fields, and among them are those that
+// the core refused, such as one that names a wild row (cluster.RowsOf): a replay refuses
+// them as well.
 //
 //	node             node, name, capacity, overcommit, labels, groups, tier; labels
 //	                 and groups are pairs: [["zone", "a"]]
@@ -96,10 +97,28 @@
 // Decisions are place, evict, resize and end, with task, seq, attempt, node, devices
 // and grant.
 //
-// Names that are not listed are errors. Text is UTF-8; what is not is replaced.
-// The version changes when a name is added, goes or changes its meaning. Versions 2 to
-// 6 are read, too: 2 lacks usage, together and input, 2 and 3 lack won, 2 to 4 lack max,
-// grant, first_ends, finished, resize, end, account, patient and criteria, 2 to 5 lack
-// constraint, constraint_forgotten, tags and long_running, and all of them lack protected and
-// leaving.
+// A vector that is omitted is none; one that is empty is written, as "grant": [], since a
+// core refuses it. Text is UTF-8. A byte of a name that is part of no character is written
+// as the lone surrogate \udc80 to \udcff, as Python's surrogateescape does.
+//
+// # Limits
+//
+// A file that somebody made up is an error and not a full memory. A line has at most 64 MiB,
+// the first one 1 MiB, an event or a decision 4 MiB, and what a line says beside its lists
+// 64 KiB; compressed text refers back by at most 8 MiB. The events and decisions of a call
+// take at most 1 GiB when they are read. The tables of the core take at most 1 GiB, and 16 bytes
+// more for each byte of text read before, up to 4 GiB, as far as the rows, kinds, sets, bounds
+// of constraints and lanes in the file let that be foreseen. Errors name the line and the limit.
+//
+// # Versions
+//
+// Names that are not listed are errors. The version changes when a name is added, goes or
+// changes its meaning. Versions 2 to 6 are read, too:
+//
+//	2       lacks usage, together and input
+//	2 to 3  lack won
+//	2 to 4  lack max, grant, first_ends, finished, resize, end, account, patient and criteria
+//	2 to 5  lack constraint, constraint_forgotten, tags and long_running
+//	2 to 6  lack protected, leaving, and vectors that are empty and not omitted, and have
+//	        replaced what is no UTF-8
 package recording

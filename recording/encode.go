@@ -1,7 +1,6 @@
 package recording
 
 import (
-	"encoding/json"
 	"strconv"
 
 	"fairlead.dev/fairlead/cluster"
@@ -166,28 +165,16 @@ func (x *encoder) text(key, v string) *encoder {
 	return x
 }
 
-// quote appends text in quotes. What is not plain is left to encoding/json.
-func (x *encoder) quote(v string) {
-	for i := range len(v) {
-		if c := v[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			quoted, err := json.Marshal(v)
-			if err != nil {
-				panic("recording: a text that cannot be quoted: " + err.Error())
-			}
-			x.line = append(x.line, quoted...)
-			return
-		}
-	}
-	x.line = append(x.line, '"')
-	x.line = append(x.line, v...)
-	x.line = append(x.line, '"')
-}
-
+// vector appends quantities unless there is no vector: an empty one is another thing, as a
+// core may refuse it.
 func (x *encoder) vector(key string, v cluster.Vector) *encoder {
-	if len(v) == 0 {
+	if v == nil {
 		return x
 	}
 	x.key(key)
+	if len(v) == 0 {
+		x.line = append(x.line, '[')
+	}
 	for i, q := range v {
 		x.line = append(x.line, separator(i))
 		x.line = strconv.AppendInt(x.line, q, 10)

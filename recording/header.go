@@ -74,7 +74,7 @@ func (l *Lane) Owns() func(*cluster.Job) bool {
 type wireHeader struct {
 	Fairlead string      `json:"fairlead"`
 	Version  int         `json:"version"`
-	Comment  string      `json:"comment,omitempty"`
+	Comment  text        `json:"comment,omitempty"`
 	Origin   string      `json:"origin,omitempty"`
 	Kinds    []wireKind  `json:"kinds"`
 	Classes  []wireClass `json:"classes,omitempty"`
@@ -82,14 +82,20 @@ type wireHeader struct {
 }
 
 type wireKind struct {
-	Name    string `json:"name"`
-	Unit    string `json:"unit,omitempty"`
-	PerUnit int64  `json:"per_unit"`
-	Devices bool   `json:"devices,omitempty"`
+	Name    text  `json:"name"`
+	Unit    text  `json:"unit,omitempty"`
+	PerUnit int64 `json:"per_unit"`
+	Devices bool  `json:"devices,omitempty"`
 }
 
 type wireClass struct {
-	Name         string        `json:"name"`
+	Name text `json:"name"`
+	wirePromise
+}
+
+// wirePromise is a class but for its name.
+type wirePromise struct {
+	Name         string        `json:"-"`
 	Importance   int32         `json:"importance"`
 	Availability cluster.Share `json:"availability,omitempty"`
 	Margin       cluster.Time  `json:"margin,omitempty"`
@@ -102,8 +108,11 @@ type wireClass struct {
 	Replicas     int32         `json:"replicas,omitempty"`
 }
 
+// wireLane is a lane; what it names again is instead of the lane's own.
 type wireLane struct {
 	Lane
+	Name      text         `json:"name"`
+	User      text         `json:"user,omitempty"`
 	Heartbeat cluster.Time `json:"heartbeat,omitempty"`
 	Watchdog  cluster.Time `json:"watchdog,omitempty"`
 }
@@ -113,20 +122,23 @@ func (h *Header) encode() ([]byte, error) {
 	if err := h.validate(); err != nil {
 		return nil, err
 	}
-	w := wireHeader{Fairlead: format, Version: version, Comment: h.Comment}
+	w := wireHeader{Fairlead: format, Version: version, Comment: text(h.Comment)}
 	if !h.Origin.IsZero() {
 		w.Origin = h.Origin.UTC().Format(time.RFC3339Nano)
 	}
 	for _, k := range h.Kinds {
-		w.Kinds = append(w.Kinds, wireKind(k))
+		w.Kinds = append(w.Kinds, wireKind{text(k.Name), text(k.Unit), k.PerUnit, k.Devices})
 	}
 	for _, c := range h.Classes {
-		w.Classes = append(w.Classes, wireClass(c))
+		w.Classes = append(w.Classes, wireClass{text(c.Name), wirePromise(c)})
 	}
 	for _, l := range h.Lanes {
-		w.Lanes = append(w.Lanes, wireLane{l, l.Heartbeat, l.Watchdog})
+		w.Lanes = append(w.Lanes, wireLane{l, text(l.Name), text(l.User), l.Heartbeat, l.Watchdog})
 	}
 	line, err := json.Marshal(w)
+	if err == nil && len(line) >= maxHeader {
+		err = fmt.Errorf("header: it would have %d bytes, and at most %d are read", len(line), maxHeader)
+	}
 	return append(line, '\n'), err
 }
 
@@ -146,7 +158,7 @@ func decodeHeader(line []byte) (*Header, error) {
 	if err := strict.Decode(line, &w); err != nil {
 		return nil, fmt.Errorf("header: %w", err)
 	}
-	h := &Header{Comment: w.Comment}
+	h := &Header{Comment: string(w.Comment)}
 	if w.Origin != "" {
 		origin, err := time.Parse(time.RFC3339Nano, w.Origin)
 		if err != nil {
@@ -155,13 +167,14 @@ func decodeHeader(line []byte) (*Header, error) {
 		h.Origin = origin
 	}
 	for _, k := range w.Kinds {
-		h.Kinds = append(h.Kinds, cluster.Kind(k))
+		h.Kinds = append(h.Kinds, cluster.Kind{Name: string(k.Name), Unit: string(k.Unit), PerUnit: k.PerUnit, Devices: k.Devices})
 	}
 	for _, c := range w.Classes {
-		h.Classes = append(h.Classes, cluster.Class(c))
+		c.wirePromise.Name = string(c.Name)
+		h.Classes = append(h.Classes, cluster.Class(c.wirePromise))
 	}
 	for _, l := range w.Lanes {
-		l.Lane.Heartbeat, l.Lane.Watchdog = l.Heartbeat, l.Watchdog
+		l.Lane.Name, l.Lane.User, l.Lane.Heartbeat, l.Lane.Watchdog = string(l.Name), string(l.User), l.Heartbeat, l.Watchdog
 		h.Lanes = append(h.Lanes, l.Lane)
 	}
 	return h, h.validate()

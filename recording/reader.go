@@ -2,6 +2,8 @@ package recording
 
 import (
 	"bufio"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -41,15 +43,26 @@ type Call struct {
 	Won []mcmf.Algorithm
 }
 
-// wireCall is a call as it is written.
+// wireCall is a call as it is written. Its lists are read apart, element by element.
 type wireCall struct {
-	Call   Kind             `json:"call"`
-	At     cluster.Time     `json:"at"`
-	Lane   int              `json:"lane,omitempty"`
-	Budget int64            `json:"budget,omitempty"`
-	In     []wireEvent      `json:"in,omitempty"`
-	Out    []wireDecision   `json:"out,omitempty"`
-	Won    []mcmf.Algorithm `json:"won,omitempty"`
+	Call   Kind         `json:"call"`
+	At     cluster.Time `json:"at"`
+	Lane   int          `json:"lane,omitempty"`
+	Budget int64        `json:"budget,omitempty"`
+	In     unread       `json:"in,omitempty"`
+	Out    unread       `json:"out,omitempty"`
+	Won    unread       `json:"won,omitempty"`
+}
+
+// unread is a list as text.
+type unread []byte
+
+// UnmarshalJSON is for what was not taken out as a list before.
+func (*unread) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		return nil
+	}
+	return errors.New("in, out and won want a list, and each stands once")
 }
 
 // Reader reads one file of a recording, call by call. Its errors name the file,
@@ -63,24 +76,26 @@ type Reader struct {
 	buffer  []byte
 	header  *Header
 	needs   map[string]string
-	rows    map[string]uint32 // how many of each kind were made
-	flying  []bool            // per lane, whether its round is in flight
+	values  values
+	latest  wireEvent // one after the other
+	most    bounds
+	tables  tables
+	flying  []bool // per lane, whether its round is in flight
 	cut     string
 	partial []cluster.Event // of lines that are no call yet
+	weight  int             // of those, and of the call that is being read; in bytes
 }
-
-// maxLine bounds a line, so that a file that is something else is an error. A
-// Writer's lines grow by one event beyond lineBytes.
-const maxLine = 64 << 20
 
 // NewReader reads the header. The name stands in errors.
 func NewReader(in io.Reader, name string) (*Reader, error) {
-	unzip, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(64<<20))
+	unzip, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	r := &Reader{name: name, unzip: unzip, lines: bufio.NewReaderSize(unzip, 1<<16), needs: needs(), rows: map[string]uint32{}}
+	r := &Reader{name: name, unzip: unzip, lines: bufio.NewReaderSize(unzip, 1<<16), needs: needs(), most: usual()}
+	r.most.line = maxHeader
 	line, err := r.next()
+	r.most.line = usual().line
 	switch {
 	case r.cut != "":
 		err = r.wrong(errors.New("the file ends before its header is complete"))
@@ -96,6 +111,7 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 		return nil, err
 	}
 	r.flying = make([]bool, len(r.header.Lanes))
+	r.tables = tables{kinds: len(r.header.Kinds), lanes: len(r.header.Lanes), viewed: make([]bool, len(r.header.Lanes))}
 	return r, nil
 }
 
@@ -122,11 +138,10 @@ func (r *Reader) Next() (Call, error) {
 		if err != nil {
 			return Call{}, err
 		}
-		var w wireCall
-		if err := strict.Decode(line, &w); err != nil {
-			return Call{}, r.wrong(err)
+		call, err := r.call(line)
+		if err == nil {
+			err = r.tables.check(&r.most)
 		}
-		call, err := r.call(&w)
 		if err != nil {
 			return Call{}, r.wrong(err)
 		}
@@ -134,7 +149,7 @@ func (r *Reader) Next() (Call, error) {
 			r.partial = call.In
 			continue
 		}
-		r.partial = nil
+		r.partial, r.weight = nil, 0
 		r.calls++
 		return call, nil
 	}
@@ -148,11 +163,12 @@ func (r *Reader) next() ([]byte, error) {
 		part, err := r.lines.ReadSlice('\n')
 		r.buffer = append(r.buffer, part...)
 		switch {
-		case len(r.buffer) > maxLine:
+		case len(r.buffer) > r.most.line:
 			r.line++
-			return nil, r.wrong(fmt.Errorf("the line has more than %d bytes", maxLine))
+			return nil, r.wrong(fmt.Errorf("the line has more than %d bytes, which is the most that is read", r.most.line))
 		case err == nil:
 			r.line++
+			r.tables.text += len(r.buffer)
 			return r.buffer, nil
 		case errors.Is(err, bufio.ErrBufferFull):
 		case errors.Is(err, io.EOF) && len(r.buffer) == 0:
@@ -160,6 +176,9 @@ func (r *Reader) next() ([]byte, error) {
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 			r.cut = fmt.Sprintf("%s was cut off after line %d", r.name, r.line)
 			return nil, io.EOF
+		case errors.Is(err, zstd.ErrWindowSizeExceeded):
+			r.line++
+			return nil, r.wrong(fmt.Errorf("%w: reading takes a window of at most %d bytes, and recordings are written with less; compress the file anew", err, maxWindow))
 		default:
 			r.line++
 			return nil, r.wrong(err)
@@ -169,37 +188,135 @@ func (r *Reader) next() ([]byte, error) {
 
 func (r *Reader) wrong(err error) error { return fmt.Errorf("%s:%d: %w", r.name, r.line, err) }
 
+// split takes the lists out of a line, and decodes what else it says.
+func (r *Reader) split(line []byte) (w wireCall, err error) {
+	if !json.Valid(line) {
+		return w, cmp.Or(strict.Decode(line, new(json.RawMessage)), errors.New("this is no JSON"))
+	}
+	head, lists := []byte("{"), map[string]*unread{"in": &w.In, "out": &w.Out, "won": &w.Won}
+	for name, value := range members(line) {
+		if list := lists[unquoted(name)]; list != nil && *list == nil && value[0] == '[' {
+			*list = value
+			continue
+		}
+		if len(head)+len(name)+len(value) > r.most.head {
+			return w, fmt.Errorf("the call has more than %d bytes beside in, out and won", r.most.head)
+		}
+		if len(head) > 1 {
+			head = append(head, ',')
+		}
+		head = append(append(append(head, name...), ':'), value...)
+	}
+	err = strict.Decode(append(head, '}'), &w)
+	return w, err
+}
+
 // call checks that what is written is a call that can be made now.
-func (r *Reader) call(w *wireCall) (Call, error) {
+func (r *Reader) call(line []byte) (Call, error) {
+	w, err := r.split(line)
 	c := Call{Kind: w.Call, At: w.At, Lane: w.Lane, Budget: w.Budget, In: r.partial}
+	if err != nil {
+		return c, err
+	}
 	if !sensible(w.At) {
 		return c, fmt.Errorf("at %d, want a time from 0 to %d", w.At, maxTime)
 	}
-	if err := r.checkOrder(w); err != nil {
+	if err := r.checkOrder(&w); err != nil {
 		return c, err
 	}
-	for i := range w.In {
-		e := &w.In[i]
-		if err := e.check(r.needs); err != nil {
-			return c, fmt.Errorf("event %d: %w", i+1, err)
-		}
-		r.count(e)
-		c.In = append(c.In, e.event())
-	}
-	for i := range w.In {
-		if err := r.checkRows(&w.In[i]); err != nil {
-			return c, fmt.Errorf("event %d: %w", i+1, err)
-		}
-	}
-	for i := range w.Out {
-		d, err := w.Out[i].decision()
+	for i, text := range elements(w.In) {
+		e, err := r.event(i, text)
 		if err != nil {
-			return c, fmt.Errorf("decision %d: %w", i+1, err)
+			return c, err
+		}
+		c.In = append(c.In, e)
+	}
+	for i, text := range elements(w.Out) {
+		d, err := r.decision(i, text)
+		if err != nil {
+			return c, err
 		}
 		c.Out = append(c.Out, d)
 	}
-	c.Won = w.Won
-	return c, nil
+	c.Won, err = winners(&w)
+	return c, err
+}
+
+// event decodes and checks the event of that place in its line.
+func (r *Reader) event(i int, text []byte) (cluster.Event, error) {
+	if len(text) > r.most.event {
+		return nil, fmt.Errorf("event %d has %d bytes, of which at most %d are read", i+1, len(text), r.most.event)
+	}
+	w := &r.latest
+	*w = wireEvent{}
+	if err := r.decodeAt("in", i, text, w); err != nil {
+		return nil, err
+	}
+	if err := w.check(r.needs); err != nil {
+		return nil, fmt.Errorf("event %d: %w", i+1, err)
+	}
+	if err := r.weigh(w.weight(len(text))); err != nil {
+		return nil, fmt.Errorf("event %d: %w", i+1, err)
+	}
+	r.tables.note(w)
+	return w.event(), nil
+}
+
+// decision is event for a decision.
+func (r *Reader) decision(i int, text []byte) (d sched.Decision, err error) {
+	if len(text) > r.most.event {
+		return d, fmt.Errorf("decision %d has %d bytes, of which at most %d are read", i+1, len(text), r.most.event)
+	}
+	var w wireDecision
+	if err := r.decodeAt("out", i, text, &w); err != nil {
+		return d, err
+	}
+	d, err = w.decision()
+	if err = cmp.Or(err, r.weigh(w.weight(len(text)))); err != nil {
+		return d, fmt.Errorf("decision %d: %w", i+1, err)
+	}
+	return d, nil
+}
+
+// weigh adds so many bytes to what the call takes, or says that they are too many.
+func (r *Reader) weigh(bytes int) error {
+	if r.weight += bytes; r.weight > r.most.call {
+		return fmt.Errorf("the call takes more than %d bytes up to here, which is the most that is read", r.most.call)
+	}
+	return nil
+}
+
+// decodeAt decodes an element of a list, and says where a field stands that is not known.
+func (r *Reader) decodeAt(list string, i int, text []byte, into any) error {
+	err := r.values.decode(text, into)
+	if err != nil {
+		err = cmp.Or(strict.Unknown(fmt.Sprintf("%s[%d]", list, i), text, into), err)
+	}
+	return err
+}
+
+// winners says who won the races of the call.
+func winners(w *wireCall) ([]mcmf.Algorithm, error) {
+	var won []mcmf.Algorithm
+	for i, text := range elements(w.Won) {
+		by := mcmf.Algorithm(unquoted(text))
+		switch {
+		case w.Call != Step && w.Call != Finish:
+			return nil, fmt.Errorf("%s runs no races", w.Call)
+		case !slices.Contains(mcmf.Algorithms(), by):
+			return nil, fmt.Errorf("race %d: unknown algorithm %.40q; there are %v", i+1, by, mcmf.Algorithms())
+		}
+		won = append(won, by)
+	}
+	return won, nil
+}
+
+// none reports whether a list has no elements.
+func none(list unread) bool {
+	for range elements(list) {
+		return false
+	}
+	return true
 }
 
 // checkOrder says why the call cannot be made now.
@@ -218,43 +335,15 @@ func (r *Reader) checkOrder(w *wireCall) error {
 		if r.flying[w.Lane] == (w.Call == Begin) {
 			return fmt.Errorf("%s of lane %d, whose round is in flight: %v", w.Call, w.Lane, r.flying[w.Lane])
 		}
-		r.flying[w.Lane] = w.Call == Begin
+		r.flying[w.Lane], r.tables.viewed[w.Lane] = w.Call == Begin, true
 	default:
 		return fmt.Errorf("unknown call %q", w.Call)
 	}
-	if (w.Call == Begin || w.Call == Finish) && len(w.In)+len(r.partial) > 0 {
+	if (w.Call == Begin || w.Call == Finish) && (!none(w.In) || len(r.partial) > 0) {
 		return fmt.Errorf("%s takes no events", w.Call)
 	}
-	if (w.Call == Begin || w.Call == more) && len(w.Out) > 0 {
+	if (w.Call == Begin || w.Call == more) && !none(w.Out) {
 		return fmt.Errorf("%s makes no decisions", w.Call)
-	}
-	for i, by := range w.Won {
-		switch {
-		case w.Call != Step && w.Call != Finish:
-			return fmt.Errorf("%s runs no races", w.Call)
-		case !slices.Contains(mcmf.Algorithms(), by):
-			return fmt.Errorf("race %d: unknown algorithm %q; there are %v", i+1, by, mcmf.Algorithms())
-		}
-	}
-	return nil
-}
-
-// count counts the rows that events make.
-func (r *Reader) count(e *wireEvent) {
-	switch e.Event {
-	case "node", "set", "shape", "constraint", "job", "task":
-		r.rows[e.Event]++
-	}
-}
-
-// checkRows refuses rows that are wild: tables are as long as their largest row.
-func (r *Reader) checkRows(e *wireEvent) error {
-	row := map[string]*uint32{"node": e.Node, "set": e.Set, "shape": e.Shape, "job": e.Job, "task": e.Task, "constraint": e.Constraint}[e.Event]
-	if row == nil {
-		return nil
-	}
-	if most := uint64(1<<20) + 64*uint64(r.rows[e.Event]); uint64(*row) > most {
-		return fmt.Errorf("%s row %d is wild: %d such rows were made so far", e.Event, *row, r.rows[e.Event])
 	}
 	return nil
 }

@@ -270,7 +270,8 @@ func TestBadInput(t *testing.T) {
 		{head + `{"call":"step","in":[{"e":"task","task":0,"seq":1,"job":0,"shape":0,"input":[[5],[]]}]}` + "\n", `f:2: event 1: event "task": block 1 of the input: 0 numbers, want its bytes and at most 3 nodes`},
 		{head + `{"call":"step","in":[{"e":"task","task":0,"seq":1,"job":0,"shape":0,"input":[[5,1,2,3,4]]}]}` + "\n", `f:2: event 1: event "task": block 0 of the input: 5 numbers`},
 		{head + `{"call":"step","in":[{"e":"task","task":0,"seq":1,"job":0,"shape":0,"input":[[5,-1]]}]}` + "\n", `f:2: event 1: event "task": block 0 of the input: -1 is no row of a node`},
-		{head + `{"call":"step","in":[{"e":"node","node":2000000,"capacity":[1]}]}` + "\n", "f:2: event 1: node row 2000000 is wild"},
+		{head + `{"call":"step","in":{"e":"left"}}` + "\n", "f:2: in, out and won want a list, and each stands once"},
+		{head + `{"call":"step","in":[],"in":[]}` + "\n", "f:2: in, out and won want a list, and each stands once"},
 		{head + `{"call":"step","out":[{"d":"dance","task":1}]}` + "\n", `f:2: decision 1: unknown decision "dance"`},
 	} {
 		_, err := recording.Replay(bytes.NewReader(zip(tc.text)), "f", build)

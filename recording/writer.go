@@ -211,8 +211,12 @@ func (w *Writer) call(c *Call) {
 			events.line = events.line[:0]
 		}
 		events.separate()
+		from := len(events.line)
 		if !events.event(e) {
 			w.err = fmt.Errorf("event %d of %s is a %T, which has no encoding", i+1, c.Kind, e)
+		}
+		if size, most := len(events.line)-from, usual().event; size > most {
+			w.err = fmt.Errorf("event %d of %s, a %T, has %d bytes as text, of which at most %d can be read again", i+1, c.Kind, e, size, most)
 		}
 	}
 	w.line(c)

@@ -24,7 +24,7 @@ func Decode(text []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		if unknown := find("", text, reflect.TypeOf(into)); unknown != nil {
+		if unknown := Unknown("", text, into); unknown != nil {
 			return unknown
 		}
 		return err
@@ -33,6 +33,12 @@ func Decode(text []byte, into any) error {
 		return errors.New("there is more behind the end of the value")
 	}
 	return nil
+}
+
+// Unknown returns an error about the first field that what the pointer points to has not, or
+// nil. The path is that of the value in a text that it is a part of.
+func Unknown(path string, text []byte, into any) error {
+	return find(path, text, reflect.TypeOf(into))
 }
 
 // find returns an error about the first field that a value of the type has not,
