@@ -194,7 +194,7 @@ func (r *Reader) split(line []byte) (w wireCall, err error) {
 		return w, cmp.Or(strict.Decode(line, new(json.RawMessage)), errors.New("this is no JSON"))
 	}
 	head, lists := []byte("{"), map[string]*unread{"in": &w.In, "out": &w.Out, "won": &w.Won}
-	for name, value := range members(line) {
+	for name, value := range strict.Members(line) {
 		if list := lists[unquoted(name)]; list != nil && *list == nil && value[0] == '[' {
 			*list = value
 			continue
@@ -224,14 +224,14 @@ func (r *Reader) call(line []byte) (Call, error) {
 	if err := r.checkOrder(&w); err != nil {
 		return c, err
 	}
-	for i, text := range elements(w.In) {
+	for i, text := range strict.Elements(w.In) {
 		e, err := r.event(i, text)
 		if err != nil {
 			return c, err
 		}
 		c.In = append(c.In, e)
 	}
-	for i, text := range elements(w.Out) {
+	for i, text := range strict.Elements(w.Out) {
 		d, err := r.decision(i, text)
 		if err != nil {
 			return c, err
@@ -298,7 +298,7 @@ func (r *Reader) decodeAt(list string, i int, text []byte, into any) error {
 // winners says who won the races of the call.
 func winners(w *wireCall) ([]mcmf.Algorithm, error) {
 	var won []mcmf.Algorithm
-	for i, text := range elements(w.Won) {
+	for i, text := range strict.Elements(w.Won) {
 		by := mcmf.Algorithm(unquoted(text))
 		switch {
 		case w.Call != Step && w.Call != Finish:
@@ -313,7 +313,7 @@ func winners(w *wireCall) ([]mcmf.Algorithm, error) {
 
 // none reports whether a list has no elements.
 func none(list unread) bool {
-	for range elements(list) {
+	for range strict.Elements(list) {
 		return false
 	}
 	return true

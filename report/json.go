@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"fairlead.dev/fairlead/internal/strict"
 )
@@ -88,6 +89,26 @@ func complete(results Results) Results {
 	return c
 }
 
+// maxRuns bounds the runs of a file: of two bytes, {}, one takes a kilobyte when it is read.
+const maxRuns = 1 << 17
+
+// runsIn counts the runs of results, up to one too many.
+func runsIn(text []byte) int {
+	runs := 0
+	for name, list := range strict.Members(text) {
+		var key string
+		if json.Unmarshal(name, &key) != nil || !strings.EqualFold(key, "runs") {
+			continue
+		}
+		for range strict.Elements(list) {
+			if runs++; runs > maxRuns {
+				return runs
+			}
+		}
+	}
+	return runs
+}
+
 // ReadJSON reads what Write printed as JSON. It is strict: a version or a name
 // that it does not know is an error, and so are text after the end and a sample
 // whose lists do not belong together.
@@ -105,6 +126,9 @@ func ReadJSON(r io.Reader) (Results, error) {
 	}
 	if head.Version != Version {
 		return Results{}, fmt.Errorf("report: results of version %d; supported versions: %d", head.Version, Version)
+	}
+	if runs := runsIn(text); runs > maxRuns {
+		return Results{}, fmt.Errorf("report: %d runs or more; at most %d of a file are read", runs, maxRuns)
 	}
 	var results Results
 	if err := strict.Decode(text, &results); err != nil {

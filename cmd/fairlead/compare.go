@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/spf13/cobra"
 
 	"fairlead.dev/fairlead/report"
@@ -111,15 +109,6 @@ func readResults(paths []string, stdin io.Reader) ([]report.File, error) {
 		files = append(files, report.File{Name: names[i], Runs: results.Runs})
 	}
 	return files, errors.Join(errs...)
-}
-
-// unpacked is what is in the input, which may be compressed with gzip.
-func unpacked(in io.Reader) (io.Reader, error) {
-	text := bufio.NewReader(in)
-	if magic, _ := text.Peek(2); string(magic) != "\x1f\x8b" {
-		return text, nil // of which the reader tells what is wrong
-	}
-	return gzip.NewReader(text)
 }
 
 // fileNames are what tables call files: the last part of each path, or the

@@ -123,8 +123,14 @@ func heatOf(d *island, groups []report.Group) (heatSection, error) {
 
 func usable(h *report.Heat) bool { return h != nil && h.Nodes > 0 && len(h.Times) > 0 }
 
+// mostFill is how many bytes of Fill are unpacked; pictures of a million nodes have less.
+const mostFill = 1 << 26
+
 // decode returns the bytes of Fill.
 func decode(h *report.Heat) ([]byte, error) {
+	if h.Nodes > mostFill/len(h.Times) {
+		return nil, fmt.Errorf("%d nodes at %d moments are more than the %d bytes that are read", h.Nodes, len(h.Times), mostFill)
+	}
 	r, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader([]byte(h.Fill))))
 	if err != nil {
 		return nil, err
