@@ -32,9 +32,34 @@ const kubectl = "Nodes and Pods as kubectl get -o json prints them"
 
 // reader reads one file.
 type reader struct {
-	file string
-	seen int // objects so far
-	add  take
+	file    string
+	seen    int // objects so far
+	add     take
+	portion portion
+}
+
+// portion reads as much as one object may have, again and again.
+type portion struct {
+	in   io.Reader
+	read int // since the last object
+	most int
+}
+
+// An object, or a document of YAML, is in memory as a whole, and text that is compressed may be
+// as long as one likes. Kubernetes keeps no object of more than 2 MB; a document may be a
+// list of all of a cluster's.
+const (
+	mostObject   = 16 << 20
+	mostDocument = 256 << 20
+)
+
+// Read reads, or says that it becomes too much.
+func (p *portion) Read(to []byte) (int, error) {
+	n, err := p.in.Read(to)
+	if p.read += n; p.read > p.most {
+		return 0, fmt.Errorf("an object or a document of more than %d bytes, which is the most that is read", p.most)
+	}
+	return n, err
 }
 
 // take takes in an object, or why it could not be read. The place is where it
@@ -96,6 +121,8 @@ func (r *reader) read(from io.Reader) error {
 		}
 		text = bufio.NewReaderSize(unzip, 1<<16)
 	}
+	r.portion = portion{in: text, most: mostObject}
+	text = bufio.NewReaderSize(&r.portion, 1<<16)
 	first, err := firstByte(text)
 	switch {
 	case errors.Is(err, io.EOF):
@@ -105,6 +132,7 @@ func (r *reader) read(from io.Reader) error {
 	case first == '{' || first == '[':
 		return r.json(json.NewDecoder(text))
 	}
+	r.portion.most = mostDocument
 	return r.yaml(text)
 }
 
@@ -249,6 +277,7 @@ func (r *reader) one(d *json.Decoder, place, kind string) error {
 		return r.broken(err)
 	}
 	r.seen++
+	r.portion.read = 0
 	if o.Kind == "" {
 		o.Kind = kind
 	}
