@@ -48,7 +48,10 @@ func (w *World) offer(p *Pod) {
 	w.move(p, Waiting)
 	p.Why = ""
 	w.emit(cluster.TaskUngated{Task: p.slot.task, Seq: p.slot.seq})
-	w.offered = append(w.offered, p)
+	if !p.offered {
+		p.offered = true
+		w.offered = append(w.offered, p)
+	}
 }
 
 // standing is a pod's place in line. A pod that left the line and came back has

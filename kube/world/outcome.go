@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	fwk "k8s.io/kube-scheduler/framework"
@@ -174,42 +173,50 @@ func (w *World) goneFromNode(p *Pod) {
 // Settle ends a round: it returns the pods that the core was given and could
 // not place. Those that ask will ask again; the others go on waiting. Reserved
 // says whether the core holds room for a task that others have yet to leave; such
-// pods stay in its hands.
+// pods stay in its hands, and each costs one question a round.
 func (w *World) Settle(reserved func(cluster.TaskID) bool) []*Pod {
-	offered := w.offered
-	w.offered = nil
+	kept := w.offered[:0]
 	var unplaced []*Pod
-	for _, p := range offered {
-		if p.Stage != Waiting || w.pods[p.object.UID] != p {
+	for _, p := range w.offered {
+		waits := p.Stage == Waiting && w.pods[p.object.UID] == p
+		if waits && reserved(p.slot.task) {
+			kept = append(kept, p)
 			continue
 		}
-		switch q := p.question; {
-		case reserved(p.slot.task):
-			if !slices.Contains(w.offered, p) {
-				w.offered = append(w.offered, p)
-			}
-		case q != nil && w.asking[q.key] != q: // given up while room was being made
-			w.retract(p)
-			w.sort(p)
-		case q != nil:
-			w.gate(p)
-			w.leave(q.class)
-			w.move(p, Asking)
-			q.insert(p)
-			q.refused = true
-			w.postpone(q)
-			unplaced = append(unplaced, p)
-		case !p.second && w.softTaints > 0:
-			w.retract(p)
-			p.second = true
-			w.sort(p)
-		default:
+		p.offered = false
+		if waits && w.settle(p) {
 			unplaced = append(unplaced, p)
 		}
 	}
+	clear(w.offered[len(kept):])
+	w.offered = kept
 	w.settleQuestions()
 	w.CloseCases()
 	return unplaced
+}
+
+// settle takes back a pod that the core could not place, if it is to ask again.
+// It reports whether that is to be explained.
+func (w *World) settle(p *Pod) bool {
+	switch q := p.question; {
+	case q != nil && w.asking[q.key] != q: // given up while room was being made
+		w.retract(p)
+		w.sort(p)
+		return false
+	case q != nil:
+		w.gate(p)
+		w.leave(q.class)
+		w.move(p, Asking)
+		q.insert(p)
+		q.refused = true
+		w.postpone(q)
+	case !p.second && w.softTaints > 0:
+		w.retract(p)
+		p.second = true
+		w.sort(p)
+		return false
+	}
+	return true
 }
 
 // CloseCases ends what decisions were judged by: nodes may change now.

@@ -64,6 +64,7 @@ type Pod struct {
 	reserved *judge.Reservation // while assumed
 	ports    []portShare
 	question *question // while its nodes depend on other objects
+	offered  bool      // World.offered has it
 	second   bool      // nodes to be avoided will have to do
 	special  bool      // a filter that is not node-local refused it once
 	until    cluster.Time
@@ -213,7 +214,8 @@ func (w *World) enter(p *Pod) {
 
 // reenter tells a new core of a pod.
 func (w *World) reenter(p *Pod) {
-	p.slot, p.question, p.exit.leaving, p.exit.ending = nil, nil, false, false
+	p.slot, p.question, p.offered = nil, nil, false
+	p.exit.leaving, p.exit.ending = false, false
 	stage, n := p.Stage, p.node
 	switch {
 	case n != nil:

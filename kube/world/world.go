@@ -64,7 +64,7 @@ type World struct {
 	open     []*question   // answered in this round
 	ranks    map[int32]int // how many pods of each priority wait in the core that do not ask
 	stirAt   cluster.Time
-	offered  []*Pod // in the core's hands since the last Settle
+	offered  []*Pod // in the core's hands since the last Settle, or kept room for; each once
 	resting  heap.Heap[rest]
 	exits    map[string]*exits
 	table    *promises.Table // what is promised to whom
