@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -31,6 +32,7 @@ func connect(c config.ClientConnection) (*rest.Config, error) {
 	to.ContentType, to.AcceptContentTypes = c.ContentType, c.AcceptContentTypes
 	// The API server is near, and compressing costs it more than it saves.
 	to.DisableCompression = true
+	to.Wrap(func(next http.RoundTripper) http.RoundTripper { return noRepeat{next} })
 	return rest.AddUserAgent(to, "fairlead-scheduler"), nil
 }
 
