@@ -73,7 +73,7 @@ func (c *cluster) start(s settings) *fairlead {
 	c.must(err)
 	made.Start(living)
 	done := make(chan error, 1)
-	go func() { done <- made.Run(running) }()
+	go func() { done <- made.Run(running, living) }()
 	f.stop = sync.OnceFunc(func() {
 		cease()
 		if err := <-done; err != nil {

@@ -19,10 +19,13 @@ type Reservation struct {
 	node  string
 }
 
+// SetsAside tells whether Reserve sets anything aside for the pod.
+func (j *Judge) SetsAside(pod *v1.Pod) bool { return j.personal(pod) }
+
 // Reserve lets the plugins set aside for the pod what it needs on the node, after LastWord said yes to the same pod and node. It comes before AddPod, since
 // for pods with volumes or claims it asks every filter once more. On a refusal everything is given back already and there is no reservation.
 func (j *Judge) Reserve(ctx context.Context, c *Case, pod *v1.Pod, node string) (*Reservation, *fwk.Status) {
-	if !j.personal(pod) {
+	if !j.SetsAside(pod) {
 		return &Reservation{judge: j, pod: pod, node: node}, nil
 	}
 	// The state must be this pod's own and must have passed Filter on this node, where VolumeBinding finds the volumes; so ask again, from fresh objects.

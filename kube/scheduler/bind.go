@@ -8,6 +8,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
@@ -34,12 +35,15 @@ type binder struct {
 	s       *Scheduler
 	workers chan struct{} // one token for each request under way
 	mu      sync.Mutex
-	flying  int // binds that were begun and have no outcome
-	sent    int // those of them that do not wait for volumes or devices
-	all     sync.WaitGroup
+	// Binds that were begun and have no outcome: those whose volumes or devices
+	// are being prepared, which may take minutes and must not keep others waiting,
+	// and those that the API server owes an answer.
+	preparing, sent int
+	all             sync.WaitGroup
 
-	// life ends when a scheduler that stops has waited long enough: what is not
-	// sent by then must not be sent after the next leader has taken over.
+	// life ends with the lease, and when a scheduler that stops has waited long
+	// enough: what is not sent by then must not be sent after the next leader has
+	// taken over.
 	life context.Context //nolint:containedctx // of all binds, not of a call
 	end  context.CancelFunc
 }
@@ -48,30 +52,32 @@ func newBinder(s *Scheduler) *binder {
 	return &binder{s: s, workers: make(chan struct{}, s.Config.BindWorkers)}
 }
 
-// begin lets binds be sent until drain. Those that were decided are carried
-// through also while the scheduler stops.
-func (b *binder) begin(ctx context.Context) {
-	b.life, b.end = context.WithCancel(context.WithoutCancel(ctx))
+// begin lets binds be sent until drain, or until the lease ends. Those that were
+// decided are carried through also while the scheduler stops.
+func (b *binder) begin(lease context.Context) {
+	b.life, b.end = context.WithCancel(lease)
 }
 
 func (b *binder) inFlight() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.flying
+	return b.preparing + b.sent
 }
 
-// room is how many more binds may be under way. It is not positive while the API
-// server is behind.
-func (b *binder) room() int {
+// room is how many more binds may be under way, and for how many more pods volumes
+// and devices may be prepared. Binds are not positive while the API server is
+// behind.
+func (b *binder) room() (binds, preparations int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return congestion*cap(b.workers) - b.sent
+	most := congestion * cap(b.workers)
+	return most - b.sent, most - b.preparing
 }
 
-func (b *binder) add(flying, sent int) {
+func (b *binder) add(preparing, sent int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.flying += flying
+	b.preparing += preparing
 	b.sent += sent
 }
 
@@ -88,55 +94,87 @@ type flight struct {
 func (b *binder) bind(ctx context.Context, p *world.Pod) {
 	b.s.explainer.writer.drop(p.Object().UID)
 	f := flight{pod: p, object: p.Object(), node: p.Node(), reservation: p.Reservation(), began: b.s.Clock.Now()}
-	b.add(1, 1)
+	if f.reservation.Empty() {
+		b.add(0, 1)
+	} else {
+		b.add(1, 0)
+	}
 	b.s.Metrics.Binds.Began()
 	b.all.Go(func() {
 		err := b.carry(b.life, f)
-		b.add(-1, -1)
+		b.add(0, -1)
 		b.s.Metrics.Binds.Ended(resultOf(err), b.s.Clock.Since(f.began))
 		b.s.inbox.put(func() { b.s.bound(ctx, f, err) })
 	})
 }
 
 // carry does all that binding takes. The pod is bound to the node exactly if it
-// returns nil.
+// returns nil; else what was set aside for it is given back.
 func (b *binder) carry(ctx context.Context, f flight) error {
-	if err := b.prepare(ctx, f); err != nil {
+	err := b.prepare(ctx, f)
+	if err == nil {
+		err = b.deliver(ctx, f)
+	}
+	if err != nil {
+		f.reservation.Unreserve(ctx)
 		return err
 	}
-	b.workers <- struct{}{}
-	defer func() { <-b.workers }()
-	var err error
-	for range bindTries {
-		if ctx.Err() != nil {
-			err = ctx.Err()
-			break
-		}
-		if err = b.send(ctx, f); err == nil {
-			f.reservation.PostBind(ctx)
-			return nil
-		}
-		if isFinal(err) {
-			break
-		}
-	}
-	f.reservation.Unreserve(ctx)
-	return err
+	f.reservation.PostBind(ctx)
+	return nil
 }
 
-// prepare waits for the volumes and devices that were set aside. It may take
-// minutes, in which the pod does not count as a bind that the API server owes.
+// prepare waits for the volumes and devices that were set aside. From then on the
+// API server owes the bind.
 func (b *binder) prepare(ctx context.Context, f flight) error {
 	if f.reservation.Empty() {
 		return nil
 	}
-	b.add(0, -1)
-	defer b.add(0, 1)
+	defer b.add(-1, 1)
 	if status := f.reservation.PreBind(ctx); !status.IsSuccess() {
-		f.reservation.Unreserve(ctx)
 		return fmt.Errorf("prepare volumes and devices: %w", status.AsError())
 	}
 	return nil
+}
+
+// deliver sends the bind until its outcome is known, but not for ever.
+func (b *binder) deliver(ctx context.Context, f flight) error {
+	if err := b.takeWorker(ctx); err != nil {
+		return err
+	}
+	defer b.giveWorker()
+	for try := 1; ; try++ {
+		err := b.send(ctx, f)
+		if err == nil || isFinal(err) || try == bindTries {
+			return err
+		}
+		pause, _ := overloaded(err)
+		if !b.sleep(ctx, pause) {
+			return err
+		}
+	}
+}
+
+// takeWorker waits until one more request may be under way.
+func (b *binder) takeWorker(ctx context.Context) error {
+	select {
+	case b.workers <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (b *binder) giveWorker() { <-b.workers }
+
+// sleep waits, and reports whether there is life left after that.
+func (b *binder) sleep(ctx context.Context, pause time.Duration) bool {
+	if pause > 0 {
+		select {
+		case <-ctx.Done():
+		case <-b.s.Clock.After(pause):
+		}
+	}
+	return ctx.Err() == nil
 }
 
 // errElsewhere says that somebody else bound the pod first.
@@ -149,6 +187,9 @@ func isFinal(err error) bool { return errors.Is(err, errElsewhere) || errors.Is(
 
 // send makes one request, and finds out what it did if the answer does not say.
 func (b *binder) send(ctx context.Context, f flight) error {
+	if ctx.Err() != nil {
+		return ctx.Err() // not a fence if it were left to the client
+	}
 	request, cancel := context.WithTimeout(ctx, b.s.Config.BindTimeout.Duration)
 	defer cancel()
 	err := b.s.Client.CoreV1().Pods(f.object.Namespace).Bind(request, &v1.Binding{
@@ -168,7 +209,23 @@ func (b *binder) send(ctx context.Context, f flight) error {
 
 // refusedAtOnce reports whether the API server said that it did nothing.
 func refusedAtOnce(err error) bool {
-	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
+	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) ||
+		apierrors.IsTooManyRequests(err)
+}
+
+// longestPause bounds how long an API server that has too much to do is left
+// alone at its wish, so that a worker is not lost to a wish for a day.
+const longestPause = 30 * time.Second
+
+// overloaded reports whether the API server did nothing since it has too much to
+// do, and for how long it wants to be left alone. Budgets of disruptions refuse
+// with the same status; those say so.
+func overloaded(err error) (time.Duration, bool) {
+	seconds, said := apierrors.SuggestsClientDelay(err)
+	if !said || !apierrors.IsTooManyRequests(err) || apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause) {
+		return 0, false
+	}
+	return min(time.Duration(seconds)*time.Second, longestPause), true
 }
 
 // firstLook is how long a request that was given up may still be on its way when
@@ -178,10 +235,8 @@ const firstLook = 500 * time.Millisecond
 // lookUp reads the pod until the API server says what became of the bind.
 func (b *binder) lookUp(ctx context.Context, f flight, cause error) error {
 	for pause := firstLook; ; pause = min(2*pause, 5*time.Second) {
-		select {
-		case <-ctx.Done():
+		if !b.sleep(ctx, pause) {
 			return cause
-		case <-b.s.Clock.After(pause):
 		}
 		request, cancel := context.WithTimeout(ctx, b.s.Config.BindTimeout.Duration)
 		pod, err := b.s.Client.CoreV1().Pods(f.object.Namespace).Get(request, f.object.Name, metav1.GetOptions{})

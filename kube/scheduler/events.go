@@ -51,7 +51,8 @@ const (
 func (s *Scheduler) startEvents(ctx context.Context) func() {
 	to := &sink{EventSinkImpl: events.EventSinkImpl{Interface: s.Client.EventsV1()}, wrote: s.Metrics.Binds.Wrote}
 	broadcaster := events.NewBroadcaster(to)
-	if err := broadcaster.StartRecordingToSinkWithContext(context.WithoutCancel(ctx)); err != nil {
+	writing, end := context.WithCancel(context.WithoutCancel(ctx))
+	if err := broadcaster.StartRecordingToSinkWithContext(writing); err != nil {
 		klog.FromContext(ctx).Error(err, "no events will be written")
 	}
 	for _, p := range s.Config.Profiles {
@@ -63,6 +64,7 @@ func (s *Scheduler) startEvents(ctx context.Context) func() {
 			<-s.Clock.After(10 * time.Millisecond)
 		}
 		broadcaster.Shutdown()
+		end()
 	}
 }
 

@@ -84,24 +84,26 @@ func (b *binder) evict(ctx context.Context, d departure) {
 
 // dismiss asks until there is an answer, but not for ever.
 func (b *binder) dismiss(ctx context.Context, d departure) error {
-	b.workers <- struct{}{}
-	defer func() { <-b.workers }()
+	if err := b.takeWorker(ctx); err != nil {
+		return err
+	}
+	defer b.giveWorker()
 	for try := 1; ; try++ {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
 		err := b.sendEviction(ctx, d)
-		if err == nil || answered(err) || try == bindTries {
+		pause, busy := overloaded(err)
+		if err == nil || answered(err) && !busy || try == bindTries {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-		case <-b.s.Clock.After(firstLook):
+		if !b.sleep(ctx, max(pause, firstLook)) {
+			return err
 		}
 	}
 }
 
 func (b *binder) sendEviction(ctx context.Context, d departure) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	request, cancel := context.WithTimeout(ctx, b.s.Config.BindTimeout.Duration)
 	defer cancel()
 	err := b.s.Client.PolicyV1().Evictions(d.object.Namespace).Evict(request, &policyv1.Eviction{
@@ -114,13 +116,16 @@ func (b *binder) sendEviction(ctx context.Context, d departure) error {
 
 // answered reports whether the error says that the pod was not evicted.
 func answered(err error) bool {
-	return refusedAtOnce(err) || apierrors.IsTooManyRequests(err) || apierrors.IsNotFound(err) || apierrors.IsConflict(err)
+	return refusedAtOnce(err) || apierrors.IsNotFound(err) || apierrors.IsConflict(err)
 }
 
 func evictionResult(err error) metrics.EvictionResult {
+	_, busy := overloaded(err)
 	switch {
 	case err == nil:
 		return metrics.Evicted
+	case busy:
+		return metrics.EvictionError
 	case apierrors.IsTooManyRequests(err):
 		return metrics.EvictionRefused
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):

@@ -58,11 +58,10 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 		s.count()
 		s.keepRecord(ctx)
 	}
-	if s.binder.room() <= 0 {
+	if s.makeRoom() <= 0 {
 		// An answer to a bind will wake the loop.
 		return cluster.Never, s.observe(ctx)
 	}
-	s.world.SetRoom(s.binder.room())
 	unplaced := s.ask()
 	wake, err := s.step(ctx)
 	if err != nil {
@@ -71,11 +70,20 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 	s.explainer.want(append(unplaced, s.world.Settle(s.reserved)...))
 	s.dismiss(ctx)
 	more := s.explainer.work(s)
+	s.makeRoom() // what was decided has taken some
 	wake = min(wake, s.world.Wake())
 	if more || s.world.Pending() || s.world.Lined() > 0 {
 		wake = s.now()
 	}
 	return wake, nil
+}
+
+// makeRoom tells the world for how many pods there is room, and returns for how
+// many binds.
+func (s *Scheduler) makeRoom() int {
+	binds, preparations := s.binder.room()
+	s.world.SetRoom(binds, preparations)
+	return binds
 }
 
 // ask works out the nodes of pods that ask for more than a set and a vector.

@@ -130,9 +130,11 @@ func closed() <-chan struct{} {
 	return c
 }
 
-// Run decides and binds until the context ends. Only a leader calls it. It
-// returns when the binds under way are answered, or after the bind timeout.
-func (s *Scheduler) Run(ctx context.Context) error {
+// Run decides and binds until ctx ends, which is the wish to stop. Only a leader
+// calls it. It returns when the binds under way are answered, or after the bind
+// timeout. The lease outlives ctx and ends when another may lead: from then on no
+// bind and no eviction is sent, and those under way are given up.
+func (s *Scheduler) Run(ctx, lease context.Context) error {
 	for kind, synced := range s.informers.WaitForCacheSync(ctx.Done()) {
 		if !synced {
 			return fmt.Errorf("stopped before all %v were listed", kind)
@@ -156,7 +158,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		return err
 	}
 	defer s.endRecord(ctx)
-	s.binder.begin(ctx)
+	s.binder.begin(lease)
 	err = s.loop(ctx)
 	s.binder.drain(s.Config.BindTimeout.Duration)
 	for _, answered := range s.inbox.take() { // for its events

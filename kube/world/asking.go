@@ -28,9 +28,11 @@ type question struct {
 	demand  cluster.Vector
 	pods    []*Pod // asking, the first in line first
 	prefers bool
-	judged  *judge.Case  // open while some of the pods are in the core's hands
-	asked   uint64       // World.changes when it was last asked
-	after   cluster.Time // not to be asked again before
+	// prepares says that volumes or devices are set aside for its pods.
+	prepares bool
+	judged   *judge.Case  // open while some of the pods are in the core's hands
+	asked    uint64       // World.changes when it was last asked
+	after    cluster.Time // not to be asked again before
 	// lastAsked is when it was last asked; 0 if it never was, or was answered.
 	lastAsked cluster.Time
 	failures  int
@@ -44,7 +46,7 @@ func (w *World) ask(p *Pod, demand cluster.Vector) {
 	q := w.asking[key]
 	if q == nil {
 		q = &question{
-			key: key, demand: demand, window: 1,
+			key: key, demand: demand, window: 1, prepares: w.judge.SetsAside(p.object),
 			class: &class{key: key, set: cluster.SetID(w.setRows.Take())},
 		}
 		w.asking[key] = q
@@ -93,7 +95,9 @@ func (w *World) Ask(enough func() bool) []*Pod {
 		if enough() {
 			break
 		}
-		unplaced = append(unplaced, w.answer(q)...)
+		if w.mayAsk(q) { // nor did those before it take the room to prepare
+			unplaced = append(unplaced, w.answer(q)...)
+		}
 	}
 	return unplaced
 }
@@ -107,7 +111,7 @@ const claimsCome = 10 * cluster.Second
 func (w *World) due() []*question {
 	var due []*question
 	for _, q := range w.asking {
-		if len(q.pods) > 0 && q.judged == nil && q.asked != w.changes && w.askAt(q) <= w.now {
+		if w.mayAsk(q) && q.judged == nil && w.askAt(q) <= w.now {
 			due = append(due, q)
 		}
 	}
@@ -115,6 +119,12 @@ func (w *World) due() []*question {
 		return cmp.Or(cmp.Compare(a.lastAsked, b.lastAsked), before(a.pods[0], b.pods[0]))
 	})
 	return due
+}
+
+// mayAsk reports whether the question is worth asking, now or later: something has
+// changed, and its pods could be prepared for.
+func (w *World) mayAsk(q *question) bool {
+	return len(q.pods) > 0 && q.asked != w.changes && (!q.prepares || w.preparations > 0)
 }
 
 // askAt is when the question may be asked again. One that is more important than
@@ -171,6 +181,10 @@ func (w *World) answer(q *question) []*Pod {
 		window = 1
 	}
 	through := min(window, len(q.pods))
+	if q.prepares {
+		through = min(through, w.preparations)
+		w.preparations -= through
+	}
 	for _, p := range slices.Clone(q.pods[:through]) {
 		w.offer(p)
 		q.class.waiting++

@@ -12,9 +12,10 @@ import (
 // binds. Else a thousand pods would be decided at once, and one that is more
 // important and comes a moment later would wait for a thousand binds.
 
-// SetRoom says how many pods may be let through by the next Ask. At first there
-// is no limit.
-func (w *World) SetRoom(pods int) { w.room = pods }
+// SetRoom says how many pods may be let through by the next Ask, and how many of
+// those that ask and have volumes or devices set aside, which take their time to be
+// prepared. At first there is no limit.
+func (w *World) SetRoom(pods, preparations int) { w.room, w.preparations = pods, preparations }
 
 // Lined is how many pods stand in line.
 func (w *World) Lined() int { return w.stages[Lining] }

@@ -262,7 +262,7 @@ func (w *World) Wake() cluster.Time {
 			continue
 		}
 		wake = min(wake, w.stirAt)
-		if q.asked != w.changes {
+		if w.mayAsk(q) {
 			wake = min(wake, w.askAt(q))
 		}
 	}

@@ -44,6 +44,11 @@ func TestSettleKeepsReservedPods(t *testing.T) {
 	if got := w.Settle(func(cluster.TaskID) bool { return false }); len(got) != pods || len(w.offered) != 0 {
 		t.Errorf("without their room, %d pods are not placed and %d are still offered; want %d and none", len(got), len(w.offered), pods)
 	}
+	w.Reconsider()
+	w.Ask(func() bool { return false })
+	if got := w.Settle(reserved); len(got) != 0 || len(w.offered) != pods {
+		t.Errorf("offered anew, %d pods count as not placed and %d as offered; want none and %d", len(got), len(w.offered), pods)
+	}
 }
 
 // A pod that was taken back and offered again within a turn is settled once.

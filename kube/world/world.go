@@ -72,7 +72,9 @@ type World struct {
 	rackLabel string
 	line      heap.Heap[standing]
 	room      int // for so many pods to be let through
-	vacant    []vacancy
+	// preparations is for how many of them volumes and devices may be set aside.
+	preparations int
+	vacant       []vacancy
 
 	nodeRows, taskRows, jobRows, setRows, shapeRows cluster.Rows
 }
@@ -89,8 +91,8 @@ func New(j *judge.Judge, owns func(schedulerName string) bool) *World {
 		ranks:    map[int32]int{},
 		cases:    map[string]*judge.Case{},
 		changes:  1,
-		room:     math.MaxInt,
-		rest:     Backoff{Initial: cluster.Second, Max: 10 * cluster.Second},
+		room:     math.MaxInt, preparations: math.MaxInt,
+		rest: Backoff{Initial: cluster.Second, Max: 10 * cluster.Second},
 	}
 	w.begin(newKinds(nil, nil))
 	return w

@@ -23,7 +23,10 @@ import (
 // without holding it, which asks for an order at the end: a graceful stop
 // first ends the scheduler, while the lease is still being renewed, and then
 // gives the lease away, so that the next replica need not wait for it to run
-// out. A lease that was lost ends the process at once.
+// out. A lease that was lost ends the process at once. Work is given two contexts:
+// one ends with the wish to stop, the other, the term, with the lease, and carries
+// every request that only a leader may send. So nothing leaves, and what is under
+// way is cancelled, even while the process takes a moment to end.
 //
 // client-go can give the lease away itself (ReleaseOnCancel), but does so
 // before it tells the work that its term is over, also after the lease was
@@ -76,9 +79,9 @@ func (e *election) checks() []healthz.HealthChecker {
 // lead runs the work while this process is the leader, or at once if there is
 // no election. It returns what the work returns, nil if stop ended before this
 // process led, or an error if the lease was lost.
-func (e *election) lead(stop context.Context, work func(context.Context) error) error {
+func (e *election) lead(stop context.Context, work func(ctx, lease context.Context) error) error {
 	if e.lock == nil {
-		return work(stop)
+		return work(stop, context.WithoutCancel(stop))
 	}
 	candidacy, resign := context.WithCancel(context.WithoutCancel(stop))
 	defer resign()
@@ -148,12 +151,12 @@ func (a attentive) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord,
 	return record, raw, err
 }
 
-// during runs the work until the term or stop ends.
-func during(term, stop context.Context, work func(context.Context) error) error {
+// during runs the work until the term, which is the lease's, or stop ends.
+func during(term, stop context.Context, work func(ctx, lease context.Context) error) error {
 	working, cease := context.WithCancel(term)
 	defer cease()
 	defer context.AfterFunc(stop, cease)()
-	return work(working)
+	return work(working, term)
 }
 
 // release gives the lease away if it is ours. A failure delays the next leader

@@ -30,6 +30,9 @@ func TestStopHandsOver(t *testing.T) {
 			if got := l.holder(); got != "first" {
 				t.Errorf("with binds in flight the holder is %q, expected first", got)
 			}
+			if first.lostLease() {
+				t.Error("binds in flight are cancelled although the lease is held")
+			}
 		}
 		stopFirst, firstEnded := live(first, replica(t, l, "first"))
 		time.Sleep(time.Second)
@@ -78,6 +81,9 @@ func TestLostLease(t *testing.T) {
 		if l.releases != 0 {
 			t.Error("a lost lease was given away")
 		}
+		if !s.lostLease() {
+			t.Error("binds may leave without a lease")
+		}
 	})
 }
 
@@ -121,6 +127,9 @@ func TestUsurped(t *testing.T) {
 		}
 		if got := l.holder(); got != "other" {
 			t.Errorf("the holder is %q, expected other", got)
+		}
+		if !s.lostLease() {
+			t.Error("binds may leave although another leads")
 		}
 	})
 }
@@ -222,8 +231,8 @@ func TestAlone(t *testing.T) {
 
 type quitter struct{ runner }
 
-func (quitter) Synced() bool              { return true }
-func (quitter) Run(context.Context) error { return nil }
+func (quitter) Synced() bool                               { return true }
+func (quitter) Run(context.Context, context.Context) error { return nil }
 
 // The watchdog speaks when a leader hangs so that it cannot even notice the
 // loss of its lease. It only can if it knows the elector.

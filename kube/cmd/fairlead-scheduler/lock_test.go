@@ -136,6 +136,7 @@ type scripted struct {
 	running  bool
 	started  bool
 	draining func() // called when it was told to stop and still has binds
+	unleased bool   // its lease ended
 }
 
 func (s *scripted) Start(context.Context) {
@@ -157,7 +158,19 @@ func (s *scripted) set(running bool) {
 	s.running = running
 }
 
-func (s *scripted) Run(ctx context.Context) error {
+// lostLease reports whether it was told that nothing may be sent any more.
+func (s *scripted) lostLease() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unleased
+}
+
+func (s *scripted) Run(ctx, lease context.Context) error {
+	context.AfterFunc(lease, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.unleased = true
+	})
 	if s.fails != nil {
 		return s.fails
 	}

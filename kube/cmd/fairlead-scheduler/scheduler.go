@@ -12,9 +12,9 @@ type runner interface {
 	Start(context.Context)
 	// Synced reports whether all informers have listed.
 	Synced() bool
-	// Run decides and binds until the context ends, and returns when binds in
-	// flight are answered. Only the leader may call it.
-	Run(context.Context) error
+	// Run decides and binds until ctx ends, and returns when binds in flight are
+	// answered. Only the leader may call it. Once the lease ends it sends nothing.
+	Run(ctx, lease context.Context) error
 }
 
 // schedulerMaker makes a scheduler. Tests have one of their own.

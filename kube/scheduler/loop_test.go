@@ -1,0 +1,388 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"fairlead.dev/fairlead/recording"
+)
+
+func forbidden(pod string) error { return apierrors.NewForbidden(v1.Resource("pods"), pod, nil) }
+
+// A pod whose bind was refused rests, is decided again when its rest is over, and
+// begins anew once it is bound: what was refused before is no longer held against it.
+func TestRefusedBindIsTriedAgain(t *testing.T) {
+	inBubble(t, []runtime.Object{bigNode(0), plainPod(1)}, func(b *bubble) {
+		t := b.t
+		b.api.bind = func(_ context.Context, pod string, try int) error {
+			if try <= 2*bindTries {
+				return forbidden(pod)
+			}
+			return nil
+		}
+		b.run()
+		b.pass(900 * time.Millisecond)
+		if p := b.world.Pod("uid-1"); p.Refusals != 1 || !b.world.Rests(p) {
+			t.Errorf("after its first bind failed, the pod is %s with %d refusals", p.Stage, p.Refusals)
+		}
+		b.pass(400 * time.Millisecond) // a rest of 1 s is over
+		if p := b.world.Pod("uid-1"); p.Refusals != 2 {
+			t.Errorf("after a rest, %d binds failed, want 2", p.Refusals)
+		}
+		b.pass(2 * time.Second) // and one of 2 s
+		b.expectBound("pod-1")
+		if p := b.world.Pod("uid-1"); p.Refusals != 0 {
+			t.Errorf("the bound pod has %d refusals, want none", p.Refusals)
+		}
+	})
+}
+
+// Whatever becomes of binds, each gives back its worker and its room: one worker
+// serves all of them, and in the end there is as much room as in the beginning.
+func TestBindsGiveBackTheirSlots(t *testing.T) {
+	const pods = 20 // more than are under way at once
+	objects := []runtime.Object{bigNode(0)}
+	for i := range pods {
+		objects = append(objects, plainPod(i))
+	}
+	inBubble(t, objects, func(b *bubble) {
+		t := b.t
+		b.api.bind = func(ctx context.Context, pod string, try int) error {
+			n := 0
+			_, _ = fmt.Sscanf(pod, "pod-%d", &n)
+			switch {
+			case try > 1 || n%4 == 0:
+				return nil
+			case n%4 == 1:
+				return forbidden(pod)
+			case n%4 == 2:
+				<-ctx.Done() // no answer
+				return ctx.Err()
+			}
+			return apierrors.NewTooManyRequests("busy", 2)
+		}
+		b.run()
+		b.pass(10 * time.Minute)
+		if bound := len(strings.Fields(b.bound())); bound != pods {
+			t.Errorf("%d of %d pods are bound", bound, pods)
+		}
+		binds, preparations := b.binder.room()
+		if binds != congestion || preparations != congestion || b.binder.inFlight() != 0 || len(b.binder.workers) != 0 {
+			t.Errorf("with nothing under way there is room for %d binds and %d preparations of %d, %d are in flight, and %d workers at work",
+				binds, preparations, congestion, b.binder.inFlight(), len(b.binder.workers))
+		}
+	})
+}
+
+// A bind without an answer is looked up. Only a pod that is read as bound to our
+// node counts as bound.
+func TestUnansweredBinds(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		first func(a *api) error // what the first bind does, before its answer is lost
+		sent  int
+		bound string // in the end
+		on    string // by our world
+		count string // its result in the metrics
+	}{
+		{"not done", func(*api) error { return nil }, 2, "node-0", "node-0", "bound"},
+		{"done", func(a *api) error { return a.place("pod-1", "node-0") }, 1, "node-0", "node-0", "bound"},
+		{"bound by another", func(a *api) error { return a.place("pod-1", "node-1") }, 1, "node-1", "node-1", "conflict"},
+		{"gone", func(a *api) error {
+			return a.Tracker().Delete(v1.SchemeGroupVersion.WithResource("pods"), "default", "pod-1")
+		}, 1, "", "", "conflict"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			theirs := bigNode(1)
+			theirs.Spec.Unschedulable = true
+			inBubble(t, []runtime.Object{bigNode(0), theirs, plainPod(1)}, func(b *bubble) {
+				t := b.t
+				b.api.bind = func(_ context.Context, _ string, try int) error {
+					if try > 1 {
+						return nil
+					}
+					if err := test.first(b.api); err != nil {
+						t.Error(err)
+					}
+					return context.DeadlineExceeded
+				}
+				b.run()
+				b.pass(firstLook + 100*time.Millisecond)
+				if sent := len(b.api.requests(binds, "pod-1")); sent != test.sent {
+					t.Errorf("%d binds were sent, want %d", sent, test.sent)
+				}
+				if b.sum("fairlead_ambiguous_binds_total") != 1 || len(b.api.requests(reads, "pod-1")) != 1 {
+					t.Error("the outcome was not looked up once")
+				}
+				if b.sum("fairlead_bind_duration_seconds", test.count) != 1 {
+					t.Errorf("the bind does not count as %s", test.count)
+				}
+				bound, on := "", ""
+				if pod, err := b.api.Clientset.CoreV1().Pods("default").Get(t.Context(), "pod-1", metav1.GetOptions{}); err == nil {
+					bound = pod.Spec.NodeName
+				}
+				if p := b.world.Pod("uid-1"); p != nil {
+					on = p.Node()
+				}
+				if bound != test.bound || on != test.on {
+					t.Errorf("the pod is bound to %q and we count it on %q, want %q and %q", bound, on, test.bound, test.on)
+				}
+			})
+		})
+	}
+}
+
+// An API server that has too much to do said that it did nothing: nothing is
+// looked up, and it is left alone for as long as it wishes, within bounds.
+func TestOverloadedServerIsLeftAlone(t *testing.T) {
+	for _, test := range []struct {
+		wish int // in seconds
+		want time.Duration
+	}{{7, 7 * time.Second}, {86400, longestPause}} {
+		inBubble(t, []runtime.Object{bigNode(0), plainPod(1)}, func(b *bubble) {
+			t := b.t
+			b.api.bind = func(_ context.Context, _ string, try int) error {
+				if try > 1 {
+					return nil
+				}
+				return apierrors.NewTooManyRequests("busy", test.wish)
+			}
+			b.run()
+			b.pass(time.Minute)
+			b.expectBound("pod-1")
+			sent := b.api.requests(binds, "pod-1")
+			if len(sent) != 2 || sent[1].at-sent[0].at != test.want {
+				t.Errorf("binds were sent at %v, want two, %s apart", sent, test.want)
+			}
+			if b.sum("fairlead_ambiguous_binds_total") != 0 || len(b.api.requests(reads, "pod-1")) != 0 {
+				t.Error("a refusal was looked up")
+			}
+		})
+	}
+}
+
+// A bind that fails after a device was set aside and written for its pod gives the
+// device back.
+func TestFailedBindGivesBackDevices(t *testing.T) {
+	inBubble(t, append(devices("node-0", 1), bigNode(0), claiming(0)), func(b *bubble) {
+		t := b.t
+		reserved := func() int {
+			claim, err := b.api.ResourceV1().ResourceClaims("default").Get(t.Context(), "gpu-0", metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(claim.Status.ReservedFor)
+		}
+		b.api.bind = func(_ context.Context, pod string, _ int) error {
+			if reserved() != 1 {
+				t.Error("the pod is bound before its device is written to be its own")
+			}
+			return forbidden(pod)
+		}
+		b.run()
+		b.pass(500 * time.Millisecond)
+		if len(b.api.requests(binds, "gpu-0")) == 0 {
+			t.Fatal("no bind was tried")
+		}
+		if got := reserved(); got != 0 {
+			t.Errorf("the claim is reserved for %d pods after the bind failed, want none", got)
+		}
+	})
+}
+
+// Pods whose devices take their time to be prepared take room of their own: only so
+// many are prepared for at once, and plain pods go on meanwhile.
+func TestPreparationsTakeRoom(t *testing.T) {
+	const pods = congestion + 4
+	objects := append(devices("node-0", pods), bigNode(0))
+	for i := range pods {
+		objects = append(objects, claiming(i))
+	}
+	inBubble(t, objects, func(b *bubble) {
+		t := b.t
+		gate := make(chan struct{})
+		b.api.prepare = func(context.Context, string) error { <-gate; return nil }
+		b.run()
+		b.pass(5 * time.Minute)
+		evaluated := b.judge.Evaluations()
+		b.pass(5 * time.Minute)
+		if more := b.judge.Evaluations() - evaluated; more != 0 {
+			t.Errorf("%d evaluations for pods that cannot be prepared for", more)
+		}
+		if binds, preparations := b.binder.room(); b.binder.inFlight() != congestion || preparations != 0 || binds != congestion {
+			t.Errorf("%d pods are under way, with room for %d more preparations and %d binds; want %d, none and %d",
+				b.binder.inFlight(), preparations, binds, congestion, congestion)
+		}
+		b.create(plainPod(100))
+		b.pass(time.Second)
+		b.expectBound("pod-100")
+		close(gate)
+		b.pass(10 * time.Second)
+		if bound := len(strings.Fields(b.bound())); bound != pods+1 {
+			t.Errorf("%d pods are bound, want %d", bound, pods+1)
+		}
+	})
+}
+
+// A scheduler that stops carries out what it decided, but not beyond its limit:
+// what was not sent by then never is, whatever becomes of the requests before it.
+func TestNoBindAfterTheDrain(t *testing.T) {
+	inBubble(t, []runtime.Object{bigNode(0), plainPod(1), plainPod(2)}, func(b *bubble) {
+		t := b.t
+		answer := make(chan struct{})
+		b.api.bind = func(context.Context, string, int) error { <-answer; return forbidden("") } // ignores its context
+		b.run()
+		b.pass(time.Second)
+		if got := b.binder.inFlight(); got != 2 {
+			t.Fatalf("%d binds are in flight, want 2, one of them in line", got)
+		}
+		b.stop()
+		stopped := time.Now()
+		err := <-b.ended
+		b.ended <- err
+		if limit := b.Config.BindTimeout.Duration; time.Since(stopped) < limit || time.Since(stopped) > limit+lastEvents {
+			t.Errorf("it stopped after %s, want %s, and a little for events", time.Since(stopped), limit)
+		}
+		close(answer)
+		b.pass(time.Minute)
+		if one, two := b.api.requests(binds, "pod-1"), b.api.requests(binds, "pod-2"); len(one)+len(two) != 1 {
+			t.Errorf("binds were sent at %v and %v, want the one that was under way", one, two)
+		}
+	})
+}
+
+// When the lease is lost, a bind and an eviction under way are cancelled at that
+// moment, and none is sent any more: neither what waits for a worker, nor another
+// try, nor what is decided yet.
+func TestNothingLeavesWithoutALease(t *testing.T) {
+	running := plainPod(3)
+	running.Spec.NodeName = "node-0"
+	inBubble(t, []runtime.Object{bigNode(0), running, plainPod(1)}, func(b *bubble) {
+		t := b.t
+		b.Config.BindWorkers = 2
+		var cancelled []time.Duration
+		hang := func(ctx context.Context, _ string, _ int) error {
+			<-ctx.Done()
+			b.api.mu.Lock()
+			defer b.api.mu.Unlock()
+			cancelled = append(cancelled, time.Since(b.began))
+			return ctx.Err()
+		}
+		b.api.bind, b.api.evict = hang, hang
+		b.run()
+		b.pass(time.Second)
+		b.binder.evict(t.Context(), departure{pod: b.world.Pod("uid-3"), object: running})
+		synctest.Wait()
+		b.create(plainPod(2)) // both workers are at work
+		b.pass(time.Second)
+		if binds, _ := b.binder.room(); binds != 2*congestion-2 || len(b.api.sent) != 2 {
+			t.Fatalf("there is room for %d binds, and %v were sent", binds, b.api.sent)
+		}
+		b.inbox.put(func() { b.world.SeePod(plainPod(4)); b.lose() }) // decided in the same turn
+		b.ended <- <-b.ended
+		b.pass(time.Minute)
+		if at := 2 * time.Second; !slices.Equal(cancelled, []time.Duration{at, at}) {
+			t.Errorf("requests were cancelled at %v, want two at %s", cancelled, at)
+		}
+		if late := b.api.sent[2:]; len(late) != 0 {
+			t.Errorf("%v were sent after the lease was lost", late)
+		}
+	})
+}
+
+// A refusal to evict is reported to the world: the pod stays, counts no more as one on
+// its way out, and may be chosen again when it has rested.
+func TestRefusedEvictionIsReported(t *testing.T) {
+	low, high, node := plainPod(1), plainPod(2), bigNode(0)
+	node.Status.Allocatable[v1.ResourcePods] = resource.MustParse("1")
+	low.Spec.NodeName, high.Spec.Priority = node.Name, new(int32(100))
+	inBubble(t, []runtime.Object{node, low}, func(b *bubble) {
+		t := b.t
+		p := &b.Config.Profiles[0]
+		p.Policy, p.Evictions.Enabled, p.Evictions.AtOnce, p.Evictions.PerMinute = "priority", true, 1, 60
+		b.api.evict = func(_ context.Context, _ string, try int) error {
+			if try == 3 {
+				return nil
+			}
+			refusal := apierrors.NewTooManyRequests("budget", 10)
+			refusal.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: policyv1.DisruptionBudgetCause}}
+			return refusal
+		}
+		b.run()
+		b.pass(time.Second)
+		b.create(high)
+		b.pass(500 * time.Millisecond)
+		if lined, asked := b.world.Lingering(); lined+asked != 0 || len(b.api.requests(evictionsOf, "pod-1")) != 1 {
+			t.Errorf("after a refusal %d pods are in line and %d asked to leave", lined, asked)
+		}
+		b.pass(10 * time.Second)
+		sent := b.api.requests(evictionsOf, "pod-1")
+		if len(sent) != 3 || sent[1].at-sent[0].at < time.Second || sent[2].at-sent[1].at < 2*time.Second {
+			t.Errorf("the pod was asked to leave at %v, want three times, with rests of 1 s and 2 s", sent)
+		}
+		b.expectBound("pod-2")
+	})
+}
+
+// An API server that has too much to do is asked for the eviction again, since no
+// budget keeps the pod.
+func TestOverloadIsNoBudget(t *testing.T) {
+	inBubble(t, []runtime.Object{bigNode(0)}, func(b *bubble) {
+		t := b.t
+		b.api.evict = func(_ context.Context, _ string, try int) error {
+			if try == 1 {
+				return apierrors.NewTooManyRequests("busy", 3)
+			}
+			return apierrors.NewNotFound(v1.Resource("pods"), "pod-1")
+		}
+		b.binder.begin(t.Context())
+		err := b.binder.dismiss(t.Context(), departure{object: plainPod(1)})
+		if sent := b.api.requests(evictionsOf, "pod-1"); !apierrors.IsNotFound(err) || len(sent) != 2 || sent[1].at-sent[0].at != 3*time.Second {
+			t.Errorf("evictions were sent at %v and ended with %v; want two, 3s apart", sent, err)
+		}
+	})
+}
+
+// What was decided is in the recording's file soon after, so that little is lost if
+// the process is killed.
+func TestRecordingIsFlushed(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "recording")
+	inBubble(t, []runtime.Object{bigNode(0), plainPod(1)}, func(b *bubble) {
+		t := b.t
+		b.Config.Record.Path = dir
+		b.run()
+		b.pass(2 * time.Second)
+		b.create(plainPod(2)) // the loop turns
+		b.pass(time.Second)
+		files, err := recording.Files(dir)
+		if err != nil || len(files) != 1 {
+			t.Fatalf("files %v, %v", files, err)
+		}
+		in, err := os.Open(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.Close()
+		result, err := recording.Describe(in, files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result.Placements < 1 {
+			t.Error("the first pod was placed a second ago, and the file does not have it")
+		}
+	})
+}
