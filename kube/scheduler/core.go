@@ -23,6 +23,9 @@ import (
 
 // renew begins the next epoch if there is cause.
 func (s *Scheduler) renew(ctx context.Context) error {
+	if s.mistakes.broken {
+		return s.restart("mistake")
+	}
 	if cause := s.world.Stale(); cause != "" {
 		klog.FromContext(ctx).Info("starting a new core", "cause", cause)
 		return s.restart("columns")
@@ -73,6 +76,7 @@ func (s *Scheduler) restart(cause string) error {
 		s.record = nil
 	}
 	s.core = recording.NewRecorder(core, s.record, races...)
+	s.mistakes.broken = false
 	s.Metrics.Cluster.Epoch(cause)
 	if _, err := s.core.Snapshot(s.now(), snapshot, nil); err != nil {
 		return fmt.Errorf("start a core from what is known of the cluster: %w", err)

@@ -49,23 +49,27 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 		happened()
 	}
 	s.world.Due()
-	if err := s.renew(ctx); err != nil {
-		return 0, err
-	}
-	s.dismiss(ctx)
 	if s.now() >= s.counted+countEvery {
 		s.counted = s.now()
 		s.count()
 		s.keepRecord(ctx)
 	}
+	if s.mistakes.broken && s.now() < s.mistakes.until {
+		s.world.Take() // the next core is told of all that is known
+		return s.mistakes.until, nil
+	}
+	if err := s.renew(ctx); err != nil {
+		return 0, err
+	}
+	s.dismiss(ctx)
 	if s.makeRoom() <= 0 {
 		// An answer to a bind will wake the loop.
-		return cluster.Never, s.observe(ctx)
+		return s.observe(ctx), nil
 	}
 	unplaced := s.ask()
-	wake, err := s.step(ctx)
-	if err != nil {
-		return 0, err
+	wake := s.step(ctx)
+	if s.mistakes.broken {
+		return wake, nil
 	}
 	s.explainer.want(append(unplaced, s.world.Settle(s.reserved)...))
 	s.dismiss(ctx)
@@ -92,8 +96,9 @@ func (s *Scheduler) ask() []*world.Pod {
 	return s.world.Ask(func() bool { return s.Clock.Now().After(until) })
 }
 
-// observe tells the core what happened, without a round.
-func (s *Scheduler) observe(ctx context.Context) error {
+// observe tells the core what happened, without a round. It returns when to turn
+// again.
+func (s *Scheduler) observe(ctx context.Context) cluster.Time {
 	decisions, err := s.core.Observe(s.now(), s.world.Take(), s.decisions[:0])
 	s.decisions = decisions
 	if err != nil {
@@ -101,11 +106,11 @@ func (s *Scheduler) observe(ctx context.Context) error {
 	}
 	s.carryOut(ctx, decisions)
 	s.world.CloseCases()
-	return nil
+	return cluster.Never
 }
 
 // step tells the core what happened, lets it decide, and carries that out.
-func (s *Scheduler) step(ctx context.Context) (cluster.Time, error) {
+func (s *Scheduler) step(ctx context.Context) cluster.Time {
 	began, before := s.Clock.Now(), s.core.Counts()
 	decisions, wake, err := s.core.Step(s.now(), s.world.Take(), s.decisions[:0])
 	s.decisions = decisions
@@ -120,10 +125,10 @@ func (s *Scheduler) step(ctx context.Context) (cluster.Time, error) {
 		s.Metrics.Cluster.Stale(int(after.Stale - before.Stale))
 	}
 	if err != nil {
-		return s.now(), s.complain(ctx, err)
+		return s.complain(ctx, err)
 	}
 	s.carryOut(ctx, decisions)
-	return wake, nil
+	return wake
 }
 
 // carryOut lets upstream's filters have the last word on each placement, and
@@ -153,14 +158,6 @@ func (s *Scheduler) carryOut(ctx context.Context, decisions []sched.Decision) {
 // reserved reports whether room is being made for the task.
 func (s *Scheduler) reserved(t cluster.TaskID) bool {
 	return s.core.State().Task(t).Phase == cluster.Reserved
-}
-
-// complain logs events that made no sense to the core. They are mistakes of
-// ours; each was left out, so the core may be wrong about the cluster from here
-// on, and what it decided is dropped with it: a new one is started.
-func (s *Scheduler) complain(ctx context.Context, err error) error {
-	klog.FromContext(ctx).Error(err, "the core did not understand what happened; starting a new one")
-	return s.restart("mistake")
 }
 
 // count sets the gauges.

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/recording"
 )
 
@@ -383,6 +384,57 @@ func TestRecordingIsFlushed(t *testing.T) {
 		}
 		if result.Placements < 1 {
 			t.Error("the first pod was placed a second ago, and the file does not have it")
+		}
+	})
+}
+
+// A core that makes no sense of what happens is replaced at once, and if that
+// happens again and again, less and less often; the loop goes on meanwhile, and
+// decides when there is a core that understands.
+func TestMistakesBackOff(t *testing.T) {
+	inBubble(t, []runtime.Object{bigNode(0)}, func(b *bubble) {
+		t := b.t
+		b.run()
+		b.pass(time.Second)
+		node := 0
+		mistake := func() {
+			node++
+			b.inbox.put(func() {
+				if !b.mistakes.broken { // the core has a node of the row that the world uses next
+					row := cluster.NodeID(b.core.State().NodeRows())
+					if _, err := b.core.Observe(b.now(), []cluster.Event{cluster.NodeAdded{
+						Node: row, Spec: cluster.NodeSpec{Name: "planted", Capacity: make(cluster.Vector, len(b.world.Kinds()))},
+					}}, nil); err != nil {
+						t.Error(err)
+					}
+				}
+				b.world.SeeNode(bigNode(node))
+			})
+		}
+		mistake()
+		b.pass(10 * time.Millisecond)
+		if got := b.sum("fairlead_epochs_total", "mistake"); got != 1 {
+			t.Errorf("%v new cores after the first mistake, want one at once", got)
+		}
+		for range 600 {
+			mistake()
+			b.pass(100 * time.Millisecond)
+		}
+		if got := b.sum("fairlead_epochs_total", "mistake"); got < 5 || got > 7 {
+			t.Errorf("%v new cores after a minute of mistakes, want 1, and then after 1, 2, 4, 8, 16 and 32 s", got)
+		}
+		if !b.mistakes.broken || b.world.Pending() {
+			t.Error("while there is no core, what happens is kept for it, though the next is given a snapshot")
+		}
+		b.create(plainPod(1))
+		b.pass(time.Minute)
+		b.expectBound("pod-1")
+		b.pass(3 * time.Minute)
+		before := b.sum("fairlead_epochs_total", "mistake")
+		mistake()
+		b.pass(10 * time.Millisecond)
+		if got := b.sum("fairlead_epochs_total", "mistake"); got != before+1 {
+			t.Error("after a good time, the first mistake is not mended at once")
 		}
 	})
 }

@@ -48,6 +48,7 @@ type Scheduler struct {
 	binder    *binder
 	explainer *explainer
 	recorders map[string]recorder // by schedulerName
+	mistakes  mistakes
 
 	began     time.Time
 	core      *recording.Recorder
