@@ -44,6 +44,7 @@ func (s *Scheduler) loop(ctx context.Context) error {
 // turn takes in what happened, lets the core decide if it may, and sends out
 // what it decided. It returns when to turn again although nothing happens.
 func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
+	defer s.watchdog.watch(s.Clock.Now())()
 	s.world.Advance(s.now())
 	for _, happened := range s.inbox.take() {
 		happened()

@@ -388,6 +388,37 @@ func TestRecordingIsFlushed(t *testing.T) {
 	})
 }
 
+// A turn that does not end makes the loop stuck, from a minute on and until it ends.
+// A loop that has nothing to do is not.
+func TestStuck(t *testing.T) {
+	inBubble(t, []runtime.Object{bigNode(0)}, func(b *bubble) {
+		t := b.t
+		if err := b.Stuck(); err != nil {
+			t.Errorf("a scheduler that does not lead: %v", err)
+		}
+		b.run()
+		b.pass(3 * time.Hour)
+		if err := b.Stuck(); err != nil {
+			t.Errorf("an idle loop: %v", err)
+		}
+		hang := make(chan struct{})
+		b.inbox.put(func() { <-hang })
+		b.pass(turnsLast)
+		if err := b.Stuck(); err != nil {
+			t.Errorf("after %s: %v", turnsLast, err)
+		}
+		b.pass(5 * time.Second)
+		if err := b.Stuck(); err == nil || !strings.Contains(err.Error(), "began at 2000-01-01T03:00:00Z, 1m5s ago") {
+			t.Errorf("a loop that hangs says %v, want since when", err)
+		}
+		close(hang)
+		b.pass(0)
+		if err := b.Stuck(); err != nil {
+			t.Errorf("a loop that goes on: %v", err)
+		}
+	})
+}
+
 // A core that makes no sense of what happens is replaced at once, and if that
 // happens again and again, less and less often; the loop goes on meanwhile, and
 // decides when there is a core that understands.

@@ -48,6 +48,7 @@ type Scheduler struct {
 	binder    *binder
 	explainer *explainer
 	recorders map[string]recorder // by schedulerName
+	watchdog  watchdog
 	mistakes  mistakes
 
 	began     time.Time
@@ -154,8 +155,7 @@ func (s *Scheduler) Run(ctx, lease context.Context) error {
 		return fmt.Errorf("watch the cluster: %w", err)
 	}
 	defer unwatch()
-	s.survey()
-	if err := s.restart(atStart); err != nil {
+	if err := s.takeOver(); err != nil {
 		return err
 	}
 	defer s.endRecord(ctx)
@@ -168,6 +168,13 @@ func (s *Scheduler) Run(ctx, lease context.Context) error {
 	s.explainer.stop()
 	klog.FromContext(ctx).Info("stopped deciding", "bindsUnanswered", s.binder.inFlight())
 	return err
+}
+
+// takeOver begins the first core. The watchdog takes it for a turn of the loop.
+func (s *Scheduler) takeOver() error {
+	defer s.watchdog.watch(s.Clock.Now())()
+	s.survey()
+	return s.restart(atStart)
 }
 
 // now is the time since the scheduler was made, as the core counts it.

@@ -137,6 +137,7 @@ type scripted struct {
 	started  bool
 	draining func() // called when it was told to stop and still has binds
 	unleased bool   // its lease ended
+	stuck    error
 }
 
 func (s *scripted) Start(context.Context) {
@@ -157,6 +158,8 @@ func (s *scripted) set(running bool) {
 	defer s.mu.Unlock()
 	s.running = running
 }
+
+func (s *scripted) Stuck() error { return s.stuck }
 
 // lostLease reports whether it was told that nothing may be sent any more.
 func (s *scripted) lostLease() bool {

@@ -56,7 +56,7 @@ func (o *options) run(ctx context.Context, c *config.SchedulerConfiguration, mak
 	if err != nil {
 		return err
 	}
-	serve := endpoints{config: c, registry: registry, live: elect.checks(), ready: readiness(ctx, placer)}
+	serve := endpoints{config: c, registry: registry, live: append(elect.checks(), liveness(placer)), ready: readiness(ctx, placer)}
 	if err := o.serve(living, serve); err != nil {
 		return err
 	}

@@ -15,6 +15,8 @@ type runner interface {
 	// Run decides and binds until ctx ends, and returns when binds in flight are
 	// answered. Only the leader may call it. Once the lease ends it sends nothing.
 	Run(ctx, lease context.Context) error
+	// Stuck says since when the scheduler is stuck, nil if it is not.
+	Stuck() error
 }
 
 // schedulerMaker makes a scheduler. Tests have one of their own.

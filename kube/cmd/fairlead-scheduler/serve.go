@@ -22,6 +22,7 @@ import (
 	"k8s.io/apiserver/pkg/server/routes"
 	"k8s.io/client-go/kubernetes/scheme"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo" // counts the client's requests in legacyregistry
+	"k8s.io/klog/v2"
 
 	"fairlead.dev/fairlead/kube/config"
 )
@@ -32,6 +33,18 @@ type endpoints struct {
 	registry *prometheus.Registry
 	live     []healthz.HealthChecker // fail when the process should be killed
 	ready    []healthz.HealthChecker // fail when it cannot do its work yet, or any more
+}
+
+// liveness says no while a turn of the scheduler's loop does not end. Who probes is
+// told no reason, so that the log says it, too.
+func liveness(placer runner) healthz.HealthChecker {
+	return healthz.NamedCheck("loop", func(r *http.Request) error {
+		err := placer.Stuck()
+		if err != nil {
+			klog.FromContext(r.Context()).Error(err, "This process is not alive")
+		}
+		return err
+	})
 }
 
 // readiness says no until the informers have listed, and again when the

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+	"k8s.io/apiserver/pkg/server/healthz"
 	componentmetrics "k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
 
@@ -64,6 +66,25 @@ func TestGuard(t *testing.T) {
 	expect("/readyz", http.StatusOK)
 	for _, path := range []string{"/metrics", "/configz", "/debug/pprof/", "/livez/ping", "/"} {
 		expect(path, http.StatusForbidden)
+	}
+}
+
+// A scheduler whose loop is stuck is not alive, and those who may read it are told
+// since when.
+func TestLivezFailsWhenStuck(t *testing.T) {
+	placer := &scripted{}
+	server := httptest.NewServer(endpoints{
+		config: config.Default(), registry: prometheus.NewRegistry(), live: []healthz.HealthChecker{liveness(placer)},
+	}.handler())
+	defer server.Close()
+	if status, body := get(t, server.Client(), server.URL+"/livez"); status != http.StatusOK {
+		t.Errorf("status %d, expected 200: %s", status, body)
+	}
+	placer.stuck = errors.New("a turn began at noon")
+	for path, says := range map[string]string{"/livez": "[-]loop", "/livez/loop": "a turn began at noon"} {
+		if status, body := get(t, server.Client(), server.URL+path); status != http.StatusInternalServerError || !strings.Contains(body, says) {
+			t.Errorf("%s: status %d, expected 500 and %q: %s", path, status, says, body)
+		}
 	}
 }
 
