@@ -88,6 +88,9 @@ func (s *State) shapeDefined(e ShapeDefined) error {
 	if int(e.Shape) < len(s.shape) && s.shape[e.Shape].live {
 		return fmt.Errorf("shape row %d is in use", e.Shape)
 	}
+	if e.Spec.PerNode < 0 {
+		return fmt.Errorf("shape row %d: at most %d tasks of a job a node, want 1 or more, or 0 for no limit", e.Shape, e.Spec.PerNode)
+	}
 	if err := s.checkVector("demand", e.Spec.Demand); err != nil {
 		return fmt.Errorf("shape row %d: %w", e.Shape, err)
 	}

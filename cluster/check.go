@@ -215,6 +215,9 @@ func (s *State) checkTasks() error {
 		if s.shape[i].tasks != shapeTasks[i] {
 			return fmt.Errorf("shape row %d: %d tasks, counted %d", i, s.shape[i].tasks, shapeTasks[i])
 		}
+		if most := s.shape[i].PerNode; s.shape[i].live && most < 0 {
+			return fmt.Errorf("shape row %d: at most %d tasks of a job a node", i, most)
+		}
 	}
 	return nil
 }

@@ -109,6 +109,7 @@ func TestHistoriesCanFail(t *testing.T) {
 			}
 		}},
 		{"job count", "job row 0", func(s *State) { s.job[0].Tasks++ }},
+		{"limit of a shape", "of a job a node", func(s *State) { s.shape[0].PerNode = -1 }},
 		{"shape count", "shape row 0", func(s *State) { s.shape[0].tasks++ }},
 		{"unlogged job", "mirror is", func(s *State) { s.job[0].Name += "x" }},
 		{"unlogged capacity", "mirror", func(s *State) { s.capacity[0]++; s.total.Capacity[0]++ }},

@@ -119,6 +119,14 @@ func (h *history) pick(is func(*Task) bool) TaskID {
 	return t
 }
 
+// perNode picks a limit of tasks a node, 0 for none, and now and then one that is wrong.
+func (h *history) perNode() int32 {
+	if b := h.byte(); b < 250 {
+		return int32(b % 4)
+	}
+	return -1
+}
+
 func (h *history) placeable() TaskID {
 	return h.pick(func(t *Task) bool {
 		return (t.Phase == Waiting || t.Phase == Leaving && t.Next == NoNode) && !h.s.Job(t.Job).Foreign
@@ -297,7 +305,7 @@ func (h *history) event() Event {
 	case op < 28:
 		return EligibilityChanged{Set: h.set(), Node: h.node(), Eligible: h.byte()%2 == 0}
 	case op < 32:
-		spec := Shape{Demand: h.vector(6, 0, 0, 1, 2, 3, 4, 8, 5), Eligible: h.set(), PerNode: int32(h.byte() % 4), Tags: tagsOf(int(h.byte()))}
+		spec := Shape{Demand: h.vector(6, 0, 0, 1, 2, 3, 4, 8, 5), Eligible: h.set(), PerNode: h.perNode(), Tags: tagsOf(int(h.byte()))}
 		if spec.PerNode%2 == 0 {
 			spec.Max = h.upTo(spec.Demand)
 		}

@@ -64,7 +64,7 @@ type Shape struct {
 	Eligible SetID
 	// PerNode is how many tasks of the job a node may hold, this one included:
 	// 1 keeps them apart, as Google's different-machines restriction does. 0
-	// is no limit.
+	// is no limit; less is refused.
 	PerNode int32
 	// Tags are what constraints name the task by, sorted, each once. AppTag of its
 	// application is one of them, where it has any.

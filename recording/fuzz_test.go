@@ -17,6 +17,7 @@ func FuzzReplay(f *testing.F) {
 	for _, policy := range []string{"kube", "mesos", "sparrow", "bfd"} {
 		f.Add(strings.ReplaceAll(head, "priority", policy), rest)
 	}
+	f.Add(head, strings.ReplaceAll(rest, `"per_node":1`, `"per_node":-1`)) // which the core refuses
 	f.Fuzz(func(t *testing.T, head, rest string) {
 		if len(head)+len(rest) > 1<<14 {
 			t.Skip("long recordings only repeat themselves")

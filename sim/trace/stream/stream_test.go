@@ -209,6 +209,7 @@ func TestWriterRefuses(t *testing.T) {
 		{What: trace.NodeUsed},
 		{What: trace.NodeUsed, Node: trace.Node{Usage: cluster.Vector{-1}}},
 		{What: trace.TaskSubmitted, Task: trace.Task{Demand: cluster.Vector{1}, Work: -1}},
+		{What: trace.TaskSubmitted, Task: trace.Task{Demand: cluster.Vector{1}, PerNode: -1}},
 		{What: trace.TaskSubmitted, Task: trace.Task{Demand: cluster.Vector{1}, Input: []trace.Block{{Bytes: -1}}}},
 		{What: trace.TaskSubmitted, Task: trace.Task{Demand: cluster.Vector{1}, Input: []trace.Block{{Replicas: []uint64{1, 2, 3, 4}}}}},
 		{What: trace.TaskSubmitted, Task: trace.Task{Demand: cluster.Vector{1}, Input: []trace.Block{{Replicas: []uint64{1, 1}}}}},

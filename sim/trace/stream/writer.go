@@ -229,6 +229,9 @@ func (w *Writer) task(t *trace.Task) error {
 	if err := w.most(t); err != nil {
 		return err
 	}
+	if t.PerNode < 0 {
+		return fmt.Errorf("trace stream: job %d task %d has at most %d tasks of its job a node, want 1 or more, or 0 for no limit", t.Job, t.Index, t.PerNode)
+	}
 	if t.PerNode != 0 {
 		w.int("per_node", int64(t.PerNode))
 	}
