@@ -94,7 +94,7 @@ func (r *Request) checkScore() error {
 }
 
 func tooCostly(what string, cost *big.Int) error {
-	return fmt.Errorf("%s may cost %v, and no more than %d can be counted: lower the weights of the objective, or of constraints", what, cost, mostScore/1000)
+	return fmt.Errorf("%s may cost %v, and no more than %d can be counted: lower the weights of the objective, or of constraints", what, cost, int64(mostScore/1000))
 }
 
 func product(a, b int64) *big.Int { return new(big.Int).Mul(big.NewInt(a), big.NewInt(b)) }

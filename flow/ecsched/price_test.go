@@ -15,7 +15,7 @@ import (
 func TestPrice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kinds := rapid.IntRange(1, 4).Draw(t, "kinds")
-		digits := rapid.IntRange(1, bits.Len(cluster.MaxQuantity-1)).Draw(t, "digits")
+		digits := rapid.IntRange(1, bits.Len64(cluster.MaxQuantity-1)).Draw(t, "digits")
 		quantity := func(low, high int64, name string) int64 { return rapid.Int64Range(low, high).Draw(t, name) }
 		names := []string{"a", "b", "c", "d"}
 		list := make([]cluster.Kind, kinds)

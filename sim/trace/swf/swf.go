@@ -167,7 +167,7 @@ func (s *Source) readComment(comment []byte) error {
 	case errors.Is(err, strconv.ErrSyntax):
 		return nil
 	case err != nil || number < -1 || number > most:
-		return s.lines.Error(0, fmt.Sprintf("a number from 0 to %d, or -1 where it is unknown; or say how many there are, with nodes and procs", most), words[0])
+		return s.lines.Error(0, fmt.Sprintf("a number from 0 to %d, or -1 where it is unknown; or say how many there are, with nodes and procs", int64(most)), words[0])
 	}
 	*known = number
 	return nil
