@@ -121,8 +121,8 @@ func (f *experimentFlags) run(c *cobra.Command, e *experiment.Experiment) error 
 		if f.report == "-" {
 			return usage(c, errors.New("--report: want a file; the standard output has the results"))
 		}
-		if err := checkOutput(f.report, f.traces); err != nil {
-			return usage(c, fmt.Errorf("--report: %w", err))
+		if err := checkOutputs([]named{{"traces", f.traces}}, []named{{"report", f.report}}); err != nil {
+			return usage(c, err)
 		}
 		if drawn, err = createOutput(f.report, nil); err != nil {
 			return err

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -137,7 +136,7 @@ func (f *simulateFlags) plan() (*simulation, error) {
 	if !(f.speedup >= minSpeedup && f.speedup <= maxSpeedup) {
 		flag("speedup", fmt.Errorf("%g, want a number from %g to %g", f.speedup, minSpeedup, maxSpeedup))
 	}
-	f.checkOutputs(s, flag)
+	errs = append(errs, f.checkFiles(s, flag))
 	s.heartbeat, err = parseOptionalTime(f.heartbeat)
 	flag("heartbeat", err)
 	s.watchdog, err = parseOptionalTime(f.watchdog)
@@ -304,41 +303,35 @@ func (f *simulateFlags) planWorld(s *simulation, flag func(string, error)) {
 	flag("tiers", err)
 }
 
-// checkOutputs says whether an output, of any run, would go to the file of
-// another or to one that is read.
-func (f *simulateFlags) checkOutputs(s *simulation, flag func(string, error)) {
-	inputs := filesOf(s.cluster, s.workload, s.beside)
+// checkFiles says whether an output, of any run, would replace what is read or an output
+// of another flag.
+func (f *simulateFlags) checkFiles(s *simulation, flag func(string, error)) error {
+	inputs := []named{namedSource("beside", s.beside)}
+	if f.cluster != "" {
+		inputs = append(inputs, namedSource("cluster", s.cluster))
+	}
+	if f.workload != "" {
+		inputs = append(inputs, namedSource("workload", s.workload))
+	}
 	if f.overheads != "" && !strings.Contains(f.overheads, "=") {
-		inputs = append(inputs, f.overheads)
+		inputs = append(inputs, named{"overheads", f.overheads})
 	}
-	outputs := map[string]string{}
-	check := func(name, path string) error {
-		actual, err := actualPath(path)
-		if err != nil {
-			actual = filepath.Clean(path)
-		}
-		if other, taken := outputs[actual]; taken && other != name {
-			return fmt.Errorf("%s is the file of --%s too", path, other)
-		}
-		outputs[actual] = name
-		return checkOutput(path, inputs...)
+	if !slices.Contains(class.PresetNames(), f.classes) {
+		inputs = append(inputs, named{"classes", f.classes})
 	}
-	for _, o := range []struct{ name, path string }{{"placements", f.placements}, {"tasks", f.tasks}, {"invoices", f.invoices}, {"report", f.report}} {
-		switch o.path {
-		case "":
-			continue
-		case "-":
-			flag(o.name, errors.New("want a file; the standard output has the results"))
-			continue
+	var outputs []named
+	for _, o := range []named{{"placements", f.placements}, {"tasks", f.tasks}, {"invoices", f.invoices}, {"report", f.report}} {
+		if o.path == "-" {
+			flag(o.flag, errors.New("want a file; the standard output has the results"))
 		}
-		err := check(o.name, o.path)
+		outputs = append(outputs, o)
 		for _, j := range s.jobs() {
-			if err == nil && o.name != "report" {
-				err = check(o.name, s.outputPath(o.path, j))
+			if o.path != "" && o.path != "-" && o.flag != "report" {
+				outputs = append(outputs, named{o.flag, s.outputPath(o.path, j)})
 			}
 		}
-		flag(o.name, err)
 	}
+	return checkOutputs(inputs, outputs)
 }
 
 // choose returns the value of that name.

@@ -20,6 +20,7 @@ type output struct {
 	to           io.Writer
 	path         string // as the user called it
 	part, actual string // what is renamed to what; empty where there is nothing to rename
+	replaces     bool   // a whole file, for which a machine that stops must leave no half one
 	file         *os.File
 	zip          *gzip.Writer
 }
@@ -36,7 +37,7 @@ func createOutput(path string, stdout io.Writer) (*output, error) {
 	}
 	// A pipe or /dev/null is written as it is; only a file can be replaced.
 	if info, missing := os.Stat(actual); missing != nil || info.Mode().IsRegular() {
-		o.actual = actual
+		o.actual, o.replaces = actual, missing == nil
 		err = o.createPart()
 	} else {
 		o.file, err = os.Create(path)
@@ -75,6 +76,9 @@ func (o *output) Commit() error {
 	var err error
 	if o.zip != nil {
 		err = o.zip.Close()
+	}
+	if o.replaces && err == nil {
+		err = o.file.Sync()
 	}
 	if o.file != nil {
 		err = errors.Join(err, o.file.Close())
@@ -133,65 +137,4 @@ func actualPath(path string) (string, error) {
 	}
 	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
 	return filepath.Join(dir, filepath.Base(path)), err
-}
-
-// checkOutput says whether an output would change what is read: whether it is
-// one of the inputs, by whatever name or link, or lies in one that is a folder.
-// What cannot be looked at is no error here: opening it will be.
-func checkOutput(path string, inputs ...string) error {
-	if path == "-" {
-		return nil
-	}
-	actual, err := actualPath(path)
-	if err != nil {
-		return nil //nolint:nilerr // creating it fails alike
-	}
-	if actual, err = filepath.Abs(actual); err != nil {
-		return err
-	}
-	named, err := filepath.Abs(path)
-	if err != nil {
-		return err
-	}
-	if info, err := os.Stat(actual); err == nil && info.IsDir() {
-		return fmt.Errorf("%s is a folder; want a file", path)
-	}
-	for _, input := range inputs {
-		info, err := os.Stat(input)
-		switch {
-		case err != nil:
-		case info.IsDir() && (within(actual, info) || within(named, info)):
-			return fmt.Errorf("%s lies in %s, which is read; name a file elsewhere", path, input)
-		case info.Mode().IsRegular() && same(actual, info):
-			return fmt.Errorf("%s is to be read; name another file", path)
-		}
-	}
-	return nil
-}
-
-// same reports whether the path leads to the file.
-func same(path string, file fs.FileInfo) bool {
-	info, err := os.Stat(path)
-	return err == nil && os.SameFile(info, file)
-}
-
-// within reports whether the absolute path lies in the folder, at any depth.
-func within(path string, folder fs.FileInfo) bool {
-	for up := filepath.Dir(path); up != path; path, up = up, filepath.Dir(up) {
-		if same(up, folder) {
-			return true
-		}
-	}
-	return false
-}
-
-// filesOf are the files and folders that sources read.
-func filesOf(sources ...sourceSpec) []string {
-	var files []string
-	for _, s := range sources {
-		if s.format != "synthetic" && s.text != "" {
-			files = append(files, s.path)
-		}
-	}
-	return files
 }

@@ -37,8 +37,12 @@ and replaces what is there. Its name is printed. With --output - the page itself
 				path = strings.TrimSuffix(files[0], ".gz")
 				path = strings.TrimSuffix(path, filepath.Ext(path)) + ".html"
 			}
-			if err := checkOutput(path, files...); err != nil {
-				return usage(c, fmt.Errorf("--output: %w", err))
+			var inputs []named
+			for _, file := range files {
+				inputs = append(inputs, named{path: file})
+			}
+			if err := checkOutputs(inputs, []named{{"output", path}}); err != nil {
+				return usage(c, err)
 			}
 			results, err := readResults(files, c.InOrStdin())
 			if err != nil {

@@ -78,7 +78,7 @@ without a solution is a result: it says why, and the exit code is 1 at the end.`
 	f := c.Flags()
 	f.StringVar(&s.changes, "changes", "", "`FILE` of changes to solve again after; - is the standard input")
 	f.StringVar(&s.algorithm, "algorithm", automatic, "one of "+strings.Join(algorithms(), ", "))
-	f.StringVar(&s.flow, "flow", "", "write the flow of the last solve to `FILE`, in the DIMACS format of solutions")
+	f.StringVar(&s.flow, "flow", "", "write the flow of the last solve to `FILE`, in the DIMACS format of solutions, compressed if it ends in .gz")
 	f.StringVarP(&s.format, "output", "o", "table", "table, or json: a line for each solve")
 	f.BoolVar(&s.certify, "certify", false, "prove each result optimal, whatever found it, or fail")
 	f.IntVar(&s.repeat, "repeat", 1, "solve the file `N` times, each from nothing, and give the median time")
@@ -115,25 +115,15 @@ func (s *solve) check() error {
 	if s.path == "-" && s.changes == "-" {
 		flag("changes", errors.New("the standard input is the problem already"))
 	}
-	switch s.flow {
-	case "":
-	case "-":
+	if s.flow == "-" {
 		flag("flow", errors.New("want a file; the standard output has the results"))
-	default:
-		flag("flow", checkOutput(s.flow, s.path, s.changes))
 	}
+	errs = append(errs, checkOutputs([]named{{path: s.path}, {"changes", s.changes}}, []named{{"flow", s.flow}}))
 	return errors.Join(errs...)
 }
 
 // run solves the problem, and again after each batch of changes.
-func (s *solve) run(ctx context.Context, stdin io.Reader, stdout io.Writer) (err error) {
-	var flow *os.File
-	if s.flow != "" { // said before a long solve, not after it
-		if flow, err = os.Create(s.flow); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, flow.Close()) }()
-	}
+func (s *solve) run(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	file, err := openInput(s.path, stdin)
 	if err != nil {
 		return err
@@ -149,6 +139,12 @@ func (s *solve) run(ctx context.Context, stdin io.Reader, stdout io.Writer) (err
 		}
 	}
 	defer changes.Close() //nolint:errcheck // it was only read
+	var flow *output
+	if s.flow != "" { // said before a long solve, not after it
+		if flow, err = createOutput(s.flow, nil); err != nil {
+			return err
+		}
+	}
 	session := session{solve: s, problem: problem, solver: s.newSolver(problem.Graph), out: stdout}
 	return session.run(ctx, dimacs.NewChanges(changes, inputName(s.changes), problem), flow)
 }

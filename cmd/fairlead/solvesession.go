@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -49,7 +48,7 @@ type session struct {
 	first   solved // of those
 }
 
-func (s *session) run(ctx context.Context, changes *dimacs.Changes, flow *os.File) error {
+func (s *session) run(ctx context.Context, changes *dimacs.Changes, flow *output) error {
 	if s.format == "table" {
 		fmt.Fprintf(s.out, "%5s %8s  %-10s %20s %12s %12s %12s  %s\n", "BATCH", "CHANGES", "STATUS", "COST", "CPU", "WALL", "TICKS", "ALGORITHM")
 	}
@@ -62,13 +61,11 @@ func (s *session) run(ctx context.Context, changes *dimacs.Changes, flow *os.Fil
 			err = s.step(ctx, made)
 		}
 	}
-	if !errors.Is(err, io.EOF) {
-		return err
+	if errors.Is(err, io.EOF) {
+		err = nil
 	}
-	if flow != nil {
-		if err := s.writeFlow(flow); err != nil {
-			return err
-		}
+	if err := s.finish(flow, err); err != nil {
+		return err
 	}
 	if s.failed > 0 {
 		return fmt.Errorf("%d of %d solves were not optimal; the first is batch %d, %s", s.failed, s.batches, s.first.Batch, s.first.Status)
@@ -178,6 +175,20 @@ func (r *solved) why() string {
 		return fmt.Sprintf("      %d units have no way yet\n", r.Unrouted)
 	}
 	return ""
+}
+
+// finish writes the last flow, if it is to be, or gives the output up after an error.
+func (s *session) finish(flow *output, err error) error {
+	if flow == nil {
+		return err
+	}
+	if err == nil {
+		err = s.writeFlow(flow)
+	}
+	if err != nil {
+		return errors.Join(err, flow.Discard())
+	}
+	return flow.Commit()
 }
 
 // writeFlow writes the last flow, or a comment that there is none.

@@ -112,7 +112,10 @@ func (f *convertFlags) plan(args []string) (*conversion, error) {
 	}
 	plan.data, err = parseData(f.data)
 	flag("data", err)
-	flag("output", f.checkOutput(plan))
+	if f.output == "" {
+		flag("output", errors.New("want a file, or - for the standard output"))
+	}
+	errs = append(errs, checkOutputs([]named{namedSource("", plan.nodes), namedSource("", plan.tasks)}, []named{{"output", f.output}}))
 	return plan, errors.Join(errs...)
 }
 
@@ -130,13 +133,6 @@ func parseConvertible(text string) (sourceSpec, error) {
 		return sourceSpec{}, fmt.Errorf("%s: a recording holds what a scheduler was told and decided, not a workload; it is replayed as it was", text)
 	}
 	return parseSource(text)
-}
-
-func (f *convertFlags) checkOutput(plan *conversion) error {
-	if f.output == "" {
-		return errors.New("want a file, or - for the standard output")
-	}
-	return checkOutput(f.output, filesOf(plan.nodes, plan.tasks)...)
 }
 
 // run converts, and says on stderr what was written and what was lost.
