@@ -9,9 +9,9 @@ import (
 	"fairlead.dev/fairlead/cluster"
 )
 
-// This file finds constraints that cannot hold together. It compares bounds two by two,
-// one for the least it asks and one for the most it allows, as seen by a container that is
-// a subject of both:
+// This file finds constraints that cannot hold together. It compares bounds two by two, of
+// pairs of constraints that rivals.go finds: one for the least it asks and one for the most
+// it allows, as seen by a container that is a subject of both:
 //
 //   - the tags of one subject include those of the other, so whoever has the more tags
 //     is bound by both;
@@ -50,20 +50,23 @@ type Contradiction struct {
 // Contradictions are the pairs of constraints that contradict, and the constraints that
 // contradict themselves, in the order of constraints.
 func Contradictions(constraints []cluster.Constraint, k Knowledge) []Contradiction {
-	f := finder{constraints: constraints, knowledge: k}
+	f := finder{constraints: constraints, covering: map[string]bool{cluster.EachNode: true}}
+	for _, group := range k.Covering {
+		f.covering[group] = true
+	}
 	var found []Contradiction
-	dead := make([]bool, len(constraints))
+	alternative := make([][]cluster.Bound, len(constraints))
 	for i := range constraints {
 		if c, is := f.alone(i); is {
-			found, dead[i] = append(found, c), true
+			found = append(found, c)
+			continue
 		}
+		alternative[i] = f.alternative(i)
 	}
+	r := newRivals(alternative)
 	for i := range constraints {
-		for j := i + 1; j < len(constraints) && !dead[i]; j++ {
-			if dead[j] {
-				continue
-			}
-			if c, is := f.together(i, j); is {
+		for _, j := range r.of(i) {
+			if c, is := f.together(min(i, j), max(i, j)); is {
 				found = append(found, c)
 			}
 		}
@@ -82,7 +85,7 @@ func (c *Contradiction) pair() [2]int {
 
 type finder struct {
 	constraints []cluster.Constraint
-	knowledge   Knowledge
+	covering    map[string]bool // groups in one of whose sets each node is
 }
 
 // conflict is two bounds that cannot hold together for a container with the subject's
@@ -104,6 +107,17 @@ func (f *finder) alone(c int) (Contradiction, bool) {
 		all = append(all, one)
 	}
 	return f.found(all), true
+}
+
+// alternative is the first one of a constraint that does not contradict itself; nil if there
+// is none.
+func (f *finder) alternative(c int) []cluster.Bound {
+	for i, bounds := range f.constraints[c].Any {
+		if _, is := f.within(c, i); !is {
+			return bounds
+		}
+	}
+	return nil
 }
 
 // together finds two constraints each of whose pairs of alternatives contradicts.
@@ -230,7 +244,7 @@ func (f *finder) wayOut(least, most *cluster.Bound) string {
 		return ""
 	}
 	for _, b := range [2]*cluster.Bound{least, most} {
-		if b.Group == cluster.EachNode || f.knowledge.covers(b.Group) {
+		if f.covering[b.Group] {
 			continue
 		}
 		asks := func(x *cluster.Bound) bool { return x.Group == b.Group && len(x.Subject) > 0 && x.Min > 0 }

@@ -21,11 +21,6 @@ type Knowledge struct {
 	Covering []string
 }
 
-// covers reports whether each node is known to be in a set of the group.
-func (k *Knowledge) covers(group string) bool {
-	return group == cluster.EachNode || slices.Contains(k.Covering, group)
-}
-
 // Known is what a problem tells.
 func Known(p *Problem) Knowledge {
 	k := Knowledge{Tags: []string{}, Groups: []string{}}
@@ -55,48 +50,88 @@ type Warning struct {
 func Warnings(constraints []cluster.Constraint, k Knowledge) []Warning {
 	var all []Warning
 	first := map[string]int{}
+	w := newWarner(k)
 	for i := range constraints {
 		c := &constraints[i]
-		from := len(all)
-		warn := func(format string, args ...any) {
-			w := Warning{Constraint: i, Same: -1, Sentence: fmt.Sprintf(format, args...)}
-			if !slices.Contains(all[from:], w) {
-				all = append(all, w)
-			}
-		}
 		key := c.Owner + "\n" + Format(c)
 		if before, twice := first[key]; twice {
 			all = append(all, Warning{Constraint: i, Same: before, Sentence: fmt.Sprintf("is the same as constraint %d, and counts twice", before+1)})
 		} else {
 			first[key] = i
 		}
+		said := map[string]bool{}
 		for _, bounds := range c.Any {
 			for j := range bounds {
-				k.warn(&bounds[j], warn)
+				for _, sentence := range w.of(&bounds[j]) {
+					if !said[sentence] {
+						said[sentence] = true
+						all = append(all, Warning{Constraint: i, Same: -1, Sentence: sentence})
+					}
+				}
 			}
 		}
 	}
 	return all
 }
 
-// warn says what may be a mistake in a bound.
-func (k *Knowledge) warn(b *cluster.Bound, warn func(format string, args ...any)) {
+// warner warns of bounds. It remembers what it said of unknown names, since whoever errs in a
+// name often does so in many places.
+type warner struct {
+	tags, groups names
+}
+
+// names are those that are known; nil is not known.
+type names struct {
+	known []string
+	is    map[string]bool
+	said  map[string]string // of unknown ones
+}
+
+func newWarner(k Knowledge) *warner {
+	w := &warner{tags: newNames(k.Tags), groups: newNames(k.Groups)}
+	if k.Groups != nil {
+		w.groups = newNames(append([]string{cluster.EachNode}, k.Groups...))
+	}
+	return w
+}
+
+func newNames(known []string) names {
+	n := names{known: known, is: map[string]bool{}, said: map[string]string{}}
+	for _, name := range known {
+		n.is[name] = true
+	}
+	return n
+}
+
+// missing says that nothing has the name, and which may have been meant; empty where the name
+// is known, or where it is not known which there are.
+func (n *names) missing(format, name string) string {
+	if n.known == nil || n.is[name] {
+		return ""
+	}
+	if n.said[name] == "" {
+		n.said[name] = fmt.Sprintf(format, word(name)) + meant(name, n.known)
+	}
+	return n.said[name]
+}
+
+// of says what may be a mistake in a bound.
+func (w *warner) of(b *cluster.Bound) []string {
+	var all []string
 	if b.Min == 0 && b.Max == cluster.Unbounded {
-		warn("%s asks nothing", FormatBound(b))
+		all = append(all, FormatBound(b)+" asks nothing")
 	}
-	if b.Group != cluster.EachNode && k.Groups != nil && !slices.Contains(k.Groups, b.Group) {
-		warn("no node is in a group %s%s", word(b.Group), meant(b.Group, append([]string{cluster.EachNode}, k.Groups...)))
-	}
-	if k.Tags == nil {
-		return
+	if sentence := w.groups.missing("no node is in a group %s", b.Group); sentence != "" {
+		all = append(all, sentence)
 	}
 	for _, list := range [2][]string{b.Subject, b.Target} {
 		for _, tag := range list {
-			if !slices.Contains(k.Tags, tag) {
-				warn("no container has the tag %s%s", word(tag), meant(tag, k.Tags))
+			if sentence := w.tags.missing("no container has the tag %s", tag); sentence != "" {
+				all = append(all, sentence)
 			}
 		}
 	}
+	return all
 }
 
 func meant(name string, known []string) string {

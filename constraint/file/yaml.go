@@ -36,12 +36,13 @@ type reader struct {
 	*document.Reader
 	defaults Defaults
 	file     File
+	named    map[string]int // the first line on which a constraint has the name
 }
 
 // Read reads a list of constraints that is a part of a larger document, whose reader is told what
 // is wrong.
 func Read(in *document.Reader, list document.Value, d Defaults) *File {
-	r := &reader{Reader: in, defaults: d}
+	r := &reader{Reader: in, defaults: d, named: map[string]int{}}
 	r.list(list, "constraints", r.constraint)
 	return &r.file
 }
@@ -51,7 +52,7 @@ func readDocument(in *document.Reader, top document.Value) *File {
 	if top.Node.Kind == yaml.SequenceNode {
 		return Read(in, top, Defaults{})
 	}
-	r := &reader{Reader: in}
+	r := &reader{Reader: in, named: map[string]int{}}
 	var list document.Value
 	r.Fields(top, []document.Field{
 		{Name: "constraints", Read: func(v document.Value) { list = v }},
@@ -91,6 +92,9 @@ func (r *reader) constraint(v document.Value) {
 	if err := cluster.CheckConstraint(&c); err != nil {
 		r.Complain(v, "%v", err)
 		return
+	}
+	if _, taken := r.named[c.Name]; !taken {
+		r.named[c.Name] = v.Node.Line
 	}
 	r.file.Constraints = append(r.file.Constraints, c)
 	r.file.Lines, r.file.Columns = append(r.file.Lines, v.Node.Line), append(r.file.Columns, v.Node.Column)
@@ -275,8 +279,8 @@ func (r *reader) self(v document.Value) bool {
 // unique reads a name that no other constraint has.
 func (r *reader) unique(v document.Value) string {
 	name := r.Text(v)
-	if other := slices.IndexFunc(r.file.Constraints, func(c cluster.Constraint) bool { return c.Name == name }); other >= 0 {
-		r.Complain(v, "%q is the name of the constraint on line %d too", name, r.file.Lines[other])
+	if line, taken := r.named[name]; taken {
+		r.Complain(v, "%q is the name of the constraint on line %d too", name, line)
 	}
 	return name
 }
