@@ -185,15 +185,40 @@ func atStart(src trace.Source, most int) (*headed, error) {
 func (h *headed) standing() map[uint64]trace.Node {
 	there := map[uint64]trace.Node{}
 	for i := range h.first {
-		switch r := &h.first[i]; r.What {
-		case trace.NodeAdded, trace.NodeChanged:
-			there[r.Node.ID] = r.Node
-		case trace.NodeLost:
-			delete(there, r.Node.ID)
-		default: // no node comes or goes
-		}
+		settle(there, &h.first[i])
 	}
 	return there
+}
+
+// settle brings the nodes that are there up to date with a record.
+func settle(there map[uint64]trace.Node, r *trace.Record) {
+	switch r.What {
+	case trace.NodeAdded, trace.NodeChanged:
+		there[r.Node.ID] = r.Node
+	case trace.NodeLost:
+		delete(there, r.Node.ID)
+	default: // no node comes or goes
+	}
+}
+
+// nodesAtStart are the nodes that are there once all of the start has happened, however
+// many tasks stand between them. It reads on to where the start is over.
+func nodesAtStart(src trace.Source) (map[uint64]trace.Node, error) {
+	there := map[uint64]trace.Node{}
+	var r trace.Record
+	for {
+		switch err := src.Next(&r); {
+		case errors.Is(err, io.EOF):
+			return there, nil
+		case err != nil:
+			return nil, err
+		case r.Time > 0:
+			return there, nil
+		case r.What.OfNode():
+			own := r.Clone()
+			settle(there, &own)
+		}
+	}
 }
 
 // Next fills in the next record.

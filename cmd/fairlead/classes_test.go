@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/constraint"
 	"fairlead.dev/fairlead/sim/trace"
 	"fairlead.dev/fairlead/sim/trace/stream"
 )
@@ -57,5 +60,42 @@ func TestAtStart(t *testing.T) {
 		if got := strings.Join(list, ", "); got != c.want || head.all != c.all || !errors.Is(err, io.EOF) {
 			t.Errorf("of %d ahead: all %v, %s, %v; want %v, %s", c.most, head.all, got, err, c.all, c.want)
 		}
+	}
+}
+
+// crowd is a source with so many tasks at time 0 before its last node, which alone is in no
+// rack.
+type crowd struct {
+	trace.Source
+
+	tasks, at int
+}
+
+func (c *crowd) Next(r *trace.Record) error {
+	c.at++
+	switch at := c.at - 1; {
+	case at == 0:
+		*r = trace.Record{What: trace.NodeAdded, Node: trace.Node{ID: 1, Groups: []cluster.Label{{Key: "rack", Value: "r"}}}}
+	case at <= c.tasks:
+		*r = trace.Record{What: trace.TaskSubmitted, Task: trace.Task{Job: uint64(at)}}
+	case at == c.tasks+1:
+		*r = trace.Record{What: trace.NodeAdded, Node: trace.Node{ID: 2}}
+	case at == c.tasks+2:
+		*r = trace.Record{What: trace.NodeAdded, Time: 1, Node: trace.Node{ID: 3}}
+	default:
+		return io.EOF
+	}
+	return nil
+}
+
+// TestNodesBehindManyTasks: more tasks than a simulation reads ahead hide no node of the
+// start, without which constraints check took it that all nodes have a rack.
+func TestNodesBehindManyTasks(t *testing.T) {
+	known := constraint.Knowledge{}
+	if err := groupsOf(&crowd{tasks: mostAhead + 1}, &known); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"node", "rack"}; !slices.Equal(known.Groups, want) || len(known.Covering) > 0 {
+		t.Errorf("groups %v, of which %v cover all nodes; want %v and none", known.Groups, known.Covering, want)
 	}
 }

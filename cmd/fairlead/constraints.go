@@ -14,6 +14,7 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/constraint"
 	"fairlead.dev/fairlead/constraint/file"
+	"fairlead.dev/fairlead/sim/trace"
 )
 
 // This file is the command constraints check: it says what the constraints of a file mean,
@@ -156,11 +157,16 @@ func (k *constraintsCheck) readGroups(known *constraint.Knowledge) error {
 		return err
 	}
 	defer src.Close() //nolint:errcheck // it was only read
-	head, err := atStart(src, mostAhead)
+	return groupsOf(src, known)
+}
+
+// groupsOf adds the groups of the nodes that a source has at the start.
+func groupsOf(src trace.Source, known *constraint.Knowledge) error {
+	standing, err := nodesAtStart(src)
 	if err != nil {
 		return err
 	}
-	nodes, standing := map[string]int{}, head.standing()
+	nodes := map[string]int{}
 	for _, n := range standing {
 		for _, label := range n.Groups {
 			nodes[label.Key]++
