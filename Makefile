@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help check build test test-long lint bench fuzz kube kube-test cluster
+.PHONY: help check build test test-long lint vuln bench fuzz kube kube-test cluster
 
 BENCH ?= .
 COUNT ?= 6
@@ -11,11 +11,13 @@ FUZZTIME ?= 20s
 
 LINT_VERSION := v2.15.0
 LINT = $(shell go env GOPATH)/bin/golangci-lint-$(LINT_VERSION)
+VULN_VERSION := v1.9.0
+VULN = $(shell go env GOPATH)/bin/govulncheck-$(VULN_VERSION)
 
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 12
 
-check: build test lint ## What to run before a commit: build, test, lint
+check: build test lint vuln ## What to run before a commit: build, test, lint, known vulnerabilities
 
 build: ## Build every package, and the command into bin/
 	go build ./...
@@ -38,6 +40,15 @@ $(LINT):
 	GOBIN=$(CURDIR)/.cache go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION) \
 		2> >(grep -v '^go: downloading' >&2)
 	mv .cache/golangci-lint $@
+
+vuln: $(VULN) ## Look for known vulnerabilities with govulncheck (installed on first use; says so where its database cannot be reached)
+	@.ci/vuln $(VULN)
+
+$(VULN):
+	mkdir -p .cache $(@D)
+	GOBIN=$(CURDIR)/.cache go install golang.org/x/vuln/cmd/govulncheck@$(VULN_VERSION) \
+		2> >(grep -v '^go: downloading' >&2)
+	mv .cache/govulncheck $@
 
 kube: ## Build the Kubernetes scheduler and its test bed into bin/
 	cd kube && go build -o ../bin/ ./cmd/...
