@@ -101,7 +101,7 @@ type Objective struct {
 }
 
 // Standard is the objective that is meant where none is given: applications, and each container
-// that one lacks, come before constraints, and what is fragmented breaks ties.
+// that one lacks, come before constraints, and what is fragmented breaks ties, where few nodes are.
 func Standard() Objective {
 	return Objective{Unplaced: 1_000_000, Loose: 1_000_000, Violation: 1000, Extent: 100, Moved: 1500, Fragmented: 10}
 }
