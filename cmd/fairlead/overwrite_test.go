@@ -98,7 +98,7 @@ func TestStandardInputIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
+	defer file.Close() //nolint:errcheck // it was only read
 	before := os.Stdin
 	os.Stdin = file
 	defer func() { os.Stdin = before }()
