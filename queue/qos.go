@@ -11,10 +11,10 @@ import (
 
 // qos is the scheduler of QoS-driven scheduling (JISA 2020, algorithm 1;
 // specification §2 to 6): one pass over who waits, the most urgent first. A task
-// goes to the best node with room, by kube's score. Where there is none it evicts
-// those that are less urgent than it is, on the node where that costs least; they
-// wait for the next pass. Urgency is frozen for the pass, and nobody who was placed
-// in it is evicted in it.
+// goes to the best node with room, by kube's score; what is told to leave takes none,
+// be it by this pass or before. Where there is no room the task evicts those that are
+// less urgent than it is, on the node where that costs least; they wait for the next
+// pass. Urgency is frozen for the pass, and nobody who was placed in it is evicted in it.
 //
 // The invariant that makes a pass cheap: a waiting task's slack falls as fast as any
 // other's, and that of a running one rises as fast as any other's of its class. So
@@ -47,7 +47,7 @@ type qos struct {
 }
 
 func newQoS(o Options) sched.Policy {
-	q := &qos{table: newTable(o)}
+	q := &qos{table: newTable(o), rooms: rooms{freed: true}}
 	q.line.reset()
 	return q
 }
@@ -101,7 +101,7 @@ func (q *qos) learn(s *cluster.State, c *sched.Changed) {
 	if c.All {
 		q.line.reset()
 		q.table.reset()
-		q.rooms = rooms{}
+		q.rooms = rooms{freed: true}
 		q.occupants.reset()
 		q.bidders = bidders{}
 		q.cut = false
@@ -257,20 +257,20 @@ func (q *qos) vain(shape *cluster.Shape) bool {
 	return false
 }
 
-// find is the node with room that scores best. Nodes that the task must stand apart
+// find is the node that scores best of those with room once all that leaves has left. Nodes that the task must stand apart
 // from stay hidden until they change, or a task of another job asks: of a large job each
 // task would else meet all of them.
 func (q *qos) find(s *cluster.State, task cluster.TaskID) (n cluster.NodeID, ok, beside bool) {
 	id := s.Task(task).Shape
 	demand := s.Shape(id).Demand
-	if _, ok := q.rooms.next(demand, 0, func(n cluster.NodeID) bool { return roomNow(s, id, n) }); !ok {
+	if _, ok := q.rooms.next(demand, 0, func(n cluster.NodeID) bool { return q.roomFreed(s, id, n) }); !ok {
 		return 0, false, false
 	}
 	x := q.table.sync(indexID{shape: id}, func(n cluster.NodeID) int64 {
-		if !roomNow(s, id, n) {
+		if !q.roomFreed(s, id, n) {
 			return none
 		}
-		return kubeScore(s, s.Shape(id), n)
+		return kubeScoreLess(s, s.Shape(id), n, s.LeavingDemand(n))
 	})
 	if job := s.Task(task).Job; x.job != job || s.Constrained(id) || len(x.hidden) > len(q.table.order.at) {
 		q.table.unhide(x)
@@ -286,6 +286,16 @@ func (q *qos) find(s *cluster.State, task cluster.TaskID) (n cluster.NodeID, ok,
 		}
 		q.table.hide(x, n)
 	}
+}
+
+// roomFreed reports whether the shape fits on the node once all that leaves has left.
+func (q *qos) roomFreed(s *cluster.State, id cluster.ShapeID, n cluster.NodeID) bool {
+	if int(n) >= s.NodeRows() || !s.NodeLive(n) || !s.Eligible(s.Shape(id).Eligible, n) {
+		return false
+	}
+	v := &q.bidders.choice.victims
+	v.none(s, n)
+	return v.enough(s, id, n)
 }
 
 // preempt evicts for the task on the node where that costs least, as one bundle with

@@ -104,3 +104,28 @@ func TestQoSRelation(t *testing.T) {
 	l.passAt(1000 * second)
 	l.wantOn(gold, 0) // though all others are critical, too
 }
+
+// TestQoSFreed places a task where an eviction of the same pass leaves room, if that node scores
+// better than one that has had room all along: "F0 = hosts satisfying constraints with free ≥ d_j
+// in every resource", and who was preempted takes nothing of its host.
+func TestQoSFreed(t *testing.T) {
+	for _, policy := range []sched.Policy{policyNamed(t, "qos"), &plainQoS{seed: 1, ties: Lowest}} {
+		l := newLabOf(t, policy, []cluster.Class{
+			{Name: "gold", Importance: 1, Availability: cluster.Whole, Margin: cluster.Second},
+			{Name: "bronze", Importance: 2, Availability: cluster.Whole / 2, Budget: cluster.Whole / 2},
+		}, sched.Trigger{})
+		l.node(10, 10)
+		l.node(10, 10)
+		bronze := l.task(work{user: "bronze", cpu: 8, mem: 8, class: 1})
+		stays := l.task(work{user: "stays", cpu: 7, mem: 7})
+		l.settle()
+		l.wantOn(bronze, 1)
+		l.wantOn(stays, 0)
+		l.now = cluster.Minute
+		evicts := l.task(work{user: "evicts", cpu: 4, mem: 4})
+		later := l.task(work{user: "later", cpu: 1, mem: 1})
+		l.step()
+		l.wantOn(evicts, 1)
+		l.wantOn(later, 1) // of 10 it takes the fifth there, and would take the eighth on the other
+	}
+}

@@ -26,9 +26,8 @@ func (q *plainQoS) Plan(t *sched.Trial, _ *sched.Changed, _ int64, out *sched.Pl
 	s := t.State()
 	rank := newNodeOrder(s.NodeRows(), q.ties, q.seed).rank
 	q.freeze(s)
-	slow := rival{score: kubeScore}
 	for _, task := range q.line {
-		if n, ok := slow.best(s, task, rank); ok {
+		if n, ok := q.best(s, task, rank); ok {
 			a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}
 			mustTry(t, a)
 			out.Add(a)
@@ -61,6 +60,22 @@ func (q *plainQoS) freeze(s *cluster.State) {
 	})
 }
 
+// best is the node with the highest score of those with room once all that leaves has left.
+func (q *plainQoS) best(s *cluster.State, task cluster.TaskID, rank []int32) (best cluster.NodeID, found bool) {
+	most := int64(0)
+	for i := range s.NodeRows() {
+		n := cluster.NodeID(i)
+		if !s.NodeLive(n) || s.Admits(task, n).Refused() {
+			continue
+		}
+		score := kubeScoreLess(s, s.Shape(s.Task(task).Shape), n, s.LeavingDemand(n))
+		if !found || score > most || score == most && rank[n] < rank[best] {
+			best, most, found = n, score, true
+		}
+	}
+	return best, found
+}
+
 // bid is what preempting on a node costs.
 type plainBid struct {
 	node    cluster.NodeID
@@ -78,9 +93,6 @@ func (q *plainQoS) preempt(t *sched.Trial, task cluster.TaskID, rank []int32, ou
 		}
 	}
 	slices.SortFunc(bids, func(a, b plainBid) int {
-		if byNone := cmp.Compare(len(a.victims), len(b.victims)); byNone != 0 && min(len(a.victims), len(b.victims)) == 0 {
-			return byNone
-		}
 		return cmp.Or(slices.Compare(b.slacks, a.slacks), cmp.Compare(b.score, a.score), cmp.Compare(rank[a.node], rank[b.node]))
 	})
 	for _, b := range bids {

@@ -1,10 +1,6 @@
 package queue
 
-import (
-	"math"
-
-	"fairlead.dev/fairlead/cluster"
-)
+import "fairlead.dev/fairlead/cluster"
 
 // bidders are the nodes on which somebody could be evicted for a shape, the one where
 // that costs least first.
@@ -50,8 +46,7 @@ type bidder struct {
 const (
 	bandBits = 60
 	band     = int64(1) << bandBits
-	bands    = 7             // below zero
-	nobody   = math.MaxInt64 // nobody has to be evicted: what is leaving makes room
+	bands    = 7 // below zero
 )
 
 // number orders bids, the larger the better, as far as a number can: by the most
@@ -113,10 +108,6 @@ func (b *bidders) of(s *cluster.State, shape cluster.ShapeID, u urgency) *bidder
 			leaves[b.order.rank[n]] = b.offer(s, shape, n)
 		}
 	}
-	b.occupants.forLeaving(s, take)
-	for _, n := range b.acts {
-		take(n)
-	}
 	if demand := s.Shape(shape).Demand; b.occupants.below(s.Classes(), u) {
 		for class := range s.Classes() {
 			b.occupants.each(class, func(n cluster.NodeID) {
@@ -167,7 +158,7 @@ func (b *bidders) best(s *cluster.State, x *bidder, u urgency) (cluster.NodeID, 
 		}
 		n := b.order.at[rank]
 		worst, _ := b.choice.choose(s, x.shape, n)
-		if len(b.choice.chosen) > 0 && !u.before(worst) {
+		if !u.before(worst) {
 			x.bids.set(rank, none) // nor will it do for whoever comes next
 			continue
 		}
@@ -191,7 +182,7 @@ func (b *bidders) among(s *cluster.State, x *bidder, u urgency) (on cluster.Node
 	for _, rank := range b.ties {
 		n := b.order.at[rank]
 		worst, _ := b.choice.choose(s, x.shape, n)
-		if len(b.choice.chosen) > 0 && !u.before(worst) {
+		if !u.before(worst) {
 			x.bids.set(rank, none)
 			continue
 		}
@@ -236,13 +227,11 @@ func (b *bidders) restoreFor(s *cluster.State, x *bidder, job cluster.JobID) {
 	x.job = job
 }
 
-// offer is the number of a node's bid; none if the shape would not fit even so.
+// offer is the number of a node's bid; none if the shape would not fit even so, or needs
+// nobody evicted: what refuses it there is no lack of room.
 func (b *bidders) offer(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) int64 {
-	if _, ok := b.choice.choose(s, shape, n); !ok {
+	if _, ok := b.choice.choose(s, shape, n); !ok || len(b.choice.chosen) == 0 {
 		return none
-	}
-	if len(b.choice.chosen) == 0 {
-		return nobody
 	}
 	offer := &b.offers[0]
 	b.choice.price(offer)

@@ -18,11 +18,10 @@ import (
 // begun: it has no more than that. What may never be evicted is left out. So they
 // says too much, never too little; the last word has the look at the node itself.
 type occupants struct {
-	kinds   int
-	most    []*index // by class: per node row, the largest number
-	held    []int64  // by node row and class: the demand of those that could be evicted
-	leaving []cluster.NodeID
-	listed  []bool // by node row: it is in leaving
+	kinds int
+	rows  int      // of nodes, that there is memory for
+	most  []*index // by class: per node row, the largest number
+	held  []int64  // by node row and class: the demand of those that could be evicted
 
 	gain []cluster.Time // by class: of a task that has run from the beginning of time
 	need []int64        // by class, scratch: the least number that is less urgent than somebody
@@ -46,8 +45,8 @@ func (c *occupants) learn(s *cluster.State, changed *sched.Changed) {
 		c.gain, c.need = make([]cluster.Time, classes), make([]int64, classes)
 	}
 	c.begin(s)
-	if rows := s.NodeRows(); rows > len(c.listed) {
-		c.grow(s, max(rows, 2*len(c.listed), fan))
+	if rows := s.NodeRows(); rows > c.rows {
+		c.grow(s, max(rows, 2*c.rows, fan))
 		return
 	}
 	for _, n := range changed.Nodes {
@@ -64,7 +63,7 @@ func (c *occupants) grow(s *cluster.State, rows int) {
 		c.most[i].fill(func(int) int64 { return none })
 	}
 	c.held = make([]int64, rows*classes*c.kinds)
-	c.leaving, c.listed = c.leaving[:0], make([]bool, rows)
+	c.rows = rows
 	for n := range s.NodeRows() {
 		c.look(s, cluster.NodeID(n))
 	}
@@ -108,36 +107,10 @@ func (c *occupants) look(s *cluster.State, n cluster.NodeID) {
 				held[int(task.Class)*c.kinds+k] += q
 			}
 		}
-		if !c.listed[n] && anyLeaving(s, n) {
-			c.listed[n] = true
-			c.leaving = append(c.leaving, n)
-		}
 	}
 	for i, number := range c.need {
 		c.most[i].set(int(n), number)
 	}
-}
-
-// anyLeaving reports whether something leaves the node.
-func anyLeaving(s *cluster.State, n cluster.NodeID) bool {
-	for _, q := range s.LeavingDemand(n) {
-		if q > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// forLeaving calls visit for the nodes that something leaves.
-func (c *occupants) forLeaving(s *cluster.State, visit func(cluster.NodeID)) {
-	kept := c.leaving[:0]
-	for _, n := range c.leaving {
-		if c.listed[n] = s.NodeLive(n) && anyLeaving(s, n); c.listed[n] {
-			kept = append(kept, n)
-			visit(n)
-		}
-	}
-	c.leaving = kept
 }
 
 // seek fills in the least number of each class that may be less urgent than u.

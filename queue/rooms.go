@@ -4,7 +4,8 @@ import "fairlead.dev/fairlead/cluster"
 
 // rooms finds nodes that have room for a demand: a binary tree over the node
 // rows, whose inner rows hold, kind by kind, the most that any node below has
-// left. A subtree that lacks some kind holds no node that fits.
+// left. A subtree that lacks some kind holds no node that fits. With freed, a
+// node has what is leaving it, too.
 //
 // Cost: a changed node costs at most log₂ n rows; the next node that fits
 // log₂ n where one kind decides, more where one node has the one kind and its
@@ -14,12 +15,13 @@ type rooms struct {
 	leaves int     // a power of two
 	most   []int64 // row 1 is the root; -1 where there is no node
 	looks  int64   // rows looked at
+	freed  bool
 }
 
 // learn takes in changed nodes.
 func (r *rooms) learn(s *cluster.State, nodes []cluster.NodeID) {
 	if s.NodeRows() > r.leaves || r.kinds != len(s.Kinds()) {
-		*r = rooms{kinds: len(s.Kinds()), leaves: max(2*r.leaves, 8), looks: r.looks}
+		*r = rooms{kinds: len(s.Kinds()), leaves: max(2*r.leaves, 8), looks: r.looks, freed: r.freed}
 		for r.leaves < s.NodeRows() {
 			r.leaves *= 2
 		}
@@ -44,9 +46,13 @@ func (r *rooms) set(s *cluster.State, n cluster.NodeID) {
 	i := r.leaves + int(n)
 	leaf := r.row(i)
 	if s.NodeLive(n) {
-		limit, used := s.Limit(n), s.Used(n)
+		limit, used, leaving := s.Limit(n), s.Used(n), s.LeavingDemand(n)
 		for k := range leaf {
-			leaf[k] = max(limit[k]-used[k], 0)
+			leaf[k] = limit[k] - used[k]
+			if r.freed {
+				leaf[k] += leaving[k]
+			}
+			leaf[k] = max(leaf[k], 0)
 		}
 	} else {
 		for k := range leaf {
@@ -68,7 +74,7 @@ func (r *rooms) set(s *cluster.State, n cluster.NodeID) {
 }
 
 // next returns the first node, from the given row on and around, that has room
-// for the demand now and that takes accepts.
+// for the demand and that takes accepts.
 func (r *rooms) next(demand cluster.Vector, from int, takes func(cluster.NodeID) bool) (cluster.NodeID, bool) {
 	if r.leaves == 0 {
 		return 0, false
