@@ -38,11 +38,26 @@ type Whole struct {
 	// Conflict is what leaves no place to all of them: a smallest set of what they demand,
 	// hard constraints among it. It is empty if they would be placed.
 	Conflict []string
+	// With names applications that wait, too, and with which it is placed, as it may have to
+	// stand beside them.
+	With []string
 }
 
 // String says it in words, if something conflicts.
 func (w Whole) String() string {
-	return fmt.Sprintf("its application is placed whole, and %d of its %d tasks would find a node: no place was found for all under %s", w.Found, w.Tasks, strings.Join(w.Conflict, "; "))
+	return fmt.Sprintf("its application is placed whole%s, and %d of its %d tasks would find a node: no place was found for all under %s", w.with(), w.Found, w.Tasks, strings.Join(w.Conflict, "; "))
+}
+
+// with says in words with whom it is placed: " with app2 and app3".
+func (w Whole) with() string {
+	switch last := len(w.With) - 1; {
+	case last < 0:
+		return ""
+	case last == 0:
+		return " with " + w.With[0]
+	default:
+		return " with " + strings.Join(w.With[:last], ", ") + " and " + w.With[last]
+	}
 }
 
 // Copies is what a task wants beside a place for the least that it takes; the zero value
@@ -301,7 +316,7 @@ func (r Reason) Text(kinds []cluster.Kind) string {
 		return fmt.Sprintf("%s. Of %d nodes, %d take this task by itself%s", r.Whole, r.Nodes, r.Admit, why)
 	}
 	if r.Whole.Tasks > 0 {
-		return fmt.Sprintf("waits for its turn: all %d tasks of its application would be placed", r.Whole.Tasks)
+		return fmt.Sprintf("waits for its turn: all %d tasks of its application would be placed%s", r.Whole.Tasks, r.Whole.with())
 	}
 	if c := r.Copies; r.Admit > 0 && c.Now < c.Want {
 		return fmt.Sprintf("%d of %d nodes have the %s %s left that it is to be given, and it wants %d%s", c.Now, r.Nodes, kinds[0].Format(c.Grant), kinds[0].Name, c.Want, why)

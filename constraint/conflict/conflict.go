@@ -46,7 +46,10 @@ type Question struct {
 	Problem     *constraint.Problem
 	Base        constraint.Assignment
 	Application int
-	Solve       Solver
+	// With are others that lack containers and may be placed together with it, as it may have to
+	// stand beside them. What they demand counts as well.
+	With  []int
+	Solve Solver
 }
 
 // Smallest is a smallest set of demands under which the solver finds no place; empty if it finds
@@ -73,7 +76,7 @@ func (q *Question) Filter(demands []Demand, keep func(Demand) bool) []Demand {
 	return demands
 }
 
-// Demands are all that a placement of the application has to heed. Those that are left out
+// Demands are all that a placement of the application, and of those with it, has to heed. Those that are left out
 // first, if they can be, come last.
 func (q *Question) Demands() []Demand {
 	own := q.classes()
@@ -94,12 +97,14 @@ func (q *Question) Demands() []Demand {
 	return all
 }
 
-// classes are those of which the application has containers.
+// classes are those of which the application has containers, or one with it.
 func (q *Question) classes() []int {
-	app := &q.Problem.Applications[q.Application]
 	var classes []int
-	for c := app.First; c < app.End; c++ {
-		classes = append(classes, int(q.Problem.Containers[c].Class))
+	for _, row := range append([]int{q.Application}, q.With...) {
+		app := &q.Problem.Applications[row]
+		for c := app.First; c < app.End; c++ {
+			classes = append(classes, int(q.Problem.Containers[c].Class))
+		}
 	}
 	slices.Sort(classes)
 	return slices.Compact(classes)
@@ -166,7 +171,7 @@ func (q *Question) Alone() int {
 	return found
 }
 
-// Beside is the problem of placing the application alone.
+// Beside is the problem of placing the application alone, or with those with it.
 func (q *Question) Beside() *constraint.Problem {
 	p := *q.Problem
 	b := board.New(q.Problem, constraint.FindRoles(q.Problem))
@@ -186,7 +191,7 @@ func (q *Question) Beside() *constraint.Problem {
 		container.At, container.Devices = q.Base[c], b.Devices(int32(c))
 		hold(&p, container.At, container.Devices, -class.Need.Share)
 		switch {
-		case class.Application == int32(q.Application):
+		case class.Application == int32(q.Application), slices.Contains(q.With, int(class.Application)):
 		case container.At == constraint.Nowhere:
 			container.Fixed, class.Eligible = false, nowhere
 		default:

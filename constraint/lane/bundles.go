@@ -11,11 +11,14 @@ import (
 
 // bundles adds to the plan: a bundle for each container that moves, one for each application
 // that is placed whole, one for each container that a running application lacks, and one for
-// those of them that cannot come alone. It returns, of each application of which a bundle
-// places something, the first container that it lacked.
+// those of them that cannot come alone; and then for what needs those of other applications.
+// It returns, of each application of which a bundle places something, the first container
+// that it lacked.
 func (q *posed) bundles(t *sched.Trial, a constraint.Assignment, out *sched.Plan) []int32 {
 	q.moves(t, a, out)
-	var planned []int32
+	lacked := make([]int32, len(q.problem.Applications))
+	came := make([]bool, len(q.problem.Applications))
+	var left []unit
 	for i := range q.problem.Applications {
 		app := &q.problem.Applications[i]
 		var tasks []int32
@@ -24,12 +27,29 @@ func (q *posed) bundles(t *sched.Trial, a constraint.Assignment, out *sched.Plan
 				tasks = append(tasks, c)
 			}
 		}
-		place := q.place
-		if app.Deployed {
-			place = q.singly
+		switch {
+		case len(tasks) == 0:
+			continue
+		case app.Deployed:
+			rest := q.singly(t, a, tasks, out)
+			came[i] = len(rest) < len(tasks)
+			for _, c := range rest {
+				left = append(left, unit{i, []int32{c}})
+			}
+		case q.place(t, a, tasks, out):
+			came[i] = true
+		default:
+			left = append(left, unit{i, tasks})
 		}
-		if place(t, a, tasks, out) {
-			planned = append(planned, tasks[0])
+		lacked[i] = tasks[0]
+	}
+	for _, u := range q.jointly(t, a, left, out) {
+		came[u.application] = true
+	}
+	var planned []int32
+	for i, c := range lacked {
+		if came[i] {
+			planned = append(planned, c)
 		}
 	}
 	return planned
@@ -37,24 +57,31 @@ func (q *posed) bundles(t *sched.Trial, a constraint.Assignment, out *sched.Plan
 
 // place adds a bundle that places the containers, and reports whether that is possible.
 func (q *posed) place(t *sched.Trial, a constraint.Assignment, containers []int32, out *sched.Plan) bool {
-	bundle := q.actions[:0]
+	return len(containers) > 0 && add(t, q.placing(t, a, containers), out)
+}
+
+// placing are the actions that place the containers, until it is asked again.
+func (q *posed) placing(t *sched.Trial, a constraint.Assignment, containers []int32) []sched.Action {
+	q.actions = q.actions[:0]
 	for _, c := range containers {
 		task := q.problem.Containers[c].Task
-		bundle = append(bundle, sched.Action{Kind: sched.Place, Task: task, Attempt: t.State().Task(task).Attempt, Node: q.rows[a[c]]})
+		q.actions = append(q.actions, sched.Action{Kind: sched.Place, Task: task, Attempt: t.State().Task(task).Attempt, Node: q.rows[a[c]]})
 	}
-	q.actions = bundle
-	return len(bundle) > 0 && add(t, bundle, out)
+	return q.actions
 }
 
 // singly adds a bundle for each of the containers that can come alone, some perhaps only after
-// others, and one for those that want each other. It reports whether any can come.
-func (q *posed) singly(t *sched.Trial, a constraint.Assignment, containers []int32, out *sched.Plan) bool {
+// others, and one for those that want each other. It returns those that cannot come.
+func (q *posed) singly(t *sched.Trial, a constraint.Assignment, containers []int32, out *sched.Plan) []int32 {
 	left := slices.Clone(containers)
 	for before := -1; len(left) != before; {
 		before = len(left)
 		left = slices.DeleteFunc(left, func(c int32) bool { return q.place(t, a, []int32{c}, out) })
 	}
-	return q.place(t, a, left, out) || len(left) < len(containers)
+	if q.place(t, a, left, out) {
+		return nil
+	}
+	return left
 }
 
 // add adds the bundle to the plan, and reports whether that is possible.

@@ -334,6 +334,90 @@ func TestHardConstraintsHoldAsAWhole(t *testing.T) {
 	b.want("app1: n0 n0", "app2: - -")
 }
 
+// together checks that all tasks of the jobs are on nodes of one set of the group.
+func (b *bed) together(group string, jobs ...string) {
+	b.t.Helper()
+	s := b.core.State()
+	sets := map[string]bool{}
+	for row := range s.TaskRows() {
+		task := s.Task(cluster.TaskID(row))
+		if task.Phase == cluster.Absent || !slices.Contains(jobs, s.Job(task.Job).Name) {
+			continue
+		}
+		set := "nowhere"
+		if task.Placed() {
+			set = s.NodeSpec(task.Node).Name
+			if group != cluster.EachNode {
+				set = s.NodeSpec(task.Node).Groups[0].Value
+			}
+		}
+		sets[set] = true
+	}
+	if len(sets) != 1 || sets["nowhere"] {
+		b.t.Errorf("tasks of %v are on %v, want one %s\n%s", jobs, sets, group, s.Picture())
+	}
+	if err := s.Check(); err != nil {
+		b.t.Error(err)
+	}
+}
+
+// TestApplicationsThatNeedEachOther: two of which each must stand beside the other come together, as
+// neither can come first.
+func TestApplicationsThatNeedEachOther(t *testing.T) {
+	b := newBed(t, lane.Options{Solve: searched})
+	b.rule("{app:app1, {app:app2, 1, inf}, node}: hard")
+	b.rule("{app:app2, {app:app1, 1, inf}, node}: hard")
+	b.job("app1", 2, 1)
+	b.job("app2", 1, 1)
+	b.step()
+	b.together("node", "app1", "app2")
+}
+
+// TestRingOfApplications: of five in a rack one needs the others, who do not need it, three need each other in
+// a ring, and one stands for itself. By the same plan the three come though the first is gone by commit.
+func TestRingOfApplications(t *testing.T) {
+	plan := func(p *constraint.Problem, _ int64) (constraint.Assignment, int64) {
+		a := p.Start()
+		for c := range a {
+			a[c] = int32(c % 2)
+		}
+		return a, 1
+	}
+	b := newBed(t, lane.Options{Solve: plan})
+	b.rule("{app:app1, {app:app3, 1, inf}, rack}: hard")
+	b.rule("{app:app2, {app:app3, 1, inf}, rack}: hard")
+	b.rule("{app:app3, {app:app4, 1, inf}, rack}: hard")
+	b.rule("{app:app4, {app:app2, 1, inf}, rack}: hard")
+	for i := range 5 {
+		b.job(fmt.Sprintf("app%d", i+1), 1+i%2, 1)
+	}
+	r := b.core.Begin(0, b.now)
+	r.Run(0)
+	b.tell(cluster.TaskEnded{Task: 0, Seq: 0})
+	b.out = b.core.Finish(r, b.now, b.out)
+	b.want("app1:", "app2: n1 n0", "app3: n1", "app4: n0 n1", "app5: n0")
+}
+
+// TestContainersOfTwoComeBackTogether: of two running applications each has lost a container, which
+// must stand beside that of the other.
+func TestContainersOfTwoComeBackTogether(t *testing.T) {
+	b := newBed(t, lane.Options{Solve: searched})
+	b.rule("{app:app1, {app:app1, 0, 0}, node} & {app:app1, {app:app2, 1, 1}, node}: hard")
+	b.rule("{app:app2, {app:app1, 1, 1}, node}: hard")
+	b.job("app1", 2, 2)
+	b.job("app2", 2, 2)
+	b.step()
+	b.tell(cluster.NodeLost{Node: b.core.State().Task(0).Node})
+	b.step()
+	b.step()
+	s := b.core.State()
+	for task := range cluster.TaskID(2) {
+		if !s.Task(task).Placed() || s.Task(task).Node != s.Task(task+2).Node && s.Task(task).Node != s.Task(3-task).Node {
+			t.Errorf("%s, %s\n%s", b.where("app1"), b.where("app2"), s.Picture())
+		}
+	}
+}
+
 // TestWhyAnApplicationWaits: it waits as a whole, and the reason names what it is that all of
 // them together cannot have; by another policy or by itself a task would find a node.
 func TestWhyAnApplicationWaits(t *testing.T) {

@@ -4,7 +4,7 @@
 // any other policy; both go through one commit.
 //
 // A round poses the state as a constraint.Problem, solves it, and makes a bundle of each
-// application. What commit refuses, because somebody else took the room meanwhile, waits for
+// application, or of several that need one another. What commit refuses, because somebody else took the room meanwhile, waits for
 // the next round, in which all the others are where they were put; what was refused
 // MostRefusals times is planned once more by Insist, at commit, where nobody comes between.
 package lane
@@ -153,16 +153,30 @@ func (p *Policy) note(t cluster.TaskID, now ownTask) {
 	p.own[t] = now
 }
 
-// Insist plans an application once more that was refused too often, on the state as it is at
-// commit: what it finds there nobody can take any more.
+// Insist plans an application once more that was refused too often, with those that came in
+// one bundle with it, on the state as it is at commit: what it finds there nobody can take any
+// more.
 func (p *Policy) Insist(t *sched.Trial, refused []sched.Action, out *sched.Plan) {
 	s := t.State()
-	job := s.Task(refused[0].Task).Job
-	if r := p.jobs[job]; r == nil || r.count < MostRefusals {
+	var jobs []cluster.JobID
+	often := false
+	for _, action := range refused {
+		job := s.Task(action.Task).Job
+		r := p.jobs[job]
+		often = often || r != nil && r.count >= MostRefusals
+		if !slices.Contains(jobs, job) {
+			jobs = append(jobs, job)
+		}
+	}
+	if !often {
 		return
 	}
-	posed := p.pose(s, func(j cluster.JobID) bool { return j == job })
-	a, ticks := p.options.Quick(&posed.problem, 0)
+	posed := p.pose(s, func(j cluster.JobID) bool { return slices.Contains(jobs, j) })
+	solve, budget := p.options.Quick, int64(0)
+	if len(jobs) > 1 { // one after the other, as Quick places them, they find no place
+		solve, budget = p.options.Solve, forQuestion
+	}
+	a, ticks := solve(&posed.problem, budget)
 	out.Ticks += ticks
 	posed.bundles(t, a, out)
 }
