@@ -161,6 +161,19 @@ func (s *State) Worse(than []Violation) Refusal {
 	return Refusal{}
 }
 
+// Excess is how many more subjects violate the constraints than then, in all and in either
+// tense; 0 where Worse refuses nothing.
+func (s *State) Excess(than []Violation) int64 {
+	sum := int64(0)
+	for _, v := range than {
+		now, _, _ := s.constraints.row[v.Constraint].least(nil, nil)
+		for t := range tenses {
+			sum += max(now[t]-v.subjects[t], 0)
+		}
+	}
+	return sum
+}
+
 // violates says which hard constraint more subjects would violate if a task of the
 // shape came to the node, from another one that it is leaving if that is not NoNode.
 func (s *State) violates(id ShapeID, n, from NodeID) Refusal {

@@ -46,6 +46,7 @@ type Policy struct {
 	contention contention
 	victims    victims
 	bounds     bounds
+	company    sched.Company
 }
 
 // New is a policy of a model.
@@ -105,6 +106,7 @@ func (p *Policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 		out.Err = fmt.Errorf("policy %s: %w", p.options.Name, w.wrong)
 		w.wrong = nil
 	}
+	p.company.Plan(t, c, budget, out)
 }
 
 // serve plans for the tasks whose turn it is, and reports whether it came to an end.

@@ -86,6 +86,7 @@ func (w *windowed) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sch
 		out.Wake = s.Now() + cluster.Microsecond // the next heartbeat, not this one again
 	}
 	out.Ticks, w.table.ticks = w.table.ticks, 0
+	w.company.Plan(t, c, budget, out)
 }
 
 // placed places the task on the best node, if it fits anywhere.

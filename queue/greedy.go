@@ -23,6 +23,7 @@ type greedy struct {
 	waiting waiting
 	line    line
 	table   table
+	company sched.Company
 }
 
 // measure is what an order or a score measures by, where that depends on what
@@ -62,6 +63,7 @@ func (g *greedy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 	if g.line.tidy() {
 		out.Wake = s.Now() // the budget ended the pass
 	}
+	g.company.Plan(t, c, budget, out)
 }
 
 func (g *greedy) spent(budget int64) bool { return budget > 0 && g.table.ticks >= budget }

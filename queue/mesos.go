@@ -45,6 +45,7 @@ type mesos struct {
 	cursor  uint64         // how many nodes the rotation has passed
 	pass    uint64
 	ticks   int64
+	company sched.Company
 }
 
 // user is a framework of the paper.
@@ -105,6 +106,7 @@ func (m *mesos) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.
 	m.cursor %= uint64(max(m.rooms.leaves, 1))
 	m.retire()
 	out.Ticks, m.ticks, m.rooms.looks = m.ticks+m.rooms.looks, 0, 0
+	m.company.Plan(t, c, budget, out)
 }
 
 // claim puts the user into the line for the next offer.

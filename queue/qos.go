@@ -44,6 +44,7 @@ type qos struct {
 	budget    int64 // of the round
 	cut       bool  // the budget ended the last round within the pass
 	moved     bool  // something changed since the pass began
+	company   sched.Company
 }
 
 func newQoS(o Options) sched.Policy {
@@ -92,6 +93,7 @@ func (q *qos) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Pl
 		out.Wake = s.Now()
 	}
 	out.Ticks, q.table.ticks = q.table.ticks, 0
+	q.company.Plan(t, c, budget, out)
 }
 
 func (q *qos) spent() bool { return q.budget > 0 && q.table.ticks >= q.budget }

@@ -34,10 +34,12 @@ type sla struct {
 	nodes   nodeLimits
 	chosen  []cluster.NodeID // scratch of try
 	changed []cluster.NodeID // scratch of wake
+	company sched.Company
 }
 
 func newSLA(o Options) sched.Policy {
 	p := &sla{rank: newSLARank(o.SLA), table: newTable(o)}
+	p.company.Not = func(j *cluster.Job) bool { return j.FirstEnds }
 	p.reset()
 	return p
 }
@@ -64,6 +66,7 @@ func (p *sla) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Pl
 		p.serve(t, l, out)
 	}
 	out.Ticks, p.table.ticks = p.table.ticks, 0
+	p.company.Plan(t, c, budget, out)
 }
 
 // learn takes in what changed since the last pass.

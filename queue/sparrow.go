@@ -42,6 +42,7 @@ type sparrow struct {
 	timers  []timer          // in order of time
 	mark    uint64           // of the nodes drawn last
 	ticks   int64
+	company sched.Company
 }
 
 // probeRatio is d, the probes per task, as in the paper's evaluation.
@@ -106,6 +107,7 @@ func (p *sparrow) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sche
 		out.Wake = s.Now() // the budget ended the round
 	}
 	out.Ticks, p.ticks, p.rooms.looks = p.ticks+p.rooms.looks, 0, 0
+	p.company.Plan(t, c, budget, out)
 }
 
 // settle sends probes and serves queues until nothing is left to do. A batch

@@ -78,6 +78,7 @@ func New(o Options) (sched.Policy, error) {
 		return nil, fmt.Errorf("ecsched: there is no score %d", o.Score)
 	}
 	p := &policy{options: o}
+	p.company.Not = func(j *cluster.Job) bool { return j.Together }
 	switch {
 	case o.Solver == Literal:
 		p.solve = (&literal{stop: o.Stop}).solve
@@ -96,6 +97,7 @@ type policy struct {
 	queue   fifo.Queue
 	gangs   gangs
 	round   round
+	company sched.Company
 }
 
 // round is what one solve sees: requests, and what nodes have left. The solver
@@ -160,6 +162,7 @@ func (p *policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 	if p.queue.Len() > 0 && (placed > 0 || !p.options.Keep && !p.queue.Settled()) {
 		out.Wake = s.Now() + cluster.Microsecond // the next heartbeat, not this one again
 	}
+	p.company.Plan(t, c, budget, out)
 }
 
 // fill takes the window from the front of the queue.

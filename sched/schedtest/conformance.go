@@ -27,7 +27,9 @@ import (
 //     counts as one task; of one with a method PlacesWhole nothing is demanded of
 //     several tasks of a job that wait while none of it has a place);
 //   - the same seed gives the same decisions, and in a calm world a policy that
-//     works on a view decides as one that works on the state itself.
+//     works on a view decides as one that works on the state itself;
+//   - tasks that must stand beside others of their job come together, as many as it
+//     takes (not of a policy with a method PlacesWhole).
 //
 // With FAIRLEAD_LONG set it tries many more seeds, and few with -short.
 func Conformance(t *testing.T, newPolicy func(seed uint64) sched.Policy) {
@@ -38,6 +40,9 @@ func Conformance(t *testing.T, newPolicy func(seed uint64) sched.Policy) {
 		seeds = 60
 	case testing.Short():
 		seeds = 2
+	}
+	if err := keepCompany(newPolicy); err != nil {
+		t.Fatal(err)
 	}
 	for seed := range seeds {
 		if err := conform(newPolicy, seed, nil); err != nil {

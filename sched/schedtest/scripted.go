@@ -80,10 +80,13 @@ func (p *scripted) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
 // plain is the simplest policy that works: each waiting task of its lane, in
 // the order of submission, on the first node that admits it. It looks at every
 // node again in every round.
-type plain struct{ mine map[cluster.TaskID]bool }
+type plain struct {
+	mine    map[cluster.TaskID]bool
+	company sched.Company
+}
 
 // Plan is one pass over all waiting tasks and nodes.
-func (p *plain) Plan(t *sched.Trial, c *sched.Changed, _ int64, out *sched.Plan) {
+func (p *plain) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
 	s := t.State()
 	if c.All {
 		p.mine = map[cluster.TaskID]bool{}
@@ -111,6 +114,7 @@ func (p *plain) Plan(t *sched.Trial, c *sched.Changed, _ int64, out *sched.Plan)
 			}
 		}
 	}
+	p.company.Plan(t, c, budget, out)
 }
 
 // Why is the plain explanation.
