@@ -72,6 +72,7 @@ const (
 // with so many small steps for epsilon.
 func (c *contracted) auction(steps int64) {
 	c.followed.on = false // who was given a seat is not noted
+	c.auctioned = true
 	c.scaleUp()
 	a := &auction{
 		contracted: c, cursor: make([]int32, len(c.nodes)), hold: make([]int32, len(c.nodes)), full: newRing(len(c.nodes)),
@@ -199,9 +200,10 @@ const mostAuctionPrice = 1 << 58
 // as there is a way out.
 func (c *contracted) mayAuction() bool { return c.steepest <= mostStart && c.mayAuctionAnew() }
 
-// mayAuctionAnew is the same with prices that begin at zero.
+// mayAuctionAnew is the same with prices that begin at zero. Where an auction was cut, one
+// with no more ticks would be so again, and undo what searches have come to meanwhile.
 func (c *contracted) mayAuctionAnew() bool {
-	return int64(len(c.nodes)) <= mostStart/16/max(1, c.graph.totals.costliest)
+	return c.meter.limit >= c.enough && int64(len(c.nodes)) <= mostStart/16/max(1, c.graph.totals.costliest)
 }
 
 // mostStart is from how high prices may begin.

@@ -85,6 +85,10 @@ type contracted struct {
 	meter    *meter
 	limit    int64 // of ticks, after which it is asked whether an auction is better
 	routed   int64 // searches since a solve began
+	// auctioned says that the solve began an auction, and enough is how many ticks the
+	// next one that does is to have at least: twice what one had that was cut, or 0.
+	auctioned bool
+	enough    int64
 }
 
 const absent = math.MinInt32

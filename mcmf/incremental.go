@@ -21,6 +21,10 @@ import "slices"
 //
 // Where a great deal changed at once, searches cost more than an auction. Now and
 // then it is asked how far they are, and from that how much is left.
+//
+// A budget may end a solve after any search, and the next one goes on from there, so
+// that as many solves as it takes come to an end. An auction undoes what searches have
+// come to; so one that a budget cut is not begun again before there is twice as much.
 
 const (
 	// askEvery is how many looks an arc there are between two such questions.

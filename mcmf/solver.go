@@ -104,7 +104,7 @@ func (s *Solver) solveWarm(name Algorithm, volume int64, m *meter) Result {
 	c, auctioned := s.warm, false
 	switch {
 	case name == Incremental && c != nil && !c.outdated(volume):
-		c.meter = m
+		c.meter, c.auctioned = m, false
 		c.sync()
 	case name == Incremental && (c != nil || s.last.flow != nil):
 		if c != nil {
@@ -127,6 +127,12 @@ func (s *Solver) solveWarm(name Algorithm, volume int64, m *meter) Result {
 	r := Result{Algorithm: name, Arc: None}
 	r.Status, r.Cut = c.settleAll(auctioned)
 	r.Ticks = m.ticks
+	switch {
+	case r.Status == Optimal:
+		c.enough = 0
+	case r.Status == Exhausted && c.auctioned:
+		c.enough = 2 * min(m.limit, unreachable/2)
+	}
 	if r.Status == Cancelled || r.Status == Exhausted {
 		r.Unrouted = c.unrouted()
 	}
