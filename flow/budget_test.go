@@ -1,11 +1,21 @@
 package flow_test
 
 import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/flow"
+	"fairlead.dev/fairlead/flow/bandwidth"
+	"fairlead.dev/fairlead/flow/cpumem"
 	"fairlead.dev/fairlead/flow/quincy"
+	"fairlead.dev/fairlead/flow/spread"
+	"fairlead.dev/fairlead/mcmf"
 	"fairlead.dev/fairlead/sched"
 )
 
@@ -25,16 +35,43 @@ func crowded(t *testing.T) *stage {
 	st.mustStep()
 	services := st.job()
 	for range 20 {
-		st.task(services, shape)
-		e := st.events[len(st.events)-1].(cluster.TaskSubmitted)
-		e.Priority = 9
-		st.events[len(st.events)-1] = e
+		st.urgent(services, shape, 9)
 	}
-	if _, err := st.core.Observe(st.now, st.events, nil); err != nil {
-		t.Fatal(err)
-	}
-	st.events = nil
+	st.observe()
 	return st
+}
+
+// urgent is task with a priority.
+func (s *stage) urgent(job cluster.JobID, shape cluster.ShapeID, priority int32) {
+	s.task(job, shape)
+	e := s.events[len(s.events)-1].(cluster.TaskSubmitted)
+	e.Priority = priority
+	s.events[len(s.events)-1] = e
+}
+
+// observe lets the core see what happened, without a round.
+func (s *stage) observe() {
+	s.tb.Helper()
+	if _, err := s.core.Observe(s.now, s.events, nil); err != nil {
+		s.tb.Fatalf("%v", err)
+	}
+	s.events = nil
+}
+
+// rounds is rounds with a budget, one after the other with no event in between, until one
+// comes to its end, or so many have run.
+func (s *stage) rounds(budget int64, most int) (done pieces) {
+	for done.rounds < most && !done.whole {
+		placed, evicted, whole := s.round(budget)
+		done = pieces{done.placed + placed, done.evicted + evicted, done.rounds + 1, whole}
+	}
+	return done
+}
+
+// pieces is what rounds did, and whether the last one came to its end.
+type pieces struct {
+	placed, evicted, rounds int
+	whole                   bool
 }
 
 // round is one round with a budget, beside the world, and whether it came to its end.
@@ -91,4 +128,225 @@ func TestBudget(t *testing.T) {
 	if cut < 5 {
 		t.Errorf("only %d budgets were too small, so that this shows little", cut)
 	}
+}
+
+// TestBudgetVictims ends rounds that evict several tasks for one at every point. As many
+// rounds as it takes come to what one does, the search for victims included.
+func TestBudgetVictims(t *testing.T) {
+	begin := func() *stage {
+		st := newStage(t, flow.New(quincy.New(quincy.Standard()), flow.Options{Name: "quincy"}))
+		for range 12 {
+			st.node(cluster.Vector{4, 4, 0})
+		}
+		small, large := st.shape(cluster.Shape{Demand: cluster.Vector{1, 1, 0}}), st.shape(cluster.Shape{Demand: cluster.Vector{3, 3, 0}})
+		batch, services := st.job(), st.job()
+		for range 48 {
+			st.task(batch, small)
+		}
+		st.mustStep()
+		st.mustStep()
+		for range 5 {
+			st.urgent(services, large, 9)
+		}
+		st.observe()
+		return st
+	}
+	if did := begin().rounds(0, 1); did.placed != 0 || did.evicted != 15 {
+		t.Fatalf("without a budget %d are placed at once and %d evicted, want 0 and 15", did.placed, did.evicted)
+	}
+	for budget := int64(1); budget < 4000; budget = budget + budget/8 + 1 {
+		if did := begin().rounds(budget, 500); did.placed != 0 || did.evicted != 15 || !did.whole {
+			t.Errorf("rounds of %d ticks do %+v, want none placed and 15 evicted", budget, did)
+		}
+	}
+}
+
+// queues is a world of which it is known how many tasks of each tier are served, whoever
+// chooses the nodes: of all tiers but the lowest more tasks wait of the one size that fits
+// than there is room for, and the lowest takes any room. Others have no place anywhere.
+type queues struct {
+	nodes  []int64
+	groups []queue
+}
+
+// queue is tasks of one size.
+type queue struct {
+	priority int32
+	size     int64
+	tasks    int
+}
+
+// tooLarge is more than any node has.
+const tooLarge = 9
+
+func drawQueues(t *rapid.T) (q queues) {
+	total := int64(0)
+	for range rapid.IntRange(1, 12).Draw(t, "nodes") {
+		q.nodes = append(q.nodes, rapid.Int64Range(1, tooLarge-1).Draw(t, "cpu"))
+		total += q.nodes[len(q.nodes)-1]
+	}
+	for _, priority := range []int32{9, 5, 0}[rapid.IntRange(0, 2).Draw(t, "tiers"):] {
+		for range rapid.IntRange(0, 3).Draw(t, "hopeless") {
+			q.groups = append(q.groups, queue{priority, tooLarge + rapid.Int64Range(0, 3).Draw(t, "size"), rapid.IntRange(1, 8).Draw(t, "tasks")})
+		}
+		switch {
+		case priority == 0:
+			q.groups = append(q.groups, queue{priority, 1, rapid.IntRange(1, 40).Draw(t, "tasks")})
+		case rapid.Bool().Draw(t, "some"):
+			size := rapid.Int64Range(2, 5).Draw(t, "size")
+			q.groups = append(q.groups, queue{priority, size, int(total/size) + 1})
+		}
+	}
+	rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "order"), 0)).Shuffle(len(q.groups), func(i, j int) { q.groups[i], q.groups[j] = q.groups[j], q.groups[i] })
+	return q
+}
+
+// stage is the world before the first round.
+func (q *queues) stage(t *rapid.T, p sched.Policy) *stage {
+	st := newStage(t, p)
+	for _, cpu := range q.nodes {
+		st.node(cluster.Vector{cpu, 1000, 0})
+	}
+	for _, g := range q.groups {
+		job, shape := st.job(), st.shape(cluster.Shape{Demand: cluster.Vector{g.size, 1, 0}})
+		for range g.tasks {
+			st.urgent(job, shape, g.priority)
+		}
+	}
+	st.observe()
+	return st
+}
+
+// served is how many tasks have a place, by priority.
+func (s *stage) served() map[int32]int {
+	by, state := map[int32]int{}, s.core.State()
+	for t := range cluster.TaskID(state.TaskRows()) {
+		if task := state.Task(t); task.Phase == cluster.Starting {
+			by[task.Priority]++
+		}
+	}
+	return by
+}
+
+// expected is how many that will be.
+func (q *queues) expected() map[int32]int {
+	by, free := map[int32]int{}, slices.Clone(q.nodes)
+	groups := slices.Clone(q.groups)
+	slices.SortFunc(groups, func(a, b queue) int { return int(b.priority - a.priority) })
+	for _, g := range groups {
+		for n := range free {
+			for left := g.tasks - by[g.priority]; g.size < tooLarge && left > 0 && free[n] >= g.size; left-- {
+				by[g.priority]++
+				free[n] -= g.size
+			}
+		}
+	}
+	return by
+}
+
+// tiered is quincy's prices in tiers by priority.
+type tiered struct{ *quincy.Model }
+
+func (m tiered) Terms(s *cluster.State, t cluster.TaskID) flow.Terms {
+	terms := m.Model.Terms(s, t)
+	terms.Tier = s.Task(t).Priority
+	return terms
+}
+
+// TestBudgetServesAll draws worlds, and lets rounds with a budget serve as many as one
+// without does, tier by tier, while nothing happens, in no more rounds than asleep.go says.
+func TestBudgetServesAll(t *testing.T) {
+	models := map[string]func() flow.Model{
+		"load-spreading": func() flow.Model { return &spread.Model{} },
+		"cpu-mem":        func() flow.Model { return &cpumem.Model{} },
+		"network-aware":  func() flow.Model { return &bandwidth.Model{} },
+		"quincy":         func() flow.Model { return tiered{quincy.New(quincy.Standard())} },
+	}
+	names := slices.Sorted(maps.Keys(models))
+	rapid.Check(t, func(t *rapid.T) {
+		q := drawQueues(t)
+		o := flow.Options{Name: rapid.SampledFrom(names).Draw(t, "model")}
+		o.Algorithm = rapid.SampledFrom(append(mcmf.Algorithms(), mcmf.Automatic)).Draw(t, "algorithm")
+		o.Moves = rapid.IntRange(0, 2).Draw(t, "moves")
+		begin := func() *stage { return q.stage(t, flow.New(models[o.Name](), o)) }
+		st, want := begin(), q.expected()
+		if did := st.rounds(0, 1); !did.whole || !maps.Equal(st.served(), want) {
+			t.Fatalf("without a budget %v are served, by priority; want %v; it did %+v", st.served(), want, did)
+		}
+		work, units := st.core.Counts().Ticks, 0
+		for _, g := range q.groups {
+			units += g.tasks
+		}
+		budget := rapid.Int64Range(1, work).Draw(t, "budget")
+		st = begin()
+		did := st.rounds(budget, 20_000)
+		if !did.whole || !maps.Equal(st.served(), want) {
+			t.Fatalf("rounds of %d ticks serve %v, want %v; they do %+v", budget, st.served(), want, did)
+		}
+		if most := units + int(4*work/budget); did.rounds > most {
+			t.Errorf("%d rounds of %d ticks, want %d at most: %d units, and %d ticks without a budget", did.rounds, budget, most, units, work)
+		}
+		if spent := st.core.Counts().Ticks; spent > 6*work {
+			t.Errorf("%d rounds of %d ticks spend %d in all, where one without a budget spends %d", did.rounds, budget, spent, work)
+		}
+	})
+}
+
+// TestBudgetMissesNothing lets anything happen, and rounds with a budget decide until one
+// comes to its end: one without a budget finds nothing more to do then. So no tier sleeps
+// on while there is a place for it, and nobody is left out of the search for victims.
+func TestBudgetMissesNothing(t *testing.T) {
+	for _, m := range watchedModels() {
+		t.Run(fmt.Sprintf("%s/moves=%d", m.name, m.moves), func(t *testing.T) {
+			cut := 0
+			rapid.Check(t, func(t *rapid.T) {
+				d := newDrama(t, m.moves, m.model, 8)
+				d.step = func() {
+					final := m.moves == 0 && d.number(4) == 0 // not always: it wakes everybody
+					cut += d.inPieces(rapid.Int64Range(1, 1000).Draw(t, "budget"), final)
+				}
+				for range rapid.IntRange(5, 60).Draw(t, "turns") {
+					d.turn()
+				}
+				d.decide()
+			})
+			if cut < 100 {
+				t.Errorf("only %d rounds were cut, so that this shows little", cut)
+			}
+		})
+	}
+}
+
+// inPieces lets the core decide by rounds with a budget, and says how many were cut. If it
+// is final, one without a budget is to find nothing more to do; each round may move so many
+// running tasks, and so another one always may.
+func (d *drama) inPieces(budget int64, final bool) (cut int) {
+	d.now += cluster.Second
+	var err error
+	if d.decided, err = d.core.Observe(d.now, d.events, d.decided[:0]); err != nil {
+		d.t.Fatalf("%v", err)
+	}
+	plan := func(budget int64) {
+		r := d.core.Begin(0, d.now)
+		r.Run(budget)
+		if r.Err() != nil {
+			d.t.Fatalf("%v", r.Err())
+		}
+		d.decided = d.core.Finish(r, d.now, d.decided)
+	}
+	for plan(budget); d.core.Wake(d.now) == d.now; cut++ {
+		if plan(budget); cut == 5000 {
+			d.t.Fatalf("no end after %d rounds of %d ticks:\n%s", cut, budget, d.core.State().Picture())
+		}
+	}
+	defer d.answer()
+	known := len(d.decided)
+	if !final {
+		return cut
+	}
+	if plan(0); len(d.decided) > known {
+		d.t.Fatalf("after %d rounds of %d ticks that came to their end one without a budget still decides %+v:\n%s",
+			cut, budget, d.decided[known:], d.core.State().Picture())
+	}
+	return cut
 }

@@ -32,7 +32,8 @@
 // cheapest are in the network (ranking.go); what is left out is compared with the
 // prices of the solution, and put in if it could improve it.
 //
-// Files: model.go (what a policy says) · policy.go (a round) · members.go (which
+// Files: model.go (what a policy says) · policy.go (a round) · asleep.go (rounds with a budget
+// that go on where the last was cut) · members.go (which
 // task stands where) · network.go (the graph) · slots.go · tenants.go (who may be
 // stopped for one that comes) · ranking.go ·
 // placement.go (from flow to plan) · evict.go (who leaves for whom) · contention.go (rounds planned again by packing) ·

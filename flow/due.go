@@ -62,14 +62,18 @@ func (w *network) keeps(a appointment) bool {
 	return w.due.booked[a.task] == a && w.members[a.task].seq == a.seq+1
 }
 
-// keepAppointments asks about the tasks whose prices have changed by now.
-func (w *network) keepAppointments(s *cluster.State) {
+// keepAppointments asks about the tasks whose prices have changed by now, and is the
+// highest tier of these; belowTiers where there are none.
+func (w *network) keepAppointments(s *cluster.State) int64 {
+	highest := int64(belowTiers)
 	for len(w.due.heap) > 0 && w.due.heap[0].at <= s.Now() {
 		kept := w.keeps(w.due.heap[0])
 		if a := w.due.pop(); kept {
 			w.tell(s, a.task)
+			highest = max(highest, int64(w.members[a.task].terms.Tier))
 		}
 	}
+	return highest
 }
 
 // nextDue is when the next price changes; Never if none does.

@@ -313,6 +313,9 @@ func (w *network) noteRoom(n cluster.NodeID) {
 	w.latest[n] = w.start + uint64(len(w.journal))
 }
 
+// position is where the journal ends.
+func (w *network) position() uint64 { return w.start + uint64(len(w.journal)) }
+
 // trimJournal forgets what is long past. Requests that have not read it are made
 // anew.
 func (w *network) trimJournal() {

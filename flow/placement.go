@@ -138,7 +138,8 @@ func (p *Policy) settle(row int32, whole bool) {
 	}
 	pl.free, pl.tasks = pl.free[:0], pl.tasks[:0]
 	for _, o := range c.outs {
-		for range p.solver.Flow(o.arc) {
+		// One that is not whole may fill arcs to the brim, though nobody has so much to send.
+		for range min(p.solver.Flow(o.arc), c.units) {
 			at := place{o.node, w.graph.Arc(o.arc).Cost}
 			if o.group >= 0 {
 				var ok bool

@@ -42,6 +42,8 @@ type Policy struct {
 	ticks   int64
 
 	tiers      []int32
+	asleep     sleepers
+	cut        bool    // the last solve spent its budget
 	rivals     []int32 // requests that could have a place when the round began
 	contention contention
 	victims    victims
@@ -67,6 +69,7 @@ func (p *Policy) reset() {
 	}
 	p.placer = placer{left: map[cluster.NodeID]bool{}, at: map[cluster.NodeID]int32{}}
 	p.victims = victims{}
+	p.asleep.from, p.cut = noTier, false
 }
 
 // mostSolves bounds the solves of a round; what is left then goes on in the next.
@@ -75,19 +78,33 @@ const mostSolves = 64
 // Plan solves until nothing more can be placed.
 func (p *Policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
 	s := t.State()
+	from := p.net.position()
 	p.learn(s, c)
 	w := p.net
-	w.keepAppointments(s)
+	p.asleep.wake(w.keepAppointments(s))
 	w.settleClasses()
+	if budget == 0 {
+		p.asleep.from = noTier
+	}
+	p.asleep.heard(w, s, c, from)
+	if c.All || len(c.Tasks)+len(c.Gone)+len(c.Constrained) > 0 || w.position() > from {
+		p.victims.cut = false
+	}
 	w.trimJournal() // update does, too, if somebody waits
 	p.ticks = 0
 	p.bounds.reset()
 	whole := true
 	p.tiers = w.tiers(p.tiers)
 	for _, tier := range p.tiers {
+		if p.asleep.sleeps(tier) {
+			continue
+		}
 		w.serve(tier)
 		if whole = p.serve(t, budget, out); !whole {
 			break
+		}
+		if budget > 0 {
+			p.asleep.sleep(tier)
 		}
 	}
 	if len(p.tiers) == 0 && w.moves {
@@ -120,9 +137,7 @@ func (p *Policy) serve(t *sched.Trial, budget int64, out *sched.Plan) bool {
 	if competed {
 		p.compete(t, mark, before, out)
 	}
-	if whole {
-		p.makeRoom(t, budget, out)
-	}
+	whole = whole && p.makeRoom(t, budget, out)
 	p.bounds.packed = competed
 	p.bounds.end(p, t, mark, before, out)
 	return whole
@@ -183,8 +198,12 @@ func (p *Policy) solve(s *cluster.State, budget int64) mcmf.Status {
 		if budget > 0 {
 			o.Budget = max(1, (budget-w.asks-w.looks)*looksPerTick-p.ticks)
 		}
+		if p.cut && budget > 0 && o.Algorithm != mcmf.Automatic {
+			o.Algorithm = mcmf.Incremental // from nothing it would be cut again and again
+		}
 		r := p.solver.Solve(o)
 		p.ticks += r.Ticks
+		p.cut = r.Status == mcmf.Exhausted
 		if r.Status != mcmf.Optimal {
 			if r.Status != mcmf.Exhausted && r.Status != mcmf.Cancelled {
 				w.refuse("the network cannot be solved: %v", r.Status)
@@ -232,6 +251,7 @@ func (p *Policy) learn(s *cluster.State, c *sched.Changed) {
 	}
 	if again && !c.All {
 		w.askAgain(s)
+		p.asleep.from = noTier
 	}
 }
 

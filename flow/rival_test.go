@@ -22,6 +22,7 @@ type drama struct {
 	t       *rapid.T
 	watched *flow.Watched
 	largest int64
+	step    func() // lets the core decide
 	live    []cluster.TaskID
 	lost    []cluster.NodeID
 }
@@ -52,6 +53,7 @@ func watchedModels() []struct {
 func newDrama(t *rapid.T, moves int, model func() flow.Model, nodes int) *drama {
 	w := flow.Watch(model, flow.Options{Name: "watched", Moves: moves})
 	d := &drama{stage: newStage(t, w), t: t, watched: w, largest: 6}
+	d.step = d.mustStep
 	for i := range rapid.IntRange(1, nodes).Draw(t, "nodes") {
 		d.node(d.vector(1), cluster.Label{Key: "rack", Value: fmt.Sprint(i % 2)})
 	}
@@ -177,7 +179,7 @@ func (d *drama) decide() {
 			d.live = append(d.live, e.Task)
 		}
 	}
-	d.mustStep()
+	d.step()
 	if d.watched.Err != nil {
 		d.t.Fatalf("at %v: %v\n%s", d.now, d.watched.Err, d.core.State().Picture())
 	}

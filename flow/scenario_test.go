@@ -2,6 +2,7 @@ package flow_test
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"fairlead.dev/fairlead/flow/quincy"
 	"fairlead.dev/fairlead/flow/slack"
 	"fairlead.dev/fairlead/flow/spread"
+	"fairlead.dev/fairlead/mcmf"
 	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sched/schedtest"
 )
@@ -37,6 +39,8 @@ func parse(text string) (sched.Policy, error) {
 			model = slack.New(slack.Standard())
 		case name == "period" && err == nil && i > 0 && strings.HasPrefix(text, "qos-flow"):
 			model = slack.New(slack.Options{Period: cluster.Time(n) * cluster.Second})
+		case name == "algorithm" && slices.Contains(mcmf.Algorithms(), mcmf.Algorithm(number)):
+			o.Algorithm = mcmf.Algorithm(number)
 		case name == "moves" && err == nil:
 			o.Moves = n
 		case name == "threshold" && err == nil && isQuincy:

@@ -31,6 +31,10 @@ import (
 // So a task that failed before costs a comparison with the top of the heap, and no more,
 // as long as it would fail again.
 //
+// A budget may end all of that at any point. The next round then goes on: with the node
+// that was to be looked at next, and, if nothing was heard of meanwhile, with the task
+// after the last one that was tried. Each gets one further at least.
+//
 // A task looks at the nodes that it has arcs to, and at mostOffered of those that are
 // the cheapest for its request. If aggregators ask of it very different prices, a
 // better one may be beyond these.
@@ -79,6 +83,9 @@ type victims struct {
 	round   uint32
 	menu    []bid
 	moves   []move
+	looked  bool // a node was looked at in this round, for a hunt that has not ended its first look
+	cut     bool // the last round's budget was spent
+	last    head // of those that it tried
 }
 
 // head is the task of a share that is the dearest to leave waiting.
@@ -104,28 +111,40 @@ func (w *network) classOfTask(t cluster.TaskID) int32 {
 	return noClass
 }
 
-// makeRoom evicts for tasks that got no place.
-func (p *Policy) makeRoom(t *sched.Trial, budget int64, out *sched.Plan) {
+// makeRoom evicts for tasks that got no place, and reports whether it came to an end.
+func (p *Policy) makeRoom(t *sched.Trial, budget int64, out *sched.Plan) bool {
 	w, s, v := p.net, t.State(), &p.victims
 	if w.pinned {
-		return
+		return true
 	}
 	w.settleClasses()
 	v.round++
-	v.line = v.line[:0]
+	v.looked, v.line = false, v.line[:0]
+	all := true // nodes were looked at
 	for _, c := range w.active {
 		if w.stopped() {
-			return
+			return true
 		}
 		for _, sh := range w.classes[c].shares {
-			if h, ok := w.headOf(c, sh); ok && p.hopes(s, h, budget) {
+			h, ok := w.headOf(c, sh)
+			if !ok || v.cut && !v.last.Before(h) {
+				continue
+			}
+			if p.hopes(s, h, budget) {
 				v.line = append(v.line, h)
 			}
+			all = all && !w.huntOf(w.classes[c].request, h.tier).first
 		}
 	}
 	v.line.Init()
-	for len(v.line) > 0 && !p.spent(budget) && !w.stopped() {
+	v.cut = false
+	for tried := false; len(v.line) > 0 && !w.stopped(); tried = true {
+		if tried && p.spent(budget) {
+			v.cut = all // else whoever was tried may have a place yet
+			return false
+		}
 		h := v.line.Pop()
+		v.last = h
 		if !p.hopes(s, h, budget) || !p.oust(t, h, out) {
 			continue // nor can the others of the share
 		}
@@ -133,6 +152,7 @@ func (p *Policy) makeRoom(t *sched.Trial, budget int64, out *sched.Plan) {
 			v.line.Push(next)
 		}
 	}
+	return all
 }
 
 // spent reports whether nothing is left of a budget.
@@ -219,7 +239,8 @@ func (p *Policy) follows(s *cluster.State, row int32, h *hunt, budget int64) {
 		}
 	}
 	h.seen = end
-	for h.first && !p.spent(budget) {
+	for h.first && (!p.victims.looked || !p.spent(budget)) {
+		p.victims.looked = true
 		if h.first = int(h.next) < s.NodeRows(); h.first {
 			p.look(s, row, h, h.next, false)
 			h.next++

@@ -69,7 +69,7 @@ import (
 //	                 the decisions, then what went wrong, then when the core wants to be called again
 //	observe t=TIME   the same without rounds
 //	begin t=TIME [lane=NAME]    begins a round of a lane (the first if left out) on a view of its own
-//	run [lane=NAME]             lets its policy plan
+//	run [lane=NAME] [budget=N]  lets its policy plan, for N ticks at most
 //	finish t=TIME [lane=NAME]   commits what still holds
 //	plan [lane=NAME] [wake=TIME]
 //	                 what a scripted policy wants next, one bundle a line:
@@ -408,7 +408,11 @@ func (s *story) round(a *args) (string, error) {
 		if lane.round == nil || lane.ran {
 			return "", fmt.Errorf("lane %s has no round that could run", lane.Name)
 		}
-		lane.round.Run(0)
+		budget, err := a.integer("budget", 0)
+		if err != nil {
+			return "", err
+		}
+		lane.round.Run(budget)
 		lane.ran = true
 		return "", a.done()
 	}
