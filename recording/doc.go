@@ -3,7 +3,7 @@
 // decides the same, byte for byte.
 //
 // A Recorder stands before a sched.Core, has its methods, and hands each call
-// to a Writer. Replay feeds a recording to a fresh core and compares.
+// to a Writer; whoever makes the calls otherwise hands them to Writer.Append. Replay feeds a recording to a fresh core and compares.
 //
 // # The format, version 7
 //

@@ -26,8 +26,8 @@ func (r *Races) Next() (mcmf.Algorithm, bool) {
 	return by, true
 }
 
-// move appends all to a list, and leaves none.
-func (r *Races) move(to []mcmf.Algorithm) []mcmf.Algorithm {
+// Take appends all to a list, and leaves none.
+func (r *Races) Take(to []mcmf.Algorithm) []mcmf.Algorithm {
 	to = append(to, r.won...)
 	r.won = r.won[:0]
 	return to

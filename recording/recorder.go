@@ -101,7 +101,7 @@ func (r *Recorder) resting() []mcmf.Algorithm {
 // take takes who won the races of the lane.
 func (r *Recorder) take(lane int) {
 	if lane < len(r.races) && r.races[lane] != nil {
-		r.won = r.races[lane].move(r.won)
+		r.won = r.races[lane].Take(r.won)
 	}
 }
 

@@ -197,6 +197,9 @@ func (w *Writer) failed() error {
 	return fmt.Errorf("recording: %w", w.err)
 }
 
+// Append writes a call on a core that no Recorder stands before. Nothing of it is kept.
+func (w *Writer) Append(c Call) { w.call(&c) }
+
 // call writes a call. Where its events fill lines, the first of them go before
 // it.
 func (w *Writer) call(c *Call) {

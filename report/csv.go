@@ -12,8 +12,8 @@ import (
 // CSV is the JSON laid flat: a column is the path to a value, its names joined
 // by dots, so that the two formats cannot disagree about a name. Policies have
 // different reasons and classes; the columns are the union over all runs, and
-// a cell is empty where its run has no such value. What is a list of numbers in
-// JSON, such as a series, is left out: a cell is no place for it.
+// a cell is empty where its run has no such value. What is a list in JSON,
+// such as a series, is left out: a cell is no place for it.
 
 // writeCSV prints a header and one row per run.
 func writeCSV(text *bytes.Buffer, results Results) error {
@@ -55,7 +55,7 @@ func writeCSV(text *bytes.Buffer, results Results) error {
 
 // flatRun returns the values of r by the path of names that leads to each.
 func flatRun(r Run) (map[string]string, error) {
-	r.Latencies, r.Availabilities, r.Series, r.Heat, r.Sample = nil, nil, nil, nil, nil
+	r.Notes, r.Latencies, r.Availabilities, r.Series, r.Heat, r.Sample = nil, nil, nil, nil, nil, nil
 	text, err := json.Marshal(r)
 	if err != nil {
 		return nil, err

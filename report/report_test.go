@@ -253,6 +253,7 @@ classes.gold?.availability?.mean classes.gold?.availability?.min
 classes.gold?.availability?.p50 classes.gold?.availability?.max
 classes.gold?.target? classes.gold?.slo_fulfilment? classes.gold?.deficit? classes.gold?.gini? classes.gold?.penalties?
 classes.gold?.overhead? classes.gold?.cores? classes.gold?.revenue? availability_curves?.gold?
+notes?
 reads?.runs reads?.bytes reads?.local_bytes reads?.rack_bytes reads?.remote_bytes reads?.missing_bytes
 reads?.locality reads?.run_locality reads?.moved_bytes_per_hour
 constraints?.count constraints?.hard constraints?.hard_violated constraints?.subjects
@@ -268,6 +269,7 @@ reasons reasons.cpu?
 func TestContract(t *testing.T) {
 	full := run("quincy", 1, 1)
 	full.Planner.Wall, full.Solver, full.Migrations = 0.25, "race", 7
+	full.Notes = []string{"who wins depends on the machine"}
 	full.Reads, full.Data, full.Usage, full.LongRunning = reading(), "hdfs", "every=30s", "medea"
 	full.Constraints = keeping()
 	for _, r := range []report.Run{full, bare("spread")} {

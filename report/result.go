@@ -33,6 +33,9 @@ type Run struct {
 	// workload was done or Until was reached. Its numbers cannot be compared
 	// with those of a whole run.
 	Interrupted bool `json:"interrupted"`
+	// Notes say in whole sentences what else is to be known of the run, such as that
+	// another one with the same setup may decide otherwise.
+	Notes []string `json:"notes,omitempty"`
 
 	Tasks Tasks `json:"tasks"`
 

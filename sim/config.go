@@ -52,6 +52,8 @@ type Config struct {
 	Progress func(Progress)
 	// Stop is asked now and then whether to end the run early; it may be nil.
 	Stop func() bool
+	// Calls is called after each call on the core; it may be nil.
+	Calls func(Call)
 	// Finished is called when the run ends, after the rounds that were under way; it
 	// may be nil.
 	Finished func(Ending)

@@ -137,6 +137,7 @@ func (s *simulation) handOver() {
 	for _, r := range s.planner.rounds {
 		if r != nil {
 			s.out = s.core.Finish(r, s.now, s.out[:0])
+			s.called(Call{Kind: Finish, Lane: r.Lane(), Out: s.out})
 		}
 	}
 	end := Ending{Core: s.core, Names: make([]string, len(s.tasks.list))}
@@ -447,6 +448,7 @@ func (s *simulation) observe() error {
 		s.in, s.ended = nil, nil
 		retired := len(s.tasks.retired)
 		out, err := s.core.Observe(s.now, in, s.out[:0])
+		s.called(Call{Kind: Observe, In: in, Out: out})
 		if err != nil {
 			return err
 		}
@@ -539,6 +541,7 @@ func (s *simulation) finishRounds() error {
 		start := s.clock()
 		s.out = s.core.Finish(s.planner.rounds[lane], s.now, s.out[:0])
 		s.committed(s.clock() - start)
+		s.called(Call{Kind: Finish, Lane: lane, Out: s.out})
 		s.planner.rounds[lane] = nil
 		if err := s.obey(s.out); err != nil {
 			return err
@@ -568,6 +571,7 @@ func (s *simulation) startRounds() error {
 		start := s.clock()
 		out, wake, err := s.core.Step(s.now, nil, s.out[:0])
 		s.stats.wall += s.clock() - start
+		s.called(Call{Kind: Step, Out: out})
 		s.out, s.planner.wake = out, wake
 		s.heed()
 		if err != nil {
@@ -584,6 +588,7 @@ func (s *simulation) startRounds() error {
 		r := s.core.Begin(lane, s.now)
 		r.Run(0)
 		measured := s.clock() - start
+		s.called(Call{Kind: Begin, Lane: lane})
 		s.heed()
 		s.stats.wall += measured
 		charge := measured

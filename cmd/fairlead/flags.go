@@ -46,6 +46,7 @@ type simulateFlags struct {
 	placements, tasks   string
 	invoices            string
 	report              string
+	record              string
 	lenient             bool
 	parallel            int
 }
@@ -61,6 +62,7 @@ func (f *simulateFlags) register(c *cobra.Command) {
 	s.StringVar(&f.placements, "placements", "", "write a line per decision to `FILE`, in the columns of Google's task_events; "+ofSeveral)
 	s.StringVar(&f.tasks, "tasks", "", "write a line per task to `FILE`; "+ofSeveral)
 	s.StringVar(&f.invoices, "invoices", "", "write what each user owes to `FILE`, item by item; "+ofSeveral)
+	s.StringVar(&f.record, "record", "", "record the run in the folder `DIR`, so that --workload recording:DIR replays it, races of solvers included; of several runs in one each, DIR.POLICY.SEED")
 	s.StringVar(&f.report, "report", "", "draw the results on a page of HTML, `FILE`")
 	s.IntVar(&f.parallel, "parallel", 0, "runs at once (default: one a processor)")
 	complete(c, "output", "table", "json", "csv")
@@ -137,6 +139,8 @@ func (f *simulateFlags) plan() (*simulation, error) {
 		flag("speedup", fmt.Errorf("%g, want a number from %g to %g", f.speedup, minSpeedup, maxSpeedup))
 	}
 	errs = append(errs, f.checkFiles(s, flag))
+	s.record = f.record
+	flag("record", s.checkRecord())
 	s.heartbeat, err = parseOptionalTime(f.heartbeat)
 	flag("heartbeat", err)
 	s.watchdog, err = parseOptionalTime(f.watchdog)
@@ -320,7 +324,7 @@ func (f *simulateFlags) checkFiles(s *simulation, flag func(string, error)) erro
 		inputs = append(inputs, named{"classes", f.classes})
 	}
 	var outputs []named
-	for _, o := range []named{{"placements", f.placements}, {"tasks", f.tasks}, {"invoices", f.invoices}, {"report", f.report}} {
+	for _, o := range []named{{"placements", f.placements}, {"tasks", f.tasks}, {"invoices", f.invoices}, {"record", f.record}, {"report", f.report}} {
 		if o.path == "-" {
 			flag(o.flag, errors.New("want a file; the standard output has the results"))
 		}

@@ -114,6 +114,7 @@ type simulation struct {
 	invoices          string
 	notes             *teller
 	report            string     // the file of the page, or empty
+	record            string     // the folder of recordings, or empty
 	config            sim.Config // without source, lanes and output; the setup is what all runs share
 }
 
@@ -291,6 +292,9 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 	options := s.options
 	options.Seed, options.Typical = j.seed, source.Typical()
 	options.Stop = func() bool { return ctx.Err() != nil }
+	recorded := &recorded{stop: options.Stop}
+	options.Racer = recorded.racer
+	s.notes.tell(stderr, s.raceNotes(j))
 	if s.config.Classes != nil {
 		options.SLA.Criteria = s.config.Classes.Criteria
 		if _, err := s.config.Classes.PricedKind(source.Kinds()); err != nil {
@@ -319,23 +323,34 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 	config.Stop = options.Stop
 	start := time.Now()
 	config.Planner.Clock = func() cluster.Time { return cluster.Time(time.Since(start).Microseconds()) }
-	files, err := s.outputs(j, &config.Output)
-	if err != nil {
+	if err := s.beginRecord(j, &config, recorded); err != nil {
 		return report.Run{}, err
 	}
+	files, err := s.outputs(j, &config.Output)
+	if err != nil {
+		return report.Run{}, errors.Join(err, recorded.close())
+	}
 	result, err := sim.Run(config)
+	err = errors.Join(err, recorded.close())
+	result.Notes = s.raceNotes(j)
 	s.notes.tell(stderr, source.notes())
+	return result, keep(files, result.Policy != "", err)
+}
+
+// keep ends the files of a run of which something is known, or nothing, and says with what
+// stopped the run what went wrong.
+func keep(files []*output, known bool, err error) error {
 	for _, file := range files {
-		if result.Policy != "" { // what is known of a run is kept, if it was stopped too
+		if known { // what is known of a run is kept, if it was stopped too
 			err = errors.Join(err, file.Commit())
 		} else {
 			err = errors.Join(err, file.Discard())
 		}
 	}
-	if err != nil && result.Policy != "" {
+	if err != nil && known {
 		err = fmt.Errorf("%w; %s", err, knownByThen)
 	}
-	return result, err
+	return err
 }
 
 // lanes are who decides: the run's policy, and before it, where they have one of their own,

@@ -1,0 +1,38 @@
+package sim
+
+import (
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+)
+
+// This file lets somebody else hear of every call that a run makes on its core, who may
+// write them down: the same calls on a core like it decide the same.
+
+// Call is a call on the core with what came of it. Its lists are valid until the function
+// that hears of it returns.
+type Call struct {
+	Kind CallKind
+	At   cluster.Time
+	Lane int              // of Begin and Finish
+	In   []cluster.Event  // of Observe
+	Out  []sched.Decision // of all but Begin
+}
+
+// CallKind is which method of the core was called.
+type CallKind uint8
+
+// The calls that a run makes. Rounds run without a budget.
+const (
+	Observe CallKind = iota
+	Step
+	Begin
+	Finish
+)
+
+// called lets whoever wants to hear of it.
+func (s *simulation) called(c Call) {
+	if s.cfg.Calls != nil {
+		c.At = s.now
+		s.cfg.Calls(c)
+	}
+}
