@@ -188,6 +188,9 @@ func shapes() []shape {
 		{"netgen sr", func(seed uint64) *mcmf.Graph { return NETGENSR(64).New(seed) }},
 		{"grid", by(func(r *rand.Rand) *mcmf.Graph { return Grid(r, 6, 12, 100, 20) })},
 		{"torus", by(func(r *rand.Rand) *mcmf.Graph { return Torus(r, 60, 6, 1000, 1000) })},
+		{"goto", func(seed uint64) *mcmf.Graph {
+			return GOTO{Nodes: 64, Degree: 8, MostCost: 1000, MostCapacity: 100}.New(seed)
+		}},
 		{"assignment", by(func(r *rand.Rand) *mcmf.Graph { return Assignment(r, 40, 5, 100) })},
 		{"assignment without prices", by(func(r *rand.Rand) *mcmf.Graph { return Assignment(r, 30, 5, 0) })},
 		{"large", by(func(r *rand.Rand) *mcmf.Graph { return Large(r, 60, 400) })},
