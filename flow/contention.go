@@ -276,7 +276,7 @@ func (w *network) dearest(row int32) (most Cost) {
 // market is the network of requests and slots.
 type market struct {
 	graph   *mcmf.Graph
-	solver  *mcmf.Solver
+	solver  solver
 	ways    []way // from a request to a type of slots
 	slots   []way // from a type to a node
 	request []int32
@@ -341,7 +341,7 @@ func (k *contention) solve(p *Policy, s *cluster.State, packing *pack.Packing) C
 		}
 	}
 	m.graph.SetSupply(sink, -total)
-	m.solver = mcmf.NewSolver(m.graph)
+	m.solver = newSolver(m.graph)
 	r := m.solver.Solve(mcmf.Options{Stop: p.options.Stop})
 	p.ticks += r.Ticks
 	if r.Status != mcmf.Optimal {

@@ -13,7 +13,8 @@ import (
 type Options struct {
 	// Name is the policy's, for what is said of it.
 	Name string
-	// Solver makes the solver of a graph; nil is mcmf.NewSolver.
+	// Solver makes the solver of a graph; nil is mcmf.NewSolver, with the first
+	// algorithm as first.go has it.
 	Solver func(*mcmf.Graph) Solver
 	// Algorithm is what the solver uses; Automatic is right for most.
 	Algorithm mcmf.Algorithm
@@ -65,7 +66,7 @@ func (p *Policy) reset() {
 	if p.options.Solver != nil {
 		p.solver = p.options.Solver(p.net.graph)
 	} else {
-		p.solver = mcmf.NewSolver(p.net.graph)
+		p.solver = newSolver(p.net.graph)
 	}
 	p.placer = placer{left: map[cluster.NodeID]bool{}, at: map[cluster.NodeID]int32{}}
 	p.victims = victims{}

@@ -33,7 +33,7 @@ type Watched struct {
 // anew must answer as one that has seen everything.
 func Watch(model func() Model, o Options) *Watched {
 	w := &Watched{model: model}
-	o.Solver = func(g *mcmf.Graph) Solver { return &overseer{Solver: mcmf.NewSolver(g), watched: w} }
+	o.Solver = func(g *mcmf.Graph) Solver { return &overseer{Solver: newSolver(g), watched: w} }
 	w.Policy = New(model(), o)
 	return w
 }
@@ -96,7 +96,7 @@ func (w *Watched) look(cost int64) {
 	}
 	rival := &overseer{}
 	o := w.options
-	o.Solver = func(g *mcmf.Graph) Solver { rival.Solver = mcmf.NewSolver(g); return rival }
+	o.Solver = func(g *mcmf.Graph) Solver { rival.Solver = newSolver(g); return rival }
 	fresh := New(w.model(), o)
 	fresh.learn(w.state, everything(w.state))
 	fresh.net.tier = w.net.tier

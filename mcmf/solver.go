@@ -51,7 +51,7 @@ func (s *Solver) choose(name Algorithm) Algorithm {
 	if name != Automatic {
 		return name
 	}
-	if s.warm != nil || s.last.flow != nil {
+	if s.Solved() {
 		return Incremental
 	}
 	leaves := 0
@@ -149,6 +149,9 @@ func (s *Solver) solveWarm(name Algorithm, volume int64, m *meter) Result {
 	}
 	return r
 }
+
+// Solved reports whether an earlier solve left a flow to start from.
+func (s *Solver) Solved() bool { return s.warm != nil || s.last.flow != nil }
 
 // Flow is what flows on an arc, by the last solve. Of an arc that has changed
 // since it says nothing of use.
