@@ -14,6 +14,7 @@ func BenchmarkScratch(b *testing.B) {
 	machines := sized(12_500, 250)
 	spread := mcmftest.LoadSpread{Machines: machines, Tasks: sized(10_000, 200)}
 	dense := mcmftest.ECSched{Machines: sized(5000, 100), Containers: sized(300, 30)}
+	window := mcmftest.ECSched{Machines: sized(500, 50), Containers: sized(300, 30)}
 	for _, shape := range []struct {
 		name string
 		make func() *mcmf.Graph
@@ -24,6 +25,8 @@ func BenchmarkScratch(b *testing.B) {
 		{"hot105", func() *mcmf.Graph { return mcmftest.Hot(machines, 1.05).New(1).Graph }},
 		{"loadspread", func() *mcmf.Graph { return spread.New(1).Graph }},
 		{"ecsched", func() *mcmf.Graph { return dense.New(1).Graph }},
+		{"window", func() *mcmf.Graph { return window.New(1).Graph }},
+		{"goto8", func() *mcmf.Graph { return mcmftest.GOTO8(sized(1<<12, 1<<10)).New(1) }},
 		{"netgen8", func() *mcmf.Graph { return mcmftest.NETGEN8(sized(1<<14, 1<<8)).New(1) }},
 		{"netgensr", func() *mcmf.Graph { return mcmftest.NETGENSR(sized(1<<12, 1<<7)).New(1) }},
 	} {

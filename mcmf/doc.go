@@ -51,6 +51,7 @@
 //
 //	graph.go            nodes, arcs, curves, and the notes of what changed
 //	solver.go           which algorithm runs, and from where
+//	look.go             the choice between them, for a graph that is new
 //	result.go           options, statuses, ticks
 //	certificate.go      the proof that a flow is the cheapest
 //	paths.go            a flow taken apart into paths

@@ -22,8 +22,15 @@ func NewSolver(g *Graph) *Solver { return &Solver{graph: g} }
 // The algorithm is Options.Algorithm, or, if that is Automatic:
 //   - Incremental, where an earlier solve left a flow to start from;
 //   - Auction, where a quarter of all nodes or more are leaves (they give one unit
-//     and nothing enters them, as tasks that are scheduled);
+//     and nothing enters them, as tasks that are scheduled), all units end at one
+//     node, and most leaves find room at the head of their cheapest arc;
+//   - CostScaling, where there are few leaves and many levels of nodes that can let
+//     hardly more through than has to pass;
 //   - NetworkSimplex for all other graphs.
+//
+// look.go has the numbers. The choice may become better with any version, and with
+// it may change which of several flows of the same cost is found. Who needs the same
+// flow for good names the algorithm.
 //
 // It panics if there is no such algorithm.
 func (s *Solver) Solve(o Options) Result {
@@ -54,16 +61,7 @@ func (s *Solver) choose(name Algorithm) Algorithm {
 	if s.Solved() {
 		return Incremental
 	}
-	leaves := 0
-	for v := range s.graph.nodes {
-		if row := &s.graph.nodes[v]; row.supply == 1 && row.first[entering] == None {
-			leaves++
-		}
-	}
-	if 4*leaves >= len(s.graph.nodes) {
-		return Auction
-	}
-	return NetworkSimplex
+	return s.graph.look()
 }
 
 // fromNothing is the algorithm of a name that starts from nothing.

@@ -134,11 +134,11 @@ func TestStop(t *testing.T) {
 		t.Errorf("with a small budget: %v after %d ticks", r.Status, r.Ticks)
 	}
 	// One spends its budget, the other has enough of it: one result is a result.
-	war := func() *mcmf.Graph { return mcmftest.PriceWar(60, 1<<20) }
-	enough := mcmf.NewSolver(war()).Solve(mcmf.Options{Algorithm: mcmf.NetworkSimplex}).Ticks + 1
-	alone := mcmf.NewSolver(war()).Solve(mcmf.Options{Budget: enough})
-	r := race.New(war(), mcmf.NetworkSimplex).Solve(mcmf.Options{Budget: enough})
-	if alone.Status != mcmf.Exhausted || r.Status != mcmf.Optimal || r.Algorithm != mcmf.NetworkSimplex {
+	chain := func() *mcmf.Graph { return mcmftest.Chain(400, 100) }
+	enough := mcmf.NewSolver(chain()).Solve(mcmf.Options{Algorithm: mcmf.CostScaling}).Ticks + 1
+	alone := mcmf.NewSolver(chain()).Solve(mcmf.Options{Budget: enough})
+	r := race.New(chain(), mcmf.CostScaling).Solve(mcmf.Options{Budget: enough})
+	if alone.Status != mcmf.Exhausted || r.Status != mcmf.Optimal || r.Algorithm != mcmf.CostScaling {
 		t.Errorf("with a budget of %d: %v alone, %v in a race by %s", enough, alone.Status, r.Status, r.Algorithm)
 	}
 	nobodyLeft(t)
