@@ -458,3 +458,38 @@ func TestWhyAnApplicationWaits(t *testing.T) {
 		}
 	}
 }
+
+// cause runs a round of every lane: a node changes.
+func (b *bed) cause() {
+	b.t.Helper()
+	b.tell(cluster.NodeChanged{Node: 0, Spec: *b.core.State().NodeSpec(0)})
+	b.step()
+}
+
+// TestWhoIsGoneIsForgotten: a row whose task has ended waits no more, be it empty or another lane's
+// by now. The solver is not asked when nobody of the lane's own waits, and never for another's.
+func TestWhoIsGoneIsForgotten(t *testing.T) {
+	posed := ""
+	b := newBed(t, lane.Options{Solve: func(p *constraint.Problem, _ int64) (constraint.Assignment, int64) {
+		posed += " |"
+		for i := range p.Applications {
+			posed += fmt.Sprintf(" %s %d", p.Applications[i].Name, p.Applications[i].End-p.Applications[i].First)
+		}
+		return greedy.Serial().Solve(p)
+	}})
+	b.job("app1", 2, 5) // larger than any node
+	b.job("app2", 1, 5)
+	b.step()
+	b.tell(cluster.TaskEnded{Task: 0, Seq: 0}, cluster.TaskEnded{Task: 1, Seq: 1},
+		cluster.JobSubmitted{Job: 9, Name: "batch"}, cluster.TaskSubmitted{Task: 0, Seq: 10, Job: 9})
+	b.cause()
+	b.tell(cluster.TaskEnded{Task: 2, Seq: 2}, cluster.TaskSubmitted{Task: 3, Seq: 11, Job: 9})
+	b.cause()
+	if want := " | app1 2 app2 1 | app2 1"; posed != want {
+		t.Errorf("posed were%s, want%s", posed, want)
+	}
+	if got := b.core.Counts().Refused; got != 0 {
+		t.Errorf("%d bundles were refused, want none", got)
+	}
+	b.want("batch: - -")
+}
