@@ -2,12 +2,13 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help check build test test-long lint vuln bench fuzz kube kube-test cluster
+.PHONY: help check build test test-long lint vuln bench fuzz mutants kube kube-test cluster
 
 BENCH ?= .
 COUNT ?= 6
 OUT ?= bench.txt
 FUZZTIME ?= 20s
+MUTANTS ?=
 
 LINT_VERSION := v2.15.0
 LINT = $(shell go env GOPATH)/bin/golangci-lint-$(LINT_VERSION)
@@ -61,6 +62,9 @@ cluster: kube ## Start a control plane with 1,000 fake nodes and our scheduler, 
 
 bench: ## Measure into OUT=bench.txt for benchstat; BENCH=regexp narrows, COUNT=6 repeats
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./... | tee $(OUT)
+
+mutants: ## Change the source in one place at a time, and see whether the tests notice (30 minutes); MUTANTS='-only queue' narrows
+	go run ./internal/mutants $(MUTANTS)
 
 # Go before 1.27 may end a target's time with "context deadline exceeded" though
 # nothing was found (golang/go#75804). That one failure gets a second try.

@@ -81,6 +81,7 @@ sim/trace/ecsched: cluster sim/trace
 sim/trace/kubernetes: cluster constraint constraint/kubernetes internal/manifest sim/trace
 sim/trace/place: cluster constraint constraint/request sim/trace
 internal/kmeans:
+internal/mutants:
 sim/workload: cluster internal/heap internal/kmeans sim/trace
 experiment: class cluster constraint constraint/greedy constraint/planted constraint/request constraint/search internal/nearest policies report sched sim sim/trace sim/trace/dlrm sim/trace/ecsched sim/trace/google2011 sim/trace/openb sim/trace/place sim/trace/qos sim/workload
 cmd/fairlead: *
