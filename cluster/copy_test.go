@@ -27,6 +27,21 @@ func TestCopiesKnowWhatIsInNoRow(t *testing.T) {
 	}
 }
 
+// TestCopyStandsAlone: what changes in a state changes nothing in its copy, until that follows.
+func TestCopyStandsAlone(t *testing.T) {
+	s := newCluster(t)
+	for task := range cluster.TaskID(2) {
+		place(t, s, task+1, 0)
+		apply(t, s, 1, cluster.TaskStarted{Task: task + 1, Attempt: 1, Node: 0})
+	}
+	mirror := cluster.NewState(s.Kinds(), s.Classes())
+	mirror.CopyAll(s)
+	before := mirror.Picture()
+	apply(t, s, 2, cluster.TaskEnded{Task: 1, Seq: 1}, cluster.NodeChanged{Node: 1, Spec: cluster.NodeSpec{Name: "n3", Capacity: cluster.Vector{1, 1}}})
+	place(t, s, 3, 0)
+	picture(t, mirror, before)
+}
+
 // manyNodes is more than a set holds in other tests: three words of bits and a part of one.
 const manyNodes = 230
 

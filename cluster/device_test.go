@@ -101,3 +101,17 @@ func TestPickDevices(t *testing.T) {
 		}
 	}
 }
+
+// A task that asks for devices fits on an empty node that has as many, large enough.
+func TestFitsEmptyOnDevices(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		ask  int64
+		fits bool
+	}{{"none", 0, true}, {"a share", 4, true}, {"one", 10, true}, {"all four", 40, true}, {"five", 50, false}} {
+		s, task := fourDevices(t, tc.ask)
+		if got := s.FitsEmpty(s.Task(task).Shape, 0); got != tc.fits {
+			t.Errorf("%s: fits on the empty node %v, want %v", tc.name, got, tc.fits)
+		}
+	}
+}

@@ -319,3 +319,25 @@ func TestReservationIsNoRun(t *testing.T) {
 		}
 	}
 }
+
+// TestReservationOfShrunkKind: a node that shrinks keeps its promises as far as what stays of it
+// reaches, in each kind, the last unit of one too.
+func TestReservationOfShrunkKind(t *testing.T) {
+	for _, tc := range []struct {
+		memory int64
+		phase  cluster.Phase
+	}{{2, cluster.Reserved}, {1, cluster.Waiting}} {
+		s := newCluster(t)
+		for task := range cluster.TaskID(2) {
+			place(t, s, task+1, 0)
+			apply(t, s, 1, cluster.TaskStarted{Task: task + 1, Attempt: 1, Node: 0})
+		}
+		evict(t, s, 1)
+		place(t, s, 3, 0) // for which room there is once the first has left
+		apply(t, s, 2, cluster.NodeChanged{Node: 0, Spec: cluster.NodeSpec{Name: "n1", Capacity: cluster.Vector{4, tc.memory}}})
+		s.Promote(0)
+		if got := s.Task(3).Phase; got != tc.phase {
+			t.Errorf("with %d memory the reserved task is %s, want %s", tc.memory, got, tc.phase)
+		}
+	}
+}
