@@ -104,6 +104,9 @@ func replayed(t *testing.T, text string, cpu int64) *recording.Difference {
 // policy that does or the file that was changed; and it says what was granted.
 func TestReplayComparesGrants(t *testing.T) {
 	text, _ := recordLarge(t)
+	if want := "\n" + `{"call":"step","at":1,"out":[{`; !strings.Contains(text, want) { // nothing happened
+		t.Errorf("no line begins with %s", want)
+	}
 	if d := replayed(t, text, 2); d != nil {
 		t.Fatalf("as it was recorded: %v", d)
 	}

@@ -107,3 +107,52 @@ func TestTogetherOrNotAtAll(t *testing.T) {
 		}
 	}
 }
+
+// stubborn is a policy that plans a placement on a node that is full, and insists on one after the
+// other.
+type stubborn struct {
+	idle
+	insists []cluster.NodeID
+}
+
+func (p *stubborn) Plan(_ *sched.Trial, c *sched.Changed, _ int64, out *sched.Plan) {
+	for _, id := range c.Tasks {
+		out.Add(sched.Action{Kind: sched.Place, Task: id})
+		out.Close()
+	}
+	out.Ticks = 10
+}
+
+func (p *stubborn) Insist(_ *sched.Trial, refused []sched.Action, out *sched.Plan) {
+	for _, n := range p.insists {
+		out.Add(sched.Action{Kind: sched.Place, Task: refused[0].Task, Node: n})
+		out.Close()
+	}
+	out.Ticks = 3
+}
+
+// TestInsist: what commit refuses may be planned once more at once; each bundle that is refused then
+// counts as well, and so does the effort.
+func TestInsist(t *testing.T) {
+	for _, tc := range []struct {
+		insists         []cluster.NodeID
+		placed, refused int64
+	}{{nil, 0, 1}, {[]cluster.NodeID{1}, 1, 1}, {[]cluster.NodeID{0, 0}, 0, 3}, {[]cluster.NodeID{0, 1}, 1, 2}} {
+		core, err := sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu"}}, nil), sched.Lane{Name: "l", Policy: &stubborn{insists: tc.insists}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, _, err := core.Step(0, []cluster.Event{
+			cluster.NodeAdded{Node: 0, Spec: cluster.NodeSpec{Name: "full", Capacity: cluster.Vector{0}}},
+			cluster.NodeAdded{Node: 1, Spec: cluster.NodeSpec{Name: "n", Capacity: cluster.Vector{1}}},
+			cluster.ShapeDefined{Spec: cluster.Shape{Demand: cluster.Vector{1}}},
+			cluster.JobSubmitted{Name: "j"}, cluster.TaskSubmitted{Task: 0, Seq: 1},
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := core.Counts(); c.Placed != tc.placed || c.Refused != tc.refused || c.Ticks != 13 || int64(len(out)) != tc.placed {
+			t.Errorf("who insists on %v: %d decisions, counted %+v; want %d placed, %d refused, 13 ticks", tc.insists, len(out), c, tc.placed, tc.refused)
+		}
+	}
+}
