@@ -49,6 +49,7 @@ func TestCheck(t *testing.T) {
 		{"not there", nil, constraint.Assignment{0, 2, 2}, "is on node row 2 of 2"},
 		{"not eligible", func(p *constraint.Problem) { p.Classes[1].Eligible = []bool{true, false} }, constraint.Assignment{0, 0, 1}, "is on node n1, which it may not use"},
 		{"too many on a node", func(p *constraint.Problem) { p.Classes[1].PerNode = 1 }, constraint.Assignment{0, 1, 1}, "is one of 2 of its application on node n1, which may hold 1"},
+		{"as many on a node as may be", func(p *constraint.Problem) { p.Classes[1].PerNode = 2 }, constraint.Assignment{0, 1, 1}, ""},
 		{"devices", func(p *constraint.Problem) { p.Nodes[1].Devices = []int64{4, 2} }, constraint.Assignment{0, 1, 1}, "node n1: its devices cannot hold the 2 containers"},
 		{"hard", func(p *constraint.Problem) { p.Constraints = []cluster.Constraint{apart} }, constraint.Assignment{0, 0, 1}, "constraint apart is hard, and violated 1 times where it was 0 times"},
 		{"hard, and kept", func(p *constraint.Problem) { p.Constraints = []cluster.Constraint{apart} }, constraint.Assignment{0, 1, 1}, ""},

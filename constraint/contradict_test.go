@@ -58,6 +58,11 @@ error: {a, {b, 3, 5}, node}: hard contradicts {a, {b, 0, 2}, node}: hard for a: 
 {a, {b, 3, 5}, node}: 7
 warning: {a, {b, 3, 5}, node}: 7 contradicts {a, {b, 0, 2}, node}: hard for a: the first asks for at least 3 other b in its node, the second allows at most 2 other b in its node
 
+# One that must be there, and none that may be.
+{a, {b, 1, inf}, node}: hard
+{a, {b, 0, 0}, node}: hard
+error: {a, {b, 1, inf}, node}: hard contradicts {a, {b, 0, 0}, node}: hard for a: the first asks for at least 1 other b in its node, the second allows at most 0 other b in its node
+
 # One counts itself: 3 in all against 4 in all; and 4 against 4.
 {a, {a, 3, inf}, rack}: hard
 {a, {a, 0, 3}, rack}: hard counted

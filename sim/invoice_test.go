@@ -215,3 +215,33 @@ func TestInvoicesOfNobody(t *testing.T) {
 		t.Errorf("%s lines:\n%s", strconv.Itoa(lines), text.String())
 	}
 }
+
+// TestTheShortestWorkCounts: who worked for a microsecond has worked, in the classes and on invoices;
+// who never began has not.
+func TestTheShortestWorkCounts(t *testing.T) {
+	l := &list{kinds: []cluster.Kind{{Name: "cpu", PerUnit: 1}}, records: []trace.Record{
+		{What: trace.NodeAdded, Node: trace.Node{ID: 1, Capacity: cluster.Vector{4}}},
+		{What: trace.TaskSubmitted, Task: trace.Task{Job: 1, JobTasks: 1, User: "ann", Demand: cluster.Vector{3}, Work: 1}},
+		{What: trace.TaskSubmitted, Task: trace.Task{Job: 2, JobTasks: 1, User: "ann", Demand: cluster.Vector{5}, Work: 1}},
+	}}
+	s, err := newSimulation(Config{Source: l, Lanes: lane(t, "kube"), Classes: dear(), Planner: Planner{Time: Zero}, Output: Output{Invoices: &bytes.Buffer{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.play(); err != nil {
+		t.Fatal(err)
+	}
+	s.conclude()
+	worked := 0
+	for i := range s.stats.classes {
+		worked += s.stats.classes[i].worked
+	}
+	invoiced, tasks := 0, 0
+	for _, one := range s.stats.invoices {
+		invoiced += one.worked
+		tasks += one.tasks
+	}
+	if worked != 1 || invoiced != 1 || tasks != 2 {
+		t.Errorf("of %d tasks %d have worked by their classes, %d by invoices; want 1 of 2", tasks, worked, invoiced)
+	}
+}

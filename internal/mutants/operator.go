@@ -168,7 +168,7 @@ func (f *finder) swap(n *ast.CallExpr) {
 // symmetric reports whether the order of the call's arguments says nothing.
 func (f *finder) symmetric(n *ast.CallExpr) bool {
 	switch f.between(n.Fun.Pos(), n.Fun.End()) {
-	case "min", "max", "errors.Join", "slices.Equal", "slices.EqualFunc", "maps.Equal":
+	case "min", "max", "errors.Join", "slices.Equal", "slices.EqualFunc", "maps.Equal", "bits.Mul64", "wide.Product":
 		return true
 	}
 	return false
