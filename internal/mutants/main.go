@@ -81,7 +81,7 @@ func main() {
 	flag.IntVar(&o.workers, "workers", 2, "how many mutants to run at a time")
 	flag.StringVar(&o.only, "only", "", "these packages alone, as in cluster,kube/world; then 200 are not asked for")
 	flag.IntVar(&o.make, "make", 0, "so many mutants of each package, not as many as the table in main.go says; then 200 are not asked for")
-	flag.BoolVar(&o.list, "list", false, "list the mutants, and run none")
+	flag.BoolVar(&o.list, "list", false, "list the mutants, check what equivalent.txt names, and run none")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, o, os.Stdout)
@@ -121,7 +121,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		for _, m := range all {
 			fmt.Fprint(out, m)
 		}
-		return nil
+		return known.check()
 	}
 	tester := &tester{dir: dir, deadline: deadline, least: 20 * time.Second, log: os.Stderr}
 	if err := tester.judge(ctx, wanted, all, o.workers); err != nil {
