@@ -6,8 +6,10 @@ import "testing"
 // how many tasks it serves.
 func TestWorthOrder(t *testing.T) {
 	rising := []NodeWorth{
-		{Most: 1, Least: 9, Tasks: 9}, {Most: 2, Least: 1, Tasks: 9},
-		{Most: 2, Least: 2, Tasks: 1}, {Most: 2, Least: 2, Tasks: 2},
+		{Most: 1, Least: 9, Tasks: 9},
+		{Most: 2, Least: 1, Tasks: 9},
+		{Most: 2, Least: 2, Tasks: 1},
+		{Most: 2, Least: 2, Tasks: 2},
 	}
 	for i := range rising {
 		for j := range rising {

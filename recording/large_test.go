@@ -75,7 +75,8 @@ func recordLarge(t *testing.T) (text string, set []cluster.NodeID) {
 	}
 	resized, _, err := r.Step(2, []cluster.Event{
 		cluster.TaskStarted{Attempt: 1, Node: 159, Grant: cluster.Vector{2, 1}},
-		cluster.TaskSubmitted{Task: 1, Seq: 2}, cluster.TaskFound{Task: 1, Seq: 2, Node: 5, Grant: cluster.Vector{2, 1}},
+		cluster.TaskSubmitted{Task: 1, Seq: 2},
+		cluster.TaskFound{Task: 1, Seq: 2, Node: 5, Grant: cluster.Vector{2, 1}},
 		cluster.TaskSubmitted{Task: 2, Seq: 3},
 	}, nil)
 	if err != nil || len(resized) != 3 || resized[0].Kind != sched.Resize || resized[1].Kind != sched.Resize {

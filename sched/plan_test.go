@@ -146,7 +146,8 @@ func TestInsist(t *testing.T) {
 			cluster.NodeAdded{Node: 0, Spec: cluster.NodeSpec{Name: "full", Capacity: cluster.Vector{0}}},
 			cluster.NodeAdded{Node: 1, Spec: cluster.NodeSpec{Name: "n", Capacity: cluster.Vector{1}}},
 			cluster.ShapeDefined{Spec: cluster.Shape{Demand: cluster.Vector{1}}},
-			cluster.JobSubmitted{Name: "j"}, cluster.TaskSubmitted{Task: 0, Seq: 1},
+			cluster.JobSubmitted{Name: "j"},
+			cluster.TaskSubmitted{Task: 0, Seq: 1},
 		}, nil)
 		if err != nil {
 			t.Fatal(err)
