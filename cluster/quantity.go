@@ -51,6 +51,10 @@ type Kind struct {
 	Devices bool
 }
 
+// MaxKinds is how many kinds a recording can hold. A world whose kinds are
+// whatever somebody offers keeps within it.
+const MaxKinds = 1000
+
 // CheckKinds says why no cluster can have these kinds.
 func CheckKinds(kinds []Kind) error {
 	first := -1

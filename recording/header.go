@@ -180,13 +180,10 @@ func decodeHeader(line []byte) (*Header, error) {
 	return h, h.validate()
 }
 
-// maxKinds bounds the kinds of a header, so that a wild one is an error.
-const maxKinds = 1000
-
 // validate says why no core can be made of the header.
 func (h *Header) validate() error {
-	if len(h.Kinds) == 0 || len(h.Kinds) > maxKinds {
-		return fmt.Errorf("header: %d kinds, want 1 to %d", len(h.Kinds), maxKinds)
+	if len(h.Kinds) == 0 || len(h.Kinds) > cluster.MaxKinds {
+		return fmt.Errorf("header: %d kinds, want 1 to %d", len(h.Kinds), cluster.MaxKinds)
 	}
 	if err := cluster.CheckKinds(h.Kinds); err != nil {
 		return fmt.Errorf("header: %w", err)

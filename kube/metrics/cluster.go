@@ -17,6 +17,7 @@ type Cluster struct {
 	cacheSize   *prometheus.GaugeVec
 	staleEvents prometheus.Counter
 	epochs      *prometheus.CounterVec
+	leftOut     *prometheus.GaugeVec
 }
 
 func newCluster() Cluster {
@@ -27,11 +28,14 @@ func newCluster() Cluster {
 			"Events that were older than what was known and changed nothing."),
 		epochs: counters("fairlead_epochs_total",
 			"Times that the planner began anew from what the API server says, by cause.", "cause"),
+		leftOut: gauges("fairlead_kinds_left_out",
+			"Resources and host ports that the planner does not count because they are too many, by whose they are: nodes (offered by them and asked for by no pod) or pods (asked for; such pods are placed one at a time).",
+			"of"),
 	}
 }
 
 func (c *Cluster) collectors() []prometheus.Collector {
-	return []prometheus.Collector{c.cacheSize, c.staleEvents, c.epochs}
+	return []prometheus.Collector{c.cacheSize, c.staleEvents, c.epochs, c.leftOut}
 }
 
 // SetCached sets how many objects of a kind are kept.
@@ -44,3 +48,10 @@ func (c *Cluster) Stale(events int) { c.staleEvents.Add(float64(events)) }
 
 // Epoch counts a fresh start of the planner, such as becoming leader.
 func (c *Cluster) Epoch(cause string) { c.epochs.WithLabelValues(cause).Inc() }
+
+// SetLeftOut sets how many resources of nodes, and how many needs of pods, are not
+// counted by the planner.
+func (c *Cluster) SetLeftOut(ofNodes, ofPods int) {
+	c.leftOut.WithLabelValues("nodes").Set(float64(ofNodes))
+	c.leftOut.WithLabelValues("pods").Set(float64(ofPods))
+}

@@ -50,6 +50,7 @@ func counted(t *testing.T) []*dto.MetricFamily {
 	m.Cluster.SetCached(metrics.Nodes, 4)
 	m.Cluster.Stale(1)
 	m.Cluster.Epoch("elected")
+	m.Cluster.SetLeftOut(872, 3)
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -128,6 +129,8 @@ func TestValues(t *testing.T) {
 		"fairlead_bind_duration_seconds{result=conflict}":                                  1,
 		"fairlead_ambiguous_binds_total{}":                                                 1,
 		"fairlead_epochs_total{cause=elected}":                                             1,
+		"fairlead_kinds_left_out{of=nodes}":                                                872,
+		"fairlead_kinds_left_out{of=pods}":                                                 3,
 		"fairlead_eligibility_evaluations_total{}":                                         5,
 		"fairlead_api_writes_total{resource=pods/binding,result=ok,verb=create}":           1,
 		"fairlead_recording_bytes_total{}":                                                 100,

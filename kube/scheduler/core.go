@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/klog/v2"
 
@@ -78,10 +79,22 @@ func (s *Scheduler) restart(cause string) error {
 	s.core = recording.NewRecorder(core, s.record, races...)
 	s.mistakes.broken = false
 	s.Metrics.Cluster.Epoch(cause)
+	s.sayLeftOut()
 	if _, err := s.core.Snapshot(s.now(), snapshot, nil); err != nil {
 		return fmt.Errorf("start a core from what is known of the cluster: %w", err)
 	}
 	return nil
+}
+
+// sayLeftOut logs which resources of nodes have no column, when that is new.
+func (s *Scheduler) sayLeftOut() {
+	left := s.world.LeftOut()
+	if len(left) == 0 || slices.Equal(left, s.leftOut) {
+		return
+	}
+	s.leftOut = left
+	klog.Background().Info("nodes offer more resources than are counted; those that no pod asks for are left out until one does",
+		"leftOut", len(left), "first", left[:min(len(left), 10)])
 }
 
 // accounts tells how a task of the core, which is about to be replaced, has spent its

@@ -71,7 +71,7 @@ func offline(b *testing.B, nodes int) *Scheduler {
 }
 
 // decideOffline does a turn of the loop; every bind succeeds.
-func (s *Scheduler) decideOffline(b *testing.B) int {
+func (s *Scheduler) decideOffline(b testing.TB) int {
 	b.Helper()
 	s.world.Advance(s.now())
 	s.world.Ask(func() bool { return false })

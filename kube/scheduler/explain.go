@@ -181,7 +181,10 @@ func (s *Scheduler) ownWords(p *world.Pod) string {
 		n := s.core.State().Task(task).Node
 		return fmt.Sprintf("Fairlead: node %s is kept for it until others have left.", s.core.State().NodeSpec(n).Name)
 	case p.Stage == world.Waiting:
-		return "Fairlead: " + s.core.Why(s.world.Task(p)).Text(s.world.Kinds()) + "."
+		return "Fairlead: " + s.core.Why(s.world.Task(p)).Text(s.world.Meanings()) + "."
+	}
+	if n := s.world.Uncounted(p); n != "" {
+		return fmt.Sprintf("Fairlead: more resources and host ports are in use than are counted, %s among them; pods that ask for it are placed one at a time.", n)
 	}
 	return "Fairlead: its nodes depend on other pods, volumes or devices; it is tried again when any of these change."
 }

@@ -172,6 +172,7 @@ func (s *Scheduler) count() {
 	s.Metrics.Cluster.SetCached(metrics.Nodes, counts.Nodes)
 	s.Metrics.Cluster.SetCached(metrics.BoundPods, counts.OnNodes)
 	s.Metrics.Cluster.SetCached(metrics.AssumedPods, counts.Assumed)
+	s.Metrics.Cluster.SetLeftOut(len(s.world.LeftOut()), s.world.Refused())
 	evaluations := s.judge.Evaluations()
 	s.Metrics.Rounds.EligibilityEvaluated(int(evaluations - s.evaluations))
 	s.evaluations = evaluations

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
@@ -54,7 +55,8 @@ type Scheduler struct {
 	began     time.Time
 	core      *recording.Recorder
 	decisions []sched.Decision
-	counted   cluster.Time // when the gauges were last set
+	counted   cluster.Time      // when the gauges were last set
+	leftOut   []v1.ResourceName // that were said to have no column
 
 	evaluations int64 // of the judge, that were counted
 

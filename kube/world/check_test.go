@@ -5,9 +5,13 @@ import (
 	"maps"
 	"slices"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/util"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/judge"
 )
 
 // This file holds the world to the truth. After each turn the rig's record,
@@ -17,7 +21,7 @@ import (
 func (r *rig) check() {
 	r.tb.Helper()
 	for _, check := range []func() error{
-		r.core.State().Check, r.checkStale, r.checkPlaces, r.checkStages, r.checkExits, r.checkSets, r.checkQuestions,
+		r.core.State().Check, r.checkStale, r.checkPlaces, r.checkStages, r.checkExits, r.checkSets, r.checkQuestions, r.checkColumns,
 	} {
 		if err := check(); err != nil {
 			r.tb.Fatalf("at %v: %v", r.now, err)
@@ -221,6 +225,64 @@ func (r *rig) checkQuestions() error {
 	for key, q := range r.world.asking {
 		if q.judged != nil || len(q.pods) == 0 {
 			return fmt.Errorf("question %q is open, or nobody's, between rounds", key)
+		}
+	}
+	return nil
+}
+
+// checkColumns holds the core's vectors to what columns stand for at this moment,
+// whatever they stood for before.
+func (r *rig) checkColumns() error {
+	k := &r.world.kinds
+	shapes := make([]int, len(k.columns))
+	for _, s := range r.world.shapes {
+		for i := range k.columns {
+			if i >= k.named && s.demand[firstExtended+i] > 0 {
+				shapes[i]++
+			}
+		}
+	}
+	for i, c := range k.columns {
+		if c.shapes != shapes[i] {
+			return fmt.Errorf("column %d, %s, is asked for by %d shapes, the world counts %d", i, c.need, shapes[i], c.shapes)
+		}
+	}
+	offers := map[v1.ResourceName]int{}
+	for name, n := range r.world.nodes {
+		if has, want := r.core.State().Capacity(n.row), k.capacity(n.object); !slices.Equal(has, want) {
+			return fmt.Errorf("node %s has capacity %v in the core, want %v", name, has, want)
+		}
+		for resource, q := range framework.NewResource(n.object.Status.Allocatable).ScalarResources {
+			if q > 0 {
+				offers[resource]++
+			}
+		}
+	}
+	if !maps.Equal(offers, k.offers) {
+		return fmt.Errorf("nodes offer %v, the world counts %v", offers, k.offers)
+	}
+	for _, p := range r.world.pods {
+		if p.node == nil && p.Stage != Waiting {
+			continue
+		}
+		info, _ := p.read()
+		requests := judge.Requests(info)
+		has := r.core.State().Shape(r.core.State().Task(p.slot.task).Shape).Demand
+		for i, c := range k.columns {
+			want := requests.ScalarResources[c.need.resource]
+			if c.need.resource != "" && r.judge.ProvidesDevices(c.need.resource) {
+				want = 0
+			}
+			for _, port := range util.GetHostPorts(p.object) {
+				for _, share := range portShares(port) {
+					if c.need.resource == "" && share.port == c.need.port {
+						want = min(wholePort, want+share.units)
+					}
+				}
+			}
+			if has[firstExtended+i] != want {
+				return fmt.Errorf("pod %s takes %d of %s in the core, want %d", p.object.Name, has[firstExtended+i], c.need, want)
+			}
 		}
 	}
 	return nil

@@ -168,10 +168,14 @@ func (w *World) shapeOf(c *class, demand cluster.Vector) *shape {
 		}
 		s = &shape{key: key, row: cluster.ShapeID(w.shapeRows.Take()), class: c, demand: demand}
 		w.shapes[key] = s
+		w.kinds.count(demand, 1)
 		w.emit(cluster.ShapeDefined{Shape: s.row, Spec: cluster.Shape{Demand: demand, Eligible: set}})
 	}
 	return s
 }
+
+// emptyShape is that of who takes nothing.
+func (w *World) emptyShape() *shape { return w.shapeOf(nil, make(cluster.Vector, len(w.kinds.list))) }
 
 func shapeKey(set cluster.SetID, demand cluster.Vector) string {
 	key := strconv.AppendUint(make([]byte, 0, 64), uint64(set), 36)
@@ -189,6 +193,7 @@ func (w *World) release(s *shape) {
 		return
 	}
 	delete(w.shapes, s.key)
+	w.kinds.count(s.demand, -1)
 	w.emit(cluster.ShapeForgotten{Shape: s.row})
 	w.shapeRows.Give(uint32(s.row))
 	c := s.class

@@ -73,7 +73,10 @@ func (h *history) actions() map[string]func(*rapid.T) {
 		"new urgent pod": func(t *rapid.T) {
 			h.newPlainPod(fmt.Sprintf(" cpu=%d priority=%d", 1+number(t, 4, "cpu"), 10*number(t, 3, "urgency")))
 		},
-		"new web pod":   func(t *rapid.T) { h.newPlainPod(" cpu=500m app=web port=80") },
+		"new web pod": func(t *rapid.T) { h.newPlainPod(" cpu=500m app=web port=80") },
+		"new pod with a port of its own": func(t *rapid.T) {
+			h.newPlainPod(fmt.Sprintf(" cpu=500m port=%d%s", 1000+h.made, pick(t, "resource", "", "", " ext=example.com/a:1", " ext=hugepages-2Mi:2Mi")))
+		},
 		"new bound pod": func(*rapid.T) { h.newPod(h.anyNodeName()) },
 		"change pod":    h.withPod(h.changePod),
 		"repeat event": h.withPod(func(uid types.UID) {

@@ -11,16 +11,15 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/util"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/judge"
 )
 
-// This file says how Kubernetes' resources become the columns of a vector.
+// This file says how Kubernetes' resources become quantities of a vector.
 // Host ports are columns too. An address-less port excludes every other user
 // of its number, so it asks for the whole column; a port on one address asks
 // for one unit of it, and for the whole of a column of its own.
 //
-// The columns are fixed while a core lives. Columns for ports are set aside in
-// advance and take on a meaning when a port is first met; an extended resource
-// that no column stands for asks for a new core, see World.Stale.
+// Which need a column stands for is said in columns.go.
 
 // The columns that every cluster has.
 const (
@@ -35,14 +34,7 @@ const (
 // number of addresses that any node has.
 const wholePort = 1 << 20
 
-const (
-	sparePorts = 8
-	// maxPorts bounds the vectors. A pod that asks for a port beyond it is
-	// judged by the full filters instead.
-	maxPorts = 512
-)
-
-// port is what a column of ports stands for. No address means any.
+// port is a host port. No address means any.
 type port struct {
 	protocol v1.Protocol
 	number   int32
@@ -54,65 +46,6 @@ func (p port) String() string {
 	return strings.TrimSuffix(fmt.Sprintf("host port %s/%d on %s", p.protocol, p.number, p.address), " on ")
 }
 
-// kinds maps resources and ports to columns.
-type kinds struct {
-	list      []cluster.Kind
-	extended  map[v1.ResourceName]int
-	ports     map[port]int
-	firstPort int
-}
-
-// newKinds makes the columns for the given extended resources and ports, with
-// as many to spare as are in use.
-func newKinds(extended []v1.ResourceName, ports []port) kinds {
-	k := kinds{
-		list: []cluster.Kind{
-			{Name: "cpu", Unit: "cores", PerUnit: 1000},
-			{Name: "memory", Unit: "GiB", PerUnit: 1 << 30},
-			{Name: "ephemeral-storage", Unit: "GiB", PerUnit: 1 << 30},
-			{Name: "pods", Unit: "pods", PerUnit: 1},
-		},
-		extended: map[v1.ResourceName]int{},
-		ports:    map[port]int{},
-	}
-	slices.Sort(extended)
-	for _, name := range slices.Compact(extended) {
-		k.extended[name] = len(k.list)
-		k.list = append(k.list, cluster.Kind{Name: string(name), PerUnit: 1})
-	}
-	k.firstPort = len(k.list)
-	for i := range min(maxPorts, max(sparePorts, 2*len(ports))) {
-		k.list = append(k.list, cluster.Kind{Name: fmt.Sprintf("host port %d", i+1), PerUnit: wholePort})
-	}
-	for _, p := range ports {
-		k.column(p)
-	}
-	return k
-}
-
-// column returns the port's column, and false if none is left.
-func (k *kinds) column(p port) (int, bool) {
-	if c, ok := k.ports[p]; ok {
-		return c, true
-	}
-	c := k.firstPort + len(k.ports)
-	if c >= len(k.list) {
-		return 0, false
-	}
-	k.ports[p] = c
-	k.list[c].Name = p.String()
-	return c, true
-}
-
-// lacks reports whether the port has no column and gets none.
-func (k *kinds) lacks(share portShare) bool {
-	_, ok := k.column(share.port)
-	return !ok
-}
-
-// full reports whether more columns for ports could be made by a new core.
-func (k *kinds) full() bool { return len(k.list)-k.firstPort >= maxPorts }
-
 // capacity is a node's vector. It rounds down.
 func (k *kinds) capacity(node *v1.Node) cluster.Vector {
 	r := framework.NewResource(node.Status.Allocatable)
@@ -121,42 +54,45 @@ func (k *kinds) capacity(node *v1.Node) cluster.Vector {
 	v[memoryColumn] = clamp(r.Memory)
 	v[storageColumn] = clamp(r.EphemeralStorage)
 	v[podsColumn] = clamp(int64(r.AllowedPodNumber))
-	for name, q := range r.ScalarResources {
-		if c, ok := k.extended[name]; ok {
-			v[c] = clamp(q)
-		}
-	}
-	for c := k.firstPort; c < len(v); c++ {
-		v[c] = wholePort
+	for i, c := range k.columns {
+		v[firstExtended+i] = c.need.of(r)
 	}
 	return v
 }
 
 // demand is a pod's vector, as upstream's NodeResourcesFit and NodePorts count
 // it. It returns false if some of it has no column, or comes from a device where
-// a node does not offer it: a vector cannot say "or".
-func (k *kinds) demand(pod *v1.Pod, r *framework.Resource, device func(v1.ResourceName) bool) (cluster.Vector, bool) {
-	v := make(cluster.Vector, len(k.list))
-	complete := true
+// a node does not offer it: a vector cannot say "or". A pod that is to be placed
+// takes no column for what no node offers.
+func (w *World) demand(p *Pod, info *framework.PodInfo) (cluster.Vector, bool) {
+	r := judge.Requests(info)
+	v := make(cluster.Vector, len(w.kinds.list))
 	v[cpuColumn] = clamp(r.MilliCPU)
 	v[memoryColumn] = clamp(r.Memory)
 	v[storageColumn] = clamp(r.EphemeralStorage)
 	v[podsColumn] = 1
-	for name, q := range r.ScalarResources {
-		c, ok := k.extended[name]
-		ok = ok && !device(name)
+	p.needs = p.needs[:0]
+	complete := true
+	take := func(n need, q, most int64) {
+		p.needs = append(p.needs, n)
+		c, ok := w.column(n, v)
 		if ok {
-			v[c] = clamp(q)
+			v[c] = min(most, v[c]+q)
 		}
-		complete = complete && (ok || q == 0)
+		complete = complete && ok
 	}
-	for _, want := range util.GetHostPorts(pod) {
+	for _, name := range slices.Sorted(maps.Keys(r.ScalarResources)) {
+		switch q := clamp(r.ScalarResources[name]); {
+		case r.ScalarResources[name] == 0:
+		case w.judge.ProvidesDevices(name) || !p.placed() && w.kinds.offers[name] == 0:
+			complete = false
+		default:
+			take(need{resource: name}, q, cluster.MaxQuantity)
+		}
+	}
+	for _, want := range util.GetHostPorts(p.object) {
 		for _, share := range portShares(want) {
-			c, ok := k.column(share.port)
-			if ok {
-				v[c] = min(wholePort, v[c]+share.units)
-			}
-			complete = complete && ok
+			take(need{port: share.port}, share.units, wholePort)
 		}
 	}
 	return v, complete

@@ -1,7 +1,6 @@
 package world
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -28,11 +27,12 @@ func (w *World) SeeNode(object *v1.Node) {
 	case n == nil:
 		n = &node{object: object, pods: map[types.UID]*Pod{}}
 		w.nodes[object.Name] = n
-		w.enterNode(n)
+		alone := w.enterNode(n)
 		for _, p := range inOrder(w.homeless[object.Name]) {
 			w.settleOn(p, n)
 		}
 		delete(w.homeless, object.Name)
+		w.appeared(alone)
 	case n.object.UID != object.UID:
 		w.LoseNode(object.Name)
 		w.SeeNode(object)
@@ -41,15 +41,20 @@ func (w *World) SeeNode(object *v1.Node) {
 	default:
 		resized := !maps.EqualFunc(n.object.Status.Allocatable, object.Status.Allocatable, equalQuantity)
 		moved := n.object.Labels[w.rackLabel] != object.Labels[w.rackLabel]
+		var alone []v1.ResourceName
+		if resized {
+			w.kinds.offer(n.object, -1)
+			alone = w.kinds.offer(object, 1)
+		}
 		n.object = object
 		w.judge.SetNode(object)
 		if resized || moved {
-			w.noteResources(object)
 			w.emit(cluster.NodeChanged{Node: n.row, Spec: w.spec(n)})
 		}
 		w.countSoft(n)
 		w.reclassify(n)
 		w.changes++
+		w.appeared(alone)
 	}
 }
 
@@ -73,23 +78,25 @@ func (w *World) LoseNode(name string) {
 	for _, p := range inOrder(n.pods) {
 		w.strand(p, name)
 	}
+	w.kinds.offer(n.object, -1)
 	w.nodeRows.Give(uint32(n.row))
 	w.changes++
 }
 
-// enterNode gives the node a row and tells of it.
-func (w *World) enterNode(n *node) {
+// enterNode gives the node a row and tells of it. It returns the resources that
+// no other node has.
+func (w *World) enterNode(n *node) []v1.ResourceName {
 	n.row = cluster.NodeID(w.nodeRows.Take())
 	for int(n.row) >= len(w.byRow) {
 		w.byRow = append(w.byRow, nil)
 	}
 	w.byRow[n.row] = n
 	w.judge.SetNode(n.object)
-	w.noteResources(n.object)
 	w.emit(cluster.NodeAdded{Node: n.row, Spec: w.spec(n)})
 	w.countSoft(n)
 	w.reclassify(n)
 	w.changes++
+	return w.kinds.offer(n.object, 1)
 }
 
 func (w *World) spec(n *node) cluster.NodeSpec {
@@ -103,21 +110,6 @@ func (w *World) spec(n *node) cluster.NodeSpec {
 // SetRackLabel says by which label nodes name their rack. Without one they stand
 // in none.
 func (w *World) SetRackLabel(label string) { w.rackLabel = label }
-
-// noteResources asks for a new core if the node offers what no column stands
-// for.
-func (w *World) noteResources(object *v1.Node) {
-	for name, q := range object.Status.Allocatable {
-		switch name {
-		case v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage, v1.ResourcePods:
-			continue
-		default:
-		}
-		if _, ok := w.kinds.extended[name]; !ok && !q.IsZero() {
-			w.stale = fmt.Sprintf("node %s offers %s", object.Name, name)
-		}
-	}
-}
 
 func (w *World) countSoft(n *node) {
 	soft := slices.ContainsFunc(n.object.Spec.Taints, isSoft)

@@ -61,7 +61,9 @@ func (w *World) Judge(ctx context.Context, d sched.Decision) (*Pod, *fwk.Status)
 	if p.question != nil {
 		// The question is answered; what it is known by need not be kept.
 		p.question = nil
-		w.reshape(p, w.shapeOf(nil, s.shape.demand))
+		info, _ := p.read()
+		demand, _ := w.demand(p, info)
+		w.reshape(p, w.shapeOf(nil, demand))
 	}
 	w.putOn(p, n)
 	return p, nil

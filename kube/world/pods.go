@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
-	"k8s.io/kubernetes/pkg/scheduler/util"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/kube/judge"
@@ -62,11 +61,11 @@ type Pod struct {
 	attempt  uint32
 	begun    bool               // the core knows that the attempt runs
 	reserved *judge.Reservation // while assumed
-	ports    []portShare
-	question *question // while its nodes depend on other objects
-	offered  bool      // World.offered has it
-	second   bool      // nodes to be avoided will have to do
-	special  bool      // a filter that is not node-local refused it once
+	needs    []need             // that its vector has columns for, or would have
+	question *question          // while its nodes depend on other objects
+	offered  bool               // World.offered has it
+	second   bool               // nodes to be avoided will have to do
+	special  bool               // a filter that is not node-local refused it once
 	until    cluster.Time
 	ticket   int // of its latest place in line
 	ranked   bool
@@ -200,7 +199,6 @@ func (w *World) LosePod(object *v1.Pod) {
 
 // enter gives a pod its slot and its stage.
 func (w *World) enter(p *Pod) {
-	w.countPorts(p)
 	if p.object.Spec.NodeName == "" {
 		if !p.Ours {
 			return // somebody else's to place
@@ -320,7 +318,6 @@ func (w *World) house(p *Pod) {
 // sort finds out what keeps a pod that is to be placed, and lets it wait if
 // nothing does. Its task, if it has one, is gated.
 func (w *World) sort(p *Pod) {
-	w.countPorts(p)
 	w.reclass(p)
 	info, err := p.read()
 	_, mislabelled := w.promised(p)
@@ -356,7 +353,7 @@ func (w *World) sort(p *Pod) {
 // hold keeps the pod from being placed until it is seen to have changed.
 func (w *World) hold(p *Pod, why string) {
 	if p.slot == nil {
-		w.occupy(p, w.shapeOf(nil, make(cluster.Vector, len(w.kinds.list))))
+		w.occupy(p, w.emptyShape())
 	}
 	w.move(p, Held)
 	p.Why = why
@@ -392,13 +389,9 @@ func (w *World) retract(p *Pod) {
 	}
 }
 
-// demand is the pod's vector. It returns false if the vector does not say all.
-func (w *World) demand(p *Pod, info *framework.PodInfo) (cluster.Vector, bool) {
-	demand, complete := w.kinds.demand(p.object, judge.Requests(info), w.judge.ProvidesDevices)
-	if !complete && !w.kinds.full() && slices.ContainsFunc(p.ports, w.kinds.lacks) {
-		w.stale = "no column is left for host ports"
-	}
-	return demand, complete
+// placed reports whether the pod is on a node, known or not, or is decided to be.
+func (p *Pod) placed() bool {
+	return p.node != nil || p.object.Spec.NodeName != "" || p.Stage == Homeless
 }
 
 // boundShape is the shape of a pod that is on a node: all that matters is the
@@ -460,16 +453,8 @@ func (w *World) renew(p *Pod, same bool) {
 	w.judge.RemovePod(p.info, n.object.Name)
 	p.refresh(false)
 	w.putOn(p, n)
-	w.countPorts(p)
 	w.reshape(p, w.boundShape(p))
 	w.seeEnding(p)
-}
-
-func (w *World) countPorts(p *Pod) {
-	p.ports = p.ports[:0]
-	for _, want := range util.GetHostPorts(p.object) {
-		p.ports = append(p.ports, portShares(want)...)
-	}
 }
 
 // over reports whether a pod takes no room any more and never will.

@@ -127,6 +127,9 @@ func (w *World) vacate(p *Pod) {
 	s.pod, s.until = nil, w.now+vacancyLasts
 	s.job.vacant = append(s.job.vacant, s)
 	w.vacant = append(w.vacant, vacancy{s, s.until})
+	if w.kinds.spares(s.shape.demand) { // which others may have meanwhile
+		w.give(s, w.emptyShape(), s.priority)
+	}
 }
 
 // end ends the slot for good.
@@ -163,15 +166,17 @@ func (w *World) expire() {
 }
 
 // reshape tells of what the slot's pod asks for, if that is new.
-func (w *World) reshape(p *Pod, s *shape) {
-	slot, wants := p.slot, priority(p.object)
-	if slot.shape == s && slot.priority == wants {
+func (w *World) reshape(p *Pod, s *shape) { w.give(p.slot, s, priority(p.object)) }
+
+// give gives the slot a shape and a priority, and tells of them if they are new.
+func (w *World) give(to *slot, s *shape, wants int32) {
+	if to.shape == s && to.priority == wants {
 		return
 	}
-	before := slot.shape
-	slot.shape, slot.priority = s, wants
+	before := to.shape
+	to.shape, to.priority = s, wants
 	s.tasks++
-	w.emit(cluster.TaskReshaped{Task: slot.task, Seq: slot.seq, Shape: s.row, Priority: wants})
+	w.emit(cluster.TaskReshaped{Task: to.task, Seq: to.seq, Shape: s.row, Priority: wants})
 	w.release(before)
 }
 

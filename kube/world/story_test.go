@@ -259,7 +259,8 @@ func (s *story) state() string {
 			fmt.Fprintf(&out, "slot %d: vacant until %v\n", v.slot.seq, v.until)
 		}
 	}
-	fmt.Fprintf(&out, "%d columns, %d of %d port columns in use\n", len(s.world.kinds.list), len(s.world.kinds.ports), len(s.world.kinds.list)-s.world.kinds.firstPort)
+	spare := len(s.world.kinds.columns) - s.world.kinds.named
+	fmt.Fprintf(&out, "%d columns, %d of %d spare columns in use\n", len(s.world.kinds.list), spare-s.world.kinds.idle, spare)
 	return out.String()
 }
 

@@ -9,7 +9,7 @@
 // What a pod asks for splits in two. What depends on the pod and one node alone
 // (selectors, taints) is a set of nodes, worked out by upstream's filters once
 // for all pods that ask alike, and corrected for what changes (class.go).
-// Resources and host ports are vectors (kinds.go). Pods that look at other pods
+// Resources and host ports are vectors (kinds.go, columns.go). Pods that look at other pods
 // or at volumes and claims are asked about one by one, by all filters, just
 // before they are decided (asking.go).
 package world
@@ -19,7 +19,6 @@ import (
 	"math"
 	"slices"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	promises "fairlead.dev/fairlead/class"
@@ -34,7 +33,6 @@ type World struct {
 	owns   func(schedulerName string) bool
 	now    cluster.Time
 	kinds  kinds
-	stale  string // why a new core is needed; empty if none is
 	events []cluster.Event
 
 	nodes map[string]*node
@@ -98,13 +96,6 @@ func New(j *judge.Judge, owns func(schedulerName string) bool) *World {
 	return w
 }
 
-// Kinds are the columns that the present core has to have.
-func (w *World) Kinds() []cluster.Kind { return w.kinds.list }
-
-// Stale says why the present core has to be replaced by one that Restart
-// fills; it is empty as long as none is needed.
-func (w *World) Stale() string { return w.stale }
-
 // Advance sets the time that what follows happens at.
 func (w *World) Advance(now cluster.Time) { w.now = max(w.now, now) }
 
@@ -123,7 +114,7 @@ func (w *World) emit(e cluster.Event) { w.events = append(w.events, e) }
 
 // begin forgets all that concerns one core.
 func (w *World) begin(k kinds) {
-	w.kinds, w.stale, w.events, w.offered, w.idle, w.vacant, w.line = k, "", nil, nil, nil, nil, nil
+	w.kinds, w.events, w.offered, w.idle, w.vacant, w.line = k, nil, nil, nil, nil, nil
 	w.nodeRows, w.taskRows, w.jobRows, w.setRows, w.shapeRows = cluster.Rows{}, cluster.Rows{}, cluster.Rows{}, cluster.Rows{}, cluster.Rows{}
 	w.setRows.Take() // cluster.AllNodes
 	w.byRow, w.tasks, w.runs = nil, nil, nil
@@ -150,7 +141,7 @@ func (w *World) Restart(accounts func(cluster.TaskID, cluster.Seq) *cluster.Acco
 			p.past = accounts(p.slot.task, p.slot.seq)
 		}
 	}
-	w.begin(newKinds(w.extendedResources(), w.portsInUse()))
+	w.begin(w.nextKinds())
 	for _, name := range sortedKeys(w.nodes) {
 		w.enterNode(w.nodes[name])
 	}
@@ -163,41 +154,6 @@ func (w *World) Restart(accounts func(cluster.TaskID, cluster.Seq) *cluster.Acco
 		w.reenter(p)
 	}
 	return w.Take()
-}
-
-// extendedResources lists what any node offers beyond the columns that are
-// always there.
-func (w *World) extendedResources() []v1.ResourceName {
-	var names []v1.ResourceName
-	for _, n := range w.nodes {
-		for name := range n.object.Status.Allocatable {
-			switch name {
-			case v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage, v1.ResourcePods:
-			default:
-				names = append(names, name)
-			}
-		}
-	}
-	return names
-}
-
-// portsInUse lists the host ports of all pods, at most as many as there may be
-// columns.
-func (w *World) portsInUse() []port {
-	seen := map[port]bool{}
-	for _, p := range w.pods {
-		for _, share := range p.ports {
-			seen[share.port] = true
-		}
-	}
-	ports := make([]port, 0, len(seen))
-	for p := range seen {
-		ports = append(ports, p)
-	}
-	slices.SortFunc(ports, func(a, b port) int {
-		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.protocol, b.protocol), cmp.Compare(a.address, b.address))
-	})
-	return ports[:min(len(ports), maxPorts)]
 }
 
 func sortedKeys[V any](m map[string]V) []string {

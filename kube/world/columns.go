@@ -1,0 +1,326 @@
+package world
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/judge"
+)
+
+// This file says which need, an extended resource or a host port, a column of
+// the vectors stands for.
+//
+// How many columns there are is fixed while a core lives. The first stand for
+// what nodes offered when it began, and for nothing else until it ends. The
+// others are spare: one takes on a need that a pod has, keeps it as long as any
+// shape asks for it, and then until another need wants a column. The core is not
+// told of needs; to it a spare column that changes hands is one that no shape
+// asks for and of which nodes come to have another capacity. So a recording
+// replays as it ran, and calls such columns spare. Only when all of them are in
+// use at once does a new core have to begin, with twice as many.
+
+const (
+	// maxNamed bounds the resources that have columns because nodes offer them:
+	// one node can offer any number, and every vector has all columns. Those left
+	// out have spare ones when pods ask for them.
+	maxNamed = 128
+	// minSpare and maxSpare bound the spare columns. What pods ask for beyond
+	// them has no column; such pods are judged by the full filters instead.
+	minSpare = 8
+	maxSpare = 512
+)
+
+// All columns together fit the header of a recording.
+const _ = uint(cluster.MaxKinds - firstExtended - maxNamed - maxSpare)
+
+// need is an extended resource, or a host port if that has no name.
+type need struct {
+	resource v1.ResourceName
+	port     port
+}
+
+// String is the need as people write it.
+func (n need) String() string {
+	if n.resource != "" {
+		return string(n.resource)
+	}
+	return n.port.String()
+}
+
+// of is how much a node that has these resources has of what is needed. Every
+// node has every port.
+func (n need) of(r *framework.Resource) int64 {
+	if n.resource != "" {
+		return clamp(r.ScalarResources[n.resource])
+	}
+	return wholePort
+}
+
+func compareNeeds(a, b need) int {
+	return cmp.Or(
+		cmp.Compare(a.resource, b.resource), cmp.Compare(a.port.number, b.port.number),
+		cmp.Compare(a.port.protocol, b.port.protocol), cmp.Compare(a.port.address, b.port.address),
+	)
+}
+
+// kinds maps needs to columns.
+type kinds struct {
+	list    []cluster.Kind // as the core has them
+	columns []column       // those from firstExtended on
+	named   int            // how many of these are not spare
+	of      map[need]int   // columns
+	offers  map[v1.ResourceName]int
+	leftOut []v1.ResourceName // offered, and neither named nor asked for when the core began
+	// refused are the needs that found no column. They find none as long as the
+	// core lives, since pods that have them are on nodes and were not counted.
+	refused map[need]bool
+	stale   string // why a new core is needed; empty if none is
+	idle    int    // spare columns that no shape asks for
+	clock   uint64
+}
+
+// column is what one column stands for.
+type column struct {
+	need   need   // of a spare one, none at first
+	shapes int    // that ask for it
+	since  uint64 // when it took on its need, or was last asked for
+}
+
+// newKinds makes the columns for the resources, and spare ones for the other
+// needs and for as many more.
+func newKinds(resources []v1.ResourceName, others []need) kinds {
+	k := kinds{
+		list: []cluster.Kind{
+			{Name: "cpu", Unit: "cores", PerUnit: 1000},
+			{Name: "memory", Unit: "GiB", PerUnit: 1 << 30},
+			{Name: "ephemeral-storage", Unit: "GiB", PerUnit: 1 << 30},
+			{Name: "pods", Unit: "pods", PerUnit: 1},
+		},
+		of: map[need]int{}, offers: map[v1.ResourceName]int{}, refused: map[need]bool{},
+		named: len(resources), idle: min(maxSpare, max(minSpare, 2*len(others))),
+	}
+	for _, name := range resources {
+		k.list = append(k.list, cluster.Kind{Name: string(name), PerUnit: 1})
+	}
+	for i := range k.idle {
+		k.list = append(k.list, cluster.Kind{Name: fmt.Sprintf("spare column %d", i+1), PerUnit: wholePort})
+	}
+	k.columns = make([]column, len(k.list)-firstExtended)
+	for i, name := range resources {
+		k.assign(i, need{resource: name})
+	}
+	for i, n := range others[:min(len(others), k.idle)] {
+		k.assign(k.named+i, n)
+	}
+	return k
+}
+
+// assign lets a column stand for the need.
+func (k *kinds) assign(i int, n need) {
+	delete(k.of, k.columns[i].need)
+	k.clock++
+	k.columns[i].need, k.columns[i].since, k.of[n] = n, k.clock, firstExtended+i
+}
+
+// free is the spare column that no shape has asked for the longest; those of the
+// vector that is being made are not free. It is negative if none is.
+func (k *kinds) free(made cluster.Vector) int {
+	free := -1
+	for i := k.named; i < len(k.columns); i++ {
+		if c := &k.columns[i]; c.shapes == 0 && made[firstExtended+i] == 0 && (free < 0 || c.since < k.columns[free].since) {
+			free = i
+		}
+	}
+	return free
+}
+
+// column returns the column that stands for the need of a pod whose vector is
+// being made, and false if none is left.
+func (w *World) column(n need, made cluster.Vector) (int, bool) {
+	k := &w.kinds
+	if c, ok := k.of[n]; ok || k.refused[n] {
+		return c, ok
+	}
+	i := k.free(made)
+	switch {
+	case i >= 0:
+		before := k.columns[i].need
+		k.assign(i, n)
+		w.tellCapacity(before, n)
+		return firstExtended + i, true
+	case len(k.columns)-k.named < maxSpare:
+		k.stale = "no column is left for " + n.String()
+	default:
+		k.refused[n] = true
+	}
+	return 0, false
+}
+
+// tellCapacity tells the core of the nodes that have another amount of what a
+// column stands for now than of what it stood for before.
+func (w *World) tellCapacity(before, now need) {
+	if before.resource == "" && now.resource == "" {
+		return
+	}
+	for _, n := range w.byRow {
+		if n == nil {
+			continue
+		}
+		if r := framework.NewResource(n.object.Status.Allocatable); before.of(r) != now.of(r) {
+			w.emit(cluster.NodeChanged{Node: n.row, Spec: w.spec(n)})
+		}
+	}
+}
+
+// count takes in that a shape that asks for so much came to be, or was forgotten.
+func (k *kinds) count(demand cluster.Vector, change int) {
+	for i := k.named; i < len(k.columns); i++ {
+		c := &k.columns[i]
+		if demand[firstExtended+i] == 0 {
+			continue
+		}
+		if c.shapes == 0 {
+			k.idle--
+		}
+		if c.shapes += change; c.shapes == 0 {
+			k.idle++
+			k.clock++
+			c.since = k.clock
+		}
+	}
+	if len(k.refused) > 0 && k.idle >= maxSpare/2 {
+		k.stale = "columns are free again for what had none"
+	}
+}
+
+// spares reports whether the demand takes some of a spare column.
+func (k *kinds) spares(demand cluster.Vector) bool {
+	return slices.ContainsFunc(demand[firstExtended+k.named:], func(q int64) bool { return q > 0 })
+}
+
+// offer counts the resources of a node among what is offered, or out of it. It
+// returns those that no other node offers.
+func (k *kinds) offer(node *v1.Node, change int) []v1.ResourceName {
+	var alone []v1.ResourceName
+	for name, q := range framework.NewResource(node.Status.Allocatable).ScalarResources {
+		if q == 0 {
+			continue
+		}
+		if k.offers[name] += change; k.offers[name] == 0 {
+			delete(k.offers, name)
+		} else if k.offers[name] == 1 {
+			alone = append(alone, name)
+		}
+	}
+	return alone
+}
+
+// appeared lets pods that ask for resources that no node had be counted by
+// vectors, now that one has them.
+func (w *World) appeared(resources []v1.ResourceName) {
+	if len(resources) == 0 {
+		return
+	}
+	for _, p := range inOrder(w.pods) {
+		if p.Stage != Asking {
+			continue
+		}
+		info, _ := p.read()
+		asked := judge.Requests(info).ScalarResources
+		if slices.ContainsFunc(resources, func(name v1.ResourceName) bool {
+			return asked[name] > 0 && !slices.Contains(p.needs, need{resource: name})
+		}) {
+			w.retract(p)
+			w.sort(p)
+		}
+	}
+}
+
+// nextKinds are the columns for a new core: for what pods need, and for what
+// nodes offer.
+func (w *World) nextKinds() kinds {
+	needed, offers := map[need]bool{}, map[v1.ResourceName]int{}
+	for _, p := range w.pods {
+		for _, n := range p.needs {
+			needed[n] = true
+		}
+	}
+	for _, n := range w.nodes {
+		for name := range n.object.Status.Allocatable {
+			switch name {
+			case v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage, v1.ResourcePods:
+			default:
+				offers[name]++
+			}
+		}
+	}
+	for n := range needed { // those that pods ask for come first
+		if offers[n.resource] > 0 {
+			offers[n.resource] += len(w.nodes)
+		}
+	}
+	resources := slices.SortedFunc(maps.Keys(offers), func(a, b v1.ResourceName) int {
+		return cmp.Or(cmp.Compare(offers[b], offers[a]), cmp.Compare(a, b))
+	})
+	named, leftOut := resources, []v1.ResourceName(nil)
+	if len(resources) > maxNamed {
+		named, leftOut = resources[:maxNamed], resources[maxNamed:]
+	}
+	slices.Sort(named)
+	for _, name := range named {
+		delete(needed, need{resource: name})
+	}
+	k := newKinds(named, slices.SortedFunc(maps.Keys(needed), compareNeeds))
+	k.leftOut = slices.DeleteFunc(slices.Clone(leftOut), func(name v1.ResourceName) bool { return needed[need{resource: name}] })
+	return k
+}
+
+// Kinds are the columns that the present core has to have.
+func (w *World) Kinds() []cluster.Kind { return w.kinds.list }
+
+// Meanings are the columns as they are now, for people.
+func (w *World) Meanings() []cluster.Kind {
+	list := slices.Clone(w.kinds.list)
+	for i, c := range w.kinds.columns {
+		if c.need == (need{}) {
+			continue
+		}
+		list[firstExtended+i].Name = c.need.String()
+		if c.need.resource != "" {
+			list[firstExtended+i].PerUnit = 1
+		}
+	}
+	return list
+}
+
+// LeftOut lists the resources that nodes offered when the core began and that
+// have no column, as there were too many and no pod asked for them.
+func (w *World) LeftOut() []v1.ResourceName {
+	return slices.DeleteFunc(slices.Clone(w.kinds.leftOut), func(name v1.ResourceName) bool {
+		_, ok := w.kinds.of[need{resource: name}]
+		return ok
+	})
+}
+
+// Refused is how many needs of pods have no column, because all are in use.
+func (w *World) Refused() int { return len(w.kinds.refused) }
+
+// Uncounted names a need of the pod that has no column; it is empty if all have.
+func (w *World) Uncounted(p *Pod) string {
+	for _, n := range p.needs {
+		if w.kinds.refused[n] {
+			return n.String()
+		}
+	}
+	return ""
+}
+
+// Stale says why the present core has to be replaced by one that Restart
+// fills; it is empty as long as none is needed.
+func (w *World) Stale() string { return w.kinds.stale }
