@@ -135,8 +135,11 @@ func (j *Judge) prefilter(asked framework.Framework, pod *v1.Pod) prefilter {
 func (j *Judge) sweep(state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) []*fwk.Status {
 	answers := make([]*fwk.Status, len(nodes))
 	j.evaluations += int64(len(nodes))
+	var fault fault
 	j.full.Parallelizer().Until(j.ctx, len(nodes), func(i int) {
+		defer fault.keep()
 		answers[i] = j.full.RunFilterPlugins(j.ctx, state, pod, nodes[i])
 	}, "Filter")
+	fault.raise()
 	return answers
 }

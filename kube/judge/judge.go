@@ -95,3 +95,11 @@ func (j *Judge) newFramework(o Options, build profileBuilder) (framework.Framewo
 
 // Evaluations is how often filters were asked about a kind of pod and a node, last words aside.
 func (j *Judge) Evaluations() int64 { return j.evaluations }
+
+// Reset forgets all nodes, pods and open cases, so that it can be told of them anew after a panic in one of its methods. The plugins stay: they can be
+// registered with the informers only once, and keep nothing of nodes and pods but what informers and reservations tell them. Cases from before must not be
+// used any more, not even closed.
+func (j *Judge) Reset() {
+	*j.view = *newView()
+	j.open = nil
+}

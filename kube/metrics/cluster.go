@@ -18,6 +18,8 @@ type Cluster struct {
 	staleEvents prometheus.Counter
 	epochs      *prometheus.CounterVec
 	leftOut     *prometheus.GaugeVec
+	panics      *prometheus.CounterVec
+	aside       *prometheus.GaugeVec
 }
 
 func newCluster() Cluster {
@@ -31,11 +33,15 @@ func newCluster() Cluster {
 		leftOut: gauges("fairlead_kinds_left_out",
 			"Resources and host ports that the planner does not count because they are too many, by whose they are: nodes (offered by them and asked for by no pod) or pods (asked for; such pods are placed one at a time).",
 			"of"),
+		panics: counters("fairlead_panics_total",
+			"Panics that were recovered, by what was being dealt with: pod, node, round (many pods at once), bind or other (which ends the process).", "with"),
+		aside: gauges("fairlead_set_aside",
+			"Objects that are left out because dealing with them panicked, by type: pods or nodes. Each says so as an event, and is tried again when it changes, and once in a while.", "type"),
 	}
 }
 
 func (c *Cluster) collectors() []prometheus.Collector {
-	return []prometheus.Collector{c.cacheSize, c.staleEvents, c.epochs, c.leftOut}
+	return []prometheus.Collector{c.cacheSize, c.staleEvents, c.epochs, c.leftOut, c.panics, c.aside}
 }
 
 // SetCached sets how many objects of a kind are kept.
@@ -54,4 +60,13 @@ func (c *Cluster) Epoch(cause string) { c.epochs.WithLabelValues(cause).Inc() }
 func (c *Cluster) SetLeftOut(ofNodes, ofPods int) {
 	c.leftOut.WithLabelValues("nodes").Set(float64(ofNodes))
 	c.leftOut.WithLabelValues("pods").Set(float64(ofPods))
+}
+
+// Panicked counts a panic that was recovered.
+func (c *Cluster) Panicked(with string) { c.panics.WithLabelValues(with).Inc() }
+
+// SetAside sets how many pods and nodes are left out after a panic.
+func (c *Cluster) SetAside(pods, nodes int) {
+	c.aside.WithLabelValues("pods").Set(float64(pods))
+	c.aside.WithLabelValues("nodes").Set(float64(nodes))
 }

@@ -51,6 +51,8 @@ func counted(t *testing.T) []*dto.MetricFamily {
 	m.Cluster.Stale(1)
 	m.Cluster.Epoch("elected")
 	m.Cluster.SetLeftOut(872, 3)
+	m.Cluster.Panicked("pod")
+	m.Cluster.SetAside(1, 2)
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -129,6 +131,9 @@ func TestValues(t *testing.T) {
 		"fairlead_bind_duration_seconds{result=conflict}":                                  1,
 		"fairlead_ambiguous_binds_total{}":                                                 1,
 		"fairlead_epochs_total{cause=elected}":                                             1,
+		"fairlead_panics_total{with=pod}":                                                  1,
+		"fairlead_set_aside{type=pods}":                                                    1,
+		"fairlead_set_aside{type=nodes}":                                                   2,
 		"fairlead_kinds_left_out{of=nodes}":                                                872,
 		"fairlead_kinds_left_out{of=pods}":                                                 3,
 		"fairlead_eligibility_evaluations_total{}":                                         5,

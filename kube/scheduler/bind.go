@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -101,7 +102,10 @@ func (b *binder) bind(ctx context.Context, p *world.Pod) {
 	}
 	b.s.Metrics.Binds.Began()
 	b.all.Go(func() {
-		err := b.carry(b.life, f)
+		err := b.carrySafely(b.life, f)
+		if err == nil {
+			b.s.landed.add(f.object.UID, f.node)
+		}
 		b.add(0, -1)
 		b.s.Metrics.Binds.Ended(resultOf(err), b.s.Clock.Since(f.began))
 		b.s.inbox.put(func() { b.s.bound(ctx, f, err) })
@@ -121,6 +125,19 @@ func (b *binder) carry(ctx context.Context, f flight) error {
 	}
 	f.reservation.PostBind(ctx)
 	return nil
+}
+
+// carrySafely takes a panic of a plugin for a bind of which it is not known what
+// became of it.
+func (b *binder) carrySafely(ctx context.Context, f flight) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			b.s.Metrics.Cluster.Panicked("bind")
+			klog.FromContext(ctx).Error(nil, "binding a pod panicked", "pod", klog.KObj(f.object), "node", f.node, "panic", cause, "stack", string(debug.Stack()))
+			err = b.lookUp(ctx, f, fmt.Errorf("upstream's plugins panicked: %v", cause))
+		}
+	}()
+	return b.carry(ctx, f)
 }
 
 // prepare waits for the volumes and devices that were set aside. From then on the
@@ -274,6 +291,7 @@ func (b *binder) drain(limit time.Duration) {
 
 // bound takes the outcome of a bind to the world.
 func (s *Scheduler) bound(ctx context.Context, f flight, err error) {
+	s.handling(f.object)
 	profile := f.object.Spec.SchedulerName
 	if err != nil {
 		klog.FromContext(ctx).V(1).Info("a pod was not bound", "pod", klog.KObj(f.object), "node", f.node, "err", err)

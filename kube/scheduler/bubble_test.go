@@ -92,7 +92,7 @@ func inBubble(t *testing.T, objects []runtime.Object, test func(*bubble)) {
 					t.Errorf("the scheduler ended with %v", err)
 				}
 			}
-			s.explainer.stop()
+			s.explainer.stop(s)
 			end()
 			s.informers.Shutdown()
 		})

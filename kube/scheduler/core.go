@@ -37,18 +37,26 @@ func (s *Scheduler) renew(ctx context.Context) error {
 	return nil
 }
 
-// atStart is the cause of a scheduler's first epoch.
-const atStart = "start"
+// atStart is the cause of a scheduler's first epoch, afterPanic of one that follows
+// a panic.
+const (
+	atStart    = "start"
+	afterPanic = "panic"
+)
+
+// policyMaker makes the policy of a profile, see newPolicy.
+type policyMaker func(*config.Profile) (sched.Policy, *recording.Races, error)
 
 // restart begins an epoch.
 func (s *Scheduler) restart(cause string) error {
 	snapshot := s.world.Restart(s.accounts())
+	s.handling(nil)
 	kinds, classes := s.world.Kinds(), s.world.Classes()
 	var lanes []sched.Lane
 	var races []*recording.Races
 	header := recording.Header{Comment: "fairlead-scheduler " + s.Identity, Origin: s.began, Kinds: kinds, Classes: classes}
 	for _, p := range s.Config.Profiles {
-		policy, won, err := s.newPolicy(&p)
+		policy, won, err := s.policy(&p)
 		if err != nil {
 			return fmt.Errorf("profile %s: %w", p.SchedulerName, err)
 		}
@@ -80,7 +88,10 @@ func (s *Scheduler) restart(cause string) error {
 	s.mistakes.broken = false
 	s.Metrics.Cluster.Epoch(cause)
 	s.sayLeftOut()
-	if _, err := s.core.Snapshot(s.now(), snapshot, nil); err != nil {
+	s.subject.deciding = true
+	_, err = s.core.Snapshot(s.now(), snapshot, nil)
+	s.subject.deciding = false
+	if err != nil {
 		return fmt.Errorf("start a core from what is known of the cluster: %w", err)
 	}
 	return nil

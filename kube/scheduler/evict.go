@@ -136,6 +136,7 @@ func evictionResult(err error) metrics.EvictionResult {
 
 // dismissed takes the outcome of a request to the world.
 func (s *Scheduler) dismissed(ctx context.Context, d departure, err error) {
+	s.handling(d.object)
 	switch {
 	case err == nil:
 		s.recorders[d.object.Spec.SchedulerName].evicted(d)

@@ -103,6 +103,7 @@ func (e *explainer) work(s *Scheduler) bool {
 
 // explain says why the pod waits, if it still does and the answer is new.
 func (e *explainer) explain(s *Scheduler, p *world.Pod) {
+	s.handling(p.Object())
 	uid := p.Object().UID
 	if !s.world.Waits(p) {
 		if !s.world.Rests(p) {
@@ -204,7 +205,13 @@ func (e *explainer) forgetFor(s *Scheduler, uid types.UID) {
 	}
 }
 
-func (e *explainer) stop() { e.writer.stop() }
+// stop ends the writers, and takes back from the gauges what was said.
+func (e *explainer) stop(s *Scheduler) {
+	for uid := range e.told {
+		e.forgetFor(s, uid)
+	}
+	e.writer.stop()
+}
 
 // writer writes conditions. What is put about a pod replaces what has not been
 // written about it yet.

@@ -27,7 +27,7 @@ func TestOneReminderForEachPod(t *testing.T) {
 	member, group := plainPod(0), "gang"
 	member.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: &group}
 	s.world.SeePod(member)
-	defer s.explainer.stop()
+	defer s.explainer.stop(s)
 	p := s.world.Pod(member.UID)
 	for range 3 {
 		s.explainer.explain(s, p)

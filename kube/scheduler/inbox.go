@@ -11,6 +11,7 @@ type inbox struct {
 	items []func()
 	spare []func()
 	wake  chan struct{} // holds a token while items may be waiting
+	shut  bool          // the loop is over; what is put is dropped
 }
 
 func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }
@@ -18,12 +19,21 @@ func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }
 // put leaves something for the loop to call.
 func (b *inbox) put(item func()) {
 	b.mu.Lock()
-	b.items = append(b.items, item)
+	if !b.shut {
+		b.items = append(b.items, item)
+	}
 	b.mu.Unlock()
 	select {
 	case b.wake <- struct{}{}:
 	default:
 	}
+}
+
+// close drops all that waits and whatever is put from now on.
+func (b *inbox) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.shut, b.items = true, nil
 }
 
 // take returns all that was put since, in order. It is valid until the next

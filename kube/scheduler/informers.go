@@ -40,22 +40,58 @@ func (s *Scheduler) survey() {
 	}
 	slices.SortFunc(nodes, func(a, b *v1.Node) int { return cmp.Compare(a.Name, b.Name) })
 	for _, n := range nodes {
-		s.world.SeeNode(n)
+		s.seeNode(n)
 	}
 	pods, err := s.informers.Core().V1().Pods().Lister().List(labels.Everything())
 	if err != nil {
 		panic(fmt.Sprintf("scheduler: listing a cache failed: %v", err))
 	}
-	slices.SortFunc(pods, func(a, b *v1.Pod) int {
-		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
+	slices.SortFunc(pods, byAge)
 	for _, p := range pods {
-		s.seePod(p)
+		s.takeIn(s.landed.asBound(p))
 	}
+	s.handling(nil)
 }
 
-// seePod takes in a pod, and has it told if it will not be placed as it is.
+// seeNode takes in a node, unless it is set aside.
+func (s *Scheduler) seeNode(object *v1.Node) {
+	if s.aside.keepsNode(object) {
+		return
+	}
+	s.handling(object)
+	s.world.SeeNode(object)
+}
+
+// loseNode takes in that a node is gone.
+func (s *Scheduler) loseNode(object *v1.Node) {
+	s.aside.forgetNode(object)
+	s.handling(object)
+	s.world.LoseNode(object.Name)
+}
+
+// losePod takes in that a pod is gone.
+func (s *Scheduler) losePod(object *v1.Pod) {
+	s.aside.forget(object.UID)
+	s.landed.forget(object.UID)
+	s.handling(object)
+	s.world.LosePod(object)
+}
+
+// seePod takes in a pod that the API server told of.
 func (s *Scheduler) seePod(object *v1.Pod) {
+	if object.Spec.NodeName != "" {
+		s.landed.forget(object.UID)
+	}
+	s.takeIn(object)
+}
+
+// takeIn takes in a pod, unless it is set aside, and has it told if it will not be
+// placed as it is.
+func (s *Scheduler) takeIn(object *v1.Pod) {
+	if s.aside.keeps(object) {
+		return
+	}
+	s.handling(object)
 	s.world.SeePod(object)
 	if p := s.world.Pod(object.UID); p != nil && p.Why != "" {
 		s.explainer.want([]*world.Pod{p})
@@ -93,12 +129,13 @@ type watched struct {
 func (s *Scheduler) watched() []watched {
 	f := s.informers
 	storage, core, resource := f.Storage().V1(), f.Core().V1(), f.Resource().V1()
+	inbox := s.inbox
 	list := []watched{
-		{core.Nodes().Informer(), handle(s, s.world.SeeNode, func(n *v1.Node) { s.world.LoseNode(n.Name) })},
-		{core.Pods().Informer(), handle(s, s.seePod, s.world.LosePod)},
+		{core.Nodes().Informer(), handle(s, s.seeNode, s.loseNode)},
+		{core.Pods().Informer(), handle(s, s.seePod, s.losePod)},
 		{core.Namespaces().Informer(), cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(any) { s.inbox.put(s.world.Stir) },
-			UpdateFunc: func(_, _ any) { s.inbox.put(func() { s.judge.Renew(); s.world.Stir() }) },
+			AddFunc:    func(any) { inbox.put(s.world.Stir) },
+			UpdateFunc: func(_, _ any) { inbox.put(func() { s.judge.Renew(); s.world.Stir() }) },
 		}},
 	}
 	for _, informer := range []cache.SharedIndexInformer{
@@ -122,14 +159,15 @@ func (s *Scheduler) stirring() cache.ResourceEventHandler { return s.calling(s.w
 
 // calling is a handler that has the loop call something for every change.
 func (s *Scheduler) calling(call func()) cache.ResourceEventHandler {
+	inbox := s.inbox
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { s.inbox.put(call) },
+		AddFunc: func(any) { inbox.put(call) },
 		UpdateFunc: func(before, after any) {
 			if version(before) != version(after) {
-				s.inbox.put(call)
+				inbox.put(call)
 			}
 		},
-		DeleteFunc: func(any) { s.inbox.put(call) },
+		DeleteFunc: func(any) { inbox.put(call) },
 	}
 }
 
@@ -152,10 +190,11 @@ func identity(object any) types.UID {
 
 // handle lets the loop see and lose objects of one type.
 func handle[T any](s *Scheduler, see, lose func(T)) cache.ResourceEventHandler {
+	inbox := s.inbox
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(o any) { s.inbox.put(func() { see(o.(T)) }) },
+		AddFunc: func(o any) { inbox.put(func() { see(o.(T)) }) },
 		UpdateFunc: func(before, o any) {
-			s.inbox.put(func() {
+			inbox.put(func() {
 				// A watch that was interrupted tells of an object that was
 				// deleted and made anew under the same name as of one change.
 				if identity(before) != identity(o) {
@@ -169,7 +208,7 @@ func handle[T any](s *Scheduler, see, lose func(T)) cache.ResourceEventHandler {
 				o = unknown.Obj
 			}
 			if object, ok := o.(T); ok {
-				s.inbox.put(func() { lose(object) })
+				inbox.put(func() { lose(object) })
 			}
 		},
 	}

@@ -47,9 +47,12 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 	defer s.watchdog.watch(s.Clock.Now())()
 	s.world.Advance(s.now())
 	for _, happened := range s.inbox.take() {
+		s.handling(nil)
 		happened()
 	}
+	s.aside.due()
 	s.world.Due()
+	s.handling(nil)
 	if s.now() >= s.counted+countEvery {
 		s.counted = s.now()
 		s.count()
@@ -76,7 +79,8 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 	s.dismiss(ctx)
 	more := s.explainer.work(s)
 	s.makeRoom() // what was decided has taken some
-	wake = min(wake, s.world.Wake())
+	s.handling(nil)
+	wake = min(wake, s.world.Wake(), s.aside.wake())
 	if more || s.world.Pending() || s.world.Lined() > 0 {
 		wake = s.now()
 	}
@@ -100,7 +104,9 @@ func (s *Scheduler) ask() []*world.Pod {
 // observe tells the core what happened, without a round. It returns when to turn
 // again.
 func (s *Scheduler) observe(ctx context.Context) cluster.Time {
+	s.subject.deciding = true
 	decisions, err := s.core.Observe(s.now(), s.world.Take(), s.decisions[:0])
+	s.subject.deciding = false
 	s.decisions = decisions
 	if err != nil {
 		return s.complain(ctx, err)
@@ -113,7 +119,10 @@ func (s *Scheduler) observe(ctx context.Context) cluster.Time {
 // step tells the core what happened, lets it decide, and carries that out.
 func (s *Scheduler) step(ctx context.Context) cluster.Time {
 	began, before := s.Clock.Now(), s.core.Counts()
+	s.subject.deciding = true
 	decisions, wake, err := s.core.Step(s.now(), s.world.Take(), s.decisions[:0])
+	s.subject.deciding = false
+	s.aside.stepped()
 	s.decisions = decisions
 	if after := s.core.Counts(); after.Rounds > before.Rounds {
 		took := s.Clock.Since(began)
@@ -153,6 +162,7 @@ func (s *Scheduler) carryOut(ctx context.Context, decisions []sched.Decision) {
 		}
 		s.binder.bind(ctx, p)
 	}
+	s.handling(nil)
 	s.leave(decisions)
 }
 
@@ -172,6 +182,7 @@ func (s *Scheduler) count() {
 	s.Metrics.Cluster.SetCached(metrics.Nodes, counts.Nodes)
 	s.Metrics.Cluster.SetCached(metrics.BoundPods, counts.OnNodes)
 	s.Metrics.Cluster.SetCached(metrics.AssumedPods, counts.Assumed)
+	s.Metrics.Cluster.SetAside(s.aside.count())
 	s.Metrics.Cluster.SetLeftOut(len(s.world.LeftOut()), s.world.Refused())
 	evaluations := s.judge.Evaluations()
 	s.Metrics.Rounds.EligibilityEvaluated(int(evaluations - s.evaluations))

@@ -11,10 +11,12 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
@@ -52,6 +54,11 @@ type Scheduler struct {
 	watchdog  watchdog
 	mistakes  mistakes
 
+	aside   *aside
+	landed  landed
+	subject subject
+	policy  policyMaker
+
 	began     time.Time
 	core      *recording.Recorder
 	decisions []sched.Decision
@@ -74,15 +81,26 @@ func New(ctx context.Context, o Options) (*Scheduler, error) {
 	s := &Scheduler{
 		Options:   o,
 		informers: newInformers(o.Client),
-		inbox:     newInbox(),
 		began:     o.Clock.Now(),
 		recorders: map[string]recorder{},
+		landed:    landed{nodes: map[types.UID]string{}},
 	}
+	s.aside = newAside(s)
+	s.policy = s.newPolicy
 	var err error
 	s.judge, err = judge.New(ctx, judge.Options{Client: o.Client, Informers: s.informers, Parallelism: judgeParallelism})
 	if err != nil {
 		return nil, fmt.Errorf("set up upstream's filters: %w", err)
 	}
+	s.assemble()
+	return s, nil
+}
+
+// assemble makes all that a panic in the loop may have left in disorder.
+func (s *Scheduler) assemble() {
+	o := s.Options
+	s.judge.Reset()
+	s.inbox, s.core = newInbox(), nil
 	names := map[string]bool{}
 	for _, p := range o.Config.Profiles {
 		names[p.SchedulerName] = true
@@ -97,9 +115,9 @@ func New(ctx context.Context, o Options) (*Scheduler, error) {
 	}
 	s.world.SetRackLabel(o.Config.RackLabel)
 	s.world.SetEvictions(evictions(o.Config.Profiles))
+	s.world.SetHandling(func(p *v1.Pod) { s.handling(p) })
 	s.binder = newBinder(s)
 	s.explainer = newExplainer(s)
-	return s, nil
 }
 
 // evictions are those that the profiles allow.
@@ -149,6 +167,22 @@ func (s *Scheduler) Run(ctx, lease context.Context) error {
 	}
 	stopEvents := s.startEvents(ctx)
 	defer stopEvents()
+	defer s.endRecord(ctx)
+	cause := atStart
+	for {
+		err := s.live(ctx, lease, cause)
+		if f := (*fault)(nil); !errors.As(err, &f) {
+			return err
+		} else if err := s.mend(ctx, f); err != nil {
+			return err
+		}
+		cause = afterPanic
+	}
+}
+
+// live decides and binds until the context ends, or something panics: that is
+// returned as a fault, and the parts are not to be used any more.
+func (s *Scheduler) live(ctx, lease context.Context, cause string) error {
 	s.world.Advance(s.now())
 	// What goes while the survey is taken is heard of afterwards, so the watch
 	// comes first.
@@ -157,26 +191,35 @@ func (s *Scheduler) Run(ctx, lease context.Context) error {
 		return fmt.Errorf("watch the cluster: %w", err)
 	}
 	defer unwatch()
-	if err := s.takeOver(); err != nil {
-		return err
-	}
-	defer s.endRecord(ctx)
 	s.binder.begin(lease)
-	err = s.loop(ctx)
+	err = s.guarded(func() error {
+		if err := s.takeOver(cause); err != nil {
+			return err
+		}
+		return s.loop(ctx)
+	})
 	s.binder.drain(s.Config.BindTimeout.Duration)
-	for _, answered := range s.inbox.take() { // for its events
-		answered()
+	if f := (*fault)(nil); !errors.As(err, &f) {
+		for _, answered := range s.inbox.take() { // for its events
+			answered()
+		}
 	}
-	s.explainer.stop()
+	s.inbox.close()
+	s.explainer.stop(s)
 	klog.FromContext(ctx).Info("stopped deciding", "bindsUnanswered", s.binder.inFlight())
 	return err
 }
 
-// takeOver begins the first core. The watchdog takes it for a turn of the loop.
-func (s *Scheduler) takeOver() error {
+// takeOver begins the first core of a life. The watchdog takes it for a turn of the
+// loop.
+func (s *Scheduler) takeOver(cause string) error {
 	defer s.watchdog.watch(s.Clock.Now())()
 	s.survey()
-	return s.restart(atStart)
+	if err := s.restart(cause); err != nil {
+		return err
+	}
+	s.aside.tell()
+	return nil
 }
 
 // now is the time since the scheduler was made, as the core counts it.

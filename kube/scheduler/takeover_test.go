@@ -22,7 +22,7 @@ func idle(t *testing.T) *Scheduler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.explainer.stop)
+	t.Cleanup(func() { s.explainer.stop(s) })
 	s.world.SeeNode(bigNode(0))
 	return s
 }
@@ -34,7 +34,7 @@ func TestRecreatedUnderTheSameName(t *testing.T) {
 	before, after := plainPod(1), plainPod(1)
 	before.Spec.NodeName = bigNode(0).Name
 	after.UID, after.ResourceVersion = "another", "2"
-	handler := handle(s, s.seePod, s.world.LosePod).(cache.ResourceEventHandlerFuncs)
+	handler := handle(s, s.seePod, s.losePod).(cache.ResourceEventHandlerFuncs)
 	handler.OnAdd(before, true)
 	handler.OnUpdate(before, after)
 	for _, happened := range s.inbox.take() {
@@ -69,7 +69,7 @@ func TestLostDuringTheSurvey(t *testing.T) {
 	if s.world.Pod(p.UID) == nil {
 		t.Fatal("the survey did not see the pod")
 	}
-	handle(s, s.seePod, s.world.LosePod).OnDelete(cache.DeletedFinalStateUnknown{Obj: p})
+	handle(s, s.seePod, s.losePod).OnDelete(cache.DeletedFinalStateUnknown{Obj: p})
 	for _, happened := range s.inbox.take() {
 		happened()
 	}

@@ -144,6 +144,7 @@ const urgentRest = 100 * cluster.Millisecond
 
 // answer asks one question and lets pods through on the answer.
 func (w *World) answer(q *question) []*Pod {
+	w.handling(q.pods[0].object)
 	q.asked, q.lastAsked = w.changes, w.now
 	q.prefers = judge.Prefers(q.pods[0].object) || w.softTaints > 0
 	judged, refusal := w.judge.Case(q.pods[0].object)

@@ -75,6 +75,7 @@ func (w *World) Evict(d sched.Decision, by *Pod) {
 		return
 	}
 	p := s.pod
+	w.handling(p.object)
 	e := w.exits[p.object.Spec.SchedulerName]
 	p.exit.leaving, p.exit.by = true, by
 	switch {

@@ -36,6 +36,7 @@ func (w *World) letThrough() {
 		if p.Stage != Lining || p.ticket != s.ticket || w.pods[p.object.UID] != p {
 			continue // it left the line
 		}
+		w.handling(p.object)
 		w.warm(p.slot.shape.class)
 		w.offer(p)
 		if w.room < math.MaxInt {

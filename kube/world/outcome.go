@@ -38,6 +38,7 @@ func (w *World) Judge(ctx context.Context, d sched.Decision) (*Pod, *fwk.Status)
 		panic(fmt.Sprintf("world: the core placed task row %d, seq %d, which does not wait", d.Task, d.Seq))
 	}
 	p, n := s.pod, w.byRow[d.Node]
+	w.handling(p.object)
 	w.runs[d.Task], p.attempt, p.begun = d.Attempt, d.Attempt, false
 	if n == nil {
 		panic(fmt.Sprintf("world: the core placed task row %d on node row %d, which holds no node", d.Task, d.Node))

@@ -212,6 +212,7 @@ func (w *World) enter(p *Pod) {
 
 // reenter tells a new core of a pod.
 func (w *World) reenter(p *Pod) {
+	w.handling(p.object)
 	p.slot, p.question, p.offered = nil, nil, false
 	p.exit.leaving, p.exit.ending = false, false
 	stage, n := p.Stage, p.node
@@ -274,6 +275,7 @@ func (w *World) arrive(p *Pod) {
 
 // settleOn puts a homeless or newly bound pod on its node.
 func (w *World) settleOn(p *Pod, n *node) {
+	w.handling(p.object)
 	w.found(p, n)
 	w.move(p, Bound)
 	w.putOn(p, n)
@@ -318,6 +320,7 @@ func (w *World) house(p *Pod) {
 // sort finds out what keeps a pod that is to be placed, and lets it wait if
 // nothing does. Its task, if it has one, is gated.
 func (w *World) sort(p *Pod) {
+	w.handling(p.object)
 	w.reclass(p)
 	info, err := p.read()
 	_, mislabelled := w.promised(p)

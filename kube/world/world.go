@@ -19,6 +19,7 @@ import (
 	"math"
 	"slices"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	promises "fairlead.dev/fairlead/class"
@@ -29,11 +30,13 @@ import (
 
 // World is the cluster as the core is told of it. It has one owner.
 type World struct {
-	judge  *judge.Judge
-	owns   func(schedulerName string) bool
-	now    cluster.Time
-	kinds  kinds
-	events []cluster.Event
+	judge *judge.Judge
+	owns  func(schedulerName string) bool
+	// handling is told of each pod just before it is dealt with.
+	handling func(*v1.Pod)
+	now      cluster.Time
+	kinds    kinds
+	events   []cluster.Event
 
 	nodes map[string]*node
 	byRow []*node // by node row
@@ -81,7 +84,7 @@ type World struct {
 // schedulerName.
 func New(j *judge.Judge, owns func(schedulerName string) bool) *World {
 	w := &World{
-		judge: j, owns: owns, table: NoClasses(),
+		judge: j, owns: owns, table: NoClasses(), handling: func(*v1.Pod) {},
 		nodes:    map[string]*node{},
 		pods:     map[types.UID]*Pod{},
 		homeless: map[string]map[types.UID]*Pod{},
@@ -94,6 +97,21 @@ func New(j *judge.Judge, owns func(schedulerName string) bool) *World {
 	}
 	w.begin(newKinds(nil, nil))
 	return w
+}
+
+// SetHandling says whom to tell of each pod just before it is dealt with, also in
+// the midst of dealing with others.
+func (w *World) SetHandling(tell func(*v1.Pod)) { w.handling = tell }
+
+// InHands are the pods that the core may place at this moment.
+func (w *World) InHands() []*v1.Pod {
+	var pods []*v1.Pod
+	for _, p := range inOrder(w.pods) {
+		if p.Stage == Waiting {
+			pods = append(pods, p.object)
+		}
+	}
+	return pods
 }
 
 // Advance sets the time that what follows happens at.

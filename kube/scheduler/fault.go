@@ -1,0 +1,197 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// This file survives a panic in the loop, ours or upstream's: else one pod that
+// leads to it would end every new leader. Nothing that the loop owns is trusted
+// after it. World, judge and core are made anew from what the informers hold, as
+// by a new leader (but for upstream's plugins, which cannot be registered with the
+// informers again), and without the one object whose fault it seems to be, which is set
+// aside (aside.go).
+//
+// What the world or the judge were dealing with is known exactly. In a round of
+// the core it may be any of the pods that the core could place; the next lives are
+// given half of them at a time, so that it is found among n in about log n lives,
+// and pods of halves without it are placed meanwhile. Only pods that wait are held
+// back like that: they concern nobody else. A panic that no waiting pod explains
+// ends the process, and so do too many of them.
+
+const (
+	// mostFaults is how many panics within faultsLast are survived.
+	mostFaults = 64
+	faultsLast = cluster.Hour
+)
+
+// subject is what the loop is dealing with.
+type subject struct {
+	object   metav1.Object // a pod or a node, nil if that is not known
+	deciding bool          // the core is at work: any pod in its hands
+	// before is called with each object before it is dealt with; for tests.
+	before func(metav1.Object)
+}
+
+// handling notes what is dealt with next.
+func (s *Scheduler) handling(object metav1.Object) {
+	s.subject.object = object
+	if s.subject.before != nil && object != nil {
+		s.subject.before(object)
+	}
+}
+
+// fault is a panic in the loop.
+type fault struct {
+	cause   any
+	stack   []byte
+	subject subject
+	inHands []*v1.Pod // of the core, if it was at work
+}
+
+// Error says what panicked.
+func (f *fault) Error() string { return fmt.Sprintf("panic: %v", f.cause) }
+
+// guarded does the work, and returns a panic as a fault.
+func (s *Scheduler) guarded(work func() error) (err error) {
+	s.subject.object, s.subject.deciding = nil, false
+	defer func() {
+		if cause := recover(); cause != nil {
+			f := &fault{cause: cause, stack: debug.Stack(), subject: s.subject}
+			if f.subject.deciding {
+				f.inHands = s.world.InHands()
+			}
+			err = f
+		}
+	}()
+	return work()
+}
+
+// mend finds out whose fault it was, and makes new parts for the next life.
+func (s *Scheduler) mend(ctx context.Context, f *fault) error {
+	logger := klog.FromContext(ctx)
+	a := s.aside
+	if now := s.now(); a.faults == 0 || now > a.since+faultsLast {
+		a.faults, a.since = 0, now
+	}
+	a.faults++
+	with, what := a.blame(f)
+	s.Metrics.Cluster.Panicked(with)
+	logger.Error(f, "a panic in the loop; beginning anew without whom it seems to come from", "outcome", what, "stack", string(f.stack))
+	if with == "other" {
+		return fmt.Errorf("%w, of which nobody knows whose fault it is\n%s", noFault(f), f.stack)
+	}
+	if a.faults > mostFaults {
+		return fmt.Errorf("%d panics within %v, the last: %w", a.faults, faultsLast, noFault(f))
+	}
+	s.assemble()
+	return nil
+}
+
+// blame sets aside, or holds back, whose fault it may be. It returns what was being
+// dealt with, and what it did, in words.
+func (a *aside) blame(f *fault) (with, what string) {
+	pod, isPod := f.subject.object.(*v1.Pod)
+	node, isNode := f.subject.object.(*v1.Node)
+	switch {
+	case len(f.inHands) > 0:
+		return "round", a.search(f.inHands, f.Error())
+	case f.subject.deciding:
+	case isPod:
+		a.put(pod, f.Error())
+		return "pod", "set aside pod " + klog.KObj(pod).String()
+	case isNode:
+		a.putNode(node.Name, f.Error())
+		return "node", "set aside node " + node.Name
+	}
+	return "other", "nobody's fault"
+}
+
+// noFault is the error of a fault that is not survived.
+func noFault(f *fault) error { return fmt.Errorf("%s", f.Error()) }
+
+// search narrows down which of the pods in the core's hands made a round panic: it
+// holds back half of those that were in no round without one, and sets the last
+// one aside. It returns what it did, in words.
+func (a *aside) search(inHands []*v1.Pod, why string) string {
+	suspects := slices.DeleteFunc(slices.Clone(inHands), func(p *v1.Pod) bool { return a.passed[p.UID] })
+	if len(suspects) == 0 {
+		suspects = inHands
+	}
+	if len(suspects) == 1 {
+		a.put(suspects[0], why)
+		return "set aside pod " + klog.KObj(suspects[0]).String()
+	}
+	for _, p := range suspects[len(suspects)/2:] {
+		a.held[p.UID] = p
+	}
+	return fmt.Sprintf("one of %d pods; %d are held back", len(suspects), len(a.held))
+}
+
+// stepped takes in that the core has decided without a panic. Those that are held
+// back may be next.
+func (a *aside) stepped() {
+	if len(a.held) == 0 {
+		clear(a.passed)
+		return
+	}
+	inHands := a.s.world.InHands()
+	if len(inHands) == 0 && a.s.world.Lined() > 0 {
+		return // they were not in the core's hands yet
+	}
+	for _, p := range inHands {
+		a.passed[p.UID] = true
+	}
+	held := slices.SortedFunc(maps.Values(a.held), byAge)
+	clear(a.held)
+	a.s.inbox.put(func() {
+		for _, p := range held {
+			if now := a.current(p); now != nil {
+				a.s.takeIn(now)
+			}
+		}
+	})
+}
+
+// landed are the nodes of pods whose binds succeeded and that the informers do not
+// show there yet. A new life has to know.
+type landed struct {
+	mu    sync.Mutex
+	nodes map[types.UID]string
+}
+
+func (l *landed) add(uid types.UID, node string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.nodes[uid] = node
+}
+
+func (l *landed) forget(uid types.UID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.nodes, uid)
+}
+
+// asBound is the pod as the informers will show it.
+func (l *landed) asBound(object *v1.Pod) *v1.Pod {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	node := l.nodes[object.UID]
+	if node == "" || object.Spec.NodeName != "" {
+		return object
+	}
+	bound := *object
+	bound.Spec.NodeName = node
+	return &bound
+}
