@@ -521,7 +521,9 @@ func TestHistories(t *testing.T) {
 		TaskStarted{},
 		BindRefused{},
 		TaskLeft{},
-		EvictRefused{}, TaskProtected{}, TaskLeaving{},
+		EvictRefused{},
+		TaskProtected{},
+		TaskLeaving{},
 		TaskEnded{},
 	} {
 		if name := fmt.Sprintf("%T", e); ran[name] < 3 {

@@ -54,6 +54,7 @@ type refusing struct {
 }
 
 func newRefusing(t *testing.T, info policies.Info) *refusing {
+	t.Helper()
 	policy, err := policies.New(info.Name, policies.Options{Seed: 1, Migrations: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +70,8 @@ func newRefusing(t *testing.T, info policies.Info) *refusing {
 	}
 	w.in = []cluster.Event{
 		cluster.ShapeDefined{Spec: cluster.Shape{Demand: cluster.Vector{4}}},
-		cluster.JobSubmitted{Job: 0, Name: "bronze"}, cluster.JobSubmitted{Job: 1, Name: "gold"},
+		cluster.JobSubmitted{Job: 0, Name: "bronze"},
+		cluster.JobSubmitted{Job: 1, Name: "gold"},
 	}
 	for i := range 2 {
 		n, task := cluster.NodeID(i), cluster.TaskID(i)

@@ -60,7 +60,8 @@ func Samples() []cluster.Event {
 		cluster.BindRefused{Task: 5, Attempt: 8},
 		cluster.TaskLeft{Task: 5, Attempt: 8},
 		cluster.EvictRefused{Task: 5, Attempt: 8},
-		cluster.TaskProtected{Task: 5, Attempt: 8, Until: 70, Reason: "a budget"}, cluster.TaskLeaving{Task: 5, Attempt: 8},
+		cluster.TaskProtected{Task: 5, Attempt: 8, Until: 70, Reason: "a budget"},
+		cluster.TaskLeaving{Task: 5, Attempt: 8},
 		cluster.TaskEnded{Task: 5, Seq: 6},
 		cluster.TaskEnded{Task: 5, Seq: 6, Finished: true},
 	}

@@ -71,20 +71,20 @@ func offline(b *testing.B, nodes int) *Scheduler {
 }
 
 // decideOffline does a turn of the loop; every bind succeeds.
-func (s *Scheduler) decideOffline(b testing.TB) int {
-	b.Helper()
+func (s *Scheduler) decideOffline(tb testing.TB) int {
+	tb.Helper()
 	s.world.Advance(s.now())
 	s.world.Ask(func() bool { return false })
 	decisions, _, err := s.core.Step(s.now(), s.world.Take(), s.decisions[:0])
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	s.decisions = decisions
 	placed := 0
 	for _, d := range decisions {
 		p, status := s.world.Judge(context.Background(), d)
 		if !status.IsSuccess() {
-			b.Fatal(status.AsError())
+			tb.Fatal(status.AsError())
 		}
 		s.world.Started(p)
 		bound := *p.Object()
