@@ -90,7 +90,7 @@ func (z *sleepers) heard(w *network, s *cluster.State, c *sched.Changed, from ui
 func (z *sleepers) enlist(w *network) {
 	z.list = z.list[:0]
 	for _, row := range w.lines {
-		if c := &w.classes[row]; z.sleeps(c.id.tier) {
+		if c := &w.taskGroups[row]; z.sleeps(c.id.tier) {
 			z.list = append(z.list, sleeper{c.id.tier, c.request})
 		}
 	}

@@ -14,10 +14,10 @@ import (
 // round began. (The plan itself goes by newer ones, made again after every solve.)
 //
 // Where one request asks, its slots are exactly what fits, and the cheapest flow of the
-// first solve is the optimum. Otherwise each class is given its cheapest places as if it
-// were alone. That is a lower bound, although classes share the curves of nodes: a convex
-// curve that begins at 0 costs less cut into parts that each begin anew. Where tasks
-// wait that could have had a place, the room of the nodes is counted as well
+// first solve is the optimum. Otherwise each task group is given its cheapest places as
+// if it were alone. That is a lower bound, although task groups share the curves of
+// nodes: a convex curve that begins at 0 costs less cut into parts that each begin anew.
+// Where tasks wait that could have had a place, the room of the nodes is counted as well
 // (boundroom.go).
 //
 // A turn of a tier is bounded for itself: what higher tiers took is gone. The work is in
@@ -32,7 +32,7 @@ type bounds struct {
 	alone    []alone
 	gains    []gain
 	waits    Cost // what it costs if all tasks of alone wait
-	hopes    int  // classes that could have a place
+	hopes    int  // task groups that could have a place
 	hopeless Cost // what the others of the tier pay for waiting, who have nowhere to go
 
 	packed bool // the round was planned again by packing
@@ -52,7 +52,7 @@ type bounds struct {
 	knapsack knapsack
 }
 
-// alone is a class that could have a place when the turn began.
+// alone is a task group that could have a place when the turn began.
 type alone struct {
 	request  int32
 	straight bool // it has arcs of its own to nodes
@@ -72,8 +72,8 @@ type cheapest struct {
 	cost Cost
 }
 
-// choice is a unit more that a class could place: on a node, or on the cheapest below
-// a group.
+// choice is a unit more that a task group could place: on a node, or on the cheapest
+// below a group.
 type choice struct {
 	cost     Cost
 	route    Cost           // part of the cost: that of the way to the group, or of the arc
@@ -92,7 +92,7 @@ func (c choice) Before(o choice) bool {
 // reset begins a round.
 func (b *bounds) reset() { b.gap, b.unknown = sched.Gap{}, false }
 
-// begin looks at what each class of the tier would cost alone.
+// begin looks at what each task group of the tier would cost alone.
 func (b *bounds) begin(p *Policy, s *cluster.State) {
 	w := p.net
 	b.alone, b.gains, b.waits, b.hopeless, b.solves = b.alone[:0], b.gains[:0], 0, 0, 0
@@ -102,8 +102,8 @@ func (b *bounds) begin(p *Policy, s *cluster.State) {
 		return
 	}
 	for _, row := range w.active {
-		if w.classes[row].id.tier == w.tier {
-			b.addClass(w, s, row)
+		if w.taskGroups[row].id.tier == w.tier {
+			b.addTaskGroup(w, s, row)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func (w *network) exact(s *cluster.State) bool {
 		return false
 	}
 	return !slices.ContainsFunc(w.active, func(row int32) bool {
-		c := &w.classes[row]
+		c := &w.taskGroups[row]
 		// How many may stand together on a node, each way there says for itself.
 		byTwoWays := id.job != noJob && slices.ContainsFunc(c.outs, func(o out) bool { return o.group < 0 })
 		return c.id.tier != w.tier || byTwoWays
@@ -134,9 +134,9 @@ func (b *bounds) solved(cost Cost, fresh bool) {
 	b.solves++
 }
 
-// addClass notes what the units of a class would gain if it were alone.
-func (b *bounds) addClass(w *network, s *cluster.State, row int32) {
-	c := &w.classes[row]
+// addTaskGroup notes what the units of a task group would gain if it were alone.
+func (b *bounds) addTaskGroup(w *network, s *cluster.State, row int32) {
+	c := &w.taskGroups[row]
 	b.line = b.line[:0]
 	sum := Cost(0)
 	for _, sh := range c.shares {
@@ -177,18 +177,18 @@ func (b *bounds) addClass(w *network, s *cluster.State, row int32) {
 	b.alone = append(b.alone, a)
 }
 
-// hasPlace reports whether there is any place for a class.
+// hasPlace reports whether there is any place for a task group.
 func (b *bounds) hasPlace(w *network, s *cluster.State, row int32) bool {
-	c := &w.classes[row]
+	c := &w.taskGroups[row]
 	return slices.ContainsFunc(c.outs, func(o out) bool {
 		return o.group >= 0 && !b.firstBelow(w, o.group).none || o.group < 0 && w.room(s, c.request, o.node) > 0
 	})
 }
 
-// cheapestPlaces lists what the cheapest places of a class cost, as many as it has
+// cheapestPlaces lists what the cheapest places of a task group cost, as many as it has
 // tasks that wait, up to a price.
 func (b *bounds) cheapestPlaces(w *network, s *cluster.State, row int32, most Cost) {
-	c := &w.classes[row]
+	c := &w.taskGroups[row]
 	b.queue, b.places, b.curves = b.queue[:0], b.places[:0], b.curves[:0]
 	for _, o := range c.outs {
 		switch {

@@ -23,7 +23,7 @@ func (p *Policy) planned(t *sched.Trial, mark, from int, out *sched.Plan) (Cost,
 			b.actions = append(b.actions, a)
 		}
 	}
-	p.net.settleClasses()
+	p.net.settleTaskGroups()
 	left := p.net.leftOfTier() - b.hopeless
 	if len(b.actions) == 0 {
 		return left, true
@@ -43,10 +43,10 @@ func (p *Policy) planned(t *sched.Trial, mark, from int, out *sched.Plan) (Cost,
 // leftOfTier is what the tasks pay that wait and whose turn it is.
 func (w *network) leftOfTier() (sum Cost) {
 	for _, c := range w.active {
-		if w.classes[c].id.tier != w.tier {
+		if w.taskGroups[c].id.tier != w.tier {
 			continue
 		}
-		for _, sh := range w.classes[c].shares {
+		for _, sh := range w.taskGroups[c].shares {
 			for _, l := range w.shares[sh].levels {
 				sum += min(max(l.Capacity*l.Cost, -unreached-sum), unreached-sum)
 			}

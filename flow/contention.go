@@ -34,7 +34,7 @@ type contention struct {
 	packer   pack.Packer
 	packings [2]pack.Packing
 	in       pack.Input
-	requests []int32 // that take part: classes of the packer
+	requests []int32 // that take part: task groups of the packer
 	nodes    []cluster.NodeID
 	seat     []int32 // by node row: position in nodes, or -1
 	pools    map[string]int32
@@ -84,7 +84,7 @@ func (p *Policy) contended() bool {
 // left is what all that wait pay for it.
 func (w *network) left() (sum Cost) {
 	for _, c := range w.active {
-		for _, sh := range w.classes[c].shares {
+		for _, sh := range w.taskGroups[c].shares {
 			for _, l := range w.shares[sh].levels {
 				sum += min(l.Capacity*l.Cost, unreached-sum)
 			}
@@ -220,15 +220,15 @@ func (k *contention) gather(w *network, s *cluster.State, requests []int32) bool
 		}
 		in.Pool = append(in.Pool, k.pool(w, s, n))
 	}
-	in.Most = func(class, node int) int {
-		return int(min(k.most(w, s, class, k.nodes[node]), 1<<20))
+	in.Most = func(group, node int) int {
+		return int(min(k.most(w, s, group, k.nodes[node]), 1<<20))
 	}
 	return len(k.nodes) > 0
 }
 
-// most is how many tasks of a class the node may take, room aside.
-func (k *contention) most(w *network, s *cluster.State, class int, n cluster.NodeID) int64 {
-	q := &w.requests[k.requests[class]]
+// most is how many tasks of a task group the node may take, room aside.
+func (k *contention) most(w *network, s *cluster.State, group int, n cluster.NodeID) int64 {
+	q := &w.requests[k.requests[group]]
 	id := q.id
 	switch {
 	case int(n) >= len(q.offers) || q.offers[n].group < 0:
@@ -261,10 +261,10 @@ func (k *contention) pool(w *network, s *cluster.State, n cluster.NodeID) int32 
 // dearest is the highest price that a task of the request pays for waiting.
 func (w *network) dearest(row int32) (most Cost) {
 	for _, c := range w.active {
-		if w.classes[c].request != row {
+		if w.taskGroups[c].request != row {
 			continue
 		}
-		for _, sh := range w.classes[c].shares {
+		for _, sh := range w.taskGroups[c].shares {
 			if l := w.shares[sh].levels; len(l) > 0 {
 				most = max(most, l[len(l)-1].Cost)
 			}
@@ -373,10 +373,10 @@ func (k *contention) largest(w *network, envelope []int64, node int) cluster.Sha
 // waits yields how many tasks of a request pay how much for waiting.
 func (w *network) waits(row int32, yield func(units int64, cost Cost)) {
 	for _, c := range w.active {
-		if w.classes[c].request != row {
+		if w.taskGroups[c].request != row {
 			continue
 		}
-		for _, sh := range w.classes[c].shares {
+		for _, sh := range w.taskGroups[c].shares {
 			for _, l := range w.shares[sh].levels {
 				yield(l.Capacity, l.Cost)
 			}
@@ -424,8 +424,8 @@ func (p *Policy) assign(t *sched.Trial, list []goes, out *sched.Plan) bool {
 			}
 			e := line[0]
 			line = line[1:]
-			class := w.shares[w.members[e.task].share].class
-			if p.do(t, []move{{task: e.task, class: class, from: cluster.NoNode, to: g.node}}, out) {
+			taskGroup := w.shares[w.members[e.task].share].taskGroup
+			if p.do(t, []move{{task: e.task, taskGroup: taskGroup, from: cluster.NoNode, to: g.node}}, out) {
 				placed = true
 			}
 		}
@@ -438,10 +438,10 @@ func (p *Policy) assign(t *sched.Trial, list []goes, out *sched.Plan) bool {
 func (w *network) line(row int32) []entry {
 	var list []entry
 	for _, c := range w.active {
-		if w.classes[c].request != row {
+		if w.taskGroups[c].request != row {
 			continue
 		}
-		for _, sh := range w.classes[c].shares {
+		for _, sh := range w.taskGroups[c].shares {
 			for _, e := range w.shares[sh].waiting {
 				if w.members[e.task].ticket == e.ticket {
 					list = append(list, e)

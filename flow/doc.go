@@ -3,14 +3,14 @@
 // plan, as in Quincy (Isard et al., SOSP 2009) and Firmament (Gog et al., OSDI
 // 2016).
 //
-//	class ──▶ aggregator ──▶ aggregator ──▶ port of a node ──▶ sink
+//	task group ──▶ aggregator ──▶ aggregator ──▶ port of a node ──▶ sink
 //	  │  ╲________ an arc of its own ________▶ port              ▲
 //	  ╰──────────▶ unscheduled, one a job ───────────────────────╯
 //
 // What stands in the network:
 //
-//   - A *class* is tasks that are interchangeable: a supply of as many units. Not
-//     tasks but classes are nodes of the network, unless a task has arcs of its own.
+//   - A *task group* is tasks that are interchangeable: a supply of as many units. Not
+//     tasks but task groups are nodes of the network, unless a task has arcs of its own.
 //   - A *request* is what a task asks of a node, its shape; and its job, where
 //     tasks of the job must stand apart. Each request has aggregators of its own,
 //     so that an arc into a node can say whether that request fits there.

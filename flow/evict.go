@@ -43,7 +43,7 @@ func (p *Policy) evict(s *cluster.State) {
 		})
 		comers, evicted := p.evicted(s, n, pl.comers[from:end])
 		for _, t := range pl.tasks[:evicted] {
-			pl.moves = append(pl.moves, move{task: t, class: noClass, from: n, to: cluster.NoNode})
+			pl.moves = append(pl.moves, move{task: t, taskGroup: noTaskGroup, from: n, to: cluster.NoNode})
 		}
 		p.letIn(s, n, comers, evicted)
 	}

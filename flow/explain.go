@@ -112,7 +112,7 @@ func (p *Policy) Explain(s *cluster.State, all *sched.Changed, t cluster.TaskID,
 	}
 	p.relearn(s, all)
 	p.net.standApart(s, t)
-	p.net.settleClasses()
+	p.net.settleTaskGroups()
 	p.net.serve(p.net.members[t].terms.Tier)
 	if err := p.settleAll(s, t); err != nil {
 		return x, err
@@ -189,7 +189,7 @@ func (p *Policy) settleAll(s *cluster.State, without cluster.TaskID) error {
 	request := int32(-1)
 	if without != noTask {
 		m := &w.members[without]
-		c := &w.classes[w.shares[m.share].class]
+		c := &w.taskGroups[w.shares[m.share].taskGroup]
 		request = c.request
 		w.graph.SetSupply(c.node, c.units-1)
 		w.given--
@@ -224,7 +224,7 @@ func (w *network) chooseAll(s *cluster.State, q int32) {
 // first.
 func (p *Policy) candidates(s *cluster.State, t cluster.TaskID) []Candidate {
 	w, rest := p.net, p.distances(toSink)
-	c := &w.classes[w.shares[w.members[t].share].class]
+	c := &w.taskGroups[w.shares[w.members[t].share].taskGroup]
 	best := map[cluster.NodeID]priced{}
 	offer := func(n cluster.NodeID, a wayIn) {
 		from := rest[w.machines[n].port]
@@ -270,7 +270,8 @@ func (p *Policy) candidates(s *cluster.State, t cluster.TaskID) []Candidate {
 	return list
 }
 
-// wayIn is a way from a class to the port of a node: what it costs up to its last arc.
+// wayIn is a way from a task group to the port of a node: what it costs up to its last
+// arc.
 type wayIn struct {
 	before Cost
 	last   mcmf.Arc
@@ -302,9 +303,9 @@ func (p *Policy) terms(s *cluster.State, t cluster.TaskID, n cluster.NodeID, b p
 	return list
 }
 
-// reach is what it costs a unit of the class to get to a group, and false if no way
-// leads there.
-func (w *network) reach(c *class, g int32) (Cost, bool) {
+// reach is what it costs a unit of the task group to get to a group, and false if
+// no way leads there.
+func (w *network) reach(c *taskGroup, g int32) (Cost, bool) {
 	least, ok := Cost(0), false
 	for _, o := range c.outs {
 		if o.group == g && (!ok || o.cost < least) {

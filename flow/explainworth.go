@@ -70,9 +70,9 @@ func (p *Policy) Worth(s *cluster.State, all *sched.Changed) ([]NodeWorth, error
 	return list, nil
 }
 
-// serveAll lets the classes of all tiers take part.
+// serveAll lets the task groups of all tiers take part.
 func (w *network) serveAll() {
-	w.settleClasses()
+	w.settleTaskGroups()
 	if tiers := w.tiers(nil); len(tiers) > 0 {
 		w.serve(tiers[len(tiers)-1])
 	}

@@ -13,7 +13,7 @@ func (p *Policy) Optimum(s *cluster.State, all *sched.Changed, asked *cluster.Ta
 	but := noTask
 	if asked != nil {
 		p.net.standApart(s, *asked)
-		p.net.settleClasses()
+		p.net.settleTaskGroups()
 		p.net.serve(p.net.members[*asked].terms.Tier)
 		if !with {
 			but = *asked

@@ -16,19 +16,19 @@ const (
 
 // route is a way of a unit: to a node, to unscheduled, to stay, or to leave its node.
 type route struct {
-	node  cluster.NodeID // NoNode: it takes no slot
-	into  bool           // it comes by way of aggregators, and pays the curve
-	cost  Cost
-	most  int64 // units that may come by an arc straight from a class
-	class int32
-	leave cluster.NodeID // of a tenant that is evicted; or NoNode
+	node      cluster.NodeID // NoNode: it takes no slot
+	into      bool           // it comes by way of aggregators, and pays the curve
+	cost      Cost
+	most      int64 // units that may come by an arc straight from a task group
+	taskGroup int32
+	leave     cluster.NodeID // of a tenant that is evicted; or NoNode
 }
 
 // unit is a task that the network may send somewhere.
 type unit struct {
-	request int32
-	class   int32
-	routes  []route
+	request   int32
+	taskGroup int32
+	routes    []route
 }
 
 // least is what the cheapest assignment of all units costs, one to a slot. It is not
@@ -66,8 +66,8 @@ func (w *network) least(s *cluster.State) (Cost, bool) {
 // unitOf lists the ways of a task, by what the model says alone.
 func (w *network) unitOf(s *cluster.State, t cluster.TaskID) unit {
 	m := &w.members[t]
-	class := w.shares[m.share].class
-	u := unit{request: w.classes[class].request, class: class}
+	taskGroup := w.shares[m.share].taskGroup
+	u := unit{request: w.taskGroups[taskGroup].request, taskGroup: taskGroup}
 	terms := w.model.Terms(s, t)
 	u.routes = append(u.routes, route{node: cluster.NoNode, leave: cluster.NoNode, cost: terms.Wait})
 	if m.node != cluster.NoNode {
@@ -81,7 +81,7 @@ func (w *network) unitOf(s *cluster.State, t cluster.TaskID) unit {
 	w.model.Out(s, t, &arcs)
 	for _, a := range arcs.list {
 		if a.node != cluster.NoNode {
-			u.routes = append(u.routes, route{node: a.node, cost: a.cost + w.large(s, m.shape, a.node), most: w.room(s, u.request, a.node), class: class})
+			u.routes = append(u.routes, route{node: a.node, cost: a.cost + w.large(s, m.shape, a.node), most: w.room(s, u.request, a.node), taskGroup: taskGroup})
 			continue
 		}
 		for n := range cluster.NodeID(s.NodeRows()) {
@@ -121,7 +121,7 @@ type assignment struct {
 	taken    []int64             // slots, by node
 	left     []int64             // tenants that leave, by node
 	into     map[[2]uint32]int64 // units by request and node that pay the curve
-	straight map[[2]uint32]int64 // units by class and node
+	straight map[[2]uint32]int64 // units by task group and node
 	best     Cost
 }
 
@@ -143,7 +143,7 @@ func (b *assignment) try(i int, cost Cost) {
 			continue
 		}
 		m := &b.w.machines[r.node]
-		into, straight := [2]uint32{uint32(u.request), uint32(r.node)}, [2]uint32{uint32(r.class), uint32(r.node)}
+		into, straight := [2]uint32{uint32(u.request), uint32(r.node)}, [2]uint32{uint32(r.taskGroup), uint32(r.node)}
 		if b.taken[r.node] >= b.slots(m, r.node) ||
 			r.into && b.into[into] >= b.w.room(b.s, u.request, r.node) || !r.into && b.straight[straight] >= r.most {
 			continue

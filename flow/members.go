@@ -8,9 +8,9 @@ import (
 	"fairlead.dev/fairlead/mcmf"
 )
 
-// This file knows which task stands in which class, and as what: as one that
+// This file knows which task stands in which task group, and as what: as one that
 // waits, or as one that runs and may be moved. Those that run and may at most be stopped
-// have no class (tenants.go).
+// have no task group (tenants.go).
 
 const noJob = cluster.JobID(1<<32 - 1)
 
@@ -21,20 +21,20 @@ type requestID struct {
 	job   cluster.JobID
 }
 
-// classID is what makes tasks interchangeable. Running tasks that may be moved are
+// taskGroupID is what makes tasks interchangeable. Running tasks that may be moved are
 // so only if they are of one job and pay the same, as units have no names.
-type classID struct {
+type taskGroupID struct {
 	request    requestID
 	key        uint64
 	tier       int32
 	job        cluster.JobID // of movable tasks; otherwise noJob
 	wait, stay Cost          // of movable tasks
-	alone      cluster.Seq   // 1 + the task's, if it is a class of its own
+	alone      cluster.Seq   // 1 + the task's, if it is a task group of its own
 }
 
-// class is interchangeable tasks.
-type class struct {
-	id      classID
+// taskGroup is interchangeable tasks.
+type taskGroup struct {
+	id      taskGroupID
 	live    bool
 	request int32
 	node    mcmf.Node
@@ -46,7 +46,7 @@ type class struct {
 	at      int32 // position in network.lines, or -1
 }
 
-// out is an arc that leaves a class, but for those to unscheduled and stays.
+// out is an arc that leaves a task group, but for those to unscheduled and stays.
 type out struct {
 	arc   mcmf.Arc
 	group int32          // row; -1 for an arc to a node
@@ -54,15 +54,15 @@ type out struct {
 	cost  Cost
 }
 
-// share is the tasks of one job in a class: what may flow from the class to the
+// share is the tasks of one job in a task group: what may flow from the task group to the
 // job's unscheduled node, the cheapest to leave waiting first.
 type share struct {
-	class   int32
-	job     cluster.JobID
-	arc     mcmf.Arc
-	stale   bool   // the arc is not what levels say
-	levels  []Step // units by price, ascending
-	waiting heap.Heap[entry]
+	taskGroup int32
+	job       cluster.JobID
+	arc       mcmf.Arc
+	stale     bool   // the arc is not what levels say
+	levels    []Step // units by price, ascending
+	waiting   heap.Heap[entry]
 }
 
 // entry is a waiting task in a share. It is out of date when its ticket is not
@@ -82,15 +82,15 @@ func (e entry) Before(o entry) bool {
 	return e.seq < o.seq
 }
 
-// stay is the tasks of one class that run on one node and may be moved.
+// stay is the tasks of one task group that run on one node and may be moved.
 type stay struct {
-	class  int32
-	node   cluster.NodeID
-	arc    mcmf.Arc
-	cost   Cost
-	tasks  []cluster.TaskID // by submission
-	shared bool             // the arc leads to the node's port, else to the sink
-	at     int32            // position among the node's stays
+	taskGroup int32
+	node      cluster.NodeID
+	arc       mcmf.Arc
+	cost      Cost
+	tasks     []cluster.TaskID // by submission
+	shared    bool             // the arc leads to the node's port, else to the sink
+	at        int32            // position among the node's stays
 }
 
 // member is how the task of a row stands in the network.
@@ -106,13 +106,13 @@ type member struct {
 }
 
 type shareID struct {
-	class int32
-	job   cluster.JobID
+	taskGroup int32
+	job       cluster.JobID
 }
 
 type stayID struct {
-	class int32
-	node  cluster.NodeID
+	taskGroup int32
+	node      cluster.NodeID
 }
 
 // tell brings the network up to date with a task, whatever it was and is.
@@ -150,15 +150,15 @@ func (w *network) tell(s *cluster.State, t cluster.TaskID) {
 	w.join(s, t, terms, node)
 }
 
-// shift changes what a task that is a class of its own pays, or where it is,
-// without making the class anew. Mostly it is a price that time has changed, which
+// shift changes what a task that is a task group of its own pays, or where it is,
+// without making the task group anew. Mostly it is a price that time has changed, which
 // concerns nobody else.
 func (w *network) shift(t cluster.TaskID, terms Terms, node cluster.NodeID) {
 	m := &w.members[t]
 	if m.node != node {
-		class := w.shares[m.share].class
+		taskGroup := w.shares[m.share].taskGroup
 		w.unstand(t)
-		w.stand(t, class, m.share, terms, node)
+		w.stand(t, taskGroup, m.share, terms, node)
 		return
 	}
 	if terms.Wait != m.terms.Wait {
@@ -183,10 +183,10 @@ func (w *network) shift(t cluster.TaskID, terms Terms, node cluster.NodeID) {
 	m.terms = terms
 }
 
-// join puts a task into its class.
+// join puts a task into its task group.
 func (w *network) join(s *cluster.State, t cluster.TaskID, terms Terms, node cluster.NodeID) {
 	task := s.Task(t)
-	id := classID{request: requestID{task.Shape, noJob}, key: terms.Key, tier: terms.Tier, job: noJob}
+	id := taskGroupID{request: requestID{task.Shape, noJob}, key: terms.Key, tier: terms.Tier, job: noJob}
 	apart := w.members[t].apart
 	if s.Shape(task.Shape).PerNode > 0 || apart {
 		id.request.job = task.Job
@@ -197,50 +197,50 @@ func (w *network) join(s *cluster.State, t cluster.TaskID, terms Terms, node clu
 	case node != cluster.NoNode:
 		id.job, id.wait, id.stay = task.Job, terms.Wait, terms.Stay
 	}
-	c, ok := w.classOf[id]
+	c, ok := w.taskGroupOf[id]
 	if !ok {
-		c = w.newClass(s, id, t)
+		c = w.newTaskGroup(s, id, t)
 	}
 	sh := w.shareOf(c, task.Job)
 	w.members[t] = member{seq: task.Seq + 1, shape: task.Shape, stay: -1, node: cluster.NoNode, apart: apart}
 	w.stand(t, c, sh, terms, node)
 }
 
-// stand counts a task in its class and share, as one that waits or stays.
+// stand counts a task in its task group and share, as one that waits or stays.
 func (w *network) stand(t cluster.TaskID, c, sh int32, terms Terms, node cluster.NodeID) {
-	class, m := &w.classes[c], &w.members[t]
+	taskGroup, m := &w.taskGroups[c], &w.members[t]
 	w.ticket++
 	m.terms, m.share, m.node, m.ticket, m.stay = terms, sh, node, w.ticket, -1
-	class.units++
+	taskGroup.units++
 	w.addLevel(sh, terms.Wait, 1)
 	if node == cluster.NoNode {
-		class.waiting++
+		taskGroup.waiting++
 		w.shares[sh].waiting.Push(entry{terms.Wait, m.seq - 1, t, w.ticket})
 	} else {
 		m.stay = w.addStay(c, node, terms.Stay, t)
 		w.lodge(t, node)
-		w.requests[w.classes[c].request].running++
+		w.requests[w.taskGroups[c].request].running++
 	}
 	w.touch(c)
 }
 
-// unstand is the reverse of stand; the class and the share stay.
+// unstand is the reverse of stand; the task group and the share stay.
 func (w *network) unstand(t cluster.TaskID) {
 	m := &w.members[t]
 	sh := &w.shares[m.share]
-	class := &w.classes[sh.class]
-	class.units--
+	taskGroup := &w.taskGroups[sh.taskGroup]
+	taskGroup.units--
 	w.addLevel(m.share, m.terms.Wait, -1)
 	if m.stay >= 0 {
 		w.dropStay(m.stay, t)
 		w.vacate(t, m.node)
 		m.stay = -1
-		w.requests[class.request].running--
+		w.requests[taskGroup.request].running--
 	} else {
-		class.waiting--
+		taskGroup.waiting--
 	}
 	m.ticket = 0
-	w.touch(sh.class)
+	w.touch(sh.taskGroup)
 }
 
 // leave takes the task of the row out of the network.
@@ -255,13 +255,13 @@ func (w *network) leave(t cluster.TaskID) {
 		return
 	}
 	sh := m.share
-	c := w.shares[sh].class
+	c := w.shares[sh].taskGroup
 	w.unstand(t)
 	*m = member{stay: -1}
 	if len(w.shares[sh].levels) == 0 {
 		w.dropShare(sh)
 	}
-	if w.classes[c].units == 0 {
+	if w.taskGroups[c].units == 0 {
 		w.idle = append(w.idle, c)
 	}
 }
@@ -314,10 +314,10 @@ func (w *network) shareOf(c int32, job cluster.JobID) int32 {
 		w.shares = append(w.shares, share{})
 	}
 	sh := &w.shares[row]
-	*sh = share{class: c, job: job, levels: sh.levels[:0], waiting: sh.waiting[:0]}
-	sh.arc = w.graph.AddArc(w.classes[c].node, w.unscheduled(job), 0, 0, 0)
+	*sh = share{taskGroup: c, job: job, levels: sh.levels[:0], waiting: sh.waiting[:0]}
+	sh.arc = w.graph.AddArc(w.taskGroups[c].node, w.unscheduled(job), 0, 0, 0)
 	w.shareRow[id] = row
-	w.classes[c].shares = append(w.classes[c].shares, row)
+	w.taskGroups[c].shares = append(w.taskGroups[c].shares, row)
 	return row
 }
 
@@ -325,10 +325,10 @@ func (w *network) dropShare(row int32) {
 	sh := &w.shares[row]
 	w.graph.RemoveArc(sh.arc)
 	w.release(sh.job)
-	delete(w.shareRow, shareID{sh.class, sh.job})
-	class := &w.classes[sh.class]
-	class.shares = slices.DeleteFunc(class.shares, func(r int32) bool { return r == row })
-	sh.class = -1
+	delete(w.shareRow, shareID{sh.taskGroup, sh.job})
+	taskGroup := &w.taskGroups[sh.taskGroup]
+	taskGroup.shares = slices.DeleteFunc(taskGroup.shares, func(r int32) bool { return r == row })
+	sh.taskGroup = -1
 	w.freeShare.give(row)
 }
 
@@ -341,10 +341,10 @@ func (w *network) addStay(c int32, n cluster.NodeID, cost Cost, t cluster.TaskID
 			w.stays = append(w.stays, stay{})
 		}
 		m := w.machine(n)
-		w.stays[row] = stay{class: c, node: n, arc: mcmf.None, tasks: w.stays[row].tasks[:0], at: int32(len(m.stays))}
+		w.stays[row] = stay{taskGroup: c, node: n, arc: mcmf.None, tasks: w.stays[row].tasks[:0], at: int32(len(m.stays))}
 		m.stays = append(m.stays, row)
 		w.stayRow[id] = row
-		w.classes[c].stays = append(w.classes[c].stays, row)
+		w.taskGroups[c].stays = append(w.taskGroups[c].stays, row)
 	}
 	st := &w.stays[row]
 	st.cost = cost
@@ -372,15 +372,15 @@ func (w *network) dropStay(row int32, t cluster.TaskID) {
 			w.leavePort(st.node)
 		}
 	}
-	delete(w.stayRow, stayID{st.class, st.node})
-	class := &w.classes[st.class]
-	class.stays = slices.DeleteFunc(class.stays, func(r int32) bool { return r == row })
+	delete(w.stayRow, stayID{st.taskGroup, st.node})
+	taskGroup := &w.taskGroups[st.taskGroup]
+	taskGroup.stays = slices.DeleteFunc(taskGroup.stays, func(r int32) bool { return r == row })
 	m := w.machine(st.node)
 	last := m.stays[len(m.stays)-1]
 	m.stays[st.at] = last
 	w.stays[last].at = st.at
 	m.stays = m.stays[:len(m.stays)-1]
-	st.class = -1
+	st.taskGroup = -1
 	w.freeStay.give(row)
 }
 

@@ -29,8 +29,8 @@ const Nowhere Aggregator = 1<<32 - 1
 
 // Terms is what a model says of a task.
 type Terms struct {
-	// Key parts tasks of equal shape into classes: those of equal key have equal
-	// arcs. Tasks that are Alone are a class each.
+	// Key parts tasks of equal shape into task groups: those of equal key have equal
+	// arcs. Tasks that are Alone are a task group each.
 	Key   uint64
 	Alone bool
 	// Tier says who comes first where they wait: nobody of a lower one gets what
@@ -54,7 +54,7 @@ type Terms struct {
 type Model interface {
 	// Terms are those of a waiting or a running task.
 	Terms(s *cluster.State, t cluster.TaskID) Terms
-	// Out puts down the arcs that leave the class of the task.
+	// Out puts down the arcs that leave the task group of the task.
 	Out(s *cluster.State, t cluster.TaskID, arcs *Arcs)
 	// Into is the aggregator below which the node stands, and what tasks of the
 	// shape cost there, one after the other. A curve may be shorter than the node
@@ -114,7 +114,7 @@ type Term struct {
 	Cost Cost
 }
 
-// Arcs takes up the arcs that leave a class.
+// Arcs takes up the arcs that leave a task group.
 type Arcs struct {
 	list []outArc
 }

@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/fairlead/mcmf"
 )
 
-// This file is the graph and what its parts stand for: classes with what they give and
-// the arcs that leave them, unscheduled nodes of jobs, and the journal of nodes that
+// This file is the graph and what its parts stand for: task groups with what they give
+// and the arcs that leave them, unscheduled nodes of jobs, and the journal of nodes that
 // changed, from which all that is derived of nodes is brought up to date.
 
 // network is the graph with what its parts stand for.
@@ -34,16 +34,16 @@ type network struct {
 	ticket  uint32
 	due     due
 
-	classes   []class
-	classOf   map[classID]int32
-	freeClass rows
-	lines     []int32 // classes with waiting tasks
-	active    []int32 // those of them whose turn it is
-	tier      int32   // from which on it is
-	touched   []int32 // classes whose supply may have changed
-	isTouched []bool
-	idle      []int32 // classes that had no units at some time
-	owner     []int32 // class by its node in the graph, -1 for other nodes
+	taskGroups    []taskGroup
+	taskGroupOf   map[taskGroupID]int32
+	freeTaskGroup rows
+	lines         []int32 // task groups with waiting tasks
+	active        []int32 // those of them whose turn it is
+	tier          int32   // from which on it is
+	touched       []int32 // task groups whose supply may have changed
+	isTouched     []bool
+	idle          []int32 // task groups that had no units at some time
+	owner         []int32 // task group by its node in the graph, -1 for other nodes
 
 	shares      []share
 	shareRow    map[shareID]int32
@@ -99,7 +99,7 @@ func newNetwork(m Model, pinned, moves bool) *network {
 	_, w.ranks = m.(Ranker)
 	w.graph = mcmf.NewGraph(0, 0)
 	w.sink = w.graph.AddNode(0)
-	w.classOf, w.shareRow = map[classID]int32{}, map[shareID]int32{}
+	w.taskGroupOf, w.shareRow = map[taskGroupID]int32{}, map[shareID]int32{}
 	w.jobs, w.stayRow = map[cluster.JobID]*unscheduled{}, map[stayID]int32{}
 	w.requestRow = map[requestID]int32{}
 	return w
@@ -160,27 +160,27 @@ func (w *network) release(j cluster.JobID) {
 	}
 }
 
-// newClass makes a class of which t is the first task.
-func (w *network) newClass(s *cluster.State, id classID, t cluster.TaskID) int32 {
-	row := w.freeClass.take(len(w.classes))
-	if int(row) == len(w.classes) {
-		w.classes, w.isTouched = append(w.classes, class{}), append(w.isTouched, false)
+// newTaskGroup makes a task group of which t is the first task.
+func (w *network) newTaskGroup(s *cluster.State, id taskGroupID, t cluster.TaskID) int32 {
+	row := w.freeTaskGroup.take(len(w.taskGroups))
+	if int(row) == len(w.taskGroups) {
+		w.taskGroups, w.isTouched = append(w.taskGroups, taskGroup{}), append(w.isTouched, false)
 	}
-	old := &w.classes[row]
-	w.classes[row] = class{
+	old := &w.taskGroups[row]
+	w.taskGroups[row] = taskGroup{
 		id: id, live: true, request: w.requestOf(id.request), node: w.node(), at: -1,
 		shares: old.shares[:0], stays: old.stays[:0], outs: old.outs[:0],
 	}
-	w.classOf[id] = row
-	c := &w.classes[row]
+	w.taskGroupOf[id] = row
+	c := &w.taskGroups[row]
 	w.owner[c.node] = row
-	w.requests[c.request].classes++
+	w.requests[c.request].taskGroups++
 	w.askOut(s, t)
 	w.putOut(s, row, t)
 	return row
 }
 
-// askOut asks the model for the arcs that leave the class of a task.
+// askOut asks the model for the arcs that leave the task group of a task.
 func (w *network) askOut(s *cluster.State, t cluster.TaskID) {
 	w.arcs.list = w.arcs.list[:0]
 	w.asks++
@@ -194,8 +194,8 @@ func (w *network) askAgain(s *cluster.State) {
 			w.tell(s, cluster.TaskID(t))
 		}
 	}
-	for row := range w.classes {
-		c := &w.classes[row]
+	for row := range w.taskGroups {
+		c := &w.taskGroups[row]
 		if !c.live || c.units == 0 {
 			continue
 		}
@@ -207,8 +207,8 @@ func (w *network) askAgain(s *cluster.State) {
 	}
 }
 
-// anyOf is a task of a class that has some.
-func (w *network) anyOf(c *class) cluster.TaskID {
+// anyOf is a task of a task group that has some.
+func (w *network) anyOf(c *taskGroup) cluster.TaskID {
 	for _, sh := range c.shares {
 		if t, ok := w.first(sh); ok {
 			return t
@@ -217,15 +217,15 @@ func (w *network) anyOf(c *class) cluster.TaskID {
 	return w.stays[c.stays[0]].tasks[0]
 }
 
-// leavesBy reports whether the class has the arcs that were just asked for.
-func (w *network) leavesBy(c *class) bool {
+// leavesBy reports whether the task group has the arcs that were just asked for.
+func (w *network) leavesBy(c *taskGroup) bool {
 	return slices.EqualFunc(c.outs, w.arcs.list, func(o out, a outArc) bool {
 		same := o.group < 0 || w.groups[o.group].of == a.aggregator
 		return same && o.node == a.node && o.cost == a.cost
 	})
 }
 
-// putOut gives a class the arcs that were just asked for.
+// putOut gives a task group the arcs that were just asked for.
 func (w *network) putOut(s *cluster.State, row int32, t cluster.TaskID) {
 	for _, a := range w.arcs.list {
 		err := checkCost(a.cost)
@@ -240,7 +240,7 @@ func (w *network) putOut(s *cluster.State, row int32, t cluster.TaskID) {
 			w.refuse("arc of task %s: to node %d, want one of the %d that are known", s.TaskName(t), a.node, s.NodeRows())
 			continue
 		}
-		c := &w.classes[row]
+		c := &w.taskGroups[row]
 		o := out{group: -1, node: a.node, cost: a.cost}
 		if a.node == cluster.NoNode {
 			o.group = w.groupOf(s, c.request, a.aggregator)
@@ -256,9 +256,9 @@ func (w *network) putOut(s *cluster.State, row int32, t cluster.TaskID) {
 	}
 }
 
-// dropOuts takes the arcs that leave a class away.
+// dropOuts takes the arcs that leave a task group away.
 func (w *network) dropOuts(row int32) {
-	c := &w.classes[row]
+	c := &w.taskGroups[row]
 	for _, o := range c.outs {
 		w.graph.RemoveArc(o.arc)
 		if o.group >= 0 {
@@ -273,25 +273,25 @@ func (w *network) dropOuts(row int32) {
 	c.outs = c.outs[:0]
 }
 
-// dropClass forgets a class without units.
-func (w *network) dropClass(row int32) {
-	c := &w.classes[row]
+// dropTaskGroup forgets a task group without units.
+func (w *network) dropTaskGroup(row int32) {
+	c := &w.taskGroups[row]
 	w.dropOuts(row)
 	for len(c.shares) > 0 {
 		w.dropShare(c.shares[0])
 	}
 	w.owner[c.node] = -1
 	w.graph.RemoveNode(c.node)
-	delete(w.classOf, c.id)
+	delete(w.taskGroupOf, c.id)
 	q := c.request
 	c.live = false
-	w.freeClass.give(row)
-	if w.requests[q].classes--; w.requests[q].classes == 0 {
+	w.freeTaskGroup.give(row)
+	if w.requests[q].taskGroups--; w.requests[q].taskGroups == 0 {
 		w.retire(q)
 	}
 }
 
-// touch notes that the supply of a class may have changed.
+// touch notes that the supply of a task group may have changed.
 func (w *network) touch(c int32) {
 	if !w.isTouched[c] {
 		w.isTouched[c] = true
@@ -328,7 +328,7 @@ func (w *network) trimJournal() {
 
 // update makes the graph what the state and the model say it is.
 func (w *network) update(s *cluster.State) {
-	w.settleClasses()
+	w.settleTaskGroups()
 	w.findAsking()
 	w.updatePorts(s)
 	for _, q := range w.asking {
@@ -348,11 +348,11 @@ func (w *network) update(s *cluster.State) {
 // stopped reports whether nobody wants a plan any more.
 func (w *network) stopped() bool { return w.stop != nil && w.stop() }
 
-// settleClasses brings supplies up to date, and drops classes that have none.
-func (w *network) settleClasses() {
+// settleTaskGroups brings supplies up to date, and drops task groups that have none.
+func (w *network) settleTaskGroups() {
 	for _, row := range w.touched {
 		w.isTouched[row] = false
-		c := &w.classes[row]
+		c := &w.taskGroups[row]
 		if !c.live {
 			continue
 		}
@@ -364,29 +364,29 @@ func (w *network) settleClasses() {
 		case c.waiting == 0 && c.at >= 0:
 			last := w.lines[len(w.lines)-1]
 			w.lines[c.at] = last
-			w.classes[last].at = c.at
+			w.taskGroups[last].at = c.at
 			w.lines, c.at = w.lines[:len(w.lines)-1], -1
 		}
 	}
 	w.touched = w.touched[:0]
 	for _, row := range w.idle {
-		if c := &w.classes[row]; c.live && c.units == 0 {
-			w.dropClass(row)
+		if c := &w.taskGroups[row]; c.live && c.units == 0 {
+			w.dropTaskGroup(row)
 		}
 	}
 	w.idle = w.idle[:0]
 	w.active = w.active[:0]
 	for _, row := range w.lines {
-		if w.classes[row].id.tier >= w.tier {
+		if w.taskGroups[row].id.tier >= w.tier {
 			w.active = append(w.active, row)
 		}
 	}
 	w.graph.SetSupply(w.sink, -w.given)
 }
 
-// supply lets a class give its units, unless its turn is yet to come.
+// supply lets a task group give its units, unless its turn is yet to come.
 func (w *network) supply(row int32) {
-	c := &w.classes[row]
+	c := &w.taskGroups[row]
 	units := c.units
 	if c.waiting > 0 && c.id.tier < w.tier {
 		units = 0
@@ -395,7 +395,7 @@ func (w *network) supply(row int32) {
 	w.graph.SetSupply(c.node, units)
 }
 
-// serve lets the classes of a tier, and of those above it, take part.
+// serve lets the task groups of a tier, and of those above it, take part.
 func (w *network) serve(tier int32) {
 	if w.tier == tier {
 		return
@@ -410,7 +410,7 @@ func (w *network) serve(tier int32) {
 func (w *network) tiers(list []int32) []int32 {
 	list = list[:0]
 	for _, row := range w.lines {
-		list = append(list, w.classes[row].id.tier)
+		list = append(list, w.taskGroups[row].id.tier)
 	}
 	slices.SortFunc(list, func(a, b int32) int { return cmp.Compare(b, a) })
 	return slices.Compact(list)
@@ -423,9 +423,9 @@ func (w *network) findAsking() {
 	}
 	w.asking = w.asking[:0]
 	for _, row := range w.active {
-		q := w.classes[row].request
+		q := w.taskGroups[row].request
 		w.asking = append(w.asking, q)
-		w.requests[q].wanted += int64(w.classes[row].waiting)
+		w.requests[q].wanted += int64(w.taskGroups[row].waiting)
 	}
 	if w.moves {
 		for row := range w.requests {
@@ -444,7 +444,7 @@ func (w *network) updateShare(row int32) {
 	sh := &w.shares[row]
 	sh.stale = false
 	switch {
-	case sh.class < 0:
+	case sh.taskGroup < 0:
 	case len(sh.levels) == 1:
 		w.graph.SetArc(sh.arc, 0, sh.levels[0].Capacity, sh.levels[0].Cost)
 	default:

@@ -9,37 +9,37 @@ import (
 	"fairlead.dev/fairlead/sched"
 )
 
-// This file turns flow into bundles. A unit that leaves a class by way of
-// aggregators is followed to its port; units of a class are interchangeable, so
+// This file turns flow into bundles. A unit that leaves a task group by way of
+// aggregators is followed to its port; units of a task group are interchangeable, so
 // that whose it is, is chosen here: of those that wait, the dearest to leave
 // waiting; of those that run on a node where fewer stay, the latest submitted.
 
-// placer is where the units of the classes went, and what comes of it.
+// placer is where the units of the task groups went, and what comes of it.
 type placer struct {
-	moves     []move
-	free      []place                  // scratch: where units of a class went
-	tasks     []cluster.TaskID         // scratch: whose they are
-	classes   []int32                  // scratch: whose units are looked at
-	comers    []int32                  // scratch: moves to nodes with tenants
-	unsettled []int32                  // classes whose flow was not made true
-	whole     bool                     // the flow is: what it wants and is refused cannot be had
-	parent    []int32                  // of each move: the component it is in
-	left      map[cluster.NodeID]bool  // nodes that somebody leaves
-	at        map[cluster.NodeID]int32 // a move that has to do with the node
-	walk      []walk                   // by group
-	stamp     uint32
+	moves      []move
+	free       []place                  // scratch: where units of a task group went
+	tasks      []cluster.TaskID         // scratch: whose they are
+	taskGroups []int32                  // scratch: whose units are looked at
+	comers     []int32                  // scratch: moves to nodes with tenants
+	unsettled  []int32                  // task groups whose flow was not made true
+	whole      bool                     // the flow is: what it wants and is refused cannot be had
+	parent     []int32                  // of each move: the component it is in
+	left       map[cluster.NodeID]bool  // nodes that somebody leaves
+	at         map[cluster.NodeID]int32 // a move that has to do with the node
+	walk       []walk                   // by group
+	stamp      uint32
 }
 
 // move is what becomes of a task: from NoNode it waits, to NoNode it is evicted.
 type move struct {
-	task     cluster.TaskID
-	class    int32 // noClass of a tenant that has none
-	from, to cluster.NodeID
-	cost     Cost // of the way of a task that waits to the port
-	free     bool // it comes to a free slot, whoever leaves the node
+	task      cluster.TaskID
+	taskGroup int32 // noTaskGroup of a tenant that has none
+	from, to  cluster.NodeID
+	cost      Cost // of the way of a task that waits to the port
+	free      bool // it comes to a free slot, whoever leaves the node
 }
 
-const noClass int32 = -1
+const noTaskGroup int32 = -1
 
 // place is where a unit went, and what its way to the port cost.
 type place struct {
@@ -88,18 +88,19 @@ func (p *Policy) place(t *sched.Trial, whole bool, out *sched.Plan) (placed, ref
 	return p.doTogether(t, out)
 }
 
-// placing lists the classes whose units may have gone elsewhere than they are. Running
-// tasks are not touched by a flow that is not whole, and so are asked about later.
+// placing lists the task groups whose units may have gone elsewhere than they are.
+// Running tasks are not touched by a flow that is not whole, and so are asked about
+// later.
 func (w *network) placing(solver Solver, pl *placer, whole bool) []int32 {
-	pl.classes = append(pl.classes[:0], w.active...)
+	pl.taskGroups = append(pl.taskGroups[:0], w.active...)
 	if whole && len(w.stayRow) > 0 {
-		pl.classes = append(pl.classes, pl.unsettled...)
+		pl.taskGroups = append(pl.taskGroups, pl.unsettled...)
 		pl.unsettled = pl.unsettled[:0]
-		pl.classes = w.rerouted(solver, pl.classes)
+		pl.taskGroups = w.rerouted(solver, pl.taskGroups)
 	}
-	slices.Sort(pl.classes)
-	pl.classes = slices.Compact(pl.classes)
-	return pl.classes
+	slices.Sort(pl.taskGroups)
+	pl.taskGroups = slices.Compact(pl.taskGroups)
+	return pl.taskGroups
 }
 
 // rerouter is a solver that knows who may have been rerouted since it was last asked;
@@ -108,31 +109,31 @@ type rerouter interface {
 	Rerouted() (nodes []mcmf.Node, all bool)
 }
 
-// rerouted appends the classes of running tasks to a list whose units may have
+// rerouted appends the task groups of running tasks to a list whose units may have
 // left by another arc than before.
 func (w *network) rerouted(solver Solver, list []int32) []int32 {
 	if r, ok := solver.(rerouter); ok {
 		if nodes, all := r.Rerouted(); !all {
 			for _, v := range nodes {
-				if row := w.owner[v]; row >= 0 && len(w.classes[row].stays) > 0 {
+				if row := w.owner[v]; row >= 0 && len(w.taskGroups[row].stays) > 0 {
 					list = append(list, row)
 				}
 			}
 			return list
 		}
 	}
-	for row := range w.classes {
-		if c := &w.classes[row]; c.live && len(c.stays) > 0 {
+	for row := range w.taskGroups {
+		if c := &w.taskGroups[row]; c.live && len(c.stays) > 0 {
 			list = append(list, int32(row))
 		}
 	}
 	return list
 }
 
-// settle notes where each unit of a class went.
+// settle notes where each unit of a task group went.
 func (p *Policy) settle(row int32, whole bool) {
 	w, pl := p.net, &p.placer
-	c := &w.classes[row]
+	c := &w.taskGroups[row]
 	if !c.live {
 		return
 	}
@@ -163,7 +164,7 @@ func (p *Policy) settle(row int32, whole bool) {
 		if i == len(pl.free) {
 			break
 		}
-		pl.moves = append(pl.moves, move{task: task, class: row, from: cluster.NoNode, to: pl.free[i].node, cost: pl.free[i].cost})
+		pl.moves = append(pl.moves, move{task: task, taskGroup: row, from: cluster.NoNode, to: pl.free[i].node, cost: pl.free[i].cost})
 	}
 }
 
@@ -223,10 +224,10 @@ func (p *Policy) chosen(row int32) {
 	}
 }
 
-// leaving notes the running tasks of a class that do not stay where they are.
+// leaving notes the running tasks of a task group that do not stay where they are.
 func (p *Policy) leaving(row int32) {
 	w, pl := p.net, &p.placer
-	for _, r := range w.classes[row].stays {
+	for _, r := range w.taskGroups[row].stays {
 		st := &w.stays[r]
 		stays := p.solver.Flow(st.arc)
 		for i := int(stays); i < len(st.tasks); i++ {
@@ -235,7 +236,7 @@ func (p *Policy) leaving(row int32) {
 				to, pl.free = pl.free[n-1].node, pl.free[:n-1]
 			}
 			if to != st.node {
-				pl.moves = append(pl.moves, move{task: st.tasks[i], class: row, from: st.node, to: to})
+				pl.moves = append(pl.moves, move{task: st.tasks[i], taskGroup: row, from: st.node, to: to})
 			}
 		}
 	}
@@ -290,11 +291,11 @@ func (p *Policy) doTogether(t *sched.Trial, out *sched.Plan) (placed, refused in
 	return placed, refused
 }
 
-// postpone remembers classes whose flow is not what is done.
+// postpone remembers task groups whose flow is not what is done.
 func (pl *placer) postpone(bundle []move) {
 	for _, m := range bundle {
-		if m.class != noClass && m.from != cluster.NoNode {
-			pl.unsettled = append(pl.unsettled, m.class)
+		if m.taskGroup != noTaskGroup && m.from != cluster.NoNode {
+			pl.unsettled = append(pl.unsettled, m.taskGroup)
 		}
 	}
 }
@@ -435,7 +436,7 @@ func (w *network) avoid(s *cluster.State, m move, r cluster.Refusal) {
 	if m.to == cluster.NoNode {
 		return
 	}
-	c := &w.classes[w.shares[w.members[m.task].share].class]
+	c := &w.taskGroups[w.shares[w.members[m.task].share].taskGroup]
 	for _, o := range c.outs {
 		if o.group < 0 && o.node == m.to {
 			w.graph.SetArc(o.arc, 0, 0, o.cost)

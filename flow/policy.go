@@ -83,7 +83,7 @@ func (p *Policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 	p.learn(s, c)
 	w := p.net
 	p.asleep.wake(w.keepAppointments(s))
-	w.settleClasses()
+	w.settleTaskGroups()
 	if budget == 0 {
 		p.asleep.from = noTier
 	}
@@ -233,7 +233,7 @@ func (p *Policy) learn(s *cluster.State, c *sched.Changed) {
 		w.leave(t)
 	}
 	if len(c.Shapes) > 0 {
-		w.settleClasses() // so that nothing is kept of classes that are gone
+		w.settleTaskGroups() // so that nothing is kept of task groups that are gone
 	}
 	for _, shape := range c.Shapes {
 		w.forgetShape(shape)

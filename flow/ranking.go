@@ -23,16 +23,16 @@ import (
 
 // request is what tasks ask of a node, with what the nodes would cost.
 type request struct {
-	id      requestID
-	live    bool
-	wanted  int64 // places, by the classes whose turn it is
-	running int64 // those that may move
-	classes int
-	seen    uint64  // position in the journal up to which offers are true
-	offers  []offer // by node
-	groups  []int32 // rows, in order of making
-	groupOf map[Aggregator]int32
-	hunts   []*hunt // one a tier (victims.go)
+	id         requestID
+	live       bool
+	wanted     int64 // places, by the task groups whose turn it is
+	running    int64 // those that may move
+	taskGroups int
+	seen       uint64  // position in the journal up to which offers are true
+	offers     []offer // by node
+	groups     []int32 // rows, in order of making
+	groupOf    map[Aggregator]int32
+	hunts      []*hunt // one a tier (victims.go)
 }
 
 // offer is a node as a request sees it.
@@ -82,7 +82,7 @@ func (w *network) enough(row int32) int {
 // requestOf finds a request, or makes one, which looks at every node.
 func (w *network) requestOf(id requestID) int32 {
 	if row, ok := w.requestRow[id]; ok {
-		if q := &w.requests[row]; q.classes == 0 {
+		if q := &w.requests[row]; q.taskGroups == 0 {
 			w.cached = slices.DeleteFunc(w.cached, func(c int32) bool { return c == row })
 		}
 		return row
@@ -150,8 +150,8 @@ func (w *network) reconsider(shape cluster.ShapeID) {
 			}
 		}
 	}
-	for row := range w.classes {
-		c := &w.classes[row]
+	for row := range w.taskGroups {
+		c := &w.taskGroups[row]
 		if !c.live || w.requests[c.request].id.shape != shape {
 			continue
 		}

@@ -42,7 +42,7 @@ type machine struct {
 	stays     []int32
 	tenants   []cluster.TaskID // running tasks that may be stopped, by submission
 	evictions []Cost           // of tenants that share, where none may move; ascending
-	prefer    []int32          // classes with an arc of their own to this node
+	prefer    []int32          // task groups with an arc of their own to this node
 	stale     bool             // it is in network.stale
 }
 
@@ -187,7 +187,7 @@ func (w *network) updateStay(s *cluster.State, n cluster.NodeID, row int32) {
 	st := &w.stays[row]
 	m := &w.machines[n]
 	units := int64(len(st.tasks))
-	c := &w.classes[st.class]
+	c := &w.taskGroups[st.taskGroup]
 	shares := s.NodeLive(n) && !s.Overfull(n) && c.id.tier <= w.tier && w.covers(s, w.requests[c.request].id.shape)
 	if shares {
 		m.shared += units
@@ -206,7 +206,7 @@ func (w *network) updateStay(s *cluster.State, n cluster.NodeID, row int32) {
 			w.putPort(n)
 			to = m.port
 		}
-		st.arc = w.graph.AddArc(w.classes[st.class].node, to, 0, units, st.cost)
+		st.arc = w.graph.AddArc(w.taskGroups[st.taskGroup].node, to, 0, units, st.cost)
 		return
 	}
 	w.graph.SetArc(st.arc, 0, units, st.cost)
@@ -284,9 +284,9 @@ func (w *network) load(s *cluster.State, n cluster.NodeID) (Curve, bool) {
 	return c, true
 }
 
-// updatePreferred opens or closes the arcs that a class has straight to a node.
+// updatePreferred opens or closes the arcs that a task group has straight to a node.
 func (w *network) updatePreferred(s *cluster.State, row int32, n cluster.NodeID) {
-	c := &w.classes[row]
+	c := &w.taskGroups[row]
 	for _, o := range c.outs {
 		if o.group < 0 && o.node == n {
 			w.graph.SetArc(o.arc, 0, w.room(s, c.request, n), o.cost+w.surcharge(s, c.request, n))

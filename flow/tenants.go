@@ -14,7 +14,7 @@ import (
 // passes the port beyond the free slots evicts somebody, the cheapest first (evict.go), and
 // a hundred thousand tasks at work cost the solver nothing while nobody needs their place.
 //
-// Where tasks may move (Options.Moves), they are units, with a class and a stay
+// Where tasks may move (Options.Moves), they are units, with a task group and a stay
 // (members.go); tenants are then listed for victims.go alone.
 
 // lodge lists a task among the tenants of its node, by submission.

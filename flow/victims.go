@@ -92,7 +92,7 @@ type victims struct {
 type head struct {
 	tier int32
 	entry
-	class, share int32
+	taskGroup, share int32
 }
 
 // Before puts the higher tier first, then the dearest to leave waiting.
@@ -103,12 +103,12 @@ func (h head) Before(o head) bool {
 	return h.entry.Before(o.entry)
 }
 
-// classOfTask is the class of a task, or noClass of a tenant that has none.
-func (w *network) classOfTask(t cluster.TaskID) int32 {
+// taskGroupOfTask is the task group of a task, or noTaskGroup of a tenant that has none.
+func (w *network) taskGroupOfTask(t cluster.TaskID) int32 {
 	if sh := w.members[t].share; sh >= 0 {
-		return w.shares[sh].class
+		return w.shares[sh].taskGroup
 	}
-	return noClass
+	return noTaskGroup
 }
 
 // makeRoom evicts for tasks that got no place, and reports whether it came to an end.
@@ -117,7 +117,7 @@ func (p *Policy) makeRoom(t *sched.Trial, budget int64, out *sched.Plan) bool {
 	if w.pinned {
 		return true
 	}
-	w.settleClasses()
+	w.settleTaskGroups()
 	v.round++
 	v.looked, v.line = false, v.line[:0]
 	all := true // nodes were looked at
@@ -125,7 +125,7 @@ func (p *Policy) makeRoom(t *sched.Trial, budget int64, out *sched.Plan) bool {
 		if w.stopped() {
 			return true
 		}
-		for _, sh := range w.classes[c].shares {
+		for _, sh := range w.taskGroups[c].shares {
 			h, ok := w.headOf(c, sh)
 			if !ok || v.cut && !v.last.Before(h) {
 				continue
@@ -133,7 +133,7 @@ func (p *Policy) makeRoom(t *sched.Trial, budget int64, out *sched.Plan) bool {
 			if p.hopes(s, h, budget) {
 				v.line = append(v.line, h)
 			}
-			all = all && !w.huntOf(w.classes[c].request, h.tier).first
+			all = all && !w.huntOf(w.taskGroups[c].request, h.tier).first
 		}
 	}
 	v.line.Init()
@@ -148,7 +148,7 @@ func (p *Policy) makeRoom(t *sched.Trial, budget int64, out *sched.Plan) bool {
 		if !p.hopes(s, h, budget) || !p.oust(t, h, out) {
 			continue // nor can the others of the share
 		}
-		if next, ok := w.headOf(h.class, h.share); ok {
+		if next, ok := w.headOf(h.taskGroup, h.share); ok {
 			v.line.Push(next)
 		}
 	}
@@ -160,9 +160,9 @@ func (p *Policy) spent(budget int64) bool {
 	return budget > 0 && p.ticks/looksPerTick+p.net.asks+p.net.looks >= budget
 }
 
-// headOf is the first task of a share, if it is still that of the class.
-func (w *network) headOf(class, share int32) (head, bool) {
-	if w.shares[share].class != class {
+// headOf is the first task of a share, if it is still that of the task group.
+func (w *network) headOf(taskGroup, share int32) (head, bool) {
+	if w.shares[share].taskGroup != taskGroup {
 		return head{}, false
 	}
 	t, ok := w.first(share)
@@ -170,14 +170,14 @@ func (w *network) headOf(class, share int32) (head, bool) {
 		return head{}, false
 	}
 	m := &w.members[t]
-	return head{m.terms.Tier, entry{m.terms.Wait, m.seq - 1, t, m.ticket}, class, share}, true
+	return head{m.terms.Tier, entry{m.terms.Wait, m.seq - 1, t, m.ticket}, taskGroup, share}, true
 }
 
 // hopes reports whether the task could gain on some node, as far as is known without
 // looking at nodes that did not change.
 func (p *Policy) hopes(s *cluster.State, t head, budget int64) bool {
 	w := p.net
-	c := &w.classes[t.class]
+	c := &w.taskGroups[t.taskGroup]
 	h := w.huntOf(c.request, t.tier)
 	p.follows(s, c.request, h, budget)
 	for _, o := range c.outs {
@@ -193,7 +193,7 @@ func (p *Policy) hopes(s *cluster.State, t head, budget int64) bool {
 // way to a node by way of aggregators.
 func (w *network) bound(h *hunt, t head) Cost {
 	bound := Cost(-unreached)
-	for _, o := range w.classes[t.class].outs {
+	for _, o := range w.taskGroups[t.taskGroup].outs {
 		if o.group >= 0 {
 			bound = max(bound, t.wait-o.cost-h.down)
 		}
@@ -328,7 +328,7 @@ func (w *network) descend(s *cluster.State, a Aggregator, yield func(Aggregator,
 // whether it did.
 func (p *Policy) oust(t *sched.Trial, h head, out *sched.Plan) bool {
 	w, s, v := p.net, t.State(), &p.victims
-	row := w.classes[h.class].request
+	row := w.taskGroups[h.taskGroup].request
 	p.offered(s, h)
 	for _, b := range v.menu[:min(len(v.menu), mostTried)] {
 		hunt := w.huntOf(row, h.tier)
@@ -338,9 +338,9 @@ func (p *Policy) oust(t *sched.Trial, h head, out *sched.Plan) bool {
 		v.moves = v.moves[:0]
 		for _, i := range v.chooser.best {
 			victim := v.chooser.list[i].task
-			v.moves = append(v.moves, move{task: victim, class: w.classOfTask(victim), from: b.node, to: cluster.NoNode})
+			v.moves = append(v.moves, move{task: victim, taskGroup: w.taskGroupOfTask(victim), from: b.node, to: cluster.NoNode})
 		}
-		v.moves = append(v.moves, move{task: h.task, class: h.class, from: cluster.NoNode, to: b.node})
+		v.moves = append(v.moves, move{task: h.task, taskGroup: h.taskGroup, from: cluster.NoNode, to: b.node})
 		if p.do(t, v.moves, out) {
 			return true
 		}
@@ -354,7 +354,7 @@ func (p *Policy) oust(t *sched.Trial, h head, out *sched.Plan) bool {
 // offered lists the nodes where the task would gain, the cheapest first.
 func (p *Policy) offered(s *cluster.State, t head) {
 	w, v := p.net, &p.victims
-	row := w.classes[t.class].request
+	row := w.taskGroups[t.taskGroup].request
 	h := w.huntOf(row, t.tier)
 	v.menu = v.menu[:0]
 	cheapest := w.bound(h, t)
@@ -374,7 +374,7 @@ func (p *Policy) offered(s *cluster.State, t head) {
 		h.bids.Push(b)
 		v.menu[i].cost += w.way(s, t, b.node)
 	}
-	for _, o := range w.classes[t.class].outs {
+	for _, o := range w.taskGroups[t.taskGroup].outs {
 		if o.group >= 0 || int(o.node) >= len(h.seats) {
 			continue
 		}
@@ -391,7 +391,7 @@ func (p *Policy) offered(s *cluster.State, t head) {
 // way is what the cheapest way of the task to a node costs by way of aggregators, but
 // for what the place itself costs.
 func (w *network) way(s *cluster.State, t head, n cluster.NodeID) Cost {
-	c, least := &w.classes[t.class], Cost(unreached)
+	c, least := &w.taskGroups[t.taskGroup], Cost(unreached)
 	a, _ := w.into(s, w.requests[c.request].id.shape, n)
 	w.descend(s, a, func(a Aggregator, down Cost) {
 		for _, o := range c.outs {

@@ -74,7 +74,7 @@ func (o *overseer) Rerouted() (nodes []mcmf.Node, all bool) {
 	}
 	w := o.watched.net
 	for _, st := range w.stays {
-		if st.class < 0 || slices.Contains(nodes, w.classes[st.class].node) || slices.Contains(o.watched.placer.classes, st.class) {
+		if st.taskGroup < 0 || slices.Contains(nodes, w.taskGroups[st.taskGroup].node) || slices.Contains(o.watched.placer.taskGroups, st.taskGroup) {
 			continue
 		}
 		if f := o.Solver.Flow(st.arc); f != int64(len(st.tasks)) {
@@ -155,7 +155,7 @@ func (w *network) hasAvoided(s *cluster.State) bool {
 
 // check compares all that the network keeps with what the state and the model say.
 func (w *network) check(s *cluster.State) error {
-	for _, part := range []func(*cluster.State) error{w.checkMembers, w.checkClasses, w.checkShares, w.checkStays, w.checkTenants, w.checkPorts, w.checkOffers} {
+	for _, part := range []func(*cluster.State) error{w.checkMembers, w.checkTaskGroups, w.checkShares, w.checkStays, w.checkTenants, w.checkPorts, w.checkOffers} {
 		if err := part(s); err != nil {
 			return err
 		}
@@ -202,18 +202,18 @@ func (w *network) checkMembers(s *cluster.State) error {
 	return nil
 }
 
-// tally is what is counted of a class or a request.
-type tally struct{ units, waiting, running, classes, wanted int64 }
+// tally is what is counted of a task group or a request.
+type tally struct{ units, waiting, running, taskGroups, wanted int64 }
 
-func (w *network) checkClasses(*cluster.State) error {
-	classes, requests, given := map[int32]tally{}, map[int32]tally{}, int64(0)
+func (w *network) checkTaskGroups(*cluster.State) error {
+	taskGroups, requests, given := map[int32]tally{}, map[int32]tally{}, int64(0)
 	for t := range w.members {
 		m := &w.members[t]
 		if m.seq == 0 || m.share < 0 {
 			continue
 		}
-		row := w.shares[m.share].class
-		c, q := classes[row], requests[w.classes[row].request]
+		row := w.shares[m.share].taskGroup
+		c, q := taskGroups[row], requests[w.taskGroups[row].request]
 		c.units++
 		if m.stay < 0 {
 			c.waiting++
@@ -223,17 +223,17 @@ func (w *network) checkClasses(*cluster.State) error {
 		} else {
 			q.running++
 		}
-		classes[row], requests[w.classes[row].request] = c, q
+		taskGroups[row], requests[w.taskGroups[row].request] = c, q
 	}
-	for row := range w.classes {
-		c := &w.classes[row]
+	for row := range w.taskGroups {
+		c := &w.taskGroups[row]
 		if !c.live {
 			continue
 		}
 		q := requests[c.request]
-		q.classes++
+		q.taskGroups++
 		requests[c.request] = q
-		want := classes[int32(row)]
+		want := taskGroups[int32(row)]
 		turn := want.waiting == 0 || c.id.tier >= w.tier
 		supply := want.units
 		if !turn {
@@ -242,13 +242,13 @@ func (w *network) checkClasses(*cluster.State) error {
 		given += supply
 		switch at := slices.Index(w.lines, int32(row)); {
 		case want.units != c.units || int32(want.waiting) != c.waiting || w.graph.Supply(c.node) != supply:
-			return fmt.Errorf("class %d has %+v; the network says %d units, %d waiting, a supply of %d", row, want, c.units, c.waiting, w.graph.Supply(c.node))
+			return fmt.Errorf("task group %d has %+v; the network says %d units, %d waiting, a supply of %d", row, want, c.units, c.waiting, w.graph.Supply(c.node))
 		case c.units == 0:
-			return fmt.Errorf("class %d has no units", row)
-		case w.classOf[c.id] != int32(row) || w.owner[c.node] != int32(row):
-			return fmt.Errorf("class %d is not found by what it is", row)
+			return fmt.Errorf("task group %d has no units", row)
+		case w.taskGroupOf[c.id] != int32(row) || w.owner[c.node] != int32(row):
+			return fmt.Errorf("task group %d is not found by what it is", row)
 		case (c.waiting > 0) != (at >= 0) || int(c.at) != at || slices.Contains(w.active, int32(row)) != (c.waiting > 0 && turn):
-			return fmt.Errorf("class %d with %d waiting stands at %d among those, says %d", row, c.waiting, at, c.at)
+			return fmt.Errorf("task group %d with %d waiting stands at %d among those, says %d", row, c.waiting, at, c.at)
 		}
 	}
 	if w.given != given || w.graph.Supply(w.sink) != -given {
@@ -260,8 +260,8 @@ func (w *network) checkClasses(*cluster.State) error {
 		asks := slices.Contains(w.asking, int32(row))
 		switch {
 		case !q.live:
-		case asks && want.wanted != q.wanted || want.running != q.running || int(want.classes) != q.classes:
-			return fmt.Errorf("request %d has %+v; the network says %d wanted, %d running, %d classes", row, want, q.wanted, q.running, q.classes)
+		case asks && want.wanted != q.wanted || want.running != q.running || int(want.taskGroups) != q.taskGroups:
+			return fmt.Errorf("request %d has %+v; the network says %d wanted, %d running, %d task groups", row, want, q.wanted, q.running, q.taskGroups)
 		case asks != (want.wanted > 0 || w.moves && want.running > 0):
 			return fmt.Errorf("request %d asks: %t, with %+v", row, asks, want)
 		}
@@ -316,7 +316,7 @@ func (w *network) checkShares(s *cluster.State) error {
 		if err := w.says(sh.arc, want...); err != nil {
 			return fmt.Errorf("share %d, of job %s: %w", row, s.Job(sh.job).Name, err)
 		}
-		if w.shareRow[shareID{sh.class, sh.job}] != row || !slices.Contains(w.classes[sh.class].shares, row) || w.graph.Arc(sh.arc).To != w.jobs[sh.job].node {
+		if w.shareRow[shareID{sh.taskGroup, sh.job}] != row || !slices.Contains(w.taskGroups[sh.taskGroup].shares, row) || w.graph.Arc(sh.arc).To != w.jobs[sh.job].node {
 			return fmt.Errorf("share %d is not where it is looked for", row)
 		}
 		shares++
@@ -331,7 +331,7 @@ func (w *network) checkStays(s *cluster.State) error {
 	on := map[stayID][]cluster.TaskID{}
 	for t := range w.members {
 		if m := &w.members[t]; m.seq != 0 && m.stay >= 0 {
-			id := stayID{w.shares[m.share].class, m.node}
+			id := stayID{w.shares[m.share].taskGroup, m.node}
 			on[id] = append(on[id], cluster.TaskID(t))
 		}
 	}
@@ -341,11 +341,11 @@ func (w *network) checkStays(s *cluster.State) error {
 	for id, tasks := range on {
 		row, ok := w.stayRow[id]
 		if !ok {
-			return fmt.Errorf("nobody stays of class %d on node row %d, want %v", id.class, id.node, tasks)
+			return fmt.Errorf("nobody stays of task group %d on node row %d, want %v", id.taskGroup, id.node, tasks)
 		}
 		st, m := &w.stays[row], &w.machines[id.node]
 		slices.SortFunc(tasks, func(a, b cluster.TaskID) int { return int(w.members[a].seq) - int(w.members[b].seq) })
-		shared := s.NodeLive(id.node) && !s.Overfull(id.node) && w.members[tasks[0]].terms.Tier <= w.tier && w.covers(s, w.requests[w.classes[id.class].request].id.shape)
+		shared := s.NodeLive(id.node) && !s.Overfull(id.node) && w.members[tasks[0]].terms.Tier <= w.tier && w.covers(s, w.requests[w.taskGroups[id.taskGroup].request].id.shape)
 		to := w.sink
 		if shared {
 			to = m.port
@@ -460,12 +460,12 @@ func (w *network) checkOffers(s *cluster.State) error {
 			}
 		}
 	}
-	for row := range w.classes {
-		c := &w.classes[row]
+	for row := range w.taskGroups {
+		c := &w.taskGroups[row]
 		for _, o := range c.outs {
 			if c.live && o.group < 0 && slices.Contains(w.asking, c.request) {
 				if err := w.says(o.arc, Step{Capacity: w.room(s, c.request, o.node), Cost: o.cost + w.surcharge(s, c.request, o.node)}); err != nil && !w.hasAvoided(s) {
-					return fmt.Errorf("class %d straight to node row %d: %w", row, o.node, err)
+					return fmt.Errorf("task group %d straight to node row %d: %w", row, o.node, err)
 				}
 			}
 		}

@@ -11,10 +11,10 @@ import (
 // BenchmarkPack packs about twelve tasks onto each of 12,500 nodes, of which each
 // has something else left or all are empty.
 func BenchmarkPack(b *testing.B) {
-	for _, classes := range []int{16, 100, 1000} {
+	for _, taskGroups := range []int{16, 100, 1000} {
 		for _, equal := range []bool{false, true} {
-			b.Run(fmt.Sprintf("nodes=12500/classes=%d/equal=%v", classes, equal), func(b *testing.B) {
-				in := manyNodes(12500, classes, equal)
+			b.Run(fmt.Sprintf("nodes=12500/groups=%d/equal=%v", taskGroups, equal), func(b *testing.B) {
+				in := manyNodes(12500, taskGroups, equal)
 				var p pack.Packer
 				var out pack.Packing
 				p.Pack(in, &out)
@@ -34,7 +34,7 @@ func BenchmarkPack(b *testing.B) {
 }
 
 // manyNodes is an input of three kinds in which not all tasks fit.
-func manyNodes(nodes, classes int, equal bool) *pack.Input {
+func manyNodes(nodes, taskGroups int, equal bool) *pack.Input {
 	random := rand.New(rand.NewPCG(1, 2))
 	in := &pack.Input{Kinds: 3}
 	for range nodes {
@@ -46,11 +46,11 @@ func manyNodes(nodes, classes int, equal bool) *pack.Input {
 			in.Room = append(in.Room, room)
 		}
 	}
-	for range classes {
+	for range taskGroups {
 		for range in.Kinds {
 			in.Demand = append(in.Demand, 500<<random.IntN(5)+random.Int64N(500))
 		}
-		in.Count = append(in.Count, int32(20*nodes/classes))
+		in.Count = append(in.Count, int32(20*nodes/taskGroups))
 		in.Price = append(in.Price, 4000)
 	}
 	return in

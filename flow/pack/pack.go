@@ -2,7 +2,7 @@
 // the nodes' room into slots of these sizes.
 //
 // A flow counts units, but tasks take vectors. A slot is a part of a node's room
-// that holds one task: its envelope is a vector, a class of tasks may use it if
+// that holds one task: its envelope is a vector, a task group may use it if
 // the demand is at most that, and the envelopes of a node sum to no more than its
 // room. So whatever a flow puts into slots fits, all of it at once. A slot as
 // large as the packed task loses nothing, and the packing itself is one of the
@@ -13,12 +13,12 @@
 //	packer.Pack(&in, &now)   // what stands where, and the slots
 //	packer.Repack(&other)    // the same, with higher bids for what was left over
 //
-// Nodes and classes are numbers from 0. Quantities are integers of any unit, up
+// Nodes and task groups are numbers from 0. Quantities are integers of any unit, up
 // to 1<<45. The result depends on the input alone. All ties end in the least
-// class; nodes are served in the order of their numbers.
+// task group; nodes are served in the order of their numbers.
 package pack
 
-// MaxPrice is the largest price that a class may have.
+// MaxPrice is the largest price that a task group may have.
 const MaxPrice = 1 << 40
 
 // Input is what there is to pack.
@@ -27,18 +27,18 @@ type Input struct {
 	// Room is what the nodes have left: of kind k, node n has Room[n*Kinds+k].
 	// Below 0 is nothing.
 	Room []int64
-	// Demand is what one task of a class needs, 0 or more: of kind k, class c
+	// Demand is what one task of a task group needs, 0 or more: of kind k, task group c
 	// needs Demand[c*Kinds+k].
 	Demand []int64
-	Count  []int32 // how many tasks of each class there are to place
-	// Price is what leaving one task of each class costs more than placing it, up
-	// to MaxPrice. A class of which it is 0 or less is not packed.
+	Count  []int32 // how many tasks of each task group there are to place
+	// Price is what leaving one task of each task group costs more than placing it, up
+	// to MaxPrice. A task group of which it is 0 or less is not packed.
 	Price []int64
-	// Most is how many tasks of a class a node may take, room aside: 0 where it is
+	// Most is how many tasks of a task group a node may take, room aside: 0 where it is
 	// not eligible. Nil is any number. It is asked again after each task that
 	// is packed and must answer the same.
-	Most func(class, node int) int
-	// Pool says of each node which others are like it to every class. Nodes of
+	Most func(group, node int) int
+	// Pool says of each node which others are like it to every task group. Nodes of
 	// different pools share no type of slots. Nil is one pool.
 	Pool []int32
 	// Consolidate fills one node after the other. Otherwise nodes take turns,
@@ -46,31 +46,31 @@ type Input struct {
 	Consolidate bool
 }
 
-// Lot is so many of the same: tasks of a class, or slots of a type.
+// Lot is so many of the same: tasks of a task group, or slots of a type.
 type Lot struct{ ID, Count int32 }
 
 // Packing is what Pack has made. Slices that it returns are its own: look, do not
 // change, and not after the next Pack into it.
 type Packing struct {
-	// Ticks is the effort: classes looked at for a node.
+	// Ticks is the effort: task groups looked at for a node.
 	Ticks int64
 
 	items    []Lot
 	itemEnd  []int32 // per node, where its items end
 	slots    []Lot
 	slotEnd  []int32
-	left     []int32 // per class
+	left     []int32 // per task group
 	kinds    int
 	envelope []int64 // per type, its kinds
 	pool     []int32 // per type
 }
 
-// Items are the tasks packed on the node, in the order of classes.
+// Items are the tasks packed on the node, in the order of task groups.
 func (p *Packing) Items(node int) []Lot { return part(p.items, p.itemEnd, node) }
 
 // Slots are the slots of the node, in the order of types. They have the sizes of
 // its items; what is left of its room is added to the largest of them. A node
-// without items has one slot, all of its room, if any class could use it.
+// without items has one slot, all of its room, if any task group could use it.
 func (p *Packing) Slots(node int) []Lot { return part(p.slots, p.slotEnd, node) }
 
 // Types is how many types of slots there are.
@@ -81,7 +81,7 @@ func (p *Packing) Envelope(slot int) []int64 {
 	return p.envelope[slot*p.kinds : (slot+1)*p.kinds]
 }
 
-// Left is how many tasks of each class were not packed.
+// Left is how many tasks of each task group were not packed.
 func (p *Packing) Left() []int32 { return p.left }
 
 // part is the i-th of the parts into which ends divide all.

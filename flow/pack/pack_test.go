@@ -12,10 +12,10 @@ import (
 )
 
 // anyInput draws a small input in which everything happens: kinds that a node
-// lacks, rooms below zero, equal nodes, classes of equal demand or of none, of
+// lacks, rooms below zero, equal nodes, task groups of equal demand or of none, of
 // no price, without tasks, with tasks for every node, and nodes that refuse.
 func anyInput(t *rapid.T) *pack.Input {
-	kinds, nodes, classes := rapid.IntRange(1, 3).Draw(t, "kinds"), rapid.IntRange(0, 7).Draw(t, "nodes"), rapid.IntRange(0, 70).Draw(t, "classes")
+	kinds, nodes, taskGroups := rapid.IntRange(1, 3).Draw(t, "kinds"), rapid.IntRange(0, 7).Draw(t, "nodes"), rapid.IntRange(0, 70).Draw(t, "groups")
 	in := &pack.Input{Kinds: kinds, Consolidate: rapid.Bool().Draw(t, "consolidate")}
 	grain := rapid.SampledFrom([]int64{1, 1 << 40}).Draw(t, "grain")
 	for range nodes {
@@ -28,7 +28,7 @@ func anyInput(t *rapid.T) *pack.Input {
 		}
 	}
 	equal := rapid.Bool().Draw(t, "equal prices")
-	for range classes {
+	for range taskGroups {
 		for range kinds {
 			in.Demand = append(in.Demand, grain*rapid.Int64Range(0, 9).Draw(t, "demand"))
 		}
@@ -40,8 +40,8 @@ func anyInput(t *rapid.T) *pack.Input {
 		in.Price = append(in.Price, price)
 	}
 	if rapid.Bool().Draw(t, "limits") {
-		most := rapid.SliceOfN(rapid.IntRange(0, 3), nodes*classes, nodes*classes).Draw(t, "most")
-		in.Most = func(class, node int) int { return most[node*classes+class] }
+		most := rapid.SliceOfN(rapid.IntRange(0, 3), nodes*taskGroups, nodes*taskGroups).Draw(t, "most")
+		in.Most = func(group, node int) int { return most[node*taskGroups+group] }
 	}
 	if rapid.Bool().Draw(t, "pools") {
 		in.Pool = rapid.SliceOfN(rapid.Int32Range(0, 2), nodes, nodes).Draw(t, "pool")
@@ -64,7 +64,7 @@ func TestSlotsAreSafe(t *testing.T) {
 			for _, item := range out.Items(n) {
 				left[item.ID] -= item.Count
 				if item.Count <= 0 || in.Most != nil && int(item.Count) > in.Most(int(item.ID), n) {
-					t.Fatalf("node %d has %d tasks of class %d", n, item.Count, item.ID)
+					t.Fatalf("node %d has %d tasks of task group %d", n, item.Count, item.ID)
 				}
 				for k, q := range demandOf(in, item.ID) {
 					rest[k] -= q * int64(item.Count)
@@ -87,7 +87,7 @@ func TestSlotsAreSafe(t *testing.T) {
 			}
 			for c := range in.Count {
 				if out.Left()[c] > 0 && in.Price[c] > 0 && within(demandOf(in, int32(c)), rest) && (in.Most == nil || in.Most(c, n) > count(out.Items(n), c)) {
-					t.Fatalf("a task of class %d fits on node %d, and was left", c, n)
+					t.Fatalf("a task of task group %d fits on node %d, and was left", c, n)
 				}
 			}
 			if err := seated(in, &out, n); err != nil {
@@ -157,12 +157,12 @@ func TestAgainstRival(t *testing.T) {
 	})
 }
 
-// rival packs as the opening comment of packer.go says, looking at every class
+// rival packs as the opening comment of packer.go says, looking at every task group
 // each time, and computes in big integers.
 type rival struct {
 	in               *pack.Input
 	unit             []int64
-	price, bid, size []*big.Int // per class; a price of 0 where it fits nowhere
+	price, bid, size []*big.Int // per task group; a price of 0 where it fits nowhere
 }
 
 // units is a/b in units of 2⁻²⁴, at most 1.

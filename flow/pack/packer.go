@@ -6,7 +6,7 @@ import (
 )
 
 // The packing of specification firmament §7.4, steps 3 and 6: again and again a
-// node takes a task of the class with the largest
+// node takes a task of the group with the largest
 //
 //	bid × (1 + 0.15·size) / effort
 //
@@ -15,15 +15,15 @@ import (
 //	size    Σ demand, each kind in units of the most that any node has left
 //	effort  what the task takes of what this node has left: the sum of the shares
 //	        of all kinds, and the largest of them once more
-//	bid     a price of the class, at most Input.Price
+//	bid     a price of the task group, at most Input.Price
 //
 // Bids begin in proportion to price × size: then the large go first, and the small
-// fill the gaps, which is best as long as everything fits. A class of which tasks are
-// left over bids more the next time, by four fifths of the share that was left.
+// fill the gaps, which is best as long as everything fits. A task group of which tasks
+// are left over bids more the next time, by four fifths of the share that was left.
 // If not everything can fit, the bids of what is left rise until they are the prices,
 // and what is cheap for its size is given up. In the dual of the problem (tasks in
-// fractions, one room for all) a class has a multiplier, and price minus multiplier is
-// its bid: the price itself where tasks are left, less where all are placed.
+// fractions, one room for all) a task group has a multiplier, and price minus multiplier
+// is its bid: the price itself where tasks are left, less where all are placed.
 //
 // Tried and dropped, on instances as in §7.5 at loads of 0.95 and 1.10, eight of nodes
 // of one size and eight of many: the effort and the alignment of the specification,
@@ -35,36 +35,36 @@ import (
 // All is integers: demand and room are rounded down to 2⁻²⁴ of a unit, the reciprocal
 // of the room to 2⁻³² of its least value; the rest is exact, in products of 128 bits.
 //
-// Each node has a bit for each class that may still fit, which is cleared for
-// good when the class does not. So all looks are at classes that fit when a task is
-// packed, or clear a bit. Where a node looks exactly as the one that chose before it, it
-// chooses the same without a look: among equal nodes that is nearly always.
+// Each node has a bit for each task group that may still fit, which is cleared for
+// good when the task group does not. So all looks are at task groups that fit when a task
+// is packed, or clear a bit. Where a node looks exactly as the one that chose before it,
+// it chooses the same without a look: among equal nodes that is nearly always.
 
 // Packer packs. The zero value is ready. It keeps its memory from one Pack to the
 // next, but nothing else that matters to it.
 type Packer struct {
-	in    *Input
-	out   *Packing
-	nodes int
-	class []class
-	need  []int64  // Input.Demand in units
-	unit  []int64  // per kind, the most that any node has left
-	room  []int64  // what the nodes have left by now, as Input.Room
-	words int      // of 64 classes
-	first []uint64 // per node, a bit for each class that fits at first
-	may   []uint64 // the same for those that may still fit
-	open  []uint64 // a bit for each class with tasks left
-	over  []int32  // per class, the tasks that the last packing left
-	picks []pick
-	last  []int32  // per node, the last of its picks, or none
-	turn  []int32  // nodes that may take another task
-	per   []uint64 // of one node, the share of its room that is one part of a unit
-	twin  twin
-	types table
+	in     *Input
+	out    *Packing
+	nodes  int
+	groups []taskGroup
+	need   []int64  // Input.Demand in units
+	unit   []int64  // per kind, the most that any node has left
+	room   []int64  // what the nodes have left by now, as Input.Room
+	words  int      // of 64 task groups
+	first  []uint64 // per node, a bit for each task group that fits at first
+	may    []uint64 // the same for those that may still fit
+	open   []uint64 // a bit for each task group with tasks left
+	over   []int32  // per task group, the tasks that the last packing left
+	picks  []pick
+	last   []int32  // per node, the last of its picks, or none
+	turn   []int32  // nodes that may take another task
+	per    []uint64 // of one node, the share of its room that is one part of a unit
+	twin   twin
+	types  table
 }
 
-// class is what the packer knows of a class: all but the demand.
-type class struct {
+// taskGroup is what the packer knows of a task group: all but the demand.
+type taskGroup struct {
 	fits       bool  // on some node; the rest is 0 if not, but for the size
 	price, bid int64 // in the unit in which the largest price is just below 1<<40
 	size       int64
@@ -73,7 +73,7 @@ type class struct {
 
 // pick is one task on a node.
 type pick struct {
-	class    int32
+	group    int32
 	previous int32 // of the same node, or none
 }
 
@@ -105,7 +105,7 @@ func (p *Packer) Pack(in *Input, out *Packing) {
 }
 
 // Repack packs the input of the last Pack again, into the same or another Packing, with
-// higher bids for the classes of which that left tasks over; the input must not have
+// higher bids for the task groups of which that left tasks over; the input must not have
 // changed. Once no bid can rise it reports false, and leaves out as it is.
 //
 // Which of the packings is the best, the flow through their slots has to say. What the
@@ -113,8 +113,8 @@ func (p *Packer) Pack(in *Input, out *Packing) {
 // left is at its price already (on the instances above a quarter more tasks waited).
 func (p *Packer) Repack(out *Packing) bool {
 	some := false
-	for i := range p.class {
-		if c := &p.class[i]; c.bid < c.price && p.over[i] > 0 {
+	for i := range p.groups {
+		if c := &p.groups[i]; c.bid < c.price && p.over[i] > 0 {
 			c.raise(p.over[i], p.in.Count[i])
 			some = true
 		}
@@ -128,19 +128,19 @@ func (p *Packer) Repack(out *Packing) bool {
 
 // raise raises the bid by four fifths of the share that was left, but not above the
 // price.
-func (c *class) raise(left, count int32) {
+func (c *taskGroup) raise(left, count int32) {
 	high, low := bits.Mul64(uint64(c.bid*4/5), uint64(left))
 	more, _ := bits.Div64(high, low, uint64(count))
 	c.set(min(c.bid+max(int64(more), 1), c.price))
 }
 
-func (c *class) set(bid int64) {
+func (c *taskGroup) set(bid int64) {
 	c.bid = bid
 	size := min(c.size>>(unitBits-sizeBits), 16<<sizeBits)
 	c.worth = uint64(bid) * uint64(20<<sizeBits+3*size)
 }
 
-// demand is what a task of the class needs.
+// demand is what a task of the group needs.
 func (p *Packer) demand(c int) []int64 {
 	return p.in.Demand[c*p.in.Kinds : (c+1)*p.in.Kinds]
 }
@@ -159,29 +159,29 @@ func (p *Packer) measure() {
 	for i, q := range p.in.Room {
 		p.unit[i%kinds] = max(p.unit[i%kinds], q)
 	}
-	p.class = grow(p.class, len(p.in.Count))
+	p.groups = grow(p.groups, len(p.in.Count))
 	p.need = grow(p.need, len(p.in.Demand))
-	for c := range p.class {
+	for c := range p.groups {
 		size := int64(0)
 		for k, q := range p.demand(c) {
 			need := fraction(q, p.unit[k])
 			p.need[c*kinds+k] = need
 			size += need
 		}
-		p.class[c] = class{size: size}
+		p.groups[c] = taskGroup{size: size}
 	}
 }
 
-// admit notes which classes fit on each node, and which anywhere.
+// admit notes which task groups fit on each node, and which anywhere.
 func (p *Packer) admit() {
-	p.words = (len(p.class) + 63) / 64
+	p.words = (len(p.groups) + 63) / 64
 	p.first = grow(p.first, p.nodes*p.words)
 	clear(p.first)
 	for n := range p.nodes {
 		for c, count := range p.in.Count {
 			if count > 0 && p.in.Price[c] > 0 && fits(p.demand(c), p.in.Room[n*p.in.Kinds:]) && (p.in.Most == nil || p.in.Most(c, n) > 0) {
 				p.first[n*p.words+c/64] |= 1 << (c % 64)
-				p.class[c].fits = true
+				p.groups[c].fits = true
 			}
 		}
 	}
@@ -190,14 +190,14 @@ func (p *Packer) admit() {
 // offer makes the first bids. Prices are shifted until the largest fills its digits.
 func (p *Packer) offer() {
 	price, largest := int64(1), int64(1)
-	for c := range p.class {
-		if p.class[c].fits {
-			price, largest = max(price, p.in.Price[c]), max(largest, p.class[c].size)
+	for c := range p.groups {
+		if p.groups[c].fits {
+			price, largest = max(price, p.in.Price[c]), max(largest, p.groups[c].size)
 		}
 	}
 	shift := max(bits.LeadingZeros64(uint64(price))-(64-bidBits), 0)
-	for i := range p.class {
-		c := &p.class[i]
+	for i := range p.groups {
+		c := &p.groups[i]
 		if !c.fits {
 			continue
 		}
@@ -271,7 +271,7 @@ func (p *Packer) take(n int) bool {
 	if p.out.left[c]--; p.out.left[c] == 0 {
 		p.open[c/64] &^= 1 << (c % 64)
 	}
-	p.picks = append(p.picks, pick{class: int32(c), previous: p.last[n]})
+	p.picks = append(p.picks, pick{group: int32(c), previous: p.last[n]})
 	p.last[n] = int32(len(p.picks) - 1)
 	if p.in.Most != nil && p.taken(n, c) >= p.in.Most(c, n) {
 		p.may[n*p.words+c/64] &^= 1 << (c % 64)
@@ -279,23 +279,23 @@ func (p *Packer) take(n int) bool {
 	return true
 }
 
-// taken is how many tasks of the class are packed on the node.
+// taken is how many tasks of the group are packed on the node.
 func (p *Packer) taken(n, c int) int {
 	count := 0
 	for i := p.last[n]; i != none; i = p.picks[i].previous {
-		if p.picks[i].class == int32(c) {
+		if p.picks[i].group == int32(c) {
 			count++
 		}
 	}
 	return count
 }
 
-// choose returns the best class for one more task on the node, or none.
+// choose returns the best task group for one more task on the node, or none.
 func (p *Packer) choose(n int) int {
 	may, room := p.may[n*p.words:(n+1)*p.words], p.left(n)
 	t := &p.twin
 	if t.choice != none && p.out.left[t.choice] > 0 && slices.Equal(room, t.room) && slices.Equal(may, t.may) {
-		// Since then other classes may have run out of tasks, but not the best.
+		// Since then other task groups may have run out of tasks, but not the best.
 		p.out.Ticks++
 		return t.choice
 	}
@@ -315,7 +315,7 @@ func (p *Packer) choose(n int) int {
 				may[w] &^= 1 << bit
 				continue
 			}
-			if mine := p.class[c].worth; t.choice == none || less(worth, e, mine, effort) {
+			if mine := p.groups[c].worth; t.choice == none || less(worth, e, mine, effort) {
 				t.choice, worth, effort = c, mine, e
 			}
 		}
@@ -323,7 +323,7 @@ func (p *Packer) choose(n int) int {
 	return t.choice
 }
 
-// effort is what a task of the class takes of the room of the node of per, or false
+// effort is what a task of the group takes of the room of the node of per, or false
 // if it does not fit.
 func (p *Packer) effort(c int, room []int64) (effort uint64, fits bool) {
 	sum, largest := uint64(0), uint64(0)

@@ -10,14 +10,14 @@ import (
 // largest. So they sum to exactly that room. Equal envelopes share a type, found
 // through a hash table with open addresses.
 
-// list writes down each node's tasks, class by class.
+// list writes down each node's tasks, task group by task group.
 func (p *Packer) list() {
 	out := p.out
 	out.items, out.itemEnd = out.items[:0], out.itemEnd[:0]
 	for n := range p.nodes {
 		start := len(out.items)
 		for i := p.last[n]; i != none; i = p.picks[i].previous {
-			out.items = append(out.items, Lot{ID: p.picks[i].class, Count: 1})
+			out.items = append(out.items, Lot{ID: p.picks[i].group, Count: 1})
 		}
 		out.items = merge(out.items, start)
 		out.itemEnd = append(out.itemEnd, int32(len(out.items)))
@@ -35,7 +35,7 @@ func (p *Packer) cut() {
 		items := out.Items(n)
 		largest := 0
 		for i, item := range items {
-			if p.class[item.ID].size > p.class[items[largest].ID].size {
+			if p.groups[item.ID].size > p.groups[items[largest].ID].size {
 				largest = i
 			}
 		}
@@ -62,7 +62,7 @@ func (p *Packer) cut() {
 	}
 }
 
-// any reports whether any class fits on the empty node.
+// any reports whether any task group fits on the empty node.
 func (p *Packer) any(n int) bool {
 	return slices.ContainsFunc(p.first[n*p.words:(n+1)*p.words], func(set uint64) bool { return set != 0 })
 }
