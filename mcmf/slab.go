@@ -9,7 +9,7 @@ import "math/bits"
 type slab[T any] struct {
 	data  []T
 	spans []span
-	free  [64][]int32 // by class: where spans begin that no list uses
+	free  [64][]int32 // by step: where spans begin that no list uses
 }
 
 type span struct{ start, length, room int32 }
@@ -56,11 +56,11 @@ func (s *slab[T]) add(i int32, x T) (moved bool) {
 
 // move gives a list half as much room again.
 func (s *slab[T]) move(p *span) {
-	class := classFor(p.length + p.length/2 + 1)
-	to := span{length: p.length, room: classRoom(class)}
-	if n := len(s.free[class]); n > 0 {
-		to.start = s.free[class][n-1]
-		s.free[class] = s.free[class][:n-1]
+	step := stepFor(p.length + p.length/2 + 1)
+	to := span{length: p.length, room: stepRoom(step)}
+	if n := len(s.free[step]); n > 0 {
+		to.start = s.free[step][n-1]
+		s.free[step] = s.free[step][:n-1]
 	} else {
 		to.start = int32(len(s.data))
 		s.grow(int(to.room))
@@ -87,28 +87,28 @@ func (s *slab[T]) drop(i int32) {
 }
 
 func (s *slab[T]) release(p span) {
-	if p.room < classRoom(0) {
+	if p.room < stepRoom(0) {
 		return
 	}
-	class := classFor(p.room)
-	if classRoom(class) > p.room {
-		class--
+	step := stepFor(p.room)
+	if stepRoom(step) > p.room {
+		step--
 	}
-	s.free[class] = append(s.free[class], p.start)
+	s.free[step] = append(s.free[step], p.start)
 }
 
-// Spans have classes of room: 4, 6, 8, 12, 16, 24 and so on.
-func classRoom(class int) int32 { return int32(4+class%2*2) << (class / 2) }
+// Spans have steps of room: 4, 6, 8, 12, 16, 24 and so on.
+func stepRoom(step int) int32 { return int32(4+step%2*2) << (step / 2) }
 
-// classFor is the least class with enough room.
-func classFor(records int32) int {
+// stepFor is the least step with enough room.
+func stepFor(records int32) int {
 	if records <= 4 {
 		return 0
 	}
 	power := bits.Len32(uint32(records-1)) - 1 // 2^power < records <= 2^(power+1)
-	class := 2 * (power - 1)
-	if records <= classRoom(class-1) {
-		return class - 1
+	step := 2 * (power - 1)
+	if records <= stepRoom(step-1) {
+		return step - 1
 	}
-	return class
+	return step
 }

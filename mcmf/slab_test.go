@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-func TestClassFor(t *testing.T) {
+func TestStepFor(t *testing.T) {
 	for records := int32(1); records < 100_000; records++ {
-		class := classFor(records)
-		if classRoom(class) < records || class > 0 && classRoom(class-1) >= records {
-			t.Fatalf("%d records: class %d with room %d", records, class, classRoom(class))
+		step := stepFor(records)
+		if stepRoom(step) < records || step > 0 && stepRoom(step-1) >= records {
+			t.Fatalf("%d records: step %d with room %d", records, step, stepRoom(step))
 		}
 	}
 }
