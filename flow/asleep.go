@@ -63,9 +63,9 @@ func (z *sleepers) wake(tier int64) {
 // sleeps reports whether the tier is to be passed over.
 func (z *sleepers) sleeps(tier int32) bool { return int64(tier) >= z.from }
 
-// heard wakes the tiers that what a round was shown gives hope to: the tasks, and the
+// update wakes the tiers that may gain by what a round was shown: the tasks, and the
 // nodes noted in the journal from a position on.
-func (z *sleepers) heard(w *network, s *cluster.State, c *sched.Changed, from uint64) {
+func (z *sleepers) update(w *network, s *cluster.State, c *sched.Changed, from uint64) {
 	end := w.position()
 	if c.All || len(c.Constrained) > 0 || w.moves && end > from {
 		z.from = noTier

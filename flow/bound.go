@@ -29,11 +29,11 @@ type bounds struct {
 	gap     sched.Gap
 	unknown bool // some turn of the round has no bound
 
-	alone    []alone
-	gains    []gain
-	waits    Cost // what it costs if all tasks of alone wait
-	hopes    int  // task groups that could have a place
-	hopeless Cost // what the others of the tier pay for waiting, who have nowhere to go
+	alone       []alone
+	gains       []gain
+	waits       Cost // what it costs if all tasks of alone wait
+	placeable   int  // task groups that could have a place
+	unplaceable Cost // what the others of the tier pay for waiting, who have nowhere to go
 
 	packed bool // the round was planned again by packing
 	single bool // one request asks, and its first solve is the optimum
@@ -95,9 +95,9 @@ func (b *bounds) reset() { b.gap, b.unknown = sched.Gap{}, false }
 // begin looks at what each task group of the tier would cost alone.
 func (b *bounds) begin(p *Policy, s *cluster.State) {
 	w := p.net
-	b.alone, b.gains, b.waits, b.hopeless, b.solves = b.alone[:0], b.gains[:0], 0, 0, 0
+	b.alone, b.gains, b.waits, b.unplaceable, b.solves = b.alone[:0], b.gains[:0], 0, 0, 0
 	b.turn++
-	b.hopes, b.single = 0, w.exact(s)
+	b.placeable, b.single = 0, w.exact(s)
 	if len(p.rivals) == 0 {
 		return
 	}
@@ -149,10 +149,10 @@ func (b *bounds) addTaskGroup(w *network, s *cluster.State, row int32) {
 		return
 	}
 	if !b.hasPlace(w, s, row) {
-		b.hopeless += sum
+		b.unplaceable += sum
 		return
 	}
-	if b.hopes++; b.single {
+	if b.placeable++; b.single {
 		return
 	}
 	slices.SortFunc(b.line, func(a, b Step) int { return cmp.Compare(b.Cost, a.Cost) })
@@ -333,10 +333,10 @@ func (b *bounds) open(w *network, s *cluster.State, request int32, at *choice, n
 
 // end compares what was planned from a bundle on with what it costs at least.
 func (b *bounds) end(p *Policy, t *sched.Trial, mark, from int, out *sched.Plan) {
-	if b.hopes == 0 || b.unknown {
+	if b.placeable == 0 || b.unknown {
 		return
 	}
-	turn := sched.Gap{Bound: b.first - b.hopeless, Omits: sched.OmitsNothing}
+	turn := sched.Gap{Bound: b.first - b.unplaceable, Omits: sched.OmitsNothing}
 	known := b.solves > 0
 	if b.single && b.solves == 1 {
 		turn.Value = turn.Bound

@@ -285,7 +285,7 @@ func TestGapIsProven(t *testing.T) {
 		for range 3 {
 			for range number(1, 5) {
 				shape := number(0, shapes-1)
-				// Tasks that must stand apart have a job without others.
+				// Tasks of which a node may have one only have a job without others.
 				job := number(0, jobs-1)
 				if shape == 2 && jobs == 3 {
 					job = 2

@@ -24,7 +24,7 @@ func (p *Policy) planned(t *sched.Trial, mark, from int, out *sched.Plan) (Cost,
 		}
 	}
 	p.net.settleTaskGroups()
-	left := p.net.leftOfTier() - b.hopeless
+	left := p.net.leftOfTier() - b.unplaceable
 	if len(b.actions) == 0 {
 		return left, true
 	}

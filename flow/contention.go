@@ -36,7 +36,7 @@ type contention struct {
 	in       pack.Input
 	requests []int32 // that take part: task groups of the packer
 	nodes    []cluster.NodeID
-	seat     []int32 // by node row: position in nodes, or -1
+	position []int32 // by node row: position in nodes, or -1
 	pools    map[string]int32
 	key      []byte
 	market   market
@@ -128,7 +128,7 @@ func (p *Policy) undo(t *sched.Trial, mark, from int, out *sched.Plan) {
 	t.Rollback(mark)
 	out.Cut(from)
 	for _, task := range tasks {
-		p.net.tell(t.State(), task)
+		p.net.updateTask(t.State(), task)
 	}
 	p.net.update(t.State())
 }
@@ -143,7 +143,7 @@ func (p *Policy) redo(t *sched.Trial, d *done, out *sched.Plan) {
 			}
 			out.Add(a)
 			p.net.note(a.Node)
-			p.net.tell(t.State(), a.Task)
+			p.net.updateTask(t.State(), a.Task)
 		}
 		out.Close()
 		from = to
@@ -182,11 +182,11 @@ func (p *Policy) packed(t *sched.Trial, out *sched.Plan) bool {
 func (k *contention) gather(w *network, s *cluster.State, requests []int32) bool {
 	k.requests = append(k.requests[:0], requests...)
 	for _, n := range k.nodes {
-		k.seat[n] = -1
+		k.position[n] = -1
 	}
 	k.nodes = k.nodes[:0]
-	for len(k.seat) < s.NodeRows() {
-		k.seat = append(k.seat, -1)
+	for len(k.position) < s.NodeRows() {
+		k.position = append(k.position, -1)
 	}
 	kinds := len(s.Kinds())
 	in := &k.in
@@ -199,8 +199,8 @@ func (k *contention) gather(w *network, s *cluster.State, requests []int32) bool
 		for _, g := range q.groups {
 			for _, list := range [2][]cluster.NodeID{w.groups[g].chosen, w.groups[g].rest} {
 				for _, n := range list {
-					if k.seat[n] < 0 {
-						k.seat[n] = 0
+					if k.position[n] < 0 {
+						k.position[n] = 0
 						k.nodes = append(k.nodes, n)
 					}
 				}
@@ -213,7 +213,7 @@ func (k *contention) gather(w *network, s *cluster.State, requests []int32) bool
 	}
 	clear(k.pools)
 	for i, n := range k.nodes {
-		k.seat[n] = int32(i)
+		k.position[n] = int32(i)
 		limit, used := s.Limit(n), s.Used(n)
 		for kind := range kinds {
 			in.Room = append(in.Room, limit[kind]-used[kind])

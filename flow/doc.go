@@ -11,9 +11,9 @@
 //
 //   - A *task group* is tasks that are interchangeable: a supply of as many units. Not
 //     tasks but task groups are nodes of the network, unless a task has arcs of its own.
-//   - A *request* is what a task asks of a node, its shape; and its job, where
-//     tasks of the job must stand apart. Each request has aggregators of its own,
-//     so that an arc into a node can say whether that request fits there.
+//   - A *request* is what a task asks of a node, its shape; and its job, where a node
+//     may have only so many tasks of the job. Each request has aggregators of its
+//     own, so that an arc into a node can say whether that request fits there.
 //   - An *aggregator* stands for a set of nodes: the cluster, a rack, or what else
 //     the model says. Aggregators are a tree, with nodes below them.
 //   - The *port* of a node lets through as many units as the node has safe slots:

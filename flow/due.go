@@ -69,7 +69,7 @@ func (w *network) keepAppointments(s *cluster.State) int64 {
 	for len(w.due.heap) > 0 && w.due.heap[0].at <= s.Now() {
 		kept := w.keeps(w.due.heap[0])
 		if a := w.due.pop(); kept {
-			w.tell(s, a.task)
+			w.updateTask(s, a.task)
 			highest = max(highest, int64(w.members[a.task].terms.Tier))
 		}
 	}

@@ -96,10 +96,10 @@ func (p *Policy) evicted(s *cluster.State, n cluster.NodeID, comers []int32) (re
 	return comers, 0
 }
 
-// patient puts off all for which somebody has to leave, while others find a place for
-// which nobody has to. Where several requests ask, nodes have more room than their slots
-// show, and the next solve may know a place without victims.
-func (pl *placer) patient() {
+// postponePreemptors puts off all for which somebody has to leave, while others find a
+// place for which nobody has to. Where several requests ask, nodes have more room than
+// their slots show, and the next solve may know a place without victims.
+func (pl *placer) postponePreemptors() {
 	clear(pl.left)
 	for _, m := range pl.moves {
 		pl.left[m.from] = m.from != cluster.NoNode

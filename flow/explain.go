@@ -111,7 +111,7 @@ func (p *Policy) Explain(s *cluster.State, all *sched.Changed, t cluster.TaskID,
 		x.WaitTerms = parts.ExplainWait(s, t)
 	}
 	p.relearn(s, all)
-	p.net.standApart(s, t)
+	p.net.separate(s, t)
 	p.net.settleTaskGroups()
 	p.net.serve(p.net.members[t].terms.Tier)
 	if err := p.settleAll(s, t); err != nil {
@@ -169,9 +169,9 @@ func (p *Policy) relearn(s *cluster.State, all *sched.Changed) {
 	p.learn(s, &fresh)
 }
 
-// standApart gives a task a request of its own job if tasks of that job stand where it
-// may not be beside them. Rounds find that out when a node refuses it.
-func (w *network) standApart(s *cluster.State, t cluster.TaskID) {
+// separate gives a task a request of its own job if tasks of that job are on nodes where
+// it may not be beside them. Rounds find that out when a node refuses it.
+func (w *network) separate(s *cluster.State, t cluster.TaskID) {
 	for i := range s.NodeRows() {
 		n := cluster.NodeID(i)
 		if s.NodeLive(n) && s.Admits(t, n).Code == cluster.NotApart {

@@ -12,7 +12,7 @@ func (p *Policy) Optimum(s *cluster.State, all *sched.Changed, asked *cluster.Ta
 	p.net.serveAll()
 	but := noTask
 	if asked != nil {
-		p.net.standApart(s, *asked)
+		p.net.separate(s, *asked)
 		p.net.settleTaskGroups()
 		p.net.serve(p.net.members[*asked].terms.Tier)
 		if !with {

@@ -14,8 +14,8 @@ import (
 
 const noJob = cluster.JobID(1<<32 - 1)
 
-// requestID is what tasks ask of a node: the job counts where its tasks must
-// stand apart.
+// requestID is what tasks ask of a node: the job counts where a node may have only so
+// many of its tasks.
 type requestID struct {
 	shape cluster.ShapeID
 	job   cluster.JobID
@@ -115,8 +115,8 @@ type stayID struct {
 	node      cluster.NodeID
 }
 
-// tell brings the network up to date with a task, whatever it was and is.
-func (w *network) tell(s *cluster.State, t cluster.TaskID) {
+// updateTask brings the network up to date with a task, whatever it was and is.
+func (w *network) updateTask(s *cluster.State, t cluster.TaskID) {
 	for int(t) >= len(w.members) {
 		w.members = append(w.members, member{stay: -1})
 	}
@@ -136,7 +136,7 @@ func (w *network) tell(s *cluster.State, t cluster.TaskID) {
 		node = task.Node
 	}
 	if node != cluster.NoNode && !w.moves {
-		w.tellTenant(task, t, terms)
+		w.updateTenant(task, t, terms)
 		return
 	}
 	if m.seq == task.Seq+1 && m.shape == task.Shape && m.terms == terms && m.node == node {
@@ -218,7 +218,7 @@ func (w *network) stand(t cluster.TaskID, c, sh int32, terms Terms, node cluster
 		w.shares[sh].waiting.Push(entry{terms.Wait, m.seq - 1, t, w.ticket})
 	} else {
 		m.stay = w.addStay(c, node, terms.Stay, t)
-		w.lodge(t, node)
+		w.addTenant(t, node)
 		w.requests[w.taskGroups[c].request].running++
 	}
 	w.touch(c)
@@ -233,7 +233,7 @@ func (w *network) unstand(t cluster.TaskID) {
 	w.addLevel(m.share, m.terms.Wait, -1)
 	if m.stay >= 0 {
 		w.dropStay(m.stay, t)
-		w.vacate(t, m.node)
+		w.removeTenant(t, m.node)
 		m.stay = -1
 		w.requests[taskGroup.request].running--
 	} else {
@@ -250,7 +250,7 @@ func (w *network) leave(t cluster.TaskID) {
 	}
 	m := &w.members[t]
 	if m.share < 0 {
-		w.vacate(t, m.node)
+		w.removeTenant(t, m.node)
 		*m = member{stay: -1}
 		return
 	}

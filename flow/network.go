@@ -191,7 +191,7 @@ func (w *network) askOut(s *cluster.State, t cluster.TaskID) {
 func (w *network) askAgain(s *cluster.State) {
 	for t := range w.members {
 		if w.members[t].seq != 0 {
-			w.tell(s, cluster.TaskID(t))
+			w.updateTask(s, cluster.TaskID(t))
 		}
 	}
 	for row := range w.taskGroups {

@@ -71,11 +71,11 @@ func (p *Policy) place(t *sched.Trial, whole bool, out *sched.Plan) (placed, ref
 	if whole && !w.moves {
 		p.evict(t.State())
 		if len(w.asking) > 1 {
-			pl.patient()
+			pl.postponePreemptors()
 		}
 	}
 	w.looks += int64(len(pl.moves))
-	if pl.apart() {
+	if pl.independent() {
 		for i := range pl.moves {
 			if p.do(t, pl.moves[i:i+1], out) {
 				placed++
@@ -242,8 +242,8 @@ func (p *Policy) leaving(row int32) {
 	}
 }
 
-// apart reports whether no move depends on another.
-func (pl *placer) apart() bool {
+// independent reports whether no move depends on another.
+func (pl *placer) independent() bool {
 	for _, m := range pl.moves {
 		if m.from != cluster.NoNode {
 			return false
@@ -413,7 +413,7 @@ func (p *Policy) do(t *sched.Trial, bundle []move, out *sched.Plan) bool {
 	}
 	out.Close()
 	for _, m := range bundle {
-		p.net.tell(s, m.task)
+		p.net.updateTask(s, m.task)
 		for _, n := range [2]cluster.NodeID{m.from, m.to} {
 			if n != cluster.NoNode {
 				p.net.note(n)
@@ -424,13 +424,13 @@ func (p *Policy) do(t *sched.Trial, bundle []move, out *sched.Plan) bool {
 }
 
 // avoid closes the way by which a task came to a node that refuses it, until the
-// node changes. A task that has to stand apart from others of its job, which it
-// does not ask for itself, gets a request of its own job.
+// node changes. A task that may not be beside others of its job, although its shape
+// does not say so (Shape.PerNode), gets a request of its own job.
 func (w *network) avoid(s *cluster.State, m move, r cluster.Refusal) {
 	if r.Code == cluster.NotApart && s.Shape(s.Task(m.task).Shape).PerNode == 0 && !w.members[m.task].apart {
 		w.leave(m.task)
 		w.members[m.task].apart = true
-		w.tell(s, m.task)
+		w.updateTask(s, m.task)
 		return
 	}
 	if m.to == cluster.NoNode {

@@ -87,7 +87,7 @@ func (p *Policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 	if budget == 0 {
 		p.asleep.from = noTier
 	}
-	p.asleep.heard(w, s, c, from)
+	p.asleep.update(w, s, c, from)
 	if c.All || len(c.Tasks)+len(c.Gone)+len(c.Constrained) > 0 || w.position() > from {
 		p.victims.cut = false
 	}
@@ -248,7 +248,7 @@ func (p *Policy) learn(s *cluster.State, c *sched.Changed) {
 		w.note(m.Node)
 	}
 	for _, t := range c.Tasks {
-		w.tell(s, t)
+		w.updateTask(s, t)
 	}
 	if again && !c.All {
 		w.askAgain(s)

@@ -32,7 +32,7 @@ type request struct {
 	offers     []offer // by node
 	groups     []int32 // rows, in order of making
 	groupOf    map[Aggregator]int32
-	hunts      []*hunt // one a tier (victims.go)
+	searches   []*search // one a tier (victims.go)
 }
 
 // offer is a node as a request sees it.
@@ -121,7 +121,7 @@ func (w *network) dropRequest(row int32) {
 		w.freeGroup.give(g)
 	}
 	delete(w.requestRow, q.id)
-	q.live, q.hunts = false, nil
+	q.live, q.searches = false, nil
 	w.freeRequest.give(row)
 	w.asked = w.asked[:0] // by its row another request may be meant
 }
@@ -145,8 +145,8 @@ func (w *network) reconsider(shape cluster.ShapeID) {
 	for row := range w.requests {
 		if q := &w.requests[row]; q.id.shape == shape {
 			q.seen = never
-			for _, h := range q.hunts {
-				h.seen = never
+			for _, x := range q.searches {
+				x.seen = never
 			}
 		}
 	}

@@ -17,8 +17,8 @@ import (
 // Where tasks may move (Options.Moves), they are units, with a task group and a stay
 // (members.go); tenants are then listed for victims.go alone.
 
-// lodge lists a task among the tenants of its node, by submission.
-func (w *network) lodge(t cluster.TaskID, n cluster.NodeID) {
+// addTenant lists a task among the tenants of its node, by submission.
+func (w *network) addTenant(t cluster.TaskID, n cluster.NodeID) {
 	m := w.machine(n)
 	at, _ := slices.BinarySearchFunc(m.tenants, w.members[t].seq, func(o cluster.TaskID, seq cluster.Seq) int {
 		return cmp.Compare(w.members[o].seq, seq)
@@ -27,16 +27,16 @@ func (w *network) lodge(t cluster.TaskID, n cluster.NodeID) {
 	w.noteRoom(n)
 }
 
-// vacate takes it off the list.
-func (w *network) vacate(t cluster.TaskID, n cluster.NodeID) {
+// removeTenant takes it off the list.
+func (w *network) removeTenant(t cluster.TaskID, n cluster.NodeID) {
 	m := w.machine(n)
 	at := slices.Index(m.tenants, t)
 	m.tenants = slices.Delete(m.tenants, at, at+1)
 	w.noteRoom(n)
 }
 
-// tellTenant brings the network up to date with a running task that may be stopped.
-func (w *network) tellTenant(task *cluster.Task, t cluster.TaskID, terms Terms) {
+// updateTenant brings the network up to date with a running task that may be stopped.
+func (w *network) updateTenant(task *cluster.Task, t cluster.TaskID, terms Terms) {
 	m := &w.members[t]
 	if m.seq == task.Seq+1 && m.shape == task.Shape && m.node == task.Node {
 		before, tier := evicting(&m.terms), m.terms.Tier
@@ -51,7 +51,7 @@ func (w *network) tellTenant(task *cluster.Task, t cluster.TaskID, terms Terms) 
 	}
 	w.leave(t)
 	*m = member{seq: task.Seq + 1, shape: task.Shape, terms: terms, share: -1, stay: -1, node: task.Node}
-	w.lodge(t, task.Node)
+	w.addTenant(t, task.Node)
 }
 
 // evicting is what a running task would be the worse for leaving. No task is stopped

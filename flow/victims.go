@@ -32,7 +32,7 @@ import (
 // as long as it would fail again.
 //
 // A budget may end all of that at any point. The next round then goes on: with the node
-// that was to be looked at next, and, if nothing was heard of meanwhile, with the task
+// that was to be looked at next, and, if nothing changed meanwhile, with the task
 // after the last one that was tried. Each gets one further at least.
 //
 // A task looks at the nodes that it has arcs to, and at mostOffered of those that are
@@ -46,19 +46,19 @@ const (
 	mostTried = 4
 )
 
-// hunt is what making room for a request would cost, node by node.
-type hunt struct {
-	tier  int32          // of the tasks that want the room
-	seen  uint64         // position in the journal up to which nodes were looked at
-	next  cluster.NodeID // where the first look at all nodes goes on
-	first bool           // it has not ended
-	down  Cost           // at most what any way from an aggregator down to a node adds
-	seats []seat         // by node
-	bids  heap.Heap[bid]
+// search is what making room for a request would cost, node by node.
+type search struct {
+	tier       int32          // of the tasks that want the room
+	seen       uint64         // position in the journal up to which nodes were looked at
+	next       cluster.NodeID // where the first look at all nodes goes on
+	first      bool           // it has not ended
+	down       Cost           // at most what any way from an aggregator down to a node adds
+	candidates []candidate    // by node
+	bids       heap.Heap[bid]
 }
 
-// seat is a node as a hunt sees it.
-type seat struct {
+// candidate is a node as a search sees it.
+type candidate struct {
 	price   Cost   // of evicting, at least, and of the load of the node; unreached if it cannot be
 	ticket  uint32 // of the bid that is not out of date
 	checked uint32 // the round in which the price was exact
@@ -83,7 +83,7 @@ type victims struct {
 	round   uint32
 	menu    []bid
 	moves   []move
-	looked  bool // a node was looked at in this round, for a hunt that has not ended its first look
+	looked  bool // a node was looked at in this round, for a search that has not ended its first look
 	cut     bool // the last round's budget was spent
 	last    head // of those that it tried
 }
@@ -130,10 +130,10 @@ func (p *Policy) makeRoom(t *sched.Trial, budget int64, out *sched.Plan) bool {
 			if !ok || v.cut && !v.last.Before(h) {
 				continue
 			}
-			if p.hopes(s, h, budget) {
+			if p.mayPreempt(s, h, budget) {
 				v.line = append(v.line, h)
 			}
-			all = all && !w.huntOf(w.taskGroups[c].request, h.tier).first
+			all = all && !w.searchOf(w.taskGroups[c].request, h.tier).first
 		}
 	}
 	v.line.Init()
@@ -145,7 +145,7 @@ func (p *Policy) makeRoom(t *sched.Trial, budget int64, out *sched.Plan) bool {
 		}
 		h := v.line.Pop()
 		v.last = h
-		if !p.hopes(s, h, budget) || !p.oust(t, h, out) {
+		if !p.mayPreempt(s, h, budget) || !p.preempt(t, h, out) {
 			continue // nor can the others of the share
 		}
 		if next, ok := w.headOf(h.taskGroup, h.share); ok {
@@ -173,100 +173,100 @@ func (w *network) headOf(taskGroup, share int32) (head, bool) {
 	return head{m.terms.Tier, entry{m.terms.Wait, m.seq - 1, t, m.ticket}, taskGroup, share}, true
 }
 
-// hopes reports whether the task could gain on some node, as far as is known without
+// mayPreempt reports whether the task could gain on some node, as far as is known without
 // looking at nodes that did not change.
-func (p *Policy) hopes(s *cluster.State, t head, budget int64) bool {
+func (p *Policy) mayPreempt(s *cluster.State, t head, budget int64) bool {
 	w := p.net
 	c := &w.taskGroups[t.taskGroup]
-	h := w.huntOf(c.request, t.tier)
-	p.follows(s, c.request, h, budget)
+	x := w.searchOf(c.request, t.tier)
+	p.follows(s, c.request, x, budget)
 	for _, o := range c.outs {
-		if o.group < 0 && int(o.node) < len(h.seats) && h.seats[o.node].price < t.wait-o.cost {
+		if o.group < 0 && int(o.node) < len(x.candidates) && x.candidates[o.node].price < t.wait-o.cost {
 			return true
 		}
 	}
-	top, ok := h.top()
-	return ok && top.cost < w.bound(h, t)
+	top, ok := x.top()
+	return ok && top.cost < w.bound(x, t)
 }
 
 // bound is more than a bid may ask of the task: what it would gain with the cheapest
 // way to a node by way of aggregators.
-func (w *network) bound(h *hunt, t head) Cost {
+func (w *network) bound(x *search, t head) Cost {
 	bound := Cost(-unreached)
 	for _, o := range w.taskGroups[t.taskGroup].outs {
 		if o.group >= 0 {
-			bound = max(bound, t.wait-o.cost-h.down)
+			bound = max(bound, t.wait-o.cost-x.down)
 		}
 	}
 	return bound
 }
 
-// huntOf finds the hunt of a request and tier, or begins one.
-func (w *network) huntOf(row, tier int32) *hunt {
+// searchOf finds the search of a request and tier, or begins one.
+func (w *network) searchOf(row, tier int32) *search {
 	q := &w.requests[row]
-	for _, h := range q.hunts {
-		if h.tier == tier {
-			return h
+	for _, x := range q.searches {
+		if x.tier == tier {
+			return x
 		}
 	}
-	h := &hunt{tier: tier, seen: never}
-	q.hunts = append(q.hunts, h)
-	return h
+	x := &search{tier: tier, seen: never}
+	q.searches = append(q.searches, x)
+	return x
 }
 
 // top is the cheapest bid that is not out of date.
-func (h *hunt) top() (bid, bool) {
-	for len(h.bids) > 0 {
-		if b := h.bids[0]; h.seats[b.node].ticket == b.ticket {
+func (x *search) top() (bid, bool) {
+	for len(x.bids) > 0 {
+		if b := x.bids[0]; x.candidates[b.node].ticket == b.ticket {
 			return b, true
 		}
-		h.bids.Pop()
+		x.bids.Pop()
 	}
 	return bid{}, false
 }
 
 // follows looks at the nodes that were noted since the last time; at first at all of
 // them, in as many rounds as the budget makes it take.
-func (p *Policy) follows(s *cluster.State, row int32, h *hunt, budget int64) {
+func (p *Policy) follows(s *cluster.State, row int32, x *search, budget int64) {
 	w := p.net
 	end := w.start + uint64(len(w.journal))
-	if h.seen == never || h.seen < w.start {
-		h.seen, h.first, h.next = end, true, 0
+	if x.seen == never || x.seen < w.start {
+		x.seen, x.first, x.next = end, true, 0
 	}
-	for at := h.seen; at < end; at++ {
-		if n := w.journal[at-w.start]; w.latest[n] == at+1 && (!h.first || n < h.next) {
-			p.look(s, row, h, n, false)
+	for at := x.seen; at < end; at++ {
+		if n := w.journal[at-w.start]; w.latest[n] == at+1 && (!x.first || n < x.next) {
+			p.look(s, row, x, n, false)
 		}
 	}
-	h.seen = end
-	for h.first && (!p.victims.looked || !p.spent(budget)) {
+	x.seen = end
+	for x.first && (!p.victims.looked || !p.spent(budget)) {
 		p.victims.looked = true
-		if h.first = int(h.next) < s.NodeRows(); h.first {
-			p.look(s, row, h, h.next, false)
-			h.next++
+		if x.first = int(x.next) < s.NodeRows(); x.first {
+			p.look(s, row, x, x.next, false)
+			x.next++
 		}
 	}
 }
 
 // look finds out what making room on a node would cost: exactly, or at least.
-func (p *Policy) look(s *cluster.State, row int32, h *hunt, n cluster.NodeID, exact bool) {
+func (p *Policy) look(s *cluster.State, row int32, x *search, n cluster.NodeID, exact bool) {
 	w := p.net
 	w.machine(n)
-	for int(n) >= len(h.seats) {
-		h.seats = append(h.seats, seat{price: unreached})
+	for int(n) >= len(x.candidates) {
+		x.candidates = append(x.candidates, candidate{price: unreached})
 	}
 	w.looks++
-	seat := &h.seats[n]
-	seat.price, seat.checked = unreached, 0
-	seat.ticket++
+	candidate := &x.candidates[n]
+	candidate.price, candidate.checked = unreached, 0
+	candidate.ticket++
 	id, c := w.requests[row].id, &p.victims.chooser
 	if int(n) >= s.NodeRows() || s.Overfull(n) || !s.FitsEmpty(id.shape, n) || !s.Upholds(id.shape, n) || id.job != noJob && beside(s, id, n) <= 0 {
 		return
 	}
 	price, ok := c.atLeast(w, s, id.shape, n)
 	if exact && ok {
-		price, ok = c.choose(w, s, id.shape, h.tier, n)
-		seat.checked = p.victims.round
+		price, ok = c.choose(w, s, id.shape, x.tier, n)
+		candidate.checked = p.victims.round
 	}
 	if !ok {
 		return
@@ -278,20 +278,20 @@ func (p *Policy) look(s *cluster.State, row int32, h *hunt, n cluster.NodeID, ex
 		}
 		price += load.first()
 	}
-	seat.price = price
+	candidate.price = price
 	if a, into := w.into(s, id.shape, n); a != Nowhere {
-		w.descend(s, a, func(_ Aggregator, cost Cost) { h.down = min(h.down, cost) })
-		h.bid(bid{price + into, n, seat.ticket})
+		w.descend(s, a, func(_ Aggregator, cost Cost) { x.down = min(x.down, cost) })
+		x.bid(bid{price + into, n, candidate.ticket})
 	}
 }
 
 // bid adds a bid, and forgets those out of date before they are the most.
-func (h *hunt) bid(b bid) {
-	if len(h.bids) > 2*len(h.seats)+mostOffered {
-		h.bids = slices.DeleteFunc(h.bids, func(b bid) bool { return h.seats[b.node].ticket != b.ticket })
-		h.bids.Init()
+func (x *search) bid(b bid) {
+	if len(x.bids) > 2*len(x.candidates)+mostOffered {
+		x.bids = slices.DeleteFunc(x.bids, func(b bid) bool { return x.candidates[b.node].ticket != b.ticket })
+		x.bids.Init()
 	}
-	h.bids.Push(b)
+	x.bids.Push(b)
 }
 
 // into is the aggregator above a node, and what the place costs.
@@ -308,7 +308,7 @@ func (w *network) into(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID
 // descend yields an aggregator and all above it, with what the way from there down
 // to it costs.
 func (w *network) descend(s *cluster.State, a Aggregator, yield func(Aggregator, Cost)) {
-	const deepest = 64 // of those that are in a circle is told elsewhere (groupOf)
+	const deepest = 64 // those that are in a circle are reported elsewhere (groupOf)
 	cost := Cost(0)
 	for range deepest {
 		yield(a, cost)
@@ -324,15 +324,15 @@ func (w *network) descend(s *cluster.State, a Aggregator, yield func(Aggregator,
 	}
 }
 
-// oust evicts for a task on the node where it gains the most by it, and reports
+// preempt evicts for a task on the node where it gains the most by it, and reports
 // whether it did.
-func (p *Policy) oust(t *sched.Trial, h head, out *sched.Plan) bool {
+func (p *Policy) preempt(t *sched.Trial, h head, out *sched.Plan) bool {
 	w, s, v := p.net, t.State(), &p.victims
 	row := w.taskGroups[h.taskGroup].request
 	p.offered(s, h)
 	for _, b := range v.menu[:min(len(v.menu), mostTried)] {
-		hunt := w.huntOf(row, h.tier)
-		if _, ok := v.chooser.choose(w, s, w.requests[row].id.shape, hunt.tier, b.node); !ok {
+		search := w.searchOf(row, h.tier)
+		if _, ok := v.chooser.choose(w, s, w.requests[row].id.shape, search.tier, b.node); !ok {
 			panic("flow: room that could be made cannot be made the next moment")
 		}
 		v.moves = v.moves[:0]
@@ -345,7 +345,7 @@ func (p *Policy) oust(t *sched.Trial, h head, out *sched.Plan) bool {
 			return true
 		}
 		if w.members[h.task].ticket != h.ticket {
-			return false // it has to stand apart, and asks for something else now
+			return false // it may not be beside others of its job, and asks for something else now
 		}
 	}
 	return false
@@ -355,33 +355,33 @@ func (p *Policy) oust(t *sched.Trial, h head, out *sched.Plan) bool {
 func (p *Policy) offered(s *cluster.State, t head) {
 	w, v := p.net, &p.victims
 	row := w.taskGroups[t.taskGroup].request
-	h := w.huntOf(row, t.tier)
+	x := w.searchOf(row, t.tier)
 	v.menu = v.menu[:0]
-	cheapest := w.bound(h, t)
+	cheapest := w.bound(x, t)
 	for len(v.menu) < mostOffered {
-		b, ok := h.top()
+		b, ok := x.top()
 		if !ok || b.cost >= cheapest {
 			break
 		}
-		h.bids.Pop()
-		if h.seats[b.node].checked != v.round {
-			p.look(s, row, h, b.node, true)
+		x.bids.Pop()
+		if x.candidates[b.node].checked != v.round {
+			p.look(s, row, x, b.node, true)
 			continue
 		}
 		v.menu = append(v.menu, b)
 	}
 	for i, b := range v.menu {
-		h.bids.Push(b)
+		x.bids.Push(b)
 		v.menu[i].cost += w.way(s, t, b.node)
 	}
 	for _, o := range w.taskGroups[t.taskGroup].outs {
-		if o.group >= 0 || int(o.node) >= len(h.seats) {
+		if o.group >= 0 || int(o.node) >= len(x.candidates) {
 			continue
 		}
-		if h.seats[o.node].checked != v.round {
-			p.look(s, row, h, o.node, true)
+		if x.candidates[o.node].checked != v.round {
+			p.look(s, row, x, o.node, true)
 		}
-		v.menu = append(v.menu, bid{cost: h.seats[o.node].price + o.cost, node: o.node})
+		v.menu = append(v.menu, bid{cost: x.candidates[o.node].price + o.cost, node: o.node})
 	}
 	v.menu = slices.DeleteFunc(v.menu, func(b bid) bool { return b.cost >= t.wait })
 	slices.SortFunc(v.menu, func(a, b bid) int { return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(a.node, b.node)) })
