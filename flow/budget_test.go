@@ -35,14 +35,14 @@ func crowded(t *testing.T) *stage {
 	st.mustStep()
 	services := st.job()
 	for range 20 {
-		st.urgent(services, shape, 9)
+		st.prioritized(services, shape, 9)
 	}
 	st.observe()
 	return st
 }
 
-// urgent is task with a priority.
-func (s *stage) urgent(job cluster.JobID, shape cluster.ShapeID, priority int32) {
+// prioritized is task with a priority.
+func (s *stage) prioritized(job cluster.JobID, shape cluster.ShapeID, priority int32) {
 	s.task(job, shape)
 	e := s.events[len(s.events)-1].(cluster.TaskSubmitted)
 	e.Priority = priority
@@ -146,7 +146,7 @@ func TestBudgetVictims(t *testing.T) {
 		st.mustStep()
 		st.mustStep()
 		for range 5 {
-			st.urgent(services, large, 9)
+			st.prioritized(services, large, 9)
 		}
 		st.observe()
 		return st
@@ -210,7 +210,7 @@ func (q *queues) stage(t *rapid.T, p sched.Policy) *stage {
 	for _, g := range q.groups {
 		job, shape := st.job(), st.shape(cluster.Shape{Demand: cluster.Vector{g.size, 1, 0}})
 		for range g.tasks {
-			st.urgent(job, shape, g.priority)
+			st.prioritized(job, shape, g.priority)
 		}
 	}
 	st.observe()
