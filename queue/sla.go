@@ -144,7 +144,7 @@ func holds(s *cluster.State, id cluster.ShapeID, grant int64, n cluster.NodeID) 
 // next is the ready lot of the highest rank; of equal ones, that which has waited
 // longest.
 func (p *sla) next(s *cluster.State) (*lot, bool) {
-	p.table.ticks += p.rank.rank(s.Classes(), p.line.containers)
+	p.table.ticks += p.rank.rank(s.Classes(), p.line.replicaGroups)
 	var best lotTurn
 	flow := 0.0
 	for class := range p.line.ready {
@@ -176,7 +176,7 @@ func (p *sla) share(s *cluster.State, l *lot) int64 {
 	return formula(parts{l.weight, p.line.wants[l.tier]}, of.total, s.Kinds()[0].PerUnit, least, most)
 }
 
-// serve places the first container of the lot, or lets the lot wait.
+// serve places the first replica group of the lot, or lets the lot wait.
 func (p *sla) serve(t *sched.Trial, l *lot, out *sched.Plan) {
 	s := t.State()
 	c, grant := l.first(), p.share(s, l)
@@ -198,9 +198,9 @@ func (p *sla) serve(t *sched.Trial, l *lot, out *sched.Plan) {
 	}
 }
 
-// try places all tasks of the container on different nodes, or none. Beside says that some
-// node was refused for another task of the job.
-func (p *sla) try(t *sched.Trial, c *container, grant int64, out *sched.Plan) (placed, beside bool) {
+// try places all tasks of the replica group on different nodes, or none. Beside says that
+// some node was refused for another task of the job.
+func (p *sla) try(t *sched.Trial, c *replicaGroup, grant int64, out *sched.Plan) (placed, beside bool) {
 	s, mark := t.State(), t.Mark()
 	shape := c.lot.id.shape
 	x := p.table.sync(indexID{shape: shape, grant: grant}, func(n cluster.NodeID) int64 {
@@ -252,7 +252,7 @@ func (p *sla) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
 	if !p.line.stands(s, task) {
 		return sched.Explain(s, task)
 	}
-	c, ticks := p.line.wards[task].container, p.table.ticks
+	c, ticks := p.line.wards[task].group, p.table.ticks
 	defer func() { p.table.ticks = ticks }() // being asked is no effort
 	return sched.ExplainCopies(s, task, sched.Copies{Want: len(c.tasks), Grant: p.share(s, c.lot)})
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // slaRival is the paper's loop as it stands: after each placement it gathers all that
-// waits, ranks it container by container, and looks at every node for each copy.
+// waits, ranks it replica group by replica group, and looks at every node for each copy.
 type slaRival struct {
 	criteria []promethee.Criterion
 	ties     Ties
@@ -21,7 +21,7 @@ type slaRival struct {
 	ranked   map[int]int // how many loops had so many different flows
 	copies   int         // placed at once beside the first
 	cut      int         // shares that fit on no node even if empty
-	passed   int         // containers that were passed over before one that was placed
+	passed   int         // replica groups that were passed over before one that was placed
 	given    int         // more than the least
 }
 
@@ -45,7 +45,7 @@ func (r *slaRival) Plan(t *sched.Trial, _ *sched.Changed, _ int64, out *sched.Pl
 	}
 }
 
-// queue is what waits, container by container, in order.
+// queue is what waits, replica group by replica group, in order.
 func (r *slaRival) queue(s *cluster.State) [][]cluster.TaskID {
 	var all [][]cluster.TaskID
 	for i := range s.TaskRows() {

@@ -92,8 +92,8 @@ func (l *slaLab) wantCores(tasks []cluster.TaskID, want ...int64) {
 }
 
 // TestWorkedExample is the paper's: three nodes with 9, 6 and 6 cores free, and a
-// container of each level. "Premium 10→9 on the 9-node, Advanced 8→6, Best effort 6→3":
-// the paper leaves the last at 6, which its own rule forbids.
+// replica group of each level. "Premium 10→9 on the 9-node, Advanced 8→6, Best effort
+// 6→3": the paper leaves the last at 6, which its own rule forbids.
 func TestWorkedExample(t *testing.T) {
 	raw := []int64{
 		formula(parts{3, 6}, 21, 1, 0, 99),
@@ -155,8 +155,8 @@ func TestBestFit(t *testing.T) {
 }
 
 // TestFragments: where as many cores as formula (1) says are free, but not on one node,
-// the container waits, although the least would fit; once the others that wait make its
-// part smaller, it is placed.
+// the replica group waits, although the least would fit; once the others that wait make
+// its part smaller, it is placed.
 func TestFragments(t *testing.T) {
 	l := newSLALab(t, policyNamed(t, "sla"))
 	l.nodesOf(8, 8)

@@ -10,27 +10,27 @@ import (
 
 // This file is the queue of the policy sla: what waits, in lots of what is the same.
 //
-// A container is what is placed at once: a task, or all waiting copies of a job whose first
-// to finish ends the others. A lot is containers that are the same to the policy, in order
-// of submission: where the first does not fit, none does. A lot is ready to be tried;
-// or held, as what it would be given fits on too few nodes, until it would be given less
-// or a node gains room; or asleep, as even the least does not fit, until a node gains
-// room. So a pass looks at what changed, and not at all that waits.
+// A replica group is what is placed at once: a task, or all waiting copies of a job whose
+// first to finish ends the others. A lot is replica groups that are the same to the
+// policy, in order of submission: where the first does not fit, none does. A lot is ready
+// to be tried; or held, as what it would be given fits on too few nodes, until it would
+// be given less or a node gains room; or asleep, as even the least does not fit, until a
+// node gains room. So a pass looks at what changed, and not at all that waits.
 
-// container is a task, or copies that wait together.
-type container struct {
+// replicaGroup is a task, or copies that wait together.
+type replicaGroup struct {
 	lot   *lot
 	tasks []cluster.TaskID // in order of submission
 	seq   cluster.Seq      // of the first
 	job   cluster.JobID    // of copies; otherwise noJob
 }
 
-// lotID says what makes containers the same.
+// lotID says what makes replica groups the same.
 type lotID struct {
 	class  cluster.ClassID
 	shape  cluster.ShapeID
 	copies int32
-	job    cluster.JobID // of containers whose job has tasks elsewhere; otherwise noJob
+	job    cluster.JobID // of replica groups whose job has tasks elsewhere; otherwise noJob
 }
 
 // lotState is how a lot waits.
@@ -42,43 +42,43 @@ const (
 	lotAsleep
 )
 
-// lot is containers that are the same.
+// lot is replica groups that are the same.
 type lot struct {
-	id         lotID
-	tier       cluster.Level
-	weight     int64 // how much of the tier's cores each container asks for beside others
-	containers heap.Heap[place]
-	count      int // of its containers; containers holds places of former ones, too
-	state      lotState
-	failed     int64 // of held: what would be given, and fits on too few nodes
-	number     uint64
-	most       most
+	id            lotID
+	tier          cluster.Level
+	weight        int64 // how much of the tier's cores each replica group asks for beside others
+	replicaGroups heap.Heap[place]
+	count         int // of its replica groups; replicaGroups holds places of former ones, too
+	state         lotState
+	failed        int64 // of held: what would be given, and fits on too few nodes
+	number        uint64
+	most          most
 }
 
-// place is a container's place in its lot. It counts while the container stands in that lot and
-// its first task is the same.
+// place is a replica group's place in its lot. It counts while the replica group stands
+// in that lot and its first task is the same.
 type place struct {
-	seq       cluster.Seq
-	container *container
+	seq   cluster.Seq
+	group *replicaGroup
 }
 
 // Before orders a lot by submission.
 func (p place) Before(o place) bool { return p.seq < o.seq }
 
-// first is the container that has waited longest. The lot must hold one.
-func (l *lot) first() *container {
+// first is the replica group that has waited longest. The lot must hold one.
+func (l *lot) first() *replicaGroup {
 	for {
-		top := l.containers[0]
-		if top.container.lot == l && top.container.seq == top.seq {
-			return top.container
+		top := l.replicaGroups[0]
+		if top.group.lot == l && top.group.seq == top.seq {
+			return top.group
 		}
-		l.containers.Pop()
+		l.replicaGroups.Pop()
 	}
 }
 
 // lotTurn is the place of a ready lot among those of its class.
 type lotTurn struct {
-	seq    cluster.Seq // of its first container
+	seq    cluster.Seq // of its first replica group
 	number uint64
 	lot    *lot
 }
@@ -88,34 +88,34 @@ func (a lotTurn) Before(b lotTurn) bool {
 	return cmp.Or(cmp.Compare(a.seq, b.seq), cmp.Compare(a.number, b.number)) < 0
 }
 
-// ward is how the task of a row stands in a container.
+// ward is how the task of a row stands in a replica group.
 type ward struct {
-	container *container
-	seq       cluster.Seq
-	shape     cluster.ShapeID
+	group *replicaGroup
+	seq   cluster.Seq
+	shape cluster.ShapeID
 }
 
 // slaLine is everything that waits.
 type slaLine struct {
-	lots       map[lotID]*lot
-	wards      []ward                         // per task row
-	copies     map[cluster.JobID][]*container // of jobs whose tasks are copies
-	ready      []heap.Heap[lotTurn]           // per class
-	containers []int64                        // per class
-	wants      [cluster.Levels + 1]int64      // per tier, the sum of what containers weigh
-	held       []*lot                         // those that are, and some that were
-	asleep     []*lot                         // the same
-	least      floor                          // of what sleepers ask for
-	turns      uint64
+	lots          map[lotID]*lot
+	wards         []ward                            // per task row
+	copies        map[cluster.JobID][]*replicaGroup // of jobs whose tasks are copies
+	ready         []heap.Heap[lotTurn]              // per class
+	replicaGroups []int64                           // per class
+	wants         [cluster.Levels + 1]int64         // per tier, the sum of what replica groups weigh
+	held          []*lot                            // those that are, and some that were
+	asleep        []*lot                            // the same
+	least         floor                             // of what sleepers ask for
+	turns         uint64
 }
 
 func newSLALine() slaLine {
-	return slaLine{lots: map[lotID]*lot{}, copies: map[cluster.JobID][]*container{}}
+	return slaLine{lots: map[lotID]*lot{}, copies: map[cluster.JobID][]*replicaGroup{}}
 }
 
-// stands reports whether the task waits in a container, and as what it is now.
+// stands reports whether the task waits in a replica group, and as what it is now.
 func (w *slaLine) stands(s *cluster.State, t cluster.TaskID) bool {
-	if int(t) >= len(w.wards) || w.wards[t].container == nil || int(t) >= s.TaskRows() {
+	if int(t) >= len(w.wards) || w.wards[t].group == nil || int(t) >= s.TaskRows() {
 		return false
 	}
 	task, is := s.Task(t), &w.wards[t]
@@ -128,22 +128,22 @@ func (w *slaLine) enlist(s *cluster.State, t cluster.TaskID) {
 		w.wards = append(w.wards, ward{})
 	}
 	for len(w.ready) < len(s.Classes()) {
-		w.ready, w.containers = append(w.ready, nil), append(w.containers, 0)
+		w.ready, w.replicaGroups = append(w.ready, nil), append(w.replicaGroups, 0)
 	}
 	task := s.Task(t)
-	c := w.containerFor(s, t)
+	c := w.replicaGroupFor(s, t)
 	at, _ := slices.BinarySearchFunc(c.tasks, task.Seq, func(o cluster.TaskID, seq cluster.Seq) int { return cmp.Compare(w.wards[o].seq, seq) })
 	c.tasks = slices.Insert(c.tasks, at, t)
 	w.wards[t] = ward{c, task.Seq, task.Shape}
 	w.join(s, c, w.idOf(s, c))
 }
 
-// containerFor is the container that the task joins, out of its lot: a new one, or that of the
-// other copies.
-func (w *slaLine) containerFor(s *cluster.State, t cluster.TaskID) *container {
+// replicaGroupFor is the replica group that the task joins, out of its lot: a new one, or
+// that of the other copies.
+func (w *slaLine) replicaGroupFor(s *cluster.State, t cluster.TaskID) *replicaGroup {
 	task := s.Task(t)
 	if !s.Job(task.Job).FirstEnds {
-		return &container{job: noJob}
+		return &replicaGroup{job: noJob}
 	}
 	for _, c := range w.copies[task.Job] {
 		if c.lot.id.shape == task.Shape && c.lot.id.class == task.Class {
@@ -151,17 +151,17 @@ func (w *slaLine) containerFor(s *cluster.State, t cluster.TaskID) *container {
 			return c
 		}
 	}
-	c := &container{job: task.Job}
+	c := &replicaGroup{job: task.Job}
 	w.copies[task.Job] = append(w.copies[task.Job], c)
 	return c
 }
 
 // withdraw forgets a task that may not wait any more.
 func (w *slaLine) withdraw(s *cluster.State, t cluster.TaskID) {
-	if int(t) >= len(w.wards) || w.wards[t].container == nil {
+	if int(t) >= len(w.wards) || w.wards[t].group == nil {
 		return
 	}
-	c := w.wards[t].container
+	c := w.wards[t].group
 	id := c.lot.id
 	w.part(c)
 	c.tasks = slices.DeleteFunc(c.tasks, func(o cluster.TaskID) bool { return o == t })
@@ -174,8 +174,8 @@ func (w *slaLine) withdraw(s *cluster.State, t cluster.TaskID) {
 	}
 }
 
-// remove takes a container out of the line: it is placed.
-func (w *slaLine) remove(c *container) {
+// remove takes a replica group out of the line: it is placed.
+func (w *slaLine) remove(c *replicaGroup) {
 	w.part(c)
 	for _, t := range c.tasks {
 		w.wards[t] = ward{}
@@ -183,20 +183,20 @@ func (w *slaLine) remove(c *container) {
 	w.forget(c)
 }
 
-// forget drops a container that has no tasks.
-func (w *slaLine) forget(c *container) {
+// forget drops a replica group that has no tasks.
+func (w *slaLine) forget(c *replicaGroup) {
 	if c.job == noJob {
 		return
 	}
-	rest := slices.DeleteFunc(w.copies[c.job], func(o *container) bool { return o == c })
+	rest := slices.DeleteFunc(w.copies[c.job], func(o *replicaGroup) bool { return o == c })
 	if w.copies[c.job] = rest; len(rest) == 0 {
 		delete(w.copies, c.job)
 	}
 }
 
-// idOf says which containers are the same as this one. Copies none of which is anywhere else
-// may go wherever copies of another such job may.
-func (w *slaLine) idOf(s *cluster.State, c *container) lotID {
+// idOf says which replica groups are the same as this one. Copies none of which is
+// anywhere else may go wherever copies of another such job may.
+func (w *slaLine) idOf(s *cluster.State, c *replicaGroup) lotID {
 	task := s.Task(c.tasks[0])
 	id := lotID{class: task.Class, shape: task.Shape, copies: int32(len(c.tasks)), job: noJob}
 	all := c.job != noJob && int(s.Job(c.job).Tasks) == len(c.tasks)
@@ -206,9 +206,9 @@ func (w *slaLine) idOf(s *cluster.State, c *container) lotID {
 	return id
 }
 
-// join puts a container into a lot. A lot that is held or asleep stays so: the newcomer is
-// the same as those that did not fit.
-func (w *slaLine) join(s *cluster.State, c *container, id lotID) {
+// join puts a replica group into a lot. A lot that is held or asleep stays so: the
+// newcomer is the same as those that did not fit.
+func (w *slaLine) join(s *cluster.State, c *replicaGroup, id lotID) {
 	l := w.lots[id]
 	if l == nil {
 		class := &s.Classes()[id.class]
@@ -219,30 +219,31 @@ func (w *slaLine) join(s *cluster.State, c *container, id lotID) {
 		w.lots[id] = l
 	}
 	c.lot, c.seq = l, w.wards[c.tasks[0]].seq
-	l.containers.Push(place{c.seq, c})
+	l.replicaGroups.Push(place{c.seq, c})
 	l.count++
-	w.containers[id.class]++
+	w.replicaGroups[id.class]++
 	w.wants[l.tier] += l.weight
 	if l.state == lotReady && l.first() == c {
 		w.enter(l)
 	}
 }
 
-// part takes a container out of its lot, and the lot out of the line when it is empty.
-func (w *slaLine) part(c *container) {
+// part takes a replica group out of its lot, and the lot out of the line when it is
+// empty.
+func (w *slaLine) part(c *replicaGroup) {
 	l := c.lot
 	c.lot = nil
 	l.count--
-	w.containers[l.id.class]--
+	w.replicaGroups[l.id.class]--
 	w.wants[l.tier] -= l.weight
 	if l.count == 0 {
 		delete(w.lots, l.id)
 	}
 }
 
-// exile moves the container into a lot of its job's own: a node refuses it for the sake of
-// another task of its job, which says nothing of the others.
-func (w *slaLine) exile(s *cluster.State, c *container) *lot {
+// exile moves the replica group into a lot of its job's own: a node refuses it for the
+// sake of another task of its job, which says nothing of the others.
+func (w *slaLine) exile(s *cluster.State, c *replicaGroup) *lot {
 	id := c.lot.id
 	id.job = s.Task(c.tasks[0]).Job
 	w.part(c)
@@ -250,7 +251,7 @@ func (w *slaLine) exile(s *cluster.State, c *container) *lot {
 	return c.lot
 }
 
-// enter makes the lot ready, at the place of its first container.
+// enter makes the lot ready, at the place of its first replica group.
 func (w *slaLine) enter(l *lot) {
 	w.turns++
 	l.state, l.number = lotReady, w.turns
@@ -270,8 +271,8 @@ func (w *slaLine) sleep(s *cluster.State, l *lot) {
 	w.least = w.least.with(s.Shape(l.id.shape).Demand)
 }
 
-// next is the ready lot of the class whose first container has waited longest, and false if
-// there is none. It stays in the line.
+// next is the ready lot of the class whose first replica group has waited longest, and
+// false if there is none. It stays in the line.
 func (w *slaLine) next(class int) (lotTurn, bool) {
 	turns := &w.ready[class]
 	for len(*turns) > 0 {
@@ -280,7 +281,7 @@ func (w *slaLine) next(class int) (lotTurn, bool) {
 		switch {
 		case l.count == 0 || l.state != lotReady || l.number != top.number:
 			turns.Pop()
-		case l.first().seq != top.seq: // its first container is gone
+		case l.first().seq != top.seq: // its first replica group is gone
 			turns.Pop()
 			w.enter(l)
 		default:

@@ -55,16 +55,16 @@ type slaRank struct {
 
 func newSLARank(o SLA) slaRank { return slaRank{criteria: o.criteria()} }
 
-// rank brings the flows up to date with how many containers of each class wait, and returns
-// the effort.
-func (r *slaRank) rank(classes []cluster.Class, containers []int64) int64 {
-	if slices.Equal(r.counted, containers) {
+// rank brings the flows up to date with how many replica groups of each class wait, and
+// returns the effort.
+func (r *slaRank) rank(classes []cluster.Class, replicaGroups []int64) int64 {
+	if slices.Equal(r.counted, replicaGroups) {
 		return 0
 	}
-	r.counted = append(r.counted[:0], containers...)
-	r.flow = slices.Grow(r.flow[:0], len(containers))[:len(containers)]
+	r.counted = append(r.counted[:0], replicaGroups...)
+	r.flow = slices.Grow(r.flow[:0], len(replicaGroups))[:len(replicaGroups)]
 	r.values, r.counts = r.values[:0], r.counts[:0]
-	for i, count := range containers {
+	for i, count := range replicaGroups {
 		if count == 0 {
 			continue
 		}
@@ -75,7 +75,7 @@ func (r *slaRank) rank(classes []cluster.Class, containers []int64) int64 {
 	}
 	r.ranker.RankCounted(r.criteria, r.values, r.counts)
 	flows := r.ranker.Flows()
-	for i, count := range containers {
+	for i, count := range replicaGroups {
 		if count > 0 {
 			r.flow[i], flows = flows[0], flows[1:]
 		}

@@ -17,7 +17,7 @@ import (
 // in whole cores, and within its range. The cores are the cluster's first kind. What
 // else a task takes is the least that it asks for.
 
-// parts are a container's weight, and that of all who want cores of the tier, itself
+// parts are a replica group's weight, and that of all who want cores of the tier, itself
 // included.
 type parts struct{ own, all int64 }
 
@@ -74,9 +74,9 @@ func (p *pool) sync(s *cluster.State, set cluster.SetID, t *table) int64 {
 	return looks
 }
 
-// most is the most that a lot's tasks can be given: what so many nodes as a container has
-// copies could hold if they were empty. Without it a share that is larger than any node
-// would never fit.
+// most is the most that a lot's tasks can be given: what so many nodes as a replica group
+// has copies could hold if they were empty. Without it a share that is larger than any
+// node would never fit.
 type most struct {
 	version uint64 // of the nodes, 1 and more
 	cores   int64
