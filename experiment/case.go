@@ -138,7 +138,7 @@ func (c *simulation) setup(o *Options) (report.Setup, error) {
 	if err != nil {
 		return report.Setup{}, err
 	}
-	heeded := p.Heeded(c.options)
+	honoured := p.Honoured(c.options)
 	evicted, overheads, table := "lost", "", ""
 	if p := c.promise; p != nil {
 		overheads, table = p.overheads, p.table
@@ -147,7 +147,7 @@ func (c *simulation) setup(o *Options) (report.Setup, error) {
 		}
 	}
 	return report.Setup{
-		Policy: c.policy, TieBreak: p.TieBreak(c.options), Solver: heeded.Solver, Migrations: report.Number(heeded.Migrations),
+		Policy: c.policy, TieBreak: p.TieBreak(c.options), Solver: honoured.Solver, Migrations: report.Number(honoured.Migrations),
 		Cluster: c.source, Workload: c.source, Data: c.input, Seed: o.Seed, Until: report.Seconds(c.until), Speedup: report.Number(c.speedup),
 		Initial: "keep", EvictedWork: evicted, Overheads: overheads, Classes: table, Faults: "none",
 		Heartbeat: report.Seconds(c.trigger.Heartbeat), Watchdog: report.Seconds(c.trigger.Watchdog),

@@ -24,9 +24,9 @@ func constraints() []Info {
 		heuristic("serial", "applications whole, one container at a time, where it violates least", "Medea, EuroSys 2018: Serial"),
 		heuristic("tag-popularity", "applications whole; containers with the most popular tags first", "Medea, EuroSys 2018: tag popularity"),
 		heuristic("node-candidates", "applications whole; containers with the fewest admissible nodes first", "Medea, EuroSys 2018: node candidates"),
-		heuristic("j-kube", "applications whole; affinity as Kubernetes scores it, cardinality unheeded", "Medea, EuroSys 2018: J-Kube"),
+		heuristic("j-kube", "applications whole; affinity as Kubernetes scores it, cardinality not honoured", "Medea, EuroSys 2018: J-Kube"),
 		heuristic("j-kube++", "applications whole; affinity and cardinality as Kubernetes would score them", "Medea, EuroSys 2018: J-Kube++"),
-		heuristic("yarn", "applications whole; constraints unheeded", "Medea, EuroSys 2018: YARN"),
+		heuristic("yarn", "applications whole; constraints not honoured", "Medea, EuroSys 2018: YARN"),
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 )
 
 // Options are what a run may choose about a policy. Each policy takes what it
-// has a use for; Heeded says what that is.
+// has a use for; Honoured says what that is.
 type Options struct {
 	Seed uint64
 	Ties Ties
@@ -132,13 +132,13 @@ func New(name string, o Options) (sched.Policy, error) {
 	if err := CheckSolver(o.Solver); err != nil {
 		return nil, err
 	}
-	return p.make(p.Heeded(o))
+	return p.make(p.Honoured(o))
 }
 
-// Heeded returns the options as the policy takes them: the tie-break that it is
+// Honoured returns the options as the policy takes them: the tie-break that it is
 // defined by, and nothing of what it has no use for. What a result or a
 // recording says of a run's options is this.
-func (p *Info) Heeded(o Options) Options {
+func (p *Info) Honoured(o Options) Options {
 	if p.Ties != nil {
 		o.Ties = p.Ties(o.Ties)
 	}
@@ -176,7 +176,7 @@ func (p *Info) TieBreak(o Options) string {
 	if p.Family != Queue {
 		return ""
 	}
-	return p.Heeded(o).Ties.String()
+	return p.Honoured(o).Ties.String()
 }
 
 // TiesOf is the tie-break that the named policy uses where the options ask for
@@ -186,5 +186,5 @@ func TiesOf(name string, ties Ties) Ties {
 	if err != nil {
 		return ties
 	}
-	return p.Heeded(Options{Ties: ties}).Ties
+	return p.Honoured(Options{Ties: ties}).Ties
 }

@@ -45,7 +45,7 @@ func TestWhoMovesEvicts(t *testing.T) {
 	}
 }
 
-func TestHeeded(t *testing.T) {
+func TestHonoured(t *testing.T) {
 	asked := policies.Options{Seed: 3, Ties: policies.Lowest, Solver: "race", Migrations: 5}
 	for _, tc := range []struct {
 		name string
@@ -61,7 +61,7 @@ func TestHeeded(t *testing.T) {
 			policies.Options{Seed: 3, Ties: policies.Random},
 		},
 	} {
-		if got := tc.p.Heeded(asked); got.Seed != tc.want.Seed || got.Ties != tc.want.Ties || got.Solver != tc.want.Solver || got.Migrations != tc.want.Migrations {
+		if got := tc.p.Honoured(asked); got.Seed != tc.want.Seed || got.Ties != tc.want.Ties || got.Solver != tc.want.Solver || got.Migrations != tc.want.Migrations {
 			t.Errorf("%s: %+v, want %+v", tc.name, got, tc.want)
 		}
 	}
@@ -69,7 +69,7 @@ func TestHeeded(t *testing.T) {
 	if flow.TieBreak(asked) != "" || queue.TieBreak(asked) != "lowest" {
 		t.Errorf("tie-breaks %q of a flow and %q of a queue", flow.TieBreak(asked), queue.TieBreak(asked))
 	}
-	if got := flow.Heeded(policies.Options{Solver: policies.Automatic}); got.Solver != "" {
+	if got := flow.Honoured(policies.Options{Solver: policies.Automatic}); got.Solver != "" {
 		t.Errorf("the default has the name %q in results, want none", got.Solver)
 	}
 }

@@ -6,8 +6,9 @@ import (
 	"fairlead.dev/fairlead/cluster"
 )
 
-// TestApartSleeps lets a task wait that stands apart from the others of its job, one of which is on
-// each node: there is no look at all nodes when one of them changes, though on each somebody could be evicted.
+// TestApartSleeps lets a task wait of whose job a node may have one task, as each has
+// already: there is no look at all nodes when one of them changes, though on each somebody
+// could be evicted.
 func TestApartSleeps(t *testing.T) {
 	const nodes = 200
 	l := newLab(t, policyNamed(t, "priority"))

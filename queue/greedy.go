@@ -101,8 +101,9 @@ func (g *greedy) learn(s *cluster.State, c *sched.Changed) {
 	}, g.line.enter)
 }
 
-// mayEvict reports whether some task of the group may find a place on the node by eviction: none of those that must
-// stand apart does beside another, which whoever asks only for room would find out anew at each change.
+// mayEvict reports whether some task of the group may find a place on the node by
+// eviction. None does where the node has as many tasks of the job as it may, which whoever
+// looks only at room would find out anew at each change.
 func (g *greedy) mayEvict(s *cluster.State, group *group, n cluster.NodeID) bool {
 	return g.victims.could(s, group.id.shape, group.id.priority, n) &&
 		(group.id.job == noJob || !s.Crowded(group.tasks[0].task, n))

@@ -73,9 +73,9 @@ func TestStraysWithoutUse(t *testing.T) {
 	place(100, 4, cluster.TaskSubmitted{Task: 77, Seq: 77, Shape: 0})
 }
 
-// TestSparrowHeedsSets: a probe that stands first, on a node that its task may
+// TestSparrowHonoursSets: a probe that stands first, on a node that its task may
 // not use any more, holds up those behind it no longer.
-func TestSparrowHeedsSets(t *testing.T) {
+func TestSparrowHonoursSets(t *testing.T) {
 	core := crowd(t, "sparrow", 2)
 	node := func(eligible bool) cluster.Event {
 		return cluster.EligibilityChanged{Set: 1, Node: 0, Eligible: eligible}

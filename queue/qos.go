@@ -259,9 +259,9 @@ func (q *qos) vain(shape *cluster.Shape) bool {
 	return false
 }
 
-// find is the node that scores best of those with room once all that leaves has left. Nodes that the task must stand apart
-// from stay hidden until they change, or a task of another job asks: of a large job each
-// task would else meet all of them.
+// find is the node that scores best of those with room once all that leaves has left.
+// Nodes that have as many tasks of the job as they may stay hidden until they change, or
+// a task of another job comes: of a large job each task would else meet all of them.
 func (q *qos) find(s *cluster.State, task cluster.TaskID) (n cluster.NodeID, ok, beside bool) {
 	id := s.Task(task).Shape
 	demand := s.Shape(id).Demand

@@ -179,15 +179,15 @@ func (p *sla) share(s *cluster.State, l *lot) int64 {
 // serve places the first replica group of the lot, or lets the lot wait.
 func (p *sla) serve(t *sched.Trial, l *lot, out *sched.Plan) {
 	s := t.State()
-	c, grant := l.first(), p.share(s, l)
-	placed, beside := p.try(t, c, grant, out)
+	g, grant := l.first(), p.share(s, l)
+	placed, beside := p.try(t, g, grant, out)
 	switch {
 	case placed:
-		p.line.remove(c)
+		p.line.remove(g)
 		p.line.recheck(func(l *lot) bool { return p.share(s, l) < l.failed })
 		return
 	case beside && l.id.job == noJob:
-		l = p.line.exile(s, c)
+		l = p.line.exile(s, g)
 	}
 	switch {
 	case l.state != lotReady:
@@ -200,9 +200,9 @@ func (p *sla) serve(t *sched.Trial, l *lot, out *sched.Plan) {
 
 // try places all tasks of the replica group on different nodes, or none. Beside says that
 // some node was refused for another task of the job.
-func (p *sla) try(t *sched.Trial, c *replicaGroup, grant int64, out *sched.Plan) (placed, beside bool) {
+func (p *sla) try(t *sched.Trial, g *replicaGroup, grant int64, out *sched.Plan) (placed, beside bool) {
 	s, mark := t.State(), t.Mark()
-	shape := c.lot.id.shape
+	shape := g.lot.id.shape
 	x := p.table.sync(indexID{shape: shape, grant: grant}, func(n cluster.NodeID) int64 {
 		if !holds(s, shape, grant, n) {
 			return none
@@ -212,7 +212,7 @@ func (p *sla) try(t *sched.Trial, c *replicaGroup, grant int64, out *sched.Plan)
 	defer p.table.unhide(x)
 	takes := granted(s.Shape(shape), grant)
 	p.chosen = p.chosen[:0]
-	for _, task := range c.tasks {
+	for _, task := range g.tasks {
 		n, ok, other := p.table.find(s, x, task)
 		beside = beside || other
 		if !ok {
@@ -252,7 +252,7 @@ func (p *sla) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
 	if !p.line.stands(s, task) {
 		return sched.Explain(s, task)
 	}
-	c, ticks := p.line.wards[task].group, p.table.ticks
+	g, ticks := p.line.wards[task].group, p.table.ticks
 	defer func() { p.table.ticks = ticks }() // being asked is no effort
-	return sched.ExplainCopies(s, task, sched.Copies{Want: len(c.tasks), Grant: p.share(s, c.lot)})
+	return sched.ExplainCopies(s, task, sched.Copies{Want: len(g.tasks), Grant: p.share(s, g.lot)})
 }

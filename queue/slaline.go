@@ -131,11 +131,11 @@ func (w *slaLine) enlist(s *cluster.State, t cluster.TaskID) {
 		w.ready, w.replicaGroups = append(w.ready, nil), append(w.replicaGroups, 0)
 	}
 	task := s.Task(t)
-	c := w.replicaGroupFor(s, t)
-	at, _ := slices.BinarySearchFunc(c.tasks, task.Seq, func(o cluster.TaskID, seq cluster.Seq) int { return cmp.Compare(w.wards[o].seq, seq) })
-	c.tasks = slices.Insert(c.tasks, at, t)
-	w.wards[t] = ward{c, task.Seq, task.Shape}
-	w.join(s, c, w.idOf(s, c))
+	g := w.replicaGroupFor(s, t)
+	at, _ := slices.BinarySearchFunc(g.tasks, task.Seq, func(o cluster.TaskID, seq cluster.Seq) int { return cmp.Compare(w.wards[o].seq, seq) })
+	g.tasks = slices.Insert(g.tasks, at, t)
+	w.wards[t] = ward{g, task.Seq, task.Shape}
+	w.join(s, g, w.idOf(s, g))
 }
 
 // replicaGroupFor is the replica group that the task joins, out of its lot: a new one, or
@@ -145,15 +145,15 @@ func (w *slaLine) replicaGroupFor(s *cluster.State, t cluster.TaskID) *replicaGr
 	if !s.Job(task.Job).FirstEnds {
 		return &replicaGroup{job: noJob}
 	}
-	for _, c := range w.copies[task.Job] {
-		if c.lot.id.shape == task.Shape && c.lot.id.class == task.Class {
-			w.part(c)
-			return c
+	for _, g := range w.copies[task.Job] {
+		if g.lot.id.shape == task.Shape && g.lot.id.class == task.Class {
+			w.part(g)
+			return g
 		}
 	}
-	c := &replicaGroup{job: task.Job}
-	w.copies[task.Job] = append(w.copies[task.Job], c)
-	return c
+	g := &replicaGroup{job: task.Job}
+	w.copies[task.Job] = append(w.copies[task.Job], g)
+	return g
 }
 
 // withdraw forgets a task that may not wait any more.
@@ -161,46 +161,46 @@ func (w *slaLine) withdraw(s *cluster.State, t cluster.TaskID) {
 	if int(t) >= len(w.wards) || w.wards[t].group == nil {
 		return
 	}
-	c := w.wards[t].group
-	id := c.lot.id
-	w.part(c)
-	c.tasks = slices.DeleteFunc(c.tasks, func(o cluster.TaskID) bool { return o == t })
+	g := w.wards[t].group
+	id := g.lot.id
+	w.part(g)
+	g.tasks = slices.DeleteFunc(g.tasks, func(o cluster.TaskID) bool { return o == t })
 	w.wards[t] = ward{}
-	if len(c.tasks) > 0 { // copies of it are elsewhere, or gone
-		id.copies, id.job = int32(len(c.tasks)), c.job
-		w.join(s, c, id)
+	if len(g.tasks) > 0 { // copies of it are elsewhere, or gone
+		id.copies, id.job = int32(len(g.tasks)), g.job
+		w.join(s, g, id)
 	} else {
-		w.forget(c)
+		w.forget(g)
 	}
 }
 
 // remove takes a replica group out of the line: it is placed.
-func (w *slaLine) remove(c *replicaGroup) {
-	w.part(c)
-	for _, t := range c.tasks {
+func (w *slaLine) remove(g *replicaGroup) {
+	w.part(g)
+	for _, t := range g.tasks {
 		w.wards[t] = ward{}
 	}
-	w.forget(c)
+	w.forget(g)
 }
 
 // forget drops a replica group that has no tasks.
-func (w *slaLine) forget(c *replicaGroup) {
-	if c.job == noJob {
+func (w *slaLine) forget(g *replicaGroup) {
+	if g.job == noJob {
 		return
 	}
-	rest := slices.DeleteFunc(w.copies[c.job], func(o *replicaGroup) bool { return o == c })
-	if w.copies[c.job] = rest; len(rest) == 0 {
-		delete(w.copies, c.job)
+	rest := slices.DeleteFunc(w.copies[g.job], func(o *replicaGroup) bool { return o == g })
+	if w.copies[g.job] = rest; len(rest) == 0 {
+		delete(w.copies, g.job)
 	}
 }
 
 // idOf says which replica groups are the same as this one. Copies none of which is
 // anywhere else may go wherever copies of another such job may.
-func (w *slaLine) idOf(s *cluster.State, c *replicaGroup) lotID {
-	task := s.Task(c.tasks[0])
-	id := lotID{class: task.Class, shape: task.Shape, copies: int32(len(c.tasks)), job: noJob}
-	all := c.job != noJob && int(s.Job(c.job).Tasks) == len(c.tasks)
-	if !all && (c.job != noJob || s.Shape(task.Shape).PerNode > 0) {
+func (w *slaLine) idOf(s *cluster.State, g *replicaGroup) lotID {
+	task := s.Task(g.tasks[0])
+	id := lotID{class: task.Class, shape: task.Shape, copies: int32(len(g.tasks)), job: noJob}
+	all := g.job != noJob && int(s.Job(g.job).Tasks) == len(g.tasks)
+	if !all && (g.job != noJob || s.Shape(task.Shape).PerNode > 0) {
 		id.job = task.Job
 	}
 	return id
@@ -208,7 +208,7 @@ func (w *slaLine) idOf(s *cluster.State, c *replicaGroup) lotID {
 
 // join puts a replica group into a lot. A lot that is held or asleep stays so: the
 // newcomer is the same as those that did not fit.
-func (w *slaLine) join(s *cluster.State, c *replicaGroup, id lotID) {
+func (w *slaLine) join(s *cluster.State, g *replicaGroup, id lotID) {
 	l := w.lots[id]
 	if l == nil {
 		class := &s.Classes()[id.class]
@@ -218,21 +218,21 @@ func (w *slaLine) join(s *cluster.State, c *replicaGroup, id lotID) {
 		}
 		w.lots[id] = l
 	}
-	c.lot, c.seq = l, w.wards[c.tasks[0]].seq
-	l.replicaGroups.Push(place{c.seq, c})
+	g.lot, g.seq = l, w.wards[g.tasks[0]].seq
+	l.replicaGroups.Push(place{g.seq, g})
 	l.count++
 	w.replicaGroups[id.class]++
 	w.wants[l.tier] += l.weight
-	if l.state == lotReady && l.first() == c {
+	if l.state == lotReady && l.first() == g {
 		w.enter(l)
 	}
 }
 
 // part takes a replica group out of its lot, and the lot out of the line when it is
 // empty.
-func (w *slaLine) part(c *replicaGroup) {
-	l := c.lot
-	c.lot = nil
+func (w *slaLine) part(g *replicaGroup) {
+	l := g.lot
+	g.lot = nil
 	l.count--
 	w.replicaGroups[l.id.class]--
 	w.wants[l.tier] -= l.weight
@@ -243,12 +243,12 @@ func (w *slaLine) part(c *replicaGroup) {
 
 // exile moves the replica group into a lot of its job's own: a node refuses it for the
 // sake of another task of its job, which says nothing of the others.
-func (w *slaLine) exile(s *cluster.State, c *replicaGroup) *lot {
-	id := c.lot.id
-	id.job = s.Task(c.tasks[0]).Job
-	w.part(c)
-	w.join(s, c, id)
-	return c.lot
+func (w *slaLine) exile(s *cluster.State, g *replicaGroup) *lot {
+	id := g.lot.id
+	id.job = s.Task(g.tasks[0]).Job
+	w.part(g)
+	w.join(s, g, id)
+	return g.lot
 }
 
 // enter makes the lot ready, at the place of its first replica group.

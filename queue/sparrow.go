@@ -17,7 +17,8 @@ import (
 //
 // Ours, where the paper is silent:
 //   - A job is a group: its waiting tasks of one shape. If fewer nodes than
-//     d·m suit it, nodes get several probes (one, if its tasks stand apart).
+//     d·m suit it, nodes get several probes (one, if a node may have only so
+//     many tasks of the job).
 //   - A probe is lost with its node, or where its node no longer suits. A
 //     group left with less than one probe a waiting task probes again.
 //   - The last task that is bound drops all probes of its job at once (the

@@ -258,8 +258,8 @@ func (t *table) top(x *cachedIndex) (cluster.NodeID, bool) {
 	return t.order.at[rank], true
 }
 
-// find takes the best node from the index. Nodes that the task must stand
-// apart from, or where a constraint forbids it, stay hidden in the index.
+// find takes the best node from the index. Nodes that have as many tasks of the job as
+// they may, or where a constraint forbids it, stay hidden in the index.
 func (t *table) find(s *cluster.State, x *cachedIndex, task cluster.TaskID) (n cluster.NodeID, ok, beside bool) {
 	for {
 		n, ok := t.top(x)

@@ -71,8 +71,8 @@ func (v *victims) mayEvict(s *cluster.State, priority int32, t cluster.TaskID) b
 	return s.Task(t).Priority < priority && mayLeave(s, t)
 }
 
-// mayLeave reports whether the task has a run that could be evicted. It stands apart so
-// that mayEvict costs no call for the many that are too important.
+// mayLeave reports whether the task has a run that could be evicted. It is a function of
+// its own so that mayEvict costs no call for the many that are too important.
 func mayLeave(s *cluster.State, t cluster.TaskID) bool {
 	return !s.Evictable(t).Refused() && (!s.Constrained(s.Task(t).Shape) || !s.Releases(t).Refused())
 }

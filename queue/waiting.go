@@ -26,7 +26,7 @@ type groupID struct {
 	priority int32
 	user     int32
 	shape    cluster.ShapeID
-	job      cluster.JobID // of tasks that must stand apart; otherwise noJob
+	job      cluster.JobID // where a node may have only so many of its tasks; otherwise noJob
 }
 
 const noJob = cluster.JobID(1<<32 - 1)

@@ -119,7 +119,7 @@ func recordedCriteria(criteria []promethee.Criterion) []recording.Criterion {
 // raceNotes say of a run whose solvers race that it is not the same everywhere.
 func (s *simulation) raceNotes(j *job) []string {
 	p, err := policies.Find(j.policy)
-	if err != nil || p.Heeded(s.options).Solver != policies.Race {
+	if err != nil || p.Honoured(s.options).Solver != policies.Race {
 		return nil
 	}
 	note := "with --solver race decisions depend on which solver is the first on this machine: another run may decide otherwise"

@@ -253,8 +253,8 @@ func (s *simulation) setup(j *job, until cluster.Time) report.Setup {
 	setup := s.config.Setup
 	setup.Policy, setup.Seed = j.policy, j.seed
 	if p, err := policies.Find(j.policy); err == nil {
-		heeded := p.Heeded(s.options)
-		setup.TieBreak, setup.Solver, setup.Migrations = p.TieBreak(s.options), heeded.Solver, report.Number(heeded.Migrations)
+		honoured := p.Honoured(s.options)
+		setup.TieBreak, setup.Solver, setup.Migrations = p.TieBreak(s.options), honoured.Solver, report.Number(honoured.Migrations)
 	}
 	setup.Until = report.Seconds(until)
 	when := s.trigger(j.policy)
