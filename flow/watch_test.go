@@ -269,8 +269,8 @@ func (w *network) checkTaskGroups(*cluster.State) error {
 	return nil
 }
 
-// says compares an arc with steps of what it should let through.
-func (w *network) says(a mcmf.Arc, want ...Step) error {
+// checkSteps compares an arc with steps of what it should let through.
+func (w *network) checkSteps(a mcmf.Arc, want ...Step) error {
 	want = slices.DeleteFunc(slices.Clone(want), func(s Step) bool { return s.Capacity == 0 })
 	got := w.graph.Curve(a)
 	if got == nil {
@@ -313,7 +313,7 @@ func (w *network) checkShares(s *cluster.State) error {
 		for _, cost := range slices.Sorted(maps.Keys(by)) {
 			want = append(want, Step{Capacity: by[cost], Cost: cost})
 		}
-		if err := w.says(sh.arc, want...); err != nil {
+		if err := w.checkSteps(sh.arc, want...); err != nil {
 			return fmt.Errorf("share %d, of job %s: %w", row, s.Job(sh.job).Name, err)
 		}
 		if w.shareRow[shareID{sh.taskGroup, sh.job}] != row || !slices.Contains(w.taskGroups[sh.taskGroup].shares, row) || w.graph.Arc(sh.arc).To != w.jobs[sh.job].node {
@@ -356,7 +356,7 @@ func (w *network) checkStays(s *cluster.State) error {
 		case len(w.asking) > 0 && (st.shared != shared || w.graph.Arc(st.arc).To != to):
 			return fmt.Errorf("what stays on node row %d shares its place: %t; the network says %t", id.node, shared, st.shared)
 		}
-		if err := w.says(st.arc, Step{Capacity: int64(len(tasks)), Cost: w.members[tasks[0]].terms.Stay}); err != nil {
+		if err := w.checkSteps(st.arc, Step{Capacity: int64(len(tasks)), Cost: w.members[tasks[0]].terms.Stay}); err != nil {
 			return fmt.Errorf("staying on node row %d: %w", id.node, err)
 		}
 	}
@@ -433,7 +433,7 @@ func (w *network) checkPorts(s *cluster.State) error {
 			want = append(want, Step{Capacity: 1, Cost: load.first() + price})
 		}
 		slices.SortStableFunc(want, func(a, b Step) int { return int(a.Cost - b.Cost) })
-		if err := w.says(m.arc, want...); err != nil {
+		if err := w.checkSteps(m.arc, want...); err != nil {
 			return fmt.Errorf("port of node row %d: %w", n, err)
 		}
 	}
@@ -464,7 +464,7 @@ func (w *network) checkOffers(s *cluster.State) error {
 		c := &w.taskGroups[row]
 		for _, o := range c.outs {
 			if c.live && o.group < 0 && slices.Contains(w.asking, c.request) {
-				if err := w.says(o.arc, Step{Capacity: w.room(s, c.request, o.node), Cost: o.cost + w.surcharge(s, c.request, o.node)}); err != nil && !w.hasAvoided(s) {
+				if err := w.checkSteps(o.arc, Step{Capacity: w.room(s, c.request, o.node), Cost: o.cost + w.surcharge(s, c.request, o.node)}); err != nil && !w.hasAvoided(s) {
 					return fmt.Errorf("task group %d straight to node row %d: %w", row, o.node, err)
 				}
 			}
@@ -509,5 +509,5 @@ func (w *network) checkOffer(s *cluster.State, row int32, n cluster.NodeID) erro
 			want[i].Cost += stop
 		}
 	}
-	return w.says(o.arc, want...)
+	return w.checkSteps(o.arc, want...)
 }

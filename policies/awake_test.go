@@ -46,12 +46,12 @@ func newHamlet(p policies.Info, seed uint64) (*hamlet, error) {
 		h.flipNode(i)
 	}
 	for i, tags := range townTags() {
-		h.tell(cluster.ShapeDefined{Shape: cluster.ShapeID(i), Spec: cluster.Shape{Demand: cluster.Vector{int64(1 + i%2)}, Tags: tags}})
+		h.emit(cluster.ShapeDefined{Shape: cluster.ShapeID(i), Spec: cluster.Shape{Demand: cluster.Vector{int64(1 + i%2)}, Tags: tags}})
 	}
 	return h, err
 }
 
-func (h *hamlet) tell(e cluster.Event) {
+func (h *hamlet) emit(e cluster.Event) {
 	h.mail = append(h.mail, e)
 	h.story = append(h.story, fmt.Sprintf("%v %T %+v", h.now, e, e))
 }
@@ -67,17 +67,17 @@ func (h *hamlet) spec(i int, cpu int64) cluster.NodeSpec {
 
 func (h *hamlet) flipNode(i int) {
 	if h.nodes[i] = !h.nodes[i]; h.nodes[i] {
-		h.tell(cluster.NodeAdded{Node: cluster.NodeID(i), Spec: h.spec(i, 1+h.chance.Int64N(5))})
+		h.emit(cluster.NodeAdded{Node: cluster.NodeID(i), Spec: h.spec(i, 1+h.chance.Int64N(5))})
 		return
 	}
-	h.tell(cluster.NodeLost{Node: cluster.NodeID(i)})
+	h.emit(cluster.NodeLost{Node: cluster.NodeID(i)})
 }
 
 // flipRule makes a hard constraint, or takes it away.
 func (h *hamlet) flipRule(row int) {
 	id := cluster.ConstraintID(row)
 	if h.rules[row] = !h.rules[row]; !h.rules[row] {
-		h.tell(cluster.ConstraintForgotten{Constraint: id})
+		h.emit(cluster.ConstraintForgotten{Constraint: id})
 		return
 	}
 	c := cluster.Constraint{Name: fmt.Sprint("c", row), Hard: true}
@@ -88,7 +88,7 @@ func (h *hamlet) flipRule(row int) {
 		}
 		c.Any = append(c.Any, bounds)
 	}
-	h.tell(cluster.ConstraintDefined{Constraint: id, Spec: c})
+	h.emit(cluster.ConstraintDefined{Constraint: id, Spec: c})
 }
 
 func (h *hamlet) bound() cluster.Bound {
@@ -115,16 +115,16 @@ func (h *hamlet) happen() {
 		switch {
 		case task.Phase == cluster.Absent:
 		case what < 9:
-			h.tell(cluster.TaskEnded{Task: t, Seq: task.Seq, Finished: true})
+			h.emit(cluster.TaskEnded{Task: t, Seq: task.Seq, Finished: true})
 		default:
-			h.tell(cluster.TaskReshaped{Task: t, Seq: task.Seq, Shape: h.shape(), Priority: task.Priority})
+			h.emit(cluster.TaskReshaped{Task: t, Seq: task.Seq, Shape: h.shape(), Priority: task.Priority})
 		}
 	case what < 13:
 		h.flipRule(h.chance.IntN(len(h.rules)))
 	case what < 14:
 		h.flipNode(i)
 	case h.nodes[i]:
-		h.tell(cluster.NodeChanged{Node: cluster.NodeID(i), Spec: h.spec(i, s.NodeSpec(cluster.NodeID(i)).Capacity[0])})
+		h.emit(cluster.NodeChanged{Node: cluster.NodeID(i), Spec: h.spec(i, s.NodeSpec(cluster.NodeID(i)).Capacity[0])})
 	}
 }
 
@@ -132,9 +132,9 @@ func (h *hamlet) shape() cluster.ShapeID { return cluster.ShapeID(h.chance.IntN(
 
 func (h *hamlet) submit() {
 	job, shape := cluster.JobID(h.tasks), h.shape()
-	h.tell(cluster.JobSubmitted{Job: job, Name: fmt.Sprint("j", job)})
+	h.emit(cluster.JobSubmitted{Job: job, Name: fmt.Sprint("j", job)})
 	for range 1 + h.chance.IntN(3) {
-		h.tell(cluster.TaskSubmitted{Task: cluster.TaskID(h.tasks), Seq: cluster.Seq(h.tasks), Job: job, Shape: shape, Priority: int32(h.chance.IntN(2))})
+		h.emit(cluster.TaskSubmitted{Task: cluster.TaskID(h.tasks), Seq: cluster.Seq(h.tasks), Job: job, Shape: shape, Priority: int32(h.chance.IntN(2))})
 		h.tasks++
 	}
 }

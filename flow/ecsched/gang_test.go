@@ -73,7 +73,7 @@ func newGangWorld(t *testing.T, seed uint64, solver string) *gangWorld {
 		t.Fatal(err)
 	}
 	w.core = core
-	w.say(cluster.SetDefined{Set: 1})
+	w.emit(cluster.SetDefined{Set: 1})
 	for range 1 + w.chance.IntN(5) {
 		w.addNode()
 	}
@@ -82,19 +82,19 @@ func newGangWorld(t *testing.T, seed uint64, solver string) *gangWorld {
 		if w.chance.IntN(5) == 0 {
 			shape.Eligible = 1
 		}
-		w.say(cluster.ShapeDefined{Shape: cluster.ShapeID(w.shapes), Spec: shape})
+		w.emit(cluster.ShapeDefined{Shape: cluster.ShapeID(w.shapes), Spec: shape})
 		w.shapes++
 	}
 	return w
 }
 
-func (w *gangWorld) say(e cluster.Event) { w.events = append(w.events, e) }
+func (w *gangWorld) emit(e cluster.Event) { w.events = append(w.events, e) }
 
 func (w *gangWorld) addNode() {
 	n := cluster.NodeID(w.nodes)
 	w.nodes++
-	w.say(cluster.NodeAdded{Node: n, Spec: cluster.NodeSpec{Name: fmt.Sprint("n", n), Capacity: cluster.Vector{4 + w.chance.Int64N(8), 4 + w.chance.Int64N(8)}}})
-	w.say(cluster.EligibilityChanged{Set: 1, Node: n, Eligible: w.chance.IntN(2) == 0})
+	w.emit(cluster.NodeAdded{Node: n, Spec: cluster.NodeSpec{Name: fmt.Sprint("n", n), Capacity: cluster.Vector{4 + w.chance.Int64N(8), 4 + w.chance.Int64N(8)}}})
+	w.emit(cluster.EligibilityChanged{Set: 1, Node: n, Eligible: w.chance.IntN(2) == 0})
 }
 
 // step lets something happen and the core decide.
@@ -102,11 +102,11 @@ func (w *gangWorld) step() {
 	for range w.chance.IntN(4) {
 		job := cluster.JobID(max(w.s.JobRows()-max(w.chance.IntN(8)-5, 0), 0))
 		if int(job) == w.s.JobRows() {
-			w.say(cluster.JobSubmitted{Job: job, Name: fmt.Sprint("j", job), Together: w.chance.IntN(3) > 0})
+			w.emit(cluster.JobSubmitted{Job: job, Name: fmt.Sprint("j", job), Together: w.chance.IntN(3) > 0})
 		}
 		for range 1 + w.chance.IntN(3) {
 			w.seq++
-			w.say(cluster.TaskSubmitted{Task: cluster.TaskID(w.rows.Take()), Seq: w.seq, Job: job, Shape: cluster.ShapeID(w.chance.IntN(w.shapes))})
+			w.emit(cluster.TaskSubmitted{Task: cluster.TaskID(w.rows.Take()), Seq: w.seq, Job: job, Shape: cluster.ShapeID(w.chance.IntN(w.shapes))})
 		}
 		w.decide()
 	}
@@ -116,14 +116,14 @@ func (w *gangWorld) step() {
 		}
 	}
 	if n := cluster.NodeID(w.chance.IntN(4 * w.nodes)); int(n) < w.s.NodeRows() && w.s.NodeLive(n) && w.s.Totals().Nodes > 1 {
-		w.say(cluster.NodeLost{Node: n})
+		w.emit(cluster.NodeLost{Node: n})
 		w.addNode()
 	}
 	w.decide()
 }
 
 func (w *gangWorld) end(t cluster.TaskID) {
-	w.say(cluster.TaskEnded{Task: t, Seq: w.s.Task(t).Seq})
+	w.emit(cluster.TaskEnded{Task: t, Seq: w.s.Task(t).Seq})
 	w.rows.Give(uint32(t))
 }
 
@@ -138,7 +138,7 @@ func (w *gangWorld) decide() (placed int) {
 		}
 		w.events = w.events[:0]
 		for _, d := range out {
-			w.say(cluster.TaskStarted{Task: d.Task, Attempt: d.Attempt, Node: d.Node})
+			w.emit(cluster.TaskStarted{Task: d.Task, Attempt: d.Attempt, Node: d.Node})
 		}
 		placed += len(out)
 		w.checkTogether()

@@ -24,10 +24,10 @@ type matcher struct {
 	solver    *mcmf.Solver
 	sink      mcmf.Node
 	requests  []vertex
-	seats     []vertex
+	slots     []vertex // one a node of the cluster, that takes one request
 	arcs      []arc
-	seat      []int32 // per node row, 1 + its index in seats in this solve
-	seated    []cluster.NodeID
+	slot      []int32          // per node row, 1 + its index in slots in this solve
+	slotNodes []cluster.NodeID // by slot
 	ties      ties
 	// Of this solve:
 	least   int64 // price; what counts is how much more others are
@@ -79,11 +79,11 @@ func (m *matcher) build(r *round) {
 		m.graph.RemoveArc(a.id)
 	}
 	m.arcs = m.arcs[:0]
-	for _, n := range m.seated {
-		m.seat[n] = 0
+	for _, n := range m.slotNodes {
+		m.slot[n] = 0
 	}
-	m.seated = m.seated[:0]
-	m.seat = append(m.seat, make([]int32, max(r.state.NodeRows()-len(m.seat), 0))...)
+	m.slotNodes = m.slotNodes[:0]
+	m.slot = append(m.slot, make([]int32, max(r.state.NodeRows()-len(m.slot), 0))...)
 
 	fitting, dear := m.measure(r)
 	for i := range max(len(m.requests), len(r.requests)) {
@@ -118,8 +118,8 @@ func (m *matcher) measure(r *round) (fitting, dear int64) {
 		}
 	}
 	nodes := int64(len(r.prices.nodes))
-	seats := max(int64(len(m.seats)), min(fitting*fitting, nodes))
-	most := mostTotal / (2 + int64(max(len(m.requests), len(r.requests))) + seats)
+	slots := max(int64(len(m.slots)), min(fitting*fitting, nodes))
+	most := mostTotal / (2 + int64(max(len(m.requests), len(r.requests))) + slots)
 	placed := min(fitting, nodes) // at most
 	dear = min(dear, 1-placed*m.least)
 	m.largest = max(min(m.largest, most/dear-1), 1)
@@ -142,21 +142,21 @@ func (m *matcher) connect(r *round, request int, most int64) {
 		best := &o.best[found]
 		cost := best.price - m.least
 		m.arcs = append(m.arcs, arc{
-			m.graph.AddArc(m.requests[request].node, m.seatOf(best.node), 0, 1, cost), request, best.node, cost,
+			m.graph.AddArc(m.requests[request].node, m.slotOf(best.node), 0, 1, cost), request, best.node, cost,
 		})
 		at = found + 1
 	}
 }
 
-// seatOf is the graph's node for a node of the cluster.
-func (m *matcher) seatOf(n cluster.NodeID) mcmf.Node {
-	if m.seat[n] == 0 {
-		if len(m.seated) == len(m.seats) {
+// slotOf is the graph's node for a node of the cluster.
+func (m *matcher) slotOf(n cluster.NodeID) mcmf.Node {
+	if m.slot[n] == 0 {
+		if len(m.slotNodes) == len(m.slots) {
 			v := m.graph.AddNode(0)
-			m.seats = append(m.seats, vertex{v, m.graph.AddArc(v, m.sink, 0, 1, 0)})
+			m.slots = append(m.slots, vertex{v, m.graph.AddArc(v, m.sink, 0, 1, 0)})
 		}
-		m.seated = append(m.seated, n)
-		m.seat[n] = int32(len(m.seated))
+		m.slotNodes = append(m.slotNodes, n)
+		m.slot[n] = int32(len(m.slotNodes))
 	}
-	return m.seats[m.seat[n]-1].node
+	return m.slots[m.slot[n]-1].node
 }

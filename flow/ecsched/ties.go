@@ -20,17 +20,17 @@ import (
 // go elsewhere asks in one search against the arcs which of his nodes lead back to him;
 // the cycle by way of the lowest one is turned, and he stays there.
 type ties struct {
-	at      []int32   // by request: its seat, or out
-	holder  []int32   // by seat: the request, or out
+	at      []int32   // by request: its slot, or out
+	holder  []int32   // by slot: the request, or out
 	mayStay []bool    // by request: its arc to staying unscheduled is tight
-	mayRest []bool    // by seat: its arc to the sink is tight
-	tight   [][]int32 // by request: the seats to which its arcs are tight
-	wants   [][]int32 // by seat: the requests whose arcs to it are tight
+	mayRest []bool    // by slot: its arc to the sink is tight
+	tight   [][]int32 // by request: the slots to which its arcs are tight
+	wants   [][]int32 // by slot: the requests whose arcs to it are tight
 	settled []bool    // by request: it is where it is to be
 	fixed   []bool    // by request: it is settled whether it is placed
 	next    []int32   // by vertex: the way back, and none where there is none
 	queue   []int32
-	prices  []int64 // by vertex, of requests and seats
+	prices  []int64 // by vertex, of requests and slots
 	looks   int64
 }
 
@@ -39,7 +39,7 @@ const (
 	none = -1
 )
 
-// choose makes the flow of a solve that one. Vertices are the requests, then the seats,
+// choose makes the flow of a solve that one. Vertices are the requests, then the slots,
 // then the sink.
 func (x *ties) choose(m *matcher, r *round) {
 	x.gather(m, r)
@@ -49,19 +49,19 @@ func (x *ties) choose(m *matcher, r *round) {
 			i = len(r.requests) - 1 - at
 		}
 		if x.at[i] == out && x.mayStay[i] {
-			x.turn(int32(i), m.seated)
+			x.turn(int32(i), m.slotNodes)
 		}
 		x.fixed[i] = true
 	}
 	for i := range slices.Backward(r.requests) {
 		if x.at[i] != out {
-			x.turn(int32(i), m.seated)
+			x.turn(int32(i), m.slotNodes)
 		}
 		x.settled[i] = true
 	}
-	for i, seat := range x.at {
-		if r.requests[i].node = cluster.NoNode; seat != out {
-			r.requests[i].node = m.seated[seat]
+	for i, slot := range x.at {
+		if r.requests[i].node = cluster.NoNode; slot != out {
+			r.requests[i].node = m.slotNodes[slot]
 		}
 	}
 	r.ticks += x.looks
@@ -69,37 +69,37 @@ func (x *ties) choose(m *matcher, r *round) {
 
 // gather notes who is where, and which arcs are tight.
 func (x *ties) gather(m *matcher, r *round) {
-	requests, seats := len(r.requests), len(m.seated)
+	requests, slots := len(r.requests), len(m.slotNodes)
 	x.at, x.mayStay, x.tight = resized(x.at, requests), resized(x.mayStay, requests), emptied(x.tight, requests)
-	x.holder, x.mayRest, x.wants = resized(x.holder, seats), resized(x.mayRest, seats), emptied(x.wants, seats)
+	x.holder, x.mayRest, x.wants = resized(x.holder, slots), resized(x.mayRest, slots), emptied(x.wants, slots)
 	x.settled, x.fixed = resized(x.settled, requests), resized(x.fixed, requests)
 	clear(x.settled)
 	clear(x.fixed)
-	x.next, x.queue = resized(x.next, requests+seats+1), x.queue[:0]
+	x.next, x.queue = resized(x.next, requests+slots+1), x.queue[:0]
 	for v := range x.next {
 		x.next[v] = none
 	}
 	x.looks = int64(len(m.arcs))
 	sink := m.solver.Price(m.sink)
-	x.prices = resized(x.prices, requests+seats)
+	x.prices = resized(x.prices, requests+slots)
 	for i := range r.requests {
 		x.at[i] = out
 		x.prices[i] = m.solver.Price(m.requests[i].node)
 		x.mayStay[i] = r.requests[i].fits && m.graph.Arc(m.requests[i].out).Cost-x.prices[i]+sink == 0
 	}
-	for j := range m.seated {
+	for j := range m.slotNodes {
 		x.holder[j] = out
-		x.prices[requests+j] = m.solver.Price(m.seats[j].node)
+		x.prices[requests+j] = m.solver.Price(m.slots[j].node)
 		x.mayRest[j] = x.prices[requests+j] == sink // the arc costs nothing
 	}
 	for _, a := range m.arcs {
-		seat := m.seat[a.node] - 1
+		slot := m.slot[a.node] - 1
 		if m.solver.Flow(a.id) > 0 {
-			x.at[a.request], x.holder[seat] = seat, int32(a.request)
+			x.at[a.request], x.holder[slot] = slot, int32(a.request)
 		}
-		if a.cost-x.prices[a.request]+x.prices[requests+int(seat)] == 0 {
-			x.tight[a.request] = append(x.tight[a.request], seat)
-			x.wants[seat] = append(x.wants[seat], int32(a.request))
+		if a.cost-x.prices[a.request]+x.prices[requests+int(slot)] == 0 {
+			x.tight[a.request] = append(x.tight[a.request], slot)
+			x.wants[slot] = append(x.wants[slot], int32(a.request))
 		}
 	}
 }
@@ -107,14 +107,14 @@ func (x *ties) gather(m *matcher, r *round) {
 // turn takes a request to the lowest of the nodes from which a cycle leads back to it.
 func (x *ties) turn(i int32, nodes []cluster.NodeID) {
 	best, first := x.at[i], int32(len(x.at))
-	lower := func(seat int32) bool { return best == out || nodes[seat] < nodes[best] }
+	lower := func(slot int32) bool { return best == out || nodes[slot] < nodes[best] }
 	if !slices.ContainsFunc(x.tight[i], lower) {
 		return
 	}
 	x.search(i)
-	for _, seat := range x.tight[i] {
-		if x.next[first+seat] != none && lower(seat) {
-			best = seat
+	for _, slot := range x.tight[i] {
+		if x.next[first+slot] != none && lower(slot) {
+			best = slot
 		}
 	}
 	if best == x.at[i] {
@@ -148,13 +148,13 @@ func (x *ties) search(i int32) {
 	for at := 0; at < len(x.queue); at++ {
 		switch v := x.queue[at]; {
 		case v < first:
-			if seat := x.at[v]; seat == out && x.mayStay[v] && !x.fixed[v] {
+			if slot := x.at[v]; slot == out && x.mayStay[v] && !x.fixed[v] {
 				x.reach(sink, v)
-			} else if seat != out && slices.Contains(x.tight[v], seat) {
-				x.reach(first+seat, v)
+			} else if slot != out && slices.Contains(x.tight[v], slot) {
+				x.reach(first+slot, v)
 			}
 		case v < sink:
-			x.beforeSeat(v-first, v, sink)
+			x.beforeSlot(v-first, v, sink)
 		default:
 			x.beforeSink(first, sink)
 		}
@@ -170,28 +170,28 @@ func (x *ties) reach(v, by int32) {
 	}
 }
 
-// beforeSeat reaches who could come to a seat, and the sink if the seat could be free.
-func (x *ties) beforeSeat(seat, v, sink int32) {
-	for _, k := range x.wants[seat] {
-		if x.at[k] != seat && !x.settled[k] && (x.at[k] != out || !x.fixed[k]) {
+// beforeSlot reaches who could come to a slot, and the sink if the slot could be free.
+func (x *ties) beforeSlot(slot, v, sink int32) {
+	for _, k := range x.wants[slot] {
+		if x.at[k] != slot && !x.settled[k] && (x.at[k] != out || !x.fixed[k]) {
 			x.reach(k, v)
 		}
 	}
-	if x.holder[seat] != out && x.mayRest[seat] {
+	if x.holder[slot] != out && x.mayRest[slot] {
 		x.reach(sink, v)
 	}
 }
 
-// beforeSink reaches who could stay unscheduled, and the seats that are free.
+// beforeSink reaches who could stay unscheduled, and the slots that are free.
 func (x *ties) beforeSink(first, sink int32) {
-	for k, seat := range x.at {
-		if seat != out && x.mayStay[k] && !x.fixed[k] && !x.settled[k] {
+	for k, slot := range x.at {
+		if slot != out && x.mayStay[k] && !x.fixed[k] && !x.settled[k] {
 			x.reach(int32(k), sink)
 		}
 	}
-	for seat, k := range x.holder {
-		if k == out && x.mayRest[seat] {
-			x.reach(first+int32(seat), sink)
+	for slot, k := range x.holder {
+		if k == out && x.mayRest[slot] {
+			x.reach(first+int32(slot), sink)
 		}
 	}
 }

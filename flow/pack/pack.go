@@ -2,15 +2,15 @@
 // the nodes' room into slots of these sizes.
 //
 // A flow counts units, but tasks take vectors. A slot is a part of a node's room
-// that holds one task: its envelope is a vector, a task group may use it if
-// the demand is at most that, and the envelopes of a node sum to no more than its
-// room. So whatever a flow puts into slots fits, all of it at once. A slot as
-// large as the packed task loses nothing, and the packing itself is one of the
+// that holds one task: its envelope is a vector, a task group may use it if the
+// demand is at most that, and the envelopes of a node sum to no more than its room.
+// So whatever a flow puts into slots fits, all of it at once. A slot as large as the
+// packed task loses nothing, and the packing itself is one of the
 // flows: the cheapest flow is never dearer than the packing.
 //
 //	var packer pack.Packer
 //	var now, other pack.Packing
-//	packer.Pack(&in, &now)   // what stands where, and the slots
+//	packer.Pack(&in, &now)   // the assignment, and the slots
 //	packer.Repack(&other)    // the same, with higher bids for what was left over
 //
 // Nodes and task groups are numbers from 0. Quantities are integers of any unit, up

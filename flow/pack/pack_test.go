@@ -90,7 +90,7 @@ func TestSlotsAreSafe(t *testing.T) {
 					t.Fatalf("a task of task group %d fits on node %d, and was left", c, n)
 				}
 			}
-			if err := seated(in, &out, n); err != nil {
+			if err := fitSlots(in, &out, n); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -100,10 +100,10 @@ func TestSlotsAreSafe(t *testing.T) {
 	})
 }
 
-// seated says why the items of a node do not fit into its slots, one each: all but
+// fitSlots reports why the items of a node do not fit into its slots, one each: all but
 // one have a slot that is as large as they are.
-func seated(in *pack.Input, out *pack.Packing, n int) error {
-	var empty, homeless [][]int64
+func fitSlots(in *pack.Input, out *pack.Packing, n int) error {
+	var empty, unslotted [][]int64
 	for _, slot := range out.Slots(n) {
 		for range slot.Count {
 			empty = append(empty, out.Envelope(int(slot.ID)))
@@ -114,7 +114,7 @@ func seated(in *pack.Input, out *pack.Packing, n int) error {
 			demand := demandOf(in, item.ID)
 			at := slices.IndexFunc(empty, func(e []int64) bool { return slices.Equal(e, demand) })
 			if at < 0 {
-				homeless = append(homeless, demand)
+				unslotted = append(unslotted, demand)
 				continue
 			}
 			empty = slices.Delete(empty, at, at+1)
@@ -123,8 +123,8 @@ func seated(in *pack.Input, out *pack.Packing, n int) error {
 	if len(out.Items(n)) == 0 && len(empty) <= 1 {
 		return nil
 	}
-	if len(empty) != len(homeless) || len(empty) > 1 || len(empty) == 1 && !within(homeless[0], empty[0]) {
-		return fmt.Errorf("node %d has slots %v besides those of its tasks, and tasks %v besides them", n, empty, homeless)
+	if len(empty) != len(unslotted) || len(empty) > 1 || len(empty) == 1 && !within(unslotted[0], empty[0]) {
+		return fmt.Errorf("node %d has slots %v besides those of its tasks, and tasks %v besides them", n, empty, unslotted)
 	}
 	return nil
 }

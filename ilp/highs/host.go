@@ -42,7 +42,7 @@ type host struct {
 	leaps        int64 // of the clock, since HiGHS is to stop
 	memory       int64 // the cap, in bytes
 	refused      bool  // whether memory was asked for beyond the cap
-	said         []byte
+	printed      []byte
 	stopped      atomic.Uint32 // the ilp.Limit that first made the clock leap
 	copied       chan struct{} // closed when the caller's model is not read any more
 }
@@ -84,8 +84,8 @@ func (h *host) grow(m api.Memory, wanted int64) bool {
 	return ok
 }
 
-// sayMost is how much of what the module prints is kept.
-const sayMost = 400
+// mostPrinted is how much of what the module prints is kept.
+const mostPrinted = 400
 
 // write takes what is printed and returns its length.
 func (h *host) write(m api.Memory, vectors, count uint32) uint32 {
@@ -94,7 +94,7 @@ func (h *host) write(m api.Memory, vectors, count uint32) uint32 {
 		from, _ := m.ReadUint32Le(vectors + 8*i)
 		size, _ := m.ReadUint32Le(vectors + 8*i + 4)
 		if text, ok := m.Read(from, size); ok {
-			h.said = append(h.said, text[:min(len(text), sayMost-len(h.said))]...)
+			h.printed = append(h.printed, text[:min(len(text), mostPrinted-len(h.printed))]...)
 		}
 		total += size
 	}

@@ -78,8 +78,8 @@ func (p *program) attempt(ctx context.Context, h *host, do func(*instance) answe
 		a.limit = ilp.Memory
 	case ctx.Err() != nil:
 		a.limit = ilp.Time
-	case len(h.said) > 0:
-		return outcome{err: fmt.Errorf("%w: %w; it said %q", ErrCrashed, err, h.said)}
+	case len(h.printed) > 0:
+		return outcome{err: fmt.Errorf("%w: %w; it printed %q", ErrCrashed, err, h.printed)}
 	default:
 		return outcome{err: fmt.Errorf("%w: %w", ErrCrashed, err)}
 	}
