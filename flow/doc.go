@@ -4,8 +4,8 @@
 // 2016).
 //
 //	task group ──▶ aggregator ──▶ aggregator ──▶ port of a node ──▶ sink
-//	  │  ╲________ an arc of its own ________▶ port              ▲
-//	  ╰──────────▶ unscheduled, one a job ───────────────────────╯
+//	  │  ╲__________ an arc of its own ___________▶ port              ▲
+//	  ╰───────────────▶ unscheduled, one a job ───────────────────────╯
 //
 // What stands in the network:
 //
@@ -33,8 +33,8 @@
 // prices of the solution, and put in if it could improve it.
 //
 // Files: model.go (what a policy says) · policy.go (a round) · asleep.go (rounds with a budget
-// that go on where the last was cut) · members.go (which task
-// is in which task group) · network.go (the graph) · slots.go · tenants.go (who may be
+// that go on where the last was cut) · members.go (which task is in which task group) ·
+// network.go (the graph) · slots.go · tenants.go (who may be
 // stopped for one that comes) · ranking.go ·
 // placement.go (from flow to plan) · evict.go (who leaves for whom) · contention.go (rounds planned again by packing) ·
 // bound.go, boundplan.go and boundroom.go (what any plan costs at least) ·
