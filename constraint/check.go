@@ -17,7 +17,7 @@ func Check(p *Problem, a Assignment) error {
 	}
 	for i := range a {
 		if err := p.checkContainer(i, a); err != nil {
-			return fmt.Errorf("container %d of %s: %w", i, p.Applications[p.Classes[p.Containers[i].Class].Application].Name, err)
+			return fmt.Errorf("container %d of %s: %w", i, p.Applications[p.Shapes[p.Containers[i].Shape].Application].Name, err)
 		}
 	}
 	for i := range p.Applications {
@@ -42,7 +42,7 @@ func Check(p *Problem, a Assignment) error {
 // is on its node.
 func (p *Problem) checkContainer(i int, a Assignment) error {
 	c, node := &p.Containers[i], a[i]
-	class := &p.Classes[c.Class]
+	shape := &p.Shapes[c.Shape]
 	switch {
 	case node < Nowhere || int(node) >= len(p.Nodes):
 		return fmt.Errorf("is on node row %d of %d", node, len(p.Nodes))
@@ -52,17 +52,17 @@ func (p *Problem) checkContainer(i int, a Assignment) error {
 		return fmt.Errorf("runs on node row %d, and is taken off", c.At)
 	case node == Nowhere || node == c.At:
 		return nil // what is there may stay, whatever may have changed
-	case class.Eligible != nil && !class.Eligible[node]:
+	case shape.Eligible != nil && !shape.Eligible[node]:
 		return fmt.Errorf("is on node %s, which it may not use", p.Nodes[node].Name)
 	}
-	app := &p.Applications[class.Application]
-	most, beside := class.PerNode, int32(0)
+	app := &p.Applications[shape.Application]
+	most, beside := shape.PerNode, int32(0)
 	for other := app.First; other < app.End; other++ {
 		if a[other] != node {
 			continue
 		}
 		beside++
-		if limit := p.Classes[p.Containers[other].Class].PerNode; limit != 0 && (most == 0 || limit < most) {
+		if limit := p.Shapes[p.Containers[other].Shape].PerNode; limit != 0 && (most == 0 || limit < most) {
 			most = limit
 		}
 	}
@@ -80,7 +80,7 @@ func (p *Problem) checkRoom(a Assignment) error {
 			continue
 		}
 		for k, q := range left {
-			if q < 0 && slices.ContainsFunc(comes[n], func(i int32) bool { return p.Classes[p.Containers[i].Class].Demand[k] > 0 }) {
+			if q < 0 && slices.ContainsFunc(comes[n], func(i int32) bool { return p.Shapes[p.Containers[i].Shape].Demand[k] > 0 }) {
 				return fmt.Errorf("node %s: %s %s more than it has", p.Nodes[n].Name, p.Kinds[k].Format(-q), p.Kinds[k].Name)
 			}
 		}
@@ -111,7 +111,7 @@ func (p *Problem) moves(a Assignment) (comes [][]int32, devices [][]int64) {
 		}
 		for d := range devices[c.At] {
 			if c.Devices.Has(d) {
-				devices[c.At][d] += p.Classes[c.Class].Need.Share
+				devices[c.At][d] += p.Shapes[c.Shape].Need.Share
 			}
 		}
 	}
@@ -127,7 +127,7 @@ const mostTries = 100_000
 func (p *Problem) devicesHold(comes []int32, devices []int64) bool {
 	var needs []cluster.DeviceNeed
 	for _, i := range comes {
-		if need := p.Classes[p.Containers[i].Class].Need; need.Count > 0 {
+		if need := p.Shapes[p.Containers[i].Shape].Need; need.Count > 0 {
 			needs = append(needs, need)
 		}
 	}

@@ -21,11 +21,11 @@ func world() *constraint.Problem {
 			{Name: cluster.EachNode, Sets: []string{"n0", "n1"}, SetOf: []int32{0, 1}},
 		},
 		Applications: []constraint.Application{{Name: "old", First: 0, End: 1, Deployed: true}, {Name: "new", First: 1, End: 3}},
-		Classes: []constraint.Class{
+		Shapes: []constraint.Shape{
 			{Application: 0, Demand: cluster.Vector{2, 0}, Tags: []string{"app:old", "loud"}},
 			{Application: 1, Demand: cluster.Vector{4, 3}, Need: cluster.DeviceNeed{Count: 1, Share: 3}, Tags: []string{"app:new"}},
 		},
-		Containers: []constraint.Container{{Class: 0, At: 0, Fixed: true}, {Class: 1, At: constraint.Nowhere}, {Class: 1, At: constraint.Nowhere}},
+		Containers: []constraint.Container{{Shape: 0, At: 0, Fixed: true}, {Shape: 1, At: constraint.Nowhere}, {Shape: 1, At: constraint.Nowhere}},
 		Objective:  constraint.Standard(),
 	}
 }
@@ -47,9 +47,9 @@ func TestCheck(t *testing.T) {
 		{"the fixed one is dropped", func(p *constraint.Problem) { p.Containers[0].Fixed = false }, constraint.Assignment{-1, -1, -1}, "runs on node row 0, and is taken off"},
 		{"what runs moves away, and makes room", func(p *constraint.Problem) { p.Containers[0].Fixed, p.Nodes[1].Free[0] = false, 2 }, constraint.Assignment{1, 0, 0}, ""},
 		{"not there", nil, constraint.Assignment{0, 2, 2}, "is on node row 2 of 2"},
-		{"not eligible", func(p *constraint.Problem) { p.Classes[1].Eligible = []bool{true, false} }, constraint.Assignment{0, 0, 1}, "is on node n1, which it may not use"},
-		{"too many on a node", func(p *constraint.Problem) { p.Classes[1].PerNode = 1 }, constraint.Assignment{0, 1, 1}, "is one of 2 of its application on node n1, which may hold 1"},
-		{"as many on a node as may be", func(p *constraint.Problem) { p.Classes[1].PerNode = 2 }, constraint.Assignment{0, 1, 1}, ""},
+		{"not eligible", func(p *constraint.Problem) { p.Shapes[1].Eligible = []bool{true, false} }, constraint.Assignment{0, 0, 1}, "is on node n1, which it may not use"},
+		{"too many on a node", func(p *constraint.Problem) { p.Shapes[1].PerNode = 1 }, constraint.Assignment{0, 1, 1}, "is one of 2 of its application on node n1, which may hold 1"},
+		{"as many on a node as may be", func(p *constraint.Problem) { p.Shapes[1].PerNode = 2 }, constraint.Assignment{0, 1, 1}, ""},
 		{"devices", func(p *constraint.Problem) { p.Nodes[1].Devices = []int64{4, 2} }, constraint.Assignment{0, 1, 1}, "node n1: its devices cannot hold the 2 containers"},
 		{"hard", func(p *constraint.Problem) { p.Constraints = []cluster.Constraint{apart} }, constraint.Assignment{0, 0, 1}, "constraint apart is hard, and violated 1 times where it was 0 times"},
 		{"hard, and kept", func(p *constraint.Problem) { p.Constraints = []cluster.Constraint{apart} }, constraint.Assignment{0, 1, 1}, ""},
@@ -79,11 +79,11 @@ func TestDevicesHoldWhateverTheOrder(t *testing.T) {
 	p.Nodes[1].Devices = []int64{10, 10}
 	shares := []int64{5, 4, 4, 3, 3} // 4+3+3 and 5+4, and not 5+4 and 4+3+3 with one misplaced
 	p.Applications[1].End = 1 + int32(len(shares))
-	p.Containers, p.Classes = p.Containers[:1], p.Classes[:1]
+	p.Containers, p.Shapes = p.Containers[:1], p.Shapes[:1]
 	a := constraint.Assignment{0}
 	for i, share := range shares {
-		p.Classes = append(p.Classes, constraint.Class{Application: 1, Demand: cluster.Vector{1, share}, Need: cluster.DeviceNeed{Count: 1, Share: share}})
-		p.Containers = append(p.Containers, constraint.Container{Class: int32(i + 1), At: constraint.Nowhere})
+		p.Shapes = append(p.Shapes, constraint.Shape{Application: 1, Demand: cluster.Vector{1, share}, Need: cluster.DeviceNeed{Count: 1, Share: share}})
+		p.Containers = append(p.Containers, constraint.Container{Shape: int32(i + 1), At: constraint.Nowhere})
 		a = append(a, 1)
 	}
 	p.Nodes[1].Free[1] = 20

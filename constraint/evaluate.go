@@ -212,7 +212,7 @@ func (j *judge) whole(row int32, targets []int32, v *Verdict, violations []Viola
 
 // role is what the container is in the bound.
 func (j *judge) role(container int, bound int32) Role {
-	roles := j.roles.Of[j.p.Containers[container].Class]
+	roles := j.roles.Of[j.p.Containers[container].Shape]
 	at, has := slices.BinarySearchFunc(roles, bound, func(r Role, bound int32) int { return cmp.Compare(r.Bound, bound) })
 	if has {
 		return roles[at]
@@ -223,7 +223,7 @@ func (j *judge) role(container int, bound int32) Role {
 // constrained counts whom any bound concerns.
 func (j *judge) constrained() {
 	for i, node := range j.a {
-		subject := slices.ContainsFunc(j.roles.Of[j.p.Containers[i].Class], func(r Role) bool { return r.Subject })
+		subject := slices.ContainsFunc(j.roles.Of[j.p.Containers[i].Shape], func(r Role) bool { return r.Subject })
 		if node != Nowhere && subject {
 			j.report.Constrained++
 		}
@@ -296,7 +296,7 @@ func (p *Problem) left(a Assignment) [][]int64 {
 	}
 	for i, node := range a {
 		c := &p.Containers[i]
-		for k, q := range p.Classes[c.Class].Demand {
+		for k, q := range p.Shapes[c.Shape].Demand {
 			if c.At != Nowhere {
 				left[c.At][k] += q
 			}

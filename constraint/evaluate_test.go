@@ -116,7 +116,7 @@ func bound(p *constraint.Problem, i int) bool {
 
 func has(p *constraint.Problem, i int, tags []string) bool {
 	for _, tag := range tags {
-		if !slices.Contains(p.Classes[p.Containers[i].Class].Tags, tag) {
+		if !slices.Contains(p.Shapes[p.Containers[i].Shape].Tags, tag) {
 			return false
 		}
 	}
@@ -174,7 +174,7 @@ func countRest(p *constraint.Problem, a constraint.Assignment, r *constraint.Rep
 	o := p.Objective
 	missed := map[int32]bool{}
 	for i, c := range p.Containers {
-		app := p.Classes[c.Class].Application
+		app := p.Shapes[c.Shape].Application
 		switch {
 		case a[i] != constraint.Nowhere:
 		case p.Applications[app].Deployed:
@@ -190,7 +190,7 @@ func countRest(p *constraint.Problem, a constraint.Assignment, r *constraint.Rep
 		for k := range p.Kinds {
 			left := node.Free[k]
 			for i, c := range p.Containers {
-				q := p.Classes[c.Class].Demand[k]
+				q := p.Shapes[c.Shape].Demand[k]
 				if c.At == int32(n) {
 					left += q
 				}

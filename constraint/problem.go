@@ -16,7 +16,7 @@ type Problem struct {
 	Groups []Group // Groups[0] is cluster.EachNode
 	// Applications own consecutive containers.
 	Applications []Application
-	Classes      []Class
+	Shapes       []Shape
 	Containers   []Container
 	Constraints  []cluster.Constraint
 	Objective    Objective
@@ -53,23 +53,24 @@ type Application struct {
 	Deployed bool
 }
 
-// Class is what containers that nothing distinguishes have in common.
-type Class struct {
+// Shape is what containers of an application that nothing distinguishes have in common: cluster.Shape,
+// with the nodes that it may use written out.
+type Shape struct {
 	Application int32
 	Demand      cluster.Vector
 	Need        cluster.DeviceNeed // of the kind that comes in devices
 	Tags        []string           // sorted, cluster.AppTag included
-	// Eligible says which nodes the class may use, by node; nil is all of them.
+	// Eligible says which nodes the shape may use, by node; nil is all of them.
 	Eligible []bool
 	// PerNode is how many containers of the application a node may hold where one of
-	// this class is; 0 is no limit. It is as hard as room is.
+	// this shape is; 0 is no limit. It is as hard as room is.
 	PerNode int32
 }
 
-// Container is one container of an application.
+// Container is one container of an application: Medea's word for what is a task elsewhere.
 type Container struct {
 	Task  cluster.TaskID // whose it is, where the problem is a cluster's
-	Class int32
+	Shape int32
 	// At is where it is when the problem is posed; Nowhere if it is to be placed.
 	At int32
 	// Devices are those that it holds there.

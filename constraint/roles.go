@@ -6,7 +6,7 @@ import (
 	"fairlead.dev/fairlead/cluster"
 )
 
-// This file finds, once for a problem, which bound concerns which class, so that whoever
+// This file finds, once for a problem, which bound concerns which shape, so that whoever
 // counts looks at no tags.
 
 // Bound is a bound of the problem with what solvers ask of it all the time.
@@ -17,22 +17,22 @@ type Bound struct {
 	Whole                   bool  // without a subject: every set of the group is bound
 }
 
-// Role is what containers of a class are in a bound.
+// Role is what containers of a shape are in a bound.
 type Role struct {
 	Bound           int32
 	Subject, Target bool
 }
 
 // Roles are the bounds of a problem, in the order of constraints, alternatives and
-// bounds, and what each class is in which of them.
+// bounds, and what each shape is in which of them.
 type Roles struct {
 	Bounds []Bound
-	Of     [][]Role // by class, in the order of bounds
+	Of     [][]Role // by shape, in the order of bounds
 }
 
 // FindRoles is the index of p.
 func FindRoles(p *Problem) *Roles {
-	r := &Roles{Of: make([][]Role, len(p.Classes))}
+	r := &Roles{Of: make([][]Role, len(p.Shapes))}
 	for c := range p.Constraints {
 		for alternative, bounds := range p.Constraints[c].Any {
 			for i := range bounds {
@@ -46,13 +46,13 @@ func FindRoles(p *Problem) *Roles {
 	}
 	named := r.named()
 	seen := make([]int, len(r.Bounds))
-	for class := range p.Classes {
-		tags := p.Classes[class].Tags
+	for shape := range p.Shapes {
+		tags := p.Shapes[shape].Tags
 		var rows []int32
 		for _, tag := range tags {
 			for _, b := range named[tag] {
-				if seen[b] != class+1 {
-					seen[b] = class + 1
+				if seen[b] != shape+1 {
+					seen[b] = shape + 1
 					rows = append(rows, b)
 				}
 			}
@@ -60,7 +60,7 @@ func FindRoles(p *Problem) *Roles {
 		slices.Sort(rows)
 		for _, b := range rows {
 			if subject, target := r.Bounds[b].Affects(tags); subject || target {
-				r.Of[class] = append(r.Of[class], Role{b, subject, target})
+				r.Of[shape] = append(r.Of[shape], Role{b, subject, target})
 			}
 		}
 	}

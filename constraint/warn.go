@@ -24,8 +24,8 @@ type Knowledge struct {
 // Known is what a problem tells.
 func Known(p *Problem) Knowledge {
 	k := Knowledge{Tags: []string{}, Groups: []string{}}
-	for i := range p.Classes {
-		k.Tags = append(k.Tags, p.Classes[i].Tags...)
+	for i := range p.Shapes {
+		k.Tags = append(k.Tags, p.Shapes[i].Tags...)
 	}
 	slices.Sort(k.Tags)
 	k.Tags = slices.Compact(k.Tags)

@@ -56,7 +56,7 @@ func TestKnown(t *testing.T) {
 			{Name: "rack", SetOf: []int32{0, 0}},
 			{Name: "zone", SetOf: []int32{0, Nowhere}},
 		},
-		Classes: []Class{{Tags: []string{"b", "c"}}, {Tags: []string{"a", "b"}}},
+		Shapes: []Shape{{Tags: []string{"b", "c"}}, {Tags: []string{"a", "b"}}},
 	}
 	want := Knowledge{Tags: []string{"a", "b", "c"}, Groups: []string{"node", "rack", "zone"}, Covering: []string{"node", "rack"}}
 	if diff := cmp.Diff(want, Known(p)); diff != "" {

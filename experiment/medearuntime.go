@@ -152,7 +152,7 @@ func (p *posing) servingTime(app *constraint.Application, plan constraint.Assign
 
 // tagged reports whether the container has the tag.
 func (p *posing) tagged(container int, tag string) bool {
-	_, found := slices.BinarySearch(p.Classes[p.Containers[container].Class].Tags, tag)
+	_, found := slices.BinarySearch(p.Shapes[p.Containers[container].Shape].Tags, tag)
 	return found
 }
 

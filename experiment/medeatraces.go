@@ -147,13 +147,13 @@ func (c *census) simulated(all []outcome) {
 }
 
 // fewest is a number of nodes below which no placement of all is, by room and limits alone:
-// for each set of nodes that classes are confined to, if these sets do not overlap, and for the whole
+// for each set of nodes that shapes are confined to, if these sets do not overlap, and for the whole
 // cluster otherwise.
 func fewest(p *constraint.Problem) int {
 	var sets [][]bool
-	within := make([]int, len(p.Classes))
-	for c := range p.Classes {
-		set := p.Classes[c].Eligible
+	within := make([]int, len(p.Shapes))
+	for c := range p.Shapes {
+		set := p.Shapes[c].Eligible
 		within[c] = slices.IndexFunc(sets, func(s []bool) bool { return slices.Equal(s, set) && (s == nil) == (set == nil) })
 		if within[c] < 0 {
 			within[c] = len(sets)
@@ -161,11 +161,11 @@ func fewest(p *constraint.Problem) int {
 		}
 	}
 	if overlap(sets, len(p.Nodes)) {
-		sets, within = [][]bool{nil}, make([]int, len(p.Classes))
+		sets, within = [][]bool{nil}, make([]int, len(p.Shapes))
 	}
 	sum := 0
 	for i, set := range sets {
-		sum += fewestOf(p, set, func(class int32) bool { return within[class] == i })
+		sum += fewestOf(p, set, func(shape int32) bool { return within[shape] == i })
 	}
 	return sum
 }
@@ -186,23 +186,23 @@ func overlap(sets [][]bool, nodes int) bool {
 	return false
 }
 
-// fewestOf is that number for the classes of one set.
-func fewestOf(p *constraint.Problem, set []bool, of func(class int32) bool) int {
+// fewestOf is that number for the shapes of one set.
+func fewestOf(p *constraint.Problem, set []bool, of func(shape int32) bool) int {
 	asked, apart := make(cluster.Vector, len(p.Kinds)), map[int32]int{}
 	least := 0
 	for i := range p.Containers {
-		class := p.Containers[i].Class
-		if !of(class) {
+		shape := p.Containers[i].Shape
+		if !of(shape) {
 			continue
 		}
-		for k, q := range p.Classes[class].Demand {
+		for k, q := range p.Shapes[shape].Demand {
 			asked[k] += q
 		}
-		apart[class]++
+		apart[shape]++
 	}
 	for _, role := range constraint.FindRoles(p).Bounds {
-		for class, count := range apart {
-			subject, target := role.Affects(p.Classes[class].Tags)
+		for shape, count := range apart {
+			subject, target := role.Affects(p.Shapes[shape].Tags)
 			if subject && target && role.Max < cluster.Unbounded {
 				least = max(least, (count+int(role.Max))/(int(role.Max)+1))
 			}

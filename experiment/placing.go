@@ -107,7 +107,7 @@ func inherited(p *constraint.Problem) []constraint.Violation {
 	bounds := constraint.FindRoles(p).Bounds
 	runs := func(b *constraint.Bound) bool {
 		return slices.ContainsFunc(p.Containers, func(c constraint.Container) bool {
-			_, target := b.Affects(p.Classes[c.Class].Tags)
+			_, target := b.Affects(p.Shapes[c.Shape].Tags)
 			return target && c.At != constraint.Nowhere
 		})
 	}
@@ -148,7 +148,7 @@ func loads(p *constraint.Problem, a constraint.Assignment) []float64 {
 	}
 	for i, node := range a {
 		c := &p.Containers[i]
-		for k, q := range p.Classes[c.Class].Demand {
+		for k, q := range p.Shapes[c.Shape].Demand {
 			if c.At != constraint.Nowhere {
 				left[c.At][k] += q
 			}

@@ -70,12 +70,12 @@ func (p *posing) submit(name string, crews ...crew) {
 	for _, c := range crews {
 		tags := []string{cluster.AppTag(name), c.tag}
 		slices.Sort(tags)
-		class := int32(len(p.Classes))
-		p.Classes = append(p.Classes, constraint.Class{
+		shape := int32(len(p.Shapes))
+		p.Shapes = append(p.Shapes, constraint.Shape{
 			Application: int32(len(p.Applications)), Demand: cluster.Vector{c.cores, c.memory * bedGiB}, Tags: tags,
 		})
 		for range c.count {
-			p.Containers = append(p.Containers, constraint.Container{Task: cluster.TaskID(len(p.Containers)), Class: class, At: constraint.Nowhere})
+			p.Containers = append(p.Containers, constraint.Container{Task: cluster.TaskID(len(p.Containers)), Shape: shape, At: constraint.Nowhere})
 		}
 	}
 	app.End = int32(len(p.Containers))

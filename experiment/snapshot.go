@@ -222,22 +222,22 @@ func (t *tracePosing) application(tasks []trace.Task) {
 	}
 	for alike := range chunks(tasks, same) {
 		first := &alike[0]
-		class := constraint.Class{Application: int32(len(t.p.Applications)), Demand: first.Demand, Tags: []string{cluster.AppTag(name)}, Eligible: t.nodesFor(first.Requirements)}
+		shape := constraint.Shape{Application: int32(len(t.p.Applications)), Demand: first.Demand, Tags: []string{cluster.AppTag(name)}, Eligible: t.nodesFor(first.Requirements)}
 		if t.device >= 0 {
-			class.Need = t.kinds[t.device].Need(first.Demand[t.device])
+			shape.Need = t.kinds[t.device].Need(first.Demand[t.device])
 		}
 		if first.PerNode > 0 {
-			class.Tags = append(class.Tags, limitTag(first.PerNode))
+			shape.Tags = append(shape.Tags, limitTag(first.PerNode))
 			if !slices.Contains(limits, first.PerNode) {
 				limits = append(limits, first.PerNode)
 			}
 		}
 		for range alike {
 			t.p.Containers = append(t.p.Containers, constraint.Container{
-				Task: cluster.TaskID(len(t.p.Containers)), Class: int32(len(t.p.Classes)), At: constraint.Nowhere,
+				Task: cluster.TaskID(len(t.p.Containers)), Shape: int32(len(t.p.Shapes)), At: constraint.Nowhere,
 			})
 		}
-		t.p.Classes = append(t.p.Classes, class)
+		t.p.Shapes = append(t.p.Shapes, shape)
 	}
 	app.End = int32(len(t.p.Containers))
 	t.p.Applications = append(t.p.Applications, app)

@@ -46,7 +46,7 @@ func New(p *constraint.Problem, roles *constraint.Roles) *Board {
 		b.at[c] = constraint.Nowhere
 		if n := p.Containers[c].At; n != constraint.Nowhere {
 			b.enter(int32(c), n)
-			b.counts.change(p.Containers[c].Class, n, 1, &b.memory)
+			b.counts.change(p.Containers[c].Shape, n, 1, &b.memory)
 			b.seat(int32(c), n, p.Containers[c].Devices)
 			b.placed[b.app[c]]++
 		}
@@ -89,7 +89,7 @@ func (b *Board) Placed(application int32) bool {
 // more containers could not mend. A plan that went by Fits may still violate hard minima;
 // Excess says so.
 func (b *Board) Fits(container, node int32) bool {
-	return b.fits(container, node) && b.bearable(b.classOf[container], node)
+	return b.fits(container, node) && b.bearable(b.shapeOf[container], node)
 }
 
 // HasRoom is Fits without constraints: it is eligible, and there is room.
@@ -104,7 +104,7 @@ func (b *Board) Put(container, node int32) {
 // Restore is Put with the devices that the container had there.
 func (b *Board) Restore(container, node int32, devices cluster.DeviceSet) {
 	b.enter(container, node)
-	b.counts.change(b.classOf[container], node, 1, &b.memory)
+	b.counts.change(b.shapeOf[container], node, 1, &b.memory)
 	before := b.state(&b.room, node, nil)
 	b.room.take(container, node, devices)
 	b.put(container, node)
@@ -114,7 +114,7 @@ func (b *Board) Restore(container, node int32, devices cluster.DeviceSet) {
 // Take takes the container off the node that it is on.
 func (b *Board) Take(container int32) {
 	node := b.leave(container)
-	b.counts.change(b.classOf[container], node, -1, &b.memory)
+	b.counts.change(b.shapeOf[container], node, -1, &b.memory)
 	before := b.state(&b.room, node, nil)
 	b.give(container, node)
 	b.tally.take(container, node)

@@ -172,11 +172,11 @@ func TestDevices(t *testing.T) {
 		Nodes:        []constraint.Node{{Capacity: cluster.Vector{30}, Free: cluster.Vector{17}, Devices: []int64{10, 3, 4}}},
 		Groups:       []constraint.Group{{Name: cluster.EachNode, Sets: []string{"n"}, SetOf: []int32{0}}},
 		Applications: []constraint.Application{{End: 3}},
-		Classes: []constraint.Class{
+		Shapes: []constraint.Shape{
 			{Demand: cluster.Vector{3}, Need: cluster.DeviceNeed{Count: 1, Share: 3}},
 			{Demand: cluster.Vector{10}, Need: cluster.DeviceNeed{Count: 1, Share: 10}},
 		},
-		Containers: []constraint.Container{{Class: 0, At: constraint.Nowhere}, {Class: 0, At: 0, Devices: 1 << 2}, {Class: 1, At: constraint.Nowhere}},
+		Containers: []constraint.Container{{Shape: 0, At: constraint.Nowhere}, {Shape: 0, At: 0, Devices: 1 << 2}, {Shape: 1, At: constraint.Nowhere}},
 	}
 	b := board.New(p, constraint.FindRoles(p))
 	b.Take(1) // leaves 7 on the last device
@@ -313,7 +313,7 @@ func TestNoNodes(t *testing.T) {
 	p := &constraint.Problem{
 		Groups:       []constraint.Group{{Name: cluster.EachNode}},
 		Applications: []constraint.Application{{Name: "a", End: 1, Deployed: true}},
-		Classes:      make([]constraint.Class, 1),
+		Shapes:       make([]constraint.Shape, 1),
 		Containers:   []constraint.Container{{At: constraint.Nowhere}},
 		Objective:    constraint.Standard(),
 	}

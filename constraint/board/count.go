@@ -26,7 +26,7 @@ type slot struct {
 	listed  int32 // where it is among the violated; Nowhere if it is not
 }
 
-// role is what the containers of a class are in a bound, beside what is needed to count
+// role is what the containers of a shape are in a bound, beside what is needed to count
 // them there.
 type role struct {
 	bound   int32
@@ -41,7 +41,7 @@ type role struct {
 	subject, target bool
 }
 
-// stake is a constraint that concerns a class, by the roles that the class has in it.
+// stake is a constraint that concerns a shape, by the roles that the shape has in it.
 type stake struct {
 	constraint, first, end int32
 }
@@ -75,7 +75,7 @@ const (
 type counts struct {
 	roles        []role
 	stakes       []stake
-	soft, hard   []int32 // by class: where its stakes in soft and in hard constraints begin; one more
+	soft, hard   []int32 // by shape: where its stakes in soft and in hard constraints begin; one more
 	groups       int32
 	sets         []int32 // by node and group
 	slots        []slot
@@ -105,12 +105,12 @@ func newCounts(p *constraint.Problem, roles *constraint.Roles) counts {
 	}
 	c.standings(p)
 	c.bounds(p, roles)
-	for class := range p.Classes {
-		c.join(roles.Of[class], roles, false)
+	for shape := range p.Shapes {
+		c.join(roles.Of[shape], roles, false)
 	}
 	c.soft = append(c.soft, int32(len(c.stakes)))
-	for class := range p.Classes {
-		c.join(roles.Of[class], roles, true)
+	for shape := range p.Shapes {
+		c.join(roles.Of[shape], roles, true)
 	}
 	c.hard = append(c.hard, int32(len(c.stakes)))
 	c.populate(p, roles)
@@ -177,15 +177,15 @@ func (c *counts) bounds(p *constraint.Problem, roles *constraint.Roles) {
 
 // targetsOf is how many containers each bound could count at the most.
 func targetsOf(p *constraint.Problem, roles *constraint.Roles) []int32 {
-	size := make([]int32, len(p.Classes))
+	size := make([]int32, len(p.Shapes))
 	for i := range p.Containers {
-		size[p.Containers[i].Class]++
+		size[p.Containers[i].Shape]++
 	}
 	most := make([]int32, len(roles.Bounds))
-	for class := range roles.Of {
-		for _, r := range roles.Of[class] {
+	for shape := range roles.Of {
+		for _, r := range roles.Of[shape] {
 			if r.Target {
-				most[r.Bound] += size[class]
+				most[r.Bound] += size[shape]
 			}
 		}
 	}
@@ -213,7 +213,7 @@ func (c *counts) climb(p *constraint.Problem, b *constraint.Bound, steps int32) 
 	return first
 }
 
-// join adds the stakes of a class in the soft or in the hard constraints.
+// join adds the stakes of a shape in the soft or in the hard constraints.
 func (c *counts) join(of []constraint.Role, roles *constraint.Roles, hard bool) {
 	if hard {
 		c.hard = append(c.hard, int32(len(c.stakes)))
@@ -360,10 +360,10 @@ func costOf(price, weight int64) int64 {
 	return shareOf(weight, price, 1_000_000)
 }
 
-// change counts sign containers of the class on the node.
-func (c *counts) change(class, node, sign int32, m *memory) {
+// change counts sign containers of the shape on the node.
+func (c *counts) change(shape, node, sign int32, m *memory) {
 	sets := c.setsOf(node)
-	for _, ends := range [2][2]int32{{c.soft[class], c.soft[class+1]}, {c.hard[class], c.hard[class+1]}} {
+	for _, ends := range [2][2]int32{{c.soft[shape], c.soft[shape+1]}, {c.hard[shape], c.hard[shape+1]}} {
 		for i := ends[0]; i < ends[1]; i++ {
 			s := &c.stakes[i]
 			for j := s.first; j < s.end; j++ {
@@ -384,18 +384,18 @@ func (c *counts) change(class, node, sign int32, m *memory) {
 	}
 }
 
-// delta is what one more container of the class on the node would add to the cost of soft
+// delta is what one more container of the shape on the node would add to the cost of soft
 // constraints and to the strain of hard ones.
-func (c *counts) delta(class, node int32) (cost, strain int64) {
+func (c *counts) delta(shape, node int32) (cost, strain int64) {
 	sets := c.setsOf(node)
-	for i := c.soft[class]; i < c.soft[class+1]; i++ {
+	for i := c.soft[shape]; i < c.soft[shape+1]; i++ {
 		s := &c.stakes[i]
 		of := &c.constraints[s.constraint]
 		if price := c.wouldBe(s, of, sets); price != of.price {
 			cost += costOf(price, of.weight) - of.cost
 		}
 	}
-	for i := c.hard[class]; i < c.hard[class+1]; i++ {
+	for i := c.hard[shape]; i < c.hard[shape+1]; i++ {
 		s := &c.stakes[i]
 		of := &c.constraints[s.constraint]
 		strain += c.wouldBe(s, of, sets) - of.price
@@ -403,10 +403,10 @@ func (c *counts) delta(class, node int32) (cost, strain int64) {
 	return cost, strain
 }
 
-// clean reports whether one more container of the class on the node makes no constraint dearer.
-func (c *counts) clean(class, node int32) bool {
+// clean reports whether one more container of the shape on the node makes no constraint dearer.
+func (c *counts) clean(shape, node int32) bool {
 	sets := c.setsOf(node)
-	for _, ends := range [2][2]int32{{c.soft[class], c.soft[class+1]}, {c.hard[class], c.hard[class+1]}} {
+	for _, ends := range [2][2]int32{{c.soft[shape], c.soft[shape+1]}, {c.hard[shape], c.hard[shape+1]}} {
 		for i := ends[0]; i < ends[1]; i++ {
 			of := &c.constraints[c.stakes[i].constraint]
 			if c.wouldBe(&c.stakes[i], of, sets) > of.price {
@@ -440,14 +440,14 @@ func (c *counts) wouldBe(s *stake, of *standing, sets []int32) int64 {
 	return least
 }
 
-// bearable reports whether a container of the class on the node makes nobody a violator of
+// bearable reports whether a container of the shape on the node makes nobody a violator of
 // a hard maximum, of a constraint with one alternative. Others are judged by the excess.
-func (c *counts) bearable(class, node int32) bool {
-	if c.hard[class] == c.hard[class+1] {
+func (c *counts) bearable(shape, node int32) bool {
+	if c.hard[shape] == c.hard[shape+1] {
 		return true
 	}
 	sets := c.setsOf(node)
-	for i := c.hard[class]; i < c.hard[class+1]; i++ {
+	for i := c.hard[shape]; i < c.hard[shape+1]; i++ {
 		s := &c.stakes[i]
 		if of := &c.constraints[s.constraint]; of.first+1 < of.end {
 			continue
@@ -491,7 +491,7 @@ func (b *Board) Targets(bound, node int32) int32 {
 
 // Clean reports whether the container, which is on no node, would on the node add to no
 // constraint's violations.
-func (b *Board) Clean(container, node int32) bool { return b.clean(b.classOf[container], node) }
+func (b *Board) Clean(container, node int32) bool { return b.clean(b.shapeOf[container], node) }
 
 // Chosen reports whether the bound's alternative is of those of least price of its constraint.
 func (b *Board) Chosen(bound int32) bool {

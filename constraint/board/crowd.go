@@ -6,14 +6,14 @@ import (
 	"fairlead.dev/fairlead/constraint"
 )
 
-// This file says what a class violates because there are more of it than may be together: those whom
+// This file says what a shape violates because there are more of it than may be together: those whom
 // a bound both binds and counts, each of whom wants at most so many others in its set.
 
-// berths are how many containers of the class each set that has room for one may hold before the bound is
+// berths are how many containers of the shape each set that has room for one may hold before the bound is
 // violated there, the most first, and how many that are together. It looks no further once they
 // are as many as wanted, which they are, too, where a node outside all sets has room.
-func (f *floor) berths(class int32, r *role, wanted int64) (each []int64, all int64) {
-	k := &f.classes[class]
+func (f *floor) berths(shape int32, r *role, wanted int64) (each []int64, all int64) {
+	k := &f.shapes[shape]
 	seen := make([]bool, r.outside+1)
 	visit := func(node int32) {
 		set := f.setsOf(node)[r.group]
@@ -28,9 +28,9 @@ func (f *floor) berths(class int32, r *role, wanted int64) (each []int64, all in
 		each = append(each, max(int64(r.most+1-r.self-f.slots[r.base+set].targets), 0))
 		all += each[len(each)-1]
 	}
-	app := &f.problem.Applications[f.problem.Classes[class].Application]
+	app := &f.problem.Applications[f.problem.Shapes[shape].Application]
 	for i := app.First; i < app.End && k.homes > 0 && all < wanted; i++ {
-		if c := &f.problem.Containers[i]; c.Class == class && !c.Fixed && c.At != constraint.Nowhere {
+		if c := &f.problem.Containers[i]; c.Shape == shape && !c.Fixed && c.At != constraint.Nowhere {
 			visit(c.At)
 		}
 	}
@@ -48,11 +48,11 @@ func (f *floor) mutual(r *role) bool {
 	return r.subject && r.target && int64(r.most) < int64(len(f.problem.Containers))
 }
 
-// crowd is what so many of the class are priced at by the bound at the least, where they are too many:
+// crowd is what so many of the shape are priced at by the bound at the least, where they are too many:
 // some sets hold no more than they may, and in the others all are violators. The more even those sets are the
 // less they miss.
-func (f *floor) crowd(class int32, r *role, many int64) int64 {
-	each, all := f.berths(class, r, many)
+func (f *floor) crowd(shape int32, r *role, many int64) int64 {
+	each, all := f.berths(shape, r, many)
 	if all >= many {
 		return 0
 	}

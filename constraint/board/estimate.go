@@ -9,8 +9,8 @@ import (
 )
 
 // This file ranks nodes for a container, which is what solvers spend their time on. What a
-// container of a class would add to the bounds of a group depends on the set alone, so it
-// is worked out once for each class and set and remembered until a count that it
+// container of a shape would add to the bounds of a group depends on the set alone, so it
+// is worked out once for each shape and set and remembered until a count that it
 // rests on changes. A node then costs a look for each group, however many bounds there are.
 // Constraints with several alternatives do not add up like that and are asked each time.
 
@@ -21,33 +21,33 @@ const fine = 1000
 // forgotten stands for what has to be worked out again.
 const forgotten = math.MinInt64
 
-// share is what a class has in the bounds of one group.
+// share is what a shape has in the bounds of one group.
 type share struct {
 	group, base int32 // base is where the group begins in a row of the memory
 	first, end  int32 // of the roles
 	stale       bool  // nothing of it is remembered any more, whatever the memory says
 }
 
-// memory is what classes would add, by class, group and set. Only classes of which a container
+// memory is what shapes would add, by shape, group and set. Only shapes of which a container
 // may come to a node have a row.
 type memory struct {
-	row       []int32 // by class; Nowhere for others
+	row       []int32 // by shape; Nowhere for others
 	stride    int32
 	added     []int64
 	roles     []role // as in counts, with their own ladders
 	ladders   []int64
 	shares    []share
-	sharesOf  []int32   // by class, where its shares begin; one more
+	sharesOf  []int32   // by shape, where its shares begin; one more
 	sharesIn  [][]int32 // by constraint: those with a role in it
 	followers [][]int32 // by bound: where a row's memory of its group begins
-	mixed     [][]stake // by class, those in constraints with several alternatives
+	mixed     [][]stake // by shape, those in constraints with several alternatives
 	leaning   []int32   // by constraint: the alternative that estimates go by; Nowhere for the least
 	plain     bool      // the objective asks nothing of nodes
 }
 
 func newMemory(p *constraint.Problem, roles *constraint.Roles, c *counts) memory {
 	m := memory{
-		row: make([]int32, len(p.Classes)), followers: make([][]int32, len(roles.Bounds)), mixed: make([][]stake, len(p.Classes)),
+		row: make([]int32, len(p.Shapes)), followers: make([][]int32, len(roles.Bounds)), mixed: make([][]stake, len(p.Shapes)),
 		plain: p.Objective.Used == 0 && p.Objective.Peak == 0 && (p.Objective.Least == nil || p.Objective.Fragmented == 0),
 	}
 	for range p.Constraints {
@@ -61,13 +61,13 @@ func newMemory(p *constraint.Problem, roles *constraint.Roles, c *counts) memory
 	}
 	bases = append(bases, m.stride)
 	m.stride++
-	for class := range m.row {
-		m.row[class] = constraint.Nowhere
+	for shape := range m.row {
+		m.row[shape] = constraint.Nowhere
 	}
 	rows := int32(0)
 	for i := range p.Containers {
-		if class := p.Containers[i].Class; !p.Containers[i].Fixed && m.row[class] == constraint.Nowhere {
-			m.row[class] = rows
+		if shape := p.Containers[i].Shape; !p.Containers[i].Fixed && m.row[shape] == constraint.Nowhere {
+			m.row[shape] = rows
 			rows++
 		}
 	}
@@ -76,11 +76,11 @@ func newMemory(p *constraint.Problem, roles *constraint.Roles, c *counts) memory
 		m.added[i] = forgotten
 	}
 	weighed := m.weigh(roles, c)
-	for class := range p.Classes {
+	for shape := range p.Shapes {
 		m.sharesOf = append(m.sharesOf, int32(len(m.shares)))
-		if m.row[class] != constraint.Nowhere {
-			m.divide(class, bases, weighed, c)
-			m.enlist(roles, m.sharesOf[class])
+		if m.row[shape] != constraint.Nowhere {
+			m.divide(shape, bases, weighed, c)
+			m.enlist(roles, m.sharesOf[shape])
 		}
 	}
 	m.sharesOf = append(m.sharesOf, int32(len(m.shares)))
@@ -115,19 +115,19 @@ func (m *memory) weigh(roles *constraint.Roles, c *counts) []int32 {
 	return weighed
 }
 
-// divide makes the shares of a class.
-func (m *memory) divide(class int, bases, weighed []int32, c *counts) {
+// divide makes the shares of a shape.
+func (m *memory) divide(shape int, bases, weighed []int32, c *counts) {
 	first := int32(len(m.roles))
-	for _, ends := range [2][2]int32{{c.soft[class], c.soft[class+1]}, {c.hard[class], c.hard[class+1]}} {
+	for _, ends := range [2][2]int32{{c.soft[shape], c.soft[shape+1]}, {c.hard[shape], c.hard[shape+1]}} {
 		for _, s := range c.stakes[ends[0]:ends[1]] {
 			if of := &c.constraints[s.constraint]; of.first+1 < of.end {
-				m.mixed[class] = append(m.mixed[class], s)
+				m.mixed[shape] = append(m.mixed[shape], s)
 				continue
 			}
 			for _, r := range c.roles[s.first:s.end] {
 				r.ladder = weighed[r.bound]
 				m.roles = append(m.roles, r)
-				m.followers[r.bound] = append(m.followers[r.bound], m.row[class]*m.stride+bases[r.group])
+				m.followers[r.bound] = append(m.followers[r.bound], m.row[shape]*m.stride+bases[r.group])
 			}
 		}
 	}
@@ -136,7 +136,7 @@ func (m *memory) divide(class int, bases, weighed []int32, c *counts) {
 	for i := range own {
 		at := first + int32(i)
 		if i == 0 || own[i-1].group != own[i].group {
-			m.shares = append(m.shares, share{group: own[i].group, base: m.row[class]*m.stride + bases[own[i].group], first: at, end: at})
+			m.shares = append(m.shares, share{group: own[i].group, base: m.row[shape]*m.stride + bases[own[i].group], first: at, end: at})
 		}
 		m.shares[len(m.shares)-1].end++
 	}
@@ -191,17 +191,17 @@ func (b *Board) learn(s *share, set int32) int64 {
 // Where the fullest node is weighed the emptier of two nodes is the better by less than 1 of the score: else
 // nothing would tell one of them until it is the fullest.
 func (b *Board) Estimate(container, node int32) int64 {
-	class := b.classOf[container]
-	sum := b.remembered(b.shares[b.sharesOf[class]:b.sharesOf[class+1]], node)
+	shape := b.shapeOf[container]
+	sum := b.remembered(b.shares[b.sharesOf[shape]:b.sharesOf[shape+1]], node)
 	if b.room.start[container] == node {
 		sum -= charged(fine*b.weights.Moved, b.dearer)
 	}
 	if !b.plain {
-		cost, full := b.ofNode(&b.room, class, node)
+		cost, full := b.ofNode(&b.room, shape, node)
 		sum += fine*cost + full
 	}
-	if len(b.mixed[class]) > 0 {
-		sum += b.alternatively(class, b.setsOf(node))
+	if len(b.mixed[shape]) > 0 {
+		sum += b.alternatively(shape, b.setsOf(node))
 	}
 	return sum
 }
@@ -228,10 +228,10 @@ func (b *Board) remembered(shares []share, node int32) int64 {
 func (b *Board) Lean(row, alternative int32) { b.leaning[row] = alternative }
 
 // alternatively is the part of the estimate that is constraints with several alternatives.
-func (b *Board) alternatively(class int32, sets []int32) int64 {
+func (b *Board) alternatively(shape int32, sets []int32) int64 {
 	sum := int64(0)
-	for i := range b.mixed[class] {
-		s := &b.mixed[class][i]
+	for i := range b.mixed[shape] {
+		s := &b.mixed[shape][i]
 		of := &b.constraints[s.constraint]
 		price := int64(0)
 		if lean := b.leaning[s.constraint]; lean != constraint.Nowhere {
@@ -266,11 +266,11 @@ func (b *Board) only(s *stake, alternative int32, sets []int32) int64 {
 // Nowhere if it fits on none.
 func (b *Board) Best(container int32, nodes []int32) (node int32, least int64) {
 	node, least = constraint.Nowhere, math.MaxInt64
-	class := b.classOf[container]
-	needs, shares := b.needsOfClass(class), b.shares[b.sharesOf[class]:b.sharesOf[class+1]]
-	// Most classes are bound by room and by what is remembered alone.
-	simple := b.plain && b.room.start[container] == constraint.Nowhere && len(b.mixed[class]) == 0 &&
-		b.hard[class] == b.hard[class+1] && b.boundByRoom(class)
+	shape := b.shapeOf[container]
+	needs, shares := b.needsOfShape(shape), b.shares[b.sharesOf[shape]:b.sharesOf[shape+1]]
+	// Most shapes are bound by room and by what is remembered alone.
+	simple := b.plain && b.room.start[container] == constraint.Nowhere && len(b.mixed[shape]) == 0 &&
+		b.hard[shape] == b.hard[shape+1] && b.boundByRoom(shape)
 	for _, n := range nodes {
 		if !holds(b.free[n*b.kinds:], needs) {
 			continue

@@ -8,22 +8,22 @@ import (
 )
 
 // This file says without a solver what no assignment costs less than. What is fixed stays. Of the
-// others each class is asked by itself which nodes have room for it, and by each bound alone what
+// others each shape is asked by itself which nodes have room for it, and by each bound alone what
 // it must violate on the best of them, whoever else may come there.
 
 // floor is what no assignment costs less than, being added up on a board with nothing on it but what
 // is fixed.
 type floor struct {
 	*Board
-	classes []classFloor
+	shapes  []shapeFloor
 	free    []int32 // by bound: how many are not fixed whom it counts
 	least   []int64 // by role, as counts have them: what a subject is priced at
 	prices  []int64 // by alternative: what is violated of it
 	missing int64   // what those cost who cannot be placed
 }
 
-// classFloor is what is so of the containers of a class that are not fixed.
-type classFloor struct {
+// shapeFloor is what is so of the containers of a shape that are not fixed.
+type shapeFloor struct {
 	one                int32 // of them, on no node if any is on none; Nowhere if there is none
 	homes, comers      int64 // that are on nodes, and on none
 	room               int64 // for how many there is room; counted no further than for all
@@ -45,8 +45,8 @@ func (b *Board) Floor() int64 {
 	f := newFloor(b)
 	f.stay()
 	f.remain()
-	for class := range f.classes {
-		f.ask(int32(class))
+	for shape := range f.shapes {
+		f.ask(int32(shape))
 	}
 	f.come()
 	score := f.missing + b.weights.Fragmented*b.fragmented + b.weights.Used*b.used + b.peak()
@@ -61,7 +61,7 @@ func (b *Board) Floor() int64 {
 
 func newFloor(b *Board) *floor {
 	f := &floor{
-		Board: b, classes: make([]classFloor, len(b.problem.Classes)), free: make([]int32, len(b.ofBound)),
+		Board: b, shapes: make([]shapeFloor, len(b.problem.Shapes)), free: make([]int32, len(b.ofBound)),
 		least: make([]int64, len(b.counts.roles)), prices: make([]int64, len(b.alternatives)),
 	}
 	rolesFrom := func(stake int32) int32 {
@@ -70,11 +70,11 @@ func newFloor(b *Board) *floor {
 		}
 		return b.stakes[stake].first
 	}
-	for class := range f.classes {
-		f.classes[class] = classFloor{
+	for shape := range f.shapes {
+		f.shapes[shape] = shapeFloor{
 			one:       constraint.Nowhere,
-			firstSoft: rolesFrom(b.soft[class]), endSoft: rolesFrom(b.soft[class+1]),
-			firstHard: rolesFrom(b.hard[class]), endHard: rolesFrom(b.hard[class+1]),
+			firstSoft: rolesFrom(b.soft[shape]), endSoft: rolesFrom(b.soft[shape+1]),
+			firstHard: rolesFrom(b.hard[shape]), endHard: rolesFrom(b.hard[shape+1]),
 		}
 	}
 	for j := range f.least {
@@ -87,7 +87,7 @@ func newFloor(b *Board) *floor {
 		if c.Fixed {
 			continue
 		}
-		k := &f.classes[c.Class]
+		k := &f.shapes[c.Shape]
 		if c.At == constraint.Nowhere {
 			k.comers++
 		} else {
@@ -96,7 +96,7 @@ func newFloor(b *Board) *floor {
 		if k.one == constraint.Nowhere || c.At == constraint.Nowhere {
 			k.one = int32(i) // who is on a node asks there for the devices that it has
 		}
-		for _, r := range b.index.Of[c.Class] {
+		for _, r := range b.index.Of[c.Shape] {
 			if r.Target {
 				f.free[r.Bound]++
 			}
@@ -133,21 +133,21 @@ func (f *floor) cheapest(r *role, count, free int32) int64 {
 func (f *floor) remain() {
 	for i := range f.problem.Containers {
 		if c := &f.problem.Containers[i]; !c.Fixed && c.At != constraint.Nowhere {
-			f.look(&f.classes[c.Class], c.At)
+			f.look(&f.shapes[c.Shape], c.At)
 		}
 	}
 }
 
-// ask asks the nodes for how many of the class they have room, and looks at those that have, until
+// ask asks the nodes for how many of the shape they have room, and looks at those that have, until
 // there is room enough and nothing that must be violated.
-func (f *floor) ask(class int32) {
-	k := &f.classes[class]
+func (f *floor) ask(shape int32) {
+	k := &f.shapes[shape]
 	if k.one == constraint.Nowhere {
 		return
 	}
 	for n := range int32(len(f.problem.Nodes)) {
 		if f.fits(k.one, n) {
-			k.room += f.most(class, n)
+			k.room += f.most(shape, n)
 			if least := f.look(k, n); least == 0 && k.room >= k.comers {
 				break
 			}
@@ -156,7 +156,7 @@ func (f *floor) ask(class int32) {
 	for j := k.firstHard; j < k.endHard; j++ {
 		r := &f.counts.roles[j]
 		if of := f.constraintOf(r); f.mutual(r) && of.had == 0 && of.first+1 == of.end {
-			_, berths := f.berths(class, r, k.homes+k.comers)
+			_, berths := f.berths(shape, r, k.homes+k.comers)
 			k.room = min(k.room, max(berths-k.homes, 0))
 		}
 	}
@@ -167,9 +167,9 @@ func (f *floor) constraintOf(r *role) *standing {
 	return &f.constraints[f.index.Bounds[r.bound].Constraint]
 }
 
-// look lowers what the class is priced at in each role to what it is on the node, and returns the
+// look lowers what the shape is priced at in each role to what it is on the node, and returns the
 // dearest of these.
-func (f *floor) look(k *classFloor, node int32) int64 {
+func (f *floor) look(k *shapeFloor, node int32) int64 {
 	sets, dearest := f.setsOf(node), int64(0)
 	for _, ends := range [2][2]int32{{k.firstSoft, k.endSoft}, {k.firstHard, k.endHard}} {
 		for j := ends[0]; j < ends[1]; j++ {
@@ -199,8 +199,8 @@ func (f *floor) onSet(r *role, set int32) int64 {
 func (f *floor) come() {
 	p, o := f.problem, &f.weights
 	lost, dear := make([]bool, len(p.Applications)), make([]int64, len(p.Applications))
-	for class := range f.classes {
-		k, app := &f.classes[class], p.Classes[class].Application
+	for shape := range f.shapes {
+		k, app := &f.shapes[shape], p.Shapes[shape].Application
 		lacks := max(k.comers-k.room, 0)
 		if f.barred(k) {
 			lacks = k.comers
@@ -211,44 +211,44 @@ func (f *floor) come() {
 			continue
 		}
 		lost[app] = lost[app] || lacks > 0
-		dear[app] = sumOf(dear[app], f.dear(int32(class), k.homes+k.comers))
+		dear[app] = sumOf(dear[app], f.dear(int32(shape), k.homes+k.comers))
 	}
 	for app := range lost {
 		if lost[app] {
 			f.missing += o.Unplaced
 		}
 	}
-	for class := range f.classes {
-		k, app := &f.classes[class], p.Classes[class].Application
+	for shape := range f.shapes {
+		k, app := &f.shapes[shape], p.Shapes[shape].Application
 		sure, all := k.homes, k.homes+k.comers
-		if deployed := p.Applications[app].Deployed; deployed && f.dear(int32(class), all) <= o.Loose ||
+		if deployed := p.Applications[app].Deployed; deployed && f.dear(int32(shape), all) <= o.Loose ||
 			!deployed && !lost[app] && dear[app] <= o.Unplaced {
 			sure = all
 		}
 		for j := k.firstSoft; j < k.endSoft && sure > 0; j++ {
-			f.prices[f.counts.roles[j].alternative] += f.priced(int32(class), j, sure)
+			f.prices[f.counts.roles[j].alternative] += f.priced(int32(shape), j, sure)
 		}
 	}
 }
 
-// priced is what so many of the class, at least one, violate of the role's bound at the least;
+// priced is what so many of the shape, at least one, violate of the role's bound at the least;
 // math.MaxInt64 where there is no place at all.
-func (f *floor) priced(class, j int32, many int64) int64 {
+func (f *floor) priced(shape, j int32, many int64) int64 {
 	price, r := int64(math.MaxInt64), &f.counts.roles[j]
 	if f.least[j] <= price/many {
 		price = many * f.least[j]
 	}
 	if f.mutual(r) {
-		price = max(price, f.crowd(class, r, many))
+		price = max(price, f.crowd(shape, r, many))
 	}
 	return price
 }
 
-// dear is more than so many of the class add to the score by what they must violate.
-func (f *floor) dear(class int32, many int64) int64 {
+// dear is more than so many of the shape add to the score by what they must violate.
+func (f *floor) dear(shape int32, many int64) int64 {
 	sum := int64(0)
-	for j := f.classes[class].firstSoft; j < f.classes[class].endSoft && many > 0; j++ {
-		cost := costOf(f.priced(class, j, many), f.constraintOf(&f.counts.roles[j]).weight)
+	for j := f.shapes[shape].firstSoft; j < f.shapes[shape].endSoft && many > 0; j++ {
+		cost := costOf(f.priced(shape, j, many), f.constraintOf(&f.counts.roles[j]).weight)
 		sum = sumOf(sum, sumOf(cost, 1)) // it is rounded down
 	}
 	return sum
@@ -262,9 +262,9 @@ func sumOf(a, b int64) int64 {
 	return a + b
 }
 
-// barred reports whether a container of the class violates a hard constraint wherever it goes that nobody
+// barred reports whether a container of the shape violates a hard constraint wherever it goes that nobody
 // violated.
-func (f *floor) barred(k *classFloor) bool {
+func (f *floor) barred(k *shapeFloor) bool {
 	for j := k.firstHard; j < k.endHard; {
 		of := f.constraintOf(&f.counts.roles[j])
 		avoidable := of.had > 0
@@ -282,23 +282,23 @@ func (f *floor) barred(k *classFloor) bool {
 	return false
 }
 
-// most is for how many more of the class the node has room, or more than that.
-func (r *room) most(class, node int32) int64 {
+// most is for how many more of the shape the node has room, or more than that.
+func (r *room) most(shape, node int32) int64 {
 	most := int64(math.MaxInt32)
-	for _, n := range r.needsOfClass(class) {
+	for _, n := range r.needsOfShape(shape) {
 		most = min(most, r.free[node*r.kinds+n.kind]/n.quantity)
 	}
-	if need := r.device[class]; need.Count > 0 {
+	if need := r.device[shape]; need.Count > 0 {
 		shares := int64(0)
 		for _, left := range r.devices[r.devicesOf[node]:r.devicesOf[node+1]] {
 			shares += max(left, 0) / need.Share
 		}
 		most = min(most, shares/int64(need.Count))
 	}
-	if r.together[class] != nil {
-		for _, q := range r.quotas[r.quotasOf[class][0]:r.quotasOf[class][1]] {
-			if q.class == class {
-				most = min(most, int64(q.most-r.together[class][node]))
+	if r.together[shape] != nil {
+		for _, q := range r.quotas[r.quotasOf[shape][0]:r.quotasOf[shape][1]] {
+			if q.shape == shape {
+				most = min(most, int64(q.most-r.together[shape][node]))
 			}
 		}
 	}

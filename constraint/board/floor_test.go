@@ -79,11 +79,11 @@ func TestFloor(t *testing.T) {
 					{Name: "pier", Sets: []string{"p"}, SetOf: []int32{constraint.Nowhere, 0}},
 				},
 				Applications: []constraint.Application{{Name: "old", End: 1, Deployed: true}, {Name: "new", First: 1, End: 3, Deployed: tc.deployed}},
-				Classes: []constraint.Class{
+				Shapes: []constraint.Shape{
 					{Demand: cluster.Vector{1}, Tags: []string{"any", "cache"}},
 					{Application: 1, Demand: cluster.Vector{1}, Tags: []string{"any", "web"}},
 				},
-				Containers:  []constraint.Container{{At: 0, Fixed: !tc.movable}, {Class: 1, At: constraint.Nowhere}, {Class: 1, At: constraint.Nowhere}},
+				Containers:  []constraint.Container{{At: 0, Fixed: !tc.movable}, {Shape: 1, At: constraint.Nowhere}, {Shape: 1, At: constraint.Nowhere}},
 				Constraints: []cluster.Constraint{c},
 				Objective:   constraint.Standard(),
 			}
@@ -108,7 +108,7 @@ func TestFloorOfLackedDevices(t *testing.T) {
 				Nodes:        []constraint.Node{{Capacity: cluster.Vector{8}, Free: cluster.Vector{4}, Devices: []int64{-4, tc.other}}},
 				Groups:       []constraint.Group{{Name: cluster.EachNode, Sets: []string{"n"}, SetOf: []int32{0}}},
 				Applications: []constraint.Application{{Name: "old", End: 2, Deployed: true}},
-				Classes:      []constraint.Class{{Demand: cluster.Vector{4}, Need: cluster.DeviceNeed{Count: 1, Share: 4}}},
+				Shapes:       []constraint.Shape{{Demand: cluster.Vector{4}, Need: cluster.DeviceNeed{Count: 1, Share: 4}}},
 				Containers:   []constraint.Container{{Devices: 1}, {Devices: 1}},
 				Objective:    constraint.Standard(),
 			}
@@ -160,8 +160,8 @@ func sharpen(chance *rand.Rand, p *constraint.Problem) {
 			*weight = []int64{0, 1, 7, 1000, 1100, 2200}[chance.IntN(6)]
 		}
 	}
-	for class := range p.Classes {
-		p.Classes[class].PerNode = int32(max(chance.IntN(5)-2, 0))
+	for shape := range p.Shapes {
+		p.Shapes[shape].PerNode = int32(max(chance.IntN(5)-2, 0))
 	}
 	for i := range p.Constraints {
 		c := &p.Constraints[i]
@@ -210,7 +210,7 @@ func TestCrowd(t *testing.T) {
 			Kinds:        []cluster.Kind{{Name: "cpu", PerUnit: 1}},
 			Groups:       []constraint.Group{{Name: cluster.EachNode}},
 			Applications: []constraint.Application{{Name: "old", Deployed: true}, {Name: "new"}},
-			Classes: []constraint.Class{
+			Shapes: []constraint.Shape{
 				{Demand: cluster.Vector{1}, Tags: []string{"web"}},
 				{Application: 1, Demand: cluster.Vector{1}, Tags: []string{"web"}},
 			},
@@ -229,7 +229,7 @@ func TestCrowd(t *testing.T) {
 		}
 		old := int32(len(p.Containers))
 		for range 1 + chance.IntN(3) {
-			p.Containers = append(p.Containers, constraint.Container{Class: 1, At: constraint.Nowhere})
+			p.Containers = append(p.Containers, constraint.Container{Shape: 1, At: constraint.Nowhere})
 		}
 		p.Applications[0].End, p.Applications[1].First, p.Applications[1].End = old, old, int32(len(p.Containers))
 		best := cheapest(p, p.Start(), 0)

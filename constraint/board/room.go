@@ -16,19 +16,19 @@ type need struct {
 	quantity int64
 }
 
-// quota limits how many of its application may be where one of a class is.
+// quota limits how many of its application may be where one of a shape is.
 type quota struct {
-	class, most int32
-	on          []int32 // containers of the class, by node
+	shape, most int32
+	on          []int32 // containers of the shape, by node
 }
 
 type room struct {
 	kinds    int32
 	free     []int64 // by node and kind
-	classOf  []int32 // by container
+	shapeOf  []int32 // by container
 	start    []int32 // where each container is when the problem is posed
 	needs    []need
-	needsOf  []int32 // by class, where its needs begin; one more
+	needsOf  []int32 // by shape, where its needs begin; one more
 	eligible [][]bool
 
 	devices   []int64 // what is left of each, by node and device
@@ -38,8 +38,8 @@ type room struct {
 	owned     []cluster.DeviceSet // those that it holds where it is when the problem is posed
 
 	quotas   []quota
-	quotasOf [][2]int32 // by class: those of its application
-	together [][]int32  // by class, of its application, by node: how many stand there; nil without a quota
+	quotasOf [][2]int32 // by shape: those of its application
+	together [][]int32  // by shape, of its application, by node: how many stand there; nil without a quota
 }
 
 func newRoom(p *constraint.Problem) room {
@@ -50,8 +50,8 @@ func newRoom(p *constraint.Problem) room {
 		r.devices = append(r.devices, p.Nodes[n].Devices...)
 	}
 	r.devicesOf = append(r.devicesOf, int32(len(r.devices)))
-	for class := range p.Classes {
-		of := &p.Classes[class]
+	for shape := range p.Shapes {
+		of := &p.Shapes[shape]
 		r.needsOf = append(r.needsOf, int32(len(r.needs)))
 		for k, q := range of.Demand {
 			if q > 0 {
@@ -64,7 +64,7 @@ func newRoom(p *constraint.Problem) room {
 	r.needsOf = append(r.needsOf, int32(len(r.needs)))
 	for c := range p.Containers {
 		of := &p.Containers[c]
-		r.classOf = append(r.classOf, of.Class)
+		r.shapeOf = append(r.shapeOf, of.Shape)
 		r.start = append(r.start, of.At)
 		r.owned = append(r.owned, of.Devices)
 	}
@@ -74,18 +74,18 @@ func newRoom(p *constraint.Problem) room {
 
 // limit makes the quotas.
 func (r *room) limit(p *constraint.Problem) {
-	of := make([][]int32, len(p.Applications)) // the classes of each
-	for class := range p.Classes {
-		app := p.Classes[class].Application
-		of[app] = append(of[app], int32(class))
+	of := make([][]int32, len(p.Applications)) // the shapes of each
+	for shape := range p.Shapes {
+		app := p.Shapes[shape].Application
+		of[app] = append(of[app], int32(shape))
 	}
-	r.quotasOf = make([][2]int32, len(p.Classes))
-	r.together = make([][]int32, len(p.Classes))
-	for _, classes := range of {
+	r.quotasOf = make([][2]int32, len(p.Shapes))
+	r.together = make([][]int32, len(p.Shapes))
+	for _, shapes := range of {
 		first := int32(len(r.quotas))
-		for _, class := range classes {
-			if most := p.Classes[class].PerNode; most > 0 {
-				r.quotas = append(r.quotas, quota{class, most, make([]int32, len(p.Nodes))})
+		for _, shape := range shapes {
+			if most := p.Shapes[shape].PerNode; most > 0 {
+				r.quotas = append(r.quotas, quota{shape, most, make([]int32, len(p.Nodes))})
 			}
 		}
 		end := int32(len(r.quotas))
@@ -93,26 +93,26 @@ func (r *room) limit(p *constraint.Problem) {
 			continue
 		}
 		together := make([]int32, len(p.Nodes))
-		for _, class := range classes {
-			r.quotasOf[class], r.together[class] = [2]int32{first, end}, together
+		for _, shape := range shapes {
+			r.quotasOf[shape], r.together[shape] = [2]int32{first, end}, together
 		}
 	}
 }
 
 // fits reports whether there is room for the container on the node, and it may use it.
 func (r *room) fits(container, node int32) bool {
-	class := r.classOf[container]
-	if !holds(r.free[node*r.kinds:], r.needsOfClass(class)) {
+	shape := r.shapeOf[container]
+	if !holds(r.free[node*r.kinds:], r.needsOfShape(shape)) {
 		return false
 	}
 	// Where it runs it may stay, whatever may have changed.
-	if e := r.eligible[class]; e != nil && !e[node] && r.start[container] != node {
+	if e := r.eligible[shape]; e != nil && !e[node] && r.start[container] != node {
 		return false
 	}
-	if r.together[class] != nil && !r.quotasHold(class, node) {
+	if r.together[shape] != nil && !r.quotasHold(shape, node) {
 		return false
 	}
-	if r.device[class].Count == 0 {
+	if r.device[shape].Count == 0 {
 		return true
 	}
 	_, enough := r.pick(container, node)
@@ -129,21 +129,21 @@ func holds(free []int64, needs []need) bool {
 	return true
 }
 
-func (r *room) needsOfClass(class int32) []need {
-	return r.needs[r.needsOf[class]:r.needsOf[class+1]]
+func (r *room) needsOfShape(shape int32) []need {
+	return r.needs[r.needsOf[shape]:r.needsOf[shape+1]]
 }
 
-// boundByRoom reports whether vectors alone say where the class fits.
-func (r *room) boundByRoom(class int32) bool {
-	return r.eligible[class] == nil && r.together[class] == nil && r.device[class].Count == 0
+// boundByRoom reports whether vectors alone say where the shape fits.
+func (r *room) boundByRoom(shape int32) bool {
+	return r.eligible[shape] == nil && r.together[shape] == nil && r.device[shape].Count == 0
 }
 
-// quotasHold reports whether one more container of the class may stand on the node.
-func (r *room) quotasHold(class, node int32) bool {
-	would := r.together[class][node] + 1
-	of := r.quotasOf[class]
+// quotasHold reports whether one more container of the shape may stand on the node.
+func (r *room) quotasHold(shape, node int32) bool {
+	would := r.together[shape][node] + 1
+	of := r.quotasOf[shape]
 	for i := of[0]; i < of[1]; i++ {
-		if q := &r.quotas[i]; would > q.most && (q.class == class || q.on[node] > 0) {
+		if q := &r.quotas[i]; would > q.most && (q.shape == shape || q.on[node] > 0) {
 			return false
 		}
 	}
@@ -153,7 +153,7 @@ func (r *room) quotasHold(class, node int32) bool {
 // pick chooses devices: where the container runs those that it holds there, else the fullest
 // that suffice, and of equal ones the first. It returns false if there are not enough.
 func (r *room) pick(container, node int32) (cluster.DeviceSet, bool) {
-	need := r.device[r.classOf[container]]
+	need := r.device[r.shapeOf[container]]
 	devices := r.devices[r.devicesOf[node]:r.devicesOf[node+1]]
 	if r.start[container] == node {
 		set, enough := r.owned[container], true
@@ -182,34 +182,34 @@ func (r *room) pick(container, node int32) (cluster.DeviceSet, bool) {
 // beside it.
 func (r *room) seat(container, node int32, devices cluster.DeviceSet) {
 	r.held[container] = devices
-	r.stand(r.classOf[container], node, 1)
+	r.stand(r.shapeOf[container], node, 1)
 }
 
 // take takes the container's room on the node, whether there is so much or not.
 func (r *room) take(container, node int32, devices cluster.DeviceSet) {
-	class := r.classOf[container]
-	r.add(class, node, -1)
-	if r.device[class].Count > 0 {
+	shape := r.shapeOf[container]
+	r.add(shape, node, -1)
+	if r.device[shape].Count > 0 {
 		r.held[container] = devices
-		r.hold(container, node, -r.device[class].Share)
+		r.hold(container, node, -r.device[shape].Share)
 	}
-	r.stand(class, node, 1)
+	r.stand(shape, node, 1)
 }
 
 // give gives it back.
 func (r *room) give(container, node int32) {
-	class := r.classOf[container]
-	r.add(class, node, 1)
-	if r.device[class].Count > 0 {
-		r.hold(container, node, r.device[class].Share)
+	shape := r.shapeOf[container]
+	r.add(shape, node, 1)
+	if r.device[shape].Count > 0 {
+		r.hold(container, node, r.device[shape].Share)
 		r.held[container] = 0
 	}
-	r.stand(class, node, -1)
+	r.stand(shape, node, -1)
 }
 
-func (r *room) add(class, node int32, sign int64) {
+func (r *room) add(shape, node int32, sign int64) {
 	free := r.free[node*r.kinds:]
-	for _, n := range r.needsOfClass(class) {
+	for _, n := range r.needsOfShape(shape) {
 		free[n.kind] += sign * n.quantity
 	}
 }
@@ -225,13 +225,13 @@ func (r *room) hold(container, node int32, share int64) {
 	}
 }
 
-func (r *room) stand(class, node, sign int32) {
-	if r.together[class] == nil {
+func (r *room) stand(shape, node, sign int32) {
+	if r.together[shape] == nil {
 		return
 	}
-	r.together[class][node] += sign
-	of := r.quotasOf[class]
-	at := slices.IndexFunc(r.quotas[of[0]:of[1]], func(q quota) bool { return q.class == class })
+	r.together[shape][node] += sign
+	of := r.quotasOf[shape]
+	at := slices.IndexFunc(r.quotas[of[0]:of[1]], func(q quota) bool { return q.shape == shape })
 	if at >= 0 {
 		r.quotas[int(of[0])+at].on[node] += sign
 	}

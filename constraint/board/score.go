@@ -49,7 +49,7 @@ func newTally(p *constraint.Problem) tally {
 		t.deployed[i] = p.Applications[i].Deployed
 	}
 	for c := range p.Containers {
-		t.app = append(t.app, p.Classes[p.Containers[c].Class].Application)
+		t.app = append(t.app, p.Shapes[p.Containers[c].Shape].Application)
 	}
 	return t
 }
@@ -186,7 +186,7 @@ func (t *tally) score() int64 {
 // delta is what the container on the node would add to all this.
 func (t *tally) delta(r *room, container, node int32) int64 {
 	w := &t.weights
-	sum, _ := t.ofNode(r, r.classOf[container], node)
+	sum, _ := t.ofNode(r, r.shapeOf[container], node)
 	if t.start[container] == node {
 		sum -= w.Moved
 	}
@@ -208,7 +208,7 @@ func (t *tally) fills(container int32) int64 {
 
 // ofNode is the part that concerns the node alone, and, where the fullest node is weighed, how full this one would
 // be, in parts of fine.
-func (t *tally) ofNode(r *room, class, node int32) (cost, full int64) {
+func (t *tally) ofNode(r *room, shape, node int32) (cost, full int64) {
 	w := &t.weights
 	if t.on[node] == 0 {
 		cost += w.Used
@@ -216,7 +216,7 @@ func (t *tally) ofNode(r *room, class, node int32) (cost, full int64) {
 	if w.Least == nil && w.Peak == 0 {
 		return cost, 0
 	}
-	before, after := t.state(r, node, nil), t.state(r, node, r.needsOfClass(class))
+	before, after := t.state(r, node, nil), t.state(r, node, r.needsOfShape(shape))
 	if after.fragmented && !before.fragmented {
 		cost += w.Fragmented
 	}
@@ -255,7 +255,7 @@ func (b *Board) Cost() int64 { return b.cost }
 // score, and to the strain on hard constraints: an order in which fewer violations come before
 // fewer misses.
 func (b *Board) Delta(container, node int32) (score, strain int64) {
-	score, strain = b.counts.delta(b.classOf[container], node)
+	score, strain = b.counts.delta(b.shapeOf[container], node)
 	return score + b.tally.delta(&b.room, container, node), strain
 }
 

@@ -26,7 +26,7 @@ type Kind uint8
 const (
 	// Room is that nodes have what the containers ask for left.
 	Room Kind = iota
-	// Where is which nodes a class may use.
+	// Where is which nodes a shape may use.
 	Where
 	// PerNode is how many containers of the application a node may hold.
 	PerNode
@@ -37,7 +37,7 @@ const (
 // Demand is something that a placement has to heed.
 type Demand struct {
 	Kind Kind
-	Row  int // of Where the class, of Constraint the constraint; else 0
+	Row  int // of Where the shape, of Constraint the constraint; else 0
 }
 
 // Question asks for the place of an application of the problem beside an assignment, in which all
@@ -79,14 +79,14 @@ func (q *Question) Filter(demands []Demand, keep func(Demand) bool) []Demand {
 // Demands are all that a placement of the application, and of those with it, has to heed. Those that are left out
 // first, if they can be, come last.
 func (q *Question) Demands() []Demand {
-	own := q.classes()
+	own := q.shapes()
 	all := []Demand{{Kind: Room}}
-	for _, class := range own {
-		if q.Problem.Classes[class].Eligible != nil {
-			all = append(all, Demand{Where, class})
+	for _, shape := range own {
+		if q.Problem.Shapes[shape].Eligible != nil {
+			all = append(all, Demand{Where, shape})
 		}
 	}
-	if slices.ContainsFunc(own, func(class int) bool { return q.Problem.Classes[class].PerNode > 0 }) {
+	if slices.ContainsFunc(own, func(shape int) bool { return q.Problem.Shapes[shape].PerNode > 0 }) {
 		all = append(all, Demand{Kind: PerNode})
 	}
 	for i := range q.Problem.Constraints {
@@ -97,25 +97,25 @@ func (q *Question) Demands() []Demand {
 	return all
 }
 
-// classes are those of which the application has containers, or one with it.
-func (q *Question) classes() []int {
-	var classes []int
+// shapes are those of which the application has containers, or one with it.
+func (q *Question) shapes() []int {
+	var shapes []int
 	for _, row := range append([]int{q.Application}, q.With...) {
 		app := &q.Problem.Applications[row]
 		for c := app.First; c < app.End; c++ {
-			classes = append(classes, int(q.Problem.Containers[c].Class))
+			shapes = append(shapes, int(q.Problem.Containers[c].Shape))
 		}
 	}
-	slices.Sort(classes)
-	return slices.Compact(classes)
+	slices.Sort(shapes)
+	return slices.Compact(shapes)
 }
 
-// concerns reports whether the constraint says anything of containers of the classes.
-func (q *Question) concerns(row int, classes []int) bool {
+// concerns reports whether the constraint says anything of containers of the shapes.
+func (q *Question) concerns(row int, shapes []int) bool {
 	for _, bounds := range q.Problem.Constraints[row].Any {
 		for i := range bounds {
-			for _, class := range classes {
-				if subject, target := bounds[i].Affects(q.Problem.Classes[class].Tags); subject || target {
+			for _, shape := range shapes {
+				if subject, target := bounds[i].Affects(q.Problem.Shapes[shape].Tags); subject || target {
 					return true
 				}
 			}
@@ -143,12 +143,12 @@ func (q *Question) Placeable(demands []Demand) bool {
 
 // relax does without the demand.
 func (q *Question) relax(p *constraint.Problem, d Demand) {
-	for _, class := range q.classes() {
-		c := &p.Classes[class]
+	for _, shape := range q.shapes() {
+		c := &p.Shapes[shape]
 		switch {
 		case d.Kind == Room:
 			c.Demand, c.Need = make(cluster.Vector, len(p.Kinds)), cluster.DeviceNeed{}
-		case d.Kind == Where && d.Row == class:
+		case d.Kind == Where && d.Row == shape:
 			c.Eligible = nil
 		case d.Kind == PerNode:
 			c.PerNode = 0
@@ -176,7 +176,7 @@ func (q *Question) Beside() *constraint.Problem {
 	p := *q.Problem
 	b := board.New(q.Problem, constraint.FindRoles(q.Problem))
 	b.Set(q.Base)
-	p.Nodes, p.Classes = slices.Clone(p.Nodes), slices.Clone(p.Classes)
+	p.Nodes, p.Shapes = slices.Clone(p.Nodes), slices.Clone(p.Shapes)
 	p.Containers, p.Applications = slices.Clone(p.Containers), slices.Clone(p.Applications)
 	left := q.Left()
 	for n := range p.Nodes {
@@ -186,17 +186,17 @@ func (q *Question) Beside() *constraint.Problem {
 	nowhere := make([]bool, len(p.Nodes))
 	for c := range p.Containers {
 		container := &p.Containers[c]
-		class := &p.Classes[container.Class]
-		hold(&p, container.At, container.Devices, class.Need.Share)
+		shape := &p.Shapes[container.Shape]
+		hold(&p, container.At, container.Devices, shape.Need.Share)
 		container.At, container.Devices = q.Base[c], b.Devices(int32(c))
-		hold(&p, container.At, container.Devices, -class.Need.Share)
+		hold(&p, container.At, container.Devices, -shape.Need.Share)
 		switch {
-		case class.Application == int32(q.Application), slices.Contains(q.With, int(class.Application)):
+		case shape.Application == int32(q.Application), slices.Contains(q.With, int(shape.Application)):
 		case container.At == constraint.Nowhere:
-			container.Fixed, class.Eligible = false, nowhere
+			container.Fixed, shape.Eligible = false, nowhere
 		default:
 			container.Fixed = true
-			p.Applications[class.Application].Deployed = true
+			p.Applications[shape.Application].Deployed = true
 		}
 	}
 	p.Objective = constraint.Objective{Unplaced: math.MaxInt32, Loose: math.MaxInt32}
@@ -223,7 +223,7 @@ func (q *Question) Left() []cluster.Vector {
 		left[n] = slices.Clone(p.Nodes[n].Free)
 	}
 	for c := range p.Containers {
-		for k, amount := range p.Classes[p.Containers[c].Class].Demand {
+		for k, amount := range p.Shapes[p.Containers[c].Shape].Demand {
 			if at := p.Containers[c].At; at != constraint.Nowhere {
 				left[at][k] += amount
 			}

@@ -21,7 +21,7 @@ func TestNothingIsCountedTwice(t *testing.T) {
 		p := constrainttest.Draw(chance, constrainttest.Size{Nodes: 4, Applications: 4, Containers: 3, Constraints: 2})
 		base, _ := greedy.Serial().Solve(p)
 		for c, n := range base {
-			if at := p.Containers[c].At; at != constraint.Nowhere && !p.Containers[c].Fixed && p.Classes[p.Containers[c].Class].Need.Count == 0 {
+			if at := p.Containers[c].At; at != constraint.Nowhere && !p.Containers[c].Fixed && p.Shapes[p.Containers[c].Shape].Need.Count == 0 {
 				if base[c] = int32(chance.IntN(len(p.Nodes))); base[c] != n {
 					moved++
 				}
@@ -52,7 +52,7 @@ func devices(p *constraint.Problem) [][]int64 {
 		for c := range p.Containers {
 			for d := range of {
 				if p.Containers[c].At == int32(n) && p.Containers[c].Devices.Has(d) {
-					of[d] += p.Classes[p.Containers[c].Class].Need.Share
+					of[d] += p.Shapes[p.Containers[c].Shape].Need.Share
 				}
 			}
 		}

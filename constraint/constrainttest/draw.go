@@ -73,30 +73,30 @@ func tags() []string { return []string{"a", "b", "c"} }
 func (d *drawer) application(i, containers int) {
 	name := fmt.Sprintf("app%d", i)
 	first := int32(len(d.p.Containers))
-	classes := int32(len(d.p.Classes))
+	shapes := int32(len(d.p.Shapes))
 	for range 1 + d.IntN(2) {
-		class := constraint.Class{Application: int32(i), Demand: cluster.Vector{int64(1 + d.IntN(3)), 0}, Tags: []string{cluster.AppTag(name)}, PerNode: int32(max(d.IntN(6)-4, 0) * 2)}
+		shape := constraint.Shape{Application: int32(i), Demand: cluster.Vector{int64(1 + d.IntN(3)), 0}, Tags: []string{cluster.AppTag(name)}, PerNode: int32(max(d.IntN(6)-4, 0) * 2)}
 		for _, tag := range tags() {
 			if d.IntN(2) == 0 {
-				class.Tags = append(class.Tags, tag)
+				shape.Tags = append(shape.Tags, tag)
 			}
 		}
-		slices.Sort(class.Tags)
+		slices.Sort(shape.Tags)
 		if d.IntN(5) == 0 {
-			class.Demand[1] = int64(1 + d.IntN(4))
-			class.Need = d.p.Kinds[1].Need(class.Demand[1])
+			shape.Demand[1] = int64(1 + d.IntN(4))
+			shape.Need = d.p.Kinds[1].Need(shape.Demand[1])
 		}
 		if d.IntN(5) == 0 {
 			for range d.p.Nodes {
-				class.Eligible = append(class.Eligible, d.IntN(3) > 0)
+				shape.Eligible = append(shape.Eligible, d.IntN(3) > 0)
 			}
 		}
-		d.p.Classes = append(d.p.Classes, class)
+		d.p.Shapes = append(d.p.Shapes, shape)
 	}
 	deployed := d.IntN(3) == 0
 	for range containers {
-		class := classes + int32(d.IntN(len(d.p.Classes)-int(classes)))
-		c := constraint.Container{Class: class, At: constraint.Nowhere, Task: cluster.TaskID(len(d.p.Containers))}
+		shape := shapes + int32(d.IntN(len(d.p.Shapes)-int(shapes)))
+		c := constraint.Container{Shape: shape, At: constraint.Nowhere, Task: cluster.TaskID(len(d.p.Containers))}
 		if deployed {
 			d.settle(&c)
 		}
@@ -108,22 +108,22 @@ func (d *drawer) application(i, containers int) {
 // settle lets a container of a deployed application run where it has the room; where there is none
 // it is one that has yet to come.
 func (d *drawer) settle(c *constraint.Container) {
-	class := &d.p.Classes[c.Class]
+	shape := &d.p.Shapes[c.Shape]
 	for range 4 {
 		n := d.IntN(len(d.p.Nodes))
 		node := &d.p.Nodes[n]
-		if class.Demand[0] > node.Free[0] {
+		if shape.Demand[0] > node.Free[0] {
 			continue
 		}
-		if class.Need.Count > 0 {
-			at := slices.IndexFunc(node.Devices, func(left int64) bool { return left >= class.Need.Share })
+		if shape.Need.Count > 0 {
+			at := slices.IndexFunc(node.Devices, func(left int64) bool { return left >= shape.Need.Share })
 			if at < 0 {
 				continue
 			}
-			node.Devices[at] -= class.Need.Share
+			node.Devices[at] -= shape.Need.Share
 			c.Devices = 1 << at
 		}
-		for k, q := range class.Demand {
+		for k, q := range shape.Demand {
 			node.Free[k] -= q
 		}
 		c.At, c.Fixed = int32(n), d.IntN(2) == 0
@@ -133,13 +133,13 @@ func (d *drawer) settle(c *constraint.Container) {
 
 // evict takes a container off that runs, which its application then lacks.
 func (d *drawer) evict(c *constraint.Container) {
-	class, node := &d.p.Classes[c.Class], &d.p.Nodes[c.At]
-	for k, q := range class.Demand {
+	shape, node := &d.p.Shapes[c.Shape], &d.p.Nodes[c.At]
+	for k, q := range shape.Demand {
 		node.Free[k] += q
 	}
 	for i := range node.Devices {
 		if c.Devices.Has(i) {
-			node.Devices[i] += class.Need.Share
+			node.Devices[i] += shape.Need.Share
 		}
 	}
 	c.At, c.Fixed, c.Devices = constraint.Nowhere, false, 0

@@ -193,18 +193,18 @@ type part struct {
 	most  int64 // of the columns
 }
 
-// concern is a class of which a bound speaks, and which of its parts that is.
+// concern is a shape of which a bound speaks, and which of its parts that is.
 type concern struct {
-	class int32
+	shape int32
 	part  int
 }
 
-// findClasses turns the roles of classes into the classes of bounds: most bounds speak of few.
-func (b *builder) findClasses() {
-	b.classes = make([][]concern, len(b.roles.Bounds))
-	for class := range b.roles.Of {
-		for _, r := range b.roles.Of[class] {
-			b.classes[r.Bound] = append(b.classes[r.Bound], concern{int32(class), partOf(r)})
+// findShapes turns the roles of shapes round, into the shapes that each bound speaks of: mostly few.
+func (b *builder) findShapes() {
+	b.shapes = make([][]concern, len(b.roles.Bounds))
+	for shape := range b.roles.Of {
+		for _, r := range b.roles.Of[shape] {
+			b.shapes[r.Bound] = append(b.shapes[r.Bound], concern{int32(shape), partOf(r)})
 		}
 	}
 }
@@ -235,8 +235,8 @@ func (p *parts) add(fixed [3]int64) {
 func (b *builder) countFixed(row int32) [][3]int64 {
 	setOf := b.p.Groups[b.roles.Bounds[row].Group].SetOf
 	count := make([][3]int64, len(b.inSet[b.roles.Bounds[row].Group]))
-	for _, c := range b.classes[row] {
-		for _, node := range b.fixed[c.class] {
+	for _, c := range b.shapes[row] {
+		for _, node := range b.fixed[c.shape] {
 			count[setOf[node]+1][c.part]++
 		}
 	}
@@ -247,15 +247,15 @@ func (b *builder) countFixed(row int32) [][3]int64 {
 func (b *builder) gather(row, set int32, candidates []int32) *parts {
 	p := &parts{bound: row, set: set}
 	if b.roles.Bounds[row].Group == constraint.Nowhere {
-		for _, c := range b.classes[row] {
-			p.of(c.part).fixed += int64(len(b.fixed[c.class]))
+		for _, c := range b.shapes[row] {
+			p.of(c.part).fixed += int64(len(b.fixed[c.shape]))
 		}
 	}
 	if len(candidates) == 0 {
 		return p
 	}
-	for _, c := range b.classes[row] {
-		for _, u := range b.unitsOf[c.class] {
+	for _, c := range b.shapes[row] {
+		for _, u := range b.unitsOf[c.shape] {
 			part, most := p.of(c.part), int64(0)
 			for _, i := range candidates {
 				if column := b.at(u, i); column != absent {

@@ -28,7 +28,7 @@ type Options struct {
 type Proof uint8
 
 const (
-	// Trivial is what board.Floor sees: what each class must pay by itself.
+	// Trivial is what board.Floor sees: what each shape must pay by itself.
 	Trivial Proof = iota
 	// Relaxation is the whole problem as a model of which no column need be whole.
 	Relaxation
@@ -126,8 +126,8 @@ func (m *Model) proven(s *ilp.Solution) int64 {
 func placements(p *constraint.Problem) int {
 	units, last := 0, absent
 	for i := range p.Containers {
-		if c := &p.Containers[i]; !c.Fixed && (c.Class != last || p.Classes[c.Class].Need.Count > 0) {
-			units, last = units+1, c.Class
+		if c := &p.Containers[i]; !c.Fixed && (c.Shape != last || p.Shapes[c.Shape].Need.Count > 0) {
+			units, last = units+1, c.Shape
 		}
 	}
 	return units * len(p.Nodes)

@@ -78,7 +78,7 @@ func TestLargestWeights(t *testing.T) {
 			Nodes:        []constraint.Node{{Capacity: cluster.Vector{8_000_000_000}, Free: cluster.Vector{8_000_000_000}}},
 			Groups:       []constraint.Group{{Name: cluster.EachNode, Sets: []string{"n"}, SetOf: []int32{0}}},
 			Applications: []constraint.Application{{Name: "a", End: 3}},
-			Classes: []constraint.Class{
+			Shapes: []constraint.Shape{
 				{Demand: cluster.Vector{1_000_000_000}, Tags: []string{"a"}}, {Demand: cluster.Vector{2_000_000_000}, Tags: []string{"a"}},
 			},
 			Constraints: []cluster.Constraint{{Name: "apart", Weight: 1000, Any: [][]cluster.Bound{{apart}}}},
@@ -86,7 +86,7 @@ func TestLargestWeights(t *testing.T) {
 		}
 		p.Objective.Unplaced = 1 << 58
 		for i := range int32(3) {
-			p.Containers = append(p.Containers, constraint.Container{Class: i % 2, At: constraint.Nowhere})
+			p.Containers = append(p.Containers, constraint.Container{Shape: i % 2, At: constraint.Nowhere})
 		}
 		tc.weigh(p)
 		together := constraint.Evaluate(p, constraint.Assignment{0, 0, 0}).Score

@@ -26,7 +26,7 @@ type pruner struct {
 	free  []bool
 	group int32 // whose sets are looked at one by one
 	// related counts, by node, the containers to whom the freed ones are bound, or who are to
-	// them; fits are how many of the freed classes a node has room for, taken what share
+	// them; fits are how many of the freed shapes a node has room for, taken what share
 	// of it is, in thousandths.
 	related     []int32
 	fits, taken []int64
@@ -71,7 +71,7 @@ func (f *pruner) relate() {
 		if !f.free[i] {
 			continue
 		}
-		for _, r := range f.roles.Of[f.p.Containers[i].Class] {
+		for _, r := range f.roles.Of[f.p.Containers[i].Shape] {
 			subject[r.Bound] = subject[r.Bound] || r.Subject
 			target[r.Bound] = target[r.Bound] || r.Target
 		}
@@ -92,7 +92,7 @@ func (f *pruner) relate() {
 		if n == constraint.Nowhere || f.free[i] {
 			continue
 		}
-		if slices.ContainsFunc(f.roles.Of[f.p.Containers[i].Class], func(r constraint.Role) bool {
+		if slices.ContainsFunc(f.roles.Of[f.p.Containers[i].Shape], func(r constraint.Role) bool {
 			return r.Target && subject[r.Bound] || r.Subject && target[r.Bound]
 		}) {
 			f.related[n]++
@@ -107,10 +107,10 @@ func (f *pruner) measure() {
 	for n := range f.p.Nodes {
 		copy(left[n*kinds:], f.p.Nodes[n].Free)
 	}
-	var classes []int32
+	var shapes []int32
 	for i := range f.base {
 		c := &f.p.Containers[i]
-		for k, q := range f.p.Classes[c.Class].Demand {
+		for k, q := range f.p.Shapes[c.Shape].Demand {
 			if c.At != constraint.Nowhere {
 				left[int(c.At)*kinds+k] += q
 			}
@@ -118,8 +118,8 @@ func (f *pruner) measure() {
 				left[int(f.base[i])*kinds+k] -= q
 			}
 		}
-		if f.free[i] && !slices.Contains(classes, c.Class) {
-			classes = append(classes, c.Class)
+		if f.free[i] && !slices.Contains(shapes, c.Shape) {
+			shapes = append(shapes, c.Shape)
 		}
 	}
 	f.fits, f.taken = make([]int64, len(f.p.Nodes)), make([]int64, len(f.p.Nodes))
@@ -128,19 +128,19 @@ func (f *pruner) measure() {
 		for k, capacity := range f.p.Nodes[n].Capacity {
 			f.taken[n] += share(1000, capacity-room[k], max(capacity, 1))
 		}
-		for _, class := range classes {
-			if f.fit(&f.p.Classes[class], n, room) {
+		for _, shape := range shapes {
+			if f.fit(&f.p.Shapes[shape], n, room) {
 				f.fits[n]++
 			}
 		}
 	}
 }
 
-func (f *pruner) fit(class *constraint.Class, n int, room []int64) bool {
-	if class.Eligible != nil && !class.Eligible[n] || class.Need.Count > len(f.p.Nodes[n].Devices) {
+func (f *pruner) fit(shape *constraint.Shape, n int, room []int64) bool {
+	if shape.Eligible != nil && !shape.Eligible[n] || shape.Need.Count > len(f.p.Nodes[n].Devices) {
 		return false
 	}
-	for k, q := range class.Demand {
+	for k, q := range shape.Demand {
 		if q > 0 && q > room[k] {
 			return false
 		}
@@ -197,7 +197,7 @@ func (f *pruner) sets(most int) []int32 {
 	return sets
 }
 
-// nodesOf are the nodes of the set with room for the most of the freed classes, by turns the
+// nodesOf are the nodes of the set with room for the most of the freed shapes, by turns the
 // fullest of them, which is what a best fit takes, and the emptiest, where several fit.
 func (f *pruner) nodesOf(set int32, most int) []int32 {
 	var nodes []int32

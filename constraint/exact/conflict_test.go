@@ -63,13 +63,13 @@ func neighbours(chance *rand.Rand) *constraint.Problem {
 	}
 	for i, name := range names {
 		app := constraint.Application{Name: name, First: int32(len(p.Containers)), Deployed: i > 0}
-		p.Classes = append(p.Classes, constraint.Class{Application: int32(i), Demand: cluster.Vector{1}, Tags: []string{name}})
+		p.Shapes = append(p.Shapes, constraint.Shape{Application: int32(i), Demand: cluster.Vector{1}, Tags: []string{name}})
 		if i == 0 {
 			p.Containers = append(p.Containers, constraint.Container{At: constraint.Nowhere})
 		}
 		for n := range nodes {
 			if i > 0 && chance.IntN(5) < 2 {
-				p.Containers = append(p.Containers, constraint.Container{Class: int32(i), At: int32(n), Fixed: true})
+				p.Containers = append(p.Containers, constraint.Container{Shape: int32(i), At: int32(n), Fixed: true})
 				p.Nodes[n].Free[0]--
 			}
 		}

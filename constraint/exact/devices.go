@@ -23,7 +23,7 @@ type deviceColumn struct {
 
 // addDevices gives those who come to a candidate their devices.
 func (b *builder) addDevices() {
-	if !slices.ContainsFunc(b.units, func(u unit) bool { return b.p.Classes[u.class].Need.Count > 0 }) {
+	if !slices.ContainsFunc(b.units, func(u unit) bool { return b.p.Shapes[u.shape].Need.Count > 0 }) {
 		return
 	}
 	for i := range b.nodes {
@@ -37,7 +37,7 @@ func (b *builder) addDevicesOf(candidate int32) {
 	node, from := b.nodes[candidate], len(b.devices)
 	free := b.freeDevices(candidate, func(u, _ int32) int64 { return b.stays(u, candidate) })
 	for u := range b.units {
-		need, column := b.p.Classes[b.units[u].class].Need, b.at(int32(u), candidate)
+		need, column := b.p.Shapes[b.units[u].shape].Need, b.at(int32(u), candidate)
 		if need.Count == 0 || b.most(column) <= b.stays(int32(u), candidate) {
 			continue
 		}
@@ -49,7 +49,7 @@ func (b *builder) addDevicesOf(candidate int32) {
 		return
 	}
 	for c := range b.p.Containers {
-		need := b.p.Classes[b.p.Containers[c].Class].Need
+		need := b.p.Shapes[b.p.Containers[c].Shape].Need
 		if b.stands(c) == node && b.p.Containers[c].At != node && need.Count > 0 {
 			b.addNeed(deviceColumn{candidate: candidate, unit: absent, container: int32(c), need: need}, free, 1)
 			b.endRow(float64(need.Count), float64(need.Count), absent)
@@ -63,7 +63,7 @@ func (b *builder) addDevicesOf(candidate int32) {
 		}
 		for u := range b.units {
 			if b.stays(int32(u), candidate) > 0 && b.holds(int32(u)).Has(d) {
-				b.add(b.at(int32(u), candidate), b.p.Classes[b.units[u].class].Need.Share)
+				b.add(b.at(int32(u), candidate), b.p.Shapes[b.units[u].shape].Need.Share)
 			}
 		}
 		b.atMost(most, absent)
@@ -94,12 +94,12 @@ func (m *Model) devicesLeft(candidate int32, stands func(int) int32, gone func(u
 	}
 	for c := range m.problem.Containers {
 		if held := &m.problem.Containers[c]; held.At == node && m.unitOf[c] == absent && stands(c) != node {
-			give(held.Devices, m.problem.Classes[held.Class].Need.Share)
+			give(held.Devices, m.problem.Shapes[held.Shape].Need.Share)
 		}
 	}
 	for u := range m.units {
 		if m.stays(int32(u), candidate) > 0 {
-			give(m.holds(int32(u)), m.problem.Classes[m.units[u].class].Need.Share*gone(int32(u), m.at(int32(u), candidate)))
+			give(m.holds(int32(u)), m.problem.Shapes[m.units[u].shape].Need.Share*gone(int32(u), m.at(int32(u), candidate)))
 		}
 	}
 	return left
@@ -143,9 +143,9 @@ func (m *Model) giveDevicesOf(columns []deviceColumn, a constraint.Assignment, v
 	candidate, node := columns[0].candidate, m.nodes[columns[0].candidate]
 	var demands []demand
 	for c := range m.problem.Containers {
-		class := &m.problem.Classes[m.problem.Containers[c].Class]
-		if a[c] == node && m.problem.Containers[c].At != node && class.Need.Count > 0 {
-			d := demand{class.Need, m.unitOf[c], absent}
+		shape := &m.problem.Shapes[m.problem.Containers[c].Shape]
+		if a[c] == node && m.problem.Containers[c].At != node && shape.Need.Count > 0 {
+			d := demand{shape.Need, m.unitOf[c], absent}
 			if d.unit == absent {
 				d.container = int32(c)
 			}

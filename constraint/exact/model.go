@@ -62,7 +62,7 @@ const absent int32 = -1
 
 // unit is a number of free containers that a model does not tell apart.
 type unit struct {
-	class   int32
+	shape   int32
 	members []int32 // ascending
 	running int32   // how many of them are on a node, and must be on one
 }
@@ -88,9 +88,9 @@ type builder struct {
 	literal  bool
 	terms    []ilp.Term  // of the row that is being built
 	room     []int64     // by candidate and kind: what is there for free containers
-	fixed    [][]int32   // by class: the nodes of its containers that are not free
-	unitsOf  [][]int32   // by class
-	classes  [][]concern // by bound: those of which it speaks
+	fixed    [][]int32   // by shape: the nodes of its containers that are not free
+	unitsOf  [][]int32   // by shape
+	shapes   [][]concern // by bound: those of which it speaks
 	inSet    [][][]int32 // by group and set + 1: the candidates; 0 is in no set
 	peopled  [][]bool    // by group and set: whether the set has a node
 	standing []int32     // by node: how many containers that are not free stand there
@@ -134,7 +134,7 @@ func newBuilder(p *constraint.Problem, scope Scope, literal bool) *builder {
 	for i, n := range b.nodes {
 		b.where[n] = int32(i)
 	}
-	b.findClasses()
+	b.findShapes()
 	b.findUnits()
 	b.findHomes()
 	b.findSets()
@@ -165,38 +165,38 @@ func (m *Model) free(container int) bool {
 	return !m.problem.Containers[container].Fixed && (m.scope.Free == nil || m.scope.Free[container])
 }
 
-// findUnits puts free containers together that are of one class. Those that hold devices are
+// findUnits puts free containers together that are of one shape. Those that hold devices are
 // told apart by what they hold, as leaving gives back just that.
 func (b *builder) findUnits() {
 	type key struct {
-		class, at int32
+		shape, at int32
 		devices   cluster.DeviceSet
 		container int32
 	}
 	known := map[key]int32{}
 	b.unitOf = filled(len(b.p.Containers))
-	b.unitsOf, b.fixed = make([][]int32, len(b.p.Classes)), make([][]int32, len(b.p.Classes))
+	b.unitsOf, b.fixed = make([][]int32, len(b.p.Shapes)), make([][]int32, len(b.p.Shapes))
 	for i := range b.p.Containers {
 		c := &b.p.Containers[i]
 		if !b.free(i) {
 			if node := b.scope.Base[i]; node != constraint.Nowhere {
-				b.fixed[c.Class] = append(b.fixed[c.Class], node)
+				b.fixed[c.Shape] = append(b.fixed[c.Shape], node)
 			}
 			continue
 		}
-		k := key{class: c.Class, at: absent, container: absent}
+		k := key{shape: c.Shape, at: absent, container: absent}
 		switch {
 		case b.literal:
 			k.container = int32(i)
-		case b.p.Classes[c.Class].Need.Count > 0:
+		case b.p.Shapes[c.Shape].Need.Count > 0:
 			k.at, k.devices = c.At, c.Devices
 		}
 		u, ok := known[k]
 		if !ok {
 			u = int32(len(b.units))
 			known[k] = u
-			b.units = append(b.units, unit{class: c.Class})
-			b.unitsOf[c.Class] = append(b.unitsOf[c.Class], u)
+			b.units = append(b.units, unit{shape: c.Shape})
+			b.unitsOf[c.Shape] = append(b.unitsOf[c.Shape], u)
 		}
 		b.unitOf[i] = u
 		b.units[u].members = append(b.units[u].members, int32(i))
@@ -303,18 +303,18 @@ func (b *builder) addPlacement() {
 
 // mostOf is how many of the unit could stand on the candidate, were nobody else free.
 func (b *builder) mostOf(u, candidate int32) int64 {
-	class, node := &b.p.Classes[b.units[u].class], &b.p.Nodes[b.nodes[candidate]]
+	shape, node := &b.p.Shapes[b.units[u].shape], &b.p.Nodes[b.nodes[candidate]]
 	stays, most := b.stays(u, candidate), int64(len(b.units[u].members))
-	if class.Eligible != nil && !class.Eligible[b.nodes[candidate]] || class.Need.Count > len(node.Devices) {
+	if shape.Eligible != nil && !shape.Eligible[b.nodes[candidate]] || shape.Need.Count > len(node.Devices) {
 		return stays
 	}
-	for k, q := range class.Demand {
+	for k, q := range shape.Demand {
 		if q > 0 {
 			most = min(most, max(b.left(candidate, k), 0)/q)
 		}
 	}
-	if class.PerNode > 0 {
-		most = min(most, int64(class.PerNode))
+	if shape.PerNode > 0 {
+		most = min(most, int64(shape.PerNode))
 	}
 	return max(most, stays)
 }
@@ -333,13 +333,13 @@ func (b *builder) addApplications() {
 		}
 	}
 	for i, u := range b.unitOf {
-		app := b.p.Classes[b.p.Containers[i].Class].Application
+		app := b.p.Shapes[b.p.Containers[i].Shape].Application
 		if u == absent && b.scope.Base[i] == constraint.Nowhere && state[app] == partly {
 			b.Constant += b.p.Objective.Loose
 		}
 	}
 	for u := range b.units {
-		unit, app := &b.units[u], b.p.Classes[b.units[u].class].Application
+		unit, app := &b.units[u], b.p.Shapes[b.units[u].shape].Application
 		for i := range b.nodes {
 			b.add(b.at(int32(u), int32(i)), 1)
 		}

@@ -208,11 +208,11 @@ func TestDevicesGivenBack(t *testing.T) {
 			{Name: "b", Capacity: cluster.Vector{4}, Free: cluster.Vector{4}, Devices: []int64{4}},
 		},
 		Applications: []constraint.Application{{Name: "old", First: 0, End: 1, Deployed: true}, {Name: "new", First: 1, End: 2}},
-		Classes: []constraint.Class{
+		Shapes: []constraint.Shape{
 			{Application: 0, Demand: cluster.Vector{3}, Need: gpu.Need(3)},
 			{Application: 1, Demand: cluster.Vector{2}, Need: gpu.Need(2)},
 		},
-		Containers: []constraint.Container{{Class: 0, At: 0, Devices: 1}, {Class: 1, At: constraint.Nowhere}},
+		Containers: []constraint.Container{{Shape: 0, At: 0, Devices: 1}, {Shape: 1, At: constraint.Nowhere}},
 		Objective:  constraint.Standard(),
 	}
 	for _, free := range [][]bool{{true, true}, {false, true}} {

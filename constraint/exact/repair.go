@@ -198,8 +198,8 @@ func (r *repairer) relate() {
 	r.member = make([]bool, len(r.roles.Bounds)*len(r.p.Applications))
 	for i := range r.p.Containers {
 		if c := &r.p.Containers[i]; !c.Fixed {
-			for _, role := range r.roles.Of[c.Class] {
-				r.member[int(role.Bound)*len(r.p.Applications)+int(r.p.Classes[c.Class].Application)] = true
+			for _, role := range r.roles.Of[c.Shape] {
+				r.member[int(role.Bound)*len(r.p.Applications)+int(r.p.Shapes[c.Shape].Application)] = true
 			}
 		}
 	}

@@ -24,7 +24,7 @@ func (b *builder) findRoom() {
 		if stands != constraint.Nowhere {
 			b.standing[stands]++
 		}
-		for k, q := range b.p.Classes[c.Class].Demand {
+		for k, q := range b.p.Shapes[c.Shape].Demand {
 			if c.At != constraint.Nowhere {
 				b.room[int(c.At)*kinds+k] += q
 			}
@@ -56,7 +56,7 @@ func (b *builder) left(candidate int32, kind int) int64 {
 func (b *builder) load(candidate int32, kind int, unit int64) int64 {
 	most := int64(0)
 	for u := range b.units {
-		q := b.p.Classes[b.units[u].class].Demand[kind] / unit
+		q := b.p.Shapes[b.units[u].shape].Demand[kind] / unit
 		column := b.at(int32(u), candidate)
 		b.add(column, q)
 		most += q * b.most(column)
@@ -69,7 +69,7 @@ func (b *builder) load(candidate int32, kind int, unit int64) int64 {
 func (b *builder) unitOfKind(candidate int32, kind int, more ...int64) int64 {
 	unit := int64(0)
 	for u := range b.units {
-		unit = divisor(unit, b.p.Classes[b.units[u].class].Demand[kind])
+		unit = divisor(unit, b.p.Shapes[b.units[u].shape].Demand[kind])
 	}
 	for _, q := range more {
 		unit = divisor(unit, q)
@@ -96,7 +96,7 @@ func (b *builder) addRoom() {
 			}
 			comes := absent
 			if lacks > 0 {
-				comes = b.addComes(candidate, func(u unit) bool { return b.p.Classes[u.class].Demand[k] > 0 })
+				comes = b.addComes(candidate, func(u unit) bool { return b.p.Shapes[u.shape].Demand[k] > 0 })
 				if comes == absent {
 					continue
 				}
@@ -132,38 +132,38 @@ func (b *builder) addComes(candidate int32, who func(unit) bool) int32 {
 	return comes
 }
 
-// addPerNode says how many of one application a candidate may hold. Where all of its classes
-// have the same limit, a row says it; else the limit holds where one of the class is.
+// addPerNode says how many of one application a candidate may hold. Where all of its shapes
+// have the same limit, a row says it; else the limit holds where one of the shape is.
 func (b *builder) addPerNode() {
 	for a := range b.p.Applications {
-		var limited []int32 // the classes that have a limit and could be there
+		var limited []int32 // the shapes that have a limit and could be there
 		equal := true
-		for class := range b.p.Classes {
-			if c := &b.p.Classes[class]; int(c.Application) == a && (len(b.unitsOf[class]) > 0 || len(b.fixed[class]) > 0) {
-				equal = equal && c.PerNode == b.p.Classes[b.p.Containers[b.p.Applications[a].First].Class].PerNode
+		for shape := range b.p.Shapes {
+			if c := &b.p.Shapes[shape]; int(c.Application) == a && (len(b.unitsOf[shape]) > 0 || len(b.fixed[shape]) > 0) {
+				equal = equal && c.PerNode == b.p.Shapes[b.p.Containers[b.p.Applications[a].First].Shape].PerNode
 				if c.PerNode > 0 {
-					limited = append(limited, int32(class))
+					limited = append(limited, int32(shape))
 				}
 			}
 		}
 		for i := range b.nodes {
-			for n, class := range limited {
+			for n, shape := range limited {
 				if equal && n > 0 {
 					break
 				}
-				b.limitPerNode(int32(i), class, equal)
+				b.limitPerNode(int32(i), shape, equal)
 			}
 		}
 	}
 }
 
-// limitPerNode is the limit of the class on the candidate. The row is let go of by what it does not
-// hold without: one of the class there, and, if more than the limit have run there, somebody of
+// limitPerNode is the limit of the shape on the candidate. The row is let go of by what it does not
+// hold without: one of the shape there, and, if more than the limit have run there, somebody of
 // the application who comes.
-func (b *builder) limitPerNode(candidate, class int32, equal bool) {
-	app, limit := b.p.Classes[class].Application, int64(b.p.Classes[class].PerNode)
-	mine := func(u unit) bool { return b.p.Classes[u.class].Application == app }
-	there := b.crowd(candidate, class)
+func (b *builder) limitPerNode(candidate, shape int32, equal bool) {
+	app, limit := b.p.Shapes[shape].Application, int64(b.p.Shapes[shape].PerNode)
+	mine := func(u unit) bool { return b.p.Shapes[u.shape].Application == app }
+	there := b.crowd(candidate, shape)
 	over := there.stand - limit
 	for u := range b.units {
 		if mine(b.units[u]) {
@@ -175,7 +175,7 @@ func (b *builder) limitPerNode(candidate, class int32, equal bool) {
 	}
 	var switches []int32
 	if !there.present && !equal {
-		switches = append(switches, b.addPresent(candidate, class))
+		switches = append(switches, b.addPresent(candidate, shape))
 	}
 	if there.ran > limit && !there.comes {
 		switches = append(switches, b.addComes(candidate, mine))
@@ -198,12 +198,12 @@ func (b *builder) limitPerNode(candidate, class int32, equal bool) {
 type crowd struct {
 	stand, ran int64 // how many are there, and how many ran there when the problem was posed
 	comes      bool  // one of them has come since
-	present    bool  // one of them is of the class
+	present    bool  // one of them is of the shape
 }
 
-func (b *builder) crowd(candidate, class int32) crowd {
+func (b *builder) crowd(candidate, shape int32) crowd {
 	var c crowd
-	app, node := &b.p.Applications[b.p.Classes[class].Application], b.nodes[candidate]
+	app, node := &b.p.Applications[b.p.Shapes[shape].Application], b.nodes[candidate]
 	for i := app.First; i < app.End; i++ {
 		at := b.p.Containers[i].At
 		if at == node {
@@ -212,16 +212,16 @@ func (b *builder) crowd(candidate, class int32) crowd {
 		if b.stands(int(i)) == node {
 			c.stand++
 			c.comes = c.comes || at != node
-			c.present = c.present || b.p.Containers[i].Class == class
+			c.present = c.present || b.p.Containers[i].Shape == shape
 		}
 	}
 	return c
 }
 
-// addPresent adds a column that is 1 where a unit of the class is on the candidate.
-func (b *builder) addPresent(candidate, class int32) int32 {
+// addPresent adds a column that is 1 where a unit of the shape is on the candidate.
+func (b *builder) addPresent(candidate, shape int32) int32 {
 	present := absent
-	for _, u := range b.unitsOf[class] {
+	for _, u := range b.unitsOf[shape] {
 		column := b.at(u, candidate)
 		if column == absent {
 			continue

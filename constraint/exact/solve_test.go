@@ -186,7 +186,7 @@ func deprived(nodes int, room int64) *constraint.Problem {
 	p := &constraint.Problem{
 		Kinds: []cluster.Kind{{Name: "cpu", PerUnit: 1}}, Groups: []constraint.Group{{Name: cluster.EachNode}},
 		Applications: []constraint.Application{{Name: "app", End: 3, Deployed: true}},
-		Classes:      []constraint.Class{{Demand: cluster.Vector{1}, Tags: []string{"a"}}},
+		Shapes:       []constraint.Shape{{Demand: cluster.Vector{1}, Tags: []string{"a"}}},
 		Containers:   []constraint.Container{{At: 0, Fixed: true}, {At: constraint.Nowhere}, {At: constraint.Nowhere}},
 		Constraints: []cluster.Constraint{{
 			Name: "apart", Weight: 1000, Any: [][]cluster.Bound{{{Subject: []string{"a"}, Target: []string{"a"}, Group: cluster.EachNode}}},

@@ -19,19 +19,19 @@ func TestCountedAgain(t *testing.T) {
 		b := board.New(p, constraint.FindRoles(p))
 		c := newCounting(newRun(b))
 		for {
-			class := c.scarcest()
-			if class == constraint.Nowhere {
+			shape := c.scarcest()
+			if shape == constraint.Nowhere {
 				break
 			}
-			container, node := c.waiting[class][0], int32(chance.IntN(len(p.Nodes)))
+			container, node := c.waiting[shape][0], int32(chance.IntN(len(p.Nodes)))
 			if !b.Fits(container, node) {
-				c.giveUp(class)
+				c.giveUp(shape)
 				continue
 			}
-			c.waiting[class] = c.waiting[class][1:]
+			c.waiting[shape] = c.waiting[shape][1:]
 			b.Put(container, node)
 			before := append([]int(nil), c.count...)
-			c.touched(class, node)
+			c.touched(shape, node)
 			for other := range c.waiting {
 				if len(c.waiting[other]) == 0 {
 					continue
@@ -42,7 +42,7 @@ func TestCountedAgain(t *testing.T) {
 				for n := range p.Nodes {
 					first := c.waiting[other][0]
 					if want := b.Fits(first, int32(n)) && b.Clean(first, int32(n)); want != c.candidate[other][n] {
-						t.Fatalf("seed %d: node %d is a candidate for class %d: %v, want %v", seed, n, other, !want, want)
+						t.Fatalf("seed %d: node %d is a candidate for shape %d: %v, want %v", seed, n, other, !want, want)
 					}
 				}
 			}

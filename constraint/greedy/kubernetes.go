@@ -59,7 +59,7 @@ func (k *kube) choose(container int32) int32 {
 // that would not.
 func (k *kube) affinity(container, node int32) int64 {
 	sum := int64(0)
-	for _, role := range k.roles.Of[k.problem.Containers[container].Class] {
+	for _, role := range k.roles.Of[k.problem.Containers[container].Shape] {
 		b := &k.roles.Bounds[role.Bound]
 		plain := b.Min == 1 && b.Max == cluster.Unbounded || b.Min == 0 && b.Max == 0
 		if !role.Subject || !plain && !k.cardinality {
@@ -82,7 +82,7 @@ func (k *kube) affinity(container, node int32) int64 {
 func (k *kube) left(container, node int32) int64 {
 	sum, kinds := int64(0), int64(0)
 	free := k.board.Free(node)
-	for i, q := range k.problem.Classes[k.problem.Containers[container].Class].Demand {
+	for i, q := range k.problem.Shapes[k.problem.Containers[container].Shape].Demand {
 		if capacity := k.problem.Nodes[node].Capacity[i]; q > 0 && capacity > 0 {
 			sum += 100 * max(free[i]-q, 0) / capacity
 			kinds++

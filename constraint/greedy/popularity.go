@@ -14,22 +14,22 @@ import (
 // YARN's iterator of this name counts the requests of the batch that share a tag instead.
 
 func popularity(r *run) {
-	popular := make([]int, len(r.problem.Classes))
-	for class := range popular {
+	popular := make([]int, len(r.problem.Shapes))
+	for shape := range popular {
 		last := constraint.Nowhere
-		for _, role := range r.roles.Of[class] {
+		for _, role := range r.roles.Of[shape] {
 			if in := r.roles.Bounds[role.Bound].Constraint; in != last {
-				popular[class]++
+				popular[shape]++
 				last = in
 			}
 		}
 	}
-	of := func(c int32) int { return popular[r.problem.Containers[c].Class] }
+	of := func(c int32) int { return popular[r.problem.Containers[c].Shape] }
 	list := r.pending()
 	slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(of(b), of(a)) })
 	lost := make([]bool, len(r.problem.Applications))
 	for _, c := range list {
-		app := r.problem.Classes[r.problem.Containers[c].Class].Application
+		app := r.problem.Shapes[r.problem.Containers[c].Shape].Application
 		if lost[app] {
 			continue
 		}

@@ -84,7 +84,7 @@ func (q *posed) company(c *cluster.Constraint, a constraint.Assignment, units []
 	wanted := map[place]bool{}
 	each := func(u *unit, do func(b *cluster.Bound, tags []string, at place)) {
 		for _, container := range u.containers {
-			tags := q.problem.Classes[q.problem.Containers[container].Class].Tags
+			tags := q.problem.Shapes[q.problem.Containers[container].Shape].Tags
 			for alternative, bounds := range c.Any {
 				for i := range bounds {
 					at := place{int32(alternative), int32(i), q.setOf(bounds[i].Group, a[container])}

@@ -203,7 +203,7 @@ func (q *posed) containers(s *cluster.State, tasks []cluster.TaskID, movable fun
 		job   cluster.JobID
 		shape cluster.ShapeID
 	}
-	classes := map[key]int32{}
+	shapes := map[key]int32{}
 	for i, t := range tasks {
 		task := s.Task(t)
 		if i == 0 || s.Task(tasks[i-1]).Job != task.Job {
@@ -211,13 +211,13 @@ func (q *posed) containers(s *cluster.State, tasks []cluster.TaskID, movable fun
 			q.problem.Applications = append(q.problem.Applications, constraint.Application{Name: s.Job(task.Job).Name, First: int32(i), Deployed: deployed[task.Job]})
 		}
 		k := key{task.Job, task.Shape}
-		class, known := classes[k]
+		shape, known := shapes[k]
 		if !known {
-			class = int32(len(q.problem.Classes))
-			classes[k] = class
-			q.problem.Classes = append(q.problem.Classes, q.class(s, task.Shape))
+			shape = int32(len(q.problem.Shapes))
+			shapes[k] = shape
+			q.problem.Shapes = append(q.problem.Shapes, q.shape(s, task.Shape))
 		}
-		c := constraint.Container{Task: t, Class: class, At: constraint.Nowhere}
+		c := constraint.Container{Task: t, Shape: shape, At: constraint.Nowhere}
 		if task.Placed() {
 			c.At, c.Devices, c.Fixed = q.node[task.Node], task.Devices, !movable(t)
 		}
@@ -226,17 +226,17 @@ func (q *posed) containers(s *cluster.State, tasks []cluster.TaskID, movable fun
 	}
 }
 
-// class is what tasks of the shape have in common in the latest application.
-func (q *posed) class(s *cluster.State, id cluster.ShapeID) constraint.Class {
-	shape := s.Shape(id)
-	class := constraint.Class{
-		Application: int32(len(q.problem.Applications) - 1), Demand: shape.Demand, Need: s.DeviceNeed(id), Tags: shape.Tags, PerNode: shape.PerNode,
+// shape is the shape of the state for the latest application.
+func (q *posed) shape(s *cluster.State, id cluster.ShapeID) constraint.Shape {
+	of := s.Shape(id)
+	shape := constraint.Shape{
+		Application: int32(len(q.problem.Applications) - 1), Demand: of.Demand, Need: s.DeviceNeed(id), Tags: of.Tags, PerNode: of.PerNode,
 	}
-	if shape.Eligible != cluster.AllNodes {
-		class.Eligible = make([]bool, len(q.rows))
+	if of.Eligible != cluster.AllNodes {
+		shape.Eligible = make([]bool, len(q.rows))
 		for i, n := range q.rows {
-			class.Eligible[i] = s.Eligible(shape.Eligible, n)
+			shape.Eligible[i] = s.Eligible(of.Eligible, n)
 		}
 	}
-	return class
+	return shape
 }

@@ -32,7 +32,7 @@ type part struct {
 	count        int
 	demand       cluster.Vector
 	tags         []string
-	class, first int32 // rows
+	shape, first int32 // rows
 }
 
 // drawApplications draws the applications that run and those to be placed.

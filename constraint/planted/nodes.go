@@ -75,7 +75,7 @@ func (d *drawing) wanted() cluster.Vector {
 func (d *drawing) fill() {
 	short := d.wanted()
 	for c := range d.Problem.Containers {
-		take(short, d.Problem.Classes[d.Problem.Containers[c].Class].Demand)
+		take(short, d.Problem.Shapes[d.Problem.Containers[c].Shape].Demand)
 	}
 	grain := cluster.Vector{core / 10, gib / 8}
 	const rounds = 20 // each takes half of what is left

@@ -80,8 +80,8 @@ type Instance struct {
 	Problem constraint.Problem
 	// Witness violates no constraint, unless the options were free.
 	Witness constraint.Assignment
-	// Parts are what the containers of each class are in their application, such as
-	// master, by class.
+	// Parts are what the containers of each shape are in their application, such as
+	// master, by shape.
 	Parts []string
 	// Loosened is how many bounds were wished for more tightly than the witness allows.
 	Loosened int
@@ -132,12 +132,12 @@ func (d *drawing) enter(drafts []*draft) {
 		a.row = int32(i)
 		for part := range a.parts {
 			q := &a.parts[part]
-			q.class = int32(len(p.Classes))
-			p.Classes = append(p.Classes, constraint.Class{Application: int32(i), Demand: q.demand, Tags: q.tags})
+			q.shape = int32(len(p.Shapes))
+			p.Shapes = append(p.Shapes, constraint.Shape{Application: int32(i), Demand: q.demand, Tags: q.tags})
 			d.Parts = append(d.Parts, q.name)
 			q.first = int32(len(p.Containers))
 			for range q.count {
-				p.Containers = append(p.Containers, constraint.Container{Class: q.class, At: constraint.Nowhere})
+				p.Containers = append(p.Containers, constraint.Container{Shape: q.shape, At: constraint.Nowhere})
 			}
 		}
 		app.End = int32(len(p.Containers))
@@ -156,7 +156,7 @@ func (d *drawing) run() {
 		for c := app.First; c < app.End; c++ {
 			container := &p.Containers[c]
 			container.At, container.Fixed = d.Witness[c], !d.Movable
-			take(p.Nodes[container.At].Free, p.Classes[container.Class].Demand)
+			take(p.Nodes[container.At].Free, p.Shapes[container.Shape].Demand)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func taken(d *Instance) int64 {
 	}
 	for _, c := range d.Problem.Containers {
 		if c.At == constraint.Nowhere {
-			left -= d.Problem.Classes[c.Class].Demand[0]
+			left -= d.Problem.Shapes[c.Shape].Demand[0]
 		}
 	}
 	return 1000 - 1000*left/capacity
@@ -97,7 +97,7 @@ func firstFit(p *constraint.Problem) constraint.Assignment {
 		free[i] = slices.Clone(p.Nodes[i].Free)
 	}
 	for c := range a {
-		demand := p.Classes[p.Containers[c].Class].Demand
+		demand := p.Shapes[p.Containers[c].Shape].Demand
 		for node := 0; node < len(free) && a[c] == constraint.Nowhere; node++ {
 			if demand.Fits(free[node]) {
 				a[c] = int32(node)

@@ -128,7 +128,7 @@ func (r *Request) placements(a constraint.Assignment) []Placement {
 
 // application is the name of the container's application.
 func (r *Request) application(container int32) string {
-	return r.Problem.Applications[r.Problem.Classes[r.Problem.Containers[container].Class].Application].Name
+	return r.Problem.Applications[r.Problem.Shapes[r.Problem.Containers[container].Shape].Application].Name
 }
 
 func (r *Request) violations(report *constraint.Report) []Violation {
@@ -204,10 +204,10 @@ func (r *Request) parts(report *constraint.Report) []Part {
 	return list
 }
 
-// eligibleNodes are the nodes that the class may use.
-func (r *Request) eligibleNodes(class int) []int32 {
+// eligibleNodes are the nodes that the shape may use.
+func (r *Request) eligibleNodes(shape int) []int32 {
 	var nodes []int32
-	eligible := r.Problem.Classes[class].Eligible
+	eligible := r.Problem.Shapes[shape].Eligible
 	for n := range r.Problem.Nodes {
 		if eligible == nil || eligible[n] {
 			nodes = append(nodes, int32(n))

@@ -20,7 +20,7 @@ func TestAnswerAddsUp(t *testing.T) {
 	for seed := range uint64(200) {
 		chance := rand.New(rand.NewPCG(seed, 3))
 		p := constrainttest.Draw(chance, constrainttest.Small())
-		parts := make([]string, len(p.Classes))
+		parts := make([]string, len(p.Shapes))
 		for i := range parts {
 			parts[i] = fmt.Sprintf("part%d", i)
 		}
@@ -40,7 +40,7 @@ func TestAnswerAddsUp(t *testing.T) {
 		lacking := map[string]bool{}
 		for c, node := range a {
 			if node == constraint.Nowhere {
-				lacking[p.Applications[p.Classes[p.Containers[c].Class].Application].Name] = true
+				lacking[p.Applications[p.Shapes[p.Containers[c].Shape].Application].Name] = true
 			}
 		}
 		for _, u := range answer.Unplaced {

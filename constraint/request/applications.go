@@ -113,9 +113,9 @@ func (r *reading) readPart(v document.Value) (part, bool) {
 	return p, true
 }
 
-// addPart makes a class of equal containers, and the containers.
+// addPart makes a shape of equal containers, and the containers.
 func (r *reading) addPart(v document.Value, p *part, application string) {
-	class := constraint.Class{
+	shape := constraint.Shape{
 		Application: int32(len(r.Problem.Applications)),
 		Demand:      p.demand,
 		Tags:        sorted(append(p.tags, cluster.AppTag(application))),
@@ -128,17 +128,17 @@ func (r *reading) addPart(v document.Value, p *part, application string) {
 		if q := p.demand[devices]; q > kind.PerUnit && q%kind.PerUnit != 0 {
 			r.Complain(v, "asks for %s %s, want a share of one or whole devices", kind.Format(q), kind.Name)
 		}
-		class.Need = kind.Need(p.demand[devices])
+		shape.Need = kind.Need(p.demand[devices])
 	}
-	row := int32(len(r.Problem.Classes))
-	r.Problem.Classes = append(r.Problem.Classes, class)
+	row := int32(len(r.Problem.Shapes))
+	r.Problem.Shapes = append(r.Problem.Shapes, shape)
 	r.Parts = append(r.Parts, p.name)
 	r.Where = append(r.Where, p.where)
 	for n := range p.count {
-		c := constraint.Container{Task: cluster.TaskID(len(r.Problem.Containers)), Class: row, At: constraint.Nowhere}
+		c := constraint.Container{Task: cluster.TaskID(len(r.Problem.Containers)), Shape: row, At: constraint.Nowhere}
 		if len(p.on) > 0 {
 			c.At, c.Fixed = p.on[n], !p.movable
-			if !settle(&r.Problem.Nodes[c.At], &class, &c) {
+			if !settle(&r.Problem.Nodes[c.At], &shape, &c) {
 				r.Complain(v, "runs on node %s, whose devices cannot hold it beside the others", r.Problem.Nodes[c.At].Name)
 			}
 		}
@@ -148,21 +148,21 @@ func (r *reading) addPart(v document.Value, p *part, application string) {
 
 // settle takes the container's room on its node, and picks its devices: those that have
 // the least left of those that suffice. It returns false if they do not suffice.
-func settle(node *constraint.Node, class *constraint.Class, c *constraint.Container) bool {
-	for k, q := range class.Demand {
+func settle(node *constraint.Node, shape *constraint.Shape, c *constraint.Container) bool {
+	for k, q := range shape.Demand {
 		node.Free[k] -= q
 	}
-	for range class.Need.Count {
+	for range shape.Need.Count {
 		best := -1
 		for d, left := range node.Devices {
-			if left >= class.Need.Share && !c.Devices.Has(d) && (best < 0 || left < node.Devices[best]) {
+			if left >= shape.Need.Share && !c.Devices.Has(d) && (best < 0 || left < node.Devices[best]) {
 				best = d
 			}
 		}
 		if best < 0 {
 			return false
 		}
-		node.Devices[best] -= class.Need.Share
+		node.Devices[best] -= shape.Need.Share
 		c.Devices |= 1 << best
 	}
 	return true

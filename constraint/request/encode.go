@@ -106,11 +106,11 @@ func (r *Request) JSON() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// New makes a request of a problem whose classes are called so.
+// New makes a request of a problem whose shapes are called so.
 func New(p constraint.Problem, parts []string) *Request {
 	r := &Request{
 		Problem: p, Parts: parts,
-		Where: make([][]Requirement, len(p.Classes)), Labels: make([][]cluster.Label, len(p.Nodes)),
+		Where: make([][]Requirement, len(p.Shapes)), Labels: make([][]cluster.Label, len(p.Nodes)),
 	}
 	r.index()
 	return r
@@ -133,9 +133,9 @@ func (r *Request) file() *file {
 	f.Constraints = own[""]
 	for i := range p.Applications {
 		app := fileApplication{Name: p.Applications[i].Name, Constraints: own[p.Applications[i].Name]}
-		for class := range p.Classes {
-			if p.Classes[class].Application == int32(i) {
-				app.Containers = append(app.Containers, r.filePart(class, app.Name))
+		for shape := range p.Shapes {
+			if p.Shapes[shape].Application == int32(i) {
+				app.Containers = append(app.Containers, r.filePart(shape, app.Name))
 			}
 		}
 		f.Applications = append(f.Applications, app)
@@ -172,7 +172,7 @@ func (r *Request) fileNodes() []fileNode {
 	}
 	for _, c := range p.Containers {
 		if c.At != constraint.Nowhere {
-			for k, q := range p.Classes[c.Class].Demand {
+			for k, q := range p.Shapes[c.Shape].Demand {
 				used[c.At][k] -= q
 			}
 		}
@@ -199,18 +199,18 @@ func (r *Request) fileNodes() []fileNode {
 	return nodes
 }
 
-func (r *Request) filePart(class int, application string) filePart {
+func (r *Request) filePart(shape int, application string) filePart {
 	p := &r.Problem
-	c := &p.Classes[class]
-	fields := partFields{Name: r.Parts[class], Demand: r.amounts(c.Demand, true), PerNode: c.PerNode}
+	c := &p.Shapes[shape]
+	fields := partFields{Name: r.Parts[shape], Demand: r.amounts(c.Demand, true), PerNode: c.PerNode}
 	fields.Tags = slices.DeleteFunc(slices.Clone(c.Tags), func(tag string) bool { return tag == cluster.AppTag(application) })
-	for _, q := range r.Where[class] {
+	for _, q := range r.Where[shape] {
 		if fields.Where == nil {
 			fields.Where = map[string][]string{}
 		}
 		fields.Where[q.Key] = q.Values
 	}
-	for i := int(r.first[class]); i < len(p.Containers) && p.Containers[i].Class == int32(class); i++ {
+	for i := int(r.first[shape]); i < len(p.Containers) && p.Containers[i].Shape == int32(shape); i++ {
 		fields.Count++
 		if at := p.Containers[i].At; at != constraint.Nowhere {
 			fields.On = append(fields.On, p.Nodes[at].Name)
@@ -227,11 +227,11 @@ func (r *Request) filePlanted() map[string]map[string]oneLine[[]string] {
 		if r.Planted[c] == constraint.Nowhere {
 			continue
 		}
-		app := p.Applications[p.Classes[container.Class].Application].Name
+		app := p.Applications[p.Shapes[container.Shape].Application].Name
 		if planted[app] == nil {
 			planted[app] = map[string]oneLine[[]string]{}
 		}
-		name := r.Parts[container.Class]
+		name := r.Parts[container.Shape]
 		planted[app][name] = oneLine[[]string]{append(planted[app][name].is, p.Nodes[r.Planted[c]].Name)}
 	}
 	return planted

@@ -133,8 +133,8 @@ func (r *Request) addPods(c *kubernetes.Cluster, t *kubernetes.Translation, work
 			continue
 		}
 		app.Name = w.Application
-		class := constraint.Class{Application: int32(len(p.Applications)), Demand: w.Demand, Tags: t.Tags[i], Eligible: t.Eligible[i]}
-		if err := r.addWorkload(w, class); err != nil {
+		shape := constraint.Shape{Application: int32(len(p.Applications)), Demand: w.Demand, Tags: t.Tags[i], Eligible: t.Eligible[i]}
+		if err := r.addWorkload(w, shape); err != nil {
 			return err
 		}
 	}
@@ -161,22 +161,22 @@ func (r *Request) addKubernetesNode(node *kubernetes.Node) {
 }
 
 // addWorkload adds the pods of a workload, those that run on their nodes, where they stay.
-func (r *Request) addWorkload(w *kubernetes.Workload, class constraint.Class) error {
+func (r *Request) addWorkload(w *kubernetes.Workload, shape constraint.Shape) error {
 	p := &r.Problem
 	for k, kind := range p.Kinds {
 		if kind.Devices {
-			class.Need = kind.Need(w.Demand[k])
+			shape.Need = kind.Need(w.Demand[k])
 		}
 	}
-	row := int32(len(p.Classes))
-	p.Classes = append(p.Classes, class)
+	row := int32(len(p.Shapes))
+	p.Shapes = append(p.Shapes, shape)
 	r.Parts = append(r.Parts, path.Base(w.Application))
 	r.Where = append(r.Where, nil)
 	for _, pod := range w.Pods {
-		container := constraint.Container{Task: cluster.TaskID(len(p.Containers)), Class: row, At: pod.Node}
+		container := constraint.Container{Task: cluster.TaskID(len(p.Containers)), Shape: row, At: pod.Node}
 		if pod.Node != kubernetes.Waiting {
 			container.Fixed = true
-			if !settle(&p.Nodes[pod.Node], &class, &container) {
+			if !settle(&p.Nodes[pod.Node], &shape, &container) {
 				return fmt.Errorf("pod %s runs on node %s, whose devices cannot hold it beside the others", pod.Name, p.Nodes[pod.Node].Name)
 			}
 		}

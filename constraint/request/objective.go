@@ -104,7 +104,7 @@ func (r *Request) mostPeak() int64 {
 	p := &r.Problem
 	demand := make(cluster.Vector, len(p.Kinds))
 	for c := range p.Containers {
-		for k, q := range p.Classes[p.Containers[c].Class].Demand {
+		for k, q := range p.Shapes[p.Containers[c].Shape].Demand {
 			demand[k] = min(demand[k]+q, cluster.MaxQuantity)
 		}
 	}
@@ -126,7 +126,7 @@ func (r *Request) mostPrices() []*big.Int {
 	roles := constraint.FindRoles(p)
 	subjects, targets := make([]int64, len(roles.Bounds)), make([]int32, len(roles.Bounds))
 	for c := range p.Containers {
-		for _, role := range roles.Of[p.Containers[c].Class] {
+		for _, role := range roles.Of[p.Containers[c].Shape] {
 			if role.Subject {
 				subjects[role.Bound]++
 			}

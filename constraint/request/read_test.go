@@ -24,7 +24,7 @@ applications:
 constraints: ["{db, {db, 0, 0}, node}: hard"]
 `
 
-// picture draws a request, a line for each node, class and container that runs.
+// picture draws a request, a line for each node, shape and container that runs.
 func picture(r *Request) string {
 	var b strings.Builder
 	p := &r.Problem
@@ -42,9 +42,9 @@ func picture(r *Request) string {
 			fmt.Fprintf(&b, " %s=%s", g.Name, set)
 		}
 	}
-	for c := range p.Classes {
-		class := &p.Classes[c]
-		fmt.Fprintf(&b, "\n%s %s %v need %v tags %v eligible %v per node %d", p.Applications[class.Application].Name, r.Parts[c], class.Demand, class.Need, class.Tags, class.Eligible, class.PerNode)
+	for c := range p.Shapes {
+		shape := &p.Shapes[c]
+		fmt.Fprintf(&b, "\n%s %s %v need %v tags %v eligible %v per node %d", p.Applications[shape.Application].Name, r.Parts[c], shape.Demand, shape.Need, shape.Tags, shape.Eligible, shape.PerNode)
 	}
 	for c := range p.Containers {
 		container := &p.Containers[c]
@@ -140,7 +140,7 @@ func TestReadWhereNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]bool{false, true, true}, r.Problem.Classes[1].Eligible); diff != "" {
+	if diff := cmp.Diff([]bool{false, true, true}, r.Problem.Shapes[1].Eligible); diff != "" {
 		t.Errorf("eligible: want (-), got (+):\n%s", diff)
 	}
 }

@@ -40,8 +40,8 @@ const mostConflicts = 10
 // of is the reason for one application.
 func (r *reasons) of(application int) Unplaced {
 	u := Unplaced{Application: r.Problem.Applications[application].Name, Conflict: []string{}}
-	for _, class := range r.classesOf(application) {
-		if u.Reason, u.Conflict = r.alone(class); u.Reason != "" {
+	for _, shape := range r.shapesOf(application) {
+		if u.Reason, u.Conflict = r.alone(shape); u.Reason != "" {
 			return u
 		}
 	}
@@ -53,13 +53,13 @@ func (r *reasons) of(application int) Unplaced {
 	return u
 }
 
-// alone says why a container of the class finds no node, whatever constraints say; empty if
+// alone says why a container of the shape finds no node, whatever constraints say; empty if
 // one is found.
-func (r *reasons) alone(class int) (string, []string) {
-	c := &r.Problem.Classes[class]
-	nodes := r.eligibleNodes(class)
+func (r *reasons) alone(shape int) (string, []string) {
+	c := &r.Problem.Shapes[shape]
+	nodes := r.eligibleNodes(shape)
 	if len(nodes) == 0 {
-		return fmt.Sprintf("none of %d nodes meets what %s requires: %s", len(r.Problem.Nodes), r.Parts[class], describe(r.Where[class])), []string{r.where(class)}
+		return fmt.Sprintf("none of %d nodes meets what %s requires: %s", len(r.Problem.Nodes), r.Parts[shape], describe(r.Where[shape])), []string{r.where(shape)}
 	}
 	left := r.left()
 	large, roomy := 0, 0
@@ -79,9 +79,9 @@ func (r *reasons) alone(class int) (string, []string) {
 	}
 	against := []string{room}
 	if c.Eligible != nil {
-		against = append(against, r.where(class))
+		against = append(against, r.where(shape))
 	}
-	asks := fmt.Sprintf("a container of %s asks for %s", r.Parts[class], r.demand(c.Demand))
+	asks := fmt.Sprintf("a container of %s asks for %s", r.Parts[shape], r.demand(c.Demand))
 	switch {
 	case large == 0:
 		return fmt.Sprintf("%s, more than any of the %d nodes that it may use has at all", asks, len(nodes)), against
@@ -97,15 +97,15 @@ func (r *reasons) alone(class int) (string, []string) {
 	return "", nil
 }
 
-// classesOf are the classes of which an application has containers.
-func (r *Request) classesOf(application int) []int {
-	var classes []int
-	for class := range r.Problem.Classes {
-		if r.Problem.Classes[class].Application == int32(application) && r.count(class) > 0 {
-			classes = append(classes, class)
+// shapesOf are the shapes of which an application has containers.
+func (r *Request) shapesOf(application int) []int {
+	var shapes []int
+	for shape := range r.Problem.Shapes {
+		if r.Problem.Shapes[shape].Application == int32(application) && r.count(shape) > 0 {
+			shapes = append(shapes, shape)
 		}
 	}
-	return classes
+	return shapes
 }
 
 // left is what is left of each node.
@@ -129,7 +129,7 @@ func hasRoom(left, demand cluster.Vector) bool {
 
 const room = "room"
 
-func (r *reasons) where(class int) string { return "where of " + r.Parts[class] }
+func (r *reasons) where(shape int) string { return "where of " + r.Parts[shape] }
 
 // describe writes requirements.
 func describe(where []Requirement) string {
@@ -251,7 +251,7 @@ func (r *reasons) factsOf(b *cluster.Bound) []string {
 	}
 	there := false
 	for c, node := range r.a {
-		_, target := b.Affects(r.Problem.Classes[r.Problem.Containers[c].Class].Tags)
+		_, target := b.Affects(r.Problem.Shapes[r.Problem.Containers[c].Shape].Tags)
 		there = there || target && node != constraint.Nowhere
 	}
 	if self, _ := b.Affects(b.Target); b.Min > 0 && !there && !self {
@@ -264,15 +264,15 @@ func (r *reasons) factsOf(b *cluster.Bound) []string {
 func (r *reasons) roomLeft(application int) string {
 	left := r.left()
 	var all []string
-	for _, class := range r.classesOf(application) {
-		c := &r.Problem.Classes[class]
+	for _, shape := range r.shapesOf(application) {
+		c := &r.Problem.Shapes[shape]
 		nodes := 0
-		for _, node := range r.eligibleNodes(class) {
+		for _, node := range r.eligibleNodes(shape) {
 			if hasRoom(left[node], c.Demand) {
 				nodes++
 			}
 		}
-		all = append(all, fmt.Sprintf("%d of %s ask for %s each, and %d nodes have room for one", r.count(class), r.Parts[class], r.demand(c.Demand), nodes))
+		all = append(all, fmt.Sprintf("%d of %s ask for %s each, and %d nodes have room for one", r.count(shape), r.Parts[shape], r.demand(c.Demand), nodes))
 	}
 	return strings.Join(all, "; ")
 }

@@ -22,7 +22,7 @@ func enumerate(p *constraint.Problem) constraint.Assignment {
 	var open []int32
 	for i := range p.Applications {
 		app := &p.Applications[i]
-		own := &p.Classes[p.Containers[app.First].Class]
+		own := &p.Shapes[p.Containers[app.First].Shape]
 		if app.Deployed || own.Eligible != nil && !slices.Contains(own.Eligible, true) {
 			continue
 		}
@@ -70,7 +70,7 @@ func checkConflicts(t *testing.T, seeds uint64, ask Asking) (conflicts, several 
 		for i := range p.Constraints {
 			p.Constraints[i].Hard, p.Constraints[i].Weight = true, 0
 		}
-		parts := make([]string, len(p.Classes))
+		parts := make([]string, len(p.Shapes))
 		for i := range parts {
 			parts[i] = fmt.Sprintf("part%d", i)
 		}

@@ -17,17 +17,17 @@ import (
 // Request is a problem with the names that its file gives.
 type Request struct {
 	Problem constraint.Problem
-	// Parts are what the containers of each class are called in their application, by
-	// class: web, of which the containers are web-0, web-1 and so on.
+	// Parts are what the containers of each shape are called in their application, by
+	// shape: web, of which the containers are web-0, web-1 and so on.
 	Parts []string
-	// Where are the labels that the nodes of each class must have, by class.
+	// Where are the labels that the nodes of each shape must have, by shape.
 	Where [][]Requirement
 	// Labels are those of each node, by node, sorted by key.
 	Labels [][]cluster.Label
 	// Planted is a placement that the file knows of; nil if it knows none. Solvers do not
 	// see it.
 	Planted constraint.Assignment
-	first   []int32    // container of each class
+	first   []int32    // container of each shape
 	names   []string   // of containers that have names of their own, by container; else nil
 	source  string     // what errors call the file
 	written []position // where each constraint is written; nil for what no file wrote, or manifests
@@ -47,27 +47,27 @@ func (r *Request) Container(container int32) string {
 	if r.names != nil {
 		return r.names[container]
 	}
-	class := r.Problem.Containers[container].Class
-	return r.Parts[class] + "-" + strconv.Itoa(int(container-r.first[class]))
+	shape := r.Problem.Containers[container].Shape
+	return r.Parts[shape] + "-" + strconv.Itoa(int(container-r.first[shape]))
 }
 
-// count is how many containers the class has.
-func (r *Request) count(class int) int {
-	app := &r.Problem.Applications[r.Problem.Classes[class].Application]
+// count is how many containers the shape has.
+func (r *Request) count(shape int) int {
+	app := &r.Problem.Applications[r.Problem.Shapes[shape].Application]
 	n := 0
 	for _, c := range r.Problem.Containers[app.First:app.End] {
-		if c.Class == int32(class) {
+		if c.Shape == int32(shape) {
 			n++
 		}
 	}
 	return n
 }
 
-// index finds the first container of each class, whose containers stand together.
+// index finds the first container of each shape, whose containers stand together.
 func (r *Request) index() {
-	r.first = make([]int32, len(r.Problem.Classes))
+	r.first = make([]int32, len(r.Problem.Shapes))
 	for c, container := range slices.Backward(r.Problem.Containers) {
-		r.first[container.Class] = int32(c)
+		r.first[container.Shape] = int32(c)
 	}
 }
 
@@ -160,8 +160,8 @@ func (r *reading) dropKinds() {
 			drop(&p.Nodes[n].Capacity)
 			drop(&p.Nodes[n].Free)
 		}
-		for c := range p.Classes {
-			drop(&p.Classes[c].Demand)
+		for c := range p.Shapes {
+			drop(&p.Shapes[c].Demand)
 		}
 		drop(&p.Objective.Least)
 	}
@@ -178,11 +178,11 @@ func (r *reading) readPlanted(v document.Value) {
 			return
 		}
 		r.Pairs(parts, "part", func(key, nodes document.Value) {
-			at := slices.IndexFunc(r.Problem.Classes, func(c constraint.Class) bool { return c.Application == int32(row) })
-			for at >= 0 && at < len(r.Parts) && r.Problem.Classes[at].Application == int32(row) && r.Parts[at] != key.Node.Value {
+			at := slices.IndexFunc(r.Problem.Shapes, func(c constraint.Shape) bool { return c.Application == int32(row) })
+			for at >= 0 && at < len(r.Parts) && r.Problem.Shapes[at].Application == int32(row) && r.Parts[at] != key.Node.Value {
 				at++
 			}
-			if at < 0 || at == len(r.Parts) || r.Problem.Classes[at].Application != int32(row) {
+			if at < 0 || at == len(r.Parts) || r.Problem.Shapes[at].Application != int32(row) {
 				r.Complain(key, "the application has no such containers")
 				return
 			}

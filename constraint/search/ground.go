@@ -62,9 +62,9 @@ func (s *Search) addAnywhere() {
 	}
 }
 
-// addNear adds the set in which a container is that shares a bound with the class.
-func (s *Search) addNear(class, group int32) {
-	roles := s.roles.Of[class]
+// addNear adds the set in which a container is that shares a bound with the shape.
+func (s *Search) addNear(shape, group int32) {
+	roles := s.roles.Of[shape]
 	if len(roles) == 0 {
 		return
 	}
@@ -87,9 +87,9 @@ func (s *Search) addNear(class, group int32) {
 	s.addSet(group, s.setOf(group, node))
 }
 
-// groundOf chooses a group in whose sets to look for the class.
-func (s *Search) groundOf(class int32) int32 {
-	if grounds := s.grounds[class]; len(grounds) > 0 && s.rand.IntN(8) > 0 {
+// groundOf chooses a group in whose sets to look for the shape.
+func (s *Search) groundOf(shape int32) int32 {
+	if grounds := s.grounds[shape]; len(grounds) > 0 && s.rand.IntN(8) > 0 {
 		return pick(s.rand, grounds)
 	}
 	return int32(s.rand.IntN(len(s.problem.Groups)))
@@ -107,10 +107,10 @@ func (s *Search) shuffle() {
 // around makes the ground for one container that was on the node.
 func (s *Search) around(container, from int32) {
 	s.clear()
-	class := s.problem.Containers[container].Class
-	group := s.groundOf(class)
+	shape := s.problem.Containers[container].Shape
+	group := s.groundOf(shape)
 	for range 2 {
-		s.addNear(class, group)
+		s.addNear(shape, group)
 	}
 	s.addSet(group, s.setOf(group, from))
 	s.addAnywhere()

@@ -19,25 +19,25 @@ type neighbourhood struct {
 	target   [][]int32   // by bound: movable containers that are targets
 	fixed    [][]int32   // by bound: targets that stay
 	members  [][][]int32 // by group and set: the nodes
-	choices  [][]int32   // by class: constraints of several alternatives
-	wantedBy []int32     // by class: how many bounds with a Min count it
-	grounds  [][]int32   // by class: groups other than cluster.EachNode in which its bounds count
+	choices  [][]int32   // by shape: constraints of several alternatives
+	wantedBy []int32     // by shape: how many bounds with a Min count it
+	grounds  [][]int32   // by shape: groups other than cluster.EachNode in which its bounds count
 }
 
 func newNeighbourhood(p *constraint.Problem, roles *constraint.Roles) neighbourhood {
-	bounds, classes := len(roles.Bounds), len(p.Classes)
+	bounds, shapes := len(roles.Bounds), len(p.Shapes)
 	h := neighbourhood{
 		problem: p, roles: roles,
 		subject: make([][]int32, bounds), target: make([][]int32, bounds), fixed: make([][]int32, bounds),
 		members: make([][][]int32, len(p.Groups)),
-		choices: make([][]int32, classes), wantedBy: make([]int32, classes), grounds: make([][]int32, classes),
+		choices: make([][]int32, shapes), wantedBy: make([]int32, shapes), grounds: make([][]int32, shapes),
 	}
 	for c := range p.Containers {
 		h.concern(int32(c))
 	}
-	for class := range p.Classes {
-		for _, r := range roles.Of[class] {
-			h.regard(class, r)
+	for shape := range p.Shapes {
+		for _, r := range roles.Of[shape] {
+			h.regard(shape, r)
 		}
 	}
 	for g := range p.Groups {
@@ -57,7 +57,7 @@ func (h *neighbourhood) concern(container int32) {
 	if !c.Fixed {
 		h.movable = append(h.movable, container)
 	}
-	for _, r := range h.roles.Of[c.Class] {
+	for _, r := range h.roles.Of[c.Shape] {
 		switch {
 		case c.Fixed && r.Target:
 			h.fixed[r.Bound] = append(h.fixed[r.Bound], container)
@@ -73,17 +73,17 @@ func (h *neighbourhood) concern(container int32) {
 	}
 }
 
-// regard notes what a role means to the class.
-func (h *neighbourhood) regard(class int, r constraint.Role) {
+// regard notes what a role means to the shape.
+func (h *neighbourhood) regard(shape int, r constraint.Role) {
 	b := &h.roles.Bounds[r.Bound]
-	if len(h.problem.Constraints[b.Constraint].Any) > 1 && !slices.Contains(h.choices[class], b.Constraint) {
-		h.choices[class] = append(h.choices[class], b.Constraint)
+	if len(h.problem.Constraints[b.Constraint].Any) > 1 && !slices.Contains(h.choices[shape], b.Constraint) {
+		h.choices[shape] = append(h.choices[shape], b.Constraint)
 	}
 	if r.Target && !r.Subject && b.Min > 0 {
-		h.wantedBy[class]++
+		h.wantedBy[shape]++
 	}
 	if b.Group != constraint.Nowhere && h.problem.Groups[b.Group].Name != cluster.EachNode {
-		h.grounds[class] = append(h.grounds[class], b.Group)
+		h.grounds[shape] = append(h.grounds[shape], b.Group)
 	}
 }
 

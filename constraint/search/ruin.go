@@ -25,7 +25,7 @@ func ruin(s *Search) bool {
 	if len(s.ruined) == 0 {
 		return false
 	}
-	lead := s.problem.Containers[pick(s.rand, s.ruined)].Class
+	lead := s.problem.Containers[pick(s.rand, s.ruined)].Shape
 	group := s.groundOf(lead)
 	s.clear()
 	for range 1 + s.rand.IntN(mostSets) {
@@ -33,7 +33,7 @@ func ruin(s *Search) bool {
 		case 0:
 			s.addSet(group, s.setOf(group, s.board.At(pick(s.rand, s.ruined))))
 		case 1:
-			s.addNear(s.problem.Containers[pick(s.rand, s.ruined)].Class, group)
+			s.addNear(s.problem.Containers[pick(s.rand, s.ruined)].Shape, group)
 		default:
 			if sets := len(s.members[group]); sets > 0 {
 				s.addSet(group, int32(s.rand.IntN(sets)))
@@ -76,12 +76,12 @@ func (s *Search) takeOff() {
 func (s *Search) lean(one bool) {
 	last := constraint.Nowhere
 	for _, c := range s.ruined {
-		class := s.problem.Containers[c].Class
-		if class == last {
+		shape := s.problem.Containers[c].Shape
+		if shape == last {
 			continue
 		}
-		last = class
-		for _, in := range s.choices[class] {
+		last = shape
+		for _, in := range s.choices[shape] {
 			if one {
 				s.board.Lean(in, int32(s.rand.IntN(len(s.problem.Constraints[in].Any))))
 			} else {
@@ -106,8 +106,8 @@ func (s *Search) choose() {
 			continue
 		}
 		from := &s.problem.Applications[pick(s.rand, s.chosen)]
-		class := s.problem.Containers[from.First+int32(s.rand.IntN(int(from.End-from.First)))].Class
-		roles := s.roles.Of[class]
+		shape := s.problem.Containers[from.First+int32(s.rand.IntN(int(from.End-from.First)))].Shape
+		roles := s.roles.Of[shape]
 		if len(roles) == 0 {
 			continue
 		}
@@ -139,7 +139,7 @@ func (s *Search) besides(app int32) {
 }
 
 func (s *Search) app(c int32) int32 {
-	return s.problem.Classes[s.problem.Containers[c].Class].Application
+	return s.problem.Shapes[s.problem.Containers[c].Shape].Application
 }
 
 // first is the application to begin with.
@@ -162,32 +162,32 @@ func (s *Search) first() int32 {
 	return s.app(pick(s.rand, s.movable))
 }
 
-// order orders what was taken off: classes that others count first, or by chance.
+// order orders what was taken off: shapes that others count first, or by chance.
 func (s *Search) order() {
 	whim := s.rand.IntN(3) == 0
 	for _, c := range s.ruined {
-		class := s.problem.Containers[c].Class
-		s.rank[class] = s.rand.Uint32() >> 1
+		shape := s.problem.Containers[c].Shape
+		s.rank[shape] = s.rand.Uint32() >> 1
 		if !whim {
-			s.rank[class] >>= min(s.wantedBy[class], 8) * 2
+			s.rank[shape] >>= min(s.wantedBy[shape], 8) * 2
 		}
 	}
 	slices.SortFunc(s.ruined, func(a, b int32) int {
-		x, y := s.problem.Containers[a].Class, s.problem.Containers[b].Class
+		x, y := s.problem.Containers[a].Shape, s.problem.Containers[b].Shape
 		return cmp.Or(cmp.Compare(s.rank[x], s.rank[y]), cmp.Compare(x, y), cmp.Compare(a, b))
 	})
 }
 
-// recreate places what was taken off, up to the quota of a class in each set of the group. An
+// recreate places what was taken off, up to the quota of a shape in each set of the group. An
 // application that does not fit any more may stay off where another was off before.
 func (s *Search) recreate(group, quota int32) bool {
-	class, spare := constraint.Nowhere, s.spare
+	shape, spare := constraint.Nowhere, s.spare
 	for _, c := range s.ruined {
 		if slices.Contains(s.failed, s.app(c)) {
 			continue
 		}
-		if of := s.problem.Containers[c].Class; of != class {
-			class = of
+		if of := s.problem.Containers[c].Shape; of != shape {
+			shape = of
 			clear(s.inSet[group])
 		}
 		if n := s.bestWithin(c, group, quota); n != constraint.Nowhere {

@@ -62,7 +62,7 @@ type scratch struct {
 	ruined, chosen, failed, open []int32
 	spare                        int // how many may stay off
 	blinks                       bool
-	rank                         []uint32  // by class
+	rank                         []uint32  // by shape
 	inSet                        [][]int32 // by group and set
 }
 
@@ -86,7 +86,7 @@ func New(p *constraint.Problem, seed uint64) *Search {
 		ideas:         []idea{{3, relocate}, {3, eject}, {4, ruin}},
 	}
 	s.seen = make([]int32, len(p.Nodes))
-	s.rank = make([]uint32, len(p.Classes))
+	s.rank = make([]uint32, len(p.Shapes))
 	for g := range p.Groups {
 		s.inSet = append(s.inSet, make([]int32, len(p.Groups[g].Sets)))
 	}

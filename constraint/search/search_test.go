@@ -210,8 +210,8 @@ func TestLoose(t *testing.T) {
 			Nodes:        []constraint.Node{{Capacity: cluster.Vector{4}, Free: cluster.Vector{tc.room}}},
 			Groups:       []constraint.Group{{Name: cluster.EachNode, Sets: []string{"n"}, SetOf: []int32{0}}},
 			Applications: []constraint.Application{{Name: "old", End: 3, Deployed: true}, {Name: "new", First: 3, End: 5}},
-			Classes:      []constraint.Class{{Demand: cluster.Vector{1}, Tags: []string{"a"}}, {Application: 1, Demand: cluster.Vector{5}}},
-			Containers:   []constraint.Container{{At: 0, Fixed: true}, {At: constraint.Nowhere}, {At: constraint.Nowhere}, {Class: 1, At: constraint.Nowhere}, {Class: 1, At: constraint.Nowhere}},
+			Shapes:       []constraint.Shape{{Demand: cluster.Vector{1}, Tags: []string{"a"}}, {Application: 1, Demand: cluster.Vector{5}}},
+			Containers:   []constraint.Container{{At: 0, Fixed: true}, {At: constraint.Nowhere}, {At: constraint.Nowhere}, {Shape: 1, At: constraint.Nowhere}, {Shape: 1, At: constraint.Nowhere}},
 			Constraints: []cluster.Constraint{{
 				Name: "apart", Weight: 1000, Any: [][]cluster.Bound{{{Subject: []string{"a"}, Target: []string{"a"}, Group: cluster.EachNode}}},
 			}},
@@ -239,8 +239,8 @@ func (e *enumeration) place(c int) {
 		return
 	}
 	container := &e.p.Containers[c]
-	class := &e.p.Classes[container.Class]
-	app := &e.p.Applications[class.Application]
+	shape := &e.p.Shapes[container.Shape]
+	app := &e.p.Applications[shape.Application]
 	if container.Fixed {
 		e.place(c + 1)
 		return
@@ -253,7 +253,7 @@ func (e *enumeration) place(c int) {
 		}
 	}
 	for n := range e.p.Nodes {
-		if class.Eligible == nil || class.Eligible[n] || container.At == int32(n) {
+		if shape.Eligible == nil || shape.Eligible[n] || container.At == int32(n) {
 			e.a[c] = int32(n)
 			e.place(c + 1)
 		}

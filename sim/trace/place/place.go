@@ -93,15 +93,15 @@ func (s *Source) Close() error { return nil }
 // idOf is what a node is called in records.
 func idOf(node int32) uint64 { return uint64(node) + 1 }
 
-// node adds a node with its labels, its sets, and a label for each class that may use it and
+// node adds a node with its labels, its sets, and a label for each shape that may use it and
 // not all others.
 func (s *Source) node(row int) {
 	p := &s.request.Problem
 	node := &p.Nodes[row]
 	n := trace.Node{ID: idOf(int32(row)), Name: node.Name, Capacity: node.Capacity, Labels: slices.Clone(s.request.Labels[row])}
-	for class := range p.Classes {
-		if eligible := p.Classes[class].Eligible; eligible != nil && eligible[row] {
-			n.Labels = append(n.Labels, cluster.Label{Key: s.eligible(class), Value: "yes"})
+	for shape := range p.Shapes {
+		if eligible := p.Shapes[shape].Eligible; eligible != nil && eligible[row] {
+			n.Labels = append(n.Labels, cluster.Label{Key: s.eligible(shape), Value: "yes"})
 		}
 	}
 	cluster.SortLabels(n.Labels)
@@ -114,9 +114,9 @@ func (s *Source) node(row int) {
 	s.records = append(s.records, trace.Record{What: trace.NodeAdded, Node: n})
 }
 
-// eligible is the label of nodes that the class may use.
-func (s *Source) eligible(class int) string {
-	return "may-use/" + s.request.Problem.Applications[s.request.Problem.Classes[class].Application].Name + "/" + s.request.Parts[class]
+// eligible is the label of nodes that the shape may use.
+func (s *Source) eligible(shape int) string {
+	return "may-use/" + s.request.Problem.Applications[s.request.Problem.Shapes[shape].Application].Name + "/" + s.request.Parts[shape]
 }
 
 // others is what takes room of nodes and belongs to no application: job 0, of which a task
@@ -166,7 +166,7 @@ func (s *Source) used() []cluster.Vector {
 	}
 	for i := range p.Containers {
 		if at := p.Containers[i].At; at != constraint.Nowhere {
-			for k, q := range p.Classes[p.Containers[i].Class].Demand {
+			for k, q := range p.Shapes[p.Containers[i].Shape].Demand {
 				used[at][k] -= q
 			}
 		}
@@ -194,14 +194,14 @@ func (s *Source) constraints(at cluster.Time, wanted func(*cluster.Constraint) b
 func (s *Source) application(at cluster.Time, job uint64, app *constraint.Application) {
 	p := &s.request.Problem
 	for c := app.First; c < app.End; c++ {
-		class := int(p.Containers[c].Class)
+		shape := int(p.Containers[c].Shape)
 		t := trace.Task{
 			Job: job, Index: uint32(c - app.First), JobTasks: uint32(app.End - app.First), Name: app.Name + "/" + s.request.Container(c), User: app.Name,
-			Priority: s.options.Priority, Demand: p.Classes[class].Demand, PerNode: p.Classes[class].PerNode, Work: cluster.Never,
-			Tags: p.Classes[class].Tags, LongRunning: true,
+			Priority: s.options.Priority, Demand: p.Shapes[shape].Demand, PerNode: p.Shapes[shape].PerNode, Work: cluster.Never,
+			Tags: p.Shapes[shape].Tags, LongRunning: true,
 		}
-		if p.Classes[class].Eligible != nil {
-			t.Requirements = []cluster.Requirement{{Key: s.eligible(class), Op: cluster.Equal, Value: "yes"}}
+		if p.Shapes[shape].Eligible != nil {
+			t.Requirements = []cluster.Requirement{{Key: s.eligible(shape), Op: cluster.Equal, Value: "yes"}}
 		}
 		on := p.Containers[c].At
 		if s.options.Placed != nil && on == constraint.Nowhere {
