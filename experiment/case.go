@@ -159,14 +159,14 @@ func (c *simulation) setup(o *Options) (report.Setup, error) {
 // readings for the plan of a round, with the policy asked in between, then two for
 // its commit; or two around a whole step.
 type stopwatch struct {
-	policy sched.Policy
-	steps  bool
-	clock  func() cluster.Time
-	rounds []round
-	began  cluster.Time
-	at     cluster.Time
-	inside bool // between the two readings
-	asked  bool // the policy was, since the first of them
+	policy  sched.Policy
+	steps   bool
+	clock   func() cluster.Time
+	rounds  []round
+	began   cluster.Time
+	at      cluster.Time
+	inside  bool // between the two readings
+	planned bool // the policy has planned since the first of them
 }
 
 // read is the clock.
@@ -174,8 +174,8 @@ func (w *stopwatch) read() cluster.Time {
 	now := w.clock()
 	switch {
 	case !w.inside:
-		w.began, w.asked = now, false
-	case w.asked:
+		w.began, w.planned = now, false
+	case w.planned:
 		w.rounds = append(w.rounds, round{w.at, now - w.began})
 	case !w.steps && len(w.rounds) > 0:
 		w.rounds[len(w.rounds)-1].took += now - w.began
@@ -186,7 +186,7 @@ func (w *stopwatch) read() cluster.Time {
 
 // Plan notes when it is.
 func (w *stopwatch) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
-	w.at, w.asked = t.State().Now(), true
+	w.at, w.planned = t.State().Now(), true
 	w.policy.Plan(t, c, budget, out)
 }
 

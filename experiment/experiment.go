@@ -48,8 +48,8 @@ type Options struct {
 	Stop func() bool
 }
 
-// tell says what is next.
-func (o *Options) tell(done, all int, what string) {
+// reportProgress says what is run next.
+func (o *Options) reportProgress(done, all int, what string) {
 	if o.Progress != nil {
 		o.Progress(done, all, what)
 	}
@@ -130,7 +130,7 @@ func (e *Experiment) carryOut(p *plan, o *Options) (report.Results, error) {
 	all := len(p.cases) + len(p.steps)
 	for i := range p.cases {
 		c := &p.cases[i]
-		o.tell(i, all, c.name())
+		o.reportProgress(i, all, c.name())
 		out, err := c.run(o)
 		if err != nil {
 			return results, fmt.Errorf("%s, %s: %w", e.Name, c.name(), err)
@@ -145,7 +145,7 @@ func (e *Experiment) carryOut(p *plan, o *Options) (report.Results, error) {
 		if o.Stop != nil && o.Stop() {
 			return results, ErrStopped
 		}
-		o.tell(len(p.cases)+i, all, step.name)
+		o.reportProgress(len(p.cases)+i, all, step.name)
 		err := step.do()
 		if o.Stop != nil && o.Stop() { // in the middle, so that what the step has come to means nothing
 			return results, ErrStopped

@@ -128,6 +128,6 @@ func TestTargets(t *testing.T) {
 		}
 	}
 	if blind == 0 {
-		t.Error("who heeds no constraint violates none, so this shows nothing")
+		t.Error("who honours no constraint violates none, so this shows nothing")
 	}
 }

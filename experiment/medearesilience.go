@@ -53,7 +53,7 @@ func (s *spreads) run(c *contender, nodes int, seed uint64) error {
 		count := 10 + (i*7)%20
 		p.submit(name, crew{count: count, cores: bedCore, memory: 4, tag: "web"})
 		tag := []string{cluster.AppTag(name)}
-		p.ask(upTo((count+bedUpgradeDomains-1)/bedUpgradeDomains-1, tag, tag, planted.UpgradeDomain))
+		p.constrain(upTo((count+bedUpgradeDomains-1)/bedUpgradeDomains-1, tag, tag, planted.UpgradeDomain))
 	}
 	out, err := c.solve(&p.Problem, seed, s.ticks)
 	if err != nil {

@@ -106,7 +106,7 @@ func (s *runtimes) add(policy, kind string, time float64) {
 func (p *posing) training(name string, each int) {
 	p.submit(name, crew{trainingWorkers, bedCore / 2, 2, "tf_w"}, crew{2, bedCore, 4, "tf_ps"})
 	workers := []string{cluster.AppTag(name), "tf_w"}
-	p.ask(cluster.Bound{Subject: workers, Target: workers, Min: int32(each - 1), Max: int32(each - 1), Group: cluster.EachNode})
+	p.constrain(cluster.Bound{Subject: workers, Target: workers, Min: int32(each - 1), Max: int32(each - 1), Group: cluster.EachNode})
 }
 
 const trainingWorkers = 32
@@ -130,8 +130,8 @@ func (p *posing) trainingTime(app *constraint.Application, plan constraint.Assig
 func (p *posing) serving(name string) {
 	p.submit(name, crew{1, bedCore, 4, "hb_m"}, crew{10, bedCore, 4, "hb_rs"})
 	servers := []string{cluster.AppTag(name), "hb_rs"}
-	p.ask(upTo(1, servers, []string{"hb_rs"}, cluster.EachNode))
-	p.ask(atLeast(1, servers, []string{cluster.AppTag(name), "hb_m"}, planted.Rack))
+	p.constrain(upTo(1, servers, []string{"hb_rs"}, cluster.EachNode))
+	p.constrain(atLeast(1, servers, []string{cluster.AppTag(name), "hb_m"}, planted.Rack))
 }
 
 // servingTime is the mean of the job's region servers.
@@ -202,13 +202,13 @@ func (p *posing) streaming(kind string) {
 	p.submit("storm", crew{10, bedCore / 2, 2, "storm"})
 	supervisors := []string{"storm"}
 	if kind != freely {
-		p.ask(atLeast(9, supervisors, supervisors, cluster.EachNode))
+		p.constrain(atLeast(9, supervisors, supervisors, cluster.EachNode))
 	}
 	switch kind {
 	case withLookup:
-		p.ask(atLeast(1, supervisors, []string{"mem"}, cluster.EachNode))
+		p.constrain(atLeast(1, supervisors, []string{"mem"}, cluster.EachNode))
 	case intra: // a node away from memcached, so that each constraint shows alone
-		p.ask(upTo(0, supervisors, []string{"mem"}, cluster.EachNode))
+		p.constrain(upTo(0, supervisors, []string{"mem"}, cluster.EachNode))
 	}
 }
 

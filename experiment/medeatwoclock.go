@@ -125,7 +125,7 @@ func (e *edge) found(placed constraint.Assignment) error {
 			constraints++
 		case trace.TaskSubmitted:
 			if lot := int(r.Time / cluster.Second); !r.Task.Running && lot == len(e.lots) {
-				e.told(lot)
+				e.endLot(lot)
 			}
 			if !jobs[r.Task.Job] {
 				jobs[r.Task.Job] = true
@@ -138,7 +138,7 @@ func (e *edge) found(placed constraint.Assignment) error {
 		case trace.NodeChanged, trace.NodeLost, trace.NodeUsed, trace.TaskKilled, trace.ConstraintRemoved:
 		}
 	}
-	e.told(len(e.lots))
+	e.endLot(len(e.lots))
 	first := e.lots[0]
 	e.lots = e.lots[1:]
 	var err error
@@ -146,8 +146,8 @@ func (e *edge) found(placed constraint.Assignment) error {
 	return err
 }
 
-// told ends a lot: the first holds the cluster as it is before any application comes.
-func (e *edge) told(lot int) {
+// endLot ends a lot: the first holds the cluster as it is before any application comes.
+func (e *edge) endLot(lot int) {
 	if lot == len(e.lots) {
 		e.lots = append(e.lots, e.events)
 		e.events = nil

@@ -82,8 +82,8 @@ func (p *posing) submit(name string, crews ...crew) {
 	p.Applications = append(p.Applications, app)
 }
 
-// ask adds a constraint of the bounds.
-func (p *posing) ask(bounds ...cluster.Bound) {
+// constrain adds a constraint of the bounds.
+func (p *posing) constrain(bounds ...cluster.Bound) {
 	for i := range bounds {
 		slices.Sort(bounds[i].Subject)
 		slices.Sort(bounds[i].Target)

@@ -20,12 +20,12 @@ import (
 // oneHost is the tasks of a source on a host without limits.
 type oneHost struct {
 	trace.Source
-	told bool
+	added bool
 }
 
 func (o *oneHost) Next(r *trace.Record) error {
-	if !o.told {
-		o.told = true
+	if !o.added {
+		o.added = true
 		*r = trace.Record{What: trace.NodeAdded, Node: trace.Node{ID: 1, Capacity: cluster.Vector{cluster.MaxQuantity, cluster.MaxQuantity}}}
 		return nil
 	}

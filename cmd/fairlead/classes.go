@@ -127,7 +127,7 @@ func (s *simulation) promised(src trace.Source, stderr io.Writer) (trace.Source,
 	for _, note := range table.NodeNotes(nodes, kind) {
 		notes = append(notes, fmt.Sprintf("--classes %s: %s", s.classes, note))
 	}
-	s.notes.tell(stderr, notes)
+	s.notes.print(stderr, notes)
 	return head, nil
 }
 

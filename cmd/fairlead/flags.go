@@ -121,7 +121,7 @@ const (
 // plan turns the flags into a simulation, or says what is wrong with each.
 func (f *simulateFlags) plan() (*simulation, error) {
 	s := &simulation{
-		notes: &teller{}, speedup: f.speedup, lenient: f.lenient, placements: f.placements, tasks: f.tasks, invoices: f.invoices, report: f.report, parallel: f.parallel, classes: f.classes,
+		notes: &notePrinter{}, speedup: f.speedup, lenient: f.lenient, placements: f.placements, tasks: f.tasks, invoices: f.invoices, report: f.report, parallel: f.parallel, classes: f.classes,
 	}
 	var errs []error
 	flag := func(name string, err error) {

@@ -63,9 +63,9 @@ func newRoot() *cobra.Command {
 		Long: `Fairlead is a container scheduler that decides for the whole cluster at once,
 keeps the promises made to each workload, and says why.
 
-Results go to stdout, everything else to stderr. Nothing is coloured, so that
-NO_COLOR needs no heeding. Exit codes: 0 done, 1 something went wrong, 2 the
-command line cannot be understood, 130 interrupted by Ctrl-C.`,
+Results go to stdout, everything else to stderr. Nothing is coloured, with or
+without NO_COLOR. Exit codes: 0 means done, 1 that something went wrong, 2 that
+the command line cannot be understood, 130 that Ctrl-C interrupted the command.`,
 		Example: `  fairlead simulate
   fairlead policies
   fairlead trace describe synthetic:google?nodes=200`,

@@ -50,22 +50,22 @@ func (o opened) notes() []string {
 	return all
 }
 
-// teller prints notes, each once: runs that read the same have the same notes.
-type teller struct {
-	mutex sync.Mutex
-	told  map[string]bool
+// notePrinter prints notes, each once: runs that read the same have the same notes.
+type notePrinter struct {
+	mutex   sync.Mutex
+	printed map[string]bool
 }
 
-func (t *teller) tell(stderr io.Writer, notes []string) {
+func (t *notePrinter) print(stderr io.Writer, notes []string) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	for _, note := range notes {
-		if !t.told[note] {
+		if !t.printed[note] {
 			fmt.Fprintf(stderr, "fairlead: %s\n", note)
 		}
-		if t.told == nil {
-			t.told = map[string]bool{}
+		if t.printed == nil {
+			t.printed = map[string]bool{}
 		}
-		t.told[note] = true
+		t.printed[note] = true
 	}
 }

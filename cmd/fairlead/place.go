@@ -169,9 +169,9 @@ func (s *placing) run(ctx context.Context, c *cobra.Command) error {
 	interrupted := ctx.Err() != nil
 	answer := r.Answer(found.plan, found.bound, solver.asking(ctx, found.plan, s.question))
 	answer.Policy, answer.Ticks, answer.Solver = s.policy, found.ticks, found.solver
-	say := func(note string) { fmt.Fprintln(c.ErrOrStderr(), "fairlead: note:", note) }
+	printNote := func(note string) { fmt.Fprintln(c.ErrOrStderr(), "fairlead: note:", note) }
 	if said := solver.said(); said != "" {
-		say(said)
+		printNote(said)
 	}
 	if err := s.print(c.OutOrStdout(), answer); err != nil {
 		return err
@@ -179,7 +179,7 @@ func (s *placing) run(ctx context.Context, c *cobra.Command) error {
 	if interrupted {
 		return fmt.Errorf("%w; the plan is the best by then", errInterrupted)
 	}
-	solver.finish(ctx, say)
+	solver.finish(ctx, printNote)
 	return nil
 }
 
@@ -210,7 +210,7 @@ func (s *placing) start(o highs.Options) *mender {
 		return &mender{}
 	}
 	o.Instances = 1
-	return &mender{engine: highs.Start(o), patient: s.ticks > 0}
+	return &mender{engine: highs.Start(o), waits: s.ticks > 0}
 }
 
 // solve finds a plan within the time or the ticks.
@@ -230,7 +230,7 @@ func (s *placing) solve(ctx context.Context, p *constraint.Problem, solver *mend
 	// Half of the time is the search's, and what the solver leaves.
 	s.improve(ctx, under, f, func() bool {
 		now := time.Now()
-		return now.Before(end) && (solver.patient || now.Sub(began) < s.limit/2 || !solver.ready())
+		return now.Before(end) && (solver.waits || now.Sub(began) < s.limit/2 || !solver.ready())
 	})
 	if f.score == f.bound.Score || ctx.Err() != nil {
 		return f

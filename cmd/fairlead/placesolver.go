@@ -38,8 +38,8 @@ var errMemory = errors.New("HiGHS needs more memory than it may have")
 // mender is the solver, if there is one.
 type mender struct {
 	engine *highs.Engine // nil: none
-	// patient says that the solver is waited for, however long that takes.
-	patient bool
+	// waits says that the solver is waited for, however long that takes.
+	waits   bool
 	trouble error // the first that there was
 	spent   int64 // on reasons, in ticks
 }
@@ -49,11 +49,11 @@ var errLate = errors.New("HiGHS was still being compiled at the deadline, which 
 
 // finish lets the solver that came too late be compiled to the end, once the plan is printed, so that it
 // is there the next time; without that nobody who is in a hurry would ever have it.
-func (d *mender) finish(ctx context.Context, say func(string)) {
+func (d *mender) finish(ctx context.Context, printNote func(string)) {
 	if !errors.Is(d.trouble, errLate) || !d.engine.Kept() || ctx.Err() != nil {
 		return
 	}
-	say("HiGHS is being compiled to the end, this once, and kept; Ctrl-C breaks that off")
+	printNote("HiGHS is being compiled to the end, this once, and kept; Ctrl-C breaks that off")
 	_ = d.engine.Wait(ctx) // whatever comes of it, the plan is there
 }
 
@@ -111,7 +111,7 @@ func (d *mender) wait(ctx context.Context) bool {
 // mend makes the found plan better and proves a bound, before the context ends.
 func (d *mender) mend(ctx context.Context, p *constraint.Problem, f *found) {
 	o := exact.Defaults()
-	if d.patient {
+	if d.waits {
 		o.Ticks = forMending
 	}
 	r, err := exact.Repair(p, f.plan, d.within(ctx), o)
@@ -126,7 +126,7 @@ func (d *mender) mend(ctx context.Context, p *constraint.Problem, f *found) {
 // asking is who is asked why the plan leaves something out: the search, and the solver where that
 // finds no place.
 func (d *mender) asking(ctx context.Context, plan constraint.Assignment, search func(*constraint.Problem) constraint.Assignment) request.Asking {
-	if !slices.Contains(plan, constraint.Nowhere) || d.engine == nil || d.patient && !d.wait(ctx) || !d.ready() {
+	if !slices.Contains(plan, constraint.Nowhere) || d.engine == nil || d.waits && !d.wait(ctx) || !d.ready() {
 		return request.Asking{Place: search}
 	}
 	o := exact.Defaults()
@@ -162,7 +162,7 @@ func (d *mender) asking(ctx context.Context, plan constraint.Assignment, search 
 
 // until is the context that ends at the moment, unless the solver is waited for.
 func (d *mender) until(ctx context.Context, end time.Time) (context.Context, context.CancelFunc) {
-	if d.patient {
+	if d.waits {
 		return context.WithCancel(ctx)
 	}
 	return context.WithDeadline(ctx, end)

@@ -16,14 +16,14 @@ import (
 // This file gives policies the solver of integer programs. It is ready before a run begins, and
 // limited by ticks alone, so that a run decides the same on every machine.
 
-// telling is a solver that says once what went wrong with it; whoever asks it goes on without.
-type telling struct {
+// reporting is a solver that says once what went wrong with it; whoever asks it goes on without.
+type reporting struct {
 	solver *highs.Engine
 	to     io.Writer
 	once   sync.Once
 }
 
-func (t *telling) Solve(m *ilp.Model, start []float64, l ilp.Limits) (ilp.Solution, error) {
+func (t *reporting) Solve(m *ilp.Model, start []float64, l ilp.Limits) (ilp.Solution, error) {
 	s, err := t.solver.Solve(m, start, l)
 	trouble := err
 	if s.Limit == ilp.Memory {
@@ -53,7 +53,7 @@ func (s *simulation) compile(ctx context.Context, stderr io.Writer) {
 		}
 		return
 	}
-	s.options.Programs = &telling{solver: engine, to: stderr}
+	s.options.Programs = &reporting{solver: engine, to: stderr}
 }
 
 // programs reports whether a policy of the run has the solver.

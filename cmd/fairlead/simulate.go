@@ -112,7 +112,7 @@ type simulation struct {
 	format            report.Format
 	placements, tasks string
 	invoices          string
-	notes             *teller
+	notes             *notePrinter
 	report            string     // the file of the page, or empty
 	record            string     // the folder of recordings, or empty
 	config            sim.Config // without source, lanes and output; the setup is what all runs share
@@ -284,7 +284,7 @@ func (s *simulation) until(end cluster.Time) cluster.Time {
 
 // runOne is one run from its own source to its own result.
 func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progress), stderr io.Writer) (report.Run, error) {
-	source, err := heeding(ctx, func() (opened, error) { return s.openAll(j.seed) })
+	source, err := interruptible(ctx, func() (opened, error) { return s.openAll(j.seed) })
 	if err != nil {
 		return report.Run{}, err
 	}
@@ -294,7 +294,7 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 	options.Stop = func() bool { return ctx.Err() != nil }
 	recorded := &recorded{stop: options.Stop}
 	options.Racer = recorded.racer
-	s.notes.tell(stderr, s.raceNotes(j))
+	s.notes.print(stderr, s.raceNotes(j))
 	if s.config.Classes != nil {
 		options.SLA.Criteria = s.config.Classes.Criteria
 		if _, err := s.config.Classes.PricedKind(source.Kinds()); err != nil {
@@ -333,7 +333,7 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 	result, err := sim.Run(config)
 	err = errors.Join(err, recorded.close())
 	result.Notes = s.raceNotes(j)
-	s.notes.tell(stderr, source.notes())
+	s.notes.print(stderr, source.notes())
 	return result, keep(files, result.Policy != "", err)
 }
 

@@ -55,7 +55,7 @@ func newDescribe() *cobra.Command {
 					return usage(c, fmt.Errorf("--until: %w", err))
 				}
 			}
-			src, err := heeding(c.Context(), func() (opened, error) { return spec.open(1, lenient) })
+			src, err := interruptible(c.Context(), func() (opened, error) { return spec.open(1, lenient) })
 			if err != nil {
 				return err
 			}

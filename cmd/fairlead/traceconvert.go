@@ -144,7 +144,7 @@ func (p *conversion) run(c *cobra.Command) error {
 	if err := both.check(); err != nil {
 		return err
 	}
-	src, err := heeding(ctx, func() (opened, error) { return both.openBoth(p.seed) })
+	src, err := interruptible(ctx, func() (opened, error) { return both.openBoth(p.seed) })
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (p *conversion) run(c *cobra.Command) error {
 	}
 	stderr := c.ErrOrStderr()
 	fmt.Fprintf(stderr, "fairlead: wrote %d records of nodes and %d of tasks to %s\n", counted.nodes, counted.tasks, p.output)
-	new(teller).tell(stderr, src.notes())
+	new(notePrinter).print(stderr, src.notes())
 	for _, l := range losses.Counts {
 		fmt.Fprintf(stderr, "fairlead: %s holds no %s; left out: %d\n", p.to.name, l.What, l.Count)
 	}

@@ -47,7 +47,7 @@ func New(p *constraint.Problem, roles *constraint.Roles) *Board {
 		if n := p.Containers[c].At; n != constraint.Nowhere {
 			b.enter(int32(c), n)
 			b.counts.change(p.Containers[c].Shape, n, 1, &b.memory)
-			b.seat(int32(c), n, p.Containers[c].Devices)
+			b.occupy(int32(c), n, p.Containers[c].Devices)
 			b.placed[b.app[c]]++
 		}
 	}

@@ -46,7 +46,7 @@ func (b *Board) Floor() int64 {
 	f.stay()
 	f.remain()
 	for shape := range f.shapes {
-		f.ask(int32(shape))
+		f.findRoom(int32(shape))
 	}
 	f.come()
 	score := f.missing + b.weights.Fragmented*b.fragmented + b.weights.Used*b.used + b.peak()
@@ -138,9 +138,9 @@ func (f *floor) remain() {
 	}
 }
 
-// ask asks the nodes for how many of the shape they have room, and looks at those that have, until
+// findRoom asks the nodes for how many of the shape they have room, and looks at those that have, until
 // there is room enough and nothing that must be violated.
-func (f *floor) ask(shape int32) {
+func (f *floor) findRoom(shape int32) {
 	k := &f.shapes[shape]
 	if k.one == constraint.Nowhere {
 		return

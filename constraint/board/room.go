@@ -178,9 +178,9 @@ func (r *room) pick(container, node int32) (cluster.DeviceSet, bool) {
 	return set, true
 }
 
-// seat is take for a container that is there when the problem is posed: what is free is free
+// occupy is take for a container that is there when the problem is posed: what is free is free
 // beside it.
-func (r *room) seat(container, node int32, devices cluster.DeviceSet) {
+func (r *room) occupy(container, node int32, devices cluster.DeviceSet) {
 	r.held[container] = devices
 	r.stand(r.shapeOf[container], node, 1)
 }

@@ -1,5 +1,5 @@
 // Package conflict finds why an application cannot be placed as a whole: a smallest set of what
-// its placement has to heed, room and hard constraints among it, that leaves it no place beside
+// its placement has to honour, room and hard constraints among it, that leaves it no place beside
 // all that is placed.
 //
 // A deletion filter (Chinneck and Dravnieks 1991) leaves out one demand after the other, and
@@ -34,7 +34,7 @@ const (
 	Constraint
 )
 
-// Demand is something that a placement has to heed.
+// Demand is something that a placement has to honour.
 type Demand struct {
 	Kind Kind
 	Row  int // of Where the shape, of Constraint the constraint; else 0
@@ -76,7 +76,7 @@ func (q *Question) Filter(demands []Demand, keep func(Demand) bool) []Demand {
 	return demands
 }
 
-// Demands are all that a placement of the application, and of those with it, has to heed. Those that are left out
+// Demands are all that a placement of the application, and of those with it, has to honour. Those that are left out
 // first, if they can be, come last.
 func (q *Question) Demands() []Demand {
 	own := q.shapes()
@@ -124,16 +124,16 @@ func (q *Question) concerns(row int, shapes []int) bool {
 	return false
 }
 
-// Placeable reports whether the solver finds a place for the application where no more is
-// heeded than the demands.
+// Placeable reports whether the solver finds a place for the application where nothing
+// but the demands is honoured.
 func (q *Question) Placeable(demands []Demand) bool {
 	p := q.Beside()
 	p.Constraints = nil
 	for _, d := range q.Demands() {
-		switch heeded := slices.Contains(demands, d); {
-		case heeded && d.Kind == Constraint:
+		switch honoured := slices.Contains(demands, d); {
+		case honoured && d.Kind == Constraint:
 			p.Constraints = append(p.Constraints, q.Problem.Constraints[d.Row])
-		case !heeded:
+		case !honoured:
 			q.relax(p, d)
 		}
 	}
@@ -156,7 +156,7 @@ func (q *Question) relax(p *constraint.Problem, d Demand) {
 	}
 }
 
-// Alone counts the containers of the application that the solver places, all demands heeded, where
+// Alone counts the containers of the application that the solver places, all demands honoured, where
 // those that find no node are left out.
 func (q *Question) Alone() int {
 	p := q.Beside()

@@ -191,7 +191,7 @@ func (d *drawer) some() []string {
 	return both
 }
 
-// Scatter is an assignment that takes no heed of anything but what is fixed.
+// Scatter is an assignment that looks at nothing but what is fixed.
 func Scatter(chance *rand.Rand, p *constraint.Problem) constraint.Assignment {
 	a := p.Start()
 	for i := range a {

@@ -79,7 +79,7 @@ func (r *repairer) run() error {
 		}
 	}
 	if proof == Relaxation && !r.done() {
-		solution, err := r.ask(all) // its values are parts of containers
+		solution, err := r.solveModel(all) // its values are parts of containers
 		if err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func (r *repairer) done() bool {
 
 // solve solves the model and takes what is better.
 func (r *repairer) solve(m *Model) (ilp.Solution, error) {
-	solution, err := r.ask(m)
+	solution, err := r.solveModel(m)
 	if err != nil || solution.Values == nil {
 		return solution, err
 	}
@@ -119,8 +119,8 @@ func (r *repairer) solve(m *Model) (ilp.Solution, error) {
 	return solution, nil
 }
 
-// ask asks the solver, and counts the effort.
-func (r *repairer) ask(m *Model) (ilp.Solution, error) {
+// solveModel calls the solver, and counts the effort.
+func (r *repairer) solveModel(m *Model) (ilp.Solution, error) {
 	start, err := m.Encode(r.Assignment)
 	if err != nil {
 		start = nil // for want of devices that could be found; the solver begins with nothing

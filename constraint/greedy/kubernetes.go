@@ -10,7 +10,7 @@ import (
 // This file is J-Kube, Medea's rebuilding of Kubernetes' scheduler: one container at a time, in
 // the order of arrival, on the node with the highest sum of two marks from 0 to 100: its
 // own affinity and anti-affinity, twice, and how much of the node is left. Affinity is "at least
-// one" and anti-affinity "none"; of numbers between it knows nothing. J-Kube++ heeds them, too.
+// one" and anti-affinity "none"; of numbers between it knows nothing. J-Kube++ honours them, too.
 // Neither asks what the container does to constraints of others.
 
 // kubernetes is J-Kube, or with cardinality J-Kube++.

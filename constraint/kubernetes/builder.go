@@ -157,24 +157,24 @@ func (b *builder) add(w Workload, pods []Pod) error {
 		b.Workloads, b.asks = append(b.Workloads, w), append(b.asks, asks)
 		b.note(asks)
 		if pods[0].Node == Waiting {
-			b.unheeded(&b.Workloads[at])
+			b.noteIgnored(&b.Workloads[at])
 		}
 	}
 	b.Workloads[at].Pods = append(b.Workloads[at].Pods, pods...)
 	return nil
 }
 
-// unheeded notes what restricts a workload that waits and is not heeded.
-func (b *builder) unheeded(w *Workload) {
-	say := func(found bool, field, why string) {
+// noteIgnored notes what restricts a workload that waits and is not honoured.
+func (b *builder) noteIgnored(w *Workload) {
+	note := func(found bool, field, why string) {
 		if found {
-			b.Notes = append(b.Notes, fmt.Sprintf("%s: %s is not heeded: %s", w.Application, field, why))
+			b.Notes = append(b.Notes, fmt.Sprintf("%s: %s is not honoured: %s", w.Application, field, why))
 		}
 	}
-	say(slices.ContainsFunc(w.Spec.Volumes, func(v manifest.Volume) bool { return v.PersistentVolumeClaim != nil || v.Ephemeral != nil }),
+	note(slices.ContainsFunc(w.Spec.Volumes, func(v manifest.Volume) bool { return v.PersistentVolumeClaim != nil || v.Ephemeral != nil }),
 		"spec.volumes", "where the volume behind a claim can be is not known")
-	say(len(w.Spec.ResourceClaims) > 0, "spec.resourceClaims", "claims of devices are not understood")
-	say(len(w.Spec.Affinity.NodeAffinity.Preferred) > 0, "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution", "constraints are about company, not about nodes")
+	note(len(w.Spec.ResourceClaims) > 0, "spec.resourceClaims", "claims of devices are not understood")
+	note(len(w.Spec.Affinity.NodeAffinity.Preferred) > 0, "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution", "constraints are about company, not about nodes")
 }
 
 // resolve makes vectors of what nodes offer and pods ask for.

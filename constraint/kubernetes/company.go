@@ -6,7 +6,7 @@ import (
 	"fairlead.dev/fairlead/cluster"
 )
 
-// This file is anti-affinity, and preferences for company or its absence. Kubernetes heeds
+// This file is anti-affinity, and preferences for company or its absence. Kubernetes honours
 // the required anti-affinity of both sides, so that no two pods of which one shuns the other
 // ever share a domain, whoever came first: a bound of 0 others, in the end state as on the
 // way there. A node without the topology key is in no domain, and in no set of the group.

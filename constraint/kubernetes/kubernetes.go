@@ -26,7 +26,7 @@ type Cluster struct {
 	Workloads []Workload
 	// Namespaces are the labels of namespaces that selectors may ask for, by name.
 	Namespaces map[string]map[string]string
-	// Notes say what of the manifests is not heeded.
+	// Notes say what of the manifests is not honoured.
 	Notes []string
 }
 

@@ -301,7 +301,7 @@ default/job/sum [0 0 1 0] sum-0@-1 sum-1@-1 sum-2@-1`
 	}
 	notes := strings.Join(c.Notes, "\n")
 	for _, want := range []string{
-		"default/statefulset/queue: spec.volumes is not heeded: where the volume behind a claim can be is not known",
+		"default/statefulset/queue: spec.volumes is not honoured: where the volume behind a claim can be is not known",
 		"passed over 1 objects of kind Service", "left out 2 controllers whose pods are there", "left out 1 pods that are done",
 	} {
 		if !strings.Contains(notes, want) {

@@ -26,7 +26,7 @@ import (
 // the key, they are a group of their own, such as "topology.kubernetes.io/zone for web".
 //
 // More is asked than by Kubernetes where pods that wait are selected and not bound by the same
-// constraint, or bound and not selected: Kubernetes heeds how things are when a pod comes, and
+// constraint, or bound and not selected: Kubernetes goes by how things are when a pod comes, and
 // they may become uneven after it. And of several constraints each holds in the end, but
 // filling the emptiest domain of one may not be what another allows.
 

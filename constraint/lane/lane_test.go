@@ -44,7 +44,7 @@ func newBed(t *testing.T, o lane.Options) *bed {
 	b.core = core
 	for i := range 4 {
 		rack := fmt.Sprintf("r%d", i/2)
-		b.tell(cluster.NodeAdded{Node: cluster.NodeID(i), Spec: cluster.NodeSpec{Name: fmt.Sprintf("n%d", i), Capacity: cluster.Vector{4}, Groups: []cluster.Label{{Key: "rack", Value: rack}}}})
+		b.observe(cluster.NodeAdded{Node: cluster.NodeID(i), Spec: cluster.NodeSpec{Name: fmt.Sprintf("n%d", i), Capacity: cluster.Vector{4}, Groups: []cluster.Label{{Key: "rack", Value: rack}}}})
 	}
 	return b
 }
@@ -84,8 +84,8 @@ func (firstFit) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
 	return sched.Explain(t.State(), task)
 }
 
-// tell applies events without a round.
-func (b *bed) tell(events ...cluster.Event) {
+// observe applies events without a round.
+func (b *bed) observe(events ...cluster.Event) {
 	b.t.Helper()
 	var err error
 	b.out, err = b.core.Observe(b.now, events, b.out)
@@ -101,7 +101,7 @@ func (b *bed) rule(text string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.tell(cluster.ConstraintDefined{Constraint: cluster.ConstraintID(b.constraints), Spec: c})
+	b.observe(cluster.ConstraintDefined{Constraint: cluster.ConstraintID(b.constraints), Spec: c})
 	b.constraints++
 }
 
@@ -110,10 +110,10 @@ func (b *bed) job(name string, tasks int, cpu int64, tags ...string) {
 	b.t.Helper()
 	tags = append(tags, cluster.AppTag(name))
 	slices.Sort(tags)
-	b.tell(cluster.ShapeDefined{Shape: cluster.ShapeID(b.shapes), Spec: cluster.Shape{Demand: cluster.Vector{cpu}, Tags: tags}},
+	b.observe(cluster.ShapeDefined{Shape: cluster.ShapeID(b.shapes), Spec: cluster.Shape{Demand: cluster.Vector{cpu}, Tags: tags}},
 		cluster.JobSubmitted{Job: cluster.JobID(b.jobs), Name: name})
 	for range tasks {
-		b.tell(cluster.TaskSubmitted{Task: cluster.TaskID(b.tasks), Seq: cluster.Seq(b.tasks), Job: cluster.JobID(b.jobs), Shape: cluster.ShapeID(b.shapes)})
+		b.observe(cluster.TaskSubmitted{Task: cluster.TaskID(b.tasks), Seq: cluster.Seq(b.tasks), Job: cluster.JobID(b.jobs), Shape: cluster.ShapeID(b.shapes)})
 		b.tasks++
 	}
 	b.shapes++
@@ -204,7 +204,7 @@ func TestOnlyWhatMayChangeIsPosed(t *testing.T) {
 	}{
 		{func() { b.job("app3", 1, 1) }, "app1 2, app3 1, {app:app3, {app:app1, 0, 0}, rack}; "},
 		{func() { b.job("app4", 1, 1) }, "app4 1, "},
-		{func() { b.tell(cluster.NodeLost{Node: 1}) }, "app1 2, app2 2, app3 1, {app:app1, {app:app1, 0, 0}, node}; {app:app2, {app:app2, 0, 0}, node}; {app:app3, {app:app1, 0, 0}, rack}; "},
+		{func() { b.observe(cluster.NodeLost{Node: 1}) }, "app1 2, app2 2, app3 1, {app:app1, {app:app1, 0, 0}, node}; {app:app2, {app:app2, 0, 0}, node}; {app:app3, {app:app1, 0, 0}, rack}; "},
 	} {
 		tc.then()
 		if b.step(); posed != tc.want {
@@ -225,7 +225,7 @@ func TestNodesInUseAreKnown(t *testing.T) {
 		b.job("app1", 1, 1)
 		b.step()
 		b.want("batch: n0", "app1: n1")
-		b.tell(cluster.TaskEnded{Task: 0, Seq: 0})
+		b.observe(cluster.TaskEnded{Task: 0, Seq: 0})
 		b.job("app2", 1, 1)
 		b.step()
 		b.want(want)
@@ -241,7 +241,7 @@ func TestAllOrNothing(t *testing.T) {
 	b.job("app1", 2, 3)
 	b.step()
 	b.want("batch: n0 n1 n2", "app1: - -")
-	b.tell(cluster.TaskStarted{Task: 1, Attempt: 1, Node: 1}, cluster.TaskEnded{Task: 1, Seq: 1, Finished: true})
+	b.observe(cluster.TaskStarted{Task: 1, Attempt: 1, Node: 1}, cluster.TaskEnded{Task: 1, Seq: 1, Finished: true})
 	b.step()
 	b.want("app1: n1 n3")
 }
@@ -253,7 +253,7 @@ func TestContainerComesBack(t *testing.T) {
 	b.rule("{app:app1, {app:app1, 0, 0}, node}")
 	b.job("app1", 2, 1)
 	b.step()
-	b.tell(cluster.NodeLost{Node: 1})
+	b.observe(cluster.NodeLost{Node: 1})
 	b.step()
 	b.want("app1: n0 n2")
 }
@@ -266,7 +266,7 @@ func TestContainersComeBackTogether(t *testing.T) {
 	b.job("app1", 4, 2, "twin")
 	b.step()
 	b.want("app1: n0 n0 n1 n1")
-	b.tell(cluster.NodeLost{Node: 1})
+	b.observe(cluster.NodeLost{Node: 1})
 	b.step()
 	b.want("app1: n0 n0 n2 n2")
 }
@@ -302,7 +302,7 @@ func TestShortTasksDoNotWait(t *testing.T) {
 // nobody can come between, without those of its tasks that were killed meanwhile.
 func TestRefusedTooOftenIsPlannedAtCommit(t *testing.T) {
 	b := newBed(t, lane.Options{})
-	b.tell(cluster.NodeAdded{Node: 4, Spec: cluster.NodeSpec{Name: "n4", Capacity: cluster.Vector{4}}})
+	b.observe(cluster.NodeAdded{Node: 4, Spec: cluster.NodeSpec{Name: "n4", Capacity: cluster.Vector{4}}})
 	b.job("app1", 2, 2)
 	for round := range lane.MostRefusals + 1 {
 		b.now += cluster.Second
@@ -315,7 +315,7 @@ func TestRefusedTooOftenIsPlannedAtCommit(t *testing.T) {
 		short.Run(0)
 		b.out = b.core.Finish(short, b.now, b.out)
 		if round == lane.MostRefusals {
-			b.tell(cluster.TaskEnded{Task: 0, Seq: 0})
+			b.observe(cluster.TaskEnded{Task: 0, Seq: 0})
 		}
 		b.out = b.core.Finish(r, b.now, b.out)
 		b.want(fmt.Sprintf("%s: n%d", batch, round))
@@ -393,7 +393,7 @@ func TestRingOfApplications(t *testing.T) {
 	}
 	r := b.core.Begin(0, b.now)
 	r.Run(0)
-	b.tell(cluster.TaskEnded{Task: 0, Seq: 0})
+	b.observe(cluster.TaskEnded{Task: 0, Seq: 0})
 	b.out = b.core.Finish(r, b.now, b.out)
 	b.want("app1:", "app2: n1 n0", "app3: n1", "app4: n0 n1", "app5: n0")
 }
@@ -407,7 +407,7 @@ func TestContainersOfTwoComeBackTogether(t *testing.T) {
 	b.job("app1", 2, 2)
 	b.job("app2", 2, 2)
 	b.step()
-	b.tell(cluster.NodeLost{Node: b.core.State().Task(0).Node})
+	b.observe(cluster.NodeLost{Node: b.core.State().Task(0).Node})
 	b.step()
 	b.step()
 	s := b.core.State()
@@ -462,7 +462,7 @@ func TestWhyAnApplicationWaits(t *testing.T) {
 // cause runs a round of every lane: a node changes.
 func (b *bed) cause() {
 	b.t.Helper()
-	b.tell(cluster.NodeChanged{Node: 0, Spec: *b.core.State().NodeSpec(0)})
+	b.observe(cluster.NodeChanged{Node: 0, Spec: *b.core.State().NodeSpec(0)})
 	b.step()
 }
 
@@ -480,10 +480,10 @@ func TestWhoIsGoneIsForgotten(t *testing.T) {
 	b.job("app1", 2, 5) // larger than any node
 	b.job("app2", 1, 5)
 	b.step()
-	b.tell(cluster.TaskEnded{Task: 0, Seq: 0}, cluster.TaskEnded{Task: 1, Seq: 1},
+	b.observe(cluster.TaskEnded{Task: 0, Seq: 0}, cluster.TaskEnded{Task: 1, Seq: 1},
 		cluster.JobSubmitted{Job: 9, Name: "batch"}, cluster.TaskSubmitted{Task: 0, Seq: 10, Job: 9})
 	b.cause()
-	b.tell(cluster.TaskEnded{Task: 2, Seq: 2}, cluster.TaskSubmitted{Task: 3, Seq: 11, Job: 9})
+	b.observe(cluster.TaskEnded{Task: 2, Seq: 2}, cluster.TaskSubmitted{Task: 3, Seq: 11, Job: 9})
 	b.cause()
 	if want := " | app1 2 app2 1 | app2 1"; posed != want {
 		t.Errorf("posed were%s, want%s", posed, want)

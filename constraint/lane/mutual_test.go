@@ -51,7 +51,7 @@ func TestWhatIsPlannedStarts(t *testing.T) {
 				}
 			}
 			if n := cluster.NodeID(chance.IntN(4)); s.NodeLive(n) {
-				b.tell(cluster.NodeLost{Node: n})
+				b.observe(cluster.NodeLost{Node: n})
 			}
 		}
 		if err := b.core.State().Check(); err != nil {
@@ -126,7 +126,7 @@ func TestTwoRefusedTooOften(t *testing.T) {
 	b := newBed(t, lane.Options{Solve: first})
 	b.rule("{app:app1, {app:app2, 1, inf}, node}: hard")
 	b.rule("{app:app2, {app:app1, 1, inf}, node}: hard")
-	b.tell(cluster.NodeAdded{Node: 4, Spec: cluster.NodeSpec{Name: "n4", Capacity: cluster.Vector{4}}})
+	b.observe(cluster.NodeAdded{Node: 4, Spec: cluster.NodeSpec{Name: "n4", Capacity: cluster.Vector{4}}})
 	b.job("app1", 1, 2)
 	b.job("app2", 1, 2)
 	for round := range lane.MostRefusals + 1 {

@@ -33,13 +33,13 @@ func (p *Policy) pose(s *cluster.State, wanted func(cluster.JobID) bool) *posed 
 	q := &posed{problem: constraint.Problem{Kinds: s.Kinds(), Objective: p.options.Objective}}
 	q.nodes(s)
 	tasks := p.waitingTasks(s, wanted)
-	h := heeded{map[cluster.JobID]bool{}, map[cluster.ConstraintID]bool{}, map[cluster.ShapeID]bool{}}
+	h := scope{map[cluster.JobID]bool{}, map[cluster.ConstraintID]bool{}, map[cluster.ShapeID]bool{}}
 	for _, t := range tasks {
-		h.heed(s, t)
+		h.include(s, t)
 	}
 	p.eachTagged(s, func(t cluster.TaskID) {
 		if p.movable(s, t) {
-			h.heed(s, t)
+			h.include(s, t)
 		}
 	})
 	clear(h.shapes)
@@ -74,15 +74,15 @@ func (p *Policy) movable(s *cluster.State, t cluster.TaskID) bool {
 	return p.options.Moves && int(t) < len(p.own) && p.own[t].seq == s.Task(t).Seq && s.Task(t).Phase == cluster.Running && !s.Evictable(t).Refused()
 }
 
-// heeded is what a plan may change: whose tasks it places or moves, and the constraints that
+// scope is what a plan may change: whose tasks it places or moves, and the constraints that
 // concern them.
-type heeded struct {
+type scope struct {
 	jobs        map[cluster.JobID]bool
 	constraints map[cluster.ConstraintID]bool
 	shapes      map[cluster.ShapeID]bool // scratch: those that were looked at, and what was found
 }
 
-func (h *heeded) heed(s *cluster.State, t cluster.TaskID) {
+func (h *scope) include(s *cluster.State, t cluster.TaskID) {
 	task := s.Task(t)
 	h.jobs[task.Job] = true
 	if h.shapes[task.Shape] {
@@ -95,7 +95,7 @@ func (h *heeded) heed(s *cluster.State, t cluster.TaskID) {
 }
 
 // concerns reports whether one of the constraints concerns tasks of the shape.
-func (h *heeded) concerns(s *cluster.State, shape cluster.ShapeID) bool {
+func (h *scope) concerns(s *cluster.State, shape cluster.ShapeID) bool {
 	is, known := h.shapes[shape]
 	if !known {
 		is = slices.ContainsFunc(s.ConstraintsOf(shape), func(c cluster.ConstraintID) bool { return h.constraints[c] })

@@ -28,14 +28,14 @@ func TestRepairTakesNobodyOff(t *testing.T) {
 		repaired++
 		return r.Assignment, r.Ticks
 	}})
-	b.tell(cluster.SolverReady{})
+	b.observe(cluster.SolverReady{})
 	b.rule("{app:app1, {app:app1, 0, 0}, node}")
 	b.job("batch", 2, 4)
 	b.step()
 	b.job("app1", 2, 2)
 	b.step()
 	b.want("batch: n0 n1", "app1: n2 n3")
-	b.tell(cluster.NodeLost{Node: 3})
+	b.observe(cluster.NodeLost{Node: 3})
 	b.step()
 	b.want("app1: n2 n2")
 	if repaired != 2 {
@@ -61,7 +61,7 @@ func TestRepairOnceReady(t *testing.T) {
 			return r.Assignment, r.Ticks
 		}})
 		if tc.ready {
-			b.tell(cluster.SolverReady{})
+			b.observe(cluster.SolverReady{})
 		}
 		// Serial puts the first two where there is most of nothing, and leaves the third no room
 		// beside the first.

@@ -11,8 +11,8 @@ import (
 
 // This file says why an application waits.
 
-// forQuestion is the effort of each attempt to place an application that waits with less to
-// heed.
+// forQuestion is the effort of each attempt to place an application that waits where fewer
+// demands count.
 const forQuestion = 100_000
 
 // Why says why the task is not placed: of its own, and of its application as a whole.

@@ -46,7 +46,7 @@ func (d *drawing) plant(group []*draft) error {
 		racks := d.choose(a, &wishes)
 		for i := range a.parts {
 			for n := range a.parts[i].count {
-				node := d.seat(b, a, i, d.beds(a, i, racks[n%len(racks)], racks, &wishes))
+				node := d.candidate(b, a, i, d.beds(a, i, racks[n%len(racks)], racks, &wishes))
 				if node == constraint.Nowhere {
 					return fmt.Errorf("no room is left for %s of application %s: ask for a lower utilisation", a.parts[i].name, a.name)
 				}
@@ -164,8 +164,8 @@ func (d *drawing) beds(a *draft, part int, rack int32, racks []int32, wishes *ti
 	return lists
 }
 
-// seat is a node of the lists with room where no maximum is passed; else one with room.
-func (d *drawing) seat(b *bed, a *draft, part int, lists [][]int32) int32 {
+// candidate is a node of the lists with room where no maximum is passed; else one with room.
+func (d *drawing) candidate(b *bed, a *draft, part int, lists [][]int32) int32 {
 	roomy := constraint.Nowhere
 	for _, nodes := range lists {
 		if len(nodes) == 0 {

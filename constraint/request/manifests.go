@@ -27,7 +27,7 @@ type File struct {
 }
 
 // ReadAll reads a request from one file, or from several with manifests. The notes say what of
-// the manifests is not heeded, or not exactly.
+// the manifests is not honoured, or not exactly.
 func ReadAll(files []File) (r *Request, notes []string, err error) {
 	manifests := slices.ContainsFunc(files, func(f File) bool { return isManifest(f.Text) })
 	switch {

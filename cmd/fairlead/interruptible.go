@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// heeding opens a source, or returns errInterrupted as soon as the context ends:
-// some readers read all they have when they are opened, and heed nothing
+// interruptible opens a source, or returns errInterrupted as soon as the context ends:
+// some readers read all they have when they are opened, and do not look at the context
 // meanwhile. What is then still being opened ends with the process.
-func heeding(ctx context.Context, open func() (opened, error)) (opened, error) {
+func interruptible(ctx context.Context, open func() (opened, error)) (opened, error) {
 	type result struct {
 		source opened
 		err    error
