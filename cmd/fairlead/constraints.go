@@ -38,19 +38,20 @@ func newConstraintsCheck() *cobra.Command {
 		Use:   "check FILE",
 		Short: "Say in words what constraints mean, and find contradictions",
 		Long: `Check prints each constraint of a file in its canonical form and in words, then
-warnings, then what contradicts, both sides named. The exit code is 1 if hard
-constraints contradict. - is the standard input.
+warnings, then contradictions, with both sides of each. The exit code is 1 if hard
+constraints contradict each other. - is the standard input.
 
-FILE has a constraint a line, # begins a comment:
+FILE has one constraint on each line, and # begins a comment:
   {storm, {hb & mem, 1, inf}, node}        beside each storm at least 1 hb with mem
   {hb, {hb, 0, 0}, node}: hard             no two hb on a node, ever
   {spark, {spark, 3, 10}, rack}: counted   3 to 10 spark in each rack that has any
   {*, {web, 2, 5}, zone}: 2.5              2 to 5 web in every zone; weight 2.5
-or is YAML: a list of such texts, in quotes, and of maps. A bound counts others,
-so that {spark, {spark, 3, 10}, rack} is 4 to 11 in all; counted counts itself.
+Or FILE is YAML: a list of such texts, in quotes, and of maps. A bound counts other
+containers, so that {spark, {spark, 3, 10}, rack} means 4 to 11 in all; with counted,
+a container counts itself as well.
 
-What is known of the cluster makes unknown groups and tags warnings with the
-nearest name: --cluster reads the groups of the nodes that a source has at the
+Where the cluster is known, an unknown group or tag is a warning that gives the
+nearest known name: --cluster reads the groups of the nodes that a source has at the
 start, or groups and tags from a file of fairlead place, which ends in .yaml, .yml or
 .json; --tags names tags.
 

@@ -39,13 +39,13 @@ func newExperiment() *cobra.Command {
 		Use:   "experiment NAME",
 		Short: "Run an experiment of a paper again, and compare with what it published",
 		Long: `Experiment runs what a paper measured at the size of the paper, which may take
-hours, and prints the data of its figures, and its published numbers beside ours.
+hours, and prints the data of its figures, with the published numbers beside ours.
 'fairlead experiment list' lists the names. With --quick it runs at a small size in
 less than a minute; its numbers then are not those of the paper.
 
 Where --traces, or else the variable FAIRLEAD_DATA, names the folder of the real
-traces, experiments run on these; otherwise, and if quick, on a generator. The
-output says which. Times of planning are measured, and are those of this machine.`,
+traces, experiments run on these; otherwise, and with --quick, they run on a generated
+workload. The output says which. Planning times are measured on this machine.`,
 		Example: `  fairlead experiment list
   fairlead experiment firmament-fig17 --quick
   fairlead experiment firmament-fig18 --traces DIR --report fig18.html
@@ -73,7 +73,7 @@ output says which. Times of planning are measured, and are those of this machine
 	s.BoolVar(&f.quick, "quick", false, "run at a small size, in less than a minute")
 	s.Uint64Var(&f.seed, "seed", 1, "where random numbers start")
 	s.StringVar(&f.traces, "traces", os.Getenv("FAIRLEAD_DATA"), "`DIR` with the real traces, google2011, ecsched, qos, alibaba-dlrm and alibaba-openb (default: FAIRLEAD_DATA)")
-	s.StringVar(&f.policies, "policy", "", "run these policies, with commas, where the experiment lets others be run")
+	s.StringVar(&f.policies, "policy", "", "run these policies, with commas between them, where the experiment can run others")
 	s.StringVarP(&f.format, "output", "o", "table", "table, json or csv")
 	s.StringVar(&f.report, "report", "", "draw the figures on a page of HTML, `FILE`")
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json", "csv"}, cobra.ShellCompDirectiveNoFileComp))

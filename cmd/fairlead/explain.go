@@ -28,12 +28,12 @@ func newExplain() *cobra.Command {
 		Use:   "explain",
 		Short: "Say why tasks wait, what they could have, and what one more node is worth",
 		Long: `Explain simulates up to a moment, or replays a recording up to it, and says what
-the policy was faced with then. Of one task: the nodes that it could go to with
-the parts of their prices, what waiting costs, and why the other nodes do not take
-it; of a task that has a node, as if it had just left. Without --task: why those wait
-that do, and what one more node of each kind would be worth.
+the policy was faced with then. With --task it lists the nodes that the task could
+go to with the parts of their prices, what waiting costs, and why the other nodes do
+not take it; a task that has a node is treated as if it had just left it. Without
+--task it says why tasks wait, and what one more node of each kind would be worth.
 
-Prices are those of policies of the flow family that have a model; of others it
+Only policies of the flow family that have a model give prices; for others it
 says which nodes would take the task. A policy's prices have no unit; they can be
 compared with each other, and with what waiting costs.
 
@@ -77,7 +77,7 @@ func (f *explainFlags) register(c *cobra.Command) {
 	f.world.registerWorld(c)
 	s := c.Flags()
 	s.StringVar(&f.world.policies, "policy", "load-spreading", "the policy that decides; see 'fairlead policies'")
-	s.Uint64Var(&f.seed, "seed", 1, "seed to run with")
+	s.Uint64Var(&f.seed, "seed", 1, "the seed to run with")
 	s.StringVar(&f.at, "at", "", "`time` that is explained, such as 90m (required)")
 	s.StringVar(&f.task, "task", "", "the `TASK` to explain, as the source names it, or by its job and index such as 17/3, or beside:17/3 if it is of --beside (default: all that wait)")
 	s.IntVar(&f.most, "lines", 10, "lines to list at most: nodes, the cheapest first; reasons; kinds of nodes. JSON has all reasons and kinds")

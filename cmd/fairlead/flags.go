@@ -54,7 +54,7 @@ type simulateFlags struct {
 func (f *simulateFlags) register(c *cobra.Command) {
 	f.registerWorld(c)
 	s := c.Flags()
-	s.StringVar(&f.policies, "policy", defaultPolicies, "policies to compare, with commas; see 'fairlead policies'")
+	s.StringVar(&f.policies, "policy", defaultPolicies, "policies to compare, with commas between them; see 'fairlead policies'")
 	s.StringVar(&f.longRunning, "long-running", "", "`POLICY` of the family constraint that places long-running applications in a lane of their own, beside each of --policy (default: those place them too)")
 	s.StringVar(&f.seeds, "seeds", "1", "seeds to run each policy with, such as 7 or 1-10 or 1,5,9")
 	s.StringVar(&f.until, "until", "", "`time` at which to stop, such as 90m or 29d (default: "+defaultUntil+" for sources without end, else the end)")
@@ -62,23 +62,23 @@ func (f *simulateFlags) register(c *cobra.Command) {
 	s.StringVar(&f.placements, "placements", "", "write a line per decision to `FILE`, in the columns of Google's task_events; "+ofSeveral)
 	s.StringVar(&f.tasks, "tasks", "", "write a line per task to `FILE`; "+ofSeveral)
 	s.StringVar(&f.invoices, "invoices", "", "write what each user owes to `FILE`, item by item; "+ofSeveral)
-	s.StringVar(&f.record, "record", "", "record the run in the folder `DIR`, so that --workload recording:DIR replays it, races of solvers included; of several runs in one each, DIR.POLICY.SEED")
+	s.StringVar(&f.record, "record", "", "record the run in the folder `DIR`, so that --workload recording:DIR replays it, races of solvers included; where there are several runs, each has a folder of its own, DIR.POLICY.SEED")
 	s.StringVar(&f.report, "report", "", "draw the results on a page of HTML, `FILE`")
-	s.IntVar(&f.parallel, "parallel", 0, "runs at once (default: one a processor)")
+	s.IntVar(&f.parallel, "parallel", 0, "how many runs go on at the same time (default: one for each processor)")
 	complete(c, "output", "table", "json", "csv")
 	complete(c, "policy", policies.Names()...)
 	complete(c, "long-running", policies.NamesOf(policies.Constraint)...)
 }
 
 // ofSeveral says what outputPath does.
-const ofSeveral = "of several runs one each, FILE.POLICY.SEED, such as a.kube.1.csv where FILE is a.csv"
+const ofSeveral = "where there are several runs, each has a file of its own, FILE.POLICY.SEED, such as a.kube.1.csv where FILE is a.csv"
 
 // registerWorld registers the flags that say what world it is that tasks are placed in.
 func (f *simulateFlags) registerWorld(c *cobra.Command) {
 	s := c.Flags()
 	s.StringVar(&f.cluster, "cluster", "", "`SRC` of the nodes (default: the workload's, or "+defaultSource+")")
 	s.StringVar(&f.workload, "workload", "", "`SRC` of the tasks (default: the cluster's)")
-	s.StringVar(&f.beside, "beside", "", "`SRC` of more tasks, which come beside the workload's (default: none)")
+	s.StringVar(&f.beside, "beside", "", "`SRC` of further tasks, which are submitted beside the workload's (default: none)")
 	s.StringVar(&f.data, "data", "", dataHelp+" (default: what the source says)")
 	s.Float64Var(&f.speedup, "speedup", 1, "divide all times of the source by this")
 	s.StringVar(&f.overcommit, "overcommit", "", "multiply capacities by kind, such as cpu=1.6,memory=2")
@@ -86,15 +86,15 @@ func (f *simulateFlags) registerWorld(c *cobra.Command) {
 	s.StringVar(&f.solver, "solver", "", "`NAME` of what solves the flow, for policies of that family: "+strings.Join(policies.Solvers(), ", ")+" (default: "+policies.Automatic+")")
 	s.IntVar(&f.migrations, "migrations", 0, "running tasks that a round may move to another node, for policies that move any: quincy")
 	s.StringVar(&f.initial, "initial", "keep", "what runs at the start: keep it where it is, or place it anew")
-	s.StringVar(&f.overheads, "overheads", "", "how long a run takes to begin: hot=2s,cold=8s,first=0s (first: where the task never ran, if that is not as cold), or a `FILE` of lines 'hot SECONDS', 'cold SECONDS', 'first SECONDS' or 'SECONDS' to draw from")
+	s.StringVar(&f.overheads, "overheads", "", "how long a run takes to begin: hot=2s,cold=8s,first=0s (first is for the first run of a task, where that differs from cold), or a `FILE` of lines 'hot SECONDS', 'cold SECONDS', 'first SECONDS' or 'SECONDS' to draw from")
 	s.StringVar(&f.evicted, "evicted-work", "lost", "what an evicted task has done is lost or kept")
 	s.StringVar(&f.heartbeat, "heartbeat", "", "gather events and plan at multiples of this `time`; 0s plans at once (default: 10s for the family constraint, 0s for others)")
-	s.StringVar(&f.watchdog, "watchdog", "", "plan at least this often while tasks wait; 0s only when something happened (default: 30s for qos, 0s for others)")
+	s.StringVar(&f.watchdog, "watchdog", "", "plan at least this often while tasks wait; 0s plans only when something has happened (default: 30s for qos, 0s for others)")
 	s.StringVar(&f.planner, "planner-time", "ticks", "what planning costs in the simulation: ticks (the same on every machine), zero, or measured")
 	s.StringVar(&f.usage, "usage", "", "let nodes measure what is in use, for policies that look at it: a list such as every=30s,least=100,most=1000,noise=50 (a run uses from least to most of what it asks for, and measurements are off by up to noise, in thousandths)")
 	s.StringVar(&f.faults, "faults", "none", "none, hostile, or a list such as node-loss=10d,down=20m,bind-refused=20,bind-late=10,evict-late=500,evict-refused=50,grace=30s,twice=50,late=50,foreign=5m (times between faults, or chances in thousandths)")
 	s.StringVar(&f.classes, "classes", "google", "`TABLE` of what was promised to whom: "+strings.Join(class.PresetNames(), ", ")+", or a file; see 'fairlead classes'")
-	s.StringVar(&f.tiers, "tiers", "", "give nodes that have no tier one, in the order in which they join: `HIGH/AVERAGE/LOW` such as 5/5/5, again and again")
+	s.StringVar(&f.tiers, "tiers", "", "give a tier to each node that has none, in the order in which they join: `HIGH/AVERAGE/LOW`, such as 5/5/5, and so on in turn")
 	s.BoolVar(&f.lenient, "lenient", false, "count broken lines of the source and leave them out")
 	complete(c, "tie-break", policies.TieBreaks()...)
 	complete(c, "solver", policies.Solvers()...)

@@ -78,14 +78,15 @@ Several files, or one, may hold Kubernetes' manifests instead: nodes, pods, and
 Deployments and other controllers whose pods are to be placed.
 
 The policy search begins with what serial finds and improves it until the deadline, or
-for --ticks, or until nothing can be better. What it leaves after half of the time an
-integer program mends, by HiGHS, which also raises the bound; where HiGHS is not there
-or fails the search goes on, and a note says so. The other policies are heuristics, which
-look at each container once. Reasons take some time more where something is not placed.
-Where the deadline is over before HiGHS is compiled, which takes some seconds the first
-time on a machine, that is done to the end after the plan is printed, and kept.
-Ctrl-C ends the search and prints what it has; the exit code is then 130. Else it is 0
-if there is a plan, whatever it violates.`,
+for --ticks, or until nothing can be better. After half of the time the solver HiGHS
+repairs by integer programs what is left to repair, and raises the bound; where HiGHS is
+missing or fails, the search goes on, and a note says so. The other policies are
+heuristics, which look at each container once. Where something is not placed, finding
+the reasons takes some more time. HiGHS is compiled the first time on a machine, which
+takes some seconds; where the deadline comes first, the compilation is finished after the
+plan is printed, and its result is kept.
+Ctrl-C ends the search and prints what it has; the exit code is then 130. Otherwise it is
+0 if there is a plan, whatever it violates.`,
 		Example: `  fairlead place shop.yaml
   fairlead place shop.yaml -o json --deadline 5s
   kubectl get nodes,pods -A -o yaml | fairlead place - deployment.yaml
@@ -105,9 +106,9 @@ if there is a plan, whatever it violates.`,
 	f := c.Flags()
 	f.StringVar(&s.policy, "policy", placePolicies()[0], "one of "+strings.Join(placePolicies(), ", "))
 	f.StringVar(&s.deadline, "deadline", "1s", "how long to search; 0 returns the plan that the search would begin with")
-	f.Int64Var(&s.ticks, "ticks", 0, "search for so many looks at a node, whatever time that takes: the same plan on every machine")
-	f.StringVar(&s.solver, "solver", solverHighs, "who mends what the search leaves, and proves bounds: highs, or none")
-	f.Uint64Var(&s.seed, "seed", 1, "draws what the search tries")
+	f.Int64Var(&s.ticks, "ticks", 0, "search until so many nodes have been looked at, however long that takes: every machine finds the same plan")
+	f.StringVar(&s.solver, "solver", solverHighs, "what repairs the plan that the search leaves, and proves bounds: highs or none")
+	f.Uint64Var(&s.seed, "seed", 1, "the seed of what the search tries")
 	f.StringVarP(&s.format, "output", "o", "table", "table, json or yaml")
 	_ = c.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions(placePolicies(), cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("solver", cobra.FixedCompletions(placeSolvers(), cobra.ShellCompDirectiveNoFileComp))

@@ -25,7 +25,7 @@ like gzip is unpacked. The page is one file that needs no
 network; without JavaScript it shows the same charts as pictures.
 
 The page goes to the first file's name with .html at its end, or to --output,
-and replaces what is there. Its name is printed. With --output - the page itself is.`,
+and replaces what is there. Its name is printed; with --output - the page itself is printed.`,
 		Example: `  fairlead simulate -o json > result.json && fairlead report result.json
   fairlead report monday.json tuesday.json --output week.html`,
 		Args: cobra.MinimumNArgs(1),

@@ -50,7 +50,7 @@ Changes are lines, in batches with a line 'c EOI' between them:
   x U V LOW CAP COST   changes the first arc from U to V; with capacity 0 removes it
 
 The algorithm race runs two at the same time, automatic and, from nothing,
-cost-scaling, and takes the answer that is there first; its name is in the result.
+cost-scaling, and takes the result that is there first; the result names its algorithm.
 It spends a second thread so that no problem takes long because it does not suit
 one of them.
 
@@ -76,11 +76,11 @@ without a solution is a result: it says why, and the exit code is 1 at the end.`
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&s.changes, "changes", "", "`FILE` of changes to solve again after; - is the standard input")
+	f.StringVar(&s.changes, "changes", "", "`FILE` of changes; the problem is solved again after each batch; - is the standard input")
 	f.StringVar(&s.algorithm, "algorithm", automatic, "one of "+strings.Join(algorithms(), ", "))
 	f.StringVar(&s.flow, "flow", "", "write the flow of the last solve to `FILE`, in the DIMACS format of solutions, compressed if it ends in .gz")
 	f.StringVarP(&s.format, "output", "o", "table", "table, or json: a line for each solve")
-	f.BoolVar(&s.certify, "certify", false, "prove each result optimal, whatever found it, or fail")
+	f.BoolVar(&s.certify, "certify", false, "prove that each result is optimal, and fail if one is not")
 	f.IntVar(&s.repeat, "repeat", 1, "solve the file `N` times, each from nothing, and give the median time")
 	_ = c.RegisterFlagCompletionFunc("algorithm", cobra.FixedCompletions(algorithms(), cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp))

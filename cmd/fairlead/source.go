@@ -28,7 +28,7 @@ func sourceHelp() string {
 	}
 	b.WriteString(`  FILE             Fairlead's own format, JSON lines, perhaps compressed with gzip
   recording:FILE,… or recording:DIR
-                   what a scheduler saw and decided; it is replayed as it was, alone
+                   what a scheduler saw and decided; it is replayed as it was, and nothing beside it
 Add slots=N to any of them to count slots instead of resources: a node offers N,
 a task takes one.`)
 	return b.String()

@@ -19,7 +19,7 @@ func placeFormat() format {
 		lacks: "work that ends, users, priorities, kills, or nodes that come and go",
 		help: `  place:FILE?together=40&every=10s&priority=11
                    the file of 'fairlead place': its nodes, constraints, and applications,
-                   which stay; those to be placed come all at once, or so many at a time
+                   which do not end; those to be placed come all at once, or so many at a time
 `,
 		options: []string{"together", "every", "priority"},
 		check:   func(s sourceSpec) error { _, err := s.place(); return err },

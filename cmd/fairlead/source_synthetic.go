@@ -23,7 +23,7 @@ func syntheticFormat() format {
 		name:  "synthetic",
 		lacks: "any workload at all: it describes what is to be made up",
 		help: `  synthetic:google?nodes=1000&tasks-per-node=11.57&rate=1&churn=0&constrained=0.06&seed=1
-                   a cluster like Google's of 2011, made up; without seed, the run's
+                   a cluster like Google's of 2011, made up; the seed of the run if none is given
   synthetic:google?nodes=12500&sample=1&size=0.9&length=29d
                    a tenth of its users, and the share of the nodes that they need
   synthetic:ec2?nodes=1000&tasks=300&load=0.5&seed=1
@@ -76,7 +76,7 @@ func generators() []generator {
 	return []generator{
 		{name: "google", what: "A cluster like Google's of 2011", lasts: true, make: sourceSpec.google, options: []option{
 			{"nodes", "how many `nodes` (default 1000)"},
-			{"tasks-per-node", "how many `tasks` a node are there at the start (default 11.57)"},
+			{"tasks-per-node", "how many `tasks` there are for each node at the start (default 11.57)"},
 			{"rate", "multiplies how often jobs arrive; `factor` 1 is Google's mean per node (default 1)"},
 			{"churn", "multiplies how often nodes are lost; `factor` 1 is once in 41 days for each (default 0)"},
 			{"constrained", "`share` of tasks with requirements (default 0.06)"},

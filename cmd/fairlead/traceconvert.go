@@ -35,8 +35,8 @@ func newConvert() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "convert SRC [SRC]",
 		Short: "Write a workload in another format",
-		Long: `Convert reads a source to its end and writes it in another format. Of two
-sources it takes the nodes of the first and the tasks of the second. A run on
+		Long: `Convert reads a source to its end and writes it in another format. Given two
+sources, it takes the nodes of the first and the tasks of the second. A run on
 what was written is the same, byte for byte, as one on what was read. What the
 format cannot hold is an error, or with --lenient left out and counted.
 
@@ -59,7 +59,7 @@ format cannot hold is an error, or with --lenient left out and counted.
 	f.register(c)
 	c.Flags().StringVar(&f.to, "to", streamName, "`FORMAT` to write")
 	f.registerUntil(c)
-	c.Flags().Uint64Var(&f.seed, "seed", 1, "draws what is made up, or shuffled, of a source that names no seed")
+	c.Flags().Uint64Var(&f.seed, "seed", 1, "the seed for what is made up or shuffled, where the source names none")
 	c.Flags().BoolVar(&f.lenient, "lenient", false, "leave out, and count, broken lines and what the format cannot hold")
 	return c
 }

@@ -33,13 +33,13 @@ to 30 containers like HBase, TensorFlow, Storm, memcached and web servers, with
 constraints of every kind, some of them between applications. It writes a file for
 'fairlead place', as JSON if its name ends in .json or .json.gz, and else as YAML.
 
-With --planted it draws a placement first and loosens what that violates, so that a
-placement without violations is known; the file has it under "planted", which place
-does not look at. Without, nobody knows whether all constraints can hold.
+With --planted it draws a placement first and loosens the constraints that this violates,
+so that a placement without violations is known; the file has it under "planted", which
+place does not look at. Without --planted nobody knows whether all constraints can hold.
 
---utilisation is what part of the cluster is taken when all applications run. With
---lras 0 there are as many as that takes; else other work, which stays, takes the
-rest, unevenly.`,
+--utilisation is the part of the cluster that is taken when all applications run. With
+--lras 0 there are as many applications as it takes to reach that; otherwise other work,
+which stays, takes the rest, unevenly.`,
 		Example: `  fairlead trace generate lra --nodes 100 --lras 10 --planted --output lra.yaml
   fairlead trace generate lra --nodes 5000 --lras 40 --running 100 --utilisation 0.6 --inter-app 10 --planted -o lra.json.gz`,
 		Args: cobra.NoArgs,
@@ -52,13 +52,13 @@ rest, unevenly.`,
 	}
 	o := &f.options
 	c.Flags().IntVar(&o.Nodes, "nodes", 100, "how many nodes there are")
-	c.Flags().IntVar(&o.Applications, "lras", 10, "how many applications are to be placed; 0: as many as reach the utilisation")
+	c.Flags().IntVar(&o.Applications, "lras", 10, "how many applications are to be placed; 0 means as many as reach the utilisation")
 	c.Flags().StringVar(&f.utilisation, "utilisation", "0.5", "what `part` of the cluster is taken in the end, such as 0.7 or 70%")
-	c.Flags().IntVar(&o.InterApp, "inter-app", 1, "how many applications constraints tie to one another")
+	c.Flags().IntVar(&o.InterApp, "inter-app", 1, "how many applications a constraint between applications ties together")
 	c.Flags().IntVar(&o.Running, "running", 0, "how many applications run already")
-	c.Flags().BoolVar(&f.planted, "planted", false, "let a placement without violations be known")
+	c.Flags().BoolVar(&f.planted, "planted", false, "make sure that a placement without violations is known")
 	c.Flags().BoolVar(&o.Movable, "movable", false, "let containers that run be moved")
-	c.Flags().Uint64Var(&o.Seed, "seed", 1, "draws all of it")
+	c.Flags().Uint64Var(&o.Seed, "seed", 1, "the seed of all that is made up")
 	c.Flags().StringVarP(&f.output, "output", "o", "", "`FILE` to write, compressed if it ends in .gz; - is the standard output")
 	return c
 }
