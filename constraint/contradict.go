@@ -255,7 +255,7 @@ func (f *finder) wayOut(least, most *cluster.Bound) string {
 	return ""
 }
 
-// found makes of the conflicts of all alternatives one contradiction, told by the first.
+// found makes of the conflicts of all alternatives one contradiction, named by the first.
 func (f *finder) found(all []conflict) Contradiction {
 	c := Contradiction{Least: all[0].least, Most: all[0].most}
 	c.Hard = f.constraints[c.Least.Constraint].Hard && f.constraints[c.Most.Constraint].Hard
@@ -271,7 +271,7 @@ func (f *finder) found(all []conflict) Contradiction {
 	return c
 }
 
-// sentence tells a contradiction.
+// sentence is a contradiction in words.
 func (f *finder) sentence(c *Contradiction) string {
 	least, most := f.bound(c.Least), f.bound(c.Most)
 	who := "every " + set(most.Group)

@@ -326,7 +326,7 @@ func ParseWeight(text string) (int64, error) {
 	whole, part, point := strings.Cut(text, ".")
 	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 	if !digits(whole) || point && !digits(part) {
-		return 0, fmt.Errorf("%q is no weight, which is a number such as 2.5", text)
+		return 0, fmt.Errorf("%q is not a weight, which is a number such as 2.5", text)
 	}
 	part = strings.TrimRight(part, "0")
 	if len(part) > 3 {

@@ -182,7 +182,7 @@ column 29: expected counted, found hard
     behind the group, only counted may stand; hard and weights stand behind the constraint, after a colon
 
 {storm, {hb, 1, inf}, node}: hrad
-column 30: "hrad" is no weight, which is a number such as 2.5
+column 30: "hrad" is not a weight, which is a number such as 2.5
     {storm, {hb, 1, inf}, node}: hrad
                                  ^
     did you mean hard?

@@ -119,7 +119,7 @@ func (r *rivals) rarest(tags []string) string {
 }
 
 // of are the constraints, in order, with whose alternative that of c conflicts, so that each
-// pair is told of once: of one of the two that asks for more than the other allows.
+// pair is reported once: of one of the two that asks for more than the other allows.
 func (r *rivals) of(c int) []int {
 	var all []int
 	for i := range r.alternative[c] {

@@ -21,7 +21,7 @@ type Knowledge struct {
 	Covering []string
 }
 
-// Known is what a problem tells.
+// Known is the names that a problem has.
 func Known(p *Problem) Knowledge {
 	k := Knowledge{Tags: []string{}, Groups: []string{}}
 	for i := range p.Shapes {

@@ -42,7 +42,7 @@ type Options struct {
 	Data string
 	// Policies are run in place of the experiment's own, if it is free to.
 	Policies []string
-	// Progress is told what is to be run next; it may be nil.
+	// Progress is called with what is to be run next; it may be nil.
 	Progress func(done, all int, what string)
 	// Stop is asked now and then whether to end early; it may be nil.
 	Stop func() bool

@@ -21,10 +21,10 @@ type equalJobs struct {
 	count        int          // jobs in all
 	chance       *rand.Rand
 
-	told int // nodes so far
-	job  int
-	task uint32
-	at   float64 // microseconds
+	added int // nodes so far
+	job   int
+	task  uint32
+	at    float64 // microseconds
 }
 
 // Kinds is the one kind, slots.
@@ -34,9 +34,9 @@ func (j *equalJobs) Kinds() []cluster.Kind {
 
 // Next fills in the next record: all nodes, then the tasks.
 func (j *equalJobs) Next(r *trace.Record) error {
-	if j.told < j.nodes {
-		j.told++
-		*r = trace.Record{What: trace.NodeAdded, Node: trace.Node{ID: uint64(j.told), Capacity: cluster.Vector{int64(j.slots)}}}
+	if j.added < j.nodes {
+		j.added++
+		*r = trace.Record{What: trace.NodeAdded, Node: trace.Node{ID: uint64(j.added), Capacity: cluster.Vector{int64(j.slots)}}}
 		return nil
 	}
 	if j.task == 0 {

@@ -184,7 +184,7 @@ func (e *edge) short(number int) {
 	e.arrived[task.Task] = cluster.Time(number) * shortEvery
 }
 
-// step tells the core what happened, lets it decide for the short tasks, and lets begin
+// step gives the core what happened, lets it decide for the short tasks, and lets begin
 // what it decides.
 func (e *edge) step() error {
 	now := e.now()

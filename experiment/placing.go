@@ -116,7 +116,7 @@ func inherited(p *constraint.Problem) []constraint.Violation {
 	})
 }
 
-// compareViolations tells inherited violations from new ones.
+// compareViolations counts inherited violations and new ones apart.
 func compareViolations(before, after []constraint.Violation) violating {
 	type pair struct{ bound, container, set int32 }
 	of := func(v constraint.Violation) pair {

@@ -20,11 +20,11 @@ func validations() []Experiment {
 	first, second := firstTest(), secondTest()
 	return []Experiment{
 		{
-			Name: "qos-v1", What: "what promises come to where 256 gold, silver and bronze want room for 200",
+			Name: "qos-v1", What: "how promises are kept to 256 gold, silver and bronze requests on 200 slots",
 			Paper: paper + "validation 1", Policies: names, Free: true, setUp: first.setUp,
 		},
 		{
-			Name: "qos-v2", What: "what promises come to where 221 silver want room for 200",
+			Name: "qos-v2", What: "how promises are kept to 221 silver requests on 200 slots",
 			Paper: paper + "validation 2", Policies: names, Free: true, setUp: second.setUp,
 		},
 	}

@@ -245,7 +245,7 @@ func (m *moment) waiting() []explainedGroup {
 	s := m.core.State()
 	type likeness struct {
 		shape cluster.ShapeID
-		job   cluster.JobID // of tasks that stand apart
+		job   cluster.JobID // of tasks of which a node may hold only so many
 		gated bool
 	}
 	type reason struct {

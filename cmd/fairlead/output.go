@@ -96,7 +96,7 @@ func (o *output) Commit() error {
 }
 
 // Discard gives the output up. Only errors of removing what was written are
-// told.
+// returned.
 func (o *output) Discard() error {
 	if o.file == nil {
 		return nil

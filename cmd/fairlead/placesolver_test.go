@@ -55,7 +55,7 @@ func TestPlaceMends(t *testing.T) {
 }
 
 // TestPlaceFallsBack says that a solver that runs out of memory, and one that is not ready in
-// time, are told of, and that the plan is then the search's.
+// time, are reported, and that the plan is then the search's.
 func TestPlaceFallsBack(t *testing.T) {
 	tight := (&placing{policy: searching, solver: solverHighs, ticks: 1}).start(highs.Options{Memory: 1})
 	large := &ilp.Model{}

@@ -35,7 +35,7 @@ func (t *reporting) Solve(m *ilp.Model, start []float64, l ilp.Limits) (ilp.Solu
 	return s, err
 }
 
-// compile has the solver ready if a policy has a use for it; it tells whoever has to wait. A run
+// compile has the solver ready if a policy has a use for it; it prints that the run has to wait. A run
 // without it is one of the policies' own search.
 func (s *simulation) compile(ctx context.Context, stderr io.Writer) {
 	if !slices.ContainsFunc(append(slices.Clone(s.policies), s.longRunning), mends) {

@@ -26,7 +26,7 @@ type recorded struct {
 	stop  func() bool // true once the run was interrupted, from where on rounds are cut
 }
 
-// racer makes a racing solver that tells who won.
+// racer makes a racing solver that reports which algorithm won.
 func (r *recorded) racer(g *mcmf.Graph) flow.Solver {
 	return race.Noted{Solver: race.New(g, mcmf.CostScaling), Won: r.races.Won}
 }

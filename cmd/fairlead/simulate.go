@@ -218,17 +218,17 @@ func (s *simulation) check() error {
 func (s *simulation) conclude(jobs []*job, stdout io.Writer, drawn *output) error {
 	var results report.Results
 	var errs []error
-	told := map[string]int{} // what stopped one run often stopped them all
+	stopped := map[string]int{} // what stopped one run often stopped them all
 	for _, j := range jobs {
 		if j.err != nil {
-			told[j.err.Error()]++
+			stopped[j.err.Error()]++
 		}
 	}
 	for _, j := range jobs {
-		if j.err != nil && told[j.err.Error()] == len(jobs) {
+		if j.err != nil && stopped[j.err.Error()] == len(jobs) {
 			errs = []error{j.err}
-		} else if j.err != nil && told[j.err.Error()] > 0 {
-			told[j.err.Error()] = 0
+		} else if j.err != nil && stopped[j.err.Error()] > 0 {
+			stopped[j.err.Error()] = 0
 			errs = append(errs, fmt.Errorf("policy %s, seed %d: %w", j.policy, j.seed, j.err))
 		}
 		if j.result.Policy != "" {

@@ -244,11 +244,11 @@ func parseTime(text string) (cluster.Time, error) {
 	for rest != "" {
 		digits := strings.IndexFunc(rest, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
 		if digits <= 0 {
-			return 0, fmt.Errorf("%q is no time; write 90s, 10m, 2h, 29d or 1h30m", text)
+			return 0, fmt.Errorf("%q is not a time; write 90s, 10m, 2h, 29d or 1h30m", text)
 		}
 		value, err := strconv.ParseFloat(rest[:digits], 64)
 		if err != nil {
-			return 0, fmt.Errorf("%q is no time: %w", text, err)
+			return 0, fmt.Errorf("%q is not a time: %w", text, err)
 		}
 		rest = rest[digits:]
 		end := strings.IndexFunc(rest, func(r rune) bool { return r >= '0' && r <= '9' })
@@ -263,7 +263,7 @@ func parseTime(text string) (cluster.Time, error) {
 		rest = rest[end:]
 	}
 	if text == "" || total > float64(1<<60) {
-		return 0, fmt.Errorf("%q is no time; write 90s, 10m, 2h, 29d or 1h30m", text)
+		return 0, fmt.Errorf("%q is not a time; write 90s, 10m, 2h, 29d or 1h30m", text)
 	}
 	if total > 0 && total < 1 {
 		return 0, fmt.Errorf("%q is less than a microsecond", text)

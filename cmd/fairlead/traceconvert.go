@@ -130,7 +130,7 @@ func parseUntil(text string) (cluster.Time, error) {
 
 func parseConvertible(text string) (sourceSpec, error) {
 	if strings.HasPrefix(text, "recording:") {
-		return sourceSpec{}, fmt.Errorf("%s: a recording holds what a scheduler was told and decided, not a workload; it is replayed as it was", text)
+		return sourceSpec{}, fmt.Errorf("%s: a recording holds what a scheduler saw and decided, not a workload; it is replayed as it was", text)
 	}
 	return parseSource(text)
 }

@@ -22,7 +22,7 @@ func unpacked(in io.Reader) (io.Reader, error) {
 	packed := &counting{in: in}
 	text := bufio.NewReader(packed)
 	if magic, _ := text.Peek(2); string(magic) != "\x1f\x8b" {
-		return text, nil // of which the reader tells what is wrong
+		return text, nil // whose reader says what is wrong
 	}
 	unzip, err := gzip.NewReader(text)
 	if err != nil {

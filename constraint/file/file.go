@@ -1,5 +1,5 @@
 // Package file reads constraints as people keep them: a text file with a constraint a
-// line, or YAML, a list of texts and of maps. Every mistake is told, with file, line,
+// line, or YAML, a list of texts and of maps. Every mistake is reported, with file, line,
 // column and what was expected. What may be written, docs/constraints.md says.
 package file
 
@@ -31,7 +31,7 @@ func Decode(name string, text []byte) (*File, error) {
 		return decodeText(name, string(text))
 	}
 	if len(begin) == 0 {
-		return nil, fmt.Errorf("%s: there is no constraint; write one a line, such as {storm, {hb & mem, 1, inf}, node}: hard", name)
+		return nil, fmt.Errorf("%s: there is no constraint; write one on each line, such as {storm, {hb & mem, 1, inf}, node}: hard", name)
 	}
 	reader, top, err := document.Open(name, text)
 	if err != nil {

@@ -144,7 +144,7 @@ func TestDocument(t *testing.T) {
 func TestDecodeRefuses(t *testing.T) {
 	bound := func(fields string) string { return "- any: [[{" + fields + "}]]" }
 	for _, c := range []struct{ text, want string }{
-		{"", "t.yaml: there is no constraint; write one a line, such as {storm"},
+		{"", "t.yaml: there is no constraint; write one on each line, such as {storm"},
 		{"# nothing", "t.yaml: there is no constraint"},
 		{"storm", "t.yaml:1:1: expected fields, such as \"constraints: ...\""},
 		{"[]", "t.yaml:1:1: expected a list of constraints"},
@@ -171,7 +171,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"- {any: [[{subject: a, target: b, group: node}]], hard: true, weight: 2}", "t.yaml:1:3: [0]: is hard, and has a weight"},
 		{"- {any: [[{subject: a, target: b, group: node}]], hard: yes}", `t.yaml:1:57: [0].hard: "yes", want true or false`},
 		{"- {any: [[{subject: a, target: b, group: node}]], weight: 0}", `t.yaml:1:59: [0].weight: weight 0, want 0.001 to 1000000`},
-		{"- {any: [[{subject: a, target: b, group: node}]], weight: heavy}", `t.yaml:1:59: [0].weight: "heavy" is no weight`},
+		{"- {any: [[{subject: a, target: b, group: node}]], weight: heavy}", `t.yaml:1:59: [0].weight: "heavy" is not a weight`},
 		{"- any: []", "t.yaml:1:8: [0].any: expected a list of alternatives"},
 		{"- any: [[]]", "t.yaml:1:9: [0].any[0]: expected a list of bounds, each such as"},
 		{"- any: [{subject: a, target: b, group: node}]", "t.yaml:1:9: [0].any[0]: expected a list of bounds"},

@@ -39,7 +39,7 @@ type reader struct {
 	named    map[string]int // the first line on which a constraint has the name
 }
 
-// Read reads a list of constraints that is a part of a larger document, whose reader is told what
+// Read reads a list of constraints that is a part of a larger document, whose reader is given what
 // is wrong.
 func Read(in *document.Reader, list document.Value, d Defaults) *File {
 	r := &reader{Reader: in, defaults: d, named: map[string]int{}}

@@ -9,7 +9,7 @@ import (
 
 // This file says what is wrong with the rules of a pod, as an API server would.
 
-// Check says why nobody can tell what the rules of a pod mean.
+// Check says why the meaning of the rules of a pod cannot be known.
 func Check(s *manifest.Spec) error {
 	if required := s.Affinity.NodeAffinity.Required; required != nil {
 		for i := range required.NodeSelectorTerms {

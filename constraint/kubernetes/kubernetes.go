@@ -96,7 +96,7 @@ const weightOfPreference = cluster.DefaultWeight / 100
 type translator struct {
 	*Translation
 	cluster *Cluster
-	subject [][]string // the tags by which each workload alone is told
+	subject [][]string // the tags that each workload alone has
 	tagged  map[string]bool
 	ordered bool // some workload has required affinity, so that the order of pods matters
 	groups  []group

@@ -115,7 +115,7 @@ func (r *reading) quantity(v document.Value, kind cluster.Kind, up bool) int64 {
 		return 0
 	}
 	if !ok || number.Sign() < 0 {
-		r.Complain(v, "%q is no quantity of %s, want a number%s such as 2 or 0.5", text, kind.Name, ofUnit(kind))
+		r.Complain(v, "%q is not a quantity of %s, want a number%s such as 2 or 0.5", text, kind.Name, ofUnit(kind))
 		return 0
 	}
 	number.Mul(number, scale)

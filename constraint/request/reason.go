@@ -21,7 +21,7 @@ type Asking struct {
 	// Place places what is not placed.
 	Place func(*constraint.Problem) constraint.Assignment
 	// Conflict says why the application cannot be placed while all others stay where they are;
-	// nil where nobody can tell.
+	// nil where nothing finds out.
 	Conflict func(p *constraint.Problem, application int) exact.Conflicting
 }
 

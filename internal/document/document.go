@@ -1,5 +1,5 @@
 // Package document walks a YAML document, or a JSON one, which is YAML too. A decoder into Go
-// types stops at the first mistake and seldom says where it is; here every mistake is told,
+// types stops at the first mistake and seldom says where it is; here every mistake is reported,
 // in the order of the text, with file, line, column, path and what was expected.
 package document
 
@@ -87,7 +87,7 @@ func (r *Reader) Complain(at Value, format string, args ...any) {
 // Failed reports whether something was wrong so far.
 func (r *Reader) Failed() bool { return r.Mistakes() > 0 }
 
-// Mistakes is how many were told so far.
+// Mistakes is how many were reported so far.
 func (r *Reader) Mistakes() int { return len(r.wrong) }
 
 // Err is all that was wrong, in the order of the text; nil if nothing was.
@@ -218,7 +218,7 @@ func (r *Reader) Decimal(v Value, most int64) (*big.Rat, bool) {
 	case text == "":
 		return nil, false
 	case !ok:
-		r.Complain(v, "%q is no number such as 2 or 0.25", text)
+		r.Complain(v, "%q is not a number such as 2 or 0.25", text)
 		return nil, false
 	case number.Sign() < 0 || number.Cmp(big.NewRat(most, 1)) > 0:
 		r.Complain(v, "%s, want 0 to %d", text, most)

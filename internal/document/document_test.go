@@ -32,7 +32,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Every mistake is told, in the order of the text.
+// Every mistake is reported, in the order of the text.
 func TestMistakes(t *testing.T) {
 	for _, tc := range []struct{ text, want string }{
 		{"", "f: the file says nothing"},
@@ -56,7 +56,7 @@ func TestMistakes(t *testing.T) {
 		{"numbers: 3", "f:1:10: numbers: expected a list of numbers, each behind a dash or in brackets"},
 		{"numbers: [3, 10, x]", "f:1:14: numbers[1]: \"10\", want a whole number from 1 to 9\nf:1:18: numbers[2]: \"x\", want a whole number from 1 to 9"},
 		{"share: 2.5", "f:1:8: share: 2.5, want 0 to 2"},
-		{"share: 1e3", `f:1:8: share: "1e3" is no number such as 2 or 0.25`},
+		{"share: 1e3", `f:1:8: share: "1e3" is not a number such as 2 or 0.25`},
 		{"flag: yes", `f:1:7: flag: "yes", want true or false`},
 		{"flag: 1\nname: []", "f:1:7: flag: \"1\", want true or false\nf:2:7: name: expected one value, found a list or fields"},
 	} {
