@@ -14,11 +14,11 @@ import (
 	"fairlead.dev/fairlead/cluster"
 )
 
-// This file keeps what was set aside after a panic: pods and nodes of which the
-// world is not told. Each says so as an event, pods that are ours to place also as
-// a condition. It is tried again when it changes in what a decision could depend
-// on, and once in a while, less and less often. Pods that an owner made alike are
-// set aside together: a template would else take a life for each replica.
+// This file keeps what was set aside after a panic: pods and nodes that
+// are not reported to the world. Each has an event that says so, pods that are ours
+// to place also a condition. It is tried again when it changes in what a decision
+// could depend on, and once in a while, less and less often. Pods that an owner made
+// alike are set aside together: a template would else take a life for each replica.
 //
 // Where a pod that is bound is set aside, nobody knows how full its node is, so
 // the node is set aside with it. What a leader has set aside the next one has to
@@ -34,11 +34,11 @@ type aside struct {
 	s     *Scheduler
 	pods  map[types.UID]*exile
 	nodes map[string]*exile
-	// held are pods that are held back while a round's panic is searched, passed
+	// heldBack are pods that are held back while a round's panic is searched, passed
 	// those that were in a round without one.
-	held   map[types.UID]*v1.Pod
-	passed map[types.UID]bool
-	untold []*exile
+	heldBack   map[types.UID]*v1.Pod
+	passed     map[types.UID]bool
+	unreported []*exile
 
 	faults int // since the time
 	since  cluster.Time
@@ -56,14 +56,14 @@ type exile struct {
 }
 
 func newAside(s *Scheduler) *aside {
-	return &aside{s: s, pods: map[types.UID]*exile{}, nodes: map[string]*exile{}, held: map[types.UID]*v1.Pod{}, passed: map[types.UID]bool{}}
+	return &aside{s: s, pods: map[types.UID]*exile{}, nodes: map[string]*exile{}, heldBack: map[types.UID]*v1.Pod{}, passed: map[types.UID]bool{}}
 }
 
 // banish sets the exile aside until its next try.
 func (a *aside) banish(e *exile, why string) {
 	e.faults++
 	e.why, e.until = why, a.s.now()+min(asideAtMost, asideAtFirst<<min(e.faults-1, 20))
-	a.untold = append(a.untold, e)
+	a.unreported = append(a.unreported, e)
 }
 
 // put sets a pod aside, and its node if it has one.
@@ -92,8 +92,8 @@ func (a *aside) putNode(name, why string) {
 
 // keeps reports whether the pod is not to be dealt with now.
 func (a *aside) keeps(pod *v1.Pod) bool {
-	if a.held[pod.UID] != nil && pod.Spec.NodeName == "" {
-		a.held[pod.UID] = pod
+	if a.heldBack[pod.UID] != nil && pod.Spec.NodeName == "" {
+		a.heldBack[pod.UID] = pod
 		return true
 	}
 	e := a.pods[pod.UID]
@@ -104,7 +104,7 @@ func (a *aside) keeps(pod *v1.Pod) bool {
 		}
 		e = &exile{pod: pod, why: like.why, until: like.until, faults: like.faults}
 		a.pods[pod.UID] = e
-		a.untold = append(a.untold, e)
+		a.unreported = append(a.unreported, e)
 	}
 	if e.until > 0 && !samePod(e.pod, pod) {
 		a.try(e) // it changed
@@ -120,8 +120,8 @@ func (a *aside) keeps(pod *v1.Pod) bool {
 // however they differ.
 const ofOneOwner = 3
 
-// like is a pod set aside of the same owner as this one, which waits, if it asks
-// for the same, or is not the only one.
+// like is a pod set aside of the same owner as this one, which waits, if it requests
+// the same, or is not the only one.
 func (a *aside) like(pod *v1.Pod) *exile {
 	owner := metav1.GetControllerOfNoCopy(pod)
 	if len(a.pods) == 0 || owner == nil || pod.Spec.NodeName != "" {
@@ -183,7 +183,7 @@ func (a *aside) forget(uid types.UID) {
 		}
 	}
 	delete(a.pods, uid)
-	delete(a.held, uid)
+	delete(a.heldBack, uid)
 	delete(a.passed, uid)
 }
 
@@ -221,8 +221,8 @@ func (a *aside) due() {
 		}
 	}
 	a.s.handling(nil)
-	if len(a.untold) > 0 {
-		a.tell()
+	if len(a.unreported) > 0 {
+		a.report()
 	}
 }
 
@@ -266,16 +266,16 @@ func (a *aside) count() (pods, nodes int) {
 	return pods, nodes
 }
 
-// tell says of each that was set aside: once as an event, and in each life as a
+// report reports each that was set aside: once as an event, and in each life as a
 // condition, since a life may end before that is written.
-func (a *aside) tell() {
+func (a *aside) report() {
 	for _, uid := range slices.Sorted(maps.Keys(a.pods)) {
 		e := a.pods[uid]
 		if _, ours := a.s.recorders[e.pod.Spec.SchedulerName]; ours && e.until > 0 && e.pod.Spec.NodeName == "" {
 			a.s.explainer.writer.put(e.pod, v1.PodReasonSchedulerError, e.message())
 		}
 	}
-	for _, e := range a.untold {
+	for _, e := range a.unreported {
 		to := a.s.recorders[a.s.Config.Profiles[0].SchedulerName]
 		switch {
 		case e.until == 0:
@@ -288,7 +288,7 @@ func (a *aside) tell() {
 			to.Eventf(e.object, nil, v1.EventTypeWarning, "SetAside", "Scheduling", "%s", shortened(e.message()))
 		}
 	}
-	a.untold = nil
+	a.unreported = nil
 }
 
 // message says what happened to it. It stays the same while that does.
@@ -296,7 +296,7 @@ func (e *exile) message() string {
 	return "Fairlead has set it aside, since dealing with it failed: " + e.why + ". It is tried again when it changes, and once in a while."
 }
 
-// samePod reports whether the two sights of a pod, or of two pods, ask for the same.
+// samePod reports whether the two sights of a pod, or of two pods, request the same.
 func samePod(a, b *v1.Pod) bool {
 	return a.Namespace == b.Namespace && apiequality.Semantic.DeepEqual(a.Labels, b.Labels) && apiequality.Semantic.DeepEqual(a.Spec, b.Spec) &&
 		(a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil)

@@ -297,8 +297,8 @@ func (s *Scheduler) bound(ctx context.Context, f flight, err error) {
 		klog.FromContext(ctx).V(1).Info("a pod was not bound", "pod", klog.KObj(f.object), "node", f.node, "err", err)
 		s.Metrics.Pods.Attempted(metrics.Failed, profile, s.Clock.Since(f.began))
 		s.world.Failed(f.pod)
-		s.world.Stir()     // what was set aside for it is free again
-		if !isFinal(err) { // else it is bound or gone: nothing is wrong with it
+		s.world.MarkDirty() // what was set aside for it is free again
+		if !isFinal(err) {  // else it is bound or gone: nothing is wrong with it
 			s.explainer.failed(f, err)
 		}
 		return

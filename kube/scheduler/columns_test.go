@@ -29,7 +29,7 @@ func TestRecordingOfReusedColumns(t *testing.T) {
 		t.Fatalf("the leader cannot start: %v", err)
 	}
 	if left := len(s.leftOut); left == 0 {
-		t.Error("nothing is said to be left out")
+		t.Error("nothing is reported to be left out")
 	}
 	const turns = 60
 	placed := 0

@@ -87,7 +87,7 @@ func (s *Scheduler) restart(cause string) error {
 	s.core = recording.NewRecorder(core, s.record, races...)
 	s.mistakes.broken = false
 	s.Metrics.Cluster.Epoch(cause)
-	s.sayLeftOut()
+	s.reportLeftOut()
 	s.subject.deciding = true
 	_, err = s.core.Snapshot(s.now(), snapshot, nil)
 	s.subject.deciding = false
@@ -97,8 +97,8 @@ func (s *Scheduler) restart(cause string) error {
 	return nil
 }
 
-// sayLeftOut logs which resources of nodes have no column, when that is new.
-func (s *Scheduler) sayLeftOut() {
+// reportLeftOut logs which resources of nodes have no column, when that is new.
+func (s *Scheduler) reportLeftOut() {
 	left := s.world.LeftOut()
 	if len(left) == 0 || slices.Equal(left, s.leftOut) {
 		return
@@ -108,8 +108,8 @@ func (s *Scheduler) sayLeftOut() {
 		"leftOut", len(left), "first", left[:min(len(left), 10)])
 }
 
-// accounts tells how a task of the core, which is about to be replaced, has spent its
-// time. There is nothing to tell before the first core: a new leader begins all accounts
+// accounts says how a task of the core, which is about to be replaced, has spent its
+// time. There is nothing to say before the first core: a new leader begins all accounts
 // anew.
 func (s *Scheduler) accounts() func(cluster.TaskID, cluster.Seq) *cluster.Account {
 	if s.core == nil {
@@ -179,7 +179,7 @@ func (s *Scheduler) newRecord(header recording.Header) error {
 }
 
 // keepRecord makes sure that little is lost should the process be killed. That
-// the disk is full is no reason to stop scheduling: it is said once.
+// the disk is full is no reason to stop scheduling: it is reported once.
 func (s *Scheduler) keepRecord(ctx context.Context) {
 	if s.record == nil {
 		return

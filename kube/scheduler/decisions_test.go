@@ -74,7 +74,7 @@ func offline(b *testing.B, nodes int) *Scheduler {
 func (s *Scheduler) decideOffline(tb testing.TB) int {
 	tb.Helper()
 	s.world.Advance(s.now())
-	s.world.Ask(func() bool { return false })
+	s.world.Admit(func() bool { return false })
 	decisions, _, err := s.core.Step(s.now(), s.world.Take(), s.decisions[:0])
 	if err != nil {
 		tb.Fatal(err)

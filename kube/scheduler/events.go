@@ -21,7 +21,7 @@ type recorder struct {
 	sink *sink
 }
 
-// sink writes to the API server. It counts pods that were said to be scheduled
+// sink writes to the API server. It counts pods that were reported to be scheduled
 // until that is written, so that a scheduler that stops can wait for it.
 type sink struct {
 	events.EventSinkImpl
@@ -47,7 +47,7 @@ const (
 )
 
 // startEvents makes a recorder for each profile. The returned function waits
-// until what was said is written, but not long, and stops them.
+// until what was reported is written, but not long, and stops them.
 func (s *Scheduler) startEvents(ctx context.Context) func() {
 	to := &sink{EventSinkImpl: events.EventSinkImpl{Interface: s.Client.EventsV1()}, wrote: s.Metrics.Binds.Wrote}
 	broadcaster := events.NewBroadcaster(to)

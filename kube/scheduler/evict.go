@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/fairlead/sched"
 )
 
-// This file asks the API server to evict pods, by the Eviction API, which heeds
+// This file asks the API server to evict pods, by the Eviction API, which honours
 // PodDisruptionBudgets. Whom to ask for and when is package world's; that a pod
 // is gone is seen as of any other. Asking twice does no harm: the request names
 // the pod by its uid.
@@ -140,14 +140,14 @@ func (s *Scheduler) dismissed(ctx context.Context, d departure, err error) {
 	switch {
 	case err == nil:
 		s.recorders[d.object.Spec.SchedulerName].evicted(d)
-	case apierrors.IsNotFound(err): // the watch will tell
+	case apierrors.IsNotFound(err): // the watch will show it
 	default:
 		klog.FromContext(ctx).V(1).Info("a pod was not evicted", "pod", klog.KObj(d.object), "node", d.node, "err", err)
 		s.world.Stays(d.pod)
 	}
 }
 
-// evicted tells of a pod that was told to go, as kube-scheduler does.
+// evicted reports a pod that was evicted, as kube-scheduler does.
 func (r recorder) evicted(d departure) {
 	switch {
 	case d.moves:

@@ -20,10 +20,10 @@ import (
 	"fairlead.dev/fairlead/kube/world"
 )
 
-// This file tells people and autoscalers why a pod is not placed: as its
+// This file reports to people and autoscalers why a pod is not placed: as its
 // condition PodScheduled and as an event, in kube-scheduler's grammar, followed
 // by a sentence of our own. To find the words takes a look at every node, so
-// pods queue for it, those that ask alike share one look, and the loop spends
+// pods queue for it, those that request the same share one look, and the loop spends
 // no more than a little of each turn on it. A pod that goes on waiting is
 // looked at again once in a while, as its reasons change.
 
@@ -36,17 +36,17 @@ const (
 
 // explainer belongs to the loop, except for what the writers share.
 type explainer struct {
-	queue  []*world.Pod
-	queued map[types.UID]bool
-	told   map[types.UID]verdict
-	again  []reminder         // the earliest first; one for each pod at most
-	due    map[types.UID]bool // pods that again has
-	cached map[string]explanation
-	asOf   uint64 // world's changes when the cache was filled
-	writer writer
+	queue    []*world.Pod
+	queued   map[types.UID]bool
+	reported map[types.UID]verdict
+	again    []reminder         // the earliest first; one for each pod at most
+	due      map[types.UID]bool // pods that again has
+	cached   map[string]explanation
+	asOf     uint64 // world's changes when the cache was filled
+	writer   writer
 }
 
-// verdict is what was said last about a pod.
+// verdict is what was reported last about a pod.
 type verdict struct {
 	message string
 	plugins sets.Set[string]
@@ -65,7 +65,7 @@ type explanation struct {
 }
 
 func newExplainer(s *Scheduler) *explainer {
-	e := &explainer{queued: map[types.UID]bool{}, due: map[types.UID]bool{}, told: map[types.UID]verdict{}, cached: map[string]explanation{}}
+	e := &explainer{queued: map[types.UID]bool{}, due: map[types.UID]bool{}, reported: map[types.UID]verdict{}, cached: map[string]explanation{}}
 	e.writer.start(s)
 	return e
 }
@@ -101,18 +101,18 @@ func (e *explainer) work(s *Scheduler) bool {
 	return len(e.queue) > 0
 }
 
-// explain says why the pod waits, if it still does and the answer is new.
+// explain reports why the pod waits, if it still does and the reason is new.
 func (e *explainer) explain(s *Scheduler, p *world.Pod) {
 	s.handling(p.Object())
 	uid := p.Object().UID
 	if !s.world.Waits(p) {
-		if !s.world.Rests(p) {
+		if !s.world.BacksOff(p) {
 			e.forgetFor(s, uid)
 		}
 		return
 	}
 	x := e.reasons(s, p)
-	last, known := e.told[uid]
+	last, known := e.reported[uid]
 	if !e.due[uid] {
 		e.due[uid] = true
 		e.again = append(e.again, reminder{p, s.now() + explainAgain})
@@ -120,17 +120,17 @@ func (e *explainer) explain(s *Scheduler, p *world.Pod) {
 	if known && (last.message == x.message || s.now() < last.at+explainAgain) {
 		return
 	}
-	e.say(s, p, v1.PodReasonUnschedulable, x)
+	e.report(s, p, v1.PodReasonUnschedulable, x)
 }
 
-// say tells of a pod as an event and a condition.
-func (e *explainer) say(s *Scheduler, p *world.Pod, reason string, x explanation) {
+// report reports a pod as an event and a condition.
+func (e *explainer) report(s *Scheduler, p *world.Pod, reason string, x explanation) {
 	uid, profile := p.Object().UID, p.Object().Spec.SchedulerName
-	if _, known := e.told[uid]; !known {
+	if _, known := e.reported[uid]; !known {
 		s.Metrics.Pods.Attempted(metrics.Unschedulable, profile, 0)
 	}
 	e.forgetFor(s, uid)
-	e.told[uid] = verdict{x.message, x.plugins, profile, s.now()}
+	e.reported[uid] = verdict{x.message, x.plugins, profile, s.now()}
 	for plugin := range x.plugins {
 		s.Metrics.Pods.AddUnschedulable(plugin, profile, 1)
 	}
@@ -138,22 +138,22 @@ func (e *explainer) say(s *Scheduler, p *world.Pod, reason string, x explanation
 	e.writer.put(p.Object(), reason, x.message)
 }
 
-// refused tells of a pod that upstream's filters refuse again and again after
-// they have said which nodes it may use.
+// refused reports a pod that upstream's filters refuse again and again after
+// a query has said which nodes it may use.
 func (e *explainer) refused(s *Scheduler, p *world.Pod, status *fwk.Status) {
-	if last, known := e.told[p.Object().UID]; known && s.now() < last.at+explainAgain {
+	if last, known := e.reported[p.Object().UID]; known && s.now() < last.at+explainAgain {
 		return
 	}
 	reason := v1.PodReasonUnschedulable
 	if !status.IsRejected() {
 		reason = v1.PodReasonSchedulerError
 	}
-	e.say(s, p, reason, explanation{
+	e.report(s, p, reason, explanation{
 		message: fmt.Sprintf("0/%d nodes are available: %s.", s.world.Counts().Nodes, status.Message()), plugins: sets.New(status.Plugin()),
 	})
 }
 
-// reasons returns the words for the pod, from what was said to its like if the
+// reasons returns the words for the pod, from what was reported of its like if the
 // world is still the same.
 func (e *explainer) reasons(s *Scheduler, p *world.Pod) explanation {
 	if p.Why != "" {
@@ -190,24 +190,24 @@ func (s *Scheduler) ownWords(p *world.Pod) string {
 	return "Fairlead: its nodes depend on other pods, volumes or devices; it is tried again when any of these change."
 }
 
-// failed says that a bind went wrong.
+// failed reports that a bind went wrong.
 func (e *explainer) failed(f flight, err error) {
 	e.writer.put(f.object, v1.PodReasonSchedulerError, fmt.Sprintf("binding to node %s failed: %v", f.node, err))
 }
 
-// forgetFor drops what was said about a pod that does not wait any more.
+// forgetFor drops what was reported about a pod that does not wait any more.
 func (e *explainer) forgetFor(s *Scheduler, uid types.UID) {
-	if last, ok := e.told[uid]; ok {
+	if last, ok := e.reported[uid]; ok {
 		for plugin := range last.plugins {
 			s.Metrics.Pods.AddUnschedulable(plugin, last.profile, -1)
 		}
-		delete(e.told, uid)
+		delete(e.reported, uid)
 	}
 }
 
-// stop ends the writers, and takes back from the gauges what was said.
+// stop ends the writers, and takes back from the gauges what was reported.
 func (e *explainer) stop(s *Scheduler) {
-	for uid := range e.told {
+	for uid := range e.reported {
 		e.forgetFor(s, uid)
 	}
 	e.writer.stop()
@@ -235,7 +235,7 @@ func (w *writer) start(s *Scheduler) {
 		go func() {
 			for c, ok := w.next(); ok; c, ok = w.next() {
 				if !s.write(c) {
-					// It is said again when the pod is next looked at.
+					// It is reported again when the pod is next looked at.
 					s.inbox.put(func() { s.explainer.forgetFor(s, c.pod.UID) })
 				}
 				w.wrote(c.pod.UID)

@@ -134,27 +134,27 @@ func (a *aside) search(inHands []*v1.Pod, why string) string {
 		return "set aside pod " + klog.KObj(suspects[0]).String()
 	}
 	for _, p := range suspects[len(suspects)/2:] {
-		a.held[p.UID] = p
+		a.heldBack[p.UID] = p
 	}
-	return fmt.Sprintf("one of %d pods; %d are held back", len(suspects), len(a.held))
+	return fmt.Sprintf("one of %d pods; %d are held back", len(suspects), len(a.heldBack))
 }
 
 // stepped takes in that the core has decided without a panic. Those that are held
 // back may be next.
 func (a *aside) stepped() {
-	if len(a.held) == 0 {
+	if len(a.heldBack) == 0 {
 		clear(a.passed)
 		return
 	}
 	inHands := a.s.world.InHands()
-	if len(inHands) == 0 && a.s.world.Lined() > 0 {
+	if len(inHands) == 0 && a.s.world.Queued() > 0 {
 		return // they were not in the core's hands yet
 	}
 	for _, p := range inHands {
 		a.passed[p.UID] = true
 	}
-	held := slices.SortedFunc(maps.Values(a.held), byAge)
-	clear(a.held)
+	held := slices.SortedFunc(maps.Values(a.heldBack), byAge)
+	clear(a.heldBack)
 	a.s.inbox.put(func() {
 		for _, p := range held {
 			if now := a.current(p); now != nil {

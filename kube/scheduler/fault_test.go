@@ -123,8 +123,8 @@ func (l *living) awaitBound(names ...string) {
 	}
 }
 
-// said is the message of the pod's condition, and whether an event tells of it.
-func (l *living) said(name string) (string, bool) {
+// reported is the message of the pod's condition, and whether there is an event about it.
+func (l *living) reported(name string) (string, bool) {
 	l.t.Helper()
 	message, event := "", false
 	for _, c := range l.pod(name).Status.Conditions {
@@ -142,8 +142,8 @@ func (l *living) said(name string) (string, bool) {
 
 func (l *living) awaitSaid(name string) {
 	l.t.Helper()
-	l.await(name+" is said to be set aside", func() bool {
-		message, event := l.said(name)
+	l.await(name+" is reported to be set aside", func() bool {
+		message, event := l.reported(name)
 		return event && strings.Contains(message, "set it aside")
 	})
 }

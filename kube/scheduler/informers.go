@@ -77,7 +77,7 @@ func (s *Scheduler) losePod(object *v1.Pod) {
 	s.world.LosePod(object)
 }
 
-// seePod takes in a pod that the API server told of.
+// seePod takes in a pod that the API server reported.
 func (s *Scheduler) seePod(object *v1.Pod) {
 	if object.Spec.NodeName != "" {
 		s.landed.forget(object.UID)
@@ -85,8 +85,8 @@ func (s *Scheduler) seePod(object *v1.Pod) {
 	s.takeIn(object)
 }
 
-// takeIn takes in a pod, unless it is set aside, and has it told if it will not be
-// placed as it is.
+// takeIn takes in a pod, unless it is set aside, and has it reported if it will not
+// be placed as it is.
 func (s *Scheduler) takeIn(object *v1.Pod) {
 	if s.aside.keeps(object) {
 		return
@@ -98,7 +98,7 @@ func (s *Scheduler) takeIn(object *v1.Pod) {
 	}
 }
 
-// watch lets the informers tell the loop what they see. The returned function
+// watch lets the informers report to the loop what they see. The returned function
 // ends that.
 func (s *Scheduler) watch() (func(), error) {
 	var stops []func()
@@ -116,7 +116,7 @@ func (s *Scheduler) watch() (func(), error) {
 		stops = append(stops, func() { _ = watched.informer.RemoveEventHandler(registration) })
 	}
 	if claims := s.judge.Claims(); claims != nil {
-		claims.AddEventHandler(s.stirring())
+		claims.AddEventHandler(s.markingDirty())
 	}
 	return stop, nil
 }
@@ -134,8 +134,8 @@ func (s *Scheduler) watched() []watched {
 		{core.Nodes().Informer(), handle(s, s.seeNode, s.loseNode)},
 		{core.Pods().Informer(), handle(s, s.seePod, s.losePod)},
 		{core.Namespaces().Informer(), cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(any) { inbox.put(s.world.Stir) },
-			UpdateFunc: func(_, _ any) { inbox.put(func() { s.judge.Renew(); s.world.Stir() }) },
+			AddFunc:    func(any) { inbox.put(s.world.MarkDirty) },
+			UpdateFunc: func(_, _ any) { inbox.put(func() { s.judge.Renew(); s.world.MarkDirty() }) },
 		}},
 	}
 	for _, informer := range []cache.SharedIndexInformer{
@@ -143,19 +143,19 @@ func (s *Scheduler) watched() []watched {
 		storage.StorageClasses().Informer(), storage.CSINodes().Informer(), storage.CSIDrivers().Informer(), storage.CSIStorageCapacities().Informer(),
 		storage.VolumeAttachments().Informer(), resource.ResourceSlices().Informer(),
 	} {
-		list = append(list, watched{informer, s.stirring()})
+		list = append(list, watched{informer, s.markingDirty()})
 	}
 	if utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaintRules) {
-		list = append(list, watched{resource.DeviceTaintRules().Informer(), s.stirring()})
+		list = append(list, watched{resource.DeviceTaintRules().Informer(), s.markingDirty()})
 	}
-	// Which pods ask at all follows the device classes.
+	// Which pods need a query at all follows the device classes.
 	return append(list, watched{resource.DeviceClasses().Informer(), s.calling(s.world.Reconsider)})
 }
 
-// stirring is a handler for objects that only pods that ask depend on. Filters
+// markingDirty is a handler for objects that only pods with a query depend on. Filters
 // may hear of such an object a little later than we do; World.Due makes up for
 // that.
-func (s *Scheduler) stirring() cache.ResourceEventHandler { return s.calling(s.world.Stir) }
+func (s *Scheduler) markingDirty() cache.ResourceEventHandler { return s.calling(s.world.MarkDirty) }
 
 // calling is a handler that has the loop call something for every change.
 func (s *Scheduler) calling(call func()) cache.ResourceEventHandler {
@@ -195,7 +195,7 @@ func handle[T any](s *Scheduler, see, lose func(T)) cache.ResourceEventHandler {
 		AddFunc: func(o any) { inbox.put(func() { see(o.(T)) }) },
 		UpdateFunc: func(before, o any) {
 			inbox.put(func() {
-				// A watch that was interrupted tells of an object that was
+				// A watch that was interrupted reports an object that was
 				// deleted and made anew under the same name as of one change.
 				if identity(before) != identity(o) {
 					lose(before.(T))

@@ -12,10 +12,10 @@ import (
 	"fairlead.dev/fairlead/sched"
 )
 
-// askingLasts bounds the time that one turn of the loop spends on pods whose
-// nodes have to be worked out one question at a time, so that the others do
+// queryTime bounds the time that one turn of the loop spends on pods whose
+// nodes have to be worked out one full-filter query at a time, so that the others do
 // not wait for them.
-const askingLasts = 20 * time.Millisecond
+const queryTime = 20 * time.Millisecond
 
 // countEvery is how often the gauges are set and the recording is flushed, if
 // the loop turns at all.
@@ -59,7 +59,7 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 		s.keepRecord(ctx)
 	}
 	if s.mistakes.broken && s.now() < s.mistakes.until {
-		s.world.Take() // the next core is told of all that is known
+		s.world.Take() // all that is known is reported to the next core
 		return s.mistakes.until, nil
 	}
 	if err := s.renew(ctx); err != nil {
@@ -70,7 +70,7 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 		// An answer to a bind will wake the loop.
 		return s.observe(ctx), nil
 	}
-	unplaced := s.ask()
+	unplaced := s.admit()
 	wake := s.step(ctx)
 	if s.mistakes.broken {
 		return wake, nil
@@ -81,13 +81,13 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 	s.makeRoom() // what was decided has taken some
 	s.handling(nil)
 	wake = min(wake, s.world.Wake(), s.aside.wake())
-	if more || s.world.Pending() || s.world.Lined() > 0 {
+	if more || s.world.Pending() || s.world.Queued() > 0 {
 		wake = s.now()
 	}
 	return wake, nil
 }
 
-// makeRoom tells the world for how many pods there is room, and returns for how
+// makeRoom reports to the world for how many pods there is room, and returns for how
 // many binds.
 func (s *Scheduler) makeRoom() int {
 	binds, preparations := s.binder.room()
@@ -95,13 +95,14 @@ func (s *Scheduler) makeRoom() int {
 	return binds
 }
 
-// ask works out the nodes of pods that ask for more than a set and a vector.
-func (s *Scheduler) ask() []*world.Pod {
-	until := s.Clock.Now().Add(askingLasts)
-	return s.world.Ask(func() bool { return s.Clock.Now().After(until) })
+// admit lets queued pods through to the core, and works out the nodes of pods that
+// need more than a node set and a vector.
+func (s *Scheduler) admit() []*world.Pod {
+	until := s.Clock.Now().Add(queryTime)
+	return s.world.Admit(func() bool { return s.Clock.Now().After(until) })
 }
 
-// observe tells the core what happened, without a round. It returns when to turn
+// observe reports to the core what happened, without a round. It returns when to turn
 // again.
 func (s *Scheduler) observe(ctx context.Context) cluster.Time {
 	s.subject.deciding = true
@@ -116,7 +117,7 @@ func (s *Scheduler) observe(ctx context.Context) cluster.Time {
 	return cluster.Never
 }
 
-// step tells the core what happened, lets it decide, and carries that out.
+// step reports to the core what happened, lets it decide, and carries that out.
 func (s *Scheduler) step(ctx context.Context) cluster.Time {
 	began, before := s.Clock.Now(), s.core.Counts()
 	s.subject.deciding = true
@@ -155,7 +156,7 @@ func (s *Scheduler) carryOut(ctx context.Context, decisions []sched.Decision) {
 			s.Metrics.Rounds.LastWordRefused(status.Plugin())
 			klog.FromContext(ctx).V(2).Info("upstream's filters refused a placement",
 				"pod", klog.KObj(p.Object()), "plugin", status.Plugin(), "reason", status.Message())
-			if p.Stage == world.Resting {
+			if p.Stage == world.BackingOff {
 				s.explainer.refused(s, p, status)
 			}
 			continue
@@ -175,10 +176,10 @@ func (s *Scheduler) reserved(t cluster.TaskID) bool {
 func (s *Scheduler) count() {
 	counts := s.world.Counts()
 	s.Metrics.Evictions.SetPending(s.world.Lingering())
-	s.Metrics.Pods.SetPending(metrics.Active, counts.Lined)
-	s.Metrics.Pods.SetPending(metrics.Waiting, counts.Waiting+counts.Asking)
-	s.Metrics.Pods.SetPending(metrics.Backoff, counts.Resting)
-	s.Metrics.Pods.SetPending(metrics.Gated, counts.Held)
+	s.Metrics.Pods.SetPending(metrics.Active, counts.Queued)
+	s.Metrics.Pods.SetPending(metrics.Waiting, counts.Waiting+counts.AwaitingQuery)
+	s.Metrics.Pods.SetPending(metrics.Backoff, counts.BackingOff)
+	s.Metrics.Pods.SetPending(metrics.Gated, counts.Gated)
 	s.Metrics.Cluster.SetCached(metrics.Nodes, counts.Nodes)
 	s.Metrics.Cluster.SetCached(metrics.BoundPods, counts.OnNodes)
 	s.Metrics.Cluster.SetCached(metrics.AssumedPods, counts.Assumed)

@@ -24,7 +24,7 @@ import (
 
 func forbidden(pod string) error { return apierrors.NewForbidden(v1.Resource("pods"), pod, nil) }
 
-// A pod whose bind was refused rests, is decided again when its rest is over, and
+// A pod whose bind was refused backs off, is decided again when that is over, and
 // begins anew once it is bound: what was refused before is no longer held against it.
 func TestRefusedBindIsTriedAgain(t *testing.T) {
 	inBubble(t, []runtime.Object{bigNode(0), plainPod(1)}, func(b *bubble) {
@@ -37,12 +37,12 @@ func TestRefusedBindIsTriedAgain(t *testing.T) {
 		}
 		b.run()
 		b.pass(900 * time.Millisecond)
-		if p := b.world.Pod("uid-1"); p.Refusals != 1 || !b.world.Rests(p) {
+		if p := b.world.Pod("uid-1"); p.Refusals != 1 || !b.world.BacksOff(p) {
 			t.Errorf("after its first bind failed, the pod is %s with %d refusals", p.Stage, p.Refusals)
 		}
-		b.pass(400 * time.Millisecond) // a rest of 1 s is over
+		b.pass(400 * time.Millisecond) // a backoff of 1 s is over
 		if p := b.world.Pod("uid-1"); p.Refusals != 2 {
-			t.Errorf("after a rest, %d binds failed, want 2", p.Refusals)
+			t.Errorf("after a backoff, %d binds failed, want 2", p.Refusals)
 		}
 		b.pass(2 * time.Second) // and one of 2 s
 		b.expectBound("pod-1")
@@ -327,13 +327,13 @@ func TestRefusedEvictionIsReported(t *testing.T) {
 		b.pass(time.Second)
 		b.create(high)
 		b.pass(500 * time.Millisecond)
-		if lined, asked := b.world.Lingering(); lined+asked != 0 || len(b.api.requests(evictionsOf, "pod-1")) != 1 {
-			t.Errorf("after a refusal %d pods are in line and %d asked to leave", lined, asked)
+		if queued, requested := b.world.Lingering(); queued+requested != 0 || len(b.api.requests(evictionsOf, "pod-1")) != 1 {
+			t.Errorf("after a refusal %d pods are queued and %d asked to leave", queued, requested)
 		}
 		b.pass(10 * time.Second)
 		sent := b.api.requests(evictionsOf, "pod-1")
 		if len(sent) != 3 || sent[1].at-sent[0].at < time.Second || sent[2].at-sent[1].at < 2*time.Second {
-			t.Errorf("the pod was asked to leave at %v, want three times, with rests of 1 s and 2 s", sent)
+			t.Errorf("the pod was asked to leave at %v, want three times, with pauses of 1 s and 2 s", sent)
 		}
 		b.expectBound("pod-2")
 	})

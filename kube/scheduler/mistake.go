@@ -13,7 +13,7 @@ import (
 // ours; each was left out, so the core may be wrong about the cluster from here
 // on. What it decided with them is dropped, and a new one takes its place: the
 // first time at once, and then after pauses, as what led to the mistake may well
-// stand in the cluster still, and a new core is told of all that is known. While
+// stand in the cluster still, and all that is known is reported to a new core. While
 // it pauses the loop takes in what happens, and decides nothing.
 
 const (

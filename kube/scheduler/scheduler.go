@@ -63,7 +63,7 @@ type Scheduler struct {
 	core      *recording.Recorder
 	decisions []sched.Decision
 	counted   cluster.Time      // when the gauges were last set
-	leftOut   []v1.ResourceName // that were said to have no column
+	leftOut   []v1.ResourceName // that were logged to have no column
 
 	evaluations int64 // of the judge, that were counted
 
@@ -72,7 +72,7 @@ type Scheduler struct {
 	recordFailed bool
 }
 
-// judgeParallelism is how many goroutines one question over all nodes may use.
+// judgeParallelism is how many goroutines one query over all nodes may use.
 const judgeParallelism = 4
 
 // New makes a scheduler that has seen nothing yet. The context bounds what
@@ -218,7 +218,7 @@ func (s *Scheduler) takeOver(cause string) error {
 	if err := s.restart(cause); err != nil {
 		return err
 	}
-	s.aside.tell()
+	s.aside.report()
 	return nil
 }
 

@@ -40,7 +40,7 @@ func stripPod(p *v1.Pod) {
 	p.Spec.ImagePullSecrets, p.Spec.HostAliases, p.Spec.DNSConfig, p.Spec.ReadinessGates = nil, nil, nil, nil
 	p.Status = v1.PodStatus{
 		Phase:                                p.Status.Phase,
-		Conditions:                           told(p.Status.Conditions),
+		Conditions:                           reportedConditions(p.Status.Conditions),
 		NominatedNodeName:                    p.Status.NominatedNodeName,
 		Resize:                               p.Status.Resize,
 		ResourceClaimStatuses:                p.Status.ResourceClaimStatuses,
@@ -81,8 +81,8 @@ func bindMounts(mounts []v1.VolumeMount) []v1.VolumeMount {
 	return kept
 }
 
-// told keeps the conditions that say what we last said, and how a resize goes.
-func told(conditions []v1.PodCondition) []v1.PodCondition {
+// reportedConditions keeps the conditions that say what we last reported, and how a resize goes.
+func reportedConditions(conditions []v1.PodCondition) []v1.PodCondition {
 	var kept []v1.PodCondition
 	for _, c := range conditions {
 		switch c.Type {

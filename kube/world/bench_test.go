@@ -30,7 +30,7 @@ import (
 
 // This file holds what all tests stand on: the judge over a fake API server,
 // and its rival, which is upstream's framework with its own plugins over
-// upstream's own snapshot, made anew for every question.
+// upstream's own snapshot, made anew for every query.
 
 type bench struct {
 	client *fake.Clientset
@@ -61,13 +61,13 @@ func newBench(tb testing.TB, objects ...runtime.Object) *bench {
 	b := &bench{client: client, judge: j, rival: newRival(ctx, tb, j, client, factory)}
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
-	letPluginsHear()
+	waitForPlugins()
 	return b
 }
 
-// letPluginsHear waits until the handlers that plugins have put on informers
+// waitForPlugins waits until the handlers that plugins have put on informers
 // were called. Nothing tells when they were, as each has its own goroutine.
-func letPluginsHear() { time.Sleep(100 * time.Millisecond) }
+func waitForPlugins() { time.Sleep(100 * time.Millisecond) }
 
 func newRival(ctx context.Context, tb testing.TB, j *judge.Judge, client *fake.Clientset, factory informers.SharedInformerFactory) *rival {
 	tb.Helper()

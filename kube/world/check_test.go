@@ -21,7 +21,7 @@ import (
 func (r *rig) check() {
 	r.tb.Helper()
 	for _, check := range []func() error{
-		r.core.State().Check, r.checkStale, r.checkPlaces, r.checkStages, r.checkExits, r.checkSets, r.checkQuestions, r.checkColumns,
+		r.core.State().Check, r.checkStale, r.checkPlaces, r.checkStages, r.checkExits, r.checkSets, r.checkQueries, r.checkColumns,
 	} {
 		if err := check(); err != nil {
 			r.tb.Fatalf("at %v: %v", r.now, err)
@@ -29,8 +29,8 @@ func (r *rig) check() {
 	}
 }
 
-// checkStale holds the world to saying nothing that the core takes for late:
-// what it says late is lost.
+// checkStale holds the world to emitting nothing that the core takes for late:
+// what it emits late is lost.
 func (r *rig) checkStale() error {
 	if c := r.core.Counts(); c.Stale > 0 || c.Orphans > 0 || c.Refused > 0 {
 		return fmt.Errorf("the core took %d events for late, %d for runs of tasks that had moved on, and refused %d plans", c.Stale, c.Orphans, c.Refused)
@@ -100,14 +100,14 @@ func (r *rig) checkStages() error {
 		if p.node != nil {
 			onNodes++
 		}
-		if theirs := !p.Ours && p.Stage != Held && p.Stage != Bound && p.Stage != Homeless; theirs {
-			return fmt.Errorf("pod %s is not ours to place, and is %s", p.object.Name, p.Stage)
+		if theirs := !p.Ours && p.Stage != Gated && p.Stage != Bound && p.Stage != UnknownNode; theirs {
+			return fmt.Errorf("pod %s is not ours to place, and has the stage %q", p.object.Name, p.Stage)
 		}
 		if p.slot == nil {
 			continue
 		}
 		if phase := r.core.State().Task(p.slot.task).Phase; !stands(p.Stage, phase) {
-			return fmt.Errorf("pod %s is %s, its task %s", p.object.Name, p.Stage, phase)
+			return fmt.Errorf("pod %s has the stage %q, its task is %s", p.object.Name, p.Stage, phase)
 		}
 	}
 	if stages != r.world.stages || onNodes != r.world.onNodes {
@@ -124,7 +124,7 @@ func (r *rig) checkStages() error {
 // checkExits holds evictions to their budget, and the world and the core to
 // agreeing on who leaves.
 func (r *rig) checkExits() error {
-	asked := map[string]int{}
+	requested := map[string]int{}
 	for _, p := range r.world.pods {
 		if p.slot == nil {
 			continue
@@ -133,12 +133,12 @@ func (r *rig) checkExits() error {
 		if leaves := p.exit.leaving || p.exit.ending; leaves != (task.Phase == cluster.Leaving) {
 			return fmt.Errorf("it is %t that pod %s leaves, and its task is %s", leaves, p.object.Name, task.Phase)
 		}
-		if spared := p.node != nil && p.exit.firm > r.world.now; spared && task.Protection().Until != p.exit.firm {
-			return fmt.Errorf("pod %s is not to be evicted before %v, and the core knows of %v", p.object.Name, p.exit.firm, task.Protection().Until)
+		if spared := p.node != nil && p.exit.protectedUntil > r.world.now; spared && task.Protection().Until != p.exit.protectedUntil {
+			return fmt.Errorf("pod %s is not to be evicted before %v, and the core knows of %v", p.object.Name, p.exit.protectedUntil, task.Protection().Until)
 		}
 		name := p.object.Spec.SchedulerName
-		if p.exit.asked {
-			asked[name]++
+		if p.exit.requested {
+			requested[name]++
 		}
 		if p.exit.leaving && (!p.Ours || r.world.exits[name] == nil && p.object.DeletionTimestamp == nil) {
 			return fmt.Errorf("pod %s is to leave, and may not be evicted", p.object.Name)
@@ -148,8 +148,8 @@ func (r *rig) checkExits() error {
 		}
 	}
 	for name, e := range r.world.exits {
-		if e.out != asked[name] || e.out > e.AtOnce {
-			return fmt.Errorf("%d pods of %s were asked to leave, counted %d of at most %d", asked[name], name, e.out, e.AtOnce)
+		if e.out != requested[name] || e.out > e.AtOnce {
+			return fmt.Errorf("%d pods of %s were asked to leave, counted %d of at most %d", requested[name], name, e.out, e.AtOnce)
 		}
 	}
 	return nil
@@ -177,14 +177,14 @@ func (r *rig) checkSets() error {
 		if p.Stage != Waiting || r.reserved(p.slot.task) {
 			continue
 		}
-		c := p.slot.shape.class
+		c := p.slot.shape.set
 		if c.local == nil {
-			return fmt.Errorf("pod %s waits on an answer that was given in an earlier round", p.object.Name)
+			return fmt.Errorf("pod %s waits on the result of a query in an earlier round", p.object.Name)
 		}
 		local := r.judge.Local(p.object)
 		for name, n := range r.world.nodes {
 			want := local.Admits(name) && (p.second || !avoids(p, n))
-			if has := s.Eligible(c.set, n.row); has != want {
+			if has := s.Eligible(c.id, n.row); has != want {
 				return fmt.Errorf("pod %s, node %s: it is %t that the set has it, want %t", p.object.Name, name, has, want)
 			}
 		}
@@ -208,23 +208,23 @@ func avoids(p *Pod, n *node) bool {
 	return false
 }
 
-// checkQuestions makes sure that each pod that asks stands in line, and that
+// checkQueries makes sure that each pod that awaits a query is queued for it, and that
 // nobody who might be placed is forgotten.
-func (r *rig) checkQuestions() error {
+func (r *rig) checkQueries() error {
 	for _, p := range r.world.pods {
-		asks := p.Stage == Asking
+		awaits := p.Stage == AwaitingQuery
 		switch {
-		case asks && (p.question == nil || r.world.asking[p.question.key] != p.question):
-			return fmt.Errorf("pod %s asks a question that nobody will answer", p.object.Name)
-		case asks && !slices.Contains(p.question.pods, p):
-			return fmt.Errorf("pod %s does not stand in the line of its question", p.object.Name)
-		case !asks && p.question != nil && slices.Contains(p.question.pods, p):
-			return fmt.Errorf("pod %s is %s and stands in the line of a question", p.object.Name, p.Stage)
+		case awaits && (p.query == nil || r.world.queries[p.query.key] != p.query):
+			return fmt.Errorf("pod %s awaits a query that nobody will run", p.object.Name)
+		case awaits && !slices.Contains(p.query.pods, p):
+			return fmt.Errorf("pod %s is not queued for its query", p.object.Name)
+		case !awaits && p.query != nil && slices.Contains(p.query.pods, p):
+			return fmt.Errorf("pod %s has the stage %q and is queued for a query", p.object.Name, p.Stage)
 		}
 	}
-	for key, q := range r.world.asking {
+	for key, q := range r.world.queries {
 		if q.judged != nil || len(q.pods) == 0 {
-			return fmt.Errorf("question %q is open, or nobody's, between rounds", key)
+			return fmt.Errorf("query %q is open, or nobody's, between rounds", key)
 		}
 	}
 	return nil

@@ -152,7 +152,7 @@ func (w *World) column(n need, made cluster.Vector) (int, bool) {
 	case i >= 0:
 		before := k.columns[i].need
 		k.assign(i, n)
-		w.tellCapacity(before, n)
+		w.emitCapacity(before, n)
 		return firstExtended + i, true
 	case len(k.columns)-k.named < maxSpare:
 		k.stale = "no column is left for " + n.String()
@@ -162,9 +162,9 @@ func (w *World) column(n need, made cluster.Vector) (int, bool) {
 	return 0, false
 }
 
-// tellCapacity tells the core of the nodes that have another amount of what a
+// emitCapacity reports to the core the nodes that have another amount of what a
 // column stands for now than of what it stood for before.
-func (w *World) tellCapacity(before, now need) {
+func (w *World) emitCapacity(before, now need) {
 	if before.resource == "" && now.resource == "" {
 		return
 	}
@@ -228,7 +228,7 @@ func (w *World) appeared(resources []v1.ResourceName) {
 		return
 	}
 	for _, p := range inOrder(w.pods) {
-		if p.Stage != Asking {
+		if p.Stage != AwaitingQuery {
 			continue
 		}
 		info, _ := p.read()

@@ -86,7 +86,7 @@ func (h *history) actions() map[string]func(*rapid.T) {
 			if pod := h.pods[uid]; pod.Spec.NodeName == "" {
 				pod = pod.DeepCopy()
 				pod.Spec.NodeName = h.anyNodeName()
-				h.tell(pod)
+				h.emit(pod)
 			}
 		}),
 		"lose pod": h.withPod(func(uid types.UID) { h.losePod(uid) }),
@@ -106,8 +106,8 @@ func (h *history) actions() map[string]func(*rapid.T) {
 				pick(h.t, "answer", h.granted, h.stays, func(p *Pod) { h.answered(p); h.away(p) })(p)
 			}
 		},
-		"restart": func(*rapid.T) { h.restart() },
-		"stir":    func(*rapid.T) { h.world.Stir() },
+		"restart":    func(*rapid.T) { h.restart() },
+		"mark-dirty": func(*rapid.T) { h.world.MarkDirty() },
 	}
 	maps.Copy(actions, h.nodeActions())
 	return actions
@@ -162,8 +162,8 @@ func (h *history) withPod(do func(types.UID)) func(*rapid.T) {
 	}
 }
 
-// tell tells of the pod, and remembers the event.
-func (h *history) tell(pod *v1.Pod) {
+// emit reports the pod, and remembers the event.
+func (h *history) emit(pod *v1.Pod) {
 	text, _ := json.Marshal(pod.Spec)
 	h.t.Logf("  pod %s %v %s", pod.Name, pod.Labels, text)
 	h.seePod(pod)
@@ -181,7 +181,7 @@ func (h *history) newPod(node string) {
 	if often(h.t, 6, "gated") && node == "" {
 		pod.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/wait"}}
 	}
-	h.tell(pod)
+	h.emit(pod)
 }
 
 // newPlainPod is one that there is most often room for.
@@ -195,7 +195,7 @@ func (h *history) newPlainPod(with string) {
 	if err != nil {
 		h.tb.Fatal(err)
 	}
-	h.tell(pod)
+	h.emit(pod)
 }
 
 // changePod resizes, relabels, opens the gate of, or begins to end a pod.
@@ -213,7 +213,7 @@ func (h *history) changePod(uid types.UID) {
 	case 4:
 		pod.Spec.Priority = new(int32(number(h.t, 11, "priority") - 5))
 	}
-	h.tell(pod)
+	h.emit(pod)
 }
 
 func (h *history) turnNow() verdict {
@@ -292,7 +292,7 @@ func (h *history) calm() {
 		h.turnNow()
 	}
 	for _, p := range inOrder(h.world.pods) {
-		if p.Ours && (p.Stage == Waiting || p.Stage == Asking || p.Stage == Resting) {
+		if p.Ours && (p.Stage == Waiting || p.Stage == AwaitingQuery || p.Stage == BackingOff) {
 			for node, status := range h.rival.verdicts(h.nodeList(), h.placed(), p.object) {
 				if status.IsSuccess() {
 					h.tb.Fatalf("pod %s is %s, and node %s would take it\n%s", p.object.Name, p.Stage, node, h.picture(p))

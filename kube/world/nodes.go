@@ -28,10 +28,10 @@ func (w *World) SeeNode(object *v1.Node) {
 		n = &node{object: object, pods: map[types.UID]*Pod{}}
 		w.nodes[object.Name] = n
 		alone := w.enterNode(n)
-		for _, p := range inOrder(w.homeless[object.Name]) {
+		for _, p := range inOrder(w.unknownNode[object.Name]) {
 			w.settleOn(p, n)
 		}
-		delete(w.homeless, object.Name)
+		delete(w.unknownNode, object.Name)
 		w.appeared(alone)
 	case n.object.UID != object.UID:
 		w.LoseNode(object.Name)
@@ -52,7 +52,7 @@ func (w *World) SeeNode(object *v1.Node) {
 			w.emit(cluster.NodeChanged{Node: n.row, Spec: w.spec(n)})
 		}
 		w.countSoft(n)
-		w.reclassify(n)
+		w.updateSets(n)
 		w.changes++
 		w.appeared(alone)
 	}
@@ -69,21 +69,21 @@ func (w *World) LoseNode(name string) {
 	w.byRow[n.row] = nil
 	w.judge.RemoveNode(name)
 	w.emit(cluster.NodeLost{Node: n.row})
-	for _, c := range w.classes {
-		c.drop(n.row)
+	for _, set := range w.nodeSets {
+		set.drop(n.row)
 	}
 	if n.soft {
 		w.softTaints--
 	}
 	for _, p := range inOrder(n.pods) {
-		w.strand(p, name)
+		w.awaitNode(p, name)
 	}
 	w.kinds.offer(n.object, -1)
 	w.nodeRows.Give(uint32(n.row))
 	w.changes++
 }
 
-// enterNode gives the node a row and tells of it. It returns the resources that
+// enterNode gives the node a row and reports it. It returns the resources that
 // no other node has.
 func (w *World) enterNode(n *node) []v1.ResourceName {
 	n.row = cluster.NodeID(w.nodeRows.Take())
@@ -94,7 +94,7 @@ func (w *World) enterNode(n *node) []v1.ResourceName {
 	w.judge.SetNode(n.object)
 	w.emit(cluster.NodeAdded{Node: n.row, Spec: w.spec(n)})
 	w.countSoft(n)
-	w.reclassify(n)
+	w.updateSets(n)
 	w.changes++
 	return w.kinds.offer(n.object, 1)
 }

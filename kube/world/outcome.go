@@ -15,23 +15,23 @@ import (
 
 // This file follows a decision from the core to its outcome. Upstream's filters
 // have the last word on it; then the pod is assumed to be on its node, so that
-// the next decision is judged with it in place, and its bind goes out. Only an
-// answer makes it more than an assumption.
+// the next decision is judged with it in place, and its bind goes out. Only the
+// outcome makes it more than an assumption.
 
-// Backoff says how long a pod rests after a refusal: Initial after the first,
+// Backoff says how long a pod backs off after a refusal: Initial after the first,
 // doubled up to Max.
 type Backoff struct{ Initial, Max cluster.Time }
 
 // SetBackoff replaces the default of one to ten seconds.
-func (w *World) SetBackoff(b Backoff) { w.rest = b }
+func (w *World) SetBackoff(b Backoff) { w.backoffBounds = b }
 
 func (w *World) backoff(refusals int) cluster.Time {
-	return min(w.rest.Max, w.rest.Initial<<min(refusals-1, 20))
+	return min(w.backoffBounds.Max, w.backoffBounds.Initial<<min(refusals-1, 20))
 }
 
-// Judge asks upstream's filters about a decision to place a pod. It returns the
+// Judge runs upstream's filters on a decision to place a pod. It returns the
 // pod, and a status that is no success if the decision must not be carried out;
-// the core has been told so then.
+// that has been reported to the core then.
 func (w *World) Judge(ctx context.Context, d sched.Decision) (*Pod, *fwk.Status) {
 	s := w.tasks[d.Task]
 	if s == nil || s.seq != d.Seq || s.pod == nil || s.pod.Stage != Waiting {
@@ -54,14 +54,14 @@ func (w *World) Judge(ctx context.Context, d sched.Decision) (*Pod, *fwk.Status)
 		w.refuse(p)
 		return p, status
 	}
-	if c := s.shape.class; c != nil {
-		w.leave(c)
+	if set := s.shape.set; set != nil {
+		w.leave(set)
 	}
 	w.move(p, Assumed)
 	p.node = n
-	if p.question != nil {
-		// The question is answered; what it is known by need not be kept.
-		p.question = nil
+	if p.query != nil {
+		// The query has its result; what it is known by need not be kept.
+		p.query = nil
 		info, _ := p.read()
 		demand, _ := w.demand(p, info)
 		w.reshape(p, w.shapeOf(nil, demand))
@@ -73,10 +73,10 @@ func (w *World) Judge(ctx context.Context, d sched.Decision) (*Pod, *fwk.Status)
 // caseOf returns the open case that the pod is judged by. Pods of one shape
 // share it, unless there are pods that mind others' labels.
 func (w *World) caseOf(p *Pod) (*judge.Case, *fwk.Status) {
-	if p.question != nil && p.question.judged != nil {
-		return p.question.judged, nil
+	if p.query != nil && p.query.judged != nil {
+		return p.query.judged, nil
 	}
-	key := w.Likeness(p) // of one whose room was being freed, the question is closed
+	key := w.Likeness(p) // of one whose room was being freed, the query is closed
 	if c := w.cases[key]; c != nil {
 		return c, nil
 	}
@@ -87,7 +87,7 @@ func (w *World) caseOf(p *Pod) (*judge.Case, *fwk.Status) {
 	return c, status
 }
 
-// alikeKey is equal for pods that do not ask and that all filters answer alike.
+// alikeKey is equal for pods without a query that all filters judge alike.
 func (w *World) alikeKey(p *Pod) string {
 	key := p.slot.shape.key
 	if w.judge.MindsLabels() {
@@ -99,7 +99,7 @@ func (w *World) alikeKey(p *Pod) string {
 // refuse takes back a decision that upstream's filters did not admit.
 func (w *World) refuse(p *Pod) {
 	w.emit(cluster.BindRefused{Task: p.slot.task, Attempt: p.attempt})
-	q := p.question
+	q := p.query
 	w.retract(p)
 	p.Refusals++
 	if q != nil {
@@ -108,22 +108,22 @@ func (w *World) refuse(p *Pod) {
 	p.special = true
 	w.changes++
 	if p.Refusals > quickRefusals {
-		w.pause(p, p.Refusals-quickRefusals)
+		w.backOff(p, p.Refusals-quickRefusals)
 		return
 	}
 	w.sort(p)
 }
 
-// quickRefusals is how often a pod is asked about again at once. The first
-// answer may have been given for several pods, of which another was faster; but
+// quickRefusals is how often a query is run for a pod again at once. The first
+// result may have been given for several pods, of which another was faster; but
 // what is set aside for a pod may also fail for ever.
 const quickRefusals = 3
 
-// pause lets the pod, whose task is gated, rest after so many refusals.
-func (w *World) pause(p *Pod, refusals int) {
-	w.move(p, Resting)
+// backOff lets the pod, whose task is gated, back off after so many refusals.
+func (w *World) backOff(p *Pod, refusals int) {
+	w.move(p, BackingOff)
 	p.until, p.reserved = w.now+w.backoff(refusals), nil
-	w.resting.Push(rest{p, p.until})
+	w.backingOff.Push(backoffEntry{p, p.until})
 }
 
 // Started takes in that the bind succeeded.
@@ -141,28 +141,28 @@ func (w *World) started(p *Pod) {
 	p.Refusals, p.reserved = 0, nil
 }
 
-// Failed takes in that the bind did not and will not happen. The pod rests and
-// is tried again.
+// Failed takes in that the bind did not and will not happen. The pod backs off
+// and is tried again.
 func (w *World) Failed(p *Pod) {
 	if w.pods[p.object.UID] != p {
 		return
 	}
-	if p.object.Spec.NodeName != "" || p.Stage != Assumed && p.Stage != Bound && p.Stage != Homeless {
+	if p.object.Spec.NodeName != "" || p.Stage != Assumed && p.Stage != Bound && p.Stage != UnknownNode {
 		return // seen to be bound after all, or long past it
 	}
 	if p.node != nil {
 		w.takeOff(p)
 		w.goneFromNode(p)
 	}
-	w.house(p)         // its node was lost meanwhile
-	if p.info != nil { // it may have changed while the bind was out
+	w.stopAwaitingNode(p) // its node was lost meanwhile
+	if p.info != nil {    // it may have changed while the bind was out
 		p.refresh(alike(p.info.Pod, p.object))
 	}
 	p.Refusals++
-	w.pause(p, p.Refusals)
+	w.backOff(p, p.Refusals)
 }
 
-// goneFromNode tells the core that the pod's run on its node is over, or never
+// goneFromNode reports that the pod's run on its node is over, or never
 // began, and that it is not to be placed for now.
 func (w *World) goneFromNode(p *Pod) {
 	if p.begun || p.Stage == Bound {
@@ -174,9 +174,9 @@ func (w *World) goneFromNode(p *Pod) {
 }
 
 // Settle ends a round: it returns the pods that the core was given and could
-// not place. Those that ask will ask again; the others go on waiting. Reserved
-// says whether the core holds room for a task that others have yet to leave; such
-// pods stay in its hands, and each costs one question a round.
+// not place. Those with a query will await it again; the others go on waiting.
+// Reserved says whether the core holds room for a task that others have yet to
+// leave; such pods stay in its hands, and each costs one call of it a round.
 func (w *World) Settle(reserved func(cluster.TaskID) bool) []*Pod {
 	kept := w.offered[:0]
 	var unplaced []*Pod
@@ -193,23 +193,23 @@ func (w *World) Settle(reserved func(cluster.TaskID) bool) []*Pod {
 	}
 	clear(w.offered[len(kept):])
 	w.offered = kept
-	w.settleQuestions()
+	w.settleQueries()
 	w.CloseCases()
 	return unplaced
 }
 
-// settle takes back a pod that the core could not place, if it is to ask again.
-// It reports whether that is to be explained.
+// settle takes back a pod that the core could not place, if it is to await a query
+// again. It reports whether that is to be explained.
 func (w *World) settle(p *Pod) bool {
-	switch q := p.question; {
-	case q != nil && w.asking[q.key] != q: // given up while room was being made
+	switch q := p.query; {
+	case q != nil && w.queries[q.key] != q: // given up while room was being made
 		w.retract(p)
 		w.sort(p)
 		return false
 	case q != nil:
 		w.gate(p)
-		w.leave(q.class)
-		w.move(p, Asking)
+		w.leave(q.set)
+		w.move(p, AwaitingQuery)
 		q.insert(p)
 		q.refused = true
 		w.postpone(q)
@@ -230,43 +230,43 @@ func (w *World) CloseCases() {
 	clear(w.cases)
 }
 
-// Due lets pods wait again whose rest is over, and ends slots that were vacant
-// for too long. Once in a while it lets everything be asked again.
+// Due lets pods wait again that have backed off, and ends slots that were vacant
+// for too long. Once in a while it lets all queries be run again.
 func (w *World) Due() {
-	for len(w.resting) > 0 && w.resting[0].until <= w.now {
-		p := w.resting.Pop().pod
-		if p.Stage == Resting && p.until <= w.now && w.pods[p.object.UID] == p {
+	for len(w.backingOff) > 0 && w.backingOff[0].until <= w.now {
+		p := w.backingOff.Pop().pod
+		if p.Stage == BackingOff && p.until <= w.now && w.pods[p.object.UID] == p {
 			w.sort(p)
 		}
 	}
-	if w.now >= w.stirAt {
-		w.stirAt = w.now + stirEvery
-		w.Stir()
+	if w.now >= w.recheckAt {
+		w.recheckAt = w.now + recheckEvery
+		w.MarkDirty()
 	}
 	w.expire()
 }
 
-// stirEvery is how often pods that ask are asked about although nothing is known
-// to have changed: filters keep books of their own, which may lag behind what
-// the world is told.
-const stirEvery = cluster.Minute
+// recheckEvery is how often queries are run although nothing is known to have
+// changed: filters keep books of their own, which may lag behind what is reported
+// to the world.
+const recheckEvery = cluster.Minute
 
-// Wake is when the world next wants to be asked although nothing happens.
+// Wake is when the world next has something to do although nothing happens.
 func (w *World) Wake() cluster.Time {
 	wake := w.exitWake()
-	if len(w.resting) > 0 {
-		wake = min(wake, w.resting[0].until)
+	if len(w.backingOff) > 0 {
+		wake = min(wake, w.backingOff[0].until)
 	}
 	if len(w.vacant) > 0 {
 		wake = min(wake, w.vacant[0].until)
 	}
-	for _, q := range w.asking {
+	for _, q := range w.queries {
 		if len(q.pods) == 0 {
 			continue
 		}
-		wake = min(wake, w.stirAt)
-		if w.mayAsk(q) {
-			wake = min(wake, w.askAt(q))
+		wake = min(wake, w.recheckAt)
+		if w.worthRunning(q) {
+			wake = min(wake, w.nextRun(q))
 		}
 	}
 	return wake
@@ -274,32 +274,33 @@ func (w *World) Wake() cluster.Time {
 
 // Counts are how many pods of ours stand where, and how much is known in all.
 type Counts struct {
-	Held, Resting, Lined, Asking, Waiting, Assumed int
-	Nodes, OnNodes                                 int
+	Gated, BackingOff, Queued, AwaitingQuery, Waiting, Assumed int
+	Nodes, OnNodes                                             int
 }
 
 // Counts returns how many pods of ours stand where.
 func (w *World) Counts() Counts {
 	return Counts{
-		Held: w.stages[Held], Resting: w.stages[Resting], Lined: w.stages[Lining], Asking: w.stages[Asking], Waiting: w.stages[Waiting], Assumed: w.stages[Assumed],
+		Gated: w.stages[Gated], BackingOff: w.stages[BackingOff], Queued: w.stages[Queued], AwaitingQuery: w.stages[AwaitingQuery], Waiting: w.stages[Waiting], Assumed: w.stages[Assumed],
 		Nodes: len(w.nodes), OnNodes: w.onNodes,
 	}
 }
 
-// rest is a pod's place among the resting. A pod may have an old one that is
-// passed over.
-type rest struct {
+// backoffEntry is a pod's place among those that back off. A pod may have an old
+// one that is passed over.
+type backoffEntry struct {
 	pod   *Pod
 	until cluster.Time
 }
 
 // Before puts first who may go first.
-func (r rest) Before(other rest) bool {
+func (r backoffEntry) Before(other backoffEntry) bool {
 	return cmp.Or(cmp.Compare(r.until, other.until), cmp.Compare(r.pod.order, other.pod.order)) < 0
 }
 
-// Stir takes in that something changed which pods that ask may depend on.
-func (w *World) Stir() { w.changes++ }
+// MarkDirty takes in that something changed which the results of queries may depend
+// on.
+func (w *World) MarkDirty() { w.changes++ }
 
 // Changes grows with everything that may let a pod through that was refused.
 func (w *World) Changes() uint64 { return w.changes }
@@ -309,7 +310,7 @@ func (w *World) Pending() bool { return len(w.events) > 0 }
 
 // Waits reports whether the pod is known and not placed.
 func (w *World) Waits(p *Pod) bool {
-	return w.pods[p.object.UID] == p && (p.Stage == Waiting || p.Stage == Asking || p.Stage == Held && p.Why != "")
+	return w.pods[p.object.UID] == p && (p.Stage == Waiting || p.Stage == AwaitingQuery || p.Stage == Gated && p.Why != "")
 }
 
 // Of is the pod of a task in the core; nil if it has none.
@@ -325,11 +326,11 @@ func (w *World) Task(p *Pod) cluster.TaskID { return p.slot.task }
 
 // Likeness is equal for pods that wait for the same reasons.
 func (w *World) Likeness(p *Pod) string {
-	if p.question != nil {
-		return p.question.key
+	if p.query != nil {
+		return p.query.key
 	}
 	return w.alikeKey(p)
 }
 
-// Rests reports whether the pod is known and rests after a refusal.
-func (w *World) Rests(p *Pod) bool { return w.pods[p.object.UID] == p && p.Stage == Resting }
+// BacksOff reports whether the pod is known and backs off after a refusal.
+func (w *World) BacksOff(p *Pod) bool { return w.pods[p.object.UID] == p && p.Stage == BackingOff }

@@ -22,7 +22,7 @@ import (
 // is what upstream's filters admit, on random clusters with all that a filter
 // looks at. Two differences are meant. A pod that neither looks at others nor
 // avoids them does not know at first that others avoid it; once refused for
-// that, it asks (special). And nodes with a soft taint come second.
+// that, it needs a full-filter query (special). And nodes with a soft taint come second.
 
 // setCases lets FAIRLEAD_CASES say how many cases a property tries.
 func setCases(t *testing.T, otherwise string) {
@@ -66,14 +66,14 @@ func (r *rig) compare(object *v1.Pod, met tally) {
 	r.seePod(object)
 	p := r.world.Pod(object.UID)
 	chosen := false
-	r.asked = func() {
+	r.beforeStep = func() {
 		want := r.rival.verdicts(r.nodeList(), r.placed(), object)
 		met.count(p, want)
 		r.compareSets(p, want)
 		chosen = len(r.mayChoose(p)) > 0
 	}
 	v := r.turn()
-	r.asked = nil
+	r.beforeStep = nil
 	if placed := len(v.accepted) == 1; placed != chosen || len(v.refused) > 0 {
 		r.tb.Fatalf("it is %t that the core had nodes to choose from, and %t that the pod was placed; refused: %v\n%s", chosen, placed, v.refused, r.picture(p))
 	}
@@ -103,13 +103,13 @@ func (r *rig) compareSets(p *Pod, want map[string]*fwk.Status) {
 		may := r.mayChoose(p)
 		for name := range r.nodes {
 			// What a filter after this one would say is not known.
-			repelled := !p.special && p.question == nil && !want[name].IsSuccess() && want[name].Plugin() == names.InterPodAffinity
+			repelled := !p.special && p.query == nil && !want[name].IsSuccess() && want[name].Plugin() == names.InterPodAffinity
 			if may[name] != pass(name) && !repelled {
 				r.tb.Fatalf("%s: node %s: it is %t that the core may choose it, upstream says %s\n%s", how, name, may[name], words(want[name]), r.picture(p))
 			}
 		}
 	}
-	if p.question == nil {
+	if p.query == nil {
 		avoided := func(name string) bool {
 			return r.world.softTaints > 0 && avoids(p, r.world.nodes[name])
 		}
@@ -118,7 +118,7 @@ func (r *rig) compareSets(p *Pod, want map[string]*fwk.Status) {
 		differ("second try", func(name string) bool { return want[name].IsSuccess() })
 		r.again(p, func() { p.special = true })
 	}
-	if p.Stage == Waiting && p.question.prefers {
+	if p.Stage == Waiting && p.query.prefers {
 		// It may choose only what is liked best, but something if there is anything.
 		may := r.mayChoose(p)
 		differ("preferring", func(name string) bool { return want[name].IsSuccess() && may[name] })
@@ -136,7 +136,7 @@ func (r *rig) again(p *Pod, change func()) {
 	r.world.retract(p)
 	change()
 	r.world.sort(p)
-	r.world.Ask(func() bool { return false })
+	r.world.Admit(func() bool { return false })
 	r.observe()
 }
 
@@ -151,7 +151,7 @@ func (met tally) count(p *Pod, want map[string]*fwk.Status) {
 			met[status.Plugin()]++
 		}
 	}
-	if p.question == nil {
+	if p.query == nil {
 		met["plain"]++
 	}
 }

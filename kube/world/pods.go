@@ -25,26 +25,26 @@ type Stage uint8
 
 // The stages of a pod. The core's task is gated in those before Waiting.
 const (
-	Held     Stage = iota // something outside keeps it from being placed
-	Resting               // waits out the time after a refusal
-	Asking                // waits until its nodes are worked out
-	Homeless              // bound to a node that is not known
-	Lining                // may be placed; stands in line
-	Waiting               // in the core's hands
-	Assumed               // decided; its bind is under way
+	Gated         Stage = iota // something outside keeps it from being placed
+	BackingOff                 // waits out the time after a refusal
+	AwaitingQuery              // waits until a full-filter query has worked out its nodes
+	UnknownNode                // bound to a node that is not known
+	Queued                     // may be placed; waits to be let through to the core
+	Waiting                    // in the core's hands
+	Assumed                    // decided; its bind is under way
 	Bound
 )
 
-// String names the stage in one word.
+// String names the stage as stories print it.
 func (s Stage) String() string {
-	return [...]string{"held", "resting", "asking", "homeless", "in line", "waiting", "assumed", "bound"}[s]
+	return [...]string{"gated", "backing off", "awaiting query", "node unknown", "queued", "waiting", "assumed", "bound"}[s]
 }
 
 // Pod is a pod that is known.
 type Pod struct {
 	Ours  bool
 	Stage Stage
-	// Why says what holds a held pod.
+	// Why says what keeps a gated pod from being placed.
 	Why string
 	// Refusals counts the refused decisions since the pod was last bound.
 	Refusals int
@@ -62,14 +62,14 @@ type Pod struct {
 	begun    bool               // the core knows that the attempt runs
 	reserved *judge.Reservation // while assumed
 	needs    []need             // that its vector has columns for, or would have
-	question *question          // while its nodes depend on other objects
+	query    *query             // while its nodes depend on other objects
 	offered  bool               // World.offered has it
 	second   bool               // nodes to be avoided will have to do
 	special  bool               // a filter that is not node-local refused it once
 	until    cluster.Time
-	ticket   int // of its latest place in line
+	ticket   int // of its latest place in the queue
 	ranked   bool
-	lost     string // while homeless, the node that it waits for
+	lost     string // the unknown node that it waits for
 	exit     exit
 }
 
@@ -79,16 +79,16 @@ func (w *World) move(p *Pod, to Stage) {
 		w.stages[p.Stage]--
 		w.stages[to]++
 	}
-	if p.Stage == Waiting && p.question == nil {
+	if p.Stage == Waiting && p.query == nil {
 		w.rank(p, -1)
 	}
-	if to == Waiting && p.question == nil {
+	if to == Waiting && p.query == nil {
 		w.rank(p, 1)
 	}
 	p.Stage = to
 }
 
-// rank counts the pod among those that wait in the core and do not ask.
+// rank counts the pod among those that wait in the core without a query.
 func (w *World) rank(p *Pod, change int) {
 	p.ranked = p.ranked || change > 0
 	if !p.ranked {
@@ -129,7 +129,7 @@ func (w *World) SeePod(object *v1.Pod) {
 		p = &Pod{object: object, Ours: w.owns(object.Spec.SchedulerName) && !isMirror(object), order: w.arrivals, Ready: cluster.Never}
 		w.arrivals++
 		if p.Ours {
-			w.stages[Held]++
+			w.stages[Gated]++
 		}
 		w.pods[object.UID] = p
 		w.enter(p)
@@ -147,7 +147,7 @@ func (w *World) SeePod(object *v1.Pod) {
 	switch {
 	case object.Spec.NodeName != "":
 		w.seeBound(p, same)
-	case p.Stage == Assumed || p.Stage == Bound || p.Stage == Homeless:
+	case p.Stage == Assumed || p.Stage == Bound || p.Stage == UnknownNode:
 		// What was seen is older than what was done.
 	case same || !p.Ours: // somebody else's to place
 		p.refresh(same)
@@ -175,7 +175,7 @@ func (w *World) LosePod(object *v1.Pod) {
 		return
 	}
 	delete(w.pods, object.UID)
-	w.house(p)
+	w.stopAwaitingNode(p)
 	if p.slot == nil {
 		return // somebody else's, and never placed
 	}
@@ -210,10 +210,10 @@ func (w *World) enter(p *Pod) {
 	w.arrive(p)
 }
 
-// reenter tells a new core of a pod.
+// reenter reports a pod to a new core.
 func (w *World) reenter(p *Pod) {
 	w.handling(p.object)
-	p.slot, p.question, p.offered = nil, nil, false
+	p.slot, p.query, p.offered = nil, nil, false
 	p.exit.leaving, p.exit.ending = false, false
 	stage, n := p.Stage, p.node
 	switch {
@@ -221,15 +221,15 @@ func (w *World) reenter(p *Pod) {
 		w.occupy(p, w.boundShape(p))
 		w.found(p, n)
 		w.move(p, stage)
-		if p.exit.firm > w.now {
+		if p.exit.protectedUntil > w.now {
 			w.protect(p)
 		}
 		w.seeEnding(p)
-	case stage == Homeless:
+	case stage == UnknownNode:
 		w.occupy(p, w.boundShape(p))
-	case stage == Resting:
+	case stage == BackingOff:
 		w.hold(p, "")
-		w.move(p, Resting)
+		w.move(p, BackingOff)
 	case p.Ours:
 		w.sort(p)
 	}
@@ -246,8 +246,8 @@ func (w *World) seeBound(p *Pod, same bool) {
 	case p.Stage == Bound && p.node.object.Name == p.object.Spec.NodeName:
 		w.renew(p, same)
 		return
-	case p.Stage == Homeless:
-		w.house(p) // its bind may have been out to another node than this
+	case p.Stage == UnknownNode:
+		w.stopAwaitingNode(p) // its bind may have been out to another node than this
 	case p.Stage == Assumed || p.Stage == Bound:
 		// Somebody else was faster. The bind will be refused.
 		w.takeOff(p)
@@ -270,10 +270,10 @@ func (w *World) arrive(p *Pod) {
 		w.settleOn(p, n)
 		return
 	}
-	w.strand(p, name)
+	w.awaitNode(p, name)
 }
 
-// settleOn puts a homeless or newly bound pod on its node.
+// settleOn puts a pod on its node, which has become known or to which it was bound.
 func (w *World) settleOn(p *Pod, n *node) {
 	w.handling(p.object)
 	w.found(p, n)
@@ -282,38 +282,38 @@ func (w *World) settleOn(p *Pod, n *node) {
 	w.seeEnding(p)
 }
 
-// found tells the core where the pod runs.
+// found reports to the core where the pod runs.
 func (w *World) found(p *Pod, n *node) {
 	w.emit(cluster.TaskFound{Task: p.slot.task, Seq: p.slot.seq, Node: n.row})
 	w.runs[p.slot.task]++
 	p.attempt, p.begun, p.node = w.runs[p.slot.task], true, n
 }
 
-// strand keeps a pod whose node is not known. The core has its task waiting if
+// awaitNode keeps a pod whose node is not known. The core has its task waiting if
 // the node was lost, and else gated.
-func (w *World) strand(p *Pod, name string) {
+func (w *World) awaitNode(p *Pod, name string) {
 	if p.node != nil {
 		w.departed(p)
 		w.emit(cluster.TaskGated{Task: p.slot.task, Seq: p.slot.seq})
 		p.node = nil
 		w.onNodes--
 	}
-	w.move(p, Homeless)
+	w.move(p, UnknownNode)
 	p.lost = name
-	if w.homeless[name] == nil {
-		w.homeless[name] = map[types.UID]*Pod{}
+	if w.unknownNode[name] == nil {
+		w.unknownNode[name] = map[types.UID]*Pod{}
 	}
-	w.homeless[name][p.object.UID] = p
+	w.unknownNode[name][p.object.UID] = p
 }
 
-// house forgets that the pod waits for a node to appear.
-func (w *World) house(p *Pod) {
-	if p.Stage != Homeless {
+// stopAwaitingNode forgets that the pod waits for a node to appear.
+func (w *World) stopAwaitingNode(p *Pod) {
+	if p.Stage != UnknownNode {
 		return
 	}
-	delete(w.homeless[p.lost], p.object.UID)
-	if len(w.homeless[p.lost]) == 0 {
-		delete(w.homeless, p.lost)
+	delete(w.unknownNode[p.lost], p.object.UID)
+	if len(w.unknownNode[p.lost]) == 0 {
+		delete(w.unknownNode, p.lost)
 	}
 }
 
@@ -345,11 +345,11 @@ func (w *World) sort(p *Pod) {
 		w.hold(p, "it belongs to a pod group, and pod groups are not placed by this version of fairlead")
 	case !complete || p.special || w.judge.Bespoke(p.object):
 		p.Ready = min(p.Ready, w.now)
-		w.ask(p, demand)
+		w.awaitQuery(p, demand)
 	default:
 		p.Ready = min(p.Ready, w.now)
-		w.take(p, w.shapeOf(w.plainClass(p), demand))
-		w.lineUp(p)
+		w.take(p, w.shapeOf(w.localSet(p), demand))
+		w.enqueue(p)
 	}
 }
 
@@ -358,7 +358,7 @@ func (w *World) hold(p *Pod, why string) {
 	if p.slot == nil {
 		w.occupy(p, w.emptyShape())
 	}
-	w.move(p, Held)
+	w.move(p, Gated)
 	p.Why = why
 }
 
@@ -380,21 +380,21 @@ func (w *World) gate(p *Pod) {
 func (w *World) retract(p *Pod) {
 	if p.Stage == Waiting {
 		w.gate(p)
-		if c := p.slot.shape.class; c != nil {
-			w.leave(c)
+		if set := p.slot.shape.set; set != nil {
+			w.leave(set)
 		}
 	}
-	if p.question != nil {
-		w.unask(p)
+	if p.query != nil {
+		w.leaveQuery(p)
 	}
-	if p.Stage == Waiting || p.Stage == Lining || p.Stage == Asking || p.Stage == Resting {
-		w.move(p, Held)
+	if p.Stage == Waiting || p.Stage == Queued || p.Stage == AwaitingQuery || p.Stage == BackingOff {
+		w.move(p, Gated)
 	}
 }
 
 // placed reports whether the pod is on a node, known or not, or is decided to be.
 func (p *Pod) placed() bool {
-	return p.node != nil || p.object.Spec.NodeName != "" || p.Stage == Homeless
+	return p.node != nil || p.object.Spec.NodeName != "" || p.Stage == UnknownNode
 }
 
 // boundShape is the shape of a pod that is on a node: all that matters is the
@@ -420,7 +420,7 @@ func (p *Pod) read() (*framework.PodInfo, error) {
 	return p.info, p.unread
 }
 
-// putOn tells the judge that the pod takes room on the node.
+// putOn reports to the judge that the pod takes room on the node.
 func (w *World) putOn(p *Pod, n *node) {
 	info, _ := p.read()
 	if n.pods[p.object.UID] == nil {
@@ -431,7 +431,7 @@ func (w *World) putOn(p *Pod, n *node) {
 	w.changes++
 }
 
-// takeOff undoes putOn. The core is told by the caller.
+// takeOff undoes putOn. The caller reports it to the core.
 func (w *World) takeOff(p *Pod) {
 	if p.node == nil {
 		return
@@ -444,8 +444,8 @@ func (w *World) takeOff(p *Pod) {
 	w.changes++
 }
 
-// renew takes over what was seen of a pod on its node, and tells of it if it
-// was resized, relabelled or told to end.
+// renew takes over what was seen of a pod on its node, and reports it if the pod
+// was resized, relabelled or deleted.
 func (w *World) renew(p *Pod, same bool) {
 	if same {
 		p.refresh(true)
@@ -487,8 +487,8 @@ func alike(a, b *v1.Pod) bool {
 	return apiequality.Semantic.DeepEqual(placed, b.Spec)
 }
 
-// sameSize reports whether the two tell the same of what the pod was given, and
-// of its claims.
+// sameSize reports whether the two agree on what the pod was given, and on its
+// claims.
 func sameSize(a, b *v1.PodStatus) bool {
 	return len(a.ContainerStatuses)+len(b.ContainerStatuses)+len(a.InitContainerStatuses)+len(b.InitContainerStatuses) == 0 &&
 		len(a.ResourceClaimStatuses)+len(b.ResourceClaimStatuses) == 0 && a.Resources == nil && b.Resources == nil ||
@@ -512,12 +512,12 @@ func inOrder(pods map[types.UID]*Pod) []*Pod {
 	return list
 }
 
-// Reconsider finds out anew which pods ask, after what that depends on beside
+// Reconsider finds out anew which pods need a query, after what that depends on beside
 // the pods has changed.
 func (w *World) Reconsider() {
-	w.Stir()
+	w.MarkDirty()
 	for _, p := range inOrder(w.pods) {
-		if p.Ours && (p.Stage == Waiting || p.Stage == Lining) {
+		if p.Ours && (p.Stage == Waiting || p.Stage == Queued) {
 			w.retract(p)
 			w.sort(p)
 		}

@@ -38,15 +38,15 @@ type rig struct {
 	now   cluster.Time
 
 	nodes map[string]*v1.Node
-	pods  map[types.UID]*v1.Pod // the latest that the world was told of each
+	pods  map[types.UID]*v1.Pod // the latest that was reported to the world of each
 	// flying are the pods whose bind is out, and where to.
 	flying map[types.UID]flight
 	// version is the latest resource version.
 	version  int
 	restarts int
-	// asked is called when the core knows what it may choose from, and has not
+	// beforeStep is called when the core knows what it may choose from, and has not
 	// chosen yet.
-	asked func()
+	beforeStep func()
 
 	policy  string
 	options policies.Options
@@ -95,7 +95,7 @@ func (r *rig) restart() {
 	}
 }
 
-// accounts tells how tasks have spent their time, as the scheduler does.
+// accounts says how tasks have spent their time, as the scheduler does.
 func (r *rig) accounts() func(cluster.TaskID, cluster.Seq) *cluster.Account {
 	if r.core == nil {
 		return nil
@@ -120,7 +120,7 @@ func (r *rig) loseNode(name string) {
 	r.world.LoseNode(name)
 }
 
-// seePod tells of the pod under a new resource version.
+// seePod reports the pod under a new resource version.
 func (r *rig) seePod(pod *v1.Pod) {
 	r.version++
 	pod.ResourceVersion = fmt.Sprint(r.version)
@@ -200,10 +200,10 @@ func (r *rig) turn() verdict {
 	r.tb.Helper()
 	var v verdict
 	r.prepare(&v)
-	v.unplaced = r.world.Ask(func() bool { return false })
+	v.unplaced = r.world.Admit(func() bool { return false })
 	r.carryOutAll(r.observe(), &v)
-	if r.asked != nil {
-		r.asked()
+	if r.beforeStep != nil {
+		r.beforeStep()
 	}
 	decisions, _, err := r.core.Step(r.now, r.world.Take(), nil)
 	if err != nil {
@@ -220,7 +220,7 @@ func (r *rig) turn() verdict {
 	return v
 }
 
-// observe tells the core what happened, without a round.
+// observe reports to the core what happened, without a round.
 func (r *rig) observe() []sched.Decision {
 	r.tb.Helper()
 	decisions, err := r.core.Observe(r.now, r.world.Take(), nil)

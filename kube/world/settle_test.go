@@ -19,7 +19,7 @@ func keptRoom(tb testing.TB, pods int) (w *World, reserved func(cluster.TaskID) 
 		}
 		w.SeePod(pod)
 	}
-	w.Ask(func() bool { return false })
+	w.Admit(func() bool { return false })
 	if got := w.Counts().Waiting; got != pods {
 		tb.Fatalf("%d of %d pods wait in the core", got, pods)
 	}
@@ -45,7 +45,7 @@ func TestSettleKeepsReservedPods(t *testing.T) {
 		t.Errorf("without their room, %d pods are not placed and %d are still offered; want %d and none", len(got), len(w.offered), pods)
 	}
 	w.Reconsider()
-	w.Ask(func() bool { return false })
+	w.Admit(func() bool { return false })
 	if got := w.Settle(reserved); len(got) != 0 || len(w.offered) != pods {
 		t.Errorf("offered anew, %d pods count as not placed and %d as offered; want none and %d", len(got), len(w.offered), pods)
 	}
@@ -55,13 +55,13 @@ func TestSettleKeepsReservedPods(t *testing.T) {
 func TestSettledOnce(t *testing.T) {
 	w, reserved := keptRoom(t, 3)
 	w.Reconsider()
-	w.Ask(func() bool { return false })
+	w.Admit(func() bool { return false })
 	if len(w.offered) != 3 {
 		t.Errorf("%d pods are offered, of 3", len(w.offered))
 	}
 	w.Settle(reserved)
 	w.Restart(nil)
-	w.Ask(func() bool { return false })
+	w.Admit(func() bool { return false })
 	if got := w.Settle(func(cluster.TaskID) bool { return false }); len(got) != 3 {
 		t.Errorf("a new core could not place %d pods, want each of 3 once", len(got))
 	}

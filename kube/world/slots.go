@@ -165,10 +165,10 @@ func (w *World) expire() {
 	}
 }
 
-// reshape tells of what the slot's pod asks for, if that is new.
+// reshape reports what the slot's pod requests, if that is new.
 func (w *World) reshape(p *Pod, s *shape) { w.give(p.slot, s, priority(p.object)) }
 
-// give gives the slot a shape and a priority, and tells of them if they are new.
+// give gives the slot a shape and a priority, and reports them if they are new.
 func (w *World) give(to *slot, s *shape, wants int32) {
 	if to.shape == s && to.priority == wants {
 		return

@@ -34,7 +34,7 @@ func (s *story) store(l *line) error {
 		return err
 	}
 	s.create(s.tb, object)
-	letPluginsHear()
+	waitForPlugins()
 	return nil
 }
 

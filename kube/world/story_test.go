@@ -29,13 +29,13 @@ import (
 //
 // The lines: node and pod as in make_test.go, and
 //
-//	change POD …         the pod as told before, with these arguments added
+//	change POD …         the pod as it was before, with these arguments added
 //	again POD            the same event once more
 //	lost-node NODE, lost POD, done POD, failed-pod POD
 //	started POD, failed POD, seen POD      what became of a bind: the API server's answers, or the pod itself
-//	goes POD, stays POD  what became of a request to evict: the pod is told to end, or not
+//	goes POD, stays POD  what became of a request to evict: the pod is deleted, or not
 //	volume V on=ZONE claim=C, claim C class=K [volume=V] [mode=…] [owner=POD], class K, device C [on=NODE]
-//	stir                 the volumes' informers have seen something
+//	mark-dirty           the volumes' informers have seen something
 //	restart              a new core
 
 func TestStories(t *testing.T) {
@@ -162,19 +162,19 @@ func (s *story) promise(l *line) error {
 // accounted prints how slots have spent their time.
 func (s *story) accounted() string {
 	var out strings.Builder
-	tell := func(name string, of *slot) {
+	printSlot := func(name string, of *slot) {
 		task := *s.core.State().Task(of.task)
 		a := task.Account.At(s.now, task.Phase)
 		fmt.Fprintf(&out, "%s: %s, slot %d, waited %v, was starting or leaving %v, ran %v\n", name, s.world.Classes()[task.Class].Name, of.seq, a.Waiting, a.Overhead, a.Running)
 	}
 	for _, p := range inOrder(s.world.pods) {
 		if p.slot != nil {
-			tell(p.object.Name, p.slot)
+			printSlot(p.object.Name, p.slot)
 		}
 	}
 	for _, v := range s.world.vacant {
 		if v.slot.pod == nil && v.slot.until == v.until {
-			tell("vacant", v.slot)
+			printSlot("vacant", v.slot)
 		}
 	}
 	return out.String()
@@ -243,8 +243,8 @@ func (s *story) state() string {
 			fmt.Fprintf(&out, " for %s", s.world.byRow[task.Node].object.Name)
 		case p.exit.leaving || p.exit.ending:
 			out.WriteString(", leaving")
-		case p.exit.firm > s.now:
-			fmt.Fprintf(&out, ", firm until %v", p.exit.firm)
+		case p.exit.protectedUntil > s.now:
+			fmt.Fprintf(&out, ", protected until %v", p.exit.protectedUntil)
 		}
 		if p.slot != nil {
 			fmt.Fprintf(&out, ", slot %d", p.slot.seq)
@@ -272,15 +272,15 @@ func (s *story) task(p *Pod) cluster.Task {
 	return *s.core.State().Task(p.slot.task)
 }
 
-// happen tells the world of a line.
+// happen reports a line to the world.
 func (s *story) happen(text string) error {
 	l, err := parse(text)
 	if err != nil {
 		return err
 	}
 	switch alone := l.name == ""; {
-	case alone && l.of == "stir":
-		s.world.Stir()
+	case alone && l.of == "mark-dirty":
+		s.world.MarkDirty()
 		return l.done()
 	case alone && l.of == "restart":
 		s.restart()
@@ -300,7 +300,7 @@ func (s *story) happen(text string) error {
 		s.loseNode(l.name)
 		return l.done()
 	case "pod":
-		return s.tell(text)
+		return s.emit(text)
 	case "volume", "claim", "class", "device":
 		return s.store(l)
 	}
@@ -315,7 +315,7 @@ func (s *story) happenToPod(l *line, text string) error {
 	switch l.of {
 	case "change":
 		_, added, _ := strings.Cut(text, l.name)
-		return s.tell(s.lines[l.name] + added)
+		return s.emit(s.lines[l.name] + added)
 	case "again":
 		s.world.SeePod(s.pods[uid])
 		return l.done()
@@ -353,9 +353,9 @@ func (s *story) happenToPod(l *line, text string) error {
 	return l.done()
 }
 
-// tell makes the pod and tells of it. A pod with a version of its own is told
-// of as it is, like an event that comes late.
-func (s *story) tell(text string) error {
+// emit makes the pod and reports it. A pod with a version of its own is reported
+// as it is, like an event that comes late.
+func (s *story) emit(text string) error {
 	l, err := parse(text)
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ func TestStoriesRefuseWhatTheyDoNotKnow(t *testing.T) {
 		{"step", "lost p1"},
 		{"step", "again p1"},
 		{"step", "done p1"},
-		{"step", "stir x"},
+		{"step", "mark-dirty x"},
 		{"step", "class c x=y"},
 		{"step", "change p1 app=web"},
 		{"step", "lost-node n1 x"},

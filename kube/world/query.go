@@ -1,0 +1,240 @@
+package world
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/judge"
+)
+
+// This file runs full-filter queries: it finds the nodes of pods whose nodes
+// depend on more than themselves and one node: on other pods, on volumes, on
+// claims. All pods that request the same share one query. Its result, by all of
+// upstream's filters, holds for the moment only, so it is given to the core just
+// before a round, for as many pods as are likely to get through on it: one at
+// first, twice as many each time that all did, one again when one did not. With
+// preferences the result is the nodes that upstream's scores like best, for one
+// pod at a time.
+
+const maxWindow = 64
+
+// query is a full-filter query, of all pods that request the same.
+type query struct {
+	key     string
+	set     *nodeSet // its result; not kept up to date
+	demand  cluster.Vector
+	pods    []*Pod // that await its result, in their order
+	prefers bool
+	// prepares says that volumes or devices are set aside for its pods.
+	prepares bool
+	judged   *judge.Case  // open while some of the pods are in the core's hands
+	ranAt    uint64       // World.changes when it was last run
+	after    cluster.Time // not to be run again before
+	// lastRun is when it was last run; 0 if it never was, or had a result that all used.
+	lastRun  cluster.Time
+	failures int
+	window   int
+	refused  bool // one that was let through was refused in this round
+}
+
+// awaitQuery puts the pod into the queue of those whose nodes have to be worked out.
+func (w *World) awaitQuery(p *Pod, demand cluster.Vector) {
+	key := queryKey(p.object)
+	q := w.queries[key]
+	if q == nil {
+		q = &query{
+			key: key, demand: demand, window: 1, prepares: w.judge.SetsAside(p.object),
+			set: &nodeSet{key: key, id: cluster.SetID(w.setRows.Take())},
+		}
+		w.queries[key] = q
+	}
+	w.take(p, w.shapeOf(q.set, demand))
+	w.move(p, AwaitingQuery)
+	p.query, p.Why = q, ""
+	q.insert(p)
+	q.ranAt = 0 // a new pod wants a result at once
+}
+
+// insert keeps the pods in the order of priority and arrival.
+func (q *query) insert(p *Pod) {
+	at, _ := slices.BinarySearchFunc(q.pods, p, before)
+	q.pods = slices.Insert(q.pods, at, p)
+}
+
+func before(a, b *Pod) int {
+	return cmp.Or(cmp.Compare(priority(b.object), priority(a.object)), cmp.Compare(a.order, b.order))
+}
+
+// leaveQuery takes the pod out of its query.
+func (w *World) leaveQuery(p *Pod) {
+	q := p.query
+	p.query = nil
+	q.pods = slices.DeleteFunc(q.pods, func(other *Pod) bool { return other == p })
+	if len(q.pods) == 0 && q.judged == nil && w.queries[q.key] == q {
+		delete(w.queries, q.key)
+	}
+}
+
+func (q *query) close() {
+	if q.judged != nil {
+		q.judged.Close()
+		q.judged = nil
+	}
+}
+
+// Admit lets pods wait in the core: those that are queued, and then those that
+// await a query. It runs queries until enough says that it has taken long enough,
+// and returns the pods that no node would take.
+func (w *World) Admit(enough func() bool) []*Pod {
+	w.admitQueued()
+	var unplaced []*Pod
+	for _, q := range w.due() {
+		if enough() {
+			break
+		}
+		if w.worthRunning(q) { // nor did those before it take the room to prepare
+			unplaced = append(unplaced, w.runQuery(q)...)
+		}
+	}
+	return unplaced
+}
+
+// claimsCome is how long a pod's claims may take to be made after it.
+const claimsCome = 10 * cluster.Second
+
+// due lists the queries that are worth running now: those that were not run for
+// the longest time first, so that many without a result do not keep the others,
+// and then in the order of their first pods.
+func (w *World) due() []*query {
+	var due []*query
+	for _, q := range w.queries {
+		if w.worthRunning(q) && q.judged == nil && w.nextRun(q) <= w.now {
+			due = append(due, q)
+		}
+	}
+	slices.SortFunc(due, func(a, b *query) int {
+		return cmp.Or(cmp.Compare(a.lastRun, b.lastRun), before(a.pods[0], b.pods[0]))
+	})
+	return due
+}
+
+// worthRunning reports whether the query is worth running, now or later: something has
+// changed, and its pods could be prepared for.
+func (w *World) worthRunning(q *query) bool {
+	return len(q.pods) > 0 && q.ranAt != w.changes && (!q.prepares || w.preparations > 0)
+}
+
+// nextRun is when the query may be run again. One that is more important than
+// a pod that waits in the core does not leave to it what room appears.
+func (w *World) nextRun(q *query) cluster.Time {
+	at := q.after
+	for rank := range w.ranks {
+		if rank < priority(q.pods[0].object) {
+			return min(at, q.lastRun+outrankingBackoff)
+		}
+	}
+	return at
+}
+
+// outrankingBackoff is how long a query that outranks what waits backs off at least.
+const outrankingBackoff = 100 * cluster.Millisecond
+
+// runQuery runs one query and lets pods through on its result.
+func (w *World) runQuery(q *query) []*Pod {
+	w.handling(q.pods[0].object)
+	q.ranAt, q.lastRun = w.changes, w.now
+	q.prefers = judge.Prefers(q.pods[0].object) || w.softTaints > 0
+	judged, refusal := w.judge.Case(q.pods[0].object)
+	var names []string
+	if refusal.IsSuccess() {
+		names = judged.Feasible()
+		if q.prefers && len(names) > 1 {
+			names = judged.Preferred(names)
+		}
+	}
+	if len(names) == 0 {
+		if judged != nil {
+			judged.Close()
+		}
+		if first := q.pods[0]; !refusal.IsSuccess() && len(first.object.Spec.ResourceClaims) > 0 && w.now < first.Ready+claimsCome {
+			// The claims are not there yet: no reason to back off, or to report it.
+			w.recheckAt = min(w.recheckAt, first.Ready+claimsCome)
+			return nil
+		}
+		w.postpone(q)
+		return slices.Clone(q.pods)
+	}
+	q.judged, q.refused = judged, false
+	w.open = append(w.open, q)
+	rows := make([]cluster.NodeID, 0, len(names))
+	for _, name := range names {
+		if n := w.nodes[name]; n != nil {
+			rows = append(rows, n.row)
+		}
+	}
+	slices.Sort(rows)
+	w.define(q.set, rows)
+	window := q.window
+	if q.prefers {
+		window = 1
+	}
+	through := min(window, len(q.pods))
+	if q.prepares {
+		through = min(through, w.preparations)
+		w.preparations -= through
+	}
+	for _, p := range slices.Clone(q.pods[:through]) {
+		w.offer(p)
+		q.set.waiting++
+	}
+	q.pods = slices.Delete(q.pods, 0, through)
+	return nil
+}
+
+// postpone lets a query that found no place back off for a while.
+func (w *World) postpone(q *query) {
+	if q.after <= w.now {
+		q.failures++
+		q.after = w.now + w.backoff(q.failures)
+	}
+}
+
+// settleQueries closes the queries of this round. Pods that the core could not
+// place await them again.
+func (w *World) settleQueries() {
+	open := w.open
+	w.open = w.open[:0]
+	for _, q := range open {
+		q.close()
+		if q.refused {
+			q.window = 1
+		} else {
+			q.window, q.failures, q.lastRun = min(2*q.window, maxWindow), 0, 0
+		}
+		if len(q.pods) == 0 && w.queries[q.key] == q {
+			delete(w.queries, q.key)
+		}
+	}
+}
+
+// queryKey is equal for pods that no filter can tell apart.
+func queryKey(pod *v1.Pod) string {
+	ownClaims := slices.ContainsFunc(pod.Spec.Volumes, func(v v1.Volume) bool { return v.Ephemeral != nil })
+	if len(pod.Spec.ResourceClaims) > 0 || ownClaims {
+		return string(pod.UID)
+	}
+	key, err := json.Marshal(struct {
+		Namespace string
+		Labels    map[string]string
+		Spec      v1.PodSpec
+	}{pod.Namespace, pod.Labels, pod.Spec})
+	if err != nil {
+		panic(fmt.Sprintf("world: pod %s/%s does not marshal: %v", pod.Namespace, pod.Name, err))
+	}
+	return string(key)
+}
