@@ -21,7 +21,7 @@ import (
 // PodDisruptionBudget allows it. The node that costs the fewest pods is tried
 // first, and refused; those of the other leave, each of them once and with an
 // event that says for whom.
-func TestEvictionsHeedBudgets(t *testing.T) {
+func TestEvictionsHonourBudgets(t *testing.T) {
 	for _, policy := range []string{"priority", "quincy"} {
 		t.Run(policy, func(t *testing.T) {
 			c := living(t)

@@ -106,12 +106,12 @@ func (c *cluster) again(j *judge.Judge, p *v1.Pod) string {
 	defer j.AddPod(info, p.Spec.NodeName)
 	unbound := p.DeepCopy()
 	unbound.Spec.NodeName = ""
-	question, refusal := j.Case(unbound)
+	query, refusal := j.Case(unbound)
 	if !refusal.IsSuccess() {
 		return fmt.Sprint(refusal.Reasons())
 	}
-	defer question.Close()
-	if status := question.LastWord(unbound, p.Spec.NodeName); !status.IsSuccess() {
+	defer query.Close()
+	if status := query.LastWord(unbound, p.Spec.NodeName); !status.IsSuccess() {
 		return fmt.Sprint(status.Plugin(), status.Reasons())
 	}
 	return ""

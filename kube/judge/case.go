@@ -1,6 +1,6 @@
 package judge
 
-// A Case is a question of all filters for pods that they answer alike, with the PreFilter state computed once and kept current; see upkeep.go for how.
+// A Case is a full-filter query for pods that all filters judge alike, with the PreFilter state computed once and kept current; see upkeep.go for how.
 
 import (
 	"fmt"
@@ -12,13 +12,13 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// Case asks every filter about pods that are alike: the same namespace, labels and spec, names and UIDs aside. The pods asked about must not be on a node
+// Case runs every filter on pods that are alike: the same namespace, labels and spec, names and UIDs aside. The pods it is for must not be on a node
 // of the judge themselves.
 type Case struct {
 	judge *Judge
 	// pod stands for all pods of the case.
 	pod *v1.Pod
-	// personal means that the answer depends on objects outside the judge or on the single pod, so that no state can be kept.
+	// personal means that the result depends on objects outside the judge or on the single pod, so that no state can be kept.
 	personal bool
 	upkeep   upkeep
 	prefilter
@@ -32,11 +32,11 @@ type prefilter struct {
 	// names limits the nodes, or is nil; limiters are the plugins that did.
 	names    sets.Set[string]
 	limiters sets.Set[string]
-	// refusal is PreFilter's answer for every node, or nil.
+	// refusal is PreFilter's status for every node, or nil.
 	refusal *fwk.Status
 }
 
-// Case opens the question for the pod and runs PreFilter. The status is PreFilter's: when it is not a success the pod fits nowhere at present, and there
+// Case opens the query for the pod and runs PreFilter. The status is PreFilter's: when it is not a success the pod fits nowhere at present, and there
 // is no case. An open case is kept current at some cost for every added pod, so it should be closed when the round is over.
 func (j *Judge) Case(pod *v1.Pod) (*Case, *fwk.Status) {
 	c := &Case{judge: j, pod: pod, personal: j.personal(pod) || hasEmptySpread(pod)}
@@ -62,7 +62,7 @@ func (c *Case) Close() {
 	c.judge.open = open[:len(open)-1]
 }
 
-// Feasible returns the nodes that pass every filter now, in the order in which the judge first heard of them.
+// Feasible returns the nodes that pass every filter now, in the order in which they first reached the judge.
 func (c *Case) Feasible() []string {
 	c.renew(c.pod)
 	if c.refusal != nil {
@@ -78,7 +78,7 @@ func (c *Case) Feasible() []string {
 	return feasible
 }
 
-// LastWord is the answer of every filter for one pod of the case and one node, against the state with everything assumed. A success is nil. The pod must be
+// LastWord is the status of every filter for one pod of the case and one node, against the state with everything assumed. A success is nil. The pod must be
 // alike to the pod of the case. The status names the refusing plugin and its reasons.
 func (c *Case) LastWord(pod *v1.Pod, node string) *fwk.Status {
 	c.renew(pod)
@@ -104,8 +104,8 @@ func (p *prefilter) absent() *fwk.Status {
 	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", sets.List(p.limiters)))
 }
 
-// verdict is the framework's answer for the pod and one node, given what PreFilter found out.
-func (p *prefilter) verdict(j *Judge, asked framework.Framework, pod *v1.Pod, node string) *fwk.Status {
+// verdict is the framework's status for the pod and one node, given what PreFilter found out.
+func (p *prefilter) verdict(j *Judge, filters framework.Framework, pod *v1.Pod, node string) *fwk.Status {
 	info, known := j.view.byName[node]
 	switch {
 	case !known:
@@ -115,13 +115,13 @@ func (p *prefilter) verdict(j *Judge, asked framework.Framework, pod *v1.Pod, no
 	case p.names != nil && !p.names.Has(node):
 		return p.absent()
 	}
-	return asked.RunFilterPlugins(j.ctx, p.state, pod, info)
+	return filters.RunFilterPlugins(j.ctx, p.state, pod, info)
 }
 
 // prefilter runs every PreFilter plugin of the framework for the pod.
-func (j *Judge) prefilter(asked framework.Framework, pod *v1.Pod) prefilter {
+func (j *Judge) prefilter(filters framework.Framework, pod *v1.Pod) prefilter {
 	p := prefilter{state: framework.NewCycleState(), owner: pod.UID}
-	result, status, limiters := asked.RunPreFilterPlugins(j.ctx, p.state, pod)
+	result, status, limiters := filters.RunPreFilterPlugins(j.ctx, p.state, pod)
 	p.limiters = limiters
 	if !status.IsSuccess() {
 		p.refusal = status
@@ -131,15 +131,15 @@ func (j *Judge) prefilter(asked framework.Framework, pod *v1.Pod) prefilter {
 	return p
 }
 
-// sweep runs every filter for the pod over the nodes. The answers have the order of the nodes, however many goroutines found them.
+// sweep runs every filter for the pod over the nodes. The results have the order of the nodes, however many goroutines found them.
 func (j *Judge) sweep(state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) []*fwk.Status {
-	answers := make([]*fwk.Status, len(nodes))
+	results := make([]*fwk.Status, len(nodes))
 	j.evaluations += int64(len(nodes))
 	var fault fault
 	j.full.Parallelizer().Until(j.ctx, len(nodes), func(i int) {
 		defer fault.keep()
-		answers[i] = j.full.RunFilterPlugins(j.ctx, state, pod, nodes[i])
+		results[i] = j.full.RunFilterPlugins(j.ctx, state, pod, nodes[i])
 	}, "Filter")
 	fault.raise()
-	return answers
+	return results
 }

@@ -54,7 +54,7 @@ func (j *Judge) trackDevices(o Options) error {
 }
 
 // WaitForSync returns when the judge has seen the claims, slices and device classes that its informers have. The caller calls it after the informers have
-// synced and before the first question.
+// synced and before the first query.
 func (j *Judge) WaitForSync(ctx context.Context) error {
 	err := wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(context.Context) (bool, error) {
 		for _, synced := range j.synced {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// Diagnose asks every filter about the pod and all nodes now and returns the refusal, or nil when some node would take the pod. An error inside a plugin,
+// Diagnose runs every filter on the pod and all nodes now and returns the refusal, or nil when some node would take the pod. An error inside a plugin,
 // which upstream reports instead of a refusal, is found in the message all the same.
 func (j *Judge) Diagnose(pod *v1.Pod) *framework.FitError {
 	nodes := j.view.all

@@ -1,7 +1,7 @@
 package judge
 
-// A plugin may panic on one of the goroutines that share a question. Nobody could recover it there, and the process would end: it is raised again where
-// the question was asked.
+// A plugin may panic on one of the goroutines that share a query. Nobody could recover it there, and the process would end: it is raised again where
+// the query was made.
 
 import (
 	"fmt"
@@ -24,7 +24,7 @@ func (f *fault) keep() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.first == nil {
-		f.first = fmt.Errorf("%v, on a goroutine of a question over all nodes:\n%s", cause, debug.Stack())
+		f.first = fmt.Errorf("%v, on a goroutine of a query over all nodes:\n%s", cause, debug.Stack())
 	}
 }
 

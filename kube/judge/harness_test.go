@@ -51,7 +51,7 @@ func newBench(tb testing.TB, objects ...runtime.Object) *bench {
 	return &bench{judge: judge, rival: rival, client: client}
 }
 
-// rival is upstream's framework with its own plugins, all of them unchanged, over upstream's own snapshot, made anew for every question.
+// rival is upstream's framework with its own plugins, all of them unchanged, over upstream's own snapshot, made anew for every query.
 type rival struct {
 	ctx       context.Context
 	framework framework.Framework

@@ -1,4 +1,4 @@
-// Package judge is upstream's scheduling framework as the judge of what is allowed: for every question whether a pod may run on a node it runs
+// Package judge is upstream's scheduling framework as the judge of what is allowed: for every query whether a pod may run on a node it runs
 // upstream's own PreFilter and Filter plugins, so that Fairlead can be wrong about Kubernetes but never violate it.
 //
 // The judge keeps nodes and pods in upstream's NodeInfo values and changes them in place: a decision costs no copy, where upstream's cache clones the
@@ -6,7 +6,7 @@
 // methods of a Reservation may run on another goroutine, and the plugins that act there (VolumeBinding, DynamicResources) read informers and their own
 // locked caches, never the NodeInfo values.
 //
-// Three kinds of question. A LocalCase asks only the filters that look at a pod's own spec and one node. A Case asks all filters, with the PreFilter
+// Three kinds of query. A LocalCase runs only the filters that look at a pod's own spec and one node. A Case runs all filters, with the PreFilter
 // state computed once and kept current while pods come and go. Diagnose words a refusal as kube-scheduler would.
 package judge
 
@@ -31,14 +31,14 @@ type Options struct {
 	Client kubernetes.Interface
 	// Informers is the factory that New registers the plugins' informers on. The caller starts it after New and waits for its caches.
 	Informers informers.SharedInformerFactory
-	// Parallelism is the number of goroutines that one question over many nodes may use.
+	// Parallelism is the number of goroutines that one query over many nodes may use.
 	Parallelism int
 }
 
-// Judge answers what upstream's plugins allow, over the nodes and pods that it was told of. It belongs to one goroutine.
+// Judge says what upstream's plugins allow, over the nodes and pods that were reported to it. It belongs to one goroutine.
 type Judge struct {
-	// ctx carries the logger of upstream's plugins into questions, which have no deadline of their own.
-	ctx        context.Context //nolint:containedctx // upstream's plugins want one with every question; these have no deadline
+	// ctx carries the logger of upstream's plugins into queries, which have no deadline of their own.
+	ctx        context.Context //nolint:containedctx // upstream's plugins want one with every query; these have no deadline
 	full       framework.Framework
 	local      framework.Framework
 	view       *view
@@ -49,7 +49,7 @@ type Judge struct {
 	synced []func() bool
 	// open are the cases to keep current, each at its own index.
 	open []*Case
-	// evaluations counts how often filters were asked about a pod and a node.
+	// evaluations counts how often filters were run on a pod and a node.
 	evaluations int64
 }
 

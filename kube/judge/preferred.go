@@ -1,7 +1,7 @@
 package judge
 
 // What upstream's scores prefer among feasible nodes: tolerated soft taints (weight 3), preferred node affinity, soft spread and preferred pod affinity
-// (2 each), volumes and devices. Resources, balance and images are not asked: they are Fairlead's own policies.
+// (2 each), volumes and devices. Resources, balance and images are not among them: they are Fairlead's own policies.
 
 import (
 	fwk "k8s.io/kube-scheduler/framework"

@@ -1,6 +1,6 @@
 package judge
 
-// The profile is upstream's default configuration, minus what is not a question of feasibility or is decided by Fairlead's own policies. It is written as
+// The profile is upstream's default configuration, minus what is not about feasibility or is decided by Fairlead's own policies. It is written as
 // what is left out, so that a filter which a later Kubernetes adds to its default profile becomes active here without a change.
 
 import (
@@ -30,7 +30,7 @@ func leftOut() []string {
 	}
 }
 
-// nodeLocal are the filters whose answer depends on the pod's own spec and the node object alone. PrioritySort and DefaultBinder never run; upstream
+// nodeLocal are the filters whose result depends on the pod's own spec and the node object alone. PrioritySort and DefaultBinder never run; upstream
 // refuses to build a framework without them.
 func nodeLocal() []string {
 	return []string{
@@ -40,7 +40,7 @@ func nodeLocal() []string {
 }
 
 // fullProfile has every filter of upstream's default configuration. It scores taints, node affinity, spread, pod affinity and volumes, but not resources:
-// how full a node should be is a question for Fairlead's policies.
+// how full a node should be is for Fairlead's policies to decide.
 func fullProfile() (*config.KubeSchedulerProfile, error) {
 	profile, err := defaultProfile("fairlead")
 	if err != nil {
@@ -108,7 +108,7 @@ func registry() frameworkruntime.Registry {
 	return registry
 }
 
-// Plugins returns the names of the plugins that the judge runs as filters, in the order in which upstream asks them.
+// Plugins returns the names of the plugins that the judge runs as filters, in the order in which upstream runs them.
 func (j *Judge) Plugins() []string {
 	enabled := j.full.ListPlugins().Filter.Enabled
 	filters := make([]string, len(enabled))

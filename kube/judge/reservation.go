@@ -19,16 +19,16 @@ type Reservation struct {
 	node  string
 }
 
-// SetsAside tells whether Reserve sets anything aside for the pod.
+// SetsAside reports whether Reserve sets anything aside for the pod.
 func (j *Judge) SetsAside(pod *v1.Pod) bool { return j.personal(pod) }
 
 // Reserve lets the plugins set aside for the pod what it needs on the node, after LastWord said yes to the same pod and node. It comes before AddPod, since
-// for pods with volumes or claims it asks every filter once more. On a refusal everything is given back already and there is no reservation.
+// for pods with volumes or claims it runs every filter once more. On a refusal everything is given back already and there is no reservation.
 func (j *Judge) Reserve(ctx context.Context, c *Case, pod *v1.Pod, node string) (*Reservation, *fwk.Status) {
 	if !j.SetsAside(pod) {
 		return &Reservation{judge: j, pod: pod, node: node}, nil
 	}
-	// The state must be this pod's own and must have passed Filter on this node, where VolumeBinding finds the volumes; so ask again, from fresh objects.
+	// The state must be this pod's own and must have passed Filter on this node, where VolumeBinding finds the volumes; so run Filter again, from fresh objects.
 	if status := c.LastWord(pod, node); !status.IsSuccess() {
 		return nil, status
 	}
@@ -36,7 +36,7 @@ func (j *Judge) Reserve(ctx context.Context, c *Case, pod *v1.Pod, node string) 
 	assumed := pod.DeepCopy()
 	assumed.Spec.NodeName = node
 	r := &Reservation{judge: j, state: c.state, pod: assumed, node: node}
-	// The case gets a state of its own at its next question; this one belongs to the reservation from now on.
+	// The case gets a state of its own at its next query; this one belongs to the reservation from now on.
 	c.upkeep.stale = true
 	if status := j.full.RunReservePluginsReserve(ctx, r.state, r.pod, node); !status.IsSuccess() {
 		r.Unreserve(ctx)
@@ -45,7 +45,7 @@ func (j *Judge) Reserve(ctx context.Context, c *Case, pod *v1.Pod, node string) 
 	return r, nil
 }
 
-// Empty tells whether nothing was set aside, so that PreBind has nothing to wait for.
+// Empty reports whether nothing was set aside, so that PreBind has nothing to wait for.
 func (r *Reservation) Empty() bool { return r.state == nil }
 
 // PreBind writes what was reserved to the API server and waits for what must happen there before the pod can be bound, which may take minutes for a new
@@ -71,7 +71,7 @@ func (r *Reservation) Unreserve(ctx context.Context) {
 	}
 }
 
-// PostBind tells the plugins that the pod is bound.
+// PostBind reports to the plugins that the pod is bound.
 func (r *Reservation) PostBind(ctx context.Context) {
 	if r.state != nil {
 		r.judge.full.RunPostBindPlugins(ctx, r.state, r.pod, r.node)

@@ -1,6 +1,6 @@
 package judge
 
-// What the caller tells the judge: nodes and pods that came, changed or left. Every change reaches the open cases in the same call.
+// What the caller reports to the judge: nodes and pods that came, changed or left. Every change reaches the open cases in the same call.
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/util"
 )
 
-// SetNode tells of a new node or a changed one. The node object must not be changed afterwards.
+// SetNode reports a new node or a changed one. The node object must not be changed afterwards.
 func (j *Judge) SetNode(node *v1.Node) {
 	info, known := j.view.byName[node.Name]
 	same := known && countsAlike(info.Node(), node)
@@ -29,7 +29,7 @@ func (j *Judge) SetNode(node *v1.Node) {
 	}
 }
 
-// countsAlike tells whether the pods of all nodes are counted the same with either object of a node: (anti-)affinity counts by labels, spread by labels
+// countsAlike reports whether the pods of all nodes are counted the same with either object of a node: (anti-)affinity counts by labels, spread by labels
 // and taints. A heartbeat or a changed capacity therefore costs no open case its state.
 func countsAlike(a, b *v1.Node) bool {
 	return maps.Equal(a.Labels, b.Labels) && slices.EqualFunc(a.Spec.Taints, b.Spec.Taints, func(x, y v1.Taint) bool {
@@ -60,7 +60,7 @@ func NewPod(pod *v1.Pod) (*framework.PodInfo, error) {
 	return info, nil
 }
 
-// AddPod tells of a pod that runs on the node, or will: bound by anyone, or assumed. The pod must not be on any node yet.
+// AddPod reports a pod that runs on the node, or will: bound by anyone, or assumed. The pod must not be on any node yet.
 func (j *Judge) AddPod(pod *framework.PodInfo, node string) {
 	info := j.mustKnow(pod, node)
 	info.AddPodInfo(pod)
@@ -70,7 +70,7 @@ func (j *Judge) AddPod(pod *framework.PodInfo, node string) {
 	j.podAdded(pod, info)
 }
 
-// RemovePod tells that a pod left the node. It takes the value that was added, or one of the same pod with the same labels and affinity.
+// RemovePod reports that a pod left the node. It takes the value that was added, or one of the same pod with the same labels and affinity.
 func (j *Judge) RemovePod(pod *framework.PodInfo, node string) {
 	info := j.mustKnow(pod, node)
 	if err := info.RemovePod(klog.FromContext(j.ctx), pod.Pod); err != nil {

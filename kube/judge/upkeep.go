@@ -5,13 +5,13 @@ package judge
 // PreFilter is dear (up to 6 ms at 5,000 nodes) because two plugins count pods over the whole cluster: InterPodAffinity and PodTopologySpread. Both can be
 // told of a single pod that came or went, so a case follows pods at a microsecond each. The rule for each kind of change:
 //
-//   - A pod comes or goes: the counting plugins that PreFilter did not skip are told. Others hold nothing about other pods.
+//   - A pod comes or goes: the counting plugins that PreFilter did not skip take it in. Others hold nothing about other pods.
 //   - A pod with required anti-affinity comes that matches the pods of the case, and PreFilter had skipped InterPodAffinity since no such pod existed:
 //     there is no state to tell, and the case becomes stale.
 //   - Nodes come, go, or change labels or taints: cases that count become stale. All others look at the node only in Filter, where it is always current;
 //     except when a node with pods that require anti-affinity changes, whose new domain may concern any case.
 //   - Volumes, claims and devices live in informers, which change at any time and for each pod apart: such cases are personal and compute PreFilter at
-//     every question.
+//     every query.
 //
 // A stale case computes its PreFilter anew at its next use, so that several changes in a row cost one PreFilter.
 
@@ -45,14 +45,14 @@ func (c *Case) compute(pod *v1.Pod) {
 	c.upkeep.spread = c.refusal == nil && !skipped.Has(names.PodTopologySpread)
 }
 
-// renew makes the state of the case right for a question about the pod. A device class may begin to provide a resource while the case is open.
+// renew makes the state of the case right for a query about the pod. A device class may begin to provide a resource while the case is open.
 func (c *Case) renew(pod *v1.Pod) {
 	if c.personal || c.upkeep.stale || c.refusal != nil || c.judge.usesDeviceClass(pod) {
 		c.compute(pod)
 	}
 }
 
-// podAdded tells the open cases of a pod that was put on the node.
+// podAdded reports to the open cases a pod that was put on the node.
 func (j *Judge) podAdded(pod *framework.PodInfo, node *framework.NodeInfo) {
 	for _, c := range j.open {
 		if c.personal || c.upkeep.stale {
@@ -69,7 +69,7 @@ func (j *Judge) podAdded(pod *framework.PodInfo, node *framework.NodeInfo) {
 	}
 }
 
-// podRemoved tells the open cases of a pod that was taken off the node. A pod that repelled the case was counted, so there is no rule to find here.
+// podRemoved reports to the open cases a pod that was taken off the node. A pod that repelled the case was counted, so there is no rule to find here.
 func (j *Judge) podRemoved(pod *framework.PodInfo, node *framework.NodeInfo) {
 	for _, c := range j.open {
 		if !c.personal && !c.upkeep.stale && c.upkeep.counts() {
@@ -79,7 +79,7 @@ func (j *Judge) podRemoved(pod *framework.PodInfo, node *framework.NodeInfo) {
 	}
 }
 
-// repels tells whether the added pod requires to be away from pods like the other.
+// repels reports whether the added pod requires to be away from pods like the other.
 func (j *Judge) repels(added *framework.PodInfo, other *v1.Pod) bool {
 	if len(added.RequiredAntiAffinityTerms) == 0 {
 		return false

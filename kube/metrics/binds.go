@@ -17,7 +17,7 @@ const (
 	BindError    BindResult = "error"    // anything else
 )
 
-// Binds is what the API server was told.
+// Binds is what was sent to the API server.
 type Binds struct {
 	inFlight  prometheus.Gauge
 	duration  *prometheus.HistogramVec

@@ -12,7 +12,7 @@ const (
 	AssumedPods Cached = "assumed_pods" // bound by us, not yet seen as bound
 )
 
-// Cluster is what was heard from the API server.
+// Cluster is what the API server reported.
 type Cluster struct {
 	cacheSize   *prometheus.GaugeVec
 	staleEvents prometheus.Counter

@@ -13,7 +13,7 @@ const (
 	EvictionError   EvictionResult = "error"   // anything else
 )
 
-// Evictions is which pods were told to leave.
+// Evictions is which pods were asked to leave.
 type Evictions struct {
 	results  *prometheus.CounterVec
 	pending  *prometheus.GaugeVec
@@ -54,8 +54,8 @@ func (e *Evictions) Preempted(victims int) {
 }
 
 // SetPending sets how many pods are to leave: those for which there is no budget
-// yet, and those that were asked and are still there.
-func (e *Evictions) SetPending(lined, asked int) {
-	e.pending.WithLabelValues("budget").Set(float64(lined))
-	e.pending.WithLabelValues("exit").Set(float64(asked))
+// yet, and those whose eviction was requested and that are still there.
+func (e *Evictions) SetPending(queued, requested int) {
+	e.pending.WithLabelValues("budget").Set(float64(queued))
+	e.pending.WithLabelValues("exit").Set(float64(requested))
 }

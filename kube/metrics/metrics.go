@@ -24,9 +24,9 @@ import (
 type Metrics struct {
 	Pods      Pods      // what became of pods, as kube-scheduler counts it
 	Rounds    Rounds    // what the planner did
-	Binds     Binds     // what was told to the API server
-	Evictions Evictions // what was told to leave
-	Cluster   Cluster   // what was heard from the API server
+	Binds     Binds     // what was sent to the API server
+	Evictions Evictions // what was asked to leave
+	Cluster   Cluster   // what the API server reported
 }
 
 // New makes the metrics and registers them. A name that is registered already

@@ -58,7 +58,7 @@ type lock struct {
 
 var errDown = errors.New("the API server is out of reach")
 
-// wait is a request on its way. It does not heed contexts, as a client of old
+// wait is a request on its way. It does not honour contexts, as a client of old
 // connections may not.
 func (l *lease) wait() {
 	l.mu.Lock()
