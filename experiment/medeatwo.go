@@ -93,7 +93,7 @@ type bothLanes struct {
 // refuses of that.
 type counting struct {
 	sched.Policy
-	rounds, planned, refused, insisted int
+	rounds, planned, refused, replanned int
 }
 
 // Plan counts the rounds and bundles.
@@ -105,14 +105,14 @@ func (c *counting) Plan(t *sched.Trial, changed *sched.Changed, budget int64, ou
 	}
 }
 
-// Insist counts what commit has refused, and what of that is planned at commit.
-func (c *counting) Insist(t *sched.Trial, refused []sched.Action, out *sched.Plan) {
+// Replan counts what commit has refused, and what of that is planned at commit.
+func (c *counting) Replan(t *sched.Trial, refused []sched.Action, out *sched.Plan) {
 	c.refused++
-	if insistent, is := c.Policy.(sched.Insistent); is {
-		insistent.Insist(t, refused, out)
+	if replanner, is := c.Policy.(sched.Replanner); is {
+		replanner.Replan(t, refused, out)
 	}
 	if out.Bundles() > 0 {
-		c.insisted++
+		c.replanned++
 	}
 }
 
@@ -269,7 +269,7 @@ func concludeTwo(pairs []*[2]bothLanes, names []string, r *report.Reproduction) 
 		r.Compared = append(r.Compared, slower(policy+", simulated", &waited[0], &waited[1]))
 		r.Compared = append(r.Compared, report.Compared{
 			What: policy + ": applications' bundles that commit refused", Unit: report.InEvents, Ours: new(report.Number(sum.refused)),
-			Note: fmt.Sprintf("of %d planned in %d rounds; %d of them planned at commit, the others again in a later round; %d containers placed, %d wait at the end", sum.planned, sum.rounds, sum.insisted, containers-waiting, waiting),
+			Note: fmt.Sprintf("of %d planned in %d rounds; %d of them planned at commit, the others again in a later round; %d containers placed, %d wait at the end", sum.planned, sum.rounds, sum.replanned, containers-waiting, waiting),
 		})
 	}
 	r.Figures = append(r.Figures, figure)
@@ -277,7 +277,7 @@ func concludeTwo(pairs []*[2]bothLanes, names []string, r *report.Reproduction) 
 
 // add adds what another run counted.
 func (c *counting) add(o *counting) {
-	c.rounds, c.planned, c.refused, c.insisted = c.rounds+o.rounds, c.planned+o.planned, c.refused+o.refused, c.insisted+o.insisted
+	c.rounds, c.planned, c.refused, c.replanned = c.rounds+o.rounds, c.planned+o.planned, c.refused+o.refused, c.replanned+o.replanned
 }
 
 // slower says by what factor the 99th percentile is higher than that of the rival.

@@ -87,7 +87,7 @@ func (v *validation) on(policy, order string, margin cluster.Time, seed uint64, 
 		line: lineOfTest(order, margin), at: report.Number(seed), policy: policy, options: policies.Options{},
 		open: open, source: fmt.Sprintf("qos %s, %s, seed %d", v.name, order, seed),
 		// All plan at the same moments, whatever they would do by themselves.
-		trigger: patient(margin), planner: sim.Zero, until: validationLength,
+		trigger: ignoringOutcomes(margin), planner: sim.Zero, until: validationLength,
 		promise: promiseOf(margin, seed),
 	}
 }

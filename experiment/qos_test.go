@@ -175,7 +175,7 @@ func TestFirstVictims(t *testing.T) {
 	watched := &firstVictims{Policy: qos}
 	p := promiseOf(asStored, 1)
 	_, err = sim.Run(sim.Config{
-		Source: source, Lanes: []sched.Lane{{Name: "qos", Policy: watched, When: patient(asStored)}},
+		Source: source, Lanes: []sched.Lane{{Name: "qos", Policy: watched, When: ignoringOutcomes(asStored)}},
 		Planner: sim.Planner{Time: sim.Zero}, Classes: p.classes, World: p.world, Until: 250 * cluster.Second,
 	})
 	if err != nil {

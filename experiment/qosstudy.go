@@ -109,7 +109,7 @@ func studySimulation(s *workload.Sampled, c studyCase, policy string, g workload
 		line: c.line(), at: report.Number(c.share), policy: policy, options: policies.Options{Ties: policies.Random},
 		open:    func() (trace.Source, error) { return s.Open(c.share) },
 		source:  fmt.Sprintf("synthetic:google?nodes=%d&seed=%d&sample=%d&size=%g", g.Nodes, g.Seed, c.sample, c.share),
-		trigger: patient(inText), planner: sim.Zero, until: g.Length,
+		trigger: ignoringOutcomes(inText), planner: sim.Zero, until: g.Length,
 		promise: promiseOf(inText, g.Seed),
 	}
 }

@@ -136,8 +136,8 @@ func promiseOf(margin cluster.Time, seed uint64) *promise {
 	}
 }
 
-// patient is when the authors' schedulers run: when a request comes or goes, and so long
+// ignoringOutcomes is when the authors' schedulers run: when a request comes or goes, and so long
 // after the last run if some wait.
-func patient(watchdog cluster.Time) sched.Trigger {
-	return sched.Trigger{Watchdog: watchdog, Patient: true}
+func ignoringOutcomes(watchdog cluster.Time) sched.Trigger {
+	return sched.Trigger{Watchdog: watchdog, IgnoreOutcomes: true}
 }

@@ -58,7 +58,7 @@ func packers() []Info {
 		{
 			Name: "qos", What: "by slack to the promised availability, and evicts those with more",
 			From: "QoS-driven scheduling, JISA 2020, algorithm 1", Evicts: true,
-			When: sched.Trigger{Watchdog: 30 * cluster.Second, Patient: true},
+			When: sched.Trigger{Watchdog: 30 * cluster.Second, IgnoreOutcomes: true},
 			make: newQoS,
 		},
 		{

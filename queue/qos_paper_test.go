@@ -24,7 +24,7 @@ func TestQoSSlack(t *testing.T) {
 // oneSlot is a node with room for one task, and rounds only when a task comes.
 func oneSlot(t *testing.T, classes ...cluster.Class) *lab {
 	t.Helper()
-	l := newLabOf(t, policyNamed(t, "qos"), classes, sched.Trigger{Patient: true})
+	l := newLabOf(t, policyNamed(t, "qos"), classes, sched.Trigger{IgnoreOutcomes: true})
 	l.node(1, 1)
 	return l
 }

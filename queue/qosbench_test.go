@@ -28,7 +28,7 @@ func newPromisedLab(b *testing.B, nodes, running, waiting int, calm bool) *promi
 	for i := range classes {
 		classes[i].Margin, classes[i].Restart = 10*cluster.Second, 2*cluster.Second
 	}
-	l := newLabOf(b, policyNamed(b, "qos"), classes, sched.Trigger{Watchdog: 10 * cluster.Second, Patient: true})
+	l := newLabOf(b, policyNamed(b, "qos"), classes, sched.Trigger{Watchdog: 10 * cluster.Second, IgnoreOutcomes: true})
 	p := &promisedLab{lab: l, source: rand.New(rand.NewPCG(uint64(nodes), uint64(waiting)))}
 	for i := range nodes {
 		size := []int64{500, 500, 500, 250, 1000}[i%5]

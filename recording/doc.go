@@ -28,9 +28,10 @@
 //	           availability and budget in millionths, margin, restart, urgency, tier,
 //	           size, redundancy and replicas, as in cluster.Class
 //	lanes      as in sched.Lane; user is the one whose jobs a lane owns; omitted:
-//	           every job that no lane before it owns; patient as in sched.Trigger;
-//	           criteria are how the policy sla orders its queue, each with weight,
-//	           function, indifference and preference; omitted: the policy's own.
+//	           every job that no lane before it owns; patient is IgnoreOutcomes of
+//	           sched.Trigger; criteria are how the policy sla orders its queue, each
+//	           with weight, function, indifference and preference; omitted: the
+//	           policy's own.
 //	           Times are in microseconds, here and below
 //
 // Each line after it is one call on the core, in the order in which they were

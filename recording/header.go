@@ -46,8 +46,8 @@ type Lane struct {
 	// Races is, in a replay, who won the races of the lane's policy.
 	Races               *Races       `json:"-"`
 	Heartbeat, Watchdog cluster.Time `json:"-"`
-	// Patient is as sched.Trigger has it.
-	Patient bool `json:"patient,omitempty"`
+	// IgnoreOutcomes is as sched.Trigger has it; on the wire it is "patient".
+	IgnoreOutcomes bool `json:"patient,omitempty"`
 	// Criteria are those of the policy sla; none is the policy's own.
 	Criteria []Criterion `json:"criteria,omitempty"`
 }

@@ -133,7 +133,7 @@ func newCore(h *Header, build func(Lane) (sched.Policy, error)) (*sched.Core, er
 			return nil, err
 		}
 		lanes = append(lanes, sched.Lane{
-			Name: l.Name, Owns: l.Owns(), Policy: policy, When: sched.Trigger{Heartbeat: l.Heartbeat, Watchdog: l.Watchdog, Patient: l.Patient},
+			Name: l.Name, Owns: l.Owns(), Policy: policy, When: sched.Trigger{Heartbeat: l.Heartbeat, Watchdog: l.Watchdog, IgnoreOutcomes: l.IgnoreOutcomes},
 		})
 	}
 	return sched.New(cluster.NewState(h.Kinds, h.Classes), lanes...)

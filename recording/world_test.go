@@ -30,7 +30,7 @@ func header(policy string, seed uint64) recording.Header {
 		Classes: []cluster.Class{{Name: "gold", Importance: 1}, {Name: "silver", Importance: 2}},
 		Lanes: []recording.Lane{
 			{Name: "odd", Policy: policy, Seed: seed, Ties: "random", User: "odd"},
-			{Name: "rest", Policy: policy, Seed: seed + 1, Ties: "fixed", Watchdog: 3 * cluster.Second, Patient: true},
+			{Name: "rest", Policy: policy, Seed: seed + 1, Ties: "fixed", Watchdog: 3 * cluster.Second, IgnoreOutcomes: true},
 		},
 	}
 }
@@ -78,7 +78,7 @@ func newCore(tb testing.TB, h recording.Header) *sched.Core {
 			tb.Fatal(err)
 		}
 		lanes = append(lanes, sched.Lane{
-			Name: l.Name, Owns: l.Owns(), Policy: policy, When: sched.Trigger{Heartbeat: l.Heartbeat, Watchdog: l.Watchdog, Patient: l.Patient},
+			Name: l.Name, Owns: l.Owns(), Policy: policy, When: sched.Trigger{Heartbeat: l.Heartbeat, Watchdog: l.Watchdog, IgnoreOutcomes: l.IgnoreOutcomes},
 		})
 	}
 	core, err := sched.New(cluster.NewState(h.Kinds, h.Classes), lanes...)

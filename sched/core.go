@@ -109,7 +109,7 @@ func (c *Core) Observe(now cluster.Time, in []cluster.Event, out []Decision) ([]
 	out = c.notice(out)
 	for i := range c.lanes {
 		l := &c.lanes[i]
-		l.dirty = l.dirty || l.When.Patient && outside && c.waiting()
+		l.dirty = l.dirty || l.When.IgnoreOutcomes && outside && c.waiting()
 	}
 	if c.state.LogEnd()-c.trimmed > maxLag {
 		c.trim()
@@ -147,7 +147,7 @@ func (c *Core) assign(j cluster.JobID) {
 }
 
 // notice looks at what the events changed: who has cause for a round, but for
-// patient lanes, and which reserved tasks may start.
+// lanes that ignore outcomes, and which reserved tasks may start.
 func (c *Core) notice(out []Decision) []Decision {
 	for c.noticed < c.state.LogEnd() {
 		touches, ok := c.state.ChangesSince(c.noticed)
@@ -165,28 +165,28 @@ func (c *Core) notice(out []Decision) []Decision {
 			}
 		case cluster.Tasks:
 			t := c.state.Task(cluster.TaskID(touch.Row))
-			if lane := c.ownerOf(t); lane != noLane && t.Phase == cluster.Waiting && !c.lanes[lane].When.Patient {
+			if lane := c.ownerOf(t); lane != noLane && t.Phase == cluster.Waiting && !c.lanes[lane].When.IgnoreOutcomes {
 				c.lanes[lane].dirty = true
 			}
 		case cluster.Constraints:
-			c.stir()
+			c.markLanesDirty()
 		case cluster.Jobs, cluster.Shapes, cluster.Tables:
 		}
 	}
 	return out
 }
 
-// noticeNode gives every lane that is not patient cause for a round if anybody
+// noticeNode gives every lane that does not ignore outcomes cause for a round if anybody
 // waits, and lets reserved tasks of the node start.
 func (c *Core) noticeNode(n cluster.NodeID, out []Decision) []Decision {
-	c.stir()
+	c.markLanesDirty()
 	return c.promote(n, out)
 }
 
-// stir gives every lane that is not patient cause for a round if anybody waits.
-func (c *Core) stir() {
+// markLanesDirty gives every lane that does not ignore outcomes cause for a round if anybody waits.
+func (c *Core) markLanesDirty() {
 	for i := range c.lanes {
-		c.lanes[i].dirty = c.lanes[i].dirty || c.waiting() && !c.lanes[i].When.Patient
+		c.lanes[i].dirty = c.lanes[i].dirty || c.waiting() && !c.lanes[i].When.IgnoreOutcomes
 	}
 }
 
@@ -227,7 +227,7 @@ func (c *Core) advance(now cluster.Time) {
 	before := c.state.LogEnd()
 	c.state.Advance(now)
 	if c.state.LogEnd() != before {
-		c.stir()
+		c.markLanesDirty()
 	}
 }
 
@@ -341,15 +341,15 @@ func (c *Core) Finish(r *Round, now cluster.Time, out []Decision) []Decision {
 	l.wake = max(r.plan.Wake, now)
 	c.counts.Ticks += r.plan.Ticks
 	refused := 0
-	insistent, insists := l.Policy.(Insistent)
+	replanner, replans := l.Policy.(Replanner)
 	for i := range r.plan.Bundles() {
 		var ok bool
 		if out, ok = c.commit(r.lane, r.plan.Bundle(i), out); ok {
 			continue
 		}
 		refused++
-		if insists {
-			out = c.insist(r.lane, insistent, r.plan.Bundle(i), out)
+		if replans {
+			out = c.replan(r.lane, replanner, r.plan.Bundle(i), out)
 		}
 	}
 	c.counts.Refused += int64(refused)
@@ -364,12 +364,12 @@ func (c *Core) Finish(r *Round, now cluster.Time, out []Decision) []Decision {
 	return out
 }
 
-// insist lets the policy plan once more for what was refused, and commits that.
-func (c *Core) insist(lane int, policy Insistent, refused []Action, out []Decision) []Decision {
+// replan lets the policy plan once more for what was refused, and commits that.
+func (c *Core) replan(lane int, policy Replanner, refused []Action, out []Decision) []Decision {
 	var plan Plan
 	plan.Reset()
 	c.state.Begin()
-	policy.Insist(&Trial{state: c.state}, refused, &plan)
+	policy.Replan(&Trial{state: c.state}, refused, &plan)
 	c.state.End()
 	c.counts.Ticks += plan.Ticks
 	for i := range plan.Bundles() {
@@ -430,7 +430,7 @@ func (c *Core) commit(lane int, bundle []Action, out []Decision) ([]Decision, bo
 		out = c.notice(out)
 	}
 	if attracts { // whom nobody may place before this one came
-		c.stir()
+		c.markLanesDirty()
 	}
 	return out, true
 }

@@ -25,11 +25,11 @@ type Trigger struct {
 	// Watchdog starts a round so long after the last one if tasks wait,
 	// although nothing happened; 0 is never.
 	Watchdog cluster.Time
-	// Patient says that what comes of decisions is no cause: that a run began or
+	// IgnoreOutcomes says that what comes of decisions is no cause: that a run began or
 	// left, was refused or stayed. What comes from outside is: a task that comes
 	// or goes, a node, a set. Whom an eviction lets wait then waits for the next
 	// of these, or for the watchdog.
-	Patient bool
+	IgnoreOutcomes bool
 }
 
 // lane is a Lane and where it stands.
@@ -61,7 +61,7 @@ func (l *lane) dueAt(now cluster.Time, waiting bool, unprotected cluster.Time) c
 	if l.When.Watchdog > 0 && waiting {
 		due = min(due, l.lastRun+l.When.Watchdog)
 	}
-	if waiting && !l.When.Patient {
+	if waiting && !l.When.IgnoreOutcomes {
 		due = min(due, unprotected)
 	}
 	due = max(due, now)

@@ -108,11 +108,11 @@ func TestTogetherOrNotAtAll(t *testing.T) {
 	}
 }
 
-// stubborn is a policy that plans a placement on a node that is full, and insists on one after the
-// other.
+// stubborn is a policy that plans a placement on a node that is full, and each time it
+// is asked to replan, on each of its nodes.
 type stubborn struct {
 	idle
-	insists []cluster.NodeID
+	replans []cluster.NodeID
 }
 
 func (p *stubborn) Plan(_ *sched.Trial, c *sched.Changed, _ int64, out *sched.Plan) {
@@ -123,22 +123,22 @@ func (p *stubborn) Plan(_ *sched.Trial, c *sched.Changed, _ int64, out *sched.Pl
 	out.Ticks = 10
 }
 
-func (p *stubborn) Insist(_ *sched.Trial, refused []sched.Action, out *sched.Plan) {
-	for _, n := range p.insists {
+func (p *stubborn) Replan(_ *sched.Trial, refused []sched.Action, out *sched.Plan) {
+	for _, n := range p.replans {
 		out.Add(sched.Action{Kind: sched.Place, Task: refused[0].Task, Node: n})
 		out.Close()
 	}
 	out.Ticks = 3
 }
 
-// TestInsist: what commit refuses may be planned once more at once; each bundle that is refused then
+// TestReplan: what commit refuses may be planned once more at once; each bundle that is refused then
 // counts as well, and so does the effort.
-func TestInsist(t *testing.T) {
+func TestReplan(t *testing.T) {
 	for _, tc := range []struct {
-		insists         []cluster.NodeID
+		replans         []cluster.NodeID
 		placed, refused int64
 	}{{nil, 0, 1}, {[]cluster.NodeID{1}, 1, 1}, {[]cluster.NodeID{0, 0}, 0, 3}, {[]cluster.NodeID{0, 1}, 1, 2}} {
-		core, err := sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu"}}, nil), sched.Lane{Name: "l", Policy: &stubborn{insists: tc.insists}})
+		core, err := sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu"}}, nil), sched.Lane{Name: "l", Policy: &stubborn{replans: tc.replans}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func TestInsist(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c := core.Counts(); c.Placed != tc.placed || c.Refused != tc.refused || c.Ticks != 13 || int64(len(out)) != tc.placed {
-			t.Errorf("who insists on %v: %d decisions, counted %+v; want %d placed, %d refused, 13 ticks", tc.insists, len(out), c, tc.placed, tc.refused)
+			t.Errorf("who replans on %v: %d decisions, counted %+v; want %d placed, %d refused, 13 ticks", tc.replans, len(out), c, tc.placed, tc.refused)
 		}
 	}
 }

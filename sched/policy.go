@@ -20,13 +20,13 @@ type Policy interface {
 	Why(t *Trial, task cluster.TaskID) Reason
 }
 
-// Insistent is a policy whose rounds are long, so that others take what it planned with, again
+// Replanner is a policy whose rounds are long, so that others take what it planned with, again
 // and again.
-type Insistent interface {
-	// Insist may plan anew for a bundle that commit has just refused, on the state as
+type Replanner interface {
+	// Replan may plan anew for a bundle that commit has just refused, on the state as
 	// it is: nothing happens between that and the commit of this plan. It decides at once,
 	// as all others wait for it.
-	Insist(t *Trial, refused []Action, out *Plan)
+	Replan(t *Trial, refused []Action, out *Plan)
 }
 
 // Changed names the rows that a policy has to look at again, each once.

@@ -32,10 +32,10 @@ func (g appraised) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sch
 	g.gaps.relative.Add(cluster.Time(out.Gap.Relative()))
 }
 
-// insisting is such a policy that wants to hear what commit refused.
-type insisting struct {
+// replanning is such a policy that plans again what commit refused.
+type replanning struct {
 	appraised
-	sched.Insistent
+	sched.Replanner
 }
 
 // count lets the gaps of all lanes be counted.
@@ -47,8 +47,8 @@ func (g *gaps) count(lanes []sched.Lane) []sched.Lane {
 		}
 		watched := appraised{lanes[i].Policy, g}
 		lanes[i].Policy = watched
-		if insistent, insists := watched.Policy.(sched.Insistent); insists {
-			lanes[i].Policy = insisting{watched, insistent}
+		if replanner, replans := watched.Policy.(sched.Replanner); replans {
+			lanes[i].Policy = replanning{watched, replanner}
 		}
 	}
 	return lanes

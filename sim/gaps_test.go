@@ -9,25 +9,25 @@ import (
 // stubborn plans nothing until something was refused.
 type stubborn struct {
 	sched.Policy
-	heard int
+	refused int
 }
 
-func (s *stubborn) Insist(*sched.Trial, []sched.Action, *sched.Plan) { s.heard++ }
+func (s *stubborn) Replan(*sched.Trial, []sched.Action, *sched.Plan) { s.refused++ }
 
-// A policy that wants to hear what was refused still does behind the counter of gaps, and one
+// A policy that replans what was refused still does behind the counter of gaps, and one
 // that does not is not asked.
-func TestCountedPoliciesStayInsistent(t *testing.T) {
+func TestCountedPoliciesStillReplan(t *testing.T) {
 	policy := &stubborn{}
 	lanes := (&gaps{}).count([]sched.Lane{{Policy: policy}, {Policy: lane(t, "kube")[0].Policy}})
-	insistent, is := lanes[0].Policy.(sched.Insistent)
+	replanner, is := lanes[0].Policy.(sched.Replanner)
 	if !is {
-		t.Fatal("the policy is not insistent any more")
+		t.Fatal("the policy does not replan any more")
 	}
-	insistent.Insist(nil, nil, nil)
-	if policy.heard != 1 {
-		t.Errorf("it heard of %d refusals", policy.heard)
+	replanner.Replan(nil, nil, nil)
+	if policy.refused != 1 {
+		t.Errorf("it was given %d refusals", policy.refused)
 	}
-	if _, is := lanes[1].Policy.(sched.Insistent); is {
-		t.Error("kube is insistent")
+	if _, is := lanes[1].Policy.(sched.Replanner); is {
+		t.Error("kube replans")
 	}
 }

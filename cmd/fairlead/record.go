@@ -94,7 +94,7 @@ func (s *simulation) beginRecord(j *job, config *sim.Config, r *recorded) error 
 		Lanes: []recording.Lane{{
 			Name: j.policy, Policy: j.policy, Seed: j.seed, Ties: config.Setup.TieBreak,
 			Solver: config.Setup.Solver, Migrations: int(config.Setup.Migrations),
-			Heartbeat: when.Heartbeat, Watchdog: when.Watchdog, Patient: when.Patient,
+			Heartbeat: when.Heartbeat, Watchdog: when.Watchdog, IgnoreOutcomes: when.IgnoreOutcomes,
 			Criteria: recordedCriteria(config.Classes.Criteria),
 		}},
 	}

@@ -6,7 +6,7 @@
 // A round poses the state as a constraint.Problem, solves it, and makes a bundle of each
 // application, or of several that need one another. What commit refuses, because somebody else took the room meanwhile, waits for
 // the next round, in which all the others are where they were put; what was refused
-// MostRefusals times is planned once more by Insist, at commit, where nobody comes between.
+// MostRefusals times is planned once more by Replan, at commit, where nobody comes between.
 package lane
 
 import (
@@ -29,7 +29,7 @@ type Options struct {
 	// the state says that the solver of integer programs is ready; nil leaves it as it is. It
 	// then has what Solve leaves of the effort of a round, of which Solve has half.
 	Repair func(p *constraint.Problem, found constraint.Assignment, budget int64) (constraint.Assignment, int64)
-	// Quick places one application at once: what Insist uses.
+	// Quick places one application at once: what Replan uses.
 	Quick Solver
 	// Ticks limits a round; 0 leaves that to the solver.
 	Ticks int64
@@ -153,10 +153,10 @@ func (p *Policy) note(t cluster.TaskID, now ownTask) {
 	p.own[t] = now
 }
 
-// Insist plans an application once more that was refused too often, with those that came in
+// Replan plans an application once more that was refused too often, with those that came in
 // one bundle with it, on the state as it is at commit: what it finds there nobody can take any
 // more.
-func (p *Policy) Insist(t *sched.Trial, refused []sched.Action, out *sched.Plan) {
+func (p *Policy) Replan(t *sched.Trial, refused []sched.Action, out *sched.Plan) {
 	s := t.State()
 	var jobs []cluster.JobID
 	often := false
@@ -182,7 +182,7 @@ func (p *Policy) Insist(t *sched.Trial, refused []sched.Action, out *sched.Plan)
 }
 
 // waitingTasks are the lane's tasks that wait, in the order of jobs as their first task
-// came, and then of tasks. Where Insist asks, some that waited may be gone.
+// came, and then of tasks. Where Replan asks, some that waited may be gone.
 func (p *Policy) waitingTasks(s *cluster.State, wanted func(cluster.JobID) bool) []cluster.TaskID {
 	var list []cluster.TaskID
 	for row := range p.own {

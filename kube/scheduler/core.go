@@ -68,7 +68,7 @@ func (s *Scheduler) restart(cause string) error {
 		lane := recording.Lane{
 			Name: p.SchedulerName, Policy: p.Policy, Seed: p.Seed, Ties: p.TieBreak, User: p.SchedulerName,
 			Solver: p.Solver, Migrations: p.Migrations,
-			Heartbeat: info.When.Heartbeat, Watchdog: info.When.Watchdog, Patient: info.When.Patient,
+			Heartbeat: info.When.Heartbeat, Watchdog: info.When.Watchdog, IgnoreOutcomes: info.When.IgnoreOutcomes,
 			Criteria: s.criteria(),
 		}
 		header.Lanes = append(header.Lanes, lane)

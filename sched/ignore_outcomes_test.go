@@ -16,13 +16,13 @@ func (idle) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
 	return sched.Explain(t.State(), task)
 }
 
-// TestPatient counts the rounds of a lane for which outcomes are no cause, beside one
+// TestIgnoreOutcomes counts the rounds of a lane for which outcomes are no cause, beside one
 // for which they are.
-func TestPatient(t *testing.T) {
+func TestIgnoreOutcomes(t *testing.T) {
 	const second = cluster.Second
-	for _, patient := range []bool{true, false} {
+	for _, ignore := range []bool{true, false} {
 		s := cluster.NewState([]cluster.Kind{{Name: "cpu"}}, []cluster.Class{{Name: "all"}})
-		core, err := sched.New(s, sched.Lane{Name: "l", Policy: idle{}, When: sched.Trigger{Watchdog: 30 * second, Patient: patient}})
+		core, err := sched.New(s, sched.Lane{Name: "l", Policy: idle{}, When: sched.Trigger{Watchdog: 30 * second, IgnoreOutcomes: ignore}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,11 +33,11 @@ func TestPatient(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := core.Counts().Rounds - before; got != want {
-				t.Errorf("patient %v: %d rounds at %v, want %d", patient, got, at, want)
+				t.Errorf("ignoring outcomes %v: %d rounds at %v, want %d", ignore, got, at, want)
 			}
 		}
 		outcomes := int64(1)
-		if patient {
+		if ignore {
 			outcomes = 0
 		}
 		step(0, 1,
@@ -47,7 +47,7 @@ func TestPatient(t *testing.T) {
 		step(10*second, 1, cluster.TaskFound{Task: 0, Seq: 1, Node: 0})
 		step(20*second, outcomes, cluster.TaskLeft{Task: 0, Attempt: 1})
 		if want := (10+10*cluster.Time(outcomes))*second + 30*second; core.Wake(20*second) != want {
-			t.Errorf("patient %v: the watchdog is due at %v, want %v", patient, core.Wake(20*second), want)
+			t.Errorf("ignoring outcomes %v: the watchdog is due at %v, want %v", ignore, core.Wake(20*second), want)
 		}
 		step(60*second, 1)
 		step(61*second, 1-outcomes, cluster.TaskEnded{Task: 0, Seq: 1})
