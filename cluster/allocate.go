@@ -146,10 +146,10 @@ func (s *State) Crowded(t TaskID, n NodeID) bool { return s.crowded(t, n) }
 func (s *State) crowded(t TaskID, n NodeID) bool {
 	task := &s.task[t]
 	most, beside := atMost(s.shape[task.Shape].PerNode), int32(0)
-	for r, g := range s.ghosts { // mostly there is none
-		if g.node == n && g.job == task.Job && r.task != t {
+	for r, o := range s.orphans { // mostly there is none
+		if o.node == n && o.job == task.Job && r.task != t {
 			beside++
-			most = min(most, atMost(g.most))
+			most = min(most, atMost(o.most))
 		}
 	}
 	for _, other := range s.node[n].tasks {

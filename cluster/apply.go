@@ -196,9 +196,9 @@ func (s *State) nodeLost(e NodeLost) error {
 			s.noteTask(t)
 		}
 	}
-	for r, g := range s.ghosts {
-		if g.node == e.Node {
-			delete(s.ghosts, r)
+	for r, o := range s.orphans {
+		if o.node == e.Node {
+			delete(s.orphans, r)
 		}
 	}
 	s.count(e.Node, -1)

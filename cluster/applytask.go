@@ -7,7 +7,7 @@ import (
 
 // This file applies the events of tasks. A run that is not the task's current
 // one is stale; one exception is a run that was given up and began after all:
-// a waiting or gated task takes it back, any other leaves it as a ghost that
+// a waiting or gated task takes it back, any other leaves it as an orphan that
 // takes room until it is gone.
 
 func (s *State) taskSubmitted(e TaskSubmitted) error {
@@ -218,7 +218,7 @@ func (s *State) taskStarted(e TaskStarted) error {
 	if task.Phase == Absent || e.Attempt <= task.Base || e.Attempt > task.Attempt {
 		return ErrOrphan // nothing is known of its demand any more
 	}
-	return s.haunt(e)
+	return s.addOrphan(e)
 }
 
 // startedAgain hears of the beginning of a run that is known, and perhaps told
@@ -233,16 +233,16 @@ func (s *State) startedAgain(e TaskStarted) error {
 	return nil
 }
 
-// haunt takes room for a run whose task has moved on.
-func (s *State) haunt(e TaskStarted) error {
+// addOrphan takes room for a run whose task has moved on.
+func (s *State) addOrphan(e TaskStarted) error {
 	key := run{e.Task, e.Attempt}
-	if _, known := s.ghosts[key]; known {
+	if _, known := s.orphans[key]; known {
 		return ErrStale
 	}
 	task := &s.task[e.Task]
 	grant := s.intoRange(task.Shape, e.Grant)
 	r := room{s.grantOr(task.Shape, grant), s.foundDevices(task.Shape, e.Node, e.Devices)}
-	s.ghosts[key] = ghost{e.Node, r, task.Job, s.shape[task.Shape].PerNode}
+	s.orphans[key] = orphan{e.Node, r, task.Job, s.shape[task.Shape].PerNode}
 	s.take(e.Node, r, 1)
 	s.leave(e.Node, r, 1)
 	s.noteNode(e.Node)
@@ -264,11 +264,11 @@ func (s *State) bindRefused(e BindRefused) error {
 
 func (s *State) taskLeft(e TaskLeft) error {
 	key := run{e.Task, e.Attempt}
-	if g, haunted := s.ghosts[key]; haunted {
-		delete(s.ghosts, key)
-		s.take(g.node, g.room, -1)
-		s.leave(g.node, g.room, -1)
-		s.noteNode(g.node)
+	if o, isOrphan := s.orphans[key]; isOrphan {
+		delete(s.orphans, key)
+		s.take(o.node, o.room, -1)
+		s.leave(o.node, o.room, -1)
+		s.noteNode(o.node)
 		return nil
 	}
 	task, err := s.running(e.Task, e.Attempt)

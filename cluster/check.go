@@ -73,9 +73,9 @@ func (s *State) checkNodes() error {
 		case Absent, Gated, Waiting, Starting, Running, phases:
 		}
 	}
-	for _, g := range s.ghosts {
-		s.add(used, g.node, g.demand, 1)
-		s.add(leaving, g.node, g.demand, 1)
+	for _, o := range s.orphans {
+		s.add(used, o.node, o.demand, 1)
+		s.add(leaving, o.node, o.demand, 1)
 	}
 	total := Totals{Capacity: make(Vector, len(s.kinds)), Used: make(Vector, len(s.kinds))}
 	for i := range s.node {
@@ -131,11 +131,11 @@ func (s *State) checkDevicesOf(n NodeID) error {
 			return err
 		}
 	}
-	for _, g := range s.ghosts {
-		if g.node != n {
+	for _, o := range s.orphans {
+		if o.node != n {
 			continue
 		}
-		if err := hold(g.room, true); err != nil {
+		if err := hold(o.room, true); err != nil {
 			return err
 		}
 	}

@@ -135,7 +135,7 @@ type (
 	// new demand is a range, by no more than it takes to come into it. A
 	// reserved task waits again if the node has no room for its new shape, does
 	// not admit it, or it may not stand beside what is there; a leaving task
-	// gives up its next node for the same reasons. A ghost keeps the demand
+	// gives up its next node for the same reasons. An orphan keeps the demand
 	// that it began with.
 	TaskReshaped struct {
 		Task     TaskID

@@ -84,7 +84,7 @@ func (h *history) mayTake(t TaskID, grant Vector) bool {
 	return true
 }
 
-// held sums what everybody but the task takes of the node, ghosts included.
+// held sums what everybody but the task takes of the node, orphans included.
 func (h *history) held(n NodeID, but TaskID) Vector {
 	sum := make(Vector, len(h.s.kinds))
 	add := func(demand Vector) {
@@ -104,9 +104,9 @@ func (h *history) held(n NodeID, but TaskID) Vector {
 			add(h.takes(task, task.NextGrant()))
 		}
 	}
-	for _, g := range h.s.ghosts {
-		if g.node == n {
-			add(g.demand)
+	for _, o := range h.s.orphans {
+		if o.node == n {
+			add(o.demand)
 		}
 	}
 	return sum

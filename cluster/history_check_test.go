@@ -30,7 +30,7 @@ func dump(s *State) string {
 		}
 	}
 	return fmt.Sprint("now ", s.now, "\nnodes ", s.node, s.capacity, s.limit, s.used, s.leaving, told(s.usage), s.total,
-		"\ntasks ", s.task, told(grants), told(s.input), s.inPhase, s.ghosts, "\nrest ", s.job, s.shape, s.set, s.undo.on, len(s.undo.entries)) + dumpConstraints(s)
+		"\ntasks ", s.task, told(grants), told(s.input), s.inPhase, s.orphans, "\nrest ", s.job, s.shape, s.set, s.undo.on, len(s.undo.entries)) + dumpConstraints(s)
 }
 
 // check holds the state to what must be true after every step.

@@ -273,7 +273,7 @@ func (h *history) apply() (string, error) {
 	case err == nil:
 		h.ran[fmt.Sprintf("%T", e)]++
 	case errors.Is(err, ErrOrphan) && h.calm:
-		return what, errors.New("a ghost in a calm history")
+		return what, errors.New("an orphan in a calm history")
 	case errors.Is(err, ErrOrphan):
 	case dump(h.s) != before:
 		return what, fmt.Errorf("refused, and changed the state from\n%s to\n%s", before, dump(h.s))

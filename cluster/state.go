@@ -37,7 +37,7 @@ type State struct {
 
 	made    [Tables]int // how many rows of each table events have made so far
 	inPhase [phases]int
-	ghosts  map[run]ghost
+	orphans map[run]orphan
 
 	protected []protectionEnd // of the runs that events protect; a copy has none
 }
@@ -81,9 +81,9 @@ type run struct {
 	attempt uint32
 }
 
-// ghost is a run that exists although its task has moved on: a bind that was
+// orphan is a run that exists although its task has moved on: a bind that was
 // given up and happened after all. It takes room until it is gone.
-type ghost struct {
+type orphan struct {
 	node NodeID
 	room
 	job  JobID
@@ -113,7 +113,7 @@ func NewState(kinds []Kind, classes []Class) *State {
 		devices: slices.IndexFunc(kinds, func(k Kind) bool { return k.Devices }),
 		classes: slices.Clone(classes),
 		set:     make([]setRow, 1),
-		ghosts:  map[run]ghost{},
+		orphans: map[run]orphan{},
 		total:   Totals{Capacity: make(Vector, len(kinds)), Used: make(Vector, len(kinds))},
 	}
 }
@@ -222,8 +222,8 @@ func (s *State) Eligible(id SetID, n NodeID) bool {
 // Beside counts the other tasks of the job that take room on the node.
 func (s *State) Beside(j JobID, n NodeID, but TaskID) int {
 	count := 0
-	for r, g := range s.ghosts { // mostly there is none
-		if g.node == n && g.job == j && r.task != but {
+	for r, o := range s.orphans { // mostly there is none
+		if o.node == n && o.job == j && r.task != but {
 			count++
 		}
 	}
@@ -399,10 +399,10 @@ func (s *State) copyNode(from *State, n NodeID) {
 	if s.live[n] {
 		s.count(n, 1)
 	}
-	maps.DeleteFunc(s.ghosts, func(_ run, g ghost) bool { return g.node == n })
-	for r, g := range from.ghosts {
-		if g.node == n {
-			s.ghosts[r] = g
+	maps.DeleteFunc(s.orphans, func(_ run, o orphan) bool { return o.node == n })
+	for r, o := range from.orphans {
+		if o.node == n {
+			s.orphans[r] = o
 		}
 	}
 	s.copyTally(from, n)

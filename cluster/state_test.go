@@ -86,9 +86,9 @@ func TestShrinkingNode(t *testing.T) {
 	}
 }
 
-// TestGhost: a run that was given up and begins after all takes room from the
+// TestOrphan: a run that was given up and begins after all takes room from the
 // moment it is known until it is gone, and nobody else's room.
-func TestGhost(t *testing.T) {
+func TestOrphan(t *testing.T) {
 	s := newCluster(t)
 	place(t, s, 1, 0)
 	apply(t, s, 1, cluster.BindRefused{Task: 1, Attempt: 1})
@@ -99,19 +99,19 @@ func TestGhost(t *testing.T) {
 	}
 	picture(t, s, "n1  cpu 2/4 memory 1/8 \nn2  cpu 2/4 memory 1/8  a#1:starting\nwaiting: a#2 a#3\n")
 	if got := s.LeavingDemand(0)[0]; got != 2 {
-		t.Errorf("%d cpu leave n1, want the ghost's 2", got)
+		t.Errorf("%d cpu leave n1, want the orphan's 2", got)
 	}
 	if err := s.Apply(2*cluster.Second, cluster.TaskStarted{Task: 1, Attempt: 1, Node: 0}); !errors.Is(err, cluster.ErrStale) {
 		t.Errorf("the late run, reported twice, is answered with %v, want ErrStale", err)
 	}
-	// Room for two; the ghost holds one's, so that the second is reserved.
+	// Room for two; the orphan holds one's, so that the second is reserved.
 	place(t, s, 2, 0)
 	place(t, s, 3, 0)
 	picture(t, s, "n1  cpu 6/4! memory 3/8  a#2:starting a#3:reserved\nn2  cpu 2/4 memory 1/8  a#1:starting\n")
 	if _, _, ok := s.Promote(0); ok {
-		t.Error("promoted into the ghost's room")
+		t.Error("promoted into the orphan's room")
 	}
-	apply(t, s, 3, cluster.TaskEnded{Task: 1, Seq: 1}) // the ghost outlives its task
+	apply(t, s, 3, cluster.TaskEnded{Task: 1, Seq: 1}) // the orphan outlives its task
 	picture(t, s, "n1  cpu 6/4! memory 3/8  a#2:starting a#3:reserved\nn2  cpu 0/4 memory 0/8 \n")
 	apply(t, s, 4, cluster.TaskLeft{Task: 1, Attempt: 1})
 	if task, phase, ok := s.Promote(0); !ok || task != 3 || phase != cluster.Starting {
@@ -120,8 +120,8 @@ func TestGhost(t *testing.T) {
 	picture(t, s, "n1  cpu 4/4 memory 2/8  a#2:starting a#3:starting\nn2  cpu 0/4 memory 0/8 \n")
 }
 
-// TestGhostOfLostNode: a ghost dies with its node.
-func TestGhostOfLostNode(t *testing.T) {
+// TestOrphanOfLostNode: an orphan dies with its node.
+func TestOrphanOfLostNode(t *testing.T) {
 	s := newCluster(t)
 	place(t, s, 1, 0)
 	apply(t, s, 1, cluster.BindRefused{Task: 1, Attempt: 1})
@@ -147,9 +147,9 @@ func TestNotBesideItself(t *testing.T) {
 	picture(t, s, "n1  cpu 4/4 memory 2/8  a#1:leaving>n2 a#2:starting\nn2  cpu 2/4 memory 1/8  a#1:coming\nwaiting: a#3\n")
 }
 
-// TestMirrorSeesGhostsAndShapes: a copy that follows by CopyRow knows the
-// ghosts, and how many tasks each shape has (found by TestHistories, seed 0).
-func TestMirrorSeesGhostsAndShapes(t *testing.T) {
+// TestMirrorSeesOrphansAndShapes: a copy that follows by CopyRow knows the
+// orphans, and how many tasks each shape has (found by TestHistories, seed 0).
+func TestMirrorSeesOrphansAndShapes(t *testing.T) {
 	s := newCluster(t)
 	mirror := cluster.NewState(s.Kinds(), s.Classes())
 	place(t, s, 1, 0)

@@ -15,7 +15,7 @@ func (s *simulation) loseNode(row cluster.NodeID) {
 	for _, t := range slices.Clone(s.nodes.list[row].runs) {
 		task := &s.tasks.list[t]
 		if task.node != row || task.phase == idle {
-			s.exorcise(t, func(g ghost) bool { return g.node == row })
+			s.removeOrphans(t, func(o orphan) bool { return o.node == row })
 			continue
 		}
 		s.stop(t)

@@ -134,7 +134,7 @@ func (s *simulation) overhead(t *task) cluster.Time {
 }
 
 // begin lets an allocation that is ready work. One that was given up begins
-// all the same, as a ghost beside whatever the task does by now.
+// all the same, as an orphan beside whatever the task does by now.
 func (s *simulation) begin(r timer) {
 	t := &s.tasks.list[r.task]
 	if t.phase == beginning && t.attempt == r.attempt {
@@ -150,20 +150,20 @@ func (s *simulation) begin(r timer) {
 		return
 	}
 	s.nodes.arrive(r.task, r.node, was.room)
-	t.ghosts = append(t.ghosts, ghost{r.attempt, r.node, was.room})
+	t.orphans = append(t.orphans, orphan{r.attempt, r.node, was.room})
 	s.tell(cluster.TaskStarted{Task: r.task, Attempt: r.attempt, Node: r.node, Devices: was.devices, Grant: was.demand})
 }
 
-// adopt makes a ghost the task's run if the core, which was just told of it,
+// adopt makes an orphan the task's run if the core, which was just told of it,
 // takes it for that. Otherwise the core has said that it must leave.
 func (s *simulation) adopt(started cluster.TaskStarted, row *cluster.Task) {
 	t := &s.tasks.list[started.Task]
-	at := slices.IndexFunc(t.ghosts, func(g ghost) bool { return g.attempt == started.Attempt && g.node == started.Node })
+	at := slices.IndexFunc(t.orphans, func(o orphan) bool { return o.attempt == started.Attempt && o.node == started.Node })
 	if at < 0 || row.Seq != t.seq || row.Attempt != started.Attempt || row.Phase != cluster.Running || t.phase != idle {
 		return
 	}
-	t.node, t.devices, t.grant, t.attempt = started.Node, t.ghosts[at].devices, t.ghosts[at].demand, started.Attempt
-	t.ghosts = slices.Delete(t.ghosts, at, at+1)
+	t.node, t.devices, t.grant, t.attempt = started.Node, t.orphans[at].devices, t.orphans[at].demand, started.Attempt
+	t.orphans = slices.Delete(t.orphans, at, at+1)
 	s.work(started.Task)
 	s.fetch(started.Task)
 }
@@ -186,17 +186,17 @@ func (s *simulation) refuse(r timer) {
 	s.say(cluster.BindRefused{Task: r.task, Attempt: r.attempt})
 }
 
-// evict tells a run to go. One that is not there has gone already; a ghost
+// evict tells a run to go. One that is not there has gone already; an orphan
 // cannot refuse.
 func (s *simulation) evict(d sched.Decision) {
 	t := &s.tasks.list[d.Task]
 	faults := &s.cfg.World.Faults
 	own := t.attempt == d.Attempt && t.phase == working
-	haunts := slices.ContainsFunc(t.ghosts, func(g ghost) bool { return g.attempt == d.Attempt })
+	orphaned := slices.ContainsFunc(t.orphans, func(o orphan) bool { return o.attempt == d.Attempt })
 	switch {
 	case own && s.dice.falls(faults.EvictRefused):
 		s.say(cluster.EvictRefused{Task: d.Task, Attempt: d.Attempt})
-	case (own || haunts) && s.dice.falls(faults.EvictLate):
+	case (own || orphaned) && s.dice.falls(faults.EvictLate):
 		if own {
 			t.phase = leavingNow
 			s.rests(t)
@@ -219,18 +219,18 @@ func (s *simulation) leave(row cluster.TaskID, attempt uint32) {
 		s.stats.evicted(s.core.State().Task(row))
 		s.stop(row)
 	} else {
-		s.exorcise(row, func(g ghost) bool { return g.attempt == attempt })
+		s.removeOrphans(row, func(o orphan) bool { return o.attempt == attempt })
 	}
 	delete(s.tasks.given, run{row, attempt}) // what was told to leave does not begin any more
 	s.say(cluster.TaskLeft{Task: row, Attempt: attempt})
 }
 
-// exorcise removes the ghosts of a task that match.
-func (s *simulation) exorcise(row cluster.TaskID, match func(ghost) bool) {
+// removeOrphans removes the orphans of a task that match.
+func (s *simulation) removeOrphans(row cluster.TaskID, match func(orphan) bool) {
 	t := &s.tasks.list[row]
-	t.ghosts = slices.DeleteFunc(t.ghosts, func(g ghost) bool {
-		if match(g) {
-			s.nodes.depart(row, g.node, g.room)
+	t.orphans = slices.DeleteFunc(t.orphans, func(o orphan) bool {
+		if match(o) {
+			s.nodes.depart(row, o.node, o.room)
 			return true
 		}
 		return false
@@ -264,10 +264,10 @@ func (s *simulation) finish(row cluster.TaskID, why cause) {
 	if t.phase != idle {
 		s.stop(row)
 	}
-	for _, g := range t.ghosts {
-		s.tell(cluster.TaskLeft{Task: row, Attempt: g.attempt})
+	for _, o := range t.orphans {
+		s.tell(cluster.TaskLeft{Task: row, Attempt: o.attempt})
 	}
-	s.exorcise(row, func(ghost) bool { return true })
+	s.removeOrphans(row, func(orphan) bool { return true })
 	s.tell(cluster.TaskEnded{Task: row, Seq: t.seq, Finished: why == byItself && !t.fails})
 	s.ended = append(s.ended, ending{row, why})
 }

@@ -118,7 +118,7 @@ type task struct {
 	silent  bool             // the core may not know yet that the present run works
 	began   cluster.Time     // to work with the grant that it has
 	ends    cluster.Time     // when the work is done, if nothing comes between
-	ghosts  []ghost          // runs beside the present one
+	orphans []orphan         // runs beside the present one
 	warm    []cluster.NodeID // where it has run, for hot allocations
 }
 
@@ -166,8 +166,8 @@ func (t *task) label() string {
 	return fmt.Sprintf("%s#%d", t.name, t.copy)
 }
 
-// ghost is a run of a task that was given up and began after all.
-type ghost struct {
+// orphan is a run of a task that was given up and began after all.
+type orphan struct {
 	attempt uint32
 	node    cluster.NodeID
 	room
@@ -299,7 +299,7 @@ func (b *tasks) newTask(j *job) cluster.TaskID {
 	}
 	t := &b.list[row]
 	b.seq++
-	*t = task{seq: b.seq, job: j, node: cluster.NoNode, ghosts: t.ghosts[:0], warm: t.warm[:0]}
+	*t = task{seq: b.seq, job: j, node: cluster.NoNode, orphans: t.orphans[:0], warm: t.warm[:0]}
 	return row
 }
 

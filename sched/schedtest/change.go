@@ -31,7 +31,7 @@ func (w *world) holdSome() {
 			continue
 		}
 		w.report(func() cluster.Event {
-			t.held = !slices.ContainsFunc(w.order, func(r *wRun) bool { return r.task == t && r.known && !r.ghost })
+			t.held = !slices.ContainsFunc(w.order, func(r *wRun) bool { return r.task == t && r.known && !r.orphan })
 			return cluster.TaskGated{Task: t.row, Seq: t.seq}
 		}, func() {
 			if row := w.core.State().Task(t.row); row.Seq == t.seq && row.Phase == cluster.Gated {
@@ -68,7 +68,7 @@ func (w *world) reshaped(t *wTask) func() cluster.Event {
 	return func() cluster.Event {
 		t.shape = to
 		for _, r := range w.order {
-			if r.task == t && !r.ghost {
+			if r.task == t && !r.orphan {
 				r.reshape(w.shapes[to])
 			}
 		}

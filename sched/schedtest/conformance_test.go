@@ -105,8 +105,8 @@ func TestWorldIsHostile(t *testing.T) {
 		}
 		for _, r := range w.order {
 			for what, is := range map[string]bool{
-				"run": true, "refused": r.refused, "late begin": r.refused && r.reported, "taken back": r.refused && r.reported && !r.ghost,
-				"ghost": r.ghost, "told to leave": r.told,
+				"run": true, "refused": r.refused, "late begin": r.refused && r.reported, "taken back": r.refused && r.reported && !r.orphan,
+				"orphan run": r.orphan, "told to leave": r.told,
 			} {
 				if is {
 					count[what]++
@@ -126,7 +126,7 @@ func TestWorldIsHostile(t *testing.T) {
 	}
 	t.Log(count)
 	for what, least := range map[string]int{
-		"run": 2000, "refused": 100, "late begin": 20, "taken back": 5, "ghost": 20, "told to leave": 300, "stale": 300,
+		"run": 2000, "refused": 100, "late begin": 20, "taken back": 5, "orphan run": 20, "told to leave": 300, "stale": 300,
 		"orphan": 20, "refused bundle": 100, "evicted": 300, "node lost": 30, "node back": 30, "eviction refused": 20, "round in flight": 200, "found": 40, "short run": 50,
 		"gated": 50, "reshaped": 200, "set redefined": 30, "shape forgotten": 3, "usage": 60, "input": 500,
 		"ended": 50, "late copy": 5, "barred": 500, "constraint forgotten": 10, "granted": 30, "resized": 50,
@@ -159,7 +159,7 @@ func TestConformanceCanFail(t *testing.T) {
 		{name: "lost node", want: "node is not there", tamper: redirect(func(_ *world, _ sched.Decision, n *wNode) bool { return !n.known })},
 		{name: "two runs", want: "still runs", tamper: always(&tamper{decisions: func(w *world, ds []sched.Decision) []sched.Decision {
 			for _, r := range w.order {
-				if r.present && !r.ghost && !r.task.gone && !r.task.job.foreign {
+				if r.present && !r.orphan && !r.task.gone && !r.task.job.foreign {
 					return append(ds, sched.Decision{Kind: sched.Place, Task: r.id.task, Seq: r.task.seq, Attempt: r.id.attempt + 1000, Node: r.node.row})
 				}
 			}
@@ -171,7 +171,7 @@ func TestConformanceCanFail(t *testing.T) {
 		{name: "orphan tolerated", want: "not told to leave", tamper: always(&tamper{decisions: func(w *world, ds []sched.Decision) []sched.Decision {
 			kept := ds[:0]
 			for _, d := range ds {
-				if r := w.live[runID{d.Task, d.Attempt}]; d.Kind == sched.Place || r == nil || !r.ghost {
+				if r := w.live[runID{d.Task, d.Attempt}]; d.Kind == sched.Place || r == nil || !r.orphan {
 					kept = append(kept, d)
 				}
 			}

@@ -54,7 +54,7 @@ func granted(shape cluster.Shape, grant cluster.Vector) (cluster.Vector, error) 
 // obeyResize gives a run more or less, if that is in order.
 func (w *world) obeyResize(d sched.Decision) error {
 	r := w.live[runID{d.Task, d.Attempt}]
-	if r == nil || !r.known || r.ghost || r.node.row != d.Node || w.taskOf(d) == nil {
+	if r == nil || !r.known || r.orphan || r.node.row != d.Node || w.taskOf(d) == nil {
 		return errors.New("there is no such run")
 	}
 	takes, err := granted(r.shape, d.Grant)

@@ -148,7 +148,7 @@ func (w *world) end(t *wTask) {
 	t.dead = true
 	finished := slices.ContainsFunc(w.order, func(r *wRun) bool { return r.task == t && r.present && !r.told })
 	for _, r := range w.order {
-		if r.task != t || r.ghost {
+		if r.task != t || r.orphan {
 			continue
 		}
 		r.present = false
@@ -157,7 +157,7 @@ func (w *world) end(t *wTask) {
 	}
 	w.report(func() cluster.Event {
 		for _, r := range w.order {
-			if r.task == t && !r.ghost {
+			if r.task == t && !r.orphan {
 				r.known = false
 				r.present = r.present && !r.reported
 			}
@@ -409,7 +409,7 @@ func (w *world) begin(r *wRun) {
 		// to say that it must leave.
 		task := w.core.State().Task(r.id.task)
 		wanted := task.Seq == r.task.seq && task.Placed() && task.Attempt == r.id.attempt
-		r.ghost = r.ghost || r.reported && r.present && !wanted
+		r.orphan = r.orphan || r.reported && r.present && !wanted
 	})
 	switch {
 	case !w.hostile:
@@ -425,7 +425,7 @@ func (w *world) begin(r *wRun) {
 func (w *world) finishLater(r *wRun) {
 	w.post(cluster.Second+cluster.Time(w.chance.Int64N(int64(30*cluster.Second))), nil, func() {
 		switch {
-		case !r.present || r.ghost:
+		case !r.present || r.orphan:
 		case r.told: // its eviction may yet be refused
 			w.finishLater(r)
 		default:
@@ -442,7 +442,7 @@ func (w *world) obeyEvict(id runID) error {
 		w.post(w.soon(), func() cluster.Event { return cluster.TaskLeft{Task: id.task, Attempt: id.attempt} }, nil)
 		return nil
 	}
-	if r.protected > w.now && !r.ghost {
+	if r.protected > w.now && !r.orphan {
 		return fmt.Errorf("the run is protected until %v", r.protected)
 	}
 	already := r.told
@@ -451,7 +451,7 @@ func (w *world) obeyEvict(id runID) error {
 	case !r.present:
 		r.binding = false
 		w.reportLeft(r)
-	case !already && !r.ghost && !r.task.dead && w.falls(15):
+	case !already && !r.orphan && !r.task.dead && w.falls(15):
 		w.report(func() cluster.Event {
 			if !r.present {
 				return nil
@@ -478,7 +478,7 @@ func (w *world) protect(r *wRun) {
 		until = w.now + w.soon() + w.soon()
 	}
 	w.report(func() cluster.Event {
-		if r.known && r.present && !r.ghost {
+		if r.known && r.present && !r.orphan {
 			r.protected = until
 		}
 		w.count["protected"]++

@@ -27,7 +27,7 @@ func (w *world) judge(d sched.Decision) (*wRun, error) {
 		return nil, errors.New("the node is not there")
 	}
 	for _, r := range w.order {
-		if r.task == task && r.known && (r.present || r.binding) && (!r.ghost || !r.told) {
+		if r.task == task && r.known && (r.present || r.binding) && (!r.orphan || !r.told) {
 			return nil, fmt.Errorf("attempt %d still runs on node row %d", r.id.attempt, r.node.row)
 		}
 	}
@@ -148,7 +148,7 @@ func (w *world) check() error {
 		return err
 	}
 	for _, r := range w.order {
-		if r.present && r.reported && r.ghost && !r.told {
+		if r.present && r.reported && r.orphan && !r.told {
 			return fmt.Errorf("attempt %d of task row %d runs unwanted on node row %d and was not told to leave", r.id.attempt, r.id.task, r.node.row)
 		}
 	}

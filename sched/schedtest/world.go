@@ -114,7 +114,7 @@ type wRun struct {
 	told     bool // to leave
 
 	protected cluster.Time // until when it is not to be evicted, as reported
-	ghost     bool         // nobody wanted it any more when its beginning was reported
+	orphan    bool         // nobody wanted it any more when its beginning was reported
 }
 
 // flight is a round in flight.
