@@ -285,8 +285,8 @@ func (s *State) Promote(n NodeID) (TaskID, Phase, bool) {
 	}
 	at := slices.IndexFunc(s.node[n].tasks, func(t TaskID) bool { return s.task[t].Phase == Reserved })
 	t := s.node[n].tasks[at]
-	hope := s.hopes(t, n)
-	start := hope && s.devicesStand(t, n)
+	feasible := s.reservationFeasible(t, n)
+	start := feasible && s.devicesStand(t, n)
 	for k, q := range s.Demand(t) {
 		start = start && (q == 0 || s.standing(n, k)+q <= s.Limit(n)[k])
 	}
@@ -294,7 +294,7 @@ func (s *State) Promote(n NodeID) (TaskID, Phase, bool) {
 	case start:
 		s.node[n].reserved--
 		s.setPhase(t, Starting)
-	case !hope:
+	case !feasible:
 		s.leaveNode(t)
 	default:
 		return 0, Absent, false
@@ -304,10 +304,10 @@ func (s *State) Promote(n NodeID) (TaskID, Phase, bool) {
 	return t, s.task[t].Phase, true
 }
 
-// hopes reports whether the room that the task holds on the node, and that
+// reservationFeasible reports whether the room that the task holds on the node, and that
 // others have yet to leave, will be its own. The rules may have changed, or a
 // run been found, since it was promised.
-func (s *State) hopes(t TaskID, n NodeID) bool {
+func (s *State) reservationFeasible(t TaskID, n NodeID) bool {
 	if !s.Eligible(s.shape[s.task[t].Shape].Eligible, n) || s.crowded(t, n) {
 		return false
 	}
@@ -317,7 +317,7 @@ func (s *State) hopes(t TaskID, n NodeID) bool {
 			return false
 		}
 	}
-	return s.devicesHope(n, s.task[t].heldOn(n))
+	return s.devicesFeasible(n, s.task[t].heldOn(n))
 }
 
 // standing is the part of the node's used quantity that is physically there:

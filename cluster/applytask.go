@@ -119,10 +119,10 @@ func (s *State) taskReshaped(e TaskReshaped) error {
 	}
 	task.give(grant, next)
 	task.Shape, task.Priority = e.Shape, e.Priority
-	if task.Phase == Reserved && !s.hopes(e.Task, task.Node) {
+	if task.Phase == Reserved && !s.reservationFeasible(e.Task, task.Node) {
 		s.leaveNode(e.Task)
 	}
-	if task.Next != NoNode && !s.hopes(e.Task, task.Next) {
+	if task.Next != NoNode && !s.reservationFeasible(e.Task, task.Next) {
 		s.dropNext(e.Task)
 	}
 	s.noteTask(e.Task)

@@ -253,9 +253,9 @@ func (s *State) DeviceOver(n NodeID) (device int, used int64, over bool) {
 	return 0, 0, false
 }
 
-// devicesHope reports whether what a reserved task holds of its devices, and
+// devicesFeasible reports whether what a reserved task holds of its devices, and
 // others have yet to leave, will be its own.
-func (s *State) devicesHope(n NodeID, set DeviceSet) bool {
+func (s *State) devicesFeasible(n NodeID, set DeviceSet) bool {
 	limit, count := s.DeviceLimit(n), s.deviceCount(n)
 	for i, d := range s.node[n].device {
 		if set.Has(i) && (i >= count || d.Used-d.Leaving > limit) {
