@@ -24,7 +24,7 @@ func TestCheckersFindWhatTheCoreMustNotDo(t *testing.T) {
 		{"nothing wrong", func(*simulation) []sched.Decision { return []sched.Decision{place(0, 0), place(1, 1)} }, ""},
 		{"twice", func(*simulation) []sched.Decision { return []sched.Decision{place(0, 0), place(0, 1)} }, "while it has a run"},
 		{"too much", func(*simulation) []sched.Decision { return []sched.Decision{place(0, 0), place(2, 0)} }, "over its limit"},
-		{"not apart", func(*simulation) []sched.Decision { return []sched.Decision{place(0, 0), place(1, 0)} }, "must stand apart"},
+		{"not apart", func(*simulation) []sched.Decision { return []sched.Decision{place(0, 0), place(1, 0)} }, "the node may hold at most"},
 		{"wrong label", func(*simulation) []sched.Decision { return []sched.Decision{place(3, 0)} }, "requirements"},
 		{"wrong tier", func(s *simulation) []sched.Decision {
 			for i := range s.tasks.classes.Classes {
@@ -39,7 +39,7 @@ func TestCheckersFindWhatTheCoreMustNotDo(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := fourTasks(t)
-			err := s.obey(c.do(s))
+			err := s.carryOut(c.do(s))
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("got %v, want an error with %q", err, c.want)
 			}
@@ -48,7 +48,7 @@ func TestCheckersFindWhatTheCoreMustNotDo(t *testing.T) {
 }
 
 // fourTasks is a world of two nodes of 3 cpu, the second in zone b, and four
-// tasks of 1, 1, 3 and 1 cpu; the first two are of one job and stand apart, the
+// tasks of 1, 1, 3 and 1 cpu; the first two are of one job, at most one a node, the
 // last wants zone b.
 func fourTasks(t *testing.T) *simulation {
 	t.Helper()

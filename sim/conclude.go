@@ -40,7 +40,7 @@ func (s *simulation) conclude() {
 // whyKey is what tasks have in common that wait for the same reason.
 type whyKey struct {
 	shape cluster.ShapeID
-	job   cluster.JobID // of tasks that stand apart or together
+	job   cluster.JobID // of tasks whose job bounds them per node, or that stand together
 }
 
 // explain counts the task under its reason, asked once for all that are alike.
@@ -55,7 +55,7 @@ func (s *simulation) explain(row cluster.TaskID, why map[whyKey]string) {
 		reason := s.core.Why(row)
 		code = reason.Code(s.nodes.kinds)
 		why[key] = code
-		if _, told := s.stats.examples[code]; !told {
+		if _, shown := s.stats.examples[code]; !shown {
 			s.stats.examples[code] = t.called() + ": " + reason.Text(s.nodes.kinds)
 		}
 	}

@@ -26,7 +26,7 @@ type mostBound struct {
 }
 
 // add takes in a constraint, and tells the core.
-func (b *constraints) add(c *cluster.Constraint, tell func(cluster.Event)) error {
+func (b *constraints) add(c *cluster.Constraint, emit func(cluster.Event)) error {
 	if err := cluster.CheckConstraint(c); err != nil {
 		return err
 	}
@@ -43,13 +43,13 @@ func (b *constraints) add(c *cluster.Constraint, tell func(cluster.Event)) error
 			b.most = append(b.most, mostBound{c.Name, o})
 		}
 	}
-	tell(cluster.ConstraintDefined{Constraint: row, Spec: c.Clone()})
+	emit(cluster.ConstraintDefined{Constraint: row, Spec: c.Clone()})
 	return nil
 }
 
 // remove forgets a constraint, and tells the core. Its row may be used again at once,
 // since the core is told in order.
-func (b *constraints) remove(name string, tell func(cluster.Event)) error {
+func (b *constraints) remove(name string, emit func(cluster.Event)) error {
 	row, known := b.named[name]
 	if !known {
 		return fmt.Errorf("constraint %q is not there", name)
@@ -57,7 +57,7 @@ func (b *constraints) remove(name string, tell func(cluster.Event)) error {
 	delete(b.named, name)
 	b.most = slices.DeleteFunc(b.most, func(m mostBound) bool { return m.name == name })
 	b.rows.Give(uint32(row))
-	tell(cluster.ConstraintForgotten{Constraint: row})
+	emit(cluster.ConstraintForgotten{Constraint: row})
 	return nil
 }
 

@@ -88,7 +88,7 @@ func TestCheckerCountsByItself(t *testing.T) {
 		place := func(task, node uint32) sched.Decision {
 			return sched.Decision{Kind: sched.Place, Task: cluster.TaskID(task), Seq: cluster.Seq(task + 1), Attempt: 9, Node: cluster.NodeID(node)}
 		}
-		err = s.obey([]sched.Decision{place(0, 0), place(1, 1)})
+		err = s.carryOut([]sched.Decision{place(0, 0), place(1, 1)})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("at most %d: got %v, want an error with %q", most, err, want)
 		}

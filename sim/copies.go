@@ -10,8 +10,8 @@ import (
 // This file plays tasks of classes that were promised replicas. Each task of the
 // trace becomes a job of its own, with so many copies of it that stand on different
 // nodes (Euro-Par WS 2018, §4); the first that finishes ends the others. What the
-// trace says of other tasks of its job, that they stand apart or together, is left
-// aside: their copies are jobs of their own.
+// trace says of other tasks of its job, how many a node may hold or that they stand
+// together, is left aside: their copies are jobs of their own.
 
 // replicas is how many copies of the task run at once.
 func (b *tasks) replicas(r *trace.Task) int32 {
@@ -20,10 +20,10 @@ func (b *tasks) replicas(r *trace.Task) int32 {
 
 // submitCopies takes in the copies of a task as a job, tells the core, and returns the
 // first of them.
-func (b *tasks) submitCopies(r *trace.Task, shape cluster.ShapeID, input []cluster.Block, now cluster.Time, tell func(cluster.Event)) *job {
+func (b *tasks) submitCopies(r *trace.Task, shape cluster.ShapeID, input []cluster.Block, now cluster.Time, emit func(cluster.Event)) *job {
 	count := b.replicas(r)
 	j := &job{id: r.Job, row: cluster.JobID(b.jobRows.Take()), user: r.User, beside: b.isBeside(r.Job), expected: int(count), copied: true}
-	tell(cluster.JobSubmitted{Job: j.row, Name: strconv.FormatUint(r.Job, 10), User: r.User, FirstEnds: true})
+	emit(cluster.JobSubmitted{Job: j.row, Name: strconv.FormatUint(r.Job, 10), User: r.User, FirstEnds: true})
 	for i := range count {
 		if i > 0 {
 			b.usage[shape].tasks++
@@ -32,7 +32,7 @@ func (b *tasks) submitCopies(r *trace.Task, shape cluster.ShapeID, input []clust
 		j.copies = append(j.copies, row)
 		t := &b.list[row]
 		t.copy = i + 1
-		tell(cluster.TaskSubmitted{Task: row, Seq: t.seq, Job: j.row, Shape: shape, Class: t.service, Priority: r.Priority, Input: input})
+		emit(cluster.TaskSubmitted{Task: row, Seq: t.seq, Job: j.row, Shape: shape, Class: t.service, Priority: r.Priority, Input: input})
 	}
 	b.live[taskKey{r.Job, r.Index}] = j.copies[0]
 	return j

@@ -52,7 +52,7 @@ func (s *simulation) aim(row cluster.TaskID) {
 	}
 	if left := cluster.Time(wide.Product(unit, int64(t.work)).Minus(t.done).OverUp(amount)); left < cluster.Never-s.now {
 		t.ends = s.now + left
-		s.kernel.set(timer{at: t.ends, class: runEnds, task: row, attempt: t.attempt, elastic: t.most != nil})
+		s.kernel.set(timer{at: t.ends, kind: runEnds, task: row, attempt: t.attempt, elastic: t.most != nil})
 	}
 }
 
@@ -67,7 +67,7 @@ func (b *tasks) due(t timer) bool {
 func (s *simulation) forget() {
 	for len(s.kernel.timers) > 0 {
 		t := s.kernel.timers[0]
-		if t.class != runEnds || !t.elastic || s.tasks.due(t) {
+		if t.kind != runEnds || !t.elastic || s.tasks.due(t) {
 			return
 		}
 		s.kernel.pop()

@@ -211,7 +211,7 @@ func TestCheckersOfGrants(t *testing.T) {
 		{"no such run", []sched.Decision{decision(sched.Resize, 1, cpu(4001))}, ""},
 	} {
 		s := observed(t, sequential(9, 2))
-		err := s.obey(c.do)
+		err := s.carryOut(c.do)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: got %v, want an error with %q", c.name, err, c.want)
 		}

@@ -25,7 +25,7 @@ func (s *simulation) loseNode(row cluster.NodeID) {
 			s.stats.tasks.Evicted++
 		}
 	}
-	s.nodes.lose(row, s.tell)
+	s.nodes.lose(row, s.emit)
 }
 
 // failNode plays a seeded loss.
@@ -33,16 +33,16 @@ func (s *simulation) failNode(row cluster.NodeID) {
 	f := &s.cfg.World.Faults
 	if s.nodes.list[row].live {
 		s.loseNode(row)
-		s.kernel.set(timer{at: s.now + s.dice.about(max(f.Down, cluster.Second)), class: nodeReturns, node: row})
+		s.kernel.set(timer{at: s.now + s.dice.about(max(f.Down, cluster.Second)), kind: nodeReturns, node: row})
 	}
-	s.kernel.set(timer{at: s.now + s.dice.about(f.NodeLoss), class: nodeFails, node: row})
+	s.kernel.set(timer{at: s.now + s.dice.about(f.NodeLoss), kind: nodeFails, node: row})
 }
 
 // returnNode brings a node back as it was, unless the trace did.
 func (s *simulation) returnNode(row cluster.NodeID) {
 	n := &s.nodes.list[row]
 	if !n.live {
-		s.nodes.add(&trace.Node{ID: n.id, Name: n.name, Capacity: n.capacity, Labels: n.labels, Groups: n.groups, Tier: n.tier}, s.tell)
+		s.nodes.add(&trace.Node{ID: n.id, Name: n.name, Capacity: n.capacity, Labels: n.labels, Groups: n.groups, Tier: n.tier}, s.emit)
 	}
 }
 
@@ -55,7 +55,7 @@ func (s *simulation) meddle(t timer) {
 		}
 		return
 	}
-	s.kernel.set(timer{at: s.now + s.dice.about(s.cfg.World.Faults.Foreign), class: foreign})
+	s.kernel.set(timer{at: s.now + s.dice.about(s.cfg.World.Faults.Foreign), kind: foreign})
 	if len(s.nodes.list) == 0 {
 		return
 	}
@@ -70,14 +70,14 @@ func (s *simulation) meddle(t timer) {
 			demand[k] = min(demand[k], s.nodes.kinds[k].PerUnit)
 		}
 	}
-	shape := s.tasks.shape(&trace.Task{Demand: demand}, cluster.AllNodes, s.tell)
+	shape := s.tasks.shape(&trace.Task{Demand: demand}, cluster.AllNodes, s.emit)
 	j := &job{row: cluster.JobID(s.tasks.jobRows.Take()), foreign: true, expected: 1}
-	s.tell(cluster.JobSubmitted{Job: j.row, Name: "foreign", Foreign: true})
+	s.emit(cluster.JobSubmitted{Job: j.row, Name: "foreign", Foreign: true})
 	task := s.tasks.newTask(j)
 	w := &s.tasks.list[task]
 	least := cluster.ClassID(len(s.tasks.classes.Classes) - 1)
 	w.shape, w.demand, w.work, w.submitted, w.service = shape, s.tasks.demands[shape], cluster.Never, s.now, least
-	s.tell(cluster.TaskSubmitted{Task: task, Seq: w.seq, Job: j.row, Shape: shape, Class: least})
+	s.emit(cluster.TaskSubmitted{Task: task, Seq: w.seq, Job: j.row, Shape: shape, Class: least})
 	s.found(task, row)
-	s.kernel.set(timer{at: s.now + s.dice.about(10*cluster.Minute), class: foreign, task: task, attempt: w.attempt, ends: true})
+	s.kernel.set(timer{at: s.now + s.dice.about(10*cluster.Minute), kind: foreign, task: task, attempt: w.attempt, ends: true})
 }

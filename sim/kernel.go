@@ -25,7 +25,7 @@ const (
 // timer is something that will happen.
 type timer struct {
 	at      cluster.Time
-	class   uint8
+	kind    uint8
 	seq     uint64 // order of setting, so that ties have an order
 	task    cluster.TaskID
 	attempt uint32
@@ -36,15 +36,15 @@ type timer struct {
 	elastic bool          // of runEnds: the run may end at another time after all
 }
 
-// Before orders timers by time, class and order of setting.
+// Before orders timers by time, kind and order of setting.
 func (a timer) Before(b timer) bool {
-	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.class, b.class), cmp.Compare(a.seq, b.seq)) < 0
+	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.kind, b.kind), cmp.Compare(a.seq, b.seq)) < 0
 }
 
 // forEver reports whether the timer belongs to what goes on even when there is
 // nothing left to do: faults, measurements, and rounds that a watchdog starts.
 func (a timer) forEver() bool {
-	return a.class == nodeFails || a.class == nodeReturns || a.class == nodesMeasure || a.class == foreign || a.class == roundEnds
+	return a.kind == nodeFails || a.kind == nodeReturns || a.kind == nodesMeasure || a.kind == foreign || a.kind == roundEnds
 }
 
 // kernel is the future: a heap of timers.

@@ -15,19 +15,19 @@ func TestOrderOfOneMoment(t *testing.T) {
 	order := []uint8{runEnds, runLeaves, runBegins, runRefused, reported, nodeFails, nodeReturns, nodesMeasure, foreign, roundEnds}
 	var k kernel
 	var want []string
-	name := func(t timer) string { return fmt.Sprint(t.at, " ", t.class, " ", t.node) }
+	name := func(t timer) string { return fmt.Sprint(t.at, " ", t.kind, " ", t.node) }
 	for _, node := range []cluster.NodeID{7, 2} {
-		for _, class := range slices.Backward(order) {
-			k.set(timer{at: 5, class: class, node: node})
-			k.set(timer{at: 4, class: class, node: node})
+		for _, kind := range slices.Backward(order) {
+			k.set(timer{at: 5, kind: kind, node: node})
+			k.set(timer{at: 4, kind: kind, node: node})
 		}
 	}
 	for _, at := range []cluster.Time{4, 5} {
-		for _, class := range order {
-			want = append(want, name(timer{at: at, class: class, node: 7}), name(timer{at: at, class: class, node: 2}))
+		for _, kind := range order {
+			want = append(want, name(timer{at: at, kind: kind, node: 7}), name(timer{at: at, kind: kind, node: 2}))
 		}
 	}
-	if k.busy != 2*2*5 { // of the ten classes, five are of work under way
+	if k.busy != 2*2*5 { // of the ten kinds, five are of work under way
 		t.Errorf("%d timers of work are under way, want 20", k.busy)
 	}
 	var got []string
@@ -42,12 +42,12 @@ func TestOrderOfOneMoment(t *testing.T) {
 // TestNeverIsNotSet: what never happens takes no place, and keeps no run going.
 func TestNeverIsNotSet(t *testing.T) {
 	var k kernel
-	k.set(timer{at: cluster.Never, class: runEnds})
-	k.set(timer{at: -1, class: runEnds})
+	k.set(timer{at: cluster.Never, kind: runEnds})
+	k.set(timer{at: -1, kind: runEnds})
 	if k.busy != 0 || len(k.timers) != 0 || k.next() != cluster.Never {
 		t.Errorf("%d timers, %d of work, the next at %v", len(k.timers), k.busy, k.next())
 	}
-	k.set(timer{at: 0, class: runEnds})
+	k.set(timer{at: 0, kind: runEnds})
 	if k.busy != 1 || k.next() != 0 {
 		t.Errorf("%d timers of work, the next at %v; want one, now", k.busy, k.next())
 	}

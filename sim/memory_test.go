@@ -71,10 +71,10 @@ func TestWhatHasEndedIsForgotten(t *testing.T) {
 // next that is used again.
 func TestShapesAreForgottenInOrder(t *testing.T) {
 	b := newTasks(class.Google())
-	var told []cluster.Event
-	tell := func(e cluster.Event) { told = append(told, e) }
+	var emitted []cluster.Event
+	emit := func(e cluster.Event) { emitted = append(emitted, e) }
 	shape := func(demand int) cluster.ShapeID {
-		return b.shape(&trace.Task{Demand: cluster.Vector{int64(demand)}}, cluster.AllNodes, tell)
+		return b.shape(&trace.Task{Demand: cluster.Vector{int64(demand)}}, cluster.AllNodes, emit)
 	}
 	for i := range maxUnused + 1 {
 		if id := shape(i); id != cluster.ShapeID(i) {
@@ -82,16 +82,16 @@ func TestShapesAreForgottenInOrder(t *testing.T) {
 		}
 	}
 	for i := range maxUnused {
-		b.release(cluster.ShapeID(i), tell)
+		b.release(cluster.ShapeID(i), emit)
 	}
 	if id := shape(0); id != 0 {
 		t.Errorf("the shape comes back as row %d, want 0", id)
 	}
-	told = nil
-	b.release(0, tell)
-	b.release(maxUnused, tell)
-	if len(told) != 1 || told[0] != cluster.Event(cluster.ShapeForgotten{Shape: 1}) {
-		t.Errorf("told %v, want that shape 1 is forgotten", told)
+	emitted = nil
+	b.release(0, emit)
+	b.release(maxUnused, emit)
+	if len(emitted) != 1 || emitted[0] != cluster.Event(cluster.ShapeForgotten{Shape: 1}) {
+		t.Errorf("emitted %v, want that shape 1 is forgotten", emitted)
 	}
 	if id := shape(-1); id != 1 {
 		t.Errorf("a new shape has row %d, want 1", id)

@@ -85,7 +85,7 @@ func newNodes(kinds []cluster.Kind, overcommit map[string]int64) nodes {
 }
 
 // add takes in a node that joins or changes, and tells the core.
-func (b *nodes) add(r *trace.Node, tell func(cluster.Event)) cluster.NodeID {
+func (b *nodes) add(r *trace.Node, emit func(cluster.Event)) cluster.NodeID {
 	row, known := b.rows[r.ID]
 	if !known {
 		row = cluster.NodeID(len(b.list))
@@ -103,13 +103,13 @@ func (b *nodes) add(r *trace.Node, tell func(cluster.Event)) cluster.NodeID {
 	n.limit = b.limitOf(n.capacity)
 	spec := cluster.NodeSpec{Name: n.name, Capacity: n.capacity, Overcommit: b.overcommit, Labels: n.labels, Groups: n.groups, Tier: n.tier}
 	if n.live {
-		tell(cluster.NodeChanged{Node: row, Spec: spec})
+		emit(cluster.NodeChanged{Node: row, Spec: spec})
 	} else {
 		n.live = true
-		tell(cluster.NodeAdded{Node: row, Spec: spec})
+		emit(cluster.NodeAdded{Node: row, Spec: spec})
 	}
 	for id := 1; id < len(b.sets); id++ {
-		b.judge(cluster.SetID(id), row, tell)
+		b.judge(cluster.SetID(id), row, emit)
 	}
 	return row
 }
@@ -130,16 +130,16 @@ func (b *nodes) limitOf(capacity cluster.Vector) cluster.Vector {
 }
 
 // lose takes a node away. What ran on it is the caller's to end.
-func (b *nodes) lose(row cluster.NodeID, tell func(cluster.Event)) {
+func (b *nodes) lose(row cluster.NodeID, emit func(cluster.Event)) {
 	b.list[row].live, b.least = false, nil
 	for id := 1; id < len(b.sets); id++ {
 		b.sets[id].has[row] = false
 	}
-	tell(cluster.NodeLost{Node: row})
+	emit(cluster.NodeLost{Node: row})
 }
 
 // judge brings one node's membership in one set up to date.
-func (b *nodes) judge(id cluster.SetID, row cluster.NodeID, tell func(cluster.Event)) {
+func (b *nodes) judge(id cluster.SetID, row cluster.NodeID, emit func(cluster.Event)) {
 	set := &b.sets[id]
 	for len(set.has) <= int(row) {
 		set.has = append(set.has, false)
@@ -147,7 +147,7 @@ func (b *nodes) judge(id cluster.SetID, row cluster.NodeID, tell func(cluster.Ev
 	meets := b.meets(row, set.admission)
 	if meets != set.has[row] {
 		set.has[row] = meets
-		tell(cluster.EligibilityChanged{Set: id, Node: row, Eligible: meets})
+		emit(cluster.EligibilityChanged{Set: id, Node: row, Eligible: meets})
 	}
 }
 
@@ -164,7 +164,7 @@ func (b *nodes) meets(row cluster.NodeID, wanted admission) bool {
 }
 
 // set returns the set of nodes that are as wanted, and defines it if it is new.
-func (b *nodes) set(wanted admission, tell func(cluster.Event)) cluster.SetID {
+func (b *nodes) set(wanted admission, emit func(cluster.Event)) cluster.SetID {
 	if len(wanted.requirements) == 0 && wanted.tier == 0 {
 		return cluster.AllNodes
 	}
@@ -185,7 +185,7 @@ func (b *nodes) set(wanted admission, tell func(cluster.Event)) cluster.SetID {
 			defined.Nodes = append(defined.Nodes, row)
 		}
 	}
-	tell(defined)
+	emit(defined)
 	return id
 }
 

@@ -41,16 +41,16 @@ func crowded(seed uint64) *list {
 	return l
 }
 
-// told is a line of the file of tasks, with what the trace says of the task.
-type told struct {
+// taskLine is a line of the file of tasks, with what the trace says of the task.
+type taskLine struct {
 	trace.Task
 	class                              string
 	submit, waiting, overhead, running float64 // s
 	attempts                           int
 }
 
-// tellingsOf reads the file of tasks of a run of the source, by class.
-func tellingsOf(t *testing.T, file []byte, l *list) map[string][]told {
+// taskLinesOf reads the file of tasks of a run of the source, by class.
+func taskLinesOf(t *testing.T, file []byte, l *list) map[string][]taskLine {
 	t.Helper()
 	tasks := map[string]trace.Task{}
 	for _, r := range l.records {
@@ -62,7 +62,7 @@ func tellingsOf(t *testing.T, file []byte, l *list) map[string][]told {
 	if err != nil {
 		t.Fatal(err)
 	}
-	byClass := map[string][]told{}
+	byClass := map[string][]taskLine{}
 	for _, row := range rows[1:] {
 		number := func(column string) float64 {
 			v, err := strconv.ParseFloat(row[slices.Index(rows[0], column)], 64)
@@ -71,7 +71,7 @@ func tellingsOf(t *testing.T, file []byte, l *list) map[string][]told {
 			}
 			return v
 		}
-		line := told{
+		line := taskLine{
 			Task: tasks[row[0]], submit: number("submit_s"), waiting: number("waiting_s"), overhead: number("overhead_s"),
 			running: number("running_s"), attempts: int(number("attempts")),
 		}
@@ -105,7 +105,7 @@ func millionths(factors ...float64) float64 {
 
 // recomputed is the class from the file of tasks, slowly and plainly. Each task starts for
 // so long when it first runs.
-func recomputed(target, starts float64, tasks []told) (p report.Promise, b report.Bill) {
+func recomputed(target, starts float64, tasks []taskLine) (p report.Promise, b report.Bill) {
 	hours := map[int][]float64{}
 	n, missed, age, overhead, worked := 0.0, 0.0, 0.0, 0.0, 0.0
 	for _, t := range tasks {
@@ -185,7 +185,7 @@ func TestPromisesAgainstTheTasksFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		preempted += r.Tasks.Preempted
-		for name, lines := range tellingsOf(t, tasks.Bytes(), records) {
+		for name, lines := range taskLinesOf(t, tasks.Bytes(), records) {
 			wantPromise, wantBill := recomputed(promisedBy(name), starts, lines)
 			got := r.Classes[name]
 			if len(lines) != got.Submitted {

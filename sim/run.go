@@ -50,10 +50,10 @@ type reader struct {
 
 // planning is where the core's rounds stand.
 type planning struct {
-	rounds []*sched.Round // in flight, by lane
-	wake   cluster.Time   // when the core wants to be called
-	told   cluster.Time   // when the last commit is done, and the world hears of it
-	futile int            // moments with rounds since the last work was under way
+	rounds    []*sched.Round // in flight, by lane
+	wake      cluster.Time   // when the core wants to be called
+	effective cluster.Time   // when the last commit is done, and its decisions take effect
+	futile    int            // moments with rounds since the last work was under way
 }
 
 // newSimulation is a run that has not begun.
@@ -158,10 +158,10 @@ func (s *simulation) play() error {
 		return err
 	}
 	if f := &s.cfg.World.Faults; f.Foreign > 0 {
-		s.kernel.set(timer{at: s.dice.about(f.Foreign), class: foreign})
+		s.kernel.set(timer{at: s.dice.about(f.Foreign), kind: foreign})
 	}
 	if every := s.cfg.World.Usage.Every; every > 0 {
-		s.kernel.set(timer{at: every, class: nodesMeasure})
+		s.kernel.set(timer{at: every, kind: nodesMeasure})
 	}
 	for step := 0; ; step++ {
 		next := s.nextMoment()
@@ -235,13 +235,13 @@ func (s *simulation) interrupted() bool {
 		t := &s.stats.tasks
 		s.cfg.Progress(Progress{Now: s.now, Until: s.cfg.Until, Submitted: t.Submitted, Ended: t.Finished + t.Failed + t.Killed + t.Superseded, Decisions: decisions(c)})
 	}
-	s.heed()
+	s.checkStop()
 	return s.stopped
 }
 
-// heed asks whether to end the run: now and then, and after each round, which may
+// checkStop asks whether to end the run: now and then, and after each round, which may
 // have taken long.
-func (s *simulation) heed() { s.stopped = s.stopped || s.cfg.Stop != nil && s.cfg.Stop() }
+func (s *simulation) checkStop() { s.stopped = s.stopped || s.cfg.Stop != nil && s.cfg.Stop() }
 
 // moment plays all that happens now: the world first, then the core.
 func (s *simulation) moment() error {
@@ -267,11 +267,11 @@ func (s *simulation) moment() error {
 	return s.startRounds()
 }
 
-// fire plays the timers of this moment whose class is below the given one.
+// fire plays the timers of this moment whose kind is below the given one.
 func (s *simulation) fire(below uint8) {
-	for len(s.kernel.timers) > 0 && s.kernel.timers[0].at <= s.now && s.kernel.timers[0].class < below {
+	for len(s.kernel.timers) > 0 && s.kernel.timers[0].at <= s.now && s.kernel.timers[0].kind < below {
 		t := s.kernel.pop()
-		switch t.class {
+		switch t.kind {
 		case runEnds:
 			if s.tasks.due(t) {
 				s.finish(t.task, byItself)
@@ -283,7 +283,7 @@ func (s *simulation) fire(below uint8) {
 		case runRefused:
 			s.refuse(t)
 		case reported:
-			s.tell(t.report)
+			s.emit(t.report)
 		case nodeFails:
 			s.failNode(t.node)
 		case nodeReturns:
@@ -329,9 +329,9 @@ func (s *simulation) apply(r *trace.Record) error {
 	}
 	switch r.What {
 	case trace.NodeAdded, trace.NodeChanged:
-		row := s.nodes.add(&r.Node, s.tell)
+		row := s.nodes.add(&r.Node, s.emit)
 		if loss := s.cfg.World.Faults.NodeLoss; loss > 0 && r.What == trace.NodeAdded {
-			s.kernel.set(timer{at: s.now + s.dice.about(loss), class: nodeFails, node: row})
+			s.kernel.set(timer{at: s.now + s.dice.about(loss), kind: nodeFails, node: row})
 		}
 	case trace.NodeLost:
 		if row, known := s.nodes.rows[r.Node.ID]; known && s.nodes.list[row].live {
@@ -339,7 +339,7 @@ func (s *simulation) apply(r *trace.Record) error {
 		}
 	case trace.NodeUsed:
 		if row, known := s.nodes.rows[r.Node.ID]; known && s.nodes.list[row].live {
-			s.tell(cluster.UsageReported{Node: row, Usage: slices.Clone(r.Node.Usage)})
+			s.emit(cluster.UsageReported{Node: row, Usage: slices.Clone(r.Node.Usage)})
 		}
 	case trace.TaskSubmitted:
 		if err := s.tasks.checkPromise(&r.Task); err != nil {
@@ -353,9 +353,9 @@ func (s *simulation) apply(r *trace.Record) error {
 			s.kill(row)
 		}
 	case trace.ConstraintAdded:
-		return s.constraints.add(&r.Constraint, s.tell)
+		return s.constraints.add(&r.Constraint, s.emit)
 	case trace.ConstraintRemoved:
-		return s.constraints.remove(r.Constraint.Name, s.tell)
+		return s.constraints.remove(r.Constraint.Name, s.emit)
 	}
 	return nil
 }
@@ -400,17 +400,17 @@ func (s *simulation) submit(r *trace.Task) {
 // enter takes in a task, or the copies of it, of which it returns the first.
 func (s *simulation) enter(r *trace.Task) cluster.TaskID {
 	r = s.sized(r)
-	eligible, input := s.nodes.set(s.tasks.admission(r), s.tell), s.nodes.input(r.Input)
+	eligible, input := s.nodes.set(s.tasks.admission(r), s.emit), s.nodes.input(r.Input)
 	if s.tasks.replicas(r) > 1 {
 		apart := *r
 		apart.PerNode = 1
-		rows := s.tasks.submitCopies(&apart, s.tasks.shape(&apart, eligible, s.tell), input, s.now, s.tell).copies
+		rows := s.tasks.submitCopies(&apart, s.tasks.shape(&apart, eligible, s.emit), input, s.now, s.emit).copies
 		for _, row := range rows {
 			s.stats.submitted(s.tasks.list[row].service, s.tasks.demand(row))
 		}
 		return rows[0]
 	}
-	row := s.tasks.submit(r, s.tasks.shape(r, eligible, s.tell), input, s.now, s.tell)
+	row := s.tasks.submit(r, s.tasks.shape(r, eligible, s.emit), input, s.now, s.emit)
 	s.stats.submitted(s.tasks.list[row].service, s.tasks.demand(row))
 	return row
 }
@@ -419,7 +419,7 @@ func (s *simulation) enter(r *trace.Task) cluster.TaskID {
 func (s *simulation) found(row cluster.TaskID, node cluster.NodeID) {
 	t := &s.tasks.list[row]
 	t.devices, t.grant = s.nodes.pick(node, t.demand), nil
-	s.tell(cluster.TaskFound{Task: row, Seq: t.seq, Node: node, Devices: t.devices})
+	s.emit(cluster.TaskFound{Task: row, Seq: t.seq, Node: node, Devices: t.devices})
 	// The attempt is the core's to number; a fresh row begins after its base.
 	t.node, t.attempt, t.placed = node, s.nextAttempt(row), true
 	t.runs++
@@ -441,7 +441,7 @@ func (s *simulation) nextAttempt(row cluster.TaskID) uint32 {
 	return s.core.State().Task(row).Attempt + 1
 }
 
-// observe tells the core what happened, and obeys what it decides at once.
+// observe tells the core what happened, and carries out what it decides at once.
 func (s *simulation) observe() error {
 	for len(s.in) > 0 || len(s.ended) > 0 {
 		in, ended := s.in, s.ended
@@ -459,7 +459,7 @@ func (s *simulation) observe() error {
 		s.tasks.retired = s.tasks.retired[:copy(s.tasks.retired, s.tasks.retired[retired:])]
 		s.settle(in, ended)
 		s.reuse(in, ended)
-		if err := s.obey(out); err != nil {
+		if err := s.carryOut(out); err != nil {
 			return err
 		}
 	}
@@ -510,7 +510,7 @@ func (s *simulation) settleEnd(e ending) {
 			s.sample.add(t, row.Account)
 		}
 	}
-	if j, over := s.tasks.end(e.task, s.tell); over {
+	if j, over := s.tasks.end(e.task, s.emit); over {
 		s.jobOver(j)
 	}
 }
@@ -536,14 +536,14 @@ func (s *simulation) jobOver(j *job) {
 
 // finishRounds commits the rounds whose thinking time is over.
 func (s *simulation) finishRounds() error {
-	for len(s.kernel.timers) > 0 && s.kernel.timers[0].at <= s.now && s.kernel.timers[0].class == roundEnds {
+	for len(s.kernel.timers) > 0 && s.kernel.timers[0].at <= s.now && s.kernel.timers[0].kind == roundEnds {
 		lane := s.kernel.pop().lane
 		start := s.clock()
 		s.out = s.core.Finish(s.planner.rounds[lane], s.now, s.out[:0])
 		s.committed(s.clock() - start)
 		s.called(Call{Kind: Finish, Lane: lane, Out: s.out})
 		s.planner.rounds[lane] = nil
-		if err := s.obey(s.out); err != nil {
+		if err := s.carryOut(s.out); err != nil {
 			return err
 		}
 		if err := s.observe(); err != nil {
@@ -554,12 +554,12 @@ func (s *simulation) finishRounds() error {
 }
 
 // committed charges what a commit took. How long that is, only it can say: what it
-// decided is a fact for the core at once, and the world hears of it that much later.
+// decided is a fact for the core at once, and takes effect in the world that much later.
 func (s *simulation) committed(took cluster.Time) {
 	s.stats.wall += took
 	if s.cfg.Planner.Time == Measured {
 		s.stats.charged += took
-		s.planner.told = max(s.planner.told, s.now) + took
+		s.planner.effective = max(s.planner.effective, s.now) + took
 	}
 }
 
@@ -573,13 +573,13 @@ func (s *simulation) startRounds() error {
 		s.stats.wall += s.clock() - start
 		s.called(Call{Kind: Step, Out: out})
 		s.out, s.planner.wake = out, wake
-		s.heed()
+		s.checkStop()
 		if err != nil {
 			return err
 		}
-		return s.obey(out)
+		return s.carryOut(out)
 	}
-	for s.planner.told <= s.now && !s.stopped {
+	for s.planner.effective <= s.now && !s.stopped {
 		lane, due := s.core.Due(s.now)
 		if !due {
 			break
@@ -589,7 +589,7 @@ func (s *simulation) startRounds() error {
 		r.Run(0)
 		measured := s.clock() - start
 		s.called(Call{Kind: Begin, Lane: lane})
-		s.heed()
+		s.checkStop()
 		s.stats.wall += measured
 		charge := measured
 		if s.cfg.Planner.Time == Ticks {
@@ -597,9 +597,9 @@ func (s *simulation) startRounds() error {
 		}
 		s.stats.charged += charge
 		s.planner.rounds[lane] = r
-		s.kernel.set(timer{at: s.now + max(charge, 1), class: roundEnds, lane: lane})
+		s.kernel.set(timer{at: s.now + max(charge, 1), kind: roundEnds, lane: lane})
 	}
-	s.planner.wake = max(s.core.Wake(s.now), s.planner.told)
+	s.planner.wake = max(s.core.Wake(s.now), s.planner.effective)
 	return nil
 }
 

@@ -11,14 +11,14 @@ import (
 // This file plays runs: what the world makes of decisions, and what it tells
 // the core of them.
 
-// obey carries out decisions. It is also where the checkers stand: a decision
+// carryOut carries out decisions. It is also where the checkers stand: a decision
 // that the world cannot honour is an error of the core.
-func (s *simulation) obey(decisions []sched.Decision) error {
+func (s *simulation) carryOut(decisions []sched.Decision) error {
 	for _, d := range decisions {
 		t := &s.tasks.list[d.Task]
 		if t.seq != d.Seq {
 			if d.Kind == sched.Place || d.Kind == sched.Evict {
-				s.tell(cluster.TaskLeft{Task: d.Task, Attempt: d.Attempt}) // ended meanwhile
+				s.emit(cluster.TaskLeft{Task: d.Task, Attempt: d.Attempt}) // ended meanwhile
 			}
 			continue
 		}
@@ -86,7 +86,7 @@ func (s *simulation) checkApart(d sched.Decision) error {
 			most = o.perNode
 		}
 		if most > 0 && beside >= most {
-			return fmt.Errorf("checker: %s is placed on node %s beside %s, from which it must stand apart: the node may hold %d of its job", t.called(), n.name, o.called(), most)
+			return fmt.Errorf("checker: %s is placed on node %s beside %s: the node may hold at most %d of its job", t.called(), n.name, o.called(), most)
 		}
 	}
 	return nil
@@ -98,17 +98,17 @@ func (s *simulation) allocate(d sched.Decision) {
 	t.phase, t.node, t.devices, t.grant, t.attempt, t.silent = beginning, d.Node, d.Devices, d.Grant, d.Attempt, false
 	t.runs++
 	s.nodes.arrive(d.Task, d.Node, t.takes())
-	ready := s.heard() + s.overhead(t)
-	set := timer{at: ready, class: runBegins, task: d.Task, attempt: d.Attempt, node: d.Node}
+	ready := s.effectiveAt() + s.overhead(t)
+	set := timer{at: ready, kind: runBegins, task: d.Task, attempt: d.Attempt, node: d.Node}
 	switch faults := &s.cfg.World.Faults; {
 	case s.dice.falls(faults.BindLate):
 		late := set
 		late.at = ready + s.dice.about(max(faults.Grace, cluster.Second))
 		s.kernel.set(late)
 		s.tasks.given[run{d.Task, d.Attempt}] = given{t.seq, t.takes()}
-		set.class = runRefused
+		set.kind = runRefused
 	case s.dice.falls(faults.BindRefused):
-		set.class = runRefused
+		set.kind = runRefused
 	case ready == s.now:
 		s.begin(set)
 		return
@@ -140,7 +140,7 @@ func (s *simulation) begin(r timer) {
 	if t.phase == beginning && t.attempt == r.attempt {
 		s.work(r.task)
 		s.fetch(r.task)
-		t.silent = s.say(cluster.TaskStarted{Task: r.task, Attempt: r.attempt, Node: r.node, Devices: t.devices, Grant: t.grant})
+		t.silent = s.report(cluster.TaskStarted{Task: r.task, Attempt: r.attempt, Node: r.node, Devices: t.devices, Grant: t.grant})
 		return
 	}
 	key := run{r.task, r.attempt}
@@ -151,7 +151,7 @@ func (s *simulation) begin(r timer) {
 	}
 	s.nodes.arrive(r.task, r.node, was.room)
 	t.orphans = append(t.orphans, orphan{r.attempt, r.node, was.room})
-	s.tell(cluster.TaskStarted{Task: r.task, Attempt: r.attempt, Node: r.node, Devices: was.devices, Grant: was.demand})
+	s.emit(cluster.TaskStarted{Task: r.task, Attempt: r.attempt, Node: r.node, Devices: was.devices, Grant: was.demand})
 }
 
 // adopt makes an orphan the task's run if the core, which was just told of it,
@@ -183,7 +183,7 @@ func (s *simulation) refuse(r timer) {
 		return
 	}
 	s.stop(r.task)
-	s.say(cluster.BindRefused{Task: r.task, Attempt: r.attempt})
+	s.report(cluster.BindRefused{Task: r.task, Attempt: r.attempt})
 }
 
 // evict tells a run to go. One that is not there has gone already; an orphan
@@ -195,22 +195,22 @@ func (s *simulation) evict(d sched.Decision) {
 	orphaned := slices.ContainsFunc(t.orphans, func(o orphan) bool { return o.attempt == d.Attempt })
 	switch {
 	case own && s.dice.falls(faults.EvictRefused):
-		s.say(cluster.EvictRefused{Task: d.Task, Attempt: d.Attempt})
+		s.report(cluster.EvictRefused{Task: d.Task, Attempt: d.Attempt})
 	case (own || orphaned) && s.dice.falls(faults.EvictLate):
 		if own {
 			t.phase = leavingNow
 			s.rests(t)
 		}
-		s.kernel.set(timer{at: s.heard() + s.dice.about(max(faults.Grace, cluster.Second)), class: runLeaves, task: d.Task, attempt: d.Attempt})
-	case s.heard() > s.now:
-		s.kernel.set(timer{at: s.heard(), class: runLeaves, task: d.Task, attempt: d.Attempt})
+		s.kernel.set(timer{at: s.effectiveAt() + s.dice.about(max(faults.Grace, cluster.Second)), kind: runLeaves, task: d.Task, attempt: d.Attempt})
+	case s.effectiveAt() > s.now:
+		s.kernel.set(timer{at: s.effectiveAt(), kind: runLeaves, task: d.Task, attempt: d.Attempt})
 	default:
 		s.leave(d.Task, d.Attempt)
 	}
 }
 
-// heard is when the world hears of decisions that come out now.
-func (s *simulation) heard() cluster.Time { return max(s.now, s.planner.told) }
+// effectiveAt is when decisions that come out now take effect in the world.
+func (s *simulation) effectiveAt() cluster.Time { return max(s.now, s.planner.effective) }
 
 // leave ends a run whose task goes on, and tells the core.
 func (s *simulation) leave(row cluster.TaskID, attempt uint32) {
@@ -222,7 +222,7 @@ func (s *simulation) leave(row cluster.TaskID, attempt uint32) {
 		s.removeOrphans(row, func(o orphan) bool { return o.attempt == attempt })
 	}
 	delete(s.tasks.given, run{row, attempt}) // what was told to leave does not begin any more
-	s.say(cluster.TaskLeft{Task: row, Attempt: attempt})
+	s.report(cluster.TaskLeft{Task: row, Attempt: attempt})
 }
 
 // removeOrphans removes the orphans of a task that match.
@@ -259,16 +259,16 @@ func (s *simulation) stop(row cluster.TaskID) {
 func (s *simulation) finish(row cluster.TaskID, why cause) {
 	t := &s.tasks.list[row]
 	if t.silent && t.phase >= working {
-		s.tell(cluster.TaskStarted{Task: row, Attempt: t.attempt, Node: t.node, Devices: t.devices, Grant: t.grant})
+		s.emit(cluster.TaskStarted{Task: row, Attempt: t.attempt, Node: t.node, Devices: t.devices, Grant: t.grant})
 	}
 	if t.phase != idle {
 		s.stop(row)
 	}
 	for _, o := range t.orphans {
-		s.tell(cluster.TaskLeft{Task: row, Attempt: o.attempt})
+		s.emit(cluster.TaskLeft{Task: row, Attempt: o.attempt})
 	}
 	s.removeOrphans(row, func(orphan) bool { return true })
-	s.tell(cluster.TaskEnded{Task: row, Seq: t.seq, Finished: why == byItself && !t.fails})
+	s.emit(cluster.TaskEnded{Task: row, Seq: t.seq, Finished: why == byItself && !t.fails})
 	s.ended = append(s.ended, ending{row, why})
 }
 
@@ -293,19 +293,19 @@ const (
 	superseded              // another copy of it has finished
 )
 
-// say tells the core of an outcome: now, or late, and now and then twice. It
+// report emits an outcome to the core: now, or late, and now and then twice. It
 // reports whether the core does not know yet.
-func (s *simulation) say(e cluster.Event) (late bool) {
+func (s *simulation) report(e cluster.Event) (late bool) {
 	faults := &s.cfg.World.Faults
 	if s.dice.falls(faults.Twice) {
-		s.kernel.set(timer{at: s.now + s.dice.about(cluster.Minute), class: reported, report: e})
+		s.kernel.set(timer{at: s.now + s.dice.about(cluster.Minute), kind: reported, report: e})
 	}
 	if s.dice.falls(faults.Late) {
-		s.kernel.set(timer{at: s.now + s.dice.about(max(faults.Grace, cluster.Second)), class: reported, report: e})
+		s.kernel.set(timer{at: s.now + s.dice.about(max(faults.Grace, cluster.Second)), kind: reported, report: e})
 		return true
 	}
-	s.tell(e)
+	s.emit(e)
 	return false
 }
 
-func (s *simulation) tell(e cluster.Event) { s.in = append(s.in, e) }
+func (s *simulation) emit(e cluster.Event) { s.in = append(s.in, e) }

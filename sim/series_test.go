@@ -38,18 +38,18 @@ type arrival struct {
 	demand cluster.Vector
 }
 
-// heard is a source whose tasks the diary writes down. It has a second kind, in
+// diarySource is a source whose tasks the diary writes down. It has a second kind, in
 // quantities whose sums over time do not fit into 64 bits.
-type heard struct {
+type diarySource struct {
 	trace.Source
 	diary *diary
 }
 
-func (h heard) Kinds() []cluster.Kind {
+func (h diarySource) Kinds() []cluster.Kind {
 	return append(slices.Clone(h.Source.Kinds()), cluster.Kind{Name: "memory", PerUnit: 1 << 40})
 }
 
-func (h heard) Next(r *trace.Record) error {
+func (h diarySource) Next(r *trace.Record) error {
 	if err := h.Source.Next(r); err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (d *diary) play(s *simulation) error {
 		return err
 	}
 	if f := &s.cfg.World.Faults; f.Foreign > 0 {
-		s.kernel.set(timer{at: s.dice.about(f.Foreign), class: foreign})
+		s.kernel.set(timer{at: s.dice.about(f.Foreign), kind: foreign})
 	}
 	for {
 		next := s.nextMoment()
@@ -247,8 +247,8 @@ func TestSeriesAgainstADiary(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/seed=%d", c.name, seed), func(t *testing.T) {
 				source := story(5, c.tasks)
 				d := &diary{}
-				d.kinds = heard{source, d}.Kinds()
-				s, err := newSimulation(Config{Source: heard{source, d}, Lanes: lane(t, c.policy), World: c.world, Until: c.until})
+				d.kinds = diarySource{source, d}.Kinds()
+				s, err := newSimulation(Config{Source: diarySource{source, d}, Lanes: lane(t, c.policy), World: c.world, Until: c.until})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -277,7 +277,7 @@ func TestHoldingsAfterTheLogWasTrimmed(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.in = nil
-		if err := s.obey(out); err != nil {
+		if err := s.carryOut(out); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -45,7 +45,7 @@ func TestSized(t *testing.T) {
 				t.Fatal(err)
 			}
 			for id, capacity := range []int64{4 * tc.capacity, tc.capacity, 0, tc.capacity / 2} {
-				s.nodes.add(&trace.Node{ID: uint64(id), Capacity: cluster.Vector{capacity}}, s.tell)
+				s.nodes.add(&trace.Node{ID: uint64(id), Capacity: cluster.Vector{capacity}}, s.emit)
 			}
 			s.loseNode(3)
 			task := trace.Task{Promise: tc.promise, Demand: cluster.Vector{tc.demand}, Work: minute}

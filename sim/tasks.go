@@ -191,7 +191,7 @@ func (b *tasks) demand(t cluster.TaskID) cluster.Vector { return b.list[t].deman
 
 // shape returns the row of the shape for one more task, and defines it if it
 // is new.
-func (b *shapes) shape(r *trace.Task, eligible cluster.SetID, tell func(cluster.Event)) cluster.ShapeID {
+func (b *shapes) shape(r *trace.Task, eligible cluster.SetID, emit func(cluster.Event)) cluster.ShapeID {
 	b.key = b.key[:0]
 	for _, q := range r.Demand {
 		b.key = binary.AppendVarint(b.key, q)
@@ -222,14 +222,14 @@ func (b *shapes) shape(r *trace.Task, eligible cluster.SetID, tell func(cluster.
 	b.named[key] = id
 	b.usage[id] = shapeUsage{key: key, tasks: 1}
 	b.demands[id] = demand
-	tell(cluster.ShapeDefined{Shape: id, Spec: cluster.Shape{Demand: demand, Max: slices.Clone(r.Max), Eligible: eligible, PerNode: r.PerNode, Tags: slices.Clone(r.Tags)}})
+	emit(cluster.ShapeDefined{Shape: id, Spec: cluster.Shape{Demand: demand, Max: slices.Clone(r.Max), Eligible: eligible, PerNode: r.PerNode, Tags: slices.Clone(r.Tags)}})
 	return id
 }
 
 // release counts a task out whose end the core has seen, and forgets the shape
 // that was unused for longest where there are too many. Its row may be used
 // again at once, since the core is told in order.
-func (b *shapes) release(id cluster.ShapeID, tell func(cluster.Event)) {
+func (b *shapes) release(id cluster.ShapeID, emit func(cluster.Event)) {
 	u := &b.usage[id]
 	u.tasks--
 	if u.tasks > 0 {
@@ -242,25 +242,25 @@ func (b *shapes) release(id cluster.ShapeID, tell func(cluster.Event)) {
 	oldest, _ := b.unused.Remove(b.unused.Front()).(cluster.ShapeID)
 	delete(b.named, b.usage[oldest].key)
 	b.usage[oldest], b.demands[oldest] = shapeUsage{}, nil
-	tell(cluster.ShapeForgotten{Shape: oldest})
+	emit(cluster.ShapeForgotten{Shape: oldest})
 	b.freed.Give(uint32(oldest))
 }
 
 // submit takes in a task, and its job if that is new, and tells the core. A
 // trace may submit a task again that has ended there and not yet here: then the
 // name goes to the newer one, and both run.
-func (b *tasks) submit(r *trace.Task, shape cluster.ShapeID, input []cluster.Block, now cluster.Time, tell func(cluster.Event)) cluster.TaskID {
+func (b *tasks) submit(r *trace.Task, shape cluster.ShapeID, input []cluster.Block, now cluster.Time, emit func(cluster.Event)) cluster.TaskID {
 	key := taskKey{r.Job, r.Index}
 	j := b.jobs[r.Job]
 	if j == nil {
 		j = &job{id: r.Job, row: cluster.JobID(b.jobRows.Take()), user: r.User, beside: b.isBeside(r.Job), expected: int(r.JobTasks)}
 		b.jobs[r.Job] = j
-		tell(cluster.JobSubmitted{Job: j.row, Name: strconv.FormatUint(r.Job, 10), User: r.User, Together: r.Together, LongRunning: r.LongRunning})
+		emit(cluster.JobSubmitted{Job: j.row, Name: strconv.FormatUint(r.Job, 10), User: r.User, Together: r.Together, LongRunning: r.LongRunning})
 	}
 	row := b.enter(j, r, shape, now)
 	b.live[key] = row
 	t := &b.list[row]
-	tell(cluster.TaskSubmitted{Task: row, Seq: t.seq, Job: j.row, Shape: shape, Class: t.service, Priority: r.Priority, Input: input})
+	emit(cluster.TaskSubmitted{Task: row, Seq: t.seq, Job: j.row, Shape: shape, Class: t.service, Priority: r.Priority, Input: input})
 	return row
 }
 
@@ -305,11 +305,11 @@ func (b *tasks) newTask(j *job) cluster.TaskID {
 
 // end forgets a task whose TaskEnded the core has seen, and its job after the
 // last task.
-func (b *tasks) end(row cluster.TaskID, tell func(cluster.Event)) (j *job, over bool) {
+func (b *tasks) end(row cluster.TaskID, emit func(cluster.Event)) (j *job, over bool) {
 	t := &b.list[row]
 	j = t.job
 	b.unname(row)
-	b.release(t.shape, tell)
+	b.release(t.shape, emit)
 	t.seq, t.job = 0, nil
 	b.rows.Give(uint32(row))
 	j.live--
@@ -319,7 +319,7 @@ func (b *tasks) end(row cluster.TaskID, tell func(cluster.Event)) (j *job, over 
 	if !j.foreign && !j.copied {
 		delete(b.jobs, j.id)
 	}
-	tell(cluster.JobForgotten{Job: j.row})
+	emit(cluster.JobForgotten{Job: j.row})
 	b.retired = append(b.retired, j.row)
 	return j, true
 }

@@ -60,10 +60,10 @@ func newMeter(u Usage, seed uint64) meter {
 
 // measure lets every node measure, and sets the next time.
 func (s *simulation) measure() {
-	s.kernel.set(timer{at: s.now + s.meter.Every, class: nodesMeasure})
+	s.kernel.set(timer{at: s.now + s.meter.Every, kind: nodesMeasure})
 	for row := range s.nodes.list {
 		if s.nodes.list[row].live {
-			s.tell(cluster.UsageReported{Node: cluster.NodeID(row), Usage: s.usageOf(cluster.NodeID(row))})
+			s.emit(cluster.UsageReported{Node: cluster.NodeID(row), Usage: s.usageOf(cluster.NodeID(row))})
 		}
 	}
 }

@@ -28,7 +28,7 @@ func usages(t *testing.T, u Usage, w World, until cluster.Time, tasks ...trace.T
 	if err := s.read(); err != nil {
 		t.Fatal(err)
 	}
-	s.kernel.set(timer{at: cluster.Second, class: nodesMeasure})
+	s.kernel.set(timer{at: cluster.Second, kind: nodesMeasure})
 	for at := cluster.Second; at <= until; at += cluster.Second {
 		for next := s.nextMoment(); next <= at; next = s.nextMoment() {
 			s.pass(next)

@@ -179,8 +179,8 @@ func (c counting) Plan(t *sched.Trial, changed *sched.Changed, budget int64, out
 }
 
 // Google's snapshot with Borg's placements, under the over-commit factors it
-// needs: everything that runs has its node, and no two tasks share a node that
-// must stand apart.
+// needs: everything that runs has its node, and no node holds two tasks of a job that
+// allows one a node.
 func TestGoogleSnapshotIsKept(t *testing.T) {
 	data := os.Getenv("FAIRLEAD_DATA")
 	if data == "" {

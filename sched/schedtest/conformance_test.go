@@ -152,7 +152,7 @@ func TestConformanceCanFail(t *testing.T) {
 		{name: "not eligible", want: "not eligible", tamper: redirect(func(w *world, d sched.Decision, n *wNode) bool {
 			return n.known && !w.eligible(w.shapes[w.taskOf(d).shape], n)
 		})},
-		{name: "not apart", want: "stand apart", tamper: redirect(func(w *world, d sched.Decision, n *wNode) bool {
+		{name: "not apart", want: "may have one a node", tamper: redirect(func(w *world, d sched.Decision, n *wNode) bool {
 			shape := w.shapes[w.taskOf(d).shape]
 			return n.known && w.eligible(shape, n) && w.beside(n, w.taskOf(d), shape) != nil
 		})},

@@ -36,7 +36,7 @@ func (w *world) judge(d sched.Decision) (*wRun, error) {
 		return nil, errors.New("the node is not eligible")
 	}
 	if r := w.beside(n, task, shape); r != nil {
-		return nil, fmt.Errorf("the node holds task row %d of the same job, which must stand apart", r.id.task)
+		return nil, fmt.Errorf("the node holds task row %d of the same job, which may have one a node", r.id.task)
 	}
 	takes, err := granted(shape, d.Grant)
 	if err != nil {
