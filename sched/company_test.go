@@ -61,7 +61,7 @@ func newParty(t *testing.T, nodes int) *party {
 	return p
 }
 
-// step tells the core, and returns what it decides.
+// step gives the core these events, and returns what it decides.
 func (p *party) step(events ...cluster.Event) []sched.Decision {
 	p.t.Helper()
 	p.now++
@@ -140,9 +140,9 @@ func TestCompanySleeps(t *testing.T) {
 	p.want(p.come(0, 1), "7 on n3 8 on n3 ")
 }
 
-// TestCompanyHeedsOtherBounds puts the two on different nodes of a rack where they must not share one, and
+// TestCompanyHonoursOtherBounds puts the two on different nodes of a rack where they must not share one, and
 // together with two more on one node where the node has to hold as many.
-func TestCompanyHeedsOtherBounds(t *testing.T) {
+func TestCompanyHonoursOtherBounds(t *testing.T) {
 	p := newParty(t, 4)
 	p.shape(0, 1, "web")
 	apart := cluster.Bound{Subject: []string{"web"}, Target: []string{"web"}, Group: cluster.EachNode}

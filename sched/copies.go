@@ -31,8 +31,8 @@ type stopped struct {
 	seq  cluster.Seq
 }
 
-// heard follows an event that the state accepted.
-func (c *copies) heard(s *cluster.State, e cluster.Event) {
+// update follows an event that the state accepted.
+func (c *copies) update(s *cluster.State, e cluster.Event) {
 	switch e := e.(type) {
 	case cluster.JobSubmitted:
 		if !e.FirstEnds {

@@ -93,7 +93,7 @@ func (c *Core) Observe(now cluster.Time, in []cluster.Event, out []Decision) ([]
 			if job, ok := e.(cluster.JobSubmitted); ok {
 				c.assign(job.Job)
 			}
-			c.copies.heard(c.state, e)
+			c.copies.update(c.state, e)
 			outside = outside || !outcome(e)
 		case errors.Is(err, cluster.ErrOrphan):
 			run := e.(cluster.TaskStarted)

@@ -9,7 +9,7 @@ import (
 )
 
 // nodesOf is a state with nodes of so many cpu each, and a waiting task that asks for so many.
-func nodesOf(t *testing.T, ask int64, sizes ...int64) (s *cluster.State, apply func(cluster.Event)) {
+func nodesOf(t *testing.T, cpu int64, sizes ...int64) (s *cluster.State, apply func(cluster.Event)) {
 	t.Helper()
 	s = cluster.NewState([]cluster.Kind{{Name: "cpu", PerUnit: 1}}, nil)
 	apply = func(e cluster.Event) {
@@ -21,7 +21,7 @@ func nodesOf(t *testing.T, ask int64, sizes ...int64) (s *cluster.State, apply f
 	for i, cpu := range sizes {
 		apply(cluster.NodeAdded{Node: cluster.NodeID(i), Spec: cluster.NodeSpec{Name: fmt.Sprint("n", i), Capacity: cluster.Vector{cpu}}})
 	}
-	apply(cluster.ShapeDefined{Spec: cluster.Shape{Demand: cluster.Vector{ask}, Tags: []string{"a"}}})
+	apply(cluster.ShapeDefined{Spec: cluster.Shape{Demand: cluster.Vector{cpu}, Tags: []string{"a"}}})
 	apply(cluster.JobSubmitted{Name: "j"})
 	apply(cluster.TaskSubmitted{Task: 0, Seq: 1})
 	return s, apply

@@ -31,7 +31,7 @@ func (w *world) holdSome() {
 			continue
 		}
 		w.report(func() cluster.Event {
-			t.held = !slices.ContainsFunc(w.order, func(r *wRun) bool { return r.task == t && r.known && !r.orphan })
+			t.gatedNow = !slices.ContainsFunc(w.order, func(r *wRun) bool { return r.task == t && r.known && !r.orphan })
 			return cluster.TaskGated{Task: t.row, Seq: t.seq}
 		}, func() {
 			if row := w.core.State().Task(t.row); row.Seq == t.seq && row.Phase == cluster.Gated {
@@ -44,7 +44,7 @@ func (w *world) holdSome() {
 
 // ungated is the event of a task that may be placed again.
 func (w *world) ungated(t *wTask) cluster.Event {
-	t.held = false
+	t.gatedNow = false
 	return cluster.TaskUngated{Task: t.row, Seq: t.seq}
 }
 

@@ -106,7 +106,7 @@ func TestWorldIsHostile(t *testing.T) {
 		for _, r := range w.order {
 			for what, is := range map[string]bool{
 				"run": true, "refused": r.refused, "late begin": r.refused && r.reported, "taken back": r.refused && r.reported && !r.orphan,
-				"orphan run": r.orphan, "told to leave": r.told,
+				"orphan run": r.orphan, "told to leave": r.toLeave,
 			} {
 				if is {
 					count[what]++
@@ -393,7 +393,7 @@ func TestDriverCanFail(t *testing.T) {
 		{"why", "", "of what?"},
 	} {
 		s := opening(t)
-		_, err := tell(s, tc.command, tc.input)
+		_, err := run(s, tc.command, tc.input)
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s %q: %v, want an error that says %q", tc.command, tc.input, err, tc.want)
 		}
@@ -415,7 +415,7 @@ func TestDriverFailsAtTheEnd(t *testing.T) {
 				break
 			}
 			command, input, _ := strings.Cut(c, "|")
-			_, err = tell(s, command, input)
+			_, err = run(s, command, input)
 		}
 		if err == nil {
 			err = s.over()
@@ -427,14 +427,14 @@ func TestDriverFailsAtTheEnd(t *testing.T) {
 	if err := newStory(nil).over(); err == nil {
 		t.Error("a story without a step is well")
 	}
-	if _, err := tell(newStory(nil), "step t=0", ""); err == nil || !strings.Contains(err.Error(), "names no policy") {
+	if _, err := run(newStory(nil), "step t=0", ""); err == nil || !strings.Contains(err.Error(), "names no policy") {
 		t.Errorf("a story without a policy: %v", err)
 	}
-	if _, err := tell(newStory(nil), "policy kube", ""); err == nil || !strings.Contains(err.Error(), "unknown policy") {
+	if _, err := run(newStory(nil), "policy kube", ""); err == nil || !strings.Contains(err.Error(), "unknown policy") {
 		t.Errorf("a story with an unknown policy: %v", err)
 	}
 	unknown := func(name string) (sched.Policy, error) { return nil, fmt.Errorf("cannot make %s", name) }
-	if _, err := tell(newStory(unknown), "policy kube ties=lowest", ""); err == nil || !strings.Contains(err.Error(), "cannot make kube ties=lowest") {
+	if _, err := run(newStory(unknown), "policy kube ties=lowest", ""); err == nil || !strings.Contains(err.Error(), "cannot make kube ties=lowest") {
 		t.Errorf("a story with a policy that cannot be made: %v", err)
 	}
 }
@@ -446,7 +446,7 @@ func opening(t *testing.T) *story {
 	s := newStory(nil)
 	for _, c := range []string{"policy scripted", "policy plain", "step t=0|node n1 cpu=1\njob a cpu=2"} {
 		command, input, _ := strings.Cut(c, "|")
-		if _, err := tell(s, command, input); err != nil {
+		if _, err := run(s, command, input); err != nil {
 			t.Fatal(err)
 		}
 	}

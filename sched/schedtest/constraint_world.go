@@ -99,21 +99,21 @@ func (w *world) violations() (all [constraintCount][settledToo]int) {
 	return all
 }
 
-// seat is a subject, a target or both in a set.
-type seat struct {
+// member is a subject, a target or both in a set.
+type member struct {
 	set             string
 	subject, target bool
 }
 
 // violating counts the subjects that the bound does not hold for.
 func (w *world) violating(b *cluster.Bound, settled bool) (violating int) {
-	seats, counts := w.seats(b, settled), map[string]int32{}
-	for _, at := range seats {
+	members, counts := w.members(b, settled), map[string]int32{}
+	for _, at := range members {
 		if at.target && at.set != "" {
 			counts[at.set]++
 		}
 	}
-	for _, at := range seats {
+	for _, at := range members {
 		count := counts[at.set]
 		if at.target && at.set != "" && !b.SelfCounted {
 			count--
@@ -125,11 +125,11 @@ func (w *world) violating(b *cluster.Bound, settled bool) (violating int) {
 	return violating
 }
 
-// seats are those of whom the bound speaks. A task that moves has one on each of its nodes, and
+// members are those of whom the bound speaks. A task that moves has one on each of its nodes, and
 // one alone if these are in the same set.
-func (w *world) seats(b *cluster.Bound, settled bool) (seats []seat) {
+func (w *world) members(b *cluster.Bound, settled bool) (members []member) {
 	s := w.core.State()
-	byShape := make([]seat, s.ShapeRows())
+	byShape := make([]member, s.ShapeRows())
 	for i := range byShape {
 		byShape[i].subject, byShape[i].target = b.Affects(s.Shape(cluster.ShapeID(i)).Tags)
 	}
@@ -144,16 +144,16 @@ func (w *world) seats(b *cluster.Bound, settled bool) (seats []seat) {
 		}
 		from, counted := setOf(s.NodeSpec(task.Node), b.Group), !settled || task.Phase != cluster.Leaving
 		if at.set = from; counted {
-			seats = append(seats, at)
+			members = append(members, at)
 		}
 		if task.Next == cluster.NoNode {
 			continue
 		}
 		if at.set = setOf(s.NodeSpec(task.Next), b.Group); !counted || at.set != from {
-			seats = append(seats, at)
+			members = append(members, at)
 		}
 	}
-	return seats
+	return members
 }
 
 // setOf names the set of the group that the node is in; "" if in none.

@@ -51,8 +51,8 @@ func granted(shape cluster.Shape, grant cluster.Vector) (cluster.Vector, error) 
 	return grant, nil
 }
 
-// obeyResize gives a run more or less, if that is in order.
-func (w *world) obeyResize(d sched.Decision) error {
+// carryOutResize gives a run more or less, if that is in order.
+func (w *world) carryOutResize(d sched.Decision) error {
 	r := w.live[runID{d.Task, d.Attempt}]
 	if r == nil || !r.known || r.orphan || r.node.row != d.Node || w.taskOf(d) == nil {
 		return errors.New("there is no such run")
@@ -75,8 +75,8 @@ func (w *world) obeyResize(d sched.Decision) error {
 	return nil
 }
 
-// obeyEnd ends a task in its time.
-func (w *world) obeyEnd(d sched.Decision) error {
+// carryOutEnd ends a task in its time.
+func (w *world) carryOutEnd(d sched.Decision) error {
 	t := w.taskOf(d)
 	switch {
 	case t == nil:

@@ -146,7 +146,7 @@ func (w *world) end(t *wTask) {
 		return
 	}
 	t.dead = true
-	finished := slices.ContainsFunc(w.order, func(r *wRun) bool { return r.task == t && r.present && !r.told })
+	finished := slices.ContainsFunc(w.order, func(r *wRun) bool { return r.task == t && r.present && !r.toLeave })
 	for _, r := range w.order {
 		if r.task != t || r.orphan {
 			continue
@@ -312,7 +312,7 @@ func (w *world) enter(r *wRun) {
 // crash ends a run while its task is not done.
 func (w *world) crash() {
 	for _, r := range w.order {
-		if r.present && !r.told && !r.task.job.foreign && w.chance.IntN(8) == 0 {
+		if r.present && !r.toLeave && !r.task.job.foreign && w.chance.IntN(8) == 0 {
 			r.present = false
 			w.reportLeft(r)
 			return
@@ -323,8 +323,8 @@ func (w *world) crash() {
 // sendOff lets somebody else tell a run to leave, foreign ones too.
 func (w *world) sendOff() {
 	for _, r := range w.order {
-		if r.present && !r.told && w.chance.IntN(8) == 0 {
-			r.told = true
+		if r.present && !r.toLeave && w.chance.IntN(8) == 0 {
+			r.toLeave = true
 			w.count["sent off"]++
 			w.report(func() cluster.Event { return cluster.TaskLeaving{Task: r.id.task, Attempt: r.id.attempt} }, nil)
 			w.leaveLater(r)
@@ -348,16 +348,16 @@ func (w *world) reportLeft(r *wRun) {
 	}, nil)
 }
 
-// obey checks a decision and sets going what comes of it.
-func (w *world) obey(d sched.Decision) error {
+// carryOut checks a decision and sets going what comes of it.
+func (w *world) carryOut(d sched.Decision) error {
 	id := runID{d.Task, d.Attempt}
 	switch d.Kind {
 	case sched.Evict:
-		return w.obeyEvict(id)
+		return w.carryOutEvict(id)
 	case sched.Resize:
-		return w.obeyResize(d)
+		return w.carryOutResize(d)
 	case sched.End:
-		return w.obeyEnd(d)
+		return w.carryOutEnd(d)
 	case sched.Place:
 	}
 	r, err := w.judge(d)
@@ -401,7 +401,7 @@ func (w *world) begin(r *wRun) {
 		if !r.node.known || r.node.epoch != r.epoch {
 			return nil
 		}
-		r.reported, r.task.held = true, false
+		r.reported, r.task.gatedNow = true, false
 		r.known = r.known || !r.task.gone
 		return cluster.TaskStarted{Task: r.id.task, Attempt: r.id.attempt, Node: r.node.row, Devices: r.devices, Grant: r.grant}
 	}, func() {
@@ -426,7 +426,7 @@ func (w *world) finishLater(r *wRun) {
 	w.post(cluster.Second+cluster.Time(w.chance.Int64N(int64(30*cluster.Second))), nil, func() {
 		switch {
 		case !r.present || r.orphan:
-		case r.told: // its eviction may yet be refused
+		case r.toLeave: // its eviction may yet be refused
 			w.finishLater(r)
 		default:
 			w.end(r.task)
@@ -434,9 +434,9 @@ func (w *world) finishLater(r *wRun) {
 	})
 }
 
-// obeyEvict lets a run leave, in its time, or refuses. A run that is not there
+// carryOutEvict lets a run leave, in its time, or refuses. A run that is not there
 // is answered as one that left, unless its task's end is on its way.
-func (w *world) obeyEvict(id runID) error {
+func (w *world) carryOutEvict(id runID) error {
 	r := w.live[id]
 	if r == nil {
 		w.post(w.soon(), func() cluster.Event { return cluster.TaskLeft{Task: id.task, Attempt: id.attempt} }, nil)
@@ -445,8 +445,8 @@ func (w *world) obeyEvict(id runID) error {
 	if r.protected > w.now && !r.orphan {
 		return fmt.Errorf("the run is protected until %v", r.protected)
 	}
-	already := r.told
-	r.told = true
+	already := r.toLeave
+	r.toLeave = true
 	switch {
 	case !r.present:
 		r.binding = false
@@ -456,7 +456,7 @@ func (w *world) obeyEvict(id runID) error {
 			if !r.present {
 				return nil
 			}
-			r.told = false
+			r.toLeave = false
 			w.count["eviction refused"]++
 			return cluster.EvictRefused{Task: id.task, Attempt: id.attempt}
 		}, nil)

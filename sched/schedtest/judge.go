@@ -19,7 +19,7 @@ func (w *world) judge(d sched.Decision) (*wRun, error) {
 		return nil, errors.New("the task is somebody else's")
 	case task.ends:
 		return nil, errors.New("the task was told to end")
-	case task.held:
+	case task.gatedNow:
 		return nil, errors.New("the task is gated")
 	case w.live[runID{d.Task, d.Attempt}] != nil:
 		return nil, errors.New("the attempt was used before")
@@ -27,7 +27,7 @@ func (w *world) judge(d sched.Decision) (*wRun, error) {
 		return nil, errors.New("the node is not there")
 	}
 	for _, r := range w.order {
-		if r.task == task && r.known && (r.present || r.binding) && (!r.orphan || !r.told) {
+		if r.task == task && r.known && (r.present || r.binding) && (!r.orphan || !r.toLeave) {
 			return nil, fmt.Errorf("attempt %d still runs on node row %d", r.id.attempt, r.node.row)
 		}
 	}
@@ -148,7 +148,7 @@ func (w *world) check() error {
 		return err
 	}
 	for _, r := range w.order {
-		if r.present && r.reported && r.orphan && !r.told {
+		if r.present && r.reported && r.orphan && !r.toLeave {
 			return fmt.Errorf("attempt %d of task row %d runs unwanted on node row %d and was not told to leave", r.id.attempt, r.id.task, r.node.row)
 		}
 	}

@@ -153,7 +153,7 @@ func wellFormed(text string) error {
 	case !strings.HasPrefix(text, "# "):
 		return fmt.Errorf("the first line must be a comment that says what the story shows")
 	case strings.Count(text, "\n") > maxLines:
-		return fmt.Errorf("the story has more than %d lines: tell two", maxLines)
+		return fmt.Errorf("the story has more than %d lines: make it two", maxLines)
 	case !strings.Contains(text, "\n----\n"):
 		return fmt.Errorf("the story holds no command")
 	}
@@ -244,7 +244,7 @@ func (s *story) dispatch(a *args, input string) (string, error) {
 	case "shown":
 		return s.shown(a)
 	}
-	return s.ask(a)
+	return s.inspect(a)
 }
 
 func (s *story) setKinds(a *args) error {
@@ -516,8 +516,8 @@ func (s *story) shown(a *args) (string, error) {
 	return strings.Join(words, " ") + "\n", a.done()
 }
 
-// ask answers the commands that look and change nothing.
-func (s *story) ask(a *args) (string, error) {
+// inspect answers the commands that look and change nothing.
+func (s *story) inspect(a *args) (string, error) {
 	if a.of == "state" {
 		return s.picture(), a.done()
 	}

@@ -79,17 +79,17 @@ type wJob struct {
 }
 
 type wTask struct {
-	row   cluster.TaskID
-	seq   cluster.Seq
-	job   *wJob
-	shape cluster.ShapeID
-	input []cluster.Block
-	gated bool // when it was submitted
-	held  bool // it was reported gated, and no run of it was known
-	sent  bool // its submission was reported
-	dead  bool // finished or killed, maybe not yet reported
-	gone  bool // and reported
-	ends  bool // it was told to end
+	row      cluster.TaskID
+	seq      cluster.Seq
+	job      *wJob
+	shape    cluster.ShapeID
+	input    []cluster.Block
+	gated    bool // when it was submitted
+	gatedNow bool // it was reported gated, and no run of it was known
+	sent     bool // its submission was reported
+	dead     bool // finished or killed, maybe not yet reported
+	gone     bool // and reported
+	ends     bool // it was told to end
 }
 
 type runID struct {
@@ -111,7 +111,7 @@ type wRun struct {
 	known    bool // takes room as far as the core can know
 	refused  bool // it was reported refused
 	reported bool // its beginning was reported
-	told     bool // to leave
+	toLeave  bool // it was told to
 
 	protected cluster.Time // until when it is not to be evicted, as reported
 	orphan    bool         // nobody wanted it any more when its beginning was reported
@@ -306,7 +306,7 @@ func (w *world) turn() error {
 	}
 	for _, d := range decisions {
 		w.log = append(w.log, fmt.Sprintf("%v %s %d/%d on %d", w.now, d.Kind, d.Task, d.Attempt, d.Node))
-		if err := w.obey(d); err != nil {
+		if err := w.carryOut(d); err != nil {
 			return fmt.Errorf("at %v, %s of task row %d attempt %d on node row %d: %w", w.now, d.Kind, d.Task, d.Attempt, d.Node, err)
 		}
 	}

@@ -64,8 +64,8 @@ func rescale(tasks uint32, nodes int, scale float64) (size uint32, copies float6
 	return size, float64(tasks) * scale / float64(size)
 }
 
-// perNode is how many tasks of a job a node may hold: one where the job is spread, or any
-// number.
+// perNode is how many tasks of a job a node may hold: one if its tasks are kept apart,
+// else 0, which is any number.
 func perNode(apart bool) int32 {
 	if apart {
 		return 1

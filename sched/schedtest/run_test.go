@@ -2,8 +2,8 @@ package schedtest
 
 import "github.com/cockroachdb/datadriven"
 
-// tell gives a story one command.
-func tell(s *story, command, input string) (string, error) {
+// run gives a story one command.
+func run(s *story, command, input string) (string, error) {
 	name, list, err := datadriven.ParseLine(command)
 	if err != nil {
 		return "", err
