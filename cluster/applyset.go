@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// This file applies the events of sets and shapes. Whoever follows the change
-// log is told of each node that came into a set or left it, together with the
-// set, so that only what depends on that set looks at the node again.
+// This file applies the events of sets and shapes. The change log names each
+// node that came into a set or left it, together with the set, so that only what depends on that set looks at the node again.
 
 // setLive reports whether the row holds a set.
 func (s *State) setLive(id SetID) bool { return int(id) < len(s.set) && s.set[id].live }

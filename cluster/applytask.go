@@ -221,7 +221,7 @@ func (s *State) taskStarted(e TaskStarted) error {
 	return s.addOrphan(e)
 }
 
-// startedAgain hears of the beginning of a run that is known, and perhaps told
+// startedAgain takes in the beginning of a run that is known, and perhaps was told
 // to leave before anybody knew whether it had begun.
 func (s *State) startedAgain(e TaskStarted) error {
 	task := &s.task[e.Task]

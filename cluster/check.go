@@ -18,7 +18,7 @@ func (s *State) Check() error {
 			return err
 		}
 	}
-	if err := s.checkTold(); err != nil {
+	if err := s.checkReported(); err != nil {
 		return err
 	}
 	if err := s.checkConstraints(); err != nil {
@@ -27,9 +27,9 @@ func (s *State) Check() error {
 	return s.checkTasks()
 }
 
-// checkTold checks that what was told of usage and input is of nodes and tasks
+// checkReported checks that what was reported of usage and input is of nodes and tasks
 // that are there.
-func (s *State) checkTold() error {
+func (s *State) checkReported() error {
 	for i := range s.usage {
 		n := NodeID(i)
 		if usage := s.Usage(n); usage != nil && (!s.NodeLive(n) || len(usage) != len(s.kinds)) {

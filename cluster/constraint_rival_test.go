@@ -193,23 +193,23 @@ func (h *history) checkAdmits(t TaskID, n NodeID) error {
 	h.s.Begin()
 	defer h.s.End()
 	before, noted := h.hard(), h.s.Violations(t, nil)
-	told := h.s.Admits(t, n)
-	if told.Code == Violates && told.Have >= told.Need == (told.Have <= told.Need) {
-		return fmt.Errorf("task row %d on node row %d: refused for counting %d with a bound of %d", t, n, told.Have, told.Need)
+	refusal := h.s.Admits(t, n)
+	if refusal.Code == Violates && refusal.Have >= refusal.Need == (refusal.Have <= refusal.Need) {
+		return fmt.Errorf("task row %d on node row %d: refused for counting %d with a bound of %d", t, n, refusal.Have, refusal.Need)
 	}
 	if r := h.s.Place(t, n, 0); r.Refused() {
 		return fmt.Errorf("task row %d on node row %d: refused for %s", t, n, r.Code)
 	}
-	if err := h.compareWorse(told, noted, before); err != nil {
+	if err := h.compareWorse(refusal, noted, before); err != nil {
 		return err
 	}
 	for other := range h.s.task {
 		t := TaskID(other)
-		before, noted, told := h.hard(), h.s.Violations(t, nil), h.s.Releases(t)
+		before, noted, refusal := h.hard(), h.s.Violations(t, nil), h.s.Releases(t)
 		if h.s.Evict(t).Refused() {
 			continue
 		}
-		if err := h.compareWorse(told, noted, before); err != nil {
+		if err := h.compareWorse(refusal, noted, before); err != nil {
 			return fmt.Errorf("evicting task row %d: %w", t, err)
 		}
 		return nil
@@ -217,15 +217,15 @@ func (h *history) checkAdmits(t TaskID, n NodeID) error {
 	return nil
 }
 
-// compareWorse compares what was foretold, and what is seen afterwards.
-func (h *history) compareWorse(told Refusal, noted []Violation, before map[ConstraintID][tenses]int64) error {
+// compareWorse compares what was predicted, and what is seen afterwards.
+func (h *history) compareWorse(refusal Refusal, noted []Violation, before map[ConstraintID][tenses]int64) error {
 	worse := false
 	for c, now := range h.hard() {
 		worse = worse || now[present] > before[c][present] || now[settled] > before[c][settled]
 	}
 	h.violates[worse]++
-	if (told.Code == Violates) != worse {
-		return fmt.Errorf("what is done is foretold to be %s, and that it makes constraints worse is %v", told.Code, worse)
+	if (refusal.Code == Violates) != worse {
+		return fmt.Errorf("predicted is %s, and that it makes constraints worse is %v", refusal.Code, worse)
 	}
 	if seen := h.s.Worse(noted); (seen.Code == Violates) != worse {
 		return fmt.Errorf("what is done is seen to be %s, and that it makes constraints worse is %v", seen.Code, worse)

@@ -9,7 +9,7 @@ import (
 // fourDevices is a node with four devices of 10, of which 6, 10, 0 and 4 are
 // left, and a waiting task that asks for so much. The task on the last one is
 // leaving.
-func fourDevices(t *testing.T, ask int64) (s *cluster.State, task cluster.TaskID) {
+func fourDevices(t *testing.T, share int64) (s *cluster.State, task cluster.TaskID) {
 	t.Helper()
 	s = cluster.NewState([]cluster.Kind{{Name: "gpu", PerUnit: 10, Devices: true}}, []cluster.Class{{Name: "all"}})
 	apply := func(e cluster.Event) {
@@ -19,17 +19,17 @@ func fourDevices(t *testing.T, ask int64) (s *cluster.State, task cluster.TaskID
 	}
 	apply(cluster.NodeAdded{Spec: cluster.NodeSpec{Name: "n0", Capacity: cluster.Vector{40}}})
 	apply(cluster.JobSubmitted{})
-	submit := func(ask int64) cluster.TaskID {
+	submit := func(share int64) cluster.TaskID {
 		id := cluster.TaskID(s.TaskRows())
-		apply(cluster.ShapeDefined{Shape: cluster.ShapeID(id), Spec: cluster.Shape{Demand: cluster.Vector{ask}}})
+		apply(cluster.ShapeDefined{Shape: cluster.ShapeID(id), Spec: cluster.Shape{Demand: cluster.Vector{share}}})
 		apply(cluster.TaskSubmitted{Task: id, Seq: cluster.Seq(id) + 1, Shape: cluster.ShapeID(id)})
 		return id
 	}
 	for _, held := range []struct {
-		ask     int64
+		share     int64
 		devices cluster.DeviceSet
 	}{{4, 0b0001}, {10, 0b0100}, {6, 0b1000}} {
-		if r := s.Place(submit(held.ask), 0, held.devices); r.Refused() {
+		if r := s.Place(submit(held.share), 0, held.devices); r.Refused() {
 			t.Fatal(r)
 		}
 	}
@@ -37,7 +37,7 @@ func fourDevices(t *testing.T, ask int64) (s *cluster.State, task cluster.TaskID
 	if r := s.Evict(2); r.Refused() {
 		t.Fatal(r)
 	}
-	return s, submit(ask)
+	return s, submit(share)
 }
 
 // Devices that are not enough, too many, full or not there are refused, and
@@ -45,7 +45,7 @@ func fourDevices(t *testing.T, ask int64) (s *cluster.State, task cluster.TaskID
 func TestPlaceOnDevices(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
-		ask     int64
+		share     int64
 		devices cluster.DeviceSet
 		have    int64         // of the devices wanted, if it is refused
 		phase   cluster.Phase // if it is not
@@ -61,7 +61,7 @@ func TestPlaceOnDevices(t *testing.T) {
 		{"a fifth", 6, 0b10000, 0, 0},
 		{"the fullest that suffices", 4, 0, 0, cluster.Starting},
 	} {
-		s, task := fourDevices(t, tc.ask)
+		s, task := fourDevices(t, tc.share)
 		refusal := s.Place(task, 0, tc.devices)
 		if err := s.Check(); err != nil {
 			t.Errorf("%s: %v", tc.name, err)
@@ -106,10 +106,10 @@ func TestPickDevices(t *testing.T) {
 func TestFitsEmptyOnDevices(t *testing.T) {
 	for _, tc := range []struct {
 		name string
-		ask  int64
+		share  int64
 		fits bool
 	}{{"none", 0, true}, {"a share", 4, true}, {"one", 10, true}, {"all four", 40, true}, {"five", 50, false}} {
-		s, task := fourDevices(t, tc.ask)
+		s, task := fourDevices(t, tc.share)
 		if got := s.FitsEmpty(s.Task(task).Shape, 0); got != tc.fits {
 			t.Errorf("%s: fits on the empty node %v, want %v", tc.name, got, tc.fits)
 		}

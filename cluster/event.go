@@ -38,7 +38,7 @@ type (
 	}
 
 	// SetDefined makes a set of nodes, or replaces its members. That costs in
-	// proportion to the set; whoever follows is told of the difference alone.
+	// proportion to the set; whoever follows the log sees the difference alone.
 	SetDefined struct {
 		Set   SetID
 		Nodes []NodeID

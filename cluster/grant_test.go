@@ -51,7 +51,7 @@ func (h *history) grant(t TaskID) Vector {
 	return grant
 }
 
-// reported is a grant as the world tells it, which need not be allowed.
+// reported is a grant as the world reports it, which need not be allowed.
 func (h *history) reported() Vector {
 	if how := h.byte(); how < 40 {
 		return Vector{int64(how % 9), int64(how / 5), int64(how % 3)}

@@ -10,8 +10,8 @@ import (
 // with its tasks, that whoever follows the change log sees the same, that nothing is
 // over-committed, and that time is accounted for as a slow bookkeeper does.
 
-// told is the rows of a table that are not empty; how long it is tells nothing.
-func told[T any, R ~[]T](rows []R) map[int]R {
+// nonEmpty is the rows of a table that are not empty; how long it is means nothing.
+func nonEmpty[T any, R ~[]T](rows []R) map[int]R {
 	full := map[int]R{}
 	for i, row := range rows {
 		if len(row) > 0 {
@@ -29,8 +29,8 @@ func dump(s *State) string {
 			grants[i] = []Vector{s.task[i].Grant(), s.task[i].NextGrant()}
 		}
 	}
-	return fmt.Sprint("now ", s.now, "\nnodes ", s.node, s.capacity, s.limit, s.used, s.leaving, told(s.usage), s.total,
-		"\ntasks ", s.task, told(grants), told(s.input), s.inPhase, s.orphans, "\nrest ", s.job, s.shape, s.set, s.undo.on, len(s.undo.entries)) + dumpConstraints(s)
+	return fmt.Sprint("now ", s.now, "\nnodes ", s.node, s.capacity, s.limit, s.used, s.leaving, nonEmpty(s.usage), s.total,
+		"\ntasks ", s.task, nonEmpty(grants), nonEmpty(s.input), s.inPhase, s.orphans, "\nrest ", s.job, s.shape, s.set, s.undo.on, len(s.undo.entries)) + dumpConstraints(s)
 }
 
 // check holds the state to what must be true after every step.

@@ -55,7 +55,7 @@ func (h *history) constraintSpec() Constraint {
 	return c
 }
 
-// dumpConstraints prints all that is kept of constraints. How long tables are tells
+// dumpConstraints prints all that is kept of constraints. How long tables are means
 // nothing.
 func dumpConstraints(s *State) string {
 	t := s.constraints
@@ -88,7 +88,7 @@ func dumpConstraints(s *State) string {
 			}
 		}
 	}
-	fmt.Fprint(&b, "\ntallies ", told(t.tally), "\nstances")
+	fmt.Fprint(&b, "\ntallies ", nonEmpty(t.tally), "\nstances")
 	for id, st := range t.stances {
 		if st.counted {
 			fmt.Fprint(&b, " ", id, st)

@@ -36,7 +36,7 @@ type history struct {
 	placed, promised int              // placements that were accepted, those that have to wait for room
 	resized, granted int              // grants that were changed, placements that were granted more than they ask for
 	stopped          int
-	violates         map[bool]int // what was foretold to violate nothing, or something
+	violates         map[bool]int // what was predicted to violate nothing, or something
 }
 
 const (
@@ -48,7 +48,7 @@ func historyKinds() []Kind {
 	return []Kind{{Name: "cpu", Unit: "cores", PerUnit: 1}, {Name: "memory"}, {Name: "gpu", PerUnit: 4, Devices: true}}
 }
 
-// playHistory runs the history that the bytes tell, and returns the first
+// playHistory runs the history that the bytes encode, and returns the first
 // thing that is wrong with it. The plant hook, if any, sees the state after
 // each step and may break it.
 func playHistory(data []byte, plant func(*State)) (*history, error) {
@@ -197,7 +197,7 @@ func (h *history) must(e Event) {
 	}
 }
 
-// step does the next thing that the bytes tell, and says what.
+// step does the next thing that the bytes encode, and says what.
 func (h *history) step() (string, error) {
 	h.remember()
 	before := h.s.Now()

@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/fairlead/cluster"
 )
 
-// TestInput: a task's input is told until it ends, follows into a copy, and
+// TestInput: a task's input is known until it ends, follows into a copy, and
 // names what is wrong with it.
 func TestInput(t *testing.T) {
 	s := newCluster(t)
@@ -48,17 +48,17 @@ func TestInput(t *testing.T) {
 	}
 }
 
-// TestUsage: what was measured is told until the node is lost, is nobody's
+// TestUsage: what was measured is known until the node is lost, is nobody's
 // limit, and names what is wrong with it.
 func TestUsage(t *testing.T) {
 	s := newCluster(t)
 	if got := s.Usage(1); got != nil {
-		t.Errorf("nobody told, and usage is %v", got)
+		t.Errorf("nobody reported it, and usage is %v", got)
 	}
 	seen := s.LogEnd()
 	apply(t, s, 1, cluster.UsageReported{Node: 1, Usage: cluster.Vector{9, 9}}, cluster.UsageReported{Node: 1, Usage: cluster.Vector{5, 0}})
 	if touches, _ := s.ChangesSince(seen); len(touches) != 2 || touches[0] != (cluster.Touch{Table: cluster.Nodes, Row: 1, Node: cluster.NoNode}) {
-		t.Errorf("the log tells of %+v", touches)
+		t.Errorf("the log names %+v", touches)
 	}
 	view := cluster.NewState(s.Kinds(), nil)
 	view.CopyAll(s)

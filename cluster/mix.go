@@ -34,7 +34,7 @@ type Typical struct {
 	Tasks        int
 }
 
-// mixShape is a shape of the mix. Which nodes it may use is told by requirements
+// mixShape is a shape of the mix. Which nodes it may use is given by requirements
 // where the mix is given, by a set where it is learned.
 type mixShape struct {
 	mixKey

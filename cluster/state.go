@@ -165,7 +165,7 @@ func (s *State) Used(n NodeID) Vector { return s.vector(s.used, n) }
 func (s *State) LeavingDemand(n NodeID) Vector { return s.vector(s.leaving, n) }
 
 // Usage is what was last measured on the node to be in use, which may be less or
-// more than Used and than Capacity; nil if nobody ever told.
+// more than Used and than Capacity; nil if nobody ever reported any.
 func (s *State) Usage(n NodeID) Vector {
 	if int(n) >= len(s.usage) || len(s.usage[n]) == 0 {
 		return nil

@@ -9,7 +9,7 @@ import (
 // tasks that are its subjects, its targets, or both. What each node adds is kept by
 // the node, so that a node's row is copied to a view with its part of the counts, and
 // the sums over sets follow. A task whose shape has no role in any bound costs nothing,
-// and a state that never heard of a constraint keeps none of this.
+// and a state without constraints keeps none of this.
 //
 // Counts come in two tenses. Present is all that takes room, leaving tasks included, as
 // they are still there; settled is what stays when all that is leaving has left. Room on
