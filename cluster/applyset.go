@@ -7,7 +7,8 @@ import (
 )
 
 // This file applies the events of sets and shapes. The change log names each
-// node that came into a set or left it, together with the set, so that only what depends on that set looks at the node again.
+// node that came into a set or left it, together with the set, so that only what
+// depends on that set looks at the node again.
 
 // setLive reports whether the row holds a set.
 func (s *State) setLive(id SetID) bool { return int(id) < len(s.set) && s.set[id].live }

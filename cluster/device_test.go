@@ -26,7 +26,7 @@ func fourDevices(t *testing.T, share int64) (s *cluster.State, task cluster.Task
 		return id
 	}
 	for _, held := range []struct {
-		share     int64
+		share   int64
 		devices cluster.DeviceSet
 	}{{4, 0b0001}, {10, 0b0100}, {6, 0b1000}} {
 		if r := s.Place(submit(held.share), 0, held.devices); r.Refused() {
@@ -45,7 +45,7 @@ func fourDevices(t *testing.T, share int64) (s *cluster.State, task cluster.Task
 func TestPlaceOnDevices(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
-		share     int64
+		share   int64
 		devices cluster.DeviceSet
 		have    int64         // of the devices wanted, if it is refused
 		phase   cluster.Phase // if it is not
@@ -105,9 +105,9 @@ func TestPickDevices(t *testing.T) {
 // A task that asks for devices fits on an empty node that has as many, large enough.
 func TestFitsEmptyOnDevices(t *testing.T) {
 	for _, tc := range []struct {
-		name string
-		share  int64
-		fits bool
+		name  string
+		share int64
+		fits  bool
 	}{{"none", 0, true}, {"a share", 4, true}, {"one", 10, true}, {"all four", 40, true}, {"five", 50, false}} {
 		s, task := fourDevices(t, tc.share)
 		if got := s.FitsEmpty(s.Task(task).Shape, 0); got != tc.fits {

@@ -15,11 +15,11 @@ import (
 	"fairlead.dev/fairlead/sched"
 )
 
-// held is a racing solver of which one side is held up, whenever it asks whether to
+// delayed is a racing solver of which one side is held up, whenever it asks whether to
 // stop, until its rival is done.
-type held struct{ race.Noted }
+type delayed struct{ race.Noted }
 
-func (s held) Solve(o mcmf.Options) mcmf.Result {
+func (s delayed) Solve(o mcmf.Options) mcmf.Result {
 	o.Stop = func() bool {
 		stacks := make([]byte, 1<<20)
 		for bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("created by fairlead.dev/fairlead/mcmf/race.(*Solver).race")) {
@@ -46,7 +46,7 @@ func racing(t *testing.T) (file []byte, won []mcmf.Algorithm) {
 			races[i].Won(by)
 		}
 		lanes = append(lanes, sched.Lane{Name: l.Name, Owns: l.Owns(), Policy: flow.New(&spread.Model{}, flow.Options{Solver: func(g *mcmf.Graph) flow.Solver {
-			return held{race.Noted{Solver: race.New(g, mcmf.CostScaling), Won: note}}
+			return delayed{race.Noted{Solver: race.New(g, mcmf.CostScaling), Won: note}}
 		}})})
 	}
 	core, err := sched.New(cluster.NewState(h.Kinds, nil), lanes...)

@@ -49,7 +49,7 @@ func together(batch int) []cluster.Event {
 }
 
 // TestReplaysReadiness records rounds before and after the solver is ready. A replay decides
-// the same although its solver is ready all the time; one of a file in which readiness is not told
+// the same although its solver is ready all the time; one of a file in which readiness is not reported
 // does not.
 func TestReplaysReadiness(t *testing.T) {
 	engine := highs.Start(highs.Options{})

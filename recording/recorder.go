@@ -20,7 +20,7 @@ type Recorder struct {
 
 // NewRecorder stands before a core that was made just now, and writes its calls
 // to a file that begins just now (NewWriter, Writer.Rotate). The writer may be
-// nil. Races are those to which the lanes' policies tell who won, lane by lane;
+// nil. Races are those to which the lanes' policies report who won, lane by lane;
 // nil for lanes that do not race.
 func NewRecorder(core *sched.Core, to *Writer, races ...*Races) *Recorder {
 	return &Recorder{core: core, to: to, races: races}
@@ -47,7 +47,7 @@ func (r *Recorder) Observe(now cluster.Time, in []cluster.Event, out []sched.Dec
 func (r *Recorder) Step(now cluster.Time, in []cluster.Event, out []sched.Decision) ([]sched.Decision, cluster.Time, error) {
 	before := len(out)
 	out, wake, err := r.core.Step(now, in, out)
-	r.write(Call{Kind: Step, At: now, In: in, Out: out[before:], Won: r.resting()})
+	r.write(Call{Kind: Step, At: now, In: in, Out: out[before:], Won: r.idleWon()})
 	return out, wake, err
 }
 
@@ -86,9 +86,9 @@ func (r *Recorder) Finish(round *Round, now cluster.Time, out []sched.Decision) 
 	return out
 }
 
-// resting takes who won the races of all lanes but those whose rounds are in
+// idleWon takes who won the races of all lanes but those whose rounds are in
 // flight, which may race at this moment. Step has run the lanes in their order.
-func (r *Recorder) resting() []mcmf.Algorithm {
+func (r *Recorder) idleWon() []mcmf.Algorithm {
 	r.won = r.won[:0]
 	for lane := range r.races {
 		if lane >= len(r.rounds) || !r.rounds[lane].flying {

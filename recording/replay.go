@@ -217,11 +217,11 @@ func differ(s *cluster.State, recorded, replayed []sched.Decision) *Difference {
 	for at < min(len(recorded), len(replayed)) && recorded[at].Equal(replayed[at]) {
 		at++
 	}
-	return &Difference{Index: at, Recorded: tell(s, recorded, at), Replayed: tell(s, replayed, at)}
+	return &Difference{Index: at, Recorded: describe(s, recorded, at), Replayed: describe(s, replayed, at)}
 }
 
-// tell prints the decision at that place, with names where the state knows them.
-func tell(s *cluster.State, list []sched.Decision, at int) string {
+// describe prints the decision at that place, with names where the state knows them.
+func describe(s *cluster.State, list []sched.Decision, at int) string {
 	if at >= len(list) {
 		return "no further decision"
 	}

@@ -152,7 +152,7 @@ func (w *world) turn() {
 			kept = append(kept, d)
 			continue
 		}
-		in = append(in, w.answer(d))
+		in = append(in, w.outcome(d))
 	}
 	w.orders = kept
 	for _, e := range in {
@@ -177,7 +177,7 @@ func (w *world) turn() {
 	}
 }
 
-func (w *world) answer(d sched.Decision) cluster.Event {
+func (w *world) outcome(d sched.Decision) cluster.Event {
 	w.seen[d.Kind.String()]++
 	if d.Kind == sched.End {
 		return cluster.TaskEnded{Task: d.Task, Seq: d.Seq}

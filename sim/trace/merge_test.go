@@ -95,15 +95,15 @@ func TestMerge(t *testing.T) {
 // flood is a source without end: a node, then a task a microsecond.
 type flood struct {
 	memory
-	told cluster.Time
+	next cluster.Time
 }
 
 func (f *flood) Next(r *Record) error {
-	*r = Record{Time: f.told, What: TaskSubmitted}
-	if f.told == 0 {
+	*r = Record{Time: f.next, What: TaskSubmitted}
+	if f.next == 0 {
 		r.What = NodeAdded
 	}
-	f.told++
+	f.next++
 	return nil
 }
 
@@ -121,8 +121,8 @@ func TestMergeReadsNotAhead(t *testing.T) {
 		if err := m.Next(&r); err != nil || r.Time != want {
 			t.Fatalf("%v %v, want a record at %v", r.Time, err, want)
 		}
-		if nodes.told > want+2 {
-			t.Errorf("read %d records to find the one at %v", nodes.told, want)
+		if nodes.next > want+2 {
+			t.Errorf("read %d records to find the one at %v", nodes.next, want)
 		}
 	}
 	if err := m.Next(&Record{}); !errors.Is(err, io.EOF) {

@@ -26,20 +26,20 @@ func (s *records) Next(r *trace.Record) error {
 // TestTiers: nodes take turns in the order in which they join, and keep what they have.
 func TestTiers(t *testing.T) {
 	src := &records{}
-	say := func(what trace.What, id uint64, tier int32) {
+	add := func(what trace.What, id uint64, tier int32) {
 		src.list = append(src.list, trace.Record{What: what, Node: trace.Node{ID: id, Tier: tier}})
 	}
 	for id := range uint64(3) {
-		say(trace.NodeAdded, id, 0)
+		add(trace.NodeAdded, id, 0)
 	}
-	say(trace.NodeAdded, 99, 1) // has one of its own
+	add(trace.NodeAdded, 99, 1) // has one of its own
 	for id := range uint64(5) {
-		say(trace.NodeAdded, id+3, 0)
+		add(trace.NodeAdded, id+3, 0)
 	}
-	say(trace.NodeLost, 2, 0)
-	say(trace.NodeAdded, 2, 0)
-	say(trace.NodeChanged, 0, 0)
-	say(trace.NodeUsed, 1, 0)
+	add(trace.NodeLost, 2, 0)
+	add(trace.NodeAdded, 2, 0)
+	add(trace.NodeChanged, 0, 0)
+	add(trace.NodeUsed, 1, 0)
 	src.list = append(src.list, trace.Record{What: trace.TaskSubmitted})
 	tiered := trace.Tiers(src, []int{2, 0, 1})
 	var got []int32

@@ -90,7 +90,7 @@ const (
 	TaskSubmitted
 	// TaskKilled: its user ends the task, wherever it is.
 	TaskKilled
-	// ConstraintAdded: placement is to obey it from now on.
+	// ConstraintAdded: placement is to honour it from now on.
 	ConstraintAdded
 	// ConstraintRemoved: it is no more.
 	ConstraintRemoved
@@ -190,7 +190,7 @@ type Block struct {
 	Replicas []uint64
 }
 
-// MostReplicas is how many replicas of a block are told of.
+// MostReplicas is how many replicas of a block a record names.
 const MostReplicas = len(cluster.Block{}.Replicas)
 
 // Error is a place in an input that cannot be read, and what was expected

@@ -89,14 +89,14 @@ func (t instanceType) capacity() cluster.Vector { return cluster.Vector{t.cores 
 
 // instances makes the records of an EC2 workload.
 type instances struct {
-	types []instanceType
-	kind  []uint8 // of each node, an index of types
-	told  int     // nodes that have been told of
+	types   []instanceType
+	kind    []uint8 // of each node, an index of types
+	emitted int     // nodes that have been emitted
 
 	share  uint64 // of each node in use, in 2^-32
 	cuts   *rand.Rand
-	loaded int              // nodes whose load has been told of, or cut
-	loads  []cluster.Vector // of the latest of them, those yet to be told of
+	loaded int              // nodes whose load has been emitted, or cut
+	loads  []cluster.Vector // of the latest of them, those yet to be emitted
 	jobs   uint64           // of the load so far
 
 	requests requests
@@ -130,11 +130,11 @@ func (s *instances) Kinds() []cluster.Kind {
 
 // Next fills in the next record: all nodes, what runs on them, the requests.
 func (s *instances) Next(r *trace.Record) error {
-	if s.told < len(s.kind) {
-		t := s.types[s.kind[s.told]]
-		s.told++
+	if s.emitted < len(s.kind) {
+		t := s.types[s.kind[s.emitted]]
+		s.emitted++
 		*r = trace.Record{What: trace.NodeAdded, Node: trace.Node{
-			ID: uint64(s.told), Name: fmt.Sprintf("%s-%d", t.name, s.told), Capacity: t.capacity(),
+			ID: uint64(s.emitted), Name: fmt.Sprintf("%s-%d", t.name, s.emitted), Capacity: t.capacity(),
 			Labels: []cluster.Label{{Key: "instance-type", Value: t.name}},
 		}}
 		return nil

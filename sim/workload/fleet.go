@@ -120,9 +120,9 @@ func (f *Fleet) Part(share float64) []trace.Node {
 // place of its own, until an end.
 type onNodes struct {
 	trace.Source
-	nodes []trace.Node
-	told  int
-	end   cluster.Time
+	nodes   []trace.Node
+	emitted int
+	end     cluster.Time
 }
 
 // End is when a run stops unless told otherwise: what it holds may go on for ever.
@@ -130,9 +130,9 @@ func (o *onNodes) End() cluster.Time { return o.end }
 
 // Next fills in the next record: the nodes, then the tasks.
 func (o *onNodes) Next(r *trace.Record) error {
-	if o.told < len(o.nodes) {
-		*r = trace.Record{What: trace.NodeAdded, Node: o.nodes[o.told]}
-		o.told++
+	if o.emitted < len(o.nodes) {
+		*r = trace.Record{What: trace.NodeAdded, Node: o.nodes[o.emitted]}
+		o.emitted++
 		return nil
 	}
 	for {

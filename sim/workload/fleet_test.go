@@ -90,7 +90,7 @@ func TestFleet(t *testing.T) {
 
 // TestFleetOfNothing refuses nodes that could never be enough.
 func TestFleetOfNothing(t *testing.T) {
-	kinds := new(tasksTold).Kinds()
+	kinds := new(taskRecords).Kinds()
 	for _, nodes := range [][]trace.Node{nil, {{ID: 1, Capacity: cluster.Vector{1000, 0}}}} {
 		if _, err := NewFleet(nodes, kinds, cluster.Vector{0, 5}, 1); err == nil || !strings.Contains(err.Error(), "memory") {
 			t.Errorf("%d nodes: %v", len(nodes), err)

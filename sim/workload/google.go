@@ -85,11 +85,11 @@ func (g Google) stream(number uint64) *rand.Rand { return rand.New(rand.NewPCG(g
 type source struct {
 	end   cluster.Time
 	nodes *machines
-	added int // nodes that have been told of
+	added int // nodes that have been emitted
 	stock []job
 	flow  *flow
 	churn *churn
-	now   job // whose tasks are being told of
+	now   job // whose tasks are being emitted
 }
 
 // New returns the workload that g describes.
@@ -121,17 +121,17 @@ func (s *source) Kinds() []cluster.Kind {
 // and flow as they come.
 func (s *source) Next(r *trace.Record) error {
 	if s.added < len(s.nodes.kind) {
-		s.nodes.tell(r, 0, trace.NodeAdded, s.added)
+		s.nodes.emit(r, 0, trace.NodeAdded, s.added)
 		s.added++
 		return nil
 	}
-	if s.now.told < s.now.task.JobTasks {
-		s.now.tell(r)
+	if s.now.emitted < s.now.task.JobTasks {
+		s.now.emit(r)
 		return nil
 	}
 	if len(s.stock) > 0 {
 		s.now, s.stock = s.stock[0], s.stock[1:]
-		s.now.tell(r)
+		s.now.emit(r)
 		return nil
 	}
 	s.stock = nil
@@ -141,10 +141,10 @@ func (s *source) Next(r *trace.Record) error {
 		return io.EOF
 	case churn <= flow:
 		what, node := s.churn.step()
-		s.nodes.tell(r, churn, what, node)
+		s.nodes.emit(r, churn, what, node)
 	default:
 		s.now = s.flow.step()
-		s.now.tell(r)
+		s.now.emit(r)
 	}
 	return nil
 }

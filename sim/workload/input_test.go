@@ -17,12 +17,12 @@ import (
 	"fairlead.dev/fairlead/sim/trace"
 )
 
-// told is a source of records that are held in memory.
-type told struct{ records []trace.Record }
+// inMemory is a source of records that are held in memory.
+type inMemory struct{ records []trace.Record }
 
-func (l *told) Kinds() []cluster.Kind { return []cluster.Kind{{Name: "cpu", PerUnit: 1}} }
-func (l *told) Close() error          { return nil }
-func (l *told) Next(r *trace.Record) error {
+func (l *inMemory) Kinds() []cluster.Kind { return []cluster.Kind{{Name: "cpu", PerUnit: 1}} }
+func (l *inMemory) Close() error          { return nil }
+func (l *inMemory) Next(r *trace.Record) error {
 	if len(l.records) == 0 {
 		return io.EOF
 	}
@@ -38,13 +38,13 @@ func joins(nodes int) []trace.Record {
 	return records
 }
 
-func asks(job uint64, index uint32, work cluster.Time) trace.Record {
+func submits(job uint64, index uint32, work cluster.Time) trace.Record {
 	return trace.Record{What: trace.TaskSubmitted, Task: trace.Task{Job: job, Index: index, Demand: cluster.Vector{1}, Work: work}}
 }
 
 // withInput returns the racks of nodes and the inputs of tasks, in order.
 func withInput(t interface{ Fatal(...any) }, d Data, records []trace.Record) (racks map[uint64]string, inputs [][]trace.Block) {
-	src, err := WithData(&told{records}, d)
+	src, err := WithData(&inMemory{records}, d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestReplicas(t *testing.T) {
 		d.Seed = rapid.Uint64().Draw(t, "seed")
 		nodes := rapid.IntRange(1, 12).Draw(t, "nodes")
 		work := cluster.Time(rapid.Int64Range(1, int64(3*cluster.Hour)).Draw(t, "work"))
-		task := asks(rapid.Uint64().Draw(t, "job"), 0, work)
+		task := submits(rapid.Uint64().Draw(t, "job"), 0, work)
 		task.Task.JobTasks = rapid.Uint32Range(0, 4).Draw(t, "tasks")
 		records := append(joins(nodes), task)
 		racks, inputs := withInput(t, d, records)
@@ -175,13 +175,13 @@ func TestInputIsTheTasksOwn(t *testing.T) {
 	for _, layout := range Layouts() {
 		d := DefaultData()
 		d.Layout = layout
-		_, alone := withInput(t, d, append(joins(200), asks(5, 3, work)))
-		_, among := withInput(t, d, append(joins(200), asks(4, 3, work), asks(5, 2, 1), asks(5, 3, work), asks(3, 5, work)))
+		_, alone := withInput(t, d, append(joins(200), submits(5, 3, work)))
+		_, among := withInput(t, d, append(joins(200), submits(4, 3, work), submits(5, 2, 1), submits(5, 3, work), submits(3, 5, work)))
 		if !reflect.DeepEqual(alone[0], among[2]) {
 			t.Errorf("%s: alone %v, among others %v", layout, alone[0], among[2])
 		}
 		d.Seed++
-		_, other := withInput(t, d, append(joins(200), asks(5, 3, work)))
+		_, other := withInput(t, d, append(joins(200), submits(5, 3, work)))
 		for i, input := range [][]trace.Block{among[0], among[3], other[0]} {
 			if reflect.DeepEqual(alone[0], input) {
 				t.Errorf("%s: input %d is that of another task", layout, i)
@@ -200,7 +200,7 @@ func TestBoundedPool(t *testing.T) {
 	for job := range uint64(jobs) {
 		records := joins(nodes)
 		for i := range uint32(tasks) {
-			task := asks(job, i, cluster.Day)
+			task := submits(job, i, cluster.Day)
 			task.Task.JobTasks = tasks
 			records = append(records, task)
 		}
@@ -234,14 +234,14 @@ func TestBoundedPool(t *testing.T) {
 func TestInputLeavesAlone(t *testing.T) {
 	d := DefaultData()
 	d.Rack = 2
-	mine := asks(1, 1, cluster.Hour)
+	mine := submits(1, 1, cluster.Hour)
 	mine.Task.Input = []trace.Block{{Bytes: 5, Replicas: []uint64{3}}}
-	records := append([]trace.Record{asks(1, 0, cluster.Hour)}, joins(5)...)
+	records := append([]trace.Record{submits(1, 0, cluster.Hour)}, joins(5)...)
 	records[2].Node.Groups = []cluster.Label{{Key: "rack", Value: "mine"}}
 	records[3].Node.Groups = []cluster.Label{{Key: "zone", Value: "z"}}
 	changed := records[3]
 	changed.What = trace.NodeChanged
-	racks, inputs := withInput(t, d, append(records, changed, mine, asks(1, 2, cluster.Never)))
+	racks, inputs := withInput(t, d, append(records, changed, mine, submits(1, 2, cluster.Never)))
 	want := map[uint64]string{3: "r0", 10: "mine", 17: "r0", 24: "r1", 31: "r1"}
 	if !reflect.DeepEqual(racks, want) {
 		t.Errorf("racks %v, want %v", racks, want)
@@ -256,7 +256,7 @@ func TestLayouts(t *testing.T) {
 	const nodes, tasks = 50, 20_000
 	records := joins(nodes)
 	for i := range tasks {
-		records = append(records, asks(uint64(i), 0, 1))
+		records = append(records, submits(uint64(i), 0, 1))
 	}
 	d := DefaultData()
 	d.Replicas = 1
@@ -290,7 +290,7 @@ func TestDataValidate(t *testing.T) {
 	} {
 		d := DefaultData()
 		change(&d)
-		if _, err := WithData(&told{}, d); err == nil || err.Error() != "workload: "+want {
+		if _, err := WithData(&inMemory{}, d); err == nil || err.Error() != "workload: "+want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
@@ -298,7 +298,7 @@ func TestDataValidate(t *testing.T) {
 
 // Making input up costs no memory once there were tasks of the size.
 func TestInputCostsNoMemory(t *testing.T) {
-	l := &told{joins(500)}
+	l := &inMemory{joins(500)}
 	src, err := WithData(l, DefaultData())
 	if err != nil {
 		t.Fatal(err)
@@ -309,7 +309,7 @@ func TestInputCostsNoMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	tasks := []trace.Record{asks(1, 0, cluster.Day), asks(1, 1, cluster.Hour)}
+	tasks := []trace.Record{submits(1, 0, cluster.Day), submits(1, 1, cluster.Hour)}
 	per := testing.AllocsPerRun(100, func() {
 		l.records = tasks
 		for range tasks {
@@ -329,7 +329,7 @@ func TestInputGolden(t *testing.T) {
 	for _, layout := range Layouts() {
 		d := DefaultData()
 		d.Layout, d.Rack, d.Block = layout, 4, 512<<20
-		task := asks(5, 3, 2*cluster.Hour)
+		task := submits(5, 3, 2*cluster.Hour)
 		task.Task.JobTasks = 1
 		_, inputs := withInput(t, d, append(joins(20), task))
 		fmt.Fprintln(&b, layout, inputs[0])

@@ -7,23 +7,23 @@ import (
 	"fairlead.dev/fairlead/sim/trace"
 )
 
-// job is a job whose tasks are told one after the other. They share all but
+// job is a job whose tasks are emitted one after the other. They share all but
 // their index and how long they work.
 type job struct {
-	at   cluster.Time
-	task trace.Task
-	work cluster.Time // of its mean task
-	told uint32       // tasks told so far
+	at      cluster.Time
+	task    trace.Task
+	work    cluster.Time // of its mean task
+	emitted uint32       // tasks emitted so far
 	// Each task's work is the job's times a factor of its own, in millionths.
 	factor table
 	draw   *rand.Rand
 }
 
-func (j *job) tell(r *trace.Record) {
+func (j *job) emit(r *trace.Record) {
 	r.Time, r.What = j.at, trace.TaskSubmitted
 	r.Task = j.task
-	r.Task.Index = j.told
-	j.told++
+	r.Task.Index = j.emitted
+	j.emitted++
 	if j.work == cluster.Never {
 		r.Task.Work = cluster.Never
 		return

@@ -107,8 +107,8 @@ func (m *machines) labels(node int) []cluster.Label {
 	}
 }
 
-// tell fills in what happens to a node. Numbers of nodes start from 1.
-func (m *machines) tell(r *trace.Record, at cluster.Time, what trace.What, node int) {
+// emit fills in what happens to a node. Numbers of nodes start from 1.
+func (m *machines) emit(r *trace.Record, at cluster.Time, what trace.What, node int) {
 	r.Time, r.What = at, what
 	r.Node = trace.Node{ID: uint64(node + 1)}
 	if what == trace.NodeAdded {

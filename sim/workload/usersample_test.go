@@ -14,14 +14,14 @@ import (
 	"fairlead.dev/fairlead/sim/trace"
 )
 
-// tasksTold is a source of records that are held in memory, of cpu in thousandths and memory.
-type tasksTold []trace.Record
+// taskRecords is a source of records that are held in memory, of cpu in thousandths and memory.
+type taskRecords []trace.Record
 
-func (o *tasksTold) Kinds() []cluster.Kind {
+func (o *taskRecords) Kinds() []cluster.Kind {
 	return []cluster.Kind{{Name: "cpu", Unit: "cores", PerUnit: 1000}, {Name: "memory", Unit: "GiB", PerUnit: 10}}
 }
-func (o *tasksTold) Close() error { return nil }
-func (o *tasksTold) Next(r *trace.Record) error {
+func (o *taskRecords) Close() error { return nil }
+func (o *taskRecords) Next(r *trace.Record) error {
 	if len(*o) == 0 {
 		return io.EOF
 	}
@@ -31,8 +31,8 @@ func (o *tasksTold) Next(r *trace.Record) error {
 
 // drawTasks makes tasks of a few users, some of which never end, with a kill and news of
 // nodes among them.
-func drawTasks(t *rapid.T) tasksTold {
-	records := tasksTold{
+func drawTasks(t *rapid.T) taskRecords {
+	records := taskRecords{
 		{What: trace.NodeAdded, Node: trace.Node{ID: 1, Capacity: cluster.Vector{4000, 80}}},
 		{What: trace.NodeAdded, Node: trace.Node{ID: 2, Capacity: cluster.Vector{2000, 10}}},
 	}
@@ -181,7 +181,7 @@ func TestOctaves(t *testing.T) {
 func TestOfUsers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := drawTasks(t)
-		var want tasksTold
+		var want taskRecords
 		for _, r := range all {
 			if r.What != trace.TaskSubmitted || r.Task.User == "ann" || r.Task.User == "cid" {
 				want = append(want, r)

@@ -171,7 +171,7 @@ func TestSnapshotTasks(t *testing.T) {
 	quantiles(t, "memory request", memories, map[float64]float64{.1: .0039, .25: .0132, .5: .0256, .75: .0636, .9: .1184, .99: .2249, 1: .955}, .0002)
 }
 
-// The cell is over-committed, which is why a replay needs to be told by how
+// The cell is over-committed, which is why a replay needs to know by how
 // much it may be.
 func TestSnapshotLoad(t *testing.T) {
 	s := readSnapshot(t)
@@ -184,7 +184,7 @@ func TestSnapshotLoad(t *testing.T) {
 	quantiles(t, "memory requested of a machine", memories, map[float64]float64{.01: .33, .25: .82, .5: .98, .75: 1.12, .99: 1.54}, .006)
 }
 
-// Borg obeyed its own restriction, so whoever reads the columns right finds no
+// Borg honoured its own restriction, so whoever reads the columns right finds no
 // violation.
 func TestSnapshotApart(t *testing.T) {
 	type place struct{ job, machine uint64 }

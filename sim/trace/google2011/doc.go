@@ -20,15 +20,15 @@
 // end in the files at hand never ends: its work is [cluster.Never].
 //
 // A LOST task has ended without a record of how; it is taken to finish then.
-// A FINISH, FAIL or LOST of a task that was not scheduled tells no work, and
+// A FINISH, FAIL or LOST of a task that was not scheduled gives no work, and
 // counts as a KILL. UPDATE_PENDING and UPDATE_RUNNING rows are ignored.
 //
 // # The snapshot
 //
-// Rows at time 0 tell the state of the cell as the trace begins, 600 s before
+// Rows at time 0 give the state of the cell as the trace begins, 600 s before
 // the events; these times are kept. A SCHEDULE at time 0 says that the task
 // runs on that machine, and its other columns replace those of the SUBMIT:
-// they tell what the task has now. In part 0, 37,627 of 132,982 differ, and
+// they give what the task has now. In part 0, 37,627 of 132,982 differ, and
 // all statistics of the snapshot are those of the SCHEDULE rows. Such a task
 // has Running and OnNode set and its work counts from 0. For 13 of them, on 13
 // machines, OnNode is no node at time 0: three of these machines are in no

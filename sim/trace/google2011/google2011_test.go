@@ -75,7 +75,7 @@ func readAll(dir string, opt google2011.Options) ([]trace.Record, *google2011.So
 	}
 }
 
-// story reads the events of one task, as "time event" pairs, and tells what
+// story reads the events of one task, as "time event" pairs, and returns what
 // became of them.
 func story(t *testing.T, events string) []trace.Record {
 	t.Helper()
@@ -121,7 +121,7 @@ func TestLives(t *testing.T) {
 		// The eviction is Borg's; the work is what the last run did.
 		{"1 SUBMIT, 3 SCHEDULE, 6 EVICT, 7 SUBMIT, 8 SCHEDULE, 10 FINISH", []trace.Record{submit(1, 2)}},
 		{"1 SUBMIT, 3 SCHEDULE, 6 EVICT, 7 KILL", []trace.Record{submit(1, cluster.Never), killed(7)}},
-		// A finish without a run tells no work.
+		// A finish without a run gives no work.
 		{"1 SUBMIT, 3 SCHEDULE, 6 EVICT, 7 FINISH", []trace.Record{submit(1, cluster.Never), killed(7)}},
 		// Each of these begins another life.
 		{"1 SUBMIT, 3 SCHEDULE, 6 FAIL, 7 SUBMIT, 8 SCHEDULE, 10 FINISH", []trace.Record{failing, submit(7, 2)}},
@@ -144,7 +144,7 @@ func TestLives(t *testing.T) {
 }
 
 // The tables are merged by time, from parts in Google's own layout, and a
-// SCHEDULE at time 0 tells what a task of the snapshot asks for now.
+// SCHEDULE at time 0 gives what a task of the snapshot asks for now.
 func TestTables(t *testing.T) {
 	records, src, err := readAll(folder(t, map[string]string{
 		"machine_events/part-00000-of-00001.csv.gz":  "0,5,0,HofL,0.5,0.24930009\n0,6,0,JQ1t,,\n10,6,2,,1,1\n30,5,1,HofL,0.5,0.2493\n",

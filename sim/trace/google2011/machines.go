@@ -112,7 +112,7 @@ func (m *machines) next(r *trace.Record) (bool, error) {
 	return true, m.events.next()
 }
 
-// attribute takes all rows that tell of one machine at one moment, and makes
+// attribute takes all rows about one machine at one moment, and makes
 // one record of them if the machine is there.
 func (m *machines) attribute(r *trace.Record) (bool, error) {
 	id := m.attributes.head.machine

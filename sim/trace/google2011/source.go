@@ -113,7 +113,7 @@ func (s *Source) Kinds() []cluster.Kind {
 	}
 }
 
-// Counts tells what the task events hold.
+// Counts says what the task events hold.
 func (s *Source) Counts() Counts { return s.counts }
 
 // Skipped returns how many broken lines were left out so far, and the first

@@ -19,7 +19,7 @@ type tasks struct {
 
 	// snapshot holds what was submitted at time 0, by the number of its life,
 	// until all rows of time 0 are read: only then is it known what runs. The
-	// tasks before shown are told.
+	// tasks before shown are emitted.
 	snapshot []snapshotTask
 	shown    int
 }
@@ -100,7 +100,7 @@ func (t *tasks) time() cluster.Time {
 	return t.events.time
 }
 
-// next tells a task of the snapshot, or takes a row off the table. It reports
+// next emits a task of the snapshot, or takes a row off the table. It reports
 // whether that made a record, which is then in r.
 func (t *tasks) next(r *trace.Record) (bool, error) {
 	*r = trace.Record{Time: t.time()}

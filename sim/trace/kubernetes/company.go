@@ -75,7 +75,7 @@ func (c *company) keys() (keys []string) {
 	return slices.Compact(keys)
 }
 
-// without is the company without terms that cannot be told of the files, and what these are.
+// without is the company without terms that the files cannot resolve, and what these are.
 // Of pods that are kept apart otherwise, these are those of anti-affinity.
 func (s *Source) without(c *company, apart bool) (*company, []gap) {
 	const required = ".requiredDuringSchedulingIgnoredDuringExecution"
@@ -86,7 +86,7 @@ func (s *Source) without(c *company, apart bool) (*company, []gap) {
 			at := fmt.Sprintf("spec.affinity.%s%s[%d]", field, required, i)
 			switch {
 			case elsewhere:
-				gaps = append(gaps, gap{at, "who is near whom can be told of nodes in the same files alone"})
+				gaps = append(gaps, gap{at, "who is near whom is known only of nodes in the same files"})
 			case !s.knows(terms[i].NamespaceSelector):
 				gaps = append(gaps, gap{at + ".namespaceSelector", "the labels of namespaces are not in the files; kubectl get namespaces,nodes,pods has them"})
 			default:
@@ -103,7 +103,7 @@ func (s *Source) without(c *company, apart bool) (*company, []gap) {
 	spec.Affinity.PodAntiAffinity.Required = known("podAntiAffinity", spec.Affinity.PodAntiAffinity.Required)
 	if elsewhere {
 		for i := range spec.TopologySpreadConstraints {
-			gaps = append(gaps, gap{fmt.Sprintf("spec.topologySpreadConstraints[%d]", i), "over what it spreads can be told of nodes in the same files alone"})
+			gaps = append(gaps, gap{fmt.Sprintf("spec.topologySpreadConstraints[%d]", i), "over what it spreads is known only of nodes in the same files"})
 		}
 		spec.TopologySpreadConstraints = nil
 	}

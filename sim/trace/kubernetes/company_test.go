@@ -97,7 +97,7 @@ func TestUnknownCompany(t *testing.T) {
 	}
 	file := write(t, "a.yaml", zones+pods)
 	_, _, err = read(t, file, Options{Elsewhere: true})
-	for _, want := range []string{"who is near whom can be told of nodes in the same files alone", "spec.topologySpreadConstraints[0]: want a field that is simulated: over what it spreads"} {
+	for _, want := range []string{"who is near whom is known only of nodes in the same files", "spec.topologySpreadConstraints[0]: want a field that is simulated: over what it spreads"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("elsewhere: %v, want %s", err, want)
 		}

@@ -48,7 +48,7 @@ type Options struct {
 	// what cannot be simulated.
 	Lenient bool
 	// Elsewhere says that the nodes come from another source: pods then run
-	// nowhere, whatever their nodeName, and heed the labels of those nodes but
+	// nowhere, whatever their nodeName, and honour the labels of those nodes but
 	// not their taints.
 	Elsewhere bool
 }
@@ -259,7 +259,7 @@ func (s *Source) takePod(file string, o *manifest.Object) error {
 	p.group, p.application = groupOf(o), applicationOf(o)
 	gaps := gapsOf(spec)
 	if s.options.Elsewhere && len(r.Terms) > 1 {
-		gaps = append(gaps, gap{termsField, "whether one of several terms is met can be told of nodes in the same files alone"})
+		gaps = append(gaps, gap{termsField, "whether one of several terms is met is known only of nodes in the same files"})
 		r.Terms = nil
 	}
 	p.owner, p.rules = ownerKey(o), s.shared(r)

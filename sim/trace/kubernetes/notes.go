@@ -12,7 +12,7 @@ import (
 )
 
 // This file keeps the account of what a file says and the simulation does not
-// heed: what is refused, and what is passed over in any case.
+// honour: what is refused, and what is passed over in any case.
 
 // gap is a field that restricts a pod in a way that is not simulated.
 type gap struct{ path, why string }
@@ -31,7 +31,7 @@ func gapsOf(s *manifest.Spec) []gap {
 	return gaps
 }
 
-// notes counts what is not heeded.
+// notes counts what is not honoured.
 type notes struct {
 	passed  map[string]int // objects of other kinds
 	leftOut map[string]int // pods, by what they are
@@ -113,25 +113,25 @@ func (n *notes) refusals(lenient bool) error {
 // Notes says, a sentence each, what the source left out or ignored.
 func (s *Source) Notes() []string {
 	var all []string
-	say := func(format string, a ...any) { all = append(all, fmt.Sprintf(format, a...)) }
+	add := func(format string, a ...any) { all = append(all, fmt.Sprintf(format, a...)) }
 	if s.skips.Count > 0 {
-		say("left out %d objects that cannot be read; the first: %v", s.skips.Count, s.skips.First[0])
+		add("left out %d objects that cannot be read; the first: %v", s.skips.Count, s.skips.First[0])
 	}
 	for _, kind := range slices.Sorted(maps.Keys(s.notes.passed)) {
-		say("passed over %d objects of kind %s", s.notes.passed[kind], kind)
+		add("passed over %d objects of kind %s", s.notes.passed[kind], kind)
 	}
 	for _, what := range slices.Sorted(maps.Keys(s.notes.leftOut)) {
-		say("left out %d pods that %s", s.notes.leftOut[what], what)
+		add("left out %d pods that %s", s.notes.leftOut[what], what)
 	}
 	for _, sort := range slices.Sorted(maps.Keys(s.notes.gaps)) {
 		c := s.notes.gaps[sort]
-		say("ignored %s of %d pods, as --lenient asks: %v; the first: %s", sort, c.pods, c.first.Err, c.first.At)
+		add("ignored %s of %d pods, as --lenient asks: %v; the first: %s", sort, c.pods, c.first.Err, c.first.At)
 	}
 	for _, field := range slices.Sorted(maps.Keys(s.notes.ignored)) {
-		say("ignored a preference: %s (%d)", field, s.notes.ignored[field])
+		add("ignored a preference: %s (%d)", field, s.notes.ignored[field])
 	}
 	if n := len(s.notes.inexact); n > 0 {
-		say("not exactly as Kubernetes has it, the first of %d: %s", n, s.notes.inexact[0])
+		add("not exactly as Kubernetes has it, the first of %d: %s", n, s.notes.inexact[0])
 	}
 	return all
 }

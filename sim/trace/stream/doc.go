@@ -47,7 +47,7 @@
 //	usage      so much of the node was measured to be in use
 //	submit     a task asks to be placed
 //	kill       the user ends the task
-//	constrain  placement is to obey a constraint from now on
+//	constrain  placement is to honour a constraint from now on
 //	release    the constraint of that name is no more
 //
 //	node       an integer that names the node

@@ -104,7 +104,7 @@ func (r *Reader) header() error {
 				s.fail(`"trace"`)
 			}
 		case "version":
-			// An unsupported version is told before anything that is new in it.
+			// An unsupported version is reported before anything that is new in it.
 			r.version = s.uint("the version of the format", math.MaxUint64)
 			if versioned = r.version >= 1 && r.version <= version; !versioned {
 				s.fail(fmt.Sprintf("version 1 to %d of the format", version))
@@ -371,13 +371,13 @@ func (r *Reader) fill(v cluster.Vector) {
 	}
 }
 
-// unsaid stands for a kind of max that is omitted: it is fixed.
-const unsaid = -1
+// omitted stands for a kind of max that is omitted: it is fixed.
+const omitted = -1
 
 // readMax reads the most that a task takes.
 func (r *Reader) readMax() cluster.Vector {
 	for k := range r.most {
-		r.most[k] = unsaid
+		r.most[k] = omitted
 	}
 	r.fill(r.most)
 	return r.most
@@ -387,7 +387,7 @@ func (r *Reader) readMax() cluster.Vector {
 func (r *Reader) checkMax(t *trace.Task) {
 	for k, kind := range r.kinds {
 		switch least := t.Demand[k]; {
-		case t.Max[k] == unsaid:
+		case t.Max[k] == omitted:
 			t.Max[k] = least
 		case t.Max[k] < least:
 			r.scan.fail(fmt.Sprintf("max of %s to be at least the demand, %d, and not %d", kind.Name, least, t.Max[k]))

@@ -14,7 +14,7 @@
 //	 6 cpu time            not read
 //	 7 used memory         per processor, in KiB; counts where 10 is unknown
 //	 8 requested procs     how many tasks the job has
-//	 9 requested time      not read: no policy here is told how long a task will run
+//	 9 requested time      not read: no policy here knows how long a task will run
 //	10 requested memory    per processor, in KiB
 //	11 status              see below
 //	12 user                the user
@@ -129,7 +129,7 @@ func (s *Source) readHeader() error {
 		comment, is := comment(line)
 		if !is {
 			s.first = bytes.Clone(line)
-			// What is no log at all is told before what a header lacks.
+			// What is no log at all is reported before what a header lacks.
 			s.row.SplitBlanks(s.lines, s.first, fields)
 			if s.options.Lenient {
 				return nil
