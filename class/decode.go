@@ -19,7 +19,7 @@ import (
 
 // This file reads a table as people write it, in YAML. It walks the document by
 // itself, as a decoder into Go types stops at the first mistake and says neither the
-// line nor the path of some: here every mistake is told, each with file, line, path
+// line nor the path of some: here every mistake is reported, each with file, line, path
 // and what was expected. What the fields mean, docs/classes.md says and Encode writes.
 
 // Decode reads a table; errors call the text name.

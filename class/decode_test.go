@@ -155,15 +155,15 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// TestDecodeTellsAll: a mistake does not hide the next one.
-func TestDecodeTellsAll(t *testing.T) {
+// TestDecodeReportsAll: a mistake does not hide the next one.
+func TestDecodeReportsAll(t *testing.T) {
 	_, err := Decode("t.yaml", []byte("restart: 3\nclasses:\n- {name: a, availability: 2, tier: x, colour: red}\n- 7\n"))
 	if err == nil {
 		t.Fatal("no error")
 	}
 	got := strings.Split(err.Error(), "\n")
 	if len(got) != 5 {
-		t.Errorf("%d mistakes are told, want 5: %q", len(got), got)
+		t.Errorf("%d mistakes are reported, want 5: %q", len(got), got)
 	}
 }
 
@@ -337,7 +337,7 @@ func drawTable(t *rapid.T) *Table {
 	return table
 }
 
-// Mistakes are told in the order of the text, although classes are read last.
+// Mistakes are reported in the order of the text, although classes are read last.
 func TestMistakesInOrder(t *testing.T) {
 	_, err := Decode("t.yaml", []byte("classes:\n  - {name: gold, availability: 2}\n  - {name: silver, tier: tall}\nrestart: 3\nbogus: 1\n"))
 	want := []string{"t.yaml:2: classes[0].availability: ", "t.yaml:3: classes[1].tier: ", "t.yaml:4: restart: ", "t.yaml:5: bogus: "}

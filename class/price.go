@@ -11,7 +11,7 @@ import (
 )
 
 // This file is what classes cost, and what is given back where a promise was broken: a
-// price list and a table of credits, both plain data. Neither paper tells its numbers.
+// price list and a table of credits, both plain data. Neither paper gives its numbers.
 // What a price is made of is the economic model of the SLA paper: waiting, reputation of
 // the nodes, cores × time, and replicas. Credits are those of the QoS paper's penalties,
 // modelled on what providers give back (specification §10). All numbers here are

@@ -143,17 +143,17 @@ const otherWorlds = "cluster workload until_s speedup"
 
 // warn says what makes the pair hard to compare.
 func (p *Pair) warn(base, other *Experiment) {
-	say := func(format string, args ...any) { p.Warnings = append(p.Warnings, fmt.Sprintf(format, args...)) }
+	warn := func(format string, args ...any) { p.Warnings = append(p.Warnings, fmt.Sprintf(format, args...)) }
 	for _, d := range p.Differs {
 		if slices.Contains(strings.Fields(otherWorlds), d.Name) {
-			say("%s differs: %s for %s, %s for %s; what differs below may come from that", d.Name, d.Base, base.Name, d.Other, other.Name)
+			warn("%s differs: %s for %s, %s for %s; what differs below may come from that", d.Name, d.Base, base.Name, d.Other, other.Name)
 		}
 	}
 	switch few := min(len(base.runs), len(other.runs)); {
 	case few < 2:
-		say("one seed: no verdict; run simulate with more, such as --seeds 1-10")
+		warn("one seed: no verdict; run simulate with more, such as --seeds 1-10")
 	case !p.Paired:
-		say("the seeds differ, %s and %s; with the same seeds on both sides the intervals would be narrower", seedsText(base.Seeds), seedsText(other.Seeds))
+		warn("the seeds differ, %s and %s; with the same seeds on both sides the intervals would be narrower", seedsText(base.Seeds), seedsText(other.Seeds))
 	}
 	for _, row := range p.Rows {
 		if row.Metric != "tasks.finished" {
@@ -164,7 +164,7 @@ func (p *Pair) warn(base, other *Experiment) {
 			if change < 0 {
 				more = "fewer"
 			}
-			say("%s finished %.1f%% %s tasks than %s; responses are of those that finished, which are not the same tasks", other.Name, 100*math.Abs(float64(change)), more, base.Name)
+			warn("%s finished %.1f%% %s tasks than %s; responses are of those that finished, which are not the same tasks", other.Name, 100*math.Abs(float64(change)), more, base.Name)
 		}
 	}
 }

@@ -247,7 +247,7 @@ func TestCompareFindsNoWinnerAmongEquals(t *testing.T) {
 
 // Every thing that can go into a run tells experiments apart, and gives them
 // different names.
-func TestEverySetupTellsExperimentsApart(t *testing.T) {
+func TestEverySetupDistinguishesExperiments(t *testing.T) {
 	for i := range reflect.TypeFor[report.Setup]().NumField() {
 		field := reflect.TypeFor[report.Setup]().Field(i)
 		other := bare("kube")

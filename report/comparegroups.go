@@ -137,12 +137,12 @@ func checkRun(file string, r *Run) error {
 }
 
 // nameExperiments gives each the shortest name that the order of attributes
-// allows: an attribute is part of the names if it tells some apart that were
-// not yet told apart.
+// allows: an attribute is part of the names if it distinguishes some that were
+// not yet distinguished.
 func nameExperiments(experiments []*Experiment) {
 	parts := make([][]string, len(experiments))
 	for _, a := range attributes() {
-		if !tellsApart(a, experiments, parts) {
+		if !distinguishes(a, experiments, parts) {
 			continue
 		}
 		for i, e := range experiments {
@@ -158,9 +158,9 @@ func nameExperiments(experiments []*Experiment) {
 	}
 }
 
-// tellsApart reports whether two experiments with the same parts of a name have
+// distinguishes reports whether two experiments with the same parts of a name have
 // different values of a.
-func tellsApart(a attribute, experiments []*Experiment, parts [][]string) bool {
+func distinguishes(a attribute, experiments []*Experiment, parts [][]string) bool {
 	first := map[string]string{}
 	for i, e := range experiments {
 		so := strings.Join(parts[i], "\x00")

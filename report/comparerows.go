@@ -59,7 +59,7 @@ func (r *Row) Judgement() string {
 	return string(r.Verdict)
 }
 
-// Differs reports whether the row has anything to tell.
+// Differs reports whether the row is worth showing.
 func (r *Row) Differs() bool {
 	return r.Verdict != Equal && !(r.Difference.N == 1 && r.Difference.Mean == 0)
 }

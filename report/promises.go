@@ -8,7 +8,7 @@ import (
 
 // Below the table of runs stands how the promises of availability were kept, a row for
 // each class that has one, as means over the seeds. Where all runs kept all of them there
-// is nothing to tell, and it is left out.
+// is nothing to show, and it is left out.
 
 // writePromises prints the promises of the groups.
 func writePromises(text *bytes.Buffer, groups [][]Run, labels []label) {

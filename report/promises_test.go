@@ -13,7 +13,7 @@ import (
 func TestNobodyBrokeAPromise(t *testing.T) {
 	for _, c := range []struct {
 		availability *report.Availability
-		told         bool
+		shown         bool
 	}{{nil, false}, {availability(10, 9, 8), true}} {
 		r := bare("kube")
 		r.Classes = map[string]report.Class{"gold": {Submitted: 1, Availability: c.availability, Promise: &report.Promise{Target: 1}, Bill: &report.Bill{}}}
@@ -21,8 +21,8 @@ func TestNobodyBrokeAPromise(t *testing.T) {
 		if err := report.Write(&table, report.Table, report.Results{Runs: []report.Run{r}}); err != nil {
 			t.Fatal(err)
 		}
-		if told := strings.Contains(table.String(), "Promises of availability"); told != c.told {
-			t.Errorf("availability %v: the table of promises is there: %v, want %v\n%s", c.availability, told, c.told, &table)
+		if shown := strings.Contains(table.String(), "Promises of availability"); shown != c.shown {
+			t.Errorf("availability %v: the table of promises is there: %v, want %v\n%s", c.availability, shown, c.shown, &table)
 		}
 	}
 }

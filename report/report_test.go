@@ -233,7 +233,7 @@ func TestTableShowsWhatWasRead(t *testing.T) {
 }
 
 // Programs rely on these names, whatever the run. Those with a "?" are missing
-// where there is nothing to tell.
+// where there is nothing to show.
 const contract = `
 policy seed nodes nodes_active nodes_overfull
 tie_break? solver? migrations? cluster? workload? data? until_s? simulated_s interrupted

@@ -123,7 +123,7 @@ type Setup struct {
 	Usage string `json:"usage,omitempty"`
 	// Classes is the table of what was promised, a preset or a file with a hash of
 	// what it says: "study.yaml#1a2b3c4d"; empty is google.
-	// Tiers says how nodes got the tiers that their source does not tell: "5/5/5".
+	// Tiers says how nodes got the tiers that their source does not give: "5/5/5".
 	Classes string `json:"classes_table,omitempty"`
 	Tiers   string `json:"tiers,omitempty"`
 	// Faults are what went wrong in the world: "none", "hostile" or a list.

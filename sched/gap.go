@@ -24,8 +24,8 @@ const (
 	NoBound Omission = iota
 	// OmitsNothing is of a bound that is the optimum.
 	OmitsNothing
-	// OmitsSharing is of a bound that gives every class of tasks its cheapest places,
-	// as if no other class wanted them.
+	// OmitsSharing is of a bound that gives every task group its cheapest places,
+	// as if no other group wanted them.
 	OmitsSharing
 	// OmitsPieces is of a bound that also counts the room of each node, as if tasks could
 	// be cut to pieces.

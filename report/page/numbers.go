@@ -75,7 +75,7 @@ func setupOf(groups []report.Group) []fact {
 	return f.all
 }
 
-// choices adds how the simulation was told to go.
+// choices adds how the simulation was configured.
 func (f *facts) choices() {
 	initial := map[string]string{"keep": "stay where they are", "place": "are placed anew"}
 	planning := map[string]string{"ticks": "time by counted work (ticks)", "zero": "no time", "measured": "the measured time"}

@@ -177,9 +177,9 @@
       if (i === 0 || row.classList.contains('companion')) return;
       button.tabIndex = 0;
       button.setAttribute('role', 'button');
-      const say = () => button.setAttribute('aria-pressed', String(chart.series[i].show));
-      say();
-      button.addEventListener('click', () => setTimeout(say));
+      const update = () => button.setAttribute('aria-pressed', String(chart.series[i].show));
+      update();
+      button.addEventListener('click', () => setTimeout(update));
       button.addEventListener('keydown', (e) => {
         if (e.key !== 'Enter' && e.key !== ' ') return;
         e.preventDefault();
@@ -230,7 +230,7 @@
     const times = maps.map((m) => m.run.times).reduce((a, b) => (b[b.length - 1] > a[a.length - 1] ? b : a));
 
     const fillOf = (m, node) => m.fill[m.moment * m.run.nodes + node];
-    const tell = (m) => {
+    const describe = (m) => {
       if (m.node >= 0) {
         const b = fillOf(m, m.node), name = m.names[m.node] || `node ${m.node + 1}`;
         m.cell.textContent = b ? `${name}: ${((b - 1) / 2).toFixed(0)}% taken${b === 255 ? ' or more' : ''}` : `${name}: not there`;
@@ -249,7 +249,7 @@
       }
       context.putImageData(picture, 0, 0);
       m.head.textContent = `after ${duration(m.run.times[m.moment])}`;
-      tell(m);
+      describe(m);
     };
     const move = () => {
       const time = times[slider.value];
@@ -264,7 +264,7 @@
     for (const m of maps) {
       const point = (node) => {
         m.node = node >= 0 && node < m.run.nodes ? node : -1;
-        tell(m);
+        describe(m);
       };
       m.canvas.addEventListener('pointermove', (e) => {
         const x = Math.floor((e.offsetX / m.canvas.clientWidth) * m.canvas.width), y = Math.floor((e.offsetY / m.canvas.clientHeight) * m.canvas.height);

@@ -218,7 +218,7 @@ func FuzzWrite(f *testing.F) {
 }
 
 // Equal set-ups in two files are no seeds of each other.
-func TestFilesAreToldApart(t *testing.T) {
+func TestFilesAreDistinguished(t *testing.T) {
 	s := small()
 	s.policies = s.policies[:1]
 	runs := s.results(t).Runs

@@ -21,7 +21,7 @@ type machines struct {
 }
 
 type machineKind struct {
-	platform, memoryClass string
+	platform, memorySize string
 	capacity              cluster.Vector
 	count                 int
 }
@@ -34,7 +34,7 @@ func newMachines(d *data, g Google) *machines {
 	}
 	for i, n := range apportion(counts, g.Nodes) {
 		r := d.Machines.Rows[i]
-		m.kinds = append(m.kinds, machineKind{r.Platform, memoryClass(r), vector(r.CPU, r.Memory), n})
+		m.kinds = append(m.kinds, machineKind{r.Platform, memorySize(r), vector(r.CPU, r.Memory), n})
 		for range n {
 			m.kind = append(m.kind, uint8(i))
 		}
@@ -50,9 +50,9 @@ func newMachines(d *data, g Google) *machines {
 	return m
 }
 
-// memoryClass says whether a machine has little or much memory for its cpu.
+// memorySize says whether a machine has little or much memory for its cpu.
 // Most have as much of the one as of the other.
-func memoryClass(r machineRow) string {
+func memorySize(r machineRow) string {
 	switch {
 	case r.Memory < 0.75*r.CPU:
 		return "low"
@@ -100,7 +100,7 @@ func (m *machines) room(demand cluster.Vector) int {
 func (m *machines) labels(node int) []cluster.Label {
 	k := m.kinds[m.kind[node]]
 	return []cluster.Label{
-		{Key: "memory-class", Value: k.memoryClass},
+		{Key: "memory-class", Value: k.memorySize},
 		{Key: "platform", Value: k.platform},
 		{Key: "rack", Value: "r" + strconv.Itoa(node/nodesPerRack+1)},
 		{Key: "version", Value: strconv.Itoa(int(m.version[node]))},
