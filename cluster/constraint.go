@@ -18,7 +18,7 @@ const Unbounded int32 = math.MaxInt32
 const EachNode = "node"
 
 // MaxBound is the largest Min, and Max but for Unbounded, of a bound: no cluster holds more
-// containers.
+// tasks.
 const MaxBound int32 = 1 << 30
 
 // DefaultWeight is the weight of a soft constraint that names none: weights are in

@@ -13,7 +13,7 @@ import (
 func TestNobodyBrokeAPromise(t *testing.T) {
 	for _, c := range []struct {
 		availability *report.Availability
-		shown         bool
+		shown        bool
 	}{{nil, false}, {availability(10, 9, 8), true}} {
 		r := bare("kube")
 		r.Classes = map[string]report.Class{"gold": {Submitted: 1, Availability: c.availability, Promise: &report.Promise{Target: 1}, Bill: &report.Bill{}}}

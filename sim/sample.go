@@ -49,7 +49,7 @@ func (s *sample) add(t *task, account cluster.Account) {
 	if hash > s.limit {
 		return
 	}
-	// The core may not have heard that the run it told to go had begun.
+	// The core may not know yet that the run it evicts had begun.
 	latency := min(account.FirstRun, account.Since) - account.Submitted
 	s.kept = append(s.kept, sampled{hash, account.Since - account.Submitted, latency})
 	if len(s.kept) == 2*s.most {

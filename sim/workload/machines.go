@@ -22,8 +22,8 @@ type machines struct {
 
 type machineKind struct {
 	platform, memorySize string
-	capacity              cluster.Vector
-	count                 int
+	capacity             cluster.Vector
+	count                int
 }
 
 func newMachines(d *data, g Google) *machines {
