@@ -61,29 +61,29 @@ func (r Refusal) Refused() bool { return r.Code != Allowed }
 // Admits reports whether the task could be placed on the node with the least that
 // it takes, counting on the room of what is leaving it, and would by itself violate no
 // hard constraint.
-func (s *State) Admits(t TaskID, n NodeID) Refusal {
-	if r := s.takes(t, n); r.Refused() {
+func (v *View) Admits(t TaskID, n NodeID) Refusal {
+	if r := v.takes(t, n); r.Refused() {
 		return r
 	}
-	return s.violates(s.task[t].Shape, n, s.task[t].Node)
+	return v.violates(v.task[t].Shape, n, v.task[t].Node)
 }
 
 // takes is Admits but for constraints.
-func (s *State) takes(t TaskID, n NodeID) Refusal {
-	if int(t) >= len(s.task) {
+func (v *View) takes(t TaskID, n NodeID) Refusal {
+	if int(t) >= len(v.task) {
 		return Refusal{Code: NotWaiting}
 	}
-	task := &s.task[t]
+	task := &v.task[t]
 	if task.Phase != Waiting && (task.Phase != Leaving || task.Next != NoNode) || task.Ending {
 		return Refusal{Code: NotWaiting}
 	}
-	if s.job[task.Job].Foreign {
+	if v.job[task.Job].Foreign {
 		return Refusal{Code: NotOurs}
 	}
-	if r := s.admits(task.Shape, n, s.shape[task.Shape].Demand); r.Refused() {
+	if r := v.admits(task.Shape, n, v.shape[task.Shape].Demand); r.Refused() {
 		return r
 	}
-	if task.Phase == Leaving && task.Node == n || s.crowded(t, n) {
+	if task.Phase == Leaving && task.Node == n || v.crowded(t, n) {
 		return Refusal{Code: NotApart}
 	}
 	return Refusal{}
@@ -91,71 +91,71 @@ func (s *State) takes(t TaskID, n NodeID) Refusal {
 
 // AdmitsShape is Admits for any task of the shape, leaving aside which tasks
 // of its job are where.
-func (s *State) AdmitsShape(id ShapeID, n NodeID) Refusal {
-	if r := s.admits(id, n, s.shape[id].Demand); r.Refused() {
+func (v *View) AdmitsShape(id ShapeID, n NodeID) Refusal {
+	if r := v.admits(id, n, v.shape[id].Demand); r.Refused() {
 		return r
 	}
-	return s.violates(id, n, NoNode)
+	return v.violates(id, n, NoNode)
 }
 
 // admits is AdmitsShape for a run that takes so much, but for constraints.
-func (s *State) admits(id ShapeID, n NodeID, demand Vector) Refusal {
-	if !s.NodeLive(n) {
+func (v *View) admits(id ShapeID, n NodeID, demand Vector) Refusal {
+	if !v.NodeLive(n) {
 		return Refusal{Code: NodeGone}
 	}
-	shape := &s.shape[id]
-	if !s.Eligible(shape.Eligible, n) {
+	shape := &v.shape[id]
+	if !v.Eligible(shape.Eligible, n) {
 		return Refusal{Code: NotEligible}
 	}
-	limit, used, leaving := s.Limit(n), s.Used(n), s.LeavingDemand(n)
+	limit, used, leaving := v.Limit(n), v.Used(n), v.LeavingDemand(n)
 	for k, need := range demand {
 		if have := limit[k] - used[k] + leaving[k]; need > have && need > 0 {
 			return Refusal{Code: NoRoom, Kind: k, Need: need, Have: have}
 		}
 	}
-	need := s.shape[id].need
-	if have, ok := s.DevicesSuffice(n, need, true); !ok {
-		return Refusal{Code: NoDevice, Kind: s.devices, Need: int64(need.Count), Have: int64(have)}
+	need := v.shape[id].need
+	if have, ok := v.DevicesSuffice(n, need, true); !ok {
+		return Refusal{Code: NoDevice, Kind: v.devices, Need: int64(need.Count), Have: int64(have)}
 	}
 	return Refusal{}
 }
 
 // FitsEmpty reports whether the node would admit the shape if it were empty.
-func (s *State) FitsEmpty(id ShapeID, n NodeID) bool {
-	shape := &s.shape[id]
-	return s.NodeLive(n) && s.Eligible(shape.Eligible, n) && shape.Demand.Fits(s.Limit(n)) && s.WholeDevices(n, shape.need) >= shape.need.Count
+func (v *View) FitsEmpty(id ShapeID, n NodeID) bool {
+	shape := &v.shape[id]
+	return v.NodeLive(n) && v.Eligible(shape.Eligible, n) && shape.Demand.Fits(v.Limit(n)) && v.WholeDevices(n, shape.need) >= shape.need.Count
 }
 
 // RoomNow reports whether the node admits the shape beside all that takes room,
 // not counting on what is leaving, and leaving aside which tasks are where: those of
 // its job, and those that constraints count.
-func (s *State) RoomNow(id ShapeID, n NodeID) bool {
-	if !s.NodeLive(n) || !s.Eligible(s.shape[id].Eligible, n) || !s.roomNow(n, s.shape[id].Demand) {
+func (v *View) RoomNow(id ShapeID, n NodeID) bool {
+	if !v.NodeLive(n) || !v.Eligible(v.shape[id].Eligible, n) || !v.roomNow(n, v.shape[id].Demand) {
 		return false
 	}
-	_, ok := s.DevicesSuffice(n, s.shape[id].need, false)
+	_, ok := v.DevicesSuffice(n, v.shape[id].need, false)
 	return ok
 }
 
 // Crowded reports whether the node holds as many tasks of the task's job as it may,
 // those that are leaving included.
-func (s *State) Crowded(t TaskID, n NodeID) bool { return s.crowded(t, n) }
+func (v *View) Crowded(t TaskID, n NodeID) bool { return v.crowded(t, n) }
 
 // crowded reports whether the node holds as many tasks of the task's job as it
 // may, without this one. The limit of either side counts.
-func (s *State) crowded(t TaskID, n NodeID) bool {
-	task := &s.task[t]
-	most, beside := atMost(s.shape[task.Shape].PerNode), int32(0)
-	for r, o := range s.orphans { // mostly there is none
+func (v *View) crowded(t TaskID, n NodeID) bool {
+	task := &v.task[t]
+	most, beside := atMost(v.shape[task.Shape].PerNode), int32(0)
+	for r, o := range v.orphans { // mostly there is none
 		if o.node == n && o.job == task.Job && r.task != t {
 			beside++
 			most = min(most, atMost(o.most))
 		}
 	}
-	for _, other := range s.node[n].tasks {
-		if o := &s.task[other]; o.Job == task.Job && other != t {
+	for _, other := range v.node[n].tasks {
+		if o := &v.task[other]; o.Job == task.Job && other != t {
 			beside++
-			most = min(most, atMost(s.shape[o.Shape].PerNode))
+			most = min(most, atMost(v.shape[o.Shape].PerNode))
 		}
 	}
 	return beside >= most
@@ -231,8 +231,8 @@ func (s *State) PlaceWith(t TaskID, n NodeID, gets Allotment) Refusal {
 }
 
 // roomNow reports whether the demand fits beside all that takes room.
-func (s *State) roomNow(n NodeID, demand Vector) bool {
-	limit, used := s.Limit(n), s.Used(n)
+func (v *View) roomNow(n NodeID, demand Vector) bool {
+	limit, used := v.Limit(n), v.Used(n)
 	for k, q := range demand {
 		if q > limit[k]-used[k] && q > 0 {
 			return false

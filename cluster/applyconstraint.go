@@ -229,7 +229,7 @@ func (t *constraintTable) follow(from *constraintTable) {
 }
 
 // copying returns the table of a copy of from, nil if there is nothing to copy.
-func (s *State) copying(from *State) *constraintTable {
+func (s *State) copying(from *View) *constraintTable {
 	if from.constraints == nil {
 		return nil
 	}
@@ -241,7 +241,7 @@ func (s *State) copying(from *State) *constraintTable {
 }
 
 // copyTally copies the sets that a node is in, and what it adds to the counts.
-func (s *State) copyTally(from *State, n NodeID) {
+func (s *State) copyTally(from *View, n NodeID) {
 	t := s.copying(from)
 	if t == nil {
 		return
@@ -262,7 +262,7 @@ func (s *State) copyTally(from *State, n NodeID) {
 }
 
 // copyStance copies as what a task is counted. The counts come with its nodes.
-func (s *State) copyStance(from *State, id TaskID) {
+func (s *State) copyStance(from *View, id TaskID) {
 	t := s.copying(from)
 	if t == nil {
 		return
@@ -279,7 +279,7 @@ func (s *State) copyStance(from *State, id TaskID) {
 
 // copyConstraints copies those of the rows that are constraints which have come or gone, and counts
 // what the nodes add to those that have come.
-func (s *State) copyConstraints(from *State, touches []Touch) {
+func (s *State) copyConstraints(from *View, touches []Touch) {
 	t := s.copying(from)
 	if t == nil {
 		return
@@ -303,7 +303,7 @@ func (s *State) copyConstraints(from *State, touches []Touch) {
 }
 
 // copyConstraint copies a constraint, and reports whether it has come.
-func (s *State) copyConstraint(from *State, c ConstraintID) bool {
+func (s *State) copyConstraint(from *View, c ConstraintID) bool {
 	t := s.constraints
 	t.row = grown(t.row, int(c))
 	if t.row[c].spec == from.constraints.row[c].spec {

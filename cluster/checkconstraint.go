@@ -16,36 +16,36 @@ type recounted struct {
 	sets             map[int32]*[tenses]Count
 }
 
-func (s *State) checkConstraints() error {
-	if s.constraints == nil {
+func (v *View) checkConstraints() error {
+	if v.constraints == nil {
 		return nil
 	}
-	for i := range s.shape {
+	for i := range v.shape {
 		var roles []role // without the index
-		for c := range s.constraints.row {
-			roles = appendRoles(roles, ConstraintID(c), s.constraints.row[c].bound, s.shape[i].Tags)
+		for c := range v.constraints.row {
+			roles = appendRoles(roles, ConstraintID(c), v.constraints.row[c].bound, v.shape[i].Tags)
 		}
-		if s.shape[i].live && !slices.Equal(s.shape[i].roles, roles) {
-			return fmt.Errorf("shape row %d: roles are %v, its tags have %v", i, s.shape[i].roles, roles)
+		if v.shape[i].live && !slices.Equal(v.shape[i].roles, roles) {
+			return fmt.Errorf("shape row %d: roles are %v, its tags have %v", i, v.shape[i].roles, roles)
 		}
 	}
-	if err := s.checkIndex(); err != nil {
+	if err := v.checkIndex(); err != nil {
 		return err
 	}
-	for i, st := range s.constraints.stances {
-		if want := s.stanceOf(TaskID(i)); st != want {
+	for i, st := range v.constraints.stances {
+		if want := v.stanceOf(TaskID(i)); st != want {
 			return fmt.Errorf("task row %d: stance is %v, want %v", i, st, want)
 		}
 	}
-	for i := range s.constraints.group {
-		if err := s.checkGroup(&s.constraints.group[i]); err != nil {
+	for i := range v.constraints.group {
+		if err := v.checkGroup(&v.constraints.group[i]); err != nil {
 			return err
 		}
 	}
-	for c := range s.constraints.row {
-		row := &s.constraints.row[c]
+	for c := range v.constraints.row {
+		row := &v.constraints.row[c]
 		for i := range row.bound {
-			if err := s.checkCounts(&row.bound[i]); err != nil {
+			if err := v.checkCounts(&row.bound[i]); err != nil {
 				return fmt.Errorf("constraint row %d, bound %d: %w", c, i, err)
 			}
 		}
@@ -54,14 +54,14 @@ func (s *State) checkConstraints() error {
 }
 
 // checkIndex holds the index of tags to one that is made anew.
-func (s *State) checkIndex() error {
-	has := s.constraints.index
+func (v *View) checkIndex() error {
+	has := v.constraints.index
 	if has == nil {
 		return nil
 	}
-	s.constraints.index = nil
-	fresh := s.tags()
-	s.constraints.index = has
+	v.constraints.index = nil
+	fresh := v.tags()
+	v.constraints.index = has
 	if err := checkLists("shapes", has.shapes, fresh.shapes); err != nil {
 		return err
 	}
@@ -82,16 +82,16 @@ func checkLists[T cmp.Ordered](what string, has, want map[string][]T) error {
 }
 
 // checkGroup checks that each node is in the set of its name, and none that is gone.
-func (s *State) checkGroup(g *nodeGroup) error {
+func (v *View) checkGroup(g *nodeGroup) error {
 	sizes := make([]int32, len(g.nodes))
-	for i := range s.node {
+	for i := range v.node {
 		n, want := NodeID(i), outside
 		switch {
-		case !s.live[i]:
+		case !v.live[i]:
 		case g.key == EachNode:
 			want = int32(i) + 1
 		default:
-			for _, l := range s.node[i].spec.Groups {
+			for _, l := range v.node[i].spec.Groups {
 				if l.Key == g.key {
 					want = g.number[l.Value]
 				}
@@ -113,9 +113,9 @@ func (s *State) checkGroup(g *nodeGroup) error {
 }
 
 // checkCounts compares what a bound counts.
-func (s *State) checkCounts(b *boundRow) error {
-	want := s.countAnew(b)
-	g := &s.constraints.group[b.group]
+func (v *View) checkCounts(b *boundRow) error {
+	want := v.countAnew(b)
+	g := &v.constraints.group[b.group]
 	for set, counts := range b.sets {
 		var sum [tenses]Count
 		if want.sets[int32(set)] != nil {
@@ -136,21 +136,21 @@ func (s *State) checkCounts(b *boundRow) error {
 	return nil
 }
 
-func (s *State) countAnew(b *boundRow) recounted {
+func (v *View) countAnew(b *boundRow) recounted {
 	r := recounted{sets: map[int32]*[tenses]Count{}}
-	g := &s.constraints.group[b.group]
+	g := &v.constraints.group[b.group]
 	add := func(set int32, t tense, subject, target bool) {
 		if r.sets[set] == nil {
 			r.sets[set] = &[tenses]Count{}
 		}
 		r.sets[set][t] = r.sets[set][t].plus(role{subject: subject, target: target}.once(1))
 	}
-	byShape := make([]role, len(s.shape))
+	byShape := make([]role, len(v.shape))
 	for i := range byShape {
-		byShape[i].subject, byShape[i].target = b.Affects(s.shape[i].Tags)
+		byShape[i].subject, byShape[i].target = b.Affects(v.shape[i].Tags)
 	}
-	for i := range s.task {
-		task := &s.task[i]
+	for i := range v.task {
+		task := &v.task[i]
 		if !task.Placed() {
 			continue
 		}

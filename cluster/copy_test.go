@@ -12,14 +12,14 @@ import (
 func TestCopiesKnowWhatIsInNoRow(t *testing.T) {
 	s := newCluster(t)
 	follower := cluster.NewState(s.Kinds(), s.Classes())
-	follower.CopyAll(s)
+	follower.CopyAll(&s.View)
 	if follower.SolverReady() {
 		t.Error("a copy says that the solver is ready before it is")
 	}
 	apply(t, s, 7, cluster.SolverReady{})
-	follower.CopyRest(s)
+	follower.CopyRest(&s.View)
 	whole := cluster.NewState(s.Kinds(), s.Classes())
-	whole.CopyAll(s)
+	whole.CopyAll(&s.View)
 	for name, got := range map[string]*cluster.State{"that follows": follower, "of everything": whole} {
 		if !got.SolverReady() || got.Now() != 7*cluster.Second {
 			t.Errorf("a copy %s: ready %v at %v, want it ready at 7s", name, got.SolverReady(), got.Now())
@@ -35,7 +35,7 @@ func TestCopyStandsAlone(t *testing.T) {
 		apply(t, s, 1, cluster.TaskStarted{Task: task + 1, Attempt: 1, Node: 0})
 	}
 	mirror := cluster.NewState(s.Kinds(), s.Classes())
-	mirror.CopyAll(s)
+	mirror.CopyAll(&s.View)
 	before := mirror.Picture()
 	apply(t, s, 2, cluster.TaskEnded{Task: 1, Seq: 1}, cluster.NodeChanged{Node: 1, Spec: cluster.NodeSpec{Name: "n3", Capacity: cluster.Vector{1, 1}}})
 	place(t, s, 3, 0)
@@ -64,7 +64,7 @@ func TestLargeSet(t *testing.T) {
 		apply(t, s, 0, cluster.NodeAdded{Node: n, Spec: cluster.NodeSpec{Name: "n", Capacity: cluster.Vector{1}}})
 	}
 	mirror := cluster.NewState(s.Kinds(), s.Classes())
-	mirror.CopyAll(s)
+	mirror.CopyAll(&s.View)
 	members := func() (rows []cluster.NodeID) {
 		for n := range cluster.NodeID(manyNodes) {
 			if s.Eligible(1, n) != mirror.Eligible(1, n) {
@@ -91,7 +91,7 @@ func TestLargeSet(t *testing.T) {
 		read := s.LogEnd()
 		apply(t, s, 1, tc.e)
 		touches, _ := s.ChangesSince(read)
-		mirror.CopyRows(s, touches)
+		mirror.CopyRows(&s.View, touches)
 		var logged, differ []cluster.NodeID
 		for _, touch := range touches {
 			if touch.Table == cluster.Sets && touch.Node != cluster.NoNode {
@@ -111,7 +111,7 @@ func TestLargeSet(t *testing.T) {
 		}
 	}
 	whole := cluster.NewState(s.Kinds(), s.Classes())
-	whole.CopyAll(s)
+	whole.CopyAll(&s.View)
 	mirror = whole
 	if !slices.Equal(members(), want) {
 		t.Errorf("a copy of everything has %v, want %v", members(), want)

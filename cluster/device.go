@@ -45,58 +45,58 @@ type Device struct {
 }
 
 // DeviceKind is the kind that comes in devices; -1 if there is none.
-func (s *State) DeviceKind() int { return s.devices }
+func (v *View) DeviceKind() int { return v.devices }
 
 // DeviceNeed is what the shape asks of devices; the zero value if nothing.
-func (s *State) DeviceNeed(id ShapeID) DeviceNeed { return s.shape[id].need }
+func (v *View) DeviceNeed(id ShapeID) DeviceNeed { return v.shape[id].need }
 
 // Devices are the devices that the node has, in order. They are valid until the
 // next change.
-func (s *State) Devices(n NodeID) []Device { return s.node[n].device[:s.deviceCount(n)] }
+func (v *View) Devices(n NodeID) []Device { return v.node[n].device[:v.deviceCount(n)] }
 
 // FreeDevices appends what is left of each device of the node to the list. Of one
 // that holds more than its limit nothing is left.
-func (s *State) FreeDevices(n NodeID, list []int64) []int64 {
-	limit := s.DeviceLimit(n)
-	for _, d := range s.Devices(n) {
+func (v *View) FreeDevices(n NodeID, list []int64) []int64 {
+	limit := v.DeviceLimit(n)
+	for _, d := range v.Devices(n) {
 		list = append(list, max(limit-d.Used, 0))
 	}
 	return list
 }
 
 // DeviceLimit is up to where each device of the node is filled.
-func (s *State) DeviceLimit(n NodeID) int64 {
-	count := s.deviceCount(n)
+func (v *View) DeviceLimit(n NodeID) int64 {
+	count := v.deviceCount(n)
 	if count == 0 {
 		return 0
 	}
-	return s.Limit(n)[s.devices] / int64(count)
+	return v.Limit(n)[v.devices] / int64(count)
 }
 
-func (s *State) deviceCount(n NodeID) int {
-	if s.devices < 0 {
+func (v *View) deviceCount(n NodeID) int {
+	if v.devices < 0 {
 		return 0
 	}
-	return int(s.Capacity(n)[s.devices] / s.kinds[s.devices].PerUnit)
+	return int(v.Capacity(n)[v.devices] / v.kinds[v.devices].PerUnit)
 }
 
 // PickDevices chooses devices for the need: the fullest that suffice, and of
 // equal ones the first. It counts on what is leaving only where there are not
 // enough without. It returns false if there are not enough even so.
-func (s *State) PickDevices(n NodeID, need DeviceNeed) (DeviceSet, bool) {
+func (v *View) PickDevices(n NodeID, need DeviceNeed) (DeviceSet, bool) {
 	if need.Count == 0 {
 		return 0, true
 	}
-	set, enough := s.pick(n, need, false)
+	set, enough := v.pick(n, need, false)
 	if !enough {
-		set, enough = s.pick(n, need, true)
+		set, enough = v.pick(n, need, true)
 	}
 	return set, enough
 }
 
 // pick chooses as PickDevices does, with or without what is leaving.
-func (s *State) pick(n NodeID, need DeviceNeed, leaving bool) (DeviceSet, bool) {
-	devices, limit := s.Devices(n), s.DeviceLimit(n)
+func (v *View) pick(n NodeID, need DeviceNeed, leaving bool) (DeviceSet, bool) {
+	devices, limit := v.Devices(n), v.DeviceLimit(n)
 	var set DeviceSet
 	for range need.Count {
 		best, least := -1, int64(0)
@@ -148,12 +148,12 @@ func (s *State) foundDevices(id ShapeID, n NodeID, set DeviceSet) DeviceSet {
 // DevicesSuffice counts the devices of the node that have the share of the need
 // left, now or once what is leaving has left, up to the need's count, and
 // reports whether they are enough.
-func (s *State) DevicesSuffice(n NodeID, need DeviceNeed, leaving bool) (enough int, ok bool) {
+func (v *View) DevicesSuffice(n NodeID, need DeviceNeed, leaving bool) (enough int, ok bool) {
 	if need.Count == 0 {
 		return 0, true
 	}
-	limit := s.DeviceLimit(n)
-	for _, d := range s.Devices(n) {
+	limit := v.DeviceLimit(n)
+	for _, d := range v.Devices(n) {
 		free := limit - d.Used
 		if leaving {
 			free += d.Leaving
@@ -168,11 +168,11 @@ func (s *State) DevicesSuffice(n NodeID, need DeviceNeed, leaving bool) (enough 
 }
 
 // WholeDevices counts the devices of the node that suffice when empty.
-func (s *State) WholeDevices(n NodeID, need DeviceNeed) int {
-	if need.Count == 0 || need.Share > s.DeviceLimit(n) {
+func (v *View) WholeDevices(n NodeID, need DeviceNeed) int {
+	if need.Count == 0 || need.Share > v.DeviceLimit(n) {
 		return 0
 	}
-	return s.deviceCount(n)
+	return v.deviceCount(n)
 }
 
 // devicesRefuse says why a run of the need cannot have these devices; it may
@@ -224,8 +224,8 @@ func (s *State) leaveDevices(n NodeID, r room, sign int64) {
 	}
 }
 
-func (s *State) shareOf(r room) int64 {
-	return s.kinds[s.devices].Need(r.demand[s.devices]).Share
+func (v *View) shareOf(r room) int64 {
+	return v.kinds[v.devices].Need(r.demand[v.devices]).Share
 }
 
 // devicesNow reports whether each device of the set has the share left beside
@@ -243,9 +243,9 @@ func (s *State) devicesNow(n NodeID, need DeviceNeed, set DeviceSet) bool {
 // DeviceOver finds the first device of the node that holds more than its limit,
 // and how much, or that is held although the node has lost it: one beyond
 // Devices. It returns false if there is none.
-func (s *State) DeviceOver(n NodeID) (device int, used int64, over bool) {
-	limit, count := s.DeviceLimit(n), s.deviceCount(n)
-	for i, d := range s.node[n].device {
+func (v *View) DeviceOver(n NodeID) (device int, used int64, over bool) {
+	limit, count := v.DeviceLimit(n), v.deviceCount(n)
+	for i, d := range v.node[n].device {
 		if d.Used > 0 && (i >= count || d.Used > limit) {
 			return i, d.Used, true
 		}

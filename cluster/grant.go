@@ -25,7 +25,7 @@ func (sh *Shape) Elastic() (kind int, ok bool) {
 
 // DemandOn is what the task takes on one of its nodes: the one where it is, or the
 // next one.
-func (s *State) DemandOn(t TaskID, n NodeID) Vector { return s.roomOn(t, n).demand }
+func (v *View) DemandOn(t TaskID, n NodeID) Vector { return v.roomOn(t, n).demand }
 
 // Grant is what the current run takes, where the shape leaves that open; nil is
 // exactly the shape's Demand, and all there is while the task takes no room. It must
@@ -148,9 +148,9 @@ func (sh *Shape) most() Vector {
 }
 
 // grantOr is how much a run of the shape with that grant takes.
-func (s *State) grantOr(id ShapeID, grant Vector) Vector {
+func (v *View) grantOr(id ShapeID, grant Vector) Vector {
 	if grant == nil {
-		return s.shape[id].Demand
+		return v.shape[id].Demand
 	}
 	return grant
 }

@@ -69,7 +69,7 @@ func (h *history) checkMirror() error {
 		return errors.New("the change log lost what was not read")
 	}
 	slices.Reverse(touches) // the order of copying must not matter
-	h.mirror.CopyRows(h.s, touches)
+	h.mirror.CopyRows(&h.s.View, touches)
 	h.mirror.Advance(h.s.Now())
 	h.read = h.s.LogEnd()
 	h.s.TrimLog(h.read)

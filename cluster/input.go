@@ -17,11 +17,11 @@ type Block struct {
 
 // Input lists the blocks that the task reads each time it begins to run; nil if
 // it reads nothing, or nobody knows what. It is not changed afterwards.
-func (s *State) Input(t TaskID) []Block {
-	if int(t) >= len(s.input) {
+func (v *View) Input(t TaskID) []Block {
+	if int(t) >= len(v.input) {
 		return nil
 	}
-	return s.input[t]
+	return v.input[t]
 }
 
 // setInput notes the input of a new task. The table is as long as the last row

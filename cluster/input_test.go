@@ -18,7 +18,7 @@ func TestInput(t *testing.T) {
 	}
 	apply(t, s, 1, cluster.TaskSubmitted{Task: 7, Seq: 7, Input: input})
 	view := cluster.NewState(s.Kinds(), nil)
-	view.CopyAll(s)
+	view.CopyAll(&s.View)
 	for _, state := range []*cluster.State{s, view} {
 		if got := state.Input(7); !reflect.DeepEqual(got, input) {
 			t.Errorf("input is %v, want %v", got, input)
@@ -28,7 +28,7 @@ func TestInput(t *testing.T) {
 		}
 	}
 	apply(t, s, 2, cluster.TaskEnded{Task: 7, Seq: 7}, cluster.TaskSubmitted{Task: 7, Seq: 8})
-	view.CopyRows(s, []cluster.Touch{{Table: cluster.Tasks, Row: 7}})
+	view.CopyRows(&s.View, []cluster.Touch{{Table: cluster.Tasks, Row: 7}})
 	if s.Input(7) != nil || view.Input(7) != nil {
 		t.Errorf("the next task of the row has input %v, its copy %v", s.Input(7), view.Input(7))
 	}
@@ -61,7 +61,7 @@ func TestUsage(t *testing.T) {
 		t.Errorf("the log names %+v", touches)
 	}
 	view := cluster.NewState(s.Kinds(), nil)
-	view.CopyAll(s)
+	view.CopyAll(&s.View)
 	want := cluster.Vector{5, 0}
 	if got, copied := s.Usage(1), view.Usage(1); !reflect.DeepEqual(got, want) || !reflect.DeepEqual(copied, want) || s.Usage(0) != nil {
 		t.Errorf("usage is %v, its copy %v, that of another node %v", got, copied, s.Usage(0))

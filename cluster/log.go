@@ -41,16 +41,16 @@ func (l *log) member(set SetID, n NodeID) {
 }
 
 // LogEnd is the position after the latest change.
-func (s *State) LogEnd() uint64 { return s.log.start + uint64(len(s.log.touches)) }
+func (v *View) LogEnd() uint64 { return v.log.start + uint64(len(v.log.touches)) }
 
 // ChangesSince returns the rows touched from position on, and false where the
 // log does not reach back so far: then everything must be taken as changed.
 // The slice is valid until the next change.
-func (s *State) ChangesSince(position uint64) ([]Touch, bool) {
-	if position < s.log.start {
+func (v *View) ChangesSince(position uint64) ([]Touch, bool) {
+	if position < v.log.start {
 		return nil, false
 	}
-	return s.log.touches[position-s.log.start:], true
+	return v.log.touches[position-v.log.start:], true
 }
 
 // TrimLog drops the changes before position.

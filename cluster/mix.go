@@ -107,7 +107,7 @@ const covered = 95
 
 // Learn counts the task of the row, if there is one that was not counted before,
 // and reports whether the mix was made anew.
-func (m *Mix) Learn(s *State, t TaskID) bool {
+func (m *Mix) Learn(s *View, t TaskID) bool {
 	task := s.Task(t)
 	if m.given || m.devices < 0 || task.Phase == Absent {
 		return false
@@ -147,7 +147,7 @@ func (m *Mix) Tasks() int64 { return m.tasks }
 
 // Admits says for each shape of the mix whether it may use the node, and appends
 // that to the list.
-func (m *Mix) Admits(s *State, n NodeID, list []bool) []bool {
+func (m *Mix) Admits(s *View, n NodeID, list []bool) []bool {
 	for i := range m.shapes {
 		shape := &m.shapes[i]
 		ok := s.Eligible(shape.set, n)
@@ -160,7 +160,7 @@ func (m *Mix) Admits(s *State, n NodeID, list []bool) []bool {
 }
 
 // FreeCPU is how much cpu is free on the node, as Waste counts it.
-func (m *Mix) FreeCPU(s *State, n NodeID) int64 {
+func (m *Mix) FreeCPU(s *View, n NodeID) int64 {
 	if m.cpu < 0 {
 		return 0
 	}

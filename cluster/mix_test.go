@@ -78,10 +78,10 @@ func TestMixLearns(t *testing.T) {
 		}
 		task := cluster.TaskID(i)
 		apply(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(i), Shape: shape})
-		if mix.Learn(s, task) {
+		if mix.Learn(&s.View, task) {
 			anew = append(anew, i)
 		}
-		if mix.Learn(s, task) {
+		if mix.Learn(&s.View, task) {
 			t.Errorf("task %d counts twice", i)
 		}
 		if i == 32 && mix.Tasks() != 32 {
@@ -94,7 +94,7 @@ func TestMixLearns(t *testing.T) {
 	if mix.Tasks() != 62 {
 		t.Errorf("of 64 tasks %d count, want the 62 alike: 97 %%", mix.Tasks())
 	}
-	if given := cluster.NewMix(kinds, []cluster.Typical{{Demand: cluster.Vector{1, 4}, Tasks: 3}}); given.Learn(s, 1) || given.Tasks() != 3 {
+	if given := cluster.NewMix(kinds, []cluster.Typical{{Demand: cluster.Vector{1, 4}, Tasks: 3}}); given.Learn(&s.View, 1) || given.Tasks() != 3 {
 		t.Error("a mix that was given learns")
 	}
 }

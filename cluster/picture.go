@@ -13,39 +13,39 @@ import (
 //	waiting: c/0 c/1
 //
 // An exclamation mark stands behind a kind that is over its limit.
-func (s *State) Picture() string {
+func (v *View) Picture() string {
 	var b strings.Builder
-	for i := range s.node {
-		if !s.live[i] {
+	for i := range v.node {
+		if !v.live[i] {
 			continue
 		}
 		n := NodeID(i)
-		fmt.Fprintf(&b, "%s ", s.node[i].spec.Name)
-		for k, kind := range s.kinds {
+		fmt.Fprintf(&b, "%s ", v.node[i].spec.Name)
+		for k, kind := range v.kinds {
 			over := ""
-			if s.Used(n)[k] > s.Limit(n)[k] {
+			if v.Used(n)[k] > v.Limit(n)[k] {
 				over = "!"
 			}
-			fmt.Fprintf(&b, " %s %s/%s%s", kind.Name, kind.Format(s.Used(n)[k]), kind.Format(s.Limit(n)[k]), over)
-			if k == s.devices {
-				b.WriteString(s.pictureDevices(n))
+			fmt.Fprintf(&b, " %s %s/%s%s", kind.Name, kind.Format(v.Used(n)[k]), kind.Format(v.Limit(n)[k]), over)
+			if k == v.devices {
+				b.WriteString(v.pictureDevices(n))
 			}
 		}
 		b.WriteString(" ")
-		for _, t := range s.node[i].tasks {
-			fmt.Fprintf(&b, " %s:%s", s.TaskName(t), s.standingOf(t, n))
+		for _, t := range v.node[i].tasks {
+			fmt.Fprintf(&b, " %s:%s", v.TaskName(t), v.standingOf(t, n))
 		}
 		b.WriteString("\n")
 	}
 	for _, p := range []Phase{Gated, Waiting} {
-		if s.inPhase[p] == 0 {
+		if v.inPhase[p] == 0 {
 			continue
 		}
 		fmt.Fprintf(&b, "%s:", p)
-		for i := range s.task {
-			if s.task[i].Phase == p {
-				b.WriteString(" " + s.TaskName(TaskID(i)))
-				if s.task[i].Ending {
+		for i := range v.task {
+			if v.task[i].Phase == p {
+				b.WriteString(" " + v.TaskName(TaskID(i)))
+				if v.task[i].Ending {
 					b.WriteString("(ending)")
 				}
 			}
@@ -56,34 +56,34 @@ func (s *State) Picture() string {
 }
 
 // pictureDevices draws what is used of each device: "[0.4 1 0]".
-func (s *State) pictureDevices(n NodeID) string {
+func (v *View) pictureDevices(n NodeID) string {
 	var parts []string
-	for _, d := range s.node[n].device {
-		parts = append(parts, s.kinds[s.devices].Format(d.Used))
+	for _, d := range v.node[n].device {
+		parts = append(parts, v.kinds[v.devices].Format(d.Used))
 	}
 	return "[" + strings.Join(parts, " ") + "]"
 }
 
 // standingOf says in a word what the task is to the node.
-func (s *State) standingOf(t TaskID, n NodeID) string {
-	task := &s.task[t]
+func (v *View) standingOf(t TaskID, n NodeID) string {
+	task := &v.task[t]
 	switch {
 	case task.Node != n:
-		return "coming" + s.pictureGrant(task, task.NextGrant())
+		return "coming" + v.pictureGrant(task, task.NextGrant())
 	case task.Ending:
 		return "ending"
 	case task.Next != NoNode:
-		return task.Phase.String() + s.pictureGrant(task, task.Grant()) + ">" + s.node[task.Next].spec.Name
+		return task.Phase.String() + v.pictureGrant(task, task.Grant()) + ">" + v.node[task.Next].spec.Name
 	}
-	return task.Phase.String() + s.pictureGrant(task, task.Grant())
+	return task.Phase.String() + v.pictureGrant(task, task.Grant())
 }
 
 // pictureGrant draws what is granted where that is more than the demand: "(cpu 3)".
-func (s *State) pictureGrant(task *Task, grant Vector) string {
+func (v *View) pictureGrant(task *Task, grant Vector) string {
 	var parts []string
 	for k, q := range grant {
-		if q != s.shape[task.Shape].Demand[k] {
-			parts = append(parts, s.kinds[k].Name+" "+s.kinds[k].Format(q))
+		if q != v.shape[task.Shape].Demand[k] {
+			parts = append(parts, v.kinds[k].Name+" "+v.kinds[k].Format(q))
 		}
 	}
 	if len(parts) == 0 {
@@ -93,6 +93,6 @@ func (s *State) pictureGrant(task *Task, grant Vector) string {
 }
 
 // TaskName names a task for people: its job's name and its submission number.
-func (s *State) TaskName(t TaskID) string {
-	return fmt.Sprintf("%s#%d", s.job[s.task[t].Job].Name, s.task[t].Seq)
+func (v *View) TaskName(t TaskID) string {
+	return fmt.Sprintf("%s#%d", v.job[v.task[t].Job].Name, v.task[t].Seq)
 }

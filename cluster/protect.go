@@ -42,15 +42,15 @@ func (t *Task) Protection() Protection {
 
 // Evictable says why the task's run cannot be evicted now, leaving constraints aside: see
 // Releases. Who has no run that was sent out, or is leaving already, cannot be.
-func (s *State) Evictable(t TaskID) Refusal {
-	task := &s.task[t]
+func (v *View) Evictable(t TaskID) Refusal {
+	task := &v.task[t]
 	switch {
 	case task.Phase != Starting && task.Phase != Running:
 		return Refusal{Code: NotRunning}
-	case s.job[task.Job].Foreign:
+	case v.job[task.Job].Foreign:
 		return Refusal{Code: NotOurs}
-	case task.rare != nil && task.rare.protection.Until > s.now:
-		return Refusal{Code: Protected, Need: int64(task.rare.protection.Until), Have: int64(s.now)}
+	case task.rare != nil && task.rare.protection.Until > v.now:
+		return Refusal{Code: Protected, Need: int64(task.rare.protection.Until), Have: int64(v.now)}
 	}
 	return Refusal{}
 }

@@ -5,40 +5,12 @@ import (
 	"slices"
 )
 
-// State is the model of one cluster. It has one owner and one writer; copies
-// of it are brought up to date row by row (CopyRows).
+// State is the writer around a View: events and decisions change it. It has one owner and
+// one writer; copies of it are brought up to date row by row (CopyRows).
 type State struct {
-	kinds   []Kind
-	devices int // the kind that comes in devices; -1 if there is none
-	classes []Class
-	now     Time
-	solver  bool // of integer programs: it may be asked
-	log     log
-	undo    undoLog
+	View
 
-	// Nodes. The vectors of all nodes lie one after the other, len(kinds)
-	// quantities a node.
-	node     []nodeRow
-	live     []bool // whether the row holds a node; apart, as everybody asks
-	capacity []int64
-	limit    []int64  // capacity times over-commit
-	used     []int64  // demand of what is reserved, starting, running or leaving
-	leaving  []int64  // the part of used that is leaving
-	usage    []Vector // as reported, empty where it was not; no longer than need be
-	total    Totals
-
-	task  []Task
-	input [][]Block // of tasks; no longer than need be
-	job   []Job
-	shape []shapeRow
-	set   []setRow // row AllNodes is unused
-
-	constraints *constraintTable // nil until the first is defined
-
-	made    [Tables]int // how many rows of each table events have made so far
-	inPhase [phases]int
-	orphans map[run]orphan
-
+	undo      undoLog
 	protected []protectionEnd // of the runs that events protect; a copy has none
 }
 
@@ -108,69 +80,69 @@ func NewState(kinds []Kind, classes []Class) *State {
 	if len(classes) == 0 {
 		classes = []Class{{}}
 	}
-	return &State{
+	return &State{View: View{
 		kinds:   slices.Clone(kinds),
 		devices: slices.IndexFunc(kinds, func(k Kind) bool { return k.Devices }),
 		classes: slices.Clone(classes),
 		set:     make([]setRow, 1),
 		orphans: map[run]orphan{},
 		total:   Totals{Capacity: make(Vector, len(kinds)), Used: make(Vector, len(kinds))},
-	}
+	}}
 }
 
 // Kinds are the cluster's resources, in the order of its vectors.
-func (s *State) Kinds() []Kind { return s.kinds }
+func (v *View) Kinds() []Kind { return v.kinds }
 
 // Classes are the classes of tasks.
-func (s *State) Classes() []Class { return s.classes }
+func (v *View) Classes() []Class { return v.classes }
 
 // Now is the time of the latest event.
-func (s *State) Now() Time { return s.now }
+func (v *View) Now() Time { return v.now }
 
 // SolverReady reports whether the solver of integer programs may be asked.
-func (s *State) SolverReady() bool { return s.solver }
+func (v *View) SolverReady() bool { return v.solver }
 
 // Totals are sums over the live nodes. They are valid until the next change.
-func (s *State) Totals() Totals { return s.total }
+func (v *View) Totals() Totals { return v.total }
 
 // NodeRows is one more than the largest node row in use so far.
-func (s *State) NodeRows() int { return len(s.node) }
+func (v *View) NodeRows() int { return len(v.node) }
 
 // TaskRows is one more than the largest task row in use so far.
-func (s *State) TaskRows() int { return len(s.task) }
+func (v *View) TaskRows() int { return len(v.task) }
 
 // JobRows is one more than the largest job row in use so far.
-func (s *State) JobRows() int { return len(s.job) }
+func (v *View) JobRows() int { return len(v.job) }
 
 // ShapeRows is one more than the largest shape row in use so far.
-func (s *State) ShapeRows() int { return len(s.shape) }
+func (v *View) ShapeRows() int { return len(v.shape) }
 
 // NodeLive reports whether the row holds a node.
-func (s *State) NodeLive(n NodeID) bool { return int(n) < len(s.live) && s.live[n] }
+func (v *View) NodeLive(n NodeID) bool { return int(n) < len(v.live) && v.live[n] }
 
 // NodeSpec returns what the world said of the node.
-func (s *State) NodeSpec(n NodeID) *NodeSpec { return &s.node[n].spec }
+func (v *View) NodeSpec(n NodeID) *NodeSpec { return &v.node[n].spec }
 
 // Capacity is what the node physically has.
-func (s *State) Capacity(n NodeID) Vector { return s.vector(s.capacity, n) }
+func (v *View) Capacity(n NodeID) Vector { return v.vector(v.capacity, n) }
 
 // Limit is up to where demand is placed on the node.
-func (s *State) Limit(n NodeID) Vector { return s.vector(s.limit, n) }
+func (v *View) Limit(n NodeID) Vector { return v.vector(v.limit, n) }
 
 // Used is the demand of everything that takes room on the node.
-func (s *State) Used(n NodeID) Vector { return s.vector(s.used, n) }
+func (v *View) Used(n NodeID) Vector { return v.vector(v.used, n) }
 
 // LeavingDemand is the part of Used that was told to leave. A placement may
 // count on it, and is then reserved until it has left.
-func (s *State) LeavingDemand(n NodeID) Vector { return s.vector(s.leaving, n) }
+func (v *View) LeavingDemand(n NodeID) Vector { return v.vector(v.leaving, n) }
 
 // Usage is what was last measured on the node to be in use, which may be less or
 // more than Used and than Capacity; nil if nobody ever reported any.
-func (s *State) Usage(n NodeID) Vector {
-	if int(n) >= len(s.usage) || len(s.usage[n]) == 0 {
+func (v *View) Usage(n NodeID) Vector {
+	if int(n) >= len(v.usage) || len(v.usage[n]) == 0 {
 		return nil
 	}
-	return s.usage[n]
+	return v.usage[n]
 }
 
 // setUsage notes what is in use on the node; nil that nobody knows.
@@ -183,52 +155,52 @@ func (s *State) setUsage(n NodeID, usage Vector) {
 	}
 }
 
-func (s *State) vector(table []int64, n NodeID) Vector {
-	k := len(s.kinds)
+func (v *View) vector(table []int64, n NodeID) Vector {
+	k := len(v.kinds)
 	return table[int(n)*k : int(n)*k+k : int(n)*k+k]
 }
 
 // TasksOn lists the tasks that take room on the node, in the order in which
 // they came. A task that moves is listed on both of its nodes.
-func (s *State) TasksOn(n NodeID) []TaskID { return s.node[n].tasks }
+func (v *View) TasksOn(n NodeID) []TaskID { return v.node[n].tasks }
 
 // Task returns the task in the row; its Phase is Absent if there is none.
-func (s *State) Task(t TaskID) *Task { return &s.task[t] }
+func (v *View) Task(t TaskID) *Task { return &v.task[t] }
 
 // Job returns the job in the row.
-func (s *State) Job(j JobID) *Job { return &s.job[j] }
+func (v *View) Job(j JobID) *Job { return &v.job[j] }
 
 // Shape returns the shape in the row.
-func (s *State) Shape(id ShapeID) *Shape { return &s.shape[id].Shape }
+func (v *View) Shape(id ShapeID) *Shape { return &v.shape[id].Shape }
 
 // Demand returns what the task takes of its node; where it takes room on none, the
 // least that it asks for.
-func (s *State) Demand(t TaskID) Vector {
-	task := &s.task[t]
+func (v *View) Demand(t TaskID) Vector {
+	task := &v.task[t]
 	if grant := task.Grant(); grant != nil {
 		return grant
 	}
-	return s.shape[task.Shape].Demand
+	return v.shape[task.Shape].Demand
 }
 
 // InPhase counts the tasks in the phase.
-func (s *State) InPhase(p Phase) int { return s.inPhase[p] }
+func (v *View) InPhase(p Phase) int { return v.inPhase[p] }
 
 // Eligible reports whether the set holds the node.
-func (s *State) Eligible(id SetID, n NodeID) bool {
-	return id == AllNodes || s.set[id].holds(n)
+func (v *View) Eligible(id SetID, n NodeID) bool {
+	return id == AllNodes || v.set[id].holds(n)
 }
 
 // Beside counts the other tasks of the job that take room on the node.
-func (s *State) Beside(j JobID, n NodeID, but TaskID) int {
+func (v *View) Beside(j JobID, n NodeID, but TaskID) int {
 	count := 0
-	for r, o := range s.orphans { // mostly there is none
+	for r, o := range v.orphans { // mostly there is none
 		if o.node == n && o.job == j && r.task != but {
 			count++
 		}
 	}
-	for _, other := range s.node[n].tasks {
-		if other != but && s.task[other].Job == j {
+	for _, other := range v.node[n].tasks {
+		if other != but && v.task[other].Job == j {
 			count++
 		}
 	}
@@ -237,9 +209,9 @@ func (s *State) Beside(j JobID, n NodeID, but TaskID) int {
 
 // Overfull reports whether the node holds more than its limit in some kind,
 // as a node does that shrank, or that was found so.
-func (s *State) Overfull(n NodeID) bool {
-	_, _, over := s.DeviceOver(n)
-	return over || !s.Used(n).Fits(s.Limit(n))
+func (v *View) Overfull(n NodeID) bool {
+	_, _, over := v.DeviceOver(n)
+	return over || !v.Used(n).Fits(v.Limit(n))
 }
 
 // setPhase moves a task to another phase, and its account with it.
@@ -255,8 +227,8 @@ func (s *State) setPhase(t TaskID, p Phase) {
 }
 
 // add adds sign times the demand to the node's row of a table.
-func (s *State) add(table []int64, n NodeID, demand Vector, sign int64) {
-	row := s.vector(table, n)
+func (v *View) add(table []int64, n NodeID, demand Vector, sign int64) {
+	row := v.vector(table, n)
 	for k, q := range demand {
 		row[k] += sign * q
 	}
@@ -278,15 +250,15 @@ func (s *State) leave(n NodeID, r room, sign int64) {
 }
 
 // roomOf is what the task's current run takes.
-func (s *State) roomOf(t TaskID) room { return room{s.Demand(t), s.task[t].Devices} }
+func (v *View) roomOf(t TaskID) room { return room{v.Demand(t), v.task[t].Devices} }
 
 // roomOn is what the task takes on one of its nodes.
-func (s *State) roomOn(t TaskID, n NodeID) room {
-	task := &s.task[t]
+func (v *View) roomOn(t TaskID, n NodeID) room {
+	task := &v.task[t]
 	if task.Node == n {
-		return s.roomOf(t)
+		return v.roomOf(t)
 	}
-	return room{s.grantOr(task.Shape, task.NextGrant()), task.NextDevices}
+	return room{v.grantOr(task.Shape, task.NextGrant()), task.NextDevices}
 }
 
 // count adds sign times the node to the totals.
@@ -339,7 +311,7 @@ func (s *State) noteTask(t TaskID) {
 
 // CopyRows makes the rows of s that are touched equal to those of from. Both must measure the
 // same kinds. The change log is not copied.
-func (s *State) CopyRows(from *State, touches []Touch) {
+func (s *State) CopyRows(from *View, touches []Touch) {
 	for _, touch := range touches {
 		s.copyRow(from, touch)
 	}
@@ -347,7 +319,7 @@ func (s *State) CopyRows(from *State, touches []Touch) {
 	s.now = from.now
 }
 
-func (s *State) copyRow(from *State, touch Touch) {
+func (s *State) copyRow(from *View, touch Touch) {
 	row := int(touch.Row)
 	switch touch.Table {
 	case Nodes:
@@ -382,7 +354,7 @@ func (s *State) copyRow(from *State, touch Touch) {
 }
 
 // copyNode is copyRow for a node.
-func (s *State) copyNode(from *State, n NodeID) {
+func (s *State) copyNode(from *View, n NodeID) {
 	s.growNodes(int(n))
 	if s.live[n] {
 		s.count(n, -1)
@@ -409,7 +381,7 @@ func (s *State) copyNode(from *State, n NodeID) {
 }
 
 // CopyRest takes over what is in no row: the time, and whether the solver is ready.
-func (s *State) CopyRest(from *State) { s.now, s.solver = from.now, from.solver }
+func (s *State) CopyRest(from *View) { s.now, s.solver = from.now, from.solver }
 
 // tally adds sign times the task to the counts that copyRow does not copy,
 // because they change without a note in the log.
@@ -423,7 +395,7 @@ func (s *State) tally(t TaskID, sign int) {
 }
 
 // CopyAll makes s equal to from, row by row.
-func (s *State) CopyAll(from *State) {
+func (s *State) CopyAll(from *View) {
 	var touches []Touch
 	for table, rows := range [Tables]int{Nodes: len(from.node), Tasks: len(from.task), Jobs: len(from.job), Shapes: len(from.shape), Sets: len(from.set), Constraints: from.ConstraintRows()} {
 		for row := range rows {

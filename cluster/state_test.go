@@ -155,16 +155,16 @@ func TestMirrorSeesOrphansAndShapes(t *testing.T) {
 	place(t, s, 1, 0)
 	apply(t, s, 1, cluster.BindRefused{Task: 1, Attempt: 1})
 	place(t, s, 1, 1)
-	mirror.CopyAll(s)
+	mirror.CopyAll(&s.View)
 	read := s.LogEnd()
 	_ = s.Apply(0, cluster.TaskStarted{Task: 1, Attempt: 1, Node: 0})
 	apply(t, s, 2, cluster.TaskEnded{Task: 3, Seq: 3})
 	touches, _ := s.ChangesSince(read)
-	mirror.CopyRows(s, touches)
+	mirror.CopyRows(&s.View, touches)
 	picture(t, mirror, s.Picture())
 	apply(t, s, 3, cluster.TaskLeft{Task: 1, Attempt: 1})
 	touches, _ = s.ChangesSince(read)
-	mirror.CopyRows(s, touches)
+	mirror.CopyRows(&s.View, touches)
 	picture(t, mirror, s.Picture())
 }
 
@@ -242,7 +242,7 @@ func TestRows(t *testing.T) {
 func TestTouchOfNoRow(t *testing.T) {
 	s := newCluster(t)
 	mirror := cluster.NewState(s.Kinds(), s.Classes())
-	mirror.CopyAll(s)
+	mirror.CopyAll(&s.View)
 	read := s.LogEnd()
 	s.Touch(77, 77)
 	s.Touch(1, 1)
@@ -250,7 +250,7 @@ func TestTouchOfNoRow(t *testing.T) {
 	if len(touches) != 2 {
 		t.Errorf("touched %v, want task row 1 and node row 1", touches)
 	}
-	mirror.CopyRows(s, touches)
+	mirror.CopyRows(&s.View, touches)
 }
 
 // TestLogReach: the log says when it does not reach back far enough.

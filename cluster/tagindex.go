@@ -14,15 +14,15 @@ type tagIndex struct {
 }
 
 // tags is the index of what is defined now.
-func (s *State) tags() *tagIndex {
-	t := s.constraints
+func (v *View) tags() *tagIndex {
+	t := v.constraints
 	if t.index != nil {
 		return t.index
 	}
 	t.index = &tagIndex{map[string][]ShapeID{}, map[string][]ConstraintID{}}
-	for i := range s.shape {
-		if s.shape[i].live {
-			t.index.addShape(ShapeID(i), s.shape[i].Tags)
+	for i := range v.shape {
+		if v.shape[i].live {
+			t.index.addShape(ShapeID(i), v.shape[i].Tags)
 		}
 	}
 	for c := range t.row {

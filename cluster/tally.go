@@ -326,9 +326,9 @@ func (s *State) recount(t TaskID) {
 }
 
 // stanceOf is as what the task is to be counted.
-func (s *State) stanceOf(t TaskID) stance {
-	task := &s.task[t]
-	if !task.Placed() || len(s.shape[task.Shape].roles) == 0 {
+func (v *View) stanceOf(t TaskID) stance {
+	task := &v.task[t]
+	if !task.Placed() || len(v.shape[task.Shape].roles) == 0 {
 		return stance{}
 	}
 	return stance{true, task.Phase == Leaving, task.Shape, task.Node, task.Next}

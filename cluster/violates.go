@@ -11,26 +11,26 @@ import (
 
 // Constraint returns the constraint in the row, nil if it holds none. It must not be
 // changed.
-func (s *State) Constraint(c ConstraintID) *Constraint {
-	if int(c) >= s.ConstraintRows() {
+func (v *View) Constraint(c ConstraintID) *Constraint {
+	if int(c) >= v.ConstraintRows() {
 		return nil
 	}
-	return s.constraints.row[c].spec
+	return v.constraints.row[c].spec
 }
 
 // ConstraintRows is one more than the largest constraint row in use so far.
-func (s *State) ConstraintRows() int {
-	if s.constraints == nil {
+func (v *View) ConstraintRows() int {
+	if v.constraints == nil {
 		return 0
 	}
-	return len(s.constraints.row)
+	return len(v.constraints.row)
 }
 
 // Counts is what the bound of that number, of all alternatives one after the other,
 // counts in the set that the node is in; in what is in no set, where the node is in none.
-func (s *State) Counts(c ConstraintID, bound int, n NodeID) Count {
-	b := &s.constraints.row[c].bound[bound]
-	return b.counted(s.constraints.group[b.group].setOf(n), present)
+func (v *View) Counts(c ConstraintID, bound int, n NodeID) Count {
+	b := &v.constraints.row[c].bound[bound]
+	return b.counted(v.constraints.group[b.group].setOf(n), present)
 }
 
 // Standing is how a constraint stands.
@@ -44,9 +44,9 @@ type Standing struct {
 // Standing is how the constraint stands, where each subject that violates a bound costs
 // violation, and what it misses extent for each thousand: the cheapest alternative is
 // chosen, of equal ones the first.
-func (s *State) Standing(c ConstraintID, violation, extent int64) Standing {
+func (v *View) Standing(c ConstraintID, violation, extent int64) Standing {
 	var best Standing
-	row, least := &s.constraints.row[c], int64(math.MaxInt64)
+	row, least := &v.constraints.row[c], int64(math.MaxInt64)
 	for first := 0; first < len(row.bound); {
 		one := Standing{Alternative: int(row.bound[first].alternative)}
 		for ; first < len(row.bound) && int(row.bound[first].alternative) == one.Alternative; first++ {
@@ -65,18 +65,18 @@ func (s *State) Standing(c ConstraintID, violation, extent int64) Standing {
 // Bound reports whether the task, which takes room on a node, is a subject of a bound of any
 // constraint, and whether one in the alternatives chosen, by constraint row, does not hold
 // for it.
-func (s *State) Bound(t TaskID, chosen []int32) (bound, violated bool) {
-	task := &s.task[t]
-	for _, r := range s.shape[task.Shape].roles {
+func (v *View) Bound(t TaskID, chosen []int32) (bound, violated bool) {
+	task := &v.task[t]
+	for _, r := range v.shape[task.Shape].roles {
 		if !r.subject {
 			continue
 		}
 		bound = true
-		b := s.constraints.bound(r.constraint, r.bound)
+		b := v.constraints.bound(r.constraint, r.bound)
 		if b.alternative != chosen[r.constraint] {
 			continue
 		}
-		set := s.constraints.group[b.group].setOf(task.Node)
+		set := v.constraints.group[b.group].setOf(task.Node)
 		one := r.once(1)
 		one.Targets = b.counted(set, present).Targets
 		broken, _ := b.broken(set, one, 1)
@@ -87,9 +87,9 @@ func (s *State) Bound(t TaskID, chosen []int32) (bound, violated bool) {
 
 // Constrained reports whether a hard constraint concerns tasks of the shape, so that
 // which nodes admit them depends on which other tasks are where.
-func (s *State) Constrained(id ShapeID) bool {
-	for _, r := range s.shape[id].roles {
-		if s.constraints.row[r.constraint].spec.Hard {
+func (v *View) Constrained(id ShapeID) bool {
+	for _, r := range v.shape[id].roles {
+		if v.constraints.row[r.constraint].spec.Hard {
 			return true
 		}
 	}
@@ -98,14 +98,14 @@ func (s *State) Constrained(id ShapeID) bool {
 
 // Attracts reports whether a task of the shape that is placed may let nodes admit others
 // that they did not admit before: these have to stand beside such a task.
-func (s *State) Attracts(id ShapeID) bool {
-	return slices.ContainsFunc(s.shape[id].roles, func(r role) bool { return s.constraints.row[r.constraint].attracts })
+func (v *View) Attracts(id ShapeID) bool {
+	return slices.ContainsFunc(v.shape[id].roles, func(r role) bool { return v.constraints.row[r.constraint].attracts })
 }
 
 // ConstraintsOf are the constraints of which tasks of the shape are subjects or targets, ascending.
-func (s *State) ConstraintsOf(id ShapeID) []ConstraintID {
+func (v *View) ConstraintsOf(id ShapeID) []ConstraintID {
 	var of []ConstraintID
-	for _, r := range s.shape[id].roles {
+	for _, r := range v.shape[id].roles {
 		if len(of) == 0 || of[len(of)-1] != r.constraint {
 			of = append(of, r.constraint)
 		}
@@ -115,8 +115,8 @@ func (s *State) ConstraintsOf(id ShapeID) []ConstraintID {
 
 // Concerns reports whether tasks of the shape are subjects or targets of a bound of the
 // constraint.
-func (s *State) Concerns(c ConstraintID, id ShapeID) bool {
-	for _, r := range s.shape[id].roles {
+func (v *View) Concerns(c ConstraintID, id ShapeID) bool {
+	for _, r := range v.shape[id].roles {
 		if r.constraint == c {
 			return true
 		}
@@ -132,13 +132,13 @@ type Violation struct {
 
 // Violations appends how many subjects violate each of the hard constraints that concern
 // the task, as they are before something is done to it; see Worse.
-func (s *State) Violations(t TaskID, to []Violation) []Violation {
-	if s.constraints == nil || int(t) >= len(s.task) || s.task[t].Phase == Absent {
+func (v *View) Violations(t TaskID, to []Violation) []Violation {
+	if v.constraints == nil || int(t) >= len(v.task) || v.task[t].Phase == Absent {
 		return to
 	}
 	last := ConstraintID(maxRow)
-	for _, r := range s.shape[s.task[t].Shape].roles {
-		if row := &s.constraints.row[r.constraint]; r.constraint != last && row.spec.Hard {
+	for _, r := range v.shape[v.task[t].Shape].roles {
+		if row := &v.constraints.row[r.constraint]; r.constraint != last && row.spec.Hard {
 			now, _, _ := row.least(nil, nil)
 			to = append(to, Violation{r.constraint, now})
 		}
@@ -149,7 +149,7 @@ func (s *State) Violations(t TaskID, to []Violation) []Violation {
 
 // Worse returns a refusal for the first of the constraints that more subjects violate
 // than then.
-func (s *State) Worse(than []Violation) Refusal {
+func (s *View) Worse(than []Violation) Refusal {
 	for _, v := range than {
 		now, _, _ := s.constraints.row[v.Constraint].least(nil, nil)
 		for t := range tenses {
@@ -163,7 +163,7 @@ func (s *State) Worse(than []Violation) Refusal {
 
 // Excess is how many more subjects violate the constraints than then, in all and in either
 // tense; 0 where Worse refuses nothing.
-func (s *State) Excess(than []Violation) int64 {
+func (s *View) Excess(than []Violation) int64 {
 	sum := int64(0)
 	for _, v := range than {
 		now, _, _ := s.constraints.row[v.Constraint].least(nil, nil)
@@ -176,24 +176,24 @@ func (s *State) Excess(than []Violation) int64 {
 
 // violates says which hard constraint more subjects would violate if a task of the
 // shape came to the node, from another one that it is leaving if that is not NoNode.
-func (s *State) violates(id ShapeID, n, from NodeID) Refusal {
-	c := coming{table: s.constraints, n: n, from: from}
-	return c.first(s.shape[id].roles)
+func (v *View) violates(id ShapeID, n, from NodeID) Refusal {
+	c := coming{table: v.constraints, n: n, from: from}
+	return c.first(v.shape[id].roles)
 }
 
 // Upholds reports whether a task of the shape that came to the node would by itself
 // violate no hard constraint.
-func (s *State) Upholds(id ShapeID, n NodeID) bool { return !s.violates(id, n, NoNode).Refused() }
+func (v *View) Upholds(id ShapeID, n NodeID) bool { return !v.violates(id, n, NoNode).Refused() }
 
 // Releases says which hard constraint more subjects would violate if the task were
 // evicted by itself.
-func (s *State) Releases(t TaskID) Refusal {
-	if int(t) >= len(s.task) || !s.task[t].Placed() || s.task[t].Phase == Leaving {
+func (v *View) Releases(t TaskID) Refusal {
+	if int(t) >= len(v.task) || !v.task[t].Placed() || v.task[t].Phase == Leaving {
 		return Refusal{}
 	}
-	task := &s.task[t]
-	c := coming{table: s.constraints, n: task.Node, from: NoNode, goes: true, reserved: task.Phase == Reserved}
-	return c.first(s.shape[task.Shape].roles)
+	task := &v.task[t]
+	c := coming{table: v.constraints, n: task.Node, from: NoNode, goes: true, reserved: task.Phase == Reserved}
+	return c.first(v.shape[task.Shape].roles)
 }
 
 // coming is a task that would come to a node, or go from it, with its roles in one

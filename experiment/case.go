@@ -186,7 +186,7 @@ func (w *stopwatch) read() cluster.Time {
 
 // Plan notes when it is.
 func (w *stopwatch) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
-	w.at, w.planned = t.State().Now(), true
+	w.at, w.planned = t.View().Now(), true
 	w.policy.Plan(t, c, budget, out)
 }
 

@@ -152,8 +152,8 @@ func (b *beside) standing(e *sim.Ending) constraint.Assignment {
 	}
 	on := map[string]int32{}
 	for row, name := range e.Names {
-		if task := e.Core.State().Task(cluster.TaskID(row)); task.Placed() {
-			on[name] = nodes[e.Core.State().NodeSpec(task.Node).Name]
+		if task := e.Core.View().Task(cluster.TaskID(row)); task.Placed() {
+			on[name] = nodes[e.Core.View().NodeSpec(task.Node).Name]
 		}
 	}
 	stand := b.problem.Problem.Start()

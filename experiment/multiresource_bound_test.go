@@ -13,13 +13,13 @@ import (
 // node is with the task and others of its class alone, without how unequally.
 type fullness struct{}
 
-func (fullness) Terms(*cluster.State, cluster.TaskID) flow.Terms {
+func (fullness) Terms(*cluster.View, cluster.TaskID) flow.Terms {
 	return flow.Terms{Wait: waitPrice, Next: cluster.Never}
 }
 
-func (fullness) Out(_ *cluster.State, _ cluster.TaskID, arcs *flow.Arcs) { arcs.Aggregator(0, 0) }
+func (fullness) Out(_ *cluster.View, _ cluster.TaskID, arcs *flow.Arcs) { arcs.Aggregator(0, 0) }
 
-func (fullness) Into(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) (flow.Aggregator, flow.Curve) {
+func (fullness) Into(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) (flow.Aggregator, flow.Curve) {
 	limit, used, demand := s.Limit(n), s.Used(n), s.Shape(shape).Demand
 	var curve flow.Curve
 	for i := range int64(64) {

@@ -20,7 +20,7 @@ type promised struct {
 
 // take takes the accounts out of a run that has ended.
 func (p *promised) take(end sim.Ending) {
-	s := end.Core.State()
+	s := end.Core.View()
 	p.classes, p.allocations = s.Classes(), end.Core.Counts().Placed
 	p.accounts = make([][]cluster.Account, len(p.classes))
 	for row := range s.TaskRows() {

@@ -147,7 +147,7 @@ func (f *firstVictims) Plan(t *sched.Trial, c *sched.Changed, budget int64, out 
 	mark := t.Mark()
 	f.Policy.Plan(t, c, budget, out)
 	t.Rollback(mark)
-	s := t.State()
+	s := t.View()
 	for i := range out.Bundles() {
 		for _, a := range out.Bundle(i) {
 			if task := s.Task(a.Task); a.Kind == sched.Evict {

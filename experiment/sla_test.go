@@ -33,23 +33,23 @@ func (c *selections) Plan(t *sched.Trial, changed *sched.Changed, budget int64, 
 	t.Rollback(mark)
 	for i := range out.Bundles() {
 		bundle := out.Bundle(i)
-		c.check(t.State(), bundle)
+		c.check(t.View(), bundle)
 		for _, a := range bundle {
 			if r := t.Try(a); r.Refused() {
 				c.t.Fatalf("bundle %d is refused: %v", i, r.Code)
 			}
 		}
 	}
-	for _, tasks := range c.queue(t.State()) {
-		if r, nodes := c.cores(t.State(), tasks); nodes >= len(tasks) {
-			c.t.Errorf("%s waits at the end of a round, and its %d copies of %d cores fit on %d nodes", t.State().TaskName(tasks[0]), len(tasks), r, nodes)
+	for _, tasks := range c.queue(t.View()) {
+		if r, nodes := c.cores(t.View(), tasks); nodes >= len(tasks) {
+			c.t.Errorf("%s waits at the end of a round, and its %d copies of %d cores fit on %d nodes", t.View().TaskName(tasks[0]), len(tasks), r, nodes)
 		}
 	}
 }
 
 // queue is what waits, by its level and then by submission: all dimensions of a class
 // have the same level here, so that by any weights this is the order of PROMETHEE II.
-func (c *selections) queue(s *cluster.State) [][]cluster.TaskID {
+func (c *selections) queue(s *cluster.View) [][]cluster.TaskID {
 	jobs := map[cluster.JobID][]cluster.TaskID{}
 	for i := range s.TaskRows() {
 		if task := s.Task(cluster.TaskID(i)); task.Phase == cluster.Waiting {
@@ -69,7 +69,7 @@ func (c *selections) queue(s *cluster.State) [][]cluster.TaskID {
 }
 
 // cores is what each copy is to be given, and on how many nodes that fits.
-func (c *selections) cores(s *cluster.State, tasks []cluster.TaskID) (r int64, nodes int) {
+func (c *selections) cores(s *cluster.View, tasks []cluster.TaskID) (r int64, nodes int) {
 	is := &s.Classes()[s.Task(tasks[0]).Class]
 	shape := s.Shape(s.Task(tasks[0]).Shape)
 	sum, free := int64(0), int64(0)
@@ -96,7 +96,7 @@ func (c *selections) cores(s *cluster.State, tasks []cluster.TaskID) (r int64, n
 }
 
 // check looks at one selection before it is done.
-func (c *selections) check(s *cluster.State, bundle []sched.Action) {
+func (c *selections) check(s *cluster.View, bundle []sched.Action) {
 	c.count++
 	var used []cluster.NodeID
 	for _, tasks := range c.queue(s) {

@@ -35,7 +35,7 @@ type placements struct {
 // Plan notes what the policy places; here commit accepts all of it.
 func (p *placements) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
 	p.policy.Plan(t, c, budget, out)
-	s := t.State()
+	s := t.View()
 	for i := range out.Bundles() {
 		bundle := out.Bundle(i)
 		task := s.Task(bundle[0].Task)

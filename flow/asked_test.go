@@ -31,17 +31,17 @@ type asked struct {
 	calls *calls
 }
 
-func (m asked) Terms(s *cluster.State, t cluster.TaskID) flow.Terms {
+func (m asked) Terms(s *cluster.View, t cluster.TaskID) flow.Terms {
 	m.calls.terms++
 	return m.Model.Terms(s, t)
 }
 
-func (m asked) Out(s *cluster.State, t cluster.TaskID, arcs *flow.Arcs) {
+func (m asked) Out(s *cluster.View, t cluster.TaskID, arcs *flow.Arcs) {
 	m.calls.out++
 	m.Model.Out(s, t, arcs)
 }
 
-func (m asked) Into(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) (flow.Aggregator, flow.Curve) {
+func (m asked) Into(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) (flow.Aggregator, flow.Curve) {
 	m.calls.into++
 	return m.Model.Into(s, shape, n)
 }
@@ -49,21 +49,21 @@ func (m asked) Into(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) (
 // askedLoad and askedTree are what a model may be beside.
 type askedLoad struct{ asked }
 
-func (m askedLoad) Load(s *cluster.State, n cluster.NodeID) flow.Curve {
+func (m askedLoad) Load(s *cluster.View, n cluster.NodeID) flow.Curve {
 	m.calls.load++
 	return m.Model.(flow.Loaded).Load(s, n)
 }
 
 type askedTree struct{ asked }
 
-func (m askedTree) Above(s *cluster.State, a flow.Aggregator) (flow.Aggregator, flow.Cost) {
+func (m askedTree) Above(s *cluster.View, a flow.Aggregator) (flow.Aggregator, flow.Cost) {
 	m.calls.above++
 	return m.Model.(flow.Tree).Above(s, a)
 }
 
 func (m askedTree) Moves() {}
 
-func (m askedTree) Learn(s *cluster.State, all bool, nodes []cluster.NodeID) bool {
+func (m askedTree) Learn(s *cluster.View, all bool, nodes []cluster.NodeID) bool {
 	return m.Model.(flow.Learner).Learn(s, all, nodes)
 }
 
@@ -138,7 +138,7 @@ func askedIn(t *testing.T, nodes int, model func(*calls) flow.Model) []occasion 
 	}
 	grow := func(n cluster.NodeID, to int64) {
 		st.events = append(st.events, cluster.NodeChanged{Node: n, Spec: cluster.NodeSpec{
-			Name: fmt.Sprint("n", n), Capacity: cluster.Vector{to, to, 0}, Groups: st.core.State().NodeSpec(n).Groups,
+			Name: fmt.Sprint("n", n), Capacity: cluster.Vector{to, to, 0}, Groups: st.core.View().NodeSpec(n).Groups,
 		}})
 	}
 	happens("nobody waits, a node grows", 0, func() { grow(7, 13) })

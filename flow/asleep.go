@@ -65,7 +65,7 @@ func (z *sleepers) sleeps(tier int32) bool { return int64(tier) >= z.from }
 
 // update wakes the tiers that may gain by what a round was shown: the tasks, and the
 // nodes noted in the journal from a position on.
-func (z *sleepers) update(w *network, s *cluster.State, c *sched.Changed, from uint64) {
+func (z *sleepers) update(w *network, s *cluster.View, c *sched.Changed, from uint64) {
 	end := w.position()
 	if c.All || len(c.Constrained) > 0 || w.moves && end > from {
 		z.from = noTier
@@ -101,7 +101,7 @@ func (z *sleepers) enlist(w *network) {
 }
 
 // highest is the highest of the tiers that sleep of which a request could use the node.
-func (z *sleepers) highest(w *network, s *cluster.State, n cluster.NodeID) int64 {
+func (z *sleepers) highest(w *network, s *cluster.View, n cluster.NodeID) int64 {
 	for _, x := range z.list {
 		if !z.sleeps(x.tier) {
 			break
@@ -116,7 +116,7 @@ func (z *sleepers) highest(w *network, s *cluster.State, n cluster.NodeID) int64
 
 // couldUse reports whether the request could have a place on the node: now, or, where
 // tasks may be evicted, if everybody left.
-func (w *network) couldUse(s *cluster.State, q int32, n cluster.NodeID) bool {
+func (w *network) couldUse(s *cluster.View, q int32, n cluster.NodeID) bool {
 	if w.pinned {
 		return w.room(s, q, n) > 0
 	}

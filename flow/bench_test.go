@@ -127,13 +127,13 @@ func (b *bed) input() []cluster.Block {
 func (b *bed) end(tasks int) {
 	for range tasks {
 		i := b.chance.IntN(len(b.live))
-		for b.core.State().Task(b.live[i]).Phase != cluster.Running {
+		for b.core.View().Task(b.live[i]).Phase != cluster.Running {
 			i = b.chance.IntN(len(b.live))
 		}
 		t := b.live[i]
 		b.live[i] = b.live[len(b.live)-1]
 		b.live = b.live[:len(b.live)-1]
-		b.events = append(b.events, cluster.TaskEnded{Task: t, Seq: b.core.State().Task(t).Seq})
+		b.events = append(b.events, cluster.TaskEnded{Task: t, Seq: b.core.View().Task(t).Seq})
 		b.rows.Give(uint32(t))
 	}
 }
@@ -179,7 +179,7 @@ func BenchmarkRound(b *testing.B) {
 				slices.Sort(took)
 				b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
 				b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
-				b.ReportMetric(float64(bed.core.State().InPhase(cluster.Waiting)), "waiting")
+				b.ReportMetric(float64(bed.core.View().InPhase(cluster.Waiting)), "waiting")
 			})
 		}
 	}

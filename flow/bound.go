@@ -93,7 +93,7 @@ func (c choice) Before(o choice) bool {
 func (b *bounds) reset() { b.gap, b.unknown = sched.Gap{}, false }
 
 // begin looks at what each task group of the tier would cost alone.
-func (b *bounds) begin(p *Policy, s *cluster.State) {
+func (b *bounds) begin(p *Policy, s *cluster.View) {
 	w := p.net
 	b.alone, b.gains, b.waits, b.unplaceable, b.solves = b.alone[:0], b.gains[:0], 0, 0, 0
 	b.turn++
@@ -109,7 +109,7 @@ func (b *bounds) begin(p *Policy, s *cluster.State) {
 }
 
 // exact reports whether one request asks, all of whose plans are flows.
-func (w *network) exact(s *cluster.State) bool {
+func (w *network) exact(s *cluster.View) bool {
 	if !w.pinned || len(w.asking) != 1 {
 		return false
 	}
@@ -135,7 +135,7 @@ func (b *bounds) solved(cost Cost, fresh bool) {
 }
 
 // addTaskGroup notes what the units of a task group would gain if it were alone.
-func (b *bounds) addTaskGroup(w *network, s *cluster.State, row int32) {
+func (b *bounds) addTaskGroup(w *network, s *cluster.View, row int32) {
 	c := &w.taskGroups[row]
 	b.line = b.line[:0]
 	sum := Cost(0)
@@ -178,7 +178,7 @@ func (b *bounds) addTaskGroup(w *network, s *cluster.State, row int32) {
 }
 
 // hasPlace reports whether there is any place for a task group.
-func (b *bounds) hasPlace(w *network, s *cluster.State, row int32) bool {
+func (b *bounds) hasPlace(w *network, s *cluster.View, row int32) bool {
 	c := &w.taskGroups[row]
 	return slices.ContainsFunc(c.outs, func(o out) bool {
 		return o.group >= 0 && !b.firstBelow(w, o.group).none || o.group < 0 && w.room(s, c.request, o.node) > 0
@@ -187,7 +187,7 @@ func (b *bounds) hasPlace(w *network, s *cluster.State, row int32) bool {
 
 // cheapestPlaces lists what the cheapest places of a task group cost, as many as it has
 // tasks that wait, up to a price.
-func (b *bounds) cheapestPlaces(w *network, s *cluster.State, row int32, most Cost) {
+func (b *bounds) cheapestPlaces(w *network, s *cluster.View, row int32, most Cost) {
 	c := &w.taskGroups[row]
 	b.queue, b.places, b.curves = b.queue[:0], b.places[:0], b.curves[:0]
 	for _, o := range c.outs {
@@ -297,7 +297,7 @@ func (b *bounds) pushBelow(w *network, at choice) {
 
 // open looks at what one unit after the other costs on a node, and reports whether
 // there is room for any.
-func (b *bounds) open(w *network, s *cluster.State, request int32, at *choice, need int64) bool {
+func (b *bounds) open(w *network, s *cluster.View, request int32, at *choice, need int64) bool {
 	units := min(need, w.room(s, request, at.node))
 	if units <= 0 {
 		return false

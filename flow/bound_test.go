@@ -19,11 +19,11 @@ type drawn struct {
 	curve  [][]flow.Curve // by shape and node
 }
 
-func (m *drawn) Terms(s *cluster.State, t cluster.TaskID) flow.Terms {
+func (m *drawn) Terms(s *cluster.View, t cluster.TaskID) flow.Terms {
 	return flow.Terms{Key: uint64(s.Task(t).Job), Wait: m.wait[int(t)%len(m.wait)], Next: cluster.Never}
 }
 
-func (m *drawn) Out(s *cluster.State, t cluster.TaskID, arcs *flow.Arcs) {
+func (m *drawn) Out(s *cluster.View, t cluster.TaskID, arcs *flow.Arcs) {
 	job := s.Task(t).Job
 	for a, cost := range m.ways[job] {
 		if cost < 99 {
@@ -35,11 +35,11 @@ func (m *drawn) Out(s *cluster.State, t cluster.TaskID, arcs *flow.Arcs) {
 	}
 }
 
-func (m *drawn) Into(_ *cluster.State, shape cluster.ShapeID, n cluster.NodeID) (flow.Aggregator, flow.Curve) {
+func (m *drawn) Into(_ *cluster.View, shape cluster.ShapeID, n cluster.NodeID) (flow.Aggregator, flow.Curve) {
 	return flow.Aggregator(1 + n%2), m.curve[shape][n]
 }
 
-func (m *drawn) Above(_ *cluster.State, a flow.Aggregator) (flow.Aggregator, flow.Cost) {
+func (m *drawn) Above(_ *cluster.View, a flow.Aggregator) (flow.Aggregator, flow.Cost) {
 	if a == 0 {
 		return flow.Nowhere, 0
 	}
@@ -49,7 +49,7 @@ func (m *drawn) Above(_ *cluster.State, a flow.Aggregator) (flow.Aggregator, flo
 // laden is drawn with a load, too.
 type laden struct{ *drawn }
 
-func (laden) Load(s *cluster.State, n cluster.NodeID) flow.Curve {
+func (laden) Load(s *cluster.View, n cluster.NodeID) flow.Curve {
 	there := flow.Cost(len(s.TasksOn(n)))
 	return flow.Curve{{Capacity: 1, Cost: 2 * there}, {Capacity: 2, Cost: 2*there + 3}, {Capacity: 1, Cost: 2*there + 9}}
 }
@@ -65,7 +65,7 @@ type judged struct {
 }
 
 func (j *judged) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	e := everyPlan{t: t, model: j.model, best: 1 << 60}
 	for i := range cluster.TaskID(s.TaskRows()) {
 		if s.Task(i).Phase == cluster.Waiting && e.hasPlace(i) {
@@ -106,12 +106,12 @@ type everyPlan struct {
 }
 
 func (e *everyPlan) put(task cluster.TaskID, n cluster.NodeID) bool {
-	return !e.t.Try(sched.Action{Kind: sched.Place, Task: task, Attempt: e.t.State().Task(task).Attempt, Node: n}).Refused()
+	return !e.t.Try(sched.Action{Kind: sched.Place, Task: task, Attempt: e.t.View().Task(task).Attempt, Node: n}).Refused()
 }
 
 func (e *everyPlan) hasPlace(task cluster.TaskID) bool {
 	mark := e.t.Mark()
-	for n := range cluster.NodeID(e.t.State().NodeRows()) {
+	for n := range cluster.NodeID(e.t.View().NodeRows()) {
 		if e.put(task, n) {
 			e.t.Rollback(mark)
 			return len(e.ways(task, n)) > 0 || e.hasWay(task)
@@ -122,7 +122,7 @@ func (e *everyPlan) hasPlace(task cluster.TaskID) bool {
 
 // hasWay reports whether there is a way to some node where there is room.
 func (e *everyPlan) hasWay(task cluster.TaskID) bool {
-	for n := range cluster.NodeID(e.t.State().NodeRows()) {
+	for n := range cluster.NodeID(e.t.View().NodeRows()) {
 		mark := e.t.Mark()
 		ok := e.put(task, n)
 		e.t.Rollback(mark)
@@ -140,7 +140,7 @@ type way struct {
 }
 
 func (e *everyPlan) ways(task cluster.TaskID, n cluster.NodeID) (list []way) {
-	s := e.t.State()
+	s := e.t.View()
 	m, ok := e.model.(*drawn)
 	if !ok {
 		m = e.model.(laden).drawn
@@ -176,7 +176,7 @@ func (e *everyPlan) try(i int) {
 	}
 	e.on[i] = cluster.NoNode
 	e.try(i + 1)
-	for n := range cluster.NodeID(e.t.State().NodeRows()) {
+	for n := range cluster.NodeID(e.t.View().NodeRows()) {
 		mark := e.t.Mark()
 		if e.put(e.tasks[i], n) {
 			e.on[i] = n
@@ -192,7 +192,7 @@ func (e *everyPlan) price(i int, through map[[3]uint32]int64, there map[cluster.
 	if i == len(e.tasks) {
 		return 0
 	}
-	s, task, n := e.t.State(), e.tasks[i], e.on[i]
+	s, task, n := e.t.View(), e.tasks[i], e.on[i]
 	if n == cluster.NoNode {
 		return e.model.Terms(s, task).Wait + e.price(i+1, through, there)
 	}

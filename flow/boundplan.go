@@ -29,7 +29,7 @@ func (p *Policy) planned(t *sched.Trial, mark, from int, out *sched.Plan) (Cost,
 		return left, true
 	}
 	t.Rollback(mark)
-	placed, ok := b.placed(p, t.State())
+	placed, ok := b.placed(p, t.View())
 	for i := from; i < out.Bundles(); i++ {
 		for _, a := range out.Bundle(i) {
 			if t.Try(a).Refused() {
@@ -57,7 +57,7 @@ func (w *network) leftOfTier() (sum Cost) {
 
 // placed is what the placements cost, node by node, in the state before them, and false
 // if the model wants one of them no more.
-func (b *bounds) placed(p *Policy, s *cluster.State) (sum Cost, ok bool) {
+func (b *bounds) placed(p *Policy, s *cluster.View) (sum Cost, ok bool) {
 	w := p.net
 	if len(p.tiers) > 1 {
 		b.actions = slices.DeleteFunc(b.actions, func(a sched.Action) bool { return w.model.Terms(s, a.Task).Tier != w.tier })
@@ -96,7 +96,7 @@ func (b *bounds) placed(p *Policy, s *cluster.State) (sum Cost, ok bool) {
 }
 
 // loads is what the placements, sorted by node, add to the loads of the nodes.
-func (b *bounds) loads(w *network, s *cluster.State) (sum Cost) {
+func (b *bounds) loads(w *network, s *cluster.View) (sum Cost) {
 	if w.loaded == nil {
 		return 0
 	}
@@ -114,7 +114,7 @@ func (b *bounds) loads(w *network, s *cluster.State) (sum Cost) {
 
 // way is the cheapest way of a task to its node, which stands below an aggregator and
 // costs so much there; or straight.
-func (b *bounds) way(w *network, s *cluster.State, a sched.Action, below Aggregator, into Cost) (cost Cost, direct, found bool) {
+func (b *bounds) way(w *network, s *cluster.View, a sched.Action, below Aggregator, into Cost) (cost Cost, direct, found bool) {
 	b.arcs.list = b.arcs.list[:0]
 	w.model.Out(s, a.Task, &b.arcs)
 	better := func(c Cost, straight bool) {

@@ -85,7 +85,7 @@ func (s *stage) round(budget int64) (placed, evicted int, whole bool) {
 			evicted++
 		}
 	}
-	if err := s.core.State().Check(); err != nil {
+	if err := s.core.View().Check(); err != nil {
 		s.tb.Fatalf("%v", err)
 	}
 	return placed, evicted, s.core.Wake(s.now) > s.now
@@ -219,7 +219,7 @@ func (q *queues) stage(t *rapid.T, p sched.Policy) *stage {
 
 // served is how many tasks have a place, by priority.
 func (s *stage) served() map[int32]int {
-	by, state := map[int32]int{}, s.core.State()
+	by, state := map[int32]int{}, s.core.View()
 	for t := range cluster.TaskID(state.TaskRows()) {
 		if task := state.Task(t); task.Phase == cluster.Starting {
 			by[task.Priority]++
@@ -247,7 +247,7 @@ func (q *queues) expected() map[int32]int {
 // tiered is quincy's prices in tiers by priority.
 type tiered struct{ *quincy.Model }
 
-func (m tiered) Terms(s *cluster.State, t cluster.TaskID) flow.Terms {
+func (m tiered) Terms(s *cluster.View, t cluster.TaskID) flow.Terms {
 	terms := m.Model.Terms(s, t)
 	terms.Tier = s.Task(t).Priority
 	return terms
@@ -336,7 +336,7 @@ func (d *drama) inPieces(budget int64, final bool) (cut int) {
 	}
 	for plan(budget); d.core.Wake(d.now) == d.now; cut++ {
 		if plan(budget); cut == 5000 {
-			d.t.Fatalf("no end after %d rounds of %d ticks:\n%s", cut, budget, d.core.State().Picture())
+			d.t.Fatalf("no end after %d rounds of %d ticks:\n%s", cut, budget, d.core.View().Picture())
 		}
 	}
 	defer d.answer()
@@ -346,7 +346,7 @@ func (d *drama) inPieces(budget int64, final bool) (cut int) {
 	}
 	if plan(0); len(d.decided) > known {
 		d.t.Fatalf("after %d rounds of %d ticks that came to their end one without a budget still decides %+v:\n%s",
-			cut, budget, d.decided[known:], d.core.State().Picture())
+			cut, budget, d.decided[known:], d.core.View().Picture())
 	}
 	return cut
 }

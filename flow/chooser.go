@@ -57,7 +57,7 @@ type chooser struct {
 
 // choose finds whom to stop, and what that costs. Tasks of a higher tier are left
 // alone. It is false where even all the others do not make enough room.
-func (c *chooser) choose(w *network, s *cluster.State, shape cluster.ShapeID, tier int32, n cluster.NodeID) (Cost, bool) {
+func (c *chooser) choose(w *network, s *cluster.View, shape cluster.ShapeID, tier int32, n cluster.NodeID) (Cost, bool) {
 	c.list, c.chosen, c.best, c.total = c.list[:0], c.chosen[:0], c.best[:0], unreached
 	if c.lack(s, shape, n); c.enough() {
 		c.total = 0
@@ -116,7 +116,7 @@ func (c *chooser) leastUrgent() {
 // atLeast is less than choose would find, or the same, without a search: what is
 // missing of each kind costs no less than at the best rate of all who run there, and
 // no less than the cheapest of them.
-func (c *chooser) atLeast(w *network, s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) (Cost, bool) {
+func (c *chooser) atLeast(w *network, s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) (Cost, bool) {
 	if c.lack(s, shape, n); c.enough() {
 		return 0, true
 	}
@@ -149,7 +149,7 @@ func times(rate Cost, quantity int64) Cost {
 
 // ratesOf are the prices at which a node could be had from those who run there: for
 // each kind the best rate, of any, and then the price of the cheapest of them.
-func (c *chooser) ratesOf(w *network, s *cluster.State, n cluster.NodeID) []Cost {
+func (c *chooser) ratesOf(w *network, s *cluster.View, n cluster.NodeID) []Cost {
 	width := len(c.missing) + 1
 	for len(c.rated) < len(w.machines) {
 		c.rated = append(c.rated, never)
@@ -178,7 +178,7 @@ func (c *chooser) ratesOf(w *network, s *cluster.State, n cluster.NodeID) []Cost
 }
 
 // lack begins a search: nobody is gone but who is leaving already.
-func (c *chooser) lack(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) {
+func (c *chooser) lack(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) {
 	limit, used, leaving := s.Limit(n), s.Used(n), s.LeavingDemand(n)
 	c.missing = c.missing[:0]
 	for k, q := range s.Shape(shape).Demand {
@@ -197,7 +197,7 @@ func (c *chooser) lack(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID
 }
 
 // add lists a task if it has something of what is missing.
-func (c *chooser) add(w *network, s *cluster.State, t cluster.TaskID) {
+func (c *chooser) add(w *network, s *cluster.View, t cluster.TaskID) {
 	const scale = 12 // so that a price times a cover is an int64
 	task, terms := s.Task(t), &w.members[t].terms
 	v := victim{task: t, seq: task.Seq, shape: task.Shape, price: evicting(terms), demand: s.Demand(t)}

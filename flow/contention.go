@@ -107,7 +107,7 @@ func (p *Policy) compete(t *sched.Trial, mark, from int, out *sched.Plan) {
 	p.undo(t, mark, from, out)
 	if p.packed(t, out) {
 		p.spread(t, 0, out)
-		w.update(t.State())
+		w.update(t.View())
 		if w.left() < uniform.left {
 			return
 		}
@@ -128,9 +128,9 @@ func (p *Policy) undo(t *sched.Trial, mark, from int, out *sched.Plan) {
 	t.Rollback(mark)
 	out.Cut(from)
 	for _, task := range tasks {
-		p.net.updateTask(t.State(), task)
+		p.net.updateTask(t.View(), task)
 	}
-	p.net.update(t.State())
+	p.net.update(t.View())
 }
 
 // redo does again what was undone.
@@ -143,17 +143,17 @@ func (p *Policy) redo(t *sched.Trial, d *done, out *sched.Plan) {
 			}
 			out.Add(a)
 			p.net.note(a.Node)
-			p.net.updateTask(t.State(), a.Task)
+			p.net.updateTask(t.View(), a.Task)
 		}
 		out.Close()
 		from = to
 	}
-	p.net.update(t.State())
+	p.net.update(t.View())
 }
 
 // packed plans by packing, and reports whether anything came of it.
 func (p *Policy) packed(t *sched.Trial, out *sched.Plan) bool {
-	s, w, k := t.State(), p.net, &p.contention
+	s, w, k := t.View(), p.net, &p.contention
 	if !k.gather(w, s, p.couldCompete()) {
 		return false
 	}
@@ -179,7 +179,7 @@ func (p *Policy) packed(t *sched.Trial, out *sched.Plan) bool {
 }
 
 // gather lists who competes for what.
-func (k *contention) gather(w *network, s *cluster.State, requests []int32) bool {
+func (k *contention) gather(w *network, s *cluster.View, requests []int32) bool {
 	k.requests = append(k.requests[:0], requests...)
 	for _, n := range k.nodes {
 		k.position[n] = -1
@@ -227,7 +227,7 @@ func (k *contention) gather(w *network, s *cluster.State, requests []int32) bool
 }
 
 // most is how many tasks of a task group the node may take, room aside.
-func (k *contention) most(w *network, s *cluster.State, group int, n cluster.NodeID) int64 {
+func (k *contention) most(w *network, s *cluster.View, group int, n cluster.NodeID) int64 {
 	q := &w.requests[k.requests[group]]
 	id := q.id
 	switch {
@@ -245,7 +245,7 @@ func (k *contention) most(w *network, s *cluster.State, group int, n cluster.Nod
 }
 
 // pool numbers the nodes that admit the same requests.
-func (k *contention) pool(w *network, s *cluster.State, n cluster.NodeID) int32 {
+func (k *contention) pool(w *network, s *cluster.View, n cluster.NodeID) int32 {
 	k.key = k.key[:0]
 	for i := range k.requests {
 		k.key = binary.AppendVarint(k.key, min(k.most(w, s, i, n), 1<<20))
@@ -290,7 +290,7 @@ type way struct {
 }
 
 // solve lets requests have the slots of a packing, and is what that costs.
-func (k *contention) solve(p *Policy, s *cluster.State, packing *pack.Packing) Cost {
+func (k *contention) solve(p *Policy, s *cluster.View, packing *pack.Packing) Cost {
 	w, m := p.net, &k.market
 	m.graph = mcmf.NewGraph(0, 0)
 	m.ways, m.slots, m.request = m.ways[:0], m.slots[:0], k.requests
@@ -430,7 +430,7 @@ func (p *Policy) assign(t *sched.Trial, list []goes, out *sched.Plan) bool {
 			}
 		}
 	}
-	w.update(t.State())
+	w.update(t.View())
 	return placed
 }
 

@@ -22,7 +22,7 @@ type wayward struct {
 	out   func(*flow.Arcs)
 }
 
-func (m *wayward) Into(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) (flow.Aggregator, flow.Curve) {
+func (m *wayward) Into(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) (flow.Aggregator, flow.Curve) {
 	a, curve := m.Model.Into(s, shape, n)
 	if n == m.node && m.into != nil {
 		curve = m.into
@@ -30,14 +30,14 @@ func (m *wayward) Into(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID
 	return a, curve
 }
 
-func (m *wayward) Load(s *cluster.State, n cluster.NodeID) flow.Curve {
+func (m *wayward) Load(s *cluster.View, n cluster.NodeID) flow.Curve {
 	if n == m.node && m.load != nil {
 		return m.load
 	}
 	return m.Model.Load(s, n)
 }
 
-func (m *wayward) Terms(s *cluster.State, t cluster.TaskID) flow.Terms {
+func (m *wayward) Terms(s *cluster.View, t cluster.TaskID) flow.Terms {
 	terms := m.Model.Terms(s, t)
 	if s.Task(t).Job == m.job && m.terms != nil {
 		terms = *m.terms
@@ -46,7 +46,7 @@ func (m *wayward) Terms(s *cluster.State, t cluster.TaskID) flow.Terms {
 	return terms
 }
 
-func (m *wayward) Out(s *cluster.State, t cluster.TaskID, arcs *flow.Arcs) {
+func (m *wayward) Out(s *cluster.View, t cluster.TaskID, arcs *flow.Arcs) {
 	if s.Task(t).Job == m.job && m.out != nil {
 		m.out(arcs)
 	}
@@ -60,7 +60,7 @@ type climber struct {
 	cost  flow.Cost
 }
 
-func (m *climber) Above(_ *cluster.State, a flow.Aggregator) (flow.Aggregator, flow.Cost) {
+func (m *climber) Above(_ *cluster.View, a flow.Aggregator) (flow.Aggregator, flow.Cost) {
 	if int(a) >= len(m.above) {
 		return flow.Nowhere, 0
 	}
@@ -111,7 +111,7 @@ func TestContract(t *testing.T) {
 				t.Errorf("the step says %v, want policy wayward: %s", err, tc.want)
 			}
 			if got, want := st.waiting(), max(0, 8-3*tc.nodes); got != want {
-				t.Errorf("%d tasks wait, want %d:\n%s", got, want, st.core.State().Picture())
+				t.Errorf("%d tasks wait, want %d:\n%s", got, want, st.core.View().Picture())
 			}
 			// It goes on: one task less, and two more that compete, as they differ.
 			st.end(0)
@@ -121,7 +121,7 @@ func TestContract(t *testing.T) {
 				st.task(second, shape)
 			}
 			_ = st.step()
-			s := st.core.State()
+			s := st.core.View()
 			if on := len(s.TasksOn(1)); tc.nodes == 2 && on > 0 {
 				t.Errorf("node n1 has %d tasks, want none as its price is wrong:\n%s", on, s.Picture())
 			}
@@ -189,7 +189,7 @@ func TestLostWhilePlanning(t *testing.T) {
 			if len(decided) != tc.want {
 				t.Fatalf("%d tasks were placed, want %d: %v", len(decided), tc.want, decided)
 			}
-			if err := st.core.State().Check(); err != nil {
+			if err := st.core.View().Check(); err != nil {
 				t.Fatal(err)
 			}
 			st.events = nil
@@ -215,7 +215,7 @@ type choosy struct {
 	price flow.Cost // 0: the node is nowhere
 }
 
-func (m *choosy) Into(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) (flow.Aggregator, flow.Curve) {
+func (m *choosy) Into(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) (flow.Aggregator, flow.Curve) {
 	switch a, _ := m.Model.Into(s, shape, n); {
 	case shape != 1 || n != 1:
 		return a, nil
@@ -241,7 +241,7 @@ func TestContended(t *testing.T) {
 		if err := st.step(); (err != nil) != (price > 0) {
 			t.Errorf("the step says %v", err)
 		}
-		s := st.core.State()
+		s := st.core.View()
 		for _, task := range s.TasksOn(1) {
 			if s.Task(task).Shape == large {
 				t.Errorf("%s is where its shape has no price (%d):\n%s", s.TaskName(task), price, s.Picture())

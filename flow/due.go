@@ -29,7 +29,7 @@ func (a appointment) Before(b appointment) bool {
 
 // book makes the one appointment of a task, which may be Never. Those that it had before
 // are forgotten, before they are the most.
-func (d *due) book(s *cluster.State, t cluster.TaskID, at cluster.Time) {
+func (d *due) book(s *cluster.View, t cluster.TaskID, at cluster.Time) {
 	for int(t) >= len(d.booked) {
 		d.booked = append(d.booked, appointment{})
 	}
@@ -64,7 +64,7 @@ func (w *network) keeps(a appointment) bool {
 
 // keepAppointments asks about the tasks whose prices have changed by now, and is the
 // highest tier of these; belowTiers where there are none.
-func (w *network) keepAppointments(s *cluster.State) int64 {
+func (w *network) keepAppointments(s *cluster.View) int64 {
 	highest := int64(belowTiers)
 	for len(w.due.heap) > 0 && w.due.heap[0].at <= s.Now() {
 		kept := w.keeps(w.due.heap[0])

@@ -16,7 +16,7 @@ import (
 // evict notes the tenants that have to leave for those who come: of equal price the
 // latest submitted. Who comes and gains nothing by it, as the flow does not tell from who
 // gains, stays waiting.
-func (p *Policy) evict(s *cluster.State) {
+func (p *Policy) evict(s *cluster.View) {
 	w, pl := p.net, &p.placer
 	pl.comers = pl.comers[:0]
 	for i, m := range pl.moves {
@@ -52,7 +52,7 @@ func (p *Policy) evict(s *cluster.State) {
 
 // letIn lets those who come take the free slots of a node, but for as many as are
 // evicted: who does not fit in these, then the last of the others.
-func (p *Policy) letIn(s *cluster.State, n cluster.NodeID, comers []int32, evicted int) {
+func (p *Policy) letIn(s *cluster.View, n cluster.NodeID, comers []int32, evicted int) {
 	moves := p.placer.moves
 	for _, wantsLarge := range [2]bool{true, false} {
 		for _, i := range slices.Backward(comers) {
@@ -70,7 +70,7 @@ func (p *Policy) letIn(s *cluster.State, n cluster.NodeID, comers []int32, evict
 // evicted is how many tenants leave a node for those who come: as many as pass beyond
 // the free slots, and one for each that does not fit in these. Who comes and gains nothing
 // by it is to go nowhere, and is left out of the list.
-func (p *Policy) evicted(s *cluster.State, n cluster.NodeID, comers []int32) (rest []int32, count int) {
+func (p *Policy) evicted(s *cluster.View, n cluster.NodeID, comers []int32) (rest []int32, count int) {
 	w, pl := p.net, &p.placer
 	load, _ := w.loadOf(s, n)
 	for len(comers) > 0 {
@@ -127,7 +127,7 @@ func (p *Policy) spare(t *sched.Trial, bundle []move, leaving int) []move {
 
 // fitsWithout reports whether a bundle could be done if one of those who leave stayed.
 func (p *Policy) fitsWithout(t *sched.Trial, bundle []move, stays int) bool {
-	s, mark := t.State(), t.Mark()
+	s, mark := t.View(), t.Mark()
 	defer t.Rollback(mark)
 	p.net.looks += int64(len(bundle))
 	for i, m := range bundle {

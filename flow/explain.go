@@ -89,7 +89,7 @@ func (c *Candidate) Beyond(o *Candidate) []Term {
 // every row of the state (sched.Core.Everything). The state is not touched, but the
 // policy begins anew with it: ask one that does not decide. The error is about a task
 // that the policy does not place, or about what the model says.
-func (p *Policy) Explain(s *cluster.State, all *sched.Changed, t cluster.TaskID, most int) (Explanation, error) {
+func (p *Policy) Explain(s *cluster.View, all *sched.Changed, t cluster.TaskID, most int) (Explanation, error) {
 	task := s.Task(t)
 	x := Explanation{Task: t, Phase: task.Phase, Node: task.Node, WaitChanges: cluster.Never}
 	if !slices.Contains(all.Tasks, t) {
@@ -103,10 +103,11 @@ func (p *Policy) Explain(s *cluster.State, all *sched.Changed, t cluster.TaskID,
 	if named && task.Phase == cluster.Running {
 		x.HoldTerms = parts.ExplainWait(s, t)
 	}
-	s = copied(s)
-	if err := takeOut(s, t); err != nil {
+	own := copied(s)
+	if err := takeOut(own, t); err != nil {
 		return x, err
 	}
+	s = &own.View
 	if named {
 		x.WaitTerms = parts.ExplainWait(s, t)
 	}
@@ -139,7 +140,7 @@ func (x *Explanation) shorten(most int) {
 }
 
 // copied is a state of one's own.
-func copied(s *cluster.State) *cluster.State {
+func copied(s *cluster.View) *cluster.State {
 	own := cluster.NewState(s.Kinds(), s.Classes())
 	own.CopyAll(s)
 	return own
@@ -163,7 +164,7 @@ func takeOut(s *cluster.State, t cluster.TaskID) error {
 }
 
 // relearn begins anew with a state.
-func (p *Policy) relearn(s *cluster.State, all *sched.Changed) {
+func (p *Policy) relearn(s *cluster.View, all *sched.Changed) {
 	fresh := *all
 	fresh.All = true
 	p.learn(s, &fresh)
@@ -171,7 +172,7 @@ func (p *Policy) relearn(s *cluster.State, all *sched.Changed) {
 
 // separate gives a task a request of its own job if tasks of that job are on nodes where
 // it may not be beside them. Rounds find that out when a node refuses it.
-func (w *network) separate(s *cluster.State, t cluster.TaskID) {
+func (w *network) separate(s *cluster.View, t cluster.TaskID) {
 	for i := range s.NodeRows() {
 		n := cluster.NodeID(i)
 		if s.NodeLive(n) && s.Admits(t, n).Code == cluster.NotApart {
@@ -183,7 +184,7 @@ func (w *network) separate(s *cluster.State, t cluster.TaskID) {
 
 // settleAll solves the network of a state; without a task, if there is one, whose
 // request is then shown all nodes.
-func (p *Policy) settleAll(s *cluster.State, without cluster.TaskID) error {
+func (p *Policy) settleAll(s *cluster.View, without cluster.TaskID) error {
 	w := p.net
 	w.update(s)
 	request := int32(-1)
@@ -211,7 +212,7 @@ func (p *Policy) settleAll(s *cluster.State, without cluster.TaskID) error {
 }
 
 // chooseAll puts all nodes that a request may have into the network.
-func (w *network) chooseAll(s *cluster.State, q int32) {
+func (w *network) chooseAll(s *cluster.View, q int32) {
 	for _, g := range w.requests[q].groups {
 		for len(w.groups[g].rest) > 0 {
 			w.choose(s, g, w.popRest(g))
@@ -222,7 +223,7 @@ func (w *network) chooseAll(s *cluster.State, q int32) {
 // candidates lists the nodes that the task could go to, after the network was solved
 // without it, the cheapest
 // first.
-func (p *Policy) candidates(s *cluster.State, t cluster.TaskID) []Candidate {
+func (p *Policy) candidates(s *cluster.View, t cluster.TaskID) []Candidate {
 	w, rest := p.net, p.distances(toSink)
 	c := &w.taskGroups[w.shares[w.members[t].share].taskGroup]
 	best := map[cluster.NodeID]priced{}
@@ -281,7 +282,7 @@ type wayIn struct {
 type priced struct{ base, full Cost }
 
 // terms names the parts of a price.
-func (p *Policy) terms(s *cluster.State, t cluster.TaskID, n cluster.NodeID, b priced) []Term {
+func (p *Policy) terms(s *cluster.View, t cluster.TaskID, n cluster.NodeID, b priced) []Term {
 	var list []Term
 	named := Cost(0)
 	if e, ok := p.model.(Explainer); ok {

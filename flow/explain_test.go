@@ -81,7 +81,7 @@ func anySituation(t *rapid.T, p *flow.Policy) *situation {
 	c.now += rapid.SampledFrom([]cluster.Time{0, 10 * cluster.Second, 1000 * cluster.Second}).Draw(t, "later")
 	var ended []cluster.Event
 	for row := range c.rows {
-		if task := core.State().Task(row); task.Phase == cluster.Running && rapid.IntRange(0, 3).Draw(t, "ends") == 0 {
+		if task := core.View().Task(row); task.Phase == cluster.Running && rapid.IntRange(0, 3).Draw(t, "ends") == 0 {
 			ended = append(ended, cluster.TaskEnded{Task: row, Seq: task.Seq})
 		}
 	}
@@ -136,7 +136,7 @@ func TestExplainExactly(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				c := anySituation(t, p.make())
-				s, all := c.core.State(), c.core.Everything(0)
+				s, all := c.core.View(), c.core.Everything(0)
 				for row := range c.rows {
 					if s.Task(row).Phase != cluster.Waiting {
 						continue
@@ -166,7 +166,7 @@ func TestExplainExactly(t *testing.T) {
 }
 
 // marginal is what the cheapest flow costs more for the sake of the task.
-func marginal(t *rapid.T, p priced, s *cluster.State, all *sched.Changed, row cluster.TaskID) flow.Cost {
+func marginal(t *rapid.T, p priced, s *cluster.View, all *sched.Changed, row cluster.TaskID) flow.Cost {
 	with, err := p.make().Optimum(s, all, &row, true)
 	if err != nil {
 		t.Fatal(err)
@@ -211,21 +211,21 @@ func TestExplainAgrees(t *testing.T) {
 				c.step(t, nil)
 				var gone []cluster.Event
 				for row := range c.rows {
-					if task := c.core.State().Task(row); task.Phase == cluster.Waiting {
+					if task := c.core.View().Task(row); task.Phase == cluster.Waiting {
 						gone = append(gone, cluster.TaskEnded{Task: row, Seq: task.Seq})
 					}
 				}
-				nodes := c.core.State().NodeRows()
+				nodes := c.core.View().NodeRows()
 				row := c.rows
 				c.observe(t, append(gone, c.submit(t, nodes, 1)...))
-				x, err := p.make().Explain(c.core.State(), c.core.Everything(0), row, nodes)
+				x, err := p.make().Explain(c.core.View(), c.core.Everything(0), row, nodes)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if slices.ContainsFunc(x.Candidates, othersMatter) {
 					return
 				}
-				before, went := c.core.State().Picture(), cluster.NoNode
+				before, went := c.core.View().Picture(), cluster.NoNode
 				for _, d := range c.step(t, nil) {
 					if d.Kind == sched.Place && d.Task == row {
 						went = d.Node
@@ -265,7 +265,7 @@ func TestWorthBounds(t *testing.T) {
 			useful, tight := 0, 0
 			rapid.Check(t, func(t *rapid.T) {
 				c := anySituation(t, p.make())
-				s, all := c.core.State(), c.core.Everything(0)
+				s, all := c.core.View(), c.core.Everything(0)
 				kinds, err := p.make().Worth(s, all)
 				if err != nil {
 					t.Fatal(err)
@@ -301,7 +301,7 @@ func TestWorthBounds(t *testing.T) {
 }
 
 // withOneMore is what the cheapest flow costs when there is one more node.
-func withOneMore(t *rapid.T, p priced, s *cluster.State, all *sched.Changed, like cluster.NodeID) flow.Cost {
+func withOneMore(t *rapid.T, p priced, s *cluster.View, all *sched.Changed, like cluster.NodeID) flow.Cost {
 	own := cluster.NewState(s.Kinds(), s.Classes())
 	own.CopyAll(s)
 	row := cluster.NodeID(s.NodeRows())
@@ -315,7 +315,7 @@ func withOneMore(t *rapid.T, p priced, s *cluster.State, all *sched.Changed, lik
 	}
 	more := *all
 	more.Nodes = append(slices.Clone(all.Nodes), row)
-	cost, err := p.make().Optimum(own, &more, nil, true)
+	cost, err := p.make().Optimum(&own.View, &more, nil, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,14 +41,15 @@ type NodeWorth struct {
 
 // Worth lists the kinds of nodes, the one first of which one more would be worth the
 // most. For what all is and for what becomes of the policy see Explain.
-func (p *Policy) Worth(s *cluster.State, all *sched.Changed) ([]NodeWorth, error) {
-	s = copied(s)
+func (p *Policy) Worth(s *cluster.View, all *sched.Changed) ([]NodeWorth, error) {
+	own := copied(s)
+	s = &own.View
 	p.relearn(s, all)
 	p.net.serveAll()
 	if err := p.settleAll(s, noTask); err != nil {
 		return nil, err
 	}
-	v := valuer{p: p, s: s, row: cluster.NodeID(s.NodeRows()), from: p.distances(fromSink), waiting: p.unplaced(s)}
+	v := valuer{p: p, s: own, row: cluster.NodeID(s.NodeRows()), from: p.distances(fromSink), waiting: p.unplaced(s)}
 	var list []NodeWorth
 	for _, k := range v.kinds() {
 		best := NodeWorth{Like: k.like[0]}
@@ -85,7 +86,7 @@ func (n NodeWorth) less(o NodeWorth) bool {
 
 // unplaced lists the tasks that the solution leaves waiting and that fit on no node,
 // the dearest to leave waiting first.
-func (p *Policy) unplaced(s *cluster.State) []cluster.TaskID {
+func (p *Policy) unplaced(s *cluster.View) []cluster.TaskID {
 	w := p.net
 	var list []entry
 	for _, row := range w.asking {
@@ -115,7 +116,7 @@ func (p *Policy) unplaced(s *cluster.State) []cluster.TaskID {
 }
 
 // admitted reports whether some node would take a task with the request now.
-func (w *network) admitted(s *cluster.State, id requestID) bool {
+func (w *network) admitted(s *cluster.View, id requestID) bool {
 	for i := range s.NodeRows() {
 		n := cluster.NodeID(i)
 		if s.NodeLive(n) && !s.AdmitsShape(id.shape, n).Refused() && (id.job == noJob || beside(s, id, n) > 0) {
@@ -169,7 +170,7 @@ func (v *valuer) kinds() []kind {
 		}
 		list[at].nodes++
 		for _, row := range v.p.net.asking {
-			a, _ := v.p.model.Into(v.s, v.p.net.requests[row].id.shape, n)
+			a, _ := v.p.model.Into(&v.s.View, v.p.net.requests[row].id.shape, n)
 			key = binary.AppendUvarint(key, uint64(a))
 		}
 		if !seen[string(key)] {
@@ -203,7 +204,7 @@ func (v *valuer) one(like cluster.NodeID) (worth NodeWorth, err error) {
 		}
 	}
 	if l, ok := v.p.model.(Learner); ok {
-		l.Learn(v.s, false, []cluster.NodeID{v.row})
+		l.Learn(&v.s.View, false, []cluster.NodeID{v.row})
 	}
 	worth.Like = like
 	worth.Tasks = v.hold()
@@ -217,18 +218,18 @@ func (v *valuer) one(like cluster.NodeID) (worth NodeWorth, err error) {
 func (v *valuer) price(tasks int64) (least, most Cost) {
 	w := v.p.net
 	w.machine(v.row)
-	slots := max(tasks, w.slots(v.s, v.row))
+	slots := max(tasks, w.slots(&v.s.View, v.row))
 	var saved []Cost
 	for _, row := range w.asking {
 		q := &w.requests[row]
-		units := min(slots, w.room(v.s, row, v.row), q.wanted)
+		units := min(slots, w.room(&v.s.View, row, v.row), q.wanted)
 		if w.moves {
-			units = min(slots, w.room(v.s, row, v.row), q.wanted+q.running)
+			units = min(slots, w.room(&v.s.View, row, v.row), q.wanted+q.running)
 		}
 		if units <= 0 {
 			continue
 		}
-		a, curve := w.model.Into(v.s, q.id.shape, v.row)
+		a, curve := w.model.Into(&v.s.View, q.id.shape, v.row)
 		value, ok := v.value(q, a)
 		if !ok {
 			continue
@@ -246,7 +247,7 @@ func (v *valuer) price(tasks int64) (least, most Cost) {
 	var load Curve
 	if w.loaded != nil {
 		var ok bool
-		if load, ok = w.load(v.s, v.row); !ok {
+		if load, ok = w.load(&v.s.View, v.row); !ok {
 			return 0, 0
 		}
 	}
@@ -281,7 +282,7 @@ func (v *valuer) value(q *request, a Aggregator) (Cost, bool) {
 		if w.tree == nil {
 			return 0, false
 		}
-		above, cost := w.tree.Above(v.s, a)
+		above, cost := w.tree.Above(&v.s.View, a)
 		if above == Nowhere {
 			return 0, false
 		}

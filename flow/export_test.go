@@ -7,7 +7,7 @@ import (
 
 // Optimum is the cost of the cheapest flow of a state, added up arc by arc, with the
 // task that is asked about, if there is one, or without it.
-func (p *Policy) Optimum(s *cluster.State, all *sched.Changed, asked *cluster.TaskID, with bool) (Cost, error) {
+func (p *Policy) Optimum(s *cluster.View, all *sched.Changed, asked *cluster.TaskID, with bool) (Cost, error) {
 	p.relearn(s, all)
 	p.net.serveAll()
 	but := noTask

@@ -33,7 +33,7 @@ type unit struct {
 
 // least is what the cheapest assignment of all units costs, one to a slot. It is not
 // sought where there are too many.
-func (w *network) least(s *cluster.State) (Cost, bool) {
+func (w *network) least(s *cluster.View) (Cost, bool) {
 	if s.NodeRows() > triedNodes {
 		return 0, false
 	}
@@ -64,7 +64,7 @@ func (w *network) least(s *cluster.State) (Cost, bool) {
 }
 
 // unitOf lists the ways of a task, by what the model says alone.
-func (w *network) unitOf(s *cluster.State, t cluster.TaskID) unit {
+func (w *network) unitOf(s *cluster.View, t cluster.TaskID) unit {
 	m := &w.members[t]
 	taskGroup := w.shares[m.share].taskGroup
 	u := unit{request: w.taskGroups[taskGroup].request, taskGroup: taskGroup}
@@ -106,7 +106,7 @@ func (w *network) unitOf(s *cluster.State, t cluster.TaskID) unit {
 }
 
 // large is what a task pays that does not fit in free slots which are there.
-func (w *network) large(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) Cost {
+func (w *network) large(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) Cost {
 	if evictions := w.evictionsOn(s, n); len(evictions) > 0 && w.slots(s, n) > 0 && !s.RoomNow(shape, n) {
 		return evictions[0]
 	}
@@ -116,7 +116,7 @@ func (w *network) large(s *cluster.State, shape cluster.ShapeID, n cluster.NodeI
 // assignment is how far units have been assigned.
 type assignment struct {
 	w        *network
-	s        *cluster.State
+	s        *cluster.View
 	units    []unit
 	taken    []int64             // slots, by node
 	left     []int64             // tenants that leave, by node

@@ -116,7 +116,7 @@ type stayID struct {
 }
 
 // updateTask brings the network up to date with a task, whatever it was and is.
-func (w *network) updateTask(s *cluster.State, t cluster.TaskID) {
+func (w *network) updateTask(s *cluster.View, t cluster.TaskID) {
 	for int(t) >= len(w.members) {
 		w.members = append(w.members, member{stay: -1})
 	}
@@ -184,7 +184,7 @@ func (w *network) shift(t cluster.TaskID, terms Terms, node cluster.NodeID) {
 }
 
 // join puts a task into its task group.
-func (w *network) join(s *cluster.State, t cluster.TaskID, terms Terms, node cluster.NodeID) {
+func (w *network) join(s *cluster.View, t cluster.TaskID, terms Terms, node cluster.NodeID) {
 	task := s.Task(t)
 	id := taskGroupID{request: requestID{task.Shape, noJob}, key: terms.Key, tier: terms.Tier, job: noJob}
 	apart := w.members[t].apart

@@ -53,19 +53,19 @@ type Terms struct {
 // model's concern.
 type Model interface {
 	// Terms are those of a waiting or a running task.
-	Terms(s *cluster.State, t cluster.TaskID) Terms
+	Terms(s *cluster.View, t cluster.TaskID) Terms
 	// Out puts down the arcs that leave the task group of the task.
-	Out(s *cluster.State, t cluster.TaskID, arcs *Arcs)
+	Out(s *cluster.View, t cluster.TaskID, arcs *Arcs)
 	// Into is the aggregator below which the node stands, and what tasks of the
 	// shape cost there, one after the other. A curve may be shorter than the node
 	// has room: its last price then goes on. The engine copies it.
-	Into(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) (Aggregator, Curve)
+	Into(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) (Aggregator, Curve)
 }
 
 // Tree is a Model with aggregators below aggregators.
 type Tree interface {
 	// Above is the aggregator above another one, and what passing costs; or Nowhere.
-	Above(s *cluster.State, a Aggregator) (Aggregator, Cost)
+	Above(s *cluster.View, a Aggregator) (Aggregator, Cost)
 }
 
 // Loaded is a Model where all tasks that come to a node add to one price, whatever
@@ -73,7 +73,7 @@ type Tree interface {
 type Loaded interface {
 	// Load is what one task more on the node costs beside its own price, then the
 	// next. Its last price goes on.
-	Load(s *cluster.State, n cluster.NodeID) Curve
+	Load(s *cluster.View, n cluster.NodeID) Curve
 }
 
 // Mover is a Model whose Terms let running tasks move. Any other is asked about
@@ -91,13 +91,13 @@ type Learner interface {
 	// Learn is told what changed, as a sched.Policy is, before anything is asked. It
 	// reports whether what was said of tasks, as Terms and Out, may be true no more:
 	// then all that take part are asked about again.
-	Learn(s *cluster.State, all bool, nodes []cluster.NodeID) (again bool)
+	Learn(s *cluster.View, all bool, nodes []cluster.NodeID) (again bool)
 }
 
 // Explainer is a Model that can name the parts of its prices.
 type Explainer interface {
 	// Explain are the parts of what the task costs on the node.
-	Explain(s *cluster.State, t cluster.TaskID, n cluster.NodeID) []Term
+	Explain(s *cluster.View, t cluster.TaskID, n cluster.NodeID) []Term
 }
 
 // WaitExplainer is a Model that can name the parts of its price of waiting.
@@ -105,7 +105,7 @@ type WaitExplainer interface {
 	// ExplainWait are the parts of what it costs that the task waits; where it runs, of
 	// what it costs to evict it. They add up to Terms' Wait, for which it looks at the
 	// state alone.
-	ExplainWait(s *cluster.State, t cluster.TaskID) []Term
+	ExplainWait(s *cluster.View, t cluster.TaskID) []Term
 }
 
 // Term is a named part of a price.

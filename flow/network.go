@@ -114,7 +114,7 @@ func (w *network) refuse(format string, args ...any) {
 }
 
 // terms asks the model about a task, and when to ask again.
-func (w *network) terms(s *cluster.State, t cluster.TaskID) Terms {
+func (w *network) terms(s *cluster.View, t cluster.TaskID) Terms {
 	w.asks++
 	terms := w.model.Terms(s, t)
 	for _, c := range [2]*Cost{&terms.Wait, &terms.Stay} {
@@ -161,7 +161,7 @@ func (w *network) release(j cluster.JobID) {
 }
 
 // newTaskGroup makes a task group of which t is the first task.
-func (w *network) newTaskGroup(s *cluster.State, id taskGroupID, t cluster.TaskID) int32 {
+func (w *network) newTaskGroup(s *cluster.View, id taskGroupID, t cluster.TaskID) int32 {
 	row := w.freeTaskGroup.take(len(w.taskGroups))
 	if int(row) == len(w.taskGroups) {
 		w.taskGroups, w.isTouched = append(w.taskGroups, taskGroup{}), append(w.isTouched, false)
@@ -181,14 +181,14 @@ func (w *network) newTaskGroup(s *cluster.State, id taskGroupID, t cluster.TaskI
 }
 
 // askOut asks the model for the arcs that leave the task group of a task.
-func (w *network) askOut(s *cluster.State, t cluster.TaskID) {
+func (w *network) askOut(s *cluster.View, t cluster.TaskID) {
 	w.arcs.list = w.arcs.list[:0]
 	w.asks++
 	w.model.Out(s, t, &w.arcs)
 }
 
 // askAgain asks the model again about all tasks that take part.
-func (w *network) askAgain(s *cluster.State) {
+func (w *network) askAgain(s *cluster.View) {
 	for t := range w.members {
 		if w.members[t].seq != 0 {
 			w.updateTask(s, cluster.TaskID(t))
@@ -226,7 +226,7 @@ func (w *network) leavesBy(c *taskGroup) bool {
 }
 
 // putOut gives a task group the arcs that were just asked for.
-func (w *network) putOut(s *cluster.State, row int32, t cluster.TaskID) {
+func (w *network) putOut(s *cluster.View, row int32, t cluster.TaskID) {
 	for _, a := range w.arcs.list {
 		err := checkCost(a.cost)
 		switch {
@@ -327,7 +327,7 @@ func (w *network) trimJournal() {
 }
 
 // update makes the graph what the state and the model say it is.
-func (w *network) update(s *cluster.State) {
+func (w *network) update(s *cluster.View) {
 	w.settleTaskGroups()
 	w.findAsking()
 	w.updatePorts(s)

@@ -69,7 +69,7 @@ func (p *Policy) place(t *sched.Trial, whole bool, out *sched.Plan) (placed, ref
 		p.settle(row, whole)
 	}
 	if whole && !w.moves {
-		p.evict(t.State())
+		p.evict(t.View())
 		if len(w.asking) > 1 {
 			pl.postponePreemptors()
 		}
@@ -373,7 +373,7 @@ func (pl *placer) root(move int32) int32 {
 // the network until its node changes, unless it is refused as the flow is not whole:
 // who was to leave first is still there.
 func (p *Policy) do(t *sched.Trial, bundle []move, out *sched.Plan) bool {
-	s, mark := t.State(), t.Mark()
+	s, mark := t.View(), t.Mark()
 	refuse := func(m move, r cluster.Refusal) bool {
 		t.Rollback(mark)
 		out.Drop()
@@ -426,7 +426,7 @@ func (p *Policy) do(t *sched.Trial, bundle []move, out *sched.Plan) bool {
 // avoid closes the way by which a task came to a node that refuses it, until the
 // node changes. A task that may not be beside others of its job, although its shape
 // does not say so (Shape.PerNode), gets a request of its own job.
-func (w *network) avoid(s *cluster.State, m move, r cluster.Refusal) {
+func (w *network) avoid(s *cluster.View, m move, r cluster.Refusal) {
 	if r.Code == cluster.NotApart && s.Shape(s.Task(m.task).Shape).PerNode == 0 && !w.members[m.task].apart {
 		w.leave(m.task)
 		w.members[m.task].apart = true

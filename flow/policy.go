@@ -78,7 +78,7 @@ const mostSolves = 64
 
 // Plan solves until nothing more can be placed.
 func (p *Policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	from := p.net.position()
 	p.learn(s, c)
 	w := p.net
@@ -130,9 +130,9 @@ func (p *Policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 // serve plans for the tasks whose turn it is, and reports whether it came to an end.
 func (p *Policy) serve(t *sched.Trial, budget int64, out *sched.Plan) bool {
 	mark, before := t.Mark(), out.Bundles()
-	p.net.update(t.State())
+	p.net.update(t.View())
 	p.rivals = p.couldCompete()
-	p.bounds.begin(p, t.State())
+	p.bounds.begin(p, t.View())
 	whole := p.spread(t, budget, out)
 	competed := whole && budget == 0 && p.contended()
 	if competed {
@@ -147,7 +147,7 @@ func (p *Policy) serve(t *sched.Trial, budget int64, out *sched.Plan) bool {
 // spread solves until nothing more can be placed in uniform slots, and reports
 // whether it came to an end.
 func (p *Policy) spread(t *sched.Trial, budget int64, out *sched.Plan) bool {
-	s, w := t.State(), p.net
+	s, w := t.View(), p.net
 	for range mostSolves {
 		w.update(s)
 		if len(w.active) == 0 && (!w.moves || len(w.stayRow) == 0) {
@@ -178,7 +178,7 @@ const looksPerTick = 8
 const grid = cluster.Second
 
 // nextDue is when prices that change are worth a round.
-func (p *Policy) nextDue(s *cluster.State) cluster.Time {
+func (p *Policy) nextDue(s *cluster.View) cluster.Time {
 	next := p.net.nextDue()
 	if next == cluster.Never {
 		return next
@@ -187,7 +187,7 @@ func (p *Policy) nextDue(s *cluster.State) cluster.Time {
 }
 
 // solve finds the cheapest flow, over all arcs there could be.
-func (p *Policy) solve(s *cluster.State, budget int64) mcmf.Status {
+func (p *Policy) solve(s *cluster.View, budget int64) mcmf.Status {
 	w := p.net
 	w.fill(s)
 	w.updatePorts(s)
@@ -220,7 +220,7 @@ func (p *Policy) solve(s *cluster.State, budget int64) mcmf.Status {
 }
 
 // learn takes in what changed since the last round.
-func (p *Policy) learn(s *cluster.State, c *sched.Changed) {
+func (p *Policy) learn(s *cluster.View, c *sched.Changed) {
 	if c.All {
 		p.reset()
 	}
@@ -258,7 +258,7 @@ func (p *Policy) learn(s *cluster.State, c *sched.Changed) {
 
 // Why says why the task is not placed.
 func (p *Policy) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
-	return sched.Explain(t.State(), task)
+	return sched.Explain(t.View(), task)
 }
 
 // fresh reports whether the arcs of all requests that ask are true: a port that was

@@ -164,7 +164,7 @@ func (w *network) reconsider(shape cluster.ShapeID) {
 }
 
 // groupOf finds the group of an aggregator, or makes it with those above it.
-func (w *network) groupOf(s *cluster.State, q int32, a Aggregator) int32 {
+func (w *network) groupOf(s *cluster.View, q int32, a Aggregator) int32 {
 	if row, ok := w.requests[q].groupOf[a]; ok {
 		return row
 	}
@@ -206,7 +206,7 @@ func (w *network) groupOf(s *cluster.State, q int32, a Aggregator) int32 {
 }
 
 // catchUp brings the offers of a request up to date with the nodes that changed.
-func (w *network) catchUp(s *cluster.State, row int32) {
+func (w *network) catchUp(s *cluster.View, row int32) {
 	seen, end := w.requests[row].seen, w.start+uint64(len(w.journal))
 	if seen == never || seen < w.start {
 		for n := range s.NodeRows() {
@@ -224,7 +224,7 @@ func (w *network) catchUp(s *cluster.State, row int32) {
 
 // offer looks at a node for a request: whether it fits, and what it costs. Of a node
 // that was not priced anew only the room has changed since.
-func (w *network) offer(s *cluster.State, row int32, n cluster.NodeID, priced bool) {
+func (w *network) offer(s *cluster.View, row int32, n cluster.NodeID, priced bool) {
 	w.machine(n)
 	q := &w.requests[row]
 	for int(n) >= len(q.offers) {
@@ -277,7 +277,7 @@ func (w *network) offer(s *cluster.State, row int32, n cluster.NodeID, priced bo
 
 // ask asks the model below which aggregator a node stands and what it costs; of the
 // first unit with the load of the node.
-func (w *network) ask(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) (Aggregator, Curve, Cost) {
+func (w *network) ask(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) (Aggregator, Curve, Cost) {
 	w.asks++
 	a, curve := w.model.Into(s, shape, n)
 	if err := curve.check(); err != nil {
@@ -295,7 +295,7 @@ func (w *network) ask(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID)
 }
 
 // setOffer puts down the numbers of the arc to a chosen node.
-func (w *network) setOffer(s *cluster.State, row int32, n cluster.NodeID, units int64, curve Curve) {
+func (w *network) setOffer(s *cluster.View, row int32, n cluster.NodeID, units int64, curve Curve) {
 	o, more := &w.requests[row].offers[n], w.surcharge(s, row, n)
 	if len(curve) <= 1 || units == 1 {
 		w.graph.SetArc(o.arc, 0, units, curve.first()+more)
@@ -328,7 +328,7 @@ func (w *network) withdraw(row int32, n cluster.NodeID) {
 }
 
 // choose puts a node into the network, and unchoose takes it out.
-func (w *network) choose(s *cluster.State, g int32, n cluster.NodeID) {
+func (w *network) choose(s *cluster.View, g int32, n cluster.NodeID) {
 	row := w.groups[g].request
 	if w.putPort(n) {
 		w.updatePort(s, n)
@@ -355,7 +355,7 @@ func (w *network) unchoose(g int32, n cluster.NodeID) {
 }
 
 // fill sees to it that each aggregator of a request that asks has some nodes.
-func (w *network) fill(s *cluster.State) {
+func (w *network) fill(s *cluster.View) {
 	for _, q := range w.asking {
 		for _, g := range w.requests[q].groups {
 			for enough := w.enough(g); len(w.groups[g].chosen) < enough && len(w.groups[g].rest) > 0; {
@@ -367,7 +367,7 @@ func (w *network) fill(s *cluster.State) {
 
 // widen puts nodes into the network that could improve the solution, and reports
 // whether there are any.
-func (w *network) widen(s *cluster.State, price func(mcmf.Node) int64) bool {
+func (w *network) widen(s *cluster.View, price func(mcmf.Node) int64) bool {
 	widened := false
 	for _, row := range w.asking {
 		for _, g := range w.requests[row].groups {

@@ -91,7 +91,7 @@ func (d *drama) vector(least int64) cluster.Vector {
 
 // turn lets one thing happen, and sometimes the core decide.
 func (d *drama) turn() {
-	s := d.core.State()
+	s := d.core.View()
 	n := cluster.NodeID(d.number(s.NodeRows() - 1))
 	known := int(n) < s.NodeRows() && s.NodeLive(n)
 	switch d.number(15) {
@@ -181,7 +181,7 @@ func (d *drama) decide() {
 	}
 	d.step()
 	if d.watched.Err != nil {
-		d.t.Fatalf("at %v: %v\n%s", d.now, d.watched.Err, d.core.State().Picture())
+		d.t.Fatalf("at %v: %v\n%s", d.now, d.watched.Err, d.core.View().Picture())
 	}
 	for i, e := range d.events {
 		if e, ok := e.(cluster.TaskStarted); ok && d.number(9) == 0 {

@@ -96,7 +96,7 @@ func (w *network) leavePort(n cluster.NodeID) {
 
 // updatePorts makes slots of what is left of each node that changed, or of all of
 // them where other requests ask than before.
-func (w *network) updatePorts(s *cluster.State) {
+func (w *network) updatePorts(s *cluster.View) {
 	if len(w.asking) == 0 {
 		return // what is old by the next time is looked at then
 	}
@@ -121,7 +121,7 @@ func (w *network) updatePorts(s *cluster.State) {
 }
 
 // updatePort counts the slots of a node, and lets its arcs say so.
-func (w *network) updatePort(s *cluster.State, n cluster.NodeID) {
+func (w *network) updatePort(s *cluster.View, n cluster.NodeID) {
 	m := &w.machines[n]
 	before, free := m.shared, m.slots > 0
 	m.slots, m.shared, m.stale = 0, 0, false
@@ -149,7 +149,7 @@ func (w *network) updatePort(s *cluster.State, n cluster.NodeID) {
 }
 
 // slots is how many slots are free on a node.
-func (w *network) slots(s *cluster.State, n cluster.NodeID) int64 {
+func (w *network) slots(s *cluster.View, n cluster.NodeID) int64 {
 	w.looks += int64(len(w.asking))
 	envelope, found, devices := w.zeroes(len(s.Kinds())), 0, false
 	for _, q := range w.asking {
@@ -183,7 +183,7 @@ func (w *network) slots(s *cluster.State, n cluster.NodeID) int64 {
 }
 
 // updateStay puts down what it costs to leave tasks where they run.
-func (w *network) updateStay(s *cluster.State, n cluster.NodeID, row int32) {
+func (w *network) updateStay(s *cluster.View, n cluster.NodeID, row int32) {
 	st := &w.stays[row]
 	m := &w.machines[n]
 	units := int64(len(st.tasks))
@@ -221,7 +221,7 @@ type covering struct {
 
 // covers reports whether every request that asks would fit where a task of the
 // shape was.
-func (w *network) covers(s *cluster.State, shape cluster.ShapeID) bool {
+func (w *network) covers(s *cluster.View, shape cluster.ShapeID) bool {
 	for int(shape) >= len(w.covering) {
 		w.covering = append(w.covering, covering{})
 	}
@@ -239,7 +239,7 @@ func (w *network) covers(s *cluster.State, shape cluster.ShapeID) bool {
 
 // updateLoad lets the arc from a port to the sink say how many units it takes, and
 // what each adds to the load of the node.
-func (w *network) updateLoad(s *cluster.State, n cluster.NodeID, m *machine) {
+func (w *network) updateLoad(s *cluster.View, n cluster.NodeID, m *machine) {
 	units := m.slots + m.shared
 	if w.loaded == nil && len(m.evictions) == 0 || units == 0 {
 		m.load = m.load[:0]
@@ -265,7 +265,7 @@ func (w *network) updateLoad(s *cluster.State, n cluster.NodeID, m *machine) {
 }
 
 // loadOf is the load of a node, nothing where the model has none.
-func (w *network) loadOf(s *cluster.State, n cluster.NodeID) (Curve, bool) {
+func (w *network) loadOf(s *cluster.View, n cluster.NodeID) (Curve, bool) {
 	if w.loaded == nil {
 		return nil, true
 	}
@@ -274,7 +274,7 @@ func (w *network) loadOf(s *cluster.State, n cluster.NodeID) (Curve, bool) {
 
 // load asks the model for the load of a node. A node of which it says what cannot be
 // takes nothing.
-func (w *network) load(s *cluster.State, n cluster.NodeID) (Curve, bool) {
+func (w *network) load(s *cluster.View, n cluster.NodeID) (Curve, bool) {
 	w.asks++
 	c := w.loaded.Load(s, n)
 	if err := c.check(); err != nil {
@@ -285,7 +285,7 @@ func (w *network) load(s *cluster.State, n cluster.NodeID) (Curve, bool) {
 }
 
 // updatePreferred opens or closes the arcs that a task group has straight to a node.
-func (w *network) updatePreferred(s *cluster.State, row int32, n cluster.NodeID) {
+func (w *network) updatePreferred(s *cluster.View, row int32, n cluster.NodeID) {
 	c := &w.taskGroups[row]
 	for _, o := range c.outs {
 		if o.group < 0 && o.node == n {
@@ -296,7 +296,7 @@ func (w *network) updatePreferred(s *cluster.State, row int32, n cluster.NodeID)
 
 // room is how many units of a request the node may take, as far as the request
 // alone can say.
-func (w *network) room(s *cluster.State, q int32, n cluster.NodeID) int64 {
+func (w *network) room(s *cluster.View, q int32, n cluster.NodeID) int64 {
 	if int(n) >= s.NodeRows() || !s.NodeLive(n) {
 		return 0
 	}
@@ -320,7 +320,7 @@ func (w *network) room(s *cluster.State, q int32, n cluster.NodeID) int64 {
 
 // beside is how many more tasks of its job the node may hold for the sake of a
 // request, by what either side allows.
-func beside(s *cluster.State, id requestID, n cluster.NodeID) int64 {
+func beside(s *cluster.View, id requestID, n cluster.NodeID) int64 {
 	most, there := perNode(s, id.shape), int64(s.Beside(id.job, n, noTask))
 	for _, t := range s.TasksOn(n) {
 		if task := s.Task(t); task.Job == id.job {
@@ -330,7 +330,7 @@ func beside(s *cluster.State, id requestID, n cluster.NodeID) int64 {
 	return most - there
 }
 
-func perNode(s *cluster.State, shape cluster.ShapeID) int64 {
+func perNode(s *cluster.View, shape cluster.ShapeID) int64 {
 	if most := s.Shape(shape).PerNode; most > 0 {
 		return int64(most)
 	}
@@ -338,7 +338,7 @@ func perNode(s *cluster.State, shape cluster.ShapeID) int64 {
 }
 
 // fits is how many tasks of the shape the node has room for, if they come alone.
-func fits(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) int64 {
+func fits(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) int64 {
 	limit, used, units := s.Limit(n), s.Used(n), int64(unlimited)
 	for k, q := range s.Shape(shape).Demand {
 		if q > 0 {

@@ -71,7 +71,7 @@ func (s *stage) task(job cluster.JobID, shape cluster.ShapeID, input ...cluster.
 }
 
 func (s *stage) end(t cluster.TaskID) {
-	s.events = append(s.events, cluster.TaskEnded{Task: t, Seq: s.core.State().Task(t).Seq})
+	s.events = append(s.events, cluster.TaskEnded{Task: t, Seq: s.core.View().Task(t).Seq})
 	s.tasks.Give(uint32(t))
 }
 
@@ -89,7 +89,7 @@ func (s *stage) step() error {
 // answer lets come true what was decided.
 func (s *stage) answer() {
 	s.tb.Helper()
-	if err := s.core.State().Check(); err != nil {
+	if err := s.core.View().Check(); err != nil {
 		s.tb.Fatalf("%v", err)
 	}
 	if refused := s.core.Counts().Refused; refused > 0 {
@@ -113,4 +113,4 @@ func (s *stage) mustStep() {
 	}
 }
 
-func (s *stage) waiting() int { return s.core.State().InPhase(cluster.Waiting) }
+func (s *stage) waiting() int { return s.core.View().InPhase(cluster.Waiting) }

@@ -35,12 +35,12 @@ func TestStop(t *testing.T) {
 				asked = 0
 				b.step()
 				questions := asked
-				after = b.core.State().InPhase(cluster.Waiting)
+				after = b.core.View().InPhase(cluster.Waiting)
 				last = 1 << 30
 				for range 5 {
 					b.step()
 				}
-				return questions, after, b.core.State().InPhase(cluster.Waiting)
+				return questions, after, b.core.View().InPhase(cluster.Waiting)
 			}
 			all, _, settled := round(1 << 30)
 			if all < 3 {

@@ -60,7 +60,7 @@ func evicting(t *Terms) Cost { return max(0, t.Wait-t.Stay) }
 
 // updateTenants counts those whose place everybody could have, and what it costs to
 // evict them.
-func (w *network) updateTenants(s *cluster.State, n cluster.NodeID) {
+func (w *network) updateTenants(s *cluster.View, n cluster.NodeID) {
 	m := &w.machines[n]
 	m.evictions = m.evictions[:0]
 	if !s.NodeLive(n) || s.Overfull(n) {
@@ -78,7 +78,7 @@ func (w *network) updateTenants(s *cluster.State, n cluster.NodeID) {
 
 // yields reports whether a tenant may have to leave for whoever asks now: everybody who
 // does could have its place, and is of no lower tier.
-func (w *network) yields(s *cluster.State, t cluster.TaskID) bool {
+func (w *network) yields(s *cluster.View, t cluster.TaskID) bool {
 	m := &w.members[t]
 	return m.terms.Tier <= w.tier && w.covers(s, m.shape)
 }
@@ -94,7 +94,7 @@ func (m *machine) cheapest() Cost {
 
 // toStop is what a place on the node costs a request at least for the sake of who has
 // to leave.
-func (w *network) toStop(s *cluster.State, q int32, n cluster.NodeID) Cost {
+func (w *network) toStop(s *cluster.View, q int32, n cluster.NodeID) Cost {
 	if m := &w.machines[n]; len(m.evictions) > 0 && !s.RoomNow(w.requests[q].id.shape, n) {
 		return m.evictions[0]
 	}
@@ -104,7 +104,7 @@ func (w *network) toStop(s *cluster.State, q int32, n cluster.NodeID) Cost {
 // surcharge is what the arc of a request into the port asks for who has to leave, where
 // the port has free slots, which do not ask, and the request does not fit in them. (If
 // others take these slots, the port asks as well: so much too much.)
-func (w *network) surcharge(s *cluster.State, q int32, n cluster.NodeID) Cost {
+func (w *network) surcharge(s *cluster.View, q int32, n cluster.NodeID) Cost {
 	if w.machines[n].slots == 0 {
 		return 0
 	}

@@ -18,7 +18,7 @@ type witness struct {
 }
 
 func (w *witness) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
-	s, room := t.State(), map[cluster.NodeID]cluster.Vector{}
+	s, room := t.View(), map[cluster.NodeID]cluster.Vector{}
 	for n := range cluster.NodeID(s.NodeRows()) {
 		var free cluster.Vector
 		for k, limit := range s.Limit(n) {
@@ -82,7 +82,7 @@ func TestNobodyLeavesForNothing(t *testing.T) {
 			}
 			st.mustStep()
 			if w.needless > 0 {
-				rt.Fatalf("somebody leaves for nothing:\n%s", st.core.State().Picture())
+				rt.Fatalf("somebody leaves for nothing:\n%s", st.core.View().Picture())
 			}
 		}
 		evicted += w.evicted
@@ -114,7 +114,7 @@ func TestRoomBeforeVictims(t *testing.T) {
 		st.task(st.job(), shape)
 	}
 	st.mustStep()
-	if s := st.core.State(); s.Task(tenant).Phase != cluster.Running || s.Task(1).Node != 0 || s.Task(2).Node != 0 {
+	if s := st.core.View(); s.Task(tenant).Phase != cluster.Running || s.Task(1).Node != 0 || s.Task(2).Node != 0 {
 		t.Errorf("somebody leaves, though there is room:\n%s", s.Picture())
 	}
 }
@@ -131,7 +131,7 @@ func TestTierWhereTasksMove(t *testing.T) {
 		st.events = append(st.events, cluster.TaskFound{Task: first, Seq: st.seq, Node: 0})
 		st.task(st.job(), one)
 		st.mustStep()
-		if s := st.core.State(); s.Task(first).Phase != cluster.Running {
+		if s := st.core.View(); s.Task(first).Phase != cluster.Running {
 			t.Errorf("with %d moves a task of a lower tier comes first:\n%s", moves, s.Picture())
 		}
 	}
@@ -141,7 +141,7 @@ func TestTierWhereTasksMove(t *testing.T) {
 // seconds only.
 type falling struct{ *haggler }
 
-func (m falling) Terms(s *cluster.State, t cluster.TaskID) flow.Terms {
+func (m falling) Terms(s *cluster.View, t cluster.TaskID) flow.Terms {
 	terms := m.haggler.Terms(s, t)
 	if terms.Next = s.Now() + cluster.Second; t == 0 && s.Now() < 3*cluster.Second {
 		terms.Tier = 1
@@ -160,12 +160,12 @@ func TestTierFalls(t *testing.T) {
 	st.events = append(st.events, cluster.TaskFound{Task: first, Seq: st.seq, Node: 0})
 	st.task(st.job(), one)
 	for range 3 {
-		if st.core.State().TaskRows() > 0 && st.core.State().Task(first).Phase != cluster.Running {
-			t.Fatalf("at %v somebody leaves for one of a lower tier:\n%s", st.now, st.core.State().Picture())
+		if st.core.View().TaskRows() > 0 && st.core.View().Task(first).Phase != cluster.Running {
+			t.Fatalf("at %v somebody leaves for one of a lower tier:\n%s", st.now, st.core.View().Picture())
 		}
 		st.mustStep()
 	}
-	if s := st.core.State(); s.Task(first).Phase == cluster.Running {
+	if s := st.core.View(); s.Task(first).Phase == cluster.Running {
 		t.Errorf("nobody leaves, though the tiers are the same by now:\n%s", s.Picture())
 	}
 }
@@ -184,7 +184,7 @@ func TestTierByTier(t *testing.T) {
 	st.mustStep()
 	st.events = append(st.events, cluster.NodeChanged{Node: n, Spec: cluster.NodeSpec{Name: "n0", Capacity: cluster.Vector{1, 1, 0}}})
 	st.mustStep()
-	if s := st.core.State(); s.Task(first).Phase != cluster.Running {
+	if s := st.core.View(); s.Task(first).Phase != cluster.Running {
 		t.Errorf("a task of a lower tier comes first:\n%s", s.Picture())
 	}
 }
@@ -202,7 +202,7 @@ func TestNoGain(t *testing.T) {
 		st.task(st.job(), one)
 		st.mustStep()
 	}
-	if s := st.core.State(); s.Task(first).Phase != cluster.Running {
+	if s := st.core.View(); s.Task(first).Phase != cluster.Running {
 		t.Errorf("somebody leaves, and nobody gains by it:\n%s", s.Picture())
 	}
 }

@@ -113,7 +113,7 @@ func (w *network) taskGroupOfTask(t cluster.TaskID) int32 {
 
 // makeRoom evicts for tasks that got no place, and reports whether it came to an end.
 func (p *Policy) makeRoom(t *sched.Trial, budget int64, out *sched.Plan) bool {
-	w, s, v := p.net, t.State(), &p.victims
+	w, s, v := p.net, t.View(), &p.victims
 	if w.pinned {
 		return true
 	}
@@ -175,7 +175,7 @@ func (w *network) headOf(taskGroup, share int32) (head, bool) {
 
 // mayPreempt reports whether the task could gain on some node, as far as is known without
 // looking at nodes that did not change.
-func (p *Policy) mayPreempt(s *cluster.State, t head, budget int64) bool {
+func (p *Policy) mayPreempt(s *cluster.View, t head, budget int64) bool {
 	w := p.net
 	c := &w.taskGroups[t.taskGroup]
 	x := w.searchOf(c.request, t.tier)
@@ -227,7 +227,7 @@ func (x *search) top() (bid, bool) {
 
 // follows looks at the nodes that were noted since the last time; at first at all of
 // them, in as many rounds as the budget makes it take.
-func (p *Policy) follows(s *cluster.State, row int32, x *search, budget int64) {
+func (p *Policy) follows(s *cluster.View, row int32, x *search, budget int64) {
 	w := p.net
 	end := w.start + uint64(len(w.journal))
 	if x.seen == never || x.seen < w.start {
@@ -249,7 +249,7 @@ func (p *Policy) follows(s *cluster.State, row int32, x *search, budget int64) {
 }
 
 // look finds out what making room on a node would cost: exactly, or at least.
-func (p *Policy) look(s *cluster.State, row int32, x *search, n cluster.NodeID, exact bool) {
+func (p *Policy) look(s *cluster.View, row int32, x *search, n cluster.NodeID, exact bool) {
 	w := p.net
 	w.machine(n)
 	for int(n) >= len(x.candidates) {
@@ -295,7 +295,7 @@ func (x *search) bid(b bid) {
 }
 
 // into is the aggregator above a node, and what the place costs.
-func (w *network) into(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) (Aggregator, Cost) {
+func (w *network) into(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) (Aggregator, Cost) {
 	w.asks++
 	a, curve := w.model.Into(s, shape, n)
 	if err := curve.check(); err != nil {
@@ -307,7 +307,7 @@ func (w *network) into(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID
 
 // descend yields an aggregator and all above it, with what the way from there down
 // to it costs.
-func (w *network) descend(s *cluster.State, a Aggregator, yield func(Aggregator, Cost)) {
+func (w *network) descend(s *cluster.View, a Aggregator, yield func(Aggregator, Cost)) {
 	const deepest = 64 // those that are in a circle are reported elsewhere (groupOf)
 	cost := Cost(0)
 	for range deepest {
@@ -327,7 +327,7 @@ func (w *network) descend(s *cluster.State, a Aggregator, yield func(Aggregator,
 // preempt evicts for a task on the node where it gains the most by it, and reports
 // whether it did.
 func (p *Policy) preempt(t *sched.Trial, h head, out *sched.Plan) bool {
-	w, s, v := p.net, t.State(), &p.victims
+	w, s, v := p.net, t.View(), &p.victims
 	row := w.taskGroups[h.taskGroup].request
 	p.offered(s, h)
 	for _, b := range v.menu[:min(len(v.menu), mostTried)] {
@@ -352,7 +352,7 @@ func (p *Policy) preempt(t *sched.Trial, h head, out *sched.Plan) bool {
 }
 
 // offered lists the nodes where the task would gain, the cheapest first.
-func (p *Policy) offered(s *cluster.State, t head) {
+func (p *Policy) offered(s *cluster.View, t head) {
 	w, v := p.net, &p.victims
 	row := w.taskGroups[t.taskGroup].request
 	x := w.searchOf(row, t.tier)
@@ -390,7 +390,7 @@ func (p *Policy) offered(s *cluster.State, t head) {
 
 // way is what the cheapest way of the task to a node costs by way of aggregators, but
 // for what the place itself costs.
-func (w *network) way(s *cluster.State, t head, n cluster.NodeID) Cost {
+func (w *network) way(s *cluster.View, t head, n cluster.NodeID) Cost {
 	c, least := &w.taskGroups[t.taskGroup], Cost(unreached)
 	a, _ := w.into(s, w.requests[c.request].id.shape, n)
 	w.descend(s, a, func(a Aggregator, down Cost) {

@@ -36,13 +36,13 @@ type haggler struct {
 
 func (*haggler) Moves() {}
 
-func (m *haggler) Terms(s *cluster.State, t cluster.TaskID) flow.Terms {
+func (m *haggler) Terms(s *cluster.View, t cluster.TaskID) flow.Terms {
 	terms := m.terms[t]
 	terms.Movable, terms.Next, terms.Alone = true, cluster.Never, t == 0
 	return terms
 }
 
-func (m *haggler) Out(_ *cluster.State, t cluster.TaskID, arcs *flow.Arcs) {
+func (m *haggler) Out(_ *cluster.View, t cluster.TaskID, arcs *flow.Arcs) {
 	arcs.Aggregator(1, 5)
 	for n := range cluster.NodeID(len(m.into)) {
 		if cost, ok := m.arcs[n]; ok && t == 0 {
@@ -51,12 +51,12 @@ func (m *haggler) Out(_ *cluster.State, t cluster.TaskID, arcs *flow.Arcs) {
 	}
 }
 
-func (m *haggler) Into(_ *cluster.State, _ cluster.ShapeID, n cluster.NodeID) (flow.Aggregator, flow.Curve) {
+func (m *haggler) Into(_ *cluster.View, _ cluster.ShapeID, n cluster.NodeID) (flow.Aggregator, flow.Curve) {
 	m.asked++
 	return flow.Aggregator(2 + n%2), flow.Curve{{Capacity: 1, Cost: m.into[n]}}
 }
 
-func (m *haggler) Above(_ *cluster.State, a flow.Aggregator) (flow.Aggregator, flow.Cost) {
+func (m *haggler) Above(_ *cluster.View, a flow.Aggregator) (flow.Aggregator, flow.Cost) {
 	if a == 1 {
 		return flow.Nowhere, 0
 	}
@@ -96,7 +96,7 @@ type offer struct {
 
 // offers are all sets of victims on all nodes with which the first task fits, none of
 // them of a higher tier.
-func offers(s *cluster.State, m *haggler, ranks bool) (list []offer) {
+func offers(s *cluster.View, m *haggler, ranks bool) (list []offer) {
 	need := s.Demand(0)
 	for n := range cluster.NodeID(s.NodeRows()) {
 		may := s.TasksOn(n)
@@ -214,7 +214,7 @@ func againstAllSets(t *testing.T, ranks bool) {
 			}
 		}
 		st.mustStep()
-		s, all, wait := st.core.State(), offers(rival, m, ranks), m.terms[0].Wait
+		s, all, wait := st.core.View(), offers(&rival.View, m, ranks), m.terms[0].Wait
 		known, flows := cheapest(all, wait, func(o offer) bool { return o.alone })
 		best, some := cheapest(all, wait, func(offer) bool { return true })
 		task := s.Task(0)
@@ -274,7 +274,7 @@ func TestPairsDecide(t *testing.T) {
 			st.events = append(st.events, cluster.TaskFound{Task: task, Seq: st.seq, Node: 0})
 		}
 		st.mustStep()
-		s := st.core.State()
+		s := st.core.View()
 		if leave := s.InPhase(cluster.Leaving); leave != tc.leave || s.Task(5).Phase != cluster.Running {
 			t.Errorf("%+v: %d leave:\n%s", tc, leave, s.Picture())
 		}
@@ -338,7 +338,7 @@ func TestVictimsTakeTurns(t *testing.T) {
 			var before, after, several int
 			most := map[cluster.TaskID]int{}
 			for second := range unrest + hour {
-				s := st.core.State()
+				s := st.core.View()
 				if on := cluster.NodeID(second / 30 % 10); second < unrest && second > 0 && second%30 == 0 && len(s.TasksOn(on)) > 0 {
 					if task := s.TasksOn(on)[0]; s.Task(task).Phase == cluster.Running {
 						st.end(task)
@@ -367,7 +367,7 @@ func TestVictimsTakeTurns(t *testing.T) {
 			}
 			for task, times := range most {
 				if times > 1 {
-					t.Errorf("%s is stopped %d times", st.core.State().TaskName(task), times)
+					t.Errorf("%s is stopped %d times", st.core.View().TaskName(task), times)
 				}
 			}
 			together += several
@@ -402,7 +402,7 @@ func TestVictimsOfMany(t *testing.T) {
 			st.events = append(st.events, cluster.TaskFound{Task: task, Seq: st.seq, Node: 0})
 		}
 		st.mustStep()
-		s, paid := st.core.State(), flow.Cost(0)
+		s, paid := st.core.View(), flow.Cost(0)
 		for id := range cluster.TaskID(s.TaskRows()) {
 			if s.Task(id).Phase == cluster.Leaving {
 				paid += m.terms[id].Wait

@@ -26,7 +26,7 @@ type Watched struct {
 	Err error
 
 	model func() Model
-	state *cluster.State
+	state *cluster.View
 }
 
 // Watch is a policy of a model, watched. Whatever else holds, a model that is made
@@ -40,7 +40,7 @@ func Watch(model func() Model, o Options) *Watched {
 
 // Plan plans, and notes what was wrong.
 func (w *Watched) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
-	w.state = t.State()
+	w.state = t.View()
 	w.Policy.Plan(t, c, budget, out)
 }
 
@@ -119,7 +119,7 @@ func (w *Watched) look(cost int64) {
 }
 
 // everything names every row in use.
-func everything(s *cluster.State) *sched.Changed {
+func everything(s *cluster.View) *sched.Changed {
 	c := &sched.Changed{All: true}
 	for n := range cluster.NodeID(s.NodeRows()) {
 		if s.NodeLive(n) {
@@ -139,7 +139,7 @@ func everything(s *cluster.State) *sched.Changed {
 
 // hasAvoided reports whether a node was taken out of the network for having refused a
 // task, which a policy without a past does not know.
-func (w *network) hasAvoided(s *cluster.State) bool {
+func (w *network) hasAvoided(s *cluster.View) bool {
 	if slices.ContainsFunc(w.members, func(m member) bool { return m.apart }) {
 		return true
 	}
@@ -154,8 +154,8 @@ func (w *network) hasAvoided(s *cluster.State) bool {
 }
 
 // check compares all that the network keeps with what the state and the model say.
-func (w *network) check(s *cluster.State) error {
-	for _, part := range []func(*cluster.State) error{w.checkMembers, w.checkTaskGroups, w.checkShares, w.checkStays, w.checkTenants, w.checkPorts, w.checkOffers} {
+func (w *network) check(s *cluster.View) error {
+	for _, part := range []func(*cluster.View) error{w.checkMembers, w.checkTaskGroups, w.checkShares, w.checkStays, w.checkTenants, w.checkPorts, w.checkOffers} {
 		if err := part(s); err != nil {
 			return err
 		}
@@ -163,7 +163,7 @@ func (w *network) check(s *cluster.State) error {
 	return nil
 }
 
-func (w *network) checkMembers(s *cluster.State) error {
+func (w *network) checkMembers(s *cluster.View) error {
 	for t := range cluster.TaskID(s.TaskRows()) {
 		task := s.Task(t)
 		counts := (task.Phase == cluster.Waiting || task.Phase == cluster.Running && !w.pinned) && !s.Job(task.Job).Foreign
@@ -205,7 +205,7 @@ func (w *network) checkMembers(s *cluster.State) error {
 // tally is what is counted of a task group or a request.
 type tally struct{ units, waiting, running, taskGroups, wanted int64 }
 
-func (w *network) checkTaskGroups(*cluster.State) error {
+func (w *network) checkTaskGroups(*cluster.View) error {
 	taskGroups, requests, given := map[int32]tally{}, map[int32]tally{}, int64(0)
 	for t := range w.members {
 		m := &w.members[t]
@@ -296,7 +296,7 @@ func joined(steps []Step) (list []Step) {
 	return list
 }
 
-func (w *network) checkShares(s *cluster.State) error {
+func (w *network) checkShares(s *cluster.View) error {
 	levels := map[int32]map[Cost]int64{}
 	for t := range w.members {
 		if m := &w.members[t]; m.seq != 0 && m.share >= 0 {
@@ -327,7 +327,7 @@ func (w *network) checkShares(s *cluster.State) error {
 	return nil
 }
 
-func (w *network) checkStays(s *cluster.State) error {
+func (w *network) checkStays(s *cluster.View) error {
 	on := map[stayID][]cluster.TaskID{}
 	for t := range w.members {
 		if m := &w.members[t]; m.seq != 0 && m.stay >= 0 {
@@ -364,7 +364,7 @@ func (w *network) checkStays(s *cluster.State) error {
 }
 
 // evictionsOn are the prices of the tenants whose place everybody could have who asks.
-func (w *network) evictionsOn(s *cluster.State, n cluster.NodeID) (list []Cost) {
+func (w *network) evictionsOn(s *cluster.View, n cluster.NodeID) (list []Cost) {
 	if w.moves || int(n) >= s.NodeRows() || !s.NodeLive(n) || s.Overfull(n) {
 		return nil
 	}
@@ -377,7 +377,7 @@ func (w *network) evictionsOn(s *cluster.State, n cluster.NodeID) (list []Cost) 
 	return list
 }
 
-func (w *network) checkTenants(s *cluster.State) error {
+func (w *network) checkTenants(s *cluster.View) error {
 	on := map[cluster.NodeID][]cluster.TaskID{}
 	for t := range w.members {
 		if m := &w.members[t]; m.seq != 0 && m.node != cluster.NoNode {
@@ -397,7 +397,7 @@ func (w *network) checkTenants(s *cluster.State) error {
 	return nil
 }
 
-func (w *network) checkPorts(s *cluster.State) error {
+func (w *network) checkPorts(s *cluster.View) error {
 	for n := range w.machines {
 		m := &w.machines[n]
 		if m.port == mcmf.None {
@@ -440,7 +440,7 @@ func (w *network) checkPorts(s *cluster.State) error {
 	return nil
 }
 
-func (w *network) checkOffers(s *cluster.State) error {
+func (w *network) checkOffers(s *cluster.View) error {
 	if !w.fresh() {
 		return nil
 	}
@@ -473,7 +473,7 @@ func (w *network) checkOffers(s *cluster.State) error {
 	return nil
 }
 
-func (w *network) checkOffer(s *cluster.State, row int32, n cluster.NodeID) error {
+func (w *network) checkOffer(s *cluster.View, row int32, n cluster.NodeID) error {
 	q := &w.requests[row]
 	o, units := q.offers[n], w.room(s, row, n)
 	if o.group < 0 {

@@ -105,7 +105,7 @@ func (h *hamlet) bound() cluster.Bound {
 
 // happen lets something happen.
 func (h *hamlet) happen() {
-	s, i := h.core.State(), h.chance.IntN(len(h.nodes))
+	s, i := h.core.View(), h.chance.IntN(len(h.nodes))
 	switch what := h.chance.IntN(16); {
 	case what < 6:
 		h.submit()
@@ -144,7 +144,7 @@ func (h *hamlet) settle() error {
 	for range 300 {
 		out, err := h.decide()
 		if err == nil {
-			err = h.core.State().Check()
+			err = h.core.View().Check()
 		}
 		if err != nil {
 			return err
@@ -190,7 +190,7 @@ func (h *hamlet) decide() ([]sched.Decision, error) {
 
 // asleep names a task that waits although a node would take it.
 func (h *hamlet) asleep() error {
-	s := h.core.State()
+	s := h.core.View()
 	for t := range cluster.TaskID(s.TaskRows()) {
 		for n := range cluster.NodeID(s.NodeRows()) {
 			if s.Task(t).Phase == cluster.Waiting && !s.Admits(t, n).Refused() && s.RoomNow(s.Task(t).Shape, n) {

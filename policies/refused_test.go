@@ -22,11 +22,11 @@ func TestEvictionRefusedForEver(t *testing.T) {
 			w := newRefusing(t, info)
 			for range 400 {
 				w.step()
-				if w.core.State().Task(gold).Phase == cluster.Running {
+				if w.core.View().Task(gold).Phase == cluster.Running {
 					break
 				}
 			}
-			state := w.core.State()
+			state := w.core.View()
 			if phase := state.Task(gold).Phase; phase != cluster.Running {
 				t.Fatalf("gold is %s at %v, want it to run; evictions asked %v", phase, w.now, w.asked)
 			}

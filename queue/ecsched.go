@@ -56,7 +56,7 @@ func ofECSched(score Score, throttled bool) func(Options) sched.Policy {
 
 // Plan is one pass over the window. However small the budget, it tries a task.
 func (w *windowed) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	if c.All {
 		w.table.reset()
 	}
@@ -91,7 +91,7 @@ func (w *windowed) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sch
 
 // placed places the task on the best node, if it fits anywhere.
 func (w *windowed) placed(t *sched.Trial, task cluster.TaskID, out *sched.Plan) bool {
-	s := t.State()
+	s := t.View()
 	shape := s.Task(task).Shape
 	x := w.table.sync(indexID{shape: shape}, func(n cluster.NodeID) int64 {
 		if !roomNow(s, shape, n) {
@@ -113,7 +113,7 @@ func (w *windowed) placed(t *sched.Trial, task cluster.TaskID, out *sched.Plan) 
 // ecschedKubeScore prefers the node of which the task takes little, and as much
 // of each kind: with f = demand/free, the sum of 1−f over kinds and of 2(1−|f−g|)
 // over pairs of kinds.
-func ecschedKubeScore(s *cluster.State, shape *cluster.Shape, n cluster.NodeID) int64 {
+func ecschedKubeScore(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) int64 {
 	limit, used := s.Limit(n), s.Used(n)
 	sum := 0.0
 	for k, need := range shape.Demand {
@@ -129,7 +129,7 @@ func ecschedKubeScore(s *cluster.State, shape *cluster.Shape, n cluster.NodeID) 
 
 // ecschedSwarmScore prefers the fullest node: the sum over kinds of
 // (used+demand)/limit.
-func ecschedSwarmScore(s *cluster.State, shape *cluster.Shape, n cluster.NodeID) int64 {
+func ecschedSwarmScore(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) int64 {
 	limit, used := s.Limit(n), s.Used(n)
 	sum := 0.0
 	for k, need := range shape.Demand {

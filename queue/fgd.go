@@ -49,7 +49,7 @@ func logits() []float64 {
 // learn counts the tasks that were submitted, unless the typical ones are given.
 // A node that came into the set of a typical task, or left it, scores otherwise
 // for all tasks.
-func (g *gradient) learn(s *cluster.State, c *sched.Changed, note func(cluster.NodeID)) bool {
+func (g *gradient) learn(s *cluster.View, c *sched.Changed, note func(cluster.NodeID)) bool {
 	g.gpus.learn(s, c, note)
 	if c.All {
 		g.mix = cluster.NewMix(s.Kinds(), g.typical)
@@ -78,26 +78,26 @@ func (g *gradient) learn(s *cluster.State, c *sched.Changed, note func(cluster.N
 }
 
 // admit notes which typical tasks may use the node.
-func (g *gradient) admit(s *cluster.State, n cluster.NodeID) {
+func (g *gradient) admit(s *cluster.View, n cluster.NodeID) {
 	g.admits[n] = g.mix.Admits(s, n, g.admits[n][:0])
 }
 
 // score is what the best choice of devices on the node scores.
-func (g *gradient) score(s *cluster.State, shape *cluster.Shape, n cluster.NodeID) int64 {
+func (g *gradient) score(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) int64 {
 	score, _ := g.best(s, shape, n)
 	return score
 }
 
 // device is the device that a share comes from: the best, and of equal ones the
 // first. Of whole devices commit takes the fullest that suffice.
-func (g *gradient) device(s *cluster.State, shape *cluster.Shape, n cluster.NodeID) cluster.DeviceSet {
+func (g *gradient) device(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) cluster.DeviceSet {
 	_, set := g.best(s, shape, n)
 	return set
 }
 
 // best tries the task on the node, for a share on each device that has it left.
 // The set is empty where the choice is left to commit.
-func (g *gradient) best(s *cluster.State, shape *cluster.Shape, n cluster.NodeID) (score int64, set cluster.DeviceSet) {
+func (g *gradient) best(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) (score int64, set cluster.DeviceSet) {
 	need := g.need(s, shape)
 	free := g.left(s, n)
 	cpu := g.mix.FreeCPU(s, n)

@@ -57,7 +57,7 @@ type gpus struct {
 }
 
 // learn finds the kinds, which stay as they are.
-func (g *gpus) learn(s *cluster.State, c *sched.Changed, _ func(cluster.NodeID)) bool {
+func (g *gpus) learn(s *cluster.View, c *sched.Changed, _ func(cluster.NodeID)) bool {
 	if !c.All {
 		return false
 	}
@@ -74,7 +74,7 @@ func (g *gpus) learn(s *cluster.State, c *sched.Changed, _ func(cluster.NodeID))
 }
 
 // need is what the shape asks of devices.
-func (g *gpus) need(s *cluster.State, shape *cluster.Shape) cluster.DeviceNeed {
+func (g *gpus) need(s *cluster.View, shape *cluster.Shape) cluster.DeviceNeed {
 	if g.devices < 0 {
 		return cluster.DeviceNeed{}
 	}
@@ -82,7 +82,7 @@ func (g *gpus) need(s *cluster.State, shape *cluster.Shape) cluster.DeviceNeed {
 }
 
 // millicores is what the node has left of cpu.
-func (g *gpus) millicores(s *cluster.State, n cluster.NodeID) int64 {
+func (g *gpus) millicores(s *cluster.View, n cluster.NodeID) int64 {
 	if g.cpu < 0 {
 		return 0
 	}
@@ -90,7 +90,7 @@ func (g *gpus) millicores(s *cluster.State, n cluster.NodeID) int64 {
 }
 
 // thousandths is what the node has left of all its devices.
-func (g *gpus) thousandths(s *cluster.State, n cluster.NodeID) int64 {
+func (g *gpus) thousandths(s *cluster.View, n cluster.NodeID) int64 {
 	if g.devices < 0 {
 		return 0
 	}
@@ -98,7 +98,7 @@ func (g *gpus) thousandths(s *cluster.State, n cluster.NodeID) int64 {
 }
 
 // left lists what is left of each device, in quantities.
-func (g *gpus) left(s *cluster.State, n cluster.NodeID) []int64 {
+func (g *gpus) left(s *cluster.View, n cluster.NodeID) []int64 {
 	g.free = s.FreeDevices(n, g.free[:0])
 	return g.free
 }
@@ -107,7 +107,7 @@ func (g *gpus) left(s *cluster.State, n cluster.NodeID) []int64 {
 // as a share of the largest node's; below 0 on a node that is larger still. Their
 // simulator then stretches the scores of the nodes that fit to 0 to 100, which
 // changes neither the best nor its ties.
-func (g *gpus) bestFit(s *cluster.State, shape *cluster.Shape, n cluster.NodeID) int64 {
+func (g *gpus) bestFit(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) int64 {
 	cpu, gpu := g.millicores(s, n), g.thousandths(s, n)
 	if g.cpu >= 0 {
 		cpu -= shape.Demand[g.cpu] * 1000 / g.perCore
@@ -121,7 +121,7 @@ func (g *gpus) bestFit(s *cluster.State, shape *cluster.Shape, n cluster.NodeID)
 
 // packing is gpu-packing: rather a device that is shared already than an idle
 // one, and rather an idle one of a busy node than of an idle node.
-func (g *gpus) packing(s *cluster.State, shape *cluster.Shape, n cluster.NodeID) int64 {
+func (g *gpus) packing(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) int64 {
 	need := g.need(s, shape)
 	if need.Count == 0 {
 		return 0
@@ -151,7 +151,7 @@ func (g *gpus) packing(s *cluster.State, shape *cluster.Shape, n cluster.NodeID)
 
 // clustering is gpu-clustering: a node whose tasks all ask for as many GPUs as
 // this one, rather than one with others, and of such the fullest.
-func (g *gpus) clustering(s *cluster.State, shape *cluster.Shape, n cluster.NodeID) int64 {
+func (g *gpus) clustering(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) int64 {
 	need := g.need(s, shape)
 	if need.Count == 0 {
 		return 0
@@ -190,7 +190,7 @@ func (g *gpus) asked(need cluster.DeviceNeed) int {
 // anyDevice is the choice of gpu-random: a share comes from any device that has
 // it left.
 func (g *gpus) anyDevice(source *rand.Rand) DeviceChoice {
-	return func(s *cluster.State, shape *cluster.Shape, n cluster.NodeID) cluster.DeviceSet {
+	return func(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) cluster.DeviceSet {
 		need := g.need(s, shape)
 		if need.Count != 1 || need.Share == g.perDevice {
 			return 0
@@ -210,10 +210,10 @@ func (g *gpus) anyDevice(source *rand.Rand) DeviceChoice {
 
 // onDevices makes a policy of a score. It leaves the choice of devices to
 // commit, which takes the fullest that suffice.
-func onDevices(score func(*gpus, *cluster.State, *cluster.Shape, cluster.NodeID) int64) func(Options) sched.Policy {
+func onDevices(score func(*gpus, *cluster.View, *cluster.Shape, cluster.NodeID) int64) func(Options) sched.Policy {
 	return func(o Options) sched.Policy {
 		known := &gpus{}
-		g := newGreedy(firstCome, func(s *cluster.State, shape *cluster.Shape, n cluster.NodeID) int64 {
+		g := newGreedy(firstCome, func(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) int64 {
 			return score(known, s, shape, n)
 		}, o)
 		g.measure = known

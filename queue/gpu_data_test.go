@@ -150,7 +150,7 @@ func readOpenb(t *testing.T, data string, rank map[string]int) (nodes []cluster.
 
 // openbCore is a core with these nodes whose policy is gpu-bestfit, where the
 // lowest row breaks ties.
-func openbCore(t *testing.T, kinds []cluster.Kind, nodes []cluster.NodeSpec) (*sched.Core, *cluster.State) {
+func openbCore(t *testing.T, kinds []cluster.Kind, nodes []cluster.NodeSpec) (*sched.Core, *cluster.View) {
 	t.Helper()
 	s := cluster.NewState(kinds, []cluster.Class{{Name: "all"}})
 	core, err := sched.New(s, sched.Lane{Name: "all", Policy: policyNamed(t, "gpu-bestfit")})
@@ -160,7 +160,7 @@ func openbCore(t *testing.T, kinds []cluster.Kind, nodes []cluster.NodeSpec) (*s
 	for i, n := range nodes {
 		step(t, core, 0, cluster.NodeAdded{Node: cluster.NodeID(i), Spec: n})
 	}
-	return core, s
+	return core, &s.View
 }
 
 func step(t *testing.T, core *sched.Core, second int, events ...cluster.Event) []sched.Decision {
@@ -173,7 +173,7 @@ func step(t *testing.T, core *sched.Core, second int, events ...cluster.Event) [
 }
 
 // argmax lists the best nodes with room, by row.
-func argmax(s *cluster.State, id cluster.ShapeID, score func(cluster.NodeID) int64) (best []cluster.NodeID) {
+func argmax(s *cluster.View, id cluster.ShapeID, score func(cluster.NodeID) int64) (best []cluster.NodeID) {
 	most := int64(-1)
 	for i := range s.NodeRows() {
 		n := cluster.NodeID(i)
@@ -191,7 +191,7 @@ func argmax(s *cluster.State, id cluster.ShapeID, score func(cluster.NodeID) int
 }
 
 // fragmentation measures all nodes anew.
-func fragmentation(s *cluster.State, mix *cluster.Mix) float64 {
+func fragmentation(s *cluster.View, mix *cluster.Mix) float64 {
 	waste, free := int64(0), int64(0)
 	known := &gpus{}
 	known.learn(s, &sched.Changed{All: true}, nil)

@@ -16,7 +16,7 @@ type held struct {
 }
 
 // gpuNode is a node of so many cores and GPUs that holds these tasks.
-func gpuNode(t *testing.T, cores, devices int64, tasks ...held) *cluster.State {
+func gpuNode(t *testing.T, cores, devices int64, tasks ...held) *cluster.View {
 	t.Helper()
 	s := cluster.NewState([]cluster.Kind{
 		{Name: "cpu", Unit: "cores", PerUnit: 1000}, {Name: "gpu", Unit: "GPUs", PerUnit: 1000, Devices: true},
@@ -37,7 +37,7 @@ func gpuNode(t *testing.T, cores, devices int64, tasks ...held) *cluster.State {
 			t.Fatalf("task %d: %v", i, r)
 		}
 	}
-	return s
+	return &s.View
 }
 
 // TestGPUScores checks the formulas of specs/traces.md §3.1 on numbers worked

@@ -32,12 +32,12 @@ type measure interface {
 	// learn takes in what changed, and reports whether what was measured before
 	// has to be measured anew. It notes nodes that are to be scored anew for all
 	// shapes, besides those that changed themselves.
-	learn(s *cluster.State, c *sched.Changed, note func(cluster.NodeID)) bool
+	learn(s *cluster.View, c *sched.Changed, note func(cluster.NodeID)) bool
 }
 
 // DeviceChoice says which devices of the node a task of the shape shall have,
 // where it fits. None leaves the choice to commit.
-type DeviceChoice func(s *cluster.State, shape *cluster.Shape, n cluster.NodeID) cluster.DeviceSet
+type DeviceChoice func(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) cluster.DeviceSet
 
 func newGreedy(order Order, score Score, o Options) *greedy {
 	g := &greedy{order: order, score: score, table: newTable(o)}
@@ -47,7 +47,7 @@ func newGreedy(order Order, score Score, o Options) *greedy {
 
 // Plan is one pass over the queue. However small the budget, it tries a task.
 func (g *greedy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	g.learn(s, c)
 	for {
 		group, ok := g.line.next(&g.waiting, s)
@@ -70,11 +70,11 @@ func (g *greedy) spent(budget int64) bool { return budget > 0 && g.table.ticks >
 
 // Why says why the task is not placed.
 func (g *greedy) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
-	return sched.Explain(t.State(), task)
+	return sched.Explain(t.View(), task)
 }
 
 // learn takes in what changed since the last pass.
-func (g *greedy) learn(s *cluster.State, c *sched.Changed) {
+func (g *greedy) learn(s *cluster.View, c *sched.Changed) {
 	if c.All {
 		g.waiting.reset()
 		g.line = line{}
@@ -104,12 +104,12 @@ func (g *greedy) learn(s *cluster.State, c *sched.Changed) {
 // mayEvict reports whether some task of the group may find a place on the node by
 // eviction. None does where the node has as many tasks of the job as it may, which whoever
 // looks only at room would find out anew at each change.
-func (g *greedy) mayEvict(s *cluster.State, group *group, n cluster.NodeID) bool {
+func (g *greedy) mayEvict(s *cluster.View, group *group, n cluster.NodeID) bool {
 	return g.victims.could(s, group.id.shape, group.id.priority, n) &&
 		(group.id.job == noJob || !s.Crowded(group.tasks[0].task, n))
 }
 
-func (g *greedy) join(s *cluster.State, t cluster.TaskID) {
+func (g *greedy) join(s *cluster.View, t cluster.TaskID) {
 	task := s.Task(t)
 	id := groupID{key: g.order(s, t), priority: task.Priority, shape: task.Shape, job: noJob}
 	if s.Shape(task.Shape).PerNode > 0 {
@@ -122,7 +122,7 @@ func (g *greedy) join(s *cluster.State, t cluster.TaskID) {
 }
 
 // measureAnew forgets all that was measured.
-func (g *greedy) measureAnew(s *cluster.State) {
+func (g *greedy) measureAnew(s *cluster.View) {
 	g.table.clear()
 	tasks := g.waiting.all(s)
 	g.waiting.reset()
@@ -137,7 +137,7 @@ func (g *greedy) measureAnew(s *cluster.State) {
 // serve places tasks of the group for as long as they are first in the queue
 // and fit. A group whose first task does not fit goes to sleep.
 func (g *greedy) serve(t *sched.Trial, group *group, budget int64, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	x := g.table.sync(indexID{shape: group.id.shape}, func(n cluster.NodeID) int64 {
 		if !roomNow(s, group.id.shape, n) {
 			return none
@@ -175,7 +175,7 @@ func (g *greedy) serve(t *sched.Trial, group *group, budget int64, out *sched.Pl
 // placeOne places the task on the best node, or where evicting costs least.
 // Beside says that some node was refused only for another task of the job.
 func (g *greedy) placeOne(t *sched.Trial, x *cachedIndex, task cluster.TaskID, out *sched.Plan) (placed, beside bool) {
-	s := t.State()
+	s := t.View()
 	n, ok, beside := g.table.find(s, x, task)
 	if ok {
 		a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}
@@ -211,6 +211,6 @@ func mustTry(t *sched.Trial, a sched.Action) {
 }
 
 // roomNow is RoomNow for a row that may be one of the tie-break order to come.
-func roomNow(s *cluster.State, id cluster.ShapeID, n cluster.NodeID) bool {
+func roomNow(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) bool {
 	return int(n) < s.NodeRows() && s.RoomNow(id, n)
 }

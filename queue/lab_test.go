@@ -12,7 +12,7 @@ import (
 type lab struct {
 	t       testing.TB
 	core    *sched.Core
-	s       *cluster.State
+	s       *cluster.View
 	now     cluster.Time
 	seq     cluster.Seq
 	nodes   int
@@ -45,7 +45,7 @@ func newLabOf(tb testing.TB, policy sched.Policy, classes []cluster.Class, when 
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return &lab{t: tb, core: core, s: s, jobs: map[string]cluster.JobID{}, shapes: map[string]cluster.ShapeID{}}
+	return &lab{t: tb, core: core, s: &s.View, jobs: map[string]cluster.JobID{}, shapes: map[string]cluster.ShapeID{}}
 }
 
 // node adds a node and returns its row.

@@ -40,7 +40,7 @@ func (l *line) enter(g *group) {
 
 // next takes the group whose turn it is out of the line, with its first task,
 // or returns false when nobody is awake.
-func (l *line) next(w *waiting, s *cluster.State) (*group, bool) {
+func (l *line) next(w *waiting, s *cluster.View) (*group, bool) {
 	for l.tidy() {
 		t := l.turns.Pop()
 		switch {

@@ -94,7 +94,7 @@ func TestSparrowHonoursSets(t *testing.T) {
 	step(2, node(true), cluster.TaskSubmitted{Task: 22, Seq: 22, Shape: 0}) // probes node 0, where there is 1 left
 	step(3, cluster.ShapeDefined{Shape: 6, Spec: cluster.Shape{Demand: cluster.Vector{1}}},
 		cluster.TaskSubmitted{Task: 21, Seq: 21, Shape: 6})
-	if core.State().Task(21).Phase != cluster.Waiting {
+	if core.View().Task(21).Phase != cluster.Waiting {
 		t.Fatal("task 21 was not held up, so that there is nothing to see")
 	}
 	if out := step(4, node(false)); len(out) != 1 || out[0].Task != 21 {

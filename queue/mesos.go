@@ -78,13 +78,13 @@ func newMesos() *mesos { return &mesos{} }
 
 // Why says why the task is not placed.
 func (m *mesos) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
-	return sched.Explain(t.State(), task)
+	return sched.Explain(t.View(), task)
 }
 
 // Plan makes offers until none is of use. However small the budget, it makes
 // one.
 func (m *mesos) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	m.learn(s, c)
 	for _, u := range m.active {
 		m.claim(u)
@@ -131,7 +131,7 @@ func (m *mesos) retire() {
 }
 
 // learn takes in what changed since the last round.
-func (m *mesos) learn(s *cluster.State, c *sched.Changed) {
+func (m *mesos) learn(s *cluster.View, c *sched.Changed) {
 	if c.All {
 		*m = mesos{byName: map[string]int32{}, total: make(cluster.Vector, len(s.Kinds()))}
 		m.waiting.reset()
@@ -151,7 +151,7 @@ func (m *mesos) learn(s *cluster.State, c *sched.Changed) {
 }
 
 // measure brings the total up to date with one node.
-func (m *mesos) measure(s *cluster.State, n cluster.NodeID) {
+func (m *mesos) measure(s *cluster.View, n cluster.NodeID) {
 	kinds := len(m.total)
 	for (int(n)+1)*kinds > len(m.counted) {
 		m.counted = append(m.counted, 0)
@@ -168,7 +168,7 @@ func (m *mesos) measure(s *cluster.State, n cluster.NodeID) {
 }
 
 // note takes in a task that may have begun to wait.
-func (m *mesos) note(s *cluster.State, t cluster.TaskID) {
+func (m *mesos) note(s *cluster.View, t cluster.TaskID) {
 	if !m.waiting.begins(s, t) {
 		return
 	}
@@ -183,7 +183,7 @@ func (m *mesos) note(s *cluster.State, t cluster.TaskID) {
 	}
 }
 
-func (m *mesos) userOf(s *cluster.State, t cluster.TaskID) int32 {
+func (m *mesos) userOf(s *cluster.View, t cluster.TaskID) int32 {
 	j := s.Task(t).Job
 	name := s.Job(j).User
 	for int(j) >= len(m.jobs) {
@@ -214,7 +214,7 @@ func (m *mesos) wake(g *group) {
 
 // nextOffer returns the next node of the rotation that the user can use, and
 // moves the rotation behind it. Groups that no node fits fall asleep.
-func (m *mesos) nextOffer(s *cluster.State, u int32) (cluster.NodeID, bool) {
+func (m *mesos) nextOffer(s *cluster.View, u int32) (cluster.NodeID, bool) {
 	user := &m.users[u]
 	kept, at := 0, uint64(math.MaxUint64)
 	for i := 0; i < len(user.awake); i++ { // seek may append
@@ -236,7 +236,7 @@ func (m *mesos) nextOffer(s *cluster.State, u int32) (cluster.NodeID, bool) {
 // seek finds the next node of the rotation that fits the group's first task,
 // or puts the group to sleep. Room only shrinks during a pass, so that the
 // search goes on where the last one ended.
-func (m *mesos) seek(s *cluster.State, g *group) bool {
+func (m *mesos) seek(s *cluster.View, g *group) bool {
 	for m.waiting.settle(g, s) {
 		task := g.tasks[0].task
 		beside := false
@@ -270,7 +270,7 @@ func (m *mesos) seek(s *cluster.State, g *group) bool {
 }
 
 // exile moves the group's first task to its job's own group.
-func (m *mesos) exile(s *cluster.State, g *group) {
+func (m *mesos) exile(s *cluster.View, g *group) {
 	if own := m.waiting.exile(s, g); len(own.tasks) == 1 {
 		m.wake(own)
 	}
@@ -279,7 +279,7 @@ func (m *mesos) exile(s *cluster.State, g *group) {
 // take lets the user place what fits of its waiting tasks on the node, in the
 // order of submission.
 func (m *mesos) take(t *sched.Trial, u int32, n cluster.NodeID, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	for _, g := range m.users[u].awake {
 		m.line.enter(g)
 	}
@@ -328,7 +328,7 @@ type holding struct {
 }
 
 // recount looks at one node again.
-func (m *mesos) recount(s *cluster.State, n cluster.NodeID) {
+func (m *mesos) recount(s *cluster.View, n cluster.NodeID) {
 	for int(n) >= len(m.held.parts) {
 		m.held.parts = append(m.held.parts, nil)
 	}

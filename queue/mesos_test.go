@@ -18,11 +18,11 @@ type slowMesos struct {
 }
 
 func (m *slowMesos) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
-	return sched.Explain(t.State(), task)
+	return sched.Explain(t.View(), task)
 }
 
 func (m *slowMesos) Plan(t *sched.Trial, c *sched.Changed, _ int64, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	if c.All {
 		*m = slowMesos{first: map[string]cluster.Seq{}}
 	}
@@ -40,7 +40,7 @@ func (m *slowMesos) Plan(t *sched.Trial, c *sched.Changed, _ int64, out *sched.P
 
 // offer makes one offer, or reports that none is of use.
 func (m *slowMesos) offer(t *sched.Trial, out *sched.Plan) bool {
-	s := t.State()
+	s := t.View()
 	total := make(cluster.Vector, len(s.Kinds()))
 	for n := range s.NodeRows() {
 		for k, q := range s.Limit(cluster.NodeID(n)) {
@@ -84,7 +84,7 @@ func (m *slowMesos) offer(t *sched.Trial, out *sched.Plan) bool {
 
 // accept lets the user take what fits of one node.
 func (m *slowMesos) accept(t *sched.Trial, user string, n cluster.NodeID, out *sched.Plan) bool {
-	s := t.State()
+	s := t.View()
 	accepted := false
 	var tasks []cluster.TaskID
 	for i := range s.TaskRows() {

@@ -65,18 +65,18 @@ func newNodeOrder(n int, ties Ties, seed uint64) nodeOrder {
 
 // Order gives a waiting task its place in the queue: smaller keys first, equal
 // keys in the order of submission.
-type Order func(s *cluster.State, t cluster.TaskID) int64
+type Order func(s *cluster.View, t cluster.TaskID) int64
 
 // firstCome is the order of submission.
-func firstCome(*cluster.State, cluster.TaskID) int64 { return 0 }
+func firstCome(*cluster.View, cluster.TaskID) int64 { return 0 }
 
 // byPriority puts the more important first.
-func byPriority(s *cluster.State, t cluster.TaskID) int64 { return -int64(s.Task(t).Priority) }
+func byPriority(s *cluster.View, t cluster.TaskID) int64 { return -int64(s.Task(t).Priority) }
 
 // decreasing puts the larger demand first, measured in shares of the largest
 // node, as first-fit decreasing and best-fit decreasing do.
 func decreasing(known *offers) Order {
-	return func(s *cluster.State, t cluster.TaskID) int64 {
+	return func(s *cluster.View, t cluster.TaskID) int64 {
 		size := int64(0)
 		for k, need := range s.Demand(t) {
 			size += min(cluster.Fraction(need, known.most[k]), 1<<40)

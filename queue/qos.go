@@ -67,12 +67,12 @@ func (h head) Before(o head) bool {
 
 // Why says why the task is not placed.
 func (q *qos) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
-	return sched.Explain(t.State(), task)
+	return sched.Explain(t.View(), task)
 }
 
 // Plan is one pass, or what an earlier round's budget left of it.
 func (q *qos) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	q.learn(s, c)
 	if q.cut {
 		q.moved = q.moved || len(c.Nodes) > 0
@@ -99,7 +99,7 @@ func (q *qos) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Pl
 func (q *qos) spent() bool { return q.budget > 0 && q.table.ticks >= q.budget }
 
 // learn takes in what changed since the last round.
-func (q *qos) learn(s *cluster.State, c *sched.Changed) {
+func (q *qos) learn(s *cluster.View, c *sched.Changed) {
 	if c.All {
 		q.line.reset()
 		q.table.reset()
@@ -122,7 +122,7 @@ func (q *qos) learn(s *cluster.State, c *sched.Changed) {
 }
 
 // begin lines up the heads of the groups that have something to hope for.
-func (q *qos) begin(s *cluster.State, c *sched.Changed) {
+func (q *qos) begin(s *cluster.View, c *sched.Changed) {
 	q.failed = q.failed[:0]
 	q.bidders.occupants, q.bidders.order = &q.occupants, &q.table.order
 	q.bidders.begin(s, q.pass)
@@ -145,7 +145,7 @@ func (q *qos) begin(s *cluster.State, c *sched.Changed) {
 }
 
 // gain notes the most that any of the changed nodes has to give.
-func (q *qos) gain(s *cluster.State, c *sched.Changed) {
+func (q *qos) gain(s *cluster.View, c *sched.Changed) {
 	q.gained = append(q.gained[:0], make(cluster.Vector, len(s.Kinds()))...)
 	for _, n := range c.Nodes {
 		if !s.NodeLive(n) {
@@ -160,7 +160,7 @@ func (q *qos) gain(s *cluster.State, c *sched.Changed) {
 
 // gains reports whether some node could have come to have room for the group since it
 // last failed.
-func (q *qos) gains(s *cluster.State, c *sched.Changed, g *urgentGroup) bool {
+func (q *qos) gains(s *cluster.View, c *sched.Changed, g *urgentGroup) bool {
 	shape := s.Shape(g.id.shape)
 	if len(c.Members) > 0 && len(c.MembersOf(shape.Eligible)) > 0 {
 		return true
@@ -171,7 +171,7 @@ func (q *qos) gains(s *cluster.State, c *sched.Changed, g *urgentGroup) bool {
 // serve places tasks of the group for as long as they are first in line and find a
 // place.
 func (q *qos) serve(t *sched.Trial, g *urgentGroup, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	shape := s.Shape(g.id.shape)
 	for {
 		if q.vain(shape) {
@@ -209,7 +209,7 @@ func (q *qos) serve(t *sched.Trial, g *urgentGroup, out *sched.Plan) {
 // placeOne places the task on the best node, or where evicting costs least. Beside
 // says that some node was refused only for another task of the job.
 func (q *qos) placeOne(t *sched.Trial, task cluster.TaskID, u urgency, out *sched.Plan) (on cluster.NodeID, placed, beside bool) {
-	s := t.State()
+	s := t.View()
 	q.bidders.choice.chosen = q.bidders.choice.chosen[:0]
 	n, ok, beside := q.find(s, task)
 	if ok {
@@ -226,7 +226,7 @@ func (q *qos) placeOne(t *sched.Trial, task cluster.TaskID, u urgency, out *sche
 // share lines up groups for which there was nothing to hope for, and which could use
 // what an eviction leaves over on the node. Those before the one that evicted have had
 // their turn.
-func (q *qos) share(s *cluster.State, n cluster.NodeID, after head) {
+func (q *qos) share(s *cluster.View, n cluster.NodeID, after head) {
 	limit, used, leaving := s.Limit(n), s.Used(n), s.LeavingDemand(n)
 	left, over := q.gained[:0], false
 	for k := range limit {
@@ -262,7 +262,7 @@ func (q *qos) vain(shape *cluster.Shape) bool {
 // find is the node that scores best of those with room once all that leaves has left.
 // Nodes that have as many tasks of the job as they may stay hidden until they change, or
 // a task of another job comes: of a large job each task would else meet all of them.
-func (q *qos) find(s *cluster.State, task cluster.TaskID) (n cluster.NodeID, ok, beside bool) {
+func (q *qos) find(s *cluster.View, task cluster.TaskID) (n cluster.NodeID, ok, beside bool) {
 	id := s.Task(task).Shape
 	demand := s.Shape(id).Demand
 	if _, ok := q.rooms.next(demand, 0, func(n cluster.NodeID) bool { return q.roomFreed(s, id, n) }); !ok {
@@ -291,7 +291,7 @@ func (q *qos) find(s *cluster.State, task cluster.TaskID) (n cluster.NodeID, ok,
 }
 
 // roomFreed reports whether the shape fits on the node once all that leaves has left.
-func (q *qos) roomFreed(s *cluster.State, id cluster.ShapeID, n cluster.NodeID) bool {
+func (q *qos) roomFreed(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) bool {
 	if int(n) >= s.NodeRows() || !s.NodeLive(n) || !s.Eligible(s.Shape(id).Eligible, n) {
 		return false
 	}
@@ -303,7 +303,7 @@ func (q *qos) roomFreed(s *cluster.State, id cluster.ShapeID, n cluster.NodeID) 
 // preempt evicts for the task on the node where that costs least, as one bundle with
 // the placement, or reports that there is no such node.
 func (q *qos) preempt(t *sched.Trial, task cluster.TaskID, u urgency, out *sched.Plan) (on cluster.NodeID, placed, beside bool) {
-	s := t.State()
+	s := t.View()
 	b := q.bidders.of(s, s.Task(task).Shape, u)
 	q.bidders.restoreFor(s, b, s.Task(task).Job)
 	for {
@@ -328,7 +328,7 @@ func (q *qos) preempt(t *sched.Trial, task cluster.TaskID, u urgency, out *sched
 
 // evict tries the bundle on one node.
 func (q *qos) evict(t *sched.Trial, task cluster.TaskID, n cluster.NodeID, out *sched.Plan) bool {
-	q.bidders.choice.choose(t.State(), t.State().Task(task).Shape, n)
+	q.bidders.choice.choose(t.View(), t.View().Task(task).Shape, n)
 	leave := q.bidders.choice.victims.list[:0]
 	for _, c := range q.bidders.choice.chosen {
 		leave = append(leave, c.task)

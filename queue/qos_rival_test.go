@@ -19,11 +19,11 @@ type plainQoS struct {
 }
 
 func (q *plainQoS) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
-	return sched.Explain(t.State(), task)
+	return sched.Explain(t.View(), task)
 }
 
 func (q *plainQoS) Plan(t *sched.Trial, _ *sched.Changed, _ int64, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	rank := newNodeOrder(s.NodeRows(), q.ties, q.seed).rank
 	q.freeze(s)
 	for _, task := range q.line {
@@ -40,7 +40,7 @@ func (q *plainQoS) Plan(t *sched.Trial, _ *sched.Changed, _ int64, out *sched.Pl
 }
 
 // freeze computes every key, and the line of who waits.
-func (q *plainQoS) freeze(s *cluster.State) {
+func (q *plainQoS) freeze(s *cluster.View) {
 	q.keys = make([]urgency, s.TaskRows())
 	q.placed = make([]bool, s.TaskRows())
 	q.line = nil
@@ -61,7 +61,7 @@ func (q *plainQoS) freeze(s *cluster.State) {
 }
 
 // best is the node with the highest score of those with room once all that leaves has left.
-func (q *plainQoS) best(s *cluster.State, task cluster.TaskID, rank []int32) (best cluster.NodeID, found bool) {
+func (q *plainQoS) best(s *cluster.View, task cluster.TaskID, rank []int32) (best cluster.NodeID, found bool) {
 	most := int64(0)
 	for i := range s.NodeRows() {
 		n := cluster.NodeID(i)
@@ -85,7 +85,7 @@ type plainBid struct {
 }
 
 func (q *plainQoS) preempt(t *sched.Trial, task cluster.TaskID, rank []int32, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	var bids []plainBid
 	for i := range s.NodeRows() {
 		if b, ok := q.bid(s, task, cluster.NodeID(i)); ok {
@@ -104,7 +104,7 @@ func (q *plainQoS) preempt(t *sched.Trial, task cluster.TaskID, rank []int32, ou
 }
 
 // bid applies the rule to one node.
-func (q *plainQoS) bid(s *cluster.State, task cluster.TaskID, n cluster.NodeID) (plainBid, bool) {
+func (q *plainQoS) bid(s *cluster.View, task cluster.TaskID, n cluster.NodeID) (plainBid, bool) {
 	row := s.Task(task)
 	shape := s.Shape(row.Shape)
 	b := plainBid{node: n}
@@ -130,7 +130,7 @@ func (q *plainQoS) bid(s *cluster.State, task cluster.TaskID, n cluster.NodeID) 
 }
 
 // may reports whether the waiting task may evict the other.
-func (q *plainQoS) may(s *cluster.State, task, other cluster.TaskID) bool {
+func (q *plainQoS) may(s *cluster.View, task, other cluster.TaskID) bool {
 	o := s.Task(other)
 	if o.Phase != cluster.Running && o.Phase != cluster.Starting {
 		return false
@@ -140,7 +140,7 @@ func (q *plainQoS) may(s *cluster.State, task, other cluster.TaskID) bool {
 }
 
 // price fills in what the victims cost.
-func (q *plainQoS) price(s *cluster.State, b *plainBid, shape *cluster.Shape) {
+func (q *plainQoS) price(s *cluster.View, b *plainBid, shape *cluster.Shape) {
 	var levels []int32
 	for _, c := range s.Classes() {
 		levels = append(levels, c.Importance)

@@ -66,7 +66,7 @@ func (b *bid) number() int64 {
 }
 
 // begin begins a round, of a new pass or of the last one.
-func (b *bidders) begin(s *cluster.State, pass uint64) {
+func (b *bidders) begin(s *cluster.View, pass uint64) {
 	b.choice.begin(s, pass)
 	b.used = 0
 	b.acts = b.acts[:0]
@@ -88,7 +88,7 @@ func (b *bidders) acted(t cluster.TaskID, n cluster.NodeID) {
 
 // of is the bids for the shape, of all nodes where somebody may be less urgent than u,
 // which is at least as urgent as all that will ask from now on.
-func (b *bidders) of(s *cluster.State, shape cluster.ShapeID, u urgency) *bidder {
+func (b *bidders) of(s *cluster.View, shape cluster.ShapeID, u urgency) *bidder {
 	x := b.shapes[shape]
 	if x != nil && x.shape == shape && x.round == b.choice.round {
 		for ; x.acts < len(b.acts); x.acts++ {
@@ -149,7 +149,7 @@ func (b *bidders) blank(shape cluster.ShapeID) *bidder {
 }
 
 // best is the node that u takes, and false if there is none.
-func (b *bidders) best(s *cluster.State, x *bidder, u urgency) (cluster.NodeID, bool) {
+func (b *bidders) best(s *cluster.View, x *bidder, u urgency) (cluster.NodeID, bool) {
 	for {
 		b.choice.looks++
 		rank, ok := x.bids.top(nil)
@@ -176,7 +176,7 @@ func (b *bidders) best(s *cluster.State, x *bidder, u urgency) (cluster.NodeID, 
 
 // among is the best of the nodes whose bids have the same number, and false if u may
 // take none of them.
-func (b *bidders) among(s *cluster.State, x *bidder, u urgency) (on cluster.NodeID, found bool) {
+func (b *bidders) among(s *cluster.View, x *bidder, u urgency) (on cluster.NodeID, found bool) {
 	most, offer := &b.offers[0], &b.offers[1]
 	var score int64
 	for _, rank := range b.ties {
@@ -207,7 +207,7 @@ func (b *bidders) setAside(x *bidder, n cluster.NodeID) {
 
 // setAsideAll takes out the bids of all nodes that have too many tasks of the task's job.
 // They are looked for together, as one by one each would first have to be the best.
-func (b *bidders) setAsideAll(s *cluster.State, x *bidder, t cluster.TaskID) {
+func (b *bidders) setAsideAll(s *cluster.View, x *bidder, t cluster.TaskID) {
 	for rank, n := range b.order.at {
 		if x.bids.best[0][rank] != none && s.Crowded(t, n) {
 			b.setAside(x, n)
@@ -217,7 +217,7 @@ func (b *bidders) setAsideAll(s *cluster.State, x *bidder, t cluster.TaskID) {
 }
 
 // restoreFor puts back what was set aside for another job.
-func (b *bidders) restoreFor(s *cluster.State, x *bidder, job cluster.JobID) {
+func (b *bidders) restoreFor(s *cluster.View, x *bidder, job cluster.JobID) {
 	if x.job != job {
 		for _, n := range x.aside {
 			x.bids.set(int(b.order.rank[n]), b.offer(s, x.shape, n))
@@ -229,7 +229,7 @@ func (b *bidders) restoreFor(s *cluster.State, x *bidder, job cluster.JobID) {
 
 // offer is the number of a node's bid; none if the shape would not fit even so, or needs
 // nobody evicted: what refuses it there is no lack of room.
-func (b *bidders) offer(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) int64 {
+func (b *bidders) offer(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) int64 {
 	if _, ok := b.choice.choose(s, shape, n); !ok || len(b.choice.chosen) == 0 {
 		return none
 	}

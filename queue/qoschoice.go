@@ -57,7 +57,7 @@ func (b *bid) compare(o *bid) int {
 }
 
 // begin begins a round, of a new pass or of the last one.
-func (c *choice) begin(s *cluster.State, pass uint64) {
+func (c *choice) begin(s *cluster.View, pass uint64) {
 	c.pass = pass
 	c.round++
 	c.arena, c.demands = c.arena[:0], c.demands[:0]
@@ -81,7 +81,7 @@ func (c *choice) acted(t cluster.TaskID, n cluster.NodeID) {
 // choose fills in who would be evicted on the node: the least urgent until the shape
 // fits, less those who turn out superfluous, the most urgent first. It returns the
 // urgency of the most urgent among the former.
-func (c *choice) choose(s *cluster.State, id cluster.ShapeID, n cluster.NodeID) (worst urgency, ok bool) {
+func (c *choice) choose(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) (worst urgency, ok bool) {
 	c.chosen = c.chosen[:0]
 	shape := s.Shape(id)
 	if !s.NodeLive(n) || !s.Eligible(shape.Eligible, n) {
@@ -139,7 +139,7 @@ func (c *choice) leaves(i int32, times int64) {
 }
 
 // chooseDevices is choose for a shape that asks for devices, which do not add up.
-func (c *choice) chooseDevices(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) (worst urgency, ok bool) {
+func (c *choice) chooseDevices(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) (worst urgency, ok bool) {
 	v := &c.victims
 	if v.none(s, n); v.enough(s, shape, n) {
 		return worst, true
@@ -163,7 +163,7 @@ func (c *choice) chooseDevices(s *cluster.State, shape cluster.ShapeID, n cluste
 
 // rank is who may be evicted on the node, the least urgent first, with what they ask
 // for and what the node has to give without them.
-func (c *choice) rank(s *cluster.State, n cluster.NodeID) ranking {
+func (c *choice) rank(s *cluster.View, n cluster.NodeID) ranking {
 	r := &c.ranking[n]
 	if r.round == c.round && r.version == c.version[n] {
 		return *r
@@ -208,7 +208,7 @@ func (c *choice) price(offer *bid) {
 }
 
 // score is how good the node would be once the chosen have left.
-func (c *choice) score(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) int64 {
+func (c *choice) score(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) int64 {
 	c.victims.none(s, n)
 	for i := range c.chosen {
 		c.victims.leaves(s, c.chosen[i].task, 1)

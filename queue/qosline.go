@@ -61,7 +61,7 @@ type urgentMember struct {
 func (l *urgentLine) reset() { *l = urgentLine{named: map[urgentID]*urgentGroup{}} }
 
 // memberOf is how the task would stand in a group now.
-func memberOf(s *cluster.State, t cluster.TaskID) urgentMember {
+func memberOf(s *cluster.View, t cluster.TaskID) urgentMember {
 	task := s.Task(t)
 	m := urgentMember{id: urgentID{task.Shape, task.Job, task.Class}, until: cluster.Never, seq: task.Seq + 1}
 	if slack := s.Classes()[task.Class].Slack(task.Account); slack != cluster.Never {
@@ -72,7 +72,7 @@ func memberOf(s *cluster.State, t cluster.TaskID) urgentMember {
 
 // consider takes in what has become of a task: it joins its group if it waits, and
 // what stands for it as it was before counts no more.
-func (l *urgentLine) consider(s *cluster.State, t cluster.TaskID) {
+func (l *urgentLine) consider(s *cluster.View, t cluster.TaskID) {
 	for int(t) >= len(l.member) {
 		l.member = append(l.member, urgentMember{})
 	}
@@ -131,7 +131,7 @@ func (l *urgentLine) drop(g *urgentGroup) {
 }
 
 // urgency is that of the group's first task.
-func (l *urgentLine) urgency(g *urgentGroup, s *cluster.State) urgency {
+func (l *urgentLine) urgency(g *urgentGroup, s *cluster.View) urgency {
 	u := urgency{rank: calm, slack: cluster.Never}
 	if until := g.tasks[0].until; until != cluster.Never {
 		u.slack = until - s.Now()

@@ -38,7 +38,7 @@ const rounding = 4
 const mostGain = cluster.Never / 4
 
 // learn takes in changed nodes.
-func (c *occupants) learn(s *cluster.State, changed *sched.Changed) {
+func (c *occupants) learn(s *cluster.View, changed *sched.Changed) {
 	classes := len(s.Classes())
 	c.kinds = len(s.Kinds())
 	if c.gain == nil {
@@ -55,7 +55,7 @@ func (c *occupants) learn(s *cluster.State, changed *sched.Changed) {
 }
 
 // grow makes room for more nodes, and looks at all.
-func (c *occupants) grow(s *cluster.State, rows int) {
+func (c *occupants) grow(s *cluster.View, rows int) {
 	classes := len(s.Classes())
 	c.most = make([]*index, classes)
 	for i := range c.most {
@@ -70,7 +70,7 @@ func (c *occupants) grow(s *cluster.State, rows int) {
 }
 
 // begin fixes what gains are now.
-func (c *occupants) begin(s *cluster.State) {
+func (c *occupants) begin(s *cluster.View) {
 	for i := range s.Classes() {
 		class := &s.Classes()[i]
 		c.gain[i] = 0
@@ -84,7 +84,7 @@ func (c *occupants) begin(s *cluster.State) {
 func mayEver(class *cluster.Class) bool { return !class.Promises() || class.Budget > 0 }
 
 // look takes in one node.
-func (c *occupants) look(s *cluster.State, n cluster.NodeID) {
+func (c *occupants) look(s *cluster.View, n cluster.NodeID) {
 	classes := len(s.Classes())
 	held := c.held[int(n)*classes*c.kinds : (int(n)+1)*classes*c.kinds]
 	clear(held)
@@ -153,7 +153,7 @@ func (c *occupants) each(class int, visit func(cluster.NodeID)) {
 
 // could reports whether the demand may fit on the node once all have left who may be
 // less urgent than whom was sought.
-func (c *occupants) could(s *cluster.State, demand cluster.Vector, n cluster.NodeID) bool {
+func (c *occupants) could(s *cluster.View, demand cluster.Vector, n cluster.NodeID) bool {
 	limit, used, leaving := s.Limit(n), s.Used(n), s.LeavingDemand(n)
 	classes := len(c.most)
 	held := c.held[int(n)*classes*c.kinds : (int(n)+1)*classes*c.kinds]

@@ -26,11 +26,11 @@ type rival struct {
 }
 
 func (r *rival) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
-	return sched.Explain(t.State(), task)
+	return sched.Explain(t.View(), task)
 }
 
 func (r *rival) Plan(t *sched.Trial, c *sched.Changed, _ int64, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	if r.measure != nil {
 		all := sched.Changed{All: c.All || !r.began, Tasks: c.Tasks}
 		for n := range s.NodeRows() {
@@ -58,7 +58,7 @@ func (r *rival) Plan(t *sched.Trial, c *sched.Changed, _ int64, out *sched.Plan)
 }
 
 // line is every waiting task in order.
-func (r *rival) line(s *cluster.State) []cluster.TaskID {
+func (r *rival) line(s *cluster.View) []cluster.TaskID {
 	var line []cluster.TaskID
 	for i := range s.TaskRows() {
 		task := s.Task(cluster.TaskID(i))
@@ -73,7 +73,7 @@ func (r *rival) line(s *cluster.State) []cluster.TaskID {
 }
 
 // best is the node with the highest score of those with room.
-func (r *rival) best(s *cluster.State, task cluster.TaskID, rank []int32) (cluster.NodeID, bool) {
+func (r *rival) best(s *cluster.View, task cluster.TaskID, rank []int32) (cluster.NodeID, bool) {
 	best, most, found := cluster.NodeID(0), int64(0), false
 	for i := range s.NodeRows() {
 		n := cluster.NodeID(i)
@@ -97,7 +97,7 @@ func (r *rival) best(s *cluster.State, task cluster.TaskID, rank []int32) (clust
 }
 
 // devicesFree counts the devices that the task could have if those had gone.
-func devicesFree(s *cluster.State, task cluster.TaskID, n cluster.NodeID, gone []cluster.TaskID) bool {
+func devicesFree(s *cluster.View, task cluster.TaskID, n cluster.NodeID, gone []cluster.TaskID) bool {
 	need, count := s.DeviceNeed(s.Task(task).Shape), 0
 	for i, d := range s.Devices(n) {
 		free := s.DeviceLimit(n) - d.Used
@@ -114,7 +114,7 @@ func devicesFree(s *cluster.State, task cluster.TaskID, n cluster.NodeID, gone [
 }
 
 // leavingOn lists the tasks that leave the node.
-func leavingOn(s *cluster.State, n cluster.NodeID) (list []cluster.TaskID) {
+func leavingOn(s *cluster.View, n cluster.NodeID) (list []cluster.TaskID) {
 	for i := range s.TaskRows() {
 		if t := cluster.TaskID(i); s.Task(t).Phase == cluster.Leaving && s.Task(t).Node == n {
 			list = append(list, t)
@@ -133,7 +133,7 @@ type loss struct {
 
 // preempt evicts on the node where that costs least.
 func (r *rival) preempt(t *sched.Trial, task cluster.TaskID, rank []int32, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	var losses []loss
 	for i := range s.NodeRows() {
 		if l, ok := r.lossOn(s, task, cluster.NodeID(i)); ok {
@@ -151,7 +151,7 @@ func (r *rival) preempt(t *sched.Trial, task cluster.TaskID, rank []int32, out *
 }
 
 // lossOn applies the rule to one node.
-func (r *rival) lossOn(s *cluster.State, task cluster.TaskID, n cluster.NodeID) (loss, bool) {
+func (r *rival) lossOn(s *cluster.View, task cluster.TaskID, n cluster.NodeID) (loss, bool) {
 	row := s.Task(task)
 	shape := s.Shape(row.Shape)
 	l := loss{node: n}
@@ -206,7 +206,7 @@ func (w *twin) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.P
 	mark := t.Mark()
 	w.slow.Plan(t, c, budget, &want)
 	t.Rollback(mark)
-	picture := t.State().Picture()
+	picture := t.View().Picture()
 	w.fast.Plan(t, c, budget, out)
 	for i := range max(out.Bundles(), want.Bundles()) {
 		var got, wants []sched.Action
@@ -233,7 +233,7 @@ func (w *twin) name(t *sched.Trial, bundle []sched.Action) string {
 	if len(bundle) == 0 {
 		return "nothing"
 	}
-	s := t.State()
+	s := t.View()
 	task := bundle[len(bundle)-1].Task
 	return fmt.Sprintf("%s of user %s, shape %d %+v", s.TaskName(task), s.Job(s.Task(task).Job).User, s.Task(task).Shape, *s.Shape(s.Task(task).Shape))
 }
@@ -386,7 +386,7 @@ func TestBudget(t *testing.T) {
 
 // fewest is who of those that may has to leave the node for the task, in their order: as
 // many as it takes, less those that turn out superfluous, the last first.
-func fewest(s *cluster.State, task cluster.TaskID, n cluster.NodeID, may []cluster.TaskID) ([]cluster.TaskID, bool) {
+func fewest(s *cluster.View, task cluster.TaskID, n cluster.NodeID, may []cluster.TaskID) ([]cluster.TaskID, bool) {
 	fits := func(gone []cluster.TaskID) bool {
 		for k, need := range s.Shape(s.Task(task).Shape).Demand {
 			free := s.Limit(n)[k] - s.Used(n)[k] + s.LeavingDemand(n)[k]

@@ -19,7 +19,7 @@ type rooms struct {
 }
 
 // learn takes in changed nodes.
-func (r *rooms) learn(s *cluster.State, nodes []cluster.NodeID) {
+func (r *rooms) learn(s *cluster.View, nodes []cluster.NodeID) {
 	if s.NodeRows() > r.leaves || r.kinds != len(s.Kinds()) {
 		*r = rooms{kinds: len(s.Kinds()), leaves: max(2*r.leaves, 8), looks: r.looks, freed: r.freed}
 		for r.leaves < s.NodeRows() {
@@ -42,7 +42,7 @@ func (r *rooms) learn(s *cluster.State, nodes []cluster.NodeID) {
 func (r *rooms) row(i int) []int64 { return r.most[i*r.kinds : (i+1)*r.kinds] }
 
 // set looks at one node again.
-func (r *rooms) set(s *cluster.State, n cluster.NodeID) {
+func (r *rooms) set(s *cluster.View, n cluster.NodeID) {
 	i := r.leaves + int(n)
 	leaf := r.row(i)
 	if s.NodeLive(n) {

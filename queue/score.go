@@ -8,7 +8,7 @@ import (
 // Score says how good a node is for one more task of a shape; larger is
 // better. It is asked only of nodes where the task fits. Scores lie between -(1<<30)
 // and 1<<30, in fixed point, so that they are the same on every machine.
-type Score func(s *cluster.State, shape *cluster.Shape, n cluster.NodeID) int64
+type Score func(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) int64
 
 // one is the number 1 in the fixed point of cluster.Fraction.
 const one = 1 << cluster.FractionBits
@@ -16,7 +16,7 @@ const one = 1 << cluster.FractionBits
 // fractions reports the mean, the smallest and the largest share of the node's
 // limit that is taken once the shape is on it, over the kinds the node has.
 // Less is what will have left by then; nil is nothing.
-func fractions(s *cluster.State, shape *cluster.Shape, n cluster.NodeID, less cluster.Vector) (mean, low, high int64) {
+func fractions(s *cluster.View, shape *cluster.Shape, n cluster.NodeID, less cluster.Vector) (mean, low, high int64) {
 	limit, used := s.Limit(n), s.Used(n)
 	kinds := int64(0)
 	low = one
@@ -42,11 +42,11 @@ func fractions(s *cluster.State, shape *cluster.Shape, n cluster.NodeID, less cl
 // kubeScore is Kubernetes' LeastRequested plus BalancedAllocation: prefer nodes
 // that are empty, and whose resources are taken in equal shares. With more
 // than two kinds the balance is that of the most and the least taken one.
-func kubeScore(s *cluster.State, shape *cluster.Shape, n cluster.NodeID) int64 {
+func kubeScore(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) int64 {
 	return kubeScoreLess(s, shape, n, nil)
 }
 
-func kubeScoreLess(s *cluster.State, shape *cluster.Shape, n cluster.NodeID, less cluster.Vector) int64 {
+func kubeScoreLess(s *cluster.View, shape *cluster.Shape, n cluster.NodeID, less cluster.Vector) int64 {
 	mean, low, high := fractions(s, shape, n, less)
 	score := max(one-mean, 0)
 	if high < one {
@@ -56,25 +56,25 @@ func kubeScoreLess(s *cluster.State, shape *cluster.Shape, n cluster.NodeID, les
 }
 
 // spreadScore is Docker Swarm's spread: the node whose shares are lowest.
-func spreadScore(s *cluster.State, shape *cluster.Shape, n cluster.NodeID) int64 {
+func spreadScore(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) int64 {
 	mean, _, _ := fractions(s, shape, n, nil)
 	return max(one-mean, 0)
 }
 
 // binpackScore is Docker Swarm's binpack: the node whose shares are highest.
-func binpackScore(s *cluster.State, shape *cluster.Shape, n cluster.NodeID) int64 {
+func binpackScore(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) int64 {
 	mean, _, _ := fractions(s, shape, n, nil)
 	return mean
 }
 
 // anyScore makes every node equal, so that the tie-break decides.
-func anyScore(*cluster.State, *cluster.Shape, cluster.NodeID) int64 { return 0 }
+func anyScore(*cluster.View, *cluster.Shape, cluster.NodeID) int64 { return 0 }
 
 // bestFit prefers the node that is left with least, measured in absolute
 // terms: in shares of the largest quantity that any node offers. Unlike
 // binpackScore it therefore prefers a small node to a large one.
 func bestFit(known *offers) Score {
-	return func(s *cluster.State, shape *cluster.Shape, n cluster.NodeID) int64 {
+	return func(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) int64 {
 		limit, used := s.Limit(n), s.Used(n)
 		left, kinds := int64(0), int64(0)
 		for k, need := range shape.Demand {
@@ -96,7 +96,7 @@ type offers struct{ most cluster.Vector }
 
 // learn looks at the changed nodes, and reports whether one of them offers
 // more than any did before.
-func (o *offers) learn(s *cluster.State, c *sched.Changed, _ func(cluster.NodeID)) bool {
+func (o *offers) learn(s *cluster.View, c *sched.Changed, _ func(cluster.NodeID)) bool {
 	if c.All || o.most == nil {
 		o.most = make(cluster.Vector, len(s.Kinds()))
 	}

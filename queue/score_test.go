@@ -8,7 +8,7 @@ import (
 )
 
 // scored is a node of 10 cpu and 20 mem that holds some of it.
-func scored(t *testing.T, cpu, mem, usedCPU, usedMem int64) (*cluster.State, cluster.NodeID) {
+func scored(t *testing.T, cpu, mem, usedCPU, usedMem int64) (*cluster.View, cluster.NodeID) {
 	t.Helper()
 	l := newLab(t, policyNamed(t, "kube"))
 	n := l.node(cpu, mem)

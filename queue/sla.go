@@ -52,7 +52,7 @@ func (p *sla) reset() {
 
 // Plan places what it can. However small the budget, it tries something.
 func (p *sla) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	p.learn(s, c)
 	for tried := false; ; tried = true {
 		l, ok := p.next(s)
@@ -70,7 +70,7 @@ func (p *sla) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Pl
 }
 
 // learn takes in what changed since the last pass.
-func (p *sla) learn(s *cluster.State, c *sched.Changed) {
+func (p *sla) learn(s *cluster.View, c *sched.Changed) {
 	if c.All {
 		p.reset()
 	}
@@ -102,7 +102,7 @@ func (p *sla) learn(s *cluster.State, c *sched.Changed) {
 }
 
 // wake makes those lots ready that may fit since the last pass.
-func (p *sla) wake(s *cluster.State, c *sched.Changed) {
+func (p *sla) wake(s *cluster.View, c *sched.Changed) {
 	p.line.recheck(func(l *lot) bool {
 		grant := p.share(s, l)
 		if grant < l.failed || p.gains(s, c, l, grant) {
@@ -126,7 +126,7 @@ func (p *sla) wake(s *cluster.State, c *sched.Changed) {
 
 // gains reports whether a task of the lot that is given so much may go on a node that
 // changed, or that came into the set of those it may use.
-func (p *sla) gains(s *cluster.State, c *sched.Changed, l *lot, grant int64) bool {
+func (p *sla) gains(s *cluster.View, c *sched.Changed, l *lot, grant int64) bool {
 	fits := func(n cluster.NodeID) bool {
 		p.table.ticks++
 		return holds(s, l.id.shape, grant, n) && (l.id.job == noJob && !s.Constrained(l.id.shape) || !s.Admits(l.first().tasks[0], n).Refused())
@@ -137,13 +137,13 @@ func (p *sla) gains(s *cluster.State, c *sched.Changed, l *lot, grant int64) boo
 
 // holds reports whether the node has room now for a task of the shape that is given so
 // much of the first kind. Of what it takes nothing the node may have too little.
-func holds(s *cluster.State, id cluster.ShapeID, grant int64, n cluster.NodeID) bool {
+func holds(s *cluster.View, id cluster.ShapeID, grant int64, n cluster.NodeID) bool {
 	return roomNow(s, id, n) && (grant == 0 || s.Limit(n)[0]-s.Used(n)[0] >= grant)
 }
 
 // next is the ready lot of the highest rank; of equal ones, that which has waited
 // longest.
-func (p *sla) next(s *cluster.State) (*lot, bool) {
+func (p *sla) next(s *cluster.View) (*lot, bool) {
 	p.table.ticks += p.rank.rank(s.Classes(), p.line.replicaGroups)
 	var best lotTurn
 	flow := 0.0
@@ -160,7 +160,7 @@ func (p *sla) next(s *cluster.State) (*lot, bool) {
 }
 
 // share is what each task of the lot is to be given of the first kind.
-func (p *sla) share(s *cluster.State, l *lot) int64 {
+func (p *sla) share(s *cluster.View, l *lot) int64 {
 	shape := s.Shape(l.id.shape)
 	least := shape.Demand[0]
 	if shape.Max == nil || shape.Max[0] == least {
@@ -178,7 +178,7 @@ func (p *sla) share(s *cluster.State, l *lot) int64 {
 
 // serve places the first replica group of the lot, or lets the lot wait.
 func (p *sla) serve(t *sched.Trial, l *lot, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	g, grant := l.first(), p.share(s, l)
 	placed, beside := p.try(t, g, grant, out)
 	switch {
@@ -201,7 +201,7 @@ func (p *sla) serve(t *sched.Trial, l *lot, out *sched.Plan) {
 // try places all tasks of the replica group on different nodes, or none. Beside says that
 // some node was refused for another task of the job.
 func (p *sla) try(t *sched.Trial, g *replicaGroup, grant int64, out *sched.Plan) (placed, beside bool) {
-	s, mark := t.State(), t.Mark()
+	s, mark := t.View(), t.Mark()
 	shape := g.lot.id.shape
 	x := p.table.sync(indexID{shape: shape, grant: grant}, func(n cluster.NodeID) int64 {
 		if !holds(s, shape, grant, n) {
@@ -248,7 +248,7 @@ func granted(shape *cluster.Shape, grant int64) cluster.Vector {
 // Why says why the task is not placed: with its copies, and with what it was to be given
 // when the policy last looked.
 func (p *sla) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
-	s := t.State()
+	s := t.View()
 	if !p.line.stands(s, task) {
 		return sched.Explain(s, task)
 	}

@@ -22,7 +22,7 @@ func BenchmarkSLA(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		l := &lab{t: b, core: core, s: s}
+		l := &lab{t: b, core: core, s: &s.View}
 		for range 12_500 {
 			l.node(32, 64)
 		}

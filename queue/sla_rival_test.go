@@ -26,11 +26,11 @@ type slaRival struct {
 }
 
 func (r *slaRival) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
-	return sched.Explain(t.State(), task)
+	return sched.Explain(t.View(), task)
 }
 
 func (r *slaRival) Plan(t *sched.Trial, _ *sched.Changed, _ int64, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	rank := newNodeOrder(s.NodeRows(), r.ties, r.seed).rank
 	for again := true; again; {
 		again = false
@@ -46,7 +46,7 @@ func (r *slaRival) Plan(t *sched.Trial, _ *sched.Changed, _ int64, out *sched.Pl
 }
 
 // queue is what waits, replica group by replica group, in order.
-func (r *slaRival) queue(s *cluster.State) [][]cluster.TaskID {
+func (r *slaRival) queue(s *cluster.View) [][]cluster.TaskID {
 	var all [][]cluster.TaskID
 	for i := range s.TaskRows() {
 		t := cluster.TaskID(i)
@@ -85,7 +85,7 @@ func (r *slaRival) queue(s *cluster.State) [][]cluster.TaskID {
 }
 
 // cores is formula (1) within bounds.
-func (r *slaRival) cores(s *cluster.State, tasks []cluster.TaskID, queue [][]cluster.TaskID) int64 {
+func (r *slaRival) cores(s *cluster.View, tasks []cluster.TaskID, queue [][]cluster.TaskID) int64 {
 	of := func(tasks []cluster.TaskID) (cluster.Class, *cluster.Shape, int64) {
 		class, shape := s.Classes()[s.Task(tasks[0]).Class], s.Shape(s.Task(tasks[0]).Shape)
 		p := int64(class.Size)
@@ -131,7 +131,7 @@ func (r *slaRival) cores(s *cluster.State, tasks []cluster.TaskID, queue [][]clu
 
 // place puts each task on the node with the fewest free cores that are enough.
 func (r *slaRival) place(t *sched.Trial, tasks []cluster.TaskID, cores int64, rank []int32, out *sched.Plan) bool {
-	s, mark := t.State(), t.Mark()
+	s, mark := t.View(), t.Mark()
 	var used []cluster.NodeID
 	for _, task := range tasks {
 		best, fewest := cluster.NoNode, int64(0)

@@ -34,7 +34,7 @@ func newSLALab(t *testing.T, policy sched.Policy) *slaLab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &slaLab{lab: &lab{t: t, core: core, s: s, jobs: map[string]cluster.JobID{}, shapes: map[string]cluster.ShapeID{}}}
+	return &slaLab{lab: &lab{t: t, core: core, s: &s.View, jobs: map[string]cluster.JobID{}, shapes: map[string]cluster.ShapeID{}}}
 }
 
 // nodes adds nodes of so many cores.
@@ -278,7 +278,7 @@ func TestWeights(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := &lab{t: t, core: core, s: s, jobs: map[string]cluster.JobID{}, shapes: map[string]cluster.ShapeID{}}
+		l := &lab{t: t, core: core, s: &s.View, jobs: map[string]cluster.JobID{}, shapes: map[string]cluster.ShapeID{}}
 		l.node(1, 1)
 		tasks := []cluster.TaskID{l.task(work{cpu: 1, class: 0}), l.task(work{cpu: 1, class: 1})}
 		l.step()

@@ -114,7 +114,7 @@ func newSLALine() slaLine {
 }
 
 // stands reports whether the task waits in a replica group, and as what it is now.
-func (w *slaLine) stands(s *cluster.State, t cluster.TaskID) bool {
+func (w *slaLine) stands(s *cluster.View, t cluster.TaskID) bool {
 	if int(t) >= len(w.wards) || w.wards[t].group == nil || int(t) >= s.TaskRows() {
 		return false
 	}
@@ -123,7 +123,7 @@ func (w *slaLine) stands(s *cluster.State, t cluster.TaskID) bool {
 }
 
 // enlist lets a task wait.
-func (w *slaLine) enlist(s *cluster.State, t cluster.TaskID) {
+func (w *slaLine) enlist(s *cluster.View, t cluster.TaskID) {
 	for int(t) >= len(w.wards) {
 		w.wards = append(w.wards, ward{})
 	}
@@ -140,7 +140,7 @@ func (w *slaLine) enlist(s *cluster.State, t cluster.TaskID) {
 
 // replicaGroupFor is the replica group that the task joins, out of its lot: a new one, or
 // that of the other copies.
-func (w *slaLine) replicaGroupFor(s *cluster.State, t cluster.TaskID) *replicaGroup {
+func (w *slaLine) replicaGroupFor(s *cluster.View, t cluster.TaskID) *replicaGroup {
 	task := s.Task(t)
 	if !s.Job(task.Job).FirstEnds {
 		return &replicaGroup{job: noJob}
@@ -157,7 +157,7 @@ func (w *slaLine) replicaGroupFor(s *cluster.State, t cluster.TaskID) *replicaGr
 }
 
 // withdraw forgets a task that may not wait any more.
-func (w *slaLine) withdraw(s *cluster.State, t cluster.TaskID) {
+func (w *slaLine) withdraw(s *cluster.View, t cluster.TaskID) {
 	if int(t) >= len(w.wards) || w.wards[t].group == nil {
 		return
 	}
@@ -196,7 +196,7 @@ func (w *slaLine) forget(g *replicaGroup) {
 
 // idOf says which replica groups are the same as this one. Copies none of which is
 // anywhere else may go wherever copies of another such job may.
-func (w *slaLine) idOf(s *cluster.State, g *replicaGroup) lotID {
+func (w *slaLine) idOf(s *cluster.View, g *replicaGroup) lotID {
 	task := s.Task(g.tasks[0])
 	id := lotID{class: task.Class, shape: task.Shape, copies: int32(len(g.tasks)), job: noJob}
 	all := g.job != noJob && int(s.Job(g.job).Tasks) == len(g.tasks)
@@ -208,7 +208,7 @@ func (w *slaLine) idOf(s *cluster.State, g *replicaGroup) lotID {
 
 // join puts a replica group into a lot. A lot that is held or asleep stays so: the
 // newcomer is the same as those that did not fit.
-func (w *slaLine) join(s *cluster.State, g *replicaGroup, id lotID) {
+func (w *slaLine) join(s *cluster.View, g *replicaGroup, id lotID) {
 	l := w.lots[id]
 	if l == nil {
 		class := &s.Classes()[id.class]
@@ -243,7 +243,7 @@ func (w *slaLine) part(g *replicaGroup) {
 
 // exile moves the replica group into a lot of its job's own: a node refuses it for the
 // sake of another task of its job, which says nothing of the others.
-func (w *slaLine) exile(s *cluster.State, g *replicaGroup) *lot {
+func (w *slaLine) exile(s *cluster.View, g *replicaGroup) *lot {
 	id := g.lot.id
 	id.job = s.Task(g.tasks[0]).Job
 	w.part(g)
@@ -265,7 +265,7 @@ func (w *slaLine) hold(l *lot, failed int64) {
 }
 
 // sleep lets the lot wait until a node changes so that its least fits.
-func (w *slaLine) sleep(s *cluster.State, l *lot) {
+func (w *slaLine) sleep(s *cluster.View, l *lot) {
 	l.state = lotAsleep
 	w.asleep = append(w.asleep, l)
 	w.least = w.least.with(s.Shape(l.id.shape).Demand)
@@ -308,7 +308,7 @@ func (w *slaLine) recheck(again func(*lot) bool) {
 }
 
 // rouse makes those sleeping lots ready that fit.
-func (w *slaLine) rouse(s *cluster.State, fits func(*lot) bool) {
+func (w *slaLine) rouse(s *cluster.View, fits func(*lot) bool) {
 	list := w.asleep
 	w.asleep, w.least = list[:0], nil
 	for _, l := range list {

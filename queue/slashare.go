@@ -42,7 +42,7 @@ type pool struct {
 }
 
 // count counts the node anew.
-func (p *pool) count(s *cluster.State, set cluster.SetID, n cluster.NodeID) {
+func (p *pool) count(s *cluster.View, set cluster.SetID, n cluster.NodeID) {
 	for int(n) >= len(p.free) {
 		p.free = append(p.free, 0)
 	}
@@ -56,7 +56,7 @@ func (p *pool) count(s *cluster.State, set cluster.SetID, n cluster.NodeID) {
 
 // sync brings the pool up to date with the nodes that changed, and returns how many it
 // looked at.
-func (p *pool) sync(s *cluster.State, set cluster.SetID, t *table) int64 {
+func (p *pool) sync(s *cluster.View, set cluster.SetID, t *table) int64 {
 	looks := int64(0)
 	if !p.filled || p.synced < t.start {
 		p.filled = true
@@ -83,7 +83,7 @@ type most struct {
 }
 
 // of brings the bound up to date.
-func (m *most) of(s *cluster.State, id lotID, version uint64) int64 {
+func (m *most) of(s *cluster.View, id lotID, version uint64) int64 {
 	if m.version == version {
 		return m.cores
 	}
@@ -109,7 +109,7 @@ type nodeLimits struct {
 }
 
 // learn counts the version up if any limit changed, or who is in which set.
-func (l *nodeLimits) learn(s *cluster.State, c *sched.Changed) {
+func (l *nodeLimits) learn(s *cluster.View, c *sched.Changed) {
 	changed := len(c.Members) > 0
 	for _, n := range c.Nodes {
 		for int(n) >= len(l.limits) {

@@ -88,13 +88,13 @@ func newSparrow(o Options) *sparrow { return &sparrow{seed: o.Seed} }
 
 // Why says why the task is not placed.
 func (p *sparrow) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
-	return sched.Explain(t.State(), task)
+	return sched.Explain(t.View(), task)
 }
 
 // Plan sends the probes of new tasks and looks at the queues that changed.
 // However small the budget, it looks at one.
 func (p *sparrow) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	p.learn(s, c)
 	for {
 		p.settle(t, budget, out)
@@ -116,7 +116,7 @@ func (p *sparrow) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sche
 func (p *sparrow) settle(t *sched.Trial, budget int64, out *sched.Plan) {
 	for probed := 0; probed == 0 || len(p.dirty) > 0 || probed < len(p.touched); {
 		for ; probed < len(p.touched); probed++ {
-			p.probeFor(t.State(), p.touched[probed])
+			p.probeFor(t.View(), p.touched[probed])
 		}
 		p.serveDirty(t, budget, out)
 		if p.spent(budget) {
@@ -132,7 +132,7 @@ func (p *sparrow) settle(t *sched.Trial, budget int64, out *sched.Plan) {
 func (p *sparrow) spent(budget int64) bool { return budget > 0 && p.ticks+p.rooms.looks >= budget }
 
 // learn takes in what changed since the last round.
-func (p *sparrow) learn(s *cluster.State, c *sched.Changed) {
+func (p *sparrow) learn(s *cluster.View, c *sched.Changed) {
 	if c.All {
 		*p = sparrow{seed: p.seed, source: rand.New(rand.NewPCG(p.seed, 0x59a7704))}
 		p.waiting.reset()
@@ -165,7 +165,7 @@ func (p *sparrow) learn(s *cluster.State, c *sched.Changed) {
 }
 
 // learnNode notes that a node came, went or changed.
-func (p *sparrow) learnNode(s *cluster.State, n cluster.NodeID) {
+func (p *sparrow) learnNode(s *cluster.View, n cluster.NodeID) {
 	for int(n) >= len(p.workers) {
 		p.workers = append(p.workers, worker{})
 	}
@@ -223,7 +223,7 @@ func (p *sparrow) batch(pr probe) *batch {
 }
 
 // leave counts a task out that no longer waits, or not as what it was.
-func (p *sparrow) leave(s *cluster.State, t cluster.TaskID) {
+func (p *sparrow) leave(s *cluster.View, t cluster.TaskID) {
 	if int(t) >= len(p.member) || p.member[t] == (probe{}) || p.waiting.stands(s, t) {
 		return
 	}
@@ -232,7 +232,7 @@ func (p *sparrow) leave(s *cluster.State, t cluster.TaskID) {
 }
 
 // countOut takes the task out of its batch, which is over with the last one.
-func (p *sparrow) countOut(s *cluster.State, t cluster.TaskID) {
+func (p *sparrow) countOut(s *cluster.View, t cluster.TaskID) {
 	b := p.batch(p.member[t])
 	p.member[t] = probe{}
 	if b == nil {
@@ -246,7 +246,7 @@ func (p *sparrow) countOut(s *cluster.State, t cluster.TaskID) {
 }
 
 // over ends the batch, and lets the queues go on that it blocked.
-func (p *sparrow) over(s *cluster.State, b *batch) {
+func (p *sparrow) over(s *cluster.View, b *batch) {
 	p.waiting.settle(b.group, s)
 	for _, n := range b.blocks {
 		if p.workers[n].live > 0 {
@@ -257,7 +257,7 @@ func (p *sparrow) over(s *cluster.State, b *batch) {
 }
 
 // join counts a task in that began to wait.
-func (p *sparrow) join(s *cluster.State, t cluster.TaskID) {
+func (p *sparrow) join(s *cluster.View, t cluster.TaskID) {
 	if !p.waiting.begins(s, t) {
 		return
 	}
@@ -284,7 +284,7 @@ func (p *sparrow) join(s *cluster.State, t cluster.TaskID) {
 }
 
 // suits reports whether the node could run a task of the group once it is free.
-func (p *sparrow) suits(s *cluster.State, g *group, n cluster.NodeID) bool {
+func (p *sparrow) suits(s *cluster.View, g *group, n cluster.NodeID) bool {
 	p.ticks++
 	shape := s.Shape(g.id.shape)
 	if most := int(shape.PerNode); most > 0 && s.Beside(g.id.job, n, g.tasks[0].task) >= most {
@@ -294,7 +294,7 @@ func (p *sparrow) suits(s *cluster.State, g *group, n cluster.NodeID) bool {
 }
 
 // probeFor sends the probes that the batch lacks.
-func (p *sparrow) probeFor(s *cluster.State, row uint32) {
+func (p *sparrow) probeFor(s *cluster.View, row uint32) {
 	b := &p.batches[row]
 	if b.group == nil || !p.waiting.settle(b.group, s) {
 		return
@@ -319,7 +319,7 @@ func (p *sparrow) probeFor(s *cluster.State, row uint32) {
 
 // probeRest sends probes where drawing at random finds too few nodes: to all
 // that were not drawn, then around among all that suit.
-func (p *sparrow) probeRest(s *cluster.State, row uint32, lack int) {
+func (p *sparrow) probeRest(s *cluster.View, row uint32, lack int) {
 	b := &p.batches[row]
 	var suit, rest []cluster.NodeID
 	for _, n := range p.live {
@@ -374,7 +374,7 @@ func (p *sparrow) serveDirty(t *sched.Trial, budget int64, out *sched.Plan) {
 
 // serve binds tasks to the node for as long as the first probe's task fits.
 func (p *sparrow) serve(t *sched.Trial, n cluster.NodeID, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	w := &p.workers[n]
 	for ; w.head < len(w.queue); w.head++ {
 		p.ticks++
@@ -406,7 +406,7 @@ func (p *sparrow) serve(t *sched.Trial, n cluster.NodeID, out *sched.Plan) {
 
 // bind places the group's first task.
 func (p *sparrow) bind(t *sched.Trial, g *group, n cluster.NodeID, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	task := g.tasks[0].task
 	a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}
 	mustTry(t, a)
@@ -420,7 +420,7 @@ func (p *sparrow) bind(t *sched.Trial, g *group, n cluster.NodeID, out *sched.Pl
 // overtake binds the tasks of batches that have waited long enough wherever
 // there is room.
 func (p *sparrow) overtake(t *sched.Trial, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	for p.firstTimer() <= s.Now() {
 		b := p.batch(p.timers[0].probe)
 		p.timers = p.timers[1:]
@@ -440,7 +440,7 @@ func (p *sparrow) overtake(t *sched.Trial, out *sched.Plan) {
 }
 
 // anywhere returns a node that has room for the group's first task now.
-func (p *sparrow) anywhere(s *cluster.State, g *group) (cluster.NodeID, bool) {
+func (p *sparrow) anywhere(s *cluster.View, g *group) (cluster.NodeID, bool) {
 	task := g.tasks[0].task
 	return p.rooms.next(s.Shape(g.id.shape).Demand, p.source.IntN(max(p.rooms.leaves, 1)), func(n cluster.NodeID) bool {
 		return s.RoomNow(g.id.shape, n) && !s.Admits(task, n).Refused()
@@ -449,7 +449,7 @@ func (p *sparrow) anywhere(s *cluster.State, g *group) (cluster.NodeID, bool) {
 
 // setTimers starts the timers of batches for which a node has room, and lets
 // the others sleep.
-func (p *sparrow) setTimers(s *cluster.State) {
+func (p *sparrow) setTimers(s *cluster.View) {
 	for _, row := range p.touched {
 		b := &p.batches[row]
 		b.touched = false

@@ -18,12 +18,12 @@ type checkedSparrow struct {
 func (p *checkedSparrow) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
 	p.sparrow.Plan(t, c, budget, out)
 	p.placed += out.Bundles()
-	if err := p.check(t.State(), out); err != nil {
-		p.t.Fatalf("%v, in\n%s", err, t.State().Picture())
+	if err := p.check(t.View(), out); err != nil {
+		p.t.Fatalf("%v, in\n%s", err, t.View().Picture())
 	}
 }
 
-func (p *checkedSparrow) check(s *cluster.State, out *sched.Plan) error {
+func (p *checkedSparrow) check(s *cluster.View, out *sched.Plan) error {
 	probes := make([]int, len(p.batches))
 	for i := range p.workers {
 		w := &p.workers[i]

@@ -87,7 +87,7 @@ func (t *table) clear() {
 }
 
 // learn notes changed nodes and forgets shapes that changed.
-func (t *table) learn(s *cluster.State, c *sched.Changed) {
+func (t *table) learn(s *cluster.View, c *sched.Changed) {
 	if s.NodeRows() > len(t.order.at) {
 		rows := fan
 		for rows < s.NodeRows() {
@@ -260,7 +260,7 @@ func (t *table) top(x *cachedIndex) (cluster.NodeID, bool) {
 
 // find takes the best node from the index. Nodes that have as many tasks of the job as
 // they may, or where a constraint forbids it, stay hidden in the index.
-func (t *table) find(s *cluster.State, x *cachedIndex, task cluster.TaskID) (n cluster.NodeID, ok, beside bool) {
+func (t *table) find(s *cluster.View, x *cachedIndex, task cluster.TaskID) (n cluster.NodeID, ok, beside bool) {
 	for {
 		n, ok := t.top(x)
 		if !ok {

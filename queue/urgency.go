@@ -20,7 +20,7 @@ type urgency struct {
 const calm = int64(1) << 32
 
 // urgencyOf is the urgency of the task as the account stands at the moment now.
-func urgencyOf(s *cluster.State, t *cluster.Task) urgency {
+func urgencyOf(s *cluster.View, t *cluster.Task) urgency {
 	class := &s.Classes()[t.Class]
 	u := urgency{rank: calm, slack: class.Slack(t.Account.At(s.Now(), t.Phase))}
 	if u.slack < 0 {

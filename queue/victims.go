@@ -35,7 +35,7 @@ type victims struct {
 const ranks = 4
 
 // learn ranks the classes.
-func (v *victims) learn(s *cluster.State, c *sched.Changed) {
+func (v *victims) learn(s *cluster.View, c *sched.Changed) {
 	if !c.All && v.less != nil {
 		return
 	}
@@ -54,7 +54,7 @@ func (v *victims) learn(s *cluster.State, c *sched.Changed) {
 }
 
 // look takes in changed nodes. What a pass itself places cannot be evicted before the next.
-func (v *victims) look(s *cluster.State, nodes []cluster.NodeID) {
+func (v *victims) look(s *cluster.View, nodes []cluster.NodeID) {
 	if more := s.NodeRows() - len(v.least); more > 0 {
 		v.least = append(v.least, make([]int32, more)...)
 	}
@@ -67,13 +67,13 @@ func (v *victims) look(s *cluster.State, nodes []cluster.NodeID) {
 }
 
 // mayEvict reports whether a task of that priority may evict the other.
-func (v *victims) mayEvict(s *cluster.State, priority int32, t cluster.TaskID) bool {
+func (v *victims) mayEvict(s *cluster.View, priority int32, t cluster.TaskID) bool {
 	return s.Task(t).Priority < priority && mayLeave(s, t)
 }
 
 // mayLeave reports whether the task has a run that could be evicted. It is a function of
 // its own so that mayEvict costs no call for the many that are too important.
-func mayLeave(s *cluster.State, t cluster.TaskID) bool {
+func mayLeave(s *cluster.View, t cluster.TaskID) bool {
 	return !s.Evictable(t).Refused() && (!s.Constrained(s.Task(t).Shape) || !s.Releases(t).Refused())
 }
 
@@ -81,7 +81,7 @@ func mayLeave(s *cluster.State, t cluster.TaskID) bool {
 // bundle with the placement, or reports that there is no such node. Beside
 // says that some node was refused only for another task of the job.
 func (v *victims) preempt(t *sched.Trial, task cluster.TaskID, out *sched.Plan, tab *table) (on cluster.NodeID, placed, beside bool) {
-	s := t.State()
+	s := t.View()
 	row := s.Task(task)
 	x := tab.sync(indexID{shape: row.Shape, priority: row.Priority, victims: true}, func(n cluster.NodeID) int64 {
 		return v.cost(s, row.Shape, row.Priority, n)
@@ -103,8 +103,8 @@ func (v *victims) preempt(t *sched.Trial, task cluster.TaskID, out *sched.Plan, 
 
 // evict tries the bundle on one node.
 func (v *victims) evict(t *sched.Trial, task cluster.TaskID, n cluster.NodeID, out *sched.Plan) bool {
-	row := t.State().Task(task)
-	v.choose(t.State(), row.Shape, row.Priority, n)
+	row := t.View().Task(task)
+	v.choose(t.View(), row.Shape, row.Priority, n)
 	return replace(t, v.list, task, n, out)
 }
 
@@ -112,7 +112,7 @@ func (v *victims) evict(t *sched.Trial, task cluster.TaskID, n cluster.NodeID, o
 // where a task of the same job, or a constraint, is in the way; a victim is so too, since it holds its
 // place until it has left.
 func replace(t *sched.Trial, victims []cluster.TaskID, task cluster.TaskID, n cluster.NodeID, out *sched.Plan) bool {
-	s, mark := t.State(), t.Mark()
+	s, mark := t.View(), t.Mark()
 	for _, victim := range victims {
 		a := sched.Action{Kind: sched.Evict, Task: victim, Attempt: s.Task(victim).Attempt}
 		if t.Try(a).Refused() { // somebody who stays must stand beside it
@@ -137,7 +137,7 @@ func replace(t *sched.Trial, victims []cluster.TaskID, task cluster.TaskID, n cl
 // of each rank of classes, most important first, in eight bits each, and the
 // allocation score below them. A node that needs no victim, as one whose
 // leaving tasks make room, is best.
-func (v *victims) cost(s *cluster.State, id cluster.ShapeID, priority int32, n cluster.NodeID) int64 {
+func (v *victims) cost(s *cluster.View, id cluster.ShapeID, priority int32, n cluster.NodeID) int64 {
 	if !v.could(s, id, priority, n) {
 		return none
 	}
@@ -156,7 +156,7 @@ func (v *victims) cost(s *cluster.State, id cluster.ShapeID, priority int32, n c
 }
 
 // could reports whether the demand would fit if all left whom it may evict.
-func (v *victims) could(s *cluster.State, id cluster.ShapeID, priority int32, n cluster.NodeID) bool {
+func (v *victims) could(s *cluster.View, id cluster.ShapeID, priority int32, n cluster.NodeID) bool {
 	if !s.FitsEmpty(id, n) {
 		return false
 	}
@@ -177,7 +177,7 @@ func (v *victims) could(s *cluster.State, id cluster.ShapeID, priority int32, n 
 
 // choose fills in the victims on a node where there are enough, and the demand
 // that will have left by then.
-func (v *victims) choose(s *cluster.State, id cluster.ShapeID, priority int32, n cluster.NodeID) {
+func (v *victims) choose(s *cluster.View, id cluster.ShapeID, priority int32, n cluster.NodeID) {
 	v.list = v.list[:0]
 	v.none(s, n)
 	if v.enough(s, id, n) {
@@ -198,7 +198,7 @@ func (v *victims) choose(s *cluster.State, id cluster.ShapeID, priority int32, n
 // fewest cuts the list, the least important first, to those who make room for the shape,
 // and takes out whom it does not need gone, most important first. It returns how many they
 // were before that; 0 where all of them are too few.
-func (v *victims) fewest(s *cluster.State, id cluster.ShapeID, n cluster.NodeID) int {
+func (v *victims) fewest(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) int {
 	taken := 0
 	for enough := false; !enough; enough = v.enough(s, id, n) {
 		if taken == len(v.list) {
@@ -220,7 +220,7 @@ func (v *victims) fewest(s *cluster.State, id cluster.ShapeID, n cluster.NodeID)
 }
 
 // leaves adds the task's demand to what will have left, or takes it out.
-func (v *victims) leaves(s *cluster.State, t cluster.TaskID, sign int64) {
+func (v *victims) leaves(s *cluster.View, t cluster.TaskID, sign int64) {
 	for k, q := range s.Demand(t) {
 		v.less[k] += sign * q
 	}
@@ -233,7 +233,7 @@ func (v *victims) leaves(s *cluster.State, t cluster.TaskID, sign int64) {
 }
 
 // none begins a choice: nobody leaves but who is leaving already.
-func (v *victims) none(s *cluster.State, n cluster.NodeID) {
+func (v *victims) none(s *cluster.View, n cluster.NodeID) {
 	copy(v.less, s.LeavingDemand(n))
 	for i, d := range s.Devices(n) {
 		v.free[i] = d.Leaving
@@ -241,7 +241,7 @@ func (v *victims) none(s *cluster.State, n cluster.NodeID) {
 }
 
 // enough reports whether the shape fits once those have left the node.
-func (v *victims) enough(s *cluster.State, id cluster.ShapeID, n cluster.NodeID) bool {
+func (v *victims) enough(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) bool {
 	limit, used := s.Limit(n), s.Used(n)
 	for k, need := range s.Shape(id).Demand {
 		if need > limit[k]-used[k]+v.less[k] && need > 0 {

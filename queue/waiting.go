@@ -53,7 +53,7 @@ type member struct {
 
 // fits reports whether some task of the group may go on the node now. Tasks of
 // different jobs may differ in that; the doubt counts for them.
-func (g *group) fits(s *cluster.State, n cluster.NodeID) bool {
+func (g *group) fits(s *cluster.View, n cluster.NodeID) bool {
 	return roomNow(s, g.id.shape, n) && (g.id.job == noJob && !s.Constrained(g.id.shape) || !s.Admits(g.tasks[0].task, n).Refused())
 }
 
@@ -77,7 +77,7 @@ func (w *waiting) reset() {
 }
 
 // begins reports whether the task waits and stands in no group yet.
-func (w *waiting) begins(s *cluster.State, t cluster.TaskID) bool {
+func (w *waiting) begins(s *cluster.View, t cluster.TaskID) bool {
 	for int(t) >= len(w.member) {
 		w.member = append(w.member, member{})
 	}
@@ -85,20 +85,20 @@ func (w *waiting) begins(s *cluster.State, t cluster.TaskID) bool {
 }
 
 // stands reports whether the task waits in a group, and as what it is now.
-func (w *waiting) stands(s *cluster.State, t cluster.TaskID) bool {
+func (w *waiting) stands(s *cluster.View, t cluster.TaskID) bool {
 	task, m := s.Task(t), &w.member[t]
 	return task.Phase == cluster.Waiting && m.seq == task.Seq+1 && m.shape == task.Shape && m.priority == task.Priority
 }
 
 // waits reports whether the entry is still good.
-func (w *waiting) waits(s *cluster.State, e entry) bool {
+func (w *waiting) waits(s *cluster.View, e entry) bool {
 	return w.member[e.task].ticket == e.ticket && w.stands(s, e.task)
 }
 
 // join puts a task that begins to wait into its group. A sleeping group stays
 // asleep: the newcomer is the same as those that did not fit. A group of one
 // has not been tried.
-func (w *waiting) join(s *cluster.State, t cluster.TaskID, id groupID) *group {
+func (w *waiting) join(s *cluster.View, t cluster.TaskID, id groupID) *group {
 	task := s.Task(t)
 	w.ticket++
 	w.member[t] = member{task.Seq + 1, task.Shape, task.Priority, w.ticket}
@@ -115,7 +115,7 @@ func (w *waiting) join(s *cluster.State, t cluster.TaskID, id groupID) *group {
 
 // settle drops tasks that no longer wait from the front of the group, and the
 // group when it is empty.
-func (w *waiting) settle(g *group, s *cluster.State) bool {
+func (w *waiting) settle(g *group, s *cluster.View) bool {
 	for len(g.tasks) > 0 && !w.waits(s, g.tasks[0]) {
 		w.drop(g)
 	}
@@ -140,7 +140,7 @@ func (w *waiting) drop(g *group) {
 
 // exile moves the first task into a group of its job's own. It is refused for
 // the sake of another task of its job, which says nothing of the others.
-func (w *waiting) exile(s *cluster.State, g *group) *group {
+func (w *waiting) exile(s *cluster.View, g *group) *group {
 	task := g.tasks[0].task
 	w.drop(g)
 	id := g.id
@@ -149,7 +149,7 @@ func (w *waiting) exile(s *cluster.State, g *group) *group {
 }
 
 // sleep lets the group wait until wakeThose finds it a node.
-func (w *waiting) sleep(s *cluster.State, g *group) {
+func (w *waiting) sleep(s *cluster.View, g *group) {
 	g.awake = false
 	w.asleep = append(w.asleep, g)
 	w.least = w.least.with(s.Shape(g.id.shape).Demand)
@@ -173,7 +173,7 @@ func (f floor) with(demand cluster.Vector) floor {
 // wakeThose calls wake for the sleeping groups that fit on one of the changed
 // nodes, or of those that came into their own set, and for those whose constraints count
 // otherwise, and returns how many looks that took.
-func (w *waiting) wakeThose(s *cluster.State, c *sched.Changed, fits func(*group, cluster.NodeID) bool, wake func(*group)) int64 {
+func (w *waiting) wakeThose(s *cluster.View, c *sched.Changed, fits func(*group, cluster.NodeID) bool, wake func(*group)) int64 {
 	if len(w.asleep) == 0 {
 		return 0
 	}
@@ -217,7 +217,7 @@ func (w *waiting) wakeThose(s *cluster.State, c *sched.Changed, fits func(*group
 
 // within reports whether the node could have room for one of them, as far as can be said
 // without looking at each; evicts says that they may count on what others take.
-func (f floor) within(s *cluster.State, n cluster.NodeID, evicts bool) bool {
+func (f floor) within(s *cluster.View, n cluster.NodeID, evicts bool) bool {
 	if !s.NodeLive(n) {
 		return false
 	}
@@ -235,7 +235,7 @@ func (f floor) within(s *cluster.State, n cluster.NodeID, evicts bool) bool {
 }
 
 // all lists the tasks that wait, in order of submission.
-func (w *waiting) all(s *cluster.State) []entry {
+func (w *waiting) all(s *cluster.View) []entry {
 	var list []entry
 	for _, g := range w.groups {
 		for _, e := range g.tasks {

@@ -15,7 +15,7 @@ import (
 type world struct {
 	t       *testing.T
 	core    *sched.Core
-	s       *cluster.State
+	s       *cluster.View
 	source  *rand.Rand
 	now     cluster.Time
 	seq     cluster.Seq
@@ -50,7 +50,7 @@ func newWorldOf(t *testing.T, policy sched.Policy, seed uint64, classes []cluste
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, core: core, s: s, source: rand.New(rand.NewPCG(seed, 7)), promises: promises}
+	w := &world{t: t, core: core, s: &s.View, source: rand.New(rand.NewPCG(seed, 7)), promises: promises}
 	for set := range worldSets {
 		w.observe(cluster.SetDefined{Set: cluster.SetID(set + 1)})
 	}

@@ -59,7 +59,7 @@ func TestReplaysAsItRan(t *testing.T) {
 	if got, want := fmt.Sprintf("%#v", result.Header), fmt.Sprintf("%#v", h); got != want {
 		t.Errorf("the header came back as\n%s, want\n%s", got, want)
 	}
-	if got, want := names(again.State()), names(core.State()); got != want {
+	if got, want := names(again.View()), names(core.View()); got != want {
 		t.Errorf("the state came back as\n%s\nwant\n%s", got, want)
 	}
 	if got := refusals(t, data, h); !slices.Equal(got, wrong) {
@@ -126,7 +126,7 @@ func emptyVectors() []cluster.Event {
 }
 
 // names are what the state has names for, and its picture.
-func names(s *cluster.State) string {
+func names(s *cluster.View) string {
 	text := s.Picture()
 	for n := range s.NodeRows() {
 		text += fmt.Sprintf("\n%#v", *s.NodeSpec(cluster.NodeID(n)))

@@ -18,7 +18,7 @@ import (
 type last struct{ cpu int64 }
 
 func (p last) Plan(t *sched.Trial, _ *sched.Changed, _ int64, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	for row := range s.TaskRows() {
 		id := cluster.TaskID(row)
 		task := s.Task(id)
@@ -39,7 +39,7 @@ func (p last) Plan(t *sched.Trial, _ *sched.Changed, _ int64, out *sched.Plan) {
 }
 
 func (last) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
-	return sched.Explain(t.State(), task)
+	return sched.Explain(t.View(), task)
 }
 
 // recordLarge is a recording of a set of 160 of 200 nodes, of which the policy takes the last, and of
@@ -142,7 +142,7 @@ func TestLargeSetsComeBack(t *testing.T) {
 	}
 	var got []cluster.NodeID
 	for n := range cluster.NodeID(200) {
-		if core.State().Eligible(1, n) {
+		if core.View().Eligible(1, n) {
 			got = append(got, n)
 		}
 	}

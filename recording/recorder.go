@@ -117,8 +117,8 @@ func (r *Recorder) Why(t cluster.TaskID) sched.Reason { return r.core.Why(t) }
 // Counts is Core.Counts.
 func (r *Recorder) Counts() sched.Counts { return r.core.Counts() }
 
-// State is Core.State.
-func (r *Recorder) State() *cluster.State { return r.core.State() }
+// View is Core.View.
+func (r *Recorder) View() *cluster.View { return r.core.View() }
 
 func (r *Recorder) write(c Call) {
 	if r.to != nil {

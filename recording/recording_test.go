@@ -462,7 +462,7 @@ func TestReplayTo(t *testing.T) {
 		if err != nil || result.Difference != nil {
 			t.Fatal(err, result.Difference)
 		}
-		if now := core.State().Now(); now > at || now != result.Last {
+		if now := core.View().Now(); now > at || now != result.Last {
 			t.Errorf("up to %v: the core is at %v, the last call was at %v", at, now, result.Last)
 		}
 		if result.Calls <= calls {

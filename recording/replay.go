@@ -203,7 +203,7 @@ func (p *player) play(c *Call) (wrong error) {
 // That races were run or left out is a difference, too, before it changes decisions.
 func (p *player) differ(c *Call) *Difference {
 	if !slices.EqualFunc(c.Out, p.out, sched.Decision.Equal) {
-		return differ(p.core.State(), c.Out, p.out)
+		return differ(p.core.View(), c.Out, p.out)
 	}
 	if ran := len(c.Won) - len(p.races.won) + p.races.beyond; ran != len(c.Won) {
 		return &Difference{Index: len(c.Out), Recorded: fmt.Sprintf("%d races", len(c.Won)), Replayed: fmt.Sprintf("%d races", ran)}
@@ -212,7 +212,7 @@ func (p *player) differ(c *Call) *Difference {
 }
 
 // differ says where two lists of decisions part.
-func differ(s *cluster.State, recorded, replayed []sched.Decision) *Difference {
+func differ(s *cluster.View, recorded, replayed []sched.Decision) *Difference {
 	at := 0
 	for at < min(len(recorded), len(replayed)) && recorded[at].Equal(replayed[at]) {
 		at++
@@ -221,7 +221,7 @@ func differ(s *cluster.State, recorded, replayed []sched.Decision) *Difference {
 }
 
 // describe prints the decision at that place, with names where the state knows them.
-func describe(s *cluster.State, list []sched.Decision, at int) string {
+func describe(s *cluster.View, list []sched.Decision, at int) string {
 	if at >= len(list) {
 		return "no further decision"
 	}

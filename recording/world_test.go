@@ -51,7 +51,7 @@ type stretching struct{ sched.Policy }
 
 func (p stretching) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
 	p.Policy.Plan(t, c, budget, out)
-	s := t.State()
+	s := t.View()
 	for i := range s.TaskRows() {
 		id := cluster.TaskID(i)
 		task := s.Task(id)
@@ -248,7 +248,7 @@ func (w *world) input() []cluster.Block {
 func (w *world) taskEvent() cluster.Event {
 	t := cluster.TaskID(w.row(20))
 	var task cluster.Task
-	if s := w.core.State(); int(t) < s.TaskRows() {
+	if s := w.core.View(); int(t) < s.TaskRows() {
 		task = *s.Task(t)
 	}
 	switch w.row(8) {

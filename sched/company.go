@@ -56,7 +56,7 @@ type companion struct {
 // Plan takes in what changed, and adds bundles to what the policy has planned. However small the
 // budget, it tries one shape.
 func (m *Company) Plan(t *Trial, c *Changed, budget int64, out *Plan) {
-	s := t.State()
+	s := t.View()
 	m.learn(s, c)
 	var awake []*companions
 	for _, g := range m.shapes { // each by itself, in any order
@@ -82,7 +82,7 @@ func (m *Company) Plan(t *Trial, c *Changed, budget int64, out *Plan) {
 }
 
 // learn takes in what changed since the last round.
-func (m *Company) learn(s *cluster.State, c *Changed) {
+func (m *Company) learn(s *cluster.View, c *Changed) {
 	if c.All || m.shapes == nil {
 		m.own, m.shapes = m.own[:0], map[cluster.ShapeID]*companions{}
 	}
@@ -109,7 +109,7 @@ func (m *Company) learn(s *cluster.State, c *Changed) {
 }
 
 // join takes in a task of the lane's own, which may have begun to wait.
-func (m *Company) join(s *cluster.State, t cluster.TaskID) {
+func (m *Company) join(s *cluster.View, t cluster.TaskID) {
 	for int(t) >= len(m.own) {
 		m.own = append(m.own, 0)
 	}
@@ -129,7 +129,7 @@ func (m *Company) join(s *cluster.State, t cluster.TaskID) {
 }
 
 // wake notes where there may be room now.
-func (g *companions) wake(s *cluster.State, c *Changed) {
+func (g *companions) wake(s *cluster.View, c *Changed) {
 	g.all = g.all || len(c.Members) > 0 && len(c.MembersOf(s.Shape(g.shape).Eligible)) > 0
 	for _, n := range c.Nodes {
 		if s.RoomNow(g.shape, n) {
@@ -139,7 +139,7 @@ func (g *companions) wake(s *cluster.State, c *Changed) {
 }
 
 // consider looks at what the constraints say of the shape, if these are others than before.
-func (m *Company) consider(s *cluster.State, shape cluster.ShapeID) *companions {
+func (m *Company) consider(s *cluster.View, shape cluster.ShapeID) *companions {
 	g := m.shapes[shape]
 	if g == nil {
 		g = &companions{shape: shape}
@@ -198,7 +198,7 @@ func needsItsLike(specs []*cluster.Constraint, tags []string) (groups []string, 
 }
 
 // settle drops who does not wait any more, or is there twice, and returns how many are left.
-func (g *companions) settle(s *cluster.State) int {
+func (g *companions) settle(s *cluster.View) int {
 	g.tasks = slices.DeleteFunc(g.tasks, func(c companion) bool {
 		task := s.Task(c.task)
 		return task.Phase != cluster.Waiting || task.Seq != c.seq || task.Shape != g.shape
@@ -211,7 +211,7 @@ func (g *companions) settle(s *cluster.State) int {
 // try adds the smallest bundle there is to the plan. It reports whether the policy has to place one
 // of the tasks alone before.
 func (m *Company) try(t *Trial, g *companions, out *Plan) bool {
-	s := t.State()
+	s := t.View()
 	var tasks []cluster.TaskID
 	for _, c := range g.tasks {
 		if len(tasks) < g.most && (m.Not == nil || !m.Not(s.Job(s.Task(c.task).Job))) {
@@ -228,7 +228,7 @@ func (m *Company) try(t *Trial, g *companions, out *Plan) bool {
 	var best []Action
 	for i := 0; i < len(g.groups) && best == nil; i++ {
 		for _, set := range m.sets(s, g, nodes, g.groups[i]) {
-			if bundle := m.gather(s, tasks, set); bundle != nil && (best == nil || len(bundle) < len(best)) {
+			if bundle := m.gather(t, tasks, set); bundle != nil && (best == nil || len(bundle) < len(best)) {
 				best = bundle
 			}
 		}
@@ -244,7 +244,7 @@ func (m *Company) try(t *Trial, g *companions, out *Plan) bool {
 }
 
 // withRoom are the nodes with room for a task, in their order.
-func (m *Company) withRoom(s *cluster.State, g *companions) (nodes []cluster.NodeID) {
+func (m *Company) withRoom(s *cluster.View, g *companions) (nodes []cluster.NodeID) {
 	m.looks += int64(s.NodeRows())
 	for n := range cluster.NodeID(s.NodeRows()) {
 		if s.RoomNow(g.shape, n) {
@@ -256,7 +256,7 @@ func (m *Company) withRoom(s *cluster.State, g *companions) (nodes []cluster.Nod
 
 // sets parts the nodes by the set of the group that they are in, and leaves out sets that are not to
 // be tried.
-func (m *Company) sets(s *cluster.State, g *companions, nodes []cluster.NodeID, group string) (sets [][]cluster.NodeID) {
+func (m *Company) sets(s *cluster.View, g *companions, nodes []cluster.NodeID, group string) (sets [][]cluster.NodeID) {
 	tried := map[string]bool{}
 	for _, n := range g.nodes {
 		if set, in := setOf(s, n, group); in {
@@ -279,7 +279,7 @@ func (m *Company) sets(s *cluster.State, g *companions, nodes []cluster.NodeID, 
 }
 
 // setOf names the set of the group that the live node is in.
-func setOf(s *cluster.State, n cluster.NodeID, group string) (name string, in bool) {
+func setOf(s *cluster.View, n cluster.NodeID, group string) (name string, in bool) {
 	if group == cluster.EachNode {
 		return strconv.Itoa(int(n)), true
 	}
@@ -293,17 +293,17 @@ func setOf(s *cluster.State, n cluster.NodeID, group string) (name string, in bo
 
 // gather places as many of the tasks as it takes on nodes of the set, the state staying as it is;
 // nil where they find no room, or are too few.
-func (m *Company) gather(s *cluster.State, tasks []cluster.TaskID, nodes []cluster.NodeID) (bundle []Action) {
-	mark := s.Mark()
-	defer s.Rollback(mark)
+func (m *Company) gather(t *Trial, tasks []cluster.TaskID, nodes []cluster.NodeID) (bundle []Action) {
+	s, mark := t.state, t.Mark()
+	defer t.Rollback(mark)
 	before := s.Violations(tasks[0], nil) // of all, as they are of one shape
-	for _, t := range tasks {
-		a := Action{Kind: Place, Task: t, Attempt: s.Task(t).Attempt}
+	for _, task := range tasks {
+		a := Action{Kind: Place, Task: task, Attempt: s.Task(task).Attempt}
 		least, found := int64(0), false
 		for _, n := range nodes {
 			m.looks++
 			one := s.Mark()
-			if !s.RoomNow(s.Task(t).Shape, n) || s.Place(t, n, 0).Refused() {
+			if !s.RoomNow(s.Task(task).Shape, n) || s.Place(task, n, 0).Refused() {
 				continue
 			}
 			if excess := s.Excess(before); !found || excess < least {
@@ -314,7 +314,7 @@ func (m *Company) gather(s *cluster.State, tasks []cluster.TaskID, nodes []clust
 				break
 			}
 		}
-		if !found || s.Place(t, a.Node, 0).Refused() {
+		if !found || s.Place(task, a.Node, 0).Refused() {
 			return nil
 		}
 		bundle = append(bundle, a)

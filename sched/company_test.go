@@ -17,7 +17,7 @@ type simple struct {
 }
 
 func (p *simple) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	for task := range cluster.TaskID(s.TaskRows()) {
 		for n := cluster.NodeID(0); s.Task(task).Phase == cluster.Waiting && n < cluster.NodeID(s.NodeRows()); n++ {
 			a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}
@@ -32,7 +32,7 @@ func (p *simple) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 }
 
 func (*simple) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
-	return sched.Explain(t.State(), task)
+	return sched.Explain(t.View(), task)
 }
 
 // party is a core with that policy and nodes of four cpu, two in a rack.
@@ -70,7 +70,7 @@ func (p *party) step(events ...cluster.Event) []sched.Decision {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if err := p.core.State().Check(); err != nil {
+	if err := p.core.View().Check(); err != nil {
 		p.t.Fatal(err)
 	}
 	return out
@@ -110,7 +110,7 @@ func where(out []sched.Decision) string {
 func (p *party) want(got, want string) {
 	p.t.Helper()
 	if got != want {
-		p.t.Errorf("decided %q, want %q, in\n%s", got, want, p.core.State().Picture())
+		p.t.Errorf("decided %q, want %q, in\n%s", got, want, p.core.View().Picture())
 	}
 }
 
@@ -235,7 +235,7 @@ func TestCompanyFindsRoom(t *testing.T) {
 		}
 		p.come(0, tasks)
 		p.step()
-		s := p.core.State()
+		s := p.core.View()
 		want := tasks >= need && most >= int64(need)
 		if got := s.InPhase(cluster.Starting); (got >= need) != want || !want && got > 0 {
 			t.Fatalf("seed %d: %d of %d tasks of %d cpu came, where there is room for %d in a %s, and %d are needed\n%s", seed, got, tasks, cpu, most, bound.Group, need, s.Picture())

@@ -53,8 +53,8 @@ func New(state *cluster.State, lanes ...Lane) (*Core, error) {
 	return c, nil
 }
 
-// State is the core's state. The caller reads it and never writes.
-func (c *Core) State() *cluster.State { return c.state }
+// View is the cluster as the core knows it, true until the next call.
+func (c *Core) View() *cluster.View { return &c.state.View }
 
 // Counts returns totals since the core was made.
 func (c *Core) Counts() Counts { return c.counts }
@@ -263,7 +263,7 @@ func (c *Core) Begin(lane int, now cluster.Time) *Round {
 	touches, ok := c.state.ChangesSince(l.copied)
 	if l.view == nil || !ok {
 		l.view = cluster.NewState(c.state.Kinds(), c.state.Classes())
-		l.view.CopyAll(c.state)
+		l.view.CopyAll(&c.state.View)
 	} else {
 		r := &l.round
 		r.copied = r.copied[:0]
@@ -273,9 +273,9 @@ func (c *Core) Begin(lane int, now cluster.Time) *Round {
 			}
 		}
 		r.forget(touches)
-		l.view.CopyRows(c.state, r.copied)
+		l.view.CopyRows(&c.state.View, r.copied)
 	}
-	l.view.CopyRest(c.state)
+	l.view.CopyRest(&c.state.View)
 	l.view.Advance(now)
 	l.copied = c.state.LogEnd()
 	return c.begin(lane, now, l.view)
@@ -385,7 +385,7 @@ func (c *Core) replan(lane int, policy Replanner, refused []Action, out []Decisi
 // an allocation, and checks each action against the state as it is now.
 func (c *Core) commit(lane int, bundle []Action, out []Decision) ([]Decision, bool) {
 	before, madeRoom, attracts := len(out), false, false
-	c.before = violations(c.state, bundle, c.before[:0])
+	c.before = violations(&c.state.View, bundle, c.before[:0])
 	c.state.Begin()
 	for _, a := range bundle {
 		had := c.had(a)
@@ -484,7 +484,7 @@ func (c *Core) LaneOf(t cluster.TaskID) (int, bool) {
 func (c *Core) Why(t cluster.TaskID) Reason {
 	lane := c.ownerOf(c.state.Task(t))
 	if lane == noLane {
-		return Explain(c.state, t)
+		return Explain(&c.state.View, t)
 	}
 	trial := Trial{state: c.state}
 	return c.lanes[lane].Policy.Why(&trial, t)

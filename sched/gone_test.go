@@ -16,7 +16,7 @@ func (w *watcher) Plan(_ *sched.Trial, c *sched.Changed, _ int64, _ *sched.Plan)
 }
 
 func (w *watcher) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
-	return sched.Explain(t.State(), task)
+	return sched.Explain(t.View(), task)
 }
 
 // A row whose task ended, and that a task of another lane took over before the

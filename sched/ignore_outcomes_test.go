@@ -13,7 +13,7 @@ type idle struct{}
 func (idle) Plan(*sched.Trial, *sched.Changed, int64, *sched.Plan) {}
 
 func (idle) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
-	return sched.Explain(t.State(), task)
+	return sched.Explain(t.View(), task)
 }
 
 // TestIgnoreOutcomes counts the rounds of a lane for which outcomes are no cause, beside one

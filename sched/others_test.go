@@ -13,11 +13,11 @@ import (
 // owns it.
 type thief struct {
 	idle
-	wants func(*cluster.State, cluster.TaskID) (sched.Action, bool)
+	wants func(*cluster.View, cluster.TaskID) (sched.Action, bool)
 }
 
 func (p *thief) Plan(t *sched.Trial, _ *sched.Changed, _ int64, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	for row := range s.TaskRows() {
 		if a, ok := p.wants(s, cluster.TaskID(row)); ok {
 			a.Task, a.Attempt = cluster.TaskID(row), s.Task(cluster.TaskID(row)).Attempt
@@ -31,20 +31,20 @@ func (p *thief) Plan(t *sched.Trial, _ *sched.Changed, _ int64, out *sched.Plan)
 // policy plans, in a step and beside the world; it may evict those of other lanes. Tasks of
 // no lane are nobody's, and foreign ones too.
 func TestLaneLeavesOthersTasksAlone(t *testing.T) {
-	place := func(s *cluster.State, row cluster.TaskID) (sched.Action, bool) {
+	place := func(s *cluster.View, row cluster.TaskID) (sched.Action, bool) {
 		return sched.Action{Kind: sched.Place, Node: 1}, s.Task(row).Phase == cluster.Waiting
 	}
-	resize := func(s *cluster.State, row cluster.TaskID) (sched.Action, bool) {
+	resize := func(s *cluster.View, row cluster.TaskID) (sched.Action, bool) {
 		return sched.Action{Kind: sched.Resize, Grant: cluster.Vector{2}}, s.Task(row).Phase == cluster.Running
 	}
-	evict := func(s *cluster.State, row cluster.TaskID) (sched.Action, bool) {
+	evict := func(s *cluster.View, row cluster.TaskID) (sched.Action, bool) {
 		return sched.Action{Kind: sched.Evict}, s.Task(row).Phase == cluster.Running
 	}
 	for _, beside := range []bool{false, true} {
 		// Rows 0 to 3 wait and 4 to 7 run: of the thief's lane, of the other, of no lane, foreign.
 		for _, tc := range []struct {
 			name  string
-			wants func(*cluster.State, cluster.TaskID) (sched.Action, bool)
+			wants func(*cluster.View, cluster.TaskID) (sched.Action, bool)
 			want  []cluster.TaskID
 		}{{"place", place, []cluster.TaskID{0}}, {"resize", resize, []cluster.TaskID{4}}, {"evict", evict, []cluster.TaskID{4, 5}}} {
 			t.Run(fmt.Sprintf("%s/beside=%v", tc.name, beside), func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestLaneLeavesOthersTasksAlone(t *testing.T) {
 				if !slices.Equal(got, tc.want) || core.Counts().Refused != int64(4-len(tc.want)) {
 					t.Errorf("task rows %v, %d bundles refused; want %v and all others refused", got, core.Counts().Refused, tc.want)
 				}
-				if got := core.State().Task(1); got.Phase != cluster.Waiting {
+				if got := core.View().Task(1); got.Phase != cluster.Waiting {
 					t.Errorf("the other lane's task is %v on node row %d", got.Phase, got.Node)
 				}
 				for i, tasks := range [][]cluster.TaskID{{0, 4}, {1, 5}} {
@@ -106,7 +106,7 @@ type looker struct {
 }
 
 func (p *looker) Plan(t *sched.Trial, _ *sched.Changed, _ int64, _ *sched.Plan) {
-	p.saw = append(p.saw, t.State().SolverReady())
+	p.saw = append(p.saw, t.View().SolverReady())
 }
 
 // TestViewKnowsTheSolver: a round beside the world sees the solver ready from the first round

@@ -57,14 +57,14 @@ type together struct {
 func (p *together) Plan(t *sched.Trial, c *sched.Changed, _ int64, out *sched.Plan) {
 	var bundle []sched.Action
 	for _, id := range c.Tasks {
-		if t.State().Task(id).Phase == cluster.Waiting {
-			bundle = append(bundle, sched.Action{Kind: sched.Place, Task: id, Attempt: t.State().Task(id).Attempt})
+		if t.View().Task(id).Phase == cluster.Waiting {
+			bundle = append(bundle, sched.Action{Kind: sched.Place, Task: id, Attempt: t.View().Task(id).Attempt})
 		}
 	}
 	out.Ticks = 5
 	if t.TryTogether(bundle).Refused() {
 		p.refused++
-		p.after = t.State().Used(0)[0]
+		p.after = t.View().Used(0)[0]
 		return
 	}
 	for _, a := range bundle {

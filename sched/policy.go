@@ -82,16 +82,15 @@ type Trial struct {
 	before []cluster.Violation // scratch
 }
 
-// State is the state as it would be after what was tried so far. Policies
-// read it and never write.
-func (t *Trial) State() *cluster.State { return t.state }
+// View is the cluster as it would be after what was tried so far.
+func (t *Trial) View() *cluster.View { return &t.state.View }
 
 // Try does one action, or says why it cannot be done. It is the same check
 // that commit makes, and as strict for a bundle as action by action: what it does violates
 // no hard constraint by itself, be it that a placement breaks one or that a victim is
 // whom somebody must stand beside.
 func (t *Trial) Try(a Action) cluster.Refusal {
-	if r := alone(t.state, a); r.Refused() {
+	if r := alone(t.View(), a); r.Refused() {
 		return r
 	}
 	return try(t.state, a)
@@ -102,7 +101,7 @@ func (t *Trial) Try(a Action) cluster.Refusal {
 // must not be any more at the end.
 func (t *Trial) TryTogether(bundle []Action) cluster.Refusal {
 	mark := t.state.Mark()
-	t.before = violations(t.state, bundle, t.before[:0])
+	t.before = violations(t.View(), bundle, t.before[:0])
 	for _, a := range bundle {
 		if r := try(t.state, a); r.Refused() {
 			t.state.Rollback(mark)
@@ -123,7 +122,7 @@ func (t *Trial) Mark() int { return t.state.Mark() }
 func (t *Trial) Rollback(mark int) { t.state.Rollback(mark) }
 
 // alone says which hard constraint the action would violate by itself.
-func alone(s *cluster.State, a Action) cluster.Refusal {
+func alone(s *cluster.View, a Action) cluster.Refusal {
 	if int(a.Task) >= s.TaskRows() || !s.Constrained(s.Task(a.Task).Shape) || s.Task(a.Task).Attempt != a.Attempt {
 		return cluster.Refusal{}
 	}
@@ -138,7 +137,7 @@ func alone(s *cluster.State, a Action) cluster.Refusal {
 }
 
 // violations is how the hard constraints stand that concern the bundle's tasks.
-func violations(s *cluster.State, bundle []Action, to []cluster.Violation) []cluster.Violation {
+func violations(s *cluster.View, bundle []Action, to []cluster.Violation) []cluster.Violation {
 	for _, a := range bundle {
 		to = s.Violations(a.Task, to)
 	}

@@ -99,7 +99,7 @@ type Violated struct {
 }
 
 // Explain looks at every node to say why the task is not placed.
-func Explain(s *cluster.State, t cluster.TaskID) Reason {
+func Explain(s *cluster.View, t cluster.TaskID) Reason {
 	task := s.Task(t)
 	shape := s.Shape(task.Shape)
 	r := Reason{Phase: task.Phase, Ending: task.Ending, Short: make([]Short, len(shape.Demand)), Unplaceable: true}
@@ -126,7 +126,7 @@ func Explain(s *cluster.State, t cluster.TaskID) Reason {
 
 // ExplainCopies is Explain for a task that is placed together with others like it, each
 // on a node of its own, and given more than the least: Want and Grant.
-func ExplainCopies(s *cluster.State, t cluster.TaskID, c Copies) Reason {
+func ExplainCopies(s *cluster.View, t cluster.TaskID, c Copies) Reason {
 	r := Explain(s, t)
 	shape := s.Task(t).Shape
 	for i := range s.NodeRows() {
@@ -145,7 +145,7 @@ func ExplainCopies(s *cluster.State, t cluster.TaskID, c Copies) Reason {
 }
 
 // countRefusal notes why the node refuses the task.
-func countRefusal(r *Reason, s *cluster.State, t cluster.TaskID, n cluster.NodeID) {
+func countRefusal(r *Reason, s *cluster.View, t cluster.TaskID, n cluster.NodeID) {
 	task := s.Task(t)
 	shape := s.Shape(task.Shape)
 	// Where the task is not to stand beside another of its job, room that comes free is of
@@ -178,7 +178,7 @@ func countRefusal(r *Reason, s *cluster.State, t cluster.TaskID, n cluster.NodeI
 }
 
 // violated notes that a node refuses the task for a constraint.
-func violated(list []Violated, s *cluster.State, refusal cluster.Refusal) []Violated {
+func violated(list []Violated, s *cluster.View, refusal cluster.Refusal) []Violated {
 	now := Violated{
 		Constraint: refusal.Constraint, Bound: refusal.Kind, Name: s.Constraint(refusal.Constraint).Name,
 		Most: refusal.Have > refusal.Need, Limit: refusal.Need, Count: refusal.Have,
@@ -217,7 +217,7 @@ func (v *Violated) text() string {
 // measureEmpty replaces what is left on the nodes by what they hold when empty, for a task
 // that fits on none, or on too few for its copies. Nodes that could hold it then are in none
 // of the counts.
-func measureEmpty(r *Reason, s *cluster.State, shape *cluster.Shape) {
+func measureEmpty(r *Reason, s *cluster.View, shape *cluster.Shape) {
 	for k := range r.Short {
 		r.Short[k].Nodes, r.Short[k].Most = 0, 0
 	}

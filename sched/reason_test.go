@@ -42,7 +42,7 @@ func TestWhyCopiesWait(t *testing.T) {
 		{1, 7, "share", "0 of 3 nodes have the 7 cpu left that it is to be given, and it wants 1: 1 lack cpu (needs 2, left at most 1)"},
 	} {
 		s, _ := nodesOf(t, 2, 1, 4, 6)
-		r := sched.ExplainCopies(s, 0, sched.Copies{Want: tc.want, Grant: tc.grant})
+		r := sched.ExplainCopies(&s.View, 0, sched.Copies{Want: tc.want, Grant: tc.grant})
 		if code, text := r.Code(s.Kinds()), r.Text(s.Kinds()); code != tc.code || text != tc.text {
 			t.Errorf("%d copies of %d: %s: %s\nwant %s: %s", tc.want, tc.grant, code, text, tc.code, tc.text)
 		}
@@ -52,7 +52,7 @@ func TestWhyCopiesWait(t *testing.T) {
 	if r := s.Place(1, 0, 0); r.Refused() {
 		t.Fatal(r)
 	}
-	if r := sched.ExplainCopies(s, 0, sched.Copies{Want: 2, Grant: 3}); r.Copies.Now != 1 || r.Copies.Ever != 2 || r.Unplaceable {
+	if r := sched.ExplainCopies(&s.View, 0, sched.Copies{Want: 2, Grant: 3}); r.Copies.Now != 1 || r.Copies.Ever != 2 || r.Unplaceable {
 		t.Errorf("beside another task: %+v, want one node now and two in all", r.Copies)
 	}
 }
@@ -82,7 +82,7 @@ func TestWhyConstraintsRefuse(t *testing.T) {
 	apply(cluster.ConstraintDefined{Constraint: 0, Spec: apart})
 	apply(cluster.ConstraintDefined{Constraint: 1, Spec: least("b", 3)})
 	want := "0 of 4 nodes take it: 2 violate apart from c: 3 counted, at most 1, 2 violate beside b: 2 counted, at least 3"
-	if r := sched.Explain(s, 0); r.Text(s.Kinds()) != want || r.Code(s.Kinds()) != "constraint" {
+	if r := sched.Explain(&s.View, 0); r.Text(s.Kinds()) != want || r.Code(s.Kinds()) != "constraint" {
 		t.Errorf("%s: %s\nwant %s", r.Code(s.Kinds()), r.Text(s.Kinds()), want)
 	}
 }

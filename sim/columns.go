@@ -11,7 +11,7 @@ import (
 
 // columns registers the columns of report.Series.
 func (s *simulation) columns() {
-	state := s.core.State()
+	state := s.core.View()
 	s.series.gauge("pending", func() float64 {
 		return float64(state.InPhase(cluster.Waiting) + state.InPhase(cluster.Gated))
 	})

@@ -11,7 +11,7 @@ import (
 // conclude takes stock of the tasks that are left, and says why those that
 // wait do.
 func (s *simulation) conclude() {
-	state := s.core.State()
+	state := s.core.View()
 	why := map[whyKey]string{}
 	for i := range s.tasks.list {
 		t := &s.tasks.list[i]
@@ -47,7 +47,7 @@ type whyKey struct {
 func (s *simulation) explain(row cluster.TaskID, why map[whyKey]string) {
 	t := &s.tasks.list[row]
 	key := whyKey{shape: t.shape}
-	if t.perNode > 0 || s.core.State().Job(t.job.row).Together {
+	if t.perNode > 0 || s.core.View().Job(t.job.row).Together {
 		key.job = t.job.row + 1
 	}
 	code, asked := why[key]
@@ -72,12 +72,12 @@ func (s *simulation) audit(r *report.Run) error {
 	if sum := t.Finished + t.Failed + t.Killed + t.Superseded + t.Running + t.Pending; sum != t.Submitted {
 		return fmt.Errorf("checker: %d tasks were submitted, %d are accounted for: %+v", t.Submitted, sum, *t)
 	}
-	if err := s.core.State().Check(); err != nil {
+	if err := s.core.View().Check(); err != nil {
 		return fmt.Errorf("checker: the state contradicts itself: %w", err)
 	}
 	// What was not reported yet, the core cannot know.
 	settled := len(s.in) == 0 && (s.kernel.busy == 0 || s.cfg.World.Faults.Late == 0)
-	state := s.core.State()
+	state := s.core.View()
 	for i := range s.nodes.list {
 		n := &s.nodes.list[i]
 		if !n.live {
@@ -98,7 +98,7 @@ func (s *simulation) audit(r *report.Run) error {
 
 // believed is what the core believes to be on the node, and on each of its
 // devices: all that takes room but what is reserved.
-func believed(state *cluster.State, n cluster.NodeID) (present cluster.Vector, device []int64) {
+func believed(state *cluster.View, n cluster.NodeID) (present cluster.Vector, device []int64) {
 	present = slices.Clone(state.Used(n))
 	for _, d := range state.Devices(n) {
 		device = append(device, d.Used)

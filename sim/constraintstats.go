@@ -41,7 +41,7 @@ type subject struct {
 func newConstraintStats() constraintStats { return constraintStats{prices: constraint.Standard()} }
 
 // follow reads what has changed, as holdings do.
-func (c *constraintStats) follow(s *cluster.State) {
+func (c *constraintStats) follow(s *cluster.View) {
 	touches, ok := s.ChangesSince(c.read)
 	c.read = s.LogEnd()
 	for len(c.rows) < s.ConstraintRows() {
@@ -68,7 +68,7 @@ func (c *constraintStats) follow(s *cluster.State) {
 }
 
 // lookAtConstraint counts the constraint if it is new.
-func (c *constraintStats) lookAtConstraint(s *cluster.State, row cluster.ConstraintID) {
+func (c *constraintStats) lookAtConstraint(s *cluster.View, row cluster.ConstraintID) {
 	spec := s.Constraint(row)
 	if spec == c.rows[row] {
 		return
@@ -84,7 +84,7 @@ func (c *constraintStats) lookAtConstraint(s *cluster.State, row cluster.Constra
 }
 
 // lookAtTask keeps the task among those that are bound, or out of them.
-func (c *constraintStats) lookAtTask(s *cluster.State, row cluster.TaskID) {
+func (c *constraintStats) lookAtTask(s *cluster.View, row cluster.TaskID) {
 	if len(c.rows) == 0 {
 		return
 	}
@@ -113,7 +113,7 @@ func (c *constraintStats) lookAtTask(s *cluster.State, row cluster.TaskID) {
 }
 
 // advance lets time go by, all that happened now being done and followed.
-func (c *constraintStats) advance(s *cluster.State, now, to, step cluster.Time) {
+func (c *constraintStats) advance(s *cluster.View, now, to, step cluster.Time) {
 	if c.of.Count == 0 {
 		return
 	}
@@ -128,7 +128,7 @@ func (c *constraintStats) advance(s *cluster.State, now, to, step cluster.Time) 
 }
 
 // look sees how all constraints stand, and which tasks violate any.
-func (c *constraintStats) look(s *cluster.State) {
+func (c *constraintStats) look(s *cluster.View) {
 	c.now.cost = 0
 	for row, spec := range c.rows {
 		if spec != nil {
@@ -145,7 +145,7 @@ func (c *constraintStats) look(s *cluster.State) {
 
 // lookUp sees how one constraint stands. Of a hard one the alternative that the fewest
 // violate is chosen.
-func (c *constraintStats) lookUp(s *cluster.State, row cluster.ConstraintID, spec *cluster.Constraint) {
+func (c *constraintStats) lookUp(s *cluster.View, row cluster.ConstraintID, spec *cluster.Constraint) {
 	if spec.Hard {
 		standing := s.Standing(row, 1, 0)
 		c.chosen[row] = int32(standing.Alternative)
@@ -162,7 +162,7 @@ func (c *constraintStats) lookUp(s *cluster.State, row cluster.ConstraintID, spe
 }
 
 // result is nil where there were no constraints.
-func (c *constraintStats) result(s *cluster.State, lasted cluster.Time) *report.Constraints {
+func (c *constraintStats) result(s *cluster.View, lasted cluster.Time) *report.Constraints {
 	if c.of.Count == 0 {
 		return nil
 	}

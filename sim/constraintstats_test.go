@@ -147,7 +147,7 @@ func TestConstraintsThatWereNotThere(t *testing.T) {
 // counted counts from scratch the tasks db that take room, those of them that stand in a
 // rack with more others than that, and how many too many there are for each of these.
 func counted(s *simulation, most int) (bound, violated, excess int64) {
-	state := s.core.State()
+	state := s.core.View()
 	racks := map[string][]cluster.TaskID{}
 	rackOf := map[cluster.TaskID]string{}
 	for i := range state.TaskRows() {
@@ -199,9 +199,9 @@ func TestConstraintStatsAgainstCounting(t *testing.T) {
 		}
 		every := newConstraintStats()
 		for next := s.nextMoment(); next <= s.cfg.Until; next = s.nextMoment() {
-			every.follow(s.core.State())
+			every.follow(s.core.View())
 			if next > s.now {
-				every.advance(s.core.State(), s.now, next, 0)
+				every.advance(s.core.View(), s.now, next, 0)
 				bound, violated, excess := counted(s, 1)
 				if got := every.now; every.of.Count > 0 && (got.bound != bound || got.violated != violated || got.cost != 1000*violated+100*excess) {
 					t.Fatalf("seed %d, %v: it sees %+v, counted are %d, %d and %d too many", seed, s.now, got, bound, violated, excess)
@@ -216,11 +216,11 @@ func TestConstraintStatsAgainstCounting(t *testing.T) {
 			if err := s.moment(); err != nil {
 				t.Fatal(err)
 			}
-			every.follow(s.core.State())
+			every.follow(s.core.View())
 		}
 		s.follow()
-		every.follow(s.core.State())
-		got, want := s.bounds.result(s.core.State(), s.now), every.result(s.core.State(), s.now)
+		every.follow(s.core.View())
+		got, want := s.bounds.result(s.core.View(), s.now), every.result(s.core.View(), s.now)
 		if !near(got.Violated.Mean, want.Violated.Mean) || !near(got.Cost.Mean, want.Cost.Mean) {
 			t.Errorf("seed %d: by looking once a step %+v, all the time %+v", seed, got, want)
 		}

@@ -139,7 +139,7 @@ type swinging struct {
 }
 
 func (p *swinging) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	p.turn++
 	p.grants = map[cluster.Seq]cluster.Vector{}
 	for i := range s.TaskRows() {

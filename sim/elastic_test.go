@@ -30,7 +30,7 @@ type resizing struct {
 }
 
 func (g *grantor) Plan(t *sched.Trial, c *sched.Changed, _ int64, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	g.waiting = append(g.waiting, c.Tasks...)
 	left := g.waiting[:0]
 	for _, id := range g.waiting {
@@ -68,7 +68,7 @@ func (g *grantor) Plan(t *sched.Trial, c *sched.Changed, _ int64, out *sched.Pla
 }
 
 func (*grantor) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
-	return sched.Explain(t.State(), task)
+	return sched.Explain(t.View(), task)
 }
 
 // sequential is one node of the cores, and tasks that would run 300 s on one core and
@@ -224,7 +224,7 @@ func TestHoldingsOfGrants(t *testing.T) {
 	l := sequential(9, 1)
 	l.records = append(l.records, trace.Record{What: trace.NodeAdded, Node: trace.Node{ID: 2, Capacity: cluster.Vector{99, 9000}}})
 	s := observed(t, l)
-	state := s.core.State()
+	state := stateOf(t, s)
 	cpu := func(q int64) cluster.Allotment { return cluster.Allotment{Grant: cluster.Vector{1, q}} }
 	for _, step := range []struct {
 		do   func() cluster.Refusal
@@ -238,7 +238,7 @@ func TestHoldingsOfGrants(t *testing.T) {
 		if r := step.do(); r.Refused() {
 			t.Fatal(r)
 		}
-		s.holdings.follow(state)
+		s.holdings.follow(&state.View)
 		if got := s.holdings.by[bronze][1]; got != step.want {
 			t.Errorf("%d are held, want %d", got, step.want)
 		}
@@ -263,4 +263,12 @@ func observed(t *testing.T, source trace.Source) *simulation {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// stateOf is a state like the core's, which may be changed, as the core's may not.
+func stateOf(t *testing.T, s *simulation) *cluster.State {
+	t.Helper()
+	state := cluster.NewState(s.nodes.kinds, s.cfg.Classes.Rows())
+	state.CopyAll(s.core.View())
+	return state
 }

@@ -18,7 +18,7 @@ func TestFinished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := end.Core.State()
+	s := end.Core.View()
 	if s.InPhase(cluster.Running) != 3 || s.InPhase(cluster.Starting) != 1 || s.InPhase(cluster.Waiting) != 0 {
 		t.Errorf("want three tasks that run and one that was decided about:\n%s", s.Picture())
 	}

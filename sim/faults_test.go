@@ -53,7 +53,7 @@ func suffer(t *testing.T, f Faults) evidence {
 		t.Fatal(err)
 	}
 	s.conclude()
-	c, tasks, state := s.core.Counts(), &s.stats.tasks, s.core.State()
+	c, tasks, state := s.core.Counts(), &s.stats.tasks, s.core.View()
 	result := s.stats.result(s.cfg.Setup, state, c)
 	return evidence{
 		stale: c.Stale, orphans: c.Orphans, again: c.Placed - int64(tasks.Submitted) - int64(tasks.Evicted), stayed: c.Evicted - int64(tasks.Preempted),

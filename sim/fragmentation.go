@@ -41,7 +41,7 @@ func newFragmentation(kinds []cluster.Kind, typical []cluster.Typical) *fragment
 }
 
 // follow reads what has changed, as holdings do.
-func (f *fragmentation) follow(s *cluster.State) {
+func (f *fragmentation) follow(s *cluster.View) {
 	if f == nil {
 		return
 	}
@@ -81,7 +81,7 @@ func (f *fragmentation) note(n cluster.NodeID) {
 
 // share is the part of what is free now that is a fragment; 0 if nothing is
 // free.
-func (f *fragmentation) share(s *cluster.State) float64 {
+func (f *fragmentation) share(s *cluster.View) float64 {
 	if f.all {
 		for n := range s.NodeRows() {
 			f.note(cluster.NodeID(n))
@@ -96,7 +96,7 @@ func (f *fragmentation) share(s *cluster.State) float64 {
 }
 
 // measure brings the sums up to date with the node.
-func (f *fragmentation) measure(s *cluster.State, n cluster.NodeID) {
+func (f *fragmentation) measure(s *cluster.View, n cluster.NodeID) {
 	row := &f.node[n]
 	f.waste, f.free = f.waste.Minus(wide.Of(row.waste)), f.free-row.free
 	row.stale, row.waste, row.free = false, 0, 0

@@ -52,7 +52,7 @@ func TestFragmentationFromScratch(t *testing.T) {
 				}
 				looks, different := 0, map[float64]bool{}
 				s.series.gauge("check", func() float64 {
-					got, want := s.waste.share(s.core.State()), scratch(s)
+					got, want := s.waste.share(s.core.View()), scratch(s)
 					if math.Abs(got-want) > 1e-6 {
 						t.Errorf("at %v: %g, measured from scratch %g", s.now, got, want)
 					}
@@ -134,7 +134,7 @@ func TestOverfullDevices(t *testing.T) {
 
 // scratch measures every node.
 func scratch(s *simulation) float64 {
-	state, mix := s.core.State(), s.waste.mix
+	state, mix := s.core.View(), s.waste.mix
 	waste, free := 0.0, 0.0
 	for i := range state.NodeRows() {
 		n := cluster.NodeID(i)

@@ -30,7 +30,7 @@ func newHeat() heat { return heat{every: firstStep} }
 
 // advance lets time go by, all that happened so far being done. What happens at
 // the moment of a picture is in it, so that it is taken when time goes beyond.
-func (h *heat) advance(to cluster.Time, s *cluster.State) {
+func (h *heat) advance(to cluster.Time, s *cluster.View) {
 	for h.next() < to {
 		h.makeRoom() // the next picture is of the same moment as before
 		h.pictures = append(h.pictures, picture(s))
@@ -62,7 +62,7 @@ const (
 )
 
 // picture says how full each node is now.
-func picture(s *cluster.State) []byte {
+func picture(s *cluster.View) []byte {
 	p := make([]byte, s.NodeRows())
 	for i := range p {
 		n := cluster.NodeID(i)
@@ -89,7 +89,7 @@ func fill(used, capacity cluster.Vector) byte {
 }
 
 // result ends the pictures at the moment.
-func (h *heat) result(now cluster.Time, s *cluster.State, names []string) *report.Heat {
+func (h *heat) result(now cluster.Time, s *cluster.View, names []string) *report.Heat {
 	h.advance(now+1, s)
 	r := &report.Heat{Times: make([]report.Number, len(h.pictures)), Nodes: len(names)}
 	all := make([]byte, 0, len(h.pictures)*len(names))

@@ -37,7 +37,7 @@ func unpacked(t *testing.T, text string) []byte {
 
 // picture is how full each node is, counted with fractions.
 func (d *diary) picture(s *simulation) []byte {
-	state := s.core.State()
+	state := s.core.View()
 	var p []byte
 	for i := range s.nodes.list {
 		n := cluster.NodeID(i)
@@ -112,9 +112,9 @@ func TestPicturesByLength(t *testing.T) {
 		for leap := range 2 {
 			h := newHeat()
 			for now := cluster.Time(0); leap == 0 && now < c.length; now = min(c.length, now+c.length/7+1) {
-				h.advance(now, state)
+				h.advance(now, &state.View)
 			}
-			r := h.result(c.length, state, nil)
+			r := h.result(c.length, &state.View, nil)
 			if len(r.Times) != c.pictures || h.every != c.every {
 				t.Errorf("%v: %d pictures, every %v; want %d, every %v", c.length, len(r.Times), h.every, c.pictures, c.every)
 			}

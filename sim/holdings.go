@@ -40,7 +40,7 @@ func newHoldings(kinds, classes int) holdings {
 
 // follow reads what has changed. It is called before the core trims its log,
 // which it does when a round begins, and before time goes by.
-func (h *holdings) follow(s *cluster.State) {
+func (h *holdings) follow(s *cluster.View) {
 	touches, ok := s.ChangesSince(h.read)
 	h.read = s.LogEnd()
 	if !ok { // more happened at once than the core remembers
@@ -64,7 +64,7 @@ func (h *holdings) follow(s *cluster.State) {
 }
 
 // lookAtTask brings the sums up to date with what the task holds.
-func (h *holdings) lookAtTask(s *cluster.State, row cluster.TaskID) {
+func (h *holdings) lookAtTask(s *cluster.View, row cluster.TaskID) {
 	for len(h.task) <= int(row) {
 		h.task = append(h.task, holding{})
 	}
@@ -109,7 +109,7 @@ func (h *holdings) add(o *holding, sign int64) {
 }
 
 // lookAtNode counts the node if it has a task.
-func (h *holdings) lookAtNode(s *cluster.State, n cluster.NodeID) {
+func (h *holdings) lookAtNode(s *cluster.View, n cluster.NodeID) {
 	for len(h.active) <= int(n) {
 		h.active = append(h.active, false)
 	}

@@ -74,7 +74,7 @@ type wholeness struct {
 	parts []string // what was begun in part
 }
 
-func (w *wholeness) look(s *cluster.State) {
+func (w *wholeness) look(s *cluster.View) {
 	placed, all := map[cluster.JobID]int{}, map[cluster.JobID]int{}
 	for row := range s.TaskRows() {
 		task := s.Task(cluster.TaskID(row))
@@ -100,11 +100,11 @@ func (w *wholeness) look(s *cluster.State) {
 // seen is a policy before whose rounds somebody looks at the state.
 type seen struct {
 	sched.Policy
-	look func(*cluster.State)
+	look func(*cluster.View)
 }
 
 func (p seen) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
-	p.look(t.State())
+	p.look(t.View())
 	p.Policy.Plan(t, c, budget, out)
 }
 
@@ -156,7 +156,7 @@ func TestPlansAreOvertaken(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		refused += end.Core.Counts().Refused
-		s := end.Core.State()
+		s := end.Core.View()
 		for row := range s.TaskRows() {
 			if task := s.Task(cluster.TaskID(row)); task.Phase == cluster.Waiting && s.Job(task.Job).LongRunning {
 				t.Errorf("seed %d: %s waits at the end: %s", seed, end.Names[row], end.Core.Why(cluster.TaskID(row)).Text(s.Kinds()))

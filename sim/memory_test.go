@@ -52,16 +52,16 @@ func TestWhatHasEndedIsForgotten(t *testing.T) {
 	if most := maxUnused + 1000; len(b.demands) > most || len(b.named) > most || b.unused.Len() > maxUnused {
 		t.Errorf("%d rows of shapes, %d names and %d unused after %d tasks; want at most %d", len(b.demands), len(b.named), b.unused.Len(), tasks, most)
 	}
-	if rows := s.core.State().ShapeRows(); rows != len(b.demands) {
+	if rows := s.core.View().ShapeRows(); rows != len(b.demands) {
 		t.Errorf("the core has %d rows of shapes, the world %d", rows, len(b.demands))
 	}
 	if len(b.jobs) > 0 || len(b.live) > 0 {
 		t.Errorf("%d jobs and %d tasks are remembered, and all have ended", len(b.jobs), len(b.live))
 	}
-	if rows := s.core.State().JobRows(); rows > 1000 {
+	if rows := s.core.View().JobRows(); rows > 1000 {
 		t.Errorf("the core has %d rows of jobs", rows)
 	}
-	if err := s.core.State().Check(); err != nil {
+	if err := s.core.View().Check(); err != nil {
 		t.Error(err)
 	}
 }

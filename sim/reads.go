@@ -89,7 +89,7 @@ type reads struct {
 
 // fetch counts what a run reads that begins to work now.
 func (s *simulation) fetch(row cluster.TaskID) {
-	input := s.core.State().Input(row)
+	input := s.core.View().Input(row)
 	if len(input) == 0 {
 		return
 	}

@@ -125,7 +125,7 @@ func TestCoreIsTold(t *testing.T) {
 	if err := s.play(); err != nil {
 		t.Fatal(err)
 	}
-	state := s.core.State()
+	state := s.core.View()
 	if got := state.Input(0); len(got) != 1 || got[0] != (cluster.Block{Bytes: 7, Replicas: [3]cluster.NodeID{1, 0, cluster.NoNode}}) {
 		t.Errorf("the core was told of input %v", got)
 	}

@@ -112,14 +112,14 @@ func Run(cfg Config) (report.Run, error) {
 	if cfg.Output.Invoices != nil {
 		err = firstError(err, s.stats.invoices.write(cfg.Output.Invoices, s.cfg.Classes, s.nodes.kinds[s.stats.priced].PerUnit))
 	}
-	result := s.stats.result(cfg.Setup, s.core.State(), s.core.Counts())
+	result := s.stats.result(cfg.Setup, s.core.View(), s.core.Counts())
 	result.Series = s.overTime()
-	result.Heat = s.heat.result(s.now, s.core.State(), s.nodeNames())
+	result.Heat = s.heat.result(s.now, s.core.View(), s.nodeNames())
 	result.Sample = s.sample.result()
-	result.Constraints = s.bounds.result(s.core.State(), s.now)
+	result.Constraints = s.bounds.result(s.core.View(), s.now)
 	if s.waste != nil {
 		kind := s.nodes.kinds[s.nodes.devices].Name
-		result.Fragmentation = map[string]report.Fragmentation{kind: {Final: report.Number(s.waste.share(s.core.State()))}}
+		result.Fragmentation = map[string]report.Fragmentation{kind: {Final: report.Number(s.waste.share(s.core.View()))}}
 	}
 	result.Interrupted = s.stopped || err != nil
 	if err == nil && !s.stopped {
@@ -201,7 +201,7 @@ func (s *simulation) idle() bool {
 	if s.source.more || s.kernel.busy > 0 {
 		return false
 	}
-	return s.planner.futile > maxFutile || s.core.State().InPhase(cluster.Waiting)+s.core.State().InPhase(cluster.Reserved) == 0
+	return s.planner.futile > maxFutile || s.core.View().InPhase(cluster.Waiting)+s.core.View().InPhase(cluster.Reserved) == 0
 }
 
 // maxFutile is how many moments with rounds may pass while no work is under way
@@ -213,19 +213,19 @@ const maxFutile = 100
 func (s *simulation) pass(to cluster.Time) {
 	if to > s.now {
 		s.follow()
-		s.stats.advance(to, s.core.State().Totals())
-		s.bounds.advance(s.core.State(), s.now, to, s.series.step)
+		s.stats.advance(to, s.core.View().Totals())
+		s.bounds.advance(s.core.View(), s.now, to, s.series.step)
 		s.series.advance(s.now, to)
-		s.heat.advance(to, s.core.State())
+		s.heat.advance(to, s.core.View())
 		s.now = to
 	}
 }
 
 // follow reads what has changed in the core, for what is measured over time.
 func (s *simulation) follow() {
-	s.holdings.follow(s.core.State())
-	s.waste.follow(s.core.State())
-	s.bounds.follow(s.core.State())
+	s.holdings.follow(s.core.View())
+	s.waste.follow(s.core.View())
+	s.bounds.follow(s.core.View())
 }
 
 // interrupted reports progress and asks whether to go on.
@@ -435,10 +435,10 @@ func (s *simulation) found(row cluster.TaskID, node cluster.NodeID) {
 // nextAttempt is the number that the core will give to the next run of the
 // row: one more than its last.
 func (s *simulation) nextAttempt(row cluster.TaskID) uint32 {
-	if int(row) >= s.core.State().TaskRows() {
+	if int(row) >= s.core.View().TaskRows() {
 		return 1
 	}
-	return s.core.State().Task(row).Attempt + 1
+	return s.core.View().Task(row).Attempt + 1
 }
 
 // observe tells the core what happened, and carries out what it decides at once.
@@ -476,7 +476,7 @@ func (s *simulation) reuse(in []cluster.Event, ended []ending) {
 // settle takes stock of what the core was just told: who ran for the first
 // time, and who is done.
 func (s *simulation) settle(in []cluster.Event, ended []ending) {
-	state := s.core.State()
+	state := s.core.View()
 	for _, e := range in {
 		started, ok := e.(cluster.TaskStarted)
 		if !ok {
@@ -497,7 +497,7 @@ func (s *simulation) settle(in []cluster.Event, ended []ending) {
 
 func (s *simulation) settleEnd(e ending) {
 	t := &s.tasks.list[e.task]
-	row := s.core.State().Task(e.task)
+	row := s.core.View().Task(e.task)
 	if !t.job.foreign {
 		if e.why == byItself && !t.fails && t.job.copied && t.job.done > 0 {
 			e.why = superseded // at the same moment, by one that came first

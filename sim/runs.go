@@ -216,7 +216,7 @@ func (s *simulation) effectiveAt() cluster.Time { return max(s.now, s.planner.ef
 func (s *simulation) leave(row cluster.TaskID, attempt uint32) {
 	t := &s.tasks.list[row]
 	if t.attempt == attempt && t.phase != idle {
-		s.stats.evicted(s.core.State().Task(row))
+		s.stats.evicted(s.core.View().Task(row))
 		s.stop(row)
 	} else {
 		s.removeOrphans(row, func(o orphan) bool { return o.attempt == attempt })

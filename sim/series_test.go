@@ -66,7 +66,7 @@ func (h diarySource) Next(r *trace.Record) error {
 
 // note writes down how things stand until the moment.
 func (d *diary) note(s *simulation, to cluster.Time) {
-	state := s.core.State()
+	state := s.core.View()
 	n := len(d.kinds)
 	e := entry{from: s.now, to: to, capacity: make(cluster.Vector, n), busy: make(cluster.Vector, n)}
 	for range class.Google().Rows() {
@@ -260,7 +260,7 @@ func TestSeriesAgainstADiary(t *testing.T) {
 					t.Errorf("steps of %v, want %v", s.series.step, c.steps)
 				}
 				compareColumns(t, got, d.cut(s.series.step, s.now))
-				comparePictures(t, s.heat.result(s.now, s.core.State(), s.nodeNames()), d, s.now)
+				comparePictures(t, s.heat.result(s.now, s.core.View(), s.nodeNames()), d, s.now)
 			})
 		}
 	}
@@ -270,7 +270,7 @@ func TestSeriesAgainstADiary(t *testing.T) {
 // missed.
 func TestHoldingsAfterTheLogWasTrimmed(t *testing.T) {
 	s := fourTasks(t)
-	s.holdings.follow(s.core.State())
+	s.holdings.follow(s.core.View())
 	place := func() {
 		out, _, err := s.core.Step(s.now, s.in, nil)
 		if err != nil {
@@ -289,10 +289,10 @@ func TestHoldingsAfterTheLogWasTrimmed(t *testing.T) {
 	r := s.core.Begin(0, s.now)
 	r.Run(0)
 	s.core.Finish(r, s.now, nil)
-	if _, ok := s.core.State().ChangesSince(s.holdings.read); ok {
+	if _, ok := s.core.View().ChangesSince(s.holdings.read); ok {
 		t.Fatal("the log still holds everything; the test is of no use")
 	}
-	s.holdings.follow(s.core.State())
+	s.holdings.follow(s.core.View())
 	d := &diary{kinds: s.nodes.kinds}
 	d.note(s, s.now)
 	e := d.entries[0]
@@ -304,12 +304,12 @@ func TestHoldingsAfterTheLogWasTrimmed(t *testing.T) {
 // A task that was told to leave and has room elsewhere holds both.
 func TestHoldingsOfATaskThatMoves(t *testing.T) {
 	s := fourTasks(t)
-	state := s.core.State()
+	state := stateOf(t, s)
 	refusals := []cluster.Refusal{state.Place(0, 0, 0), state.Evict(0), state.Place(0, 1, 0)}
 	if slices.ContainsFunc(refusals, cluster.Refusal.Refused) {
 		t.Fatal(refusals)
 	}
-	s.holdings.follow(state)
+	s.holdings.follow(&state.View)
 	if h := &s.holdings; h.by[bronze][0] != 2 || h.running != 1 || h.nodesActive != 2 {
 		t.Errorf("the task holds %d cpu, %d tasks run on %d nodes; want 2, 1 and 2", h.by[bronze][0], h.running, h.nodesActive)
 	}
@@ -319,7 +319,7 @@ func TestHoldingsOfATaskThatMoves(t *testing.T) {
 // same on the same row.
 func TestHoldingsOfAnotherTaskOnTheRow(t *testing.T) {
 	s := fourTasks(t)
-	state := s.core.State()
+	state := stateOf(t, s)
 	apply := func(events ...cluster.Event) {
 		for _, e := range events {
 			if err := state.Apply(0, e); err != nil {
@@ -328,7 +328,7 @@ func TestHoldingsOfAnotherTaskOnTheRow(t *testing.T) {
 		}
 	}
 	check := func(what string, of cluster.ClassID, cpu int64) {
-		s.holdings.follow(state)
+		s.holdings.follow(&state.View)
 		want := []cluster.Vector{{0}, {0}, {0}}
 		want[of][0] = cpu
 		if !slices.EqualFunc(s.holdings.by, want, slices.Equal[cluster.Vector]) || s.holdings.running != 1 {

@@ -123,7 +123,7 @@ func (a *stats) ended(t *task, account cluster.Account, why cause) {
 }
 
 // result fills in the report. Pending tasks have been explained by then.
-func (a *stats) result(setup report.Setup, state *cluster.State, counts sched.Counts) report.Run {
+func (a *stats) result(setup report.Setup, state *cluster.View, counts sched.Counts) report.Run {
 	totals := state.Totals()
 	r := report.Run{
 		Setup: setup, Nodes: totals.Nodes, Simulated: report.Seconds(a.last), Tasks: a.tasks,
@@ -178,7 +178,7 @@ func (a *stats) curves(r *report.Run) {
 // countNodes counts the nodes that have something to do, and those that have
 // too much of it. Only the world can bring that about: a node shrinks, or holds
 // what nobody here placed.
-func (a *stats) countNodes(r *report.Run, state *cluster.State) {
+func (a *stats) countNodes(r *report.Run, state *cluster.View) {
 	for i := range state.NodeRows() {
 		n := cluster.NodeID(i)
 		if !state.NodeLive(n) {
@@ -198,7 +198,7 @@ func (a *stats) countNodes(r *report.Run, state *cluster.State) {
 }
 
 // overfull says in a sentence what the node holds too much of.
-func (a *stats) overfull(state *cluster.State, n cluster.NodeID) string {
+func (a *stats) overfull(state *cluster.View, n cluster.NodeID) string {
 	used, limit := state.Used(n), state.Limit(n)
 	for k, kind := range a.kinds {
 		if used[k] > limit[k] {

@@ -42,7 +42,7 @@ func TestTier(t *testing.T) {
 		t.Errorf("all is done at %v, want 15 s: the Advanced task waits for 5 s until a node has its tier", s.now)
 	}
 	for _, n := range s.nodes.list {
-		if got, want := s.core.State().NodeSpec(s.nodes.rows[n.id]).Tier, map[uint64]int32{1: 3, 2: 2, 3: 0}[n.id]; got != want {
+		if got, want := s.core.View().NodeSpec(s.nodes.rows[n.id]).Tier, map[uint64]int32{1: 3, 2: 2, 3: 0}[n.id]; got != want {
 			t.Errorf("the core believes that node %d has tier %d, want %d", n.id, got, want)
 		}
 	}

@@ -36,7 +36,7 @@ func usages(t *testing.T, u Usage, w World, until cluster.Time, tasks ...trace.T
 				t.Fatal(err)
 			}
 		}
-		all = append(all, slices.Clone(s.core.State().Usage(0)))
+		all = append(all, slices.Clone(s.core.View().Usage(0)))
 	}
 	return all
 }

@@ -204,7 +204,7 @@ func TestGoogleSnapshotIsKept(t *testing.T) {
 	if err := s.observe(); err != nil {
 		t.Fatal(err)
 	}
-	state := s.core.State()
+	state := s.core.View()
 	if err := state.Check(); err != nil {
 		t.Error(err)
 	}

@@ -125,13 +125,13 @@ func (m *moment) explain(name string, most int) (*explained, error) {
 			answer.Unpriced = append(answer.Unpriced, lane.policy)
 			continue
 		}
-		worth, err := p.Worth(m.core.State(), m.core.Everything(i))
+		worth, err := p.Worth(m.core.View(), m.core.Everything(i))
 		if err != nil {
 			return nil, err
 		}
 		for _, w := range worth {
 			answer.Worth = append(answer.Worth, explainedWorth{
-				Policy: lane.policy, Like: m.node(w.Like), Nodes: w.Nodes, Capacity: m.amounts(m.core.State().Limit(w.Like)),
+				Policy: lane.policy, Like: m.node(w.Like), Nodes: w.Nodes, Capacity: m.amounts(m.core.View().Limit(w.Like)),
 				Tasks: w.Tasks, Least: w.Least, Most: w.Most,
 			})
 		}
@@ -141,7 +141,7 @@ func (m *moment) explain(name string, most int) (*explained, error) {
 
 // task answers about a task.
 func (m *moment) task(t cluster.TaskID, most int) (*explainedTask, error) {
-	s := m.core.State()
+	s := m.core.View()
 	lane, _ := m.lane(t)
 	task := s.Task(t)
 	answer := &explainedTask{
@@ -202,7 +202,7 @@ func shownParts(terms []flow.Term) []explainedPart {
 
 // takers lists nodes that would take the task, under a policy that has no prices.
 func (m *moment) takers(answer *explainedTask, t cluster.TaskID, most int) {
-	s := m.core.State()
+	s := m.core.View()
 	task := s.Task(t)
 	for i := range s.NodeRows() {
 		n := cluster.NodeID(i)
@@ -230,7 +230,7 @@ func (m *moment) takers(answer *explainedTask, t cluster.TaskID, most int) {
 
 // whys says why the nodes that are no candidates are none.
 func (m *moment) whys(r *sched.Reason, candidates int) explainedWhys {
-	w := explainedWhys{Nodes: max(0, r.Nodes-candidates), Unplaceable: r.Unplaceable, Gated: r.Phase == cluster.Gated, Whys: r.Refusals(m.core.State().Kinds()), Copies: r.TooFew()}
+	w := explainedWhys{Nodes: max(0, r.Nodes-candidates), Unplaceable: r.Unplaceable, Gated: r.Phase == cluster.Gated, Whys: r.Refusals(m.core.View().Kinds()), Copies: r.TooFew()}
 	if len(r.Whole.Conflict) > 0 {
 		w.Application = r.Whole.String()
 	}
@@ -242,7 +242,7 @@ func (m *moment) whys(r *sched.Reason, candidates int) explainedWhys {
 
 // waiting lists why tasks wait, what most of them wait for first.
 func (m *moment) waiting() []explainedGroup {
-	s := m.core.State()
+	s := m.core.View()
 	type likeness struct {
 		shape cluster.ShapeID
 		job   cluster.JobID // of tasks of which a node may hold only so many
@@ -284,13 +284,13 @@ func (m *moment) waiting() []explainedGroup {
 	return list
 }
 
-func (m *moment) node(n cluster.NodeID) string { return m.core.State().NodeSpec(n).Name }
+func (m *moment) node(n cluster.NodeID) string { return m.core.View().NodeSpec(n).Name }
 
 // amounts prints a vector, without kinds of which there is nothing.
 func (m *moment) amounts(v cluster.Vector) []explainedAmt {
 	list := []explainedAmt{}
 	for k, q := range v {
-		if kind := m.core.State().Kinds()[k]; q != 0 {
+		if kind := m.core.View().Kinds()[k]; q != 0 {
 			list = append(list, explainedAmt{kind.Name, kind.Format(q)})
 		}
 	}

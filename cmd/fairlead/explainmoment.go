@@ -58,7 +58,7 @@ func simulatedMoment(ctx context.Context, plan *simulation, at cluster.Time, std
 	case err != nil:
 		return nil, err
 	}
-	s := m.core.State()
+	s := m.core.View()
 	if last := s.Now(); last < m.at && m.tasks() == 0 {
 		return nil, fmt.Errorf("--at: nothing is left at %s; the last thing happened at %s", short(at), short(last))
 	}
@@ -91,7 +91,7 @@ func replayedMoment(files []string, at cluster.Time, wanted string) (*moment, er
 		}
 		m.lanes = append(m.lanes, laneAt{l.Policy, fresh})
 	}
-	s := core.State()
+	s := core.View()
 	m.names = make([]string, s.TaskRows())
 	for row := range m.names {
 		if s.Task(cluster.TaskID(row)).Phase != cluster.Absent {
@@ -136,7 +136,7 @@ func (m *moment) settle() error {
 
 // tasks counts those that the scheduler knows.
 func (m *moment) tasks() (count int) {
-	for row := range m.core.State().TaskRows() {
+	for row := range m.core.View().TaskRows() {
 		if _, ours := m.lane(cluster.TaskID(row)); ours {
 			count++
 		}
@@ -146,7 +146,7 @@ func (m *moment) tasks() (count int) {
 
 // lane is that of a task, and false if there is none in the row, or a foreign one.
 func (m *moment) lane(t cluster.TaskID) (int, bool) {
-	if m.core.State().Task(t).Phase == cluster.Absent {
+	if m.core.View().Task(t).Phase == cluster.Absent {
 		return 0, false
 	}
 	return m.core.LaneOf(t)
@@ -159,7 +159,7 @@ func (m *moment) find(name string) (cluster.TaskID, error) {
 		if _, ours := m.lane(cluster.TaskID(row)); !ours {
 			continue
 		}
-		if known == name || m.core.State().TaskName(cluster.TaskID(row)) == name {
+		if known == name || m.core.View().TaskName(cluster.TaskID(row)) == name {
 			return cluster.TaskID(row), nil
 		}
 		names = append(names, known)

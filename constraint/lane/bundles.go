@@ -65,7 +65,7 @@ func (q *posed) placing(t *sched.Trial, a constraint.Assignment, containers []in
 	q.actions = q.actions[:0]
 	for _, c := range containers {
 		task := q.problem.Containers[c].Task
-		q.actions = append(q.actions, sched.Action{Kind: sched.Place, Task: task, Attempt: t.State().Task(task).Attempt, Node: q.rows[a[c]]})
+		q.actions = append(q.actions, sched.Action{Kind: sched.Place, Task: task, Attempt: t.View().Task(task).Attempt, Node: q.rows[a[c]]})
 	}
 	return q.actions
 }
@@ -114,7 +114,7 @@ func (q *posed) moves(t *sched.Trial, a constraint.Assignment, out *sched.Plan) 
 // move adds a bundle that moves the container, and reports whether that is possible.
 func (q *posed) move(t *sched.Trial, c, to int32, out *sched.Plan) bool {
 	task := q.problem.Containers[c].Task
-	attempt := t.State().Task(task).Attempt
+	attempt := t.View().Task(task).Attempt
 	return add(t, []sched.Action{
 		{Kind: sched.Evict, Task: task, Attempt: attempt, Node: q.rows[q.problem.Containers[c].At]},
 		{Kind: sched.Place, Task: task, Attempt: attempt, Node: q.rows[to]},

@@ -60,7 +60,7 @@ func (q *posed) grow(t *sched.Trial, a constraint.Assignment, units []unit, firs
 		if r.Code != cluster.Violates {
 			return nil
 		}
-		next := q.company(t.State().Constraint(r.Constraint), a, units, with)
+		next := q.company(t.View().Constraint(r.Constraint), a, units, with)
 		if next < 0 {
 			return nil
 		}

@@ -64,7 +64,7 @@ func searched(p *constraint.Problem, _ int64) (constraint.Assignment, int64) {
 type firstFit struct{}
 
 func (firstFit) Plan(t *sched.Trial, c *sched.Changed, _ int64, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	for _, task := range c.Tasks {
 		if s.Task(task).Phase != cluster.Waiting {
 			continue
@@ -81,7 +81,7 @@ func (firstFit) Plan(t *sched.Trial, c *sched.Changed, _ int64, out *sched.Plan)
 }
 
 func (firstFit) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
-	return sched.Explain(t.State(), task)
+	return sched.Explain(t.View(), task)
 }
 
 // observe applies events without a round.
@@ -132,7 +132,7 @@ func (b *bed) step() {
 
 // where says which node each job's tasks are on: "app1: n0 n1 -".
 func (b *bed) where(job string) string {
-	s := b.core.State()
+	s := b.core.View()
 	text := job + ":"
 	for row := range s.TaskRows() {
 		task := s.Task(cluster.TaskID(row))
@@ -152,10 +152,10 @@ func (b *bed) want(lines ...string) {
 	for _, line := range lines {
 		job, _, _ := strings.Cut(line, ":")
 		if got := b.where(job); got != line {
-			b.t.Errorf("got %q, want %q\n%s", got, line, b.core.State().Picture())
+			b.t.Errorf("got %q, want %q\n%s", got, line, b.core.View().Picture())
 		}
 	}
-	if err := b.core.State().Check(); err != nil {
+	if err := b.core.View().Check(); err != nil {
 		b.t.Error(err)
 	}
 }
@@ -208,7 +208,7 @@ func TestOnlyWhatMayChangeIsPosed(t *testing.T) {
 	} {
 		tc.then()
 		if b.step(); posed != tc.want {
-			t.Errorf("posed are %q, want %q\n%s", posed, tc.want, b.core.State().Picture())
+			t.Errorf("posed are %q, want %q\n%s", posed, tc.want, b.core.View().Picture())
 		}
 	}
 }
@@ -337,7 +337,7 @@ func TestHardConstraintsHoldAsAWhole(t *testing.T) {
 // together checks that all tasks of the jobs are on nodes of one set of the group.
 func (b *bed) together(group string, jobs ...string) {
 	b.t.Helper()
-	s := b.core.State()
+	s := b.core.View()
 	sets := map[string]bool{}
 	for row := range s.TaskRows() {
 		task := s.Task(cluster.TaskID(row))
@@ -407,10 +407,10 @@ func TestContainersOfTwoComeBackTogether(t *testing.T) {
 	b.job("app1", 2, 2)
 	b.job("app2", 2, 2)
 	b.step()
-	b.observe(cluster.NodeLost{Node: b.core.State().Task(0).Node})
+	b.observe(cluster.NodeLost{Node: b.core.View().Task(0).Node})
 	b.step()
 	b.step()
-	s := b.core.State()
+	s := b.core.View()
 	for task := range cluster.TaskID(2) {
 		if !s.Task(task).Placed() || s.Task(task).Node != s.Task(task+2).Node && s.Task(task).Node != s.Task(3-task).Node {
 			t.Errorf("%s, %s\n%s", b.where("app1"), b.where("app2"), s.Picture())
@@ -444,7 +444,7 @@ func TestWhyAnApplicationWaits(t *testing.T) {
 	} {
 		b := newBed(t, lane.Options{})
 		tc.story(b)
-		s := b.core.State()
+		s := b.core.View()
 		last := cluster.TaskID(b.tasks - 1)
 		if got := b.core.Why(last); got.Code(kinds) != tc.code || got.Text(kinds) != tc.want {
 			t.Errorf("got %s: %s\nwant %s: %s\n%s", got.Code(kinds), got.Text(kinds), tc.code, tc.want, s.Picture())
@@ -462,7 +462,7 @@ func TestWhyAnApplicationWaits(t *testing.T) {
 // cause runs a round of every lane: a node changes.
 func (b *bed) cause() {
 	b.t.Helper()
-	b.observe(cluster.NodeChanged{Node: 0, Spec: *b.core.State().NodeSpec(0)})
+	b.observe(cluster.NodeChanged{Node: 0, Spec: *b.core.View().NodeSpec(0)})
 	b.step()
 }
 

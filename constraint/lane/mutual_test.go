@@ -39,7 +39,7 @@ func TestWhatIsPlannedStarts(t *testing.T) {
 		for range 3 {
 			clear(planned)
 			b.step()
-			s := b.core.State()
+			s := b.core.View()
 			for task, placed := range planned {
 				if placed && !s.Task(task).Placed() {
 					t.Fatalf("seed %d: %s is planned and waits: %s\n%s", seed, s.TaskName(task), b.core.Why(task).Text(s.Kinds()), s.Picture())
@@ -54,7 +54,7 @@ func TestWhatIsPlannedStarts(t *testing.T) {
 				b.observe(cluster.NodeLost{Node: n})
 			}
 		}
-		if err := b.core.State().Check(); err != nil {
+		if err := b.core.View().Check(); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 	}
@@ -97,7 +97,7 @@ func TestWhyTwoWait(t *testing.T) {
 		b.job("app2", 2, cpu)
 		r := b.core.Begin(0, b.now) // shows them to the policy
 		r.Run(0)
-		s := b.core.State()
+		s := b.core.View()
 		if got := b.core.Why(1); got.Text(s.Kinds()) != want {
 			t.Errorf("with %d cpu: %s\nwant %s", cpu, got.Text(s.Kinds()), want)
 		}

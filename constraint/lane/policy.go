@@ -71,7 +71,7 @@ func New(o Options) *Policy {
 
 // Plan poses, solves, and makes bundles.
 func (p *Policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	p.learn(s, c)
 	if p.waiting == 0 {
 		return
@@ -86,7 +86,7 @@ func (p *Policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 }
 
 // solve solves, and repairs if that may be.
-func (p *Policy) solve(s *cluster.State, problem *constraint.Problem, budget int64) (constraint.Assignment, int64) {
+func (p *Policy) solve(s *cluster.View, problem *constraint.Problem, budget int64) (constraint.Assignment, int64) {
 	if p.options.Repair == nil || !s.SolverReady() {
 		return p.options.Solve(problem, budget)
 	}
@@ -97,7 +97,7 @@ func (p *Policy) solve(s *cluster.State, problem *constraint.Problem, budget int
 
 // count notes which applications were planned again although they had been before: commit
 // had refused them.
-func (p *Policy) count(s *cluster.State, q *posed, planned []int32) {
+func (p *Policy) count(s *cluster.View, q *posed, planned []int32) {
 	was := p.jobs
 	p.jobs = make(map[cluster.JobID]*refusals, len(planned))
 	for _, c := range planned {
@@ -111,7 +111,7 @@ func (p *Policy) count(s *cluster.State, q *posed, planned []int32) {
 }
 
 // learn takes in what changed.
-func (p *Policy) learn(s *cluster.State, c *sched.Changed) {
+func (p *Policy) learn(s *cluster.View, c *sched.Changed) {
 	if c.All {
 		p.own, p.waiting, p.tagged = p.own[:0], 0, p.tagged[:0]
 		clear(p.jobs)
@@ -157,7 +157,7 @@ func (p *Policy) note(t cluster.TaskID, now ownTask) {
 // one bundle with it, on the state as it is at commit: what it finds there nobody can take any
 // more.
 func (p *Policy) Replan(t *sched.Trial, refused []sched.Action, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	var jobs []cluster.JobID
 	often := false
 	for _, action := range refused {
@@ -183,7 +183,7 @@ func (p *Policy) Replan(t *sched.Trial, refused []sched.Action, out *sched.Plan)
 
 // waitingTasks are the lane's tasks that wait, in the order of jobs as their first task
 // came, and then of tasks. Where Replan asks, some that waited may be gone.
-func (p *Policy) waitingTasks(s *cluster.State, wanted func(cluster.JobID) bool) []cluster.TaskID {
+func (p *Policy) waitingTasks(s *cluster.View, wanted func(cluster.JobID) bool) []cluster.TaskID {
 	var list []cluster.TaskID
 	for row := range p.own {
 		if t := cluster.TaskID(row); p.own[row].waiting && s.Task(t).Phase == cluster.Waiting && wanted(s.Task(t).Job) {

@@ -21,7 +21,7 @@ type posed struct {
 	actions []sched.Action // scratch
 }
 
-func bySeq(s *cluster.State, a, b cluster.TaskID) int {
+func bySeq(s *cluster.View, a, b cluster.TaskID) int {
 	return cmp.Compare(s.Task(a).Seq, s.Task(b).Seq)
 }
 
@@ -29,7 +29,7 @@ func bySeq(s *cluster.State, a, b cluster.TaskID) int {
 // placed. Constraints among tasks that stay where they are, whatever is planned, are left out,
 // and so are the tasks that nothing else concerns: an old cluster is full of them. But where nodes in use are
 // weighed, all tasks say which these are.
-func (p *Policy) pose(s *cluster.State, wanted func(cluster.JobID) bool) *posed {
+func (p *Policy) pose(s *cluster.View, wanted func(cluster.JobID) bool) *posed {
 	q := &posed{problem: constraint.Problem{Kinds: s.Kinds(), Objective: p.options.Objective}}
 	q.nodes(s)
 	tasks := p.waitingTasks(s, wanted)
@@ -59,7 +59,7 @@ func (p *Policy) pose(s *cluster.State, wanted func(cluster.JobID) bool) *posed 
 }
 
 // eachTagged goes through the tasks on nodes that constraints may name, but not those that leave.
-func (p *Policy) eachTagged(s *cluster.State, do func(cluster.TaskID)) {
+func (p *Policy) eachTagged(s *cluster.View, do func(cluster.TaskID)) {
 	for n := range p.tagged {
 		for _, t := range p.tagged[n] {
 			if task := s.Task(t); task.Phase != cluster.Leaving && task.Node == cluster.NodeID(n) {
@@ -70,7 +70,7 @@ func (p *Policy) eachTagged(s *cluster.State, do func(cluster.TaskID)) {
 }
 
 // movable reports whether the task, which is on a node, may be moved.
-func (p *Policy) movable(s *cluster.State, t cluster.TaskID) bool {
+func (p *Policy) movable(s *cluster.View, t cluster.TaskID) bool {
 	return p.options.Moves && int(t) < len(p.own) && p.own[t].seq == s.Task(t).Seq && s.Task(t).Phase == cluster.Running && !s.Evictable(t).Refused()
 }
 
@@ -82,7 +82,7 @@ type scope struct {
 	shapes      map[cluster.ShapeID]bool // scratch: those that were looked at, and what was found
 }
 
-func (h *scope) include(s *cluster.State, t cluster.TaskID) {
+func (h *scope) include(s *cluster.View, t cluster.TaskID) {
 	task := s.Task(t)
 	h.jobs[task.Job] = true
 	if h.shapes[task.Shape] {
@@ -95,7 +95,7 @@ func (h *scope) include(s *cluster.State, t cluster.TaskID) {
 }
 
 // concerns reports whether one of the constraints concerns tasks of the shape.
-func (h *scope) concerns(s *cluster.State, shape cluster.ShapeID) bool {
+func (h *scope) concerns(s *cluster.View, shape cluster.ShapeID) bool {
 	is, known := h.shapes[shape]
 	if !known {
 		is = slices.ContainsFunc(s.ConstraintsOf(shape), func(c cluster.ConstraintID) bool { return h.constraints[c] })
@@ -105,7 +105,7 @@ func (h *scope) concerns(s *cluster.State, shape cluster.ShapeID) bool {
 }
 
 // nodes lists the live nodes with what is left of them once what leaves has left.
-func (q *posed) nodes(s *cluster.State) {
+func (q *posed) nodes(s *cluster.View) {
 	q.node = make([]int32, s.NodeRows())
 	kinds := len(s.Kinds())
 	flat := make([]int64, 2*kinds*s.NodeRows())
@@ -132,7 +132,7 @@ func (q *posed) nodes(s *cluster.State) {
 }
 
 // groups lists the families of sets that constraints name.
-func (q *posed) groups(s *cluster.State) {
+func (q *posed) groups(s *cluster.View) {
 	each := constraint.Group{Name: cluster.EachNode}
 	for i := range q.problem.Nodes {
 		each.Sets = append(each.Sets, q.problem.Nodes[i].Name)
@@ -156,7 +156,7 @@ func (q *posed) groups(s *cluster.State) {
 }
 
 // group is the family of that name.
-func (q *posed) group(s *cluster.State, name string) constraint.Group {
+func (q *posed) group(s *cluster.View, name string) constraint.Group {
 	g := constraint.Group{Name: name, SetOf: make([]int32, len(q.rows))}
 	values := make([]string, len(q.rows))
 	for i, n := range q.rows {
@@ -180,7 +180,7 @@ func (q *posed) group(s *cluster.State, name string) constraint.Group {
 
 // containers makes applications of the tasks: those that run already first, then those that
 // wait, each in the order in which the first of its tasks came.
-func (q *posed) containers(s *cluster.State, tasks []cluster.TaskID, movable func(cluster.TaskID) bool) {
+func (q *posed) containers(s *cluster.View, tasks []cluster.TaskID, movable func(cluster.TaskID) bool) {
 	deployed, first := map[cluster.JobID]bool{}, map[cluster.JobID]cluster.Seq{}
 	for _, t := range tasks {
 		task := s.Task(t)
@@ -227,7 +227,7 @@ func (q *posed) containers(s *cluster.State, tasks []cluster.TaskID, movable fun
 }
 
 // shape is the shape of the state for the latest application.
-func (q *posed) shape(s *cluster.State, id cluster.ShapeID) constraint.Shape {
+func (q *posed) shape(s *cluster.View, id cluster.ShapeID) constraint.Shape {
 	of := s.Shape(id)
 	shape := constraint.Shape{
 		Application: int32(len(q.problem.Applications) - 1), Demand: of.Demand, Need: s.DeviceNeed(id), Tags: of.Tags, PerNode: of.PerNode,

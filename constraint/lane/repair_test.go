@@ -77,7 +77,7 @@ func TestRepairOnceReady(t *testing.T) {
 		} else {
 			b.step()
 		}
-		first, third := b.core.State().Task(0), b.core.State().Task(2)
+		first, third := b.core.View().Task(0), b.core.View().Task(2)
 		together := first.Node/2 == third.Node/2
 		if !third.Placed() || together != tc.ready || (better > 0) != tc.ready || (models > 0) != tc.ready {
 			t.Errorf("%+v: first on %d, third on %d (%v); %d of %d models made it better", tc, first.Node, third.Node, third.Phase, better, models)

@@ -17,7 +17,7 @@ const forQuestion = 100_000
 
 // Why says why the task is not placed: of its own, and of its application as a whole.
 func (p *Policy) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
-	s := t.State()
+	s := t.View()
 	r := sched.Explain(s, task)
 	if s.Task(task).Phase != cluster.Waiting || r.Unplaceable {
 		return r
@@ -34,7 +34,7 @@ func (p *Policy) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
 
 // needed are the other jobs that wait, as far as the policy has been shown, and that the job may
 // have to stand beside by a hard constraint, those that these may have to, and so on, by number.
-func (p *Policy) needed(s *cluster.State, job cluster.JobID) []cluster.JobID {
+func (p *Policy) needed(s *cluster.View, job cluster.JobID) []cluster.JobID {
 	type kind struct {
 		job   cluster.JobID
 		shape cluster.ShapeID
@@ -67,7 +67,7 @@ func (p *Policy) needed(s *cluster.State, job cluster.JobID) []cluster.JobID {
 }
 
 // mayNeed reports whether tasks of one shape may have to stand beside those of the other.
-func mayNeed(s *cluster.State, subject, target cluster.ShapeID) bool {
+func mayNeed(s *cluster.View, subject, target cluster.ShapeID) bool {
 	for _, id := range s.ConstraintsOf(subject) {
 		c := s.Constraint(id)
 		if !c.Hard {
@@ -88,7 +88,7 @@ func mayNeed(s *cluster.State, subject, target cluster.ShapeID) bool {
 
 // afresh poses the state with nothing to be placed but the jobs, as a policy would that has just
 // been shown all of it: what this one knows may be of an earlier round.
-func (p *Policy) afresh(s *cluster.State, jobs []cluster.JobID) *posed {
+func (p *Policy) afresh(s *cluster.View, jobs []cluster.JobID) *posed {
 	all := sched.Changed{All: true}
 	for n := range cluster.NodeID(s.NodeRows()) {
 		if s.NodeLive(n) {
@@ -107,7 +107,7 @@ func (p *Policy) afresh(s *cluster.State, jobs []cluster.JobID) *posed {
 
 // whole is how it stands with the application of a job that waits, placed with those of others;
 // of one that runs and lacks containers, which come one by one, it says nothing.
-func (p *Policy) whole(s *cluster.State, job cluster.JobID, with []cluster.JobID) sched.Whole {
+func (p *Policy) whole(s *cluster.View, job cluster.JobID, with []cluster.JobID) sched.Whole {
 	q := p.afresh(s, append([]cluster.JobID{job}, with...))
 	application := slices.Index(q.jobs, job)
 	app := &q.problem.Applications[application]

@@ -47,18 +47,18 @@ func Kind(kinds []cluster.Kind) int {
 
 // Terms are the same for all tasks, but for their turn: the highest priority comes
 // first.
-func (*Model) Terms(s *cluster.State, t cluster.TaskID) flow.Terms {
+func (*Model) Terms(s *cluster.View, t cluster.TaskID) flow.Terms {
 	return flow.Terms{Tier: s.Task(t).Priority, Wait: unplaced, Next: cluster.Never}
 }
 
 // Out lets tasks go anywhere.
-func (*Model) Out(_ *cluster.State, _ cluster.TaskID, arcs *flow.Arcs) {
+func (*Model) Out(_ *cluster.View, _ cluster.TaskID, arcs *flow.Arcs) {
 	arcs.Aggregator(everywhere, 0)
 }
 
 // Into is what one task of the shape more would ask for, less what the node has left;
 // then two tasks, and so on.
-func (m *Model) Into(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) (flow.Aggregator, flow.Curve) {
+func (m *Model) Into(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) (flow.Aggregator, flow.Curve) {
 	kind := Kind(s.Kinds())
 	if kind < 0 {
 		return everywhere, nil
@@ -75,7 +75,7 @@ func (m *Model) Into(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) 
 }
 
 // available is what the node has left: less than nothing where more is used than it has.
-func available(s *cluster.State, kind int, n cluster.NodeID) int64 {
+func available(s *cluster.View, kind int, n cluster.NodeID) int64 {
 	taken := s.Used(n)[kind]
 	if usage := s.Usage(n); usage != nil {
 		taken = max(taken, usage[kind])
@@ -85,12 +85,12 @@ func available(s *cluster.State, kind int, n cluster.NodeID) int64 {
 
 // price is that of so much bandwidth: a thousandth of the kind's unit costs 1, or the
 // least quantity where that is more.
-func price(s *cluster.State, kind int, quantity int64) flow.Cost {
+func price(s *cluster.View, kind int, quantity int64) flow.Cost {
 	return min(max(quantity/max(1, s.Kinds()[kind].PerUnit/1000), -most), most)
 }
 
 // Explain names both parts of the price.
-func (*Model) Explain(s *cluster.State, t cluster.TaskID, n cluster.NodeID) []flow.Term {
+func (*Model) Explain(s *cluster.View, t cluster.TaskID, n cluster.NodeID) []flow.Term {
 	kind := Kind(s.Kinds())
 	if kind < 0 {
 		return nil

@@ -50,7 +50,7 @@ func TestKind(t *testing.T) {
 
 // cluster1 is a state with a node of so much bandwidth, of which a task asks for 200, and
 // with shapes that ask for nothing, 100, and more than any price can tell.
-func cluster1(t *testing.T, perUnit int64, usage cluster.Vector) *cluster.State {
+func cluster1(t *testing.T, perUnit int64, usage cluster.Vector) *cluster.View {
 	t.Helper()
 	s := cluster.NewState([]cluster.Kind{{Name: "cpu"}, {Name: "bandwidth", PerUnit: perUnit}}, nil)
 	events := []cluster.Event{
@@ -72,7 +72,7 @@ func cluster1(t *testing.T, perUnit int64, usage cluster.Vector) *cluster.State 
 			t.Fatal(err)
 		}
 	}
-	return s
+	return &s.View
 }
 
 // TestInto works prices out by hand: the i-th task costs i times its request, less what
@@ -119,7 +119,7 @@ func TestExplain(t *testing.T) {
 		t.Errorf("it says %s, want %s", got, want)
 	}
 	none := cluster.NewState([]cluster.Kind{{Name: "cpu"}}, nil)
-	if got := m.Explain(none, 0, 0); got != nil {
+	if got := m.Explain(&none.View, 0, 0); got != nil {
 		t.Errorf("without bandwidth it says %v, want nothing", got)
 	}
 }

@@ -28,18 +28,18 @@ const (
 
 // Terms are the same for all tasks, but for their turn: the highest priority comes
 // first.
-func (*Model) Terms(s *cluster.State, t cluster.TaskID) flow.Terms {
+func (*Model) Terms(s *cluster.View, t cluster.TaskID) flow.Terms {
 	return flow.Terms{Tier: s.Task(t).Priority, Wait: unplaced, Next: cluster.Never}
 }
 
 // Out lets tasks go anywhere.
-func (*Model) Out(_ *cluster.State, _ cluster.TaskID, arcs *flow.Arcs) {
+func (*Model) Out(_ *cluster.View, _ cluster.TaskID, arcs *flow.Arcs) {
 	arcs.Aggregator(everywhere, 0)
 }
 
 // Into is what the node costs with one task of the shape more, with two, and so on. A
 // task that would bring kinds into balance is not paid for that: prices never fall.
-func (m *Model) Into(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) (flow.Aggregator, flow.Curve) {
+func (m *Model) Into(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) (flow.Aggregator, flow.Curve) {
 	m.curve = m.curve[:0]
 	last := flow.Cost(0)
 	for i := range int64(longest) {
@@ -52,7 +52,7 @@ func (m *Model) Into(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) 
 
 // price is how full the node would be with so many tasks of the shape more, on average
 // over the kinds, and by how much the fullest kind would exceed the emptiest.
-func price(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID, tasks int64) (full, uneven flow.Cost) {
+func price(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID, tasks int64) (full, uneven flow.Cost) {
 	limit, used, demand := s.Limit(n), s.Used(n), s.Shape(shape).Demand
 	most, least, sum, kinds := int64(0), int64(1)<<cluster.FractionBits, int64(0), int64(0)
 	for k, q := range demand {
@@ -72,7 +72,7 @@ func price(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID, tasks int6
 }
 
 // Explain names both parts of the price.
-func (*Model) Explain(s *cluster.State, t cluster.TaskID, n cluster.NodeID) []flow.Term {
+func (*Model) Explain(s *cluster.View, t cluster.TaskID, n cluster.NodeID) []flow.Term {
 	full, uneven := price(s, s.Task(t).Shape, n, 1)
 	return []flow.Term{{Name: "requested", Cost: full}, {Name: "imbalance", Cost: uneven}}
 }

@@ -26,7 +26,7 @@ func TestPrice(t *testing.T) {
 			}
 		}
 		var m cpumem.Model
-		_, curve := m.Into(s, 0, 0)
+		_, curve := m.Into(&s.View, 0, 0)
 		const whole = 1 << 20
 		last := 0.0
 		for i, step := range curve {

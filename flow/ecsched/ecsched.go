@@ -104,7 +104,7 @@ type policy struct {
 // fills in where each request goes.
 type round struct {
 	trial    *sched.Trial
-	state    *cluster.State
+	state    *cluster.View
 	prices   prices
 	tasks    []cluster.TaskID // of all requests
 	actions  []sched.Action   // scratch
@@ -131,15 +131,15 @@ func (p *policy) KeepsTogether() {}
 
 // Why says why the task is not placed.
 func (p *policy) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
-	if s := t.State(); s.Job(s.Task(task).Job).Together {
+	if s := t.View(); s.Job(s.Task(task).Job).Together {
 		return explainGang(s, task)
 	}
-	return sched.Explain(t.State(), task)
+	return sched.Explain(t.View(), task)
 }
 
 // Plan is one heartbeat. However small the budget, it solves once.
 func (p *policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
-	s, r := t.State(), &p.round
+	s, r := t.View(), &p.round
 	r.late = p.options.Keep
 	p.queue.Learn(s, c)
 	p.gangs.learn(s, c)

@@ -27,7 +27,7 @@ type gang struct {
 }
 
 // learn takes in what changed.
-func (g *gangs) learn(s *cluster.State, c *sched.Changed) {
+func (g *gangs) learn(s *cluster.View, c *sched.Changed) {
 	if c.All {
 		*g = gangs{solve: g.solve}
 	}
@@ -53,7 +53,7 @@ func (g *gangs) learn(s *cluster.State, c *sched.Changed) {
 }
 
 // members lists the gang's tasks, without those that have ended since.
-func (g *gangs) members(s *cluster.State, j cluster.JobID) []cluster.TaskID {
+func (g *gangs) members(s *cluster.View, j cluster.JobID) []cluster.TaskID {
 	if int(j) >= len(g.jobs) {
 		return nil
 	}
@@ -76,7 +76,7 @@ func (g *gangs) first(j cluster.JobID) bool {
 }
 
 // waiting appends the tasks of the gang that wait to the list.
-func (g *gangs) waiting(s *cluster.State, j cluster.JobID, list []cluster.TaskID) []cluster.TaskID {
+func (g *gangs) waiting(s *cluster.View, j cluster.JobID, list []cluster.TaskID) []cluster.TaskID {
 	for _, t := range g.members(s, j) {
 		if s.Task(t).Phase == cluster.Waiting {
 			list = append(list, t)
@@ -87,7 +87,7 @@ func (g *gangs) waiting(s *cluster.State, j cluster.JobID, list []cluster.TaskID
 
 // home is the node where tasks of the gang stand already, or are about to;
 // NoNode if there is none.
-func (g *gangs) home(s *cluster.State, j cluster.JobID) cluster.NodeID {
+func (g *gangs) home(s *cluster.View, j cluster.JobID) cluster.NodeID {
 	for _, t := range g.members(s, j) {
 		if n := staysOn(s.Task(t)); n != cluster.NoNode {
 			return n
@@ -106,7 +106,7 @@ func staysOn(task *cluster.Task) cluster.NodeID {
 
 // explainGang looks at every node to say why a gang's waiting tasks are not
 // placed. It asks the state alone, which may know more than the last round did.
-func explainGang(s *cluster.State, task cluster.TaskID) sched.Reason {
+func explainGang(s *cluster.View, task cluster.TaskID) sched.Reason {
 	var tasks []cluster.TaskID
 	job, home := s.Task(task).Job, cluster.NoNode
 	demand := make(cluster.Vector, len(s.Kinds()))
@@ -154,7 +154,7 @@ func explainGang(s *cluster.State, task cluster.TaskID) sched.Reason {
 
 // countGang notes why the node refuses the gang, whose demand stands in the
 // reason.
-func countGang(r *sched.Reason, s *cluster.State, tasks []cluster.TaskID, n cluster.NodeID, may bool) {
+func countGang(r *sched.Reason, s *cluster.View, tasks []cluster.TaskID, n cluster.NodeID, may bool) {
 	if !may {
 		r.NotEligible++
 		return

@@ -43,7 +43,7 @@ type prices struct {
 }
 
 // measure looks at all nodes.
-func (p *prices) measure(s *cluster.State, score Score) {
+func (p *prices) measure(s *cluster.View, score Score) {
 	p.score, p.kinds = score, len(s.Kinds())
 	p.nodes = p.nodes[:0]
 	p.most = append(p.most[:0], make([]uint64, p.kinds)...)
@@ -67,7 +67,7 @@ func (p *prices) measure(s *cluster.State, score Score) {
 }
 
 // update looks at one node again.
-func (p *prices) update(s *cluster.State, n cluster.NodeID) {
+func (p *prices) update(s *cluster.View, n cluster.NodeID) {
 	limit, used := s.Limit(n), s.Used(n)
 	from := int(n) * p.kinds
 	for k := range limit {

@@ -45,7 +45,7 @@ func TestPrice(t *testing.T) {
 		}
 		for _, score := range []Score{DotProduct, MostLoaded} {
 			var p prices
-			p.measure(s, score)
+			p.measure(&s.View, score)
 			weights, possible := p.weigh(demand, nil)
 			if !possible || !p.fits(demand, 1) {
 				t.Fatalf("%v does not fit where %v of %v is used", demand, used, small)

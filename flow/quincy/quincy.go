@@ -78,7 +78,7 @@ const (
 
 // Learn notes the racks of nodes that changed. A node that comes, goes or stands in
 // another rack may hold a part of anybody's input, if there is any.
-func (m *Model) Learn(s *cluster.State, all bool, nodes []cluster.NodeID) (again bool) {
+func (m *Model) Learn(s *cluster.View, all bool, nodes []cluster.NodeID) (again bool) {
 	if all {
 		clear(m.racks)
 		m.rackOf = m.rackOf[:0]
@@ -95,7 +95,7 @@ func (m *Model) Learn(s *cluster.State, all bool, nodes []cluster.NodeID) (again
 }
 
 // rack is the aggregator of a node: its rack, or the cluster; Nowhere if it is not there.
-func (m *Model) rack(s *cluster.State, n cluster.NodeID) flow.Aggregator {
+func (m *Model) rack(s *cluster.View, n cluster.NodeID) flow.Aggregator {
 	if !s.NodeLive(n) {
 		return flow.Nowhere
 	}
@@ -118,7 +118,7 @@ func (*Model) Moves() {}
 
 // Terms are what waiting costs so far, and for a running task what it had to fetch
 // less what it has worked: that would be lost. Both go in steps that grow with time.
-func (m *Model) Terms(s *cluster.State, t cluster.TaskID) flow.Terms {
+func (m *Model) Terms(s *cluster.View, t cluster.TaskID) flow.Terms {
 	task := s.Task(t)
 	account := task.Account.At(s.Now(), task.Phase)
 	waited, next := step(account.Waiting)
@@ -174,7 +174,7 @@ func step(d cluster.Time) (seconds int64, next cluster.Time) {
 
 // Out prefers the nodes and racks that hold much of the input; anywhere is as dear as
 // the farthest place.
-func (m *Model) Out(s *cluster.State, t cluster.TaskID, arcs *flow.Arcs) {
+func (m *Model) Out(s *cluster.View, t cluster.TaskID, arcs *flow.Arcs) {
 	total := m.locate(s, t)
 	arcs.Aggregator(everywhere, price(total, m.options.Core))
 	if total == 0 {
@@ -194,7 +194,7 @@ func (m *Model) Out(s *cluster.State, t cluster.TaskID, arcs *flow.Arcs) {
 }
 
 // fetch is what it costs the task to fetch its input to a node.
-func (m *Model) fetch(s *cluster.State, t cluster.TaskID, n cluster.NodeID) flow.Cost {
+func (m *Model) fetch(s *cluster.View, t cluster.TaskID, n cluster.NodeID) flow.Cost {
 	total := m.locate(s, t)
 	for _, h := range m.held {
 		if h.place == uint32(n) {
@@ -205,7 +205,7 @@ func (m *Model) fetch(s *cluster.State, t cluster.TaskID, n cluster.NodeID) flow
 }
 
 // locate adds up what of the task's input is where, and in all.
-func (m *Model) locate(s *cluster.State, t cluster.TaskID) (total int64) {
+func (m *Model) locate(s *cluster.View, t cluster.TaskID) (total int64) {
 	m.held, m.inRack = m.held[:0], m.inRack[:0]
 	for _, block := range s.Input(t) {
 		total += block.Bytes
@@ -260,12 +260,12 @@ func price(bytes int64, gb flow.Cost) flow.Cost {
 }
 
 // Into costs nothing: what a place costs is known when a task sets out for it.
-func (m *Model) Into(_ *cluster.State, _ cluster.ShapeID, n cluster.NodeID) (flow.Aggregator, flow.Curve) {
+func (m *Model) Into(_ *cluster.View, _ cluster.ShapeID, n cluster.NodeID) (flow.Aggregator, flow.Curve) {
 	return m.rackOf[n], nil
 }
 
 // Above racks is the cluster.
-func (*Model) Above(_ *cluster.State, a flow.Aggregator) (flow.Aggregator, flow.Cost) {
+func (*Model) Above(_ *cluster.View, a flow.Aggregator) (flow.Aggregator, flow.Cost) {
 	if a == everywhere {
 		return flow.Nowhere, 0
 	}
@@ -273,7 +273,7 @@ func (*Model) Above(_ *cluster.State, a flow.Aggregator) (flow.Aggregator, flow.
 }
 
 // Explain is what has to be fetched.
-func (m *Model) Explain(s *cluster.State, t cluster.TaskID, n cluster.NodeID) []flow.Term {
+func (m *Model) Explain(s *cluster.View, t cluster.TaskID, n cluster.NodeID) []flow.Term {
 	total := m.locate(s, t)
 	rack := m.rackHolds(n)
 	local := int64(0)

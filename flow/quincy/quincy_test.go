@@ -45,7 +45,7 @@ func TestStep(t *testing.T) {
 
 // world is four nodes in two racks, and a task that reads ten gigabytes: nine on n0
 // and, for a copy, in the other rack; one on n1 alone.
-func world(t *testing.T) (*cluster.State, cluster.TaskID) {
+func world(t *testing.T) (*cluster.View, cluster.TaskID) {
 	t.Helper()
 	s := cluster.NewState([]cluster.Kind{{Name: "slots", PerUnit: 1}}, nil)
 	events := []cluster.Event{
@@ -66,7 +66,7 @@ func world(t *testing.T) (*cluster.State, cluster.TaskID) {
 			t.Fatal(err)
 		}
 	}
-	return s, 0
+	return &s.View, 0
 }
 
 // TestFetch prices what is not on the node: a gigabyte is 1,000 from within the rack,

@@ -40,8 +40,8 @@ func BenchmarkRound(b *testing.B) {
 			b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-cpu-ms")
 			b.ReportMetric(float64(w.core.Counts().Rounds-rounds)/float64(b.N), "rounds/op")
 			b.ReportMetric(float64(w.evicted-evicted)/float64(b.N), "evicted/op")
-			b.ReportMetric(float64(w.core.State().InPhase(cluster.Waiting)), "waiting")
-			b.ReportMetric(float64(w.core.State().InPhase(cluster.Running)), "running")
+			b.ReportMetric(float64(w.core.View().InPhase(cluster.Waiting)), "waiting")
+			b.ReportMetric(float64(w.core.View().InPhase(cluster.Running)), "running")
 		})
 	}
 }
@@ -121,13 +121,13 @@ func (w *ward) submit(tasks int) {
 func (w *ward) change(tasks int) {
 	for range tasks {
 		i := w.chance.IntN(len(w.live))
-		for w.core.State().Task(w.live[i]).Phase != cluster.Running {
+		for w.core.View().Task(w.live[i]).Phase != cluster.Running {
 			i = w.chance.IntN(len(w.live))
 		}
 		t := w.live[i]
 		w.live[i] = w.live[len(w.live)-1]
 		w.live = w.live[:len(w.live)-1]
-		w.events = append(w.events, cluster.TaskEnded{Task: t, Seq: w.core.State().Task(t).Seq})
+		w.events = append(w.events, cluster.TaskEnded{Task: t, Seq: w.core.View().Task(t).Seq})
 		w.rows.Give(uint32(t))
 	}
 	w.submit(tasks)

@@ -98,7 +98,7 @@ func TestServesTheSmallestKeys(t *testing.T) {
 					evicted++
 				}
 			}
-			p, w := compare(t, m, c.core.State())
+			p, w := compare(t, m, c.core.View())
 			pinned, waits = pinned+p, waits+w
 			c.settle()
 		}
@@ -110,7 +110,7 @@ func TestServesTheSmallestKeys(t *testing.T) {
 }
 
 // compare wants nobody to wait while somebody with a greater key is served.
-func compare(t *rapid.T, m *Model, s *cluster.State) (pinned, waits int) {
+func compare(t *rapid.T, m *Model, s *cluster.View) (pinned, waits int) {
 	t.Helper()
 	free := int64(0)
 	for n := range cluster.NodeID(s.NodeRows()) {
@@ -166,13 +166,13 @@ func TestGoldIsNoVictim(t *testing.T) {
 				if d.Kind != sched.Evict {
 					continue
 				}
-				if c.core.State().Task(d.Task).Class == 0 {
-					t.Fatalf("gold is evicted:\n%s", c.core.State().Picture())
+				if c.core.View().Task(d.Task).Class == 0 {
+					t.Fatalf("gold is evicted:\n%s", c.core.View().Picture())
 				}
 				bronze++
 			}
 			c.settle()
-			urged += goldWaits(c.core.State())
+			urged += goldWaits(c.core.View())
 		}
 	})
 	if !testing.Short() && (bronze == 0 || urged == 0) {
@@ -181,7 +181,7 @@ func TestGoldIsNoVictim(t *testing.T) {
 }
 
 // goldWaits is 1 where gold waits while other gold runs.
-func goldWaits(s *cluster.State) int {
+func goldWaits(s *cluster.View) int {
 	waits, runs := 0, 0
 	for id := range cluster.TaskID(s.TaskRows()) {
 		switch task := s.Task(id); {

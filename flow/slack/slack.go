@@ -109,7 +109,7 @@ func (*Model) Ranks() {}
 func (*Model) Moves() {}
 
 // Terms are the prices that slack and importance make.
-func (m *Model) Terms(s *cluster.State, t cluster.TaskID) flow.Terms {
+func (m *Model) Terms(s *cluster.View, t cluster.TaskID) flow.Terms {
 	m.rank(s.Classes())
 	task := s.Task(t)
 	class := &s.Classes()[task.Class]
@@ -321,13 +321,13 @@ func leavable(c *cluster.Class, a cluster.Account) cluster.Time {
 }
 
 // Out lets tasks go anywhere.
-func (*Model) Out(_ *cluster.State, _ cluster.TaskID, arcs *flow.Arcs) {
+func (*Model) Out(_ *cluster.View, _ cluster.TaskID, arcs *flow.Arcs) {
 	arcs.Aggregator(everywhere, 0)
 }
 
 // Into is what the node costs by cpu-mem, in units so large that it never decides who is
 // served.
-func (m *Model) Into(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) (flow.Aggregator, flow.Curve) {
+func (m *Model) Into(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) (flow.Aggregator, flow.Curve) {
 	_, curve := m.place.Into(s, shape, n)
 	m.curve = m.curve[:0]
 	for _, c := range curve {
@@ -337,7 +337,7 @@ func (m *Model) Into(s *cluster.State, shape cluster.ShapeID, n cluster.NodeID) 
 }
 
 // Explain names the parts of the price of a node.
-func (m *Model) Explain(s *cluster.State, t cluster.TaskID, n cluster.NodeID) []flow.Term {
+func (m *Model) Explain(s *cluster.View, t cluster.TaskID, n cluster.NodeID) []flow.Term {
 	_, curve := m.Into(s, s.Task(t).Shape, n)
 	return []flow.Term{{Name: "load", Cost: curve[0].Cost}}
 }
@@ -346,7 +346,7 @@ func (m *Model) Explain(s *cluster.State, t cluster.TaskID, n cluster.NodeID) []
 // all, how much slack it would have without its class's margin, what the margin makes of
 // that, for one that runs what switching costs, and how important its class is, which
 // counts for those that are critical. Who has spent its overhead budget pays for that.
-func (m *Model) ExplainWait(s *cluster.State, t cluster.TaskID) []flow.Term {
+func (m *Model) ExplainWait(s *cluster.View, t cluster.TaskID) []flow.Term {
 	m.rank(s.Classes())
 	task := s.Task(t)
 	class := &s.Classes()[task.Class]

@@ -87,14 +87,14 @@ func TestNext(t *testing.T) {
 			return
 		}
 		for range 5 {
-			was := m.Terms(s, 0)
+			was := m.Terms(&s.View, 0)
 			if was.Next <= s.Now() {
 				t.Fatalf("at %v the price changes at %v, which is past", s.Now(), was.Next)
 			}
 			if was.Next == cluster.Never {
 				for range 5 {
 					s.Advance(s.Now() + cluster.Time(rapid.Int64Range(0, int64(cluster.Day)).Draw(t, "later")))
-					if is := m.Terms(s, 0); is.Wait != was.Wait || is.Tier != was.Tier || is.Next != cluster.Never {
+					if is := m.Terms(&s.View, 0); is.Wait != was.Wait || is.Tier != was.Tier || is.Next != cluster.Never {
 						t.Fatalf("it is %+v at %v, and was to be %+v for ever", is, s.Now(), was)
 					}
 				}
@@ -103,12 +103,12 @@ func TestNext(t *testing.T) {
 			began := s.Now()
 			for _, at := range []cluster.Time{began + (was.Next-began)/2, was.Next - 1} {
 				s.Advance(at)
-				if is := m.Terms(s, 0); is.Wait != was.Wait || is.Tier != was.Tier || is.Next != was.Next {
+				if is := m.Terms(&s.View, 0); is.Wait != was.Wait || is.Tier != was.Tier || is.Next != was.Next {
 					t.Fatalf("it is %+v at %v, and was to be %+v", is, at, was)
 				}
 			}
 			s.Advance(was.Next)
-			is := m.Terms(s, 0)
+			is := m.Terms(&s.View, 0)
 			if was.Wait != m.highest() && is.Wait == was.Wait {
 				t.Fatalf("at %v it is still %+v", was.Next, is)
 			}
@@ -134,7 +134,7 @@ type key struct {
 	slack      cluster.Time
 }
 
-func keyOf(s *cluster.State, t cluster.TaskID) key {
+func keyOf(s *cluster.View, t cluster.TaskID) key {
 	task := s.Task(t)
 	class := &s.Classes()[task.Class]
 	k := key{slack: class.Slack(task.Account.At(s.Now(), task.Phase))}
@@ -164,7 +164,7 @@ func TestOrder(t *testing.T) {
 			if s.Task(0).Phase != cluster.Waiting && s.Task(0).Phase != cluster.Running {
 				return
 			}
-			keys[i], terms[i] = keyOf(s, 0), m.Terms(s, 0)
+			keys[i], terms[i] = keyOf(&s.View, 0), m.Terms(&s.View, 0)
 			if s.Task(0).Phase == cluster.Running && !classes[s.Task(0).Class].MayLeave(s.Task(0).Account.At(s.Now(), cluster.Running)) {
 				return
 			}
@@ -253,12 +253,12 @@ func TestExplainWait(t *testing.T) {
 			return
 		}
 		m, sum := New(Standard()), flow.Cost(0)
-		for _, part := range m.ExplainWait(s, 0) {
+		for _, part := range m.ExplainWait(&s.View, 0) {
 			sum += part.Cost
 			seen[part.Name]++
 		}
-		if want := m.Terms(s, 0).Wait; sum != want {
-			t.Fatalf("%v add up to %d, want %d", m.ExplainWait(s, 0), sum, want)
+		if want := m.Terms(&s.View, 0).Wait; sum != want {
+			t.Fatalf("%v add up to %d, want %d", m.ExplainWait(&s.View, 0), sum, want)
 		}
 	})
 	for _, name := range []string{"priority", "promise", "slack", "margin", "switching", "importance", "overhead budget"} {

@@ -23,17 +23,17 @@ const unplaced flow.Cost = 1 << 29
 
 // Terms are the same for all tasks, but for their turn: the highest priority comes
 // first.
-func (*Model) Terms(s *cluster.State, t cluster.TaskID) flow.Terms {
+func (*Model) Terms(s *cluster.View, t cluster.TaskID) flow.Terms {
 	return flow.Terms{Tier: s.Task(t).Priority, Wait: unplaced, Next: cluster.Never}
 }
 
 // Out lets tasks go anywhere.
-func (*Model) Out(_ *cluster.State, _ cluster.TaskID, arcs *flow.Arcs) {
+func (*Model) Out(_ *cluster.View, _ cluster.TaskID, arcs *flow.Arcs) {
 	arcs.Aggregator(everywhere, 0)
 }
 
 // Into costs nothing: the load of the node is the price.
-func (*Model) Into(*cluster.State, cluster.ShapeID, cluster.NodeID) (flow.Aggregator, flow.Curve) {
+func (*Model) Into(*cluster.View, cluster.ShapeID, cluster.NodeID) (flow.Aggregator, flow.Curve) {
 	return everywhere, nil
 }
 
@@ -41,7 +41,7 @@ func (*Model) Into(*cluster.State, cluster.ShapeID, cluster.NodeID) (flow.Aggreg
 const longest = 64
 
 // Load is the number of tasks that the node has already.
-func (m *Model) Load(s *cluster.State, n cluster.NodeID) flow.Curve {
+func (m *Model) Load(s *cluster.View, n cluster.NodeID) flow.Curve {
 	m.curve = m.curve[:0]
 	tasks := flow.Cost(len(s.TasksOn(n)))
 	for i := range flow.Cost(longest) {
@@ -51,6 +51,6 @@ func (m *Model) Load(s *cluster.State, n cluster.NodeID) flow.Curve {
 }
 
 // Explain is the load of the node.
-func (*Model) Explain(s *cluster.State, _ cluster.TaskID, n cluster.NodeID) []flow.Term {
+func (*Model) Explain(s *cluster.View, _ cluster.TaskID, n cluster.NodeID) []flow.Term {
 	return []flow.Term{{Name: "tasks there", Cost: flow.Cost(len(s.TasksOn(n)))}}
 }

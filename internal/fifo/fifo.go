@@ -46,7 +46,7 @@ type place struct {
 
 // Learn takes in what changed. Tasks that come at once come in the order of
 // submission.
-func (q *Queue) Learn(s *cluster.State, c *sched.Changed) {
+func (q *Queue) Learn(s *cluster.View, c *sched.Changed) {
 	if c.All {
 		*q = Queue{entries: q.entries[:0], places: q.places[:0], fresh: q.fresh}
 	}
@@ -80,7 +80,7 @@ func (q *Queue) Len() int { return len(q.entries) }
 
 // Take takes the first waiting task out of the queue, and returns false when
 // there is none.
-func (q *Queue) Take(s *cluster.State) (cluster.TaskID, bool) {
+func (q *Queue) Take(s *cluster.View) (cluster.TaskID, bool) {
 	for len(q.entries) > 0 {
 		e := q.entries.Pop()
 		p := &q.places[e.task]

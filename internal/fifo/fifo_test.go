@@ -74,9 +74,9 @@ func compare(seed uint64) error {
 			}
 		}
 		chance.Shuffle(len(c.Tasks), func(i, j int) { c.Tasks[i], c.Tasks[j] = c.Tasks[j], c.Tasks[i] })
-		q.Learn(s, &c)
+		q.Learn(&s.View, &c)
 		var err error
-		if list, err = list.serve(s, &q, chance); err != nil {
+		if list, err = list.serve(&s.View, &q, chance); err != nil {
 			return fmt.Errorf("step %d: %w", step, err)
 		}
 	}
@@ -84,7 +84,7 @@ func compare(seed uint64) error {
 }
 
 // serve takes some tasks from both, and puts them back alike.
-func (list rival) serve(s *cluster.State, q *Queue, chance *rand.Rand) (rival, error) {
+func (list rival) serve(s *cluster.View, q *Queue, chance *rand.Rand) (rival, error) {
 	row := func(seq cluster.Seq) (cluster.TaskID, bool) {
 		for i := range s.TaskRows() {
 			if t := s.Task(cluster.TaskID(i)); t.Seq == seq && t.Phase == cluster.Waiting {
@@ -138,22 +138,22 @@ func TestSettled(t *testing.T) {
 		}
 	}
 	var q Queue
-	q.Learn(s, &sched.Changed{All: true, Tasks: []cluster.TaskID{1, 0}})
+	q.Learn(&s.View, &sched.Changed{All: true, Tasks: []cluster.TaskID{1, 0}})
 	for tried := range 2 {
 		if q.Settled() {
 			t.Errorf("%d of 2 tasks were tried, and the queue is settled", tried)
 		}
-		task, ok := q.Take(s)
+		task, ok := q.Take(&s.View)
 		if !ok || task != cluster.TaskID(tried) {
 			t.Fatalf("took task %d, %v; want %d", task, ok, tried)
 		}
 		q.Last(task)
 	}
-	q.Learn(s, &sched.Changed{})
+	q.Learn(&s.View, &sched.Changed{})
 	if !q.Settled() {
 		t.Error("both were tried, and the queue is not settled")
 	}
-	q.Learn(s, &sched.Changed{Nodes: []cluster.NodeID{0}})
+	q.Learn(&s.View, &sched.Changed{Nodes: []cluster.NodeID{0}})
 	if q.Settled() {
 		t.Error("a node has changed, and the queue is settled")
 	}

@@ -115,7 +115,7 @@ func (s *Scheduler) accounts() func(cluster.TaskID, cluster.Seq) *cluster.Accoun
 	if s.core == nil {
 		return nil
 	}
-	state, now := s.core.State(), s.now()
+	state, now := s.core.View(), s.now()
 	return func(row cluster.TaskID, seq cluster.Seq) *cluster.Account {
 		if int(row) >= state.TaskRows() {
 			return nil

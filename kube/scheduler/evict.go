@@ -49,7 +49,7 @@ func (s *Scheduler) leave(decisions []sched.Decision) {
 			continue
 		}
 		by := s.reservedOn(d.Node)
-		if s.core.State().Task(d.Task).Next != cluster.NoNode {
+		if s.core.View().Task(d.Task).Next != cluster.NoNode {
 			by = s.world.Of(d.Task)
 		} else if by != nil {
 			victims[by]++
@@ -65,8 +65,8 @@ func (s *Scheduler) leave(decisions []sched.Decision) {
 // to leave.
 func (s *Scheduler) reservedOn(n cluster.NodeID) *world.Pod {
 	var last *world.Pod
-	for _, t := range s.core.State().TasksOn(n) {
-		if s.core.State().Task(t).Phase == cluster.Reserved {
+	for _, t := range s.core.View().TasksOn(n) {
+		if s.core.View().Task(t).Phase == cluster.Reserved {
 			last = s.world.Of(t)
 		}
 	}

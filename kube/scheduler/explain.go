@@ -179,8 +179,8 @@ func (e *explainer) reasons(s *Scheduler, p *world.Pod) explanation {
 func (s *Scheduler) ownWords(p *world.Pod) string {
 	switch task := s.world.Task(p); {
 	case p.Stage == world.Waiting && s.reserved(task):
-		n := s.core.State().Task(task).Node
-		return fmt.Sprintf("Fairlead: node %s is kept for it until others have left.", s.core.State().NodeSpec(n).Name)
+		n := s.core.View().Task(task).Node
+		return fmt.Sprintf("Fairlead: node %s is kept for it until others have left.", s.core.View().NodeSpec(n).Name)
 	case p.Stage == world.Waiting:
 		return "Fairlead: " + s.core.Why(s.world.Task(p)).Text(s.world.Meanings()) + "."
 	}

@@ -250,8 +250,8 @@ func TestNodeThatPanics(t *testing.T) {
 type poisoned struct{ sched.Policy }
 
 func (p poisoned) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
-	for row := range cluster.TaskID(t.State().TaskRows()) {
-		if task := t.State().Task(row); task.Phase == cluster.Waiting && strings.Contains(t.State().Job(task.Job).Name, "poison") {
+	for row := range cluster.TaskID(t.View().TaskRows()) {
+		if task := t.View().Task(row); task.Phase == cluster.Waiting && strings.Contains(t.View().Job(task.Job).Name, "poison") {
 			panic("index out of range")
 		}
 	}

@@ -169,7 +169,7 @@ func (s *Scheduler) carryOut(ctx context.Context, decisions []sched.Decision) {
 
 // reserved reports whether room is being made for the task.
 func (s *Scheduler) reserved(t cluster.TaskID) bool {
-	return s.core.State().Task(t).Phase == cluster.Reserved
+	return s.core.View().Task(t).Phase == cluster.Reserved
 }
 
 // count sets the gauges.

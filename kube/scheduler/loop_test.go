@@ -432,7 +432,7 @@ func TestMistakesBackOff(t *testing.T) {
 			node++
 			b.inbox.put(func() {
 				if !b.mistakes.broken { // the core has a node of the row that the world uses next
-					row := cluster.NodeID(b.core.State().NodeRows())
+					row := cluster.NodeID(b.core.View().NodeRows())
 					if _, err := b.core.Observe(b.now(), []cluster.Event{cluster.NodeAdded{
 						Node: row, Spec: cluster.NodeSpec{Name: "planted", Capacity: make(cluster.Vector, len(b.world.Kinds()))},
 					}}, nil); err != nil {

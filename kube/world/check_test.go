@@ -21,7 +21,7 @@ import (
 func (r *rig) check() {
 	r.tb.Helper()
 	for _, check := range []func() error{
-		r.core.State().Check, r.checkStale, r.checkPlaces, r.checkStages, r.checkExits, r.checkSets, r.checkQueries, r.checkColumns,
+		r.core.View().Check, r.checkStale, r.checkPlaces, r.checkStages, r.checkExits, r.checkSets, r.checkQueries, r.checkColumns,
 	} {
 		if err := check(); err != nil {
 			r.tb.Fatalf("at %v: %v", r.now, err)
@@ -60,8 +60,8 @@ func (r *rig) checkPlaces() error {
 		for uid := range n.pods {
 			known.add(name, uid)
 		}
-		for _, t := range r.core.State().TasksOn(n.row) {
-			if task := r.core.State().Task(t); task.Phase == cluster.Reserved || task.Node != n.row {
+		for _, t := range r.core.View().TasksOn(n.row) {
+			if task := r.core.View().Task(t); task.Phase == cluster.Reserved || task.Node != n.row {
 				continue // room that others have yet to leave
 			}
 			if s := r.world.tasks[t]; s == nil || s.pod == nil {
@@ -106,7 +106,7 @@ func (r *rig) checkStages() error {
 		if p.slot == nil {
 			continue
 		}
-		if phase := r.core.State().Task(p.slot.task).Phase; !stands(p.Stage, phase) {
+		if phase := r.core.View().Task(p.slot.task).Phase; !stands(p.Stage, phase) {
 			return fmt.Errorf("pod %s has the stage %q, its task is %s", p.object.Name, p.Stage, phase)
 		}
 	}
@@ -129,7 +129,7 @@ func (r *rig) checkExits() error {
 		if p.slot == nil {
 			continue
 		}
-		task := r.core.State().Task(p.slot.task)
+		task := r.core.View().Task(p.slot.task)
 		if leaves := p.exit.leaving || p.exit.ending; leaves != (task.Phase == cluster.Leaving) {
 			return fmt.Errorf("it is %t that pod %s leaves, and its task is %s", leaves, p.object.Name, task.Phase)
 		}
@@ -172,7 +172,7 @@ func stands(stage Stage, phase cluster.Phase) bool {
 
 // checkSets works the set of every waiting pod out anew.
 func (r *rig) checkSets() error {
-	s := r.core.State()
+	s := r.core.View()
 	for _, p := range r.world.pods {
 		if p.Stage != Waiting || r.reserved(p.slot.task) {
 			continue
@@ -249,7 +249,7 @@ func (r *rig) checkColumns() error {
 	}
 	offers := map[v1.ResourceName]int{}
 	for name, n := range r.world.nodes {
-		if has, want := r.core.State().Capacity(n.row), k.capacity(n.object); !slices.Equal(has, want) {
+		if has, want := r.core.View().Capacity(n.row), k.capacity(n.object); !slices.Equal(has, want) {
 			return fmt.Errorf("node %s has capacity %v in the core, want %v", name, has, want)
 		}
 		for resource, q := range framework.NewResource(n.object.Status.Allocatable).ScalarResources {
@@ -267,7 +267,7 @@ func (r *rig) checkColumns() error {
 		}
 		info, _ := p.read()
 		requests := judge.Requests(info)
-		has := r.core.State().Shape(r.core.State().Task(p.slot.task).Shape).Demand
+		has := r.core.View().Shape(r.core.View().Task(p.slot.task).Shape).Demand
 		for i, c := range k.columns {
 			want := requests.ScalarResources[c.need.resource]
 			if c.need.resource != "" && r.judge.ProvidesDevices(c.need.resource) {

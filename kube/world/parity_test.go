@@ -89,7 +89,7 @@ func (r *rig) compare(object *v1.Pod, met tally) {
 func (r *rig) mayChoose(p *Pod) map[string]bool {
 	may := map[string]bool{}
 	for name, n := range r.world.nodes {
-		if p.Stage == Waiting && !r.core.State().AdmitsShape(p.slot.shape.row, n.row).Refused() {
+		if p.Stage == Waiting && !r.core.View().AdmitsShape(p.slot.shape.row, n.row).Refused() {
 			may[name] = true
 		}
 	}

@@ -15,7 +15,7 @@ func TestRacks(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.turn()
-		groups := r.core.State().NodeSpec(r.world.nodes["n1"].row).Groups
+		groups := r.core.View().NodeSpec(r.world.nodes["n1"].row).Groups
 		if len(groups) == 0 {
 			return ""
 		}

@@ -100,7 +100,7 @@ func (r *rig) accounts() func(cluster.TaskID, cluster.Seq) *cluster.Account {
 	if r.core == nil {
 		return nil
 	}
-	state, now := r.core.State(), r.now
+	state, now := r.core.View(), r.now
 	return func(row cluster.TaskID, seq cluster.Seq) *cluster.Account {
 		if int(row) >= state.TaskRows() || state.Task(row).Seq != seq || state.Task(row).Phase == cluster.Absent {
 			return nil
@@ -231,7 +231,7 @@ func (r *rig) observe() []sched.Decision {
 }
 
 func (r *rig) reserved(t cluster.TaskID) bool {
-	return r.core.State().Task(t).Phase == cluster.Reserved
+	return r.core.View().Task(t).Phase == cluster.Reserved
 }
 
 // leave takes decisions to evict to the world.
@@ -241,7 +241,7 @@ func (r *rig) leave(decisions []sched.Decision) {
 			continue
 		}
 		var by *Pod
-		if r.core.State().Task(d.Task).Next != cluster.NoNode {
+		if r.core.View().Task(d.Task).Next != cluster.NoNode {
 			by = r.world.Of(d.Task)
 		}
 		r.world.Evict(d, by)

@@ -24,10 +24,10 @@ func TestLargeNodeSet(t *testing.T) {
 	check := func(when string, want int) {
 		t.Helper()
 		r.turn()
-		set := r.core.State().Shape(s.task(r.world.Pod("uid-p1")).Shape).Eligible
+		set := r.core.View().Shape(s.task(r.world.Pod("uid-p1")).Shape).Eligible
 		got := 0
 		for name, n := range r.world.nodes {
-			if r.core.State().Eligible(set, n.row) {
+			if r.core.View().Eligible(set, n.row) {
 				got++
 			} else if n.object.Labels["disk"] == "ssd" {
 				t.Logf("%s: node %s is left out", when, name)

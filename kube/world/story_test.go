@@ -163,7 +163,7 @@ func (s *story) promise(l *line) error {
 func (s *story) accounted() string {
 	var out strings.Builder
 	printSlot := func(name string, of *slot) {
-		task := *s.core.State().Task(of.task)
+		task := *s.core.View().Task(of.task)
 		a := task.Account.At(s.now, task.Phase)
 		fmt.Fprintf(&out, "%s: %s, slot %d, waited %v, was starting or leaving %v, ran %v\n", name, s.world.Classes()[task.Class].Name, of.seq, a.Waiting, a.Overhead, a.Running)
 	}
@@ -269,7 +269,7 @@ func (s *story) task(p *Pod) cluster.Task {
 	if p.slot == nil {
 		return cluster.Task{}
 	}
-	return *s.core.State().Task(p.slot.task)
+	return *s.core.View().Task(p.slot.task)
 }
 
 // happen reports a line to the world.

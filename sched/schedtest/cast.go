@@ -117,7 +117,7 @@ func (s *story) grantOf(d sched.Decision) string {
 // picture is State.Picture with the story's names of tasks.
 func (s *story) picture() string {
 	numbered := regexp.MustCompile(`[^ ]+#(\d+)`)
-	return numbered.ReplaceAllStringFunc(s.core.State().Picture(), func(text string) string {
+	return numbered.ReplaceAllStringFunc(s.core.View().Picture(), func(text string) string {
 		_, number, _ := strings.Cut(text, "#")
 		seq, err := strconv.ParseUint(number, 10, 64)
 		if name, ok := s.taskNames[cluster.Seq(seq)]; ok && err == nil {
@@ -133,7 +133,7 @@ func (s *story) live(name string) (storyTask, error) {
 	if !ok {
 		return task, fmt.Errorf("there is no task %q", name)
 	}
-	if row := s.core.State().Task(task.row); row.Phase == cluster.Absent || row.Seq != task.seq {
+	if row := s.core.View().Task(task.row); row.Phase == cluster.Absent || row.Seq != task.seq {
 		return task, fmt.Errorf("%s has ended", name)
 	}
 	return task, nil
@@ -418,7 +418,7 @@ func (s *story) taskEvents(a *args, events []cluster.Event) ([]cluster.Event, er
 }
 
 func (s *story) taskEvent(what string, task storyTask, attempt int64, node cluster.NodeID) (cluster.Event, error) {
-	state := s.core.State()
+	state := s.core.View()
 	var row cluster.Task
 	if int(task.row) < state.TaskRows() {
 		row = *state.Task(task.row)

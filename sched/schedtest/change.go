@@ -34,7 +34,7 @@ func (w *world) holdSome() {
 			t.gatedNow = !slices.ContainsFunc(w.order, func(r *wRun) bool { return r.task == t && r.known && !r.orphan })
 			return cluster.TaskGated{Task: t.row, Seq: t.seq}
 		}, func() {
-			if row := w.core.State().Task(t.row); row.Seq == t.seq && row.Phase == cluster.Gated {
+			if row := w.core.View().Task(t.row); row.Seq == t.seq && row.Phase == cluster.Gated {
 				w.count["gated"]++
 				w.report(func() cluster.Event { return w.ungated(t) }, nil)
 			}

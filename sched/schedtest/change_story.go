@@ -15,7 +15,7 @@ import (
 // named of the demand and of the priority stays as it is; apart, per-node and require
 // are as named.
 func (s *story) reshapeEvents(a *args, events []cluster.Event) ([]cluster.Event, error) {
-	state := s.core.State()
+	state := s.core.View()
 	perNode, err := a.perNode()
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (s *story) protectedEvent(a *args, events []cluster.Event) ([]cluster.Event
 		return nil, err
 	}
 	return append(events, cluster.TaskProtected{
-		Task: task.row, Attempt: s.core.State().Task(task.row).Attempt, Until: until, Reason: a.value("reason"),
+		Task: task.row, Attempt: s.core.View().Task(task.row).Attempt, Until: until, Reason: a.value("reason"),
 	}), nil
 }
 

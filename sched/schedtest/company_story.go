@@ -62,7 +62,7 @@ func (c *companyStory) play(policy sched.Policy) error {
 	if err != nil {
 		return err
 	}
-	in, s := c.events(), core.State()
+	in, s := c.events(), core.View()
 	for now := cluster.Time(0); now < 10*cluster.Minute; {
 		out, wake, err := core.Step(now, in, nil)
 		if err != nil {

@@ -158,7 +158,7 @@ func (w *world) checkEmpty() error {
 			return err
 		}
 	}
-	s := w.core.State()
+	s := w.core.View()
 	if used := s.Totals().Used; slices.ContainsFunc(used, func(q int64) bool { return q != 0 }) {
 		return fmt.Errorf("every task has ended, and %v is still taken:\n%s", used, s.Picture())
 	}
@@ -181,8 +181,8 @@ func (w *world) whoWaits() string {
 		if n++; n > 3 {
 			break
 		}
-		s := w.core.State()
+		s := w.core.View()
 		text += fmt.Sprintf("\n%s %s: %s", s.TaskName(t.row), s.Task(t.row).Phase, w.core.Why(t.row).Text(s.Kinds()))
 	}
-	return text + "\n" + w.core.State().Picture()
+	return text + "\n" + w.core.View().Picture()
 }

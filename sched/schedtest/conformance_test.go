@@ -31,7 +31,7 @@ func newRestless(seed uint64) sched.Policy {
 }
 
 func (p *restless) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	if p.rounds++; p.rounds < 300 && s.TaskRows() > 0 && s.NodeRows() > 0 {
 		for range p.chance.IntN(6) {
 			id, other := cluster.TaskID(p.chance.IntN(s.TaskRows())), cluster.TaskID(p.chance.IntN(s.TaskRows()))
@@ -81,7 +81,7 @@ func (p *restless) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sch
 }
 
 // grant is mostly one that the task's shape allows.
-func (p *restless) grant(s *cluster.State, t cluster.TaskID) cluster.Vector {
+func (p *restless) grant(s *cluster.View, t cluster.TaskID) cluster.Vector {
 	shape := s.Shape(s.Task(t).Shape)
 	grant := slices.Clone(shape.Demand)
 	for k := range shape.Max {
@@ -234,7 +234,7 @@ func TestConformanceCanFail(t *testing.T) {
 			return ds
 		}})},
 		{name: "state corrupted", want: "its tasks sum to", tamper: always(&tamper{step: func(w *world) {
-			if s := w.core.State(); s.TaskRows() > 3 && s.Task(3).Placed() {
+			if s := w.core.View(); s.TaskRows() > 3 && s.Task(3).Placed() {
 				s.Task(3).Node = 2
 			}
 		}})},
@@ -255,14 +255,14 @@ func TestConformanceCanFail(t *testing.T) {
 			}
 			c.Tasks = kept
 		}, nil)},
-		{name: "tireless policy", want: "round after round", policy: wrap(nil, func(t *sched.Trial, out *sched.Plan) { out.Wake = t.State().Now() })},
+		{name: "tireless policy", want: "round after round", policy: wrap(nil, func(t *sched.Trial, out *sched.Plan) { out.Wake = t.View().Now() })},
 		{name: "policy of chance", want: "the same seed decides differently", policy: func() func(uint64) sched.Policy {
 			calls := uint64(0)
 			return func(uint64) sched.Policy { calls++; return newRestless(calls) }
 		}()},
 		{name: "policy that sees where it is", want: "differently on a view", policy: func(uint64) sched.Policy { return &shy{} }},
 		{name: "policy that panics", want: "the policy panicked", policy: wrap(func(t *sched.Trial, _ *sched.Changed) {
-			if t.State().TaskRows() > 30 && t.State().LogEnd() == 0 {
+			if t.View().TaskRows() > 30 && t.View().LogEnd() == 0 {
 				panic("too many tasks")
 			}
 		}, nil)},
@@ -340,8 +340,8 @@ type shy struct {
 func (p *shy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
 	p.seen.All = p.seen.All || c.All
 	p.seen.Tasks = append(p.seen.Tasks, c.Tasks...)
-	if p.wait = !p.wait; p.wait && t.State().LogEnd() == 0 {
-		out.Wake = t.State().Now() + cluster.Second
+	if p.wait = !p.wait; p.wait && t.View().LogEnd() == 0 {
+		out.Wake = t.View().Now() + cluster.Second
 		return
 	}
 	p.plain.Plan(t, &p.seen, budget, out)

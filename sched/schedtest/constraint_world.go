@@ -79,7 +79,7 @@ const settledToo = 2
 // violations is how many subjects violate each hard constraint that the core knows, in
 // the alternative with the fewest; with those that are leaving, and without.
 func (w *world) violations() (all [constraintCount][settledToo]int) {
-	s := w.core.State()
+	s := w.core.View()
 	for row := range all {
 		c := s.Constraint(cluster.ConstraintID(row))
 		if c == nil || !c.Hard {
@@ -128,7 +128,7 @@ func (w *world) violating(b *cluster.Bound, settled bool) (violating int) {
 // members are those of whom the bound speaks. A task that moves has one on each of its nodes, and
 // one alone if these are in the same set.
 func (w *world) members(b *cluster.Bound, settled bool) (members []member) {
-	s := w.core.State()
+	s := w.core.View()
 	byShape := make([]member, s.ShapeRows())
 	for i := range byShape {
 		byShape[i].subject, byShape[i].target = b.Affects(s.Shape(cluster.ShapeID(i)).Tags)
@@ -174,7 +174,7 @@ func (w *world) heldTo(before [constraintCount][settledToo]int) error {
 		for settled, was := range before[row] {
 			if now[settled] > was {
 				return fmt.Errorf("decisions let %d subjects violate %+v, %d did before (those leaving left out: %t)",
-					now[settled], *w.core.State().Constraint(cluster.ConstraintID(row)), was, settled == 1)
+					now[settled], *w.core.View().Constraint(cluster.ConstraintID(row)), was, settled == 1)
 			}
 		}
 	}
@@ -185,7 +185,7 @@ func (w *world) heldTo(before [constraintCount][settledToo]int) error {
 // it. Copies that a policy places together may be barred by one another, which nobody
 // looks at here.
 func (w *world) barred(t *wTask) bool {
-	s := w.core.State()
+	s := w.core.View()
 	if int(t.row) >= s.TaskRows() || s.Task(t.row).Seq != t.seq || s.Task(t.row).Phase != cluster.Waiting || !s.Constrained(t.shape) {
 		return false
 	}

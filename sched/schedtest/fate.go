@@ -291,7 +291,7 @@ func (w *world) find(n *wNode, job *wJob) {
 		}
 		return cluster.TaskFound{Task: t.row, Seq: t.seq, Node: n.row, Devices: devices, Grant: w.shapes[t.shape].Max}
 	}, func() {
-		task := w.core.State().Task(t.row)
+		task := w.core.View().Task(t.row)
 		if task.Seq != t.seq || task.Phase != cluster.Running {
 			return
 		}
@@ -407,7 +407,7 @@ func (w *world) begin(r *wRun) {
 	}, func() {
 		// Whether anybody wants it is for the core to say; and if nobody does,
 		// to say that it must leave.
-		task := w.core.State().Task(r.id.task)
+		task := w.core.View().Task(r.id.task)
 		wanted := task.Seq == r.task.seq && task.Placed() && task.Attempt == r.id.attempt
 		r.orphan = r.orphan || r.reported && r.present && !wanted
 	})
@@ -543,7 +543,7 @@ func (w *world) awaitsOthers(t *wTask) bool {
 		if other.job != t.job || other.gone {
 			continue
 		}
-		task := w.core.State().Task(other.row)
+		task := w.core.View().Task(other.row)
 		if task.Seq == other.seq && task.Placed() {
 			return false
 		}

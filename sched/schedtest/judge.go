@@ -132,7 +132,7 @@ func (w *world) devices(n *wNode, shape cluster.Shape, set cluster.DeviceSet) er
 
 // check holds the core to what must be true after every step.
 func (w *world) check() error {
-	s := w.core.State()
+	s := w.core.View()
 	if err := s.Check(); err != nil {
 		return err
 	}

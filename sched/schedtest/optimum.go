@@ -193,11 +193,11 @@ func (c *smallCase) play(policy sched.Policy) (waiting int, err error) {
 	if now, err = c.settle(core, now, c.events()); err != nil {
 		return 0, err
 	}
-	waiting = core.State().InPhase(cluster.Waiting)
+	waiting = core.View().InPhase(cluster.Waiting)
 	var ends []cluster.Event
 	for i := range c.tasks {
 		id := cluster.TaskID(len(c.room) + i)
-		if task := core.State().Task(id); task.Placed() && c.chance.IntN(2) == 0 {
+		if task := core.View().Task(id); task.Placed() && c.chance.IntN(2) == 0 {
 			ends = append(ends, cluster.TaskEnded{Task: id, Seq: task.Seq})
 		}
 	}
@@ -263,17 +263,17 @@ func (c *smallCase) settle(core *sched.Core, now cluster.Time, events []cluster.
 			idle = 0
 		}
 		if len(events) == 0 && (wake == cluster.Never || idle == 5) {
-			return now, c.nothingFits(core.State())
+			return now, c.nothingFits(core.View())
 		}
 		if now++; len(events) == 0 {
 			now = max(now, wake)
 		}
 	}
-	return now, fmt.Errorf("still moves tasks after 100 steps:\n%s", core.State().Picture())
+	return now, fmt.Errorf("still moves tasks after 100 steps:\n%s", core.View().Picture())
 }
 
 // nothingFits names a waiting task that fits on some node.
-func (c *smallCase) nothingFits(s *cluster.State) error {
+func (c *smallCase) nothingFits(s *cluster.View) error {
 	for i := range c.tasks {
 		id := cluster.TaskID(len(c.room) + i)
 		for n := range c.room {

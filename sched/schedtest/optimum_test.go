@@ -82,7 +82,7 @@ type brief struct {
 }
 
 func (p *brief) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	if p.rounds > 0 {
 		p.plain.Plan(t, c, budget, out)
 	}

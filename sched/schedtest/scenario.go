@@ -203,7 +203,7 @@ func (s *story) command(d *datadriven.TestData) (string, error) {
 		}
 	}
 	if err == nil && s.core != nil {
-		err = s.core.State().Check()
+		err = s.core.View().Check()
 	}
 	return out, err
 }
@@ -370,8 +370,8 @@ func (s *story) time(a *args) (cluster.Time, error) {
 		return 0, err
 	case t < 0:
 		return 0, fmt.Errorf("%s needs a time, such as t=5s", a.of)
-	case t < s.core.State().Now():
-		return 0, fmt.Errorf("%s at %v, but it is %v already", a.of, t, s.core.State().Now())
+	case t < s.core.View().Now():
+		return 0, fmt.Errorf("%s at %v, but it is %v already", a.of, t, s.core.View().Now())
 	}
 	return t, a.done()
 }
@@ -532,7 +532,7 @@ func (s *story) inspect(a *args) (string, error) {
 	if a.of == "why" {
 		return s.core.Why(task.row).Text(s.kinds) + "\n", a.done()
 	}
-	row := s.core.State().Task(task.row)
-	account := row.Account.At(s.core.State().Now(), row.Phase)
+	row := s.core.View().Task(task.row)
+	account := row.Account.At(s.core.View().Now(), row.Phase)
 	return fmt.Sprintf("waiting %v, overhead %v, running %v, first run %v\n", account.Waiting, account.Overhead, account.Running, account.FirstRun), a.done()
 }

@@ -42,8 +42,8 @@ func (p *scripted) Plan(t *sched.Trial, c *sched.Changed, _ int64, out *sched.Pl
 				p.err = fmt.Errorf("%s %s %s: there is no such task, or no such node", l.kind, l.task, l.node)
 				return
 			}
-			a.Task, a.Attempt = task.row, t.State().Task(task.row).Attempt
-			if a.Grant, p.err = grantOf(t.State(), task.row, l.grant); p.err != nil {
+			a.Task, a.Attempt = task.row, t.View().Task(task.row).Attempt
+			if a.Grant, p.err = grantOf(t.View(), task.row, l.grant); p.err != nil {
 				return
 			}
 			out.Add(a)
@@ -55,7 +55,7 @@ func (p *scripted) Plan(t *sched.Trial, c *sched.Changed, _ int64, out *sched.Pl
 }
 
 // grantOf reads what a line of a plan grants; nil where it says nothing.
-func grantOf(s *cluster.State, t cluster.TaskID, words []string) (cluster.Vector, error) {
+func grantOf(s *cluster.View, t cluster.TaskID, words []string) (cluster.Vector, error) {
 	if len(words) == 0 {
 		return nil, nil
 	}
@@ -74,7 +74,7 @@ func grantOf(s *cluster.State, t cluster.TaskID, words []string) (cluster.Vector
 
 // Why is the plain explanation.
 func (p *scripted) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
-	return sched.Explain(t.State(), task)
+	return sched.Explain(t.View(), task)
 }
 
 // plain is the simplest policy that works: each waiting task of its lane, in
@@ -87,7 +87,7 @@ type plain struct {
 
 // Plan is one pass over all waiting tasks and nodes.
 func (p *plain) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
-	s := t.State()
+	s := t.View()
 	if c.All {
 		p.mine = map[cluster.TaskID]bool{}
 	}
@@ -119,7 +119,7 @@ func (p *plain) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.
 
 // Why is the plain explanation.
 func (*plain) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
-	return sched.Explain(t.State(), task)
+	return sched.Explain(t.View(), task)
 }
 
 // parsePlan reads bundles, one a line: "evict a/0; place b/0 on n1".

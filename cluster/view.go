@@ -1,0 +1,39 @@
+package cluster
+
+// This file is the door through which everybody but the core looks at a cluster. All methods
+// that only read are View's, in the files of what they read; those that change something are
+// State's.
+
+// View is what may be read of one cluster, by policies and by everybody else. Who has one
+// changes nothing through it. It is true until the next change of its State.
+type View struct {
+	kinds   []Kind
+	devices int // the kind that comes in devices; -1 if there is none
+	classes []Class
+	now     Time
+	log     log
+	solver  bool // of integer programs: it may be asked
+
+	// Nodes. The vectors of all nodes lie one after the other, len(kinds)
+	// quantities a node.
+	node     []nodeRow
+	live     []bool // whether the row holds a node; apart, as everybody asks
+	capacity []int64
+	limit    []int64  // capacity times over-commit
+	used     []int64  // demand of what is reserved, starting, running or leaving
+	leaving  []int64  // the part of used that is leaving
+	usage    []Vector // as reported, empty where it was not; no longer than need be
+	total    Totals
+
+	task  []Task
+	input [][]Block // of tasks; no longer than need be
+	job   []Job
+	shape []shapeRow
+	set   []setRow // row AllNodes is unused
+
+	constraints *constraintTable // nil until the first is defined
+
+	made    [Tables]int // how many rows of each table events have made so far
+	inPhase [phases]int
+	orphans map[run]orphan
+}
