@@ -38,7 +38,7 @@ flow.bounds: 22 17 to be taken apart: the memory of one turn from the gap of the
 flow.network: 58 113 to be taken apart: its groups of fields are to become types
 flow/pack.Packer: 18 17 solver state, flat arrays
 internal/manifest.Spec: 17 2 a parser: the fields of a document
-kube/scheduler.Scheduler: 23 48 to be taken apart: recording and metrics from the loop
+kube/scheduler.Scheduler: 23 47 to be taken apart: recording and metrics from the loop
 kube/testbed.Bed: 12 41 a test world: real clusters
 kube/world.Pod: 25 7 to be taken apart: its stage from what was read of it
 kube/world.World: 43 117 to be taken apart: its groups of fields are to become types

@@ -32,6 +32,8 @@ type (
 const (
 	// NoNode stands where there is no node.
 	NoNode NodeID = math.MaxUint32
+	// NoTask stands where there is no task.
+	NoTask TaskID = math.MaxUint32
 	// AllNodes is the set of every live node. It needs no definition.
 	AllNodes SetID = 0
 )

@@ -17,6 +17,7 @@ type Core struct {
 	trimmed uint64  // where the change log ended when it was last trimmed
 	counts  Counts
 	copies  copies
+	ledger  ledger
 	before  []cluster.Violation // scratch of commit
 }
 
@@ -198,7 +199,9 @@ func (c *Core) promote(n cluster.NodeID, out []Decision) []Decision {
 			return out
 		}
 		if phase == cluster.Starting {
-			out = append(out, c.decision(Place, t))
+			d := c.decision(Place, t)
+			d.Purpose = c.ledger.placed(t)
+			out = append(out, d)
 		}
 	}
 }
@@ -411,6 +414,7 @@ func (c *Core) commit(lane int, bundle []Action, out []Decision) ([]Decision, bo
 	}
 	from := c.state.LogEnd()
 	c.state.Keep()
+	c.ledger.enter(&c.state.View, bundle, out[before:])
 	for _, a := range bundle {
 		switch a.Kind {
 		case Place:

@@ -122,9 +122,11 @@ type Decision struct {
 	Node    cluster.NodeID
 	Devices cluster.DeviceSet // of Place: which of the node the task has
 	Grant   cluster.Vector    // of Place and Resize: how much it has; nil is the demand of its shape
+
+	Purpose Purpose
 }
 
-// Equal reports whether d and o are the same in every field.
+// Equal reports whether d and o do the same, whatever it is for: recordings do not hold that.
 func (d Decision) Equal(o Decision) bool {
 	return d.Kind == o.Kind && d.Task == o.Task && d.Seq == o.Seq && d.Attempt == o.Attempt && d.Node == o.Node && d.Devices == o.Devices &&
 		slices.Equal(d.Grant, o.Grant)

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
-	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/kube/metrics"
 	"fairlead.dev/fairlead/kube/world"
 	"fairlead.dev/fairlead/sched"
@@ -40,37 +39,25 @@ func (s *Scheduler) dismiss(ctx context.Context) {
 	}
 }
 
-// leave takes decisions to evict to the world, after all decisions of the moment
-// are known: who moves, and for whom the others make room, stands in the core.
+// leave takes decisions to evict to the world.
 func (s *Scheduler) leave(decisions []sched.Decision) {
 	victims := map[*world.Pod]int{}
 	for _, d := range decisions {
 		if d.Kind != sched.Evict {
 			continue
 		}
-		by := s.reservedOn(d.Node)
-		if s.core.View().Task(d.Task).Next != cluster.NoNode {
-			by = s.world.Of(d.Task)
-		} else if by != nil {
-			victims[by]++
+		var by *world.Pod
+		if t, serves := d.Purpose.Serves(); serves {
+			by = s.world.Of(t)
+			if t != d.Task && by != nil {
+				victims[by]++
+			}
 		}
 		s.world.Evict(d, by)
 	}
 	for _, count := range victims {
 		s.Metrics.Evictions.Preempted(count)
 	}
-}
-
-// reservedOn is the pod that was last given room on the node which others have yet
-// to leave.
-func (s *Scheduler) reservedOn(n cluster.NodeID) *world.Pod {
-	var last *world.Pod
-	for _, t := range s.core.View().TasksOn(n) {
-		if s.core.View().Task(t).Phase == cluster.Reserved {
-			last = s.world.Of(t)
-		}
-	}
-	return last
 }
 
 // evict sends the request and returns at once.

@@ -241,8 +241,8 @@ func (r *rig) leave(decisions []sched.Decision) {
 			continue
 		}
 		var by *Pod
-		if r.core.View().Task(d.Task).Next != cluster.NoNode {
-			by = r.world.Of(d.Task)
+		if t, serves := d.Purpose.Serves(); serves {
+			by = r.world.Of(t)
 		}
 		r.world.Evict(d, by)
 	}

@@ -98,7 +98,11 @@ func (c *cast) decision(d sched.Decision) string {
 	case d.Node == cluster.NoNode:
 		return fmt.Sprintf("%s %s attempt %d", d.Kind, c.runNames[key], d.Attempt)
 	}
-	return fmt.Sprintf("%s %s%s%s attempt %d", d.Kind, c.runNames[key], at, c.nodeName(d.Node), d.Attempt)
+	purpose := ""
+	if t, serves := d.Purpose.Serves(); serves && t != d.Task {
+		purpose = " for " + c.taskInRow(t)
+	}
+	return fmt.Sprintf("%s %s%s%s attempt %d%s", d.Kind, c.runNames[key], at, c.nodeName(d.Node), d.Attempt, purpose)
 }
 
 // grantOf prints what a decision grants: " with cpu=3 memory=2"; nothing where that is
