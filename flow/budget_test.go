@@ -312,7 +312,7 @@ func TestBudgetMissesNothing(t *testing.T) {
 			})
 			least := 100
 			if testing.Short() { // a fifth as many worlds are drawn
-				least = 10
+				least /= 5
 			}
 			if cut < least {
 				t.Errorf("only %d rounds were cut, so that this shows little", cut)
