@@ -31,7 +31,8 @@ constraint/lane: cluster constraint constraint/conflict sched
 constraint/conflict: cluster constraint constraint/board
 constraint/constrainttest: cluster constraint
 constraint/planted: cluster constraint
-constraint/request: cluster constraint constraint/conflict constraint/exact constraint/file constraint/kubernetes internal/document
+constraint/request: cluster constraint constraint/file constraint/kubernetes internal/document
+constraint/outcome: cluster constraint constraint/conflict constraint/exact constraint/request
 constraint/board: cluster constraint
 constraint/greedy: cluster constraint constraint/board
 constraint/file: cluster constraint internal/document
@@ -39,26 +40,31 @@ constraint/search: cluster constraint constraint/board constraint/greedy
 constraint/exact: cluster constraint constraint/board ilp
 constraint/kubernetes: cluster internal/manifest
 constraint/kubernetes/kubernetestest: cluster constraint/kubernetes internal/manifest
-class: cluster internal/nearest internal/wide queue/promethee
+class: cluster internal/document internal/nearest internal/wide queue/promethee
 sched: cluster
+sched/book: cluster internal/heap sched
+sched/evict: cluster sched
 sched/schedtest: cluster sched
-policies: cluster constraint constraint/exact constraint/greedy constraint/lane constraint/search flow flow/bandwidth flow/cpumem flow/ecsched flow/quincy flow/slack flow/spread ilp internal/nearest mcmf queue sched
-flow: cluster flow/pack internal/heap mcmf sched
+policies: cluster constraint constraint/exact constraint/greedy constraint/lane constraint/search flow flow/bandwidth flow/cpumem flow/ecsched flow/quincy flow/slack flow/spread ilp internal/nearest mcmf queue queue/fragmentation sched sched/book
+policies/chosen: class cluster policies queue/promethee recording sched
+policies/chosen/chosentest: policies policies/chosen
+flow: cluster flow/pack internal/heap mcmf sched sched/book sched/evict
 flow/spread: cluster flow
 flow/cpumem: cluster flow
 flow/quincy: cluster flow
 flow/bandwidth: cluster flow
 flow/slack: cluster flow flow/cpumem
 flow/pack:
-queue: cluster internal/fifo internal/heap queue/promethee sched
+queue: cluster internal/heap queue/fragmentation queue/promethee sched sched/book sched/evict
+queue/fragmentation: cluster
 queue/promethee:
-flow/ecsched: cluster internal/fifo internal/heap mcmf sched
-internal/fifo: cluster internal/heap sched
+flow/ecsched: cluster internal/heap mcmf sched sched/book
 internal/heap:
 internal/document: internal/nearest
 internal/manifest: cluster
 internal/nearest:
 internal/strict: internal/nearest
+internal/unpack:
 internal/wide:
 ilp:
 ilp/highs: ilp
@@ -69,12 +75,12 @@ mcmf/race: mcmf
 recording: cluster internal/strict mcmf sched
 report: cluster internal/strict
 report/page: report
-sim: class cluster constraint internal/heap internal/wide report sched sim/trace
-sim/trace: cluster internal/nearest
+sim: class cluster constraint internal/heap internal/wide queue/fragmentation report sched sim/trace
+sim/trace: cluster internal/nearest queue/fragmentation
 sim/trace/google2011: cluster sim/trace
-sim/trace/stream: cluster sim/trace
+sim/trace/stream: cluster queue/fragmentation sim/trace
 sim/trace/qos: cluster sim/trace
-sim/trace/openb: cluster sim/trace
+sim/trace/openb: cluster queue/fragmentation sim/trace
 sim/trace/dlrm: cluster sim/trace
 sim/trace/swf: cluster sim/trace
 sim/trace/ecsched: cluster sim/trace
@@ -82,14 +88,17 @@ sim/trace/kubernetes: cluster constraint constraint/kubernetes internal/manifest
 sim/trace/place: cluster constraint constraint/request sim/trace
 internal/kmeans:
 internal/mutants:
-sim/workload: cluster internal/heap internal/kmeans sim/trace
+sim/workload: cluster internal/heap internal/kmeans queue/fragmentation sim/trace
+setup: class cluster constraint/request flow ilp internal/document internal/nearest internal/unpack internal/wide mcmf policies policies/chosen queue/fragmentation recording report sched sim sim/trace sim/trace/dlrm sim/trace/ecsched sim/trace/google2011 sim/trace/kubernetes sim/trace/openb sim/trace/place sim/trace/qos sim/trace/stream sim/trace/swf sim/workload
+explain: cluster flow internal/nearest recording report sched
 experiment: class cluster constraint constraint/greedy constraint/planted constraint/request constraint/search internal/nearest policies report sched sim sim/trace sim/trace/dlrm sim/trace/ecsched sim/trace/google2011 sim/trace/openb sim/trace/place sim/trace/qos sim/workload
-cmd/fairlead: *
+cli: *
+cmd/fairlead: cli
 `
 
 // pure packages decide. They see no clock, chance, network, file, lock or log,
 // start no goroutine and keep nothing between calls but what they return.
-const pure = `cluster constraint constraint/board constraint/conflict constraint/exact constraint/greedy constraint/kubernetes constraint/lane constraint/planted constraint/search flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread ilp internal/fifo internal/heap internal/kmeans internal/manifest internal/nearest internal/wide mcmf policies queue queue/promethee sched`
+const pure = `cluster constraint constraint/board constraint/conflict constraint/exact constraint/greedy constraint/kubernetes constraint/lane constraint/planted constraint/search flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread ilp internal/heap internal/kmeans internal/manifest internal/nearest internal/wide mcmf policies queue queue/fragmentation queue/promethee sched sched/book sched/evict`
 
 // Each of these stands for itself and for all packages below it, except that
 // math/rand/v2 is welcome everywhere: its source is passed in.

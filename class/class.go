@@ -10,6 +10,7 @@ import (
 	"math"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/document"
 	"fairlead.dev/fairlead/queue/promethee"
 )
 
@@ -69,12 +70,16 @@ func (t *Table) ByName(name string) (cluster.ClassID, bool) {
 	return 0, false
 }
 
-// Find is ByName, with an error that says which name is near.
-func (t *Table) Find(name string) (cluster.ClassID, error) {
+// Of is the class of a task: the one that it names, or that of its priority where it names
+// none. If there is none of that name, an error says which name is near.
+func (t *Table) Of(name string, named bool, priority int32) (cluster.ClassID, error) {
+	if !named {
+		return t.ByPriority(priority), nil
+	}
 	if id, known := t.ByName(name); known {
 		return id, nil
 	}
-	return 0, fmt.Errorf("no such class; %s", meant(name, t.Names()))
+	return t.ByPriority(priority), fmt.Errorf("no such class; %s", document.Meant(name, t.Names()))
 }
 
 // ByPriority is the class of tasks that say nothing but their priority; the last one

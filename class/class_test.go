@@ -42,11 +42,16 @@ func TestByPriority(t *testing.T) {
 	}
 }
 
-func TestFind(t *testing.T) {
-	if id, err := Google().Find("silver"); err != nil || id != 1 {
+// TestOf: the class that a task names goes before its priority, and where there is none of
+// that name, the error goes with the class of the priority.
+func TestOf(t *testing.T) {
+	if id, err := Google().Of("silver", true, 11); err != nil || id != 1 {
 		t.Errorf("silver is %d, %v", id, err)
 	}
-	if _, err := Google().Find("slver"); err == nil || err.Error() != "no such class; did you mean silver?" {
-		t.Errorf("error %v", err)
+	if id, err := Google().Of("silver", false, 11); err != nil || id != 0 {
+		t.Errorf("priority 11 leads to %d, %v", id, err)
+	}
+	if id, err := Google().Of("slver", true, 11); id != 0 || err == nil || err.Error() != "no such class; did you mean silver?" {
+		t.Errorf("class %d, error %v", id, err)
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"strings"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/document"
 	"fairlead.dev/fairlead/internal/nearest"
 	"fairlead.dev/fairlead/queue/promethee"
 )
@@ -45,7 +45,7 @@ func Load(name string) (*Table, error) {
 			return p.Table(), nil
 		}
 	}
-	text, err := os.ReadFile(name)
+	text, err := document.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, `/\.`) {
 		return nil, nearest.Unknown("table of classes", name, PresetNames())
 	}

@@ -133,7 +133,7 @@ func (p *Price) Charge(used wide.Number, perUnit int64, isCopy bool) Charge {
 
 // item is usage × UnitHour / perUnit / hour, times each of the shares.
 func (p *Price) item(used wide.Number, perUnit int64, shares ...cluster.Share) Money {
-	by, over := []int64{int64(p.UnitHour)}, []int64{max(perUnit, 1), int64(cluster.Hour)}
+	by, over := append(make([]int64, 0, 4), int64(p.UnitHour)), append(make([]int64, 0, 4), max(perUnit, 1), int64(cluster.Hour)) // on the stack
 	for _, share := range shares {
 		by, over = append(by, int64(share)), append(over, int64(cluster.Whole))
 	}

@@ -8,36 +8,26 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/document"
 )
 
 // This file reads single values: shares, times with units, levels, numbers. Shares and
 // times are whole numbers of millionths and microseconds, and are read exactly: what
 // is finer is refused, and nothing is rounded.
 
-// text is a value that is a text.
-func (d *decoder) text(v value) string {
-	if v.node.Kind != yaml.ScalarNode {
-		d.complain(v, "expected one value, found a list or fields")
-		return ""
-	}
-	return strings.TrimSpace(v.node.Value)
-}
-
 // share reads a share, from so many millionths to the most.
-func (d *decoder) share(v value, least, most cluster.Share) cluster.Share {
-	text := d.text(v)
+func (d *decoder) share(v document.Value, least, most cluster.Share) cluster.Share {
+	text := d.Text(v)
 	want := fmt.Sprintf("want 0 to %v", most)
 	if least > 0 {
 		want = fmt.Sprintf("want more than 0 and at most %v", most)
 	}
 	digits, percent := strings.CutSuffix(text, "%")
-	share, err := decimal(strings.TrimSpace(digits))
-	if err != nil {
-		if v.node.Kind == yaml.ScalarNode {
-			d.complain(v, "%q is no share, want a number such as 0.9 or 90%%", text)
+	share, ok := document.ParseDecimal(strings.TrimSpace(digits))
+	if !ok {
+		if text != "" {
+			d.Complain(v, "%q is no share, want a number such as 0.9 or 90%%", text)
 		}
 		return least
 	}
@@ -47,9 +37,9 @@ func (d *decoder) share(v value, least, most cluster.Share) cluster.Share {
 	n, whole := millionths(share)
 	switch {
 	case share.Sign() < 0, n < int64(least) && whole, n > int64(most):
-		d.complain(v, "%s, %s", text, want)
+		d.Complain(v, "%s, %s", text, want)
 	case !whole:
-		d.complain(v, "%s is finer than a millionth; round it to six digits behind the point", text)
+		d.Complain(v, "%s is finer than a millionth; round it to six digits behind the point", text)
 	default:
 		return cluster.Share(n)
 	}
@@ -57,20 +47,20 @@ func (d *decoder) share(v value, least, most cluster.Share) cluster.Share {
 }
 
 // money reads an amount.
-func (d *decoder) money(v value) Money {
-	text := d.text(v)
-	amount, err := decimal(text)
-	if err != nil {
-		if v.node.Kind == yaml.ScalarNode {
-			d.complain(v, "%q is no amount, want a number such as 0.25", text)
+func (d *decoder) money(v document.Value) Money {
+	text := d.Text(v)
+	amount, ok := document.ParseDecimal(text)
+	if !ok {
+		if text != "" {
+			d.Complain(v, "%q is no amount, want a number such as 0.25", text)
 		}
 		return 0
 	}
 	switch n, whole := millionths(amount); {
 	case amount.Sign() < 0, n > int64(mostPrice):
-		d.complain(v, "%s, want 0 to %d", text, mostPrice/One)
+		d.Complain(v, "%s, want 0 to %d", text, mostPrice/One)
 	case !whole:
-		d.complain(v, "%s is finer than a millionth; round it to six digits behind the point", text)
+		d.Complain(v, "%s is finer than a millionth; round it to six digits behind the point", text)
 	default:
 		return Money(n)
 	}
@@ -89,11 +79,11 @@ func millionths(r *big.Rat) (int64, bool) {
 }
 
 // time reads a time with a unit.
-func (d *decoder) time(v value) cluster.Time {
-	text := d.text(v)
+func (d *decoder) time(v document.Value) cluster.Time {
+	text := d.Text(v)
 	t, err := parseTime(text)
-	if err != nil && v.node.Kind == yaml.ScalarNode {
-		d.complain(v, "%q %v", text, err)
+	if err != nil && text != "" {
+		d.Complain(v, "%q %v", text, err)
 	}
 	return t
 }
@@ -119,7 +109,7 @@ func units() []unit {
 
 // parseTime reads 90s, 1.5h or 1h30m. Its errors go behind the text.
 func parseTime(text string) (cluster.Time, error) {
-	if _, err := decimal(text); err == nil {
+	if _, ok := document.ParseDecimal(text); ok {
 		return 0, errors.New("has no unit, want a time such as 30s")
 	}
 	if joined := strings.Join(strings.Fields(text), ""); joined != text {
@@ -134,8 +124,8 @@ func parseTime(text string) (cluster.Time, error) {
 		if end <= 0 {
 			return 0, errors.New("is no time, want one such as 30s, 10m or 1h30m")
 		}
-		number, err := decimal(rest[:end])
-		if err != nil {
+		number, ok := document.ParseDecimal(rest[:end])
+		if !ok {
 			return 0, errors.New("is no time, want one such as 30s, 10m or 1h30m")
 		}
 		rest = rest[end:]
@@ -184,45 +174,29 @@ func formatTime(t cluster.Time) string {
 }
 
 // level reads a level, by its name or number.
-func (d *decoder) level(v value, names []string) cluster.Level {
-	text := d.text(v)
+func (d *decoder) level(v document.Value, names []string) cluster.Level {
+	text := d.Text(v)
 	for i, name := range names {
 		if text == name || i < cluster.Levels && text == strconv.Itoa(i+1) {
 			return cluster.Level(i%cluster.Levels + 1)
 		}
 	}
 	if _, err := strconv.Atoi(text); err == nil {
-		d.complain(v, "%s, want a level from 1 to %d", text, cluster.Levels)
-	} else if v.node.Kind == yaml.ScalarNode {
-		d.complain(v, "%q is no level; %s", text, meant(text, names))
+		d.Complain(v, "%s, want a level from 1 to %d", text, cluster.Levels)
+	} else if text != "" {
+		d.Complain(v, "%q is no level; %s", text, document.Meant(text, names))
 	}
 	return 0
 }
 
-// whole reads a whole number.
-func (d *decoder) whole(v value, low, high int64) int64 {
-	text := d.text(v)
-	n, err := strconv.ParseInt(text, 10, 64)
-	switch {
-	case v.node.Kind != yaml.ScalarNode:
-	case err != nil && !errors.Is(err, strconv.ErrRange):
-		d.complain(v, "%q, want a whole number from %d to %d", text, low, high)
-	case err != nil || n < low || n > high:
-		d.complain(v, "%s, want a whole number from %d to %d", text, low, high)
-	default:
-		return n
-	}
-	return low
-}
-
 // number reads a number of at least 0.
-func (d *decoder) number(v value) float64 {
-	text := d.text(v)
+func (d *decoder) number(v document.Value) float64 {
+	text := d.Text(v)
 	n, err := strconv.ParseFloat(text, 64)
 	switch {
-	case v.node.Kind != yaml.ScalarNode:
+	case text == "":
 	case err != nil || !(n >= 0 && n <= mostWeight):
-		d.complain(v, "%q, want a number from 0 to %d", text, int64(mostWeight))
+		d.Complain(v, "%q, want a number from 0 to %d", text, int64(mostWeight))
 	default:
 		return n
 	}
@@ -231,16 +205,3 @@ func (d *decoder) number(v value) float64 {
 
 // mostWeight keeps a slip of the finger from drowning all other weights.
 const mostWeight = 1_000_000
-
-// decimal reads digits with perhaps a point in them and a minus before them.
-func decimal(text string) (*big.Rat, error) {
-	digits := strings.TrimPrefix(text, "-")
-	if len(text) > 40 || strings.Trim(digits, "0123456789.") != "" || strings.Trim(digits, ".") == "" {
-		return nil, strconv.ErrSyntax
-	}
-	r, ok := new(big.Rat).SetString(text)
-	if !ok {
-		return nil, strconv.ErrSyntax
-	}
-	return r, nil
-}

@@ -19,14 +19,11 @@ const MostReplicas = 1000
 // problem is what is wrong with the field at a path.
 type problem struct{ path, what string }
 
-func (p problem) Error() string { return p.under("").Error() }
-
-// under is the problem in a table that itself stands at a path.
-func (p problem) under(base string) error {
-	if path := join(base, p.path); path != "" {
-		return fmt.Errorf("%s: %s", path, p.what)
+func (p problem) Error() string {
+	if p.path == "" {
+		return p.what
 	}
-	return errors.New(p.what)
+	return p.path + ": " + p.what
 }
 
 // Validate says what is wrong with a table, each with the path of its field. What

@@ -83,7 +83,7 @@ func (v *View) takes(t TaskID, n NodeID) Refusal {
 	if r := v.admits(task.Shape, n, v.shape[task.Shape].Demand); r.Refused() {
 		return r
 	}
-	if task.Phase == Leaving && task.Node == n || v.crowded(t, n) {
+	if task.Phase == Leaving && task.Node == n || v.Crowded(t, n) {
 		return Refusal{Code: NotApart}
 	}
 	return Refusal{}
@@ -113,17 +113,13 @@ func (v *View) admits(id ShapeID, n NodeID, demand Vector) Refusal {
 			return Refusal{Code: NoRoom, Kind: k, Need: need, Have: have}
 		}
 	}
-	need := v.shape[id].need
-	if have, ok := v.DevicesSuffice(n, need, true); !ok {
-		return Refusal{Code: NoDevice, Kind: v.devices, Need: int64(need.Count), Have: int64(have)}
-	}
-	return Refusal{}
+	return v.RefuseDevices(id, n, Device.LeftLater)
 }
 
 // FitsEmpty reports whether the node would admit the shape if it were empty.
 func (v *View) FitsEmpty(id ShapeID, n NodeID) bool {
 	shape := &v.shape[id]
-	return v.NodeLive(n) && v.Eligible(shape.Eligible, n) && shape.Demand.Fits(v.Limit(n)) && v.WholeDevices(n, shape.need) >= shape.need.Count
+	return v.NodeLive(n) && v.Eligible(shape.Eligible, n) && shape.Demand.Fits(v.Limit(n)) && !v.RefuseDevices(id, n, Device.WhenEmpty).Refused()
 }
 
 // RoomNow reports whether the node admits the shape beside all that takes room,
@@ -133,17 +129,17 @@ func (v *View) RoomNow(id ShapeID, n NodeID) bool {
 	if !v.NodeLive(n) || !v.Eligible(v.shape[id].Eligible, n) || !v.roomNow(n, v.shape[id].Demand) {
 		return false
 	}
-	_, ok := v.DevicesSuffice(n, v.shape[id].need, false)
-	return ok
+	return !v.RefuseDevices(id, n, Device.Left).Refused()
 }
 
-// Crowded reports whether the node holds as many tasks of the task's job as it may,
-// those that are leaving included.
-func (v *View) Crowded(t TaskID, n NodeID) bool { return v.crowded(t, n) }
+// RoomLater is RoomNow, but counts on what is leaving.
+func (v *View) RoomLater(id ShapeID, n NodeID) bool {
+	return !v.admits(id, n, v.shape[id].Demand).Refused()
+}
 
-// crowded reports whether the node holds as many tasks of the task's job as it
-// may, without this one. The limit of either side counts.
-func (v *View) crowded(t TaskID, n NodeID) bool {
+// Crowded reports whether the node holds as many tasks of the task's job as it
+// may, without this one and with those that are leaving. The limit of either side counts.
+func (v *View) Crowded(t TaskID, n NodeID) bool {
 	task := &v.task[t]
 	most, beside := atMost(v.shape[task.Shape].PerNode), int32(0)
 	for r, o := range v.orphans { // mostly there is none
@@ -174,7 +170,7 @@ type Allotment struct {
 	// Grant is how much; nil is the shape's Demand. It is kept, not copied, and
 	// must not be changed afterwards.
 	Grant Vector
-	// Devices are which; none leaves the choice to PickDevices.
+	// Devices are which; of a kind of which it names none, PickDevices chooses.
 	Devices DeviceSet
 }
 
@@ -199,10 +195,8 @@ func (s *State) PlaceWith(t TaskID, n NodeID, gets Allotment) Refusal {
 	if r.Refused() {
 		return r
 	}
-	need, devices := s.shape[task.Shape].need, gets.Devices
-	if devices == 0 {
-		devices, _ = s.PickDevices(n, need) // there are enough, as Admits says
-	} else if r := s.devicesRefuse(n, need, devices); r.Refused() {
+	devices, r := s.chooseDevices(task.Shape, n, gets.Devices)
+	if r.Refused() {
 		return r
 	}
 	s.undo.push(t, *task, n)
@@ -217,7 +211,7 @@ func (s *State) PlaceWith(t TaskID, n NodeID, gets Allotment) Refusal {
 	task.Refused, task.Began = false, false
 	task.Devices = devices
 	task.give(grant, nil)
-	now := s.roomNow(n, s.Demand(t)) && s.devicesNow(n, need, devices)
+	now := s.roomNow(n, s.Demand(t)) && s.devicesNow(task.Shape, n, devices)
 	task.Node = n
 	s.occupy(t, n)
 	if now {
@@ -308,7 +302,7 @@ func (s *State) Promote(n NodeID) (TaskID, Phase, bool) {
 // others have yet to leave, will be its own. The rules may have changed, or a
 // run been found, since it was promised.
 func (s *State) reservationFeasible(t TaskID, n NodeID) bool {
-	if !s.Eligible(s.shape[s.task[t].Shape].Eligible, n) || s.crowded(t, n) {
+	if !s.Eligible(s.shape[s.task[t].Shape].Eligible, n) || s.Crowded(t, n) {
 		return false
 	}
 	limit, used, leaving := s.Limit(n), s.Used(n), s.LeavingDemand(n)

@@ -47,6 +47,10 @@ func (s *State) Apply(at Time, e Event) error {
 		return s.constraintDefined(e)
 	case ConstraintForgotten:
 		return s.constraintForgotten(e)
+	case ClassDefined:
+		return s.classes.define(&s.log, e)
+	case ClassForgotten:
+		return s.classes.forget(&s.log, s.task, e)
 	case SolverReady:
 		s.solver = true
 		return nil
@@ -106,7 +110,6 @@ func (s *State) nodeAdded(e NodeAdded) error {
 	s.node[e.Node] = nodeRow{spec: e.Spec, tasks: s.node[e.Node].tasks[:0], device: s.node[e.Node].device[:0]}
 	s.live[e.Node] = true
 	s.setLimit(e.Node)
-	clear(s.node[e.Node].device)
 	clear(s.Used(e.Node))
 	clear(s.LeavingDemand(e.Node))
 	s.count(e.Node, 1)
@@ -138,9 +141,10 @@ func (s *State) checkNode(spec *NodeSpec) error {
 	if err := s.checkVector("capacity", spec.Capacity); err != nil {
 		return fmt.Errorf("node %q: %w", spec.Name, err)
 	}
-	if k := s.devices; k >= 0 {
-		if per := s.kinds[k].PerUnit; spec.Capacity[k]%per != 0 || spec.Capacity[k] > MaxDevices*per {
-			return fmt.Errorf("node %q: capacity of %s is %s, want whole devices, at most %d", spec.Name, s.kinds[k].Name, s.kinds[k].Format(spec.Capacity[k]), MaxDevices)
+	for _, k := range s.devices {
+		if q := spec.Capacity[k.Kind]; q%k.Size != 0 || k.Count(spec.Capacity) > k.Most {
+			kind := &s.kinds[k.Kind]
+			return fmt.Errorf("node %q: capacity of %s is %s, want whole devices, at most %d", spec.Name, kind.Name, kind.Format(q), k.Most)
 		}
 	}
 	if spec.Overcommit != nil {
@@ -178,10 +182,7 @@ func (s *State) setLimit(n NodeID) {
 		product, _ := bits.Div64(hi, lo, 1000)
 		limit[k] = int64(min(product, MaxQuantity))
 	}
-	s.growDevices(n)
-	if count := int64(s.deviceCount(n)); count > 0 {
-		limit[s.devices] -= limit[s.devices] % count // as much for each
-	}
+	s.fillDevices(n)
 }
 
 func (s *State) nodeLost(e NodeLost) error {

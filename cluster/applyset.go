@@ -112,9 +112,7 @@ func (s *State) shapeDefined(e ShapeDefined) error {
 	if slices.Equal(row.Max, row.Demand) {
 		row.Max = nil
 	}
-	if k := s.devices; k >= 0 {
-		row.need = s.kinds[k].Need(e.Spec.Demand[k])
-	}
+	row.needs = NeedsOf(s.devices, e.Spec.Demand)
 	row.roles = s.rolesOf(row.Tags)
 	s.shape[e.Shape] = row
 	if s.constraints != nil && s.constraints.index != nil {
@@ -127,12 +125,11 @@ func (s *State) shapeDefined(e ShapeDefined) error {
 // checkDevices refuses a demand that is neither a share of a device nor whole
 // devices.
 func (s *State) checkDevices(demand Vector) error {
-	if s.devices < 0 {
-		return nil
-	}
-	kind := &s.kinds[s.devices]
-	if q := demand[s.devices]; q > kind.PerUnit && q%kind.PerUnit != 0 {
-		return fmt.Errorf("demand of %s is %s, want a share of one device or whole devices", kind.Name, kind.Format(q))
+	for _, k := range s.devices {
+		if q := demand[k.Kind]; q > k.Size && q%k.Size != 0 {
+			kind := &s.kinds[k.Kind]
+			return fmt.Errorf("demand of %s is %s, want a share of one device or whole devices", kind.Name, kind.Format(q))
+		}
 	}
 	return nil
 }

@@ -23,8 +23,8 @@ func (s *State) taskSubmitted(e TaskSubmitted) error {
 	if int(e.Shape) >= len(s.shape) || !s.shape[e.Shape].live {
 		return fmt.Errorf("task row %d: shape row %d holds no shape", e.Task, e.Shape)
 	}
-	if int(e.Class) >= len(s.classes) {
-		return fmt.Errorf("task row %d: class %d of %d", e.Task, e.Class, len(s.classes))
+	if !s.ClassLive(e.Class) {
+		return fmt.Errorf("task row %d: class row %d of %d holds no class", e.Task, e.Class, len(s.classes.rows))
 	}
 	if err := cmp.Or(checkInput(e.Input), checkAccount(e.Account, s.now)); err != nil {
 		return fmt.Errorf("task row %d: %w", e.Task, err)
@@ -323,7 +323,8 @@ func (s *State) leaveNode(t TaskID) {
 	}
 	s.vacate(t, task.Node)
 	task.Node, task.Next = task.Next, NoNode
-	task.setRare(rare{grant: task.NextGrant()}) // it was the run that was protected
+	task.setRare(rare{grant: task.nextGrant()}) // it was the run that was protected
+	s.protected.drop(t)
 	switch {
 	case task.Ending:
 		s.setPhase(t, Gated)

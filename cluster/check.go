@@ -9,7 +9,12 @@ import (
 // the first difference. It also holds the state to its promise: what was
 // placed here, beside what was found, never takes a node over its limit; that
 // part belongs to the caller, who knows what was found (see Overfull).
-func (v *View) Check() error {
+func (v *View) Check() error { return checker{v}.check() }
+
+// checker recomputes what a view holds.
+type checker struct{ *View }
+
+func (v checker) check() error {
 	if err := v.checkNodes(); err != nil {
 		return err
 	}
@@ -29,7 +34,7 @@ func (v *View) Check() error {
 
 // checkReported checks that what was reported of usage and input is of nodes and tasks
 // that are there.
-func (v *View) checkReported() error {
+func (v checker) checkReported() error {
 	for i := range v.usage {
 		n := NodeID(i)
 		if usage := v.Usage(n); usage != nil && (!v.NodeLive(n) || len(usage) != len(v.kinds)) {
@@ -50,7 +55,7 @@ func (v *View) checkReported() error {
 	return nil
 }
 
-func (v *View) checkNodes() error {
+func (v checker) checkNodes() error {
 	used := make([]int64, len(v.used))
 	leaving := make([]int64, len(v.leaving))
 	reserved := make([]int32, len(v.node))
@@ -109,17 +114,17 @@ func (v *View) checkNodes() error {
 
 // checkDevicesOf compares what is noted of the node's devices with what its tasks
 // hold of them.
-func (v *View) checkDevicesOf(n NodeID) error {
-	sum := make([]Device, len(v.node[n].device))
+func (v checker) checkDevicesOf(n NodeID) error {
+	sum := v.emptyDevices(n)
 	hold := func(r room, leaves bool) error {
-		if r.devices>>len(sum) != 0 || v.devices < 0 && r.devices != 0 {
+		if r.devices>>len(sum) != 0 || len(v.devices) == 0 && r.devices != 0 {
 			return fmt.Errorf("node row %d: devices %b are held, it has %d", n, r.devices, len(sum))
 		}
 		for i := range sum {
 			if r.devices.Has(i) {
-				sum[i].Used += v.shareOf(r)
+				sum[i].Used += v.shareAt(r, i)
 				if leaves {
-					sum[i].Leaving += v.shareOf(r)
+					sum[i].Leaving += v.shareAt(r, i)
 				}
 			}
 		}
@@ -145,11 +150,28 @@ func (v *View) checkDevicesOf(n NodeID) error {
 	return nil
 }
 
+// emptyDevices are the devices of the node up to their limits, with nobody on them.
+func (v checker) emptyDevices(n NodeID) []Device {
+	list := make([]Device, len(v.node[n].device))
+	for _, k := range v.devices {
+		for i := range k.Count(v.Capacity(n)) {
+			list[k.First+i].Limit = v.Limit(n)[k.Kind] / int64(k.Count(v.Capacity(n)))
+		}
+	}
+	return list
+}
+
+// shareAt is what the room takes of the device in a place.
+func (v checker) shareAt(r room, place int) int64 {
+	at := slices.IndexFunc(v.devices, func(k DeviceKind) bool { return k.First <= place && place < k.First+k.Most })
+	return v.devices[at].Need(r.demand[v.devices[at].Kind]).Share
+}
+
 // checkGranted checks what a task is granted against its shape, and that one that
 // ends is on its way.
-func (v *View) checkGranted(t *Task) error {
+func (v checker) checkGranted(t *Task) error {
 	shape := &v.shape[t.Shape]
-	for _, grant := range []Vector{t.Grant(), t.NextGrant()} {
+	for _, grant := range []Vector{t.Grant(), t.nextGrant()} {
 		if grant == nil {
 			continue
 		}
@@ -158,8 +180,8 @@ func (v *View) checkGranted(t *Task) error {
 		}
 	}
 	switch {
-	case t.Grant() != nil && !t.Placed() || t.NextGrant() != nil && t.Next == NoNode:
-		return fmt.Errorf("%s, and granted %v and next %v", t.Phase, t.Grant(), t.NextGrant())
+	case t.Grant() != nil && !t.Placed() || t.nextGrant() != nil && t.Next == NoNode:
+		return fmt.Errorf("%s, and granted %v and next %v", t.Phase, t.Grant(), t.nextGrant())
 	case t.Protection() != (Protection{}) && !t.Placed():
 		return fmt.Errorf("%s, and protected until %v", t.Phase, t.Protection().Until)
 	case t.Ending && (t.Phase != Gated && t.Phase != Leaving || t.Next != NoNode || v.job[t.Job].Foreign):
@@ -168,7 +190,7 @@ func (v *View) checkGranted(t *Task) error {
 	return nil
 }
 
-func (v *View) checkTasks() error {
+func (v checker) checkTasks() error {
 	var inPhase [phases]int
 	jobTasks := make([]int32, len(v.job))
 	shapeTasks := make([]int32, len(v.shape))

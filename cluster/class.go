@@ -94,10 +94,13 @@ func (c *Class) MayLeave(a Account) bool {
 	return spentHi < mayHi || spentHi == mayHi && spentLo < mayLo
 }
 
+// MaxClasses is how many classes a cluster may have at a time.
+const MaxClasses = math.MaxUint8
+
 // CheckClasses says why no cluster can have these classes.
 func CheckClasses(classes []Class) error {
-	if len(classes) > math.MaxUint8 {
-		return fmt.Errorf("%d classes, want at most %d", len(classes), math.MaxUint8)
+	if len(classes) > MaxClasses {
+		return fmt.Errorf("%d classes, want at most %d", len(classes), MaxClasses)
 	}
 	for i := range classes {
 		if err := classes[i].check(); err != nil {

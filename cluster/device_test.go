@@ -84,20 +84,21 @@ func TestPlaceOnDevices(t *testing.T) {
 // The choice is the fullest that suffices, without what is leaving if possible.
 func TestPickDevices(t *testing.T) {
 	for _, tc := range []struct {
-		need cluster.DeviceNeed
-		want cluster.DeviceSet
-		ok   bool
+		demand int64
+		want   cluster.DeviceSet
+		ok     bool
 	}{
-		{cluster.DeviceNeed{}, 0, true},
-		{cluster.DeviceNeed{Count: 1, Share: 3}, 0b1000, true},
-		{cluster.DeviceNeed{Count: 1, Share: 5}, 0b0001, true},
-		{cluster.DeviceNeed{Count: 1, Share: 7}, 0b0010, true},
-		{cluster.DeviceNeed{Count: 2, Share: 10}, 0b1010, true},
-		{cluster.DeviceNeed{Count: 3, Share: 10}, 0, false},
+		{0, 0, true},
+		{3, 0b1000, true},
+		{5, 0b0001, true},
+		{7, 0b0010, true},
+		{20, 0b1010, true},
+		{30, 0, false},
 	} {
 		s, _ := fourDevices(t, 1)
-		if got, ok := s.PickDevices(0, tc.need); got != tc.want || ok != tc.ok {
-			t.Errorf("%+v: devices %b (%v), want %b (%v)", tc.need, got, ok, tc.want, tc.ok)
+		needs := cluster.NeedsOf(s.DeviceKinds(), cluster.Vector{tc.demand})
+		if got, ok := s.PickDevices(0, needs); got != tc.want || ok != tc.ok {
+			t.Errorf("%+v: devices %b (%v), want %b (%v)", needs, got, ok, tc.want, tc.ok)
 		}
 	}
 }

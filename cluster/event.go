@@ -75,6 +75,17 @@ type (
 	// ConstraintForgotten frees the row of a constraint, which holds no more.
 	ConstraintForgotten struct{ Constraint ConstraintID }
 
+	// ClassDefined makes a class, or replaces what it promises. The accounts of its tasks
+	// stay, so that how far each is from a violation may change at once. A policy is shown
+	// everything anew.
+	ClassDefined struct {
+		Class ClassID
+		Spec  Class
+	}
+
+	// ClassForgotten frees the row of a class that no task has any more.
+	ClassForgotten struct{ Class ClassID }
+
 	// SolverReady says that the solver of integer programs, which takes its time to become
 	// ready, may be asked from now on. Policies ask it in no round before this; so when it
 	// was is no matter of the machine when events are replayed.
@@ -181,7 +192,12 @@ type (
 		Attempt uint32
 	}
 
-	// EvictRefused says that a run that was told to leave stays.
+	// EvictRefused says that a run that was told to leave stays. It may be told again at
+	// once: a refusal alone says nothing of the next time, as where the world took an
+	// eviction back that nobody needed any more. A world that would refuse the next one
+	// too, for however short a while, reports TaskProtected as well, in the same step,
+	// before or after. Without that a policy may choose the same run in the next round,
+	// be refused, and so on without time passing, and look nowhere else.
 	EvictRefused struct {
 		Task    TaskID
 		Attempt uint32
@@ -190,6 +206,9 @@ type (
 	// TaskProtected says that a run is not to be evicted before Until, as whoever has a
 	// say in it has refused, or would; Reason tells people why. A moment that is not to
 	// come protects no more. It replaces what was said before of the run, and ends with it.
+	// Until then no policy chooses the run, and when it is over, all may look again. A
+	// world that keeps refusing reports it anew with each refusal, of longer and longer
+	// times at best, or with Never.
 	TaskProtected struct {
 		Task    TaskID
 		Attempt uint32
@@ -226,6 +245,8 @@ func (ShapeDefined) event()        {}
 func (ShapeForgotten) event()      {}
 func (ConstraintDefined) event()   {}
 func (ConstraintForgotten) event() {}
+func (ClassDefined) event()        {}
+func (ClassForgotten) event()      {}
 func (SolverReady) event()         {}
 func (JobSubmitted) event()        {}
 func (JobForgotten) event()        {}

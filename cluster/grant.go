@@ -12,17 +12,6 @@ import (
 // to one that grows would have to wait for what leaves, so that growing counts on
 // nothing but what is free.
 
-// Elastic returns the first kind in which the shape's demand is a range, and false
-// if there is none.
-func (sh *Shape) Elastic() (kind int, ok bool) {
-	for k, most := range sh.Max {
-		if most != sh.Demand[k] {
-			return k, true
-		}
-	}
-	return 0, false
-}
-
 // DemandOn is what the task takes on one of its nodes: the one where it is, or the
 // next one.
 func (v *View) DemandOn(t TaskID, n NodeID) Vector { return v.roomOn(t, n).demand }
@@ -37,8 +26,8 @@ func (t *Task) Grant() Vector {
 	return t.rare.grant
 }
 
-// NextGrant is what the task takes on Next, as Grant is of the current run.
-func (t *Task) NextGrant() Vector {
+// nextGrant is what the task takes on Next, as Grant is of the current run.
+func (t *Task) nextGrant() Vector {
 	if t.rare == nil {
 		return nil
 	}

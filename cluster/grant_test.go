@@ -17,7 +17,7 @@ import (
 func (h *history) upTo(demand Vector) Vector {
 	most := slices.Clone(demand)
 	how := h.byte()
-	if len(most) == 3 {
+	if len(most) >= 3 {
 		most[0] += int64(how % 4)
 		most[1] += int64(how / 4 % 4)
 		if how >= 250 {
@@ -54,7 +54,7 @@ func (h *history) grant(t TaskID) Vector {
 // reported is a grant as the world reports it, which need not be allowed.
 func (h *history) reported() Vector {
 	if how := h.byte(); how < 40 {
-		return Vector{int64(how % 9), int64(how / 5), int64(how % 3)}
+		return h.wide(Vector{int64(how % 9), int64(how / 5), int64(how % 3)}, fixed(int64(how%2)))
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func (h *history) held(n NodeID, but TaskID) Vector {
 			add(h.takes(task, task.Grant()))
 		}
 		if task.Next == n {
-			add(h.takes(task, task.NextGrant()))
+			add(h.takes(task, task.nextGrant()))
 		}
 	}
 	for _, o := range h.s.orphans {
@@ -124,7 +124,7 @@ func (h *history) place(t TaskID, n NodeID) (Refusal, error) {
 	task := h.s.Task(t)
 	has := task.Grant()
 	if leaves {
-		has = task.NextGrant()
+		has = task.nextGrant()
 	}
 	if want := h.takes(task, gets.Grant); !h.mayTake(t, gets.Grant) || !slices.Equal(h.takes(task, has), want) {
 		return r, fmt.Errorf("task row %d was granted %v, asked for %v", t, has, gets.Grant)

@@ -26,7 +26,7 @@ func dump(s *State) string {
 	grants := make([][]Vector, len(s.task)) // which a task only points to
 	for i := range s.task {
 		if s.task[i].rare != nil {
-			grants[i] = []Vector{s.task[i].Grant(), s.task[i].NextGrant()}
+			grants[i] = []Vector{s.task[i].Grant(), s.task[i].nextGrant()}
 		}
 	}
 	return fmt.Sprint("now ", s.now, "\nnodes ", s.node, s.capacity, s.limit, s.used, s.leaving, nonEmpty(s.usage), s.total,
@@ -39,6 +39,9 @@ func (h *history) check() error {
 		return err
 	}
 	if err := h.checkAccounts(); err != nil {
+		return err
+	}
+	if err := h.checkProtected(); err != nil {
 		return err
 	}
 	if len(h.data)%4 == 0 { // not after each step: fractions are slow
@@ -58,6 +61,20 @@ func (h *history) check() error {
 	}
 	if h.s.LogEnd()-h.read > 12 { // not after each step: readers lag behind
 		return h.checkMirror()
+	}
+	return nil
+}
+
+// checkProtected looks among all tasks for the end of a protection that comes first.
+func (h *history) checkProtected() error {
+	next, ends := Never, 0
+	for i := range h.s.task {
+		if until := h.s.task[i].Protection().Until; until != 0 && until != Never {
+			next, ends = min(next, until), ends+1
+		}
+	}
+	if got := h.s.NextUnprotected(); got != next || len(h.s.protected.ends) != ends {
+		return fmt.Errorf("the first of %d protections ends at %v, want that of %d at %v", len(h.s.protected.ends), got, ends, next)
 	}
 	return nil
 }
@@ -104,7 +121,7 @@ func (h *history) checkRoom() error {
 					promised += q
 				}
 				if task.Placed() && task.Next == n {
-					promised += h.takes(task, task.NextGrant())[k]
+					promised += h.takes(task, task.nextGrant())[k]
 				}
 			}
 			if there > limit {
@@ -124,35 +141,65 @@ func (h *history) checkRoom() error {
 	return nil
 }
 
+// askedOf is what a demand asks of the device in a place: the places of the kinds that come
+// in devices follow one another, in equal parts.
+func (h *history) askedOf(demand Vector, kind int) (first, count int, share int64) {
+	parts := len(h.s.kinds) - 2 // cpu and memory are none
+	first = (kind - 2) * MaxDevices / parts
+	switch q, size := demand[kind], h.s.kinds[kind].PerUnit; {
+	case q == 0:
+		return first, 0, 0
+	case q <= size:
+		return first, 1, q
+	default:
+		return first, int(q / size), size
+	}
+}
+
 // checkDeviceRoom is checkRoom for each device of the node.
 func (h *history) checkDeviceRoom(n NodeID) error {
+	for kind := 2; kind < len(h.s.kinds); kind++ {
+		if err := h.checkDeviceRoomOf(n, kind); err != nil {
+			return fmt.Errorf("%s: %w", h.s.kinds[kind].Name, err)
+		}
+	}
+	return nil
+}
+
+func (h *history) checkDeviceRoomOf(n NodeID, kind int) error {
 	var there, promised [MaxDevices]int64
+	most := MaxDevices / (len(h.s.kinds) - 2)
+	first, _, _ := h.askedOf(make(Vector, kind+1), kind)
 	for t := range h.s.task {
 		task := &h.s.task[t]
 		if !task.Placed() {
 			continue
 		}
-		need := h.s.DeviceNeed(task.Shape)
-		for i := range MaxDevices {
-			if task.Node == n && task.Devices.Has(i) && task.Phase != Reserved {
-				there[i] += need.Share
+		_, count, share := h.askedOf(h.s.shape[task.Shape].Demand, kind)
+		held := 0
+		for i := range most {
+			if task.Devices.Has(first + i) {
+				held++
 			}
-			if task.Node == n && task.Devices.Has(i) && task.Phase != Leaving || task.Next == n && task.NextDevices.Has(i) {
-				promised[i] += need.Share
+			if task.Node == n && task.Devices.Has(first+i) && task.Phase != Reserved {
+				there[i] += share
+			}
+			if task.Node == n && task.Devices.Has(first+i) && task.Phase != Leaving || task.Next == n && task.NextDevices.Has(first+i) {
+				promised[i] += share
 			}
 		}
-		if task.Node == n && task.Devices.Count() != need.Count {
-			return fmt.Errorf("task row %d has %d devices, asks for %d", t, task.Devices.Count(), need.Count)
+		if task.Node == n && held != count {
+			return fmt.Errorf("task row %d has %d devices, asks for %d", t, held, count)
 		}
 	}
-	limit, devices := h.s.DeviceLimit(n), h.s.Devices(n)
-	for i := range MaxDevices {
-		most := int64(0)
-		if i < len(devices) {
-			most = limit
+	devices := h.s.Capacity(n)[kind] / h.s.kinds[kind].PerUnit
+	for i := range most {
+		limit := int64(0)
+		if int64(i) < devices {
+			limit = h.s.Limit(n)[kind] / devices
 		}
-		if there[i] > most || h.kept && promised[i] > most {
-			return fmt.Errorf("device %d of node row %d holds %d and promised %d of %d", i, n, there[i], promised[i], most)
+		if there[i] > limit || h.kept && promised[i] > limit {
+			return fmt.Errorf("device %d of node row %d holds %d and promised %d of %d", i, n, there[i], promised[i], limit)
 		}
 	}
 	return nil

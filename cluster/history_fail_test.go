@@ -18,6 +18,7 @@ func TestHistoriesCanFail(t *testing.T) {
 		{"used", "its tasks sum to", func(s *State) { s.used[0]++ }},
 		{"leaving", "its tasks sum to", func(s *State) { s.leaving[1]++ }},
 		{"device", "devices are", func(s *State) { s.node[0].device[0].Used++ }},
+		{"device's limit", "devices are", func(s *State) { s.node[0].device[0].Limit++ }},
 		{"device held", "devices are", func(s *State) {
 			for i := range s.task {
 				if t := &s.task[i]; t.Placed() && t.Devices.Count() == 1 {
@@ -75,14 +76,14 @@ func TestHistoriesCanFail(t *testing.T) {
 			for i := range s.task {
 				if g := s.task[i].Grant(); g != nil && s.task[i].Phase != Leaving {
 					s.take(s.task[i].Node, room{demand: Vector{9, 0, 0}}, 1)
-					s.task[i].give(Vector{g[0] + 9, g[1], g[2]}, nil)
+					s.task[i].give(append(Vector{g[0] + 9}, g[1:]...), nil)
 				}
 			}
 		}},
 		{"grant in nobody's books", "its tasks sum to", func(s *State) {
 			for i := range s.task {
 				if t := &s.task[i]; t.Grant() != nil {
-					t.give(nil, t.NextGrant())
+					t.give(nil, t.nextGrant())
 				}
 			}
 		}},
@@ -93,7 +94,7 @@ func TestHistoriesCanFail(t *testing.T) {
 					if t.Phase == Leaving {
 						s.leave(t.Node, s.roomOf(TaskID(i)), -1)
 					}
-					t.give(nil, t.NextGrant())
+					t.give(nil, t.nextGrant())
 					s.take(t.Node, s.roomOf(TaskID(i)), 1)
 					if t.Phase == Leaving {
 						s.leave(t.Node, s.roomOf(TaskID(i)), 1)
@@ -116,7 +117,7 @@ func TestHistoriesCanFail(t *testing.T) {
 		{"usage of a lost node", "usage is", func(s *State) {
 			for i, live := range s.live {
 				if !live {
-					s.setUsage(NodeID(i), Vector{1, 1, 1})
+					s.setUsage(NodeID(i), make(Vector, len(s.kinds)))
 				}
 			}
 		}},
@@ -163,6 +164,9 @@ func TestHistoriesCanFail(t *testing.T) {
 				if used > 0 {
 					s.limit[i] = used - 1
 				}
+			}
+			for i := range s.node {
+				s.fillDevices(NodeID(i))
 			}
 		}},
 		{"promise", "promised", func(s *State) { // a victim that stays, unasked

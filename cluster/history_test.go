@@ -48,14 +48,34 @@ func historyKinds() []Kind {
 	return []Kind{{Name: "cpu", Unit: "cores", PerUnit: 1}, {Name: "memory"}, {Name: "gpu", PerUnit: 4, Devices: true}}
 }
 
+// kindsOf are those of a history: in one of four a second kind comes in devices.
+func kindsOf(data []byte) []Kind {
+	kinds := historyKinds()
+	if len(data) > 0 && data[0]&12 == 12 {
+		kinds = append(kinds, Kind{Name: "nic", PerUnit: 2, Devices: true})
+	}
+	return kinds
+}
+
+// wide is the vector with so much more of the second kind of devices, if there is one.
+func (h *history) wide(v Vector, nic func() int64) Vector {
+	if len(h.s.kinds) > len(historyKinds()) && v != nil {
+		return append(v, nic())
+	}
+	return v
+}
+
+// fixed is an amount for wide.
+func fixed(q int64) func() int64 { return func() int64 { return q } }
+
 // playHistory runs the history that the bytes encode, and returns the first
 // thing that is wrong with it. The plant hook, if any, sees the state after
 // each step and may break it.
 func playHistory(data []byte, plant func(*State)) (*history, error) {
 	h := &history{
 		data: data, spent: map[Seq]*Account{}, pasts: map[Seq]*Account{}, ran: map[string]int{}, violates: map[bool]int{},
-		s:      NewState(historyKinds(), historyClasses()),
-		mirror: NewState(historyKinds(), historyClasses()),
+		s:      NewState(kindsOf(data), historyClasses()),
+		mirror: NewState(kindsOf(data), historyClasses()),
 	}
 	mode := h.byte()
 	h.calm, h.kept = mode&1 != 0, mode&3 == 3
@@ -138,23 +158,27 @@ func (h *history) evictable() TaskID {
 }
 
 // vector picks quantities up to most, and now and then a vector that is wrong.
-// It ends in one of the amounts of the kind that comes in devices of 4.
+// It ends in amounts of the kinds that come in devices, of 4 and of 2.
 func (h *history) vector(most int, gpu ...int64) Vector {
 	switch h.byte() {
 	case 255:
 		return Vector{1}
 	case 254:
-		return Vector{1, -1, 0}
+		return h.wide(Vector{1, -1, 0}, fixed(0))
 	case 253:
-		return Vector{1, MaxQuantity + 1, 0}
+		return h.wide(Vector{1, MaxQuantity + 1, 0}, fixed(0))
 	}
-	return Vector{int64(h.byte()) % int64(most), int64(h.byte()) % int64(most), gpu[int(h.byte())%len(gpu)]}
+	v := Vector{int64(h.byte()) % int64(most), int64(h.byte()) % int64(most), gpu[int(h.byte())%len(gpu)]}
+	return h.wide(v, func() int64 { return []int64{0, 0, 2, 1, 4, 2, 6, 3}[h.byte()%8] })
 }
 
 // devices makes a set up: mostly none, which leaves the choice to the state.
 func (h *history) devices() DeviceSet {
 	if b := h.byte(); b < 60 {
-		return DeviceSet(b % 16)
+		if set := DeviceSet(b % 16); len(h.s.devices) < 2 || b%3 > 0 {
+			return set
+		}
+		return DeviceSet(b%4) | DeviceSet(b/8%4)<<32
 	}
 	return 0
 }
@@ -162,7 +186,7 @@ func (h *history) devices() DeviceSet {
 func (h *history) spec() NodeSpec {
 	spec := NodeSpec{Name: fmt.Sprintf("n%d", h.byte()%10), Capacity: h.vector(16, 0, 4, 8, 12, 12, 5), Groups: h.groups()}
 	if h.byte()%4 == 0 {
-		spec.Overcommit = Vector{1500, 999, 1300}
+		spec.Overcommit = h.wide(Vector{1500, 999, 1300}, fixed(1500))
 	}
 	return spec
 }
@@ -170,13 +194,14 @@ func (h *history) spec() NodeSpec {
 // found makes a cluster in which something can happen.
 func (h *history) found() {
 	for n := range NodeID(historyNodes) {
-		h.must(NodeAdded{Node: n, Spec: NodeSpec{Name: fmt.Sprintf("m%d", n), Capacity: Vector{8, 10, 12}, Groups: rackOf(int(n))}})
+		h.must(NodeAdded{Node: n, Spec: NodeSpec{Name: fmt.Sprintf("m%d", n), Capacity: h.wide(Vector{8, 10, 12}, fixed(4)), Groups: rackOf(int(n))}})
 	}
 	h.must(SetDefined{Set: 1, Nodes: []NodeID{0, 2, 3}})
 	for id, demand := range []Vector{{3, 3, 2}, {2, 5, 3}, {4, 3, 0}, {8, 10, 8}} {
+		demand = h.wide(demand, fixed(int64(id)%3))
 		spec := Shape{Demand: demand, Eligible: SetID(id % 2), PerNode: int32(id % 2), Tags: tagsOf(1 + id)}
 		if id < 2 { // more of each kind but the devices
-			spec.Max = Vector{demand[0] + 3, demand[1] + 2, demand[2]}
+			spec.Max = append(Vector{demand[0] + 3, demand[1] + 2}, demand[2:]...)
 		}
 		h.must(ShapeDefined{Shape: ShapeID(id), Spec: spec})
 	}

@@ -10,6 +10,7 @@ const (
 	Jobs
 	Shapes
 	Sets
+	Classes
 	Constraints // also where a hard one counts otherwise than before, in a set of several nodes
 	Tables      // how many there are
 )

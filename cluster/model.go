@@ -22,7 +22,7 @@ type (
 	SetID uint32
 	// ConstraintID is the row of a constraint.
 	ConstraintID uint32
-	// ClassID is an index into the classes given to NewState.
+	// ClassID is the row of a class; those given to NewState have the first rows.
 	ClassID uint8
 	// Seq is the order of submission. It is never recycled, and ends every
 	// comparison that would otherwise be a tie.

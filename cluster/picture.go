@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -27,8 +28,8 @@ func (v *View) Picture() string {
 				over = "!"
 			}
 			fmt.Fprintf(&b, " %s %s/%s%s", kind.Name, kind.Format(v.Used(n)[k]), kind.Format(v.Limit(n)[k]), over)
-			if k == v.devices {
-				b.WriteString(v.pictureDevices(n))
+			if kind.Devices {
+				b.WriteString(v.pictureDevices(n, k))
 			}
 		}
 		b.WriteString(" ")
@@ -55,13 +56,23 @@ func (v *View) Picture() string {
 	return b.String()
 }
 
-// pictureDevices draws what is used of each device: "[0.4 1 0]".
-func (v *View) pictureDevices(n NodeID) string {
+// pictureDevices draws what is used of each device of a kind: "[0.4 1 0]", with those that
+// the node has lost up to the last that is held.
+func (v *View) pictureDevices(n NodeID, kind int) string {
+	at := slices.IndexFunc(v.devices, func(k DeviceKind) bool { return k.Kind == kind })
+	first, has := v.devices[at].First, v.devices[at].Count(v.Capacity(n))
 	var parts []string
-	for _, d := range v.node[n].device {
-		parts = append(parts, v.kinds[v.devices].Format(d.Used))
+	last := 0
+	for i, d := range v.Devices(n) {
+		if !v.devices[at].Places().Has(i) {
+			continue
+		}
+		parts = append(parts, v.kinds[kind].Format(d.Used))
+		if d.Used > 0 || i < first+has {
+			last = len(parts)
+		}
 	}
-	return "[" + strings.Join(parts, " ") + "]"
+	return "[" + strings.Join(parts[:last], " ") + "]"
 }
 
 // standingOf says in a word what the task is to the node.
@@ -69,7 +80,7 @@ func (v *View) standingOf(t TaskID, n NodeID) string {
 	task := &v.task[t]
 	switch {
 	case task.Node != n:
-		return "coming" + v.pictureGrant(task, task.NextGrant())
+		return "coming" + v.pictureGrant(task, task.nextGrant())
 	case task.Ending:
 		return "ending"
 	case task.Next != NoNode:

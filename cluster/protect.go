@@ -1,9 +1,6 @@
 package cluster
 
-import (
-	"cmp"
-	"slices"
-)
+import "container/heap"
 
 // This file is about runs that are not to be evicted. Whether a run may be is a question of
 // the state, Evictable, which every policy asks and commit holds them to; it is never said
@@ -21,7 +18,8 @@ type rare struct {
 func (t *Task) setRare(r rare) {
 	t.rare = nil
 	if r.grant != nil || r.next != nil || r.protection != (Protection{}) {
-		t.rare = &r
+		kept := r // only what is kept is allocated
+		t.rare = &kept
 	}
 }
 
@@ -55,20 +53,60 @@ func (v *View) Evictable(t TaskID) Refusal {
 	return Refusal{}
 }
 
-// protectionEnd is when the protection of a run ends, unless it was replaced.
+// protectionEnd is when the protection of a task's run ends.
 type protectionEnd struct {
-	at      Time
-	task    TaskID
-	attempt uint32
+	at   Time
+	task TaskID
 }
 
-// protect notes when the protection of a run ends. They are few, and the first to end is the
-// last of the list.
-func (s *State) protect(end protectionEnd) {
-	at, _ := slices.BinarySearchFunc(s.protected, end, func(a, b protectionEnd) int {
-		return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(b.task, a.task), cmp.Compare(b.attempt, a.attempt))
-	})
-	s.protected = slices.Insert(s.protected, at, end)
+// protections are the ends that are to come, one at most of a task: a heap, the first to end
+// at the root. It is found by the task where its protection is replaced, or ends with the run.
+type protections struct {
+	ends []protectionEnd
+	at   map[TaskID]int // where in ends that of the task is
+}
+
+func (p *protections) Len() int { return len(p.ends) }
+
+func (p *protections) Less(i, j int) bool {
+	a, b := p.ends[i], p.ends[j]
+	return a.at < b.at || a.at == b.at && a.task < b.task
+}
+
+func (p *protections) Swap(i, j int) {
+	p.ends[i], p.ends[j] = p.ends[j], p.ends[i]
+	p.at[p.ends[i].task], p.at[p.ends[j].task] = i, j
+}
+
+// Push adds an end as the last; it is for package heap.
+func (p *protections) Push(end any) {
+	e := end.(protectionEnd)
+	p.at[e.task] = len(p.ends)
+	p.ends = append(p.ends, e)
+}
+
+// Pop removes the last end; it is for package heap.
+func (p *protections) Pop() any {
+	last := len(p.ends) - 1
+	end := p.ends[last]
+	p.ends = p.ends[:last]
+	delete(p.at, end.task)
+	return end
+}
+
+// add says when the protection of the task's run ends; it has no end yet.
+func (p *protections) add(t TaskID, at Time) {
+	if p.at == nil {
+		p.at = map[TaskID]int{}
+	}
+	heap.Push(p, protectionEnd{at, t})
+}
+
+// drop forgets the end of the task's protection, if it has one.
+func (p *protections) drop(t TaskID) {
+	if i, ok := p.at[t]; ok {
+		heap.Remove(p, i)
+	}
 }
 
 func (s *State) taskProtected(e TaskProtected) error {
@@ -79,11 +117,12 @@ func (s *State) taskProtected(e TaskProtected) error {
 	if task.Phase == Reserved {
 		return ErrStale // this run has not been sent out
 	}
-	r := rare{grant: task.Grant(), next: task.NextGrant()}
+	r := rare{grant: task.Grant(), next: task.nextGrant()}
+	s.protected.drop(e.Task)
 	if e.Until > s.now {
 		r.protection = Protection{Until: e.Until, Reason: e.Reason}
 		if e.Until != Never {
-			s.protect(protectionEnd{e.Until, e.Task, e.Attempt})
+			s.protected.add(e.Task, e.Until)
 		}
 	}
 	task.setRare(r)
@@ -95,26 +134,22 @@ func (s *State) taskProtected(e TaskProtected) error {
 // unprotect notes the nodes of runs whose protection is over by now.
 func (s *State) unprotect() {
 	for s.NextUnprotected() <= s.now {
-		last := len(s.protected) - 1
-		end := s.protected[last]
-		s.protected = s.protected[:last]
-		task := &s.task[end.task]
-		if !task.Placed() || task.Attempt != end.attempt || task.Protection().Until != end.at {
-			continue
-		}
-		task.setRare(rare{grant: task.Grant(), next: task.NextGrant()})
+		t := s.protected.ends[0].task
+		s.protected.drop(t)
+		task := &s.task[t]
+		task.setRare(rare{grant: task.Grant(), next: task.nextGrant()})
 		s.noteNode(task.Node)
-		s.noteTask(end.task)
+		s.noteTask(t)
 	}
 }
 
 // NextUnprotected is the first moment to come at which some run is not protected any more;
-// Never if there is none. It may be too early.
+// Never if there is none.
 func (s *State) NextUnprotected() Time {
-	if len(s.protected) == 0 {
+	if len(s.protected.ends) == 0 {
 		return Never
 	}
-	return s.protected[len(s.protected)-1].at
+	return s.protected.ends[0].at
 }
 
 func (s *State) taskLeaving(e TaskLeaving) error {

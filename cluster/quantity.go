@@ -46,8 +46,7 @@ type Kind struct {
 	PerUnit int64
 	// Devices says that the kind comes in devices of one Unit each, such as
 	// GPUs. A node has whole devices. A demand of at most a Unit is a share of
-	// one device, a larger one is whole devices; see DeviceSet. A cluster has at
-	// most one such kind.
+	// one device, a larger one is whole devices; see DeviceSet. Several kinds may.
 	Devices bool
 }
 
@@ -57,17 +56,13 @@ const MaxKinds = 1000
 
 // CheckKinds says why no cluster can have these kinds.
 func CheckKinds(kinds []Kind) error {
-	first := -1
-	for i, k := range kinds {
-		switch {
-		case !k.Devices:
-		case k.PerUnit < 1:
+	for _, k := range kinds {
+		if k.Devices && k.PerUnit < 1 {
 			return fmt.Errorf("kind %s comes in devices of %d, want at least 1", k.Name, k.PerUnit)
-		case first >= 0:
-			return fmt.Errorf("kinds %s and %s both come in devices, of which there can be one kind", kinds[first].Name, k.Name)
-		default:
-			first = i
 		}
+	}
+	if count := len(DeviceKinds(kinds)); count > MaxDevices {
+		return fmt.Errorf("%d kinds come in devices, of which a node may have %d: want at most as many kinds", count, MaxDevices)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ type State struct {
 	View
 
 	undo      undoLog
-	protected []protectionEnd // of the runs that events protect; a copy has none
+	protected protections // of the runs that events protect; a copy has none
 }
 
 // Totals are sums over the live nodes.
@@ -25,14 +25,14 @@ type nodeRow struct {
 	reserved int32 // how many of tasks are reserved
 	spec     NodeSpec
 	tasks    []TaskID // that take room here, in the order in which they came
-	device   []Device // those it has, and those it had while somebody holds them
+	device   []Device // by place: those it has, and those it had
 }
 
 type shapeRow struct {
 	Shape
 	live  bool
 	tasks int32
-	need  DeviceNeed
+	needs DeviceNeeds
 	roles []role // in the order of constraints and bounds; never written to
 }
 
@@ -68,8 +68,8 @@ type room struct {
 	devices DeviceSet
 }
 
-// NewState returns an empty cluster that measures these kinds and knows these
-// classes. With no classes there is one, without a name.
+// NewState returns an empty cluster that measures these kinds and begins with these
+// classes, which events may change. With no classes there is one, without a name.
 func NewState(kinds []Kind, classes []Class) *State {
 	if err := CheckKinds(kinds); err != nil {
 		panic("cluster: " + err.Error())
@@ -80,21 +80,28 @@ func NewState(kinds []Kind, classes []Class) *State {
 	if len(classes) == 0 {
 		classes = []Class{{}}
 	}
-	return &State{View: View{
+	s := &State{View: View{
 		kinds:   slices.Clone(kinds),
-		devices: slices.IndexFunc(kinds, func(k Kind) bool { return k.Devices }),
-		classes: slices.Clone(classes),
+		devices: DeviceKinds(kinds),
 		set:     make([]setRow, 1),
 		orphans: map[run]orphan{},
 		total:   Totals{Capacity: make(Vector, len(kinds)), Used: make(Vector, len(kinds))},
 	}}
+	for i, class := range classes {
+		s.classes.set(ClassID(i), class, true)
+	}
+	return s
 }
 
 // Kinds are the cluster's resources, in the order of its vectors.
 func (v *View) Kinds() []Kind { return v.kinds }
 
-// Classes are the classes of tasks.
-func (v *View) Classes() []Class { return v.classes }
+// Classes are the classes of tasks, by row, until the next change. A row that holds no
+// class promises nothing, and no task has it.
+func (v *View) Classes() []Class { return v.classes.rows }
+
+// ClassLive reports whether the row holds a class.
+func (v *View) ClassLive(id ClassID) bool { return int(id) < len(v.classes.live) && v.classes.live[id] }
 
 // Now is the time of the latest event.
 func (v *View) Now() Time { return v.now }
@@ -210,7 +217,7 @@ func (v *View) Beside(j JobID, n NodeID, but TaskID) int {
 // Overfull reports whether the node holds more than its limit in some kind,
 // as a node does that shrank, or that was found so.
 func (v *View) Overfull(n NodeID) bool {
-	_, _, over := v.DeviceOver(n)
+	_, over := v.DeviceOver(n)
 	return over || !v.Used(n).Fits(v.Limit(n))
 }
 
@@ -258,7 +265,7 @@ func (v *View) roomOn(t TaskID, n NodeID) room {
 	if task.Node == n {
 		return v.roomOf(t)
 	}
-	return room{v.grantOr(task.Shape, task.NextGrant()), task.NextDevices}
+	return room{v.grantOr(task.Shape, task.nextGrant()), task.NextDevices}
 }
 
 // count adds sign times the node to the totals.
@@ -347,6 +354,8 @@ func (s *State) copyRow(from *View, touch Touch) {
 		s.set = grown(s.set, row)
 		s.set[row].live = from.set[row].live
 		s.set[row].nodes = append(s.set[row].nodes[:0], from.set[row].nodes...)
+	case Classes:
+		s.classes.set(ClassID(row), from.classes.rows[row], from.classes.live[row])
 	case Constraints: // copyConstraints copies them
 	case Tables:
 		panic("cluster: Tables is not a table")
@@ -397,7 +406,7 @@ func (s *State) tally(t TaskID, sign int) {
 // CopyAll makes s equal to from, row by row.
 func (s *State) CopyAll(from *View) {
 	var touches []Touch
-	for table, rows := range [Tables]int{Nodes: len(from.node), Tasks: len(from.task), Jobs: len(from.job), Shapes: len(from.shape), Sets: len(from.set), Constraints: from.ConstraintRows()} {
+	for table, rows := range [Tables]int{Nodes: len(from.node), Tasks: len(from.task), Jobs: len(from.job), Shapes: len(from.shape), Sets: len(from.set), Classes: len(from.classes.rows), Constraints: from.ConstraintRows()} {
 		for row := range rows {
 			touches = append(touches, Touch{Table: Table(table), Row: uint32(row)})
 		}

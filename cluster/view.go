@@ -8,8 +8,8 @@ package cluster
 // changes nothing through it. It is true until the next change of its State.
 type View struct {
 	kinds   []Kind
-	devices int // the kind that comes in devices; -1 if there is none
-	classes []Class
+	devices []DeviceKind
+	classes classTable
 	now     Time
 	log     log
 	solver  bool // of integer programs: it may be asked

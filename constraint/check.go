@@ -109,11 +109,7 @@ func (p *Problem) moves(a Assignment) (comes [][]int32, devices [][]int64) {
 		if c.At == Nowhere {
 			continue
 		}
-		for d := range devices[c.At] {
-			if c.Devices.Has(d) {
-				devices[c.At][d] += p.Shapes[c.Shape].Need.Share
-			}
-		}
+		p.Shapes[c.Shape].Needs.Give(devices[c.At], c.Devices, 1)
 	}
 	return comes, devices
 }
@@ -127,9 +123,7 @@ const mostTries = 100_000
 func (p *Problem) devicesHold(comes []int32, devices []int64) bool {
 	var needs []cluster.DeviceNeed
 	for _, i := range comes {
-		if need := p.Shapes[p.Containers[i].Shape].Need; need.Count > 0 {
-			needs = append(needs, need)
-		}
+		needs = append(needs, p.Shapes[p.Containers[i].Shape].Needs...)
 	}
 	slices.SortFunc(needs, func(a, b cluster.DeviceNeed) int {
 		return int(max(min(b.Share-a.Share, 1), -1))*2 + max(min(b.Count-a.Count, 1), -1)
@@ -147,7 +141,7 @@ func fill(needs []cluster.DeviceNeed, has, from int, devices []int64, tries *int
 		return fill(needs[1:], 0, 0, devices, tries)
 	}
 	for d := from; d < len(devices); d++ {
-		if devices[d] < needs[0].Share {
+		if devices[d] < needs[0].Share || !needs[0].Places.Has(d) {
 			continue
 		}
 		if *tries--; *tries < 0 {

@@ -14,8 +14,9 @@ func world() *constraint.Problem {
 	node := func(name string, free int64) constraint.Node {
 		return constraint.Node{Name: name, Capacity: cluster.Vector{8, 8}, Free: cluster.Vector{free, 8}, Devices: []int64{4, 4}}
 	}
+	kinds := []cluster.Kind{{Name: "cpu", PerUnit: 1}, {Name: "gpu", PerUnit: 4, Devices: true}}
 	return &constraint.Problem{
-		Kinds: []cluster.Kind{{Name: "cpu", PerUnit: 1}, {Name: "gpu", PerUnit: 4, Devices: true}},
+		Kinds: kinds,
 		Nodes: []constraint.Node{node("n0", 6), node("n1", 8)},
 		Groups: []constraint.Group{
 			{Name: cluster.EachNode, Sets: []string{"n0", "n1"}, SetOf: []int32{0, 1}},
@@ -23,7 +24,7 @@ func world() *constraint.Problem {
 		Applications: []constraint.Application{{Name: "old", First: 0, End: 1, Deployed: true}, {Name: "new", First: 1, End: 3}},
 		Shapes: []constraint.Shape{
 			{Application: 0, Demand: cluster.Vector{2, 0}, Tags: []string{"app:old", "loud"}},
-			{Application: 1, Demand: cluster.Vector{4, 3}, Need: cluster.DeviceNeed{Count: 1, Share: 3}, Tags: []string{"app:new"}},
+			{Application: 1, Demand: cluster.Vector{4, 3}, Needs: cluster.NeedsOf(cluster.DeviceKinds(kinds), cluster.Vector{4, 3}), Tags: []string{"app:new"}},
 		},
 		Containers: []constraint.Container{{Shape: 0, At: 0, Fixed: true}, {Shape: 1, At: constraint.Nowhere}, {Shape: 1, At: constraint.Nowhere}},
 		Objective:  constraint.Standard(),
@@ -82,7 +83,7 @@ func TestDevicesHoldWhateverTheOrder(t *testing.T) {
 	p.Containers, p.Shapes = p.Containers[:1], p.Shapes[:1]
 	a := constraint.Assignment{0}
 	for i, share := range shares {
-		p.Shapes = append(p.Shapes, constraint.Shape{Application: 1, Demand: cluster.Vector{1, share}, Need: cluster.DeviceNeed{Count: 1, Share: share}})
+		p.Shapes = append(p.Shapes, constraint.Shape{Application: 1, Demand: cluster.Vector{1, share}, Needs: cluster.NeedsOf(cluster.DeviceKinds(p.Kinds), cluster.Vector{1, share})})
 		p.Containers = append(p.Containers, constraint.Container{Shape: int32(i + 1), At: constraint.Nowhere})
 		a = append(a, 1)
 	}

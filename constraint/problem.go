@@ -1,6 +1,11 @@
 package constraint
 
-import "fairlead.dev/fairlead/cluster"
+import (
+	"math"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+)
 
 // This file is the problem that every solver is given: a cluster, applications that are to
 // be placed on it or run there already, and what is asked of the placement. Rows are
@@ -30,8 +35,46 @@ type Node struct {
 	// Free is what is left beside everything that is on the node when the problem is
 	// posed, containers of the problem included; it may be below 0.
 	Free cluster.Vector
-	// Devices is what is left of each of its devices, of the kind that comes in such.
+	// Devices is what is left of each of its devices, by place; NoDevice where it has none.
 	Devices []int64
+}
+
+// NoDevice is left of a device that a node does not have. Nobody fits there; who holds one
+// that was lost may stay.
+const NoDevice = math.MinInt64 / 2
+
+// AddDevices adds devices of the kind, which comes behind those that the node has.
+func (n *Node) AddDevices(kind cluster.DeviceKind, left ...int64) {
+	if len(left) == 0 {
+		return
+	}
+	for len(n.Devices) < kind.First {
+		n.Devices = append(n.Devices, NoDevice)
+	}
+	n.Devices = append(n.Devices, left...)
+}
+
+// HasDevices reports whether the node has as many devices, empty or not.
+func (n *Node) HasDevices(needs cluster.DeviceNeeds) bool {
+	for _, need := range needs {
+		count := 0
+		for i, left := range n.Devices {
+			if need.Places.Has(i) && left > NoDevice/2 {
+				count++
+			}
+		}
+		if count < need.Count {
+			return false
+		}
+	}
+	return true
+}
+
+// WholeDevices adds as many empty devices of each kind as the node's capacity says.
+func (n *Node) WholeDevices(kinds []cluster.Kind) {
+	for _, kind := range cluster.DeviceKinds(kinds) {
+		n.AddDevices(kind, slices.Repeat([]int64{kind.Size}, kind.Count(n.Capacity))...)
+	}
 }
 
 // Group is a family of node sets.
@@ -58,8 +101,8 @@ type Application struct {
 type Shape struct {
 	Application int32
 	Demand      cluster.Vector
-	Need        cluster.DeviceNeed // of the kind that comes in devices
-	Tags        []string           // sorted, cluster.AppTag included
+	Needs       cluster.DeviceNeeds
+	Tags        []string // sorted, cluster.AppTag included
 	// Eligible says which nodes the shape may use, by node; nil is all of them.
 	Eligible []bool
 	// PerNode is how many containers of the application a node may hold where one of

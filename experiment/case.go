@@ -138,7 +138,6 @@ func (c *simulation) setup(o *Options) (report.Setup, error) {
 	if err != nil {
 		return report.Setup{}, err
 	}
-	honoured := p.Honoured(c.options)
 	evicted, overheads, table := "lost", "", ""
 	if p := c.promise; p != nil {
 		overheads, table = p.overheads, p.table
@@ -146,13 +145,14 @@ func (c *simulation) setup(o *Options) (report.Setup, error) {
 			evicted = "kept"
 		}
 	}
-	return report.Setup{
-		Policy: c.policy, TieBreak: p.TieBreak(c.options), Solver: honoured.Solver, Migrations: report.Number(honoured.Migrations),
-		Cluster: c.source, Workload: c.source, Data: c.input, Seed: o.Seed, Until: report.Seconds(c.until), Speedup: report.Number(c.speedup),
+	setup := report.Setup{
+		Policy: c.policy, Cluster: c.source, Workload: c.source, Data: c.input, Seed: o.Seed, Until: report.Seconds(c.until), Speedup: report.Number(c.speedup),
 		Initial: "keep", EvictedWork: evicted, Overheads: overheads, Classes: table, Faults: "none",
 		Heartbeat: report.Seconds(c.trigger.Heartbeat), Watchdog: report.Seconds(c.trigger.Watchdog),
 		PlannerTime: [...]string{sim.Ticks: "ticks", sim.Zero: "zero", sim.Measured: "measured"}[c.planner],
-	}, nil
+	}
+	report.Choose(&setup, p.Chosen(c.options))
+	return setup, nil
 }
 
 // stopwatch is a policy and the clock by which the simulation measures it: two

@@ -360,7 +360,8 @@ func packed(t *testing.T, in *vectors, tries int) *vectorOutcome {
 	}
 	var packer pack.Packer
 	var packing pack.Packing
-	packer.Pack(input, &packing)
+	packer.Begin(input, &packing)
+	packer.Run(0)
 	if tries == 0 {
 		p := begin(in)
 		for n := range in.free {
@@ -379,9 +380,10 @@ func packed(t *testing.T, in *vectors, tries int) *vectorOutcome {
 		if best == nil || p.cost() < best.cost() {
 			best = p
 		}
-		if rounds == tries || !packer.Repack(&packing) {
+		if rounds == tries || !packer.Rebid(&packing) {
 			break
 		}
+		packer.Run(0)
 	}
 	best.arcs, best.rounds = arcs, rounds
 	return &best.vectorOutcome

@@ -31,7 +31,9 @@ type variant struct {
 }
 
 func flowOf(o slack.Options) func(uint64) sched.Policy {
-	return func(uint64) sched.Policy { return flow.New(slack.New(o), flow.Options{Name: "qos-flow"}) }
+	return func(uint64) sched.Policy {
+		return flow.New(slack.New(o), flow.Options{Name: "qos-flow", Stages: []flow.Stage{flow.Spread, flow.Preempt}})
+	}
 }
 
 // named is a policy as it is.

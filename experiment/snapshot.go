@@ -141,20 +141,16 @@ func (s *snapshotSource) Close() error { return nil }
 func (s *snapshot) problem() *constraint.Problem {
 	p := &constraint.Problem{Kinds: s.kinds, Objective: constraint.Standard()}
 	p.Objective.Used = 100
-	names, device := make([]string, len(s.nodes)), slices.IndexFunc(s.kinds, func(k cluster.Kind) bool { return k.Devices })
+	names := make([]string, len(s.nodes))
 	for i := range s.nodes {
 		n := &s.nodes[i]
 		names[i] = n.Name
 		node := constraint.Node{ID: cluster.NodeID(i), Name: n.Name, Capacity: n.Capacity, Free: slices.Clone(n.Capacity)}
-		if device >= 0 {
-			for range n.Capacity[device] / s.kinds[device].PerUnit {
-				node.Devices = append(node.Devices, s.kinds[device].PerUnit)
-			}
-		}
+		node.WholeDevices(s.kinds)
 		p.Nodes = append(p.Nodes, node)
 	}
 	p.Groups = []constraint.Group{constraint.GroupOf(cluster.EachNode, names)}
-	posed := &tracePosing{snapshot: s, p: p, device: device, eligible: map[string][]bool{}}
+	posed := &tracePosing{snapshot: s, p: p, eligible: map[string][]bool{}}
 	for _, job := range s.jobs() {
 		posed.application(job)
 	}
@@ -207,7 +203,6 @@ func chunks[T any](list []T, alike func(a, b *T) bool) func(func([]T) bool) {
 type tracePosing struct {
 	*snapshot
 	p        *constraint.Problem
-	device   int
 	eligible map[string][]bool // by requirements
 }
 
@@ -223,9 +218,7 @@ func (t *tracePosing) application(tasks []trace.Task) {
 	for alike := range chunks(tasks, same) {
 		first := &alike[0]
 		shape := constraint.Shape{Application: int32(len(t.p.Applications)), Demand: first.Demand, Tags: []string{cluster.AppTag(name)}, Eligible: t.nodesFor(first.Requirements)}
-		if t.device >= 0 {
-			shape.Need = t.kinds[t.device].Need(first.Demand[t.device])
-		}
+		shape.Needs = cluster.NeedsOf(cluster.DeviceKinds(t.kinds), first.Demand)
 		if first.PerNode > 0 {
 			shape.Tags = append(shape.Tags, limitTag(first.PerNode))
 			if !slices.Contains(limits, first.PerNode) {

@@ -61,9 +61,7 @@ func (m askedTree) Above(s *cluster.View, a flow.Aggregator) (flow.Aggregator, f
 	return m.Model.(flow.Tree).Above(s, a)
 }
 
-func (m askedTree) Moves() {}
-
-func (m askedTree) Learn(s *cluster.View, all bool, nodes []cluster.NodeID) bool {
+func (m askedTree) Learn(s *cluster.View, all bool, nodes []cluster.NodeID) flow.Stale {
 	return m.Model.(flow.Learner).Learn(s, all, nodes)
 }
 
@@ -104,7 +102,7 @@ type occasion struct {
 func askedIn(t *testing.T, nodes int, model func(*calls) flow.Model) []occasion {
 	t.Helper()
 	var count calls
-	st := newStage(t, flow.New(model(&count), flow.Options{Name: "asked"}))
+	st := newStage(t, flow.New(model(&count), flow.Options{Name: "asked", Stages: flow.Stages()}))
 	for i := range nodes {
 		st.node(cluster.Vector{12, 12, 0}, cluster.Label{Key: "rack", Value: fmt.Sprint(i % 5)})
 	}

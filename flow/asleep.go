@@ -66,31 +66,33 @@ func (z *sleepers) sleeps(tier int32) bool { return int64(tier) >= z.from }
 // update wakes the tiers that may gain by what a round was shown: the tasks, and the
 // nodes noted in the journal from a position on.
 func (z *sleepers) update(w *network, s *cluster.View, c *sched.Changed, from uint64) {
-	end := w.position()
-	if c.All || len(c.Constrained) > 0 || w.moves && end > from {
+	if c.All || len(c.Constrained) > 0 || w.stays.any() && w.journal.End() > from {
 		z.from = noTier
 	}
 	if z.from == noTier {
 		return
 	}
 	for _, t := range c.Tasks {
-		if m := &w.members[t]; m.seq != 0 && (w.moves || m.node == cluster.NoNode) {
+		if m := w.members.of(t); m.seq != 0 && (m.stay >= 0 || m.node == cluster.NoNode) {
 			z.wake(int64(m.terms.Tier))
 		}
 	}
-	z.enlist(w)
-	for at := max(from, w.start); at < end && len(z.list) > 0; at++ {
-		if n := w.journal[at-w.start]; w.latest[n] == at+1 {
-			z.wake(z.highest(w, s, n))
+	if w.journal.End() > from {
+		z.enlist(w)
+	}
+	for n := range w.journal.Since(from) {
+		if len(z.list) == 0 {
+			break
 		}
+		z.wake(z.highest(w, s, n))
 	}
 }
 
 // enlist lists the requests of the tiers that sleep, the highest tier first.
 func (z *sleepers) enlist(w *network) {
 	z.list = z.list[:0]
-	for _, row := range w.lines {
-		if c := &w.taskGroups[row]; z.sleeps(c.id.tier) {
+	for _, row := range w.supply.lines {
+		if c := w.group(row); z.sleeps(c.id.tier) {
 			z.list = append(z.list, sleeper{c.id.tier, c.request})
 		}
 	}
@@ -106,7 +108,7 @@ func (z *sleepers) highest(w *network, s *cluster.View, n cluster.NodeID) int64 
 		if !z.sleeps(x.tier) {
 			break
 		}
-		w.looks++
+		w.answers.effort.looks++
 		if w.couldUse(s, x.request, n) {
 			return int64(x.tier)
 		}
@@ -117,9 +119,9 @@ func (z *sleepers) highest(w *network, s *cluster.View, n cluster.NodeID) int64 
 // couldUse reports whether the request could have a place on the node: now, or, where
 // tasks may be evicted, if everybody left.
 func (w *network) couldUse(s *cluster.View, q int32, n cluster.NodeID) bool {
-	if w.pinned {
+	if w.members.running == 0 {
 		return w.room(s, q, n) > 0
 	}
-	id := w.requests[q].id
+	id := w.request(q).id
 	return int(n) < s.NodeRows() && s.FitsEmpty(id.shape, n) && s.Upholds(id.shape, n)
 }

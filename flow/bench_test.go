@@ -145,14 +145,15 @@ func BenchmarkRound(b *testing.B) {
 	for _, bench := range []struct {
 		name   string
 		model  func() flow.Model
+		second flow.Stage
 		shapes int
 		inputs bool
 	}{
-		{"load-spreading/1-shape", func() flow.Model { return &spread.Model{} }, 1, false},
-		{"load-spreading/50-shapes", func() flow.Model { return &spread.Model{} }, 50, false},
-		{"cpu-mem/50-shapes", func() flow.Model { return &cpumem.Model{} }, 50, false},
-		{"quincy/1-shape", func() flow.Model { return quincy.New(quincy.Standard()) }, 1, true},
-		{"quincy/50-shapes", func() flow.Model { return quincy.New(quincy.Standard()) }, 50, true},
+		{"load-spreading/1-shape", func() flow.Model { return &spread.Model{} }, flow.Pack, 1, false},
+		{"load-spreading/50-shapes", func() flow.Model { return &spread.Model{} }, flow.Pack, 50, false},
+		{"cpu-mem/50-shapes", func() flow.Model { return &cpumem.Model{} }, flow.Pack, 50, false},
+		{"quincy/1-shape", func() flow.Model { return quincy.New(quincy.Standard()) }, flow.Preempt, 1, true},
+		{"quincy/50-shapes", func() flow.Model { return quincy.New(quincy.Standard()) }, flow.Preempt, 50, true},
 	} {
 		for _, used := range []float64{.9, 1.03} {
 			b.Run(fmt.Sprintf("%s/%.0f%%", bench.name, used*100), func(b *testing.B) {
@@ -160,7 +161,7 @@ func BenchmarkRound(b *testing.B) {
 				if testing.Short() {
 					nodes = 600
 				}
-				p := flow.New(bench.model(), flow.Options{Name: bench.name})
+				p := flow.New(bench.model(), flow.Options{Name: bench.name, Stages: []flow.Stage{flow.Spread, bench.second}})
 				bed := newBed(b, p, nodes, bench.shapes, bench.inputs)
 				total := int(used * float64(bed.slots))
 				first := time.Duration(0)

@@ -10,29 +10,36 @@ import (
 
 // This file adds up what a plan costs by the prices of the moment when its turn began.
 
-// planned is what the tier's plan costs from a bundle on, and false if tasks that ran
-// were touched. What was tried since the mark is undone and done again.
-func (p *Policy) planned(t *sched.Trial, mark, from int, out *sched.Plan) (Cost, bool) {
-	b := &p.bounds
+// value adds up plans.
+type value struct {
+	net        *network
+	actions    []sched.Action
+	arcs       Arcs
+	into, load []Step
+}
+
+// planned is what the tier's plan costs, and false if tasks that ran were touched. What
+// was tried in the round is undone and done again. There may be bundles of other tiers.
+func (b *value) planned(r *round, severalTiers bool) (Cost, bool) {
 	b.actions = b.actions[:0]
-	for i := from; i < out.Bundles(); i++ {
-		for _, a := range out.Bundle(i) {
+	for i := r.from; i < r.out.Bundles(); i++ {
+		for _, a := range r.out.Bundle(i) {
 			if a.Kind != sched.Place {
 				return 0, false
 			}
 			b.actions = append(b.actions, a)
 		}
 	}
-	p.net.settleTaskGroups()
-	left := p.net.leftOfTier() - b.unplaceable
+	b.net.supply.settle()
+	left := b.net.supply.left(true)
 	if len(b.actions) == 0 {
 		return left, true
 	}
-	t.Rollback(mark)
-	placed, ok := b.placed(p, t.View())
-	for i := from; i < out.Bundles(); i++ {
-		for _, a := range out.Bundle(i) {
-			if t.Try(a).Refused() {
+	r.trial.Rollback(r.mark)
+	placed, ok := b.placed(r.trial.View(), severalTiers)
+	for i := r.from; i < r.out.Bundles(); i++ {
+		for _, a := range r.out.Bundle(i) {
+			if r.trial.Try(a).Refused() {
 				panic("flow: what was done once is refused the second time")
 			}
 		}
@@ -40,27 +47,12 @@ func (p *Policy) planned(t *sched.Trial, mark, from int, out *sched.Plan) (Cost,
 	return left + placed, ok
 }
 
-// leftOfTier is what the tasks pay that wait and whose turn it is.
-func (w *network) leftOfTier() (sum Cost) {
-	for _, c := range w.active {
-		if w.taskGroups[c].id.tier != w.tier {
-			continue
-		}
-		for _, sh := range w.taskGroups[c].shares {
-			for _, l := range w.shares[sh].levels {
-				sum += min(max(l.Capacity*l.Cost, -unreached-sum), unreached-sum)
-			}
-		}
-	}
-	return sum
-}
-
 // placed is what the placements cost, node by node, in the state before them, and false
 // if the model wants one of them no more.
-func (b *bounds) placed(p *Policy, s *cluster.View) (sum Cost, ok bool) {
-	w := p.net
-	if len(p.tiers) > 1 {
-		b.actions = slices.DeleteFunc(b.actions, func(a sched.Action) bool { return w.model.Terms(s, a.Task).Tier != w.tier })
+func (b *value) placed(s *cluster.View, severalTiers bool) (sum Cost, ok bool) {
+	w := b.net
+	if severalTiers {
+		b.actions = slices.DeleteFunc(b.actions, func(a sched.Action) bool { return w.answers.model.Terms(s, a.Task).Tier != w.turn.tier })
 	}
 	job := func(a sched.Action) cluster.JobID {
 		if task := s.Task(a.Task); s.Shape(task.Shape).PerNode > 0 {
@@ -72,17 +64,17 @@ func (b *bounds) placed(p *Policy, s *cluster.View) (sum Cost, ok bool) {
 		return cmp.Or(cmp.Compare(x.Node, y.Node), cmp.Compare(s.Task(x.Task).Shape, s.Task(y.Task).Shape), cmp.Compare(job(x), job(y)))
 	}
 	slices.SortStableFunc(b.actions, alike)
-	sum = b.loads(w, s)
+	sum = b.loads(s)
 	for from, to := 0, 0; from < len(b.actions); from = to {
 		first := b.actions[from]
 		for to = from; to < len(b.actions) && alike(first, b.actions[to]) == 0; {
 			to++
 		}
-		below, curve := w.model.Into(s, s.Task(first.Task).Shape, first.Node)
+		below, curve := w.answers.model.Into(s, s.Task(first.Task).Shape, first.Node)
 		b.into = append(b.into[:0], curve...)
 		through := int64(0) // units that came by way of an aggregator
 		for _, a := range b.actions[from:to] {
-			cost, direct, ok := b.way(w, s, a, below, Curve(b.into).at(through+1))
+			cost, direct, ok := b.way(s, a, below, Curve(b.into).at(through+1))
 			if !ok {
 				return 0, false
 			}
@@ -96,15 +88,16 @@ func (b *bounds) placed(p *Policy, s *cluster.View) (sum Cost, ok bool) {
 }
 
 // loads is what the placements, sorted by node, add to the loads of the nodes.
-func (b *bounds) loads(w *network, s *cluster.View) (sum Cost) {
-	if w.loaded == nil {
+func (b *value) loads(s *cluster.View) (sum Cost) {
+	w := b.net
+	if w.answers.loaded == nil {
 		return 0
 	}
 	there := int64(0) // units on the node so far
 	for i, a := range b.actions {
 		if i == 0 || b.actions[i-1].Node != a.Node {
 			there = 0
-			b.load = append(b.load[:0], w.loaded.Load(s, a.Node)...)
+			b.load = append(b.load[:0], w.answers.loaded.Load(s, a.Node)...)
 		}
 		there++
 		sum += Curve(b.load).at(there)
@@ -114,9 +107,10 @@ func (b *bounds) loads(w *network, s *cluster.View) (sum Cost) {
 
 // way is the cheapest way of a task to its node, which stands below an aggregator and
 // costs so much there; or straight.
-func (b *bounds) way(w *network, s *cluster.View, a sched.Action, below Aggregator, into Cost) (cost Cost, direct, found bool) {
+func (b *value) way(s *cluster.View, a sched.Action, below Aggregator, into Cost) (cost Cost, direct, found bool) {
+	w := b.net
 	b.arcs.list = b.arcs.list[:0]
-	w.model.Out(s, a.Task, &b.arcs)
+	w.answers.model.Out(s, a.Task, &b.arcs)
 	better := func(c Cost, straight bool) {
 		if !found || c < cost {
 			cost, direct, found = c, straight, true
@@ -128,7 +122,7 @@ func (b *bounds) way(w *network, s *cluster.View, a sched.Action, below Aggregat
 		}
 	}
 	down := Cost(0)
-	for range len(w.groups) + 1 { // no way is longer, unless the model goes in circles
+	for range len(w.ranking.groups) + 1 { // no way is longer, unless the model goes in circles
 		if below == Nowhere {
 			break
 		}
@@ -137,10 +131,10 @@ func (b *bounds) way(w *network, s *cluster.View, a sched.Action, below Aggregat
 				better(arc.cost+down+into, false)
 			}
 		}
-		if w.tree == nil {
+		if w.answers.tree == nil {
 			break
 		}
-		above, passing := w.tree.Above(s, below)
+		above, passing := w.answers.tree.Above(s, below)
 		below, down = above, down+passing
 	}
 	return cost, direct, found

@@ -58,7 +58,7 @@ const (
 
 // most is what the gains come to at most on the nodes that the requests compete for,
 // and false if that cannot be said.
-func (k *knapsack) most(b *bounds, c *contention) (Cost, bool) {
+func (k *knapsack) most(b *gains, c *contention) (Cost, bool) {
 	kinds, requests, nodes := c.in.Kinds, len(c.requests), len(c.nodes)
 	if nodes == 0 || !k.addUp(c) {
 		return 0, false
@@ -69,7 +69,7 @@ func (k *knapsack) most(b *bounds, c *contention) (Cost, bool) {
 		if a.straight {
 			request = -1 // its nodes may be others
 		}
-		for _, g := range b.gains[a.from:a.to] {
+		for _, g := range b.list[a.from:a.to] {
 			k.items = append(k.items, item{g, request})
 		}
 	}

@@ -23,7 +23,7 @@ import (
 // is room, and for the others batch tasks that have just begun have to go.
 func crowded(t *testing.T) *stage {
 	t.Helper()
-	st := newStage(t, flow.New(quincy.New(quincy.Standard()), flow.Options{Name: "quincy", Moves: 3}))
+	st := newStage(t, flow.New(quincy.New(quincy.Standard()), flow.Options{Name: "quincy", Stages: []flow.Stage{flow.Spread, flow.Preempt}, Moves: 3}))
 	for range 40 {
 		st.node(cluster.Vector{1, 1, 0})
 	}
@@ -134,7 +134,7 @@ func TestBudget(t *testing.T) {
 // rounds as it takes come to what one does, the search for victims included.
 func TestBudgetVictims(t *testing.T) {
 	begin := func() *stage {
-		st := newStage(t, flow.New(quincy.New(quincy.Standard()), flow.Options{Name: "quincy"}))
+		st := newStage(t, flow.New(quincy.New(quincy.Standard()), flow.Options{Name: "quincy", Stages: []flow.Stage{flow.Spread, flow.Preempt}}))
 		for range 12 {
 			st.node(cluster.Vector{4, 4, 0})
 		}
@@ -158,6 +158,113 @@ func TestBudgetVictims(t *testing.T) {
 		if did := begin().rounds(budget, 500); did.placed != 0 || did.evicted != 15 || !did.whole {
 			t.Errorf("rounds of %d ticks do %+v, want none placed and 15 evicted", budget, did)
 		}
+	}
+}
+
+// cramped is a cluster in which a large task needs a node of its own, half of all nodes, so
+// that the small ones have to share the others.
+func cramped(t *testing.T, stages ...flow.Stage) *stage {
+	t.Helper()
+	st := newStage(t, flow.New(&cpumem.Model{}, flow.Options{Name: "cpu-mem", Stages: stages}))
+	for range 8 {
+		st.node(cluster.Vector{5, 6, 0})
+	}
+	job, small, large := st.job(), st.shape(cluster.Shape{Demand: cluster.Vector{1, 1, 0}}), st.shape(cluster.Shape{Demand: cluster.Vector{5, 6, 0}})
+	for range 12 {
+		st.task(job, small)
+	}
+	for range 4 {
+		st.task(job, large)
+	}
+	st.observe()
+	return st
+}
+
+// uniformBudget is the least with which one round of that cluster is enough for uniform slots.
+func uniformBudget(t *testing.T) int64 {
+	t.Helper()
+	for budget := int64(1); ; budget++ {
+		if _, _, whole := cramped(t, flow.Spread).round(budget); whole {
+			return budget
+		}
+	}
+}
+
+// TestBudgetPacks ends rounds that pack at every point. Where one was enough for uniform slots,
+// as many as it takes come to what one does; else what rounds that were cut have placed stands.
+func TestBudgetPacks(t *testing.T) {
+	uniform := uniformBudget(t)
+	for budget := int64(1); budget < uniform; budget++ {
+		if did := cramped(t).rounds(budget, 100); !did.whole || did.placed < 12 {
+			t.Fatalf("rounds of %d ticks do %+v, want 12 placed at least", budget, did)
+		}
+	}
+	most := 0
+	for budget := int64(1); ; budget++ {
+		st := cramped(t)
+		if placed, _, whole := st.round(max(budget, uniform)); whole && placed == 16 {
+			t.Logf("%d ticks are enough for uniform slots, and %d to pack as well, which takes %d rounds else", uniform, budget, most)
+			break
+		} else if whole || placed > 0 {
+			t.Fatalf("a round of %d ticks places %d; whole: %t; want none before it has packed", budget, placed, whole)
+		}
+		did := st.rounds(budget, 100)
+		if most = max(most, did.rounds); !did.whole || did.placed != 16 {
+			t.Errorf("after one of %d ticks rounds of %d do %+v, want 16 placed", max(budget, uniform), budget, did)
+		}
+	}
+	if most < 10 {
+		t.Error("this shows little")
+	}
+}
+
+// TestBudgetPacksBelow packs for a tier in a round that served a higher one.
+func TestBudgetPacksBelow(t *testing.T) {
+	uniform, later := uniformBudget(t), 0
+	for budget := uniform; budget < 2*uniform; budget++ {
+		st := cramped(t)
+		st.prioritized(0, 0, 9)
+		st.observe()
+		first, _, whole := st.round(budget)
+		if !whole && first == 1 {
+			later++
+		}
+		if did := st.rounds(budget, 100); first+did.placed != 17 && first < 2 {
+			t.Errorf("a round of %d ticks places %d, and those after it do %+v, want 17 in all", budget, first, did)
+		}
+	}
+	if later < 20 {
+		t.Errorf("after %d budgets packing was left to the next round, so that this shows little", later)
+	}
+}
+
+// TestBudgetPacksOrNot lets something happen, which concerns nobody, before each round that is
+// to go on with packing. Of two rounds one decides all the same.
+func TestBudgetPacksOrNot(t *testing.T) {
+	uniform, idle := uniformBudget(t), 0
+	for later := int64(1); later <= uniform; later++ {
+		st := cramped(t)
+		job, hopeless := st.job(), st.shape(cluster.Shape{Demand: cluster.Vector{tooLarge, 1, 0}})
+		for round, sum, before := 0, 0, 1; sum < 12; round++ {
+			budget := uniform + 20
+			if round%2 == 1 {
+				budget = later
+			}
+			placed, _, _ := st.round(budget)
+			if sum += placed; placed == 0 {
+				idle++
+			}
+			if placed+before == 0 {
+				t.Fatalf("rounds of %d ticks and of %d decide nothing; %d wait", uniform+20, later, st.waiting())
+			}
+			before = placed
+			st.task(job, hopeless)
+			st.now += cluster.Second
+			st.observe()
+		}
+	}
+	if idle < 20 {
+		t.Errorf("only %d rounds put off what they decide, so that this shows little", idle)
 	}
 }
 
@@ -267,6 +374,9 @@ func TestBudgetServesAll(t *testing.T) {
 		q := drawQueues(t)
 		o := flow.Options{Name: rapid.SampledFrom(names).Draw(t, "model")}
 		o.Algorithm = rapid.SampledFrom(append(mcmf.Algorithms(), mcmf.Automatic)).Draw(t, "algorithm")
+		if o.Name == "quincy" {
+			o.Stages = []flow.Stage{flow.Spread, flow.Preempt}
+		}
 		o.Moves = rapid.IntRange(0, 2).Draw(t, "moves")
 		begin := func() *stage { return q.stage(t, flow.New(models[o.Name](), o)) }
 		st, want := begin(), q.expected()
@@ -300,7 +410,7 @@ func TestBudgetMissesNothing(t *testing.T) {
 		t.Run(fmt.Sprintf("%s/moves=%d", m.name, m.moves), func(t *testing.T) {
 			cut := 0
 			rapid.Check(t, func(t *rapid.T) {
-				d := newDrama(t, m.moves, m.model, 8)
+				d := newDrama(t, &m, 8)
 				d.step = func() {
 					final := m.moves == 0 && d.number(4) == 0 // not always: it wakes everybody
 					cut += d.inPieces(rapid.Int64Range(1, 1000).Draw(t, "budget"), final)

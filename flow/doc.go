@@ -23,8 +23,12 @@
 //     pays the price of waiting.
 //   - A running task that the model lets go is a *tenant* (tenants.go): beyond the free
 //     slots its port lets one unit through for each, at the price of evicting it. Only
-//     where tasks may move to other nodes is it a unit, with an arc to the port where it
+//     one that may move to other nodes is a unit, with an arc to the port where it
 //     runs that costs what staying costs. All others just take room.
+//
+// A round is a list of *stages* (stage.go), each of which adds bundles to what those before
+// it have planned: spread follows the flow, pack plans again where shapes compete, and
+// preempt evicts several for one. No stage excludes another.
 //
 // The network lives as long as the policy. Rows that changed are looked at again,
 // and nothing else: the model is asked anew about a task that changed, and about
@@ -32,13 +36,26 @@
 // cheapest are in the network (ranking.go); what is left out is compared with the
 // prices of the solution, and put in if it could improve it.
 //
-// Files: model.go (what a policy says) · policy.go (a round) · asleep.go (rounds with a budget
-// that go on where the last was cut) · members.go (which task is in which task group) ·
-// network.go (the graph) · slots.go · tenants.go (who may be
-// stopped for one that comes) · ranking.go ·
-// placement.go (from flow to plan) · evict.go (who leaves for whom) · contention.go (rounds planned again by packing) ·
-// bound.go, boundplan.go and boundroom.go (what any plan costs at least) ·
-// victims.go and chooser.go (several evicted for one) · due.go (prices that change with time) ·
-// explain.go (what a task could have) · explainworth.go (what a node more is worth) ·
+// Each part of the network is a type that owns its data, above those that it goes by
+// (network.go wires them):
+//
+//	members ──▶ supply ──▶ ranking ──▶ ports ──▶ tenants ──▶ journal
+//	   │           ╰─▶ shares            ▲          │
+//	   ╰───────────────▶ stays ──────────╯          ╰─▶ members, by whose terms they are ranked
+//
+// All of them go by graph, turn and answers.
+//
+// Files: model.go (what a policy says) · answers.go (asking it) · effort.go (what is counted as work) ·
+// policy.go (a round) · stage.go (its steps) · asleep.go (rounds with a budget that go on where the last was cut).
+// The network: members.go (which task is in which task group, and when its prices change) ·
+// supply.go (task groups) · shares.go (who waits, in line) · stays.go (who may move) ·
+// tenants.go (who may be stopped for one that comes) · ranking.go, groups.go, requests.go and
+// columns.go (what nodes offer to a request, and which of them are in the network) · slots.go and
+// refresh.go (what a node lets through) · turn.go (whose turn it is) · journal.go (which nodes changed) · graph.go.
+// The plan: routing.go and first.go (solving) · spread.go, placement.go, walks.go, components.go
+// and do.go (from flow to plan) · evict.go (who leaves for whom) · packing.go,
+// contention.go and market.go (rounds planned again by packing) · victims.go and chooser.go (several evicted for one) ·
+// bound.go, boundgains.go, boundplaces.go, boundplan.go and boundroom.go (what any plan costs at least).
+// Questions: explain.go (what a task could have) · explainworth.go (what a node more is worth) ·
 // explaindistance.go (what a unit more costs).
 package flow

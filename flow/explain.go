@@ -112,15 +112,13 @@ func (p *Policy) Explain(s *cluster.View, all *sched.Changed, t cluster.TaskID, 
 		x.WaitTerms = parts.ExplainWait(s, t)
 	}
 	p.relearn(s, all)
-	p.net.separate(s, t)
-	p.net.settleTaskGroups()
-	p.net.serve(p.net.members[t].terms.Tier)
+	p.turnOf(s, t)
 	if err := p.settleAll(s, t); err != nil {
 		return x, err
 	}
-	terms := p.net.members[t].terms
+	terms := p.net.members.of(t).terms
 	x.Wait, x.WaitChanges, x.Others = terms.Wait, terms.Next, sched.Explain(s, t)
-	x.Candidates = p.candidates(s, t)
+	x.Candidates = p.routing.candidates(s, t)
 	x.Nodes = len(x.Candidates)
 	x.shorten(most)
 	return x, nil
@@ -170,16 +168,20 @@ func (p *Policy) relearn(s *cluster.View, all *sched.Changed) {
 	p.learn(s, &fresh)
 }
 
-// separate gives a task a request of its own job if tasks of that job are on nodes where
-// it may not be beside them. Rounds find that out when a node refuses it.
-func (w *network) separate(s *cluster.View, t cluster.TaskID) {
+// turnOf makes it the turn of the tier of a task, which gets a request of its own job if
+// tasks of that job are on nodes where it may not be beside them. Rounds find that out when
+// a node refuses it.
+func (p *Policy) turnOf(s *cluster.View, t cluster.TaskID) {
+	w := p.net
 	for i := range s.NodeRows() {
 		n := cluster.NodeID(i)
 		if s.NodeLive(n) && s.Admits(t, n).Code == cluster.NotApart {
-			w.avoid(s, move{task: t, from: cluster.NoNode, to: cluster.NoNode}, cluster.Refusal{Code: cluster.NotApart})
-			return
+			w.avoid(s, t, cluster.NoNode, cluster.Refusal{Code: cluster.NotApart})
+			break
 		}
 	}
+	w.supply.settle()
+	w.supply.serve(w.members.of(t).terms.Tier)
 }
 
 // settleAll solves the network of a state; without a task, if there is one, whose
@@ -189,20 +191,19 @@ func (p *Policy) settleAll(s *cluster.View, without cluster.TaskID) error {
 	w.update(s)
 	request := int32(-1)
 	if without != noTask {
-		m := &w.members[without]
-		c := &w.taskGroups[w.shares[m.share].taskGroup]
+		m := w.members.of(without)
+		c := w.group(w.members.group(without))
 		request = c.request
-		w.graph.SetSupply(c.node, c.units-1)
-		w.given--
-		w.addLevel(m.share, m.terms.Wait, -1)
+		w.graph.give(c.node, c.units-1)
+		w.shares.count(m.share, m.terms.Wait, -1)
 	}
 	for range mostSolves {
 		w.update(s)
 		if request >= 0 {
-			w.chooseAll(s, request)
+			w.columns.all(s, request)
 		}
-		if status := p.solve(s, 0); w.wrong != nil || status != mcmf.Optimal {
-			return fmt.Errorf("policy %s: %w", p.options.Name, cmp.Or(w.wrong, fmt.Errorf("the network is not solved: %v", status)))
+		if status := p.routing.solve(s, 0); w.answers.wrong != nil || status != mcmf.Optimal {
+			return fmt.Errorf("policy %s: %w", p.options.Name, cmp.Or(w.answers.wrong, fmt.Errorf("the network is not solved: %v", status)))
 		}
 		if w.fresh() {
 			return nil
@@ -211,34 +212,22 @@ func (p *Policy) settleAll(s *cluster.View, without cluster.TaskID) error {
 	return fmt.Errorf("policy %s: prices do not settle in %d solves", p.options.Name, mostSolves)
 }
 
-// chooseAll puts all nodes that a request may have into the network.
-func (w *network) chooseAll(s *cluster.View, q int32) {
-	for _, g := range w.requests[q].groups {
-		for len(w.groups[g].rest) > 0 {
-			w.choose(s, g, w.popRest(g))
-		}
-	}
-}
-
 // candidates lists the nodes that the task could go to, after the network was solved
-// without it, the cheapest
-// first.
-func (p *Policy) candidates(s *cluster.View, t cluster.TaskID) []Candidate {
-	w, rest := p.net, p.distances(toSink)
-	c := &w.taskGroups[w.shares[w.members[t].share].taskGroup]
+// without it, the cheapest first.
+func (r *routing) candidates(s *cluster.View, t cluster.TaskID) []Candidate {
+	w, rest := r.net, r.distances(toSink)
+	c := w.group(w.members.group(t))
 	best := map[cluster.NodeID]priced{}
 	offer := func(n cluster.NodeID, a wayIn) {
-		from := rest[w.machines[n].port]
+		from := rest[w.ports.machines[n].port]
 		if from == nowhere || w.graph.Arc(a.last).Capacity == 0 {
 			return
 		}
-		base := a.before + w.graph.Arc(a.last).Cost - w.surcharge(s, c.request, n)
-		if w.loaded != nil {
-			load, _ := w.load(s, n) // a port whose load cannot be has no way to the sink
-			base += load.first()
-		}
-		ends, there := w.graph.Arc(a.last), p.solver.Flow(a.last)
-		full := a.before + p.unit(a.last, there) + from
+		base := a.before + w.graph.Arc(a.last).Cost - w.ports.surcharge(s, c.id.request.shape, n)
+		load, _ := w.answers.load(s, n) // a port whose load cannot be has no way to the sink
+		base += load.first()
+		ends, there := w.graph.Arc(a.last), r.solver.Flow(a.last)
+		full := a.before + r.unit(a.last, there) + from
 		if there > 0 { // another of its like may give its place up, and must if there is no other
 			instead := a.before + rest[ends.From]
 			if there == ends.Capacity || instead < full {
@@ -254,10 +243,10 @@ func (p *Policy) candidates(s *cluster.View, t cluster.TaskID) []Candidate {
 			offer(o.node, wayIn{last: o.arc})
 		}
 	}
-	q := &w.requests[c.request]
+	q := w.request(c.request)
 	for _, g := range q.groups {
-		before, ok := w.reach(c, g)
-		for _, n := range w.groups[g].chosen {
+		before, ok := w.ranking.reach(c, g)
+		for _, n := range w.ranking.groups[g].chosen {
 			if ok {
 				offer(n, wayIn{before, q.offers[n].arc})
 			}
@@ -265,7 +254,7 @@ func (p *Policy) candidates(s *cluster.View, t cluster.TaskID) []Candidate {
 	}
 	list := make([]Candidate, 0, len(best))
 	for n, b := range best {
-		list = append(list, Candidate{Node: n, Cost: b.full, Terms: p.terms(s, t, n, b), Full: !s.RoomNow(s.Task(t).Shape, n)})
+		list = append(list, Candidate{Node: n, Cost: b.full, Terms: w.answers.explain(s, t, n, b), Full: !s.RoomNow(s.Task(t).Shape, n)})
 	}
 	slices.SortFunc(list, func(a, b Candidate) int { return cmp.Or(cmp.Compare(a.Cost, b.Cost), cmp.Compare(a.Node, b.Node)) })
 	return list
@@ -281,11 +270,11 @@ type wayIn struct {
 // priced is what a node costs by the model as things stand, and in full.
 type priced struct{ base, full Cost }
 
-// terms names the parts of a price.
-func (p *Policy) terms(s *cluster.View, t cluster.TaskID, n cluster.NodeID, b priced) []Term {
+// explain names the parts of a price.
+func (a *answers) explain(s *cluster.View, t cluster.TaskID, n cluster.NodeID, b priced) []Term {
 	var list []Term
 	named := Cost(0)
-	if e, ok := p.model.(Explainer); ok {
+	if e, ok := a.model.(Explainer); ok {
 		list = e.Explain(s, t, n)
 		for _, term := range list {
 			named += term.Cost
@@ -306,20 +295,20 @@ func (p *Policy) terms(s *cluster.View, t cluster.TaskID, n cluster.NodeID, b pr
 
 // reach is what it costs a unit of the task group to get to a group, and false if
 // no way leads there.
-func (w *network) reach(c *taskGroup, g int32) (Cost, bool) {
+func (k *ranking) reach(c *taskGroup, g int32) (Cost, bool) {
 	least, ok := Cost(0), false
 	for _, o := range c.outs {
 		if o.group == g && (!ok || o.cost < least) {
 			least, ok = o.cost, true
 		}
 	}
-	above := w.groups[g].above
+	above := k.groups[g].above
 	if above < 0 {
 		return least, ok
 	}
-	if cost, known := w.reach(c, above); known {
-		for _, b := range w.groups[above].below {
-			if down := cost + w.graph.Arc(b.arc).Cost; b.group == g && (!ok || down < least) {
+	if cost, known := k.reach(c, above); known {
+		for _, b := range k.groups[above].below {
+			if down := cost + k.graph.Arc(b.arc).Cost; b.group == g && (!ok || down < least) {
 				least, ok = down, true
 			}
 		}

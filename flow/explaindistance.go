@@ -26,8 +26,8 @@ const (
 const nowhere = math.MaxInt64
 
 // distances are those of all nodes of the graph.
-func (p *Policy) distances(d direction) []Cost {
-	w := p.net
+func (r *routing) distances(d direction) []Cost {
+	w := r.net
 	reduced := make([]Cost, w.graph.NodeBound())
 	for v := range reduced {
 		reduced[v] = nowhere
@@ -38,7 +38,7 @@ func (p *Policy) distances(d direction) []Cost {
 		if d == toSink {
 			tail, head = next, from.node
 		}
-		length := cost - p.solver.Price(tail) + p.solver.Price(head)
+		length := cost - r.solver.Price(tail) + r.solver.Price(head)
 		if length < 0 {
 			panic(fmt.Sprintf("flow: the solution's prices do not prove it: an arc of the residual network has length %d", length))
 		}
@@ -47,20 +47,20 @@ func (p *Policy) distances(d direction) []Cost {
 			queue.Push(distance{reduced[next], next})
 		}
 	}
-	reduced[w.sink] = 0
-	queue.Push(distance{0, w.sink})
+	reduced[w.graph.sink] = 0
+	queue.Push(distance{0, w.graph.sink})
 	for len(queue) > 0 {
 		at := queue.Pop()
 		if at.length > reduced[at.node] {
 			continue
 		}
 		for a := range w.graph.Entering(at.node) {
-			if cost, ok := p.residual(a, d == toSink); ok {
+			if cost, ok := r.residual(a, d == toSink); ok {
 				relax(at, w.graph.Arc(a).From, cost)
 			}
 		}
 		for a := range w.graph.Leaving(at.node) {
-			if cost, ok := p.residual(a, d == fromSink); ok {
+			if cost, ok := r.residual(a, d == fromSink); ok {
 				relax(at, w.graph.Arc(a).To, cost)
 			}
 		}
@@ -69,7 +69,7 @@ func (p *Policy) distances(d direction) []Cost {
 		if length == nowhere {
 			continue
 		}
-		along := p.solver.Price(w.sink) - p.solver.Price(mcmf.Node(v))
+		along := r.solver.Price(w.graph.sink) - r.solver.Price(mcmf.Node(v))
 		if d == toSink {
 			along = -along
 		}
@@ -90,27 +90,4 @@ func (a distance) Before(b distance) bool {
 		return a.length < b.length
 	}
 	return a.node < b.node
-}
-
-// residual is what a unit more along an arc costs, or what one less does, and false
-// if there cannot be one.
-func (p *Policy) residual(a mcmf.Arc, more bool) (Cost, bool) {
-	flow := p.solver.Flow(a)
-	if more {
-		return p.unit(a, flow), flow < p.net.graph.Arc(a).Capacity
-	}
-	return -p.unit(a, flow-1), flow > 0
-}
-
-// unit is what a unit along an arc costs when so many are before it.
-func (p *Policy) unit(a mcmf.Arc, before int64) Cost {
-	cost := p.net.graph.Arc(a).Cost
-	for _, step := range p.net.graph.Curve(a) {
-		cost = step.Cost
-		if before < step.Capacity {
-			break
-		}
-		before -= step.Capacity
-	}
-	return cost
 }

@@ -8,6 +8,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // This file says what one more node of each kind would be worth, by the prices of the
@@ -45,11 +46,11 @@ func (p *Policy) Worth(s *cluster.View, all *sched.Changed) ([]NodeWorth, error)
 	own := copied(s)
 	s = &own.View
 	p.relearn(s, all)
-	p.net.serveAll()
+	p.turnOfAll()
 	if err := p.settleAll(s, noTask); err != nil {
 		return nil, err
 	}
-	v := valuer{p: p, s: own, row: cluster.NodeID(s.NodeRows()), from: p.distances(fromSink), waiting: p.unplaced(s)}
+	v := valuer{net: p.net, s: own, row: cluster.NodeID(s.NodeRows()), from: p.routing.distances(fromSink), waiting: p.routing.unplaced(s)}
 	var list []NodeWorth
 	for _, k := range v.kinds() {
 		best := NodeWorth{Like: k.like[0]}
@@ -71,11 +72,12 @@ func (p *Policy) Worth(s *cluster.View, all *sched.Changed) ([]NodeWorth, error)
 	return list, nil
 }
 
-// serveAll lets the task groups of all tiers take part.
-func (w *network) serveAll() {
-	w.settleTaskGroups()
-	if tiers := w.tiers(nil); len(tiers) > 0 {
-		w.serve(tiers[len(tiers)-1])
+// turnOfAll lets the task groups of all tiers take part.
+func (p *Policy) turnOfAll() {
+	supply := &p.net.supply
+	supply.settle()
+	if n := len(supply.tiers); n > 0 {
+		supply.serve(int32(-supply.tiers[n-1].Cost))
 	}
 }
 
@@ -86,37 +88,34 @@ func (n NodeWorth) less(o NodeWorth) bool {
 
 // unplaced lists the tasks that the solution leaves waiting and that fit on no node,
 // the dearest to leave waiting first.
-func (p *Policy) unplaced(s *cluster.View) []cluster.TaskID {
-	w := p.net
-	var list []entry
-	for _, row := range w.asking {
-		if w.admitted(s, w.requests[row].id) {
+func (r *routing) unplaced(s *cluster.View) []cluster.TaskID {
+	w := r.net
+	var list []book.Entry
+	for _, row := range w.turn.asking {
+		if admitted(s, w.request(row).id) {
 			continue
 		}
 		places := map[int32]int64{} // by share: how many get one
-		for _, e := range w.line(row) {
-			sh := w.members[e.task].share
+		for _, e := range w.supply.line(row) {
+			sh := w.members.of(e.Task).share
 			if _, known := places[sh]; !known {
-				places[sh] = -p.solver.Flow(w.shares[sh].arc)
-				for _, l := range w.shares[sh].levels {
-					places[sh] += l.Capacity
-				}
+				places[sh] = w.shares.list[sh].units() - r.solver.Flow(w.shares.list[sh].arc)
 			}
 			if places[sh]--; places[sh] < 0 {
 				list = append(list, e)
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b entry) int { return cmp.Or(cmp.Compare(b.wait, a.wait), cmp.Compare(a.seq, b.seq)) })
+	slices.SortFunc(list, func(a, b book.Entry) int { return a.Compare(b.Place) })
 	tasks := make([]cluster.TaskID, len(list))
 	for i, e := range list {
-		tasks[i] = e.task
+		tasks[i] = e.Task
 	}
 	return tasks
 }
 
 // admitted reports whether some node would take a task with the request now.
-func (w *network) admitted(s *cluster.View, id requestID) bool {
+func admitted(s *cluster.View, id requestID) bool {
 	for i := range s.NodeRows() {
 		n := cluster.NodeID(i)
 		if s.NodeLive(n) && !s.AdmitsShape(id.shape, n).Refused() && (id.job == noJob || beside(s, id, n) > 0) {
@@ -128,7 +127,7 @@ func (w *network) admitted(s *cluster.View, id requestID) bool {
 
 // valuer prices nodes that are not there.
 type valuer struct {
-	p       *Policy
+	net     *network
 	s       *cluster.State // where they come and go
 	row     cluster.NodeID // theirs
 	from    []Cost         // distances from the sink
@@ -155,7 +154,7 @@ func (v *valuer) kinds() []kind {
 		for _, q := range v.s.Limit(n) {
 			key = binary.AppendVarint(key, q)
 		}
-		for _, row := range v.p.net.asking {
+		for _, row := range v.net.turn.asking {
 			bit := byte(0)
 			if v.s.Eligible(v.shape(row).Eligible, n) {
 				bit = 1
@@ -169,8 +168,8 @@ func (v *valuer) kinds() []kind {
 			list = append(list, kind{})
 		}
 		list[at].nodes++
-		for _, row := range v.p.net.asking {
-			a, _ := v.p.model.Into(&v.s.View, v.p.net.requests[row].id.shape, n)
+		for _, row := range v.net.turn.asking {
+			a, _ := v.net.answers.model.Into(&v.s.View, v.net.request(row).id.shape, n)
 			key = binary.AppendUvarint(key, uint64(a))
 		}
 		if !seen[string(key)] {
@@ -182,7 +181,7 @@ func (v *valuer) kinds() []kind {
 }
 
 func (v *valuer) shape(request int32) *cluster.Shape {
-	return v.s.Shape(v.p.net.requests[request].id.shape)
+	return v.s.Shape(v.net.request(request).id.shape)
 }
 
 // one is what a node more like the given one would be worth, and how many tasks it
@@ -193,7 +192,7 @@ func (v *valuer) one(like cluster.NodeID) (worth NodeWorth, err error) {
 	if err := v.s.Apply(v.s.Now(), cluster.NodeAdded{Node: v.row, Spec: spec}); err != nil {
 		return worth, err
 	}
-	for _, row := range v.p.net.asking {
+	for _, row := range v.net.turn.asking {
 		set := v.shape(row).Eligible
 		if set == cluster.AllNodes {
 			continue
@@ -203,7 +202,7 @@ func (v *valuer) one(like cluster.NodeID) (worth NodeWorth, err error) {
 			return worth, err
 		}
 	}
-	if l, ok := v.p.model.(Learner); ok {
+	if l, ok := v.net.answers.model.(Learner); ok {
 		l.Learn(&v.s.View, false, []cluster.NodeID{v.row})
 	}
 	worth.Like = like
@@ -216,20 +215,17 @@ func (v *valuer) one(like cluster.NodeID) (worth NodeWorth, err error) {
 // Slots are as large as the largest request. Where more tasks fit, which further
 // solves of a round find out, there are as many slots.
 func (v *valuer) price(tasks int64) (least, most Cost) {
-	w := v.p.net
-	w.machine(v.row)
-	slots := max(tasks, w.slots(&v.s.View, v.row))
+	w := v.net
+	w.ports.machine(v.row)
+	slots := max(tasks, w.ports.slots(&v.s.View, v.row))
 	var saved []Cost
-	for _, row := range w.asking {
-		q := &w.requests[row]
-		units := min(slots, w.room(&v.s.View, row, v.row), q.wanted)
-		if w.moves {
-			units = min(slots, w.room(&v.s.View, row, v.row), q.wanted+q.running)
-		}
+	for _, row := range w.turn.asking {
+		q := w.request(row)
+		units := min(slots, w.room(&v.s.View, row, v.row), q.wanted+q.running)
 		if units <= 0 {
 			continue
 		}
-		a, curve := w.model.Into(&v.s.View, q.id.shape, v.row)
+		a, curve := w.answers.model.Into(&v.s.View, q.id.shape, v.row)
 		value, ok := v.value(q, a)
 		if !ok {
 			continue
@@ -244,12 +240,9 @@ func (v *valuer) price(tasks int64) (least, most Cost) {
 	if int64(len(saved)) > slots {
 		saved = saved[:slots]
 	}
-	var load Curve
-	if w.loaded != nil {
-		var ok bool
-		if load, ok = w.load(&v.s.View, v.row); !ok {
-			return 0, 0
-		}
+	load, ok := w.answers.load(&v.s.View, v.row)
+	if !ok {
+		return 0, 0
 	}
 	at := 0
 	for _, step := range load.upTo(int64(len(saved)), nil) {
@@ -273,16 +266,13 @@ func (v *valuer) price(tasks int64) (least, most Cost) {
 // value is what it saves to take a unit from an aggregator of a request, and false if
 // no unit can be had there.
 func (v *valuer) value(q *request, a Aggregator) (Cost, bool) {
-	w, down := v.p.net, Cost(0)
+	w, down := v.net, Cost(0)
 	for {
 		if g, known := q.groupOf[a]; known {
-			d := v.from[w.groups[g].node]
+			d := v.from[w.ranking.groups[g].node]
 			return -d - down, d != nowhere
 		}
-		if w.tree == nil {
-			return 0, false
-		}
-		above, cost := w.tree.Above(&v.s.View, a)
+		above, cost := w.answers.above(&v.s.View, a)
 		if above == Nowhere {
 			return 0, false
 		}

@@ -9,12 +9,10 @@ import (
 // task that is asked about, if there is one, or without it.
 func (p *Policy) Optimum(s *cluster.View, all *sched.Changed, asked *cluster.TaskID, with bool) (Cost, error) {
 	p.relearn(s, all)
-	p.net.serveAll()
+	p.turnOfAll()
 	but := noTask
 	if asked != nil {
-		p.net.separate(s, *asked)
-		p.net.settleTaskGroups()
-		p.net.serve(p.net.members[*asked].terms.Tier)
+		p.turnOf(s, *asked)
 		if !with {
 			but = *asked
 		}
@@ -28,14 +26,25 @@ func (p *Policy) Optimum(s *cluster.View, all *sched.Changed, asked *cluster.Tas
 			continue
 		}
 		for a := range g.Leaving(v) {
-			for unit := range p.solver.Flow(a) {
-				sum += p.unit(a, unit)
+			for unit := range p.routing.solver.Flow(a) {
+				sum += p.routing.unit(a, unit)
 			}
 		}
 	}
 	return sum, nil
 }
 
+// Undone reports whether the last round had a bundle that was refused, or with too many moves.
+func (p *Policy) Undone() bool { return p.past.undone }
+
+// PlanAnew is Plan that does all its work, although nothing may have changed.
+func (p *Policy) PlanAnew(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
+	p.past.idle = false
+	p.Plan(t, c, budget, out)
+}
+
 // Memory is how many entries the lists have that grow with time: nodes that changed, and
 // times at which prices do.
-func (p *Policy) Memory() (journal, due int) { return len(p.net.journal), len(p.net.due.heap) }
+func (p *Policy) Memory() (journal, due int) {
+	return p.net.journal.Len(), p.net.members.due.Kept()
+}

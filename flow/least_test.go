@@ -38,13 +38,13 @@ func (w *network) least(s *cluster.View) (Cost, bool) {
 		return 0, false
 	}
 	var units []unit
-	for t := range w.members {
-		m := &w.members[t]
-		if m.seq == 0 || m.node == cluster.NoNode && m.terms.Tier < w.tier {
+	for t := range w.members.list {
+		m := &w.members.list[t]
+		if m.seq == 0 || m.node == cluster.NoNode && m.terms.Tier < w.turn.tier {
 			continue
 		}
 		if m.share < 0 { // a tenant stays for nothing, or leaves; those that leave come first
-			if s.NodeLive(m.node) && !s.Overfull(m.node) && m.terms.Tier <= w.tier && w.covers(s, m.shape) {
+			if s.NodeLive(m.node) && !s.Overfull(m.node) && m.terms.Tier <= w.turn.tier && w.turn.covers(s, m.shape) {
 				price := max(0, m.terms.Wait-m.terms.Stay)
 				routes := []route{{node: cluster.NoNode, leave: cluster.NoNode}, {node: cluster.NoNode, leave: m.node, cost: price}}
 				units = slices.Insert(units, 0, unit{routes: routes})
@@ -65,20 +65,20 @@ func (w *network) least(s *cluster.View) (Cost, bool) {
 
 // unitOf lists the ways of a task, by what the model says alone.
 func (w *network) unitOf(s *cluster.View, t cluster.TaskID) unit {
-	m := &w.members[t]
-	taskGroup := w.shares[m.share].taskGroup
-	u := unit{request: w.taskGroups[taskGroup].request, taskGroup: taskGroup}
-	terms := w.model.Terms(s, t)
+	m := w.members.of(t)
+	taskGroup := w.shares.list[m.share].taskGroup
+	u := unit{request: w.supply.groups[taskGroup].request, taskGroup: taskGroup}
+	terms := w.answers.model.Terms(s, t)
 	u.routes = append(u.routes, route{node: cluster.NoNode, leave: cluster.NoNode, cost: terms.Wait})
 	if m.node != cluster.NoNode {
 		stay := route{node: cluster.NoNode, leave: cluster.NoNode, cost: terms.Stay, most: 1 << 40}
-		if w.stays[m.stay].shared {
+		if w.stays.list[m.stay].shared {
 			stay.node = m.node
 		}
 		u.routes = append(u.routes, stay)
 	}
 	var arcs Arcs
-	w.model.Out(s, t, &arcs)
+	w.answers.model.Out(s, t, &arcs)
 	for _, a := range arcs.list {
 		if a.node != cluster.NoNode {
 			u.routes = append(u.routes, route{node: a.node, cost: a.cost + w.large(s, m.shape, a.node), most: w.room(s, u.request, a.node), taskGroup: taskGroup})
@@ -88,16 +88,16 @@ func (w *network) unitOf(s *cluster.View, t cluster.TaskID) unit {
 			if w.room(s, u.request, n) == 0 {
 				continue
 			}
-			below, _ := w.model.Into(s, m.shape, n)
+			below, _ := w.answers.model.Into(s, m.shape, n)
 			for cost := a.cost + w.large(s, m.shape, n); below != Nowhere; {
 				if below == a.aggregator {
 					u.routes = append(u.routes, route{node: n, into: true, cost: cost})
 					break
 				}
-				if w.tree == nil {
+				if w.answers.tree == nil {
 					break
 				}
-				above, passing := w.tree.Above(s, below)
+				above, passing := w.answers.tree.Above(s, below)
 				below, cost = above, cost+passing
 			}
 		}
@@ -107,7 +107,7 @@ func (w *network) unitOf(s *cluster.View, t cluster.TaskID) unit {
 
 // large is what a task pays that does not fit in free slots which are there.
 func (w *network) large(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) Cost {
-	if evictions := w.evictionsOn(s, n); len(evictions) > 0 && w.slots(s, n) > 0 && !s.RoomNow(shape, n) {
+	if evictions := w.evictionsOn(s, n); len(evictions) > 0 && w.ports.slots(s, n) > 0 && !s.RoomNow(shape, n) {
 		return evictions[0]
 	}
 	return 0
@@ -142,7 +142,7 @@ func (b *assignment) try(i int, cost Cost) {
 			}
 			continue
 		}
-		m := &b.w.machines[r.node]
+		m := &b.w.ports.machines[r.node]
 		into, straight := [2]uint32{uint32(u.request), uint32(r.node)}, [2]uint32{uint32(r.taskGroup), uint32(r.node)}
 		if b.taken[r.node] >= b.slots(m, r.node) ||
 			r.into && b.into[into] >= b.w.room(b.s, u.request, r.node) || !r.into && b.straight[straight] >= r.most {
@@ -166,23 +166,20 @@ func (b *assignment) try(i int, cost Cost) {
 
 // slots is what the port of a node lets through, whether the network has it or not.
 func (b *assignment) slots(m *machine, n cluster.NodeID) int64 {
-	if b.w.moves {
-		return b.w.slots(b.s, n) + m.shared
-	}
-	return b.w.slots(b.s, n) + b.left[n]
+	return b.w.ports.slots(b.s, n) + m.shared - int64(len(m.evictions)) + b.left[n]
 }
 
 // curves is what units pay along curves: each node's load, and what requests pay there.
 func (b *assignment) curves() (sum Cost) {
 	for n, units := range b.taken {
-		if b.w.loaded != nil && units > 0 {
-			load, instead := b.w.loaded.Load(b.s, cluster.NodeID(n)), min(b.left[n], units)
+		if b.w.answers.loaded != nil && units > 0 {
+			load, instead := b.w.answers.loaded.Load(b.s, cluster.NodeID(n)), min(b.left[n], units)
 			sum += total(load.upTo(units-instead, nil)) + instead*load.first()
 		}
 	}
 	for key, units := range b.into {
 		if units > 0 {
-			_, curve := b.w.model.Into(b.s, b.w.requests[key[0]].id.shape, cluster.NodeID(key[1]))
+			_, curve := b.w.answers.model.Into(b.s, b.w.ranking.requests[key[0]].id.shape, cluster.NodeID(key[1]))
 			sum += total(curve.upTo(units, nil))
 		}
 	}

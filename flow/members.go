@@ -4,8 +4,7 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
-	"fairlead.dev/fairlead/internal/heap"
-	"fairlead.dev/fairlead/mcmf"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // This file knows which task stands in which task group, and as what: as one that
@@ -14,6 +13,9 @@ import (
 
 const noJob = cluster.JobID(1<<32 - 1)
 
+// noTask is no row of a task.
+const noTask = cluster.TaskID(1<<32 - 1)
+
 // requestID is what tasks ask of a node: the job counts where a node may have only so
 // many of its tasks.
 type requestID struct {
@@ -21,173 +23,151 @@ type requestID struct {
 	job   cluster.JobID
 }
 
-// taskGroupID is what makes tasks interchangeable. Running tasks that may be moved are
-// so only if they are of one job and pay the same, as units have no names.
-type taskGroupID struct {
-	request    requestID
-	key        uint64
-	tier       int32
-	job        cluster.JobID // of movable tasks; otherwise noJob
-	wait, stay Cost          // of movable tasks
-	alone      cluster.Seq   // 1 + the task's, if it is a task group of its own
-}
-
-// taskGroup is interchangeable tasks.
-type taskGroup struct {
-	id      taskGroupID
-	live    bool
-	request int32
-	node    mcmf.Node
-	units   int64 // what the node gives: tasks that wait, and those that may move
-	waiting int32
-	shares  []int32 // rows, by job as they came
-	stays   []int32 // rows, by node as they came
-	outs    []out
-	at      int32 // position in network.lines, or -1
-}
-
-// out is an arc that leaves a task group, but for those to unscheduled and stays.
-type out struct {
-	arc   mcmf.Arc
-	group int32          // row; -1 for an arc to a node
-	node  cluster.NodeID // of those
-	cost  Cost
-}
-
-// share is the tasks of one job in a task group: what may flow from the task group to the
-// job's unscheduled node, the cheapest to leave waiting first.
-type share struct {
-	taskGroup int32
-	job       cluster.JobID
-	arc       mcmf.Arc
-	stale     bool   // the arc is not what levels say
-	levels    []Step // units by price, ascending
-	waiting   heap.Heap[entry]
-}
-
-// entry is a waiting task in a share. It is out of date when its ticket is not
-// the member's.
-type entry struct {
-	wait   Cost
-	seq    cluster.Seq
-	task   cluster.TaskID
-	ticket uint32
-}
-
-// Before puts the tasks first that are the dearest to leave waiting.
-func (e entry) Before(o entry) bool {
-	if e.wait != o.wait {
-		return e.wait > o.wait
-	}
-	return e.seq < o.seq
-}
-
-// stay is the tasks of one task group that run on one node and may be moved.
-type stay struct {
-	taskGroup int32
-	node      cluster.NodeID
-	arc       mcmf.Arc
-	cost      Cost
-	tasks     []cluster.TaskID // by submission
-	shared    bool             // the arc leads to the node's port, else to the sink
-	at        int32            // position among the node's stays
-}
-
 // member is how the task of a row stands in the network.
 type member struct {
-	seq    cluster.Seq // 1 + the task's; 0 where it does not
-	shape  cluster.ShapeID
-	terms  Terms
-	share  int32 // row, or -1 of a tenant that is not to move (tenants.go)
-	stay   int32 // row, or -1 while it waits, and of such a tenant
-	node   cluster.NodeID
-	ticket uint32
-	apart  bool // was refused for the sake of another task of its job
+	seq   cluster.Seq // 1 + the task's; 0 where it does not
+	shape cluster.ShapeID
+	terms Terms
+	share int32 // row, or -1 of a tenant that is not to move (tenants.go)
+	stay  int32 // row, or -1 while it waits, and of such a tenant
+	node  cluster.NodeID
+	due   cluster.Time
+	apart bool // was refused for the sake of another task of its job
 }
 
-type shareID struct {
-	taskGroup int32
-	job       cluster.JobID
+// nobody is a row without a task.
+func nobody() member { return member{stay: -1, due: cluster.Never} }
+
+// is reports whether the member is this task, of the same shape.
+func (m *member) is(t *cluster.Task) bool { return m.seq == t.Seq+1 && m.shape == t.Shape }
+
+// members is the table of all of them.
+type members struct {
+	answers *answers
+	supply  *supply
+	stays   *stays
+	tenants *tenants
+	list    []member // by task row
+	// due is who is to be asked about again as a price changes, by the time of that.
+	due       book.Queue
+	appointed book.Tickets
+	running   int // how many may be stopped or moved
 }
 
-type stayID struct {
-	taskGroup int32
-	node      cluster.NodeID
-}
+// of is the member of a row.
+func (z *members) of(t cluster.TaskID) *member { return &z.list[t] }
 
-// updateTask brings the network up to date with a task, whatever it was and is.
-func (w *network) updateTask(s *cluster.View, t cluster.TaskID) {
-	for int(t) >= len(w.members) {
-		w.members = append(w.members, member{stay: -1})
-	}
-	task, m := s.Task(t), &w.members[t]
-	counts := task.Phase == cluster.Waiting || task.Phase == cluster.Running && !w.pinned && !s.Evictable(t).Refused()
+// update brings the network up to date with a task, whatever it was and is.
+func (z *members) update(s *cluster.View, t cluster.TaskID) {
+	z.list = book.Grown(z.list, t, nobody())
+	task, m := s.Task(t), &z.list[t]
+	counts := task.Phase == cluster.Waiting || task.Phase == cluster.Running && !s.Evictable(t).Refused()
 	if !counts {
-		w.leave(t)
+		z.leave(t)
 		return
 	}
-	terms := w.terms(s, t)
-	if task.Phase == cluster.Running && !terms.Movable {
-		w.leave(t)
+	terms := z.answers.terms(s, t)
+	if task.Phase == cluster.Running && terms.May == MayStay {
+		z.leave(t)
 		return
 	}
 	node := cluster.NoNode
 	if task.Phase == cluster.Running {
 		node = task.Node
 	}
-	if node != cluster.NoNode && !w.moves {
-		w.updateTenant(task, t, terms)
+	switch {
+	case node != cluster.NoNode && terms.May == MayStop:
+		z.updateTenant(task, t, terms)
+	case m.is(task) && m.terms == terms && m.node == node:
+	case m.is(task) && m.share >= 0 && terms.Alone && m.terms.Alone && m.terms.Key == terms.Key && m.terms.Tier == terms.Tier:
+		z.shift(t, terms, node)
+	default:
+		z.leave(t)
+		z.join(s, t, terms, node)
+	}
+	z.appoint(s, t, terms.Next)
+}
+
+// updateTenant brings the network up to date with a running task that may be stopped.
+func (z *members) updateTenant(task *cluster.Task, t cluster.TaskID, terms Terms) {
+	m := &z.list[t]
+	if m.is(task) && m.node == task.Node && m.share < 0 {
+		z.reprice(m, terms, terms.Tier != m.terms.Tier, true)
 		return
 	}
-	if m.seq == task.Seq+1 && m.shape == task.Shape && m.terms == terms && m.node == node {
-		return
+	z.leave(t)
+	*m = member{seq: task.Seq + 1, shape: task.Shape, terms: terms, share: -1, stay: -1, node: task.Node, due: cluster.Never}
+	z.arrive(m.node)
+}
+
+// reprice says what evicting a tenant has come to cost, and has those look at its node who
+// would have to evict it: at its offers where it has become cheaper or whose turn it is
+// is another; at its port where it has become dearer.
+func (z *members) reprice(m *member, terms Terms, anew, ports bool) {
+	before, price := evicting(&m.terms), evicting(&terms)
+	m.terms = terms
+	if anew {
+		z.tenants.Forget(m.node)
+	} else if price != before {
+		z.tenants.Reprice(m.node, m.seq-1, price)
 	}
-	if m.seq == task.Seq+1 && m.shape == task.Shape && m.share >= 0 && terms.Alone && m.terms.Alone && m.terms.Key == terms.Key && m.terms.Tier == terms.Tier {
-		w.shift(t, terms, node)
-		return
+	switch {
+	case price < before || anew:
+		z.tenants.journal.Note(m.node)
+	case price > before && ports:
+		z.supply.ports.refresh(m.node)
 	}
-	w.leave(t)
-	w.join(s, t, terms, node)
+}
+
+// arrive counts one more tenant, on that node.
+func (z *members) arrive(n cluster.NodeID) {
+	z.running++
+	z.tenants.Forget(n)
+	z.tenants.journal.Note(n)
+}
+
+// depart counts one less.
+func (z *members) depart(m *member) {
+	z.running--
+	z.tenants.Drop(m.node, m.seq-1)
+	z.tenants.journal.Note(m.node)
 }
 
 // shift changes what a task that is a task group of its own pays, or where it is,
 // without making the task group anew. Mostly it is a price that time has changed, which
 // concerns nobody else.
-func (w *network) shift(t cluster.TaskID, terms Terms, node cluster.NodeID) {
-	m := &w.members[t]
+func (z *members) shift(t cluster.TaskID, terms Terms, node cluster.NodeID) {
+	m := &z.list[t]
+	shares := z.supply.shares
 	if m.node != node {
-		taskGroup := w.shares[m.share].taskGroup
-		w.unstand(t)
-		w.stand(t, taskGroup, m.share, terms, node)
+		taskGroup := shares.list[m.share].taskGroup
+		z.unstand(t)
+		z.stand(t, taskGroup, m.share, terms, node)
 		return
 	}
 	if terms.Wait != m.terms.Wait {
-		w.addLevel(m.share, m.terms.Wait, -1)
-		w.addLevel(m.share, terms.Wait, 1)
+		shares.count(m.share, m.terms.Wait, -1)
+		shares.count(m.share, terms.Wait, 1)
 		if node == cluster.NoNode {
-			w.ticket++
-			m.ticket = w.ticket
-			w.shares[m.share].waiting.Push(entry{terms.Wait, m.seq - 1, t, m.ticket})
+			shares.tickets.Leave(&shares.list[m.share].waiting, t)
+			shares.line(m.share, t, m.seq-1, terms.Wait)
 		}
 	}
-	if node != cluster.NoNode && terms.Stay != m.terms.Stay {
-		st := &w.stays[m.stay]
-		st.cost = terms.Stay
-		if st.arc != mcmf.None {
-			w.graph.SetArc(st.arc, 0, int64(len(st.tasks)), st.cost)
-		}
+	if node == cluster.NoNode {
+		m.terms = terms
+		return
 	}
-	if node != cluster.NoNode && evicting(&terms) < evicting(&m.terms) {
-		w.noteRoom(node) // for those who would have to evict it
+	if terms.Stay != m.terms.Stay {
+		z.stays.reprice(m.stay, terms.Stay)
 	}
-	m.terms = terms
+	z.reprice(m, terms, false, false)
 }
 
 // join puts a task into its task group.
-func (w *network) join(s *cluster.View, t cluster.TaskID, terms Terms, node cluster.NodeID) {
+func (z *members) join(s *cluster.View, t cluster.TaskID, terms Terms, node cluster.NodeID) {
 	task := s.Task(t)
 	id := taskGroupID{request: requestID{task.Shape, noJob}, key: terms.Key, tier: terms.Tier, job: noJob}
-	apart := w.members[t].apart
+	apart := z.list[t].apart
 	if s.Shape(task.Shape).PerNode > 0 || apart {
 		id.request.job = task.Job
 	}
@@ -197,203 +177,154 @@ func (w *network) join(s *cluster.View, t cluster.TaskID, terms Terms, node clus
 	case node != cluster.NoNode:
 		id.job, id.wait, id.stay = task.Job, terms.Wait, terms.Stay
 	}
-	c, ok := w.taskGroupOf[id]
-	if !ok {
-		c = w.newTaskGroup(s, id, t)
-	}
-	sh := w.shareOf(c, task.Job)
-	w.members[t] = member{seq: task.Seq + 1, shape: task.Shape, stay: -1, node: cluster.NoNode, apart: apart}
-	w.stand(t, c, sh, terms, node)
+	c := z.supply.group(s, id, t)
+	sh := z.supply.share(c, task.Job)
+	z.list[t] = member{seq: task.Seq + 1, shape: task.Shape, stay: -1, node: cluster.NoNode, due: cluster.Never, apart: apart}
+	z.stand(t, c, sh, terms, node)
 }
 
 // stand counts a task in its task group and share, as one that waits or stays.
-func (w *network) stand(t cluster.TaskID, c, sh int32, terms Terms, node cluster.NodeID) {
-	taskGroup, m := &w.taskGroups[c], &w.members[t]
-	w.ticket++
-	m.terms, m.share, m.node, m.ticket, m.stay = terms, sh, node, w.ticket, -1
-	taskGroup.units++
-	w.addLevel(sh, terms.Wait, 1)
+func (z *members) stand(t cluster.TaskID, row, sh int32, terms Terms, node cluster.NodeID) {
+	c, m := &z.supply.groups[row], &z.list[t]
+	m.terms, m.share, m.node, m.stay = terms, sh, node, -1
+	c.units++
+	z.supply.shares.count(sh, terms.Wait, 1)
 	if node == cluster.NoNode {
-		taskGroup.waiting++
-		w.shares[sh].waiting.Push(entry{terms.Wait, m.seq - 1, t, w.ticket})
+		c.waiting++
+		z.supply.shares.line(sh, t, m.seq-1, terms.Wait)
 	} else {
-		m.stay = w.addStay(c, node, terms.Stay, t)
-		w.addTenant(t, node)
-		w.requests[w.taskGroups[c].request].running++
+		var fresh bool
+		if m.stay, fresh = z.stays.add(stayID{row, node}, c, terms.Stay, runner{t, m.seq - 1}); fresh {
+			c.stays = append(c.stays, m.stay)
+		}
+		z.arrive(node)
+		z.supply.ranking.requests[c.request].running++
 	}
-	w.touch(c)
+	z.supply.touch(row)
 }
 
 // unstand is the reverse of stand; the task group and the share stay.
-func (w *network) unstand(t cluster.TaskID) {
-	m := &w.members[t]
-	sh := &w.shares[m.share]
-	taskGroup := &w.taskGroups[sh.taskGroup]
-	taskGroup.units--
-	w.addLevel(m.share, m.terms.Wait, -1)
+func (z *members) unstand(t cluster.TaskID) {
+	m, shares := &z.list[t], z.supply.shares
+	row := shares.list[m.share].taskGroup
+	c := &z.supply.groups[row]
+	c.units--
+	shares.count(m.share, m.terms.Wait, -1)
 	if m.stay >= 0 {
-		w.dropStay(m.stay, t)
-		w.removeTenant(t, m.node)
+		if z.stays.drop(m.stay, t) {
+			c.stays = slices.DeleteFunc(c.stays, func(r int32) bool { return r == m.stay })
+		}
+		z.depart(m)
 		m.stay = -1
-		w.requests[taskGroup.request].running--
+		z.supply.ranking.requests[c.request].running--
 	} else {
-		taskGroup.waiting--
+		c.waiting--
+		shares.tickets.Leave(&shares.list[m.share].waiting, t)
 	}
-	m.ticket = 0
-	w.touch(sh.taskGroup)
+	z.supply.touch(row)
 }
 
 // leave takes the task of the row out of the network.
-func (w *network) leave(t cluster.TaskID) {
-	if int(t) >= len(w.members) || w.members[t].seq == 0 {
+func (z *members) leave(t cluster.TaskID) {
+	if int(t) >= len(z.list) || z.list[t].seq == 0 {
 		return
 	}
-	m := &w.members[t]
+	m := &z.list[t]
+	z.miss(t)
 	if m.share < 0 {
-		w.removeTenant(t, m.node)
-		*m = member{stay: -1}
+		z.depart(m)
+		*m = nobody()
 		return
 	}
 	sh := m.share
-	c := w.shares[sh].taskGroup
-	w.unstand(t)
-	*m = member{stay: -1}
-	if len(w.shares[sh].levels) == 0 {
-		w.dropShare(sh)
+	c := z.supply.shares.list[sh].taskGroup
+	z.unstand(t)
+	*m = nobody()
+	if len(z.supply.shares.list[sh].levels) == 0 {
+		z.supply.dropShare(sh)
 	}
-	if w.taskGroups[c].units == 0 {
-		w.idle = append(w.idle, c)
+	if z.supply.groups[c].units == 0 {
+		z.supply.idle = append(z.supply.idle, c)
 	}
 }
 
-// first is the waiting task of the share that is the dearest to leave waiting.
-func (w *network) first(sh int32) (cluster.TaskID, bool) {
-	h := &w.shares[sh].waiting
-	for len(*h) > 0 {
-		e := (*h)[0]
-		if w.members[e.task].ticket == e.ticket {
-			return e.task, true
+// split gives a task a request of its own job, as it may not be beside others of the job.
+func (z *members) split(s *cluster.View, t cluster.TaskID) {
+	z.leave(t)
+	z.list[t].apart = true
+	z.update(s, t)
+}
+
+// group is the task group of a task, or noTaskGroup of a tenant that has none.
+func (z *members) group(t cluster.TaskID) int32 {
+	if sh := z.list[t].share; sh >= 0 {
+		return z.supply.shares.list[sh].taskGroup
+	}
+	return noTaskGroup
+}
+
+// anyOf is a task of a task group that has some.
+func (z *members) anyOf(c *taskGroup) cluster.TaskID {
+	for _, sh := range c.shares {
+		if e, ok := z.supply.shares.first(sh); ok {
+			return e.Task
 		}
-		h.Pop()
 	}
-	return 0, false
+	return z.stays.list[c.stays[0]].tasks[0].task
 }
 
-// addLevel counts units of the share that pay so much for waiting.
-func (w *network) addLevel(row int32, price Cost, units int64) {
-	sh := &w.shares[row]
-	at, found := slices.BinarySearchFunc(sh.levels, price, func(l Step, p Cost) int {
-		switch {
-		case l.Cost < p:
-			return -1
-		case l.Cost > p:
-			return 1
+// askAgain asks the model again about all tasks that take part.
+func (z *members) askAgain(s *cluster.View) {
+	for t := range z.list {
+		if z.list[t].seq != 0 {
+			z.update(s, cluster.TaskID(t))
 		}
-		return 0
-	})
-	if !found {
-		sh.levels = slices.Insert(sh.levels, at, Step{Cost: price})
 	}
-	sh.levels[at].Capacity += units
-	if sh.levels[at].Capacity == 0 {
-		sh.levels = slices.Delete(sh.levels, at, at+1)
-	}
-	if !sh.stale {
-		sh.stale = true
-		w.staleShares = append(w.staleShares, row)
-	}
-}
-
-func (w *network) shareOf(c int32, job cluster.JobID) int32 {
-	id := shareID{c, job}
-	if row, ok := w.shareRow[id]; ok {
-		return row
-	}
-	row := w.freeShare.take(len(w.shares))
-	if int(row) == len(w.shares) {
-		w.shares = append(w.shares, share{})
-	}
-	sh := &w.shares[row]
-	*sh = share{taskGroup: c, job: job, levels: sh.levels[:0], waiting: sh.waiting[:0]}
-	sh.arc = w.graph.AddArc(w.taskGroups[c].node, w.unscheduled(job), 0, 0, 0)
-	w.shareRow[id] = row
-	w.taskGroups[c].shares = append(w.taskGroups[c].shares, row)
-	return row
-}
-
-func (w *network) dropShare(row int32) {
-	sh := &w.shares[row]
-	w.graph.RemoveArc(sh.arc)
-	w.release(sh.job)
-	delete(w.shareRow, shareID{sh.taskGroup, sh.job})
-	taskGroup := &w.taskGroups[sh.taskGroup]
-	taskGroup.shares = slices.DeleteFunc(taskGroup.shares, func(r int32) bool { return r == row })
-	sh.taskGroup = -1
-	w.freeShare.give(row)
-}
-
-func (w *network) addStay(c int32, n cluster.NodeID, cost Cost, t cluster.TaskID) int32 {
-	id := stayID{c, n}
-	row, ok := w.stayRow[id]
-	if !ok {
-		row = w.freeStay.take(len(w.stays))
-		if int(row) == len(w.stays) {
-			w.stays = append(w.stays, stay{})
+	for row := range z.supply.groups {
+		if c := &z.supply.groups[row]; c.live && c.units > 0 {
+			z.supply.askAgain(s, int32(row), z.anyOf(c))
 		}
-		m := w.machine(n)
-		w.stays[row] = stay{taskGroup: c, node: n, arc: mcmf.None, tasks: w.stays[row].tasks[:0], at: int32(len(m.stays))}
-		m.stays = append(m.stays, row)
-		w.stayRow[id] = row
-		w.taskGroups[c].stays = append(w.taskGroups[c].stays, row)
 	}
-	st := &w.stays[row]
-	st.cost = cost
-	at, _ := slices.BinarySearchFunc(st.tasks, w.members[t].seq, func(t cluster.TaskID, seq cluster.Seq) int {
-		if w.members[t].seq < seq {
-			return -1
-		}
-		return 1
-	})
-	st.tasks = slices.Insert(st.tasks, at, t)
-	w.noteRoom(n)
-	return row
 }
 
-func (w *network) dropStay(row int32, t cluster.TaskID) {
-	st := &w.stays[row]
-	st.tasks = slices.DeleteFunc(st.tasks, func(o cluster.TaskID) bool { return o == t })
-	w.noteRoom(st.node)
-	if len(st.tasks) > 0 {
+// appoint makes the one appointment of a task, to be asked about again when its price changes,
+// which may be Never.
+func (z *members) appoint(s *cluster.View, t cluster.TaskID, at cluster.Time) {
+	m := &z.list[t]
+	if at = max(at, s.Now()+1); at == m.due {
 		return
 	}
-	if st.arc != mcmf.None {
-		w.graph.RemoveArc(st.arc)
-		if st.shared {
-			w.leavePort(st.node)
-		}
+	z.miss(t)
+	if m.due = at; at != cluster.Never {
+		z.appointed.Enter(&z.due, t, book.Place{Key: int64(at), Seq: m.seq})
 	}
-	delete(w.stayRow, stayID{st.taskGroup, st.node})
-	taskGroup := &w.taskGroups[st.taskGroup]
-	taskGroup.stays = slices.DeleteFunc(taskGroup.stays, func(r int32) bool { return r == row })
-	m := w.machine(st.node)
-	last := m.stays[len(m.stays)-1]
-	m.stays[st.at] = last
-	w.stays[last].at = st.at
-	m.stays = m.stays[:len(m.stays)-1]
-	st.taskGroup = -1
-	w.freeStay.give(row)
 }
 
-// rows hands out rows of a table, the last given back first.
-type rows []int32
-
-func (r *rows) take(length int) int32 {
-	if n := len(*r); n > 0 {
-		row := (*r)[n-1]
-		*r = (*r)[:n-1]
-		return row
+// miss takes back the appointment of a task.
+func (z *members) miss(t cluster.TaskID) {
+	if m := &z.list[t]; m.due != cluster.Never {
+		z.appointed.Leave(&z.due, t)
+		m.due = cluster.Never
 	}
-	return int32(length)
 }
 
-func (r *rows) give(row int32) { *r = append(*r, row) }
+// keepAppointments asks about the tasks whose prices have changed by now, and is the
+// highest tier of these; belowTiers where there are none.
+func (z *members) keepAppointments(s *cluster.View) int64 {
+	highest := int64(belowTiers)
+	for z.nextDue() <= s.Now() {
+		e, _ := z.appointed.First(&z.due)
+		z.miss(e.Task)
+		z.update(s, e.Task)
+		highest = max(highest, int64(z.list[e.Task].terms.Tier))
+	}
+	return highest
+}
+
+// nextDue is when the next price changes; Never if none does.
+func (z *members) nextDue() cluster.Time {
+	if e, ok := z.appointed.First(&z.due); ok {
+		return cluster.Time(e.Key)
+	}
+	return cluster.Never
+}

@@ -14,7 +14,7 @@ import (
 // there are.
 func TestMemory(t *testing.T) {
 	const nodes, tasks = 4, 8
-	p := flow.New(quincy.New(quincy.Standard()), flow.Options{Name: "quincy"})
+	p := flow.New(quincy.New(quincy.Standard()), flow.Options{Name: "quincy", Stages: []flow.Stage{flow.Spread, flow.Preempt}})
 	st := newStage(t, p)
 	for range nodes {
 		st.node(cluster.Vector{4, 0, 0})

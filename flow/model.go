@@ -14,6 +14,9 @@ type Cost = int64
 // MaxCost is the most that a price may be, and its negative the least.
 const MaxCost = 1 << 40
 
+// unreached is more than any sum of prices counts as.
+const unreached = 1 << 60
+
 // Step is a part of a Curve: Capacity units at Cost each.
 type Step = mcmf.Step
 
@@ -39,13 +42,26 @@ type Terms struct {
 	Tier int32
 	// Wait is the price of having no place until the next round.
 	Wait Cost
-	// Movable says that a running task may be evicted; Stay is then the price of
-	// leaving it where it runs.
-	Movable bool
-	Stay    Cost
+	// May is what may become of a task that runs, and Stay the price of leaving it where
+	// it is: who is evicted is the worse for it by Wait less Stay.
+	May  May
+	Stay Cost
 	// Next is when Wait or Stay changes next; Never if they do not.
 	Next cluster.Time
 }
+
+// May is what may become of a task that runs.
+type May uint8
+
+const (
+	// MayStay says that it stays where it is, whatever comes.
+	MayStay May = iota
+	// MayStop says that it may be evicted for others that come.
+	MayStop
+	// MayMove says that it may be placed on another node at once, too, as far as a round
+	// may move tasks (Options.Moves); where it may move none this is MayStop.
+	MayMove
+)
 
 // Model is a policy: what it would cost to do what. All that a method returns is
 // a function of the state; the engine asks again where rows changed, and when a
@@ -76,10 +92,6 @@ type Loaded interface {
 	Load(s *cluster.View, n cluster.NodeID) Curve
 }
 
-// Mover is a Model whose Terms let running tasks move. Any other is asked about
-// waiting tasks alone.
-type Mover interface{ Moves() }
-
 // Ranker is a Model whose prices say who is more urgent than whom, rather than what
 // something is worth. A task may evict others if it is more urgent than each of them,
 // however many there are; any other Model weighs what they cost together. So tasks that
@@ -88,10 +100,18 @@ type Ranker interface{ Ranks() }
 
 // Learner is a Model that keeps something of what it was shown.
 type Learner interface {
-	// Learn is told what changed, as a sched.Policy is, before anything is asked. It
-	// reports whether what was said of tasks, as Terms and Out, may be true no more:
-	// then all that take part are asked about again.
-	Learn(s *cluster.View, all bool, nodes []cluster.NodeID) (again bool)
+	// Learn is told what changed, as a sched.Policy is, before anything is asked, and
+	// reports what of its answers may be true no more.
+	Learn(s *cluster.View, all bool, nodes []cluster.NodeID) Stale
+}
+
+// Stale is what of a model's answers may be true no more, beside those about what changed.
+type Stale struct {
+	// Tasks are Terms and Out: all tasks that take part are asked about again.
+	Tasks bool
+	// Nodes are Into and Load: the prices of all nodes are asked for again, once by each
+	// request that somebody waits with.
+	Nodes bool
 }
 
 // Explainer is a Model that can name the parts of its prices.

@@ -14,6 +14,7 @@ import (
 	"fairlead.dev/fairlead/flow/quincy"
 	"fairlead.dev/fairlead/flow/slack"
 	"fairlead.dev/fairlead/flow/spread"
+	"fairlead.dev/fairlead/sched"
 )
 
 // drama is a stage on which anything may happen. A watched policy decides.
@@ -27,32 +28,41 @@ type drama struct {
 	lost    []cluster.NodeID
 }
 
-// watched models, with how many moves a round may have.
-func watchedModels() []struct {
-	name  string
-	moves int
-	model func() flow.Model
-} {
+// watched is a model with how many moves a round may have, and its stages.
+type watched struct {
+	name   string
+	moves  int
+	model  func() flow.Model
+	stages []flow.Stage
+}
+
+// watchedModels are all of them.
+func watchedModels() []watched {
 	delayed := quincy.Standard()
 	delayed.Delay, delayed.Threshold = true, 20
-	return []struct {
-		name  string
-		moves int
-		model func() flow.Model
-	}{
-		{"load-spreading", 0, func() flow.Model { return &spread.Model{} }},
-		{"cpu-mem", 0, func() flow.Model { return &cpumem.Model{} }},
-		{"network-aware", 0, func() flow.Model { return &bandwidth.Model{} }},
-		{"quincy", 0, func() flow.Model { return quincy.New(quincy.Standard()) }},
-		{"quincy", 2, func() flow.Model { return quincy.New(delayed) }},
-		{"qos-flow", 0, func() flow.Model { return slack.New(slack.Options{Period: 20 * cluster.Second}) }},
+	return []watched{
+		{"load-spreading", 0, func() flow.Model { return &spread.Model{} }, nil},
+		{"cpu-mem", 0, func() flow.Model { return &cpumem.Model{} }, nil},
+		{"network-aware", 0, func() flow.Model { return &bandwidth.Model{} }, nil},
+		{"quincy", 0, func() flow.Model { return quincy.New(quincy.Standard()) }, []flow.Stage{flow.Spread, flow.Preempt}},
+		{"quincy", 2, func() flow.Model { return quincy.New(delayed) }, []flow.Stage{flow.Spread, flow.Preempt}},
+		{"qos-flow", 0, func() flow.Model { return slack.New(slack.Options{Period: 20 * cluster.Second}) }, []flow.Stage{flow.Spread, flow.Preempt}},
+		{"qos-flow with all stages", 0, func() flow.Model { return slack.New(slack.Options{Period: 20 * cluster.Second}) }, flow.Stages()},
+		{"quincy, some may move", 2, func() flow.Model { return mixed{quincy.New(delayed)} }, flow.Stages()},
 	}
 }
 
 // newDrama sets up a cluster, by what is drawn.
-func newDrama(t *rapid.T, moves int, model func() flow.Model, nodes int) *drama {
-	w := flow.Watch(model, flow.Options{Name: "watched", Moves: moves})
-	d := &drama{stage: newStage(t, w), t: t, watched: w, largest: 6}
+func newDrama(t *rapid.T, m *watched, nodes int) *drama {
+	w := flow.Watch(m.model, flow.Options{Name: "watched", Moves: m.moves, Stages: m.stages})
+	d := newDramaOf(t, w, nodes)
+	d.watched = w
+	return d
+}
+
+// newDramaOf is that of any policy.
+func newDramaOf(t *rapid.T, p sched.Policy, nodes int) *drama {
+	d := &drama{stage: newStage(t, p), t: t, watched: &flow.Watched{}, largest: 6}
 	d.step = d.mustStep
 	for i := range rapid.IntRange(1, nodes).Draw(t, "nodes") {
 		d.node(d.vector(1), cluster.Label{Key: "rack", Value: fmt.Sprint(i % 2)})
@@ -201,9 +211,9 @@ func (l *looks) add(w *flow.Watched) {
 }
 
 // rival plays dramas.
-func rival(moves int, model func() flow.Model, sum *looks) func(*rapid.T) {
+func rival(m *watched, sum *looks) func(*rapid.T) {
 	return func(t *rapid.T) {
-		d := newDrama(t, moves, model, []int{3, 8, 40}[rapid.IntRange(0, 2).Draw(t, "large")])
+		d := newDrama(t, m, []int{3, 8, 40}[rapid.IntRange(0, 2).Draw(t, "large")])
 		for range rapid.IntRange(5, 60).Draw(t, "turns") {
 			d.turn()
 		}
@@ -219,7 +229,7 @@ func TestRival(t *testing.T) {
 	for _, m := range watchedModels() {
 		t.Run(fmt.Sprintf("%s/moves=%d", m.name, m.moves), func(t *testing.T) {
 			var sum looks
-			rapid.Check(t, rival(m.moves, m.model, &sum))
+			rapid.Check(t, rival(&m, &sum))
 			t.Logf("%+v", sum)
 			if !testing.Short() && (sum.compared < sum.looks/4 || sum.tried < 10) {
 				t.Errorf("too little was compared: %+v", sum)
@@ -231,5 +241,5 @@ func TestRival(t *testing.T) {
 // FuzzRival is TestRival from bytes, for the policy that does everything.
 func FuzzRival(f *testing.F) {
 	m := watchedModels()[4]
-	f.Fuzz(rapid.MakeFuzz(rival(m.moves, m.model, &looks{})))
+	f.Fuzz(rapid.MakeFuzz(rival(&m, &looks{})))
 }

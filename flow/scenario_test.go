@@ -41,6 +41,10 @@ func parse(text string) (sched.Policy, error) {
 			model = slack.New(slack.Options{Period: cluster.Time(n) * cluster.Second})
 		case name == "algorithm" && slices.Contains(mcmf.Algorithms(), mcmf.Algorithm(number)):
 			o.Algorithm = mcmf.Algorithm(number)
+		case name == "stages":
+			for stage := range strings.SplitSeq(number, ",") {
+				o.Stages = append(o.Stages, flow.Stage(stage))
+			}
 		case name == "moves" && err == nil:
 			o.Moves = n
 		case name == "threshold" && err == nil && isQuincy:
@@ -56,6 +60,9 @@ func parse(text string) (sched.Policy, error) {
 	}
 	if isQuincy {
 		model = quincy.New(q)
+	}
+	if o.Stages == nil && (isQuincy || o.Name == "qos-flow") {
+		o.Stages = []flow.Stage{flow.Spread, flow.Preempt}
 	}
 	return flow.New(model, o), nil
 }

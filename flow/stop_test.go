@@ -26,7 +26,7 @@ func TestStop(t *testing.T) {
 			// round is a round that is stopped when it has asked so often, and rounds
 			// that are not: how often it asked, and how many wait after it and in the end.
 			round := func(last int) (asked, after, end int) {
-				p := flow.New(bench.model(), flow.Options{Name: bench.name, Stop: func() bool {
+				p := flow.New(bench.model(), flow.Options{Name: bench.name, Stages: flow.Stages(), Stop: func() bool {
 					asked++
 					return asked >= last
 				}})

@@ -1,86 +1,80 @@
 package flow
 
 import (
-	"cmp"
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched/evict"
 )
 
-// This file knows the tenants of each node: running tasks that may be stopped. Where
-// they may not go elsewhere at once, which is the rule, they are no units of the
-// network: a tenant whose place everybody could have who asks (yields) is a
-// step of the arc from the port to the sink, at the price of evicting it. So a unit that
-// passes the port beyond the free slots evicts somebody, the cheapest first (evict.go), and
-// a hundred thousand tasks at work cost the solver nothing while nobody needs their place.
+// This file knows the tenants of each node: running tasks that may be stopped. Those that
+// may not go elsewhere at once, which is the rule, are no units of the network: a tenant
+// whose place everybody could have who asks (yields) is a step of the arc from the port to
+// the sink, at the price of evicting it. So a unit that passes the port beyond the free
+// slots evicts somebody, the cheapest first (evict.go), and a hundred thousand tasks at
+// work cost the solver nothing while nobody needs their place.
 //
-// Where tasks may move (Options.Moves), they are units, with a task group and a stay
-// (members.go); tenants are then listed for victims.go alone.
+// Those that may move (MayMove, in rounds with Options.Moves) are units, with a task group and a
+// stay (members.go); as tenants they are listed for victims.go alone.
 
-// addTenant lists a task among the tenants of its node, by submission.
-func (w *network) addTenant(t cluster.TaskID, n cluster.NodeID) {
-	m := w.machine(n)
-	at, _ := slices.BinarySearchFunc(m.tenants, w.members[t].seq, func(o cluster.TaskID, seq cluster.Seq) int {
-		return cmp.Compare(w.members[o].seq, seq)
-	})
-	m.tenants = slices.Insert(m.tenants, at, t)
-	w.noteRoom(n)
+// tenants are those of each node, ranked by tier, then by what evicting them costs.
+type tenants struct {
+	evict.Occupants
+	members *members
+	journal *journal
 }
 
-// removeTenant takes it off the list.
-func (w *network) removeTenant(t cluster.TaskID, n cluster.NodeID) {
-	m := w.machine(n)
-	at := slices.Index(m.tenants, t)
-	m.tenants = slices.Delete(m.tenants, at, at+1)
-	w.noteRoom(n)
-}
-
-// updateTenant brings the network up to date with a running task that may be stopped.
-func (w *network) updateTenant(task *cluster.Task, t cluster.TaskID, terms Terms) {
-	m := &w.members[t]
-	if m.seq == task.Seq+1 && m.shape == task.Shape && m.node == task.Node {
-		before, tier := evicting(&m.terms), m.terms.Tier
-		m.terms = terms
-		switch price := evicting(&terms); {
-		case price < before || terms.Tier != tier:
-			w.noteRoom(m.node) // for those who would have to evict it
-		case price > before:
-			w.refresh(m.node)
-		}
-		return
+// rank is the evict.Rule by which members that run are tenants.
+func (z *tenants) rank(_ *cluster.View, c *evict.Candidate) bool {
+	if int(c.Task) >= len(z.members.list) {
+		return false // it is another lane's
 	}
-	w.leave(t)
-	*m = member{seq: task.Seq + 1, shape: task.Shape, terms: terms, share: -1, stay: -1, node: task.Node}
-	w.addTenant(t, task.Node)
+	m := z.members.of(c.Task)
+	if m.seq == 0 || m.node == cluster.NoNode {
+		return false
+	}
+	c.Rank, c.Price = int64(m.terms.Tier), evicting(&m.terms)
+	return true
+}
+
+// of are the tenants of a node.
+func (z *tenants) of(s *cluster.View, n cluster.NodeID) []evict.Candidate {
+	if z.members.running == 0 {
+		return nil
+	}
+	return z.On(s, n)
 }
 
 // evicting is what a running task would be the worse for leaving. No task is stopped
 // for the sake of its own price alone.
 func evicting(t *Terms) Cost { return max(0, t.Wait-t.Stay) }
 
-// updateTenants counts those whose place everybody could have, and what it costs to
+// shareTenants counts those whose place everybody could have, and what it costs to
 // evict them.
-func (w *network) updateTenants(s *cluster.View, n cluster.NodeID) {
-	m := &w.machines[n]
+func (p *ports) shareTenants(s *cluster.View, n cluster.NodeID) {
+	m := &p.machines[n]
 	m.evictions = m.evictions[:0]
 	if !s.NodeLive(n) || s.Overfull(n) {
 		return
 	}
-	w.looks += int64(len(m.tenants))
-	for _, t := range m.tenants {
-		if w.yields(s, t) {
-			m.evictions = append(m.evictions, evicting(&w.members[t].terms))
+	members, list := p.tenants.members, p.tenants.of(s, n)
+	for i := range list {
+		if members.stays.any() && members.of(list[i].Task).stay >= 0 {
+			continue // it is a unit
+		}
+		p.turn.effort.looks++
+		if p.yields(s, &list[i]) {
+			m.evictions = append(m.evictions, list[i].Price)
 		}
 	}
 	slices.Sort(m.evictions)
-	m.shared = int64(len(m.evictions))
+	m.shared += int64(len(m.evictions))
 }
 
 // yields reports whether a tenant may have to leave for whoever asks now: everybody who
 // does could have its place, and is of no lower tier.
-func (w *network) yields(s *cluster.View, t cluster.TaskID) bool {
-	m := &w.members[t]
-	return m.terms.Tier <= w.tier && w.covers(s, m.shape)
+func (p *ports) yields(s *cluster.View, t *evict.Candidate) bool {
+	return t.Rank <= int64(p.turn.tier) && p.turn.covers(s, t.Shape)
 }
 
 // cheapest is the price of evicting the cheapest tenant that shares; unreached if there
@@ -94,8 +88,8 @@ func (m *machine) cheapest() Cost {
 
 // toStop is what a place on the node costs a request at least for the sake of who has
 // to leave.
-func (w *network) toStop(s *cluster.View, q int32, n cluster.NodeID) Cost {
-	if m := &w.machines[n]; len(m.evictions) > 0 && !s.RoomNow(w.requests[q].id.shape, n) {
+func (p *ports) toStop(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) Cost {
+	if m := &p.machines[n]; len(m.evictions) > 0 && !s.RoomNow(shape, n) {
 		return m.evictions[0]
 	}
 	return 0
@@ -104,23 +98,23 @@ func (w *network) toStop(s *cluster.View, q int32, n cluster.NodeID) Cost {
 // surcharge is what the arc of a request into the port asks for who has to leave, where
 // the port has free slots, which do not ask, and the request does not fit in them. (If
 // others take these slots, the port asks as well: so much too much.)
-func (w *network) surcharge(s *cluster.View, q int32, n cluster.NodeID) Cost {
-	if w.machines[n].slots == 0 {
+func (p *ports) surcharge(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) Cost {
+	if p.machines[n].slots == 0 {
 		return 0
 	}
-	return w.toStop(s, q, n)
+	return p.toStop(s, shape, n)
 }
 
 // passing appends what units cost that pass a node one after the other: what each adds
 // to the load, and beyond so many that find room what it is to evict. It says how many
 // are evicted then.
-func (w *network) passing(n cluster.NodeID, load Curve, room, units int64, list []Step) (steps []Step, evicted int) {
-	evictions := w.machines[n].evictions
+func (p *ports) passing(n cluster.NodeID, load Curve, room, units int64, list []Step) (steps []Step, evicted int) {
+	evictions := p.machines[n].evictions
 	if len(evictions) == 0 {
 		return load.upTo(units, list), 0
 	}
-	w.free = load.upTo(min(room, units), w.free[:0])
-	free, first := w.free, load.first() // who takes a place leaves the load as it is
+	p.free = load.upTo(min(room, units), p.free[:0])
+	free, first := p.free, load.first() // who takes a place leaves the load as it is
 	for units > 0 {
 		switch {
 		case len(free) > 0 && (evicted == len(evictions) || free[0].Cost <= first+evictions[evicted]):

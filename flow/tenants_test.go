@@ -63,7 +63,7 @@ func TestNobodyLeavesForNothing(t *testing.T) {
 		if rapid.Bool().Draw(rt, "ranks") {
 			model = ranker{m}
 		}
-		w := &witness{Policy: flow.New(model, flow.Options{Name: "haggler"})}
+		w := &witness{Policy: flow.New(model, flow.Options{Name: "haggler", Stages: []flow.Stage{flow.Spread, flow.Preempt}})}
 		st := newStage(rt, w)
 		size := rapid.Int64Range(1, 4)
 		var shapes []cluster.ShapeID
@@ -97,7 +97,7 @@ func TestNobodyLeavesForNothing(t *testing.T) {
 // room of n0, and two small ones: both go there, and nobody is evicted on n1.
 func TestRoomBeforeVictims(t *testing.T) {
 	m := &haggler{into: []flow.Cost{0, 0}}
-	st := newStage(t, flow.New(m, flow.Options{Name: "haggler"}))
+	st := newStage(t, flow.New(m, flow.Options{Name: "haggler", Stages: []flow.Stage{flow.Spread, flow.Preempt}}))
 	small, large := st.shape(cluster.Shape{Demand: cluster.Vector{1, 0, 0}}), st.shape(cluster.Shape{Demand: cluster.Vector{4, 0, 0}})
 	st.node(cluster.Vector{5, 0, 0})
 	st.node(cluster.Vector{4, 0, 0})
@@ -124,7 +124,7 @@ func TestRoomBeforeVictims(t *testing.T) {
 func TestTierWhereTasksMove(t *testing.T) {
 	for _, moves := range []int{0, 1} {
 		m := &haggler{into: []flow.Cost{0}, terms: []flow.Terms{{Wait: 5, Tier: 1}, {Wait: 90}}}
-		st := newStage(t, flow.New(m, flow.Options{Name: "haggler", Moves: moves}))
+		st := newStage(t, flow.New(m, flow.Options{Name: "haggler", Stages: []flow.Stage{flow.Spread, flow.Preempt}, Moves: moves}))
 		st.node(cluster.Vector{1, 0, 0})
 		one := st.shape(cluster.Shape{Demand: cluster.Vector{1, 0, 0}})
 		first := st.task(st.job(), one)
@@ -153,7 +153,7 @@ func (m falling) Terms(s *cluster.View, t cluster.TaskID) flow.Terms {
 // is of the same, at the same price.
 func TestTierFalls(t *testing.T) {
 	m := falling{&haggler{into: []flow.Cost{0}, terms: []flow.Terms{{Wait: 5}, {Wait: 90}}}}
-	st := newStage(t, flow.New(m, flow.Options{Name: "falling"}))
+	st := newStage(t, flow.New(m, flow.Options{Name: "falling", Stages: []flow.Stage{flow.Spread, flow.Preempt}}))
 	st.node(cluster.Vector{1, 0, 0})
 	one := st.shape(cluster.Shape{Demand: cluster.Vector{1, 0, 0}})
 	first := st.task(st.job(), one)
@@ -174,7 +174,7 @@ func TestTierFalls(t *testing.T) {
 // tiers: who is of its tier does not pay enough, and who would pay is of the lower one.
 func TestTierByTier(t *testing.T) {
 	m := &haggler{into: []flow.Cost{0}, terms: []flow.Terms{{Wait: 50, Tier: 1}, {Wait: 20, Tier: 1}, {Wait: 90}}}
-	st := newStage(t, flow.New(m, flow.Options{Name: "haggler"}))
+	st := newStage(t, flow.New(m, flow.Options{Name: "haggler", Stages: []flow.Stage{flow.Spread, flow.Preempt}}))
 	n := st.node(cluster.Vector{1, 0, 0})
 	one := st.shape(cluster.Shape{Demand: cluster.Vector{1, 0, 0}})
 	first := st.task(st.job(), one)
@@ -192,7 +192,7 @@ func TestTierByTier(t *testing.T) {
 // TestNoGain lets tasks wait that would pay for a tenant's place just what they gain.
 func TestNoGain(t *testing.T) {
 	m := &haggler{into: []flow.Cost{0}, terms: []flow.Terms{{Wait: 2}}}
-	st := newStage(t, flow.New(m, flow.Options{Name: "haggler"}))
+	st := newStage(t, flow.New(m, flow.Options{Name: "haggler", Stages: []flow.Stage{flow.Spread, flow.Preempt}}))
 	st.node(cluster.Vector{1, 0, 0})
 	one := st.shape(cluster.Shape{Demand: cluster.Vector{1, 0, 0}})
 	first := st.task(st.job(), one)

@@ -6,7 +6,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/internal/heap"
-	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // This file makes room by stopping several small tasks for a large one, or one task
@@ -23,12 +23,12 @@ import (
 // not stopped for its equal, is in its price of staying. A running task keeps its
 // tier: nobody of a lower one evicts it, and those of a higher one pay its price, too.
 //
-// For each request stands, node by node, what making room would cost at least, and a
-// heap of nodes by that and the price of the place. Nodes are looked at again that were
-// noted since (network.journal); whom to stop there, and at which price, is found out
-// when the node comes up in the heap (chooser.go). That a running task has become dearer
+// For each request stands, node by node, what making room would cost at least, and an
+// index of nodes by that and the price of the place. Nodes are looked at again that were
+// noted since (journal); whom to stop there, and at which price, is found out
+// when the node comes up in the index (chooser.go). That a running task has become dearer
 // to evict, as it has worked on, need not be noted: what stands there is merely too low.
-// So a task that failed before costs a comparison with the top of the heap, and no more,
+// So a task that failed before costs a comparison with the best of the index, and no more,
 // as long as it would fail again.
 //
 // A budget may end all of that at any point. The next round then goes on: with the node
@@ -54,44 +54,40 @@ type search struct {
 	first      bool           // it has not ended
 	down       Cost           // at most what any way from an aggregator down to a node adds
 	candidates []candidate    // by node
-	bids       heap.Heap[bid]
+	bids       *book.Index    // of nodes: the negative of what they ask, with the place
 }
 
 // candidate is a node as a search sees it.
 type candidate struct {
 	price   Cost   // of evicting, at least, and of the load of the node; unreached if it cannot be
-	ticket  uint32 // of the bid that is not out of date
 	checked uint32 // the round in which the price was exact
 }
 
 // bid is a node at the price of evicting, its load, and the place.
 type bid struct {
-	cost   Cost
-	node   cluster.NodeID
-	ticket uint32
+	cost Cost
+	node cluster.NodeID
 }
 
-// Before orders bids by cost, then by node. The latest of a node comes first.
-func (b bid) Before(o bid) bool {
-	return cmp.Or(cmp.Compare(b.cost, o.cost), cmp.Compare(b.node, o.node), cmp.Compare(o.ticket, b.ticket)) < 0
-}
-
-// victims is the memory of this step.
-type victims struct {
+// preempt evicts for tasks that got no place.
+type preempt struct {
+	net     *network
+	effort  *effort
 	chooser chooser
 	line    heap.Heap[head]
 	round   uint32
 	menu    []bid
 	moves   []move
-	looked  bool // a node was looked at in this round, for a search that has not ended its first look
-	cut     bool // the last round's budget was spent
-	last    head // of those that it tried
+	looked  bool   // a node was looked at in this round, for a search that has not ended its first look
+	cut     bool   // the last round's budget was spent
+	news    uint64 // round.news then
+	last    head   // of those that it tried
 }
 
 // head is the task of a share that is the dearest to leave waiting.
 type head struct {
 	tier int32
-	entry
+	book.Entry
 	taskGroup, share int32
 }
 
@@ -100,251 +96,207 @@ func (h head) Before(o head) bool {
 	if h.tier != o.tier {
 		return h.tier > o.tier
 	}
-	return h.entry.Before(o.entry)
+	return h.Entry.Before(o.Entry)
 }
 
-// taskGroupOfTask is the task group of a task, or noTaskGroup of a tenant that has none.
-func (w *network) taskGroupOfTask(t cluster.TaskID) int32 {
-	if sh := w.members[t].share; sh >= 0 {
-		return w.shares[sh].taskGroup
-	}
-	return noTaskGroup
-}
+// wait is the price of leaving it waiting.
+func (h head) wait() Cost { return -h.Key }
 
-// makeRoom evicts for tasks that got no place, and reports whether it came to an end.
-func (p *Policy) makeRoom(t *sched.Trial, budget int64, out *sched.Plan) bool {
-	w, s, v := p.net, t.View(), &p.victims
-	if w.pinned {
+// plan evicts for tasks that got no place, and reports whether it came to an end.
+func (v *preempt) plan(r *round) bool {
+	w, s := v.net, r.trial.View()
+	if w.stopped() {
 		return true
 	}
-	w.settleTaskGroups()
-	v.round++
-	v.looked, v.line = false, v.line[:0]
-	all := true // nodes were looked at
-	for _, c := range w.active {
-		if w.stopped() {
-			return true
-		}
-		for _, sh := range w.taskGroups[c].shares {
-			h, ok := w.headOf(c, sh)
-			if !ok || v.cut && !v.last.Before(h) {
-				continue
-			}
-			if p.mayPreempt(s, h, budget) {
-				v.line = append(v.line, h)
-			}
-			all = all && !w.searchOf(w.taskGroups[c].request, h.tier).first
-		}
-	}
-	v.line.Init()
+	all := v.enlist(r)
 	v.cut = false
 	for tried := false; len(v.line) > 0 && !w.stopped(); tried = true {
-		if tried && p.spent(budget) {
+		if tried && v.effort.spent(r.budget) {
 			v.cut = all // else whoever was tried may have a place yet
 			return false
 		}
 		h := v.line.Pop()
 		v.last = h
-		if !p.mayPreempt(s, h, budget) || !p.preempt(t, h, out) {
+		if !v.mayPreempt(s, h, r.budget) || !v.preempt(r, h) {
 			continue // nor can the others of the share
 		}
-		if next, ok := w.headOf(h.taskGroup, h.share); ok {
+		if next, ok := v.headOf(h.taskGroup, h.share); ok {
 			v.line.Push(next)
 		}
 	}
 	return all
 }
 
-// spent reports whether nothing is left of a budget.
-func (p *Policy) spent(budget int64) bool {
-	return budget > 0 && p.ticks/looksPerTick+p.net.asks+p.net.looks >= budget
+// enlist lists the first task of each share that may gain, and reports whether all nodes
+// were looked at for it.
+func (v *preempt) enlist(r *round) (all bool) {
+	if v.news != r.news {
+		v.news, v.cut = r.news, false
+	}
+	w := v.net
+	w.supply.settle()
+	v.round++
+	v.looked, v.line = false, v.line[:0]
+	all = true
+	for _, c := range w.turn.active {
+		for _, sh := range w.group(c).shares {
+			h, ok := v.headOf(c, sh)
+			if !ok || v.cut && !v.last.Before(h) {
+				continue
+			}
+			if v.mayPreempt(r.trial.View(), h, r.budget) {
+				v.line = append(v.line, h)
+			}
+			all = all && !v.searchOf(w.group(c).request, h.tier).first
+		}
+		if w.stopped() {
+			v.line = v.line[:0]
+			return true
+		}
+	}
+	v.line.Init()
+	return all
 }
 
 // headOf is the first task of a share, if it is still that of the task group.
-func (w *network) headOf(taskGroup, share int32) (head, bool) {
-	if w.shares[share].taskGroup != taskGroup {
+func (v *preempt) headOf(taskGroup, share int32) (head, bool) {
+	if v.net.shares.list[share].taskGroup != taskGroup {
 		return head{}, false
 	}
-	t, ok := w.first(share)
-	if !ok {
-		return head{}, false
-	}
-	m := &w.members[t]
-	return head{m.terms.Tier, entry{m.terms.Wait, m.seq - 1, t, m.ticket}, taskGroup, share}, true
+	e, ok := v.net.shares.first(share)
+	return head{v.net.group(taskGroup).id.tier, e, taskGroup, share}, ok
 }
 
 // mayPreempt reports whether the task could gain on some node, as far as is known without
 // looking at nodes that did not change.
-func (p *Policy) mayPreempt(s *cluster.View, t head, budget int64) bool {
-	w := p.net
-	c := &w.taskGroups[t.taskGroup]
-	x := w.searchOf(c.request, t.tier)
-	p.follows(s, c.request, x, budget)
+func (v *preempt) mayPreempt(s *cluster.View, t head, budget int64) bool {
+	c := v.net.group(t.taskGroup)
+	x := v.searchOf(c.request, t.tier)
+	v.follows(s, c.request, x, budget)
 	for _, o := range c.outs {
-		if o.group < 0 && int(o.node) < len(x.candidates) && x.candidates[o.node].price < t.wait-o.cost {
+		if o.group < 0 && int(o.node) < len(x.candidates) && x.candidates[o.node].price < t.wait()-o.cost {
 			return true
 		}
 	}
-	top, ok := x.top()
-	return ok && top.cost < w.bound(x, t)
+	return x.bids.Most() > -v.bound(x, t)
 }
 
 // bound is more than a bid may ask of the task: what it would gain with the cheapest
 // way to a node by way of aggregators.
-func (w *network) bound(x *search, t head) Cost {
+func (v *preempt) bound(x *search, t head) Cost {
 	bound := Cost(-unreached)
-	for _, o := range w.taskGroups[t.taskGroup].outs {
+	for _, o := range v.net.group(t.taskGroup).outs {
 		if o.group >= 0 {
-			bound = max(bound, t.wait-o.cost-x.down)
+			bound = max(bound, t.wait()-o.cost-x.down)
 		}
 	}
 	return bound
 }
 
 // searchOf finds the search of a request and tier, or begins one.
-func (w *network) searchOf(row, tier int32) *search {
-	q := &w.requests[row]
+func (v *preempt) searchOf(row, tier int32) *search {
+	q := v.net.request(row)
 	for _, x := range q.searches {
 		if x.tier == tier {
 			return x
 		}
 	}
-	x := &search{tier: tier, seen: never}
+	x := &search{tier: tier, seen: book.Never, bids: book.NewIndex(len(v.net.ports.machines), book.Lowest)}
+	x.bids.Fill(func(int) int64 { return book.None })
 	q.searches = append(q.searches, x)
 	return x
 }
 
-// top is the cheapest bid that is not out of date.
-func (x *search) top() (bid, bool) {
-	for len(x.bids) > 0 {
-		if b := x.bids[0]; x.candidates[b.node].ticket == b.ticket {
-			return b, true
-		}
-		x.bids.Pop()
-	}
-	return bid{}, false
-}
-
 // follows looks at the nodes that were noted since the last time; at first at all of
 // them, in as many rounds as the budget makes it take.
-func (p *Policy) follows(s *cluster.View, row int32, x *search, budget int64) {
-	w := p.net
-	end := w.start + uint64(len(w.journal))
-	if x.seen == never || x.seen < w.start {
+func (v *preempt) follows(s *cluster.View, row int32, x *search, budget int64) {
+	j := &v.net.journal
+	end := j.End()
+	if !j.Reaches(x.seen) {
 		x.seen, x.first, x.next = end, true, 0
 	}
-	for at := x.seen; at < end; at++ {
-		if n := w.journal[at-w.start]; w.latest[n] == at+1 && (!x.first || n < x.next) {
-			p.look(s, row, x, n, false)
+	for n := range j.Since(x.seen) {
+		if !x.first || n < x.next {
+			v.look(s, row, x, n, false)
 		}
 	}
 	x.seen = end
-	for x.first && (!p.victims.looked || !p.spent(budget)) {
-		p.victims.looked = true
+	for x.first && (!v.looked || !v.effort.spent(budget)) {
+		v.looked = true
 		if x.first = int(x.next) < s.NodeRows(); x.first {
-			p.look(s, row, x, x.next, false)
+			v.look(s, row, x, x.next, false)
 			x.next++
 		}
 	}
 }
 
 // look finds out what making room on a node would cost: exactly, or at least.
-func (p *Policy) look(s *cluster.View, row int32, x *search, n cluster.NodeID, exact bool) {
-	w := p.net
-	w.machine(n)
-	for int(n) >= len(x.candidates) {
-		x.candidates = append(x.candidates, candidate{price: unreached})
-	}
-	w.looks++
+func (v *preempt) look(s *cluster.View, row int32, x *search, n cluster.NodeID, exact bool) {
+	w := v.net
+	w.ports.machine(n)
+	x.candidates = book.Grown(x.candidates, n, candidate{price: unreached})
+	v.effort.looks++
 	candidate := &x.candidates[n]
 	candidate.price, candidate.checked = unreached, 0
-	candidate.ticket++
-	id, c := w.requests[row].id, &p.victims.chooser
+	x.bid(n, book.None)
+	id, c := w.request(row).id, &v.chooser
 	if int(n) >= s.NodeRows() || s.Overfull(n) || !s.FitsEmpty(id.shape, n) || !s.Upholds(id.shape, n) || id.job != noJob && beside(s, id, n) <= 0 {
 		return
 	}
 	price, ok := c.atLeast(w, s, id.shape, n)
 	if exact && ok {
 		price, ok = c.choose(w, s, id.shape, x.tier, n)
-		candidate.checked = p.victims.round
+		candidate.checked = v.round
 	}
 	if !ok {
 		return
 	}
-	if w.loaded != nil {
-		load, ok := w.load(s, n)
-		if !ok {
-			return
-		}
-		price += load.first()
+	load, ok := w.answers.load(s, n)
+	if !ok {
+		return
 	}
+	price += load.first()
 	candidate.price = price
-	if a, into := w.into(s, id.shape, n); a != Nowhere {
-		w.descend(s, a, func(_ Aggregator, cost Cost) { x.down = min(x.down, cost) })
-		x.bid(bid{price + into, n, candidate.ticket})
+	if a, into := w.answers.into(s, id.shape, n); a != Nowhere {
+		cost := price + into.first()
+		w.answers.descend(s, a, func(_ Aggregator, cost Cost) { x.down = min(x.down, cost) })
+		x.bid(n, -cost)
 	}
 }
 
-// bid adds a bid, and forgets those out of date before they are the most.
-func (x *search) bid(b bid) {
-	if len(x.bids) > 2*len(x.candidates)+mostOffered {
-		x.bids = slices.DeleteFunc(x.bids, func(b bid) bool { return x.candidates[b.node].ticket != b.ticket })
-		x.bids.Init()
+// bid is the bid of a node, which may be new.
+func (x *search) bid(n cluster.NodeID, number int64) {
+	if old := x.bids.Leaves(); int(n) >= len(old) {
+		x.bids = book.NewIndex(2*int(n), book.Lowest)
+		x.bids.Fill(func(row int) int64 {
+			if row < len(old) {
+				return old[row]
+			}
+			return book.None
+		})
 	}
-	x.bids.Push(b)
-}
-
-// into is the aggregator above a node, and what the place costs.
-func (w *network) into(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) (Aggregator, Cost) {
-	w.asks++
-	a, curve := w.model.Into(s, shape, n)
-	if err := curve.check(); err != nil {
-		w.refuse("curve to node %s: %w", s.NodeSpec(n).Name, err)
-		return Nowhere, 0
-	}
-	return a, curve.first()
-}
-
-// descend yields an aggregator and all above it, with what the way from there down
-// to it costs.
-func (w *network) descend(s *cluster.View, a Aggregator, yield func(Aggregator, Cost)) {
-	const deepest = 64 // those that are in a circle are reported elsewhere (groupOf)
-	cost := Cost(0)
-	for range deepest {
-		yield(a, cost)
-		if w.tree == nil {
-			return
-		}
-		w.asks++
-		above, more := w.tree.Above(s, a)
-		if above == Nowhere || checkCost(more) != nil {
-			return
-		}
-		a, cost = above, cost+more
-	}
+	x.bids.Set(int(n), number)
 }
 
 // preempt evicts for a task on the node where it gains the most by it, and reports
 // whether it did.
-func (p *Policy) preempt(t *sched.Trial, h head, out *sched.Plan) bool {
-	w, s, v := p.net, t.View(), &p.victims
-	row := w.taskGroups[h.taskGroup].request
-	p.offered(s, h)
+func (v *preempt) preempt(r *round, h head) bool {
+	w, s := v.net, r.trial.View()
+	row := w.group(h.taskGroup).request
+	v.offered(s, h)
 	for _, b := range v.menu[:min(len(v.menu), mostTried)] {
-		search := w.searchOf(row, h.tier)
-		if _, ok := v.chooser.choose(w, s, w.requests[row].id.shape, search.tier, b.node); !ok {
+		if _, ok := v.chooser.choose(w, s, w.request(row).id.shape, h.tier, b.node); !ok {
 			panic("flow: room that could be made cannot be made the next moment")
 		}
 		v.moves = v.moves[:0]
-		for _, i := range v.chooser.best {
-			victim := v.chooser.list[i].task
-			v.moves = append(v.moves, move{task: victim, taskGroup: w.taskGroupOfTask(victim), from: b.node, to: cluster.NoNode})
+		for _, o := range v.chooser.search.Victims {
+			v.moves = append(v.moves, move{task: o.Task, taskGroup: w.members.group(o.Task), from: b.node, to: cluster.NoNode})
 		}
-		v.moves = append(v.moves, move{task: h.task, taskGroup: h.taskGroup, from: cluster.NoNode, to: b.node})
-		if p.do(t, v.moves, out) {
+		v.moves = append(v.moves, move{task: h.Task, taskGroup: h.taskGroup, from: cluster.NoNode, to: b.node})
+		if v.net.do(r, v.moves, true) {
 			return true
 		}
-		if w.members[h.task].ticket != h.ticket {
+		if !w.shares.tickets.Counts(h.Entry) {
 			return false // it may not be beside others of its job, and asks for something else now
 		}
 	}
@@ -352,50 +304,52 @@ func (p *Policy) preempt(t *sched.Trial, h head, out *sched.Plan) bool {
 }
 
 // offered lists the nodes where the task would gain, the cheapest first.
-func (p *Policy) offered(s *cluster.View, t head) {
-	w, v := p.net, &p.victims
-	row := w.taskGroups[t.taskGroup].request
-	x := w.searchOf(row, t.tier)
+func (v *preempt) offered(s *cluster.View, t head) {
+	c := v.net.group(t.taskGroup)
+	row := c.request
+	x := v.searchOf(row, t.tier)
 	v.menu = v.menu[:0]
-	cheapest := w.bound(x, t)
+	cheapest := v.bound(x, t)
 	for len(v.menu) < mostOffered {
-		b, ok := x.top()
+		top, ok := x.bids.Top(nil)
+		b := bid{-x.bids.Most(), cluster.NodeID(top)}
 		if !ok || b.cost >= cheapest {
 			break
 		}
-		x.bids.Pop()
 		if x.candidates[b.node].checked != v.round {
-			p.look(s, row, x, b.node, true)
+			v.look(s, row, x, b.node, true)
 			continue
 		}
 		v.menu = append(v.menu, b)
+		x.bid(b.node, book.None)
 	}
 	for i, b := range v.menu {
-		x.bids.Push(b)
-		v.menu[i].cost += w.way(s, t, b.node)
+		x.bid(b.node, -b.cost)
+		v.menu[i].cost += v.way(s, t, b.node)
 	}
-	for _, o := range w.taskGroups[t.taskGroup].outs {
+	for _, o := range c.outs {
 		if o.group >= 0 || int(o.node) >= len(x.candidates) {
 			continue
 		}
 		if x.candidates[o.node].checked != v.round {
-			p.look(s, row, x, o.node, true)
+			v.look(s, row, x, o.node, true)
 		}
 		v.menu = append(v.menu, bid{cost: x.candidates[o.node].price + o.cost, node: o.node})
 	}
-	v.menu = slices.DeleteFunc(v.menu, func(b bid) bool { return b.cost >= t.wait })
+	v.menu = slices.DeleteFunc(v.menu, func(b bid) bool { return b.cost >= t.wait() })
 	slices.SortFunc(v.menu, func(a, b bid) int { return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(a.node, b.node)) })
-	w.looks += int64(len(v.menu))
+	v.effort.looks += int64(len(v.menu))
 }
 
 // way is what the cheapest way of the task to a node costs by way of aggregators, but
 // for what the place itself costs.
-func (w *network) way(s *cluster.View, t head, n cluster.NodeID) Cost {
-	c, least := &w.taskGroups[t.taskGroup], Cost(unreached)
-	a, _ := w.into(s, w.requests[c.request].id.shape, n)
-	w.descend(s, a, func(a Aggregator, down Cost) {
+func (v *preempt) way(s *cluster.View, t head, n cluster.NodeID) Cost {
+	w, least := v.net, Cost(unreached)
+	c := w.group(t.taskGroup)
+	a, _ := w.answers.into(s, c.id.request.shape, n)
+	w.answers.descend(s, a, func(a Aggregator, down Cost) {
 		for _, o := range c.outs {
-			if o.group >= 0 && w.groups[o.group].of == a {
+			if o.group >= 0 && w.ranking.groups[o.group].of == a {
 				least = min(least, o.cost+down)
 			}
 		}

@@ -21,7 +21,7 @@ func TestVictimStories(t *testing.T) {
 		if name != "quincy" {
 			return nil, fmt.Errorf("unknown policy %q", name)
 		}
-		return flow.New(quincy.New(quincy.Standard()), flow.Options{Name: name}), nil
+		return flow.New(quincy.New(quincy.Standard()), flow.Options{Name: name, Stages: []flow.Stage{flow.Spread, flow.Preempt}}), nil
 	})
 }
 
@@ -34,11 +34,9 @@ type haggler struct {
 	asked int
 }
 
-func (*haggler) Moves() {}
-
 func (m *haggler) Terms(s *cluster.View, t cluster.TaskID) flow.Terms {
 	terms := m.terms[t]
-	terms.Movable, terms.Next, terms.Alone = true, cluster.Never, t == 0
+	terms.May, terms.Next, terms.Alone = flow.MayMove, cluster.Never, t == 0
 	return terms
 }
 
@@ -160,7 +158,7 @@ func againstAllSets(t *testing.T, ranks bool) {
 		if ranks {
 			model = ranker{m}
 		}
-		st := newStage(rt, flow.New(model, flow.Options{Name: "haggler"}))
+		st := newStage(rt, flow.New(model, flow.Options{Name: "haggler", Stages: []flow.Stage{flow.Spread, flow.Preempt}}))
 		quantity := rapid.Int64Range(0, 4)
 		elastic := rapid.Bool().Draw(rt, "elastic") // those that are there have one shape, and take what they were granted
 		vector := func(name string) cluster.Vector {
@@ -265,7 +263,7 @@ func TestPairsDecide(t *testing.T) {
 		if tc.ranks {
 			model = ranker{m}
 		}
-		st := newStage(t, flow.New(model, flow.Options{Name: "haggler"}))
+		st := newStage(t, flow.New(model, flow.Options{Name: "haggler", Stages: []flow.Stage{flow.Spread, flow.Preempt}}))
 		st.node(cluster.Vector{5, 5, 0})
 		st.task(st.job(), st.shape(cluster.Shape{Demand: cluster.Vector{4, 4, 0}}))
 		small := st.shape(cluster.Shape{Demand: cluster.Vector{1, 1, 0}})
@@ -287,7 +285,7 @@ func TestPairsDecide(t *testing.T) {
 func TestVictimsAskedAgain(t *testing.T) {
 	const nodes, each = 200, 3
 	m := &haggler{into: make([]flow.Cost, nodes), terms: []flow.Terms{{Wait: 100}}}
-	st := newStage(t, flow.New(m, flow.Options{Name: "haggler"}))
+	st := newStage(t, flow.New(m, flow.Options{Name: "haggler", Stages: []flow.Stage{flow.Spread, flow.Preempt}}))
 	st.task(st.job(), st.shape(cluster.Shape{Demand: cluster.Vector{2, 0, 0}}))
 	small := st.shape(cluster.Shape{Demand: cluster.Vector{1, 0, 0}})
 	for n := range cluster.NodeID(nodes) {
@@ -324,7 +322,7 @@ func TestVictimsTakeTurns(t *testing.T) {
 		t.Run(fmt.Sprint("delay=", delay), func(t *testing.T) {
 			options := quincy.Standard()
 			options.Delay = delay
-			st := newStage(t, flow.New(quincy.New(options), flow.Options{Name: "quincy"}))
+			st := newStage(t, flow.New(quincy.New(options), flow.Options{Name: "quincy", Stages: []flow.Stage{flow.Spread, flow.Preempt}}))
 			for range 10 {
 				st.node(cluster.Vector{8, 8, 0})
 			}
@@ -386,7 +384,7 @@ func TestVictimsOfMany(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		const tasks = 14
 		m := &haggler{into: []flow.Cost{0}, terms: []flow.Terms{{Wait: 10_000}}}
-		st := newStage(rt, flow.New(m, flow.Options{Name: "haggler"}))
+		st := newStage(rt, flow.New(m, flow.Options{Name: "haggler", Stages: []flow.Stage{flow.Spread, flow.Preempt}}))
 		first := cluster.Vector{rapid.Int64Range(20, 60).Draw(rt, "cpu"), rapid.Int64Range(20, 60).Draw(rt, "memory"), 0}
 		st.task(st.job(), st.shape(cluster.Shape{Demand: first}))
 		total, held := cluster.Vector{0, 0, 0}, []cluster.Vector{}

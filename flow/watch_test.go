@@ -73,8 +73,8 @@ func (o *overseer) Rerouted() (nodes []mcmf.Node, all bool) {
 		return nodes, all
 	}
 	w := o.watched.net
-	for _, st := range w.stays {
-		if st.taskGroup < 0 || slices.Contains(nodes, w.taskGroups[st.taskGroup].node) || slices.Contains(o.watched.placer.taskGroups, st.taskGroup) {
+	for _, st := range w.stays.list {
+		if st.taskGroup < 0 || slices.Contains(nodes, w.group(st.taskGroup).node) || slices.Contains(o.watched.spread.placer.taskGroups, st.taskGroup) {
 			continue
 		}
 		if f := o.Solver.Flow(st.arc); f != int64(len(st.tasks)) {
@@ -99,9 +99,9 @@ func (w *Watched) look(cost int64) {
 	o.Solver = func(g *mcmf.Graph) Solver { rival.Solver = newSolver(g); return rival }
 	fresh := New(w.model(), o)
 	fresh.learn(w.state, everything(w.state))
-	fresh.net.tier = w.net.tier
+	fresh.net.turn.tier, fresh.net.supply.isListed = w.net.turn.tier, false
 	fresh.net.update(w.state)
-	if status := fresh.solve(w.state, 0); status != mcmf.Optimal {
+	if status := fresh.routing.solve(w.state, 0); status != mcmf.Optimal {
 		w.Err = fmt.Errorf("the rival's solve says %v", status)
 		return
 	}
@@ -140,12 +140,12 @@ func everything(s *cluster.View) *sched.Changed {
 // hasAvoided reports whether a node was taken out of the network for having refused a
 // task, which a policy without a past does not know.
 func (w *network) hasAvoided(s *cluster.View) bool {
-	if slices.ContainsFunc(w.members, func(m member) bool { return m.apart }) {
+	if slices.ContainsFunc(w.members.list, func(m member) bool { return m.apart }) {
 		return true
 	}
-	for _, row := range w.asking {
-		for n, o := range w.requests[row].offers {
-			if g, _ := w.model.Into(s, w.requests[row].id.shape, cluster.NodeID(n)); o.group < 0 && g != Nowhere && w.room(s, row, cluster.NodeID(n)) > 0 {
+	for _, row := range w.turn.asking {
+		for n, o := range w.ranking.requests[row].offers {
+			if g, _ := w.answers.model.Into(s, w.ranking.requests[row].id.shape, cluster.NodeID(n)); o.group < 0 && g != Nowhere && w.room(s, row, cluster.NodeID(n)) > 0 {
 				return true
 			}
 		}
@@ -166,15 +166,15 @@ func (w *network) check(s *cluster.View) error {
 func (w *network) checkMembers(s *cluster.View) error {
 	for t := range cluster.TaskID(s.TaskRows()) {
 		task := s.Task(t)
-		counts := (task.Phase == cluster.Waiting || task.Phase == cluster.Running && !w.pinned) && !s.Job(task.Job).Foreign
+		counts := (task.Phase == cluster.Waiting || task.Phase == cluster.Running) && !s.Job(task.Job).Foreign
 		var terms Terms
 		if counts {
-			terms = w.model.Terms(s, t)
-			counts = task.Phase == cluster.Waiting || terms.Movable
+			terms = w.answers.terms(s, t)
+			counts = task.Phase == cluster.Waiting || terms.May != MayStay
 		}
 		var m member
-		if int(t) < len(w.members) {
-			m = w.members[t]
+		if int(t) < len(w.members.list) {
+			m = w.members.list[t]
 		}
 		if counts != (m.seq == task.Seq+1) || !counts && m.seq != 0 {
 			return fmt.Errorf("task %s is %s, which the network has wrong: %+v", s.TaskName(t), task.Phase, m)
@@ -187,46 +187,49 @@ func (w *network) checkMembers(s *cluster.View) error {
 		if task.Phase == cluster.Running {
 			node = task.Node
 		}
-		if m.terms != terms || m.shape != task.Shape || m.node != node || (node == cluster.NoNode || !w.moves) != (m.stay < 0) {
+		if m.terms != terms || m.shape != task.Shape || m.node != node || (node == cluster.NoNode || !w.isUnit(terms)) != (m.stay < 0) {
 			return fmt.Errorf("task %s has %+v, on node row %d; the network says %+v", s.TaskName(t), terms, node, m)
 		}
-		if tenant := node != cluster.NoNode && !w.moves; tenant != (m.share < 0) {
+		if tenant := node != cluster.NoNode && !w.isUnit(terms); tenant != (m.share < 0) {
 			return fmt.Errorf("task %s has the share %d", s.TaskName(t), m.share)
 		} else if tenant {
 			continue
 		}
-		if first, ok := w.first(m.share); node == cluster.NoNode && (!ok || w.members[first].terms.Wait < terms.Wait) {
+		if first, ok := w.shares.first(m.share); node == cluster.NoNode && (!ok || w.members.list[first.Task].terms.Wait < terms.Wait) {
 			return fmt.Errorf("task %s pays %d for waiting, and is not the first of its share", s.TaskName(t), terms.Wait)
 		}
 	}
 	return nil
 }
 
+// isUnit reports whether a running task is a unit of the network.
+func (w *network) isUnit(t Terms) bool { return t.May == MayMove }
+
 // tally is what is counted of a task group or a request.
 type tally struct{ units, waiting, running, taskGroups, wanted int64 }
 
 func (w *network) checkTaskGroups(*cluster.View) error {
 	taskGroups, requests, given := map[int32]tally{}, map[int32]tally{}, int64(0)
-	for t := range w.members {
-		m := &w.members[t]
+	for t := range w.members.list {
+		m := &w.members.list[t]
 		if m.seq == 0 || m.share < 0 {
 			continue
 		}
-		row := w.shares[m.share].taskGroup
-		c, q := taskGroups[row], requests[w.taskGroups[row].request]
+		row := w.shares.list[m.share].taskGroup
+		c, q := taskGroups[row], requests[w.supply.groups[row].request]
 		c.units++
 		if m.stay < 0 {
 			c.waiting++
-			if m.terms.Tier >= w.tier {
+			if m.terms.Tier >= w.turn.tier {
 				q.wanted++
 			}
 		} else {
 			q.running++
 		}
-		taskGroups[row], requests[w.taskGroups[row].request] = c, q
+		taskGroups[row], requests[w.supply.groups[row].request] = c, q
 	}
-	for row := range w.taskGroups {
-		c := &w.taskGroups[row]
+	for row := range w.supply.groups {
+		c := &w.supply.groups[row]
 		if !c.live {
 			continue
 		}
@@ -234,35 +237,35 @@ func (w *network) checkTaskGroups(*cluster.View) error {
 		q.taskGroups++
 		requests[c.request] = q
 		want := taskGroups[int32(row)]
-		turn := want.waiting == 0 || c.id.tier >= w.tier
+		turn := want.waiting == 0 || c.id.tier >= w.turn.tier
 		supply := want.units
 		if !turn {
 			supply = 0
 		}
 		given += supply
-		switch at := slices.Index(w.lines, int32(row)); {
+		switch at := slices.Index(w.supply.lines, int32(row)); {
 		case want.units != c.units || int32(want.waiting) != c.waiting || w.graph.Supply(c.node) != supply:
 			return fmt.Errorf("task group %d has %+v; the network says %d units, %d waiting, a supply of %d", row, want, c.units, c.waiting, w.graph.Supply(c.node))
 		case c.units == 0:
 			return fmt.Errorf("task group %d has no units", row)
-		case w.taskGroupOf[c.id] != int32(row) || w.owner[c.node] != int32(row):
+		case w.supply.rowOf[c.id] != int32(row) || w.graph.owner[c.node] != int32(row):
 			return fmt.Errorf("task group %d is not found by what it is", row)
-		case (c.waiting > 0) != (at >= 0) || int(c.at) != at || slices.Contains(w.active, int32(row)) != (c.waiting > 0 && turn):
+		case (c.waiting > 0) != (at >= 0) || int(c.at) != at || slices.Contains(w.turn.active, int32(row)) != (c.waiting > 0 && turn):
 			return fmt.Errorf("task group %d with %d waiting stands at %d among those, says %d", row, c.waiting, at, c.at)
 		}
 	}
-	if w.given != given || w.graph.Supply(w.sink) != -given {
-		return fmt.Errorf("%d units are given; the network says %d, and the sink takes %d", given, w.given, w.graph.Supply(w.sink))
+	if w.graph.given != given || w.graph.Supply(w.graph.sink) != -given {
+		return fmt.Errorf("%d units are given; the network says %d, and the sink takes %d", given, w.graph.given, w.graph.Supply(w.graph.sink))
 	}
-	for row := range w.requests {
-		q := &w.requests[row]
+	for row := range w.ranking.requests {
+		q := &w.ranking.requests[row]
 		want := requests[int32(row)]
-		asks := slices.Contains(w.asking, int32(row))
+		asks := slices.Contains(w.turn.asking, int32(row))
 		switch {
 		case !q.live:
 		case asks && want.wanted != q.wanted || want.running != q.running || int(want.taskGroups) != q.taskGroups:
 			return fmt.Errorf("request %d has %+v; the network says %d wanted, %d running, %d task groups", row, want, q.wanted, q.running, q.taskGroups)
-		case asks != (want.wanted > 0 || w.moves && want.running > 0):
+		case asks != (want.wanted > 0 || w.stays.any() && want.running > 0):
 			return fmt.Errorf("request %d asks: %t, with %+v", row, asks, want)
 		}
 	}
@@ -298,8 +301,8 @@ func joined(steps []Step) (list []Step) {
 
 func (w *network) checkShares(s *cluster.View) error {
 	levels := map[int32]map[Cost]int64{}
-	for t := range w.members {
-		if m := &w.members[t]; m.seq != 0 && m.share >= 0 {
+	for t := range w.members.list {
+		if m := &w.members.list[t]; m.seq != 0 && m.share >= 0 {
 			if levels[m.share] == nil {
 				levels[m.share] = map[Cost]int64{}
 			}
@@ -308,7 +311,7 @@ func (w *network) checkShares(s *cluster.View) error {
 	}
 	shares := 0
 	for row, by := range levels {
-		sh := &w.shares[row]
+		sh := &w.shares.list[row]
 		var want []Step
 		for _, cost := range slices.Sorted(maps.Keys(by)) {
 			want = append(want, Step{Capacity: by[cost], Cost: cost})
@@ -316,47 +319,47 @@ func (w *network) checkShares(s *cluster.View) error {
 		if err := w.checkSteps(sh.arc, want...); err != nil {
 			return fmt.Errorf("share %d, of job %s: %w", row, s.Job(sh.job).Name, err)
 		}
-		if w.shareRow[shareID{sh.taskGroup, sh.job}] != row || !slices.Contains(w.taskGroups[sh.taskGroup].shares, row) || w.graph.Arc(sh.arc).To != w.jobs[sh.job].node {
+		if w.shares.rowOf[shareID{sh.taskGroup, sh.job}] != row || !slices.Contains(w.supply.groups[sh.taskGroup].shares, row) || w.graph.Arc(sh.arc).To != w.shares.jobs[sh.job].node {
 			return fmt.Errorf("share %d is not where it is looked for", row)
 		}
 		shares++
 	}
-	if len(w.shareRow) != shares {
-		return fmt.Errorf("there are %d shares; the network says %d", shares, len(w.shareRow))
+	if len(w.shares.rowOf) != shares {
+		return fmt.Errorf("there are %d shares; the network says %d", shares, len(w.shares.rowOf))
 	}
 	return nil
 }
 
 func (w *network) checkStays(s *cluster.View) error {
 	on := map[stayID][]cluster.TaskID{}
-	for t := range w.members {
-		if m := &w.members[t]; m.seq != 0 && m.stay >= 0 {
-			id := stayID{w.shares[m.share].taskGroup, m.node}
+	for t := range w.members.list {
+		if m := &w.members.list[t]; m.seq != 0 && m.stay >= 0 {
+			id := stayID{w.shares.list[m.share].taskGroup, m.node}
 			on[id] = append(on[id], cluster.TaskID(t))
 		}
 	}
-	if len(on) != len(w.stayRow) {
-		return fmt.Errorf("tasks stay in %d ways; the network says %d", len(on), len(w.stayRow))
+	if len(on) != len(w.stays.rowOf) {
+		return fmt.Errorf("tasks stay in %d ways; the network says %d", len(on), len(w.stays.rowOf))
 	}
 	for id, tasks := range on {
-		row, ok := w.stayRow[id]
+		row, ok := w.stays.rowOf[id]
 		if !ok {
 			return fmt.Errorf("nobody stays of task group %d on node row %d, want %v", id.taskGroup, id.node, tasks)
 		}
-		st, m := &w.stays[row], &w.machines[id.node]
-		slices.SortFunc(tasks, func(a, b cluster.TaskID) int { return int(w.members[a].seq) - int(w.members[b].seq) })
-		shared := s.NodeLive(id.node) && !s.Overfull(id.node) && w.members[tasks[0]].terms.Tier <= w.tier && w.covers(s, w.requests[w.taskGroups[id.taskGroup].request].id.shape)
-		to := w.sink
+		st, m := &w.stays.list[row], &w.ports.machines[id.node]
+		slices.SortFunc(tasks, func(a, b cluster.TaskID) int { return int(w.members.list[a].seq) - int(w.members.list[b].seq) })
+		shared := s.NodeLive(id.node) && !s.Overfull(id.node) && w.members.list[tasks[0]].terms.Tier <= w.turn.tier && w.turn.covers(s, w.ranking.requests[w.supply.groups[id.taskGroup].request].id.shape)
+		to := w.graph.sink
 		if shared {
 			to = m.port
 		}
 		switch {
-		case !slices.Equal(tasks, st.tasks) || m.stays[st.at] != row:
+		case !slices.EqualFunc(tasks, st.tasks, func(t cluster.TaskID, r runner) bool { return t == r.task }) || w.stays.of(id.node)[st.at] != row:
 			return fmt.Errorf("on node row %d stay %v; the network says %v", id.node, tasks, st.tasks)
-		case len(w.asking) > 0 && (st.shared != shared || w.graph.Arc(st.arc).To != to):
+		case len(w.turn.asking) > 0 && (st.shared != shared || w.graph.Arc(st.arc).To != to):
 			return fmt.Errorf("what stays on node row %d shares its place: %t; the network says %t", id.node, shared, st.shared)
 		}
-		if err := w.checkSteps(st.arc, Step{Capacity: int64(len(tasks)), Cost: w.members[tasks[0]].terms.Stay}); err != nil {
+		if err := w.checkSteps(st.arc, Step{Capacity: int64(len(tasks)), Cost: w.members.list[tasks[0]].terms.Stay}); err != nil {
 			return fmt.Errorf("staying on node row %d: %w", id.node, err)
 		}
 	}
@@ -365,11 +368,11 @@ func (w *network) checkStays(s *cluster.View) error {
 
 // evictionsOn are the prices of the tenants whose place everybody could have who asks.
 func (w *network) evictionsOn(s *cluster.View, n cluster.NodeID) (list []Cost) {
-	if w.moves || int(n) >= s.NodeRows() || !s.NodeLive(n) || s.Overfull(n) {
+	if int(n) >= s.NodeRows() || !s.NodeLive(n) || s.Overfull(n) {
 		return nil
 	}
 	for _, t := range s.TasksOn(n) {
-		if terms := w.model.Terms(s, t); s.Task(t).Phase == cluster.Running && terms.Movable && terms.Tier <= w.tier && w.covers(s, s.Task(t).Shape) && !s.Job(s.Task(t).Job).Foreign {
+		if terms := w.answers.terms(s, t); s.Task(t).Phase == cluster.Running && terms.May != MayStay && !w.isUnit(terms) && terms.Tier <= w.turn.tier && w.turn.covers(s, s.Task(t).Shape) && !s.Job(s.Task(t).Job).Foreign {
 			list = append(list, max(0, terms.Wait-terms.Stay))
 		}
 	}
@@ -379,18 +382,28 @@ func (w *network) evictionsOn(s *cluster.View, n cluster.NodeID) (list []Cost) {
 
 func (w *network) checkTenants(s *cluster.View) error {
 	on := map[cluster.NodeID][]cluster.TaskID{}
-	for t := range w.members {
-		if m := &w.members[t]; m.seq != 0 && m.node != cluster.NoNode {
+	for t := range w.members.list {
+		if m := &w.members.list[t]; m.seq != 0 && m.node != cluster.NoNode {
 			on[m.node] = append(on[m.node], cluster.TaskID(t))
 		}
 	}
-	for n := range w.machines {
-		m, want := &w.machines[n], on[cluster.NodeID(n)]
-		slices.SortFunc(want, func(a, b cluster.TaskID) int { return int(w.members[a].seq) - int(w.members[b].seq) })
-		if !slices.Equal(m.tenants, want) {
-			return fmt.Errorf("on node row %d are the tenants %v; the network says %v", n, want, m.tenants)
+	for n := range w.ports.machines {
+		m, want := &w.ports.machines[n], on[cluster.NodeID(n)]
+		var tenants []cluster.TaskID
+		if n < s.NodeRows() {
+			for _, t := range w.tenants.On(s, cluster.NodeID(n)) {
+				tenants = append(tenants, t.Task)
+				if m := w.members.of(t.Task); t.Seq != m.seq-1 || s.Task(t.Task).Shape != m.shape || t.Rank != int64(m.terms.Tier) || t.Price != evicting(&m.terms) {
+					return fmt.Errorf("on node row %d is the tenant %+v, want %+v", n, t, m)
+				}
+			}
 		}
-		if evictions := w.evictionsOn(s, cluster.NodeID(n)); len(w.asking) > 0 && !slices.Equal(m.evictions, evictions) {
+		slices.SortFunc(tenants, func(a, b cluster.TaskID) int { return int(w.members.list[a].seq) - int(w.members.list[b].seq) })
+		slices.SortFunc(want, func(a, b cluster.TaskID) int { return int(w.members.list[a].seq) - int(w.members.list[b].seq) })
+		if !slices.Equal(tenants, want) {
+			return fmt.Errorf("on node row %d are the tenants %v; the network says %v", n, want, tenants)
+		}
+		if evictions := w.evictionsOn(s, cluster.NodeID(n)); len(w.turn.asking) > 0 && !slices.Equal(m.evictions, evictions) {
 			return fmt.Errorf("evicting on node row %d costs %v; the network says %v", n, evictions, m.evictions)
 		}
 	}
@@ -398,8 +411,8 @@ func (w *network) checkTenants(s *cluster.View) error {
 }
 
 func (w *network) checkPorts(s *cluster.View) error {
-	for n := range w.machines {
-		m := &w.machines[n]
+	for n := range w.ports.machines {
+		m := &w.ports.machines[n]
 		if m.port == mcmf.None {
 			if m.leads != 0 {
 				return fmt.Errorf("node row %d has no port, and %d arcs that lead there", n, m.leads)
@@ -412,21 +425,21 @@ func (w *network) checkPorts(s *cluster.View) error {
 		}
 		slots, shared := int64(0), int64(0)
 		if n < s.NodeRows() && s.NodeLive(cluster.NodeID(n)) {
-			slots = w.slots(s, cluster.NodeID(n))
+			slots = w.ports.slots(s, cluster.NodeID(n))
 		}
-		for _, row := range m.stays {
-			if w.stays[row].shared {
-				shared += int64(len(w.stays[row].tasks))
+		for _, row := range w.stays.of(cluster.NodeID(n)) {
+			if w.stays.list[row].shared {
+				shared += int64(len(w.stays.list[row].tasks))
 			}
 		}
 		evictions := w.evictionsOn(s, cluster.NodeID(n))
 		shared += int64(len(evictions))
-		if int(m.leads) != leads || w.present[m.at] != cluster.NodeID(n) || m.slots != slots || m.shared != shared {
+		if int(m.leads) != leads || m.slots != slots || m.shared != shared {
 			return fmt.Errorf("node row %d has %d slots, %d shared, %d arcs that lead there; the network says %d, %d, %d", n, slots, shared, leads, m.slots, m.shared, m.leads)
 		}
 		var load Curve
-		if w.loaded != nil && slots+shared > 0 {
-			load = w.loaded.Load(s, cluster.NodeID(n))
+		if w.answers.loaded != nil && slots+shared > 0 {
+			load = w.answers.loaded.Load(s, cluster.NodeID(n))
 		}
 		want := load.upTo(slots+shared-int64(len(evictions)), nil)
 		for _, price := range evictions {
@@ -444,27 +457,27 @@ func (w *network) checkOffers(s *cluster.View) error {
 	if !w.fresh() {
 		return nil
 	}
-	for _, row := range w.asking {
-		q := &w.requests[row]
+	for _, row := range w.turn.asking {
+		q := &w.ranking.requests[row]
 		for n := range cluster.NodeID(s.NodeRows()) {
 			if err := w.checkOffer(s, row, n); err != nil {
 				return fmt.Errorf("request %d (shape %d) of node row %d: %w", row, q.id.shape, n, err)
 			}
 		}
 		for _, g := range q.groups {
-			gr := &w.groups[g]
+			gr := &w.ranking.groups[g]
 			for i := 1; i < len(gr.rest); i++ {
-				if w.less(q, gr.rest[i], gr.rest[(i-1)/2]) {
+				if less(q.offers, gr.rest[i], gr.rest[(i-1)/2]) {
 					return fmt.Errorf("request %d: the heap of aggregator %d is in disorder at %d", row, gr.of, i)
 				}
 			}
 		}
 	}
-	for row := range w.taskGroups {
-		c := &w.taskGroups[row]
+	for row := range w.supply.groups {
+		c := &w.supply.groups[row]
 		for _, o := range c.outs {
-			if c.live && o.group < 0 && slices.Contains(w.asking, c.request) {
-				if err := w.checkSteps(o.arc, Step{Capacity: w.room(s, c.request, o.node), Cost: o.cost + w.surcharge(s, c.request, o.node)}); err != nil && !w.hasAvoided(s) {
+			if c.live && o.group < 0 && slices.Contains(w.turn.asking, c.request) {
+				if err := w.checkSteps(o.arc, Step{Capacity: w.room(s, c.request, o.node), Cost: o.cost + w.ports.surcharge(s, c.id.request.shape, o.node)}); err != nil && !w.hasAvoided(s) {
 					return fmt.Errorf("task group %d straight to node row %d: %w", row, o.node, err)
 				}
 			}
@@ -474,17 +487,17 @@ func (w *network) checkOffers(s *cluster.View) error {
 }
 
 func (w *network) checkOffer(s *cluster.View, row int32, n cluster.NodeID) error {
-	q := &w.requests[row]
+	q := &w.ranking.requests[row]
 	o, units := q.offers[n], w.room(s, row, n)
 	if o.group < 0 {
 		return nil // whether that is right, hasAvoided and the costs say
 	}
-	a, curve := w.model.Into(s, q.id.shape, n)
+	a, curve := w.answers.model.Into(s, q.id.shape, n)
 	price := curve.first()
-	if w.loaded != nil {
-		price += w.loaded.Load(s, n).first()
+	if w.answers.loaded != nil {
+		price += w.answers.loaded.Load(s, n).first()
 	}
-	g, stop := &w.groups[o.group], Cost(0)
+	g, stop := &w.ranking.groups[o.group], Cost(0)
 	if evictions := w.evictionsOn(s, n); len(evictions) > 0 && !s.RoomNow(q.id.shape, n) {
 		stop = evictions[0]
 	}
@@ -500,12 +513,12 @@ func (w *network) checkOffer(s *cluster.View, row int32, n cluster.NodeID) error
 			return fmt.Errorf("it is not where it is looked for")
 		}
 		return nil
-	case g.chosen[^o.at] != n || w.graph.Arc(o.arc).To != w.machines[n].port:
+	case g.chosen[^o.at] != n || w.graph.Arc(o.arc).To != w.ports.machines[n].port:
 		return fmt.Errorf("it is chosen, and not where it is looked for")
 	}
 	want := curve.upTo(units, nil)
 	for i := range want {
-		if w.machines[n].slots > 0 {
+		if w.ports.machines[n].slots > 0 {
 			want[i].Cost += stop
 		}
 	}

@@ -223,7 +223,7 @@ func TestNobodySleepsUnderConstraints(t *testing.T) {
 	if testing.Short() {
 		seeds = 20
 	}
-	for _, p := range slices.Concat(policies.NamesOf(policies.Queue), policies.NamesOf(policies.Flow)) {
+	for _, p := range slices.Concat(policies.All().Of(policies.Queue).Names(), policies.All().Of(policies.Flow).Names()) {
 		t.Run(p, func(t *testing.T) {
 			info, err := policies.Find(p)
 			if err != nil {

@@ -34,7 +34,7 @@ func constraints() []Info {
 func heuristic(name, what, from string) Info {
 	return Info{
 		Name: name, What: what, From: from, Family: Constraint, When: sched.Trigger{Heartbeat: interval},
-		make: func(Options) (sched.Policy, error) {
+		Make: func(Options) (sched.Policy, error) {
 			h, _ := greedy.Named(name)
 			solve := func(p *constraint.Problem, _ int64) (constraint.Assignment, int64) { return h.Solve(p) }
 			return lane.New(lane.Options{Solve: solve, Quick: solve, Objective: constraint.Standard()}), nil
@@ -48,7 +48,7 @@ func searching() Info {
 	return Info{
 		Name: "medea", What: "applications whole, all that wait at once; by search for the fewest violations, mended by integer programs", From: "Medea, EuroSys 2018, by search before its ILP",
 		Family: Constraint, Programs: true, When: sched.Trigger{Heartbeat: interval},
-		make: func(o Options) (sched.Policy, error) {
+		Make: func(o Options) (sched.Policy, error) {
 			solve := func(p *constraint.Problem, budget int64) (constraint.Assignment, int64) {
 				r := search.Solve(p, search.Options{Seed: o.Seed, Ticks: budget})
 				return r.Assignment, r.Ticks

@@ -8,12 +8,12 @@ package policies
 import (
 	"slices"
 
-	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/flow"
 	"fairlead.dev/fairlead/ilp"
 	"fairlead.dev/fairlead/internal/nearest"
 	"fairlead.dev/fairlead/mcmf"
 	"fairlead.dev/fairlead/queue"
+	"fairlead.dev/fairlead/queue/fragmentation"
 	"fairlead.dev/fairlead/sched"
 )
 
@@ -23,7 +23,7 @@ type Options struct {
 	Seed uint64
 	Ties Ties
 	// Typical is what tasks typically ask for, where the source knows.
-	Typical []cluster.Typical
+	Typical []fragmentation.Typical
 	// Solver is one of Solvers; empty is Automatic.
 	Solver string
 	// Migrations is how many running tasks a round may move to another node.
@@ -39,6 +39,8 @@ type Options struct {
 	// quincy draws it to the node or rack that holds it; 0 is the policy's own.
 	Preference int
 	Batch      Batch
+	// Own are the options that policies of others declare.
+	Own Settings
 	// SLA is what the policy sla orders its queue by.
 	SLA queue.SLA
 	// Stop is asked by policies whose rounds may take long, now and then; once it is
@@ -66,7 +68,8 @@ const (
 	Constraint Family = "constraint"
 )
 
-// Info describes a policy to people.
+// Info is a policy: how it is described to people, what may be chosen about it, and how it is
+// made. One from elsewhere is a value as those here are.
 type Info struct {
 	Name   string
 	What   string // one line
@@ -81,69 +84,88 @@ type Info struct {
 	When sched.Trigger
 	// Programs says that the policy has a use for Options.Programs.
 	Programs bool
-	// Moves says that the policy moves running tasks, where Options.Migrations lets it.
-	Moves bool
-	make  func(Options) (sched.Policy, error)
+	// Options are those that the policy takes.
+	Options []Option
+	// Make makes the policy of options that it honours.
+	Make func(Options) (sched.Policy, error)
 }
 
-// All lists the policies in the order in which people should meet them.
-func All() []Info {
+// List is policies in the order in which people should meet them.
+type List []Info
+
+// All lists the policies of this module.
+func All() List {
 	return slices.Concat(queues(), flows(), constraints())
 }
 
-// Names lists the names of All.
-func Names() []string {
+// Find returns the named policy of All.
+func Find(name string) (Info, error) { return All().Find(name) }
+
+// New makes the named policy of All.
+func New(name string, o Options) (sched.Policy, error) { return All().New(name, o) }
+
+// Names lists the names of the policies.
+func (l List) Names() []string {
 	var names []string
-	for _, p := range All() {
+	for _, p := range l {
 		names = append(names, p.Name)
 	}
 	return names
 }
 
-// NamesOf lists the names of the policies of a family.
-func NamesOf(f Family) []string {
-	var names []string
-	for _, p := range All() {
-		if p.Family == f {
-			names = append(names, p.Name)
+// Of lists the policies of a family.
+func (l List) Of(f Family) List {
+	return slices.DeleteFunc(slices.Clone(l), func(p Info) bool { return p.Family != f })
+}
+
+// Options lists what may be chosen about some policy, each option once.
+func (l List) Options() []Option {
+	var all []Option
+	for _, p := range l {
+		for _, x := range p.Options {
+			if !slices.ContainsFunc(all, func(y Option) bool { return y.Name == x.Name }) {
+				all = append(all, x)
+			}
 		}
 	}
-	return names
+	return all
 }
 
 // Find returns the named policy's row. The error about a name that there is
 // not says which one is near it.
-func Find(name string) (Info, error) {
-	for _, p := range All() {
+func (l List) Find(name string) (Info, error) {
+	for _, p := range l {
 		if p.Name == name {
 			return p, nil
 		}
 	}
-	return Info{}, nearest.Unknown("policy", name, Names())
+	return Info{}, nearest.Unknown("policy", name, l.Names())
 }
 
 // New makes the named policy. The error is about a name or a solver that there
 // is not, or about options that the policy refuses.
-func New(name string, o Options) (sched.Policy, error) {
-	p, err := Find(name)
+func (l List) New(name string, o Options) (sched.Policy, error) {
+	p, err := l.Find(name)
 	if err != nil {
 		return nil, err
 	}
 	if err := CheckSolver(o.Solver); err != nil {
 		return nil, err
 	}
-	return p.make(p.Honoured(o))
+	return p.Make(p.Honoured(o))
 }
 
 // Honoured returns the options as the policy takes them: the tie-break that it is
 // defined by, and nothing of what it has no use for. What a result or a
 // recording says of a run's options is this.
 func (p *Info) Honoured(o Options) Options {
-	if p.Ties != nil {
-		o.Ties = p.Ties(o.Ties)
+	given := o
+	o.Ties, o.Solver, o.Migrations, o.Own = Fixed, "", 0, nil
+	for _, x := range p.Options {
+		x.put(&o, x.of(&given))
 	}
-	if o.Solver == Automatic || p.Family != Flow {
-		o.Solver = ""
+	if p.Ties != nil {
+		o.Ties = p.Ties(given.Ties)
 	}
 	if p.Family != Flow {
 		o.Preference = 0
@@ -151,32 +173,7 @@ func (p *Info) Honoured(o Options) Options {
 	if !p.Programs {
 		o.Programs = nil
 	}
-	if !p.Moves {
-		o.Migrations = 0
-	}
 	return o
-}
-
-// Trigger is what starts the policy's rounds: its own, with the heartbeat and the
-// watchdog that were asked for, if they were.
-func (p *Info) Trigger(heartbeat, watchdog *cluster.Time) sched.Trigger {
-	when := p.When
-	if heartbeat != nil {
-		when.Heartbeat = *heartbeat
-	}
-	if watchdog != nil {
-		when.Watchdog = *watchdog
-	}
-	return when
-}
-
-// TieBreak names the tie-break of the policy under these options; empty where it
-// has none to choose, as flow policies.
-func (p *Info) TieBreak(o Options) string {
-	if p.Family != Queue {
-		return ""
-	}
-	return p.Honoured(o).Ties.String()
 }
 
 // TiesOf is the tie-break that the named policy uses where the options ask for

@@ -39,10 +39,19 @@ func TestAll(t *testing.T) {
 // not allowed moves nobody.
 func TestWhoMovesEvicts(t *testing.T) {
 	for _, p := range policies.All() {
-		if p.Moves && !p.Evicts {
+		if p.Takes("migrations") && !p.Evicts {
 			t.Errorf("%s moves running tasks, and does not say that it evicts", p.Name)
 		}
 	}
+}
+
+func found(t *testing.T, name string) policies.Info {
+	t.Helper()
+	p, err := policies.Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 func TestHonoured(t *testing.T) {
@@ -52,23 +61,16 @@ func TestHonoured(t *testing.T) {
 		p    policies.Info
 		want policies.Options
 	}{
-		{"flow that moves", policies.Info{Family: policies.Flow, Moves: true}, asked},
-		{"flow", policies.Info{Family: policies.Flow}, policies.Options{Seed: 3, Ties: policies.Lowest, Solver: "race"}},
-		{"queue", policies.Info{Family: policies.Queue}, policies.Options{Seed: 3, Ties: policies.Lowest}},
-		{
-			"own ties",
-			policies.Info{Family: policies.Queue, Ties: func(policies.Ties) policies.Ties { return policies.Random }},
-			policies.Options{Seed: 3, Ties: policies.Random},
-		},
+		{"flow that moves", found(t, "quincy"), policies.Options{Seed: 3, Solver: "race", Migrations: 5}},
+		{"flow", found(t, "cpu-mem"), policies.Options{Seed: 3, Solver: "race"}},
+		{"queue", found(t, "kube"), policies.Options{Seed: 3, Ties: policies.Lowest}},
+		{"own ties", found(t, "random"), policies.Options{Seed: 3, Ties: policies.Random}},
 	} {
 		if got := tc.p.Honoured(asked); got.Seed != tc.want.Seed || got.Ties != tc.want.Ties || got.Solver != tc.want.Solver || got.Migrations != tc.want.Migrations {
 			t.Errorf("%s: %+v, want %+v", tc.name, got, tc.want)
 		}
 	}
-	flow, queue := policies.Info{Family: policies.Flow}, policies.Info{Family: policies.Queue}
-	if flow.TieBreak(asked) != "" || queue.TieBreak(asked) != "lowest" {
-		t.Errorf("tie-breaks %q of a flow and %q of a queue", flow.TieBreak(asked), queue.TieBreak(asked))
-	}
+	flow := found(t, "quincy")
 	if got := flow.Honoured(policies.Options{Solver: policies.Automatic}); got.Solver != "" {
 		t.Errorf("the default has the name %q in results, want none", got.Solver)
 	}

@@ -14,7 +14,8 @@ func queues() []Info {
 	for _, p := range queue.Policies() {
 		all = append(all, Info{
 			Name: p.Name, What: p.What, From: p.From, Family: Queue, Ties: p.Ties, Evicts: p.Evicts, When: p.When,
-			make: func(o Options) (sched.Policy, error) {
+			Options: []Option{TieBreak()},
+			Make: func(o Options) (sched.Policy, error) {
 				return queue.New(p.Name, queue.Options{
 					Seed: o.Seed, Ties: o.Ties, Typical: o.Typical,
 					SLA:     o.SLA,

@@ -2,6 +2,7 @@ package policies
 
 import (
 	"slices"
+	"strings"
 
 	"fairlead.dev/fairlead/internal/nearest"
 )
@@ -28,8 +29,23 @@ func Solvers() []string {
 	}
 }
 
+// Solver is the option of that name, by which all are the same to flow policies but how long they take.
+func Solver() Option {
+	return Option{
+		Name: "solver", Values: Solvers(),
+		Help:    "`NAME` of what solves the flow, for policies of that family: " + strings.Join(Solvers(), ", ") + " (default: " + Automatic + ")",
+		Useless: "is of the flow family; 'fairlead policies' says which are",
+		get:     func(o *Options) string { return o.Solver },
+		set: func(o *Options, text string) {
+			if o.Solver = text; text == Automatic {
+				o.Solver = ""
+			}
+		},
+	}
+}
+
 // CheckSolver returns an error that suggests the nearest name unless there is a
-// solver of that name. The empty name is Automatic.
+// Solver of that name. The empty name is Automatic.
 func CheckSolver(name string) error {
 	if name == "" || slices.Contains(Solvers(), name) {
 		return nil

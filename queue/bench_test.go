@@ -7,6 +7,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // full is a cluster whose nodes hold tasks of many shapes up to about nine
@@ -96,13 +97,13 @@ func BenchmarkScan(b *testing.B) {
 			f := newFull(b, "kube", nodes, 10)
 			b.ReportAllocs()
 			for b.Loop() {
-				best := int64(none)
+				best := int64(book.None)
 				for n := range f.s.NodeRows() {
-					if n := cluster.NodeID(n); roomNow(f.s, 0, n) {
-						best = max(best, kubeScore(f.s, f.s.Shape(0), n))
+					if n := cluster.NodeID(n); f.s.RoomNow(0, n) {
+						best = max(best, KubeScore(f.s, f.s.Shape(0), n))
 					}
 				}
-				if best == none {
+				if best == book.None {
 					b.Fatal("fits nowhere")
 				}
 			}

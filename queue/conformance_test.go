@@ -5,6 +5,7 @@ import (
 
 	"fairlead.dev/fairlead/queue"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
 	"fairlead.dev/fairlead/sched/schedtest"
 )
 
@@ -13,7 +14,7 @@ import (
 func TestConformance(t *testing.T) {
 	ran := 0
 	for _, info := range queue.Policies() {
-		for _, ties := range []queue.Ties{queue.Fixed, queue.Lowest, queue.Random} {
+		for _, ties := range []book.Ties{book.Fixed, book.Lowest, book.Random} {
 			if info.Ties != nil && info.Ties(ties) != ties {
 				continue
 			}

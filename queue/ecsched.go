@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"fairlead.dev/fairlead/cluster"
-	"fairlead.dev/fairlead/internal/fifo"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // The baselines that ECSched was compared with (see package flow/ecsched), by
@@ -33,14 +33,14 @@ type ECSched struct {
 type windowed struct {
 	greedy
 	ECSched
-	queue fifo.Queue
+	queue book.Window
 	back  []cluster.TaskID // scratch: of the window, to be put back
 }
 
 // ofECSched makes a baseline of a score.
 func ofECSched(score Score, throttled bool) func(Options) sched.Policy {
 	return func(o Options) sched.Policy {
-		w := &windowed{greedy: *newGreedy(nil, score, o), ECSched: o.ECSched}
+		w := &windowed{greedy: *Rules{Score: score}.greedy(o, nil), ECSched: o.ECSched}
 		if w.Window <= 0 {
 			w.Window = 100
 		}
@@ -58,9 +58,9 @@ func ofECSched(score Score, throttled bool) func(Options) sched.Policy {
 func (w *windowed) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
 	s := t.View()
 	if c.All {
-		w.table.reset()
+		w.table.Reset()
 	}
-	w.table.learn(s, c)
+	w.table.Learn(s, c)
 	w.queue.Learn(s, c)
 	placed := 0
 	w.back = w.back[:0]
@@ -69,39 +69,26 @@ func (w *windowed) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sch
 		if !ok {
 			break
 		}
-		if w.placed(t, task, out) {
+		x := w.index(s, s.Task(task).Shape)
+		if ok, _ := w.placeOne(t, x, task, out); ok {
 			placed++
 		} else {
 			w.back = append(w.back, task)
 		}
+		w.table.Unhide(x)
 	}
 	for _, task := range w.back {
 		if w.Keep {
-			w.queue.Return(task)
+			w.queue.Return(s, task)
 		} else {
-			w.queue.Last(task)
+			w.queue.Last(s, task)
 		}
 	}
 	if w.queue.Len() > 0 && (placed > 0 || !w.Keep && !w.queue.Settled()) {
 		out.Wake = s.Now() + cluster.Microsecond // the next heartbeat, not this one again
 	}
-	out.Ticks, w.table.ticks = w.table.ticks, 0
+	out.Ticks, w.table.Ticks = w.table.Ticks, 0
 	w.company.Plan(t, c, budget, out)
-}
-
-// placed places the task on the best node, if it fits anywhere.
-func (w *windowed) placed(t *sched.Trial, task cluster.TaskID, out *sched.Plan) bool {
-	s := t.View()
-	shape := s.Task(task).Shape
-	x := w.table.sync(indexID{shape: shape}, func(n cluster.NodeID) int64 {
-		if !roomNow(s, shape, n) {
-			return none
-		}
-		return w.score(s, s.Shape(shape), n)
-	})
-	ok, _ := w.placeOne(t, x, task, out)
-	w.table.unhide(x)
-	return ok
 }
 
 // Of nodes that are equally good the first is taken, and sums of fractions that

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // rivalQueue is the baselines of ECSched as plainly as can be said: a list of
@@ -93,7 +94,7 @@ func TestECSchedBaselines(t *testing.T) {
 		} else {
 			r.limit = r.window
 		}
-		p, err := New(name, Options{Ties: Random, ECSched: ECSched{Window: r.window, Placements: placements, Keep: r.keep}})
+		p, err := New(name, Options{Ties: book.Random, ECSched: ECSched{Window: r.window, Placements: placements, Keep: r.keep}})
 		if err != nil {
 			t.Fatal(err)
 		}

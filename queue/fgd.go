@@ -4,29 +4,38 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/queue/fragmentation"
 	"fairlead.dev/fairlead/sched"
 )
 
 // gradient is Fragmentation Gradient Descent (Weng et al., ATC 2023): a task
 // goes where what is free of devices becomes least useless to the tasks that are
-// typical of the workload. The change, in devices, is squeezed by the logistic
+// typical of the workload. The change, in devices of all kinds that come in such, is squeezed by the logistic
 // function into whole points from 0 to 100, as in the authors' simulator: what
 // differs by less than a point is a tie, and the fixed order of nodes then acts
 // as first-fit. With exact scores the policy is worse by five points.
 type gradient struct {
 	gpus
-	typical []cluster.Typical
-	mix     *cluster.Mix
+	typical []fragmentation.Typical
+	mix     *fragmentation.Mix
 	logits  []float64
 	admits  [][]bool // per node, which typical tasks may use it
-	after   []int64  // scratch
+	trial   trial
+}
+
+// trial is a task that is tried on a node: scratch of best.
+type trial struct {
+	shape  *cluster.Shape
+	node   cluster.NodeID
+	before []int64 // waste, by kind
+	left   fragmentation.Left
+	score  int64 // of the best devices so far
+	set    cluster.DeviceSet
 }
 
 func newFGD(o Options) sched.Policy {
 	known := &gradient{typical: o.Typical, logits: logits()}
-	g := newGreedy(firstCome, known.score, o)
-	g.measure, g.devices = known, known.device
-	return g
+	return Rules{Score: known.score, Devices: known.device}.greedy(o, known)
 }
 
 // logits are the changes at which the score becomes 1, 2, … 99 points: the
@@ -52,7 +61,7 @@ func logits() []float64 {
 func (g *gradient) learn(s *cluster.View, c *sched.Changed, note func(cluster.NodeID)) bool {
 	g.gpus.learn(s, c, note)
 	if c.All {
-		g.mix = cluster.NewMix(s.Kinds(), g.typical)
+		g.mix = fragmentation.NewMix(s.Kinds(), g.typical)
 	}
 	anew := false
 	for _, t := range c.Tasks {
@@ -88,8 +97,8 @@ func (g *gradient) score(s *cluster.View, shape *cluster.Shape, n cluster.NodeID
 	return score
 }
 
-// device is the device that a share comes from: the best, and of equal ones the
-// first. Of whole devices commit takes the fullest that suffice.
+// device is, of each kind, the device that a share comes from: the best, and of equal ones
+// the first. Of whole devices commit takes the fullest that suffice.
 func (g *gradient) device(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) cluster.DeviceSet {
 	_, set := g.best(s, shape, n)
 	return set
@@ -98,42 +107,63 @@ func (g *gradient) device(s *cluster.View, shape *cluster.Shape, n cluster.NodeI
 // best tries the task on the node, for a share on each device that has it left.
 // The set is empty where the choice is left to commit.
 func (g *gradient) best(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) (score int64, set cluster.DeviceSet) {
-	need := g.need(s, shape)
-	free := g.left(s, n)
-	cpu := g.mix.FreeCPU(s, n)
-	before := g.mix.Waste(g.admits[n], cpu, free)
+	t := &g.trial
+	g.mix.Left(s, n, &t.left)
+	t.before = append(t.before[:0], g.mix.Waste(g.admits[n], &t.left)...)
 	if g.cpu >= 0 {
-		cpu -= shape.Demand[g.cpu]
+		t.left.CPU -= shape.Demand[g.cpu]
 	}
-	g.after = append(g.after[:0], free...)
-	if need.Count != 1 || need.Share == g.perDevice {
-		devices, _ := s.PickDevices(n, need) // as commit does; there are enough
-		for i := range g.after {
-			if devices.Has(i) {
-				g.after[i] -= need.Share
-			}
+	t.shape, t.node, t.score, t.set = shape, n, -1, 0
+	g.try(s, 0, 0)
+	return t.score, t.set
+}
+
+// try tries devices of the kinds from i on, beside those of the set: each choice for one kind
+// with each for another, as what is left of one may be of use only with the other.
+func (g *gradient) try(s *cluster.View, i int, set cluster.DeviceSet) {
+	t := &g.trial
+	if i == len(g.kinds) {
+		if score := g.points(t.before, g.mix.Waste(g.admits[t.node], &t.left)); score > t.score {
+			t.score, t.set = score, set
 		}
-		return g.points(before - g.mix.Waste(g.admits[n], cpu, g.after)), 0
+		return
 	}
-	score = -1
-	for i, left := range free {
-		if left < need.Share || slices.Contains(free[:i], left) {
+	of, free := &g.kinds[i], t.left.Devices[i]
+	need := of.Need(t.shape.Demand[of.Kind])
+	if need.Count != 1 || need.Share == of.Size {
+		devices, _ := s.PickDevices(t.node, cluster.DeviceNeeds{need}) // as commit does; there are enough
+		take(free, devices>>of.First, need.Share)
+		g.try(s, i+1, set)
+		take(free, devices>>of.First, -need.Share)
+		return
+	}
+	for d, left := range free {
+		if left < need.Share || slices.Contains(free[:d], left) {
 			continue // too little, or the same as a device before it
 		}
-		g.after[i] -= need.Share
-		if points := g.points(before - g.mix.Waste(g.admits[n], cpu, g.after)); points > score {
-			score, set = points, 1<<i
-		}
-		g.after[i] = left
+		free[d] -= need.Share
+		g.try(s, i+1, set|1<<(of.First+d))
+		free[d] = left
 	}
-	return score, set
+}
+
+// take takes a share of each device of the set.
+func take(free []int64, devices cluster.DeviceSet, share int64) {
+	for d := range free {
+		if devices.Has(d) {
+			free[d] -= share
+		}
+	}
 }
 
 // points are 100 × the logistic function of the waste saved in devices, rounded
-// down. The quotient is rounded once, the same everywhere, and compared with
-// constants.
-func (g *gradient) points(saved int64) int64 {
-	devices := float64(saved) / float64(max(g.mix.Tasks()*g.perDevice, 1))
+// down. A device counts as one of whatever kind it is. Each quotient is rounded once, the
+// same everywhere, and the sum compared with constants.
+func (g *gradient) points(before, after []int64) int64 {
+	devices := 0.0
+	for i, of := range g.kinds {
+		devices += float64(float64(before[i]-after[i]) / float64(max(g.mix.Tasks()*of.Size, 1)))
+	}
 	points, exact := slices.BinarySearch(g.logits, devices)
 	if exact {
 		points++

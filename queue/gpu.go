@@ -6,6 +6,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // The policies of Weng et al. (Beware of Fragmentation: Scheduling GPU-Sharing
@@ -23,7 +24,7 @@ func onGPUs() []Info {
 	return []Info{
 		{
 			Name: "gpu-random", What: "first come, first served; any node and devices that fit",
-			From: "baseline of FGD, USENIX ATC 2023", Ties: always(Random), make: newGPURandom,
+			From: "baseline of FGD, USENIX ATC 2023", Ties: always(book.Random), make: newGPURandom,
 		},
 		{
 			Name: "gpu-bestfit", What: "the node left with least cpu and GPU",
@@ -49,11 +50,14 @@ const (
 	mostDevices = 8_000   // thousandths of a device
 )
 
-// gpus knows which kinds cpu and devices are, and in which units they count.
+// gpus knows which kinds cpu and devices are, and in which units they count. Several kinds
+// may come in devices, such as network cards beside GPUs, where the paper has GPUs alone:
+// what it says of a GPU holds of a device of each, and a node counts by the mean.
 type gpus struct {
-	cpu, devices       int // kinds; -1 if there is none
-	perCore, perDevice int64
-	free               []int64 // scratch: what is left of each device
+	cpu     int                  // kind; -1 if there is none
+	kinds   []cluster.DeviceKind // that come in devices
+	perCore int64
+	free    []int64 // scratch: what is left of each device
 }
 
 // learn finds the kinds, which stay as they are.
@@ -63,22 +67,11 @@ func (g *gpus) learn(s *cluster.View, c *sched.Changed, _ func(cluster.NodeID)) 
 	}
 	kinds := s.Kinds()
 	g.cpu = slices.IndexFunc(kinds, func(k cluster.Kind) bool { return k.Name == "cpu" })
-	g.devices = s.DeviceKind()
 	if g.cpu >= 0 {
 		g.perCore = max(kinds[g.cpu].PerUnit, 1)
 	}
-	if g.devices >= 0 {
-		g.perDevice = kinds[g.devices].PerUnit
-	}
+	g.kinds = s.DeviceKinds()
 	return false
-}
-
-// need is what the shape asks of devices.
-func (g *gpus) need(s *cluster.View, shape *cluster.Shape) cluster.DeviceNeed {
-	if g.devices < 0 {
-		return cluster.DeviceNeed{}
-	}
-	return s.Kinds()[g.devices].Need(shape.Demand[g.devices])
 }
 
 // millicores is what the node has left of cpu.
@@ -89,46 +82,69 @@ func (g *gpus) millicores(s *cluster.View, n cluster.NodeID) int64 {
 	return (s.Limit(n)[g.cpu] - s.Used(n)[g.cpu]) * 1000 / g.perCore
 }
 
-// thousandths is what the node has left of all its devices.
-func (g *gpus) thousandths(s *cluster.View, n cluster.NodeID) int64 {
-	if g.devices < 0 {
-		return 0
-	}
-	return (s.Limit(n)[g.devices] - s.Used(n)[g.devices]) * 1000 / g.perDevice
+// thousandths is what the node has left of all its devices of a kind.
+func thousandths(s *cluster.View, n cluster.NodeID, of *cluster.DeviceKind) int64 {
+	return (s.Limit(n)[of.Kind] - s.Used(n)[of.Kind]) * 1000 / of.Size
 }
 
-// left lists what is left of each device, in quantities.
-func (g *gpus) left(s *cluster.View, n cluster.NodeID) []int64 {
-	g.free = s.FreeDevices(n, g.free[:0])
+// left lists what is left of each device of a kind, in quantities.
+func (g *gpus) left(s *cluster.View, n cluster.NodeID, of *cluster.DeviceKind) []int64 {
+	g.free = s.FreeDevices(n, *of, g.free[:0])
 	return g.free
 }
 
 // bestFit is gpu-bestfit: the node that is left with the least cpu and GPU, each
 // as a share of the largest node's; below 0 on a node that is larger still. Their
 // simulator then stretches the scores of the nodes that fit to 0 to 100, which
-// changes neither the best nor its ties.
+// changes neither the best nor its ties. Devices count as much as cpu, and their kinds
+// as much as one another.
 func (g *gpus) bestFit(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) int64 {
-	cpu, gpu := g.millicores(s, n), g.thousandths(s, n)
+	cpu, devices := g.millicores(s, n), int64(0)
 	if g.cpu >= 0 {
 		cpu -= shape.Demand[g.cpu] * 1000 / g.perCore
 	}
-	if g.devices >= 0 {
-		gpu -= shape.Demand[g.devices] * 1000 / g.perDevice
+	for i := range g.kinds {
+		of := &g.kinds[i]
+		devices += thousandths(s, n, of) - shape.Demand[of.Kind]*1000/of.Size
 	}
-	const whole = mostCPU * mostDevices
-	return (100*whole - 50*(cpu*mostDevices+gpu*mostCPU)) / whole
+	kinds := int64(max(len(g.kinds), 1))
+	whole := mostCPU * mostDevices * kinds
+	return (100*whole - 50*(cpu*mostDevices*kinds+devices*mostCPU)) / whole
 }
 
 // packing is gpu-packing: rather a device that is shared already than an idle
-// one, and rather an idle one of a busy node than of an idle node.
+// one, and rather an idle one of a busy node than of an idle node. A node is idle if all
+// its devices are, of whatever kind.
 func (g *gpus) packing(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) int64 {
-	need := g.need(s, shape)
-	if need.Count == 0 {
+	if !g.asks(shape) {
 		return 0
 	}
-	free, limit := g.left(s, n), s.DeviceLimit(n)
-	idle := func(q int64) bool { return q == limit }
-	if !slices.ContainsFunc(free, func(q int64) bool { return !idle(q) }) {
+	busy := false
+	for i := range g.kinds {
+		of := &g.kinds[i]
+		whole := wholeDevice(s, n, of)
+		busy = busy || slices.ContainsFunc(g.left(s, n, of), func(q int64) bool { return q != whole })
+	}
+	score, asked := int64(0), int64(0)
+	for i := range g.kinds {
+		of := &g.kinds[i]
+		if need := of.Need(shape.Demand[of.Kind]); need.Count > 0 {
+			score += g.packed(s, n, of, need, busy)
+			asked++
+		}
+	}
+	return score / asked
+}
+
+// wholeDevice is how much of a device of the kind may be used.
+func wholeDevice(s *cluster.View, n cluster.NodeID, of *cluster.DeviceKind) int64 {
+	return s.Limit(n)[of.Kind] / int64(max(of.Count(s.Capacity(n)), 1))
+}
+
+// packed is packing by one kind of devices.
+func (g *gpus) packed(s *cluster.View, n cluster.NodeID, of *cluster.DeviceKind, need cluster.DeviceNeed, busy bool) int64 {
+	free, whole := g.left(s, n, of), wholeDevice(s, n, of)
+	if !busy {
 		return max(33-int64(len(free)), int64(len(free)))
 	}
 	slices.Sort(free)
@@ -138,8 +154,8 @@ func (g *gpus) packing(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) 
 			continue
 		}
 		taken++
-		rest += q * 100 / g.perDevice
-		if idle(q) {
+		rest += q * 100 / of.Size
+		if q == whole {
 			fresh++
 		}
 	}
@@ -152,21 +168,25 @@ func (g *gpus) packing(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) 
 // clustering is gpu-clustering: a node whose tasks all ask for as many GPUs as
 // this one, rather than one with others, and of such the fullest.
 func (g *gpus) clustering(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) int64 {
-	need := g.need(s, shape)
-	if need.Count == 0 {
+	if !g.asks(shape) {
 		return 0
 	}
 	ours, others := false, false
 	for _, t := range s.TasksOn(n) {
-		switch held := s.DeviceNeed(s.Task(t).Shape); {
-		case held.Count == 0:
-		case g.asked(held) == g.asked(need):
+		switch held := s.Shape(s.Task(t).Shape); {
+		case !g.asks(held):
+		case g.alike(held, shape):
 			ours = true
 		default:
 			others = true
 		}
 	}
-	score := 25 * (mostDevices - g.thousandths(s, n)) / mostDevices
+	left := int64(0)
+	for i := range g.kinds {
+		left += thousandths(s, n, &g.kinds[i])
+	}
+	most := mostDevices * int64(len(g.kinds))
+	score := 25 * (most - left) / most
 	switch {
 	case ours && !others:
 		return score + 75
@@ -178,33 +198,47 @@ func (g *gpus) clustering(s *cluster.View, shape *cluster.Shape, n cluster.NodeI
 	return score
 }
 
-// asked is what makes tasks alike in clustering: 0 if they share a device, and
-// else how many they have.
-func (g *gpus) asked(need cluster.DeviceNeed) int {
-	if need.Share < g.perDevice {
-		return 0
+// asks reports whether the shape asks for devices.
+func (g *gpus) asks(shape *cluster.Shape) bool {
+	return slices.ContainsFunc(g.kinds, func(of cluster.DeviceKind) bool { return shape.Demand[of.Kind] > 0 })
+}
+
+// alike reports whether two shapes are alike in clustering: of each kind both share a
+// device, or have as many.
+func (g *gpus) alike(a, b *cluster.Shape) bool {
+	for i := range g.kinds {
+		of := &g.kinds[i]
+		x, y := of.Need(a.Demand[of.Kind]), of.Need(b.Demand[of.Kind])
+		if x.Count != y.Count || (x.Share < of.Size) != (y.Share < of.Size) {
+			return false
+		}
 	}
-	return need.Count
+	return true
 }
 
 // anyDevice is the choice of gpu-random: a share comes from any device that has
 // it left.
 func (g *gpus) anyDevice(source *rand.Rand) DeviceChoice {
 	return func(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) cluster.DeviceSet {
-		need := g.need(s, shape)
-		if need.Count != 1 || need.Share == g.perDevice {
-			return 0
-		}
-		chosen, seen := cluster.DeviceSet(0), 0
-		for i, q := range g.left(s, n) {
-			if q < need.Share {
+		set := cluster.DeviceSet(0)
+		for i := range g.kinds {
+			of := &g.kinds[i]
+			need := of.Need(shape.Demand[of.Kind])
+			if need.Count != 1 || need.Share == of.Size {
 				continue
 			}
-			if seen++; source.IntN(seen) == 0 {
-				chosen = 1 << i
+			chosen, seen := cluster.DeviceSet(0), 0
+			for d, q := range g.left(s, n, of) {
+				if q < need.Share {
+					continue
+				}
+				if seen++; source.IntN(seen) == 0 {
+					chosen = 1 << (of.First + d)
+				}
 			}
+			set |= chosen
 		}
-		return chosen
+		return set
 	}
 }
 
@@ -213,17 +247,13 @@ func (g *gpus) anyDevice(source *rand.Rand) DeviceChoice {
 func onDevices(score func(*gpus, *cluster.View, *cluster.Shape, cluster.NodeID) int64) func(Options) sched.Policy {
 	return func(o Options) sched.Policy {
 		known := &gpus{}
-		g := newGreedy(firstCome, func(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) int64 {
+		return Rules{Score: func(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) int64 {
 			return score(known, s, shape, n)
-		}, o)
-		g.measure = known
-		return g
+		}}.greedy(o, known)
 	}
 }
 
 func newGPURandom(o Options) sched.Policy {
 	known := &gpus{}
-	g := newGreedy(firstCome, anyScore, o)
-	g.measure, g.devices = known, known.anyDevice(rand.New(rand.NewPCG(o.Seed, 0x69b5)))
-	return g
+	return Rules{Devices: known.anyDevice(rand.New(rand.NewPCG(o.Seed, 0x69b5)))}.greedy(o, known)
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/queue/fragmentation"
 	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sim/trace"
 	"fairlead.dev/fairlead/sim/trace/openb"
@@ -33,7 +34,7 @@ func TestBestFitDecisions(t *testing.T) {
 	known := &gpus{}
 	core, s := openbCore(t, kinds, nodes)
 	known.learn(s, &sched.Changed{All: true}, nil)
-	mix := cluster.NewMix(kinds, trace.TypicalOf(kinds, slices.Values(pods), 95))
+	mix := fragmentation.NewMix(kinds, trace.TypicalOf(kinds, slices.Values(pods), 95))
 	unique, wrong := 0, 0
 	for i, want := range log.nodes {
 		shape, id := cluster.Shape{Demand: pods[i].Demand}, cluster.ShapeID(i)
@@ -51,7 +52,7 @@ func TestBestFitDecisions(t *testing.T) {
 			t.Fatalf("pod %d: gpu-bestfit decides %v, and the first best node is %d", i, decided, best[0])
 		}
 		if i < len(log.waste) {
-			if got := fragmentation(s, mix); math.Abs(100*got-log.waste[i]) > 0.0051 {
+			if got := wasted(s, mix); math.Abs(100*got-log.waste[i]) > 0.0051 {
 				t.Fatalf("pod %d: %.4f %% of what is free is a fragment, logged %.2f %%", i, 100*got, log.waste[i])
 			}
 		}
@@ -190,18 +191,17 @@ func argmax(s *cluster.View, id cluster.ShapeID, score func(cluster.NodeID) int6
 	return best
 }
 
-// fragmentation measures all nodes anew.
-func fragmentation(s *cluster.View, mix *cluster.Mix) float64 {
+// wasted measures all nodes anew.
+func wasted(s *cluster.View, mix *fragmentation.Mix) float64 {
 	waste, free := int64(0), int64(0)
-	known := &gpus{}
-	known.learn(s, &sched.Changed{All: true}, nil)
+	var left fragmentation.Left
 	for i := range s.NodeRows() {
 		n := cluster.NodeID(i)
-		left := known.left(s, n)
-		for _, q := range left {
+		mix.Left(s, n, &left)
+		for _, q := range left.Devices[0] {
 			free += q
 		}
-		waste += mix.Waste(mix.Admits(s, n, nil), mix.FreeCPU(s, n), left)
+		waste += mix.Waste(mix.Admits(s, n, nil), &left)[0]
 	}
 	return float64(waste) / float64(free*mix.Tasks())
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/queue/fragmentation"
 	"fairlead.dev/fairlead/sched"
 )
 
@@ -13,14 +14,23 @@ import (
 type held struct {
 	cpu, gpu int64 // millicores, thousandths of a GPU
 	devices  cluster.DeviceSet
+	nic      int64 // thousandths of a network card, where there are such
 }
 
 // gpuNode is a node of so many cores and GPUs that holds these tasks.
 func gpuNode(t *testing.T, cores, devices int64, tasks ...held) *cluster.View {
 	t.Helper()
-	s := cluster.NewState([]cluster.Kind{
-		{Name: "cpu", Unit: "cores", PerUnit: 1000}, {Name: "gpu", Unit: "GPUs", PerUnit: 1000, Devices: true},
-	}, []cluster.Class{{Name: "all"}})
+	return deviceNode(t, []string{"gpu"}, cluster.Vector{cores * 1000, devices * 1000}, tasks...)
+}
+
+// deviceNode is a node with that capacity of cpu and of kinds that come in devices.
+func deviceNode(t *testing.T, names []string, capacity cluster.Vector, tasks ...held) *cluster.View {
+	t.Helper()
+	kinds := []cluster.Kind{{Name: "cpu", Unit: "cores", PerUnit: 1000}}
+	for _, name := range names {
+		kinds = append(kinds, cluster.Kind{Name: name, PerUnit: 1000, Devices: true})
+	}
+	s := cluster.NewState(kinds, []cluster.Class{{Name: "all"}})
 	apply := func(events ...cluster.Event) {
 		for _, e := range events {
 			if err := s.Apply(0, e); err != nil {
@@ -28,10 +38,10 @@ func gpuNode(t *testing.T, cores, devices int64, tasks ...held) *cluster.View {
 			}
 		}
 	}
-	apply(cluster.NodeAdded{Spec: cluster.NodeSpec{Name: "n0", Capacity: cluster.Vector{cores * 1000, devices * 1000}}}, cluster.JobSubmitted{})
+	apply(cluster.NodeAdded{Spec: cluster.NodeSpec{Name: "n0", Capacity: capacity}}, cluster.JobSubmitted{})
 	for i, h := range tasks {
 		id := cluster.TaskID(i)
-		apply(cluster.ShapeDefined{Shape: cluster.ShapeID(i), Spec: cluster.Shape{Demand: cluster.Vector{h.cpu, h.gpu}}},
+		apply(cluster.ShapeDefined{Shape: cluster.ShapeID(i), Spec: cluster.Shape{Demand: cluster.Vector{h.cpu, h.gpu, h.nic}[:len(capacity)]}},
 			cluster.TaskSubmitted{Task: id, Seq: cluster.Seq(i + 1), Shape: cluster.ShapeID(i)})
 		if r := s.Place(id, 0, h.devices); r.Refused() {
 			t.Fatalf("task %d: %v", i, r)
@@ -43,11 +53,11 @@ func gpuNode(t *testing.T, cores, devices int64, tasks ...held) *cluster.View {
 // TestGPUScores checks the formulas of specs/traces.md §3.1 on numbers worked
 // out by hand.
 func TestGPUScores(t *testing.T) {
-	typical := []cluster.Typical{{Demand: cluster.Vector{1000, 500}, Tasks: 3}, {Demand: cluster.Vector{4000, 0}, Tasks: 1}}
+	typical := []fragmentation.Typical{{Demand: cluster.Vector{1000, 500}, Tasks: 3}, {Demand: cluster.Vector{4000, 0}, Tasks: 1}}
 	known := &gpus{}
 	fgd := &gradient{typical: typical, logits: logits()}
 	packing, clustering := known.packing, known.clustering
-	shared := []held{{1000, 400, 1}, {1000, 1000, 4}} // of four GPUs 600, 1000, 0 and 1000 are left
+	shared := []held{{1000, 400, 1, 0}, {1000, 1000, 4, 0}} // of four GPUs 600, 1000, 0 and 1000 are left
 	for _, tc := range []struct {
 		name           string
 		score          Score
@@ -57,7 +67,7 @@ func TestGPUScores(t *testing.T) {
 		want           int64
 	}{
 		// Half of the most cpu is left, and half of the most GPUs: 1 - 1/4 - 1/4.
-		{"best-fit", known.bestFit, 96, 8, []held{{30_000, 2000, 3}}, 2000, 2000, 50},
+		{"best-fit", known.bestFit, 96, 8, []held{{30_000, 2000, 3, 0}}, 2000, 2000, 50},
 		// 1 - 1/2·95/128 - 1/2·8/8 is 0.1289.
 		{"best-fit of an idle node", known.bestFit, 96, 8, nil, 1000, 0, 12},
 		// Their largest node has 128 cores; of larger ones less is left all the same.
@@ -99,11 +109,87 @@ func TestGPUScores(t *testing.T) {
 	}
 }
 
+// card is the first network card of a node that has GPUs, too.
+const card = cluster.DeviceSet(1 << (cluster.MaxDevices / 2))
+
+// TestGPUScoresOfTwoKinds checks what the formulas say of GPUs and network cards, on
+// numbers worked out by hand.
+func TestGPUScoresOfTwoKinds(t *testing.T) {
+	known := &gpus{}
+	fgd := &gradient{typical: []fragmentation.Typical{{Demand: cluster.Vector{0, 1000, 1000}, Tasks: 3}, {Demand: cluster.Vector{0, 1000, 0}, Tasks: 1}}, logits: logits()}
+	both, shared := held{0, 1000, 1 | card, 500}, held{0, 400, 1, 0}
+	for _, tc := range []struct {
+		name        string
+		score       Score
+		gpus, cards int64
+		tasks       []held
+		gpu, nic    int64
+		want        int64
+	}{
+		// All cpu is left, and of most devices 2/8 and 1/8: 1 - 1/2 - 1/2·3/16.
+		{"best-fit", known.bestFit, 4, 2, nil, 2000, 1000, 40},
+		// The mean of what an idle node of four GPUs and one of two cards count: 29 and 31.
+		{"packing on an idle node", known.packing, 4, 2, nil, 500, 500, 30},
+		{"packing on a shared GPU, and an idle card beside it", known.packing, 4, 2, []held{shared}, 500, 500, (94 + 49) / 2},
+		{"packing without GPU on a node that is busy by its GPUs", known.packing, 4, 2, []held{shared}, 0, 500, 49},
+		// 4.5 of most 16 devices are left: 25 · 11.5/16 is 17.
+		{"clustering beside its own", known.clustering, 4, 2, []held{both}, 1000, 300, 17 + 75},
+		{"clustering beside who has a card, too", known.clustering, 4, 2, []held{both}, 1000, 0, 17},
+		{"clustering beside who has a whole card", known.clustering, 4, 2, []held{both}, 1000, 1000, 17},
+		// The quarter of tasks that want no card cannot use it; without a GPU nobody can:
+		// 3/4 more waste; σ(-0.75) is 0.3208.
+		{"fgd of a GPU that leaves a card alone", fgd.score, 1, 1, nil, 1000, 0, 32},
+		// The card goes, and with it what the quarter cannot use, but the GPU is of no use to
+		// three quarters: 1/4 less, 3/4 more; σ(-0.5) is 0.3775.
+		{"fgd of a card that leaves a GPU alone", fgd.score, 1, 1, nil, 0, 1000, 37},
+		// σ(0.25) is 0.5622.
+		{"fgd of both", fgd.score, 1, 1, nil, 1000, 1000, 56},
+		// A GPU without a card is of use to the quarter alone: 3/4 less; σ(0.75) is 0.6792.
+		{"fgd of a GPU without card", fgd.score, 1, 0, nil, 1000, 0, 67},
+	} {
+		s := deviceNode(t, []string{"gpu", "nic"}, cluster.Vector{128_000, tc.gpus * 1000, tc.cards * 1000}, tc.tasks...)
+		all := sched.Changed{All: true, Nodes: []cluster.NodeID{0}}
+		known.learn(s, &all, nil)
+		fgd.learn(s, &all, nil)
+		if got := tc.score(s, &cluster.Shape{Demand: cluster.Vector{0, tc.gpu, tc.nic}}, 0); got != tc.want {
+			t.Errorf("%s: %d points, want %d", tc.name, got, tc.want)
+		}
+	}
+}
+
+// TestDevicesOfTwoKinds wants shares of both where they leave no waste, and none
+// named of a kind of which the task has whole devices.
+func TestDevicesOfTwoKinds(t *testing.T) {
+	s := deviceNode(t, []string{"gpu", "nic"}, cluster.Vector{96_000, 3000, 3000}, held{1000, 500, 2 | card<<1, 500})
+	fgd := &gradient{typical: []fragmentation.Typical{{Demand: cluster.Vector{1000, 1000, 1000}, Tasks: 1}}, logits: logits()}
+	all := sched.Changed{All: true, Nodes: []cluster.NodeID{0}}
+	fgd.learn(s, &all, nil)
+	random := fgd.anyDevice(rand.New(rand.NewPCG(1, 1)))
+	for _, tc := range []struct {
+		gpu, nic int64
+		want     cluster.DeviceSet
+		shares   int
+	}{
+		{500, 500, 2 | card<<1, 2},
+		{500, 1000, 2, 1},
+		{1000, 500, card << 1, 1},
+		{2000, 0, 0, 0},
+	} {
+		shape := &cluster.Shape{Demand: cluster.Vector{1000, tc.gpu, tc.nic}}
+		if got := fgd.device(s, shape, 0); got != tc.want {
+			t.Errorf("%d and %d: devices %b, want %b", tc.gpu, tc.nic, got, tc.want)
+		}
+		if got := random(s, shape, 0); got.Count() != tc.shares {
+			t.Errorf("%d and %d: any devices %b, want %d", tc.gpu, tc.nic, got, tc.shares)
+		}
+	}
+}
+
 // TestFGDChoosesDevice wants the share where it leaves no waste, and where all
 // are equal on the first device.
 func TestFGDChoosesDevice(t *testing.T) {
-	s := gpuNode(t, 96, 4, held{1000, 400, 4})
-	fgd := &gradient{typical: []cluster.Typical{{Demand: cluster.Vector{1000, 500}, Tasks: 1}}, logits: logits()}
+	s := gpuNode(t, 96, 4, held{1000, 400, 4, 0})
+	fgd := &gradient{typical: []fragmentation.Typical{{Demand: cluster.Vector{1000, 500}, Tasks: 1}}, logits: logits()}
 	fgd.learn(s, &sched.Changed{All: true, Nodes: []cluster.NodeID{0}}, nil)
 	for _, tc := range []struct {
 		gpu  int64
@@ -123,7 +209,7 @@ func TestFGDChoosesDevice(t *testing.T) {
 // TestFGDLearns gives no typical tasks: those that are submitted decide which
 // node is the better one, each counted once however often it changes.
 func TestFGDLearns(t *testing.T) {
-	s := gpuNode(t, 96, 1, held{1000, 300, 1})
+	s := gpuNode(t, 96, 1, held{1000, 300, 1, 0})
 	fgd := &gradient{logits: logits()}
 	changed := sched.Changed{All: true, Nodes: []cluster.NodeID{0}, Tasks: []cluster.TaskID{0}}
 	if !fgd.learn(s, &changed, nil) || fgd.mix.Tasks() != 1 {
@@ -154,7 +240,7 @@ func TestLogits(t *testing.T) {
 
 // TestGPURandomUsesAllDevices wants every device that fits, and no other.
 func TestGPURandomUsesAllDevices(t *testing.T) {
-	s := gpuNode(t, 96, 4, held{1000, 600, 2})
+	s := gpuNode(t, 96, 4, held{1000, 600, 2, 0})
 	known := &gpus{}
 	known.learn(s, &sched.Changed{All: true}, nil)
 	choose := known.anyDevice(rand.New(rand.NewPCG(1, 1)))

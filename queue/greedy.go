@@ -3,6 +3,7 @@ package queue
 import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // greedy places one task after the other, each on the node with the best
@@ -15,16 +16,20 @@ import (
 // one look at the index per placed task and per group that is awake, not per
 // waiting task.
 type greedy struct {
+	explained
 	order   Order
 	score   Score
 	measure measure      // nil: neither order nor score learns
 	devices DeviceChoice // nil: commit chooses
 	victims *victims     // nil: never preempt
-	waiting waiting
-	line    line
-	table   table
+	waiting book.Waiting[none]
+	line    book.Line[none]
+	table   book.Indexes
 	company sched.Company
 }
+
+// none is what a policy keeps of a group that keeps nothing.
+type none = struct{}
 
 // measure is what an order or a score measures by, where that depends on what
 // the policy has seen.
@@ -39,19 +44,13 @@ type measure interface {
 // where it fits. None leaves the choice to commit.
 type DeviceChoice func(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) cluster.DeviceSet
 
-func newGreedy(order Order, score Score, o Options) *greedy {
-	g := &greedy{order: order, score: score, table: newTable(o)}
-	g.waiting.reset()
-	return g
-}
-
 // Plan is one pass over the queue. However small the budget, it tries a task.
 func (g *greedy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
 	s := t.View()
 	g.learn(s, c)
 	for {
-		group, ok := g.line.next(&g.waiting, s)
-		if !ok {
+		group := g.line.Next(&g.waiting)
+		if group == nil {
 			break
 		}
 		g.serve(t, group, budget, out)
@@ -59,133 +58,141 @@ func (g *greedy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 			break
 		}
 	}
-	out.Ticks, g.table.ticks = g.table.ticks, 0
-	if g.line.tidy() {
+	out.Ticks, g.table.Ticks = g.table.Ticks, 0
+	if g.line.Peek(&g.waiting) != nil {
 		out.Wake = s.Now() // the budget ended the pass
 	}
 	g.company.Plan(t, c, budget, out)
 }
 
-func (g *greedy) spent(budget int64) bool { return budget > 0 && g.table.ticks >= budget }
+func (g *greedy) spent(budget int64) bool { return budget > 0 && g.table.Ticks >= budget }
+
+// explained is a policy that has nothing to add to why a task is not placed.
+type explained struct{}
 
 // Why says why the task is not placed.
-func (g *greedy) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
+func (explained) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
 	return sched.Explain(t.View(), task)
 }
 
 // learn takes in what changed since the last pass.
 func (g *greedy) learn(s *cluster.View, c *sched.Changed) {
 	if c.All {
-		g.waiting.reset()
-		g.line = line{}
-		g.table.reset()
+		g.forget()
+		g.table.Reset()
 	}
-	g.table.learn(s, c)
-	if g.measure != nil && g.measure.learn(s, c, g.table.note) && !c.All {
+	g.table.Learn(s, c)
+	g.waiting.Forget(s, c)
+	if g.measure != nil && g.measure.learn(s, c, g.table.Journal.Note) && !c.All {
 		g.measureAnew(s)
 	}
 	if g.victims != nil {
 		g.victims.learn(s, c)
-		g.victims.look(s, c.Nodes)
 	}
 	for _, task := range c.Tasks {
-		if g.waiting.begins(s, task) {
+		if s.Task(task).Phase == cluster.Waiting {
 			g.join(s, task)
 		}
 	}
-	g.table.ticks += g.waiting.wakeThose(s, c, func(group *group, n cluster.NodeID) bool {
-		if group.fits(s, n) {
+	g.table.Ticks += g.waiting.Wake(s, c, func(group *book.Group[none], n cluster.NodeID) bool {
+		if g.waiting.Fits(s, group, n) {
 			return true
 		}
 		return g.victims != nil && g.mayEvict(s, group, n)
-	}, g.line.enter)
+	}, g.enter)
 }
+
+// enter puts a group that is awake into the line.
+func (g *greedy) enter(group *book.Group[none]) { g.line.Enter(&g.waiting, group, 0) }
 
 // mayEvict reports whether some task of the group may find a place on the node by
 // eviction. None does where the node has as many tasks of the job as it may, which whoever
 // looks only at room would find out anew at each change.
-func (g *greedy) mayEvict(s *cluster.View, group *group, n cluster.NodeID) bool {
-	return g.victims.could(s, group.id.shape, group.id.priority, n) &&
-		(group.id.job == noJob || !s.Crowded(group.tasks[0].task, n))
+func (g *greedy) mayEvict(s *cluster.View, group *book.Group[none], n cluster.NodeID) bool {
+	return g.victims.choose(s, group.Shape, group.Priority, n) &&
+		(group.Job == book.NoJob || !s.Crowded(g.waiting.First(group), n))
 }
 
 func (g *greedy) join(s *cluster.View, t cluster.TaskID) {
 	task := s.Task(t)
-	id := groupID{key: g.order(s, t), priority: task.Priority, shape: task.Shape, job: noJob}
-	if s.Shape(task.Shape).PerNode > 0 {
-		id.job = task.Job
-	}
-	group := g.waiting.join(s, t, id)
-	if group.awake && group.tasks[0].task == t || len(group.tasks) == 1 {
-		g.line.enter(group)
+	id := book.ID{Priority: task.Priority, Shape: task.Shape, Job: book.JobOf(s, task)}
+	group, joined := g.waiting.Join(s, t, id, g.order(s, t))
+	if joined && !group.Asleep() && g.waiting.First(group) == t {
+		g.enter(group)
 	}
 }
 
 // measureAnew forgets all that was measured.
 func (g *greedy) measureAnew(s *cluster.View) {
-	g.table.clear()
-	tasks := g.waiting.all(s)
-	g.waiting.reset()
-	g.line = line{}
-	for _, e := range tasks {
-		if g.waiting.begins(s, e.task) {
-			g.join(s, e.task)
+	g.table.Clear()
+	before := g.waiting
+	g.forget()
+	for t := range cluster.TaskID(s.TaskRows()) {
+		if before.Of(t) != nil {
+			g.join(s, t)
 		}
 	}
+}
+
+// forget forgets who waits.
+func (g *greedy) forget() {
+	g.waiting, g.line = book.Waiting[none]{Room: g.waiting.Room}, book.Line[none]{}
 }
 
 // serve places tasks of the group for as long as they are first in the queue
 // and fit. A group whose first task does not fit goes to sleep.
-func (g *greedy) serve(t *sched.Trial, group *group, budget int64, out *sched.Plan) {
+func (g *greedy) serve(t *sched.Trial, group *book.Group[none], budget int64, out *sched.Plan) {
 	s := t.View()
-	x := g.table.sync(indexID{shape: group.id.shape}, func(n cluster.NodeID) int64 {
-		if !roomNow(s, group.id.shape, n) {
-			return none
-		}
-		return g.score(s, s.Shape(group.id.shape), n)
-	})
-	for tried := false; g.waiting.settle(group, s); tried = true {
-		if tried && (!g.line.first(group) || g.spent(budget)) {
-			g.line.enter(group)
+	x := g.index(s, group.Shape)
+	for tried := false; group.Len() > 0; tried = true {
+		if tried && (!g.line.Behind(&g.waiting, g.waiting.Turn(group, 0)) || g.spent(budget)) {
+			g.enter(group)
 			break
 		}
-		task := group.tasks[0].task
+		task := g.waiting.First(group)
 		placed, beside := g.placeOne(t, x, task, out)
 		switch {
 		case placed:
-			g.waiting.drop(group)
-		case beside && group.id.job == noJob:
-			own := g.waiting.exile(s, group)
-			if len(own.tasks) == 1 {
-				g.waiting.sleep(s, own)
+			g.waiting.Leave(task)
+		case beside && group.Job == book.NoJob:
+			if own := g.waiting.Separate(s, group); own.Len() == 1 {
+				g.waiting.Sleep(s, own)
 			}
 		default:
-			g.waiting.sleep(s, group)
+			g.waiting.Sleep(s, group)
 		}
-		if group.id.job == noJob {
-			g.table.unhide(x)
+		if group.Job == book.NoJob {
+			g.table.Unhide(x)
 		}
-		if !placed && !group.awake {
+		if group.Asleep() {
 			break
 		}
 	}
-	g.table.unhide(x)
+	g.table.Unhide(x)
+}
+
+// index is the nodes that have room for the shape, by their scores.
+func (g *greedy) index(s *cluster.View, shape cluster.ShapeID) *book.ShapeIndex {
+	return g.table.Sync(s, book.IndexID{Shape: shape}, func(n cluster.NodeID) int64 {
+		if !s.RoomNow(shape, n) {
+			return book.None
+		}
+		return g.score(s, s.Shape(shape), n)
+	})
 }
 
 // placeOne places the task on the best node, or where evicting costs least.
 // Beside says that some node was refused only for another task of the job.
-func (g *greedy) placeOne(t *sched.Trial, x *cachedIndex, task cluster.TaskID, out *sched.Plan) (placed, beside bool) {
+func (g *greedy) placeOne(t *sched.Trial, x *book.ShapeIndex, task cluster.TaskID, out *sched.Plan) (placed, beside bool) {
 	s := t.View()
-	n, ok, beside := g.table.find(s, x, task)
+	n, ok, beside := g.table.Find(s, x, task)
 	if ok {
-		a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}
+		a := sched.Action{Task: task, Node: n}
 		if g.devices != nil {
 			a.Devices = g.devices(s, s.Shape(s.Task(task).Shape), n)
 		}
-		mustTry(t, a)
-		out.Add(a)
-		out.Close()
-		g.table.update(x, n)
+		place(t, a, out)
+		g.table.Update(x, n)
 		return true, beside
 	}
 	if g.victims == nil {
@@ -196,11 +203,19 @@ func (g *greedy) placeOne(t *sched.Trial, x *cachedIndex, task cluster.TaskID, o
 		// What leaves may be more than the task takes, and enough for somebody
 		// whom the victims outranked.
 		rank := s.Task(task).Priority
-		g.table.ticks += g.waiting.wakeThose(s, &sched.Changed{Nodes: []cluster.NodeID{n}}, func(group *group, n cluster.NodeID) bool {
-			return group.id.priority < rank && g.mayEvict(s, group, n)
-		}, g.line.enter)
+		g.table.Ticks += g.waiting.Wake(s, &sched.Changed{Nodes: []cluster.NodeID{n}}, func(group *book.Group[none], n cluster.NodeID) bool {
+			return group.Priority < rank && g.mayEvict(s, group, n)
+		}, g.enter)
 	}
 	return placed, beside || alsoBeside
+}
+
+// place places a task, which is known to hold, as a bundle of its own.
+func place(t *sched.Trial, a sched.Action, out *sched.Plan) {
+	a.Kind, a.Attempt = sched.Place, t.View().Task(a.Task).Attempt
+	mustTry(t, a)
+	out.Add(a)
+	out.Close()
 }
 
 // mustTry does an action that is known to hold.
@@ -208,9 +223,4 @@ func mustTry(t *sched.Trial, a sched.Action) {
 	if r := t.Try(a); r.Refused() {
 		panic("queue: a node that admits the task refuses it: " + r.Code.String())
 	}
-}
-
-// roomNow is RoomNow for a row that may be one of the tie-break order to come.
-func roomNow(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) bool {
-	return int(n) < s.NodeRows() && s.RoomNow(id, n)
 }

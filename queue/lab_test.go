@@ -6,6 +6,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // lab is a cluster of cpu and memory that does what it is told at once.
@@ -25,7 +26,7 @@ type lab struct {
 // policyNamed makes a policy with the lowest row as tie-break.
 func policyNamed(tb testing.TB, name string) sched.Policy {
 	tb.Helper()
-	p, err := New(name, Options{Seed: 1, Ties: Lowest})
+	p, err := New(name, Options{Seed: 1, Ties: book.Lowest})
 	if err != nil {
 		tb.Fatal(err)
 	}

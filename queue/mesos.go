@@ -7,6 +7,7 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/internal/heap"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // mesos is the two-level scheduler of Hindman et al., "Mesos: A Platform for
@@ -31,18 +32,18 @@ import (
 // Cost: an offer looks at the awake groups of its user, and in the tree of
 // rooms for the nodes that fit them.
 type mesos struct {
-	waiting waiting
-	rooms   rooms
+	waiting book.Waiting[offer]
+	rooms   book.Rooms
 	users   []user
 	byName  map[string]int32
 	jobs    []jobUser // per job row, for speed
 	active  []int32   // users with groups awake
 	claims  heap.Heap[claim]
-	line    line // scratch: one user's groups during an offer
-	held    holdings
-	total   cluster.Vector // limits of the live nodes
-	counted []int64        // per node, what total counts of it
-	cursor  uint64         // how many nodes the rotation has passed
+	line    book.Line[offer] // scratch: one user's groups during an offer
+	held    [][]holding      // per node, what is counted for whom; whoever placed it: another lane, or somebody else
+	total   cluster.Vector   // limits of the live nodes
+	counted []int64          // per node, what total counts of it
+	cursor  uint64           // how many nodes the rotation has passed
 	pass    uint64
 	ticks   int64
 	company sched.Company
@@ -52,8 +53,14 @@ type mesos struct {
 type user struct {
 	first  cluster.Seq // its earliest task that waited
 	used   cluster.Vector
-	awake  []*group
+	awake  []*book.Group[offer]
 	active bool
+}
+
+// offer is the next node of the rotation for a group.
+type offer struct {
+	pass uint64 // in which it was found
+	at   uint64 // how many nodes the rotation will have passed before it
 }
 
 // jobUser remembers the user of a job's row: 1 + its number, 0 for none.
@@ -78,7 +85,7 @@ func newMesos() *mesos { return &mesos{} }
 
 // Why says why the task is not placed.
 func (m *mesos) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
-	return sched.Explain(t.View(), task)
+	return explained{}.Why(t, task)
 }
 
 // Plan makes offers until none is of use. However small the budget, it makes
@@ -95,7 +102,7 @@ func (m *mesos) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.
 			m.take(t, u, n, out)
 			m.claim(u)
 		}
-		if budget > 0 && m.ticks+m.rooms.looks >= budget {
+		if budget > 0 && m.ticks+m.rooms.Looks >= budget {
 			break
 		}
 	}
@@ -103,9 +110,9 @@ func (m *mesos) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.
 		out.Wake = s.Now() // the budget ended the pass
 	}
 	m.claims = m.claims[:0]
-	m.cursor %= uint64(max(m.rooms.leaves, 1))
+	m.cursor %= uint64(max(m.rooms.Rows(), 1))
 	m.retire()
-	out.Ticks, m.ticks, m.rooms.looks = m.ticks+m.rooms.looks, 0, 0
+	out.Ticks, m.ticks, m.rooms.Looks = m.ticks+m.rooms.Looks, 0, 0
 	m.company.Plan(t, c, budget, out)
 }
 
@@ -134,19 +141,19 @@ func (m *mesos) retire() {
 func (m *mesos) learn(s *cluster.View, c *sched.Changed) {
 	if c.All {
 		*m = mesos{byName: map[string]int32{}, total: make(cluster.Vector, len(s.Kinds()))}
-		m.waiting.reset()
 	}
-	m.rooms.learn(s, c.Nodes)
+	m.rooms.Learn(s, c.Nodes)
 	for _, n := range c.Nodes {
 		m.measure(s, n)
 		m.recount(s, n)
 	}
+	m.waiting.Forget(s, c)
 	for _, t := range c.Tasks {
-		m.note(s, t)
+		if s.Task(t).Phase == cluster.Waiting {
+			m.note(s, t)
+		}
 	}
-	m.ticks += m.waiting.wakeThose(s, c, func(g *group, n cluster.NodeID) bool {
-		return g.fits(s, n)
-	}, m.wake)
+	m.ticks += m.waiting.Wake(s, c, func(g *book.Group[offer], n cluster.NodeID) bool { return m.waiting.Fits(s, g, n) }, m.wake)
 	m.pass++
 }
 
@@ -167,18 +174,12 @@ func (m *mesos) measure(s *cluster.View, n cluster.NodeID) {
 	}
 }
 
-// note takes in a task that may have begun to wait.
+// note takes in a task that waits.
 func (m *mesos) note(s *cluster.View, t cluster.TaskID) {
-	if !m.waiting.begins(s, t) {
-		return
-	}
 	task, u := s.Task(t), m.userOf(s, t)
 	m.users[u].first = min(m.users[u].first, task.Seq)
-	id := groupID{user: u, shape: task.Shape, job: noJob}
-	if s.Shape(task.Shape).PerNode > 0 {
-		id.job = task.Job
-	}
-	if g := m.waiting.join(s, t, id); len(g.tasks) == 1 {
+	id := book.ID{User: u, Shape: task.Shape, Job: book.JobOf(s, task)}
+	if g, joined := m.waiting.Join(s, t, id, 0); joined && g.Len() == 1 {
 		m.wake(g)
 	}
 }
@@ -186,9 +187,7 @@ func (m *mesos) note(s *cluster.View, t cluster.TaskID) {
 func (m *mesos) userOf(s *cluster.View, t cluster.TaskID) int32 {
 	j := s.Task(t).Job
 	name := s.Job(j).User
-	for int(j) >= len(m.jobs) {
-		m.jobs = append(m.jobs, jobUser{})
-	}
+	m.jobs = book.Grown(m.jobs, j, jobUser{})
 	if last := m.jobs[j]; last.user > 0 && last.name == name {
 		return last.user - 1
 	}
@@ -202,13 +201,12 @@ func (m *mesos) userOf(s *cluster.View, t cluster.TaskID) int32 {
 	return u
 }
 
-func (m *mesos) wake(g *group) {
-	g.awake = true
-	u := &m.users[g.id.user]
+func (m *mesos) wake(g *book.Group[offer]) {
+	u := &m.users[g.User]
 	u.awake = append(u.awake, g)
 	if !u.active {
 		u.active = true
-		m.active = append(m.active, g.id.user)
+		m.active = append(m.active, g.User)
 	}
 }
 
@@ -218,10 +216,10 @@ func (m *mesos) nextOffer(s *cluster.View, u int32) (cluster.NodeID, bool) {
 	user := &m.users[u]
 	kept, at := 0, uint64(math.MaxUint64)
 	for i := 0; i < len(user.awake); i++ { // seek may append
-		if g := user.awake[i]; g.awake && m.seek(s, g) {
+		if g := user.awake[i]; m.seek(s, g) {
 			user.awake[kept] = g
 			kept++
-			at = min(at, g.offer)
+			at = min(at, g.Own.at)
 		}
 	}
 	clear(user.awake[kept:])
@@ -230,18 +228,18 @@ func (m *mesos) nextOffer(s *cluster.View, u int32) (cluster.NodeID, bool) {
 		return 0, false
 	}
 	m.cursor = at + 1
-	return cluster.NodeID(at % uint64(m.rooms.leaves)), true
+	return cluster.NodeID(at % uint64(m.rooms.Rows())), true
 }
 
 // seek finds the next node of the rotation that fits the group's first task,
 // or puts the group to sleep. Room only shrinks during a pass, so that the
 // search goes on where the last one ended.
-func (m *mesos) seek(s *cluster.View, g *group) bool {
-	for m.waiting.settle(g, s) {
-		task := g.tasks[0].task
+func (m *mesos) seek(s *cluster.View, g *book.Group[offer]) bool {
+	for g.Len() > 0 {
+		task := m.waiting.First(g)
 		beside := false
 		takes := func(n cluster.NodeID) bool {
-			if !s.RoomNow(g.id.shape, n) {
+			if !s.RoomNow(g.Shape, n) {
 				return false
 			}
 			refusal := s.Admits(task, n)
@@ -249,29 +247,29 @@ func (m *mesos) seek(s *cluster.View, g *group) bool {
 			return !refusal.Refused()
 		}
 		from := m.cursor
-		if g.pass == m.pass && g.offer >= from {
-			from = g.offer
+		if g.Own.pass == m.pass && g.Own.at >= from {
+			from = g.Own.at
 		}
 		m.ticks++
-		rows := uint64(m.rooms.leaves)
-		n, ok := m.rooms.next(s.Shape(g.id.shape).Demand, int(from%max(rows, 1)), takes)
+		rows := uint64(m.rooms.Rows())
+		n, ok := m.rooms.Next(s.Shape(g.Shape).Demand, int(from%max(rows, 1)), takes)
 		switch {
-		case beside && g.id.job == noJob:
-			m.exile(s, g)
+		case beside && g.Job == book.NoJob:
+			m.separate(s, g)
 		case ok:
-			g.pass, g.offer = m.pass, from+(uint64(n)+rows-from%rows)%rows
+			g.Own = offer{m.pass, from + (uint64(n)+rows-from%rows)%rows}
 			return true
 		default:
-			m.waiting.sleep(s, g)
+			m.waiting.Sleep(s, g)
 			return false
 		}
 	}
 	return false
 }
 
-// exile moves the group's first task to its job's own group.
-func (m *mesos) exile(s *cluster.View, g *group) {
-	if own := m.waiting.exile(s, g); len(own.tasks) == 1 {
+// separate moves the group's first task to its job's own group.
+func (m *mesos) separate(s *cluster.View, g *book.Group[offer]) {
+	if own := m.waiting.Separate(s, g); own.Len() == 1 {
 		m.wake(own)
 	}
 }
@@ -281,44 +279,34 @@ func (m *mesos) exile(s *cluster.View, g *group) {
 func (m *mesos) take(t *sched.Trial, u int32, n cluster.NodeID, out *sched.Plan) {
 	s := t.View()
 	for _, g := range m.users[u].awake {
-		m.line.enter(g)
+		m.line.Enter(&m.waiting, g, 0)
 	}
-	for {
-		g, ok := m.line.next(&m.waiting, s)
-		if !ok {
-			break
-		}
+	for g := m.line.Next(&m.waiting); g != nil; g = m.line.Next(&m.waiting) {
 		m.ticks++
-		task := g.tasks[0].task
-		if !roomNow(s, g.id.shape, n) {
+		task := m.waiting.First(g)
+		if !s.RoomNow(g.Shape, n) {
 			continue
 		}
 		if refusal := s.Admits(task, n); refusal.Refused() {
-			if g.id.job == noJob && refusal.Code == cluster.NotApart {
-				m.exile(s, g)
-				if m.waiting.settle(g, s) {
-					m.line.enter(g)
-				}
+			if g.Job == book.NoJob && refusal.Code == cluster.NotApart {
+				m.separate(s, g)
+				m.again(g)
 			}
 			continue
 		}
-		a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}
-		mustTry(t, a)
-		out.Add(a)
-		out.Close()
-		m.waiting.drop(g)
-		if m.waiting.settle(g, s) {
-			m.line.enter(g)
-		}
+		place(t, sched.Action{Task: task, Node: n}, out)
+		m.waiting.Leave(task)
+		m.again(g)
 	}
-	m.rooms.set(s, n)
+	m.rooms.Set(s, n)
 	m.recount(s, n)
 }
 
-// holdings remember what is counted for which user on each node. Whoever
-// placed it counts: another lane, or somebody else altogether.
-type holdings struct {
-	parts [][]holding // per node
+// again puts the group back into the line if it has more tasks.
+func (m *mesos) again(g *book.Group[offer]) {
+	if g.Len() > 0 {
+		m.line.Enter(&m.waiting, g, 0)
+	}
 }
 
 // holding is what one task takes of a node.
@@ -329,10 +317,8 @@ type holding struct {
 
 // recount looks at one node again.
 func (m *mesos) recount(s *cluster.View, n cluster.NodeID) {
-	for int(n) >= len(m.held.parts) {
-		m.held.parts = append(m.held.parts, nil)
-	}
-	parts := m.held.parts[n]
+	m.held = book.Grown(m.held, n, nil)
+	parts := m.held[n]
 	for _, p := range parts {
 		m.users[p.user].hold(p.demand, -1)
 	}
@@ -342,7 +328,7 @@ func (m *mesos) recount(s *cluster.View, n cluster.NodeID) {
 		m.users[p.user].hold(p.demand, 1)
 		parts = append(parts, p)
 	}
-	m.held.parts[n] = parts
+	m.held[n] = parts
 }
 
 func (u *user) hold(demand cluster.Vector, sign int64) {

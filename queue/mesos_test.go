@@ -94,7 +94,7 @@ func (m *slowMesos) accept(t *sched.Trial, user string, n cluster.NodeID, out *s
 	}
 	slices.SortFunc(tasks, func(a, b cluster.TaskID) int { return cmp.Compare(s.Task(a).Seq, s.Task(b).Seq) })
 	for _, task := range tasks {
-		if roomNow(s, s.Task(task).Shape, n) && !s.Admits(task, n).Refused() {
+		if s.RoomNow(s.Task(task).Shape, n) && !s.Admits(task, n).Refused() {
 			a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}
 			mustTry(t, a)
 			out.Add(a)

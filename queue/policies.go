@@ -5,16 +5,18 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/queue/fragmentation"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // Options are what a run may choose about a policy.
 type Options struct {
 	Seed uint64
-	Ties Ties
+	Ties book.Ties
 	// Typical is what tasks typically ask for, which fgd measures by; without it
 	// fgd learns it from the tasks that are submitted.
-	Typical []cluster.Typical
+	Typical []fragmentation.Typical
 	// ECSched is what the baselines of that name see and do.
 	ECSched ECSched
 	// SLA is what the policy sla orders its queue by.
@@ -28,7 +30,7 @@ type Info struct {
 	From string // where it comes from
 	// Ties is the tie-break that the policy is defined by, whatever the
 	// options say; nil leaves it to them. Sparrow and mesos have no ties.
-	Ties func(Ties) Ties
+	Ties func(book.Ties) book.Ties
 	// Evicts says that the policy evicts tasks to make room.
 	Evicts bool
 	// When is the trigger that the policy wants where nothing else is asked for.
@@ -48,12 +50,12 @@ func packers() []Info {
 		{
 			Name: "kube", What: "priority order; the emptiest and best balanced node",
 			From: "Kubernetes' LeastRequested and BalancedAllocation",
-			make: ordered(byPriority, kubeScore),
+			make: Rules{Order: ByPriority, Score: KubeScore}.New,
 		},
 		{
 			Name: "priority", What: "as kube, and evicts lower priorities",
 			From: "baseline of QoS-driven scheduling, JISA 2020, §5", Evicts: true,
-			make: newPriority,
+			make: Rules{Order: ByPriority, Score: KubeScore, Preempts: true}.New,
 		},
 		{
 			Name: "qos", What: "by slack to the promised availability, and evicts those with more",
@@ -63,30 +65,30 @@ func packers() []Info {
 		},
 		{
 			Name: "swarm-spread", What: "first come, first served; the emptiest node", From: "Docker Swarm",
-			make: ordered(firstCome, spreadScore),
+			make: Rules{Score: SpreadScore}.New,
 		},
 		{
 			Name: "swarm-binpack", What: "first come, first served; the fullest node", From: "Docker Swarm",
-			make: ordered(firstCome, binpackScore),
+			make: Rules{Score: BinpackScore}.New,
 		},
 		{
 			Name: "random", What: "first come, first served; any node that fits", From: "lower bound for the others",
-			Ties: always(Random),
-			make: ordered(firstCome, anyScore),
+			Ties: always(book.Random),
+			make: Rules{}.New,
 		},
 		{
 			Name: "first-fit", What: "first come, first served; the first node that fits", From: "Johnson 1973",
 			Ties: neverRandom,
-			make: ordered(firstCome, anyScore),
+			make: Rules{}.New,
 		},
 		{
 			Name: "best-fit", What: "first come, first served; the node left with least", From: "Johnson 1973",
-			make: measured(func(by *offers) (Order, Score) { return firstCome, bestFit(by) }),
+			make: measured(func(by *offers) (Order, Score) { return FirstCome, bestFit(by) }),
 		},
 		{
 			Name: "ffd", What: "first-fit, the largest waiting task first", From: "first-fit decreasing, Johnson 1973",
 			Ties: neverRandom,
-			make: measured(func(by *offers) (Order, Score) { return decreasing(by), anyScore }),
+			make: measured(func(by *offers) (Order, Score) { return decreasing(by), AnyScore }),
 		},
 		{
 			Name: "bfd", What: "best-fit, the largest waiting task first", From: "best-fit decreasing, Johnson 1973",
@@ -121,43 +123,32 @@ func baselines() []Info {
 	return []Info{
 		{
 			Name: "ecsched-kube", What: "first 100 of the queue; the node of which a task takes the least, evenly", From: from,
-			Ties: always(Lowest), make: ofECSched(ecschedKubeScore, false),
+			Ties: always(book.Lowest), make: ofECSched(ecschedKubeScore, false),
 		},
 		{
 			Name: "ecsched-kube-throttled", What: "as ecsched-kube, one placement a round, as published", From: from,
-			Ties: always(Lowest), make: ofECSched(ecschedKubeScore, true),
+			Ties: always(book.Lowest), make: ofECSched(ecschedKubeScore, true),
 		},
 		{
 			Name: "ecsched-swarm", What: "first 100 of the queue; the fullest node", From: from,
-			Ties: always(Lowest), make: ofECSched(ecschedSwarmScore, false),
+			Ties: always(book.Lowest), make: ofECSched(ecschedSwarmScore, false),
 		},
 		{
 			Name: "ecsched-swarm-throttled", What: "as ecsched-swarm, one placement a round, as published", From: from,
-			Ties: always(Lowest), make: ofECSched(ecschedSwarmScore, true),
+			Ties: always(book.Lowest), make: ofECSched(ecschedSwarmScore, true),
 		},
 	}
 }
 
-func always(t Ties) func(Ties) Ties { return func(Ties) Ties { return t } }
+func always(t book.Ties) func(book.Ties) book.Ties { return func(book.Ties) book.Ties { return t } }
 
 // neverRandom is the tie-break of policies that are defined by an order of
 // nodes: the lowest row, unless a fixed order was asked for.
-func neverRandom(t Ties) Ties {
-	if t == Random {
-		return Lowest
+func neverRandom(t book.Ties) book.Ties {
+	if t == book.Random {
+		return book.Lowest
 	}
 	return t
-}
-
-// TiesOf is the tie-break that the named policy uses where the options ask for
-// the given one.
-func TiesOf(name string, ties Ties) Ties {
-	for _, p := range Policies() {
-		if p.Name == name && p.Ties != nil {
-			return p.Ties(ties)
-		}
-	}
-	return ties
 }
 
 // New makes the named policy.
@@ -177,26 +168,12 @@ func New(name string, o Options) (sched.Policy, error) {
 	return nil, fmt.Errorf("unknown policy %q", name)
 }
 
-// ordered makes a policy of an order and a score.
-func ordered(order Order, score Score) func(Options) sched.Policy {
-	return func(o Options) sched.Policy { return newGreedy(order, score, o) }
-}
-
 // measured makes a policy whose order or score measures by the largest node,
 // which each policy learns for itself.
 func measured(by func(*offers) (Order, Score)) func(Options) sched.Policy {
 	return func(o Options) sched.Policy {
 		known := &offers{}
 		order, score := by(known)
-		g := newGreedy(order, score, o)
-		g.measure = known
-		return g
+		return Rules{Order: order, Score: score}.greedy(o, known)
 	}
-}
-
-// newPriority is kube with preemption.
-func newPriority(o Options) sched.Policy {
-	g := newGreedy(byPriority, kubeScore, o)
-	g.victims, g.waiting.evicts = &victims{}, true
-	return g
 }

@@ -5,6 +5,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // TestQoSSlack is the worked example of the time to violation: after 200 s of 200 s of
@@ -109,7 +110,7 @@ func TestQoSRelation(t *testing.T) {
 // better than one that has had room all along: "F0 = hosts satisfying constraints with free ≥ d_j
 // in every resource", and who was preempted takes nothing of its host.
 func TestQoSFreed(t *testing.T) {
-	for _, policy := range []sched.Policy{policyNamed(t, "qos"), &plainQoS{seed: 1, ties: Lowest}} {
+	for _, policy := range []sched.Policy{policyNamed(t, "qos"), &plainQoS{seed: 1, ties: book.Lowest}} {
 		l := newLabOf(t, policy, []cluster.Class{
 			{Name: "gold", Importance: 1, Availability: cluster.Whole, Margin: cluster.Second},
 			{Name: "bronze", Importance: 2, Availability: cluster.Whole / 2, Budget: cluster.Whole / 2},

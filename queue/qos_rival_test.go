@@ -6,11 +6,12 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // plainQoS is qos as it is defined: everything is sorted, and every node looked at.
 type plainQoS struct {
-	ties Ties
+	ties book.Ties
 	seed uint64
 
 	keys   []urgency // by task, frozen for the pass
@@ -24,7 +25,7 @@ func (q *plainQoS) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
 
 func (q *plainQoS) Plan(t *sched.Trial, _ *sched.Changed, _ int64, out *sched.Plan) {
 	s := t.View()
-	rank := newNodeOrder(s.NodeRows(), q.ties, q.seed).rank
+	rank := book.NewOrder(s.NodeRows(), q.ties, q.seed).Rank
 	q.freeze(s)
 	for _, task := range q.line {
 		if n, ok := q.best(s, task, rank); ok {
@@ -135,7 +136,7 @@ func (q *plainQoS) may(s *cluster.View, task, other cluster.TaskID) bool {
 	if o.Phase != cluster.Running && o.Phase != cluster.Starting {
 		return false
 	}
-	return !q.placed[other] && !s.Job(o.Job).Foreign && q.keys[task].before(q.keys[other]) &&
+	return !q.placed[other] && !s.Releases(other).Refused() && !s.Job(o.Job).Foreign && q.keys[task].before(q.keys[other]) &&
 		s.Classes()[o.Class].MayLeave(o.Account.At(s.Now(), o.Phase))
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // promises are three classes, or nine of as many levels, for a world whose tasks live for seconds. They differ from
@@ -34,7 +35,7 @@ func promises(seed uint64) []cluster.Class {
 
 // TestQoSAgainstRival compares qos with its definition, over random histories.
 func TestQoSAgainstRival(t *testing.T) {
-	for _, ties := range []Ties{Fixed, Lowest} {
+	for _, ties := range []book.Ties{book.Fixed, book.Lowest} {
 		t.Run(ties.String(), func(t *testing.T) {
 			t.Parallel()
 			bundles, evictions := 0, 0

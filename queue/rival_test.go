@@ -9,7 +9,10 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/queue/fragmentation"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
+	"fairlead.dev/fairlead/sched/evict"
 )
 
 // rival is greedy without groups, indexes, sleep or memory: for each waiting
@@ -20,7 +23,7 @@ type rival struct {
 	measure measure
 	devices DeviceChoice
 	evicts  bool
-	ties    Ties
+	ties    book.Ties
 	seed    uint64
 	began   bool
 }
@@ -39,7 +42,7 @@ func (r *rival) Plan(t *sched.Trial, c *sched.Changed, _ int64, out *sched.Plan)
 		r.measure.learn(s, &all, func(cluster.NodeID) {})
 		r.began = true
 	}
-	rank := newNodeOrder(s.NodeRows(), r.ties, r.seed).rank
+	rank := book.NewOrder(s.NodeRows(), r.ties, r.seed).Rank
 	for _, task := range r.line(s) {
 		if n, ok := r.best(s, task, rank); ok {
 			a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}
@@ -96,21 +99,27 @@ func (r *rival) best(s *cluster.View, task cluster.TaskID, rank []int32) (cluste
 	return best, found
 }
 
-// devicesFree counts the devices that the task could have if those had gone.
+// devicesFree reports whether the task could have its devices if those had gone.
 func devicesFree(s *cluster.View, task cluster.TaskID, n cluster.NodeID, gone []cluster.TaskID) bool {
-	need, count := s.DeviceNeed(s.Task(task).Shape), 0
-	for i, d := range s.Devices(n) {
-		free := s.DeviceLimit(n) - d.Used
-		for _, t := range gone {
-			if o := s.Task(t); o.Devices.Has(i) {
-				free += s.DeviceNeed(o.Shape).Share
+	for _, need := range s.DeviceNeeds(s.Task(task).Shape) {
+		count := 0
+		for i, d := range s.Devices(n) {
+			free := d.Limit - d.Used
+			for _, t := range gone {
+				o := s.Task(t)
+				for _, share := range s.DeviceNeeds(o.Shape).On(o.Devices & (1 << i)) {
+					free += share
+				}
+			}
+			if need.Places.Has(i) && free >= need.Share {
+				count++
 			}
 		}
-		if free >= need.Share {
-			count++
+		if count < need.Count {
+			return false
 		}
 	}
-	return count >= need.Count
+	return true
 }
 
 // leavingOn lists the tasks that leave the node.
@@ -148,6 +157,15 @@ func (r *rival) preempt(t *sched.Trial, task cluster.TaskID, rank []int32, out *
 			return
 		}
 	}
+}
+
+// replace evicts those, in their order, for the task.
+func replace(t *sched.Trial, victims []cluster.TaskID, task cluster.TaskID, n cluster.NodeID, out *sched.Plan) bool {
+	var list []evict.Candidate
+	for _, victim := range slices.Backward(victims) {
+		list = append(list, evict.Candidate{Task: victim})
+	}
+	return evict.Replace(t, list, task, n, out)
 }
 
 // lossOn applies the rule to one node.
@@ -262,30 +280,30 @@ func rivals(t *testing.T, name string, o Options) (sched.Policy, *rival) {
 	devices := &gpus{}
 	switch name {
 	case "kube":
-		slow.order, slow.score = byPriority, kubeScore
+		slow.order, slow.score = ByPriority, KubeScore
 	case "priority":
-		slow.order, slow.score, slow.evicts = byPriority, kubeScore, true
+		slow.order, slow.score, slow.evicts = ByPriority, KubeScore, true
 	case "swarm-spread":
-		slow.order, slow.score = firstCome, spreadScore
+		slow.order, slow.score = FirstCome, SpreadScore
 	case "swarm-binpack":
-		slow.order, slow.score = firstCome, binpackScore
+		slow.order, slow.score = FirstCome, BinpackScore
 	case "first-fit":
-		slow.order, slow.score = firstCome, anyScore
+		slow.order, slow.score = FirstCome, AnyScore
 	case "best-fit":
-		slow.order, slow.score = firstCome, bestFit(known)
+		slow.order, slow.score = FirstCome, bestFit(known)
 	case "ffd":
-		slow.order, slow.score = decreasing(known), anyScore
+		slow.order, slow.score = decreasing(known), AnyScore
 	case "bfd":
 		slow.order, slow.score = decreasing(known), bestFit(known)
 	case "gpu-bestfit":
-		slow.order, slow.score, slow.measure = firstCome, devices.bestFit, devices
+		slow.order, slow.score, slow.measure = FirstCome, devices.bestFit, devices
 	case "gpu-packing":
-		slow.order, slow.score, slow.measure = firstCome, devices.packing, devices
+		slow.order, slow.score, slow.measure = FirstCome, devices.packing, devices
 	case "gpu-clustering":
-		slow.order, slow.score, slow.measure = firstCome, devices.clustering, devices
+		slow.order, slow.score, slow.measure = FirstCome, devices.clustering, devices
 	case "fgd":
 		g := &gradient{typical: o.Typical, logits: logits()}
-		slow.order, slow.score, slow.measure, slow.devices = firstCome, g.score, g, g.device
+		slow.order, slow.score, slow.measure, slow.devices = FirstCome, g.score, g, g.device
 	default:
 		return nil, nil
 	}
@@ -294,10 +312,10 @@ func rivals(t *testing.T, name string, o Options) (sched.Policy, *rival) {
 
 // worldTypical is a mix of cpu-less tasks that share a device of 4, or have whole
 // ones.
-func worldTypical() []cluster.Typical {
-	var list []cluster.Typical
+func worldTypical() []fragmentation.Typical {
+	var list []fragmentation.Typical
 	for i, device := range []int64{0, 1, 3, 4, 8} {
-		list = append(list, cluster.Typical{Demand: cluster.Vector{int64(i), 0, device}, Tasks: 5 - i})
+		list = append(list, fragmentation.Typical{Demand: cluster.Vector{int64(i), 0, device}, Tasks: 5 - i})
 	}
 	return list
 }
@@ -306,7 +324,7 @@ func worldTypical() []cluster.Typical {
 // keeps nothing, over random histories.
 func TestGreedyAgainstRival(t *testing.T) {
 	for _, p := range Policies() {
-		for _, ties := range []Ties{Fixed, Lowest} {
+		for _, ties := range []book.Ties{book.Fixed, book.Lowest} {
 			if _, slow := rivals(t, p.Name, Options{Ties: ties}); slow == nil {
 				continue
 			}

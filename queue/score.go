@@ -39,10 +39,10 @@ func fractions(s *cluster.View, shape *cluster.Shape, n cluster.NodeID, less clu
 	return mean, low, high
 }
 
-// kubeScore is Kubernetes' LeastRequested plus BalancedAllocation: prefer nodes
+// KubeScore is Kubernetes' LeastRequested plus BalancedAllocation: prefer nodes
 // that are empty, and whose resources are taken in equal shares. With more
 // than two kinds the balance is that of the most and the least taken one.
-func kubeScore(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) int64 {
+func KubeScore(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) int64 {
 	return kubeScoreLess(s, shape, n, nil)
 }
 
@@ -55,24 +55,24 @@ func kubeScoreLess(s *cluster.View, shape *cluster.Shape, n cluster.NodeID, less
 	return score
 }
 
-// spreadScore is Docker Swarm's spread: the node whose shares are lowest.
-func spreadScore(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) int64 {
+// SpreadScore is Docker Swarm's spread: the node whose shares are lowest.
+func SpreadScore(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) int64 {
 	mean, _, _ := fractions(s, shape, n, nil)
 	return max(one-mean, 0)
 }
 
-// binpackScore is Docker Swarm's binpack: the node whose shares are highest.
-func binpackScore(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) int64 {
+// BinpackScore is Docker Swarm's binpack: the node whose shares are highest.
+func BinpackScore(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) int64 {
 	mean, _, _ := fractions(s, shape, n, nil)
 	return mean
 }
 
-// anyScore makes every node equal, so that the tie-break decides.
-func anyScore(*cluster.View, *cluster.Shape, cluster.NodeID) int64 { return 0 }
+// AnyScore makes every node equal, so that the tie-break decides.
+func AnyScore(*cluster.View, *cluster.Shape, cluster.NodeID) int64 { return 0 }
 
 // bestFit prefers the node that is left with least, measured in absolute
 // terms: in shares of the largest quantity that any node offers. Unlike
-// binpackScore it therefore prefers a small node to a large one.
+// BinpackScore it therefore prefers a small node to a large one.
 func bestFit(known *offers) Score {
 	return func(s *cluster.View, shape *cluster.Shape, n cluster.NodeID) int64 {
 		limit, used := s.Limit(n), s.Used(n)

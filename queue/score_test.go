@@ -36,16 +36,16 @@ func TestScores(t *testing.T) {
 		want             float64
 	}{
 		// 1 - 0.5, and balance 1 - |0.5 - 0.5|.
-		{"kube balanced", kubeScore, 4, 6, 0.5 + 1},
+		{"kube balanced", KubeScore, 4, 6, 0.5 + 1},
 		// Shares 0.8 and 0.3: 1 - 0.55, and 1 - 0.5.
-		{"kube lopsided", kubeScore, 7, 2, 0.45 + 0.5},
+		{"kube lopsided", KubeScore, 7, 2, 0.45 + 0.5},
 		// Shares 1 and 0.2: 1 - 0.6; a kind that is all taken has no balance.
-		{"kube full", kubeScore, 9, 0, 0.4 + 0},
+		{"kube full", KubeScore, 9, 0, 0.4 + 0},
 		// Shares 0.1 and 0.2 on the empty node.
-		{"kube empty", kubeScore, 0, 0, 0.85 + 0.9},
-		{"spread", spreadScore, 7, 2, 0.45},
-		{"binpack", binpackScore, 7, 2, 0.55},
-		{"any", anyScore, 7, 2, 0},
+		{"kube empty", KubeScore, 0, 0, 0.85 + 0.9},
+		{"spread", SpreadScore, 7, 2, 0.45},
+		{"binpack", BinpackScore, 7, 2, 0.55},
+		{"any", AnyScore, 7, 2, 0},
 		// Left are 2 of 20 cpu and 14 of 20 mem: 1 - (0.1 + 0.7)/2.
 		{"best-fit", bestFit(known), 7, 2, 0.6},
 	} {

@@ -5,6 +5,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // sla is the allocation loop of "A Resource Allocation Framework with Qualitative and
@@ -29,25 +30,25 @@ import (
 type sla struct {
 	rank    slaRank
 	line    slaLine
-	table   table
+	table   book.Indexes
 	pools   map[cluster.SetID]*pool
 	nodes   nodeLimits
 	chosen  []cluster.NodeID // scratch of try
-	changed []cluster.NodeID // scratch of wake
 	company sched.Company
 }
 
 func newSLA(o Options) sched.Policy {
-	p := &sla{rank: newSLARank(o.SLA), table: newTable(o)}
+	p := &sla{rank: slaRank{criteria: o.SLA.criteria()}, table: book.NewIndexes(o.Ties, o.Seed)}
 	p.company.Not = func(j *cluster.Job) bool { return j.FirstEnds }
 	p.reset()
 	return p
 }
 
 func (p *sla) reset() {
-	p.line, p.pools = newSLALine(), map[cluster.SetID]*pool{}
+	p.line, p.pools = slaLine{}, map[cluster.SetID]*pool{}
+	p.rank.counted = nil // the levels of a class may be others
 	p.nodes = nodeLimits{version: p.nodes.version + 1}
-	p.table.reset()
+	p.table.Reset()
 }
 
 // Plan places what it can. However small the budget, it tries something.
@@ -55,17 +56,17 @@ func (p *sla) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Pl
 	s := t.View()
 	p.learn(s, c)
 	for tried := false; ; tried = true {
-		l, ok := p.next(s)
-		if !ok {
+		class := p.next(s)
+		if class < 0 {
 			break
 		}
-		if tried && budget > 0 && p.table.ticks >= budget {
+		if tried && budget > 0 && p.table.Ticks >= budget {
 			out.Wake = s.Now() // the budget ended the pass
 			break
 		}
-		p.serve(t, l, out)
+		p.serve(t, p.line.ready[class].Next(&p.line.waiting), out)
 	}
-	out.Ticks, p.table.ticks = p.table.ticks, 0
+	out.Ticks, p.table.Ticks = p.table.Ticks, 0
 	p.company.Plan(t, c, budget, out)
 }
 
@@ -74,7 +75,7 @@ func (p *sla) learn(s *cluster.View, c *sched.Changed) {
 	if c.All {
 		p.reset()
 	}
-	p.table.learn(s, c)
+	p.table.Learn(s, c)
 	p.nodes.learn(s, c)
 	for set, of := range p.pools { // each by itself, in any order
 		if slices.Contains(c.Shapes, of.shape) {
@@ -105,129 +106,108 @@ func (p *sla) learn(s *cluster.View, c *sched.Changed) {
 func (p *sla) wake(s *cluster.View, c *sched.Changed) {
 	p.line.recheck(func(l *lot) bool {
 		grant := p.share(s, l)
-		if grant < l.failed || p.gains(s, c, l, grant) {
+		if grant < l.Own.failed {
 			return true
 		}
-		l.failed = grant // what is less may fit by now on a node that changed
+		l.Own.failed = grant // what is less may fit by now on a node that changed
 		return false
 	})
-	p.changed = p.changed[:0]
-	for _, n := range c.Nodes {
-		if p.line.least.within(s, n, false) {
-			p.changed = append(p.changed, n)
-		}
-	}
-	near := sched.Changed{Nodes: p.changed, Members: c.Members, Constrained: c.Constrained}
-	p.table.ticks += int64(len(c.Nodes))
-	if len(near.Nodes) > 0 || len(near.Members) > 0 || len(near.Constrained) > 0 {
-		p.line.rouse(s, func(l *lot) bool { return p.gains(s, &near, l, s.Shape(l.id.shape).Demand[0]) })
-	}
-}
-
-// gains reports whether a task of the lot that is given so much may go on a node that
-// changed, or that came into the set of those it may use.
-func (p *sla) gains(s *cluster.View, c *sched.Changed, l *lot, grant int64) bool {
-	fits := func(n cluster.NodeID) bool {
-		p.table.ticks++
-		return holds(s, l.id.shape, grant, n) && (l.id.job == noJob && !s.Constrained(l.id.shape) || !s.Admits(l.first().tasks[0], n).Refused())
-	}
-	return slices.Contains(c.Constrained, l.id.shape) || slices.ContainsFunc(c.Nodes, fits) ||
-		slices.ContainsFunc(c.MembersOf(s.Shape(l.id.shape).Eligible), func(m sched.Member) bool { return fits(m.Node) })
+	p.table.Ticks += p.line.waiting.Wake(s, c, func(l *lot, n cluster.NodeID) bool {
+		return holds(s, l.Shape, l.Own.failed, n) && p.line.waiting.Fits(s, l, n)
+	}, p.line.enter)
 }
 
 // holds reports whether the node has room now for a task of the shape that is given so
 // much of the first kind. Of what it takes nothing the node may have too little.
 func holds(s *cluster.View, id cluster.ShapeID, grant int64, n cluster.NodeID) bool {
-	return roomNow(s, id, n) && (grant == 0 || s.Limit(n)[0]-s.Used(n)[0] >= grant)
+	return s.RoomNow(id, n) && (grant == 0 || s.Limit(n)[0]-s.Used(n)[0] >= grant)
 }
 
-// next is the ready lot of the highest rank; of equal ones, that which has waited
-// longest.
-func (p *sla) next(s *cluster.View) (*lot, bool) {
-	p.table.ticks += p.rank.rank(s.Classes(), p.line.replicaGroups)
-	var best lotTurn
-	flow := 0.0
+// next is the class of the ready lot of the highest rank; of equal ones, that which has waited
+// longest. It is -1 where none is ready.
+func (p *sla) next(s *cluster.View) int {
+	p.table.Ticks += p.rank.rank(s.Classes(), p.line.count)
+	best, first := -1, cluster.Seq(0)
 	for class := range p.line.ready {
-		turn, ok := p.line.next(class)
-		if !ok {
+		l := p.line.ready[class].Peek(&p.line.waiting)
+		if l == nil {
 			continue
 		}
-		if f := p.rank.flow[class]; best.lot == nil || f > flow || f == flow && turn.seq < best.seq {
-			best, flow = turn, f
+		flow, seq := p.rank.flow[class], p.line.waiting.Turn(l, 0).Seq
+		if best < 0 || flow > p.rank.flow[best] || flow == p.rank.flow[best] && seq < first {
+			best, first = class, seq
 		}
 	}
-	return best.lot, best.lot != nil
+	return best
 }
 
 // share is what each task of the lot is to be given of the first kind.
 func (p *sla) share(s *cluster.View, l *lot) int64 {
-	shape := s.Shape(l.id.shape)
+	shape := s.Shape(l.Shape)
 	least := shape.Demand[0]
 	if shape.Max == nil || shape.Max[0] == least {
 		return least
 	}
 	of := p.pools[shape.Eligible]
 	if of == nil {
-		of = &pool{shape: l.id.shape}
+		of = &pool{shape: l.Shape, synced: book.Never}
 		p.pools[shape.Eligible] = of
 	}
-	p.table.ticks += 1 + of.sync(s, shape.Eligible, &p.table)
-	most := min(shape.Max[0], l.most.of(s, l.id, p.nodes.version))
-	return formula(parts{l.weight, p.line.wants[l.tier]}, of.total, s.Kinds()[0].PerUnit, least, most)
+	p.table.Ticks += 1 + of.sync(s, shape.Eligible, &p.table.Journal)
+	most := min(shape.Max[0], l.Own.most.of(s, l.ID, p.nodes.version))
+	return formula(parts{l.Own.weight, p.line.wants[l.Own.tier]}, of.total, s.Kinds()[0].PerUnit, least, most)
 }
 
 // serve places the first replica group of the lot, or lets the lot wait.
 func (p *sla) serve(t *sched.Trial, l *lot, out *sched.Plan) {
 	s := t.View()
-	g, grant := l.first(), p.share(s, l)
-	placed, beside := p.try(t, g, grant, out)
+	first, grant := p.line.waiting.First(l), p.share(s, l)
+	placed, beside := p.try(t, l, grant, out)
+	defer p.line.again(l)
+	own := l
 	switch {
 	case placed:
-		p.line.remove(g)
-		p.line.recheck(func(l *lot) bool { return p.share(s, l) < l.failed })
+		p.line.remove(first)
+		p.line.recheck(func(l *lot) bool { return p.share(s, l) < l.Own.failed })
 		return
-	case beside && l.id.job == noJob:
-		l = p.line.exile(s, g)
+	case beside && l.Job == book.NoJob:
+		own = p.line.separate(s, l)
 	}
-	switch {
-	case l.state != lotReady:
-	case grant > s.Shape(l.id.shape).Demand[0]:
-		p.line.hold(l, grant)
-	default:
-		p.line.sleep(s, l)
+	if !own.Asleep() {
+		p.line.sleep(s, own, grant)
 	}
 }
 
-// try places all tasks of the replica group on different nodes, or none. Beside says that
+// try places all tasks of the lot's first replica group on different nodes, or none. Beside says that
 // some node was refused for another task of the job.
-func (p *sla) try(t *sched.Trial, g *replicaGroup, grant int64, out *sched.Plan) (placed, beside bool) {
+func (p *sla) try(t *sched.Trial, l *lot, grant int64, out *sched.Plan) (placed, beside bool) {
 	s, mark := t.View(), t.Mark()
-	shape := g.lot.id.shape
-	x := p.table.sync(indexID{shape: shape, grant: grant}, func(n cluster.NodeID) int64 {
+	shape := l.Shape
+	x := p.table.Sync(s, book.IndexID{Shape: shape, Grant: grant}, func(n cluster.NodeID) int64 {
 		if !holds(s, shape, grant, n) {
-			return none
+			return book.None
 		}
 		return s.Used(n)[0] - s.Limit(n)[0] // the fewest cores left
 	})
-	defer p.table.unhide(x)
+	defer p.table.Unhide(x)
 	takes := granted(s.Shape(shape), grant)
 	p.chosen = p.chosen[:0]
-	for _, task := range g.tasks {
-		n, ok, other := p.table.find(s, x, task)
+	for _, task := range p.line.tasks(p.line.waiting.First(l)) {
+		n, ok, other := p.table.Find(s, x, task)
 		beside = beside || other
 		if !ok {
 			t.Rollback(mark)
 			out.Drop()
 			for _, n := range p.chosen {
-				p.table.update(x, n)
+				p.table.Update(x, n)
 			}
 			return false, beside
 		}
 		a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n, Grant: takes}
 		mustTry(t, a)
 		out.Add(a)
-		p.table.update(x, n)
-		p.table.hide(x, n) // the next copy stands elsewhere
+		p.table.Update(x, n)
+		p.table.Hide(x, n) // the next copy stands elsewhere
 		p.chosen = append(p.chosen, n)
 	}
 	out.Close()
@@ -245,6 +225,9 @@ func granted(shape *cluster.Shape, grant int64) cluster.Vector {
 	return v
 }
 
+// PlacesCopies says that all copies of a job that wait are placed on as many nodes at once, or none.
+func (p *sla) PlacesCopies() {}
+
 // Why says why the task is not placed: with its copies, and with what it was to be given
 // when the policy last looked.
 func (p *sla) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
@@ -252,7 +235,7 @@ func (p *sla) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
 	if !p.line.stands(s, task) {
 		return sched.Explain(s, task)
 	}
-	g, ticks := p.line.wards[task].group, p.table.ticks
-	defer func() { p.table.ticks = ticks }() // being asked is no effort
-	return sched.ExplainCopies(s, task, sched.Copies{Want: len(g.tasks), Grant: p.share(s, g.lot)})
+	tasks, ticks := p.line.tasks(task), p.table.Ticks
+	defer func() { p.table.Ticks = ticks }() // being asked is no effort
+	return sched.ExplainCopies(s, task, sched.Copies{Want: len(tasks), Grant: p.share(s, p.line.waiting.Of(tasks[0]))})
 }

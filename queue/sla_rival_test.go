@@ -10,13 +10,14 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/queue/promethee"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // slaRival is the paper's loop as it stands: after each placement it gathers all that
 // waits, ranks it replica group by replica group, and looks at every node for each copy.
 type slaRival struct {
 	criteria []promethee.Criterion
-	ties     Ties
+	ties     book.Ties
 	seed     uint64
 	ranked   map[int]int // how many loops had so many different flows
 	copies   int         // placed at once beside the first
@@ -31,7 +32,7 @@ func (r *slaRival) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
 
 func (r *slaRival) Plan(t *sched.Trial, _ *sched.Changed, _ int64, out *sched.Plan) {
 	s := t.View()
-	rank := newNodeOrder(s.NodeRows(), r.ties, r.seed).rank
+	rank := book.NewOrder(s.NodeRows(), r.ties, r.seed).Rank
 	for again := true; again; {
 		again = false
 		queue := r.queue(s)
@@ -203,7 +204,7 @@ func TestSLAAgainstRival(t *testing.T) {
 	bundles := 0
 	for seed := range histories(t) {
 		source := rand.New(rand.NewPCG(seed, 0x51a))
-		o := Options{Seed: seed, Ties: Ties(seed % 2), SLA: drawSLA(source)}
+		o := Options{Seed: seed, Ties: book.Ties(seed % 2), SLA: drawSLA(source)}
 		fast, err := New("sla", o)
 		if err != nil {
 			t.Fatal(err)

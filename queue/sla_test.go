@@ -8,6 +8,7 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/queue/promethee"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // slaLab is a lab whose classes are Premium, Advanced and Best effort in every
@@ -269,7 +270,7 @@ func TestWeights(t *testing.T) {
 		{SLA{Criteria: authorsWeights()}, 1},
 		{SLA{Criteria: []promethee.Criterion{{Weight: 2}, {Weight: 5}, {Weight: 3}, {}}}, 0},
 	} {
-		policy, err := New("sla", Options{Ties: Lowest, SLA: tc.o})
+		policy, err := New("sla", Options{Ties: book.Lowest, SLA: tc.o})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,189 +5,150 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
-	"fairlead.dev/fairlead/internal/heap"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // This file is the queue of the policy sla: what waits, in lots of what is the same.
 //
 // A replica group is what is placed at once: a task, or all waiting copies of a job whose
-// first to finish ends the others. A lot is replica groups that are the same to the
-// policy, in order of submission: where the first does not fit, none does. A lot is ready
-// to be tried; or held, as what it would be given fits on too few nodes, until it would
-// be given less or a node gains room; or asleep, as even the least does not fit, until a
-// node gains room. So a pass looks at what changed, and not at all that waits.
-
-// replicaGroup is a task, or copies that wait together.
-type replicaGroup struct {
-	lot   *lot
-	tasks []cluster.TaskID // in order of submission
-	seq   cluster.Seq      // of the first
-	job   cluster.JobID    // of copies; otherwise noJob
-}
-
-// lotID says what makes replica groups the same.
-type lotID struct {
-	class  cluster.ClassID
-	shape  cluster.ShapeID
-	copies int32
-	job    cluster.JobID // of replica groups whose job has tasks elsewhere; otherwise noJob
-}
-
-// lotState is how a lot waits.
-type lotState uint8
-
-const (
-	lotReady lotState = iota
-	lotHeld
-	lotAsleep
-)
+// first to finish ends the others. Its first task stands for it in the book. A lot is replica
+// groups that are the same to the policy, in order of submission: where the first does not
+// fit, none does. A lot is ready to be tried, in the line of its class; or asleep, as what it would
+// be given fits on too few nodes, until a node gains room for that; of a lot that would be given
+// more than the least, also until it would be given less (watched). So a pass looks at what changed,
+// and not at all that waits.
 
 // lot is replica groups that are the same.
-type lot struct {
-	id            lotID
-	tier          cluster.Level
-	weight        int64 // how much of the tier's cores each replica group asks for beside others
-	replicaGroups heap.Heap[place]
-	count         int // of its replica groups; replicaGroups holds places of former ones, too
-	state         lotState
-	failed        int64 // of held: what would be given, and fits on too few nodes
-	number        uint64
-	most          most
+type lot = book.Group[grants]
+
+// grants is what a lot may be given.
+type grants struct {
+	tier    cluster.Level
+	weight  int64 // how much of the tier's cores each replica group asks for beside others
+	failed  int64 // while it sleeps: what would be given, and fits on too few nodes
+	watched bool  // is in slaLine.watched
+	most    most
 }
 
-// place is a replica group's place in its lot. It counts while the replica group stands
-// in that lot and its first task is the same.
-type place struct {
-	seq   cluster.Seq
-	group *replicaGroup
-}
-
-// Before orders a lot by submission.
-func (p place) Before(o place) bool { return p.seq < o.seq }
-
-// first is the replica group that has waited longest. The lot must hold one.
-func (l *lot) first() *replicaGroup {
-	for {
-		top := l.replicaGroups[0]
-		if top.group.lot == l && top.group.seq == top.seq {
-			return top.group
-		}
-		l.replicaGroups.Pop()
-	}
-}
-
-// lotTurn is the place of a ready lot among those of its class.
-type lotTurn struct {
-	seq    cluster.Seq // of its first replica group
-	number uint64
-	lot    *lot
-}
-
-// Before orders by submission.
-func (a lotTurn) Before(b lotTurn) bool {
-	return cmp.Or(cmp.Compare(a.seq, b.seq), cmp.Compare(a.number, b.number)) < 0
-}
-
-// ward is how the task of a row stands in a replica group.
-type ward struct {
-	group *replicaGroup
-	seq   cluster.Seq
+// replicaGroup is copies that wait together.
+type replicaGroup struct {
+	tasks []cluster.TaskID // in order of submission
+	job   cluster.JobID
 	shape cluster.ShapeID
+	class cluster.ClassID
+}
+
+// membership is how a copy stands in a replica group.
+type membership struct {
+	group *replicaGroup // nil of a task that has no copies
+	seq   cluster.Seq
 }
 
 // slaLine is everything that waits.
 type slaLine struct {
-	lots          map[lotID]*lot
-	wards         []ward                            // per task row
-	copies        map[cluster.JobID][]*replicaGroup // of jobs whose tasks are copies
-	ready         []heap.Heap[lotTurn]              // per class
-	replicaGroups []int64                           // per class
-	wants         [cluster.Levels + 1]int64         // per tier, the sum of what replica groups weigh
-	held          []*lot                            // those that are, and some that were
-	asleep        []*lot                            // the same
-	least         floor                             // of what sleepers ask for
-	turns         uint64
+	waiting     book.Waiting[grants]
+	memberships []membership                      // per task row
+	copies      map[cluster.JobID][]*replicaGroup // of jobs whose tasks are copies
+	ready       []book.Line[grants]               // per class
+	count       []int64                           // of replica groups, per class
+	wants       [cluster.Levels + 1]int64         // per tier, the sum of what replica groups weigh
+	watched     []*lot                            // that sleep and would be given more than the least, and some that did
+	single      [1]cluster.TaskID                 // scratch of tasks
 }
 
-func newSLALine() slaLine {
-	return slaLine{lots: map[lotID]*lot{}, copies: map[cluster.JobID][]*replicaGroup{}}
+// group is the replica group of the task, nil where it has no copies.
+func (w *slaLine) group(t cluster.TaskID) *replicaGroup {
+	if int(t) >= len(w.memberships) {
+		return nil
+	}
+	return w.memberships[t].group
+}
+
+// tasks are those of the replica group that the task is in, the first one before all others. They
+// are good until it is called again.
+func (w *slaLine) tasks(t cluster.TaskID) []cluster.TaskID {
+	if g := w.group(t); g != nil {
+		return g.tasks
+	}
+	w.single[0] = t
+	return w.single[:]
 }
 
 // stands reports whether the task waits in a replica group, and as what it is now.
 func (w *slaLine) stands(s *cluster.View, t cluster.TaskID) bool {
-	if int(t) >= len(w.wards) || w.wards[t].group == nil || int(t) >= s.TaskRows() {
-		return false
+	g := w.group(t)
+	if g == nil {
+		return w.waiting.Stands(s, t)
 	}
-	task, is := s.Task(t), &w.wards[t]
-	return task.Phase == cluster.Waiting && is.seq == task.Seq && is.shape == task.Shape
+	task := s.Task(t)
+	return task.Phase == cluster.Waiting && w.memberships[t].seq == task.Seq && g.shape == task.Shape
 }
 
 // enlist lets a task wait.
 func (w *slaLine) enlist(s *cluster.View, t cluster.TaskID) {
-	for int(t) >= len(w.wards) {
-		w.wards = append(w.wards, ward{})
-	}
 	for len(w.ready) < len(s.Classes()) {
-		w.ready, w.replicaGroups = append(w.ready, nil), append(w.replicaGroups, 0)
+		w.ready, w.count = append(w.ready, book.Line[grants]{}), append(w.count, 0)
 	}
 	task := s.Task(t)
-	g := w.replicaGroupFor(s, t)
-	at, _ := slices.BinarySearchFunc(g.tasks, task.Seq, func(o cluster.TaskID, seq cluster.Seq) int { return cmp.Compare(w.wards[o].seq, seq) })
-	g.tasks = slices.Insert(g.tasks, at, t)
-	w.wards[t] = ward{g, task.Seq, task.Shape}
-	w.join(s, g, w.idOf(s, g))
+	if s.Job(task.Job).FirstEnds {
+		w.memberships = book.Grown(w.memberships, t, membership{})
+		g := w.replicaGroupFor(task)
+		at, _ := slices.BinarySearchFunc(g.tasks, task.Seq, func(o cluster.TaskID, seq cluster.Seq) int { return cmp.Compare(w.memberships[o].seq, seq) })
+		g.tasks = slices.Insert(g.tasks, at, t)
+		w.memberships[t] = membership{g, task.Seq}
+	}
+	w.join(s, w.tasks(t)[0], w.idOf(s, w.tasks(t)))
 }
 
-// replicaGroupFor is the replica group that the task joins, out of its lot: a new one, or
+// replicaGroupFor is the replica group that the copy joins, out of its lot: a new one, or
 // that of the other copies.
-func (w *slaLine) replicaGroupFor(s *cluster.View, t cluster.TaskID) *replicaGroup {
-	task := s.Task(t)
-	if !s.Job(task.Job).FirstEnds {
-		return &replicaGroup{job: noJob}
-	}
+func (w *slaLine) replicaGroupFor(task *cluster.Task) *replicaGroup {
 	for _, g := range w.copies[task.Job] {
-		if g.lot.id.shape == task.Shape && g.lot.id.class == task.Class {
-			w.part(g)
+		if g.shape == task.Shape && g.class == task.Class {
+			w.part(g.tasks[0])
 			return g
 		}
 	}
-	g := &replicaGroup{job: task.Job}
+	g := &replicaGroup{job: task.Job, shape: task.Shape, class: task.Class}
+	if w.copies == nil {
+		w.copies = map[cluster.JobID][]*replicaGroup{}
+	}
 	w.copies[task.Job] = append(w.copies[task.Job], g)
 	return g
 }
 
 // withdraw forgets a task that may not wait any more.
 func (w *slaLine) withdraw(s *cluster.View, t cluster.TaskID) {
-	if int(t) >= len(w.wards) || w.wards[t].group == nil {
+	g := w.group(t)
+	if g == nil {
+		w.part(t)
 		return
 	}
-	g := w.wards[t].group
-	id := g.lot.id
-	w.part(g)
+	id := w.waiting.Of(g.tasks[0]).ID
+	w.part(g.tasks[0])
 	g.tasks = slices.DeleteFunc(g.tasks, func(o cluster.TaskID) bool { return o == t })
-	w.wards[t] = ward{}
+	w.memberships[t] = membership{}
 	if len(g.tasks) > 0 { // copies of it are elsewhere, or gone
-		id.copies, id.job = int32(len(g.tasks)), g.job
-		w.join(s, g, id)
+		id.Copies, id.Job = int32(len(g.tasks)), g.job
+		w.join(s, g.tasks[0], id)
 	} else {
 		w.forget(g)
 	}
 }
 
-// remove takes a replica group out of the line: it is placed.
-func (w *slaLine) remove(g *replicaGroup) {
-	w.part(g)
-	for _, t := range g.tasks {
-		w.wards[t] = ward{}
+// remove takes the replica group of the task out of the line: it is placed.
+func (w *slaLine) remove(t cluster.TaskID) {
+	w.part(w.tasks(t)[0])
+	if g := w.group(t); g != nil {
+		for _, t := range g.tasks {
+			w.memberships[t] = membership{}
+		}
+		w.forget(g)
 	}
-	w.forget(g)
 }
 
 // forget drops a replica group that has no tasks.
 func (w *slaLine) forget(g *replicaGroup) {
-	if g.job == noJob {
-		return
-	}
 	rest := slices.DeleteFunc(w.copies[g.job], func(o *replicaGroup) bool { return o == g })
 	if w.copies[g.job] = rest; len(rest) == 0 {
 		delete(w.copies, g.job)
@@ -196,129 +157,81 @@ func (w *slaLine) forget(g *replicaGroup) {
 
 // idOf says which replica groups are the same as this one. Copies none of which is
 // anywhere else may go wherever copies of another such job may.
-func (w *slaLine) idOf(s *cluster.View, g *replicaGroup) lotID {
-	task := s.Task(g.tasks[0])
-	id := lotID{class: task.Class, shape: task.Shape, copies: int32(len(g.tasks)), job: noJob}
-	all := g.job != noJob && int(s.Job(g.job).Tasks) == len(g.tasks)
-	if !all && (g.job != noJob || s.Shape(task.Shape).PerNode > 0) {
-		id.job = task.Job
+func (w *slaLine) idOf(s *cluster.View, tasks []cluster.TaskID) book.ID {
+	task := s.Task(tasks[0])
+	id := book.ID{Class: task.Class, Shape: task.Shape, Copies: int32(len(tasks)), Job: book.JobOf(s, task)}
+	if job := s.Job(task.Job); job.FirstEnds {
+		if id.Job = task.Job; int(job.Tasks) == len(tasks) {
+			id.Job = book.NoJob
+		}
 	}
 	return id
 }
 
-// join puts a replica group into a lot. A lot that is held or asleep stays so: the
+// join puts a replica group into a lot. A lot that is asleep stays so: the
 // newcomer is the same as those that did not fit.
-func (w *slaLine) join(s *cluster.View, g *replicaGroup, id lotID) {
-	l := w.lots[id]
-	if l == nil {
-		class := &s.Classes()[id.class]
-		l = &lot{id: id, tier: class.Tier, weight: int64(class.Size)}
-		if l.weight == 0 && s.Shape(id.shape).Max != nil {
-			l.weight = 1 // a range of a class that says nothing of size
+func (w *slaLine) join(s *cluster.View, first cluster.TaskID, id book.ID) *lot {
+	l, _ := w.waiting.Join(s, first, id, 0)
+	if l.Len() == 1 {
+		class := &s.Classes()[id.Class]
+		l.Own = grants{tier: class.Tier, weight: int64(class.Size)}
+		if l.Own.weight == 0 && s.Shape(id.Shape).Max != nil {
+			l.Own.weight = 1 // a range of a class that says nothing of size
 		}
-		w.lots[id] = l
 	}
-	g.lot, g.seq = l, w.wards[g.tasks[0]].seq
-	l.replicaGroups.Push(place{g.seq, g})
-	l.count++
-	w.replicaGroups[id.class]++
-	w.wants[l.tier] += l.weight
-	if l.state == lotReady && l.first() == g {
+	w.count[id.Class]++
+	w.wants[l.Own.tier] += l.Own.weight
+	if w.waiting.First(l) == first {
+		w.again(l)
+	}
+	return l
+}
+
+// part takes a replica group out of its lot, if it is in one.
+func (w *slaLine) part(first cluster.TaskID) {
+	if l := w.waiting.Of(first); l != nil {
+		w.waiting.Leave(first)
+		w.count[l.Class]--
+		w.wants[l.Own.tier] -= l.Own.weight
+	}
+}
+
+// separate moves the first replica group into a lot of its job's own: a node refuses it for the
+// sake of another task of its job, which says nothing of the others.
+func (w *slaLine) separate(s *cluster.View, l *lot) *lot {
+	first, id := w.waiting.First(l), l.ID
+	id.Job = s.Task(first).Job
+	w.part(first)
+	return w.join(s, first, id)
+}
+
+// enter makes the lot ready, at the place of its first replica group.
+func (w *slaLine) enter(l *lot) { w.ready[l.Class].Enter(&w.waiting, l, 0) }
+
+// again lets the lot stand in the line if it is ready.
+func (w *slaLine) again(l *lot) {
+	if l.Len() > 0 && !l.Asleep() {
 		w.enter(l)
 	}
 }
 
-// part takes a replica group out of its lot, and the lot out of the line when it is
-// empty.
-func (w *slaLine) part(g *replicaGroup) {
-	l := g.lot
-	g.lot = nil
-	l.count--
-	w.replicaGroups[l.id.class]--
-	w.wants[l.tier] -= l.weight
-	if l.count == 0 {
-		delete(w.lots, l.id)
+// sleep lets the lot wait until what failed fits, or it would be given less.
+func (w *slaLine) sleep(s *cluster.View, l *lot, failed int64) {
+	l.Own.failed = failed
+	w.waiting.Sleep(s, l)
+	if failed > s.Shape(l.Shape).Demand[0] && !l.Own.watched {
+		l.Own.watched = true
+		w.watched = append(w.watched, l)
 	}
 }
 
-// exile moves the replica group into a lot of its job's own: a node refuses it for the
-// sake of another task of its job, which says nothing of the others.
-func (w *slaLine) exile(s *cluster.View, g *replicaGroup) *lot {
-	id := g.lot.id
-	id.job = s.Task(g.tasks[0]).Job
-	w.part(g)
-	w.join(s, g, id)
-	return g.lot
-}
-
-// enter makes the lot ready, at the place of its first replica group.
-func (w *slaLine) enter(l *lot) {
-	w.turns++
-	l.state, l.number = lotReady, w.turns
-	w.ready[l.id.class].Push(lotTurn{l.first().seq, l.number, l})
-}
-
-// hold lets the lot wait until it would be given less than failed.
-func (w *slaLine) hold(l *lot, failed int64) {
-	l.state, l.failed = lotHeld, failed
-	w.held = append(w.held, l)
-}
-
-// sleep lets the lot wait until a node changes so that its least fits.
-func (w *slaLine) sleep(s *cluster.View, l *lot) {
-	l.state = lotAsleep
-	w.asleep = append(w.asleep, l)
-	w.least = w.least.with(s.Shape(l.id.shape).Demand)
-}
-
-// next is the ready lot of the class whose first replica group has waited longest, and
-// false if there is none. It stays in the line.
-func (w *slaLine) next(class int) (lotTurn, bool) {
-	turns := &w.ready[class]
-	for len(*turns) > 0 {
-		top := (*turns)[0]
-		l := top.lot
-		switch {
-		case l.count == 0 || l.state != lotReady || l.number != top.number:
-			turns.Pop()
-		case l.first().seq != top.seq: // its first replica group is gone
-			turns.Pop()
-			w.enter(l)
-		default:
-			return top, true
-		}
-	}
-	return lotTurn{}, false
-}
-
-// recheck makes those held lots ready that are to be tried again.
+// recheck makes those watched lots ready that are to be tried again.
 func (w *slaLine) recheck(again func(*lot) bool) {
-	list := w.held
-	w.held = list[:0]
-	for _, l := range list {
-		switch {
-		case l.count == 0 || l.state != lotHeld: // gone, or ready since
-		case again(l):
+	w.watched = slices.DeleteFunc(w.watched, func(l *lot) bool {
+		if l.Asleep() && again(l) {
 			w.enter(l)
-		default:
-			w.held = append(w.held, l)
 		}
-	}
-	clear(list[len(w.held):])
-}
-
-// rouse makes those sleeping lots ready that fit.
-func (w *slaLine) rouse(s *cluster.View, fits func(*lot) bool) {
-	list := w.asleep
-	w.asleep, w.least = list[:0], nil
-	for _, l := range list {
-		switch {
-		case l.count == 0 || l.state != lotAsleep: // gone
-		case fits(l):
-			w.enter(l)
-		default:
-			w.sleep(s, l)
-		}
-	}
-	clear(list[len(w.asleep):])
+		l.Own.watched = l.Asleep()
+		return !l.Own.watched
+	})
 }

@@ -53,8 +53,6 @@ type slaRank struct {
 	counts   []int64
 }
 
-func newSLARank(o SLA) slaRank { return slaRank{criteria: o.criteria()} }
-
 // rank brings the flows up to date with how many replica groups of each class wait, and
 // returns the effort.
 func (r *slaRank) rank(classes []cluster.Class, replicaGroups []int64) int64 {

@@ -6,6 +6,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // This file says how many cores each task of a lot is to be given, by formula (1) of the
@@ -37,15 +38,12 @@ type pool struct {
 	shape  cluster.ShapeID
 	free   []int64 // per node, as last counted; 0 of those that are not in the set
 	total  int64
-	filled bool
-	synced uint64 // position in the table's journal up to which it is true
+	synced uint64 // position in the journal up to which it is true
 }
 
 // count counts the node anew.
 func (p *pool) count(s *cluster.View, set cluster.SetID, n cluster.NodeID) {
-	for int(n) >= len(p.free) {
-		p.free = append(p.free, 0)
-	}
+	p.free = book.Grown(p.free, n, 0)
 	free := int64(0)
 	if s.NodeLive(n) && s.Eligible(set, n) {
 		free = max(s.Limit(n)[0]-s.Used(n)[0], 0)
@@ -56,21 +54,20 @@ func (p *pool) count(s *cluster.View, set cluster.SetID, n cluster.NodeID) {
 
 // sync brings the pool up to date with the nodes that changed, and returns how many it
 // looked at.
-func (p *pool) sync(s *cluster.View, set cluster.SetID, t *table) int64 {
+func (p *pool) sync(s *cluster.View, set cluster.SetID, changed *book.Journal) int64 {
 	looks := int64(0)
-	if !p.filled || p.synced < t.start {
-		p.filled = true
+	if !changed.Reaches(p.synced) {
 		looks = int64(s.NodeRows())
 		for n := range s.NodeRows() {
 			p.count(s, set, cluster.NodeID(n))
 		}
 	} else {
-		for _, n := range t.journal[p.synced-t.start:] {
+		for n := range changed.Since(p.synced) {
 			p.count(s, set, n)
 			looks++
 		}
 	}
-	p.synced = t.end()
+	p.synced = changed.End()
 	return looks
 }
 
@@ -83,20 +80,20 @@ type most struct {
 }
 
 // of brings the bound up to date.
-func (m *most) of(s *cluster.View, id lotID, version uint64) int64 {
+func (m *most) of(s *cluster.View, id book.ID, version uint64) int64 {
 	if m.version == version {
 		return m.cores
 	}
 	var hold []int64
 	for i := range s.NodeRows() {
-		if n := cluster.NodeID(i); s.FitsEmpty(id.shape, n) {
+		if n := cluster.NodeID(i); s.FitsEmpty(id.Shape, n) {
 			hold = append(hold, s.Limit(n)[0])
 		}
 	}
 	*m = most{version: version}
-	if len(hold) >= int(id.copies) {
+	if len(hold) >= int(id.Copies) {
 		slices.SortFunc(hold, func(a, b int64) int { return cmp.Compare(b, a) })
-		m.cores = hold[id.copies-1]
+		m.cores = hold[id.Copies-1]
 	}
 	return m.cores
 }
@@ -112,9 +109,7 @@ type nodeLimits struct {
 func (l *nodeLimits) learn(s *cluster.View, c *sched.Changed) {
 	changed := len(c.Members) > 0
 	for _, n := range c.Nodes {
-		for int(n) >= len(l.limits) {
-			l.limits = append(l.limits, nil)
-		}
+		l.limits = book.Grown(l.limits, n, nil)
 		var now cluster.Vector
 		if s.NodeLive(n) {
 			now = s.Limit(n)

@@ -5,6 +5,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // sparrow is Ousterhout et al., "Sparrow: Distributed, Low Latency
@@ -30,16 +31,15 @@ import (
 //
 // Cost: a round looks at the queues of changed and probed nodes alone.
 type sparrow struct {
+	explained
 	seed    uint64
 	source  *rand.Rand
-	waiting waiting
-	rooms   rooms
-	batches []batch  // by row of the group
-	member  []probe  // per task row, the batch that counts it
+	waiting book.Waiting[probes]
+	rooms   book.Rooms
 	workers []worker // by node row
 	live    []cluster.NodeID
 	dirty   []cluster.NodeID // whose queues are to be looked at
-	touched []uint32         // batches that may lack probes or a timer
+	touched []*batch         // that may lack probes or a timer
 	timers  []timer          // in order of time
 	mark    uint64           // of the nodes drawn last
 	ticks   int64
@@ -52,44 +52,36 @@ const probeRatio = 2
 // patience is how long a group waits beside a node that has room for it.
 const patience = 5 * cluster.Second
 
-// batch is what is known of a group: a job of the paper.
-type batch struct {
-	group   *group // nil: over
-	number  uint32 // how many batches the row has seen
-	waiting int    // tasks to bind
-	fresh   int    // of them, not probed for yet
-	probes  int    // that stand in queues
+// batch is a group: a job of the paper. It is over when it has no task left.
+type batch = book.Group[probes]
+
+// probes is what is known of a batch.
+type probes struct {
+	fresh   int // tasks that came since it probed last, or more
+	queued  int // probes that stand in queues
 	blocks  []cluster.NodeID
 	touched bool
-	asleep  bool // no node has room
+	timed   bool // has a timer
 }
-
-// probe stands in a node's queue for a batch.
-type probe struct{ batch, number uint32 }
 
 // worker is a node and its queue.
 type worker struct {
 	name  string
 	live  int32 // 1 + its place in sparrow.live
 	dirty bool
-	queue []probe
-	head  int   // queue[head] is the first
-	block probe // the first one when it was last found not to fit
+	queue []*batch // a probe each
+	head  int      // queue[head] is the first
+	block *batch   // of the first probe when it was last found not to fit
 	mark  uint64
 }
 
 // timer says when a batch has waited long enough.
 type timer struct {
-	at cluster.Time
-	probe
+	at    cluster.Time
+	batch *batch
 }
 
 func newSparrow(o Options) *sparrow { return &sparrow{seed: o.Seed} }
-
-// Why says why the task is not placed.
-func (p *sparrow) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
-	return sched.Explain(t.View(), task)
-}
 
 // Plan sends the probes of new tasks and looks at the queues that changed.
 // However small the budget, it looks at one.
@@ -107,7 +99,7 @@ func (p *sparrow) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sche
 	if len(p.dirty) > 0 {
 		out.Wake = s.Now() // the budget ended the round
 	}
-	out.Ticks, p.ticks, p.rooms.looks = p.ticks+p.rooms.looks, 0, 0
+	out.Ticks, p.ticks, p.rooms.Looks = p.ticks+p.rooms.Looks, 0, 0
 	p.company.Plan(t, c, budget, out)
 }
 
@@ -129,15 +121,15 @@ func (p *sparrow) settle(t *sched.Trial, budget int64, out *sched.Plan) {
 	}
 }
 
-func (p *sparrow) spent(budget int64) bool { return budget > 0 && p.ticks+p.rooms.looks >= budget }
+func (p *sparrow) spent(budget int64) bool { return budget > 0 && p.ticks+p.rooms.Looks >= budget }
 
 // learn takes in what changed since the last round.
 func (p *sparrow) learn(s *cluster.View, c *sched.Changed) {
 	if c.All {
 		*p = sparrow{seed: p.seed, source: rand.New(rand.NewPCG(p.seed, 0x59a7704))}
-		p.waiting.reset()
+		p.waiting.Ended = p.unblock
 	}
-	p.rooms.learn(s, c.Nodes)
+	p.rooms.Learn(s, c.Nodes)
 	for _, n := range c.Nodes {
 		p.learnNode(s, n)
 	}
@@ -146,39 +138,25 @@ func (p *sparrow) learn(s *cluster.View, c *sched.Changed) {
 			p.soil(m.Node)
 		}
 	}
-	// Whoever left is counted out before a row is used again.
-	for _, t := range c.Gone {
-		p.leave(s, t)
-	}
+	p.waiting.Forget(s, c)
 	for _, t := range c.Tasks {
-		p.leave(s, t)
+		if s.Task(t).Phase == cluster.Waiting {
+			p.join(s, t)
+		}
 	}
-	for _, t := range c.Tasks {
-		p.join(s, t)
-	}
-	p.ticks += p.waiting.wakeThose(s, c, func(g *group, n cluster.NodeID) bool {
-		return g.fits(s, n)
-	}, func(g *group) {
-		p.batches[g.row].asleep = false
-		p.touch(g.row)
-	})
+	p.ticks += p.waiting.Wake(s, c, func(b *batch, n cluster.NodeID) bool { return p.waiting.Fits(s, b, n) }, p.touch)
 }
 
 // learnNode notes that a node came, went or changed.
 func (p *sparrow) learnNode(s *cluster.View, n cluster.NodeID) {
-	for int(n) >= len(p.workers) {
-		p.workers = append(p.workers, worker{})
-	}
+	p.workers = book.Grown(p.workers, n, worker{})
 	w := &p.workers[n]
 	live := s.NodeLive(n)
 	if !live || w.name != s.NodeSpec(n).Name {
-		for _, pr := range w.queue[w.head:] {
-			if b := p.batch(pr); b != nil {
-				b.probes--
-				p.touch(pr.batch)
-			}
+		for _, b := range w.queue[w.head:] {
+			p.lose(b)
 		}
-		w.queue, w.head, w.block = w.queue[:0], 0, probe{}
+		w.queue, w.head, w.block = w.queue[:0], 0, nil
 	}
 	w.name = ""
 	if live {
@@ -207,123 +185,74 @@ func (p *sparrow) soil(n cluster.NodeID) {
 }
 
 // touch has the batch looked at before the round ends.
-func (p *sparrow) touch(row uint32) {
-	if b := &p.batches[row]; !b.touched {
-		b.touched = true
-		p.touched = append(p.touched, row)
+func (p *sparrow) touch(b *batch) {
+	if !b.Own.touched {
+		b.Own.touched = true
+		p.touched = append(p.touched, b)
 	}
 }
 
-// batch returns the batch that a probe stands for; nil if it is over.
-func (p *sparrow) batch(pr probe) *batch {
-	if b := &p.batches[pr.batch]; b.number == pr.number && b.group != nil {
-		return b
-	}
-	return nil
-}
-
-// leave counts a task out that no longer waits, or not as what it was.
-func (p *sparrow) leave(s *cluster.View, t cluster.TaskID) {
-	if int(t) >= len(p.member) || p.member[t] == (probe{}) || p.waiting.stands(s, t) {
-		return
-	}
-	p.waiting.member[t] = member{}
-	p.countOut(s, t)
-}
-
-// countOut takes the task out of its batch, which is over with the last one.
-func (p *sparrow) countOut(s *cluster.View, t cluster.TaskID) {
-	b := p.batch(p.member[t])
-	p.member[t] = probe{}
-	if b == nil {
-		return
-	}
-	b.waiting--
-	b.fresh = min(b.fresh, b.waiting)
-	if b.waiting == 0 {
-		p.over(s, b)
+// lose counts a probe out that no queue holds any more.
+func (p *sparrow) lose(b *batch) {
+	if b.Own.queued--; b.Len() > 0 {
+		p.touch(b)
 	}
 }
 
-// over ends the batch, and lets the queues go on that it blocked.
-func (p *sparrow) over(s *cluster.View, b *batch) {
-	p.waiting.settle(b.group, s)
-	for _, n := range b.blocks {
+// unblock lets the queues go on that a batch blocked which is over.
+func (p *sparrow) unblock(b *batch) {
+	for _, n := range b.Own.blocks {
 		if p.workers[n].live > 0 {
 			p.soil(n)
 		}
 	}
-	*b = batch{number: b.number, touched: b.touched, blocks: b.blocks[:0]}
 }
 
-// join counts a task in that began to wait.
+// join counts a task in that waits.
 func (p *sparrow) join(s *cluster.View, t cluster.TaskID) {
-	if !p.waiting.begins(s, t) {
-		return
-	}
 	task := s.Task(t)
-	g := p.waiting.join(s, t, groupID{shape: task.Shape, job: task.Job})
-	for int(g.row) >= len(p.batches) {
-		p.batches = append(p.batches, batch{})
+	if b, joined := p.waiting.Join(s, t, book.ID{Shape: task.Shape, Job: task.Job}, 0); joined {
+		b.Own.fresh++
+		p.touch(b)
 	}
-	b := &p.batches[g.row]
-	if b.group != nil && b.group != g {
-		p.over(s, b)
-	}
-	if b.group == nil {
-		b.group = g
-		b.number++
-	}
-	for int(t) >= len(p.member) {
-		p.member = append(p.member, probe{})
-	}
-	p.member[t] = probe{g.row, b.number}
-	b.waiting++
-	b.fresh++
-	p.touch(g.row)
 }
 
 // suits reports whether the node could run a task of the group once it is free.
-func (p *sparrow) suits(s *cluster.View, g *group, n cluster.NodeID) bool {
+func (p *sparrow) suits(s *cluster.View, b *batch, n cluster.NodeID) bool {
 	p.ticks++
-	shape := s.Shape(g.id.shape)
-	if most := int(shape.PerNode); most > 0 && s.Beside(g.id.job, n, g.tasks[0].task) >= most {
+	shape := s.Shape(b.Shape)
+	if most := int(shape.PerNode); most > 0 && s.Beside(b.Job, n, p.waiting.First(b)) >= most {
 		return false
 	}
-	return s.FitsEmpty(g.id.shape, n)
+	return s.FitsEmpty(b.Shape, n)
 }
 
 // probeFor sends the probes that the batch lacks.
-func (p *sparrow) probeFor(s *cluster.View, row uint32) {
-	b := &p.batches[row]
-	if b.group == nil || !p.waiting.settle(b.group, s) {
-		return
+func (p *sparrow) probeFor(s *cluster.View, b *batch) {
+	lack := probeRatio * min(b.Own.fresh, b.Len())
+	if b.Own.queued+lack < b.Len() {
+		lack = probeRatio * (b.Len() - b.Own.queued)
 	}
-	lack := probeRatio * b.fresh
-	if b.probes+lack < b.waiting {
-		lack = probeRatio * (b.waiting - b.probes)
-	}
-	b.fresh = 0
+	b.Own.fresh = 0
 	p.mark++
 	for tries := 4*lack + 16; lack > 0 && tries > 0 && len(p.live) > 0; tries-- {
 		n := p.live[p.source.IntN(len(p.live))]
-		if p.workers[n].mark != p.mark && p.suits(s, b.group, n) {
-			p.send(row, n)
+		if p.workers[n].mark != p.mark && p.suits(s, b, n) {
+			p.send(b, n)
 			lack--
 		}
 	}
 	if lack > 0 {
-		p.probeRest(s, row, lack)
+		p.probeRest(s, b, lack)
 	}
 }
 
 // probeRest sends probes where drawing at random finds too few nodes: to all
 // that were not drawn, then around among all that suit.
-func (p *sparrow) probeRest(s *cluster.View, row uint32, lack int) {
-	b := &p.batches[row]
+func (p *sparrow) probeRest(s *cluster.View, b *batch, lack int) {
 	var suit, rest []cluster.NodeID
 	for _, n := range p.live {
-		if p.suits(s, b.group, n) {
+		if p.suits(s, b, n) {
 			suit = append(suit, n)
 			if p.workers[n].mark != p.mark {
 				rest = append(rest, n)
@@ -333,10 +262,10 @@ func (p *sparrow) probeRest(s *cluster.View, row uint32, lack int) {
 	for lack > 0 && len(suit) > 0 {
 		p.source.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
 		for _, n := range rest[:min(lack, len(rest))] {
-			p.send(row, n)
+			p.send(b, n)
 			lack--
 		}
-		if s.Shape(b.group.id.shape).PerNode == 1 {
+		if s.Shape(b.Shape).PerNode == 1 {
 			break
 		}
 		rest = suit
@@ -344,16 +273,16 @@ func (p *sparrow) probeRest(s *cluster.View, row uint32, lack int) {
 }
 
 // send puts a probe at the end of a node's queue.
-func (p *sparrow) send(row uint32, n cluster.NodeID) {
+func (p *sparrow) send(b *batch, n cluster.NodeID) {
 	p.ticks++
-	w, b := &p.workers[n], &p.batches[row]
+	w := &p.workers[n]
 	w.mark = p.mark
 	if w.head > len(w.queue)/2 {
 		w.queue = append(w.queue[:0], w.queue[w.head:]...)
 		w.head = 0
 	}
-	w.queue = append(w.queue, probe{row, b.number})
-	b.probes++
+	w.queue = append(w.queue, b)
+	b.Own.queued++
 	p.soil(n)
 }
 
@@ -378,43 +307,36 @@ func (p *sparrow) serve(t *sched.Trial, n cluster.NodeID, out *sched.Plan) {
 	w := &p.workers[n]
 	for ; w.head < len(w.queue); w.head++ {
 		p.ticks++
-		pr := w.queue[w.head]
-		b := p.batch(pr)
-		if b == nil || !p.waiting.settle(b.group, s) {
+		b := w.queue[w.head]
+		if b.Len() == 0 {
 			continue
 		}
-		switch task := b.group.tasks[0].task; {
-		case !p.suits(s, b.group, n):
-			b.probes--
-			p.touch(pr.batch)
-		case !roomNow(s, b.group.id.shape, n):
-			if w.block != pr {
-				w.block = pr
-				b.blocks = append(b.blocks, n)
+		switch task := p.waiting.First(b); {
+		case !p.suits(s, b, n):
+			p.lose(b)
+		case !s.RoomNow(b.Shape, n):
+			if w.block != b {
+				w.block = b
+				b.Own.blocks = append(b.Own.blocks, n)
 			}
 			return
 		case s.Admits(task, n).Refused():
-			b.probes--
-			p.touch(pr.batch)
+			p.lose(b)
 		default:
-			b.probes--
-			p.bind(t, b.group, n, out)
+			b.Own.queued--
+			p.bind(t, b, n, out)
 		}
 	}
 	w.queue, w.head = w.queue[:0], 0
 }
 
 // bind places the group's first task.
-func (p *sparrow) bind(t *sched.Trial, g *group, n cluster.NodeID, out *sched.Plan) {
+func (p *sparrow) bind(t *sched.Trial, b *batch, n cluster.NodeID, out *sched.Plan) {
 	s := t.View()
-	task := g.tasks[0].task
-	a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}
-	mustTry(t, a)
-	out.Add(a)
-	out.Close()
-	p.rooms.set(s, n)
-	p.waiting.drop(g)
-	p.countOut(s, task)
+	task := p.waiting.First(b)
+	place(t, sched.Action{Task: task, Node: n}, out)
+	p.rooms.Set(s, n)
+	p.waiting.Leave(task)
 }
 
 // overtake binds the tasks of batches that have waited long enough wherever
@@ -422,46 +344,40 @@ func (p *sparrow) bind(t *sched.Trial, g *group, n cluster.NodeID, out *sched.Pl
 func (p *sparrow) overtake(t *sched.Trial, out *sched.Plan) {
 	s := t.View()
 	for p.firstTimer() <= s.Now() {
-		b := p.batch(p.timers[0].probe)
+		b := p.timers[0].batch
 		p.timers = p.timers[1:]
-		g := b.group
-		g.awake = false
-		for b.group == g && p.waiting.settle(b.group, s) {
-			n, ok := p.anywhere(s, g)
+		b.Own.timed = false
+		for b.Len() > 0 {
+			n, ok := p.anywhere(s, b)
 			if !ok {
+				p.touch(b)
 				break
 			}
-			p.bind(t, g, n, out)
-		}
-		if b.group == g {
-			p.touch(g.row)
+			p.bind(t, b, n, out)
 		}
 	}
 }
 
-// anywhere returns a node that has room for the group's first task now.
-func (p *sparrow) anywhere(s *cluster.View, g *group) (cluster.NodeID, bool) {
-	task := g.tasks[0].task
-	return p.rooms.next(s.Shape(g.id.shape).Demand, p.source.IntN(max(p.rooms.leaves, 1)), func(n cluster.NodeID) bool {
-		return s.RoomNow(g.id.shape, n) && !s.Admits(task, n).Refused()
+// anywhere returns a node that has room for the batch's first task now.
+func (p *sparrow) anywhere(s *cluster.View, b *batch) (cluster.NodeID, bool) {
+	task := p.waiting.First(b)
+	return p.rooms.Next(s.Shape(b.Shape).Demand, p.source.IntN(max(p.rooms.Rows(), 1)), func(n cluster.NodeID) bool {
+		return s.RoomNow(b.Shape, n) && !s.Admits(task, n).Refused()
 	})
 }
 
 // setTimers starts the timers of batches for which a node has room, and lets
 // the others sleep.
 func (p *sparrow) setTimers(s *cluster.View) {
-	for _, row := range p.touched {
-		b := &p.batches[row]
-		b.touched = false
-		if b.group == nil || b.group.awake || b.asleep || !p.waiting.settle(b.group, s) {
+	for _, b := range p.touched {
+		b.Own.touched = false
+		if b.Len() == 0 || b.Own.timed || b.Asleep() {
 			continue
 		}
-		if _, ok := p.anywhere(s, b.group); ok {
-			b.group.awake = true
-			p.timers = append(p.timers, timer{s.Now() + patience, probe{row, b.number}})
+		if _, b.Own.timed = p.anywhere(s, b); b.Own.timed {
+			p.timers = append(p.timers, timer{s.Now() + patience, b})
 		} else {
-			b.asleep = true
-			p.waiting.sleep(s, b.group)
+			p.waiting.Sleep(s, b)
 		}
 	}
 	p.touched = p.touched[:0]
@@ -469,7 +385,7 @@ func (p *sparrow) setTimers(s *cluster.View) {
 
 // firstTimer is when the first batch that is not over has waited long enough.
 func (p *sparrow) firstTimer() cluster.Time {
-	for len(p.timers) > 0 && p.batch(p.timers[0].probe) == nil {
+	for len(p.timers) > 0 && p.timers[0].batch.Len() == 0 {
 		p.timers = p.timers[1:]
 	}
 	if len(p.timers) == 0 {

@@ -24,15 +24,13 @@ func (p *checkedSparrow) Plan(t *sched.Trial, c *sched.Changed, budget int64, ou
 }
 
 func (p *checkedSparrow) check(s *cluster.View, out *sched.Plan) error {
-	probes := make([]int, len(p.batches))
+	queued := map[*batch]int{}
 	for i := range p.workers {
 		w := &p.workers[i]
 		n := cluster.NodeID(i)
 		queue := w.queue[w.head:]
-		for _, pr := range queue {
-			if p.batch(pr) != nil {
-				probes[pr.batch]++
-			}
+		for _, b := range queue {
+			queued[b]++
 		}
 		switch {
 		case w.dirty:
@@ -40,33 +38,32 @@ func (p *checkedSparrow) check(s *cluster.View, out *sched.Plan) error {
 		case len(queue) == 0:
 		case !s.NodeLive(n):
 			return fmt.Errorf("node row %d is gone, and has a queue", i)
-		case p.batch(queue[0]) == nil:
+		case queue[0].Len() == 0:
 			return fmt.Errorf("node row %d has a probe first whose job has no task left", i)
-		case roomNow(s, p.batch(queue[0]).group.id.shape, n):
+		case s.RoomNow(queue[0].Shape, n):
 			return fmt.Errorf("node row %d has room for its first probe", i)
 		}
 	}
-	waiting := make([]int, len(p.batches))
+	waiting := map[*batch]int{}
 	for i := range s.TaskRows() {
 		task := s.Task(cluster.TaskID(i))
 		if task.Phase != cluster.Waiting || s.Job(task.Job).Foreign || !ours(s.Job(task.Job)) {
 			continue
 		}
-		b := p.batch(p.member[i])
+		b := p.waiting.Of(cluster.TaskID(i))
 		if b == nil {
 			return fmt.Errorf("%s waits in no batch", s.TaskName(cluster.TaskID(i)))
 		}
-		waiting[b.group.row]++
+		waiting[b]++
 		for n := range s.NodeRows() {
-			if n := cluster.NodeID(n); roomNow(s, task.Shape, n) && !s.Admits(cluster.TaskID(i), n).Refused() && out.Wake > s.Now()+patience {
+			if n := cluster.NodeID(n); s.RoomNow(task.Shape, n) && !s.Admits(cluster.TaskID(i), n).Refused() && out.Wake > s.Now()+patience {
 				return fmt.Errorf("%s fits on node row %d, and nothing will happen before %v", s.TaskName(cluster.TaskID(i)), n, out.Wake)
 			}
 		}
 	}
-	for row := range p.batches {
-		b := &p.batches[row]
-		if b.group != nil && (b.probes != probes[row] || b.waiting < waiting[row] || b.fresh != 0) {
-			return fmt.Errorf("batch %d counts %d probes, %d waiting and %d fresh; there are %d and %d", row, b.probes, b.waiting, b.fresh, probes[row], waiting[row])
+	for _, b := range p.waiting.Groups() {
+		if b.Own.queued != queued[b] || b.Len() != waiting[b] || b.Own.fresh != 0 {
+			return fmt.Errorf("batch of job %d counts %d probes, %d waiting and %d fresh; there are %d and %d", b.Job, b.Own.queued, b.Len(), b.Own.fresh, queued[b], waiting[b])
 		}
 	}
 	return nil
@@ -107,7 +104,7 @@ func TestCalm(t *testing.T) {
 				for i := range w.s.TaskRows() {
 					task := w.s.Task(cluster.TaskID(i))
 					for n := range w.s.NodeRows() {
-						if n := cluster.NodeID(n); task.Phase == cluster.Waiting && roomNow(w.s, task.Shape, n) && !w.s.Admits(cluster.TaskID(i), n).Refused() {
+						if n := cluster.NodeID(n); task.Phase == cluster.Waiting && w.s.RoomNow(task.Shape, n) && !w.s.Admits(cluster.TaskID(i), n).Refused() {
 							t.Fatalf("seed %d: %s waits, and fits on node row %d, in\n%s", seed, w.s.TaskName(cluster.TaskID(i)), n, w.s.Picture())
 						}
 					}

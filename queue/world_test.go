@@ -8,6 +8,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // world is a small hostile cluster: nodes come, go and change size, rows are
@@ -27,6 +28,7 @@ type world struct {
 	answers int
 	// promises says that there are classes of all levels, ranges and copies.
 	promises bool
+	cards    *rand.Rand // where network cards are drawn from; nil in a world without
 }
 
 const (
@@ -42,15 +44,20 @@ func newWorld(t *testing.T, policy sched.Policy, seed uint64) *world {
 // newWorldOf is a world with these classes, and if so asked with ranges and copies.
 func newWorldOf(t *testing.T, policy sched.Policy, seed uint64, classes []cluster.Class, promises bool) *world {
 	t.Helper()
-	s := cluster.NewState([]cluster.Kind{{Name: "cpu", PerUnit: 1 + int64(seed%2)}, {Name: "mem"}, {Name: "gpu", PerUnit: 4, Devices: true}}, classes)
-	other := newGreedy(firstCome, anyScore, Options{Ties: Lowest})
+	kinds := []cluster.Kind{{Name: "cpu", PerUnit: 1 + int64(seed%2)}, {Name: "mem"}, {Name: "gpu", PerUnit: 4, Devices: true}}
+	var cards *rand.Rand
+	if seed%4 == 3 {
+		cards, kinds = rand.New(rand.NewPCG(seed, 8)), append(kinds, cluster.Kind{Name: "nic", PerUnit: 2, Devices: true})
+	}
+	s := cluster.NewState(kinds, classes)
+	other := Rules{}.New(Options{Ties: book.Lowest})
 	core, err := sched.New(s,
 		sched.Lane{Name: "ours", Owns: ours, Policy: policy},
 		sched.Lane{Name: "other", Policy: other})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, core: core, s: &s.View, source: rand.New(rand.NewPCG(seed, 7)), promises: promises}
+	w := &world{t: t, core: core, s: &s.View, source: rand.New(rand.NewPCG(seed, 7)), cards: cards, promises: promises}
 	for set := range worldSets {
 		w.observe(cluster.SetDefined{Set: cluster.SetID(set + 1)})
 	}
@@ -167,8 +174,16 @@ func (w *world) vector(most int, gpu ...int64) cluster.Vector {
 	return cluster.Vector{int64(w.source.IntN(most + 1)), int64(w.source.IntN(most + 1)), gpu[w.source.IntN(len(gpu))]}
 }
 
+// withCards ends a vector in one of the quantities of network cards, if the world has such.
+func (w *world) withCards(v cluster.Vector, quantities ...int64) cluster.Vector {
+	if w.cards == nil {
+		return v
+	}
+	return append(v, quantities[w.cards.IntN(len(quantities))])
+}
+
 func (w *world) newShape(id cluster.ShapeID) cluster.Event {
-	spec := cluster.Shape{Demand: w.vector(4, 0, 0, 0, 1, 3, 4, 8), PerNode: int32(max(w.source.IntN(8)-4, 0))}
+	spec := cluster.Shape{Demand: w.withCards(w.vector(4, 0, 0, 0, 1, 3, 4, 8), 0, 0, 1, 2, 4), PerNode: int32(max(w.source.IntN(8)-4, 0))}
 	if w.source.IntN(3) == 0 {
 		spec.Eligible = cluster.SetID(1 + w.source.IntN(worldSets))
 	}
@@ -181,9 +196,9 @@ func (w *world) newShape(id cluster.ShapeID) cluster.Event {
 
 func (w *world) nodeSpec() cluster.NodeSpec {
 	w.names++
-	spec := cluster.NodeSpec{Name: fmt.Sprintf("n%d", w.names), Capacity: w.vector(9, 0, 4, 8, 12)}
+	spec := cluster.NodeSpec{Name: fmt.Sprintf("n%d", w.names), Capacity: w.withCards(w.vector(9, 0, 4, 8, 12), 0, 2, 4, 6)}
 	if w.source.IntN(5) == 0 {
-		spec.Overcommit = cluster.Vector{1500, 1000, 1500}
+		spec.Overcommit = cluster.Vector{1500, 1000, 1500, 1500}[:len(spec.Capacity)]
 	}
 	return spec
 }

@@ -124,7 +124,7 @@ func TestWritingCostsNoMemory(t *testing.T) {
 		for _, e := range Samples() {
 			switch e.(type) {
 			case cluster.NodeAdded, cluster.NodeChanged, cluster.ShapeDefined: // whose text here is no plain one
-			case cluster.ConstraintDefined: // which comes seldom
+			case cluster.ConstraintDefined, cluster.ClassDefined: // which come seldom
 			default:
 				c.In = append(c.In, e)
 			}

@@ -50,8 +50,14 @@ type wireEvent struct {
 	Spec        *wireConstraint `json:"spec,omitempty"`
 	Tags        []text          `json:"tags,omitempty"`
 	LongRunning bool            `json:"long_running,omitempty"`
-	Until       cluster.Time    `json:"until,omitempty"`
-	Reason      text            `json:"reason,omitempty"`
+	Promise     *wireClass      `json:"promise,omitempty"`
+	wireProtection
+}
+
+// wireProtection is until when a run is not to be evicted, and why.
+type wireProtection struct {
+	Until  cluster.Time `json:"until,omitempty"`
+	Reason text         `json:"reason,omitempty"`
 }
 
 // wireLabel is a key and its value.
@@ -112,7 +118,7 @@ func needs() map[string]string {
 	return map[string]string{
 		"node": "node", "node_changed": "node", "node_lost": "node", "usage": "node",
 		"set": "set", "set_forgotten": "set", "eligible": "set node",
-		"shape": "shape set", "shape_forgotten": "shape", "constraint": "constraint", "constraint_forgotten": "constraint", "solver_ready": "", "job": "job", "job_forgotten": "job",
+		"shape": "shape set", "shape_forgotten": "shape", "constraint": "constraint", "constraint_forgotten": "constraint", "class": "", "class_forgotten": "", "solver_ready": "", "job": "job", "job_forgotten": "job",
 		"task": "task seq job shape", "ungated": "task seq", "gated": "task seq", "reshaped": "task seq shape",
 		"found": "task seq node", "started": "task attempt node", "refused": "task attempt", "left": "task attempt",
 		"stays": "task attempt", "protected": "task attempt", "leaving": "task attempt", "ended": "task seq",
@@ -185,6 +191,10 @@ func (w *wireEvent) event() cluster.Event {
 		return cluster.ConstraintDefined{Constraint: cluster.ConstraintID(*w.Constraint), Spec: w.Spec.constraint()}
 	case "constraint_forgotten":
 		return cluster.ConstraintForgotten{Constraint: cluster.ConstraintID(*w.Constraint)}
+	case "class":
+		return cluster.ClassDefined{Class: cluster.ClassID(w.Class), Spec: w.Promise.class()}
+	case "class_forgotten":
+		return cluster.ClassForgotten{Class: cluster.ClassID(w.Class)}
 	case "solver_ready":
 		return cluster.SolverReady{}
 	case "job":

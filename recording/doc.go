@@ -5,7 +5,7 @@
 // A Recorder stands before a sched.Core, has its methods, and hands each call
 // to a Writer; whoever makes the calls otherwise hands them to Writer.Append. Replay feeds a recording to a fresh core and compares.
 //
-// # The format, version 7
+// # The format, version 8
 //
 // A recording is one or more files, each an epoch that stands for itself: a
 // new leader, a full file and a new set of resource kinds all begin with a
@@ -15,11 +15,11 @@
 //
 // The first line is the header. (Lines are broken here only to be shown.)
 //
-//	{"fairlead": "recording", "version": 7, "comment": "fairlead-scheduler in kube-system",
+//	{"fairlead": "recording", "version": 8, "comment": "fairlead-scheduler in kube-system",
 //	  "origin": "2026-11-21T13:45:20Z",
 //	  "kinds": [{"name": "cpu", "unit": "cores", "per_unit": 1000}],
 //	  "classes": [{"name": "gold", "importance": 1}],
-//	  "lanes": [{"name": "all", "policy": "kube", "seed": 1, "ties": "fixed",
+//	  "lanes": [{"name": "all", "policy": "kube", "seed": 1, "options": {"tie_break": "fixed"},
 //	    "heartbeat": 1000000, "watchdog": 10000000}]}
 //
 //	origin     the moment that is time 0; may be omitted
@@ -27,7 +27,10 @@
 //	classes    may be omitted, as in cluster.NewState; what was promised besides is
 //	           availability and budget in millionths, margin, restart, urgency, tier,
 //	           size, redundancy and replicas, as in cluster.Class
-//	lanes      as in sched.Lane; user is the one whose jobs a lane owns; omitted:
+//	spec       what a simulated run was made of, as in package setup; omitted of others
+//	lanes      as in sched.Lane; options are what was chosen about the policy, by name;
+//	           user is the one whose jobs a lane owns, and long_running says that it
+//	           owns long-running ones alone; both omitted:
 //	           every job that no lane before it owns; patient is IgnoreOutcomes of
 //	           sched.Trigger; criteria are how the policy sla orders its queue, each
 //	           with weight, function, indifference and preference; omitted: the
@@ -67,7 +70,7 @@
 //	node_changed     the same
 //	node_lost        node
 //	usage            node, usage
-//	set              set, nodes
+//	set              set, nodes: which may be used, and not what for (sched.Filters)
 //	set_forgotten    set
 //	eligible         set, node, eligible
 //	shape            shape, set, demand, max, per_node, tags
@@ -76,6 +79,9 @@
 //	                 alternatives, each a list of bounds: subject, target, min, max (omitted:
 //	                 none), group, self_counted
 //	constraint_forgotten  constraint
+//	class            class, promise: name, importance and the rest of what a class in the
+//	                 header has
+//	class_forgotten  class
 //	solver_ready     that of integer programs may be asked from now on
 //	job              job, name, user, foreign, together, first_ends, long_running
 //	job_forgotten    job
@@ -114,7 +120,7 @@
 // # Versions
 //
 // Names that are not listed are errors. The version changes when a name is added, goes or
-// changes its meaning. Versions 2 to 6 are read, too:
+// changes its meaning. Versions 2 to 7 are read, too:
 //
 //	2       lacks usage, together and input
 //	2 to 3  lack won
@@ -122,4 +128,6 @@
 //	2 to 5  lack constraint, constraint_forgotten, tags and long_running
 //	2 to 6  lack protected, leaving, and vectors that are empty and not omitted, and have
 //	        replaced what is no UTF-8
+//	2 to 7  lack class_forgotten, and class as an event; they lack spec, and lanes lack
+//	        long_running and options, and have ties, solver and migrations instead
 package recording

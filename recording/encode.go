@@ -39,6 +39,10 @@ func (x *encoder) event(e cluster.Event) bool {
 		x.open("constraint").number("constraint", uint64(e.Constraint)).constraint(&e.Spec)
 	case cluster.ConstraintForgotten:
 		x.open("constraint_forgotten").number("constraint", uint64(e.Constraint))
+	case cluster.ClassDefined:
+		x.open("class").signed("class", int64(e.Class)).promise(&e.Spec)
+	case cluster.ClassForgotten:
+		x.open("class_forgotten").signed("class", int64(e.Class))
 	case cluster.SolverReady:
 		x.open("solver_ready")
 	case cluster.JobSubmitted:

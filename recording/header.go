@@ -5,17 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/internal/strict"
+	"fairlead.dev/fairlead/sched"
 )
 
 // This file is the first line of a recording: what the core was made of.
 
 const (
 	format  = "recording"
-	version = 7
+	version = 8
 	oldest  = 2 // that is read: it has fewer names than this one
 )
 
@@ -24,7 +26,10 @@ type Header struct {
 	// Comment says to people what was recorded.
 	Comment string
 	// Origin is the moment that is time 0; the zero value where nobody knows.
-	Origin  time.Time
+	Origin time.Time
+	// Spec is all that the run was made of, as package setup has it; nil where it was no
+	// simulation, or the recording is older than specs.
+	Spec    json.RawMessage
 	Kinds   []cluster.Kind
 	Classes []cluster.Class
 	Lanes   []Lane
@@ -35,14 +40,13 @@ type Lane struct {
 	Name   string `json:"name"`
 	Policy string `json:"policy"`
 	Seed   uint64 `json:"seed"`
-	// Ties is how the policy breaks ties; empty where it has no choice.
-	Ties string `json:"ties,omitempty"`
-	// Solver and Migrations are a flow policy's; empty and 0 are the default.
-	Solver     string `json:"solver,omitempty"`
-	Migrations int    `json:"migrations,omitempty"`
+	// Options are what was chosen about the policy, by name; what is not there is its own.
+	Options map[string]string `json:"options,omitempty"`
 	// User is the one whose jobs the lane owns; empty for every job that no
 	// lane before it owns.
 	User string `json:"user,omitempty"`
+	// LongRunning says that the lane owns long-running applications alone.
+	LongRunning bool `json:"long_running,omitempty"`
 	// Races is, in a replay, who won the races of the lane's policy.
 	Races               *Races       `json:"-"`
 	Heartbeat, Watchdog cluster.Time `json:"-"`
@@ -63,22 +67,31 @@ type Criterion struct {
 
 // Owns is the lane's rule, as sched.Lane has it.
 func (l *Lane) Owns() func(*cluster.Job) bool {
-	if l.User == "" {
+	user, long := l.User, l.LongRunning
+	if user == "" && !long {
 		return nil
 	}
-	user := l.User
-	return func(j *cluster.Job) bool { return j.User == user }
+	return func(j *cluster.Job) bool { return (user == "" || j.User == user) && (!long || j.LongRunning) }
+}
+
+// Of is the lane of a core in which the policy decides.
+func (l *Lane) Of(policy sched.Policy) sched.Lane {
+	return sched.Lane{
+		Name: l.Name, Owns: l.Owns(), Policy: policy,
+		When: sched.Trigger{Heartbeat: l.Heartbeat, Watchdog: l.Watchdog, IgnoreOutcomes: l.IgnoreOutcomes},
+	}
 }
 
 // wireHeader is a header as it is written.
 type wireHeader struct {
-	Fairlead string      `json:"fairlead"`
-	Version  int         `json:"version"`
-	Comment  text        `json:"comment,omitempty"`
-	Origin   string      `json:"origin,omitempty"`
-	Kinds    []wireKind  `json:"kinds"`
-	Classes  []wireClass `json:"classes,omitempty"`
-	Lanes    []wireLane  `json:"lanes"`
+	Fairlead string          `json:"fairlead"`
+	Version  int             `json:"version"`
+	Comment  text            `json:"comment,omitempty"`
+	Origin   string          `json:"origin,omitempty"`
+	Spec     json.RawMessage `json:"spec,omitempty"`
+	Kinds    []wireKind      `json:"kinds"`
+	Classes  []wireClass     `json:"classes,omitempty"`
+	Lanes    []wireLane      `json:"lanes"`
 }
 
 type wireKind struct {
@@ -108,13 +121,58 @@ type wirePromise struct {
 	Replicas     int32         `json:"replicas,omitempty"`
 }
 
+func wireClassOf(c *cluster.Class) wireClass { return wireClass{text(c.Name), wirePromise(*c)} }
+
+// class is what was written; nothing of an event that has none.
+func (w *wireClass) class() cluster.Class {
+	if w == nil {
+		return cluster.Class{}
+	}
+	c := cluster.Class(w.wirePromise)
+	c.Name = string(w.Name)
+	return c
+}
+
+// promise appends what a class promises, by encoding/json, as it comes seldom.
+func (x *encoder) promise(c *cluster.Class) *encoder {
+	line, err := json.Marshal(wireClassOf(c))
+	if err != nil {
+		panic("recording: a class that cannot be written: " + err.Error())
+	}
+	x.key("promise")
+	x.line = append(x.line, line...)
+	return x
+}
+
 // wireLane is a lane; what it names again is instead of the lane's own.
 type wireLane struct {
 	Lane
+	wireOptions
 	Name      text         `json:"name"`
 	User      text         `json:"user,omitempty"`
 	Heartbeat cluster.Time `json:"heartbeat,omitempty"`
 	Watchdog  cluster.Time `json:"watchdog,omitempty"`
+}
+
+// wireOptions are those of lanes before version 8.
+type wireOptions struct {
+	Ties       string `json:"ties,omitempty"`
+	Solver     string `json:"solver,omitempty"`
+	Migrations int    `json:"migrations,omitempty"`
+}
+
+// into adds them to what was chosen.
+func (w *wireOptions) into(chosen map[string]string) map[string]string {
+	for name, text := range map[string]string{"tie_break": w.Ties, "solver": w.Solver, "migrations": strconv.Itoa(w.Migrations)} {
+		if text == "" || text == "0" {
+			continue
+		}
+		if chosen == nil {
+			chosen = map[string]string{}
+		}
+		chosen[name] = text
+	}
+	return chosen
 }
 
 // encode returns the header as a line.
@@ -122,7 +180,7 @@ func (h *Header) encode() ([]byte, error) {
 	if err := h.validate(); err != nil {
 		return nil, err
 	}
-	w := wireHeader{Fairlead: format, Version: version, Comment: text(h.Comment)}
+	w := wireHeader{Fairlead: format, Version: version, Comment: text(h.Comment), Spec: h.Spec}
 	if !h.Origin.IsZero() {
 		w.Origin = h.Origin.UTC().Format(time.RFC3339Nano)
 	}
@@ -130,10 +188,10 @@ func (h *Header) encode() ([]byte, error) {
 		w.Kinds = append(w.Kinds, wireKind{text(k.Name), text(k.Unit), k.PerUnit, k.Devices})
 	}
 	for _, c := range h.Classes {
-		w.Classes = append(w.Classes, wireClass{text(c.Name), wirePromise(c)})
+		w.Classes = append(w.Classes, wireClassOf(&c))
 	}
 	for _, l := range h.Lanes {
-		w.Lanes = append(w.Lanes, wireLane{l, text(l.Name), text(l.User), l.Heartbeat, l.Watchdog})
+		w.Lanes = append(w.Lanes, wireLane{Lane: l, Name: text(l.Name), User: text(l.User), Heartbeat: l.Heartbeat, Watchdog: l.Watchdog})
 	}
 	line, err := json.Marshal(w)
 	if err == nil && len(line) >= maxHeader {
@@ -158,7 +216,7 @@ func decodeHeader(line []byte) (*Header, error) {
 	if err := strict.Decode(line, &w); err != nil {
 		return nil, fmt.Errorf("header: %w", err)
 	}
-	h := &Header{Comment: string(w.Comment)}
+	h := &Header{Comment: string(w.Comment), Spec: w.Spec}
 	if w.Origin != "" {
 		origin, err := time.Parse(time.RFC3339Nano, w.Origin)
 		if err != nil {
@@ -170,11 +228,11 @@ func decodeHeader(line []byte) (*Header, error) {
 		h.Kinds = append(h.Kinds, cluster.Kind{Name: string(k.Name), Unit: string(k.Unit), PerUnit: k.PerUnit, Devices: k.Devices})
 	}
 	for _, c := range w.Classes {
-		c.wirePromise.Name = string(c.Name)
-		h.Classes = append(h.Classes, cluster.Class(c.wirePromise))
+		h.Classes = append(h.Classes, c.class())
 	}
 	for _, l := range w.Lanes {
 		l.Lane.Name, l.Lane.User, l.Lane.Heartbeat, l.Lane.Watchdog = string(l.Name), string(l.User), l.Heartbeat, l.Watchdog
+		l.Options = l.into(l.Options)
 		h.Lanes = append(h.Lanes, l.Lane)
 	}
 	return h, h.validate()

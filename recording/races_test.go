@@ -36,7 +36,7 @@ func racing(t *testing.T) (file []byte, won []mcmf.Algorithm) {
 	t.Helper()
 	h := recording.Header{
 		Kinds: []cluster.Kind{{Name: "cpu"}, {Name: "memory"}},
-		Lanes: []recording.Lane{{Name: "odd", Policy: "load-spreading", Solver: "race", User: "odd"}, {Name: "rest", Policy: "load-spreading", Solver: "race"}},
+		Lanes: []recording.Lane{{Name: "odd", Policy: "load-spreading", Options: map[string]string{"solver": "race"}, User: "odd"}, {Name: "rest", Policy: "load-spreading", Options: map[string]string{"solver": "race"}}},
 	}
 	races := []*recording.Races{{}, {}}
 	var lanes []sched.Lane

@@ -117,6 +117,9 @@ func (r *Recorder) Why(t cluster.TaskID) sched.Reason { return r.core.Why(t) }
 // Counts is Core.Counts.
 func (r *Recorder) Counts() sched.Counts { return r.core.Counts() }
 
+// Ledger is Core.Ledger.
+func (r *Recorder) Ledger() *sched.Ledger { return r.core.Ledger() }
+
 // View is Core.View.
 func (r *Recorder) View() *cluster.View { return r.core.View() }
 

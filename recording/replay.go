@@ -132,9 +132,7 @@ func newCore(h *Header, build func(Lane) (sched.Policy, error)) (*sched.Core, er
 		if err != nil {
 			return nil, err
 		}
-		lanes = append(lanes, sched.Lane{
-			Name: l.Name, Owns: l.Owns(), Policy: policy, When: sched.Trigger{Heartbeat: l.Heartbeat, Watchdog: l.Watchdog, IgnoreOutcomes: l.IgnoreOutcomes},
-		})
+		lanes = append(lanes, l.Of(policy))
 	}
 	return sched.New(cluster.NewState(h.Kinds, h.Classes), lanes...)
 }

@@ -34,6 +34,12 @@ func Samples() []cluster.Event {
 		cluster.ConstraintDefined{Spec: cluster.Constraint{Hard: true}},
 		cluster.ConstraintForgotten{Constraint: 6},
 		cluster.SolverReady{},
+		cluster.ClassDefined{Class: 254, Spec: cluster.Class{
+			Name: "gold \"é\" <&>\xff", Importance: -1, Availability: cluster.Whole, Margin: 1, Restart: 2, Budget: 3,
+			Urgency: cluster.Premium, Tier: cluster.Advanced, Size: cluster.BestEffort, Redundancy: cluster.Premium, Replicas: 3,
+		}},
+		cluster.ClassDefined{},
+		cluster.ClassForgotten{Class: 254},
 		cluster.JobSubmitted{Job: 4, Name: "web", User: "ann", Foreign: true, Together: true},
 		cluster.JobSubmitted{Job: 4, Name: "copies", FirstEnds: true},
 		cluster.JobSubmitted{Job: 4, Name: "service", LongRunning: true},

@@ -9,6 +9,7 @@ import (
 	"fairlead.dev/fairlead/queue"
 	"fairlead.dev/fairlead/recording"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // world drives a recorder with whatever may happen, and much that may not:
@@ -29,17 +30,17 @@ func header(policy string, seed uint64) recording.Header {
 		Kinds:   []cluster.Kind{{Name: "cpu", Unit: "cores", PerUnit: 1000}, {Name: "memory"}},
 		Classes: []cluster.Class{{Name: "gold", Importance: 1}, {Name: "silver", Importance: 2}},
 		Lanes: []recording.Lane{
-			{Name: "odd", Policy: policy, Seed: seed, Ties: "random", User: "odd"},
-			{Name: "rest", Policy: policy, Seed: seed + 1, Ties: "fixed", Watchdog: 3 * cluster.Second, IgnoreOutcomes: true},
+			{Name: "odd", Policy: policy, Seed: seed, Options: map[string]string{"tie_break": "random"}, User: "odd"},
+			{Name: "rest", Policy: policy, Seed: seed + 1, Options: map[string]string{"tie_break": "fixed"}, Watchdog: 3 * cluster.Second, IgnoreOutcomes: true},
 		},
 	}
 }
 
 // build makes the policy of a lane of header.
 func build(l recording.Lane) (sched.Policy, error) {
-	ties, ok := queue.ParseTies(l.Ties)
+	ties, ok := book.ParseTies(l.Options["tie_break"])
 	if !ok {
-		return nil, fmt.Errorf("unknown tie-break %q", l.Ties)
+		return nil, fmt.Errorf("unknown tie-break %q", l.Options["tie_break"])
 	}
 	p, err := queue.New(l.Policy, queue.Options{Seed: l.Seed, Ties: ties})
 	return stretching{p}, err
@@ -193,6 +194,15 @@ func (w *world) outcome(d sched.Decision) cluster.Event {
 	return cluster.TaskLeft{Task: d.Task, Attempt: d.Attempt}
 }
 
+// classEvent changes what a class promises, or forgets it.
+func (w *world) classEvent() cluster.Event {
+	row := cluster.ClassID(w.row(3))
+	if w.row(2) == 0 {
+		return cluster.ClassForgotten{Class: row}
+	}
+	return cluster.ClassDefined{Class: row, Spec: cluster.Class{Name: "anew", Importance: int32(w.row(3)), Availability: cluster.Whole / cluster.Share(1+w.row(3))}}
+}
+
 // event is something that happens; now and then it cannot.
 func (w *world) event() cluster.Event {
 	node, set, shape := cluster.NodeID(w.row(8)), cluster.SetID(1+w.row(3)), cluster.ShapeID(w.row(6))
@@ -220,7 +230,7 @@ func (w *world) event() cluster.Event {
 	case 4:
 		return cluster.ShapeDefined{Shape: shape, Spec: cluster.Shape{Demand: w.vector(4), Eligible: set, Tags: []string{"a", "b"}[:w.row(3)]}}
 	case 5:
-		return []cluster.Event{cluster.ShapeForgotten{Shape: shape}, cluster.SetForgotten{Set: set}, cluster.JobForgotten{Job: cluster.JobID(w.row(4))}, cluster.SolverReady{}}[w.row(4)]
+		return []cluster.Event{cluster.ShapeForgotten{Shape: shape}, cluster.SetForgotten{Set: set}, cluster.JobForgotten{Job: cluster.JobID(w.row(4))}, cluster.SolverReady{}, w.classEvent()}[w.row(5)]
 	case 6:
 		return cluster.JobSubmitted{Job: cluster.JobID(w.row(5)), Name: "j", User: "odd", Together: w.row(2) == 0, FirstEnds: w.row(4) == 0, LongRunning: w.row(2) == 0}
 	case 7, 8, 9, 10:

@@ -23,16 +23,18 @@ const seedTitle = "SEED"
 // labelsOf returns the policy, and what else the runs differ in.
 func labelsOf(runs []Run) []label {
 	labels := []label{{"POLICY", func(s *Setup) string { return s.Policy }}}
-	for _, l := range []label{
-		{"TIE-BREAK", func(s *Setup) string { return s.TieBreak }},
-		{"SOLVER", func(s *Setup) string { return cmp.Or(s.Solver, "automatic") }},
-		{"MIGRATIONS", func(s *Setup) string { return strconv.Itoa(int(s.Migrations)) }},
+	var others []label
+	for _, c := range Choices() {
+		title := strings.ToUpper(strings.ReplaceAll(c.Name, "_", "-"))
+		others = append(others, label{title, func(s *Setup) string { return cmp.Or(c.Value(&s.Chosen), c.column) }})
+	}
+	for _, l := range append(others, []label{
 		{"CLUSTER", func(s *Setup) string { return cmp.Or(s.Cluster, "-") }},
 		{"WORKLOAD", func(s *Setup) string { return cmp.Or(s.Workload, "-") }},
 		{"DATA", func(s *Setup) string { return cmp.Or(s.Data, "-") }},
 		{"UNTIL", func(s *Setup) string { return humanUntil(s.Until) }},
 		{seedTitle, func(s *Setup) string { return strconv.FormatUint(s.Seed, 10) }},
-	} {
+	}...) {
 		if l.differs(runs) {
 			labels = append(labels, l)
 		}

@@ -40,11 +40,11 @@ func attributes() []attribute {
 	number := func(name string, of func(*Setup) Number) attribute {
 		return attribute{name, func(e *Experiment) string { return strconv.FormatFloat(float64(of(&e.Setup)), 'g', -1, 64) }}
 	}
-	return []attribute{
-		text("policy", func(s *Setup) string { return s.Policy }),
-		text("tie_break", func(s *Setup) string { return s.TieBreak }),
-		text("solver", func(s *Setup) string { return s.Solver }),
-		number("migrations", func(s *Setup) Number { return s.Migrations }),
+	all := []attribute{text("policy", func(s *Setup) string { return s.Policy })}
+	for _, c := range Choices() {
+		all = append(all, text(c.Name, func(s *Setup) string { return cmp.Or(c.Value(&s.Chosen), c.name) }))
+	}
+	return append(all, []attribute{
 		text("cluster", func(s *Setup) string { return s.Cluster }),
 		text("workload", func(s *Setup) string { return s.Workload }),
 		text("data", func(s *Setup) string { return s.Data }),
@@ -63,7 +63,7 @@ func attributes() []attribute {
 		text("tiers", func(s *Setup) string { return s.Tiers }),
 		text("faults", func(s *Setup) string { return s.Faults }),
 		{"file", func(e *Experiment) string { return e.File }},
-	}
+	}...)
 }
 
 // gather groups the runs of files into experiments, in the order in which they

@@ -22,7 +22,7 @@ func WriteComparison(w io.Writer, format Format, c Comparison, all bool) error {
 	var err error
 	switch format {
 	case Table:
-		writeComparisonTable(&text, c, all)
+		writeComparisonTable(&text, *c.printable(), all)
 	case JSON:
 		e := json.NewEncoder(&text)
 		e.SetIndent("", "  ")

@@ -23,13 +23,20 @@ func writeJSON(w io.Writer, results Results) error {
 	}
 	var text bytes.Buffer
 	fmt.Fprintf(&text, "{\n  \"version\": %d,\n", Version)
-	if results.Experiment != nil {
-		experiment, err := compactText(results.Experiment)
+	for _, part := range []struct {
+		name  string
+		value any
+		given bool
+	}{{"spec", results.Spec, results.Spec != nil}, {"experiment", results.Experiment, results.Experiment != nil}} {
+		if !part.given {
+			continue
+		}
+		compact, err := compactText(part.value)
 		if err != nil {
 			return err
 		}
-		text.WriteString("  \"experiment\": ")
-		layOut(&text, experiment, 1)
+		fmt.Fprintf(&text, "  %q: ", part.name)
+		layOut(&text, compact, 1)
 		text.WriteString(",\n")
 	}
 	text.WriteString("  \"runs\": [")
@@ -70,7 +77,7 @@ func compactText(v any) ([]byte, error) {
 // complete returns results with the version filled in, and with empty lists
 // and maps in place of nil ones, which JSON would call null.
 func complete(results Results) Results {
-	c := Results{Version: Version, Experiment: results.Experiment, Runs: make([]Run, len(results.Runs))}
+	c := Results{Version: Version, Spec: results.Spec, Experiment: results.Experiment, Runs: make([]Run, len(results.Runs))}
 	for i, r := range results.Runs {
 		if r.Utilisation == nil {
 			r.Utilisation = map[string]Utilisation{}

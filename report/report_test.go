@@ -72,7 +72,7 @@ func run(policy string, seed uint64, slow cluster.Time) report.Run {
 	s := int(slow)
 	return report.Run{
 		Setup: report.Setup{
-			Policy: policy, TieBreak: "id", Cluster: "google2011-1250", Workload: "google2011 <1/10>",
+			Policy: policy, Chosen: report.Chosen{TieBreak: "id"}, Cluster: "google2011-1250", Workload: "google2011 <1/10>",
 			Seed: seed, Until: 86400, Speedup: 1, Overcommit: "cpu=1.6,memory=2", Initial: "keep", Overheads: "hot=2s,cold=8s",
 			EvictedWork: "lost", Heartbeat: 5, Watchdog: 60, PlannerTime: "ticks", Faults: "none",
 		},
@@ -239,7 +239,7 @@ policy seed nodes nodes_active nodes_overfull
 tie_break? solver? migrations? cluster? workload? data? until_s? simulated_s interrupted
 speedup? overcommit? initial? overheads? evicted_work? heartbeat_s? watchdog_s? long_running? planner_time? usage? faults?
 tasks.submitted tasks.placed tasks.finished tasks.failed tasks.killed tasks.running
-tasks.pending tasks.unplaceable tasks.preempted tasks.migrated tasks.evicted
+tasks.pending tasks.unplaceable tasks.preempted tasks.migrated tasks.evicted tasks.without_placement?
 placement_latency_s?.mean placement_latency_s?.p50 placement_latency_s?.p90 placement_latency_s?.p99 placement_latency_s?.max
 task_response_s?.mean task_response_s?.p50 task_response_s?.p90 task_response_s?.p99 task_response_s?.max
 job_response_s?.mean job_response_s?.p50 job_response_s?.p90 job_response_s?.p99 job_response_s?.max
@@ -272,6 +272,7 @@ func TestContract(t *testing.T) {
 	full.Notes = []string{"who wins depends on the machine"}
 	full.Reads, full.Data, full.Usage, full.LongRunning = reading(), "hdfs", "every=30s", "medea"
 	full.Constraints = keeping()
+	full.Tasks.WithoutPlacement = 3
 	for _, r := range []report.Run{full, bare("spread")} {
 		var text bytes.Buffer
 		if err := report.Write(&text, report.JSON, report.Results{Runs: []report.Run{r}}); err != nil {
@@ -385,7 +386,7 @@ func TestReadJSONIsStrict(t *testing.T) {
 		{`{"version":2,"runs":[]}`, "results of version 2; supported versions: 1"},
 		{`{"version":2,"races":[]}`, "results of version 2; supported versions: 1"},
 		{`{"runs":[]}`, "results of version 0; supported versions: 1"},
-		{`{"version":1,"races":[]}`, `version 1: races: unknown field; there are experiment, runs, version`},
+		{`{"version":1,"races":[]}`, `version 1: races: unknown field; there are experiment, runs, spec, version`},
 		{`{"version":1,"runs":[{"tasks":{"lost":1}}]}`, `version 1: runs[0].tasks.lost: unknown field; there are evicted, failed, `},
 		{`{"version":1,"runs":[{},{"polcy":"kube"}]}`, `version 1: runs[1].polcy: unknown field; did you mean policy?`},
 		{`{"version":1,"runs":[{"series":{"step":1}}]}`, `version 1: runs[0].series.step: unknown field; did you mean step_s?`},

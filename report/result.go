@@ -1,5 +1,9 @@
 package report
 
+import (
+	"encoding/json"
+)
+
 // Version is the version of the JSON contract that this package writes, and
 // the only one that it reads.
 const Version = 1
@@ -9,6 +13,8 @@ const Version = 1
 type Results struct {
 	// Version is filled in by Write.
 	Version int `json:"version"`
+	// Spec is what the runs were made of, as package setup has it; nil where no spec made them.
+	Spec json.RawMessage `json:"spec,omitempty"`
 	// Experiment is what the runs together say, if they are those of a paper's
 	// experiment; nil if they are not.
 	Experiment *Reproduction `json:"experiment,omitempty"`
@@ -82,12 +88,8 @@ type Run struct {
 // Setup is what went into a run. Runs that differ in the seed alone are
 // samples of the same experiment.
 type Setup struct {
-	Policy   string `json:"policy"`
-	TieBreak string `json:"tie_break,omitempty"`
-	// Solver is what solved the flow of a policy that has one, and Migrations
-	// how many running tasks a round might move; empty and 0 are the default.
-	Solver     string `json:"solver,omitempty"`
-	Migrations Number `json:"migrations,omitempty"`
+	Policy string `json:"policy"`
+	Chosen
 	// Cluster and Workload name the files or generators.
 	Cluster  string `json:"cluster,omitempty"`
 	Workload string `json:"workload,omitempty"`
@@ -159,6 +161,10 @@ type Tasks struct {
 	Preempted int `json:"preempted"`
 	Migrated  int `json:"migrated"`
 	Evicted   int `json:"evicted"`
+	// WithoutPlacement counts those of the Preempted and Migrated that left for nobody:
+	// none of the tasks for which they did was placed by that, as it had ended, say, or its
+	// run was refused. Where nothing like that happens it is 0.
+	WithoutPlacement int `json:"without_placement,omitempty"`
 }
 
 // Class says what became of the tasks of one service class. Its fields mean

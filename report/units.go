@@ -56,6 +56,22 @@ func humanCount(x float64) string {
 	return text
 }
 
+// Grouped prints a whole number with commas between its thousands: "13,204".
+func Grouped(n int) string { return humanCount(float64(n)) }
+
+// ShortTime prints a time in the largest unit that leaves it at least 1: "1.167m".
+func ShortTime(t cluster.Time) string {
+	for _, u := range []struct {
+		size cluster.Time
+		name string
+	}{{cluster.Day, "d"}, {cluster.Hour, "h"}, {cluster.Minute, "m"}, {cluster.Second, "s"}, {cluster.Millisecond, "ms"}} {
+		if t >= u.size {
+			return fmt.Sprintf("%.4g%s", float64(t)/float64(u.size), u.name)
+		}
+	}
+	return fmt.Sprintf("%dus", int64(t))
+}
+
 // humanRate prints events per second: "48,210", "3.4", and "-" for none.
 func humanRate(x float64) string {
 	switch {

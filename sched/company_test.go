@@ -13,12 +13,24 @@ import (
 // do the rest.
 type simple struct {
 	company sched.Company
-	ticks   int64 // of company, in the last round
+	idle    bool           // it places none of them
+	evict   []sched.Action // to be done first, once
+	ticks   int64          // of company, in the last round
 }
 
 func (p *simple) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
 	s := t.View()
+	for _, a := range p.evict {
+		if !t.Try(a).Refused() {
+			out.Add(a)
+			out.Close()
+		}
+	}
+	p.evict = nil
 	for task := range cluster.TaskID(s.TaskRows()) {
+		if p.idle {
+			break
+		}
 		for n := cluster.NodeID(0); s.Task(task).Phase == cluster.Waiting && n < cluster.NodeID(s.NodeRows()); n++ {
 			a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}
 			if s.RoomNow(s.Task(task).Shape, n) && !t.Try(a).Refused() {
@@ -138,6 +150,124 @@ func TestCompanySleeps(t *testing.T) {
 	p.want(where(p.step(cluster.TaskEnded{Task: 3, Seq: 3})), "")
 	p.want(p.come(0, 1), "") // where the two are there is no room
 	p.want(p.come(0, 1), "7 on n3 8 on n3 ")
+}
+
+// TestCompanyFillsSets goes on with the next two where a node is full with two, in the same round.
+func TestCompanyFillsSets(t *testing.T) {
+	p := newParty(t, 3)
+	p.shape(0, 2, "web")
+	p.rule(0, []cluster.Bound{beside("web", 1, cluster.EachNode)})
+	p.want(p.come(0, 5), "0 on n0 1 on n0 2 on n1 3 on n1 ")
+	p.want(p.come(0, 1), "4 on n2 5 on n2 ")
+}
+
+// TestCompanyOfOtherShapes has two of different sizes come together, and prefers others of the same: then such as
+// ask for no other company, and only then who asks for more.
+func TestCompanyOfOtherShapes(t *testing.T) {
+	other := beside("b", 1, cluster.EachNode)
+	other.Subject = []string{"b"}
+	for _, story := range []struct {
+		come [][2]int // shape and number, in order
+		want string
+	}{
+		{[][2]int{{0, 1}, {1, 1}}, "0 on n0 1 on n0 "},
+		{[][2]int{{1, 1}, {0, 1}}, "0 on n0 1 on n0 "},
+		{[][2]int{{2, 1}, {0, 1}}, ""}, // who wants another b does not come alone
+		{[][2]int{{2, 1}, {0, 1}, {1, 1}}, "1 on n0 2 on n0 "},
+		{[][2]int{{0, 1}, {2, 1}, {1, 1}}, "0 on n0 2 on n0 "},
+		{[][2]int{{1, 1}, {2, 2}}, "1 on n0 2 on n0 0 on n0 "},
+		{[][2]int{{3, 1}, {0, 1}}, ""}, // there is no room for both
+		{[][2]int{{3, 1}, {0, 2}}, "1 on n0 2 on n0 "},
+	} {
+		p := newParty(t, 2)
+		p.shape(0, 1, "web")
+		p.shape(1, 2, "web")
+		p.shape(2, 1, "b", "web")
+		p.shape(3, 4, "web")
+		p.rule(0, []cluster.Bound{beside("web", 1, cluster.EachNode)})
+		p.rule(1, []cluster.Bound{other})
+		var events []cluster.Event
+		for _, some := range story.come {
+			for range some[1] {
+				events = append(events, cluster.TaskSubmitted{Task: p.tasks, Seq: cluster.Seq(p.tasks), Shape: cluster.ShapeID(some[0])})
+				p.tasks++
+			}
+		}
+		p.want(where(p.step(events...))+where(p.step()), story.want)
+	}
+	p := newParty(t, 2) // one after the other
+	p.shape(0, 1, "web")
+	p.shape(1, 2, "web")
+	p.rule(0, []cluster.Bound{beside("web", 1, cluster.EachNode)})
+	p.want(p.come(1, 1), "")
+	p.want(p.come(0, 1), "0 on n0 1 on n0 ")
+}
+
+// TestCompanyCountsOnLeaving reserves what is leaving for two, where there is no room for them now.
+func TestCompanyCountsOnLeaving(t *testing.T) {
+	for _, room := range []int64{2, 4} { // of the other node
+		p := newParty(t, 2)
+		p.shape(0, 2, "web")
+		p.shape(1, 2)
+		p.rule(0, []cluster.Bound{beside("web", 1, cluster.EachNode)})
+		p.want(p.come(1, 1), "0 on n0 ")
+		p.step(cluster.TaskStarted{Task: 0, Attempt: 1, Node: 0}, cluster.NodeChanged{Node: 1, Spec: cluster.NodeSpec{Name: "n1", Capacity: cluster.Vector{room}}})
+		p.policy.evict = []sched.Action{{Kind: sched.Evict, Task: 0, Attempt: 1}}
+		if got := p.come(0, 2); room == 4 {
+			p.want(got, "0 on n0 1 on n1 2 on n1 ")
+			continue
+		}
+		s := p.core.View()
+		if s.Task(1).Phase != cluster.Starting || s.Task(2).Phase != cluster.Reserved || s.Task(1).Node != 0 || s.Task(2).Node != 0 {
+			t.Errorf("no room is reserved, in\n%s", s.Picture())
+		}
+		p.want(where(p.step(cluster.TaskEnded{Task: 0, Seq: 0})), "2 on n0 ")
+	}
+}
+
+// TestCompanyTakesTurns goes through all shapes under the smallest budget, also where the policy does not place the
+// tasks that it could place, and comes to rest.
+func TestCompanyTakesTurns(t *testing.T) {
+	p := newParty(t, 2)
+	p.policy.idle = true
+	for i, tag := range []string{"a", "b", "c"} {
+		bound := beside(tag, 1, cluster.EachNode)
+		bound.Subject = bound.Target
+		p.rule(cluster.ConstraintID(i), []cluster.Bound{bound})
+		p.shape(cluster.ShapeID(i), 1, tag)
+	}
+	var events []cluster.Event
+	come := func(shape cluster.ShapeID, found bool) {
+		events = append(events, cluster.TaskSubmitted{Task: p.tasks, Seq: cluster.Seq(p.tasks), Shape: shape, Gated: found})
+		if found {
+			events = append(events, cluster.TaskFound{Task: p.tasks, Seq: cluster.Seq(p.tasks), Node: 0})
+		}
+		p.tasks++
+	}
+	come(0, true)
+	for range 2 {
+		for shape := range cluster.ShapeID(3) {
+			come(shape, false)
+		}
+	}
+	p.now++
+	if _, err := p.core.Observe(p.now, events, nil); err != nil {
+		t.Fatal(err)
+	}
+	rounds, decided := 0, ""
+	for ; rounds < 100; rounds++ {
+		lane, due := p.core.Due(p.now)
+		if !due {
+			break
+		}
+		r := p.core.Begin(lane, p.now)
+		r.Run(1)
+		decided += where(p.core.Finish(r, p.now, nil))
+	}
+	p.want(decided, "2 on n0 5 on n0 3 on n1 6 on n1 ")
+	if rounds > 10 {
+		t.Errorf("%d rounds at one instant", rounds)
+	}
 }
 
 // TestCompanyHonoursOtherBounds puts the two on different nodes of a rack where they must not share one, and

@@ -15,10 +15,15 @@ type Core struct {
 	owner   []uint8 // lane of each job row
 	noticed uint64  // change log position up to which causes were looked for
 	trimmed uint64  // where the change log ended when it was last trimmed
-	counts  Counts
-	copies  copies
-	ledger  ledger
-	before  []cluster.Violation // scratch of commit
+	// reclassed is the change log position after the last change of a class. Whoever was
+	// shown less than that is shown everything: the price of every task of the class may
+	// be another one, and classes change seldom.
+	reclassed uint64
+	counts    Counts
+	copies    copies
+	ledger    Ledger
+	before    []cluster.Violation // scratch of commit
+	filters   Filters             // nil where the world says nothing of its sets
 }
 
 const noLane = 255
@@ -34,6 +39,10 @@ type Counts struct {
 	Refused int64 // bundles that commit refused
 	Stale   int64 // events that came late or twice
 	Orphans int64 // runs that began although their task had moved on
+	// WithoutPlacement is how many runs left for a bundle that ended without any
+	// of its placements having begun. It is more than 0 only if something else came
+	// between: a bind was refused, a node was lost, a task ended before its time.
+	WithoutPlacement int64
 }
 
 // New returns a core over an empty state, deciding with these lanes.
@@ -58,7 +67,14 @@ func New(state *cluster.State, lanes ...Lane) (*Core, error) {
 func (c *Core) View() *cluster.View { return &c.state.View }
 
 // Counts returns totals since the core was made.
-func (c *Core) Counts() Counts { return c.counts }
+func (c *Core) Counts() Counts {
+	counts := c.counts
+	counts.WithoutPlacement = c.ledger.unplaced
+	return counts
+}
+
+// Ledger is what the bundles of the core still wait for, true until the next call.
+func (c *Core) Ledger() *Ledger { return &c.ledger }
 
 // Step applies what happened, runs every round that is due, and appends the
 // decisions to out. It returns when it next wants to be called if nothing
@@ -105,12 +121,13 @@ func (c *Core) Observe(now cluster.Time, in []cluster.Event, out []Decision) ([]
 		default:
 			wrong = append(wrong, fmt.Errorf("event %T at %v: %w", e, now, err))
 		}
+		c.ledger.follow(&c.state.View)
 	}
 	out = c.endCopies(out)
 	out = c.notice(out)
 	for i := range c.lanes {
 		l := &c.lanes[i]
-		l.dirty = l.dirty || l.When.IgnoreOutcomes && outside && c.waiting()
+		l.dirty = l.dirty || l.When.IgnoreOutcomes && outside && waiting(c.state)
 	}
 	if c.state.LogEnd()-c.trimmed > maxLag {
 		c.trim()
@@ -169,6 +186,9 @@ func (c *Core) notice(out []Decision) []Decision {
 			if lane := c.ownerOf(t); lane != noLane && t.Phase == cluster.Waiting && !c.lanes[lane].When.IgnoreOutcomes {
 				c.lanes[lane].dirty = true
 			}
+		case cluster.Classes:
+			c.reclassed = c.noticed
+			c.markLanesDirty()
 		case cluster.Constraints:
 			c.markLanesDirty()
 		case cluster.Jobs, cluster.Shapes, cluster.Tables:
@@ -187,7 +207,7 @@ func (c *Core) noticeNode(n cluster.NodeID, out []Decision) []Decision {
 // markLanesDirty gives every lane that does not ignore outcomes cause for a round if anybody waits.
 func (c *Core) markLanesDirty() {
 	for i := range c.lanes {
-		c.lanes[i].dirty = c.lanes[i].dirty || c.waiting() && !c.lanes[i].When.IgnoreOutcomes
+		c.lanes[i].dirty = c.lanes[i].dirty || waiting(c.state) && !c.lanes[i].When.IgnoreOutcomes
 	}
 }
 
@@ -198,6 +218,7 @@ func (c *Core) promote(n cluster.NodeID, out []Decision) []Decision {
 		if !ok {
 			return out
 		}
+		c.ledger.follow(&c.state.View)
 		if phase == cluster.Starting {
 			d := c.decision(Place, t)
 			d.Purpose = c.ledger.placed(t)
@@ -222,7 +243,7 @@ func (c *Core) ownerOf(t *cluster.Task) uint8 {
 	return c.owner[t.Job]
 }
 
-func (c *Core) waiting() bool { return c.state.InPhase(cluster.Waiting) > 0 }
+func waiting(s *cluster.State) bool { return s.InPhase(cluster.Waiting) > 0 }
 
 // advance says that it is now the given moment. That some run may be evicted again is a
 // cause for rounds.
@@ -236,7 +257,7 @@ func (c *Core) advance(now cluster.Time) {
 
 // dueAt is when the lane wants its next round.
 func (c *Core) dueAt(lane int, now cluster.Time) cluster.Time {
-	return c.lanes[lane].dueAt(now, c.waiting(), c.state.NextUnprotected())
+	return c.lanes[lane].dueAt(now, waiting(c.state), c.state.NextUnprotected())
 }
 
 // Wake is when the next round is due, at the earliest now.
@@ -293,7 +314,7 @@ func (c *Core) begin(i int, now cluster.Time, sees *cluster.State) *Round {
 	r := &l.round
 	r.lane, r.policy, r.trial.state = i, l.Policy, sees
 	own := func(t cluster.TaskID) bool { return c.ownerOf(c.state.Task(t)) == uint8(i) }
-	if touches, ok := c.state.ChangesSince(l.shown); ok && !l.fresh {
+	if touches, ok := c.state.ChangesSince(l.shown); ok && !l.fresh && l.shown >= c.reclassed {
 		r.gather(l, c.state, touches, own)
 	} else {
 		r.gatherAll(l, c.state, own)
@@ -312,6 +333,7 @@ const maxLag = 1 << 22
 
 // trim drops what every reader of the change log has read.
 func (c *Core) trim() {
+	c.ledger.follow(&c.state.View)
 	end := c.state.LogEnd()
 	read := c.noticed
 	for i := range c.lanes {
@@ -391,7 +413,7 @@ func (c *Core) commit(lane int, bundle []Action, out []Decision) ([]Decision, bo
 	c.before = violations(&c.state.View, bundle, c.before[:0])
 	c.state.Begin()
 	for _, a := range bundle {
-		had := c.had(a)
+		took := had(&c.state.View, a)
 		if try(c.state, a).Refused() || !c.may(lane, a) {
 			c.giveUp(bundle)
 			return out[:before], false
@@ -405,7 +427,7 @@ func (c *Core) commit(lane int, bundle []Action, out []Decision) ([]Decision, bo
 			madeRoom = true
 		case a.Kind == Resize:
 			out = append(out, c.decision(Resize, a.Task))
-			madeRoom = madeRoom || !had.Fits(c.state.Demand(a.Task))
+			madeRoom = madeRoom || !took.Fits(c.state.Demand(a.Task))
 		}
 	}
 	if c.state.Worse(c.before).Refused() {
@@ -443,16 +465,18 @@ func (c *Core) commit(lane int, bundle []Action, out []Decision) ([]Decision, bo
 func (c *Core) giveUp(bundle []Action) {
 	c.state.End()
 	for _, a := range bundle {
-		c.touch(a)
+		if int(a.Task) < c.state.TaskRows() {
+			c.state.Touch(a.Task, a.Node)
+		}
 	}
 }
 
 // had is what the task takes that the action resizes.
-func (c *Core) had(a Action) cluster.Vector {
-	if a.Kind != Resize || int(a.Task) >= c.state.TaskRows() {
+func had(s *cluster.View, a Action) cluster.Vector {
+	if a.Kind != Resize || int(a.Task) >= s.TaskRows() {
 		return nil
 	}
-	return c.state.Demand(a.Task)
+	return s.Demand(a.Task)
 }
 
 // may reports whether the lane has a say in the action: it places and resizes its
@@ -460,13 +484,6 @@ func (c *Core) had(a Action) cluster.Vector {
 func (c *Core) may(lane int, a Action) bool {
 	owner := c.ownerOf(c.state.Task(a.Task))
 	return owner != noLane && (a.Kind == Evict || int(owner) == lane)
-}
-
-// touch lets the policy look again at what it wanted and did not get.
-func (c *Core) touch(a Action) {
-	if int(a.Task) < c.state.TaskRows() {
-		c.state.Touch(a.Task, a.Node)
-	}
 }
 
 // Everything lists every row that a policy of the lane would be shown if it were
@@ -484,12 +501,22 @@ func (c *Core) LaneOf(t cluster.TaskID) (int, bool) {
 	return int(owner), owner != noLane
 }
 
+// SetFilters says who knows which filters keep tasks off nodes.
+func (c *Core) SetFilters(f Filters) { c.filters = f }
+
 // Why says why the task is not placed, in the words of its lane's policy.
 func (c *Core) Why(t cluster.TaskID) Reason {
 	lane := c.ownerOf(c.state.Task(t))
 	if lane == noLane {
-		return Explain(&c.state.View, t)
+		return c.Name(Explain(&c.state.View, t), t)
 	}
-	trial := Trial{state: c.state}
-	return c.lanes[lane].Policy.Why(&trial, t)
+	return c.Name(c.lanes[lane].Policy.Why(&Trial{state: c.state}, t), t)
+}
+
+// Name names in a reason of the task which filters keep it off nodes, as far as the world says.
+func (c *Core) Name(r Reason, t cluster.TaskID) Reason {
+	if c.filters != nil {
+		c.filters.name(&r, &c.state.View, t)
+	}
+	return r
 }

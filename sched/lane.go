@@ -126,7 +126,7 @@ func (r *Round) gather(l *lane, s *cluster.State, touches []cluster.Touch, own f
 		case cluster.Constraints:
 			recounted = true
 			r.constrained(s, cluster.ConstraintID(touch.Row))
-		case cluster.Jobs, cluster.Sets, cluster.Tables:
+		case cluster.Jobs, cluster.Sets, cluster.Classes, cluster.Tables:
 		}
 	}
 	slices.SortFunc(r.changed.Members, Member.compare)

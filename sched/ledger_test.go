@@ -22,7 +22,7 @@ func TestWhomAnEvictionServes(t *testing.T) {
 		{"moves", []Action{evict(7), place(4, 1), place(7, 2)}, 7},
 		{"alone", []Action{evict(7)}, cluster.NoTask},
 	} {
-		if got := served(tc.bundle, &victim); got != tc.want {
+		if got := served(tc.bundle, victim.Task, victim.Node); got != tc.want {
 			t.Errorf("%s: serves task row %d, want %d", tc.name, got, tc.want)
 		}
 	}

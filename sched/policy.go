@@ -45,7 +45,7 @@ type Changed struct {
 	Tasks []cluster.TaskID
 	// Constrained names shapes that nodes may admit now, or not any more, although the
 	// nodes have not changed: a hard constraint counts otherwise than it did, or has come
-	// or gone.
+	// or gone. They are in order, each once.
 	Constrained []cluster.ShapeID
 }
 

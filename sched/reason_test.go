@@ -2,6 +2,7 @@ package sched_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"fairlead.dev/fairlead/cluster"
@@ -52,8 +53,9 @@ func TestWhyCopiesWait(t *testing.T) {
 	if r := s.Place(1, 0, 0); r.Refused() {
 		t.Fatal(r)
 	}
-	if r := sched.ExplainCopies(&s.View, 0, sched.Copies{Want: 2, Grant: 3}); r.Copies.Now != 1 || r.Copies.Ever != 2 || r.Unplaceable {
-		t.Errorf("beside another task: %+v, want one node now and two in all", r.Copies)
+	r := sched.ExplainCopies(&s.View, 0, sched.Copies{Want: 2, Grant: 3})
+	if c, _ := sched.Find[sched.Copies](&r); c.Now != 1 || c.Ever != 2 || r.Unplaceable() {
+		t.Errorf("beside another task: %+v, want one node now and two in all", c)
 	}
 }
 
@@ -93,4 +95,72 @@ func TestWhyAnApplicationWaitsInWords(t *testing.T) {
 	if got, want := w.String(), "its application is placed whole, and 3 of its 5 tasks would find a node: no place was found for all under room; x"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
+}
+
+// TestFiltersAreNamed: where the world says which filters keep a task off nodes, the reason names
+// each with its nodes, the one that keeps it off the most first.
+func TestFiltersAreNamed(t *testing.T) {
+	s := cluster.NewState([]cluster.Kind{{Name: "cpu", PerUnit: 1}}, nil)
+	core, err := sched.New(s, sched.Lane{Policy: neverPlaces{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events []cluster.Event
+	for i := range 5 {
+		events = append(events, cluster.NodeAdded{Node: cluster.NodeID(i), Spec: cluster.NodeSpec{Name: fmt.Sprint("n", i), Capacity: cluster.Vector{4}}})
+	}
+	events = append(events,
+		cluster.SetDefined{Set: 1, Nodes: []cluster.NodeID{4}},
+		cluster.ShapeDefined{Spec: cluster.Shape{Demand: cluster.Vector{5}, Eligible: 1}},
+		cluster.JobSubmitted{Name: "j"}, cluster.TaskSubmitted{Task: 0, Seq: 1})
+	if _, err := core.Observe(0, events, nil); err != nil {
+		t.Fatal(err)
+	}
+	want := "unplaceable on any of 5 nodes, even empty: 1 lack cpu (needs 5, the largest offers 4), 4 are not eligible"
+	if got := core.Why(0).Text(s.Kinds()); got != want {
+		t.Errorf("without a world that says: %s\nwant %s", got, want)
+	}
+	core.SetFilters(func(set cluster.SetID, n cluster.NodeID) sched.Filtered {
+		if set != 1 {
+			t.Errorf("asked of set %d", set)
+		}
+		return []sched.Filtered{{Mechanism: "cordon"}, {Mechanism: "label", Wants: "zone=a"}, {Mechanism: "label", Wants: "zone=a"}, {Mechanism: "taint", Wants: "gpu:NoSchedule"}}[n]
+	})
+	want = "unplaceable on any of 5 nodes, even empty: 1 lack cpu (needs 5, the largest offers 4), 2 lack the label zone=a, 1 are cordoned, 1 have the taint gpu:NoSchedule"
+	if got := core.Why(0); got.Text(s.Kinds()) != want || got.Code(s.Kinds()) != "unplaceable" {
+		t.Errorf("%s: %s\nwant %s", got.Code(s.Kinds()), got.Text(s.Kinds()), want)
+	}
+}
+
+// TestFewFiltersAreNamed: where many filters keep a task off, the reason names those that keep it off
+// the most nodes, and counts the others.
+func TestFewFiltersAreNamed(t *testing.T) {
+	s := cluster.NewState([]cluster.Kind{{Name: "cpu", PerUnit: 1}}, nil)
+	core, err := sched.New(s, sched.Lane{Policy: neverPlaces{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := []cluster.Event{cluster.SetDefined{Set: 1}, cluster.ShapeDefined{Spec: cluster.Shape{Demand: cluster.Vector{1}, Eligible: 1}}, cluster.JobSubmitted{Name: "j"}, cluster.TaskSubmitted{Task: 0, Seq: 1}}
+	for i := range 15 {
+		events = append(events, cluster.NodeAdded{Node: cluster.NodeID(i), Spec: cluster.NodeSpec{Name: fmt.Sprint("n", i), Capacity: cluster.Vector{4}}})
+	}
+	if _, err := core.Observe(0, events, nil); err != nil {
+		t.Fatal(err)
+	}
+	core.SetFilters(func(_ cluster.SetID, n cluster.NodeID) sched.Filtered {
+		return sched.Filtered{Mechanism: "taint", Wants: fmt.Sprintf("of=n%d:NoSchedule", min(n, 13))}
+	})
+	got := core.Why(0).Text(s.Kinds())
+	if !strings.Contains(got, "2 have the taint of=n13:NoSchedule, 1 have the taint of=n0:NoSchedule") || !strings.HasSuffix(got, "of=n8:NoSchedule, 4 are not eligible") {
+		t.Error(got)
+	}
+}
+
+// neverPlaces places nothing.
+type neverPlaces struct{}
+
+func (neverPlaces) Plan(*sched.Trial, *sched.Changed, int64, *sched.Plan) {}
+
+func (neverPlaces) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
+	return sched.Explain(t.View(), task)
 }

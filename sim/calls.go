@@ -28,11 +28,3 @@ const (
 	Begin
 	Finish
 )
-
-// called lets whoever wants to hear of it.
-func (s *simulation) called(c Call) {
-	if s.cfg.Calls != nil {
-		c.At = s.now
-		s.cfg.Calls(c)
-	}
-}

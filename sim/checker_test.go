@@ -33,7 +33,7 @@ func TestCheckersFindWhatTheCoreMustNotDo(t *testing.T) {
 			return []sched.Decision{place(0, 0)}
 		}, "on node 1 of tier 0, and its class bronze was promised tier 2"},
 		{"lost node", func(s *simulation) []sched.Decision {
-			s.loseNode(1)
+			s.runs.loseNode(1)
 			return []sched.Decision{place(0, 1)}
 		}, "which is lost"},
 	} {
@@ -67,14 +67,14 @@ func fourTasks(t *testing.T) *simulation {
 		node(1, "a"), node(2, "b"), task(1, 0, 1, 1), task(1, 1, 1, 1), task(2, 0, 3, 0),
 		task(3, 0, 1, 0, cluster.Requirement{Key: "zone", Op: cluster.Equal, Value: "b"}),
 	} {
-		if err := s.apply(&r); err != nil {
+		if err := s.replay.apply(&r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.core.Observe(0, s.in, nil); err != nil {
+	if _, err := s.planner.core.Observe(0, s.outbox.events, nil); err != nil {
 		t.Fatal(err)
 	}
-	s.in = nil
+	s.outbox.events = nil
 	return s
 }
 

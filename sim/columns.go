@@ -1,61 +1,79 @@
 package sim
 
 import (
+	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sched"
 )
 
-// This file says which columns the series of a run has, and where their values
-// come from.
+// overTime samples the columns of report.Series, of what other observers know.
+type overTime struct {
+	bystander
+	series
+	unused func() []string // the columns that say nothing
+}
 
-// columns registers the columns of report.Series.
-func (s *simulation) columns() {
-	state := s.core.View()
-	s.series.gauge("pending", func() float64 {
+// sampleColumns registers the columns, and where their values come from.
+func (m *measures) sampleColumns(core *sched.Core, kinds []cluster.Kind, classes *class.Table) {
+	s, state := &m.overTime.series, core.View()
+	s.gauge("pending", func() float64 {
 		return float64(state.InPhase(cluster.Waiting) + state.InPhase(cluster.Gated))
 	})
-	s.series.gauge("running", func() float64 { return float64(s.holdings.running) })
-	s.series.counter("decisions", func() float64 { return float64(decisions(s.core.Counts())) })
-	s.series.gauge("nodes", func() float64 { return float64(state.Totals().Nodes) })
-	s.series.gauge("nodes_active", func() float64 { return float64(s.holdings.nodesActive) })
-	for k, kind := range s.nodes.kinds {
-		capacity := s.series.level(func() int64 { return state.Totals().Capacity[k] })
-		s.series.share("utilisation."+kind.Name, s.series.level(func() int64 { return s.stats.busy[k] }), capacity)
-		for c, class := range s.cfg.Classes.Rows() {
-			held := s.series.level(func() int64 { return s.holdings.by[c][k] })
-			s.series.share("allocation."+kind.Name+"."+class.Name, held, capacity)
+	s.gauge("running", func() float64 { return float64(m.holdings.running) })
+	s.counter("decisions", func() float64 { return float64(decisions(core.Counts())) })
+	s.gauge("nodes", func() float64 { return float64(state.Totals().Nodes) })
+	s.gauge("nodes_active", func() float64 { return float64(m.holdings.nodesActive) })
+	for k, kind := range kinds {
+		capacity := s.level(func() int64 { return state.Totals().Capacity[k] })
+		s.share("utilisation."+kind.Name, s.level(func() int64 { return m.utilisation.busy[k] }), capacity)
+		for c, service := range classes.Rows() {
+			held := s.level(func() int64 { return m.holdings.by[c][k] })
+			s.share("allocation."+kind.Name+"."+service.Name, held, capacity)
 		}
-		s.series.gauge("arrived."+kind.Name, func() float64 {
-			return float64(report.Ratio(s.stats.arrived[k].Float(), float64(state.Totals().Capacity[k])))
+		s.gauge("arrived."+kind.Name, func() float64 {
+			return float64(report.Ratio(m.utilisation.arrived[k].Float(), float64(state.Totals().Capacity[k])))
 		})
 	}
-	bound, one := s.series.level(func() int64 { return s.bounds.now.bound }), s.series.level(func() int64 { return 1000 })
-	s.series.share("violated", s.series.level(func() int64 { return s.bounds.now.violated }), bound)
-	s.series.share("violation_cost", s.series.level(func() int64 { return s.bounds.now.cost }), one)
-	if s.waste != nil {
-		s.series.gauge("fragmentation."+s.nodes.kinds[s.nodes.devices].Name, func() float64 { return s.waste.share(state) })
+	bound, one := s.level(func() int64 { return m.bounds.now.bound }), s.level(func() int64 { return 1000 })
+	s.share("violated", s.level(func() int64 { return m.bounds.now.violated }), bound)
+	s.share("violation_cost", s.level(func() int64 { return m.bounds.now.cost }), one)
+	if m.waste != nil {
+		for k, name := range m.waste.kinds {
+			s.gauge("fragmentation."+name, func() float64 { return m.waste.share(state, k) })
+		}
+	}
+	m.overTime.unused = func() []string { return m.unusedColumns(kinds, classes) }
+}
+
+// unusedColumns are those of classes that never had a task, and those of constraints where
+// there were none.
+func (m *measures) unusedColumns(kinds []cluster.Kind, classes *class.Table) (names []string) {
+	if m.bounds.of.Count == 0 {
+		names = append(names, "violated", "violation_cost")
+	}
+	for c, service := range classes.Rows() {
+		if m.holdings.seen[c] || m.services.classes[c].Submitted > 0 {
+			continue
+		}
+		for _, kind := range kinds {
+			names = append(names, "allocation."+kind.Name+"."+service.Name)
+		}
+	}
+	return names
+}
+
+func (o *overTime) advance(s *span) {
+	if s.from < s.to {
+		o.series.advance(s.from, s.to)
 	}
 }
 
-// overTime ends the series, and leaves out classes that never had a task, and constraints
-// where there were none.
-func (s *simulation) overTime() *report.Series {
-	s.follow()
-	r := s.series.result(s.now)
-	if s.bounds.of.Count == 0 {
-		delete(r.Columns, "violated")
-		delete(r.Columns, "violation_cost")
+func (o *overTime) result(s *span, r *report.Run) {
+	r.Series = o.series.result(s.to)
+	for _, name := range o.unused() {
+		delete(r.Series.Columns, name)
 	}
-	for c, class := range s.cfg.Classes.Rows() {
-		if s.holdings.seen[c] || s.stats.classes[c].Submitted > 0 {
-			continue
-		}
-		for _, kind := range s.nodes.kinds {
-			delete(r.Columns, "allocation."+kind.Name+"."+class.Name)
-		}
-	}
-	return r
 }
 
 // decisions is how many decisions commit has accepted.

@@ -17,6 +17,7 @@ import (
 
 	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/queue/fragmentation"
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sim/trace"
@@ -33,7 +34,7 @@ type Config struct {
 	Lanes  []sched.Lane
 	// Typical is what tasks typically ask for, by which fragmentation is
 	// measured; without it that is learned from the tasks that are submitted.
-	Typical []cluster.Typical
+	Typical []fragmentation.Typical
 
 	// Classes are what may be promised to tasks; nil is class.Google.
 	Classes *class.Table

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
-	"fairlead.dev/fairlead/sched"
 )
 
 // This file is the world's book of constraints: which row stands for which name.
@@ -59,60 +58,6 @@ func (b *constraints) remove(name string, emit func(cluster.Event)) error {
 	b.rows.Give(uint32(row))
 	emit(cluster.ConstraintForgotten{Constraint: row})
 	return nil
-}
-
-// checkMost refuses a placement that breaks the most of a hard constraint, for the task or
-// for another one in its set.
-func (s *simulation) checkMost(d sched.Decision) error {
-	t := &s.tasks.list[d.Task]
-	for i := range s.constraints.most {
-		b := &s.constraints.most[i]
-		set, in := s.nodes.list[d.Node].setOf(b.Group)
-		subject, target := b.Affects(t.tags)
-		if !in || !subject && !target {
-			continue
-		}
-		c := s.countIn(b, set)
-		self := int32(0) // who counts itself beside others
-		if b.SelfCounted {
-			self = 1
-		}
-		over := subject && (!target && c.targets > b.Max || target && c.targets+self > b.Max)
-		if target && (c.subjects > c.both && c.targets == b.Max || c.both > 0 && c.targets+self == b.Max+1) {
-			over = true
-		}
-		if over {
-			return fmt.Errorf("checker: %s is placed on node %s, where %d are counted already and %q allows %d", t.called(), s.nodes.list[d.Node].name, c.targets, b.name, b.Max)
-		}
-	}
-	return nil
-}
-
-// inSet is how many tasks of a set are what in a bound.
-type inSet struct{ subjects, targets, both int32 }
-
-// countIn counts the runs in a set of which the core knows.
-func (s *simulation) countIn(b *mostBound, set string) (c inSet) {
-	for row := range s.tasks.list {
-		o := &s.tasks.list[row]
-		if o.seq == 0 || o.phase == idle || o.silent {
-			continue
-		}
-		if other, in := s.nodes.list[o.node].setOf(b.Group); !in || other != set {
-			continue
-		}
-		subject, target := b.Affects(o.tags)
-		if subject {
-			c.subjects++
-		}
-		if target {
-			c.targets++
-		}
-		if subject && target {
-			c.both++
-		}
-	}
-	return c
 }
 
 // setOf is the set of the group that the node is in.

@@ -77,14 +77,14 @@ func TestCheckerCountsByItself(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, r := range append(l.records, apart(int32(most))) {
-			if err := s.apply(&r); err != nil {
+			if err := s.replay.apply(&r); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := s.core.Observe(0, s.in, nil); err != nil {
+		if _, err := s.planner.core.Observe(0, s.outbox.events, nil); err != nil {
 			t.Fatal(err)
 		}
-		s.in = nil
+		s.outbox.events = nil
 		place := func(task, node uint32) sched.Decision {
 			return sched.Decision{Kind: sched.Place, Task: cluster.TaskID(task), Seq: cluster.Seq(task + 1), Attempt: 9, Node: cluster.NodeID(node)}
 		}

@@ -18,7 +18,8 @@ import (
 
 // constraintStats are the sums over time.
 type constraintStats struct {
-	read   uint64                // position up to which the change log was read
+	bystander
+	every  func() cluster.Time   // how long what was seen stands: a step of the series
 	rows   []*cluster.Constraint // by row; nil if it is free
 	broken []bool                // by row: it is hard, and was violated
 	chosen []int32               // by row: the alternative
@@ -40,30 +41,19 @@ type subject struct {
 
 func newConstraintStats() constraintStats { return constraintStats{prices: constraint.Standard()} }
 
-// follow reads what has changed, as holdings do.
-func (c *constraintStats) follow(s *cluster.View) {
-	touches, ok := s.ChangesSince(c.read)
-	c.read = s.LogEnd()
-	for len(c.rows) < s.ConstraintRows() {
+// follow sees what has changed in the core.
+func (c *constraintStats) follow(s *span) {
+	for len(c.rows) < s.state.ConstraintRows() {
 		c.rows, c.broken, c.chosen = append(c.rows, nil), append(c.broken, false), append(c.chosen, 0)
 	}
-	if !ok { // more happened at once than the core remembers
-		for row := range c.rows {
-			c.lookAtConstraint(s, cluster.ConstraintID(row))
-		}
-		for t := range s.TaskRows() {
-			c.lookAtTask(s, cluster.TaskID(t))
-		}
-		return
+	if len(c.rows) == 0 {
+		return // nobody is bound
 	}
-	for _, touch := range touches {
-		switch touch.Table {
-		case cluster.Constraints:
-			c.lookAtConstraint(s, cluster.ConstraintID(touch.Row))
-		case cluster.Tasks:
-			c.lookAtTask(s, cluster.TaskID(touch.Row))
-		case cluster.Nodes, cluster.Jobs, cluster.Shapes, cluster.Sets, cluster.Tables: // bind nobody
-		}
+	for row := range s.constraints() {
+		c.lookAtConstraint(s.state, row)
+	}
+	for t := range s.tasks() {
+		c.lookAtTask(s.state, t)
 	}
 }
 
@@ -85,9 +75,6 @@ func (c *constraintStats) lookAtConstraint(s *cluster.View, row cluster.Constrai
 
 // lookAtTask keeps the task among those that are bound, or out of them.
 func (c *constraintStats) lookAtTask(s *cluster.View, row cluster.TaskID) {
-	if len(c.rows) == 0 {
-		return
-	}
 	for len(c.tasks) <= int(row) {
 		c.tasks = append(c.tasks, subject{})
 	}
@@ -112,16 +99,16 @@ func (c *constraintStats) lookAtTask(s *cluster.View, row cluster.TaskID) {
 	}
 }
 
-// advance lets time go by, all that happened now being done and followed.
-func (c *constraintStats) advance(s *cluster.View, now, to, step cluster.Time) {
-	if c.of.Count == 0 {
+func (c *constraintStats) advance(s *span) {
+	c.follow(s)
+	if c.of.Count == 0 || s.from == s.to {
 		return
 	}
-	if to-c.looked >= step {
-		c.looked = to
-		c.look(s)
+	if s.to-c.looked >= c.every() {
+		c.looked = s.to
+		c.look(s.state)
 	}
-	spent := int64(to - now)
+	spent := int64(s.to - s.from)
 	c.sum.bound = c.sum.bound.Plus(wide.Product(c.now.bound, spent))
 	c.sum.violated = c.sum.violated.Plus(wide.Product(c.now.violated, spent))
 	c.sum.cost = c.sum.cost.Plus(wide.Product(c.now.cost, spent))
@@ -161,20 +148,20 @@ func (c *constraintStats) lookUp(s *cluster.View, row cluster.ConstraintID, spec
 	c.now.cost += min(cost, math.MaxInt64-c.now.cost)
 }
 
-// result is nil where there were no constraints.
-func (c *constraintStats) result(s *cluster.View, lasted cluster.Time) *report.Constraints {
+// result says nothing where there were no constraints.
+func (c *constraintStats) result(s *span, r *report.Run) {
 	if c.of.Count == 0 {
-		return nil
+		return
 	}
-	c.look(s)
+	c.look(s.state)
 	of := c.of
 	of.Violated = report.Level{
 		Mean:  report.Ratio(c.sum.violated.Float(), c.sum.bound.Float()),
 		Final: report.Ratio(float64(c.now.violated), float64(c.now.bound)),
 	}
 	of.Cost = report.Level{
-		Mean:  report.Ratio(c.sum.cost.Float(), float64(1000*float64(lasted))),
+		Mean:  report.Ratio(c.sum.cost.Float(), float64(1000*float64(s.to))),
 		Final: report.Ratio(float64(c.now.cost), 1000),
 	}
-	return &of
+	r.Constraints = &of
 }

@@ -147,7 +147,7 @@ func TestConstraintsThatWereNotThere(t *testing.T) {
 // counted counts from scratch the tasks db that take room, those of them that stand in a
 // rack with more others than that, and how many too many there are for each of these.
 func counted(s *simulation, most int) (bound, violated, excess int64) {
-	state := s.core.View()
+	state := s.planner.view()
 	racks := map[string][]cluster.TaskID{}
 	rackOf := map[cluster.TaskID]string{}
 	for i := range state.TaskRows() {
@@ -194,17 +194,19 @@ func TestConstraintStatsAgainstCounting(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.read(); err != nil {
+		if err := s.replay.read(); err != nil {
 			t.Fatal(err)
 		}
 		every := newConstraintStats()
+		every.every = func() cluster.Time { return 0 }
+		s.measures.all = append(s.measures.all, &every)
 		for next := s.nextMoment(); next <= s.cfg.Until; next = s.nextMoment() {
-			every.follow(s.core.View())
-			if next > s.now {
-				every.advance(s.core.View(), s.now, next, 0)
-				bound, violated, excess := counted(s, 1)
+			bound, violated, excess := counted(s, 1)
+			before := s.kernel.now
+			s.pass(next)
+			if next > before {
 				if got := every.now; every.of.Count > 0 && (got.bound != bound || got.violated != violated || got.cost != 1000*violated+100*excess) {
-					t.Fatalf("seed %d, %v: it sees %+v, counted are %d, %d and %d too many", seed, s.now, got, bound, violated, excess)
+					t.Fatalf("seed %d, %v: it sees %+v, counted are %d, %d and %d too many", seed, before, got, bound, violated, excess)
 				}
 				if violated > 0 {
 					some++
@@ -212,15 +214,16 @@ func TestConstraintStatsAgainstCounting(t *testing.T) {
 					none++
 				}
 			}
-			s.pass(next)
 			if err := s.moment(); err != nil {
 				t.Fatal(err)
 			}
-			every.follow(s.core.View())
 		}
-		s.follow()
-		every.follow(s.core.View())
-		got, want := s.bounds.result(s.core.View(), s.now), every.result(s.core.View(), s.now)
+		s.measures.advance(s.planner.view(), s.kernel.now, s.kernel.now)
+		end := s.measures.span(s.planner.view(), s.kernel.now, s.kernel.now)
+		var once, always report.Run
+		s.measures.bounds.result(&end, &once)
+		every.result(&end, &always)
+		got, want := once.Constraints, always.Constraints
 		if !near(got.Violated.Mean, want.Violated.Mean) || !near(got.Cost.Mean, want.Cost.Mean) {
 			t.Errorf("seed %d: by looking once a step %+v, all the time %+v", seed, got, want)
 		}

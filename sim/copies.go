@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"fairlead.dev/fairlead/cluster"
-	"fairlead.dev/fairlead/sim/trace"
 )
 
 // This file plays tasks of classes that were promised replicas. Each task of the
@@ -13,15 +12,10 @@ import (
 // trace says of other tasks of its job, how many a node may hold or that they stand
 // together, is left aside: their copies are jobs of their own.
 
-// replicas is how many copies of the task run at once.
-func (b *tasks) replicas(r *trace.Task) int32 {
-	return max(b.classes.Classes[b.classOf(r)].Replicas, 1)
-}
-
 // submitCopies takes in the copies of a task as a job, tells the core, and returns the
 // first of them.
-func (b *tasks) submitCopies(r *trace.Task, shape cluster.ShapeID, input []cluster.Block, now cluster.Time, emit func(cluster.Event)) *job {
-	count := b.replicas(r)
+func (b *tasks) submitCopies(r incoming, shape cluster.ShapeID, input []cluster.Block, now cluster.Time, emit func(cluster.Event)) *job {
+	count := r.promised.Replicas
 	j := &job{id: r.Job, row: cluster.JobID(b.jobRows.Take()), user: r.User, beside: b.isBeside(r.Job), expected: int(count), copied: true}
 	emit(cluster.JobSubmitted{Job: j.row, Name: strconv.FormatUint(r.Job, 10), User: r.User, FirstEnds: true})
 	for i := range count {
@@ -61,21 +55,21 @@ func (b *tasks) unname(row cluster.TaskID) {
 
 // kill ends a task, with all its copies, as its user says. Those that have ended by
 // now are left aside.
-func (s *simulation) kill(row cluster.TaskID) {
-	rows := s.tasks.list[row].job.copies // changes only when the core was told
+func (r *runs) kill(row cluster.TaskID) {
+	rows := r.tasks.list[row].job.copies // changes only when the core was told
 	if len(rows) == 0 {
 		rows = []cluster.TaskID{row}
 	}
 	for _, row := range rows {
-		if !s.ending(row) {
-			s.finish(row, killed)
+		if !r.outbox.ends(row) {
+			r.finish(row, killed)
 		}
 	}
 }
 
 // supersede ends a copy, as the core says: another one has finished.
-func (s *simulation) supersede(row cluster.TaskID) {
-	if !s.ending(row) {
-		s.finish(row, superseded)
+func (r *runs) supersede(row cluster.TaskID) {
+	if !r.outbox.ends(row) {
+		r.finish(row, superseded)
 	}
 }

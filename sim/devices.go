@@ -16,36 +16,48 @@ type room struct {
 	devices cluster.DeviceSet
 }
 
-// share splits a demand into so much of each of so many devices.
-func (b *nodes) share(demand cluster.Vector) (each int64, count int) {
-	if b.devices < 0 || demand[b.devices] == 0 {
-		return 0, 0
-	}
-	q, per := demand[b.devices], b.kinds[b.devices].PerUnit
-	if q <= per {
-		return q, 1
-	}
-	return per, int(q / per)
+// need is what a demand asks of one kind that comes in devices: so much of each of so many.
+type need struct {
+	cluster.DeviceKind
+	count int
+	each  int64
 }
 
-// has is how many devices the node has, and up to where each is filled.
-func (b *nodes) has(n *node) (count int, limit int64) {
-	if b.devices < 0 || n.capacity[b.devices] == 0 {
+// needs splits a demand, kind by kind.
+func (b *nodes) needs(demand cluster.Vector) []need {
+	list := make([]need, 0, len(b.devices))
+	for _, k := range b.devices {
+		q, n := demand[k.Kind], need{DeviceKind: k}
+		switch {
+		case q > k.Size:
+			n.count, n.each = int(q/k.Size), k.Size
+		case q > 0:
+			n.count, n.each = 1, q
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// has is how many devices of the kind the node has, and up to where each is filled.
+func (n *node) has(kind cluster.DeviceKind) (count int, limit int64) {
+	if count = int(n.capacity[kind.Kind] / kind.Size); count == 0 {
 		return 0, 0
 	}
-	count = int(n.capacity[b.devices] / b.kinds[b.devices].PerUnit)
-	return count, n.limit[b.devices] / int64(count)
+	return count, n.limit[kind.Kind] / int64(count)
 }
 
 // hold adds sign times the run's share to each of its devices.
 func (b *nodes) hold(n *node, r room, sign int64) {
-	each, _ := b.share(r.demand)
-	for set := r.devices; set != 0; set &= set - 1 {
-		i := bits.TrailingZeros64(uint64(set))
-		for len(n.device) <= i {
-			n.device = append(n.device, 0)
+	for len(n.device) < bits.Len64(uint64(r.devices)) {
+		n.device = append(n.device, 0)
+	}
+	for _, need := range b.needs(r.demand) {
+		for i := need.First; i < need.First+need.Most; i++ {
+			if r.devices.Has(i) {
+				n.device[i] += sign * need.each
+			}
 		}
-		n.device[i] += sign * each
 	}
 }
 
@@ -60,47 +72,58 @@ func (n *node) held(device int) int64 {
 // devicesOver says which device of the node the run would take over its limit,
 // or that its devices are not what it asks for.
 func (b *nodes) devicesOver(n *node, r room) error {
-	each, want := b.share(r.demand)
-	count, limit := b.has(n)
-	if r.devices.Count() != want || r.devices>>count != 0 {
-		return fmt.Errorf("node %s has %d devices, it was given %b, and asks for %d", n.name, count, r.devices, want)
-	}
-	for i := range count {
-		if r.devices.Has(i) && n.held(i)+each > limit {
-			kind := b.kinds[b.devices]
-			return fmt.Errorf("device %d of node %s would hold %s of %s, over its limit of %s",
-				i, n.name, kind.Format(n.held(i)+each), kind.Name, kind.Format(limit))
+	given := r.devices
+	for _, need := range b.needs(r.demand) {
+		kind := b.kinds[need.Kind]
+		count, limit := n.has(need.DeviceKind)
+		got := 0
+		for i := range count {
+			place := need.First + i
+			if !r.devices.Has(place) {
+				continue
+			}
+			got++
+			given &^= 1 << place
+			if held := n.held(place) + need.each; held > limit {
+				return fmt.Errorf("device %d of node %s would hold %s of %s, over its limit of %s",
+					i, n.name, kind.Format(held), kind.Name, kind.Format(limit))
+			}
 		}
+		if got != need.count {
+			return fmt.Errorf("node %s has %d devices of %s, it was given %b, and asks for %d", n.name, count, kind.Name, r.devices, need.count)
+		}
+	}
+	if given != 0 {
+		return fmt.Errorf("node %s has no devices %b", n.name, given)
 	}
 	return nil
 }
 
-// pick chooses devices for a run that the trace found on the node: the fullest
-// that have room, and else the emptiest, as nobody knows which it had.
+// pick chooses devices for a run that the trace found on the node: of each kind the
+// fullest that have room, and else the emptiest, as nobody knows which it had.
 func (b *nodes) pick(row cluster.NodeID, demand cluster.Vector) cluster.DeviceSet {
 	n := &b.list[row]
-	each, want := b.share(demand)
-	count, limit := b.has(n)
-	for len(n.device) < count {
-		n.device = append(n.device, 0)
-	}
-	// The more a device holds the better, as long as the run fits; and then the
-	// less.
-	worth := func(used int64) int64 {
-		if used+each <= limit {
-			return used
-		}
-		return -used - 1
-	}
 	var set cluster.DeviceSet
-	for range min(want, count) {
-		best := -1
-		for i, used := range n.device[:count] {
-			if !set.Has(i) && (best < 0 || worth(used) > worth(n.device[best])) {
-				best = i
+	for _, need := range b.needs(demand) {
+		count, limit := n.has(need.DeviceKind)
+		// The more a device holds the better, as long as the run fits; and then the
+		// less.
+		worth := func(place int) int64 {
+			used := n.held(place)
+			if used+need.each <= limit {
+				return used
 			}
+			return -used - 1
 		}
-		set |= 1 << best
+		for range min(need.count, count) {
+			best := -1
+			for i := need.First; i < need.First+count; i++ {
+				if !set.Has(i) && (best < 0 || worth(i) > worth(best)) {
+					best = i
+				}
+			}
+			set |= 1 << best
+		}
 	}
 	return set
 }

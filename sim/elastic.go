@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"fmt"
-
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/internal/wide"
 	"fairlead.dev/fairlead/sched"
@@ -26,33 +24,33 @@ func (t *task) with(grant cluster.Vector) cluster.Vector {
 // takes is what the present run takes.
 func (t *task) takes() room { return room{t.with(t.grant), t.devices} }
 
-// rate is the effort of the present run in a µs, and how much of it is one unit of work.
-func (s *simulation) rate(t *task) (amount, unit int64) {
+// rate is the effort of the task's present run in a µs, and how much of it is one unit of work.
+func (b *nodes) rate(t *task) (amount, unit int64) {
 	for k := range t.most {
 		if t.most[k] != t.demand[k] {
-			return t.takes().demand[k], max(s.nodes.kinds[k].PerUnit, 1)
+			return t.takes().demand[k], max(b.kinds[k].PerUnit, 1)
 		}
 	}
 	return 1, 1
 }
 
 // progress adds what the present run has done since it began to work as it does now.
-func (s *simulation) progress(t *task) {
-	amount, _ := s.rate(t)
-	t.done = t.done.Plus(wide.Product(amount, int64(s.now-t.began)))
+func (r *runs) progress(t *task) {
+	amount, _ := r.nodes.rate(t)
+	t.done = t.done.Plus(wide.Product(amount, int64(r.kernel.now-t.began)))
 }
 
 // aim sets the end of a run that works from now on with what it takes now.
-func (s *simulation) aim(row cluster.TaskID) {
-	t := &s.tasks.list[row]
-	t.began, t.ends = s.now, cluster.Never
-	amount, unit := s.rate(t)
+func (r *runs) aim(row cluster.TaskID) {
+	t := &r.tasks.list[row]
+	t.began, t.ends = r.kernel.now, cluster.Never
+	amount, unit := r.nodes.rate(t)
 	if t.work == cluster.Never || amount == 0 {
 		return
 	}
-	if left := cluster.Time(wide.Product(unit, int64(t.work)).Minus(t.done).OverUp(amount)); left < cluster.Never-s.now {
-		t.ends = s.now + left
-		s.kernel.set(timer{at: t.ends, kind: runEnds, task: row, attempt: t.attempt, elastic: t.most != nil})
+	if left := cluster.Time(wide.Product(unit, int64(t.work)).Minus(t.done).OverUp(amount)); left < cluster.Never-r.kernel.now {
+		t.ends = r.kernel.now + left
+		r.kernel.set(timer{at: t.ends, kind: runEnds, task: row, attempt: t.attempt, elastic: t.most != nil})
 	}
 }
 
@@ -64,67 +62,44 @@ func (b *tasks) due(t timer) bool {
 
 // forget drops timers that come next and are of no use, as a run will end at another
 // time: nothing happens then, and time need not go on until there.
-func (s *simulation) forget() {
-	for len(s.kernel.timers) > 0 {
-		t := s.kernel.timers[0]
-		if t.kind != runEnds || !t.elastic || s.tasks.due(t) {
+func (r *runs) forget() {
+	for len(r.kernel.timers) > 0 {
+		t := r.kernel.timers[0]
+		if t.kind != runEnds || !t.elastic || r.tasks.due(t) {
 			return
 		}
-		s.kernel.pop()
+		r.kernel.pop()
 	}
 }
 
-// checkGrant refuses a grant that the task's demand does not allow.
-func (s *simulation) checkGrant(t *task, grant cluster.Vector) error {
-	if grant == nil {
-		return nil
-	}
-	most := t.most
-	if most == nil {
-		most = t.demand
-	}
-	for k, q := range grant {
-		if kind := s.nodes.kinds[k]; q < t.demand[k] || q > most[k] {
-			return fmt.Errorf("checker: %s is granted %s of %s, outside its range of %s to %s", t.called(), kind.Format(q), kind.Name, kind.Format(t.demand[k]), kind.Format(most[k]))
-		}
-	}
-	return nil
-}
-
-// resize gives a run more or less, at once: what it takes more has to be free. A run
-// that the core believes to be there may be gone; it will hear of that.
-func (s *simulation) resize(d sched.Decision) error {
-	t := &s.tasks.list[d.Task]
-	if err := s.checkGrant(t, d.Grant); err != nil {
-		return err
-	}
+// resize gives a run more or less, at once. A run that the core believes to be there may be
+// gone; it will hear of that.
+func (r *runs) resize(d sched.Decision) {
+	t := &r.tasks.list[d.Task]
 	mark := run{d.Task, d.Attempt}
-	if late, given := s.tasks.given[mark]; given {
+	if late, given := r.given[mark]; given {
 		late.demand = t.with(d.Grant)
-		s.tasks.given[mark] = late
+		r.given[mark] = late
 	}
-	if t.attempt != d.Attempt || t.phase != beginning && t.phase != working {
-		return nil
+	if !r.tasks.atWork(d.Task, d.Attempt) {
+		return
 	}
-	had, takes := t.takes().demand, t.with(d.Grant)
-	more := make(cluster.Vector, len(takes))
-	for k, q := range takes {
-		more[k] = max(q-had[k], 0)
-	}
-	if err := s.nodes.overBy(t.node, room{demand: more}); err != nil {
-		return fmt.Errorf("checker: %s is resized where it does not fit: %w", t.called(), err)
-	}
-	s.nodes.refit(t.node, had, takes)
+	r.nodes.refit(t.node, t.takes().demand, t.with(d.Grant))
 	if t.phase == beginning {
 		t.grant = d.Grant
-		return nil
+		return
 	}
-	s.progress(t)
-	s.rests(t)
+	r.progress(t)
+	r.happens(rests, t)
 	t.grant = d.Grant
-	s.begins(t)
-	s.aim(d.Task)
-	return nil
+	r.happens(begins, t)
+	r.aim(d.Task)
+}
+
+// atWork reports whether the attempt is there and not about to leave.
+func (b *tasks) atWork(row cluster.TaskID, attempt uint32) bool {
+	t := &b.list[row]
+	return t.attempt == attempt && (t.phase == beginning || t.phase == working)
 }
 
 // refit notes that a run takes so much of the node now.

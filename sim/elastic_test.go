@@ -238,8 +238,8 @@ func TestHoldingsOfGrants(t *testing.T) {
 		if r := step.do(); r.Refused() {
 			t.Fatal(r)
 		}
-		s.holdings.follow(&state.View)
-		if got := s.holdings.by[bronze][1]; got != step.want {
+		s.measures.advance(&state.View, 0, 0)
+		if got := s.measures.holdings.by[bronze][1]; got != step.want {
 			t.Errorf("%d are held, want %d", got, step.want)
 		}
 	}
@@ -253,13 +253,13 @@ func observed(t *testing.T, source trace.Source) *simulation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.read(); err != nil {
+	if err := s.replay.read(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.take(); err != nil {
+	if err := s.replay.take(s.interrupted); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.core.Observe(0, s.in, nil); err != nil {
+	if _, err := s.planner.core.Observe(0, s.outbox.events, nil); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -269,6 +269,6 @@ func observed(t *testing.T, source trace.Source) *simulation {
 func stateOf(t *testing.T, s *simulation) *cluster.State {
 	t.Helper()
 	state := cluster.NewState(s.nodes.kinds, s.cfg.Classes.Rows())
-	state.CopyAll(s.core.View())
+	state.CopyAll(s.planner.view())
 	return state
 }

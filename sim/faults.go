@@ -39,18 +39,34 @@ func Hostile() Faults {
 
 // Validate says which field is out of range.
 func (f Faults) Validate() error {
-	for name, chance := range map[string]int{"bind-refused": f.BindRefused, "bind-late": f.BindLate, "evict-late": f.EvictLate, "evict-refused": f.EvictRefused, "twice": f.Twice, "late": f.Late} {
-		if chance < 0 || chance > 900 {
-			return fmt.Errorf("fault %s is %d thousandths, want 0 to 900", name, chance)
+	for _, fault := range []struct {
+		name   string
+		chance int
+	}{
+		{"bind-refused", f.BindRefused},
+		{"bind-late", f.BindLate},
+		{"evict-late", f.EvictLate},
+		{"evict-refused", f.EvictRefused},
+		{"twice", f.Twice},
+		{"late", f.Late},
+	} {
+		if fault.chance < 0 || fault.chance > 900 {
+			return fmt.Errorf("fault %s is %d thousandths, want 0 to 900", fault.name, fault.chance)
 		}
 	}
-	for name, d := range map[string]cluster.Time{"node-loss": f.NodeLoss, "down": f.Down, "grace": f.Grace, "foreign": f.Foreign} {
-		if d < 0 {
-			return fmt.Errorf("fault %s is %v, want at least 0", name, d)
+	for _, fault := range []struct {
+		name string
+		time cluster.Time
+	}{{"node-loss", f.NodeLoss}, {"down", f.Down}, {"grace", f.Grace}, {"foreign", f.Foreign}} {
+		if fault.time < 0 {
+			return fmt.Errorf("fault %s is %v, want at least 0", fault.name, fault.time)
 		}
 	}
 	return nil
 }
+
+// grace is the mean time by which something is late.
+func (f Faults) grace() cluster.Time { return max(f.Grace, cluster.Second) }
 
 // dice draws what happens by chance, in an order that depends on the run alone.
 type dice struct{ source *rand.Rand }

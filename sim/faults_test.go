@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sim/trace"
 )
 
@@ -40,6 +41,7 @@ type evidence struct {
 	waited         cluster.Time // the longest time from submission to the first run
 	foreign        int          // tasks that somebody else started
 	down           int          // nodes that are not there at the end
+	forNobody      int          // evictions without a placement
 }
 
 // suffer plays the contests in a world with these faults.
@@ -53,12 +55,14 @@ func suffer(t *testing.T, f Faults) evidence {
 		t.Fatal(err)
 	}
 	s.conclude()
-	c, tasks, state := s.core.Counts(), &s.stats.tasks, s.core.View()
-	result := s.stats.result(s.cfg.Setup, state, c)
+	c, tasks, state := s.planner.core.Counts(), &s.measures.outcomes.tasks, s.planner.view()
+	var result report.Run
+	s.measures.outcomes.result(nil, &result)
 	return evidence{
 		stale: c.Stale, orphans: c.Orphans, again: c.Placed - int64(tasks.Submitted) - int64(tasks.Evicted), stayed: c.Evicted - int64(tasks.Preempted),
 		lost: tasks.Evicted - tasks.Preempted, waited: cluster.Time(float64(result.PlacementLatency.Max) * float64(cluster.Second)),
 		foreign: int(s.tasks.seq) - tasks.Submitted, down: 2 - state.Totals().Nodes,
+		forNobody: int(c.WithoutPlacement),
 	}
 }
 
@@ -75,7 +79,7 @@ func TestEveryFaultIsInjected(t *testing.T) {
 	}{
 		"NodeLoss":     {Faults{NodeLoss: 5 * cluster.Minute}, func(e evidence) bool { return e.lost > 0 }},
 		"Down":         {Faults{NodeLoss: 5 * cluster.Minute, Down: 100 * cluster.Hour}, func(e evidence) bool { return e.lost > 0 && e.down == 2 }},
-		"BindRefused":  {Faults{BindRefused: 500}, func(e evidence) bool { return e.again > 0 && e.orphans == 0 }},
+		"BindRefused":  {Faults{BindRefused: 500}, func(e evidence) bool { return e.again > 0 && e.orphans == 0 && e.forNobody > 0 }},
 		"BindLate":     {Faults{BindLate: 500}, func(e evidence) bool { return e.again > 0 && e.orphans > 0 }},
 		"EvictLate":    {Faults{EvictLate: 500}, func(e evidence) bool { return e.waited > 0 && e.stayed == 0 }},
 		"Grace":        {Faults{EvictLate: 500, Grace: 3 * second}, func(e evidence) bool { return e.waited > 3*second }},
@@ -97,6 +101,16 @@ func TestEveryFaultIsInjected(t *testing.T) {
 		}
 		if got := suffer(t, fault.faults); !fault.left(got) {
 			t.Errorf("%s was not injected: %+v", name, got)
+		}
+	}
+}
+
+// TestEvictionsForNobodyAreReported: victims of tasks whose binds are refused leave for nobody.
+func TestEvictionsForNobodyAreReported(t *testing.T) {
+	for refused, want := range map[int]bool{0: false, 500: true} {
+		r, err := Run(Config{Source: contests(), Lanes: lane(t, "priority"), World: World{Seed: 1, Faults: Faults{BindRefused: refused}}, Planner: Planner{Time: Zero}, Until: cluster.Hour})
+		if err != nil || r.Tasks.Preempted == 0 || r.Tasks.WithoutPlacement > 0 != want {
+			t.Errorf("%d binds of 1000 are refused: of %d preempted runs %d left for nobody, %v", refused, r.Tasks.Preempted, r.Tasks.WithoutPlacement, err)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package sim
 import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/internal/wide"
+	"fairlead.dev/fairlead/queue/fragmentation"
 	"fairlead.dev/fairlead/report"
 )
 
@@ -11,13 +12,20 @@ import (
 // workload. They are given by the source, or learned from what is submitted, each
 // task once. Between two looks only the nodes that changed are measured anew.
 
-// fragmentation is the sum over nodes.
-type fragmentation struct {
-	mix   *cluster.Mix
-	read  uint64 // position up to which the change log was read
-	all   bool   // every node has to be measured anew
+// fragments is the sum over nodes.
+type fragments struct {
+	bystander
+	kinds []string // that come in devices
+	mix   *fragmentation.Mix
+	all   bool // every node has to be measured anew
 	stale []cluster.NodeID
 	node  []fragment
+	sums  []freeOf           // by kind
+	left  fragmentation.Left // scratch
+}
+
+// freeOf is what is free of a kind on all nodes.
+type freeOf struct {
 	waste wide.Number // quantities × tasks
 	free  int64
 }
@@ -25,51 +33,46 @@ type fragmentation struct {
 // fragment is what a node adds to the sums.
 type fragment struct {
 	stale       bool
-	waste, free int64
+	waste, free []int64 // by kind; nothing of a node that is not live
 	admits      []bool
-	left        []int64
 }
 
-// newFragmentation is nil for a cluster without devices.
-func newFragmentation(kinds []cluster.Kind, typical []cluster.Typical) *fragmentation {
-	for _, k := range kinds {
-		if k.Devices {
-			return &fragmentation{mix: cluster.NewMix(kinds, typical)}
-		}
+// newFragments is nil for a cluster without devices.
+func newFragments(kinds []cluster.Kind, typical []fragmentation.Typical) *fragments {
+	f := &fragments{mix: fragmentation.NewMix(kinds, typical)}
+	for _, of := range cluster.DeviceKinds(kinds) {
+		f.kinds = append(f.kinds, kinds[of.Kind].Name)
 	}
-	return nil
+	if f.kinds == nil {
+		return nil
+	}
+	f.sums = make([]freeOf, len(f.kinds))
+	return f
 }
 
-// follow reads what has changed, as holdings do.
-func (f *fragmentation) follow(s *cluster.View) {
-	if f == nil {
-		return
+func (f *fragments) advance(s *span) {
+	for t := range s.tasks() {
+		f.all = f.mix.Learn(s.state, t) || f.all
 	}
-	touches, ok := s.ChangesSince(f.read)
-	f.read = s.LogEnd()
-	if !ok { // more happened at once than the core remembers
-		f.all = true
-		for t := range s.TaskRows() {
-			f.mix.Learn(s, cluster.TaskID(t))
+	for n := range s.nodes() {
+		f.note(n)
+	}
+	for _, touch := range s.touches {
+		if touch.Table == cluster.Sets && touch.Node != cluster.NoNode {
+			f.note(touch.Node)
 		}
 	}
-	for _, touch := range touches {
-		switch touch.Table {
-		case cluster.Tasks:
-			f.all = f.mix.Learn(s, cluster.TaskID(touch.Row)) || f.all
-		case cluster.Nodes:
-			f.note(cluster.NodeID(touch.Row))
-		case cluster.Sets:
-			if touch.Node != cluster.NoNode {
-				f.note(touch.Node)
-			}
-		case cluster.Jobs, cluster.Shapes, cluster.Constraints, cluster.Tables: // take nothing
-		}
+}
+
+func (f *fragments) result(s *span, r *report.Run) {
+	r.Fragmentation = map[string]report.Fragmentation{}
+	for k, name := range f.kinds {
+		r.Fragmentation[name] = report.Fragmentation{Final: report.Number(f.share(s.state, k))}
 	}
 }
 
 // note says that the node has changed.
-func (f *fragmentation) note(n cluster.NodeID) {
+func (f *fragments) note(n cluster.NodeID) {
 	for len(f.node) <= int(n) {
 		f.node = append(f.node, fragment{})
 	}
@@ -79,9 +82,9 @@ func (f *fragmentation) note(n cluster.NodeID) {
 	}
 }
 
-// share is the part of what is free now that is a fragment; 0 if nothing is
+// share is the part of what is free of a kind now that is a fragment; 0 if nothing is
 // free.
-func (f *fragmentation) share(s *cluster.View) float64 {
+func (f *fragments) share(s *cluster.View, kind int) float64 {
 	if f.all {
 		for n := range s.NodeRows() {
 			f.note(cluster.NodeID(n))
@@ -92,22 +95,30 @@ func (f *fragmentation) share(s *cluster.View) float64 {
 		f.measure(s, n)
 	}
 	f.stale = f.stale[:0]
-	return float64(report.Ratio(f.waste.Float(), float64(float64(f.free)*float64(f.mix.Tasks()))))
+	of := &f.sums[kind]
+	return float64(report.Ratio(of.waste.Float(), float64(float64(of.free)*float64(f.mix.Tasks()))))
 }
 
 // measure brings the sums up to date with the node.
-func (f *fragmentation) measure(s *cluster.View, n cluster.NodeID) {
+func (f *fragments) measure(s *cluster.View, n cluster.NodeID) {
 	row := &f.node[n]
-	f.waste, f.free = f.waste.Minus(wide.Of(row.waste)), f.free-row.free
-	row.stale, row.waste, row.free = false, 0, 0
+	for k := range row.free {
+		of := &f.sums[k]
+		of.waste, of.free = of.waste.Minus(wide.Of(row.waste[k])), of.free-row.free[k]
+	}
+	row.stale, row.waste, row.free = false, row.waste[:0], row.free[:0]
 	if !s.NodeLive(n) {
 		return
 	}
-	row.left = s.FreeDevices(n, row.left[:0])
-	for _, q := range row.left {
-		row.free += q
-	}
+	f.mix.Left(s, n, &f.left)
 	row.admits = f.mix.Admits(s, n, row.admits[:0])
-	row.waste = f.mix.Waste(row.admits, f.mix.FreeCPU(s, n), row.left)
-	f.waste, f.free = f.waste.Plus(wide.Of(row.waste)), f.free+row.free
+	for k, waste := range f.mix.Waste(row.admits, &f.left) {
+		free := int64(0)
+		for _, q := range f.left.Devices[k] {
+			free += q
+		}
+		row.waste, row.free = append(row.waste, waste), append(row.free, free)
+		of := &f.sums[k]
+		of.waste, of.free = of.waste.Plus(wide.Of(waste)), of.free+free
+	}
 }

@@ -6,22 +6,23 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/queue/fragmentation"
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sim/trace"
 )
 
-// gpuStory is a cluster of nodes with up to three GPUs of two models, and tasks
-// that share one or have whole ones.
+// gpuStory is a cluster of nodes with up to three GPUs of two models and up to two
+// network cards, and tasks that share one or have whole ones.
 func gpuStory(nodes, tasks int) *list {
-	l := &list{kinds: []cluster.Kind{{Name: "cpu", Unit: "cores", PerUnit: 1}, {Name: "gpu", PerUnit: 10, Devices: true}}}
+	l := &list{kinds: []cluster.Kind{{Name: "cpu", Unit: "cores", PerUnit: 1}, {Name: "gpu", PerUnit: 10, Devices: true}, {Name: "nic", PerUnit: 4, Devices: true}}}
 	for i := range nodes {
 		l.records = append(l.records, trace.Record{What: trace.NodeAdded, Node: trace.Node{
-			ID: uint64(i), Capacity: cluster.Vector{4, int64(i%4) * 10}, Labels: []cluster.Label{{Key: "model", Value: string(rune('a' + i%2))}},
+			ID: uint64(i), Capacity: cluster.Vector{4, int64(i%4) * 10, int64(i%3) * 4}, Labels: []cluster.Label{{Key: "model", Value: string(rune('a' + i%2))}},
 		}})
 	}
 	shares := []int64{0, 3, 5, 10, 20, 3, 3}
 	for i := range tasks {
-		task := trace.Task{Job: uint64(i), JobTasks: 1, Priority: int32(i % 11), Demand: cluster.Vector{1, shares[i%len(shares)]}, Work: 10 * cluster.Second}
+		task := trace.Task{Job: uint64(i), JobTasks: 1, Priority: int32(i % 11), Demand: cluster.Vector{1, shares[i%len(shares)], int64(i % 4 / 2)}, Work: 10 * cluster.Second}
 		if i%5 == 0 {
 			task.Requirements = []cluster.Requirement{{Key: "model", Op: cluster.Equal, Value: "a"}}
 		}
@@ -35,13 +36,13 @@ func gpuStory(nodes, tasks int) *list {
 func TestFragmentationFromScratch(t *testing.T) {
 	faults := Hostile()
 	faults.NodeLoss, faults.Foreign = 10*cluster.Minute, 20*cluster.Second
-	given := []cluster.Typical{
-		{Demand: cluster.Vector{1, 3}, Tasks: 3},
-		{Demand: cluster.Vector{2, 0}, Tasks: 1},
-		{Demand: cluster.Vector{1, 20}, Tasks: 1, Requirements: []cluster.Requirement{{Key: "model", Op: cluster.Equal, Value: "b"}}},
+	given := []fragmentation.Typical{
+		{Demand: cluster.Vector{1, 3, 1}, Tasks: 3},
+		{Demand: cluster.Vector{2, 0, 4}, Tasks: 1},
+		{Demand: cluster.Vector{1, 20, 0}, Tasks: 1, Requirements: []cluster.Requirement{{Key: "model", Op: cluster.Equal, Value: "b"}}},
 	}
 	for seed := range uint64(6) {
-		for name, typical := range map[string][]cluster.Typical{"given": given, "learned": nil} {
+		for name, typical := range map[string][]fragmentation.Typical{"given": given, "learned": nil} {
 			t.Run(fmt.Sprintf("%s/seed=%d", name, seed), func(t *testing.T) {
 				s, err := newSimulation(Config{
 					Source: gpuStory(8, 600), Lanes: lane(t, "priority"), Typical: typical,
@@ -50,27 +51,33 @@ func TestFragmentationFromScratch(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				looks, different := 0, map[float64]bool{}
-				s.series.gauge("check", func() float64 {
-					got, want := s.waste.share(s.core.View()), scratch(s)
-					if math.Abs(got-want) > 1e-6 {
-						t.Errorf("at %v: %g, measured from scratch %g", s.now, got, want)
+				looks, different := 0, [2]map[float64]bool{{}, {}}
+				s.measures.overTime.gauge("check", func() float64 {
+					for kind := range different {
+						got, want := s.measures.waste.share(s.planner.view(), kind), scratch(s, kind)
+						if math.Abs(got-want) > 1e-6 {
+							t.Errorf("at %v, kind %d: %g, measured from scratch %g", s.kernel.now, kind, got, want)
+						}
+						different[kind][got] = true
 					}
 					looks++
-					different[got] = true
 					return 0
 				})
 				if err := s.play(); err != nil {
 					t.Fatal(err)
 				}
-				if looks < 100 || len(different) < 20 {
-					t.Errorf("%d looks saw %d different values: too few to tell", looks, len(different))
+				if looks < 100 || len(different[0]) < 20 || len(different[1]) < 20 {
+					t.Errorf("%d looks saw %d and %d different values: too few to tell", looks, len(different[0]), len(different[1]))
 				}
-				if learned := s.waste.mix.Tasks(); typical == nil && (learned > 600 || learned < 200) {
+				if learned := s.measures.waste.mix.Tasks(); typical == nil && (learned > 600 || learned < 200) {
 					t.Errorf("the mix is of %d tasks, of 600 that were submitted", learned)
 				}
-				if final := s.overTime().Columns["fragmentation.gpu"]; len(final) == 0 {
-					t.Error("the series have no fragmentation")
+				var r report.Run
+				s.measures.result(s.planner.view(), s.kernel.now, &r)
+				for _, kind := range []string{"gpu", "nic"} {
+					if final := r.Series.Columns["fragmentation."+kind]; len(final) == 0 {
+						t.Errorf("the series have no fragmentation of %s", kind)
+					}
 				}
 			})
 		}
@@ -132,21 +139,23 @@ func TestOverfullDevices(t *testing.T) {
 	}
 }
 
-// scratch measures every node.
-func scratch(s *simulation) float64 {
-	state, mix := s.core.View(), s.waste.mix
+// scratch measures a kind on every node.
+func scratch(s *simulation, kind int) float64 {
+	state, mix := s.planner.view(), s.measures.waste.mix
 	waste, free := 0.0, 0.0
 	for i := range state.NodeRows() {
 		n := cluster.NodeID(i)
 		if !state.NodeLive(n) {
 			continue
 		}
-		var left []int64
-		for _, d := range state.Devices(n) {
-			left = append(left, max(state.DeviceLimit(n)-d.Used, 0))
-			free += float64(left[len(left)-1])
+		var left fragmentation.Left
+		mix.Left(state, n, &left)
+		for at, d := range state.Devices(n) {
+			if state.DeviceKinds()[kind].Places().Has(at) {
+				free += float64(max(d.Limit-d.Used, 0))
+			}
 		}
-		waste += float64(mix.Waste(mix.Admits(state, n, nil), mix.FreeCPU(state, n), left))
+		waste += float64(mix.Waste(mix.Admits(state, n, nil), &left)[kind])
 	}
 	if free == 0 {
 		return 0

@@ -10,6 +10,7 @@ import (
 
 // gaps counts how much better the rounds of a run might have been.
 type gaps struct {
+	bystander
 	optimal  int
 	relative report.Histogram // in millionths, as if they were microseconds
 }
@@ -54,12 +55,12 @@ func (g *gaps) count(lanes []sched.Lane) []sched.Lane {
 	return lanes
 }
 
-// result is nil where no round had a bound.
-func (g *gaps) result() *report.Gaps {
+// result says nothing where no round had a bound.
+func (g *gaps) result(_ *span, r *report.Run) {
 	rounds := g.relative.Count()
 	if rounds == 0 {
-		return nil
+		return
 	}
 	d := g.relative.Distribution()
-	return &report.Gaps{Rounds: rounds, Optimal: report.Ratio(float64(g.optimal), float64(rounds)), Mean: d.Mean, P50: d.P50, P99: d.P99}
+	r.Planner.Gap = &report.Gaps{Rounds: rounds, Optimal: report.Ratio(float64(g.optimal), float64(rounds)), Mean: d.Mean, P50: d.P50, P99: d.P99}
 }

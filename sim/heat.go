@@ -22,15 +22,19 @@ const mostPictures = 48
 
 // heat is the pictures taken so far, at times 0, every, 2 × every and so on.
 type heat struct {
+	bystander
+	nodes    *nodes
 	every    cluster.Time
 	pictures [][]byte // a byte for each node row there was
 }
 
-func newHeat() heat { return heat{every: firstStep} }
+func newHeat(n *nodes) heat { return heat{nodes: n, every: firstStep} }
 
-// advance lets time go by, all that happened so far being done. What happens at
-// the moment of a picture is in it, so that it is taken when time goes beyond.
-func (h *heat) advance(to cluster.Time, s *cluster.View) {
+// advance takes the pictures of the time that goes by. What happens at the moment of a
+// picture is in it, so that it is taken when time goes beyond.
+func (h *heat) advance(s *span) { h.until(s.to, s.state) }
+
+func (h *heat) until(to cluster.Time, s *cluster.View) {
 	for h.next() < to {
 		h.makeRoom() // the next picture is of the same moment as before
 		h.pictures = append(h.pictures, picture(s))
@@ -88,19 +92,22 @@ func fill(used, capacity cluster.Vector) byte {
 	return byte(min(most, 255))
 }
 
-// result ends the pictures at the moment.
-func (h *heat) result(now cluster.Time, s *cluster.View, names []string) *report.Heat {
-	h.advance(now+1, s)
-	r := &report.Heat{Times: make([]report.Number, len(h.pictures)), Nodes: len(names)}
+// result ends the pictures. The names of all nodes there were are a line each, by row.
+func (h *heat) result(s *span, r *report.Run) {
+	h.until(s.to+1, s.state)
+	names := make([]string, len(h.nodes.list))
+	for i := range names {
+		names[i] = strings.ReplaceAll(h.nodes.list[i].name, "\n", " ")
+	}
+	r.Heat = &report.Heat{Times: make([]report.Number, len(h.pictures)), Nodes: len(names)}
 	all := make([]byte, 0, len(h.pictures)*len(names))
 	for i, p := range h.pictures {
-		r.Times[i] = report.Seconds(h.every * cluster.Time(i))
+		r.Heat.Times[i] = report.Seconds(h.every * cluster.Time(i))
 		all = append(all, p...)
 		all = append(all, make([]byte, len(names)-len(p))...)
 	}
-	r.Fill = packed(all)
-	r.Names = packed([]byte(strings.Join(names, "\n")))
-	return r
+	r.Heat.Fill = packed(all)
+	r.Heat.Names = packed([]byte(strings.Join(names, "\n")))
 }
 
 // packed is the data compressed with gzip, without a time, in base64.
@@ -114,13 +121,4 @@ func packed(data []byte) string {
 		panic("sim: a buffer does not take what is written to it: " + err.Error())
 	}
 	return base64.StdEncoding.EncodeToString(text.Bytes())
-}
-
-// nodeNames are the names of all nodes there were, by row; each is one line.
-func (s *simulation) nodeNames() []string {
-	names := make([]string, len(s.nodes.list))
-	for i := range names {
-		names[i] = strings.ReplaceAll(s.nodes.list[i].name, "\n", " ")
-	}
-	return names
 }

@@ -37,7 +37,7 @@ func unpacked(t *testing.T, text string) []byte {
 
 // picture is how full each node is, counted with fractions.
 func (d *diary) picture(s *simulation) []byte {
-	state := s.core.View()
+	state := s.planner.view()
 	var p []byte
 	for i := range s.nodes.list {
 		n := cluster.NodeID(i)
@@ -110,13 +110,14 @@ func TestPicturesByLength(t *testing.T) {
 		{30 * cluster.Day, 1 << 20 * firstStep, 25},
 	} {
 		for leap := range 2 {
-			h := newHeat()
+			h := newHeat(&nodes{})
 			for now := cluster.Time(0); leap == 0 && now < c.length; now = min(c.length, now+c.length/7+1) {
-				h.advance(now, &state.View)
+				h.until(now, &state.View)
 			}
-			r := h.result(c.length, &state.View, nil)
-			if len(r.Times) != c.pictures || h.every != c.every {
-				t.Errorf("%v: %d pictures, every %v; want %d, every %v", c.length, len(r.Times), h.every, c.pictures, c.every)
+			var r report.Run
+			h.result(&span{to: c.length, state: &state.View}, &r)
+			if len(r.Heat.Times) != c.pictures || h.every != c.every {
+				t.Errorf("%v: %d pictures, every %v; want %d, every %v", c.length, len(r.Heat.Times), h.every, c.pictures, c.every)
 			}
 		}
 	}

@@ -3,14 +3,14 @@ package sim
 import "fairlead.dev/fairlead/cluster"
 
 // This file counts what the tasks of each class hold, how many hold anything,
-// and how many nodes have a task. It reads the change log of the core's state,
+// and how many nodes have a task. It goes by the change log of the core's state,
 // so that the work is in proportion to what changed, and the book is the core's
 // own: reserved room counts as held, as it does in report.Allocation. Runs
 // that began after they were given up are nobody's, and not counted.
 
 // holdings are sums over what takes room.
 type holdings struct {
-	read        uint64           // position up to which the change log was read
+	bystander
 	by          []cluster.Vector // what is held, by class
 	seen        []bool           // by class: it has held something
 	task        []holding        // by task row
@@ -38,28 +38,12 @@ func newHoldings(kinds, classes int) holdings {
 	return h
 }
 
-// follow reads what has changed. It is called before the core trims its log,
-// which it does when a round begins, and before time goes by.
-func (h *holdings) follow(s *cluster.View) {
-	touches, ok := s.ChangesSince(h.read)
-	h.read = s.LogEnd()
-	if !ok { // more happened at once than the core remembers
-		for t := range s.TaskRows() {
-			h.lookAtTask(s, cluster.TaskID(t))
-		}
-		for n := range s.NodeRows() {
-			h.lookAtNode(s, cluster.NodeID(n))
-		}
-		return
+func (h *holdings) advance(s *span) {
+	for t := range s.tasks() {
+		h.lookAtTask(s.state, t)
 	}
-	for _, touch := range touches {
-		switch touch.Table {
-		case cluster.Tasks:
-			h.lookAtTask(s, cluster.TaskID(touch.Row))
-		case cluster.Nodes:
-			h.lookAtNode(s, cluster.NodeID(touch.Row))
-		case cluster.Jobs, cluster.Shapes, cluster.Sets, cluster.Constraints, cluster.Tables: // hold nothing
-		}
+	for n := range s.nodes() {
+		h.lookAtNode(s.state, n)
 	}
 }
 

@@ -63,7 +63,7 @@ func hostileSeeds(t *testing.T) []uint64 {
 // A crowded cluster in a world in which everything goes wrong, under every
 // policy: the checkers, which are part of Run, find nothing.
 func TestNothingIsLostInAHostileWorld(t *testing.T) {
-	for _, seed := range hostileSeeds(t) {
+	for _, seed := range append(hostileSeeds(t), withCards) {
 		for _, info := range queue.Policies() {
 			for name, faults := range map[string]sim.Faults{"hostile": sim.Hostile(), "worst": worst()} {
 				t.Run(fmt.Sprintf("%s/seed=%d/%s", info.Name, seed, name), func(t *testing.T) {
@@ -75,12 +75,22 @@ func TestNothingIsLostInAHostileWorld(t *testing.T) {
 	}
 }
 
+// withCards is the seed of a world with a second kind in devices.
+const withCards = 104
+
 // devices gives nodes of a source up to four GPUs each, and has some tasks ask
-// for a share of one, or for one or two.
-type devices struct{ trace.Source }
+// for a share of one, or for one or two; and if so asked with network cards as well.
+type devices struct {
+	trace.Source
+	cards bool
+}
 
 func (d devices) Kinds() []cluster.Kind {
-	return append(slices.Clone(d.Source.Kinds()), cluster.Kind{Name: "gpu", Unit: "GPUs", PerUnit: 1000, Devices: true})
+	kinds := append(slices.Clone(d.Source.Kinds()), cluster.Kind{Name: "gpu", Unit: "GPUs", PerUnit: 1000, Devices: true})
+	if d.cards {
+		kinds = append(kinds, cluster.Kind{Name: "nic", Unit: "cards", PerUnit: 100, Devices: true})
+	}
+	return kinds
 }
 
 func (d devices) Next(r *trace.Record) error {
@@ -90,9 +100,16 @@ func (d devices) Next(r *trace.Record) error {
 	switch r.What {
 	case trace.NodeAdded, trace.NodeChanged:
 		r.Node.Capacity = append(slices.Clone(r.Node.Capacity), int64(r.Node.ID%5)*1000)
+		if d.cards {
+			r.Node.Capacity = append(r.Node.Capacity, int64(r.Node.ID%3+1)*100)
+		}
 	case trace.TaskSubmitted:
 		shares := []int64{0, 0, 0, 0, 250, 400, 700, 1000, 1000, 2000}
 		r.Task.Demand = append(slices.Clone(r.Task.Demand), shares[(r.Task.Job+uint64(r.Task.Index))%uint64(len(shares))])
+		if d.cards {
+			cards := []int64{0, 25, 60, 0, 100, 0, 200}
+			r.Task.Demand = append(r.Task.Demand, cards[(r.Task.Job+uint64(r.Task.Index))%uint64(len(cards))])
+		}
 	default: // says nothing of amounts
 	}
 	return nil
@@ -118,7 +135,7 @@ func runHostile(t *testing.T, policy string, seed uint64, faults sim.Faults) {
 	usage := sim.DefaultUsage()
 	usage.Every = 10 * cluster.Minute // each measurement lets waiting tasks look at the node again
 	r, err := sim.Run(sim.Config{
-		Source: devices{source}, Until: cluster.Hour, Lanes: []sched.Lane{{Name: policy, Policy: p}},
+		Source: devices{source, seed == withCards}, Until: cluster.Hour, Lanes: []sched.Lane{{Name: policy, Policy: p}},
 		World: sim.World{Seed: seed, Faults: faults, Usage: usage, Overheads: sim.Overheads{Hot: []cluster.Time{cluster.Second}, Cold: []cluster.Time{5 * cluster.Second}}},
 	})
 	if err != nil {

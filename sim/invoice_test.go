@@ -233,11 +233,11 @@ func TestTheShortestWorkCounts(t *testing.T) {
 	}
 	s.conclude()
 	worked := 0
-	for i := range s.stats.classes {
-		worked += s.stats.classes[i].worked
+	for i := range s.measures.services.classes {
+		worked += s.measures.services.classes[i].worked
 	}
 	invoiced, tasks := 0, 0
-	for _, one := range s.stats.invoices {
+	for _, one := range s.measures.services.invoices {
 		invoiced += one.worked
 		tasks += one.tasks
 	}

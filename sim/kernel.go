@@ -47,8 +47,10 @@ func (a timer) forEver() bool {
 	return a.kind == nodeFails || a.kind == nodeReturns || a.kind == nodesMeasure || a.kind == foreign || a.kind == roundEnds
 }
 
-// kernel is the future: a heap of timers.
+// kernel is the clock, and the future: a heap of timers. Time goes on only as the run says,
+// from the time of one timer to that of the next.
 type kernel struct {
+	now    cluster.Time
 	timers heap.Heap[timer]
 	seq    uint64
 	busy   int // timers of work under way: those that are not for ever
@@ -74,6 +76,14 @@ func (k *kernel) pop() timer {
 		k.busy--
 	}
 	return t
+}
+
+// due is the next timer, if its time has come; it stays until it is popped.
+func (k *kernel) due() (t timer, is bool) {
+	if len(k.timers) == 0 || k.timers[0].at > k.now {
+		return timer{}, false
+	}
+	return k.timers[0], true
 }
 
 // next is the time of the next timer.

@@ -72,7 +72,7 @@ func TestRunsEndBeforeOthersBegin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.read(); err != nil {
+	if err := s.replay.read(); err != nil {
 		t.Fatal(err)
 	}
 	for next := s.nextMoment(); next < 10*second; next = s.nextMoment() {
@@ -84,7 +84,7 @@ func TestRunsEndBeforeOthersBegin(t *testing.T) {
 	s.pass(10 * second)
 	s.fire(roundEnds)
 	var got []string
-	for _, e := range s.in {
+	for _, e := range s.outbox.events {
 		got = append(got, fmt.Sprintf("%T", e))
 	}
 	if want := []string{"cluster.TaskEnded", "cluster.TaskStarted"}; !slices.Equal(got, want) {

@@ -44,7 +44,7 @@ func TestWhatHasEndedIsForgotten(t *testing.T) {
 	if err := s.play(); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.stats.tasks.Finished; got != tasks {
+	if got := s.measures.outcomes.tasks.Finished; got != tasks {
 		t.Errorf("%d tasks finished, want %d", got, tasks)
 	}
 	// Some hundred tasks are there at a time.
@@ -52,16 +52,16 @@ func TestWhatHasEndedIsForgotten(t *testing.T) {
 	if most := maxUnused + 1000; len(b.demands) > most || len(b.named) > most || b.unused.Len() > maxUnused {
 		t.Errorf("%d rows of shapes, %d names and %d unused after %d tasks; want at most %d", len(b.demands), len(b.named), b.unused.Len(), tasks, most)
 	}
-	if rows := s.core.View().ShapeRows(); rows != len(b.demands) {
+	if rows := s.planner.view().ShapeRows(); rows != len(b.demands) {
 		t.Errorf("the core has %d rows of shapes, the world %d", rows, len(b.demands))
 	}
 	if len(b.jobs) > 0 || len(b.live) > 0 {
 		t.Errorf("%d jobs and %d tasks are remembered, and all have ended", len(b.jobs), len(b.live))
 	}
-	if rows := s.core.View().JobRows(); rows > 1000 {
+	if rows := s.planner.view().JobRows(); rows > 1000 {
 		t.Errorf("the core has %d rows of jobs", rows)
 	}
-	if err := s.core.View().Check(); err != nil {
+	if err := s.planner.view().Check(); err != nil {
 		t.Error(err)
 	}
 }

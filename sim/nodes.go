@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sim/trace"
 )
 
@@ -17,7 +18,7 @@ import (
 type nodes struct {
 	kinds      []cluster.Kind
 	overcommit cluster.Vector // thousandths, by kind; nil is none
-	devices    int            // the kind that comes in devices; -1 if there is none
+	devices    []cluster.DeviceKind
 	rows       map[uint64]cluster.NodeID
 	list       []node
 	sets       []requirementSet // by SetID; the first is AllNodes
@@ -37,7 +38,7 @@ type node struct {
 	rack     string
 	limit    cluster.Vector
 	present  cluster.Vector // demand of every run that is there
-	device   []int64        // the same for each device
+	device   []int64        // the same for each device, by place
 	runs     []cluster.TaskID
 }
 
@@ -70,8 +71,7 @@ func (a admission) key() string {
 }
 
 func newNodes(kinds []cluster.Kind, overcommit map[string]int64) nodes {
-	devices := slices.IndexFunc(kinds, func(k cluster.Kind) bool { return k.Devices })
-	b := nodes{kinds: kinds, devices: devices, rows: map[uint64]cluster.NodeID{}, sets: make([]requirementSet, 1), setOf: map[string]cluster.SetID{}}
+	b := nodes{kinds: kinds, devices: cluster.DeviceKinds(kinds), rows: map[uint64]cluster.NodeID{}, sets: make([]requirementSet, 1), setOf: map[string]cluster.SetID{}}
 	if len(overcommit) > 0 {
 		b.overcommit = make(cluster.Vector, len(kinds))
 		for k, kind := range kinds {
@@ -112,6 +112,12 @@ func (b *nodes) add(r *trace.Node, emit func(cluster.Event)) cluster.NodeID {
 		b.judge(cluster.SetID(id), row, emit)
 	}
 	return row
+}
+
+// there is the row of the trace's node, if that is up.
+func (b *nodes) there(id uint64) (row cluster.NodeID, is bool) {
+	row, known := b.rows[id]
+	return row, known && b.list[row].live
 }
 
 // limitOf is capacity times over-commit, computed apart from the core's.
@@ -161,6 +167,34 @@ func (b *nodes) meets(row cluster.NodeID, wanted admission) bool {
 		}
 	}
 	return wanted.tier == 0 || n.tier == int32(wanted.tier)
+}
+
+// keepsOff says what keeps tasks of the set off a node: the first requirement that the node does
+// not meet, or its tier.
+func (b *nodes) keepsOff(id cluster.SetID, row cluster.NodeID) sched.Filtered {
+	wanted := b.sets[id].admission
+	for _, r := range wanted.requirements {
+		if !r.Matches(b.list[row].labels) {
+			return filteredBy(r, b.list[row].labels)
+		}
+	}
+	return sched.Filtered{Mechanism: "tier", Wants: strconv.Itoa(int(wanted.tier))}
+}
+
+// filteredBy says by which mechanism a node with these labels does not meet a requirement.
+func filteredBy(r cluster.Requirement, labels []cluster.Label) sched.Filtered {
+	at := slices.IndexFunc(labels, func(l cluster.Label) bool { return l.Key == r.Key })
+	if r.Key != trace.Taints || at < 0 {
+		return sched.Filtered{Mechanism: "label", Wants: r.String()}
+	}
+	switch taints := labels[at].Value; {
+	case strings.Contains(taints, "node.kubernetes.io/unschedulable"):
+		return sched.Filtered{Mechanism: "cordon"}
+	case strings.Contains(taints, "node.kubernetes.io/not-ready"), strings.Contains(taints, "node.kubernetes.io/unreachable"):
+		return sched.Filtered{Mechanism: "not ready"}
+	default:
+		return sched.Filtered{Mechanism: "taint", Wants: taints}
+	}
 }
 
 // set returns the set of nodes that are as wanted, and defines it if it is new.

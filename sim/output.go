@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -13,16 +14,17 @@ import (
 
 // output writes the records that a run was asked for.
 type output struct {
+	bystander
+	nodes             *nodes
 	placements, tasks *bufio.Writer // nil: not wanted
 	cpu, memory       int           // which kinds they are; -1 if there is none
-	kinds             []cluster.Kind
 	line              []byte
 	err               error // the first that a writer returned
 }
 
-func newOutput(o Output, kinds []cluster.Kind) output {
-	w := output{kinds: kinds, cpu: -1, memory: -1}
-	for k, kind := range kinds {
+func newOutput(o Output, n *nodes) output {
+	w := output{nodes: n, cpu: -1, memory: -1}
+	for k, kind := range n.kinds {
 		switch kind.Name {
 		case "cpu":
 			w.cpu = k
@@ -35,7 +37,7 @@ func newOutput(o Output, kinds []cluster.Kind) output {
 	}
 	if o.Tasks != nil {
 		w.tasks = bufio.NewWriterSize(o.Tasks, 1<<16)
-		w.err = firstError(w.err, write(w.tasks, []byte(TasksHeader+"\n")))
+		w.err = cmp.Or(w.err, write(w.tasks, []byte(TasksHeader+"\n")))
 	}
 	return w
 }
@@ -47,14 +49,38 @@ const TasksHeader = "job,task,user,class,priority,submit_s,end_s,end,attempts,wa
 const (
 	schedule = 1
 	eviction = 2
-	ended    = 5 // by somebody else
+	halted   = 5 // by somebody else
 	updated  = 8 // it takes more or less
 )
+
+func (w *output) happened(h *happening) {
+	switch h.what {
+	case decided:
+		w.decision(h.at, h.decision, h.task)
+	case ended:
+		w.end(h.task, howEnded(h.task, h.why), h.account, "")
+	case left:
+		w.end(h.task, h.phase.String(), h.account, h.node)
+	default:
+	}
+}
+
+func howEnded(t *task, why cause) string {
+	switch {
+	case why == killed:
+		return "kill"
+	case why == superseded:
+		return "superseded"
+	case t.fails:
+		return "fail"
+	}
+	return "finish"
+}
 
 // decision writes one decision in the columns of Google's task_events: time,
 // missing info, job, task, machine, event type, user, class, priority, cpu,
 // memory, disk, different-machine. What we do not know is empty.
-func (w *output) decision(now cluster.Time, d sched.Decision, t *task, b *nodes) {
+func (w *output) decision(now cluster.Time, d *sched.Decision, t *task) {
 	if w.placements == nil {
 		return
 	}
@@ -66,7 +92,7 @@ func (w *output) decision(now cluster.Time, d sched.Decision, t *task, b *nodes)
 	case sched.Resize:
 		event = updated
 	case sched.End:
-		event = ended
+		event = halted
 	}
 	l := strconv.AppendInt(w.line[:0], int64(now), 10)
 	l = append(l, ',', ',')
@@ -75,7 +101,7 @@ func (w *output) decision(now cluster.Time, d sched.Decision, t *task, b *nodes)
 	l = strconv.AppendUint(l, uint64(t.index), 10)
 	l = append(l, ',')
 	if d.Node != cluster.NoNode {
-		l = strconv.AppendUint(l, b.list[d.Node].id, 10)
+		l = strconv.AppendUint(l, w.nodes.list[d.Node].id, 10)
 	}
 	l = append(l, ',')
 	l = strconv.AppendInt(l, event, 10)
@@ -96,7 +122,7 @@ func (w *output) decision(now cluster.Time, d sched.Decision, t *task, b *nodes)
 		l[len(l)-1] = '1'
 	}
 	w.line = append(l, '\n')
-	w.err = firstError(w.err, write(w.placements, w.line))
+	w.err = cmp.Or(w.err, write(w.placements, w.line))
 }
 
 // quantity appends what a task takes of one kind in the kind's unit.
@@ -104,7 +130,7 @@ func (w *output) quantity(l []byte, takes cluster.Vector, kind int) []byte {
 	if kind < 0 {
 		return l
 	}
-	return append(l, w.kinds[kind].Format(takes[kind])...)
+	return append(l, w.nodes.kinds[kind].Format(takes[kind])...)
 }
 
 // end writes one task. How it ended is "finish", "fail", "kill",
@@ -124,7 +150,7 @@ func (w *output) end(t *task, how string, account cluster.Account, node string) 
 	l = appendField(l, node)
 	l = appendField(append(l, ','), t.label())
 	w.line = append(l, '\n')
-	w.err = firstError(w.err, write(w.tasks, w.line))
+	w.err = cmp.Or(w.err, write(w.tasks, w.line))
 }
 
 // appendField appends a name that other people chose, in quotes where RFC 4180
@@ -149,7 +175,7 @@ func seconds(t cluster.Time) string { return strconv.FormatFloat(t.Seconds(), 'f
 func (w *output) flush() error {
 	for _, b := range []*bufio.Writer{w.placements, w.tasks} {
 		if b != nil {
-			w.err = firstError(w.err, b.Flush())
+			w.err = cmp.Or(w.err, b.Flush())
 		}
 	}
 	return w.err
@@ -158,11 +184,4 @@ func (w *output) flush() error {
 func write(w io.Writer, p []byte) error {
 	_, err := w.Write(p)
 	return err
-}
-
-func firstError(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }

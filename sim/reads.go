@@ -80,6 +80,8 @@ func (b *nodes) nearest(block *cluster.Block, from cluster.NodeID) distance {
 
 // reads are sums over what was read.
 type reads struct {
+	bystander
+	nodes *nodes
 	asked bool // some task has input
 	runs  int
 	bytes [distances]wide.Number
@@ -87,17 +89,21 @@ type reads struct {
 	found int     // runs that could read something
 }
 
-// fetch counts what a run reads that begins to work now.
-func (s *simulation) fetch(row cluster.TaskID) {
-	input := s.core.View().Input(row)
-	if len(input) == 0 {
-		return
+func (r *reads) happened(h *happening) {
+	switch {
+	case h.what == submitted:
+		r.asked = r.asked || len(h.input) > 0
+	case h.what == fetches && len(h.input) > 0:
+		r.fetch(h.input, h.task.node)
 	}
-	r, at := &s.stats.reads, s.tasks.list[row].node
+}
+
+// fetch counts what a run reads that begins to work now.
+func (r *reads) fetch(input []cluster.Block, at cluster.NodeID) {
 	r.runs++
 	var bytes [distances]int64
 	for i := range input {
-		bytes[s.nodes.nearest(&input[i], at)] += input[i].Bytes
+		bytes[r.nodes.nearest(&input[i], at)] += input[i].Bytes
 	}
 	for d, n := range bytes {
 		r.bytes[d] = r.bytes[d].Plus(wide.Of(n))
@@ -108,11 +114,11 @@ func (s *simulation) fetch(row cluster.TaskID) {
 	}
 }
 
-// result is what was read in all; nil where no task has input.
-func (r *reads) result(simulated report.Number) *report.Reads {
+// result is what was read in all, if any task has input.
+func (r *reads) result(_ *span, run *report.Run) {
 	if !r.asked {
-		return nil
+		return
 	}
 	bytes := func(d distance) report.Number { return report.Number(r.bytes[d].Float()) }
-	return report.NewReads(report.Reads{Runs: r.runs, Local: bytes(local), Rack: bytes(inRack), Remote: bytes(remote), Missing: bytes(missing), RunLocality: report.Ratio(r.share, float64(r.found))}, simulated)
+	run.Reads = report.NewReads(report.Reads{Runs: r.runs, Local: bytes(local), Rack: bytes(inRack), Remote: bytes(remote), Missing: bytes(missing), RunLocality: report.Ratio(r.share, float64(r.found))}, run.Simulated)
 }

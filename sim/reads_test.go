@@ -125,15 +125,15 @@ func TestCoreIsTold(t *testing.T) {
 	if err := s.play(); err != nil {
 		t.Fatal(err)
 	}
-	state := s.core.View()
+	state := s.planner.view()
 	if got := state.Input(0); len(got) != 1 || got[0] != (cluster.Block{Bytes: 7, Replicas: [3]cluster.NodeID{1, 0, cluster.NoNode}}) {
 		t.Errorf("the core was told of input %v", got)
 	}
 	if usage := state.Usage(0); !state.Job(0).Together || len(usage) != 1 || usage[0] != 3 {
 		t.Errorf("together is %v, usage %v", state.Job(0).Together, usage)
 	}
-	s.loseNode(0)
-	s.returnNode(0)
+	s.runs.loseNode(0)
+	s.injector.returnNode(0)
 	if err := s.observe(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,275 +1,30 @@
 package sim
 
 import (
-	"fmt"
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
 )
 
-// This file plays runs: what the world makes of decisions, and what it tells
-// the core of them.
+// This file plays runs: what the world makes of decisions about tasks, and what it reports of
+// that. A run takes its room from when it is allocated until it is stopped, and the book of
+// nodes always holds exactly the runs that are there: the present one of each task, and the
+// orphans beside it, which were given up and began after all. elastic.go is about how much of
+// its work a run has done, copies.go about who ends with whom.
 
-// carryOut carries out decisions. It is also where the checkers stand: a decision
-// that the world cannot honour is an error of the core.
-func (s *simulation) carryOut(decisions []sched.Decision) error {
-	for _, d := range decisions {
-		t := &s.tasks.list[d.Task]
-		if t.seq != d.Seq {
-			if d.Kind == sched.Place || d.Kind == sched.Evict {
-				s.emit(cluster.TaskLeft{Task: d.Task, Attempt: d.Attempt}) // ended meanwhile
-			}
-			continue
-		}
-		s.output.decision(s.now, d, t, &s.nodes)
-		switch d.Kind {
-		case sched.Place:
-			if err := s.check(d); err != nil {
-				return fmt.Errorf("at %v: %w", s.now, err)
-			}
-			s.allocate(d)
-		case sched.Evict:
-			s.evict(d)
-		case sched.Resize:
-			if err := s.resize(d); err != nil {
-				return fmt.Errorf("at %v: %w", s.now, err)
-			}
-		case sched.End:
-			s.supersede(d.Task)
-		}
-	}
-	return nil
-}
+// runs are all that tasks do on nodes.
+type runs struct {
+	world    *World
+	dice     dice
+	kernel   *kernel
+	nodes    *nodes
+	tasks    *tasks
+	planner  *planner
+	outbox   *outbox
+	measures *measures
 
-// check refuses to believe the core: it compares a placement with what is
-// physically there.
-func (s *simulation) check(d sched.Decision) error {
-	t := &s.tasks.list[d.Task]
-	n := &s.nodes.list[d.Node]
-	if t.phase != idle {
-		return fmt.Errorf("checker: %s is placed on node %s while it has a run on %s", t.called(), n.name, s.nodes.list[t.node].name)
-	}
-	if !n.live {
-		return fmt.Errorf("checker: %s is placed on node %s, which is lost", t.called(), n.name)
-	}
-	if err := s.checkGrant(t, d.Grant); err != nil {
-		return err
-	}
-	if err := s.nodes.overBy(d.Node, room{t.with(d.Grant), d.Devices}); err != nil {
-		return fmt.Errorf("checker: %s is placed where it does not fit: %w", t.called(), err)
-	}
-	wanted := admission{requirements: t.requirements}
-	if !s.nodes.meets(d.Node, wanted) {
-		return fmt.Errorf("checker: %s is placed on node %s, which does not meet its requirements", t.called(), n.name)
-	}
-	if wanted.tier = s.tasks.classes.Classes[t.service].Tier; !s.nodes.meets(d.Node, wanted) {
-		return fmt.Errorf("checker: %s is placed on node %s of tier %d, and its class %s was promised tier %d", t.called(), n.name, n.tier, s.tasks.classes.Classes[t.service].Name, wanted.tier)
-	}
-	if err := s.checkApart(d); err != nil {
-		return err
-	}
-	return s.checkMost(d)
-}
-
-// checkApart refuses a placement beside as many tasks of the job as may be.
-func (s *simulation) checkApart(d sched.Decision) error {
-	t, n := &s.tasks.list[d.Task], &s.nodes.list[d.Node]
-	beside, most := int32(0), t.perNode
-	for _, other := range n.runs {
-		o := &s.tasks.list[other]
-		if o.job != t.job || other == d.Task {
-			continue
-		}
-		beside++
-		if o.perNode > 0 && (most == 0 || o.perNode < most) {
-			most = o.perNode
-		}
-		if most > 0 && beside >= most {
-			return fmt.Errorf("checker: %s is placed on node %s beside %s: the node may hold at most %d of its job", t.called(), n.name, o.called(), most)
-		}
-	}
-	return nil
-}
-
-// allocate starts the run that the decision names.
-func (s *simulation) allocate(d sched.Decision) {
-	t := &s.tasks.list[d.Task]
-	t.phase, t.node, t.devices, t.grant, t.attempt, t.silent = beginning, d.Node, d.Devices, d.Grant, d.Attempt, false
-	t.runs++
-	s.nodes.arrive(d.Task, d.Node, t.takes())
-	ready := s.effectiveAt() + s.overhead(t)
-	set := timer{at: ready, kind: runBegins, task: d.Task, attempt: d.Attempt, node: d.Node}
-	switch faults := &s.cfg.World.Faults; {
-	case s.dice.falls(faults.BindLate):
-		late := set
-		late.at = ready + s.dice.about(max(faults.Grace, cluster.Second))
-		s.kernel.set(late)
-		s.tasks.given[run{d.Task, d.Attempt}] = given{t.seq, t.takes()}
-		set.kind = runRefused
-	case s.dice.falls(faults.BindRefused):
-		set.kind = runRefused
-	case ready == s.now:
-		s.begin(set)
-		return
-	}
-	s.kernel.set(set)
-}
-
-// overhead draws how long the allocation takes.
-func (s *simulation) overhead(t *task) cluster.Time {
-	o := &s.cfg.World.Overheads
-	if len(o.Hot) == 0 && len(o.Cold) == 0 {
-		return 0
-	}
-	if slices.Contains(t.warm, t.node) {
-		return s.dice.sample(o.Hot)
-	}
-	first := len(t.warm) == 0
-	t.warm = append(t.warm, t.node)
-	if first && len(o.First) > 0 {
-		return s.dice.sample(o.First)
-	}
-	return s.dice.sample(o.Cold)
-}
-
-// begin lets an allocation that is ready work. One that was given up begins
-// all the same, as an orphan beside whatever the task does by now.
-func (s *simulation) begin(r timer) {
-	t := &s.tasks.list[r.task]
-	if t.phase == beginning && t.attempt == r.attempt {
-		s.work(r.task)
-		s.fetch(r.task)
-		t.silent = s.report(cluster.TaskStarted{Task: r.task, Attempt: r.attempt, Node: r.node, Devices: t.devices, Grant: t.grant})
-		return
-	}
-	key := run{r.task, r.attempt}
-	was := s.tasks.given[key]
-	delete(s.tasks.given, key)
-	if t.seq == 0 || was.seq != t.seq || !s.nodes.list[r.node].live {
-		return
-	}
-	s.nodes.arrive(r.task, r.node, was.room)
-	t.orphans = append(t.orphans, orphan{r.attempt, r.node, was.room})
-	s.emit(cluster.TaskStarted{Task: r.task, Attempt: r.attempt, Node: r.node, Devices: was.devices, Grant: was.demand})
-}
-
-// adopt makes an orphan the task's run if the core, which was just told of it,
-// takes it for that. Otherwise the core has said that it must leave.
-func (s *simulation) adopt(started cluster.TaskStarted, row *cluster.Task) {
-	t := &s.tasks.list[started.Task]
-	at := slices.IndexFunc(t.orphans, func(o orphan) bool { return o.attempt == started.Attempt && o.node == started.Node })
-	if at < 0 || row.Seq != t.seq || row.Attempt != started.Attempt || row.Phase != cluster.Running || t.phase != idle {
-		return
-	}
-	t.node, t.devices, t.grant, t.attempt = started.Node, t.orphans[at].devices, t.orphans[at].demand, started.Attempt
-	t.orphans = slices.Delete(t.orphans, at, at+1)
-	s.work(started.Task)
-	s.fetch(started.Task)
-}
-
-// work sets the end of a run that begins to work now.
-func (s *simulation) work(row cluster.TaskID) {
-	t := &s.tasks.list[row]
-	t.phase, t.kept = working, t.done
-	s.begins(t)
-	s.aim(row)
-}
-
-// refuse reports that an allocation failed.
-func (s *simulation) refuse(r timer) {
-	t := &s.tasks.list[r.task]
-	if t.phase != beginning || t.attempt != r.attempt {
-		return
-	}
-	s.stop(r.task)
-	s.report(cluster.BindRefused{Task: r.task, Attempt: r.attempt})
-}
-
-// evict tells a run to go. One that is not there has gone already; an orphan
-// cannot refuse.
-func (s *simulation) evict(d sched.Decision) {
-	t := &s.tasks.list[d.Task]
-	faults := &s.cfg.World.Faults
-	own := t.attempt == d.Attempt && t.phase == working
-	orphaned := slices.ContainsFunc(t.orphans, func(o orphan) bool { return o.attempt == d.Attempt })
-	switch {
-	case own && s.dice.falls(faults.EvictRefused):
-		s.report(cluster.EvictRefused{Task: d.Task, Attempt: d.Attempt})
-	case (own || orphaned) && s.dice.falls(faults.EvictLate):
-		if own {
-			t.phase = leavingNow
-			s.rests(t)
-		}
-		s.kernel.set(timer{at: s.effectiveAt() + s.dice.about(max(faults.Grace, cluster.Second)), kind: runLeaves, task: d.Task, attempt: d.Attempt})
-	case s.effectiveAt() > s.now:
-		s.kernel.set(timer{at: s.effectiveAt(), kind: runLeaves, task: d.Task, attempt: d.Attempt})
-	default:
-		s.leave(d.Task, d.Attempt)
-	}
-}
-
-// effectiveAt is when decisions that come out now take effect in the world.
-func (s *simulation) effectiveAt() cluster.Time { return max(s.now, s.planner.effective) }
-
-// leave ends a run whose task goes on, and tells the core.
-func (s *simulation) leave(row cluster.TaskID, attempt uint32) {
-	t := &s.tasks.list[row]
-	if t.attempt == attempt && t.phase != idle {
-		s.stats.evicted(s.core.View().Task(row))
-		s.stop(row)
-	} else {
-		s.removeOrphans(row, func(o orphan) bool { return o.attempt == attempt })
-	}
-	delete(s.tasks.given, run{row, attempt}) // what was told to leave does not begin any more
-	s.report(cluster.TaskLeft{Task: row, Attempt: attempt})
-}
-
-// removeOrphans removes the orphans of a task that match.
-func (s *simulation) removeOrphans(row cluster.TaskID, match func(orphan) bool) {
-	t := &s.tasks.list[row]
-	t.orphans = slices.DeleteFunc(t.orphans, func(o orphan) bool {
-		if match(o) {
-			s.nodes.depart(row, o.node, o.room)
-			return true
-		}
-		return false
-	})
-}
-
-// stop takes a run from its node, keeping its work if the world does.
-func (s *simulation) stop(row cluster.TaskID) {
-	t := &s.tasks.list[row]
-	if t.phase == working {
-		s.rests(t)
-	}
-	switch {
-	case t.phase < working:
-	case s.cfg.World.KeepWork:
-		s.progress(t)
-	default:
-		t.done = t.kept
-	}
-	s.nodes.depart(row, t.node, t.takes())
-	t.phase, t.node, t.grant = idle, cluster.NoNode, nil
-}
-
-// finish ends a task for good: by its own work, because its user says so, or as
-// another copy of it has finished.
-func (s *simulation) finish(row cluster.TaskID, why cause) {
-	t := &s.tasks.list[row]
-	if t.silent && t.phase >= working {
-		s.emit(cluster.TaskStarted{Task: row, Attempt: t.attempt, Node: t.node, Devices: t.devices, Grant: t.grant})
-	}
-	if t.phase != idle {
-		s.stop(row)
-	}
-	for _, o := range t.orphans {
-		s.emit(cluster.TaskLeft{Task: row, Attempt: o.attempt})
-	}
-	s.removeOrphans(row, func(orphan) bool { return true })
-	s.emit(cluster.TaskEnded{Task: row, Seq: t.seq, Finished: why == byItself && !t.fails})
-	s.ended = append(s.ended, ending{row, why})
+	given map[run]given // runs that were given up and may begin yet
 }
 
 // run names one run of one task.
@@ -278,34 +33,239 @@ type run struct {
 	attempt uint32
 }
 
-// ending is a task that ended since the core was last told.
-type ending struct {
-	task cluster.TaskID
-	why  cause
+// given is whose run it was, and what it takes.
+type given struct {
+	seq cluster.Seq
+	room
 }
 
-// cause is why a task ended.
-type cause uint8
-
-const (
-	byItself   cause = iota // it has done its work, or failed
-	killed                  // its user ended it
-	superseded              // another copy of it has finished
-)
-
-// report emits an outcome to the core: now, or late, and now and then twice. It
-// reports whether the core does not know yet.
-func (s *simulation) report(e cluster.Event) (late bool) {
-	faults := &s.cfg.World.Faults
-	if s.dice.falls(faults.Twice) {
-		s.kernel.set(timer{at: s.now + s.dice.about(cluster.Minute), kind: reported, report: e})
-	}
-	if s.dice.falls(faults.Late) {
-		s.kernel.set(timer{at: s.now + s.dice.about(max(faults.Grace, cluster.Second)), kind: reported, report: e})
-		return true
-	}
-	s.emit(e)
-	return false
+// happens tells the measures what befalls a task.
+func (r *runs) happens(what occurrence, t *task) {
+	r.measures.happened(happening{what: what, at: r.kernel.now, task: t})
 }
 
-func (s *simulation) emit(e cluster.Event) { s.in = append(s.in, e) }
+// allocate starts the run that the decision names.
+func (r *runs) allocate(d sched.Decision) {
+	t := &r.tasks.list[d.Task]
+	t.phase, t.node, t.devices, t.grant, t.attempt, t.silent = beginning, d.Node, d.Devices, d.Grant, d.Attempt, false
+	t.runs++
+	r.nodes.arrive(d.Task, d.Node, t.takes())
+	ready := r.planner.effectiveAt() + r.overhead(t)
+	set := timer{at: ready, kind: runBegins, task: d.Task, attempt: d.Attempt, node: d.Node}
+	switch faults := &r.world.Faults; {
+	case r.dice.falls(faults.BindLate):
+		late := set
+		late.at = ready + r.dice.about(faults.grace())
+		r.kernel.set(late)
+		r.given[run{d.Task, d.Attempt}] = given{t.seq, t.takes()}
+		set.kind = runRefused
+	case r.dice.falls(faults.BindRefused):
+		set.kind = runRefused
+	case ready == r.kernel.now:
+		r.begin(set)
+		return
+	}
+	r.kernel.set(set)
+}
+
+// overhead draws how long the allocation takes.
+func (r *runs) overhead(t *task) cluster.Time {
+	o := &r.world.Overheads
+	if len(o.Hot) == 0 && len(o.Cold) == 0 {
+		return 0
+	}
+	if slices.Contains(t.warm, t.node) {
+		return r.dice.sample(o.Hot)
+	}
+	first := len(t.warm) == 0
+	t.warm = append(t.warm, t.node)
+	if first && len(o.First) > 0 {
+		return r.dice.sample(o.First)
+	}
+	return r.dice.sample(o.Cold)
+}
+
+// begin lets an allocation that is ready work. One that was given up begins
+// all the same, as an orphan beside whatever the task does by now.
+func (r *runs) begin(due timer) {
+	t := &r.tasks.list[due.task]
+	if t.phase == beginning && t.attempt == due.attempt {
+		r.work(due.task)
+		r.fetch(due.task)
+		t.silent = r.outbox.report(cluster.TaskStarted{Task: due.task, Attempt: due.attempt, Node: due.node, Devices: t.devices, Grant: t.grant})
+		return
+	}
+	key := run{due.task, due.attempt}
+	was := r.given[key]
+	delete(r.given, key)
+	if t.seq == 0 || was.seq != t.seq || !r.nodes.list[due.node].live {
+		return
+	}
+	r.nodes.arrive(due.task, due.node, was.room)
+	t.orphans = append(t.orphans, orphan{due.attempt, due.node, was.room})
+	r.outbox.emit(cluster.TaskStarted{Task: due.task, Attempt: due.attempt, Node: due.node, Devices: was.devices, Grant: was.demand})
+}
+
+// adopt makes an orphan the task's run if the core, which was just told of it,
+// takes it for that. Otherwise the core has said that it must leave.
+func (r *runs) adopt(started cluster.TaskStarted, row *cluster.Task) {
+	t := &r.tasks.list[started.Task]
+	at := slices.IndexFunc(t.orphans, func(o orphan) bool { return o.attempt == started.Attempt && o.node == started.Node })
+	if at < 0 || row.Seq != t.seq || row.Attempt != started.Attempt || row.Phase != cluster.Running || t.phase != idle {
+		return
+	}
+	t.node, t.devices, t.grant, t.attempt = started.Node, t.orphans[at].devices, t.orphans[at].demand, started.Attempt
+	t.orphans = slices.Delete(t.orphans, at, at+1)
+	r.work(started.Task)
+	r.fetch(started.Task)
+}
+
+// work sets the end of a run that begins to work now.
+func (r *runs) work(row cluster.TaskID) {
+	t := &r.tasks.list[row]
+	t.phase, t.kept = working, t.done
+	r.happens(begins, t)
+	r.aim(row)
+}
+
+// fetch lets a run that begins to work read its input.
+func (r *runs) fetch(row cluster.TaskID) {
+	r.measures.happened(happening{what: fetches, at: r.kernel.now, task: &r.tasks.list[row], input: r.planner.view().Input(row)})
+}
+
+// refuse reports that an allocation failed.
+func (r *runs) refuse(due timer) {
+	t := &r.tasks.list[due.task]
+	if t.phase != beginning || t.attempt != due.attempt {
+		return
+	}
+	r.stop(due.task)
+	r.outbox.report(cluster.BindRefused{Task: due.task, Attempt: due.attempt})
+}
+
+// evict tells a run to go. One that is not there has gone already; an orphan
+// cannot refuse. It is told as the decision comes out, so that none is taken back here: of
+// what the ledger calls needless, nothing is left but runs that are on their way.
+func (r *runs) evict(d sched.Decision) {
+	t := &r.tasks.list[d.Task]
+	faults := &r.world.Faults
+	own := t.attempt == d.Attempt && t.phase == working
+	orphaned := slices.ContainsFunc(t.orphans, func(o orphan) bool { return o.attempt == d.Attempt })
+	switch {
+	case own && r.dice.falls(faults.EvictRefused):
+		r.outbox.report(cluster.EvictRefused{Task: d.Task, Attempt: d.Attempt})
+	case (own || orphaned) && r.dice.falls(faults.EvictLate):
+		if own {
+			t.phase = leavingNow
+			r.happens(rests, t)
+		}
+		r.kernel.set(timer{at: r.planner.effectiveAt() + r.dice.about(faults.grace()), kind: runLeaves, task: d.Task, attempt: d.Attempt})
+	case r.planner.effectiveAt() > r.kernel.now:
+		r.kernel.set(timer{at: r.planner.effectiveAt(), kind: runLeaves, task: d.Task, attempt: d.Attempt})
+	default:
+		r.leave(d.Task, d.Attempt)
+	}
+}
+
+// leave ends a run whose task goes on, and tells the core.
+func (r *runs) leave(row cluster.TaskID, attempt uint32) {
+	t := &r.tasks.list[row]
+	if t.attempt == attempt && t.phase != idle {
+		r.measures.happened(happening{what: evicted, at: r.kernel.now, task: t, row: r.planner.view().Task(row)})
+		r.stop(row)
+	} else {
+		r.removeOrphans(row, func(o orphan) bool { return o.attempt == attempt })
+	}
+	delete(r.given, run{row, attempt}) // what was told to leave does not begin any more
+	r.outbox.report(cluster.TaskLeft{Task: row, Attempt: attempt})
+}
+
+// removeOrphans removes the orphans of a task that match.
+func (r *runs) removeOrphans(row cluster.TaskID, match func(orphan) bool) {
+	t := &r.tasks.list[row]
+	t.orphans = slices.DeleteFunc(t.orphans, func(o orphan) bool {
+		if match(o) {
+			r.nodes.depart(row, o.node, o.room)
+			return true
+		}
+		return false
+	})
+}
+
+// stop takes a run from its node, keeping its work if the world does.
+func (r *runs) stop(row cluster.TaskID) {
+	t := &r.tasks.list[row]
+	if t.phase == working {
+		r.happens(rests, t)
+	}
+	switch {
+	case t.phase < working:
+	case r.world.KeepWork:
+		r.progress(t)
+	default:
+		t.done = t.kept
+	}
+	r.nodes.depart(row, t.node, t.takes())
+	t.phase, t.node, t.grant = idle, cluster.NoNode, nil
+}
+
+// finish ends a task for good: by its own work, because its user says so, or as
+// another copy of it has finished.
+func (r *runs) finish(row cluster.TaskID, why cause) {
+	t := &r.tasks.list[row]
+	if t.silent && t.phase >= working {
+		r.outbox.emit(cluster.TaskStarted{Task: row, Attempt: t.attempt, Node: t.node, Devices: t.devices, Grant: t.grant})
+	}
+	if t.phase != idle {
+		r.stop(row)
+	}
+	for _, o := range t.orphans {
+		r.outbox.emit(cluster.TaskLeft{Task: row, Attempt: o.attempt})
+	}
+	r.removeOrphans(row, func(orphan) bool { return true })
+	r.outbox.end(cluster.TaskEnded{Task: row, Seq: t.seq, Finished: why == byItself && !t.fails}, why)
+}
+
+// found lets a task work on a node where nobody here placed it.
+func (r *runs) found(row cluster.TaskID, node cluster.NodeID) {
+	t := &r.tasks.list[row]
+	t.devices, t.grant = r.nodes.pick(node, t.demand), nil
+	r.outbox.emit(cluster.TaskFound{Task: row, Seq: t.seq, Node: node, Devices: t.devices})
+	// The attempt is the core's to number; a fresh row begins after its base.
+	t.node, t.attempt, t.placed = node, r.nextAttempt(row), true
+	t.runs++
+	t.warm = append(t.warm, node)
+	r.nodes.arrive(row, node, t.takes())
+	r.work(row)
+	if t.job.foreign {
+		return
+	}
+	r.measures.happened(happening{what: placed, at: r.kernel.now, task: t, latency: cluster.Never})
+}
+
+// nextAttempt is the number that the core will give to the next run of the
+// row: one more than its last.
+func (r *runs) nextAttempt(row cluster.TaskID) uint32 {
+	if int(row) >= r.planner.view().TaskRows() {
+		return 1
+	}
+	return r.planner.view().Task(row).Attempt + 1
+}
+
+// loseNode takes a node away with all that runs on it.
+func (r *runs) loseNode(row cluster.NodeID) {
+	for _, t := range slices.Clone(r.nodes.list[row].runs) {
+		task := &r.tasks.list[t]
+		if task.node != row || task.phase == idle {
+			r.removeOrphans(t, func(o orphan) bool { return o.node == row })
+			continue
+		}
+		r.stop(t)
+		if task.job.foreign {
+			r.finish(t, killed)
+		} else {
+			r.happens(lost, task)
+		}
+	}
+	r.nodes.lose(row, r.outbox.emit)
+}

@@ -34,6 +34,7 @@ func (a sampled) compare(b sampled) int {
 // it may keep before it drops those with the largest, which costs less than to
 // keep them in order.
 type sample struct {
+	bystander
 	most  int
 	limit uint64 // the largest hash that has a chance
 	kept  []sampled
@@ -41,6 +42,12 @@ type sample struct {
 }
 
 func newSample(most int) sample { return sample{most: most, limit: math.MaxUint64} }
+
+func (s *sample) happened(h *happening) {
+	if h.what == ended && h.why == byItself && !h.task.fails {
+		s.add(h.task, h.account)
+	}
+}
 
 // add takes in a task that finished, with its final account.
 func (s *sample) add(t *task, account cluster.Account) {
@@ -86,16 +93,15 @@ func mix(x uint64) uint64 {
 	return x ^ x>>33
 }
 
-// result is the sample; nil if no task finished.
-func (s *sample) result() *report.Sample {
+// result says nothing if no task finished.
+func (s *sample) result(_ *span, r *report.Run) {
 	if s.of == 0 {
-		return nil
+		return
 	}
 	s.cut()
 	n := len(s.kept)
-	r := &report.Sample{Tasks: make([]uint64, n), Response: make([]report.Number, n), Latency: make([]report.Number, n), Of: s.of}
+	r.Sample = &report.Sample{Tasks: make([]uint64, n), Response: make([]report.Number, n), Latency: make([]report.Number, n), Of: s.of}
 	for i, one := range s.kept {
-		r.Tasks[i], r.Response[i], r.Latency[i] = one.hash, report.Seconds(one.response), report.Seconds(one.latency)
+		r.Sample.Tasks[i], r.Sample.Response[i], r.Sample.Latency[i] = one.hash, report.Seconds(one.response), report.Seconds(one.latency)
 	}
-	return r
 }

@@ -20,10 +20,13 @@ func TestSampleAgainstSorting(t *testing.T) {
 			one := task{job: &job{id: uint64(random.IntN(n))}, index: uint32(i), submitted: cluster.Time(i)}
 			account := cluster.Account{Submitted: one.submitted, FirstRun: one.submitted + 3, Since: one.submitted + cluster.Time(4+random.IntN(50))}
 			all = append(all, sampled{hashOf(&one), account.Since - account.Submitted, 3})
-			s.add(&one, account)
+			s.happened(&happening{what: ended, task: &one, account: account})
+			s.happened(&happening{what: ended, why: killed, task: &one, account: account})
 		}
 		slices.SortFunc(all, sampled.compare)
-		r := s.result()
+		var run report.Run
+		s.result(nil, &run)
+		r := run.Sample
 		if n == 0 {
 			if r != nil {
 				t.Errorf("a sample of nothing is %+v", r)
@@ -49,8 +52,9 @@ func TestSampleAgainstSorting(t *testing.T) {
 func TestSampleOfATaskNotKnownToRun(t *testing.T) {
 	s := newSample(1)
 	s.add(&task{job: &job{}}, cluster.Account{Submitted: cluster.Second, FirstRun: cluster.Never, Since: 3 * cluster.Second})
-	if r := s.result(); r.Latency[0] != 2 {
-		t.Errorf("the latency is %v s, want all of the 2 s", r.Latency[0])
+	var r report.Run
+	if s.result(nil, &r); r.Sample.Latency[0] != 2 {
+		t.Errorf("the latency is %v s, want all of the 2 s", r.Sample.Latency[0])
 	}
 }
 

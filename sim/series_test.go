@@ -66,9 +66,9 @@ func (h diarySource) Next(r *trace.Record) error {
 
 // note writes down how things stand until the moment.
 func (d *diary) note(s *simulation, to cluster.Time) {
-	state := s.core.View()
+	state := s.planner.view()
 	n := len(d.kinds)
-	e := entry{from: s.now, to: to, capacity: make(cluster.Vector, n), busy: make(cluster.Vector, n)}
+	e := entry{from: s.kernel.now, to: to, capacity: make(cluster.Vector, n), busy: make(cluster.Vector, n)}
 	for range class.Google().Rows() {
 		e.held = append(e.held, make(cluster.Vector, n))
 	}
@@ -106,7 +106,7 @@ func (d *diary) note(s *simulation, to cluster.Time) {
 			add(e.busy, t.demand, 1)
 		}
 	}
-	e.decisions = float64(s.core.Counts().Placed + s.core.Counts().Evicted)
+	e.decisions = float64(s.planner.core.Counts().Placed + s.planner.core.Counts().Evicted)
 	e.picture = d.picture(s)
 	d.entries = append(d.entries, e)
 }
@@ -119,24 +119,22 @@ func add(sum, v cluster.Vector, sign int64) {
 
 // play is simulation.play with a diary.
 func (d *diary) play(s *simulation) error {
-	if err := s.read(); err != nil {
+	if err := s.replay.read(); err != nil {
 		return err
 	}
-	if f := &s.cfg.World.Faults; f.Foreign > 0 {
-		s.kernel.set(timer{at: s.dice.about(f.Foreign), kind: foreign})
-	}
+	s.injector.start()
 	for {
 		next := s.nextMoment()
 		over := next == cluster.Never || s.cfg.Until > 0 && next > s.cfg.Until
 		if over {
 			next = s.cfg.Until
 		}
-		if next > s.now {
+		if next > s.kernel.now {
 			d.note(s, next)
 		}
 		s.pass(next)
 		if over {
-			d.note(s, s.now)
+			d.note(s, s.kernel.now)
 			return nil
 		}
 		if err := s.moment(); err != nil {
@@ -255,12 +253,14 @@ func TestSeriesAgainstADiary(t *testing.T) {
 				if err := d.play(s); err != nil {
 					t.Fatal(err)
 				}
-				got := s.overTime()
-				if s.series.step != c.steps {
-					t.Errorf("steps of %v, want %v", s.series.step, c.steps)
+				var got report.Run
+				s.measures.result(s.planner.view(), s.kernel.now, &got)
+				step := s.measures.overTime.step
+				if step != c.steps {
+					t.Errorf("steps of %v, want %v", step, c.steps)
 				}
-				compareColumns(t, got, d.cut(s.series.step, s.now))
-				comparePictures(t, s.heat.result(s.now, s.core.View(), s.nodeNames()), d, s.now)
+				compareColumns(t, got.Series, d.cut(step, s.kernel.now))
+				comparePictures(t, got.Heat, d, s.kernel.now)
 			})
 		}
 	}
@@ -270,13 +270,13 @@ func TestSeriesAgainstADiary(t *testing.T) {
 // missed.
 func TestHoldingsAfterTheLogWasTrimmed(t *testing.T) {
 	s := fourTasks(t)
-	s.holdings.follow(s.core.View())
+	s.measures.advance(s.planner.view(), s.kernel.now, s.kernel.now)
 	place := func() {
-		out, _, err := s.core.Step(s.now, s.in, nil)
+		out, _, err := s.planner.core.Step(s.kernel.now, s.outbox.events, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.in = nil
+		s.outbox.events = nil
 		if err := s.carryOut(out); err != nil {
 			t.Fatal(err)
 		}
@@ -286,18 +286,18 @@ func TestHoldingsAfterTheLogWasTrimmed(t *testing.T) {
 	if err := s.observe(); err != nil {
 		t.Fatal(err)
 	}
-	r := s.core.Begin(0, s.now)
+	r := s.planner.core.Begin(0, s.kernel.now)
 	r.Run(0)
-	s.core.Finish(r, s.now, nil)
-	if _, ok := s.core.View().ChangesSince(s.holdings.read); ok {
+	s.planner.core.Finish(r, s.kernel.now, nil)
+	if _, ok := s.planner.view().ChangesSince(s.measures.read); ok {
 		t.Fatal("the log still holds everything; the test is of no use")
 	}
-	s.holdings.follow(s.core.View())
+	s.measures.advance(s.planner.view(), s.kernel.now, s.kernel.now)
 	d := &diary{kinds: s.nodes.kinds}
-	d.note(s, s.now)
+	d.note(s, s.kernel.now)
 	e := d.entries[0]
-	if e.running == 0 || float64(s.holdings.running) != e.running || float64(s.holdings.nodesActive) != e.active || !slices.EqualFunc(s.holdings.by, e.held, slices.Equal[cluster.Vector]) {
-		t.Errorf("holdings are %+v, want %+v", s.holdings, e)
+	if e.running == 0 || float64(s.measures.holdings.running) != e.running || float64(s.measures.holdings.nodesActive) != e.active || !slices.EqualFunc(s.measures.holdings.by, e.held, slices.Equal[cluster.Vector]) {
+		t.Errorf("holdings are %+v, want %+v", s.measures.holdings, e)
 	}
 }
 
@@ -309,8 +309,8 @@ func TestHoldingsOfATaskThatMoves(t *testing.T) {
 	if slices.ContainsFunc(refusals, cluster.Refusal.Refused) {
 		t.Fatal(refusals)
 	}
-	s.holdings.follow(&state.View)
-	if h := &s.holdings; h.by[bronze][0] != 2 || h.running != 1 || h.nodesActive != 2 {
+	s.measures.advance(&state.View, 0, 0)
+	if h := &s.measures.holdings; h.by[bronze][0] != 2 || h.running != 1 || h.nodesActive != 2 {
 		t.Errorf("the task holds %d cpu, %d tasks run on %d nodes; want 2, 1 and 2", h.by[bronze][0], h.running, h.nodesActive)
 	}
 }
@@ -328,11 +328,11 @@ func TestHoldingsOfAnotherTaskOnTheRow(t *testing.T) {
 		}
 	}
 	check := func(what string, of cluster.ClassID, cpu int64) {
-		s.holdings.follow(&state.View)
+		s.measures.advance(&state.View, 0, 0)
 		want := []cluster.Vector{{0}, {0}, {0}}
 		want[of][0] = cpu
-		if !slices.EqualFunc(s.holdings.by, want, slices.Equal[cluster.Vector]) || s.holdings.running != 1 {
-			t.Errorf("%s: %v is held, want %v", what, s.holdings.by, want)
+		if !slices.EqualFunc(s.measures.holdings.by, want, slices.Equal[cluster.Vector]) || s.measures.holdings.running != 1 {
+			t.Errorf("%s: %v is held, want %v", what, s.measures.holdings.by, want)
 		}
 	}
 	task := *state.Task(0)

@@ -6,7 +6,6 @@ import (
 	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/internal/wide"
-	"fairlead.dev/fairlead/sim/trace"
 )
 
 // This file gives a task of a class with a level of size its range of the first kind
@@ -19,19 +18,19 @@ import (
 // (SLT).
 
 // sized is the task with the range that its class has; the task itself is left as it is.
-func (s *simulation) sized(r *trace.Task) *trace.Task {
-	level := s.tasks.classes.Classes[s.tasks.classOf(r)].Size
+func (b *nodes) sized(r incoming) incoming {
+	level := r.promised.Size
 	if level == 0 || r.Max != nil {
 		return r
 	}
-	smallest := s.nodes.smallest()
+	smallest := b.smallest()
 	if smallest == 0 {
 		return r
 	}
-	unit := max(s.nodes.kinds[0].PerUnit, 1)
+	unit := max(b.kinds[0].PerUnit, 1)
 	cores, per := class.Cores(smallest, unit)
 	least, most := class.Bounds(level, cores)
-	is := *r
+	is := *r.Task
 	is.Demand, is.Max = slices.Clone(r.Demand), slices.Clone(r.Demand)
 	is.Demand[0], is.Max[0] = least*per, most*per
 	if had := r.Demand[0]; had > 0 && r.Work != cluster.Never {
@@ -43,7 +42,8 @@ func (s *simulation) sized(r *trace.Task) *trace.Task {
 			is.Work = cluster.Time(wide.Product(unit, int64(is.Work)).OverUp(least * per))
 		}
 	}
-	return &is
+	r.Task = &is
+	return r
 }
 
 // smallest is what the smallest of the live nodes may hold of the first kind, of those that

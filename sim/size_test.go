@@ -45,14 +45,18 @@ func TestSized(t *testing.T) {
 				t.Fatal(err)
 			}
 			for id, capacity := range []int64{4 * tc.capacity, tc.capacity, 0, tc.capacity / 2} {
-				s.nodes.add(&trace.Node{ID: uint64(id), Capacity: cluster.Vector{capacity}}, s.emit)
+				s.nodes.add(&trace.Node{ID: uint64(id), Capacity: cluster.Vector{capacity}}, s.outbox.emit)
 			}
-			s.loseNode(3)
+			s.runs.loseNode(3)
 			task := trace.Task{Promise: tc.promise, Demand: cluster.Vector{tc.demand}, Work: minute}
 			if tc.most > 0 {
 				task.Max = cluster.Vector{tc.most}
 			}
-			is := s.sized(&task)
+			of, err := s.tasks.arrives(&task)
+			if err != nil {
+				t.Fatal(err)
+			}
+			is := s.nodes.sized(of)
 			got := [2]int64{is.Demand[0]}
 			if is.Max != nil {
 				got[1] = is.Max[0]

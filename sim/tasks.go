@@ -20,7 +20,6 @@ type tasks struct {
 	jobRows cluster.Rows
 	list    []task // by row
 	live    map[taskKey]cluster.TaskID
-	given   map[run]given // runs that were given up and may begin yet
 	jobs    map[uint64]*job
 	seq     cluster.Seq
 	classes *class.Table
@@ -175,19 +174,10 @@ type orphan struct {
 
 func newTasks(classes *class.Table) tasks {
 	return tasks{
-		classes: classes, live: map[taskKey]cluster.TaskID{}, given: map[run]given{}, jobs: map[uint64]*job{},
+		classes: classes, live: map[taskKey]cluster.TaskID{}, jobs: map[uint64]*job{},
 		shapes: shapes{named: map[string]cluster.ShapeID{}, unused: linked.New()},
 	}
 }
-
-// given is whose run it was, and what it takes.
-type given struct {
-	seq cluster.Seq
-	room
-}
-
-// demand is what the task asks of a node.
-func (b *tasks) demand(t cluster.TaskID) cluster.Vector { return b.list[t].demand }
 
 // shape returns the row of the shape for one more task, and defines it if it
 // is new.
@@ -249,7 +239,7 @@ func (b *shapes) release(id cluster.ShapeID, emit func(cluster.Event)) {
 // submit takes in a task, and its job if that is new, and tells the core. A
 // trace may submit a task again that has ended there and not yet here: then the
 // name goes to the newer one, and both run.
-func (b *tasks) submit(r *trace.Task, shape cluster.ShapeID, input []cluster.Block, now cluster.Time, emit func(cluster.Event)) cluster.TaskID {
+func (b *tasks) submit(r incoming, shape cluster.ShapeID, input []cluster.Block, now cluster.Time, emit func(cluster.Event)) cluster.TaskID {
 	key := taskKey{r.Job, r.Index}
 	j := b.jobs[r.Job]
 	if j == nil {
@@ -271,11 +261,11 @@ func (b *tasks) isBeside(job uint64) bool {
 }
 
 // enter notes one more task of the job.
-func (b *tasks) enter(j *job, r *trace.Task, shape cluster.ShapeID, now cluster.Time) cluster.TaskID {
+func (b *tasks) enter(j *job, r incoming, shape cluster.ShapeID, now cluster.Time) cluster.TaskID {
 	row := b.newTask(j)
 	t := &b.list[row]
 	t.name = r.Name
-	t.index, t.class, t.priority, t.service = r.Index, r.Class, r.Priority, b.classOf(r)
+	t.index, t.class, t.priority, t.service = r.Index, r.Class, r.Priority, r.service
 	t.demand = b.demands[shape]
 	if r.Max != nil && !slices.Equal(r.Max, r.Demand) {
 		t.most = slices.Clone(r.Max)
@@ -324,32 +314,32 @@ func (b *tasks) end(row cluster.TaskID, emit func(cluster.Event)) (j *job, over 
 	return j, true
 }
 
-// classOf is what was promised to the task: what its record says, or else what goes with
-// its priority.
-func (b *tasks) classOf(r *trace.Task) cluster.ClassID {
-	if id, known := b.classes.ByName(r.Promise); known {
-		return id
+// freeJobs gives back the rows of the first count jobs that are over, as the core has heard
+// of that.
+func (b *tasks) freeJobs(count int) {
+	for _, row := range b.retired[:count] {
+		b.jobRows.Give(uint32(row))
 	}
-	return b.classes.ByPriority(r.Priority)
+	b.retired = b.retired[:copy(b.retired, b.retired[count:])]
 }
 
-// checkPromise refuses a task that names a class which there is not.
-func (b *tasks) checkPromise(r *trace.Task) error {
-	if r.Promise == "" {
-		return nil
-	}
-	_, err := b.classes.Find(r.Promise)
+// incoming is a task as it comes, with its class.
+type incoming struct {
+	*trace.Task
+	service  cluster.ClassID
+	promised *class.Class
+}
+
+// arrives finds out what is promised to the task: what its record says, or else what goes
+// with its priority. A task that names a class which there is not is refused.
+func (b *tasks) arrives(r *trace.Task) (incoming, error) {
+	id, err := b.classes.Of(r.Promise, r.Promise != "", r.Priority)
 	if err == nil {
-		return nil
+		return incoming{r, id, &b.classes.Classes[id]}, nil
 	}
 	name := r.Name
 	if name == "" {
 		name = numbered(r.Job, r.Index, b.isBeside(r.Job))
 	}
-	return fmt.Errorf("task %s: promise %q: %w", name, r.Promise, err)
-}
-
-// admission is what a node has to be for the task.
-func (b *tasks) admission(r *trace.Task) admission {
-	return admission{requirements: r.Requirements, tier: b.classes.Classes[b.classOf(r)].Tier}
+	return incoming{}, fmt.Errorf("task %s: promise %q: %w", name, r.Promise, err)
 }

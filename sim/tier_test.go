@@ -35,14 +35,14 @@ func TestTier(t *testing.T) {
 	if err := s.play(); err != nil {
 		t.Fatal(err)
 	}
-	if done := s.stats.tasks.Finished; done != 4 {
+	if done := s.measures.outcomes.tasks.Finished; done != 4 {
 		t.Errorf("%d tasks are done, want 4", done)
 	}
-	if s.now != 15*cluster.Second {
-		t.Errorf("all is done at %v, want 15 s: the Advanced task waits for 5 s until a node has its tier", s.now)
+	if s.kernel.now != 15*cluster.Second {
+		t.Errorf("all is done at %v, want 15 s: the Advanced task waits for 5 s until a node has its tier", s.kernel.now)
 	}
 	for _, n := range s.nodes.list {
-		if got, want := s.core.View().NodeSpec(s.nodes.rows[n.id]).Tier, map[uint64]int32{1: 3, 2: 2, 3: 0}[n.id]; got != want {
+		if got, want := s.planner.view().NodeSpec(s.nodes.rows[n.id]).Tier, map[uint64]int32{1: 3, 2: 2, 3: 0}[n.id]; got != want {
 			t.Errorf("the core believes that node %d has tier %d, want %d", n.id, got, want)
 		}
 	}

@@ -50,41 +50,52 @@ func (u Usage) Validate() error {
 // meter measures nodes.
 type meter struct {
 	Usage
-	seed  uint64
-	noise *rand.Rand
+	seed   uint64
+	noise  *rand.Rand
+	kernel *kernel
+	nodes  *nodes
+	tasks  *tasks
+	outbox *outbox
 }
 
 func newMeter(u Usage, seed uint64) meter {
 	return meter{Usage: u, seed: mix(seed), noise: rand.New(rand.NewPCG(seed, 0x75))}
 }
 
+// start sets the first time.
+func (m *meter) start() {
+	if m.Every > 0 {
+		m.kernel.set(timer{at: m.Every, kind: nodesMeasure})
+	}
+}
+
 // measure lets every node measure, and sets the next time.
-func (s *simulation) measure() {
-	s.kernel.set(timer{at: s.now + s.meter.Every, kind: nodesMeasure})
-	for row := range s.nodes.list {
-		if s.nodes.list[row].live {
-			s.emit(cluster.UsageReported{Node: cluster.NodeID(row), Usage: s.usageOf(cluster.NodeID(row))})
+func (m *meter) measure() {
+	m.kernel.set(timer{at: m.kernel.now + m.Every, kind: nodesMeasure})
+	for row := range m.nodes.list {
+		if m.nodes.list[row].live {
+			m.outbox.emit(cluster.UsageReported{Node: cluster.NodeID(row), Usage: m.usageOf(cluster.NodeID(row))})
 		}
 	}
 }
 
 // usageOf is what is measured on the node. A run that is yet to begin uses
 // nothing.
-func (s *simulation) usageOf(row cluster.NodeID) cluster.Vector {
-	usage := make(cluster.Vector, len(s.nodes.kinds))
-	for _, id := range s.nodes.list[row].runs {
-		t := &s.tasks.list[id]
+func (m *meter) usageOf(row cluster.NodeID) cluster.Vector {
+	usage := make(cluster.Vector, len(m.nodes.kinds))
+	for _, id := range m.nodes.list[row].runs {
+		t := &m.tasks.list[id]
 		if t.node == row && t.phase == beginning {
 			continue
 		}
 		for k, q := range t.takes().demand {
-			usage[k] += thousandths(q, s.meter.part(t, k))
+			usage[k] += thousandths(q, m.part(t, k))
 		}
 	}
 	for k, q := range usage {
 		off := 1000
-		if s.meter.Noise > 0 {
-			off += s.meter.noise.IntN(2*s.meter.Noise+1) - s.meter.Noise
+		if m.Noise > 0 {
+			off += m.noise.IntN(2*m.Noise+1) - m.Noise
 		}
 		usage[k] = min(thousandths(q, off), cluster.MaxQuantity)
 	}

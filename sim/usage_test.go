@@ -25,7 +25,7 @@ func usages(t *testing.T, u Usage, w World, until cluster.Time, tasks ...trace.T
 		t.Fatal(err)
 	}
 	var all []cluster.Vector
-	if err := s.read(); err != nil {
+	if err := s.replay.read(); err != nil {
 		t.Fatal(err)
 	}
 	s.kernel.set(timer{at: cluster.Second, kind: nodesMeasure})
@@ -36,7 +36,7 @@ func usages(t *testing.T, u Usage, w World, until cluster.Time, tasks ...trace.T
 				t.Fatal(err)
 			}
 		}
-		all = append(all, slices.Clone(s.core.View().Usage(0)))
+		all = append(all, slices.Clone(s.planner.view().Usage(0)))
 	}
 	return all
 }

@@ -35,8 +35,8 @@ func TestPriorityOnV1(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Tasks.Preempted != 32 {
-			t.Errorf("%d preemptions, published 32", r.Tasks.Preempted)
+		if r.Tasks.Preempted != 32 || r.Tasks.WithoutPlacement != 0 {
+			t.Errorf("%d preemptions, published 32; %d without a placement", r.Tasks.Preempted, r.Tasks.WithoutPlacement)
 		}
 		if n := allocations(t, &placements); n != 232 {
 			t.Errorf("%d allocations, published 232", n)

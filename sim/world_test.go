@@ -117,10 +117,10 @@ func TestHostileWorldIsHostile(t *testing.T) {
 	if err := s.play(); err != nil {
 		t.Fatal(err)
 	}
-	if c := s.core.Counts(); c.Stale == 0 || c.Orphans == 0 || c.Evicted == 0 {
+	if c := s.planner.core.Counts(); c.Stale == 0 || c.Orphans == 0 || c.Evicted == 0 {
 		t.Errorf("nothing went wrong: %+v", c)
 	}
-	if s.stats.tasks.Evicted == 0 {
+	if s.measures.outcomes.tasks.Evicted == 0 {
 		t.Error("nothing was evicted")
 	}
 }
@@ -195,16 +195,16 @@ func TestGoogleSnapshotIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.read(); err != nil {
+	if err := s.replay.read(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.take(); err != nil {
+	if err := s.replay.take(s.interrupted); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.observe(); err != nil {
 		t.Fatal(err)
 	}
-	state := s.core.View()
+	state := s.planner.view()
 	if err := state.Check(); err != nil {
 		t.Error(err)
 	}

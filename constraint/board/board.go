@@ -6,6 +6,8 @@
 package board
 
 import (
+	"slices"
+
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/constraint"
 )
@@ -19,10 +21,7 @@ type Board struct {
 	memory
 	room
 	tally
-
-	at         constraint.Assignment
-	head       []int32 // the first container on each node; Nowhere if there is none
-	next, prev []int32 // of each container on its node
+	places
 }
 
 // New is a board of the problem as it is posed.
@@ -33,17 +32,10 @@ func New(p *constraint.Problem, roles *constraint.Roles) *Board {
 		counts:  newCounts(p, roles),
 		room:    newRoom(p),
 		tally:   newTally(p),
-		at:      make(constraint.Assignment, len(p.Containers)),
-		head:    make([]int32, len(p.Nodes)),
-		next:    make([]int32, len(p.Containers)),
-		prev:    make([]int32, len(p.Containers)),
+		places:  newPlaces(p),
 	}
 	b.memory = newMemory(p, roles, &b.counts)
-	for n := range b.head {
-		b.head[n] = constraint.Nowhere
-	}
-	for c := range b.at {
-		b.at[c] = constraint.Nowhere
+	for c := range p.Containers {
 		if n := p.Containers[c].At; n != constraint.Nowhere {
 			b.enter(int32(c), n)
 			b.counts.change(p.Containers[c].Shape, n, 1, &b.memory)
@@ -62,38 +54,13 @@ func (b *Board) Problem() *constraint.Problem { return b.problem }
 // Roles are the bounds of the problem, and who is what in them.
 func (b *Board) Roles() *constraint.Roles { return b.index }
 
-// At is the node that the container is on; Nowhere if on none.
-func (b *Board) At(container int32) int32 { return b.at[container] }
-
-// Assignment is the board's own; it is valid until the next change.
-func (b *Board) Assignment() constraint.Assignment { return b.at }
-
-// Devices are those that the container holds on its node.
-func (b *Board) Devices(container int32) cluster.DeviceSet { return b.held[container] }
-
-// On is the first container of the problem on the node, and Next the one after it, in no
-// order that means anything; Nowhere if there is none.
-func (b *Board) On(node int32) int32 { return b.head[node] }
-
-// Next is described with On.
-func (b *Board) Next(container int32) int32 { return b.next[container] }
-
-// Placed reports whether all containers of the application are on nodes.
-func (b *Board) Placed(application int32) bool {
-	a := &b.problem.Applications[application]
-	return b.placed[application] == a.End-a.First
-}
-
 // Fits reports whether the container, which is on no node, may go to the node: it is
 // eligible, there is room, and none becomes the subject of a hard bound's violation that
 // more containers could not mend. A plan that went by Fits may still violate hard minima;
 // Excess says so.
 func (b *Board) Fits(container, node int32) bool {
-	return b.fits(container, node) && b.bearable(b.shapeOf[container], node)
+	return b.HasRoom(container, node) && b.bearable(b.shapeOf[container], node)
 }
-
-// HasRoom is Fits without constraints: it is eligible, and there is room.
-func (b *Board) HasRoom(container, node int32) bool { return b.fits(container, node) }
 
 // Put puts the container, which is on no node, on the node, whether it fits or not.
 func (b *Board) Put(container, node int32) {
@@ -140,35 +107,62 @@ func (b *Board) Set(a constraint.Assignment) {
 	}
 }
 
+// places are who is where: the node of each container, and on each node a list of its containers.
+type places struct {
+	at         constraint.Assignment
+	head       []int32 // the first container on each node; Nowhere if there is none
+	next, prev []int32 // of each container on its node
+}
+
+// newPlaces has everybody on no node.
+func newPlaces(p *constraint.Problem) places {
+	nowhere := func(n int) []int32 { return slices.Repeat([]int32{constraint.Nowhere}, n) }
+	all := len(p.Containers)
+	return places{nowhere(all), nowhere(len(p.Nodes)), nowhere(all), nowhere(all)}
+}
+
+// At is the node that the container is on; Nowhere if on none.
+func (p *places) At(container int32) int32 { return p.at[container] }
+
+// Assignment is the board's own; it is valid until the next change.
+func (p *places) Assignment() constraint.Assignment { return p.at }
+
+// On is the first container of the problem on the node, and Next the one after it, in no
+// order that means anything; Nowhere if there is none.
+func (p *places) On(node int32) int32 { return p.head[node] }
+
+// Next is described with On.
+func (p *places) Next(container int32) int32 { return p.next[container] }
+
 // enter adds the container to those on the node.
-func (b *Board) enter(container, node int32) {
-	if b.at[container] != constraint.Nowhere {
+func (p *places) enter(container, node int32) {
+	if p.at[container] != constraint.Nowhere {
 		panic("board: a container is put on a node while it is on one")
 	}
-	b.at[container] = node
-	first := b.head[node]
-	b.next[container], b.prev[container] = first, constraint.Nowhere
+	p.at[container] = node
+	first := p.head[node]
+	p.next[container], p.prev[container] = first, constraint.Nowhere
 	if first != constraint.Nowhere {
-		b.prev[first] = container
+		p.prev[first] = container
 	}
-	b.head[node] = container
+	p.head[node] = container
 }
 
 // leave removes the container from those on its node, and returns that.
-func (b *Board) leave(container int32) int32 {
-	node := b.at[container]
+func (p *places) leave(container int32) int32 {
+	node := p.at[container]
 	if node == constraint.Nowhere {
 		panic("board: a container is taken off that is on no node")
 	}
-	b.at[container] = constraint.Nowhere
-	next, prev := b.next[container], b.prev[container]
+	p.at[container] = constraint.Nowhere
+	next, prev := p.next[container], p.prev[container]
 	if prev == constraint.Nowhere {
-		b.head[node] = next
+		p.head[node] = next
 	} else {
-		b.next[prev] = next
+		p.next[prev] = next
 	}
 	if next != constraint.Nowhere {
-		b.prev[next] = prev
+		p.prev[next] = prev
 	}
 	return node
 }

@@ -26,6 +26,9 @@ func TestBoardSaysWhatTheJudgeSays(t *testing.T) {
 	for seed := range cases(400, 10_000) {
 		chance := rand.New(rand.NewPCG(seed, 1))
 		p := constrainttest.Draw(chance, constrainttest.Size{Nodes: 6, Applications: 5, Containers: 4, Constraints: 6})
+		if seed%3 == 0 {
+			constrainttest.AddCards(rand.New(rand.NewPCG(seed, 12)), p)
+		}
 		if seed%7 == 0 {
 			p.Objective.Violation, p.Objective.Extent = 0, 0
 		}
@@ -127,6 +130,9 @@ func TestWhatFitsIsFeasible(t *testing.T) {
 	for seed := range cases(1000, 10_000) {
 		chance := rand.New(rand.NewPCG(seed, 2))
 		p := constrainttest.Draw(chance, constrainttest.Size{Nodes: 4, Applications: 4, Containers: 4, Constraints: 3})
+		if seed%3 == 0 {
+			constrainttest.AddCards(rand.New(rand.NewPCG(seed, 12)), p)
+		}
 		b := board.New(p, constraint.FindRoles(p))
 		for range 30 {
 			c := int32(chance.IntN(len(p.Containers)))
@@ -167,14 +173,16 @@ func TestWhatFitsIsFeasible(t *testing.T) {
 
 // TestDevices says which devices containers get.
 func TestDevices(t *testing.T) {
+	kinds := []cluster.Kind{{Name: "gpu", PerUnit: 10, Devices: true}}
+	gpu := cluster.DeviceKinds(kinds)
 	p := &constraint.Problem{
-		Kinds:        []cluster.Kind{{Name: "gpu", PerUnit: 10, Devices: true}},
+		Kinds:        kinds,
 		Nodes:        []constraint.Node{{Capacity: cluster.Vector{30}, Free: cluster.Vector{17}, Devices: []int64{10, 3, 4}}},
 		Groups:       []constraint.Group{{Name: cluster.EachNode, Sets: []string{"n"}, SetOf: []int32{0}}},
 		Applications: []constraint.Application{{End: 3}},
 		Shapes: []constraint.Shape{
-			{Demand: cluster.Vector{3}, Need: cluster.DeviceNeed{Count: 1, Share: 3}},
-			{Demand: cluster.Vector{10}, Need: cluster.DeviceNeed{Count: 1, Share: 10}},
+			{Demand: cluster.Vector{3}, Needs: cluster.NeedsOf(gpu, cluster.Vector{3})},
+			{Demand: cluster.Vector{10}, Needs: cluster.NeedsOf(gpu, cluster.Vector{10})},
 		},
 		Containers: []constraint.Container{{Shape: 0, At: constraint.Nowhere}, {Shape: 0, At: 0, Devices: 1 << 2}, {Shape: 1, At: constraint.Nowhere}},
 	}

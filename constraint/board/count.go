@@ -85,10 +85,15 @@ type counts struct {
 	constraints  []standing
 	ofBound      []role // each bound's own, of neither subject nor target
 	violated     []Violated
-	cost         int64 // of all constraints
-	surcharges   int64 // of all constraints
-	strain       int64 // the price of all hard ones
-	excess       int64 // how many violate hard ones beyond those who did
+	totals
+}
+
+// totals are what all constraints come to.
+type totals struct {
+	cost       int64
+	surcharges int64
+	strain     int64 // the price of all hard ones
+	excess     int64 // how many violate hard ones beyond those who did
 }
 
 func newCounts(p *constraint.Problem, roles *constraint.Roles) counts {
@@ -477,16 +482,16 @@ func (c *counts) overflows(r *role, set int32) bool {
 
 // Excess is by how many hard constraints are violated more than when the problem was posed.
 // A plan is only one where it is 0.
-func (b *Board) Excess() int64 { return b.excess }
+func (t *totals) Excess() int64 { return t.excess }
 
 // Violated are the bounds that do not hold, each with a set in which they do not, in no
 // order that means anything; valid until the next change.
-func (b *Board) Violated() []Violated { return b.violated }
+func (c *counts) Violated() []Violated { return c.violated }
 
 // Targets is how many containers the bound counts in the set of the node.
-func (b *Board) Targets(bound, node int32) int32 {
-	r := &b.ofBound[bound]
-	return b.slots[r.base+b.setsOf(node)[r.group]].targets
+func (c *counts) Targets(bound, node int32) int32 {
+	r := &c.ofBound[bound]
+	return c.slots[r.base+c.setsOf(node)[r.group]].targets
 }
 
 // Clean reports whether the container, which is on no node, would on the node add to no
@@ -498,3 +503,6 @@ func (b *Board) Chosen(bound int32) bool {
 	alternative := b.ofBound[bound].alternative
 	return b.alternatives[alternative] == b.constraints[b.index.Bounds[bound].Constraint].price
 }
+
+// Cost is the part of the score that is constraints.
+func (t *totals) Cost() int64 { return t.cost }

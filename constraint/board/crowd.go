@@ -35,7 +35,7 @@ func (f *floor) berths(shape int32, r *role, wanted int64) (each []int64, all in
 		}
 	}
 	for n := int32(0); int(n) < len(f.problem.Nodes) && all < wanted; n++ {
-		if !seen[f.setsOf(n)[r.group]] && f.fits(k.one, n) {
+		if !seen[f.setsOf(n)[r.group]] && f.HasRoom(k.one, n) {
 			visit(n)
 		}
 	}

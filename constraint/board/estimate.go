@@ -225,7 +225,7 @@ func (b *Board) remembered(shares []share, node int32) int64 {
 
 // Lean lets estimates go by one alternative of the constraint of that row, whatever it is priced at, so that
 // containers may be placed for its sake before it is the least; Nowhere undoes that.
-func (b *Board) Lean(row, alternative int32) { b.leaning[row] = alternative }
+func (m *memory) Lean(row, alternative int32) { m.leaning[row] = alternative }
 
 // alternatively is the part of the estimate that is constraints with several alternatives.
 func (b *Board) alternatively(shape int32, sets []int32) int64 {
@@ -252,11 +252,11 @@ func (b *Board) alternatively(shape int32, sets []int32) int64 {
 }
 
 // only is what one alternative of the stake would be dearer by.
-func (b *Board) only(s *stake, alternative int32, sets []int32) int64 {
+func (c *counts) only(s *stake, alternative int32, sets []int32) int64 {
 	sum := int64(0)
 	for i := s.first; i < s.end; i++ {
-		if r := &b.counts.roles[i]; r.alternative == alternative {
-			sum += b.rise(r, sets[r.group])
+		if r := &c.roles[i]; r.alternative == alternative {
+			sum += c.rise(r, sets[r.group])
 		}
 	}
 	return sum

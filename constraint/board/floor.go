@@ -146,7 +146,7 @@ func (f *floor) findRoom(shape int32) {
 		return
 	}
 	for n := range int32(len(f.problem.Nodes)) {
-		if f.fits(k.one, n) {
+		if f.HasRoom(k.one, n) {
 			k.room += f.most(shape, n)
 			if least := f.look(k, n); least == 0 && k.room >= k.comers {
 				break
@@ -288,10 +288,12 @@ func (r *room) most(shape, node int32) int64 {
 	for _, n := range r.needsOfShape(shape) {
 		most = min(most, r.free[node*r.kinds+n.kind]/n.quantity)
 	}
-	if need := r.device[shape]; need.Count > 0 {
+	for _, need := range r.device[shape] {
 		shares := int64(0)
-		for _, left := range r.devices[r.devicesOf[node]:r.devicesOf[node+1]] {
-			shares += max(left, 0) / need.Share
+		for i, left := range r.devices[r.devicesOf[node]:r.devicesOf[node+1]] {
+			if need.Places.Has(i) {
+				shares += max(left, 0) / need.Share
+			}
 		}
 		most = min(most, shares/int64(need.Count))
 	}

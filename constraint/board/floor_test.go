@@ -103,12 +103,13 @@ func TestFloorOfLackedDevices(t *testing.T) {
 		other, want int64
 	}{{4, 0}, {0, 1_000_000}} {
 		for _, comer := range []int{0, 1} {
+			kinds := []cluster.Kind{{Name: "gpu", PerUnit: 4, Devices: true}}
 			p := &constraint.Problem{
-				Kinds:        []cluster.Kind{{Name: "gpu", PerUnit: 4, Devices: true}},
+				Kinds:        kinds,
 				Nodes:        []constraint.Node{{Capacity: cluster.Vector{8}, Free: cluster.Vector{4}, Devices: []int64{-4, tc.other}}},
 				Groups:       []constraint.Group{{Name: cluster.EachNode, Sets: []string{"n"}, SetOf: []int32{0}}},
 				Applications: []constraint.Application{{Name: "old", End: 2, Deployed: true}},
-				Shapes:       []constraint.Shape{{Demand: cluster.Vector{4}, Need: cluster.DeviceNeed{Count: 1, Share: 4}}},
+				Shapes:       []constraint.Shape{{Demand: cluster.Vector{4}, Needs: cluster.NeedsOf(cluster.DeviceKinds(kinds), cluster.Vector{4})}},
 				Containers:   []constraint.Container{{Devices: 1}, {Devices: 1}},
 				Objective:    constraint.Standard(),
 			}
@@ -133,6 +134,9 @@ func TestNothingBelowFloor(t *testing.T) {
 			size = constrainttest.Size{Nodes: 2, Applications: 1, Containers: 6, Constraints: 2}
 		}
 		p := constrainttest.Draw(chance, size)
+		if seed%3 == 0 {
+			constrainttest.AddCards(rand.New(rand.NewPCG(seed, 12)), p)
+		}
 		sharpen(chance, p)
 		b := board.New(p, constraint.FindRoles(p))
 		floor := b.Floor()

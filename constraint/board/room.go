@@ -33,7 +33,7 @@ type room struct {
 
 	devices   []int64 // what is left of each, by node and device
 	devicesOf []int32 // by node, where its devices begin; one more
-	device    []cluster.DeviceNeed
+	device    []cluster.DeviceNeeds
 	held      []cluster.DeviceSet // by container
 	owned     []cluster.DeviceSet // those that it holds where it is when the problem is posed
 
@@ -59,7 +59,7 @@ func newRoom(p *constraint.Problem) room {
 			}
 		}
 		r.eligible = append(r.eligible, of.Eligible)
-		r.device = append(r.device, of.Need)
+		r.device = append(r.device, of.Needs)
 	}
 	r.needsOf = append(r.needsOf, int32(len(r.needs)))
 	for c := range p.Containers {
@@ -99,8 +99,8 @@ func (r *room) limit(p *constraint.Problem) {
 	}
 }
 
-// fits reports whether there is room for the container on the node, and it may use it.
-func (r *room) fits(container, node int32) bool {
+// HasRoom is Fits without constraints: the container is eligible, and there is room.
+func (r *room) HasRoom(container, node int32) bool {
 	shape := r.shapeOf[container]
 	if !holds(r.free[node*r.kinds:], r.needsOfShape(shape)) {
 		return false
@@ -112,7 +112,7 @@ func (r *room) fits(container, node int32) bool {
 	if r.together[shape] != nil && !r.quotasHold(shape, node) {
 		return false
 	}
-	if r.device[shape].Count == 0 {
+	if len(r.device[shape]) == 0 {
 		return true
 	}
 	_, enough := r.pick(container, node)
@@ -135,7 +135,7 @@ func (r *room) needsOfShape(shape int32) []need {
 
 // boundByRoom reports whether vectors alone say where the shape fits.
 func (r *room) boundByRoom(shape int32) bool {
-	return r.eligible[shape] == nil && r.together[shape] == nil && r.device[shape].Count == 0
+	return r.eligible[shape] == nil && r.together[shape] == nil && len(r.device[shape]) == 0
 }
 
 // quotasHold reports whether one more container of the shape may stand on the node.
@@ -153,29 +153,16 @@ func (r *room) quotasHold(shape, node int32) bool {
 // pick chooses devices: where the container runs those that it holds there, else the fullest
 // that suffice, and of equal ones the first. It returns false if there are not enough.
 func (r *room) pick(container, node int32) (cluster.DeviceSet, bool) {
-	need := r.device[r.shapeOf[container]]
+	needs := r.device[r.shapeOf[container]]
 	devices := r.devices[r.devicesOf[node]:r.devicesOf[node+1]]
 	if r.start[container] == node {
 		set, enough := r.owned[container], true
-		for i, left := range devices {
-			enough = enough && (!set.Has(i) || left >= need.Share)
+		for i, share := range needs.On(set) {
+			enough = enough && (i >= len(devices) || devices[i] >= share || devices[i] < constraint.NoDevice/2)
 		}
 		return set, enough
 	}
-	var set cluster.DeviceSet
-	for range need.Count {
-		best := -1
-		for i, left := range devices {
-			if left >= need.Share && !set.Has(i) && (best < 0 || left < devices[best]) {
-				best = i
-			}
-		}
-		if best < 0 {
-			return set, false
-		}
-		set |= 1 << best
-	}
-	return set, true
+	return needs.Pick(devices)
 }
 
 // occupy is take for a container that is there when the problem is posed: what is free is free
@@ -189,9 +176,9 @@ func (r *room) occupy(container, node int32, devices cluster.DeviceSet) {
 func (r *room) take(container, node int32, devices cluster.DeviceSet) {
 	shape := r.shapeOf[container]
 	r.add(shape, node, -1)
-	if r.device[shape].Count > 0 {
+	if len(r.device[shape]) > 0 {
 		r.held[container] = devices
-		r.hold(container, node, -r.device[shape].Share)
+		r.hold(container, node, -1)
 	}
 	r.stand(shape, node, 1)
 }
@@ -200,8 +187,8 @@ func (r *room) take(container, node int32, devices cluster.DeviceSet) {
 func (r *room) give(container, node int32) {
 	shape := r.shapeOf[container]
 	r.add(shape, node, 1)
-	if r.device[shape].Count > 0 {
-		r.hold(container, node, r.device[shape].Share)
+	if len(r.device[shape]) > 0 {
+		r.hold(container, node, 1)
 		r.held[container] = 0
 	}
 	r.stand(shape, node, -1)
@@ -214,15 +201,10 @@ func (r *room) add(shape, node int32, sign int64) {
 	}
 }
 
-// hold adds so much to what is left of each of the devices that the container holds. A
-// container may hold devices that its node has lost.
-func (r *room) hold(container, node int32, share int64) {
-	devices := r.devices[r.devicesOf[node]:r.devicesOf[node+1]]
-	for i := range devices {
-		if r.held[container].Has(i) {
-			devices[i] += share
-		}
-	}
+// hold adds sign times its share to what is left of each of the devices that the container
+// holds.
+func (r *room) hold(container, node int32, sign int64) {
+	r.device[r.shapeOf[container]].Give(r.devices[r.devicesOf[node]:r.devicesOf[node+1]], r.held[container], sign)
 }
 
 func (r *room) stand(shape, node, sign int32) {
@@ -238,6 +220,9 @@ func (r *room) stand(shape, node, sign int32) {
 }
 
 // Free is what is left of the node; valid until the next change.
-func (b *Board) Free(node int32) cluster.Vector {
-	return cluster.Vector(b.free[node*b.kinds : (node+1)*b.kinds])
+func (r *room) Free(node int32) cluster.Vector {
+	return cluster.Vector(r.free[node*r.kinds : (node+1)*r.kinds])
 }
+
+// Devices are those that the container holds on its node.
+func (r *room) Devices(container int32) cluster.DeviceSet { return r.held[container] }

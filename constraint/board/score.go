@@ -244,12 +244,9 @@ func shareOf(weight, part, whole int64) int64 {
 func (b *Board) Score() int64 { return b.cost + b.score() }
 
 // Parts are the parts of the score that are not constraints; the peak is left out.
-func (b *Board) Parts() constraint.Parts {
-	return constraint.Parts{Unplaced: b.unplaced, Loose: b.loose, Moved: b.moved, Fragmented: b.fragmented, Used: b.used}
+func (t *tally) Parts() constraint.Parts {
+	return constraint.Parts{Unplaced: t.unplaced, Loose: t.loose, Moved: t.moved, Fragmented: t.fragmented, Used: t.used}
 }
-
-// Cost is the part of the score that is constraints.
-func (b *Board) Cost() int64 { return b.cost }
 
 // Delta is what putting the container, which is on no node, on the node would add to the
 // score, and to the strain on hard constraints: an order in which fewer violations come before
@@ -261,15 +258,18 @@ func (b *Board) Delta(container, node int32) (score, strain int64) {
 
 // Fullest is a node of those of which the largest share is taken, where the objective weighs that; else
 // Nowhere.
-func (b *Board) Fullest() int32 {
-	if b.peaks == nil || len(b.on) == 0 {
+func (t *tally) Fullest() int32 {
+	if t.peaks == nil || len(t.on) == 0 {
 		return constraint.Nowhere
 	}
 	at := 1
-	for at < len(b.on) {
-		if at *= 2; b.peaks[at] != b.peaks[at/2] {
+	for at < len(t.on) {
+		if at *= 2; t.peaks[at] != t.peaks[at/2] {
 			at++
 		}
 	}
-	return int32(at - len(b.on))
+	return int32(at - len(t.on))
 }
+
+// Placed reports whether all containers of the application are on nodes.
+func (t *tally) Placed(application int32) bool { return t.placed[application] == t.size[application] }

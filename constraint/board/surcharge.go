@@ -27,7 +27,7 @@ func (b *Board) Surcharge(row int32) {
 }
 
 // SurchargeParts makes dearer what is moved, loose or not placed, as Surcharge does a constraint.
-func (b *Board) SurchargeParts() { b.dearer = min(b.dearer+1, mostQuarters) }
+func (t *tally) SurchargeParts() { t.dearer = min(t.dearer+1, mostQuarters) }
 
 // Relieve takes all surcharges back.
 func (b *Board) Relieve() {

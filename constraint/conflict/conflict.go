@@ -147,7 +147,7 @@ func (q *Question) relax(p *constraint.Problem, d Demand) {
 		c := &p.Shapes[shape]
 		switch {
 		case d.Kind == Room:
-			c.Demand, c.Need = make(cluster.Vector, len(p.Kinds)), cluster.DeviceNeed{}
+			c.Demand, c.Needs = make(cluster.Vector, len(p.Kinds)), nil
 		case d.Kind == Where && d.Row == shape:
 			c.Eligible = nil
 		case d.Kind == PerNode:
@@ -187,9 +187,13 @@ func (q *Question) Beside() *constraint.Problem {
 	for c := range p.Containers {
 		container := &p.Containers[c]
 		shape := &p.Shapes[container.Shape]
-		hold(&p, container.At, container.Devices, shape.Need.Share)
+		if container.At != constraint.Nowhere {
+			shape.Needs.Give(p.Nodes[container.At].Devices, container.Devices, 1)
+		}
 		container.At, container.Devices = q.Base[c], b.Devices(int32(c))
-		hold(&p, container.At, container.Devices, -shape.Need.Share)
+		if container.At != constraint.Nowhere {
+			shape.Needs.Give(p.Nodes[container.At].Devices, container.Devices, -1)
+		}
 		switch {
 		case shape.Application == int32(q.Application), slices.Contains(q.With, int(shape.Application)):
 		case container.At == constraint.Nowhere:
@@ -201,18 +205,6 @@ func (q *Question) Beside() *constraint.Problem {
 	}
 	p.Objective = constraint.Objective{Unplaced: math.MaxInt32, Loose: math.MaxInt32}
 	return &p
-}
-
-// hold gives so much of the devices of a node back.
-func hold(p *constraint.Problem, node int32, devices cluster.DeviceSet, share int64) {
-	if node == constraint.Nowhere {
-		return
-	}
-	for d := range p.Nodes[node].Devices {
-		if devices.Has(d) {
-			p.Nodes[node].Devices[d] += share
-		}
-	}
 }
 
 // Left is what the base leaves of each node.

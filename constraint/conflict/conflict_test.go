@@ -21,7 +21,7 @@ func TestNothingIsCountedTwice(t *testing.T) {
 		p := constrainttest.Draw(chance, constrainttest.Size{Nodes: 4, Applications: 4, Containers: 3, Constraints: 2})
 		base, _ := greedy.Serial().Solve(p)
 		for c, n := range base {
-			if at := p.Containers[c].At; at != constraint.Nowhere && !p.Containers[c].Fixed && p.Shapes[p.Containers[c].Shape].Need.Count == 0 {
+			if at := p.Containers[c].At; at != constraint.Nowhere && !p.Containers[c].Fixed && len(p.Shapes[p.Containers[c].Shape].Needs) == 0 {
 				if base[c] = int32(chance.IntN(len(p.Nodes))); base[c] != n {
 					moved++
 				}
@@ -50,10 +50,8 @@ func devices(p *constraint.Problem) [][]int64 {
 	for n := range p.Nodes {
 		of := slices.Clone(p.Nodes[n].Devices)
 		for c := range p.Containers {
-			for d := range of {
-				if p.Containers[c].At == int32(n) && p.Containers[c].Devices.Has(d) {
-					of[d] += p.Shapes[p.Containers[c].Shape].Need.Share
-				}
+			if p.Containers[c].At == int32(n) {
+				p.Shapes[p.Containers[c].Shape].Needs.Give(of, p.Containers[c].Devices, 1)
 			}
 		}
 		all = append(all, of)

@@ -45,6 +45,43 @@ func Draw(chance *rand.Rand, size Size) *constraint.Problem {
 	return d.p
 }
 
+// AddCards lets a second kind of the problem come in devices: network cards, which some
+// containers ask for, with GPUs or without. Who runs and finds none is evicted.
+func AddCards(chance *rand.Rand, p *constraint.Problem) {
+	d := drawer{chance, p}
+	p.Kinds = append(slices.Clone(p.Kinds), cluster.Kind{Name: "nic", Unit: "cards", PerUnit: 2, Devices: true})
+	kinds := cluster.DeviceKinds(p.Kinds)
+	for n := range p.Nodes {
+		node := &p.Nodes[n]
+		count := d.IntN(3)
+		node.Capacity, node.Free = append(slices.Clone(node.Capacity), int64(2*count)), append(slices.Clone(node.Free), int64(2*count))
+		node.AddDevices(kinds[1], slices.Repeat([]int64{2}, count)...)
+	}
+	for i := range p.Shapes {
+		shape := &p.Shapes[i]
+		shape.Demand = append(slices.Clone(shape.Demand), []int64{0, 0, 1, 2, 4}[d.IntN(5)])
+		shape.Needs = cluster.NeedsOf(kinds, shape.Demand)
+	}
+	if p.Objective.Least != nil {
+		p.Objective.Least = append(slices.Clone(p.Objective.Least), 0)
+	}
+	for i := range p.Containers {
+		c := &p.Containers[i]
+		if c.At == constraint.Nowhere {
+			continue
+		}
+		shape, node, gpus := &p.Shapes[c.Shape], &p.Nodes[c.At], c.Devices
+		node.Free[2] -= shape.Demand[2]
+		for _, need := range shape.Needs {
+			if need.Kind == 2 && !giveFirst(node.Devices, cluster.DeviceNeeds{need}, c) {
+				d.evict(c)
+				break
+			}
+			c.Devices |= gpus
+		}
+	}
+}
+
 type drawer struct {
 	*rand.Rand
 	p *constraint.Problem
@@ -55,9 +92,7 @@ func (d *drawer) nodes(count int) {
 	for n := range count {
 		capacity := cluster.Vector{int64(4 + d.IntN(5)), int64(4 * d.IntN(3))}
 		node := constraint.Node{ID: cluster.NodeID(n), Name: fmt.Sprintf("n%d", n), Capacity: capacity, Free: slices.Clone(capacity)}
-		for range capacity[1] / 4 {
-			node.Devices = append(node.Devices, 4)
-		}
+		node.WholeDevices(d.p.Kinds)
 		d.p.Nodes = append(d.p.Nodes, node)
 		groups[0].Sets = append(groups[0].Sets, node.Name)
 		groups[0].SetOf = append(groups[0].SetOf, int32(n))
@@ -84,7 +119,7 @@ func (d *drawer) application(i, containers int) {
 		slices.Sort(shape.Tags)
 		if d.IntN(5) == 0 {
 			shape.Demand[1] = int64(1 + d.IntN(4))
-			shape.Need = d.p.Kinds[1].Need(shape.Demand[1])
+			shape.Needs = cluster.NeedsOf(cluster.DeviceKinds(d.p.Kinds), shape.Demand)
 		}
 		if d.IntN(5) == 0 {
 			for range d.p.Nodes {
@@ -115,13 +150,8 @@ func (d *drawer) settle(c *constraint.Container) {
 		if shape.Demand[0] > node.Free[0] {
 			continue
 		}
-		if shape.Need.Count > 0 {
-			at := slices.IndexFunc(node.Devices, func(left int64) bool { return left >= shape.Need.Share })
-			if at < 0 {
-				continue
-			}
-			node.Devices[at] -= shape.Need.Share
-			c.Devices = 1 << at
+		if !giveFirst(node.Devices, shape.Needs, c) {
+			continue
 		}
 		for k, q := range shape.Demand {
 			node.Free[k] -= q
@@ -131,17 +161,31 @@ func (d *drawer) settle(c *constraint.Container) {
 	}
 }
 
+// giveFirst gives the container the first devices that suffice; false if there are none.
+func giveFirst(left []int64, needs cluster.DeviceNeeds, c *constraint.Container) bool {
+	var set cluster.DeviceSet
+	for _, need := range needs {
+		for i := 0; i < len(left) && (set&need.Places).Count() < need.Count; i++ {
+			if left[i] >= need.Share && need.Places.Has(i) {
+				set |= 1 << i
+			}
+		}
+		if (set & need.Places).Count() < need.Count {
+			return false
+		}
+	}
+	needs.Give(left, set, -1)
+	c.Devices = set
+	return true
+}
+
 // evict takes a container off that runs, which its application then lacks.
 func (d *drawer) evict(c *constraint.Container) {
 	shape, node := &d.p.Shapes[c.Shape], &d.p.Nodes[c.At]
 	for k, q := range shape.Demand {
 		node.Free[k] += q
 	}
-	for i := range node.Devices {
-		if c.Devices.Has(i) {
-			node.Devices[i] += shape.Need.Share
-		}
-	}
+	shape.Needs.Give(node.Devices, c.Devices, 1)
 	c.At, c.Fixed, c.Devices = constraint.Nowhere, false, 0
 }
 

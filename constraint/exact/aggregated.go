@@ -19,7 +19,7 @@ import (
 // so that what a placement cures, or brings upon those who run, counts.
 
 // addCounted adds the steps of both sides of the bound.
-func (b *builder) addCounted(a *account, blk *block) {
+func (b *binder) addCounted(a *account, blk *block) {
 	bound := &b.roles.Bounds[blk.bound]
 	lowest, highest := max(blk.fixedTargets-blk.self, 0), blk.mostTargets-blk.self
 	price := func(first bool, from, to int32) int64 {
@@ -52,7 +52,7 @@ func (b *builder) addCounted(a *account, blk *block) {
 }
 
 // enough reports whether no more steps are wanted.
-func (b *builder) enough(steps int32) bool {
+func (b *binder) enough(steps int32) bool {
 	if b.scope.Levels == 0 || steps < b.scope.Levels {
 		return false
 	}
@@ -66,7 +66,7 @@ type step struct {
 	count, cost int64
 }
 
-func (b *builder) addStep(a *account, blk *block, s step) {
+func (b *binder) addStep(a *account, blk *block, s step) {
 	limit := s.count + blk.self // of the targets
 	if s.min && blk.mostTargets < limit || !s.min && blk.fixedTargets > limit {
 		b.addBad(a, blk, s, absent, 0) // it never holds
@@ -98,7 +98,7 @@ func (b *builder) addStep(a *account, blk *block, s step) {
 }
 
 // addBad counts those who pay for the step: all, unless it holds or the alternative is not chosen.
-func (b *builder) addBad(a *account, blk *block, s step, holds int32, most int64) {
+func (b *binder) addBad(a *account, blk *block, s step, holds int32, most int64) {
 	bad := absent
 	limit := -blk.fixedSubjects
 	switch {
@@ -125,7 +125,7 @@ func (b *builder) addBad(a *account, blk *block, s step, holds int32, most int64
 	b.atMost(limit, bad)
 }
 
-func (b *builder) addTargets(blk *block) {
+func (b *binder) addTargets(blk *block) {
 	for _, target := range blk.targets {
 		b.add(target.column, 1)
 	}

@@ -1,6 +1,9 @@
 package exact
 
 import (
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/constraint"
 	"fairlead.dev/fairlead/ilp"
 )
@@ -8,6 +11,51 @@ import (
 // This file is constraints: which alternative is chosen, who is bound in which set and who is
 // counted there, and what is paid for it. How a bound is written in rows is aggregated.go's and
 // literal.go's.
+
+// binder builds the constraints of a model.
+type binder struct {
+	*builder
+	roles   *constraint.Roles
+	before  []int64     // by hard constraint: how many violate it as the problem is posed
+	shapes  [][]concern // by bound: those of which it speaks
+	inSet   [][][]int32 // by group and set + 1: the candidates; 0 is in no set
+	peopled [][]bool    // by group and set: whether the set has a node
+}
+
+// newBinder finds what bounds speak of, and asks the judge how many violate each hard constraint to begin with.
+func newBinder(of *builder) *binder {
+	b := &binder{builder: of, roles: constraint.FindRoles(of.p)}
+	if slices.ContainsFunc(b.p.Constraints, func(c cluster.Constraint) bool { return c.Hard }) {
+		for _, v := range constraint.Evaluate(b.p, b.p.Start()).Verdicts {
+			b.before = append(b.before, int64(v.Violations))
+		}
+	}
+	b.shapes = make([][]concern, len(b.roles.Bounds))
+	for shape := range b.roles.Of {
+		for _, r := range b.roles.Of[shape] {
+			b.shapes[r.Bound] = append(b.shapes[r.Bound], concern{int32(shape), partOf(r)})
+		}
+	}
+	b.findSets()
+	return b
+}
+
+// findSets sorts the candidates by the sets that they are in.
+func (b *binder) findSets() {
+	b.inSet, b.peopled = make([][][]int32, len(b.p.Groups)), make([][]bool, len(b.p.Groups))
+	for g := range b.p.Groups {
+		group := &b.p.Groups[g]
+		b.inSet[g], b.peopled[g] = make([][]int32, len(group.Sets)+1), make([]bool, len(group.Sets))
+		for n, set := range group.SetOf {
+			if set != constraint.Nowhere {
+				b.peopled[g][set] = true
+			}
+			if i := b.where[n]; i != absent {
+				b.inSet[g][set+1] = append(b.inSet[g][set+1], i)
+			}
+		}
+	}
+}
 
 // account is what a constraint costs, as far as it is known, in millionths of the score; of a
 // hard one, how many violate it.
@@ -47,7 +95,7 @@ type block struct {
 type slot struct{ column, unit int32 }
 
 // addConstraints adds what the constraints cost, and the hard ones as rows.
-func (b *builder) addConstraints() {
+func (b *binder) addConstraints() {
 	b.Broken = filled(len(b.p.Constraints))
 	row := int32(0)
 	for c := range b.p.Constraints {
@@ -59,7 +107,7 @@ func (b *builder) addConstraints() {
 	}
 }
 
-func (b *builder) addConstraint(c int, row int32) {
+func (b *binder) addConstraint(c int, row int32) {
 	spec, o := &b.p.Constraints[c], &b.p.Objective
 	relaxed := b.scope.Relaxed != nil && b.scope.Relaxed[c]
 	a := &account{constraint: c, hard: spec.Hard || relaxed, gate: absent}
@@ -97,7 +145,7 @@ func (b *builder) addConstraint(c int, row int32) {
 }
 
 // settle ends an account: in the objective, or as a row.
-func (b *builder) settle(a *account, relaxed bool) {
+func (b *binder) settle(a *account, relaxed bool) {
 	if a.hard {
 		b.settleHard(a, relaxed)
 		return
@@ -129,7 +177,7 @@ func (b *builder) settle(a *account, relaxed bool) {
 }
 
 // settleHard says that no more subjects violate the constraint than did before.
-func (b *builder) settleHard(a *account, relaxed bool) {
+func (b *binder) settleHard(a *account, relaxed bool) {
 	had, most := b.before[a.constraint], a.constant
 	for _, t := range a.costs {
 		most += max(int64(t.Value)*int64(b.Upper[t.Column]), 0)
@@ -150,7 +198,7 @@ func (b *builder) settleHard(a *account, relaxed bool) {
 }
 
 // addBound adds the bound in every set.
-func (b *builder) addBound(a *account, row int32) {
+func (b *binder) addBound(a *account, row int32) {
 	bound := &b.roles.Bounds[row]
 	if bound.Group == constraint.Nowhere {
 		if !bound.Whole {
@@ -199,16 +247,6 @@ type concern struct {
 	part  int
 }
 
-// findShapes turns the roles of shapes round, into the shapes that each bound speaks of: mostly few.
-func (b *builder) findShapes() {
-	b.shapes = make([][]concern, len(b.roles.Bounds))
-	for shape := range b.roles.Of {
-		for _, r := range b.roles.Of[shape] {
-			b.shapes[r.Bound] = append(b.shapes[r.Bound], concern{int32(shape), partOf(r)})
-		}
-	}
-}
-
 // The parts of a set, as parts.of numbers them.
 const (
 	onlySubject = iota
@@ -232,7 +270,7 @@ func (p *parts) add(fixed [3]int64) {
 
 // countFixed counts, by set + 1, the containers that are not free: subjects only, both, and
 // targets only.
-func (b *builder) countFixed(row int32) [][3]int64 {
+func (b *binder) countFixed(row int32) [][3]int64 {
 	setOf := b.p.Groups[b.roles.Bounds[row].Group].SetOf
 	count := make([][3]int64, len(b.inSet[b.roles.Bounds[row].Group]))
 	for _, c := range b.shapes[row] {
@@ -244,7 +282,7 @@ func (b *builder) countFixed(row int32) [][3]int64 {
 }
 
 // gather finds the columns of a set.
-func (b *builder) gather(row, set int32, candidates []int32) *parts {
+func (b *binder) gather(row, set int32, candidates []int32) *parts {
 	p := &parts{bound: row, set: set}
 	if b.roles.Bounds[row].Group == constraint.Nowhere {
 		for _, c := range b.shapes[row] {
@@ -273,7 +311,7 @@ func (p *parts) of(index int) *part { return []*part{&p.only, &p.both, &p.target
 
 // addSet adds the bound in one set: once for the subjects that are targets, and once for the
 // others, as they do not count the same.
-func (b *builder) addSet(a *account, p *parts) {
+func (b *binder) addSet(a *account, p *parts) {
 	bound := &b.roles.Bounds[p.bound]
 	add := func(subjects []*part, self int64, within bool) {
 		blk := block{bound: p.bound, self: self, within: within}

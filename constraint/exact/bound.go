@@ -126,7 +126,7 @@ func (m *Model) proven(s *ilp.Solution) int64 {
 func placements(p *constraint.Problem) int {
 	units, last := 0, absent
 	for i := range p.Containers {
-		if c := &p.Containers[i]; !c.Fixed && (c.Shape != last || p.Shapes[c.Shape].Need.Count > 0) {
+		if c := &p.Containers[i]; !c.Fixed && (c.Shape != last || len(p.Shapes[c.Shape].Needs) > 0) {
 			units, last = units+1, c.Shape
 		}
 	}

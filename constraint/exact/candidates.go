@@ -137,7 +137,7 @@ func (f *pruner) measure() {
 }
 
 func (f *pruner) fit(shape *constraint.Shape, n int, room []int64) bool {
-	if shape.Eligible != nil && !shape.Eligible[n] || shape.Need.Count > len(f.p.Nodes[n].Devices) {
+	if shape.Eligible != nil && !shape.Eligible[n] || !f.p.Nodes[n].HasDevices(shape.Needs) {
 		return false
 	}
 	for k, q := range shape.Demand {

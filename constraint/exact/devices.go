@@ -23,7 +23,7 @@ type deviceColumn struct {
 
 // addDevices gives those who come to a candidate their devices.
 func (b *builder) addDevices() {
-	if !slices.ContainsFunc(b.units, func(u unit) bool { return b.p.Shapes[u.shape].Need.Count > 0 }) {
+	if !slices.ContainsFunc(b.units, func(u unit) bool { return len(b.p.Shapes[u.shape].Needs) > 0 }) {
 		return
 	}
 	for i := range b.nodes {
@@ -35,38 +35,53 @@ func (b *builder) addDevices() {
 
 func (b *builder) addDevicesOf(candidate int32) {
 	node, from := b.nodes[candidate], len(b.devices)
-	free := b.freeDevices(candidate, func(u, _ int32) int64 { return b.stays(u, candidate) })
+	free := b.devicesLeft(candidate, b.stands, func(u, _ int32) int64 { return b.stays(u, candidate) })
 	for u := range b.units {
-		need, column := b.p.Shapes[b.units[u].shape].Need, b.at(int32(u), candidate)
-		if need.Count == 0 || b.most(column) <= b.stays(int32(u), candidate) {
+		needs, column := b.p.Shapes[b.units[u].shape].Needs, b.at(int32(u), candidate)
+		if len(needs) == 0 || b.most(column) <= b.stays(int32(u), candidate) {
 			continue
 		}
-		b.addNeed(deviceColumn{candidate: candidate, unit: int32(u), container: absent, need: need}, free, b.most(column))
-		b.add(column, -int64(need.Count))
-		b.endRow(0, 0, absent)
+		for _, need := range needs {
+			b.addNeed(deviceColumn{candidate: candidate, unit: int32(u), container: absent, need: need}, free, b.most(column))
+			b.add(column, -int64(need.Count))
+			b.endRow(0, 0, absent)
+		}
 	}
 	if len(b.devices) == from {
 		return
 	}
 	for c := range b.p.Containers {
-		need := b.p.Shapes[b.p.Containers[c].Shape].Need
-		if b.stands(c) == node && b.p.Containers[c].At != node && need.Count > 0 {
+		if b.stands(c) != node || b.p.Containers[c].At == node {
+			continue
+		}
+		for _, need := range b.p.Shapes[b.p.Containers[c].Shape].Needs {
 			b.addNeed(deviceColumn{candidate: candidate, unit: absent, container: int32(c), need: need}, free, 1)
 			b.endRow(float64(need.Count), float64(need.Count), absent)
 		}
 	}
 	for d, most := range free {
-		for _, column := range b.devices[from:] {
-			if int(column.device) == d {
-				b.add(column.column, column.need.Share)
-			}
+		if most > constraint.NoDevice/2 {
+			b.fillDevice(candidate, d, b.devices[from:])
+			b.atMost(most, absent)
 		}
-		for u := range b.units {
-			if b.stays(int32(u), candidate) > 0 && b.holds(int32(u)).Has(d) {
-				b.add(b.at(int32(u), candidate), b.p.Shapes[b.units[u].shape].Need.Share)
-			}
+	}
+}
+
+// fillDevice begins the row of a device of the candidate: what those take of it who come, and
+// those who stay.
+func (b *builder) fillDevice(candidate int32, d int, columns []deviceColumn) {
+	for _, column := range columns {
+		if int(column.device) == d {
+			b.add(column.column, column.need.Share)
 		}
-		b.atMost(most, absent)
+	}
+	for u := range b.units {
+		if b.stays(int32(u), candidate) == 0 {
+			continue
+		}
+		for _, share := range b.p.Shapes[b.units[u].shape].Needs.On(b.holds(int32(u)) & (1 << d)) {
+			b.add(b.at(int32(u), candidate), share)
+		}
 	}
 }
 
@@ -75,31 +90,19 @@ func (m *Model) holds(u int32) cluster.DeviceSet {
 	return m.problem.Containers[m.units[u].members[0]].Devices
 }
 
-// freeDevices is what is left of the candidate's devices when so many of each unit have gone from
-// it.
-func (b *builder) freeDevices(candidate int32, gone func(u, column int32) int64) []int64 {
-	return b.devicesLeft(candidate, b.stands, gone)
-}
-
-// devicesLeft is freeDevices of a model that has been built.
+// devicesLeft is what is left of the candidate's devices when so many of each unit have gone from
+// it, and others stand where they do.
 func (m *Model) devicesLeft(candidate int32, stands func(int) int32, gone func(u, column int32) int64) []int64 {
 	node := m.nodes[candidate]
 	left := slices.Clone(m.problem.Nodes[node].Devices)
-	give := func(set cluster.DeviceSet, q int64) {
-		for d := range left {
-			if set.Has(d) {
-				left[d] += q
-			}
-		}
-	}
 	for c := range m.problem.Containers {
 		if held := &m.problem.Containers[c]; held.At == node && m.unitOf[c] == absent && stands(c) != node {
-			give(held.Devices, m.problem.Shapes[held.Shape].Need.Share)
+			m.problem.Shapes[held.Shape].Needs.Give(left, held.Devices, 1)
 		}
 	}
 	for u := range m.units {
 		if m.stays(int32(u), candidate) > 0 {
-			give(m.holds(int32(u)), m.problem.Shapes[m.units[u].shape].Need.Share*gone(int32(u), m.at(int32(u), candidate)))
+			m.problem.Shapes[m.units[u].shape].Needs.Give(left, m.holds(int32(u)), gone(int32(u), m.at(int32(u), candidate)))
 		}
 	}
 	return left
@@ -109,7 +112,7 @@ func (m *Model) devicesLeft(candidate int32, stands func(int) int32, gone func(u
 // row.
 func (b *builder) addNeed(d deviceColumn, free []int64, many int64) {
 	for device, left := range free {
-		if most := min(left/d.need.Share, many); most > 0 {
+		if most := min(left/d.need.Share, many); most > 0 && d.need.Places.Has(device) {
 			d.device, d.column = int32(device), b.addColumn(float64(most), 0, ilp.Integer, given)
 			b.devices = append(b.devices, d)
 			b.add(d.column, 1)
@@ -143,9 +146,11 @@ func (m *Model) giveDevicesOf(columns []deviceColumn, a constraint.Assignment, v
 	candidate, node := columns[0].candidate, m.nodes[columns[0].candidate]
 	var demands []demand
 	for c := range m.problem.Containers {
-		shape := &m.problem.Shapes[m.problem.Containers[c].Shape]
-		if a[c] == node && m.problem.Containers[c].At != node && shape.Need.Count > 0 {
-			d := demand{shape.Need, m.unitOf[c], absent}
+		if a[c] != node || m.problem.Containers[c].At == node {
+			continue
+		}
+		for _, need := range m.problem.Shapes[m.problem.Containers[c].Shape].Needs {
+			d := demand{need, m.unitOf[c], absent}
 			if d.unit == absent {
 				d.container = int32(c)
 			}
@@ -183,7 +188,7 @@ func (g *giver) give(demands []demand, has int, from int32) bool {
 		return g.give(demands[1:], 0, 0)
 	}
 	for _, c := range g.columns {
-		if c.unit != d.unit || c.container != d.container || c.device < from || g.left[c.device] < d.need.Share {
+		if c.unit != d.unit || c.container != d.container || c.need.Kind != d.need.Kind || c.device < from || g.left[c.device] < d.need.Share {
 			continue
 		}
 		if g.tries--; g.tries < 0 {

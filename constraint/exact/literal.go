@@ -10,7 +10,7 @@ import "fairlead.dev/fairlead/ilp"
 // are containers times nodes, and the rows relax a sum by as much as it can be.
 
 // addEach adds the rows of each subject of the block.
-func (b *builder) addEach(a *account, blk *block) {
+func (b *binder) addEach(a *account, blk *block) {
 	var columns []int32
 	for i, subject := range blk.subjects {
 		columns = append(columns, subject.column)
@@ -26,7 +26,7 @@ func (b *builder) addEach(a *account, blk *block) {
 
 // addSubject adds the rows of one unit, which is one container, that stands in the set if one of
 // these columns is 1; or of all the fixed subjects, which stand there.
-func (b *builder) addSubject(a *account, blk *block, unit int32, columns []int32) {
+func (b *binder) addSubject(a *account, blk *block, unit int32, columns []int32) {
 	bound := &b.roles.Bounds[blk.bound]
 	many, fixed := int64(1), blk.fixedTargets
 	if unit == absent {
@@ -75,7 +75,7 @@ type literalRow struct {
 
 // let adds the terms that let the row go by so much unless the subject stands in the set and the
 // alternative is chosen, and returns what that adds to the row's limit.
-func (b *builder) let(r literalRow, by int64) int64 {
+func (b *binder) let(r literalRow, by int64) int64 {
 	limit := int64(0)
 	if r.unit != absent {
 		for _, column := range r.stands {
@@ -91,7 +91,7 @@ func (b *builder) let(r literalRow, by int64) int64 {
 }
 
 // addUnder says that the count reaches the minimum, or else what it misses.
-func (b *builder) addUnder(r literalRow, least int64, violates, misses int32) {
+func (b *binder) addUnder(r literalRow, least int64, violates, misses int32) {
 	for _, other := range r.others {
 		b.add(other, 1)
 	}
@@ -110,7 +110,7 @@ func (b *builder) addUnder(r literalRow, least int64, violates, misses int32) {
 }
 
 // addOver says that the count, which may be over by so much, does not exceed the maximum.
-func (b *builder) addOver(r literalRow, most, over int64, pays [2]int32) {
+func (b *binder) addOver(r literalRow, most, over int64, pays [2]int32) {
 	for _, other := range r.others {
 		b.add(other, 1)
 	}

@@ -79,22 +79,22 @@ const (
 // choice is a column that says which alternative of a constraint is chosen.
 type choice struct{ column, constraint, alternative int32 }
 
-// builder builds a model.
+// builder builds a model, but for its constraints.
 type builder struct {
-	*Model
+	rows
 	p        *constraint.Problem
-	roles    *constraint.Roles
-	before   []int64 // by hard constraint: how many violate it as the problem is posed
 	literal  bool
-	terms    []ilp.Term  // of the row that is being built
-	room     []int64     // by candidate and kind: what is there for free containers
-	fixed    [][]int32   // by shape: the nodes of its containers that are not free
-	unitsOf  [][]int32   // by shape
-	shapes   [][]concern // by bound: those of which it speaks
-	inSet    [][][]int32 // by group and set + 1: the candidates; 0 is in no set
-	peopled  [][]bool    // by group and set: whether the set has a node
-	standing []int32     // by node: how many containers that are not free stand there
-	comers   []bool      // by candidate and kind: one that is not free comes and asks for it
+	room     []int64   // by candidate and kind: what is there for free containers
+	fixed    [][]int32 // by shape: the nodes of its containers that are not free
+	unitsOf  [][]int32 // by shape
+	standing []int32   // by node: how many containers that are not free stand there
+	comers   []bool    // by candidate and kind: one that is not free comes and asks for it
+}
+
+// rows builds a model's rows, one after the other.
+type rows struct {
+	*Model
+	terms []ilp.Term // of the row that is being built
 }
 
 // Aggregated is the model by counts: of containers that nothing distinguishes it knows how
@@ -107,7 +107,6 @@ func Literal(p *constraint.Problem, scope Scope) *Model { return build(p, scope,
 
 func build(p *constraint.Problem, scope Scope, literal bool) *Model {
 	b := newBuilder(p, scope, literal)
-	b.findBefore()
 	b.addPlacement()
 	b.addApplications()
 	b.addRoom()
@@ -115,15 +114,14 @@ func build(p *constraint.Problem, scope Scope, literal bool) *Model {
 	b.addPerNode()
 	b.addNodes()
 	b.addMoves()
-	b.addConstraints()
+	newBinder(b).addConstraints()
 	return b.Model
 }
 
 // newBuilder finds what the rows are made from.
 func newBuilder(p *constraint.Problem, scope Scope, literal bool) *builder {
 	b := &builder{
-		Model: &Model{problem: p, scope: scope, nodes: scope.Nodes},
-		p:     p, roles: constraint.FindRoles(p), literal: literal,
+		rows: rows{Model: &Model{problem: p, scope: scope, nodes: scope.Nodes}}, p: p, literal: literal,
 	}
 	if b.nodes == nil {
 		for n := range p.Nodes {
@@ -134,23 +132,10 @@ func newBuilder(p *constraint.Problem, scope Scope, literal bool) *builder {
 	for i, n := range b.nodes {
 		b.where[n] = int32(i)
 	}
-	b.findShapes()
 	b.findUnits()
 	b.findHomes()
-	b.findSets()
 	b.findRoom()
 	return b
-}
-
-// findBefore asks the judge how many violate each hard constraint to begin with.
-func (b *builder) findBefore() {
-	hard := func(c cluster.Constraint) bool { return c.Hard }
-	if !slices.ContainsFunc(b.p.Constraints, hard) {
-		return
-	}
-	for _, v := range constraint.Evaluate(b.p, b.p.Start()).Verdicts {
-		b.before = append(b.before, int64(v.Violations))
-	}
 }
 
 func filled(length int) []int32 {
@@ -188,7 +173,7 @@ func (b *builder) findUnits() {
 		switch {
 		case b.literal:
 			k.container = int32(i)
-		case b.p.Shapes[c.Shape].Need.Count > 0:
+		case len(b.p.Shapes[c.Shape].Needs) > 0:
 			k.at, k.devices = c.At, c.Devices
 		}
 		u, ok := known[k]
@@ -218,47 +203,30 @@ func (b *builder) findHomes() {
 	}
 }
 
-// findSets sorts the candidates by the sets that they are in.
-func (b *builder) findSets() {
-	b.inSet, b.peopled = make([][][]int32, len(b.p.Groups)), make([][]bool, len(b.p.Groups))
-	for g := range b.p.Groups {
-		group := &b.p.Groups[g]
-		b.inSet[g], b.peopled[g] = make([][]int32, len(group.Sets)+1), make([]bool, len(group.Sets))
-		for n, set := range group.SetOf {
-			if set != constraint.Nowhere {
-				b.peopled[g][set] = true
-			}
-			if i := b.where[n]; i != absent {
-				b.inSet[g][set+1] = append(b.inSet[g][set+1], i)
-			}
-		}
-	}
-}
-
 // addColumn is ilp.Model's, with where its value comes from.
-func (b *builder) addColumn(upper float64, cost int64, kind ilp.Kind, by rule) int32 {
-	b.rule = append(b.rule, by)
-	return b.AddColumn(0, upper, float64(cost), kind)
+func (r *rows) addColumn(upper float64, cost int64, kind ilp.Kind, by rule) int32 {
+	r.rule = append(r.rule, by)
+	return r.AddColumn(0, upper, float64(cost), kind)
 }
 
 // add adds a term to the row that is being built.
-func (b *builder) add(column int32, value int64) {
+func (r *rows) add(column int32, value int64) {
 	if column != absent && value != 0 {
-		b.terms = append(b.terms, ilp.Term{Column: column, Value: float64(value)})
+		r.terms = append(r.terms, ilp.Term{Column: column, Value: float64(value)})
 	}
 }
 
 // atMost and atLeast end the row that is being built. Its owner is the column whose value it
 // defines, if it does.
-func (b *builder) atMost(limit int64, owner int32) { b.endRow(math.Inf(-1), float64(limit), owner) }
+func (r *rows) atMost(limit int64, owner int32) { r.endRow(math.Inf(-1), float64(limit), owner) }
 
-func (b *builder) atLeast(limit int64, owner int32) { b.endRow(float64(limit), math.Inf(1), owner) }
+func (r *rows) atLeast(limit int64, owner int32) { r.endRow(float64(limit), math.Inf(1), owner) }
 
-func (b *builder) endRow(lower, upper float64, owner int32) {
+func (r *rows) endRow(lower, upper float64, owner int32) {
 	// A column may have come twice: once for each part that it plays.
-	slices.SortStableFunc(b.terms, func(x, y ilp.Term) int { return cmp.Compare(x.Column, y.Column) })
-	kept := b.terms[:0]
-	for _, t := range b.terms {
+	slices.SortStableFunc(r.terms, func(x, y ilp.Term) int { return cmp.Compare(x.Column, y.Column) })
+	kept := r.terms[:0]
+	for _, t := range r.terms {
 		if last := len(kept) - 1; last >= 0 && kept[last].Column == t.Column {
 			kept[last].Value += t.Value
 		} else {
@@ -266,9 +234,9 @@ func (b *builder) endRow(lower, upper float64, owner int32) {
 		}
 	}
 	kept = slices.DeleteFunc(kept, func(t ilp.Term) bool { return t.Value == 0 })
-	b.AddRow(lower, upper, kept...)
-	b.owner = append(b.owner, owner)
-	b.terms = b.terms[:0]
+	r.AddRow(lower, upper, kept...)
+	r.owner = append(r.owner, owner)
+	r.terms = r.terms[:0]
 }
 
 // at is the column of the unit on the candidate.
@@ -305,7 +273,7 @@ func (b *builder) addPlacement() {
 func (b *builder) mostOf(u, candidate int32) int64 {
 	shape, node := &b.p.Shapes[b.units[u].shape], &b.p.Nodes[b.nodes[candidate]]
 	stays, most := b.stays(u, candidate), int64(len(b.units[u].members))
-	if shape.Eligible != nil && !shape.Eligible[b.nodes[candidate]] || shape.Need.Count > len(node.Devices) {
+	if shape.Eligible != nil && !shape.Eligible[b.nodes[candidate]] || !node.HasDevices(shape.Needs) {
 		return stays
 	}
 	for k, q := range shape.Demand {

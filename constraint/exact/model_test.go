@@ -28,6 +28,9 @@ func cases(short, usual, long int) int {
 // draw draws a problem in which some nodes are too full for what runs there.
 func draw(chance *rand.Rand, size constrainttest.Size) *constraint.Problem {
 	p := constrainttest.Draw(chance, size)
+	if len(p.Containers)%3 == 0 {
+		constrainttest.AddCards(rand.New(rand.NewPCG(uint64(p.Nodes[0].Capacity[0]), uint64(len(p.Containers)))), p)
+	}
 	for n := range p.Nodes {
 		if chance.IntN(4) == 0 {
 			p.Nodes[n].Free[0] -= int64(chance.IntN(5))
@@ -200,6 +203,7 @@ func TestLevelsRelax(t *testing.T) {
 // have them, whether the model decides where that one is, or not.
 func TestDevicesGivenBack(t *testing.T) {
 	gpu := cluster.Kind{Name: "gpu", PerUnit: 4, Devices: true}
+	kinds := cluster.DeviceKinds([]cluster.Kind{gpu})
 	p := &constraint.Problem{
 		Kinds:  []cluster.Kind{gpu},
 		Groups: []constraint.Group{{Name: cluster.EachNode, Sets: []string{"a", "b"}, SetOf: []int32{0, 1}}},
@@ -209,8 +213,8 @@ func TestDevicesGivenBack(t *testing.T) {
 		},
 		Applications: []constraint.Application{{Name: "old", First: 0, End: 1, Deployed: true}, {Name: "new", First: 1, End: 2}},
 		Shapes: []constraint.Shape{
-			{Application: 0, Demand: cluster.Vector{3}, Need: gpu.Need(3)},
-			{Application: 1, Demand: cluster.Vector{2}, Need: gpu.Need(2)},
+			{Application: 0, Demand: cluster.Vector{3}, Needs: cluster.NeedsOf(kinds, cluster.Vector{3})},
+			{Application: 1, Demand: cluster.Vector{2}, Needs: cluster.NeedsOf(kinds, cluster.Vector{2})},
 		},
 		Containers: []constraint.Container{{Shape: 0, At: 0, Devices: 1}, {Shape: 1, At: constraint.Nowhere}},
 		Objective:  constraint.Standard(),

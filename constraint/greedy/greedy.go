@@ -151,7 +151,9 @@ func (r *run) pending() []int32 {
 
 // whole takes back what is not whole, and then, the latest first, whatever it takes for hard
 // constraints to hold: first those applications without which they hold better, then all.
-// It is for heuristics that place the containers of all applications at once.
+// Then Serial tries those that have no place: some found none for the sake of
+// others that did not become whole. It is for heuristics that place the containers of all
+// applications at once.
 func (r *run) whole() {
 	apps := r.problem.Applications
 	for app := range apps {
@@ -176,4 +178,5 @@ func (r *run) whole() {
 	for app := len(apps) - 1; app >= 0 && r.board.Excess() > 0; app-- {
 		r.takeBack(int32(app))
 	}
+	serial(r)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/constraint"
+	"fairlead.dev/fairlead/constraint/board"
 	"fairlead.dev/fairlead/constraint/constrainttest"
 	"fairlead.dev/fairlead/constraint/greedy"
 	"fairlead.dev/fairlead/constraint/planted"
@@ -22,6 +23,9 @@ func TestPlansAreFeasible(t *testing.T) {
 	placed, left := 0, 0
 	for seed := range rounds {
 		p := constrainttest.Draw(rand.New(rand.NewPCG(seed, 3)), constrainttest.Size{Nodes: 5, Applications: 5, Containers: 4, Constraints: 5})
+		if seed%3 == 0 {
+			constrainttest.AddCards(rand.New(rand.NewPCG(seed, 12)), p)
+		}
 		for _, h := range greedy.All() {
 			a, ticks := h.Solve(p)
 			if err := constraint.Check(p, a); err != nil {
@@ -50,6 +54,28 @@ func TestPlansAreFeasible(t *testing.T) {
 	}
 	if placed < 1000 || left < 100 {
 		t.Errorf("%d applications placed and %d left; want more of both", placed, left)
+	}
+}
+
+// TestNobodyIsLeftForTheLost has those heuristics that place all applications at once leave room for
+// none that waits: what others took that found no place as a whole is tried again.
+func TestNobodyIsLeftForTheLost(t *testing.T) {
+	for seed := range uint64(2000) {
+		p := constrainttest.Draw(rand.New(rand.NewPCG(seed, 21)), constrainttest.Size{Nodes: 4, Applications: 6, Containers: 5, Constraints: 2})
+		for _, name := range []string{"tag-popularity", "node-candidates"} {
+			h, _ := greedy.Named(name)
+			a, _ := h.Solve(p)
+			b := board.New(p, constraint.FindRoles(p))
+			for i, n := range a {
+				if n != b.At(int32(i)) {
+					b.Put(int32(i), n)
+				}
+			}
+			greedy.Serial().Place(b)
+			if more := b.Assignment(); !slices.Equal(a, more) {
+				t.Fatalf("seed %d: %s places %v, although %v has room for more", seed, name, a, more)
+			}
+		}
 	}
 }
 

@@ -175,12 +175,7 @@ func (t *translator) anchorsOf(f *family, families []*family) (anchors []int, al
 			continue
 		}
 		anchors = append(anchors, i)
-		running = running || w.Runs() && slices.ContainsFunc(w.Pods, func(p Pod) bool {
-			return slices.ContainsFunc(f.keys, func(key string) bool {
-				_, there := t.cluster.Nodes[p.Node].Labels[key]
-				return there
-			})
-		})
+		running = running || t.runsInDomain(f, []int{i})
 	}
 	return anchors, all, running
 }

@@ -19,8 +19,7 @@ type builder struct {
 	*Cluster
 	rows      map[string]int32 // of nodes
 	byKey     map[string]int   // workloads
-	resources map[string]bool
-	most      int64 // GPUs of a node or a pod
+	resources manifest.Maxima
 	offers    []manifest.Amounts
 	asks      []manifest.Amounts // by workload
 }
@@ -41,16 +40,8 @@ func (b *builder) node(o *manifest.Object) error {
 	b.rows[o.Metadata.Name] = int32(len(b.Nodes))
 	b.Nodes = append(b.Nodes, Node{Name: o.Metadata.Name, Labels: o.Metadata.Labels, Taints: taints})
 	b.offers = append(b.offers, offer)
-	b.note(offer)
+	b.resources.Note(offer)
 	return nil
-}
-
-// note remembers which kinds there are.
-func (b *builder) note(all manifest.Amounts) {
-	for name, q := range all {
-		b.resources[name] = b.resources[name] || !q.IsZero()
-	}
-	b.most = max(b.most, all[manifest.GPUName].Whole)
 }
 
 // pod adds a pod that is there.
@@ -155,7 +146,7 @@ func (b *builder) add(w Workload, pods []Pod) error {
 		b.byKey[string(text)] = at
 		w.Spec = &spec
 		b.Workloads, b.asks = append(b.Workloads, w), append(b.asks, asks)
-		b.note(asks)
+		b.resources.Note(asks)
 		if pods[0].Node == Waiting {
 			b.noteIgnored(&b.Workloads[at])
 		}
@@ -179,8 +170,7 @@ func (b *builder) noteIgnored(w *Workload) {
 
 // resolve makes vectors of what nodes offer and pods ask for.
 func (b *builder) resolve() {
-	maps.DeleteFunc(b.resources, func(_ string, used bool) bool { return !used })
-	b.Kinds = manifest.KindsOf(b.resources, b.most)
+	b.Kinds = b.resources.Kinds([]string{manifest.GPUName})
 	for n := range b.Nodes {
 		v := make(cluster.Vector, len(b.Kinds))
 		for k, kind := range b.Kinds {

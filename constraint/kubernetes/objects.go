@@ -133,7 +133,7 @@ func (o *Objects) decode(text []byte, into any, m *manifest.Metadata, kind strin
 // Cluster is what all objects come to.
 func (o *Objects) Cluster() (*Cluster, error) {
 	c := &Cluster{Namespaces: o.namespaces}
-	b := builder{Cluster: c, rows: map[string]int32{}, byKey: map[string]int{}, resources: map[string]bool{}}
+	b := builder{Cluster: c, rows: map[string]int32{}, byKey: map[string]int{}, resources: manifest.Maxima{}}
 	slices.SortStableFunc(o.nodes, func(a, b manifest.Object) int { return cmp.Compare(a.Metadata.Name, b.Metadata.Name) })
 	for i := range o.nodes {
 		if err := b.node(&o.nodes[i]); err != nil {

@@ -15,7 +15,7 @@ import (
 //
 //	away from others     as it is, {web, {cache, 0, 0}, zone}
 //	beside others        as it is, {web, {cache, 1, inf}, zone}
-//	beside their own     there are k in all, and each has k−1 others in its domain, for some k
+//	beside their own     k are in domains, and each has k in its own, itself among them, for some k
 //	spread               the fewest in a domain are m, and none has more than maxSkew more, for some m
 //
 // They bind pods that run, too, so that they are the same whether these stay or are placed anew.
@@ -28,9 +28,6 @@ import (
 // mostSteps is for how many numbers a constraint may have alternatives: each of them is looked
 // at whenever a pod is tried on a node.
 const mostSteps = 300
-
-// wholeCluster is the group in which all nodes are one set.
-const wholeCluster = "the whole cluster"
 
 // Gap is a rule that is left out, of some workloads.
 type Gap struct {
@@ -203,14 +200,9 @@ func (t *translator) follow(f *family) {
 	if len(others) > 0 {
 		company = t.tagAll(tagPrefix+r.name+", others", others)
 	}
-	waiting, bound := t.waiting(&r)
 	inDomain := t.runsInDomain(f, slices.Concat(f.members, others))
-	switch {
-	case len(waiting) == 0:
-	case inDomain:
+	if waiting, bound := t.waiting(&r); inDomain && len(waiting) > 0 {
 		t.require(&r, ", of those that wait", [][]cluster.Bound{t.beside(f, bound, f.target, 1)})
-	case len(waiting) < len(f.members): // those that run are outside of all domains
-		t.require(&r, ", of those that wait", t.together(f, bound, company, t.podsOf(waiting)))
 	}
 	if f.pods > 1 {
 		t.require(&r, "", t.together(f, r.subject, company, f.pods))
@@ -229,20 +221,41 @@ func (t *translator) beside(f *family, subject, target []string, least int32) (a
 }
 
 // together says that all pods of the family with these tags, up to so many, are in one domain;
-// or that each is beside others.
+// or that each is beside others. Pods outside of all domains violate each alternative alike,
+// and so are nobody's concern, as in Kubernetes.
 func (t *translator) together(f *family, subject, others []string, pods int32) (alternatives [][]cluster.Bound) {
 	if others != nil {
 		alternatives = append(alternatives, t.beside(f, subject, others, 1))
 	}
-	all := t.groupOf(wholeCluster, slices.Repeat([]string{"all nodes"}, len(t.cluster.Nodes)), "")
-	for k := int32(1); k <= pods; k++ {
-		bounds := []cluster.Bound{{Target: subject, Max: k, Group: all}}
-		if k > 1 {
-			bounds = append(bounds, t.beside(f, subject, subject, k-1)...)
+	domains := t.domainsOf(f)
+	for k := range pods {
+		bounds := []cluster.Bound{{Target: subject, Max: k + 1, Group: domains}}
+		for _, b := range t.beside(f, subject, subject, k+1) {
+			b.SelfCounted = true
+			bounds = append(bounds, b)
 		}
 		alternatives = append(alternatives, bounds)
 	}
 	return alternatives
+}
+
+// domainsOf is the name of the group in which all nodes with a key of the family are one set.
+func (t *translator) domainsOf(f *family) string {
+	setOf := make([]string, len(t.cluster.Nodes))
+	name := "the whole cluster"
+	for i := range setOf {
+		if f.reaches(&t.cluster.Nodes[i]) {
+			setOf[i] = "all nodes"
+		} else {
+			name = "nodes with " + strings.Join(f.keys, " or ")
+		}
+	}
+	return t.groupOf(name, setOf, "")
+}
+
+// reaches reports whether the node is in a domain of one of the family's keys.
+func (f *family) reaches(n *Node) bool {
+	return slices.ContainsFunc(f.keys, func(key string) bool { _, there := n.Labels[key]; return there })
 }
 
 // othersOf are the workloads that the family's terms select beside its own.
@@ -259,20 +272,8 @@ func (t *translator) othersOf(f *family) (others []int) {
 func (t *translator) runsInDomain(f *family, workloads []int) bool {
 	return slices.ContainsFunc(workloads, func(i int) bool {
 		w := &t.cluster.Workloads[i]
-		return w.Runs() && slices.ContainsFunc(w.Pods, func(p Pod) bool {
-			return slices.ContainsFunc(f.keys, func(key string) bool {
-				_, there := t.cluster.Nodes[p.Node].Labels[key]
-				return there
-			})
-		})
+		return w.Runs() && slices.ContainsFunc(w.Pods, func(p Pod) bool { return f.reaches(&t.cluster.Nodes[p.Node]) })
 	})
-}
-
-func (t *translator) podsOf(workloads []int) (n int32) {
-	for _, i := range workloads {
-		n += int32(len(t.cluster.Workloads[i].Pods))
-	}
-	return n
 }
 
 // spreadStepwise is hard topology spread.

@@ -1,6 +1,7 @@
 package kubernetes_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -63,7 +64,7 @@ func TestStepwise(t *testing.T) {
 		},
 		{
 			"the first goes anywhere, the rest follow", deployment("web", 3, affinity("podAffinity", "{"+web+", "+byZone+"}")),
-			"{*, {S, 0, 1}, the whole cluster} | {*, {S, 0, 2}, the whole cluster} & {S, {S, 1, inf}, zone} | {*, {S, 0, 3}, the whole cluster} & {S, {S, 2, inf}, zone}: hard",
+			"{*, {S, 0, 1}, nodes with zone} & {S, {S, 1, inf}, zone} | {*, {S, 0, 2}, nodes with zone} & {S, {S, 2, inf}, zone} | {*, {S, 0, 3}, nodes with zone} & {S, {S, 3, inf}, zone}: hard",
 		},
 		{"preferences are left out", deployment("db", 3, preferred("podAffinity", "{weight: 50, podAffinityTerm: {"+web+", "+byZone+"}}")), ""},
 		{
@@ -96,6 +97,40 @@ func TestStepwise(t *testing.T) {
 			if len(tags) > 3 {
 				t.Errorf("%s: workload %d has the tags %q", c.name, i, tags)
 			}
+		}
+	}
+}
+
+// A pod that runs outside of all zones is no company to anybody: the first of its like that waits
+// may go to any zone, and the others follow that one.
+func TestStepsPastWhoRunsOutsideOfAllDomains(t *testing.T) {
+	pod := func(name, rest string) string {
+		return "{kind: Pod, metadata: {name: " + name + ", labels: {app: web}, ownerReferences: [{kind: ReplicaSet, name: web}]}, spec: {" +
+			affinity("podAffinity", "{labelSelector: {matchLabels: {app: web}}, topologyKey: zone}") + rest + "}}\n---\n"
+	}
+	const outside = 3
+	for running := 1; running <= 2; running++ {
+		pods, at := "", slices.Repeat([]int{outside}, running)
+		for i := range running {
+			pods += pod(fmt.Sprint("runs-", i), ", nodeName: n4")
+		}
+		w := kubernetestest.Read(t, documents(t, threeZones), documents(t, pods+pod("first", "")+pod("second", "")))
+		w.Stepwise(t)
+		for _, c := range []struct {
+			name  string
+			end   []int
+			reach bool
+		}{
+			{"both in a zone", []int{1, 1}, true},
+			{"in two zones", []int{0, 1}, false},
+			{"beside who runs", []int{outside, outside}, false},
+		} {
+			if got := w.Reaches(w.Admits, slices.Concat(at, c.end)); got != c.reach {
+				t.Errorf("%d run, %s: the constraints lead there: %v, want %v", running, c.name, got, c.reach)
+			}
+		}
+		if d := w.CompareSteps(w.Model); d.Lax != nil || d.Strict != nil || len(w.Rules.Notes) > 0 {
+			t.Errorf("%d run: %+v, notes %+v", running, d, w.Rules.Notes)
 		}
 	}
 }

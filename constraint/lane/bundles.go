@@ -9,13 +9,11 @@ import (
 
 // This file turns an assignment into bundles, each of which is tried first.
 
-// bundles adds to the plan: a bundle for each container that moves, one for each application
-// that is placed whole, one for each container that a running application lacks, and one for
-// those of them that cannot come alone; and then for what needs those of other applications.
-// It returns, of each application of which a bundle places something, the first container
-// that it lacked.
+// bundles adds to the plan: a bundle for each application that is placed whole, one for each
+// container that a running application lacks, and one for those of them that cannot come
+// alone; and then for what needs those of other applications. It returns, of each application
+// of which a bundle places something, the first container that it lacked.
 func (q *posed) bundles(t *sched.Trial, a constraint.Assignment, out *sched.Plan) []int32 {
-	q.moves(t, a, out)
 	lacked := make([]int32, len(q.problem.Applications))
 	came := make([]bool, len(q.problem.Applications))
 	var left []unit
@@ -94,29 +92,4 @@ func add(t *sched.Trial, bundle []sched.Action, out *sched.Plan) bool {
 	}
 	out.Close()
 	return true
-}
-
-// moves adds a bundle for each container that is to be elsewhere. One that has no room yet is
-// tried again after the others.
-func (q *posed) moves(t *sched.Trial, a constraint.Assignment, out *sched.Plan) {
-	var left []int32
-	for c := range q.problem.Containers {
-		if at := q.problem.Containers[c].At; at != constraint.Nowhere && a[c] != at {
-			left = append(left, int32(c))
-		}
-	}
-	for before := -1; len(left) != before; {
-		before = len(left)
-		left = slices.DeleteFunc(left, func(c int32) bool { return q.move(t, c, a[c], out) })
-	}
-}
-
-// move adds a bundle that moves the container, and reports whether that is possible.
-func (q *posed) move(t *sched.Trial, c, to int32, out *sched.Plan) bool {
-	task := q.problem.Containers[c].Task
-	attempt := t.View().Task(task).Attempt
-	return add(t, []sched.Action{
-		{Kind: sched.Evict, Task: task, Attempt: attempt, Node: q.rows[q.problem.Containers[c].At]},
-		{Kind: sched.Place, Task: task, Attempt: attempt, Node: q.rows[to]},
-	}, out)
 }

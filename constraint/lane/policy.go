@@ -6,7 +6,7 @@
 // A round poses the state as a constraint.Problem, solves it, and makes a bundle of each
 // application, or of several that need one another. What commit refuses, because somebody else took the room meanwhile, waits for
 // the next round, in which all the others are where they were put; what was refused
-// MostRefusals times is planned once more by Replan, at commit, where nobody comes between.
+// mostRefusals times is planned once more by Replan, at commit, where nobody comes between.
 package lane
 
 import (
@@ -33,15 +33,13 @@ type Options struct {
 	Quick Solver
 	// Ticks limits a round; 0 leaves that to the solver.
 	Ticks int64
-	// Moves says that running containers of the lane's own may be moved.
-	Moves bool
 	// Objective is what is weighed.
 	Objective constraint.Objective
 }
 
-// MostRefusals is how often commit may refuse an application before it is planned at commit
+// mostRefusals is how often commit may refuse an application before it is planned at commit
 // (Medea: resubmit; specification A1).
-const MostRefusals = 3
+const mostRefusals = 3
 
 // Policy is the constraint scheduler. It is made by New.
 type Policy struct {
@@ -163,7 +161,7 @@ func (p *Policy) Replan(t *sched.Trial, refused []sched.Action, out *sched.Plan)
 	for _, action := range refused {
 		job := s.Task(action.Task).Job
 		r := p.jobs[job]
-		often = often || r != nil && r.count >= MostRefusals
+		often = often || r != nil && r.count >= mostRefusals
 		if !slices.Contains(jobs, job) {
 			jobs = append(jobs, job)
 		}

@@ -37,11 +37,6 @@ func (p *Policy) pose(s *cluster.View, wanted func(cluster.JobID) bool) *posed {
 	for _, t := range tasks {
 		h.include(s, t)
 	}
-	p.eachTagged(s, func(t cluster.TaskID) {
-		if p.movable(s, t) {
-			h.include(s, t)
-		}
-	})
 	clear(h.shapes)
 	p.eachTagged(s, func(t cluster.TaskID) {
 		if p.options.Objective.Used > 0 || h.jobs[s.Task(t).Job] || h.concerns(s, s.Task(t).Shape) {
@@ -54,7 +49,7 @@ func (p *Policy) pose(s *cluster.View, wanted func(cluster.JobID) bool) *posed {
 		}
 	}
 	q.groups(s)
-	q.containers(s, tasks, func(t cluster.TaskID) bool { return p.movable(s, t) })
+	q.containers(s, tasks)
 	return q
 }
 
@@ -69,13 +64,8 @@ func (p *Policy) eachTagged(s *cluster.View, do func(cluster.TaskID)) {
 	}
 }
 
-// movable reports whether the task, which is on a node, may be moved.
-func (p *Policy) movable(s *cluster.View, t cluster.TaskID) bool {
-	return p.options.Moves && int(t) < len(p.own) && p.own[t].seq == s.Task(t).Seq && s.Task(t).Phase == cluster.Running && !s.Evictable(t).Refused()
-}
-
-// scope is what a plan may change: whose tasks it places or moves, and the constraints that
-// concern them.
+// scope is what a plan may change: whose tasks it places, and the constraints that concern
+// them.
 type scope struct {
 	jobs        map[cluster.JobID]bool
 	constraints map[cluster.ConstraintID]bool
@@ -124,8 +114,10 @@ func (q *posed) nodes(s *cluster.View) {
 			free[k] = limit[k] - s.Used(n)[k] + s.LeavingDemand(n)[k]
 		}
 		node := constraint.Node{ID: n, Name: s.NodeSpec(n).Name, Capacity: limit, Free: free}
-		for _, d := range s.Devices(n) {
-			node.Devices = append(node.Devices, s.DeviceLimit(n)-d.Used+d.Leaving)
+		for _, kind := range s.DeviceKinds() {
+			for i := range kind.Count(s.Capacity(n)) {
+				node.AddDevices(kind, s.Devices(n)[kind.First+i].LeftLater())
+			}
 		}
 		q.problem.Nodes = append(q.problem.Nodes, node)
 	}
@@ -180,7 +172,7 @@ func (q *posed) group(s *cluster.View, name string) constraint.Group {
 
 // containers makes applications of the tasks: those that run already first, then those that
 // wait, each in the order in which the first of its tasks came.
-func (q *posed) containers(s *cluster.View, tasks []cluster.TaskID, movable func(cluster.TaskID) bool) {
+func (q *posed) containers(s *cluster.View, tasks []cluster.TaskID) {
 	deployed, first := map[cluster.JobID]bool{}, map[cluster.JobID]cluster.Seq{}
 	for _, t := range tasks {
 		task := s.Task(t)
@@ -219,7 +211,7 @@ func (q *posed) containers(s *cluster.View, tasks []cluster.TaskID, movable func
 		}
 		c := constraint.Container{Task: t, Shape: shape, At: constraint.Nowhere}
 		if task.Placed() {
-			c.At, c.Devices, c.Fixed = q.node[task.Node], task.Devices, !movable(t)
+			c.At, c.Devices, c.Fixed = q.node[task.Node], task.Devices, true
 		}
 		q.problem.Containers = append(q.problem.Containers, c)
 		q.problem.Applications[len(q.problem.Applications)-1].End = int32(i + 1)
@@ -230,7 +222,7 @@ func (q *posed) containers(s *cluster.View, tasks []cluster.TaskID, movable func
 func (q *posed) shape(s *cluster.View, id cluster.ShapeID) constraint.Shape {
 	of := s.Shape(id)
 	shape := constraint.Shape{
-		Application: int32(len(q.problem.Applications) - 1), Demand: of.Demand, Need: s.DeviceNeed(id), Tags: of.Tags, PerNode: of.PerNode,
+		Application: int32(len(q.problem.Applications) - 1), Demand: of.Demand, Needs: s.DeviceNeeds(id), Tags: of.Tags, PerNode: of.PerNode,
 	}
 	if of.Eligible != cluster.AllNodes {
 		shape.Eligible = make([]bool, len(q.rows))

@@ -19,15 +19,18 @@ const forQuestion = 100_000
 func (p *Policy) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
 	s := t.View()
 	r := sched.Explain(s, task)
-	if s.Task(task).Phase != cluster.Waiting || r.Unplaceable {
+	if s.Task(task).Phase != cluster.Waiting || r.Unplaceable() {
 		return r
 	}
 	job := s.Task(task).Job
-	r.Whole = p.whole(s, job, nil)
-	if len(r.Whole.Conflict) > 0 {
+	whole := p.whole(s, job, nil)
+	if len(whole.Conflict) > 0 {
 		if with := p.needed(s, job); len(with) > 0 {
-			r.Whole = p.whole(s, job, with)
+			whole = p.whole(s, job, with)
 		}
+	}
+	if whole.Tasks > 0 {
+		r.Hinder(whole)
 	}
 	return r
 }

@@ -122,14 +122,14 @@ func (r *reading) addPart(v document.Value, p *part, application string) {
 		Eligible:    r.eligible(v, p.where),
 		PerNode:     p.perNode,
 	}
-	devices := slices.IndexFunc(r.Problem.Kinds, func(k cluster.Kind) bool { return k.Devices })
-	if devices >= 0 && p.demand[devices] > 0 {
-		kind := r.Problem.Kinds[devices]
-		if q := p.demand[devices]; q > kind.PerUnit && q%kind.PerUnit != 0 {
+	devices := cluster.DeviceKinds(r.Problem.Kinds)
+	for _, of := range devices {
+		if q := p.demand[of.Kind]; q > of.Size && q%of.Size != 0 {
+			kind := r.Problem.Kinds[of.Kind]
 			r.Complain(v, "asks for %s %s, want a share of one or whole devices", kind.Format(q), kind.Name)
 		}
-		shape.Need = kind.Need(p.demand[devices])
 	}
+	shape.Needs = cluster.NeedsOf(devices, p.demand)
 	row := int32(len(r.Problem.Shapes))
 	r.Problem.Shapes = append(r.Problem.Shapes, shape)
 	r.Parts = append(r.Parts, p.name)
@@ -152,20 +152,10 @@ func settle(node *constraint.Node, shape *constraint.Shape, c *constraint.Contai
 	for k, q := range shape.Demand {
 		node.Free[k] -= q
 	}
-	for range shape.Need.Count {
-		best := -1
-		for d, left := range node.Devices {
-			if left >= shape.Need.Share && !c.Devices.Has(d) && (best < 0 || left < node.Devices[best]) {
-				best = d
-			}
-		}
-		if best < 0 {
-			return false
-		}
-		node.Devices[best] -= shape.Need.Share
-		c.Devices |= 1 << best
-	}
-	return true
+	set, enough := shape.Needs.Pick(node.Devices)
+	shape.Needs.Give(node.Devices, set, -1)
+	c.Devices = set
+	return enough
 }
 
 // eligible says which nodes meet the requirements; nil is all.

@@ -35,8 +35,8 @@ type fileNode = oneLine[nodeFields]
 
 type nodeFields struct {
 	Name     string            `json:"name" yaml:"name"`
-	Capacity map[string]number `json:"capacity" yaml:"capacity"`
-	Used     map[string]number `json:"used,omitempty" yaml:"used,omitempty"`
+	Capacity map[string]Number `json:"capacity" yaml:"capacity"`
+	Used     map[string]Number `json:"used,omitempty" yaml:"used,omitempty"`
 	Labels   map[string]string `json:"labels,omitempty" yaml:"labels,omitempty"`
 	Groups   map[string]string `json:"groups,omitempty" yaml:"groups,omitempty"`
 }
@@ -52,7 +52,7 @@ type filePart = oneLine[partFields]
 type partFields struct {
 	Name    string              `json:"name" yaml:"name"`
 	Count   int                 `json:"count" yaml:"count"`
-	Demand  map[string]number   `json:"demand" yaml:"demand"`
+	Demand  map[string]Number   `json:"demand" yaml:"demand"`
 	Tags    []string            `json:"tags,omitempty" yaml:"tags,omitempty"`
 	PerNode int32               `json:"per_node,omitempty" yaml:"per_node,omitempty"`
 	Where   map[string][]string `json:"where,omitempty" yaml:"where,omitempty"`
@@ -79,14 +79,14 @@ func (o oneLine[T]) MarshalYAML() (any, error) {
 	return &node, err
 }
 
-// number is a number that is written digit by digit.
-type number string
+// Number is a number that is written digit by digit.
+type Number string
 
 // MarshalJSON writes the digits.
-func (n number) MarshalJSON() ([]byte, error) { return []byte(n), nil }
+func (n Number) MarshalJSON() ([]byte, error) { return []byte(n), nil }
 
 // MarshalYAML writes the digits, without quotes.
-func (n number) MarshalYAML() (any, error) {
+func (n Number) MarshalYAML() (any, error) {
 	tag := "!!int"
 	if strings.Contains(string(n), ".") {
 		tag = "!!float"
@@ -141,7 +141,7 @@ func (r *Request) file() *file {
 		f.Applications = append(f.Applications, app)
 	}
 	for _, w := range weights(&p.Objective) {
-		f.Objective[w.name] = quotient(*w.is, 1000, false)
+		f.Objective[w.name] = Thousandths(*w.is)
 	}
 	if p.Objective.Least != nil {
 		f.Objective["least"] = r.amounts(p.Objective.Least, true)
@@ -239,8 +239,8 @@ func (r *Request) filePlanted() map[string]map[string]oneLine[[]string] {
 
 // amounts are the quantities that are not 0, by kind; those of demand are read rounded
 // up, others down.
-func (r *Request) amounts(v cluster.Vector, demand bool) map[string]number {
-	amounts := map[string]number{}
+func (r *Request) amounts(v cluster.Vector, demand bool) map[string]Number {
+	amounts := map[string]Number{}
 	for k, q := range v {
 		if q != 0 {
 			amounts[r.Problem.Kinds[k].Name] = quotient(q, r.Problem.Kinds[k].PerUnit, demand)
@@ -253,13 +253,16 @@ func (r *Request) amounts(v cluster.Vector, demand bool) map[string]number {
 // end.
 const mostDigits = 30
 
+// Thousandths writes so many thousandths, exactly.
+func Thousandths(n int64) Number { return quotient(n, 1000, false) }
+
 // quotient writes a/b: exactly if that has an end, else so that reading it in parts of b,
 // rounded up or down, gives a again.
-func quotient(a, b int64, up bool) number {
+func quotient(a, b int64, up bool) Number {
 	r := big.NewRat(a, b)
 	digits, exact := r.FloatPrec()
 	if exact {
-		return number(r.FloatString(digits))
+		return Number(r.FloatString(digits))
 	}
 	text := r.FloatString(mostDigits)
 	read, _ := new(big.Rat).SetString(text)
@@ -270,5 +273,5 @@ func quotient(a, b int64, up bool) number {
 	case !up && order < 0:
 		read.Add(read, last)
 	}
-	return number(read.FloatString(mostDigits))
+	return Number(read.FloatString(mostDigits))
 }

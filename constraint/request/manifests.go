@@ -147,11 +147,7 @@ func (r *Request) addPods(c *kubernetes.Cluster, t *kubernetes.Translation, work
 func (r *Request) addKubernetesNode(node *kubernetes.Node) {
 	p := &r.Problem
 	n := constraint.Node{ID: cluster.NodeID(len(p.Nodes)), Name: node.Name, Capacity: node.Capacity, Free: slices.Clone(node.Capacity)}
-	for k, kind := range p.Kinds {
-		if kind.Devices {
-			n.Devices = slices.Repeat([]int64{kind.PerUnit}, int(node.Capacity[k]/kind.PerUnit))
-		}
-	}
+	n.WholeDevices(p.Kinds)
 	p.Nodes = append(p.Nodes, n)
 	var labels []cluster.Label
 	for _, key := range slices.Sorted(maps.Keys(node.Labels)) {
@@ -163,11 +159,7 @@ func (r *Request) addKubernetesNode(node *kubernetes.Node) {
 // addWorkload adds the pods of a workload, those that run on their nodes, where they stay.
 func (r *Request) addWorkload(w *kubernetes.Workload, shape constraint.Shape) error {
 	p := &r.Problem
-	for k, kind := range p.Kinds {
-		if kind.Devices {
-			shape.Need = kind.Need(w.Demand[k])
-		}
-	}
+	shape.Needs = cluster.NeedsOf(cluster.DeviceKinds(p.Kinds), w.Demand)
 	row := int32(len(p.Shapes))
 	p.Shapes = append(p.Shapes, shape)
 	r.Parts = append(r.Parts, path.Base(w.Application))

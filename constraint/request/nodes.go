@@ -95,21 +95,19 @@ func (r *reading) addNodes(v document.Value, t *template) {
 
 // devices says what is left of each device: what is used is taken of one after the other.
 func (r *reading) devices(v document.Value, node *constraint.Node) bool {
-	k := slices.IndexFunc(r.Problem.Kinds, func(k cluster.Kind) bool { return k.Devices })
-	if k < 0 || node.Capacity[k] == 0 {
-		return true
-	}
-	per := r.Problem.Kinds[k].PerUnit
-	count := node.Capacity[k] / per
-	if node.Capacity[k]%per != 0 || count > cluster.MaxDevices {
-		r.Complain(v, "has %s %s, want whole devices, at most %d", r.Problem.Kinds[k].Format(node.Capacity[k]), r.Problem.Kinds[k].Name, cluster.MaxDevices)
-		return false
-	}
-	used := node.Capacity[k] - node.Free[k]
-	for range count {
-		taken := min(used, per)
-		node.Devices = append(node.Devices, per-taken)
-		used -= taken
+	for _, of := range cluster.DeviceKinds(r.Problem.Kinds) {
+		q, count := node.Capacity[of.Kind], of.Count(node.Capacity)
+		if q%of.Size != 0 || count > of.Most {
+			kind := r.Problem.Kinds[of.Kind]
+			r.Complain(v, "has %s %s, want whole devices, at most %d", kind.Format(q), kind.Name, of.Most)
+			return false
+		}
+		used := q - node.Free[of.Kind]
+		for range count {
+			taken := min(used, of.Size)
+			node.AddDevices(of, of.Size-taken)
+			used -= taken
+		}
 	}
 	return true
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/constraint"
 )
 
@@ -44,7 +45,7 @@ func picture(r *Request) string {
 	}
 	for c := range p.Shapes {
 		shape := &p.Shapes[c]
-		fmt.Fprintf(&b, "\n%s %s %v need %v tags %v eligible %v per node %d", p.Applications[shape.Application].Name, r.Parts[c], shape.Demand, shape.Need, shape.Tags, shape.Eligible, shape.PerNode)
+		fmt.Fprintf(&b, "\n%s %s %v need %v tags %v eligible %v per node %d", p.Applications[shape.Application].Name, r.Parts[c], shape.Demand, needs(shape.Needs), shape.Tags, shape.Eligible, shape.PerNode)
 	}
 	for c := range p.Containers {
 		container := &p.Containers[c]
@@ -68,9 +69,9 @@ func TestRead(t *testing.T) {
 a1 [8000 34359738368 0] free [4000 33822867456 0] devices [] node=a1 zone=z1
 a2 [8000 34359738368 0] free [4000 33822867456 0] devices [] node=a2 zone=z1
 g [16000 68719476736 4000] free [15500 68719476736 2750] devices [0 750 1000 1000] node=g zone=z2
-store db [4000 536870912 0] need {0 0} tags [app:store db sql] eligible [] per node 0
-learn worker [0 0 500] need {1 500} tags [app:learn] eligible [false false true] per node 2
-learn reader [0 0 2000] need {2 1000} tags [app:learn] eligible [] per node 0
+store db [4000 536870912 0] need [] tags [app:store db sql] eligible [] per node 0
+learn worker [0 0 500] need [1 of 500] tags [app:learn] eligible [false false true] per node 2
+learn reader [0 0 2000] need [2 of 1000] tags [app:learn] eligible [] per node 0
 db-0 at 1 fixed false devices 0
 db-1 at 0 fixed false devices 0
 worker-0 at -1 fixed false devices 0
@@ -83,6 +84,14 @@ learn 2 to 5 deployed false
 	if diff := cmp.Diff(want, picture(r)); diff != "" {
 		t.Errorf("want (-), got (+):\n%s", diff)
 	}
+}
+
+// needs prints how many devices are asked for, and how much of each.
+func needs(list cluster.DeviceNeeds) (words []string) {
+	for _, need := range list {
+		words = append(words, fmt.Sprintf("%d of %d", need.Count, need.Share))
+	}
+	return words
 }
 
 // Without anybody who has or asks for devices there is no such kind.

@@ -1,7 +1,6 @@
 // Package request reads and writes the file of fairlead place: a cluster, the applications that
 // are to be placed on it or run there, and what is asked of the placement. It makes a
-// constraint.Problem of it, and of the answer what is printed: placements, violations,
-// bound, parts of the objective, and for whoever is not placed the reason.
+// constraint.Problem of it.
 package request
 
 import (
@@ -51,8 +50,8 @@ func (r *Request) Container(container int32) string {
 	return r.Parts[shape] + "-" + strconv.Itoa(int(container-r.first[shape]))
 }
 
-// count is how many containers the shape has.
-func (r *Request) count(shape int) int {
+// Count is how many containers the shape has.
+func (r *Request) Count(shape int) int {
 	app := &r.Problem.Applications[r.Problem.Shapes[shape].Application]
 	n := 0
 	for _, c := range r.Problem.Containers[app.First:app.End] {
@@ -187,7 +186,7 @@ func (r *reading) readPlanted(v document.Value) {
 				return
 			}
 			on := r.readNodeNames(nodes)
-			if len(on) != r.count(at) {
+			if len(on) != r.Count(at) {
 				r.Complain(nodes, "names %d nodes, want one for each container", len(on))
 				return
 			}

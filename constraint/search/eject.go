@@ -16,21 +16,21 @@ const (
 
 // eject moves one container that has to do with a violation, and all those for which there is
 // no room then.
-func eject(s *Search) bool {
-	c, into := s.offender()
+func eject(m *moves) bool {
+	c, into := m.offender()
 	if c == constraint.Nowhere {
 		return false
 	}
-	from := s.board.At(c)
-	s.take(c)
-	s.chain = append(s.chain[:0], link{c, from})
-	for i := 0; i < len(s.chain); i++ {
+	from := m.board.At(c)
+	m.take(c)
+	m.chain = append(m.chain[:0], link{c, from})
+	for i := 0; i < len(m.chain); i++ {
 		if i == mostLinks {
 			return false
 		}
-		s.aroundOr(s.chain[i].container, s.chain[i].from, into)
+		m.aroundOr(m.chain[i].container, m.chain[i].from, into)
 		into.set = constraint.Nowhere
-		if !s.settle(s.chain[i], i) {
+		if !m.settle(m.chain[i], i) {
 			return false
 		}
 	}
@@ -42,48 +42,48 @@ type link struct{ container, from int32 }
 
 // settle puts the container where it adds nothing, if there is room; else where it adds the least,
 // and others make room if they must.
-func (s *Search) settle(l link, depth int) bool {
-	n, least := s.home(l.container)
+func (m *moves) settle(l link, depth int) bool {
+	n, least := m.home(l.container)
 	if n != constraint.Nowhere && least <= 0 && n != l.from {
-		s.put(l.container, n)
+		m.put(l.container, n)
 		return true
 	}
 	full := constraint.Nowhere
 	if depth < mostLinks-1 {
-		full = s.crowded(l, least)
+		full = m.crowded(l, least)
 	}
 	switch {
 	case full != constraint.Nowhere:
-		return s.makeRoom(l.container, full)
+		return m.makeRoom(l.container, full)
 	case n == constraint.Nowhere:
 		return false
 	}
-	s.put(l.container, n)
+	m.put(l.container, n)
 	return true
 }
 
 // crowded is a node of the ground on which the container does not fit, and would add less.
-func (s *Search) crowded(l link, than int64) int32 {
+func (m *moves) crowded(l link, than int64) int32 {
 	node, least := constraint.Nowhere, than
-	for _, n := range s.nodes {
-		if n == l.from || s.board.On(n) == constraint.Nowhere || s.board.Fits(l.container, n) {
+	for _, n := range m.nodes {
+		if n == l.from || m.board.On(n) == constraint.Nowhere || m.board.Fits(l.container, n) {
 			continue
 		}
-		if e := s.board.Estimate(l.container, n); e < least || e == least && least == math.MaxInt64 {
+		if e := m.board.Estimate(l.container, n); e < least || e == least && least == math.MaxInt64 {
 			node, least = n, e
 		}
 	}
-	s.ticks += int64(len(s.nodes))
+	m.ticks += int64(len(m.nodes))
 	return node
 }
 
 // anyOn is a container on the node that may be moved and was not taken, by chance; Nowhere if there is none.
-func (s *Search) anyOn(node int32) int32 {
+func (m *moves) anyOn(node int32) int32 {
 	chosen, count := constraint.Nowhere, 0
-	for c := s.board.On(node); c != constraint.Nowhere; c = s.board.Next(c) {
-		if !s.problem.Containers[c].Fixed && !s.taken(c) {
+	for c := m.board.On(node); c != constraint.Nowhere; c = m.board.Next(c) {
+		if !m.problem.Containers[c].Fixed && !m.taken(c) {
 			count++
-			if s.rand.IntN(count) == 0 {
+			if m.rand.IntN(count) == 0 {
 				chosen = c
 			}
 		}
@@ -93,16 +93,16 @@ func (s *Search) anyOn(node int32) int32 {
 
 // makeRoom takes containers off the node, by chance, until the container fits there, and puts
 // it.
-func (s *Search) makeRoom(c, node int32) bool {
+func (m *moves) makeRoom(c, node int32) bool {
 	for range mostEjected {
-		victim := s.anyOn(node)
+		victim := m.anyOn(node)
 		if victim == constraint.Nowhere {
 			return false
 		}
-		s.take(victim)
-		s.chain = append(s.chain, link{victim, node})
-		if s.board.Fits(c, node) {
-			s.put(c, node)
+		m.take(victim)
+		m.chain = append(m.chain, link{victim, node})
+		if m.board.Fits(c, node) {
+			m.put(c, node)
 			return true
 		}
 	}

@@ -38,89 +38,89 @@ func (g *ground) add(node int32) {
 }
 
 // addSet adds nodes of the set, a part of those that are next to one another if it is large.
-func (s *Search) addSet(group, set int32) {
+func (m *moves) addSet(group, set int32) {
 	if set == constraint.Nowhere {
 		return
 	}
-	members := s.members[group][set]
+	members := m.members[group][set]
 	if len(members) == 0 {
 		return
 	}
 	from := 0
 	if len(members) > mostOfSet {
-		from = s.rand.IntN(len(members))
+		from = m.rand.IntN(len(members))
 	}
 	for i := range min(len(members), mostOfSet) {
-		s.add(members[(from+i)%len(members)])
+		m.add(members[(from+i)%len(members)])
 	}
 }
 
 // addAnywhere adds nodes by chance.
-func (s *Search) addAnywhere() {
-	for range min(max(len(s.problem.Nodes)/anywhere, leastAnywhere), mostAnywhere) {
-		s.add(int32(s.rand.IntN(len(s.problem.Nodes))))
+func (m *moves) addAnywhere() {
+	for range min(max(len(m.problem.Nodes)/anywhere, leastAnywhere), mostAnywhere) {
+		m.add(int32(m.rand.IntN(len(m.problem.Nodes))))
 	}
 }
 
 // addNear adds the set in which a container is that shares a bound with the shape.
-func (s *Search) addNear(shape, group int32) {
-	roles := s.roles.Of[shape]
+func (m *moves) addNear(shape, group int32) {
+	roles := m.roles.Of[shape]
 	if len(roles) == 0 {
 		return
 	}
-	role := &roles[s.rand.IntN(len(roles))]
-	list := s.target[role.Bound]
+	role := &roles[m.rand.IntN(len(roles))]
+	list := m.target[role.Bound]
 	if !role.Subject {
-		list = s.subject[role.Bound]
+		list = m.subject[role.Bound]
 	}
-	if role.Subject && len(s.fixed[role.Bound]) > 0 && s.rand.IntN(len(list)+len(s.fixed[role.Bound])) >= len(list) {
-		list = s.fixed[role.Bound]
+	if role.Subject && len(m.fixed[role.Bound]) > 0 && m.rand.IntN(len(list)+len(m.fixed[role.Bound])) >= len(list) {
+		list = m.fixed[role.Bound]
 	}
 	if len(list) == 0 {
 		return
 	}
-	node := s.board.At(pick(s.rand, list))
+	node := m.board.At(pick(m.rand, list))
 	if node == constraint.Nowhere {
 		return
 	}
-	s.add(node)
-	s.addSet(group, s.setOf(group, node))
+	m.add(node)
+	m.addSet(group, m.setOf(group, node))
 }
 
 // groundOf chooses a group in whose sets to look for the shape.
-func (s *Search) groundOf(shape int32) int32 {
-	if grounds := s.grounds[shape]; len(grounds) > 0 && s.rand.IntN(8) > 0 {
-		return pick(s.rand, grounds)
+func (m *moves) groundOf(shape int32) int32 {
+	if grounds := m.grounds[shape]; len(grounds) > 0 && m.rand.IntN(8) > 0 {
+		return pick(m.rand, grounds)
 	}
-	return int32(s.rand.IntN(len(s.problem.Groups)))
+	return int32(m.rand.IntN(len(m.problem.Groups)))
 }
 
 // shuffle orders the ground by chance, so that of equal nodes it is not always the same that
 // comes first.
-func (s *Search) shuffle() {
-	for i := len(s.nodes) - 1; i > 0; i-- {
-		j := s.rand.IntN(i + 1)
-		s.nodes[i], s.nodes[j] = s.nodes[j], s.nodes[i]
+func (m *moves) shuffle() {
+	for i := len(m.nodes) - 1; i > 0; i-- {
+		j := m.rand.IntN(i + 1)
+		m.nodes[i], m.nodes[j] = m.nodes[j], m.nodes[i]
 	}
 }
 
 // around makes the ground for one container that was on the node.
-func (s *Search) around(container, from int32) {
-	s.clear()
-	shape := s.problem.Containers[container].Shape
-	group := s.groundOf(shape)
+func (m *moves) around(container, from int32) {
+	m.clear()
+	shape := m.problem.Containers[container].Shape
+	group := m.groundOf(shape)
 	for range 2 {
-		s.addNear(shape, group)
+		m.addNear(shape, group)
 	}
-	s.addSet(group, s.setOf(group, from))
-	s.addAnywhere()
-	s.add(from)
-	s.add(s.problem.Containers[container].At)
-	s.shuffle()
+	m.addSet(group, m.setOf(group, from))
+	m.addAnywhere()
+	m.add(from)
+	m.add(m.problem.Containers[container].At)
+	m.shuffle()
 }
 
 // home looks for the node for the container on the ground.
-func (s *Search) home(container int32) (node int32, estimate int64) {
-	s.ticks += int64(len(s.nodes))
-	return s.board.Best(container, s.nodes)
+func (m *moves) home(container int32) (node int32, estimate int64) {
+	m.ticks += int64(len(m.nodes))
+	return m.board.Best(container, m.nodes)
 }

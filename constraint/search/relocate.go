@@ -9,19 +9,19 @@ import (
 // bounds hold, a target too many goes away, or one that is missing comes.
 
 // relocate moves one container.
-func relocate(s *Search) bool {
-	c, into := s.offender()
+func relocate(m *moves) bool {
+	c, into := m.offender()
 	if c == constraint.Nowhere {
 		return false
 	}
-	from := s.board.At(c)
-	s.take(c)
-	s.aroundOr(c, from, into)
-	n, _ := s.home(c)
+	from := m.board.At(c)
+	m.take(c)
+	m.aroundOr(c, from, into)
+	n, _ := m.home(c)
 	if n == constraint.Nowhere {
 		return false
 	}
-	s.put(c, n)
+	m.put(c, n)
 	return n != from
 }
 
@@ -29,55 +29,55 @@ func relocate(s *Search) bool {
 type wanted struct{ group, set int32 }
 
 // aroundOr makes the ground of the set that is wanted, or else around the container.
-func (s *Search) aroundOr(c, from int32, into wanted) {
+func (m *moves) aroundOr(c, from int32, into wanted) {
 	if into.set == constraint.Nowhere {
-		s.around(c, from)
+		m.around(c, from)
 		return
 	}
-	s.clear()
-	s.addSet(into.group, into.set)
-	s.shuffle()
+	m.clear()
+	m.addSet(into.group, into.set)
+	m.shuffle()
 }
 
 // offender chooses a bound that is violated, and a container whose move may help: one that is
 // to leave the set, or one that is to come into the set that is wanted. If nothing is violated, and now and
 // then for the sake of the rest of the objective, it is any.
-func (s *Search) offender() (int32, wanted) {
+func (m *moves) offender() (int32, wanted) {
 	nowhere := wanted{set: constraint.Nowhere}
-	if len(s.board.Violated()) == 0 || s.rand.IntN(16) == 0 {
-		if n := s.board.Fullest(); n != constraint.Nowhere && s.rand.IntN(2) == 0 {
-			return s.anyOn(n), nowhere
+	if len(m.board.Violated()) == 0 || m.rand.IntN(16) == 0 {
+		if n := m.board.Fullest(); n != constraint.Nowhere && m.rand.IntN(2) == 0 {
+			return m.anyOn(n), nowhere
 		}
-		return s.settled(pick(s.rand, s.movable)), nowhere
+		return m.settled(pick(m.rand, m.movable)), nowhere
 	}
-	v, found := s.violation()
+	v, found := m.violation()
 	if !found {
 		return constraint.Nowhere, nowhere
 	}
-	bound := &s.roles.Bounds[v.Bound]
-	if bound.Min > 0 && bound.Group != constraint.Nowhere && int(v.Set) < len(s.members[bound.Group]) &&
-		len(s.target[v.Bound]) > 0 && s.rand.IntN(3) == 0 {
-		c := s.settled(pick(s.rand, s.target[v.Bound]))
-		if c != constraint.Nowhere && s.setOf(bound.Group, s.board.At(c)) != v.Set {
+	bound := &m.roles.Bounds[v.Bound]
+	if bound.Min > 0 && bound.Group != constraint.Nowhere && int(v.Set) < len(m.members[bound.Group]) &&
+		len(m.target[v.Bound]) > 0 && m.rand.IntN(3) == 0 {
+		c := m.settled(pick(m.rand, m.target[v.Bound]))
+		if c != constraint.Nowhere && m.setOf(bound.Group, m.board.At(c)) != v.Set {
 			return c, wanted{bound.Group, v.Set}
 		}
 	}
-	if bound.Min > 0 && s.rand.IntN(2) == 0 {
-		return s.within(s.subject[v.Bound], bound.Group, v.Set), wanted{bound.Group, s.counted(v)}
+	if bound.Min > 0 && m.rand.IntN(2) == 0 {
+		return m.within(m.subject[v.Bound], bound.Group, v.Set), wanted{bound.Group, m.counted(v)}
 	}
-	list := s.subject[v.Bound]
-	if bound.Max < 1<<30 && (len(list) == 0 || s.rand.IntN(2) == 0) {
-		list = s.target[v.Bound]
+	list := m.subject[v.Bound]
+	if bound.Max < 1<<30 && (len(list) == 0 || m.rand.IntN(2) == 0) {
+		list = m.target[v.Bound]
 	}
-	return s.within(list, bound.Group, v.Set), nowhere
+	return m.within(list, bound.Group, v.Set), nowhere
 }
 
 // violation is a bound of a chosen alternative with a set in which it does not hold.
-func (s *Search) violation() (board.Violated, bool) {
-	violated := s.board.Violated()
+func (m *moves) violation() (board.Violated, bool) {
+	violated := m.board.Violated()
 	for range min(len(violated), mostDraws) {
-		s.ticks++
-		if v := violated[s.rand.IntN(len(violated))]; s.board.Chosen(v.Bound) {
+		m.ticks++
+		if v := violated[m.rand.IntN(len(violated))]; m.board.Chosen(v.Bound) {
 			return v, true
 		}
 	}
@@ -88,15 +88,15 @@ func (s *Search) violation() (board.Violated, bool) {
 const mostDraws = 32
 
 // counted is another set in which somebody is whom the bound counts; Nowhere if there is none.
-func (s *Search) counted(v board.Violated) int32 {
-	list := s.target[v.Bound]
-	if fixed := s.fixed[v.Bound]; len(fixed) > 0 && s.rand.IntN(len(list)+len(fixed)) >= len(list) {
+func (m *moves) counted(v board.Violated) int32 {
+	list := m.target[v.Bound]
+	if fixed := m.fixed[v.Bound]; len(fixed) > 0 && m.rand.IntN(len(list)+len(fixed)) >= len(list) {
 		list = fixed
 	}
 	if len(list) == 0 {
 		return constraint.Nowhere
 	}
-	set := s.setOf(s.roles.Bounds[v.Bound].Group, s.board.At(pick(s.rand, list)))
+	set := m.setOf(m.roles.Bounds[v.Bound].Group, m.board.At(pick(m.rand, list)))
 	if set == v.Set {
 		return constraint.Nowhere
 	}
@@ -104,8 +104,8 @@ func (s *Search) counted(v board.Violated) int32 {
 }
 
 // settled is the container if it is on a node.
-func (s *Search) settled(c int32) int32 {
-	if s.board.At(c) == constraint.Nowhere {
+func (m *moves) settled(c int32) int32 {
+	if m.board.At(c) == constraint.Nowhere {
 		return constraint.Nowhere
 	}
 	return c
@@ -113,19 +113,19 @@ func (s *Search) settled(c int32) int32 {
 
 // within is one of the list, by chance, that is in the set, or outside all of them if that is
 // behind the last.
-func (s *Search) within(list []int32, group, set int32) int32 {
+func (m *moves) within(list []int32, group, set int32) int32 {
 	if len(list) == 0 {
 		return constraint.Nowhere
 	}
-	s.ticks += int64(len(list)) / changeTicks
-	from := s.rand.IntN(len(list))
+	m.ticks += int64(len(list)) / changeTicks
+	from := m.rand.IntN(len(list))
 	for i := range list {
 		c := list[(from+i)%len(list)]
-		if s.board.At(c) == constraint.Nowhere {
+		if m.board.At(c) == constraint.Nowhere {
 			continue
 		}
-		is := s.setOf(group, s.board.At(c))
-		if is == set || is == constraint.Nowhere && (group == constraint.Nowhere || int(set) == len(s.members[group])) {
+		is := m.setOf(group, m.board.At(c))
+		if is == set || is == constraint.Nowhere && (group == constraint.Nowhere || int(set) == len(m.members[group])) {
 			return c
 		}
 	}

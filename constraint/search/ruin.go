@@ -20,72 +20,72 @@ const (
 )
 
 // ruin takes off up to three applications that have to do with one another.
-func ruin(s *Search) bool {
-	s.choose()
-	if len(s.ruined) == 0 {
+func ruin(m *moves) bool {
+	m.choose()
+	if len(m.ruined) == 0 {
 		return false
 	}
-	lead := s.problem.Containers[pick(s.rand, s.ruined)].Shape
-	group := s.groundOf(lead)
-	s.clear()
-	for range 1 + s.rand.IntN(mostSets) {
-		switch s.rand.IntN(3) {
+	lead := m.problem.Containers[pick(m.rand, m.ruined)].Shape
+	group := m.groundOf(lead)
+	m.clear()
+	for range 1 + m.rand.IntN(mostSets) {
+		switch m.rand.IntN(3) {
 		case 0:
-			s.addSet(group, s.setOf(group, s.board.At(pick(s.rand, s.ruined))))
+			m.addSet(group, m.setOf(group, m.board.At(pick(m.rand, m.ruined))))
 		case 1:
-			s.addNear(s.problem.Containers[pick(s.rand, s.ruined)].Shape, group)
+			m.addNear(m.problem.Containers[pick(m.rand, m.ruined)].Shape, group)
 		default:
-			if sets := len(s.members[group]); sets > 0 {
-				s.addSet(group, int32(s.rand.IntN(sets)))
+			if sets := len(m.members[group]); sets > 0 {
+				m.addSet(group, int32(m.rand.IntN(sets)))
 			}
 		}
 	}
-	s.addAnywhere()
-	s.takeOff()
-	s.shuffle()
-	s.order()
-	quota := int32(len(s.ruined))
-	if s.rand.IntN(2) == 0 {
-		quota = 1 + int32(s.rand.IntN(len(s.ruined)))
+	m.addAnywhere()
+	m.takeOff()
+	m.shuffle()
+	m.order()
+	quota := int32(len(m.ruined))
+	if m.rand.IntN(2) == 0 {
+		quota = 1 + int32(m.rand.IntN(len(m.ruined)))
 	}
-	s.blinks = s.rand.IntN(8) == 0
-	s.lean(true)
-	done := s.recreate(group, quota)
-	s.lean(false)
+	m.blinks = m.rand.IntN(8) == 0
+	m.lean(true)
+	done := m.recreate(group, quota)
+	m.lean(false)
 	return done
 }
 
 // takeOff takes off what is to be placed anew, and counts what was off before.
-func (s *Search) takeOff() {
-	s.spare, s.failed = 0, s.failed[:0]
-	for _, app := range s.chosen {
-		if !s.problem.Applications[app].Deployed && !s.board.Placed(app) {
-			s.spare++
+func (m *moves) takeOff() {
+	m.spare, m.failed = 0, m.failed[:0]
+	for _, app := range m.chosen {
+		if !m.problem.Applications[app].Deployed && !m.board.Placed(app) {
+			m.spare++
 		}
 	}
-	for _, c := range s.ruined {
-		if s.board.At(c) == constraint.Nowhere && s.problem.Applications[s.app(c)].Deployed {
-			s.spare++
+	for _, c := range m.ruined {
+		if m.board.At(c) == constraint.Nowhere && m.problem.Applications[m.app(c)].Deployed {
+			m.spare++
 		}
-		s.take(c)
+		m.take(c)
 	}
 }
 
 // lean lets each constraint of several alternatives that concerns what was taken off go by one of
 // them, by chance, or by the least again.
-func (s *Search) lean(one bool) {
+func (m *moves) lean(one bool) {
 	last := constraint.Nowhere
-	for _, c := range s.ruined {
-		shape := s.problem.Containers[c].Shape
+	for _, c := range m.ruined {
+		shape := m.problem.Containers[c].Shape
 		if shape == last {
 			continue
 		}
 		last = shape
-		for _, in := range s.choices[shape] {
+		for _, in := range m.choices[shape] {
 			if one {
-				s.board.Lean(in, int32(s.rand.IntN(len(s.problem.Constraints[in].Any))))
+				m.board.Lean(in, int32(m.rand.IntN(len(m.problem.Constraints[in].Any))))
 			} else {
-				s.board.Lean(in, constraint.Nowhere)
+				m.board.Lean(in, constraint.Nowhere)
 			}
 		}
 	}
@@ -93,148 +93,148 @@ func (s *Search) lean(one bool) {
 
 // choose chooses the containers to take off: of an application that has to do with something
 // violated or is not placed, or of any, and of some that share a bound with it.
-func (s *Search) choose() {
-	s.ruined = s.ruined[:0]
-	app := s.first()
+func (m *moves) choose() {
+	m.ruined = m.ruined[:0]
+	app := m.first()
 	if app == constraint.Nowhere {
 		return
 	}
-	s.chosen = append(s.chosen[:0], app)
-	for range s.rand.IntN(mostRuined) {
-		if s.rand.IntN(4) == 0 { // who has nothing to do with it may stand in its way
-			s.besides(s.app(pick(s.rand, s.movable)))
+	m.chosen = append(m.chosen[:0], app)
+	for range m.rand.IntN(mostRuined) {
+		if m.rand.IntN(4) == 0 { // who has nothing to do with it may stand in its way
+			m.besides(m.app(pick(m.rand, m.movable)))
 			continue
 		}
-		from := &s.problem.Applications[pick(s.rand, s.chosen)]
-		shape := s.problem.Containers[from.First+int32(s.rand.IntN(int(from.End-from.First)))].Shape
-		roles := s.roles.Of[shape]
+		from := &m.problem.Applications[pick(m.rand, m.chosen)]
+		shape := m.problem.Containers[from.First+int32(m.rand.IntN(int(from.End-from.First)))].Shape
+		roles := m.roles.Of[shape]
 		if len(roles) == 0 {
 			continue
 		}
-		bound := roles[s.rand.IntN(len(roles))].Bound
-		list := s.target[bound]
-		if s.rand.IntN(2) == 0 {
-			list = s.subject[bound]
+		bound := roles[m.rand.IntN(len(roles))].Bound
+		list := m.target[bound]
+		if m.rand.IntN(2) == 0 {
+			list = m.subject[bound]
 		}
 		if len(list) == 0 {
 			continue
 		}
-		s.besides(s.app(pick(s.rand, list)))
+		m.besides(m.app(pick(m.rand, list)))
 	}
-	for _, app := range s.chosen {
-		of := &s.problem.Applications[app]
+	for _, app := range m.chosen {
+		of := &m.problem.Applications[app]
 		for c := of.First; c < of.End; c++ {
-			if !s.problem.Containers[c].Fixed {
-				s.ruined = append(s.ruined, c)
+			if !m.problem.Containers[c].Fixed {
+				m.ruined = append(m.ruined, c)
 			}
 		}
 	}
 }
 
 // besides chooses the application, too.
-func (s *Search) besides(app int32) {
-	if !slices.Contains(s.chosen, app) {
-		s.chosen = append(s.chosen, app)
+func (m *moves) besides(app int32) {
+	if !slices.Contains(m.chosen, app) {
+		m.chosen = append(m.chosen, app)
 	}
 }
 
-func (s *Search) app(c int32) int32 {
-	return s.problem.Shapes[s.problem.Containers[c].Shape].Application
+func (m *moves) app(c int32) int32 {
+	return m.problem.Shapes[m.problem.Containers[c].Shape].Application
 }
 
 // first is the application to begin with.
-func (s *Search) first() int32 {
-	if parts := s.board.Parts(); parts.Unplaced > 0 || parts.Loose > 0 {
-		if c := pick(s.rand, s.movable); s.board.At(c) == constraint.Nowhere {
-			return s.app(c)
+func (m *moves) first() int32 {
+	if parts := m.board.Parts(); parts.Unplaced > 0 || parts.Loose > 0 {
+		if c := pick(m.rand, m.movable); m.board.At(c) == constraint.Nowhere {
+			return m.app(c)
 		}
 	}
-	if v, found := s.violation(); found {
-		list := s.subject[v.Bound]
-		if len(list) == 0 || s.rand.IntN(4) == 0 {
-			list = s.target[v.Bound]
+	if v, found := m.violation(); found {
+		list := m.subject[v.Bound]
+		if len(list) == 0 || m.rand.IntN(4) == 0 {
+			list = m.target[v.Bound]
 		}
 		if len(list) > 0 {
-			return s.app(pick(s.rand, list))
+			return m.app(pick(m.rand, list))
 		}
 		return constraint.Nowhere
 	}
-	return s.app(pick(s.rand, s.movable))
+	return m.app(pick(m.rand, m.movable))
 }
 
 // order orders what was taken off: shapes that others count first, or by chance.
-func (s *Search) order() {
-	whim := s.rand.IntN(3) == 0
-	for _, c := range s.ruined {
-		shape := s.problem.Containers[c].Shape
-		s.rank[shape] = s.rand.Uint32() >> 1
+func (m *moves) order() {
+	whim := m.rand.IntN(3) == 0
+	for _, c := range m.ruined {
+		shape := m.problem.Containers[c].Shape
+		m.rank[shape] = m.rand.Uint32() >> 1
 		if !whim {
-			s.rank[shape] >>= min(s.wantedBy[shape], 8) * 2
+			m.rank[shape] >>= min(m.wantedBy[shape], 8) * 2
 		}
 	}
-	slices.SortFunc(s.ruined, func(a, b int32) int {
-		x, y := s.problem.Containers[a].Shape, s.problem.Containers[b].Shape
-		return cmp.Or(cmp.Compare(s.rank[x], s.rank[y]), cmp.Compare(x, y), cmp.Compare(a, b))
+	slices.SortFunc(m.ruined, func(a, b int32) int {
+		x, y := m.problem.Containers[a].Shape, m.problem.Containers[b].Shape
+		return cmp.Or(cmp.Compare(m.rank[x], m.rank[y]), cmp.Compare(x, y), cmp.Compare(a, b))
 	})
 }
 
 // recreate places what was taken off, up to the quota of a shape in each set of the group. An
 // application that does not fit any more may stay off where another was off before.
-func (s *Search) recreate(group, quota int32) bool {
-	shape, spare := constraint.Nowhere, s.spare
-	for _, c := range s.ruined {
-		if slices.Contains(s.failed, s.app(c)) {
+func (m *moves) recreate(group, quota int32) bool {
+	shape, spare := constraint.Nowhere, m.spare
+	for _, c := range m.ruined {
+		if slices.Contains(m.failed, m.app(c)) {
 			continue
 		}
-		if of := s.problem.Containers[c].Shape; of != shape {
+		if of := m.problem.Containers[c].Shape; of != shape {
 			shape = of
-			clear(s.inSet[group])
+			clear(m.inSet[group])
 		}
-		if n := s.bestWithin(c, group, quota); n != constraint.Nowhere {
-			s.put(c, n)
-			if set := s.setOf(group, n); set != constraint.Nowhere {
-				s.inSet[group][set]++
+		if n := m.bestWithin(c, group, quota); n != constraint.Nowhere {
+			m.put(c, n)
+			if set := m.setOf(group, n); set != constraint.Nowhere {
+				m.inSet[group][set]++
 			}
 			continue
 		}
-		if spare--; spare < 0 || s.problem.Containers[c].At != constraint.Nowhere {
+		if spare--; spare < 0 || m.problem.Containers[c].At != constraint.Nowhere {
 			return false
 		}
-		if app := s.app(c); !s.problem.Applications[app].Deployed {
-			s.failed = append(s.failed, app)
-			s.drop(app)
+		if app := m.app(c); !m.problem.Applications[app].Deployed {
+			m.failed = append(m.failed, app)
+			m.drop(app)
 		}
 	}
 	return true
 }
 
 // drop takes off again what of the application is placed.
-func (s *Search) drop(app int32) {
-	of := &s.problem.Applications[app]
+func (m *moves) drop(app int32) {
+	of := &m.problem.Applications[app]
 	for c := of.First; c < of.End; c++ {
-		if s.board.At(c) != constraint.Nowhere && !s.problem.Containers[c].Fixed {
-			s.board.Take(c)
-			s.ticks += changeTicks
+		if m.board.At(c) != constraint.Nowhere && !m.problem.Containers[c].Fixed {
+			m.board.Take(c)
+			m.ticks += changeTicks
 		}
 	}
 }
 
 // bestWithin looks for the node among those whose set is below the quota.
-func (s *Search) bestWithin(c, group, quota int32) int32 {
-	nodes := s.nodes
-	if int(quota) < len(s.ruined) || s.blinks {
-		s.open = s.open[:0]
+func (m *moves) bestWithin(c, group, quota int32) int32 {
+	nodes := m.nodes
+	if int(quota) < len(m.ruined) || m.blinks {
+		m.open = m.open[:0]
 		for _, n := range nodes {
-			if s.blinks && s.rand.IntN(blink) == 0 {
+			if m.blinks && m.rand.IntN(blink) == 0 {
 				continue
 			}
-			if set := s.setOf(group, n); set == constraint.Nowhere || s.inSet[group][set] < quota {
-				s.open = append(s.open, n)
+			if set := m.setOf(group, n); set == constraint.Nowhere || m.inSet[group][set] < quota {
+				m.open = append(m.open, n)
 			}
 		}
-		nodes = s.open
+		nodes = m.open
 	}
-	s.ticks += int64(len(s.nodes))
-	node, _ := s.board.Best(c, nodes)
+	m.ticks += int64(len(m.nodes))
+	node, _ := m.board.Best(c, nodes)
 	return node
 }

@@ -44,20 +44,22 @@ func Solve(p *constraint.Problem, o Options) Result {
 
 // Search is a search under way.
 type Search struct {
-	trial
-	neighbourhood
+	moves
 	patience
-	rand  *rand.Rand
 	bound int64
 	done  bool
 	ideas []idea
-	ground
-	scratch
-	sum int // of the ideas' chances
+	sum   int // of the ideas' chances
 }
 
-// scratch is what ideas write on.
-type scratch struct {
+// moves change the plan on a board. Each reports whether it came to anything.
+type moves struct {
+	trial
+	neighbourhood
+	ground
+	rand *rand.Rand
+
+	// What they write on.
 	chain                        []link
 	ruined, chosen, failed, open []int32
 	spare                        int // how many may stay off
@@ -66,11 +68,10 @@ type scratch struct {
 	inSet                        [][]int32 // by group and set
 }
 
-// idea is a way to change a plan, and how likely it is to be tried. It reports whether it
-// came to anything.
+// idea is a move, and how likely it is to be tried.
 type idea struct {
 	chance int
-	try    func(*Search) bool
+	try    func(*moves) bool
 }
 
 // New is a search that begins with what Serial finds.
@@ -78,13 +79,12 @@ func New(p *constraint.Problem, seed uint64) *Search {
 	b := board.New(p, constraint.FindRoles(p))
 	bound := b.Floor()
 	ticks := greedy.Serial().Place(b)
-	s := &Search{
+	m := moves{
 		trial:         trial{board: b, ticks: ticks},
 		neighbourhood: newNeighbourhood(p, b.Roles()),
 		rand:          rand.New(rand.NewPCG(seed, 0x7365617263680a)),
-		bound:         bound,
-		ideas:         []idea{{3, relocate}, {3, eject}, {4, ruin}},
 	}
+	s := &Search{moves: m, bound: bound, ideas: []idea{{3, relocate}, {3, eject}, {4, ruin}}}
 	s.seen = make([]int32, len(p.Nodes))
 	s.rank = make([]uint32, len(p.Shapes))
 	for g := range p.Groups {
@@ -124,7 +124,7 @@ func (s *Search) step() {
 	roll := s.rand.IntN(s.sum)
 	for i := range s.ideas {
 		if roll -= s.ideas[i].chance; roll < 0 {
-			s.judge(s.ideas[i].try(s))
+			s.judge(s.ideas[i].try(&s.moves))
 			return
 		}
 	}

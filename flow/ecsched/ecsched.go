@@ -19,6 +19,11 @@
 // A request is a task, or all waiting tasks of a job that want to stand together
 // (gang.go), contracted to one.
 //
+// A heartbeat is one stage, again and again: take a window, match it, try what was found. The
+// solves are no list of stages as those of package flow are (flow.Stage), each of which
+// goes on from what another kind of step has planned. A gang is a request from the
+// beginning and not a step after the others, and the solvers below are two ways to make the same step.
+//
 // Two solvers: package mcmf over the few nodes that can matter to each request
 // (match.go), and the authors' own over all arcs, for their exact numbers
 // (literal.go).
@@ -36,9 +41,9 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
-	"fairlead.dev/fairlead/internal/fifo"
 	"fairlead.dev/fairlead/mcmf"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // Literal is the solver of the authors' published code: successive shortest
@@ -94,7 +99,7 @@ func New(o Options) (sched.Policy, error) {
 type policy struct {
 	options Options
 	solve   func(*round)
-	queue   fifo.Queue
+	queue   book.Window
 	gangs   gangs
 	round   round
 	company sched.Company
@@ -230,11 +235,11 @@ func (p *policy) place(r *round, out *sched.Plan) (placed int) {
 			placed++
 		case q.fits || p.options.Keep:
 			for _, t := range tasks {
-				p.queue.Return(t)
+				p.queue.Return(r.state, t)
 			}
 		default:
 			for _, t := range tasks {
-				p.queue.Last(t)
+				p.queue.Last(r.state, t)
 			}
 		}
 	}

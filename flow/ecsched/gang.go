@@ -3,6 +3,7 @@ package ecsched
 import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // Gangs are the jobs whose tasks want to stand on one node, the paper's
@@ -36,15 +37,11 @@ func (g *gangs) learn(s *cluster.View, c *sched.Changed) {
 		if !s.Job(task.Job).Together {
 			continue
 		}
-		for int(t) >= len(g.known) {
-			g.known = append(g.known, 0)
-		}
+		g.known = book.Grown(g.known, t, 0)
 		if g.known[t] == task.Seq+1 {
 			continue
 		}
-		for int(task.Job) >= len(g.jobs) {
-			g.jobs = append(g.jobs, gang{})
-		}
+		g.jobs = book.Grown(g.jobs, task.Job, gang{})
 		// An earlier task of the gang in the same row drops out before this one
 		// is known.
 		g.jobs[task.Job].tasks = append(g.members(s, task.Job), t)
@@ -104,83 +101,99 @@ func staysOn(task *cluster.Task) cluster.NodeID {
 	return task.Node
 }
 
-// explainGang looks at every node to say why a gang's waiting tasks are not
-// placed. It asks the state alone, which may know more than the last round did.
-func explainGang(s *cluster.View, task cluster.TaskID) sched.Reason {
-	var tasks []cluster.TaskID
-	job, home := s.Task(task).Job, cluster.NoNode
-	demand := make(cluster.Vector, len(s.Kinds()))
+// unplaced is the waiting tasks of a gang, which go to one node.
+type unplaced struct {
+	tasks  []cluster.TaskID
+	demand cluster.Vector // of all of them
+	home   cluster.NodeID // where others of the job are already; NoNode if nowhere
+}
+
+func unplacedOf(s *cluster.View, job cluster.JobID) unplaced {
+	g := unplaced{demand: make(cluster.Vector, len(s.Kinds())), home: cluster.NoNode}
 	for i := range s.TaskRows() {
 		t := cluster.TaskID(i)
 		switch other := s.Task(t); {
 		case other.Phase == cluster.Absent || other.Job != job:
 		case other.Phase == cluster.Waiting:
-			tasks = append(tasks, t)
+			g.tasks = append(g.tasks, t)
 			for k, q := range s.Demand(t) {
-				demand[k] += q
+				g.demand[k] += q
 			}
-		case home == cluster.NoNode:
-			home = staysOn(other)
+		case g.home == cluster.NoNode:
+			g.home = staysOn(other)
 		}
 	}
-	if len(tasks) == 0 || len(tasks) == 1 && home == cluster.NoNode {
+	return g
+}
+
+// may reports whether the gang may use the node.
+func (g *unplaced) may(s *cluster.View, n cluster.NodeID) bool {
+	for _, t := range g.tasks {
+		if !s.Eligible(s.Shape(s.Task(t).Shape).Eligible, n) {
+			return false
+		}
+	}
+	return g.home == cluster.NoNode || g.home == n
+}
+
+// explainGang looks at every node to say why a gang's waiting tasks are not
+// placed. It asks the state alone, which may know more than the last round did.
+func explainGang(s *cluster.View, task cluster.TaskID) sched.Reason {
+	g := unplacedOf(s, s.Task(task).Job)
+	if len(g.tasks) == 0 || len(g.tasks) == 1 && g.home == cluster.NoNode {
 		return sched.Explain(s, task)
-	}
-	may := func(n cluster.NodeID) bool {
-		for _, t := range tasks {
-			if !s.Eligible(s.Shape(s.Task(t).Shape).Eligible, n) {
-				return false
-			}
-		}
-		return home == cluster.NoNode || home == n
 	}
 	unplaceable := true
 	for i := range s.NodeRows() {
 		n := cluster.NodeID(i)
-		unplaceable = unplaceable && (!s.NodeLive(n) || !may(n) || !demand.Fits(s.Limit(n)))
+		unplaceable = unplaceable && (!s.NodeLive(n) || !g.may(s, n) || !g.demand.Fits(s.Limit(n)))
 	}
-	r := sched.Reason{Phase: s.Task(task).Phase, Short: make([]sched.Short, len(demand)), Unplaceable: unplaceable}
-	for k, q := range demand {
-		r.Short[k] = sched.Short{Need: q, Most: -cluster.MaxQuantity}
+	r := sched.NewReason(s.Task(task))
+	if unplaceable {
+		r.Hinder(sched.Unplaceable{})
 	}
+	var refusals sched.Refusals
 	for i := range s.NodeRows() {
-		if n := cluster.NodeID(i); s.NodeLive(n) {
-			r.Nodes++
-			countGang(&r, s, tasks, n, may(n))
+		n := cluster.NodeID(i)
+		if !s.NodeLive(n) {
+			continue
+		}
+		if r.Nodes++; !g.refuses(s, n, unplaceable, &refusals) {
+			r.Admit++
 		}
 	}
+	r.Causes = append(r.Causes, refusals.Causes()...)
 	return r
 }
 
-// countGang notes why the node refuses the gang, whose demand stands in the
-// reason.
-func countGang(r *sched.Reason, s *cluster.View, tasks []cluster.TaskID, n cluster.NodeID, may bool) {
-	if !may {
-		r.NotEligible++
-		return
+// refuses notes why the node refuses the gang, and reports whether it does; empty goes by what
+// the node holds when empty.
+func (g *unplaced) refuses(s *cluster.View, n cluster.NodeID, empty bool, r *sched.Refusals) bool {
+	if !g.may(s, n) {
+		r.NotEligible()
+		return true
 	}
 	limit, used := s.Limit(n), s.Used(n)
-	for k := range r.Short {
-		short, have := &r.Short[k], limit[k]
-		if !r.Unplaceable {
+	for k, need := range g.demand {
+		have := limit[k]
+		if !empty {
 			have -= used[k]
 		}
-		if short.Need > have && short.Need > 0 {
-			short.Nodes++
-			short.Most = max(short.Most, have)
-			return
+		if need > have && need > 0 {
+			r.NoRoom(k, need, have, empty)
+			return true
 		}
 	}
-	for _, t := range tasks {
+	for _, t := range g.tasks {
 		switch refusal := s.Admits(t, n); refusal.Code {
 		case cluster.Allowed:
 		case cluster.NoDevice:
-			r.Pieces = sched.Pieces{Nodes: r.Pieces.Nodes + 1, Kind: refusal.Kind, Need: s.DeviceNeed(s.Task(t).Shape), Most: max(r.Pieces.Most, int(refusal.Have))}
-			return
+			r.NoPieces(s.DeviceNeeds(s.Task(t).Shape), refusal)
+			return true
 		default:
-			r.NotApart++
-			return
+			r.NotApart()
+			return true
 		}
 	}
-	r.Admit++
+	return false
 }

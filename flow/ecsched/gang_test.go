@@ -189,7 +189,7 @@ func (w *gangWorld) drain() {
 		}
 		w.stuck++
 		why := w.core.Why(t)
-		if fits := w.fitsEmpty(w.s.Task(t)); fits || !why.Unplaceable {
+		if fits := w.fitsEmpty(w.s.Task(t)); fits || !why.Unplaceable() {
 			w.t.Fatalf("seed %d: %s waits, although it fits: %v; the policy says %s\n%s", w.seed, w.s.TaskName(t), fits, why.Text(w.s.Kinds()), w.s.Picture())
 		}
 	}

@@ -60,10 +60,8 @@ func (r *round) may(tasks []cluster.TaskID, n cluster.NodeID) bool {
 		if !r.state.Eligible(r.state.Shape(id).Eligible, n) {
 			return false
 		}
-		if need := r.state.DeviceNeed(id); need.Count > 0 {
-			if _, ok := r.state.DevicesSuffice(n, need, false); !ok {
-				return false
-			}
+		if r.state.RefuseDevices(id, n, cluster.Device.Left).Refused() {
+			return false
 		}
 	}
 	return true

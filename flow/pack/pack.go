@@ -10,8 +10,10 @@
 //
 //	var packer pack.Packer
 //	var now, other pack.Packing
-//	packer.Pack(&in, &now)   // the assignment, and the slots
-//	packer.Repack(&other)    // the same, with higher bids for what was left over
+//	packer.Begin(&in, &now)
+//	packer.Run(0)            // the assignment, and the slots
+//	packer.Rebid(&other)     // the same, with higher bids for what was left over
+//	packer.Run(0)
 //
 // Nodes and task groups are numbers from 0. Quantities are integers of any unit, up
 // to 1<<45. The result depends on the input alone. All ties end in the least
@@ -49,8 +51,8 @@ type Input struct {
 // Lot is so many of the same: tasks of a task group, or slots of a type.
 type Lot struct{ ID, Count int32 }
 
-// Packing is what Pack has made. Slices that it returns are its own: look, do not
-// change, and not after the next Pack into it.
+// Packing is what Run has made. Slices that it returns are its own: look, do not
+// change, and not after the next Begin or Rebid into it.
 type Packing struct {
 	// Ticks is the effort: task groups looked at for a node.
 	Ticks int64

@@ -57,7 +57,7 @@ func TestSlotsAreSafe(t *testing.T) {
 	var out pack.Packing
 	rapid.Check(t, func(t *rapid.T) {
 		in := anyInput(t)
-		p.Pack(in, &out)
+		run(&p, in, &out)
 		left, pool := slices.Clone(in.Count), map[int32]int32{}
 		for n := range nodes(in) {
 			rest := roomOf(in, n)
@@ -130,15 +130,17 @@ func fitSlots(in *pack.Input, out *pack.Packing, n int) error {
 }
 
 // TestAgainstRival compares the packer with one that is slow and plain, at the
-// first bids and at the next ones.
+// first bids and at the next ones, in as many runs as a budget makes it take.
 func TestAgainstRival(t *testing.T) {
 	var p pack.Packer
 	var out pack.Packing
+	cut := 0
 	rapid.Check(t, func(t *rapid.T) {
 		in := anyInput(t)
 		r := newRival(in)
-		p.Pack(in, &out)
+		p.Begin(in, &out)
 		for try := range 4 {
+			cut += packInPieces(t, &p, in, &out)
 			want, left := r.pack()
 			for n := range nodes(in) {
 				got := make([]int32, len(in.Count))
@@ -150,11 +152,28 @@ func TestAgainstRival(t *testing.T) {
 				}
 			}
 			rose := r.raise(left)
-			if again := p.Repack(&out); again != rose {
+			if again := p.Rebid(&out); again != rose {
 				t.Fatalf("try %d: packs again: %v, but some bid rose: %v", try, again, rose)
+			} else if !again {
+				break
 			}
 		}
 	})
+	if cut == 0 {
+		t.Error("no run was cut")
+	}
+}
+
+// packInPieces runs until it has packed all, and says how many runs were cut.
+func packInPieces(t *rapid.T, p *pack.Packer, in *pack.Input, out *pack.Packing) (cut int) {
+	budget, before := rapid.Int64Range(0, 20).Draw(t, "budget"), int64(0)
+	for ; !p.Run(budget); cut++ {
+		if spent := out.Ticks - before; spent < budget || spent >= budget+int64(len(in.Count)) && !in.Consolidate {
+			t.Fatalf("a run of %d ticks spends %d", budget, spent)
+		}
+		before = out.Ticks
+	}
+	return cut
 }
 
 // rival packs as the opening comment of packer.go says, looking at every task group
@@ -369,7 +388,7 @@ func TestPack(t *testing.T) {
 		t.Run(tc.why, func(t *testing.T) {
 			var p pack.Packer
 			var out pack.Packing
-			p.Pack(&tc.in, &out)
+			run(&p, &tc.in, &out)
 			if got := picture(&tc.in, &out); got != tc.want {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
 			}
@@ -397,15 +416,15 @@ func picture(in *pack.Input, out *pack.Packing) string {
 	return fmt.Sprintf("%s; left %d", text, out.Left())
 }
 
-// TestRepack: a large task goes first, as long as bids are in proportion to sizes.
+// TestRebid: a large task goes first, as long as bids are in proportion to sizes.
 // If two small ones are left for it, they bid more, up to their price, and win. Then
 // no bid can rise any more.
-func TestRepack(t *testing.T) {
+func TestRebid(t *testing.T) {
 	in := &pack.Input{Kinds: 1, Room: []int64{8}, Demand: []int64{4, 5}, Count: []int32{2, 1}, Price: []int64{1000, 1000}}
 	var p pack.Packer
 	var first, second pack.Packing
-	p.Pack(in, &first)
-	if !p.Repack(&second) || p.Repack(&first) {
+	run(&p, in, &first)
+	if !p.Rebid(&second) || !p.Run(0) || p.Rebid(&first) {
 		t.Error("bids rise once here")
 	}
 	got := []string{picture(in, &first), picture(in, &second)}
@@ -425,7 +444,7 @@ func TestMemory(t *testing.T) {
 	var got pack.Packing
 	all := func() {
 		for _, i := range in {
-			warm.Pack(i, &got)
+			run(&warm, i, &got)
 		}
 	}
 	all()
@@ -435,12 +454,18 @@ func TestMemory(t *testing.T) {
 	for _, i := range in {
 		var fresh pack.Packer
 		var want pack.Packing
-		fresh.Pack(i, &want)
-		warm.Pack(i, &got)
+		run(&fresh, i, &want)
+		run(&warm, i, &got)
 		if picture(i, &got) != picture(i, &want) || got.Ticks != want.Ticks || !slices.Equal(got.Left(), want.Left()) {
 			t.Errorf("a packer that was used before has %s, a new one %s", picture(i, &got), picture(i, &want))
 		}
 	}
+}
+
+// run packs without a budget.
+func run(p *pack.Packer, in *pack.Input, out *pack.Packing) {
+	p.Begin(in, out)
+	p.Run(0)
 }
 
 func nodes(in *pack.Input) int { return len(in.Room) / in.Kinds }

@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 )
@@ -40,7 +41,7 @@ import (
 // is packed, or clear a bit. Where a node looks exactly as the one that chose before it,
 // it chooses the same without a look: among equal nodes that is nearly always.
 
-// Packer packs. The zero value is ready. It keeps its memory from one Pack to the
+// Packer packs. The zero value is ready. It keeps its memory from one Begin to the
 // next, but nothing else that matters to it.
 type Packer struct {
 	in     *Input
@@ -56,8 +57,8 @@ type Packer struct {
 	open   []uint64 // a bit for each task group with tasks left
 	over   []int32  // per task group, the tasks that the last packing left
 	picks  []pick
-	last   []int32  // per node, the last of its picks, or none
-	turn   []int32  // nodes that may take another task
+	last   []int32 // per node, the last of its picks, or none
+	turn   turn
 	per    []uint64 // of one node, the share of its room that is one part of a unit
 	twin   twin
 	types  table
@@ -79,6 +80,13 @@ type pick struct {
 
 const none = -1
 
+// turn is the nodes that take one task each, one after the other.
+type turn struct {
+	nodes []int32 // that may take another one: of those before at, the first kept
+	at    int     // whose turn it is
+	kept  int
+}
+
 // twin is the last node that chose, as it was before that.
 type twin struct {
 	room   []int64
@@ -95,23 +103,23 @@ const (
 	bidBits   = 40
 )
 
-// Pack packs the input into out, and replaces what was in there.
-func (p *Packer) Pack(in *Input, out *Packing) {
+// Begin begins to pack the input into out, and replaces what was in there.
+func (p *Packer) Begin(in *Input, out *Packing) {
 	p.in, p.out = in, out
 	p.measure()
 	p.admit()
 	p.offer()
-	p.pack()
+	p.begin()
 }
 
-// Repack packs the input of the last Pack again, into the same or another Packing, with
-// higher bids for the task groups of which that left tasks over; the input must not have
+// Rebid begins to pack the input of the last packing again, into the same or another Packing,
+// with higher bids for the task groups of which that left tasks over; the input must not have
 // changed. Once no bid can rise it reports false, and leaves out as it is.
 //
 // Which of the packings is the best, the flow through their slots has to say. What the
 // flow leaves does not teach bids: it gives slots to small tasks by itself, and what is
 // left is at its price already (on the instances above a quarter more tasks waited).
-func (p *Packer) Repack(out *Packing) bool {
+func (p *Packer) Rebid(out *Packing) bool {
 	some := false
 	for i := range p.groups {
 		if c := &p.groups[i]; c.bid < c.price && p.over[i] > 0 {
@@ -121,9 +129,39 @@ func (p *Packer) Repack(out *Packing) bool {
 	}
 	if some {
 		p.out = out
-		p.pack()
+		p.begin()
 	}
 	return some
+}
+
+// Run packs what Begin or Rebid began, and reports whether it came to its end. A budget above
+// 0 limits the ticks, but for those of a node; then the next Run goes on, and comes to the same.
+func (p *Packer) Run(budget int64) bool {
+	limit := int64(math.MaxInt64)
+	if budget > 0 {
+		limit = p.out.Ticks + budget
+	}
+	for t := &p.turn; len(t.nodes) > 0; {
+		for ; t.at < len(t.nodes); t.at++ {
+			if p.out.Ticks >= limit {
+				return false
+			}
+			n := t.nodes[t.at]
+			taking := p.take(int(n))
+			for p.in.Consolidate && taking {
+				taking = p.take(int(n))
+			}
+			if taking {
+				t.nodes[t.kept] = n
+				t.kept++
+			}
+		}
+		*t = turn{nodes: t.nodes[:t.kept]}
+	}
+	p.over = append(p.over[:0], p.out.left...)
+	p.list()
+	p.cut()
+	return true
 }
 
 // raise raises the bid by four fifths of the share that was left, but not above the
@@ -208,8 +246,8 @@ func (p *Packer) offer() {
 	}
 }
 
-// pack packs at the bids as they are.
-func (p *Packer) pack() {
+// begin begins to pack at the bids as they are.
+func (p *Packer) begin() {
 	p.out.Ticks = 0
 	p.out.kinds = p.in.Kinds
 	p.out.left = append(p.out.left[:0], p.in.Count...)
@@ -226,35 +264,11 @@ func (p *Packer) pack() {
 		p.room[i] = max(q, 0)
 	}
 	p.per = grow(p.per, p.in.Kinds)
-	p.fill()
-	p.over = append(p.over[:0], p.out.left...)
-	p.list()
-	p.cut()
-}
-
-// fill packs until no node can take another task.
-func (p *Packer) fill() {
-	p.picks, p.turn = p.picks[:0], p.turn[:0]
-	p.last = grow(p.last, p.nodes)
-	p.twin.choice = none
+	p.picks, p.last, p.twin.choice = p.picks[:0], grow(p.last, p.nodes), none
+	p.turn = turn{nodes: p.turn.nodes[:0]}
 	for n := range p.nodes {
 		p.last[n] = none
-		taking := true
-		for p.in.Consolidate && taking {
-			taking = p.take(n)
-		}
-		if taking {
-			p.turn = append(p.turn, int32(n))
-		}
-	}
-	for len(p.turn) > 0 {
-		still := p.turn[:0]
-		for _, n := range p.turn {
-			if p.take(int(n)) {
-				still = append(still, n)
-			}
-		}
-		p.turn = still
+		p.turn.nodes = append(p.turn.nodes, int32(n))
 	}
 }
 

@@ -78,7 +78,7 @@ const (
 
 // Learn notes the racks of nodes that changed. A node that comes, goes or stands in
 // another rack may hold a part of anybody's input, if there is any.
-func (m *Model) Learn(s *cluster.View, all bool, nodes []cluster.NodeID) (again bool) {
+func (m *Model) Learn(s *cluster.View, all bool, nodes []cluster.NodeID) (stale flow.Stale) {
 	if all {
 		clear(m.racks)
 		m.rackOf = m.rackOf[:0]
@@ -88,10 +88,10 @@ func (m *Model) Learn(s *cluster.View, all bool, nodes []cluster.NodeID) (again 
 	}
 	for _, n := range nodes {
 		rack := m.rack(s, n)
-		again = again || rack != m.rackOf[n]
+		stale.Tasks = stale.Tasks || m.inputs && rack != m.rackOf[n]
 		m.rackOf[n] = rack
 	}
-	return again && m.inputs
+	return stale
 }
 
 // rack is the aggregator of a node: its rack, or the cluster; Nowhere if it is not there.
@@ -112,9 +112,6 @@ func (m *Model) rack(s *cluster.View, n cluster.NodeID) flow.Aggregator {
 	}
 	return everywhere
 }
-
-// Moves says that running tasks may be moved.
-func (*Model) Moves() {}
 
 // Terms are what waiting costs so far, and for a running task what it had to fetch
 // less what it has worked: that would be lost. Both go in steps that grow with time.
@@ -138,7 +135,7 @@ func (m *Model) Terms(s *cluster.View, t cluster.TaskID) flow.Terms {
 	}
 	worked := account.Running + m.options.Hold
 	worth, next := step(worked)
-	terms.Movable = true
+	terms.May = flow.MayMove
 	terms.Stay = m.fetch(s, t, task.Node) - second*worth
 	terms.Next = later(s.Now(), next, worked)
 	return terms

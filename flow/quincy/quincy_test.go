@@ -118,7 +118,7 @@ func TestPreferences(t *testing.T) {
 // batch task has waited for longer and is the nearer one.
 func TestServiceFirst(t *testing.T) {
 	s := cluster.NewState([]cluster.Kind{{Name: "slots", PerUnit: 1}}, nil)
-	core, err := sched.New(s, sched.Lane{Name: "quincy", Policy: flow.New(New(Standard()), flow.Options{Name: "quincy"})})
+	core, err := sched.New(s, sched.Lane{Name: "quincy", Policy: flow.New(New(Standard()), flow.Options{Name: "quincy", Stages: []flow.Stage{flow.Spread, flow.Preempt}})})
 	if err != nil {
 		t.Fatal(err)
 	}

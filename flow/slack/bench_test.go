@@ -71,7 +71,7 @@ func newWard(tb testing.TB, shapes int) *ward {
 	w := &ward{tb: tb, chance: rand.New(rand.NewPCG(1, 2)), shapes: shapes}
 	var err error
 	w.core, err = sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu", PerUnit: 1000}, {Name: "memory", PerUnit: 1000}}, table.Rows()), sched.Lane{
-		Policy: flow.New(New(Standard()), flow.Options{Name: "qos-flow"}),
+		Policy: flow.New(New(Standard()), flow.Options{Name: "qos-flow", Stages: []flow.Stage{flow.Spread, flow.Preempt}}),
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -26,7 +26,7 @@ func newClinic(t *rapid.T, m *Model, classes []cluster.Class) *clinic {
 	c := &clinic{t: t}
 	var err error
 	c.core, err = sched.New(cluster.NewState([]cluster.Kind{{Name: "slots", PerUnit: 1}}, classes), sched.Lane{
-		Policy: flow.New(m, flow.Options{Name: "qos-flow"}),
+		Policy: flow.New(m, flow.Options{Name: "qos-flow", Stages: []flow.Stage{flow.Spread, flow.Preempt}}),
 		When:   sched.Trigger{Watchdog: cluster.Second}, // who has just begun is not known before the next round
 	})
 	if err != nil {

@@ -60,8 +60,9 @@ type Model struct {
 	place   cpumem.Model
 	curve   flow.Curve // scratch of Into
 	edges   []cluster.Time
-	ranks   []int32 // by class: 0 is the least important of those that promise something
-	most    int32   // the highest rank
+	ranked  []cluster.Class // those that ranks are of
+	ranks   []int32         // by class: 0 is the least important of those that promise something
+	most    int32           // the highest rank
 }
 
 // New is the policy with these options.
@@ -105,9 +106,6 @@ func edges() []cluster.Time {
 // Ranks says that pairs decide who is evicted for whom.
 func (*Model) Ranks() {}
 
-// Moves says that running tasks are asked about: they may be evicted.
-func (*Model) Moves() {}
-
 // Terms are the prices that slack and importance make.
 func (m *Model) Terms(s *cluster.View, t cluster.TaskID) flow.Terms {
 	m.rank(s.Classes())
@@ -116,7 +114,7 @@ func (m *Model) Terms(s *cluster.View, t cluster.TaskID) flow.Terms {
 	account := task.Account.At(s.Now(), task.Phase)
 	runs := task.Phase == cluster.Running
 	if !class.Promises() {
-		return flow.Terms{Tier: -1, Wait: unpromised(task), Movable: runs, Next: cluster.Never}
+		return flow.Terms{Tier: -1, Wait: unpromised(task), May: flow.MayStop, Next: cluster.Never}
 	}
 	left, size := class.Slack(account), sizeOf(s.Demand(t))
 	if !runs {
@@ -124,7 +122,7 @@ func (m *Model) Terms(s *cluster.View, t cluster.TaskID) flow.Terms {
 		return flow.Terms{Tier: m.tier(task.Class, left), Wait: m.price(task.Class, left) + size, Next: later(s.Now(), at.falls(left))}
 	}
 	held := left - m.switching(class)
-	terms := flow.Terms{Tier: m.tier(task.Class, held), Wait: m.price(task.Class, held) + size, Movable: true, Next: cluster.Never}
+	terms := flow.Terms{Tier: m.tier(task.Class, held), Wait: m.price(task.Class, held) + size, May: flow.MayStop, Next: cluster.Never}
 	if next := m.at(held).above; next != cluster.Never {
 		terms.Next = later(s.Now(), reaches(class, account, next-held))
 	}
@@ -162,9 +160,10 @@ func share(t cluster.Time, by, of cluster.Share) cluster.Time {
 
 // rank numbers the importances of classes that promise something.
 func (m *Model) rank(classes []cluster.Class) {
-	if len(m.ranks) == len(classes) {
+	if slices.Equal(m.ranked, classes) {
 		return
 	}
+	m.ranked = append(m.ranked[:0], classes...)
 	var order []int32
 	for i := range classes {
 		if classes[i].Promises() {

@@ -28,6 +28,44 @@ type Value struct {
 // Given reports whether there is a value: the zero Value is none.
 func (v Value) Given() bool { return v.Node != nil }
 
+// At is the value at a path below it, as far as it is given: its node is otherwise that of
+// what it would stand in.
+func (v Value) At(path string) Value {
+	at := Value{v.Node, path}
+	if v.Path != "" && path != "" {
+		at.Path = v.Path + "." + path
+	} else if path == "" {
+		at.Path = v.Path
+	}
+	for _, step := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' }) {
+		next := below(at.Node, step)
+		if next == nil {
+			break
+		}
+		at.Node = next
+	}
+	return at
+}
+
+// below is the value of a field, or the item of a number such as 2]; nil if there is none.
+func below(node *yaml.Node, step string) *yaml.Node {
+	if digits, isItem := strings.CutSuffix(step, "]"); isItem {
+		if i, err := strconv.Atoi(digits); err == nil && node.Kind == yaml.SequenceNode && i < len(node.Content) {
+			return node.Content[i]
+		}
+		return nil
+	}
+	for n := 0; node.Kind == yaml.MappingNode && n+1 < len(node.Content); n += 2 {
+		if node.Content[n].Value == step {
+			return node.Content[n+1]
+		}
+	}
+	return nil
+}
+
+// ErrEmpty is what is wrong with a text that says nothing.
+var ErrEmpty = errors.New("the file says nothing")
+
 // Field is a field that may be given, and what reads it.
 type Field struct {
 	Name string
@@ -53,7 +91,7 @@ func Open(name string, text []byte) (*Reader, Value, error) {
 	err := decoder.Decode(&document)
 	switch {
 	case errors.Is(err, io.EOF), err == nil && (len(document.Content) == 0 || isNull(document.Content[0])):
-		return nil, Value{}, fmt.Errorf("%s: the file says nothing", name)
+		return nil, Value{}, fmt.Errorf("%s: %w", name, ErrEmpty)
 	case err != nil:
 		return nil, Value{}, fmt.Errorf("%s: neither YAML nor JSON: %w", name, err)
 	}
@@ -138,7 +176,9 @@ func (r *Reader) Pairs(v Value, example string, read func(key, value Value)) {
 		at := Value{key, path}
 		first, twice := lines[key.Value]
 		switch {
-		case key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge":
+		case key.ShortTag() == "!!merge":
+			r.Complain(Value{key, v.Path}, "merging by << is not read; write the fields out")
+		case key.Kind != yaml.ScalarNode:
 			r.Complain(Value{key, v.Path}, "expected the name of a field")
 		case twice:
 			r.Complain(at, "given twice, first on line %d; keep one", first)
@@ -242,7 +282,7 @@ func Meant(word string, known []string) string {
 	if near, ok := nearest.Of(word, known); ok {
 		return fmt.Sprintf("did you mean %s?", near)
 	}
-	const most = 12
+	const most = 16
 	if len(known) > most {
 		return fmt.Sprintf("there are %d others", len(known))
 	}

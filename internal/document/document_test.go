@@ -1,6 +1,7 @@
 package document
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -32,6 +33,25 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// At goes down a path as far as there is something.
+func TestAt(t *testing.T) {
+	_, top, err := Open("f", []byte("a:\n- b: 1\n- {c: [2, 3]}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"": "1:1", "a": "2:1", "a[0].b": "2:6", "a[1].c[1]": "3:11", "a[1].d.e": "3:3", "a[2]": "2:1", "x": "1:1", "a[x]": "2:1", "a.b": "2:1",
+	} {
+		v := top.At(path)
+		if got := fmt.Sprintf("%d:%d", v.Node.Line, v.Node.Column); got != want || v.Path != path {
+			t.Errorf("%q is at %s, path %q; want %s", path, got, v.Path, want)
+		}
+	}
+	if v := top.At("a[1]").At("c"); v.Node.Column != 7 || v.Path != "a[1].c" {
+		t.Errorf("below a value: column %d, path %q", v.Node.Column, v.Path)
+	}
+}
+
 // Every mistake is reported, in the order of the text.
 func TestMistakes(t *testing.T) {
 	for _, tc := range []struct{ text, want string }{
@@ -52,7 +72,7 @@ func TestMistakes(t *testing.T) {
 		{"name: ''", "f:1:7: name: is empty"},
 		{"name: [a]", "f:1:7: name: expected one value, found a list or fields"},
 		{"name: &x a\nnumbers: [*x]", "f:2:11: numbers[0]: is written as an alias, *x; write it out"},
-		{"<<: {name: a}", "f:1:1: expected the name of a field"},
+		{"<<: {name: a}", "f:1:1: merging by << is not read; write the fields out"},
 		{"numbers: 3", "f:1:10: numbers: expected a list of numbers, each behind a dash or in brackets"},
 		{"numbers: [3, 10, x]", "f:1:14: numbers[1]: \"10\", want a whole number from 1 to 9\nf:1:18: numbers[2]: \"x\", want a whole number from 1 to 9"},
 		{"share: 2.5", "f:1:8: share: 2.5, want 0 to 2"},

@@ -14,14 +14,18 @@ import (
 // Quantity is the text of a quantity, which JSON may also write as a number.
 type Quantity string
 
-// UnmarshalJSON takes a string or a number as it stands. What is neither is
-// found out when it is parsed, where its place has a name.
+// UnmarshalJSON takes a string or a number as it stands; null is nothing. What is neither
+// is found out when it is parsed, where its place has a name.
 func (q *Quantity) UnmarshalJSON(text []byte) error {
-	var s string
-	if json.Unmarshal(text, &s) != nil {
-		s = string(text)
+	var s *string
+	switch {
+	case json.Unmarshal(text, &s) != nil:
+		*q = Quantity(text)
+	case s == nil:
+		*q = "0"
+	default:
+		*q = Quantity(strings.TrimSpace(*s))
 	}
-	*q = Quantity(s)
 	return nil
 }
 
@@ -72,7 +76,8 @@ func (a Amount) in(parts int64, up bool, most int64) (int64, bool) {
 	return q, true
 }
 
-// parse reads a quantity that is not negative, and false if it is none.
+// parse reads a quantity that is not negative, and false if it is none. One without a digit is
+// none, although Kubernetes takes m, and not Gi, for nothing.
 func (q Quantity) parse() (Amount, bool) {
 	digits, suffix, ok := q.split()
 	if !ok {
@@ -85,6 +90,9 @@ func (q Quantity) parse() (Amount, bool) {
 	n, _ := new(big.Int).SetString(number+fraction, 10)
 	if n.Sign() == 0 {
 		return Amount{}, true
+	}
+	if q[0] == '-' {
+		return Amount{}, false
 	}
 	// In billionths: n × base^exponent × 10^(9 - places).
 	n.Mul(n, power(10, 9))
@@ -114,10 +122,13 @@ type factor struct {
 
 // split takes a quantity apart: 1.5Ki is 1.5 × 1024¹.
 func (q Quantity) split() (digits string, by factor, ok bool) {
-	text := strings.TrimPrefix(string(q), "+")
+	text := string(q)
+	if text != "" && (text[0] == '+' || text[0] == '-') {
+		text = text[1:]
+	}
 	at := strings.IndexFunc(text, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
 	if at < 0 {
-		return text, factor{10, 0}, text != ""
+		return text, factor{10, 0}, true
 	}
 	digits, suffix := text[:at], text[at:]
 	if letter, binary := strings.CutSuffix(suffix, "i"); binary {

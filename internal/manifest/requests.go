@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -101,27 +102,66 @@ const (
 	GPUName     = "nvidia.com/gpu"
 )
 
-// KindsOf returns the kinds for these resources, cpu, memory and pods among
-// them, in a fixed order. GPUs come in devices unless a node has more of them
-// than a device set can name, as nodes that share theirs by time may.
-func KindsOf(resources map[string]bool, mostGPUs int64) []cluster.Kind {
+// Maxima are the resources that a cluster has, with how many whole ones of each a node offers or a pod asks
+// for at most.
+type Maxima map[string]int64
+
+// Note takes in what a node offers or a pod asks for.
+func (r Maxima) Note(all Amounts) {
+	for name, q := range all {
+		if !q.IsZero() {
+			r[name] = max(r[name], q.Whole)
+		}
+	}
+}
+
+// Kinds returns the kinds for these resources, cpu, memory and pods among them, in a fixed order. Those
+// that are named come in devices, unless there are too many to tell them apart.
+func (r Maxima) Kinds(devices []string) []cluster.Kind {
 	kinds := []cluster.Kind{
 		{Name: CPUName, Unit: "cores", PerUnit: 1000},
 		{Name: memoryName, Unit: "GiB", PerUnit: 1 << 30},
 		{Name: PodsName, Unit: "pods", PerUnit: 1},
 	}
-	for _, name := range slices.Sorted(maps.Keys(resources)) {
+	devices = r.inDevices(devices)
+	names, next := slices.Sorted(maps.Keys(r)), 0
+	for i, name := range names {
+		if slices.Contains(devices, name) { // among each other devices keep the order in which they are named
+			names[i] = devices[next]
+			next++
+		}
+	}
+	for _, name := range names {
+		unit := "units"
+		if name == GPUName {
+			unit = "GPUs"
+		}
 		switch {
 		case name == CPUName || name == memoryName || name == PodsName:
 		case name == StorageName || strings.HasPrefix(name, "hugepages-"):
 			kinds = append(kinds, cluster.Kind{Name: name, Unit: "GiB", PerUnit: 1 << 30})
-		case name == GPUName && mostGPUs <= cluster.MaxDevices:
-			kinds = append(kinds, cluster.Kind{Name: name, Unit: "GPUs", PerUnit: 1000, Devices: true})
+		case slices.Contains(devices, name):
+			kinds = append(kinds, cluster.Kind{Name: name, Unit: unit, PerUnit: 1000, Devices: true})
 		default:
 			kinds = append(kinds, cluster.Kind{Name: name, PerUnit: 1})
 		}
 	}
 	return kinds
+}
+
+// inDevices are those of the named resources that come in devices. A node has an equal share of
+// cluster.MaxDevices of each of them; the one of which some node or pod has the most is left out as long as
+// that is more, as nodes may have it that share theirs by time.
+func (r Maxima) inDevices(named []string) []string {
+	list := slices.DeleteFunc(slices.Clone(named), func(name string) bool { _, there := r[name]; return !there })
+	for len(list) > 0 {
+		most := slices.MaxFunc(list, func(a, b string) int { return cmp.Or(cmp.Compare(r[a], r[b]), cmp.Compare(b, a)) })
+		if r[most] <= int64(cluster.MaxDevices/len(list)) {
+			break
+		}
+		list = slices.DeleteFunc(list, func(name string) bool { return name == most })
+	}
+	return list
 }
 
 // partsOf is in how many parts of a unit of Kubernetes the kind is counted.

@@ -122,6 +122,9 @@ func (t *NodeTerm) Check() error {
 		if err := f.check(OpIn, OpNotIn); err != nil {
 			return Within(fmt.Sprintf("matchFields[%d]", i), err)
 		}
+		if len(f.Values) > 1 {
+			return FieldError{fmt.Sprintf("matchFields[%d].values", i), "one value", fmt.Sprint(f.Values)}
+		}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	kyaml "sigs.k8s.io/yaml"
 
 	"fairlead.dev/fairlead/class"
+	"fairlead.dev/fairlead/internal/document"
 )
 
 // This file is the table of classes in the configuration: the name of a preset, a file,
@@ -45,18 +46,16 @@ func (c *Classes) UnmarshalJSON(text []byte) error {
 }
 
 // classes inspects the table, which may stand here or elsewhere.
-func (i *inspection) classes(node *yaml.Node, path *field.Path) {
-	if node.Kind != yaml.ScalarNode {
-		if _, err := class.DecodeNode(i.name, path.String(), node); err != nil {
-			i.wrong = append(i.wrong, err)
-		}
+func (i inspection) classes(v document.Value) {
+	if v.Node.Kind != yaml.ScalarNode {
+		class.Read(i.Reader, v)
 		return
 	}
-	if node.Value == "" {
+	if v.Node.Value == "" {
 		return
 	}
-	if _, err := class.Load(node.Value); err != nil {
-		i.complain(node, path, "%v", err)
+	if _, err := class.Load(v.Node.Value); err != nil {
+		i.Complain(v, "%v", err)
 	}
 }
 

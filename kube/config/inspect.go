@@ -2,15 +2,18 @@ package config
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	kyaml "sigs.k8s.io/yaml"
+
+	"fairlead.dev/fairlead/internal/document"
+	"fairlead.dev/fairlead/policies"
+	"fairlead.dev/fairlead/policies/chosen"
 )
 
 // Strictness with an address.
@@ -19,93 +22,83 @@ import (
 // line nor path. inspect walks the YAML beside the Go type instead and reports
 // every field that is unknown, given twice or of the wrong type, each with
 // file, line, path and what to do. The decoder runs afterwards all the same:
-// it has the last word on what this walk does not follow, which is aliases and
-// merge keys.
+// it has the last word.
 
 // inspection collects what is wrong with one file.
 type inspection struct {
-	name  string
-	wrong []error
+	*document.Reader
+	options []policies.Option // that a profile had as fields once
+	old     *[]string         // such fields as are given, and what to write instead
 }
 
-// inspect returns all that is wrong with the shape of a configuration.
-func inspect(name string, document *yaml.Node) error {
-	i := &inspection{name: name}
-	i.value(document, reflect.TypeFor[SchedulerConfiguration](), nil)
-	return errors.Join(i.wrong...)
+// inspect finds all that is wrong with the shape of a configuration, and returns what should be
+// written otherwise.
+func inspect(r *document.Reader, top document.Value, options []policies.Option) (old []string) {
+	inspection{r, options, &old}.value(top, reflect.TypeFor[SchedulerConfiguration]())
+	return old
 }
 
-func (i *inspection) complain(at *yaml.Node, path *field.Path, format string, args ...any) {
-	where := ""
-	if path != nil {
-		where = path.String() + ": "
-	}
-	i.wrong = append(i.wrong, fmt.Errorf("%s:%d: %s%s", i.name, at.Line, where, fmt.Sprintf(format, args...)))
-}
-
-func (i *inspection) value(node *yaml.Node, t reflect.Type, path *field.Path) {
+func (i inspection) value(v document.Value, t reflect.Type) {
 	switch {
-	case node.Kind == yaml.AliasNode:
-		// That is for the decoder to follow.
-	case isNull(node):
-		i.complain(node, path, "has no value; give one or remove the line")
 	case t == reflect.TypeFor[Classes]():
-		i.classes(node, path)
+		i.classes(v)
+	case t == reflect.TypeFor[chosen.Policy]():
+		i.Decode(v, new(chosen.Policy))
+	case t == reflect.TypeFor[Profile](): // which reads its old fields by itself
+		i.fields(v, t)
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
-		i.scalar(node, t, path)
+		i.scalar(v, t)
 	case t.Kind() == reflect.Struct:
-		i.fields(node, t, path)
+		i.fields(v, t)
 	case t.Kind() == reflect.Slice:
-		i.elements(node, t, path)
+		i.List(v, "entries", func(v document.Value) { i.value(v, t.Elem()) })
 	default:
-		i.scalar(node, t, path)
+		i.scalar(v, t)
 	}
 }
 
-func (i *inspection) fields(node *yaml.Node, t reflect.Type, path *field.Path) {
-	if node.Kind != yaml.MappingNode {
-		i.complain(node, path, "expected fields, each on a line of its own such as \"name: value\"")
-		return
-	}
+func (i inspection) fields(v document.Value, t reflect.Type) {
 	known := fieldsOf(t)
-	first := map[string]int{} // the line on which a field was given
-	for n := 0; n+1 < len(node.Content); n += 2 {
-		key, value := node.Content[n], node.Content[n+1]
-		if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge" {
-			continue
+	i.Pairs(v, known.names[0], func(key, value document.Value) {
+		name := key.Node.Value
+		if f, ok := known.types[name]; ok {
+			i.value(value, f)
+		} else if t != reflect.TypeFor[Profile]() || !i.ofPolicy(v, key, value) {
+			i.Complain(key, "unknown field; %s", advice(name, known.names))
 		}
-		here := child(path, key.Value)
-		if line, twice := first[key.Value]; twice {
-			i.complain(key, here, "given twice, first on line %d; keep one", line)
-			continue
-		}
-		first[key.Value] = key.Line
-		if f, ok := known.types[key.Value]; ok {
-			i.value(value, f, here)
-		} else {
-			i.complain(key, here, "unknown field; %s", advice(key.Value, known.names))
-		}
-	}
+	})
 }
 
-func (i *inspection) elements(node *yaml.Node, t reflect.Type, path *field.Path) {
-	if node.Kind != yaml.SequenceNode {
-		i.complain(node, path, "expected a list, each entry on a line that begins with \"- \"")
-		return
+// ofPolicy deals with a field of a profile that is one of its policy, and says whether it is. Options stood
+// in the profile itself once; they are read, and noted.
+func (i inspection) ofPolicy(profile, key, value document.Value) bool {
+	name := key.Node.Value
+	for _, x := range i.options {
+		if name == camel(x.Name) {
+			i.value(value, valueOf(&x))
+			*i.old = append(*i.old, fmt.Sprintf("%s is where an option of the policy stood once, and is still read; write policy: {name: ..., options: {%s: %s}}", key.Path, x.Name, value.Node.Value))
+			if again := profile.At("policy.options." + x.Name); again.Node.Kind == yaml.ScalarNode && profile.At("policy.options").Node.Kind == yaml.MappingNode {
+				i.Complain(key, "given twice, as policy.options.%s on line %d too; keep that", x.Name, again.Node.Line)
+			}
+			return true
+		}
 	}
-	for n, element := range node.Content {
-		i.value(element, t.Elem(), path.Index(n))
+	_, is := fieldsOf(reflect.TypeFor[chosen.Policy]()).types[name]
+	is = is || slices.ContainsFunc(i.options, func(x policies.Option) bool { return x.Name == name })
+	if is {
+		i.Complain(key, "unknown field; it is one of the policy, as in a spec; write policy: {name: ..., options: {...}}")
 	}
+	return is
 }
 
 // scalar decodes the value alone, by the decoder that will read the file.
-func (i *inspection) scalar(node *yaml.Node, t reflect.Type, path *field.Path) {
-	text, err := yaml.Marshal(node)
+func (i inspection) scalar(v document.Value, t reflect.Type) {
+	text, err := yaml.Marshal(v.Node)
 	if err == nil {
 		err = kyaml.Unmarshal(text, reflect.New(t).Interface())
 	}
 	if err != nil {
-		i.complain(node, path, "expected %s, found %s", wanted(t), brief(text))
+		i.Complain(v, "expected %s, found %s", wanted(t), brief(text))
 	}
 }
 
@@ -136,15 +129,12 @@ func brief(text []byte) string {
 	return line
 }
 
-func isNull(node *yaml.Node) bool {
-	return node.Kind == yaml.ScalarNode && node.ShortTag() == "!!null"
-}
-
-func child(path *field.Path, name string) *field.Path {
-	if path == nil {
-		return field.NewPath(name)
+// valueOf is the type of an option as an old field.
+func valueOf(x *policies.Option) reflect.Type {
+	if x.Values == nil {
+		return reflect.TypeFor[int]()
 	}
-	return path.Child(name)
+	return reflect.TypeFor[string]()
 }
 
 // knownFields are the fields of a struct as a file names them, in order.
@@ -157,7 +147,7 @@ func fieldsOf(t reflect.Type) knownFields {
 	known := knownFields{types: map[string]reflect.Type{}}
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name != "" {
+		if name != "" && name != "-" {
 			known.names = append(known.names, name)
 			known.types[name] = f.Type
 		}

@@ -1,63 +1,52 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
-	"go.yaml.in/yaml/v3"
 	kyaml "sigs.k8s.io/yaml"
+
+	"fairlead.dev/fairlead/internal/document"
+	"fairlead.dev/fairlead/policies"
 )
 
 // Load reads a configuration file and fills in what it leaves out. A field
 // that is unknown, given twice or of the wrong type is an error. The values
-// are not judged yet, because flags may change them: see Validate.
-func Load(path string) (*SchedulerConfiguration, error) {
-	data, err := os.ReadFile(path)
+// are not judged yet, because flags may change them: see Validate. Profiles may name the
+// policies of Fairlead, and the others.
+func Load(path string, others ...policies.Info) (*SchedulerConfiguration, error) {
+	data, err := document.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the configuration: %w", err)
 	}
-	return Parse(path, data)
+	return Parse(path, data, others...)
 }
 
 // Parse is Load for a file that has been read; errors call it by the name.
-func Parse(name string, data []byte) (*SchedulerConfiguration, error) {
-	document, err := onlyDocument(name, data)
+func Parse(name string, data []byte, others ...policies.Info) (*SchedulerConfiguration, error) {
+	reader, top, err := document.Open(name, data)
+	if errors.Is(err, document.ErrEmpty) {
+		return nil, fmt.Errorf("%w; --write-config-to writes one to start from", err)
+	}
 	if err != nil {
 		return nil, err
 	}
 	if err := identify(name, data); err != nil {
 		return nil, err
 	}
-	if err := inspect(name, document); err != nil {
+	known := append(policies.All(), others...)
+	old := inspect(reader, top, known.Options())
+	if err := reader.Err(); err != nil {
 		return nil, err
 	}
 	c := blank()
 	if err := kyaml.UnmarshalStrict(data, c); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	c.complete()
+	c.Old = old
+	c.complete(known)
 	return c, nil
-}
-
-// onlyDocument returns the one YAML document of a file. The decoder would read
-// the first and be silent about the rest.
-func onlyDocument(name string, data []byte) (*yaml.Node, error) {
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	var document, second yaml.Node
-	err := decoder.Decode(&document)
-	switch {
-	case errors.Is(err, io.EOF), err == nil && isNull(document.Content[0]):
-		return nil, fmt.Errorf("%s: the file says nothing; --write-config-to writes one to start from", name)
-	case err != nil:
-		return nil, fmt.Errorf("%s: not YAML: %w", name, err)
-	}
-	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: there is more than one YAML document; keep one and remove the line ---", name)
-	}
-	return document.Content[0], nil
 }
 
 // identify refuses files of another kind or version before their fields are

@@ -1,34 +1,31 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
+	"reflect"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"fairlead.dev/fairlead/flow"
-	"fairlead.dev/fairlead/mcmf"
 	"fairlead.dev/fairlead/policies"
+	"fairlead.dev/fairlead/policies/chosen"
 )
 
 // This file is what a profile says: whose pods they are, by which policy they
-// are placed, and whether pods of it may be evicted.
+// are placed, and whether pods of it may be evicted. The policy is the value that specs
+// of simulated runs have, read, checked and made as there.
 
 // Profile makes the pods of one spec.schedulerName ours.
 type Profile struct {
 	SchedulerName string `json:"schedulerName"`
-	// Policy is a name from fairlead.dev/fairlead/policies; `fairlead policies`
-	// lists them.
-	Policy string `json:"policy"`
+	// Policy is a name, or what else is chosen about it besides, as a spec of `fairlead simulate` has
+	// it; `fairlead policies` lists names, and `fairlead simulate --help` options, as flags.
+	Policy chosen.Policy `json:"policy"`
 	// Seed is where the policy's random numbers start.
 	Seed uint64 `json:"seed,omitempty"`
-	// TieBreak says which of several equally good nodes is taken. Flow policies
-	// have none.
-	TieBreak string `json:"tieBreak,omitempty"`
-	// Solver is what solves a flow policy's network; empty is right for most.
-	Solver string `json:"solver,omitempty"`
-	// Migrations is how many running pods a round may move, of a policy that moves any.
-	Migrations int `json:"migrations,omitempty"`
 
 	Evictions Evictions `json:"evictions"`
 }
@@ -45,16 +42,14 @@ type Evictions struct {
 }
 
 // complete fills in what the profile leaves out.
-func (p *Profile) complete() {
+func (p *Profile) complete(known policies.List) {
 	if p.SchedulerName == "" {
 		p.SchedulerName = DefaultSchedulerName
 	}
-	if p.Policy == "" {
-		p.Policy = "kube"
+	if p.Policy.Name == "" {
+		p.Policy.Name = "kube"
 	}
-	if p.TieBreak == "" {
-		p.TieBreak = tieBreak(p.Policy, policies.Fixed)
-	}
+	p.Policy.Check(known) // so that it says what it is made of; what is wrong Validate says
 	// So few that a policy which is wrong does little harm before somebody looks.
 	if p.Evictions.AtOnce == 0 {
 		p.Evictions.AtOnce = 16
@@ -64,28 +59,63 @@ func (p *Profile) complete() {
 	}
 }
 
-// tieBreak names the tie-break that the policy uses where another is asked for;
-// empty if it has none.
-func tieBreak(policy string, asked policies.Ties) string {
-	info, err := policies.Find(policy)
+// UnmarshalJSON takes every field that is none of a profile for an option of its policy: there the
+// options stood once, tie_break as tieBreak. Whether there is such an option, inspect has seen.
+func (p *Profile) UnmarshalJSON(text []byte) error {
+	type profile Profile // without this method
+	if err := json.Unmarshal(text, (*profile)(p)); err != nil {
+		return err
+	}
+	old := map[string]json.RawMessage{}
+	if err := json.Unmarshal(text, &old); err != nil {
+		return err
+	}
+	maps.DeleteFunc(old, func(name string, _ json.RawMessage) bool {
+		_, is := fieldsOf(reflect.TypeFor[Profile]()).types[name]
+		return is
+	})
+	text, err := json.Marshal(old)
 	if err != nil {
-		return asked.String()
+		return err
 	}
-	return info.TieBreak(policies.Options{Ties: asked})
+	var options policies.Settings
+	if err := json.Unmarshal(text, &options); err != nil {
+		return err
+	}
+	for name, value := range options {
+		if p.Policy.Options == nil {
+			p.Policy.Options = policies.Settings{}
+		}
+		p.Policy.Options[snake(name)] = value
+	}
+	return nil
 }
 
-// Options are those that the profile's policy is made with.
-func (p *Profile) Options() (policies.Options, error) {
-	o := policies.Options{Seed: p.Seed, Solver: p.Solver, Migrations: p.Migrations}
-	if p.TieBreak == "" {
-		return o, nil
+// camel is the old field of an option: tieBreak of tie_break.
+func camel(option string) string {
+	words := strings.Split(option, "_")
+	for i, word := range words[1:] {
+		if word != "" {
+			words[i+1] = strings.ToUpper(word[:1]) + word[1:]
+		}
 	}
-	var err error
-	o.Ties, err = policies.ParseTies(p.TieBreak)
-	return o, err
+	return strings.Join(words, "")
 }
 
-func validateProfiles(profiles []Profile, path *field.Path) field.ErrorList {
+// snake is the option of an old field: tie_break of tieBreak.
+func snake(name string) string {
+	var b strings.Builder
+	for _, r := range name {
+		if r >= 'A' && r <= 'Z' {
+			b.WriteByte('_')
+			r += 'a' - 'A'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func validateProfiles(profiles []Profile, known policies.List, path *field.Path) field.ErrorList {
 	if len(profiles) == 0 {
 		return field.ErrorList{field.Required(path, "a scheduler without a profile has no pods")}
 	}
@@ -97,13 +127,14 @@ func validateProfiles(profiles []Profile, path *field.Path) field.ErrorList {
 			errs = append(errs, field.Duplicate(path.Index(i).Child("schedulerName"), p.SchedulerName))
 		}
 		taken[p.SchedulerName] = true
-		errs = append(errs, p.validate(path.Index(i))...)
+		errs = append(errs, p.validate(known, path.Index(i))...)
 	}
 	return errs
 }
 
-func (p *Profile) validate(path *field.Path) field.ErrorList {
+func (p *Profile) validate(known policies.List, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
+	allowed := path.Child("evictions", "enabled")
 	// Events carry the name as their reportingController, and the API server
 	// refuses those whose controller is not a qualified name.
 	for _, problem := range validation.IsQualifiedName(p.SchedulerName) {
@@ -112,56 +143,13 @@ func (p *Profile) validate(path *field.Path) field.ErrorList {
 	if p.Evictions.Enabled {
 		errs = append(errs, p.Evictions.validate(path.Child("evictions"))...)
 	}
-	info, err := policies.Find(p.Policy)
-	if err != nil {
-		return append(errs, field.Invalid(path.Child("policy"), p.Policy, "no such policy; "+nearest(p.Policy, policies.Names())))
+	path = path.Child("policy")
+	for _, m := range p.Policy.Check(known) {
+		errs = append(errs, field.Invalid(path.Child(m.Field), m.Value, m.Err.Error()))
 	}
-	if info.Evicts && !p.Evictions.Enabled {
-		errs = append(errs, field.Invalid(path.Child("policy"), p.Policy,
-			fmt.Sprintf("evicts pods to make room, which %s does not allow; set it to true, or choose another policy", path.Child("evictions", "enabled"))))
-	}
-	errs = append(errs, p.validateTies(path.Child("tieBreak"))...)
-	return append(errs, p.validateFlow(&info, path)...)
-}
-
-// validateTies judges the tie-break by what the policy would make of it.
-func (p *Profile) validateTies(path *field.Path) field.ErrorList {
-	o, err := p.Options()
-	if err != nil {
-		return field.ErrorList{field.NotSupported(path, p.TieBreak, policies.TieBreaks())}
-	}
-	switch is := tieBreak(p.Policy, o.Ties); is {
-	case p.TieBreak:
-		return nil
-	case "":
-		return field.ErrorList{field.Invalid(path, p.TieBreak, fmt.Sprintf("the policy %s has no ties to break; leave tieBreak out", p.Policy))}
-	default:
-		return field.ErrorList{field.Invalid(path, p.TieBreak, fmt.Sprintf("the policy %s is defined by %s; leave tieBreak out", p.Policy, is))}
-	}
-}
-
-// validateFlow judges what only flow policies have a use for. Who moves pods evicts
-// them, and without evictions was refused before.
-func (p *Profile) validateFlow(info *policies.Info, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	const none = "the policy %s places one pod at a time and has no use for it; leave it out"
-	switch {
-	case p.Solver == "":
-	case info.Family != policies.Flow:
-		errs = append(errs, field.Invalid(path.Child("solver"), p.Solver, fmt.Sprintf(none, p.Policy)))
-	default:
-		racer := func(g *mcmf.Graph) flow.Solver { return mcmf.NewSolver(g) } // any will do, to see whether there may be one
-		if _, err := policies.New(p.Policy, policies.Options{Solver: p.Solver, Racer: racer}); err != nil {
-			errs = append(errs, field.Invalid(path.Child("solver"), p.Solver, err.Error()))
-		}
-	}
-	switch {
-	case p.Migrations == 0:
-	case p.Migrations < 0:
-		errs = append(errs, field.Invalid(path.Child("migrations"), p.Migrations, "must be at least 0"))
-	case !info.Moves:
-		errs = append(errs, field.Invalid(path.Child("migrations"), p.Migrations,
-			fmt.Sprintf("the policy %s moves no running pods and has no use for it; leave it out", p.Policy)))
+	if info, err := known.Find(p.Policy.Name); err == nil && info.Evicts && !p.Evictions.Enabled {
+		errs = append(errs, field.Invalid(path, p.Policy.Name,
+			fmt.Sprintf("evicts pods to make room, which %s does not allow; set it to true, or choose another policy", allowed)))
 	}
 	return errs
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/policies"
 )
 
 // What a configuration file must say about itself.
@@ -53,6 +55,11 @@ type SchedulerConfiguration struct {
 	// and then nodes stand in no rack.
 	RackLabel string `json:"rackLabel"`
 
+	// Devices are the extended resources of which policies see the single devices of a node,
+	// such as nvidia.com/gpu: for policies that place by them. To all others they are
+	// numbers, as other resources are.
+	Devices []string `json:"devices,omitempty"`
+
 	// Classes is what is promised to which pods: the name of a table that comes with
 	// Fairlead, a file, or the table itself. A pod has the class that its label
 	// fairlead.dev/class names, or else the one that its priority leads to. Without a
@@ -60,6 +67,9 @@ type SchedulerConfiguration struct {
 	Classes Classes `json:"classes"`
 
 	Record Record `json:"record"`
+
+	// Old says of each field that the file gives under an old name how to write it now.
+	Old []string `json:"-"`
 }
 
 // ClientConnection is how the API server is reached.
@@ -101,7 +111,7 @@ type Record struct {
 // Default is the configuration of an empty file.
 func Default() *SchedulerConfiguration {
 	c := blank()
-	c.complete()
+	c.complete(policies.All())
 	return c
 }
 
@@ -136,11 +146,11 @@ func blank() *SchedulerConfiguration {
 }
 
 // complete fills in the profiles, whose defaults depend on each other.
-func (c *SchedulerConfiguration) complete() {
+func (c *SchedulerConfiguration) complete(known policies.List) {
 	if len(c.Profiles) == 0 {
 		c.Profiles = []Profile{{}}
 	}
 	for i := range c.Profiles {
-		c.Profiles[i].complete()
+		c.Profiles[i].complete(known)
 	}
 }

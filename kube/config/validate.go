@@ -2,21 +2,27 @@ package config
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/policies"
 )
 
 // Validate returns everything that is wrong with the values. It is called
-// once, when file and flags have both spoken.
-func (c *SchedulerConfiguration) Validate() field.ErrorList {
+// once, when file and flags have both spoken. Profiles may name the policies of Fairlead, and
+// the others.
+func (c *SchedulerConfiguration) Validate(others ...policies.Info) field.ErrorList {
 	errs := c.ClientConnection.validate(field.NewPath("clientConnection"))
 	if c.LeaderElection.LeaderElect {
 		errs = append(errs, c.LeaderElection.validate(field.NewPath("leaderElection"))...)
 	}
-	errs = append(errs, validateProfiles(c.Profiles, field.NewPath("profiles"))...)
+	errs = append(errs, validateProfiles(c.Profiles, append(policies.All(), others...), field.NewPath("profiles"))...)
 	if c.PodInitialBackoffSeconds < 1 {
 		errs = append(errs, field.Invalid(field.NewPath("podInitialBackoffSeconds"), c.PodInitialBackoffSeconds, "must be at least 1"))
 	}
@@ -36,6 +42,7 @@ func (c *SchedulerConfiguration) Validate() field.ErrorList {
 			errs = append(errs, field.Invalid(field.NewPath("rackLabel"), c.RackLabel, problem))
 		}
 	}
+	errs = append(errs, validateDevices(c.Devices, field.NewPath("devices"))...)
 	errs = append(errs, c.Classes.validate(field.NewPath("classes"))...)
 	if c.Record.Path != "" {
 		errs = append(errs, c.Record.validate(field.NewPath("record"))...)
@@ -60,7 +67,7 @@ func (c *SchedulerConfiguration) Cautions() []string {
 	if !c.LeaderElection.LeaderElect {
 		cautions = append(cautions, "leader election is off; make sure that only one replica runs")
 	}
-	return cautions
+	return append(cautions, c.Old...)
 }
 
 func (c ClientConnection) validate(path *field.Path) field.ErrorList {
@@ -118,6 +125,26 @@ func (r Record) validate(path *field.Path) field.ErrorList {
 	}
 	if r.MaxFiles < 1 {
 		errs = append(errs, field.Invalid(path.Child("maxFiles"), r.MaxFiles, "must be at least 1"))
+	}
+	return errs
+}
+
+// validateDevices wants extended resources, each once, and no more than a node has places for.
+func validateDevices(names []string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if len(names) > cluster.MaxDevices {
+		errs = append(errs, field.TooMany(path, len(names), cluster.MaxDevices))
+	}
+	for i, name := range names {
+		at := path.Index(i)
+		switch problems := validation.IsQualifiedName(name); {
+		case len(problems) > 0:
+			errs = append(errs, field.Invalid(at, name, strings.Join(problems, "; ")))
+		case !strings.Contains(name, "/"):
+			errs = append(errs, field.Invalid(at, name, "is no extended resource; want one such as nvidia.com/gpu"))
+		case slices.Contains(names[:i], name):
+			errs = append(errs, field.Duplicate(at, name))
+		}
 	}
 	return errs
 }

@@ -7,6 +7,7 @@ import (
 
 	"fairlead.dev/fairlead/kube/config"
 	"fairlead.dev/fairlead/policies"
+	"fairlead.dev/fairlead/policies/chosen"
 )
 
 func TestDefaultIsValid(t *testing.T) {
@@ -30,11 +31,7 @@ func TestEveryPolicyIsValid(t *testing.T) {
 			if errs := c.Validate(); len(errs) > 0 != (policy.Evicts && evictions == "") {
 				t.Errorf("%s%s: %v", policy.Name, evictions, errs.ToAggregate())
 			}
-			o, err := c.Profiles[0].Options()
-			if err == nil {
-				_, err = policies.New(policy.Name, o)
-			}
-			if err != nil {
+			if _, err := policies.All().NewChosen(policy.Name, c.Profiles[0].Policy.Options, policies.Options{}); err != nil {
 				t.Errorf("%s: %v", policy.Name, err)
 			}
 		}
@@ -95,74 +92,77 @@ func TestValidate(t *testing.T) {
 			"profiles[1].schedulerName", "Duplicate value",
 		},
 		{
-			"unknown policy", profile(config.Profile{SchedulerName: "a", Policy: "kub", TieBreak: "fixed"}),
-			"profiles[0].policy", "did you mean kube?",
+			"unknown policy", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "kub", Options: policies.Settings{"tie_break": "fixed"}}}),
+			"profiles[0].policy.name", `unknown policy "kub"; did you mean kube?`,
 		},
 		{
-			"unknown tie-break", profile(config.Profile{SchedulerName: "a", Policy: "kube", TieBreak: "highest"}),
-			"profiles[0].tieBreak", `"fixed"`,
+			"unknown tie-break", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "kube", Options: policies.Settings{"tie_break": "highest"}}}),
+			"profiles[0].policy.options.tie_break", "there are fixed, lowest, random",
 		},
 		{
-			"a tie-break that the policy would ignore", profile(config.Profile{SchedulerName: "a", Policy: "first-fit", TieBreak: "random"}),
-			"profiles[0].tieBreak", "defined by lowest",
+			"a tie-break that the policy would ignore", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "first-fit", Options: policies.Settings{"tie_break": "random"}}}),
+			"profiles[0].policy.options.tie_break", "defined by lowest",
 		},
 		{
-			"a name that events cannot carry", profile(config.Profile{SchedulerName: "my scheduler", Policy: "kube", TieBreak: "fixed"}),
+			"a name that events cannot carry", profile(config.Profile{SchedulerName: "my scheduler", Policy: chosen.Policy{Name: "kube", Options: policies.Settings{"tie_break": "fixed"}}}),
 			"profiles[0].schedulerName", "alphanumeric",
 		},
 		{
-			"a policy that evicts", profile(config.Profile{SchedulerName: "a", Policy: "priority", TieBreak: "fixed"}),
+			"a policy that evicts", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "priority", Options: policies.Settings{"tie_break": "fixed"}}}),
 			"profiles[0].policy", "profiles[0].evictions.enabled does not allow; set it to true",
 		},
 		{
-			"a flow policy that evicts", profile(config.Profile{SchedulerName: "a", Policy: "quincy"}),
+			"a flow policy that evicts", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "quincy"}}),
 			"profiles[0].policy", "profiles[0].evictions.enabled",
 		},
 		{
-			"evictions that never come", profile(config.Profile{SchedulerName: "a", Policy: "quincy", Evictions: config.Evictions{Enabled: true, AtOnce: 1}}),
+			"evictions that never come", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "quincy"}, Evictions: config.Evictions{Enabled: true, AtOnce: 1}}),
 			"profiles[0].evictions.perMinute", "between 1 and",
 		},
 		{
-			"evictions without an end", profile(config.Profile{SchedulerName: "a", Policy: "quincy", Evictions: config.Evictions{Enabled: true, AtOnce: 1 << 20, PerMinute: 1}}),
+			"evictions without an end", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "quincy"}, Evictions: config.Evictions{Enabled: true, AtOnce: 1 << 20, PerMinute: 1}}),
 			"profiles[0].evictions.atOnce", "between 1 and 4096",
 		},
 		{
-			"a tie-break of a policy without", profile(config.Profile{SchedulerName: "a", Policy: "cpu-mem", TieBreak: "random"}),
-			"profiles[0].tieBreak", "no ties to break",
+			"a tie-break of a policy without", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "cpu-mem", Options: policies.Settings{"tie_break": "random"}}}),
+			"profiles[0].policy.options.tie_break", "has no use for it; leave it out",
 		},
 		{
-			"a solver of a policy without", profile(config.Profile{SchedulerName: "a", Policy: "kube", TieBreak: "fixed", Solver: "relaxation"}),
-			"profiles[0].solver", "has no use for it",
+			"a solver of a policy without", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "kube", Options: policies.Settings{"tie_break": "fixed", "solver": "relaxation"}}}),
+			"profiles[0].policy.options.solver", "has no use for it",
 		},
 		{
-			"a solver that there is not", profile(config.Profile{SchedulerName: "a", Policy: "cpu-mem", Solver: "relaxatoin"}),
-			"profiles[0].solver", "did you mean relaxation?",
+			"a solver that there is not", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "cpu-mem", Options: policies.Settings{"solver": "relaxatoin"}}}),
+			"profiles[0].policy.options.solver", "did you mean relaxation?",
 		},
 		{
-			"a solver of another family", profile(config.Profile{SchedulerName: "a", Policy: "cpu-mem", Solver: "ssp-literal"}),
-			"profiles[0].solver", "ecsched",
+			"a solver of another family", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "cpu-mem", Options: policies.Settings{"solver": "ssp-literal"}}}),
+			"profiles[0].policy.options.solver", "ecsched",
 		},
 		{
-			"a race of another family", profile(config.Profile{SchedulerName: "a", Policy: "ecsched-dp", Solver: "race"}),
-			"profiles[0].solver", "race",
+			"a race of another family", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "ecsched-dp", Options: policies.Settings{"solver": "race"}}}),
+			"profiles[0].policy.options.solver", "race",
 		},
 		{
-			"moves without evictions", profile(config.Profile{SchedulerName: "a", Policy: "quincy", Migrations: 1}),
+			"moves without evictions", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "quincy", Options: policies.Settings{"migrations": "1"}}}),
 			"profiles[0].policy", "profiles[0].evictions.enabled does not allow",
 		},
 		{
-			"moves of a flow policy without", profile(config.Profile{SchedulerName: "a", Policy: "cpu-mem", Migrations: 1}),
-			"profiles[0].migrations", "moves no running pods",
+			"moves of a flow policy without", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "cpu-mem", Options: policies.Settings{"migrations": "1"}}}),
+			"profiles[0].policy.options.migrations", "has no use for it; leave it out",
 		},
 		{
-			"moves of a policy without", profile(config.Profile{SchedulerName: "a", Policy: "kube", TieBreak: "fixed", Migrations: 1}),
-			"profiles[0].migrations", "has no use for it",
+			"moves of a policy without", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "kube", Options: policies.Settings{"tie_break": "fixed", "migrations": "1"}}}),
+			"profiles[0].policy.options.migrations", "has no use for it",
 		},
 		{
-			"fewer moves than none", profile(config.Profile{SchedulerName: "a", Policy: "cpu-mem", Migrations: -1}),
-			"profiles[0].migrations", "at least 0",
+			"fewer moves than none", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "quincy", Options: policies.Settings{"migrations": "-1"}}, Evictions: config.Evictions{Enabled: true, AtOnce: 1, PerMinute: 1}}),
+			"profiles[0].policy.options.migrations", "want a number from 0",
 		},
 		{"a rack that is no label", func(c *config.SchedulerConfiguration) { c.RackLabel = "my rack" }, "rackLabel", "alphanumeric"},
+		{"devices that are a core resource", func(c *config.SchedulerConfiguration) { c.Devices = []string{"cpu"} }, "devices[0]", "no extended resource"},
+		{"devices that have no name", func(c *config.SchedulerConfiguration) { c.Devices = []string{"a.com/gpu", "b.com/"} }, "devices[1]", "must be non-empty"},
+		{"devices twice", func(c *config.SchedulerConfiguration) { c.Devices = []string{"a.com/gpu", "a.com/gpu"} }, "devices[1]", "a.com/gpu"},
 		{"no backoff", func(c *config.SchedulerConfiguration) { c.PodInitialBackoffSeconds = 0 }, "podInitialBackoffSeconds", "at least 1"},
 		{
 			"backoff that shrinks", func(c *config.SchedulerConfiguration) { c.PodInitialBackoffSeconds = 11 },

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"fairlead.dev/fairlead/kube/config"
+	"fairlead.dev/fairlead/policies/chosen"
 )
 
 // A pod that is more important takes the room of others where their
@@ -27,7 +28,7 @@ func TestEvictionsHonourBudgets(t *testing.T) {
 			c := living(t)
 			kept, free := c.twoNodes()
 			f := c.start(settings{profile: func(p *config.Profile) {
-				p.Policy, p.TieBreak = policy, ""
+				p.Policy = chosen.Policy{Name: policy}
 				p.Evictions.Enabled = true
 			}})
 			c.create(newPod("kept", label("app", "kept"), cpu("8"), on(kept)))
@@ -63,7 +64,7 @@ func TestFlowPolicies(t *testing.T) {
 		t.Run(policy, func(t *testing.T) {
 			c := bare(t)
 			f := c.start(settings{profile: func(p *config.Profile) {
-				p.Policy, p.TieBreak = policy, ""
+				p.Policy = chosen.Policy{Name: policy}
 				p.Evictions.Enabled = policy == "quincy"
 			}})
 			c.addNodes(4, "n", "10")

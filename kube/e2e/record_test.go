@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/mcmf"
 	racing "fairlead.dev/fairlead/mcmf/race"
 	"fairlead.dev/fairlead/policies"
+	"fairlead.dev/fairlead/policies/chosen"
 	"fairlead.dev/fairlead/recording"
 	"fairlead.dev/fairlead/sched"
 )
@@ -55,7 +56,7 @@ func TestRacesReplay(t *testing.T) {
 	c := bare(t)
 	dir := filepath.Join(t.TempDir(), "recording")
 	fairlead := c.start(settings{record: dir, profile: func(p *config.Profile) {
-		p.Policy, p.Solver, p.TieBreak = "cpu-mem", policies.Race, ""
+		p.Policy = chosen.Policy{Name: "cpu-mem", Options: policies.Settings{"solver": policies.Race}}
 	}})
 	c.addNodes(10, "n", "20")
 	for i := range 5 {
@@ -83,7 +84,6 @@ func replay(t *testing.T, file string) recording.Result {
 	}
 	defer in.Close()
 	result, err := recording.Replay(in, file, func(l recording.Lane) (sched.Policy, error) {
-		ties, _ := policies.ParseTies(l.Ties)
 		again := func(g *mcmf.Graph) flow.Solver {
 			return racing.Again{Solver: racing.New(g, mcmf.CostScaling), Next: func() (mcmf.Algorithm, bool) {
 				won, known := l.Races.Next()
@@ -93,7 +93,7 @@ func replay(t *testing.T, file string) recording.Result {
 				return won, known
 			}}
 		}
-		return policies.New(l.Policy, policies.Options{Seed: l.Seed, Ties: ties, Solver: l.Solver, Racer: again})
+		return chosen.Make(policies.All(), &l, policies.Options{Racer: again})
 	})
 	if err != nil {
 		t.Fatal(err)

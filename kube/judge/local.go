@@ -21,6 +21,9 @@ func (j *Judge) Local(pod *v1.Pod) *LocalCase {
 	return &LocalCase{judge: j, pod: pod, prefilter: j.prefilter(j.local, pod)}
 }
 
+// Pod is one of those that the query is for.
+func (l *LocalCase) Pod() *v1.Pod { return l.pod }
+
 // Names returns the only nodes that are possible, or nil when all do. Node affinity by metadata.name sets it.
 func (l *LocalCase) Names() sets.Set[string] { return l.names }
 

@@ -20,6 +20,7 @@ type Cluster struct {
 	leftOut     *prometheus.GaugeVec
 	panics      *prometheus.CounterVec
 	aside       *prometheus.GaugeVec
+	promises    *prometheus.CounterVec
 }
 
 func newCluster() Cluster {
@@ -34,14 +35,16 @@ func newCluster() Cluster {
 			"Resources and host ports that the planner does not count because they are too many, by whose they are: nodes (offered by them and asked for by no pod) or pods (asked for; such pods are placed one at a time).",
 			"of"),
 		panics: counters("fairlead_panics_total",
-			"Panics that were recovered, by what was being dealt with: pod, node, round (many pods at once), bind or other (which ends the process).", "with"),
+			"Panics that were recovered, by what was being dealt with: pod, node, round (many pods at once), bind, watch (an object as it came in) or other (which ends the process).", "with"),
 		aside: gauges("fairlead_set_aside",
 			"Objects that are left out because dealing with them panicked, by type: pods or nodes. Each says so as an event, and is tried again when it changes, and once in a while.", "type"),
+		promises: counters("fairlead_class_changes_total",
+			"Tables of classes that came under way, by result: taken, or delayed (no room for so many classes beside those that pods still have).", "result"),
 	}
 }
 
 func (c *Cluster) collectors() []prometheus.Collector {
-	return []prometheus.Collector{c.cacheSize, c.staleEvents, c.epochs, c.leftOut, c.panics, c.aside}
+	return []prometheus.Collector{c.cacheSize, c.staleEvents, c.epochs, c.leftOut, c.panics, c.aside, c.promises}
 }
 
 // SetCached sets how many objects of a kind are kept.
@@ -69,4 +72,13 @@ func (c *Cluster) Panicked(with string) { c.panics.WithLabelValues(with).Inc() }
 func (c *Cluster) SetAside(pods, nodes int) {
 	c.aside.WithLabelValues("pods").Set(float64(pods))
 	c.aside.WithLabelValues("nodes").Set(float64(nodes))
+}
+
+// Promised counts a table of classes that came under way.
+func (c *Cluster) Promised(taken bool) {
+	result := "delayed"
+	if taken {
+		result = "taken"
+	}
+	c.promises.WithLabelValues(result).Inc()
 }

@@ -11,20 +11,24 @@ const (
 	EvictionRefused EvictionResult = "refused" // for the sake of a PodDisruptionBudget
 	EvictionGone    EvictionResult = "gone"    // the pod is not there any more
 	EvictionError   EvictionResult = "error"   // anything else
+	// EvictionCalledBack is of one that was never sent, as nobody waits for the room any more.
+	EvictionCalledBack EvictionResult = "called-back"
 )
 
 // Evictions is which pods were asked to leave.
 type Evictions struct {
-	results  *prometheus.CounterVec
-	pending  *prometheus.GaugeVec
-	attempts prometheus.Counter
-	victims  prometheus.Histogram
+	results          *prometheus.CounterVec
+	pending          *prometheus.GaugeVec
+	attempts         prometheus.Counter
+	victims          prometheus.Histogram
+	withoutPlacement prometheus.Counter
+	counted          *int64 // of withoutPlacement, since the core was made
 }
 
 func newEvictions() Evictions {
 	e := Evictions{
 		results: counters("fairlead_evictions_total",
-			"Requests to evict a pod, by result: evicted, refused (by a PodDisruptionBudget), gone (the pod was not there any more) or error.",
+			"Requests to evict a pod, by result: evicted, refused (by a PodDisruptionBudget), gone (the pod was not there any more), called-back (never sent, as nobody waited for the room any more) or error.",
 			"result"),
 		pending: gauges("fairlead_pending_evictions",
 			"Pods that were decided to leave and are still there, by what they wait for: budget (nobody was asked yet) or exit (their time to end).",
@@ -32,6 +36,9 @@ func newEvictions() Evictions {
 		attempts: counter("scheduler_preemption_attempts_total", "Pods for which others were decided to leave."),
 		victims: histogram("scheduler_preemption_victims",
 			"Pods that were decided to leave for the sake of one pod.", prometheus.ExponentialBuckets(1, 2, 7)),
+		withoutPlacement: counter("fairlead_evictions_without_placement_total",
+			"Pods that have left for others of which none was placed in the end, as they were deleted, say, or their bind was refused."),
+		counted: new(int64),
 	}
 	for _, result := range []EvictionResult{Evicted, EvictionRefused, EvictionGone, EvictionError} {
 		e.results.WithLabelValues(string(result))
@@ -41,7 +48,7 @@ func newEvictions() Evictions {
 }
 
 func (e *Evictions) collectors() []prometheus.Collector {
-	return []prometheus.Collector{e.results, e.pending, e.attempts, e.victims}
+	return []prometheus.Collector{e.results, e.pending, e.attempts, e.victims, e.withoutPlacement}
 }
 
 // Ended counts a request that was answered, or given up.
@@ -58,4 +65,13 @@ func (e *Evictions) Preempted(victims int) {
 func (e *Evictions) SetPending(queued, requested int) {
 	e.pending.WithLabelValues("budget").Set(float64(queued))
 	e.pending.WithLabelValues("exit").Set(float64(requested))
+}
+
+// WithoutPlacement takes in how many pods have left for nobody since the core was made.
+func (e *Evictions) WithoutPlacement(total int64) {
+	if total < *e.counted { // there is a new core
+		*e.counted = 0
+	}
+	e.withoutPlacement.Add(float64(total - *e.counted))
+	*e.counted = total
 }

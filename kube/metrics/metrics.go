@@ -27,17 +27,20 @@ type Metrics struct {
 	Binds     Binds     // what was sent to the API server
 	Evictions Evictions // what was asked to leave
 	Cluster   Cluster   // what the API server reported
+
+	Configuration Configuration // what became of changes of it
 }
 
 // New makes the metrics and registers them. A name that is registered already
 // is a mistake in the program and panics.
 func New(registerer prometheus.Registerer) *Metrics {
-	m := &Metrics{Pods: newPods(), Rounds: newRounds(), Binds: newBinds(), Evictions: newEvictions(), Cluster: newCluster()}
+	m := &Metrics{Pods: newPods(), Rounds: newRounds(), Binds: newBinds(), Evictions: newEvictions(), Cluster: newCluster(), Configuration: newConfiguration()}
 	registerer.MustRegister(m.Pods.collectors()...)
 	registerer.MustRegister(m.Rounds.collectors()...)
 	registerer.MustRegister(m.Binds.collectors()...)
 	registerer.MustRegister(m.Evictions.collectors()...)
 	registerer.MustRegister(m.Cluster.collectors()...)
+	registerer.MustRegister(m.Configuration.collectors()...)
 	return m
 }
 

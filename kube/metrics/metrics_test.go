@@ -47,12 +47,19 @@ func counted(t *testing.T) []*dto.MetricFamily {
 	m.Evictions.Ended(metrics.EvictionRefused)
 	m.Evictions.Preempted(3)
 	m.Evictions.SetPending(2, 1)
+	for _, total := range []int64{0, 2, 3, 0, 1} { // the next core begins anew
+		m.Evictions.WithoutPlacement(total)
+	}
 	m.Cluster.SetCached(metrics.Nodes, 4)
 	m.Cluster.Stale(1)
 	m.Cluster.Epoch("elected")
 	m.Cluster.SetLeftOut(872, 3)
 	m.Cluster.Panicked("pod")
 	m.Cluster.SetAside(1, 2)
+	m.Cluster.Promised(true)
+	m.Configuration.Read([]string{"profiles", "record.path"})
+	m.Configuration.Refused()
+	m.Configuration.Read([]string{"profiles"})
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -136,10 +143,15 @@ func TestValues(t *testing.T) {
 		"fairlead_set_aside{type=nodes}":                                                   2,
 		"fairlead_kinds_left_out{of=nodes}":                                                872,
 		"fairlead_kinds_left_out{of=pods}":                                                 3,
+		"fairlead_class_changes_total{result=taken}":                                       1,
+		"fairlead_configuration_needs_restart{field=profiles}":                             1,
+		"fairlead_configuration_reads_total{result=refused}":                               1,
+		"fairlead_configuration_reads_total{result=taken}":                                 2,
 		"fairlead_eligibility_evaluations_total{}":                                         5,
 		"fairlead_api_writes_total{resource=pods/binding,result=ok,verb=create}":           1,
 		"fairlead_recording_bytes_total{}":                                                 100,
 		"fairlead_evictions_total{result=refused}":                                         1,
+		"fairlead_evictions_without_placement_total{}":                                     4,
 		"fairlead_pending_evictions{for=budget}":                                           2,
 		"fairlead_pending_evictions{for=exit}":                                             1,
 		"scheduler_preemption_attempts_total{}":                                            1,

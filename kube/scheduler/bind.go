@@ -41,6 +41,7 @@ type binder struct {
 	// and those that the API server owes an answer.
 	preparing, sent int
 	all             sync.WaitGroup
+	departures      departures
 
 	// life ends with the lease, and when a scheduler that stops has waited long
 	// enough: what is not sent by then must not be sent after the next leader has
@@ -50,7 +51,7 @@ type binder struct {
 }
 
 func newBinder(s *Scheduler) *binder {
-	return &binder{s: s, workers: make(chan struct{}, s.Config.BindWorkers)}
+	return &binder{s: s, workers: make(chan struct{}, s.Config.BindWorkers), departures: departures{}}
 }
 
 // begin lets binds be sent until drain, or until the lease ends. Those that were
@@ -102,9 +103,9 @@ func (b *binder) bind(ctx context.Context, p *world.Pod) {
 	}
 	b.s.Metrics.Binds.Began()
 	b.all.Go(func() {
-		err := b.carrySafely(b.life, f)
+		err := b.carry(b.life, f)
 		if err == nil {
-			b.s.landed.add(f.object.UID, f.node)
+			b.s.intake.landed.add(f.object.UID, f.node)
 		}
 		b.add(0, -1)
 		b.s.Metrics.Binds.Ended(resultOf(err), b.s.Clock.Since(f.began))
@@ -113,31 +114,39 @@ func (b *binder) bind(ctx context.Context, p *world.Pod) {
 }
 
 // carry does all that binding takes. The pod is bound to the node exactly if it
-// returns nil; else what was set aside for it is given back.
+// returns nil; else what was set aside for it is given back, as far as the plugins that
+// did it can.
 func (b *binder) carry(ctx context.Context, f flight) error {
-	err := b.prepare(ctx, f)
-	if err == nil {
-		err = b.deliver(ctx, f)
+	panicked, err := b.survive(ctx, f, func() error {
+		if err := b.prepare(ctx, f); err != nil {
+			return err
+		}
+		return b.deliver(ctx, f)
+	})
+	if panicked { // nobody knows how far it came
+		err = b.lookUp(ctx, f, err)
 	}
-	if err != nil {
-		f.reservation.Unreserve(ctx)
-		return err
-	}
-	f.reservation.PostBind(ctx)
-	return nil
+	_, _ = b.survive(ctx, f, func() error {
+		if err != nil {
+			f.reservation.Unreserve(ctx)
+		} else {
+			f.reservation.PostBind(ctx)
+		}
+		return nil
+	})
+	return err
 }
 
-// carrySafely takes a panic of a plugin for a bind of which it is not known what
-// became of it.
-func (b *binder) carrySafely(ctx context.Context, f flight) (err error) {
+// survive does a part of the work, and returns a panic of a plugin as an error.
+func (b *binder) survive(ctx context.Context, f flight, work func() error) (panicked bool, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			b.s.Metrics.Cluster.Panicked("bind")
 			klog.FromContext(ctx).Error(nil, "binding a pod panicked", "pod", klog.KObj(f.object), "node", f.node, "panic", cause, "stack", string(debug.Stack()))
-			err = b.lookUp(ctx, f, fmt.Errorf("upstream's plugins panicked: %v", cause))
+			panicked, err = true, fmt.Errorf("upstream's plugins panicked: %v", cause)
 		}
 	}()
-	return b.carry(ctx, f)
+	return false, work()
 }
 
 // prepare waits for the volumes and devices that were set aside. From then on the
@@ -147,6 +156,9 @@ func (b *binder) prepare(ctx context.Context, f flight) error {
 		return nil
 	}
 	defer b.add(-1, 1)
+	if err := b.fence(ctx); err != nil {
+		return err
+	}
 	if status := f.reservation.PreBind(ctx); !status.IsSuccess() {
 		return fmt.Errorf("prepare volumes and devices: %w", status.AsError())
 	}
@@ -169,6 +181,18 @@ func (b *binder) deliver(ctx context.Context, f flight) error {
 			return err
 		}
 	}
+}
+
+// fence says why nothing may be sent any more. It is asked before each request, as a client
+// may not look at its context.
+func (b *binder) fence(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if b.s.Holds == nil {
+		return nil
+	}
+	return b.s.Holds()
 }
 
 // takeWorker waits until one more request may be under way.
@@ -204,8 +228,8 @@ func isFinal(err error) bool { return errors.Is(err, errElsewhere) || errors.Is(
 
 // send makes one request, and finds out what it did if the answer does not say.
 func (b *binder) send(ctx context.Context, f flight) error {
-	if ctx.Err() != nil {
-		return ctx.Err() // not a fence if it were left to the client
+	if err := b.fence(ctx); err != nil {
+		return err
 	}
 	request, cancel := context.WithTimeout(ctx, b.s.Config.BindTimeout.Duration)
 	defer cancel()
@@ -291,12 +315,12 @@ func (b *binder) drain(limit time.Duration) {
 
 // bound takes the outcome of a bind to the world.
 func (s *Scheduler) bound(ctx context.Context, f flight, err error) {
-	s.handling(f.object)
+	s.subject.handling(f.object)
 	profile := f.object.Spec.SchedulerName
 	if err != nil {
 		klog.FromContext(ctx).V(1).Info("a pod was not bound", "pod", klog.KObj(f.object), "node", f.node, "err", err)
 		s.Metrics.Pods.Attempted(metrics.Failed, profile, s.Clock.Since(f.began))
-		s.world.Failed(f.pod)
+		s.world.Binds().Failed(f.pod)
 		s.world.MarkDirty() // what was set aside for it is free again
 		if !isFinal(err) {  // else it is bound or gone: nothing is wrong with it
 			s.explainer.failed(f, err)
@@ -305,7 +329,7 @@ func (s *Scheduler) bound(ctx context.Context, f flight, err error) {
 	}
 	s.Metrics.Pods.Attempted(metrics.Scheduled, profile, s.Clock.Since(f.began))
 	s.Metrics.Pods.Bound(1+f.pod.Refusals, time.Duration(s.now()-f.pod.Ready)*time.Microsecond)
-	s.world.Started(f.pod)
+	s.world.Binds().Started(f.pod)
 	s.explainer.forgetFor(s, f.object.UID)
 	s.recorders[profile].scheduled(f.object, f.node)
 }

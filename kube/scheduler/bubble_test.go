@@ -94,7 +94,7 @@ func inBubble(t *testing.T, objects []runtime.Object, test func(*bubble)) {
 			}
 			s.explainer.stop(s)
 			end()
-			s.informers.Shutdown()
+			s.intake.informers.Shutdown()
 		})
 		test(b)
 	})
@@ -104,7 +104,7 @@ func inBubble(t *testing.T, objects []runtime.Object, test func(*bubble)) {
 // changes before.
 func (b *bubble) run() {
 	b.t.Helper()
-	b.world.SetEvictions(evictions(b.Config.Profiles))
+	b.world.Exits().Allow(evictions(b.Config.Profiles))
 	b.binder = newBinder(b.Scheduler)
 	lease, lose := context.WithCancel(b.t.Context())
 	ctx, stop := context.WithCancel(lease)

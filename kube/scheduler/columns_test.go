@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"fairlead.dev/fairlead/policies"
+	"fairlead.dev/fairlead/policies/chosen"
 	"fairlead.dev/fairlead/recording"
 	"fairlead.dev/fairlead/sched"
 )
@@ -28,7 +29,7 @@ func TestRecordingOfReusedColumns(t *testing.T) {
 	if err := s.restart(atStart); err != nil {
 		t.Fatalf("the leader cannot start: %v", err)
 	}
-	if left := len(s.leftOut); left == 0 {
+	if left := len(s.tally.leftOut); left == 0 {
 		t.Error("nothing is reported to be left out")
 	}
 	const turns = 60
@@ -50,13 +51,13 @@ func TestRecordingOfReusedColumns(t *testing.T) {
 		s.world.LosePod(twin)
 		s.decideOffline(t)
 	}
-	if cause := s.world.Stale(); cause != "" {
+	if cause := s.world.Columns().Stale(); cause != "" {
 		t.Errorf("a new core is needed: %s", cause)
 	}
 	if placed != 2*turns-turns/3 {
 		t.Errorf("placed %d pods, want %d", placed, 2*turns-turns/3)
 	}
-	s.endRecord(t.Context())
+	s.epochs.tape.end(t.Context())
 	files, err := recording.Files(dir)
 	if err != nil || len(files) != 1 {
 		t.Fatalf("files %v, %v", files, err)
@@ -67,13 +68,12 @@ func TestRecordingOfReusedColumns(t *testing.T) {
 	}
 	defer in.Close()
 	result, err := recording.Replay(in, files[0], func(l recording.Lane) (sched.Policy, error) {
-		ties, _ := policies.ParseTies(l.Ties)
-		return policies.New(l.Policy, policies.Options{Seed: l.Seed, Ties: ties})
+		return chosen.Make(policies.All(), &l, policies.Options{})
 	})
 	if err != nil || result.Difference != nil || result.Wrong > 0 || result.Placements != placed {
 		t.Errorf("replayed %d placements of %d, %d events made no sense, difference %v, error %v", result.Placements, placed, result.Wrong, result.Difference, err)
 	}
-	for _, k := range s.world.Kinds() {
+	for _, k := range s.world.Columns().Kinds() {
 		if strings.HasPrefix(k.Name, "host port") {
 			t.Errorf("the recording calls a column %s, which may be another's by now", k.Name)
 		}

@@ -3,16 +3,17 @@ package scheduler
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"k8s.io/klog/v2"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/flow"
 	"fairlead.dev/fairlead/kube/config"
+	"fairlead.dev/fairlead/kube/world"
 	"fairlead.dev/fairlead/mcmf"
 	"fairlead.dev/fairlead/mcmf/race"
 	"fairlead.dev/fairlead/policies"
+	"fairlead.dev/fairlead/policies/chosen"
 	"fairlead.dev/fairlead/recording"
 	"fairlead.dev/fairlead/sched"
 )
@@ -22,16 +23,29 @@ import (
 // the recording is full. The next one starts from all that is known, as a new
 // leader would.
 
+// epochs keeps the present core, and what goes on from one to the next: the recording, the
+// mistakes that pace them, and the maker of policies. It belongs to the loop. While the core
+// is at work, and at no other time, subject says so.
+type epochs struct {
+	options   *Options
+	subject   *subject
+	policy    policyMaker
+	core      *recording.Recorder // nil before the first
+	tape      tape
+	mistakes  mistakes
+	decisions []sched.Decision // of the latest call, for their memory
+}
+
 // renew begins the next epoch if there is cause.
 func (s *Scheduler) renew(ctx context.Context) error {
-	if s.mistakes.broken {
+	if s.epochs.mistakes.broken {
 		return s.restart("mistake")
 	}
-	if cause := s.world.Stale(); cause != "" {
+	if cause := s.world.Columns().Stale(); cause != "" {
 		klog.FromContext(ctx).Info("starting a new core", "cause", cause)
 		return s.restart("columns")
 	}
-	if s.record != nil && s.record.Full() {
+	if s.epochs.tape.full() {
 		return s.restart("recording")
 	}
 	return nil
@@ -44,78 +58,100 @@ const (
 	afterPanic = "panic"
 )
 
-// policyMaker makes the policy of a profile, see newPolicy.
-type policyMaker func(*config.Profile) (sched.Policy, *recording.Races, error)
+// policyMaker makes the policy of a lane, see newPolicy.
+type policyMaker func(*recording.Lane) (sched.Policy, *recording.Races, error)
 
 // restart begins an epoch.
 func (s *Scheduler) restart(cause string) error {
-	snapshot := s.world.Restart(s.accounts())
-	s.handling(nil)
-	kinds, classes := s.world.Kinds(), s.world.Classes()
-	var lanes []sched.Lane
-	var races []*recording.Races
-	header := recording.Header{Comment: "fairlead-scheduler " + s.Identity, Origin: s.began, Kinds: kinds, Classes: classes}
-	for _, p := range s.Config.Profiles {
-		policy, won, err := s.policy(&p)
-		if err != nil {
-			return fmt.Errorf("profile %s: %w", p.SchedulerName, err)
-		}
-		races = append(races, won)
-		info, err := policies.Find(p.Policy)
-		if err != nil {
-			return fmt.Errorf("profile %s: %w", p.SchedulerName, err)
-		}
-		lane := recording.Lane{
-			Name: p.SchedulerName, Policy: p.Policy, Seed: p.Seed, Ties: p.TieBreak, User: p.SchedulerName,
-			Solver: p.Solver, Migrations: p.Migrations,
-			Heartbeat: info.When.Heartbeat, Watchdog: info.When.Watchdog, IgnoreOutcomes: info.When.IgnoreOutcomes,
-			Criteria: s.criteria(),
-		}
-		header.Lanes = append(header.Lanes, lane)
-		lanes = append(lanes, sched.Lane{Name: lane.Name, Policy: policy, Owns: lane.Owns(), When: info.When})
+	snapshot := s.world.Restart(accounts(s.epochs.core, s.now()))
+	s.subject.handling(nil)
+	header := recording.Header{
+		Comment: "fairlead-scheduler " + s.Identity, Origin: s.began, Kinds: s.world.Columns().Kinds(), Classes: s.world.Classes(),
 	}
-	core, err := sched.New(cluster.NewState(kinds, classes), lanes...)
-	if err != nil {
+	if err := s.epochs.begin(header, world.Filters(s.world), cause == atStart); err != nil {
 		return err
 	}
-	if err := s.newRecord(header); err != nil && cause == atStart {
-		return err
-	} else if err != nil {
-		klog.Background().Error(err, "the recording ends here; scheduling goes on")
-		s.record = nil
-	}
-	s.core = recording.NewRecorder(core, s.record, races...)
-	s.mistakes.broken = false
 	s.Metrics.Cluster.Epoch(cause)
-	s.reportLeftOut()
-	s.subject.deciding = true
-	_, err = s.core.Snapshot(s.now(), snapshot, nil)
-	s.subject.deciding = false
-	if err != nil {
+	s.Metrics.Evictions.WithoutPlacement(0)
+	s.tally.reportLeftOut(s.world.Columns().LeftOut())
+	if err := s.epochs.show(s.now(), snapshot); err != nil {
 		return fmt.Errorf("start a core from what is known of the cluster: %w", err)
 	}
 	return nil
 }
 
-// reportLeftOut logs which resources of nodes have no column, when that is new.
-func (s *Scheduler) reportLeftOut() {
-	left := s.world.LeftOut()
-	if len(left) == 0 || slices.Equal(left, s.leftOut) {
-		return
+// begin makes a core that knows of nothing yet, and begins its recording. The header has all
+// but the lanes.
+func (e *epochs) begin(header recording.Header, filters sched.Filters, first bool) error {
+	var lanes []sched.Lane
+	var races []*recording.Races
+	for _, p := range e.options.Config.Profiles {
+		lane, err := e.options.laneOf(&p)
+		if err != nil {
+			return fmt.Errorf("profile %s: %w", p.SchedulerName, err)
+		}
+		policy, won, err := e.policy(&lane)
+		if err != nil {
+			return fmt.Errorf("profile %s: %w", p.SchedulerName, err)
+		}
+		races = append(races, won)
+		header.Lanes = append(header.Lanes, lane)
+		lanes = append(lanes, lane.Of(policy))
 	}
-	s.leftOut = left
-	klog.Background().Info("nodes offer more resources than are counted; those that no pod asks for are left out until one does",
-		"leftOut", len(left), "first", left[:min(len(left), 10)])
+	core, err := sched.New(cluster.NewState(header.Kinds, header.Classes), lanes...)
+	if err != nil {
+		return err
+	}
+	core.SetFilters(filters)
+	if err := e.tape.begin(e.options.Config.Record, header, first); err != nil {
+		return err
+	}
+	e.core = recording.NewRecorder(core, e.tape.writer, races...)
+	e.mistakes.broken = false
+	return nil
+}
+
+// show reports to a new core all that is known.
+func (e *epochs) show(now cluster.Time, known []cluster.Event) error {
+	e.subject.deciding = true
+	_, err := e.core.Snapshot(now, known, nil)
+	e.subject.deciding = false
+	return err
+}
+
+// observe reports to the core what happened, without a round. The decisions are valid until
+// the next call, here and of step.
+func (e *epochs) observe(now cluster.Time, happened []cluster.Event) ([]sched.Decision, error) {
+	e.subject.deciding = true
+	decisions, err := e.core.Observe(now, happened, e.decisions[:0])
+	e.subject.deciding = false
+	e.decisions = decisions
+	return decisions, err
+}
+
+// step reports to the core what happened, and lets it decide. It returns the decisions, and
+// when the core wants to be called again.
+func (e *epochs) step(now cluster.Time, happened []cluster.Event) ([]sched.Decision, cluster.Time, error) {
+	e.subject.deciding = true
+	decisions, wake, err := e.core.Step(now, happened, e.decisions[:0])
+	e.subject.deciding = false
+	e.decisions = decisions
+	return decisions, wake, err
+}
+
+// reserved reports whether room is being made for the task.
+func (e *epochs) reserved(t cluster.TaskID) bool {
+	return e.core.View().Task(t).Phase == cluster.Reserved
 }
 
 // accounts says how a task of the core, which is about to be replaced, has spent its
 // time. There is nothing to say before the first core: a new leader begins all accounts
 // anew.
-func (s *Scheduler) accounts() func(cluster.TaskID, cluster.Seq) *cluster.Account {
-	if s.core == nil {
+func accounts(core *recording.Recorder, now cluster.Time) func(cluster.TaskID, cluster.Seq) *cluster.Account {
+	if core == nil {
 		return nil
 	}
-	state, now := s.core.View(), s.now()
+	state := core.View()
 	return func(row cluster.TaskID, seq cluster.Seq) *cluster.Account {
 		if int(row) >= state.TaskRows() {
 			return nil
@@ -129,76 +165,27 @@ func (s *Scheduler) accounts() func(cluster.TaskID, cluster.Seq) *cluster.Accoun
 	}
 }
 
-// newPolicy is the policy of a profile, and who wins the races of its solver, if it races:
+// laneOf is the lane of a profile, as the recording has it.
+func (o *Options) laneOf(p *config.Profile) (recording.Lane, error) {
+	l, err := p.Policy.Lane(o.known(), p.Seed, o.Config.Classes.Table)
+	l.Name, l.User = p.SchedulerName, p.SchedulerName
+	return l, err
+}
+
+// newPolicy is the policy of a lane, and who wins the races of its solver, if it races:
 // without that no replay could decide the same.
-func (s *Scheduler) newPolicy(p *config.Profile) (sched.Policy, *recording.Races, error) {
-	o, err := p.Options()
-	if err != nil {
-		return nil, nil, err
-	}
+func (o *Options) newPolicy(l *recording.Lane) (sched.Policy, *recording.Races, error) {
+	var outside policies.Options
 	var races *recording.Races
-	if p.Solver == policies.Race {
+	if l.Options["solver"] == policies.Race {
 		races = &recording.Races{}
-		o.Racer = func(g *mcmf.Graph) flow.Solver {
+		outside.Racer = func(g *mcmf.Graph) flow.Solver {
 			return race.Noted{Solver: race.New(g, mcmf.CostScaling), Won: races.Won}
 		}
 	}
-	if table := s.Config.Classes.Table; table != nil {
-		o.SLA.Criteria = table.Criteria
-	}
-	policy, err := policies.New(p.Policy, o)
+	policy, err := chosen.Make(o.known(), l, outside)
 	return policy, races, err
 }
 
-// criteria are those of the table of classes, as recordings have them.
-func (s *Scheduler) criteria() []recording.Criterion {
-	if s.Config.Classes.Table == nil {
-		return nil
-	}
-	var list []recording.Criterion
-	for _, c := range s.Config.Classes.Table.Criteria {
-		list = append(list, recording.Criterion{Weight: c.Weight, Function: c.Function.String(), Indifference: c.Indifference, Preference: c.Preference})
-	}
-	return list
-}
-
-// newRecord begins a file of the recording, if one is wanted.
-func (s *Scheduler) newRecord(header recording.Header) error {
-	var err error
-	switch want := s.Config.Record; {
-	case want.Path == "":
-	case s.record == nil:
-		s.record, err = recording.NewWriter(want.Path, header, recording.Limits{FileBytes: want.MaxFileBytes, Files: want.MaxFiles})
-	default:
-		err = s.record.Rotate(header)
-	}
-	if err != nil {
-		return fmt.Errorf("record to %s: %w", s.Config.Record.Path, err)
-	}
-	return nil
-}
-
-// keepRecord makes sure that little is lost should the process be killed. That
-// the disk is full is no reason to stop scheduling: it is reported once.
-func (s *Scheduler) keepRecord(ctx context.Context) {
-	if s.record == nil {
-		return
-	}
-	err := s.record.Flush()
-	if err != nil && !s.recordFailed {
-		klog.FromContext(ctx).Error(err, "the recording ends here; scheduling goes on", "path", s.Config.Record.Path)
-	}
-	s.recordFailed = err != nil
-	s.Metrics.Rounds.Recorded(int(s.record.Bytes() - s.recorded))
-	s.recorded = s.record.Bytes()
-}
-
-// endRecord closes the recording.
-func (s *Scheduler) endRecord(ctx context.Context) {
-	if s.record == nil {
-		return
-	}
-	if err := s.record.Close(); err != nil {
-		klog.FromContext(ctx).Error(err, "the recording is not whole", "path", s.Config.Record.Path)
-	}
-}
+// known are the policies that profiles may name.
+func (o *Options) known() policies.List { return append(policies.All(), o.Policies...) }

@@ -7,6 +7,7 @@ import (
 
 	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/kube/config"
+	"fairlead.dev/fairlead/policies/chosen"
 	"fairlead.dev/fairlead/recording"
 )
 
@@ -16,18 +17,22 @@ func TestWeightsReachThePolicy(t *testing.T) {
 	table := class.SLA()
 	table.Criteria = class.SAFC()
 	s := &Scheduler{Options: Options{Config: &config.SchedulerConfiguration{Classes: config.Classes{Table: table}}}}
-	profile := config.Profile{SchedulerName: "fairlead", Policy: "sla"}
-	if _, _, err := s.newPolicy(&profile); err != nil {
+	profile := config.Profile{SchedulerName: "fairlead", Policy: chosen.Policy{Name: "sla"}}
+	lane, err := s.laneOf(&profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.newPolicy(&lane); err != nil {
 		t.Fatal(err)
 	}
 	want := []recording.Criterion{{Weight: 2, Function: "usual"}, {Function: "usual"}, {Weight: 1, Function: "usual"}, {Function: "usual"}}
-	if got := s.criteria(); !slices.Equal(got, want) {
-		t.Errorf("recorded %v, want %v", got, want)
+	if !slices.Equal(lane.Criteria, want) {
+		t.Errorf("recorded %v, want %v", lane.Criteria, want)
 	}
-	for i := range table.Criteria {
-		table.Criteria[i].Weight = 0
+	for i := range lane.Criteria {
+		lane.Criteria[i].Weight = 0
 	}
-	if _, _, err := s.newPolicy(&profile); err == nil || !strings.Contains(err.Error(), "sum to 0") {
+	if _, _, err := s.newPolicy(&lane); err == nil || !strings.Contains(err.Error(), "sum to 0") {
 		t.Errorf("weights that sum to 0: %v", err)
 	}
 }

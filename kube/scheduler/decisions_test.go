@@ -75,24 +75,24 @@ func (s *Scheduler) decideOffline(tb testing.TB) int {
 	tb.Helper()
 	s.world.Advance(s.now())
 	s.world.Admit(func() bool { return false })
-	decisions, _, err := s.core.Step(s.now(), s.world.Take(), s.decisions[:0])
+	decisions, _, err := s.epochs.core.Step(s.now(), s.world.Take(), s.epochs.decisions[:0])
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s.decisions = decisions
+	s.epochs.decisions = decisions
 	placed := 0
 	for _, d := range decisions {
-		p, status := s.world.Judge(context.Background(), d)
+		p, status := s.world.Binds().Judge(context.Background(), d)
 		if !status.IsSuccess() {
 			tb.Fatal(status.AsError())
 		}
-		s.world.Started(p)
+		s.world.Binds().Started(p)
 		bound := *p.Object()
 		bound.ResourceVersion, bound.Spec.NodeName = "2", p.Node()
 		s.world.SeePod(&bound)
 		placed++
 	}
-	s.world.Settle(s.reserved)
+	s.world.Settle(s.epochs.reserved)
 	return placed
 }
 

@@ -2,6 +2,8 @@ package scheduler
 
 import (
 	"context"
+	"errors"
+	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -26,14 +28,44 @@ type departure struct {
 	node   string
 	moves  bool
 	by     *v1.Pod // for whom room is made; nil if that is not known
+	state  atomic.Uint32
 }
 
-// dismiss asks for the evictions whose time has come.
+// The states of a departure. Until it is sent, the loop may call it back.
+const (
+	unsent uint32 = iota
+	sent
+	calledBack
+)
+
+// errCalledBack says that nobody waits any more for the room of a pod whose eviction has
+// not been sent.
+var errCalledBack = errors.New("called back")
+
+// departures are the evictions that were asked for and have no outcome. They are the loop's.
+type departures map[*world.Pod]*departure
+
+// Waits reports whether the eviction of the pod waits to be sent.
+func (d departures) Waits(p *world.Pod) bool { return d[p] != nil && d[p].state.Load() == unsent }
+
+// CallBack takes it back, unless it has been sent by now.
+func (d departures) CallBack(p *world.Pod) bool {
+	return d[p] != nil && d[p].state.CompareAndSwap(unsent, calledBack)
+}
+
+// dismiss takes back the evictions that have become needless, and asks for those whose time has
+// come.
 func (s *Scheduler) dismiss(ctx context.Context) {
-	for _, p := range s.world.Dismiss() {
-		d := departure{pod: p, object: p.Object(), node: p.Node(), moves: p.By() == p}
-		if by := p.By(); by != nil && by != p {
-			d.by = by.Object()
+	s.world.Exits().TakeBack(s.epochs.core.Ledger(), s.epochs.core.View(), s.binder.departures)
+	for _, p := range s.world.Exits().Dismiss() {
+		d := &departure{pod: p, object: p.Object(), node: p.Node()}
+		purpose, _ := s.epochs.core.Ledger().Leaving(p.Task())
+		if t, serves := purpose.Serves(); serves && s.epochs.core.View().Task(t).Seq == purpose.Seq { // the row may be another's by now
+			by := s.world.Of(t)
+			d.moves = by == p
+			if by != nil && by != p {
+				d.by = by.Object()
+			}
 		}
 		s.binder.evict(ctx, d)
 	}
@@ -46,14 +78,12 @@ func (s *Scheduler) leave(decisions []sched.Decision) {
 		if d.Kind != sched.Evict {
 			continue
 		}
-		var by *world.Pod
-		if t, serves := d.Purpose.Serves(); serves {
-			by = s.world.Of(t)
-			if t != d.Task && by != nil {
+		if t, serves := d.Purpose.Serves(); serves && t != d.Task {
+			if by := s.world.Of(t); by != nil {
 				victims[by]++
 			}
 		}
-		s.world.Evict(d, by)
+		s.world.Exits().Evict(d)
 	}
 	for _, count := range victims {
 		s.Metrics.Evictions.Preempted(count)
@@ -61,7 +91,8 @@ func (s *Scheduler) leave(decisions []sched.Decision) {
 }
 
 // evict sends the request and returns at once.
-func (b *binder) evict(ctx context.Context, d departure) {
+func (b *binder) evict(ctx context.Context, d *departure) {
+	b.departures[d.pod] = d
 	b.all.Go(func() {
 		err := b.dismiss(b.life, d)
 		b.s.Metrics.Evictions.Ended(evictionResult(err))
@@ -70,11 +101,14 @@ func (b *binder) evict(ctx context.Context, d departure) {
 }
 
 // dismiss asks until there is an answer, but not for ever.
-func (b *binder) dismiss(ctx context.Context, d departure) error {
+func (b *binder) dismiss(ctx context.Context, d *departure) error {
 	if err := b.takeWorker(ctx); err != nil {
 		return err
 	}
 	defer b.giveWorker()
+	if !d.state.CompareAndSwap(unsent, sent) {
+		return errCalledBack
+	}
 	for try := 1; ; try++ {
 		err := b.sendEviction(ctx, d)
 		pause, busy := overloaded(err)
@@ -87,9 +121,9 @@ func (b *binder) dismiss(ctx context.Context, d departure) error {
 	}
 }
 
-func (b *binder) sendEviction(ctx context.Context, d departure) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
+func (b *binder) sendEviction(ctx context.Context, d *departure) error {
+	if err := b.fence(ctx); err != nil {
+		return err
 	}
 	request, cancel := context.WithTimeout(ctx, b.s.Config.BindTimeout.Duration)
 	defer cancel()
@@ -109,6 +143,8 @@ func answered(err error) bool {
 func evictionResult(err error) metrics.EvictionResult {
 	_, busy := overloaded(err)
 	switch {
+	case errors.Is(err, errCalledBack):
+		return metrics.EvictionCalledBack
 	case err == nil:
 		return metrics.Evicted
 	case busy:
@@ -122,20 +158,24 @@ func evictionResult(err error) metrics.EvictionResult {
 }
 
 // dismissed takes the outcome of a request to the world.
-func (s *Scheduler) dismissed(ctx context.Context, d departure, err error) {
-	s.handling(d.object)
+func (s *Scheduler) dismissed(ctx context.Context, d *departure, err error) {
+	s.subject.handling(d.object)
+	if s.binder.departures[d.pod] == d {
+		delete(s.binder.departures, d.pod)
+	}
 	switch {
+	case errors.Is(err, errCalledBack): // the world knows, and may have asked for the pod again
 	case err == nil:
 		s.recorders[d.object.Spec.SchedulerName].evicted(d)
 	case apierrors.IsNotFound(err): // the watch will show it
 	default:
 		klog.FromContext(ctx).V(1).Info("a pod was not evicted", "pod", klog.KObj(d.object), "node", d.node, "err", err)
-		s.world.Stays(d.pod)
+		s.world.Exits().Stays(d.pod)
 	}
 }
 
 // evicted reports a pod that was evicted, as kube-scheduler does.
-func (r recorder) evicted(d departure) {
+func (r recorder) evicted(d *departure) {
 	switch {
 	case d.moves:
 		r.Eventf(d.object, nil, v1.EventTypeNormal, "Moved", "Evicting", "Evicted from node %s so that its next pod can stand elsewhere", d.node)

@@ -3,19 +3,27 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/events"
 
+	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/kube/world"
+	"fairlead.dev/fairlead/recording"
 )
 
 // What the API server says decides whether a request to evict is sent again; what
@@ -50,7 +58,7 @@ func TestEvictionAnswers(t *testing.T) {
 				return true, nil, err
 			})
 			s.binder.begin(t.Context())
-			err := s.binder.dismiss(t.Context(), departure{object: plainPod(1)})
+			err := s.binder.dismiss(t.Context(), &departure{object: plainPod(1)})
 			if asked != test.asked || (err == nil) != test.evicted {
 				t.Errorf("asked %d times, and then %v; want %d and evicted %t", asked, err, test.asked, test.evicted)
 			}
@@ -62,12 +70,12 @@ func TestEvictionAnswers(t *testing.T) {
 func TestEvictedEvents(t *testing.T) {
 	moved, high := plainPod(1), plainPod(2)
 	for _, test := range []struct {
-		of   departure
+		of   *departure
 		says string
 	}{
-		{departure{object: moved, node: "n1", by: high}, "Normal Preempted Preempted by pod uid-2 on node n1"},
-		{departure{object: moved, node: "n1"}, "Normal Preempted Preempted on node n1"},
-		{departure{object: moved, node: "n1", moves: true}, "Normal Moved Evicted from node n1"},
+		{&departure{object: moved, node: "n1", by: high}, "Normal Preempted Preempted by pod uid-2 on node n1"},
+		{&departure{object: moved, node: "n1"}, "Normal Preempted Preempted on node n1"},
+		{&departure{object: moved, node: "n1", moves: true}, "Normal Moved Evicted from node n1"},
 	} {
 		said := events.NewFakeRecorder(1)
 		recorder{EventRecorderLogger: said}.evicted(test.of)
@@ -83,12 +91,167 @@ func TestMirrorsAreNotOurs(t *testing.T) {
 	mirror := plainPod(1)
 	mirror.Spec.NodeName = bigNode(0).Name
 	mirror.Annotations = map[string]string{v1.MirrorPodAnnotationKey: "hash", "note": "long"}
-	stripped, err := strip(mirror)
+	strip(mirror)
+	s.world.SeePod(mirror)
+	if p := s.world.Pod(mirror.UID); p.Ours || p.Stage != world.Bound || metav1.HasAnnotation(mirror.ObjectMeta, "note") {
+		t.Errorf("a mirror pod is ours: %t, %s, with annotations %v", p.Ours, p.Stage, mirror.Annotations)
+	}
+}
+
+// pressed is a node of two pods, of which one that is more important needs all room, where
+// evictions come one a minute, unless what is done before says otherwise.
+func pressed(t *testing.T, before, test func(b *bubble, high *v1.Pod)) {
+	t.Helper()
+	node, high := bigNode(0), plainPod(3)
+	node.Status.Allocatable[v1.ResourceCPU] = resource.MustParse("200m")
+	high.Spec.Priority = new(int32(100))
+	high.Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = resource.MustParse("200m")
+	objects := []runtime.Object{node}
+	for i := range 2 {
+		low := plainPod(1 + i)
+		low.Spec.NodeName = node.Name
+		objects = append(objects, low)
+	}
+	inBubble(t, objects, func(b *bubble) {
+		p := &b.Config.Profiles[0]
+		p.Policy.Name, p.Evictions.Enabled, p.Evictions.AtOnce, p.Evictions.PerMinute = "priority", true, 1, 1
+		before(b, high)
+		b.run()
+		b.pass(time.Second)
+		b.create(high)
+		b.pass(time.Second)
+		if queued, requested := b.world.Exits().Lingering(); queued+requested == 0 || len(b.api.sent) != 1 {
+			b.t.Errorf("%d pods are queued, %d asked for, and %v were sent; want one of two", queued, requested, b.api.sent)
+		}
+		test(b, high)
+	})
+}
+
+// oneByOne is for evictions that come one a minute.
+func oneByOne(*bubble, *v1.Pod) {}
+
+// Who leaves serves the pod that comes: nothing leaves for nobody.
+func TestEvictionsServe(t *testing.T) {
+	pressed(t, oneByOne, func(b *bubble, _ *v1.Pod) {
+		b.pass(2 * time.Minute)
+		b.expectBound("pod-3")
+		if n := b.sum("fairlead_evictions_without_placement_total"); n != 0 || len(b.api.sent) != 3 {
+			b.t.Errorf("%v were sent, and %v evictions were without a placement", b.api.sent, n)
+		}
+	})
+}
+
+// The pod for which others leave is deleted: who was not asked yet never is, and runs as
+// far as the core knows. Who was asked has left for nobody.
+func TestEvictionsAreTakenBack(t *testing.T) {
+	pressed(t, oneByOne, func(b *bubble, high *v1.Pod) {
+		t := b.t
+		if err := b.api.Tracker().Delete(v1.SchemeGroupVersion.WithResource("pods"), "default", high.Name); err != nil {
+			t.Fatal(err)
+		}
+		b.pass(5 * time.Minute)
+		left := b.api.sent[0].evict
+		stays := map[string]string{"pod-1": "pod-2", "pod-2": "pod-1"}[left]
+		queued, requested := b.world.Exits().Lingering()
+		if len(b.api.sent) != 1 || queued+requested != 0 {
+			t.Errorf("%v were sent, %d evictions are queued and %d asked for", b.api.sent, queued, requested)
+		}
+		p := b.world.Pod(types.UID("uid-" + stays[len("pod-"):]))
+		if p == nil {
+			t.Fatalf("%s has left, too", stays)
+		}
+		task := b.epochs.core.View().Task(p.Task())
+		if task.Phase != cluster.Running || task.Protection().Until != 0 {
+			t.Errorf("%s is %s, protected until %v", stays, task.Phase, task.Protection().Until)
+		}
+		if n := b.sum("fairlead_evictions_without_placement_total"); n != 1 {
+			t.Errorf("%v evictions were without a placement, want 1", n)
+		}
+	})
+}
+
+// An eviction that waits for a worker is called back, too, when nobody waits for its room: it
+// is never sent, and the pod runs on as far as the core knows.
+func TestUnsentEvictionsAreCalledBack(t *testing.T) {
+	var gate chan struct{}
+	together := func(b *bubble, _ *v1.Pod) {
+		gate = make(chan struct{})
+		b.Config.Profiles[0].Evictions.AtOnce = 2
+		b.api.evict = func(context.Context, string, int) error { <-gate; return nil }
+	}
+	pressed(t, together, func(b *bubble, high *v1.Pod) {
+		t := b.t
+		if _, requested := b.world.Exits().Lingering(); requested != 2 || len(b.api.sent) != 1 {
+			t.Fatalf("%d evictions were asked for and %v sent, want one that waits for the only worker", requested, b.api.sent)
+		}
+		if err := b.api.Tracker().Delete(v1.SchemeGroupVersion.WithResource("pods"), "default", high.Name); err != nil {
+			t.Fatal(err)
+		}
+		b.pass(time.Second)
+		if queued, requested := b.world.Exits().Lingering(); queued != 0 || requested != 1 {
+			t.Errorf("%d evictions are queued and %d asked for, want the one that was sent", queued, requested)
+		}
+		close(gate)
+		b.pass(5 * time.Minute)
+		left := b.api.sent[0].evict
+		stays := map[string]types.UID{"pod-1": "uid-2", "pod-2": "uid-1"}[left]
+		p := b.world.Pod(stays)
+		if p == nil || len(b.api.sent) != 1 {
+			t.Fatalf("%v were sent", b.api.sent)
+		}
+		if task := b.epochs.core.View().Task(p.Task()); task.Phase != cluster.Running {
+			t.Errorf("the pod that stays is %s", task.Phase)
+		}
+		if queued, requested := b.world.Exits().Lingering(); queued+requested != 0 {
+			t.Errorf("%d evictions are queued and %d asked for", queued, requested)
+		}
+		if n := b.sum("fairlead_evictions_total", "called-back"); n != 1 {
+			t.Errorf("%v evictions count as called back, want 1", n)
+		}
+	})
+}
+
+// No recording has the name of a pod, not even of one whose eviction was refused.
+func TestRefusedEvictionIsRecordedWithoutNames(t *testing.T) {
+	dir := t.TempDir()
+	refusing := func(b *bubble, _ *v1.Pod) {
+		b.Config.Record.Path = dir
+		b.api.evict = func(context.Context, string, int) error {
+			return apierrors.NewTooManyRequests("the disruption budget", 0)
+		}
+	}
+	pressed(t, refusing, func(b *bubble, _ *v1.Pod) { b.pass(2 * time.Minute) })
+	files, err := recording.Files(dir)
+	if err != nil || len(files) != 1 {
+		t.Fatalf("files %v, %v", files, err)
+	}
+	in, err := os.Open(files[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.world.SeePod(stripped.(*v1.Pod))
-	if p := s.world.Pod(mirror.UID); p.Ours || p.Stage != world.Bound || metav1.HasAnnotation(mirror.ObjectMeta, "note") {
-		t.Errorf("a mirror pod is ours: %t, %s, with annotations %v", p.Ours, p.Stage, mirror.Annotations)
+	defer in.Close()
+	r, err := recording.NewReader(in, files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var said strings.Builder
+	for {
+		call, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&said, "%+v\n", call)
+	}
+	text := said.String()
+	if !strings.Contains(text, "refused to evict") {
+		t.Fatal("no refused eviction is recorded")
+	}
+	for _, name := range []string{"pod-1", "pod-2", "pod-3"} {
+		if strings.Contains(text, name) {
+			t.Errorf("%s is in the recording", name)
+		}
 	}
 }

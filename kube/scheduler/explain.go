@@ -103,10 +103,10 @@ func (e *explainer) work(s *Scheduler) bool {
 
 // explain reports why the pod waits, if it still does and the reason is new.
 func (e *explainer) explain(s *Scheduler, p *world.Pod) {
-	s.handling(p.Object())
+	s.subject.handling(p.Object())
 	uid := p.Object().UID
-	if !s.world.Waits(p) {
-		if !s.world.BacksOff(p) {
+	if !s.world.Pods().Waits(p) {
+		if !s.world.Pods().BacksOff(p) {
 			e.forgetFor(s, uid)
 		}
 		return
@@ -163,10 +163,10 @@ func (e *explainer) reasons(s *Scheduler, p *world.Pod) explanation {
 		clear(e.cached)
 		e.asOf = asOf
 	}
-	key := s.world.Likeness(p)
+	key := s.world.Binds().Likeness(p)
 	x, ok := e.cached[key]
 	if !ok {
-		x = explanation{message: s.ownWords(p)}
+		x = explanation{message: ownWords(s, p)}
 		if fit := s.judge.Diagnose(p.Object()); fit != nil {
 			x = explanation{message: fit.Error() + " " + x.message, plugins: fit.Diagnosis.UnschedulablePlugins}
 		}
@@ -176,15 +176,15 @@ func (e *explainer) reasons(s *Scheduler, p *world.Pod) explanation {
 }
 
 // ownWords is the sentence that we add.
-func (s *Scheduler) ownWords(p *world.Pod) string {
-	switch task := s.world.Task(p); {
-	case p.Stage == world.Waiting && s.reserved(task):
-		n := s.core.View().Task(task).Node
-		return fmt.Sprintf("Fairlead: node %s is kept for it until others have left.", s.core.View().NodeSpec(n).Name)
+func ownWords(s *Scheduler, p *world.Pod) string {
+	switch task := p.Task(); {
+	case p.Stage == world.Waiting && s.epochs.reserved(task):
+		n := s.epochs.core.View().Task(task).Node
+		return fmt.Sprintf("Fairlead: node %s is kept for it until others have left.", s.epochs.core.View().NodeSpec(n).Name)
 	case p.Stage == world.Waiting:
-		return "Fairlead: " + s.core.Why(s.world.Task(p)).Text(s.world.Meanings()) + "."
+		return "Fairlead: " + s.epochs.core.Why(p.Task()).Text(s.world.Columns().Meanings()) + "."
 	}
-	if n := s.world.Uncounted(p); n != "" {
+	if n := s.world.Columns().Uncounted(p); n != "" {
 		return fmt.Sprintf("Fairlead: more resources and host ports are in use than are counted, %s among them; pods that ask for it are placed one at a time.", n)
 	}
 	return "Fairlead: its nodes depend on other pods, volumes or devices; it is tried again when any of these change."
@@ -234,7 +234,7 @@ func (w *writer) start(s *Scheduler) {
 	for range writers {
 		go func() {
 			for c, ok := w.next(); ok; c, ok = w.next() {
-				if !s.write(c) {
+				if !c.write(s) {
 					// It is reported again when the pod is next looked at.
 					s.inbox.put(func() { s.explainer.forgetFor(s, c.pod.UID) })
 				}
@@ -306,7 +306,7 @@ func (w *writer) stop() {
 // write sets the pod's condition, unless it says the same already, and reports
 // whether that needs no repetition. The API server refuses it if the pod has
 // changed since: it may be bound by now.
-func (s *Scheduler) write(c condition) bool {
+func (c *condition) write(s *Scheduler) bool {
 	for _, has := range c.pod.Status.Conditions {
 		if has.Type == v1.PodScheduled && has.Status == v1.ConditionFalse && has.Reason == c.reason && has.Message == c.message {
 			return true

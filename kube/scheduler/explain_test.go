@@ -1,9 +1,12 @@
 package scheduler
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -35,4 +38,20 @@ func TestOneReminderForEachPod(t *testing.T) {
 	if got := len(s.explainer.again); got != 1 {
 		t.Errorf("%d reminders for one pod, want 1", got)
 	}
+}
+
+// What is reported of a pod names the filter that keeps it off nodes.
+func TestFiltersAreReported(t *testing.T) {
+	tainted := bigNode(0)
+	tainted.Spec.Taints = []v1.Taint{{Key: "gpu", Value: "yes", Effect: v1.TaintEffectNoSchedule}}
+	picky := plainPod(1)
+	picky.Spec.NodeSelector = map[string]string{"disk": "ssd"}
+	inBubble(t, []runtime.Object{tainted, bigNode(1), bigNode(2), picky}, func(b *bubble) {
+		b.run()
+		b.pass(time.Second)
+		const want = " Fairlead: unplaceable on any of 3 nodes, even empty: 2 lack the label disk=ssd, 1 have the taint gpu=yes:NoSchedule."
+		if got := b.explainer.reported["uid-1"].message; !strings.HasSuffix(got, want) {
+			b.t.Errorf("reported: %s", got)
+		}
+	})
 }

@@ -36,7 +36,7 @@ const (
 	faultsLast = cluster.Hour
 )
 
-// subject is what the loop is dealing with.
+// subject keeps what the loop is dealing with, so that it is known whose fault a panic is.
 type subject struct {
 	object   metav1.Object // a pod or a node, nil if that is not known
 	deciding bool          // the core is at work: any pod in its hands
@@ -45,10 +45,10 @@ type subject struct {
 }
 
 // handling notes what is dealt with next.
-func (s *Scheduler) handling(object metav1.Object) {
-	s.subject.object = object
-	if s.subject.before != nil && object != nil {
-		s.subject.before(object)
+func (x *subject) handling(object metav1.Object) {
+	x.object = object
+	if x.before != nil && object != nil {
+		x.before(object)
 	}
 }
 
@@ -70,7 +70,7 @@ func (s *Scheduler) guarded(work func() error) (err error) {
 		if cause := recover(); cause != nil {
 			f := &fault{cause: cause, stack: debug.Stack(), subject: s.subject}
 			if f.subject.deciding {
-				f.inHands = s.world.InHands()
+				f.inHands = s.world.Pods().InHands()
 			}
 			err = f
 		}
@@ -146,8 +146,8 @@ func (a *aside) stepped() {
 		clear(a.passed)
 		return
 	}
-	inHands := a.s.world.InHands()
-	if len(inHands) == 0 && a.s.world.Queued() > 0 {
+	inHands := a.s.world.Pods().InHands()
+	if len(inHands) == 0 && a.s.world.Pods().Queued() > 0 {
 		return // they were not in the core's hands yet
 	}
 	for _, p := range inHands {
@@ -158,7 +158,7 @@ func (a *aside) stepped() {
 	a.s.inbox.put(func() {
 		for _, p := range held {
 			if now := a.current(p); now != nil {
-				a.s.takeIn(now)
+				a.s.intake.takeIn(now)
 			}
 		}
 	})

@@ -260,8 +260,8 @@ func (p poisoned) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sche
 
 // poisonRounds gives the scheduler that policy.
 func (l *living) poisonRounds() {
-	l.policy = func(p *config.Profile) (sched.Policy, *recording.Races, error) {
-		policy, races, err := l.newPolicy(p)
+	l.epochs.policy = func(lane *recording.Lane) (sched.Policy, *recording.Races, error) {
+		policy, races, err := l.newPolicy(lane)
 		return poisoned{policy}, races, err
 	}
 }
@@ -306,7 +306,7 @@ func TestPodsThatPanicRounds(t *testing.T) {
 // A panic that is nobody's fault ends the scheduler, with the stack, as it did.
 func TestPanicThatIsNobodysFault(t *testing.T) {
 	l := revive(t)
-	l.policy = func(*config.Profile) (sched.Policy, *recording.Races, error) { panic("a table without rows") }
+	l.epochs.policy = func(*recording.Lane) (sched.Policy, *recording.Races, error) { panic("a table without rows") }
 	l.Start(t.Context())
 	err := l.Run(t.Context(), t.Context())
 	if err == nil || !strings.Contains(err.Error(), "a table without rows") || !strings.Contains(err.Error(), "fault_test.go") {
@@ -319,21 +319,21 @@ func TestPanicThatIsNobodysFault(t *testing.T) {
 func TestLandedBindsOutliveAPanic(t *testing.T) {
 	s := idle(t)
 	p := plainPod(1)
-	s.takeIn(p)
-	s.landed.add(p.UID, "node-0")
+	s.intake.takeIn(p)
+	s.intake.landed.add(p.UID, "node-0")
 	s.explainer.stop(s)
 	s.assemble()
-	s.seeNode(bigNode(0))
-	s.takeIn(s.landed.asBound(p))
-	s.seePod(p) // the watch tells what was known before
+	s.intake.seeNode(bigNode(0))
+	s.intake.takeIn(s.intake.landed.asBound(p))
+	s.intake.seePod(p) // the watch tells what was known before
 	if on := s.world.Counts().OnNodes; on != 1 || p.Spec.NodeName != "" {
 		t.Errorf("%d pods are on nodes, want the one whose bind landed", on)
 	}
 	bound := p.DeepCopy()
 	bound.Spec.NodeName, bound.ResourceVersion = "node-0", "2"
-	s.seePod(bound)
-	if len(s.landed.nodes) != 0 || s.world.Counts().OnNodes != 1 {
-		t.Errorf("%d binds are remembered for ever", len(s.landed.nodes))
+	s.intake.seePod(bound)
+	if len(s.intake.landed.nodes) != 0 || s.world.Counts().OnNodes != 1 {
+		t.Errorf("%d binds are remembered for ever", len(s.intake.landed.nodes))
 	}
 }
 
@@ -343,30 +343,31 @@ func TestSetAsideIsTriedAgain(t *testing.T) {
 	s := idle(t)
 	s.recorders[config.DefaultSchedulerName] = recorder{events.NewFakeRecorder(10), &sink{}}
 	p := plainPod(1)
-	store := s.informers.Core().V1().Pods().Informer().GetStore()
+	store := s.intake.informers.Core().V1().Pods().Informer().GetStore()
 	if err := store.Add(p); err != nil {
 		t.Fatal(err)
 	}
 	for i, pause := range []cluster.Time{asideAtFirst, 2 * asideAtFirst, 4 * asideAtFirst} {
 		s.aside.put(p, "panic")
-		s.takeIn(p)
+		s.intake.takeIn(p)
 		if wait := s.aside.wake() - s.now(); s.world.Pod(p.UID) != nil || wait > pause || wait < pause-cluster.Second {
 			t.Fatalf("after %d panics the pod waits %v, want %v", i+1, wait, pause)
 		}
 	}
-	s.aside.pods[p.UID].until = 1
+	dueNow := func() { s.aside.enter(s.aside.pods[p.UID], shut, 0) }
+	dueNow()
 	s.aside.due()
 	if s.world.Pod(p.UID) == nil {
 		t.Error("the pod was not tried again")
 	}
 	s.world.LosePod(p)
 	s.aside.put(p, "panic")
-	s.aside.pods[p.UID].until = 1
+	dueNow()
 	if err := store.Delete(p); err != nil {
 		t.Fatal(err)
 	}
 	s.aside.due()
-	if s.world.Pod(p.UID) != nil || len(s.aside.pods) != 0 {
+	if s.world.Pod(p.UID) != nil || len(s.aside.pods)+len(s.aside.queue)+len(s.aside.owners) != 0 {
 		t.Error("a pod that is gone was tried again")
 	}
 }

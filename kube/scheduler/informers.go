@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/kubernetes/pkg/features"
 
+	"fairlead.dev/fairlead/kube/metrics"
 	"fairlead.dev/fairlead/kube/world"
 )
 
@@ -24,90 +25,101 @@ import (
 
 // newInformers makes the informers. Pods that are over are watched too, stripped
 // to the bone: how a pod ended says whether its owner will replace it.
-func newInformers(client kubernetes.Interface) informers.SharedInformerFactory {
-	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(strip))
+func newInformers(client kubernetes.Interface, counts *metrics.Cluster) informers.SharedInformerFactory {
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(stripping(counts)))
 	factory.Core().V1().Nodes().Informer()
 	factory.Core().V1().Pods().Informer()
 	return factory
 }
 
+// intake brings what the informers hold, and what they see, to the loop.
+type intake struct {
+	s         *Scheduler
+	informers informers.SharedInformerFactory
+	landed    landed
+}
+
+func newIntake(s *Scheduler) *intake {
+	return &intake{s: s, informers: newInformers(s.Client, &s.Metrics.Cluster), landed: landed{nodes: map[types.UID]string{}}}
+}
+
 // survey takes in all nodes and pods that the informers hold, oldest first, so
 // that those that have waited the longest come first in line.
-func (s *Scheduler) survey() {
-	nodes, err := s.informers.Core().V1().Nodes().Lister().List(labels.Everything())
+func (in *intake) survey() {
+	nodes, err := in.informers.Core().V1().Nodes().Lister().List(labels.Everything())
 	if err != nil {
 		panic(fmt.Sprintf("scheduler: listing a cache failed: %v", err))
 	}
 	slices.SortFunc(nodes, func(a, b *v1.Node) int { return cmp.Compare(a.Name, b.Name) })
 	for _, n := range nodes {
-		s.seeNode(n)
+		in.seeNode(n)
 	}
-	pods, err := s.informers.Core().V1().Pods().Lister().List(labels.Everything())
+	pods, err := in.informers.Core().V1().Pods().Lister().List(labels.Everything())
 	if err != nil {
 		panic(fmt.Sprintf("scheduler: listing a cache failed: %v", err))
 	}
 	slices.SortFunc(pods, byAge)
 	for _, p := range pods {
-		s.takeIn(s.landed.asBound(p))
+		in.takeIn(in.landed.asBound(p))
 	}
-	s.handling(nil)
+	in.s.subject.handling(nil)
 }
 
 // seeNode takes in a node, unless it is set aside.
-func (s *Scheduler) seeNode(object *v1.Node) {
-	if s.aside.keepsNode(object) {
+func (in *intake) seeNode(object *v1.Node) {
+	if in.s.aside.keepsNode(object) {
 		return
 	}
-	s.handling(object)
-	s.world.SeeNode(object)
+	in.s.subject.handling(object)
+	in.s.world.SeeNode(object)
 }
 
 // loseNode takes in that a node is gone.
-func (s *Scheduler) loseNode(object *v1.Node) {
-	s.aside.forgetNode(object)
-	s.handling(object)
-	s.world.LoseNode(object.Name)
+func (in *intake) loseNode(object *v1.Node) {
+	in.s.aside.forgetNode(object.Name)
+	in.s.subject.handling(object)
+	in.s.world.LoseNode(object.Name)
 }
 
 // losePod takes in that a pod is gone.
-func (s *Scheduler) losePod(object *v1.Pod) {
-	s.aside.forget(object.UID)
-	s.landed.forget(object.UID)
-	s.handling(object)
-	s.world.LosePod(object)
+func (in *intake) losePod(object *v1.Pod) {
+	in.s.aside.forget(object.UID)
+	in.landed.forget(object.UID)
+	in.s.subject.handling(object)
+	in.s.world.LosePod(object)
 }
 
 // seePod takes in a pod that the API server reported.
-func (s *Scheduler) seePod(object *v1.Pod) {
+func (in *intake) seePod(object *v1.Pod) {
 	if object.Spec.NodeName != "" {
-		s.landed.forget(object.UID)
+		in.landed.forget(object.UID)
 	}
-	s.takeIn(object)
+	in.takeIn(object)
 }
 
 // takeIn takes in a pod, unless it is set aside, and has it reported if it will not
 // be placed as it is.
-func (s *Scheduler) takeIn(object *v1.Pod) {
-	if s.aside.keeps(object) {
+func (in *intake) takeIn(object *v1.Pod) {
+	if in.s.aside.keeps(object) {
 		return
 	}
-	s.handling(object)
-	s.world.SeePod(object)
-	if p := s.world.Pod(object.UID); p != nil && p.Why != "" {
-		s.explainer.want([]*world.Pod{p})
+	in.s.subject.handling(object)
+	in.s.world.SeePod(object)
+	if p := in.s.world.Pod(object.UID); p != nil && p.Why != "" {
+		in.s.explainer.want([]*world.Pod{p})
 	}
 }
 
 // watch lets the informers report to the loop what they see. The returned function
 // ends that.
-func (s *Scheduler) watch() (func(), error) {
+func (in *intake) watch() (func(), error) {
 	var stops []func()
 	stop := func() {
 		for _, f := range stops {
 			f()
 		}
 	}
-	for _, watched := range s.watched() {
+	for _, watched := range in.watched() {
 		registration, err := watched.informer.AddEventHandler(watched.handler)
 		if err != nil {
 			stop()
@@ -115,8 +127,8 @@ func (s *Scheduler) watch() (func(), error) {
 		}
 		stops = append(stops, func() { _ = watched.informer.RemoveEventHandler(registration) })
 	}
-	if claims := s.judge.Claims(); claims != nil {
-		claims.AddEventHandler(s.markingDirty())
+	if claims := in.s.judge.Claims(); claims != nil {
+		claims.AddEventHandler(in.markingDirty())
 	}
 	return stop, nil
 }
@@ -126,16 +138,16 @@ type watched struct {
 	handler  cache.ResourceEventHandler
 }
 
-func (s *Scheduler) watched() []watched {
-	f := s.informers
+func (in *intake) watched() []watched {
+	f := in.informers
 	storage, core, resource := f.Storage().V1(), f.Core().V1(), f.Resource().V1()
-	inbox := s.inbox
+	inbox := in.s.inbox
 	list := []watched{
-		{core.Nodes().Informer(), handle(s, s.seeNode, s.loseNode)},
-		{core.Pods().Informer(), handle(s, s.seePod, s.losePod)},
+		{core.Nodes().Informer(), handle(in.s, in.seeNode, in.loseNode)},
+		{core.Pods().Informer(), handle(in.s, in.seePod, in.losePod)},
 		{core.Namespaces().Informer(), cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(any) { inbox.put(s.world.MarkDirty) },
-			UpdateFunc: func(_, _ any) { inbox.put(func() { s.judge.Renew(); s.world.MarkDirty() }) },
+			AddFunc:    func(any) { inbox.put(in.s.world.MarkDirty) },
+			UpdateFunc: func(_, _ any) { inbox.put(func() { in.s.judge.Renew(); in.s.world.MarkDirty() }) },
 		}},
 	}
 	for _, informer := range []cache.SharedIndexInformer{
@@ -143,23 +155,23 @@ func (s *Scheduler) watched() []watched {
 		storage.StorageClasses().Informer(), storage.CSINodes().Informer(), storage.CSIDrivers().Informer(), storage.CSIStorageCapacities().Informer(),
 		storage.VolumeAttachments().Informer(), resource.ResourceSlices().Informer(),
 	} {
-		list = append(list, watched{informer, s.markingDirty()})
+		list = append(list, watched{informer, in.markingDirty()})
 	}
 	if utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaintRules) {
-		list = append(list, watched{resource.DeviceTaintRules().Informer(), s.markingDirty()})
+		list = append(list, watched{resource.DeviceTaintRules().Informer(), in.markingDirty()})
 	}
 	// Which pods need a query at all follows the device classes.
-	return append(list, watched{resource.DeviceClasses().Informer(), s.calling(s.world.Reconsider)})
+	return append(list, watched{resource.DeviceClasses().Informer(), in.calling(in.s.world.Reconsider)})
 }
 
 // markingDirty is a handler for objects that only pods with a query depend on. Filters
 // may hear of such an object a little later than we do; World.Due makes up for
 // that.
-func (s *Scheduler) markingDirty() cache.ResourceEventHandler { return s.calling(s.world.MarkDirty) }
+func (in *intake) markingDirty() cache.ResourceEventHandler { return in.calling(in.s.world.MarkDirty) }
 
 // calling is a handler that has the loop call something for every change.
-func (s *Scheduler) calling(call func()) cache.ResourceEventHandler {
-	inbox := s.inbox
+func (in *intake) calling(call func()) cache.ResourceEventHandler {
+	inbox := in.s.inbox
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { inbox.put(call) },
 		UpdateFunc: func(before, after any) {

@@ -7,7 +7,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"fairlead.dev/fairlead/cluster"
-	"fairlead.dev/fairlead/kube/metrics"
 	"fairlead.dev/fairlead/kube/world"
 	"fairlead.dev/fairlead/sched"
 )
@@ -16,10 +15,6 @@ import (
 // nodes have to be worked out one full-filter query at a time, so that the others do
 // not wait for them.
 const queryTime = 20 * time.Millisecond
-
-// countEvery is how often the gauges are set and the recording is flushed, if
-// the loop turns at all.
-const countEvery = cluster.Second
 
 // loop turns until the context ends.
 func (s *Scheduler) loop(ctx context.Context) error {
@@ -35,6 +30,7 @@ func (s *Scheduler) loop(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 		case <-s.inbox.wake:
+		case <-s.promises.changed:
 		case <-timer.C():
 		}
 	}
@@ -47,41 +43,45 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 	defer s.watchdog.watch(s.Clock.Now())()
 	s.world.Advance(s.now())
 	for _, happened := range s.inbox.take() {
-		s.handling(nil)
+		s.subject.handling(nil)
 		happened()
 	}
 	s.aside.due()
 	s.world.Due()
-	s.handling(nil)
-	if s.now() >= s.counted+countEvery {
-		s.counted = s.now()
-		s.count()
-		s.keepRecord(ctx)
+	s.promise(ctx)
+	s.subject.handling(nil)
+	if s.tally.due(s.now()) {
+		s.tally.set(s)
+		s.epochs.tape.keep(ctx, &s.Metrics.Rounds)
 	}
-	if s.mistakes.broken && s.now() < s.mistakes.until {
+	if s.epochs.mistakes.broken && s.now() < s.epochs.mistakes.until {
 		s.world.Take() // all that is known is reported to the next core
-		return s.mistakes.until, nil
+		return s.epochs.mistakes.until, nil
 	}
 	if err := s.renew(ctx); err != nil {
 		return 0, err
 	}
-	s.dismiss(ctx)
 	if s.makeRoom() <= 0 {
 		// An answer to a bind will wake the loop.
-		return s.observe(ctx), nil
+		wake := s.observe(ctx)
+		if s.epochs.mistakes.broken {
+			return wake, nil
+		}
+		s.dismiss(ctx)
+		return min(wake, s.world.Wake(), s.aside.wake()), nil
 	}
 	unplaced := s.admit()
 	wake := s.step(ctx)
-	if s.mistakes.broken {
+	if s.epochs.mistakes.broken {
 		return wake, nil
 	}
-	s.explainer.want(append(unplaced, s.world.Settle(s.reserved)...))
+	s.explainer.want(append(unplaced, s.world.Settle(s.epochs.reserved)...))
 	s.dismiss(ctx)
 	more := s.explainer.work(s)
 	s.makeRoom() // what was decided has taken some
-	s.handling(nil)
+	s.subject.handling(nil)
 	wake = min(wake, s.world.Wake(), s.aside.wake())
-	if more || s.world.Pending() || s.world.Queued() > 0 {
+	if more || s.world.Pending() || s.world.Pods().Queued() > 0 {
 		wake = s.now()
 	}
 	return wake, nil
@@ -105,38 +105,23 @@ func (s *Scheduler) admit() []*world.Pod {
 // observe reports to the core what happened, without a round. It returns when to turn
 // again.
 func (s *Scheduler) observe(ctx context.Context) cluster.Time {
-	s.subject.deciding = true
-	decisions, err := s.core.Observe(s.now(), s.world.Take(), s.decisions[:0])
-	s.subject.deciding = false
-	s.decisions = decisions
+	decisions, err := s.epochs.observe(s.now(), s.world.Take())
 	if err != nil {
-		return s.complain(ctx, err)
+		return s.epochs.mistakes.complain(ctx, s.now(), err)
 	}
 	s.carryOut(ctx, decisions)
-	s.world.CloseCases()
+	s.world.Binds().CloseCases()
 	return cluster.Never
 }
 
 // step reports to the core what happened, lets it decide, and carries that out.
 func (s *Scheduler) step(ctx context.Context) cluster.Time {
-	began, before := s.Clock.Now(), s.core.Counts()
-	s.subject.deciding = true
-	decisions, wake, err := s.core.Step(s.now(), s.world.Take(), s.decisions[:0])
-	s.subject.deciding = false
+	began, before := s.Clock.Now(), s.epochs.core.Counts()
+	decisions, wake, err := s.epochs.step(s.now(), s.world.Take())
 	s.aside.stepped()
-	s.decisions = decisions
-	if after := s.core.Counts(); after.Rounds > before.Rounds {
-		took := s.Clock.Since(began)
-		s.Metrics.Pods.Decided(took)
-		s.Metrics.Rounds.Ended(metrics.Round{
-			Rounds: int(after.Rounds - before.Rounds), Took: took,
-			Ticks: uint64(after.Ticks - before.Ticks), Placements: int(after.Placed - before.Placed),
-		})
-		s.Metrics.Rounds.BundlesRefused(int(after.Refused - before.Refused))
-		s.Metrics.Cluster.Stale(int(after.Stale - before.Stale))
-	}
+	s.tally.rounds(s, &before, began)
 	if err != nil {
-		return s.complain(ctx, err)
+		return s.epochs.mistakes.complain(ctx, s.now(), err)
 	}
 	s.carryOut(ctx, decisions)
 	return wake
@@ -151,7 +136,7 @@ func (s *Scheduler) carryOut(ctx context.Context, decisions []sched.Decision) {
 		if d.Kind != sched.Place {
 			continue
 		}
-		p, status := s.world.Judge(ctx, d)
+		p, status := s.world.Binds().Judge(ctx, d)
 		if !status.IsSuccess() {
 			s.Metrics.Rounds.LastWordRefused(status.Plugin())
 			klog.FromContext(ctx).V(2).Info("upstream's filters refused a placement",
@@ -163,29 +148,7 @@ func (s *Scheduler) carryOut(ctx context.Context, decisions []sched.Decision) {
 		}
 		s.binder.bind(ctx, p)
 	}
-	s.handling(nil)
+	s.subject.handling(nil)
 	s.leave(decisions)
-}
-
-// reserved reports whether room is being made for the task.
-func (s *Scheduler) reserved(t cluster.TaskID) bool {
-	return s.core.View().Task(t).Phase == cluster.Reserved
-}
-
-// count sets the gauges.
-func (s *Scheduler) count() {
-	counts := s.world.Counts()
-	s.Metrics.Evictions.SetPending(s.world.Lingering())
-	s.Metrics.Pods.SetPending(metrics.Active, counts.Queued)
-	s.Metrics.Pods.SetPending(metrics.Waiting, counts.Waiting+counts.AwaitingQuery)
-	s.Metrics.Pods.SetPending(metrics.Backoff, counts.BackingOff)
-	s.Metrics.Pods.SetPending(metrics.Gated, counts.Gated)
-	s.Metrics.Cluster.SetCached(metrics.Nodes, counts.Nodes)
-	s.Metrics.Cluster.SetCached(metrics.BoundPods, counts.OnNodes)
-	s.Metrics.Cluster.SetCached(metrics.AssumedPods, counts.Assumed)
-	s.Metrics.Cluster.SetAside(s.aside.count())
-	s.Metrics.Cluster.SetLeftOut(len(s.world.LeftOut()), s.world.Refused())
-	evaluations := s.judge.Evaluations()
-	s.Metrics.Rounds.EligibilityEvaluated(int(evaluations - s.evaluations))
-	s.evaluations = evaluations
+	s.Metrics.Evictions.WithoutPlacement(s.epochs.core.Counts().WithoutPlacement)
 }

@@ -2,17 +2,20 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,7 +40,7 @@ func TestRefusedBindIsTriedAgain(t *testing.T) {
 		}
 		b.run()
 		b.pass(900 * time.Millisecond)
-		if p := b.world.Pod("uid-1"); p.Refusals != 1 || !b.world.BacksOff(p) {
+		if p := b.world.Pod("uid-1"); p.Refusals != 1 || !b.world.Pods().BacksOff(p) {
 			t.Errorf("after its first bind failed, the pod is %s with %d refusals", p.Stage, p.Refusals)
 		}
 		b.pass(400 * time.Millisecond) // a backoff of 1 s is over
@@ -205,6 +208,28 @@ func TestFailedBindGivesBackDevices(t *testing.T) {
 	})
 }
 
+// A plugin that panics while devices are prepared keeps none of them: another pod gets the only
+// one there is.
+func TestPanickingPreparationGivesBackDevices(t *testing.T) {
+	objects := append(devices("node-0", 2), bigNode(0), claiming(0), claiming(1))
+	objects[0].(*resourcev1.ResourceSlice).Spec.Devices = objects[0].(*resourcev1.ResourceSlice).Spec.Devices[:1]
+	inBubble(t, objects, func(b *bubble) {
+		t := b.t
+		b.api.prepare = func(_ context.Context, claim string) error {
+			if claim == "gpu-0" {
+				panic("planted")
+			}
+			return nil
+		}
+		b.run()
+		b.pass(10 * time.Minute)
+		b.expectBound("gpu-1")
+		if b.sum("fairlead_panics_total", "bind") == 0 {
+			t.Error("nothing panicked")
+		}
+	})
+}
+
 // Pods whose devices take their time to be prepared take room of their own: only so
 // many are prepared for at once, and plain pods go on meanwhile.
 func TestPreparationsTakeRoom(t *testing.T) {
@@ -236,6 +261,38 @@ func TestPreparationsTakeRoom(t *testing.T) {
 		if bound := len(strings.Fields(b.bound())); bound != pods+1 {
 			t.Errorf("%d pods are bound, want %d", bound, pods+1)
 		}
+	})
+}
+
+// Beyond its lease by the clock, a leader sends no bind and no eviction, and writes nothing for
+// devices, though nobody has told it yet. When it holds the lease after all, it goes on.
+func TestNothingIsSentBeyondTheLease(t *testing.T) {
+	objects := append(devices("node-0", 1), bigNode(0), claiming(0), plainPod(1))
+	inBubble(t, objects, func(b *bubble) {
+		t := b.t
+		var beyond atomic.Bool
+		beyond.Store(true)
+		b.Holds = func() error {
+			if beyond.Load() {
+				return errors.New("the lease has run out")
+			}
+			return nil
+		}
+		b.api.prepare = func(context.Context, string) error {
+			if beyond.Load() {
+				t.Error("a claim was written")
+			}
+			return nil
+		}
+		b.run()
+		b.pass(time.Second)
+		err := b.binder.dismiss(t.Context(), &departure{object: plainPod(1)})
+		if err == nil || len(b.api.sent) != 0 {
+			t.Errorf("%v were sent beyond the lease; the eviction ended with %v", b.api.sent, err)
+		}
+		beyond.Store(false)
+		b.pass(time.Minute)
+		b.expectBound("gpu-0 pod-1")
 	})
 }
 
@@ -286,7 +343,7 @@ func TestNothingLeavesWithoutALease(t *testing.T) {
 		b.api.bind, b.api.evict = hang, hang
 		b.run()
 		b.pass(time.Second)
-		b.binder.evict(t.Context(), departure{pod: b.world.Pod("uid-3"), object: running})
+		b.binder.evict(t.Context(), &departure{pod: b.world.Pod("uid-3"), object: running})
 		synctest.Wait()
 		b.create(plainPod(2)) // both workers are at work
 		b.pass(time.Second)
@@ -314,7 +371,7 @@ func TestRefusedEvictionIsReported(t *testing.T) {
 	inBubble(t, []runtime.Object{node, low}, func(b *bubble) {
 		t := b.t
 		p := &b.Config.Profiles[0]
-		p.Policy, p.Evictions.Enabled, p.Evictions.AtOnce, p.Evictions.PerMinute = "priority", true, 1, 60
+		p.Policy.Name, p.Evictions.Enabled, p.Evictions.AtOnce, p.Evictions.PerMinute = "priority", true, 1, 60
 		b.api.evict = func(_ context.Context, _ string, try int) error {
 			if try == 3 {
 				return nil
@@ -327,7 +384,7 @@ func TestRefusedEvictionIsReported(t *testing.T) {
 		b.pass(time.Second)
 		b.create(high)
 		b.pass(500 * time.Millisecond)
-		if queued, requested := b.world.Lingering(); queued+requested != 0 || len(b.api.requests(evictionsOf, "pod-1")) != 1 {
+		if queued, requested := b.world.Exits().Lingering(); queued+requested != 0 || len(b.api.requests(evictionsOf, "pod-1")) != 1 {
 			t.Errorf("after a refusal %d pods are queued and %d asked to leave", queued, requested)
 		}
 		b.pass(10 * time.Second)
@@ -351,7 +408,7 @@ func TestOverloadIsNoBudget(t *testing.T) {
 			return apierrors.NewNotFound(v1.Resource("pods"), "pod-1")
 		}
 		b.binder.begin(t.Context())
-		err := b.binder.dismiss(t.Context(), departure{object: plainPod(1)})
+		err := b.binder.dismiss(t.Context(), &departure{object: plainPod(1)})
 		if sent := b.api.requests(evictionsOf, "pod-1"); !apierrors.IsNotFound(err) || len(sent) != 2 || sent[1].at-sent[0].at != 3*time.Second {
 			t.Errorf("evictions were sent at %v and ended with %v; want two, 3s apart", sent, err)
 		}
@@ -431,10 +488,10 @@ func TestMistakesBackOff(t *testing.T) {
 		mistake := func() {
 			node++
 			b.inbox.put(func() {
-				if !b.mistakes.broken { // the core has a node of the row that the world uses next
-					row := cluster.NodeID(b.core.View().NodeRows())
-					if _, err := b.core.Observe(b.now(), []cluster.Event{cluster.NodeAdded{
-						Node: row, Spec: cluster.NodeSpec{Name: "planted", Capacity: make(cluster.Vector, len(b.world.Kinds()))},
+				if !b.epochs.mistakes.broken { // the core has a node of the row that the world uses next
+					row := cluster.NodeID(b.epochs.core.View().NodeRows())
+					if _, err := b.epochs.core.Observe(b.now(), []cluster.Event{cluster.NodeAdded{
+						Node: row, Spec: cluster.NodeSpec{Name: "planted", Capacity: make(cluster.Vector, len(b.world.Columns().Kinds()))},
 					}}, nil); err != nil {
 						t.Error(err)
 					}
@@ -454,7 +511,7 @@ func TestMistakesBackOff(t *testing.T) {
 		if got := b.sum("fairlead_epochs_total", "mistake"); got < 5 || got > 7 {
 			t.Errorf("%v new cores after a minute of mistakes, want 1, and then after 1, 2, 4, 8, 16 and 32 s", got)
 		}
-		if !b.mistakes.broken || b.world.Pending() {
+		if !b.epochs.mistakes.broken || b.world.Pending() {
 			t.Error("while there is no core, what happens is kept for it, though the next is given a snapshot")
 		}
 		b.create(plainPod(1))

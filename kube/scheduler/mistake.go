@@ -46,9 +46,9 @@ func (m *mistakes) made(now cluster.Time) {
 
 // complain gives up a core that did not understand what happened. It returns when
 // that is to be replaced.
-func (s *Scheduler) complain(ctx context.Context, err error) cluster.Time {
-	s.mistakes.made(s.now())
+func (m *mistakes) complain(ctx context.Context, now cluster.Time, err error) cluster.Time {
+	m.made(now)
 	klog.FromContext(ctx).Error(err, "the core did not understand what happened; a new one will begin",
-		"mistakesInARow", s.mistakes.inRow, "after", time.Duration(s.mistakes.until-s.mistakes.latest)*time.Microsecond)
-	return s.mistakes.until
+		"mistakesInARow", m.inRow, "after", time.Duration(m.until-m.latest)*time.Microsecond)
+	return m.until
 }

@@ -16,8 +16,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -27,8 +25,7 @@ import (
 	"fairlead.dev/fairlead/kube/judge"
 	"fairlead.dev/fairlead/kube/metrics"
 	"fairlead.dev/fairlead/kube/world"
-	"fairlead.dev/fairlead/recording"
-	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/policies"
 )
 
 // Options are what a scheduler is made of.
@@ -37,6 +34,11 @@ type Options struct {
 	Config  *config.SchedulerConfiguration
 	Metrics *metrics.Metrics
 	Clock   clock.Clock
+	// Policies are those that profiles may name besides Fairlead's own.
+	Policies []policies.Info
+	// Holds says whether, by the clock, this replica still leads; its error says why not. Nil is
+	// always. Whoever was frozen may not have been told yet that its lease ended.
+	Holds func() error
 	// Identity names this replica in the events that it writes.
 	Identity string
 }
@@ -44,7 +46,7 @@ type Options struct {
 // Scheduler places the pods of its profiles.
 type Scheduler struct {
 	Options
-	informers informers.SharedInformerFactory
+	intake    *intake
 	judge     *judge.Judge
 	world     *world.World
 	inbox     *inbox
@@ -52,24 +54,12 @@ type Scheduler struct {
 	explainer *explainer
 	recorders map[string]recorder // by schedulerName
 	watchdog  watchdog
-	mistakes  mistakes
-
-	aside   *aside
-	landed  landed
-	subject subject
-	policy  policyMaker
-
+	aside     *aside
+	subject   subject
+	epochs    epochs
+	tally     tally
+	promises  promises
 	began     time.Time
-	core      *recording.Recorder
-	decisions []sched.Decision
-	counted   cluster.Time      // when the gauges were last set
-	leftOut   []v1.ResourceName // that were logged to have no column
-
-	evaluations int64 // of the judge, that were counted
-
-	record       *recording.Writer // nil if none is wanted
-	recorded     int64             // bytes that were counted
-	recordFailed bool
 }
 
 // judgeParallelism is how many goroutines one query over all nodes may use.
@@ -80,15 +70,15 @@ const judgeParallelism = 4
 func New(ctx context.Context, o Options) (*Scheduler, error) {
 	s := &Scheduler{
 		Options:   o,
-		informers: newInformers(o.Client),
 		began:     o.Clock.Now(),
 		recorders: map[string]recorder{},
-		landed:    landed{nodes: map[types.UID]string{}},
+		promises:  promises{changed: make(chan struct{}, 1)},
 	}
-	s.aside = newAside(s)
-	s.policy = s.newPolicy
+	s.SetClasses(o.Config.Classes.Table)
+	s.intake, s.aside = newIntake(s), newAside(s)
+	s.epochs = epochs{options: &s.Options, subject: &s.subject, policy: s.newPolicy}
 	var err error
-	s.judge, err = judge.New(ctx, judge.Options{Client: o.Client, Informers: s.informers, Parallelism: judgeParallelism})
+	s.judge, err = judge.New(ctx, judge.Options{Client: o.Client, Informers: s.intake.informers, Parallelism: judgeParallelism})
 	if err != nil {
 		return nil, fmt.Errorf("set up upstream's filters: %w", err)
 	}
@@ -100,22 +90,28 @@ func New(ctx context.Context, o Options) (*Scheduler, error) {
 func (s *Scheduler) assemble() {
 	o := s.Options
 	s.judge.Reset()
-	s.inbox, s.core = newInbox(), nil
+	s.inbox, s.epochs.core = newInbox(), nil
 	names := map[string]bool{}
 	for _, p := range o.Config.Profiles {
 		names[p.SchedulerName] = true
 	}
-	s.world = world.New(s.judge, func(schedulerName string) bool { return names[schedulerName] })
-	s.world.SetBackoff(world.Backoff{
-		Initial: cluster.Time(o.Config.PodInitialBackoffSeconds) * cluster.Second,
-		Max:     cluster.Time(o.Config.PodMaxBackoffSeconds) * cluster.Second,
-	})
-	if table := o.Config.Classes.Table; table != nil {
-		s.world.SetClasses(table)
+	var devices []v1.ResourceName
+	for _, name := range o.Config.Devices {
+		devices = append(devices, v1.ResourceName(name))
 	}
-	s.world.SetRackLabel(o.Config.RackLabel)
-	s.world.SetEvictions(evictions(o.Config.Profiles))
-	s.world.SetHandling(func(p *v1.Pod) { s.handling(p) })
+	s.world = world.New(s.judge, world.Options{
+		Owns:      func(schedulerName string) bool { return names[schedulerName] },
+		Devices:   devices,
+		RackLabel: o.Config.RackLabel,
+		Backoff: world.Backoff{
+			Initial: cluster.Time(o.Config.PodInitialBackoffSeconds) * cluster.Second,
+			Max:     cluster.Time(o.Config.PodMaxBackoffSeconds) * cluster.Second,
+		},
+		Handling: func(p *v1.Pod) { s.subject.handling(p) },
+	})
+	s.promises.taken = s.promises.wanted.Load()
+	s.world.SetClasses(s.promises.taken)
+	s.world.Exits().Allow(evictions(o.Config.Profiles))
 	s.binder = newBinder(s)
 	s.explainer = newExplainer(s)
 }
@@ -133,11 +129,11 @@ func evictions(profiles []config.Profile) map[string]world.Evictions {
 
 // Start starts the informers and returns at once. A replica that does not lead
 // keeps them up to date, so that it can take over without listing again.
-func (s *Scheduler) Start(ctx context.Context) { s.informers.Start(ctx.Done()) }
+func (s *Scheduler) Start(ctx context.Context) { s.intake.informers.Start(ctx.Done()) }
 
 // Synced reports whether all informers have listed.
 func (s *Scheduler) Synced() bool {
-	for _, synced := range s.informers.WaitForCacheSync(closed()) {
+	for _, synced := range s.intake.informers.WaitForCacheSync(closed()) {
 		if !synced {
 			return false
 		}
@@ -157,7 +153,7 @@ func closed() <-chan struct{} {
 // timeout. The lease outlives ctx and ends when another may lead: from then on no
 // bind and no eviction is sent, and those under way are given up.
 func (s *Scheduler) Run(ctx, lease context.Context) error {
-	for kind, synced := range s.informers.WaitForCacheSync(ctx.Done()) {
+	for kind, synced := range s.intake.informers.WaitForCacheSync(ctx.Done()) {
 		if !synced {
 			return fmt.Errorf("stopped before all %v were listed", kind)
 		}
@@ -167,7 +163,7 @@ func (s *Scheduler) Run(ctx, lease context.Context) error {
 	}
 	stopEvents := s.startEvents(ctx)
 	defer stopEvents()
-	defer s.endRecord(ctx)
+	defer s.epochs.tape.end(ctx)
 	cause := atStart
 	for {
 		err := s.live(ctx, lease, cause)
@@ -186,14 +182,14 @@ func (s *Scheduler) live(ctx, lease context.Context, cause string) error {
 	s.world.Advance(s.now())
 	// What goes while the survey is taken is heard of afterwards, so the watch
 	// comes first.
-	unwatch, err := s.watch()
+	unwatch, err := s.intake.watch()
 	if err != nil {
 		return fmt.Errorf("watch the cluster: %w", err)
 	}
 	defer unwatch()
 	s.binder.begin(lease)
 	err = s.guarded(func() error {
-		if err := s.takeOver(cause); err != nil {
+		if err := s.takeOver(ctx, cause); err != nil {
 			return err
 		}
 		return s.loop(ctx)
@@ -212,13 +208,14 @@ func (s *Scheduler) live(ctx, lease context.Context, cause string) error {
 
 // takeOver begins the first core of a life. The watchdog takes it for a turn of the
 // loop.
-func (s *Scheduler) takeOver(cause string) error {
+func (s *Scheduler) takeOver(ctx context.Context, cause string) error {
 	defer s.watchdog.watch(s.Clock.Now())()
-	s.survey()
+	s.promise(ctx) // so that the core begins with what was set while another replica led
+	s.intake.survey()
 	if err := s.restart(cause); err != nil {
 		return err
 	}
-	s.aside.report()
+	s.aside.begin()
 	return nil
 }
 

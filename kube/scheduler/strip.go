@@ -1,17 +1,39 @@
 package scheduler
 
 import (
+	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"fairlead.dev/fairlead/kube/metrics"
 )
 
-// strip drops, in place, what no filter, score or report looks at. When a new
-// version of a filter looks at more, this is the place to keep it.
-func strip(object any) (any, error) {
+// stripping drops, in place, what no filter, score or report looks at. When a new
+// version of a filter looks at more, this is the place to keep it. A panic would end the
+// process, here as in each leader after it; an object that leads to one is kept as far as it
+// was not stripped yet, which costs memory and is right all the same.
+func stripping(counts *metrics.Cluster) cache.TransformFunc {
+	return func(object any) (kept any, err error) {
+		kept = object
+		defer func() {
+			if cause := recover(); cause != nil {
+				counts.Panicked("watch")
+				klog.Background().Error(nil, "stripping an object panicked; it is kept", "type", fmt.Sprintf("%T", object), "panic", cause, "stack", string(debug.Stack()))
+			}
+		}()
+		strip(object)
+		return kept, nil
+	}
+}
+
+func strip(object any) {
 	if accessor, err := meta.Accessor(object); err == nil {
 		accessor.SetManagedFields(nil)
 	}
@@ -22,7 +44,6 @@ func strip(object any) (any, error) {
 		o.Status.Images, o.Status.Conditions, o.Status.NodeInfo = nil, nil, v1.NodeSystemInfo{}
 		o.Annotations = nil
 	}
-	return object, nil
 }
 
 func stripPod(p *v1.Pod) {

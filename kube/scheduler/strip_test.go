@@ -7,8 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"fairlead.dev/fairlead/kube/judge"
+	"fairlead.dev/fairlead/kube/metrics"
 )
 
 func requests(cpu string) v1.ResourceRequirements {
@@ -39,11 +41,9 @@ func TestStripKeepsRequests(t *testing.T) {
 			Status: status,
 		}
 		pod.UID = "u"
-		stripped, err := strip(pod.DeepCopy())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(requestsOf(t, pod), requestsOf(t, stripped.(*v1.Pod))); diff != "" {
+		stripped := pod.DeepCopy()
+		strip(stripped)
+		if diff := cmp.Diff(requestsOf(t, pod), requestsOf(t, stripped)); diff != "" {
 			t.Errorf("%s: stripping changes what the pod takes:\n%s", name, diff)
 		}
 	}
@@ -56,4 +56,19 @@ func requestsOf(t *testing.T, pod *v1.Pod) int64 {
 		t.Fatal(err)
 	}
 	return judge.Requests(info).MilliCPU
+}
+
+// An object that cannot be stripped is kept, and counted.
+func TestPanickingStripKeepsTheObject(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	counts := metrics.New(registry)
+	object := (*v1.Pod)(nil) // which no informer has
+	kept, err := stripping(&counts.Cluster)(object)
+	if kept != any(object) || err != nil {
+		t.Errorf("kept %#v, %v", kept, err)
+	}
+	b := &bubble{t: t, registry: registry}
+	if b.sum("fairlead_panics_total", "watch") != 1 {
+		t.Error("the panic is not counted")
+	}
 }

@@ -34,7 +34,7 @@ func TestRecreatedUnderTheSameName(t *testing.T) {
 	before, after := plainPod(1), plainPod(1)
 	before.Spec.NodeName = bigNode(0).Name
 	after.UID, after.ResourceVersion = "another", "2"
-	handler := handle(s, s.seePod, s.losePod).(cache.ResourceEventHandlerFuncs)
+	handler := handle(s, s.intake.seePod, s.intake.losePod).(cache.ResourceEventHandlerFuncs)
 	handler.OnAdd(before, true)
 	handler.OnUpdate(before, after)
 	for _, happened := range s.inbox.take() {
@@ -55,8 +55,8 @@ func TestRecreatedUnderTheSameName(t *testing.T) {
 // before it.
 func TestLostDuringTheSurvey(t *testing.T) {
 	s := idle(t)
-	pods := s.informers.Core().V1().Pods().Informer()
-	stop, err := s.watch()
+	pods := s.intake.informers.Core().V1().Pods().Informer()
+	stop, err := s.intake.watch()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,11 +65,11 @@ func TestLostDuringTheSurvey(t *testing.T) {
 	if err := pods.GetStore().Add(p); err != nil {
 		t.Fatal(err)
 	}
-	s.survey()
+	s.intake.survey()
 	if s.world.Pod(p.UID) == nil {
 		t.Fatal("the survey did not see the pod")
 	}
-	handle(s, s.seePod, s.losePod).OnDelete(cache.DeletedFinalStateUnknown{Obj: p})
+	handle(s, s.intake.seePod, s.intake.losePod).OnDelete(cache.DeletedFinalStateUnknown{Obj: p})
 	for _, happened := range s.inbox.take() {
 		happened()
 	}
@@ -87,7 +87,7 @@ func TestLostDisk(t *testing.T) {
 	if err := s.restart(atStart); err != nil {
 		t.Fatal(err)
 	}
-	if s.record == nil {
+	if s.epochs.tape.writer == nil {
 		t.Fatal("nothing is recorded")
 	}
 	if err := os.RemoveAll(dir); err != nil {
@@ -96,7 +96,7 @@ func TestLostDisk(t *testing.T) {
 	if err := s.restart("columns"); err != nil {
 		t.Fatalf("the scheduler ends: %v", err)
 	}
-	if s.record != nil {
+	if s.epochs.tape.writer != nil {
 		t.Error("the recording goes on, into nothing")
 	}
 	s.Config.Record.Path = dir + "\x00"

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"k8s.io/utils/clock"
 )
 
 // This file tells whether the loop is stuck. A loop that waits since nothing
@@ -32,15 +34,18 @@ func (d *watchdog) set(since time.Time) {
 	d.since = since
 }
 
-// Stuck says since when the loop is stuck; it is nil if it is not. Who is told so
-// should end the process, so that another leads. Any goroutine may ask.
-func (s *Scheduler) Stuck() error {
-	s.watchdog.mu.Lock()
-	since := s.watchdog.since
-	s.watchdog.mu.Unlock()
-	if lasts := s.Clock.Since(since); !since.IsZero() && lasts > turnsLast {
+// stuck says since when, by the clock, the loop is stuck; it is nil if it is not.
+func (d *watchdog) stuck(by clock.PassiveClock) error {
+	d.mu.Lock()
+	since := d.since
+	d.mu.Unlock()
+	if lasts := by.Since(since); !since.IsZero() && lasts > turnsLast {
 		return fmt.Errorf("the loop is stuck: a turn of it began at %s, %s ago, and may take %s; this process has to be started anew",
 			since.UTC().Format(time.RFC3339), lasts.Round(time.Second), turnsLast)
 	}
 	return nil
 }
+
+// Stuck says since when the loop is stuck; it is nil if it is not. Who is told so
+// should end the process, so that another leads. Any goroutine may ask.
+func (s *Scheduler) Stuck() error { return s.watchdog.stuck(s.Clock) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -56,7 +57,7 @@ func (r *rig) checkPlaces() error {
 	for _, pod := range r.placed() {
 		record.add(pod.Spec.NodeName, pod.UID)
 	}
-	for name, n := range r.world.nodes {
+	for name, n := range r.world.nodes.byName {
 		for uid := range n.pods {
 			known.add(name, uid)
 		}
@@ -64,7 +65,7 @@ func (r *rig) checkPlaces() error {
 			if task := r.core.View().Task(t); task.Phase == cluster.Reserved || task.Node != n.row {
 				continue // room that others have yet to leave
 			}
-			if s := r.world.tasks[t]; s == nil || s.pod == nil {
+			if s := r.world.slots.byTask[t]; s == nil || s.pod == nil {
 				held.add(name, types.UID(fmt.Sprintf("nobody in task row %d", t)))
 			} else {
 				held.add(name, s.pod.object.UID)
@@ -90,7 +91,7 @@ func (r *rig) checkPlaces() error {
 func (r *rig) checkStages() error {
 	var stages [Bound + 1]int
 	onNodes := 0
-	for uid, p := range r.world.pods {
+	for uid, p := range r.world.pods.byUID {
 		if r.pods[uid] == nil {
 			return fmt.Errorf("the world still knows pod %s", uid)
 		}
@@ -110,11 +111,11 @@ func (r *rig) checkStages() error {
 			return fmt.Errorf("pod %s has the stage %q, its task is %s", p.object.Name, p.Stage, phase)
 		}
 	}
-	if stages != r.world.stages || onNodes != r.world.onNodes {
-		return fmt.Errorf("counted %v pods in stages and %d on nodes, the world says %v and %d", stages, onNodes, r.world.stages, r.world.onNodes)
+	if stages != r.world.pods.stages || onNodes != r.world.placed.onNodes {
+		return fmt.Errorf("counted %v pods in stages and %d on nodes, the world says %v and %d", stages, onNodes, r.world.pods.stages, r.world.placed.onNodes)
 	}
 	for uid := range r.pods {
-		if r.world.pods[uid] == nil {
+		if r.world.pods.byUID[uid] == nil {
 			return fmt.Errorf("the world does not know pod %s", uid)
 		}
 	}
@@ -125,7 +126,7 @@ func (r *rig) checkStages() error {
 // agreeing on who leaves.
 func (r *rig) checkExits() error {
 	requested := map[string]int{}
-	for _, p := range r.world.pods {
+	for _, p := range r.world.pods.byUID {
 		if p.slot == nil {
 			continue
 		}
@@ -133,21 +134,23 @@ func (r *rig) checkExits() error {
 		if leaves := p.exit.leaving || p.exit.ending; leaves != (task.Phase == cluster.Leaving) {
 			return fmt.Errorf("it is %t that pod %s leaves, and its task is %s", leaves, p.object.Name, task.Phase)
 		}
-		if spared := p.node != nil && p.exit.protectedUntil > r.world.now; spared && task.Protection().Until != p.exit.protectedUntil {
+		if spared := p.node != nil && p.exit.protectedUntil > r.world.journal.now; spared && task.Protection().Until != p.exit.protectedUntil {
 			return fmt.Errorf("pod %s is not to be evicted before %v, and the core knows of %v", p.object.Name, p.exit.protectedUntil, task.Protection().Until)
+		} else if why := task.Protection().Reason; spared && (why == "" || strings.Contains(why, p.object.Name)) {
+			return fmt.Errorf("pod %s is not to be evicted as %q; recordings have reasons, and no names of pods", p.object.Name, why)
 		}
 		name := p.object.Spec.SchedulerName
 		if p.exit.requested {
 			requested[name]++
 		}
-		if p.exit.leaving && (!p.Ours || r.world.exits[name] == nil && p.object.DeletionTimestamp == nil) {
+		if p.exit.leaving && (!p.Ours || r.world.exits.budgets[name] == nil && p.object.DeletionTimestamp == nil) {
 			return fmt.Errorf("pod %s is to leave, and may not be evicted", p.object.Name)
 		}
 		if seen := p.Stage == Bound && p.object.Spec.NodeName != ""; seen && task.Priority != priority(p.object) {
 			return fmt.Errorf("pod %s has priority %d in the core, want %d", p.object.Name, task.Priority, priority(p.object))
 		}
 	}
-	for name, e := range r.world.exits {
+	for name, e := range r.world.exits.budgets {
 		if e.out != requested[name] || e.out > e.AtOnce {
 			return fmt.Errorf("%d pods of %s were asked to leave, counted %d of at most %d", requested[name], name, e.out, e.AtOnce)
 		}
@@ -173,7 +176,7 @@ func stands(stage Stage, phase cluster.Phase) bool {
 // checkSets works the set of every waiting pod out anew.
 func (r *rig) checkSets() error {
 	s := r.core.View()
-	for _, p := range r.world.pods {
+	for _, p := range r.world.pods.byUID {
 		if p.Stage != Waiting || r.reserved(p.slot.task) {
 			continue
 		}
@@ -182,7 +185,7 @@ func (r *rig) checkSets() error {
 			return fmt.Errorf("pod %s waits on the result of a query in an earlier round", p.object.Name)
 		}
 		local := r.judge.Local(p.object)
-		for name, n := range r.world.nodes {
+		for name, n := range r.world.nodes.byName {
 			want := local.Admits(name) && (p.second || !avoids(p, n))
 			if has := s.Eligible(c.id, n.row); has != want {
 				return fmt.Errorf("pod %s, node %s: it is %t that the set has it, want %t", p.object.Name, name, has, want)
@@ -211,10 +214,10 @@ func avoids(p *Pod, n *node) bool {
 // checkQueries makes sure that each pod that awaits a query is queued for it, and that
 // nobody who might be placed is forgotten.
 func (r *rig) checkQueries() error {
-	for _, p := range r.world.pods {
+	for _, p := range r.world.pods.byUID {
 		awaits := p.Stage == AwaitingQuery
 		switch {
-		case awaits && (p.query == nil || r.world.queries[p.query.key] != p.query):
+		case awaits && (p.query == nil || r.world.queries.byKey[p.query.key] != p.query):
 			return fmt.Errorf("pod %s awaits a query that nobody will run", p.object.Name)
 		case awaits && !slices.Contains(p.query.pods, p):
 			return fmt.Errorf("pod %s is not queued for its query", p.object.Name)
@@ -222,7 +225,7 @@ func (r *rig) checkQueries() error {
 			return fmt.Errorf("pod %s has the stage %q and is queued for a query", p.object.Name, p.Stage)
 		}
 	}
-	for key, q := range r.world.queries {
+	for key, q := range r.world.queries.byKey {
 		if q.judged != nil || len(q.pods) == 0 {
 			return fmt.Errorf("query %q is open, or nobody's, between rounds", key)
 		}
@@ -233,9 +236,9 @@ func (r *rig) checkQueries() error {
 // checkColumns holds the core's vectors to what columns stand for at this moment,
 // whatever they stood for before.
 func (r *rig) checkColumns() error {
-	k := &r.world.kinds
+	k := r.world.columns
 	shapes := make([]int, len(k.columns))
-	for _, s := range r.world.shapes {
+	for _, s := range r.world.shapes.byKey {
 		for i := range k.columns {
 			if i >= k.named && s.demand[firstExtended+i] > 0 {
 				shapes[i]++
@@ -248,7 +251,7 @@ func (r *rig) checkColumns() error {
 		}
 	}
 	offers := map[v1.ResourceName]int{}
-	for name, n := range r.world.nodes {
+	for name, n := range r.world.nodes.byName {
 		if has, want := r.core.View().Capacity(n.row), k.capacity(n.object); !slices.Equal(has, want) {
 			return fmt.Errorf("node %s has capacity %v in the core, want %v", name, has, want)
 		}
@@ -261,7 +264,7 @@ func (r *rig) checkColumns() error {
 	if !maps.Equal(offers, k.offers) {
 		return fmt.Errorf("nodes offer %v, the world counts %v", offers, k.offers)
 	}
-	for _, p := range r.world.pods {
+	for _, p := range r.world.pods.byUID {
 		if p.node == nil && p.Stage != Waiting {
 			continue
 		}

@@ -7,10 +7,10 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"fairlead.dev/fairlead/cluster"
-	"fairlead.dev/fairlead/kube/judge"
 )
 
 // This file says which need, an extended resource or a host port, a column of
@@ -69,8 +69,9 @@ func compareNeeds(a, b need) int {
 	)
 }
 
-// kinds maps needs to columns.
-type kinds struct {
+// Columns keeps which need each column of the vectors stands for. A need has one column at
+// most, and a spare column keeps its need at least as long as a shape asks for it.
+type Columns struct {
 	list    []cluster.Kind // as the core has them
 	columns []column       // those from firstExtended on
 	named   int            // how many of these are not spare
@@ -80,6 +81,8 @@ type kinds struct {
 	// refused are the needs that found no column. They find none as long as the
 	// core lives, since pods that have them are on nodes and were not counted.
 	refused map[need]bool
+	devices []v1.ResourceName // that come in devices: they have columns, offered or not
+	places  []cluster.DeviceKind
 	stale   string // why a new core is needed; empty if none is
 	idle    int    // spare columns that no shape asks for
 	clock   uint64
@@ -92,25 +95,26 @@ type column struct {
 	since  uint64 // when it took on its need, or was last asked for
 }
 
-// newKinds makes the columns for the resources, and spare ones for the other
-// needs and for as many more.
-func newKinds(resources []v1.ResourceName, others []need) kinds {
-	k := kinds{
+// newColumns makes the columns for the resources, and spare ones for the other
+// needs and for as many more. Those of the resources that come in devices say so.
+func newColumns(resources []v1.ResourceName, others []need, devices []v1.ResourceName) Columns {
+	k := Columns{
 		list: []cluster.Kind{
 			{Name: "cpu", Unit: "cores", PerUnit: 1000},
 			{Name: "memory", Unit: "GiB", PerUnit: 1 << 30},
 			{Name: "ephemeral-storage", Unit: "GiB", PerUnit: 1 << 30},
 			{Name: "pods", Unit: "pods", PerUnit: 1},
 		},
-		of: map[need]int{}, offers: map[v1.ResourceName]int{}, refused: map[need]bool{},
+		of: map[need]int{}, offers: map[v1.ResourceName]int{}, refused: map[need]bool{}, devices: devices,
 		named: len(resources), idle: min(maxSpare, max(minSpare, 2*len(others))),
 	}
 	for _, name := range resources {
-		k.list = append(k.list, cluster.Kind{Name: string(name), PerUnit: 1})
+		k.list = append(k.list, cluster.Kind{Name: string(name), PerUnit: 1, Devices: slices.Contains(devices, name)})
 	}
 	for i := range k.idle {
 		k.list = append(k.list, cluster.Kind{Name: fmt.Sprintf("spare column %d", i+1), PerUnit: wholePort})
 	}
+	k.places = cluster.DeviceKinds(k.list)
 	k.columns = make([]column, len(k.list)-firstExtended)
 	for i, name := range resources {
 		k.assign(i, need{resource: name})
@@ -122,7 +126,7 @@ func newKinds(resources []v1.ResourceName, others []need) kinds {
 }
 
 // assign lets a column stand for the need.
-func (k *kinds) assign(i int, n need) {
+func (k *Columns) assign(i int, n need) {
 	delete(k.of, k.columns[i].need)
 	k.clock++
 	k.columns[i].need, k.columns[i].since, k.of[n] = n, k.clock, firstExtended+i
@@ -130,7 +134,7 @@ func (k *kinds) assign(i int, n need) {
 
 // free is the spare column that no shape has asked for the longest; those of the
 // vector that is being made are not free. It is negative if none is.
-func (k *kinds) free(made cluster.Vector) int {
+func (k *Columns) free(made cluster.Vector) int {
 	free := -1
 	for i := k.named; i < len(k.columns); i++ {
 		if c := &k.columns[i]; c.shapes == 0 && made[firstExtended+i] == 0 && (free < 0 || c.since < k.columns[free].since) {
@@ -140,46 +144,28 @@ func (k *kinds) free(made cluster.Vector) int {
 	return free
 }
 
-// column returns the column that stands for the need of a pod whose vector is
-// being made, and false if none is left.
-func (w *World) column(n need, made cluster.Vector) (int, bool) {
-	k := &w.kinds
-	if c, ok := k.of[n]; ok || k.refused[n] {
-		return c, ok
+// take returns the column that stands for the need of a pod whose vector is
+// being made, what it stood for before, and false if none is left.
+func (k *Columns) take(n need, made cluster.Vector) (at int, before need, ok bool) {
+	if at, ok := k.of[n]; ok || k.refused[n] {
+		return at, n, ok
 	}
 	i := k.free(made)
 	switch {
 	case i >= 0:
-		before := k.columns[i].need
+		before = k.columns[i].need
 		k.assign(i, n)
-		w.emitCapacity(before, n)
-		return firstExtended + i, true
+		return firstExtended + i, before, true
 	case len(k.columns)-k.named < maxSpare:
 		k.stale = "no column is left for " + n.String()
 	default:
 		k.refused[n] = true
 	}
-	return 0, false
-}
-
-// emitCapacity reports to the core the nodes that have another amount of what a
-// column stands for now than of what it stood for before.
-func (w *World) emitCapacity(before, now need) {
-	if before.resource == "" && now.resource == "" {
-		return
-	}
-	for _, n := range w.byRow {
-		if n == nil {
-			continue
-		}
-		if r := framework.NewResource(n.object.Status.Allocatable); before.of(r) != now.of(r) {
-			w.emit(cluster.NodeChanged{Node: n.row, Spec: w.spec(n)})
-		}
-	}
+	return 0, n, false
 }
 
 // count takes in that a shape that asks for so much came to be, or was forgotten.
-func (k *kinds) count(demand cluster.Vector, change int) {
+func (k *Columns) count(demand cluster.Vector, change int) {
 	for i := k.named; i < len(k.columns); i++ {
 		c := &k.columns[i]
 		if demand[firstExtended+i] == 0 {
@@ -200,13 +186,13 @@ func (k *kinds) count(demand cluster.Vector, change int) {
 }
 
 // spares reports whether the demand takes some of a spare column.
-func (k *kinds) spares(demand cluster.Vector) bool {
+func (k *Columns) spares(demand cluster.Vector) bool {
 	return slices.ContainsFunc(demand[firstExtended+k.named:], func(q int64) bool { return q > 0 })
 }
 
 // offer counts the resources of a node among what is offered, or out of it. It
 // returns those that no other node offers.
-func (k *kinds) offer(node *v1.Node, change int) []v1.ResourceName {
+func (k *Columns) offer(node *v1.Node, change int) []v1.ResourceName {
 	var alone []v1.ResourceName
 	for name, q := range framework.NewResource(node.Status.Allocatable).ScalarResources {
 		if q == 0 {
@@ -221,37 +207,16 @@ func (k *kinds) offer(node *v1.Node, change int) []v1.ResourceName {
 	return alone
 }
 
-// appeared lets pods that ask for resources that no node had be counted by
-// vectors, now that one has them.
-func (w *World) appeared(resources []v1.ResourceName) {
-	if len(resources) == 0 {
-		return
-	}
-	for _, p := range inOrder(w.pods) {
-		if p.Stage != AwaitingQuery {
-			continue
-		}
-		info, _ := p.read()
-		asked := judge.Requests(info).ScalarResources
-		if slices.ContainsFunc(resources, func(name v1.ResourceName) bool {
-			return asked[name] > 0 && !slices.Contains(p.needs, need{resource: name})
-		}) {
-			w.retract(p)
-			w.sort(p)
-		}
-	}
-}
-
-// nextKinds are the columns for a new core: for what pods need, and for what
+// next are the columns for a new core: for what pods need, and for what
 // nodes offer.
-func (w *World) nextKinds() kinds {
+func (k *Columns) next(pods map[types.UID]*Pod, nodes map[string]*node) Columns {
 	needed, offers := map[need]bool{}, map[v1.ResourceName]int{}
-	for _, p := range w.pods {
+	for _, p := range pods {
 		for _, n := range p.needs {
 			needed[n] = true
 		}
 	}
-	for _, n := range w.nodes {
+	for _, n := range nodes {
 		for name := range n.object.Status.Allocatable {
 			switch name {
 			case v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage, v1.ResourcePods:
@@ -262,8 +227,11 @@ func (w *World) nextKinds() kinds {
 	}
 	for n := range needed { // those that pods ask for come first
 		if offers[n.resource] > 0 {
-			offers[n.resource] += len(w.nodes)
+			offers[n.resource] += len(nodes)
 		}
+	}
+	for _, name := range k.devices { // and before them those whose columns are not like others
+		offers[name] += 2*len(nodes) + 1
 	}
 	resources := slices.SortedFunc(maps.Keys(offers), func(a, b v1.ResourceName) int {
 		return cmp.Or(cmp.Compare(offers[b], offers[a]), cmp.Compare(a, b))
@@ -272,22 +240,24 @@ func (w *World) nextKinds() kinds {
 	if len(resources) > maxNamed {
 		named, leftOut = resources[:maxNamed], resources[maxNamed:]
 	}
-	slices.Sort(named)
+	slices.SortFunc(named, func(a, b v1.ResourceName) int {
+		return cmp.Or(cmp.Compare(k.place(a), k.place(b)), cmp.Compare(a, b))
+	})
 	for _, name := range named {
 		delete(needed, need{resource: name})
 	}
-	k := newKinds(named, slices.SortedFunc(maps.Keys(needed), compareNeeds))
-	k.leftOut = slices.DeleteFunc(slices.Clone(leftOut), func(name v1.ResourceName) bool { return needed[need{resource: name}] })
-	return k
+	next := newColumns(named, slices.SortedFunc(maps.Keys(needed), compareNeeds), k.devices)
+	next.leftOut = slices.DeleteFunc(slices.Clone(leftOut), func(name v1.ResourceName) bool { return needed[need{resource: name}] })
+	return next
 }
 
 // Kinds are the columns that the present core has to have.
-func (w *World) Kinds() []cluster.Kind { return w.kinds.list }
+func (k *Columns) Kinds() []cluster.Kind { return k.list }
 
 // Meanings are the columns as they are now, for people.
-func (w *World) Meanings() []cluster.Kind {
-	list := slices.Clone(w.kinds.list)
-	for i, c := range w.kinds.columns {
+func (k *Columns) Meanings() []cluster.Kind {
+	list := slices.Clone(k.list)
+	for i, c := range k.columns {
 		if c.need == (need{}) {
 			continue
 		}
@@ -301,20 +271,20 @@ func (w *World) Meanings() []cluster.Kind {
 
 // LeftOut lists the resources that nodes offered when the core began and that
 // have no column, as there were too many and no pod asked for them.
-func (w *World) LeftOut() []v1.ResourceName {
-	return slices.DeleteFunc(slices.Clone(w.kinds.leftOut), func(name v1.ResourceName) bool {
-		_, ok := w.kinds.of[need{resource: name}]
+func (k *Columns) LeftOut() []v1.ResourceName {
+	return slices.DeleteFunc(slices.Clone(k.leftOut), func(name v1.ResourceName) bool {
+		_, ok := k.of[need{resource: name}]
 		return ok
 	})
 }
 
 // Refused is how many needs of pods have no column, because all are in use.
-func (w *World) Refused() int { return len(w.kinds.refused) }
+func (k *Columns) Refused() int { return len(k.refused) }
 
 // Uncounted names a need of the pod that has no column; it is empty if all have.
-func (w *World) Uncounted(p *Pod) string {
+func (k *Columns) Uncounted(p *Pod) string {
 	for _, n := range p.needs {
-		if w.kinds.refused[n] {
+		if k.refused[n] {
 			return n.String()
 		}
 	}
@@ -323,4 +293,4 @@ func (w *World) Uncounted(p *Pod) string {
 
 // Stale says why the present core has to be replaced by one that Restart
 // fills; it is empty as long as none is needed.
-func (w *World) Stale() string { return w.kinds.stale }
+func (k *Columns) Stale() string { return k.stale }

@@ -115,8 +115,8 @@ func TestMoreNeedsThanColumns(t *testing.T) {
 		s.mustHappen(t, "pod p%d port=%d node=n1", i, 1000+i)
 	}
 	s.turn()
-	if s.world.Refused() != 20 {
-		t.Fatalf("%d needs have no column, want 20", s.world.Refused())
+	if s.world.Columns().Refused() != 20 {
+		t.Fatalf("%d needs have no column, want 20", s.world.Columns().Refused())
 	}
 	s.mustHappen(t, "pod late port=5000")
 	s.mustHappen(t, "pod taken port=%d", 1000+maxSpare+10)
@@ -125,14 +125,14 @@ func TestMoreNeedsThanColumns(t *testing.T) {
 	if len(v.accepted) != 1 || len(v.unplaced) != 1 || s.restarts != before {
 		t.Errorf("placed %d, unplaced %d, new cores %d", len(v.accepted), len(v.unplaced), s.restarts-before)
 	}
-	if got := s.world.Uncounted(s.world.Pod("uid-taken")); got != "host port TCP/1522" {
+	if got := s.world.Columns().Uncounted(s.world.Pod("uid-taken")); got != "host port TCP/1522" {
 		t.Errorf("the pod lacks a column for %q", got)
 	}
 	for i := range maxSpare / 2 {
 		s.mustHappen(t, "lost p%d", i)
 	}
-	if v := s.turn(); v.newCore == "" || s.world.Refused() != 0 {
-		t.Errorf("new core: %q; %d needs have no column", v.newCore, s.world.Refused())
+	if v := s.turn(); v.newCore == "" || s.world.Columns().Refused() != 0 {
+		t.Errorf("new core: %q; %d needs have no column", v.newCore, s.world.Columns().Refused())
 	}
 }
 
@@ -149,7 +149,7 @@ func TestMoreResourcesThanColumns(t *testing.T) {
 	s.mustHappen(t, "pod early ext=example.com/r998:3")
 	s.place(t, 1)
 	s.restart()
-	kinds := s.world.Kinds()
+	kinds := s.world.Columns().Kinds()
 	if len(kinds) > cluster.MaxKinds || len(kinds) != firstExtended+maxNamed+minSpare {
 		t.Errorf("%d kinds", len(kinds))
 	}
@@ -165,17 +165,55 @@ func TestMoreResourcesThanColumns(t *testing.T) {
 	if !slices.Equal(names, want) {
 		t.Errorf("columns for %v", names)
 	}
-	if left := s.world.LeftOut(); len(left) != 1000-maxNamed || left[0] != "example.com/r125" {
+	if left := s.world.Columns().LeftOut(); len(left) != 1000-maxNamed || left[0] != "example.com/r125" {
 		t.Errorf("%d left out, the first is %v", len(left), left[0])
 	}
 	s.restarts = 0
 	s.mustHappen(t, "pod late ext=example.com/r999:5")
 	s.mustHappen(t, "pod later ext=example.com/r999:5")
-	if v := s.turn(); len(v.accepted) != 1 || s.restarts != 0 || slices.Contains(s.world.LeftOut(), v1.ResourceName("example.com/r999")) {
+	if v := s.turn(); len(v.accepted) != 1 || s.restarts != 0 || slices.Contains(s.world.Columns().LeftOut(), v1.ResourceName("example.com/r999")) {
 		t.Errorf("placed %v with %d new cores", v.accepted, s.restarts)
 	}
 	later := s.world.Pod(types.UID("uid-later"))
-	if text := s.core.Why(s.world.Task(later)).Text(s.world.Meanings()); !strings.Contains(text, "lack example.com/r999 (needs 5, left at most 3)") {
+	if text := s.core.Why(later.Task()).Text(s.world.Columns().Meanings()); !strings.Contains(text, "lack example.com/r999 (needs 5, left at most 3)") {
+		t.Errorf("the reason is %q", text)
+	}
+}
+
+// Resources that come in devices have columns whether or not a node offers them. Of a node
+// with more than the places of its kind the rest is left alone.
+func TestResourcesInDevices(t *testing.T) {
+	s := newStory(t)
+	s.world.columns.devices = []v1.ResourceName{"nvidia.com/gpu", "example.com/nic"}
+	s.policy = "gpu-packing"
+	s.restart()
+	s.mustHappen(t, "node n1 cpu=8 mem=8Gi pods=100 ext=(nvidia.com/gpu:3,example.com/nic:40)")
+	s.mustHappen(t, "node n2 cpu=8 mem=8Gi pods=100 ext=(nvidia.com/gpu:2)")
+	s.turn()
+	s.restarts = 0
+	for i := range 2 {
+		s.mustHappen(t, "pod p%d ext=(nvidia.com/gpu:1,example.com/nic:15)", i)
+	}
+	s.place(t, 2)
+	view := s.core.View()
+	kinds := view.DeviceKinds()
+	if len(kinds) != 2 || s.restarts != 0 {
+		t.Fatalf("%d kinds come in devices, %d new cores; want 2 and none", len(kinds), s.restarts)
+	}
+	for i := range 2 {
+		task := view.Task(s.world.Pod(types.UID(fmt.Sprintf("uid-p%d", i))).Task())
+		for k, want := range map[string]int{"nvidia.com/gpu": 1, "example.com/nic": 15} {
+			for _, of := range kinds {
+				if got := (task.Devices & of.Places()).Count(); s.world.Columns().Kinds()[of.Kind].Name == k && got != want {
+					t.Errorf("pod %d has %d devices of %s, want %d", i, got, k, want)
+				}
+			}
+		}
+	}
+	s.mustHappen(t, "pod late ext=(nvidia.com/gpu:1,example.com/nic:3)") // 2 of 32 are left, 10 of 40
+	s.turn()
+	late := s.world.Pod(types.UID("uid-late"))
+	if text := s.core.Why(late.Task()).Text(s.world.Columns().Meanings()); !strings.Contains(text, "2 lack example.com/nic (needs 3, left at most 2)") {
 		t.Errorf("the reason is %q", text)
 	}
 }

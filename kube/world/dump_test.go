@@ -363,7 +363,8 @@ func TestDumpQuantities(t *testing.T) {
 		}
 		defer os.Remove(file)
 		d, ours := openDump(t, file, false)
-		q, theirs := resource.ParseQuantity(text)
+		var q resource.Quantity
+		theirs := json.Unmarshal(quoted, &q) // which takes no notice of spaces around it, as nobody does who reads manifests
 		most := resource.NewQuantity(cluster.MaxQuantity, resource.BinarySI)
 		if name == v1.ResourceCPU {
 			most = resource.NewMilliQuantity(cluster.MaxQuantity, resource.DecimalSI)

@@ -1,7 +1,6 @@
 package world
 
 import (
-	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -14,8 +13,9 @@ import (
 // This file follows a decision to evict from the core to its outcome. The pod
 // stands in its profile's queue until the budget lets the API server be asked;
 // the core counts its run as leaving all the while, and what needs its room
-// holds a reservation. Outcomes are two: the pod is seen to be gone, or the API
-// server refuses, most often for the sake of a PodDisruptionBudget.
+// holds a reservation. Outcomes are three: the pod is seen to be gone; the API
+// server refuses, most often for the sake of a PodDisruptionBudget; or nobody waits
+// for its room any more before the API server was asked, and the eviction is taken back.
 //
 // The core learns by events whom not to choose. A pod that was refused is protected
 // for a while, so that policies look for victims elsewhere and the API server is not
@@ -31,17 +31,35 @@ type Evictions struct {
 	PerMinute int
 }
 
-// SetEvictions says which profiles' pods may be evicted, by schedulerName. At
+// Exits keeps who is on its way out, by profile. A pod that the core has decided shall leave
+// is queued, and then asked for and counted as out, until it is gone or stays; never are more
+// out at once than the budget allows.
+type Exits struct {
+	journal *journal
+	backoff Backoff
+	pods    *Pods
+	slots   *slots
+	budgets map[string]*budget // by schedulerName
+}
+
+// Allow says which profiles' pods may be evicted, by schedulerName. At
 // first, nobody's.
-func (w *World) SetEvictions(allowed map[string]Evictions) {
-	w.exits = map[string]*exits{}
+func (x *Exits) Allow(allowed map[string]Evictions) {
+	x.budgets = map[string]*budget{}
 	for name, e := range allowed {
-		w.exits[name] = &exits{Evictions: e}
+		x.budgets[name] = &budget{Evictions: e}
 	}
 }
 
-// exits are the evictions of a profile's pods.
-type exits struct {
+// begin forgets what was decided and not yet asked for, for a new core.
+func (x *Exits) begin() {
+	for _, e := range x.budgets {
+		e.queue = nil
+	}
+}
+
+// budget is that of a profile for evictions, and what was taken of it.
+type budget struct {
 	Evictions
 	queue []*Pod       // decided, and not yet asked for; the first decided first
 	out   int          // asked for, and not gone
@@ -49,41 +67,84 @@ type exits struct {
 }
 
 // pause is the time between two requests that come evenly.
-func (e *exits) pause() cluster.Time { return cluster.Minute / cluster.Time(e.PerMinute) }
+func (e *budget) pause() cluster.Time { return cluster.Minute / cluster.Time(e.PerMinute) }
 
 // opens is when the next request may be made. As many as may be out at once may
 // follow each other without a pause.
-func (e *exits) opens() cluster.Time { return e.next - cluster.Time(e.AtOnce-1)*e.pause() }
+func (e *budget) opens() cluster.Time { return e.next - cluster.Time(e.AtOnce-1)*e.pause() }
 
 // exit is where a pod stands on its way out.
 type exit struct {
 	leaving        bool         // the core has decided that it leaves
 	ending         bool         // the core knows that somebody else has deleted it
 	requested      bool         // the API server was asked, and did not refuse
-	by             *Pod         // for whose sake, if that is known; its own if the next is to stand elsewhere
 	refusals       int          // of requests that it leaves
 	protectedUntil cluster.Time // until when it is not to be evicted
+	protectedFor   string       // why, in words without names: they are recorded
 }
 
-// Evict takes in a decision that a pod shall leave its node, for the sake of
-// another, nil if that is not known, or to stand elsewhere itself. The outcome is an
+// Why a pod is protected from evictions.
+const (
+	refusedByServer = "the API server refused to evict it, as it does for a PodDisruptionBudget"
+	notAllowed      = "its profile allows no evictions"
+	notReplaced     = "nobody would make another pod in its place elsewhere"
+)
+
+// Evict takes in a decision that a pod shall leave its node. The outcome is an
 // event, now or later.
-func (w *World) Evict(d sched.Decision, by *Pod) {
-	s := w.tasks[d.Task]
-	if s == nil || s.seq != d.Seq || s.pod == nil || s.pod.node == nil || s.pod.attempt != d.Attempt {
-		w.emit(cluster.TaskLeft{Task: d.Task, Attempt: d.Attempt}) // it is not there
+func (x *Exits) Evict(d sched.Decision) {
+	p := x.slots.running(d)
+	if p == nil {
+		x.journal.emit(cluster.TaskLeft{Task: d.Task, Attempt: d.Attempt}) // it is not there
 		return
 	}
-	p := s.pod
-	w.handling(p.object)
-	e := w.exits[p.object.Spec.SchedulerName]
-	p.exit.leaving, p.exit.by = true, by
+	x.pods.handling(p.object)
+	e := x.budgets[p.object.Spec.SchedulerName]
+	p.exit.leaving = true
+	by, serves := d.Purpose.Serves()
+	moves := serves && by == d.Task
 	switch {
 	case p.exit.requested || p.object.DeletionTimestamp != nil: // on its way out already
-	case e == nil || p.exit.protectedUntil > w.now || by == p && !comesBack(p.object):
-		w.stay(p)
+	case e == nil:
+		x.stay(p, notAllowed)
+	case p.exit.protectedUntil > x.journal.now:
+		x.stay(p, p.exit.protectedFor)
+	case moves && !comesBack(p.object):
+		x.stay(p, notReplaced)
 	default:
 		e.queue = append(e.queue, p)
+	}
+}
+
+// Requests are those that Dismiss returned, on their way to the API server.
+type Requests interface {
+	// Waits reports whether the request for the pod has not been sent yet.
+	Waits(p *Pod) bool
+	// CallBack takes it back, and returns false if it has been sent meanwhile.
+	CallBack(p *Pod) bool
+}
+
+// TakeBack takes back the evictions for which nobody waits any more and whose requests have
+// not been sent: the core has these pods running again. What was sent is not called back, as
+// it may have been done.
+func (x *Exits) TakeBack(l *sched.Ledger, v *cluster.View, requests Requests) {
+	unsent := func(d sched.Decision) bool {
+		p := x.slots.running(d)
+		return p != nil && p.exit.leaving && p.object.DeletionTimestamp == nil && (!p.exit.requested || requests.Waits(p))
+	}
+	for _, d := range l.Needless(v, unsent, nil) {
+		p := x.slots.running(d)
+		e := x.budgets[p.object.Spec.SchedulerName]
+		switch {
+		case !p.exit.requested:
+			e.queue = slices.DeleteFunc(e.queue, func(other *Pod) bool { return other == p })
+		case requests.CallBack(p):
+			p.exit.requested = false
+			e.out--
+		default:
+			continue
+		}
+		x.goOn(p)
 	}
 }
 
@@ -96,20 +157,20 @@ func comesBack(pod *v1.Pod) bool {
 
 // Dismiss returns the pods that the API server is now to be asked to evict, as far
 // as budgets allow. Pods whose bind is under way wait for its outcome.
-func (w *World) Dismiss() []*Pod {
+func (x *Exits) Dismiss() []*Pod {
 	var dismissed []*Pod
-	for _, name := range sortedKeys(w.exits) {
-		e := w.exits[name]
+	for _, name := range sortedKeys(x.budgets) {
+		e := x.budgets[name]
 		e.queue = slices.DeleteFunc(e.queue, func(p *Pod) bool {
 			switch {
 			case !p.exit.leaving || p.exit.requested || p.object.DeletionTimestamp != nil:
 				return true // gone, or going
-			case p.Stage != Bound || e.out >= e.AtOnce || e.opens() > w.now:
+			case p.Stage != Bound || e.out >= e.AtOnce || e.opens() > x.journal.now:
 				return false
 			}
 			p.exit.requested = true
 			e.out++
-			e.next = max(e.next, w.now) + e.pause()
+			e.next = max(e.next, x.journal.now) + e.pause()
 			dismissed = append(dismissed, p)
 			return true
 		})
@@ -117,75 +178,81 @@ func (w *World) Dismiss() []*Pod {
 	return dismissed
 }
 
-// By is the pod for whose sake this one is evicted; nil if that is not known, and
-// itself if it is to stand elsewhere.
-func (p *Pod) By() *Pod { return p.exit.by }
-
 // Stays takes in that the API server refused to evict the pod.
-func (w *World) Stays(p *Pod) {
-	if w.pods[p.object.UID] != p || !p.exit.requested {
+func (x *Exits) Stays(p *Pod) {
+	if !x.pods.has(p) || !p.exit.requested {
 		return
 	}
 	p.exit.requested = false
-	w.exits[p.object.Spec.SchedulerName].out--
+	x.budgets[p.object.Spec.SchedulerName].out--
 	if p.object.DeletionTimestamp == nil { // nor did somebody else see to it
-		w.stay(p)
+		x.stay(p, refusedByServer)
 	}
 }
 
-// stay lets the pod go on, and protects it from another request for a while.
-func (w *World) stay(p *Pod) {
+// stay lets the pod go on, and protects it from another request for a while, for the reason.
+func (x *Exits) stay(p *Pod, why string) {
 	if p.exit.leaving {
-		w.emit(cluster.EvictRefused{Task: p.slot.task, Attempt: p.attempt})
-		p.exit.leaving, p.begun = false, true // so the core has it now, whatever becomes of its bind
+		x.goOn(p)
 	}
 	p.exit.refusals++
-	p.exit.protectedUntil = w.now + w.backoff(p.exit.refusals)
-	w.protect(p)
+	p.exit.protectedUntil, p.exit.protectedFor = x.journal.now+x.backoff.after(p.exit.refusals), why
+	x.journal.emit(p.protection())
 }
 
-// protect reports until when the pod is not to be evicted.
-func (w *World) protect(p *Pod) {
-	w.emit(cluster.TaskProtected{
-		Task: p.slot.task, Attempt: p.attempt, Until: p.exit.protectedUntil,
-		Reason: fmt.Sprintf("the API server refused to evict pod %s/%s, as it does for a PodDisruptionBudget", p.object.Namespace, p.object.Name),
-	})
+// goOn reports that the pod, which was to leave, stays.
+func (x *Exits) goOn(p *Pod) {
+	x.journal.emit(cluster.EvictRefused{Task: p.slot.task, Attempt: p.attempt})
+	p.exit.leaving, p.begun = false, true // so the core has it now, whatever becomes of its bind
+}
+
+// protection says until when the pod is not to be evicted.
+func (p *Pod) protection() cluster.TaskProtected {
+	return cluster.TaskProtected{
+		Task: p.slot.task, Attempt: p.attempt, Until: p.exit.protectedUntil, Reason: p.exit.protectedFor,
+	}
 }
 
 // seeEnding reports, once a run, that somebody else has deleted the pod, if
 // the core may count on the room of such pods.
-func (w *World) seeEnding(p *Pod) {
-	mayGo := p.Ours && w.exits[p.object.Spec.SchedulerName] != nil
+func (x *Exits) seeEnding(p *Pod) {
+	mayGo := p.Ours && x.budgets[p.object.Spec.SchedulerName] != nil
 	if mayGo && p.Stage == Bound && p.object.DeletionTimestamp != nil && !p.exit.leaving && !p.exit.ending {
 		p.exit.ending = true
-		w.emit(cluster.TaskLeaving{Task: p.slot.task, Attempt: p.attempt})
+		x.journal.emit(cluster.TaskLeaving{Task: p.slot.task, Attempt: p.attempt})
 	}
 }
 
 // departed forgets that the pod was leaving: it has left, or its node is not known.
-func (w *World) departed(p *Pod) {
+func (x *Exits) departed(p *Pod) {
 	if p.exit.requested {
-		w.exits[p.object.Spec.SchedulerName].out--
+		x.budgets[p.object.Spec.SchedulerName].out--
 	}
 	p.exit = exit{refusals: p.exit.refusals}
 }
 
-// exitWake is when something is due here although nothing happens.
-func (w *World) exitWake() cluster.Time {
+// wake is when the next request of any profile may be made.
+func (x *Exits) wake() cluster.Time {
 	wake := cluster.Never
-	for _, e := range w.exits {
-		waits := slices.ContainsFunc(e.queue, func(p *Pod) bool { return p.Stage == Bound })
-		if waits && e.out < e.AtOnce {
-			wake = min(wake, max(e.opens(), w.now))
-		}
+	for _, e := range x.budgets {
+		wake = min(wake, e.wake(x.journal.now))
 	}
 	return wake
 }
 
+// wake is when the next request may be made; cluster.Never if there is none to make.
+func (e *budget) wake(now cluster.Time) cluster.Time {
+	waits := slices.ContainsFunc(e.queue, func(p *Pod) bool { return p.Stage == Bound })
+	if !waits || e.out >= e.AtOnce {
+		return cluster.Never
+	}
+	return max(e.opens(), now)
+}
+
 // Lingering counts the pods that were decided to leave and are still there: those
 // that are queued, and those whose eviction was requested.
-func (w *World) Lingering() (queued, requested int) {
-	for _, e := range w.exits {
+func (x *Exits) Lingering() (queued, requested int) {
+	for _, e := range x.budgets {
 		queued, requested = queued+len(e.queue), requested+e.out
 	}
 	return queued, requested

@@ -138,7 +138,7 @@ func (h *history) choosePolicy() {
 	if policy != "kube" {
 		h.policy, h.options.Migrations = policy, number(h.t, 3, "migrations")
 		if often(h.t, 5, "evictions") || policy != "load-spreading" {
-			h.world.SetEvictions(map[string]Evictions{ours: {AtOnce: 1 + number(h.t, 3, "at once"), PerMinute: 60}})
+			h.world.Exits().Allow(map[string]Evictions{ours: {AtOnce: 1 + number(h.t, 3, "at once"), PerMinute: 60}})
 		}
 		h.restart()
 	}
@@ -239,7 +239,7 @@ func (h *history) outcome(i int) {
 	h.sent = slices.Delete(h.sent, i, i+1)
 	uid := f.pod.Object().UID
 	if current, out := h.flying[uid]; !out || current != f {
-		h.world.Failed(f.pod)
+		h.world.Binds().Failed(f.pod)
 		return
 	}
 	switch number(h.t, 4, "outcome") {
@@ -284,14 +284,14 @@ func (h *history) calm() {
 				h.started(f)
 				h.arrive(f)
 			} else {
-				h.world.Failed(f.pod)
+				h.world.Binds().Failed(f.pod)
 			}
 		}
 		h.empty()
 		h.now += 11 * cluster.Second
 		h.turnNow()
 	}
-	for _, p := range inOrder(h.world.pods) {
+	for _, p := range inOrder(h.world.pods.byUID) {
 		if p.Ours && (p.Stage == Waiting || p.Stage == AwaitingQuery || p.Stage == BackingOff) {
 			for node, status := range h.rival.verdicts(h.nodeList(), h.placed(), p.object) {
 				if status.IsSuccess() {

@@ -8,10 +8,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
-	"k8s.io/kubernetes/pkg/scheduler/util"
 
 	"fairlead.dev/fairlead/cluster"
-	"fairlead.dev/fairlead/kube/judge"
 )
 
 // This file says how Kubernetes' resources become quantities of a vector.
@@ -19,7 +17,8 @@ import (
 // of its number, so it asks for the whole column; a port on one address asks
 // for one unit of it, and for the whole of a column of its own.
 //
-// Which need a column stands for is said in columns.go.
+// Which need a column stands for is said in columns.go, and what a pod's vector is in
+// shapes.go.
 
 // The columns that every cluster has.
 const (
@@ -46,8 +45,9 @@ func (p port) String() string {
 	return strings.TrimSuffix(fmt.Sprintf("host port %s/%d on %s", p.protocol, p.number, p.address), " on ")
 }
 
-// capacity is a node's vector. It rounds down.
-func (k *kinds) capacity(node *v1.Node) cluster.Vector {
+// capacity is a node's vector. It rounds down. Devices beyond those that a node may have are
+// left alone.
+func (k *Columns) capacity(node *v1.Node) cluster.Vector {
 	r := framework.NewResource(node.Status.Allocatable)
 	v := make(cluster.Vector, len(k.list))
 	v[cpuColumn] = clamp(r.MilliCPU)
@@ -57,45 +57,10 @@ func (k *kinds) capacity(node *v1.Node) cluster.Vector {
 	for i, c := range k.columns {
 		v[firstExtended+i] = c.need.of(r)
 	}
+	for _, of := range k.places {
+		v[of.Kind] = min(v[of.Kind], int64(of.Most))
+	}
 	return v
-}
-
-// demand is a pod's vector, as upstream's NodeResourcesFit and NodePorts count
-// it. It returns false if some of it has no column, or comes from a device where
-// a node does not offer it: a vector cannot say "or". A pod that is to be placed
-// takes no column for what no node offers.
-func (w *World) demand(p *Pod, info *framework.PodInfo) (cluster.Vector, bool) {
-	r := judge.Requests(info)
-	v := make(cluster.Vector, len(w.kinds.list))
-	v[cpuColumn] = clamp(r.MilliCPU)
-	v[memoryColumn] = clamp(r.Memory)
-	v[storageColumn] = clamp(r.EphemeralStorage)
-	v[podsColumn] = 1
-	p.needs = p.needs[:0]
-	complete := true
-	take := func(n need, q, most int64) {
-		p.needs = append(p.needs, n)
-		c, ok := w.column(n, v)
-		if ok {
-			v[c] = min(most, v[c]+q)
-		}
-		complete = complete && ok
-	}
-	for _, name := range slices.Sorted(maps.Keys(r.ScalarResources)) {
-		switch q := clamp(r.ScalarResources[name]); {
-		case r.ScalarResources[name] == 0:
-		case w.judge.ProvidesDevices(name) || !p.placed() && w.kinds.offers[name] == 0:
-			complete = false
-		default:
-			take(need{resource: name}, q, cluster.MaxQuantity)
-		}
-	}
-	for _, want := range util.GetHostPorts(p.object) {
-		for _, share := range portShares(want) {
-			take(need{port: share.port}, share.units, wholePort)
-		}
-	}
-	return v, complete
 }
 
 type portShare struct {
@@ -152,4 +117,13 @@ func absurd(pod *v1.Pod) string {
 		}
 	}
 	return ""
+}
+
+// place is where a resource stands among those that come in devices, as the configuration lists
+// them: the first is the one that policies for devices go by. All others come behind.
+func (k *Columns) place(name v1.ResourceName) int {
+	if at := slices.Index(k.devices, name); at >= 0 {
+		return at
+	}
+	return len(k.devices)
 }

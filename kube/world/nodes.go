@@ -6,8 +6,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/judge"
 )
 
 // This file takes in nodes. Most updates of a node are heartbeats and change
@@ -20,118 +22,144 @@ type node struct {
 	soft   bool               // has a PreferNoSchedule taint
 }
 
+// nodes keeps the nodes that are known, by name and by row. Of each node the judge, the
+// columns, the core and softTaints have what was last seen, and once: whatever changes a node
+// goes through enter, change or lose.
+type nodes struct {
+	journal *journal
+	judge   *judge.Judge
+	columns *Columns
+	byName  map[string]*node
+	byRow   []*node // nil where a row is free
+	rows    cluster.Rows
+	// softTaints counts the nodes with a PreferNoSchedule taint.
+	softTaints int
+	rackLabel  string // see Options
+}
+
+// begin takes the rows from all nodes, for a new core.
+func (ns *nodes) begin() { ns.byRow, ns.rows = nil, cluster.Rows{} }
+
+// enter gives the node a row and reports it. It returns the resources that
+// no other node has.
+func (ns *nodes) enter(n *node) []v1.ResourceName {
+	ns.byName[n.object.Name] = n
+	n.row = cluster.NodeID(ns.rows.Take())
+	for int(n.row) >= len(ns.byRow) {
+		ns.byRow = append(ns.byRow, nil)
+	}
+	ns.byRow[n.row] = n
+	ns.judge.SetNode(n.object)
+	ns.journal.emit(cluster.NodeAdded{Node: n.row, Spec: ns.spec(n)})
+	ns.countSoft(n)
+	ns.journal.changes++
+	return ns.columns.offer(n.object, 1)
+}
+
+// change takes over the node as it is now, and reports it if the core can tell. It
+// returns the resources that no node had before.
+func (ns *nodes) change(n *node, object *v1.Node) []v1.ResourceName {
+	resized := !maps.EqualFunc(n.object.Status.Allocatable, object.Status.Allocatable, equalQuantity)
+	moved := n.object.Labels[ns.rackLabel] != object.Labels[ns.rackLabel]
+	var alone []v1.ResourceName
+	if resized {
+		ns.columns.offer(n.object, -1)
+		alone = ns.columns.offer(object, 1)
+	}
+	n.object = object
+	ns.judge.SetNode(object)
+	if resized || moved {
+		ns.journal.emit(cluster.NodeChanged{Node: n.row, Spec: ns.spec(n)})
+	}
+	ns.countSoft(n)
+	ns.journal.changes++
+	return alone
+}
+
+// lose forgets a node that is gone, and gives back its row.
+func (ns *nodes) lose(n *node) {
+	delete(ns.byName, n.object.Name)
+	ns.byRow[n.row] = nil
+	ns.judge.RemoveNode(n.object.Name)
+	ns.journal.emit(cluster.NodeLost{Node: n.row})
+	if n.soft {
+		ns.softTaints--
+	}
+	ns.columns.offer(n.object, -1)
+	ns.rows.Give(uint32(n.row))
+	ns.journal.changes++
+}
+
+func (ns *nodes) spec(n *node) cluster.NodeSpec {
+	spec := cluster.NodeSpec{Name: n.object.Name, Capacity: ns.columns.capacity(n.object)}
+	if rack := n.object.Labels[ns.rackLabel]; rack != "" {
+		spec.Groups = []cluster.Label{{Key: "rack", Value: rack}}
+	}
+	return spec
+}
+
+// reportCapacity reports to the core the nodes that have another amount of what a
+// column stands for now than of what it stood for before.
+func (ns *nodes) reportCapacity(before, now need) {
+	if before.resource == "" && now.resource == "" {
+		return
+	}
+	for _, n := range ns.byRow {
+		if n == nil {
+			continue
+		}
+		if r := framework.NewResource(n.object.Status.Allocatable); before.of(r) != now.of(r) {
+			ns.journal.emit(cluster.NodeChanged{Node: n.row, Spec: ns.spec(n)})
+		}
+	}
+}
+
+func (ns *nodes) countSoft(n *node) {
+	soft := slices.ContainsFunc(n.object.Spec.Taints, isSoft)
+	if soft && !n.soft {
+		ns.softTaints++
+	}
+	if !soft && n.soft {
+		ns.softTaints--
+	}
+	n.soft = soft
+}
+
 // SeeNode takes in a node as it is now.
 func (w *World) SeeNode(object *v1.Node) {
-	n := w.nodes[object.Name]
+	n := w.nodes.byName[object.Name]
 	switch {
 	case n == nil:
 		n = &node{object: object, pods: map[types.UID]*Pod{}}
-		w.nodes[object.Name] = n
-		alone := w.enterNode(n)
-		for _, p := range inOrder(w.unknownNode[object.Name]) {
-			w.settleOn(p, n)
-		}
-		delete(w.unknownNode, object.Name)
-		w.appeared(alone)
+		had := w.nodes.softTaints
+		alone := w.nodes.enter(n)
+		w.waiting.adapt(n, had)
+		w.placed.appeared(n)
+		w.waiting.appeared(alone)
 	case n.object.UID != object.UID:
 		w.LoseNode(object.Name)
 		w.SeeNode(object)
 	case sameNode(n.object, object):
 		n.object = object
 	default:
-		resized := !maps.EqualFunc(n.object.Status.Allocatable, object.Status.Allocatable, equalQuantity)
-		moved := n.object.Labels[w.rackLabel] != object.Labels[w.rackLabel]
-		var alone []v1.ResourceName
-		if resized {
-			w.kinds.offer(n.object, -1)
-			alone = w.kinds.offer(object, 1)
-		}
-		n.object = object
-		w.judge.SetNode(object)
-		if resized || moved {
-			w.emit(cluster.NodeChanged{Node: n.row, Spec: w.spec(n)})
-		}
-		w.countSoft(n)
-		w.updateSets(n)
-		w.changes++
-		w.appeared(alone)
+		had := w.nodes.softTaints
+		alone := w.nodes.change(n, object)
+		w.waiting.adapt(n, had)
+		w.waiting.appeared(alone)
 	}
 }
 
 // LoseNode takes in that a node is gone. Pods that are bound to it stay bound,
 // and come to life again should a node of that name appear.
 func (w *World) LoseNode(name string) {
-	n := w.nodes[name]
+	n := w.nodes.byName[name]
 	if n == nil {
 		return
 	}
-	delete(w.nodes, name)
-	w.byRow[n.row] = nil
-	w.judge.RemoveNode(name)
-	w.emit(cluster.NodeLost{Node: n.row})
-	for _, set := range w.nodeSets {
-		set.drop(n.row)
-	}
-	if n.soft {
-		w.softTaints--
-	}
+	w.nodes.lose(n)
+	w.shapes.sets.drop(n.row)
 	for _, p := range inOrder(n.pods) {
-		w.awaitNode(p, name)
-	}
-	w.kinds.offer(n.object, -1)
-	w.nodeRows.Give(uint32(n.row))
-	w.changes++
-}
-
-// enterNode gives the node a row and reports it. It returns the resources that
-// no other node has.
-func (w *World) enterNode(n *node) []v1.ResourceName {
-	n.row = cluster.NodeID(w.nodeRows.Take())
-	for int(n.row) >= len(w.byRow) {
-		w.byRow = append(w.byRow, nil)
-	}
-	w.byRow[n.row] = n
-	w.judge.SetNode(n.object)
-	w.emit(cluster.NodeAdded{Node: n.row, Spec: w.spec(n)})
-	w.countSoft(n)
-	w.updateSets(n)
-	w.changes++
-	return w.kinds.offer(n.object, 1)
-}
-
-func (w *World) spec(n *node) cluster.NodeSpec {
-	spec := cluster.NodeSpec{Name: n.object.Name, Capacity: w.kinds.capacity(n.object)}
-	if rack := n.object.Labels[w.rackLabel]; rack != "" {
-		spec.Groups = []cluster.Label{{Key: "rack", Value: rack}}
-	}
-	return spec
-}
-
-// SetRackLabel says by which label nodes name their rack. Without one they stand
-// in none.
-func (w *World) SetRackLabel(label string) { w.rackLabel = label }
-
-func (w *World) countSoft(n *node) {
-	soft := slices.ContainsFunc(n.object.Spec.Taints, isSoft)
-	if soft && !n.soft {
-		if w.softTaints++; w.softTaints == 1 {
-			w.offerAgain()
-		}
-	}
-	if !soft && n.soft {
-		w.softTaints--
-	}
-	n.soft = soft
-}
-
-// offerAgain lets Settle look at all pods that wait. Those that have done so
-// since before there was a soft taint would else never have their second try.
-func (w *World) offerAgain() {
-	w.offered = w.offered[:0]
-	for _, p := range inOrder(w.pods) {
-		if p.Stage == Waiting {
-			w.offered = append(w.offered, p)
-		}
+		w.placed.awaitNode(p, name)
 	}
 }
 

@@ -2,7 +2,6 @@ package world
 
 import (
 	"slices"
-	"strconv"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -38,10 +37,28 @@ type nodeSet struct {
 	shapes      int
 }
 
-// updateSets corrects every warm node set for the node.
-func (w *World) updateSets(n *node) {
-	for _, key := range sortedKeys(w.nodeSets) {
-		ns := w.nodeSets[key]
+// nodeSets keeps the node sets that pods have, by what they request. The core knows of each
+// set that is defined the members as they are, and those of a set without members (a cold one)
+// as they once were, which nobody waits for.
+type nodeSets struct {
+	journal *journal
+	judge   *judge.Judge
+	nodes   *nodes
+	byKey   map[string]*nodeSet
+	idle    []*nodeSet // nobody waits for them; the longest idle first
+	rows    cluster.Rows
+}
+
+// begin forgets all sets, for a new core.
+func (s *nodeSets) begin() {
+	s.byKey, s.idle, s.rows = map[string]*nodeSet{}, nil, cluster.Rows{}
+	s.rows.Take() // cluster.AllNodes
+}
+
+// update corrects every warm node set for the node.
+func (s *nodeSets) update(n *node) {
+	for _, key := range sortedKeys(s.byKey) {
+		ns := s.byKey[key]
 		if ns.members == nil || ns.local == nil {
 			continue
 		}
@@ -50,15 +67,17 @@ func (w *World) updateSets(n *node) {
 		}
 		if in := ns.admits(n); in != ns.members[n.row] {
 			ns.members[n.row] = in
-			w.emit(cluster.EligibilityChanged{Set: ns.id, Node: n.row, Eligible: in})
+			s.journal.emit(cluster.EligibilityChanged{Set: ns.id, Node: n.row, Eligible: in})
 		}
 	}
 }
 
-// drop takes out a node that is gone. The core does so by itself.
-func (ns *nodeSet) drop(row cluster.NodeID) {
-	if int(row) < len(ns.members) {
-		ns.members[row] = false
+// drop takes a node that is gone out of all sets. The core does so by itself.
+func (s *nodeSets) drop(row cluster.NodeID) {
+	for _, ns := range s.byKey {
+		if int(row) < len(ns.members) {
+			ns.members[row] = false
+		}
 	}
 }
 
@@ -73,30 +92,43 @@ func (ns *nodeSet) admits(n *node) bool {
 
 func softOnly(t *v1.Taint) bool { return isSoft(*t) }
 
-// localSet returns the node set of a pod whose nodes depend on itself alone.
-func (w *World) localSet(p *Pod) *nodeSet {
-	key := w.judge.LocalKey(p.object)
+// local returns the node set of a pod whose nodes depend on itself alone.
+func (s *nodeSets) local(p *Pod) *nodeSet {
+	key := s.judge.LocalKey(p.object)
 	if p.second {
 		key += "\n" // its nodes include those to be avoided
 	}
-	ns := w.nodeSets[key]
+	ns := s.byKey[key]
 	if ns == nil {
 		ns = &nodeSet{
-			key: key, id: cluster.SetID(w.setRows.Take()), local: w.judge.Local(p.object),
+			key: key, id: cluster.SetID(s.rows.Take()), local: s.judge.Local(p.object),
 			avoid: !p.second, tolerations: p.object.Spec.Tolerations,
 		}
-		w.nodeSets[key] = ns
+		s.byKey[key] = ns
 	}
 	return ns
 }
 
+// result returns the set for the result of a full-filter query. It is the query's alone.
+func (s *nodeSets) result(key string) *nodeSet {
+	return &nodeSet{key: key, id: cluster.SetID(s.rows.Take())}
+}
+
+// row is the set's row in the core, another one than before if that was given back.
+func (s *nodeSets) row(ns *nodeSet) cluster.SetID {
+	if ns.forgotten { // the row may be another's by now
+		ns.id, ns.forgotten = cluster.SetID(s.rows.Take()), false
+	}
+	return ns.id
+}
+
 // warm makes sure that the core knows the set's nodes as they are.
-func (w *World) warm(ns *nodeSet) {
+func (s *nodeSets) warm(ns *nodeSet) {
 	ns.waiting++
 	if ns.members != nil || ns.local == nil {
 		return
 	}
-	ns.members = make([]bool, len(w.byRow))
+	ns.members = make([]bool, len(s.nodes.byRow))
 	var rows []cluster.NodeID
 	look := func(n *node) {
 		if n != nil && ns.admits(n) {
@@ -106,108 +138,46 @@ func (w *World) warm(ns *nodeSet) {
 	}
 	if names := ns.local.Names(); names != nil { // as a DaemonSet's pods have it
 		for _, name := range sets.List(names) {
-			look(w.nodes[name])
+			look(s.nodes.byName[name])
 		}
 	} else {
-		for _, n := range w.byRow {
+		for _, n := range s.nodes.byRow {
 			look(n)
 		}
 	}
-	w.define(ns, rows)
+	s.define(ns, rows)
 }
 
 // define reports the set's nodes to the core.
-func (w *World) define(ns *nodeSet, rows []cluster.NodeID) {
-	w.emit(cluster.SetDefined{Set: ns.id, Nodes: rows})
+func (s *nodeSets) define(ns *nodeSet, rows []cluster.NodeID) {
+	s.journal.emit(cluster.SetDefined{Set: ns.id, Nodes: rows})
 	ns.defined = true
 }
 
 // leave counts a pod of the set that waits no more.
-func (w *World) leave(ns *nodeSet) {
+func (s *nodeSets) leave(ns *nodeSet) {
 	ns.waiting--
 	if ns.waiting > 0 || ns.local == nil {
 		return
 	}
-	w.idle = append(w.idle, ns)
-	if len(w.idle) <= maxIdleSets {
+	s.idle = append(s.idle, ns)
+	if len(s.idle) <= maxIdleSets {
 		return
 	}
-	oldest := w.idle[0]
-	w.idle = slices.Delete(w.idle, 0, 1)
-	if oldest.waiting == 0 && !slices.Contains(w.idle, oldest) {
+	oldest := s.idle[0]
+	s.idle = slices.Delete(s.idle, 0, 1)
+	if oldest.waiting == 0 && !slices.Contains(s.idle, oldest) {
 		oldest.members = nil
 	}
 }
 
-// shape is an interned row of the core's shapes.
-type shape struct {
-	key    string
-	row    cluster.ShapeID
-	set    *nodeSet // nil for pods that are not ours
-	demand cluster.Vector
-	tasks  int
-}
-
-// shapeOf returns the shape of pods of the node set with the demand.
-func (w *World) shapeOf(ns *nodeSet, demand cluster.Vector) *shape {
-	set := cluster.AllNodes
-	if ns != nil {
-		if ns.forgotten { // the row may be another's by now
-			ns.id, ns.forgotten = cluster.SetID(w.setRows.Take()), false
-		}
-		set = ns.id
+// forget forgets a set that no shape has any more.
+func (s *nodeSets) forget(ns *nodeSet) {
+	if s.byKey[ns.key] == ns {
+		delete(s.byKey, ns.key)
 	}
-	key := shapeKey(set, demand)
-	s := w.shapes[key]
-	if s == nil {
-		if ns != nil {
-			if !ns.defined {
-				w.define(ns, nil)
-			}
-			ns.shapes++
-		}
-		s = &shape{key: key, row: cluster.ShapeID(w.shapeRows.Take()), set: ns, demand: demand}
-		w.shapes[key] = s
-		w.kinds.count(demand, 1)
-		w.emit(cluster.ShapeDefined{Shape: s.row, Spec: cluster.Shape{Demand: demand, Eligible: set}})
-	}
-	return s
-}
-
-// emptyShape is that of who takes nothing.
-func (w *World) emptyShape() *shape { return w.shapeOf(nil, make(cluster.Vector, len(w.kinds.list))) }
-
-func shapeKey(set cluster.SetID, demand cluster.Vector) string {
-	key := strconv.AppendUint(make([]byte, 0, 64), uint64(set), 36)
-	for _, q := range demand {
-		key = strconv.AppendInt(append(key, ' '), q, 36)
-	}
-	return string(key)
-}
-
-// release forgets a shape that no task has any more, and its node set with the
-// last shape.
-func (w *World) release(s *shape) {
-	s.tasks--
-	if s.tasks > 0 {
-		return
-	}
-	delete(w.shapes, s.key)
-	w.kinds.count(s.demand, -1)
-	w.emit(cluster.ShapeForgotten{Shape: s.row})
-	w.shapeRows.Give(uint32(s.row))
-	ns := s.set
-	if ns == nil {
-		return
-	}
-	if ns.shapes--; ns.shapes > 0 {
-		return
-	}
-	if w.nodeSets[ns.key] == ns {
-		delete(w.nodeSets, ns.key)
-	}
-	w.idle = slices.DeleteFunc(w.idle, func(other *nodeSet) bool { return other == ns })
-	w.emit(cluster.SetForgotten{Set: ns.id})
-	w.setRows.Give(uint32(ns.id))
+	s.idle = slices.DeleteFunc(s.idle, func(other *nodeSet) bool { return other == ns })
+	s.journal.emit(cluster.SetForgotten{Set: ns.id})
+	s.rows.Give(uint32(ns.id))
 	ns.defined, ns.forgotten = false, true
 }

@@ -33,7 +33,7 @@ type query struct {
 	// prepares says that volumes or devices are set aside for its pods.
 	prepares bool
 	judged   *judge.Case  // open while some of the pods are in the core's hands
-	ranAt    uint64       // World.changes when it was last run
+	ranAt    uint64       // the changes when it was last run
 	after    cluster.Time // not to be run again before
 	// lastRun is when it was last run; 0 if it never was, or had a result that all used.
 	lastRun  cluster.Time
@@ -42,19 +42,51 @@ type query struct {
 	refused  bool // one that was let through was refused in this round
 }
 
-// awaitQuery puts the pod into the queue of those whose nodes have to be worked out.
-func (w *World) awaitQuery(p *Pod, demand cluster.Vector) {
+// queries keeps the queries that pods await, by what these request. A query lives as long
+// as pods await it or its result is with the core; results are open until the end of the
+// round.
+type queries struct {
+	journal   *journal
+	judge     *judge.Judge
+	backoff   Backoff
+	pods      *Pods
+	nodes     *nodes
+	shapes    *shapes
+	slots     *slots
+	queue     *queue
+	byKey     map[string]*query
+	open      []*query // that have a result in this round
+	recheckAt cluster.Time
+	// preparations is for how many of the pods that are let through volumes and devices may
+	// be set aside.
+	preparations int
+}
+
+// begin gives up all queries, for a new core.
+func (qs *queries) begin() {
+	for _, q := range qs.byKey {
+		q.close()
+	}
+	clear(qs.byKey)
+	qs.open = qs.open[:0]
+}
+
+// has reports whether the query was not given up.
+func (qs *queries) has(q *query) bool { return qs.byKey[q.key] == q }
+
+// await puts the pod into the queue of those whose nodes have to be worked out.
+func (qs *queries) await(p *Pod, demand cluster.Vector) {
 	key := queryKey(p.object)
-	q := w.queries[key]
+	q := qs.byKey[key]
 	if q == nil {
 		q = &query{
-			key: key, demand: demand, window: 1, prepares: w.judge.SetsAside(p.object),
-			set: &nodeSet{key: key, id: cluster.SetID(w.setRows.Take())},
+			key: key, demand: demand, window: 1, prepares: qs.judge.SetsAside(p.object),
+			set: qs.shapes.sets.result(key),
 		}
-		w.queries[key] = q
+		qs.byKey[key] = q
 	}
-	w.take(p, w.shapeOf(q.set, demand))
-	w.move(p, AwaitingQuery)
+	qs.slots.take(p, qs.shapes.of(q.set, demand))
+	qs.pods.move(p, AwaitingQuery)
 	p.query, p.Why = q, ""
 	q.insert(p)
 	q.ranAt = 0 // a new pod wants a result at once
@@ -70,13 +102,13 @@ func before(a, b *Pod) int {
 	return cmp.Or(cmp.Compare(priority(b.object), priority(a.object)), cmp.Compare(a.order, b.order))
 }
 
-// leaveQuery takes the pod out of its query.
-func (w *World) leaveQuery(p *Pod) {
+// leave takes the pod out of its query.
+func (qs *queries) leave(p *Pod) {
 	q := p.query
 	p.query = nil
 	q.pods = slices.DeleteFunc(q.pods, func(other *Pod) bool { return other == p })
-	if len(q.pods) == 0 && q.judged == nil && w.queries[q.key] == q {
-		delete(w.queries, q.key)
+	if len(q.pods) == 0 && q.judged == nil && qs.has(q) {
+		delete(qs.byKey, q.key)
 	}
 }
 
@@ -87,18 +119,16 @@ func (q *query) close() {
 	}
 }
 
-// Admit lets pods wait in the core: those that are queued, and then those that
-// await a query. It runs queries until enough says that it has taken long enough,
-// and returns the pods that no node would take.
-func (w *World) Admit(enough func() bool) []*Pod {
-	w.admitQueued()
+// admit runs queries until enough says that it has taken long enough, lets pods through on
+// their results, and returns the pods that no node would take.
+func (qs *queries) admit(enough func() bool) []*Pod {
 	var unplaced []*Pod
-	for _, q := range w.due() {
+	for _, q := range qs.due() {
 		if enough() {
 			break
 		}
-		if w.worthRunning(q) { // nor did those before it take the room to prepare
-			unplaced = append(unplaced, w.runQuery(q)...)
+		if qs.worthRunning(q) { // nor did those before it take the room to prepare
+			unplaced = append(unplaced, qs.run(q)...)
 		}
 	}
 	return unplaced
@@ -110,10 +140,10 @@ const claimsCome = 10 * cluster.Second
 // due lists the queries that are worth running now: those that were not run for
 // the longest time first, so that many without a result do not keep the others,
 // and then in the order of their first pods.
-func (w *World) due() []*query {
+func (qs *queries) due() []*query {
 	var due []*query
-	for _, q := range w.queries {
-		if w.worthRunning(q) && q.judged == nil && w.nextRun(q) <= w.now {
+	for _, q := range qs.byKey {
+		if qs.worthRunning(q) && q.judged == nil && qs.nextRun(q) <= qs.journal.now {
 			due = append(due, q)
 		}
 	}
@@ -125,15 +155,15 @@ func (w *World) due() []*query {
 
 // worthRunning reports whether the query is worth running, now or later: something has
 // changed, and its pods could be prepared for.
-func (w *World) worthRunning(q *query) bool {
-	return len(q.pods) > 0 && q.ranAt != w.changes && (!q.prepares || w.preparations > 0)
+func (qs *queries) worthRunning(q *query) bool {
+	return len(q.pods) > 0 && q.ranAt != qs.journal.changes && (!q.prepares || qs.preparations > 0)
 }
 
 // nextRun is when the query may be run again. One that is more important than
 // a pod that waits in the core does not leave to it what room appears.
-func (w *World) nextRun(q *query) cluster.Time {
+func (qs *queries) nextRun(q *query) cluster.Time {
 	at := q.after
-	for rank := range w.ranks {
+	for rank := range qs.pods.ranks {
 		if rank < priority(q.pods[0].object) {
 			return min(at, q.lastRun+outrankingBackoff)
 		}
@@ -144,12 +174,12 @@ func (w *World) nextRun(q *query) cluster.Time {
 // outrankingBackoff is how long a query that outranks what waits backs off at least.
 const outrankingBackoff = 100 * cluster.Millisecond
 
-// runQuery runs one query and lets pods through on its result.
-func (w *World) runQuery(q *query) []*Pod {
-	w.handling(q.pods[0].object)
-	q.ranAt, q.lastRun = w.changes, w.now
-	q.prefers = judge.Prefers(q.pods[0].object) || w.softTaints > 0
-	judged, refusal := w.judge.Case(q.pods[0].object)
+// run runs one query and lets pods through on its result.
+func (qs *queries) run(q *query) []*Pod {
+	qs.pods.handling(q.pods[0].object)
+	q.ranAt, q.lastRun = qs.journal.changes, qs.journal.now
+	q.prefers = judge.Prefers(q.pods[0].object) || qs.nodes.softTaints > 0
+	judged, refusal := qs.judge.Case(q.pods[0].object)
 	var names []string
 	if refusal.IsSuccess() {
 		names = judged.Feasible()
@@ -161,35 +191,35 @@ func (w *World) runQuery(q *query) []*Pod {
 		if judged != nil {
 			judged.Close()
 		}
-		if first := q.pods[0]; !refusal.IsSuccess() && len(first.object.Spec.ResourceClaims) > 0 && w.now < first.Ready+claimsCome {
+		if first := q.pods[0]; !refusal.IsSuccess() && len(first.object.Spec.ResourceClaims) > 0 && qs.journal.now < first.Ready+claimsCome {
 			// The claims are not there yet: no reason to back off, or to report it.
-			w.recheckAt = min(w.recheckAt, first.Ready+claimsCome)
+			qs.recheckAt = min(qs.recheckAt, first.Ready+claimsCome)
 			return nil
 		}
-		w.postpone(q)
+		qs.postpone(q)
 		return slices.Clone(q.pods)
 	}
 	q.judged, q.refused = judged, false
-	w.open = append(w.open, q)
+	qs.open = append(qs.open, q)
 	rows := make([]cluster.NodeID, 0, len(names))
 	for _, name := range names {
-		if n := w.nodes[name]; n != nil {
+		if n := qs.nodes.byName[name]; n != nil {
 			rows = append(rows, n.row)
 		}
 	}
 	slices.Sort(rows)
-	w.define(q.set, rows)
+	qs.shapes.sets.define(q.set, rows)
 	window := q.window
 	if q.prefers {
 		window = 1
 	}
 	through := min(window, len(q.pods))
 	if q.prepares {
-		through = min(through, w.preparations)
-		w.preparations -= through
+		through = min(through, qs.preparations)
+		qs.preparations -= through
 	}
 	for _, p := range slices.Clone(q.pods[:through]) {
-		w.offer(p)
+		qs.queue.offer(p)
 		q.set.waiting++
 	}
 	q.pods = slices.Delete(q.pods, 0, through)
@@ -197,18 +227,18 @@ func (w *World) runQuery(q *query) []*Pod {
 }
 
 // postpone lets a query that found no place back off for a while.
-func (w *World) postpone(q *query) {
-	if q.after <= w.now {
+func (qs *queries) postpone(q *query) {
+	if q.after <= qs.journal.now {
 		q.failures++
-		q.after = w.now + w.backoff(q.failures)
+		q.after = qs.journal.now + qs.backoff.after(q.failures)
 	}
 }
 
-// settleQueries closes the queries of this round. Pods that the core could not
+// settle closes the queries of this round. Pods that the core could not
 // place await them again.
-func (w *World) settleQueries() {
-	open := w.open
-	w.open = w.open[:0]
+func (qs *queries) settle() {
+	open := qs.open
+	qs.open = qs.open[:0]
 	for _, q := range open {
 		q.close()
 		if q.refused {
@@ -216,10 +246,38 @@ func (w *World) settleQueries() {
 		} else {
 			q.window, q.failures, q.lastRun = min(2*q.window, maxWindow), 0, 0
 		}
-		if len(q.pods) == 0 && w.queries[q.key] == q {
-			delete(w.queries, q.key)
+		if len(q.pods) == 0 && qs.has(q) {
+			delete(qs.byKey, q.key)
 		}
 	}
+}
+
+// recheck lets all queries be run again once in a while.
+func (qs *queries) recheck() {
+	if qs.journal.now >= qs.recheckAt {
+		qs.recheckAt = qs.journal.now + recheckEvery
+		qs.journal.changes++
+	}
+}
+
+// recheckEvery is how often queries are run although nothing is known to have
+// changed: filters keep books of their own, which may lag behind what is reported
+// to the world.
+const recheckEvery = cluster.Minute
+
+// wake is when a query may next be run although nothing happens, if there is room for its pods.
+func (qs *queries) wake(room bool) cluster.Time {
+	wake := cluster.Never
+	for _, q := range qs.byKey {
+		if len(q.pods) == 0 {
+			continue
+		}
+		wake = min(wake, qs.recheckAt)
+		if room && qs.worthRunning(q) {
+			wake = min(wake, qs.nextRun(q))
+		}
+	}
+	return wake
 }
 
 // queryKey is equal for pods that no filter can tell apart.

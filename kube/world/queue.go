@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/heap"
 )
 
 // This file is the door to the core. Pods that may be placed are queued, the
@@ -12,47 +13,65 @@ import (
 // binds. Else a thousand pods would be decided at once, and one that is more
 // important and comes a moment later would wait for a thousand binds.
 
-// SetRoom says how many pods may be let through by the next Admit, and how many of
-// those that await a query and have volumes or devices set aside, which take their
-// time to be prepared. At first there is no limit.
-func (w *World) SetRoom(pods, preparations int) { w.room, w.preparations = pods, preparations }
-
-// Queued is how many pods are queued.
-func (w *World) Queued() int { return w.stages[Queued] }
-
-// enqueue puts a pod, whose task is gated and has its shape, into the queue.
-func (w *World) enqueue(p *Pod) {
-	w.move(p, Queued)
-	p.Why = ""
-	p.ticket++
-	w.queue.Push(queuePlace{p, p.ticket})
+// queue keeps the pods that are queued, and those that were let through. A pod that left
+// the queue may still have a place there, which is passed over, as only its latest ticket
+// counts. Each pod that came to wait in the core since the last Settle is in offered, once.
+type queue struct {
+	journal *journal
+	pods    *Pods
+	sets    *nodeSets
+	places  heap.Heap[queuePlace]
+	room    int    // for so many pods to be let through
+	offered []*Pod // in the core's hands since the last Settle, or kept room for; each once
 }
 
-// admitQueued lets pods wait in the core while there is room.
-func (w *World) admitQueued() {
-	for w.room > 0 && len(w.queue) > 0 {
-		s := w.queue.Pop()
+// begin forgets who was queued or let through, for a new core.
+func (q *queue) begin() { q.places, q.offered = nil, nil }
+
+// push puts a pod, whose task is gated and has its shape, into the queue.
+func (q *queue) push(p *Pod) {
+	q.pods.move(p, Queued)
+	p.Why = ""
+	p.ticket++
+	q.places.Push(queuePlace{p, p.ticket})
+}
+
+// admit lets pods wait in the core while there is room.
+func (q *queue) admit() {
+	for q.room > 0 && len(q.places) > 0 {
+		s := q.places.Pop()
 		p := s.pod
-		if p.Stage != Queued || p.ticket != s.ticket || w.pods[p.object.UID] != p {
+		if p.Stage != Queued || p.ticket != s.ticket || !q.pods.has(p) {
 			continue // it left the queue
 		}
-		w.handling(p.object)
-		w.warm(p.slot.shape.set)
-		w.offer(p)
-		if w.room < math.MaxInt {
-			w.room--
+		q.pods.handling(p.object)
+		q.sets.warm(p.slot.shape.set)
+		q.offer(p)
+		if q.room < math.MaxInt {
+			q.room--
 		}
 	}
 }
 
 // offer lets the core place the pod.
-func (w *World) offer(p *Pod) {
-	w.move(p, Waiting)
+func (q *queue) offer(p *Pod) {
+	q.pods.move(p, Waiting)
 	p.Why = ""
-	w.emit(cluster.TaskUngated{Task: p.slot.task, Seq: p.slot.seq})
+	q.journal.emit(cluster.TaskUngated{Task: p.slot.task, Seq: p.slot.seq})
 	if !p.offered {
 		p.offered = true
-		w.offered = append(w.offered, p)
+		q.offered = append(q.offered, p)
+	}
+}
+
+// offerAgain lets Settle look at all pods that wait. Those that have done so
+// since before there was a soft taint would else never have their second try.
+func (q *queue) offerAgain() {
+	q.offered = q.offered[:0]
+	for _, p := range inOrder(q.pods.byUID) {
+		if p.Stage == Waiting {
+			q.offered = append(q.offered, p)
+		}
 	}
 }
 

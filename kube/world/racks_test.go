@@ -15,7 +15,7 @@ func TestRacks(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.turn()
-		groups := r.core.View().NodeSpec(r.world.nodes["n1"].row).Groups
+		groups := r.core.View().NodeSpec(r.world.nodes.byName["n1"].row).Groups
 		if len(groups) == 0 {
 			return ""
 		}
@@ -27,7 +27,7 @@ func TestRacks(t *testing.T) {
 	if got := rack("node n1 label=rack=r1"); got != "" {
 		t.Errorf("the node is in rack %q, and nobody asked for racks", got)
 	}
-	r.world.SetRackLabel("rack")
+	r.world.nodes.rackLabel = "rack"
 	r.restart()
 	for _, step := range []struct{ line, want string }{
 		{"node n1 label=rack=r1 cpu=5", "r1"},

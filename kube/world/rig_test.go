@@ -69,7 +69,7 @@ func newRig(tb failer, b *bench) *rig {
 		b.judge.RemoveNode(name)
 	}
 	r := &rig{
-		bench: b, tb: tb, world: New(b.judge, func(name string) bool { return name == ours }),
+		bench: b, tb: tb, world: New(b.judge, Options{Owns: func(name string) bool { return name == ours }}),
 		policy: "kube", options: policies.Options{Seed: 1},
 		nodes: map[string]*v1.Node{}, pods: map[types.UID]*v1.Pod{}, flying: map[types.UID]flight{},
 	}
@@ -86,10 +86,11 @@ func (r *rig) restart() {
 	if err != nil {
 		r.tb.Fatal(err)
 	}
-	r.core, err = sched.New(cluster.NewState(r.world.Kinds(), r.world.Classes()), sched.Lane{Name: ours, Policy: policy})
+	r.core, err = sched.New(cluster.NewState(r.world.Columns().Kinds(), r.world.Classes()), sched.Lane{Name: ours, Policy: policy})
 	if err != nil {
 		r.tb.Fatal(err)
 	}
+	r.core.SetFilters(Filters(r.world))
 	if _, err := r.core.Observe(r.now, snapshot, nil); err != nil {
 		r.tb.Fatalf("a new core: %v", err)
 	}
@@ -143,12 +144,12 @@ func (r *rig) losePod(uid types.UID) {
 }
 
 // started is the API server's answer that the pod is bound.
-func (r *rig) started(f flight) { r.world.Started(f.pod) }
+func (r *rig) started(f flight) { r.world.Binds().Started(f.pod) }
 
 // failed is its answer that it is not.
 func (r *rig) failed(f flight) {
 	delete(r.flying, f.pod.Object().UID)
-	r.world.Failed(f.pod)
+	r.world.Binds().Failed(f.pod)
 }
 
 // arrived shows the world that the pod is bound where its bind went.
@@ -211,11 +212,14 @@ func (r *rig) turn() verdict {
 	}
 	r.carryOutAll(decisions, &v)
 	v.unplaced = append(v.unplaced, r.world.Settle(r.reserved)...)
-	v.asked = r.world.Dismiss()
+	r.world.Exits().TakeBack(r.core.Ledger(), r.core.View(), sent{})
+	v.asked = r.world.Exits().Dismiss()
 	r.leaving = append(r.leaving, v.asked...)
-	r.carryOutAll(r.observe(), &v)
-	r.world.CloseCases()
-	r.observe()
+	// What came of it may let the core decide again, as a reservation whose last victim has left.
+	for decisions := r.observe(); len(decisions) > 0 || r.world.Pending(); decisions = r.observe() {
+		r.carryOutAll(decisions, &v)
+	}
+	r.world.Binds().CloseCases()
 	r.check()
 	return v
 }
@@ -237,14 +241,9 @@ func (r *rig) reserved(t cluster.TaskID) bool {
 // leave takes decisions to evict to the world.
 func (r *rig) leave(decisions []sched.Decision) {
 	for _, d := range decisions {
-		if d.Kind != sched.Evict {
-			continue
+		if d.Kind == sched.Evict {
+			r.world.Exits().Evict(d)
 		}
-		var by *Pod
-		if t, serves := d.Purpose.Serves(); serves {
-			by = r.world.Of(t)
-		}
-		r.world.Evict(d, by)
 	}
 }
 
@@ -266,7 +265,7 @@ func (r *rig) granted(p *Pod) {
 // stays is its answer that the pod does not.
 func (r *rig) stays(p *Pod) {
 	r.answered(p)
-	r.world.Stays(p)
+	r.world.Exits().Stays(p)
 }
 
 // prepare brings the world up to now, with a new core if it needs one.
@@ -274,9 +273,9 @@ func (r *rig) prepare(v *verdict) {
 	r.tb.Helper()
 	r.world.Advance(r.now)
 	r.world.Due()
-	if v.newCore = r.world.Stale(); v.newCore != "" {
+	if v.newCore = r.world.Columns().Stale(); v.newCore != "" {
 		r.restart()
-		if again := r.world.Stale(); again != "" {
+		if again := r.world.Columns().Stale(); again != "" {
 			r.tb.Fatalf("the new core that was begun as %s is stale at once: %s", v.newCore, again)
 		}
 	}
@@ -297,9 +296,9 @@ func (r *rig) carryOutAll(decisions []sched.Decision, v *verdict) {
 // shown the cluster as it is now, must say the same.
 func (r *rig) carryOut(d sched.Decision, v *verdict) {
 	r.tb.Helper()
-	pod, node := r.world.tasks[d.Task].pod.object, r.world.byRow[d.Node].object.Name
+	pod, node := r.world.slots.byTask[d.Task].pod.object, r.world.nodes.byRow[d.Node].object.Name
 	fresh := r.rival.verdicts(r.nodeList(), r.placed(), pod)[node]
-	p, status := r.world.Judge(r.rival.ctx, d)
+	p, status := r.world.Binds().Judge(r.rival.ctx, d)
 	if status.IsSuccess() != fresh.IsSuccess() {
 		r.tb.Fatalf("pod %s on node %s: the last word is %s, upstream's is %s", pod.Name, node, words(status), words(fresh))
 	}
@@ -321,3 +320,9 @@ func words(status *fwk.Status) string {
 	}
 	return status.Plugin() + ": " + status.Message()
 }
+
+// sent are requests to evict that are sent at once.
+type sent struct{}
+
+func (sent) Waits(*Pod) bool    { return false }
+func (sent) CallBack(*Pod) bool { return false }

@@ -26,7 +26,7 @@ func TestLargeNodeSet(t *testing.T) {
 		r.turn()
 		set := r.core.View().Shape(s.task(r.world.Pod("uid-p1")).Shape).Eligible
 		got := 0
-		for name, n := range r.world.nodes {
+		for name, n := range r.world.nodes.byName {
 			if r.core.View().Eligible(set, n.row) {
 				got++
 			} else if n.object.Labels["disk"] == "ssd" {

@@ -35,19 +35,19 @@ func TestSettleKeepsReservedPods(t *testing.T) {
 	if got := w.Settle(func(cluster.TaskID) bool { asked++; return true }); len(got) != 0 {
 		t.Errorf("%d pods count as not placed although room is kept for them", len(got))
 	}
-	if asked != pods || len(w.offered) != pods {
-		t.Errorf("asked %d times, and %d pods are still offered; want %d", asked, len(w.offered), pods)
+	if asked != pods || len(w.queue.offered) != pods {
+		t.Errorf("asked %d times, and %d pods are still offered; want %d", asked, len(w.queue.offered), pods)
 	}
 	if allocated := testing.AllocsPerRun(10, func() { w.Settle(reserved) }); allocated != 0 {
 		t.Errorf("a turn allocates %v times for pods that go on waiting", allocated)
 	}
-	if got := w.Settle(func(cluster.TaskID) bool { return false }); len(got) != pods || len(w.offered) != 0 {
-		t.Errorf("without their room, %d pods are not placed and %d are still offered; want %d and none", len(got), len(w.offered), pods)
+	if got := w.Settle(func(cluster.TaskID) bool { return false }); len(got) != pods || len(w.queue.offered) != 0 {
+		t.Errorf("without their room, %d pods are not placed and %d are still offered; want %d and none", len(got), len(w.queue.offered), pods)
 	}
 	w.Reconsider()
 	w.Admit(func() bool { return false })
-	if got := w.Settle(reserved); len(got) != 0 || len(w.offered) != pods {
-		t.Errorf("offered anew, %d pods count as not placed and %d as offered; want none and %d", len(got), len(w.offered), pods)
+	if got := w.Settle(reserved); len(got) != 0 || len(w.queue.offered) != pods {
+		t.Errorf("offered anew, %d pods count as not placed and %d as offered; want none and %d", len(got), len(w.queue.offered), pods)
 	}
 }
 
@@ -56,8 +56,8 @@ func TestSettledOnce(t *testing.T) {
 	w, reserved := keptRoom(t, 3)
 	w.Reconsider()
 	w.Admit(func() bool { return false })
-	if len(w.offered) != 3 {
-		t.Errorf("%d pods are offered, of 3", len(w.offered))
+	if len(w.queue.offered) != 3 {
+		t.Errorf("%d pods are offered, of 3", len(w.queue.offered))
 	}
 	w.Settle(reserved)
 	w.Restart(nil)

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -8,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
 )
 
 // This file keeps slots. A slot is one of the replicas that an owner wants, and
@@ -47,52 +49,77 @@ type vacancy struct {
 	until cluster.Time
 }
 
+// slots keeps the slots of all owners, as the core has them: by row of the task, and in jobs. A
+// slot has one pod, or is vacant; it counts for its job, its shape and its class until it ends.
+type slots struct {
+	journal *journal
+	classes *classes
+	shapes  *shapes
+	jobs    map[jobKey]*job
+	foreign *job
+	byTask  []*slot  // by task row
+	runs    []uint32 // by task row: how many runs the row has had
+	vacant  []vacancy
+	seq     cluster.Seq
+
+	taskRows, jobRows cluster.Rows
+}
+
+// begin forgets all slots and their classes and shapes, for a new core.
+func (s *slots) begin() {
+	s.jobs, s.foreign, s.byTask, s.runs, s.vacant = map[jobKey]*job{}, nil, nil, nil, nil
+	s.taskRows, s.jobRows = cluster.Rows{}, cluster.Rows{}
+	s.classes.begin()
+	s.shapes.begin()
+}
+
 // jobOf returns the job that the pod is a part of.
-func (w *World) jobOf(p *Pod) *job {
+func (s *slots) jobOf(p *Pod) *job {
 	if !p.Ours {
-		if w.foreign == nil {
-			w.foreign = &job{row: cluster.JobID(w.jobRows.Take())}
-			w.emit(cluster.JobSubmitted{Job: w.foreign.row, Name: "other schedulers", Foreign: true})
+		if s.foreign == nil {
+			s.foreign = &job{row: cluster.JobID(s.jobRows.Take())}
+			s.journal.emit(cluster.JobSubmitted{Job: s.foreign.row, Name: "other schedulers", Foreign: true})
 		}
-		return w.foreign
+		return s.foreign
 	}
 	name, key := p.object.Namespace+"/"+p.object.Name, jobKey{scheduler: p.object.Spec.SchedulerName, owner: p.object.UID}
 	if owner := metav1.GetControllerOfNoCopy(p.object); owner != nil {
 		name, key.owner = p.object.Namespace+"/"+owner.Name, owner.UID
 	}
-	j := w.jobs[key]
+	j := s.jobs[key]
 	if j == nil {
-		j = &job{key: key, row: cluster.JobID(w.jobRows.Take())}
-		w.jobs[key] = j
-		w.emit(cluster.JobSubmitted{Job: j.row, Name: name, User: p.object.Spec.SchedulerName})
+		j = &job{key: key, row: cluster.JobID(s.jobRows.Take())}
+		s.jobs[key] = j
+		s.journal.emit(cluster.JobSubmitted{Job: j.row, Name: name, User: p.object.Spec.SchedulerName})
 	}
 	return j
 }
 
 // occupy gives the pod a slot: a vacant one of its job, or a new one, gated.
-func (w *World) occupy(p *Pod, s *shape) {
-	j := w.jobOf(p)
-	promised, _ := w.promised(p)
+func (s *slots) occupy(p *Pod, shape *shape) {
+	j := s.jobOf(p)
+	promised, _ := s.classes.promised(p)
 	p.slot = j.claim(p, promised)
 	if p.slot != nil {
 		p.slot.pod = p
-		w.reshape(p, s)
+		s.reshape(p, shape)
 		return
 	}
 	p.slot = &slot{
-		task: cluster.TaskID(w.taskRows.Take()), seq: w.seq, job: j, shape: s, class: promised,
+		task: cluster.TaskID(s.taskRows.Take()), seq: s.seq, job: j, shape: shape, class: promised,
 		priority: priority(p.object), replica: p.object.Name, pod: p,
 	}
-	w.seq++
+	s.seq++
+	s.classes.rows[promised].slots++
 	j.slots++
-	s.tasks++
-	for int(p.slot.task) >= len(w.tasks) {
-		w.tasks = append(w.tasks, nil)
-		w.runs = append(w.runs, 0)
+	shape.tasks++
+	for int(p.slot.task) >= len(s.byTask) {
+		s.byTask = append(s.byTask, nil)
+		s.runs = append(s.runs, 0)
 	}
-	w.tasks[p.slot.task] = p.slot
-	w.emit(cluster.TaskSubmitted{
-		Task: p.slot.task, Seq: p.slot.seq, Job: j.row, Shape: s.row, Class: promised, Priority: p.slot.priority, Gated: true, Account: p.past,
+	s.byTask[p.slot.task] = p.slot
+	s.journal.emit(cluster.TaskSubmitted{
+		Task: p.slot.task, Seq: p.slot.seq, Job: j.row, Shape: shape.row, Class: promised, Priority: p.slot.priority, Gated: true, Account: p.past,
 	})
 	p.past = nil
 }
@@ -120,40 +147,95 @@ func (j *job) claim(p *Pod, promised cluster.ClassID) *slot {
 	return s
 }
 
+// take gives the pod a slot of the shape, or its slot the shape.
+func (s *slots) take(p *Pod, shape *shape) {
+	if p.slot == nil {
+		s.occupy(p, shape)
+	} else {
+		s.reshape(p, shape)
+	}
+}
+
+// reclass gives up the slot of a pod, whose task is gated, if another class than the
+// slot's is now promised to it. A new slot has a new account.
+func (s *slots) reclass(p *Pod) {
+	if p.slot == nil {
+		return
+	}
+	if id, _ := s.classes.promised(p); id != p.slot.class {
+		s.end(p.slot)
+		p.slot = nil
+	}
+}
+
+// gate takes the pod's task, which waits, out of the core's hands.
+func (s *slots) gate(p *Pod) {
+	s.journal.emit(cluster.TaskGated{Task: p.slot.task, Seq: p.slot.seq})
+}
+
+// found reports to the core where the pod runs.
+func (s *slots) found(p *Pod, n *node) {
+	s.journal.emit(cluster.TaskFound{Task: p.slot.task, Seq: p.slot.seq, Node: n.row})
+	s.runs[p.slot.task]++
+	p.attempt, p.begun, p.node = s.runs[p.slot.task], true, n
+}
+
+// decided returns the pod that the core has placed, with the attempt that it has so named.
+func (s *slots) decided(d sched.Decision) *Pod {
+	of := s.byTask[d.Task]
+	if of == nil || of.seq != d.Seq || of.pod == nil || of.pod.Stage != Waiting {
+		panic(fmt.Sprintf("world: the core placed task row %d, seq %d, which does not wait", d.Task, d.Seq))
+	}
+	p := of.pod
+	s.runs[d.Task], p.attempt, p.begun = d.Attempt, d.Attempt, false
+	return p
+}
+
+// running is the pod whose run the decision names; nil if it is not there.
+func (s *slots) running(d sched.Decision) *Pod {
+	of := s.byTask[d.Task]
+	if of == nil || of.seq != d.Seq || of.pod == nil || of.pod.node == nil || of.pod.attempt != d.Attempt {
+		return nil
+	}
+	return of.pod
+}
+
 // vacate takes the pod out of its slot, which its job may fill again. The slot
 // is gated.
-func (w *World) vacate(p *Pod) {
-	s := p.slot
-	s.pod, s.until = nil, w.now+vacancyLasts
-	s.job.vacant = append(s.job.vacant, s)
-	w.vacant = append(w.vacant, vacancy{s, s.until})
-	if w.kinds.spares(s.shape.demand) { // which others may have meanwhile
-		w.give(s, w.emptyShape(), s.priority)
+func (s *slots) vacate(p *Pod) {
+	of := p.slot
+	of.pod, of.until = nil, s.journal.now+vacancyLasts
+	of.job.vacant = append(of.job.vacant, of)
+	s.vacant = append(s.vacant, vacancy{of, of.until})
+	if s.shapes.columns.spares(of.shape.demand) { // which others may have meanwhile
+		s.give(of, s.shapes.empty(), of.priority)
 	}
 }
 
 // end ends the slot for good.
-func (w *World) end(s *slot) {
-	s.until = 0
-	w.emit(cluster.TaskEnded{Task: s.task, Seq: s.seq})
-	w.tasks[s.task] = nil
-	w.runs[s.task]++ // the core counts the end as well
-	w.taskRows.Give(uint32(s.task))
-	w.release(s.shape)
-	j := s.job
-	if j.slots--; j.slots > 0 || j == w.foreign {
+func (s *slots) end(of *slot) {
+	of.until = 0
+	s.journal.emit(cluster.TaskEnded{Task: of.task, Seq: of.seq})
+	s.byTask[of.task] = nil
+	s.runs[of.task]++ // the core counts the end as well
+	s.taskRows.Give(uint32(of.task))
+	s.shapes.release(of.shape)
+	s.classes.rows[of.class].slots--
+	s.classes.retire(of.class)
+	j := of.job
+	if j.slots--; j.slots > 0 || j == s.foreign {
 		return
 	}
-	delete(w.jobs, j.key)
-	w.emit(cluster.JobForgotten{Job: j.row})
-	w.jobRows.Give(uint32(j.row))
+	delete(s.jobs, j.key)
+	s.journal.emit(cluster.JobForgotten{Job: j.row})
+	s.jobRows.Give(uint32(j.row))
 }
 
 // expire ends the slots that have been vacant for too long.
-func (w *World) expire() {
-	for len(w.vacant) > 0 && w.vacant[0].until <= w.now {
-		v := w.vacant[0]
-		w.vacant = w.vacant[1:]
+func (s *slots) expire() {
+	for len(s.vacant) > 0 && s.vacant[0].until <= s.journal.now {
+		v := s.vacant[0]
+		s.vacant = s.vacant[1:]
 		if v.slot.pod != nil || v.slot.until != v.until {
 			continue // it was filled since
 		}
@@ -161,23 +243,23 @@ func (w *World) expire() {
 		vacant := &v.slot.job.vacant
 		at := slices.Index(*vacant, v.slot)
 		*vacant = slices.Delete(*vacant, at, at+1)
-		w.end(v.slot)
+		s.end(v.slot)
 	}
 }
 
 // reshape reports what the slot's pod requests, if that is new.
-func (w *World) reshape(p *Pod, s *shape) { w.give(p.slot, s, priority(p.object)) }
+func (s *slots) reshape(p *Pod, shape *shape) { s.give(p.slot, shape, priority(p.object)) }
 
 // give gives the slot a shape and a priority, and reports them if they are new.
-func (w *World) give(to *slot, s *shape, wants int32) {
-	if to.shape == s && to.priority == wants {
+func (s *slots) give(to *slot, shape *shape, wants int32) {
+	if to.shape == shape && to.priority == wants {
 		return
 	}
 	before := to.shape
-	to.shape, to.priority = s, wants
-	s.tasks++
-	w.emit(cluster.TaskReshaped{Task: to.task, Seq: to.seq, Shape: s.row, Priority: wants})
-	w.release(before)
+	to.shape, to.priority = shape, wants
+	shape.tasks++
+	s.journal.emit(cluster.TaskReshaped{Task: to.task, Seq: to.seq, Shape: shape.row, Priority: wants})
+	s.shapes.release(before)
 }
 
 func priority(pod *v1.Pod) int32 {

@@ -26,6 +26,7 @@ import (
 //	accounts             prints the class of each pod and vacant slot, and how its time was spent
 //	state                prints where pods, slots and columns stand
 //	why POD              prints kube-scheduler's message for the pod
+//	reason POD           prints the core's reason for the pod, which waits
 //
 // The lines: node and pod as in make_test.go, and
 //
@@ -108,15 +109,20 @@ func (s *story) command(d *datadriven.TestData) (string, error) {
 		return s.state(), l.done()
 	case "classes":
 		return "", s.promise(l)
+	case "classes-known":
+		return s.classesKnown(), l.done()
 	case "accounts":
 		return s.accounted(), l.done()
-	case "why":
+	case "why", "reason":
 		if len(l.list) != 1 {
-			return "", fmt.Errorf("why takes the name of a pod")
+			return "", fmt.Errorf("%s takes the name of a pod", d.Cmd)
 		}
 		p := s.world.Pod(types.UID("uid-" + l.list[0].Key))
 		if p == nil {
-			return "", fmt.Errorf("why %s: no such pod", l.list[0].Key)
+			return "", fmt.Errorf("%s %s: no such pod", d.Cmd, l.list[0].Key)
+		}
+		if d.Cmd == "reason" {
+			return s.core.Why(p.slot.task).Text(s.world.Columns().Meanings()), nil
 		}
 		if fit := s.judge.Diagnose(p.object); fit != nil {
 			return fit.Error(), nil
@@ -139,7 +145,7 @@ func (s *story) choose(l *line) error {
 		}
 	}
 	if e.AtOnce > 0 {
-		s.world.SetEvictions(map[string]Evictions{ours: e})
+		s.world.Exits().Allow(map[string]Evictions{ours: e})
 	}
 	s.restart()
 	return l.done()
@@ -159,20 +165,42 @@ func (s *story) promise(l *line) error {
 	return nil
 }
 
+// promiseAnew changes the table of classes under way.
+func (s *story) promiseAnew(name string) error {
+	table, err := promises.Load(name)
+	if err == nil && !s.world.SetClasses(table) {
+		err = fmt.Errorf("the core has no rows for so many classes")
+	}
+	return err
+}
+
+// classesKnown prints the classes of the core by row.
+func (s *story) classesKnown() string {
+	var out strings.Builder
+	for row, class := range s.core.View().Classes() {
+		if s.core.View().ClassLive(cluster.ClassID(row)) {
+			fmt.Fprintf(&out, "%d: %s %v\n", row, class.Name, class.Availability)
+		} else {
+			fmt.Fprintf(&out, "%d: free\n", row)
+		}
+	}
+	return out.String()
+}
+
 // accounted prints how slots have spent their time.
 func (s *story) accounted() string {
 	var out strings.Builder
 	printSlot := func(name string, of *slot) {
 		task := *s.core.View().Task(of.task)
 		a := task.Account.At(s.now, task.Phase)
-		fmt.Fprintf(&out, "%s: %s, slot %d, waited %v, was starting or leaving %v, ran %v\n", name, s.world.Classes()[task.Class].Name, of.seq, a.Waiting, a.Overhead, a.Running)
+		fmt.Fprintf(&out, "%s: %s, slot %d, waited %v, was starting or leaving %v, ran %v\n", name, s.core.View().Classes()[task.Class].Name, of.seq, a.Waiting, a.Overhead, a.Running)
 	}
-	for _, p := range inOrder(s.world.pods) {
+	for _, p := range inOrder(s.world.pods.byUID) {
 		if p.slot != nil {
 			printSlot(p.object.Name, p.slot)
 		}
 	}
-	for _, v := range s.world.vacant {
+	for _, v := range s.world.slots.vacant {
 		if v.slot.pod == nil && v.slot.until == v.until {
 			printSlot("vacant", v.slot)
 		}
@@ -230,7 +258,7 @@ func (s *story) report(v verdict) string {
 // state prints where everything stands.
 func (s *story) state() string {
 	var out strings.Builder
-	for _, p := range inOrder(s.world.pods) {
+	for _, p := range inOrder(s.world.pods.byUID) {
 		fmt.Fprintf(&out, "%s: %s", p.object.Name, p.Stage)
 		if !p.Ours {
 			out.WriteString(", somebody else's")
@@ -240,11 +268,11 @@ func (s *story) state() string {
 		}
 		switch task := s.task(p); {
 		case task.Phase == cluster.Reserved:
-			fmt.Fprintf(&out, " for %s", s.world.byRow[task.Node].object.Name)
+			fmt.Fprintf(&out, " for %s", s.world.nodes.byRow[task.Node].object.Name)
 		case p.exit.leaving || p.exit.ending:
 			out.WriteString(", leaving")
 		case p.exit.protectedUntil > s.now:
-			fmt.Fprintf(&out, ", protected until %v", p.exit.protectedUntil)
+			fmt.Fprintf(&out, ", protected until %v: %s", p.exit.protectedUntil, task.Protection().Reason)
 		}
 		if p.slot != nil {
 			fmt.Fprintf(&out, ", slot %d", p.slot.seq)
@@ -254,13 +282,13 @@ func (s *story) state() string {
 		}
 		out.WriteString("\n")
 	}
-	for _, v := range s.world.vacant {
+	for _, v := range s.world.slots.vacant {
 		if v.slot.pod == nil && v.slot.until == v.until {
 			fmt.Fprintf(&out, "slot %d: vacant until %v\n", v.slot.seq, v.until)
 		}
 	}
-	spare := len(s.world.kinds.columns) - s.world.kinds.named
-	fmt.Fprintf(&out, "%d columns, %d of %d spare columns in use\n", len(s.world.kinds.list), spare-s.world.kinds.idle, spare)
+	spare := len(s.world.columns.columns) - s.world.columns.named
+	fmt.Fprintf(&out, "%d columns, %d of %d spare columns in use\n", len(s.world.columns.list), spare-s.world.columns.idle, spare)
 	return out.String()
 }
 
@@ -301,6 +329,8 @@ func (s *story) happen(text string) error {
 		return l.done()
 	case "pod":
 		return s.emit(text)
+	case "classes":
+		return s.promiseAnew(l.name)
 	case "volume", "claim", "class", "device":
 		return s.store(l)
 	}

@@ -12,140 +12,217 @@
 // Resources and host ports are vectors (kinds.go, columns.go). Pods that look at
 // other pods or at volumes and claims need a full-filter query: all filters are
 // run for them, one by one, just before they are decided (query.go).
+//
+// A World is made of parts, and each part of those before it: the journal of what is
+// reported; what the core has, which are Columns, nodes, shapes with their node sets, and
+// slots with their classes; Pods and their stages; where pods wait, which are queue, queries
+// and waiting; where they are placed; and what comes of decisions, which are Exits and Binds.
+// Each keeps its own, and World has what concerns several.
 package world
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	promises "fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
-	"fairlead.dev/fairlead/internal/heap"
 	"fairlead.dev/fairlead/kube/judge"
 )
 
 // World is the cluster as it is reported to the core. It has one owner.
 type World struct {
-	judge *judge.Judge
-	owns  func(schedulerName string) bool
-	// handling is called with each pod just before it is dealt with.
-	handling func(*v1.Pod)
-	now      cluster.Time
-	kinds    kinds
-	events   []cluster.Event
-
-	nodes map[string]*node
-	byRow []*node // by node row
-	pods  map[types.UID]*Pod
-	// unknownNode are the pods that are bound to a node that is not known, by its name.
-	unknownNode map[string]map[types.UID]*Pod
-	// softTaints counts the nodes with a PreferNoSchedule taint.
-	softTaints int
-
-	jobs     map[jobKey]*job
-	foreign  *job
-	tasks    []*slot // by task row
-	runs     []uint32
-	nodeSets map[string]*nodeSet
-	idle     []*nodeSet // nobody waits for them; the longest idle first
-	shapes   map[string]*shape
-
-	seq           cluster.Seq
-	arrivals      uint64
-	backoffBounds Backoff
-	stages        [Bound + 1]int         // how many pods of ours stand in each
-	onNodes       int                    // pods on nodes, of anybody
-	cases         map[string]*judge.Case // open in this round, of pods without a query
-	changes       uint64                 // grows with everything that may let a pod with a query through
-	queries       map[string]*query
-	open          []*query      // that have a result in this round
-	ranks         map[int32]int // how many pods of each priority wait in the core without a query
-	recheckAt     cluster.Time
-	offered       []*Pod // in the core's hands since the last Settle, or kept room for; each once
-	backingOff    heap.Heap[backoffEntry]
-	exits         map[string]*exits
-	table         *promises.Table // what is promised to whom
-	// rackLabel is the label of nodes that names their rack.
-	rackLabel string
-	queue     heap.Heap[queuePlace]
-	room      int // for so many pods to be let through
-	// preparations is for how many of them volumes and devices may be set aside.
-	preparations int
-	vacant       []vacancy
-
-	nodeRows, taskRows, jobRows, setRows, shapeRows cluster.Rows
+	owns    func(schedulerName string) bool
+	journal *journal
+	columns *Columns
+	nodes   *nodes
+	shapes  *shapes
+	slots   *slots
+	pods    *Pods
+	queue   *queue
+	queries *queries
+	waiting *waiting
+	placed  *placed
+	exits   *Exits
+	binds   *Binds
 }
 
-// New returns an empty world. Owns says which pods are ours by their
-// schedulerName.
-func New(j *judge.Judge, owns func(schedulerName string) bool) *World {
-	w := &World{
-		judge: j, owns: owns, table: NoClasses(), handling: func(*v1.Pod) {},
-		nodes:       map[string]*node{},
-		pods:        map[types.UID]*Pod{},
-		unknownNode: map[string]map[types.UID]*Pod{},
-		queries:     map[string]*query{},
-		ranks:       map[int32]int{},
-		cases:       map[string]*judge.Case{},
-		changes:     1,
-		room:        math.MaxInt, preparations: math.MaxInt,
-		backoffBounds: Backoff{Initial: cluster.Second, Max: 10 * cluster.Second},
+// Options are what a world is made of.
+type Options struct {
+	// Owns says which pods are ours by their schedulerName.
+	Owns func(schedulerName string) bool
+	// Devices are the resources that come in devices.
+	Devices []v1.ResourceName
+	// RackLabel is the label of nodes that names their rack. Without one they stand
+	// in none.
+	RackLabel string
+	// Backoff is how long pods back off after a refusal, one to ten seconds if it is zero.
+	Backoff Backoff
+	// Handling is called with each pod just before it is dealt with, also in
+	// the midst of dealing with others. Nil is nobody.
+	Handling func(*v1.Pod)
+}
+
+// New returns an empty world.
+func New(j *judge.Judge, o Options) *World {
+	if o.Backoff == (Backoff{}) {
+		o.Backoff = Backoff{Initial: cluster.Second, Max: 10 * cluster.Second}
 	}
-	w.begin(newKinds(nil, nil))
+	if o.Handling == nil {
+		o.Handling = func(*v1.Pod) {}
+	}
+	journal, columns := &journal{changes: 1}, &Columns{}
+	pods := &Pods{byUID: map[types.UID]*Pod{}, ranks: map[int32]int{}, handling: o.Handling}
+	nodes := &nodes{journal: journal, judge: j, columns: columns, byName: map[string]*node{}, rackLabel: o.RackLabel}
+	sets := &nodeSets{journal: journal, judge: j, nodes: nodes}
+	shapes := &shapes{journal: journal, judge: j, columns: columns, nodes: nodes, sets: sets}
+	slots := &slots{journal: journal, classes: &classes{journal: journal, table: NoClasses()}, shapes: shapes}
+	queue := &queue{journal: journal, pods: pods, sets: sets, room: math.MaxInt}
+	queries := &queries{
+		journal: journal, judge: j, backoff: o.Backoff, pods: pods, nodes: nodes, shapes: shapes, slots: slots, queue: queue,
+		byKey: map[string]*query{}, preparations: math.MaxInt,
+	}
+	waiting := &waiting{
+		journal: journal, judge: j, backoff: o.Backoff, pods: pods, nodes: nodes, shapes: shapes, slots: slots, queue: queue, queries: queries,
+	}
+	exits := &Exits{journal: journal, backoff: o.Backoff, pods: pods, slots: slots}
+	placed := &placed{
+		journal: journal, judge: j, pods: pods, nodes: nodes, shapes: shapes, slots: slots, exits: exits,
+		unknownNode: map[string]map[types.UID]*Pod{},
+	}
+	binds := &Binds{
+		journal: journal, judge: j, pods: pods, nodes: nodes, shapes: shapes, slots: slots, waiting: waiting, placed: placed,
+		cases: map[string]*judge.Case{},
+	}
+	w := &World{
+		owns: o.Owns, journal: journal, columns: columns, nodes: nodes, shapes: shapes, slots: slots, pods: pods,
+		queue: queue, queries: queries, waiting: waiting, placed: placed, exits: exits, binds: binds,
+	}
+	w.begin(newColumns(o.Devices, nil, o.Devices))
 	return w
 }
 
-// SetHandling sets what is called with each pod just before it is dealt with, also in
-// the midst of dealing with others.
-func (w *World) SetHandling(call func(*v1.Pod)) { w.handling = call }
-
-// InHands are the pods that the core may place at this moment.
-func (w *World) InHands() []*v1.Pod {
-	var pods []*v1.Pod
-	for _, p := range inOrder(w.pods) {
-		if p.Stage == Waiting {
-			pods = append(pods, p.object)
-		}
-	}
-	return pods
-}
-
 // Advance sets the time that what follows happens at.
-func (w *World) Advance(now cluster.Time) { w.now = max(w.now, now) }
+func (w *World) Advance(now cluster.Time) { w.journal.advance(now) }
 
 // Take returns the events since it was last called. The slice is valid until
 // the next one is appended.
-func (w *World) Take() []cluster.Event {
-	events := w.events
-	w.events = w.events[len(w.events):]
-	if cap(w.events) < 64 {
-		w.events = nil
+func (w *World) Take() []cluster.Event { return w.journal.take() }
+
+// Columns says what the columns of the core's vectors stand for.
+func (w *World) Columns() *Columns { return w.columns }
+
+// Pods says of pods where they stand.
+func (w *World) Pods() *Pods { return w.pods }
+
+// Binds takes decisions to place pods, and their outcomes.
+func (w *World) Binds() *Binds { return w.binds }
+
+// Exits takes decisions to evict pods, and their outcomes.
+func (w *World) Exits() *Exits { return w.exits }
+
+// Pod returns the pod with the uid, nil if it is not known.
+func (w *World) Pod(uid types.UID) *Pod { return w.pods.byUID[uid] }
+
+// MarkDirty takes in that something changed which the results of queries may depend
+// on.
+func (w *World) MarkDirty() { w.journal.changes++ }
+
+// Changes grows with everything that may let a pod through that was refused.
+func (w *World) Changes() uint64 { return w.journal.changes }
+
+// Pending reports whether there are events that were not taken yet.
+func (w *World) Pending() bool { return len(w.journal.events) > 0 }
+
+// Of is the pod of a task in the core; nil if it has none.
+func (w *World) Of(t cluster.TaskID) *Pod {
+	if s := w.slots.byTask[t]; s != nil {
+		return s.pod
 	}
-	return events
+	return nil
 }
 
-func (w *World) emit(e cluster.Event) { w.events = append(w.events, e) }
+// SetRoom says how many pods may be let through by the next Admit, and how many of
+// those that await a query and have volumes or devices set aside, which take their
+// time to be prepared. At first there is no limit.
+func (w *World) SetRoom(pods, preparations int) {
+	w.queue.room, w.queries.preparations = pods, preparations
+}
+
+// Admit lets pods wait in the core: those that are queued, and then those that
+// await a query. It runs queries until enough says that it has taken long enough,
+// and returns the pods that no node would take.
+func (w *World) Admit(enough func() bool) []*Pod {
+	w.queue.admit()
+	return w.queries.admit(enough)
+}
+
+// Settle ends a round: it returns the pods that the core was given and could
+// not place. Those with a query will await it again; the others go on waiting.
+// Reserved says whether the core holds room for a task that others have yet to
+// leave; such pods stay in its hands, and each costs one call of it a round.
+func (w *World) Settle(reserved func(cluster.TaskID) bool) []*Pod {
+	unplaced := w.waiting.settle(reserved)
+	w.queries.settle()
+	w.binds.CloseCases()
+	return unplaced
+}
+
+// Reconsider finds out anew which pods need a query, after what that depends on beside
+// the pods has changed.
+func (w *World) Reconsider() {
+	w.MarkDirty()
+	for _, p := range inOrder(w.pods.byUID) {
+		if p.Ours && (p.Stage == Waiting || p.Stage == Queued) {
+			w.waiting.again(p)
+		}
+	}
+}
+
+// Due lets pods wait again that have backed off, and ends slots that were vacant
+// for too long. Once in a while it lets all queries be run again.
+func (w *World) Due() {
+	w.waiting.due()
+	w.queries.recheck()
+	w.slots.expire()
+}
+
+// Wake is when the world next has something to do although nothing happens. While there is no
+// room for pods to be let through, no query is run.
+func (w *World) Wake() cluster.Time {
+	wake := min(w.exits.wake(), w.queries.wake(w.queue.room > 0))
+	if len(w.waiting.backingOff) > 0 {
+		wake = min(wake, w.waiting.backingOff[0].until)
+	}
+	if len(w.slots.vacant) > 0 {
+		wake = min(wake, w.slots.vacant[0].until)
+	}
+	return wake
+}
+
+// Counts are how many pods of ours stand where, and how much is known in all.
+type Counts struct {
+	Gated, BackingOff, Queued, AwaitingQuery, Waiting, Assumed int
+	Nodes, OnNodes                                             int
+}
+
+// Counts returns how many pods of ours stand where.
+func (w *World) Counts() Counts {
+	return Counts{
+		Gated: w.pods.stages[Gated], BackingOff: w.pods.stages[BackingOff], Queued: w.pods.stages[Queued], AwaitingQuery: w.pods.stages[AwaitingQuery], Waiting: w.pods.stages[Waiting], Assumed: w.pods.stages[Assumed],
+		Nodes: len(w.nodes.byName), OnNodes: w.placed.onNodes,
+	}
+}
 
 // begin forgets all that concerns one core.
-func (w *World) begin(k kinds) {
-	w.kinds, w.events, w.offered, w.idle, w.vacant, w.queue = k, nil, nil, nil, nil, nil
-	w.nodeRows, w.taskRows, w.jobRows, w.setRows, w.shapeRows = cluster.Rows{}, cluster.Rows{}, cluster.Rows{}, cluster.Rows{}, cluster.Rows{}
-	w.setRows.Take() // cluster.AllNodes
-	w.byRow, w.tasks, w.runs = nil, nil, nil
-	w.jobs, w.foreign = map[jobKey]*job{}, nil
-	w.nodeSets, w.shapes = map[string]*nodeSet{}, map[string]*shape{}
-	for _, q := range w.queries {
-		q.close()
-	}
-	clear(w.queries)
-	w.open = w.open[:0]
-	for _, e := range w.exits {
-		e.queue = nil
-	}
+func (w *World) begin(columns Columns) {
+	*w.columns, w.journal.events = columns, nil
+	w.nodes.begin()
+	w.slots.begin()
+	w.queue.begin()
+	w.queries.begin()
+	w.exits.begin()
 }
 
 // Restart begins a new core: it forgets every row and returns all that is known
@@ -154,21 +231,18 @@ func (w *World) begin(k kinds) {
 // which accounts returns for a task of the core before, nil if it does not know. It may
 // itself be nil.
 func (w *World) Restart(accounts func(cluster.TaskID, cluster.Seq) *cluster.Account) []cluster.Event {
-	for _, p := range w.pods {
+	for _, p := range w.pods.byUID {
 		if p.slot != nil && accounts != nil {
 			p.past = accounts(p.slot.task, p.slot.seq)
 		}
 	}
-	w.begin(w.nextKinds())
-	for _, name := range sortedKeys(w.nodes) {
-		w.enterNode(w.nodes[name])
+	w.begin(w.columns.next(w.pods.byUID, w.nodes.byName))
+	for _, name := range sortedKeys(w.nodes.byName) {
+		n, had := w.nodes.byName[name], w.nodes.softTaints
+		w.nodes.enter(n)
+		w.waiting.adapt(n, had)
 	}
-	pods := make([]*Pod, 0, len(w.pods))
-	for _, p := range w.pods {
-		pods = append(pods, p)
-	}
-	slices.SortFunc(pods, func(a, b *Pod) int { return cmp.Compare(a.order, b.order) })
-	for _, p := range pods {
+	for _, p := range inOrder(w.pods.byUID) {
 		w.reenter(p)
 	}
 	return w.Take()

@@ -51,6 +51,7 @@ func checkCounts(r *report.Run) error {
 		{"tasks.preempted", r.Tasks.Preempted},
 		{"tasks.migrated", r.Tasks.Migrated},
 		{"tasks.evicted", r.Tasks.Evicted},
+		{"tasks.without_placement", r.Tasks.WithoutPlacement},
 		{"planner.rounds", r.Planner.Rounds},
 		{"planner.decisions", r.Planner.Decisions},
 	}

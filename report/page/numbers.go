@@ -81,9 +81,9 @@ func (f *facts) choices() {
 	planning := map[string]string{"ticks": "time by counted work (ticks)", "zero": "no time", "measured": "the measured time"}
 	f.text("Times divided by", func(r *report.Run) string { return unless(fmt.Sprint(float64(r.Speedup)), "0", "1") })
 	f.text("Over-commitment", func(r *report.Run) string { return r.Overcommit })
-	f.text("Ties between nodes", func(r *report.Run) string { return r.TieBreak })
-	f.text("Solver of the flow", func(r *report.Run) string { return r.Solver })
-	f.text("Moves a round", func(r *report.Run) string { return unless(strconv.Itoa(int(r.Migrations)), "0") })
+	for _, c := range report.Choices() {
+		f.text(c.Caption, func(r *report.Run) string { return c.Value(&r.Chosen) })
+	}
 	f.text("Tasks that run at the start", func(r *report.Run) string { return cmp.Or(initial[r.Initial], r.Initial) })
 	f.text("Time to begin", func(r *report.Run) string { return r.Overheads })
 	f.text("Work of evicted tasks", func(r *report.Run) string { return r.EvictedWork })

@@ -58,7 +58,7 @@ func (s shape) run(t *testing.T, policy string, p float64, seed uint64, r *rand.
 	t.Helper()
 	run := report.Run{
 		Setup: report.Setup{
-			Policy: policy, TieBreak: "fixed", Cluster: "synthetic:google?nodes=1000", Workload: "synthetic:google?nodes=1000",
+			Policy: policy, Chosen: report.Chosen{TieBreak: "fixed"}, Cluster: "synthetic:google?nodes=1000", Workload: "synthetic:google?nodes=1000",
 			Seed: seed, Until: report.Number(float64(s.steps) * s.step), Speedup: 1, Initial: "keep", EvictedWork: "lost", PlannerTime: "ticks", Faults: "none",
 		},
 		Nodes: s.nodes, NodesActive: s.nodes - int(p), Simulated: report.Number(float64(s.steps) * s.step),

@@ -88,7 +88,7 @@ func (c *cast) taskInRow(t cluster.TaskID) string {
 // row now.
 func (c *cast) decision(d sched.Decision) string {
 	key := storyRun{d.Task, d.Attempt}
-	if _, known := c.runNames[key]; !known {
+	if _, known := c.runNames[key]; !known || d.Attempt == 0 {
 		c.runNames[key] = c.taskInRow(d.Task)
 	}
 	at := " on "
@@ -103,6 +103,19 @@ func (c *cast) decision(d sched.Decision) string {
 		purpose = " for " + c.taskInRow(t)
 	}
 	return fmt.Sprintf("%s %s%s%s attempt %d%s", d.Kind, c.runNames[key], at, c.nodeName(d.Node), d.Attempt, purpose)
+}
+
+// ledger prints what the ledger holds, a line each.
+func (c *cast) ledger(open []sched.Decision) string {
+	if len(open) == 0 {
+		return "nothing\n"
+	}
+	var b strings.Builder
+	for _, d := range open {
+		text := strings.Replace(c.decision(d), " attempt 0", ", promised", 1)
+		fmt.Fprintf(&b, "bundle %d: %s\n", d.Purpose.Bundle, text)
+	}
+	return b.String()
 }
 
 // grantOf prints what a decision grants: " with cpu=3 memory=2"; nothing where that is
@@ -166,6 +179,10 @@ func (s *story) event(line string, events []cluster.Event) ([]cluster.Event, err
 		events, err = s.reshapeEvents(a, events)
 	case "protected":
 		events, err = s.protectedEvent(a, events)
+	case "class", "forget-class":
+		var e cluster.Event
+		e, err = s.classes.event(a)
+		events = append(events, e)
 	case "gate", "ungate", "found", "started", "refused", "left", "stays", "leaving", "ended", "finished":
 		events, err = s.taskEvents(a, events)
 	default:
@@ -268,7 +285,7 @@ func (s *story) jobEvent(a *args, events []cluster.Event) ([]cluster.Event, erro
 	if err != nil {
 		return nil, err
 	}
-	class, err := s.class(a)
+	class, err := s.classes.find(a.value("class"))
 	if err != nil {
 		return nil, err
 	}
@@ -323,19 +340,6 @@ func (s *story) input(a *args) ([]cluster.Block, error) {
 		blocks = append(blocks, b)
 	}
 	return blocks, nil
-}
-
-func (s *story) class(a *args) (cluster.ClassID, error) {
-	name := a.value("class")
-	for i := range s.classes {
-		if s.classes[i].Name == name {
-			return cluster.ClassID(i), nil
-		}
-	}
-	if name == "" {
-		return 0, nil
-	}
-	return 0, fmt.Errorf("there is no class %q", name)
 }
 
 // shape takes what makes a shape, and finds its row or defines it.

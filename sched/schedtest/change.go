@@ -61,8 +61,7 @@ func (w *world) reshapeSome() {
 // devices, since it cannot say which they will be.
 func (w *world) reshaped(t *wTask) func() cluster.Event {
 	to, priority := cluster.ShapeID(w.chance.IntN(shapeCount)), int32(w.chance.IntN(3))
-	count, _ := deviceNeed(w.shapes[t.shape].Demand)
-	for other, _ := deviceNeed(w.shapes[to].Demand); other != count; other, _ = deviceNeed(w.shapes[to].Demand) {
+	for counts(w.shapes[to].Demand) != counts(w.shapes[t.shape].Demand) {
 		to = (to + 1) % shapeCount
 	}
 	return func() cluster.Event {
@@ -106,7 +105,7 @@ func (w *world) swapSpare() {
 			n.sets[setCount] = false
 		}
 		w.redefine(setCount, 0)
-		shape := cluster.Shape{Demand: w.vector(0, 6, gpuOf(shapeCount)), Eligible: set, Tags: w.tags()}
+		shape := cluster.Shape{Demand: w.chance.asking(w.vector(0, 6, gpuOf(shapeCount)), shapeCount), Eligible: set, Tags: w.tags()}
 		w.shapes = append(w.shapes, shape)
 		w.post(0, func() cluster.Event { return cluster.ShapeDefined{Shape: shapeCount, Spec: shape} }, nil)
 		return

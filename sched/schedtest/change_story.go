@@ -103,6 +103,8 @@ func (s *story) forgot(events []cluster.Event, wrong error) {
 			}
 		case cluster.SetForgotten:
 			s.sets[e.Set-1].text = ""
+		case cluster.ClassForgotten:
+			s.classes.names[e.Class] = ""
 		default:
 		}
 	}

@@ -11,11 +11,12 @@ import (
 // would stand alone, and no policy may place it so; as many as keep each other company can come
 // together.
 
-// companyStory is a job on four nodes of three cpu, two in a rack.
+// companyStory is a job on four nodes of six cpu, two in a rack.
 type companyStory struct {
 	bound       cluster.Bound
 	tasks       int
 	cpu         int64 // of each task
+	shapes      int   // of the tasks, which take turns
 	placed, one int   // how many have a place in the end, and on how many sets of the group
 }
 
@@ -27,13 +28,17 @@ func companyStories() []companyStory {
 	counted := beside(3, cluster.EachNode)
 	counted.SelfCounted = true
 	return []companyStory{
-		{beside(1, cluster.EachNode), 3, 1, 3, 1},
-		{beside(1, "rack"), 3, 2, 2, 1}, // a rack has room for two, and the third would stand alone
-		{beside(2, "rack"), 5, 1, 5, 1},
-		{counted, 3, 1, 3, 1},
-		{beside(1, cluster.EachNode), 2, 2, 0, 0}, // there is no room for two
-		{beside(3, cluster.EachNode), 4, 1, 0, 0},
-		{beside(1, cluster.EachNode), 1, 1, 0, 0}, // there is no other
+		{beside(1, cluster.EachNode), 3, 2, 1, 3, 1},
+		{beside(1, "rack"), 3, 4, 1, 2, 1}, // a rack has room for two, and the third would stand alone
+		{beside(2, "rack"), 5, 2, 1, 5, 1},
+		{counted, 3, 2, 1, 3, 1},
+		{beside(1, cluster.EachNode), 2, 4, 1, 0, 0}, // there is no room for two
+		{beside(3, cluster.EachNode), 4, 2, 1, 0, 0},
+		{beside(1, cluster.EachNode), 1, 2, 1, 0, 0}, // there is no other
+		{beside(1, cluster.EachNode), 7, 3, 1, 6, 3}, // a node is full with two
+		{beside(1, "rack"), 4, 6, 1, 4, 2},
+		{beside(1, cluster.EachNode), 2, 2, 2, 2, 1}, // they are of one kind, and not of one size
+		{beside(2, "rack"), 5, 2, 3, 5, 1},
 	}
 }
 
@@ -46,7 +51,7 @@ func keepCompany(newPolicy func(seed uint64) sched.Policy) error {
 			return nil
 		}
 		if err := story.play(policy); err != nil {
-			return fmt.Errorf("%d tasks of %d cpu, each with %d others in its %s: %w", story.tasks, story.cpu, story.bound.Min, story.bound.Group, err)
+			return fmt.Errorf("%d tasks of %d cpu and %d shapes, each with %d others in its %s: %w", story.tasks, story.cpu, story.shapes, story.bound.Min, story.bound.Group, err)
 		}
 	}
 	return nil
@@ -106,15 +111,17 @@ func (c *companyStory) events() []cluster.Event {
 	var events []cluster.Event
 	for n := range cluster.NodeID(4) {
 		events = append(events, cluster.NodeAdded{Node: n, Spec: cluster.NodeSpec{
-			Name: fmt.Sprintf("n%d", n), Capacity: cluster.Vector{3, 10}, Groups: []cluster.Label{{Key: "rack", Value: fmt.Sprintf("r%d", n%2)}},
+			Name: fmt.Sprintf("n%d", n), Capacity: cluster.Vector{6, 20}, Groups: []cluster.Label{{Key: "rack", Value: fmt.Sprintf("r%d", n%2)}},
 		}})
 	}
 	events = append(events,
 		cluster.ConstraintDefined{Spec: cluster.Constraint{Name: "company", Hard: true, Any: [][]cluster.Bound{{c.bound}}}},
-		cluster.ShapeDefined{Spec: cluster.Shape{Demand: cluster.Vector{c.cpu, 1}, Tags: []string{"web"}}},
 		cluster.JobSubmitted{Name: "web", User: "even"})
+	for i := range cluster.ShapeID(c.shapes) {
+		events = append(events, cluster.ShapeDefined{Shape: i, Spec: cluster.Shape{Demand: cluster.Vector{c.cpu, 1 + int64(i)}, Tags: []string{"web"}}})
+	}
 	for t := range cluster.TaskID(c.tasks) {
-		events = append(events, cluster.TaskSubmitted{Task: t, Seq: cluster.Seq(t)})
+		events = append(events, cluster.TaskSubmitted{Task: t, Seq: cluster.Seq(t), Shape: cluster.ShapeID(int(t) % c.shapes)})
 	}
 	return events
 }

@@ -25,9 +25,13 @@ import (
 //     within a bound of steps, and at the end nothing takes room any more (of a
 //     policy with a method KeepsTogether, a job that wants to stand together
 //     counts as one task; of one with a method PlacesWhole nothing is demanded of
-//     several tasks of a job that wait while none of it has a place);
+//     several tasks of a job that wait while none of it has a place; of one with a method
+//     PlacesCopies the copies of a job count as one task, on as many nodes);
 //   - the same seed gives the same decisions, and in a calm world a policy that
 //     works on a view decides as one that works on the state itself;
+//   - in a world where nothing happens but tasks that come and end, no eviction is without
+//     a placement; elsewhere it may be, as whom it serves may end, or be refused (nor is anything
+//     demanded of a policy with a method BreaksPromises);
 //   - tasks that must stand beside others of their job come together, as many as it
 //     takes (not of a policy with a method PlacesWhole).
 //
@@ -82,7 +86,20 @@ func conform(newPolicy func(seed uint64) sched.Policy, seed uint64, tamper *tamp
 	if err := sameLog(direct, viewed); err != nil {
 		return fmt.Errorf("decides differently on a view: %w", err)
 	}
+	quiet, err := live(newPolicy, mode{seed: seed, quiet: true, tamper: tamper})
+	if err != nil {
+		return fmt.Errorf("in a quiet world: %w", err)
+	}
+	if c := quiet.core.Counts(); c.WithoutPlacement > 0 && !breaks(newPolicy(seed)) {
+		return fmt.Errorf("in a quiet world: %d of %d evictions were without a placement", c.WithoutPlacement, c.Evicted)
+	}
 	return nil
+}
+
+// breaks reports whether the policy takes away what it has promised.
+func breaks(p sched.Policy) bool {
+	_, is := p.(interface{ BreaksPromises() })
+	return is
 }
 
 // sameLog compares what two worlds saw decided.
@@ -104,6 +121,7 @@ func sameLog(a, b *world) error {
 type mode struct {
 	seed    uint64
 	hostile bool
+	quiet   bool // nothing happens but tasks that come, and end when they have done their work
 	views   bool // each round runs on a view
 	tamper  *tamper
 }
@@ -161,6 +179,9 @@ func (w *world) checkEmpty() error {
 	s := w.core.View()
 	if used := s.Totals().Used; slices.ContainsFunc(used, func(q int64) bool { return q != 0 }) {
 		return fmt.Errorf("every task has ended, and %v is still taken:\n%s", used, s.Picture())
+	}
+	if n := w.core.Ledger().OpenBundles(); n > 0 {
+		return fmt.Errorf("every task has ended, and %d bundles are still open", n)
 	}
 	for _, r := range w.order {
 		if r.present {

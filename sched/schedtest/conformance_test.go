@@ -26,6 +26,9 @@ type restless struct {
 	rounds int
 }
 
+// BreaksPromises says so.
+func (*restless) BreaksPromises() {}
+
 func newRestless(seed uint64) sched.Policy {
 	return &restless{chance: rand.New(rand.NewPCG(seed, 0x2e57))}
 }
@@ -128,7 +131,7 @@ func TestWorldIsHostile(t *testing.T) {
 	for what, least := range map[string]int{
 		"run": 2000, "refused": 100, "late begin": 20, "taken back": 5, "orphan run": 20, "told to leave": 300, "stale": 300,
 		"orphan": 20, "refused bundle": 100, "evicted": 300, "node lost": 30, "node back": 30, "eviction refused": 20, "round in flight": 200, "found": 40, "short run": 50,
-		"gated": 50, "reshaped": 200, "set redefined": 30, "shape forgotten": 3, "usage": 60, "input": 500,
+		"gated": 50, "reshaped": 200, "set redefined": 30, "class changed": 30, "class forgotten": 1, "shape forgotten": 3, "usage": 60, "input": 500,
 		"ended": 50, "late copy": 5, "barred": 500, "constraint forgotten": 10, "granted": 30, "resized": 50,
 	} {
 		if count[what] < least {
@@ -256,6 +259,7 @@ func TestConformanceCanFail(t *testing.T) {
 			c.Tasks = kept
 		}, nil)},
 		{name: "tireless policy", want: "round after round", policy: wrap(nil, func(t *sched.Trial, out *sched.Plan) { out.Wake = t.View().Now() })},
+		{name: "fickle policy", want: "evictions were without a placement", policy: newFickle},
 		{name: "policy of chance", want: "the same seed decides differently", policy: func() func(uint64) sched.Policy {
 			calls := uint64(0)
 			return func(uint64) sched.Policy { calls++; return newRestless(calls) }
@@ -286,6 +290,39 @@ func TestConformanceCanFail(t *testing.T) {
 			t.Error("planted a fault in 10 seeds, and nothing was found")
 		})
 	}
+}
+
+// newFickle is plain with a bad habit: it evicts for tasks that wait, and takes from them the
+// room that they are promised.
+func newFickle(seed uint64) sched.Policy {
+	rounds := 0
+	return wrap(nil, func(t *sched.Trial, out *sched.Plan) {
+		if rounds++; rounds > 200 {
+			return
+		}
+		s := t.View()
+		evict := func(id cluster.TaskID) sched.Action {
+			return sched.Action{Kind: sched.Evict, Task: id, Attempt: s.Task(id).Attempt}
+		}
+		for row := range s.TaskRows() {
+			if id := cluster.TaskID(row); s.Task(id).Phase == cluster.Reserved {
+				out.Add(evict(id))
+				out.Close()
+				return
+			}
+		}
+		for row := range s.TaskRows() {
+			victim, other := cluster.TaskID(row), cluster.TaskID((row+rounds)%s.TaskRows())
+			at := s.Task(victim).Node
+			place := sched.Action{Kind: sched.Place, Task: other, Attempt: s.Task(other).Attempt, Node: at}
+			if at != cluster.NoNode && !t.TryTogether([]sched.Action{evict(victim), place}).Refused() {
+				out.Add(evict(victim))
+				out.Add(place)
+				out.Close()
+				return
+			}
+		}
+	})(seed)
 }
 
 func always(x *tamper) func() *tamper { return func() *tamper { return x } }

@@ -17,8 +17,13 @@ func (w *world) fate() {
 		return
 	}
 	w.post(cluster.Time(w.chance.Int64N(int64(2*cluster.Second))), nil, w.fate)
+	if w.hostile {
+		promiseAnew(w)
+	}
 	n := w.nodes[w.chance.IntN(len(w.nodes))]
 	switch at := w.chance.IntN(100); {
+	case w.quiet:
+		w.submitSome()
 	case at < 3:
 		w.measure(n)
 	case at < 5:
@@ -30,7 +35,7 @@ func (w *world) fate() {
 	case at < 60:
 		w.endSome()
 	case at < 66:
-		w.resize(n, w.vector(0, 12, perDevice*w.chance.Int64N(3)))
+		w.resize(n, w.chance.withCards(w.vector(0, 12, perDevice*w.chance.Int64N(3)), 3))
 	case at < 70:
 		w.resize(n, n.large)
 	case at < 73:
@@ -62,7 +67,7 @@ func (w *world) newTask(job *wJob) *wTask {
 		row: cluster.TaskID(w.taskRows.Take()), seq: cluster.Seq(len(w.tasks) + 1),
 		job: job, shape: cluster.ShapeID(w.chance.IntN(len(w.shapes))),
 	}
-	w.tasks = append(w.tasks, t)
+	w.tasks, job.tasks = append(w.tasks, t), append(job.tasks, t)
 	return t
 }
 
@@ -83,7 +88,7 @@ func (w *world) submitted(t *wTask) func() cluster.Event {
 // task that is a job by itself.
 func (w *world) submitSome() {
 	job, tasks := w.jobs[1+w.chance.IntN(len(w.jobs)-1)], 1+w.chance.IntN(4)
-	if w.whole && w.chance.IntN(2) == 0 {
+	if w.atOnce.jobs && w.chance.IntN(2) == 0 {
 		job, tasks = &wJob{row: w.jobRow()}, 1
 		w.single = append(w.single, job)
 		user := []string{"even", "odd"}[job.row%2]
@@ -132,7 +137,7 @@ func (w *world) input() []cluster.Block {
 
 // measure reports what is in use on a node, perhaps after it was lost.
 func (w *world) measure(n *wNode) {
-	usage := w.vector(0, 20, perDevice*w.chance.Int64N(3))
+	usage := w.chance.withCards(w.vector(0, 20, perDevice*w.chance.Int64N(3)), 3)
 	w.report(func() cluster.Event {
 		w.count["usage"]++
 		return cluster.UsageReported{Node: n.row, Usage: usage}
@@ -201,19 +206,21 @@ func (w *world) addNode(n *wNode, again bool) func() cluster.Event {
 	}
 }
 
-// limitOf is up to where a node is filled, and how many devices it has.
-func limitOf(spec cluster.NodeSpec) (limit cluster.Vector, devices int) {
+// limitOf is up to where a node is filled, and how many devices of each kind it has.
+func limitOf(spec cluster.NodeSpec) (limit cluster.Vector, devices []int) {
 	limit = slices.Clone(spec.Capacity)
 	for k := range spec.Overcommit {
 		limit[k] = limit[k] * spec.Overcommit[k] / 1000
 	}
-	devices = int(spec.Capacity[gpu] / perDevice)
-	limit[gpu] -= limit[gpu] % int64(max(devices, 1))
+	for k, of := range devicesIn(spec.Capacity) {
+		devices = append(devices, int(spec.Capacity[gpu+k]/of.size))
+		limit[gpu+k] -= limit[gpu+k] % int64(max(devices[k], 1))
+	}
 	return limit, devices
 }
 
-// deviceLimit is up to where each device of the node is filled.
-func (n *wNode) deviceLimit() int64 { return n.limit[gpu] / int64(max(n.devices, 1)) }
+// deviceLimit is up to where each device of a kind is filled.
+func (n *wNode) deviceLimit(k int) int64 { return n.limit[gpu+k] / int64(max(n.devices[k], 1)) }
 
 // loseNode takes a node and all its runs out of the world.
 func (w *world) loseNode(n *wNode) {
@@ -282,8 +289,10 @@ func (w *world) find(n *wNode, job *wJob) {
 		return
 	}
 	t := w.newTask(job)
-	count, _ := deviceNeed(w.shapes[t.shape].Demand)
-	devices := cluster.DeviceSet(1<<count - 1) // whether the node has them or not
+	var devices cluster.DeviceSet
+	for _, of := range devicesIn(w.shapes[t.shape].Demand) {
+		devices |= (1<<of.count - 1) << of.first // whether the node has them or not
+	}
 	w.post(0, w.submitted(t), nil)
 	w.post(0, func() cluster.Event {
 		if !n.known {
@@ -333,12 +342,28 @@ func (w *world) sendOff() {
 	}
 }
 
-// leaveLater lets a run leave in its time.
+// leaveLater lets a run leave in its time, unless that is taken back.
 func (w *world) leaveLater(r *wRun) {
 	w.post(w.soon(), nil, func() {
-		r.present = false
-		w.reportLeft(r)
+		if r.toLeave {
+			r.present = false
+			w.reportLeft(r)
+		}
 	})
+}
+
+// takeBack takes back some of the evictions for which nobody waits any more, of runs that
+// have yet to leave. The core hears of it later, when things may be otherwise.
+func takeBack(w *world) {
+	for _, d := range w.core.Ledger().Needless(w.core.View(), func(d sched.Decision) bool {
+		r := w.live[runID{d.Task, d.Attempt}]
+		return r != nil && r.present && r.toLeave && w.falls(50)
+	}, nil) {
+		r := w.live[runID{d.Task, d.Attempt}]
+		r.toLeave = false
+		w.count["taken back"]++
+		w.report(func() cluster.Event { return cluster.EvictRefused{Task: d.Task, Attempt: d.Attempt} }, nil)
+	}
 }
 
 func (w *world) reportLeft(r *wRun) {
@@ -442,7 +467,7 @@ func (w *world) carryOutEvict(id runID) error {
 		w.post(w.soon(), func() cluster.Event { return cluster.TaskLeft{Task: id.task, Attempt: id.attempt} }, nil)
 		return nil
 	}
-	if r.protected > w.now && !r.orphan {
+	if r.protected > w.now && !r.orphan && r.present { // one that is over may yet be an orphan
 		return fmt.Errorf("the run is protected until %v", r.protected)
 	}
 	already := r.toLeave
@@ -516,22 +541,39 @@ func (w *world) unfinished() bool {
 // fitsSomewhere reports whether some node that is there would take the task if
 // it were empty, with all that has to stand beside it, or the task is on one.
 func (w *world) fitsSomewhere(t *wTask) bool {
-	if w.whole && w.awaitsOthers(t) {
+	if w.atOnce.jobs && w.awaitsOthers(t) {
 		return false
 	}
 	gang := w.gang(t)
 	if slices.ContainsFunc(gang, w.barred) {
 		return false
 	}
+	takers, copies := 0, 1
+	if w.atOnce.copies && t.job.copies {
+		copies = waitingCopies(w, t)
+	}
 	for _, n := range w.nodes {
 		if !n.present || !n.known {
 			return true // not settled yet
 		}
 		if w.takes(n, gang) {
+			takers++
+		}
+		if takers >= copies {
 			return true
 		}
 	}
 	return slices.ContainsFunc(w.order, func(r *wRun) bool { return r.task == t && (r.present || r.binding) })
+}
+
+// waitingCopies counts the copies of a job that wait as this one does, which stand on as many nodes.
+func waitingCopies(w *world, t *wTask) (count int) {
+	for _, other := range w.tasks {
+		if task := w.core.View().Task(other.row); other.job == t.job && !other.gone && task.Seq == other.seq && !task.Placed() {
+			count++
+		}
+	}
+	return count
 }
 
 // awaitsOthers reports whether the task is one of several of its job that wait while none has a
@@ -558,11 +600,12 @@ func (w *world) awaitsOthers(t *wTask) bool {
 // gang lists the tasks that stand where this one does: itself, and if the
 // policy keeps jobs together, all of such a job.
 func (w *world) gang(t *wTask) (gang []*wTask) {
-	if !w.keeps || !t.job.together {
+	if !w.atOnce.together || !t.job.together {
 		return []*wTask{t}
 	}
-	for _, other := range w.tasks {
-		if other.job == t.job && !other.gone {
+	gang = make([]*wTask, 0, len(t.job.tasks))
+	for _, other := range t.job.tasks {
+		if !other.gone {
 			gang = append(gang, other)
 		}
 	}
@@ -576,9 +619,13 @@ func (w *world) takes(n *wNode, gang []*wTask) bool {
 	sum := make(cluster.Vector, len(n.limit))
 	for _, t := range gang {
 		shape := w.shapes[t.shape]
-		count, share := deviceNeed(shape.Demand)
-		if !w.eligible(shape, n) || count > n.devices || share > n.deviceLimit() || len(gang) > 1 && (count > 0 || shape.PerNode > 0) {
+		if !w.eligible(shape, n) || len(gang) > 1 && shape.PerNode > 0 {
 			return false
+		}
+		for k, of := range devicesIn(shape.Demand) {
+			if of.count > n.devices[k] || of.share > n.deviceLimit(k) || len(gang) > 1 && of.count > 0 {
+				return false
+			}
 		}
 		for k, q := range shape.Demand {
 			sum[k] += q

@@ -112,20 +112,27 @@ func (w *world) room(n *wNode, demand cluster.Vector, but *wRun) error {
 
 // devices says what is wrong with the devices that were chosen for the shape.
 func (w *world) devices(n *wNode, shape cluster.Shape, set cluster.DeviceSet) error {
-	count, share := deviceNeed(shape.Demand)
-	if set.Count() != count || set>>n.devices != 0 {
-		return fmt.Errorf("devices %b of %d, want %d of them", set, n.devices, count)
-	}
-	for i := range n.devices {
-		left := n.deviceLimit()
-		for _, r := range w.on(n) {
-			if _, taken := deviceNeed(r.shape.Demand); r.devices.Has(i) {
-				left -= taken
+	named := set
+	for k, of := range devicesIn(shape.Demand) {
+		own := set >> of.first & (1<<n.devices[k] - 1)
+		if own.Count() != of.count {
+			return fmt.Errorf("devices %b of %d of kind %d, want %d of them", set, n.devices[k], gpu+k, of.count)
+		}
+		named &^= own << of.first
+		for i := range n.devices[k] {
+			left := n.deviceLimit(k)
+			for _, r := range w.on(n) {
+				if r.devices.Has(int(of.first) + i) {
+					left -= devicesIn(r.shape.Demand)[k].share
+				}
+			}
+			if own.Has(i) && of.share > left {
+				return fmt.Errorf("device %d of kind %d over the limit: needs %d, physically left %d of %d", i, gpu+k, of.share, left, n.deviceLimit(k))
 			}
 		}
-		if set.Has(i) && share > left {
-			return fmt.Errorf("device %d over the limit: needs %d, physically left %d of %d", i, share, left, n.deviceLimit())
-		}
+	}
+	if named != 0 {
+		return fmt.Errorf("devices %b are not of the node", named)
 	}
 	return nil
 }

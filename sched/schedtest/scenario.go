@@ -3,7 +3,6 @@ package schedtest
 import (
 	"fmt"
 	"iter"
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -50,7 +49,7 @@ import (
 // # What comes before the first step
 //
 //	kinds KIND…                          the kinds of the cluster: cpu and memory if it is left out;
-//	                                     gpu/4 comes in devices of 4
+//	                                     gpu/4 comes in devices of 4, of which there may be several kinds
 //	classes CLASS…                       the classes of tasks, the most important first; silver/0.9 was
 //	                                     promised nine tenths of its time, with a margin of 30 s, and
 //	                                     may spend the rest on beginning anew
@@ -78,9 +77,11 @@ import (
 //	state            draws the cluster (State.Picture)
 //	why TASK         why it is not placed
 //	account TASK     where its time went
+//	open TASK        what has no outcome of the bundles that place or evict it
+//	needless         the evictions for which nobody waits any more
 //
 // Step, observe and finish print besides decisions: "refused 1" bundle,
-// "stale 1" event, "orphan 1" run, and "error: …" for an event that makes no
+// "stale 1" event, "orphan 1" run, "without placement 1" eviction, and "error: …" for an event that makes no
 // sense.
 //
 // # Events
@@ -97,6 +98,9 @@ import (
 //	constraint NAME [subject=(TAG,…)] target=(TAG,…) [min=N] [max=N] group=GROUP [self-counted] [soft]
 //	                 one bound, which is hard if it is not soft; GROUP is node, or a group of nodes
 //	forget-constraint NAME
+//	class CLASS [importance=N]             a class that is new, or promises something else from now on;
+//	                                       its place in the list is its importance if that is left out
+//	forget-class NAME                      no task may have it any more
 //	gate TASK…                             it is not to be placed for now
 //	ungate TASK…
 //	reshape TASK [KIND=N|N..N…] [priority=N] [apart|per-node=N] [require=(KEY=VALUE,…)]
@@ -176,7 +180,7 @@ func storyLines(text string) iter.Seq[string] {
 type story struct {
 	newPolicy func(name string) (sched.Policy, error)
 	kinds     []cluster.Kind
-	classes   []cluster.Class
+	classes   storyClasses
 	lanes     []storyLane
 	core      *sched.Core // nil before the first step
 	cast
@@ -214,7 +218,7 @@ func (s *story) dispatch(a *args, input string) (string, error) {
 		if s.core != nil {
 			return "", fmt.Errorf("%s must come before the first step", a.of)
 		}
-	case "step", "observe", "begin", "run", "finish", "plan", "shown", "state", "why", "account":
+	case "step", "observe", "begin", "run", "finish", "plan", "shown", "state", "why", "account", "open", "needless":
 		if err := s.open(); err != nil {
 			return "", err
 		}
@@ -265,16 +269,9 @@ func (s *story) setKinds(a *args) error {
 
 func (s *story) setClasses(a *args) error {
 	for word, ok := a.word(); ok; word, ok = a.word() {
-		class := cluster.Class{Name: word, Importance: int32(len(s.classes))}
-		if name, share, promises := strings.Cut(word, "/"); promises {
-			part, err := strconv.ParseFloat(share, 64)
-			if err != nil || part <= 0 || part > 1 {
-				return fmt.Errorf("%s: %s, want a class and the share of its time that it is promised", a.of, word)
-			}
-			class.Name, class.Availability, class.Margin = name, cluster.Share(math.Round(float64(part*float64(cluster.Whole)))), 30*cluster.Second
-			class.Budget = cluster.Whole - class.Availability
+		if err := s.classes.add(word); err != nil {
+			return fmt.Errorf("%s: %w", a.of, err)
 		}
-		s.classes = append(s.classes, class)
 	}
 	return a.done()
 }
@@ -330,7 +327,7 @@ func (s *story) open() error {
 		lanes = append(lanes, s.lanes[i].Lane)
 	}
 	var err error
-	s.core, err = sched.New(cluster.NewState(s.kinds, s.classes), lanes...)
+	s.core, err = sched.New(cluster.NewState(s.kinds, s.classes.first), lanes...)
 	return err
 }
 
@@ -446,7 +443,7 @@ func (s *story) report(now cluster.Time, decisions []sched.Decision, wrong error
 	for _, count := range []struct {
 		what string
 		n    int64
-	}{{"refused", after.Refused - before.Refused}, {"stale", after.Stale - before.Stale}, {"orphan", after.Orphans - before.Orphans}} {
+	}{{"refused", after.Refused - before.Refused}, {"stale", after.Stale - before.Stale}, {"orphan", after.Orphans - before.Orphans}, {"without placement", after.WithoutPlacement - before.WithoutPlacement}} {
 		if count.n > 0 {
 			fmt.Fprintf(&b, "%s %d\n", count.what, count.n)
 		}
@@ -518,8 +515,12 @@ func (s *story) shown(a *args) (string, error) {
 
 // inspect answers the commands that look and change nothing.
 func (s *story) inspect(a *args) (string, error) {
-	if a.of == "state" {
+	switch a.of {
+	case "state":
 		return s.picture(), a.done()
+	case "needless":
+		all := func(sched.Decision) bool { return true }
+		return s.ledger(s.core.Ledger().Needless(s.core.View(), all, nil)), a.done()
 	}
 	name, err := a.name()
 	if err != nil {
@@ -529,8 +530,11 @@ func (s *story) inspect(a *args) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if a.of == "why" {
+	switch a.of {
+	case "why":
 		return s.core.Why(task.row).Text(s.kinds) + "\n", a.done()
+	case "open":
+		return s.ledger(s.core.Ledger().Open(task.row, nil)), a.done()
 	}
 	row := s.core.View().Task(task.row)
 	account := row.Account.At(s.core.View().Now(), row.Phase)

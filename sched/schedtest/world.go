@@ -15,7 +15,7 @@ import (
 // at only to compare.
 type world struct {
 	mode
-	chance *rand.Rand
+	chance chance
 	core   *sched.Core
 	now    cluster.Time
 	age    int // steps so far
@@ -38,8 +38,14 @@ type world struct {
 	count    map[string]int // of faults
 
 	constraints [constraintCount]*cluster.Constraint // those that are there, by row
-	keeps       bool                                 // the policy is a keeper
-	whole       bool                                 // the policy is one that places jobs whole
+	atOnce      atOnce
+}
+
+// atOnce says what the policy places at once, or not at all.
+type atOnce struct {
+	together bool // it is a keeper
+	jobs     bool // it is placesWhole
+	copies   bool // it is placesCopies
 }
 
 // keeper is a policy that keeps the tasks of a job on one node where the job
@@ -49,6 +55,9 @@ type keeper interface{ KeepsTogether() }
 // placesWhole is a policy that places all tasks of a job that wait or none of them, as long as
 // none of the job has a place.
 type placesWhole interface{ PlacesWhole() }
+
+// placesCopies is a policy that places all copies of a job that wait on as many nodes, or none.
+type placesCopies interface{ PlacesCopies() }
 
 // letter is something that happens, or is reported, at its time.
 type letter struct {
@@ -65,7 +74,7 @@ type wNode struct {
 	present bool           // physically
 	known   bool           // as reported
 	limit   cluster.Vector // as reported
-	devices int            // as reported
+	devices []int          // of each kind that comes in such, as reported
 	epoch   int            // counts its returns
 	sets    []bool         // the sets that it is in, as reported
 }
@@ -76,6 +85,7 @@ type wJob struct {
 	together bool
 	copies   bool // the first of its tasks that finishes ends the others
 	finished bool // one has, as reported
+	tasks    []*wTask
 }
 
 type wTask struct {
@@ -124,11 +134,16 @@ type flight struct {
 }
 
 func newWorld(newPolicy func(seed uint64) sched.Policy, m mode) (*world, error) {
-	w := &world{mode: m, chance: rand.New(rand.NewPCG(m.seed, 0xbad)), live: map[runID]*wRun{}, count: map[string]int{}}
+	w := &world{mode: m, chance: chance{Rand: rand.New(rand.NewPCG(m.seed, 0xbad))}, live: map[runID]*wRun{}, count: map[string]int{}}
 	kinds := []cluster.Kind{{Name: "cpu"}, {Name: "memory"}, {Name: "gpu", PerUnit: perDevice, Devices: true}}
+	if m.seed%5 == 3 {
+		w.chance.cards = rand.New(rand.NewPCG(m.seed, 0xca2d))
+		kinds = append(kinds, cluster.Kind{Name: "nic", PerUnit: perCard, Devices: true})
+	}
 	lanes := []sched.Lane{{Name: "all", Policy: newPolicy(m.seed)}}
-	_, w.keeps = lanes[0].Policy.(keeper)
-	_, w.whole = lanes[0].Policy.(placesWhole)
+	_, w.atOnce.together = lanes[0].Policy.(keeper)
+	_, w.atOnce.jobs = lanes[0].Policy.(placesWhole)
+	_, w.atOnce.copies = lanes[0].Policy.(placesCopies)
 	if m.hostile && m.seed%2 == 1 {
 		lanes[0].Owns = func(j *cluster.Job) bool { return j.User == "even" }
 		lanes = append(lanes, sched.Lane{Name: "rest", Policy: newPolicy(m.seed + 1)})
@@ -166,10 +181,10 @@ func (w *world) found() {
 	count := 5 + w.chance.IntN(26)
 	var sets [setCount]cluster.SetDefined
 	for i := range count {
-		n := &wNode{row: cluster.NodeID(i), large: w.vector(4, 16, perDevice*w.chance.Int64N(4)), sets: make([]bool, setCount+1)}
+		n := &wNode{row: cluster.NodeID(i), large: w.chance.withCards(w.vector(4, 16, perDevice*w.chance.Int64N(4)), 4), sets: make([]bool, setCount+1)}
 		n.spec = cluster.NodeSpec{Name: fmt.Sprintf("n%d", i), Capacity: n.large, Groups: w.groups()}
 		if w.chance.IntN(4) == 0 {
-			n.spec.Overcommit = cluster.Vector{1500, 1000, 1500}
+			n.spec.Overcommit = cluster.Vector{1500, 1000, 1500, 1500}[:len(n.large)]
 		}
 		w.nodes = append(w.nodes, n)
 		w.post(0, w.addNode(n, false), nil)
@@ -184,15 +199,15 @@ func (w *world) found() {
 		w.post(0, func() cluster.Event { return e }, nil)
 	}
 	for i := range shapeCount {
-		shape := cluster.Shape{Demand: w.vector(0, 6, gpuOf(i)), PerNode: int32(max(w.chance.IntN(8)-5, 0))}
+		shape := cluster.Shape{Demand: w.chance.asking(w.vector(0, 6, gpuOf(i)), i), PerNode: int32(max(w.chance.IntN(8)-5, 0))}
 		if w.chance.IntN(3) == 0 {
 			shape.Eligible = cluster.SetID(1 + w.chance.IntN(setCount))
 		}
 		if i == shapeCount-1 {
-			shape = cluster.Shape{Demand: w.vector(8, 20, 0)} // fits on few nodes, or none
+			shape = cluster.Shape{Demand: w.chance.asking(w.vector(8, 20, 0), i)} // fits on few nodes, or none
 		}
 		if i%2 == 0 {
-			shape.Max = cluster.Vector{shape.Demand[0] + int64(i), shape.Demand[1] + 2, shape.Demand[gpu]}
+			shape.Max = append(cluster.Vector{shape.Demand[0] + int64(i), shape.Demand[1] + 2}, shape.Demand[gpu:]...)
 		}
 		shape.Tags = w.tags()
 		w.shapes = append(w.shapes, shape)
@@ -229,16 +244,65 @@ func (w *world) vector(low, high, gpu int64) cluster.Vector {
 	return cluster.Vector{low + w.chance.Int64N(high-low+1), low + w.chance.Int64N(high-low+1), gpu}
 }
 
-// deviceNeed is what a demand asks of each of so many devices.
-func deviceNeed(demand cluster.Vector) (count int, share int64) {
-	if q := demand[gpu]; q > perDevice {
-		return int(q / perDevice), perDevice
-	}
-	return int(min(demand[gpu], 1)), demand[gpu]
+// gpu is the kind that comes in devices; a second one, network cards, comes behind it in
+// some worlds.
+const gpu = 2
+
+// perCard is the size of a network card, and firstCard the place of a node's first: each of
+// two kinds has half of the places.
+const perCard, firstCard = 2, cluster.MaxDevices / 2
+
+// chance is where a world draws from. What is drawn of network cards has a source of its own,
+// so that worlds without them are as they would be if there were no others.
+type chance struct {
+	*rand.Rand
+	cards *rand.Rand // nil in a world without
 }
 
-// gpu is the kind that comes in devices.
-const gpu = 2
+// withCards ends a vector of a node in less than so many cards, if the world has such.
+func (c chance) withCards(v cluster.Vector, most int64) cluster.Vector {
+	if c.cards == nil {
+		return v
+	}
+	return append(v, perCard*c.cards.Int64N(most))
+}
+
+// asking ends a demand in what the shape asks of cards, if the world has such: one, a share
+// of one or nothing.
+func (c chance) asking(v cluster.Vector, shape int) cluster.Vector {
+	if c.cards == nil {
+		return v
+	}
+	return append(v, []int64{perCard, 1, 0, 0, perCard, 0, 0}[shape])
+}
+
+// devicesOf is what a vector is in devices of one kind.
+type devicesOf struct {
+	first, size int64
+	count       int   // how many
+	share       int64 // of each
+}
+
+// devicesIn splits a vector: first GPUs, then cards.
+func devicesIn(v cluster.Vector) []devicesOf {
+	list := []devicesOf{{first: 0, size: perDevice}, {first: firstCard, size: perCard}}[:len(v)-gpu]
+	for i := range list {
+		of, q := &list[i], v[gpu+i]
+		of.count, of.share = int(min(q, 1)), q
+		if q > of.size {
+			of.count, of.share = int(q/of.size), of.size
+		}
+	}
+	return list
+}
+
+// counts is how many devices of each kind a demand asks for.
+func counts(demand cluster.Vector) (counts [2]int) {
+	for i, of := range devicesIn(demand) {
+		counts[i] = of.count
+	}
+	return counts
+}
 
 // falls reports whether something with so many chances in a hundred happens.
 // In a calm world, and after the faults, nothing bad does.
@@ -310,6 +374,7 @@ func (w *world) turn() error {
 			return fmt.Errorf("at %v, %s of task row %d attempt %d on node row %d: %w", w.now, d.Kind, d.Task, d.Attempt, d.Node, err)
 		}
 	}
+	takeBack(w)
 	if w.tamper != nil && w.tamper.step != nil {
 		w.tamper.step(w)
 	}

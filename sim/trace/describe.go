@@ -29,11 +29,11 @@ type Description struct {
 	PerNode       Tally[int32]  // by limit; 0 is none
 	Constraints   int           // of which Hard are hard
 	Hard          int
-	Tagged        int           // tasks with tags
-	Tags          Tally[string] // a task may have several
-	LongRunning   int           // tasks of such jobs, as far as each says so
-	Devices       Tally[int64]  // of the kind that comes in devices, if there is one
-	Endless       int           // tasks that never end by themselves
+	Tagged        int            // tasks with tags
+	Tags          Tally[string]  // a task may have several
+	LongRunning   int            // tasks of such jobs, as far as each says so
+	Devices       []Tally[int64] // by kind; empty of those that do not come in devices
+	Endless       int            // tasks that never end by themselves
 	Fails         int
 	Shapes        Distinct
 	Priorities    Tally[int32]
@@ -63,7 +63,7 @@ func Describe(src Source, enough func(cluster.Time) bool) (Description, error) {
 	d := Description{Kinds: src.Kinds()}
 	n := len(d.Kinds)
 	d.Capacity, d.RunningDemand = make(cluster.Vector, n), make(cluster.Vector, n)
-	c := census{device: slices.IndexFunc(d.Kinds, func(k cluster.Kind) bool { return k.Devices }), labels: map[string]*distinct[string]{}, demand: make([]sketch, n)}
+	c := census{devices: make([]tally[int64], n), labels: map[string]*distinct[string]{}, demand: make([]sketch, n)}
 	var r Record
 	for first := true; ; first = false {
 		err := src.Next(&r)
@@ -81,12 +81,13 @@ func Describe(src Source, enough func(cluster.Time) bool) (Description, error) {
 	}
 	d.Jobs, d.Users, d.Shapes = c.jobs.count(), c.users.count(), c.shapes.count()
 	d.Tags = c.tags.list()
-	d.Priorities, d.PerNode, d.Requirements, d.Devices = c.priorities.list(), c.perNode.list(), c.requirements.list(), c.devices.list()
+	d.Priorities, d.PerNode, d.Requirements = c.priorities.list(), c.perNode.list(), c.requirements.list()
 	for _, key := range slices.Sorted(maps.Keys(c.labels)) {
 		d.Labels = append(d.Labels, Label{key, c.labels[key].count()})
 	}
 	for k := range c.demand {
 		d.Demand = append(d.Demand, c.demand[k].quantiles())
+		d.Devices = append(d.Devices, c.devices[k].list())
 	}
 	d.Work = c.work.quantiles()
 	return d, nil
@@ -102,8 +103,7 @@ type census struct {
 	perNode      tally[int32]
 	requirements tally[string]
 	tags         tally[string]
-	devices      tally[int64]
-	device       int // the kind that comes in devices, or -1
+	devices      []tally[int64] // by kind
 	demand       []sketch
 	work         sketch
 	key          []byte
@@ -194,9 +194,6 @@ func (d *Description) countTask(t *Task, start bool, c *census) {
 	if t.Fails {
 		d.Fails++
 	}
-	if c.device >= 0 {
-		c.devices.add(devicesOf(d.Kinds[c.device], t.Demand[c.device]))
-	}
 	if t.Work == cluster.Never {
 		d.Endless++
 	} else {
@@ -205,6 +202,9 @@ func (d *Description) countTask(t *Task, start bool, c *census) {
 	c.key = c.key[:0]
 	for k, q := range t.Demand {
 		c.demand[k].add(q)
+		if kind := d.Kinds[k]; kind.Devices {
+			c.devices[k].add(devicesOf(kind, q))
+		}
 		c.key = strconv.AppendInt(append(c.key, ' '), q, 36)
 	}
 	c.shapes.add(string(c.key))

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/queue/fragmentation"
 )
 
 // Limit ends src after the moment until: a record at that moment still counts.
@@ -18,7 +19,7 @@ type limited struct {
 }
 
 // Typical is what the source knows of its tasks.
-func (l *limited) Typical() []cluster.Typical { return typical(l.Source) }
+func (l *limited) Typical() []fragmentation.Typical { return typical(l.Source) }
 
 // Next fills in the next record up to the moment.
 func (l *limited) Next(r *Record) error {

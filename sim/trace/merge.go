@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/queue/fragmentation"
 )
 
 // Merge takes the nodes of one source and the tasks of another, in time order.
@@ -135,7 +136,7 @@ type side struct {
 func (m *merged) Kinds() []cluster.Kind { return m.kinds }
 
 // Typical is what the source of the tasks knows of them; nil where tasks are of both.
-func (m *merged) Typical() []cluster.Typical {
+func (m *merged) Typical() []fragmentation.Typical {
 	if m.beside {
 		return nil
 	}

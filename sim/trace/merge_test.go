@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/queue/fragmentation"
 )
 
 // memory is a source of records that are held in memory.
@@ -184,7 +185,7 @@ func TestDescribeWhatIsSpecial(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	diff := cmp.Diff([]Label{{"zone", Distinct{Count: 2}}}, d.Labels) +
-		cmp.Diff(Tally[int64]{Counts: []Count[int64]{{ShareOfDevice, 1}, {0, 2}, {1, 1}, {8, 1}}}, d.Devices) +
+		cmp.Diff(Tally[int64]{Counts: []Count[int64]{{ShareOfDevice, 1}, {0, 2}, {1, 1}, {8, 1}}}, d.Devices[1]) +
 		cmp.Diff(Tally[int32]{Counts: []Count[int32]{{0, 2}, {1, 2}, {2, 1}}}, d.PerNode) +
 		cmp.Diff(Tally[int32]{Counts: []Count[int32]{{-4, 1}, {-3, 1}, {-2, 1}, {-1, 1}, {0, 1}}}, d.Priorities) +
 		cmp.Diff(Tally[string]{Counts: []Count[string]{{"v >", 1}, {"zone !=", 4}}}, d.Requirements)
@@ -216,10 +217,10 @@ func TestBounds(t *testing.T) {
 // knows is a source that knows what its tasks typically ask for.
 type knows struct {
 	memory
-	typical []cluster.Typical
+	typical []fragmentation.Typical
 }
 
-func (k *knows) Typical() []cluster.Typical { return k.typical }
+func (k *knows) Typical() []fragmentation.Typical { return k.typical }
 
 // Quantities follow the finer unit, wherever they stand, also in what tasks
 // typically ask for.
@@ -229,7 +230,7 @@ func TestMergeUnits(t *testing.T) {
 	}}
 	tasks := &knows{memory{[]cluster.Kind{{Name: "cpu", Unit: "cores", PerUnit: 1000}, {Name: "memory", Unit: "GiB", PerUnit: 1 << 10}}, []Record{
 		{What: TaskSubmitted, Task: Task{Job: 1, Demand: cluster.Vector{500, 3}}},
-	}}, []cluster.Typical{{Demand: cluster.Vector{250, 1}, Tasks: 9}}}
+	}}, []fragmentation.Typical{{Demand: cluster.Vector{250, 1}, Tasks: 9}}}
 	m, err := Merge(Limit(nodes, cluster.Hour), Limit(tasks, cluster.Hour))
 	if err != nil {
 		t.Fatal(err)
@@ -253,7 +254,7 @@ func TestMergeUnits(t *testing.T) {
 	if !ok {
 		t.Fatal("what is merged knows nothing of its tasks")
 	}
-	if diff := cmp.Diff([]cluster.Typical{{Demand: cluster.Vector{0, 1 << 20, 250}, Tasks: 9}}, known.Typical()); diff != "" {
+	if diff := cmp.Diff([]fragmentation.Typical{{Demand: cluster.Vector{0, 1 << 20, 250}, Tasks: 9}}, known.Typical()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -271,7 +272,6 @@ func TestMergeRefuses(t *testing.T) {
 		{[]cluster.Kind{{Name: "cpu", Unit: "cores", PerUnit: 3}}, []cluster.Kind{{Name: "cpu", Unit: "cores", PerUnit: 2}}, "measures cpu in units of 3"},
 		{[]cluster.Kind{{Name: "cpu", Unit: "cores", PerUnit: 1}}, []cluster.Kind{{Name: "cpu", Unit: "slots", PerUnit: 1}}, "measures cpu in units of 1"},
 		{gpu("gpu", 10), []cluster.Kind{{Name: "gpu", PerUnit: 10}}, "gpu comes in devices in one of the cluster and the workload"},
-		{gpu("gpu", 10), gpu("nvidia.com/gpu", 10), "kinds gpu and nvidia.com/gpu both come in devices"},
 	} {
 		if _, err := Merge(&memory{kinds: c.nodes}, &memory{kinds: c.tasks}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %q", err, c.want)

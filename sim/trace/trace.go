@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/queue/fragmentation"
 )
 
 // Source is a stream of records in time order. At equal times nodes come
@@ -28,11 +29,11 @@ type Source interface {
 // typically ask for: by that the fragmentation of devices is measured.
 type TypicalSource interface {
 	Source
-	Typical() []cluster.Typical
+	Typical() []fragmentation.Typical
 }
 
 // typical is what tasks of the source typically ask for, if it knows.
-func typical(src Source) []cluster.Typical {
+func typical(src Source) []fragmentation.Typical {
 	if known, ok := src.(TypicalSource); ok {
 		return known.Typical()
 	}

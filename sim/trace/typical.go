@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/queue/fragmentation"
 )
 
 // TypicalOf returns the most frequent shapes of the tasks, until they cover this
@@ -14,8 +15,8 @@ import (
 // comes first, and of equals the one seen first. Of the demand only cpu counts,
 // and what comes in devices: fragmentation of devices is what the shapes are for
 // (Weng et al., ATC'23), and they would be too many with memory.
-func TypicalOf(kinds []cluster.Kind, tasks iter.Seq[Task], percent int) []cluster.Typical {
-	var shapes []cluster.Typical
+func TypicalOf(kinds []cluster.Kind, tasks iter.Seq[Task], percent int) []fragmentation.Typical {
+	var shapes []fragmentation.Typical
 	at := map[string]int{}
 	total := 0
 	var key []byte
@@ -34,11 +35,11 @@ func TypicalOf(kinds []cluster.Kind, tasks iter.Seq[Task], percent int) []cluste
 		if !seen {
 			i = len(shapes)
 			at[string(key)] = i
-			shapes = append(shapes, cluster.Typical{Demand: demandThatCounts(kinds, t.Demand), Requirements: slices.Clone(t.Requirements)})
+			shapes = append(shapes, fragmentation.Typical{Demand: demandThatCounts(kinds, t.Demand), Requirements: slices.Clone(t.Requirements)})
 		}
 		shapes[i].Tasks++
 	}
-	slices.SortStableFunc(shapes, func(a, b cluster.Typical) int { return cmp.Compare(b.Tasks, a.Tasks) })
+	slices.SortStableFunc(shapes, func(a, b fragmentation.Typical) int { return cmp.Compare(b.Tasks, a.Tasks) })
 	covered := 0
 	for i := range shapes {
 		covered += shapes[i].Tasks

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -8,6 +9,7 @@ import (
 	"strconv"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/queue/fragmentation"
 	"fairlead.dev/fairlead/sim/trace"
 )
 
@@ -104,7 +106,7 @@ func WithData(src trace.Source, d Data) (trace.Source, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
-	s := &withData{Source: src, data: d, works: inputWorks(), index: map[uint64]int{}, rackOf: map[string]int{}}
+	s := &withData{Source: src, data: d, works: inputWorks(), racks: racks{index: map[uint64]int{}, byName: map[string]int{}}}
 	s.draw = rand.New(&s.pcg)
 	return s, nil
 }
@@ -116,15 +118,8 @@ type withData struct {
 	pcg   rand.PCG
 	draw  *rand.Rand
 
-	// The nodes that ever joined, in that order.
-	ids    []uint64
-	index  map[uint64]int // where an ID stands
-	in     []int          // the rack of each
-	racks  [][]int        // the nodes of each rack
-	names  []string       // of each rack
-	rackOf map[string]int
-	made   int      // how many were given a rack here
-	below  []uint64 // of Skewed: the weights of all nodes up to each
+	racks
+	below []uint64 // of Skewed: the weights of all nodes up to each
 
 	// What the latest record refers to.
 	groups   []cluster.Label
@@ -133,8 +128,19 @@ type withData struct {
 	chosen   []int // nodes of the block that is being placed
 }
 
+// racks are the nodes that ever joined, by row in that order, and their racks.
+type racks struct {
+	ids     []uint64
+	index   map[uint64]int // the row of an ID
+	in      []int          // the rack of each
+	members [][]int        // of each rack
+	names   []string       // of each rack
+	byName  map[string]int
+	made    int // how many nodes were given a rack here
+}
+
 // Typical is what the source knows of its tasks.
-func (s *withData) Typical() []cluster.Typical {
+func (s *withData) Typical() []fragmentation.Typical {
 	if src, ok := s.Source.(trace.TypicalSource); ok {
 		return src.Typical()
 	}
@@ -170,40 +176,44 @@ const rackFamily = "rack"
 
 // node gives the node its rack.
 func (s *withData) node(n *trace.Node) {
-	at, known := s.index[n.ID]
-	name := ""
+	named := ""
 	for _, g := range n.Groups {
 		if g.Key == rackFamily {
-			name = g.Value
+			named = g.Value
 		}
 	}
-	if name == "" {
-		if known {
-			name = s.names[s.in[at]]
-		} else {
-			name = "r" + strconv.Itoa(s.made/s.data.Rack)
-			s.made++
-		}
-		s.groups = append(append(s.groups[:0], n.Groups...), cluster.Label{Key: rackFamily, Value: name})
+	rack, first := s.join(n.ID, named, s.data.Rack)
+	if named == "" {
+		s.groups = append(append(s.groups[:0], n.Groups...), cluster.Label{Key: rackFamily, Value: rack})
 		cluster.SortLabels(s.groups)
 		n.Groups = s.groups
 	}
-	if known {
-		return // its data stay where they are, whatever its rack is called now
+	if first && s.data.Layout == Skewed {
+		s.below = append(s.below, s.weightUpTo(len(s.ids)-1))
 	}
-	rack, there := s.rackOf[name]
+}
+
+// join is the node's rack, and whether it is there for the first time. One that names none
+// gets one of so many nodes.
+func (r *racks) join(id uint64, named string, size int) (rack string, first bool) {
+	if at, known := r.index[id]; known { // its data stay where they are, whatever its rack is called now
+		return cmp.Or(named, r.names[r.in[at]]), false
+	}
+	if named == "" {
+		named = "r" + strconv.Itoa(r.made/size)
+		r.made++
+	}
+	row, there := r.byName[named]
 	if !there {
-		rack = len(s.racks)
-		s.rackOf[name] = rack
-		s.racks, s.names = append(s.racks, nil), append(s.names, name)
+		row = len(r.members)
+		r.byName[named] = row
+		r.members, r.names = append(r.members, nil), append(r.names, named)
 	}
-	at = len(s.ids)
-	s.index[n.ID] = at
-	s.ids, s.in = append(s.ids, n.ID), append(s.in, rack)
-	s.racks[rack] = append(s.racks[rack], at)
-	if s.data.Layout == Skewed {
-		s.below = append(s.below, s.weightUpTo(at))
-	}
+	at := len(r.ids)
+	r.index[id] = at
+	r.ids, r.in = append(r.ids, id), append(r.in, row)
+	r.members[row] = append(r.members[row], at)
+	return named, true
 }
 
 // inputPart is the size in which inputs are counted, and mostParts the largest.
@@ -279,7 +289,7 @@ func (s *withData) place(writer int) {
 	switch s.data.Layout {
 	case HDFS:
 		s.chosen = append(s.chosen, writer)
-		nodes := s.racks[s.otherRack(writer)]
+		nodes := s.members[s.otherRack(writer, s.draw)]
 		free := len(nodes)
 		if s.in[nodes[0]] == s.in[writer] {
 			free--
@@ -319,12 +329,12 @@ func (s *withData) choose(free int, draw func() int) {
 }
 
 // otherRack draws a rack that is not the node's own, if there is one.
-func (s *withData) otherRack(node int) int {
-	own := s.in[node]
-	if len(s.racks) == 1 {
+func (r *racks) otherRack(node int, draw *rand.Rand) int {
+	own := r.in[node]
+	if len(r.members) == 1 {
 		return own
 	}
-	rack := s.draw.IntN(len(s.racks) - 1)
+	rack := draw.IntN(len(r.members) - 1)
 	if rack >= own {
 		rack++
 	}

@@ -47,10 +47,9 @@ func (w *World) CompareSteps(filters Filters) (diff Steps) {
 			if at[pod] != Nowhere {
 				continue
 			}
+			admitted := w.Admits(at, pod)
 			for n, may := range filters(at, pod) {
-				next := slices.Clone(at)
-				next[pod] = n
-				admits := w.Rules.Eligible[w.workload[pod]][n] && !w.worse(at, next)
+				admits := admitted[n]
 				switch {
 				case admits == may:
 					diff.Same++
@@ -60,6 +59,8 @@ func (w *World) CompareSteps(filters Filters) (diff Steps) {
 					diff.Strict = &Step{slices.Clone(at), pod, n}
 				}
 				if may && admits {
+					next := slices.Clone(at)
+					next[pod] = n
 					visit(next)
 				}
 			}
@@ -67,6 +68,17 @@ func (w *World) CompareSteps(filters Filters) (diff Steps) {
 	}
 	visit(w.start)
 	return diff
+}
+
+// Admits is the constraints as filters.
+func (w *World) Admits(at []int, pod int) []bool {
+	may := make([]bool, len(w.nodes))
+	next := slices.Clone(at)
+	for n := range may {
+		next[pod] = n
+		may[n] = w.Rules.Eligible[w.workload[pod]][n] && !w.worse(at, next)
+	}
+	return may
 }
 
 // worse reports whether some constraint is violated by more subjects than before.

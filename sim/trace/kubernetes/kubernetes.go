@@ -12,7 +12,7 @@
 // scheduling gate are left out.
 //
 // The kinds are cpu, memory, pods, and whatever else nodes offer or pods ask
-// for; nvidia.com/gpu comes in devices. Demands are added up as Kubernetes does
+// for; nvidia.com/gpu comes in devices, or what Options.Devices names. Demands are added up as Kubernetes does
 // (requests.go), and rounded up; capacities are what nodes can allocate, rounded
 // down. Host ports that pods could compete for are kinds too (ports.go).
 //
@@ -35,6 +35,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"fairlead.dev/fairlead/cluster"
@@ -51,6 +52,24 @@ type Options struct {
 	// nowhere, whatever their nodeName, and honour the labels of those nodes but
 	// not their taints.
 	Elsewhere bool
+	// Devices are the extended resources that come in devices; nil is nvidia.com/gpu alone.
+	Devices []string
+}
+
+// Validate says what is wrong with the options.
+func (o Options) Validate() error {
+	if len(o.Devices) > cluster.MaxDevices {
+		return fmt.Errorf("devices: %d names, want at most %d", len(o.Devices), cluster.MaxDevices)
+	}
+	for i, name := range o.Devices {
+		if vendor, rest, is := strings.Cut(name, "/"); !is || vendor == "" || rest == "" {
+			return fmt.Errorf("devices: %q is no extended resource; want one such as %s", name, manifest.GPUName)
+		}
+		if slices.Contains(o.Devices[:i], name) {
+			return fmt.Errorf("devices: %s is named twice", name)
+		}
+	}
+	return nil
 }
 
 // Source is a file or a folder, read.
@@ -177,7 +196,7 @@ func (s *Source) takeNode(o *manifest.Object) error {
 		return manifest.Wrong("metadata.name", "a name", "")
 	}
 	for _, key := range slices.Sorted(maps.Keys(n.labels)) {
-		if key == manifest.NameKey || key == taintsKey || !manifest.Plain(n.labels[key]) {
+		if key == manifest.NameKey || key == trace.Taints || !manifest.Plain(n.labels[key]) {
 			return manifest.Wrong("metadata.labels."+key, manifest.WantPlain, n.labels[key])
 		}
 	}
@@ -372,22 +391,23 @@ func (s *Source) resolve() error {
 
 // findKinds returns the kinds, and which of them the contested ports are.
 func (s *Source) findKinds() ([]cluster.Kind, map[manifest.Port]int) {
-	resources := map[string]bool{}
-	most := int64(0)
-	note := func(all manifest.Amounts) {
-		for name, q := range all {
-			resources[name] = resources[name] || !q.IsZero()
-		}
-		most = max(most, all[manifest.GPUName].Whole)
-	}
+	resources := manifest.Maxima{}
 	for i := range s.nodes {
-		note(s.nodes[i].capacity)
+		resources.Note(s.nodes[i].capacity)
 	}
 	for i := range s.pods {
-		note(s.pods[i].requests)
+		resources.Note(s.pods[i].requests)
 	}
-	maps.DeleteFunc(resources, func(_ string, used bool) bool { return !used })
-	kinds := manifest.KindsOf(resources, most)
+	devices := s.options.Devices
+	if devices == nil {
+		devices = []string{manifest.GPUName}
+	}
+	kinds := resources.Kinds(devices)
+	for _, name := range s.options.Devices {
+		if !slices.ContainsFunc(kinds, func(k cluster.Kind) bool { return k.Name == name && k.Devices }) {
+			s.notes.numbers = append(s.notes.numbers, numberNote(name, resources))
+		}
+	}
 	column := map[manifest.Port]int{}
 	for _, p := range contested(s.pods) {
 		column[p] = len(kinds)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/internal/manifest"
 	"fairlead.dev/fairlead/sim/trace"
 )
@@ -37,6 +38,7 @@ type notes struct {
 	leftOut map[string]int // pods, by what they are
 	ignored map[string]int // preferences, by field
 	gaps    map[string]*gapCount
+	numbers []string // of what was to come in devices and does not
 	inexact []string // where constraints are not exactly what pods ask for
 }
 
@@ -130,10 +132,19 @@ func (s *Source) Notes() []string {
 	for _, field := range slices.Sorted(maps.Keys(s.notes.ignored)) {
 		add("ignored a preference: %s (%d)", field, s.notes.ignored[field])
 	}
+	all = append(all, s.notes.numbers...)
 	if n := len(s.notes.inexact); n > 0 {
 		add("not exactly as Kubernetes has it, the first of %d: %s", n, s.notes.inexact[0])
 	}
 	return all
+}
+
+// numberNote says why a resource that was to come in devices does not.
+func numberNote(name string, resources manifest.Maxima) string {
+	if most, there := resources[name]; there {
+		return fmt.Sprintf("%s is a number, as there are up to %d of it in one place: of all resources that come in devices a node may have %d together, in equal shares", name, most, cluster.MaxDevices)
+	}
+	return fmt.Sprintf("no node offers %s, and no pod asks for it", name)
 }
 
 func shorten(text string) string {

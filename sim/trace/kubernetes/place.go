@@ -9,6 +9,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/internal/manifest"
+	"fairlead.dev/fairlead/sim/trace"
 )
 
 // This file turns what keeps a pod off a node into labels and requirements of
@@ -27,10 +28,6 @@ import (
 // In the model a label that is missing is empty. So an empty value of a node is
 // written as two quotation marks, and a value may hold no |, which no API server
 // lets through either.
-
-// taintsKey is the label that stands for a node's taints; as that for its name, no node
-// may have it.
-const taintsKey = "spec.taints"
 
 // yes is the value of labels that are computed.
 const yes = "yes"
@@ -55,7 +52,7 @@ func (n *node) modelLabels() []cluster.Label {
 	}
 	labels = append(labels, cluster.Label{Key: manifest.NameKey, Value: n.name})
 	if len(n.taints) > 0 {
-		labels = append(labels, cluster.Label{Key: taintsKey, Value: manifest.TaintsText(n.taints)})
+		labels = append(labels, cluster.Label{Key: trace.Taints, Value: manifest.TaintsText(n.taints)})
 	}
 	labels = append(labels, n.derived...)
 	cluster.SortLabels(labels)
@@ -254,9 +251,9 @@ func (t *translator) tolerating(tolerations []manifest.Toleration) []cluster.Req
 	switch {
 	case len(refused) == 0:
 	case len(refused) <= len(open):
-		all = []cluster.Requirement{{Key: taintsKey, Op: cluster.NotEqual, Value: strings.Join(refused, "|")}}
+		all = []cluster.Requirement{{Key: trace.Taints, Op: cluster.NotEqual, Value: strings.Join(refused, "|")}}
 	default:
-		all = []cluster.Requirement{{Key: taintsKey, Op: cluster.Equal, Value: strings.Join(open, "|")}}
+		all = []cluster.Requirement{{Key: trace.Taints, Op: cluster.Equal, Value: strings.Join(open, "|")}}
 	}
 	t.tolerated[key] = all
 	return all

@@ -125,7 +125,7 @@ func (w *writer) node(r *trace.Record) (fields, error) {
 	for _, l := range n.Labels {
 		switch {
 		case l.Key == manifest.NameKey:
-		case l.Key == taintsKey:
+		case l.Key == trace.Taints:
 			spec["taints"] = w.taintsOf(l.Value)
 		case l.Value == manifest.EmptyValue || manifest.Plain(l.Value):
 			labels[l.Key] = strings.TrimPrefix(l.Value, manifest.EmptyValue)
@@ -302,6 +302,8 @@ func portOf(k cluster.Kind) fields {
 // device it takes the whole.
 func textOf(k cluster.Kind, q int64) (name, text string) {
 	switch {
+	case k.Devices && strings.Contains(k.Name, "/"):
+		return k.Name, fmt.Sprint((q + k.PerUnit - 1) / k.PerUnit)
 	case k.Devices:
 		return manifest.GPUName, fmt.Sprint((q + k.PerUnit - 1) / k.PerUnit)
 	case k.Name == manifest.CPUName && k.Unit == "cores" && 1000%k.PerUnit == 0:
@@ -321,7 +323,7 @@ func textOf(k cluster.Kind, q int64) (name, text string) {
 // isReadAs reports whether Open makes this kind of a resource of its name, such
 // as attachable-volumes-aws-ebs.
 func isReadAs(k cluster.Kind) bool {
-	return slices.Contains(manifest.KindsOf(map[string]bool{k.Name: true}, 0), k)
+	return slices.Contains(manifest.Maxima{k.Name: 0}.Kinds(nil), k)
 }
 
 // rules turns the task's requirements back into a term and tolerations.
@@ -332,7 +334,7 @@ func (w *writer) rules(r *trace.Record, spec fields) (manifest.NodeTerm, error) 
 	for i, q := range all {
 		list := strings.Split(q.Value, "|")
 		switch {
-		case q.Key == taintsKey:
+		case q.Key == trace.Taints:
 			tolerates = func(text string) bool { return slices.Contains(list, text) == (q.Op == cluster.Equal) }
 			continue
 		case q.Key == manifest.NameKey && q.Op == cluster.Equal:

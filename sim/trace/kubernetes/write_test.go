@@ -152,11 +152,11 @@ func TestWriteApart(t *testing.T) {
 	}
 	tainted := func(id uint64, taints string) trace.Record {
 		n := node(id, "", 1)
-		n.Node.Labels = []cluster.Label{{Key: taintsKey, Value: taints}}
+		n.Node.Labels = []cluster.Label{{Key: trace.Taints, Value: taints}}
 		return n
 	}
 	tolerant := task(1, "p", 1)
-	tolerant.Task.Requirements = []cluster.Requirement{{Key: taintsKey, Op: cluster.Equal, Value: "|a:NoSchedule|b:NoSchedule"}}
+	tolerant.Task.Requirements = []cluster.Requirement{{Key: trace.Taints, Op: cluster.Equal, Value: "|a:NoSchedule|b:NoSchedule"}}
 	tape := []cluster.Kind{{Name: "tape", PerUnit: 1}}
 	for name, c := range map[string]struct {
 		kinds []cluster.Kind

@@ -33,6 +33,7 @@ import (
 	"strings"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/queue/fragmentation"
 	"fairlead.dev/fairlead/sim/trace"
 )
 
@@ -292,7 +293,7 @@ func (s *Source) Kinds() []cluster.Kind {
 
 // Typical returns the shapes by which FGD measures fragmentation: the most
 // frequent ones that cover 95 % of the list, before it is inflated.
-func (s *Source) Typical() []cluster.Typical {
+func (s *Source) Typical() []fragmentation.Typical {
 	return trace.TypicalOf(s.Kinds(), func(yield func(trace.Task) bool) {
 		for _, p := range s.pods {
 			if !yield(p.task) {

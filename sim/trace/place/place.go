@@ -123,7 +123,7 @@ func (s *Source) eligible(shape int) string {
 // stands on each such node, or two where part of a device is taken.
 func (s *Source) others() {
 	p := &s.request.Problem
-	device := slices.IndexFunc(p.Kinds, func(k cluster.Kind) bool { return k.Devices })
+	devices := cluster.DeviceKinds(p.Kinds)
 	index := uint32(0)
 	add := func(node int, demand cluster.Vector) {
 		if !slices.ContainsFunc(demand, func(q int64) bool { return q > 0 }) {
@@ -137,9 +137,9 @@ func (s *Source) others() {
 	}
 	for node, used := range s.used() {
 		shared := make(cluster.Vector, len(p.Kinds))
-		if device >= 0 {
-			shared[device] = used[device] % p.Kinds[device].PerUnit
-			used[device] -= shared[device]
+		for _, k := range devices {
+			shared[k.Kind] = used[k.Kind] % k.Size
+			used[k.Kind] -= shared[k.Kind]
 		}
 		add(node, used)
 		add(node, shared)

@@ -7,7 +7,8 @@
 // The first line is the header. It names the resources in which capacities
 // and demands are given; per_unit is how many of the integer quantities make
 // one unit. A kind with "devices": true comes in devices of one unit each, such
-// as GPUs (see cluster.Kind); there is at most one such kind.
+// as GPUs (see cluster.Kind); several kinds may, and share the places of a node's
+// devices.
 //
 //	{"fairlead": "trace", "version": 5, "kinds": [
 //	  {"name": "cpu", "unit": "cores", "per_unit": 1000},

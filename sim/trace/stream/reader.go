@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/queue/fragmentation"
 	"fairlead.dev/fairlead/sim/trace"
 )
 
@@ -33,7 +34,7 @@ type Reader struct {
 	scan    scanner
 	version uint64 // of the stream
 	kinds   []cluster.Kind
-	typical []cluster.Typical
+	typical []fragmentation.Typical
 	until   cluster.Time
 	time    cluster.Time
 	begun   bool  // a record was read
@@ -151,9 +152,6 @@ func (r *Reader) kind() {
 			kind.PerUnit = s.int("an integer of at least 1", 0, cluster.MaxQuantity)
 		case "devices":
 			kind.Devices = s.bool()
-			if kind.Devices && slices.ContainsFunc(r.kinds, func(k cluster.Kind) bool { return k.Devices }) {
-				s.fail("one kind of devices")
-			}
 		default:
 			s.failName("a field of a kind", name, "name", "unit", "per_unit", "devices")
 		}
@@ -166,7 +164,7 @@ func (r *Reader) kind() {
 
 func (r *Reader) readTypical() {
 	s := &r.scan
-	t := cluster.Typical{}
+	t := fragmentation.Typical{}
 	for more := s.open('{', wantTypical); more; more = s.more('}') {
 		switch name := s.name(); string(name) {
 		case "demand":
@@ -201,7 +199,7 @@ func (r *Reader) kindNames() []string {
 func (r *Reader) Kinds() []cluster.Kind { return r.kinds }
 
 // Typical is what tasks typically ask for, if the header says so.
-func (r *Reader) Typical() []cluster.Typical { return r.typical }
+func (r *Reader) Typical() []fragmentation.Typical { return r.typical }
 
 // End is when a run stops unless told otherwise, if the header says so.
 func (r *Reader) End() cluster.Time { return r.until }

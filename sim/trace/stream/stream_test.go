@@ -16,6 +16,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/queue/fragmentation"
 	"fairlead.dev/fairlead/sim/trace"
 	"fairlead.dev/fairlead/sim/trace/stream"
 )
@@ -351,14 +352,14 @@ func TestCopy(t *testing.T) {
 // known is a source that knows what its tasks typically ask for.
 type known struct {
 	all
-	typical []cluster.Typical
+	typical []fragmentation.Typical
 }
 
-func (k *known) Typical() []cluster.Typical { return k.typical }
-func (k *known) End() cluster.Time          { return 3 * cluster.Hour }
+func (k *known) Typical() []fragmentation.Typical { return k.typical }
+func (k *known) End() cluster.Time                { return 3 * cluster.Hour }
 
 func TestCopyTypical(t *testing.T) {
-	want := []cluster.Typical{
+	want := []fragmentation.Typical{
 		{Demand: cluster.Vector{4000, 500}, Tasks: 37, Requirements: []cluster.Requirement{{Key: "model", Op: cluster.Equal, Value: "T4|A10"}}},
 		{Demand: cluster.Vector{0, 0}, Tasks: 1},
 	}

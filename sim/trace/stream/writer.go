@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/queue/fragmentation"
 	"fairlead.dev/fairlead/sim/trace"
 )
 
@@ -74,7 +75,7 @@ func NewWriter(w io.Writer, kinds []cluster.Kind) *Writer { return newWriter(w, 
 // header is what the first line says.
 type header struct {
 	kinds   []cluster.Kind
-	typical []cluster.Typical
+	typical []fragmentation.Typical
 	until   cluster.Time
 }
 
@@ -106,7 +107,7 @@ func newWriter(w io.Writer, h header) *Writer {
 	return out
 }
 
-func (w *Writer) typical(typical []cluster.Typical) error {
+func (w *Writer) typical(typical []fragmentation.Typical) error {
 	w.open("typical", '[')
 	for _, t := range typical {
 		w.open("", '{')

@@ -1,0 +1,191 @@
+// Package cli is the command fairlead, which simulates schedulers, as a value: with policies from
+// elsewhere it is the same command, which has these, too. See Main.
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"fairlead.dev/fairlead/internal/nearest"
+	"fairlead.dev/fairlead/policies"
+)
+
+// Exit codes, as the help says.
+const (
+	exitFailure     = 1   // something went wrong while running
+	exitUsage       = 2   // the command line cannot be understood
+	exitInterrupted = 130 // stopped by Ctrl-C
+)
+
+// Main executes the command line of the process and returns its exit code. The policies are known
+// besides Fairlead's own, by their names and with their options as flags:
+//
+//	func main() { os.Exit(cli.Main(mine.Policy())) }
+func Main(own ...policies.Info) int {
+	known := append(policies.All(), own...)
+	if err := checkKnown(known); err != nil {
+		return exitCode(err)
+	}
+	return exitCode(newRoot(known).Execute())
+}
+
+// checkKnown says what is wrong with the policies, or which of their options is called as a flag of
+// a command that takes options.
+func checkKnown(known policies.List) error {
+	if err := known.Check(); err != nil {
+		return err
+	}
+	for _, c := range []*cobra.Command{newSimulate(nil), newExplain(nil)} {
+		c.InitDefaultHelpFlag()
+		for _, p := range known {
+			for _, x := range p.Options {
+				if c.Flags().Lookup(x.Flag()) != nil {
+					return fmt.Errorf("policy %s: an option is called %s, as a flag of 'fairlead %s' is; give yours another name", p.Name, x.Name, c.Name())
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// exitCode prints an error as the user of a command needs it, and returns the exit code.
+func exitCode(err error) int {
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(os.Stderr, "fairlead:", err)
+	if errors.Is(err, errInterrupted) {
+		return exitInterrupted
+	}
+	if usage, ok := errors.AsType[usageError](err); ok {
+		fmt.Fprintf(os.Stderr, "Run 'fairlead %s--help' for usage.\n", usage.command)
+		return exitUsage
+	}
+	return exitFailure
+}
+
+// errInterrupted says that Ctrl-C ended the run.
+var errInterrupted = errors.New("interrupted")
+
+// usageError is a command line that cannot be understood.
+type usageError struct {
+	command string // the subcommand with a space behind it, or empty
+	err     error
+}
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+func newRoot(known policies.List) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "fairlead",
+		Short: "Simulate cluster schedulers on real and generated workloads",
+		Long: `Fairlead is a container scheduler that decides for the whole cluster at once,
+keeps the promises made to each workload, and says why.
+
+Results go to stdout, everything else to stderr. Nothing is coloured, with or
+without NO_COLOR. Exit codes: 0 means done, 1 that something went wrong, 2 that
+the command line cannot be understood, 130 that Ctrl-C interrupted the command.`,
+		Example: `  fairlead simulate
+  fairlead policies
+  fairlead trace describe synthetic:google?nodes=200`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, flagError(c, err)) })
+	root.AddCommand(newSimulate(known), newReport(), newCompare(), newPolicies(known), newClasses(), newConstraints(), newExperiment(), newExplain(known), newTrace(), newSolve(), newPlace(), newVersion())
+	for _, c := range root.Commands() {
+		wrapArgs(c)
+	}
+	wrapArgs(root)
+	return root
+}
+
+// wrapArgs makes errors about positional arguments usage errors.
+func wrapArgs(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		wrapArgs(sub)
+	}
+	check := c.Args
+	if check == nil {
+		check = cobra.NoArgs
+	}
+	c.Args = func(c *cobra.Command, args []string) error {
+		err := check(c, args)
+		if c.HasSubCommands() && len(args) > 0 {
+			err = unknownCommand(c, args[0])
+		}
+		if err != nil {
+			return usage(c, err)
+		}
+		return nil
+	}
+}
+
+// flagError is what to say of a flag that could not be read.
+func flagError(c *cobra.Command, err error) error {
+	// Behind a command that is not there no flag is known: that is no flaw of the
+	// flag.
+	if args := c.Flags().Args(); c.HasSubCommands() && len(args) > 0 {
+		return unknownCommand(c, args[0])
+	}
+	missing, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok || missing.GetSpecifiedShortnames() != "" {
+		return err
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if near, ok := nearest.Of(missing.GetSpecifiedName(), names); ok {
+		return fmt.Errorf("%w; did you mean --%s?", err, near)
+	}
+	return err
+}
+
+func unknownCommand(c *cobra.Command, name string) error {
+	var names []string
+	for _, sub := range c.Commands() {
+		names = append(names, sub.Name())
+	}
+	return unknown("command", name, names)
+}
+
+// usage marks an error as one of the command line.
+func usage(c *cobra.Command, err error) error {
+	command := ""
+	for ; c.HasParent(); c = c.Parent() {
+		command = c.Name() + " " + command
+	}
+	return usageError{command, err}
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version and what it was built with",
+		Example: "  fairlead version",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			version, revision, goVersion := "development", "", ""
+			if info, ok := debug.ReadBuildInfo(); ok {
+				goVersion = info.GoVersion
+				if v := info.Main.Version; v != "" && v != "(devel)" {
+					version = v
+				}
+				for _, s := range info.Settings {
+					if s.Key == "vcs.revision" {
+						revision = " " + s.Value
+					}
+				}
+			}
+			_, err := fmt.Fprintf(c.OutOrStdout(), "fairlead %s%s %s\n", version, revision, goVersion)
+			return err
+		},
+	}
+}

@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"fairlead.dev/fairlead/flow"
+	"fairlead.dev/fairlead/internal/nearest"
+	"fairlead.dev/fairlead/mcmf"
+	"fairlead.dev/fairlead/mcmf/race"
+	"fairlead.dev/fairlead/policies"
+)
+
+func newPolicies(known policies.List) *cobra.Command {
+	return &cobra.Command{
+		Use:     "policies",
+		Short:   "List the policies: name, family, what it does, where it comes from",
+		Example: "  fairlead policies",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "NAME\tFAMILY\tWHAT IT DOES\tFROM")
+			for _, p := range known {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", p.Name, p.Family, p.What, p.From)
+			}
+			return w.Flush()
+		},
+	}
+}
+
+// unknown says that there is no such name, and which one is near it.
+func unknown(what, name string, names []string) error { return nearest.Unknown(what, name, names) }
+
+// racer makes the solver that races Firmament's two: who is first may depend on
+// the machine, what is found does not get worse for it.
+func racer(g *mcmf.Graph) flow.Solver { return race.New(g, mcmf.CostScaling) }

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fairlead.dev/fairlead/report"
+	"fairlead.dev/fairlead/report/page"
+)
+
+// newReport is fairlead report: results that were printed before, as a page.
+func newReport() *cobra.Command {
+	var path string
+	c := &cobra.Command{
+		Use:   "report FILE...",
+		Short: "Draw results as one HTML page",
+		Long: `Report reads what 'fairlead simulate --output json' printed and draws it: latency,
+allocation, backlog, fragmentation, how full the nodes were, and why tasks wait.
+Runs of several files stand side by side; - is the standard input, and what begins
+like gzip is unpacked. The page is one file that needs no
+network; without JavaScript it shows the same charts as pictures.
+
+The page goes to the first file's name with .html at its end, or to --output,
+and replaces what is there. Its name is printed; with --output - the page itself is printed.`,
+		Example: `  fairlead simulate -o json > result.json && fairlead report result.json
+  fairlead report monday.json tuesday.json --output week.html`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, files []string) error {
+			if path == "" && files[0] == "-" {
+				path = "report.html"
+			}
+			if path == "" {
+				path = strings.TrimSuffix(files[0], ".gz")
+				path = strings.TrimSuffix(path, filepath.Ext(path)) + ".html"
+			}
+			var inputs []named
+			for _, file := range files {
+				inputs = append(inputs, named{path: file})
+			}
+			if err := checkOutputs(inputs, []named{{"output", path}}); err != nil {
+				return usage(c, err)
+			}
+			results, err := readResults(files, c.InOrStdin())
+			if err != nil {
+				return err
+			}
+			for i, file := range results {
+				if len(file.Runs) == 0 {
+					return fmt.Errorf("%s: %w; there is nothing to draw", inputName(files[i]), page.ErrNoRuns)
+				}
+			}
+			if len(results) == 1 {
+				results[0].Name = "" // which tells nothing apart
+			}
+			drawn, err := createOutput(path, c.OutOrStdout())
+			if err != nil {
+				return err
+			}
+			if err := writePage(drawn, results); err != nil || path == "-" {
+				return err
+			}
+			_, err = fmt.Fprintln(c.OutOrStdout(), path)
+			return err
+		},
+	}
+	c.Flags().StringVarP(&path, "output", "o", "", "write the page to `FILE` (default: the first file's name, ending in .html)")
+	return c
+}
+
+// writePage draws files and finishes the output, or gives it up.
+func writePage(o *output, files []report.File) error {
+	if err := page.Write(o, files); err != nil {
+		return errors.Join(err, o.Discard())
+	}
+	return o.Commit()
+}

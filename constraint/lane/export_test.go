@@ -1,0 +1,4 @@
+package lane
+
+// MostRefusals is for the tests of the package.
+const MostRefusals = mostRefusals

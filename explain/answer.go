@@ -1,0 +1,102 @@
+package explain
+
+import (
+	"fairlead.dev/fairlead/flow"
+	"fairlead.dev/fairlead/report"
+)
+
+// This file is answers as values, which print as JSON as they are, and as text in text.go.
+
+// Answer is what was asked about at a moment.
+type Answer struct {
+	At report.Number `json:"at_s"`
+	// Task is the task that was asked about; otherwise Waiting are those that wait, by
+	// reason, and Worth what one more node is worth to the policies that have prices.
+	Task    *Task   `json:"task,omitempty"`
+	Waiting []Group `json:"waiting,omitempty"`
+	Worth   []Worth `json:"one_more_node,omitempty"`
+	// Unpriced are policies without prices.
+	Unpriced []string `json:"without_prices,omitempty"`
+}
+
+// Task is what a task could have.
+type Task struct {
+	Name   string   `json:"name"`
+	Policy string   `json:"policy"`
+	Phase  string   `json:"phase"`
+	Node   string   `json:"node,omitempty"`
+	Needs  []Amount `json:"needs"`
+	// Price is nil where the policy has none.
+	Price *Price `json:"price,omitempty"`
+	// Takers are nodes that would take the task, where they have no price: some of
+	// so many.
+	Takers []string `json:"takers,omitempty"`
+	Nodes  int      `json:"candidates"`
+	Others Others   `json:"others"`
+}
+
+// Amount is a quantity of a kind, in its unit.
+type Amount struct {
+	Kind   string `json:"kind"`
+	Amount string `json:"amount"`
+}
+
+// Price is what a task pays for what.
+type Price struct {
+	Wait        flow.Cost      `json:"wait"`
+	WaitChanges *report.Number `json:"wait_changes_s,omitempty"`
+	// WaitParts are the parts of Wait; HoldParts those of what it costs to evict the task,
+	// where it runs. Both are left out where the policy does not name them.
+	WaitParts  []Part      `json:"wait_parts,omitempty"`
+	HoldParts  []Part      `json:"hold_parts,omitempty"`
+	Candidates []Candidate `json:"nodes"`
+}
+
+// Candidate is a node that would take the task. More is by how much its parts
+// exceed those of the node that others are compared with, which has none.
+type Candidate struct {
+	Node  string    `json:"node"`
+	Here  bool      `json:"here"`
+	Full  bool      `json:"full"`
+	Cost  flow.Cost `json:"cost"`
+	Parts []Part    `json:"parts"`
+	More  []Part    `json:"more,omitempty"`
+}
+
+// Part is a part of a price.
+type Part struct {
+	Name string    `json:"name"`
+	Cost flow.Cost `json:"cost"`
+}
+
+// Others says how many nodes do not take a task, and why.
+type Others struct {
+	Nodes       int      `json:"nodes"`
+	Unplaceable bool     `json:"unplaceable"`
+	Gated       bool     `json:"gated"`
+	Whys        []string `json:"whys"`
+	// Copies says how many nodes could hold one of the task's copies, if too few could.
+	Copies string `json:"copies,omitempty"`
+	// Application says why that of the task has no place, if it is placed whole.
+	Application string `json:"application,omitempty"`
+}
+
+// Group is tasks that wait for the same reason.
+type Group struct {
+	Tasks   int      `json:"tasks"`
+	Example string   `json:"example"`
+	Policy  string   `json:"policy"`
+	Needs   []Amount `json:"needs"`
+	Why     string   `json:"why"`
+}
+
+// Worth is what one more node of a kind is worth to a policy.
+type Worth struct {
+	Policy   string    `json:"policy"`
+	Like     string    `json:"like"`
+	Nodes    int       `json:"nodes"`
+	Capacity []Amount  `json:"capacity"`
+	Tasks    int       `json:"tasks"`
+	Least    flow.Cost `json:"saves_at_least"`
+	Most     flow.Cost `json:"saves_at_most"`
+}

@@ -1,0 +1,178 @@
+package explain_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/explain"
+	"fairlead.dev/fairlead/internal/strict"
+	"fairlead.dev/fairlead/policies"
+	"fairlead.dev/fairlead/policies/chosen"
+	"fairlead.dev/fairlead/recording"
+	"fairlead.dev/fairlead/sched"
+)
+
+// TestReplay records a policy with prices on two nodes of three cores, and explains a moment at
+// which each has two of four tasks.
+func TestReplay(t *testing.T) {
+	dir := t.TempDir()
+	core := recordPriced(t, dir)
+	files := []string{filepath.Join(dir, "recording-000001.jsonl.zst")}
+	replayed, err := explain.Replay(files, 4*cluster.Second, fresh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ task, want string }{
+		{"web#1", "task web#1 at 4s: running on n1; policy load-spreading\nneeds cpu 1\nwaiting costs 536870912\n\n" +
+			"2 nodes would take it, if it left n1 now:\n" +
+			"NODE       COST  PARTS\n" +
+			"n1 (here)  1     1 for tasks there\n" +
+			"n0         2     1 more: 1 for tasks there\n" +
+			"n1 costs 536870911 less than waiting.\n"},
+		{"", "At 4s no task waits.\n"},
+	} {
+		checkAnswer(t, replayed, tc.task, tc.want)
+	}
+
+	// A recording gives the answers of the core that it was made of.
+	if replayed, err = explain.Replay(files, 7*cluster.Second, fresh); err != nil {
+		t.Fatal(err)
+	}
+	policy, err := fresh(recording.Lane{Policy: "load-spreading"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	live, err := explain.New(core, 7*cluster.Second, []explain.Lane{{Policy: "load-spreading", Fresh: policy}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range []string{"", "web#0", "web#3"} {
+		checkAnswer(t, replayed, task, printed(t, ask(t, live, task)))
+	}
+}
+
+// TestWrongQuestions wants to be told which part of a question is wrong.
+func TestWrongQuestions(t *testing.T) {
+	dir := t.TempDir()
+	recordPriced(t, dir)
+	files := []string{filepath.Join(dir, "recording-000001.jsonl.zst")}
+	_, err := explain.Replay(files, cluster.Hour, fresh)
+	checkWrong(t, err, "at")
+	m, err := explain.Replay(files, 4*cluster.Second, fresh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = m.Answer(explain.Question{Task: "web#9"})
+	checkWrong(t, err, "task")
+}
+
+func checkWrong(t *testing.T, err error, part string) {
+	t.Helper()
+	if wrong, ok := errors.AsType[explain.QuestionError](err); !ok || wrong.Part != part {
+		t.Errorf("got %v, want an error about %q", err, part)
+	}
+}
+
+// fresh makes the policy of a lane.
+func fresh(l recording.Lane) (sched.Policy, error) {
+	return chosen.Make(policies.All(), &l, policies.Options{})
+}
+
+func ask(t *testing.T, m *explain.Moment, task string) *explain.Answer {
+	t.Helper()
+	answer, err := m.Answer(explain.Question{Task: task, Nodes: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+func printed(t *testing.T, answer *explain.Answer) string {
+	t.Helper()
+	var text bytes.Buffer
+	if err := (explain.Text{Lines: 5}).Write(&text, answer); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
+// TestTextWithoutLimit prints the same where there are fewer lines than the limit, and none is set.
+func TestTextWithoutLimit(t *testing.T) {
+	answer := &explain.Answer{Waiting: []explain.Group{{Tasks: 2, Example: "a"}, {Tasks: 1, Example: "b"}}}
+	want := printed(t, answer)
+	for _, lines := range []int{0, -1} {
+		var text bytes.Buffer
+		if err := (explain.Text{Lines: lines}).Write(&text, answer); err != nil || text.String() != want {
+			t.Errorf("with the limit %d: %v\n%s", lines, err, text.String())
+		}
+	}
+}
+
+// checkAnswer asks twice, and wants the text both times, also of an answer that went through JSON,
+// which has no field that is not known.
+func checkAnswer(t *testing.T, m *explain.Moment, task, want string) {
+	t.Helper()
+	for range 2 {
+		line, err := json.Marshal(ask(t, m, task))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back explain.Answer
+		if err := strict.Decode(line, &back); err != nil {
+			t.Fatal(err)
+		}
+		for _, answer := range []*explain.Answer{ask(t, m, task), &back} {
+			if got := printed(t, answer); got != want {
+				t.Errorf("%q: got\n%swant\n%s", task, got, want)
+			}
+		}
+	}
+}
+
+// recordPriced records four tasks that come, a second after the other, to two nodes.
+func recordPriced(t *testing.T, dir string) *sched.Core {
+	t.Helper()
+	p, err := policies.New("load-spreading", policies.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := []cluster.Kind{{Name: "cpu", PerUnit: 1000}}
+	core, err := sched.New(cluster.NewState(kinds, nil), sched.Lane{Name: "all", Policy: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := recording.NewWriter(dir, recording.Header{Kinds: kinds, Lanes: []recording.Lane{{Name: "all", Policy: "load-spreading"}}}, recording.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := recording.NewRecorder(core, to)
+	events := []cluster.Event{cluster.JobSubmitted{Name: "web"}, cluster.ShapeDefined{Spec: cluster.Shape{Demand: cluster.Vector{1000}}}}
+	for n := range cluster.NodeID(2) {
+		events = append(events, cluster.NodeAdded{Node: n, Spec: cluster.NodeSpec{Name: fmt.Sprint("n", n), Capacity: cluster.Vector{3000}}})
+	}
+	if _, err := r.Snapshot(0, events, nil); err != nil {
+		t.Fatal(err)
+	}
+	var decisions []sched.Decision
+	for i := range 8 {
+		events = events[:0]
+		for _, d := range decisions {
+			events = append(events, cluster.TaskStarted{Task: d.Task, Attempt: d.Attempt, Node: d.Node})
+		}
+		if i < 4 {
+			events = append(events, cluster.TaskSubmitted{Task: cluster.TaskID(i), Seq: cluster.Seq(i)})
+		}
+		if decisions, _, err = r.Step(cluster.Time(i)*cluster.Second, events, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := to.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return core
+}

@@ -1,0 +1,72 @@
+package explain
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/recording"
+	"fairlead.dev/fairlead/report"
+	"fairlead.dev/fairlead/sched"
+)
+
+// This file brings a recording to its moment.
+
+// Replay replays the one of the files that holds the moment up to it. Build makes policies of what the
+// header says of a lane, as chosen.Make does.
+func Replay(files []string, at cluster.Time, build func(recording.Lane) (sched.Policy, error)) (*Moment, error) {
+	file, err := fileAt(files, at)
+	if err != nil {
+		return nil, err
+	}
+	in, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	result, core, err := recording.ReplayTo(in, file, at, build)
+	if err := errors.Join(err, in.Close()); err != nil {
+		return nil, err
+	}
+	if result.Difference != nil {
+		return nil, fmt.Errorf("the replay decides differently, so that there is nothing to explain\n%v", result.Difference)
+	}
+	var lanes []Lane
+	for _, l := range result.Header.Lanes {
+		l.Races = new(recording.Races) // nobody wrote down a race of one that is only asked
+		fresh, err := build(l)
+		if err != nil {
+			return nil, err
+		}
+		lanes = append(lanes, Lane{l.Policy, fresh})
+	}
+	return New(core, at, lanes, nil)
+}
+
+// fileAt is the one file that holds the moment. Each file is an epoch that counts its
+// time by itself.
+func fileAt(files []string, at cluster.Time) (string, error) {
+	var holding, spans []string
+	for _, file := range files {
+		in, err := os.Open(file)
+		if err != nil {
+			return "", err
+		}
+		result, err := recording.Describe(in, file)
+		if err := errors.Join(err, in.Close()); err != nil {
+			return "", err
+		}
+		if result.First <= at && at <= result.Last {
+			holding = append(holding, file)
+		}
+		spans = append(spans, fmt.Sprintf("%s from %s to %s", file, report.ShortTime(result.First), report.ShortTime(result.Last)))
+	}
+	switch len(holding) {
+	case 1:
+		return holding[0], nil
+	case 0:
+		return "", QuestionError{"at", fmt.Errorf("nothing is recorded of %s; there is %s", report.ShortTime(at), strings.Join(spans, ", "))}
+	}
+	return "", QuestionError{"at", fmt.Errorf("%s is in %d files, which count their time each for itself; name one of them: %s", report.ShortTime(at), len(holding), strings.Join(holding, ", "))}
+}

@@ -1,0 +1,334 @@
+package explain
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/flow"
+	"fairlead.dev/fairlead/report"
+)
+
+// This file prints answers as text.
+
+// Text is how answers are printed.
+type Text struct {
+	Lines int    // of a table, at most; below 1 there is no limit
+	More  string // says behind a table that is cut short how to see more of it; may be empty
+}
+
+// Write prints the answer.
+func (x Text) Write(out io.Writer, a *Answer) error {
+	if x.Lines < 1 {
+		x.Lines = math.MaxInt
+	}
+	w := &writer{Text: x, out: out, at: shortly(a.At)}
+	if a.Task != nil {
+		w.task(a.Task)
+		return w.err
+	}
+	if len(a.Waiting) == 0 {
+		w.line("At %s no task waits.", w.at)
+		return w.err
+	}
+	w.waiting(a.Waiting)
+	w.worth(a.Worth)
+	for _, policy := range a.Unpriced {
+		w.line("\nPolicy %s has no prices by which one more node could be valued.", policy)
+	}
+	return w.err
+}
+
+// shortly prints a moment.
+func shortly(at report.Number) string {
+	return report.ShortTime(cluster.Time(float64(at) * float64(cluster.Second)))
+}
+
+// writer prints lines until one cannot be printed.
+type writer struct {
+	Text
+	out io.Writer
+	at  string
+	err error
+}
+
+func (w *writer) line(format string, a ...any) {
+	if w.err == nil {
+		_, w.err = fmt.Fprintf(w.out, format+"\n", a...)
+	}
+}
+
+// table prints lines whose cells have tabs between them.
+func (w *writer) table(lines []string) {
+	if w.err != nil {
+		return
+	}
+	t := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
+	for _, l := range lines {
+		fmt.Fprintln(t, l)
+	}
+	w.err = t.Flush()
+}
+
+func (w *writer) task(t *Task) {
+	where := t.Phase
+	if t.Node != "" {
+		where += " on " + t.Node
+	}
+	w.line("task %s at %s: %s; policy %s", t.Name, w.at, where, t.Policy)
+	w.line("needs %s", amounts(t.Needs))
+	if t.Others.Gated {
+		w.line("It has not been released for placement.")
+		return
+	}
+	as := ""
+	if t.Node != "" {
+		as = ", if it left " + t.Node + " now"
+	}
+	switch {
+	case t.Price == nil:
+		other := ""
+		if t.Node != "" {
+			other = "other "
+		}
+		w.line("\nPolicy %s has no prices. Of %snodes that would take it now there %s%s.", t.Policy, other, are(t.Nodes), some(t.Takers, t.Nodes))
+	case t.Nodes == 0:
+		w.price(t.Price)
+		w.line("\nNo node would take it%s.", as)
+	default:
+		w.price(t.Price)
+		w.line("\n%s would take it%s:", count(t.Nodes, "node"), as)
+		w.prices(t.Price)
+	}
+	w.others(t)
+}
+
+// price prints what waiting costs, and evicting it from where it runs.
+func (w *writer) price(p *Price) {
+	parts := partsOf(p.WaitParts)
+	if parts != "" {
+		parts = ": " + parts
+	}
+	w.line("waiting costs %s%s", p.waiting(), parts)
+	if len(p.HoldParts) == 0 {
+		return
+	}
+	sum := flow.Cost(0)
+	for _, part := range p.HoldParts {
+		sum += part.Cost
+	}
+	w.line("evicting it costs %d: %s", sum, partsOf(p.HoldParts))
+}
+
+// waiting says what waiting costs.
+func (p *Price) waiting() string {
+	text := fmt.Sprint(p.Wait)
+	if p.WaitChanges != nil {
+		text += ", until " + shortly(*p.WaitChanges)
+	}
+	return text
+}
+
+// prices prints a line a candidate, and where the task would go.
+func (w *writer) prices(p *Price) {
+	first := p.first()
+	lines := []string{"NODE\tCOST\tPARTS"}
+	for i := range p.Candidates {
+		c := &p.Candidates[i]
+		note := ""
+		if c.Here {
+			note += " (here)"
+		}
+		if c.Full {
+			note += " (has no room now)"
+		}
+		lines = append(lines, fmt.Sprintf("%s%s\t%d\t%s", c.Node, note, c.Cost, c.parts(first)))
+	}
+	w.table(lines)
+	cheapest := &p.Candidates[0]
+	for i := range p.Candidates {
+		if p.Candidates[i].Here && p.Candidates[i].Cost <= cheapest.Cost {
+			cheapest = &p.Candidates[i]
+		}
+	}
+	switch {
+	case cheapest.Cost > p.Wait:
+		w.line("Waiting costs less than any of them.")
+	case cheapest.Cost == p.Wait:
+		w.line("Waiting costs as much as %s.", cheapest.Node)
+	default:
+		w.line("%s costs %d less than waiting.", cheapest.Node, p.Wait-cheapest.Cost)
+	}
+}
+
+// first is the candidate that others are compared with: where the task is, or else the cheapest.
+func (p *Price) first() *Candidate {
+	return &p.Candidates[max(0, slices.IndexFunc(p.Candidates, func(c Candidate) bool { return c.Here }))]
+}
+
+// parts says what the price consists of, or how it differs from the first's: "12 more:
+// 8 for spread, 4 for load".
+func (c *Candidate) parts(first *Candidate) string {
+	if c == first {
+		return partsOf(c.Parts)
+	}
+	switch why := partsOf(c.More); {
+	case why == "":
+		return "as much"
+	case c.Cost == first.Cost:
+		return "as much: " + why
+	case c.Cost < first.Cost:
+		return fmt.Sprintf("%d less: %s", first.Cost-c.Cost, why)
+	default:
+		return fmt.Sprintf("%d more: %s", c.Cost-first.Cost, why)
+	}
+}
+
+// others says why the nodes that do not take the task do not.
+func (w *writer) others(t *Task) {
+	o := &t.Others
+	switch why := strings.Join(o.Whys, ", "); {
+	case o.Copies != "" && why == "":
+		w.line("Unplaceable: %s.", o.Copies)
+	case o.Copies != "":
+		w.line("Unplaceable: %s: %s.", o.Copies, why)
+	case o.Unplaceable:
+		w.line("No node is large enough, even empty: %s.", why)
+	case o.Nodes == 0 || why == "":
+	case t.Nodes == 0 && t.Node == "":
+		w.line("Of %s %s.", count(o.Nodes, "node"), why)
+	case o.Nodes == 1:
+		w.line("The other node would not: %s.", why)
+	default:
+		w.line("The other %s would not: %s.", report.Grouped(o.Nodes), why)
+	}
+	if o.Application != "" {
+		w.line("It waits: %s.", o.Application)
+	}
+}
+
+func (w *writer) waiting(groups []Group) {
+	all := 0
+	for _, g := range groups {
+		all += g.Tasks
+	}
+	w.line("At %s %s:", w.at, waits(all))
+	lines := []string{"TASKS\tSUCH AS\tNEED\tWHY"}
+	for _, g := range groups[:min(w.Lines, len(groups))] {
+		lines = append(lines, fmt.Sprintf("%s\t%s\t%s\t%s", report.Grouped(g.Tasks), g.Example, amounts(g.Needs), g.Why))
+	}
+	w.table(lines)
+	w.rest(len(groups)-w.Lines, "line")
+}
+
+// rest says how much was left out of a table.
+func (w *writer) rest(n int, thing string) {
+	if n <= 0 {
+		return
+	}
+	how := ""
+	if w.More != "" {
+		how = "; " + w.More
+	}
+	w.line("%s more%s.", count(n, thing), how)
+}
+
+// worth prints a table for each policy.
+func (w *writer) worth(kinds []Worth) {
+	for len(kinds) > 0 {
+		policy, useful, all := kinds[0].Policy, false, 0
+		lines := []string{"LIKE\tOF ITS KIND\tHAS\tWOULD LET RUN\tSAVES"}
+		for len(kinds) > 0 && kinds[0].Policy == policy {
+			if all++; all <= w.Lines {
+				lines = append(lines, kinds[0].cells())
+			}
+			useful = useful || kinds[0].Most > 0
+			kinds = kinds[1:]
+		}
+		if useful {
+			w.line("\nOne more node, by the prices of %s:", policy)
+			w.table(lines)
+			w.rest(all-w.Lines, "kind")
+		} else {
+			w.line("\nOne more node of any kind would save nothing, by the prices of %s.", policy)
+		}
+	}
+}
+
+// cells are those of the line about a kind.
+func (k *Worth) cells() string {
+	saves := fmt.Sprint(k.Most)
+	if k.Least != k.Most {
+		saves = fmt.Sprintf("%d to %d", k.Least, k.Most)
+	}
+	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", k.Like, report.Grouped(k.Nodes), amounts(k.Capacity), count(k.Tasks, "task"), saves)
+}
+
+// amounts prints quantities in a row.
+func amounts(list []Amount) string {
+	var parts []string
+	for _, a := range list {
+		parts = append(parts, a.Kind+" "+a.Amount)
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// count prints so many of a thing.
+func count(n int, thing string) string {
+	switch n {
+	case 0:
+		return "none"
+	case 1:
+		return "1 " + thing
+	}
+	return report.Grouped(n) + " " + thing + "s"
+}
+
+func are(n int) string {
+	switch n {
+	case 0:
+		return "are none"
+	case 1:
+		return "is 1"
+	}
+	return "are " + report.Grouped(n)
+}
+
+func waits(n int) string {
+	if n == 1 {
+		return "1 task waits"
+	}
+	return report.Grouped(n) + " tasks wait"
+}
+
+// some names the first of several nodes.
+func some(names []string, all int) string {
+	switch {
+	case len(names) == 0:
+		return ""
+	case len(names) < all:
+		return ", such as " + strings.Join(names, ", ")
+	}
+	return ": " + strings.Join(names, ", ")
+}
+
+// partsOf names parts of a price, but for those that are nothing.
+func partsOf(parts []Part) string {
+	var list []string
+	for _, part := range parts {
+		switch {
+		case part.Cost < 0:
+			list = append(list, fmt.Sprintf("%d less for %s", -part.Cost, part.Name))
+		case part.Cost > 0:
+			list = append(list, fmt.Sprintf("%d for %s", part.Cost, part.Name))
+		}
+	}
+	return strings.Join(list, ", ")
+}

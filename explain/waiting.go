@@ -1,0 +1,76 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// This file answers why tasks wait, and what one more node would be worth to them.
+
+// waiting lists why tasks wait, what most of them wait for first.
+func (m *Moment) waiting() []Group {
+	s := m.core.View()
+	type likeness struct {
+		shape cluster.ShapeID
+		job   cluster.JobID // of tasks of which a node may hold only so many
+		gated bool
+	}
+	type reason struct {
+		lane  int
+		shape cluster.ShapeID
+		why   string
+	}
+	whys, at := map[likeness]string{}, map[reason]int{}
+	var list []Group
+	for row := range s.TaskRows() {
+		t := cluster.TaskID(row)
+		lane, ours := m.lane(t)
+		task := s.Task(t)
+		if !ours || task.Phase != cluster.Waiting && task.Phase != cluster.Gated {
+			continue
+		}
+		key := likeness{task.Shape, 0, task.Phase == cluster.Gated}
+		if s.Shape(task.Shape).PerNode > 0 || s.Job(task.Job).Together {
+			key.job = task.Job + 1
+		}
+		why, asked := whys[key]
+		if !asked {
+			why = m.core.Why(t).Text(s.Kinds())
+			whys[key] = why
+		}
+		group := reason{lane, task.Shape, why}
+		i, known := at[group]
+		if !known {
+			i = len(list)
+			at[group] = i
+			list = append(list, Group{Example: m.name(t), Policy: m.lanes[lane].Policy, Needs: m.amounts(s.Demand(t)), Why: why})
+		}
+		list[i].Tasks++
+	}
+	slices.SortStableFunc(list, func(a, b Group) int { return cmp.Compare(b.Tasks, a.Tasks) })
+	return list
+}
+
+// worth adds what one more node is worth to each policy that has prices, and names the others.
+func (m *Moment) worth(answer *Answer) error {
+	for i, lane := range m.lanes {
+		p, priced := lane.Fresh.(Pricer)
+		if !priced {
+			answer.Unpriced = append(answer.Unpriced, lane.Policy)
+			continue
+		}
+		worth, err := p.Worth(m.core.View(), m.core.Everything(i))
+		if err != nil {
+			return err
+		}
+		for _, w := range worth {
+			answer.Worth = append(answer.Worth, Worth{
+				Policy: lane.Policy, Like: m.node(w.Like), Nodes: w.Nodes, Capacity: m.amounts(m.core.View().Limit(w.Like)),
+				Tasks: w.Tasks, Least: w.Least, Most: w.Most,
+			})
+		}
+	}
+	return nil
+}

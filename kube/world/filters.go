@@ -1,0 +1,123 @@
+package world
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+)
+
+// This file says which filter keeps pods off a node, when a reason is asked for: upstream's
+// verdict names the plugin, and the pod and the node say what is in its way.
+
+// Filters says what keeps the pods of a node set off a node.
+func Filters(w *World) sched.Filters {
+	var of *nodeSet // that was asked of last, as it is of many nodes
+	return func(id cluster.SetID, row cluster.NodeID) sched.Filtered {
+		if of == nil || of.id != id || w.shapes.sets.byKey[of.key] != of {
+			of = nil
+			for _, ns := range w.shapes.sets.byKey {
+				if ns.id == id {
+					of = ns
+				}
+			}
+		}
+		if of == nil {
+			return sched.Filtered{Mechanism: "other pods, volumes or claims"}
+		}
+		return of.keepsOff(w.nodes.byRow[row].object)
+	}
+}
+
+// keepsOff says what keeps pods of the set off a node that is not in it.
+func (ns *nodeSet) keepsOff(n *v1.Node) sched.Filtered {
+	pod := ns.local.Pod()
+	verdict := ns.local.Verdict(n.Name)
+	if verdict.IsSuccess() { // but the node is to be avoided
+		return tainted(n, pod, softOnly)
+	}
+	switch verdict.Plugin() {
+	case names.NodeUnschedulable:
+		return sched.Filtered{Mechanism: "cordon"}
+	case names.TaintToleration:
+		return tainted(n, pod, func(t *v1.Taint) bool { return !isSoft(*t) })
+	case names.NodeAffinity:
+		return sched.Filtered{Mechanism: "label", Wants: lacking(n, pod)}
+	case "": // left out by PreFilter, which looks at the names of nodes
+		return sched.Filtered{Mechanism: names.NodeAffinity, Wants: lacking(n, pod)}
+	}
+	return sched.Filtered{Mechanism: verdict.Plugin()}
+}
+
+// tainted names the first of the node's taints that the pod does not tolerate.
+func tainted(n *v1.Node, pod *v1.Pod, of func(*v1.Taint) bool) sched.Filtered {
+	taint, found := corev1.FindMatchingUntoleratedTaint(klog.Background(), n.Spec.Taints, pod.Spec.Tolerations, of, true)
+	switch {
+	case !found: // the set is cold
+		return sched.Filtered{Mechanism: "being worked out"}
+	case taint.Key == v1.TaintNodeUnschedulable:
+		return sched.Filtered{Mechanism: "cordon"}
+	case taint.Key == v1.TaintNodeNotReady, taint.Key == v1.TaintNodeUnreachable:
+		return sched.Filtered{Mechanism: "not ready"}
+	}
+	return sched.Filtered{Mechanism: "taint", Wants: taint.ToString()}
+}
+
+// lacking is what the pod selects nodes by and this one does not have: the first label of its
+// selector, or else the first of each term of its affinity, any of which would do.
+func lacking(n *v1.Node, pod *v1.Pod) string {
+	for _, key := range sortedKeys(pod.Spec.NodeSelector) {
+		if text := unmet(n.Labels, key, v1.NodeSelectorOpIn, pod.Spec.NodeSelector[key]); text != "" {
+			return text
+		}
+	}
+	affinity := pod.Spec.Affinity
+	if affinity == nil || affinity.NodeAffinity == nil || affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return ""
+	}
+	var wants []string
+	for _, term := range affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+		text := "" // of a term without expressions, which no node meets
+		for _, e := range term.MatchExpressions {
+			text = cmp.Or(text, unmet(n.Labels, e.Key, e.Operator, e.Values...))
+		}
+		for _, e := range term.MatchFields {
+			text = cmp.Or(text, unmet(labels.Set{"metadata.name": n.Name}, e.Key, e.Operator, e.Values...))
+		}
+		if text != "" && !slices.Contains(wants, text) {
+			wants = append(wants, text)
+		}
+	}
+	return strings.Join(wants, " or ")
+}
+
+// unmet is the requirement in words if the labels do not meet it, and else empty.
+func unmet(has labels.Set, key string, op v1.NodeSelectorOperator, values ...string) string {
+	of := map[v1.NodeSelectorOperator]selection.Operator{
+		v1.NodeSelectorOpIn: selection.In, v1.NodeSelectorOpNotIn: selection.NotIn, v1.NodeSelectorOpExists: selection.Exists,
+		v1.NodeSelectorOpDoesNotExist: selection.DoesNotExist, v1.NodeSelectorOpGt: selection.GreaterThan, v1.NodeSelectorOpLt: selection.LessThan,
+	}[op]
+	switch { // so that it reads zone=a, and not zone in (a)
+	case len(values) == 1 && of == selection.In:
+		of = selection.Equals
+	case len(values) == 1 && of == selection.NotIn:
+		of = selection.NotEquals
+	}
+	r, err := labels.NewRequirement(key, of, values)
+	if err != nil { // which the API server refuses, or no node meets
+		return key
+	}
+	if r.Matches(has) {
+		return ""
+	}
+	return r.String()
+}

@@ -1,0 +1,154 @@
+package world
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/util"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/judge"
+)
+
+// shape is an interned row of the core's shapes.
+type shape struct {
+	key    string
+	row    cluster.ShapeID
+	set    *nodeSet // nil for pods that are not ours
+	demand cluster.Vector
+	tasks  int
+}
+
+// shapes keeps the shapes that tasks have: what they request, and of which node set they are.
+// A shape lives, in the core and as asking for its columns, as long as a task has it; its set
+// lives as long as one of its shapes.
+type shapes struct {
+	journal *journal
+	judge   *judge.Judge
+	columns *Columns
+	nodes   *nodes
+	sets    *nodeSets
+	byKey   map[string]*shape
+	rows    cluster.Rows
+}
+
+// begin forgets all shapes and sets, for a new core.
+func (s *shapes) begin() {
+	s.byKey, s.rows = map[string]*shape{}, cluster.Rows{}
+	s.sets.begin()
+}
+
+// of returns the shape of pods of the node set with the demand.
+func (s *shapes) of(ns *nodeSet, demand cluster.Vector) *shape {
+	set := cluster.AllNodes
+	if ns != nil {
+		set = s.sets.row(ns)
+	}
+	key := shapeKey(set, demand)
+	known := s.byKey[key]
+	if known == nil {
+		if ns != nil {
+			if !ns.defined {
+				s.sets.define(ns, nil)
+			}
+			ns.shapes++
+		}
+		known = &shape{key: key, row: cluster.ShapeID(s.rows.Take()), set: ns, demand: demand}
+		s.byKey[key] = known
+		s.columns.count(demand, 1)
+		s.journal.emit(cluster.ShapeDefined{Shape: known.row, Spec: cluster.Shape{Demand: demand, Eligible: set}})
+	}
+	return known
+}
+
+// empty is that of who takes nothing.
+func (s *shapes) empty() *shape { return s.of(nil, make(cluster.Vector, len(s.columns.list))) }
+
+func shapeKey(set cluster.SetID, demand cluster.Vector) string {
+	key := strconv.AppendUint(make([]byte, 0, 64), uint64(set), 36)
+	for _, q := range demand {
+		key = strconv.AppendInt(append(key, ' '), q, 36)
+	}
+	return string(key)
+}
+
+// bound is the shape of a pod that is on a node: all that matters is the
+// room it takes.
+func (s *shapes) bound(p *Pod) *shape {
+	info, _ := p.read()
+	demand, _ := s.demand(p, info)
+	if p.slot != nil && slices.Equal(p.slot.shape.demand, demand) {
+		return p.slot.shape
+	}
+	return s.of(nil, demand)
+}
+
+// release forgets a shape that no task has any more, and its node set with the
+// last shape.
+func (s *shapes) release(of *shape) {
+	of.tasks--
+	if of.tasks > 0 {
+		return
+	}
+	delete(s.byKey, of.key)
+	s.columns.count(of.demand, -1)
+	s.journal.emit(cluster.ShapeForgotten{Shape: of.row})
+	s.rows.Give(uint32(of.row))
+	ns := of.set
+	if ns == nil {
+		return
+	}
+	if ns.shapes--; ns.shapes == 0 {
+		s.sets.forget(ns)
+	}
+}
+
+// demand is a pod's vector, as upstream's NodeResourcesFit and NodePorts count
+// it. It returns false if some of it has no column, or comes from a device where
+// a node does not offer it: a vector cannot say "or". A pod that is to be placed
+// takes no column for what no node offers.
+func (s *shapes) demand(p *Pod, info *framework.PodInfo) (cluster.Vector, bool) {
+	r := judge.Requests(info)
+	v := make(cluster.Vector, len(s.columns.list))
+	v[cpuColumn] = clamp(r.MilliCPU)
+	v[memoryColumn] = clamp(r.Memory)
+	v[storageColumn] = clamp(r.EphemeralStorage)
+	v[podsColumn] = 1
+	p.needs = p.needs[:0]
+	complete := true
+	take := func(n need, q, most int64) {
+		p.needs = append(p.needs, n)
+		c, ok := s.column(n, v)
+		if ok {
+			v[c] = min(most, v[c]+q)
+		}
+		complete = complete && ok
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.ScalarResources)) {
+		switch q := clamp(r.ScalarResources[name]); {
+		case r.ScalarResources[name] == 0:
+		case s.judge.ProvidesDevices(name) || !p.placed() && s.columns.offers[name] == 0:
+			complete = false
+		default:
+			take(need{resource: name}, q, cluster.MaxQuantity)
+		}
+	}
+	for _, want := range util.GetHostPorts(p.object) {
+		for _, share := range portShares(want) {
+			take(need{port: share.port}, share.units, wholePort)
+		}
+	}
+	return v, complete
+}
+
+// column returns the column that stands for the need of a pod whose vector is
+// being made, and false if none is left.
+func (s *shapes) column(n need, made cluster.Vector) (int, bool) {
+	c, before, ok := s.columns.take(n, made)
+	if ok && before != n {
+		s.nodes.reportCapacity(before, n)
+	}
+	return c, ok
+}

@@ -1,0 +1,78 @@
+package evict
+
+import "fairlead.dev/fairlead/cluster"
+
+// deficit is what a shape lacks on a node once those have left who are leaving already, and
+// those whom a search has let go since. Kinds add up. Devices do not: each has to
+// have enough by itself, so what is free is counted device by device.
+type deficit struct {
+	s     *cluster.View
+	lacks []int64 // by kind; of a kind that is not asked for there is always enough
+	needs cluster.DeviceNeeds
+	free  [cluster.MaxDevices]int64 // of each device
+	count int                       // of devices
+}
+
+// begin counts what is lacking while nobody is let go.
+func (d *deficit) begin(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) {
+	limit, used, leaving := s.Limit(n), s.Used(n), s.LeavingDemand(n)
+	d.s, d.lacks = s, d.lacks[:0]
+	for k, q := range s.Shape(id).Demand {
+		if q > 0 {
+			q -= limit[k] - used[k] + leaving[k]
+		}
+		d.lacks = append(d.lacks, q)
+	}
+	if d.needs = s.DeviceNeeds(id); len(d.needs) > 0 {
+		devices := s.Devices(n)
+		d.count = len(devices)
+		for i, device := range devices {
+			d.free[i] = device.LeftLater()
+		}
+	}
+}
+
+// Lacks is what is lacking, kind by kind, where it is above 0. It is valid until the next search.
+func (d *deficit) Lacks() []int64 { return d.lacks }
+
+// Met reports whether nothing is lacking.
+func (d *deficit) Met() bool {
+	for _, lack := range d.lacks {
+		if lack > 0 {
+			return false
+		}
+	}
+	return len(d.needs) == 0 || !d.needs.Refuse(d.free[:d.count]).Refused()
+}
+
+// leave lets a candidate go, or with the sign -1 stay after all.
+func (d *deficit) leave(c *Candidate, sign int64) {
+	lacks := d.lacks[:len(c.demand)]
+	for k, q := range c.demand {
+		lacks[k] -= sign * q
+	}
+	if len(d.needs) > 0 {
+		task := d.s.Task(c.Task)
+		d.s.DeviceNeeds(task.Shape).Give(d.free[:d.count], task.Devices, sign)
+	}
+}
+
+// Cover is how much of what is lacking the candidate has, in all kinds together; 0 where it
+// has nothing of that.
+func (d *deficit) Cover(c *Candidate) int64 {
+	const scale = 12 // so that a price times a cover is an int64
+	cover := int64(0)
+	for k, lack := range d.lacks {
+		if lack > 0 {
+			cover += min(cluster.Fraction(c.demand[k], lack), 1<<cluster.FractionBits)
+		}
+	}
+	for _, need := range d.needs {
+		has := (d.s.Task(c.Task).Devices & need.Places).Count()
+		cover += cluster.Fraction(int64(has), int64(max(has, need.Count)))
+	}
+	if cover > 0 {
+		cover = max(1, cover>>scale)
+	}
+	return cover
+}

@@ -1,0 +1,132 @@
+// Package evict chooses who has to leave a node so that a task finds room there: one
+// search for all policies that preempt.
+//
+// Occupants keep, node by node, who may be evicted and in which order they go. A Search
+// begins with what a shape lacks on a node once those have left who are leaving
+// (deficit.go), and chooses among candidates those whose leaving makes up for it. The
+// Objective says which of the sets that do is the best. Replace makes a bundle of the
+// victims and the placement that they make room for.
+//
+// Whether a run may be evicted at all is a question of the state (View.Evictable and
+// View.Releases); who may evict whom, and what it costs, is the policy's, and so is on
+// which node it costs least.
+package evict
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// Objective says which of the sets of candidates that make enough room is the best. In
+// either case nobody leaves whom the others make superfluous.
+type Objective uint8
+
+const (
+	// LeastWorst goes by the order of the candidates alone: of two sets the better is the one
+	// that does not contain the last of those in which they differ. So the last victim comes
+	// as early in the order as can be, then the last but one, and so on. The search is
+	// greedy: it takes candidates from the first on until there is room, and lets
+	// those stay who turn out superfluous, from the last on.
+	LeastWorst Objective = iota
+	// LeastSum goes by the sum of prices, then by the number of victims. The best set is found
+	// among few candidates, eight at least; among many one that is as cheap as
+	// the greedy set, or cheaper (leastsum.go).
+	LeastSum
+)
+
+// Candidate is somebody who could be evicted.
+type Candidate struct {
+	Task        cluster.TaskID
+	Class       cluster.ClassID
+	Shape       cluster.ShapeID
+	Seq         cluster.Seq
+	Rank, Price int64 // as the policy says; lower ones go first
+	demand      cluster.Vector
+}
+
+// candidateOf is the candidate of a task, but for what the policy says of it. It is valid
+// until the task changes.
+func candidateOf(s *cluster.View, t cluster.TaskID) Candidate {
+	task := s.Task(t)
+	return Candidate{Task: t, Class: task.Class, Shape: task.Shape, Seq: task.Seq, demand: s.Demand(t)}
+}
+
+// Search chooses victims on one node for one shape at a time. The zero value is ready.
+type Search struct {
+	// Victims are who was chosen last, the last to go first.
+	Victims []Candidate
+	// Sets is how many sets were looked at last for LeastSum.
+	Sets int64
+
+	deficit
+	list []Candidate // scratch
+	gone cluster.Vector
+	sum  leastSum
+}
+
+// Begin begins a search, with nobody chosen, and reports whether the shape may go on the node
+// at all.
+func (x *Search) Begin(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) bool {
+	x.Victims, x.Sets = x.Victims[:0], 0
+	if !s.NodeLive(n) || !s.Eligible(s.Shape(id).Eligible, n) {
+		return false
+	}
+	x.begin(s, id, n)
+	return true
+}
+
+// Choose fills in the victims after Begin, and what they cost: the price of the last to go,
+// or the sum of prices. It is false where the shape would not fit even if all candidates
+// left. Where it fits without that, there are no victims.
+func (x *Search) Choose(best Objective, candidates []Candidate) (price int64, ok bool) {
+	switch {
+	case x.Met():
+		return 0, true
+	case best == LeastSum:
+		return x.leastSum(candidates)
+	}
+	return x.leastWorst(candidates)
+}
+
+// leastWorst chooses by LeastWorst.
+func (x *Search) leastWorst(list []Candidate) (price int64, ok bool) {
+	taken := 0
+	for ; !x.Met(); taken++ {
+		if taken == len(list) {
+			return 0, false
+		}
+		x.leave(&list[taken], 1)
+	}
+	x.Victims = append(x.Victims, list[taken-1]) // without whom there was no room
+	for i := taken - 2; i >= 0; i-- {
+		if x.leave(&list[i], -1); !x.Met() {
+			x.leave(&list[i], 1)
+			x.Victims = append(x.Victims, list[i])
+		}
+	}
+	return list[taken-1].Price, true
+}
+
+// Releasable leaves out candidates beside whom somebody must stand who stays. What it
+// returns is valid until the next call.
+func (x *Search) Releasable(s *cluster.View, candidates []Candidate) []Candidate {
+	held := func(c Candidate) bool { return s.Constrained(s.Task(c.Task).Shape) && s.Releases(c.Task).Refused() }
+	if !slices.ContainsFunc(candidates, held) {
+		return candidates
+	}
+	x.list = slices.DeleteFunc(append(x.list[:0], candidates...), held)
+	return x.list
+}
+
+// Gone is what will have left the node of the last search once the victims have, and those
+// who are leaving it already. It is valid until the next call.
+func (x *Search) Gone(s *cluster.View, n cluster.NodeID) cluster.Vector {
+	x.gone = append(x.gone[:0], s.LeavingDemand(n)...)
+	for i := range x.Victims {
+		for k, q := range x.Victims[i].demand {
+			x.gone[k] += q
+		}
+	}
+	return x.gone
+}

@@ -1,0 +1,150 @@
+package evict
+
+import (
+	"cmp"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// Rule reports whether a policy would let a task go that may be evicted, and if so fills in
+// its rank and price.
+type Rule func(s *cluster.View, c *Candidate) bool
+
+// Occupants are the candidates of each node, in the order in which they go: by rank, then
+// by price, among equals the latest submitted first. A node is looked at when somebody asks,
+// and again when it was forgotten, as after each change of it. The zero value with a
+// rule is ready.
+//
+// A round that looks at many nodes looks at them in one order again and again. So all rankings
+// stand one behind the other, in the order in which they were made.
+type Occupants struct {
+	Rule  Rule
+	Looks int64 // how many candidates were ranked
+	nodes []ranking
+	list  []Candidate // of all rankings, also of those that are forgotten
+	count int         // of those in list that are not forgotten
+	since uint64      // rankings from before are forgotten
+}
+
+// ranking is where the candidates of a node stand in the list.
+type ranking struct {
+	from, to int32
+	made     uint64 // 1 + since, when it was made; 0 when it is forgotten
+}
+
+// ForgetAll forgets the rankings of all nodes.
+func (o *Occupants) ForgetAll() {
+	o.since++
+	o.list, o.count = o.list[:0], 0
+}
+
+// Forget forgets those of nodes that have changed.
+func (o *Occupants) Forget(nodes ...cluster.NodeID) {
+	for _, n := range nodes {
+		if o.made(n) {
+			r := &o.nodes[n]
+			o.count -= int(r.to - r.from)
+			r.made = 0
+		}
+	}
+}
+
+// made reports whether there is a ranking of the node that is not forgotten.
+func (o *Occupants) made(n cluster.NodeID) bool {
+	return int(n) < len(o.nodes) && o.nodes[n].made == o.since+1
+}
+
+// place is where the task that was submitted then stands in the list, if its node has a ranking that
+// has it.
+func (o *Occupants) place(n cluster.NodeID, seq cluster.Seq) (at int, ok bool) {
+	if !o.made(n) {
+		return 0, false
+	}
+	r := &o.nodes[n]
+	at = slices.IndexFunc(o.list[r.from:r.to], func(c Candidate) bool { return c.Seq == seq })
+	return int(r.from) + at, at >= 0
+}
+
+// Drop takes one off the ranking of a node where nothing else has changed.
+func (o *Occupants) Drop(n cluster.NodeID, seq cluster.Seq) {
+	if at, ok := o.place(n, seq); ok {
+		r := &o.nodes[n]
+		copy(o.list[at:r.to], o.list[at+1:r.to])
+		r.to--
+		o.count--
+	}
+}
+
+// Reprice ranks one anew who has another price.
+func (o *Occupants) Reprice(n cluster.NodeID, seq cluster.Seq, price int64) {
+	if at, ok := o.place(n, seq); ok {
+		r := &o.nodes[n]
+		o.list[at].Price = price
+		slices.SortFunc(o.list[r.from:r.to], compare)
+	}
+}
+
+// On is who may leave the node. It is valid until a node is looked at again.
+func (o *Occupants) On(s *cluster.View, n cluster.NodeID) []Candidate {
+	for int(n) >= len(o.nodes) {
+		o.nodes = append(o.nodes, ranking{})
+	}
+	if !o.made(n) {
+		o.rank(s, n)
+	}
+	r := &o.nodes[n]
+	return o.list[r.from:r.to]
+}
+
+// rank ranks the candidates of a node.
+func (o *Occupants) rank(s *cluster.View, n cluster.NodeID) {
+	const few = 1024
+	if len(o.list) > 2*o.count+few {
+		o.compact()
+	}
+	from := len(o.list)
+	for _, t := range s.TasksOn(n) {
+		if s.Evictable(t).Refused() {
+			continue
+		}
+		if o.list = append(o.list, candidateOf(s, t)); !o.Rule(s, &o.list[len(o.list)-1]) {
+			o.list = o.list[:len(o.list)-1]
+		}
+	}
+	found := o.list[from:]
+	o.Looks += int64(len(found))
+	o.count += len(found)
+	slices.SortFunc(found, compare)
+	o.nodes[n] = ranking{int32(from), int32(len(o.list)), o.since + 1}
+}
+
+// compact drops what is forgotten from the list.
+func (o *Occupants) compact() {
+	list := make([]Candidate, 0, 2*o.count)
+	for i := range o.nodes {
+		if r := &o.nodes[i]; o.made(cluster.NodeID(i)) {
+			from := len(list)
+			list = append(list, o.list[r.from:r.to]...)
+			r.from, r.to = int32(from), int32(len(list))
+		}
+	}
+	o.list = list
+}
+
+// Below are the candidates of a lower rank than that, of those of a node.
+func Below(candidates []Candidate, rank int64) []Candidate {
+	at, _ := slices.BinarySearchFunc(candidates, rank, func(c Candidate, rank int64) int { return cmp.Compare(c.Rank, rank) })
+	return candidates[:at]
+}
+
+// compare is the order in which candidates go.
+func compare(a, b Candidate) int {
+	switch {
+	case a.Rank != b.Rank:
+		return cmp.Compare(a.Rank, b.Rank)
+	case a.Price != b.Price:
+		return cmp.Compare(a.Price, b.Price)
+	}
+	return cmp.Compare(b.Seq, a.Seq)
+}

@@ -1,0 +1,44 @@
+package setup
+
+import (
+	"io"
+	"strings"
+
+	"fairlead.dev/fairlead/sim/trace"
+	"fairlead.dev/fairlead/sim/trace/kubernetes"
+)
+
+// kubernetesFormat is a cluster as kubectl prints it, which can be written, too.
+func kubernetesFormat() Format {
+	return Format{
+		Name: "kubernetes",
+		Help: `  kubernetes:FILE?devices=LIST or kubernetes:DIR?devices=LIST
+                   a cluster of your own: what kubectl get nodes,pods -A -o json prints,
+                   as JSON or YAML, perhaps compressed with gzip. What restricts a pod
+                   and is not simulated is refused, or with --lenient ignored.
+                   Devices are the resources that come in devices, such as
+                   nvidia.com/gpu,example.com/nic (default: nvidia.com/gpu)
+`,
+		options: []string{"devices"},
+		check:   func(s URL) error { return s.named(s.kubernetes().Validate()) },
+		Write: func(to io.Writer, src trace.Source, losses *trace.Losses) error {
+			return kubernetes.Write(to, src, losses.Refuse)
+		},
+		open: func(s URL, _ uint64, lenient bool) (trace.Source, error) {
+			o := s.kubernetes()
+			o.Lenient = lenient
+			return kubernetes.Open(s.Path, o)
+		},
+	}
+}
+
+// kubernetes are the options of kubernetes.
+func (s URL) kubernetes() kubernetes.Options {
+	o := kubernetes.Options{Elsewhere: s.Role == TasksAlone}
+	if names := s.values.Get("devices"); names != "" {
+		o.Devices = strings.Split(names, ",")
+	} else if s.values.Has("devices") {
+		o.Devices = []string{} // none
+	}
+	return o
+}

@@ -1,0 +1,222 @@
+package setup
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sim/trace"
+)
+
+// samples are a file of each format, or the two of a folder: a header, which may
+// be empty, and lines below it.
+func samples() map[string]sample {
+	return map[string]sample{
+		"stream": {
+			source: "FILE", header: `{"fairlead":"trace","version":5,"kinds":[{"name":"cpu","unit":"cores","per_unit":1000}]}` + "\n",
+			lines: []string{`{"t":0,"add":{"node":1,"capacity":{"cpu":2000}}}`, `{"t":5,"submit":{"job":1,"task":0,"demand":{"cpu":2000}}}`},
+		},
+		"swf": {
+			source: "swf:FILE", header: "; MaxProcs: 8\n",
+			lines: []string{"1 0 3 100 1 -1 -1 1 200 -1 1 1 1 -1 1 -1 -1 -1", "2 5 3 100 1 -1 -1 1 200 -1 1 1 1 -1 1 -1 -1 -1"},
+		},
+		"ecsched": {source: "ecsched:FILE", lines: []string{"1 0 71 1 1", "2 21 56 4 2"}},
+		"qos":     {source: "qos:FILE", lines: []string{"{0,1,1,60,0.5,0.25,11,1,[]}.", "{5,2,1,60,0.5,0.25,11,1,[]}."}},
+		"dlrm": {
+			source: "dlrm:FILE", header: "instance_sn,role,app_name,cpu_request,gpu_request,rdma_request,memory_request,disk_request,max_instance_per_node,creation_time,scheduled_time,deletion_time\n",
+			lines: []string{"i0,HN,a,12,1,25,120.0,640.0,1,,,60.0", "i1,HN,a,12,1,25,120.0,640.0,1,,,"},
+		},
+		"kubernetes": {
+			source: "kubernetes:FILE", whole: "looking for beginning of value",
+			lines: []string{
+				`{"kind":"Node","metadata":{"name":"n0"},"status":{"allocatable":{"cpu":"4","pods":"10"}}}`,
+				`{"kind":"Pod","metadata":{"name":"p0"},"spec":{"nodeName":"n0"}}`,
+			},
+		},
+		"openb pods": {
+			source: "openb:DIR", file: "openb_pod_list_default.csv", header: "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n",
+			lines: []string{"p0,4000,16384,1,400", "p1,4000,16384,1,400"},
+		},
+		"openb nodes": {
+			source: "openb:DIR", file: "openb_node_list_gpu_node.csv", header: "sn,cpu_milli,memory_mib,gpu,model\n",
+			lines: []string{"n0,96000,393216,1,G2", "n1,96000,393216,1,G2"},
+		},
+		"google2011 tasks": {
+			source: "google2011:DIR", file: "task_events-part-00000-of-00500.csv",
+			lines: []string{"0,,7,0,,0,ann,2,9,0.125,0.07446,0.0004,1", "610000000,,8,0,,0,bob,0,0,0.25,0.1,0.0004,0"},
+		},
+		"google2011 machines": {
+			source: "google2011:DIR", file: "machine_events-part-00000-of-00001.csv",
+			lines: []string{"0,5,0,HofL,0.5,0.2493", "700000000,6,0,HofL,0.5,0.2493"},
+		},
+	}
+}
+
+type sample struct {
+	source string // with FILE or DIR in it
+	file   string // of a folder
+	header string
+	lines  []string
+	// whole is what is said of zeros in a format that has no lines. What is not of
+	// that format then ends the reading even if it is lenient.
+	whole string
+}
+
+// place puts data where the sample's file belongs, the other file of a folder
+// beside it, and returns the SRC.
+func (s sample) place(t *testing.T, data []byte) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, other := range samples() {
+		if s.file != "" && other.source == s.source {
+			write(t, filepath.Join(dir, other.file), []byte(other.header+strings.Join(other.lines, "\n")+"\n"))
+		}
+	}
+	file := filepath.Join(dir, "input")
+	if s.file != "" {
+		file = filepath.Join(dir, s.file)
+	}
+	write(t, file, data)
+	return strings.NewReplacer("FILE", file, "DIR", dir).Replace(s.source)
+}
+
+func write(t *testing.T, file string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readSource reads a SRC to its end and returns how many records there were.
+func readSource(text string, lenient bool) (records int, src Opened, err error) {
+	spec, err := ParseURL(text)
+	if err != nil {
+		return 0, src, err
+	}
+	if src, err = spec.Open(1, lenient); err != nil {
+		return 0, src, err
+	}
+	var r trace.Record
+	last := cluster.Time(0)
+	for {
+		if err = src.Next(&r); err != nil {
+			break
+		}
+		if r.Time < last {
+			return records, src, fmt.Errorf("a record at %v after one at %v", r.Time, last)
+		}
+		last = r.Time
+		records++
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return records, src, errors.Join(err, src.Close())
+}
+
+// packed is the data in gzip.
+func packed(t *testing.T, data []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestBadFiles gives each reader what is no file of its format at all. It must
+// say so, naming the file and, but for what is about all of it, the line; never
+// crash, and never give records as if all were well. Where nothing can be read,
+// a lenient reader says the same.
+func TestBadFiles(t *testing.T) {
+	chance := rand.New(rand.NewPCG(1, 2))
+	binary := make([]byte, 100_000)
+	for i := range binary {
+		binary[i] = byte(chance.Uint32())
+	}
+	for name, s := range samples() {
+		whole := []byte(s.header + strings.Join(s.lines, "\n") + "\n")
+		if records, _, err := readSource(s.place(t, whole), false); err != nil || records < 2 {
+			t.Fatalf("%s: the sample itself: %d records, %v", name, records, err)
+		}
+		zipped := packed(t, whole)
+		for about, data := range map[string][]byte{
+			"empty":               {},
+			"header alone":        []byte(s.header),
+			"only blank lines":    []byte("\n \n\n"),
+			"binary":              binary,
+			"binary below header": append([]byte(s.header), binary...),
+			"gzip cut short":      zipped[:len(zipped)-3], // after all lines
+			"gzip of a few bytes": zipped[:3],
+			"gzip damaged":        append(bytes.Clone(zipped[:len(zipped)/2]), binary[:2000]...),
+			"HTML":                []byte("<!DOCTYPE html>\n<html><body>404 Not Found</body></html>\n"),
+		} {
+			_, _, err := readSource(s.place(t, data), false)
+			var broken *trace.Error
+			switch {
+			case err == nil:
+				t.Errorf("%s, %s: no error", name, about)
+			case !errors.As(err, &broken) || broken.Want == "":
+				t.Errorf("%s, %s: the error does not say what was wanted: %v", name, about, err)
+			case broken.Line == 0 && s.whole == "":
+				t.Errorf("%s, %s: the error names no line: %v", name, about, err)
+			}
+			switch {
+			case strings.HasPrefix(about, "gzip") && s.whole == "": // lines before the damage can be read
+				continue
+			case strings.Contains(s.file, "-part-"): // the other parts of the folder can be read
+				continue
+			}
+			if _, _, err := readSource(s.place(t, data), true); !errors.As(err, &broken) {
+				t.Errorf("%s, %s, lenient: %v; want an error", name, about, err)
+			}
+		}
+	}
+}
+
+// TestEndlessLine gives each reader a line of 32 MB, which it must refuse without
+// holding it in memory.
+func TestEndlessLine(t *testing.T) {
+	for name, s := range samples() {
+		src := s.place(t, []byte(s.header+s.lines[0]+"\n"))
+		file := src[strings.Index(src, "/"):]
+		if s.file != "" {
+			file = filepath.Join(file, s.file)
+		}
+		begun, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(file, begun.Size()+1<<25); err != nil { // the hole reads as zeros
+			t.Fatal(err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, _, err = readSource(src, false)
+		runtime.ReadMemStats(&after)
+		if want := cmp.Or(s.whole, "want a line of at most 262144 bytes"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if used := after.TotalAlloc - before.TotalAlloc; used > 8<<20 {
+			t.Errorf("%s: took %d bytes of memory", name, used)
+		}
+		if _, Opened, err := readSource(src, true); (err != nil) != (s.whole != "") || err == nil && len(Opened.Notes()) == 0 {
+			t.Errorf("%s, lenient: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package setup
+
+import (
+	"cmp"
+	"errors"
+	"os"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sim/trace"
+)
+
+// Sources are where nodes and tasks come from.
+type Sources struct {
+	Cluster, Workload URL // the same, if one has both
+	Beside            URL // further tasks; the zero value: none
+	Lenient           bool
+	Until             cluster.Time // 0: their end
+}
+
+// NewSources says of each source what is used of it.
+func NewSources(nodes, tasks, beside URL, lenient bool) Sources {
+	if nodes.Text != tasks.Text {
+		nodes.Role, tasks.Role = NodesAlone, TasksAlone
+	}
+	beside.Role = TasksAlone
+	return Sources{Cluster: nodes, Workload: tasks, Beside: beside, Lenient: lenient}
+}
+
+// TasksFrom says where all tasks come from.
+func (s *Sources) TasksFrom() string {
+	if s.Beside.Text == "" {
+		return s.Workload.Text
+	}
+	return s.Workload.Text + " + " + s.Beside.Text
+}
+
+// endless reports whether a run has to be ended. Google's trace says itself when it ends.
+func (s *Sources) endless() bool {
+	return s.Workload.Endless() || s.Beside.Endless() || s.Cluster.Endless() && s.Workload.Format != "google2011"
+}
+
+// Check says which files are not there. The error is SpecErrors; of one source for both nodes and
+// tasks it is about source.cluster.
+func (s *Sources) Check() error {
+	var wrong SpecErrors
+	for _, of := range []struct {
+		path   string
+		source URL
+	}{{"source.cluster", s.Cluster}, {"source.workload", s.Workload}, {"source.beside", s.Beside}} {
+		file := of.source.File()
+		if file == "" || of.path == "source.workload" && of.source.Text == s.Cluster.Text {
+			continue
+		}
+		if _, err := os.Stat(file); err != nil {
+			wrong = append(wrong, SpecError{of.path, err})
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	return wrong
+}
+
+// Open opens all for a run with that seed, as one source.
+func (s *Sources) Open(seed uint64) (Opened, error) {
+	a, err := s.openBoth(seed)
+	if err != nil || s.Beside.Text == "" {
+		return a, err
+	}
+	b, err := s.Beside.Open(seed, s.Lenient)
+	if err != nil {
+		return Opened{}, errors.Join(err, a.Close())
+	}
+	until := cmp.Or(s.Until, cluster.Never)
+	all, err := trace.Beside(trace.Limit(a, until), trace.Limit(b, until))
+	if err != nil {
+		return Opened{}, errors.Join(agreeing(err, s.Cluster, s.Workload, s.Beside), a.Close(), b.Close())
+	}
+	return Opened{Source: all, readers: append(a.readers, b.readers...), End: max(a.End, b.End)}, nil
+}
+
+// openBoth opens the cluster and the workload as one source. Where both are
+// the same, it is read once. Of two, neither is read past the end of the run.
+func (s *Sources) openBoth(seed uint64) (Opened, error) {
+	nodes, tasks := s.Cluster, s.Workload
+	if tasks.slots == 0 && nodes.slots > 0 {
+		tasks.slots = nodes.slots // a slot a task, whatever it asks for
+	}
+	a, err := nodes.Open(seed, s.Lenient)
+	if err != nil || nodes.Text == tasks.Text {
+		return a, err
+	}
+	b, err := tasks.Open(seed, s.Lenient)
+	if err != nil {
+		return Opened{}, errors.Join(err, a.Close())
+	}
+	until := cmp.Or(s.Until, b.End, cluster.Never)
+	merged, err := trace.Merge(trace.Limit(a, until), trace.Limit(b, until))
+	if err != nil {
+		return Opened{}, errors.Join(agreeing(err, nodes, tasks), a.Close(), b.Close())
+	}
+	return Opened{Source: merged, readers: append(a.readers, b.readers...), End: b.End}, nil
+}
