@@ -65,16 +65,18 @@ func (h *history) check() error {
 	return nil
 }
 
-// checkProtected looks among all tasks for the end of a protection that comes first.
+// checkProtected looks among all tasks for those whose runs are protected, and for the
+// protection that ends first.
 func (h *history) checkProtected() error {
-	next, ends := Never, 0
+	next, runs := Never, 0
 	for i := range h.s.task {
-		if until := h.s.task[i].Protection().Until; until != 0 && until != Never {
-			next, ends = min(next, until), ends+1
+		if until := h.s.task[i].Protection().Until; until != 0 {
+			next, runs = min(next, until), runs+1
 		}
 	}
-	if got := h.s.NextUnprotected(); got != next || len(h.s.protected.ends) != ends {
-		return fmt.Errorf("the first of %d protections ends at %v, want that of %d at %v", len(h.s.protected.ends), got, ends, next)
+	got := h.s.ProtectedRuns()
+	if len(got) != runs || runs > 0 && got[0].Until != next {
+		return fmt.Errorf("%v are protected, want %d runs, the first until %v", got, runs, next)
 	}
 	return nil
 }

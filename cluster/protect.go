@@ -53,56 +53,56 @@ func (v *View) Evictable(t TaskID) Refusal {
 	return Refusal{}
 }
 
-// protectionEnd is when the protection of a task's run ends.
-type protectionEnd struct {
-	at   Time
-	task TaskID
+// ProtectedRun is a task whose run is protected, and until when.
+type ProtectedRun struct {
+	Until Time
+	Task  TaskID
 }
 
-// protections are the ends that are to come, one at most of a task: a heap, the first to end
-// at the root. It is found by the task where its protection is replaced, or ends with the run.
+// protections are the runs that are protected, each once: a heap, the first to end at the
+// root. A run is found by its task where its protection is replaced, or ends with the run.
 type protections struct {
-	ends []protectionEnd
-	at   map[TaskID]int // where in ends that of the task is
+	runs []ProtectedRun
+	at   map[TaskID]int // where in runs that of the task is
 }
 
-func (p *protections) Len() int { return len(p.ends) }
+func (p *protections) Len() int { return len(p.runs) }
 
 func (p *protections) Less(i, j int) bool {
-	a, b := p.ends[i], p.ends[j]
-	return a.at < b.at || a.at == b.at && a.task < b.task
+	a, b := p.runs[i], p.runs[j]
+	return a.Until < b.Until || a.Until == b.Until && a.Task < b.Task
 }
 
 func (p *protections) Swap(i, j int) {
-	p.ends[i], p.ends[j] = p.ends[j], p.ends[i]
-	p.at[p.ends[i].task], p.at[p.ends[j].task] = i, j
+	p.runs[i], p.runs[j] = p.runs[j], p.runs[i]
+	p.at[p.runs[i].Task], p.at[p.runs[j].Task] = i, j
 }
 
-// Push adds an end as the last; it is for package heap.
-func (p *protections) Push(end any) {
-	e := end.(protectionEnd)
-	p.at[e.task] = len(p.ends)
-	p.ends = append(p.ends, e)
+// Push adds a run as the last; it is for package heap.
+func (p *protections) Push(run any) {
+	r := run.(ProtectedRun)
+	p.at[r.Task] = len(p.runs)
+	p.runs = append(p.runs, r)
 }
 
-// Pop removes the last end; it is for package heap.
+// Pop removes the last run; it is for package heap.
 func (p *protections) Pop() any {
-	last := len(p.ends) - 1
-	end := p.ends[last]
-	p.ends = p.ends[:last]
-	delete(p.at, end.task)
-	return end
+	last := len(p.runs) - 1
+	run := p.runs[last]
+	p.runs = p.runs[:last]
+	delete(p.at, run.Task)
+	return run
 }
 
-// add says when the protection of the task's run ends; it has no end yet.
-func (p *protections) add(t TaskID, at Time) {
+// add says until when the task's run is protected; it is not yet.
+func (p *protections) add(t TaskID, until Time) {
 	if p.at == nil {
 		p.at = map[TaskID]int{}
 	}
-	heap.Push(p, protectionEnd{at, t})
+	heap.Push(p, ProtectedRun{until, t})
 }
 
-// drop forgets the end of the task's protection, if it has one.
+// drop forgets the protection of the task's run, if it has one.
 func (p *protections) drop(t TaskID) {
 	if i, ok := p.at[t]; ok {
 		heap.Remove(p, i)
@@ -121,9 +121,7 @@ func (s *State) taskProtected(e TaskProtected) error {
 	s.protected.drop(e.Task)
 	if e.Until > s.now {
 		r.protection = Protection{Until: e.Until, Reason: e.Reason}
-		if e.Until != Never {
-			s.protected.add(e.Task, e.Until)
-		}
+		s.protected.add(e.Task, e.Until)
 	}
 	task.setRare(r)
 	s.noteNode(task.Node)
@@ -133,8 +131,8 @@ func (s *State) taskProtected(e TaskProtected) error {
 
 // unprotect notes the nodes of runs whose protection is over by now.
 func (s *State) unprotect() {
-	for s.NextUnprotected() <= s.now {
-		t := s.protected.ends[0].task
+	for len(s.protected.runs) > 0 && s.protected.runs[0].Until <= s.now {
+		t := s.protected.runs[0].Task
 		s.protected.drop(t)
 		task := &s.task[t]
 		task.setRare(rare{grant: task.Grant(), next: task.nextGrant()})
@@ -143,14 +141,9 @@ func (s *State) unprotect() {
 	}
 }
 
-// NextUnprotected is the first moment to come at which some run is not protected any more;
-// Never if there is none.
-func (s *State) NextUnprotected() Time {
-	if len(s.protected.ends) == 0 {
-		return Never
-	}
-	return s.protected.ends[0].at
-}
+// ProtectedRuns are the runs that are protected: the first to end comes first, the others in
+// no order. It is to be read before the next event; a copy of the state has none.
+func (s *State) ProtectedRuns() []ProtectedRun { return s.protected.runs }
 
 func (s *State) taskLeaving(e TaskLeaving) error {
 	task, err := s.running(e.Task, e.Attempt)

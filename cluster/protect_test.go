@@ -32,7 +32,11 @@ func TestOneProtectionARun(t *testing.T) {
 	s := newProtected(t, 2)
 	next := func(want Time) {
 		t.Helper()
-		if got := s.NextUnprotected(); got != want {
+		got := Never
+		if runs := s.ProtectedRuns(); len(runs) > 0 {
+			got = runs[0].Until
+		}
+		if got != want {
 			t.Errorf("the first protection ends at %v, want %v", got, want)
 		}
 	}
@@ -46,8 +50,9 @@ func TestOneProtectionARun(t *testing.T) {
 	next(Hour + 99)
 	applyAll(t, s, TaskLeft{Task: 0, Attempt: 1})
 	next(Never)
-	if n := len(s.protected.ends); n > 0 {
-		t.Errorf("%d ends of protections are kept, of which none is to come", n)
+	applyAll(t, s, TaskLeft{Task: 1, Attempt: 1})
+	if n := len(s.ProtectedRuns()); n > 0 {
+		t.Errorf("%d runs are protected, of which none is left", n)
 	}
 }
 

@@ -257,7 +257,11 @@ func (c *Core) advance(now cluster.Time) {
 
 // dueAt is when the lane wants its next round.
 func (c *Core) dueAt(lane int, now cluster.Time) cluster.Time {
-	return c.lanes[lane].dueAt(now, waiting(c.state), c.state.NextUnprotected())
+	unprotected := cluster.Never
+	if runs := c.state.ProtectedRuns(); len(runs) > 0 {
+		unprotected = runs[0].Until
+	}
+	return c.lanes[lane].dueAt(now, waiting(c.state), unprotected)
 }
 
 // Wake is when the next round is due, at the earliest now.
@@ -510,7 +514,9 @@ func (c *Core) Why(t cluster.TaskID) Reason {
 	if lane == noLane {
 		return c.Name(Explain(&c.state.View, t), t)
 	}
-	return c.Name(c.lanes[lane].Policy.Why(&Trial{state: c.state}, t), t)
+	r := c.lanes[lane].Policy.Why(&Trial{state: c.state}, t)
+	noteProtected(&r, c.state, t)
+	return c.Name(r, t)
 }
 
 // Name names in a reason of the task which filters keep it off nodes, as far as the world says.

@@ -146,12 +146,12 @@ func (r Reason) Text(kinds []cluster.Kind) string {
 }
 
 // Refusals says in words how many nodes refuse for which cause: "2 lack cpu (needs 4,
-// left at most 3)".
+// left at most 3)"; and what else is to be said of them.
 func (r Reason) Refusals(kinds []cluster.Kind) []string {
 	var parts []string
 	for _, c := range r.Causes {
-		if c.Refusing() > 0 {
-			parts = append(parts, c.Text(kinds))
+		if text := c.Text(kinds); text != "" {
+			parts = append(parts, text)
 		}
 	}
 	return parts

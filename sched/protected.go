@@ -1,0 +1,59 @@
+package sched
+
+import (
+	"fmt"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// Protects says of nodes that could hold a task, and lack room for it, that some of their runs
+// are not to be evicted: see cluster.Task.Protection. It is counted beside what these nodes
+// refuse the task for, as not every policy would evict for its sake.
+type Protects struct {
+	OfTask
+	Runs, Nodes int
+	For         cluster.Time // until the first of them may be evicted; Never if none ever may
+	Reason      string       // of that one, in words for people
+}
+
+// Text says how many there are, for how long and why: "2 tasks on 1 nodes without room
+// are not to be evicted, the first for 8s (its budget allows no disruption)".
+func (c Protects) Text([]cluster.Kind) string {
+	within := "the first for " + c.For.String()
+	if c.For == cluster.Never {
+		within = "none at any time"
+	}
+	text := fmt.Sprintf("%d tasks on %d nodes without room are not to be evicted, %s", c.Runs, c.Nodes, within)
+	if c.Reason != "" {
+		text += " (" + c.Reason + ")"
+	}
+	return text
+}
+
+// noteProtected adds Protects to the reason of a task that waits, if there are such runs.
+func noteProtected(r *Reason, s *cluster.State, t cluster.TaskID) {
+	task := s.Task(t)
+	if task.Phase != cluster.Waiting {
+		return
+	}
+	c, first, nodes := Protects{For: cluster.Never}, cluster.NoTask, map[cluster.NodeID]bool{}
+	for _, run := range s.ProtectedRuns() {
+		n := s.Task(run.Task).Node
+		if !s.FitsEmpty(task.Shape, n) || s.RoomLater(task.Shape, n) {
+			continue
+		}
+		c.Runs++
+		nodes[n] = true
+		left := cluster.Never
+		if run.Until != cluster.Never {
+			left = run.Until - s.Now()
+		}
+		if first == cluster.NoTask || left < c.For || left == c.For && run.Task < first {
+			c.For, first = left, run.Task
+		}
+	}
+	if c.Nodes = len(nodes); c.Nodes > 0 {
+		c.Reason = s.Task(first).Protection().Reason
+		r.Causes = append(r.Causes, c)
+	}
+}
