@@ -307,6 +307,32 @@ func (c Copies) TooFew(r *Reason) string {
 	return fmt.Sprintf("it wants a node for each of %d copies, and %d of %d nodes could hold one, even empty", c.Want, c.Ever, r.Nodes)
 }
 
+// Together says of a task that some constraints demand others of its like beside it. That is
+// no cause of its own: nodes refuse it for the constraints.
+type Together struct {
+	OfTask
+	Constraints []string
+}
+
+// Text says on what it waits, as where there seems to be room for it alone, or somebody to evict.
+func (c Together) Text([]cluster.Kind) string {
+	return fmt.Sprintf("it must stand beside others of its like (%s): they come together where there is room for all, and nobody is evicted for them", strings.Join(c.Constraints, ", "))
+}
+
+// noteTogether adds Together to the reason of a task of the shape, where it is so.
+func noteTogether(r *Reason, s *cluster.View, shape cluster.ShapeID) {
+	var c Together
+	for _, id := range s.ConstraintsOf(shape) {
+		of := s.Constraint(id)
+		if needs, _, _ := needsItsLike([]*cluster.Constraint{of}, s.Shape(shape).Tags); len(needs) > 0 {
+			c.Constraints = append(c.Constraints, of.Name)
+		}
+	}
+	if len(c.Constraints) > 0 {
+		r.Causes = append(r.Causes, c)
+	}
+}
+
 // Find returns the cause of a type, and whether the reason has one.
 func Find[C Cause](r *Reason) (cause C, found bool) {
 	at := slices.IndexFunc(r.Causes, func(c Cause) bool { _, is := c.(C); return is })

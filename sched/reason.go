@@ -3,7 +3,6 @@ package sched
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"fairlead.dev/fairlead/cluster"
 )
@@ -41,6 +40,9 @@ func Explain(s *cluster.View, t cluster.TaskID) Reason {
 		r.Admit, refusals = 0, measureEmpty(s, task.Shape)
 	}
 	r.Causes = append(r.Causes, refusals.Causes()...)
+	if task.Phase == cluster.Waiting && r.Admit == 0 && !unplaceable {
+		noteTogether(&r, s, task.Shape)
+	}
 	return r
 }
 
@@ -128,9 +130,16 @@ func (r Reason) Code(kinds []cluster.Kind) string {
 
 // Text says the reason in a sentence with its numbers, without a full stop.
 func (r Reason) Text(kinds []cluster.Kind) string {
-	why := strings.Join(r.Refusals(kinds), ", ")
-	if why != "" {
-		why = ": " + why
+	var why string
+	between := ": "
+	for _, c := range r.Causes {
+		if text := c.Text(kinds); text != "" {
+			if c.Refusing() == 0 {
+				between = "; "
+			}
+			why += between + text
+			between = ", "
+		}
 	}
 	for _, c := range r.Causes {
 		if h, is := c.(Hindrance); is {
