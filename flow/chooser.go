@@ -84,7 +84,7 @@ func times(rate Cost, quantity int64) Cost {
 // each kind the best rate, of any, and then the price of the cheapest of them.
 func (c *chooser) ratesOf(w *network, s *cluster.View, n cluster.NodeID) []Cost {
 	width := len(s.Kinds()) + 1
-	for len(c.rated) < len(w.ports.machines) {
+	for len(c.rated) < len(w.ports.nodes) {
 		c.rated = append(c.rated, book.Never)
 		for range width {
 			c.rates = append(c.rates, 0)

@@ -103,7 +103,7 @@ func (c *columns) tempt(g *group, at int, worth int64, price func(mcmf.Node) int
 	n := g.rest[at]
 	o := &offers[n]
 	cost := o.cost() + price(sink) - worth
-	if port := k.ports.machines[n].port; port != mcmf.None && k.answers.loaded == nil {
+	if port := k.ports.nodes[n].port; port != mcmf.None && k.answers.loaded == nil {
 		cost += max(0, price(port)-price(sink)-o.stop)
 	}
 	if cost < 0 {

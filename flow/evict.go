@@ -21,7 +21,7 @@ func (p *placer) evict(s *cluster.View) {
 	w := p.net
 	p.comers = p.comers[:0]
 	for i, m := range p.moves {
-		if m.to != cluster.NoNode && len(w.ports.machines[m.to].evictions) > 0 {
+		if m.to != cluster.NoNode && len(w.ports.nodes[m.to].evictions) > 0 {
 			p.comers = append(p.comers, int32(i))
 		}
 	}
@@ -89,7 +89,7 @@ func (p *placer) letIn(s *cluster.View, n cluster.NodeID, comers []int32, evicte
 func (p *placer) evicted(s *cluster.View, n cluster.NodeID, freed int64, comers []int32) (rest []int32, count int) {
 	w := p.net
 	load, _ := w.answers.load(s, n)
-	room := w.ports.machines[n].slots + freed
+	room := w.ports.nodes[n].slots + freed
 	var steps []Step
 	for len(comers) > 0 {
 		var beyond int
@@ -107,7 +107,7 @@ func (p *placer) evicted(s *cluster.View, n cluster.NodeID, freed int64, comers 
 			}
 		}
 		if useless < 0 {
-			return comers, min(max(beyond, large), len(w.ports.machines[n].evictions))
+			return comers, min(max(beyond, large), len(w.ports.nodes[n].evictions))
 		}
 		p.moves[comers[useless]].to = cluster.NoNode
 		comers = slices.Delete(comers, useless, useless+1)

@@ -219,7 +219,7 @@ func (r *routing) candidates(s *cluster.View, t cluster.TaskID) []Candidate {
 	c := w.group(w.members.group(t))
 	best := map[cluster.NodeID]priced{}
 	offer := func(n cluster.NodeID, a wayIn) {
-		from := rest[w.ports.machines[n].port]
+		from := rest[w.ports.nodes[n].port]
 		if from == nowhere || w.graph.Arc(a.last).Capacity == 0 {
 			return
 		}

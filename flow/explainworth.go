@@ -216,7 +216,7 @@ func (v *valuer) one(like cluster.NodeID) (worth NodeWorth, err error) {
 // solves of a round find out, there are as many slots.
 func (v *valuer) price(tasks int64) (least, most Cost) {
 	w := v.net
-	w.ports.machine(v.row)
+	w.ports.node(v.row)
 	slots := max(tasks, w.ports.slots(&v.s.View, v.row))
 	var saved []Cost
 	for _, row := range w.turn.asking {

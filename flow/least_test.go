@@ -142,7 +142,7 @@ func (b *assignment) try(i int, cost Cost) {
 			}
 			continue
 		}
-		m := &b.w.ports.machines[r.node]
+		m := &b.w.ports.nodes[r.node]
 		into, straight := [2]uint32{uint32(u.request), uint32(r.node)}, [2]uint32{uint32(r.taskGroup), uint32(r.node)}
 		if b.taken[r.node] >= b.slots(m, r.node) ||
 			r.into && b.into[into] >= b.w.room(b.s, u.request, r.node) || !r.into && b.straight[straight] >= r.most {
@@ -165,7 +165,7 @@ func (b *assignment) try(i int, cost Cost) {
 }
 
 // slots is what the port of a node lets through, whether the network has it or not.
-func (b *assignment) slots(m *machine, n cluster.NodeID) int64 {
+func (b *assignment) slots(m *portNode, n cluster.NodeID) int64 {
 	return b.w.ports.slots(b.s, n) + m.shared - int64(len(m.evictions)) + b.left[n]
 }
 

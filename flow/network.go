@@ -78,7 +78,7 @@ func (w *network) learn(s *cluster.View, c *sched.Changed) {
 
 // note notes that a node changed, so that its price may have.
 func (w *network) note(n cluster.NodeID) {
-	w.ports.machine(n)
+	w.ports.node(n)
 	w.journal.reprice(n)
 }
 

@@ -80,7 +80,7 @@ func (k *ranking) catchUp(s *cluster.View, row int32) {
 // offer looks at a node for a request: whether it fits, and what it costs. Of a node
 // that was not priced anew only the room has changed since.
 func (k *ranking) offer(s *cluster.View, row int32, n cluster.NodeID, priced bool) {
-	k.ports.machine(n)
+	k.ports.node(n)
 	q := &k.requests[row]
 	q.offers = book.Grown(q.offers, n, offer{group: -1, was: -1, arc: mcmf.None})
 	k.answers.effort.looks++
@@ -177,7 +177,7 @@ func (k *ranking) choose(s *cluster.View, g int32, n cluster.NodeID) {
 	o := &q.offers[n]
 	o.at = ^int32(len(gr.chosen))
 	gr.chosen = append(gr.chosen, n)
-	o.arc = k.graph.AddArc(gr.node, k.ports.machines[n].port, 0, 0, 0)
+	o.arc = k.graph.AddArc(gr.node, k.ports.nodes[n].port, 0, 0, 0)
 	_, curve := k.answers.into(s, q.id.shape, n)
 	k.setOffer(s, q, n, k.ports.room(s, q.id, n), curve)
 }

@@ -32,9 +32,9 @@ func (z *slots) update(s *cluster.View) {
 	dropped := z.supply.ranking.dropped
 	if !slices.Equal(z.turn.asking, z.asked) || z.dropped != dropped || !z.journal.Reaches(z.synced) || z.tier != z.turn.tier {
 		z.asked, z.tier, z.dropped = append(z.asked[:0], z.turn.asking...), z.turn.tier, dropped
-		for row := range z.ports.machines {
+		for row := range z.ports.nodes {
 			n := cluster.NodeID(row)
-			if m := &z.ports.machines[n]; m.port != mcmf.None || m.shared > 0 || len(z.tenants.of(s, n)) > 0 {
+			if m := &z.ports.nodes[n]; m.port != mcmf.None || m.shared > 0 || len(z.tenants.of(s, n)) > 0 {
 				z.updatePort(s, n)
 			}
 		}
@@ -51,7 +51,7 @@ func (z *slots) update(s *cluster.View) {
 
 // updatePort counts the slots of a node, and lets its arcs say so.
 func (z *slots) updatePort(s *cluster.View, n cluster.NodeID) {
-	m := z.ports.machine(n)
+	m := z.ports.node(n)
 	before, cheapest, free := m.shared, m.cheapest(), m.slots > 0
 	m.slots, m.shared, m.stale = 0, 0, false
 	if int(n) < s.NodeRows() && s.NodeLive(n) {

@@ -30,7 +30,7 @@ const mostOffers = 1 << 21
 // forget drops requests that nobody waited with for longest, beyond what is worth
 // keeping for when they are asked for again.
 func (k *ranking) forget() {
-	keep := max(4, mostOffers/max(1, len(k.ports.machines)))
+	keep := max(4, mostOffers/max(1, len(k.ports.nodes)))
 	for len(k.cached) > keep {
 		k.drop(k.cached[0])
 		k.cached = slices.Delete(k.cached, 0, 1)
@@ -90,7 +90,7 @@ const (
 func (k *ranking) retire(row int32) {
 	k.cached = append(k.cached, row)
 	k.clearGroups(row, fewNodes)
-	keep := min(mostIdle, max(4, mostIdleArcs/max(1, len(k.ports.machines))))
+	keep := min(mostIdle, max(4, mostIdleArcs/max(1, len(k.ports.nodes))))
 	if at := len(k.cached) - 1 - keep; at >= 0 {
 		k.clearGroups(k.cached[at], 0)
 	}

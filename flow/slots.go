@@ -31,8 +31,8 @@ import (
 // do not know what others add in the same solve, are made anew before a node fills.
 const mostSlots = 16
 
-// machine is a node in the network.
-type machine struct {
+// portNode is a node of the cluster, in the network.
+type portNode struct {
 	port      mcmf.Node // None until something leads there
 	arc       mcmf.Arc  // from the port to the sink
 	leads     int32     // arcs into the port
@@ -45,27 +45,27 @@ type machine struct {
 
 // ports are the nodes as the network has them: what each lets through, and at which price.
 type ports struct {
-	graph    *graph
-	answers  *answers
-	turn     *turn
-	tenants  *tenants
-	machines []machine
-	stale    []cluster.NodeID // machines to be looked at, though they are what they were
+	graph   *graph
+	answers *answers
+	turn    *turn
+	tenants *tenants
+	nodes   []portNode
+	stale   []cluster.NodeID // nodes to be looked at, though they are what they were
 
 	steps, free []Step  // scratch of passing
 	envelope    []int64 // scratch of slots
 }
 
-// machine is the node of a row, which may be new.
-func (p *ports) machine(n cluster.NodeID) *machine {
-	p.machines = book.Grown(p.machines, n, machine{port: mcmf.None})
-	return &p.machines[n]
+// node is that of a row, which may be new.
+func (p *ports) node(n cluster.NodeID) *portNode {
+	p.nodes = book.Grown(p.nodes, n, portNode{port: mcmf.None})
+	return &p.nodes[n]
 }
 
 // put gives a node a port, for one more arc that leads there, and reports whether it
 // had none.
 func (p *ports) put(n cluster.NodeID) bool {
-	m := p.machine(n)
+	m := p.node(n)
 	m.leads++
 	if m.port != mcmf.None {
 		return false
@@ -80,7 +80,7 @@ func (p *ports) put(n cluster.NodeID) bool {
 // refresh sees to it that the port of a node is looked at, though the node is what it
 // was.
 func (p *ports) refresh(n cluster.NodeID) {
-	if m := p.machine(n); !m.stale {
+	if m := p.node(n); !m.stale {
 		m.stale = true
 		p.stale = append(p.stale, n)
 	}
@@ -88,7 +88,7 @@ func (p *ports) refresh(n cluster.NodeID) {
 
 // leave lets go of a port, for one arc less.
 func (p *ports) leave(n cluster.NodeID) {
-	m := &p.machines[n]
+	m := &p.nodes[n]
 	if m.leads--; m.leads > 0 {
 		return
 	}
@@ -164,7 +164,7 @@ func deviceSlots(s *cluster.View, n cluster.NodeID, needs cluster.DeviceNeeds) i
 // updateLoad lets the arc from a port to the sink say how many units it takes, and
 // what each adds to the load of the node.
 func (p *ports) updateLoad(s *cluster.View, n cluster.NodeID) {
-	m := &p.machines[n]
+	m := &p.nodes[n]
 	units := m.slots + m.shared
 	if p.answers.loaded == nil && len(m.evictions) == 0 || units == 0 {
 		m.load = m.load[:0]
@@ -191,7 +191,7 @@ func (p *ports) room(s *cluster.View, id requestID, n cluster.NodeID) int64 {
 	if int(n) >= s.NodeRows() || !s.NodeLive(n) {
 		return 0
 	}
-	m := &p.machines[n]
+	m := &p.nodes[n]
 	// More than fits by itself is never of use, and room that is not there makes the
 	// solver look for who could use it.
 	units := fits(s, id.shape, n) + m.shared

@@ -141,7 +141,7 @@ func (z *stays) update(s *cluster.View, row int32) (shared int64) {
 	to := z.graph.sink
 	if shares {
 		z.ports.put(st.node)
-		to = z.ports.machines[st.node].port
+		to = z.ports.nodes[st.node].port
 	}
 	st.arc = z.graph.AddArc(st.from, to, 0, units, st.cost)
 	return shared

@@ -133,7 +133,7 @@ func (z *supply) putOut(s *cluster.View, row int32, t cluster.TaskID) {
 		z.ports.put(a.node)
 		z.prefer = book.Grown(z.prefer, a.node, nil)
 		id := c.id.request
-		o.arc = z.graph.AddArc(c.node, z.ports.machines[a.node].port, 0, z.ports.room(s, id, a.node), a.cost+z.ports.surcharge(s, id.shape, a.node))
+		o.arc = z.graph.AddArc(c.node, z.ports.nodes[a.node].port, 0, z.ports.room(s, id, a.node), a.cost+z.ports.surcharge(s, id.shape, a.node))
 		z.prefer[a.node] = append(z.prefer[a.node], row)
 		c.outs = append(c.outs, o)
 	}

@@ -52,7 +52,7 @@ func evicting(t *Terms) Cost { return max(0, t.Wait-t.Stay) }
 // shareTenants counts those whose place everybody could have, and what it costs to
 // evict them.
 func (p *ports) shareTenants(s *cluster.View, n cluster.NodeID) {
-	m := &p.machines[n]
+	m := &p.nodes[n]
 	m.evictions = m.evictions[:0]
 	if !s.NodeLive(n) || s.Overfull(n) {
 		return
@@ -79,7 +79,7 @@ func (p *ports) yields(s *cluster.View, t *evict.Candidate) bool {
 
 // cheapest is the price of evicting the cheapest tenant that shares; unreached if there
 // is none.
-func (m *machine) cheapest() Cost {
+func (m *portNode) cheapest() Cost {
 	if len(m.evictions) == 0 {
 		return unreached
 	}
@@ -89,7 +89,7 @@ func (m *machine) cheapest() Cost {
 // toStop is what a place on the node costs a request at least for the sake of who has
 // to leave.
 func (p *ports) toStop(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) Cost {
-	if m := &p.machines[n]; len(m.evictions) > 0 && !s.RoomNow(shape, n) {
+	if m := &p.nodes[n]; len(m.evictions) > 0 && !s.RoomNow(shape, n) {
 		return m.evictions[0]
 	}
 	return 0
@@ -99,7 +99,7 @@ func (p *ports) toStop(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID)
 // the port has free slots, which do not ask, and the request does not fit in them. (If
 // others take these slots, the port asks as well: so much too much.)
 func (p *ports) surcharge(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) Cost {
-	if p.machines[n].slots == 0 {
+	if p.nodes[n].slots == 0 {
 		return 0
 	}
 	return p.toStop(s, shape, n)
@@ -109,7 +109,7 @@ func (p *ports) surcharge(s *cluster.View, shape cluster.ShapeID, n cluster.Node
 // to the load, and beyond so many that find room what it is to evict. It says how many
 // are evicted then.
 func (p *ports) passing(n cluster.NodeID, load Curve, room, units int64, list []Step) (steps []Step, evicted int) {
-	evictions := p.machines[n].evictions
+	evictions := p.nodes[n].evictions
 	if len(evictions) == 0 {
 		return load.upTo(units, list), 0
 	}

@@ -201,7 +201,7 @@ func (v *preempt) searchOf(row, tier int32) *search {
 			return x
 		}
 	}
-	x := &search{tier: tier, seen: book.Never, bids: book.NewIndex(len(v.net.ports.machines), book.Lowest)}
+	x := &search{tier: tier, seen: book.Never, bids: book.NewIndex(len(v.net.ports.nodes), book.Lowest)}
 	x.bids.Fill(func(int) int64 { return book.None })
 	q.searches = append(q.searches, x)
 	return x
@@ -233,7 +233,7 @@ func (v *preempt) follows(s *cluster.View, row int32, x *search, budget int64) {
 // look finds out what making room on a node would cost: exactly, or at least.
 func (v *preempt) look(s *cluster.View, row int32, x *search, n cluster.NodeID, exact bool) {
 	w := v.net
-	w.ports.machine(n)
+	w.ports.node(n)
 	x.candidates = book.Grown(x.candidates, n, candidate{price: unreached})
 	v.effort.looks++
 	candidate := &x.candidates[n]

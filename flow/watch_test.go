@@ -346,7 +346,7 @@ func (w *network) checkStays(s *cluster.View) error {
 		if !ok {
 			return fmt.Errorf("nobody stays of task group %d on node row %d, want %v", id.taskGroup, id.node, tasks)
 		}
-		st, m := &w.stays.list[row], &w.ports.machines[id.node]
+		st, m := &w.stays.list[row], &w.ports.nodes[id.node]
 		slices.SortFunc(tasks, func(a, b cluster.TaskID) int { return int(w.members.list[a].seq) - int(w.members.list[b].seq) })
 		shared := s.NodeLive(id.node) && !s.Overfull(id.node) && w.members.list[tasks[0]].terms.Tier <= w.turn.tier && w.turn.covers(s, w.ranking.requests[w.supply.groups[id.taskGroup].request].id.shape)
 		to := w.graph.sink
@@ -387,8 +387,8 @@ func (w *network) checkTenants(s *cluster.View) error {
 			on[m.node] = append(on[m.node], cluster.TaskID(t))
 		}
 	}
-	for n := range w.ports.machines {
-		m, want := &w.ports.machines[n], on[cluster.NodeID(n)]
+	for n := range w.ports.nodes {
+		m, want := &w.ports.nodes[n], on[cluster.NodeID(n)]
 		var tenants []cluster.TaskID
 		if n < s.NodeRows() {
 			for _, t := range w.tenants.On(s, cluster.NodeID(n)) {
@@ -411,8 +411,8 @@ func (w *network) checkTenants(s *cluster.View) error {
 }
 
 func (w *network) checkPorts(s *cluster.View) error {
-	for n := range w.ports.machines {
-		m := &w.ports.machines[n]
+	for n := range w.ports.nodes {
+		m := &w.ports.nodes[n]
 		if m.port == mcmf.None {
 			if m.leads != 0 {
 				return fmt.Errorf("node row %d has no port, and %d arcs that lead there", n, m.leads)
@@ -513,12 +513,12 @@ func (w *network) checkOffer(s *cluster.View, row int32, n cluster.NodeID) error
 			return fmt.Errorf("it is not where it is looked for")
 		}
 		return nil
-	case g.chosen[^o.at] != n || w.graph.Arc(o.arc).To != w.ports.machines[n].port:
+	case g.chosen[^o.at] != n || w.graph.Arc(o.arc).To != w.ports.nodes[n].port:
 		return fmt.Errorf("it is chosen, and not where it is looked for")
 	}
 	want := curve.upTo(units, nil)
 	for i := range want {
-		if w.ports.machines[n].slots > 0 {
+		if w.ports.nodes[n].slots > 0 {
 			want[i].Cost += stop
 		}
 	}
