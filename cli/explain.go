@@ -184,7 +184,7 @@ func (f *explainFlags) replay(c *cobra.Command, at cluster.Time) (*explain.Momen
 	if err != nil {
 		return nil, err
 	}
-	return explain.Replay(files, at, replayer{f.known, wanted}.policyOf)
+	return explain.Replay(files, at, replayer{f.known, wanted}.policyOf, setup.RecordedUntil)
 }
 
 // answer explains the moment.

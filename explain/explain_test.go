@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"fairlead.dev/fairlead/cluster"
@@ -23,7 +25,7 @@ func TestReplay(t *testing.T) {
 	dir := t.TempDir()
 	core := recordPriced(t, dir)
 	files := []string{filepath.Join(dir, "recording-000001.jsonl.zst")}
-	replayed, err := explain.Replay(files, 4*cluster.Second, fresh)
+	replayed, err := explain.Replay(files, 4*cluster.Second, fresh, unknown)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +42,7 @@ func TestReplay(t *testing.T) {
 	}
 
 	// A recording gives the answers of the core that it was made of.
-	if replayed, err = explain.Replay(files, 7*cluster.Second, fresh); err != nil {
+	if replayed, err = explain.Replay(files, 7*cluster.Second, fresh, unknown); err != nil {
 		t.Fatal(err)
 	}
 	policy, err := fresh(recording.Lane{Policy: "load-spreading"})
@@ -61,9 +63,9 @@ func TestWrongQuestions(t *testing.T) {
 	dir := t.TempDir()
 	recordPriced(t, dir)
 	files := []string{filepath.Join(dir, "recording-000001.jsonl.zst")}
-	_, err := explain.Replay(files, cluster.Hour, fresh)
+	_, err := explain.Replay(files, cluster.Hour, fresh, unknown)
 	checkWrong(t, err, "at")
-	m, err := explain.Replay(files, 4*cluster.Second, fresh)
+	m, err := explain.Replay(files, 4*cluster.Second, fresh, unknown)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,6 +79,54 @@ func checkWrong(t *testing.T, err error, part string) {
 		t.Errorf("got %v, want an error about %q", err, part)
 	}
 }
+
+// TestReplayBehindTheLastCall: a moment up to the end of the run is explained as the last call left
+// it, one behind that end is not, and of a recording that is cut nothing behind its last call.
+func TestReplayBehindTheLastCall(t *testing.T) {
+	dir := t.TempDir()
+	recordPriced(t, dir)
+	file := filepath.Join(dir, "recording-000001.jsonl.zst")
+	until := func(name string, h *recording.Header) (cluster.Time, error) {
+		if name != file || len(h.Lanes) != 1 {
+			t.Errorf("asked for the end of %s with %d lanes", name, len(h.Lanes))
+		}
+		return 30 * cluster.Second, nil
+	}
+	m, err := explain.Replay([]string{file}, 30*cluster.Second, fresh, until)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkAnswer(t, m, "", "At 30s no task waits.\n")
+	if node := ask(t, m, "web#1").Task.Node; node != "n1" {
+		t.Errorf("web#1 is on %q, want n1", node)
+	}
+	_, err = explain.Replay([]string{file}, 31*cluster.Second, fresh, until)
+	checkWrong(t, err, "at")
+	if want := "nothing is recorded of 31s; there is " + file + " from 0us to 30s"; err != nil && !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	broken := errors.New("no spec that can be read")
+	unreadable := func(string, *recording.Header) (cluster.Time, error) { return 0, broken }
+	if _, err = explain.Replay([]string{file}, 8*cluster.Second, fresh, unreadable); !errors.Is(err, broken) {
+		t.Errorf("got %v, want %v", err, broken)
+	}
+	if _, err = explain.Replay([]string{file}, 7*cluster.Second, fresh, unreadable); err != nil {
+		t.Errorf("a moment that is recorded: %v", err)
+	}
+
+	info, err := os.Stat(file)
+	if err == nil {
+		err = os.Truncate(file, info.Size()-5)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = explain.Replay([]string{file}, 30*cluster.Second, fresh, until)
+	checkWrong(t, err, "at")
+}
+
+// unknown says that nobody knows until when a run went on.
+func unknown(string, *recording.Header) (cluster.Time, error) { return 0, nil }
 
 // fresh makes the policy of a lane.
 func fresh(l recording.Lane) (sched.Policy, error) {

@@ -15,9 +15,13 @@ import (
 // This file brings a recording to its moment.
 
 // Replay replays the one of the files that holds the moment up to it. Build makes policies of what the
-// header says of a lane, as chosen.Make does.
-func Replay(files []string, at cluster.Time, build func(recording.Lane) (sched.Policy, error)) (*Moment, error) {
-	file, err := fileAt(files, at)
+// header says of a lane, as chosen.Make does. Until says of a file and its header up to when the run went
+// on, as setup.RecordedUntil does; 0 is that nobody knows, and then its last call is the end.
+func Replay(
+	files []string, at cluster.Time,
+	build func(recording.Lane) (sched.Policy, error), until func(string, *recording.Header) (cluster.Time, error),
+) (*Moment, error) {
+	file, err := fileAt(files, at, until)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +50,7 @@ func Replay(files []string, at cluster.Time, build func(recording.Lane) (sched.P
 
 // fileAt is the one file that holds the moment. Each file is an epoch that counts its
 // time by itself.
-func fileAt(files []string, at cluster.Time) (string, error) {
+func fileAt(files []string, at cluster.Time, until func(string, *recording.Header) (cluster.Time, error)) (string, error) {
 	var holding, spans []string
 	for _, file := range files {
 		in, err := os.Open(file)
@@ -57,10 +61,18 @@ func fileAt(files []string, at cluster.Time) (string, error) {
 		if err := errors.Join(err, in.Close()); err != nil {
 			return "", err
 		}
-		if result.First <= at && at <= result.Last {
+		end := result.Last
+		if at > end && result.Cut == "" { // of what is missing at the end of a cut one nobody knows
+			limit, err := until(file, &result.Header)
+			if err != nil {
+				return "", err
+			}
+			end = max(end, limit)
+		}
+		if result.First <= at && at <= end {
 			holding = append(holding, file)
 		}
-		spans = append(spans, fmt.Sprintf("%s from %s to %s", file, report.ShortTime(result.First), report.ShortTime(result.Last)))
+		spans = append(spans, fmt.Sprintf("%s from %s to %s", file, report.ShortTime(result.First), report.ShortTime(end)))
 	}
 	switch len(holding) {
 	case 1:

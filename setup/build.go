@@ -117,11 +117,15 @@ func (p *Plan) Setup(r *Run, until cluster.Time) report.Setup {
 // Until is the moment at which a run stops, in its own time; 0 is when its
 // workload is done. A source may have an end of its own.
 func (p *Plan) Until(end cluster.Time) cluster.Time {
-	until := cmp.Or(p.config.Until, end)
-	if until == 0 || p.Spec.Source.Speedup == 1 {
-		return until
+	return p.Spec.ownTime(cmp.Or(p.config.Until, end))
+}
+
+// ownTime is a time of the source in that of the run.
+func (s *Spec) ownTime(at cluster.Time) cluster.Time {
+	if at == 0 || s.Source.Speedup == 1 {
+		return at
 	}
-	scaled := math.Round(float64(until) / p.Spec.Source.Speedup)
+	scaled := math.Round(float64(at) / s.Source.Speedup)
 	return cluster.Time(min(max(scaled, 1), 1<<60))
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/recording"
 	"fairlead.dev/fairlead/sim"
 )
@@ -46,6 +47,19 @@ func Recorded(name string, h *recording.Header) (Spec, error) {
 		return Spec{}, fmt.Errorf("%s: %w", name, ErrNoSpec)
 	}
 	return Read(name, h.Spec)
+}
+
+// RecordedUntil is when the recorded run ended by its limits.until, in its own time; 0 where it has no such
+// limit, or carries no spec. Errors call it name.
+func RecordedUntil(name string, h *recording.Header) (cluster.Time, error) {
+	spec, err := Recorded(name, h)
+	switch {
+	case errors.Is(err, ErrNoSpec):
+		return 0, nil
+	case err != nil || spec.Limits.Until == nil:
+		return 0, err
+	}
+	return spec.ownTime(cluster.Time(*spec.Limits.Until)), nil
 }
 
 // ErrNoSpec is about a recording of a real cluster, or an old one.
