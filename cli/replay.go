@@ -121,7 +121,7 @@ func replayAll(out io.Writer, files []string, by replayer) error {
 			return err
 		}
 		if result.Difference != nil {
-			return fmt.Errorf("the replay decides differently; %d calls before this one decided alike\n%v", result.Calls-1, result.Difference)
+			return fmt.Errorf("the replay decides differently; %d calls before this one decided alike\n%s", result.Calls-1, result.Difference.Text(report.Printable))
 		}
 		decisions += result.Decisions()
 	}
@@ -146,9 +146,13 @@ type replayer struct {
 // policyOf makes the policy of a lane of what the header says of it.
 func (r replayer) policyOf(l recording.Lane) (sched.Policy, error) {
 	if wanted := r.wanted; wanted != "" && wanted != l.Policy && !l.LongRunning {
-		return nil, fmt.Errorf("it was recorded with policy %s, and --policy says %s; leave --policy out, or simulate a trace to compare policies", l.Policy, wanted)
+		return nil, fmt.Errorf("it was recorded with policy %s, and --policy says %s; leave --policy out, or simulate a trace to compare policies", report.Printable(l.Policy), wanted)
 	}
-	return chosen.Make(r.known, &l, policies.Options{Racer: again(l.Races), Programs: newLazily()})
+	p, err := chosen.Make(r.known, &l, policies.Options{Racer: again(l.Races), Programs: newLazily()})
+	if err != nil { // it may name what the header says
+		return nil, errors.New(report.Printable(err.Error()))
+	}
+	return p, nil
 }
 
 // again makes solvers that race as it was recorded.

@@ -19,13 +19,14 @@ import (
 )
 
 // recordings writes what the script about recordings replays: good holds two
-// epochs of kube, lied one of swarm-binpack whose header says kube, cut one
-// whose end is missing, lanes one with a lane that owns the jobs of one user.
+// epochs of kube, lied one of swarm-binpack whose header says kube and whose names
+// clear the screen, cut one whose end is missing, lanes one with a lane that owns
+// the jobs of one user.
 func recordings(dir string) error {
 	err := errors.Join(
-		recordOne(filepath.Join(dir, "good"), "kube", ""), recordOne(filepath.Join(dir, "good"), "kube", ""),
-		recordOne(filepath.Join(dir, "lied"), "swarm-binpack", ""), recordOne(filepath.Join(dir, "cut"), "kube", ""),
-		recordOne(filepath.Join(dir, "lanes"), "kube", "ann"), os.Mkdir(filepath.Join(dir, "empty"), 0o750))
+		recordOne(filepath.Join(dir, "good"), "kube", "", ""), recordOne(filepath.Join(dir, "good"), "kube", "", ""),
+		recordOne(filepath.Join(dir, "lied"), "swarm-binpack", "", "\x1b[2J"), recordOne(filepath.Join(dir, "cut"), "kube", "", ""),
+		recordOne(filepath.Join(dir, "lanes"), "kube", "ann", ""), os.Mkdir(filepath.Join(dir, "empty"), 0o750))
 	if err != nil {
 		return err
 	}
@@ -37,8 +38,9 @@ func recordings(dir string) error {
 	return os.Truncate(path, info.Size()-5)
 }
 
-// recordOne records an epoch: tasks arrive on four nodes, start, and end.
-func recordOne(dir, policy, user string) error {
+// recordOne records an epoch: tasks arrive on four nodes, start, and end. Names of jobs and nodes
+// begin with prefix.
+func recordOne(dir, policy, user, prefix string) error {
 	p, err := queue.New(policy, queue.Options{Seed: 7, Ties: book.Lowest})
 	if err != nil {
 		return err
@@ -56,9 +58,9 @@ func recordOne(dir, policy, user string) error {
 		return err
 	}
 	r := recording.NewRecorder(core, to)
-	events := []cluster.Event{cluster.JobSubmitted{Name: "web", User: user}, cluster.ShapeDefined{Spec: cluster.Shape{Demand: cluster.Vector{500}}}}
+	events := []cluster.Event{cluster.JobSubmitted{Name: prefix + "web", User: user}, cluster.ShapeDefined{Spec: cluster.Shape{Demand: cluster.Vector{500}}}}
 	for n := range cluster.NodeID(4) {
-		events = append(events, cluster.NodeAdded{Node: n, Spec: cluster.NodeSpec{Name: fmt.Sprintf("n%d", n), Capacity: cluster.Vector{4000}}})
+		events = append(events, cluster.NodeAdded{Node: n, Spec: cluster.NodeSpec{Name: fmt.Sprintf("%sn%d", prefix, n), Capacity: cluster.Vector{4000}}})
 	}
 	if _, err := r.Snapshot(cluster.Minute, events, nil); err != nil {
 		return err
@@ -139,5 +141,19 @@ func TestReplayOrdersAsRecorded(t *testing.T) {
 	}
 	if _, err := (replayer{known: policies.All()}).policyOf(recording.Lane{Policy: "sla", Criteria: []recording.Criterion{{Function: "liner"}}}); err == nil {
 		t.Error("a criterion of an unknown function was taken")
+	}
+}
+
+// TestErrorsAboutHeadersArePrintable: what a header says of a lane moves no cursor.
+func TestErrorsAboutHeadersArePrintable(t *testing.T) {
+	const evil = "\x1b[2J\n"
+	for _, l := range []recording.Lane{
+		{Policy: evil}, {Policy: "kube", Options: map[string]string{evil: "1"}}, {Policy: "quincy", Options: map[string]string{"migrations": evil}},
+	} {
+		for _, wanted := range []string{"", "sla"} {
+			if _, err := (replayer{policies.All(), wanted}).policyOf(l); err == nil || strings.ContainsAny(err.Error(), evil[:1]+"\n") {
+				t.Errorf("of %+q with policy %q wanted: got %q", l.Policy, wanted, err)
+			}
+		}
 	}
 }

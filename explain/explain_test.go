@@ -151,6 +151,64 @@ func printed(t *testing.T, answer *explain.Answer) string {
 	return text.String()
 }
 
+// TestTextIsPrintable: names from elsewhere move no cursor and forge no line and no cell.
+func TestTextIsPrintable(t *testing.T) {
+	for i, answer := range named("\x1b[2J\n\t\u202e") {
+		want := printed(t, named(`\x1b[2J\n\t\u202e`)[i])
+		if got := printed(t, answer); got != want {
+			t.Errorf("answer %d: got %q, want %q", i, got, want)
+		}
+	}
+}
+
+// named has all names, and texts with names in them, in answers of every form.
+func named(name string) []*explain.Answer {
+	amounts := []explain.Amount{{Kind: name, Amount: "1"}}
+	parts := []explain.Part{{Name: name, Cost: 1}}
+	waiting := []explain.Group{{Tasks: 1, Example: name, Policy: name, Needs: amounts, Why: name}}
+	of := func(price *explain.Price, nodes int, o explain.Others) *explain.Answer {
+		o.Whys, o.Application = []string{name}, name
+		return &explain.Answer{Task: &explain.Task{
+			Name: name, Policy: name, Phase: "running", Node: name, Needs: amounts, Price: price, Takers: []string{name}, Nodes: nodes, Others: o,
+		}}
+	}
+	price := &explain.Price{WaitParts: parts, HoldParts: parts, Candidates: []explain.Candidate{
+		{Node: name, Here: true, Parts: parts}, {Node: name, Cost: 1, Parts: parts, More: parts},
+	}}
+	dear := &explain.Price{Wait: 1, Candidates: price.Candidates}
+	return []*explain.Answer{
+		{Waiting: waiting, Worth: []explain.Worth{{Policy: name, Like: name, Capacity: amounts, Most: 1}}, Unpriced: []string{name}},
+		{Waiting: waiting, Worth: []explain.Worth{{Policy: name}}},
+		of(nil, 2, explain.Others{Nodes: 1}), of(price, 2, explain.Others{Nodes: 2}), of(dear, 2, explain.Others{Copies: name}),
+		of(price, 0, explain.Others{Unplaceable: true}),
+	}
+}
+
+// TestHintIsPrintable: so are names in the error about a task that is not there.
+func TestHintIsPrintable(t *testing.T) {
+	core, err := sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu", PerUnit: 1}}, nil), sched.Lane{Name: "all", Policy: spreading()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := []cluster.Event{
+		cluster.JobSubmitted{Name: "web\x1b[2J"}, cluster.ShapeDefined{Spec: cluster.Shape{Demand: cluster.Vector{1}}}, cluster.TaskSubmitted{},
+	}
+	if _, err := core.Observe(0, events, nil); err != nil {
+		t.Fatal(err)
+	}
+	m, err := explain.New(core, 0, []explain.Lane{{Policy: "load-spreading", Fresh: spreading()}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range []string{"7", "web[2J#0", "\x1b"} { // hints at any, at the nearest
+		_, err = m.Answer(explain.Question{Task: task})
+		checkWrong(t, err, "task")
+		if err != nil && (strings.Contains(err.Error(), "\x1b") || !strings.Contains(err.Error(), `web\x1b[2J#0`)) {
+			t.Errorf("got %q", err)
+		}
+	}
+}
+
 // TestTextWithoutLimit prints the same where there are fewer lines than the limit, and none is set.
 func TestTextWithoutLimit(t *testing.T) {
 	answer := &explain.Answer{Waiting: []explain.Group{{Tasks: 2, Example: "a"}, {Tasks: 1, Example: "b"}}}

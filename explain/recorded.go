@@ -34,7 +34,7 @@ func Replay(
 		return nil, err
 	}
 	if result.Difference != nil {
-		return nil, fmt.Errorf("the replay decides differently, so that there is nothing to explain\n%v", result.Difference)
+		return nil, fmt.Errorf("the replay decides differently, so that there is nothing to explain\n%s", result.Difference.Text(report.Printable))
 	}
 	var lanes []Lane
 	for _, l := range result.Header.Lanes {

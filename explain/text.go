@@ -13,7 +13,8 @@ import (
 	"fairlead.dev/fairlead/report"
 )
 
-// This file prints answers as text.
+// This file prints answers as text. Names are printed as report.Printable has them, as a recording or a
+// trace may come from anybody.
 
 // Text is how answers are printed.
 type Text struct {
@@ -58,11 +59,21 @@ type writer struct {
 
 func (w *writer) line(format string, a ...any) {
 	if w.err == nil {
-		_, w.err = fmt.Fprintf(w.out, format+"\n", a...)
+		_, w.err = fmt.Fprintln(w.out, printable(format, a...))
 	}
 }
 
-// table prints lines whose cells have tabs between them.
+// printable is fmt.Sprintf, of texts as a terminal may have them.
+func printable(format string, a ...any) string {
+	for i := range a {
+		if text, is := a[i].(string); is {
+			a[i] = report.Printable(text)
+		}
+	}
+	return fmt.Sprintf(format, a...)
+}
+
+// table prints lines whose cells have tabs between them, and are printable.
 func (w *writer) table(lines []string) {
 	if w.err != nil {
 		return
@@ -146,7 +157,7 @@ func (w *writer) prices(p *Price) {
 		if c.Full {
 			note += " (has no room now)"
 		}
-		lines = append(lines, fmt.Sprintf("%s%s\t%d\t%s", c.Node, note, c.Cost, c.parts(first)))
+		lines = append(lines, printable("%s%s\t%d\t%s", c.Node, note, c.Cost, c.parts(first)))
 	}
 	w.table(lines)
 	cheapest := &p.Candidates[0]
@@ -219,7 +230,7 @@ func (w *writer) waiting(groups []Group) {
 	w.line("At %s %s:", w.at, waits(all))
 	lines := []string{"TASKS\tSUCH AS\tNEED\tWHY"}
 	for _, g := range groups[:min(w.Lines, len(groups))] {
-		lines = append(lines, fmt.Sprintf("%s\t%s\t%s\t%s", report.Grouped(g.Tasks), g.Example, amounts(g.Needs), g.Why))
+		lines = append(lines, printable("%s\t%s\t%s\t%s", report.Grouped(g.Tasks), g.Example, amounts(g.Needs), g.Why))
 	}
 	w.table(lines)
 	w.rest(len(groups)-w.Lines, "line")
@@ -265,7 +276,7 @@ func (k *Worth) cells() string {
 	if k.Least != k.Most {
 		saves = fmt.Sprintf("%d to %d", k.Least, k.Most)
 	}
-	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", k.Like, report.Grouped(k.Nodes), amounts(k.Capacity), count(k.Tasks, "task"), saves)
+	return printable("%s\t%s\t%s\t%s\t%s", k.Like, report.Grouped(k.Nodes), amounts(k.Capacity), count(k.Tasks, "task"), saves)
 }
 
 // amounts prints quantities in a row.

@@ -47,10 +47,14 @@ type Difference struct {
 	Recorded, Replayed string
 }
 
-// String says in a few lines what differs.
-func (d *Difference) String() string {
+// String says in a few lines what differs, with all names as they were recorded.
+func (d *Difference) String() string { return d.Text(func(name string) string { return name }) }
+
+// Text says in a few lines what differs; printable makes of names what whoever reads it may have, as
+// report.Printable does for terminals.
+func (d *Difference) Text(printable func(string) string) string {
 	return fmt.Sprintf("%s:%d: %s at %v decides differently, from decision %d on:\n  recorded: %s\n  replayed: %s",
-		d.File, d.Line, d.Call, d.At, d.Index+1, d.Recorded, d.Replayed)
+		printable(d.File), d.Line, d.Call, d.At, d.Index+1, printable(d.Recorded), printable(d.Replayed))
 }
 
 // Describe reads one file of a recording to its end, and replays nothing. The
