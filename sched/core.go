@@ -515,7 +515,7 @@ func (c *Core) Why(t cluster.TaskID) Reason {
 		return c.Name(Explain(&c.state.View, t), t)
 	}
 	r := c.lanes[lane].Policy.Why(&Trial{state: c.state}, t)
-	noteProtected(&r, c.state, t)
+	noteProtected(&r, &c.state.View, c.state.ProtectedRuns(), t)
 	return c.Name(r, t)
 }
 

@@ -30,14 +30,14 @@ func (c Protects) Text([]cluster.Kind) string {
 	return text
 }
 
-// noteProtected adds Protects to the reason of a task that waits, if there are such runs.
-func noteProtected(r *Reason, s *cluster.State, t cluster.TaskID) {
+// noteProtected adds Protects to the reason of a task that waits, if some of these runs are such.
+func noteProtected(r *Reason, s *cluster.View, runs []cluster.ProtectedRun, t cluster.TaskID) {
 	task := s.Task(t)
 	if task.Phase != cluster.Waiting {
 		return
 	}
 	c, first, nodes := Protects{For: cluster.Never}, cluster.NoTask, map[cluster.NodeID]bool{}
-	for _, run := range s.ProtectedRuns() {
+	for _, run := range runs {
 		n := s.Task(run.Task).Node
 		if !s.FitsEmpty(task.Shape, n) || s.RoomLater(task.Shape, n) {
 			continue
