@@ -32,7 +32,7 @@ func newCluster() Cluster {
 		epochs: counters("fairlead_epochs_total",
 			"Times that the planner began anew from what the API server says, by cause.", "cause"),
 		leftOut: gauges("fairlead_kinds_left_out",
-			"Resources and host ports that the planner does not count because they are too many, by whose they are: nodes (offered by them and asked for by no pod) or pods (asked for; such pods are placed one at a time).",
+			"Resources and host ports that the planner does not count because they are too many, by whose they are: nodes (offered by them and asked for by no pod), pods (asked for; such pods are placed one at a time) or devices (of which a node offers more than are used; counted for each such node).",
 			"of"),
 		panics: counters("fairlead_panics_total",
 			"Panics that were recovered, by what was being dealt with: pod, node, round (many pods at once), bind, watch (an object as it came in) or other (which ends the process).", "with"),
@@ -59,10 +59,11 @@ func (c *Cluster) Stale(events int) { c.staleEvents.Add(float64(events)) }
 func (c *Cluster) Epoch(cause string) { c.epochs.WithLabelValues(cause).Inc() }
 
 // SetLeftOut sets how many resources of nodes, and how many needs of pods, are not
-// counted by the planner.
-func (c *Cluster) SetLeftOut(ofNodes, ofPods int) {
+// counted by the planner, and of how many resources in devices, node by node, only some are.
+func (c *Cluster) SetLeftOut(ofNodes, ofPods, ofDevices int) {
 	c.leftOut.WithLabelValues("nodes").Set(float64(ofNodes))
 	c.leftOut.WithLabelValues("pods").Set(float64(ofPods))
+	c.leftOut.WithLabelValues("devices").Set(float64(ofDevices))
 }
 
 // Panicked counts a panic that was recovered.

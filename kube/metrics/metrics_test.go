@@ -53,7 +53,7 @@ func counted(t *testing.T) []*dto.MetricFamily {
 	m.Cluster.SetCached(metrics.Nodes, 4)
 	m.Cluster.Stale(1)
 	m.Cluster.Epoch("elected")
-	m.Cluster.SetLeftOut(872, 3)
+	m.Cluster.SetLeftOut(872, 3, 2)
 	m.Cluster.Panicked("pod")
 	m.Cluster.SetAside(1, 2)
 	m.Cluster.Promised(true)
@@ -143,6 +143,7 @@ func TestValues(t *testing.T) {
 		"fairlead_set_aside{type=nodes}":                                                   2,
 		"fairlead_kinds_left_out{of=nodes}":                                                872,
 		"fairlead_kinds_left_out{of=pods}":                                                 3,
+		"fairlead_kinds_left_out{of=devices}":                                              2,
 		"fairlead_class_changes_total{result=taken}":                                       1,
 		"fairlead_configuration_needs_restart{field=profiles}":                             1,
 		"fairlead_configuration_reads_total{result=refused}":                               1,

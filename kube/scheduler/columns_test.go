@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"strings"
@@ -8,7 +9,12 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"fairlead.dev/fairlead/kube/metrics"
 	"fairlead.dev/fairlead/policies"
 	"fairlead.dev/fairlead/policies/chosen"
 	"fairlead.dev/fairlead/recording"
@@ -76,6 +82,62 @@ func TestRecordingOfReusedColumns(t *testing.T) {
 	for _, k := range s.world.Columns().Kinds() {
 		if strings.HasPrefix(k.Name, "host port") {
 			t.Errorf("the recording calls a column %s, which may be another's by now", k.Name)
+		}
+	}
+}
+
+// A node that offers more devices than are used is logged once, however often the loop turns and
+// cores begin, and counts as long as it does.
+func TestExcessOfDevicesIsLogged(t *testing.T) {
+	s := idle(t)
+	s.explainer.stop(s)
+	b := &bubble{Scheduler: s, t: t, registry: prometheus.NewRegistry()}
+	s.Config.Devices, s.Metrics = []string{"nvidia.com/gpu", "example.com/nic"}, metrics.New(b.registry)
+	s.assemble()
+	var log bytes.Buffer
+	defer klog.CaptureState().Restore()
+	klog.SetLogger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
+	node := func(i int, nics string) *v1.Node {
+		n := bigNode(i)
+		n.Status.Allocatable["example.com/nic"] = resource.MustParse(nics)
+		return n
+	}
+	begin := func() {
+		if err := s.restart(atStart); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.world.SeeNode(node(0, "40"))
+	begin()
+	const said = `"nodes offer more devices than are used: of all resources that come in devices a node may have 64 together, in equal shares" ` +
+		`leftOut=1 first=["node-0 offers 40 of example.com/nic, of which 32 are used"]`
+	if !strings.Contains(log.String(), said) {
+		t.Errorf("at the start the log says %q, want %q", log.String(), said)
+	}
+	for _, happens := range []struct {
+		what   string
+		change func()
+		want   string // in the log
+		counts float64
+	}{
+		{"nothing", func() {}, "", 1},
+		{"a new core", begin, "", 1},
+		{"a node with as many as are used", func() { s.world.SeeNode(node(1, "32")) }, "", 1},
+		{"another node", func() { s.world.SeeNode(node(2, "33")) }, `leftOut=1 first=["node-2 offers 33 of example.com/nic, of which 32 are used"]`, 2},
+		{"the first node leaves", func() { s.world.LoseNode("node-0") }, "", 1},
+	} {
+		log.Reset()
+		happens.change()
+		s.tally.at = s.now() - countEvery
+		if _, err := s.turn(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Count(log.String(), "more devices")
+		if !strings.Contains(log.String(), happens.want) || (lines == 1) != (happens.want != "") || lines > 1 {
+			t.Errorf("after %s the log says %q, want %q", happens.what, log.String(), happens.want)
+		}
+		if got := b.sum("fairlead_kinds_left_out", "devices"); got != happens.counts {
+			t.Errorf("after %s the metric is %v, want %v", happens.what, got, happens.counts)
 		}
 	}
 }

@@ -74,6 +74,7 @@ func (s *Scheduler) restart(cause string) error {
 	s.Metrics.Cluster.Epoch(cause)
 	s.Metrics.Evictions.WithoutPlacement(0)
 	s.tally.reportLeftOut(s.world.Columns().LeftOut())
+	s.tally.reportExcess(s.world.Columns().Excess())
 	if err := s.epochs.show(s.now(), snapshot); err != nil {
 		return fmt.Errorf("start a core from what is known of the cluster: %w", err)
 	}

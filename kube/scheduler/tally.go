@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/kube/metrics"
+	"fairlead.dev/fairlead/kube/world"
 	"fairlead.dev/fairlead/sched"
 )
 
@@ -18,9 +20,10 @@ const countEvery = cluster.Second
 
 // tally brings to the metrics what the loop did and where everything stands.
 type tally struct {
-	at          cluster.Time      // when the gauges were last set
-	evaluations int64             // of the judge, that were counted
-	leftOut     []v1.ResourceName // that were logged to have no column
+	at          cluster.Time          // when the gauges were last set
+	evaluations int64                 // of the judge, that were counted
+	leftOut     []v1.ResourceName     // that were logged to have no column
+	excess      map[world.Excess]bool // that was logged and is still there
 }
 
 // due reports whether the gauges are to be set, and takes it that they are.
@@ -32,7 +35,7 @@ func (t *tally) due(now cluster.Time) bool {
 	return true
 }
 
-// set sets the gauges.
+// set sets the gauges, and logs which nodes came to offer more devices than are used.
 func (t *tally) set(s *Scheduler) {
 	counts, m := s.world.Counts(), s.Metrics
 	m.Evictions.SetPending(s.world.Exits().Lingering())
@@ -44,7 +47,9 @@ func (t *tally) set(s *Scheduler) {
 	m.Cluster.SetCached(metrics.BoundPods, counts.OnNodes)
 	m.Cluster.SetCached(metrics.AssumedPods, counts.Assumed)
 	m.Cluster.SetAside(s.aside.count())
-	m.Cluster.SetLeftOut(len(s.world.Columns().LeftOut()), s.world.Columns().Refused())
+	excess := s.world.Columns().Excess()
+	t.reportExcess(excess)
+	m.Cluster.SetLeftOut(len(s.world.Columns().LeftOut()), s.world.Columns().Refused(), len(excess))
 	evaluations := s.judge.Evaluations()
 	m.Rounds.EligibilityEvaluated(int(evaluations - t.evaluations))
 	t.evaluations = evaluations
@@ -74,4 +79,22 @@ func (t *tally) reportLeftOut(left []v1.ResourceName) {
 	t.leftOut = left
 	klog.Background().Info("nodes offer more resources than are counted; those that no pod asks for are left out until one does",
 		"leftOut", len(left), "first", left[:min(len(left), 10)])
+}
+
+// reportExcess logs which nodes offer more devices than are used, each when that is new.
+func (t *tally) reportExcess(excess []world.Excess) {
+	var fresh []string
+	logged := make(map[world.Excess]bool, len(excess))
+	for _, e := range excess {
+		logged[e] = true
+		if !t.excess[e] {
+			fresh = append(fresh, e.String())
+		}
+	}
+	t.excess = logged
+	if len(fresh) == 0 {
+		return
+	}
+	why := fmt.Sprintf("of all resources that come in devices a node may have %d together, in equal shares", cluster.MaxDevices)
+	klog.Background().Info("nodes offer more devices than are used: "+why, "leftOut", len(fresh), "first", fresh[:min(len(fresh), 10)])
 }

@@ -83,6 +83,7 @@ type Columns struct {
 	refused map[need]bool
 	devices []v1.ResourceName // that come in devices: they have columns, offered or not
 	places  []cluster.DeviceKind
+	excess  map[Excess]bool
 	stale   string // why a new core is needed; empty if none is
 	idle    int    // spare columns that no shape asks for
 	clock   uint64
@@ -105,7 +106,7 @@ func newColumns(resources []v1.ResourceName, others []need, devices []v1.Resourc
 			{Name: "ephemeral-storage", Unit: "GiB", PerUnit: 1 << 30},
 			{Name: "pods", Unit: "pods", PerUnit: 1},
 		},
-		of: map[need]int{}, offers: map[v1.ResourceName]int{}, refused: map[need]bool{}, devices: devices,
+		of: map[need]int{}, offers: map[v1.ResourceName]int{}, refused: map[need]bool{}, devices: devices, excess: map[Excess]bool{},
 		named: len(resources), idle: min(maxSpare, max(minSpare, 2*len(others))),
 	}
 	for _, name := range resources {
@@ -194,7 +195,9 @@ func (k *Columns) spares(demand cluster.Vector) bool {
 // returns those that no other node offers.
 func (k *Columns) offer(node *v1.Node, change int) []v1.ResourceName {
 	var alone []v1.ResourceName
-	for name, q := range framework.NewResource(node.Status.Allocatable).ScalarResources {
+	r := framework.NewResource(node.Status.Allocatable)
+	k.countExcess(node.Name, r, change)
+	for name, q := range r.ScalarResources {
 		if q == 0 {
 			continue
 		}
@@ -277,6 +280,9 @@ func (k *Columns) LeftOut() []v1.ResourceName {
 		return ok
 	})
 }
+
+// Excess lists which nodes offer more devices than are used, by resource and then by node.
+func (k *Columns) Excess() []Excess { return slices.SortedFunc(maps.Keys(k.excess), compareExcess) }
 
 // Refused is how many needs of pods have no column, because all are in use.
 func (k *Columns) Refused() int { return len(k.refused) }

@@ -217,3 +217,33 @@ func TestResourcesInDevices(t *testing.T) {
 		t.Errorf("the reason is %q", text)
 	}
 }
+
+// A node that offers more devices of a resource than a node may have is listed until it offers
+// no more, or is gone, also by a core that began later.
+func TestExcessOfDevices(t *testing.T) {
+	s := newStory(t)
+	s.world.columns.devices = []v1.ResourceName{"nvidia.com/gpu", "example.com/nic"}
+	s.restart()
+	for _, turn := range []struct{ happens, want string }{
+		{"node n1 ext=(nvidia.com/gpu:32,example.com/nic:40)", "n1 offers 40 of example.com/nic, of which 32 are used"},
+		{
+			"node n0 ext=(nvidia.com/gpu:33,example.com/nic:64,example.com/seat:100)",
+			"n0 offers 64 of example.com/nic, of which 32 are used; n1 offers 40 of example.com/nic, of which 32 are used; " +
+				"n0 offers 33 of nvidia.com/gpu, of which 32 are used",
+		},
+		{"restart", "n0 offers 64 of example.com/nic, of which 32 are used; n1 offers 40 of example.com/nic, of which 32 are used; " +
+			"n0 offers 33 of nvidia.com/gpu, of which 32 are used"},
+		{"lost-node n0", "n1 offers 40 of example.com/nic, of which 32 are used"},
+		{"node n1 ext=(nvidia.com/gpu:32,example.com/nic:48)", "n1 offers 48 of example.com/nic, of which 32 are used"},
+		{"node n1 ext=(nvidia.com/gpu:32,example.com/nic:32)", ""},
+	} {
+		s.mustHappen(t, "%s", turn.happens)
+		var got []string
+		for _, e := range s.world.Columns().Excess() {
+			got = append(got, e.String())
+		}
+		if got := strings.Join(got, "; "); got != turn.want {
+			t.Errorf("after %q the excess is %q, want %q", turn.happens, got, turn.want)
+		}
+	}
+}

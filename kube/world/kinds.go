@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -46,7 +47,7 @@ func (p port) String() string {
 }
 
 // capacity is a node's vector. It rounds down. Devices beyond those that a node may have are
-// left alone.
+// left alone, see Excess.
 func (k *Columns) capacity(node *v1.Node) cluster.Vector {
 	r := framework.NewResource(node.Status.Allocatable)
 	v := make(cluster.Vector, len(k.list))
@@ -61,6 +62,37 @@ func (k *Columns) capacity(node *v1.Node) cluster.Vector {
 		v[of.Kind] = min(v[of.Kind], int64(of.Most))
 	}
 	return v
+}
+
+// Excess is that a node offers more devices of a resource than a node may have. Those beyond
+// are not used.
+type Excess struct {
+	Node          string
+	Resource      v1.ResourceName
+	Offered, Used int64
+}
+
+// String is a sentence for the operator.
+func (e Excess) String() string {
+	return fmt.Sprintf("%s offers %d of %s, of which %d are used", e.Node, e.Offered, e.Resource, e.Used)
+}
+
+func compareExcess(a, b Excess) int {
+	return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Node, b.Node))
+}
+
+// countExcess takes in that a node came to offer these resources, or does so no more.
+func (k *Columns) countExcess(node string, r *framework.Resource, change int) {
+	for _, of := range k.places {
+		name := v1.ResourceName(k.list[of.Kind].Name)
+		e := Excess{Node: node, Resource: name, Offered: r.ScalarResources[name], Used: int64(of.Most)}
+		switch {
+		case change < 0:
+			delete(k.excess, e)
+		case e.Offered > e.Used:
+			k.excess[e] = true
+		}
+	}
 }
 
 type portShare struct {
