@@ -20,8 +20,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/world"
 	"fairlead.dev/fairlead/recording"
 )
 
@@ -260,6 +262,110 @@ func TestPreparationsTakeRoom(t *testing.T) {
 		b.pass(10 * time.Second)
 		if bound := len(strings.Fields(b.bound())); bound != pods+1 {
 			t.Errorf("%d pods are bound, want %d", bound, pods+1)
+		}
+	})
+}
+
+// While as many binds are under way as may be, a turn takes in what happens and reports it to the
+// core, but decides nothing, not even on a pod that waits in the core and comes to have a node; and the
+// loop sleeps although pods are queued. With the first answer the most important of them goes on, and in
+// the end each is bound, once.
+func TestTurnsWithoutRoomForBinds(t *testing.T) {
+	const first, late = congestion, 5
+	waits := plainPod(300)
+	waits.Spec.NodeSelector = bigNode(1).Labels
+	objects := []runtime.Object{bigNode(0), waits}
+	for i := range first {
+		objects = append(objects, plainPod(i))
+	}
+	inBubble(t, objects, func(b *bubble) {
+		t := b.t
+		answers := make(chan struct{})
+		b.api.bind = func(context.Context, string, int) error { <-answers; return nil }
+		b.Config.BindTimeout.Duration = time.Hour
+		b.run()
+		b.pass(time.Second)
+		if binds, _ := b.binder.room(); binds != 0 {
+			t.Fatalf("there is room for %d binds, want none", binds)
+		}
+		rounds := b.epochs.core.Counts().Rounds
+		expectQueued := func(queued int) {
+			t.Helper()
+			b.pass(time.Minute)
+			if got := b.world.Counts(); got.Queued != queued || got.Assumed != first || b.epochs.core.Counts().Rounds != rounds {
+				t.Errorf("%d pods are queued, %d are decided, and there were %d rounds more; want %d, %d and none",
+					got.Queued, got.Assumed, b.epochs.core.Counts().Rounds-rounds, queued, first)
+			}
+		}
+		for i := range late {
+			b.create(plainPod(100 + i))
+		}
+		expectQueued(late)
+		important := plainPod(200)
+		important.Spec.Priority = new(int32(100))
+		b.create(important)
+		expectQueued(late + 1)
+		if err := b.api.Tracker().Delete(v1.SchemeGroupVersion.WithResource("pods"), "default", "pod-100"); err != nil {
+			t.Fatal(err)
+		}
+		expectQueued(late)
+		if _, err := b.api.CoreV1().Nodes().Create(t.Context(), bigNode(1), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		expectQueued(late)
+		if b.world.Pending() || b.epochs.core.View().NodeRows() != 2 {
+			t.Error("the core does not know of the new node")
+		}
+		answers <- struct{}{}
+		b.pass(time.Second)
+		for _, uid := range []types.UID{"uid-200", "uid-300"} {
+			if p := b.world.Pod(uid); p.Stage != world.Assumed || b.world.Pods().Queued() != late-1 {
+				t.Errorf("after one answer %d pods are queued, and %s is %s; want %d and assumed", b.world.Pods().Queued(), p.Object().Name, p.Stage, late-1)
+			}
+		}
+		close(answers)
+		b.pass(time.Second)
+		b.expectBound("pod-0 pod-1 pod-101 pod-102 pod-103 pod-104 pod-2 pod-200 pod-3 pod-300 pod-4 pod-5 pod-6 pod-7")
+		if sent := len(b.api.sent); sent != first+late+1 {
+			t.Errorf("%d binds were sent, want %d: %v", sent, first+late+1, b.api.sent)
+		}
+	})
+}
+
+// While there is no room for binds, pods are asked to leave when their time has come.
+func TestEvictionsWithoutRoomForBinds(t *testing.T) {
+	var answers chan struct{}
+	before := func(b *bubble, high *v1.Pod) {
+		answers = make(chan struct{}) // in the bubble
+		high.Spec.NodeSelector = bigNode(0).Labels
+		b.api.bind = func(context.Context, string, int) error { <-answers; return nil }
+		b.Config.BindTimeout.Duration = time.Hour
+	}
+	pressed(t, before, func(b *bubble, _ *v1.Pod) {
+		t := b.t
+		if _, err := b.api.CoreV1().Nodes().Create(t.Context(), bigNode(1), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		for i := range congestion {
+			b.create(plainPod(100 + i))
+		}
+		b.pass(time.Second)
+		asked := func() (pods int) {
+			b.inbox.put(func() { pods = len(b.binder.departures) }) // the loop's
+			b.pass(0)
+			return pods
+		}
+		if binds, _ := b.binder.room(); binds != 0 || asked() != 0 {
+			t.Fatalf("there is room for %d binds, and %d pods are asked to leave; want none", binds, asked())
+		}
+		b.pass(time.Minute)
+		if got := asked(); got != 1 { // its request waits for the worker
+			t.Errorf("%d pods are asked to leave after a minute, want the second", got)
+		}
+		close(answers)
+		b.pass(time.Second)
+		if p := b.world.Pod("uid-3"); p.Stage != world.Bound {
+			t.Errorf("the pod for which others left is %s, want bound", p.Stage)
 		}
 	})
 }
