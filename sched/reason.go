@@ -3,6 +3,7 @@ package sched
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"fairlead.dev/fairlead/cluster"
 )
@@ -130,17 +131,18 @@ func (r Reason) Code(kinds []cluster.Kind) string {
 
 // Text says the reason in a sentence with its numbers, without a full stop.
 func (r Reason) Text(kinds []cluster.Kind) string {
-	var why string
+	var list strings.Builder
 	between := ": "
 	for _, c := range r.Causes {
 		if text := c.Text(kinds); text != "" {
 			if c.Refusing() == 0 {
 				between = "; "
 			}
-			why += between + text
+			list.WriteString(between + text)
 			between = ", "
 		}
 	}
+	why := list.String()
 	for _, c := range r.Causes {
 		if h, is := c.(Hindrance); is {
 			if text := h.Sentence(&r, kinds, why); text != "" {
