@@ -1,18 +1,9 @@
 package book
 
-import (
-	"cmp"
-
-	"fairlead.dev/fairlead/internal/heap"
-)
-
-// Line is groups in the order of their first tasks. Each stands in it once; places that it held
-// before are dropped when they come up. A group that falls asleep or ends has left it. The zero value
-// is empty and ready to use.
-type Line[T any] struct {
-	turns heap.Heap[turn[T]]
-	count uint64
-}
+// Line is groups in the order of their first tasks: a heap in which each has one seat. A group
+// that falls asleep or ends has left it, though its seat stays until it comes up. The zero
+// value is empty and ready to use.
+type Line[T any] struct{ seats []seat[T] }
 
 // Turn is a place in a line: by rank, then as tasks are in groups.
 type Turn struct {
@@ -20,41 +11,79 @@ type Turn struct {
 	Place
 }
 
-// Before is the order of a line.
+// Before is the order of a line. No two groups have the same turn.
 func (a Turn) Before(b Turn) bool {
-	return cmp.Or(cmp.Compare(a.Rank, b.Rank), a.Compare(b.Place)) < 0
+	if a.Rank != b.Rank {
+		return a.Rank < b.Rank
+	}
+	return a.Place.Before(b.Place)
 }
 
-// turn is the turn of a group.
-type turn[T any] struct {
+// seat is the turn of a group.
+type seat[T any] struct {
 	Turn
-	number uint64
-	group  *Group[T]
+	group *Group[T]
 }
-
-// Before orders the line.
-func (a turn[T]) Before(b turn[T]) bool { return a.Turn.Before(b.Turn) }
 
 // Enter puts the group into the line at the place of its first task, wherever it was before. If it
 // slept it is awake.
 func (l *Line[T]) Enter(w *Waiting[T], g *Group[T], rank int64) {
-	l.count++
-	g.asleep, g.turn = false, l.count
-	l.turns.Push(turn[T]{w.Turn(g, rank), l.count, g})
+	g.asleep, g.stands = false, true
+	if g.seat == 0 {
+		l.seats = append(l.seats, seat[T]{})
+		g.seat = int32(len(l.seats))
+	}
+	l.put(int(g.seat-1), seat[T]{w.Turn(g, rank), g})
+}
+
+// put gives the seat at a position to somebody, and then moves it to where the order has it.
+func (l *Line[T]) put(i int, v seat[T]) {
+	s := l.seats
+	for i > 0 && v.Before(s[(i-1)/2].Turn) {
+		s[i] = s[(i-1)/2]
+		s[i].group.seat = int32(i + 1)
+		i = (i - 1) / 2
+	}
+	for {
+		child := 2*i + 1
+		if child+1 < len(s) && s[child+1].Before(s[child].Turn) {
+			child++
+		}
+		if child >= len(s) || !s[child].Before(v.Turn) {
+			break
+		}
+		s[i] = s[child]
+		s[i].group.seat = int32(i + 1)
+		i = child
+	}
+	s[i] = v
+	v.group.seat = int32(i + 1)
+}
+
+// drop takes away the first seat.
+func (l *Line[T]) drop() {
+	last := len(l.seats) - 1
+	v := l.seats[last]
+	l.seats[0].group.seat = 0
+	l.seats[last] = seat[T]{}
+	if l.seats = l.seats[:last]; last > 0 {
+		l.put(0, v)
+	}
 }
 
 // Peek is the group whose turn it is, which stays in the line; nil if nobody is in it.
 func (l *Line[T]) Peek(w *Waiting[T]) *Group[T] {
-	for len(l.turns) > 0 {
-		switch t := l.turns[0]; {
-		case t.group.turn != t.number:
-			l.turns.Pop()
-		case w.Turn(t.group, t.Rank) != t.Turn: // its first task is gone
-			l.turns.Pop()
-			l.Enter(w, t.group, t.Rank)
-		default:
-			return t.group
+	for len(l.seats) > 0 {
+		first := l.seats[0]
+		if !first.group.stands {
+			l.drop()
+			continue
 		}
+		turn := w.Turn(first.group, first.Rank)
+		if turn == first.Turn {
+			return first.group
+		}
+		l.put(0, seat[T]{turn, first.group}) // its first task is gone
 	}
 	return nil
 }
@@ -63,13 +92,13 @@ func (l *Line[T]) Peek(w *Waiting[T]) *Group[T] {
 func (l *Line[T]) Next(w *Waiting[T]) *Group[T] {
 	g := l.Peek(w)
 	if g != nil {
-		l.turns.Pop()
-		g.turn = 0
+		l.drop()
+		g.stands = false
 	}
 	return g
 }
 
 // Behind reports whether everybody in the line comes after that turn.
 func (l *Line[T]) Behind(w *Waiting[T], t Turn) bool {
-	return l.Peek(w) == nil || t.Before(l.turns[0].Turn)
+	return l.Peek(w) == nil || t.Before(l.seats[0].Turn)
 }

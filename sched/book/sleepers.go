@@ -33,7 +33,7 @@ func (f floor) with(demand cluster.Vector) floor {
 
 // Sleep lets the group wait until Wake finds that it could fit.
 func (w *Waiting[T]) Sleep(s *cluster.View, g *Group[T]) {
-	g.asleep, g.turn = true, 0
+	g.asleep, g.stands = true, false
 	if !g.listed {
 		g.listed = true
 		w.list = append(w.list, g)

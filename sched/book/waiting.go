@@ -50,8 +50,9 @@ type Group[T any] struct {
 	Own T // what the policy keeps of it
 
 	tasks  Queue
-	at     int    // in Waiting.groups
-	turn   uint64 // which of its turns in a line counts; 0 where it stands in none
+	at     int   // in Waiting.groups
+	seat   int32 // in a line, counted from 1; 0 where it has none
+	stands bool  // in that line
 	asleep bool
 	listed bool // among the sleepers, if only of late
 }
@@ -161,7 +162,7 @@ func (w *Waiting[T]) Leave(t cluster.TaskID) {
 	w.groups[g.at], last.at = last, g.at
 	w.groups[len(w.groups)-1] = nil
 	w.groups = w.groups[:len(w.groups)-1]
-	g.tasks, g.turn, g.asleep = Queue{}, 0, false
+	g.tasks, g.stands, g.asleep = Queue{}, false, false
 	if w.Ended != nil {
 		w.Ended(g)
 	}

@@ -111,7 +111,10 @@ func (x *Search) leastWorst(list []Candidate) (price int64, ok bool) {
 // Releasable leaves out candidates beside whom somebody must stand who stays. What it
 // returns is valid until the next call.
 func (x *Search) Releasable(s *cluster.View, candidates []Candidate) []Candidate {
-	held := func(c Candidate) bool { return s.Constrained(s.Task(c.Task).Shape) && s.Releases(c.Task).Refused() }
+	if s.ConstraintRows() == 0 {
+		return candidates
+	}
+	held := func(c Candidate) bool { return s.Constrained(c.Shape) && s.Releases(c.Task).Refused() }
 	if !slices.ContainsFunc(candidates, held) {
 		return candidates
 	}

@@ -23,6 +23,7 @@ type Occupants struct {
 	Looks int64 // how many candidates were ranked
 	nodes []ranking
 	list  []Candidate // of all rankings, also of those that are forgotten
+	spare []Candidate // the memory of the list before the last compaction
 	count int         // of those in list that are not forgotten
 	since uint64      // rankings from before are forgotten
 }
@@ -121,7 +122,7 @@ func (o *Occupants) rank(s *cluster.View, n cluster.NodeID) {
 
 // compact drops what is forgotten from the list.
 func (o *Occupants) compact() {
-	list := make([]Candidate, 0, 2*o.count)
+	list := slices.Grow(o.spare[:0], o.count)
 	for i := range o.nodes {
 		if r := &o.nodes[i]; o.made(cluster.NodeID(i)) {
 			from := len(list)
@@ -129,7 +130,7 @@ func (o *Occupants) compact() {
 			r.from, r.to = int32(from), int32(len(list))
 		}
 	}
-	o.list = list
+	o.list, o.spare = list, o.list
 }
 
 // Below are the candidates of a lower rank than that, of those of a node.
