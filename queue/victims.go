@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"math"
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
@@ -22,6 +23,9 @@ type victims struct {
 	occupants evict.Occupants
 	search    evict.Search
 	classes   classRanks
+	// least is, by node row, the lowest priority of all tasks there: who has no more than that
+	// evicts nobody, and need not rank them to learn it.
+	least []int32
 }
 
 // ranks is how many ranks of classes the cost of a node tells apart; less important
@@ -65,6 +69,15 @@ func (v *victims) learn(s *cluster.View, c *sched.Changed) {
 		v.classes = ranksOf(s)
 	}
 	v.occupants.Forget(c.Nodes...)
+	for s.NodeRows() > len(v.least) {
+		v.least = append(v.least, math.MaxInt32)
+	}
+	for _, n := range c.Nodes {
+		v.least[n] = math.MaxInt32
+		for _, t := range s.TasksOn(n) {
+			v.least[n] = min(v.least[n], s.Task(t).Priority)
+		}
+	}
 }
 
 // choose chooses the victims on a node, and reports whether the demand fits then.
@@ -74,6 +87,9 @@ func (v *victims) choose(s *cluster.View, id cluster.ShapeID, priority int32, n 
 	}
 	if v.search.Met() {
 		return true
+	}
+	if v.least[n] >= priority {
+		return false
 	}
 	_, ok := v.search.Choose(evict.LeastWorst, v.search.Releasable(s, evict.Below(v.occupants.On(s, n), int64(priority))))
 	return ok
