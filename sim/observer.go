@@ -13,19 +13,23 @@ import (
 
 // observer is one measure of a run, or a file that is written of it.
 type observer interface {
-	// happened is told what befalls a task, when it does. What is pointed to is valid
-	// until it returns.
-	happened(h *happening)
 	// advance lets time go by, all that happened so far being done.
 	advance(s *span)
 	// result fills in its part when the run is over; those before it have filled in theirs.
 	result(s *span, r *report.Run)
 }
 
-// bystander is an observer of nothing, for those that do not need all three.
+// listener is an observer to whom it matters what befalls tasks, which is more often than time
+// goes by.
+type listener interface {
+	// happened is told what befalls a task, when it does. What is pointed to is valid
+	// until it returns.
+	happened(h *happening)
+}
+
+// bystander is an observer of nothing, for those that do not need both.
 type bystander struct{}
 
-func (bystander) happened(*happening)       {}
 func (bystander) advance(*span)             {}
 func (bystander) result(*span, *report.Run) {}
 
@@ -103,12 +107,18 @@ func rows[ID ~uint32](s *span, table cluster.Table, all int) iter.Seq[ID] {
 	}
 }
 
+// observers are those of a run, and who of them listens.
+type observers struct {
+	all       []observer
+	listeners []listener
+}
+
 // measures are all observers of a run.
 type measures struct {
 	read uint64    // position up to which the change log was read
 	last happening // the one that is told of now
 	now  span      // the one that goes by now
-	all  []observer
+	observers
 
 	outcomes    outcomes
 	services    services
@@ -139,14 +149,19 @@ func newMeasures(cfg *Config, n *nodes, services services) *measures {
 	}
 	// What the series sample has been brought up to date by then.
 	m.all = append(m.all, &m.overTime, &m.heat, &m.sample, &m.output)
+	for _, o := range m.all {
+		if l, is := o.(listener); is {
+			m.listeners = append(m.listeners, l)
+		}
+	}
 	return m
 }
 
-// happened tells all of it.
+// happened tells all who listen of it.
 func (m *measures) happened(h happening) {
 	m.last = h // as m.now, so that nothing is allocated
-	for _, o := range m.all {
-		o.happened(&m.last)
+	for _, l := range m.listeners {
+		l.happened(&m.last)
 	}
 }
 
