@@ -129,7 +129,7 @@ func (v *View) RoomNow(id ShapeID, n NodeID) bool {
 	if !v.NodeLive(n) || !v.Eligible(v.shape[id].Eligible, n) || !v.roomNow(n, v.shape[id].Demand) {
 		return false
 	}
-	return len(v.shape[id].needs) == 0 || !v.RefuseDevices(id, n, Device.Left).Refused()
+	return !v.RefuseDevices(id, n, Device.Left).Refused()
 }
 
 // RoomLater is RoomNow, but counts on what is leaving.

@@ -241,13 +241,18 @@ func (v *View) measureDevices(n NodeID, what func(Device) int64, left *[MaxDevic
 // RefuseDevices says of which kind the node has too few devices for the shape, by what
 // counts as left of each: Left, LeftLater or WhenEmpty.
 func (v *View) RefuseDevices(id ShapeID, n NodeID, what func(Device) int64) Refusal {
-	needs := v.shape[id].needs
-	if len(needs) == 0 {
+	if len(v.shape[id].needs) == 0 {
 		return Refusal{}
 	}
+	return refuseDevices(v, id, n, what)
+}
+
+// refuseDevices is RefuseDevices for a shape that asks for devices; apart, so that asking for
+// one that does not, as most, costs no call.
+func refuseDevices(v *View, id ShapeID, n NodeID, what func(Device) int64) Refusal {
 	var left [MaxDevices]int64
 	count := v.measureDevices(n, what, &left)
-	return needs.Refuse(left[:count])
+	return v.shape[id].needs.Refuse(left[:count])
 }
 
 // anyDevices chooses devices for a run that is there, whether it fits or not.
