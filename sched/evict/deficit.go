@@ -15,13 +15,15 @@ type deficit struct {
 
 // begin counts what is lacking while nobody is let go.
 func (d *deficit) begin(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) {
-	limit, used, leaving := s.Limit(n), s.Used(n), s.LeavingDemand(n)
-	d.s, d.lacks = s, d.lacks[:0]
-	for k, q := range s.Shape(id).Demand {
-		if q > 0 {
-			q -= limit[k] - used[k] + leaving[k]
+	demand := s.Shape(id).Demand
+	if d.s = s; len(d.lacks) != len(demand) {
+		d.lacks = make([]int64, len(demand))
+	}
+	lacks, limit, used, leaving := d.lacks, s.Limit(n), s.Used(n), s.LeavingDemand(n)
+	for k, q := range demand {
+		if lacks[k] = q; q > 0 {
+			lacks[k] -= limit[k] - used[k] + leaving[k]
 		}
-		d.lacks = append(d.lacks, q)
 	}
 	if d.needs = s.DeviceNeeds(id); len(d.needs) > 0 {
 		devices := s.Devices(n)
