@@ -130,6 +130,15 @@ func TestFiltersAreNamed(t *testing.T) {
 	if got := core.Why(0); got.Text(s.Kinds()) != want || got.Code(s.Kinds()) != "unplaceable" {
 		t.Errorf("%s: %s\nwant %s", got.Code(s.Kinds()), got.Text(s.Kinds()), want)
 	}
+	// They are named as well where nothing else is in the way.
+	small := []cluster.Event{cluster.ShapeDefined{Shape: 1, Spec: cluster.Shape{Demand: cluster.Vector{1}, Eligible: 1}}, cluster.TaskSubmitted{Task: 1, Seq: 2, Shape: 1}}
+	if _, err := core.Observe(0, small, nil); err != nil {
+		t.Fatal(err)
+	}
+	want = "waits for its turn: 1 of 5 nodes would take it: 2 lack the label zone=a, 1 are cordoned, 1 have the taint gpu:NoSchedule"
+	if got := core.Why(1).Text(s.Kinds()); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
 }
 
 // TestFewFiltersAreNamed: where many filters keep a task off, the reason names those that keep it off

@@ -255,3 +255,15 @@ func TestRefusedEvictionIsRecordedWithoutNames(t *testing.T) {
 		}
 	}
 }
+
+// The event on a pod that was bound is the one that kube-scheduler reports, so that whoever waits for
+// it finds it.
+func TestScheduledEvent(t *testing.T) {
+	said := events.NewFakeRecorder(1)
+	pod := plainPod(1)
+	recorder{said, &sink{}}.scheduled(pod, "n1")
+	want := "Normal Scheduled Successfully assigned " + pod.Namespace + "/" + pod.Name + " to n1"
+	if got := <-said.Events; !strings.HasPrefix(got, want) {
+		t.Errorf("the event is %q, want %q", got, want)
+	}
+}
