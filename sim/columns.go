@@ -9,7 +9,6 @@ import (
 
 // overTime samples the columns of report.Series, of what other observers know.
 type overTime struct {
-	bystander
 	series
 	unused func() []string // the columns that say nothing
 }

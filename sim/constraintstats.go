@@ -18,7 +18,6 @@ import (
 
 // constraintStats are the sums over time.
 type constraintStats struct {
-	bystander
 	every  func() cluster.Time   // how long what was seen stands: a step of the series
 	rows   []*cluster.Constraint // by row; nil if it is free
 	broken []bool                // by row: it is hard, and was violated

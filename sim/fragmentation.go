@@ -14,7 +14,6 @@ import (
 
 // fragments is the sum over nodes.
 type fragments struct {
-	bystander
 	kinds []string // that come in devices
 	mix   *fragmentation.Mix
 	all   bool // every node has to be measured anew

@@ -22,7 +22,6 @@ const mostPictures = 48
 
 // heat is the pictures taken so far, at times 0, every, 2 × every and so on.
 type heat struct {
-	bystander
 	nodes    *nodes
 	every    cluster.Time
 	pictures [][]byte // a byte for each node row there was
