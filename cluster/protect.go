@@ -30,7 +30,7 @@ type Protection struct {
 }
 
 // Protection is what was last said of the task's current run; the zero value where that is
-// nothing. It may be over: see State.Evictable.
+// nothing. It may be over: see View.Evictable.
 func (t *Task) Protection() Protection {
 	if t.rare == nil {
 		return Protection{}
