@@ -23,6 +23,9 @@ type lessUrgent struct {
 	rows  int           // of nodes, that there is memory for
 	most  []*book.Index // by class: per node row, the largest number
 	held  []int64       // by node row and class: the demand of those that could be evicted
+	// numbers are the leaves of most, which are read more often than anything else here.
+	numbers [][]int64
+	have    []int64 // by kind, scratch: the demand of those on a node that are less urgent
 
 	gain []cluster.Time // by class: of a task that has run from the beginning of time
 	need []int64        // by class, scratch: the least number that is less urgent than somebody
@@ -55,10 +58,11 @@ func (c *lessUrgent) learn(s *cluster.View, changed *sched.Changed) {
 // grow makes room for more nodes, and looks at all.
 func (c *lessUrgent) grow(s *cluster.View, rows int) {
 	classes := len(s.Classes())
-	c.most = make([]*book.Index, classes)
+	c.most, c.numbers, c.have = make([]*book.Index, classes), make([][]int64, classes), make([]int64, c.kinds)
 	for i := range c.most {
 		c.most[i] = book.NewIndex(rows, book.Lowest)
 		c.most[i].Fill(func(int) int64 { return book.None })
+		c.numbers[i] = c.most[i].Leaves()
 	}
 	c.held = make([]int64, rows*classes*c.kinds)
 	c.rows = rows
@@ -146,24 +150,25 @@ func (c *lessUrgent) below(classes []cluster.Class, u urgency) bool {
 // could reports whether the demand may fit on the node once all have left who may be
 // less urgent than whom was sought, of whom there is one at least.
 func (c *lessUrgent) could(s *cluster.View, demand cluster.Vector, n cluster.NodeID) bool {
+	classes, have := len(c.most), c.have
+	held := c.held[int(n)*classes*c.kinds : (int(n)+1)*classes*c.kinds]
+	clear(have)
 	found := false
-	for i, x := range c.most {
-		found = found || x.Leaves()[n] >= c.need[i]
+	for i, numbers := range c.numbers {
+		if numbers[n] < c.need[i] {
+			continue
+		}
+		found = true
+		for k, q := range held[i*c.kinds : (i+1)*c.kinds] {
+			have[k] += q
+		}
 	}
 	if !found {
 		return false
 	}
 	limit, used, leaving := s.Limit(n), s.Used(n), s.LeavingDemand(n)
-	classes := len(c.most)
-	held := c.held[int(n)*classes*c.kinds : (int(n)+1)*classes*c.kinds]
 	for k, need := range demand {
-		have := limit[k] - used[k] + leaving[k]
-		for i := range classes {
-			if c.most[i].Leaves()[n] >= c.need[i] {
-				have += held[i*c.kinds+k]
-			}
-		}
-		if need > have && need > 0 {
+		if need > have[k]+limit[k]-used[k]+leaving[k] && need > 0 {
 			return false
 		}
 	}

@@ -8,6 +8,7 @@ import "fairlead.dev/fairlead/cluster"
 type deficit struct {
 	s     *cluster.View
 	lacks []int64 // by kind; of a kind that is not asked for there is always enough
+	some  bool    // one of these is above 0
 	needs cluster.DeviceNeeds
 	free  [cluster.MaxDevices]int64 // of each device
 	count int                       // of devices
@@ -20,11 +21,16 @@ func (d *deficit) begin(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) {
 		d.lacks = make([]int64, len(demand))
 	}
 	lacks, limit, used, leaving := d.lacks, s.Limit(n), s.Used(n), s.LeavingDemand(n)
+	some := false
 	for k, q := range demand {
-		if lacks[k] = q; q > 0 {
-			lacks[k] -= limit[k] - used[k] + leaving[k]
+		lack := q
+		if q > 0 {
+			lack -= limit[k] - used[k] + leaving[k]
+			some = some || lack > 0
 		}
+		lacks[k] = lack
 	}
+	d.some = some
 	if d.needs = s.DeviceNeeds(id); len(d.needs) > 0 {
 		devices := s.Devices(n)
 		d.count = len(devices)
@@ -38,21 +44,48 @@ func (d *deficit) begin(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) {
 func (d *deficit) Lacks() []int64 { return d.lacks }
 
 // Met reports whether nothing is lacking.
-func (d *deficit) Met() bool {
-	for _, lack := range d.lacks {
-		if lack > 0 {
-			return false
+func (d *deficit) Met() bool { return !d.some && (len(d.needs) == 0 || d.devicesMet()) }
+
+func (d *deficit) devicesMet() bool { return !d.needs.Refuse(d.free[:d.count]).Refused() }
+
+// take lets candidates go, from the first on until nothing is lacking, and returns how
+// many those are. It is false where all are too few.
+func (d *deficit) take(list []Candidate) (taken int, ok bool) {
+	if len(d.needs) > 0 {
+		for ; !d.Met(); taken++ {
+			if taken == len(list) {
+				return taken, false
+			}
+			d.leave(&list[taken], 1)
+		}
+		return taken, true
+	}
+	lacks, most := d.lacks, int64(0)
+	for i := range list {
+		demand := list[i].demand[:len(lacks)]
+		most = 0
+		for k, lack := range lacks {
+			lack -= demand[k]
+			lacks[k], most = lack, max(most, lack)
+		}
+		if most <= 0 {
+			d.some = false
+			return i + 1, true
 		}
 	}
-	return len(d.needs) == 0 || !d.needs.Refuse(d.free[:d.count]).Refused()
+	d.some = true
+	return len(list), false
 }
 
 // leave lets a candidate go, or with the sign -1 stay after all.
 func (d *deficit) leave(c *Candidate, sign int64) {
-	lacks := d.lacks[:len(c.demand)]
-	for k, q := range c.demand {
-		lacks[k] -= sign * q
+	demand, most := c.demand, int64(0)
+	lacks := d.lacks[:len(demand)]
+	for k, q := range demand {
+		lack := lacks[k] - sign*q
+		lacks[k], most = lack, max(most, lack)
 	}
+	d.some = most > 0
 	if len(d.needs) > 0 {
 		task := d.s.Task(c.Task)
 		d.s.DeviceNeeds(task.Shape).Give(d.free[:d.count], task.Devices, sign)

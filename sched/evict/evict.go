@@ -91,12 +91,9 @@ func (x *Search) Choose(best Objective, candidates []Candidate) (price int64, ok
 
 // leastWorst chooses by LeastWorst.
 func (x *Search) leastWorst(list []Candidate) (price int64, ok bool) {
-	taken := 0
-	for ; !x.Met(); taken++ {
-		if taken == len(list) {
-			return 0, false
-		}
-		x.leave(&list[taken], 1)
+	taken, ok := x.take(list)
+	if !ok {
+		return 0, false
 	}
 	x.Victims = append(x.Victims, list[taken-1]) // without whom there was no room
 	for i := taken - 2; i >= 0; i-- {
