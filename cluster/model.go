@@ -175,6 +175,12 @@ type Account struct {
 
 // At returns the account advanced to the moment now, for a task in phase p.
 func (a Account) At(now Time, p Phase) Account {
+	a.advance(now, p)
+	return a
+}
+
+// advance advances the account in its place.
+func (a *Account) advance(now Time, p Phase) {
 	spent := now - a.Since
 	a.Since = now
 	switch p {
@@ -189,7 +195,6 @@ func (a Account) At(now Time, p Phase) Account {
 		a.Running += spent
 	case Absent, Gated, phases:
 	}
-	return a
 }
 
 // checkAccount says why no task can have spent its time like that up to now. A nil

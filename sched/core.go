@@ -3,6 +3,7 @@ package sched
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"fairlead.dev/fairlead/cluster"
 )
@@ -369,7 +370,7 @@ func (c *Core) Finish(r *Round, now cluster.Time, out []Decision) []Decision {
 	l.busy = false
 	l.wake = max(r.plan.Wake, now)
 	c.counts.Ticks += r.plan.Ticks
-	refused := 0
+	refused, out := 0, slices.Grow(out, len(r.plan.actions))
 	replanner, replans := l.Policy.(Replanner)
 	for i := range r.plan.Bundles() {
 		var ok bool
