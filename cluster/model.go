@@ -175,12 +175,12 @@ type Account struct {
 
 // At returns the account advanced to the moment now, for a task in phase p.
 func (a Account) At(now Time, p Phase) Account {
-	a.advance(now, p)
+	advance(&a, now, p)
 	return a
 }
 
-// advance advances the account in its place.
-func (a *Account) advance(now Time, p Phase) {
+// advance advances the account of a task in phase p in its place.
+func advance(a *Account, now Time, p Phase) {
 	spent := now - a.Since
 	a.Since = now
 	switch p {

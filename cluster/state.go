@@ -226,7 +226,7 @@ func (s *State) setPhase(t TaskID, p Phase) {
 	row := &s.task[t]
 	s.inPhase[row.Phase]--
 	s.inPhase[p]++
-	row.Account.advance(s.now, row.Phase)
+	advance(&row.Account, s.now, row.Phase)
 	if p == Running && row.Account.FirstRun == Never {
 		row.Account.FirstRun = s.now
 	}

@@ -3,6 +3,7 @@ package mcmf
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Node names a node of a Graph. Nodes are small numbers, given out in ascending
@@ -41,8 +42,10 @@ type Graph struct {
 	nodes  []nodeRow
 	arcs   []Ends       // From is None where there is none
 	beside []neighbours // of each arc
-	// curves has the steps of those arcs that have more than one.
-	curves map[Arc][]Step
+	// curves are the steps of those arcs that have more than one, by neighbours.curve.
+	// Row 0 is that of all others.
+	curves     [][]Step
+	freeCurves []int32
 
 	freeNodes []Node
 	freeArcs  []Arc
@@ -71,7 +74,12 @@ type nodeRow struct {
 
 // neighbours are the arcs after and before one in the lists by tail and by head.
 // Solvers that read all arcs in a row do without these.
-type neighbours struct{ next, previous [2]Arc }
+type neighbours struct {
+	next, previous [2]Arc
+	// curve is the row of the arc's steps, or 0. It stands here since who goes through
+	// the arcs of a node asks for it, arc by arc.
+	curve int32
+}
 
 const (
 	leaving  = 0
@@ -81,7 +89,7 @@ const (
 // NewGraph is an empty network with room for so many nodes and arcs; it grows
 // beyond when needed.
 func NewGraph(nodes, arcs int) *Graph {
-	return &Graph{nodes: make([]nodeRow, 0, nodes), arcs: make([]Ends, 0, arcs), beside: make([]neighbours, 0, arcs), curves: map[Arc][]Step{}}
+	return &Graph{nodes: make([]nodeRow, 0, nodes), arcs: make([]Ends, 0, arcs), beside: make([]neighbours, 0, arcs), curves: make([][]Step, 1)}
 }
 
 // AddNode adds a node with a supply; negative is a demand.
@@ -160,19 +168,18 @@ func (g *Graph) AddCurve(from, to Node, lower int64, curve []Step) Arc {
 	row := g.arc(a)
 	g.totals.addArc(row, nil, -1)
 	g.setSteps(a, curve)
-	g.totals.addArc(row, g.curves[a], 1)
+	g.totals.addArc(row, g.steps(a), 1)
 	return a
 }
 
 // SetArc changes the numbers of an arc, and takes away its curve.
 func (g *Graph) SetArc(a Arc, lower, capacity, cost int64) {
 	row := g.arc(a)
-	_, curved := g.curves[a]
-	if !curved && row.Lower == lower && row.Capacity == capacity && row.Cost == cost {
+	if g.beside[a].curve == 0 && row.Lower == lower && row.Capacity == capacity && row.Cost == cost {
 		return
 	}
-	g.totals.addArc(row, g.curves[a], -1)
-	delete(g.curves, a)
+	g.totals.addArc(row, g.steps(a), -1)
+	g.setSteps(a, nil)
 	row.Lower, row.Capacity, row.Cost = lower, capacity, cost
 	g.changed(a)
 }
@@ -181,7 +188,7 @@ func (g *Graph) SetArc(a Arc, lower, capacity, cost int64) {
 func (g *Graph) SetCurve(a Arc, lower int64, curve []Step) {
 	row := g.arc(a)
 	capacity, cost := checkCurve(curve)
-	g.totals.addArc(row, g.curves[a], -1)
+	g.totals.addArc(row, g.steps(a), -1)
 	row.Lower, row.Capacity, row.Cost = lower, capacity, cost
 	g.setSteps(a, curve)
 	g.changed(a)
@@ -192,8 +199,8 @@ func (g *Graph) RemoveArc(a Arc) {
 	row := g.arc(a)
 	g.unlink(a, leaving, row.From)
 	g.unlink(a, entering, row.To)
-	g.totals.addArc(row, g.curves[a], -1)
-	delete(g.curves, a)
+	g.totals.addArc(row, g.steps(a), -1)
+	g.setSteps(a, nil)
 	g.touchArc(a, row.From)
 	row.From, row.To = None, None
 	g.freeArcs = append(g.freeArcs, a)
@@ -220,7 +227,10 @@ func (g *Graph) Arc(a Arc) Ends { return *g.arc(a) }
 
 // Curve is the curve of an arc, or nil where all units cost the same. It is the
 // graph's own: look, do not change.
-func (g *Graph) Curve(a Arc) []Step { return g.curves[a] }
+func (g *Graph) Curve(a Arc) []Step {
+	g.arc(a)
+	return g.steps(a)
+}
 
 // Leaving yields the arcs that leave a node, the last added first.
 func (g *Graph) Leaving(v Node) func(yield func(Arc) bool) { return g.list(v, leaving) }
@@ -274,7 +284,7 @@ func (g *Graph) watch(watcher *contracted) {
 // changed counts an arc with its new numbers and notes the change.
 func (g *Graph) changed(a Arc) {
 	row := &g.arcs[a]
-	g.totals.addArc(row, g.curves[a], 1)
+	g.totals.addArc(row, g.steps(a), 1)
 	g.touchArc(a, row.From)
 }
 
@@ -301,11 +311,39 @@ func (g *Graph) unlink(a Arc, side int, v Node) {
 	}
 }
 
-func (g *Graph) setSteps(a Arc, curve []Step) {
-	delete(g.curves, a)
-	if len(curve) > 1 {
-		g.curves[a] = append([]Step(nil), curve...)
+// curved reports whether any arc has a curve.
+func (g *Graph) curved() bool { return len(g.curves) > len(g.freeCurves)+1 }
+
+// steps are those of the arc's curve, or nil. Solvers that read all arcs in a row do without
+// neighbours where there are no curves.
+func (g *Graph) steps(a Arc) []Step {
+	if len(g.curves) == 1 {
+		return nil
 	}
+	return g.curves[g.beside[a].curve]
+}
+
+// setSteps gives the arc a copy of the steps if they are several, else no curve. What was
+// given out of the last ones stays as it was.
+func (g *Graph) setSteps(a Arc, curve []Step) {
+	row := &g.beside[a].curve
+	switch {
+	case len(curve) <= 1:
+		if *row != 0 {
+			g.curves[*row] = nil
+			g.freeCurves = append(g.freeCurves, *row)
+			*row = 0
+		}
+		return
+	case *row != 0:
+	case len(g.freeCurves) > 0:
+		*row = g.freeCurves[len(g.freeCurves)-1]
+		g.freeCurves = g.freeCurves[:len(g.freeCurves)-1]
+	default:
+		*row = int32(len(g.curves))
+		g.curves = append(g.curves, nil)
+	}
+	g.curves[*row] = slices.Clone(curve)
 }
 
 // checkCurve is the capacity of a whole curve and the cost of its first unit.

@@ -151,7 +151,7 @@ func survey(g *Graph, volume int64) outline {
 	}
 	for a := range g.arcs {
 		row := &g.arcs[a]
-		if row.From == None || row.From == row.To || row.Capacity == row.Lower || len(g.curves) > 0 {
+		if row.From == None || row.From == row.To || row.Capacity == row.Lower || g.curved() {
 			o.plain = false
 		}
 		if row.From == None {
@@ -163,7 +163,7 @@ func survey(g *Graph, volume int64) outline {
 			o.supply[row.To] += row.Lower
 		}
 		loop := row.From == row.To
-		switch steps := g.stepsOf(Arc(a)); {
+		switch steps := g.steps(Arc(a)); {
 		case steps != nil:
 			for stepCost, room := range pieces(row.Lower, steps, volume) {
 				o.arcs++
@@ -193,7 +193,7 @@ func (g *Graph) dearestPath() (most int64) {
 			continue
 		}
 		cost := magnitude(row.Cost)
-		if steps := g.stepsOf(Arc(a)); steps != nil {
+		if steps := g.steps(Arc(a)); steps != nil {
 			cost = max(cost, magnitude(steps[len(steps)-1].Cost))
 		}
 		dearest[row.From] = max(dearest[row.From], cost)
@@ -203,14 +203,6 @@ func (g *Graph) dearestPath() (most int64) {
 		most += cost
 	}
 	return most
-}
-
-// stepsOf is Graph.Curve, without a look into the map where it is empty.
-func (g *Graph) stepsOf(a Arc) []Step {
-	if len(g.curves) == 0 {
-		return nil
-	}
-	return g.curves[a]
 }
 
 // solveSimplex solves with numbers of one size, of which half of all is huge.
@@ -249,7 +241,7 @@ func newSimplex[N number](g *Graph, o *outline) *simplex[N] {
 			if row.From == row.To {
 				continue
 			}
-			if steps := g.stepsOf(Arc(a)); steps != nil {
+			if steps := g.steps(Arc(a)); steps != nil {
 				for cost, room := range pieces(row.Lower, steps, o.volume) {
 					s.add(Arc(a), row, cost, room)
 				}
