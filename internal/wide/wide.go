@@ -70,12 +70,16 @@ func (a Number) Scaled(by []int64, over ...int64) int64 {
 			low, more := bits.Add64(low, carry, 0)
 			words[i], carry = low, high+more
 		}
-		words = append(words, carry)
+		if carry > 0 {
+			words = append(words, carry)
+		}
 	}
 	for _, o := range over {
 		rest := uint64(0)
 		for i, word := range slices.Backward(words) {
-			words[i], rest = bits.Div64(rest, word, uint64(o))
+			if rest > 0 || word > 0 { // most numbers are small, and a division takes long
+				words[i], rest = bits.Div64(rest, word, uint64(o))
+			}
 		}
 	}
 	if words[0] > math.MaxInt64 || slices.Max(words[1:]) > 0 {
