@@ -103,41 +103,46 @@ func (r *Rooms) Next(demand cluster.Vector, from int, takes func(cluster.NodeID)
 	if r.leaves == 0 {
 		return 0, false
 	}
-	search := roomSearch{Rooms: r, demand: demand, takes: takes, from: from, to: r.leaves}
-	n, ok := search.below(1, 0, r.leaves)
+	n, ok := r.first(demand, from, r.leaves, takes)
 	if !ok {
-		search.from, search.to = 0, from
-		n, ok = search.below(1, 0, r.leaves)
+		n, ok = r.first(demand, 0, from, takes)
 	}
 	return cluster.NodeID(n), ok
 }
 
-// roomSearch looks for the first fitting node of rows from to to.
-type roomSearch struct {
-	*Rooms
-	demand   cluster.Vector
-	takes    func(cluster.NodeID) bool
-	from, to int
-}
-
-// below searches the subtree of row i, which stands over span nodes from
-// first on.
-func (r *roomSearch) below(i, first, span int) (int, bool) {
-	if first+span <= r.from || first >= r.to {
-		return 0, false
-	}
-	r.Looks++
-	for k, most := range r.row(i) {
-		if r.demand[k] > most {
-			return 0, false
+// first is the first fitting node of rows from to to. It goes down into each subtree where
+// there may be one, and on to the next where there is none.
+func (r *Rooms) first(demand cluster.Vector, from, to int, takes func(cluster.NodeID) bool) (int, bool) {
+	// Row i stands over span nodes from first on.
+	for i, first, span := 1, 0, r.leaves; first < to; i++ {
+		if first+span > from {
+			r.Looks++
+			if r.fits(demand, i) {
+				if span > 1 {
+					i, span = 2*i-1, span/2
+					continue
+				}
+				if takes(cluster.NodeID(first)) {
+					return first, true
+				}
+			}
+		}
+		first += span
+		for ; i&1 == 1; i >>= 1 { // the last one below the row above
+			span *= 2
 		}
 	}
-	if span == 1 {
-		return first, r.takes(cluster.NodeID(first))
+	return 0, false
+}
+
+// fits reports whether a node below the row may have room.
+func (r *Rooms) fits(demand cluster.Vector, i int) bool {
+	row := r.row(i)
+	demand = demand[:len(row)]
+	for k, most := range row {
+		if demand[k] > most {
+			return false
+		}
 	}
-	span /= 2
-	if n, ok := r.below(2*i, first, span); ok {
-		return n, true
-	}
-	return r.below(2*i+1, first+span, span)
+	return true
 }
