@@ -18,7 +18,7 @@ func (g *Graph) isLeaf(v Node) bool {
 		if arc.Lower != 0 || magnitude(arc.Cost) > mostSlotCost {
 			return false
 		}
-		if g.beside[a].curve != 0 {
+		if g.hasCurve(a) {
 			return false
 		}
 	}

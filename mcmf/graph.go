@@ -42,9 +42,10 @@ type Graph struct {
 	nodes  []nodeRow
 	arcs   []Ends       // From is None where there is none
 	beside []neighbours // of each arc
-	// curves are the steps of those arcs that have more than one, by neighbours.curve.
-	// Row 0 is that of all others.
+	// curves are the steps of those arcs that have more than one, and curve is by arc the row
+	// there: 0 of all others, and of arcs behind its end.
 	curves     [][]Step
+	curve      []int32
 	freeCurves []int32
 
 	freeNodes []Node
@@ -74,12 +75,7 @@ type nodeRow struct {
 
 // neighbours are the arcs after and before one in the lists by tail and by head.
 // Solvers that read all arcs in a row do without these.
-type neighbours struct {
-	next, previous [2]Arc
-	// curve is the row of the arc's steps, or 0. It stands here since who goes through
-	// the arcs of a node asks for it, arc by arc.
-	curve int32
-}
+type neighbours struct{ next, previous [2]Arc }
 
 const (
 	leaving  = 0
@@ -175,7 +171,7 @@ func (g *Graph) AddCurve(from, to Node, lower int64, curve []Step) Arc {
 // SetArc changes the numbers of an arc, and takes away its curve.
 func (g *Graph) SetArc(a Arc, lower, capacity, cost int64) {
 	row := g.arc(a)
-	if g.beside[a].curve == 0 && row.Lower == lower && row.Capacity == capacity && row.Cost == cost {
+	if !g.hasCurve(a) && row.Lower == lower && row.Capacity == capacity && row.Cost == cost {
 		return
 	}
 	g.totals.addArc(row, g.steps(a), -1)
@@ -314,27 +310,33 @@ func (g *Graph) unlink(a Arc, side int, v Node) {
 // curved reports whether any arc has a curve.
 func (g *Graph) curved() bool { return len(g.curves) > len(g.freeCurves)+1 }
 
-// steps are those of the arc's curve, or nil. Solvers that read all arcs in a row do without
-// neighbours where there are no curves.
+// hasCurve reports whether the arc has one.
+func (g *Graph) hasCurve(a Arc) bool { return int(a) < len(g.curve) && g.curve[a] != 0 }
+
+// steps are those of the arc's curve, or nil.
 func (g *Graph) steps(a Arc) []Step {
-	if len(g.curves) == 1 {
+	if int(a) >= len(g.curve) {
 		return nil
 	}
-	return g.curves[g.beside[a].curve]
+	return g.curves[g.curve[a]]
 }
 
 // setSteps gives the arc a copy of the steps if they are several, else no curve. What was
 // given out of the last ones stays as it was.
 func (g *Graph) setSteps(a Arc, curve []Step) {
-	row := &g.beside[a].curve
-	switch {
-	case len(curve) <= 1:
-		if *row != 0 {
-			g.curves[*row] = nil
-			g.freeCurves = append(g.freeCurves, *row)
-			*row = 0
+	if len(curve) <= 1 {
+		if g.hasCurve(a) {
+			row := g.curve[a]
+			g.curve[a], g.curves[row] = 0, nil
+			g.freeCurves = append(g.freeCurves, row)
 		}
 		return
+	}
+	for int(a) >= len(g.curve) {
+		g.curve = append(g.curve, 0)
+	}
+	row := &g.curve[a]
+	switch {
 	case *row != 0:
 	case len(g.freeCurves) > 0:
 		*row = g.freeCurves[len(g.freeCurves)-1]

@@ -134,7 +134,7 @@ func (c *contracted) update(t touch) bool {
 	from, to := c.role[row.From], c.role[row.To]
 	if place >= 0 {
 		arc := &c.arcs.data[place]
-		if arc.to != to || (arc.curve != 0) != (g.beside[t.arc].curve != 0) {
+		if arc.to != to || (arc.curve != 0) != g.hasCurve(t.arc) {
 			return false
 		}
 		c.updateCoreArc(t.arc, place, from)
