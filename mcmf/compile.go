@@ -18,7 +18,7 @@ func (g *Graph) isLeaf(v Node) bool {
 		if arc.Lower != 0 || magnitude(arc.Cost) > mostSlotCost {
 			return false
 		}
-		if g.hasCurve(a) {
+		if g.curves.has(a) {
 			return false
 		}
 	}
@@ -182,7 +182,7 @@ func (c *contracted) addCoreArc(a Arc) {
 	from, to := c.role[row.From], c.role[row.To]
 	arc := coreArc{to: to, cost: row.Cost * c.scale, room: min(row.Capacity-row.Lower, c.bound), owner: a}
 	mate := coreArc{to: from, cost: -row.Cost * c.scale, owner: ^a}
-	if steps := g.steps(a); steps != nil {
+	if steps := g.curves.of(a); steps != nil {
 		arc.curve = c.newCurve(curve{steps: steps, lower: row.Lower})
 		mate.curve = arc.curve
 		c.bend(&arc, &mate, &c.curves[arc.curve-1])
@@ -195,7 +195,7 @@ func (c *contracted) addCoreArc(a Arc) {
 		c.nodes[from].direct = i
 	}
 	if row.Lower != 0 {
-		c.cost.addFlow(row, g.steps(a), row.Lower)
+		c.cost.addFlow(row, g.curves.of(a), row.Lower)
 		c.lower[a] = row.Lower
 		c.unbalance(from, -row.Lower)
 		c.unbalance(to, row.Lower)

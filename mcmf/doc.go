@@ -49,7 +49,8 @@
 //
 // What a caller sees:
 //
-//	graph.go            nodes, arcs, curves, and the notes of what changed
+//	graph.go            nodes, arcs, and the notes of what changed
+//	curves.go           the steps of arcs whose units cost more and more
 //	solver.go           which algorithm runs, and from where
 //	look.go             the choice between them, for a graph that is new
 //	result.go           options, statuses, ticks

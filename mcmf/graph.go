@@ -3,7 +3,6 @@ package mcmf
 import (
 	"fmt"
 	"math"
-	"slices"
 )
 
 // Node names a node of a Graph. Nodes are small numbers, given out in ascending
@@ -42,11 +41,7 @@ type Graph struct {
 	nodes  []nodeRow
 	arcs   []Ends       // From is None where there is none
 	beside []neighbours // of each arc
-	// curves are the steps of those arcs that have more than one, and curve is by arc the row
-	// there: 0 of all others, and of arcs behind its end.
-	curves     [][]Step
-	curve      []int32
-	freeCurves []int32
+	curves curves
 
 	freeNodes []Node
 	freeArcs  []Arc
@@ -85,7 +80,7 @@ const (
 // NewGraph is an empty network with room for so many nodes and arcs; it grows
 // beyond when needed.
 func NewGraph(nodes, arcs int) *Graph {
-	return &Graph{nodes: make([]nodeRow, 0, nodes), arcs: make([]Ends, 0, arcs), beside: make([]neighbours, 0, arcs), curves: make([][]Step, 1)}
+	return &Graph{nodes: make([]nodeRow, 0, nodes), arcs: make([]Ends, 0, arcs), beside: make([]neighbours, 0, arcs), curves: curves{steps: make([][]Step, 1)}}
 }
 
 // AddNode adds a node with a supply; negative is a demand.
@@ -163,19 +158,19 @@ func (g *Graph) AddCurve(from, to Node, lower int64, curve []Step) Arc {
 	a := g.AddArc(from, to, lower, capacity, cost)
 	row := g.arc(a)
 	g.totals.addArc(row, nil, -1)
-	g.setSteps(a, curve)
-	g.totals.addArc(row, g.steps(a), 1)
+	g.curves.set(a, curve)
+	g.totals.addArc(row, g.curves.of(a), 1)
 	return a
 }
 
 // SetArc changes the numbers of an arc, and takes away its curve.
 func (g *Graph) SetArc(a Arc, lower, capacity, cost int64) {
 	row := g.arc(a)
-	if !g.hasCurve(a) && row.Lower == lower && row.Capacity == capacity && row.Cost == cost {
+	if !g.curves.has(a) && row.Lower == lower && row.Capacity == capacity && row.Cost == cost {
 		return
 	}
-	g.totals.addArc(row, g.steps(a), -1)
-	g.setSteps(a, nil)
+	g.totals.addArc(row, g.curves.of(a), -1)
+	g.curves.set(a, nil)
 	row.Lower, row.Capacity, row.Cost = lower, capacity, cost
 	g.changed(a)
 }
@@ -184,9 +179,9 @@ func (g *Graph) SetArc(a Arc, lower, capacity, cost int64) {
 func (g *Graph) SetCurve(a Arc, lower int64, curve []Step) {
 	row := g.arc(a)
 	capacity, cost := checkCurve(curve)
-	g.totals.addArc(row, g.steps(a), -1)
+	g.totals.addArc(row, g.curves.of(a), -1)
 	row.Lower, row.Capacity, row.Cost = lower, capacity, cost
-	g.setSteps(a, curve)
+	g.curves.set(a, curve)
 	g.changed(a)
 }
 
@@ -195,8 +190,8 @@ func (g *Graph) RemoveArc(a Arc) {
 	row := g.arc(a)
 	g.unlink(a, leaving, row.From)
 	g.unlink(a, entering, row.To)
-	g.totals.addArc(row, g.steps(a), -1)
-	g.setSteps(a, nil)
+	g.totals.addArc(row, g.curves.of(a), -1)
+	g.curves.set(a, nil)
 	g.touchArc(a, row.From)
 	row.From, row.To = None, None
 	g.freeArcs = append(g.freeArcs, a)
@@ -225,7 +220,7 @@ func (g *Graph) Arc(a Arc) Ends { return *g.arc(a) }
 // graph's own: look, do not change.
 func (g *Graph) Curve(a Arc) []Step {
 	g.arc(a)
-	return g.steps(a)
+	return g.curves.of(a)
 }
 
 // Leaving yields the arcs that leave a node, the last added first.
@@ -280,7 +275,7 @@ func (g *Graph) watch(watcher *contracted) {
 // changed counts an arc with its new numbers and notes the change.
 func (g *Graph) changed(a Arc) {
 	row := &g.arcs[a]
-	g.totals.addArc(row, g.steps(a), 1)
+	g.totals.addArc(row, g.curves.of(a), 1)
 	g.touchArc(a, row.From)
 }
 
@@ -305,47 +300,6 @@ func (g *Graph) unlink(a Arc, side int, v Node) {
 	if next != None {
 		g.beside[next].previous[side] = previous
 	}
-}
-
-// curved reports whether any arc has a curve.
-func (g *Graph) curved() bool { return len(g.curves) > len(g.freeCurves)+1 }
-
-// hasCurve reports whether the arc has one.
-func (g *Graph) hasCurve(a Arc) bool { return int(a) < len(g.curve) && g.curve[a] != 0 }
-
-// steps are those of the arc's curve, or nil.
-func (g *Graph) steps(a Arc) []Step {
-	if int(a) >= len(g.curve) {
-		return nil
-	}
-	return g.curves[g.curve[a]]
-}
-
-// setSteps gives the arc a copy of the steps if they are several, else no curve. What was
-// given out of the last ones stays as it was.
-func (g *Graph) setSteps(a Arc, curve []Step) {
-	if len(curve) <= 1 {
-		if g.hasCurve(a) {
-			row := g.curve[a]
-			g.curve[a], g.curves[row] = 0, nil
-			g.freeCurves = append(g.freeCurves, row)
-		}
-		return
-	}
-	for int(a) >= len(g.curve) {
-		g.curve = append(g.curve, 0)
-	}
-	row := &g.curve[a]
-	switch {
-	case *row != 0:
-	case len(g.freeCurves) > 0:
-		*row = g.freeCurves[len(g.freeCurves)-1]
-		g.freeCurves = g.freeCurves[:len(g.freeCurves)-1]
-	default:
-		*row = int32(len(g.curves))
-		g.curves = append(g.curves, nil)
-	}
-	g.curves[*row] = slices.Clone(curve)
 }
 
 // checkCurve is the capacity of a whole curve and the cost of its first unit.

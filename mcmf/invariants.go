@@ -34,7 +34,7 @@ func (c *contracted) check() error {
 	var cost sum
 	for a := range c.graph.ArcBound() {
 		if c.graph.HasArc(a) {
-			cost.addFlow(&c.graph.arcs[a], c.graph.steps(a), c.flowOn(a))
+			cost.addFlow(&c.graph.arcs[a], c.graph.curves.of(a), c.flowOn(a))
 		}
 	}
 	if c.cost != cost {

@@ -6,7 +6,7 @@ package mcmf
 // loopFlow is what flows round an arc from a node to itself.
 func (g *Graph) loopFlow(a Arc) int64 {
 	row := &g.arcs[a]
-	steps := g.steps(a)
+	steps := g.curves.of(a)
 	if steps == nil {
 		if row.Cost < 0 {
 			return row.Capacity
@@ -29,7 +29,7 @@ func (c *contracted) payLoop(a Arc) {
 		return
 	}
 	var cost sum
-	cost.addFlow(&c.graph.arcs[a], c.graph.steps(a), c.graph.loopFlow(a))
+	cost.addFlow(&c.graph.arcs[a], c.graph.curves.of(a), c.graph.loopFlow(a))
 	c.loops[a] = cost
 	c.cost.addSum(cost, 1)
 }

@@ -93,7 +93,7 @@ func newResidual(g *Graph, volume int64) *residual {
 		if row.From == None || row.From == row.To {
 			continue
 		}
-		if steps := g.steps(Arc(a)); steps != nil {
+		if steps := g.curves.of(Arc(a)); steps != nil {
 			for cost, room := range pieces(row.Lower, steps, volume) {
 				r.join(index[row.From], index[row.To], link{cost: cost, room: room})
 				r.origin = append(r.origin, Arc(a))
@@ -110,7 +110,7 @@ func newResidual(g *Graph, volume int64) *residual {
 // begin sets the flow of an arc that no link shows, and counts its links.
 func (r *residual) begin(g *Graph, a Arc, volume int64) (links int32) {
 	row := &g.arcs[a]
-	steps, loop := g.steps(a), row.From == row.To
+	steps, loop := g.curves.of(a), row.From == row.To
 	r.base[a] = row.Lower
 	switch {
 	case steps != nil:

@@ -116,7 +116,7 @@ func (g *Graph) costOf(flow []int64) (int64, bool) {
 	var total sum
 	for a, units := range flow {
 		if units != 0 {
-			total.addFlow(&g.arcs[a], g.steps(Arc(a)), units)
+			total.addFlow(&g.arcs[a], g.curves.of(Arc(a)), units)
 		}
 	}
 	return total.int64()

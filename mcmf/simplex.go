@@ -151,7 +151,7 @@ func survey(g *Graph, volume int64) outline {
 	}
 	for a := range g.arcs {
 		row := &g.arcs[a]
-		if row.From == None || row.From == row.To || row.Capacity == row.Lower || g.curved() {
+		if row.From == None || row.From == row.To || row.Capacity == row.Lower || g.curves.any() {
 			o.plain = false
 		}
 		if row.From == None {
@@ -163,7 +163,7 @@ func survey(g *Graph, volume int64) outline {
 			o.supply[row.To] += row.Lower
 		}
 		loop := row.From == row.To
-		switch steps := g.steps(Arc(a)); {
+		switch steps := g.curves.of(Arc(a)); {
 		case steps != nil:
 			for stepCost, room := range pieces(row.Lower, steps, volume) {
 				o.arcs++
@@ -193,7 +193,7 @@ func (g *Graph) dearestPath() (most int64) {
 			continue
 		}
 		cost := magnitude(row.Cost)
-		if steps := g.steps(Arc(a)); steps != nil {
+		if steps := g.curves.of(Arc(a)); steps != nil {
 			cost = max(cost, magnitude(steps[len(steps)-1].Cost))
 		}
 		dearest[row.From] = max(dearest[row.From], cost)
@@ -241,7 +241,7 @@ func newSimplex[N number](g *Graph, o *outline) *simplex[N] {
 			if row.From == row.To {
 				continue
 			}
-			if steps := g.steps(Arc(a)); steps != nil {
+			if steps := g.curves.of(Arc(a)); steps != nil {
 				for cost, room := range pieces(row.Lower, steps, o.volume) {
 					s.add(Arc(a), row, cost, room)
 				}

@@ -134,7 +134,7 @@ func (c *contracted) update(t touch) bool {
 	from, to := c.role[row.From], c.role[row.To]
 	if place >= 0 {
 		arc := &c.arcs.data[place]
-		if arc.to != to || (arc.curve != 0) != g.hasCurve(t.arc) {
+		if arc.to != to || (arc.curve != 0) != g.curves.has(t.arc) {
 			return false
 		}
 		c.updateCoreArc(t.arc, place, from)
@@ -157,7 +157,7 @@ func (c *contracted) update(t touch) bool {
 
 // updateCoreArc keeps the flow on an arc within its new bounds.
 func (c *contracted) updateCoreArc(a Arc, place, from int32) {
-	row, steps := &c.graph.arcs[a], c.graph.steps(a)
+	row, steps := &c.graph.arcs[a], c.graph.curves.of(a)
 	arc := &c.arcs.data[place]
 	mate := &c.arcs.data[arc.mate]
 	flow := c.takeFlow(a, arc, mate)

@@ -95,7 +95,7 @@ func (g *Graph) findCostliest() {
 	for a := range g.arcs {
 		if row := &g.arcs[a]; row.From != None {
 			g.totals.costliest = max(g.totals.costliest, magnitude(row.Cost))
-			if steps := g.steps(Arc(a)); steps != nil {
+			if steps := g.curves.of(Arc(a)); steps != nil {
 				g.totals.costliest = max(g.totals.costliest, magnitude(steps[len(steps)-1].Cost))
 			}
 		}
