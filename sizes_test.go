@@ -30,7 +30,7 @@ constraint/kubernetes.translator: 9 46 a parser: reads manifests, a method for e
 flow/pack.Packer: 18 17 solver state, flat arrays
 internal/manifest.Spec: 17 2 a parser: the fields of a document
 kube/testbed.Bed: 12 41 a test world: real clusters
-mcmf.Graph: 10 41 solver state: the graph that all algorithms read
+mcmf.Graph: 10 39 solver state: the graph that all algorithms read
 mcmf.contracted: 40 119 solver state, flat arrays, named by the design
 mcmf.scaling: 16 24 solver state, flat arrays
 recording.Reader: 16 14 a parser: reads recordings
