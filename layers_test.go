@@ -43,10 +43,11 @@ constraint/kubernetes/kubernetestest: cluster constraint/kubernetes internal/man
 class: cluster internal/document internal/nearest internal/wide queue/promethee
 sched: cluster
 sched/book: cluster internal/heap sched
+fairlead: cluster sched sched/book sched/evict sched/worth
 sched/worth: cluster sched
 sched/evict: cluster sched
 sched/schedtest: cluster sched
-policies: cluster constraint constraint/exact constraint/greedy constraint/lane constraint/search flow flow/bandwidth flow/cpumem flow/ecsched flow/quincy flow/slack flow/spread ilp internal/nearest mcmf queue queue/fragmentation sched sched/book
+policies: cluster constraint constraint/exact constraint/greedy constraint/lane constraint/search fairlead flow flow/bandwidth flow/cpumem flow/ecsched flow/quincy flow/slack flow/spread ilp internal/nearest mcmf queue queue/fragmentation sched sched/book
 policies/chosen: class cluster policies queue/promethee recording sched
 policies/chosen/chosentest: policies policies/chosen
 flow: cluster flow/pack internal/heap mcmf sched sched/book sched/evict
@@ -99,7 +100,7 @@ cmd/fairlead: cli
 
 // pure packages decide. They see no clock, chance, network, file, lock or log,
 // start no goroutine and keep nothing between calls but what they return.
-const pure = `cluster constraint constraint/board constraint/conflict constraint/exact constraint/greedy constraint/kubernetes constraint/lane constraint/planted constraint/search flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread ilp internal/heap internal/kmeans internal/manifest internal/nearest internal/wide mcmf policies queue queue/fragmentation queue/promethee sched sched/book sched/evict sched/worth`
+const pure = `cluster constraint constraint/board constraint/conflict constraint/exact constraint/greedy constraint/kubernetes constraint/lane constraint/planted constraint/search flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread ilp internal/heap internal/kmeans internal/manifest internal/nearest internal/wide mcmf policies queue queue/fragmentation queue/promethee sched sched/book sched/evict sched/worth fairlead`
 
 // Each of these stands for itself and for all packages below it, except that
 // math/rand/v2 is welcome everywhere: its source is passed in.

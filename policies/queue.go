@@ -24,5 +24,5 @@ func queues() []Info {
 			},
 		})
 	}
-	return all
+	return append(all, united())
 }

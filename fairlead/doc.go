@@ -1,0 +1,11 @@
+// Package fairlead is the policy that the project is named after: what five papers bring, as one
+// (specification of the unified policy). It is who comes first, what a place costs, and stages that
+// turn both into bundles, over what all policies keep of a cluster (sched/book, sched/evict,
+// sched/worth).
+//
+//	policy.go   what it keeps, and a round
+//	who.go      the order of those who wait, and the rank of those who run
+//	users.go    what each user holds
+//	place.go    stage place: each task on the node where it costs least
+//	preempt.go  stage preempt: those of a lower rank leave for whom no node has room
+package fairlead

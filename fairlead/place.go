@@ -1,0 +1,86 @@
+package fairlead
+
+import (
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
+)
+
+// serve places tasks of the group for as long as they are first in line and find a place. A group whose
+// first task finds none goes to sleep.
+func (p *policy) serve(t *sched.Trial, g *group, budget int64, out *sched.Plan) {
+	s := t.View()
+	x := p.index(s, g.Shape)
+	defer p.table.Unhide(x)
+	for tried := false; g.Len() > 0; tried = true {
+		if tried && (!p.line.Behind(&p.waiting, p.waiting.Turn(g, p.placeOf(s, g))) || p.spent(budget)) {
+			p.enter(s, g)
+			return
+		}
+		task := p.waiting.First(g)
+		placed, beside := p.placeOne(t, x, task, out)
+		switch {
+		case placed:
+			p.users.look(s, task)
+			p.waiting.Leave(task)
+		case beside && g.Job == book.NoJob:
+			if own := p.waiting.Separate(s, g); own.Len() == 1 {
+				p.sleep(s, own)
+			}
+		default:
+			p.sleep(s, g)
+			return
+		}
+		if g.Job == book.NoJob {
+			p.table.Unhide(x)
+		}
+	}
+}
+
+// sleep lets a group wait for room, or for its first task to become critical.
+func (p *policy) sleep(s *cluster.View, g *group) {
+	g.Own.tried = p.rankOf(s, g)
+	p.waiting.Sleep(s, g)
+	p.noteBrink(s, g)
+}
+
+// index is the nodes that have room for the shape, the cheapest first.
+func (p *policy) index(s *cluster.View, shape cluster.ShapeID) *book.ShapeIndex {
+	return p.table.Sync(s, book.IndexID{Shape: shape}, func(n cluster.NodeID) int64 {
+		if !s.RoomNow(shape, n) {
+			return book.None
+		}
+		price, _ := p.worth.Price(s, shape, n)
+		return -price
+	})
+}
+
+// placeOne places the task where it costs least, or where evicting costs least. Beside says that some node was
+// refused only for another task of the job.
+func (p *policy) placeOne(t *sched.Trial, x *book.ShapeIndex, task cluster.TaskID, out *sched.Plan) (placed, beside bool) {
+	s := t.View()
+	n, ok, beside := p.table.Find(s, x, task)
+	if ok {
+		a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}
+		if shape := s.Task(task).Shape; len(s.DeviceNeeds(shape)) > 0 {
+			_, a.Devices = p.worth.Price(s, shape, n)
+		}
+		if r := t.Try(a); r.Refused() {
+			panic("fairlead: a node that admits the task refuses it: " + r.Code.String())
+		}
+		out.Add(a)
+		out.Close()
+		p.table.Update(x, n)
+		p.victims.acted(n)
+		return true, beside
+	}
+	n, placed, alsoBeside := p.preempt(t, task, out)
+	if placed {
+		// What leaves may be more than the task takes, and enough for somebody whom the victims outranked.
+		r := p.who.waiting(s, s.Task(task))
+		p.table.Ticks += p.waiting.Wake(s, &sched.Changed{Nodes: []cluster.NodeID{n}}, func(g *group, n cluster.NodeID) bool {
+			return p.rankOf(s, g) > r && p.mayEvict(s, g, n)
+		}, func(g *group) { p.enter(s, g) })
+	}
+	return placed, beside || alsoBeside
+}

@@ -1,0 +1,204 @@
+package fairlead
+
+import (
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
+	"fairlead.dev/fairlead/sched/worth"
+)
+
+// Options are what a run may choose.
+type Options struct {
+	Seed uint64
+	Ties book.Ties
+}
+
+// policy is the policy. A round is one pass over who waits, in order: each task goes where it costs least,
+// or evicts others where no node has room. Room only shrinks within a pass, but for what
+// evictions leave over, so that a task which found none stands for all others of its group.
+type policy struct {
+	who     who
+	users   users
+	worth   *worth.Worth
+	waiting book.Waiting[turn]
+	line    book.Line[turn]
+	table   book.Indexes
+	victims victims
+	company sched.Company
+	// brink is when somebody who waits may become critical, and evict others than before; no later than
+	// when the first does.
+	brink cluster.Time
+}
+
+// turn is where a group stood in line when it came there, and the rank with which it was tried last.
+type turn struct {
+	place int64
+	tried rank
+}
+
+type group = book.Group[turn]
+
+// New makes the policy.
+func New(o Options) sched.Policy {
+	p := &policy{table: book.NewIndexes(o.Ties, o.Seed)}
+	p.victims.bids = book.NewIndexes(o.Ties, o.Seed)
+	p.reset()
+	return p
+}
+
+// reset forgets everything.
+func (p *policy) reset() {
+	p.who, p.users, p.worth = who{}, users{}, worth.New()
+	p.victims = newVictims(&p.who, p.worth, p.victims.bids)
+	p.table.Reset()
+	p.forgetWaiting()
+}
+
+// forgetWaiting forgets who waits.
+func (p *policy) forgetWaiting() {
+	p.waiting, p.line, p.brink = book.Waiting[turn]{Room: book.Whole}, book.Line[turn]{}, cluster.Never
+}
+
+// Plan is one pass. However small the budget, it tries a task.
+func (p *policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
+	s := t.View()
+	p.learn(s, c)
+	for g := p.next(s); g != nil; g = p.next(s) {
+		p.serve(t, g, budget, out)
+		if p.spent(budget) {
+			break
+		}
+	}
+	if p.line.Peek(&p.waiting) != nil {
+		out.Wake = s.Now() // the budget ended the pass
+	} else {
+		out.Wake = min(out.Wake, p.brink)
+		if len(p.waiting.Groups()) > 0 {
+			out.Wake = min(out.Wake, p.victims.due)
+		}
+	}
+	v := &p.victims
+	out.Ticks = p.table.Ticks + v.bids.Ticks + v.occupants.Looks
+	p.table.Ticks, v.bids.Ticks, v.occupants.Looks = 0, 0, 0
+	p.company.Plan(t, c, budget, out)
+}
+
+func (p *policy) spent(budget int64) bool { return budget > 0 && p.table.Ticks >= budget }
+
+// Why says why the task is not placed.
+func (*policy) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
+	return sched.Explain(t.View(), task)
+}
+
+// learn takes in what changed since the last pass.
+func (p *policy) learn(s *cluster.View, c *sched.Changed) {
+	if c.All {
+		p.reset()
+	}
+	p.table.Learn(s, c)
+	p.waiting.Forget(s, c)
+	p.users.learn(s, c)
+	if p.who.learn(s.Classes()) && !c.All {
+		p.rankAnew(s)
+	}
+	if p.worth.Learn(s, c, p.table.Journal.Note) {
+		p.table.Clear()
+	}
+	p.victims.learn(s, c)
+	for _, task := range c.Tasks {
+		if s.Task(task).Phase == cluster.Waiting {
+			p.join(s, task)
+		}
+	}
+	if s.Now() >= p.brink {
+		p.wakeCritical(s)
+	}
+	mayFit := func(g *group, n cluster.NodeID) bool {
+		return p.waiting.Fits(s, g, n) || p.mayEvict(s, g, n)
+	}
+	enter := func(g *group) { p.enter(s, g) }
+	p.table.Ticks += p.waiting.Wake(s, c, mayFit, enter)
+	p.table.Ticks += p.waiting.Wake(s, &sched.Changed{Nodes: p.victims.fallen}, mayFit, enter)
+}
+
+// rankAnew ranks all who wait anew, and all who run.
+func (p *policy) rankAnew(s *cluster.View) {
+	before := p.waiting
+	p.forgetWaiting()
+	p.victims = newVictims(&p.who, p.worth, p.victims.bids)
+	p.table.Clear()
+	for t := range cluster.TaskID(s.TaskRows()) {
+		if before.Of(t) != nil {
+			p.join(s, t)
+		}
+	}
+}
+
+// join lets a task wait. Within its group whose slack runs out first is first, or else who came first.
+func (p *policy) join(s *cluster.View, t cluster.TaskID) {
+	task := s.Task(t)
+	id := book.ID{Priority: task.Priority, Shape: task.Shape, Job: book.JobOf(s, task), Class: task.Class, User: p.users.of(s, task.Job)}
+	key := int64(0)
+	if s.Classes()[task.Class].Promises() {
+		key = int64(runsOut(s, task))
+	}
+	g, joined := p.waiting.Join(s, t, id, key)
+	if !joined || p.waiting.First(g) != t {
+		return
+	}
+	p.noteBrink(s, g)
+	if !g.Asleep() || p.rankOf(s, g) < g.Own.tried {
+		p.enter(s, g)
+	}
+}
+
+// rankOf is the rank of the group's first task.
+func (p *policy) rankOf(s *cluster.View, g *group) rank {
+	return p.who.waiting(s, s.Task(p.waiting.First(g)))
+}
+
+// placeOf is where the group's first task stands in line.
+func (p *policy) placeOf(s *cluster.View, g *group) int64 {
+	task := s.Task(p.waiting.First(g))
+	return inLine(p.who.waiting(s, task), p.users.share(s, g.User), stretch(p.worth.SizeOf(s, g.Shape), p.worth.Smallest(), s.Now()-task.Account.Submitted))
+}
+
+// enter puts a group that is awake into the line.
+func (p *policy) enter(s *cluster.View, g *group) {
+	g.Own.place = p.placeOf(s, g)
+	p.line.Enter(&p.waiting, g, g.Own.place)
+}
+
+// next takes the group whose turn it is out of the line; nil if nobody is in it. Who was served meanwhile
+// comes later, and so do all groups of that user.
+func (p *policy) next(s *cluster.View) *group {
+	for {
+		g := p.line.Next(&p.waiting)
+		if g == nil || p.placeOf(s, g) <= g.Own.place {
+			return g
+		}
+		p.enter(s, g)
+	}
+}
+
+// wakeCritical wakes those who have become critical, and finds out who does next.
+func (p *policy) wakeCritical(s *cluster.View) {
+	p.brink = cluster.Never
+	for _, g := range p.waiting.Groups() {
+		if g.Asleep() && p.rankOf(s, g) < g.Own.tried {
+			p.enter(s, g)
+		}
+		p.noteBrink(s, g)
+	}
+	p.table.Ticks += int64(len(p.waiting.Groups()))
+}
+
+// noteBrink takes in when the group's first task becomes critical.
+func (p *policy) noteBrink(s *cluster.View, g *group) {
+	if !s.Classes()[g.Class].Promises() {
+		return
+	}
+	if out := runsOut(s, s.Task(p.waiting.First(g))); out >= s.Now() {
+		p.brink = min(p.brink, later(out, 1))
+	}
+}

@@ -1,0 +1,166 @@
+package fairlead
+
+import (
+	"math"
+	"math/bits"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
+	"fairlead.dev/fairlead/sched/evict"
+	"fairlead.dev/fairlead/sched/worth"
+)
+
+// victims chooses who leaves for a task of a higher rank: on one node those of the lowest rank, until there
+// is room, less those who turn out superfluous. Who asks decides only whether it may: by being of a higher
+// rank than all of them. Among nodes the one is best whose most important victim is least important, and of
+// several the one that loses least work.
+type victims struct {
+	who       *who
+	worth     *worth.Worth
+	bids      book.Indexes // of the nodes, by who would leave for a shape
+	occupants evict.Occupants
+	search    evict.Search
+	until     []cluster.Time   // by node row: when somebody there has another rank
+	fallen    []cluster.NodeID // where somebody has, since the last round
+	due       cluster.Time     // the first of these
+	looked    cluster.Time     // scratch: of the node that is ranked
+}
+
+func newVictims(w *who, prices *worth.Worth, bids book.Indexes) victims {
+	bids.Reset()
+	return victims{who: w, worth: prices, bids: bids, due: cluster.Never}
+}
+
+// learn takes in changed nodes, and those on which somebody has another rank by now.
+func (v *victims) learn(s *cluster.View, c *sched.Changed) {
+	v.bids.Learn(s, c)
+	if v.occupants.Rule == nil {
+		v.occupants.Rule = v.candidate
+	}
+	v.occupants.Forget(c.Nodes...)
+	for len(v.until) < s.NodeRows() {
+		v.until = append(v.until, cluster.Never)
+	}
+	v.fallen = v.fallen[:0]
+	if s.Now() < v.due {
+		return
+	}
+	v.due = cluster.Never
+	for n := range v.until {
+		if v.until[n] <= s.Now() {
+			v.until[n] = cluster.Never
+			v.occupants.Forget(cluster.NodeID(n))
+			v.bids.Journal.Note(cluster.NodeID(n))
+			v.fallen = append(v.fallen, cluster.NodeID(n))
+		}
+		v.due = min(v.due, v.until[n])
+	}
+}
+
+// acted notes that the pass has placed somebody on the node.
+func (v *victims) acted(n cluster.NodeID) {
+	v.occupants.Forget(n)
+	v.bids.Journal.Note(n)
+}
+
+// candidate is the rule of who may be evicted. Lower ranks go first.
+func (v *victims) candidate(s *cluster.View, c *evict.Candidate) bool {
+	task, class := s.Task(c.Task), &s.Classes()[c.Class]
+	if class.Promises() {
+		switch {
+		case class.Budget == 0:
+			return false
+		case !class.MayLeave(task.Account.At(s.Now(), task.Phase)):
+			v.looked = min(v.looked, later(s.Now(), cluster.Minute/2))
+			return false
+		}
+	}
+	r, until := v.who.running(s, task)
+	v.looked = min(v.looked, until)
+	c.Rank, c.Price = -int64(r), v.loss(s, task)
+	return true
+}
+
+// loss is the work that an eviction loses: how long the run has lasted times how large it is, in seconds of the
+// largest node, as a cluster.Fraction without its last 20 digits.
+func (v *victims) loss(s *cluster.View, task *cluster.Task) int64 {
+	if task.Phase != cluster.Running {
+		return 0
+	}
+	high, low := bits.Mul64(uint64(s.Now()-task.Account.Since), uint64(v.worth.SizeOf(s, task.Shape)))
+	return int64(min(high<<44|low>>20, 1<<40))
+}
+
+// on is who may leave the node.
+func (v *victims) on(s *cluster.View, n cluster.NodeID) []evict.Candidate {
+	v.looked = cluster.Never
+	list := v.occupants.On(s, n)
+	if v.looked < cluster.Never {
+		v.until[n] = v.looked
+		v.due = min(v.due, v.looked)
+	}
+	return list
+}
+
+// choose chooses the victims on a node, and returns the highest rank among them; false if there are not enough, or
+// none is needed.
+func (v *victims) choose(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) (rank, bool) {
+	if !v.search.Begin(s, id, n) {
+		return 0, false
+	}
+	if v.search.Met() { // what leaves already makes room
+		return math.MaxInt64, true
+	}
+	if _, ok := v.search.Choose(evict.LeastWorst, v.search.Releasable(s, v.on(s, n))); !ok {
+		return 0, false
+	}
+	return rank(-v.search.Victims[0].Rank), true
+}
+
+// bid is how good the node is for a task that evicts: the rank of its most important victim, then how few they are.
+func (v *victims) bid(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) int64 {
+	const lossBits = 8
+	highest, ok := v.choose(s, id, n)
+	if !ok {
+		return book.None
+	}
+	loss := int64(0)
+	for i := range v.search.Victims {
+		loss += v.search.Victims[i].Price
+	}
+	return int64(min(highest, 1<<(bandBits+2)))<<lossBits + max(1<<lossBits-1-int64(4*halves(loss<<20)), 0)
+}
+
+// mayEvict reports whether some task of the group may find a place on the node by eviction.
+func (p *policy) mayEvict(s *cluster.View, g *group, n cluster.NodeID) bool {
+	highest, ok := p.victims.choose(s, g.Shape, n)
+	return ok && highest > p.rankOf(s, g) && (g.Job == book.NoJob || !s.Crowded(p.waiting.First(g), n))
+}
+
+// preempt evicts for the task on the node where that costs least, as one bundle with the placement, or reports
+// that there is no such node. Beside says that some node was refused only for another task of the job.
+func (p *policy) preempt(t *sched.Trial, task cluster.TaskID, out *sched.Plan) (on cluster.NodeID, placed, beside bool) {
+	s, v := t.View(), &p.victims
+	id, own := s.Task(task).Shape, p.who.waiting(s, s.Task(task))
+	x := v.bids.Sync(s, book.IndexID{Shape: id}, func(n cluster.NodeID) int64 { return v.bid(s, id, n) })
+	defer v.bids.Unhide(x)
+	for {
+		n, ok := v.bids.Top(x)
+		if !ok {
+			return 0, false, beside
+		}
+		highest, ok := v.choose(s, id, n)
+		if ok && highest <= own {
+			return 0, false, beside // nor is anybody of a lower rank anywhere else
+		}
+		if ok && !s.Crowded(task, n) && evict.Replace(t, v.search.Victims, task, n, out) {
+			v.occupants.Forget(n)
+			v.bids.Update(x, n)
+			p.table.Journal.Note(n)
+			return n, true, beside
+		}
+		v.bids.Hide(x, n)
+		beside = true
+	}
+}

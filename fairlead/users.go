@@ -1,0 +1,91 @@
+package fairlead
+
+import (
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
+)
+
+// users are what each user holds of the cluster: the demand of the lane's tasks that take room. The
+// share of a user is that of the kind of which it holds most (dominant resource fairness, Ghodsi
+// et al., NSDI 2011).
+type users struct {
+	named map[string]int32
+	held  []cluster.Vector // by user
+	tasks []holding        // by task row
+	jobs  []jobUser        // by job row
+}
+
+// holding is what is counted of a task.
+type holding struct {
+	user   int32
+	demand cluster.Vector // nil: nothing
+}
+
+// jobUser remembers the user of a job's row.
+type jobUser struct {
+	name string
+	user int32 // one more than the number; 0 is not known
+}
+
+// of is the number of the user whose job it is.
+func (u *users) of(s *cluster.View, j cluster.JobID) int32 {
+	u.jobs = book.Grown(u.jobs, j, jobUser{})
+	name := s.Job(j).User
+	if known := &u.jobs[j]; known.user > 0 && known.name == name {
+		return known.user - 1
+	}
+	number, ok := u.named[name]
+	if !ok {
+		if u.named == nil {
+			u.named = map[string]int32{}
+		}
+		number = int32(len(u.held))
+		u.named[name] = number
+		u.held = append(u.held, make(cluster.Vector, len(s.Kinds())))
+	}
+	u.jobs[j] = jobUser{name, number + 1}
+	return number
+}
+
+// learn takes in what changed.
+func (u *users) learn(s *cluster.View, c *sched.Changed) {
+	for _, t := range c.Gone {
+		u.count(t, 0, nil)
+	}
+	for _, t := range c.Tasks {
+		u.look(s, t)
+	}
+}
+
+// look counts what a task takes by now.
+func (u *users) look(s *cluster.View, t cluster.TaskID) {
+	task := s.Task(t)
+	if !task.Placed() {
+		u.count(t, 0, nil)
+		return
+	}
+	u.count(t, u.of(s, task.Job), s.Demand(t))
+}
+
+// count replaces what is counted of a task.
+func (u *users) count(t cluster.TaskID, user int32, demand cluster.Vector) {
+	u.tasks = book.Grown(u.tasks, t, holding{})
+	h := &u.tasks[t]
+	for k, q := range h.demand {
+		u.held[h.user][k] -= q
+	}
+	h.user, h.demand = user, append(h.demand[:0], demand...)
+	for k, q := range demand {
+		u.held[user][k] += q
+	}
+}
+
+// share is that of a user, in half octaves: 0 is a 2⁻²⁰th or less.
+func (u *users) share(s *cluster.View, user int32) int {
+	share, total := int64(0), s.Totals().Capacity
+	for k, q := range u.held[user] {
+		share = max(share, cluster.Fraction(q, total[k]))
+	}
+	return min(halves(share<<20), 1<<shareBits-1)
+}
