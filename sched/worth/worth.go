@@ -372,3 +372,6 @@ func (w *Worth) SizeOf(s *cluster.View, id cluster.ShapeID) int64 {
 
 // Smallest is the size of the smallest type; 0 if there is none.
 func (w *Worth) Smallest() int64 { return w.table.smallest }
+
+// SizeOfAll is the size of all nodes, when weights were renewed last.
+func (w *Worth) SizeOfAll() uint64 { return w.mean.size }
