@@ -26,6 +26,7 @@ type victims struct {
 	due       cluster.Time     // the first of these
 	looked    cluster.Time     // scratch: of the node that is ranked
 	bucket    bucket
+	others    []evict.Candidate // scratch
 }
 
 func newVictims(w *who, prices *worth.Worth, bids book.Indexes) victims {
@@ -133,62 +134,88 @@ func (v *victims) on(s *cluster.View, n cluster.NodeID) []evict.Candidate {
 	return list
 }
 
-// choose chooses the victims on a node, and returns the highest rank among them; false if there are not enough, or
-// none is needed.
-func (v *victims) choose(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) (rank, bool) {
+// nobody is the importance of no class: nobody is spared for it.
+const nobody = -1
+
+// choose chooses the victims on a node, and returns the highest rank among them; false if there are not enough. To
+// whom something was promised and whose class is as important as that is spared.
+func (v *victims) choose(s *cluster.View, id cluster.ShapeID, n cluster.NodeID, spared int32) (rank, bool) {
 	if !v.search.Begin(s, id, n) {
 		return 0, false
 	}
 	if v.search.Met() { // what leaves already makes room
 		return math.MaxInt64, true
 	}
-	if _, ok := v.search.Choose(evict.LeastWorst, v.search.Releasable(s, v.on(s, n))); !ok {
+	list := v.search.Releasable(s, v.on(s, n))
+	if spared != nobody {
+		v.others = v.others[:0]
+		for i := range list {
+			if class := &s.Classes()[list[i].Class]; !class.Promises() || class.Importance != spared {
+				v.others = append(v.others, list[i])
+			}
+		}
+		list = v.others
+	}
+	if _, ok := v.search.Choose(evict.LeastWorst, list); !ok {
 		return 0, false
 	}
 	return rank(-v.search.Victims[0].Rank), true
 }
 
-// bid is how good the node is for a task that evicts: the rank of its most important victim, then how few they are.
-func (v *victims) bid(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) int64 {
+// index is the nodes by how good they are for a task that evicts: by the rank of their most important victim, then by
+// what is lost.
+func (v *victims) index(s *cluster.View, id cluster.ShapeID, spared int32) *book.ShapeIndex {
 	const lossBits = 8
-	highest, ok := v.choose(s, id, n)
-	if !ok {
-		return book.None
-	}
-	loss := int64(0)
-	for i := range v.search.Victims {
-		loss += v.search.Victims[i].Price
-	}
-	return int64(min(highest, 1<<(bandBits+2)))<<lossBits + max(1<<lossBits-1-int64(4*halves(loss<<20)), 0)
+	return v.bids.Sync(s, book.IndexID{Shape: id, Priority: spared, Victims: true}, func(n cluster.NodeID) int64 {
+		highest, ok := v.choose(s, id, n, spared)
+		if !ok {
+			return book.None
+		}
+		loss := int64(0)
+		for i := range v.search.Victims {
+			loss += v.search.Victims[i].Price
+		}
+		return int64(min(highest, 1<<(bandBits+2)))<<lossBits + max(1<<lossBits-1-int64(4*halves(loss<<20)), 0)
+	})
 }
 
 // mayEvict reports whether some task of the group may find a place on the node by eviction.
 func (p *policy) mayEvict(s *cluster.View, g *group, n cluster.NodeID) bool {
-	highest, ok := p.victims.choose(s, g.Shape, n)
+	highest, ok := p.victims.choose(s, g.Shape, n, nobody)
 	return ok && highest > p.rankOf(s, g) && (g.Job == book.NoJob || !s.Crowded(p.waiting.First(g), n))
 }
 
 // preempt evicts for the task on the node where that costs least, as one bundle with the placement, or reports
-// that there is no such node. Beside says that some node was refused only for another task of the job.
+// that there is no such node. Where its equals would lose more than may be lost, they are spared. Beside says that
+// some node was refused only for another task of the job.
 func (p *policy) preempt(t *sched.Trial, task cluster.TaskID, out *sched.Plan) (on cluster.NodeID, placed, beside bool) {
 	s, v := t.View(), &p.victims
 	v.bucket.fill(s.Now(), v.worth.SizeOfAll()>>sizeBits)
+	n, placed, beside := p.preemptBut(t, task, nobody, out)
+	if class := &s.Classes()[s.Task(task).Class]; !placed && class.Promises() {
+		n, placed, beside = p.preemptBut(t, task, class.Importance, out)
+	}
+	return n, placed, beside
+}
+
+// preemptBut is preempt without those of that importance.
+func (p *policy) preemptBut(t *sched.Trial, task cluster.TaskID, spared int32, out *sched.Plan) (on cluster.NodeID, placed, beside bool) {
+	s, v := t.View(), &p.victims
 	id, own := s.Task(task).Shape, p.who.waiting(s, s.Task(task))
-	x := v.bids.Sync(s, book.IndexID{Shape: id}, func(n cluster.NodeID) int64 { return v.bid(s, id, n) })
+	x := v.index(s, id, spared)
 	defer v.bids.Unhide(x)
 	for {
 		n, ok := v.bids.Top(x)
 		if !ok {
 			return 0, false, beside
 		}
-		highest, ok := v.choose(s, id, n)
+		highest, ok := v.choose(s, id, n, spared)
 		if ok && highest <= own {
 			return 0, false, beside // nor is anybody of a lower rank anywhere else
 		}
 		loss := v.lossOfEquals(s, task)
 		if ok && loss > v.bucket.level {
-			v.bids.Hide(x, n)
-			continue
+			return 0, false, beside
 		}
 		if ok && !s.Crowded(task, n) && evict.Replace(t, v.search.Victims, task, n, out) {
 			v.bucket.level -= loss
