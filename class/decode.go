@@ -90,6 +90,7 @@ func (d *decoder) class(v document.Value, place int, restart cluster.Time) Class
 		{Name: "margin", Read: func(v document.Value) { c.Margin = d.time(v) }},
 		{Name: "restart", Read: func(v document.Value) { c.Restart = d.time(v) }},
 		{Name: "overhead_budget", Read: func(v document.Value) { c.Budget = d.share(v, 0, cluster.Whole) }},
+		{Name: "evicted", Read: func(v document.Value) { c.KeepsWork = d.kept(v) }},
 		{Name: "urgency", Read: level(&c.Urgency)},
 		{Name: "tier", Read: func(v document.Value) { c.Tier = d.level(v, append(Levels(), Tiers()...)) }},
 		{Name: "size", Read: level(&c.Size)},

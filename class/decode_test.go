@@ -301,7 +301,7 @@ func drawTable(t *rapid.T) *Table {
 		c := Class{From: from[i], Class: cluster.Class{
 			Name: name, Importance: rapid.Int32().Draw(t, "importance"), Availability: cluster.Share(share.Draw(t, "availability")),
 			Urgency: level.Draw(t, "urgency"), Tier: level.Draw(t, "tier"), Size: level.Draw(t, "size"), Redundancy: level.Draw(t, "redundancy"),
-			Replicas: rapid.Int32Range(0, MostReplicas).Draw(t, "replicas"),
+			Replicas: rapid.Int32Range(0, MostReplicas).Draw(t, "replicas"), KeepsWork: rapid.Bool().Draw(t, "work is kept"),
 		}}
 		switch {
 		case !rapid.Bool().Draw(t, "unnamed"):

@@ -114,6 +114,9 @@ func (t *Table) encode(b *bytes.Buffer, i int) {
 			line("overhead_budget", c.Budget.String())
 		}
 	}
+	if c.KeepsWork {
+		line("evicted", "kept")
+	}
 	level := func(name string, l cluster.Level, names []string) {
 		if l > 0 {
 			line(name, names[l-1])

@@ -189,6 +189,15 @@ func (d *decoder) level(v document.Value, names []string) cluster.Level {
 	return 0
 }
 
+// kept reads what becomes of the work of a task that is evicted.
+func (d *decoder) kept(v document.Value) bool {
+	text := d.Text(v)
+	if text != "lost" && text != "kept" && text != "" {
+		d.Complain(v, "%q is not what becomes of work; %s", text, document.Meant(text, []string{"lost", "kept"}))
+	}
+	return text == "kept"
+}
+
 // number reads a number of at least 0.
 func (d *decoder) number(v document.Value) float64 {
 	text := d.Text(v)

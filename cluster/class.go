@@ -48,6 +48,8 @@ type Class struct {
 	// Budget is the share of its time that a task with an Availability may have spent
 	// on beginning anew and still be evicted. At 0 it is never evicted.
 	Budget Share
+	// KeepsWork says that what an evicted task has done is not lost.
+	KeepsWork bool
 
 	// Urgency orders the queue, Tier is the reputation of the nodes it may use, Size
 	// is how much of a node it gets, and Redundancy how much it is worth to have

@@ -86,7 +86,7 @@ func (v *victims) candidate(s *cluster.View, c *evict.Candidate) bool {
 
 // loss is the work that an eviction loses: how long the run has lasted times how large it is.
 func (v *victims) loss(s *cluster.View, task *cluster.Task) int64 {
-	if task.Phase != cluster.Running {
+	if task.Phase != cluster.Running || s.Classes()[task.Class].KeepsWork {
 		return 0
 	}
 	high, low := bits.Mul64(uint64(s.Now()-task.Account.Since), uint64(v.worth.SizeOf(s, task.Shape)))

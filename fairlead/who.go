@@ -96,8 +96,10 @@ func (w *who) unpledged(priority, start int32) rank {
 
 const (
 	// gainTime is how long a run lasts that is evicted by its equals: it has to gain the slack that it was not
-	// promised to have of this time. So all classes begin anew as often.
-	gainTime = 2400 * cluster.Second
+	// promised to have of this time. So all classes begin anew as often. Who loses nothing by that does so
+	// sooner.
+	gainTime     = 2400 * cluster.Second
+	gainTimeKept = 1200 * cluster.Second
 	// refresh is how often those who run are ranked anew, as they gain slack.
 	refresh = 30 * cluster.Second
 )
@@ -112,7 +114,7 @@ func (w *who) running(s *cluster.View, task *cluster.Task) (r rank, until cluste
 		return w.unpledged(task.Priority, int32(min(max(task.Account.Since>>startStep, 0), 1<<startBits-2))), cluster.Never
 	}
 	now, out := s.Now(), runsOut(s, task)
-	cost := part(class.Restart, cluster.Whole, class.Availability) + part(gainTime, cluster.Whole-class.Availability, cluster.Whole)
+	cost := part(class.Restart, cluster.Whole, class.Availability) + gain(class)
 	switch brink := now - 1; {
 	case out < now:
 		out = min(out+cost, brink)
@@ -122,6 +124,15 @@ func (w *who) running(s *cluster.View, task *cluster.Task) (r rank, until cluste
 		out -= cost
 	}
 	return w.pledged(now, task.Class, out), later(now, refresh)
+}
+
+// gain is the slack that a run of the class gains before its equals evict it.
+func gain(class *cluster.Class) cluster.Time {
+	time := gainTime
+	if class.KeepsWork {
+		time = gainTimeKept
+	}
+	return part(time, cluster.Whole-class.Availability, cluster.Whole)
 }
 
 // part is a part of a time: so many shares of so many; at most a thousand days.

@@ -114,6 +114,7 @@ type wirePromise struct {
 	Margin       cluster.Time  `json:"margin,omitempty"`
 	Restart      cluster.Time  `json:"restart,omitempty"`
 	Budget       cluster.Share `json:"budget,omitempty"`
+	KeepsWork    bool          `json:"keeps_work,omitempty"`
 	Urgency      cluster.Level `json:"urgency,omitempty"`
 	Tier         cluster.Level `json:"tier,omitempty"`
 	Size         cluster.Level `json:"size,omitempty"`

@@ -35,7 +35,7 @@ func Samples() []cluster.Event {
 		cluster.ConstraintForgotten{Constraint: 6},
 		cluster.SolverReady{},
 		cluster.ClassDefined{Class: 254, Spec: cluster.Class{
-			Name: "gold \"é\" <&>\xff", Importance: -1, Availability: cluster.Whole, Margin: 1, Restart: 2, Budget: 3,
+			Name: "gold \"é\" <&>\xff", Importance: -1, Availability: cluster.Whole, Margin: 1, Restart: 2, Budget: 3, KeepsWork: true,
 			Urgency: cluster.Premium, Tier: cluster.Advanced, Size: cluster.BestEffort, Redundancy: cluster.Premium, Replicas: 3,
 		}},
 		cluster.ClassDefined{},

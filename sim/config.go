@@ -84,7 +84,7 @@ type World struct {
 	Seed uint64
 	// Overheads are how long a run takes to begin.
 	Overheads Overheads
-	// KeepWork says that what an evicted task has done is not lost.
+	// KeepWork says that what an evicted task has done is not lost, whatever its class says.
 	KeepWork bool
 	Usage    Usage
 	Faults   Faults

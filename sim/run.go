@@ -56,7 +56,11 @@ func newSimulation(cfg Config) (*simulation, error) {
 	s := &simulation{cfg: cfg, nodes: newNodes(kinds, cfg.Overcommit), tasks: newTasks(cfg.Classes)}
 	s.tasks.beside = cfg.Beside
 	s.measures = newMeasures(&s.cfg, &s.nodes, services)
-	core, err := sched.New(cluster.NewState(kinds, cfg.Classes.Rows()), s.measures.gaps.count(cfg.Lanes)...)
+	classes := cfg.Classes.Rows()
+	for i := range classes {
+		classes[i].KeepsWork = classes[i].KeepsWork || cfg.World.KeepWork
+	}
+	core, err := sched.New(cluster.NewState(kinds, classes), s.measures.gaps.count(cfg.Lanes)...)
 	if err != nil {
 		return nil, err
 	}

@@ -192,7 +192,7 @@ func (r *runs) removeOrphans(row cluster.TaskID, match func(orphan) bool) {
 	})
 }
 
-// stop takes a run from its node, keeping its work if the world does.
+// stop takes a run from its node, keeping its work if its class does, or the world.
 func (r *runs) stop(row cluster.TaskID) {
 	t := &r.tasks.list[row]
 	if t.phase == working {
@@ -200,7 +200,7 @@ func (r *runs) stop(row cluster.TaskID) {
 	}
 	switch {
 	case t.phase < working:
-	case r.world.KeepWork:
+	case r.world.KeepWork || r.planner.view().Classes()[t.service].KeepsWork:
 		r.progress(t)
 	default:
 		t.done = t.kept
