@@ -90,8 +90,14 @@ func (v *victims) loss(s *cluster.View, task *cluster.Task) int64 {
 		return 0
 	}
 	high, low := bits.Mul64(uint64(s.Now()-task.Account.Since), uint64(v.worth.SizeOf(s, task.Shape)))
-	return int64(min(high<<(64-sizeBits)|low>>sizeBits, 1<<40))
+	if high >= 1<<(sizeBits-8) {
+		return mostLoss
+	}
+	return int64(high<<(64-sizeBits) | low>>sizeBits)
 }
+
+// mostLoss is more than any run loses.
+const mostLoss = 1 << 56
 
 // sizeBits is how many of the digits of a size count nothing where it is multiplied by a time.
 const sizeBits = 20
@@ -113,11 +119,14 @@ func (b *bucket) fill(now cluster.Time, size uint64) {
 
 // lossOfEquals is what is lost of those of the victims to whom as much was promised as to the task.
 func (v *victims) lossOfEquals(s *cluster.View, task cluster.TaskID) (loss int64) {
-	own := &s.Classes()[s.Task(task).Class]
+	own := s.Task(task).Class
+	if !s.Classes()[own].Promises() {
+		return 0
+	}
 	for i := range v.search.Victims {
 		c := &v.search.Victims[i]
-		if class := &s.Classes()[c.Class]; class.Promises() && own.Promises() && class.Importance == own.Importance {
-			loss += c.Price
+		if s.Classes()[c.Class].Promises() && v.who.order[c.Class] == v.who.order[own] {
+			loss = min(loss+c.Price, mostLoss)
 		}
 	}
 	return loss
@@ -134,12 +143,12 @@ func (v *victims) on(s *cluster.View, n cluster.NodeID) []evict.Candidate {
 	return list
 }
 
-// nobody is the importance of no class: nobody is spared for it.
-const nobody = -1
+// nobody is an order that no class has: nobody is spared for it.
+const nobody = rank(-1)
 
-// choose chooses the victims on a node, and returns the highest rank among them; false if there are not enough. To
-// whom something was promised and whose class is as important as that is spared.
-func (v *victims) choose(s *cluster.View, id cluster.ShapeID, n cluster.NodeID, spared int32) (rank, bool) {
+// choose chooses the victims on a node, and returns the highest rank among them; false if there are not enough.
+// Spared are those to whom something was promised whose class has that place in the order of classes.
+func (v *victims) choose(s *cluster.View, id cluster.ShapeID, n cluster.NodeID, spared rank) (rank, bool) {
 	if !v.search.Begin(s, id, n) {
 		return 0, false
 	}
@@ -150,7 +159,7 @@ func (v *victims) choose(s *cluster.View, id cluster.ShapeID, n cluster.NodeID, 
 	if spared != nobody {
 		v.others = v.others[:0]
 		for i := range list {
-			if class := &s.Classes()[list[i].Class]; !class.Promises() || class.Importance != spared {
+			if class := list[i].Class; !s.Classes()[class].Promises() || v.who.order[class] != spared {
 				v.others = append(v.others, list[i])
 			}
 		}
@@ -164,18 +173,18 @@ func (v *victims) choose(s *cluster.View, id cluster.ShapeID, n cluster.NodeID, 
 
 // index is the nodes by how good they are for a task that evicts: by the rank of their most important victim, then by
 // what is lost.
-func (v *victims) index(s *cluster.View, id cluster.ShapeID, spared int32) *book.ShapeIndex {
+func (v *victims) index(s *cluster.View, id cluster.ShapeID, spared rank) *book.ShapeIndex {
 	const lossBits = 8
-	return v.bids.Sync(s, book.IndexID{Shape: id, Priority: spared, Victims: true}, func(n cluster.NodeID) int64 {
+	return v.bids.Sync(s, book.IndexID{Shape: id, Priority: int32(spared), Victims: true}, func(n cluster.NodeID) int64 {
 		highest, ok := v.choose(s, id, n, spared)
 		if !ok {
 			return book.None
 		}
 		loss := int64(0)
 		for i := range v.search.Victims {
-			loss += v.search.Victims[i].Price
+			loss = min(loss+v.search.Victims[i].Price, mostLoss)
 		}
-		return int64(min(highest, 1<<(bandBits+2)))<<lossBits + max(1<<lossBits-1-int64(4*halves(loss<<20)), 0)
+		return int64(min(highest, 1<<(bandBits+2)))<<lossBits + 1<<lossBits - 1 - int64(3*halves(loss<<6))
 	})
 }
 
@@ -192,14 +201,14 @@ func (p *policy) preempt(t *sched.Trial, task cluster.TaskID, out *sched.Plan) (
 	s, v := t.View(), &p.victims
 	v.bucket.fill(s.Now(), v.worth.SizeOfAll()>>sizeBits)
 	n, placed, beside := p.preemptBut(t, task, nobody, out)
-	if class := &s.Classes()[s.Task(task).Class]; !placed && class.Promises() {
-		n, placed, beside = p.preemptBut(t, task, class.Importance, out)
+	if class := s.Task(task).Class; !placed && s.Classes()[class].Promises() {
+		n, placed, beside = p.preemptBut(t, task, p.who.order[class], out)
 	}
 	return n, placed, beside
 }
 
-// preemptBut is preempt without those of that importance.
-func (p *policy) preemptBut(t *sched.Trial, task cluster.TaskID, spared int32, out *sched.Plan) (on cluster.NodeID, placed, beside bool) {
+// preemptBut is preempt without those of that place in the order of classes.
+func (p *policy) preemptBut(t *sched.Trial, task cluster.TaskID, spared rank, out *sched.Plan) (on cluster.NodeID, placed, beside bool) {
 	s, v := t.View(), &p.victims
 	id, own := s.Task(task).Shape, p.who.waiting(s, s.Task(task))
 	x := v.index(s, id, spared)
