@@ -7,5 +7,6 @@
 //	who.go      the order of those who wait, and the rank of those who run
 //	users.go    what each user holds
 //	place.go    stage place: each task on the node where it costs least
+//	claims.go   nodes that are kept free for who has waited long
 //	preempt.go  stage preempt: those of a lower rank leave for whom no node has room
 package fairlead

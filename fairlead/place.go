@@ -42,6 +42,23 @@ func (p *policy) sleep(s *cluster.View, g *group) {
 	g.Own.tried = p.rankOf(s, g)
 	p.waiting.Sleep(s, g)
 	p.noteBrink(s, g)
+	if t := p.waiting.First(g); !p.claims.claimed(t) {
+		p.claims.wait(s, t)
+	}
+}
+
+// find takes the cheapest node from the index that no other claims. Beside says that some node was refused only for
+// another task of the job.
+func (p *policy) find(s *cluster.View, x *book.ShapeIndex, task cluster.TaskID) (n cluster.NodeID, ok, beside bool) {
+	r := p.who.waiting(s, s.Task(task))
+	for {
+		n, ok, again := p.table.Find(s, x, task)
+		beside = beside || again
+		if !ok || !p.claims.keepsOff(n, task, r) {
+			return n, ok, beside
+		}
+		p.table.Hide(x, n)
+	}
 }
 
 // index is the nodes that have room for the shape, the cheapest first.
@@ -59,7 +76,7 @@ func (p *policy) index(s *cluster.View, shape cluster.ShapeID) *book.ShapeIndex 
 // refused only for another task of the job.
 func (p *policy) placeOne(t *sched.Trial, x *book.ShapeIndex, task cluster.TaskID, out *sched.Plan) (placed, beside bool) {
 	s := t.View()
-	n, ok, beside := p.table.Find(s, x, task)
+	n, ok, beside := p.find(s, x, task)
 	if ok {
 		a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}
 		if shape := s.Task(task).Shape; len(s.DeviceNeeds(shape)) > 0 {

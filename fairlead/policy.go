@@ -11,6 +11,8 @@ import (
 type Options struct {
 	Seed uint64
 	Ties book.Ties
+	// Patience is how long a task waits before it claims a node: 0 is the constant of that name, cluster.Never is for ever.
+	Patience cluster.Time
 }
 
 // policy is the policy. A round is one pass over who waits, in order: each task goes where it costs least,
@@ -24,6 +26,7 @@ type policy struct {
 	line    book.Line[turn]
 	table   book.Indexes
 	victims victims
+	claims  claims
 	company sched.Company
 	// brink is when somebody who waits may become critical, and evict others than before; no later than
 	// when the first does.
@@ -42,6 +45,9 @@ type group = book.Group[turn]
 func New(o Options) sched.Policy {
 	p := &policy{table: book.NewIndexes(o.Ties, o.Seed)}
 	p.victims.bids = book.NewIndexes(o.Ties, o.Seed)
+	if p.claims.patience = o.Patience; o.Patience == 0 {
+		p.claims.patience = Patience
+	}
 	p.reset()
 	return p
 }
@@ -57,6 +63,7 @@ func (p *policy) reset() {
 // forgetWaiting forgets who waits.
 func (p *policy) forgetWaiting() {
 	p.waiting, p.line, p.brink = book.Waiting[turn]{Room: book.Whole}, book.Line[turn]{}, cluster.Never
+	p.claims = claims{patience: p.claims.patience, next: cluster.Never}
 }
 
 // Plan is one pass. However small the budget, it tries a task.
@@ -72,7 +79,7 @@ func (p *policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 	if p.line.Peek(&p.waiting) != nil {
 		out.Wake = s.Now() // the budget ended the pass
 	} else {
-		out.Wake = min(out.Wake, p.brink)
+		out.Wake = min(out.Wake, p.brink, p.claims.next)
 		if len(p.waiting.Groups()) > 0 {
 			out.Wake = min(out.Wake, p.victims.due)
 		}
@@ -118,7 +125,8 @@ func (p *policy) learn(s *cluster.View, c *sched.Changed) {
 	}
 	enter := func(g *group) { p.enter(s, g) }
 	p.table.Ticks += p.waiting.Wake(s, c, mayFit, enter)
-	p.table.Ticks += p.waiting.Wake(s, &sched.Changed{Nodes: p.victims.fallen}, mayFit, enter)
+	p.claim(s)
+	p.table.Ticks += p.waiting.Wake(s, &sched.Changed{Nodes: append(p.victims.fallen, p.claims.released...)}, mayFit, enter)
 }
 
 // rankAnew ranks all who wait anew, and all who run.

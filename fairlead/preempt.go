@@ -226,6 +226,10 @@ func (p *policy) preemptBut(t *sched.Trial, task cluster.TaskID, spared rank, ou
 		if ok && loss > v.bucket.level {
 			return 0, false, beside
 		}
+		if p.claims.keepsOff(n, task, own) {
+			v.bids.Hide(x, n)
+			continue
+		}
 		if ok && !s.Crowded(task, n) && evict.Replace(t, v.search.Victims, task, n, out) {
 			v.bucket.level -= loss
 			v.occupants.Forget(n)

@@ -1,0 +1,185 @@
+package fairlead
+
+import (
+	"cmp"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched/book"
+)
+
+// A task that waits long claims a node: who is not above it in rank stays off that until it has drained. Without
+// that a large task among many small ones would wait for ever, as what leaves is never enough at once, and others
+// come first.
+//
+// Bound: patience, and the longest run on the node, for the first of its standing where nobody of a higher one
+// comes, some node has room for it when it is empty, and runs end within the time of a claim. Nobody knows which
+// do: a claim that was in vain is given up, and the task waits as long again as it has so far before it makes another.
+
+const (
+	// Patience is how long a task waits before it claims a node, if nothing else is asked for. From 30 s to 300 s large
+	// tasks wait the less the shorter it is, and small ones the more (docs/bench/fairlead.md).
+	Patience = 120 * cluster.Second
+	// claimTime is how long a claim lasts.
+	claimTime = 10 * cluster.Minute
+	// claimsShare is of how many nodes one may be claimed; one may be in any case.
+	claimsShare = 50
+)
+
+// claim is a node for a task.
+type claim struct {
+	node  cluster.NodeID
+	task  cluster.TaskID
+	seq   cluster.Seq
+	above rank // who is of this standing or lower stays off
+	until cluster.Time
+}
+
+// rest is until when a task makes no claim, as its last one was in vain.
+type rest struct {
+	seq   cluster.Seq
+	until cluster.Time
+}
+
+// claims are those that there are.
+type claims struct {
+	patience cluster.Time
+	list     []claim
+	byNode   []int32          // by row, one more than the place in list; 0 where there is none
+	rests    []rest           // by task row
+	next     cluster.Time     // when somebody may want one, or one ends; Never if nobody waits
+	released []cluster.NodeID // in this round
+}
+
+// standing is a rank without slack, and without when a run began: the band, and in it importance or priority.
+func standing(r rank) rank {
+	switch {
+	case r < promised:
+		return r &^ lastStep
+	case r < unpledged:
+		return promised
+	}
+	return r &^ (1<<startBits - 1)
+}
+
+// keepsOff reports whether the node is claimed by somebody else, whom the task does not outrank.
+func (c *claims) keepsOff(n cluster.NodeID, t cluster.TaskID, r rank) bool {
+	if int(n) >= len(c.byNode) || c.byNode[n] == 0 {
+		return false
+	}
+	own := &c.list[c.byNode[n]-1]
+	return own.task != t && standing(r) >= own.above
+}
+
+// claimed reports whether the task has a claim.
+func (c *claims) claimed(t cluster.TaskID) bool {
+	return slices.ContainsFunc(c.list, func(own claim) bool { return own.task == t })
+}
+
+// due is when the task may make a claim.
+func (c *claims) due(s *cluster.View, t cluster.TaskID) cluster.Time {
+	task := s.Task(t)
+	due := later(task.Account.Since, c.patience)
+	if int(t) < len(c.rests) && c.rests[t].seq == task.Seq {
+		due = max(due, c.rests[t].until)
+	}
+	return due
+}
+
+// wait takes in that a task waits.
+func (c *claims) wait(s *cluster.View, t cluster.TaskID) {
+	due := c.due(s, t)
+	if due <= s.Now() { // all that may be are made
+		due = later(s.Now(), c.patience)
+	}
+	c.next = min(c.next, due)
+}
+
+// release drops the claims of those who do not wait any more, and of nodes that are gone.
+func (c *claims) release(s *cluster.View) {
+	c.released = c.released[:0]
+	for i := len(c.list) - 1; i >= 0; i-- {
+		own := c.list[i]
+		task := s.Task(own.task)
+		waits := task.Phase == cluster.Waiting && task.Seq == own.seq
+		switch {
+		case waits && s.Now() >= own.until:
+			c.rests = book.Grown(c.rests, own.task, rest{})
+			c.rests[own.task] = rest{own.seq, later(s.Now(), s.Now()-task.Account.Since)}
+		case waits && s.NodeLive(own.node) && s.Eligible(s.Shape(task.Shape).Eligible, own.node):
+			continue
+		}
+		c.released = append(c.released, own.node)
+		last := len(c.list) - 1
+		c.byNode[own.node] = 0
+		if c.list[i] = c.list[last]; i < last {
+			c.byNode[c.list[i].node] = int32(i + 1)
+		}
+		c.list = c.list[:last]
+	}
+}
+
+// claim lets those claim nodes who have waited long enough, the first of each standing.
+func (p *policy) claim(s *cluster.View) {
+	c := &p.claims
+	c.release(s)
+	if s.Now() < c.next {
+		return
+	}
+	c.next = cluster.Never
+	var list []*group
+	for _, g := range p.waiting.Groups() {
+		switch due := c.due(s, p.waiting.First(g)); {
+		case !g.Asleep() || c.claimed(p.waiting.First(g)):
+		case due > s.Now():
+			c.next = min(c.next, due)
+		default:
+			list = append(list, g)
+		}
+	}
+	p.table.Ticks += int64(len(p.waiting.Groups()))
+	slices.SortFunc(list, func(a, b *group) int {
+		x, y := s.Task(p.waiting.First(a)), s.Task(p.waiting.First(b))
+		return cmp.Or(cmp.Compare(standing(p.rankOf(s, a)), standing(p.rankOf(s, b))), cmp.Compare(x.Account.Since, y.Account.Since), cmp.Compare(x.Seq, y.Seq))
+	})
+	for _, own := range c.list {
+		c.next = min(c.next, own.until)
+	}
+	for _, g := range list {
+		if len(c.list) >= max(s.Totals().Nodes/claimsShare, 1) {
+			c.next = min(c.next, later(s.Now(), c.patience))
+			break
+		}
+		p.claimFor(s, g)
+	}
+}
+
+// claimFor claims the node that lacks least for the first task of the group, of those that it could have if they were empty.
+func (p *policy) claimFor(s *cluster.View, g *group) {
+	c, t := &p.claims, p.waiting.First(g)
+	demand, least, found := s.Shape(g.Shape).Demand, int64(0), cluster.NoNode
+	for _, n := range p.table.Order.At {
+		if int(n) >= s.NodeRows() || !s.FitsEmpty(g.Shape, n) || int(n) < len(c.byNode) && c.byNode[n] != 0 {
+			continue
+		}
+		lack := int64(0)
+		limit, used, leaving := s.Limit(n), s.Used(n), s.LeavingDemand(n)
+		for k, q := range demand {
+			lack += min(cluster.Fraction(q-limit[k]+used[k]-leaving[k], max(limit[k], 1)), 1<<40)
+		}
+		if found == cluster.NoNode || lack < least {
+			found, least = n, lack
+		}
+	}
+	p.table.Ticks += int64(s.NodeRows())
+	if found == cluster.NoNode {
+		return
+	}
+	for int(found) >= len(c.byNode) {
+		c.byNode = append(c.byNode, 0)
+	}
+	until := later(s.Now(), claimTime)
+	c.list = append(c.list, claim{found, t, s.Task(t).Seq, standing(p.rankOf(s, g)), until})
+	c.next = min(c.next, until)
+	c.byNode[found] = int32(len(c.list))
+}
