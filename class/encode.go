@@ -32,6 +32,8 @@ const explained = `# Classes: what is promised to whom. A task has the class tha
 #   restart          how long it takes on average to begin anew; counts on top of margin
 #   overhead_budget  share of its time that a task may have spent on beginning anew and
 #                    still be evicted; omitted: 1 - availability; 0: it never is
+#   evicted          what becomes of what a task had done when it is evicted: lost or
+#                    kept; omitted: lost
 #
 # For policies by level, such as sla: premium (3), advanced (2) or best-effort (1).
 #   urgency          its place in the queue

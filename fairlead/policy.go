@@ -55,7 +55,7 @@ func New(o Options) sched.Policy {
 // reset forgets everything.
 func (p *policy) reset() {
 	p.who, p.users, p.worth = who{}, users{}, worth.New()
-	p.victims = newVictims(&p.who, p.worth, p.victims.bids)
+	p.victims = p.victims.anew(&p.who, p.worth)
 	p.table.Reset()
 	p.forgetWaiting()
 }
@@ -90,7 +90,9 @@ func (p *policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 	p.company.Plan(t, c, budget, out)
 }
 
-func (p *policy) spent(budget int64) bool { return budget > 0 && p.table.Ticks >= budget }
+func (p *policy) spent(budget int64) bool {
+	return budget > 0 && p.table.Ticks+p.victims.bids.Ticks+p.victims.occupants.Looks >= budget
+}
 
 // Why says why the task is not placed.
 func (*policy) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
@@ -99,15 +101,13 @@ func (*policy) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
 
 // learn takes in what changed since the last pass.
 func (p *policy) learn(s *cluster.View, c *sched.Changed) {
-	if c.All {
+	if c.All { // as it is after each change of a class
 		p.reset()
+		p.who.learn(s.Classes())
 	}
 	p.table.Learn(s, c)
 	p.waiting.Forget(s, c)
 	p.users.learn(s, c)
-	if p.who.learn(s.Classes()) && !c.All {
-		p.rankAnew(s)
-	}
 	if p.worth.Learn(s, c, p.table.Journal.Note) {
 		p.table.Clear()
 	}
@@ -129,20 +129,9 @@ func (p *policy) learn(s *cluster.View, c *sched.Changed) {
 	p.table.Ticks += p.waiting.Wake(s, &sched.Changed{Nodes: append(p.victims.fallen, p.claims.released...)}, mayFit, enter)
 }
 
-// rankAnew ranks all who wait anew, and all who run.
-func (p *policy) rankAnew(s *cluster.View) {
-	before := p.waiting
-	p.forgetWaiting()
-	p.victims = newVictims(&p.who, p.worth, p.victims.bids)
-	p.table.Clear()
-	for t := range cluster.TaskID(s.TaskRows()) {
-		if before.Of(t) != nil {
-			p.join(s, t)
-		}
-	}
-}
-
-// join lets a task wait. Within its group whose slack runs out first is first, or else who came first.
+// join lets a task wait. Within its group the first is whose slack runs out first, or else who came first, and it
+// stands for all of them: of tasks that are the same the one that waits longest goes first, also among the critical, of
+// whom it is the farthest from its promise.
 func (p *policy) join(s *cluster.View, t cluster.TaskID) {
 	task := s.Task(t)
 	id := book.ID{Priority: task.Priority, Shape: task.Shape, Job: book.JobOf(s, task), Class: task.Class, User: p.users.of(s, task.Job)}

@@ -11,10 +11,10 @@ import (
 	"fairlead.dev/fairlead/sched/worth"
 )
 
-// victims chooses who leaves for a task of a higher rank: on one node those of the lowest rank, until there
-// is room, less those who turn out superfluous. Who asks decides only whether it may: by being of a higher
-// rank than all of them. Among nodes the one is best whose most important victim is least important, and of
-// several the one that loses least work.
+// victims chooses who leaves for a task that comes before them: on one node the last by rank, until there
+// is room, less those who turn out superfluous. Who asks decides only whether it may: by coming before all
+// of them. Among nodes the one is best whose first victim comes last, and of several the one that loses
+// least work.
 type victims struct {
 	who       *who
 	worth     *worth.Worth
@@ -29,9 +29,10 @@ type victims struct {
 	others    []evict.Candidate // scratch
 }
 
-func newVictims(w *who, prices *worth.Worth, bids book.Indexes) victims {
-	bids.Reset()
-	return victims{who: w, worth: prices, bids: bids, due: cluster.Never}
+// anew forgets all nodes. What equals may lose stays what it is.
+func (v *victims) anew(w *who, prices *worth.Worth) victims {
+	v.bids.Reset()
+	return victims{who: w, worth: prices, bids: v.bids, due: cluster.Never, bucket: v.bucket}
 }
 
 // learn takes in changed nodes, and those on which somebody has another rank by now.
@@ -66,7 +67,7 @@ func (v *victims) acted(n cluster.NodeID) {
 	v.bids.Journal.Note(n)
 }
 
-// candidate is the rule of who may be evicted. Lower ranks go first.
+// candidate is the rule of who may be evicted. Who comes last goes first.
 func (v *victims) candidate(s *cluster.View, c *evict.Candidate) bool {
 	task, class := s.Task(c.Task), &s.Classes()[c.Class]
 	if class.Promises() {
@@ -74,7 +75,7 @@ func (v *victims) candidate(s *cluster.View, c *evict.Candidate) bool {
 		case class.Budget == 0:
 			return false
 		case !class.MayLeave(task.Account.At(s.Now(), task.Phase)):
-			v.looked = min(v.looked, later(s.Now(), cluster.Minute/2))
+			v.looked = min(v.looked, later(s.Now()/refresh*refresh, refresh))
 			return false
 		}
 	}
@@ -146,7 +147,7 @@ func (v *victims) on(s *cluster.View, n cluster.NodeID) []evict.Candidate {
 // nobody is an order that no class has: nobody is spared for it.
 const nobody = rank(-1)
 
-// choose chooses the victims on a node, and returns the highest rank among them; false if there are not enough.
+// choose chooses the victims on a node, and returns the rank of the first among them; false if there are not enough.
 // Spared are those to whom something was promised whose class has that place in the order of classes.
 func (v *victims) choose(s *cluster.View, id cluster.ShapeID, n cluster.NodeID, spared rank) (rank, bool) {
 	if !v.search.Begin(s, id, n) {
@@ -171,12 +172,12 @@ func (v *victims) choose(s *cluster.View, id cluster.ShapeID, n cluster.NodeID, 
 	return rank(-v.search.Victims[0].Rank), true
 }
 
-// index is the nodes by how good they are for a task that evicts: by the rank of their most important victim, then by
-// what is lost.
+// index is the nodes by how good they are for a task that evicts: by the rank of their first victim, then by what is
+// lost.
 func (v *victims) index(s *cluster.View, id cluster.ShapeID, spared rank) *book.ShapeIndex {
 	const lossBits = 8
 	return v.bids.Sync(s, book.IndexID{Shape: id, Priority: int32(spared), Victims: true}, func(n cluster.NodeID) int64 {
-		highest, ok := v.choose(s, id, n, spared)
+		first, ok := v.choose(s, id, n, spared)
 		if !ok {
 			return book.None
 		}
@@ -184,14 +185,21 @@ func (v *victims) index(s *cluster.View, id cluster.ShapeID, spared rank) *book.
 		for i := range v.search.Victims {
 			loss = min(loss+v.search.Victims[i].Price, mostLoss)
 		}
-		return int64(min(highest, 1<<(bandBits+2)))<<lossBits + 1<<lossBits - 1 - int64(3*halves(loss<<6))
+		return int64(min(first, 1<<(bandBits+2)))<<lossBits + 1<<lossBits - 1 - int64(3*halves(loss<<6))
 	})
 }
 
 // mayEvict reports whether some task of the group may find a place on the node by eviction.
 func (p *policy) mayEvict(s *cluster.View, g *group, n cluster.NodeID) bool {
-	highest, ok := p.victims.choose(s, g.Shape, n, nobody)
-	return ok && highest > p.rankOf(s, g) && (g.Job == book.NoJob || !s.Crowded(p.waiting.First(g), n))
+	v, own := &p.victims, p.rankOf(s, g)
+	if list := v.on(s, n); len(list) == 0 || rank(-list[0].Rank) <= own {
+		// Nobody there comes later: what leaves already would have to be enough.
+		if !v.search.Begin(s, g.Shape, n) || !v.search.Met() {
+			return false
+		}
+	}
+	first, ok := v.choose(s, g.Shape, n, nobody)
+	return ok && first > own && (g.Job == book.NoJob || !s.Crowded(p.waiting.First(g), n))
 }
 
 // preempt evicts for the task on the node where that costs least, as one bundle with the placement, or reports
@@ -218,9 +226,9 @@ func (p *policy) preemptBut(t *sched.Trial, task cluster.TaskID, spared rank, ou
 		if !ok {
 			return 0, false, beside
 		}
-		highest, ok := v.choose(s, id, n, spared)
-		if ok && highest <= own {
-			return 0, false, beside // nor is anybody of a lower rank anywhere else
+		first, ok := v.choose(s, id, n, spared)
+		if ok && first <= own {
+			return 0, false, beside // nor does anybody come later anywhere else
 		}
 		loss := v.lossOfEquals(s, task)
 		if ok && loss > v.bucket.level {

@@ -8,8 +8,8 @@ import (
 	"fairlead.dev/fairlead/cluster"
 )
 
-// rank says whose claim to a place is better: the lower one. Only who has a lower rank may evict. It
-// is three bands, one above the other:
+// rank says who comes before whom: the smaller number does, and may evict the larger. It is three bands, one
+// behind the other:
 //
 //   - who was promised to run so much of the time, and is critical: by the importance of the class, then
 //     who is nearest to having what was promised
@@ -43,16 +43,11 @@ const (
 
 // who ranks tasks.
 type who struct {
-	classes []cluster.Class // those that importance is of
-	order   []rank          // by class: 0 is the most important
+	order []rank // by class: 0 is the most important
 }
 
-// learn ranks the classes, where they have changed.
-func (w *who) learn(classes []cluster.Class) (changed bool) {
-	if slices.Equal(w.classes, classes) {
-		return false
-	}
-	w.classes = append(w.classes[:0], classes...)
+// learn ranks the classes.
+func (w *who) learn(classes []cluster.Class) {
 	var list []int32
 	for i := range classes {
 		list = append(list, classes[i].Importance)
@@ -64,7 +59,6 @@ func (w *who) learn(classes []cluster.Class) (changed bool) {
 		at, _ := slices.BinarySearch(list, classes[i].Importance)
 		w.order = append(w.order, rank(at))
 	}
-	return true
 }
 
 // runsOut is when a task that waits from now on will have no slack left, as its account stands.
@@ -106,8 +100,8 @@ const (
 
 // running is the rank of a task that runs or starts. Until is when it may be another one, if nothing
 // happens before. What it costs to begin anew, and the gain that it has to make, count for those who run: who has
-// slack seems to have less by that, but not to be critical by more than a moment, and who is critical seems to
-// be nearer to what was promised.
+// slack seems to have less by that, and who is critical seems to be nearer to what was promised. Who would be on the
+// other side of the brink by that comes first of its class, and is evicted by more important ones alone.
 func (w *who) running(s *cluster.View, task *cluster.Task) (r rank, until cluster.Time) {
 	class := &s.Classes()[task.Class]
 	if !class.Promises() {
@@ -115,15 +109,14 @@ func (w *who) running(s *cluster.View, task *cluster.Task) (r rank, until cluste
 	}
 	now, out := s.Now(), runsOut(s, task)
 	cost := part(class.Restart, cluster.Whole, class.Availability) + gain(class)
-	switch brink := now - 1; {
-	case out < now:
-		out = min(out+cost, brink)
-	case out-now < cost:
-		out = brink
-	default:
-		out -= cost
+	until = later(now/refresh*refresh, refresh) // many are ranked anew at one moment
+	switch {
+	case out < now && now-out > cost:
+		return w.pledged(now, task.Class, out+cost), until
+	case out >= now && out-now >= cost:
+		return w.pledged(now, task.Class, out-cost), until
 	}
-	return w.pledged(now, task.Class, out), later(now, refresh)
+	return critical + w.order[task.Class]<<slackBits, until
 }
 
 // gain is the slack that a run of the class gains before its equals evict it.

@@ -36,7 +36,7 @@ type ask struct {
 	tasks  int64 // times counted
 }
 
-// counted is what a task counts when it comes: after eight doublings it counts nothing.
+// counted is what a task counts when it comes: after nine doublings it counts nothing.
 const counted = 1 << 8
 
 // typical is a type.
@@ -116,7 +116,6 @@ func eighths(q int64) int {
 // choose chooses the types: those that most room is asked for by, in tasks times size. The tasks of
 // all others count as of the smallest type that asks for as much in every kind, if there is one.
 func (m *mix) choose(sizeOf func(cluster.Vector) int64) []typical {
-	m.next = 2 * max(m.total, 1)
 	var types []typical
 	for _, a := range m.asks {
 		if size := sizeOf(a.demand); size > 0 {
@@ -137,12 +136,16 @@ func (m *mix) choose(sizeOf func(cluster.Vector) int64) []typical {
 			}
 		}
 	}
-	m.halve()
 	return types
 }
 
-// halve lets all that was counted count half, and forgets what counts nothing any more.
+// halve lets all that was counted count half, and forgets what counts nothing any more, if the number of tasks has
+// doubled since that was done last.
 func (m *mix) halve() {
+	if m.total < m.next {
+		return
+	}
+	m.next = 2 * max(m.total, 1)
 	for i := range m.asks {
 		m.asks[i].tasks /= 2
 	}

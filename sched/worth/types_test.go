@@ -174,3 +174,34 @@ func TestFewTypes(t *testing.T) {
 		t.Errorf("the weights add up to %d, of %d tasks", weights, tasks)
 	}
 }
+
+// TestLargerNodesForgetNothing lets the largest node grow again and again: sizes are others by that, and what was
+// counted is what it was.
+func TestLargerNodesForgetNothing(t *testing.T) {
+	f := newFlood(t)
+	for range 5 {
+		f.submit(1000)
+	}
+	before := f.worth.mix.asks[0].tasks
+	for i := range int64(20) {
+		f.step(cluster.NodeChanged{Spec: cluster.NodeSpec{Name: "n", Capacity: cluster.Vector{1<<20 + 1 + i}}})
+	}
+	if got := f.demands(); !slices.Equal(got, []int64{1000}) || f.worth.mix.asks[0].tasks != before {
+		t.Errorf("the types ask for %d, counted %d times; want 1000, %d times", got, f.worth.mix.asks[0].tasks, before)
+	}
+}
+
+// TestRowOfAnotherNode takes the row of a node for another one in the same moment: the types that may use it are
+// those that may use the new node.
+func TestRowOfAnotherNode(t *testing.T) {
+	f := newFlood(t)
+	f.step(cluster.SetDefined{Set: 1, Nodes: []cluster.NodeID{0}}, cluster.ShapeDefined{Shape: 7, Spec: cluster.Shape{Demand: cluster.Vector{5}, Eligible: 1}})
+	f.step(cluster.TaskSubmitted{Task: 0, Seq: 0, Shape: 7})
+	if f.worth.admits[0] != 1 {
+		t.Fatalf("the node takes the types %b", f.worth.admits[0])
+	}
+	f.step(cluster.NodeLost{}, cluster.NodeAdded{Spec: cluster.NodeSpec{Name: "other", Capacity: cluster.Vector{1 << 20}}})
+	if f.worth.admits[0] != 0 {
+		t.Errorf("another node in its row takes the types %b", f.worth.admits[0])
+	}
+}

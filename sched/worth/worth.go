@@ -33,6 +33,7 @@ type Worth struct {
 	mean    mean
 	most    cluster.Vector // the largest limit of any node, kind by kind
 	changed int            // nodes since the weights were looked at
+	size    uint64         // of all nodes then
 	admits  []uint64       // by node row, the types that may use it; it has no meaning where the row holds none
 	known   []known        // by node row
 
@@ -49,7 +50,7 @@ type mean struct {
 
 // known is the worth of what a node had left when it was priced last.
 type known struct {
-	live  bool
+	name  string  // of the node; empty where the row holds none
 	used  []int64 // by kind; empty is not known
 	worth uint64
 }
@@ -78,8 +79,9 @@ func (w *Worth) Learn(s *cluster.View, c *sched.Changed, note func(cluster.NodeI
 		return true
 	}
 	for _, m := range c.Members {
-		w.admit(s, m.Node)
-		note(m.Node)
+		if w.admit(s, m.Node) {
+			note(m.Node)
+		}
 	}
 	if w.changed < max(300, s.NodeRows()/8) {
 		return false
@@ -96,11 +98,11 @@ func (w *Worth) learnNodes(s *cluster.View, c *sched.Changed) (grown bool) {
 		k := &w.known[n]
 		k.used = k.used[:0]
 		if !s.NodeLive(n) {
-			k.live = false
+			k.name = ""
 			continue
 		}
-		if !k.live { // of others the sets say when they change
-			k.live = true
+		if name := s.NodeSpec(n).Name; k.name != name { // of others the sets say when they change
+			k.name = name
 			w.admit(s, n)
 		}
 		for k, q := range s.Limit(n) {
@@ -113,15 +115,20 @@ func (w *Worth) learnNodes(s *cluster.View, c *sched.Changed) (grown bool) {
 	return grown
 }
 
-// admit notes which types may use the node.
-func (w *Worth) admit(s *cluster.View, n cluster.NodeID) {
-	w.known[n].used = w.known[n].used[:0]
-	w.admits[n] = 0
+// admit notes which types may use the node, and reports whether those are others than before.
+func (w *Worth) admit(s *cluster.View, n cluster.NodeID) bool {
+	admits := uint64(0)
 	for i := range w.table.types {
 		if s.Eligible(w.table.types[i].set, n) {
-			w.admits[n] |= 1 << i
+			admits |= 1 << i
 		}
 	}
+	if admits == w.admits[n] {
+		return false
+	}
+	w.known[n].used = w.known[n].used[:0]
+	w.admits[n] = admits
+	return true
 }
 
 // sizeOf is how large a demand is: the sum, over all kinds, of its shares of the largest node. It is 0
@@ -142,6 +149,7 @@ func (w *Worth) sizeOf(demand cluster.Vector) int64 {
 // chooseTypes chooses the types anew, and weighs them.
 func (w *Worth) chooseTypes(s *cluster.View) {
 	w.table = newTable(s.Kinds(), w.mix.choose(w.sizeOf))
+	w.mix.halve()
 	for n := range cluster.NodeID(s.NodeRows()) {
 		if s.NodeLive(n) {
 			w.admit(s, n)
@@ -153,7 +161,7 @@ func (w *Worth) chooseTypes(s *cluster.View) {
 // weigh looks at the weights: how many want room for a type over how much there is. They are renewed if
 // one has moved by more than a quarter, or always.
 func (w *Worth) weigh(s *cluster.View, always bool) (renewed bool) {
-	w.changed = 0
+	w.changed, w.size = 0, 0
 	for i := range w.table.types {
 		w.table.types[i].slots = 0
 	}
@@ -162,6 +170,7 @@ func (w *Worth) weigh(s *cluster.View, always bool) (renewed bool) {
 		if !s.NodeLive(n) {
 			continue
 		}
+		w.size += uint64(w.sizeOf(s.Limit(n)))
 		w.look(s, n, nil, &w.now)
 		w.table.fit(&w.now, &fits)
 		for i := range w.table.types {
@@ -373,5 +382,5 @@ func (w *Worth) SizeOf(s *cluster.View, id cluster.ShapeID) int64 {
 // Smallest is the size of the smallest type; 0 if there is none.
 func (w *Worth) Smallest() int64 { return w.table.smallest }
 
-// SizeOfAll is the size of all nodes, when weights were renewed last.
-func (w *Worth) SizeOfAll() uint64 { return w.mean.size }
+// SizeOfAll is the size of all nodes, when weights were looked at last.
+func (w *Worth) SizeOfAll() uint64 { return w.size }
