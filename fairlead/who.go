@@ -18,7 +18,7 @@ import (
 //
 // Of those who are critical the paper serves the one with least slack first. Where there is not enough for
 // all, it serves those who will miss their promise in any case, and lets others become so: at a load of
-// 104 % 68 % of the lowest class had what was promised, and in this order 85 to 92 % (docs/bench/fairlead.md).
+// 104 % 68 % of the lowest class had what was promised, and in this order 84 to 92 % (docs/bench/fairlead.md).
 //
 // Slack falls by a second a second while a task waits. So a rank goes by the moment when it runs out, in
 // steps, and stays what it is while the task waits, but for the one moment when it becomes critical.

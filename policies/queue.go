@@ -7,7 +7,7 @@ import (
 
 // This file lists the policies of the family queue.
 
-// queues are the policies that place one task at a time. Their rows are in
+// queues are the policies that place one task at a time. The rows of all but the last are in
 // package queue.
 func queues() []Info {
 	var all []Info

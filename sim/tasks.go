@@ -284,9 +284,6 @@ func (b *tasks) newTask(j *job) cluster.TaskID {
 	j.submitted++
 	j.live++
 	row := cluster.TaskID(b.rows.Take())
-	if len(b.list) == cap(b.list) { // rows are large: to copy them for every few more takes its time
-		b.list = slices.Grow(b.list, max(len(b.list), 64))
-	}
 	for int(row) >= len(b.list) {
 		b.list = append(b.list, task{})
 	}

@@ -26,8 +26,6 @@ const allWeights = 1 << 20
 // Worth prices the nodes of a cluster. A policy shows it what it is shown itself (Learn), and asks
 // for prices of the state as it is then, with whatever the policy itself has tried since.
 type Worth struct {
-	Looks int64 // effort spent: fits that were worked out
-
 	mix     mix
 	table   table
 	mean    mean
@@ -62,7 +60,7 @@ func New() *Worth { return &Worth{} }
 // nodes that changed are, and those of the nodes that it notes.
 func (w *Worth) Learn(s *cluster.View, c *sched.Changed, note func(cluster.NodeID)) (anew bool) {
 	if c.All {
-		*w = Worth{Looks: w.Looks, most: make(cluster.Vector, len(s.Kinds()))}
+		*w = Worth{most: make(cluster.Vector, len(s.Kinds()))}
 	}
 	w.mix.forgetShapes(c.Shapes)
 	for _, id := range c.Shapes {
@@ -178,7 +176,6 @@ func (w *Worth) weigh(s *cluster.View, always bool) (renewed bool) {
 				w.table.types[i].slots += int64(fits[i] >> fitBits)
 			}
 		}
-		w.Looks += int64(len(w.table.types))
 	}
 	wanted, sum := make([]uint64, len(w.table.types)), uint64(0)
 	for i := range w.table.types {
@@ -251,7 +248,6 @@ func (w *Worth) look(s *cluster.View, n cluster.NodeID, less cluster.Vector, r *
 
 // worth is what so much room on the node is worth.
 func (w *Worth) worth(n cluster.NodeID, r *room) uint64 {
-	w.Looks += int64(len(w.table.types))
 	return w.table.worth(w.admits[n], r)
 }
 
