@@ -115,7 +115,8 @@ func (c *cluster) protect(app string) {
 	})
 }
 
-// important gives the pod a priority above the others'.
+// important gives the pod a priority above the others'. The class counts once the API server admits pods
+// that name it, which is somewhat later than when it has stored the class.
 func important(c *cluster) option {
 	const name = "e2e-important"
 	_, err := c.client.SchedulingV1().PriorityClasses().Create(context.Background(), &schedulingv1.PriorityClass{
@@ -124,7 +125,15 @@ func important(c *cluster) option {
 	if !apierrors.IsAlreadyExists(err) {
 		c.must(err)
 	}
-	return func(p *v1.Pod) { p.Spec.PriorityClassName = name }
+	option := func(p *v1.Pod) { p.Spec.PriorityClassName = name }
+	c.await(time.Minute, func() string {
+		_, err := c.client.CoreV1().Pods(c.namespace).Create(c.t.Context(), newPod("admitted", option), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if err != nil {
+			return fmt.Sprintf("pods of the new class admitted: %v", err)
+		}
+		return ""
+	})
+	return option
 }
 
 // on keeps the pod to these nodes.
