@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"fairlead.dev/fairlead/flow"
 	"fairlead.dev/fairlead/report"
 )
 
@@ -26,6 +25,9 @@ type Task struct {
 	Phase  string   `json:"phase"`
 	Node   string   `json:"node,omitempty"`
 	Needs  []Amount `json:"needs"`
+	// Standing is how the task stands with the policy, and what would change that, in sentences; of policies that say
+	// so.
+	Standing []string `json:"standing,omitempty"`
 	// Price is nil where the policy has none.
 	Price *Price `json:"price,omitempty"`
 	// Takers are nodes that would take the task, where they have no price: some of
@@ -43,7 +45,8 @@ type Amount struct {
 
 // Price is what a task pays for what.
 type Price struct {
-	Wait        flow.Cost      `json:"wait"`
+	// Wait is nil where waiting has no price.
+	Wait        *int64         `json:"wait,omitempty"`
 	WaitChanges *report.Number `json:"wait_changes_s,omitempty"`
 	// WaitParts are the parts of Wait; HoldParts those of what it costs to evict the task,
 	// where it runs. Both are left out where the policy does not name them.
@@ -55,18 +58,18 @@ type Price struct {
 // Candidate is a node that would take the task. More is by how much its parts
 // exceed those of the node that others are compared with, which has none.
 type Candidate struct {
-	Node  string    `json:"node"`
-	Here  bool      `json:"here"`
-	Full  bool      `json:"full"`
-	Cost  flow.Cost `json:"cost"`
-	Parts []Part    `json:"parts"`
-	More  []Part    `json:"more,omitempty"`
+	Node  string `json:"node"`
+	Here  bool   `json:"here"`
+	Full  bool   `json:"full"`
+	Cost  int64  `json:"cost"`
+	Parts []Part `json:"parts"`
+	More  []Part `json:"more,omitempty"`
 }
 
 // Part is a part of a price.
 type Part struct {
-	Name string    `json:"name"`
-	Cost flow.Cost `json:"cost"`
+	Name string `json:"name"`
+	Cost int64  `json:"cost"`
 }
 
 // Others says how many nodes do not take a task, and why.
@@ -92,11 +95,11 @@ type Group struct {
 
 // Worth is what one more node of a kind is worth to a policy.
 type Worth struct {
-	Policy   string    `json:"policy"`
-	Like     string    `json:"like"`
-	Nodes    int       `json:"nodes"`
-	Capacity []Amount  `json:"capacity"`
-	Tasks    int       `json:"tasks"`
-	Least    flow.Cost `json:"saves_at_least"`
-	Most     flow.Cost `json:"saves_at_most"`
+	Policy   string   `json:"policy"`
+	Like     string   `json:"like"`
+	Nodes    int      `json:"nodes"`
+	Capacity []Amount `json:"capacity"`
+	Tasks    int      `json:"tasks"`
+	Least    int64    `json:"saves_at_least"`
+	Most     int64    `json:"saves_at_most"`
 }

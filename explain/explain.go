@@ -35,11 +35,12 @@ type QuestionError struct {
 // Error says both.
 func (e QuestionError) Error() string { return e.Part + ": " + e.Err.Error() }
 
-// Pricer is what a policy offers that has prices to explain. Both are asked of the view alone: the
-// policy begins anew with it, so that it is not one that decides.
+// Pricer is what a policy offers that makes its prices anew when it is asked. Both are asked of the view alone:
+// the policy begins anew with it, so that it is not one that decides. A policy that explains as it stands is a
+// sched.Explainer.
 type Pricer interface {
 	// Explain says what the task could have, with so many candidates at most.
-	Explain(s *cluster.View, all *sched.Changed, t cluster.TaskID, most int) (flow.Explanation, error)
+	Explain(s *cluster.View, all *sched.Changed, t cluster.TaskID, most int) (sched.Explanation, error)
 	// Worth says what one more node of each kind would save.
 	Worth(s *cluster.View, all *sched.Changed) ([]flow.NodeWorth, error)
 }

@@ -169,13 +169,13 @@ func named(name string) []*explain.Answer {
 	of := func(price *explain.Price, nodes int, o explain.Others) *explain.Answer {
 		o.Whys, o.Application = []string{name}, name
 		return &explain.Answer{Task: &explain.Task{
-			Name: name, Policy: name, Phase: "running", Node: name, Needs: amounts, Price: price, Takers: []string{name}, Nodes: nodes, Others: o,
+			Name: name, Policy: name, Phase: "running", Node: name, Needs: amounts, Standing: []string{name}, Price: price, Takers: []string{name}, Nodes: nodes, Others: o,
 		}}
 	}
-	price := &explain.Price{WaitParts: parts, HoldParts: parts, Candidates: []explain.Candidate{
+	price := &explain.Price{Wait: new(int64(0)), WaitParts: parts, HoldParts: parts, Candidates: []explain.Candidate{
 		{Node: name, Here: true, Parts: parts}, {Node: name, Cost: 1, Parts: parts, More: parts},
 	}}
-	dear := &explain.Price{Wait: 1, Candidates: price.Candidates}
+	dear := &explain.Price{Wait: new(int64(1)), Candidates: price.Candidates}
 	return []*explain.Answer{
 		{Waiting: waiting, Worth: []explain.Worth{{Policy: name, Like: name, Capacity: amounts, Most: 1}}, Unpriced: []string{name}},
 		{Waiting: waiting, Worth: []explain.Worth{{Policy: name}}},

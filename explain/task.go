@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
-	"fairlead.dev/fairlead/flow"
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sched"
 )
@@ -22,23 +21,23 @@ func (m *Moment) task(t cluster.TaskID, most int) (*Task, error) {
 	if task.Placed() {
 		answer.Node = m.node(task.Node)
 	}
-	p, priced := m.lanes[lane].Fresh.(Pricer)
+	x, priced, err := m.explanation(lane, t, most)
+	if err != nil {
+		return nil, err
+	}
 	if !priced {
 		m.takers(answer, t, most)
 		return answer, nil
 	}
-	x, err := p.Explain(s, m.core.Everything(lane), t, most)
-	if err != nil {
-		return nil, err
-	}
-	answer.Nodes = x.Nodes
+	answer.Nodes, answer.Standing = x.Nodes, x.Standing
 	others := m.core.Name(x.Others, t)
 	answer.Others = m.whys(&others, x.Nodes)
 	if task.Phase == cluster.Gated {
 		return answer, nil
 	}
-	answer.Price = &Price{
-		Wait: x.Wait, WaitParts: shownParts(x.WaitTerms), HoldParts: shownParts(x.HoldTerms), Candidates: m.candidates(&x),
+	answer.Price = &Price{WaitParts: shownParts(x.WaitTerms), HoldParts: shownParts(x.HoldTerms), Candidates: m.candidates(&x)}
+	if x.Waits {
+		answer.Price.Wait = &x.Wait
 	}
 	if x.WaitChanges < cluster.Never {
 		at := report.Seconds(x.WaitChanges)
@@ -47,10 +46,24 @@ func (m *Moment) task(t cluster.TaskID, most int) (*Task, error) {
 	return answer, nil
 }
 
+// explanation is that of the policy that decides, if it explains, or else of one like it; false if neither has
+// prices.
+func (m *Moment) explanation(lane int, t cluster.TaskID, most int) (sched.Explanation, bool, error) {
+	s := m.core.View()
+	if x, explains, err := m.core.Explain(t, most); explains {
+		return x, true, err
+	}
+	if p, priced := m.lanes[lane].Fresh.(Pricer); priced {
+		x, err := p.Explain(s, m.core.Everything(lane), t, most)
+		return x, true, err
+	}
+	return sched.Explanation{}, false, nil
+}
+
 // candidates lists those of an explanation; all are compared with where the task is,
 // or else with the cheapest.
-func (m *Moment) candidates(x *flow.Explanation) []Candidate {
-	first := max(0, slices.IndexFunc(x.Candidates, func(c flow.Candidate) bool { return c.Node == x.Node }))
+func (m *Moment) candidates(x *sched.Explanation) []Candidate {
+	first := max(0, slices.IndexFunc(x.Candidates, func(c sched.Candidate) bool { return c.Node == x.Node }))
 	list := []Candidate{}
 	for i := range x.Candidates {
 		c := &x.Candidates[i]
@@ -65,7 +78,7 @@ func (m *Moment) candidates(x *flow.Explanation) []Candidate {
 	return list
 }
 
-func shownParts(terms []flow.Term) []Part {
+func shownParts(terms []sched.Term) []Part {
 	list := []Part{}
 	for _, t := range terms {
 		list = append(list, Part{t.Name, t.Cost})

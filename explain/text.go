@@ -9,7 +9,6 @@ import (
 	"text/tabwriter"
 
 	"fairlead.dev/fairlead/cluster"
-	"fairlead.dev/fairlead/flow"
 	"fairlead.dev/fairlead/report"
 )
 
@@ -96,6 +95,9 @@ func (w *writer) task(t *Task) {
 		w.line("It has not been released for placement.")
 		return
 	}
+	for _, sentence := range t.Standing {
+		w.line("%s", sentence)
+	}
 	as := ""
 	if t.Node != "" {
 		as = ", if it left " + t.Node + " now"
@@ -124,11 +126,13 @@ func (w *writer) price(p *Price) {
 	if parts != "" {
 		parts = ": " + parts
 	}
-	w.line("waiting costs %s%s", p.waiting(), parts)
+	if p.Wait != nil {
+		w.line("waiting costs %s%s", p.waiting(), parts)
+	}
 	if len(p.HoldParts) == 0 {
 		return
 	}
-	sum := flow.Cost(0)
+	sum := int64(0)
 	for _, part := range p.HoldParts {
 		sum += part.Cost
 	}
@@ -137,7 +141,7 @@ func (w *writer) price(p *Price) {
 
 // waiting says what waiting costs.
 func (p *Price) waiting() string {
-	text := fmt.Sprint(p.Wait)
+	text := fmt.Sprint(*p.Wait)
 	if p.WaitChanges != nil {
 		text += ", until " + shortly(*p.WaitChanges)
 	}
@@ -167,12 +171,13 @@ func (w *writer) prices(p *Price) {
 		}
 	}
 	switch {
-	case cheapest.Cost > p.Wait:
+	case p.Wait == nil:
+	case cheapest.Cost > *p.Wait:
 		w.line("Waiting costs less than any of them.")
-	case cheapest.Cost == p.Wait:
+	case cheapest.Cost == *p.Wait:
 		w.line("Waiting costs as much as %s.", cheapest.Node)
 	default:
-		w.line("%s costs %d less than waiting.", cheapest.Node, p.Wait-cheapest.Cost)
+		w.line("%s costs %d less than waiting.", cheapest.Node, *p.Wait-cheapest.Cost)
 	}
 }
 

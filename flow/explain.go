@@ -22,38 +22,6 @@ import (
 // and what it costs beyond the model's own price is what others of the same moment
 // make of it: they add to the load of the node, or would have to go elsewhere.
 
-// Explanation is what a task could have.
-type Explanation struct {
-	Task cluster.TaskID
-	// Phase is where the task stands, and Node the node that it takes room on; NoNode
-	// if it waits.
-	Phase cluster.Phase
-	Node  cluster.NodeID
-	// Wait is the price of having no place until the next round, and WaitChanges when
-	// it changes next; Never if it does not.
-	Wait        Cost
-	WaitChanges cluster.Time
-	// WaitTerms are the parts of Wait, and HoldTerms those of what it costs to evict the
-	// task from where it runs; nil where the model does not name them.
-	WaitTerms, HoldTerms []Term
-	// Candidates are nodes that the task could go to, the cheapest first, and Nodes is
-	// how many there are in all. The node where it is comes last if it is not among
-	// the cheapest, and is missing if it would not take the task back.
-	Candidates []Candidate
-	Nodes      int
-	// Others says why the other nodes are no candidates.
-	Others sched.Reason
-}
-
-// Candidate is a node that would take a task. The terms add up to the cost.
-type Candidate struct {
-	Node  cluster.NodeID
-	Cost  Cost
-	Terms []Term
-	// Full says that the node has no room: something that runs there would have to go.
-	Full bool
-}
-
 // Parts of a price that are the engine's, not the model's.
 const (
 	// TermAggregator is what an aggregator, which prices all nodes below it alike,
@@ -66,32 +34,12 @@ const (
 	TermEviction = "eviction"
 )
 
-// Beyond is by how much each part of the price exceeds that of another candidate:
-// parts that are equal are left out.
-func (c *Candidate) Beyond(o *Candidate) []Term {
-	var list []Term
-	add := func(terms []Term, sign Cost) {
-		for _, t := range terms {
-			at := slices.IndexFunc(list, func(l Term) bool { return l.Name == t.Name })
-			if at < 0 {
-				at = len(list)
-				list = append(list, Term{Name: t.Name})
-			}
-			list[at].Cost += sign * t.Cost
-		}
-	}
-	add(c.Terms, 1)
-	add(o.Terms, -1)
-	return slices.DeleteFunc(list, func(t Term) bool { return t.Cost == 0 })
-}
-
 // Explain says what the task could have, with so many candidates at most. All is
 // every row of the state (sched.Core.Everything). The state is not touched, but the
 // policy begins anew with it: ask one that does not decide. The error is about a task
 // that the policy does not place, or about what the model says.
-func (p *Policy) Explain(s *cluster.View, all *sched.Changed, t cluster.TaskID, most int) (Explanation, error) {
-	task := s.Task(t)
-	x := Explanation{Task: t, Phase: task.Phase, Node: task.Node, WaitChanges: cluster.Never}
+func (p *Policy) Explain(s *cluster.View, all *sched.Changed, t cluster.TaskID, most int) (sched.Explanation, error) {
+	task, x := s.Task(t), sched.NewExplanation(s, t)
 	if !slices.Contains(all.Tasks, t) {
 		return x, fmt.Errorf("policy %s does not place task %s", p.options.Name, s.TaskName(t))
 	}
@@ -103,8 +51,8 @@ func (p *Policy) Explain(s *cluster.View, all *sched.Changed, t cluster.TaskID, 
 	if named && task.Phase == cluster.Running {
 		x.HoldTerms = parts.ExplainWait(s, t)
 	}
-	own := copied(s)
-	if err := takeOut(own, t); err != nil {
+	own, err := sched.Without(s, t)
+	if err != nil {
 		return x, err
 	}
 	s = &own.View
@@ -117,48 +65,10 @@ func (p *Policy) Explain(s *cluster.View, all *sched.Changed, t cluster.TaskID, 
 		return x, err
 	}
 	terms := p.net.members.of(t).terms
-	x.Wait, x.WaitChanges, x.Others = terms.Wait, terms.Next, sched.Explain(s, t)
+	x.Waits, x.Wait, x.WaitChanges, x.Others = true, terms.Wait, terms.Next, sched.Explain(s, t)
 	x.Candidates = p.routing.candidates(s, t)
-	x.Nodes = len(x.Candidates)
-	x.shorten(most)
+	x.Shorten(most)
 	return x, nil
-}
-
-// shorten leaves the cheapest candidates, and the node where the task is.
-func (x *Explanation) shorten(most int) {
-	if len(x.Candidates) <= most {
-		return
-	}
-	at := slices.IndexFunc(x.Candidates, func(c Candidate) bool { return c.Node == x.Node })
-	if at < most {
-		x.Candidates = x.Candidates[:most]
-		return
-	}
-	x.Candidates = append(x.Candidates[:most], x.Candidates[at])
-}
-
-// copied is a state of one's own.
-func copied(s *cluster.View) *cluster.State {
-	own := cluster.NewState(s.Kinds(), s.Classes())
-	own.CopyAll(s)
-	return own
-}
-
-// takeOut lets a task wait, as if its run had just left.
-func takeOut(s *cluster.State, t cluster.TaskID) error {
-	for s.Task(t).Placed() {
-		if s.Task(t).Phase == cluster.Reserved {
-			s.Begin()
-			r := s.Evict(t)
-			s.Keep()
-			if r.Refused() {
-				return fmt.Errorf("task %s cannot give up the node that it is reserved on: %v", s.TaskName(t), r.Code)
-			}
-		} else if err := s.Apply(s.Now(), cluster.TaskLeft{Task: t, Attempt: s.Task(t).Attempt}); err != nil {
-			return fmt.Errorf("task %s cannot leave its node: %w", s.TaskName(t), err)
-		}
-	}
-	return nil
 }
 
 // relearn begins anew with a state.
@@ -214,7 +124,7 @@ func (p *Policy) settleAll(s *cluster.View, without cluster.TaskID) error {
 
 // candidates lists the nodes that the task could go to, after the network was solved
 // without it, the cheapest first.
-func (r *routing) candidates(s *cluster.View, t cluster.TaskID) []Candidate {
+func (r *routing) candidates(s *cluster.View, t cluster.TaskID) []sched.Candidate {
 	w, rest := r.net, r.distances(toSink)
 	c := w.group(w.members.group(t))
 	best := map[cluster.NodeID]priced{}
@@ -252,11 +162,13 @@ func (r *routing) candidates(s *cluster.View, t cluster.TaskID) []Candidate {
 			}
 		}
 	}
-	list := make([]Candidate, 0, len(best))
+	list := make([]sched.Candidate, 0, len(best))
 	for n, b := range best {
-		list = append(list, Candidate{Node: n, Cost: b.full, Terms: w.answers.explain(s, t, n, b), Full: !s.RoomNow(s.Task(t).Shape, n)})
+		list = append(list, sched.Candidate{Node: n, Cost: b.full, Terms: w.answers.explain(s, t, n, b), Full: !s.RoomNow(s.Task(t).Shape, n)})
 	}
-	slices.SortFunc(list, func(a, b Candidate) int { return cmp.Or(cmp.Compare(a.Cost, b.Cost), cmp.Compare(a.Node, b.Node)) })
+	slices.SortFunc(list, func(a, b sched.Candidate) int {
+		return cmp.Or(cmp.Compare(a.Cost, b.Cost), cmp.Compare(a.Node, b.Node))
+	})
 	return list
 }
 
@@ -281,14 +193,14 @@ func (a *answers) explain(s *cluster.View, t cluster.TaskID, n cluster.NodeID, b
 		}
 	}
 	if b.base != named {
-		list = append(list, Term{TermAggregator, b.base - named})
+		list = append(list, Term{Name: TermAggregator, Cost: b.base - named})
 	}
 	if b.full != b.base {
 		name := TermCongestion
 		if !s.RoomNow(s.Task(t).Shape, n) {
 			name = TermEviction
 		}
-		list = append(list, Term{name, b.full - b.base})
+		list = append(list, Term{Name: name, Cost: b.full - b.base})
 	}
 	return list
 }

@@ -181,7 +181,7 @@ func marginal(t *rapid.T, p priced, s *cluster.View, all *sched.Changed, row clu
 }
 
 // checkTerms wants candidates in order, whose terms add up.
-func checkTerms(t *rapid.T, x *flow.Explanation) {
+func checkTerms(t *rapid.T, x *sched.Explanation) {
 	for i, c := range x.Candidates {
 		sum := flow.Cost(0)
 		for _, term := range c.Terms {
@@ -233,7 +233,7 @@ func TestExplainAgrees(t *testing.T) {
 						went = d.Node
 					}
 				}
-				at := slices.IndexFunc(x.Candidates, func(o flow.Candidate) bool { return o.Node == went })
+				at := slices.IndexFunc(x.Candidates, func(o sched.Candidate) bool { return o.Node == went })
 				switch {
 				case went == cluster.NoNode && len(x.Candidates) > 0 && x.Candidates[0].Cost < x.Wait:
 					t.Fatalf("waits at %d, although there are %+v\n%s", x.Wait, x.Candidates, before)
@@ -259,7 +259,7 @@ func TestExplainAgrees(t *testing.T) {
 }
 
 // othersMatter reports whether other tasks have a say in the price.
-func othersMatter(c flow.Candidate) bool {
+func othersMatter(c sched.Candidate) bool {
 	return c.Full || slices.ContainsFunc(c.Terms, func(t flow.Term) bool { return t.Name == flow.TermCongestion || t.Name == flow.TermEviction })
 }
 

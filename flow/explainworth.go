@@ -43,7 +43,7 @@ type NodeWorth struct {
 // Worth lists the kinds of nodes, the one first of which one more would be worth the
 // most. For what all is and for what becomes of the policy see Explain.
 func (p *Policy) Worth(s *cluster.View, all *sched.Changed) ([]NodeWorth, error) {
-	own := copied(s)
+	own := sched.Copied(s)
 	s = &own.View
 	p.relearn(s, all)
 	p.turnOfAll()

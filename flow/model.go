@@ -5,6 +5,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/mcmf"
+	"fairlead.dev/fairlead/sched"
 )
 
 // Cost is a price in the model's own currency. Models whose prices stay below
@@ -129,10 +130,7 @@ type WaitExplainer interface {
 }
 
 // Term is a named part of a price.
-type Term struct {
-	Name string
-	Cost Cost
-}
+type Term = sched.Term
 
 // Arcs takes up the arcs that leave a task group.
 type Arcs struct {
