@@ -36,9 +36,12 @@ go to with the parts of their prices, what waiting costs, and why the other node
 not take it; a task that has a node is treated as if it had just left it. Without
 --task it says why tasks wait, and what one more node of each kind would be worth.
 
-Only policies of the flow family that have a model give prices; for others it
-says which nodes would take the task. A policy's prices have no unit; they can be
-compared with each other, and with what waiting costs.
+Policy fairlead says how a task stands: what it was promised and has had, who comes
+before it, who would have to leave for it and why nobody does, and which nodes are
+kept free for whom; its prices are in thousandths of what so much room is worth in the
+mean. Policies of the flow family that have a model give prices without a unit, which
+can be compared with each other, and with what waiting costs. For others it says which
+nodes would take the task.
 
 ` + setup.URLHelp(),
 		Example: `  fairlead explain --at 10m --cluster 'synthetic:google?nodes=20' --policy cpu-mem

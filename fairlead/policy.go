@@ -94,11 +94,6 @@ func (p *policy) spent(budget int64) bool {
 	return budget > 0 && p.table.Ticks+p.victims.bids.Ticks+p.victims.occupants.Looks >= budget
 }
 
-// Why says why the task is not placed.
-func (*policy) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
-	return sched.Explain(t.View(), task)
-}
-
 // learn takes in what changed since the last pass.
 func (p *policy) learn(s *cluster.View, c *sched.Changed) {
 	if c.All { // as it is after each change of a class

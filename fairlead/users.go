@@ -83,9 +83,14 @@ func (u *users) count(t cluster.TaskID, user int32, demand cluster.Vector) {
 
 // share is that of a user, in half octaves: 0 is a 2⁻²⁰th or less.
 func (u *users) share(s *cluster.View, user int32) int {
+	return min(halves(u.part(s, user)<<20), 1<<shareBits-1)
+}
+
+// part is the share of a user, as a cluster.Fraction.
+func (u *users) part(s *cluster.View, user int32) int64 {
 	share, total := int64(0), s.Totals().Capacity
 	for k, q := range u.held[user] {
 		share = max(share, cluster.Fraction(q, total[k]))
 	}
-	return min(halves(share<<20), 1<<shareBits-1)
+	return share
 }

@@ -370,6 +370,9 @@ func (c *Core) Finish(r *Round, now cluster.Time, out []Decision) []Decision {
 	l.busy = false
 	l.wake = max(r.plan.Wake, now)
 	c.counts.Ticks += r.plan.Ticks
+	if l.Planned != nil {
+		l.Planned(&r.plan)
+	}
 	refused, out := 0, slices.Grow(out, len(r.plan.actions))
 	replanner, replans := l.Policy.(Replanner)
 	for i := range r.plan.Bundles() {

@@ -13,6 +13,8 @@ type Lane struct {
 	Owns   func(*cluster.Job) bool // nil owns every job
 	Policy Policy
 	When   Trigger
+	// Planned is shown the plan of each round before it is committed, and keeps nothing of it; nil: nobody is.
+	Planned func(*Plan)
 }
 
 // Trigger says when a lane's rounds start. A round always wants a cause: a

@@ -15,44 +15,24 @@ type gaps struct {
 	relative report.Histogram // in millionths, as if they were microseconds
 }
 
-// appraised is a policy whose gaps are counted.
-type appraised struct {
-	sched.Policy
-	gaps *gaps
-}
-
-// Plan lets the policy plan.
-func (g appraised) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
-	g.Policy.Plan(t, c, budget, out)
-	if !out.Gap.Known() {
-		return
-	}
-	if out.Gap.Optimal() {
-		g.gaps.optimal++
-	}
-	g.gaps.relative.Add(cluster.Time(out.Gap.Relative()))
-}
-
-// replanning is such a policy that plans again what commit refused.
-type replanning struct {
-	appraised
-	sched.Replanner
-}
-
 // count lets the gaps of all lanes be counted.
 func (g *gaps) count(lanes []sched.Lane) []sched.Lane {
 	lanes = slices.Clone(lanes)
 	for i := range lanes {
-		if lanes[i].Policy == nil {
-			continue
-		}
-		watched := appraised{lanes[i].Policy, g}
-		lanes[i].Policy = watched
-		if replanner, replans := watched.Policy.(sched.Replanner); replans {
-			lanes[i].Policy = replanning{watched, replanner}
-		}
+		lanes[i].Planned = g.planned
 	}
 	return lanes
+}
+
+// planned takes in the gap of a plan, if it has one.
+func (g *gaps) planned(p *sched.Plan) {
+	if !p.Gap.Known() {
+		return
+	}
+	if p.Gap.Optimal() {
+		g.optimal++
+	}
+	g.relative.Add(cluster.Time(p.Gap.Relative()))
 }
 
 // result says nothing where no round had a bound.

@@ -27,8 +27,9 @@ import (
 //     counts as one task; of one with a method PlacesWhole nothing is demanded of
 //     several tasks of a job that wait while none of it has a place; of one with a method
 //     PlacesCopies the copies of a job count as one task, on as many nodes);
-//   - the same seed gives the same decisions, and in a calm world a policy that
-//     works on a view decides as one that works on the state itself;
+//   - the same seed gives the same decisions, also where somebody asks about tasks after each
+//     step, and in a calm world a policy that works on a view decides as one that works on the
+//     state itself;
 //   - in a world where nothing happens but tasks that come and end, no eviction is without
 //     a placement; elsewhere it may be, as whom it serves may end, or be refused (nor is anything
 //     demanded of a policy with a method BreaksPromises);
@@ -68,12 +69,12 @@ func conform(newPolicy func(seed uint64) sched.Policy, seed uint64, tamper *tamp
 	if err != nil {
 		return fmt.Errorf("in a hostile world: %w", err)
 	}
-	again, err := live(newPolicy, mode{seed: seed, hostile: true, tamper: tamper})
+	again, err := live(newPolicy, mode{seed: seed, hostile: true, asks: true, tamper: tamper})
 	if err != nil {
 		return fmt.Errorf("in a hostile world, again: %w", err)
 	}
 	if err := sameLog(first, again); err != nil {
-		return fmt.Errorf("the same seed decides differently: %w", err)
+		return fmt.Errorf("the same seed decides differently, or one that is asked for reasons: %w", err)
 	}
 	direct, err := live(newPolicy, mode{seed: seed, tamper: tamper})
 	if err != nil {
@@ -123,6 +124,7 @@ type mode struct {
 	hostile bool
 	quiet   bool // nothing happens but tasks that come, and end when they have done their work
 	views   bool // each round runs on a view
+	asks    bool // somebody asks about a task after each step
 	tamper  *tamper
 }
 

@@ -1,6 +1,7 @@
 package schedtest
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"os"
@@ -76,6 +77,7 @@ import (
 //	shown [lane=NAME]           what a scripted policy was last told to look at
 //	state            draws the cluster (State.Picture)
 //	why TASK         why it is not placed
+//	explain TASK     how it stands, and the three nodes at most where it costs least
 //	account TASK     where its time went
 //	open TASK        what has no outcome of the bundles that place or evict it
 //	needless         the evictions for which nobody waits any more
@@ -218,7 +220,7 @@ func (s *story) dispatch(a *args, input string) (string, error) {
 		if s.core != nil {
 			return "", fmt.Errorf("%s must come before the first step", a.of)
 		}
-	case "step", "observe", "begin", "run", "finish", "plan", "shown", "state", "why", "account", "open", "needless":
+	case "step", "observe", "begin", "run", "finish", "plan", "shown", "state", "why", "explain", "account", "open", "needless":
 		if err := s.open(); err != nil {
 			return "", err
 		}
@@ -533,10 +535,33 @@ func (s *story) inspect(a *args) (string, error) {
 	switch a.of {
 	case "why":
 		return s.core.Why(task.row).Text(s.kinds) + "\n", a.done()
+	case "explain":
+		return s.explain(task.row, a)
 	case "open":
 		return s.ledger(s.core.Ledger().Open(task.row, nil)), a.done()
 	}
 	row := s.core.View().Task(task.row)
 	account := row.Account.At(s.core.View().Now(), row.Phase)
 	return fmt.Sprintf("waiting %v, overhead %v, running %v, first run %v\n", account.Waiting, account.Overhead, account.Running, account.FirstRun), a.done()
+}
+
+// explain prints an explanation.
+func (s *story) explain(t cluster.TaskID, a *args) (string, error) {
+	x, explains, err := s.core.Explain(t, 3)
+	if err != nil || !explains {
+		return "", errors.Join(err, a.done())
+	}
+	var text strings.Builder
+	for _, sentence := range x.Standing {
+		text.WriteString(sentence + "\n")
+	}
+	for _, c := range x.Candidates {
+		fmt.Fprintf(&text, "%s %d:", s.core.View().NodeSpec(c.Node).Name, c.Cost)
+		for _, term := range c.Terms {
+			fmt.Fprintf(&text, " %d for %s;", term.Cost, term.Name)
+		}
+		text.WriteString("\n")
+	}
+	text.WriteString(x.Others.Text(s.kinds) + "\n")
+	return text.String(), a.done()
 }

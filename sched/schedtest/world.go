@@ -422,7 +422,26 @@ func (w *world) decide(events []cluster.Event) ([]sched.Decision, error) {
 	} else {
 		decisions, err = w.decideOnViews(decisions)
 	}
+	if err == nil && w.asks && !w.flying() {
+		err = w.ask()
+	}
 	return decisions, errors.Join(err, w.heldTo(before))
+}
+
+// ask asks about a task, each time about another one, which must make no difference.
+func (w *world) ask() error {
+	s := w.core.View()
+	t := cluster.TaskID(w.age % max(s.TaskRows(), 1))
+	if int(t) >= s.TaskRows() || s.Task(t).Phase == cluster.Absent {
+		return nil
+	}
+	if w.core.Why(t).Text(s.Kinds()) == "" {
+		return fmt.Errorf("no reason is given for task row %d", t)
+	}
+	if _, _, err := w.core.Explain(t, 3); err != nil {
+		return fmt.Errorf("task row %d is not explained: %w", t, err)
+	}
+	return nil
 }
 
 // decideOnViews begins and finishes rounds.

@@ -142,9 +142,13 @@ func (t *table) worth(admits uint64, r *room) uint64 {
 	var fits fits
 	t.fit(r, &fits)
 	sum := uint64(0)
-	for i, weight := range t.weights {
-		fit := fits[i]
-		sum += (weight & -(admits >> i & 1)) * (fit - fit&(1<<fitBits-1)/whole)
+	for i := range t.weights {
+		sum += t.worthOf(i, admits, fits[i])
 	}
 	return sum
+}
+
+// worthOf is what room for so many tasks of one type is worth on such a node.
+func (t *table) worthOf(i int, admits, fit uint64) uint64 {
+	return (t.weights[i] & -(admits >> i & 1)) * (fit - fit&(1<<fitBits-1)/whole)
 }

@@ -80,6 +80,13 @@ func (o *town) compareNode(s *cluster.View, n cluster.NodeID, fresh bool) {
 		if want := o.priceOf(s, id, n); got != want {
 			o.rt.Fatalf("shape %d on node %d costs %d with devices %b, want %d, in\n%s", id, n, got, set, want, s.Picture())
 		}
+		parts, sum := o.worth.Parts(s, id, n), Price(0)
+		for i := range parts {
+			sum += parts[i].Price
+		}
+		if sum > got && got < Most || sum < got-Price(len(o.worth.table.types)) {
+			o.rt.Fatalf("shape %d on node %d costs %d, and its %d parts %d, in\n%s", id, n, got, len(parts), sum, s.Picture())
+		}
 		at := [2]uint32{uint32(id), uint32(n)}
 		if was, ok := o.before[at]; ok && !fresh && was != got {
 			o.rt.Fatalf("shape %d on node %d costs %d, and %d before, though nothing was said of it", id, n, got, was)

@@ -1,0 +1,257 @@
+package fairlead
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/worth"
+)
+
+// This file says how a task stands and what it could have. Whoever asks changes nothing of what is decided: what would be
+// counted or noted on the way is kept apart. Costs are in thousandths of what so much room is worth in the mean.
+
+// mostParts is how many types of tasks are named in a price; what is lost of others is one part.
+const mostParts = 3
+
+// Why says why the task is not placed: what nodes refuse it for, and the claims that keep nodes free, for others or for it.
+func (p *policy) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
+	return p.why(t.View(), task)
+}
+
+func (p *policy) why(s *cluster.View, t cluster.TaskID) sched.Reason {
+	r := sched.Explain(s, t)
+	if s.Task(t).Phase != cluster.Waiting || r.Unplaceable() {
+		return r
+	}
+	own := p.who.waiting(s, s.Task(t))
+	kept := keptFree{}
+	for i := range p.claims.list {
+		c := &p.claims.list[i]
+		left := c.until - s.Now()
+		switch {
+		case c.task == t && c.seq == s.Task(t).Seq:
+			r.Causes = append(r.Causes, keepsFree{node: s.NodeSpec(c.node).Name, left: left})
+		case p.claims.keepsOff(c.node, t, own) && !s.Admits(t, c.node).Refused():
+			if kept.add(left); kept.Nodes == 1 {
+				kept.by = s.TaskName(c.task)
+			}
+		}
+	}
+	if kept.Nodes > 0 {
+		r.Admit -= kept.Nodes
+		r.Causes = append(r.Causes, kept)
+	}
+	return r
+}
+
+// keptFree counts the nodes that have room, and are kept free for tasks that have waited longer.
+type keptFree struct {
+	sched.OnNodes
+	by   string       // the first of those tasks
+	left cluster.Time // how long the last of them is kept so at most
+}
+
+// add counts a node.
+func (c *keptFree) add(left cluster.Time) { c.Nodes, c.left = c.Nodes+1, max(c.left, left) }
+
+// Code is "claimed".
+func (keptFree) Code([]cluster.Kind) string { return "claimed" }
+
+// Text says for whom, and for how long.
+func (c keptFree) Text([]cluster.Kind) string {
+	others := ""
+	if c.Nodes > 1 {
+		others = " and others like it"
+	}
+	return fmt.Sprintf("%d have room, but are kept free for %s%s, as it has waited too long (%s more at most)", c.Nodes, c.by, others, c.left)
+}
+
+// keepsFree says which node is kept free for the task itself.
+type keepsFree struct {
+	sched.OfTask
+	node string
+	left cluster.Time
+}
+
+// Text names the node.
+func (c keepsFree) Text([]cluster.Kind) string {
+	return fmt.Sprintf("node %s is kept free for it (%s more at most)", c.node, c.left)
+}
+
+// ExplainTask says where the task could go and what that costs, how it stands among others, and what keeps it from
+// evicting somebody.
+func (p *policy) ExplainTask(s *cluster.View, t cluster.TaskID, most int) (sched.Explanation, error) {
+	x := sched.NewExplanation(s, t)
+	if x.Phase == cluster.Gated {
+		x.Others = sched.Explain(s, t)
+		return x, nil
+	}
+	x.Standing = p.standing(s, t)
+	own, err := sched.Without(s, t)
+	if err != nil {
+		return x, err
+	}
+	view := &own.View
+	x.Others = p.why(view, t)
+	r := p.who.waiting(view, view.Task(t))
+	for n := range cluster.NodeID(view.NodeRows()) {
+		if view.NodeLive(n) && !view.Admits(t, n).Refused() && !p.claims.keepsOff(n, t, r) {
+			x.Candidates = append(x.Candidates, p.candidate(view, view.Task(t).Shape, n))
+		}
+	}
+	slices.SortFunc(x.Candidates, func(a, b sched.Candidate) int {
+		return cmp.Or(cmp.Compare(a.Cost, b.Cost), cmp.Compare(p.table.Order.Rank[a.Node], p.table.Order.Rank[b.Node]))
+	})
+	if len(x.Candidates) == 0 && x.Phase == cluster.Waiting && !x.Others.Unplaceable() {
+		x.Standing = append(x.Standing, p.unmoved(s, t))
+	}
+	x.Shorten(most)
+	return x, nil
+}
+
+// candidate is a node with its price.
+func (p *policy) candidate(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) sched.Candidate {
+	price, _ := p.worth.Price(s, id, n)
+	c := sched.Candidate{Node: n, Cost: thousandths(price)}
+	rest := c.Cost
+	for i, part := range p.worth.Parts(s, id, n) {
+		if cost := min(thousandths(part.Price), rest); i < mostParts && cost > 0 {
+			c.Terms = append(c.Terms, sched.Term{Name: "room for " + amounts(s.Kinds(), part.Demand), Cost: cost})
+			rest -= cost
+		}
+	}
+	if rest > 0 {
+		c.Terms = append(c.Terms, sched.Term{Name: "room for others", Cost: rest})
+	}
+	return c
+}
+
+func thousandths(price worth.Price) int64 { return (price*1000 + worth.One/2) / worth.One }
+
+// amounts says what a demand asks for: "cpu 2, memory 4".
+func amounts(kinds []cluster.Kind, demand cluster.Vector) string {
+	var list []string
+	for k, q := range demand {
+		if q > 0 {
+			list = append(list, kinds[k].Name+" "+kinds[k].Format(q))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// standing says by what the task is ordered, and when that changes.
+func (p *policy) standing(s *cluster.View, t cluster.TaskID) []string {
+	task := s.Task(t)
+	class := &s.Classes()[task.Class]
+	var list []string
+	if class.Promises() {
+		list = append(list, p.promise(s, task, class))
+	} else {
+		list = append(list, p.priority(s, task, class))
+	}
+	if task.Phase == cluster.Waiting {
+		list = append(list, p.ahead(s, t))
+	}
+	return list
+}
+
+// priority says by what a task is ordered that was promised nothing.
+func (p *policy) priority(s *cluster.View, task *cluster.Task, class *cluster.Class) string {
+	holds, of := int64(0), ""
+	if number, known := p.users.named[s.Job(task.Job).User]; known {
+		holds = p.users.part(s, number)
+	}
+	if user := s.Job(task.Job).User; user != "" {
+		of = " " + user
+	}
+	text := fmt.Sprintf("It was promised nothing (class %s), and has the priority %d", class.Name, task.Priority)
+	if task.Phase != cluster.Waiting {
+		return text + ": it leaves for who was promised something, and for higher priorities."
+	}
+	return text + fmt.Sprintf(". Of that priority the user who holds least comes first, and its user%s holds %s of the cluster; then who is small, or has waited long.", of, percent(cluster.Share(holds*int64(cluster.Whole)>>cluster.FractionBits)))
+}
+
+// promise says what the task was promised and has had.
+func (p *policy) promise(s *cluster.View, task *cluster.Task, class *cluster.Class) string {
+	account := task.Account.At(s.Now(), task.Phase)
+	slack, waits := class.Slack(account), task.Phase == cluster.Waiting
+	text := fmt.Sprintf("It was promised to run %s of its time (class %s), and has run %s", percent(class.Availability), class.Name, percent(account.Availability()))
+	switch {
+	case waits && slack < 0:
+		return text + ": it is critical, and comes before all who are not; of its class who is nearest to what was promised comes first."
+	case waits:
+		return text + fmt.Sprintf(": it has %s of slack, and comes before all who have more. At %s, when that is used up, it becomes critical, and may evict all who are not.", shown(slack), shown(s.Now()+slack))
+	case class.Budget == 0:
+		return text + ". Its class is never evicted."
+	case !class.MayLeave(account):
+		return text + fmt.Sprintf(". It is not evicted for now: more than %s of its time went into beginning anew.", percent(class.Budget))
+	case slack < 0:
+		return text + ": it has no slack, and leaves for more important classes alone."
+	}
+	return text + fmt.Sprintf(": it has %s of slack. It leaves for who is critical, and for its equals if that is %s more than they have.", shown(slack), shown(gain(class)))
+}
+
+func percent(share cluster.Share) string {
+	return cluster.Kind{PerUnit: int64(cluster.Whole) / 100}.Format(int64(share)/1000*1000) + " %"
+}
+
+// shown is a time in whole seconds.
+func shown(t cluster.Time) cluster.Time { return t / cluster.Second * cluster.Second }
+
+// ahead counts who comes before the task, as the groups stand in which tasks wait.
+func (p *policy) ahead(s *cluster.View, t cluster.TaskID) string {
+	own := p.waiting.Of(t)
+	if own == nil {
+		return "It came after the last round."
+	}
+	turn, before, all := p.waiting.Turn(own, p.placeOf(s, own)), 0, 0
+	for _, g := range p.waiting.Groups() {
+		all += g.Len()
+		if g != own && p.waiting.Turn(g, p.placeOf(s, g)).Before(turn) {
+			before += g.Len()
+		}
+	}
+	if all == 1 {
+		return "No other task waits."
+	}
+	return fmt.Sprintf("Of %d tasks that wait %d are as it is, and %d of others come before these.", all, own.Len(), before)
+}
+
+// unmoved says who would have to leave for the task, and why nobody does.
+func (p *policy) unmoved(s *cluster.View, t cluster.TaskID) string {
+	v := victims{who: &p.who, worth: p.worth, until: make([]cluster.Time, s.NodeRows())}
+	v.occupants.Rule = v.candidate
+	task := s.Task(t)
+	own := p.who.waiting(s, task)
+	best, least := cluster.NoNode, rank(-1)
+	for _, n := range p.table.Order.At {
+		if int(n) >= s.NodeRows() || !s.NodeLive(n) || !s.FitsEmpty(task.Shape, n) {
+			continue
+		}
+		if first, ok := v.choose(s, task.Shape, n, nobody); ok && first > least && len(v.search.Victims) > 0 {
+			best, least = n, first
+		}
+	}
+	if best == cluster.NoNode {
+		return "No node would have room for it even if all who may be evicted left."
+	}
+	v.choose(s, task.Shape, best, nobody)
+	first, count := s.TaskName(v.search.Victims[0].Task), len(v.search.Victims)
+	text := fmt.Sprintf("On node %s %s would have to leave for it, which comes", s.NodeSpec(best).Name, first)
+	if count > 1 {
+		text = fmt.Sprintf("On node %s %d tasks would have to leave for it, of which %s comes", s.NodeSpec(best).Name, count, first)
+	}
+	switch {
+	case least <= own:
+		return text + " before it, and no other node is better."
+	case v.lossOfEquals(s, t) > p.victims.bucket.level:
+		return text + " after it; but equals would lose more work than they may take from each other in that time."
+	}
+	return text + " after it: the next round may do so."
+}
+
+var _ sched.Explainer = (*policy)(nil)
