@@ -15,13 +15,13 @@ import (
 func TestWritersOfState(t *testing.T) {
 	writers := []string{
 		"experiment/medeatwoclock.go", // which measures a core of its own
-		"flow/explain.go",             // on a copy
-		"flow/explainworth.go",
-		"kube/scheduler/core.go", // makes a core
-		"recording/replay.go",    // makes a core
+		"flow/explainworth.go",        // on a copy
+		"kube/scheduler/core.go",      // makes a core
+		"recording/replay.go",         // makes a core
 		"sched/copies.go",
 		"sched/core.go",
-		"sched/lane.go", // the views of rounds that run beside the world
+		"sched/explanation.go", // makes the copy
+		"sched/lane.go",        // the views of rounds that run beside the world
 		"sched/policy.go",
 		"sched/schedtest/company_story.go",
 		"sched/schedtest/optimum.go",

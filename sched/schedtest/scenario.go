@@ -536,7 +536,8 @@ func (s *story) inspect(a *args) (string, error) {
 	case "why":
 		return s.core.Why(task.row).Text(s.kinds) + "\n", a.done()
 	case "explain":
-		return s.explain(task.row, a)
+		text, err := explained(s.core, task.row)
+		return text, errors.Join(err, a.done())
 	case "open":
 		return s.ledger(s.core.Ledger().Open(task.row, nil)), a.done()
 	}
@@ -545,23 +546,23 @@ func (s *story) inspect(a *args) (string, error) {
 	return fmt.Sprintf("waiting %v, overhead %v, running %v, first run %v\n", account.Waiting, account.Overhead, account.Running, account.FirstRun), a.done()
 }
 
-// explain prints an explanation.
-func (s *story) explain(t cluster.TaskID, a *args) (string, error) {
-	x, explains, err := s.core.Explain(t, 3)
+// explained prints an explanation.
+func explained(core *sched.Core, t cluster.TaskID) (string, error) {
+	x, explains, err := core.Explain(t, 3)
 	if err != nil || !explains {
-		return "", errors.Join(err, a.done())
+		return "", err
 	}
 	var text strings.Builder
 	for _, sentence := range x.Standing {
 		text.WriteString(sentence + "\n")
 	}
 	for _, c := range x.Candidates {
-		fmt.Fprintf(&text, "%s %d:", s.core.View().NodeSpec(c.Node).Name, c.Cost)
+		fmt.Fprintf(&text, "%s %d:", core.View().NodeSpec(c.Node).Name, c.Cost)
 		for _, term := range c.Terms {
 			fmt.Fprintf(&text, " %d for %s;", term.Cost, term.Name)
 		}
 		text.WriteString("\n")
 	}
-	text.WriteString(x.Others.Text(s.kinds) + "\n")
-	return text.String(), a.done()
+	text.WriteString(x.Others.Text(core.View().Kinds()) + "\n")
+	return text.String(), nil
 }

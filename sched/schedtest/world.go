@@ -423,22 +423,22 @@ func (w *world) decide(events []cluster.Event) ([]sched.Decision, error) {
 		decisions, err = w.decideOnViews(decisions)
 	}
 	if err == nil && w.asks && !w.flying() {
-		err = w.ask()
+		err = ask(w.core, w.age)
 	}
 	return decisions, errors.Join(err, w.heldTo(before))
 }
 
-// ask asks about a task, each time about another one, which must make no difference.
-func (w *world) ask() error {
-	s := w.core.View()
-	t := cluster.TaskID(w.age % max(s.TaskRows(), 1))
+// ask asks about a task, another one in each step, which must make no difference.
+func ask(core *sched.Core, step int) error {
+	s := core.View()
+	t := cluster.TaskID(step % max(s.TaskRows(), 1))
 	if int(t) >= s.TaskRows() || s.Task(t).Phase == cluster.Absent {
 		return nil
 	}
-	if w.core.Why(t).Text(s.Kinds()) == "" {
+	if core.Why(t).Text(s.Kinds()) == "" {
 		return fmt.Errorf("no reason is given for task row %d", t)
 	}
-	if _, _, err := w.core.Explain(t, 3); err != nil {
+	if _, _, err := core.Explain(t, 3); err != nil {
 		return fmt.Errorf("task row %d is not explained: %w", t, err)
 	}
 	return nil
