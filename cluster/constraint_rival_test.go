@@ -188,6 +188,45 @@ func (h *history) boundBy(t TaskID, spec *Constraint, chosen int) (bound, violat
 	return bound, violated
 }
 
+// soft is what soft constraints cost at present, as SoftCost has it.
+func (h *history) soft() (cost int64) {
+	for c := range ConstraintID(h.s.ConstraintRows()) {
+		spec, least := h.s.Constraint(c), int64(math.MaxInt64)
+		if spec == nil || spec.Hard {
+			continue
+		}
+		for _, bounds := range spec.Any {
+			_, violating, misses := h.rival(bounds, present)
+			least = min(least, 1_000_000*violating+100*misses)
+		}
+		cost += spec.Weight * least / (1000 * DefaultWeight)
+	}
+	return cost
+}
+
+// checkSoft compares what is said of a placement with what comes of it in soft constraints.
+func (h *history) checkSoft() error {
+	for t := range TaskID(h.s.TaskRows()) {
+		for n := range NodeID(historyNodes) {
+			if h.s.Task(t).Phase != Waiting || h.s.Admits(t, n).Refused() {
+				continue
+			}
+			h.s.Begin()
+			before, more := h.soft(), h.s.SoftCost(h.s.Task(t).Shape, n, 1000, 100)
+			placed, after := h.s.Place(t, n, 0), h.soft()
+			now := h.s.Task(t).Phase == Starting
+			h.s.End()
+			if !placed.Refused() && now && after-before != more {
+				return fmt.Errorf("task row %d on node row %d costs %d more in soft constraints, want %d", t, n, more, after-before)
+			}
+			if more != 0 {
+				h.softly++
+			}
+		}
+	}
+	return nil
+}
+
 // checkAdmits compares what is said of a placement with what comes of it.
 func (h *history) checkAdmits(t TaskID, n NodeID) error {
 	h.s.Begin()

@@ -49,6 +49,11 @@ func (h *history) check() error {
 			return err
 		}
 	}
+	if len(h.data)%4 == 1 {
+		if err := h.checkSoft(); err != nil {
+			return err
+		}
+	}
 	if len(h.data)%32 == 0 {
 		if err := h.checkConstraints(); err != nil {
 			return err

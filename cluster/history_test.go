@@ -37,6 +37,7 @@ type history struct {
 	resized, granted int              // grants that were changed, placements that were granted more than they ask for
 	stopped          int
 	violates         map[bool]int // what was predicted to violate nothing, or something
+	softly           int          // placements that made a difference to soft constraints
 }
 
 const (
@@ -501,7 +502,7 @@ func TestHistories(t *testing.T) {
 	}
 	ran, placed, promised := map[string]int{}, 0, 0
 	resized, granted, stopped := 0, 0, 0
-	violates := map[bool]int{}
+	violates, softly := map[bool]int{}, 0
 	for seed := range seeds {
 		data := historyBytes(seed, 4000)
 		data[0] = byte(seed) // every mode in turn
@@ -517,6 +518,10 @@ func TestHistories(t *testing.T) {
 		promised += h.promised
 		resized, granted, stopped = resized+h.resized, granted+h.granted, stopped+h.stopped
 		violates[false], violates[true] = violates[false]+h.violates[false], violates[true]+h.violates[true]
+		softly += h.softly
+	}
+	if softly < int(seeds)/2 {
+		t.Errorf("%d placements made a difference to soft constraints", softly)
 	}
 	if min(violates[false], violates[true]) < int(seeds)/2 {
 		t.Errorf("of what was looked at, %d violated nothing and %d something", violates[false], violates[true])

@@ -50,7 +50,7 @@ func (m *Moment) task(t cluster.TaskID, most int) (*Task, error) {
 // prices.
 func (m *Moment) explanation(lane int, t cluster.TaskID, most int) (sched.Explanation, bool, error) {
 	s := m.core.View()
-	if x, explains, err := m.core.Explain(t, most); explains {
+	if x, explains, err := sched.ExplainTask(m.core, t, most); explains {
 		return x, true, err
 	}
 	if p, priced := m.lanes[lane].Fresh.(Pricer); priced {

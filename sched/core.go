@@ -523,20 +523,6 @@ func (c *Core) Why(t cluster.TaskID) Reason {
 	return c.Name(r, t)
 }
 
-// Explain says what the task could have, in the words of its lane's policy; false if that does not explain
-// as it stands.
-func (c *Core) Explain(t cluster.TaskID, most int) (x Explanation, explains bool, err error) {
-	lane := c.ownerOf(c.state.Task(t))
-	if lane == noLane {
-		return x, false, nil
-	}
-	p, explains := c.lanes[lane].Policy.(Explainer)
-	if explains {
-		x, err = p.ExplainTask(&c.state.View, t, most)
-	}
-	return x, explains, err
-}
-
 // Name names in a reason of the task which filters keep it off nodes, as far as the world says.
 func (c *Core) Name(r Reason, t cluster.TaskID) Reason {
 	if c.filters != nil {

@@ -63,6 +63,20 @@ func NewExplanation(s *cluster.View, t cluster.TaskID) Explanation {
 	return Explanation{Task: t, Phase: task.Phase, Node: task.Node, WaitChanges: cluster.Never}
 }
 
+// ExplainTask says what a task could have, in the words of its lane's policy; false if that does not explain as it
+// stands.
+func ExplainTask(c *Core, t cluster.TaskID, most int) (x Explanation, explains bool, err error) {
+	lane := c.ownerOf(c.state.Task(t))
+	if lane == noLane {
+		return x, false, nil
+	}
+	p, explains := c.lanes[lane].Policy.(Explainer)
+	if explains {
+		x, err = p.ExplainTask(&c.state.View, t, most)
+	}
+	return x, explains, err
+}
+
 // Beyond is by how much each part of the price exceeds that of another candidate:
 // parts that are equal are left out.
 func (c *Candidate) Beyond(o *Candidate) []Term {

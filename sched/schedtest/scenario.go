@@ -548,7 +548,7 @@ func (s *story) inspect(a *args) (string, error) {
 
 // explained prints an explanation.
 func explained(core *sched.Core, t cluster.TaskID) (string, error) {
-	x, explains, err := core.Explain(t, 3)
+	x, explains, err := sched.ExplainTask(core, t, 3)
 	if err != nil || !explains {
 		return "", err
 	}

@@ -438,7 +438,7 @@ func ask(core *sched.Core, step int) error {
 	if core.Why(t).Text(s.Kinds()) == "" {
 		return fmt.Errorf("no reason is given for task row %d", t)
 	}
-	if _, _, err := core.Explain(t, 3); err != nil {
+	if _, _, err := sched.ExplainTask(core, t, 3); err != nil {
 		return fmt.Errorf("task row %d is not explained: %w", t, err)
 	}
 	return nil
