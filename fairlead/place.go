@@ -67,6 +67,9 @@ func (p *policy) index(s *cluster.View, shape cluster.ShapeID) *book.ShapeIndex 
 		if !s.RoomNow(shape, n) {
 			return book.None
 		}
+		if p.without.lacks(WithoutWorth) {
+			return -fill(s, shape, n)
+		}
 		price, _ := p.worth.Price(s, shape, n)
 		return -price
 	})
@@ -90,6 +93,9 @@ func (p *policy) placeOne(t *sched.Trial, x *book.ShapeIndex, task cluster.TaskI
 		p.table.Update(x, n)
 		p.victims.acted(n)
 		return true, beside
+	}
+	if p.without.lacks(WithoutEvictions) {
+		return false, beside
 	}
 	n, placed, alsoBeside := p.preempt(t, task, out)
 	if placed {

@@ -13,6 +13,7 @@ type Options struct {
 	Ties book.Ties
 	// Patience is how long a task waits before it claims a node: 0 is the constant of that name, cluster.Never is for ever.
 	Patience cluster.Time
+	Without  Without // mechanisms that are switched off
 }
 
 // policy is the policy. A round is one pass over who waits, in order: each task goes where it costs least,
@@ -28,6 +29,7 @@ type policy struct {
 	victims victims
 	claims  claims
 	company sched.Company
+	without Without
 	// brink is when somebody who waits may become critical, and evict others than before; no later than
 	// when the first does.
 	brink cluster.Time
@@ -43,10 +45,13 @@ type group = book.Group[turn]
 
 // New makes the policy.
 func New(o Options) sched.Policy {
-	p := &policy{table: book.NewIndexes(o.Ties, o.Seed)}
+	p := &policy{table: book.NewIndexes(o.Ties, o.Seed), without: o.Without}
 	p.victims.bids = book.NewIndexes(o.Ties, o.Seed)
 	if p.claims.patience = o.Patience; o.Patience == 0 {
 		p.claims.patience = Patience
+	}
+	if o.Without.lacks(WithoutClaims) {
+		p.claims.patience = cluster.Never
 	}
 	p.reset()
 	return p
@@ -54,7 +59,7 @@ func New(o Options) sched.Policy {
 
 // reset forgets everything.
 func (p *policy) reset() {
-	p.who, p.users, p.worth = who{}, users{}, worth.New()
+	p.who, p.users, p.worth = who{eager: p.without.lacks(WithoutSwitching)}, users{}, worth.New()
 	p.victims = p.victims.anew(&p.who, p.worth)
 	p.table.Reset()
 	p.forgetWaiting()
@@ -152,7 +157,14 @@ func (p *policy) rankOf(s *cluster.View, g *group) rank {
 // placeOf is where the group's first task stands in line.
 func (p *policy) placeOf(s *cluster.View, g *group) int64 {
 	task := s.Task(p.waiting.First(g))
-	return inLine(p.who.waiting(s, task), p.users.share(s, g.User), stretch(p.worth.SizeOf(s, g.Shape), p.worth.Smallest(), s.Now()-task.Account.Submitted))
+	share, long := 0, 0
+	if !p.without.lacks(WithoutShares) {
+		share = p.users.share(s, g.User)
+	}
+	if !p.without.lacks(WithoutStretch) {
+		long = stretch(p.worth.SizeOf(s, g.Shape), p.worth.Smallest(), s.Now()-task.Account.Submitted)
+	}
+	return inLine(p.who.waiting(s, task), share, long)
 }
 
 // enter puts a group that is awake into the line.

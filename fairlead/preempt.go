@@ -191,6 +191,9 @@ func (v *victims) index(s *cluster.View, id cluster.ShapeID, spared rank) *book.
 
 // mayEvict reports whether some task of the group may find a place on the node by eviction.
 func (p *policy) mayEvict(s *cluster.View, g *group, n cluster.NodeID) bool {
+	if p.without.lacks(WithoutEvictions) {
+		return false
+	}
 	v, own := &p.victims, p.rankOf(s, g)
 	if list := v.on(s, n); len(list) == 0 || rank(-list[0].Rank) <= own {
 		// Nobody there comes later: what leaves already would have to be enough.
@@ -208,6 +211,9 @@ func (p *policy) mayEvict(s *cluster.View, g *group, n cluster.NodeID) bool {
 func (p *policy) preempt(t *sched.Trial, task cluster.TaskID, out *sched.Plan) (on cluster.NodeID, placed, beside bool) {
 	s, v := t.View(), &p.victims
 	v.bucket.fill(s.Now(), v.worth.SizeOfAll()>>sizeBits)
+	if p.without.lacks(WithoutBound) {
+		v.bucket.level = mostLoss
+	}
 	n, placed, beside := p.preemptBut(t, task, nobody, out)
 	if class := s.Task(task).Class; !placed && s.Classes()[class].Promises() {
 		n, placed, beside = p.preemptBut(t, task, p.who.order[class], out)

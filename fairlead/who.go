@@ -44,6 +44,7 @@ const (
 // who ranks tasks.
 type who struct {
 	order []rank // by class: 0 is the most important
+	eager bool   // equals evict at once: there is no gain to be made
 }
 
 // learn ranks the classes.
@@ -108,7 +109,10 @@ func (w *who) running(s *cluster.View, task *cluster.Task) (r rank, until cluste
 		return w.unpledged(task.Priority, int32(min(max(task.Account.Since>>startStep, 0), 1<<startBits-2))), cluster.Never
 	}
 	now, out := s.Now(), runsOut(s, task)
-	cost := part(class.Restart, cluster.Whole, class.Availability) + gain(class)
+	cost := part(class.Restart, cluster.Whole, class.Availability)
+	if !w.eager {
+		cost += gain(class)
+	}
 	until = later(now/refresh*refresh, refresh) // many are ranked anew at one moment
 	switch {
 	case out < now && now-out > cost:

@@ -58,7 +58,7 @@ func (x *Option) declared(before []Option) error {
 
 // same reports whether two options are one.
 func (x *Option) same(y *Option) bool {
-	return x.Name == y.Name && x.Help == y.Help && x.Default == y.Default && slices.Equal(x.Values, y.Values) && (x.Values == nil) == (y.Values == nil)
+	return x.Name == y.Name && x.Help == y.Help && x.Default == y.Default && slices.Equal(x.Values, y.Values) && (x.Values == nil) == (y.Values == nil) && x.Several == y.Several
 }
 
 // fieldNames are what stands beside the options of a policy in a spec, or stood beside them in a

@@ -1,6 +1,8 @@
 package policies
 
 import (
+	"strings"
+
 	"fairlead.dev/fairlead/fairlead"
 	"fairlead.dev/fairlead/sched"
 )
@@ -10,9 +12,20 @@ func united() Info {
 	return Info{
 		Name: "fairlead", What: "by promise, priority and share; where least is lost of what others may ask for; evicts lower ranks",
 		From: "all five papers; specification of the unified policy", Family: Queue, Evicts: true,
-		Options: []Option{TieBreak()},
+		Options: []Option{TieBreak(), without()},
 		Make: func(o Options) (sched.Policy, error) {
-			return fairlead.New(fairlead.Options{Seed: o.Seed, Ties: o.Ties}), nil
+			off, _ := fairlead.ParseWithout(o.Own[withoutName])
+			return fairlead.New(fairlead.Options{Seed: o.Seed, Ties: o.Ties, Without: off}), nil
 		},
+	}
+}
+
+const withoutName = "without"
+
+// without is the option of which mechanisms of fairlead are switched off.
+func without() Option {
+	return Option{
+		Name: withoutName, Help: "switch mechanisms of fairlead off, to see what each is worth: " + strings.Join(fairlead.Mechanisms(), ", ") + "; several with + between them",
+		Values: fairlead.Mechanisms(), Several: true, Useless: "has anything of fairlead that could be switched off",
 	}
 }

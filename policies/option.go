@@ -25,6 +25,7 @@ type Option struct {
 	Help    string   // what a flag of that name says
 	Default string   // what it is unless chosen
 	Values  []string // what may be chosen; nil is any whole number from 0
+	Several bool     // of Values several may be chosen, with + between them
 	// Useless ends the sentence "none of the policies a, b …" where it was chosen, and none of
 	// them takes it; empty where that is no mistake.
 	Useless string
@@ -42,10 +43,16 @@ func (x *Option) Check(text string) error {
 		return nil
 	}
 	if x.Values != nil {
-		if slices.Contains(x.Values, text) {
-			return nil
+		names := []string{text}
+		if x.Several {
+			names = strings.Split(text, "+")
 		}
-		return nearest.Unknown(x.Flag(), text, x.Values)
+		for _, name := range names {
+			if !slices.Contains(x.Values, name) {
+				return nearest.Unknown(x.Flag(), name, x.Values)
+			}
+		}
+		return nil
 	}
 	if n, err := strconv.Atoi(text); err != nil || n < 0 {
 		return fmt.Errorf("%s, want a number from 0", text)
