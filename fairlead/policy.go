@@ -46,7 +46,7 @@ type group = book.Group[turn]
 // New makes the policy.
 func New(o Options) sched.Policy {
 	p := &policy{table: book.NewIndexes(o.Ties, o.Seed), without: o.Without}
-	p.victims.bids = book.NewIndexes(o.Ties, o.Seed)
+	p.victims.off, p.victims.bids = o.Without.lacks(WithoutEvictions), book.NewIndexes(o.Ties, o.Seed)
 	if p.claims.patience = o.Patience; o.Patience == 0 {
 		p.claims.patience = Patience
 	}

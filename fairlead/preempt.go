@@ -27,16 +27,20 @@ type victims struct {
 	looked    cluster.Time     // scratch: of the node that is ranked
 	bucket    bucket
 	others    []evict.Candidate // scratch
+	off       bool              // nobody is evicted, and nothing is kept here
 }
 
 // anew forgets all nodes. What equals may lose stays what it is.
 func (v *victims) anew(w *who, prices *worth.Worth) victims {
 	v.bids.Reset()
-	return victims{who: w, worth: prices, bids: v.bids, due: cluster.Never, bucket: v.bucket}
+	return victims{who: w, worth: prices, bids: v.bids, due: cluster.Never, bucket: v.bucket, off: v.off}
 }
 
 // learn takes in changed nodes, and those on which somebody has another rank by now.
 func (v *victims) learn(s *cluster.View, c *sched.Changed) {
+	if v.off {
+		return
+	}
 	v.bids.Learn(s, c)
 	if v.occupants.Rule == nil {
 		v.occupants.Rule = v.candidate
@@ -63,6 +67,9 @@ func (v *victims) learn(s *cluster.View, c *sched.Changed) {
 
 // acted notes that the pass has placed somebody on the node.
 func (v *victims) acted(n cluster.NodeID) {
+	if v.off {
+		return
+	}
 	v.occupants.Forget(n)
 	v.bids.Journal.Note(n)
 }

@@ -1,6 +1,8 @@
 package policies
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"fairlead.dev/fairlead/fairlead"
@@ -28,4 +30,26 @@ func without() Option {
 		Name: withoutName, Help: "switch mechanisms of fairlead off, to see what each is worth: " + strings.Join(fairlead.Mechanisms(), ", ") + "; several with + between them",
 		Values: fairlead.Mechanisms(), Several: true, Useless: "has anything of fairlead that could be switched off",
 	}
+}
+
+// KeepRunning returns the settings with which the policy evicts nobody. It is false where the policy always
+// evicts.
+func (p *Info) KeepRunning(s Settings) (Settings, bool) {
+	const evictions = "evictions"
+	if !p.Evicts {
+		return s, true
+	}
+	x, takes := p.option(withoutName)
+	if !takes || !slices.Contains(x.Values, evictions) {
+		return s, false
+	}
+	off := strings.FieldsFunc(s[withoutName], func(r rune) bool { return r == '+' })
+	if slices.Contains(off, evictions) {
+		return s, true
+	}
+	if s = maps.Clone(s); s == nil {
+		s = Settings{}
+	}
+	s[withoutName] = strings.Join(append(off, evictions), "+")
+	return s, true
 }

@@ -78,7 +78,7 @@ type Info struct {
 	// Ties is the tie-break that the policy is defined by, whatever the
 	// options say; nil leaves it to them.
 	Ties func(Ties) Ties
-	// Evicts says that the policy evicts tasks to make room.
+	// Evicts says that the policy evicts tasks to make room; see KeepRunning.
 	Evicts bool
 	// When is the trigger that the policy wants where nothing else is asked for.
 	When sched.Trigger
