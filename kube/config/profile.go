@@ -47,7 +47,7 @@ func (p *Profile) complete(known policies.List) {
 		p.SchedulerName = DefaultSchedulerName
 	}
 	if p.Policy.Name == "" {
-		p.Policy.Name = "kube"
+		p.Policy.Name = DefaultPolicy
 	}
 	p.Policy.Check(known) // so that it says what it is made of; what is wrong Validate says
 	// So few that a policy which is wrong does little harm before somebody looks.
@@ -147,11 +147,24 @@ func (p *Profile) validate(known policies.List, path *field.Path) field.ErrorLis
 	for _, m := range p.Policy.Check(known) {
 		errs = append(errs, field.Invalid(path.Child(m.Field), m.Value, m.Err.Error()))
 	}
-	if info, err := known.Find(p.Policy.Name); err == nil && info.Evicts && !p.Evictions.Enabled {
+	if _, ok := p.Decides(known); !ok {
 		errs = append(errs, field.Invalid(path, p.Policy.Name,
 			fmt.Sprintf("evicts pods to make room, which %s does not allow; set it to true, or choose another policy", allowed)))
 	}
 	return errs
+}
+
+// Decides is the policy as it decides for the profile: one that may do without evictions does so where the profile does
+// not allow them. It is false where the policy always evicts, and that is not allowed.
+func (p *Profile) Decides(known policies.List) (chosen.Policy, bool) {
+	made := p.Policy
+	info, err := known.Find(made.Name)
+	if err != nil || p.Evictions.Enabled {
+		return made, true
+	}
+	options, ok := info.KeepRunning(made.Options)
+	made.Options = options
+	return made, ok
 }
 
 func (e Evictions) validate(path *field.Path) field.ErrorList {

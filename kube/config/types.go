@@ -26,6 +26,9 @@ const (
 // cluster's default scheduler: to take that over must be asked for by name.
 const DefaultSchedulerName = "fairlead"
 
+// DefaultPolicy is the policy of a profile that names none.
+const DefaultPolicy = "fairlead"
+
 // SchedulerConfiguration is everything that fairlead-scheduler can be told.
 type SchedulerConfiguration struct {
 	metav1.TypeMeta `json:",inline"`

@@ -20,7 +20,7 @@ func TestDefaultIsValid(t *testing.T) {
 }
 
 // Every policy is valid with the tie-break that it gets by default; those that
-// evict only where that is allowed.
+// evict only where that is allowed, but for fairlead, which then does without.
 func TestEveryPolicyIsValid(t *testing.T) {
 	for _, policy := range policies.All() {
 		for _, evictions := range []string{"", ", evictions: {enabled: true}"} {
@@ -28,12 +28,39 @@ func TestEveryPolicyIsValid(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if errs := c.Validate(); len(errs) > 0 != (policy.Evicts && evictions == "") {
+			if errs := c.Validate(); len(errs) > 0 != (policy.Evicts && policy.Name != "fairlead" && evictions == "") {
 				t.Errorf("%s%s: %v", policy.Name, evictions, errs.ToAggregate())
 			}
 			if _, err := policies.All().NewChosen(policy.Name, c.Profiles[0].Policy.Options, policies.Options{}); err != nil {
 				t.Errorf("%s: %v", policy.Name, err)
 			}
+		}
+	}
+}
+
+// Where a profile allows no evictions, fairlead decides without, and without what else is switched off; what is
+// written of the profile says nothing of it, so that evictions are allowed by one word.
+func TestFairleadEvictsWhereAllowed(t *testing.T) {
+	for _, test := range []struct{ profile, without, written string }{
+		{"{}", "evictions", ""},
+		{"{policy: fairlead}", "evictions", ""},
+		{"{policy: fairlead, evictions: {enabled: true}}", "", ""},
+		{"{policy: {name: fairlead, options: {without: claims}}}", "claims+evictions", "claims"},
+		{"{policy: {name: fairlead, options: {without: evictions+claims}}}", "evictions+claims", "evictions+claims"},
+		{"{policy: {name: fairlead, options: {without: evictions}}, evictions: {enabled: true}}", "evictions", "evictions"},
+		{"{policy: kube}", "", ""},
+	} {
+		c, err := config.Parse("f.yaml", []byte(header+"profiles: ["+test.profile+"]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if errs := c.Validate(); len(errs) > 0 {
+			t.Errorf("%s: %v", test.profile, errs.ToAggregate())
+		}
+		p := &c.Profiles[0]
+		decides, ok := p.Decides(policies.All())
+		if got, is := decides.Options["without"], p.Policy.Options["without"]; !ok || got != test.without || is != test.written {
+			t.Errorf("%s: decides without %q, and says %q, %t", test.profile, got, is, ok)
 		}
 	}
 }

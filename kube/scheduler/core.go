@@ -168,7 +168,8 @@ func accounts(core *recording.Recorder, now cluster.Time) func(cluster.TaskID, c
 
 // laneOf is the lane of a profile, as the recording has it.
 func (o *Options) laneOf(p *config.Profile) (recording.Lane, error) {
-	l, err := p.Policy.Lane(o.known(), p.Seed, o.Config.Classes.Table)
+	policy, _ := p.Decides(o.known())
+	l, err := policy.Lane(o.known(), p.Seed, o.Config.Classes.Table)
 	l.Name, l.User = p.SchedulerName, p.SchedulerName
 	return l, err
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlead.dev/fairlead/kube/config"
 	"fairlead.dev/fairlead/kube/testbed"
 )
 
@@ -68,7 +69,7 @@ A path starts that fairlead-scheduler.`,
 	f.StringVar(&b.feature, "feature", "plain", "what the pods ask for: plain, anti or spread")
 	f.StringVar(&b.via, "via", "pods", "who creates them: pods (the load), deployments or jobs")
 	f.StringVar(&b.with, "with", "kube-scheduler", "kube-scheduler, floor, or the path of a fairlead-scheduler")
-	f.StringVar(&b.policy, "policy", "kube", "of a fairlead-scheduler's profile")
+	f.StringVar(&b.policy, "policy", config.DefaultPolicy, "of a fairlead-scheduler's profile")
 	f.StringArrayVar(&b.schedulerArgs, "scheduler-args", nil, "one more argument for a fairlead-scheduler; may be repeated")
 	f.BoolVar(&b.backlog, "backlog", false, "create the pods before the scheduler starts and measure only how it binds them")
 	f.BoolVar(&b.options.Tmpfs, "tmpfs", true, "keep etcd's data in memory, or a disk is measured as well")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlead.dev/fairlead/kube/config"
 	"fairlead.dev/fairlead/kube/testbed"
 )
 
@@ -83,7 +84,7 @@ func (u *up) fill(ctx context.Context, bed *testbed.Bed) error {
 		}
 	}
 	if u.scheduler != "" {
-		return bed.StartFairlead(ctx, u.scheduler, "kube", flatOut, u.schedulerArgs...)
+		return bed.StartFairlead(ctx, u.scheduler, config.DefaultPolicy, flatOut, u.schedulerArgs...)
 	}
 	return nil
 }
