@@ -10,7 +10,8 @@ import (
 
 // A task that waits long claims a node: who is not above it in rank stays off that until it has drained. Without
 // that a large task among many small ones would wait for ever, as what leaves is never enough at once, and others
-// come first.
+// come first. Only a node is claimed that has room once all have left who are known to end, or may be evicted by the task: a
+// node full of services would stay as full as it is, and less and less be used.
 //
 // Bound: patience, and the longest run on the node, for the first of its standing where nobody of a higher one
 // comes, some node has room for it when it is empty, and runs end within the time of a claim. Nobody knows which
@@ -49,6 +50,9 @@ type claims struct {
 	rests    []rest           // by task row
 	next     cluster.Time     // when somebody may want one, or one ends; Never if nobody waits
 	released []cluster.NodeID // in this round
+	// Scratch: what remains of a node's room, and of its devices, beside those who stay.
+	room cluster.Vector
+	free [cluster.MaxDevices]int64
 }
 
 // standing is a rank without slack, and without when a run began: the band, and in it importance or priority.
@@ -154,12 +158,54 @@ func (p *policy) claim(s *cluster.View) {
 	}
 }
 
-// claimFor claims the node that lacks least for the first task of the group, of those that it could have if they were empty.
+// stays reports whether nobody knows that the run ends, nor may a task of that rank evict it.
+func (p *policy) stays(s *cluster.View, t cluster.TaskID, own rank) bool {
+	task := s.Task(t)
+	if job := s.Job(task.Job); task.Phase == cluster.Leaving || !job.Foreign && !job.LongRunning {
+		return false
+	}
+	if p.victims.off || s.Evictable(t).Refused() {
+		return true
+	}
+	r, _ := p.who.running(s, task)
+	return r <= own
+}
+
+// drains reports whether the node has room for the first task of the group once all have left but those who stay.
+func (p *policy) drains(s *cluster.View, g *group, n cluster.NodeID) bool {
+	if !s.FitsEmpty(g.Shape, n) {
+		return false
+	}
+	c, own, needs := &p.claims, p.rankOf(s, g), s.DeviceNeeds(g.Shape)
+	c.room = append(c.room[:0], s.Limit(n)...)
+	free := c.free[:len(s.Devices(n))]
+	for i, d := range s.Devices(n) {
+		free[i] = d.WhenEmpty()
+	}
+	for _, t := range s.TasksOn(n) {
+		if !p.stays(s, t, own) {
+			continue
+		}
+		for k, q := range s.Demand(t) {
+			c.room[k] -= q
+		}
+		task := s.Task(t)
+		s.DeviceNeeds(task.Shape).Give(free, task.Devices, -1)
+	}
+	for k, q := range s.Shape(g.Shape).Demand {
+		if q > 0 && q > c.room[k] {
+			return false
+		}
+	}
+	return len(needs) == 0 || !needs.Refuse(free).Refused()
+}
+
+// claimFor claims the node that lacks least for the first task of the group, of those that drain.
 func (p *policy) claimFor(s *cluster.View, g *group) {
 	c, t := &p.claims, p.waiting.First(g)
 	demand, least, found := s.Shape(g.Shape).Demand, int64(0), cluster.NoNode
 	for _, n := range p.table.Order.At {
-		if int(n) >= s.NodeRows() || !s.FitsEmpty(g.Shape, n) || int(n) < len(c.byNode) && c.byNode[n] != 0 {
+		if int(n) >= s.NodeRows() || int(n) < len(c.byNode) && c.byNode[n] != 0 || !p.drains(s, g, n) {
 			continue
 		}
 		lack := int64(0)

@@ -100,7 +100,7 @@ func (r Reason) Unplaceable() bool {
 }
 
 // Code is the reason in one word, to count by: "unplaceable", "eligibility",
-// "apart", "constraint", "application", "copies", "share", "turn", "gated", "ending", the name of the kind that most nodes lack, or that
+// "apart", "constraint", "application", "copies", "share", "turn", "claimed", "gated", "ending", the name of the kind that most nodes lack, or that
 // with "-pieces" behind it, where they have enough in pieces that are too small.
 func (r Reason) Code(kinds []cluster.Kind) string {
 	for _, c := range r.Causes {

@@ -118,6 +118,8 @@ func meaningOf(code string) string {
 		return "a node has room for it; its application has no place as a whole"
 	case "turn":
 		return "a node has room for it; its turn has not come"
+	case "claimed":
+		return "a node has room for it, and is kept for one that has waited longer"
 	case "gated":
 		return "not yet released for placement"
 	}
