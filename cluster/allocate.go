@@ -141,6 +141,9 @@ func (v *View) RoomLater(id ShapeID, n NodeID) bool {
 // may, without this one and with those that are leaving. The limit of either side counts.
 func (v *View) Crowded(t TaskID, n NodeID) bool {
 	task := &v.task[t]
+	if !v.job[task.Job].apart && len(v.orphans) == 0 {
+		return false // without a look at all who are there
+	}
 	most, beside := atMost(v.shape[task.Shape].PerNode), int32(0)
 	for r, o := range v.orphans { // mostly there is none
 		if o.node == n && o.job == task.Job && r.task != t {

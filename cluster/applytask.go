@@ -42,6 +42,7 @@ func (s *State) taskSubmitted(e TaskSubmitted) error {
 		s.task[e.Task].Account = *e.Account // its phase counts from now on
 	}
 	s.job[e.Job].Tasks++
+	s.job[e.Job].apart = s.job[e.Job].apart || s.shape[e.Shape].PerNode > 0
 	s.shape[e.Shape].tasks++
 	s.log.note(Jobs, uint32(e.Job))
 	phase := Waiting
@@ -119,6 +120,10 @@ func (s *State) taskReshaped(e TaskReshaped) error {
 	}
 	task.give(grant, next)
 	task.Shape, task.Priority = e.Shape, e.Priority
+	if job := &s.job[task.Job]; s.shape[e.Shape].PerNode > 0 && !job.apart {
+		job.apart = true
+		s.log.note(Jobs, uint32(task.Job))
+	}
 	if task.Phase == Reserved && !s.reservationFeasible(e.Task, task.Node) {
 		s.leaveNode(e.Task)
 	}

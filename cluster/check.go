@@ -202,6 +202,9 @@ func (v checker) checkTasks() error {
 		}
 		jobTasks[t.Job]++
 		shapeTasks[t.Shape]++
+		if v.shape[t.Shape].PerNode > 0 && !v.job[t.Job].apart {
+			return fmt.Errorf("task row %d: kept apart from others of its job, of which nobody knows", i)
+		}
 		id := TaskID(i)
 		if err := v.checkGranted(t); err != nil {
 			return fmt.Errorf("task row %d: %w", i, err)

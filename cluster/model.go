@@ -91,6 +91,7 @@ type Job struct {
 	LongRunning bool
 	Live        bool
 	Tasks       int32 // live tasks
+	apart       bool  // some task of it has, or had, a shape with a PerNode
 }
 
 // Phase is where a task stands in its life.
