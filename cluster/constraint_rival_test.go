@@ -212,7 +212,7 @@ func (h *history) checkSoft() error {
 				continue
 			}
 			h.s.Begin()
-			before, more := h.soft(), h.s.SoftCost(h.s.Task(t).Shape, n, 1000, 100)
+			before, more := h.soft(), SoftCost(&h.s.View, h.s.Task(t).Shape, n, 1000, 100)
 			placed, after := h.s.Place(t, n, 0), h.soft()
 			now := h.s.Task(t).Phase == Starting
 			h.s.End()

@@ -5,7 +5,7 @@ import "math"
 // This file says what soft constraints make of one more task.
 
 // Soft reports whether a soft constraint concerns tasks of the shape.
-func (v *View) Soft(id ShapeID) bool {
+func Soft(v *View, id ShapeID) bool {
 	for _, r := range v.shape[id].roles {
 		if !v.constraints.row[r.constraint].spec.Hard {
 			return true
@@ -17,7 +17,7 @@ func (v *View) Soft(id ShapeID) bool {
 // SoftCost is what it would cost more in soft constraints if a task of the shape came to the node, and less where
 // it is below 0: violation for each subject that violates one, and extent for what it misses, times the weight
 // of the constraint over the default. Of alternatives the cheapest counts (Standing).
-func (v *View) SoftCost(id ShapeID, n NodeID, violation, extent int64) int64 {
+func SoftCost(v *View, id ShapeID, n NodeID, violation, extent int64) int64 {
 	sum, roles := int64(0), v.shape[id].roles
 	for len(roles) > 0 {
 		end := 1

@@ -19,10 +19,17 @@ const mostParts = 3
 
 // Why says why the task is not placed: what nodes refuse it for, and the claims that keep nodes free, for others or for it.
 func (p *policy) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
-	return p.why(t.View(), task)
+	return explanation{p, t.View()}.why(task)
 }
 
-func (p *policy) why(s *cluster.View, t cluster.TaskID) sched.Reason {
+// explanation is a policy at a moment, of which somebody asks.
+type explanation struct {
+	*policy
+	s *cluster.View
+}
+
+func (p explanation) why(t cluster.TaskID) sched.Reason {
+	s := p.s
 	r := sched.Explain(s, t)
 	if s.Task(t).Phase != cluster.Waiting || r.Unplaceable() {
 		return r
@@ -90,31 +97,34 @@ func (p *policy) ExplainTask(s *cluster.View, t cluster.TaskID, most int) (sched
 		x.Others = sched.Explain(s, t)
 		return x, nil
 	}
-	x.Standing = p.standing(s, t)
+	now := explanation{p, s}
+	x.Standing = now.standing(t)
 	own, err := sched.Without(s, t)
 	if err != nil {
 		return x, err
 	}
 	view := &own.View
-	x.Others = p.why(view, t)
+	then := explanation{p, view}
+	x.Others = then.why(t)
 	r := p.who.waiting(view, view.Task(t))
 	for n := range cluster.NodeID(view.NodeRows()) {
 		if view.NodeLive(n) && !view.Admits(t, n).Refused() && !p.claims.keepsOff(n, t, r) {
-			x.Candidates = append(x.Candidates, p.candidate(view, view.Task(t).Shape, n))
+			x.Candidates = append(x.Candidates, then.candidate(view.Task(t).Shape, n))
 		}
 	}
 	slices.SortFunc(x.Candidates, func(a, b sched.Candidate) int {
 		return cmp.Or(cmp.Compare(a.Cost, b.Cost), cmp.Compare(p.table.Order.Rank[a.Node], p.table.Order.Rank[b.Node]))
 	})
 	if len(x.Candidates) == 0 && x.Phase == cluster.Waiting && !x.Others.Unplaceable() {
-		x.Standing = append(x.Standing, p.unmoved(s, t))
+		x.Standing = append(x.Standing, now.unmoved(t))
 	}
 	x.Shorten(most)
 	return x, nil
 }
 
 // candidate is a node with its price.
-func (p *policy) candidate(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) sched.Candidate {
+func (p explanation) candidate(id cluster.ShapeID, n cluster.NodeID) sched.Candidate {
+	s := p.s
 	price, _ := p.worth.Price(s, id, n)
 	c := sched.Candidate{Node: n, Cost: thousandths(price)}
 	rest := c.Cost
@@ -144,23 +154,24 @@ func amounts(kinds []cluster.Kind, demand cluster.Vector) string {
 }
 
 // standing says by what the task is ordered, and when that changes.
-func (p *policy) standing(s *cluster.View, t cluster.TaskID) []string {
-	task := s.Task(t)
+func (p explanation) standing(t cluster.TaskID) []string {
+	s, task := p.s, p.s.Task(t)
 	class := &s.Classes()[task.Class]
 	var list []string
 	if class.Promises() {
-		list = append(list, p.promise(s, task, class))
+		list = append(list, promise(s.Now(), task, class))
 	} else {
-		list = append(list, p.priority(s, task, class))
+		list = append(list, p.priority(task, class))
 	}
 	if task.Phase == cluster.Waiting {
-		list = append(list, p.ahead(s, t))
+		list = append(list, p.ahead(t))
 	}
 	return list
 }
 
 // priority says by what a task is ordered that was promised nothing.
-func (p *policy) priority(s *cluster.View, task *cluster.Task, class *cluster.Class) string {
+func (p explanation) priority(task *cluster.Task, class *cluster.Class) string {
+	s := p.s
 	holds, of := int64(0), ""
 	if number, known := p.users.named[s.Job(task.Job).User]; known {
 		holds = p.users.part(s, number)
@@ -176,15 +187,15 @@ func (p *policy) priority(s *cluster.View, task *cluster.Task, class *cluster.Cl
 }
 
 // promise says what the task was promised and has had.
-func (p *policy) promise(s *cluster.View, task *cluster.Task, class *cluster.Class) string {
-	account := task.Account.At(s.Now(), task.Phase)
+func promise(now cluster.Time, task *cluster.Task, class *cluster.Class) string {
+	account := task.Account.At(now, task.Phase)
 	slack, waits := class.Slack(account), task.Phase == cluster.Waiting
 	text := fmt.Sprintf("It was promised to run %s of its time (class %s), and has run %s", percent(class.Availability), class.Name, percent(account.Availability()))
 	switch {
 	case waits && slack < 0:
 		return text + ": it is critical, and comes before all who are not; of its class who is nearest to what was promised comes first."
 	case waits:
-		return text + fmt.Sprintf(": it has %s of slack, and comes before all who have more. At %s, when that is used up, it becomes critical, and may evict all who are not.", shown(slack), shown(s.Now()+slack))
+		return text + fmt.Sprintf(": it has %s of slack, and comes before all who have more. At %s, when that is used up, it becomes critical, and may evict all who are not.", shown(slack), shown(now+slack))
 	case class.Budget == 0:
 		return text + ". Its class is never evicted."
 	case !class.MayLeave(account):
@@ -203,7 +214,8 @@ func percent(share cluster.Share) string {
 func shown(t cluster.Time) cluster.Time { return t / cluster.Second * cluster.Second }
 
 // ahead counts who comes before the task, as the groups stand in which tasks wait.
-func (p *policy) ahead(s *cluster.View, t cluster.TaskID) string {
+func (p explanation) ahead(t cluster.TaskID) string {
+	s := p.s
 	own := p.waiting.Of(t)
 	if own == nil {
 		return "It came after the last round."
@@ -222,7 +234,8 @@ func (p *policy) ahead(s *cluster.View, t cluster.TaskID) string {
 }
 
 // unmoved says who would have to leave for the task, and why nobody does.
-func (p *policy) unmoved(s *cluster.View, t cluster.TaskID) string {
+func (p explanation) unmoved(t cluster.TaskID) string {
+	s := p.s
 	v := victims{who: &p.who, worth: p.worth, until: make([]cluster.Time, s.NodeRows())}
 	v.occupants.Rule = v.candidate
 	task := s.Task(t)
