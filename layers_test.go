@@ -43,8 +43,9 @@ constraint/kubernetes/kubernetestest: cluster constraint/kubernetes internal/man
 class: cluster internal/document internal/nearest internal/wide queue/promethee
 sched: cluster
 sched/book: cluster internal/heap sched
-fairlead: cluster sched sched/book sched/evict sched/worth
+fairlead: cluster sched sched/book sched/evict sched/locality sched/worth
 sched/worth: cluster sched
+sched/locality: cluster
 sched/evict: cluster sched
 sched/schedtest: cluster sched
 policies: cluster constraint constraint/exact constraint/greedy constraint/lane constraint/search fairlead flow flow/bandwidth flow/cpumem flow/ecsched flow/quincy flow/slack flow/spread ilp internal/nearest mcmf queue queue/fragmentation sched sched/book
@@ -53,7 +54,7 @@ policies/chosen/chosentest: policies policies/chosen
 flow: cluster flow/pack internal/heap mcmf sched sched/book sched/evict
 flow/spread: cluster flow
 flow/cpumem: cluster flow
-flow/quincy: cluster flow
+flow/quincy: cluster flow sched/locality
 flow/bandwidth: cluster flow
 flow/slack: cluster flow flow/cpumem
 flow/pack:

@@ -10,6 +10,7 @@ package quincy
 import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/flow"
+	"fairlead.dev/fairlead/sched/locality"
 )
 
 // Options are what Quincy's evaluations vary.
@@ -44,21 +45,12 @@ func Standard() Options {
 // Model prices tasks by their input.
 type Model struct {
 	options Options
-	rackOf  []flow.Aggregator // by node row: its rack, or the cluster; Nowhere if it is lost
-	racks   map[string]flow.Aggregator
-	inputs  bool   // some task has had input
-	held    []held // scratch: what of an input is where
-	inRack  []held
-}
-
-// held is how much of an input a node or rack has.
-type held struct {
-	place uint32
-	bytes int64
+	input   locality.Locality
+	inputs  bool // some task has had input
 }
 
 // New is the policy with these options.
-func New(o Options) *Model { return &Model{options: o, racks: map[string]flow.Aggregator{}} }
+func New(o Options) *Model { return &Model{options: o} }
 
 // everywhere is the aggregator above the racks, which come after it.
 const everywhere flow.Aggregator = 0
@@ -78,39 +70,20 @@ const (
 
 // Learn notes the racks of nodes that changed. A node that comes, goes or stands in
 // another rack may hold a part of anybody's input, if there is any.
-func (m *Model) Learn(s *cluster.View, all bool, nodes []cluster.NodeID) (stale flow.Stale) {
-	if all {
-		clear(m.racks)
-		m.rackOf = m.rackOf[:0]
-	}
-	for len(m.rackOf) < s.NodeRows() {
-		m.rackOf = append(m.rackOf, flow.Nowhere)
-	}
-	for _, n := range nodes {
-		rack := m.rack(s, n)
-		stale.Tasks = stale.Tasks || m.inputs && rack != m.rackOf[n]
-		m.rackOf[n] = rack
-	}
-	return stale
+func (m *Model) Learn(s *cluster.View, all bool, nodes []cluster.NodeID) flow.Stale {
+	moved := m.input.Learn(s, all, nodes)
+	return flow.Stale{Tasks: m.inputs && moved}
 }
 
-// rack is the aggregator of a node: its rack, or the cluster; Nowhere if it is not there.
-func (m *Model) rack(s *cluster.View, n cluster.NodeID) flow.Aggregator {
-	if !s.NodeLive(n) {
+// rackOf is the aggregator of a node: its rack, or the cluster; Nowhere if it is not there.
+func (m *Model) rackOf(n cluster.NodeID) flow.Aggregator { return aggregator(m.input.RackOf(n)) }
+
+// aggregator is that of a rack.
+func aggregator(r locality.Rack) flow.Aggregator {
+	if r == locality.Lost {
 		return flow.Nowhere
 	}
-	for _, g := range s.NodeSpec(n).Groups {
-		if g.Key != "rack" {
-			continue
-		}
-		rack, ok := m.racks[g.Value]
-		if !ok {
-			rack = everywhere + 1 + flow.Aggregator(len(m.racks))
-			m.racks[g.Value] = rack
-		}
-		return rack
-	}
-	return everywhere
+	return everywhere + flow.Aggregator(r)
 }
 
 // Terms are what waiting costs so far, and for a running task what it had to fetch
@@ -172,75 +145,28 @@ func step(d cluster.Time) (seconds int64, next cluster.Time) {
 // Out prefers the nodes and racks that hold much of the input; anywhere is as dear as
 // the farthest place.
 func (m *Model) Out(s *cluster.View, t cluster.TaskID, arcs *flow.Arcs) {
-	total := m.locate(s, t)
+	total := m.input.Locate(s, t)
 	arcs.Aggregator(everywhere, price(total, m.options.Core))
 	if total == 0 {
 		return
 	}
-	for _, h := range m.held {
-		if h.bytes*1000 >= total*m.options.Threshold {
-			n := cluster.NodeID(h.place)
-			arcs.Node(n, m.cost(h.bytes, m.rackHolds(n), total))
+	for _, h := range m.input.Nodes {
+		if h.Bytes*1000 >= total*m.options.Threshold {
+			arcs.Node(h.Node, m.cost(h.Bytes, m.input.InRackOf(h.Node), total))
 		}
 	}
-	for _, h := range m.inRack {
-		if h.bytes*1000 >= total*m.options.Threshold && flow.Aggregator(h.place) != everywhere {
-			arcs.Aggregator(flow.Aggregator(h.place), m.cost(0, h.bytes, total))
+	for _, h := range m.input.Racks {
+		if h.Bytes*1000 >= total*m.options.Threshold && h.Rack != locality.None {
+			arcs.Aggregator(aggregator(h.Rack), m.cost(0, h.Bytes, total))
 		}
 	}
 }
 
 // fetch is what it costs the task to fetch its input to a node.
 func (m *Model) fetch(s *cluster.View, t cluster.TaskID, n cluster.NodeID) flow.Cost {
-	total := m.locate(s, t)
-	for _, h := range m.held {
-		if h.place == uint32(n) {
-			return m.cost(h.bytes, m.rackHolds(n), total)
-		}
-	}
-	return m.cost(0, m.rackHolds(n), total)
-}
-
-// locate adds up what of the task's input is where, and in all.
-func (m *Model) locate(s *cluster.View, t cluster.TaskID) (total int64) {
-	m.held, m.inRack = m.held[:0], m.inRack[:0]
-	for _, block := range s.Input(t) {
-		total += block.Bytes
-		for i, n := range block.Replicas {
-			if n == cluster.NoNode || int(n) >= len(m.rackOf) || !s.NodeLive(n) {
-				continue
-			}
-			m.held = add(m.held, uint32(n), block.Bytes)
-			counted := false
-			for _, other := range block.Replicas[:i] {
-				counted = counted || other != cluster.NoNode && int(other) < len(m.rackOf) && s.NodeLive(other) && m.rackOf[other] == m.rackOf[n]
-			}
-			if !counted {
-				m.inRack = add(m.inRack, uint32(m.rackOf[n]), block.Bytes)
-			}
-		}
-	}
-	return total
-}
-
-func add(list []held, place uint32, bytes int64) []held {
-	for i := range list {
-		if list[i].place == place {
-			list[i].bytes += bytes
-			return list
-		}
-	}
-	return append(list, held{place, bytes})
-}
-
-// rackHolds is how much of the input that was located the node's rack has.
-func (m *Model) rackHolds(n cluster.NodeID) int64 {
-	for _, h := range m.inRack {
-		if flow.Aggregator(h.place) == m.rackOf[n] && m.rackOf[n] != everywhere {
-			return h.bytes
-		}
-	}
-	return 0
+	m.input.Locate(s, t)
+	rack, elsewhere := m.input.From(n)
+	return min(price(rack, m.options.Rack)+price(elsewhere, m.options.Core), undelayed-1)
 }
 
 // cost is what it costs to fetch an input of which so much is on the node, and so much
@@ -258,7 +184,7 @@ func price(bytes int64, gb flow.Cost) flow.Cost {
 
 // Into costs nothing: what a place costs is known when a task sets out for it.
 func (m *Model) Into(_ *cluster.View, _ cluster.ShapeID, n cluster.NodeID) (flow.Aggregator, flow.Curve) {
-	return m.rackOf[n], nil
+	return m.rackOf(n), nil
 }
 
 // Above racks is the cluster.
@@ -271,17 +197,10 @@ func (*Model) Above(_ *cluster.View, a flow.Aggregator) (flow.Aggregator, flow.C
 
 // Explain is what has to be fetched.
 func (m *Model) Explain(s *cluster.View, t cluster.TaskID, n cluster.NodeID) []flow.Term {
-	total := m.locate(s, t)
-	rack := m.rackHolds(n)
-	local := int64(0)
-	for _, h := range m.held {
-		if h.place == uint32(n) {
-			local = h.bytes
-		}
-	}
-	rack = max(rack, local)
+	m.input.Locate(s, t)
+	rack, elsewhere := m.input.From(n)
 	return []flow.Term{
-		{Name: "from the rack", Cost: price(rack-local, m.options.Rack)},
-		{Name: "from other racks", Cost: price(total-rack, m.options.Core)},
+		{Name: "from the rack", Cost: price(rack, m.options.Rack)},
+		{Name: "from other racks", Cost: price(elsewhere, m.options.Core)},
 	}
 }
