@@ -107,9 +107,10 @@ func (p *policy) ExplainTask(s *cluster.View, t cluster.TaskID, most int) (sched
 	then := explanation{p, view}
 	x.Others = then.why(t)
 	r := p.who.waiting(view, view.Task(t))
+	p.surcharges.locate(view, t)
 	for n := range cluster.NodeID(view.NodeRows()) {
 		if view.NodeLive(n) && !view.Admits(t, n).Refused() && !p.claims.keepsOff(n, t, r) {
-			x.Candidates = append(x.Candidates, then.candidate(view.Task(t).Shape, n))
+			x.Candidates = append(x.Candidates, then.candidate(t, n))
 		}
 	}
 	slices.SortFunc(x.Candidates, func(a, b sched.Candidate) int {
@@ -122,20 +123,33 @@ func (p *policy) ExplainTask(s *cluster.View, t cluster.TaskID, most int) (sched
 	return x, nil
 }
 
-// candidate is a node with its price.
-func (p explanation) candidate(id cluster.ShapeID, n cluster.NodeID) sched.Candidate {
-	s := p.s
-	price, _ := p.worth.Price(s, id, n)
+// candidate is a node with its price, for the task whose input was located last.
+func (p explanation) candidate(t cluster.TaskID, n cluster.NodeID) sched.Candidate {
+	task := p.s.Task(t)
+	id, tier := task.Shape, p.surcharges.tierOf(&p.s.Classes()[task.Class])
+	price, _ := p.worth.Price(p.s, id, n)
 	c := sched.Candidate{Node: n, Cost: thousandths(price)}
 	rest := c.Cost
-	for i, part := range p.worth.Parts(s, id, n) {
+	for i, part := range p.worth.Parts(p.s, id, n) {
 		if cost := min(thousandths(part.Price), rest); i < mostParts && cost > 0 {
-			c.Terms = append(c.Terms, sched.Term{Name: "room for " + amounts(s.Kinds(), part.Demand), Cost: cost})
+			c.Terms = append(c.Terms, sched.Term{Name: "room for " + amounts(p.s.Kinds(), part.Demand), Cost: cost})
 			rest -= cost
 		}
 	}
-	if rest > 0 {
-		c.Terms = append(c.Terms, sched.Term{Name: "room for others", Cost: rest})
+	add := func(name string, cost int64) {
+		if cost != 0 {
+			c.Terms = append(c.Terms, sched.Term{Name: name, Cost: cost})
+		}
+	}
+	add("room for others", rest)
+	for _, more := range []sched.Term{
+		{Name: "a better tier than was promised", Cost: p.surcharges.ofTier(p.s, tier, n)},
+		{Name: "use over its limit", Cost: ofUse(p.s, n)},
+		{Name: "input to fetch", Cost: fetching(p.surcharges.input.From(n))},
+		{Name: "soft constraints", Cost: ofSoft(p.s, t, n)},
+	} {
+		add(more.Name, thousandths(more.Cost))
+		c.Cost += thousandths(more.Cost)
 	}
 	return c
 }

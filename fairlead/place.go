@@ -4,13 +4,14 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sched/book"
+	"fairlead.dev/fairlead/sched/worth"
 )
 
 // serve places tasks of the group for as long as they are first in line and find a place. A group whose
 // first task finds none goes to sleep.
 func (p *policy) serve(t *sched.Trial, g *group, budget int64, out *sched.Plan) {
 	s := t.View()
-	x := p.index(s, g.Shape)
+	x := p.index(s, g.Shape, p.surcharges.tierOf(&s.Classes()[g.Class]))
 	defer p.table.Unhide(x)
 	for tried := false; g.Len() > 0; tried = true {
 		if tried && (!p.line.Behind(&p.waiting, p.waiting.Turn(g, p.placeOf(s, g))) || p.spent(budget)) {
@@ -51,6 +52,9 @@ func (p *policy) sleep(s *cluster.View, g *group) {
 // another task of the job.
 func (p *policy) find(s *cluster.View, x *book.ShapeIndex, task cluster.TaskID) (n cluster.NodeID, ok, beside bool) {
 	r := p.who.waiting(s, s.Task(task))
+	if floor, some := p.surcharges.locate(s, task); some {
+		return p.cheapest(s, x, task, r, floor)
+	}
 	for {
 		n, ok, again := p.table.Find(s, x, task)
 		beside = beside || again
@@ -61,17 +65,46 @@ func (p *policy) find(s *cluster.View, x *book.ShapeIndex, task cluster.TaskID) 
 	}
 }
 
-// index is the nodes that have room for the shape, the cheapest first.
-func (p *policy) index(s *cluster.View, shape cluster.ShapeID) *book.ShapeIndex {
-	return p.table.Sync(s, book.IndexID{Shape: shape}, func(n cluster.NodeID) int64 {
-		if !s.RoomNow(shape, n) {
+// cheapest is find for a task that pays more on some nodes than on others. It looks at those that have some of its
+// input, at the cheapest for who has none, and then at all that could be cheaper than these; of equal ones it takes the first.
+func (p *policy) cheapest(s *cluster.View, x *book.ShapeIndex, task cluster.TaskID, r rank, floor worth.Price) (best cluster.NodeID, ok, beside bool) {
+	order, least := &p.table.Order, beyond
+	look := func(place int) {
+		n, score := order.At[place], x.Leaves()[place]
+		if p.table.Ticks++; score == book.None {
+			return
+		}
+		refusal := s.Admits(task, n)
+		beside = beside || refusal.Code == cluster.NotApart
+		if refusal.Refused() || p.claims.keepsOff(n, task, r) {
+			return
+		}
+		price := p.surcharges.ofTask(s, task, n) - score
+		if price < least || price == least && order.Rank[n] < order.Rank[best] {
+			best, least = n, price
+		}
+	}
+	for _, h := range p.surcharges.input.Nodes {
+		look(int(order.Rank[h.Node]))
+	}
+	if n, some := p.table.Top(x); some {
+		look(int(order.Rank[n]))
+	}
+	x.AtLeast(floor-least, look)
+	return best, least < beyond, beside
+}
+
+// index is the nodes that have room for the shape, the cheapest for tasks of that tier first.
+func (p *policy) index(s *cluster.View, id cluster.ShapeID, tier int32) *book.ShapeIndex {
+	return p.table.Sync(s, book.IndexID{Shape: id, Tier: tier}, func(n cluster.NodeID) int64 {
+		if !s.RoomNow(id, n) {
 			return book.None
 		}
 		if p.without.lacks(WithoutWorth) {
-			return -fill(s, shape, n)
+			return -fill(s, id, n)
 		}
-		price, _ := p.worth.Price(s, shape, n)
-		return -price
+		price, _ := p.worth.Price(s, id, n)
+		return -price - p.surcharges.ofNode(s, tier, n)
 	})
 }
 

@@ -20,16 +20,17 @@ type Options struct {
 // or evicts others where no node has room. Room only shrinks within a pass, but for what
 // evictions leave over, so that a task which found none stands for all others of its group.
 type policy struct {
-	who     who
-	users   users
-	worth   *worth.Worth
-	waiting book.Waiting[turn]
-	line    book.Line[turn]
-	table   book.Indexes
-	victims victims
-	claims  claims
-	company sched.Company
-	without Without
+	who        who
+	users      users
+	worth      *worth.Worth
+	waiting    book.Waiting[turn]
+	line       book.Line[turn]
+	table      book.Indexes
+	victims    victims
+	claims     claims
+	company    sched.Company
+	surcharges surcharges
+	without    Without
 	// brink is when somebody who waits may become critical, and evict others than before; no later than
 	// when the first does.
 	brink cluster.Time
@@ -108,6 +109,7 @@ func (p *policy) learn(s *cluster.View, c *sched.Changed) {
 	p.table.Learn(s, c)
 	p.waiting.Forget(s, c)
 	p.users.learn(s, c)
+	p.surcharges.learn(s, c)
 	if p.worth.Learn(s, c, p.table.Journal.Note) {
 		p.table.Clear()
 	}

@@ -44,6 +44,7 @@ type IndexID struct {
 	Priority int32 // of preemptors
 	Victims  bool
 	Grant    int64 // of sla: what is given of the first kind
+	Tier     int32 // of fairlead: what was promised
 }
 
 // maxLeaves bounds the memory of indexes, at 9 bytes a leaf: where there are more, the half that
