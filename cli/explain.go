@@ -44,7 +44,8 @@ can be compared with each other, and with what waiting costs. For others it says
 nodes would take the task.
 
 ` + setup.URLHelp(),
-		Example: `  fairlead explain --at 10m --cluster 'synthetic:google?nodes=20' --policy cpu-mem
+		Example: `  fairlead explain --at 10m --cluster 'synthetic:google?nodes=20'
+  fairlead explain --at 10m --cluster 'synthetic:google?nodes=20' --task 1/0
   fairlead explain --at 10m --cluster 'synthetic:google?nodes=20' --policy cpu-mem --task 1/0
   fairlead explain --at 13m --spec run.yaml
   fairlead explain --at 13m --workload recording:DIR --task web#17 -o json`,
@@ -85,7 +86,7 @@ type explainFlags struct {
 }
 
 func (f *explainFlags) register(c *cobra.Command) {
-	registerWorld(c, f.known, "load-spreading", "the policy that decides; see 'fairlead policies'")
+	registerWorld(c, f.known, "fairlead", "the policy that decides; see 'fairlead policies'")
 	s := c.Flags()
 	s.StringVar(&f.spec, "spec", "", "explain the run of `FILE`, as 'fairlead simulate --print-spec' prints it; other flags change that")
 	s.Uint64Var(&f.seed, "seed", 1, "the seed to run with")

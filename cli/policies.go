@@ -14,20 +14,33 @@ import (
 )
 
 func newPolicies(known policies.List) *cobra.Command {
-	return &cobra.Command{
-		Use:     "policies",
-		Short:   "List the policies: name, family, what it does, where it comes from",
-		Example: "  fairlead policies",
+	all := false
+	c := &cobra.Command{
+		Use:   "policies",
+		Short: "List the policies: name, family, what it does, where it comes from",
+		Long: `Policies lists fairlead, which is what runs where nothing else is asked for, a policy
+for each paper that it unites and for what others use, and with --all every other baseline.`,
+		Example: "  fairlead policies\n  fairlead policies --all",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			shown := known
+			if !all {
+				shown = known.Short()
+			}
 			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "NAME\tFAMILY\tWHAT IT DOES\tFROM")
-			for _, p := range known {
+			for _, p := range shown {
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", p.Name, p.Family, p.What, p.From)
 			}
-			return w.Flush()
+			if err := w.Flush(); err != nil || len(shown) == len(known) {
+				return err
+			}
+			_, err := fmt.Fprintf(c.OutOrStdout(), "%d more with --all.\n", len(known)-len(shown))
+			return err
 		},
 	}
+	c.Flags().BoolVar(&all, "all", false, "list every policy, also further baselines")
+	return c
 }
 
 // unknown says that there is no such name, and which one is near it.

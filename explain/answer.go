@@ -10,12 +10,10 @@ import (
 type Answer struct {
 	At report.Number `json:"at_s"`
 	// Task is the task that was asked about; otherwise Waiting are those that wait, by
-	// reason, and Worth what one more node is worth to the policies that have prices.
+	// reason, and Worth what one more node is worth to the policies.
 	Task    *Task   `json:"task,omitempty"`
 	Waiting []Group `json:"waiting,omitempty"`
 	Worth   []Worth `json:"one_more_node,omitempty"`
-	// Unpriced are policies without prices.
-	Unpriced []string `json:"without_prices,omitempty"`
 }
 
 // Task is what a task could have.
@@ -93,13 +91,14 @@ type Group struct {
 	Why     string   `json:"why"`
 }
 
-// Worth is what one more node of a kind is worth to a policy.
+// Worth is what one more node of a kind is worth to a policy: how many tasks it would let run, and by how much less they
+// would cost, where waiting has a price.
 type Worth struct {
 	Policy   string   `json:"policy"`
 	Like     string   `json:"like"`
 	Nodes    int      `json:"nodes"`
 	Capacity []Amount `json:"capacity"`
 	Tasks    int      `json:"tasks"`
-	Least    int64    `json:"saves_at_least"`
-	Most     int64    `json:"saves_at_most"`
+	Least    *int64   `json:"saves_at_least,omitempty"`
+	Most     *int64   `json:"saves_at_most,omitempty"`
 }

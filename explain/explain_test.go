@@ -177,8 +177,9 @@ func named(name string) []*explain.Answer {
 	}}
 	dear := &explain.Price{Wait: new(int64(1)), Candidates: price.Candidates}
 	return []*explain.Answer{
-		{Waiting: waiting, Worth: []explain.Worth{{Policy: name, Like: name, Capacity: amounts, Most: 1}}, Unpriced: []string{name}},
-		{Waiting: waiting, Worth: []explain.Worth{{Policy: name}}},
+		{Waiting: waiting, Worth: []explain.Worth{{Policy: name, Like: name, Capacity: amounts, Least: new(int64(0)), Most: new(int64(1))}}},
+		{Waiting: waiting, Worth: []explain.Worth{{Policy: name, Least: new(int64(0)), Most: new(int64(0))}}},
+		{Waiting: waiting, Worth: []explain.Worth{{Policy: name, Like: name, Capacity: amounts, Tasks: 1}, {Policy: name + name}}},
 		of(nil, 2, explain.Others{Nodes: 1}), of(price, 2, explain.Others{Nodes: 2}), of(dear, 2, explain.Others{Copies: name}),
 		of(price, 0, explain.Others{Unplaceable: true}),
 	}

@@ -37,9 +37,6 @@ func (x Text) Write(out io.Writer, a *Answer) error {
 	}
 	w.waiting(a.Waiting)
 	w.worth(a.Worth)
-	for _, policy := range a.Unpriced {
-		w.line("\nPolicy %s has no prices by which one more node could be valued.", policy)
-	}
 	return w.err
 }
 
@@ -256,32 +253,55 @@ func (w *writer) rest(n int, thing string) {
 // worth prints a table for each policy.
 func (w *writer) worth(kinds []Worth) {
 	for len(kinds) > 0 {
-		policy, useful, all := kinds[0].Policy, false, 0
-		lines := []string{"LIKE\tOF ITS KIND\tHAS\tWOULD LET RUN\tSAVES"}
-		for len(kinds) > 0 && kinds[0].Policy == policy {
-			if all++; all <= w.Lines {
-				lines = append(lines, kinds[0].cells())
-			}
-			useful = useful || kinds[0].Most > 0
-			kinds = kinds[1:]
+		own := 1
+		for own < len(kinds) && kinds[own].Policy == kinds[0].Policy {
+			own++
 		}
-		if useful {
-			w.line("\nOne more node, by the prices of %s:", policy)
-			w.table(lines)
-			w.rest(all-w.Lines, "kind")
-		} else {
-			w.line("\nOne more node of any kind would save nothing, by the prices of %s.", policy)
+		w.worthTo(kinds[:own])
+		kinds = kinds[own:]
+	}
+}
+
+// worthTo prints the table of a policy.
+func (w *writer) worthTo(kinds []Worth) {
+	policy, priced, useful := kinds[0].Policy, kinds[0].Most != nil, false
+	lines := []string{"LIKE\tOF ITS KIND\tHAS\tWOULD LET RUN"}
+	if priced {
+		lines[0] += "\tSAVES"
+	}
+	for i := range kinds {
+		useful = useful || kinds[i].Tasks > 0 || priced && *kinds[i].Most > 0
+		if i < w.Lines {
+			lines = append(lines, kinds[i].cells())
 		}
+	}
+	switch {
+	case !useful && priced:
+		w.line("\nOne more node of any kind would save nothing, by the prices of %s.", policy)
+	case !useful:
+		w.line("\nOne more node of any kind would let none of them run.")
+	case priced:
+		w.line("\nOne more node, by the prices of %s:", policy)
+	default:
+		w.line("\nOne more node, by the room that it has:")
+	}
+	if useful {
+		w.table(lines)
+		w.rest(len(kinds)-w.Lines, "kind")
 	}
 }
 
 // cells are those of the line about a kind.
 func (k *Worth) cells() string {
-	saves := fmt.Sprint(k.Most)
-	if k.Least != k.Most {
-		saves = fmt.Sprintf("%d to %d", k.Least, k.Most)
+	line := printable("%s\t%s\t%s\t%s", k.Like, report.Grouped(k.Nodes), amounts(k.Capacity), count(k.Tasks, "task"))
+	switch {
+	case k.Most == nil:
+	case *k.Least != *k.Most:
+		line += fmt.Sprintf("\t%d to %d", *k.Least, *k.Most)
+	default:
+		line += fmt.Sprintf("\t%d", *k.Most)
 	}
-	return printable("%s\t%s\t%s\t%s\t%s", k.Like, report.Grouped(k.Nodes), amounts(k.Capacity), count(k.Tasks, "task"), saves)
+	return line
 }
 
 // amounts prints quantities in a row.

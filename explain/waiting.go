@@ -53,12 +53,13 @@ func (m *Moment) waiting() []Group {
 	return list
 }
 
-// worth adds what one more node is worth to each policy that has prices, and names the others.
+// worth adds what one more node is worth to each policy, or for how many tasks it has room where prices do not
+// say that.
 func (m *Moment) worth(answer *Answer) error {
 	for i, lane := range m.lanes {
 		p, priced := lane.Fresh.(Pricer)
 		if !priced {
-			answer.Unpriced = append(answer.Unpriced, lane.Policy)
+			answer.Worth = append(answer.Worth, m.oneMore(i)...)
 			continue
 		}
 		worth, err := p.Worth(m.core.View(), m.core.Everything(i))
@@ -68,7 +69,7 @@ func (m *Moment) worth(answer *Answer) error {
 		for _, w := range worth {
 			answer.Worth = append(answer.Worth, Worth{
 				Policy: lane.Policy, Like: m.node(w.Like), Nodes: w.Nodes, Capacity: m.amounts(m.core.View().Limit(w.Like)),
-				Tasks: w.Tasks, Least: w.Least, Most: w.Most,
+				Tasks: w.Tasks, Least: &w.Least, Most: &w.Most,
 			})
 		}
 	}

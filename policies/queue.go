@@ -7,7 +7,7 @@ import (
 
 // This file lists the policies of the family queue.
 
-// queues are the policies that place one task at a time. The rows of all but the last are in
+// queues are the policies that place one task at a time. The rows are in
 // package queue.
 func queues() []Info {
 	var all []Info
@@ -24,5 +24,5 @@ func queues() []Info {
 			},
 		})
 	}
-	return append(all, united())
+	return all
 }

@@ -115,7 +115,7 @@ type Limits struct {
 // The newcomer's run.
 const (
 	DefaultSource   = "synthetic:google?nodes=1000&tasks-per-node=8"
-	DefaultPolicies = "kube,priority,best-fit,sparrow"
+	DefaultPolicies = "fairlead,kube,priority,best-fit"
 	DefaultUntil    = "2h"
 )
 
