@@ -98,15 +98,17 @@ func All() List {
 	return slices.Concat(List{united()}, queues(), flows(), constraints())
 }
 
-// first are the policies that people should meet first: the one that unites the papers, and for each
+// first are the names of the policies that people should meet first: the one that unites the papers, and for each
 // paper and for what others use one to compare it with.
-var first = []string{"fairlead", "kube", "priority", "quincy", "ecsched-dp", "medea", "qos", "sla", "fgd"}
+func first() []string {
+	return []string{"fairlead", "kube", "priority", "quincy", "ecsched-dp", "medea", "qos", "sla", "fgd"}
+}
 
 // Short leaves out policies of this module that people need not meet first.
 func (l List) Short() List {
 	known := All().Names()
 	return slices.DeleteFunc(slices.Clone(l), func(p Info) bool {
-		return slices.Contains(known, p.Name) && !slices.Contains(first, p.Name)
+		return slices.Contains(known, p.Name) && !slices.Contains(first(), p.Name)
 	})
 }
 
