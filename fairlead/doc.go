@@ -10,6 +10,7 @@
 //	place.go    stage place: each task on the node where it costs least
 //	claims.go   nodes that are kept free for who has waited long
 //	without.go  what may be switched off
+//	grants.go   stages shrink and grow: ranges, of which the least is sure
 //	preempt.go  stage preempt: those of a lower rank leave for whom no node has room
 //	explain.go  how a task stands, and what it could have
 package fairlead

@@ -127,6 +127,9 @@ func (p *policy) placeOne(t *sched.Trial, x *book.ShapeIndex, task cluster.TaskI
 		p.victims.acted(n)
 		return true, beside
 	}
+	if _, placed := p.shrink(t, task, out); placed {
+		return true, beside
+	}
 	if p.without.lacks(WithoutEvictions) {
 		return false, beside
 	}

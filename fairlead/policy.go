@@ -28,6 +28,7 @@ type policy struct {
 	table      book.Indexes
 	victims    victims
 	claims     claims
+	grants     grants
 	company    sched.Company
 	surcharges surcharges
 	without    Without
@@ -48,6 +49,7 @@ type group = book.Group[turn]
 func New(o Options) sched.Policy {
 	p := &policy{table: book.NewIndexes(o.Ties, o.Seed), without: o.Without}
 	p.victims.off, p.victims.bids = o.Without.lacks(WithoutEvictions), book.NewIndexes(o.Ties, o.Seed)
+	p.grants.off, p.grants.bids = o.Without.lacks(WithoutGrants), book.NewIndexes(o.Ties, o.Seed)
 	if p.claims.patience = o.Patience; o.Patience == 0 {
 		p.claims.patience = Patience
 	}
@@ -62,6 +64,7 @@ func New(o Options) sched.Policy {
 func (p *policy) reset() {
 	p.who, p.users, p.worth = who{eager: p.without.lacks(WithoutSwitching)}, users{}, worth.New()
 	p.victims = p.victims.anew(&p.who, p.worth)
+	p.grants.reset()
 	p.table.Reset()
 	p.forgetWaiting()
 }
@@ -82,22 +85,26 @@ func (p *policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 			break
 		}
 	}
+	p.grow(t, out)
 	if p.line.Peek(&p.waiting) != nil {
 		out.Wake = s.Now() // the budget ended the pass
 	} else {
-		out.Wake = min(out.Wake, p.brink, p.claims.next)
+		out.Wake = min(out.Wake, p.brink, p.claims.next, p.grants.next)
 		if len(p.waiting.Groups()) > 0 {
 			out.Wake = min(out.Wake, p.victims.due)
 		}
 	}
 	v := &p.victims
-	out.Ticks = p.table.Ticks + v.bids.Ticks + v.occupants.Looks
-	p.table.Ticks, v.bids.Ticks, v.occupants.Looks = 0, 0, 0
+	out.Ticks = p.ticks()
+	p.table.Ticks, p.grants.bids.Ticks, v.bids.Ticks, v.occupants.Looks = 0, 0, 0, 0
 	p.company.Plan(t, c, budget, out)
 }
 
-func (p *policy) spent(budget int64) bool {
-	return budget > 0 && p.table.Ticks+p.victims.bids.Ticks+p.victims.occupants.Looks >= budget
+func (p *policy) spent(budget int64) bool { return budget > 0 && p.ticks() >= budget }
+
+// ticks is the effort that the pass has taken so far.
+func (p *policy) ticks() int64 {
+	return p.table.Ticks + p.grants.bids.Ticks + p.victims.bids.Ticks + p.victims.occupants.Looks
 }
 
 // learn takes in what changed since the last pass.
@@ -110,6 +117,7 @@ func (p *policy) learn(s *cluster.View, c *sched.Changed) {
 	p.waiting.Forget(s, c)
 	p.users.learn(s, c)
 	p.surcharges.learn(s, c)
+	p.grants.learn(s, c)
 	if p.worth.Learn(s, c, p.table.Journal.Note) {
 		p.table.Clear()
 	}
@@ -123,7 +131,7 @@ func (p *policy) learn(s *cluster.View, c *sched.Changed) {
 		p.wakeCritical(s)
 	}
 	mayFit := func(g *group, n cluster.NodeID) bool {
-		return p.waiting.Fits(s, g, n) || p.mayEvict(s, g, n)
+		return p.waiting.Fits(s, g, n) || p.grants.may(s, g.Shape, n) || p.mayEvict(s, g, n)
 	}
 	enter := func(g *group) { p.enter(s, g) }
 	p.table.Ticks += p.waiting.Wake(s, c, mayFit, enter)

@@ -19,11 +19,12 @@ const (
 	WithoutEvictions                     // nobody is evicted
 	WithoutSwitching                     // a run has no slack to gain before its equals evict it
 	WithoutBound                         // equals may lose any amount of work by evicting each other
+	WithoutGrants                        // tasks with ranges keep the least of them
 )
 
 // Mechanisms are the names of the mechanisms, in the order of the constants.
 func Mechanisms() []string {
-	return []string{"worth", "claims", "shares", "stretch", "evictions", "switching", "bound"}
+	return []string{"worth", "claims", "shares", "stretch", "evictions", "switching", "bound", "grants"}
 }
 
 // ParseWithout reads names of mechanisms with + between them; false if one of them is not known.

@@ -13,9 +13,17 @@ import (
 
 // This file is classes that come, change and go, in stories and in the hostile world.
 
-// classOf reads a class and what it promises: silver/0.9.
+// classOf reads a class and what it promises: silver/0.9, with the level of its size behind that: silver/0.9*2.
 func classOf(word string, importance int) (cluster.Class, error) {
-	class := cluster.Class{Name: word, Importance: int32(importance)}
+	class := cluster.Class{Importance: int32(importance)}
+	word, size, sized := strings.Cut(word, "*")
+	if class.Name = word; sized {
+		level, err := strconv.ParseUint(size, 10, 8)
+		if err != nil || level == 0 || level > uint64(cluster.Levels) {
+			return class, fmt.Errorf("%s*%s, want a level of size behind the *, from 1 to %d", word, size, cluster.Levels)
+		}
+		class.Size = cluster.Level(level)
+	}
 	name, share, promises := strings.Cut(word, "/")
 	if !promises {
 		return class, nil

@@ -53,7 +53,7 @@ import (
 //	                                     gpu/4 comes in devices of 4, of which there may be several kinds
 //	classes CLASS…                       the classes of tasks, the most important first; silver/0.9 was
 //	                                     promised nine tenths of its time, with a margin of 30 s, and
-//	                                     may spend the rest on beginning anew
+//	                                     may spend the rest on beginning anew; silver/0.9*2 has the level 2 of size
 //	policy NAME… [lane=NAME] [user=USER] [heartbeat=TIME] [watchdog=TIME]
 //	                                     adds a lane: with user it owns that user's jobs, otherwise all.
 //	                                     Its name is the policy's unless lane says otherwise.

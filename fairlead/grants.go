@@ -1,0 +1,294 @@
+package fairlead
+
+import (
+	"cmp"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
+)
+
+// A task that asks for a range is placed with the least of it. What nobody waits for is given to such tasks, node by
+// node: each is filled to a common level, in proportion to the size that its class was promised. What a task has beyond
+// its least was not promised to it, and is taken back by the same level before anybody is evicted.
+
+// growAfter is how long a node is left alone after a change, and how long nobody must have waited for it.
+const growAfter = 10 * cluster.Second
+
+// grants are what tasks with ranges have.
+type grants struct {
+	off  bool
+	some bool             // a task with a range has been seen
+	own  []cluster.Seq    // by task row: one more than that of the lane's own task with a range
+	bids book.Indexes     // of the nodes, by how much would have to be taken back for a shape
+	due  []cluster.Time   // by node row: when it is looked at whether its tasks can have more
+	next cluster.Time     // the first of these
+	list []tenant         // scratch: of one node
+	room []int64          // scratch: of one kind, what each may have beyond its least
+	has  []cluster.Vector // scratch: what each is to have
+}
+
+// tenant is a task with a range on the node that is looked at.
+type tenant struct {
+	task   cluster.TaskID
+	shape  *cluster.Shape
+	weight int64
+}
+
+// reset forgets everything.
+func (g *grants) reset() {
+	g.bids.Reset()
+	*g = grants{off: g.off, bids: g.bids, next: cluster.Never}
+}
+
+// learn takes in what changed.
+func (g *grants) learn(s *cluster.View, c *sched.Changed) {
+	if g.off {
+		return
+	}
+	for _, t := range c.Gone {
+		if int(t) < len(g.own) {
+			g.own[t] = 0
+		}
+	}
+	for _, t := range c.Tasks {
+		task := s.Task(t)
+		if s.Shape(task.Shape).Max != nil {
+			g.own, g.some = book.Grown(g.own, t, 0), true
+			g.own[t] = task.Seq + 1
+		} else if int(t) < len(g.own) {
+			g.own[t] = 0
+		}
+	}
+	if !g.some {
+		return
+	}
+	g.bids.Learn(s, c)
+	for len(g.due) < s.NodeRows() {
+		g.due = append(g.due, cluster.Never)
+	}
+	for _, n := range c.Nodes {
+		g.due[n] = min(g.due[n], later(s.Now(), growAfter))
+		g.next = min(g.next, g.due[n])
+	}
+}
+
+// tenants fills in the lane's tasks with ranges that run on the node.
+func (g *grants) tenants(s *cluster.View, n cluster.NodeID) []tenant {
+	g.list = g.list[:0]
+	for _, t := range s.TasksOn(n) {
+		task := s.Task(t)
+		if int(t) < len(g.own) && g.own[t] == task.Seq+1 && task.Node == n && (task.Phase == cluster.Running || task.Phase == cluster.Starting) {
+			g.list = append(g.list, tenant{t, s.Shape(task.Shape), max(int64(s.Classes()[task.Class].Size), 1)})
+		}
+	}
+	return g.list
+}
+
+// beyondLeast is what the tenants have of a kind beyond their least.
+func beyondLeast(s *cluster.View, list []tenant, k int) (sum int64) {
+	for i := range list {
+		sum += s.Demand(list[i].task)[k] - list[i].shape.Demand[k]
+	}
+	return sum
+}
+
+// lacking is what the node lacks for the shape, kind by kind, which what its tenants have beyond their least makes up
+// for: the sum of the shares of the node. It is false where it lacks something else.
+func (g *grants) lacking(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) (share int64, ok bool) {
+	if !s.NodeLive(n) || !s.Eligible(s.Shape(id).Eligible, n) {
+		return 0, false
+	}
+	if r := s.AdmitsShape(id, n); r.Refused() && r.Code != cluster.NoRoom {
+		return 0, false
+	}
+	limit, used := s.Limit(n), s.Used(n)
+	list := g.tenants(s, n)
+	for k, q := range s.Shape(id).Demand {
+		lack := q - limit[k] + used[k]
+		if q == 0 || lack <= 0 {
+			continue
+		}
+		if lack > beyondLeast(s, list, k) {
+			return 0, false
+		}
+		share += cluster.Fraction(lack, limit[k])
+	}
+	return share, len(list) > 0
+}
+
+// may reports whether a task of the shape finds a place on the node if tenants give back what they have beyond their least.
+func (g *grants) may(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) bool {
+	if !g.some {
+		return false
+	}
+	_, ok := g.lacking(s, id, n)
+	return ok
+}
+
+// index is the nodes by how little would have to be taken back for the shape.
+func (g *grants) index(s *cluster.View, id cluster.ShapeID) *book.ShapeIndex {
+	return g.bids.Sync(s, book.IndexID{Shape: id}, func(n cluster.NodeID) int64 {
+		share, ok := g.lacking(s, id, n)
+		if !ok {
+			return book.None
+		}
+		return -share
+	})
+}
+
+// shrink places the task where least has to be taken back of what others have beyond their least, as one bundle with what
+// is taken back; false if there is no such node.
+func (p *policy) shrink(t *sched.Trial, task cluster.TaskID, out *sched.Plan) (on cluster.NodeID, placed bool) {
+	g, s := &p.grants, t.View()
+	if !g.some {
+		return 0, false
+	}
+	id, own := s.Task(task).Shape, p.who.waiting(s, s.Task(task))
+	x := g.index(s, id)
+	defer g.bids.Unhide(x)
+	for {
+		n, ok := g.bids.Top(x)
+		if !ok {
+			return 0, false
+		}
+		if !p.claims.keepsOff(n, task, own) && g.replace(t, task, n, out) {
+			g.bids.Update(x, n)
+			p.table.Journal.Note(n)
+			p.victims.acted(n)
+			return n, true
+		}
+		g.bids.Hide(x, n)
+	}
+}
+
+// replace tries the bundle on a node.
+func (g *grants) replace(t *sched.Trial, task cluster.TaskID, n cluster.NodeID, out *sched.Plan) bool {
+	s := t.View()
+	demand, limit, used := s.Shape(s.Task(task).Shape).Demand, s.Limit(n), s.Used(n)
+	list := g.tenants(s, n)
+	g.begin(s, list)
+	for k, q := range demand {
+		if lack := q - limit[k] + used[k]; q > 0 && lack > 0 {
+			g.fill(s, list, k, beyondLeast(s, list, k)-lack, func(x *tenant) int64 { return s.Demand(x.task)[k] })
+		}
+	}
+	mark, place := t.Mark(), sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}
+	if !g.resize(t, list, out) || t.Try(place).Refused() {
+		t.Rollback(mark)
+		out.Drop()
+		return false
+	}
+	out.Add(place)
+	out.Close()
+	return true
+}
+
+// begin has each of the tenants keep what it has.
+func (g *grants) begin(s *cluster.View, list []tenant) {
+	g.has = g.has[:0]
+	for i := range list {
+		g.has = append(g.has, slices.Clone(s.Demand(list[i].task)))
+	}
+}
+
+// fill shares so much of a kind among the tenants, beyond their least: all have as much in proportion to their weight,
+// but for those who may have less, as most says with their least. What rounding leaves goes to the first ones.
+func (g *grants) fill(s *cluster.View, list []tenant, k int, sum int64, most func(*tenant) int64) {
+	unit := max(s.Kinds()[k].PerUnit, 1)
+	for i := range list {
+		if x := &list[i]; x.shape.Demand[k]%unit != 0 || most(x)%unit != 0 {
+			unit = 1
+		}
+	}
+	g.room = g.room[:0]
+	var order []int
+	weights := int64(0)
+	for i := range list {
+		g.room = append(g.room, (most(&list[i])-list[i].shape.Demand[k])/unit)
+		weights += list[i].weight
+		order = append(order, i)
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(g.room[a]*list[b].weight, g.room[b]*list[a].weight) })
+	left := max(sum, 0) / unit
+	for _, i := range order { // who is full first, of those who are left
+		x := &list[i]
+		share := min(g.room[i], (left*x.weight+weights-1)/weights)
+		left, weights = left-share, weights-x.weight
+		g.has[i][k] = x.shape.Demand[k] + share*unit
+	}
+}
+
+// resize tries to give all tenants what they are to have, who has to give back first.
+func (g *grants) resize(t *sched.Trial, list []tenant, out *sched.Plan) bool {
+	s := t.View()
+	for _, grows := range []bool{false, true} {
+		for i := range list {
+			has, was := g.has[i], s.Demand(list[i].task)
+			if slices.Equal(has, was) || has.Fits(was) == grows {
+				continue
+			}
+			a := sched.Action{Kind: sched.Resize, Task: list[i].task, Attempt: s.Task(list[i].task).Attempt, Grant: has}
+			if t.Try(a).Refused() {
+				return false
+			}
+			out.Add(a)
+		}
+	}
+	return true
+}
+
+// grow gives more to tasks with ranges on nodes for which nobody waits.
+func (p *policy) grow(t *sched.Trial, out *sched.Plan) {
+	g, s := &p.grants, t.View()
+	if s.Now() < g.next {
+		return
+	}
+	g.next = cluster.Never
+	for n := range cluster.NodeID(len(g.due)) {
+		if g.due[n] > s.Now() {
+			g.next = min(g.next, g.due[n])
+			continue
+		}
+		g.due[n] = cluster.Never
+		if list := g.tenants(s, n); !s.NodeLive(n) || len(list) == 0 {
+			continue
+		}
+		wanted := slices.ContainsFunc(p.waiting.Groups(), func(w *group) bool { return s.FitsEmpty(w.Shape, n) })
+		if wanted {
+			g.due[n] = later(s.Now(), growAfter)
+			g.next = min(g.next, g.due[n])
+			continue
+		}
+		if g.growOn(t, n, out) {
+			p.table.Journal.Note(n)
+			p.victims.acted(n)
+		}
+	}
+	p.table.Ticks += int64(len(g.due))
+}
+
+// growOn shares what is left on the node, and what its tasks with ranges have beyond their least. It reports whether
+// anybody has more or less for it.
+func (g *grants) growOn(t *sched.Trial, n cluster.NodeID, out *sched.Plan) bool {
+	s := t.View()
+	list := g.tenants(s, n)
+	g.begin(s, list)
+	for k, kind := range s.Kinds() {
+		if !kind.Devices {
+			g.fill(s, list, k, s.Limit(n)[k]-s.Used(n)[k]+beyondLeast(s, list, k), func(x *tenant) int64 { return x.shape.Max[k] })
+		}
+	}
+	mark := t.Mark()
+	if !g.resize(t, list, out) {
+		t.Rollback(mark)
+		out.Drop()
+	}
+	if t.Mark() == mark {
+		return false
+	}
+	out.Close()
+	g.bids.Journal.Note(n)
+	return true
+}
