@@ -71,6 +71,8 @@ type Shape struct {
 	// Tags are what constraints name the task by, sorted, each once. AppTag of its
 	// application is one of them, where it has any.
 	Tags []string
+	// NeverPreempts says that nobody is evicted for the task's sake. It may take what room others leave.
+	NeverPreempts bool
 }
 
 // Job is a set of tasks that were submitted together.
@@ -89,9 +91,11 @@ type Job struct {
 	// LongRunning says that the job is an application that stays, such as a service, and
 	// belongs to the constraint scheduler's lane where there is one.
 	LongRunning bool
-	Live        bool
-	Tasks       int32 // live tasks
-	apart       bool  // some task of it has, or had, a shape with a PerNode
+	// Kept says that none of the job's runs is ever to be evicted.
+	Kept  bool
+	Live  bool
+	Tasks int32 // live tasks
+	apart bool  // some task of it has, or had, a shape with a PerNode
 }
 
 // Phase is where a task stands in its life.

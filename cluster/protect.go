@@ -47,6 +47,8 @@ func (v *View) Evictable(t TaskID) Refusal {
 		return Refusal{Code: NotRunning}
 	case v.job[task.Job].Foreign:
 		return Refusal{Code: NotOurs}
+	case v.job[task.Job].Kept:
+		return Refusal{Code: Protected, Need: int64(Never), Have: int64(v.now)}
 	case task.rare != nil && task.rare.protection.Until > v.now:
 		return Refusal{Code: Protected, Need: int64(task.rare.protection.Until), Have: int64(v.now)}
 	}

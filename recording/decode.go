@@ -50,6 +50,8 @@ type wireEvent struct {
 	Spec        *wireConstraint `json:"spec,omitempty"`
 	Tags        []text          `json:"tags,omitempty"`
 	LongRunning bool            `json:"long_running,omitempty"`
+	Kept        bool            `json:"kept,omitempty"`
+	Never       bool            `json:"never_preempts,omitempty"`
 	Promise     *wireClass      `json:"promise,omitempty"`
 	wireProtection
 }
@@ -184,7 +186,7 @@ func (w *wireEvent) event() cluster.Event {
 	case "eligible":
 		return cluster.EligibilityChanged{Set: cluster.SetID(*w.Set), Node: cluster.NodeID(*w.Node), Eligible: w.Eligible}
 	case "shape":
-		return cluster.ShapeDefined{Shape: cluster.ShapeID(*w.Shape), Spec: cluster.Shape{Demand: w.Demand, Max: w.Max, Eligible: cluster.SetID(*w.Set), PerNode: w.PerNode, Tags: namesOf(w.Tags)}}
+		return cluster.ShapeDefined{Shape: cluster.ShapeID(*w.Shape), Spec: cluster.Shape{Demand: w.Demand, Max: w.Max, Eligible: cluster.SetID(*w.Set), PerNode: w.PerNode, Tags: namesOf(w.Tags), NeverPreempts: w.Never}}
 	case "shape_forgotten":
 		return cluster.ShapeForgotten{Shape: cluster.ShapeID(*w.Shape)}
 	case "constraint":
@@ -198,7 +200,7 @@ func (w *wireEvent) event() cluster.Event {
 	case "solver_ready":
 		return cluster.SolverReady{}
 	case "job":
-		return cluster.JobSubmitted{Job: cluster.JobID(*w.Job), Name: string(w.Name), User: string(w.User), Foreign: w.Foreign, Together: w.Together, FirstEnds: w.FirstEnds, LongRunning: w.LongRunning}
+		return cluster.JobSubmitted{Job: cluster.JobID(*w.Job), Name: string(w.Name), User: string(w.User), Foreign: w.Foreign, Together: w.Together, FirstEnds: w.FirstEnds, LongRunning: w.LongRunning, Kept: w.Kept}
 	case "job_forgotten":
 		return cluster.JobForgotten{Job: cluster.JobID(*w.Job)}
 	}

@@ -73,7 +73,7 @@
 //	set              set, nodes: which may be used, and not what for (sched.Filters)
 //	set_forgotten    set
 //	eligible         set, node, eligible
-//	shape            shape, set, demand, max, per_node, tags
+//	shape            shape, set, demand, max, per_node, tags, never_preempts
 //	shape_forgotten  shape
 //	constraint       constraint, spec: name, owner, hard or else weight, and any, which lists
 //	                 alternatives, each a list of bounds: subject, target, min, max (omitted:
@@ -83,7 +83,7 @@
 //	                 header has
 //	class_forgotten  class
 //	solver_ready     that of integer programs may be asked from now on
-//	job              job, name, user, foreign, together, first_ends, long_running
+//	job              job, name, user, foreign, together, first_ends, long_running, kept
 //	job_forgotten    job
 //	task             task, seq, job, shape, class, priority, gated, input: of each block its
 //	                 bytes and up to 3 nodes that hold it, [[67108864, 4, 9]]; account, of
@@ -128,6 +128,7 @@
 //	2 to 5  lack constraint, constraint_forgotten, tags and long_running
 //	2 to 6  lack protected, leaving, and vectors that are empty and not omitted, and have
 //	        replaced what is no UTF-8
-//	2 to 7  lack class_forgotten, and class as an event; they lack spec, and lanes lack
-//	        long_running and options, and have ties, solver and migrations instead
+//	2 to 7  lack class_forgotten, and class as an event; they lack spec, never_preempts and
+//	        kept, and lanes lack long_running and options, and have ties, solver and
+//	        migrations instead
 package recording

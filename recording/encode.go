@@ -32,7 +32,7 @@ func (x *encoder) event(e cluster.Event) bool {
 	case cluster.EligibilityChanged:
 		x.open("eligible").node(e.Node).number("set", uint64(e.Set)).flag("eligible", e.Eligible)
 	case cluster.ShapeDefined:
-		x.open("shape").number("set", uint64(e.Spec.Eligible)).number("shape", uint64(e.Shape)).vector("demand", e.Spec.Demand).signed("per_node", int64(e.Spec.PerNode)).vector("max", e.Spec.Max).tags(e.Spec.Tags)
+		x.open("shape").number("set", uint64(e.Spec.Eligible)).number("shape", uint64(e.Shape)).vector("demand", e.Spec.Demand).signed("per_node", int64(e.Spec.PerNode)).vector("max", e.Spec.Max).tags(e.Spec.Tags).flag("never_preempts", e.Spec.NeverPreempts)
 	case cluster.ShapeForgotten:
 		x.open("shape_forgotten").number("shape", uint64(e.Shape))
 	case cluster.ConstraintDefined:
@@ -46,7 +46,7 @@ func (x *encoder) event(e cluster.Event) bool {
 	case cluster.SolverReady:
 		x.open("solver_ready")
 	case cluster.JobSubmitted:
-		x.open("job").text("name", e.Name).number("job", uint64(e.Job)).text("user", e.User).flag("foreign", e.Foreign).flag("together", e.Together).flag("first_ends", e.FirstEnds).flag("long_running", e.LongRunning)
+		x.open("job").text("name", e.Name).number("job", uint64(e.Job)).text("user", e.User).flag("foreign", e.Foreign).flag("together", e.Together).flag("first_ends", e.FirstEnds).flag("long_running", e.LongRunning).flag("kept", e.Kept)
 	case cluster.JobForgotten:
 		x.open("job_forgotten").number("job", uint64(e.Job))
 	case cluster.TaskSubmitted:

@@ -43,13 +43,16 @@ type Exits struct {
 }
 
 // Allow says which profiles' pods may be evicted, by schedulerName. At
-// first, nobody's.
+// first, nobody's. A core hears of it when it is new.
 func (x *Exits) Allow(allowed map[string]Evictions) {
 	x.budgets = map[string]*budget{}
 	for name, e := range allowed {
 		x.budgets[name] = &budget{Evictions: e}
 	}
 }
+
+// allows reports whether pods of that schedulerName may be evicted.
+func (x *Exits) allows(schedulerName string) bool { return x.budgets[schedulerName] != nil }
 
 // begin forgets what was decided and not yet asked for, for a new core.
 func (x *Exits) begin() {

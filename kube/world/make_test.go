@@ -19,7 +19,7 @@ import (
 //	node NAME [cpu=4] [mem=8Gi] [disk=…] [pods=10] [zone=…] [label=K=V] [taint=K=V:EFFECT]
 //	          [ext=NAME:N] [cordoned] [feature=…] [uid=…]
 //	pod NAME [cpu=100m] [mem=…] [disk=…] [ext=NAME:N] [overhead=…] [init=…] [sidecar=…] [whole=…]: cpu of each
-//	         [app=…] [label=K=V] [ns=default] [uid=…] [owner=…] [priority=N] [scheduler=…] [node=…]
+//	         [app=…] [label=K=V] [ns=default] [uid=…] [owner=…] [priority=N] [preempts=Never] [scheduler=…] [node=…]
 //	         [gate] [group] [deleting] [mirror] [version=N]
 //	         [select=K=V] [require=KEY:OP:VALUE] [field=NODE] [like=K=V] [tolerate=K=V:EFFECT | K:EFFECT | *]
 //	         [port=[IP:]N[/UDP]] [anti=app=A@TOPOLOGY] [near=app=A@TOPOLOGY] [spread=app=A@TOPOLOGY:SKEW] [softly=…, as spread]
@@ -148,6 +148,9 @@ func makePod(l *line) (*v1.Pod, error) {
 			return nil, err
 		}
 		pod.Spec.Priority = new(int32(n))
+	}
+	if policy := l.one("preempts", ""); policy != "" {
+		pod.Spec.PreemptionPolicy = new(v1.PreemptionPolicy(policy))
 	}
 	if l.flag("gate") {
 		pod.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/wait"}}

@@ -62,7 +62,7 @@ func (b *Binds) Judge(ctx context.Context, d sched.Decision) (*Pod, *fwk.Status)
 		p.query = nil
 		info, _ := p.read()
 		demand, _ := b.shapes.demand(p, info)
-		b.slots.reshape(p, b.shapes.of(nil, demand))
+		b.slots.reshape(p, b.shapes.of(demand))
 	}
 	b.placed.putOn(p, n)
 	return p, nil

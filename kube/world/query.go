@@ -85,7 +85,7 @@ func (qs *queries) await(p *Pod, demand cluster.Vector) {
 		}
 		qs.byKey[key] = q
 	}
-	qs.slots.take(p, qs.shapes.of(q.set, demand))
+	qs.slots.take(p, qs.shapes.waiting(p, q.set, demand))
 	qs.pods.move(p, AwaitingQuery)
 	p.query, p.Why = q, ""
 	q.insert(p)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/util"
 
@@ -40,13 +41,22 @@ func (s *shapes) begin() {
 	s.sets.begin()
 }
 
-// of returns the shape of pods of the node set with the demand.
-func (s *shapes) of(ns *nodeSet, demand cluster.Vector) *shape {
+// of returns the shape of pods on nodes that take so much. Of those that wait see waiting.
+func (s *shapes) of(demand cluster.Vector) *shape { return s.like(nil, demand, false) }
+
+// waiting returns the shape of the pod while it waits for a node of the set.
+func (s *shapes) waiting(p *Pod, ns *nodeSet, demand cluster.Vector) *shape {
+	policy := p.object.Spec.PreemptionPolicy
+	return s.like(ns, demand, policy != nil && *policy == v1.PreemptNever)
+}
+
+// like returns the shape of pods of the node set with the demand. Never says that nobody is evicted for them.
+func (s *shapes) like(ns *nodeSet, demand cluster.Vector, never bool) *shape {
 	set := cluster.AllNodes
 	if ns != nil {
 		set = s.sets.row(ns)
 	}
-	key := shapeKey(set, demand)
+	key := shapeKey(set, demand, never)
 	known := s.byKey[key]
 	if known == nil {
 		if ns != nil {
@@ -58,18 +68,21 @@ func (s *shapes) of(ns *nodeSet, demand cluster.Vector) *shape {
 		known = &shape{key: key, row: cluster.ShapeID(s.rows.Take()), set: ns, demand: demand}
 		s.byKey[key] = known
 		s.columns.count(demand, 1)
-		s.journal.emit(cluster.ShapeDefined{Shape: known.row, Spec: cluster.Shape{Demand: demand, Eligible: set}})
+		s.journal.emit(cluster.ShapeDefined{Shape: known.row, Spec: cluster.Shape{Demand: demand, Eligible: set, NeverPreempts: never}})
 	}
 	return known
 }
 
 // empty is that of who takes nothing.
-func (s *shapes) empty() *shape { return s.of(nil, make(cluster.Vector, len(s.columns.list))) }
+func (s *shapes) empty() *shape { return s.of(make(cluster.Vector, len(s.columns.list))) }
 
-func shapeKey(set cluster.SetID, demand cluster.Vector) string {
+func shapeKey(set cluster.SetID, demand cluster.Vector, never bool) string {
 	key := strconv.AppendUint(make([]byte, 0, 64), uint64(set), 36)
 	for _, q := range demand {
 		key = strconv.AppendInt(append(key, ' '), q, 36)
+	}
+	if never {
+		key = append(key, '!')
 	}
 	return string(key)
 }
@@ -82,7 +95,7 @@ func (s *shapes) bound(p *Pod) *shape {
 	if p.slot != nil && slices.Equal(p.slot.shape.demand, demand) {
 		return p.slot.shape
 	}
-	return s.of(nil, demand)
+	return s.of(demand)
 }
 
 // release forgets a shape that no task has any more, and its node set with the

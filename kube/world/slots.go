@@ -61,6 +61,8 @@ type slots struct {
 	runs    []uint32 // by task row: how many runs the row has had
 	vacant  []vacancy
 	seq     cluster.Seq
+	// evictable says of a schedulerName whether its pods may be evicted.
+	evictable func(string) bool
 
 	taskRows, jobRows cluster.Rows
 }
@@ -90,9 +92,15 @@ func (s *slots) jobOf(p *Pod) *job {
 	if j == nil {
 		j = &job{key: key, row: cluster.JobID(s.jobRows.Take())}
 		s.jobs[key] = j
-		s.journal.emit(cluster.JobSubmitted{Job: j.row, Name: name, User: p.object.Spec.SchedulerName})
+		profile := p.object.Spec.SchedulerName
+		s.journal.emit(cluster.JobSubmitted{Job: j.row, Name: name, User: profile, LongRunning: stays(p.object), Kept: !s.evictable(profile)})
 	}
 	return j
+}
+
+// stays reports whether the pod goes on until somebody deletes it: its containers are started again whenever they end.
+func stays(pod *v1.Pod) bool {
+	return pod.Spec.RestartPolicy == v1.RestartPolicyAlways || pod.Spec.RestartPolicy == "" // which is what the API server makes of it
 }
 
 // occupy gives the pod a slot: a vacant one of its job, or a new one, gated.

@@ -59,7 +59,7 @@ func (l *waiting) sort(p *Pod) {
 		l.queries.await(p, demand)
 	default:
 		p.Ready = min(p.Ready, l.journal.now)
-		l.slots.take(p, l.shapes.of(l.shapes.sets.local(p), demand))
+		l.slots.take(p, l.shapes.waiting(p, l.shapes.sets.local(p), demand))
 		l.queue.push(p)
 	}
 }

@@ -87,6 +87,7 @@ func New(j *judge.Judge, o Options) *World {
 		journal: journal, judge: j, backoff: o.Backoff, pods: pods, nodes: nodes, shapes: shapes, slots: slots, queue: queue, queries: queries,
 	}
 	exits := &Exits{journal: journal, backoff: o.Backoff, pods: pods, slots: slots}
+	slots.evictable = exits.allows
 	placed := &placed{
 		journal: journal, judge: j, pods: pods, nodes: nodes, shapes: shapes, slots: slots, exits: exits,
 		unknownNode: map[string]map[types.UID]*Pod{},

@@ -60,9 +60,10 @@ type Search struct {
 	Sets int64
 
 	deficit
-	list []Candidate // scratch
-	gone cluster.Vector
-	sum  leastSum
+	nobody bool        // is to be evicted for the shape
+	list   []Candidate // scratch
+	gone   cluster.Vector
+	sum    leastSum
 }
 
 // Begin begins a search, with nobody chosen, and reports whether the shape may go on the node
@@ -73,16 +74,19 @@ func (x *Search) Begin(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) bo
 		return false
 	}
 	x.begin(s, id, n)
+	x.nobody = s.Shape(id).NeverPreempts
 	return true
 }
 
 // Choose fills in the victims after Begin, and what they cost: the price of the last to go,
 // or the sum of prices. It is false where the shape would not fit even if all candidates
-// left. Where it fits without that, there are no victims.
+// left, and where nobody is to be evicted for it (cluster.Shape.NeverPreempts). Where it fits without that, there are no victims.
 func (x *Search) Choose(best Objective, candidates []Candidate) (price int64, ok bool) {
 	switch {
 	case x.Met():
 		return 0, true
+	case x.nobody:
+		return 0, false
 	case best == LeastSum:
 		return x.leastSum(candidates)
 	}

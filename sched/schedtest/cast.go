@@ -294,7 +294,7 @@ func (s *story) jobEvent(a *args, events []cluster.Event) ([]cluster.Event, erro
 		return nil, err
 	}
 	gated := a.flag("gated")
-	made := cluster.JobSubmitted{Name: name, User: a.value("user"), Foreign: a.flag("foreign"), Together: a.flag("together"), FirstEnds: a.flag("first-ends"), LongRunning: a.flag("long-running")}
+	made := cluster.JobSubmitted{Name: name, User: a.value("user"), Foreign: a.flag("foreign"), Together: a.flag("together"), FirstEnds: a.flag("first-ends"), LongRunning: a.flag("long-running"), Kept: a.flag("kept")}
 	shape, events, err := s.shape(a, events)
 	if err != nil {
 		return nil, err
@@ -348,7 +348,7 @@ func (s *story) shape(a *args, events []cluster.Event) (cluster.ShapeID, []clust
 	if err != nil {
 		return 0, nil, err
 	}
-	spec := cluster.Shape{Demand: make(cluster.Vector, len(s.kinds)), PerNode: perNode, Tags: a.tags("tags")}
+	spec := cluster.Shape{Demand: make(cluster.Vector, len(s.kinds)), PerNode: perNode, Tags: a.tags("tags"), NeverPreempts: a.flag("never-preempts")}
 	if err := a.ranges(s.kinds, &spec); err != nil {
 		return 0, nil, err
 	}
