@@ -23,7 +23,7 @@ import (
 // first, and refused; those of the other leave, each of them once and with an
 // event that says for whom.
 func TestEvictionsHonourBudgets(t *testing.T) {
-	for _, policy := range []string{"priority", "quincy"} {
+	for _, policy := range []string{"fairlead", "priority", "quincy"} {
 		t.Run(policy, func(t *testing.T) {
 			c := living(t)
 			kept, free := c.twoNodes()
@@ -58,14 +58,14 @@ func TestEvictionsHonourBudgets(t *testing.T) {
 	}
 }
 
-// Every flow policy places pods as far as there is room, and evicts nobody.
+// Every flow policy, and fairlead, places pods as far as there is room, and evicts nobody among equals.
 func TestFlowPolicies(t *testing.T) {
-	for _, policy := range []string{"load-spreading", "cpu-mem", "quincy", "ecsched-dp", "ecsched-ml"} {
+	for _, policy := range []string{"fairlead", "load-spreading", "cpu-mem", "quincy", "ecsched-dp", "ecsched-ml"} {
 		t.Run(policy, func(t *testing.T) {
 			c := bare(t)
 			f := c.start(settings{profile: func(p *config.Profile) {
 				p.Policy = chosen.Policy{Name: policy}
-				p.Evictions.Enabled = policy == "quincy"
+				p.Evictions.Enabled = policy == "quincy" || policy == "fairlead"
 			}})
 			c.addNodes(4, "n", "10")
 			c.create(several(50, "p")...)

@@ -99,8 +99,16 @@ func TestMirrorsAreNotOurs(t *testing.T) {
 }
 
 // pressed is a node of two pods, of which one that is more important needs all room, where
-// evictions come one a minute, unless what is done before says otherwise.
+// evictions come one a minute, unless what is done before says otherwise; under two policies.
 func pressed(t *testing.T, before, test func(b *bubble, high *v1.Pod)) {
+	t.Helper()
+	for _, policy := range []string{"priority", "fairlead"} {
+		t.Run(policy, func(t *testing.T) { pressedBy(t, policy, before, test) })
+	}
+}
+
+// pressedBy is pressed under a policy.
+func pressedBy(t *testing.T, policy string, before, test func(b *bubble, high *v1.Pod)) {
 	t.Helper()
 	node, high := bigNode(0), plainPod(3)
 	node.Status.Allocatable[v1.ResourceCPU] = resource.MustParse("200m")
@@ -114,7 +122,7 @@ func pressed(t *testing.T, before, test func(b *bubble, high *v1.Pod)) {
 	}
 	inBubble(t, objects, func(b *bubble) {
 		p := &b.Config.Profiles[0]
-		p.Policy.Name, p.Evictions.Enabled, p.Evictions.AtOnce, p.Evictions.PerMinute = "priority", true, 1, 1
+		p.Policy.Name, p.Evictions.Enabled, p.Evictions.AtOnce, p.Evictions.PerMinute = policy, true, 1, 1
 		before(b, high)
 		b.run()
 		b.pass(time.Second)
@@ -220,7 +228,7 @@ func TestRefusedEvictionIsRecordedWithoutNames(t *testing.T) {
 			return apierrors.NewTooManyRequests("the disruption budget", 0)
 		}
 	}
-	pressed(t, refusing, func(b *bubble, _ *v1.Pod) { b.pass(2 * time.Minute) })
+	pressedBy(t, "fairlead", refusing, func(b *bubble, _ *v1.Pod) { b.pass(2 * time.Minute) })
 	files, err := recording.Files(dir)
 	if err != nil || len(files) != 1 {
 		t.Fatalf("files %v, %v", files, err)
