@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +20,7 @@ import (
 )
 
 // A pod that is more important takes the room of others where their
-// PodDisruptionBudget allows it. The node that costs the fewest pods is tried
+// PodDisruptionBudget allows it. The node that costs the fewest pods, of the lowest priority, is tried
 // first, and refused; those of the other leave, each of them once and with an
 // event that says for whom.
 func TestEvictionsHonourBudgets(t *testing.T) {
@@ -31,11 +32,11 @@ func TestEvictionsHonourBudgets(t *testing.T) {
 				p.Policy = chosen.Policy{Name: policy}
 				p.Evictions.Enabled = true
 			}})
-			c.create(newPod("kept", label("app", "kept"), cpu("8"), on(kept)))
+			c.create(newPod("kept", label("app", "kept"), cpu("8"), on(kept), priority(c, -10)))
 			c.create(several(2, "free", label("app", "free"), cpu("4"), on(free))...)
 			c.awaitBound(time.Minute, 3)
 			c.protect("kept")
-			c.create(newPod("high", cpu("8"), on(kept, free), important(c)))
+			c.create(newPod("high", cpu("8"), on(kept, free), priority(c, 1000)))
 			c.awaitBound(time.Minute, 1, named("high"))
 			high, stays := c.pod("high"), c.pod("kept")
 			if high.Spec.NodeName != free || stays.DeletionTimestamp != nil {
@@ -115,12 +116,12 @@ func (c *cluster) protect(app string) {
 	})
 }
 
-// important gives the pod a priority above the others'. The class counts once the API server admits pods
+// priority gives the pod a priority, where those without have 0. The class counts once the API server admits pods
 // that name it, which is somewhat later than when it has stored the class.
-func important(c *cluster) option {
-	const name = "e2e-important"
+func priority(c *cluster, value int32) option {
+	name := fmt.Sprintf("e2e-of-%d", int64(value)-math.MinInt32)
 	_, err := c.client.SchedulingV1().PriorityClasses().Create(context.Background(), &schedulingv1.PriorityClass{
-		ObjectMeta: metav1.ObjectMeta{Name: name}, Value: 1000,
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Value: value,
 	}, metav1.CreateOptions{})
 	if !apierrors.IsAlreadyExists(err) {
 		c.must(err)
