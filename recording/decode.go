@@ -50,16 +50,17 @@ type wireEvent struct {
 	Spec        *wireConstraint `json:"spec,omitempty"`
 	Tags        []text          `json:"tags,omitempty"`
 	LongRunning bool            `json:"long_running,omitempty"`
-	Kept        bool            `json:"kept,omitempty"`
-	Never       bool            `json:"never_preempts,omitempty"`
 	Promise     *wireClass      `json:"promise,omitempty"`
 	wireProtection
 }
 
-// wireProtection is until when a run is not to be evicted, and why.
+// wireProtection is until when a run is not to be evicted, and why; of a job, that none of its runs ever is, and of a
+// shape, that nobody is for its tasks.
 type wireProtection struct {
 	Until  cluster.Time `json:"until,omitempty"`
 	Reason text         `json:"reason,omitempty"`
+	Kept   bool         `json:"kept,omitempty"`
+	Never  bool         `json:"never_preempts,omitempty"`
 }
 
 // wireLabel is a key and its value.
