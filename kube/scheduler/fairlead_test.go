@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"fairlead.dev/fairlead/policies"
+	"fairlead.dev/fairlead/policies/chosen"
+	"fairlead.dev/fairlead/recording"
+	"fairlead.dev/fairlead/sched"
 )
 
 // This file holds the default policy, fairlead, to what it promises on Kubernetes.
@@ -164,4 +170,35 @@ func TestRefusedEvictionsAreNotAskedAgainAndAgain(t *testing.T) {
 		}
 		b.expectBound("pod-1 pod-2")
 	})
+}
+
+// The recording of a profile that names no policy and allows no evictions says by what it was decided, and replays.
+func TestDefaultIsRecorded(t *testing.T) {
+	dir := t.TempDir()
+	inBubble(t, []runtime.Object{smallNode(0, 2), plain(1, 0, 2)}, func(b *bubble) {
+		b.Config.Record.Path = dir
+		b.run()
+		b.pass(time.Second)
+		b.create(plain(2, 100, 1))
+		b.pass(time.Minute)
+		b.expectBound("pod-1")
+	})
+	files, err := recording.Files(dir)
+	if err != nil || len(files) != 1 {
+		t.Fatalf("files %v, %v", files, err)
+	}
+	in, err := os.Open(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	result, err := recording.Replay(in, files[0], func(l recording.Lane) (sched.Policy, error) {
+		return chosen.Make(policies.All(), &l, policies.Options{})
+	})
+	if err != nil || result.Difference != nil || result.Wrong > 0 || result.Placements != 1 {
+		t.Fatalf("replayed %d placements, %d events made no sense, difference %v, error %v", result.Placements, result.Wrong, result.Difference, err)
+	}
+	if l := result.Header.Lanes[0]; l.Policy != "fairlead" || l.Options["without"] != "evictions" {
+		t.Errorf("recorded %+v", l)
+	}
 }

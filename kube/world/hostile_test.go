@@ -137,7 +137,9 @@ func (h *history) choosePolicy() {
 	policy := pick(h.t, "policy", names...)
 	if policy != "kube" {
 		h.policy, h.options.Migrations = policy, number(h.t, 3, "migrations")
-		if often(h.t, 5, "evictions") || policy != "load-spreading" {
+		if policy == "fairlead" && !often(h.t, 2, "evictions") {
+			h.options.Own = policies.Settings{"without": "evictions"}
+		} else if policy != "load-spreading" || often(h.t, 5, "evictions") {
 			h.world.Exits().Allow(map[string]Evictions{ours: {AtOnce: 1 + number(h.t, 3, "at once"), PerMinute: 60}})
 		}
 		h.restart()
