@@ -24,7 +24,7 @@ func TestRecordingReplays(t *testing.T) {
 	c := bare(t)
 	dir := filepath.Join(t.TempDir(), "recording")
 	fairlead := c.start(settings{record: dir})
-	c.addNodes(10, "n", "20")
+	c.addNodes(10, "n", "40") // so that pods that fill two of them leave eight for those that keep apart
 	c.create(several(60, "plain")...)
 	c.create(several(8, "apart", label("app", "apart"), awayFrom("apart", "kubernetes.io/hostname"))...)
 	for i := range 12 { // more than the first core has columns for
