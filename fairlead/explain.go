@@ -34,18 +34,14 @@ func (p explanation) why(t cluster.TaskID) sched.Reason {
 	if s.Task(t).Phase != cluster.Waiting || r.Unplaceable() {
 		return r
 	}
-	own := p.who.waiting(s, s.Task(t))
-	kept := keptFree{}
+	own, kept := p.who.waiting(s, s.Task(t)), keptFree{}
 	for i := range p.claims.list {
 		c := &p.claims.list[i]
-		left := c.until - s.Now()
 		switch {
 		case c.task == t && c.seq == s.Task(t).Seq:
-			r.Causes = append(r.Causes, keepsFree{node: s.NodeSpec(c.node).Name, left: left})
+			r.Causes = append(r.Causes, keepsFree{node: s.NodeSpec(c.node).Name})
 		case p.claims.keepsOff(c.node, t, own) && !s.Admits(t, c.node).Refused():
-			if kept.add(left); kept.Nodes == 1 {
-				kept.by = s.TaskName(c.task)
-			}
+			kept.Nodes++
 		}
 	}
 	if kept.Nodes > 0 {
@@ -55,38 +51,47 @@ func (p explanation) why(t cluster.TaskID) sched.Reason {
 	return r
 }
 
-// keptFree counts the nodes that have room, and are kept free for tasks that have waited longer.
-type keptFree struct {
-	sched.OnNodes
-	by   string       // the first of those tasks
-	left cluster.Time // how long the last of them is kept so at most
-}
-
-// add counts a node.
-func (c *keptFree) add(left cluster.Time) { c.Nodes, c.left = c.Nodes+1, max(c.left, left) }
+// keptFree counts the nodes that have room, and are kept free for tasks that have waited longer. It names nobody and no time:
+// who is told may be no business of these, and is told again when the text changes.
+type keptFree struct{ sched.OnNodes }
 
 // Code is "claimed".
 func (keptFree) Code([]cluster.Kind) string { return "claimed" }
 
-// Text says for whom, and for how long.
+// Text says for whom they are kept.
 func (c keptFree) Text([]cluster.Kind) string {
-	others := ""
-	if c.Nodes > 1 {
-		others = " and others like it"
-	}
-	return fmt.Sprintf("%d have room, but are kept free for %s%s, as it has waited too long (%s more at most)", c.Nodes, c.by, others, c.left)
+	return fmt.Sprintf("%d are kept for tasks that have waited longer", c.Nodes)
 }
 
 // keepsFree says which node is kept free for the task itself.
 type keepsFree struct {
 	sched.OfTask
 	node string
-	left cluster.Time
 }
 
 // Text names the node.
 func (c keepsFree) Text([]cluster.Kind) string {
-	return fmt.Sprintf("node %s is kept free for it (%s more at most)", c.node, c.left)
+	return fmt.Sprintf("node %s is kept free for it", c.node)
+}
+
+// claimed says for whom nodes are kept free that have room for the task, and how much longer at most; empty where
+// there are none.
+func (p explanation) claimed(t cluster.TaskID) string {
+	var list []string
+	own := p.who.waiting(p.s, p.s.Task(t))
+	for i := range p.claims.list {
+		if c := &p.claims.list[i]; p.claims.keepsOff(c.node, t, own) && !p.s.Admits(t, c.node).Refused() {
+			list = append(list, fmt.Sprintf("%s for %s (%s more at most)", p.s.NodeSpec(c.node).Name, p.s.TaskName(c.task), shown(c.until-p.s.Now())))
+		}
+	}
+	const most = 3
+	if len(list) > most {
+		list = append(list[:most], fmt.Sprintf("%d more", len(list)-most))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return "Nodes that have room are kept free for who has waited longer: " + strings.Join(list, ", ") + "."
 }
 
 // ExplainTask says where the task could go and what that costs, how it stands among others, and what keeps it from
@@ -116,6 +121,9 @@ func (p *policy) ExplainTask(s *cluster.View, t cluster.TaskID, most int) (sched
 	slices.SortFunc(x.Candidates, func(a, b sched.Candidate) int {
 		return cmp.Or(cmp.Compare(a.Cost, b.Cost), cmp.Compare(p.table.Order.Rank[a.Node], p.table.Order.Rank[b.Node]))
 	})
+	if kept := then.claimed(t); kept != "" {
+		x.Standing = append(x.Standing, kept)
+	}
 	if len(x.Candidates) == 0 && x.Phase == cluster.Waiting && !x.Others.Unplaceable() {
 		x.Standing = append(x.Standing, now.unmoved(t))
 	}
