@@ -66,9 +66,10 @@ func (p *policy) find(s *cluster.View, x *book.ShapeIndex, task cluster.TaskID) 
 }
 
 // cheapest is find for a task that pays more on some nodes than on others. It looks at those that have some of its
-// input, at the cheapest for who has none, and then at all that could be cheaper than these; of equal ones it takes the first.
+// input, at the cheapest for who has none, and then at all that could be cheaper than those before them.
 func (p *policy) cheapest(s *cluster.View, x *book.ShapeIndex, task cluster.TaskID, r rank, floor worth.Price) (best cluster.NodeID, ok, beside bool) {
 	order, least := &p.table.Order, beyond
+	bound := floor - least + 1 // the least score with which a node could be cheaper
 	look := func(place int) {
 		n, score := order.At[place], x.Leaves()[place]
 		if p.table.Ticks++; score == book.None {
@@ -79,9 +80,8 @@ func (p *policy) cheapest(s *cluster.View, x *book.ShapeIndex, task cluster.Task
 		if refusal.Refused() || p.claims.keepsOff(n, task, r) {
 			return
 		}
-		price := p.surcharges.ofTask(s, task, n) - score
-		if price < least || price == least && order.Rank[n] < order.Rank[best] {
-			best, least = n, price
+		if price := p.surcharges.ofTask(s, task, n) - score; price < least {
+			best, least, bound = n, price, floor-price+1
 		}
 	}
 	for _, h := range p.surcharges.input.Nodes {
@@ -90,7 +90,7 @@ func (p *policy) cheapest(s *cluster.View, x *book.ShapeIndex, task cluster.Task
 	if n, some := p.table.Top(x); some {
 		look(int(order.Rank[n]))
 	}
-	x.AtLeast(floor-least, look)
+	x.Above(&bound, look)
 	return best, least < beyond, beside
 }
 

@@ -155,11 +155,16 @@ func (x *Index) Top(source *rand.Rand) (int, bool) {
 }
 
 // AtLeast calls visit for the ranks of the leaves with at least that score, in order.
-func (x *Index) AtLeast(score int64, visit func(rank int)) { x.atLeast(score, len(x.best)-1, 0, visit) }
+func (x *Index) AtLeast(score int64, visit func(rank int)) {
+	x.Above(&score, visit)
+}
 
-// atLeast is AtLeast for the leaves below row i of the level.
-func (x *Index) atLeast(score int64, level, i int, visit func(rank int)) {
-	if x.best[level][i] < score {
+// Above is AtLeast for a bound that visit may raise, which leaves out those that are below it by then.
+func (x *Index) Above(score *int64, visit func(rank int)) { x.above(score, len(x.best)-1, 0, visit) }
+
+// above is Above for the leaves below row i of the level.
+func (x *Index) above(score *int64, level, i int, visit func(rank int)) {
+	if x.best[level][i] < *score {
 		return
 	}
 	if level == 0 {
@@ -167,6 +172,6 @@ func (x *Index) atLeast(score int64, level, i int, visit func(rank int)) {
 		return
 	}
 	for child := i * fan; child < i*fan+fan; child++ {
-		x.atLeast(score, level-1, child, visit)
+		x.above(score, level-1, child, visit)
 	}
 }
