@@ -22,6 +22,13 @@ func TestConformance(t *testing.T) {
 	}
 }
 
+// TestConformanceWithApplications is the same where another policy places applications.
+func TestConformanceWithApplications(t *testing.T) {
+	schedtest.Conformance(t, func(seed uint64) sched.Policy {
+		return fairlead.New(fairlead.Options{Seed: seed, Applications: fairlead.New(fairlead.Options{Seed: seed})})
+	})
+}
+
 // TestOptimum compares small clusters with what could be placed at most, where nobody claims a node and leaves room for that.
 func TestOptimum(t *testing.T) {
 	report := schedtest.Optimum(t, func(seed uint64) sched.Policy {

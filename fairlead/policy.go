@@ -14,6 +14,8 @@ type Options struct {
 	// Patience is how long a task waits before it claims a node: 0 is the constant of that name, cluster.Never is for ever.
 	Patience cluster.Time
 	Without  Without // mechanisms that are switched off
+	// Applications places long-running jobs with tags, each of them whole; nil leaves them to the stages for tasks.
+	Applications sched.Policy
 }
 
 // policy is the policy. A round is one pass over who waits, in order: each task goes where it costs least,
@@ -57,6 +59,9 @@ func New(o Options) sched.Policy {
 		p.claims.patience = cluster.Never
 	}
 	p.reset()
+	if o.Applications != nil {
+		return &united{policy: p, apps: o.Applications}
+	}
 	return p
 }
 

@@ -49,13 +49,22 @@ func searching() Info {
 		Name: "medea", What: "applications whole, all that wait at once; by search for the fewest violations, mended by integer programs", From: "Medea, EuroSys 2018, by search before its ILP",
 		Family: Constraint, Programs: true, When: sched.Trigger{Heartbeat: interval},
 		Make: func(o Options) (sched.Policy, error) {
-			solve := func(p *constraint.Problem, budget int64) (constraint.Assignment, int64) {
-				r := search.Solve(p, search.Options{Seed: o.Seed, Ticks: budget})
-				return r.Assignment, r.Ticks
-			}
-			quick := func(p *constraint.Problem, _ int64) (constraint.Assignment, int64) { return greedy.Serial().Solve(p) }
-			return lane.New(lane.Options{Solve: solve, Repair: repairing(o.Programs), Quick: quick, Ticks: searchTicks, Objective: constraint.Standard()}), nil
+			by := bySearch(o.Seed)
+			by.Repair = repairing(o.Programs)
+			return lane.New(by), nil
 		},
+	}
+}
+
+// bySearch is a lane that searches.
+func bySearch(seed uint64) lane.Options {
+	return lane.Options{
+		Solve: func(p *constraint.Problem, budget int64) (constraint.Assignment, int64) {
+			r := search.Solve(p, search.Options{Seed: seed, Ticks: budget})
+			return r.Assignment, r.Ticks
+		},
+		Quick: func(p *constraint.Problem, _ int64) (constraint.Assignment, int64) { return greedy.Serial().Solve(p) },
+		Ticks: searchTicks, Objective: constraint.Standard(),
 	}
 }
 

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
 )
@@ -124,10 +126,11 @@ func (p *planner) giveUp() {
 	}
 }
 
-// idle reports whether it has nothing to do: nothing waits, or round after round finds no
-// place for what does.
+// idle reports whether it has nothing to do: nothing waits, no round is under way, and no policy wants to look at what
+// runs, or round after round comes to nothing.
 func (p *planner) idle() bool {
-	return p.futile > maxFutile || p.view().InPhase(cluster.Waiting)+p.view().InPhase(cluster.Reserved) == 0
+	planning := slices.ContainsFunc(p.rounds, func(r *sched.Round) bool { return r != nil })
+	return p.futile > maxFutile || !planning && p.wake == cluster.Never && p.view().InPhase(cluster.Waiting)+p.view().InPhase(cluster.Reserved) == 0
 }
 
 // maxFutile is how many moments with rounds may pass while no work is under way

@@ -3,6 +3,7 @@ package lane
 import (
 	"slices"
 
+	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/constraint"
 	"fairlead.dev/fairlead/sched"
 )
@@ -53,6 +54,42 @@ func (q *posed) bundles(t *sched.Trial, a constraint.Assignment, out *sched.Plan
 	return planned
 }
 
+// moved adds a bundle for each container that goes elsewhere, some perhaps only after others, and one for those that
+// change places, and calls each for those that move.
+func (q *posed) moved(t *sched.Trial, a constraint.Assignment, out *sched.Plan, each func(cluster.TaskID)) {
+	var left []int32
+	for c := range q.problem.Containers {
+		if at := q.problem.Containers[c].At; at != constraint.Nowhere && a[c] != at && a[c] != constraint.Nowhere {
+			left = append(left, int32(c))
+		}
+	}
+	move := func(containers ...int32) bool {
+		if len(containers) == 0 || !add(t, q.moving(t, a, containers), out) {
+			return false
+		}
+		for _, c := range containers {
+			each(q.problem.Containers[c].Task)
+		}
+		return true
+	}
+	for before := -1; len(left) != before; {
+		before = len(left)
+		left = slices.DeleteFunc(left, func(c int32) bool { return move(c) })
+	}
+	move(left...)
+}
+
+// moving are the actions that move the containers, until it is asked again.
+func (q *posed) moving(t *sched.Trial, a constraint.Assignment, containers []int32) []sched.Action {
+	q.actions = q.actions[:0]
+	for _, c := range containers {
+		task := q.problem.Containers[c].Task
+		q.actions = append(q.actions, sched.Action{Kind: sched.Evict, Task: task, Attempt: t.View().Task(task).Attempt})
+	}
+	q.actions = q.placeAll(t, a, containers, q.actions)
+	return q.actions
+}
+
 // place adds a bundle that places the containers, and reports whether that is possible.
 func (q *posed) place(t *sched.Trial, a constraint.Assignment, containers []int32, out *sched.Plan) bool {
 	return len(containers) > 0 && add(t, q.placing(t, a, containers), out)
@@ -60,12 +97,17 @@ func (q *posed) place(t *sched.Trial, a constraint.Assignment, containers []int3
 
 // placing are the actions that place the containers, until it is asked again.
 func (q *posed) placing(t *sched.Trial, a constraint.Assignment, containers []int32) []sched.Action {
-	q.actions = q.actions[:0]
+	q.actions = q.placeAll(t, a, containers, q.actions[:0])
+	return q.actions
+}
+
+// placeAll appends the actions that place the containers.
+func (q *posed) placeAll(t *sched.Trial, a constraint.Assignment, containers []int32, list []sched.Action) []sched.Action {
 	for _, c := range containers {
 		task := q.problem.Containers[c].Task
-		q.actions = append(q.actions, sched.Action{Kind: sched.Place, Task: task, Attempt: t.View().Task(task).Attempt, Node: q.rows[a[c]]})
+		list = append(list, sched.Action{Kind: sched.Place, Task: task, Attempt: t.View().Task(task).Attempt, Node: q.rows[a[c]]})
 	}
-	return q.actions
+	return list
 }
 
 // singly adds a bundle for each of the containers that can come alone, some perhaps only after

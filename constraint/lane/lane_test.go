@@ -499,3 +499,51 @@ func ofApplication(r *sched.Reason) bool {
 	_, is := sched.Find[sched.Whole](r)
 	return is
 }
+
+// TestRunningContainersMove: two that would rather stand apart came when there was room on one node alone. Once the
+// other node is free, one of them moves there, within a minute of the last thing that was done; it leaves first, and then
+// nobody moves any more. Without Moves they stay, as does who may not move.
+func TestRunningContainersMove(t *testing.T) {
+	nobody := func(*cluster.View, cluster.TaskID) bool { return false }
+	objective := constraint.Standard()
+	objective.Moved = 1000 // two violations are worth a move
+	for _, tc := range []struct {
+		options lane.Options
+		want    string
+	}{
+		{lane.Options{Moves: true}, "app1: n0 n1"},
+		{lane.Options{}, "app1: n0 n0"},
+		{lane.Options{Moves: true, MayMove: nobody}, "app1: n0 n0"},
+	} {
+		tc.options.Solve, tc.options.Objective = searched, objective
+		b := newBed(t, tc.options)
+		b.rule("{web, {web, 0, 0}, node}")
+		b.job("batch", 3, 4)
+		b.step()
+		b.observe(cluster.TaskStarted{Task: 0, Attempt: 1, Node: 0}, cluster.TaskEnded{Task: 0, Seq: 0, Finished: true})
+		b.job("app1", 2, 2, "web")
+		b.observe(cluster.NodeLost{Node: 3})
+		b.step()
+		b.want("app1: n0 n0", "batch: n1 n2")
+		for _, task := range []cluster.TaskID{3, 4} {
+			b.observe(cluster.TaskStarted{Task: task, Attempt: 1, Node: 0})
+		}
+		b.observe(cluster.TaskStarted{Task: 1, Attempt: 1, Node: 1}, cluster.TaskEnded{Task: 1, Seq: 1, Finished: true})
+		for range 70 {
+			b.step()
+			for _, d := range b.out {
+				if d.Kind == sched.Evict {
+					b.observe(cluster.TaskLeft{Task: d.Task, Attempt: d.Attempt})
+				}
+				if d.Kind == sched.Place {
+					b.observe(cluster.TaskStarted{Task: d.Task, Attempt: d.Attempt, Node: d.Node})
+				}
+			}
+			b.out = b.out[:0]
+		}
+		b.want(tc.want)
+		if c := b.core.Counts(); c.Evicted > 1 {
+			t.Errorf("%d moves", c.Evicted)
+		}
+	}
+}

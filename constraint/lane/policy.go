@@ -33,9 +33,23 @@ type Options struct {
 	Quick Solver
 	// Ticks limits a round; 0 leaves that to the solver.
 	Ticks int64
+	// Moves lets containers of running applications move where that is worth what the objective asks for
+	// a move: at most once in MoveAgain each, and nobody who is not to be evicted (Evictable says
+	// so of a run, MayMove of a task).
+	Moves   bool
+	MayMove func(*cluster.View, cluster.TaskID) bool // nil: all may
 	// Objective is what is weighed.
 	Objective constraint.Objective
 }
+
+const (
+	// MoveAgain is how long a container stays that has moved.
+	MoveAgain = 30 * cluster.Minute
+	// RepairAfter is how long after a round that did something another one looks whether moves would end
+	// violations, if nothing waits. There is no other until something is done again, so that it comes to an end: each
+	// move is worth more than it costs.
+	RepairAfter = cluster.Minute
+)
 
 // mostRefusals is how often commit may refuse an application before it is planned at commit
 // (Medea: resubmit; specification A1).
@@ -48,12 +62,14 @@ type Policy struct {
 	waiting int
 	tagged  [][]cluster.TaskID // by node: the tasks there that have tags
 	jobs    map[cluster.JobID]*refusals
+	repair  cluster.Time // when to look for moves; Never
 }
 
 // ownTask is what is known of a task row of the lane's own.
 type ownTask struct {
 	seq     cluster.Seq
 	waiting bool
+	stays   cluster.Time // until when it does not move
 }
 
 // refusals counts how often an application was planned and came back.
@@ -64,14 +80,15 @@ type refusals struct {
 
 // New returns the policy.
 func New(o Options) *Policy {
-	return &Policy{options: o, jobs: map[cluster.JobID]*refusals{}}
+	return &Policy{options: o, jobs: map[cluster.JobID]*refusals{}, repair: cluster.Never}
 }
 
 // Plan poses, solves, and makes bundles.
 func (p *Policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
 	s := t.View()
 	p.learn(s, c)
-	if p.waiting == 0 {
+	if p.waiting == 0 && s.Now() < p.repair {
+		out.Wake = min(out.Wake, p.repair)
 		return
 	}
 	posed := p.pose(s, func(cluster.JobID) bool { return true })
@@ -80,7 +97,22 @@ func (p *Policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 	}
 	a, ticks := p.solve(s, &posed.problem, budget)
 	out.Ticks += ticks
+	done := out.Bundles()
+	posed.moved(t, a, out, func(task cluster.TaskID) { p.own[task].stays = s.Now() + MoveAgain })
 	p.count(s, posed, posed.bundles(t, a, out))
+	if p.repair = cluster.Never; p.options.Moves && out.Bundles() > done {
+		p.repair = s.Now() + RepairAfter
+		out.Wake = min(out.Wake, p.repair)
+	}
+}
+
+// mayMove reports whether a container that is placed may go elsewhere.
+func (p *Policy) mayMove(s *cluster.View, t cluster.TaskID) bool {
+	task := s.Task(t)
+	if !p.options.Moves || int(t) >= len(p.own) || p.own[t].seq != task.Seq || p.own[t].stays > s.Now() {
+		return false
+	}
+	return task.Phase == cluster.Running && !s.Evictable(t).Refused() && (p.options.MayMove == nil || p.options.MayMove(s, t))
 }
 
 // solve solves, and repairs if that may be.
@@ -111,7 +143,7 @@ func (p *Policy) count(s *cluster.View, q *posed, planned []int32) {
 // learn takes in what changed.
 func (p *Policy) learn(s *cluster.View, c *sched.Changed) {
 	if c.All {
-		p.own, p.waiting, p.tagged = p.own[:0], 0, p.tagged[:0]
+		p.own, p.waiting, p.tagged, p.repair = p.own[:0], 0, p.tagged[:0], cluster.Never
 		clear(p.jobs)
 	}
 	for _, t := range c.Gone {
@@ -119,7 +151,11 @@ func (p *Policy) learn(s *cluster.View, c *sched.Changed) {
 	}
 	for _, t := range c.Tasks {
 		task := s.Task(t)
-		p.note(t, ownTask{task.Seq, task.Phase == cluster.Waiting})
+		now := ownTask{seq: task.Seq, waiting: task.Phase == cluster.Waiting}
+		if int(t) < len(p.own) && p.own[t].seq == task.Seq {
+			now.stays = p.own[t].stays
+		}
+		p.note(t, now)
 	}
 	for _, n := range c.Nodes {
 		for int(n) >= len(p.tagged) {

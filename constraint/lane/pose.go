@@ -37,6 +37,11 @@ func (p *Policy) pose(s *cluster.View, wanted func(cluster.JobID) bool) *posed {
 	for _, t := range tasks {
 		h.include(s, t)
 	}
+	p.eachTagged(s, func(t cluster.TaskID) {
+		if s.Now() >= p.repair && p.mayMove(s, t) {
+			h.include(s, t)
+		}
+	})
 	clear(h.shapes)
 	p.eachTagged(s, func(t cluster.TaskID) {
 		if p.options.Objective.Used > 0 || h.jobs[s.Task(t).Job] || h.concerns(s, s.Task(t).Shape) {
@@ -49,7 +54,7 @@ func (p *Policy) pose(s *cluster.View, wanted func(cluster.JobID) bool) *posed {
 		}
 	}
 	q.groups(s)
-	q.containers(s, tasks)
+	q.containers(s, tasks, p.mayMove)
 	return q
 }
 
@@ -172,7 +177,7 @@ func (q *posed) group(s *cluster.View, name string) constraint.Group {
 
 // containers makes applications of the tasks: those that run already first, then those that
 // wait, each in the order in which the first of its tasks came.
-func (q *posed) containers(s *cluster.View, tasks []cluster.TaskID) {
+func (q *posed) containers(s *cluster.View, tasks []cluster.TaskID, mayMove func(*cluster.View, cluster.TaskID) bool) {
 	deployed, first := map[cluster.JobID]bool{}, map[cluster.JobID]cluster.Seq{}
 	for _, t := range tasks {
 		task := s.Task(t)
@@ -211,7 +216,7 @@ func (q *posed) containers(s *cluster.View, tasks []cluster.TaskID) {
 		}
 		c := constraint.Container{Task: t, Shape: shape, At: constraint.Nowhere}
 		if task.Placed() {
-			c.At, c.Devices, c.Fixed = q.node[task.Node], task.Devices, true
+			c.At, c.Devices, c.Fixed = q.node[task.Node], task.Devices, !mayMove(s, t)
 		}
 		q.problem.Containers = append(q.problem.Containers, c)
 		q.problem.Applications[len(q.problem.Applications)-1].End = int32(i + 1)
