@@ -179,11 +179,26 @@ func (v *victims) choose(s *cluster.View, id cluster.ShapeID, n cluster.NodeID, 
 	return rank(-v.search.Victims[0].Rank), true
 }
 
+// lossBits are the digits behind a rank that say how little is lost.
+const lossBits = 8
+
 // index is the nodes by how good they are for a task that evicts: by the rank of their first victim, then by what is
-// lost.
+// lost. Nobody comes later than who leaves first there, so that victims are chosen on few nodes.
 func (v *victims) index(s *cluster.View, id cluster.ShapeID, spared rank) *book.ShapeIndex {
-	const lossBits = 8
-	return v.bids.Sync(s, book.IndexID{Shape: id, Priority: int32(spared), Victims: true}, func(n cluster.NodeID) int64 {
+	bound := func(n cluster.NodeID) int64 {
+		if !v.search.Begin(s, id, n) {
+			return book.None
+		}
+		if v.search.Met() {
+			return offer(math.MaxInt64, 0)
+		}
+		list := v.on(s, n)
+		if len(list) == 0 {
+			return book.None
+		}
+		return offer(rank(-list[0].Rank), 0)
+	}
+	return v.bids.SyncBounds(s, book.IndexID{Shape: id, Priority: int32(spared), Victims: true}, bound, func(n cluster.NodeID) int64 {
 		first, ok := v.choose(s, id, n, spared)
 		if !ok {
 			return book.None
@@ -192,8 +207,13 @@ func (v *victims) index(s *cluster.View, id cluster.ShapeID, spared rank) *book.
 		for i := range v.search.Victims {
 			loss = min(loss+v.search.Victims[i].Price, mostLoss)
 		}
-		return int64(min(first, 1<<(bandBits+2)))<<lossBits + 1<<lossBits - 1 - int64(3*halves(loss<<6))
+		return offer(first, loss)
 	})
+}
+
+// offer is how good a node is where that is the rank of the first victim, and the loss of all.
+func offer(first rank, loss int64) int64 {
+	return int64(min(first, 1<<(bandBits+2)))<<lossBits + 1<<lossBits - 1 - int64(3*halves(loss<<6))
 }
 
 // mayEvict reports whether some task of the group may find a place on the node by eviction.
@@ -235,9 +255,9 @@ func (p *policy) preemptBut(t *sched.Trial, task cluster.TaskID, spared rank, ou
 	x := v.index(s, id, spared)
 	defer v.bids.Unhide(x)
 	for {
-		n, ok := v.bids.Top(x)
+		n, ok := v.bids.TopFrom(x, offer(own+1, mostLoss))
 		if !ok {
-			return 0, false, beside
+			return 0, false, beside // nobody comes later than the task
 		}
 		first, ok := v.choose(s, id, n, spared)
 		if ok && first <= own {

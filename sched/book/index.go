@@ -134,24 +134,33 @@ func (x *Index) Top(source *rand.Rand) (int, bool) {
 	if best == None {
 		return 0, false
 	}
+	if x.ties == nil {
+		return x.first(best), true
+	}
 	i := 0
 	for l := len(x.best) - 1; l > 0; l-- {
-		skip := int32(0) // how many of the best leaves stand before the winner
-		if x.ties != nil {
-			skip = source.Int32N(x.ties[l][i])
-		}
-		i *= fan
-		for ; ; i++ {
+		skip := source.Int32N(x.ties[l][i]) // how many of the best leaves stand before the winner
+		for i *= fan; ; i++ {
 			if x.best[l-1][i] != best {
 				continue
 			}
-			if x.ties == nil || skip < x.ties[l-1][i] {
+			if skip < x.ties[l-1][i] {
 				break
 			}
 			skip -= x.ties[l-1][i]
 		}
 	}
 	return i, true
+}
+
+// first is the rank of the first of the best leaves, which have that score.
+func (x *Index) first(best int64) int {
+	i := 0
+	for l := len(x.best) - 1; l > 0; l-- {
+		for i *= fan; x.best[l-1][i] != best; i++ {
+		}
+	}
+	return i
 }
 
 // AtLeast calls visit for the ranks of the leaves with at least that score, in order.

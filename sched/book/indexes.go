@@ -33,9 +33,10 @@ type ShapeIndex struct {
 
 	id     IndexID
 	score  func(cluster.NodeID) int64
-	synced uint64           // position in the journal up to which leaves are true
-	strays []cluster.NodeID // came into the shape's set, or left it, since the last use
-	used   uint64           // the last use
+	bound  func(cluster.NodeID) int64 // nil: leaves are scores
+	synced uint64                     // position in the journal up to which leaves are true
+	strays []cluster.NodeID           // came into the shape's set, or left it, since the last use
+	used   uint64                     // the last use
 }
 
 // IndexID names an index: what a node's score in it depends on.
@@ -110,8 +111,15 @@ func (x *ShapeIndex) stray(members []sched.Member, most int) {
 
 // Sync returns the index, true for the nodes as they are now.
 func (t *Indexes) Sync(s *cluster.View, id IndexID, score func(cluster.NodeID) int64) *ShapeIndex {
+	return t.SyncBounds(s, id, nil, score)
+}
+
+// SyncBounds is Sync where scores are dear and bounds are cheap: no node scores above its bound. A node is scored
+// when its bound comes first, so that of those that changed most are never scored. Such an index is asked by Top,
+// TopFrom and Find alone.
+func (t *Indexes) SyncBounds(s *cluster.View, id IndexID, bound, score func(cluster.NodeID) int64) *ShapeIndex {
 	x := t.lookup(id)
-	x.score = score
+	x.bound, x.score = bound, score
 	switch end := t.Journal.End(); {
 	case x.Index == nil:
 		x.Index = t.blank()
@@ -130,7 +138,32 @@ func (t *Indexes) Sync(s *cluster.View, id IndexID, score func(cluster.NodeID) i
 }
 
 // score scores one node anew.
-func (t *Indexes) score(x *ShapeIndex, n cluster.NodeID) { x.Set(int(t.Order.Rank[n]), x.score(n)) }
+func (t *Indexes) score(x *ShapeIndex, n cluster.NodeID) { x.Set(int(t.Order.Rank[n]), x.leaf(n)) }
+
+// leaf is what stands for the node in the index: its score, or twice its bound and one. So a bound comes before
+// the same score, which stands as twice itself, and whoever comes first by a score does so whatever the others have.
+func (x *ShapeIndex) leaf(n cluster.NodeID) int64 {
+	if x.bound == nil {
+		return x.score(n)
+	}
+	return twice(x.bound(n), 1)
+}
+
+// twice is twice a number and a digit more; None stays None.
+func twice(score, digit int64) int64 {
+	if score == None {
+		return None
+	}
+	return 2*score + digit
+}
+
+// settle scores nodes until it is a score that comes first, and not a bound, or nobody can score so much.
+func (t *Indexes) settle(x *ShapeIndex, least int64) {
+	for best := x.Most(); best&1 == 1 && x.most() >= least; best = x.Most() {
+		rank := x.first(best)
+		x.Set(rank, twice(x.score(t.Order.At[rank]), 0))
+	}
+}
 
 // catchUp scores what changed since the index was last used. With hundreds of
 // indexes none of them is in the processor's cache; reading the leaves of many
@@ -222,18 +255,35 @@ func (t *Indexes) rebuild(s *cluster.View, x *ShapeIndex) {
 		if rank >= len(t.Order.At) || int(t.Order.At[rank]) >= s.NodeRows() {
 			return None
 		}
-		return x.score(t.Order.At[rank])
+		return x.leaf(t.Order.At[rank])
 	})
 }
 
 // Top is the best node of the index.
-func (t *Indexes) Top(x *ShapeIndex) (cluster.NodeID, bool) {
+func (t *Indexes) Top(x *ShapeIndex) (cluster.NodeID, bool) { return t.TopFrom(x, None+1) }
+
+// TopFrom is the best node of the index if it scores so much; false without a look where no bound is as high.
+func (t *Indexes) TopFrom(x *ShapeIndex, least int64) (cluster.NodeID, bool) {
 	t.Ticks++
+	if x.bound != nil {
+		t.settle(x, least)
+	}
+	if x.most() < least {
+		return 0, false
+	}
 	rank, ok := x.Top(t.source)
 	if !ok {
 		return 0, false
 	}
 	return t.Order.At[rank], true
+}
+
+// most is the score, or the bound, of the best node.
+func (x *ShapeIndex) most() int64 {
+	if best := x.Most(); x.bound == nil || best == None {
+		return best
+	}
+	return x.Most() >> 1
 }
 
 // Find takes the best node from the index. Nodes that have as many tasks of the job as
