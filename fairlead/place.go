@@ -137,9 +137,9 @@ func (p *policy) placeOne(t *sched.Trial, x *book.ShapeIndex, task cluster.TaskI
 	if placed {
 		// What leaves may be more than the task takes, and enough for somebody whom the victims outranked.
 		r := p.who.waiting(s, s.Task(task))
-		p.table.Ticks += p.waiting.Wake(s, &sched.Changed{Nodes: []cluster.NodeID{n}}, func(g *group, n cluster.NodeID) bool {
-			return p.rankOf(s, g) > r && p.mayEvict(s, g, n)
-		}, func(g *group) { p.enter(s, g) })
+		p.wake(s, &sched.Changed{Nodes: []cluster.NodeID{n}}, func(g *group, n cluster.NodeID, own rank) bool {
+			return own > r && p.mayEvict(s, g, n, own)
+		})
 	}
 	return placed, beside || alsoBeside
 }

@@ -135,13 +135,25 @@ func (p *policy) learn(s *cluster.View, c *sched.Changed) {
 	if s.Now() >= p.brink {
 		p.wakeCritical(s)
 	}
-	mayFit := func(g *group, n cluster.NodeID) bool {
-		return p.waiting.Fits(s, g, n) || p.grants.may(s, g.Shape, n) || p.mayEvict(s, g, n)
+	could := func(g *group, n cluster.NodeID, own rank) bool {
+		return p.waiting.Fits(s, g, n) || p.grants.may(s, g.Shape, n) || p.mayEvict(s, g, n, own)
 	}
-	enter := func(g *group) { p.enter(s, g) }
-	p.table.Ticks += p.waiting.Wake(s, c, mayFit, enter)
+	p.wake(s, c, could)
 	p.claim(s)
-	p.table.Ticks += p.waiting.Wake(s, &sched.Changed{Nodes: append(p.victims.fallen, p.claims.released...)}, mayFit, enter)
+	p.wake(s, &sched.Changed{Nodes: append(p.victims.fallen, p.claims.released...)}, could)
+}
+
+// wake wakes the sleeping groups that could find a place on one of the nodes that changed. What is asked of each pair of
+// them is told the rank of the group.
+func (p *policy) wake(s *cluster.View, c *sched.Changed, could func(*group, cluster.NodeID, rank) bool) {
+	var last *group
+	var own rank
+	p.table.Ticks += p.waiting.Wake(s, c, func(g *group, n cluster.NodeID) bool {
+		if g != last { // of one after the other all nodes are looked at
+			last, own = g, p.rankOf(s, g)
+		}
+		return could(g, n, own)
+	}, func(g *group) { p.enter(s, g) })
 }
 
 // join lets a task wait. Within its group the first is whose slack runs out first, or else who came first, and it

@@ -216,12 +216,12 @@ func offer(first rank, loss int64) int64 {
 	return int64(min(first, 1<<(bandBits+2)))<<lossBits + 1<<lossBits - 1 - int64(3*halves(loss<<6))
 }
 
-// mayEvict reports whether some task of the group may find a place on the node by eviction.
-func (p *policy) mayEvict(s *cluster.View, g *group, n cluster.NodeID) bool {
+// mayEvict reports whether some task of the group, which is of that rank, may find a place on the node by eviction.
+func (p *policy) mayEvict(s *cluster.View, g *group, n cluster.NodeID, own rank) bool {
 	if p.without.lacks(WithoutEvictions) {
 		return false
 	}
-	v, own := &p.victims, p.rankOf(s, g)
+	v := &p.victims
 	if list := v.on(s, n); len(list) == 0 || rank(-list[0].Rank) <= own {
 		// Nobody there comes later: what leaves already would have to be enough.
 		if !v.search.Begin(s, g.Shape, n) || !v.search.Met() {
