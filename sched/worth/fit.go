@@ -62,6 +62,7 @@ type table struct {
 	columns   []column
 	onDevices []int32 // types that ask for devices
 	smallest  int64   // size of a type; 0 if there is none
+	scratch   fits    // of worth
 }
 
 // column is the divisors of a kind that does not come in devices, by type.
@@ -105,22 +106,26 @@ type fits [mostTypes]uint64
 
 // fit fills in how many more tasks of each type have room there.
 func (t *table) fit(r *room, fits *fits) {
-	for i := range t.types {
-		fits[i] = mostFit
-	}
-	for c := range t.columns {
-		left := shifted(r.left[t.columns[c].kind])
-		divisors := t.columns[c].divisors
-		some := fits[:len(divisors)]
-		for i := range divisors {
-			d := &divisors[i]
-			high, _ := bits.Mul64(left, d.by)
-			some[i] = min(some[i], high>>(d.shift&63)|d.none)
-		}
-	}
+	fitColumns(t.columns, r, fits[:len(t.types)])
 	for _, i := range t.onDevices {
 		for k := range t.types[i].needs {
 			fits[i] = min(fits[i], devicesFit(&t.types[i].needs[k], r.free))
+		}
+	}
+}
+
+// fitColumns fills in how many more tasks of each type have room by these kinds.
+func fitColumns(columns []column, r *room, fits []uint64) {
+	for i := range fits {
+		fits[i] = mostFit
+	}
+	for c := range columns {
+		left := shifted(r.left[columns[c].kind])
+		divisors := columns[c].divisors[:len(fits)]
+		for i := range divisors {
+			d := &divisors[i]
+			high, _ := bits.Mul64(left, d.by)
+			fits[i] = min(fits[i], high>>(d.shift&63)|d.none)
 		}
 	}
 }
@@ -139,16 +144,35 @@ func devicesFit(need *cluster.DeviceNeed, free []int64) uint64 {
 
 // worth is what so much room is worth on a node that takes tasks of these types.
 func (t *table) worth(admits uint64, r *room) uint64 {
-	var fits fits
-	t.fit(r, &fits)
-	sum := uint64(0)
-	for i := range t.weights {
-		sum += t.worthOf(i, admits, fits[i])
+	if len(t.onDevices) > 0 || len(t.columns) == 0 {
+		t.fit(r, &t.scratch)
+		sum := uint64(0)
+		for i, weight := range t.weights {
+			sum += (weight & -(admits >> i & 1)) * counts(t.scratch[i])
+		}
+		return sum
+	}
+	// The sum is made while the last kind is looked at: this is what most of a decision consists of.
+	last := &t.columns[len(t.columns)-1]
+	weights := t.weights
+	fits := t.scratch[:len(weights)]
+	fitColumns(t.columns[:len(t.columns)-1], r, fits)
+	divisors := last.divisors[:len(weights)]
+	left, sum := shifted(r.left[last.kind]), uint64(0)
+	for i, weight := range weights {
+		d := &divisors[i]
+		high, _ := bits.Mul64(left, d.by)
+		fit := min(fits[i], high>>(d.shift&63)|d.none)
+		sum += (weight & -(admits & 1)) * counts(fit)
+		admits >>= 1
 	}
 	return sum
 }
 
+// counts is what of a fit counts: less a fifth of what is behind the point.
+func counts(fit uint64) uint64 { return fit - uint64(uint16(fit)/whole) }
+
 // worthOf is what room for so many tasks of one type is worth on such a node.
 func (t *table) worthOf(i int, admits, fit uint64) uint64 {
-	return (t.weights[i] & -(admits >> i & 1)) * (fit - fit&(1<<fitBits-1)/whole)
+	return (t.weights[i] & -(admits >> i & 1)) * counts(fit)
 }
