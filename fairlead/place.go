@@ -41,6 +41,7 @@ func (p *policy) serve(t *sched.Trial, g *group, budget int64, out *sched.Plan) 
 // sleep lets a group wait for room, or for its first task to become critical.
 func (p *policy) sleep(s *cluster.View, g *group) {
 	g.Own.tried = p.rankOf(s, g)
+	p.foremost = min(p.foremost, p.who.highest(s, s.Task(p.waiting.First(g))))
 	p.waiting.Sleep(s, g)
 	p.noteBrink(s, g)
 	if t := p.waiting.First(g); !p.claims.claimed(t) {

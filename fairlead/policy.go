@@ -37,6 +37,8 @@ type policy struct {
 	// brink is when somebody who waits may become critical, and evict others than before; no later than
 	// when the first does.
 	brink cluster.Time
+	// foremost is a rank that nobody comes before who sleeps.
+	foremost rank
 }
 
 // turn is where a group stood in line when it came there, and the rank with which it was tried last.
@@ -76,7 +78,8 @@ func (p *policy) reset() {
 
 // forgetWaiting forgets who waits.
 func (p *policy) forgetWaiting() {
-	p.waiting, p.line, p.brink = book.Waiting[turn]{Room: book.Whole}, book.Line[turn]{}, cluster.Never
+	p.waiting, p.line, p.brink = book.Waiting[turn]{Room: book.Whole, Evicts: p.evicts}, book.Line[turn]{}, cluster.Never
+	p.foremost = nobodyYet
 	p.claims = claims{patience: p.claims.patience, next: cluster.Never}
 }
 
@@ -97,6 +100,8 @@ func (p *policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 		out.Wake = min(out.Wake, p.brink, p.claims.next, p.grants.next)
 		if len(p.waiting.Groups()) > 0 {
 			out.Wake = min(out.Wake, p.victims.due)
+		} else {
+			p.foremost = nobodyYet
 		}
 	}
 	v := &p.victims

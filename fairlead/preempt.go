@@ -216,6 +216,12 @@ func offer(first rank, loss int64) int64 {
 	return int64(min(first, 1<<(bandBits+2)))<<lossBits + 1<<lossBits - 1 - int64(3*halves(loss<<6))
 }
 
+// evicts reports whether somebody on the node comes later than some group that sleeps may.
+func (p *policy) evicts(s *cluster.View, n cluster.NodeID) bool {
+	list := p.victims.on(s, n)
+	return len(list) > 0 && rank(-list[0].Rank) > p.foremost
+}
+
 // mayEvict reports whether some task of the group, which is of that rank, may find a place on the node by eviction.
 func (p *policy) mayEvict(s *cluster.View, g *group, n cluster.NodeID, own rank) bool {
 	if p.without.lacks(WithoutEvictions) {

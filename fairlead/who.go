@@ -75,6 +75,17 @@ func (w *who) waiting(s *cluster.View, task *cluster.Task) rank {
 	return w.pledged(s.Now(), task.Class, runsOut(s, task))
 }
 
+// nobodyYet is a rank behind all others.
+const nobodyYet = rank(math.MaxInt64)
+
+// highest is a rank that no task of its group will come before, however long it waits.
+func (w *who) highest(s *cluster.View, task *cluster.Task) rank {
+	if s.Classes()[task.Class].Promises() {
+		return critical + w.order[task.Class]<<slackBits
+	}
+	return w.waiting(s, task)
+}
+
 // pledged is the rank of a task to which something was promised, and whose slack runs out then.
 func (w *who) pledged(now cluster.Time, class cluster.ClassID, out cluster.Time) rank {
 	step := rank(min(max(int64(out>>stepBits)+1<<(slackBits-1), 0), lastStep))

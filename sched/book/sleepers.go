@@ -90,6 +90,11 @@ func (w *Waiting[T]) approach(s *cluster.View, nodes []cluster.NodeID) {
 		if w.room = w.Room.Of(s, n, w.room); !cluster.Vector(w.least).Fits(w.room) {
 			continue
 		}
+		if w.Evicts != nil && !w.Evicts(s, n) {
+			if w.room = Freed.Of(s, n, w.room); !cluster.Vector(w.least).Fits(w.room) {
+				continue
+			}
+		}
 		w.near = append(w.near, n)
 		for k, q := range w.room {
 			w.most[k] = max(w.most[k], q)

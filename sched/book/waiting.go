@@ -11,8 +11,11 @@ import (
 //
 // Cost: a task that comes or goes costs a step in a heap of its group's tasks.
 type Waiting[T any] struct {
-	Room  Room            // what sleeping groups may count on
-	Ended func(*Group[T]) // is told of a group that has lost its last task; nil: nobody is
+	Room Room // what sleeping groups may count on
+	// Evicts reports whether one of the sleeping groups may evict somebody on the node; where none may they count on what is
+	// Freed. Nil: they may count on Room everywhere.
+	Evicts func(s *cluster.View, n cluster.NodeID) bool
+	Ended  func(*Group[T]) // is told of a group that has lost its last task; nil: nobody is
 
 	groups  []*Group[T] // in no order that matters
 	named   map[ID]*Group[T]
