@@ -159,31 +159,31 @@ func (p *policy) claim(s *cluster.View) {
 }
 
 // stays reports whether nobody knows that the run ends, nor may a task of that rank evict it.
-func (p *policy) stays(s *cluster.View, t cluster.TaskID, own rank) bool {
+func (v *victims) stays(s *cluster.View, t cluster.TaskID, own rank) bool {
 	task := s.Task(t)
 	if job := s.Job(task.Job); task.Phase == cluster.Leaving || !job.Foreign && !job.LongRunning {
 		return false
 	}
-	if p.victims.off || s.Evictable(t).Refused() {
+	if v.off || s.Evictable(t).Refused() {
 		return true
 	}
-	r, _ := p.who.running(s, task)
+	r, _ := v.who.running(s, task)
 	return r <= own
 }
 
-// drains reports whether the node has room for the first task of the group once all have left but those who stay.
-func (p *policy) drains(s *cluster.View, g *group, n cluster.NodeID) bool {
-	if !s.FitsEmpty(g.Shape, n) {
+// drains reports whether the node has room for a task of the shape, which has that rank, once all have left but those who stay.
+func (c *claims) drains(s *cluster.View, v *victims, id cluster.ShapeID, own rank, n cluster.NodeID) bool {
+	if !s.FitsEmpty(id, n) {
 		return false
 	}
-	c, own, needs := &p.claims, p.rankOf(s, g), s.DeviceNeeds(g.Shape)
+	needs := s.DeviceNeeds(id)
 	c.room = append(c.room[:0], s.Limit(n)...)
 	free := c.free[:len(s.Devices(n))]
 	for i, d := range s.Devices(n) {
 		free[i] = d.WhenEmpty()
 	}
 	for _, t := range s.TasksOn(n) {
-		if !p.stays(s, t, own) {
+		if !v.stays(s, t, own) {
 			continue
 		}
 		for k, q := range s.Demand(t) {
@@ -192,7 +192,7 @@ func (p *policy) drains(s *cluster.View, g *group, n cluster.NodeID) bool {
 		task := s.Task(t)
 		s.DeviceNeeds(task.Shape).Give(free, task.Devices, -1)
 	}
-	for k, q := range s.Shape(g.Shape).Demand {
+	for k, q := range s.Shape(id).Demand {
 		if q > 0 && q > c.room[k] {
 			return false
 		}
@@ -202,10 +202,10 @@ func (p *policy) drains(s *cluster.View, g *group, n cluster.NodeID) bool {
 
 // claimFor claims the node that lacks least for the first task of the group, of those that drain.
 func (p *policy) claimFor(s *cluster.View, g *group) {
-	c, t := &p.claims, p.waiting.First(g)
+	c, t, own := &p.claims, p.waiting.First(g), p.rankOf(s, g)
 	demand, least, found := s.Shape(g.Shape).Demand, int64(0), cluster.NoNode
 	for _, n := range p.table.Order.At {
-		if int(n) >= s.NodeRows() || int(n) < len(c.byNode) && c.byNode[n] != 0 || !p.drains(s, g, n) {
+		if int(n) >= s.NodeRows() || int(n) < len(c.byNode) && c.byNode[n] != 0 || !c.drains(s, &p.victims, g.Shape, own, n) {
 			continue
 		}
 		lack := int64(0)

@@ -216,8 +216,15 @@ func offer(first rank, loss int64) int64 {
 	return int64(min(first, 1<<(bandBits+2)))<<lossBits + 1<<lossBits - 1 - int64(3*halves(loss<<6))
 }
 
-// evicts reports whether somebody on the node comes later than some group that sleeps may.
+// evicts reports whether more can be made room for on the node than is leaving: somebody there comes later than some group
+// that sleeps may, or has more than its least.
 func (p *policy) evicts(s *cluster.View, n cluster.NodeID) bool {
+	if p.grants.some && len(p.grants.tenants(s, n)) > 0 {
+		return true
+	}
+	if p.victims.off {
+		return false
+	}
 	list := p.victims.on(s, n)
 	return len(list) > 0 && rank(-list[0].Rank) > p.foremost
 }
