@@ -19,7 +19,10 @@ type Reproduction struct {
 	// Facts are sentences about what else decides the numbers.
 	Facts    []string   `json:"facts,omitempty"`
 	Compared []Compared `json:"compared,omitempty"`
-	Figures  []Figure   `json:"figures"`
+	// Goals are targets that are no paper's, and Variants what parts of a policy are worth.
+	Goals    []Goal    `json:"goals,omitempty"`
+	Variants *Variants `json:"variants,omitempty"`
+	Figures  []Figure  `json:"figures"`
 }
 
 // Compared is a number that was published, and ours. Either may be missing: what

@@ -35,6 +35,8 @@ func writeReproduction(text *bytes.Buffer, r *Reproduction) {
 			}
 		}
 	}
+	writeGoals(text, r)
+	writeVariants(text, r.Variants)
 	for i := range r.Figures {
 		f := &r.Figures[i]
 		fmt.Fprintf(text, "\n%s\n", f.Title)

@@ -30,12 +30,14 @@ type experimentView struct {
 	Facts    []string
 	Sections []section
 	Numbers  report.Grid
+	Goals    report.Grid
+	Variants report.Grid
 }
 
 // WriteExperiment prints an experiment as a page of HTML. Nothing is written when
 // it fails, except when w does. What cannot have been measured is an error.
 func WriteExperiment(w io.Writer, e *report.Reproduction) error {
-	v := &experimentView{Title: e.What, Quick: e.Quick, Facts: e.Facts, Numbers: e.Grid()}
+	v := &experimentView{Title: e.What, Quick: e.Quick, Facts: e.Facts, Numbers: e.Grid(), Goals: e.GoalsGrid(), Variants: e.Variants.Grid()}
 	v.Setup = []fact{{"Experiment", e.Name}, {"From", e.Paper}, {"Data", e.Data}}
 	var data island
 	for i := range e.Figures {
