@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -28,6 +29,7 @@ type experimentFlags struct {
 	seed     uint64
 	traces   string
 	policies string
+	rows     []string
 	format   string
 	report   string
 }
@@ -47,6 +49,7 @@ Where --traces, or else the variable FAIRLEAD_DATA, names the folder of the real
 traces, experiments run on these; otherwise, and with --quick, they run on a generated
 workload. The output says which. Planning times are measured on this machine.`,
 		Example: `  fairlead experiment list
+  fairlead experiment fairlead --row simulate,starve
   fairlead experiment firmament-fig17 --quick
   fairlead experiment firmament-fig18 --traces DIR --report fig18.html
   fairlead experiment ecsched-table1 -o json`,
@@ -74,9 +77,11 @@ workload. The output says which. Planning times are measured on this machine.`,
 	s.Uint64Var(&f.seed, "seed", 1, "where random numbers start")
 	s.StringVar(&f.traces, "traces", os.Getenv("FAIRLEAD_DATA"), "`DIR` with the real traces, google2011, ecsched, qos, alibaba-dlrm and alibaba-openb (default: FAIRLEAD_DATA)")
 	s.StringVar(&f.policies, "policy", "", "run these policies, with commas between them, where the experiment can run others")
+	s.StringSliceVar(&f.rows, "row", nil, "run these rows, with commas between their names, of an experiment that has rows")
 	s.StringVarP(&f.format, "output", "o", "table", "table, json or csv")
 	s.StringVar(&f.report, "report", "", "draw the figures on a page of HTML, `FILE`")
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json", "csv"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("row", cobra.FixedCompletions(rowsOfExperiments(), cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions(policies.All().Names(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
@@ -95,18 +100,33 @@ func listExperiments(out io.Writer) error {
 	return w.Flush()
 }
 
+// rowsOfExperiments are the names of all rows, for a shell to complete.
+func rowsOfExperiments() []string {
+	var names []string
+	for _, e := range experiment.All() {
+		names = append(names, e.Rows...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // run runs the experiment, prints what came of it, and draws it if it is to be.
 func (f *experimentFlags) run(c *cobra.Command, e *experiment.Experiment) error {
 	options := experiment.Options{Seed: f.seed, Data: f.traces, Progress: steps(c.ErrOrStderr())}
 	if f.quick {
 		options.Size = experiment.Quick
-		if c.Flags().Changed("traces") {
+		if c.Flags().Changed("traces") && e.Rows == nil {
 			return usage(c, errors.New("--traces: with --quick an experiment runs on a generator; leave one of the two out"))
 		}
 	}
 	format, err := report.ParseFormat(f.format)
 	if err != nil {
 		return usage(c, fmt.Errorf("--output: %w", err))
+	}
+	if options.Rows = f.rows; len(f.rows) > 0 {
+		if err := e.CheckRows(f.rows); err != nil {
+			return usage(c, fmt.Errorf("--row: %w", err))
+		}
 	}
 	if f.policies != "" {
 		if options.Policies, err = splitPolicies(f.policies); err == nil && !e.Free {

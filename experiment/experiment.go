@@ -30,7 +30,9 @@ type Experiment struct {
 	// others may be run in their place.
 	Policies []string
 	Free     bool
-	setUp    func(*Options) (*plan, error)
+	// Rows are the names of its rows, of which a run may choose some; nil: it has none.
+	Rows  []string
+	setUp func(*Options) (*plan, error)
 }
 
 // Options are what a run may choose.
@@ -42,6 +44,8 @@ type Options struct {
 	Data string
 	// Policies are run in place of the experiment's own, if it is free to.
 	Policies []string
+	// Rows are those that are run, of an experiment that has any; nil: all.
+	Rows []string
 	// Progress is called with what is to be run next; it may be nil.
 	Progress func(done, all int, what string)
 	// Stop is asked now and then whether to end early; it may be nil.
@@ -70,7 +74,7 @@ func of[T any](s Size, full, quick, smallest T) T { return [...]T{full, quick, s
 
 // All lists the experiments in the order in which people should meet them.
 func All() []Experiment {
-	return slices.Concat(firmament(), ecschedExperiments(), validations(), []Experiment{qosStudy()}, switchings(), slaExperiments(), medeaExperiments(), medeaTwo())
+	return slices.Concat(unitedExperiments(), firmament(), ecschedExperiments(), validations(), []Experiment{qosStudy()}, switchings(), slaExperiments(), medeaExperiments(), medeaTwo())
 }
 
 // Find returns the named experiment. The error about a name that there is not
@@ -94,6 +98,19 @@ func (e *Experiment) Missing() []string {
 	})
 }
 
+// CheckRows says which of the names is no row of the experiment, and what is near it.
+func (e *Experiment) CheckRows(names []string) error {
+	if len(names) > 0 && e.Rows == nil {
+		return fmt.Errorf("%s has no rows to choose from", e.Name)
+	}
+	for _, name := range names {
+		if !slices.Contains(e.Rows, name) {
+			return nearest.Unknown("row", name, e.Rows)
+		}
+	}
+	return nil
+}
+
 // ErrStopped is returned, with what is known by then, when Options.Stop says so.
 var ErrStopped = errors.New("stopped before its end")
 
@@ -114,6 +131,9 @@ func (e *Experiment) Run(o Options) (report.Results, error) {
 		if _, err := policies.Find(name); err != nil {
 			return report.Results{}, fmt.Errorf("%s needs the policy %s: %w", e.Name, name, errLacking)
 		}
+	}
+	if err := e.CheckRows(o.Rows); err != nil {
+		return report.Results{}, err
 	}
 	o.Policies = chosen.Policies
 	p, err := e.setUp(&o)

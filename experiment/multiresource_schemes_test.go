@@ -1,11 +1,9 @@
 package experiment
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
-	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/flow/pack"
 	"fairlead.dev/fairlead/mcmf"
 	"fairlead.dev/fairlead/policies"
@@ -129,50 +127,11 @@ func throughCore(name string) func(*testing.T, *vectors) *vectorOutcome {
 
 func decideVectors(t *testing.T, in *vectors, policy sched.Policy) *vectorOutcome {
 	t.Helper()
-	core, err := sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu"}, {Name: "memory"}}, nil), sched.Lane{Name: "all", Policy: policy})
+	placed, rounds, err := in.decide(policy)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What is taken of a node is a foreign task on it.
-	events := []cluster.Event{cluster.JobSubmitted{Job: 0, Name: "others", Foreign: true}, cluster.JobSubmitted{Job: 1, Name: "ours"}}
-	for c, d := range in.demand {
-		events = append(events, cluster.ShapeDefined{Shape: cluster.ShapeID(c), Spec: cluster.Shape{Demand: d[:]}})
-	}
-	seq := cluster.Seq(0)
-	for n := range in.free {
-		used, shape := in.used(n), cluster.ShapeID(len(in.demand)+n)
-		seq++
-		task := cluster.TaskID(n)
-		events = append(events,
-			cluster.NodeAdded{Node: cluster.NodeID(n), Spec: cluster.NodeSpec{Name: fmt.Sprintf("n%d", n), Capacity: in.capacity[n][:]}},
-			cluster.ShapeDefined{Shape: shape, Spec: cluster.Shape{Demand: used[:]}},
-			cluster.TaskSubmitted{Task: task, Seq: seq, Job: 0, Shape: shape},
-			cluster.TaskFound{Task: task, Seq: seq, Node: cluster.NodeID(n)})
-	}
-	p := begin(in)
-	for i, c := range in.tasks {
-		seq++
-		events = append(events, cluster.TaskSubmitted{Task: cluster.TaskID(len(in.free) + i), Seq: seq, Job: 1, Shape: cluster.ShapeID(c)})
-	}
-	for now := cluster.Time(0); ; {
-		decisions, wake, err := core.Step(now, events, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		events = events[:0]
-		for _, d := range decisions {
-			if d.Kind != sched.Place {
-				t.Fatalf("%v of a task, where there is nobody to evict", d.Kind)
-			}
-			p.place(int(in.tasks[int(d.Task)-len(in.free)]), int(d.Node), 1)
-			events = append(events, cluster.TaskStarted{Task: d.Task, Attempt: d.Attempt, Node: d.Node})
-		}
-		if len(decisions) == 0 && wake == cluster.Never {
-			p.rounds = int(core.Counts().Rounds)
-			return &p.vectorOutcome
-		}
-		now = max(now+1, min(wake, now+cluster.Hour))
-	}
+	return &vectorOutcome{placed: placed, rounds: rounds}
 }
 
 // network is a flow problem over the waiting tasks: what leaves a class goes to

@@ -2,8 +2,6 @@ package experiment
 
 import (
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
@@ -76,55 +74,8 @@ func (in *vectors) table(t *testing.T) map[string]vectorResult {
 	return results
 }
 
-// vectors is an instance: tasks in the order in which they arrive, by class.
-type vectors struct {
-	capacity, free [][2]int64 // per node
-	demand         [][2]int64 // per class
-	count          []int32    // per class
-	tasks          []int32    // their classes
-}
-
 // waitPrice is what a waiting task costs.
 const waitPrice = 4000
-
-// newVectors draws an instance. All nodes are of one size, of each kind 25 to 100 %
-// free, independently. The demand of a class lies between 1 and 16 parts of each
-// kind, on a logarithmic scale, independently; all classes are equally likely.
-func newVectors(nodes, tasks, percent int, seed uint64) *vectors {
-	random := rand.New(rand.NewPCG(seed, 0))
-	in := &vectors{count: make([]int32, 16)}
-	var free [2]int64
-	for range nodes {
-		capacity := [2]int64{64_000, 256 << 10}
-		var left [2]int64
-		for k := range left {
-			left[k] = capacity[k] * (250 + random.Int64N(751)) / 1000
-			free[k] += left[k]
-		}
-		in.capacity, in.free = append(in.capacity, capacity), append(in.free, left)
-	}
-	parts := make([][2]float64, len(in.count))
-	for c := range parts {
-		parts[c] = [2]float64{math.Exp2(4 * random.Float64()), math.Exp2(4 * random.Float64())}
-	}
-	var sum [2]float64
-	for range tasks {
-		c := random.IntN(len(parts))
-		in.tasks = append(in.tasks, int32(c))
-		in.count[c]++
-		for k := range sum {
-			sum[k] += parts[c][k]
-		}
-	}
-	for _, p := range parts {
-		var d [2]int64
-		for k := range d {
-			d[k] = max(int64(p[k]/sum[k]*float64(free[k]*int64(percent)/100)), 1)
-		}
-		in.demand = append(in.demand, d)
-	}
-	return in
-}
 
 // leastWaiting is a lower bound: how many tasks wait if they could be cut to pieces
 // and all nodes were one. By duality, for every mix of the two kinds and every price
@@ -224,28 +175,11 @@ func (in *vectors) admit(placed [][]int32) [][]int32 {
 	return admitted
 }
 
-// used is what is taken of a node before any task is placed.
-func (in *vectors) used(n int) [2]int64 {
-	used := in.capacity[n]
-	sub(&used, in.free[n])
-	return used
-}
-
 // score is what a task costs on a node of which so much is taken, with it.
 func (in *vectors) score(n int, used [2]int64) int64 {
 	a, b := 1000*used[0]/in.capacity[n][0], 1000*used[1]/in.capacity[n][1]
 	return ((a+b)/2 + max(a-b, b-a)) / 2
 }
 
-func newPlaced(nodes, classes int) [][]int32 {
-	placed := make([][]int32, nodes)
-	for n := range placed {
-		placed[n] = make([]int32, classes)
-	}
-	return placed
-}
-
-func add(v *[2]int64, d [2]int64) { v[0], v[1] = v[0]+d[0], v[1]+d[1] }
-func sub(v *[2]int64, d [2]int64) { v[0], v[1] = v[0]-d[0], v[1]-d[1] }
-
+func add(v *[2]int64, d [2]int64)  { v[0], v[1] = v[0]+d[0], v[1]+d[1] }
 func fitsIn(d, room [2]int64) bool { return d[0] <= room[0] && d[1] <= room[1] }

@@ -1,0 +1,261 @@
+package experiment
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"fairlead.dev/fairlead/report"
+	"fairlead.dev/fairlead/setup"
+)
+
+// This file is the acceptance table of the policy that unites the papers (specification of the
+// unified policy, §7): rows with names, each with set-ups, the policy that was best on them so far,
+// and targets. A target stands as it was specified, whatever the policy lacks to reach it.
+
+// unitedName is the policy that is held to the targets.
+const unitedName = "fairlead"
+
+// row is a row of the table.
+type row struct {
+	name    string
+	setting string   // the set-up in words
+	data    []string // what of the folder of data it needs; nil: nothing
+	rival   string   // the policy that was best so far
+	parts   []part   // set-ups; most rows have one
+	seeds   []uint64
+	targets []target
+}
+
+// part is a set-up. Rows that have the same one, by its name, share its runs.
+type part struct {
+	name string
+	run  func(o *Options, by setup.Policy, seed uint64) (*tried, error)
+}
+
+// tried is what came of a run of a part.
+type tried struct {
+	outcome
+	waited map[string]float64 // by user: the mean time that tasks waited, in seconds; nil where nobody asks
+	counts map[string]float64 // what a part counts itself
+}
+
+// target is what a row is held to.
+type target struct {
+	what   string
+	unit   report.Unit
+	least  bool    // it is the least that is wanted, and else the most
+	value  float64 // beside what the rival has, if it is relative
+	beside bool    // it is relative
+	of     func(*tried) float64
+}
+
+// targetAtMost and targetAtLeast are targets that stand by themselves; targetNoMore and targetNoLess stand beside
+// what the rival has.
+func targetAtMost(what string, unit report.Unit, value float64, of func(*tried) float64) target {
+	return target{what: what, unit: unit, value: value, of: of}
+}
+
+func targetAtLeast(what string, unit report.Unit, value float64, of func(*tried) float64) target {
+	return target{what: what, unit: unit, value: value, least: true, of: of}
+}
+
+func targetNoMore(what string, unit report.Unit, than float64, of func(*tried) float64) target {
+	return target{what: what, unit: unit, value: than, beside: true, of: of}
+}
+
+func targetNoLess(what string, unit report.Unit, than float64, of func(*tried) float64) target {
+	return target{what: what, unit: unit, value: than, beside: true, least: true, of: of}
+}
+
+// unitedExperiments are the table, and what each mechanism of the policy is worth on some of its rows.
+func unitedExperiments() []Experiment {
+	const paper = "specification of the unified policy, "
+	return []Experiment{
+		{
+			Name: "fairlead", What: "each target of the policy fairlead, beside the policy that was best so far", Paper: paper + "acceptance",
+			Policies: rivals(), Rows: rowNames(unitedRows(&Options{Seed: 1})), setUp: setUpUnited,
+		},
+		{
+			Name: "fairlead-ablation", What: "what each mechanism of fairlead is worth", Paper: paper + "acceptance",
+			Policies: []string{unitedName}, Rows: rowNames(ablationRows(&Options{Seed: 1})), setUp: setUpAblation,
+		},
+	}
+}
+
+// unitedRows are all rows, in the order of the specification.
+func unitedRows(o *Options) []row {
+	return slices.Concat(generatedRows(o), googleRows(o), openbRows(o), packingRows(o), jobRows(o), localityRow(o), applicationRows(o), promiseRows(o), tierRows(o), fairRows(o), latencyRows(o))
+}
+
+// rivals are the policies of the table, fairlead first.
+func rivals() []string {
+	names := []string{unitedName}
+	for _, r := range unitedRows(&Options{Seed: 1}) {
+		if !slices.Contains(names, r.rival) {
+			names = append(names, r.rival)
+		}
+	}
+	return names
+}
+
+func rowNames(rows []row) []string {
+	var names []string
+	for i := range rows {
+		names = append(names, rows[i].name)
+	}
+	return names
+}
+
+// chosenRows are those of the names, in the order of the table; all if there are no names.
+func chosenRows(rows []row, names []string) []row {
+	return slices.DeleteFunc(rows, func(r row) bool { return len(names) > 0 && !slices.Contains(names, r.name) })
+}
+
+// absent says what of its data a row lacks; empty if nothing.
+func (r *row) absent(o *Options) string {
+	for _, path := range r.data {
+		if o.Data == "" {
+			return fmt.Sprintf("it needs %s in the folder of traces, which neither --traces nor FAIRLEAD_DATA names", path)
+		}
+		if _, err := os.Stat(filepath.Join(o.Data, path)); err != nil {
+			return "its data: " + err.Error()
+		}
+	}
+	return ""
+}
+
+// seedsFrom are so many seeds from the one of the options on; of a small size one.
+func seedsFrom(o *Options, first uint64, count int) []uint64 {
+	var seeds []uint64
+	for i := range uint64(of(o.Size, count, 1, 1)) {
+		seeds = append(seeds, first+o.Seed-1+i)
+	}
+	return seeds
+}
+
+// trialID tells the runs of a table from each other.
+type trialID struct {
+	part, by string
+	seed     uint64
+}
+
+// trials are the runs of a table, each once.
+type trials map[trialID]*tried
+
+// idOf names the run of a part.
+func idOf(p *part, by setup.Policy, seed uint64) trialID {
+	text := by.Name
+	for _, name := range slices.Sorted(maps.Keys(by.Options)) {
+		text += " " + name + "=" + by.Options[name]
+	}
+	return trialID{p.name, text, seed}
+}
+
+// steps are the runs that the row needs of a policy and that nobody has asked for yet, a step each.
+func (t trials) steps(o *Options, r *row, by setup.Policy) []step {
+	var list []step
+	for i := range r.parts {
+		p := &r.parts[i]
+		for _, seed := range r.seeds {
+			id := idOf(p, by, seed)
+			if _, asked := t[id]; asked {
+				continue
+			}
+			t[id] = nil
+			list = append(list, step{name: fmt.Sprintf("%s, %s, seed %d", p.name, id.by, seed), do: func() error {
+				came, err := p.run(o, by, seed)
+				if err == nil {
+					came.lighten()
+					t[id] = came
+				}
+				return err
+			}})
+		}
+	}
+	return list
+}
+
+// lighten drops what no target looks at, as all runs of a table are kept to its end.
+func (came *tried) lighten() {
+	r := &came.run
+	r.Series, r.Heat, r.Sample, r.Latencies, r.Availabilities = nil, nil, nil, nil, nil
+	came.rounds = nil
+}
+
+// of are the values of a target, one for each seed: the mean of all parts.
+func (t trials) of(r *row, g *target, by setup.Policy) []float64 {
+	var list []float64
+	for _, seed := range r.seeds {
+		sum := 0.0
+		for i := range r.parts {
+			sum += g.of(t[idOf(&r.parts[i], by, seed)])
+		}
+		list = append(list, sum/float64(len(r.parts)))
+	}
+	return list
+}
+
+// setUpUnited is the table, or some of its rows.
+func setUpUnited(o *Options) (*plan, error) {
+	rows := chosenRows(unitedRows(o), o.Rows)
+	done, p := trials{}, tablePlan(o)
+	for i := range rows {
+		r := &rows[i]
+		p.facts = append(p.facts, r.name+": "+r.setting)
+		if r.absent(o) != "" {
+			continue
+		}
+		p.steps = append(p.steps, done.steps(o, r, setup.Policy{Name: r.rival})...)
+		p.steps = append(p.steps, done.steps(o, r, setup.Policy{Name: unitedName})...)
+	}
+	p.conclude = func(_ []outcome, into *report.Reproduction) {
+		for i := range rows {
+			into.Goals = append(into.Goals, rows[i].held(o, done)...)
+		}
+	}
+	return p, nil
+}
+
+// tablePlan is what the table and the ablation say of themselves.
+func tablePlan(o *Options) *plan {
+	from := "no real traces; rows that need them are not run"
+	if o.Data != "" {
+		from = "real traces where a row says so"
+	}
+	return &plan{data: fmt.Sprintf("generators from seed %d, and %s", o.Seed, from), real: o.Data != ""}
+}
+
+// held are the targets of the row with what came of them.
+func (r *row) held(o *Options, done trials) []report.Goal {
+	var list []report.Goal
+	why := r.absent(o)
+	for i := range r.targets {
+		g := &r.targets[i]
+		out := report.Goal{Row: r.name, What: g.what, Unit: g.unit, Rival: r.rival, AtLeast: g.least}
+		if !g.beside {
+			out.Target = new(report.Number(g.value))
+		}
+		if why != "" {
+			out.Verdict, out.Note = report.NotRun, why
+			list = append(list, out)
+			continue
+		}
+		theirs, ours := done.of(r, g, setup.Policy{Name: r.rival}), done.of(r, g, setup.Policy{Name: unitedName})
+		a, b := report.MeanOf(theirs), report.MeanOf(ours)
+		out.Theirs, out.Ours = &a.Mean, &b.Mean
+		if g.beside {
+			out.Target = new(a.Mean + report.Number(g.value))
+		}
+		if b.Known() {
+			spread := func(i report.Interval) string { return g.unit.Show(i.Low) + " to " + g.unit.Show(i.High) }
+			out.Note = fmt.Sprintf("means of %d seeds, which lie with 95 %% in %s (%s: %s); ours from %s to %s", b.N, spread(b), r.rival, spread(a),
+				g.unit.Show(report.Number(slices.Min(ours))), g.unit.Show(report.Number(slices.Max(ours))))
+		}
+		out.Hold()
+		list = append(list, out)
+	}
+	return list
+}
