@@ -1,9 +1,11 @@
 package experiment
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
+	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/flow/pack"
 	"fairlead.dev/fairlead/mcmf"
 	"fairlead.dev/fairlead/policies"
@@ -132,6 +134,61 @@ func decideVectors(t *testing.T, in *vectors, policy sched.Policy) *vectorOutcom
 		t.Fatal(err)
 	}
 	return &vectorOutcome{placed: placed, rounds: rounds}
+}
+
+// decide lets a policy of the project place the tasks, in as many rounds as it wants, but for an hour at most in which
+// it places nothing: how many of each class are on each node then.
+func (in *vectors) decide(policy sched.Policy) (placed [][]int32, rounds int, err error) {
+	core, err := sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu"}, {Name: "memory"}}, nil), sched.Lane{Name: "all", Policy: policy})
+	if err != nil {
+		return nil, 0, err
+	}
+	events := in.events()
+	placed = newPlaced(len(in.free), len(in.count))
+	for now, last := cluster.Time(0), cluster.Time(0); ; {
+		decisions, wake, err := core.Step(now, events, nil)
+		if err != nil {
+			return nil, 0, err
+		}
+		events = events[:0]
+		for _, d := range decisions {
+			if d.Kind != sched.Place {
+				return nil, 0, fmt.Errorf("%v of a task, where there is nobody to evict", d.Kind)
+			}
+			placed[d.Node][in.tasks[int(d.Task)-len(in.free)]]++
+			events = append(events, cluster.TaskStarted{Task: d.Task, Attempt: d.Attempt, Node: d.Node})
+		}
+		if len(decisions) > 0 {
+			last = now
+		} else if wake == cluster.Never || now-last > cluster.Hour {
+			return placed, int(core.Counts().Rounds), nil
+		}
+		now = max(now+1, min(wake, now+cluster.Hour))
+	}
+}
+
+// events are the nodes and tasks. What is taken of a node is a foreign task on it.
+func (in *vectors) events() []cluster.Event {
+	events := []cluster.Event{cluster.JobSubmitted{Job: 0, Name: "others", Foreign: true}, cluster.JobSubmitted{Job: 1, Name: "ours"}}
+	for c, d := range in.demand {
+		events = append(events, cluster.ShapeDefined{Shape: cluster.ShapeID(c), Spec: cluster.Shape{Demand: d[:]}})
+	}
+	seq := cluster.Seq(0)
+	for n := range in.free {
+		used, shape := in.used(n), cluster.ShapeID(len(in.demand)+n)
+		seq++
+		task := cluster.TaskID(n)
+		events = append(events,
+			cluster.NodeAdded{Node: cluster.NodeID(n), Spec: cluster.NodeSpec{Name: fmt.Sprintf("n%d", n), Capacity: in.capacity[n][:]}},
+			cluster.ShapeDefined{Shape: shape, Spec: cluster.Shape{Demand: used[:]}},
+			cluster.TaskSubmitted{Task: task, Seq: seq, Job: 0, Shape: shape},
+			cluster.TaskFound{Task: task, Seq: seq, Node: cluster.NodeID(n)})
+	}
+	for i, c := range in.tasks {
+		seq++
+		events = append(events, cluster.TaskSubmitted{Task: cluster.TaskID(len(in.free) + i), Seq: seq, Job: 1, Shape: cluster.ShapeID(c)})
+	}
+	return events
 }
 
 // network is a flow problem over the waiting tasks: what leaves a class goes to

@@ -46,6 +46,7 @@ type tried struct {
 type target struct {
 	what   string
 	unit   report.Unit
+	part   string  // of which part; empty: the mean of all
 	least  bool    // it is the least that is wanted, and else the most
 	value  float64 // beside what the rival has, if it is relative
 	beside bool    // it is relative
@@ -185,15 +186,18 @@ func (came *tried) lighten() {
 	came.rounds = nil
 }
 
-// of are the values of a target, one for each seed: the mean of all parts.
+// of are the values of a target, one for each seed: of its part, or the mean of all parts.
 func (t trials) of(r *row, g *target, by setup.Policy) []float64 {
 	var list []float64
 	for _, seed := range r.seeds {
-		sum := 0.0
+		sum, count := 0.0, 0
 		for i := range r.parts {
-			sum += g.of(t[idOf(&r.parts[i], by, seed)])
+			if p := &r.parts[i]; g.part == "" || g.part == p.name {
+				sum += g.of(t[idOf(p, by, seed)])
+				count++
+			}
 		}
-		list = append(list, sum/float64(len(r.parts)))
+		list = append(list, sum/float64(count))
 	}
 	return list
 }

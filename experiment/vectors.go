@@ -2,14 +2,14 @@ package experiment
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 
 	"fairlead.dev/fairlead/cluster"
-	"fairlead.dev/fairlead/policies"
 	"fairlead.dev/fairlead/report"
-	"fairlead.dev/fairlead/sched"
-	"fairlead.dev/fairlead/setup"
+	"fairlead.dev/fairlead/sim"
+	"fairlead.dev/fairlead/sim/trace"
 )
 
 // This file is tasks that ask for two kinds and all come at once, on nodes of which different parts are
@@ -69,58 +69,42 @@ func (in *vectors) used(n int) [2]int64 {
 	return used
 }
 
-// decide lets a policy of the project place the tasks, in as many rounds as it wants: how many of each class
-// are on each node then.
-func (in *vectors) decide(policy sched.Policy) (placed [][]int32, rounds int, err error) {
-	core, err := sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu"}, {Name: "memory"}}, nil), sched.Lane{Name: "all", Policy: policy})
-	if err != nil {
-		return nil, 0, err
-	}
-	events := in.events()
-	placed = newPlaced(len(in.free), len(in.count))
-	for now := cluster.Time(0); ; {
-		decisions, wake, err := core.Step(now, events, nil)
-		if err != nil {
-			return nil, 0, err
-		}
-		events = events[:0]
-		for _, d := range decisions {
-			if d.Kind != sched.Place {
-				return nil, 0, fmt.Errorf("%v of a task, where there is nobody to evict", d.Kind)
-			}
-			placed[d.Node][in.tasks[int(d.Task)-len(in.free)]]++
-			events = append(events, cluster.TaskStarted{Task: d.Task, Attempt: d.Attempt, Node: d.Node})
-		}
-		if len(decisions) == 0 && wake == cluster.Never {
-			return placed, int(core.Counts().Rounds), nil
-		}
-		now = max(now+1, min(wake, now+cluster.Hour))
-	}
+// vectorSource is an instance as a source: what is taken of a node is a task on it that does not end.
+type vectorSource struct {
+	*vectors
+	given int
 }
 
-// events are the nodes and tasks. What is taken of a node is a foreign task on it.
-func (in *vectors) events() []cluster.Event {
-	events := []cluster.Event{cluster.JobSubmitted{Job: 0, Name: "others", Foreign: true}, cluster.JobSubmitted{Job: 1, Name: "ours"}}
-	for c, d := range in.demand {
-		events = append(events, cluster.ShapeDefined{Shape: cluster.ShapeID(c), Spec: cluster.Shape{Demand: d[:]}})
-	}
-	seq := cluster.Seq(0)
-	for n := range in.free {
-		used, shape := in.used(n), cluster.ShapeID(len(in.demand)+n)
-		seq++
-		task := cluster.TaskID(n)
-		events = append(events,
-			cluster.NodeAdded{Node: cluster.NodeID(n), Spec: cluster.NodeSpec{Name: fmt.Sprintf("n%d", n), Capacity: in.capacity[n][:]}},
-			cluster.ShapeDefined{Shape: shape, Spec: cluster.Shape{Demand: used[:]}},
-			cluster.TaskSubmitted{Task: task, Seq: seq, Job: 0, Shape: shape},
-			cluster.TaskFound{Task: task, Seq: seq, Node: cluster.NodeID(n)})
-	}
-	for i, c := range in.tasks {
-		seq++
-		events = append(events, cluster.TaskSubmitted{Task: cluster.TaskID(len(in.free) + i), Seq: seq, Job: 1, Shape: cluster.ShapeID(c)})
-	}
-	return events
+// Kinds are two.
+func (s *vectorSource) Kinds() []cluster.Kind {
+	return []cluster.Kind{{Name: "cpu", Unit: "cores", PerUnit: 1000}, {Name: "memory", Unit: "MiB", PerUnit: 1}}
 }
+
+// Next gives the nodes, then who is there, then all tasks at once.
+func (s *vectorSource) Next(r *trace.Record) error {
+	at, nodes := s.given, len(s.free)
+	s.given++
+	switch {
+	case at < nodes:
+		*r = trace.Record{What: trace.NodeAdded, Node: trace.Node{ID: uint64(at), Name: fmt.Sprintf("n%d", at), Capacity: s.capacity[at][:]}}
+	case at < 2*nodes:
+		used := s.used(at - nodes)
+		*r = trace.Record{What: trace.TaskSubmitted, Task: trace.Task{
+			Job: uint64(at), JobTasks: 1, Demand: used[:], Work: cluster.Never, Running: true, OnNode: uint64(at - nodes),
+		}}
+	case at < 2*nodes+len(s.tasks):
+		i := at - 2*nodes
+		*r = trace.Record{What: trace.TaskSubmitted, Task: trace.Task{
+			Job: 0, Index: uint32(i), JobTasks: uint32(len(s.tasks)), Demand: s.demand[s.tasks[i]][:], Work: cluster.Never,
+		}}
+	default:
+		return io.EOF
+	}
+	return nil
+}
+
+// Close has nothing to close.
+func (s *vectorSource) Close() error { return nil }
 
 func newPlaced(nodes, classes int) [][]int32 {
 	placed := make([][]int32, nodes)
@@ -136,24 +120,15 @@ func sub(v *[2]int64, d [2]int64) { v[0], v[1] = v[0]-d[0], v[1]-d[1] }
 func vectorRow(o *Options, name string, percent, tasks int, most float64) row {
 	const fifth = 5
 	nodes, count := of(o.Size, 1000/fifth, 1000/fifth, 40), of(o.Size, tasks/fifth, tasks/fifth, tasks/25)
-	const waiting = "waiting"
 	return row{
 		name: name, setting: fmt.Sprintf("%d tasks of 16 kinds at once on %d nodes with room for %d %% of them", count, nodes, 10_000/percent), rival: "cpu-mem",
-		seeds: seedsFrom(o, 1, namedSeeds), targets: []target{targetAtMost("waiting", report.InTasks, most, countOf(waiting))},
-		parts: []part{{name: name, run: func(o *Options, by setup.Policy, seed uint64) (*tried, error) {
+		seeds: seedsFrom(o, 1, namedSeeds), targets: []target{targetAtMost("pending", report.InTasks, most, pendingTasks)},
+		parts: []part{casePart(name, func(_ *Options, _ string, seed uint64) (simulation, error) {
 			in := newVectors(nodes, count, percent, seed-1) // the instances of the specification begin with 0
-			policy, err := policies.New(by.Name, policies.Options{Seed: 1, Own: by.Options, Stop: o.Stop})
-			if err != nil {
-				return nil, err
-			}
-			placed, _, err := in.decide(policy)
-			left := len(in.tasks)
-			for _, classes := range placed {
-				for _, n := range classes {
-					left -= int(n)
-				}
-			}
-			return &tried{counts: map[string]float64{waiting: float64(left)}}, err
-		}}},
+			return simulation{
+				line: name, open: func() (trace.Source, error) { return &vectorSource{vectors: in}, nil },
+				source: fmt.Sprintf("%d nodes, %d tasks, load %d %%, seed %d", nodes, count, percent, seed), planner: sim.Zero, until: cluster.Hour,
+			}, nil
+		})},
 	}
 }
