@@ -81,6 +81,10 @@ func sideBySide(o *Options, rows []row, done trials) *report.Variants {
 			g := &r.targets[k]
 			n := report.Variant{Row: r.name, What: g.what, Unit: g.unit}
 			for _, by := range ablated() {
+				if !done.done(r, by) {
+					n.Values = append(n.Values, nil)
+					continue
+				}
 				n.Values = append(n.Values, new(report.MeanOf(done.of(r, g, by)).Mean))
 			}
 			v.Numbers = append(v.Numbers, n)

@@ -20,6 +20,7 @@ type plan struct {
 	data     string // what it runs on, in a sentence
 	real     bool   // it is a trace, and not a generator's
 	whole    bool   // it has the paper's size, whatever size was asked for
+	partial  bool   // it concludes from the steps that were done, too, if it is stopped
 	facts    []string
 	cases    []simulation
 	steps    []step // after the cases

@@ -161,18 +161,22 @@ func (e *Experiment) carryOut(p *plan, o *Options) (report.Results, error) {
 		}
 		outcomes = append(outcomes, out)
 	}
+	stopped := func() bool { return o.Stop != nil && o.Stop() }
 	for i, step := range p.steps {
-		if o.Stop != nil && o.Stop() {
-			return results, ErrStopped
+		if stopped() {
+			break
 		}
 		o.reportProgress(len(p.cases)+i, all, step.name)
-		err := step.do()
-		if o.Stop != nil && o.Stop() { // in the middle, so that what the step has come to means nothing
-			return results, ErrStopped
-		}
-		if err != nil {
+		if err := step.do(); err != nil && !stopped() {
 			return results, fmt.Errorf("%s, %s: %w", e.Name, step.name, err)
 		}
+	}
+	end := error(nil)
+	if len(p.steps) > 0 && stopped() { // what the last step has come to means nothing
+		if !p.partial {
+			return results, ErrStopped
+		}
+		end = ErrStopped
 	}
 	r := &report.Reproduction{
 		Name: e.Name, What: e.What, Paper: e.Paper, Quick: o.Size != Full && !p.whole,
@@ -180,5 +184,5 @@ func (e *Experiment) carryOut(p *plan, o *Options) (report.Results, error) {
 	}
 	p.conclude(outcomes, r)
 	results.Experiment = r
-	return results, nil
+	return results, end
 }

@@ -168,7 +168,7 @@ func (t trials) steps(o *Options, r *row, by setup.Policy) []step {
 			t[id] = nil
 			list = append(list, step{name: fmt.Sprintf("%s, %s, seed %d", p.name, id.by, seed), do: func() error {
 				came, err := p.run(o, by, seed)
-				if err == nil {
+				if err == nil && !(o.Stop != nil && o.Stop()) {
 					came.lighten()
 					t[id] = came
 				}
@@ -229,13 +229,28 @@ func tablePlan(o *Options) *plan {
 	if o.Data != "" {
 		from = "real traces where a row says so"
 	}
-	return &plan{data: fmt.Sprintf("generators from seed %d, and %s", o.Seed, from), real: o.Data != ""}
+	return &plan{data: fmt.Sprintf("generators from seed %d, and %s", o.Seed, from), real: o.Data != "", partial: true}
+}
+
+// done reports whether the row was run by the policy with all seeds.
+func (t trials) done(r *row, by setup.Policy) bool {
+	for i := range r.parts {
+		for _, seed := range r.seeds {
+			if t[idOf(&r.parts[i], by, seed)] == nil {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // held are the targets of the row with what came of them.
 func (r *row) held(o *Options, done trials) []report.Goal {
 	var list []report.Goal
-	why := r.absent(o)
+	why, rival, own := r.absent(o), setup.Policy{Name: r.rival}, setup.Policy{Name: unitedName}
+	if why == "" && !(done.done(r, rival) && done.done(r, own)) {
+		why = "stopped before its end"
+	}
 	for i := range r.targets {
 		g := &r.targets[i]
 		out := report.Goal{Row: r.name, What: g.what, Unit: g.unit, Rival: r.rival, AtLeast: g.least}
@@ -247,7 +262,7 @@ func (r *row) held(o *Options, done trials) []report.Goal {
 			list = append(list, out)
 			continue
 		}
-		theirs, ours := done.of(r, g, setup.Policy{Name: r.rival}), done.of(r, g, setup.Policy{Name: unitedName})
+		theirs, ours := done.of(r, g, rival), done.of(r, g, own)
 		a, b := report.MeanOf(theirs), report.MeanOf(ours)
 		out.Theirs, out.Ours = &a.Mean, &b.Mean
 		if g.beside {

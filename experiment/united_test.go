@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -134,6 +135,48 @@ func TestChoosingRows(t *testing.T) {
 	}
 	if got := slices.Compact(names); !slices.Equal(got, []string{"simulate", "google-500x8"}) {
 		t.Errorf("ran %v, want the rows in the order of the table", got)
+	}
+}
+
+// TestStoppedTable wants the rows that were run, and the others to say that they were not.
+func TestStoppedTable(t *testing.T) {
+	for _, name := range []string{"fairlead", "fairlead-ablation"} {
+		e, err := Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun := 0
+		results, err := e.Run(Options{
+			Size: tiny, Seed: 1, Rows: []string{"simulate", "google-500x9"},
+			Progress: func(int, int, string) { begun++ }, Stop: func() bool { return begun > 2 },
+		})
+		if !errors.Is(err, ErrStopped) || results.Experiment == nil {
+			t.Fatalf("%s, stopped: %v", name, err)
+		}
+		ran, left := 0, 0
+		for _, g := range results.Experiment.Goals {
+			switch {
+			case g.Row == "simulate" && g.Verdict != report.NotRun:
+				ran++
+			case g.Row == "google-500x9" && g.Verdict == report.NotRun && g.Note == "stopped before its end":
+				left++
+			default:
+				t.Errorf("%+v", g)
+			}
+		}
+		if v := results.Experiment.Variants; v != nil {
+			for _, n := range v.Numbers {
+				if n.Row == "simulate" && n.Values[0] != nil && n.Values[1] != nil && n.Values[2] == nil {
+					ran++
+				} else if n.Row == "google-500x9" && n.Values[0] == nil {
+					left++
+				}
+			}
+		}
+		if ran == 0 || left == 0 {
+			t.Errorf("%s: %d targets of what was run, %d of what was not", name, ran, left)
+		}
+		checkPrinted(t, results)
 	}
 }
 
