@@ -270,8 +270,9 @@ func (r *row) held(o *Options, done trials) []report.Goal {
 		}
 		if b.Known() {
 			spread := func(i report.Interval) string { return g.unit.Show(i.Low) + " to " + g.unit.Show(i.High) }
-			out.Note = fmt.Sprintf("means of %d seeds, which lie with 95 %% in %s (%s: %s); ours from %s to %s", b.N, spread(b), r.rival, spread(a),
-				g.unit.Show(report.Number(slices.Min(ours))), g.unit.Show(report.Number(slices.Max(ours))))
+			show := func(v float64) string { return g.unit.Show(report.Number(v)) }
+			out.Note = fmt.Sprintf("means of %d seeds, 95 %%: %s (%s: %s); seeds from %s to %s; the first %s (%s: %s)", b.N, spread(b), r.rival, spread(a),
+				show(slices.Min(ours)), show(slices.Max(ours)), show(ours[0]), r.rival, show(theirs[0]))
 		}
 		out.Hold()
 		list = append(list, out)

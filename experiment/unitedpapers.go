@@ -21,7 +21,8 @@ import (
 func wholeQueue(list string) part {
 	return casePart("ecsched, whole queue", func(o *Options, _ string, _ uint64) (simulation, error) {
 		return simulation{
-			line: "whole queue", options: policies.Options{Solver: "ssp-literal", Batch: policies.Batch{Window: 9_549, Solves: 1}}, source: "ecsched:" + list + "?nodes=50",
+			line: "whole queue", source: "ecsched:" + list + "?nodes=50",
+			options: policies.Options{Ties: policies.Lowest, Solver: "ssp-literal", Batch: policies.Batch{Window: 9_549, Solves: 1, Keep: true}},
 			open: func() (trace.Source, error) {
 				return ecsched.Open(jobList(o), ecsched.Options{Nodes: ecsched.Default()})
 			},

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sim"
@@ -127,8 +128,17 @@ func vectorRow(o *Options, name string, percent, tasks int, most float64) row {
 			in := newVectors(nodes, count, percent, seed-1) // the instances of the specification begin with 0
 			return simulation{
 				line: name, open: func() (trace.Source, error) { return &vectorSource{vectors: in}, nil },
-				source: fmt.Sprintf("%d nodes, %d tasks, load %d %%, seed %d", nodes, count, percent, seed), planner: sim.Zero, until: cluster.Hour,
+				source: fmt.Sprintf("%d nodes, %d tasks, load %d %%, seed %d", nodes, count, percent, seed), planner: sim.Zero, until: cluster.Hour, promise: noPromise(seed),
 			}, nil
 		})},
 	}
+}
+
+// noPromise is a world in which nothing was promised to anybody.
+func noPromise(seed uint64) *promise {
+	table := class.Google()
+	for i := range table.Classes {
+		table.Classes[i].Availability = 0
+	}
+	return &promise{classes: table, table: "google, without promises", world: sim.World{Seed: seed}}
 }
