@@ -87,3 +87,18 @@ func TestSettingsAsJSON(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSeveral chooses several values of an option that takes them.
+func TestSeveral(t *testing.T) {
+	p := found(t, "fairlead")
+	for text, want := range map[string]string{"claims": "", "claims+worth": "", "claims+wroth": "did you mean worth?", "claims+": "unknown", "claims,worth": "unknown"} {
+		var o policies.Options
+		refused := p.Choose(policies.Settings{"without": text}, &o)
+		switch {
+		case want == "" && (len(refused) > 0 || p.Chosen(o)["without"] != text):
+			t.Errorf("%s: %v, chosen %v", text, refused, p.Chosen(o))
+		case want != "" && (len(refused) != 1 || !strings.Contains(refused[0].Err.Error(), want)):
+			t.Errorf("%s: %v, want it refused: %s", text, refused, want)
+		}
+	}
+}
