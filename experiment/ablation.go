@@ -14,7 +14,7 @@ import (
 
 // ablationRows are those on which mechanisms may tell.
 func ablationRows(o *Options) []row {
-	names := []string{"simulate", "google-500x9", "starve", "users", "ecsched-50-nodes", "openb-default"}
+	names := []string{"simulate", "google-500x9", "starve", "users", "vectors-110", "ecsched-50-nodes", "openb-default"}
 	rows := slices.DeleteFunc(unitedRows(o), func(r row) bool { return !slices.Contains(names, r.name) })
 	slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(slices.Index(names, a.name), slices.Index(names, b.name)) })
 	for i := range rows {
@@ -66,7 +66,7 @@ func setUpAblation(o *Options) (*plan, error) {
 	return p, nil
 }
 
-// sideBySide are the numbers of the rows that were run.
+// sideBySide are the numbers of the rows that were run, but for those that are 0 in all variants.
 func sideBySide(o *Options, rows []row, done trials) *report.Variants {
 	v := &report.Variants{Names: []string{"all"}}
 	for _, mechanism := range fairlead.Mechanisms() {
@@ -87,7 +87,9 @@ func sideBySide(o *Options, rows []row, done trials) *report.Variants {
 				}
 				n.Values = append(n.Values, new(report.MeanOf(done.of(r, g, by)).Mean))
 			}
-			v.Numbers = append(v.Numbers, n)
+			if slices.ContainsFunc(n.Values, func(v *report.Number) bool { return v != nil && *v != 0 }) {
+				v.Numbers = append(v.Numbers, n)
+			}
 		}
 	}
 	return v

@@ -42,8 +42,8 @@ func TestRows(t *testing.T) {
 	if len(rows) < 34 {
 		t.Errorf("there are %d rows", len(rows))
 	}
-	if got := len(ablationRows(o)); got != 6 {
-		t.Errorf("the ablation has %d rows, want 6", got)
+	if got := len(ablationRows(o)); got != 7 {
+		t.Errorf("the ablation has %d rows, want 7", got)
 	}
 }
 
