@@ -87,7 +87,7 @@ func sideBySide(o *Options, rows []row, done trials) *report.Variants {
 				}
 				n.Values = append(n.Values, new(report.MeanOf(done.of(r, g, by)).Mean))
 			}
-			if slices.ContainsFunc(n.Values, func(v *report.Number) bool { return v != nil && *v != 0 }) {
+			if slices.ContainsFunc(n.Values, func(v *report.Number) bool { return v == nil || *v != 0 }) {
 				v.Numbers = append(v.Numbers, n)
 			}
 		}
