@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/fairlead/queue/promethee"
 )
 
-// This file is the tables that need no file: those of the two papers.
+// This file is the tables that need no file: those of the two papers, and one without promises.
 
 // Preset is a table with a name.
 type Preset struct {
@@ -26,6 +26,7 @@ func Presets() []Preset {
 	return []Preset{
 		{"google", "gold, silver and bronze by Google's priorities: availability of 1, 0.9 and 0.5 (QoS-driven scheduling, 2020)", Google},
 		{"sla", "premium, advanced and best-effort users: levels, tiers of nodes and replicas (SLA classes, 2018)", SLA},
+		{"none", "one class, to which nothing was promised", None},
 	}
 }
 
@@ -89,6 +90,12 @@ func SLA() *Table {
 		row("advanced", 1, 2, cluster.Advanced),
 		row("best-effort", 2, math.MinInt32, cluster.BestEffort),
 	}}
+}
+
+// None is the table of a cluster in which nothing was promised to anybody.
+func None() *Table {
+	c := cluster.Class{Name: "none"}
+	return &Table{Credits: Credits(), Classes: []Class{{Class: c, From: math.MinInt32, Price: PriceOf(&c)}}}
 }
 
 // Criteria are the names of what the order of the queue may go by, in the order of

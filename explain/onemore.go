@@ -12,9 +12,12 @@ import (
 // worth: the most important first, then in the order of submission, each that still fits beside those before it.
 // Who is bound by hard constraints is left out, as these also look at what runs elsewhere.
 
-// oneMore lists the kinds of nodes, the one first that would let most tasks of the lane run.
+// oneMore lists the kinds of nodes, the one first that would let most tasks of the lane run; none if none waits for room.
 func (m *Moment) oneMore(lane int) []Worth {
 	waiting := m.withoutRoom(lane)
+	if len(waiting) == 0 {
+		return nil
+	}
 	var list []Worth
 	kinds := map[string]int{}
 	s := m.core.View()
