@@ -110,22 +110,21 @@ func rowsOfExperiments() []string {
 	return slices.Compact(names)
 }
 
-// run runs the experiment, prints what came of it, and draws it if it is to be.
-func (f *experimentFlags) run(c *cobra.Command, e *experiment.Experiment) error {
-	options := experiment.Options{Seed: f.seed, Data: f.traces, Progress: steps(c.ErrOrStderr())}
+// read reads the flags that say what is run.
+func (f *experimentFlags) read(c *cobra.Command, e *experiment.Experiment) (options experiment.Options, format report.Format, err error) {
+	options = experiment.Options{Seed: f.seed, Data: f.traces, Rows: f.rows, Progress: steps(c.ErrOrStderr())}
 	if f.quick {
 		options.Size = experiment.Quick
 		if c.Flags().Changed("traces") && e.Rows == nil {
-			return usage(c, errors.New("--traces: with --quick an experiment runs on a generator; leave one of the two out"))
+			return options, format, errors.New("--traces: with --quick an experiment runs on a generator; leave one of the two out")
 		}
 	}
-	format, err := report.ParseFormat(f.format)
-	if err != nil {
-		return usage(c, fmt.Errorf("--output: %w", err))
+	if format, err = report.ParseFormat(f.format); err != nil {
+		return options, format, fmt.Errorf("--output: %w", err)
 	}
-	if options.Rows = f.rows; len(f.rows) > 0 {
+	if len(f.rows) > 0 {
 		if err := e.CheckRows(f.rows); err != nil {
-			return usage(c, fmt.Errorf("--row: %w", err))
+			return options, format, fmt.Errorf("--row: %w", err)
 		}
 	}
 	if f.policies != "" {
@@ -133,8 +132,17 @@ func (f *experimentFlags) run(c *cobra.Command, e *experiment.Experiment) error 
 			err = fmt.Errorf("%s compares the policies of its paper: %s", e.Name, strings.Join(e.Policies, ", "))
 		}
 		if err != nil {
-			return usage(c, fmt.Errorf("--policy: %w", err))
+			return options, format, fmt.Errorf("--policy: %w", err)
 		}
+	}
+	return options, format, nil
+}
+
+// run runs the experiment, prints what came of it, and draws it if it is to be.
+func (f *experimentFlags) run(c *cobra.Command, e *experiment.Experiment) error {
+	options, format, err := f.read(c, e)
+	if err != nil {
+		return usage(c, err)
 	}
 	var drawn *output
 	if f.report != "" { // said before a long run, not after it

@@ -202,14 +202,13 @@ func (v checker) checkTasks() error {
 		}
 		jobTasks[t.Job]++
 		shapeTasks[t.Shape]++
-		if v.shape[t.Shape].PerNode > 0 && !v.job[t.Job].apart {
-			return fmt.Errorf("task row %d: kept apart from others of its job, of which nobody knows", i)
-		}
 		id := TaskID(i)
 		if err := v.checkGranted(t); err != nil {
 			return fmt.Errorf("task row %d: %w", i, err)
 		}
 		switch {
+		case v.shape[t.Shape].PerNode > 0 && !v.job[t.Job].apart:
+			return fmt.Errorf("task row %d: kept apart from others of its job, of which nobody knows", i)
 		case t.Placed() != (t.Node != NoNode):
 			return fmt.Errorf("task row %d: %s on node row %d", i, t.Phase, t.Node)
 		case t.Next != NoNode && t.Phase != Leaving:
@@ -226,6 +225,11 @@ func (v checker) checkTasks() error {
 			return fmt.Errorf("task row %d: accounts for %v in %v", i, spent, v.now-a.Submitted)
 		}
 	}
+	return v.checkNumbers(inPhase, jobTasks, shapeTasks)
+}
+
+// checkNumbers compares what is counted of tasks with what there is.
+func (v checker) checkNumbers(inPhase [phases]int, jobTasks, shapeTasks []int32) error {
 	for p := Gated; p < phases; p++ {
 		if v.inPhase[p] != inPhase[p] {
 			return fmt.Errorf("%d tasks %s, counted %d", v.inPhase[p], p, inPhase[p])

@@ -28,8 +28,10 @@ func ablationRows(o *Options) []row {
 func ablationMeasures(r *row) []target {
 	var list []target
 	for _, g := range []target{
-		{what: "pending", unit: report.InTasks, of: pendingTasks}, {what: "preemptions", unit: report.InEvents, of: preemptions},
-		{what: "penalties", unit: report.InMoney, of: penaltiesOf}, {what: "mean response", unit: report.InSeconds, of: meanResponse},
+		{what: "pending", unit: report.InTasks, of: pendingTasks},
+		{what: "preemptions", unit: report.InEvents, of: preemptions},
+		{what: "penalties", unit: report.InMoney, of: penaltiesOf},
+		{what: "mean response", unit: report.InSeconds, of: meanResponse},
 	} {
 		if !slices.ContainsFunc(r.targets, func(h target) bool { return h.what == g.what }) {
 			list = append(list, g)

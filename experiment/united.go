@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/setup"
@@ -148,11 +149,11 @@ type trials map[trialID]*tried
 
 // idOf names the run of a part.
 func idOf(p *part, by setup.Policy, seed uint64) trialID {
-	text := by.Name
+	text := []string{by.Name}
 	for _, name := range slices.Sorted(maps.Keys(by.Options)) {
-		text += " " + name + "=" + by.Options[name]
+		text = append(text, name+"="+by.Options[name])
 	}
-	return trialID{p.name, text, seed}
+	return trialID{p.name, strings.Join(text, " "), seed}
 }
 
 // steps are the runs that the row needs of a policy and that nobody has asked for yet, a step each.
@@ -168,7 +169,7 @@ func (t trials) steps(o *Options, r *row, by setup.Policy) []step {
 			t[id] = nil
 			list = append(list, step{name: fmt.Sprintf("%s, %s, seed %d", p.name, id.by, seed), do: func() error {
 				came, err := p.run(o, by, seed)
-				if err == nil && !(o.Stop != nil && o.Stop()) {
+				if stopped := o.Stop != nil && o.Stop(); err == nil && !stopped {
 					came.lighten()
 					t[id] = came
 				}
@@ -248,7 +249,7 @@ func (t trials) done(r *row, by setup.Policy) bool {
 func (r *row) held(o *Options, done trials) []report.Goal {
 	var list []report.Goal
 	why, rival, own := r.absent(o), setup.Policy{Name: r.rival}, setup.Policy{Name: unitedName}
-	if why == "" && !(done.done(r, rival) && done.done(r, own)) {
+	if why == "" && (!done.done(r, rival) || !done.done(r, own)) {
 		why = "stopped before its end"
 	}
 	for i := range r.targets {

@@ -64,10 +64,10 @@ func validationPart(v validation) part {
 }
 
 // keptInEnd is the share of a class that has what was promised at the end of a run that nobody leaves.
-func keptInEnd(class string) func(*tried) float64 {
+func keptInEnd(name string) func(*tried) float64 {
 	return func(came *tried) float64 {
 		for _, k := range came.kept() {
-			if k.name == class {
+			if k.name == name {
 				return k.fulfilled
 			}
 		}

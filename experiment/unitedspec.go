@@ -139,11 +139,11 @@ func waitsOfUsers(lines *bytes.Buffer) (map[string]float64, error) {
 }
 
 // casePart is a part that is a case of a paper's experiment, which is made for a policy.
-func casePart(name string, make func(o *Options, by string, seed uint64) (simulation, error)) part {
+func casePart(name string, setUp func(o *Options, by string, seed uint64) (simulation, error)) part {
 	return part{name: name, run: func(o *Options, by setup.Policy, seed uint64) (*tried, error) {
 		own := *o
 		own.Seed = seed
-		c, err := make(&own, by.Name, seed)
+		c, err := setUp(&own, by.Name, seed)
 		if err != nil {
 			return nil, err
 		}
