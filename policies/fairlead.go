@@ -20,6 +20,7 @@ func united() Info {
 			off, _ := fairlead.ParseWithout(o.Own[withoutName])
 			apps := bySearch(o.Seed)
 			apps.Moves, apps.MayMove, apps.Objective.Moved = off&fairlead.WithoutEvictions == 0, fairlead.MayMove, movePrice
+			apps.Every = interval // rounds come with each event here, and a search takes a second
 			return fairlead.New(fairlead.Options{Seed: o.Seed, Ties: o.Ties, Without: off, Applications: lane.New(apps)}), nil
 		},
 	}

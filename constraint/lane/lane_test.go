@@ -547,3 +547,24 @@ func TestRunningContainersMove(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoFindsNoPlaceIsNotPlannedAtEachEvent: with Every a round that only saw nodes change plans who waits once in so long, and
+// one that saw somebody come at once.
+func TestWhoFindsNoPlaceIsNotPlannedAtEachEvent(t *testing.T) {
+	solved := 0
+	b := newBed(t, lane.Options{Every: 10 * cluster.Second, Solve: func(p *constraint.Problem, budget int64) (constraint.Assignment, int64) {
+		solved++
+		return serial(p, budget)
+	}})
+	b.job("app1", 1, 9)
+	for i := range 25 {
+		b.observe(cluster.NodeChanged{Node: 3, Spec: cluster.NodeSpec{Name: "n3", Capacity: cluster.Vector{int64(4 + i%2)}}})
+		if i == 4 {
+			b.job("app2", 1, 2)
+		}
+		b.step()
+	}
+	if b.want("app1: -", "app2: n0"); solved < 3 || solved > 5 {
+		t.Errorf("planned %d times in 25 s", solved)
+	}
+}

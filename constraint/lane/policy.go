@@ -38,6 +38,9 @@ type Options struct {
 	// so of a run, MayMove of a task).
 	Moves   bool
 	MayMove func(*cluster.View, cluster.TaskID) bool // nil: all may
+	// Every is how long those who found no place wait before they are planned again, where something has changed and
+	// nobody of the lane has come since; 0 plans in each round, as where rounds are few by themselves.
+	Every cluster.Time
 	// Objective is what is weighed.
 	Objective constraint.Objective
 }
@@ -63,6 +66,9 @@ type Policy struct {
 	tagged  [][]cluster.TaskID // by node: the tasks there that have tags
 	jobs    map[cluster.JobID]*refusals
 	repair  cluster.Time // when to look for moves; Never
+	again   cluster.Time // when to plan again those who found no place
+	came    bool         // somebody has begun to wait since the last plan
+	changed bool         // or a node has changed
 }
 
 // ownTask is what is known of a task row of the lane's own.
@@ -87,10 +93,11 @@ func New(o Options) *Policy {
 func (p *Policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
 	s := t.View()
 	p.learn(s, c)
-	if p.waiting == 0 && s.Now() < p.repair {
-		out.Wake = min(out.Wake, p.repair)
+	if due := p.due(); s.Now() < due {
+		out.Wake = min(out.Wake, due)
 		return
 	}
+	p.came, p.changed, p.again = false, false, s.Now()+p.options.Every
 	posed := p.pose(s, func(cluster.JobID) bool { return true })
 	if p.options.Ticks > 0 && (budget <= 0 || p.options.Ticks < budget) {
 		budget = p.options.Ticks
@@ -104,6 +111,19 @@ func (p *Policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 		p.repair = s.Now() + RepairAfter
 		out.Wake = min(out.Wake, p.repair)
 	}
+}
+
+// due is when the lane wants to plan, which may be in the past; Never if it does not.
+func (p *Policy) due() cluster.Time {
+	switch {
+	case p.waiting == 0:
+		return p.repair
+	case p.came || p.options.Every == 0:
+		return 0
+	case p.changed:
+		return min(p.again, p.repair)
+	}
+	return p.repair
 }
 
 // mayMove reports whether a container that is placed may go elsewhere.
@@ -157,6 +177,7 @@ func (p *Policy) learn(s *cluster.View, c *sched.Changed) {
 		}
 		p.note(t, now)
 	}
+	p.changed = p.changed || len(c.Nodes)+len(c.Constrained)+len(c.Members) > 0
 	for _, n := range c.Nodes {
 		for int(n) >= len(p.tagged) {
 			p.tagged = append(p.tagged, nil)
@@ -178,6 +199,7 @@ func (p *Policy) note(t cluster.TaskID, now ownTask) {
 	for int(t) >= len(p.own) {
 		p.own = append(p.own, ownTask{})
 	}
+	p.came = p.came || now.waiting // for the first time, or again, as after a refusal
 	if p.own[t].waiting {
 		p.waiting--
 	}
