@@ -18,15 +18,15 @@ const growAfter = 10 * cluster.Second
 
 // grants are what tasks with ranges have.
 type grants struct {
-	off  bool
-	some bool             // a task with a range has been seen
-	own  []cluster.Seq    // by task row: one more than that of the lane's own task with a range
-	bids book.Indexes     // of the nodes, by how much would have to be taken back for a shape
-	due  []cluster.Time   // by node row: when it is looked at whether its tasks can have more
-	next cluster.Time     // the first of these
-	list []tenant         // scratch: of one node
-	room []int64          // scratch: of one kind, what each may have beyond its least
-	has  []cluster.Vector // scratch: what each is to have
+	off   bool
+	some  bool             // a task with a range has been seen
+	users *users           // who knows the lane's own tasks
+	bids  book.Indexes     // of the nodes, by how much would have to be taken back for a shape
+	due   []cluster.Time   // by node row: when it is looked at whether its tasks can have more
+	next  cluster.Time     // the first of these
+	list  []tenant         // scratch: of one node
+	room  []int64          // scratch: of one kind, what each may have beyond its least
+	has   []cluster.Vector // scratch: what each is to have
 }
 
 // tenant is a task with a range on the node that is looked at.
@@ -39,7 +39,7 @@ type tenant struct {
 // reset forgets everything.
 func (g *grants) reset() {
 	g.bids.Reset()
-	*g = grants{off: g.off, bids: g.bids, next: cluster.Never}
+	*g = grants{off: g.off, users: g.users, bids: g.bids, next: cluster.Never}
 }
 
 // learn takes in what changed.
@@ -47,19 +47,8 @@ func (g *grants) learn(s *cluster.View, c *sched.Changed) {
 	if g.off {
 		return
 	}
-	for _, t := range c.Gone {
-		if int(t) < len(g.own) {
-			g.own[t] = 0
-		}
-	}
 	for _, t := range c.Tasks {
-		task := s.Task(t)
-		if s.Shape(task.Shape).Max != nil {
-			g.own, g.some = book.Grown(g.own, t, 0), true
-			g.own[t] = task.Seq + 1
-		} else if int(t) < len(g.own) {
-			g.own[t] = 0
-		}
+		g.some = g.some || s.Shape(s.Task(t).Shape).Max != nil
 	}
 	if !g.some {
 		return
@@ -79,8 +68,9 @@ func (g *grants) tenants(s *cluster.View, n cluster.NodeID) []tenant {
 	g.list = g.list[:0]
 	for _, t := range s.TasksOn(n) {
 		task := s.Task(t)
-		if int(t) < len(g.own) && g.own[t] == task.Seq+1 && task.Node == n && (task.Phase == cluster.Running || task.Phase == cluster.Starting) {
-			g.list = append(g.list, tenant{t, s.Shape(task.Shape), max(int64(s.Classes()[task.Class].Size), 1)})
+		shape := s.Shape(task.Shape)
+		if shape.Max != nil && g.users.own(t) && task.Node == n && (task.Phase == cluster.Running || task.Phase == cluster.Starting) {
+			g.list = append(g.list, tenant{t, shape, max(int64(s.Classes()[task.Class].Size), 1)})
 		}
 	}
 	return g.list

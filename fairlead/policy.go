@@ -53,7 +53,7 @@ type group = book.Group[turn]
 func New(o Options) sched.Policy {
 	p := &policy{table: book.NewIndexes(o.Ties, o.Seed), without: o.Without}
 	p.victims.off, p.victims.bids = o.Without.lacks(WithoutEvictions), book.NewIndexes(o.Ties, o.Seed)
-	p.grants.off, p.grants.bids = o.Without.lacks(WithoutGrants), book.NewIndexes(o.Ties, o.Seed)
+	p.grants = grants{off: o.Without.lacks(WithoutGrants), users: &p.users, bids: book.NewIndexes(o.Ties, o.Seed)}
 	if p.claims.patience = o.Patience; o.Patience == 0 {
 		p.claims.patience = Patience
 	}

@@ -81,6 +81,11 @@ func (u *users) count(t cluster.TaskID, user int32, demand cluster.Vector) {
 	}
 }
 
+// own reports whether the task is one of the lane's own, and takes room.
+func (u *users) own(t cluster.TaskID) bool {
+	return int(t) < len(u.tasks) && len(u.tasks[t].demand) > 0
+}
+
 // share is that of a user, in half octaves: 0 is a 2⁻²⁰th or less.
 func (u *users) share(s *cluster.View, user int32) int {
 	return min(halves(u.part(s, user)<<20), 1<<shareBits-1)
