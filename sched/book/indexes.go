@@ -29,6 +29,8 @@ type Indexes struct {
 type ShapeIndex struct {
 	*Index
 	Hidden []cluster.NodeID
+	were   []int64       // by place in Hidden: the leaf; none where the index was built anew since
+	hiding uint64        // position in the journal when the first of them was hidden
 	Job    cluster.JobID // of qos: whose tasks may not go where nodes are hidden
 
 	id     IndexID
@@ -250,6 +252,7 @@ func (t *Indexes) blank() *Index {
 }
 
 func (t *Indexes) rebuild(s *cluster.View, x *ShapeIndex) {
+	x.were = x.were[:0]
 	t.Ticks += int64(len(t.Order.At))
 	x.Fill(func(rank int) int64 {
 		if rank >= len(t.Order.At) || int(t.Order.At[rank]) >= s.NodeRows() {
@@ -317,12 +320,28 @@ func (t *Indexes) Update(x *ShapeIndex, n cluster.NodeID) {
 
 // Hide takes the node out of the index until Unhide.
 func (t *Indexes) Hide(x *ShapeIndex, n cluster.NodeID) {
-	x.Set(int(t.Order.Rank[n]), None)
-	x.Hidden = append(x.Hidden, n)
+	rank := t.Order.Rank[n]
+	if len(x.Hidden) == 0 {
+		x.hiding, x.were = t.Journal.End(), x.were[:0]
+	}
+	x.Hidden, x.were = append(x.Hidden, n), append(x.were, x.Leaves()[rank])
+	x.Set(int(rank), None)
 }
 
-// Unhide puts back what was hidden.
+// Unhide puts back what was hidden. Of a job that may not share nodes that can be thousands of them, so that they are
+// not scored again but where they have changed.
 func (t *Indexes) Unhide(x *ShapeIndex) {
-	t.scoreAll(x, x.Hidden)
+	changes := t.Journal.End() - x.hiding
+	if len(x.were) != len(x.Hidden) || changes >= uint64(len(x.Hidden)) || !t.Journal.Reaches(x.hiding) {
+		t.scoreAll(x, x.Hidden)
+	} else {
+		for i, n := range slices.Backward(x.Hidden) { // of one that was hidden twice the first is what it was
+			x.Set(int(t.Order.Rank[n]), x.were[i])
+		}
+		for n := range t.Journal.Since(x.hiding) {
+			t.score(x, n)
+		}
+		t.Ticks += int64(len(x.Hidden))
+	}
 	x.Hidden = x.Hidden[:0]
 }
