@@ -14,9 +14,15 @@ type Options struct {
 	// Patience is how long a task waits before it claims a node: 0 is the constant of that name, cluster.Never is for ever.
 	Patience cluster.Time
 	Without  Without // mechanisms that are switched off
+	// NodePrice is what a node with tasks costs, in hundredths of what all its room is worth. Above 0 tasks are kept on few
+	// nodes, and moved away from others.
+	NodePrice int64
 	// Applications places long-running jobs with tags, each of them whole; nil leaves them to the stages for tasks.
 	Applications sched.Policy
 }
+
+// mostNodePrice bounds Options.NodePrice: more than that is as good.
+const mostNodePrice = 1_000_000
 
 // policy is the policy. A round is one pass over who waits, in order: each task goes where it costs least,
 // or evicts others where no node has room. Room only shrinks within a pass, but for what
@@ -33,6 +39,7 @@ type policy struct {
 	grants     grants
 	company    sched.Company
 	surcharges surcharges
+	moves      moves
 	without    Without
 	// brink is when somebody who waits may become critical, and evict others than before; no later than
 	// when the first does.
@@ -52,8 +59,10 @@ type group = book.Group[turn]
 // New makes the policy.
 func New(o Options) sched.Policy {
 	p := &policy{table: book.NewIndexes(o.Ties, o.Seed), without: o.Without}
+	p.surcharges.onPrice = min(max(o.NodePrice, 0), mostNodePrice)
 	p.victims.off, p.victims.bids = o.Without.lacks(WithoutEvictions), book.NewIndexes(o.Ties, o.Seed)
 	p.grants = grants{off: o.Without.lacks(WithoutGrants), users: &p.users, bids: book.NewIndexes(o.Ties, o.Seed)}
+	p.moves.off = o.Without&(WithoutEvictions|WithoutMoves) != 0
 	if p.claims.patience = o.Patience; o.Patience == 0 {
 		p.claims.patience = Patience
 	}
@@ -72,6 +81,7 @@ func (p *policy) reset() {
 	p.who, p.users, p.worth = who{eager: p.without.lacks(WithoutSwitching)}, users{}, worth.New()
 	p.victims = p.victims.anew(&p.who, p.worth)
 	p.grants.reset()
+	p.moves.reset()
 	p.table.Reset()
 	p.forgetWaiting()
 }
@@ -94,10 +104,11 @@ func (p *policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 		}
 	}
 	p.grow(t, out)
+	p.rebalance(t, budget, out)
 	if p.line.Peek(&p.waiting) != nil {
 		out.Wake = s.Now() // the budget ended the pass
 	} else {
-		out.Wake = min(out.Wake, p.brink, p.claims.next, p.grants.next)
+		out.Wake = min(out.Wake, p.brink, p.claims.next, p.grants.next, p.moves.next)
 		if len(p.waiting.Groups()) > 0 {
 			out.Wake = min(out.Wake, p.victims.due)
 		} else {
@@ -128,6 +139,7 @@ func (p *policy) learn(s *cluster.View, c *sched.Changed) {
 	p.users.learn(s, c)
 	p.surcharges.learn(s, c)
 	p.grants.learn(s, c)
+	p.moves.learn(s, c)
 	if p.worth.Learn(s, c, p.table.Journal.Note) {
 		p.table.Clear()
 	}

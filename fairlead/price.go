@@ -1,6 +1,8 @@
 package fairlead
 
 import (
+	"math/bits"
+
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sched/locality"
@@ -34,6 +36,8 @@ const (
 type surcharges struct {
 	input  locality.Locality
 	tiered bool // some node has a tier
+	// onPrice is what a node with tasks costs, in hundredths of what all its room is worth.
+	onPrice int64
 }
 
 // learn takes in what changed.
@@ -56,6 +60,24 @@ func (u *surcharges) tierOf(class *cluster.Class) int32 {
 // ofNode is what every task of a tier pays on the node.
 func (u *surcharges) ofNode(s *cluster.View, tier int32, n cluster.NodeID) worth.Price {
 	return u.ofTier(s, tier, n) + ofUse(s, n)
+}
+
+// on is what it is worth that the node has no task.
+func (u *surcharges) on(s *cluster.View, w *worth.Worth, n cluster.NodeID) worth.Value {
+	const most = 1 << 60
+	high, low := bits.Mul64(uint64(w.OfEmpty(s, n)), uint64(u.onPrice))
+	if high > 0 || low > most {
+		return most
+	}
+	return worth.Value(low / 100)
+}
+
+// ofEmpty is what a task of the shape pays for being the first on the node; 0 if it is not.
+func (u *surcharges) ofEmpty(s *cluster.View, w *worth.Worth, id cluster.ShapeID, n cluster.NodeID) worth.Price {
+	if u.onPrice == 0 || len(s.TasksOn(n)) > 0 {
+		return 0
+	}
+	return w.PriceOf(s, id, u.on(s, w, n))
 }
 
 // ofTier is what a node costs for being better than was promised.

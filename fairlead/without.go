@@ -8,7 +8,7 @@ import (
 )
 
 // Without is a set of mechanisms that are switched off, so that it can be measured what each is worth.
-type Without uint8
+type Without uint16
 
 // The mechanisms.
 const (
@@ -20,11 +20,12 @@ const (
 	WithoutSwitching                     // a run has no slack to gain before its equals evict it
 	WithoutBound                         // equals may lose any amount of work by evicting each other
 	WithoutGrants                        // tasks with ranges keep the least of them
+	WithoutMoves                         // nobody is moved
 )
 
 // Mechanisms are the names of the mechanisms, in the order of the constants.
 func Mechanisms() []string {
-	return []string{"worth", "claims", "shares", "stretch", "evictions", "switching", "bound", "grants"}
+	return []string{"worth", "claims", "shares", "stretch", "evictions", "switching", "bound", "grants", "moves"}
 }
 
 // ParseWithout reads names of mechanisms with + between them; false if one of them is not known.

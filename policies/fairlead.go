@@ -3,6 +3,7 @@ package policies
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fairlead.dev/fairlead/constraint/lane"
@@ -15,13 +16,14 @@ func united() Info {
 	return Info{
 		Name: "fairlead", What: "by promise, priority and share; where least is lost of what others may ask for; evicts lower ranks",
 		From: "all five papers; specification of the unified policy", Family: Queue, Evicts: true,
-		Options: []Option{TieBreak(), without()},
+		Options: []Option{TieBreak(), without(), nodePrice()},
 		Make: func(o Options) (sched.Policy, error) {
 			off, _ := fairlead.ParseWithout(o.Own[withoutName])
 			apps := bySearch(o.Seed)
 			apps.Moves, apps.MayMove, apps.Objective.Moved = off&fairlead.WithoutEvictions == 0, fairlead.MayMove, movePrice
 			apps.Every = interval // rounds come with each event here, and a search takes a second
-			return fairlead.New(fairlead.Options{Seed: o.Seed, Ties: o.Ties, Without: off, Applications: lane.New(apps)}), nil
+			price, _ := strconv.ParseInt(o.Own[nodePriceName], 10, 64)
+			return fairlead.New(fairlead.Options{Seed: o.Seed, Ties: o.Ties, Without: off, NodePrice: price, Applications: lane.New(apps)}), nil
 		},
 	}
 }
@@ -37,6 +39,16 @@ func without() Option {
 	return Option{
 		Name: withoutName, Help: "switch mechanisms of fairlead off, to see what each is worth: " + strings.Join(fairlead.Mechanisms(), ", ") + "; several with + between them",
 		Values: fairlead.Mechanisms(), Several: true, Useless: "has anything of fairlead that could be switched off",
+	}
+}
+
+const nodePriceName = "node_price"
+
+// nodePrice is the option of what a node with tasks costs.
+func nodePrice() Option {
+	return Option{
+		Name: nodePriceName, Useless: "counts nodes; fairlead does",
+		Help: "what a node with tasks costs fairlead, in per cent of what all its room is worth: above 0 it keeps tasks on few nodes, and moves them away from others",
 	}
 }
 

@@ -15,6 +15,8 @@
 //	types.go   what tasks typically ask for
 //	fit.go     for how many more of each type there is room, and what that is worth
 //	worth.go   weights, and prices
+//	parts.go   what a price owes to each type
+//	value.go   what room is worth, whoever takes it
 //
 // All is integers, and a function of the changed rows that it is shown, in their order.
 package worth

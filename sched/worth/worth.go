@@ -213,19 +213,11 @@ func (w *Worth) measure(s *cluster.View) {
 		if !s.NodeLive(n) {
 			continue
 		}
-		limit := s.Limit(n)
-		w.now.left = w.now.left[:0]
-		for _, q := range limit {
-			w.now.left = append(w.now.left, max(q, 0))
-		}
-		w.now.free = w.now.free[:0]
-		for _, d := range s.Devices(n) {
-			w.now.free = append(w.now.free, max(d.Limit, 0))
-		}
+		w.empty(s, n, &w.now)
 		all := &w.mean.worth
 		low, carry := bits.Add64(all[1], w.worth(n, &w.now), 0)
 		*all = [2]uint64{all[0] + carry, low}
-		w.mean.size += uint64(w.sizeOf(limit))
+		w.mean.size += uint64(w.sizeOf(s.Limit(n)))
 	}
 }
 

@@ -1,0 +1,332 @@
+package fairlead
+
+import (
+	"cmp"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/worth"
+)
+
+// This file moves runs to nodes where they take less from others, or keep less from being empty. What the cluster is worth as it stands is
+// one number, the potential: the worth of all room that is left, less what runs pay beside the worth of their room, less what
+// nodes cost that have tasks. A move is made only where it raises the potential by more than it loses; so with tasks that stay the
+// same, moving ends.
+//
+// What it loses is the work of a run, where evicted work is lost. Nobody knows how long the run will last; it is taken to
+// last as long again as it has. So what it gains, it gains for as long as it has lost: the work counts as One, however
+// long the run was.
+
+const (
+	// moveEvery is how often runs are looked at, emptyEvery how often nodes that might be emptied are, and moveAgain how long
+	// a run stays that has moved.
+	moveEvery  = cluster.Minute
+	emptyEvery = 10 * cluster.Minute
+	moveAgain  = 30 * cluster.Minute
+	// moveMargin is by how much more room the run has to take less, and lostPrice what the loss of its work counts.
+	moveMargin = 2 * worth.One
+	lostPrice  = worth.One
+	// movesShare is of how many runs one may move in an hour.
+	movesShare = 200
+	// looksAtOnce bounds the runs that are looked at together, and emptiedAtOnce the nodes that are tried to be emptied.
+	looksAtOnce   = 1 << 12
+	emptiedAtOnce = 16
+)
+
+// moves are the runs that have moved, and what is looked at next.
+type moves struct {
+	off     bool
+	next    cluster.Time     // when runs are looked at; Never where nothing has changed since
+	changed []cluster.NodeID // since its runs were looked at, each once
+	noted   []bool           // by node row: it is one of these
+	empties cluster.Time     // when nodes that might be emptied are looked at
+	vain    []cluster.Time   // by node row: until when it is not tried again to empty it
+	stays   []stay           // by task row
+	// earned is how many moves may be made, times what one costs: movesShare hours of runs.
+	earned int64
+	since  cluster.Time     // when that was
+	list   []cluster.TaskID // scratch: those on a node
+	bundle []sched.Action   // scratch
+	nodes  []cluster.NodeID // scratch: that might be emptied
+}
+
+// stay is until when a run stays.
+type stay struct {
+	seq   cluster.Seq
+	until cluster.Time
+}
+
+// reset forgets everything but when runs have moved.
+func (m *moves) reset() {
+	*m = moves{off: m.off, next: cluster.Never, earned: m.earned, since: m.since}
+}
+
+// learn takes in what changed.
+func (m *moves) learn(s *cluster.View, c *sched.Changed) {
+	if m.off {
+		return
+	}
+	for len(m.noted) < s.NodeRows() {
+		m.noted, m.vain = append(m.noted, false), append(m.vain, 0)
+	}
+	for _, n := range c.Nodes {
+		m.note(n)
+	}
+	if m.next == cluster.Never && len(m.changed) > 0 {
+		m.next = later(s.Now(), moveEvery)
+	}
+}
+
+// note notes that the runs on the node have to be looked at again.
+func (m *moves) note(n cluster.NodeID) {
+	if !m.noted[n] {
+		m.noted[n] = true
+		m.changed = append(m.changed, n)
+	}
+}
+
+// earn takes in how many moves the time since the last look has earned: at most those of an hour, and one in any case.
+func (m *moves) earn(s *cluster.View) {
+	runs := int64(s.InPhase(cluster.Running))
+	m.earned += runs * int64(min(s.Now()-m.since, cluster.Hour))
+	m.earned = min(m.earned, max(runs, movesShare)*int64(cluster.Hour))
+	m.since = s.Now()
+}
+
+// may reports whether so many moves have been earned.
+func (m *moves) may(moves int) bool { return int64(moves)*movesShare*int64(cluster.Hour) <= m.earned }
+
+// moved notes the moves of a bundle that was planned.
+func (m *moves) moved(s *cluster.View) {
+	for _, a := range m.bundle {
+		if a.Kind != sched.Evict {
+			continue
+		}
+		m.earned -= movesShare * int64(cluster.Hour)
+		for int(a.Task) >= len(m.stays) {
+			m.stays = append(m.stays, stay{})
+		}
+		m.stays[a.Task] = stay{s.Task(a.Task).Seq, later(s.Now(), moveAgain)}
+	}
+}
+
+// rests reports whether the run has moved a short while ago.
+func (m *moves) rests(s *cluster.View, t cluster.TaskID) bool {
+	return int(t) < len(m.stays) && m.stays[t].seq == s.Task(t).Seq && m.stays[t].until > s.Now()
+}
+
+// rebalance moves runs that take more from others where they are than they would elsewhere.
+func (p *policy) rebalance(t *sched.Trial, budget int64, out *sched.Plan) {
+	m, s := &p.moves, t.View()
+	if s.Now() < m.next || p.line.Peek(&p.waiting) != nil {
+		return
+	}
+	m.earn(s)
+	if p.surcharges.onPrice > 0 && s.Now() >= m.empties {
+		m.empties = later(s.Now(), emptyEvery)
+		p.emptyNodes(t, budget, out)
+	}
+	looked, done, all := 0, 0, len(m.changed)
+	for ; done < all && looked < looksAtOnce && !p.spent(budget); done++ {
+		n := m.changed[done]
+		m.noted[n] = false
+		m.list = append(m.list[:0], s.TasksOn(n)...)
+		looked += len(m.list)
+		p.table.Ticks += int64(len(m.list))
+		for _, task := range m.list {
+			p.relocate(t, task, out)
+		}
+	}
+	m.changed = append(m.changed[:0], m.changed[done:]...)
+	m.next = cluster.Never
+	if len(m.changed) > 0 {
+		m.next = later(s.Now(), moveEvery)
+	}
+}
+
+// movable reports whether the task may be moved: its run is the lane's own, and may be evicted; it was promised nothing, or has
+// slack for that. Applications are moved by the stage that places them, and who has input stays where that is.
+func (p *policy) movable(s *cluster.View, t cluster.TaskID) bool {
+	task := s.Task(t)
+	if task.Phase != cluster.Running || !p.users.own(t) || isApp(s, t) || s.Evictable(t).Refused() || !MayMove(s, t) {
+		return false
+	}
+	if s.Classes()[task.Class].Promises() {
+		if r, _ := p.who.running(s, task); r < promised {
+			return false
+		}
+	}
+	_, some := p.surcharges.locate(s, t)
+	return !some
+}
+
+// Losses of a move, as a price of the task's shape.
+func (p *policy) priceOfMove(s *cluster.View, t cluster.TaskID) worth.Price {
+	if s.Classes()[s.Task(t).Class].KeepsWork {
+		return moveMargin
+	}
+	return moveMargin + lostPrice
+}
+
+// relocate moves the task to the node where it costs least, if that pays.
+func (p *policy) relocate(t *sched.Trial, task cluster.TaskID, out *sched.Plan) {
+	m, s := &p.moves, t.View()
+	if !p.movable(s, task) {
+		return
+	}
+	gain := p.gainOfLeaving(s, task)
+	id := s.Task(task).Shape
+	loss := p.worth.ValueOf(s, id, p.priceOfMove(s, task))
+	if gain <= loss { // it would not pay to stand where it costs nothing
+		return
+	}
+	m.bundle = m.bundle[:0]
+	mark := t.Mark()
+	cost, ok := p.moveFrom(t, task, s.Task(task).Node)
+	switch {
+	case !ok:
+		return
+	case gain-cost > loss && !m.rests(s, task) && m.may(1):
+		p.do(t, out)
+		return
+	case gain-cost > loss: // another time
+		m.note(s.Task(task).Node)
+	}
+	p.undo(t, mark)
+}
+
+// gainOfLeaving is by how much the potential would rise if the task were nowhere.
+func (p *policy) gainOfLeaving(s *cluster.View, t cluster.TaskID) worth.Value {
+	task := s.Task(t)
+	n, id, tier := task.Node, task.Shape, p.surcharges.tierOf(&s.Classes()[task.Class])
+	gain := max(p.worth.But(s, t)-p.worth.Of(s, n), 0) + p.worth.ValueOf(s, id, p.surcharges.ofNode(s, tier, n))
+	if p.surcharges.onPrice > 0 && len(s.TasksOn(n)) == 1 {
+		gain += p.surcharges.on(s, p.worth, n)
+	}
+	return gain
+}
+
+// moveFrom tries to move the task from its node to the one where it costs least, as a part of the bundle, and returns by how much
+// the potential falls there.
+func (p *policy) moveFrom(t *sched.Trial, task cluster.TaskID, from cluster.NodeID) (cost worth.Value, ok bool) {
+	m, s := &p.moves, t.View()
+	own := s.Task(task)
+	x := p.index(s, own.Shape, p.surcharges.tierOf(&s.Classes()[own.Class]))
+	defer p.table.Unhide(x)
+	p.table.Hide(x, from)
+	to, ok, _ := p.find(s, x, task)
+	if !ok || p.surcharges.onPrice > 0 && len(s.TasksOn(to)) == 0 {
+		return 0, false
+	}
+	leave, come := p.move(s, task, to)
+	cost = p.worth.ValueOf(s, own.Shape, -x.Leaves()[p.table.Order.Rank[to]])
+	mark := t.Mark()
+	if t.Try(leave).Refused() || t.Try(come).Refused() {
+		t.Rollback(mark)
+		return 0, false
+	}
+	m.bundle = append(m.bundle, leave, come)
+	p.table.Journal.Note(to)
+	return cost, true
+}
+
+// move is the actions of a move.
+func (p *policy) move(s *cluster.View, t cluster.TaskID, to cluster.NodeID) (leave, come sched.Action) {
+	task := s.Task(t)
+	leave = sched.Action{Kind: sched.Evict, Task: t, Attempt: task.Attempt}
+	come = sched.Action{Kind: sched.Place, Task: t, Attempt: task.Attempt, Node: to}
+	if len(s.DeviceNeeds(task.Shape)) > 0 {
+		_, come.Devices = p.worth.Price(s, task.Shape, to)
+	}
+	return leave, come
+}
+
+// do adds the bundle to the plan.
+func (p *policy) do(t *sched.Trial, out *sched.Plan) {
+	s := t.View()
+	for _, a := range p.moves.bundle {
+		out.Add(a)
+		p.touch(s, a)
+	}
+	out.Close()
+	p.moves.moved(s)
+}
+
+// undo takes back what was tried of the bundle.
+func (p *policy) undo(t *sched.Trial, mark int) {
+	t.Rollback(mark)
+	for _, a := range p.moves.bundle {
+		p.touch(t.View(), a)
+	}
+}
+
+// touch notes that the node of an action is another one than before.
+func (p *policy) touch(s *cluster.View, a sched.Action) {
+	n := a.Node
+	if a.Kind == sched.Evict {
+		n = s.Task(a.Task).Node
+	}
+	p.table.Journal.Note(n)
+	p.victims.acted(n)
+}
+
+// emptyNodes moves all tasks away from nodes that have few, where the nodes cost more than the moves. The nodes with
+// the fewest tasks come first.
+func (p *policy) emptyNodes(t *sched.Trial, budget int64, out *sched.Plan) {
+	m, s := &p.moves, t.View()
+	m.nodes = m.nodes[:0]
+	for n := range cluster.NodeID(s.NodeRows()) {
+		if s.NodeLive(n) && len(s.TasksOn(n)) > 0 {
+			m.nodes = append(m.nodes, n)
+		}
+	}
+	p.table.Ticks += int64(s.NodeRows())
+	slices.SortFunc(m.nodes, func(a, b cluster.NodeID) int {
+		return cmp.Or(cmp.Compare(len(s.TasksOn(a)), len(s.TasksOn(b))), cmp.Compare(a, b))
+	})
+	tried := 0
+	for _, n := range m.nodes {
+		if tried == emptiedAtOnce || p.spent(budget) {
+			break
+		}
+		m.list = append(m.list[:0], s.TasksOn(n)...)
+		if !m.may(len(m.list)) {
+			break
+		}
+		if m.vain[n] > s.Now() || slices.ContainsFunc(m.list, func(t cluster.TaskID) bool { return !p.movable(s, t) || m.rests(s, t) }) {
+			continue
+		}
+		if tried++; !p.emptyNode(t, n, out) {
+			m.vain[n] = later(s.Now(), moveAgain)
+		}
+	}
+}
+
+// emptyNode moves all who are on the node, if that pays.
+func (p *policy) emptyNode(t *sched.Trial, n cluster.NodeID, out *sched.Plan) bool {
+	m, s := &p.moves, t.View()
+	gain := p.worth.OfEmpty(s, n) - p.worth.Of(s, n) + p.surcharges.on(s, p.worth, n)
+	for _, task := range m.list {
+		own := s.Task(task)
+		gain += p.worth.ValueOf(s, own.Shape, p.surcharges.ofNode(s, p.surcharges.tierOf(&s.Classes()[own.Class]), n))
+		gain -= p.worth.ValueOf(s, own.Shape, p.priceOfMove(s, task))
+	}
+	m.bundle = m.bundle[:0]
+	mark := t.Mark()
+	for _, task := range m.list {
+		if gain <= 0 {
+			break
+		}
+		cost, ok := p.moveFrom(t, task, n)
+		if gain -= cost; !ok {
+			gain = 0
+		}
+	}
+	if gain <= 0 {
+		p.undo(t, mark)
+		return false
+	}
+	p.do(t, out)
+	return true
+}
