@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sched/book"
 )
 
@@ -80,8 +81,8 @@ func (c *claims) claimed(t cluster.TaskID) bool {
 	return slices.ContainsFunc(c.list, func(own claim) bool { return own.task == t })
 }
 
-// due is when the task may make a claim.
-func (c *claims) due(s *cluster.View, t cluster.TaskID) cluster.Time {
+// mayClaim is when the task may make a claim.
+func (c *claims) mayClaim(s *cluster.View, t cluster.TaskID) cluster.Time {
 	task := s.Task(t)
 	due := later(task.Account.Since, c.patience)
 	if int(t) < len(c.rests) && c.rests[t].seq == task.Seq {
@@ -92,7 +93,7 @@ func (c *claims) due(s *cluster.View, t cluster.TaskID) cluster.Time {
 
 // wait takes in that a task waits.
 func (c *claims) wait(s *cluster.View, t cluster.TaskID) {
-	due := c.due(s, t)
+	due := c.mayClaim(s, t)
 	if due <= s.Now() { // all that may be are made
 		due = later(s.Now(), c.patience)
 	}
@@ -123,17 +124,17 @@ func (c *claims) release(s *cluster.View) {
 	}
 }
 
-// claim lets those claim nodes who have waited long enough, the first of each standing.
-func (p *policy) claim(s *cluster.View) {
-	c := &p.claims
-	c.release(s)
+// claim has others move out of the way of those who have waited long enough, or lets them claim nodes, the first of each
+// standing.
+func (p *policy) claim(t *sched.Trial, budget int64, out *sched.Plan) {
+	c, s := &p.claims, t.View()
 	if s.Now() < c.next {
 		return
 	}
 	c.next = cluster.Never
 	var list []*group
 	for _, g := range p.waiting.Groups() {
-		switch due := c.due(s, p.waiting.First(g)); {
+		switch due := c.mayClaim(s, p.waiting.First(g)); {
 		case !g.Asleep() || c.claimed(p.waiting.First(g)):
 		case due > s.Now():
 			c.next = min(c.next, due)
@@ -149,7 +150,10 @@ func (p *policy) claim(s *cluster.View) {
 	for _, own := range c.list {
 		c.next = min(c.next, own.until)
 	}
-	for _, g := range list {
+	for i, g := range list {
+		if i < displacedAtOnce && !p.spent(budget) && (moving{p, t, budget, out}).displace(p.waiting.First(g)) {
+			continue
+		}
 		if len(c.list) >= max(s.Totals().Nodes/claimsShare, 1) {
 			c.next = min(c.next, later(s.Now(), c.patience))
 			break
@@ -208,12 +212,7 @@ func (p *policy) claimFor(s *cluster.View, g *group) {
 		if int(n) >= s.NodeRows() || int(n) < len(c.byNode) && c.byNode[n] != 0 || !c.drains(s, &p.victims, g.Shape, own, n) {
 			continue
 		}
-		lack := int64(0)
-		limit, used, leaving := s.Limit(n), s.Used(n), s.LeavingDemand(n)
-		for k, q := range demand {
-			lack += min(cluster.Fraction(q-limit[k]+used[k]-leaving[k], max(limit[k], 1)), 1<<40)
-		}
-		if found == cluster.NoNode || lack < least {
+		if lack := lacking(s, demand, n); found == cluster.NoNode || lack < least {
 			found, least = n, lack
 		}
 	}
@@ -228,4 +227,13 @@ func (p *policy) claimFor(s *cluster.View, g *group) {
 	c.list = append(c.list, claim{found, t, s.Task(t).Seq, standing(p.rankOf(s, g)), until})
 	c.next = min(c.next, until)
 	c.byNode[found] = int32(len(c.list))
+}
+
+// lacking is what the node lacks for the demand once those have left who are leaving: the sum of the shares of the node.
+func lacking(s *cluster.View, demand cluster.Vector, n cluster.NodeID) (lack int64) {
+	limit, used, leaving := s.Limit(n), s.Used(n), s.LeavingDemand(n)
+	for k, q := range demand {
+		lack += min(cluster.Fraction(q-limit[k]+used[k]-leaving[k], max(limit[k], 1)), 1<<40)
+	}
+	return lack
 }

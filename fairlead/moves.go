@@ -6,6 +6,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/evict"
 	"fairlead.dev/fairlead/sched/worth"
 )
 
@@ -44,11 +45,13 @@ type moves struct {
 	vain    []cluster.Time   // by node row: until when it is not tried again to empty it
 	stays   []stay           // by task row
 	// earned is how many moves may be made, times what one costs: movesShare hours of runs.
-	earned int64
-	since  cluster.Time     // when that was
-	list   []cluster.TaskID // scratch: those on a node
-	bundle []sched.Action   // scratch
-	nodes  []cluster.NodeID // scratch: that might be emptied
+	earned  int64
+	since   cluster.Time     // when that was
+	list    []cluster.TaskID // scratch: those on a node
+	bundle  []sched.Action   // scratch
+	nodes   []cluster.NodeID // scratch: that might be emptied
+	near    []displacing     // scratch: nodes, by what they lack
+	tenants evict.Occupants  // scratch: who may be moved
 }
 
 // stay is until when a run stays.
@@ -57,7 +60,12 @@ type stay struct {
 	until cluster.Time
 }
 
-// reset forgets everything but when runs have moved.
+// newMoves has earned one.
+func newMoves(off bool) moves {
+	return moves{off: off, next: cluster.Never, earned: movesShare * int64(cluster.Hour)}
+}
+
+// reset forgets everything but what has been earned.
 func (m *moves) reset() {
 	*m = moves{off: m.off, next: cluster.Never, earned: m.earned, since: m.since}
 }
@@ -72,9 +80,6 @@ func (m *moves) learn(s *cluster.View, c *sched.Changed) {
 	}
 	for _, n := range c.Nodes {
 		m.note(n)
-	}
-	if m.next == cluster.Never && len(m.changed) > 0 {
-		m.next = later(s.Now(), moveEvery)
 	}
 }
 
@@ -97,13 +102,15 @@ func (m *moves) earn(s *cluster.View) {
 // may reports whether so many moves have been earned.
 func (m *moves) may(moves int) bool { return int64(moves)*movesShare*int64(cluster.Hour) <= m.earned }
 
+// spend takes off what so many moves cost.
+func (m *moves) spend(moves int) { m.earned -= int64(moves) * movesShare * int64(cluster.Hour) }
+
 // moved notes the moves of a bundle that was planned.
 func (m *moves) moved(s *cluster.View) {
 	for _, a := range m.bundle {
 		if a.Kind != sched.Evict {
 			continue
 		}
-		m.earned -= movesShare * int64(cluster.Hour)
 		for int(a.Task) >= len(m.stays) {
 			m.stays = append(m.stays, stay{})
 		}
@@ -116,38 +123,50 @@ func (m *moves) rests(s *cluster.View, t cluster.TaskID) bool {
 	return int(t) < len(m.stays) && m.stays[t].seq == s.Task(t).Seq && m.stays[t].until > s.Now()
 }
 
+// moving is a pass in which runs are moved.
+type moving struct {
+	*policy
+	t      *sched.Trial
+	budget int64
+	out    *sched.Plan
+}
+
 // rebalance moves runs that take more from others where they are than they would elsewhere.
-func (p *policy) rebalance(t *sched.Trial, budget int64, out *sched.Plan) {
-	m, s := &p.moves, t.View()
+func (p moving) rebalance() {
+	m, s := &p.moves, p.t.View()
+	if m.next == cluster.Never && !m.off && (len(m.changed) > 0 || p.out.Bundles() > 0) {
+		m.next = later(s.Now(), moveEvery)
+	}
 	if s.Now() < m.next || p.line.Peek(&p.waiting) != nil {
 		return
 	}
 	m.earn(s)
 	if p.surcharges.onPrice > 0 && s.Now() >= m.empties {
 		m.empties = later(s.Now(), emptyEvery)
-		p.emptyNodes(t, budget, out)
+		p.emptyNodes()
 	}
 	looked, done, all := 0, 0, len(m.changed)
-	for ; done < all && looked < looksAtOnce && !p.spent(budget); done++ {
+	for ; done < all && looked < looksAtOnce && !p.spent(p.budget); done++ {
 		n := m.changed[done]
 		m.noted[n] = false
 		m.list = append(m.list[:0], s.TasksOn(n)...)
 		looked += len(m.list)
 		p.table.Ticks += int64(len(m.list))
 		for _, task := range m.list {
-			p.relocate(t, task, out)
+			p.relocate(task)
 		}
 	}
 	m.changed = append(m.changed[:0], m.changed[done:]...)
 	m.next = cluster.Never
-	if len(m.changed) > 0 {
+	if all > 0 { // what has changed once may do so again while nobody waits, and no round is held for that
 		m.next = later(s.Now(), moveEvery)
 	}
 }
 
 // movable reports whether the task may be moved: its run is the lane's own, and may be evicted; it was promised nothing, or has
 // slack for that. Applications are moved by the stage that places them, and who has input stays where that is.
-func (p *policy) movable(s *cluster.View, t cluster.TaskID) bool {
+func (p moving) movable(t cluster.TaskID) bool {
+	s := p.t.View()
 	task := s.Task(t)
 	if task.Phase != cluster.Running || !p.users.own(t) || isApp(s, t) || s.Evictable(t).Refused() || !MayMove(s, t) {
 		return false
@@ -161,43 +180,45 @@ func (p *policy) movable(s *cluster.View, t cluster.TaskID) bool {
 	return !some
 }
 
-// Losses of a move, as a price of the task's shape.
-func (p *policy) priceOfMove(s *cluster.View, t cluster.TaskID) worth.Price {
-	if s.Classes()[s.Task(t).Class].KeepsWork {
-		return moveMargin
+// loss is by how much a move of the task has to raise the potential.
+func (p moving) loss(t cluster.TaskID) worth.Value {
+	s := p.t.View()
+	task, price := s.Task(t), moveMargin
+	if !s.Classes()[task.Class].KeepsWork {
+		price += lostPrice
 	}
-	return moveMargin + lostPrice
+	return p.worth.ValueOf(s, task.Shape, price)
 }
 
 // relocate moves the task to the node where it costs least, if that pays.
-func (p *policy) relocate(t *sched.Trial, task cluster.TaskID, out *sched.Plan) {
-	m, s := &p.moves, t.View()
-	if !p.movable(s, task) {
+func (p moving) relocate(task cluster.TaskID) {
+	m, s := &p.moves, p.t.View()
+	if !p.movable(task) {
 		return
 	}
-	gain := p.gainOfLeaving(s, task)
-	id := s.Task(task).Shape
-	loss := p.worth.ValueOf(s, id, p.priceOfMove(s, task))
+	gain, loss := p.gainOfLeaving(task), p.loss(task)
 	if gain <= loss { // it would not pay to stand where it costs nothing
 		return
 	}
 	m.bundle = m.bundle[:0]
-	mark := t.Mark()
-	cost, ok := p.moveFrom(t, task, s.Task(task).Node)
+	mark, from := p.t.Mark(), s.Task(task).Node
+	cost, ok := p.moveFrom(task, from)
 	switch {
 	case !ok:
 		return
 	case gain-cost > loss && !m.rests(s, task) && m.may(1):
-		p.do(t, out)
+		m.spend(1)
+		p.do()
 		return
 	case gain-cost > loss: // another time
-		m.note(s.Task(task).Node)
+		m.note(from)
 	}
-	p.undo(t, mark)
+	p.undo(mark)
 }
 
 // gainOfLeaving is by how much the potential would rise if the task were nowhere.
-func (p *policy) gainOfLeaving(s *cluster.View, t cluster.TaskID) worth.Value {
+func (p moving) gainOfLeaving(t cluster.TaskID) worth.Value {
+	s := p.t.View()
 	task := s.Task(t)
 	n, id, tier := task.Node, task.Shape, p.surcharges.tierOf(&s.Classes()[task.Class])
 	gain := max(p.worth.But(s, t)-p.worth.Of(s, n), 0) + p.worth.ValueOf(s, id, p.surcharges.ofNode(s, tier, n))
@@ -209,63 +230,58 @@ func (p *policy) gainOfLeaving(s *cluster.View, t cluster.TaskID) worth.Value {
 
 // moveFrom tries to move the task from its node to the one where it costs least, as a part of the bundle, and returns by how much
 // the potential falls there.
-func (p *policy) moveFrom(t *sched.Trial, task cluster.TaskID, from cluster.NodeID) (cost worth.Value, ok bool) {
-	m, s := &p.moves, t.View()
+func (p moving) moveFrom(task cluster.TaskID, from cluster.NodeID) (cost worth.Value, ok bool) {
+	s := p.t.View()
 	own := s.Task(task)
 	x := p.index(s, own.Shape, p.surcharges.tierOf(&s.Classes()[own.Class]))
 	defer p.table.Unhide(x)
 	p.table.Hide(x, from)
+	mark, leave := p.t.Mark(), sched.Action{Kind: sched.Evict, Task: task, Attempt: own.Attempt}
+	if p.t.Try(leave).Refused() {
+		return 0, false
+	}
 	to, ok, _ := p.find(s, x, task)
 	if !ok || p.surcharges.onPrice > 0 && len(s.TasksOn(to)) == 0 {
+		p.t.Rollback(mark)
 		return 0, false
 	}
-	leave, come := p.move(s, task, to)
+	come := sched.Action{Kind: sched.Place, Task: task, Attempt: own.Attempt, Node: to}
+	if len(s.DeviceNeeds(own.Shape)) > 0 {
+		_, come.Devices = p.worth.Price(s, own.Shape, to)
+	}
 	cost = p.worth.ValueOf(s, own.Shape, -x.Leaves()[p.table.Order.Rank[to]])
-	mark := t.Mark()
-	if t.Try(leave).Refused() || t.Try(come).Refused() {
-		t.Rollback(mark)
+	if p.t.Try(come).Refused() {
+		p.t.Rollback(mark)
 		return 0, false
 	}
-	m.bundle = append(m.bundle, leave, come)
+	p.moves.bundle = append(p.moves.bundle, leave, come)
 	p.table.Journal.Note(to)
 	return cost, true
 }
 
-// move is the actions of a move.
-func (p *policy) move(s *cluster.View, t cluster.TaskID, to cluster.NodeID) (leave, come sched.Action) {
-	task := s.Task(t)
-	leave = sched.Action{Kind: sched.Evict, Task: t, Attempt: task.Attempt}
-	come = sched.Action{Kind: sched.Place, Task: t, Attempt: task.Attempt, Node: to}
-	if len(s.DeviceNeeds(task.Shape)) > 0 {
-		_, come.Devices = p.worth.Price(s, task.Shape, to)
-	}
-	return leave, come
-}
-
 // do adds the bundle to the plan.
-func (p *policy) do(t *sched.Trial, out *sched.Plan) {
-	s := t.View()
+func (p moving) do() {
 	for _, a := range p.moves.bundle {
-		out.Add(a)
-		p.touch(s, a)
+		p.out.Add(a)
+		p.touch(a)
 	}
-	out.Close()
-	p.moves.moved(s)
+	p.out.Close()
+	p.moves.moved(p.t.View())
 }
 
 // undo takes back what was tried of the bundle.
-func (p *policy) undo(t *sched.Trial, mark int) {
-	t.Rollback(mark)
+func (p moving) undo(mark int) {
+	p.t.Rollback(mark)
 	for _, a := range p.moves.bundle {
-		p.touch(t.View(), a)
+		p.touch(a)
 	}
 }
 
 // touch notes that the node of an action is another one than before.
-func (p *policy) touch(s *cluster.View, a sched.Action) {
+func (p moving) touch(a sched.Action) {
 	n := a.Node
 	if a.Kind == sched.Evict {
-		n = s.Task(a.Task).Node
+		n = p.t.View().Task(a.Task).Node
 	}
 	p.table.Journal.Note(n)
 	p.victims.acted(n)
@@ -273,8 +289,8 @@ func (p *policy) touch(s *cluster.View, a sched.Action) {
 
 // emptyNodes moves all tasks away from nodes that have few, where the nodes cost more than the moves. The nodes with
 // the fewest tasks come first.
-func (p *policy) emptyNodes(t *sched.Trial, budget int64, out *sched.Plan) {
-	m, s := &p.moves, t.View()
+func (p moving) emptyNodes() {
+	m, s := &p.moves, p.t.View()
 	m.nodes = m.nodes[:0]
 	for n := range cluster.NodeID(s.NodeRows()) {
 		if s.NodeLive(n) && len(s.TasksOn(n)) > 0 {
@@ -287,46 +303,47 @@ func (p *policy) emptyNodes(t *sched.Trial, budget int64, out *sched.Plan) {
 	})
 	tried := 0
 	for _, n := range m.nodes {
-		if tried == emptiedAtOnce || p.spent(budget) {
+		if tried == emptiedAtOnce || p.spent(p.budget) {
 			break
 		}
 		m.list = append(m.list[:0], s.TasksOn(n)...)
 		if !m.may(len(m.list)) {
 			break
 		}
-		if m.vain[n] > s.Now() || slices.ContainsFunc(m.list, func(t cluster.TaskID) bool { return !p.movable(s, t) || m.rests(s, t) }) {
+		if m.vain[n] > s.Now() || slices.ContainsFunc(m.list, func(t cluster.TaskID) bool { return !p.movable(t) || m.rests(s, t) }) {
 			continue
 		}
-		if tried++; !p.emptyNode(t, n, out) {
+		if tried++; !p.emptyNode(n) {
 			m.vain[n] = later(s.Now(), moveAgain)
 		}
 	}
 }
 
 // emptyNode moves all who are on the node, if that pays.
-func (p *policy) emptyNode(t *sched.Trial, n cluster.NodeID, out *sched.Plan) bool {
-	m, s := &p.moves, t.View()
+func (p moving) emptyNode(n cluster.NodeID) bool {
+	m, s := &p.moves, p.t.View()
 	gain := p.worth.OfEmpty(s, n) - p.worth.Of(s, n) + p.surcharges.on(s, p.worth, n)
 	for _, task := range m.list {
 		own := s.Task(task)
 		gain += p.worth.ValueOf(s, own.Shape, p.surcharges.ofNode(s, p.surcharges.tierOf(&s.Classes()[own.Class]), n))
-		gain -= p.worth.ValueOf(s, own.Shape, p.priceOfMove(s, task))
+		gain -= p.loss(task)
 	}
 	m.bundle = m.bundle[:0]
-	mark := t.Mark()
+	mark := p.t.Mark()
 	for _, task := range m.list {
 		if gain <= 0 {
 			break
 		}
-		cost, ok := p.moveFrom(t, task, n)
+		cost, ok := p.moveFrom(task, n)
 		if gain -= cost; !ok {
 			gain = 0
 		}
 	}
 	if gain <= 0 {
-		p.undo(t, mark)
+		p.undo(mark)
 		return false
 	}
-	p.do(t, out)
+	m.spend(len(m.list))
+	p.do()
 	return true
 }

@@ -62,7 +62,7 @@ func New(o Options) sched.Policy {
 	p.surcharges.onPrice = min(max(o.NodePrice, 0), mostNodePrice)
 	p.victims.off, p.victims.bids = o.Without.lacks(WithoutEvictions), book.NewIndexes(o.Ties, o.Seed)
 	p.grants = grants{off: o.Without.lacks(WithoutGrants), users: &p.users, bids: book.NewIndexes(o.Ties, o.Seed)}
-	p.moves.off = o.Without&(WithoutEvictions|WithoutMoves) != 0
+	p.moves = newMoves(o.Without&(WithoutEvictions|WithoutMoves|WithoutWorth) != 0)
 	if p.claims.patience = o.Patience; o.Patience == 0 {
 		p.claims.patience = Patience
 	}
@@ -97,6 +97,9 @@ func (p *policy) forgetWaiting() {
 func (p *policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
 	s := t.View()
 	p.learn(s, c)
+	p.claims.release(s)
+	p.claim(t, budget, out)
+	p.wake(s, &sched.Changed{Nodes: append(p.victims.fallen, p.claims.released...)}, p.could)
 	for g := p.next(s); g != nil; g = p.next(s) {
 		p.serve(t, g, budget, out)
 		if p.spent(budget) {
@@ -104,7 +107,7 @@ func (p *policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 		}
 	}
 	p.grow(t, out)
-	p.rebalance(t, budget, out)
+	moving{p, t, budget, out}.rebalance()
 	if p.line.Peek(&p.waiting) != nil {
 		out.Wake = s.Now() // the budget ended the pass
 	} else {
@@ -152,24 +155,24 @@ func (p *policy) learn(s *cluster.View, c *sched.Changed) {
 	if s.Now() >= p.brink {
 		p.wakeCritical(s)
 	}
-	could := func(g *group, n cluster.NodeID, own rank) bool {
-		return p.waiting.Fits(s, g, n) || p.grants.may(s, g.Shape, n) || p.mayEvict(s, g, n, own)
-	}
-	p.wake(s, c, could)
-	p.claim(s)
-	p.wake(s, &sched.Changed{Nodes: append(p.victims.fallen, p.claims.released...)}, could)
+	p.wake(s, c, p.could)
+}
+
+// could reports whether a task of the group, which is of that rank, might find a place on the node.
+func (p *policy) could(s *cluster.View, g *group, n cluster.NodeID, own rank) bool {
+	return p.waiting.Fits(s, g, n) || p.grants.may(s, g.Shape, n) || p.mayEvict(s, g, n, own)
 }
 
 // wake wakes the sleeping groups that could find a place on one of the nodes that changed. What is asked of each pair of
 // them is told the rank of the group.
-func (p *policy) wake(s *cluster.View, c *sched.Changed, could func(*group, cluster.NodeID, rank) bool) {
+func (p *policy) wake(s *cluster.View, c *sched.Changed, could func(*cluster.View, *group, cluster.NodeID, rank) bool) {
 	var last *group
 	var own rank
 	p.table.Ticks += p.waiting.Wake(s, c, func(g *group, n cluster.NodeID) bool {
 		if g != last { // of one after the other all nodes are looked at
 			last, own = g, p.rankOf(s, g)
 		}
-		return could(g, n, own)
+		return could(s, g, n, own)
 	}, func(g *group) { p.enter(s, g) })
 }
 

@@ -97,6 +97,11 @@ func (v *victims) loss(s *cluster.View, task *cluster.Task) int64 {
 	if task.Phase != cluster.Running || s.Classes()[task.Class].KeepsWork {
 		return 0
 	}
+	return v.work(s, task)
+}
+
+// work is how long the task has been in its phase, times how large it is.
+func (v *victims) work(s *cluster.View, task *cluster.Task) int64 {
 	high, low := bits.Mul64(uint64(s.Now()-task.Account.Since), uint64(v.worth.SizeOf(s, task.Shape)))
 	if high >= 1<<(sizeBits-8) {
 		return mostLoss
