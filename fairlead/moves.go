@@ -28,8 +28,9 @@ const (
 	// moveMargin is by how much more room the run has to take less, and lostPrice what the loss of its work counts.
 	moveMargin = 2 * worth.One
 	lostPrice  = worth.One
-	// movesShare is of how many runs one may move in an hour.
+	// movesShare is of how many runs one may move in an hour; what is left of that is kept, up to that of an hour or movesKept.
 	movesShare = 200
+	movesKept  = 16
 	// looksAtOnce bounds the runs that are looked at together, and emptiedAtOnce the nodes that are tried to be emptied.
 	looksAtOnce   = 1 << 12
 	emptiedAtOnce = 16
@@ -47,6 +48,7 @@ type moves struct {
 	// earned is how many moves may be made, times what one costs: movesShare hours of runs.
 	earned  int64
 	since   cluster.Time     // when that was
+	short   bool             // a move was put off for that
 	list    []cluster.TaskID // scratch: those on a node
 	bundle  []sched.Action   // scratch
 	nodes   []cluster.NodeID // scratch: that might be emptied
@@ -91,16 +93,21 @@ func (m *moves) note(n cluster.NodeID) {
 	}
 }
 
-// earn takes in how many moves the time since the last look has earned: at most those of an hour, and one in any case.
+// earn takes in how many moves the time since the last look has earned.
 func (m *moves) earn(s *cluster.View) {
 	runs := int64(s.InPhase(cluster.Running))
 	m.earned += runs * int64(min(s.Now()-m.since, cluster.Hour))
-	m.earned = min(m.earned, max(runs, movesShare)*int64(cluster.Hour))
+	m.earned = min(m.earned, max(runs, movesKept*movesShare)*int64(cluster.Hour))
 	m.since = s.Now()
 }
 
 // may reports whether so many moves have been earned.
 func (m *moves) may(moves int) bool { return int64(moves)*movesShare*int64(cluster.Hour) <= m.earned }
+
+// untilNext is how long it takes to earn a move.
+func (m *moves) untilNext(s *cluster.View) cluster.Time {
+	return cluster.Time((movesShare*int64(cluster.Hour) - m.earned) / max(int64(s.InPhase(cluster.Running)), 1))
+}
 
 // spend takes off what so many moves cost.
 func (m *moves) spend(moves int) { m.earned -= int64(moves) * movesShare * int64(cluster.Hour) }
@@ -141,6 +148,7 @@ func (p moving) rebalance() {
 		return
 	}
 	m.earn(s)
+	m.short = false
 	if p.surcharges.onPrice > 0 && s.Now() >= m.empties {
 		m.empties = later(s.Now(), emptyEvery)
 		p.emptyNodes()
@@ -158,7 +166,10 @@ func (p moving) rebalance() {
 	}
 	m.changed = append(m.changed[:0], m.changed[done:]...)
 	m.next = cluster.Never
-	if all > 0 { // what has changed once may do so again while nobody waits, and no round is held for that
+	switch {
+	case m.short:
+		m.next = later(s.Now(), max(m.untilNext(s), moveEvery))
+	case all > 0: // what has changed once may do so again while nobody waits, and no round is held for that
 		m.next = later(s.Now(), moveEvery)
 	}
 }
@@ -196,6 +207,10 @@ func (p moving) relocate(task cluster.TaskID) {
 	if !p.movable(task) {
 		return
 	}
+	if n := s.Task(task).Node; unsettled(s, n) {
+		m.note(n)
+		return
+	}
 	gain, loss := p.gainOfLeaving(task), p.loss(task)
 	if gain <= loss { // it would not pay to stand where it costs nothing
 		return
@@ -206,14 +221,22 @@ func (p moving) relocate(task cluster.TaskID) {
 	switch {
 	case !ok:
 		return
-	case gain-cost > loss && !m.rests(s, task) && m.may(1):
+	case gain-cost > loss && !m.may(1):
+		m.short = true
+		m.note(from)
+	case gain-cost > loss && m.rests(s, task):
+		m.note(from)
+	case gain-cost > loss:
 		m.spend(1)
 		p.do()
 		return
-	case gain-cost > loss: // another time
-		m.note(from)
 	}
 	p.undo(mark)
+}
+
+// unsettled reports whether somebody is leaving the node: what a move is worth there depends on what is worth what then.
+func unsettled(s *cluster.View, n cluster.NodeID) bool {
+	return slices.ContainsFunc(s.LeavingDemand(n), func(q int64) bool { return q > 0 })
 }
 
 // gainOfLeaving is by how much the potential would rise if the task were nowhere.
@@ -241,6 +264,10 @@ func (p moving) moveFrom(task cluster.TaskID, from cluster.NodeID) (cost worth.V
 		return 0, false
 	}
 	to, ok, _ := p.find(s, x, task)
+	for ok && unsettled(s, to) {
+		p.table.Hide(x, to)
+		to, ok, _ = p.find(s, x, task)
+	}
 	if !ok || p.surcharges.onPrice > 0 && len(s.TasksOn(to)) == 0 {
 		p.t.Rollback(mark)
 		return 0, false
@@ -310,7 +337,7 @@ func (p moving) emptyNodes() {
 		if !m.may(len(m.list)) {
 			break
 		}
-		if m.vain[n] > s.Now() || slices.ContainsFunc(m.list, func(t cluster.TaskID) bool { return !p.movable(t) || m.rests(s, t) }) {
+		if m.vain[n] > s.Now() || unsettled(s, n) || slices.ContainsFunc(m.list, func(t cluster.TaskID) bool { return !p.movable(t) || m.rests(s, t) }) {
 			continue
 		}
 		if tried++; !p.emptyNode(n) {

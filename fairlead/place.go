@@ -137,10 +137,7 @@ func (p *policy) placeOne(t *sched.Trial, x *book.ShapeIndex, task cluster.TaskI
 	n, placed, alsoBeside := p.preempt(t, task, out)
 	if placed {
 		// What leaves may be more than the task takes, and enough for somebody whom the victims outranked.
-		r := p.who.waiting(s, s.Task(task))
-		p.wake(s, &sched.Changed{Nodes: []cluster.NodeID{n}}, func(s *cluster.View, g *group, n cluster.NodeID, own rank) bool {
-			return own > r && p.mayEvict(s, g, n, own)
-		})
+		p.wake(s, &sched.Changed{Nodes: []cluster.NodeID{n}}, p.who.waiting(s, s.Task(task)))
 	}
 	return placed, beside || alsoBeside
 }

@@ -99,7 +99,7 @@ func (p *policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 	p.learn(s, c)
 	p.claims.release(s)
 	p.claim(t, budget, out)
-	p.wake(s, &sched.Changed{Nodes: append(p.victims.fallen, p.claims.released...)}, p.could)
+	p.wake(s, &sched.Changed{Nodes: append(p.victims.fallen, p.claims.released...)}, nobody)
 	for g := p.next(s); g != nil; g = p.next(s) {
 		p.serve(t, g, budget, out)
 		if p.spent(budget) {
@@ -155,24 +155,21 @@ func (p *policy) learn(s *cluster.View, c *sched.Changed) {
 	if s.Now() >= p.brink {
 		p.wakeCritical(s)
 	}
-	p.wake(s, c, p.could)
+	p.wake(s, c, nobody)
 }
 
-// could reports whether a task of the group, which is of that rank, might find a place on the node.
-func (p *policy) could(s *cluster.View, g *group, n cluster.NodeID, own rank) bool {
-	return p.waiting.Fits(s, g, n) || p.grants.may(s, g.Shape, n) || p.mayEvict(s, g, n, own)
-}
-
-// wake wakes the sleeping groups that could find a place on one of the nodes that changed. What is asked of each pair of
-// them is told the rank of the group.
-func (p *policy) wake(s *cluster.View, c *sched.Changed, could func(*cluster.View, *group, cluster.NodeID, rank) bool) {
+// wake wakes the sleeping groups that come after that rank, and could find a place on one of the nodes that changed.
+func (p *policy) wake(s *cluster.View, c *sched.Changed, after rank) {
 	var last *group
 	var own rank
 	p.table.Ticks += p.waiting.Wake(s, c, func(g *group, n cluster.NodeID) bool {
 		if g != last { // of one after the other all nodes are looked at
 			last, own = g, p.rankOf(s, g)
 		}
-		return could(s, g, n, own)
+		if after != nobody { // they have had their turn: only by what leaves there is more room
+			return own > after && p.mayEvict(s, g, n, own)
+		}
+		return p.waiting.Fits(s, g, n) || p.grants.may(s, g.Shape, n) || p.mayEvict(s, g, n, own)
 	}, func(g *group) { p.enter(s, g) })
 }
 

@@ -156,7 +156,7 @@ func (v *victims) on(s *cluster.View, n cluster.NodeID) []evict.Candidate {
 	return list
 }
 
-// nobody is an order that no class has: nobody is spared for it.
+// nobody is a rank, and an order, that no task and no class has: nobody is spared for it, and all come after it.
 const nobody = rank(-1)
 
 // choose chooses the victims on a node, and returns the rank of the first among them; false if there are not enough.

@@ -130,7 +130,10 @@ func (p *planner) giveUp() {
 // runs, or round after round comes to nothing.
 func (p *planner) idle() bool {
 	planning := slices.ContainsFunc(p.rounds, func(r *sched.Round) bool { return r != nil })
-	return p.futile > maxFutile || !planning && p.wake == cluster.Never && p.view().InPhase(cluster.Waiting)+p.view().InPhase(cluster.Reserved) == 0
+	v := p.view()
+	waits := v.InPhase(cluster.Waiting)+v.InPhase(cluster.Reserved) > 0
+	runs := v.InPhase(cluster.Running)+v.InPhase(cluster.Starting)+v.InPhase(cluster.Leaving) > 0
+	return p.futile > maxFutile || !planning && !waits && (p.wake == cluster.Never || !runs)
 }
 
 // maxFutile is how many moments with rounds may pass while no work is under way
