@@ -22,10 +22,11 @@ const unitedName = "fairlead"
 // row is a row of the table.
 type row struct {
 	name    string
-	setting string   // the set-up in words
-	data    []string // what of the folder of data it needs; nil: nothing
-	rival   string   // the policy that was best so far
-	parts   []part   // set-ups; most rows have one
+	setting string            // the set-up in words
+	data    []string          // what of the folder of data it needs; nil: nothing
+	rival   string            // the policy that was best so far
+	chosen  map[string]string // options of fairlead for this row
+	parts   []part            // set-ups; most rows have one
 	seeds   []uint64
 	targets []target
 }
@@ -115,6 +116,9 @@ func rowNames(rows []row) []string {
 func chosenRows(rows []row, names []string) []row {
 	return slices.DeleteFunc(rows, func(r row) bool { return len(names) > 0 && !slices.Contains(names, r.name) })
 }
+
+// united is fairlead as the row has it.
+func (r *row) united() setup.Policy { return setup.Policy{Name: unitedName, Options: r.chosen} }
 
 // absent says what of its data a row lacks; empty if nothing.
 func (r *row) absent(o *Options) string {
@@ -214,7 +218,7 @@ func setUpUnited(o *Options) (*plan, error) {
 			continue
 		}
 		p.steps = append(p.steps, done.steps(o, r, setup.Policy{Name: r.rival})...)
-		p.steps = append(p.steps, done.steps(o, r, setup.Policy{Name: unitedName})...)
+		p.steps = append(p.steps, done.steps(o, r, r.united())...)
 	}
 	p.conclude = func(_ []outcome, into *report.Reproduction) {
 		for i := range rows {
@@ -248,7 +252,7 @@ func (t trials) done(r *row, by setup.Policy) bool {
 // held are the targets of the row with what came of them.
 func (r *row) held(o *Options, done trials) []report.Goal {
 	var list []report.Goal
-	why, rival, own := r.absent(o), setup.Policy{Name: r.rival}, setup.Policy{Name: unitedName}
+	why, rival, own := r.absent(o), setup.Policy{Name: r.rival}, r.united()
 	if why == "" && (!done.done(r, rival) || !done.done(r, own)) {
 		why = "stopped before its end"
 	}

@@ -57,7 +57,7 @@ func (p moving) displace(task cluster.TaskID) bool {
 func (p moving) displaceOn(n cluster.NodeID, task cluster.TaskID, own rank) bool {
 	m, s, v := &p.moves, p.t.View(), &p.victims
 	m.tenants.Rule = func(s *cluster.View, c *evict.Candidate) bool {
-		if !p.movable(c.Task) || m.rests(s, c.Task) {
+		if !p.movable(s, c.Task) || m.rests(s, c.Task) {
 			return false
 		}
 		r, _ := p.who.running(s, s.Task(c.Task))

@@ -13,5 +13,7 @@
 //	without.go  what may be switched off
 //	grants.go   stages shrink and grow: ranges, of which the least is sure
 //	preempt.go  stage preempt: those of a lower rank leave for whom no node has room
+//	moves.go    stage rebalance: runs to nodes where they take less from others
+//	displace.go stage displace: others out of the way of who has waited long
 //	explain.go  how a task stands, and what it could have
 package fairlead

@@ -121,6 +121,9 @@ func (p *policy) ExplainTask(s *cluster.View, t cluster.TaskID, most int) (sched
 	slices.SortFunc(x.Candidates, func(a, b sched.Candidate) int {
 		return cmp.Or(cmp.Compare(a.Cost, b.Cost), cmp.Compare(p.table.Order.Rank[a.Node], p.table.Order.Rank[b.Node]))
 	})
+	if x.Phase == cluster.Running {
+		x.Standing = append(x.Standing, now.unmovedFrom(t, x.Candidates)...)
+	}
 	if kept := then.claimed(t); kept != "" {
 		x.Standing = append(x.Standing, kept)
 	}
@@ -254,6 +257,35 @@ func (p explanation) ahead(t cluster.TaskID) string {
 		return "No other task waits."
 	}
 	return fmt.Sprintf("Of %d tasks that wait %d are as it is, and %d of others come before these.", all, own.Len(), before)
+}
+
+// unmovedFrom says what it would gain to move the task to the cheapest other node, and what that would have to be; nothing where it
+// is not moved in any case.
+func (p explanation) unmovedFrom(t cluster.TaskID, candidates []sched.Candidate) []string {
+	s, here, best := p.s, int64(0), (*sched.Candidate)(nil)
+	task := s.Task(t)
+	for i := range candidates {
+		switch c := &candidates[i]; {
+		case c.Node == task.Node:
+			here = c.Cost
+		case best == nil:
+			best = c
+		}
+	}
+	if p.moves.off || best == nil || best.Cost >= here || !(moving{policy: p.policy}).movable(s, t) {
+		return nil
+	}
+	least := thousandths(priceOfMove(s, task))
+	text := fmt.Sprintf("On %s it would cost %d less than here. It moves for %d or more", s.NodeSpec(best.Node).Name, here-best.Cost, least)
+	switch {
+	case here-best.Cost < least:
+		return []string{text + "."}
+	case p.moves.rests(s, t):
+		return []string{text + fmt.Sprintf(", and has moved a short while ago: it stays for %s.", shown(p.moves.stays[t].until-s.Now()))}
+	case !p.moves.may(1):
+		return []string{text + ", when as many as may in that time have not moved already."}
+	}
+	return []string{text + ", when runs are looked at again."}
 }
 
 // unmoved says who would have to leave for the task, and why nobody does.

@@ -176,8 +176,7 @@ func (p moving) rebalance() {
 
 // movable reports whether the task may be moved: its run is the lane's own, and may be evicted; it was promised nothing, or has
 // slack for that. Applications are moved by the stage that places them, and who has input stays where that is.
-func (p moving) movable(t cluster.TaskID) bool {
-	s := p.t.View()
+func (p moving) movable(s *cluster.View, t cluster.TaskID) bool {
 	task := s.Task(t)
 	if task.Phase != cluster.Running || !p.users.own(t) || isApp(s, t) || s.Evictable(t).Refused() || !MayMove(s, t) {
 		return false
@@ -191,20 +190,25 @@ func (p moving) movable(t cluster.TaskID) bool {
 	return !some
 }
 
+// priceOfMove is by how much less a task has to cost elsewhere.
+func priceOfMove(s *cluster.View, task *cluster.Task) worth.Price {
+	if s.Classes()[task.Class].KeepsWork {
+		return moveMargin
+	}
+	return moveMargin + lostPrice
+}
+
 // loss is by how much a move of the task has to raise the potential.
 func (p moving) loss(t cluster.TaskID) worth.Value {
 	s := p.t.View()
-	task, price := s.Task(t), moveMargin
-	if !s.Classes()[task.Class].KeepsWork {
-		price += lostPrice
-	}
-	return p.worth.ValueOf(s, task.Shape, price)
+	task := s.Task(t)
+	return p.worth.ValueOf(s, task.Shape, priceOfMove(s, task))
 }
 
 // relocate moves the task to the node where it costs least, if that pays.
 func (p moving) relocate(task cluster.TaskID) {
 	m, s := &p.moves, p.t.View()
-	if !p.movable(task) {
+	if !p.movable(s, task) {
 		return
 	}
 	if n := s.Task(task).Node; unsettled(s, n) {
@@ -337,7 +341,7 @@ func (p moving) emptyNodes() {
 		if !m.may(len(m.list)) {
 			break
 		}
-		if m.vain[n] > s.Now() || unsettled(s, n) || slices.ContainsFunc(m.list, func(t cluster.TaskID) bool { return !p.movable(t) || m.rests(s, t) }) {
+		if m.vain[n] > s.Now() || unsettled(s, n) || slices.ContainsFunc(m.list, func(t cluster.TaskID) bool { return !p.movable(s, t) || m.rests(s, t) }) {
 			continue
 		}
 		if tried++; !p.emptyNode(n) {
