@@ -88,6 +88,7 @@ func metricsOf(runs []*Run) []metric {
 			return f.Final, ok
 		}})
 	}
+	metrics = append(metrics, unservedMetrics(runs)...)
 	metrics = append(metrics, readMetrics()...)
 	metrics = append(metrics, constraintMetrics()...)
 	metrics = append(metrics, gapMetrics()...)

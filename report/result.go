@@ -63,6 +63,8 @@ type Run struct {
 
 	// Reads is nil where no task has input.
 	Reads *Reads `json:"reads,omitempty"`
+	// Unserved is nil in results of versions of fairlead that did not record it.
+	Unserved *Unserved `json:"unserved,omitempty"`
 	// Constraints is nil where there were none.
 	Constraints *Constraints `json:"constraints,omitempty"`
 	// Fragmentation is by the name of the resource kind.

@@ -41,6 +41,7 @@ func writeTable(text *bytes.Buffer, runs []Run) {
 		text.WriteString("\n* stopped before its end: not comparable with the others\n")
 	}
 	writePromises(text, groups, labels)
+	writeUnserved(text, groups, labels)
 	writeConstraints(text, groups, labels)
 	writeOverfull(text, slices.Concat(groups...), labels)
 	writePending(text, slices.Concat(groups...), labels)

@@ -61,6 +61,8 @@ type view struct {
 	Numbers     report.Grid
 	AllRuns     report.Grid
 	Classes     report.Grid
+	NotServed   report.Grid
+	NotServedOf string // the kind
 	Differences differences
 	Latency     section
 	Promises    section
@@ -116,6 +118,7 @@ func viewOf(files []report.File, groups []report.Group) (*view, error) {
 		Reasons:     reasonsOf(groups),
 	}
 	v.Numbers, v.AllRuns = report.Numbers(groups)
+	v.NotServed, v.NotServedOf = report.NotServed(groups)
 	var data island
 	v.Latency = latencySection(&data, groups)
 	v.Promises = promisesSection(&data, groups)

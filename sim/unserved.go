@@ -1,0 +1,182 @@
+package sim
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/wide"
+	"fairlead.dev/fairlead/report"
+)
+
+// unserved is what tasks ask for and do not get: while they wait, by losing their work, and beside what others hold. It goes
+// by the change log of the core's state, so that the work is in proportion to what changed; only while somebody waits are
+// all users looked at whenever one of them holds more or less.
+type unserved struct {
+	kinds        []cluster.Kind
+	waits        cluster.Vector // demand of those who wait now
+	waited, lost []float64      // quantity × µs
+	rows         []stance       // by task row
+	largest      cluster.Vector // what any node has had, kind by kind
+	sizes        [len(sizeBounds)]sizeWaits
+	users        userShares
+}
+
+// sizeBounds are the sizes of tasks that are told apart, in thousandths of the largest node.
+var sizeBounds = [...]int64{10, 100, 250, 500, 1000}
+
+// sizeWaits are the waits of tasks of about one size.
+type sizeWaits struct {
+	tasks   int
+	sum     float64 // µs
+	longest cluster.Time
+}
+
+// stance is how a task stands, as far as it counts here.
+type stance struct {
+	seq     cluster.Seq
+	attempt uint32
+	user    int32
+	waits   cluster.Vector // what it waits for; nil if it does not
+	holds   cluster.Vector // what it holds; nil if nothing
+	since   cluster.Time   // when its run began with that; Never if it does not run
+	done    []float64      // what its run had done before, with other grants or until it was told to leave: quantity × µs
+}
+
+func newUnserved(kinds []cluster.Kind) *unserved {
+	n := len(kinds)
+	return &unserved{kinds: kinds, waits: make(cluster.Vector, n), waited: make([]float64, n), lost: make([]float64, n), largest: make(cluster.Vector, n)}
+}
+
+func (u *unserved) advance(s *span) {
+	for n := range s.nodes() {
+		if s.state.NodeLive(n) {
+			for k, q := range s.state.Limit(n) {
+				u.largest[k] = max(u.largest[k], q)
+			}
+		}
+	}
+	for t := range s.tasks() {
+		u.look(s.state, s.from, t)
+	}
+	if s.from == s.to {
+		return
+	}
+	spent := float64(s.to - s.from)
+	for k, q := range u.waits {
+		u.waited[k] += float64(spent * float64(q))
+	}
+	u.users.advance(s.state, spent)
+}
+
+// look brings up to date what is counted of a task.
+func (u *unserved) look(s *cluster.View, now cluster.Time, row cluster.TaskID) {
+	for len(u.rows) <= int(row) {
+		u.rows = append(u.rows, stance{since: cluster.Never})
+	}
+	t, was := s.Task(row), &u.rows[row]
+	counts := t.Phase != cluster.Absent && !s.Job(t.Job).Foreign
+	if was.seq != t.Seq || !counts { // what the other one had done, it had done to the end
+		u.stand(was, nil, nil)
+		*was = stance{since: cluster.Never, holds: was.holds}
+		if !counts {
+			return
+		}
+		was.seq, was.attempt, was.user = t.Seq, t.Attempt, u.users.of(s.Job(t.Job).User)
+	}
+	var waits, holds cluster.Vector
+	switch t.Phase {
+	case cluster.Waiting, cluster.Reserved:
+		waits = s.Shape(t.Shape).Demand
+	case cluster.Starting, cluster.Running, cluster.Leaving:
+		holds = s.Demand(row)
+	default:
+	}
+	runs, same := t.Phase == cluster.Running, t.Attempt == was.attempt
+	if was.since != cluster.Never && !(runs && same && slices.Equal(was.holds, holds)) {
+		until := now
+		if t.Phase == cluster.Leaving {
+			until = t.Account.Since
+		}
+		was.work(until)
+	}
+	if over := !same || t.Phase != cluster.Running && t.Phase != cluster.Leaving; over && was.done != nil {
+		if !s.Classes()[t.Class].KeepsWork {
+			for k, q := range was.done {
+				u.lost[k] += q
+			}
+		}
+		was.done = nil
+	}
+	was.attempt = t.Attempt
+	if runs && was.since == cluster.Never {
+		if was.since = now; was.done == nil {
+			was.since = t.Account.Since
+		}
+	}
+	u.stand(was, waits, holds)
+}
+
+// work takes in what a run has done with what it holds.
+func (w *stance) work(until cluster.Time) {
+	if w.done == nil {
+		w.done = make([]float64, len(w.holds))
+	}
+	for k, q := range w.holds {
+		w.done[k] += float64(float64(until-w.since) * float64(q))
+	}
+	w.since = cluster.Never
+}
+
+// stand replaces what a task waits for, and what it holds.
+func (u *unserved) stand(was *stance, waits, holds cluster.Vector) {
+	for k, q := range was.waits {
+		u.waits[k] -= q
+	}
+	for k, q := range waits {
+		u.waits[k] += q
+	}
+	u.users.stand(was, waits != nil, holds)
+	was.waits, was.holds = waits, append(was.holds[:0], holds...)
+}
+
+// happened counts how long a task has waited.
+func (u *unserved) happened(h *happening) {
+	if h.what != ended && h.what != left {
+		return
+	}
+	at := 0
+	for at < len(sizeBounds)-1 && !u.within(h.task.demand, sizeBounds[at]) {
+		at++
+	}
+	w := &u.sizes[at]
+	w.tasks++
+	w.sum += float64(h.account.Waiting)
+	w.longest = max(w.longest, h.account.Waiting)
+}
+
+// within reports whether so many thousandths of the largest node are enough for the demand. What no node has does not count.
+func (u *unserved) within(demand cluster.Vector, thousandths int64) bool {
+	for k, q := range demand {
+		if u.largest[k] > 0 && wide.Product(q, 1000).Minus(wide.Product(u.largest[k], thousandths)) != (wide.Number{}) {
+			return false
+		}
+	}
+	return true
+}
+
+func (u *unserved) result(_ *span, r *report.Run) {
+	out := &report.Unserved{Waited: map[string]report.Number{}, Lost: map[string]report.Number{}, Shares: u.users.gap(float64(r.Simulated))}
+	for k, kind := range u.kinds {
+		unit := float64(float64(max(kind.PerUnit, 1)) * float64(cluster.Hour))
+		out.Waited[kind.Name], out.Lost[kind.Name] = report.Number(u.waited[k]/unit), report.Number(u.lost[k]/unit)
+	}
+	for i, w := range u.sizes {
+		if w.tasks > 0 {
+			out.Add(report.SizeWait{
+				UpTo: report.Number(float64(sizeBounds[i]) / 1000), Tasks: w.tasks,
+				Mean: report.Number(w.sum / float64(w.tasks) / float64(cluster.Second)), Longest: report.Number(w.longest.Seconds()),
+			})
+		}
+	}
+	r.Unserved = out
+}
