@@ -126,6 +126,7 @@ func (p *policy) placeOne(t *sched.Trial, x *book.ShapeIndex, task cluster.TaskI
 		out.Close()
 		p.table.Update(x, n)
 		p.victims.acted(n)
+		p.refine.placed(s, &p.surcharges, task, p.who.waiting(s, s.Task(task)))
 		return true, beside
 	}
 	if _, placed := p.shrink(t, task, out); placed {

@@ -40,6 +40,7 @@ type policy struct {
 	company    sched.Company
 	surcharges surcharges
 	moves      moves
+	refine     refine
 	without    Without
 	// brink is when somebody who waits may become critical, and evict others than before; no later than
 	// when the first does.
@@ -100,12 +101,14 @@ func (p *policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 	p.claims.release(s)
 	p.claim(t, budget, out)
 	p.wake(s, &sched.Changed{Nodes: append(p.victims.fallen, p.claims.released...)}, nobody)
+	p.refine.begin(t, out)
 	for g := p.next(s); g != nil; g = p.next(s) {
 		p.serve(t, g, budget, out)
 		if p.spent(budget) {
 			break
 		}
 	}
+	refining{p, t, s, out}.refineBatch()
 	p.grow(t, out)
 	moving{p, t, budget, out}.rebalance()
 	if p.line.Peek(&p.waiting) != nil {

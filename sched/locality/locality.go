@@ -99,6 +99,11 @@ func (l *Locality) Locate(s *cluster.View, t cluster.TaskID) (bytes int64) {
 	return l.total
 }
 
+// Copy is what it says of the task that was located last, to be kept for as long as no node changes.
+func (l *Locality) Copy() Locality {
+	return Locality{Nodes: slices.Clone(l.Nodes), Racks: slices.Clone(l.Racks), total: l.total, rackOf: l.rackOf}
+}
+
 func (l *Locality) holds(s *cluster.View, n cluster.NodeID) bool {
 	return n != cluster.NoNode && int(n) < len(l.rackOf) && s.NodeLive(n)
 }

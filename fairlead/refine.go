@@ -1,0 +1,317 @@
+package fairlead
+
+import (
+	"cmp"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/locality"
+	"fairlead.dev/fairlead/sched/worth"
+)
+
+// This file places a batch anew that has just been placed one by one, where its tasks have input. Who comes first takes the node
+// that has its input; that another one needed the node more nobody knows then. So tasks that fetch much go where their input is, if there is
+// room, or if somebody of the batch who stands there loses less elsewhere: such exchanges are made for as long as they lower what the
+// batch fetches. None of these tasks has begun, so that it costs nobody anything.
+//
+// Nodes where something else was done than to place single tasks, such as evicting somebody, stay as they are.
+//
+// That is a search for an assignment, as a flow would find it, by paths of two edges. The batch is kept as it was where the sum of all
+// prices is not less in the end.
+
+const (
+	// mostExchanges bounds the places that are looked at.
+	mostExchanges = 1 << 20
+	// roomyNodes is how many of the emptiest nodes are looked at for who has input nowhere with room.
+	roomyNodes = 8
+)
+
+// refine is the batch that a pass has placed so far.
+type refine struct {
+	off     bool
+	readers int // of the batch, who have input
+	batch   []batched
+	mark    int // of the trial, and of the plan, before the batch
+	bundles int
+
+	actions []sched.Action // scratch: what the pass has planned, bundle by bundle
+	ends    []int
+	free    []cluster.Vector // scratch: by node row, what is left; nil where nobody has asked
+	on      [][]int32        // scratch: by node row, who of the batch is there
+	frozen  []bool           // scratch: by node row, nothing is changed there
+	roomy   []cluster.NodeID // scratch
+	ticks   int64
+}
+
+// batched is a task of the batch.
+type batched struct {
+	task  cluster.TaskID
+	node  cluster.NodeID // where it is
+	was   cluster.NodeID // where the pass had placed it
+	rank  rank
+	fixed bool // it stays
+	reads bool // it has input
+	input locality.Locality
+}
+
+// begin begins a pass.
+func (r *refine) begin(t *sched.Trial, out *sched.Plan) {
+	clear(r.batch)
+	*r = refine{off: r.off, mark: t.Mark(), bundles: out.Bundles(), batch: r.batch[:0], actions: r.actions[:0], ends: r.ends[:0], free: r.free, on: r.on, frozen: r.frozen, roomy: r.roomy}
+}
+
+// placed takes in a task that the pass has placed, which was located last.
+func (r *refine) placed(s *cluster.View, u *surcharges, t cluster.TaskID, own rank) {
+	if r.off {
+		return
+	}
+	task := s.Task(t)
+	shape := s.Shape(task.Shape)
+	b := batched{task: t, node: task.Node, was: task.Node, rank: own}
+	b.fixed = s.Constrained(task.Shape) || len(s.DeviceNeeds(task.Shape)) > 0 || shape.PerNode > 0
+	if len(s.Input(t)) > 0 {
+		b.input, b.reads = u.input.Copy(), true
+		r.readers++
+	}
+	r.batch = append(r.batch, b)
+}
+
+// refining is a pass whose batch is placed anew.
+type refining struct {
+	*policy
+	t   *sched.Trial
+	s   *cluster.View
+	out *sched.Plan
+}
+
+// refineBatch places the batch anew, if that is better.
+func (p refining) refineBatch() {
+	r := &p.refine
+	if r.off || r.readers < 2 {
+		return
+	}
+	r.prepare(p.s, p.out)
+	some := p.exchange()
+	if p.table.Ticks += r.ticks; !some {
+		return
+	}
+	before, as := p.replay(func(b *batched) cluster.NodeID { return b.was })
+	after, anew := p.replay(func(b *batched) cluster.NodeID { return b.node })
+	if anew && after < before {
+		return
+	}
+	if _, as = p.replay(func(b *batched) cluster.NodeID { return b.was }); !as {
+		panic("fairlead: a batch cannot be placed as it was")
+	}
+}
+
+// prepare fills in what is left, who is where, and what was done besides.
+func (r *refine) prepare(s *cluster.View, out *sched.Plan) {
+	for len(r.free) < s.NodeRows() {
+		r.free, r.on, r.frozen = append(r.free, nil), append(r.on, nil), append(r.frozen, false)
+	}
+	clear(r.frozen)
+	next := 0
+	for i := r.bundles; i < out.Bundles(); i++ {
+		bundle := out.Bundle(i)
+		r.actions = append(r.actions, bundle...)
+		r.ends = append(r.ends, len(r.actions))
+		if next < len(r.batch) && len(bundle) == 1 && bundle[0].Task == r.batch[next].task {
+			next++
+			continue
+		}
+		for _, a := range bundle {
+			r.frozen[s.Task(a.Task).Node] = true
+			if a.Kind == sched.Place {
+				r.frozen[a.Node] = true
+			}
+		}
+	}
+	r.roomy = r.roomy[:0]
+	for n := range cluster.NodeID(s.NodeRows()) {
+		r.on[n] = r.on[n][:0]
+		if !s.NodeLive(n) {
+			r.free[n] = r.free[n][:0]
+			continue
+		}
+		r.free[n] = append(r.free[n][:0], s.Limit(n)...)
+		for k, q := range s.Used(n) {
+			r.free[n][k] -= q
+		}
+		r.roomy = append(r.roomy, n)
+	}
+	for i := range r.batch {
+		b := &r.batch[i]
+		r.on[b.node] = append(r.on[b.node], int32(i))
+		b.fixed = b.fixed || r.frozen[b.node]
+	}
+	share := func(n cluster.NodeID) int64 {
+		least := int64(1) << cluster.FractionBits
+		for k, q := range s.Limit(n) {
+			if q > 0 {
+				least = min(least, cluster.Fraction(r.free[n][k], q))
+			}
+		}
+		return least
+	}
+	slices.SortStableFunc(r.roomy, func(a, b cluster.NodeID) int { return cmp.Compare(share(b), share(a)) })
+	r.roomy = r.roomy[:min(len(r.roomy), roomyNodes)]
+}
+
+// fetch is what it costs a task of the batch to be on the node.
+func (b *batched) fetch(n cluster.NodeID) worth.Price {
+	if !b.reads {
+		return 0
+	}
+	return fetching(b.input.From(n))
+}
+
+// exchange looks for exchanges until there are none, and reports whether there were any.
+func (p refining) exchange() (some bool) {
+	r := &p.refine
+	order := make([]int32, 0, len(r.batch))
+	for i := range r.batch {
+		if b := &r.batch[i]; !b.fixed && len(b.input.Nodes) > 0 {
+			slices.SortStableFunc(b.input.Nodes, func(x, y locality.OnNode) int { return cmp.Compare(y.Bytes, x.Bytes) })
+			order = append(order, int32(i))
+		}
+	}
+	for found := true; found && r.ticks < mostExchanges; some = some || found {
+		found = false
+		slices.SortStableFunc(order, func(x, y int32) int {
+			a, b := &r.batch[x], &r.batch[y]
+			return cmp.Compare(b.fetch(b.node), a.fetch(a.node))
+		})
+		for _, i := range order {
+			found = p.bring(i) || found
+		}
+	}
+	return some
+}
+
+// bring brings a task to a node that has more of its input, if that lowers what the batch fetches.
+func (p refining) bring(i int32) bool {
+	r := &p.refine
+	b := &r.batch[i]
+	from, now := b.node, b.fetch(b.node)
+	demand := p.s.Shape(p.s.Task(b.task).Shape).Demand
+	for k := range b.input.Nodes {
+		n := b.input.Nodes[k].Node
+		gain := now - b.fetch(n)
+		if gain <= 0 || r.ticks >= mostExchanges {
+			break // the others have less
+		}
+		if r.ticks++; n == from || !p.open(b, n) {
+			continue
+		}
+		if demand.Fits(r.free[n]) {
+			r.shift(p.s, i, n)
+			return true
+		}
+		if other, to, ok := p.exchangeFor(i, n, gain); ok {
+			r.shift(p.s, other, to)
+			r.shift(p.s, i, n)
+			return true
+		}
+	}
+	return false
+}
+
+// exchangeFor looks for who makes room for a task on the node, and where that one goes, so that the batch fetches least; at any rate
+// less than the gain more.
+func (p refining) exchangeFor(i int32, n cluster.NodeID, gain worth.Price) (other int32, to cluster.NodeID, ok bool) {
+	r := &p.refine
+	b := &r.batch[i]
+	demand := p.s.Shape(p.s.Task(b.task).Shape).Demand
+	least := gain
+	for _, j := range r.on[n] {
+		u := &r.batch[j]
+		if r.ticks++; u.fixed {
+			continue
+		}
+		own := p.s.Shape(p.s.Task(u.task).Shape).Demand
+		if !fitsWith(demand, r.free[n], own) {
+			continue
+		}
+		now := u.fetch(n)
+		try := func(m cluster.NodeID, room bool) {
+			r.ticks++
+			if loss := u.fetch(m) - now; m != n && room && loss < least && p.open(u, m) {
+				other, to, least, ok = j, m, loss, true
+			}
+		}
+		try(b.node, fitsWith(own, r.free[b.node], demand))
+		for k := range u.input.Nodes {
+			m := u.input.Nodes[k].Node
+			try(m, own.Fits(r.free[m]))
+		}
+		for _, m := range r.roomy {
+			try(m, own.Fits(r.free[m]))
+		}
+	}
+	return other, to, ok
+}
+
+// fitsWith reports whether the demand fits in what is free once somebody else has left.
+func fitsWith(demand, free, left cluster.Vector) bool {
+	for k, q := range demand {
+		if q > 0 && q > free[k]+left[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// open reports whether the task may go to the node at all.
+func (p refining) open(b *batched, n cluster.NodeID) bool {
+	return p.s.NodeLive(n) && !p.refine.frozen[n] && p.s.Eligible(p.s.Shape(p.s.Task(b.task).Shape).Eligible, n) && !p.claims.keepsOff(n, b.task, b.rank)
+}
+
+// shift has a task of the batch stand on another node.
+func (r *refine) shift(s *cluster.View, i int32, to cluster.NodeID) {
+	b := &r.batch[i]
+	for k, q := range s.Shape(s.Task(b.task).Shape).Demand {
+		r.free[b.node][k] += q
+		r.free[to][k] -= q
+	}
+	on := r.on[b.node]
+	at := slices.Index(on, i)
+	r.on[b.node] = slices.Delete(on, at, at+1)
+	r.on[to] = append(r.on[to], i)
+	b.node = to
+}
+
+// replay plans anew what the pass has planned, in its order, with the batch elsewhere, and sums up what the batch costs; false, with a part of it
+// planned, where a node refuses a task.
+func (p refining) replay(where func(*batched) cluster.NodeID) (sum worth.Price, ok bool) {
+	r, s := &p.refine, p.s
+	p.t.Rollback(r.mark)
+	p.out.Cut(r.bundles)
+	for i := range r.batch {
+		for _, n := range []cluster.NodeID{r.batch[i].node, r.batch[i].was} {
+			p.table.Journal.Note(n)
+			p.victims.acted(n)
+		}
+	}
+	next, from := 0, 0
+	for _, to := range r.ends {
+		bundle := r.actions[from:to]
+		if from = to; next < len(r.batch) && len(bundle) == 1 && bundle[0].Task == r.batch[next].task {
+			b := &r.batch[next]
+			task := s.Task(b.task)
+			next++
+			bundle[0].Node = where(b)
+			price, _ := p.worth.Price(s, task.Shape, bundle[0].Node)
+			sum += price + p.surcharges.ofNode(s, p.surcharges.tierOf(&s.Classes()[task.Class]), bundle[0].Node) + b.fetch(bundle[0].Node)
+		}
+		for _, a := range bundle {
+			if p.t.Try(a).Refused() {
+				return 0, false
+			}
+			p.out.Add(a)
+		}
+		p.out.Close()
+	}
+	return sum, true
+}
