@@ -9,6 +9,8 @@
 //	price.go    what a place costs beside the worth of its room
 //	apps.go     stage apps: long-running applications whole, by a policy of their own
 //	place.go    stage place: each task on the node where it costs least
+//	refine.go   stage refine: a batch anew, by exchanges; input
+//	fill.go     the same for who was left over
 //	claims.go   nodes that are kept free for who has waited long
 //	without.go  what may be switched off
 //	grants.go   stages shrink and grow: ranges, of which the least is sure

@@ -29,6 +29,7 @@ func (p *policy) serve(t *sched.Trial, g *group, budget int64, out *sched.Plan) 
 				p.sleep(s, own)
 			}
 		default:
+			p.refine.leave(g)
 			p.sleep(s, g)
 			return
 		}
@@ -41,7 +42,7 @@ func (p *policy) serve(t *sched.Trial, g *group, budget int64, out *sched.Plan) 
 // sleep lets a group wait for room, or for its first task to become critical.
 func (p *policy) sleep(s *cluster.View, g *group) {
 	g.Own.tried = p.rankOf(s, g)
-	p.foremost = min(p.foremost, p.who.highest(s, s.Task(p.waiting.First(g))))
+	p.victims.foremost = min(p.victims.foremost, p.who.highest(s, s.Task(p.waiting.First(g))))
 	p.waiting.Sleep(s, g)
 	p.noteBrink(s, g)
 	if t := p.waiting.First(g); !p.claims.claimed(t) {

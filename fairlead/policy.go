@@ -45,8 +45,6 @@ type policy struct {
 	// brink is when somebody who waits may become critical, and evict others than before; no later than
 	// when the first does.
 	brink cluster.Time
-	// foremost is a rank that nobody comes before who sleeps.
-	foremost rank
 }
 
 // turn is where a group stood in line when it came there, and the rank with which it was tried last.
@@ -63,6 +61,7 @@ func New(o Options) sched.Policy {
 	p.surcharges.onPrice = min(max(o.NodePrice, 0), mostNodePrice)
 	p.victims.off, p.victims.bids = o.Without.lacks(WithoutEvictions), book.NewIndexes(o.Ties, o.Seed)
 	p.grants = grants{off: o.Without.lacks(WithoutGrants), users: &p.users, bids: book.NewIndexes(o.Ties, o.Seed)}
+	p.refine.off = o.Without.lacks(WithoutRefine)
 	p.moves = newMoves(o.Without&(WithoutEvictions|WithoutMoves|WithoutWorth) != 0)
 	if p.claims.patience = o.Patience; o.Patience == 0 {
 		p.claims.patience = Patience
@@ -90,7 +89,7 @@ func (p *policy) reset() {
 // forgetWaiting forgets who waits.
 func (p *policy) forgetWaiting() {
 	p.waiting, p.line, p.brink = book.Waiting[turn]{Room: book.Whole, Evicts: p.evicts}, book.Line[turn]{}, cluster.Never
-	p.foremost = nobodyYet
+	p.victims.foremost = nobodyYet
 	p.claims = claims{patience: p.claims.patience, next: cluster.Never}
 }
 
@@ -118,7 +117,7 @@ func (p *policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 		if len(p.waiting.Groups()) > 0 {
 			out.Wake = min(out.Wake, p.victims.due)
 		} else {
-			p.foremost = nobodyYet
+			p.victims.foremost = nobodyYet
 		}
 	}
 	v := &p.victims

@@ -27,6 +27,7 @@ type victims struct {
 	looked    cluster.Time     // scratch: of the node that is ranked
 	bucket    bucket
 	others    []evict.Candidate // scratch
+	foremost  rank              // nobody comes before that who sleeps
 	off       bool              // nobody is evicted, and nothing is kept here
 }
 
@@ -231,7 +232,7 @@ func (p *policy) evicts(s *cluster.View, n cluster.NodeID) bool {
 		return false
 	}
 	list := p.victims.on(s, n)
-	return len(list) > 0 && rank(-list[0].Rank) > p.foremost
+	return len(list) > 0 && rank(-list[0].Rank) > p.victims.foremost
 }
 
 // mayEvict reports whether some task of the group, which is of that rank, may find a place on the node by eviction.

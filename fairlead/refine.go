@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/fairlead/sched/worth"
 )
 
-// This file places a batch anew that has just been placed one by one, where its tasks have input. Who comes first takes the node
+// This file places a batch anew that has just been placed one by one, where its tasks have input, or where some were left over (fill.go). Who comes first takes the node
 // that has its input; that another one needed the node more nobody knows then. So tasks that fetch much go where their input is, if there is
 // room, or if somebody of the batch who stands there loses less elsewhere: such exchanges are made for as long as they lower what the
 // batch fetches. None of these tasks has begun, so that it costs nobody anything.
@@ -29,11 +29,13 @@ const (
 
 // refine is the batch that a pass has placed so far.
 type refine struct {
-	off     bool
-	readers int // of the batch, who have input
-	batch   []batched
-	mark    int // of the trial, and of the plan, before the batch
-	bundles int
+	off       bool
+	readers   int                                  // of the batch, who have input
+	left      []*group                             // for whose first task there was no place
+	elsewhere map[cluster.ShapeID][]cluster.NodeID // scratch: nodes with room for tasks of the batch, by shape
+	batch     []batched
+	mark      int // of the trial, and of the plan, before the batch
+	bundles   int
 
 	actions []sched.Action // scratch: what the pass has planned, bundle by bundle
 	ends    []int
@@ -41,6 +43,7 @@ type refine struct {
 	on      [][]int32        // scratch: by node row, who of the batch is there
 	frozen  []bool           // scratch: by node row, nothing is changed there
 	roomy   []cluster.NodeID // scratch
+	room    cluster.Vector   // scratch
 	ticks   int64
 }
 
@@ -58,7 +61,7 @@ type batched struct {
 // begin begins a pass.
 func (r *refine) begin(t *sched.Trial, out *sched.Plan) {
 	clear(r.batch)
-	*r = refine{off: r.off, mark: t.Mark(), bundles: out.Bundles(), batch: r.batch[:0], actions: r.actions[:0], ends: r.ends[:0], free: r.free, on: r.on, frozen: r.frozen, roomy: r.roomy}
+	*r = refine{off: r.off, mark: t.Mark(), bundles: out.Bundles(), batch: r.batch[:0], left: r.left[:0], elsewhere: r.elsewhere, actions: r.actions[:0], ends: r.ends[:0], free: r.free, on: r.on, frozen: r.frozen, roomy: r.roomy, room: r.room}
 }
 
 // placed takes in a task that the pass has placed, which was located last.
@@ -67,14 +70,41 @@ func (r *refine) placed(s *cluster.View, u *surcharges, t cluster.TaskID, own ra
 		return
 	}
 	task := s.Task(t)
-	shape := s.Shape(task.Shape)
 	b := batched{task: t, node: task.Node, was: task.Node, rank: own}
-	b.fixed = s.Constrained(task.Shape) || len(s.DeviceNeeds(task.Shape)) > 0 || shape.PerNode > 0
+	b.fixed = fixedShape(s, task.Shape)
 	if len(s.Input(t)) > 0 {
 		b.input, b.reads = u.input.Copy(), true
 		r.readers++
 	}
 	r.batch = append(r.batch, b)
+}
+
+// fixedShape reports whether tasks of the shape stay where they are: for them other tasks count, or which devices are left.
+func fixedShape(s *cluster.View, id cluster.ShapeID) bool {
+	return s.Constrained(id) || len(s.DeviceNeeds(id)) > 0 || s.Shape(id).PerNode > 0
+}
+
+// take has a task more stand on a node.
+func (r *refine) take(s *cluster.View, b batched, n cluster.NodeID) {
+	for k, q := range s.Shape(s.Task(b.task).Shape).Demand {
+		r.free[n][k] -= q
+	}
+	b.node = n
+	r.on[n] = append(r.on[n], int32(len(r.batch)))
+	r.batch = append(r.batch, b)
+	r.actions = append(r.actions, sched.Action{Kind: sched.Place, Task: b.task, Attempt: s.Task(b.task).Attempt})
+	r.ends = append(r.ends, len(r.actions))
+}
+
+// drop has a task of the batch wait again.
+func (r *refine) drop(s *cluster.View, i int32) {
+	b := &r.batch[i]
+	for k, q := range s.Shape(s.Task(b.task).Shape).Demand {
+		r.free[b.node][k] += q
+	}
+	at := slices.Index(r.on[b.node], i)
+	r.on[b.node] = slices.Delete(r.on[b.node], at, at+1)
+	b.node = cluster.NoNode
 }
 
 // refining is a pass whose batch is placed anew.
@@ -88,21 +118,34 @@ type refining struct {
 // refineBatch places the batch anew, if that is better.
 func (p refining) refineBatch() {
 	r := &p.refine
-	if r.off || r.readers < 2 {
+	if r.off || r.readers < 2 && len(r.left) == 0 {
 		return
 	}
 	r.prepare(p.s, p.out)
-	some := p.exchange()
-	if p.table.Ticks += r.ticks; !some {
+	more := p.fill()
+	some := r.readers > 1 && p.exchange()
+	if p.table.Ticks += r.ticks; !some && !more {
 		return
 	}
-	before, as := p.replay(func(b *batched) cluster.NodeID { return b.was })
+	was := func(b *batched) cluster.NodeID { return b.was }
+	before, sound := p.replay(was)
 	after, anew := p.replay(func(b *batched) cluster.NodeID { return b.node })
-	if anew && after < before {
-		return
+	better := anew && (more || after < before)
+	if !better {
+		_, sound = p.replay(was)
 	}
-	if _, as = p.replay(func(b *batched) cluster.NodeID { return b.was }); !as {
+	if !sound {
 		panic("fairlead: a batch cannot be placed as it was")
+	}
+	for i := range r.batch {
+		switch b := &r.batch[i]; {
+		case b.was != cluster.NoNode && b.node != cluster.NoNode || b.was == b.node:
+		case better && b.node != cluster.NoNode:
+			p.users.look(p.s, b.task)
+		case better || b.was == cluster.NoNode: // it waits, or does so again
+			p.users.look(p.s, b.task)
+			p.join(p.s, b.task)
+		}
 	}
 }
 
@@ -290,6 +333,9 @@ func (p refining) replay(where func(*batched) cluster.NodeID) (sum worth.Price, 
 	p.out.Cut(r.bundles)
 	for i := range r.batch {
 		for _, n := range []cluster.NodeID{r.batch[i].node, r.batch[i].was} {
+			if n == cluster.NoNode {
+				continue
+			}
 			p.table.Journal.Note(n)
 			p.victims.acted(n)
 		}
@@ -301,7 +347,9 @@ func (p refining) replay(where func(*batched) cluster.NodeID) (sum worth.Price, 
 			b := &r.batch[next]
 			task := s.Task(b.task)
 			next++
-			bundle[0].Node = where(b)
+			if bundle[0].Node = where(b); bundle[0].Node == cluster.NoNode {
+				continue // it waits
+			}
 			price, _ := p.worth.Price(s, task.Shape, bundle[0].Node)
 			sum += price + p.surcharges.ofNode(s, p.surcharges.tierOf(&s.Classes()[task.Class]), bundle[0].Node) + b.fetch(bundle[0].Node)
 		}

@@ -21,11 +21,12 @@ const (
 	WithoutBound                         // equals may lose any amount of work by evicting each other
 	WithoutGrants                        // tasks with ranges keep the least of them
 	WithoutMoves                         // nobody is moved
+	WithoutRefine                        // a batch stays as it was placed one by one
 )
 
 // Mechanisms are the names of the mechanisms, in the order of the constants.
 func Mechanisms() []string {
-	return []string{"worth", "claims", "shares", "stretch", "evictions", "switching", "bound", "grants", "moves"}
+	return []string{"worth", "claims", "shares", "stretch", "evictions", "switching", "bound", "grants", "moves", "refine"}
 }
 
 // ParseWithout reads names of mechanisms with + between them; false if one of them is not known.
