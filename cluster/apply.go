@@ -52,7 +52,7 @@ func (s *State) Apply(at Time, e Event) error {
 	case ClassForgotten:
 		return s.classes.forget(&s.log, s.task, e)
 	case SolverReady:
-		s.solver = true
+		s.asked.solver = true
 		return nil
 	case JobSubmitted:
 		return s.jobSubmitted(e)

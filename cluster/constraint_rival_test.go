@@ -211,7 +211,7 @@ func (h *history) checkSoft() error {
 			if h.s.Task(t).Phase != Waiting || h.s.Admits(t, n).Refused() {
 				continue
 			}
-			h.s.Begin()
+			h.s.Begin(NoLane)
 			before, more := h.soft(), SoftCost(&h.s.View, h.s.Task(t).Shape, n, 1000, 100)
 			placed, after := h.s.Place(t, n, 0), h.soft()
 			now := h.s.Task(t).Phase == Starting
@@ -229,7 +229,7 @@ func (h *history) checkSoft() error {
 
 // checkAdmits compares what is said of a placement with what comes of it.
 func (h *history) checkAdmits(t TaskID, n NodeID) error {
-	h.s.Begin()
+	h.s.Begin(NoLane)
 	defer h.s.End()
 	before, noted := h.hard(), h.s.Violations(t, nil)
 	refusal := h.s.Admits(t, n)

@@ -209,12 +209,15 @@ type (
 	// come protects no more. It replaces what was said before of the run, and ends with it.
 	// Until then no policy chooses the run, and when it is over, all may look again. A
 	// world that keeps refusing reports it anew with each refusal, of longer and longer
-	// times at best, or with Never.
+	// times at best, or with Never. But is one more than the lane that may choose it all the same, or 0: what
+	// the core itself says of a run for which a lane has evicted somebody of another one, and gives way to
+	// what is said of all.
 	TaskProtected struct {
 		Task    TaskID
 		Attempt uint32
 		Until   Time
 		Reason  string
+		But     uint8
 	}
 
 	// TaskLeaving says that somebody else has told a run to leave its node. Its room

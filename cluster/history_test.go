@@ -442,7 +442,7 @@ func (h *history) taskEvent() Event {
 // rest or undoes all of it. What is undone must leave no trace.
 func (h *history) trial(keep bool) (string, error) {
 	before, log := dump(h.s), h.s.LogEnd()
-	h.s.Begin()
+	h.s.Begin(NoLane)
 	var marks []int
 	var seen []string
 	for range h.byte() % 24 {

@@ -27,6 +27,8 @@ func (t *Task) setRare(r rare) {
 type Protection struct {
 	Until  Time
 	Reason string
+	// But is one more than the lane that may evict it all the same; 0 is none.
+	But uint8
 }
 
 // Protection is what was last said of the task's current run; the zero value where that is
@@ -38,7 +40,7 @@ func (t *Task) Protection() Protection {
 	return t.rare.protection
 }
 
-// Evictable says why the task's run cannot be evicted now, leaving constraints aside: see
+// Evictable says why the task's run cannot be evicted now by the lane that asks, leaving constraints aside: see
 // Releases. Who has no run that was sent out, or is leaving already, cannot be.
 func (v *View) Evictable(t TaskID) Refusal {
 	task := &v.task[t]
@@ -49,7 +51,7 @@ func (v *View) Evictable(t TaskID) Refusal {
 		return Refusal{Code: NotOurs}
 	case v.job[task.Job].Kept:
 		return Refusal{Code: Protected, Need: int64(Never), Have: int64(v.now)}
-	case task.rare != nil && task.rare.protection.Until > v.now:
+	case task.rare != nil && task.rare.protection.Until > v.now && (task.rare.protection.But == 0 || task.rare.protection.But != v.asked.by):
 		return Refusal{Code: Protected, Need: int64(task.rare.protection.Until), Have: int64(v.now)}
 	}
 	return Refusal{}
@@ -119,10 +121,13 @@ func (s *State) taskProtected(e TaskProtected) error {
 	if task.Phase == Reserved {
 		return ErrStale // this run has not been sent out
 	}
+	if p := task.Protection(); e.But > 0 && p.But == 0 && p.Until > s.now {
+		return nil // nobody may evict it
+	}
 	r := rare{grant: task.Grant(), next: task.nextGrant()}
 	s.protected.drop(e.Task)
 	if e.Until > s.now {
-		r.protection = Protection{Until: e.Until, Reason: e.Reason}
+		r.protection = Protection{Until: e.Until, Reason: e.Reason, But: e.But}
 		s.protected.add(e.Task, e.Until)
 	}
 	task.setRare(r)

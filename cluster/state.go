@@ -107,7 +107,7 @@ func (v *View) ClassLive(id ClassID) bool { return int(id) < len(v.classes.live)
 func (v *View) Now() Time { return v.now }
 
 // SolverReady reports whether the solver of integer programs may be asked.
-func (v *View) SolverReady() bool { return v.solver }
+func (v *View) SolverReady() bool { return v.asked.solver }
 
 // Totals are sums over the live nodes. They are valid until the next change.
 func (v *View) Totals() Totals { return v.total }
@@ -390,7 +390,7 @@ func (s *State) copyNode(from *View, n NodeID) {
 }
 
 // CopyRest takes over what is in no row: the time, and whether the solver is ready.
-func (s *State) CopyRest(from *View) { s.now, s.solver = from.now, from.solver }
+func (s *State) CopyRest(from *View) { s.now, s.asked.solver = from.now, from.asked.solver }
 
 // tally adds sign times the task to the counts that copyRow does not copy,
 // because they change without a note in the log.

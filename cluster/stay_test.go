@@ -85,7 +85,7 @@ func TestMayStayOnDevices(t *testing.T) {
 		apply(TaskFound{Task: id, Seq: Seq(id), Node: 0, Devices: 1 << id})
 		apply(TaskLeaving{Task: id, Attempt: 1})
 	}
-	s.Begin()
+	s.Begin(NoLane)
 	refused := s.Place(2, 0, 1)
 	s.Keep()
 	if refused.Refused() || s.Task(2).Phase != Reserved {

@@ -25,13 +25,16 @@ func (u *undoLog) push(t TaskID, before Task, placed NodeID) *undoEntry {
 	return &u.entries[len(u.entries)-1]
 }
 
-// Begin starts a trial: until End or Keep, Place, Evict and Resize can
+// NoLane is no lane: nobody in particular asks.
+const NoLane = -1
+
+// Begin starts a trial for a lane, or for NoLane: until End or Keep, Place, Evict and Resize can
 // be undone, the change log stays silent, and no event may be applied.
-func (s *State) Begin() {
+func (s *State) Begin(lane int) {
 	if s.undo.on {
 		panic("cluster: a trial is under way already")
 	}
-	s.undo.on = true
+	s.undo.on, s.asked.by = true, uint8(lane+1)
 }
 
 // Mark is a point of the trial to which Rollback can return.

@@ -4,6 +4,12 @@ package cluster
 // that only read are View's, in the files of what they read; those that change something are
 // State's.
 
+// asked is who asks, and who may be asked.
+type asked struct {
+	by     uint8 // one more than the lane for which the last trial was; 0 is nobody in particular
+	solver bool  // of integer programs: it may be asked
+}
+
 // View is what may be read of one cluster, by policies and by everybody else. Who has one
 // changes nothing through it. It is true until the next change of its State.
 type View struct {
@@ -12,7 +18,7 @@ type View struct {
 	classes classTable
 	now     Time
 	log     log
-	solver  bool // of integer programs: it may be asked
+	asked   asked
 
 	// Nodes. The vectors of all nodes lie one after the other, len(kinds)
 	// quantities a node.

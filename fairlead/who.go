@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
 )
 
 // rank says who comes before whom: the smaller number does, and may evict the larger. It is three bands, one
@@ -101,11 +102,6 @@ func (w *who) unpledged(priority, start int32) rank {
 }
 
 const (
-	// gainTime is how long a run lasts that is evicted by its equals: it has to gain the slack that it was not
-	// promised to have of this time. So all classes begin anew as often. Who loses nothing by that does so
-	// sooner.
-	gainTime     = 2400 * cluster.Second
-	gainTimeKept = 1200 * cluster.Second
 	// refresh is how often those who run are ranked anew, as they gain slack.
 	refresh = 30 * cluster.Second
 )
@@ -134,13 +130,10 @@ func (w *who) running(s *cluster.View, task *cluster.Task) (r rank, until cluste
 	return critical + w.order[task.Class]<<slackBits, until
 }
 
-// gain is the slack that a run of the class gains before its equals evict it.
+// gain is the slack that a run of the class gains before its equals evict it: what it was not promised to have of the time that a run is to last.
+// So all classes begin anew as often. Who loses nothing by that does so sooner.
 func gain(class *cluster.Class) cluster.Time {
-	time := gainTime
-	if class.KeepsWork {
-		time = gainTimeKept
-	}
-	return part(time, cluster.Whole-class.Availability, cluster.Whole)
+	return part(sched.SwitchTimeOf(class), cluster.Whole-class.Availability, cluster.Whole)
 }
 
 // part is a part of a time: so many shares of so many; at most a thousand days.

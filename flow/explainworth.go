@@ -283,7 +283,7 @@ func (v *valuer) value(q *request, a Aggregator) (Cost, bool) {
 // hold is how many of the tasks that have no place the node would hold together.
 func (v *valuer) hold() int {
 	held, full := 0, map[cluster.ShapeID]bool{}
-	v.s.Begin()
+	v.s.Begin(cluster.NoLane)
 	defer v.s.End()
 	for _, t := range v.waiting {
 		shape := v.s.Task(t).Shape

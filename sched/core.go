@@ -23,6 +23,7 @@ type Core struct {
 	counts    Counts
 	copies    copies
 	ledger    Ledger
+	spared    spared
 	before    []cluster.Violation // scratch of commit
 	filters   Filters             // nil where the world says nothing of its sets
 }
@@ -224,6 +225,7 @@ func (c *Core) promote(n cluster.NodeID, out []Decision) []Decision {
 			d := c.decision(Place, t)
 			d.Purpose = c.ledger.placed(t)
 			out = append(out, d)
+			c.spared.begins(c, t)
 		}
 	}
 }
@@ -401,7 +403,7 @@ func (c *Core) Finish(r *Round, now cluster.Time, out []Decision) []Decision {
 func (c *Core) replan(lane int, policy Replanner, refused []Action, out []Decision) []Decision {
 	var plan Plan
 	plan.Reset()
-	c.state.Begin()
+	c.state.Begin(lane)
 	policy.Replan(&Trial{state: c.state}, refused, &plan)
 	c.state.End()
 	c.counts.Ticks += plan.Ticks
@@ -419,7 +421,7 @@ func (c *Core) replan(lane int, policy Replanner, refused []Action, out []Decisi
 func (c *Core) commit(lane int, bundle []Action, out []Decision) ([]Decision, bool) {
 	before, madeRoom, attracts := len(out), false, false
 	c.before = violations(&c.state.View, bundle, c.before[:0])
-	c.state.Begin()
+	c.state.Begin(lane)
 	for _, a := range bundle {
 		took := had(&c.state.View, a)
 		if try(c.state, a).Refused() || !c.may(lane, a) {
@@ -445,6 +447,7 @@ func (c *Core) commit(lane int, bundle []Action, out []Decision) ([]Decision, bo
 	from := c.state.LogEnd()
 	c.state.Keep()
 	c.ledger.enter(&c.state.View, bundle, out[before:])
+	c.spared.bundle(c, lane, bundle)
 	for _, a := range bundle {
 		switch a.Kind {
 		case Place:
@@ -518,7 +521,9 @@ func (c *Core) Why(t cluster.TaskID) Reason {
 	if lane == noLane {
 		return c.Name(Explain(&c.state.View, t), t)
 	}
+	c.state.Begin(int(lane))
 	r := c.lanes[lane].Policy.Why(&Trial{state: c.state}, t)
+	c.state.End()
 	noteProtected(&r, &c.state.View, c.state.ProtectedRuns(), t)
 	return c.Name(r, t)
 }

@@ -117,7 +117,7 @@ func Without(s *cluster.View, t cluster.TaskID) (*cluster.State, error) {
 	own := Copied(s)
 	for own.Task(t).Placed() {
 		if own.Task(t).Phase == cluster.Reserved {
-			own.Begin()
+			own.Begin(cluster.NoLane)
 			r := own.Evict(t)
 			own.Keep()
 			if r.Refused() {

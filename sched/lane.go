@@ -89,7 +89,7 @@ type Round struct {
 // 0 limits the effort in ticks.
 func (r *Round) Run(budget int64) {
 	r.plan.Reset()
-	r.trial.state.Begin()
+	r.trial.state.Begin(r.lane)
 	r.policy.Plan(&r.trial, &r.changed, budget, &r.plan)
 	r.trial.state.End()
 }

@@ -168,3 +168,32 @@ func TestPlansAreOvertaken(t *testing.T) {
 	}
 	t.Logf("%d bundles were refused", refused)
 }
+
+// TestLanesDoNotTakeTurns is two lanes on a node of one slot, each of which has a task that comes before the other's by its own policy: by priority
+// ann's, and bob's by what was promised, as that was more than half of its time. They do not evict each other within the time that a run is to last.
+func TestLanesDoNotTakeTurns(t *testing.T) {
+	l := &list{kinds: []cluster.Kind{{Name: "cpu", PerUnit: 1}}}
+	l.records = append(l.records, trace.Record{What: trace.NodeAdded, Node: trace.Node{ID: 1, Capacity: cluster.Vector{1}}})
+	for i, user := range []string{"ann", "bob"} {
+		l.records = append(l.records, trace.Record{What: trace.TaskSubmitted, Task: trace.Task{
+			Job: uint64(i + 1), JobTasks: 1, User: user, Priority: int32(1 - i), Demand: cluster.Vector{1}, Work: 100 * cluster.Hour,
+		}})
+	}
+	var lanes []sched.Lane
+	for _, name := range []string{"priority", "qos"} {
+		p, err := policies.New(name, policies.Options{Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lanes = append(lanes, sched.Lane{Name: name, Policy: p})
+	}
+	lanes[0].Owns = func(j *cluster.Job) bool { return j.User == "ann" }
+	lanes[1].When.Watchdog = 30 * cluster.Second
+	r, err := Run(Config{Source: l, Lanes: lanes, Until: 4 * cluster.Hour, World: World{KeepWork: true}, Planner: Planner{Time: Zero}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if most := int(4 * cluster.Hour / sched.SwitchTimeKept); r.Tasks.Preempted > most || r.Tasks.Preempted < 2 {
+		t.Errorf("%d evictions in four hours, want %d at most, and some", r.Tasks.Preempted, most)
+	}
+}

@@ -53,7 +53,7 @@ func world(t *rapid.T, classes []cluster.Class, c cluster.ClassID) *cluster.Stat
 		task := s.Task(0)
 		switch task.Phase {
 		case cluster.Waiting:
-			s.Begin()
+			s.Begin(cluster.NoLane)
 			if r := s.Place(0, 0, 0); r.Refused() {
 				t.Fatal(r)
 			}

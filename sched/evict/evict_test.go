@@ -86,7 +86,7 @@ func drawCrowd(rt *rapid.T, most int) *crowd {
 // enough reports whether the state would admit the task if those of the candidates left that
 // the set names.
 func (c *crowd) enough(list []Candidate, set uint) bool {
-	c.Begin()
+	c.Begin(cluster.NoLane)
 	defer c.End()
 	for i := range list {
 		if set>>i&1 != 0 && c.Evict(list[i].Task).Refused() {
@@ -188,7 +188,7 @@ func TestSearchAgainstAllSets(t *testing.T) {
 // to.
 func (c *crowd) checkGone(rt *rapid.T, x *Search) {
 	gone := slices.Clone(x.Gone(&c.View, 0))
-	c.Begin()
+	c.Begin(cluster.NoLane)
 	defer c.End()
 	for _, victim := range x.Victims {
 		c.Evict(victim.Task)
