@@ -14,8 +14,8 @@ import (
 // come first. Only a node is claimed that has room once all have left who are known to end, or may be evicted by the task: a
 // node full of services would stay as full as it is, and less and less be used.
 //
-// Bound: patience, and the longest run on the node, for the first of its standing where nobody of a higher one
-// comes, some node has room for it when it is empty, and runs end within the time of a claim. Nobody knows which
+// Bound: of those of its standing who want as much, the k-th waits for patience and ⌈k/c⌉ times the longest run at most, where c nodes may be claimed
+// at a time, nobody of a higher standing comes, some node has room for it when it is empty, and runs end within the time of a claim. Nobody knows which
 // do: a claim that was in vain is given up, and the task waits as long again as it has so far before it makes another.
 
 const (
@@ -115,6 +115,7 @@ func (c *claims) release(s *cluster.View) {
 			continue
 		}
 		c.released = append(c.released, own.node)
+		c.next = min(c.next, s.Now()) // the next one may
 		last := len(c.list) - 1
 		c.byNode[own.node] = 0
 		if c.list[i] = c.list[last]; i < last {
@@ -152,6 +153,7 @@ func (p *policy) claim(t *sched.Trial, budget int64, out *sched.Plan) {
 	}
 	for i, g := range list {
 		if i < displacedAtOnce && !p.spent(budget) && (moving{p, t, budget, out}).displace(p.waiting.First(g)) {
+			c.next = s.Now() // the next one of its group may try as well
 			continue
 		}
 		if len(c.list) >= max(s.Totals().Nodes/claimsShare, 1) {
