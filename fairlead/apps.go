@@ -7,13 +7,15 @@ import (
 
 // This file is the stage of applications. Long-running jobs with tags are placed whole, all that wait at once, by a policy
 // of their own inside this one, which looks for the fewest violations of constraints and may move what runs for that.
-// It goes first: what it places holds for years, and tasks find room around it. All others are placed by the stages behind it.
+// It goes first: what it places holds for years, and tasks find room around it. All others are placed by the stages behind it; the
+// last one makes room for applications that found none (appsroom.go).
 
 // united is the policy with a stage of applications.
 type united struct {
 	*policy
 	apps    sched.Policy
-	some    bool          // an application has been seen
+	some    bool // an application has been seen
+	room    appsRoom
 	changed sched.Changed // scratch: for the applications
 	rest    sched.Changed // scratch: for the others
 }
@@ -25,10 +27,14 @@ func (u *united) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 	if u.some {
 		u.apps.Plan(t, mine, budget, out)
 		u.note(s, out)
+		u.room.learn(s, mine)
 	}
 	spent := out.Ticks
 	u.policy.Plan(t, others, budget, out)
 	out.Ticks += spent
+	if u.some {
+		u.makeRoom(t, out)
+	}
 }
 
 // isApp reports whether the task is one of an application.

@@ -8,6 +8,7 @@
 //	users.go    what each user holds
 //	price.go    what a place costs beside the worth of its room
 //	apps.go     stage apps: long-running applications whole, by a policy of their own
+//	appsroom.go evictions for applications
 //	place.go    stage place: each task on the node where it costs least
 //	refine.go   stage refine: a batch anew, by exchanges; input
 //	fill.go     the same for who was left over

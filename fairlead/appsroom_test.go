@@ -1,0 +1,77 @@
+package fairlead_test
+
+import (
+	"testing"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/fairlead"
+	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
+)
+
+// foundNone finds no place for any application.
+type foundNone struct{}
+
+func (foundNone) Plan(*sched.Trial, *sched.Changed, int64, *sched.Plan) {}
+
+func (foundNone) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
+	return sched.Explain(t.View(), task)
+}
+
+// TestApplicationsMakeRoom: for an application of a higher priority tasks leave, for all of its containers in one bundle; for one that would not fit then, nobody
+// does.
+func TestApplicationsMakeRoom(t *testing.T) {
+	for _, test := range []struct {
+		containers, priority int
+		leave                int
+	}{{2, 9, 4}, {1, 9, 2}, {3, 9, 0}, {2, 0, 0}} {
+		core, err := sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu"}}, nil), sched.Lane{Name: "all", Policy: fairlead.New(fairlead.Options{Ties: book.Lowest, Applications: foundNone{}})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		events := []cluster.Event{
+			cluster.NodeAdded{Spec: cluster.NodeSpec{Name: "n", Capacity: cluster.Vector{4}}},
+			cluster.JobSubmitted{Job: 0, Name: "batch"}, cluster.JobSubmitted{Job: 1, Name: "application", LongRunning: true},
+			cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{1}}},
+			cluster.ShapeDefined{Shape: 1, Spec: cluster.Shape{Demand: cluster.Vector{2}, Tags: []string{"web"}}},
+		}
+		for i := range 4 {
+			events = append(events, cluster.TaskSubmitted{Task: cluster.TaskID(i), Seq: cluster.Seq(i)})
+		}
+		out, _, err := core.Step(0, events, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		events = events[:0]
+		for _, d := range out {
+			events = append(events, cluster.TaskStarted{Task: d.Task, Attempt: d.Attempt, Node: d.Node})
+		}
+		for i := range test.containers {
+			events = append(events, cluster.TaskSubmitted{Task: cluster.TaskID(4 + i), Seq: cluster.Seq(4 + i), Job: 1, Shape: 1, Priority: int32(test.priority)})
+		}
+		bundles, leave := map[uint64]bool{}, 0
+		for now := cluster.Second; now < 2*cluster.Minute; now += cluster.Second {
+			if out, _, err = core.Step(now, events, nil); err != nil {
+				t.Fatal(err)
+			}
+			events = events[:0]
+			if now < 30*cluster.Second && len(out) > 0 {
+				t.Errorf("%d containers: %v at %v, before their policy has had its turn", test.containers, out, now)
+			}
+			for _, d := range out {
+				if d.Kind == sched.Evict {
+					leave++
+					bundles[d.Purpose.Bundle] = true
+				}
+			}
+		}
+		if leave != test.leave || leave > 0 && len(bundles) != 1 {
+			t.Errorf("%d containers of priority %d: %d leave, in %d bundles, want %d in one", test.containers, test.priority, leave, len(bundles), test.leave)
+		}
+		for i := range test.containers {
+			if phase := core.View().Task(cluster.TaskID(4 + i)).Phase; (phase == cluster.Reserved) != (test.leave > 0) {
+				t.Errorf("%d containers of priority %d: one is %v", test.containers, test.priority, phase)
+			}
+		}
+	}
+}
