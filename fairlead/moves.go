@@ -175,10 +175,11 @@ func (p moving) rebalance() {
 }
 
 // movable reports whether the task may be moved: its run is the lane's own, and may be evicted; it was promised nothing, or has
-// slack for that. Applications are moved by the stage that places them, and who has input stays where that is.
+// slack for that. Applications are moved by the stage that places them, who has input stays where that is, and who has a range gets more or
+// less of its node, which a move would undo.
 func (p moving) movable(s *cluster.View, t cluster.TaskID) bool {
 	task := s.Task(t)
-	if task.Phase != cluster.Running || !p.users.own(t) || isApp(s, t) || s.Evictable(t).Refused() || !MayMove(s, t) {
+	if task.Phase != cluster.Running || s.Shape(task.Shape).Max != nil || !p.users.own(t) || isApp(s, t) || s.Evictable(t).Refused() || !MayMove(s, t) {
 		return false
 	}
 	if s.Classes()[task.Class].Promises() {

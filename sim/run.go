@@ -167,10 +167,10 @@ func (s *simulation) nextMoment() cluster.Time {
 	if len(s.outbox.events) > 0 {
 		return s.kernel.now
 	}
+	s.runs.forget() // work that was done sooner is no work under way
 	if s.idle() {
 		return cluster.Never
 	}
-	s.runs.forget()
 	return min(s.kernel.next(), s.planner.wake, s.replay.nextTime())
 }
 
