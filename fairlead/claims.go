@@ -76,6 +76,9 @@ func (c *claims) keepsOff(n cluster.NodeID, t cluster.TaskID, r rank) bool {
 	return own.task != t && standing(r) >= own.above
 }
 
+// of reports whether somebody claims the node.
+func (c *claims) of(n cluster.NodeID) bool { return int(n) < len(c.byNode) && c.byNode[n] != 0 }
+
 // claimed reports whether the task has a claim.
 func (c *claims) claimed(t cluster.TaskID) bool {
 	return slices.ContainsFunc(c.list, func(own claim) bool { return own.task == t })

@@ -9,11 +9,11 @@ import (
 	"fairlead.dev/fairlead/sched/book"
 )
 
-// A task that asks for a range is placed with the least of it. What nobody waits for is given to such tasks, node by
+// A task that asks for a range is placed with the least of it. What is left of nodes that nobody claims is given to such tasks, node by
 // node: each is filled to a common level, in proportion to the size that its class was promised. What a task has beyond
 // its least was not promised to it, and is taken back by the same level before anybody is evicted.
 
-// growAfter is how long a node is left alone after a change, and how long nobody must have waited for it.
+// growAfter is how long a node is left alone after a change.
 const growAfter = 10 * cluster.Second
 
 // grants are what tasks with ranges have.
@@ -229,7 +229,7 @@ func (g *grants) resize(t *sched.Trial, list []tenant, out *sched.Plan) bool {
 	return true
 }
 
-// grow gives more to tasks with ranges on nodes for which nobody waits.
+// grow gives more to tasks with ranges. Whoever waits, and could use what is left there, has been placed before; and who comes next takes it back.
 func (p *policy) grow(t *sched.Trial, out *sched.Plan) {
 	g, s := &p.grants, t.View()
 	if s.Now() < g.next {
@@ -245,8 +245,7 @@ func (p *policy) grow(t *sched.Trial, out *sched.Plan) {
 		if list := g.tenants(s, n); !s.NodeLive(n) || len(list) == 0 {
 			continue
 		}
-		wanted := slices.ContainsFunc(p.waiting.Groups(), func(w *group) bool { return s.FitsEmpty(w.Shape, n) })
-		if wanted {
+		if p.claims.of(n) {
 			g.due[n] = later(s.Now(), growAfter)
 			g.next = min(g.next, g.due[n])
 			continue
