@@ -31,7 +31,8 @@ func TestApplicationsMakeRoom(t *testing.T) {
 		}
 		events := []cluster.Event{
 			cluster.NodeAdded{Spec: cluster.NodeSpec{Name: "n", Capacity: cluster.Vector{4}}},
-			cluster.JobSubmitted{Job: 0, Name: "batch"}, cluster.JobSubmitted{Job: 1, Name: "application", LongRunning: true},
+			cluster.JobSubmitted{Job: 0, Name: "batch"},
+			cluster.JobSubmitted{Job: 1, Name: "application", LongRunning: true},
 			cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{1}}},
 			cluster.ShapeDefined{Shape: 1, Spec: cluster.Shape{Demand: cluster.Vector{2}, Tags: []string{"web"}}},
 		}

@@ -6,11 +6,10 @@ import "fairlead.dev/fairlead/cluster"
 // lane evicts for a while: the others would take the place back at once, as their tasks come first by their own policies, and no run would last.
 // Within one lane a policy sees both, and has an order of its own.
 
+// How long a run is to last that others had to make room for.
 const (
-	// SwitchTime is how long a run is to last that others had to make room for, where its work is lost when it is evicted, and
-	// SwitchTimeKept where it is kept.
-	SwitchTime     = 2400 * cluster.Second
-	SwitchTimeKept = 1200 * cluster.Second
+	SwitchTime     = 2400 * cluster.Second // where its work is lost when it is evicted
+	SwitchTimeKept = 1200 * cluster.Second // where it is kept
 )
 
 // SwitchTimeOf is how long a run of the class is to last that others had to make room for.

@@ -17,12 +17,12 @@ type unserved struct {
 	waited, lost []float64      // quantity × µs
 	rows         []stance       // by task row
 	largest      cluster.Vector // what any node has had, kind by kind
-	sizes        [len(sizeBounds)]sizeWaits
+	sizes        [5]sizeWaits   // by sizeBound
 	users        userShares
 }
 
-// sizeBounds are the sizes of tasks that are told apart, in thousandths of the largest node.
-var sizeBounds = [...]int64{10, 100, 250, 500, 1000}
+// sizeBound is the largest of the tasks of a size, in thousandths of the largest node; of the last size some may be larger.
+func sizeBound(size int) int64 { return [...]int64{10, 100, 250, 500, 1000}[size] }
 
 // sizeWaits are the waits of tasks of about one size.
 type sizeWaits struct {
@@ -92,7 +92,7 @@ func (u *unserved) look(s *cluster.View, now cluster.Time, row cluster.TaskID) {
 	default:
 	}
 	runs, same := t.Phase == cluster.Running, t.Attempt == was.attempt
-	if was.since != cluster.Never && !(runs && same && slices.Equal(was.holds, holds)) {
+	if goesOn := runs && same && slices.Equal(was.holds, holds); was.since != cluster.Never && !goesOn {
 		until := now
 		if t.Phase == cluster.Leaving {
 			until = t.Account.Since
@@ -145,7 +145,7 @@ func (u *unserved) happened(h *happening) {
 		return
 	}
 	at := 0
-	for at < len(sizeBounds)-1 && !u.within(h.task.demand, sizeBounds[at]) {
+	for at < len(u.sizes)-1 && !u.within(h.task.demand, sizeBound(at)) {
 		at++
 	}
 	w := &u.sizes[at]
@@ -173,7 +173,7 @@ func (u *unserved) result(_ *span, r *report.Run) {
 	for i, w := range u.sizes {
 		if w.tasks > 0 {
 			out.Add(report.SizeWait{
-				UpTo: report.Number(float64(sizeBounds[i]) / 1000), Tasks: w.tasks,
+				UpTo: report.Number(float64(sizeBound(i)) / 1000), Tasks: w.tasks,
 				Mean: report.Number(w.sum / float64(w.tasks) / float64(cluster.Second)), Longest: report.Number(w.longest.Seconds()),
 			})
 		}
