@@ -31,8 +31,9 @@ const (
 	// movesShare is of how many runs one may move in an hour; what is left of that is kept, up to that of an hour or movesKept.
 	movesShare = 200
 	movesKept  = 16
-	// looksAtOnce bounds the runs that are looked at together, and emptiedAtOnce the nodes that are tried to be emptied.
-	looksAtOnce   = 1 << 12
+	// looksAtOnce bounds the runs that are looked at together, beside one of 256 that there are, and emptiedAtOnce the nodes that are
+	// tried to be emptied.
+	looksAtOnce   = 1 << 9
 	emptiedAtOnce = 16
 )
 
@@ -153,8 +154,8 @@ func (p moving) rebalance() {
 		m.empties = later(s.Now(), emptyEvery)
 		p.emptyNodes()
 	}
-	looked, done, all := 0, 0, len(m.changed)
-	for ; done < all && looked < looksAtOnce && !p.spent(p.budget); done++ {
+	looked, done, all, most := 0, 0, len(m.changed), looksAtOnce+s.InPhase(cluster.Running)>>8
+	for ; done < all && looked < most && !p.spent(p.budget); done++ {
 		n := m.changed[done]
 		m.noted[n] = false
 		m.list = append(m.list[:0], s.TasksOn(n)...)
