@@ -14,7 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"fairlead.dev/fairlead/cluster"
-	"fairlead.dev/fairlead/queue"
+	"fairlead.dev/fairlead/policies"
 	"fairlead.dev/fairlead/recording"
 	"fairlead.dev/fairlead/sched"
 )
@@ -55,7 +55,7 @@ func read(tb testing.TB, file string) []byte {
 // steps and beside the world, and wants the same decisions of a replay.
 func TestReplaysEveryPolicy(t *testing.T) {
 	seen := map[string]int{}
-	for _, p := range queue.Policies() {
+	for _, p := range policies.All().Of(policies.Queue) {
 		for seed := range uint64(4) {
 			w, files := record(t, p.Name, seed, 250)
 			result, err := recording.Replay(bytes.NewReader(read(t, files[0])), files[0], build)
@@ -307,7 +307,8 @@ func TestChangedText(t *testing.T) {
 	chance := rand.New(rand.NewPCG(1, 1))
 	played := 0
 	for range 300 {
-		policy := queue.Policies()[chance.IntN(len(queue.Policies()))].Name
+		all := policies.All().Of(policies.Queue)
+		policy := all[chance.IntN(len(all))].Name
 		b := []byte(strings.ReplaceAll(text, `"policy":"priority"`, `"policy":"`+policy+`"`))
 		for range 1 + chance.IntN(12) {
 			switch i := chance.IntN(len(b)); {

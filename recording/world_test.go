@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/cluster"
-	"fairlead.dev/fairlead/queue"
+	"fairlead.dev/fairlead/policies"
 	"fairlead.dev/fairlead/recording"
 	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sched/book"
@@ -42,7 +42,7 @@ func build(l recording.Lane) (sched.Policy, error) {
 	if !ok {
 		return nil, fmt.Errorf("unknown tie-break %q", l.Options["tie_break"])
 	}
-	p, err := queue.New(l.Policy, queue.Options{Seed: l.Seed, Ties: ties})
+	p, err := policies.New(l.Policy, policies.Options{Seed: l.Seed, Ties: ties})
 	return stretching{p}, err
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
-	"fairlead.dev/fairlead/queue"
+	"fairlead.dev/fairlead/policies"
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sim/trace"
@@ -99,7 +99,7 @@ func endsOf(t *testing.T, tasks *bytes.Buffer) string {
 func TestCopiesAndRangesInAHostileWorld(t *testing.T) {
 	superseded, resized := 0, int64(0)
 	for _, seed := range []uint64{0, 1, 2, 3, 36} { // 36: a run that came late with a grant that had been changed
-		for _, name := range []string{"kube", "priority", "elastic"} {
+		for _, name := range []string{"kube", "priority", "fairlead", "elastic"} {
 			l := story(12, 400)
 			for i := range l.records {
 				if task := &l.records[i].Task; l.records[i].What == trace.TaskSubmitted && i%2 == 0 {
@@ -108,7 +108,7 @@ func TestCopiesAndRangesInAHostileWorld(t *testing.T) {
 			}
 			lanes := []sched.Lane{{Name: name, Policy: &swinging{}}}
 			if name != "elastic" {
-				p, err := queue.New(name, queue.Options{Seed: seed})
+				p, err := policies.New(name, policies.Options{Seed: seed})
 				if err != nil {
 					t.Fatal(err)
 				}

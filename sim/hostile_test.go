@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/cluster"
-	"fairlead.dev/fairlead/queue"
+	"fairlead.dev/fairlead/policies"
 	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sim"
 	"fairlead.dev/fairlead/sim/trace"
@@ -64,7 +64,7 @@ func hostileSeeds(t *testing.T) []uint64 {
 // policy: the checkers, which are part of Run, find nothing.
 func TestNothingIsLostInAHostileWorld(t *testing.T) {
 	for _, seed := range append(hostileSeeds(t), withCards) {
-		for _, info := range queue.Policies() {
+		for _, info := range policies.All().Of(policies.Queue) {
 			for name, faults := range map[string]sim.Faults{"hostile": sim.Hostile(), "worst": worst()} {
 				t.Run(fmt.Sprintf("%s/seed=%d/%s", info.Name, seed, name), func(t *testing.T) {
 					t.Parallel()
@@ -128,7 +128,7 @@ func runHostile(t *testing.T, policy string, seed uint64, faults sim.Faults) {
 	if source, err = workload.WithData(source, data); err != nil {
 		t.Fatal(err)
 	}
-	p, err := queue.New(policy, queue.Options{Seed: seed})
+	p, err := policies.New(policy, policies.Options{Seed: seed})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,11 +51,11 @@ func besides(t *testing.T, seed uint64, hard bool) (*planted.Instance, trace.Sou
 	return d, all
 }
 
-// bothLanes are serial for applications, and the policy for all others.
-func bothLanes(t *testing.T, short string) []sched.Lane {
+// bothLanes are a policy for applications, and one for all others.
+func bothLanes(t *testing.T, names ...string) []sched.Lane {
 	t.Helper()
 	var lanes []sched.Lane
-	for _, name := range []string{"serial", short} {
+	for _, name := range names {
 		p, err := policies.New(name, policies.Options{Seed: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -111,11 +111,12 @@ func (p seen) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Pl
 // Whatever goes wrong around it, an application is placed as a whole, a hard constraint
 // is violated by no placement, and nobody is lost: the checkers of the run look at that.
 func TestTwoLanesUnderFaults(t *testing.T) {
-	begun := 0
-	for seed := range uint64(4) {
+	begun, pairs := 0, [][]string{{"serial", "kube"}, {"serial", "fairlead"}, {"fairlead", "fairlead"}, {"fairlead", "priority"}}
+	for seed := range uint64(8) {
+		pair := pairs[seed%4]
 		d, source := besides(t, seed, true)
 		w := wholeness{first: map[cluster.Seq]uint32{}, begun: map[string]bool{}}
-		lanes := bothLanes(t, "kube")
+		lanes := bothLanes(t, pair[0], pair[1])
 		for i := range lanes {
 			lanes[i].Policy = seen{lanes[i].Policy, w.look}
 		}
@@ -126,18 +127,18 @@ func TestTwoLanesUnderFaults(t *testing.T) {
 			Planner: Planner{PerTick: 20_000}, // a round of applications takes a second
 		})
 		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
+			t.Fatalf("seed %d, %s: %v", seed, pair, err)
 		}
 		if len(w.parts) > 0 {
-			t.Errorf("seed %d: %d times an application was placed in part: %s", seed, len(w.parts), w.parts[0])
+			t.Errorf("seed %d, %s: %d times an application was placed in part: %s", seed, pair, len(w.parts), w.parts[0])
 		}
 		if len(w.begun) > len(d.Problem.Applications) || r.Tasks.Evicted == 0 {
-			t.Errorf("seed %d: %d applications were begun, %d tasks lost their node", seed, len(w.begun), r.Tasks.Evicted)
+			t.Errorf("seed %d, %s: %d applications were begun, %d tasks lost their node", seed, pair, len(w.begun), r.Tasks.Evicted)
 		}
 		begun += len(w.begun)
 	}
-	if begun < 24 {
-		t.Errorf("%d of 32 applications were ever placed", begun)
+	if begun < 48 {
+		t.Errorf("%d of 64 applications were ever placed", begun)
 	}
 }
 
@@ -149,7 +150,7 @@ func TestPlansAreOvertaken(t *testing.T) {
 		_, source := besides(t, seed, false)
 		var end Ending
 		_, err := Run(Config{
-			Source: source, Lanes: bothLanes(t, "sparrow"), Until: 4 * cluster.Minute, World: World{Seed: seed},
+			Source: source, Lanes: bothLanes(t, "serial", "sparrow"), Until: 4 * cluster.Minute, World: World{Seed: seed},
 			Planner: Planner{PerTick: 1_000_000}, Finished: func(e Ending) { end = e },
 		})
 		if err != nil {
