@@ -14,9 +14,13 @@ import (
 // come first. Only a node is claimed that has room once all have left who are known to end, or may be evicted by the task: a
 // node full of services would stay as full as it is, and less and less be used.
 //
-// Bound: of those of its standing who want as much, the k-th waits for patience and ⌈k/c⌉ times the longest run at most, where c nodes may be claimed
-// at a time, nobody of a higher standing comes, some node has room for it when it is empty, and runs end within the time of a claim. Nobody knows which
-// do: a claim that was in vain is given up, and the task waits as long again as it has so far before it makes another.
+// Bound: patience, and the longest run on the node, for the first of its standing where nobody of a higher one
+// comes, some node has room for it when it is empty, and runs end within the time of a claim. For the k-th of these, where c nodes may be
+// claimed at a time, it is patience, and ⌈k/c⌉ times the longest run on any of these nodes: who has its place, or loses its
+// node, leaves the next one its turn at once, and a lower standing gives way. Tasks that are the same claim one after the other, whatever c is, and who
+// has lost its node comes first of them. A node that is lost, or closed to the task, begins the time for the run anew, but not the patience. Nobody knows which runs
+// end: a claim that was in vain is given up, and the task waits as long again as it has so far before it makes another. Who finds no node that
+// drains looks again after the patience. (TestClaimsKeepTheirBound)
 
 const (
 	// Patience is how long a task waits before it claims a node, if nothing else is asked for. From 30 s to 300 s large
@@ -37,7 +41,7 @@ type claim struct {
 	until cluster.Time
 }
 
-// rest is until when a task makes no claim, as its last one was in vain.
+// rest is until when a task makes no claim, as its last one was in vain, or no node drained.
 type rest struct {
 	seq   cluster.Seq
 	until cluster.Time
@@ -103,6 +107,20 @@ func (c *claims) wait(s *cluster.View, t cluster.TaskID) {
 	c.next = min(c.next, due)
 }
 
+// rest lets a task make no claim for so long.
+func (c *claims) rest(s *cluster.View, t cluster.TaskID, time cluster.Time) {
+	c.rests = book.Grown(c.rests, t, rest{})
+	c.rests[t] = rest{s.Task(t).Seq, later(s.Now(), time)}
+	c.next = min(c.next, c.rests[t].until)
+}
+
+// placed has the next one claim at once, where the task has its place by now for which it claimed one.
+func (c *claims) placed(s *cluster.View, t cluster.TaskID) {
+	if c.claimed(t) {
+		c.next = s.Now()
+	}
+}
+
 // release drops the claims of those who do not wait any more, and of nodes that are gone.
 func (c *claims) release(s *cluster.View) {
 	c.released = c.released[:0]
@@ -112,34 +130,55 @@ func (c *claims) release(s *cluster.View) {
 		waits := task.Phase == cluster.Waiting && task.Seq == own.seq
 		switch {
 		case waits && s.Now() >= own.until:
-			c.rests = book.Grown(c.rests, own.task, rest{})
-			c.rests[own.task] = rest{own.seq, later(s.Now(), s.Now()-task.Account.Since)}
+			c.rest(s, own.task, s.Now()-task.Account.Since)
 		case waits && s.NodeLive(own.node) && s.Eligible(s.Shape(task.Shape).Eligible, own.node):
 			continue
 		}
-		c.released = append(c.released, own.node)
-		c.next = min(c.next, s.Now()) // the next one may
-		last := len(c.list) - 1
-		c.byNode[own.node] = 0
-		if c.list[i] = c.list[last]; i < last {
-			c.byNode[c.list[i].node] = int32(i + 1)
-		}
-		c.list = c.list[:last]
+		c.drop(i)
 	}
+}
+
+// drop drops a claim.
+func (c *claims) drop(i int) {
+	last, n := len(c.list)-1, c.list[i].node
+	c.released = append(c.released, n)
+	c.byNode[n] = 0
+	if c.list[i] = c.list[last]; i < last {
+		c.byNode[c.list[i].node] = int32(i + 1)
+	}
+	c.list = c.list[:last]
+}
+
+// giveWay drops the claim of the lowest standing, the latest of these, if that is lower than another one.
+func (c *claims) giveWay(to rank) bool {
+	if len(c.list) == 0 {
+		return false
+	}
+	i := 0
+	for j := range c.list {
+		if a, b := &c.list[i], &c.list[j]; cmp.Or(cmp.Compare(a.above, b.above), cmp.Compare(a.until, b.until), cmp.Compare(a.seq, b.seq)) < 0 {
+			i = j
+		}
+	}
+	if c.list[i].above <= to {
+		return false
+	}
+	c.drop(i)
+	return true
 }
 
 // claim has others move out of the way of those who have waited long enough, or lets them claim nodes, the first of each
 // standing.
 func (p *policy) claim(t *sched.Trial, budget int64, out *sched.Plan) {
 	c, s := &p.claims, t.View()
-	if s.Now() < c.next {
+	if s.Now() < c.next && len(c.released) == 0 { // who gave a node back leaves the next one its turn
 		return
 	}
 	c.next = cluster.Never
 	var list []*group
 	for _, g := range p.waiting.Groups() {
 		switch due := c.mayClaim(s, p.waiting.First(g)); {
-		case !g.Asleep() || c.claimed(p.waiting.First(g)):
+		case c.claimed(p.waiting.First(g)):
 		case due > s.Now():
 			c.next = min(c.next, due)
 		default:
@@ -155,11 +194,11 @@ func (p *policy) claim(t *sched.Trial, budget int64, out *sched.Plan) {
 		c.next = min(c.next, own.until)
 	}
 	for i, g := range list {
-		if i < displacedAtOnce && !p.spent(budget) && (moving{p, t, budget, out}).displace(p.waiting.First(g)) {
+		if i < displacedAtOnce && g.Asleep() && !p.spent(budget) && (moving{p, t, budget, out}).displace(p.waiting.First(g)) {
 			c.next = s.Now() // the next one of its group may try as well
 			continue
 		}
-		if len(c.list) >= max(s.Totals().Nodes/claimsShare, 1) {
+		if len(c.list) >= max(s.Totals().Nodes/claimsShare, 1) && !c.giveWay(standing(p.rankOf(s, g))) {
 			c.next = min(c.next, later(s.Now(), c.patience))
 			break
 		}
@@ -223,6 +262,7 @@ func (p *policy) claimFor(s *cluster.View, g *group) {
 	}
 	p.table.Ticks += int64(s.NodeRows())
 	if found == cluster.NoNode {
+		c.rest(s, t, c.patience)
 		return
 	}
 	for int(found) >= len(c.byNode) {

@@ -23,6 +23,7 @@ func (p *policy) serve(t *sched.Trial, g *group, budget int64, out *sched.Plan) 
 		switch {
 		case placed:
 			p.users.look(s, task)
+			p.claims.placed(s, task)
 			p.waiting.Leave(task)
 		case beside && g.Job == book.NoJob:
 			if own := p.waiting.Separate(s, g); own.Len() == 1 {
