@@ -20,7 +20,7 @@ import (
 // node, leaves the next one its turn at once, and a lower standing gives way. Tasks that are the same claim one after the other, whatever c is, and who
 // has lost its node comes first of them. A node that is lost, or closed to the task, begins the time for the run anew, but not the patience. Nobody knows which runs
 // end: a claim that was in vain is given up, and the task waits as long again as it has so far before it makes another. Who finds no node that
-// drains looks again after the patience. (TestClaimsKeepTheirBound)
+// drains looks again when it has waited as long again. (TestClaimsKeepTheirBound)
 
 const (
 	// Patience is how long a task waits before it claims a node, if nothing else is asked for. From 30 s to 300 s large
@@ -262,7 +262,7 @@ func (p *policy) claimFor(s *cluster.View, g *group) {
 	}
 	p.table.Ticks += int64(s.NodeRows())
 	if found == cluster.NoNode {
-		c.rest(s, t, c.patience)
+		c.rest(s, t, max(c.patience, s.Now()-s.Task(t).Account.Since))
 		return
 	}
 	for int(found) >= len(c.byNode) {
