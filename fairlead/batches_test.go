@@ -132,6 +132,7 @@ type near struct {
 
 // rivals are the policy, what two of its mechanisms are worth here, and others.
 func rivals(t *testing.T) []near {
+	t.Helper()
 	list := []near{{name: "fairlead"}, {name: "without stretch"}, {name: "without worth"}}
 	for i, off := range []fairlead.Without{0, fairlead.WithoutStretch, fairlead.WithoutWorth} {
 		list[i].make = func(seed uint64) sched.Policy { return fairlead.New(fairlead.Options{Seed: seed, Without: off}) }

@@ -124,8 +124,7 @@ func (c *claims) placed(s *cluster.View, t cluster.TaskID) {
 // release drops the claims of those who do not wait any more, and of nodes that are gone.
 func (c *claims) release(s *cluster.View) {
 	c.released = c.released[:0]
-	for i := len(c.list) - 1; i >= 0; i-- {
-		own := c.list[i]
+	for i, own := range slices.Backward(c.list) { // a claim that is dropped leaves its place to a later one
 		task := s.Task(own.task)
 		waits := task.Phase == cluster.Waiting && task.Seq == own.seq
 		switch {
