@@ -95,6 +95,7 @@ func run(policy string, seed uint64, slow cluster.Time) report.Run {
 			},
 			"bronze": {Submitted: 5, Pending: 5},
 		},
+		Unserved:       unserved(report.Number(s)),
 		Fragmentation:  map[string]report.Fragmentation{"gpu": {Final: 0.25}},
 		Latencies:      map[string]report.Curve{"all": {{0.7, 0.5}, {1, 1}}, "gold": {{0.5, 1}}},
 		Availabilities: map[string]report.Curve{"gold": {{0.98, 0.25}, {1, 1}}},
@@ -106,6 +107,17 @@ func run(policy string, seed uint64, slow cluster.Time) report.Run {
 		Planner: report.NewPlanner(8640, 14628, slow*310*cluster.Millisecond, 0),
 		Reasons: map[string]int{"cpu": 120, "apart": 5, "eligibility": 5, "memory": s},
 	}
+}
+
+// unserved is what a run did not serve whose tasks waited so many times as long as those of another one.
+func unserved(slow report.Number) *report.Unserved {
+	u := &report.Unserved{
+		Waited: map[string]report.Number{"cpu": 12.5 * slow, "memory": 7.25 * slow}, Lost: map[string]report.Number{"cpu": 0.75, "memory": 0.5},
+		Shares: &report.ShareGap{Mean: 0.0625, Largest: 0.5},
+	}
+	u.Add(report.SizeWait{UpTo: 0.01, Tasks: 900, Mean: 2 * slow, Longest: 61 * slow})
+	u.Add(report.SizeWait{UpTo: 0.5, Tasks: 40, Mean: 100 * slow, Longest: 4000 * slow})
+	return u
 }
 
 // reading is what a run read in a day: 10 kB from its own nodes, 5 from elsewhere

@@ -188,16 +188,24 @@ func unservedMetrics(runs []*Run) []metric {
 		add("lost_hours."+kind, InUnits, func(u *Unserved) (Number, bool) { return u.Lost[kind], true })
 	}
 	for _, size := range sizesOf(runs) {
-		add("by_size."+size+".longest_s", InSeconds, func(u *Unserved) (Number, bool) {
-			w, ok := u.BySize[size]
-			return w.Longest, ok
+		wait := func(name string, pick func(*SizeWait) Number) {
+			add("by_size."+size+"."+name, InSeconds, func(u *Unserved) (Number, bool) {
+				w, ok := u.BySize[size]
+				return pick(&w), ok
+			})
+		}
+		wait("mean_s", func(w *SizeWait) Number { return w.Mean })
+		wait("longest_s", func(w *SizeWait) Number { return w.Longest })
+	}
+	gap := func(name string, pick func(*ShareGap) Number) {
+		add("shares."+name, InShares, func(u *Unserved) (Number, bool) {
+			if u.Shares == nil {
+				return 0, false
+			}
+			return pick(u.Shares), true
 		})
 	}
-	add("share_gap.mean", InShares, func(u *Unserved) (Number, bool) {
-		if u.Shares == nil {
-			return 0, false
-		}
-		return u.Shares.Mean, true
-	})
+	gap("mean", func(g *ShareGap) Number { return g.Mean })
+	gap("largest", func(g *ShareGap) Number { return g.Largest })
 	return list
 }
