@@ -94,6 +94,7 @@ func metricsOf(runs []*Run) []metric {
 	metrics = append(metrics, gapMetrics()...)
 	for _, class := range keysOf(runs, func(r *Run) map[string]Class { return r.Classes }) {
 		metrics = append(metrics, classMetrics(class)...)
+		metrics = append(metrics, shortfallMetrics("classes."+class+".", runs, func(r *Run) *Shortfall { return r.Classes[class].Shortfall })...)
 	}
 	return metrics
 }

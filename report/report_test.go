@@ -92,6 +92,7 @@ func run(policy string, seed uint64, slow cluster.Time) report.Run {
 				Availability: availability(10_000, 9_995, 9_800),
 				Promise:      &report.Promise{Target: 1, Fulfilment: 0.75, Deficit: 0.01025, Gini: 0.0013, Penalties: 12.345678},
 				Bill:         &report.Bill{Overhead: 0.0125, Cores: 2.5, Revenue: 1234.5},
+				Shortfall:    new(shortfall(report.Number(s) / 8)),
 			},
 			"bronze": {Submitted: 5, Pending: 5},
 		},
@@ -112,12 +113,20 @@ func run(policy string, seed uint64, slow cluster.Time) report.Run {
 // unserved is what a run did not serve whose tasks waited so many times as long as those of another one.
 func unserved(slow report.Number) *report.Unserved {
 	u := &report.Unserved{
-		Waited: map[string]report.Number{"cpu": 12.5 * slow, "memory": 7.25 * slow}, Lost: map[string]report.Number{"cpu": 0.75, "memory": 0.5},
-		Shares: &report.ShareGap{Mean: 0.0625, Largest: 0.5},
+		Shortfall: shortfall(slow),
+		Shares:    &report.ShareGap{Mean: 0.0625, Largest: 0.5},
 	}
 	u.Add(report.SizeWait{UpTo: 0.01, Tasks: 900, Mean: 2 * slow, Longest: 61 * slow})
 	u.Add(report.SizeWait{UpTo: 0.5, Tasks: 40, Mean: 100 * slow, Longest: 4000 * slow})
 	return u
+}
+
+// shortfall is what tasks did not get that waited so many times as long as others.
+func shortfall(slow report.Number) report.Shortfall {
+	return report.Shortfall{
+		Waited: map[string]report.Number{"cpu": 12.5 * slow, "memory": 7.25 * slow},
+		Lost:   map[string]report.Number{"cpu": 0.75, "memory": 0.5},
+	}
 }
 
 // reading is what a run read in a day: 10 kB from its own nodes, 5 from elsewhere

@@ -181,6 +181,7 @@ type Class struct {
 	Availability     *Availability `json:"availability,omitempty"`
 	*Promise
 	*Bill
+	*Shortfall // nil in results of versions of fairlead that did not record it
 }
 
 // Promise says how a class's target of availability was kept. Tasks that are there at the

@@ -12,14 +12,19 @@ import (
 // This file is about what was asked for and not done. A count of tasks that wait at the end says little: who packs
 // tightly may leave more tasks waiting, of which all are small.
 
-// Unserved is what tasks of the run asked for and did not get. Amounts are by kind, in the kind's unit times
-// hours: two cores for half an hour are 1.
-type Unserved struct {
+// Shortfall is what tasks asked for and did not get. Amounts are by kind, in the kind's unit times hours: two cores for half an
+// hour are 1.
+type Shortfall struct {
 	// Waited is what tasks asked for while they waited, from when they came or lost their place until they were given one: the
 	// least, where they ask for a range. Tasks that no node could take wait, too.
 	Waited map[string]Number `json:"waited_hours"`
 	// Lost is what runs had taken when they were told to leave or lost their node, of classes whose work is lost by that.
 	Lost map[string]Number `json:"lost_hours"`
+}
+
+// Unserved is what the run did not serve.
+type Unserved struct {
+	Shortfall // of all tasks together; that of each class is in Class
 	// BySize is how long tasks waited, by their size: those that fill up to "10%" of the largest node, and more than the size below
 	// that. Sizes without tasks are left out.
 	BySize map[string]SizeWait `json:"by_size,omitempty"`
@@ -183,10 +188,12 @@ func unservedMetrics(runs []*Run) []metric {
 			return of(r.Unserved)
 		}})
 	}
-	for _, kind := range keysOf(runs, func(r *Run) map[string]Allocation { return r.Allocation }) {
-		add("waited_hours."+kind, InUnits, func(u *Unserved) (Number, bool) { return u.Waited[kind], true })
-		add("lost_hours."+kind, InUnits, func(u *Unserved) (Number, bool) { return u.Lost[kind], true })
-	}
+	list = append(list, shortfallMetrics("unserved.", runs, func(r *Run) *Shortfall {
+		if r.Unserved == nil {
+			return nil
+		}
+		return &r.Unserved.Shortfall
+	})...)
 	for _, size := range sizesOf(runs) {
 		wait := func(name string, pick func(*SizeWait) Number) {
 			add("by_size."+size+"."+name, InSeconds, func(u *Unserved) (Number, bool) {
@@ -207,5 +214,24 @@ func unservedMetrics(runs []*Run) []metric {
 	}
 	gap("mean", func(g *ShareGap) Number { return g.Mean })
 	gap("largest", func(g *ShareGap) Number { return g.Largest })
+	return list
+}
+
+// shortfallMetrics are those of all tasks, or of a class.
+func shortfallMetrics(prefix string, runs []*Run, of func(*Run) *Shortfall) []metric {
+	var list []metric
+	for _, kind := range keysOf(runs, func(r *Run) map[string]Allocation { return r.Allocation }) {
+		add := func(name string, pick func(*Shortfall) map[string]Number) {
+			list = append(list, metric{prefix + name + "." + kind, InUnits, LowerIsBetter, func(r *Run) (Number, bool) {
+				short := of(r)
+				if short == nil {
+					return 0, false
+				}
+				return pick(short)[kind], true
+			}})
+		}
+		add("waited_hours", func(s *Shortfall) map[string]Number { return s.Waited })
+		add("lost_hours", func(s *Shortfall) map[string]Number { return s.Lost })
+	}
 	return list
 }

@@ -38,7 +38,7 @@ kube             -     -      -      -     12       -
 // Where everything was served at once, and in results of earlier versions, there is no such table.
 func TestNothingWasNotServed(t *testing.T) {
 	served := run("kube", 1, 1)
-	served.Unserved = &report.Unserved{Waited: map[string]report.Number{"cpu": 0}, Lost: map[string]report.Number{"cpu": 0}}
+	served.Unserved = &report.Unserved{Shortfall: report.Shortfall{Waited: map[string]report.Number{"cpu": 0}, Lost: map[string]report.Number{"cpu": 0}}}
 	for name, r := range map[string]report.Run{"all was served": served, "an earlier version": bare("kube")} {
 		var text bytes.Buffer
 		if err := report.Write(&text, report.Table, report.Results{Runs: []report.Run{r}}); err != nil {
@@ -60,6 +60,7 @@ func TestCompareWhatWasNotServed(t *testing.T) {
 		wobble := report.Number(seed%3) / 1000
 		slow, fast, earlier := tried("kube", seed, 900, 0.3, 0.5), tried("quincy", seed, 900, 0.3, 0.5), tried("random", seed, 900, 0.3, 0.5)
 		slow.Unserved, fast.Unserved = unserved(3+wobble), unserved(1-wobble)
+		slow.Classes, fast.Classes = missing(3+wobble), missing(1-wobble)
 		runs = append(runs, slow, fast, earlier)
 	}
 	c, err := report.Compare([]report.File{{Name: "a.json", Runs: runs}}, "")
@@ -76,6 +77,7 @@ func TestCompareWhatWasNotServed(t *testing.T) {
 		"unserved.waited_hours.cpu": report.Better, "unserved.lost_hours.cpu": report.Equal,
 		"unserved.by_size.50%.mean_s": report.Better, "unserved.by_size.50%.longest_s": report.Better,
 		"unserved.shares.mean": report.Equal, "unserved.shares.largest": report.Equal,
+		"classes.gold.waited_hours.cpu": report.Better, "classes.gold.lost_hours.cpu": report.Equal,
 	} {
 		if row := got[0][metric]; row.Verdict != want || row.Better != report.LowerIsBetter {
 			t.Errorf("%s: %q, %s is better, want %q", metric, row.Verdict, row.Better, want)
@@ -84,4 +86,9 @@ func TestCompareWhatWasNotServed(t *testing.T) {
 			t.Errorf("%s of an earlier version: %q, %q", metric, row.Verdict, row.Note)
 		}
 	}
+}
+
+// missing are the classes of a run whose gold tasks waited so many times as long as those of another one.
+func missing(slow report.Number) map[string]report.Class {
+	return map[string]report.Class{"gold": {Shortfall: new(shortfall(slow))}}
 }

@@ -3,6 +3,7 @@ package sim
 import (
 	"slices"
 
+	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/internal/wide"
 	"fairlead.dev/fairlead/report"
@@ -12,13 +13,19 @@ import (
 // by the change log of the core's state, so that the work is in proportion to what changed; only while somebody waits are
 // all users looked at whenever one of them holds more or less.
 type unserved struct {
-	kinds        []cluster.Kind
+	kinds   []cluster.Kind
+	table   *class.Table
+	classes []shortfall    // by cluster.ClassID
+	rows    []stance       // by task row
+	largest cluster.Vector // what any node has had, kind by kind
+	sizes   [5]sizeWaits   // by sizeBound
+	users   userShares
+}
+
+// shortfall is what the tasks of a class ask for and do not get.
+type shortfall struct {
 	waits        cluster.Vector // demand of those who wait now
 	waited, lost []float64      // quantity × µs
-	rows         []stance       // by task row
-	largest      cluster.Vector // what any node has had, kind by kind
-	sizes        [5]sizeWaits   // by sizeBound
-	users        userShares
 }
 
 // sizeBound is the largest of the tasks of a size, in thousandths of the largest node; of the last size some may be larger.
@@ -36,15 +43,23 @@ type stance struct {
 	seq     cluster.Seq
 	attempt uint32
 	user    int32
+	class   cluster.ClassID
 	waits   cluster.Vector // what it waits for; nil if it does not
 	holds   cluster.Vector // what it holds; nil if nothing
 	since   cluster.Time   // when its run began with that; Never if it does not run
 	done    []float64      // what its run had done before, with other grants or until it was told to leave: quantity × µs
 }
 
-func newUnserved(kinds []cluster.Kind) *unserved {
-	n := len(kinds)
-	return &unserved{kinds: kinds, waits: make(cluster.Vector, n), waited: make([]float64, n), lost: make([]float64, n), largest: make(cluster.Vector, n)}
+func newUnserved(kinds []cluster.Kind, table *class.Table) *unserved {
+	u := &unserved{kinds: kinds, table: table, classes: make([]shortfall, len(table.Classes)), largest: make(cluster.Vector, len(kinds))}
+	for c := range u.classes {
+		u.classes[c] = newShortfall(len(kinds))
+	}
+	return u
+}
+
+func newShortfall(kinds int) shortfall {
+	return shortfall{waits: make(cluster.Vector, kinds), waited: make([]float64, kinds), lost: make([]float64, kinds)}
 }
 
 func (u *unserved) advance(s *span) {
@@ -62,8 +77,10 @@ func (u *unserved) advance(s *span) {
 		return
 	}
 	spent := float64(s.to - s.from)
-	for k, q := range u.waits {
-		u.waited[k] += float64(spent * float64(q))
+	for c := range u.classes {
+		for k, q := range u.classes[c].waits {
+			u.classes[c].waited[k] += float64(spent * float64(q))
+		}
 	}
 	u.users.advance(s.state, spent)
 }
@@ -81,7 +98,7 @@ func (u *unserved) look(s *cluster.View, now cluster.Time, row cluster.TaskID) {
 		if !counts {
 			return
 		}
-		was.seq, was.attempt, was.user = t.Seq, t.Attempt, u.users.of(s.Job(t.Job).User)
+		was.seq, was.attempt, was.class, was.user = t.Seq, t.Attempt, t.Class, u.users.of(s.Job(t.Job).User)
 	}
 	var waits, holds cluster.Vector
 	switch t.Phase {
@@ -102,7 +119,7 @@ func (u *unserved) look(s *cluster.View, now cluster.Time, row cluster.TaskID) {
 	if over := !same || t.Phase != cluster.Running && t.Phase != cluster.Leaving; over && was.done != nil {
 		if !s.Classes()[t.Class].KeepsWork {
 			for k, q := range was.done {
-				u.lost[k] += q
+				u.classes[t.Class].lost[k] += q
 			}
 		}
 		was.done = nil
@@ -129,11 +146,12 @@ func (w *stance) work(until cluster.Time) {
 
 // stand replaces what a task waits for, and what it holds.
 func (u *unserved) stand(was *stance, waits, holds cluster.Vector) {
+	sum := u.classes[was.class].waits
 	for k, q := range was.waits {
-		u.waits[k] -= q
+		sum[k] -= q
 	}
 	for k, q := range waits {
-		u.waits[k] += q
+		sum[k] += q
 	}
 	u.users.stand(was, waits != nil, holds)
 	was.waits, was.holds = waits, append(was.holds[:0], holds...)
@@ -165,11 +183,20 @@ func (u *unserved) within(demand cluster.Vector, thousandths int64) bool {
 }
 
 func (u *unserved) result(_ *span, r *report.Run) {
-	out := &report.Unserved{Waited: map[string]report.Number{}, Lost: map[string]report.Number{}, Shares: u.users.gap(float64(r.Simulated))}
-	for k, kind := range u.kinds {
-		unit := float64(float64(max(kind.PerUnit, 1)) * float64(cluster.Hour))
-		out.Waited[kind.Name], out.Lost[kind.Name] = report.Number(u.waited[k]/unit), report.Number(u.lost[k]/unit)
+	out, all := &report.Unserved{Shares: u.users.gap(float64(r.Simulated))}, newShortfall(len(u.kinds))
+	for i, c := range u.classes {
+		for k := range u.kinds {
+			all.waited[k] += c.waited[k]
+			all.lost[k] += c.lost[k]
+		}
+		name := u.table.Classes[i].Name
+		if of, has := r.Classes[name]; has {
+			hours := c.hours(u.kinds)
+			of.Shortfall = &hours
+			r.Classes[name] = of
+		}
 	}
+	out.Shortfall = all.hours(u.kinds)
 	for i, w := range u.sizes {
 		if w.tasks > 0 {
 			out.Add(report.SizeWait{
@@ -179,4 +206,14 @@ func (u *unserved) result(_ *span, r *report.Run) {
 		}
 	}
 	r.Unserved = out
+}
+
+// hours is the shortfall as the report has it.
+func (c *shortfall) hours(kinds []cluster.Kind) report.Shortfall {
+	out := report.Shortfall{Waited: map[string]report.Number{}, Lost: map[string]report.Number{}}
+	for k, kind := range kinds {
+		unit := float64(float64(max(kind.PerUnit, 1)) * float64(cluster.Hour))
+		out.Waited[kind.Name], out.Lost[kind.Name] = report.Number(c.waited[k]/unit), report.Number(c.lost[k]/unit)
+	}
+	return out
 }
