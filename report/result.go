@@ -65,6 +65,8 @@ type Run struct {
 	Reads *Reads `json:"reads,omitempty"`
 	// Unserved is nil in results of versions of fairlead that did not record it.
 	Unserved *Unserved `json:"unserved,omitempty"`
+	// Moves is nil where nobody was to move, and in results of versions of fairlead that did not record it.
+	Moves *Moves `json:"moves,omitempty"`
 	// Constraints is nil where there were none.
 	Constraints *Constraints `json:"constraints,omitempty"`
 	// Fragmentation is by the name of the resource kind.

@@ -7,6 +7,7 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/internal/wide"
 	"fairlead.dev/fairlead/report"
+	"fairlead.dev/fairlead/sched"
 )
 
 // unserved is what tasks ask for and do not get: while they wait, by losing their work, and beside what others hold. It goes
@@ -20,6 +21,7 @@ type unserved struct {
 	largest cluster.Vector // what any node has had, kind by kind
 	sizes   [5]sizeWaits   // by sizeBound
 	users   userShares
+	moves   moves
 }
 
 // shortfall is what the tasks of a class ask for and do not get.
@@ -44,6 +46,7 @@ type stance struct {
 	attempt uint32
 	user    int32
 	class   cluster.ClassID
+	moves   bool           // its run was told to leave to run elsewhere
 	waits   cluster.Vector // what it waits for; nil if it does not
 	holds   cluster.Vector // what it holds; nil if nothing
 	since   cluster.Time   // when its run began with that; Never if it does not run
@@ -121,9 +124,13 @@ func (u *unserved) look(s *cluster.View, now cluster.Time, row cluster.TaskID) {
 			for k, q := range was.done {
 				u.classes[t.Class].lost[k] += q
 			}
+			if was.moves {
+				u.moves.lose(was.done)
+			}
 		}
 		was.done = nil
 	}
+	was.moves = was.moves && same && !runs // who runs was told nothing, or stayed
 	was.attempt = t.Attempt
 	if runs && was.since == cluster.Never {
 		if was.since = now; was.done == nil {
@@ -157,11 +164,32 @@ func (u *unserved) stand(was *stance, waits, holds cluster.Vector) {
 	was.waits, was.holds = waits, append(was.holds[:0], holds...)
 }
 
-// happened counts how long a task has waited.
 func (u *unserved) happened(h *happening) {
-	if h.what != ended && h.what != left {
+	switch h.what {
+	case decided:
+		u.told(h.decision)
+	case ended, left:
+		u.waited(h)
+	default:
+	}
+}
+
+// told notes that a run has to leave, and whether to run elsewhere.
+func (u *unserved) told(d *sched.Decision) {
+	if d.Kind != sched.Evict {
 		return
 	}
+	moves := isMove(d)
+	if moves {
+		u.moves.decided++
+	}
+	if int(d.Task) < len(u.rows) && u.rows[d.Task].seq == d.Seq {
+		u.rows[d.Task].moves = moves
+	}
+}
+
+// waited counts how long a task has waited.
+func (u *unserved) waited(h *happening) {
 	at := 0
 	for at < len(u.sizes)-1 && !u.within(h.task.demand, sizeBound(at)) {
 		at++
@@ -205,15 +233,19 @@ func (u *unserved) result(_ *span, r *report.Run) {
 			})
 		}
 	}
-	r.Unserved = out
+	r.Unserved, r.Moves = out, u.moves.result(u.kinds)
 }
 
 // hours is the shortfall as the report has it.
 func (c *shortfall) hours(kinds []cluster.Kind) report.Shortfall {
-	out := report.Shortfall{Waited: map[string]report.Number{}, Lost: map[string]report.Number{}}
+	return report.Shortfall{Waited: hoursOf(c.waited, kinds), Lost: hoursOf(c.lost, kinds)}
+}
+
+// hoursOf are amounts in each kind's unit times hours.
+func hoursOf(amounts []float64, kinds []cluster.Kind) map[string]report.Number {
+	hours := map[string]report.Number{}
 	for k, kind := range kinds {
-		unit := float64(float64(max(kind.PerUnit, 1)) * float64(cluster.Hour))
-		out.Waited[kind.Name], out.Lost[kind.Name] = report.Number(c.waited[k]/unit), report.Number(c.lost[k]/unit)
+		hours[kind.Name] = report.Number(amounts[k] / float64(float64(max(kind.PerUnit, 1))*float64(cluster.Hour)))
 	}
-	return out
+	return hours
 }
