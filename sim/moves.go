@@ -6,11 +6,14 @@ import (
 	"fairlead.dev/fairlead/sched"
 )
 
-// moves counts the runs that were told to leave so that their own task may run elsewhere, and what work was lost by that. How many did
-// move, outcomes counts.
+// moves counts the runs that were told to leave so that their own task may run elsewhere, what work was lost by that, and how many
+// nodes have nothing to do for it. How many did move, outcomes counts. What else a move is good for is for its policy to say.
 type moves struct {
+	nodes   *nodes
 	decided int
-	lost    []float64 // quantity × µs; nil: nothing
+	lost    []float64            // quantity × µs; nil: nothing
+	freed   int                  // nodes that a moved run was the last to leave, less those where one began alone
+	onWay   map[cluster.Seq]bool // tasks that have left, and have not begun again
 }
 
 // isMove reports whether the run is evicted by a bundle that places its own task again.
@@ -18,6 +21,35 @@ func isMove(d *sched.Decision) bool {
 	task, serves := d.Purpose.Serves()
 	return d.Kind == sched.Evict && serves && task == d.Task && d.Purpose.Seq == d.Seq
 }
+
+// happened follows a run that moves from the node that it leaves to the one where it begins again.
+func (m *moves) happened(h *happening) {
+	switch h.what {
+	case evicted:
+		delete(m.onWay, h.task.seq)
+		if h.row.Phase != cluster.Leaving || h.row.Next == cluster.NoNode {
+			return
+		}
+		if m.onWay == nil {
+			m.onWay = map[cluster.Seq]bool{}
+		}
+		m.onWay[h.task.seq] = true
+		if m.alone(h.task) {
+			m.freed++
+		}
+	case begins:
+		if m.onWay[h.task.seq] && m.alone(h.task) {
+			m.freed--
+		}
+		delete(m.onWay, h.task.seq)
+	case ended:
+		delete(m.onWay, h.task.seq)
+	default:
+	}
+}
+
+// alone reports whether the task's run is the only one on its node.
+func (m *moves) alone(t *task) bool { return len(m.nodes.list[t.node].runs) == 1 }
 
 // lose counts work that was lost by a move.
 func (m *moves) lose(done []float64) {
@@ -30,12 +62,12 @@ func (m *moves) lose(done []float64) {
 }
 
 // result is nil where nobody was to move.
-func (m *moves) result(kinds []cluster.Kind) *report.Moves {
+func (m *moves) result() *report.Moves {
 	if m.decided == 0 {
 		return nil
 	}
 	if m.lost == nil {
-		m.lost = make([]float64, len(kinds))
+		m.lost = make([]float64, len(m.nodes.kinds))
 	}
-	return &report.Moves{Decided: m.decided, Lost: hoursOf(m.lost, kinds)}
+	return &report.Moves{Decided: m.decided, Freed: m.freed, Lost: hoursOf(m.lost, m.nodes.kinds)}
 }

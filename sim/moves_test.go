@@ -9,28 +9,34 @@ import (
 	"fairlead.dev/fairlead/sim/trace"
 )
 
-// mover places tasks on the first node that takes them. At second 4 it tells the only run to leave: to run on the second node, or
-// just so.
+// mover places tasks on the first node that takes them. At second 4 it tells the runs of some to move to a node, all together, and
+// those of others just to leave.
 type mover struct {
 	grantor
-	evicts, done bool
+	moves, leave []cluster.TaskID
+	to           cluster.NodeID
+	done         bool
 }
 
 func (m *mover) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
 	m.grantor.Plan(t, c, budget, out)
 	s := t.View()
-	switch at := 4 * cluster.Second; {
-	case m.done:
-	case s.Now() < at:
-		out.Wake = at
-	default:
-		m.done = true
-		a := sched.Action{Kind: sched.Evict, Attempt: s.Task(0).Attempt}
-		out.Add(a)
-		if !m.evicts {
-			a.Kind, a.Node = sched.Place, 1
-			out.Add(a)
+	if at := 4 * cluster.Second; m.done || s.Now() < at {
+		if !m.done {
+			out.Wake = at
 		}
+		return
+	}
+	m.done = true
+	for _, task := range m.moves {
+		a := sched.Action{Kind: sched.Evict, Task: task, Attempt: s.Task(task).Attempt}
+		out.Add(a)
+		a.Kind, a.Node = sched.Place, m.to
+		out.Add(a)
+	}
+	out.Close()
+	for _, task := range m.leave {
+		out.Add(sched.Action{Kind: sched.Evict, Task: task, Attempt: s.Task(task).Attempt})
 		out.Close()
 	}
 }
@@ -59,7 +65,11 @@ func TestMoves(t *testing.T) {
 		if c.world.Faults == stays {
 			source.records = append(source.records, trace.Record{Time: 6 * cluster.Second, What: trace.NodeLost, Node: trace.Node{ID: 1}})
 		}
-		r, err := Run(Config{Source: source, Lanes: []sched.Lane{{Name: "mover", Policy: &mover{evicts: c.evicts}}}, World: c.world, Planner: Planner{Time: Zero}})
+		policy := &mover{moves: []cluster.TaskID{0}, to: 1}
+		if c.evicts {
+			policy.moves, policy.leave = nil, policy.moves
+		}
+		r, err := Run(Config{Source: source, Lanes: []sched.Lane{{Name: "mover", Policy: policy}}, World: c.world, Planner: Planner{Time: Zero}})
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -73,6 +83,35 @@ func TestMoves(t *testing.T) {
 		}
 		if math.Abs(lost-c.lost) > 0.01 || math.Abs(byMoves-c.byMoves) > 0.01 || math.Abs(ends-c.endsAt) > 0.01 {
 			t.Errorf("%s: %v s of a core were lost, %v by moves, and the task ends at %v; want %v, %v and %v", c.name, lost, byMoves, ends, c.lost, c.byMoves, c.endsAt)
+		}
+	}
+}
+
+// TestMovesFreeNodes is of three nodes of four cores. Two tasks of two cores have the first, of which one ends at second 3, and two of one core the
+// second. When these two move at second 4, they free a node if they go to the first, and open another one if they go to the third, or to the first when
+// who was there has just left, without moving.
+func TestMovesFreeNodes(t *testing.T) {
+	for _, c := range []struct {
+		to    cluster.NodeID
+		leave []cluster.TaskID
+		want  int
+	}{{0, nil, 1}, {2, nil, 0}, {0, []cluster.TaskID{0}, 0}} {
+		source := &list{kinds: []cluster.Kind{{Name: "cpu", PerUnit: 1}}}
+		for i := range uint64(3) {
+			source.records = append(source.records, trace.Record{What: trace.NodeAdded, Node: trace.Node{ID: i, Capacity: cluster.Vector{4}}})
+		}
+		for i, works := range []cluster.Time{20, 3, 20, 20} {
+			source.records = append(source.records, trace.Record{What: trace.TaskSubmitted, Task: trace.Task{
+				Job: uint64(i), JobTasks: 1, Demand: cluster.Vector{2 - int64(i/2)}, Work: works * cluster.Second,
+			}})
+		}
+		policy := &mover{moves: []cluster.TaskID{2, 3}, leave: c.leave, to: c.to}
+		r, err := Run(Config{Source: source, Lanes: []sched.Lane{{Name: "mover", Policy: policy}}, Planner: Planner{Time: Zero}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Moves == nil || r.Moves.Decided != 2 || r.Tasks.Migrated != 2 || r.Moves.Freed != c.want {
+			t.Errorf("to node %d, while %v leave: %+v, %d moved, want two moves that free %d nodes", c.to, c.leave, r.Moves, r.Tasks.Migrated, c.want)
 		}
 	}
 }

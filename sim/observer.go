@@ -143,7 +143,7 @@ func newMeasures(cfg *Config, n *nodes, services services) *measures {
 	}
 	m.overTime.series = newSeries()
 	m.bounds.every = func() cluster.Time { return m.overTime.step }
-	m.all = []observer{&m.outcomes, &m.services, &m.utilisation, &overfull{kinds: n.kinds}, &reads{nodes: n}, &m.gaps, &m.holdings, newUnserved(n.kinds, cfg.Classes), &m.bounds}
+	m.all = []observer{&m.outcomes, &m.services, &m.utilisation, &overfull{kinds: n.kinds}, &reads{nodes: n}, &m.gaps, &m.holdings, newUnserved(n, cfg.Classes), &m.bounds}
 	if m.waste != nil {
 		m.all = append(m.all, m.waste)
 	}

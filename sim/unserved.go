@@ -53,8 +53,9 @@ type stance struct {
 	done    []float64      // what its run had done before, with other grants or until it was told to leave: quantity × µs
 }
 
-func newUnserved(kinds []cluster.Kind, table *class.Table) *unserved {
-	u := &unserved{kinds: kinds, table: table, classes: make([]shortfall, len(table.Classes)), largest: make(cluster.Vector, len(kinds))}
+func newUnserved(n *nodes, table *class.Table) *unserved {
+	kinds := n.kinds
+	u := &unserved{kinds: kinds, table: table, moves: moves{nodes: n}, classes: make([]shortfall, len(table.Classes)), largest: make(cluster.Vector, len(kinds))}
 	for c := range u.classes {
 		u.classes[c] = newShortfall(len(kinds))
 	}
@@ -165,6 +166,7 @@ func (u *unserved) stand(was *stance, waits, holds cluster.Vector) {
 }
 
 func (u *unserved) happened(h *happening) {
+	u.moves.happened(h)
 	switch h.what {
 	case decided:
 		u.told(h.decision)
@@ -233,7 +235,7 @@ func (u *unserved) result(_ *span, r *report.Run) {
 			})
 		}
 	}
-	r.Unserved, r.Moves = out, u.moves.result(u.kinds)
+	r.Unserved, r.Moves = out, u.moves.result()
 }
 
 // hours is the shortfall as the report has it.
