@@ -11,8 +11,7 @@ import (
 )
 
 // unserved is what tasks ask for and do not get: while they wait, by losing their work, and beside what others hold. It goes
-// by the change log of the core's state, so that the work is in proportion to what changed; only while somebody waits are
-// all users looked at whenever one of them holds more or less.
+// by the change log of the core's state, so that the work is in proportion to what changed.
 type unserved struct {
 	kinds   []cluster.Kind
 	table   *class.Table
@@ -102,7 +101,7 @@ func (u *unserved) look(s *cluster.View, now cluster.Time, row cluster.TaskID) {
 		if !counts {
 			return
 		}
-		was.seq, was.attempt, was.class, was.user = t.Seq, t.Attempt, t.Class, u.users.of(s.Job(t.Job).User)
+		was.seq, was.attempt, was.class, was.user = t.Seq, t.Attempt, t.Class, u.users.number(s.Job(t.Job).User)
 	}
 	var waits, holds cluster.Vector
 	switch t.Phase {
