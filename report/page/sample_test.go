@@ -92,7 +92,22 @@ func (s shape) run(t *testing.T, policy string, p float64, seed uint64, r *rand.
 		run.Allocation[kind] = report.Allocation{Mean: 0.72, Final: 0.75}
 		run.Utilisation[kind] = report.Utilisation{Mean: 0.68, Max: 0.79}
 	}
+	run.Unserved = s.unserved(report.Number(p))
 	return run
+}
+
+// unserved makes up what was not served: the more, the larger p is.
+func (s shape) unserved(p report.Number) *report.Unserved {
+	u := &report.Unserved{
+		Shortfall: report.Shortfall{Waited: map[string]report.Number{}, Lost: map[string]report.Number{}},
+		Shares:    &report.ShareGap{Mean: 0.04 + p/100, Largest: 0.25},
+	}
+	for _, kind := range s.kinds {
+		u.Waited[kind], u.Lost[kind] = 12+30*p, 1.5
+	}
+	u.Add(report.SizeWait{UpTo: 0.1, Tasks: 11_000, Mean: 1 + p, Longest: 480 * (1 + p)})
+	u.Add(report.SizeWait{UpTo: 0.5, Tasks: 1000, Mean: 70 * (1 + p), Longest: 3400 * (1 + p)})
+	return u
 }
 
 // promise makes up how available the tasks of class c were, which was promised less the
