@@ -84,10 +84,15 @@ func NotServed(groups []Group) (table Grid, kind string) {
 	return table, kind
 }
 
+// leastAmount is the least that is not 0 in JSON: a run and the file that was written of it say the same.
+const leastAmount = 0.000_000_5
+
 // unservedKind is the first kind of which something was not served.
 func unservedKind(runs []Run) (kind string, some bool) {
 	for _, kind := range kindsOf(runs) {
-		if slices.ContainsFunc(runs, func(r Run) bool { return r.Unserved != nil && r.Unserved.Waited[kind]+r.Unserved.Lost[kind] > 0 }) {
+		if slices.ContainsFunc(runs, func(r Run) bool {
+			return r.Unserved != nil && max(r.Unserved.Waited[kind], r.Unserved.Lost[kind]) > leastAmount
+		}) {
 			return kind, true
 		}
 	}
@@ -169,8 +174,10 @@ func humanSize(size Number) string { return fmt.Sprintf("%g%%", 100*float64(size
 // humanAmount prints an amount with two or three digits that matter.
 func humanAmount(x float64) string {
 	switch {
-	case x == 0:
+	case x <= leastAmount:
 		return "0"
+	case x < 0.001:
+		return "<0.001"
 	case x < 9.95:
 		return fmt.Sprintf("%.2g", x)
 	}

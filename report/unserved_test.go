@@ -9,17 +9,20 @@ import (
 )
 
 // What was not served is a row for each experiment, the mean over its seeds: tasks of quincy waited for 12.5 hours of cpu, and for 25. Of
-// a run of an earlier version nothing is known.
+// a run of an earlier version nothing is known, and those of spread waited for next to nothing.
 func TestTableShowsWhatWasNotServed(t *testing.T) {
 	earlier := run("kube", 1, 1)
 	earlier.Unserved = nil
-	runs := []report.Run{run("quincy", 1, 1), run("quincy", 2, 2), earlier}
+	little := run("spread", 1, 1)
+	little.Unserved.Waited["cpu"], little.Unserved.Lost["cpu"] = 0.0004, 1e-7
+	runs := []report.Run{run("quincy", 1, 1), run("quincy", 2, 2), earlier, little}
 	const want = `
 Not served, in hours × cpu, and the longest waits of tasks that fill so much of a node:
                CPU  WORK  UP TO  UP TO  TASKS  USERS'
 POLICY  WAITED FOR  LOST     1%    50%  MOVED     GAP
 quincy          19  0.75  1m32s  1h40m     12    6.2%
 kube             -     -      -      -     12       -
+spread      <0.001     0  1m01s  1h07m     12    6.2%
 
 `
 	var text bytes.Buffer
@@ -30,7 +33,7 @@ kube             -     -      -      -     12       -
 		t.Errorf("got\n%s\nwant in it\n%s", text.String(), want)
 	}
 	grid, kind := report.NotServed(report.Groups([]report.File{{Runs: runs}}))
-	if kind != "cpu" || len(grid.Rows) != 2 || strings.Join(grid.Rows[0], " ") != "quincy 19 0.75 1m32s 1h40m 12 6.2%" {
+	if kind != "cpu" || len(grid.Rows) != 3 || strings.Join(grid.Rows[0], " ") != "quincy 19 0.75 1m32s 1h40m 12 6.2%" {
 		t.Errorf("the page's rows are %q, of %s", grid.Rows, kind)
 	}
 }
@@ -39,7 +42,9 @@ kube             -     -      -      -     12       -
 func TestNothingWasNotServed(t *testing.T) {
 	served := run("kube", 1, 1)
 	served.Unserved = &report.Unserved{Shortfall: report.Shortfall{Waited: map[string]report.Number{"cpu": 0}, Lost: map[string]report.Number{"cpu": 0}}}
-	for name, r := range map[string]report.Run{"all was served": served, "an earlier version": bare("kube")} {
+	soon := run("kube", 1, 1)
+	soon.Unserved = &report.Unserved{Shortfall: report.Shortfall{Waited: map[string]report.Number{"cpu": 9.9e-8}}} // 0 in JSON
+	for name, r := range map[string]report.Run{"all was served": served, "all was served in no time to speak of": soon, "an earlier version": bare("kube")} {
 		var text bytes.Buffer
 		if err := report.Write(&text, report.Table, report.Results{Runs: []report.Run{r}}); err != nil {
 			t.Fatal(err)
