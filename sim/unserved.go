@@ -103,14 +103,7 @@ func (u *unserved) look(s *cluster.View, now cluster.Time, row cluster.TaskID) {
 		}
 		was.seq, was.attempt, was.class, was.user = t.Seq, t.Attempt, t.Class, u.users.number(s.Job(t.Job).User)
 	}
-	var waits, holds cluster.Vector
-	switch t.Phase {
-	case cluster.Waiting, cluster.Reserved:
-		waits = s.Shape(t.Shape).Demand
-	case cluster.Starting, cluster.Running, cluster.Leaving:
-		holds = s.Demand(row)
-	default:
-	}
+	waits, holds := asksFor(s, row)
 	runs, same := t.Phase == cluster.Running, t.Attempt == was.attempt
 	if goesOn := runs && same && slices.Equal(was.holds, holds); was.since != cluster.Never && !goesOn {
 		until := now
@@ -121,12 +114,7 @@ func (u *unserved) look(s *cluster.View, now cluster.Time, row cluster.TaskID) {
 	}
 	if over := !same || t.Phase != cluster.Running && t.Phase != cluster.Leaving; over && was.done != nil {
 		if !s.Classes()[t.Class].KeepsWork {
-			for k, q := range was.done {
-				u.classes[t.Class].lost[k] += q
-			}
-			if was.moves {
-				u.moves.lose(was.done)
-			}
+			u.lose(was, t.Class)
 		}
 		was.done = nil
 	}
@@ -138,6 +126,28 @@ func (u *unserved) look(s *cluster.View, now cluster.Time, row cluster.TaskID) {
 		}
 	}
 	u.stand(was, waits, holds)
+}
+
+// asksFor is what the task waits for, or what it holds on its node; nil of what it does not.
+func asksFor(s *cluster.View, row cluster.TaskID) (waits, holds cluster.Vector) {
+	switch t := s.Task(row); t.Phase {
+	case cluster.Waiting, cluster.Reserved:
+		return s.Shape(t.Shape).Demand, nil
+	case cluster.Starting, cluster.Running, cluster.Leaving:
+		return nil, s.Demand(row)
+	default:
+		return nil, nil
+	}
+}
+
+// lose counts what a run of the class has done for nothing.
+func (u *unserved) lose(was *stance, c cluster.ClassID) {
+	for k, q := range was.done {
+		u.classes[c].lost[k] += q
+	}
+	if was.moves {
+		u.moves.lose(was.done)
+	}
 }
 
 // work takes in what a run has done with what it holds.

@@ -135,7 +135,7 @@ func (u *userShares) gap(simulated float64) *report.ShareGap {
 type tournament []float64
 
 // first is the largest number.
-func (t tournament) first() float64 { return t[1] }
+func (t *tournament) first() float64 { return (*t)[1] }
 
 // set replaces a number, and adds those before it that are not there yet, which are less than any.
 func (t *tournament) set(i int, number float64) {
