@@ -60,8 +60,8 @@ func (p refining) giveWay() bool {
 			if u.fixed || u.reads {
 				continue
 			}
-			if first, second := p.two(u, n); first != nil {
-				r.drop(s, j)
+			if first, second := p.two(j, n); first != nil {
+				r.shift(s, j, cluster.NoNode)
 				for _, g := range []*group{first, second} {
 					t := p.waiting.First(g)
 					p.waiting.Leave(t)
@@ -75,26 +75,23 @@ func (p refining) giveWay() bool {
 }
 
 // two are groups, perhaps the same one twice, of which there is room for a task of each where one of the batch is; nil if there are none.
-func (p refining) two(u *batched, n cluster.NodeID) (first, second *group) {
+func (p refining) two(i int32, n cluster.NodeID) (first, second *group) {
 	r, s := &p.refine, p.s
+	u := &r.batch[i]
 	own := s.Task(u.task)
 	large := halves(p.worth.SizeOf(s, own.Shape))
-	room := r.room[:0]
-	for k, q := range s.Shape(own.Shape).Demand {
-		room = append(room, r.free[n][k]+q)
-	}
-	r.room = room
+	room := r.roomBut(s, n, i)
 	could := func(g *group) bool {
 		r.ticks++
 		t := p.waiting.First(g)
 		return p.rankOf(s, g) == u.rank && halves(p.worth.SizeOf(s, g.Shape)) <= large && g.User == p.users.of(s, own.Job) &&
 			s.Task(t).Phase == cluster.Waiting && !fixedShape(s, g.Shape) && len(s.Input(t)) == 0 && p.open(&batched{task: t, rank: u.rank}, n)
 	}
-	for i, g := range r.left {
+	for at, g := range r.left {
 		if g.Len() == 0 || !s.Shape(g.Shape).Demand.Fits(room) || !could(g) {
 			continue
 		}
-		for _, h := range r.left[i:] {
+		for _, h := range r.left[at:] {
 			if r.ticks++; h == g && g.Len() < 2 || h.Len() == 0 || !fitBoth(s.Shape(g.Shape).Demand, s.Shape(h.Shape).Demand, room) {
 				continue
 			}
@@ -104,16 +101,6 @@ func (p refining) two(u *batched, n cluster.NodeID) (first, second *group) {
 		}
 	}
 	return nil, nil
-}
-
-// fitBoth reports whether there is room for both.
-func fitBoth(a, b, room cluster.Vector) bool {
-	for k := range room {
-		if a[k]+b[k] > room[k] && a[k]+b[k] > 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // insert finds a node for the task where one of the batch makes room, and goes to another one.
@@ -130,7 +117,7 @@ func (p refining) insert(b batched) bool {
 			u := &r.batch[j]
 			own := s.Task(u.task).Shape
 			r.ticks++
-			if u.fixed || u.reads || own == id || !fitsWith(demand, r.free[n], s.Shape(own).Demand) {
+			if u.fixed || u.reads || own == id || !demand.Fits(r.roomBut(s, n, j)) {
 				continue
 			}
 			if to := p.roomFor(u, n); to != cluster.NoNode {
@@ -180,19 +167,15 @@ func (p refining) swapOn(b batched, n, other cluster.NodeID) bool {
 	demand := s.Shape(s.Task(b.task).Shape).Demand
 	for _, i := range r.on[n] {
 		u := &r.batch[i]
-		if r.ticks++; u.fixed || u.reads || !fitsWith(demand, r.free[n], demandOf(i)) {
+		if r.ticks++; u.fixed || u.reads || !demand.Fits(r.roomBut(s, n, i)) {
 			continue
 		}
 		for _, j := range r.on[other] {
 			v := &r.batch[j]
-			if r.ticks++; v.fixed || v.reads || !fitsWith(demandOf(i), r.free[other], demandOf(j)) {
+			if r.ticks++; v.fixed || v.reads || !demandOf(i).Fits(r.roomBut(s, other, j)) || !fitBoth(demand, demandOf(j), r.roomBut(s, n, i)) {
 				continue
 			}
-			fits := true
-			for k, q := range demandOf(j) {
-				fits = fits && demand[k]+q <= r.free[n][k]+demandOf(i)[k]
-			}
-			if fits && p.open(u, other) && p.open(v, n) {
+			if p.open(u, other) && p.open(v, n) {
 				r.shift(s, i, other)
 				r.shift(s, j, n)
 				r.take(s, b, n)

@@ -274,7 +274,7 @@ func (p moving) moveFrom(task cluster.TaskID, from cluster.NodeID) (cost worth.V
 		p.table.Hide(x, to)
 		to, ok, _ = p.find(s, x, task)
 	}
-	if !ok || p.surcharges.onPrice > 0 && len(s.TasksOn(to)) == 0 {
+	if !ok || p.surcharges.opens(s, to) {
 		p.t.Rollback(mark)
 		return 0, false
 	}

@@ -106,8 +106,7 @@ func (p *policy) index(s *cluster.View, id cluster.ShapeID, tier int32) *book.Sh
 		if p.without.lacks(WithoutWorth) {
 			return -fill(s, id, n)
 		}
-		price, _ := p.worth.Price(s, id, n)
-		return -price - p.surcharges.ofNode(s, tier, n) - p.surcharges.ofEmpty(s, p.worth, id, n)
+		return -p.surcharges.ofPlace(s, p.worth, id, tier, n)
 	})
 }
 

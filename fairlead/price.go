@@ -49,6 +49,17 @@ func (u *surcharges) learn(s *cluster.View, c *sched.Changed) {
 	}
 }
 
+// ofPlace is what every task of the shape and tier pays on the node: the worth of its room, and what is added to that.
+func (u *surcharges) ofPlace(s *cluster.View, w *worth.Worth, id cluster.ShapeID, tier int32, n cluster.NodeID) worth.Price {
+	price, _ := w.Price(s, id, n)
+	return price + u.ofNode(s, tier, n) + u.ofEmpty(s, w, id, n)
+}
+
+// opens reports whether a task would be the first on the node, where that costs something.
+func (u *surcharges) opens(s *cluster.View, n cluster.NodeID) bool {
+	return u.onPrice > 0 && len(s.TasksOn(n)) == 0
+}
+
 // tierOf is the tier that prices of the class go by; 0 where no node has one.
 func (u *surcharges) tierOf(class *cluster.Class) int32 {
 	if !u.tiered {
@@ -74,7 +85,7 @@ func (u *surcharges) on(s *cluster.View, w *worth.Worth, n cluster.NodeID) worth
 
 // ofEmpty is what a task of the shape pays for being the first on the node; 0 if it is not.
 func (u *surcharges) ofEmpty(s *cluster.View, w *worth.Worth, id cluster.ShapeID, n cluster.NodeID) worth.Price {
-	if u.onPrice == 0 || len(s.TasksOn(n)) > 0 {
+	if !u.opens(s, n) {
 		return 0
 	}
 	return w.PriceOf(s, id, u.on(s, w, n))

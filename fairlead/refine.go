@@ -81,30 +81,7 @@ func (r *refine) placed(s *cluster.View, u *surcharges, t cluster.TaskID, own ra
 
 // fixedShape reports whether tasks of the shape stay where they are: for them other tasks count, or which devices are left.
 func fixedShape(s *cluster.View, id cluster.ShapeID) bool {
-	return s.Constrained(id) || len(s.DeviceNeeds(id)) > 0 || s.Shape(id).PerNode > 0
-}
-
-// take has a task more stand on a node.
-func (r *refine) take(s *cluster.View, b batched, n cluster.NodeID) {
-	for k, q := range s.Shape(s.Task(b.task).Shape).Demand {
-		r.free[n][k] -= q
-	}
-	b.node = n
-	r.on[n] = append(r.on[n], int32(len(r.batch)))
-	r.batch = append(r.batch, b)
-	r.actions = append(r.actions, sched.Action{Kind: sched.Place, Task: b.task, Attempt: s.Task(b.task).Attempt})
-	r.ends = append(r.ends, len(r.actions))
-}
-
-// drop has a task of the batch wait again.
-func (r *refine) drop(s *cluster.View, i int32) {
-	b := &r.batch[i]
-	for k, q := range s.Shape(s.Task(b.task).Shape).Demand {
-		r.free[b.node][k] += q
-	}
-	at := slices.Index(r.on[b.node], i)
-	r.on[b.node] = slices.Delete(r.on[b.node], at, at+1)
-	b.node = cluster.NoNode
+	return s.Constrained(id) || cluster.Soft(s, id) || len(s.DeviceNeeds(id)) > 0 || s.Shape(id).PerNode > 0
 }
 
 // refining is a pass whose batch is placed anew.
@@ -274,7 +251,7 @@ func (p refining) exchangeFor(i int32, n cluster.NodeID, gain worth.Price) (othe
 			continue
 		}
 		own := p.s.Shape(p.s.Task(u.task).Shape).Demand
-		if !fitsWith(demand, r.free[n], own) {
+		if !demand.Fits(r.roomBut(p.s, n, j)) {
 			continue
 		}
 		now := u.fetch(n)
@@ -284,7 +261,7 @@ func (p refining) exchangeFor(i int32, n cluster.NodeID, gain worth.Price) (othe
 				other, to, least, ok = j, m, loss, true
 			}
 		}
-		try(b.node, fitsWith(own, r.free[b.node], demand))
+		try(b.node, own.Fits(r.roomBut(p.s, b.node, i)))
 		for k := range u.input.Nodes {
 			m := u.input.Nodes[k].Node
 			try(m, own.Fits(r.free[m]))
@@ -296,33 +273,56 @@ func (p refining) exchangeFor(i int32, n cluster.NodeID, gain worth.Price) (othe
 	return other, to, ok
 }
 
-// fitsWith reports whether the demand fits in what is free once somebody else has left.
-func fitsWith(demand, free, left cluster.Vector) bool {
-	for k, q := range demand {
-		if q > 0 && q > free[k]+left[k] {
+// roomBut is what the node has left but for somebody of the batch who is there. It is valid until the next call.
+func (r *refine) roomBut(s *cluster.View, n cluster.NodeID, i int32) cluster.Vector {
+	r.room = append(r.room[:0], r.free[n]...)
+	for k, q := range s.Shape(s.Task(r.batch[i].task).Shape).Demand {
+		r.room[k] += q
+	}
+	return r.room
+}
+
+// fitBoth reports whether there is room for both.
+func fitBoth(a, b, room cluster.Vector) bool {
+	for k := range room {
+		if a[k]+b[k] > room[k] {
 			return false
 		}
 	}
 	return true
 }
 
-// open reports whether the task may go to the node at all.
+// open reports whether the task may go to the node at all. Nobody is the first on a node for that, where that costs something.
 func (p refining) open(b *batched, n cluster.NodeID) bool {
-	return p.s.NodeLive(n) && !p.refine.frozen[n] && p.s.Eligible(p.s.Shape(p.s.Task(b.task).Shape).Eligible, n) && !p.claims.keepsOff(n, b.task, b.rank)
+	return p.s.NodeLive(n) && !p.refine.frozen[n] && !p.surcharges.opens(p.s, n) && p.s.Eligible(p.s.Shape(p.s.Task(b.task).Shape).Eligible, n) && !p.claims.keepsOff(n, b.task, b.rank)
 }
 
-// shift has a task of the batch stand on another node.
+// shift has a task of the batch stand on another node; on NoNode it waits.
 func (r *refine) shift(s *cluster.View, i int32, to cluster.NodeID) {
 	b := &r.batch[i]
-	for k, q := range s.Shape(s.Task(b.task).Shape).Demand {
-		r.free[b.node][k] += q
-		r.free[to][k] -= q
+	demand := s.Shape(s.Task(b.task).Shape).Demand
+	if b.node != cluster.NoNode {
+		for k, q := range demand {
+			r.free[b.node][k] += q
+		}
+		at := slices.Index(r.on[b.node], i)
+		r.on[b.node] = slices.Delete(r.on[b.node], at, at+1)
 	}
-	on := r.on[b.node]
-	at := slices.Index(on, i)
-	r.on[b.node] = slices.Delete(on, at, at+1)
-	r.on[to] = append(r.on[to], i)
+	if to != cluster.NoNode {
+		for k, q := range demand {
+			r.free[to][k] -= q
+		}
+		r.on[to] = append(r.on[to], i)
+	}
 	b.node = to
+}
+
+// take has a task that was left over stand on a node, as one more of the batch.
+func (r *refine) take(s *cluster.View, b batched, n cluster.NodeID) {
+	r.batch = append(r.batch, b)
+	r.actions = append(r.actions, sched.Action{Kind: sched.Place, Task: b.task, Attempt: s.Task(b.task).Attempt})
+	r.ends = append(r.ends, len(r.actions))
+	r.shift(s, int32(len(r.batch)-1), n)
 }
 
 // replay plans anew what the pass has planned, in its order, with the batch elsewhere, and sums up what the batch costs; false, with a part of it
@@ -350,8 +350,8 @@ func (p refining) replay(where func(*batched) cluster.NodeID) (sum worth.Price, 
 			if bundle[0].Node = where(b); bundle[0].Node == cluster.NoNode {
 				continue // it waits
 			}
-			price, _ := p.worth.Price(s, task.Shape, bundle[0].Node)
-			sum += price + p.surcharges.ofNode(s, p.surcharges.tierOf(&s.Classes()[task.Class]), bundle[0].Node) + b.fetch(bundle[0].Node)
+			tier := p.surcharges.tierOf(&s.Classes()[task.Class])
+			sum += p.surcharges.ofPlace(s, p.worth, task.Shape, tier, bundle[0].Node) + b.fetch(bundle[0].Node)
 		}
 		for _, a := range bundle {
 			if p.t.Try(a).Refused() {
