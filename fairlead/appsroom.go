@@ -6,6 +6,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // This file makes room for an application that its policy has found no place for, by evicting who comes after it. Its containers are placed one
@@ -18,67 +19,61 @@ const (
 	appsPatience = 30 * cluster.Second
 )
 
-// appsRoom is who waits, and what is planned for them.
+// appsRoom is the containers that wait, in groups of each application.
 type appsRoom struct {
-	waiting []waitingApp
+	waiting book.Waiting[struct{}]
 	next    cluster.Time
 	bundle  sched.Plan // scratch
-}
-
-// waitingApp is a container that waits.
-type waitingApp struct {
-	task cluster.TaskID
-	seq  cluster.Seq
 }
 
 // learn takes in which containers wait.
 func (a *appsRoom) learn(s *cluster.View, c *sched.Changed) {
 	if c.All {
-		a.waiting, a.next = a.waiting[:0], 0
+		*a = appsRoom{bundle: a.bundle}
 	}
+	a.waiting.Forget(s, c)
 	for _, t := range c.Tasks {
 		if task := s.Task(t); task.Phase == cluster.Waiting {
-			a.waiting = append(a.waiting, waitingApp{t, task.Seq})
+			a.waiting.Join(s, t, book.ID{Job: task.Job, Shape: task.Shape, Priority: task.Priority, Class: task.Class}, int64(task.Account.Since))
 		}
 	}
-	slices.SortFunc(a.waiting, func(x, y waitingApp) int { return cmp.Compare(x.seq, y.seq) })
-	a.waiting = slices.Compact(slices.DeleteFunc(a.waiting, func(w waitingApp) bool {
-		task := s.Task(w.task)
-		return task.Phase != cluster.Waiting || task.Seq != w.seq
-	}))
 }
 
 // makeRoom tries to place each application that waits, those that come first before the others.
 func (u *united) makeRoom(t *sched.Trial, out *sched.Plan) {
 	a, s := &u.room, t.View()
-	if len(a.waiting) == 0 || u.without.lacks(WithoutEvictions) {
+	if len(a.waiting.Groups()) == 0 || u.without.lacks(WithoutEvictions) {
 		return
 	}
-	if out.Wake = min(out.Wake, max(a.next, later(s.Now(), 1))); s.Now() < a.next {
+	if s.Now() < a.next {
+		out.Wake = min(out.Wake, a.next)
 		return
 	}
 	a.next = later(s.Now(), appsEvery)
 	out.Wake = min(out.Wake, a.next)
-	byJob, ranks := map[cluster.JobID][]cluster.TaskID{}, map[cluster.JobID]rank{}
-	var jobs []cluster.JobID
-	for _, w := range a.waiting {
-		task := s.Task(w.task)
-		if task.Phase != cluster.Waiting || s.Now()-task.Account.Since < appsPatience {
-			continue // it has just been placed, or has just come
+	var long []*book.Group[struct{}] // of which some have waited long enough
+	for _, g := range a.waiting.Groups() {
+		if task := s.Task(a.waiting.First(g)); task.Phase == cluster.Waiting && s.Now()-task.Account.Since >= appsPatience {
+			long = append(long, g)
 		}
-		r := u.who.waiting(s, task)
-		if _, known := byJob[task.Job]; !known {
-			jobs, ranks[task.Job] = append(jobs, task.Job), r
-		}
-		byJob[task.Job] = append(byJob[task.Job], w.task)
-		ranks[task.Job] = min(ranks[task.Job], r)
 	}
-	slices.SortStableFunc(jobs, func(x, y cluster.JobID) int { return cmp.Compare(ranks[x], ranks[y]) })
-	for _, j := range jobs {
-		u.placeWhole(t, byJob[j], out)
+	slices.SortFunc(long, func(x, y *book.Group[struct{}]) int {
+		one, other := s.Task(a.waiting.First(x)), s.Task(a.waiting.First(y))
+		return cmp.Or(cmp.Compare(u.who.waiting(s, one), u.who.waiting(s, other)), cmp.Compare(one.Seq, other.Seq))
+	})
+	for len(long) > 0 {
+		job, tasks := long[0].Job, []cluster.TaskID(nil)
+		long = slices.DeleteFunc(long, func(g *book.Group[struct{}]) bool {
+			if g.Job != job {
+				return false
+			}
+			tasks = a.waiting.All(g, tasks)
+			return true
+		})
+		tasks = slices.DeleteFunc(tasks, func(t cluster.TaskID) bool { return s.Task(t).Phase != cluster.Waiting }) // just placed
+		slices.SortFunc(tasks, func(x, y cluster.TaskID) int { return cmp.Compare(s.Task(x).Seq, s.Task(y).Seq) })
+		u.placeWhole(t, tasks, out)
 	}
-	out.Ticks += u.ticks()
-	u.table.Ticks, u.grants.bids.Ticks, u.victims.bids.Ticks, u.victims.occupants.Looks = 0, 0, 0, 0
 }
 
 // placeWhole places all of the tasks as one bundle, or none. Where nobody has to leave for that, it is left to their own policy.

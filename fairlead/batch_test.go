@@ -10,6 +10,9 @@ import (
 	"fairlead.dev/fairlead/sched/book"
 )
 
+// This file holds small batches that come at once to the most that can be placed, found by looking at every way to fill the nodes. Larger ones, and
+// what other policies do with them, are in batches_test.go.
+
 // instance is nodes with room, and tasks of a few shapes that come at once.
 type instance struct {
 	free   []cluster.Vector // by node

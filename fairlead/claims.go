@@ -73,15 +73,15 @@ func standing(r rank) rank {
 
 // keepsOff reports whether the node is claimed by somebody else, whom the task does not outrank.
 func (c *claims) keepsOff(n cluster.NodeID, t cluster.TaskID, r rank) bool {
-	if int(n) >= len(c.byNode) || c.byNode[n] == 0 {
+	if !c.taken(n) {
 		return false
 	}
 	own := &c.list[c.byNode[n]-1]
 	return own.task != t && standing(r) >= own.above
 }
 
-// of reports whether somebody claims the node.
-func (c *claims) of(n cluster.NodeID) bool { return int(n) < len(c.byNode) && c.byNode[n] != 0 }
+// taken reports whether somebody claims the node.
+func (c *claims) taken(n cluster.NodeID) bool { return int(n) < len(c.byNode) && c.byNode[n] != 0 }
 
 // claimed reports whether the task has a claim.
 func (c *claims) claimed(t cluster.TaskID) bool {
@@ -252,7 +252,7 @@ func (p *policy) claimFor(s *cluster.View, g *group) {
 	c, t, own := &p.claims, p.waiting.First(g), p.rankOf(s, g)
 	demand, least, found := s.Shape(g.Shape).Demand, int64(0), cluster.NoNode
 	for _, n := range p.table.Order.At {
-		if int(n) >= s.NodeRows() || int(n) < len(c.byNode) && c.byNode[n] != 0 || !c.drains(s, &p.victims, g.Shape, own, n) {
+		if int(n) >= s.NodeRows() || c.taken(n) || !c.drains(s, &p.victims, g.Shape, own, n) {
 			continue
 		}
 		if lack := lacking(s, demand, n); found == cluster.NoNode || lack < least {

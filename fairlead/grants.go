@@ -245,7 +245,7 @@ func (p *policy) grow(t *sched.Trial, out *sched.Plan) {
 		if list := g.tenants(s, n); !s.NodeLive(n) || len(list) == 0 {
 			continue
 		}
-		if p.claims.of(n) {
+		if p.claims.taken(n) {
 			g.due[n] = later(s.Now(), growAfter)
 			g.next = min(g.next, g.due[n])
 			continue

@@ -96,6 +96,7 @@ func (p *policy) forgetWaiting() {
 // Plan is one pass. However small the budget, it tries a task.
 func (p *policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
 	s := t.View()
+	p.table.Ticks, p.grants.bids.Ticks, p.victims.bids.Ticks, p.victims.occupants.Looks = 0, 0, 0, 0
 	p.learn(s, c)
 	p.claims.release(s)
 	p.claim(t, budget, out)
@@ -120,9 +121,7 @@ func (p *policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 			p.victims.foremost = nobodyYet
 		}
 	}
-	v := &p.victims
 	out.Ticks = p.ticks()
-	p.table.Ticks, p.grants.bids.Ticks, v.bids.Ticks, v.occupants.Looks = 0, 0, 0, 0
 	p.company.Plan(t, c, budget, out)
 }
 

@@ -182,6 +182,14 @@ func (w *Waiting[T]) first(g *Group[T]) Entry {
 	return e
 }
 
+// All appends the tasks of a group to a list, in no order that matters.
+func (w *Waiting[T]) All(g *Group[T], list []cluster.TaskID) []cluster.TaskID {
+	for _, e := range w.tickets.All(&g.tasks, nil) {
+		list = append(list, e.Task)
+	}
+	return list
+}
+
 // Turn is the place of the group's first task, among groups of that rank.
 func (w *Waiting[T]) Turn(g *Group[T], rank int64) Turn {
 	return Turn{rank, w.first(g).Place}
