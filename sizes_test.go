@@ -28,7 +28,7 @@ cluster.View: 23 77 the reader, named by the design: a question, a method
 constraint/exact.Model: 17 14 solver state: the columns of a program, by what they stand for
 constraint/kubernetes.translator: 9 46 a parser: reads manifests, a method for each form of a term
 flow/pack.Packer: 18 17 solver state, flat arrays
-internal/manifest.Spec: 17 2 a parser: the fields of a document
+internal/manifest.Spec: 16 2 a parser: the fields of a document
 kube/testbed.Bed: 12 41 a test world: real clusters
 mcmf.Graph: 10 39 solver state: the graph that all algorithms read
 mcmf.contracted: 40 119 solver state, flat arrays, named by the design
@@ -38,9 +38,9 @@ recording.wireEvent: 38 6 a parser: the fields of all events as they are written
 sched/schedtest.story: 6 35 a test world: a method for each command of a scenario
 sched/schedtest.world: 23 78 a test world: plays nodes and tasks around a core
 sim.Config: 16 1 a record: its method validates it
-sim.task: 32 8 a record: its methods read, and count what it used
+sim.task: 30 8 a record: its methods read, and count what it used
 sim/trace.Description: 31 2 a record: its methods count into it
-sim/trace/kubernetes.pod: 17 1 a parser: a pod as it was read
+sim/trace/kubernetes.pod: 16 1 a parser: a pod as it was read
 sim/trace/stream.Reader: 19 30 a parser: reads streams
 `
 

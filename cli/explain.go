@@ -175,7 +175,7 @@ func momentOf(ctx context.Context, s *simulation, stderr io.Writer) (*explain.Mo
 		return nil, err
 	}
 	last := end.Core.View().Now()
-	m, err := explain.New(end.Core, at, lanes, end.Names)
+	m, err := explain.New(end.Core, at, lanes, explain.Who{Names: end.Names, Owners: end.Owners})
 	if err == nil && last < at && m.Tasks() == 0 {
 		err = explain.QuestionError{Part: "at", Err: fmt.Errorf("nothing is left at %s; the last thing happened at %s", report.ShortTime(at), report.ShortTime(last))}
 	}

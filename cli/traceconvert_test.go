@@ -34,7 +34,7 @@ func alike(t *testscript.TestScript, neg bool, args []string) {
 // outcomeOf simulates and returns all that came of it.
 func outcomeOf(t *testscript.TestScript, nodes, tasks string, limit []string) string {
 	t.Check(t.Exec("fairlead", slices.Concat([]string{
-		"simulate", "--cluster", nodes, "--workload", tasks,
+		"simulate", "--cluster", nodes, "--workload", tasks, "--classes", "google", // which a dump is not given unless told so
 		"--policy", "kube", "--placements", "placements.csv", "--tasks", "tasks.csv", "-o", "json",
 	}, limit)...))
 	var b strings.Builder

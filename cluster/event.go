@@ -266,3 +266,7 @@ func (EvictRefused) event()        {}
 func (TaskProtected) event()       {}
 func (TaskLeaving) event()         {}
 func (TaskEnded) event()           {}
+
+// BelongsToNode is the Reason of TaskProtected for a run that stays with its node whatever becomes of others,
+// as one of a DaemonSet does: nobody looks for room there.
+const BelongsToNode = "it belongs to its node"

@@ -40,6 +40,26 @@ type Requirement struct {
 // String prints r as ParseRequirement reads it: "zone=a".
 func (r Requirement) String() string { return r.Key + r.Op.String() + r.Value }
 
+// Selector prints r as Kubernetes' label selectors have it, for people: "zone=a", "zone in (a, b)",
+// "!zone", "zone notin (a, b)". A label that has to be there is its key alone.
+func (r Requirement) Selector() string {
+	several := strings.Contains(r.Value, "|")
+	list := "(" + strings.ReplaceAll(r.Value, "|", ", ") + ")"
+	switch {
+	case strings.HasPrefix(r.Key, "("): // terms, of which a node meets one or does not
+		return r.Key
+	case r.Op == Equal && r.Value == "":
+		return "!" + r.Key
+	case r.Op == NotEqual && r.Value == "":
+		return r.Key
+	case r.Op == Equal && several:
+		return r.Key + " in " + list
+	case r.Op == NotEqual && several:
+		return r.Key + " notin " + list
+	}
+	return r.String()
+}
+
 // ParseRequirement reads "key=value", "key!=value", "key<value" or "key>value".
 func ParseRequirement(text string) (Requirement, error) {
 	at := strings.IndexAny(text, "=!<>")

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"strconv"
+	"strings"
 )
 
 // Time is a moment or a duration in microseconds; moments count from the
@@ -67,12 +68,20 @@ func CheckKinds(kinds []Kind) error {
 	return nil
 }
 
-// Format prints the quantity q in the kind's unit, without the unit's name.
+// Format prints the quantity q in the kind's unit, without the unit's name and with three digits behind the point at most.
 func (k Kind) Format(q int64) string {
 	if k.PerUnit <= 1 {
 		return strconv.FormatInt(q, 10)
 	}
-	return strconv.FormatFloat(float64(q)/float64(k.PerUnit), 'f', -1, 64)
+	units := float64(q) / float64(k.PerUnit)
+	text := strconv.FormatFloat(units, 'f', -1, 64)
+	if _, fraction, _ := strings.Cut(text, "."); len(fraction) <= 3 {
+		return text
+	}
+	if math.Abs(units) < 0.1 { // a mebibyte is no nothing
+		return strconv.FormatFloat(units, 'g', 2, 64)
+	}
+	return strings.TrimRight(strings.TrimRight(strconv.FormatFloat(units, 'f', 3, 64), "0"), ".")
 }
 
 // MaxQuantity is the largest quantity of one kind on one node or in one task.

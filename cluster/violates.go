@@ -181,9 +181,9 @@ func (v *View) violates(id ShapeID, n, from NodeID) Refusal {
 	return c.first(v.shape[id].roles)
 }
 
-// Upholds reports whether a task of the shape that came to the node would by itself
-// violate no hard constraint.
-func (v *View) Upholds(id ShapeID, n NodeID) bool { return !v.violates(id, n, NoNode).Refused() }
+// Breaks says which hard constraint a task of the shape that came to the node would by itself
+// violate, whether or not there is room for it.
+func (v *View) Breaks(id ShapeID, n NodeID) Refusal { return v.violates(id, n, NoNode) }
 
 // Releases says which hard constraint more subjects would violate if the task were
 // evicted by itself.

@@ -78,17 +78,24 @@ type Others struct {
 	Whys        []string `json:"whys"`
 	// Copies says how many nodes could hold one of the task's copies, if too few could.
 	Copies string `json:"copies,omitempty"`
+	// Help says what would let it come to one of them; empty where nothing is known.
+	Help string `json:"help,omitempty"`
 	// Application says why that of the task has no place, if it is placed whole.
 	Application string `json:"application,omitempty"`
 }
 
-// Group is tasks that wait for the same reason.
+// Group is tasks that wait for the same reason, of one owner where somebody says whose they are.
 type Group struct {
 	Tasks   int      `json:"tasks"`
+	Owner   string   `json:"owner,omitempty"`
 	Example string   `json:"example"`
+	Names   []string `json:"names"` // of all of them
 	Policy  string   `json:"policy"`
 	Needs   []Amount `json:"needs"`
+	Code    string   `json:"code"` // the reason in a word or a few, to count by
 	Why     string   `json:"why"`
+	// Help is what would let one of them come to a node; empty where nothing is known.
+	Help string `json:"help,omitempty"`
 }
 
 // Worth is what one more node of a kind is worth to a policy: how many tasks it would let run, and by how much less they

@@ -32,7 +32,7 @@ func Example() {
 		panic(err)
 	}
 
-	moment, err := explain.New(core, cluster.Second, []explain.Lane{{Policy: "load-spreading", Fresh: fresh}}, nil)
+	moment, err := explain.New(core, cluster.Second, []explain.Lane{{Policy: "load-spreading", Fresh: fresh}}, explain.Who{})
 	if err != nil {
 		panic(err)
 	}
@@ -48,7 +48,7 @@ func Example() {
 	// web#2 waits: 0 of 2 nodes take it: 2 lack cpu (needs 3, left at most 1)
 	// At 1s 1 task waits:
 	// TASKS  SUCH AS  NEED   WHY
-	// 1      web#2    cpu 3  0 of 2 nodes take it: 2 lack cpu (needs 3, left at most 1)
+	// 1      web#2    cpu 3  0 of 2 nodes take it: 2 lack cpu (needs 3, left at most 1); it would fit with 2 more cpu free on any of 2 nodes
 	//
 	// One more node, by the prices of load-spreading:
 	// LIKE  OF ITS KIND  HAS    WOULD LET RUN  SAVES

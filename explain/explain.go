@@ -57,15 +57,18 @@ type Moment struct {
 	at    cluster.Time
 	core  *sched.Core
 	lanes []Lane
-	names []string
+	who   Who
 }
 
+// Who says what people call tasks and who has made them, by row. Names is nil where they are called
+// what the core calls them, Owners where nobody says.
+type Who struct{ Names, Owners []string }
+
 // New is the moment at which a core is, whose lanes are given in its order; the core is to be left
-// alone as long as questions are asked. Names are what people call the tasks, by row; nil leaves those
-// that the core knows.
-func New(core *sched.Core, at cluster.Time, lanes []Lane, names []string) (*Moment, error) {
+// alone as long as questions are asked.
+func New(core *sched.Core, at cluster.Time, lanes []Lane, who Who) (*Moment, error) {
 	_, err := core.Observe(at, nil, nil) // lets it know what time it is
-	return &Moment{at, core, lanes, names}, err
+	return &Moment{at, core, lanes, who}, err
 }
 
 // Answer answers the question.
@@ -126,10 +129,18 @@ func (m *Moment) find(name string) (cluster.TaskID, error) {
 
 // name is what people call a task.
 func (m *Moment) name(t cluster.TaskID) string {
-	if m.names != nil {
-		return m.names[t]
+	if m.who.Names != nil {
+		return m.who.Names[t]
 	}
 	return m.core.View().TaskName(t)
+}
+
+// owner is who has made a task; empty where nobody says.
+func (m *Moment) owner(t cluster.TaskID) string {
+	if m.who.Owners != nil {
+		return m.who.Owners[t]
+	}
+	return ""
 }
 
 func (m *Moment) node(n cluster.NodeID) string { return m.core.View().NodeSpec(n).Name }

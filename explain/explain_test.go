@@ -49,7 +49,7 @@ func TestReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live, err := explain.New(core, 7*cluster.Second, []explain.Lane{{Policy: "load-spreading", Fresh: policy}}, nil)
+	live, err := explain.New(core, 7*cluster.Second, []explain.Lane{{Policy: "load-spreading", Fresh: policy}}, explain.Who{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func TestHintIsPrintable(t *testing.T) {
 	if _, err := core.Observe(0, events, nil); err != nil {
 		t.Fatal(err)
 	}
-	m, err := explain.New(core, 0, []explain.Lane{{Policy: "load-spreading", Fresh: spreading()}}, nil)
+	m, err := explain.New(core, 0, []explain.Lane{{Policy: "load-spreading", Fresh: spreading()}}, explain.Who{})
 	if err != nil {
 		t.Fatal(err)
 	}

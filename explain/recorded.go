@@ -45,7 +45,7 @@ func Replay(
 		}
 		lanes = append(lanes, Lane{l.Policy, fresh})
 	}
-	return New(core, at, lanes, nil)
+	return New(core, at, lanes, Who{})
 }
 
 // fileAt is the one file that holds the moment. Each file is an epoch that counts its

@@ -162,7 +162,8 @@ func mostElsewhere(s *cluster.View, task *cluster.Task, here cluster.Refusal) (m
 
 // whys says why the nodes that are no candidates are none.
 func (m *Moment) whys(r *sched.Reason, candidates int) Others {
-	w := Others{Nodes: max(0, r.Nodes-candidates), Unplaceable: r.Unplaceable(), Gated: r.Phase == cluster.Gated, Whys: r.Refusals(m.core.View().Kinds())}
+	kinds := m.core.View().Kinds()
+	w := Others{Nodes: max(0, r.Nodes-candidates), Unplaceable: r.Unplaceable(), Gated: r.Phase == cluster.Gated, Whys: r.Refusals(kinds), Help: r.Help(kinds)}
 	if c, copies := sched.Find[sched.Copies](r); copies {
 		w.Copies = c.TooFew(r)
 	}

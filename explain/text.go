@@ -210,7 +210,7 @@ func (w *writer) others(t *Task) {
 	case o.Copies != "":
 		w.line("Unplaceable: %s: %s.", o.Copies, why)
 	case o.Unplaceable:
-		w.line("No node is large enough, even empty: %s.", why)
+		w.line("Not even if it were empty: %s.", why)
 	case o.Nodes == 0 || why == "":
 	case t.Nodes == 0 && t.Node == "":
 		w.line("Of %s %s.", count(o.Nodes, "node"), why)
@@ -218,6 +218,9 @@ func (w *writer) others(t *Task) {
 		w.line("The other node would not: %s.", why)
 	default:
 		w.line("The other %s would not: %s.", report.Grouped(o.Nodes), why)
+	}
+	if o.Help != "" {
+		w.line("%s%s.", strings.ToUpper(o.Help[:1]), o.Help[1:])
 	}
 	if o.Application != "" {
 		w.line("It waits: %s.", o.Application)
@@ -232,7 +235,11 @@ func (w *writer) waiting(groups []Group) {
 	w.line("At %s %s:", w.at, waits(all))
 	lines := []string{"TASKS\tSUCH AS\tNEED\tWHY"}
 	for _, g := range groups[:min(w.Lines, len(groups))] {
-		lines = append(lines, printable("%s\t%s\t%s\t%s", report.Grouped(g.Tasks), g.Example, amounts(g.Needs), g.Why))
+		why := g.Why
+		if g.Help != "" {
+			why += "; " + g.Help
+		}
+		lines = append(lines, printable("%s\t%s\t%s\t%s", report.Grouped(g.Tasks), g.Example, amounts(g.Needs), why))
 	}
 	w.table(lines)
 	w.rest(len(groups)-w.Lines, "line")

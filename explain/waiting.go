@@ -17,12 +17,14 @@ func (m *Moment) waiting() []Group {
 		job   cluster.JobID // of tasks of which a node may hold only so many
 		gated bool
 	}
+	type why struct{ code, sentence, help string }
 	type reason struct {
 		lane  int
 		shape cluster.ShapeID
-		why   string
+		owner string
+		why
 	}
-	whys, at := map[likeness]string{}, map[reason]int{}
+	whys, at := map[likeness]why{}, map[reason]int{}
 	var list []Group
 	for row := range s.TaskRows() {
 		t := cluster.TaskID(row)
@@ -35,19 +37,24 @@ func (m *Moment) waiting() []Group {
 		if s.Shape(task.Shape).PerNode > 0 || s.Job(task.Job).Together {
 			key.job = task.Job + 1
 		}
-		why, asked := whys[key]
+		of, asked := whys[key]
 		if !asked {
-			why = m.core.Why(t).Text(s.Kinds())
-			whys[key] = why
+			r := m.core.Why(t)
+			of = why{r.Code(s.Kinds()), r.Sentence(s.Kinds()), r.Help(s.Kinds())}
+			whys[key] = of
 		}
-		group := reason{lane, task.Shape, why}
+		group := reason{lane, task.Shape, m.owner(t), of}
 		i, known := at[group]
 		if !known {
 			i = len(list)
 			at[group] = i
-			list = append(list, Group{Example: m.name(t), Policy: m.lanes[lane].Policy, Needs: m.amounts(s.Demand(t)), Why: why})
+			list = append(list, Group{
+				Owner: group.owner, Example: m.name(t), Policy: m.lanes[lane].Policy, Needs: m.amounts(s.Demand(t)),
+				Code: of.code, Why: of.sentence, Help: of.help,
+			})
 		}
 		list[i].Tasks++
+		list[i].Names = append(list[i].Names, m.name(t))
 	}
 	slices.SortStableFunc(list, func(a, b Group) int { return cmp.Compare(b.Tasks, a.Tasks) })
 	return list

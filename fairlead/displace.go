@@ -35,7 +35,7 @@ func (p moving) displace(task cluster.TaskID) bool {
 	}
 	nodes := p.moves.near[:0]
 	for _, n := range p.table.Order.At {
-		if int(n) < s.NodeRows() && s.FitsEmpty(id, n) && !p.claims.keepsOff(n, task, own) && !s.Crowded(task, n) && s.Upholds(id, n) {
+		if int(n) < s.NodeRows() && s.FitsEmpty(id, n) && !p.claims.keepsOff(n, task, own) && !s.Crowded(task, n) && !s.Breaks(id, n).Refused() {
 			nodes = append(nodes, displacing{n, lacking(s, s.Shape(id).Demand, n)})
 		}
 	}

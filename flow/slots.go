@@ -199,7 +199,7 @@ func (p *ports) room(s *cluster.View, id requestID, n cluster.NodeID) int64 {
 		units = min(units, beside(s, id, n))
 	}
 	switch {
-	case units <= 0 || !s.Upholds(id.shape, n):
+	case units <= 0 || s.Breaks(id.shape, n).Refused():
 		return 0
 	case s.RoomNow(id.shape, n):
 		return units

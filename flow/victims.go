@@ -240,7 +240,7 @@ func (v *preempt) look(s *cluster.View, row int32, x *search, n cluster.NodeID, 
 	candidate.price, candidate.checked = unreached, 0
 	x.bid(n, book.None)
 	id, c := w.request(row).id, &v.chooser
-	if int(n) >= s.NodeRows() || s.Overfull(n) || !s.FitsEmpty(id.shape, n) || !s.Upholds(id.shape, n) || id.job != noJob && beside(s, id, n) <= 0 {
+	if int(n) >= s.NodeRows() || s.Overfull(n) || !s.FitsEmpty(id.shape, n) || s.Breaks(id.shape, n).Refused() || id.job != noJob && beside(s, id, n) <= 0 {
 		return
 	}
 	price, ok := c.atLeast(w, s, id.shape, n)

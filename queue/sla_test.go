@@ -232,10 +232,10 @@ func TestNever(t *testing.T) {
 		task cluster.TaskID
 		want string
 	}{
-		{noTier[0], "unplaceable on any of 5 nodes, even empty: 5 are not eligible"},
+		{noTier[0], "unplaceable on any of 5 nodes: 5 are not eligible"},
 		{tooFew[0], "unplaceable: it wants a node for each of 3 copies, and 2 of 5 nodes could hold one, even empty: 3 are not eligible"},
-		{tooLittle[0], "unplaceable: it wants a node for each of 3 copies, and 2 of 5 nodes could hold one, even empty: 1 lack cpu (needs 5, the largest offers 4), 1 lack mem (needs 1, the largest offers 0), 1 are not eligible"},
-		{tooLarge[0], "unplaceable on any of 5 nodes, even empty: 5 lack cpu (needs 9, the largest offers 8)"},
+		{tooLittle[0], "unplaceable: it wants a node for each of 3 copies, and 2 of 5 nodes could hold one, even empty: 1 are too small: cpu (needs 5, the largest has 4), 1 have no mem, 1 are not eligible"},
+		{tooLarge[0], "unplaceable on any of 5 nodes, even empty: 4 are too small: cpu (needs 9, the largest has 8), 1 have no mem"},
 	} {
 		if r := l.core.Why(tc.task); r.Text(l.s.Kinds()) != tc.want || r.Code(l.s.Kinds()) != "unplaceable" {
 			t.Errorf("%q (%s), want %q", r.Text(l.s.Kinds()), r.Code(l.s.Kinds()), tc.want)

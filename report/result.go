@@ -87,6 +87,9 @@ type Run struct {
 	// Examples says for each reason in a sentence with numbers why one of its
 	// tasks waits.
 	Examples map[string]string `json:"examples,omitempty"`
+	// Pending lists the tasks that were pending at the end by whom they are of, where somebody says so:
+	// each of them, what most wait for first. It is cut after MostPending groups.
+	Pending []Pending `json:"pending,omitempty"`
 }
 
 // Setup is what went into a run. Runs that differ in the seed alone are

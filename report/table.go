@@ -189,6 +189,7 @@ const shownReasons = 5
 // that hold most of them back.
 func writePending(text *bytes.Buffer, runs []Run, labels []label) {
 	title := "\nWhy tasks are pending at the end:\n"
+	var last *Run // of those that say who waits
 	for i := range runs {
 		r := &runs[i]
 		if r.Tasks.Pending == 0 {
@@ -198,15 +199,24 @@ func writePending(text *bytes.Buffer, runs []Run, labels []label) {
 		title = ""
 		codes := reasonsOf(r)
 		fmt.Fprintf(text, "  %s: %s\n", nameOf(r, labels), countsOf(r, codes))
+		switch {
+		case last != nil && len(r.Pending) > 0 && samePending(last, r):
+			fmt.Fprintf(text, "    the same as under %s\n", nameOf(last, labels))
+			continue
+		case len(r.Pending) > 0:
+			last = r
+			writeOwners(text, r)
+			continue
+		}
 		for i, code := range codes {
-			if example := r.Examples[code]; example != "" && (i == 0 || code == unplaceable) {
+			if example := r.Examples[code]; example != "" && (i == 0 || strings.HasPrefix(code, unplaceable)) {
 				fmt.Fprintf(text, "    e.g. %s\n", example)
 			}
 		}
 	}
 }
 
-// unplaceable is the code of tasks that no node could ever hold. They are
+// unplaceable is how the codes of tasks begin that no node could ever hold. They are
 // somebody's mistake, and always shown.
 const unplaceable = "unplaceable"
 

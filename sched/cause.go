@@ -47,17 +47,36 @@ type NoRoom struct {
 	Empty bool  // or rather, holds at all
 }
 
-// Code is the name of the kind.
-func (c NoRoom) Code(kinds []cluster.Kind) string { return kinds[c.Kind].Name }
+// Code is the name of the kind; of nodes that are too small it is "size", as no room that comes
+// free would be of use there.
+func (c NoRoom) Code(kinds []cluster.Kind) string {
+	if c.Empty {
+		return bySize
+	}
+	return kinds[c.Kind].Name
+}
 
 // Text says how much is asked, and what there is.
 func (c NoRoom) Text(kinds []cluster.Kind) string {
-	left := "left at most"
-	if c.Empty {
-		left = "the largest offers"
-	}
 	kind := kinds[c.Kind]
-	return fmt.Sprintf("%d lack %s (needs %s, %s %s)", c.Nodes, kind.Name, kind.Format(c.Need), left, kind.Format(c.Most))
+	switch {
+	case c.Empty && c.Most == 0:
+		return fmt.Sprintf("%d have no %s", c.Nodes, kind.Name)
+	case c.Empty:
+		return fmt.Sprintf("%d are too small: %s (needs %s, the largest has %s)", c.Nodes, kind.Name, kind.Format(c.Need), kind.Format(c.Most))
+	}
+	return fmt.Sprintf("%d lack %s (needs %s, left at most %s)", c.Nodes, kind.Name, kind.Format(c.Need), kind.Format(c.Most))
+}
+
+// compare orders by kind, nodes that are too small behind all others.
+func (c NoRoom) compare(o NoRoom) int {
+	rank := func(c NoRoom) int {
+		if c.Empty {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(rank(c), rank(o)), cmp.Compare(c.Kind, o.Kind))
 }
 
 // NoPieces counts the nodes that have enough left of a kind that comes in devices, but not
@@ -97,14 +116,18 @@ func (c Filtered) Text([]cluster.Kind) string {
 	switch {
 	case c.Mechanism == "":
 		return fmt.Sprintf("%d are not eligible", c.Nodes)
-	case c.Mechanism == "label":
+	case c.Mechanism == byLabel && strings.ContainsAny(c.Wants, "!( <>"):
+		return fmt.Sprintf("%d do not match %s", c.Nodes, c.Wants)
+	case c.Mechanism == byLabel:
 		return fmt.Sprintf("%d lack the label %s", c.Nodes, c.Wants)
-	case c.Mechanism == "taint":
+	case c.Mechanism == byTaint:
 		return fmt.Sprintf("%d have the taint %s", c.Nodes, c.Wants)
-	case c.Mechanism == "cordon":
+	case c.Mechanism == byCordon:
 		return fmt.Sprintf("%d are cordoned", c.Nodes)
-	case c.Mechanism == "not ready":
+	case c.Mechanism == byNotReady:
 		return fmt.Sprintf("%d are not ready", c.Nodes)
+	case c.Mechanism == byTier:
+		return fmt.Sprintf("%d are not of tier %s", c.Nodes, c.Wants)
 	case c.Wants == "":
 		return fmt.Sprintf("%d are not eligible (%s)", c.Nodes, c.Mechanism)
 	}
@@ -207,11 +230,19 @@ func (c NotWaiting) Sentence(*Reason, []cluster.Kind, string) string {
 type Unplaceable struct{ OfTask }
 
 // CodeOf is "unplaceable".
-func (Unplaceable) CodeOf(*Reason) string { return "unplaceable" }
+func (Unplaceable) CodeOf(*Reason) string { return UnplaceableCode }
 
-// Sentence says of how many nodes.
+// UnplaceableCode is the reason of tasks that no node would take even when empty. What is in the way may
+// stand behind it: "unplaceable by taint".
+const UnplaceableCode = "unplaceable"
+
+// Sentence says of how many nodes. Where each of them is kept off by filters, their size is no matter.
 func (Unplaceable) Sentence(r *Reason, _ []cluster.Kind, refusals string) string {
-	return fmt.Sprintf("unplaceable on any of %d nodes, even empty%s", r.Nodes, refusals)
+	even := ", even empty"
+	if !slices.ContainsFunc(r.Causes, func(c Cause) bool { _, filtered := c.(Filtered); return !filtered && c.Refusing() > 0 }) {
+		even = ""
+	}
+	return fmt.Sprintf("unplaceable on any of %d nodes%s%s", r.Nodes, even, refusals)
 }
 
 // Whole is how it stands with an application whose tasks are placed together or not at all.

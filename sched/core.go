@@ -528,10 +528,12 @@ func (c *Core) Why(t cluster.TaskID) Reason {
 	return c.Name(r, t)
 }
 
-// Name names in a reason of the task which filters keep it off nodes, as far as the world says.
+// Name names in a reason of the task which filters keep it off nodes, as far as the world says, and adds what
+// would help.
 func (c *Core) Name(r Reason, t cluster.TaskID) Reason {
 	if c.filters != nil {
 		c.filters.name(&r, &c.state.View, t)
 	}
+	r.remedy(&c.state.View, t, c.filters)
 	return r
 }

@@ -39,7 +39,7 @@ func noteProtected(r *Reason, s *cluster.View, runs []cluster.ProtectedRun, t cl
 	c, first, nodes := Protects{For: cluster.Never}, cluster.NoTask, map[cluster.NodeID]bool{}
 	for _, run := range runs {
 		n := s.Task(run.Task).Node
-		if !s.Evictable(run.Task).Refused() || !s.FitsEmpty(task.Shape, n) || s.RoomLater(task.Shape, n) {
+		if s.Task(run.Task).Protection().Reason == cluster.BelongsToNode || !s.Evictable(run.Task).Refused() || !s.FitsEmpty(task.Shape, n) || s.RoomLater(task.Shape, n) {
 			continue
 		}
 		c.Runs++

@@ -18,6 +18,39 @@ type Reason struct { //nolint:recvcheck // it is a value to all who read it, and
 	// under the first thing that it refuses for; but for those that could hold one of too
 	// many copies: they are counted in Copies.Ever.
 	Causes []Cause
+	// Remedies are what would let a task that waits come to a node, what takes least first: see
+	// remedy.go. There is none where some node takes it.
+	Remedies []Remedy
+}
+
+// remedy adds what would help a task that no node takes, and puts what nodes refuse for that would
+// have to change first before the rest.
+func (r *Reason) remedy(s *cluster.View, t cluster.TaskID, f Filters) {
+	if r.Admit > 0 || r.Phase != cluster.Waiting || r.Nodes == 0 {
+		return
+	}
+	_, whole := Find[Whole](r)
+	_, copies := Find[Copies](r)
+	if whole || copies { // a place for this task alone is none
+		return
+	}
+	r.Remedies = remedies(s, t, f)
+	if len(r.Remedies) == 0 {
+		return
+	}
+	first := r.Remedies[0].Obstacles
+	slices.SortStableFunc(r.Causes, func(a, b Cause) int { return helps(b, first) - helps(a, first) })
+}
+
+// helps is 2 for a cause that lies in the task, 1 for one of nodes that is among the obstacles, and else 0.
+func helps(c Cause, first []Obstacle) int {
+	if _, hinders := c.(Hindrance); hinders {
+		return 2
+	}
+	if slices.ContainsFunc(first, func(o Obstacle) bool { return o.is(c) }) {
+		return 1
+	}
+	return 0
 }
 
 // Explain looks at every node to say why the task is not placed.
@@ -99,13 +132,19 @@ func (r Reason) Unplaceable() bool {
 	return nowhere || copies && c.Ever < c.Want
 }
 
-// Code is the reason in one word, to count by: "unplaceable", "eligibility",
-// "apart", "constraint", "application", "copies", "share", "turn", "claimed", "gated", "ending", the name of the kind that most nodes lack, or that
-// with "-pieces" behind it, where they have enough in pieces that are too small.
+// Code is the reason in a word or a few, to count by: "unplaceable by" what is in the way, "apart",
+// "constraint", "application", "copies", "share", "turn", "claimed", "gated", "ending", the name of the kind that most nodes lack, or that
+// with "-pieces" behind it, where they have enough in pieces that are too small. Where room that comes free would not
+// help, it is the filter that is least to change: "taint", "label", "cordon", "not ready"; "eligibility" where nobody
+// says which.
 func (r Reason) Code(kinds []cluster.Kind) string {
 	for _, c := range r.Causes {
 		if h, is := c.(Hindrance); is && h.CodeOf(&r) != "" {
-			return h.CodeOf(&r)
+			code := h.CodeOf(&r)
+			if code == UnplaceableCode && len(r.Remedies) > 0 {
+				code += " by " + r.Remedies[0].code(kinds)
+			}
+			return code
 		}
 	}
 	if r.Admit > 0 {
@@ -114,7 +153,7 @@ func (r Reason) Code(kinds []cluster.Kind) string {
 	code, most := eligibility, 0
 	for i, c := range r.Causes {
 		of, nodes := c.Code(kinds), 0
-		if of == eligibility {
+		if of == eligibility || of == bySize {
 			continue // it is what is left where no room would help
 		}
 		for _, same := range r.Causes[i:] {
@@ -126,11 +165,36 @@ func (r Reason) Code(kinds []cluster.Kind) string {
 			code, most = of, nodes
 		}
 	}
+	if code == eligibility && len(r.Remedies) > 0 {
+		return r.Remedies[0].code(kinds)
+	}
 	return code
 }
 
 // Text says the reason in a sentence with its numbers, without a full stop.
 func (r Reason) Text(kinds []cluster.Kind) string {
+	text := r.Sentence(kinds)
+	if help := r.Help(kinds); help != "" {
+		text += "; " + help
+	}
+	return text
+}
+
+// Help says what would let the task come to a node: "it would fit with the toleration gpu=yes:NoSchedule
+// on any of 14 nodes". It is empty where nothing is known.
+func (r Reason) Help(kinds []cluster.Kind) string {
+	if len(r.Remedies) == 0 {
+		return ""
+	}
+	var ways []string
+	for i := range r.Remedies {
+		ways = append(ways, r.Remedies[i].Text(kinds))
+	}
+	return "it would fit " + strings.Join(ways, ", or ")
+}
+
+// Sentence is Text without what would help.
+func (r Reason) Sentence(kinds []cluster.Kind) string {
 	var list strings.Builder
 	between := ": "
 	for _, c := range r.Causes {

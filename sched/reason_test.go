@@ -116,18 +116,18 @@ func TestFiltersAreNamed(t *testing.T) {
 	if _, err := core.Observe(0, events, nil); err != nil {
 		t.Fatal(err)
 	}
-	want := "unplaceable on any of 5 nodes, even empty: 1 lack cpu (needs 5, the largest offers 4), 4 are not eligible"
+	want := "unplaceable on any of 5 nodes, even empty: 1 are too small: cpu (needs 5, the largest has 4), 4 are not eligible; it would fit on a node that has 5 cpu"
 	if got := core.Why(0).Text(s.Kinds()); got != want {
 		t.Errorf("without a world that says: %s\nwant %s", got, want)
 	}
-	core.SetFilters(func(set cluster.SetID, n cluster.NodeID) sched.Filtered {
+	core.SetFilters(func(set cluster.SetID, n cluster.NodeID) []sched.Filtered {
 		if set != 1 {
 			t.Errorf("asked of set %d", set)
 		}
-		return []sched.Filtered{{Mechanism: "cordon"}, {Mechanism: "label", Wants: "zone=a"}, {Mechanism: "label", Wants: "zone=a"}, {Mechanism: "taint", Wants: "gpu:NoSchedule"}}[n]
+		return []sched.Filtered{{Mechanism: "cordon"}, {Mechanism: "label", Wants: "zone=a"}, {Mechanism: "label", Wants: "zone=a"}, {Mechanism: "taint", Wants: "gpu:NoSchedule"}}[n : n+1]
 	})
-	want = "unplaceable on any of 5 nodes, even empty: 1 lack cpu (needs 5, the largest offers 4), 2 lack the label zone=a, 1 are cordoned, 1 have the taint gpu:NoSchedule"
-	if got := core.Why(0); got.Text(s.Kinds()) != want || got.Code(s.Kinds()) != "unplaceable" {
+	want = "unplaceable on any of 5 nodes, even empty: 1 are too small: cpu (needs 5, the largest has 4), 2 lack the label zone=a, 1 are cordoned, 1 have the taint gpu:NoSchedule; it would fit on a node that has 5 cpu"
+	if got := core.Why(0); got.Text(s.Kinds()) != want || got.Code(s.Kinds()) != "unplaceable by cpu" {
 		t.Errorf("%s: %s\nwant %s", got.Code(s.Kinds()), got.Text(s.Kinds()), want)
 	}
 	// They are named as well where nothing else is in the way.
@@ -156,11 +156,11 @@ func TestFewFiltersAreNamed(t *testing.T) {
 	if _, err := core.Observe(0, events, nil); err != nil {
 		t.Fatal(err)
 	}
-	core.SetFilters(func(_ cluster.SetID, n cluster.NodeID) sched.Filtered {
-		return sched.Filtered{Mechanism: "taint", Wants: fmt.Sprintf("of=n%d:NoSchedule", min(n, 13))}
+	core.SetFilters(func(_ cluster.SetID, n cluster.NodeID) []sched.Filtered {
+		return []sched.Filtered{{Mechanism: "taint", Wants: fmt.Sprintf("of=n%d:NoSchedule", min(n, 13))}}
 	})
 	got := core.Why(0).Text(s.Kinds())
-	if !strings.Contains(got, "2 have the taint of=n13:NoSchedule, 1 have the taint of=n0:NoSchedule") || !strings.HasSuffix(got, "of=n8:NoSchedule, 4 are not eligible") {
+	if !strings.Contains(got, "2 have the taint of=n13:NoSchedule, 1 have the taint of=n0:NoSchedule") || !strings.Contains(got, "of=n8:NoSchedule, 4 are not eligible; it would fit with the toleration of=n13:NoSchedule on any of 2 nodes, or ") {
 		t.Error(got)
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 // Refusals counts what nodes refuse a task for, a node at a time. The zero value is empty.
 type Refusals struct {
-	rooms    []NoRoom   // by kind
+	rooms    []NoRoom   // by kind, those that are too small last
 	pieces   []NoPieces // by kind
 	eligible Filtered   // by nobody knows what
 	apart    NotApart
@@ -40,9 +40,10 @@ func (r *Refusals) Causes() []Cause {
 
 // NoRoom counts a node that has so much of the kind, and not what is needed.
 func (r *Refusals) NoRoom(kind int, need, have int64, empty bool) {
-	at, found := slices.BinarySearchFunc(r.rooms, kind, func(c NoRoom, kind int) int { return c.Kind - kind })
+	now := NoRoom{Kind: kind, Need: need, Most: have, Empty: empty}
+	at, found := slices.BinarySearchFunc(r.rooms, now, NoRoom.compare)
 	if !found {
-		r.rooms = slices.Insert(r.rooms, at, NoRoom{Kind: kind, Need: need, Most: have, Empty: empty})
+		r.rooms = slices.Insert(r.rooms, at, now)
 	}
 	r.rooms[at].Nodes++
 	r.rooms[at].Most = max(r.rooms[at].Most, have)
@@ -64,6 +65,32 @@ func (r *Refusals) NotEligible() { r.eligible.Nodes++ }
 
 // NotApart counts a node that holds as many tasks of the job as it may.
 func (r *Refusals) NotApart() { r.apart.Nodes++ }
+
+// noRoom counts a node that has too little left for the demand: under the kind of which it has too
+// little even when it is empty, and else under the one of which most is missing, as part of what is
+// asked for. So a node without devices is no node that lacks cores.
+func (r *Refusals) noRoom(s *cluster.View, demand cluster.Vector, n cluster.NodeID) {
+	limit, used, leaving := s.Limit(n), s.Used(n), s.LeavingDemand(n)
+	scarcest, most, empty := 0, 0.0, false
+	for k, need := range demand {
+		if need == 0 {
+			continue
+		}
+		tooSmall, has := need > limit[k], limit[k]-used[k]+leaving[k]
+		if tooSmall {
+			has = limit[k]
+		}
+		missing := float64(need-has) / float64(need)
+		if missing > 0 && (tooSmall && !empty || tooSmall == empty && missing > most) {
+			scarcest, most, empty = k, missing, tooSmall
+		}
+	}
+	has := limit[scarcest]
+	if !empty {
+		has += leaving[scarcest] - used[scarcest]
+	}
+	r.NoRoom(scarcest, demand[scarcest], has, empty)
+}
 
 // violates counts a node that refuses the task for a constraint.
 func (r *Refusals) violates(s *cluster.View, refusal cluster.Refusal) {
@@ -104,7 +131,7 @@ func (r *Refusals) count(s *cluster.View, t cluster.TaskID, n cluster.NodeID) bo
 		}
 		r.NotApart()
 	case cluster.NoRoom:
-		r.NoRoom(refusal.Kind, shape.Demand[refusal.Kind], refusal.Have, false)
+		r.noRoom(s, shape.Demand, n)
 	case cluster.NoDevice:
 		r.NoPieces(s.DeviceNeeds(task.Shape), refusal)
 	case cluster.Violates:
@@ -120,7 +147,6 @@ func (r *Refusals) count(s *cluster.View, t cluster.TaskID, n cluster.NodeID) bo
 func measureEmpty(s *cluster.View, id cluster.ShapeID) Refusals {
 	var r Refusals
 	shape := s.Shape(id)
-nodes:
 	for n := range cluster.NodeID(s.NodeRows()) {
 		if !s.NodeLive(n) {
 			continue
@@ -129,12 +155,9 @@ nodes:
 			r.NotEligible()
 			continue
 		}
-		limit := s.Limit(n)
-		for kind, need := range shape.Demand {
-			if need > limit[kind] {
-				r.NoRoom(kind, need, limit[kind], true)
-				continue nodes
-			}
+		if !shape.Demand.Fits(s.Limit(n)) {
+			r.noRoom(s, shape.Demand, n)
+			continue
 		}
 		if refusal := s.RefuseDevices(id, n, cluster.Device.WhenEmpty); refusal.Refused() {
 			r.NoPieces(s.DeviceNeeds(id), refusal)
@@ -144,8 +167,9 @@ nodes:
 }
 
 // Filters is what a world knows of the sets that it defines: which of a shape's own filters
-// keeps it off a node that is in its set no more, or never was. Nodes is of no meaning.
-type Filters func(set cluster.SetID, n cluster.NodeID) Filtered
+// keep it off a node that is in its set no more, or never was; at least one, the one to name
+// first. Nodes is of no meaning.
+type Filters func(set cluster.SetID, n cluster.NodeID) []Filtered
 
 // mostNamed is how many filters a reason names at most: where each node has a taint of its own,
 // a sentence that names all of them is read by nobody.
@@ -165,7 +189,7 @@ func (f Filters) name(r *Reason, s *cluster.View, t cluster.TaskID) {
 		if left == 0 || !s.NodeLive(n) || s.Eligible(set, n) {
 			continue
 		}
-		by := f(set, n)
+		by := f(set, n)[0]
 		by.Nodes = 0
 		place, known := places[by]
 		if !known {

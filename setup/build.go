@@ -170,6 +170,9 @@ func (p *Plan) promised(src trace.Source, e Env) (trace.Source, error) {
 		src = trace.Tiers(src, p.tiers)
 	}
 	table, kind := p.config.Classes, src.Kinds()[0]
+	if p.Spec.Classes == noClasses {
+		return &unpromised{Source: src, note: e.Note}, nil
+	}
 	if !table.Wants() {
 		return src, nil
 	}

@@ -197,6 +197,9 @@ func (p *planner) world() {
 	p.say("world.usage", err)
 	to.Faults, err = w.Faults.sim()
 	p.say("world.faults", err)
+	if p.Spec.Classes == "" {
+		p.Spec.Classes = p.Sources.classes()
+	}
 	p.config.Classes, err = class.Load(p.Spec.Classes)
 	p.say("classes", err)
 	p.tiers, err = parseTiers(w.Tiers)

@@ -8,18 +8,22 @@ import (
 	"fairlead.dev/fairlead/sim/trace/kubernetes"
 )
 
+const kubernetesName = "kubernetes"
+
 // kubernetesFormat is a cluster as kubectl prints it, which can be written, too.
 func kubernetesFormat() Format {
 	return Format{
-		Name: "kubernetes",
-		Help: `  kubernetes:FILE?devices=LIST or kubernetes:DIR?devices=LIST
+		Name: kubernetesName,
+		Help: `  kubernetes:FILE?devices=LIST&schedulers=LIST or kubernetes:DIR?…
                    a cluster of your own: what kubectl get nodes,pods -A -o json prints,
                    as JSON or YAML, perhaps compressed with gzip. What restricts a pod
                    and is not simulated is refused, or with --lenient ignored.
                    Devices are the resources that come in devices, such as
-                   nvidia.com/gpu,example.com/nic (default: nvidia.com/gpu)
+                   nvidia.com/gpu,example.com/nic (default: nvidia.com/gpu). Of pods
+                   that wait those of the schedulers are placed (default:
+                   default-scheduler, and those whose name begins with fairlead)
 `,
-		options: []string{"devices"},
+		options: []string{"devices", "schedulers"},
 		check:   func(s URL) error { return s.named(s.kubernetes().Validate()) },
 		Write: func(to io.Writer, src trace.Source, losses *trace.Losses) error {
 			return kubernetes.Write(to, src, losses.Refuse)
@@ -39,6 +43,9 @@ func (s URL) kubernetes() kubernetes.Options {
 		o.Devices = strings.Split(names, ",")
 	} else if s.values.Has("devices") {
 		o.Devices = []string{} // none
+	}
+	if s.values.Has("schedulers") {
+		o.Schedulers = strings.Split(s.values.Get("schedulers"), ",")
 	}
 	return o
 }

@@ -34,6 +34,20 @@ func (s *Sources) TasksFrom() string {
 	return s.Workload.Text + " + " + s.Beside.Text
 }
 
+// classes is the table of what was promised where nobody says which: none for a cluster's dump, as a priority
+// of Kubernetes promises nothing.
+func (s *Sources) classes() string {
+	for _, of := range []URL{s.Cluster, s.Workload, s.Beside} {
+		if of.Format == kubernetesName {
+			return noClasses
+		}
+	}
+	return "google"
+}
+
+// noClasses is the preset of those who promise nothing.
+const noClasses = "none"
+
 // endless reports whether a run has to be ended. Google's trace says itself when it ends.
 func (s *Sources) endless() bool {
 	return s.Workload.Endless() || s.Beside.Endless() || s.Cluster.Endless() && s.Workload.Format != "google2011"

@@ -39,7 +39,8 @@ type Spec struct {
 	LongRunning *Policy `json:"long_running,omitempty"`
 	Seeds       Seeds   `json:"seeds"`
 	World       World   `json:"world"`
-	// Classes is the table of what was promised: a preset or a file.
+	// Classes is the table of what was promised: a preset or a file; empty is as the source says: nothing
+	// for a cluster's dump, as nobody was promised anything by a priority of Kubernetes, and else google.
 	Classes string `json:"classes"`
 	Limits  Limits `json:"limits"`
 }
@@ -122,7 +123,7 @@ const (
 // Default is the newcomer's run, over which a file or flags say what is to be different.
 func Default() Spec {
 	s := Spec{
-		Version: Version, Source: Source{Speedup: 1}, Seeds: Seeds{1}, Classes: "google",
+		Version: Version, Source: Source{Speedup: 1}, Seeds: Seeds{1},
 		World: World{Initial: "keep", EvictedWork: "lost"}, Limits: Limits{PlannerTime: "ticks"},
 	}
 	for name := range strings.SplitSeq(DefaultPolicies, ",") {

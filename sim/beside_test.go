@@ -31,7 +31,7 @@ func TestBesideIsCalledSo(t *testing.T) {
 	if want := []string{"0/0", "beside:0/0", "beside:7/1"}; !slices.Equal(end.Names, want) {
 		t.Errorf("tasks are called %q, want %q", end.Names, want)
 	}
-	if example := result.Examples["unplaceable"]; !strings.HasPrefix(example, "task 1 of job 7 of --beside: ") {
+	if example := result.Examples["unplaceable by cpu"]; !strings.HasPrefix(example, "task 1 of job 7 of --beside: ") {
 		t.Errorf("reasons %v, such as %v", result.Reasons, result.Examples)
 	}
 	if !strings.Contains(tasks.String(), "9223372036854775815") {
@@ -45,13 +45,13 @@ func TestCalled(t *testing.T) {
 		task           task
 		called, listed string
 	}{
-		{task{job: &job{id: 17}, index: 3}, "task 3 of job 17", "17/3"},
-		{task{job: &job{id: turned + 17, beside: true}, index: 3}, "task 3 of job 17 of --beside", "beside:17/3"},
-		{task{job: &job{id: turned + 17}, index: 3}, "task 3 of job 9223372036854775825", "9223372036854775825/3"},
-		{task{job: &job{id: 17}, index: 3, copy: 2}, "17/3#2", "17/3#2"},
-		{task{job: &job{id: turned + 17, beside: true}, index: 3, copy: 2}, "beside:17/3#2", "beside:17/3#2"},
-		{task{job: &job{id: turned + 17, beside: true}, index: 3, name: "a"}, "a", "a"},
-		{task{job: &job{id: 17}, index: 3, name: "a", copy: 1}, "a#1", "a#1"},
+		{task{job: &job{id: 17}, identity: identity{index: 3}}, "task 3 of job 17", "17/3"},
+		{task{job: &job{id: turned + 17, beside: true}, identity: identity{index: 3}}, "task 3 of job 17 of --beside", "beside:17/3"},
+		{task{job: &job{id: turned + 17}, identity: identity{index: 3}}, "task 3 of job 9223372036854775825", "9223372036854775825/3"},
+		{task{job: &job{id: 17}, identity: identity{index: 3}, copy: 2}, "17/3#2", "17/3#2"},
+		{task{job: &job{id: turned + 17, beside: true}, identity: identity{index: 3}, copy: 2}, "beside:17/3#2", "beside:17/3#2"},
+		{task{job: &job{id: turned + 17, beside: true}, identity: identity{index: 3, name: "a"}}, "a", "a"},
+		{task{job: &job{id: 17}, identity: identity{index: 3, name: "a"}, copy: 1}, "a#1", "a#1"},
 	} {
 		if called, listed := tc.task.called(), tc.task.listed(); called != tc.called || listed != tc.listed {
 			t.Errorf("called %q and listed as %q, want %q and %q", called, listed, tc.called, tc.listed)

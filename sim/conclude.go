@@ -23,8 +23,7 @@ func (s *simulation) conclude() {
 		if r.Placed() {
 			h.node = s.nodes.list[r.Node].name
 		} else {
-			e := why.of(row, t)
-			h.reason, h.sentence = e.code, e.sentence
+			h.waits = why.of(row, t)
 		}
 		s.measures.happened(h)
 	}
@@ -43,11 +42,22 @@ type whyKey struct {
 	job   cluster.JobID // of tasks whose job bounds them per node, or that stand together
 }
 
-// explanation is a reason in words.
-type explanation struct{ code, sentence string }
+// explanation is a reason in words: by what to count it, a sentence with numbers, and what would help.
+type explanation struct{ code, sentence, help string }
+
+// text is the sentence with what would help.
+func (e explanation) text() string {
+	if e.help == "" {
+		return e.sentence
+	}
+	return e.sentence + "; " + e.help
+}
 
 // of is why the task in the row waits.
 func (r *reasons) of(row cluster.TaskID, t *task) explanation {
+	if t.gate != "" && r.core.View().Task(row).Phase == cluster.Gated {
+		return explanation{code: cluster.Gated.String(), sentence: "gated by " + t.gate + ": it is not to be placed before that is taken away"}
+	}
 	key := whyKey{shape: t.shape}
 	if t.perNode > 0 || r.core.View().Job(t.job.row).Together {
 		key.job = t.job.row + 1
@@ -55,7 +65,7 @@ func (r *reasons) of(row cluster.TaskID, t *task) explanation {
 	e, asked := r.known[key]
 	if !asked {
 		reason := r.core.Why(row)
-		e = explanation{reason.Code(r.kinds), reason.Text(r.kinds)}
+		e = explanation{reason.Code(r.kinds), reason.Sentence(r.kinds), reason.Help(r.kinds)}
 		r.known[key] = e
 	}
 	return e

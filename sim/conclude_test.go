@@ -38,7 +38,7 @@ func TestReasonsOfGangs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := map[string]int{"unplaceable": 2, "cpu": 3}; !maps.Equal(r.Reasons, want) || r.Tasks.Unplaceable != 2 {
+	if want := map[string]int{"unplaceable by cpu": 2, "cpu": 3}; !maps.Equal(r.Reasons, want) || r.Tasks.Unplaceable != 2 {
 		t.Errorf("reasons %v of %+v, want %v", r.Reasons, r.Tasks, want)
 	}
 }

@@ -67,6 +67,8 @@ type Ending struct {
 	// or their job and index as in 17/3, or beside:17/3 if they are of the second source;
 	// empty where no task is.
 	Names []string
+	// Owners are who has made them, by row; empty where nobody says.
+	Owners []string
 }
 
 // Initial says what becomes of tasks that run when the trace begins.

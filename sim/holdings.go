@@ -11,10 +11,11 @@ import "fairlead.dev/fairlead/cluster"
 // holdings are sums over what takes room.
 type holdings struct {
 	bystander
+	tasks       *tasks
 	by          []cluster.Vector // what is held, by class
 	seen        []bool           // by class: it has held something
 	task        []holding        // by task row
-	active      []bool           // by node row: it has a task
+	active      []bool           // by node row: it is in use
 	running     int              // tasks that hold room, but for foreign ones
 	nodesActive int
 }
@@ -30,8 +31,8 @@ type holding struct {
 	places int8 // on how many nodes; one that moves holds room on two
 }
 
-func newHoldings(kinds, classes int) holdings {
-	h := holdings{by: make([]cluster.Vector, classes), seen: make([]bool, classes)}
+func newHoldings(t *tasks, kinds, classes int) holdings {
+	h := holdings{tasks: t, by: make([]cluster.Vector, classes), seen: make([]bool, classes)}
 	for c := range h.by {
 		h.by[c] = make(cluster.Vector, kinds)
 	}
@@ -92,12 +93,12 @@ func (h *holdings) add(o *holding, sign int64) {
 	}
 }
 
-// lookAtNode counts the node if it has a task.
+// lookAtNode counts the node if it has a task that does not belong to it.
 func (h *holdings) lookAtNode(s *cluster.View, n cluster.NodeID) {
 	for len(h.active) <= int(n) {
 		h.active = append(h.active, false)
 	}
-	active := s.NodeLive(n) && len(s.TasksOn(n)) > 0
+	active := s.NodeLive(n) && h.tasks.inUse(s, n)
 	if active == h.active[n] {
 		return
 	}

@@ -169,32 +169,49 @@ func (b *nodes) meets(row cluster.NodeID, wanted admission) bool {
 	return wanted.tier == 0 || n.tier == int32(wanted.tier)
 }
 
-// keepsOff says what keeps tasks of the set off a node: the first requirement that the node does
-// not meet, or its tier.
-func (b *nodes) keepsOff(id cluster.SetID, row cluster.NodeID) sched.Filtered {
+// keepsOff says what keeps tasks of the set off a node: each requirement that the node does
+// not meet, taints and cordons one by one, and its tier.
+func (b *nodes) keepsOff(id cluster.SetID, row cluster.NodeID) []sched.Filtered {
 	wanted := b.sets[id].admission
+	n := &b.list[row]
+	var all []sched.Filtered
 	for _, r := range wanted.requirements {
-		if !r.Matches(b.list[row].labels) {
-			return filteredBy(r, b.list[row].labels)
+		if !r.Matches(n.labels) {
+			all = append(all, filteredBy(r, n.labels)...)
 		}
 	}
-	return sched.Filtered{Mechanism: "tier", Wants: strconv.Itoa(int(wanted.tier))}
+	if wanted.tier > 0 && n.tier != int32(wanted.tier) {
+		all = append(all, sched.Filtered{Mechanism: "tier", Wants: strconv.Itoa(int(wanted.tier))})
+	}
+	if len(all) == 0 { // it is in the set, or lost
+		return []sched.Filtered{{}}
+	}
+	return all
 }
 
-// filteredBy says by which mechanism a node with these labels does not meet a requirement.
-func filteredBy(r cluster.Requirement, labels []cluster.Label) sched.Filtered {
+// filteredBy says by which mechanisms a node with these labels does not meet a requirement.
+func filteredBy(r cluster.Requirement, labels []cluster.Label) []sched.Filtered {
 	at := slices.IndexFunc(labels, func(l cluster.Label) bool { return l.Key == r.Key })
 	if r.Key != trace.Taints || at < 0 {
-		return sched.Filtered{Mechanism: "label", Wants: r.String()}
+		return []sched.Filtered{{Mechanism: "label", Wants: r.Selector()}}
 	}
-	switch taints := labels[at].Value; {
-	case strings.Contains(taints, "node.kubernetes.io/unschedulable"):
-		return sched.Filtered{Mechanism: "cordon"}
-	case strings.Contains(taints, "node.kubernetes.io/not-ready"), strings.Contains(taints, "node.kubernetes.io/unreachable"):
-		return sched.Filtered{Mechanism: "not ready"}
-	default:
-		return sched.Filtered{Mechanism: "taint", Wants: taints}
+	var all []sched.Filtered
+	add := func(f sched.Filtered) {
+		if !slices.Contains(all, f) {
+			all = append(all, f)
+		}
 	}
+	for _, taint := range trace.Untolerated(r, labels[at].Value) {
+		switch key, _, _ := strings.Cut(taint, ":"); key {
+		case "node.kubernetes.io/unschedulable":
+			add(sched.Filtered{Mechanism: "cordon"})
+		case "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable":
+			add(sched.Filtered{Mechanism: "not ready"})
+		default:
+			add(sched.Filtered{Mechanism: "taint", Wants: taint})
+		}
+	}
+	return all
 }
 
 // set returns the set of nodes that are as wanted, and defines it if it is new.

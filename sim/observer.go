@@ -47,8 +47,7 @@ type happening struct {
 	job      *job            // of jobEnded
 	phase    cluster.Phase   // of left
 	node     string          // of left: where it is
-	reason   string          // of left, if it waits: the code, and a sentence with numbers
-	sentence string
+	waits    explanation     // of left, if it waits
 }
 
 // occurrence is what can befall a task.
@@ -135,15 +134,15 @@ type measures struct {
 
 // newMeasures are the measures of a run that has not begun. The series need the core,
 // which counts the gaps, and begin when that is there.
-func newMeasures(cfg *Config, n *nodes, services services) *measures {
+func newMeasures(cfg *Config, n *nodes, t *tasks, services services) *measures {
 	m := &measures{
 		outcomes: newOutcomes(), services: services, utilisation: newUtilisation(n.kinds),
-		holdings: newHoldings(len(n.kinds), len(cfg.Classes.Classes)), waste: newFragments(n.kinds, cfg.Typical),
+		holdings: newHoldings(t, len(n.kinds), len(cfg.Classes.Classes)), waste: newFragments(n.kinds, cfg.Typical),
 		bounds: newConstraintStats(), heat: newHeat(n), sample: newSample(mostSampled), output: newOutput(cfg.Output, n),
 	}
 	m.overTime.series = newSeries()
 	m.bounds.every = func() cluster.Time { return m.overTime.step }
-	m.all = []observer{&m.outcomes, &m.services, &m.utilisation, &overfull{kinds: n.kinds}, &reads{nodes: n}, &m.gaps, &m.holdings, newUnserved(n, cfg.Classes), &m.bounds}
+	m.all = []observer{&m.outcomes, &m.services, &m.utilisation, &overfull{kinds: n.kinds, tasks: t}, &reads{nodes: n}, &m.gaps, &m.holdings, newUnserved(n, cfg.Classes), &m.bounds}
 	if m.waste != nil {
 		m.all = append(m.all, m.waste)
 	}

@@ -2,9 +2,11 @@ package sim
 
 import (
 	"fmt"
+	"strings"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/report"
+	"fairlead.dev/fairlead/sched"
 )
 
 // outcomes counts what became of the tasks, how long they waited and took, and why
@@ -15,10 +17,17 @@ type outcomes struct {
 	latency, response, jobs report.Histogram
 	reasons                 map[string]int
 	examples                map[string]string // a sentence with numbers for each reason
+	pending                 map[waitingKey]*report.Pending
+}
+
+// waitingKey is what tasks have in common that are listed together.
+type waitingKey struct {
+	owner string
+	why   explanation
 }
 
 func newOutcomes() outcomes {
-	return outcomes{reasons: map[string]int{}, examples: map[string]string{}}
+	return outcomes{reasons: map[string]int{}, examples: map[string]string{}, pending: map[waitingKey]*report.Pending{}}
 }
 
 func (o *outcomes) happened(h *happening) {
@@ -70,23 +79,51 @@ func (o *outcomes) ended(h *happening) {
 
 // left counts a task that is there at the end, if it waits under its reason.
 func (o *outcomes) left(h *happening) {
-	if h.reason == "" {
+	why := h.waits
+	if why.code == "" {
 		o.tasks.Running++
 		return
 	}
 	o.tasks.Pending++
-	o.reasons[h.reason]++
-	if _, shown := o.examples[h.reason]; !shown {
-		o.examples[h.reason] = h.task.called() + ": " + h.sentence
+	o.reasons[why.code]++
+	if _, shown := o.examples[why.code]; !shown {
+		o.examples[why.code] = h.task.called() + ": " + why.text()
 	}
-	if h.reason == "unplaceable" {
+	if strings.HasPrefix(why.code, sched.UnplaceableCode) {
 		o.tasks.Unplaceable++
 	}
+	if h.task.owner != "" {
+		o.list(h.task, why)
+	}
+}
+
+// list notes who waits, of tasks that somebody has made who has a name.
+func (o *outcomes) list(t *task, why explanation) {
+	key := waitingKey{t.owner, why}
+	p := o.pending[key]
+	if p == nil {
+		p = &report.Pending{Owner: t.owner, Code: why.code, Why: why.sentence, Help: why.help, Names: []string{}}
+		o.pending[key] = p
+	}
+	p.Tasks++
+	if len(p.Names) < report.MostNames {
+		p.Names = append(p.Names, t.listed())
+	}
+}
+
+// waiting is who waits, those first of whom there are most.
+func (o *outcomes) waiting() []report.Pending {
+	var list []report.Pending
+	for _, p := range o.pending {
+		list = append(list, *p)
+	}
+	report.SortPending(list)
+	return list[:min(len(list), report.MostPending)]
 }
 
 // result is read once, so that it may have the maps.
 func (o *outcomes) result(_ *span, r *report.Run) {
-	r.Tasks, r.Reasons, r.Examples = o.tasks, o.reasons, o.examples
+	r.Tasks, r.Reasons, r.Examples, r.Pending = o.tasks, o.reasons, o.examples, o.waiting()
 	r.PlacementLatency, r.TaskResponse, r.JobResponse = o.latency.Distribution(), o.response.Distribution(), o.jobs.Distribution()
 	if o.latency.Count() > 0 {
 		r.Latencies = map[string]report.Curve{"all": o.latency.Curve()}
@@ -99,6 +136,7 @@ func (o *outcomes) result(_ *span, r *report.Run) {
 type overfull struct {
 	bystander
 	kinds []cluster.Kind
+	tasks *tasks
 }
 
 func (o *overfull) result(s *span, r *report.Run) {
@@ -108,7 +146,7 @@ func (o *overfull) result(s *span, r *report.Run) {
 		if !s.state.NodeLive(n) {
 			continue
 		}
-		if len(s.state.TasksOn(n)) > 0 {
+		if o.tasks.inUse(s.state, n) {
 			r.NodesActive++
 		}
 		if !s.state.Overfull(n) {

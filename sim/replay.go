@@ -121,7 +121,7 @@ func (p *replay) checkHistory(r *trace.Record) error {
 // waits like any other.
 func (p *replay) submit(r incoming) {
 	row := p.enter(r)
-	if !r.Running || p.initial != Keep {
+	if !r.Running || p.initial != Keep && !r.Pinned {
 		return
 	}
 	if node, there := p.nodes.there(r.OnNode); there {

@@ -55,7 +55,7 @@ func newSimulation(cfg Config) (*simulation, error) {
 	}
 	s := &simulation{cfg: cfg, nodes: newNodes(kinds, cfg.Overcommit), tasks: newTasks(cfg.Classes)}
 	s.tasks.beside = cfg.Beside
-	s.measures = newMeasures(&s.cfg, &s.nodes, services)
+	s.measures = newMeasures(&s.cfg, &s.nodes, &s.tasks, services)
 	classes := cfg.Classes.Rows()
 	for i := range classes {
 		classes[i].KeepsWork = classes[i].KeepsWork || cfg.World.KeepWork
@@ -127,10 +127,10 @@ func Run(cfg Config) (report.Run, error) {
 // its tasks.
 func (s *simulation) handOver() {
 	s.planner.giveUp()
-	end := Ending{Core: s.planner.core, Names: make([]string, len(s.tasks.list))}
+	end := Ending{Core: s.planner.core, Names: make([]string, len(s.tasks.list)), Owners: make([]string, len(s.tasks.list))}
 	for row := range s.tasks.list {
 		if t := &s.tasks.list[row]; t.seq != 0 {
-			end.Names[row] = t.listed()
+			end.Names[row], end.Owners[row] = t.listed(), t.owner
 		}
 	}
 	s.cfg.Finished(end)

@@ -240,6 +240,9 @@ func (r *runs) found(row cluster.TaskID, node cluster.NodeID) {
 	if t.job.foreign {
 		return
 	}
+	if t.pinned {
+		r.outbox.emit(cluster.TaskProtected{Task: row, Attempt: t.attempt, Until: cluster.Never, Reason: cluster.BelongsToNode})
+	}
 	r.measures.happened(happening{what: placed, at: r.kernel.now, task: t, latency: cluster.Never})
 }
 

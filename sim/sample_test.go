@@ -17,7 +17,7 @@ func TestSampleAgainstSorting(t *testing.T) {
 		s := newSample(100)
 		var all []sampled
 		for i := range n {
-			one := task{job: &job{id: uint64(random.IntN(n))}, index: uint32(i), submitted: cluster.Time(i)}
+			one := task{job: &job{id: uint64(random.IntN(n))}, identity: identity{index: uint32(i)}, submitted: cluster.Time(i)}
 			account := cluster.Account{Submitted: one.submitted, FirstRun: one.submitted + 3, Since: one.submitted + cluster.Time(4+random.IntN(50))}
 			all = append(all, sampled{hashOf(&one), account.Since - account.Submitted, 3})
 			s.happened(&happening{what: ended, task: &one, account: account})
@@ -64,7 +64,7 @@ func TestSampleHash(t *testing.T) {
 	seen := map[uint64]bool{}
 	low := 0
 	for i := range 4000 {
-		h := hashOf(&task{job: &job{id: uint64(i / 100)}, index: uint32(i % 100)})
+		h := hashOf(&task{job: &job{id: uint64(i / 100)}, identity: identity{index: uint32(i % 100)}})
 		seen[h] = true
 		if h < 1<<50 {
 			low++
@@ -73,12 +73,12 @@ func TestSampleHash(t *testing.T) {
 	if len(seen) != 4000 || low < 900 || low > 1100 {
 		t.Errorf("%d hashes of 4,000 names, %d of them in the lowest quarter", len(seen), low)
 	}
-	one := task{job: &job{id: 1}, index: 2, submitted: 3, name: "a"}
+	one := task{job: &job{id: 1}, identity: identity{index: 2, name: "a"}, submitted: 3}
 	for _, other := range []task{
-		{job: &job{id: 2}, index: 2, submitted: 3, name: "a"},
-		{job: &job{id: 1}, index: 1, submitted: 3, name: "a"},
-		{job: &job{id: 1}, index: 2, submitted: 4, name: "a"},
-		{job: &job{id: 1}, index: 2, submitted: 3, name: "b"},
+		{job: &job{id: 2}, identity: identity{index: 2, name: "a"}, submitted: 3},
+		{job: &job{id: 1}, identity: identity{index: 1, name: "a"}, submitted: 3},
+		{job: &job{id: 1}, identity: identity{index: 2, name: "a"}, submitted: 4},
+		{job: &job{id: 1}, identity: identity{index: 2, name: "b"}, submitted: 3},
 	} {
 		if hashOf(&one) == hashOf(&other) {
 			t.Errorf("%+v and %+v have one hash", one, other)

@@ -103,7 +103,7 @@ func (a *services) happened(h *happening) {
 			t.tally(a.priced, h.at)
 		}
 		a.settled(t, h.account)
-		if h.reason != "" {
+		if h.waits.code != "" {
 			c.Pending++
 		}
 	default:

@@ -86,11 +86,10 @@ const (
 
 // task is what the world knows of a task.
 type task struct {
+	identity
+
 	seq          cluster.Seq // 0: the row is free
 	job          *job
-	index        uint32
-	name         string // empty: its job and index
-	class        uint8  // latency class of the trace
 	service      cluster.ClassID
 	priority     int32
 	shape        cluster.ShapeID
@@ -119,6 +118,21 @@ type task struct {
 	ends    cluster.Time     // when the work is done, if nothing comes between
 	orphans []orphan         // runs beside the present one
 	warm    []cluster.NodeID // where it has run, for hot allocations
+}
+
+// identity is who a task is to its trace.
+type identity struct {
+	index  uint32
+	name   string // empty: its job and index
+	class  uint8  // latency class of the trace
+	owner  string // empty: nobody says
+	pinned bool   // it belongs to its node
+	gate   string // what keeps it from being placed; empty: nothing
+}
+
+// inUse reports whether somebody is on the node who does not belong to it.
+func (b *tasks) inUse(s *cluster.View, n cluster.NodeID) bool {
+	return slices.ContainsFunc(s.TasksOn(n), func(t cluster.TaskID) bool { return !b.list[t].pinned })
 }
 
 // called is what people call the task.
@@ -191,6 +205,11 @@ func (b *shapes) shape(r *trace.Task, eligible cluster.SetID, emit func(cluster.
 	}
 	b.key = binary.AppendUvarint(b.key, uint64(eligible))
 	b.key = binary.AppendVarint(b.key, int64(r.PerNode))
+	if r.NeverPreempts {
+		b.key = append(b.key, 1)
+	} else {
+		b.key = append(b.key, 0)
+	}
 	for _, tag := range r.Tags {
 		b.key = append(binary.AppendUvarint(b.key, uint64(len(tag))), tag...)
 	}
@@ -212,7 +231,7 @@ func (b *shapes) shape(r *trace.Task, eligible cluster.SetID, emit func(cluster.
 	b.named[key] = id
 	b.usage[id] = shapeUsage{key: key, tasks: 1}
 	b.demands[id] = demand
-	emit(cluster.ShapeDefined{Shape: id, Spec: cluster.Shape{Demand: demand, Max: slices.Clone(r.Max), Eligible: eligible, PerNode: r.PerNode, Tags: slices.Clone(r.Tags)}})
+	emit(cluster.ShapeDefined{Shape: id, Spec: cluster.Shape{Demand: demand, Max: slices.Clone(r.Max), Eligible: eligible, PerNode: r.PerNode, NeverPreempts: r.NeverPreempts, Tags: slices.Clone(r.Tags)}})
 	return id
 }
 
@@ -250,7 +269,7 @@ func (b *tasks) submit(r incoming, shape cluster.ShapeID, input []cluster.Block,
 	row := b.enter(j, r, shape, now)
 	b.live[key] = row
 	t := &b.list[row]
-	emit(cluster.TaskSubmitted{Task: row, Seq: t.seq, Job: j.row, Shape: shape, Class: t.service, Priority: r.Priority, Input: input})
+	emit(cluster.TaskSubmitted{Task: row, Seq: t.seq, Job: j.row, Shape: shape, Class: t.service, Priority: r.Priority, Gated: r.Gate != "", Input: input})
 	return row
 }
 
@@ -264,8 +283,8 @@ func (b *tasks) isBeside(job uint64) bool {
 func (b *tasks) enter(j *job, r incoming, shape cluster.ShapeID, now cluster.Time) cluster.TaskID {
 	row := b.newTask(j)
 	t := &b.list[row]
-	t.name = r.Name
-	t.index, t.class, t.priority, t.service = r.Index, r.Class, r.Priority, r.service
+	t.identity = identity{r.Index, r.Name, r.Class, r.Owner, r.Pinned, r.Gate}
+	t.priority, t.service = r.Priority, r.service
 	t.demand = b.demands[shape]
 	if r.Max != nil && !slices.Equal(r.Max, r.Demand) {
 		t.most = slices.Clone(r.Max)

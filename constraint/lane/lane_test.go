@@ -438,7 +438,7 @@ func TestWhyAnApplicationWaits(t *testing.T) {
 			b.step()
 			b.job("app1", 2, 3)
 		}, "application", "its application is placed whole, and 1 of its 2 tasks would find a node: no place was found for all under room; {app:app1, {app:app1, 0, 0}, rack}: hard. Of 4 nodes, 2 take this task by itself: 2 lack cpu (needs 3, left at most 0)"},
-		{func(b *bed) { b.job("app1", 2, 5) }, "unplaceable", "unplaceable on any of 4 nodes, even empty: 4 lack cpu (needs 5, the largest offers 4)"},
+		{func(b *bed) { b.job("app1", 2, 5) }, "unplaceable by cpu", "unplaceable on any of 4 nodes, even empty: 4 are too small: cpu (needs 5, the largest has 4); it would fit on a node that has 5 cpu"},
 		// Of two that want each other no node takes one alone, but all nodes take both.
 		{func(b *bed) { b.rule("{app:app1, {app:app1, 1, inf}, node}: hard"); b.job("app1", 2, 1) }, "turn", "waits for its turn: all 2 tasks of its application would be placed"},
 	} {

@@ -49,8 +49,9 @@ type Spec struct {
 	Unschedulable bool    `json:"unschedulable"`
 	Taints        []Taint `json:"taints"`
 
+	Queueing
+
 	NodeName                  string              `json:"nodeName"`
-	Priority                  int32               `json:"priority"`
 	Containers                []Container         `json:"containers"`
 	InitContainers            []Container         `json:"initContainers"`
 	Overhead                  map[string]Quantity `json:"overhead"`
@@ -61,7 +62,19 @@ type Spec struct {
 	TopologySpreadConstraints []Spread            `json:"topologySpreadConstraints"`
 	Volumes                   []Volume            `json:"volumes"`
 	ResourceClaims            []struct{}          `json:"resourceClaims"`
-	SchedulingGates           []struct{}          `json:"schedulingGates"`
+}
+
+// Queueing is who places a pod, when, and before whom.
+type Queueing struct {
+	SchedulerName    string `json:"schedulerName"`
+	SchedulingGates  []Gate `json:"schedulingGates"`
+	Priority         int32  `json:"priority"`
+	PreemptionPolicy string `json:"preemptionPolicy"`
+}
+
+// Gate keeps a pod from being placed until somebody takes it away.
+type Gate struct {
+	Name string `json:"name"`
 }
 
 // Taint keeps pods off a node that do not tolerate it.

@@ -22,7 +22,7 @@ import (
 // Filters says what keeps the pods of a node set off a node.
 func Filters(w *World) sched.Filters {
 	var of *nodeSet // that was asked of last, as it is of many nodes
-	return func(id cluster.SetID, row cluster.NodeID) sched.Filtered {
+	return func(id cluster.SetID, row cluster.NodeID) []sched.Filtered {
 		if of == nil || of.id != id || w.shapes.sets.byKey[of.key] != of {
 			of = nil
 			for _, ns := range w.shapes.sets.byKey {
@@ -32,9 +32,9 @@ func Filters(w *World) sched.Filters {
 			}
 		}
 		if of == nil {
-			return sched.Filtered{Mechanism: "other pods, volumes or claims"}
+			return []sched.Filtered{{Mechanism: "other pods, volumes or claims"}}
 		}
-		return of.keepsOff(w.nodes.byRow[row].object)
+		return []sched.Filtered{of.keepsOff(w.nodes.byRow[row].object)} // upstream stops at the first
 	}
 }
 

@@ -1,5 +1,29 @@
 package trace
 
+import (
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
 // Taints is the key of the label that stands for a node's taints, as kubectl prints them, with
 // commas. No label of a node itself has it.
 const Taints = "spec.taints"
+
+// Untolerated are those of a node's taints for which a requirement on them is not met. The requirement
+// names sets of taints, those that are tolerated or those that are not, and single ones among them; of
+// one that names no single one, it is the set as a whole.
+func Untolerated(r cluster.Requirement, taints string) []string {
+	named := strings.Split(r.Value, "|")
+	var list []string
+	for taint := range strings.SplitSeq(taints, ",") {
+		if slices.Contains(named, taint) == (r.Op == cluster.NotEqual) {
+			list = append(list, taint)
+		}
+	}
+	if len(list) == 0 {
+		return []string{taints}
+	}
+	return list
+}

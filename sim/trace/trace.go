@@ -178,6 +178,16 @@ type Task struct {
 	Input []Block
 	// Tags are what constraints name the task by, sorted, each once.
 	Tags []string
+	// Owner is who has made the task, such as shop/deployment/web; empty where nobody says.
+	Owner string
+	// Pinned says that the task belongs to the node that it runs on, as one of a DaemonSet does:
+	// it stays there whatever becomes of the others, and its node is none that is in use.
+	Pinned bool
+	// NeverPreempts says that nobody is to be evicted for the task's sake.
+	NeverPreempts bool
+	// Gate is what keeps the task from being placed for now, such as the name of a scheduling
+	// gate; empty: nothing does.
+	Gate string
 	// LongRunning says that the job is an application that stays. The job's first task
 	// says it for all.
 	LongRunning bool

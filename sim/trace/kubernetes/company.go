@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"fairlead.dev/fairlead/cluster"
 	constraints "fairlead.dev/fairlead/constraint/kubernetes"
@@ -298,14 +297,4 @@ func (c *company) text() string {
 func (s *Source) row(name string) int {
 	at, _ := slices.BinarySearchFunc(s.nodes, name, func(n node, name string) int { return cmp.Compare(n.name, name) })
 	return at
-}
-
-// applicationOf names who made the pod, as people do.
-func applicationOf(o *manifest.Object) string {
-	m := &o.Metadata
-	kind, name := "pod", m.Name
-	if w := ownerOf(o); w != nil {
-		kind, name = strings.ToLower(w.Kind), w.Name
-	}
-	return m.Namespace + "/" + kind + "/" + name
 }

@@ -284,7 +284,7 @@ func (r *reader) one(d *json.Decoder, place, kind string) error {
 	if mistyped != nil && (o.Kind == "Node" || o.Kind == "Pod" || mistyped.Field == "" || mistyped.Field == "kind") {
 		at := place
 		if mistyped.Field != "" {
-			at += ": " + mistyped.Field
+			at += ": " + strings.Replace(mistyped.Field, "Queueing.", "", 1) // whose fields are those of the spec
 		}
 		return r.add(r.file, place, nil, r.error(at, "a value of type "+mistyped.Type.String(), mistyped.Value, nil))
 	}

@@ -8,8 +8,9 @@
 // A file is a moment: all of it is at time 0, and no pod ends. A pod with a node
 // runs there; one without waits. Pods come in the order in which they were
 // created, so that a run that places them anew does so in that order. Those that
-// are done, those that leave without having a node, and those behind a
-// scheduling gate are left out.
+// are done, those that leave without having a node, and those that wait for another scheduler
+// are left out; those behind a scheduling gate wait, and are not placed. What a DaemonSet or a
+// node itself has made belongs to its node (owners.go).
 //
 // The kinds are cpu, memory, pods, and whatever else nodes offer or pods ask
 // for; nvidia.com/gpu comes in devices, or what Options.Devices names. Demands are added up as Kubernetes does
@@ -54,6 +55,17 @@ type Options struct {
 	Elsewhere bool
 	// Devices are the extended resources that come in devices; nil is nvidia.com/gpu alone.
 	Devices []string
+	// Schedulers are those whose waiting pods are to be placed; nil is what a cluster has unless told otherwise,
+	// and Fairlead's. Pods of others that wait are left out and counted.
+	Schedulers []string
+}
+
+// places reports whether pods of the scheduler of that name are to be placed.
+func (o *Options) places(scheduler string) bool {
+	if o.Schedulers == nil {
+		return scheduler == "" || scheduler == "default-scheduler" || strings.HasPrefix(scheduler, "fairlead")
+	}
+	return slices.Contains(o.Schedulers, cmp.Or(scheduler, "default-scheduler"))
 }
 
 // Validate says what is wrong with the options.
@@ -87,6 +99,7 @@ type Source struct {
 	tasks    []trace.Task
 
 	namespaces  map[string]map[string]string // their labels
+	owners      owners
 	constraints []cluster.Constraint
 }
 
@@ -99,24 +112,33 @@ type pod struct {
 	labelsKey string
 	owner     string
 	created   time.Time
-	priority  int32
-	class     uint8
-	node      string
-	requests  manifest.Amounts
-	ports     []manifest.Port
-	rules     *rules
-	group     *group
+	standing
+	node     string
+	requests manifest.Amounts
+	ports    []manifest.Port
+	rules    *rules
+	group    *group
 
 	application string   // who made it, as people call that
 	company     *company // nil: anyone's
 	tags        []string
 }
 
+// standing is what may become of a pod.
+type standing struct {
+	class         uint8
+	priority      int32
+	promise       string // the class that its label names
+	pinned        bool   // it belongs to its node
+	neverPreempts bool
+	gate          string
+}
+
 // Open reads the whole file, or all files of the folder.
 func Open(path string, o Options) (*Source, error) {
 	s := &Source{
 		options: o, skips: trace.Skips{Lenient: o.Lenient}, names: map[string]bool{}, rules: map[string]*rules{}, notes: newNotes(),
-		namespaces: map[string]map[string]string{},
+		namespaces: map[string]map[string]string{}, owners: owners{},
 	}
 	if err := readAll(path, s.take); err != nil {
 		return nil, err
@@ -125,6 +147,7 @@ func Open(path string, o Options) (*Source, error) {
 	slices.SortFunc(s.pods, func(a, b pod) int {
 		return cmp.Or(a.created.Compare(b.created), cmp.Compare(a.name, b.name))
 	})
+	s.owners.resolve(s.pods)
 	s.checkGroups()
 	if err := s.checkNodes(); err != nil {
 		return nil, err
@@ -167,6 +190,7 @@ func (s *Source) take(file, place string, o *manifest.Object, err error) error {
 		place, err = called(place, "constraint ", o.Metadata.Name), s.takeConstraint(o)
 	case o.Kind == "Namespace":
 		s.namespaces[o.Metadata.Name] = o.Metadata.Labels
+	case s.owners.take(o):
 	case o.Kind == "":
 		err = manifest.Wrong("kind", "Node or Pod", "")
 	default:
@@ -234,7 +258,7 @@ func (s *Source) takePod(file string, o *manifest.Object) error {
 	m, spec := &o.Metadata, &o.Spec
 	p := pod{
 		file: file, namespace: m.Namespace, name: m.Namespace + "/" + m.Name,
-		labels: m.Labels, labelsKey: labelsKey(m.Labels), priority: spec.Priority, node: spec.NodeName, ports: spec.HostPorts(),
+		labels: m.Labels, labelsKey: labelsKey(m.Labels), standing: standingOf(o), node: spec.NodeName, ports: spec.HostPorts(),
 	}
 	if m.Name == "" {
 		return manifest.Wrong("metadata.name", "a name", "")
@@ -249,8 +273,8 @@ func (s *Source) takePod(file string, o *manifest.Object) error {
 	case m.DeletionTimestamp != "" && p.node == "":
 		s.notes.leftOut["are being deleted and have no node"]++
 		return nil
-	case len(spec.SchedulingGates) > 0 && p.node == "":
-		s.notes.leftOut["are behind a scheduling gate"]++
+	case p.node == "" && !s.options.places(spec.SchedulerName):
+		s.notes.leftOut[fmt.Sprintf("wait for the scheduler %s; ?schedulers=%s takes them in", shorten(spec.SchedulerName), shorten(spec.SchedulerName))]++
 		return nil
 	}
 	var err error
@@ -452,7 +476,8 @@ func (p *pod) job() string {
 // task is the pod as the next task of the job.
 func (s *Source) task(p *pod, demand cluster.Vector, j *job) trace.Task {
 	t := trace.Task{
-		Job: j.number, Index: j.tasks, Name: p.name, User: p.namespace, Class: p.class, Priority: p.priority,
+		Job: j.number, Index: j.tasks, Name: p.name, Owner: p.application, User: p.namespace, Class: p.class, Priority: p.priority,
+		Promise: p.promise, Pinned: p.pinned, NeverPreempts: p.neverPreempts, Gate: p.gate,
 		Demand: demand, Requirements: p.rules.requirements, Work: cluster.Never, Tags: p.tags,
 	}
 	j.tasks++

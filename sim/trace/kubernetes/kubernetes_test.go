@@ -158,9 +158,10 @@ spec: {nodeName: 3}
 const smallPicture = `
 0 n1 cpu=7.5 memory=30 pods=110 example.com/tape=3 nvidia.com/gpu=2 [zone=a]
 1 n2 cpu=2 memory=4 pods=10 [spec.taints=node.kubernetes.io/unschedulable:NoSchedule] [zone=b]
-web/early 0/0 of 2 user=web class=2 priority=0 cpu=0.1 memory=0.125 pods=1 nvidia.com/gpu=1 on 0 [spec.taints!=node.kubernetes.io/unschedulable:NoSchedule]
-default/alone 1/0 of 1 user=default class=0 priority=0 pods=1 [spec.taints!=node.kubernetes.io/unschedulable:NoSchedule]
-web/late 0/1 of 2 user=web class=1 priority=7 cpu=1 pods=1 example.com/tape=2 [spec.taints!=node.kubernetes.io/unschedulable:NoSchedule]
+default/gated 0/0 of 1 user=default class=0 priority=0 pods=1 [spec.taints!=node.kubernetes.io/unschedulable:NoSchedule]
+web/early 1/0 of 2 user=web class=2 priority=0 cpu=0.1 memory=0.125 pods=1 nvidia.com/gpu=1 on 0 [spec.taints!=node.kubernetes.io/unschedulable:NoSchedule]
+default/alone 2/0 of 1 user=default class=0 priority=0 pods=1 [spec.taints!=node.kubernetes.io/unschedulable:NoSchedule]
+web/late 1/1 of 2 user=web class=1 priority=7 cpu=1 pods=1 example.com/tape=2 [spec.taints!=node.kubernetes.io/unschedulable:NoSchedule]
 `
 
 func TestRead(t *testing.T) {
@@ -176,7 +177,6 @@ func TestRead(t *testing.T) {
 	}
 	notes := []string{
 		"passed over 1 objects of kind Service",
-		"left out 1 pods that are behind a scheduling gate",
 		"left out 1 pods that are being deleted and have no node",
 		"left out 1 pods that are done",
 	}

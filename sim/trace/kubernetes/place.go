@@ -227,7 +227,9 @@ func (t *translator) either(terms []manifest.NodeTerm) cluster.Requirement {
 }
 
 // tolerating returns what keeps pods with these tolerations off tainted nodes.
-// It names the sets of taints that do, or those that do not if they are fewer.
+// It names the sets of taints that do, or those that do not if they are fewer. Each single taint
+// of these sets stands beside them as a set of its own, which says which of a set's taints are
+// in the way: see trace.Untolerated.
 func (t *translator) tolerating(tolerations []manifest.Toleration) []cluster.Requirement {
 	if len(t.taintSets) == 0 {
 		return nil
@@ -244,9 +246,17 @@ func (t *translator) tolerating(tolerations []manifest.Toleration) []cluster.Req
 		} else {
 			refused = append(refused, manifest.TaintsText(set))
 		}
+		for i := range set {
+			if single := set[i : i+1]; manifest.Tolerated(single, tolerations) {
+				open = append(open, manifest.TaintsText(single))
+			} else {
+				refused = append(refused, manifest.TaintsText(single))
+			}
+		}
 	}
 	slices.Sort(refused)
 	slices.Sort(open)
+	refused, open = slices.Compact(refused), slices.Compact(open)
 	var all []cluster.Requirement
 	switch {
 	case len(refused) == 0:

@@ -208,18 +208,28 @@ func (w *writer) pod(r *trace.Record) (fields, error) {
 	created := time.Date(2000, 1, 1, 0, 0, w.tasks, 0, time.UTC).Format(time.RFC3339)
 	metadata := fields{"name": name, "namespace": namespace, "creationTimestamp": created}
 	annotate(metadata, nil, t.Tags)
-	if t.JobTasks != 1 {
-		job := fmt.Sprint(t.Job)
-		metadata["ownerReferences"] = []fields{{"apiVersion": "batch/v1", "kind": "Job", "name": job, "uid": job, "controller": true}}
+	if owner := ownerReference(t); owner != nil {
+		metadata["ownerReferences"] = []fields{owner}
 	}
 	spec := fields{"priority": t.Priority}
+	if t.NeverPreempts {
+		spec["preemptionPolicy"] = "Never"
+	}
+	if t.Gate != "" {
+		spec["schedulingGates"] = []fields{{"name": t.Gate}}
+	}
 	status := fields{"phase": "Pending", "qosClass": [...]string{"BestEffort", "Burstable", "Guaranteed"}[min(t.Class, 2)]}
 	if on, there := w.names[t.OnNode]; t.Running && there {
 		spec["nodeName"], status["phase"] = on, "Running"
 	}
 	affinity := fields{}
+	labels := map[string]string{}
+	metadata["labels"] = labels
+	if t.Promise != "" {
+		labels[classLabel] = t.Promise
+	}
 	if t.PerNode == 1 {
-		metadata["labels"] = map[string]string{jobLabel: fmt.Sprint(t.Job)}
+		labels[jobLabel] = fmt.Sprint(t.Job)
 		affinity["podAntiAffinity"] = fields{"requiredDuringSchedulingIgnoredDuringExecution": []manifest.PodTerm{{
 			TopologyKey: hostname, LabelSelector: &manifest.LabelSelector{MatchLabels: map[string]string{jobLabel: fmt.Sprint(t.Job)}},
 		}}}
@@ -234,6 +244,32 @@ func (w *writer) pod(r *trace.Record) (fields, error) {
 	spec["affinity"] = affinity
 	spec["containers"] = []fields{w.container(t.Demand)}
 	return fields{"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status}, w.lost(r)
+}
+
+// ownerReference is who has made the pod: whom it names, or else its job; nil for a pod by itself.
+func ownerReference(t *trace.Task) fields {
+	uid := fmt.Sprint(t.Job)
+	owner := fields{"apiVersion": "batch/v1", "kind": "Job", "name": uid, "uid": uid, "controller": true}
+	parts := strings.Split(t.Owner, "/")
+	switch {
+	case t.Pinned && !strings.Contains(t.Owner, "/daemonset/"):
+		owner["kind"] = "Node"
+	case len(parts) == 3 && parts[1] != "pod":
+		owner["apiVersion"], owner["kind"], owner["name"] = "apps/v1", kindNamed(parts[1]), parts[2]
+	case t.JobTasks == 1:
+		return nil
+	}
+	return owner
+}
+
+// kindNamed is the kind of that name in lower case, as far as it is known.
+func kindNamed(lower string) string {
+	for _, kind := range []string{"ReplicaSet", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "ReplicationController"} {
+		if strings.EqualFold(kind, lower) {
+			return kind
+		}
+	}
+	return lower
 }
 
 // lost asks about what the file does not hold of a task.
@@ -255,7 +291,6 @@ func (w *writer) lost(r *trace.Record) error {
 		{t.PerNode > 1, "limits of several tasks a node"},
 		{t.Max != nil, "demands that are ranges"},
 		{each != nil, "shares of a device"},
-		{t.Promise != "", "promised classes"},
 		{t.Together, "jobs that want to stand together"},
 		{t.LongRunning, "jobs that are applications"},
 		{len(t.Input) > 0, "input of tasks"},

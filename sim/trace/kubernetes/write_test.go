@@ -122,7 +122,7 @@ default/job-9-1 0/1 of 2 user=default class=2 priority=0 cpu=1.5 memory=2 pods=1
 		"labels with | or a quotation mark": 1, "requirements that a missing label meets": 1, "times of submission": 1, "ends of tasks": 1,
 		"classes above 2": 1, "limits of several tasks a node": 1, "demands that are ranges": 1, "shares of a device": 2, "kills": 1, "changes of nodes": 2,
 		"usage of nodes": 1, "jobs that want to stand together": 1, "input of tasks": 1,
-		"tiers of nodes": 1, "promised classes": 1,
+		"tiers of nodes": 1,
 	}
 	if diff := gocmp.Diff(want, lost); diff != "" {
 		t.Error(diff)

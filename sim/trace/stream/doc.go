@@ -2,7 +2,7 @@
 // perhaps compressed with gzip, which a program of any language can write
 // while it runs.
 //
-// # The format, version 5
+// # The format, version 6
 //
 // The first line is the header. It names the resources in which capacities
 // and demands are given; per_unit is how many of the integer quantities make
@@ -10,7 +10,7 @@
 // as GPUs (see cluster.Kind); several kinds may, and share the places of a node's
 // devices.
 //
-//	{"fairlead": "trace", "version": 5, "kinds": [
+//	{"fairlead": "trace", "version": 6, "kinds": [
 //	  {"name": "cpu", "unit": "cores", "per_unit": 1000},
 //	  {"name": "memory", "unit": "GiB", "per_unit": 1073741824}]}
 //
@@ -86,6 +86,10 @@
 //	           bytes, and up to 3 nodes that hold it
 //	tags       what constraints name the task by, each once; may be omitted
 //	long_running  the job is an application that stays; its first task says it
+//	owner      who has made the task, such as shop/deployment/web; may be omitted
+//	pinned     the task belongs to the node that it runs on, and stays there
+//	never_preempts  nobody is to be evicted for its sake
+//	gate       what keeps it from being placed for now; omitted: nothing does
 //
 //	name       of a constraint, by which it is known as long as it is there
 //	owner      the application that brought it; omitted: the operator
@@ -101,7 +105,8 @@
 //
 // Names that are not listed are errors. Text is UTF-8. The version changes when
 // a name is added, goes or changes its meaning, as old readers reject new
-// names. Older versions are still read: version 4 has no
+// names. Older versions are still read: version 5 has no owner, pinned, never_preempts
+// and gate; version 4 no
 // tags, long_running, constrain and release; version 3 no tier, promise and max either;
 // version 2 has no groups, usage, together and input either; version 1 no devices,
 // name and per_node, and "apart": true for "per_node": 1.

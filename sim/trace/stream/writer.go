@@ -259,7 +259,24 @@ func (w *Writer) task(t *trace.Task) error {
 	if t.LongRunning {
 		w.flag("long_running")
 	}
+	w.standing(t)
 	return w.input(t)
+}
+
+// standing writes whose the task is, and what may become of it.
+func (w *Writer) standing(t *trace.Task) {
+	if t.Owner != "" {
+		w.string("owner", t.Owner)
+	}
+	if t.Pinned {
+		w.flag("pinned")
+	}
+	if t.NeverPreempts {
+		w.flag("never_preempts")
+	}
+	if t.Gate != "" {
+		w.string("gate", t.Gate)
+	}
 }
 
 // most writes the kinds of a task's demand that are ranges.
