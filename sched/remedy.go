@@ -202,6 +202,26 @@ func (v *survey) look(s *cluster.View, t cluster.TaskID, n cluster.NodeID, f Fil
 	if r := s.Breaks(task.Shape, n); r.Refused() {
 		v.add(Obstacle{Mechanism: byConstraint, Wants: s.Constraint(r.Constraint).Name}, 0)
 	}
+	v.another()
+}
+
+// another drops all but the sizes where one is too small: it takes another node then, where nothing else need be
+// in the way.
+func (v *survey) another() {
+	kept := 0
+	for i, o := range v.of {
+		if o.Mechanism == bySize {
+			v.of[kept], v.short[kept] = o, v.short[i]
+			kept++
+		}
+	}
+	if kept == 0 {
+		return
+	}
+	v.of, v.short, v.effort = v.of[:kept], v.short[:kept], 0
+	for _, o := range v.of {
+		v.effort += o.effort()
+	}
 }
 
 // filters adds those of the task's own that keep it off the node.
@@ -260,17 +280,13 @@ func (r *Remedy) code(kinds []cluster.Kind) string {
 
 // Text says the changes, and where they would help: "with the toleration gpu=yes:NoSchedule on 14 nodes".
 func (r *Remedy) Text(kinds []cluster.Kind) string {
-	var changes, sizes []string
+	var changes []string
 	for i, o := range r.Obstacles {
-		text := o.change(kinds, r.Short[i])
-		changes = append(changes, text)
-		if o.Mechanism == bySize {
-			sizes = append(sizes, text)
-		}
+		changes = append(changes, o.change(kinds, r.Short[i]))
 	}
 	switch {
-	case len(sizes) > 0: // on another node, where nothing else may be in the way
-		return "on a node that has " + strings.Join(sizes, " and ")
+	case r.Obstacles[0].Mechanism == bySize: // and so are all
+		return "on a node that has " + strings.Join(changes, " and ")
 	case r.Nodes > 1:
 		return fmt.Sprintf("%s on any of %d nodes", strings.Join(changes, " and "), r.Nodes)
 	}

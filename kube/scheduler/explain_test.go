@@ -49,7 +49,7 @@ func TestFiltersAreReported(t *testing.T) {
 	inBubble(t, []runtime.Object{tainted, bigNode(1), bigNode(2), picky}, func(b *bubble) {
 		b.run()
 		b.pass(time.Second)
-		const want = " Fairlead: unplaceable on any of 3 nodes, even empty: 2 lack the label disk=ssd, 1 have the taint gpu=yes:NoSchedule."
+		const want = " Fairlead: unplaceable on any of 3 nodes: 2 lack the label disk=ssd, 1 have the taint gpu=yes:NoSchedule; it would fit without asking for disk=ssd on any of 2 nodes."
 		if got := b.explainer.reported["uid-1"].message; !strings.HasSuffix(got, want) {
 			b.t.Errorf("reported: %s", got)
 		}

@@ -119,7 +119,7 @@ func TestClaimsWithoutEvictions(t *testing.T) {
 		ends("pod-1")
 		b.create(batch(5, 1))
 		b.pass(time.Second)
-		const why = "0 of 2 nodes take it: 1 lack cpu (needs 0.1, left at most 0), 1 are kept for tasks that have waited longer."
+		const why = "0 of 2 nodes take it: 1 lack cpu (needs 0.1, left at most 0), 1 are kept for tasks that have waited longer; it would fit with 0.1 more cpu free on node-1."
 		if got := b.explainer.reported["uid-5"].message; !strings.HasSuffix(got, why) {
 			b.t.Errorf("reported of who stays off: %s", got)
 		}

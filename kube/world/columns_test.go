@@ -213,7 +213,7 @@ func TestResourcesInDevices(t *testing.T) {
 	s.mustHappen(t, "pod late ext=(nvidia.com/gpu:1,example.com/nic:3)") // 2 of 32 are left, 10 of 40
 	s.turn()
 	late := s.world.Pod(types.UID("uid-late"))
-	if text := s.core.Why(late.Task()).Text(s.world.Columns().Meanings()); !strings.Contains(text, "2 lack example.com/nic (needs 3, left at most 2)") {
+	if text := s.core.Why(late.Task()).Text(s.world.Columns().Meanings()); !strings.Contains(text, "1 lack example.com/nic (needs 3, left at most 2), 1 have no example.com/nic; it would fit with 1 more example.com/nic free on n1") {
 		t.Errorf("the reason is %q", text)
 	}
 }

@@ -34,36 +34,57 @@ func Filters(w *World) sched.Filters {
 		if of == nil {
 			return []sched.Filtered{{Mechanism: "other pods, volumes or claims"}}
 		}
-		return []sched.Filtered{of.keepsOff(w.nodes.byRow[row].object)} // upstream stops at the first
+		return of.keepsOff(w.nodes.byRow[row].object)
 	}
 }
 
-// keepsOff says what keeps pods of the set off a node that is not in it.
-func (ns *nodeSet) keepsOff(n *v1.Node) sched.Filtered {
+// keepsOff says what keeps pods of the set off a node that is not in it: what upstream stops at first, and then
+// what else the pod and the node say.
+func (ns *nodeSet) keepsOff(n *v1.Node) []sched.Filtered {
 	pod := ns.local.Pod()
 	verdict := ns.local.Verdict(n.Name)
 	if verdict.IsSuccess() { // but the node is to be avoided
-		return tainted(n, pod, softOnly)
+		return []sched.Filtered{tainted(n, pod, softOnly)}
+	}
+	var all []sched.Filtered
+	add := func(f sched.Filtered) {
+		if !slices.Contains(all, f) {
+			all = append(all, f)
+		}
 	}
 	switch verdict.Plugin() {
 	case names.NodeUnschedulable:
-		return sched.Filtered{Mechanism: "cordon"}
+		add(sched.Filtered{Mechanism: "cordon"})
 	case names.TaintToleration:
-		return tainted(n, pod, func(t *v1.Taint) bool { return !isSoft(*t) })
+		add(tainted(n, pod, func(t *v1.Taint) bool { return !isSoft(*t) }))
 	case names.NodeAffinity:
-		return sched.Filtered{Mechanism: "label", Wants: lacking(n, pod)}
+		add(sched.Filtered{Mechanism: "label", Wants: lacking(n, pod)})
 	case "": // left out by PreFilter, which looks at the names of nodes
-		return sched.Filtered{Mechanism: names.NodeAffinity, Wants: lacking(n, pod)}
+		return []sched.Filtered{{Mechanism: names.NodeAffinity, Wants: lacking(n, pod)}}
+	default:
+		add(sched.Filtered{Mechanism: verdict.Plugin()})
 	}
-	return sched.Filtered{Mechanism: verdict.Plugin()}
+	for i := range n.Spec.Taints {
+		one := v1.Node{Spec: v1.NodeSpec{Taints: n.Spec.Taints[i : i+1]}}
+		if f := tainted(&one, pod, func(t *v1.Taint) bool { return !isSoft(*t) }); f.Mechanism != workedOut {
+			add(f)
+		}
+	}
+	if wants := lacking(n, pod); wants != "" {
+		add(sched.Filtered{Mechanism: "label", Wants: wants})
+	}
+	return all
 }
+
+// workedOut is the mechanism of a set of which nothing is known yet.
+const workedOut = "being worked out"
 
 // tainted names the first of the node's taints that the pod does not tolerate.
 func tainted(n *v1.Node, pod *v1.Pod, of func(*v1.Taint) bool) sched.Filtered {
 	taint, found := corev1.FindMatchingUntoleratedTaint(klog.Background(), n.Spec.Taints, pod.Spec.Tolerations, of, true)
 	switch {
 	case !found: // the set is cold
-		return sched.Filtered{Mechanism: "being worked out"}
+		return sched.Filtered{Mechanism: workedOut}
 	case taint.Key == v1.TaintNodeUnschedulable:
 		return sched.Filtered{Mechanism: "cordon"}
 	case taint.Key == v1.TaintNodeNotReady, taint.Key == v1.TaintNodeUnreachable:
