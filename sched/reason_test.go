@@ -35,12 +35,12 @@ func TestWhyCopiesWait(t *testing.T) {
 		grant      int64
 		code, text string
 	}{
-		{2, 0, "turn", "waits for its turn: 2 of 3 nodes would take it: 1 lack cpu (needs 2, left at most 1)"},
-		{3, 0, "unplaceable", "unplaceable: it wants a node for each of 3 copies, and 2 of 3 nodes could hold one, even empty: 1 lack cpu (needs 2, the largest offers 1)"},
-		{2, 4, "turn", "waits for its turn: 2 of 3 nodes would take it: 1 lack cpu (needs 2, left at most 1)"},
-		{2, 5, "share", "1 of 3 nodes have the 5 cpu left that it is to be given, and it wants 2: 1 lack cpu (needs 2, left at most 1)"},
-		{1, 6, "turn", "waits for its turn: 2 of 3 nodes would take it: 1 lack cpu (needs 2, left at most 1)"},
-		{1, 7, "share", "0 of 3 nodes have the 7 cpu left that it is to be given, and it wants 1: 1 lack cpu (needs 2, left at most 1)"},
+		{2, 0, "turn", "waits for its turn: 2 of 3 nodes would take it: 1 are too small: cpu (needs 2, the largest has 1)"},
+		{3, 0, "unplaceable", "unplaceable: it wants a node for each of 3 copies, and 2 of 3 nodes could hold one, even empty: 1 are too small: cpu (needs 2, the largest has 1)"},
+		{2, 4, "turn", "waits for its turn: 2 of 3 nodes would take it: 1 are too small: cpu (needs 2, the largest has 1)"},
+		{2, 5, "share", "1 of 3 nodes have the 5 cpu left that it is to be given, and it wants 2: 1 are too small: cpu (needs 2, the largest has 1)"},
+		{1, 6, "turn", "waits for its turn: 2 of 3 nodes would take it: 1 are too small: cpu (needs 2, the largest has 1)"},
+		{1, 7, "share", "0 of 3 nodes have the 7 cpu left that it is to be given, and it wants 1: 1 are too small: cpu (needs 2, the largest has 1)"},
 	} {
 		s, _ := nodesOf(t, 2, 1, 4, 6)
 		r := sched.ExplainCopies(&s.View, 0, sched.Copies{Want: tc.want, Grant: tc.grant})
