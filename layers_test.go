@@ -87,7 +87,7 @@ sim/trace/openb: cluster queue/fragmentation sim/trace
 sim/trace/dlrm: cluster sim/trace
 sim/trace/swf: cluster sim/trace
 sim/trace/ecsched: cluster sim/trace
-sim/trace/kubernetes: cluster constraint constraint/kubernetes internal/manifest sim/trace
+sim/trace/kubernetes: cluster constraint constraint/kubernetes internal/manifest internal/nearest sim/trace
 sim/trace/place: cluster constraint constraint/request sim/trace
 internal/kmeans:
 internal/kubedump:
@@ -95,6 +95,7 @@ internal/kubedump/write: internal/kubedump
 internal/mutants:
 sim/workload: cluster internal/heap internal/kmeans queue/fragmentation sim/trace
 setup: class cluster constraint/request flow ilp internal/document internal/nearest internal/unpack internal/wide mcmf policies policies/chosen queue/fragmentation recording report sched sim sim/trace sim/trace/dlrm sim/trace/ecsched sim/trace/google2011 sim/trace/kubernetes sim/trace/openb sim/trace/place sim/trace/qos sim/trace/stream sim/trace/swf sim/workload
+whatif: report
 explain: cluster flow internal/nearest recording report sched
 experiment: class cluster constraint constraint/greedy constraint/planted constraint/request constraint/search fairlead internal/nearest policies report sched setup sim sim/trace sim/trace/dlrm sim/trace/ecsched sim/trace/google2011 sim/trace/openb sim/trace/place sim/trace/qos sim/workload
 cli: *

@@ -40,7 +40,7 @@ func checkKnown(known policies.List) error {
 	if err := known.Check(); err != nil {
 		return err
 	}
-	for _, c := range []*cobra.Command{newSimulate(nil), newExplain(nil)} {
+	for _, c := range []*cobra.Command{newSimulate(nil), newExplain(nil), newPlan(nil)} {
 		c.InitDefaultHelpFlag()
 		for _, p := range known {
 			for _, x := range p.Options {
@@ -57,6 +57,9 @@ func checkKnown(known policies.List) error {
 func exitCode(err error) int {
 	if err == nil {
 		return 0
+	}
+	if errors.Is(err, errChanges) {
+		return exitChanges
 	}
 	fmt.Fprintln(os.Stderr, "fairlead:", err)
 	if errors.Is(err, errInterrupted) {
@@ -90,7 +93,7 @@ keeps the promises made to each workload, and says why.
 
 Results go to stdout, everything else to stderr. Nothing is coloured, with or
 without NO_COLOR. Exit codes: 0 means done, 1 that something went wrong, 2 that
-the command line cannot be understood, 130 that Ctrl-C interrupted the command.`,
+the command line cannot be understood, 3 that 'plan' would change something, 130 that Ctrl-C interrupted the command.`,
 		Example: `  fairlead simulate
   fairlead policies
   fairlead trace describe synthetic:google?nodes=200`,
@@ -100,7 +103,7 @@ the command line cannot be understood, 130 that Ctrl-C interrupted the command.`
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, flagError(c, err)) })
-	root.AddCommand(newSimulate(known), newReport(), newCompare(), newPolicies(known), newClasses(), newConstraints(), newExperiment(), newExplain(known), newTrace(), newSolve(), newPlace(), newVersion())
+	root.AddCommand(newSimulate(known), newReport(), newCompare(), newPolicies(known), newClasses(), newConstraints(), newExperiment(), newExplain(known), newPlan(known), newTrace(), newSolve(), newPlace(), newVersion())
 	for _, c := range root.Commands() {
 		wrapArgs(c)
 	}

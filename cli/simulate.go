@@ -206,6 +206,7 @@ type simulation struct {
 	parallel int
 	programs ilp.Solver // of policies that have a use for it; nil: there is none
 	notes    *notePrinter
+	opened   func(setup.Opened) // is shown the source of each run; nil: nobody looks
 }
 
 // job is one run: a policy with a seed.
@@ -326,6 +327,9 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 		return report.Run{}, err
 	}
 	defer source.Close() //nolint:errcheck // it was only read
+	if s.opened != nil {
+		s.opened(source)
+	}
 	recorded := &recorded{stop: func() bool { return ctx.Err() != nil }}
 	s.notes.print(stderr, s.raceNotes(j))
 	config, err := s.Config(j.Run, source, setup.Env{

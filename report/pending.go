@@ -49,12 +49,15 @@ func samePending(a, b *Run) bool {
 func writeOwners(text *bytes.Buffer, r *Run) {
 	for i := range r.Pending[:min(len(r.Pending), shownPending)] {
 		p := &r.Pending[i]
-		fmt.Fprintf(text, "    %s: %s%s\n", p.who(), Printable(p.Why), p.helped())
+		fmt.Fprintf(text, "    %s\n", p)
 	}
 	if more := len(r.Pending) - shownPending; more > 0 {
 		fmt.Fprintf(text, "    and %s more groups of tasks; -o json lists them all\n", humanCount(float64(more)))
 	}
 }
+
+// String says who waits, why, and what would help.
+func (p *Pending) String() string { return p.who() + ": " + Printable(p.Why) + p.helped() }
 
 // who names the task, or says how many tasks of whom.
 func (p *Pending) who() string {

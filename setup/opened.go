@@ -6,6 +6,7 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/queue/fragmentation"
 	"fairlead.dev/fairlead/sim/trace"
+	"fairlead.dev/fairlead/sim/trace/kubernetes"
 )
 
 // Opened is a source that is ready to be read, and what readers may know beyond
@@ -29,6 +30,16 @@ type noter interface{ Notes() []string }
 func (o Opened) Typical() []fragmentation.Typical {
 	if known, ok := o.Source.(trace.TypicalSource); ok {
 		return known.Typical()
+	}
+	return nil
+}
+
+// Dump is the reader of a cluster's dump; nil of any other source.
+func (o Opened) Dump() *kubernetes.Source {
+	for _, r := range o.readers {
+		if dump, is := r.(*kubernetes.Source); is {
+			return dump
+		}
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"fairlead.dev/fairlead/internal/nearest"
 	"fairlead.dev/fairlead/sim/trace"
 	"fairlead.dev/fairlead/sim/trace/google2011"
+	"fairlead.dev/fairlead/sim/trace/kubernetes"
 	"fairlead.dev/fairlead/sim/trace/stream"
 )
 
@@ -72,6 +73,8 @@ type URL struct {
 	Role   Role
 	values url.Values
 	slots  int64 // 0: none
+	// changes is what is to be different about the cluster of a dump; nil: nothing.
+	changes *kubernetes.Changes
 }
 
 // Role says what of a source is used.

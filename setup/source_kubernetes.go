@@ -44,6 +44,7 @@ func (s URL) kubernetes() kubernetes.Options {
 	} else if s.values.Has("devices") {
 		o.Devices = []string{} // none
 	}
+	o.Changes = s.changes
 	if s.values.Has("schedulers") {
 		o.Schedulers = strings.Split(s.values.Get("schedulers"), ",")
 	}

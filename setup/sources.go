@@ -3,10 +3,12 @@ package setup
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sim/trace"
+	"fairlead.dev/fairlead/sim/trace/kubernetes"
 )
 
 // Sources are where nodes and tasks come from.
@@ -32,6 +34,15 @@ func (s *Sources) TasksFrom() string {
 		return s.Workload.Text
 	}
 	return s.Workload.Text + " + " + s.Beside.Text
+}
+
+// Change says what is to be different about the cluster, which has to be a dump of one.
+func (s *Sources) Change(c *kubernetes.Changes) error {
+	if s.Cluster.Format != kubernetesName || s.Workload.Text != s.Cluster.Text {
+		return fmt.Errorf("%s: want a cluster with its pods as kubectl prints them, such as kubernetes:me.json", s.Cluster.Text)
+	}
+	s.Cluster.changes, s.Workload.changes = c, c
+	return nil
 }
 
 // classes is the table of what was promised where nobody says which: none for a cluster's dump, as a priority

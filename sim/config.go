@@ -69,6 +69,8 @@ type Ending struct {
 	Names []string
 	// Owners are who has made them, by row; empty where nobody says.
 	Owners []string
+	// Pinned says which of them belong to their nodes, by row.
+	Pinned []bool
 }
 
 // Initial says what becomes of tasks that run when the trace begins.

@@ -12,12 +12,21 @@ type Object struct {
 	Metadata Metadata `json:"metadata"`
 	Spec     Spec     `json:"spec"`
 	Status   Status   `json:"status"`
+	PriorityClass
+}
+
+// PriorityClass is what an object of that kind says.
+type PriorityClass struct {
+	Value            int32  `json:"value"`
+	GlobalDefault    bool   `json:"globalDefault"`
+	PreemptionPolicy string `json:"preemptionPolicy"`
 }
 
 // Metadata is who an object is, and whose.
 type Metadata struct {
 	Name              string            `json:"name"`
 	Namespace         string            `json:"namespace"`
+	UID               string            `json:"uid"`
 	Labels            map[string]string `json:"labels"`
 	OwnerReferences   []Owner           `json:"ownerReferences"`
 	CreationTimestamp string            `json:"creationTimestamp"`
@@ -43,8 +52,8 @@ type Owner struct {
 // Spec is that of a Node and that of a Pod, and that of a PlacementConstraint: they share no
 // field.
 type Spec struct {
-	Owner      string `json:"owner,omitempty"`
-	Constraint string `json:"constraint,omitempty"`
+	Rule
+	Controller
 
 	Unschedulable bool    `json:"unschedulable"`
 	Taints        []Taint `json:"taints"`
@@ -64,11 +73,33 @@ type Spec struct {
 	ResourceClaims            []struct{}          `json:"resourceClaims"`
 }
 
+// Rule is what a PlacementConstraint says.
+type Rule struct {
+	Owner      string `json:"owner,omitempty"`
+	Constraint string `json:"constraint,omitempty"`
+}
+
+// Controller is what makes pods: how many, and what they are like.
+type Controller struct {
+	Replicas             *int32     `json:"replicas,omitempty"`
+	Parallelism          *int32     `json:"parallelism,omitempty"`
+	Completions          *int32     `json:"completions,omitempty"`
+	Template             *Template  `json:"template,omitempty"`
+	VolumeClaimTemplates []struct{} `json:"volumeClaimTemplates,omitempty"`
+}
+
+// Template is the pods of a controller.
+type Template struct {
+	Metadata Metadata `json:"metadata"`
+	Spec     Spec     `json:"spec"`
+}
+
 // Queueing is who places a pod, when, and before whom.
 type Queueing struct {
 	SchedulerName    string `json:"schedulerName"`
 	SchedulingGates  []Gate `json:"schedulingGates"`
 	Priority         int32  `json:"priority"`
+	ClassName        string `json:"priorityClassName"`
 	PreemptionPolicy string `json:"preemptionPolicy"`
 }
 
@@ -106,6 +137,7 @@ type Container struct {
 // Resources are what a container, or a pod as a whole, asks for.
 type Resources struct {
 	Requests map[string]Quantity `json:"requests"`
+	Limits   map[string]Quantity `json:"limits"`
 }
 
 // Affinity is which nodes, and whose company, a pod seeks or shuns.

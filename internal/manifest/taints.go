@@ -48,6 +48,17 @@ func HardTaints(o *Object) (taints []Taint, soft int, err error) {
 	return slices.Compact(taints), soft, nil
 }
 
+// Cordoned are the taints with that of a cordon, in their order.
+func Cordoned(taints []Taint) []Taint {
+	cordon := Taint{Key: "node.kubernetes.io/unschedulable", Effect: "NoSchedule"}
+	if slices.Contains(taints, cordon) {
+		return taints
+	}
+	taints = append(slices.Clone(taints), cordon)
+	slices.SortFunc(taints, func(a, b Taint) int { return cmp.Compare(a.String(), b.String()) })
+	return taints
+}
+
 // String is the taint as kubectl prints it.
 func (t Taint) String() string {
 	if t.Value == "" {

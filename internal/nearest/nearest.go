@@ -60,5 +60,11 @@ func Unknown(what, name string, names []string) error {
 	if near, ok := Of(name, names); ok {
 		return fmt.Errorf("unknown %s %q; did you mean %s?", what, name, near)
 	}
+	if len(names) > mostListed {
+		return fmt.Errorf("unknown %s %q; there are %d, such as %s", what, name, len(names), strings.Join(names[:5], ", "))
+	}
 	return fmt.Errorf("unknown %s %q; there are %s", what, name, strings.Join(names, ", "))
 }
+
+// mostListed is how many names a message lists.
+const mostListed = 60

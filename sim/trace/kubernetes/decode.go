@@ -72,6 +72,11 @@ func readAll(path string, add take) error {
 	if err != nil {
 		return err
 	}
+	return readFiles(files, add)
+}
+
+// readFiles reads the files one after the other.
+func readFiles(files []string, add take) error {
 	for _, file := range files {
 		f, err := os.Open(file)
 		if err != nil {
@@ -284,11 +289,17 @@ func (r *reader) one(d *json.Decoder, place, kind string) error {
 	if mistyped != nil && (o.Kind == "Node" || o.Kind == "Pod" || mistyped.Field == "" || mistyped.Field == "kind") {
 		at := place
 		if mistyped.Field != "" {
-			at += ": " + strings.Replace(mistyped.Field, "Queueing.", "", 1) // whose fields are those of the spec
+			at += ": " + fieldOf(mistyped.Field)
 		}
 		return r.add(r.file, place, nil, r.error(at, "a value of type "+mistyped.Type.String(), mistyped.Value, nil))
 	}
 	return r.add(r.file, place, &o, nil)
+}
+
+// fieldOf is the path of a field without the names of our own structures, which have capital letters.
+func fieldOf(path string) string {
+	parts := strings.Split(path, ".")
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p != "" && p[0] >= 'A' && p[0] <= 'Z' }), ".")
 }
 
 // yaml reads documents until there are no more.

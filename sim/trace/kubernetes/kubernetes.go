@@ -58,6 +58,8 @@ type Options struct {
 	// Schedulers are those whose waiting pods are to be placed; nil is what a cluster has unless told otherwise,
 	// and Fairlead's. Pods of others that wait are left out and counted.
 	Schedulers []string
+	// Changes is what is to be different; nil: nothing.
+	Changes *Changes
 }
 
 // places reports whether pods of the scheduler of that name are to be placed.
@@ -100,7 +102,11 @@ type Source struct {
 
 	namespaces  map[string]map[string]string // their labels
 	owners      owners
+	templates   templates
 	constraints []cluster.Constraint
+	before      []Standing
+	gone        []Standing
+	nodesBefore int
 }
 
 // pod is a pod as it was read.
@@ -138,16 +144,15 @@ type standing struct {
 func Open(path string, o Options) (*Source, error) {
 	s := &Source{
 		options: o, skips: trace.Skips{Lenient: o.Lenient}, names: map[string]bool{}, rules: map[string]*rules{}, notes: newNotes(),
-		namespaces: map[string]map[string]string{}, owners: owners{},
+		namespaces: map[string]map[string]string{}, owners: owners{}, templates: templates{of: map[string]*manifest.Object{}, classes: map[string]manifest.PriorityClass{}},
 	}
 	if err := readAll(path, s.take); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(s.nodes, func(a, b node) int { return cmp.Compare(a.name, b.name) })
-	slices.SortFunc(s.pods, func(a, b pod) int {
-		return cmp.Or(a.created.Compare(b.created), cmp.Compare(a.name, b.name))
-	})
-	s.owners.resolve(s.pods)
+	if err := s.change(); err != nil {
+		return nil, err
+	}
+	s.sort()
 	s.checkGroups()
 	if err := s.checkNodes(); err != nil {
 		return nil, err
@@ -165,6 +170,14 @@ func Open(path string, o Options) (*Source, error) {
 		return nil, s.nothing(path)
 	}
 	return s, nil
+}
+
+// sort puts nodes and pods into their order.
+func (s *Source) sort() {
+	slices.SortFunc(s.nodes, func(a, b node) int { return cmp.Compare(a.name, b.name) })
+	slices.SortFunc(s.pods, func(a, b pod) int {
+		return cmp.Or(a.created.Compare(b.created), cmp.Compare(a.name, b.name))
+	})
 }
 
 // nothing says why there is neither a node nor a pod.
@@ -191,6 +204,9 @@ func (s *Source) take(file, place string, o *manifest.Object, err error) error {
 	case o.Kind == "Namespace":
 		s.namespaces[o.Metadata.Name] = o.Metadata.Labels
 	case s.owners.take(o):
+		s.templates.keep(o)
+	case o.Kind == "PriorityClass":
+		s.templates.classes[o.Metadata.Name] = o.PriorityClass
 	case o.Kind == "":
 		err = manifest.Wrong("kind", "Node or Pod", "")
 	default:

@@ -1,0 +1,243 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/policies"
+	"fairlead.dev/fairlead/report"
+	"fairlead.dev/fairlead/setup"
+	"fairlead.dev/fairlead/sim"
+	"fairlead.dev/fairlead/sim/trace/kubernetes"
+	"fairlead.dev/fairlead/whatif"
+)
+
+// This file is the command plan: flags to what is to be different about a cluster, a simulation of that, and what
+// package whatif makes of it.
+
+// exitChanges says that something would change, as the help says.
+const exitChanges = 3
+
+// errChanges is that exit code, of which nothing is printed.
+var errChanges = errors.New("something changes")
+
+// planFlags are the flags of plan that are its own, as they were typed.
+type planFlags struct {
+	known              policies.List
+	add, drain, remove []string
+	scale, files       []string
+	format, spec       string
+}
+
+func newPlan(known policies.List) *cobra.Command {
+	f := planFlags{known: known}
+	c := &cobra.Command{
+		Use:   "plan",
+		Short: "Say what would change: nodes added, drained or removed, workloads scaled or applied",
+		Long: `Plan reads a cluster as kubectl prints it, makes the changes that are asked for, and lets
+the policy decide until nothing more happens. It prints who would be placed, moved,
+evicted or left waiting, and why, beside the numbers before and after. Nothing is done
+to any cluster. Without changes it says what the policy would do by itself.
+
+Pods of a node that is drained or removed wait, as their controllers make them again, and
+those of DaemonSets stay or go with their node; a node that is added brings those of the
+node that it is like. A workload is scaled by pods like its own. Manifests take the place of
+the workloads of their names. Running pods are not moved for the sake of order, only for
+those that would wait; --without '' lets the policy do all that it can.
+
+Exit codes: 0 means that nothing changes, 3 that something does.`,
+		Example: `  fairlead plan --cluster kubernetes:me.json --drain node-7,node-8
+  fairlead plan --cluster kubernetes:me.json --add-nodes 10:like=node-7
+  fairlead plan --cluster kubernetes:me.json --scale deploy/web=30
+  fairlead plan --cluster kubernetes:me.json -f app.yaml -o json
+  fairlead plan --cluster kubernetes:me.json --remove node-7 --policy kube`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			plan, err := f.plan(c)
+			if err != nil {
+				return usage(c, err)
+			}
+			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			context.AfterFunc(ctx, stop)
+			return f.run(ctx, plan, c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	registerWorld(c, known, "fairlead", "the policy that decides; see 'fairlead policies'")
+	register(c, runFlags())
+	s := c.Flags()
+	s.StringVar(&f.spec, "spec", "", "the run of `FILE`, as 'fairlead simulate --print-spec' prints it; other flags change that")
+	s.StringArrayVar(&f.add, "add-nodes", nil, "add so many nodes like one that is there: `COUNT:like=NODE`; may be given several times")
+	s.StringSliceVar(&f.drain, "drain", nil, "drain the `NODES`, with commas between them: they take no pods, and keep only their own")
+	s.StringSliceVar(&f.remove, "remove", nil, "remove the `NODES`, with commas between them")
+	s.StringArrayVar(&f.scale, "scale", nil, "give a workload so many pods: `[NAMESPACE/]KIND/NAME=PODS`, such as deploy/web=30; may be given several times")
+	s.StringArrayVarP(&f.files, "filename", "f", nil, "apply the manifests of `FILE`; may be given several times")
+	s.StringVarP(&f.format, "output", "o", "text", "text or json")
+	complete(c, "output", "text", "json")
+	return c
+}
+
+// plan turns the flags into a simulation, or says what is wrong with each.
+func (f *planFlags) plan(c *cobra.Command) (*simulation, error) {
+	r := &specReader{flags: c.Flags(), known: f.known, file: f.spec, stdin: c.InOrStdin()}
+	spec, err := r.read()
+	if err != nil {
+		return nil, err
+	}
+	f.calm(&spec, c.Flags())
+	if len(spec.Policies) > 1 {
+		r.say("policy", fmt.Errorf("there are %d, want one", len(spec.Policies)))
+	}
+	if len(spec.Seeds) > 1 {
+		r.say("seeds", fmt.Errorf("there are %d, want one", len(spec.Seeds)))
+	}
+	if f.format != "text" && f.format != "json" {
+		r.say("output", unknown("format", f.format, []string{"text", "json"}))
+	}
+	changes, errs := f.changes()
+	r.wrong = append(r.wrong, errs...)
+	plan, err := r.plan(spec)
+	if err != nil {
+		return nil, err
+	}
+	if err := plan.Sources.Change(changes); err != nil {
+		return nil, fmt.Errorf("--cluster: %w", err)
+	}
+	return &simulation{Plan: plan, notes: &notePrinter{}}, nil
+}
+
+// calm has policy fairlead move nobody for the sake of order alone, unless somebody says what it is to do without.
+func (f *planFlags) calm(spec *setup.Spec, flags *pflag.FlagSet) {
+	without := flags.Lookup("without")
+	if without == nil || flags.Changed("without") {
+		return
+	}
+	for i := range spec.Policies {
+		p := &spec.Policies[i]
+		if info, err := f.known.Find(p.Name); err == nil && info.Takes("without") {
+			for _, x := range info.Options {
+				if x.Name == "without" {
+					p.Options = info.With(p.Options, &x, "moves")
+				}
+			}
+		}
+	}
+}
+
+// changes are those that the flags ask for.
+func (f *planFlags) changes() (*kubernetes.Changes, []error) {
+	c := &kubernetes.Changes{Drain: f.drain, Remove: f.remove, Apply: f.files}
+	var errs []error
+	for _, text := range f.add {
+		count, like, ok := strings.Cut(text, ":like=")
+		n, err := strconv.Atoi(count)
+		if !ok || err != nil || n < 1 || like == "" {
+			errs = append(errs, fmt.Errorf("--add-nodes: %q, want a number and a node that is there, such as 10:like=node-7", text))
+		}
+		c.Add = append(c.Add, kubernetes.Copies{Count: n, Like: like})
+	}
+	for _, text := range f.scale {
+		at := strings.LastIndex(text, "=")
+		n, err := strconv.Atoi(text[at+1:])
+		if at < 1 || err != nil || n < 0 {
+			errs = append(errs, fmt.Errorf("--scale: %q, want a workload and its number of pods, such as deploy/web=30", text))
+			continue
+		}
+		c.Scale = append(c.Scale, kubernetes.Size{Owner: text[:at], Pods: n})
+	}
+	for _, of := range []struct {
+		flag  string
+		names []string
+	}{{"drain", f.drain}, {"remove", f.remove}, {"filename", f.files}} {
+		for _, name := range of.names {
+			if strings.TrimSpace(name) == "" {
+				errs = append(errs, fmt.Errorf("--%s: a name that is empty", of.flag))
+			}
+		}
+	}
+	return c, errs
+}
+
+// run simulates and prints what is different.
+func (f *planFlags) run(ctx context.Context, s *simulation, stdout, stderr io.Writer) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	s.compile(ctx, stderr)
+	job := s.jobs()[0]
+	var end sim.Ending
+	var dump *kubernetes.Source
+	s.opened = func(o setup.Opened) { dump = o.Dump() }
+	bar := newBar(stderr, 1)
+	result, err := s.runOne(ctx, job, func(p sim.Progress) { bar.note(0, job.Policy.Name, p) }, func(e sim.Ending) { end = e }, stderr)
+	bar.done(0)
+	bar.close()
+	switch {
+	case result.Interrupted && err == nil:
+		return errInterrupted
+	case err != nil:
+		return err
+	}
+	diff := whatif.Compare(standings(dump.Before()), endings(&end), standings(dump.Gone()))
+	diff.Policy, diff.Pending = job.Policy.Name, result.Pending
+	if diff.Pending == nil {
+		diff.Pending = []report.Pending{}
+	}
+	diff.Before.Nodes, diff.After.Nodes = dump.NodesBefore(), result.Nodes
+	if err := f.print(diff, stdout); err != nil {
+		return err
+	}
+	if diff.Changes() {
+		return errChanges
+	}
+	return nil
+}
+
+func (f *planFlags) print(diff *whatif.Diff, stdout io.Writer) error {
+	if f.format == "text" {
+		return diff.Write(stdout)
+	}
+	e := json.NewEncoder(stdout)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(diff)
+}
+
+// standings are those of a dump.
+func standings(list []kubernetes.Standing) []whatif.Standing {
+	all := make([]whatif.Standing, len(list))
+	for i, s := range list {
+		all[i] = whatif.Standing(s)
+	}
+	return all
+}
+
+// endings are where tasks stand at the end of a run.
+func endings(end *sim.Ending) []whatif.Standing {
+	var all []whatif.Standing
+	view := end.Core.View()
+	for row, name := range end.Names {
+		if name == "" {
+			continue
+		}
+		task := view.Task(cluster.TaskID(row))
+		s := whatif.Standing{Pod: name, Owner: end.Owners[row], Pinned: end.Pinned[row]}
+		if task.Placed() {
+			s.Node = view.NodeSpec(task.Node).Name
+		}
+		all = append(all, s)
+	}
+	return all
+}

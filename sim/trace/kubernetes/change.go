@@ -1,0 +1,390 @@
+package kubernetes
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"fairlead.dev/fairlead/internal/manifest"
+	"fairlead.dev/fairlead/internal/nearest"
+	"fairlead.dev/fairlead/sim/trace"
+)
+
+// This file makes of the cluster in the files the one that it would be: with nodes more or fewer, others drained,
+// workloads of another size or new ones. It does to nodes and pods what their controllers would: the pods of a
+// node that is drained wait, but for those that belong to it; a node that is added brings its own; a workload grows
+// by pods like those that it has, and shrinks by those that its controller would take first.
+
+// Changes are what is to be different.
+type Changes struct {
+	Add    []Copies
+	Drain  []string // nodes that are to take no pods, and keep only their own
+	Remove []string // nodes that are to go
+	Scale  []Size
+	Apply  []string // files with manifests of workloads, which take the place of those of their names
+}
+
+// Copies are nodes like one that is there.
+type Copies struct {
+	Count int
+	Like  string
+}
+
+// Size is how many pods a workload is to have.
+type Size struct {
+	Owner string // such as shop/deployment/web, or web where there is one of that name
+	Pods  int
+}
+
+// Standing is where a pod stands.
+type Standing struct {
+	Pod, Owner string
+	Node       string // empty: it waits
+	Pinned     bool   // it belongs to its node
+}
+
+// Before is where all pods stand without the changes.
+func (s *Source) Before() []Standing { return s.before }
+
+// NodesBefore is how many nodes there are without the changes.
+func (s *Source) NodesBefore() int { return s.nodesBefore }
+
+// Gone are the pods that the changes end, and that nobody makes again.
+func (s *Source) Gone() []Standing { return s.gone }
+
+// change makes the changes.
+func (s *Source) change() error {
+	s.sort()
+	s.owners.resolve(s.pods)
+	c := s.options.Changes
+	if c == nil {
+		return nil
+	}
+	s.nodesBefore = len(s.nodes)
+	s.before = make([]Standing, len(s.pods))
+	for i := range s.pods {
+		s.before[i] = s.pods[i].stands()
+	}
+	var errs []error
+	for _, step := range []func(*Changes) error{s.addNodes, s.drain, s.remove, s.apply, s.scale} {
+		errs = append(errs, step(c))
+	}
+	s.sort()
+	return errors.Join(errs...)
+}
+
+func (p *pod) stands() Standing {
+	return Standing{Pod: p.name, Owner: p.application, Node: p.node, Pinned: p.pinned}
+}
+
+// node returns the place of a node by its name.
+func (s *Source) nodeNamed(name string) (int, error) {
+	at := slices.IndexFunc(s.nodes, func(n node) bool { return n.name == name })
+	if at < 0 {
+		var names []string
+		for _, n := range s.nodes {
+			names = append(names, n.name)
+		}
+		return 0, nearest.Unknown("node", name, names)
+	}
+	return at, nil
+}
+
+// mostAdded bounds how many nodes or pods are added at once.
+const mostAdded = 100_000
+
+func (s *Source) addNodes(c *Changes) error {
+	for _, add := range c.Add {
+		at, err := s.nodeNamed(add.Like)
+		if err != nil {
+			return fmt.Errorf("add nodes: %w", err)
+		}
+		if add.Count < 1 || add.Count > mostAdded {
+			return fmt.Errorf("add nodes: %d like %s, want 1 to %d", add.Count, add.Like, mostAdded)
+		}
+		for i := range add.Count {
+			if err := s.addNode(s.nodes[at], i+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// addNode adds the i-th node like that one, ready and open, with the pods of its own.
+func (s *Source) addNode(like node, i int) error {
+	n := like
+	n.name = fmt.Sprintf("%s-new-%d", like.name, i)
+	if err := s.once("node " + n.name); err != nil {
+		return err
+	}
+	n.labels, n.groups = maps.Clone(like.labels), slices.Clone(like.groups)
+	if _, has := n.labels[hostname]; has {
+		n.labels[hostname] = n.name
+	}
+	n.taints = slices.DeleteFunc(slices.Clone(like.taints), func(t manifest.Taint) bool { return strings.HasPrefix(t.Key, "node.kubernetes.io/") })
+	s.nodes = append(s.nodes, n)
+	for k := range s.pods {
+		if p := s.pods[k]; p.pinned && p.node == like.name {
+			p.name, p.node = fmt.Sprintf("%s-new-%d", p.name, i), n.name
+			p.rules = s.shared(&rules{Static: n.name})
+			if err := s.once("pod " + p.name); err != nil {
+				return err
+			}
+			s.pods = append(s.pods, p)
+		}
+	}
+	return nil
+}
+
+func (s *Source) drain(c *Changes) error {
+	for _, name := range c.Drain {
+		at, err := s.nodeNamed(name)
+		if err != nil {
+			return fmt.Errorf("drain: %w", err)
+		}
+		s.nodes[at].taints = manifest.Cordoned(s.nodes[at].taints)
+		s.unbind(name, false)
+	}
+	return nil
+}
+
+func (s *Source) remove(c *Changes) error {
+	for _, name := range c.Remove {
+		at, err := s.nodeNamed(name)
+		if err != nil {
+			return fmt.Errorf("remove: %w", err)
+		}
+		s.nodes = slices.Delete(s.nodes, at, at+1)
+		delete(s.names, "node "+name)
+		s.unbind(name, true)
+	}
+	return nil
+}
+
+// unbind lets the pods of a node wait, as those do that their controllers make in their place; those that belong to
+// it stay, or go with it, and those that nobody would make again are gone.
+func (s *Source) unbind(node string, withNode bool) {
+	late := s.latest()
+	s.pods = slices.DeleteFunc(s.pods, func(p pod) bool {
+		goes := p.node == node && (p.pinned && withNode || !p.pinned && isBare(p.application))
+		if goes {
+			s.gone = append(s.gone, p.stands())
+		}
+		return goes
+	})
+	for i := range s.pods {
+		if p := &s.pods[i]; p.node == node && !p.pinned {
+			p.node, p.created = "", late
+		}
+	}
+}
+
+// isBare reports whether nobody owns the pod.
+func isBare(owner string) bool { return strings.Contains(owner, "/pod/") }
+
+// latest is after all pods were created.
+func (s *Source) latest() time.Time {
+	late := time.Time{}
+	for i := range s.pods {
+		if s.pods[i].created.After(late) {
+			late = s.pods[i].created
+		}
+	}
+	return late.Add(time.Second)
+}
+
+// ownerNamed is the owner that a name means: shop/deployment/web, deployment/web, deploy/web or web.
+func (s *Source) ownerNamed(text string) (string, error) {
+	short := map[string]string{"deploy": "deployment", "deployments": "deployment", "sts": "statefulset", "statefulsets": "statefulset", "rs": "replicaset", "jobs": "job"}
+	parts := strings.Split(text, "/")
+	if len(parts) > 1 {
+		kind := &parts[len(parts)-2]
+		*kind = strings.ToLower(*kind)
+		*kind = cmp.Or(short[*kind], *kind)
+	}
+	wanted := "/" + strings.Join(parts, "/")
+	all := map[string]bool{}
+	for i := range s.pods {
+		all[s.pods[i].application] = true
+	}
+	for name := range s.templates.of {
+		all[name] = true
+	}
+	for name := range s.owners { // those in between are nobody's to scale
+		delete(all, name)
+	}
+	names := slices.Sorted(maps.Keys(all))
+	var found []string
+	for _, name := range names {
+		if strings.HasSuffix("/"+name, wanted) {
+			found = append(found, name)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return "", nearest.Unknown("workload", text, names)
+	}
+	return "", fmt.Errorf("%s may be any of %s; name its namespace and kind", text, strings.Join(found[:min(len(found), 5)], ", "))
+}
+
+func (s *Source) scale(c *Changes) error {
+	for _, size := range c.Scale {
+		owner, err := s.ownerNamed(size.Owner)
+		if err != nil {
+			return fmt.Errorf("scale: %w", err)
+		}
+		if size.Pods < 0 || size.Pods > mostAdded {
+			return fmt.Errorf("scale %s: %d pods, want 0 to %d", owner, size.Pods, mostAdded)
+		}
+		if err := s.scaleTo(owner, size.Pods); err != nil {
+			return fmt.Errorf("scale %s: %w", owner, err)
+		}
+	}
+	return nil
+}
+
+// scaleTo gives the owner so many pods.
+func (s *Source) scaleTo(owner string, pods int) error {
+	var own []int
+	for i := range s.pods {
+		if s.pods[i].application == owner {
+			own = append(own, i)
+		}
+	}
+	switch {
+	case len(own) > 0 && s.pods[own[0]].pinned || isBare(owner):
+		return errors.New("it has a pod for each node, or is one, and no number of them")
+	case pods < len(own):
+		s.shrink(owner, s.firstToGo(own)[:len(own)-pods])
+	case len(own) == 0 && pods > 0:
+		o := s.templates.of[owner]
+		if o == nil {
+			return errors.New("no pod of it is there to be copied, and no template")
+		}
+		return s.make("", o, 0, pods)
+	case pods > len(own):
+		like := s.pods[own[len(own)-1]]
+		like.node, like.created = "", s.latest()
+		for i := range pods - len(own) {
+			p := like
+			p.name = fmt.Sprintf("%s-new-%d", like.name, i+1)
+			if err := s.once("pod " + p.name); err != nil {
+				return err
+			}
+			s.pods = append(s.pods, p)
+		}
+	}
+	return nil
+}
+
+// firstToGo orders pods of one owner as controllers take them when it shrinks: those first that wait, then those
+// on nodes with most of them, then the youngest.
+func (s *Source) firstToGo(own []int) []int {
+	beside := map[string]int{}
+	for _, i := range own {
+		beside[s.pods[i].node]++
+	}
+	waits := func(i int) int {
+		if s.pods[i].node == "" {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(own, func(a, b int) int {
+		p, q := &s.pods[a], &s.pods[b]
+		return cmp.Or(cmp.Compare(waits(a), waits(b)), cmp.Compare(beside[q.node], beside[p.node]), q.created.Compare(p.created), cmp.Compare(q.name, p.name))
+	})
+	return own
+}
+
+// shrink takes these pods away.
+func (s *Source) shrink(owner string, rows []int) {
+	going := map[string]bool{}
+	for _, i := range rows {
+		going[s.pods[i].name] = true
+	}
+	s.pods = slices.DeleteFunc(s.pods, func(p pod) bool {
+		goes := p.application == owner && going[p.name]
+		if goes {
+			s.gone = append(s.gone, p.stands())
+		}
+		return goes
+	})
+}
+
+// make adds pods of a controller, which stands in that file.
+func (s *Source) make(file string, o *manifest.Object, from, to int) error {
+	late := s.latest().Format(time.RFC3339)
+	for i := from; i < to; i++ {
+		p, err := s.templates.pod(o, i)
+		if err != nil {
+			return err
+		}
+		p.Metadata.CreationTimestamp = late
+		if err := s.takePod(file, p); err != nil {
+			return manifest.Within("spec.template", err)
+		}
+	}
+	return nil
+}
+
+// apply adds the workloads of files.
+func (s *Source) apply(c *Changes) error {
+	seen := 0
+	return readFiles(c.Apply, func(file, place string, o *manifest.Object, err error) error {
+		seen++
+		if err == nil {
+			place = strings.ToLower(o.Kind) + " " + o.Metadata.Name
+			o.Metadata.Namespace = cmp.Or(o.Metadata.Namespace, "default")
+			err = s.applyOne(file, o)
+		}
+		if wrong, ok := errors.AsType[manifest.FieldError](err); ok {
+			err = &trace.Error{File: file, At: place + ": " + wrong.Path, Want: wrong.Want, Got: shorten(wrong.Got)}
+		}
+		return err
+	})
+}
+
+// applyOne adds one object: the pods of a workload in the place of those that it has, or one pod.
+func (s *Source) applyOne(file string, o *manifest.Object) error {
+	switch o.Kind {
+	case "Pod":
+		o.Spec.NodeName, o.Status.Phase = "", "Pending"
+		o.Spec.Containers, o.Status.QOSClass = requested(o.Spec.Containers), qualityOf(&o.Spec)
+		o.Metadata.CreationTimestamp = s.latest().Format(time.RFC3339)
+		if err := s.templates.prioritize(&o.Spec); err != nil {
+			return err
+		}
+		return s.takePod(file, o)
+	case "Deployment", "ReplicaSet", "StatefulSet", "Job", "ReplicationController":
+	case "DaemonSet":
+		return manifest.Wrong("kind", "a workload with a number of pods", o.Kind)
+	case "CronJob":
+		return manifest.Wrong("kind", "a Job, as one of these has no pods before its time comes", o.Kind)
+	default:
+		s.notes.passed[o.Kind]++
+		return nil
+	}
+	if o.Spec.Template == nil {
+		return manifest.Wrong("spec.template", "a template of its pods", "")
+	}
+	owner := ownerName(o.Metadata.Namespace, o.Kind, o.Metadata.Name)
+	var own []int
+	for i := range s.pods {
+		if s.pods[i].application == owner {
+			own = append(own, i)
+		}
+	}
+	for _, i := range own { // whose names are free again
+		delete(s.names, "pod "+s.pods[i].name)
+	}
+	s.shrink(owner, own)
+	return s.make(file, o, 0, int(count(o)))
+}

@@ -1,0 +1,207 @@
+package whatif
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"fairlead.dev/fairlead/report"
+)
+
+// This file prints a Diff for people: what changes by owner, with nodes, and the numbers before and after.
+
+// mostLines is how many lines of a list are printed; JSON has them all.
+const mostLines = 20
+
+// Write prints the diff.
+func (d *Diff) Write(out io.Writer) error {
+	w := &writer{out: out}
+	if !d.Changes() {
+		w.line("Nothing changes under %s.", d.Policy)
+	} else {
+		w.line("Under %s:", d.Policy)
+	}
+	w.lists(d)
+	w.workloads(d.Wholes)
+	w.pending(d)
+	w.totals(d)
+	return w.err
+}
+
+type writer struct {
+	out io.Writer
+	err error
+}
+
+func (w *writer) line(format string, a ...any) {
+	if w.err != nil {
+		return
+	}
+	for i := range a {
+		if text, is := a[i].(string); is {
+			a[i] = report.Printable(text)
+		}
+	}
+	_, w.err = fmt.Fprintf(w.out, format+"\n", a...)
+}
+
+// item is a pod in a list, with where it goes.
+type item struct{ owner, pod, from, to string }
+
+func (w *writer) lists(d *Diff) {
+	var placed, moved, evicted, gone, lost []item
+	for _, p := range d.Placed {
+		placed = append(placed, item{p.Owner, p.Pod, "", p.Node})
+	}
+	for _, p := range d.Moved {
+		moved = append(moved, item{p.Owner, p.Pod, p.From, p.To})
+	}
+	for _, p := range d.Evicted {
+		evicted = append(evicted, item{p.Owner, p.Pod, p.From, ""})
+	}
+	for _, p := range d.Gone {
+		if p.Lost {
+			lost = append(lost, item{p.Owner, p.Pod, p.Node, ""})
+		} else {
+			gone = append(gone, item{p.Owner, p.Pod, p.Node, ""})
+		}
+	}
+	w.list("placed", placed)
+	w.list("moved", moved)
+	w.list("left without a place", evicted)
+	w.list("taken away", gone)
+	w.list("lost, as nobody makes them again", lost)
+}
+
+// list prints pods of one fate, those of an owner that come from and go to the same nodes in one line.
+func (w *writer) list(fate string, items []item) {
+	if len(items) == 0 {
+		return
+	}
+	w.line("\n%s %s:", pods(len(items)), fate)
+	type group struct {
+		item
+		pods int
+	}
+	var groups []group
+	at := map[item]int{}
+	for _, i := range items {
+		key := item{i.owner, "", i.from, i.to}
+		if _, known := at[key]; !known {
+			at[key] = len(groups)
+			groups = append(groups, group{item: i})
+		}
+		groups[at[key]].pods++
+	}
+	slices.SortStableFunc(groups, func(a, b group) int {
+		return cmp.Or(cmp.Compare(a.owner, b.owner), cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.pod, b.pod))
+	})
+	for _, g := range groups[:min(len(groups), mostLines)] {
+		who := g.pod
+		if g.pods > 1 {
+			who = fmt.Sprintf("%d of %s", g.pods, g.owner)
+		}
+		switch {
+		case g.from != "" && g.to != "":
+			w.line("  %s: %s to %s", who, g.from, g.to)
+		case g.to != "":
+			w.line("  %s: to %s", who, g.to)
+		case g.from != "":
+			w.line("  %s: from %s", who, g.from)
+		default:
+			w.line("  %s, which waited", who)
+		}
+	}
+	if more := len(groups) - mostLines; more > 0 {
+		w.line("  and %d more lines; -o json has them all", more)
+	}
+}
+
+func pods(n int) string {
+	if n == 1 {
+		return "1 pod"
+	}
+	return report.Grouped(n) + " pods"
+}
+
+// workloads says of those that came or grew how much of them runs.
+func (w *writer) workloads(list []Whole) {
+	for _, one := range list[:min(len(list), mostLines)] {
+		if one.Run < one.Pods {
+			w.line("\n%s does not fit whole: %d of its %d pods would run.", one.Owner, one.Run, one.Pods)
+		}
+	}
+}
+
+func (w *writer) pending(d *Diff) {
+	if len(d.Pending) == 0 {
+		return
+	}
+	var shown []report.Pending
+	asBefore := 0
+	for _, p := range d.Pending {
+		if d.Changes() && d.waited(&p) {
+			asBefore += p.Tasks
+		} else {
+			shown = append(shown, p)
+		}
+	}
+	if len(shown) > 0 {
+		w.line("\nWhy pods wait afterwards:")
+	}
+	for i := range shown[:min(len(shown), mostLines)] {
+		w.line("  %s", shown[i].String())
+	}
+	if more := len(shown) - mostLines; more > 0 {
+		w.line("  and %d more groups; -o json has them all", more)
+	}
+	if asBefore > 0 {
+		w.line("\n%s waited before, and would still; without changes 'fairlead plan' says why.", pods(asBefore))
+	}
+}
+
+func (w *writer) totals(d *Diff) {
+	if w.err != nil {
+		return
+	}
+	lines := []string{"\tBEFORE\tAFTER"}
+	add := func(name string, before, after int) {
+		if before != 0 || after != 0 {
+			lines = append(lines, fmt.Sprintf("%s\t%s\t%s", name, report.Grouped(before), report.Grouped(after)))
+		}
+	}
+	add("nodes", d.Before.Nodes, d.After.Nodes)
+	add("nodes in use", d.Before.InUse, d.After.InUse)
+	add("pods that run", d.Before.Running, d.After.Running)
+	add("pods that wait", d.Before.Pending, d.After.Pending)
+	if b, a := d.Before.Violated, d.After.Violated; b != nil && a != nil {
+		add("hard constraints violated", *b, *a)
+	}
+	for _, class := range classes(d) {
+		add("waiting of class "+report.Printable(class), d.Before.Waiting[class], d.After.Waiting[class])
+	}
+	if b, a := d.Before.CostPerHour, d.After.CostPerHour; b != nil && a != nil {
+		lines = append(lines, fmt.Sprintf("price an hour\t%.2f\t%.2f", float64(*b), float64(*a)))
+	}
+	w.line("")
+	t := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, strings.Join(lines, "\n"))
+	w.err = cmp.Or(w.err, t.Flush())
+}
+
+// classes are those of which somebody waits before or after.
+func classes(d *Diff) []string {
+	var list []string
+	for _, of := range []map[string]int{d.Before.Waiting, d.After.Waiting} {
+		for class := range of {
+			if !slices.Contains(list, class) {
+				list = append(list, class)
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
