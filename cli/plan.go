@@ -190,12 +190,13 @@ func (f *planFlags) run(ctx context.Context, s *simulation, stdout, stderr io.Wr
 	case err != nil:
 		return err
 	}
-	diff := whatif.Compare(standings(dump.Before()), endings(&end), standings(dump.Gone()))
+	changed := dump.Changed()
+	diff := whatif.Compare(standings(changed.Before), endings(&end), standings(changed.Gone))
 	diff.Policy, diff.Pending = job.Policy.Name, result.Pending
 	if diff.Pending == nil {
 		diff.Pending = []report.Pending{}
 	}
-	diff.Before.Nodes, diff.After.Nodes = dump.NodesBefore(), result.Nodes
+	diff.Before.Nodes, diff.After.Nodes = changed.Nodes, result.Nodes
 	if err := f.print(diff, stdout); err != nil {
 		return err
 	}

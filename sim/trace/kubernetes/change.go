@@ -47,42 +47,49 @@ type Standing struct {
 	Pinned     bool   // it belongs to its node
 }
 
-// Before is where all pods stand without the changes.
-func (s *Source) Before() []Standing { return s.before }
+// Changed is what was before the changes, and what they took away.
+type Changed struct {
+	Nodes  int        // before
+	Before []Standing // where all pods stand without the changes
+	Gone   []Standing // the pods that the changes end
+}
 
-// NodesBefore is how many nodes there are without the changes.
-func (s *Source) NodesBefore() int { return s.nodesBefore }
+// Changed is what the changes of the options made different; nil without any.
+func (s *Source) Changed() *Changed { return s.changed }
 
-// Gone are the pods that the changes end, and that nobody makes again.
-func (s *Source) Gone() []Standing { return s.gone }
+// changer makes the changes.
+type changer struct {
+	*Source
+	*Changed
+}
 
-// change makes the changes.
+// change makes the changes that the options ask for.
 func (s *Source) change() error {
 	s.sort()
-	s.owners.resolve(s.pods)
-	c := s.options.Changes
-	if c == nil {
+	s.makers.resolve(s.pods)
+	asked := s.options.Changes
+	if asked == nil {
 		return nil
 	}
-	s.nodesBefore = len(s.nodes)
-	s.before = make([]Standing, len(s.pods))
+	c := &changer{s, &Changed{Nodes: len(s.nodes), Before: make([]Standing, len(s.pods))}}
 	for i := range s.pods {
-		s.before[i] = s.pods[i].stands()
+		c.Before[i] = standsAt(&s.pods[i])
 	}
 	var errs []error
-	for _, step := range []func(*Changes) error{s.addNodes, s.drain, s.remove, s.apply, s.scale} {
-		errs = append(errs, step(c))
+	for _, step := range []func(*Changes) error{c.addNodes, c.drain, c.remove, c.apply, c.scale} {
+		errs = append(errs, step(asked))
 	}
 	s.sort()
+	s.changed = c.Changed
 	return errors.Join(errs...)
 }
 
-func (p *pod) stands() Standing {
+func standsAt(p *pod) Standing {
 	return Standing{Pod: p.name, Owner: p.application, Node: p.node, Pinned: p.pinned}
 }
 
 // node returns the place of a node by its name.
-func (s *Source) nodeNamed(name string) (int, error) {
+func (s *changer) nodeNamed(name string) (int, error) {
 	at := slices.IndexFunc(s.nodes, func(n node) bool { return n.name == name })
 	if at < 0 {
 		var names []string
@@ -97,7 +104,7 @@ func (s *Source) nodeNamed(name string) (int, error) {
 // mostAdded bounds how many nodes or pods are added at once.
 const mostAdded = 100_000
 
-func (s *Source) addNodes(c *Changes) error {
+func (s *changer) addNodes(c *Changes) error {
 	for _, add := range c.Add {
 		at, err := s.nodeNamed(add.Like)
 		if err != nil {
@@ -116,7 +123,7 @@ func (s *Source) addNodes(c *Changes) error {
 }
 
 // addNode adds the i-th node like that one, ready and open, with the pods of its own.
-func (s *Source) addNode(like node, i int) error {
+func (s *changer) addNode(like node, i int) error {
 	n := like
 	n.name = fmt.Sprintf("%s-new-%d", like.name, i)
 	if err := s.once("node " + n.name); err != nil {
@@ -141,7 +148,7 @@ func (s *Source) addNode(like node, i int) error {
 	return nil
 }
 
-func (s *Source) drain(c *Changes) error {
+func (s *changer) drain(c *Changes) error {
 	for _, name := range c.Drain {
 		at, err := s.nodeNamed(name)
 		if err != nil {
@@ -153,7 +160,7 @@ func (s *Source) drain(c *Changes) error {
 	return nil
 }
 
-func (s *Source) remove(c *Changes) error {
+func (s *changer) remove(c *Changes) error {
 	for _, name := range c.Remove {
 		at, err := s.nodeNamed(name)
 		if err != nil {
@@ -168,12 +175,12 @@ func (s *Source) remove(c *Changes) error {
 
 // unbind lets the pods of a node wait, as those do that their controllers make in their place; those that belong to
 // it stay, or go with it, and those that nobody would make again are gone.
-func (s *Source) unbind(node string, withNode bool) {
+func (s *changer) unbind(node string, withNode bool) {
 	late := s.latest()
 	s.pods = slices.DeleteFunc(s.pods, func(p pod) bool {
 		goes := p.node == node && (p.pinned && withNode || !p.pinned && isBare(p.application))
 		if goes {
-			s.gone = append(s.gone, p.stands())
+			s.Gone = append(s.Gone, standsAt(&p))
 		}
 		return goes
 	})
@@ -188,7 +195,7 @@ func (s *Source) unbind(node string, withNode bool) {
 func isBare(owner string) bool { return strings.Contains(owner, "/pod/") }
 
 // latest is after all pods were created.
-func (s *Source) latest() time.Time {
+func (s *changer) latest() time.Time {
 	late := time.Time{}
 	for i := range s.pods {
 		if s.pods[i].created.After(late) {
@@ -199,7 +206,7 @@ func (s *Source) latest() time.Time {
 }
 
 // ownerNamed is the owner that a name means: shop/deployment/web, deployment/web, deploy/web or web.
-func (s *Source) ownerNamed(text string) (string, error) {
+func (s *changer) ownerNamed(text string) (string, error) {
 	short := map[string]string{"deploy": "deployment", "deployments": "deployment", "sts": "statefulset", "statefulsets": "statefulset", "rs": "replicaset", "jobs": "job"}
 	parts := strings.Split(text, "/")
 	if len(parts) > 1 {
@@ -212,10 +219,10 @@ func (s *Source) ownerNamed(text string) (string, error) {
 	for i := range s.pods {
 		all[s.pods[i].application] = true
 	}
-	for name := range s.templates.of {
+	for name := range s.makers.of {
 		all[name] = true
 	}
-	for name := range s.owners { // those in between are nobody's to scale
+	for name := range s.makers.owners { // those in between are nobody's to scale
 		delete(all, name)
 	}
 	names := slices.Sorted(maps.Keys(all))
@@ -234,7 +241,7 @@ func (s *Source) ownerNamed(text string) (string, error) {
 	return "", fmt.Errorf("%s may be any of %s; name its namespace and kind", text, strings.Join(found[:min(len(found), 5)], ", "))
 }
 
-func (s *Source) scale(c *Changes) error {
+func (s *changer) scale(c *Changes) error {
 	for _, size := range c.Scale {
 		owner, err := s.ownerNamed(size.Owner)
 		if err != nil {
@@ -251,7 +258,7 @@ func (s *Source) scale(c *Changes) error {
 }
 
 // scaleTo gives the owner so many pods.
-func (s *Source) scaleTo(owner string, pods int) error {
+func (s *changer) scaleTo(owner string, pods int) error {
 	var own []int
 	for i := range s.pods {
 		if s.pods[i].application == owner {
@@ -264,7 +271,7 @@ func (s *Source) scaleTo(owner string, pods int) error {
 	case pods < len(own):
 		s.shrink(owner, s.firstToGo(own)[:len(own)-pods])
 	case len(own) == 0 && pods > 0:
-		o := s.templates.of[owner]
+		o := s.makers.of[owner]
 		if o == nil {
 			return errors.New("no pod of it is there to be copied, and no template")
 		}
@@ -286,7 +293,7 @@ func (s *Source) scaleTo(owner string, pods int) error {
 
 // firstToGo orders pods of one owner as controllers take them when it shrinks: those first that wait, then those
 // on nodes with most of them, then the youngest.
-func (s *Source) firstToGo(own []int) []int {
+func (s *changer) firstToGo(own []int) []int {
 	beside := map[string]int{}
 	for _, i := range own {
 		beside[s.pods[i].node]++
@@ -305,7 +312,7 @@ func (s *Source) firstToGo(own []int) []int {
 }
 
 // shrink takes these pods away.
-func (s *Source) shrink(owner string, rows []int) {
+func (s *changer) shrink(owner string, rows []int) {
 	going := map[string]bool{}
 	for _, i := range rows {
 		going[s.pods[i].name] = true
@@ -313,17 +320,17 @@ func (s *Source) shrink(owner string, rows []int) {
 	s.pods = slices.DeleteFunc(s.pods, func(p pod) bool {
 		goes := p.application == owner && going[p.name]
 		if goes {
-			s.gone = append(s.gone, p.stands())
+			s.Gone = append(s.Gone, standsAt(&p))
 		}
 		return goes
 	})
 }
 
 // make adds pods of a controller, which stands in that file.
-func (s *Source) make(file string, o *manifest.Object, from, to int) error {
+func (s *changer) make(file string, o *manifest.Object, from, to int) error {
 	late := s.latest().Format(time.RFC3339)
 	for i := from; i < to; i++ {
-		p, err := s.templates.pod(o, i)
+		p, err := s.makers.pod(o, i)
 		if err != nil {
 			return err
 		}
@@ -336,7 +343,7 @@ func (s *Source) make(file string, o *manifest.Object, from, to int) error {
 }
 
 // apply adds the workloads of files.
-func (s *Source) apply(c *Changes) error {
+func (s *changer) apply(c *Changes) error {
 	seen := 0
 	return readFiles(c.Apply, func(file, place string, o *manifest.Object, err error) error {
 		seen++
@@ -353,13 +360,13 @@ func (s *Source) apply(c *Changes) error {
 }
 
 // applyOne adds one object: the pods of a workload in the place of those that it has, or one pod.
-func (s *Source) applyOne(file string, o *manifest.Object) error {
+func (s *changer) applyOne(file string, o *manifest.Object) error {
 	switch o.Kind {
 	case "Pod":
 		o.Spec.NodeName, o.Status.Phase = "", "Pending"
 		o.Spec.Containers, o.Status.QOSClass = requested(o.Spec.Containers), qualityOf(&o.Spec)
 		o.Metadata.CreationTimestamp = s.latest().Format(time.RFC3339)
-		if err := s.templates.prioritize(&o.Spec); err != nil {
+		if err := s.makers.prioritize(&o.Spec); err != nil {
 			return err
 		}
 		return s.takePod(file, o)

@@ -101,12 +101,9 @@ type Source struct {
 	tasks    []trace.Task
 
 	namespaces  map[string]map[string]string // their labels
-	owners      owners
-	templates   templates
+	makers      makers
 	constraints []cluster.Constraint
-	before      []Standing
-	gone        []Standing
-	nodesBefore int
+	changed     *Changed
 }
 
 // pod is a pod as it was read.
@@ -144,7 +141,7 @@ type standing struct {
 func Open(path string, o Options) (*Source, error) {
 	s := &Source{
 		options: o, skips: trace.Skips{Lenient: o.Lenient}, names: map[string]bool{}, rules: map[string]*rules{}, notes: newNotes(),
-		namespaces: map[string]map[string]string{}, owners: owners{}, templates: templates{of: map[string]*manifest.Object{}, classes: map[string]manifest.PriorityClass{}},
+		namespaces: map[string]map[string]string{}, makers: newMakers(),
 	}
 	if err := readAll(path, s.take); err != nil {
 		return nil, err
@@ -203,10 +200,9 @@ func (s *Source) take(file, place string, o *manifest.Object, err error) error {
 		place, err = called(place, "constraint ", o.Metadata.Name), s.takeConstraint(o)
 	case o.Kind == "Namespace":
 		s.namespaces[o.Metadata.Name] = o.Metadata.Labels
-	case s.owners.take(o):
-		s.templates.keep(o)
+	case s.makers.take(o):
 	case o.Kind == "PriorityClass":
-		s.templates.classes[o.Metadata.Name] = o.PriorityClass
+		s.makers.classes[o.Metadata.Name] = o.PriorityClass
 	case o.Kind == "":
 		err = manifest.Wrong("kind", "Node or Pod", "")
 	default:

@@ -18,6 +18,26 @@ const classLabel = "fairlead.dev/class"
 // owners are the objects that others own: whom each of them is of, by owner.
 type owners map[string]string
 
+// makers are the objects that make pods, and what else makes pods what they are.
+type makers struct {
+	owners
+	of      map[string]*manifest.Object // those with a template, by the names of owners
+	classes map[string]manifest.PriorityClass
+}
+
+func newMakers() makers {
+	return makers{owners{}, map[string]*manifest.Object{}, map[string]manifest.PriorityClass{}}
+}
+
+// take takes in an object that makes pods, and reports whether it is such.
+func (w *makers) take(o *manifest.Object) bool {
+	if o.Spec.Template != nil {
+		own := *o
+		w.of[ownerName(o.Metadata.Namespace, o.Kind, o.Metadata.Name)] = &own
+	}
+	return w.owners.take(o)
+}
+
 // take takes in an object that may stand between a pod and who has made it, and reports whether it is such.
 func (all owners) take(o *manifest.Object) bool {
 	switch o.Kind {

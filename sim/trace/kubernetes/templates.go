@@ -12,20 +12,6 @@ import (
 // This file makes pods of the templates of their controllers, as the controllers and the API server would: for
 // workloads that are to be added, and for those of which no pod is there to be copied.
 
-// templates are the controllers, by the names of owners, and the classes of priority.
-type templates struct {
-	of      map[string]*manifest.Object
-	classes map[string]manifest.PriorityClass
-}
-
-// keep keeps a controller that somebody could scale.
-func (t *templates) keep(o *manifest.Object) {
-	if o.Spec.Template != nil {
-		own := *o
-		t.of[ownerName(o.Metadata.Namespace, o.Kind, o.Metadata.Name)] = &own
-	}
-}
-
 // count is how many pods the controller wants.
 func count(o *manifest.Object) int32 {
 	n := o.Spec.Replicas
@@ -42,7 +28,7 @@ func count(o *manifest.Object) int32 {
 }
 
 // pod is the i-th pod of the controller.
-func (t *templates) pod(o *manifest.Object, i int) (*manifest.Object, error) {
+func (m *makers) pod(o *manifest.Object, i int) (*manifest.Object, error) {
 	if len(o.Spec.VolumeClaimTemplates) > 0 {
 		return nil, manifest.Wrong("spec.volumeClaimTemplates", "a workload whose pods bring no claims of their own: where a volume that is not there yet would be is not known", fmt.Sprintf("%d of them", len(o.Spec.VolumeClaimTemplates)))
 	}
@@ -55,7 +41,7 @@ func (t *templates) pod(o *manifest.Object, i int) (*manifest.Object, error) {
 	p.Metadata.OwnerReferences = []manifest.Owner{{Kind: o.Kind, Name: o.Metadata.Name, UID: o.Metadata.UID, Controller: true}}
 	p.Status.QOSClass = qualityOf(&p.Spec)
 	p.Spec.Containers, p.Spec.InitContainers = requested(p.Spec.Containers), requested(p.Spec.InitContainers)
-	return p, t.prioritize(&p.Spec)
+	return p, m.prioritize(&p.Spec)
 }
 
 // requested are the containers, each of which asks for what it is limited to where it asks for nothing.
@@ -94,13 +80,13 @@ func qualityOf(s *manifest.Spec) string {
 }
 
 // prioritize gives a pod the priority of its class, as the API server would.
-func (t *templates) prioritize(s *manifest.Spec) error {
-	class, known := t.classes[s.ClassName]
+func (m *makers) prioritize(s *manifest.Spec) error {
+	class, known := m.classes[s.ClassName]
 	switch {
 	case s.ClassName == "":
-		for _, name := range slices.Sorted(maps.Keys(t.classes)) {
-			if t.classes[name].GlobalDefault {
-				class, known = t.classes[name], true
+		for _, name := range slices.Sorted(maps.Keys(m.classes)) {
+			if m.classes[name].GlobalDefault {
+				class, known = m.classes[name], true
 			}
 		}
 	case strings.HasPrefix(s.ClassName, "system-") && !known:
