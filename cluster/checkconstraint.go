@@ -16,14 +16,79 @@ type recounted struct {
 	sets             [][tenses]Count // by set of its group
 }
 
+// likely lists, by a tag that they ask for, the constraints that may concern who has it, and the shapes that have it, so that
+// not each constraint is held against each shape. The constraints under no tag may concern everybody.
+type likely struct {
+	constraints map[string][]ConstraintID
+	shapes      map[string][]ShapeID
+	tasks       [][]TaskID // placed ones, by shape
+}
+
+func (v checker) likely() likely {
+	l := likely{constraints: map[string][]ConstraintID{}, shapes: map[string][]ShapeID{}, tasks: make([][]TaskID, len(v.shape))}
+	for c := range v.constraints.row {
+		for i := range v.constraints.row[c].bound {
+			b := &v.constraints.row[c].bound[i]
+			for _, tag := range b.asks() {
+				if list := l.constraints[tag]; len(list) == 0 || list[len(list)-1] != ConstraintID(c) {
+					l.constraints[tag] = append(list, ConstraintID(c))
+				}
+			}
+		}
+	}
+	for i := range v.shape {
+		for _, tag := range v.shape[i].Tags {
+			l.shapes[tag] = append(l.shapes[tag], ShapeID(i))
+		}
+		l.shapes[""] = append(l.shapes[""], ShapeID(i))
+	}
+	for i := range v.task {
+		if t := &v.task[i]; t.Placed() {
+			l.tasks[t.Shape] = append(l.tasks[t.Shape], TaskID(i))
+		}
+	}
+	return l
+}
+
+// asks are tags of which a subject or a target has one; the empty one where anybody may be.
+func (b *Bound) asks() (tags []string) {
+	if len(b.Subject) > 0 {
+		tags = append(tags, b.Subject[0])
+	}
+	if len(b.Target) == 0 {
+		return append(tags, "")
+	}
+	return append(tags, b.Target[0])
+}
+
+// ofShape are the constraints that may concern a shape with these tags, in order.
+func (l *likely) ofShape(tags []string) (all []ConstraintID) {
+	all = slices.Clone(l.constraints[""])
+	for _, tag := range tags {
+		all = append(all, l.constraints[tag]...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// ofBound are the shapes that a bound may concern, in order.
+func (l *likely) ofBound(b *Bound) (all []ShapeID) {
+	for _, tag := range b.asks() {
+		all = append(all, l.shapes[tag]...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 func (v checker) checkConstraints() error {
 	if v.constraints == nil {
 		return nil
 	}
+	l := v.likely()
 	for i := range v.shape {
 		var roles []role // without the index
-		for c := range v.constraints.row {
-			roles = appendRoles(roles, ConstraintID(c), v.constraints.row[c].bound, v.shape[i].Tags)
+		for _, c := range l.ofShape(v.shape[i].Tags) {
+			roles = appendRoles(roles, c, v.constraints.row[c].bound, v.shape[i].Tags)
 		}
 		if v.shape[i].live && !slices.Equal(v.shape[i].roles, roles) {
 			return fmt.Errorf("shape row %d: roles are %v, its tags have %v", i, v.shape[i].roles, roles)
@@ -45,7 +110,7 @@ func (v checker) checkConstraints() error {
 	for c := range v.constraints.row {
 		row := &v.constraints.row[c]
 		for i := range row.bound {
-			if err := v.checkCounts(&row.bound[i]); err != nil {
+			if err := v.checkCounts(&l, &row.bound[i]); err != nil {
 				return fmt.Errorf("constraint row %d, bound %d: %w", c, i, err)
 			}
 		}
@@ -113,8 +178,8 @@ func (v checker) checkGroup(g *nodeGroup) error {
 }
 
 // checkCounts compares what a bound counts.
-func (v checker) checkCounts(b *boundRow) error {
-	want := v.countAnew(b)
+func (v checker) checkCounts(l *likely, b *boundRow) error {
+	want := v.countAnew(l, b)
 	g := &v.constraints.group[b.group]
 	for set, sum := range want.sets {
 		var counts [tenses]Count
@@ -132,7 +197,7 @@ func (v checker) checkCounts(b *boundRow) error {
 	return nil
 }
 
-func (v checker) countAnew(b *boundRow) recounted {
+func (v checker) countAnew(l *likely, b *boundRow) recounted {
 	g := &v.constraints.group[b.group]
 	r := recounted{sets: make([][tenses]Count, max(len(g.nodes), len(b.sets)))}
 	add := func(set int32, t tense, subject, target bool) {
@@ -141,31 +206,26 @@ func (v checker) countAnew(b *boundRow) recounted {
 		}
 		r.sets[set][t] = r.sets[set][t].plus(role{subject: subject, target: target}.once(1))
 	}
-	byShape := make([]role, len(v.shape))
-	for i := range byShape {
-		byShape[i].subject, byShape[i].target = b.Affects(v.shape[i].Tags)
-	}
-	for i := range v.task {
-		task := &v.task[i]
-		if !task.Placed() {
-			continue
-		}
-		subject, target := byShape[task.Shape].subject, byShape[task.Shape].target
+	for _, id := range l.ofBound(b.Bound) {
+		subject, target := b.Affects(v.shape[id].Tags)
 		if !subject && !target {
 			continue
 		}
-		at := g.setOf(task.Node)
-		add(at, present, subject, target)
-		if task.Phase != Leaving {
-			add(at, settled, subject, target)
-		}
-		if task.Next == NoNode {
-			continue
-		}
-		next := g.setOf(task.Next)
-		add(next, settled, subject, target)
-		if next != at {
-			add(next, present, subject, target)
+		for _, t := range l.tasks[id] {
+			task := &v.task[t]
+			at := g.setOf(task.Node)
+			add(at, present, subject, target)
+			if task.Phase != Leaving {
+				add(at, settled, subject, target)
+			}
+			if task.Next == NoNode {
+				continue
+			}
+			next := g.setOf(task.Next)
+			add(next, settled, subject, target)
+			if next != at {
+				add(next, present, subject, target)
+			}
 		}
 	}
 	for set, counts := range r.sets {

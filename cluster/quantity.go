@@ -68,17 +68,22 @@ func CheckKinds(kinds []Kind) error {
 	return nil
 }
 
-// Format prints the quantity q in the kind's unit, without the unit's name and with three digits behind the point at most.
+// Format prints the quantity q in the kind's unit, without the unit's name.
 func (k Kind) Format(q int64) string {
 	if k.PerUnit <= 1 {
 		return strconv.FormatInt(q, 10)
 	}
-	units := float64(q) / float64(k.PerUnit)
-	text := strconv.FormatFloat(units, 'f', -1, 64)
+	return strconv.FormatFloat(float64(q)/float64(k.PerUnit), 'f', -1, 64)
+}
+
+// Rounded is Format for people: with three digits behind the point at most, but for what is small.
+func (k Kind) Rounded(q int64) string {
+	text := k.Format(q)
 	if _, fraction, _ := strings.Cut(text, "."); len(fraction) <= 3 {
 		return text
 	}
-	if math.Abs(units) < 0.1 { // a mebibyte is no nothing
+	units := float64(q) / float64(k.PerUnit)
+	if math.Abs(units) < 0.1 { // a mebibyte is not nothing
 		return strconv.FormatFloat(units, 'g', 2, 64)
 	}
 	return strings.TrimRight(strings.TrimRight(strconv.FormatFloat(units, 'f', 3, 64), "0"), ".")

@@ -150,7 +150,7 @@ func (m *Moment) amounts(v cluster.Vector) []Amount {
 	list := []Amount{}
 	for k, q := range v {
 		if kind := m.core.View().Kinds()[k]; q != 0 {
-			list = append(list, Amount{kind.Name, kind.Format(q)})
+			list = append(list, Amount{kind.Name, kind.Rounded(q)})
 		}
 	}
 	return list

@@ -63,9 +63,9 @@ func (c NoRoom) Text(kinds []cluster.Kind) string {
 	case c.Empty && c.Most == 0:
 		return fmt.Sprintf("%d have no %s", c.Nodes, kind.Name)
 	case c.Empty:
-		return fmt.Sprintf("%d are too small: %s (needs %s, the largest has %s)", c.Nodes, kind.Name, kind.Format(c.Need), kind.Format(c.Most))
+		return fmt.Sprintf("%d are too small: %s (needs %s, the largest has %s)", c.Nodes, kind.Name, kind.Rounded(c.Need), kind.Rounded(c.Most))
 	}
-	return fmt.Sprintf("%d lack %s (needs %s, left at most %s)", c.Nodes, kind.Name, kind.Format(c.Need), kind.Format(c.Most))
+	return fmt.Sprintf("%d lack %s (needs %s, left at most %s)", c.Nodes, kind.Name, kind.Rounded(c.Need), kind.Rounded(c.Most))
 }
 
 // compare orders by kind, nodes that are too small behind all others.
@@ -93,7 +93,7 @@ func (c NoPieces) Code(kinds []cluster.Kind) string { return kinds[c.Need.Kind].
 // Text says how many devices are asked, and how many there are.
 func (c NoPieces) Text(kinds []cluster.Kind) string {
 	kind := kinds[c.Need.Kind]
-	return fmt.Sprintf("%d lack %s in one piece (needs %d with %s left, there are at most %d)", c.Nodes, kind.Name, c.Need.Count, kind.Format(c.Need.Share), c.Most)
+	return fmt.Sprintf("%d lack %s in one piece (needs %d with %s left, there are at most %d)", c.Nodes, kind.Name, c.Need.Count, kind.Rounded(c.Need.Share), c.Most)
 }
 
 // Filtered counts the nodes that one of the task's own filters keeps it off. Mechanism is what
@@ -324,7 +324,7 @@ func (c Copies) Sentence(r *Reason, kinds []cluster.Kind, refusals string) strin
 	case c.TooFew(r) != "":
 		return "unplaceable: " + c.TooFew(r) + refusals
 	case r.Admit > 0 && c.Now < c.Want:
-		return fmt.Sprintf("%d of %d nodes have the %s %s left that it is to be given, and it wants %d%s", c.Now, r.Nodes, kinds[0].Format(c.Grant), kinds[0].Name, c.Want, refusals)
+		return fmt.Sprintf("%d of %d nodes have the %s %s left that it is to be given, and it wants %d%s", c.Now, r.Nodes, kinds[0].Rounded(c.Grant), kinds[0].Name, c.Want, refusals)
 	}
 	return ""
 }

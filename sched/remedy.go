@@ -297,9 +297,9 @@ func (r *Remedy) Text(kinds []cluster.Kind) string {
 func (o Obstacle) change(kinds []cluster.Kind, short int64) string {
 	switch o.Mechanism {
 	case byRoom:
-		return fmt.Sprintf("with %s more %s free", kinds[o.Kind].Format(short), kinds[o.Kind].Name)
+		return fmt.Sprintf("with %s more %s free", kinds[o.Kind].Rounded(short), kinds[o.Kind].Name)
 	case bySize:
-		return fmt.Sprintf("%s %s", kinds[o.Kind].Format(short), kinds[o.Kind].Name)
+		return fmt.Sprintf("%s %s", kinds[o.Kind].Rounded(short), kinds[o.Kind].Name)
 	case byPieces:
 		return "with what is left of " + kinds[o.Kind].Name + " in one piece"
 	case byApart:

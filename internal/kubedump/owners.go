@@ -15,19 +15,28 @@ func (m *maker) makeOwners() {
 	if m.Volumes {
 		m.makeClasses()
 	}
-	for pods, i := 0, 0; pods < m.Nodes*m.PodsPerNode && i < m.Nodes*m.PodsPerNode; i++ {
+	futile := 0 // owners one after the other that found no place for a pod
+	for pods, i := 0, 0; pods < m.Nodes*m.PodsPerNode && futile < mostFutile; i++ {
+		made := 0
 		switch {
 		case i%10 == 3:
-			pods += m.set(i)
+			made = m.set(i)
 		case i%10 == 5:
-			pods += m.job(i)
+			made = m.job(i)
 		case i%10 == 8:
-			pods += m.training(i)
+			made = m.training(i)
 		default:
-			pods += m.deployment(i)
+			made = m.deployment(i)
+		}
+		pods += made
+		if futile++; made > 0 {
+			futile = 0
 		}
 	}
 }
+
+// mostFutile is how many owners without a place say that the cluster is full.
+const mostFutile = 20
 
 // term selects the pods of an application over a topology.
 func term(app, key string) fields {

@@ -233,7 +233,7 @@ func TestPorts(t *testing.T) {
 		pod("e", "{hostPort: 9100}", pinned("n1"))+
 		pod("f", "{hostPort: 9100}", pinned("n2")), `
 default/a 0/0 of 1 pods=1 host port TCP/80=1
-default/b 1/0 of 1 pods=1 host port TCP/80=9.5e-07 host port TCP/80 on 10.0.0.1=1
+default/b 1/0 of 1 pods=1 host port TCP/80=0.00000095367431640625 host port TCP/80 on 10.0.0.1=1
 default/c 2/0 of 1 pods=1 host port TCP/53=1 host port UDP/80=1
 default/d 3/0 of 1 pods=1 host port TCP/53=1 host port UDP/80=1
 default/e 4/0 of 1 pods=1 [metadata.name=n1]
