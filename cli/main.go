@@ -40,7 +40,7 @@ func checkKnown(known policies.List) error {
 	if err := known.Check(); err != nil {
 		return err
 	}
-	for _, c := range []*cobra.Command{newSimulate(nil), newExplain(nil), newPlan(nil)} {
+	for _, c := range []*cobra.Command{newSimulate(nil), newExplain(nil), newPlan(nil), newAdvise(nil)} {
 		c.InitDefaultHelpFlag()
 		for _, p := range known {
 			for _, x := range p.Options {
@@ -103,7 +103,7 @@ the command line cannot be understood, 3 that 'plan' would change something, 130
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, flagError(c, err)) })
-	root.AddCommand(newSimulate(known), newReport(), newCompare(), newPolicies(known), newClasses(), newConstraints(), newExperiment(), newExplain(known), newPlan(known), newTrace(), newSolve(), newPlace(), newVersion())
+	root.AddCommand(newSimulate(known), newReport(), newCompare(), newPolicies(known), newClasses(), newConstraints(), newExperiment(), newExplain(known), newPlan(known), newAdvise(known), newTrace(), newSolve(), newPlace(), newVersion())
 	for _, c := range root.Commands() {
 		wrapArgs(c)
 	}

@@ -96,7 +96,7 @@ func (f *planFlags) plan(c *cobra.Command) (*simulation, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.calm(&spec, c.Flags())
+	calm(f.known, &spec, c.Flags())
 	if len(spec.Policies) > 1 {
 		r.say("policy", fmt.Errorf("there are %d, want one", len(spec.Policies)))
 	}
@@ -118,19 +118,20 @@ func (f *planFlags) plan(c *cobra.Command) (*simulation, error) {
 	return &simulation{Plan: plan, notes: &notePrinter{}}, nil
 }
 
-// calm has policy fairlead move nobody for the sake of order alone, unless somebody says what it is to do without.
-func (f *planFlags) calm(spec *setup.Spec, flags *pflag.FlagSet) {
-	without := flags.Lookup("without")
-	if without == nil || flags.Changed("without") {
+// calm has policies move nobody for the sake of order alone, unless somebody says what they are to do without.
+func calm(known policies.List, spec *setup.Spec, flags *pflag.FlagSet) {
+	if without := flags.Lookup("without"); without == nil || without.Changed {
 		return
 	}
 	for i := range spec.Policies {
 		p := &spec.Policies[i]
-		if info, err := f.known.Find(p.Name); err == nil && info.Takes("without") {
-			for _, x := range info.Options {
-				if x.Name == "without" {
-					p.Options = info.With(p.Options, &x, "moves")
-				}
+		info, err := known.Find(p.Name)
+		if err != nil {
+			continue
+		}
+		for _, x := range info.Options {
+			if x.Name == "without" {
+				p.Options = info.With(p.Options, &x, "moves")
 			}
 		}
 	}

@@ -293,6 +293,23 @@ func (r *Remedy) Text(kinds []cluster.Kind) string {
 	return strings.Join(changes, " and ") + " on " + r.First
 }
 
+// Sort says what sort of change it is, without amounts and nodes, to gather those that are alike: "with the
+// toleration gpu=yes:NoSchedule", "with more cpu free", "on nodes with more nvidia.com/gpu".
+func (r *Remedy) Sort(kinds []cluster.Kind) string {
+	var sorts []string
+	for _, o := range r.Obstacles {
+		switch o.Mechanism {
+		case byRoom:
+			sorts = append(sorts, "with more "+kinds[o.Kind].Name+" free")
+		case bySize:
+			sorts = append(sorts, "on nodes with more "+kinds[o.Kind].Name)
+		default:
+			sorts = append(sorts, o.change(kinds, 0))
+		}
+	}
+	return strings.Join(sorts, " and ")
+}
+
 // change is what would have to be otherwise.
 func (o Obstacle) change(kinds []cluster.Kind, short int64) string {
 	switch o.Mechanism {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sim/trace"
@@ -17,6 +18,25 @@ type Sources struct {
 	Beside            URL // further tasks; the zero value: none
 	Lenient           bool
 	Until             cluster.Time // 0: their end
+
+	dump *sharedDump
+}
+
+// sharedDump is a cluster's dump that was read once for all runs, as they all need it as it is.
+type sharedDump struct {
+	once   sync.Once
+	opened Opened
+	err    error
+}
+
+// open opens the cluster's dump, or gives it once more.
+func (d *sharedDump) open(s URL, seed uint64, lenient bool) (Opened, error) {
+	d.once.Do(func() { d.opened, d.err = s.Open(seed, lenient) })
+	if d.err != nil {
+		return Opened{}, d.err
+	}
+	again := d.opened.Dump().Again()
+	return Opened{Source: again, readers: []trace.Source{again}, End: d.opened.End}, nil
 }
 
 // NewSources says of each source what is used of it.
@@ -25,7 +45,7 @@ func NewSources(nodes, tasks, beside URL, lenient bool) Sources {
 		nodes.Role, tasks.Role = NodesAlone, TasksAlone
 	}
 	beside.Role = TasksAlone
-	return Sources{Cluster: nodes, Workload: tasks, Beside: beside, Lenient: lenient}
+	return Sources{Cluster: nodes, Workload: tasks, Beside: beside, Lenient: lenient, dump: &sharedDump{}}
 }
 
 // TasksFrom says where all tasks come from.
@@ -110,6 +130,9 @@ func (s *Sources) openBoth(seed uint64) (Opened, error) {
 	nodes, tasks := s.Cluster, s.Workload
 	if tasks.slots == 0 && nodes.slots > 0 {
 		tasks.slots = nodes.slots // a slot a task, whatever it asks for
+	}
+	if nodes.Format == kubernetesName && nodes.Text == tasks.Text && nodes.slots == 0 {
+		return s.dump.open(nodes, seed, s.Lenient)
 	}
 	a, err := nodes.Open(seed, s.Lenient)
 	if err != nil || nodes.Text == tasks.Text {

@@ -164,7 +164,7 @@ func Open(path string, o Options) (*Source, error) {
 		return nil, err
 	}
 	if len(s.nodes)+len(s.tasks) == 0 {
-		return nil, s.nothing(path)
+		return nil, nothing(path, &s.skips)
 	}
 	return s, nil
 }
@@ -178,9 +178,9 @@ func (s *Source) sort() {
 }
 
 // nothing says why there is neither a node nor a pod.
-func (s *Source) nothing(path string) error {
-	if len(s.skips.First) > 0 {
-		only := *s.skips.First[0]
+func nothing(path string, skips *trace.Skips) error {
+	if len(skips.First) > 0 {
+		only := *skips.First[0]
 		only.Hint = "nothing that is there could be read"
 		return &only
 	}
@@ -510,6 +510,13 @@ func (s *Source) shared(r *rules) *rules {
 		s.rules[key] = r
 	}
 	return s.rules[key]
+}
+
+// Again is the same source from its beginning. Both can be read, also at the same time.
+func (s *Source) Again() *Source {
+	again := *s
+	again.given = 0
+	return &again
 }
 
 // Kinds are what nodes offer and pods ask for.
