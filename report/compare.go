@@ -150,6 +150,7 @@ func (p *Pair) warn(base, other *Experiment) {
 		}
 	}
 	switch few := min(len(base.runs), len(other.runs)); {
+	case base.certain() && other.certain(): // and no seed would say more
 	case few < 2:
 		warn("one seed: no verdict; run simulate with more, such as --seeds 1-10")
 	case !p.Paired:

@@ -182,7 +182,12 @@ func (e *Experiment) settled(metrics []metric) bool {
 			return false
 		}
 	}
-	return len(e.runs) >= 2
+	return len(e.runs) >= 2 || e.certain()
+}
+
+// certain reports whether nothing in the runs is left to chance, so that one of them is as good as many.
+func (e *Experiment) certain() bool {
+	return !slices.ContainsFunc(e.runs, func(r *Run) bool { return !r.Certain })
 }
 
 // samples returns the values of a metric in millionths, and the seeds of the

@@ -80,13 +80,13 @@ func compareRows(base, other *Experiment, metrics []metric) []Row {
 	var rows []Row
 	var open family
 	for _, m := range metrics {
-		row, difference := compareMetric(base, other, m)
+		row, difference := compareMetric(base, other, m, settled)
 		if row.Base.N == 0 && row.Other.N == 0 {
 			continue
 		}
 		switch {
 		case row.Verdict != "": // decided
-		case difference.deviation == 0 && !row.isOpen(settled):
+		case (settled || difference.deviation == 0) && !row.isOpen(settled):
 		default:
 			open.add(len(rows), difference)
 		}
@@ -145,7 +145,7 @@ func (r *Row) judgeAmong(found bool) {
 
 // compareMetric returns the row of m and the difference as it was measured. The
 // verdict is left open where it depends on the difference.
-func compareMetric(base, other *Experiment, m metric) (Row, estimate) {
+func compareMetric(base, other *Experiment, m metric, settled bool) (Row, estimate) {
 	row := Row{Metric: m.name, Unit: m.unit, Better: m.better}
 	baseSeeds, baseValues := base.samples(m)
 	otherSeeds, otherValues := other.samples(m)
@@ -170,7 +170,7 @@ func compareMetric(base, other *Experiment, m metric) (Row, estimate) {
 		difference = welchDifference(baseValues, otherValues)
 	}
 	row.Difference = difference.interval()
-	if !difference.known() {
+	if !difference.known() && !settled {
 		row.Verdict, row.Note = NoVerdict, cmp.Or(row.Note, "one seed")
 	}
 	return row, difference
@@ -186,7 +186,9 @@ func (r *Row) isOpen(settled bool) bool {
 	case settled:
 		r.judge()
 		r.Firm = true
-		r.Note = cmp.Or(r.Note, "the seed changes nothing")
+		if n > 1 {
+			r.Note = cmp.Or(r.Note, "the seed changes nothing")
+		}
 	case n >= fewestAlike:
 		r.Note = cmp.Or(r.Note, fmt.Sprintf("the same with all %d seeds", n))
 		return true

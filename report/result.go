@@ -104,6 +104,8 @@ type Setup struct {
 	// none of: "hdfs?rack=30".
 	Data string `json:"data,omitempty"`
 	Seed uint64 `json:"seed"`
+	// Certain says that nothing in the run is left to chance, as in one of a cluster's dump: no seed changes it.
+	Certain bool `json:"certain,omitempty"`
 	// Until is the simulated time at which the run had to stop, in seconds and
 	// after the speed-up; 0 if it ran until its workload was done.
 	Until Number `json:"until_s,omitempty"`

@@ -232,6 +232,7 @@ func (p *Plan) setup() report.Setup {
 		Overcommit: overcommit(p.config.Overcommit), Initial: s.World.Initial, Overheads: s.World.Overheads.String(), EvictedWork: s.World.EvictedWork,
 		PlannerTime: s.Limits.PlannerTime, Usage: s.World.Usage.String(), Classes: classes, Tiers: s.World.Tiers, Faults: s.World.Faults.String(),
 	}
+	setup.Certain = p.Sources.certain() && s.World.Faults == (Faults{}) && s.World.Usage == (Usage{})
 	if s.LongRunning != nil {
 		setup.LongRunning = s.LongRunning.Name
 	}

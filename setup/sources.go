@@ -76,6 +76,11 @@ func (s *Sources) classes() string {
 	return "google"
 }
 
+// certain reports whether everything is there from the start, and nothing is drawn by chance: a cluster's dump.
+func (s *Sources) certain() bool {
+	return s.Cluster.Format == kubernetesName && s.Workload.Format == kubernetesName && s.Beside.Text == ""
+}
+
 // noClasses is the preset of those who promise nothing.
 const noClasses = "none"
 

@@ -15,7 +15,7 @@ import (
 // utilisation.KIND.
 func (o *overTime) allocationSection(d *island) section {
 	s := section{
-		ID: "allocation", Title: "Allocation and utilisation over time",
+		ID: "allocation", Title: "Allocation and utilisation over time", Short: "Allocation",
 		How: "What tasks hold, as a share of the capacity of the live nodes, one band a service class. The dashed line is utilisation, the part of it that runs: " +
 			"the gap below the top of the bands belongs to tasks that are starting or leaving. Above 100% is over-commitment.",
 	}
@@ -48,7 +48,13 @@ func (o *overTime) allocationSection(d *island) section {
 			}
 			g.Panels = append(g.Panels, d.panelOf(f))
 		}
-		s.Rows = append(s.Rows, g)
+		if len(g.Panels) > 0 {
+			s.Rows = append(s.Rows, g)
+		}
+	}
+	if len(s.Rows) == 0 {
+		s.None = nothingChanges
+		return s
 	}
 	s.Legend = append(s.Legend, key{Name: "utilisation", Colour: "ink", Dash: 1})
 	return s
@@ -68,7 +74,7 @@ func splitBands(columns []string) (classes, kinds []string) {
 }
 
 // allocationOf is the panel of one experiment and kind, nil if it has no such
-// thing.
+// thing, or none that changes.
 func (o *overTime) allocationOf(i int, kind string, classes []string) *figure {
 	e := &o.groups[i]
 	f := &figure{
@@ -80,7 +86,7 @@ func (o *overTime) allocationOf(i int, kind string, classes []string) *figure {
 			f.Lines = append(f.Lines, line{Name: class, Colour: classColour(c), Y: o.smooth(e, column)})
 		}
 	}
-	if len(f.Lines) == 0 {
+	if len(f.Lines) == 0 || f.flat() {
 		return nil
 	}
 	if column := "utilisation." + kind; has(e, column) {

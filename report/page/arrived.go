@@ -25,7 +25,7 @@ const mostEnded = 0.1
 // arrivedSection draws the columns arrived.KIND and allocation.KIND.CLASS.
 func (o *overTime) arrivedSection(d *island) section {
 	s := section{
-		ID: "arrived", Title: "Allocation against arrived load",
+		ID: "arrived", Title: "Allocation against arrived load", Short: "Arrived load",
 		How: "Tasks arrive and stay: to the right, all demand that has been submitted so far; upwards, what of it the policy has placed; both as shares of the cluster's capacity. " +
 			"On the thin diagonal everything has found room, and the earlier a line leaves it, the more room the policy wastes. The axes begin shortly before the first line leaves it.",
 		Legend: policyKeys(o.groups),

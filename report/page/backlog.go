@@ -13,7 +13,7 @@ import (
 // nodes_active.
 func (o *overTime) backlogSection(d *island) section {
 	s := section{
-		ID: "backlog", Title: "Backlog and decisions over time",
+		ID: "backlog", Title: "Backlog and decisions over time", Short: "Backlog",
 		How: "Tasks that wait for room, tasks that hold room, placements and evictions per second, and nodes with at least one task. " +
 			"A backlog that keeps growing means that the cluster, or the policy, does not keep up with what is submitted.",
 		Legend: policyKeys(o.groups),
@@ -40,7 +40,7 @@ func (o *overTime) backlogSection(d *island) section {
 		}
 	}
 	if len(g.Panels) == 0 {
-		s.None = noSeries
+		s.None = nothingChanges
 		return s
 	}
 	s.Rows = []panelRow{g}
@@ -48,7 +48,7 @@ func (o *overTime) backlogSection(d *island) section {
 }
 
 // linesOf draws a column with a line for each experiment that has it, nil if
-// none does. Counts of a step become rates where that is the unit.
+// none does, or nothing changes in it. Counts of a step become rates where that is the unit.
 func (o *overTime) linesOf(column string, u unit) *figure {
 	f := &figure{X: o.timeAxis(), Y: axis{Unit: u}, At: o.at()}
 	for i := range o.groups {
@@ -58,11 +58,29 @@ func (o *overTime) linesOf(column string, u unit) *figure {
 		}
 		f.Lines = append(f.Lines, styled(o.spiky(e, column, u), i, e.Name))
 	}
-	if len(f.Lines) == 0 {
+	if len(f.Lines) == 0 || f.flat() {
 		return nil
 	}
 	f.Y.High = ceiling(u, f.top())
 	return f
+}
+
+// flat reports whether no line of the figure rises or falls: a picture of it would show nothing
+// that a table does not.
+func (f *figure) flat() bool {
+	for _, l := range f.Lines {
+		first := math.NaN()
+		for _, y := range l.Y {
+			switch {
+			case math.IsNaN(y):
+			case math.IsNaN(first):
+				first = y
+			case y != first:
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // A peak is cut off where it is so many times what all but the busiest

@@ -321,6 +321,8 @@ func TestMonthInBrowser(t *testing.T) {
 	b := open(t, month().results(t), window{1280, "light", true})
 	b.await(`performance.timing.loadEventEnd > 0`)
 	t.Logf("loaded after %d ms", ask[int](b, `performance.timing.loadEventEnd - performance.timing.navigationStart`))
+	// Charts come alive where they are seen, and what waits stands above them.
+	b.await(`(document.querySelector('[data-figure]').scrollIntoView(), true)`)
 	b.await(`document.querySelector('canvas[data-heat]:not([hidden])') !== null && document.querySelector('.uplot') !== null`)
 	t.Logf("alive after %.0f ms", ask[float64](b, `performance.now()`))
 	b.alive()

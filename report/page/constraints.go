@@ -13,7 +13,7 @@ func (o *overTime) constraintsSection(d *island) *section {
 		return nil
 	}
 	s := &section{
-		ID: "constraints", Title: "Placement constraints", Table: table, Legend: policyKeys(o.groups),
+		ID: "constraints", Title: "Placement constraints", Short: "Constraints", Table: table, Legend: policyKeys(o.groups),
 		How: "A task is bound where a constraint speaks of it, and violates it where a bound of the alternative that costs least does not hold for it; tasks that hold room count. " +
 			"The cost is 1 for each violation of a soft constraint of weight 1, and a tenth for all that is missing or too much. " +
 			"No placement violates a hard one; that may happen when nodes are lost or tasks end, and was the case before the constraint came or with what ran at the start. Lower is better.",

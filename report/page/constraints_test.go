@@ -24,7 +24,7 @@ func TestConstraintsSection(t *testing.T) {
 		}
 		violated, cost := make([]report.Number, s.steps), make([]report.Number, s.steps)
 		for step := range violated {
-			violated[step], cost[step] = 0.01*report.Number(i+1), report.Number(step%9)
+			violated[step], cost[step] = 0.01*report.Number(i+1+step%2), report.Number(step%9)
 		}
 		r.Series.Columns["violated"], r.Series.Columns["violation_cost"] = violated, cost
 	}

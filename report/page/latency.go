@@ -19,7 +19,7 @@ const latencyDecades = 7
 // latencySection draws Run.Latencies.
 func latencySection(d *island, groups []report.Group) section {
 	s := section{
-		ID: "latency", Title: "Placement latency",
+		ID: "latency", Title: "Placement latency", Short: "Latency",
 		How: "The share of tasks that ran for the first time within a given time of their submission. A curve further to the left and higher is better; " +
 			"where it meets 50% is the median. The time axis is logarithmic: each line of the grid is ten times the one before it, and what was faster than its beginning stands there.",
 		Legend: policyKeys(groups),

@@ -124,5 +124,8 @@ func (o *overTime) timeAxis() axis {
 	return axis{Label: "time since the start", Unit: seconds, High: math.Max(end, o.grid.width)}
 }
 
+// nothingChanges says why nothing is drawn of what is the same at all times.
+const nothingChanges = "Nothing of this changes over time, or these results hold no series of it."
+
 // noSeries says why there is nothing over time.
 const noSeries = "These results hold no series over time: they were written by a version of fairlead that did not record them, or the runs ended before their first step."

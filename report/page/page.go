@@ -19,6 +19,7 @@ import (
 	"errors"
 	"html/template"
 	"io"
+	"slices"
 
 	"fairlead.dev/fairlead/report"
 )
@@ -55,6 +56,9 @@ type shared struct {
 type view struct {
 	shared
 	Title       string
+	Verdict     string
+	Certain     bool // nothing is left to chance
+	Parts       []part
 	Interrupted string
 	Overfull    []string // a sentence for each group with such nodes
 	Setup       []fact
@@ -64,12 +68,29 @@ type view struct {
 	NotServed   report.Grid
 	NotServedOf string // the kind
 	Differences differences
-	Latency     section
-	Promises    section
-	Constraints *section // nil where there were none
-	OverTime    []section
+	Charts      []section
 	Heat        heatSection
 	Reasons     reasonsSection
+}
+
+// part is a part of the page that can be gone to.
+type part struct{ ID, Title string }
+
+// arrange leaves out the sections in which there is nothing, and lists the others.
+func (v *view) arrange() {
+	v.Charts = slices.DeleteFunc(v.Charts, func(s section) bool { return s.None != "" })
+	v.Parts = append(v.Parts, part{"numbers", "Numbers"})
+	if v.Reasons.None == "" {
+		v.Parts = append(v.Parts, part{"reasons", "Why pending"})
+	}
+	v.Parts = append(v.Parts, part{"differences", "Differences"})
+	for _, s := range v.Charts {
+		v.Parts = append(v.Parts, part{s.ID, s.Short})
+	}
+	if v.Heat.None == "" {
+		v.Parts = append(v.Parts, part{"heat", "Nodes"})
+	}
+	v.Parts = append(v.Parts, part{"setup", "Set-up"})
 }
 
 // ErrNoRuns says that there is nothing to make a page of.
@@ -110,6 +131,8 @@ func viewOf(files []report.File, groups []report.Group) (*view, error) {
 	over := newOverTime(groups)
 	v := &view{
 		Title:       titleOf(groups),
+		Verdict:     report.Summary(groups),
+		Certain:     groups[0].Runs[0].Certain,
 		Interrupted: interruptedRuns(groups),
 		Overfull:    overfullNodes(groups),
 		Setup:       setupOf(groups),
@@ -120,19 +143,16 @@ func viewOf(files []report.File, groups []report.Group) (*view, error) {
 	v.Numbers, v.AllRuns = report.Numbers(groups)
 	v.NotServed, v.NotServedOf = report.NotServed(groups)
 	var data island
-	v.Latency = latencySection(&data, groups)
-	v.Promises = promisesSection(&data, groups)
-	v.Constraints = over.constraintsSection(&data)
-	v.OverTime = []section{
-		over.allocationSection(&data),
-		over.backlogSection(&data),
-		over.arrivedSection(&data),
-		over.fragmentationSection(&data),
+	v.Charts = []section{latencySection(&data, groups), promisesSection(&data, groups)}
+	if s := over.constraintsSection(&data); s != nil {
+		v.Charts = append(v.Charts, *s)
 	}
+	v.Charts = append(v.Charts, over.allocationSection(&data), over.backlogSection(&data), over.arrivedSection(&data), over.fragmentationSection(&data))
 	var err error
 	if v.Heat, err = heatOf(&data, groups); err != nil {
 		return nil, err
 	}
+	v.arrange()
 	v.shared, err = sharedOf(&data)
 	return v, err
 }

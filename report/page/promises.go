@@ -15,7 +15,7 @@ import (
 // promisesSection draws Run.Classes and Run.Availabilities.
 func promisesSection(d *island, groups []report.Group) section {
 	s := section{
-		ID: "promises", Title: "Promises of availability",
+		ID: "promises", Title: "Promises of availability", Short: "Promises",
 		How: "Availability is the share of its time, from submission on, that a task ran. The dashed line is what the class was promised. Bars of availability are means over tasks, with a line from the least available task to the most; " +
 			"kept is the share of tasks that had what was promised, the deficit by how much the others missed it, the Gini coefficient how unequal tasks fared that arrived in the same hour, and penalties are what they get back (prices and credits are a reconstruction). " +
 			"The curves below say which share of the tasks had at most so much: one further to the right and lower is better, and what lies left of the dashed line was broken.",

@@ -25,6 +25,34 @@ type reasonsBlock struct {
 	Name, Colour string
 	Pending      string
 	Bars         []reasonBar
+	// Owners lists who waits, where somebody says whose the tasks are; those of one seed.
+	Owners []ownerLine
+	More   string // how many more lines there would be
+	Same   string // the experiment above under which the same wait; Owners is empty then
+}
+
+// ownerLine is tasks of one owner that wait for the same reason.
+type ownerLine struct{ Who, Why, Help string }
+
+// mostOwners is how many lines are shown of a group.
+const mostOwners = 100
+
+// ownersOf lists who waits in the first run of a group.
+func ownersOf(r *report.Run) (lines []ownerLine, more string) {
+	for i := range r.Pending[:min(len(r.Pending), mostOwners)] {
+		p := &r.Pending[i]
+		who := report.Printable(p.Owner)
+		if p.Tasks > 1 {
+			who = wholeNumber(p.Tasks) + " of " + who
+		} else if len(p.Names) == 1 {
+			who = report.Printable(p.Names[0])
+		}
+		lines = append(lines, ownerLine{who, p.Why, p.Help})
+	}
+	if n := len(r.Pending) - mostOwners; n > 0 {
+		more = wholeNumber(n)
+	}
+	return lines, more
 }
 
 // reasonBar is one reason.
@@ -71,6 +99,15 @@ func reasonsOf(groups []report.Group) reasonsSection {
 				Width: percent(math.Max(counts[i][code]/longest, 0.002)), Example: exampleOf(e.Runs, code),
 			})
 		}
+		b.Owners, b.More = ownersOf(&e.Runs[0])
+		if len(b.Owners) > 0 {
+			if at := slices.IndexFunc(s.Blocks, func(o reasonsBlock) bool { return slices.Equal(o.Owners, b.Owners) }); at >= 0 {
+				b.Owners, b.More, b.Same = nil, "", s.Blocks[at].Name
+			}
+			for k := range b.Bars {
+				b.Bars[k].Example = "" // they are all below
+			}
+		}
 		s.Blocks = append(s.Blocks, b)
 	}
 	return s
@@ -106,8 +143,14 @@ func exampleOf(runs []report.Run, code string) string {
 // without a word of their own are resource kinds.
 func meaningOf(code string) string {
 	switch code {
-	case "unplaceable":
-		return "larger than every node, even an empty one"
+	case "taint":
+		return "nodes with room have a taint that it does not tolerate"
+	case "label":
+		return "nodes with room lack a label that it asks for"
+	case "cordon":
+		return "nodes with room are cordoned"
+	case "not ready":
+		return "nodes with room are not ready"
 	case "eligibility":
 		return "its own rules admit no node with room"
 	case "apart":
@@ -122,6 +165,9 @@ func meaningOf(code string) string {
 		return "a node has room for it, and is kept for one that has waited longer"
 	case "gated":
 		return "not yet released for placement"
+	}
+	if strings.HasPrefix(code, "unplaceable") {
+		return "no node would take it, even an empty one"
 	}
 	if strings.HasSuffix(code, "-pieces") {
 		return "most nodes have enough of it, in pieces that are too small"

@@ -9,7 +9,7 @@ import (
 
 // section is a part of the page with charts.
 type section struct {
-	ID, Title string
+	ID, Title, Short string // Short is for lists
 	// How says how to read the charts. None says instead why there are none.
 	How, None string
 	// Table stands above all charts; it may be empty.
