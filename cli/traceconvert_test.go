@@ -38,7 +38,7 @@ func outcomeOf(t *testscript.TestScript, nodes, tasks string, limit []string) st
 		"--policy", "kube", "--placements", "placements.csv", "--tasks", "tasks.csv", "-o", "json",
 	}, limit)...))
 	var b strings.Builder
-	ownName := regexp.MustCompile(`"(cluster|workload|wall_s|decisions_per_s)": `)
+	ownName := regexp.MustCompile(`"(cluster|workload|certain|wall_s|decisions_per_s)": `)
 	decided := false
 	_, runs, _ := strings.Cut(t.ReadFile("stdout"), `"runs": [`) // behind the spec, which names the sources
 	for line := range strings.Lines(runs) {
