@@ -26,8 +26,8 @@ type Outcome struct {
 	Violated report.Number `json:"constraints_violated"`
 }
 
-// compare puts the better outcome first: fewer wait, then fewer are disturbed, then fewer nodes are in use.
-func (o *Outcome) compare(p *Outcome) int {
+// Compare puts the better outcome first: fewer wait, then fewer are disturbed, then fewer nodes are in use.
+func (o *Outcome) Compare(p *Outcome) int {
 	return cmp.Or(
 		cmp.Compare(o.Pending, p.Pending), cmp.Compare(o.Violated, p.Violated), cmp.Compare(o.Evicted+o.Moved, p.Evicted+p.Moved),
 		cmp.Compare(o.InUse, p.InUse),
@@ -93,11 +93,11 @@ type Moment struct {
 // Rank orders the outcomes and says which is best and why, against the cluster as it stands.
 func (a *Advice) Rank(outcomes []Outcome) {
 	a.Policies = slices.Clone(outcomes)
-	slices.SortStableFunc(a.Policies, func(x, y Outcome) int { return x.compare(&y) })
+	slices.SortStableFunc(a.Policies, func(x, y Outcome) int { return x.Compare(&y) })
 	best := &a.Policies[0]
 	var same []string
 	for i := range a.Policies[1:] {
-		if o := &a.Policies[i+1]; o.compare(best) == 0 {
+		if o := &a.Policies[i+1]; o.Compare(best) == 0 {
 			same = append(same, o.Policy)
 		}
 	}

@@ -79,43 +79,77 @@ func adviseOn(ctx context.Context, s *simulation, stderr io.Writer) (*advise.Adv
 	}
 	s.compile(ctx, stderr)
 	jobs := s.jobs()
-	ends := make([]sim.Ending, len(jobs))
 	bar := newBar(stderr, len(jobs))
+	found := &adviser{}
+	s.opened = func(o setup.Opened) { found.first.Do(func() { found.dump = o.Dump() }) }
+	slots := make(chan struct{}, parallelRuns(s.PlannerTime()))
 	var group sync.WaitGroup
-	var dump *kubernetes.Source
-	var first sync.Once
-	s.opened = func(o setup.Opened) { first.Do(func() { dump = o.Dump() }) }
 	for i, j := range jobs {
+		slots <- struct{}{}
 		group.Go(func() {
-			j.result, j.err = s.runOne(ctx, j, func(p sim.Progress) { bar.note(i, j.Policy.Name, p) }, func(e sim.Ending) { ends[i] = e }, stderr)
+			defer func() { <-slots }()
+			var end sim.Ending
+			j.result, j.err = s.runOne(ctx, j, func(p sim.Progress) { bar.note(i, j.Policy.Name, p) }, func(e sim.Ending) { end = e }, stderr)
 			bar.done(i)
+			if j.err == nil && !j.result.Interrupted {
+				found.add(i, j, &end)
+			}
 		})
 	}
 	group.Wait()
 	bar.close()
-	advice := &advise.Advice{Waiting: []report.Pending{}}
-	var outcomes []advise.Outcome
-	for i, j := range jobs {
+	for _, j := range jobs {
 		switch {
 		case j.err != nil:
 			return nil, j.err
 		case j.result.Interrupted:
 			return nil, errInterrupted
 		}
-		diff := whatif.Compare(standings(dump.Changed().Before), endings(&ends[i]), nil)
-		advice.Nodes, advice.InUse = j.result.Nodes, diff.Before.InUse
-		advice.Running, advice.Pending = diff.Before.Running, diff.Before.Pending
-		outcomes = append(outcomes, advisedOf(j, diff))
+	}
+	return found.advice(), nil
+}
+
+// adviser gathers outcomes, and keeps what the best of them left, as a core of each would take much memory.
+type adviser struct {
+	first sync.Once
+	dump  *kubernetes.Source
+
+	sync.Mutex
+	outcomes map[int]advise.Outcome // by job
+	before   whatif.Totals
+	best     int
+	end      sim.Ending
+	result   report.Run
+}
+
+// add notes what came of a job.
+func (a *adviser) add(i int, j *job, end *sim.Ending) {
+	diff := whatif.Compare(standings(a.dump.Changed().Before), endings(end), nil)
+	a.Lock()
+	defer a.Unlock()
+	if a.outcomes == nil {
+		a.outcomes = map[int]advise.Outcome{}
+	}
+	o := advisedOf(j, diff)
+	is, known := a.outcomes[a.best]
+	if better := o.Compare(&is); !known || better < 0 || better == 0 && i < a.best {
+		a.best, a.end, a.result = i, *end, j.result
+	}
+	a.outcomes[i], a.before = o, diff.Before
+}
+
+// advice is what all of them come to.
+func (a *adviser) advice() *advise.Advice {
+	advice := &advise.Advice{
+		Nodes: a.result.Nodes, InUse: a.before.InUse, Running: a.before.Running, Pending: a.before.Pending, Waiting: append([]report.Pending{}, a.result.Pending...),
+	}
+	var outcomes []advise.Outcome
+	for i := range len(a.outcomes) {
+		outcomes = append(outcomes, a.outcomes[i])
 	}
 	advice.Rank(outcomes)
-	for i, j := range jobs {
-		if j.Policy.Name == advice.Policies[0].Policy {
-			advice.Waiting = append(advice.Waiting, j.result.Pending...)
-			end := &ends[i]
-			advice.Look(&advise.Moment{Core: end.Core, Names: end.Names, Owners: end.Owners, Pinned: end.Pinned})
-		}
-	}
-	return advice, nil
+	advice.Look(&advise.Moment{Core: a.end.Core, Names: a.end.Names, Owners: a.end.Owners, Pinned: a.end.Pinned})
+	return advice
 }
 
 func advisedOf(j *job, diff *whatif.Diff) advise.Outcome {

@@ -23,7 +23,8 @@ type nodes struct {
 	list       []node
 	sets       []requirementSet // by SetID; the first is AllNodes
 	setOf      map[string]cluster.SetID
-	least      *int64 // what smallest says; nil until somebody asks again
+	labelled   map[cluster.Label][]cluster.NodeID // live nodes by each label; nil until somebody asks again
+	least      *int64                             // what smallest says; nil until somebody asks again
 }
 
 // node is one node as it physically is.
@@ -92,7 +93,7 @@ func (b *nodes) add(r *trace.Node, emit func(cluster.Event)) cluster.NodeID {
 		b.rows[r.ID] = row
 		b.list = append(b.list, node{id: r.ID, present: make(cluster.Vector, len(b.kinds))})
 	}
-	b.least = nil
+	b.least, b.labelled = nil, nil
 	n := &b.list[row]
 	n.name = r.Name
 	if n.name == "" {
@@ -137,7 +138,7 @@ func (b *nodes) limitOf(capacity cluster.Vector) cluster.Vector {
 
 // lose takes a node away. What ran on it is the caller's to end.
 func (b *nodes) lose(row cluster.NodeID, emit func(cluster.Event)) {
-	b.list[row].live, b.least = false, nil
+	b.list[row].live, b.least, b.labelled = false, nil, nil
 	for id := 1; id < len(b.sets); id++ {
 		b.sets[id].has[row] = false
 	}
@@ -229,15 +230,41 @@ func (b *nodes) set(wanted admission, emit func(cluster.Event)) cluster.SetID {
 	set := requirementSet{admission: wanted, has: make([]bool, len(b.list))}
 	b.sets = append(b.sets, set)
 	defined := cluster.SetDefined{Set: id}
-	for i := range b.list {
-		row := cluster.NodeID(i)
-		if b.list[i].live && b.meets(row, wanted) {
-			set.has[i] = true
+	for _, row := range b.among(wanted) {
+		if b.meets(row, wanted) {
+			set.has[row] = true
 			defined.Nodes = append(defined.Nodes, row)
 		}
 	}
 	emit(defined)
 	return id
+}
+
+// among are live nodes, those that may be as wanted with them: those with a label that has to have one value, of several
+// such labels with the one that fewest have. Tasks that are bound to one node are many.
+func (b *nodes) among(wanted admission) []cluster.NodeID {
+	if b.labelled == nil {
+		b.labelled = map[cluster.Label][]cluster.NodeID{}
+		for i := range b.list {
+			if !b.list[i].live {
+				continue
+			}
+			for _, l := range b.list[i].labels {
+				b.labelled[l] = append(b.labelled[l], cluster.NodeID(i))
+			}
+			b.labelled[cluster.Label{}] = append(b.labelled[cluster.Label{}], cluster.NodeID(i)) // all of them
+		}
+	}
+	best := b.labelled[cluster.Label{}]
+	for _, r := range wanted.requirements {
+		if r.Op != cluster.Equal || r.Value == "" || strings.Contains(r.Value, "|") {
+			continue
+		}
+		if list := b.labelled[cluster.Label{Key: r.Key, Value: r.Value}]; len(list) < len(best) {
+			best = list
+		}
+	}
+	return best
 }
 
 // arrive notes a run that takes room on the node.

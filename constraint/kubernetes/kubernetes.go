@@ -28,6 +28,8 @@ type Cluster struct {
 	Namespaces map[string]map[string]string
 	// Notes say what of the manifests is not honoured.
 	Notes []string
+
+	labelled map[label][]int // workloads by each of their labels; made when it is asked for
 }
 
 // Node is a node as Kubernetes has it.

@@ -87,6 +87,48 @@ func (s *selector) matches(w *Workload) bool {
 	return true
 }
 
+// selected are the workloads whose pods are selected, in order. They are looked for among those that have one of the
+// labels that are asked for, of which there are mostly few.
+func (c *Cluster) selected(s *selector) []int {
+	if s.none {
+		return nil
+	}
+	among := -1
+	for i := range s.requirements {
+		if r := &s.requirements[i]; r.Operator == manifest.OpIn && len(r.Values) == 1 {
+			among = i
+			break
+		}
+	}
+	var rows []int
+	if among < 0 {
+		for i := range c.Workloads {
+			if s.matches(&c.Workloads[i]) {
+				rows = append(rows, i)
+			}
+		}
+		return rows
+	}
+	if c.labelled == nil {
+		c.labelled = map[label][]int{}
+		for i := range c.Workloads {
+			for key, value := range c.Workloads[i].Labels {
+				c.labelled[label{key, value}] = append(c.labelled[label{key, value}], i)
+			}
+		}
+	}
+	r := &s.requirements[among]
+	for _, i := range c.labelled[label{r.Key, r.Values[0]}] {
+		if s.matches(&c.Workloads[i]) {
+			rows = append(rows, i)
+		}
+	}
+	return rows
+}
+
+// label is one of a workload's.
+type label struct{ key, value string }
+
 // target is the tags that pods have, all of them, which every one of the selectors selects.
 func (t *translator) target(selectors ...selector) []string {
 	var tags []string
@@ -120,10 +162,8 @@ func (t *translator) tag(tag string, s *selector) {
 		return
 	}
 	t.tagged[tag] = true
-	for i := range t.cluster.Workloads {
-		if s.matches(&t.cluster.Workloads[i]) {
-			t.Tags[i] = append(t.Tags[i], tag)
-		}
+	for _, i := range t.cluster.selected(s) {
+		t.Tags[i] = append(t.Tags[i], tag)
 	}
 }
 

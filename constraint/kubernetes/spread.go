@@ -97,9 +97,9 @@ func (t *translator) spreading(i int, c *manifest.Spread, by selector) spreading
 	slices.Sort(s.sets)
 	s.sets = slices.Compact(s.sets)
 	s.runs = make([]int32, len(s.sets))
-	for i := range t.cluster.Workloads {
+	for _, i := range t.cluster.selected(&by) {
 		other := &t.cluster.Workloads[i]
-		if !other.Runs() || !by.matches(other) {
+		if !other.Runs() {
 			continue
 		}
 		for _, p := range other.Pods {
@@ -182,10 +182,10 @@ func (s *spreading) room(each int32) int32 {
 // selectedWaiting is how many pods wait and are selected, of the workload and of others, and
 // whether some of these are bound by no such constraint of their own.
 func (t *translator) selectedWaiting(s *spreading, all []spreading) (own, others int32, unbound bool) {
-	for j := range t.cluster.Workloads {
+	for _, j := range t.cluster.selected(&s.selector) {
 		w := &t.cluster.Workloads[j]
 		switch {
-		case w.Runs() || !s.selector.matches(w):
+		case w.Runs():
 		case j == s.workload:
 			own = int32(len(w.Pods))
 		default:

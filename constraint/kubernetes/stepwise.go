@@ -308,10 +308,8 @@ func (t *translator) spreadStepwise() {
 // spreadAlike is a spread that several workloads share.
 func (t *translator) spreadAlike(s *spreading, members []int, all []spreading) {
 	total := int32(0)
-	for i := range t.cluster.Workloads {
-		if s.selector.matches(&t.cluster.Workloads[i]) {
-			total += int32(len(t.cluster.Workloads[i].Pods))
-		}
+	for _, i := range t.cluster.selected(&s.selector) {
+		total += int32(len(t.cluster.Workloads[i].Pods))
 	}
 	if most := total / int32(len(s.sets)); most > mostSteps && !s.lacksDomains() {
 		t.gap(members, "spec.topologySpreadConstraints", fmt.Sprintf("a spread of up to %d pods in each of its domains is simulated, and this one can have %d", mostSteps, most))

@@ -55,11 +55,8 @@ type shared struct {
 // view is what the template shows.
 type view struct {
 	shared
-	Title       string
-	Verdict     string
-	Certain     bool // nothing is left to chance
+	opening
 	Parts       []part
-	Interrupted string
 	Overfull    []string // a sentence for each group with such nodes
 	Setup       []fact
 	Numbers     report.Grid
@@ -71,6 +68,13 @@ type view struct {
 	Charts      []section
 	Heat        heatSection
 	Reasons     reasonsSection
+}
+
+// opening is how the page begins.
+type opening struct {
+	Title, Verdict string
+	Certain        bool // nothing is left to chance
+	Interrupted    string
 }
 
 // part is a part of the page that can be gone to.
@@ -130,10 +134,7 @@ func Write(w io.Writer, files []report.File) error {
 func viewOf(files []report.File, groups []report.Group) (*view, error) {
 	over := newOverTime(groups)
 	v := &view{
-		Title:       titleOf(groups),
-		Verdict:     report.Summary(groups),
-		Certain:     groups[0].Runs[0].Certain,
-		Interrupted: interruptedRuns(groups),
+		opening:     opening{titleOf(groups), report.Summary(groups), groups[0].Runs[0].Certain, interruptedRuns(groups)},
 		Overfull:    overfullNodes(groups),
 		Setup:       setupOf(groups),
 		Classes:     classesOf(groups),
