@@ -40,9 +40,9 @@ type simulateFlags struct {
 
 // files are what is written of each run; what is empty is not.
 type files struct {
-	placements, tasks, invoices string
-	report                      string // the page of them all
-	record                      string // the folder of recordings
+	placements, tasks, invoices, timeline string
+	report                                string // the page of them all
+	record                                string // the folder of recordings
 }
 
 // ofSeveral says what outputPath does.
@@ -106,6 +106,7 @@ func (f *simulateFlags) register(c *cobra.Command) {
 	s.StringVar(&f.placements, "placements", "", "write a line per decision to `FILE`, in the columns of Google's task_events; "+ofSeveral)
 	s.StringVar(&f.tasks, "tasks", "", "write a line per task to `FILE`; "+ofSeveral)
 	s.StringVar(&f.invoices, "invoices", "", "write what each user owes to `FILE`, item by item; "+ofSeveral)
+	s.StringVar(&f.timeline, "timeline", "", "draw the run as a trace in `FILE` that ui.perfetto.dev opens: nodes with their tasks, rounds, evictions, waiting; "+ofSeveral+"; of a recording, too")
 	s.StringVar(&f.record, "record", "", "record the run in the folder `DIR`, so that --workload recording:DIR replays it, races of solvers included; where there are several runs, each has a folder of its own, DIR.POLICY.SEED")
 	s.StringVar(&f.report, "report", "", "draw the results on a page of HTML, `FILE`")
 	s.IntVar(&f.parallel, "parallel", 0, "how many runs go on at the same time (default: one for each processor)")
@@ -173,13 +174,16 @@ func namesRecording(c *cobra.Command) bool {
 
 // replay replays a recording instead of simulating, or prints its spec, if the flags allow it.
 func (f *simulateFlags) replay(c *cobra.Command) error {
-	sensible := []string{"workload", "policy"}
+	sensible := []string{"workload", "policy", "timeline"}
 	if f.printSpec {
 		sensible = []string{"workload", "print-spec", "output"}
 	}
 	files, wanted, err := recordingFlags(c, sensible...)
 	if err != nil {
 		return err
+	}
+	if f.timeline != "" {
+		return drawRecording(f.timeline, files)
 	}
 	if !f.printSpec {
 		return replayAll(c.OutOrStdout(), files, replayer{f.known, wanted})
@@ -274,7 +278,7 @@ func (s *simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
 // be written.
 func (s *simulation) check() error {
 	errs := []error{s.Sources.Check()}
-	for _, path := range []string{s.placements, s.tasks, s.invoices, s.report} {
+	for _, path := range []string{s.placements, s.tasks, s.invoices, s.timeline, s.report} {
 		if path != "" {
 			_, err := os.Stat(filepath.Dir(path) + string(filepath.Separator)) // it has to be a folder
 			errs = append(errs, (&output{path: path}).named(err))
@@ -344,12 +348,12 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 	if err := s.beginRecord(j, &config, recorded); err != nil {
 		return report.Run{}, err
 	}
-	files, err := s.outputs(j, &config.Output)
+	files, endTimeline, err := s.outputs(j, &config)
 	if err != nil {
 		return report.Run{}, errors.Join(err, recorded.close())
 	}
 	result, err := sim.Run(config)
-	err = errors.Join(err, recorded.close())
+	err = errors.Join(err, recorded.close(), endTimeline())
 	result.Notes = s.raceNotes(j)
 	s.notes.print(stderr, source.Notes())
 	return result, keep(files, result.Policy != "", err)
@@ -372,12 +376,14 @@ func keep(files []*output, known bool, err error) error {
 }
 
 // outputs creates the files for records of the run.
-func (s *simulation) outputs(j *job, o *sim.Output) ([]*output, error) {
-	var files []*output
+func (s *simulation) outputs(j *job, config *sim.Config) (files []*output, endTimeline func() error, err error) {
+	o := &config.Output
+	var drawn io.Writer
+	endTimeline = func() error { return nil }
 	for _, want := range []struct {
 		path string
 		set  *io.Writer
-	}{{s.placements, &o.Placements}, {s.tasks, &o.Tasks}, {s.invoices, &o.Invoices}} {
+	}{{s.placements, &o.Placements}, {s.tasks, &o.Tasks}, {s.invoices, &o.Invoices}, {s.timeline, &drawn}} {
 		if want.path == "" {
 			continue
 		}
@@ -386,12 +392,15 @@ func (s *simulation) outputs(j *job, o *sim.Output) ([]*output, error) {
 			for _, file := range files {
 				err = errors.Join(err, file.Discard())
 			}
-			return nil, err
+			return nil, nil, err
 		}
 		files = append(files, file)
 		*want.set = file
 	}
-	return files, nil
+	if drawn != nil {
+		endTimeline = drawTimeline(drawn, config)
+	}
+	return files, endTimeline, nil
 }
 
 // outputPath puts policy and seed before the ending of the path where several
@@ -415,7 +424,7 @@ func parallelRuns(p sim.PlannerTime) int {
 
 // named are the files that are written of all runs, by flag.
 func (f *files) named() []named {
-	return []named{{"placements", f.placements}, {"tasks", f.tasks}, {"invoices", f.invoices}, {"record", f.record}, {"report", f.report}}
+	return []named{{"placements", f.placements}, {"tasks", f.tasks}, {"invoices", f.invoices}, {"timeline", f.timeline}, {"record", f.record}, {"report", f.report}}
 }
 
 // checkFiles says whether an output, of any run, would replace what is read or an output

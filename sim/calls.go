@@ -13,9 +13,10 @@ import (
 type Call struct {
 	Kind CallKind
 	At   cluster.Time
-	Lane int              // of Begin and Finish
-	In   []cluster.Event  // of Observe
-	Out  []sched.Decision // of all but Begin
+	Lane int                         // of Begin and Finish
+	In   []cluster.Event             // of Observe
+	Out  []sched.Decision            // of all but Begin
+	Name func(cluster.TaskID) string // what people call a task that is there; empty if none is
 }
 
 // CallKind is which method of the core was called.
@@ -28,3 +29,21 @@ const (
 	Begin
 	Finish
 )
+
+// heard is whoever hears of calls, with the names of tasks; nil if nobody does.
+func (s *simulation) heard() func(Call) {
+	calls := s.cfg.Calls
+	if calls == nil {
+		return nil
+	}
+	name := func(t cluster.TaskID) string {
+		if int(t) >= len(s.tasks.list) || s.tasks.list[t].seq == 0 {
+			return ""
+		}
+		return s.tasks.list[t].listed()
+	}
+	return func(c Call) {
+		c.Name = name
+		calls(c)
+	}
+}

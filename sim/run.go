@@ -75,7 +75,7 @@ func (s *simulation) connect(core *sched.Core) {
 	world, dice := &s.cfg.World, newDice(s.cfg.World.Seed)
 	s.outbox = outbox{faults: &world.Faults, dice: dice, kernel: &s.kernel}
 	s.planner = planner{
-		cost: s.cfg.Planner, calls: s.cfg.Calls, core: core, kernel: &s.kernel,
+		cost: s.cfg.Planner, calls: s.heard(), core: core, kernel: &s.kernel,
 		rounds: make([]*sched.Round, len(s.cfg.Lanes)), wake: cluster.Never,
 	}
 	s.runs = runs{
