@@ -57,7 +57,7 @@ nearest known name: --cluster reads the groups of the nodes that a source has at
 start, or groups and tags from a file of fairlead place, which ends in .yaml, .yml or
 .json; --tags names tags.
 
-` + setup.URLHelp(),
+Where nodes and tasks come from, SRC, says 'fairlead help sources'.`,
 		Example: `  fairlead constraints check constraints.txt
   fairlead constraints check constraints.yaml --cluster nodes.jsonl --tags hb,mem,storm
   fairlead constraints check constraints.txt --cluster shop.yaml

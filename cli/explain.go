@@ -43,7 +43,7 @@ mean. Policies of the flow family that have a model give prices without a unit, 
 can be compared with each other, and with what waiting costs. For others it says which
 nodes would take the task.
 
-` + setup.URLHelp(),
+Where nodes and tasks come from, SRC, says 'fairlead help sources'.`,
 		Example: `  fairlead explain --at 10m --cluster 'synthetic:google?nodes=20'
   fairlead explain --at 10m --cluster 'synthetic:google?nodes=20' --task 1/0
   fairlead explain --at 10m --cluster 'synthetic:google?nodes=20' --policy cpu-mem --task 1/0
@@ -90,7 +90,7 @@ func (f *explainFlags) register(c *cobra.Command) {
 	s := c.Flags()
 	s.StringVar(&f.spec, "spec", "", "explain the run of `FILE`, as 'fairlead simulate --print-spec' prints it; other flags change that")
 	s.Uint64Var(&f.seed, "seed", 1, "the seed to run with")
-	s.StringVar(&f.at, "at", "", "`time` that is explained, such as 90m (required)")
+	s.StringVar(&f.at, "at", "", "`time` that is explained, such as 90m (a cluster's dump is a moment by itself, and needs none)")
 	s.StringVar(&f.task, "task", "", "the `TASK` to explain, as the source names it, or by its job and index such as 17/3, or beside:17/3 if it is of --beside (default: all that wait)")
 	s.IntVar(&f.most, "lines", 10, "lines to list at most: nodes, the cheapest first; reasons; kinds of nodes. JSON has all reasons and kinds")
 	s.StringVarP(&f.format, "output", "o", "text", "text or json")
@@ -100,8 +100,11 @@ func (f *explainFlags) register(c *cobra.Command) {
 // check says what is wrong with the flags that are explain's own.
 func (f *explainFlags) check(flags *pflag.FlagSet) (at cluster.Time, err error) {
 	var errs []error
-	if f.at == "" {
+	dump := strings.HasPrefix(setup.Guess(flags.Lookup("cluster").Value.String()), "kubernetes:")
+	if f.at == "" && !dump {
 		errs = append(errs, errors.New("--at: want the time that is to be explained, such as --at 90m"))
+	} else if f.at == "" {
+		at = cluster.Second // nothing happens by itself in a dump: what the policy does at the start is done by then
 	} else if at, err = setup.ParseUntil(f.at); err != nil {
 		errs = append(errs, fmt.Errorf("--at: %w", err))
 	}

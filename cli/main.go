@@ -62,6 +62,9 @@ func exitCode(err error) int {
 		return exitChanges
 	}
 	fmt.Fprintln(os.Stderr, "fairlead:", err)
+	if _, found := errors.AsType[foundError](err); found {
+		return exitChanges
+	}
 	if errors.Is(err, errInterrupted) {
 		return exitInterrupted
 	}
@@ -93,22 +96,43 @@ keeps the promises made to each workload, and says why.
 
 Results go to stdout, everything else to stderr. Nothing is coloured, with or
 without NO_COLOR. Exit codes: 0 means done, 1 that something went wrong, 2 that
-the command line cannot be understood, 3 that 'plan' would change something, 130 that Ctrl-C interrupted the command.`,
+the command line cannot be understood, 3 that 'plan' would change something or that
+something is there which --fail-on names, 130 that Ctrl-C interrupted the command.`,
 		Example: `  fairlead simulate
   fairlead policies
-  fairlead trace describe synthetic:google?nodes=200`,
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
-		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+  fairlead advise --cluster me.json
+  fairlead trace describe synthetic:google,nodes=200`,
+		Version:           version(),
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return refuseEmpty(c) },
+		Args:              cobra.NoArgs,
+		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, flagError(c, err)) })
 	root.AddCommand(newSimulate(known), newReport(), newCompare(), newPolicies(known), newClasses(), newConstraints(), newExperiment(), newExplain(known), newPlan(known), newAdvise(known), newTrace(), newSolve(), newPlace(), newVersion())
+	group(root)
+	root.SetVersionTemplate("fairlead {{.Version}}\n")
+	root.SetHelpCommand(newHelp(root))
 	for _, c := range root.Commands() {
 		wrapArgs(c)
 	}
 	wrapArgs(root)
 	return root
+}
+
+// refuseEmpty refuses flags whose value was typed and is empty, as by a variable of a shell that is not set.
+func refuseEmpty(c *cobra.Command) error {
+	var errs []error
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if f.Value.Type() == "string" && f.Value.String() == "" {
+			errs = append(errs, fmt.Errorf("--%s: its value is empty; leave the flag out, or say what it is to be", f.Name))
+		}
+	})
+	if err := errors.Join(errs...); err != nil {
+		return usage(c, err)
+	}
+	return nil
 }
 
 // wrapArgs makes errors about positional arguments usage errors.
@@ -175,20 +199,25 @@ func newVersion() *cobra.Command {
 		Example: "  fairlead version",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			version, revision, goVersion := "development", "", ""
-			if info, ok := debug.ReadBuildInfo(); ok {
-				goVersion = info.GoVersion
-				if v := info.Main.Version; v != "" && v != "(devel)" {
-					version = v
-				}
-				for _, s := range info.Settings {
-					if s.Key == "vcs.revision" {
-						revision = " " + s.Value
-					}
-				}
-			}
-			_, err := fmt.Fprintf(c.OutOrStdout(), "fairlead %s%s %s\n", version, revision, goVersion)
+			_, err := fmt.Fprintf(c.OutOrStdout(), "fairlead %s\n", version())
 			return err
 		},
 	}
+}
+
+// version is that of the program, with what it was built of and by.
+func version() string {
+	version, revision, goVersion := "development", "", ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		goVersion = info.GoVersion
+		if v := info.Main.Version; v != "" && v != "(devel)" {
+			version = v
+		}
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				revision = " " + s.Value
+			}
+		}
+	}
+	return version + revision + " " + goVersion
 }

@@ -56,6 +56,7 @@ func TestEveryOutputIsChecked(t *testing.T) {
 		"simulate --placements":          simulate,
 		"simulate --tasks":               simulate,
 		"simulate --invoices":            simulate,
+		"simulate --timeline":            simulate,
 		"simulate --report":              simulate,
 		"report --output":                {"report in", "report other in"},
 		"solve --flow":                   {"solve in", "solve other --changes in"},

@@ -55,7 +55,7 @@ Pods of a node that is drained or removed wait, as their controllers make them a
 those of DaemonSets stay or go with their node; a node that is added brings those of the
 node that it is like. A workload is scaled by pods like its own. Manifests take the place of
 the workloads of their names. Running pods are not moved for the sake of order, only for
-those that would wait; --without '' lets the policy do all that it can.
+those that would wait; --without none lets the policy do all that it can.
 
 Exit codes: 0 means that nothing changes, 3 that something does.`,
 		Example: `  fairlead plan --cluster kubernetes:me.json --drain node-7,node-8

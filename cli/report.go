@@ -68,6 +68,7 @@ and replaces what is there. Its name is printed; with --output - the page itself
 		},
 	}
 	c.Flags().StringVarP(&path, "output", "o", "", "write the page to `FILE` (default: the first file's name, ending in .html)")
+	_ = c.Flags().MarkShorthandDeprecated("output", "-o is a format everywhere else; write --output")
 	return c
 }
 

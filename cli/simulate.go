@@ -35,6 +35,7 @@ type simulateFlags struct {
 	spec      string
 	printSpec bool
 	format    string
+	failOn    []string
 	parallel  int
 }
 
@@ -61,7 +62,7 @@ seed, and compares what came of it. Without arguments it makes up a cluster of
 flag beside that changes what the file says. Files that it names are sought from where the
 command runs. Of a recording of a simulated run --print-spec prints what that was made of.
 
-` + setup.URLHelp(),
+Where nodes and tasks come from, SRC, says 'fairlead help sources'.`,
 		Example: `  fairlead simulate
   fairlead simulate --policy kube,swarm-binpack --seeds 1,2,3
   fairlead simulate --cluster google2011:DIR --workload google2011:DIR --overcommit cpu=1.6,memory=2
@@ -109,6 +110,7 @@ func (f *simulateFlags) register(c *cobra.Command) {
 	s.StringVar(&f.timeline, "timeline", "", "draw the run as a trace in `FILE` that ui.perfetto.dev opens: nodes with their tasks, rounds, evictions, waiting; "+ofSeveral+"; of a recording, too")
 	s.StringVar(&f.record, "record", "", "record the run in the folder `DIR`, so that --workload recording:DIR replays it, races of solvers included; where there are several runs, each has a folder of its own, DIR.POLICY.SEED")
 	s.StringVar(&f.report, "report", "", "draw the results on a page of HTML, `FILE`")
+	s.StringSliceVar(&f.failOn, "fail-on", nil, "fail with exit code 3 if a result has any of this `LIST`: pending, unplaced, violations")
 	s.IntVar(&f.parallel, "parallel", 0, "how many runs go on at the same time (default: one for each processor)")
 	complete(c, "output", "table", "json", "csv")
 	complete(c, "long-running", f.known.Of(policies.Constraint).Names()...)
@@ -124,10 +126,11 @@ func (f *simulateFlags) plan(c *cobra.Command) (*simulation, error) {
 	if f.parallel < 0 {
 		r.say("parallel", fmt.Errorf("%d, want a number from 1", f.parallel))
 	}
+	r.say("fail-on", checkFailOn(f.failOn))
 	format, err := report.ParseFormat(f.format)
 	r.say("output", errors.Join(err, f.checkPrint()))
 	plan, err := r.plan(spec)
-	s := &simulation{Plan: plan, files: f.files, format: format, parallel: f.parallel, notes: &notePrinter{}}
+	s := &simulation{Plan: plan, files: f.files, format: format, failOn: f.failOn, parallel: f.parallel, notes: &notePrinter{}}
 	r.say("record", s.checkRecord())
 	for _, o := range s.named() {
 		if o.path == "-" {
@@ -207,6 +210,7 @@ type simulation struct {
 	files
 
 	format   report.Format
+	failOn   []string
 	parallel int
 	programs ilp.Solver // of policies that have a use for it; nil: there is none
 	notes    *notePrinter
@@ -321,7 +325,10 @@ func (s *simulation) conclude(jobs []*job, stdout io.Writer, drawn *output) erro
 	default:
 		errs = append(errs, drawn.Discard())
 	}
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return failOn(s.failOn, results.Runs)
 }
 
 // runOne is one run from its own source to its own result. Who wants to see how it ended says so.

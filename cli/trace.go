@@ -35,7 +35,7 @@ func newDescribe() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "describe SRC",
 		Short: "Sum up a workload: nodes, load, sizes, durations, priorities",
-		Long:  "Describe reads a source to its end and sums it up.\n\n" + setup.URLHelp(),
+		Long:  "Describe reads a source to its end and sums it up. Where nodes and tasks come from, SRC,\nsays 'fairlead help sources'.",
 		Example: `  fairlead trace describe google2011:DIR
   fairlead trace describe 'synthetic:google?nodes=1000' --until 1d
   fairlead trace describe recording:DIR`,

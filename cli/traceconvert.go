@@ -39,7 +39,7 @@ sources, it takes the nodes of the first and the tasks of the second. A run on
 what was written is the same, byte for byte, as one on what was read. What the
 format cannot hold is an error, or with --lenient left out and counted.
 
-` + setup.URLHelp() + `
+Where nodes and tasks come from, SRC, says 'fairlead help sources'.
 
 --to is one of:
 ` + targetHelp(),

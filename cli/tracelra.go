@@ -60,6 +60,7 @@ which stays, takes the rest, unevenly.`,
 	c.Flags().BoolVar(&o.Movable, "movable", false, "let containers that run be moved")
 	c.Flags().Uint64Var(&o.Seed, "seed", 1, "the seed of all that is made up")
 	c.Flags().StringVarP(&f.output, "output", "o", "", "`FILE` to write, compressed if it ends in .gz; - is the standard output")
+	_ = c.Flags().MarkShorthandDeprecated("output", "-o is a format everywhere else; write --output")
 	return c
 }
 

@@ -32,7 +32,7 @@ func Mechanisms() []string {
 // ParseWithout reads names of mechanisms with + between them; false if one of them is not known.
 func ParseWithout(text string) (Without, bool) {
 	set, known := Without(0), Mechanisms()
-	if text == "" {
+	if text == "" || text == "none" {
 		return 0, true
 	}
 	for name := range strings.SplitSeq(text, "+") {

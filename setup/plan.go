@@ -97,6 +97,7 @@ func (p *planner) sources() {
 	asked := *from
 	from.Cluster = cmp.Or(from.Cluster, from.Workload, DefaultSource)
 	from.Workload = cmp.Or(from.Workload, from.Cluster)
+	from.Cluster, from.Workload = Guess(from.Cluster), Guess(from.Workload)
 	nodes, err := ParseURL(from.Cluster)
 	if asked.Cluster == "" {
 		p.say("source.workload", err)
@@ -116,6 +117,9 @@ func (p *planner) sources() {
 		from.Workload = ""
 	}
 	p.Sources = NewSources(nodes, tasks, beside, from.Lenient)
+	if p.Sources.stdin() && len(p.Spec.Policies)*len(p.Spec.Seeds) > 1 {
+		p.say("source.cluster", errors.New("the standard input can be read once, and there are several runs; want one policy and one seed, or a file"))
+	}
 	p.data, err = ParseData(from.Data)
 	p.say("source.data", err)
 }

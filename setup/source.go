@@ -21,7 +21,7 @@ import (
 // URLHelp is what SRC stands for in help texts.
 func URLHelp() string {
 	var b strings.Builder
-	b.WriteString("SRC is where nodes or tasks come from:\n")
+	b.WriteString("SRC is where nodes or tasks come from. Options stand behind ? and &, or behind commas, which\nmean nothing to a shell: synthetic:google,nodes=20,seed=3. - as FILE is the standard input.\n")
 	for _, f := range Formats() {
 		b.WriteString(f.Help)
 	}
@@ -112,13 +112,17 @@ func ParseURL(text string) (URL, error) {
 		}
 		s.Format, s.Path = name, rest
 	}
+	f, _ := FormatNamed(s.Format)
+	known := append(slices.Clone(f.options), "slots")
 	var query string
-	s.Path, query, _ = strings.Cut(s.Path, "?")
+	var marked bool
+	if s.Path, query, marked = strings.Cut(s.Path, "?"); !marked {
+		s.Path, query = plainOptions(s.Path, known)
+	}
 	if s.Path == "" {
 		return s, fmt.Errorf("%q names nothing to read", text)
 	}
-	f, _ := FormatNamed(s.Format)
-	s, err := parseOptions(s, query, append(slices.Clone(f.options), "slots"))
+	s, err := parseOptions(s, query, known)
 	if err == nil && f.check != nil {
 		err = f.check(s)
 	}
@@ -127,6 +131,30 @@ func ParseURL(text string) (URL, error) {
 	}
 	err = s.whole("slots", 1, math.MaxInt32, func(v int64) { s.slots = v })
 	return s, err
+}
+
+// plainOptions takes options off the end of a path that stand behind commas, google,nodes=20,seed=3, as ? and & mean
+// something to shells. What is no option known is of the path, or of the value before it.
+func plainOptions(path string, known []string) (rest, query string) {
+	parts := strings.Split(path, ",")
+	first := -1
+	var options []string
+	for i, part := range parts {
+		name, value, is := strings.Cut(part, "=")
+		switch {
+		case i > 0 && is && slices.Contains(known, name):
+			if first < 0 {
+				first = i
+			}
+			options = append(options, name+"="+url.QueryEscape(value))
+		case first >= 0:
+			options[len(options)-1] += url.QueryEscape("," + part)
+		}
+	}
+	if first < 0 {
+		return path, ""
+	}
+	return strings.Join(parts[:first], ","), strings.Join(options, "&")
 }
 
 // parseOptions reads what stands behind the question mark, of which only what is

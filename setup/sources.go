@@ -48,6 +48,16 @@ func NewSources(nodes, tasks, beside URL, lenient bool) Sources {
 	return Sources{Cluster: nodes, Workload: tasks, Beside: beside, Lenient: lenient, dump: &sharedDump{}}
 }
 
+// Stdin reports whether the standard input is read, which can be done once, and is by a dump for all runs.
+func (s *Sources) stdin() bool {
+	for _, of := range []URL{s.Cluster, s.Workload, s.Beside} {
+		if of.File() == trace.Stdin && of.Format != kubernetesName {
+			return true
+		}
+	}
+	return false
+}
+
 // TasksFrom says where all tasks come from.
 func (s *Sources) TasksFrom() string {
 	if s.Beside.Text == "" {
@@ -98,7 +108,7 @@ func (s *Sources) Check() error {
 		source URL
 	}{{"source.cluster", s.Cluster}, {"source.workload", s.Workload}, {"source.beside", s.Beside}} {
 		file := of.source.File()
-		if file == "" || of.path == "source.workload" && of.source.Text == s.Cluster.Text {
+		if file == "" || file == trace.Stdin || of.path == "source.workload" && of.source.Text == s.Cluster.Text {
 			continue
 		}
 		if _, err := os.Stat(file); err != nil {

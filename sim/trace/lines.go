@@ -64,13 +64,25 @@ type Lines struct {
 
 // OpenLines opens a file, which may be compressed with gzip.
 func OpenLines(file string, skips *Skips) (*Lines, error) {
-	f, err := os.Open(file)
+	f, name, err := Open(file)
 	if err != nil {
 		return nil, err
 	}
-	l := NewLines(file, f, skips)
+	l := NewLines(name, f, skips)
 	l.closer = f
 	return l, nil
+}
+
+// Stdin is the path of the standard input.
+const Stdin = "-"
+
+// Open opens a file, or the standard input, and returns what errors call it.
+func Open(path string) (io.ReadCloser, string, error) {
+	if path == Stdin {
+		return io.NopCloser(os.Stdin), "standard input", nil
+	}
+	f, err := os.Open(path)
+	return f, path, err
 }
 
 // NewLines reads lines from r, which errors call file. What begins like gzip

@@ -78,11 +78,11 @@ func readAll(path string, add take) error {
 // readFiles reads the files one after the other.
 func readFiles(files []string, add take) error {
 	for _, file := range files {
-		f, err := os.Open(file)
+		f, name, err := trace.Open(file)
 		if err != nil {
 			return err
 		}
-		r := reader{file: file, add: add}
+		r := reader{file: name, add: add}
 		err = errors.Join(r.read(f), f.Close())
 		if err != nil {
 			return err
@@ -92,6 +92,9 @@ func readFiles(files []string, add take) error {
 }
 
 func filesOf(path string) ([]string, error) {
+	if path == trace.Stdin {
+		return []string{path}, nil
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,77 @@
+package setup
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// This file looks into a file whose format nobody names. Only a cluster as kubectl prints it can be told from our own
+// format by that, and it is what people have.
+
+// lookAt is how much of a file is looked at.
+const lookAt = 64 << 10
+
+// Guess puts the format before a SRC that names a file alone, if that is a cluster as kubectl prints it.
+func Guess(text string) string {
+	path, _, _ := strings.Cut(text, "?")
+	if name, _, named := strings.Cut(text, ":"); named && !strings.ContainsAny(name, "/.\\") && len(name) > 1 {
+		return text
+	}
+	path, _ = plainOptions(path, append(slices.Clone(kubernetesFormat().options), "slots"))
+	if isDump(path) {
+		return kubernetesName + ":" + text
+	}
+	return text
+}
+
+// isDump reports whether a file, or the first of a folder's, begins like an object of Kubernetes.
+func isDump(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	if info.IsDir() {
+		for _, pattern := range []string{"*.json", "*.yaml", "*.yml", "*.json.gz", "*.yaml.gz"} {
+			if files, _ := filepath.Glob(filepath.Join(path, pattern)); len(files) > 0 {
+				return isDump(files[0])
+			}
+		}
+		return false
+	}
+	if !info.Mode().IsRegular() { // a pipe would be read empty
+		return false
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	var in io.Reader = bufio.NewReader(file)
+	if magic, err := in.(*bufio.Reader).Peek(2); err == nil && string(magic) == "\x1f\x8b" {
+		if in, err = gzip.NewReader(in); err != nil {
+			return false
+		}
+	}
+	start := make([]byte, lookAt)
+	n, _ := io.ReadFull(in, start)
+	return beginsLikeDump(bytes.TrimSpace(start[:n]))
+}
+
+// beginsLikeDump reports whether a text begins like JSON or YAML of Kubernetes, and not like a line of ours.
+func beginsLikeDump(text []byte) bool {
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	if bytes.Contains(line, []byte(`"fairlead"`)) && bytes.Contains(line, []byte(`"version"`)) {
+		return false
+	}
+	if bytes.HasPrefix(text, []byte("{")) || bytes.HasPrefix(text, []byte("[")) {
+		return bytes.Contains(text, []byte(`"apiVersion"`)) && bytes.Contains(text, []byte(`"kind"`)) || bytes.Contains(text, []byte(`"items"`))
+	}
+	return bytes.HasPrefix(text, []byte("apiVersion:")) || bytes.Contains(text, []byte("\napiVersion:")) || bytes.HasPrefix(text, []byte("items:"))
+}
