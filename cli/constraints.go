@@ -93,7 +93,7 @@ func (k *constraintsCheck) check() (err error) {
 		errs = append(errs, fmt.Errorf("--output: %w", unknown("format", k.format, []string{"text", "json"})))
 	}
 	if k.cluster != "" && !k.placed() {
-		if k.source, err = setup.ParseURL(k.cluster); err != nil {
+		if k.source, err = setup.ParseURL(setup.Guess(k.cluster)); err != nil {
 			errs = append(errs, fmt.Errorf("--cluster: %w", err))
 		}
 	}

@@ -178,11 +178,22 @@ func momentOf(ctx context.Context, s *simulation, stderr io.Writer) (*explain.Mo
 		return nil, err
 	}
 	last := end.Core.View().Now()
-	m, err := explain.New(end.Core, at, lanes, explain.Who{Names: end.Names, Owners: end.Owners})
+	m, err := explain.New(end.Core, at, lanes, explain.Who{Names: end.Names, Owners: end.Owners, Gates: gatesOf(&end)})
 	if err == nil && last < at && m.Tasks() == 0 {
 		err = explain.QuestionError{Part: "at", Err: fmt.Errorf("nothing is left at %s; the last thing happened at %s", report.ShortTime(at), report.ShortTime(last))}
 	}
 	return m, err
+}
+
+// gatesOf says of tasks that are gated what by.
+func gatesOf(end *sim.Ending) []string {
+	gates := make([]string, len(end.Gates))
+	for row, gate := range end.Gates {
+		if gate != "" {
+			gates[row] = sim.Gated(gate)
+		}
+	}
+	return gates
 }
 
 // replay replays a recording up to the moment.

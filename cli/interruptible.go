@@ -5,30 +5,48 @@ import (
 	"errors"
 	"fmt"
 	"syscall"
+	"time"
 
 	"fairlead.dev/fairlead/setup"
 )
 
 // interruptible opens a source, or returns errInterrupted as soon as the context ends:
 // some readers read all they have when they are opened, and do not look at the context
-// meanwhile. What is then still being opened ends with the process.
+// meanwhile.
 func interruptible(ctx context.Context, open func() (setup.Opened, error)) (setup.Opened, error) {
+	source, err := until(ctx, 0, open)
+	if errors.Is(err, syscall.ENOTDIR) {
+		err = fmt.Errorf("%w; the source has to be a folder", err)
+	}
+	return source, err
+}
+
+// grace is how long a run is waited for that was told to stop, so that what is known of it can be kept: a round that is
+// under way ends first, which takes long on a large cluster. Whoever presses Ctrl-C is answered within a second.
+const grace = 500 * time.Millisecond
+
+// until does something, or returns errInterrupted so long after the context has ended. What is still going on then ends
+// with the process.
+func until[T any](ctx context.Context, grace time.Duration, do func() (T, error)) (T, error) {
 	type result struct {
-		source setup.Opened
-		err    error
+		value T
+		err   error
 	}
 	done := make(chan result, 1)
 	go func() {
-		source, err := open()
-		done <- result{source, err}
+		value, err := do()
+		done <- result{value, err}
 	}()
 	select {
 	case r := <-done:
-		if errors.Is(r.err, syscall.ENOTDIR) {
-			r.err = fmt.Errorf("%w; the source has to be a folder", r.err)
-		}
-		return r.source, r.err
+		return r.value, r.err
 	case <-ctx.Done():
-		return setup.Opened{}, errInterrupted
+	}
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-time.After(grace):
+		var none T
+		return none, errInterrupted
 	}
 }

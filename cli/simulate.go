@@ -359,7 +359,10 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 	if err != nil {
 		return report.Run{}, errors.Join(err, recorded.close())
 	}
-	result, err := sim.Run(config)
+	result, err := until(ctx, grace, func() (report.Run, error) { return sim.Run(config) })
+	if errors.Is(err, errInterrupted) { // in the midst of a round, of which nothing can be kept
+		return report.Run{Setup: s.Setup(&j.Run, s.Until(0)), Interrupted: true}, keep(files, false, nil)
+	}
 	err = errors.Join(err, recorded.close(), endTimeline())
 	result.Notes = s.raceNotes(j)
 	s.notes.print(stderr, source.Notes())

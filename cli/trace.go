@@ -44,7 +44,7 @@ func newDescribe() *cobra.Command {
 			if files, is, err := recordingFiles(args[0]); is {
 				return describeAll(c, files, err)
 			}
-			spec, err := setup.ParseURL(args[0])
+			spec, err := setup.ParseURL(setup.Guess(args[0]))
 			if err != nil {
 				return usage(c, err)
 			}

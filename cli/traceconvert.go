@@ -120,7 +120,7 @@ func parseConvertible(text string) (setup.URL, error) {
 	if strings.HasPrefix(text, "recording:") {
 		return setup.URL{}, fmt.Errorf("%s: a recording holds what a scheduler saw and decided, not a workload; it is replayed as it was", text)
 	}
-	return setup.ParseURL(text)
+	return setup.ParseURL(setup.Guess(text))
 }
 
 // run converts, and says on stderr what was written and what was lost.

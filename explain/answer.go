@@ -18,11 +18,13 @@ type Answer struct {
 
 // Task is what a task could have.
 type Task struct {
-	Name   string   `json:"name"`
-	Policy string   `json:"policy"`
-	Phase  string   `json:"phase"`
-	Node   string   `json:"node,omitempty"`
-	Needs  []Amount `json:"needs"`
+	Name   string `json:"name"`
+	Policy string `json:"policy"`
+	Phase  string `json:"phase"`
+	Node   string `json:"node,omitempty"`
+	// Gate says what keeps it from being placed for now; empty where nothing does, or nobody says.
+	Gate  string   `json:"gate,omitempty"`
+	Needs []Amount `json:"needs"`
 	// Standing is how the task stands with the policy, and what would change that, in sentences; of policies that say
 	// so.
 	Standing []string `json:"standing,omitempty"`

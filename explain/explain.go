@@ -61,8 +61,9 @@ type Moment struct {
 }
 
 // Who says what people call tasks and who has made them, by row. Names is nil where they are called
-// what the core calls them, Owners where nobody says.
-type Who struct{ Names, Owners []string }
+// what the core calls them, Owners and Gates where nobody says. A gate is what keeps a task from being placed for now, in
+// a sentence; empty where nothing does.
+type Who struct{ Names, Owners, Gates []string }
 
 // New is the moment at which a core is, whose lanes are given in its order; the core is to be left
 // alone as long as questions are asked.

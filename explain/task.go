@@ -21,6 +21,9 @@ func (m *Moment) task(t cluster.TaskID, most int) (*Task, error) {
 	if task.Placed() {
 		answer.Node = m.node(task.Node)
 	}
+	if task.Phase == cluster.Gated && m.who.Gates != nil {
+		answer.Gate = m.who.Gates[t]
+	}
 	x, priced, err := m.explanation(lane, t, most)
 	if err != nil {
 		return nil, err

@@ -88,6 +88,10 @@ func (w *writer) task(t *Task) {
 	}
 	w.line("task %s at %s: %s; policy %s", t.Name, w.at, where, t.Policy)
 	w.line("needs %s", amounts(t.Needs))
+	if t.Others.Gated && t.Gate != "" {
+		w.line("It is %s.", t.Gate)
+		return
+	}
 	if t.Others.Gated {
 		w.line("It has not been released for placement.")
 		return

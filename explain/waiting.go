@@ -43,6 +43,9 @@ func (m *Moment) waiting() []Group {
 			of = why{r.Code(s.Kinds()), r.Sentence(s.Kinds()), r.Help(s.Kinds())}
 			whys[key] = of
 		}
+		if key.gated && m.who.Gates != nil && m.who.Gates[t] != "" {
+			of.sentence = m.who.Gates[t]
+		}
 		group := reason{lane, task.Shape, m.owner(t), of}
 		i, known := at[group]
 		if !known {

@@ -56,7 +56,7 @@ func (e explanation) text() string {
 // of is why the task in the row waits.
 func (r *reasons) of(row cluster.TaskID, t *task) explanation {
 	if t.gate != "" && r.core.View().Task(row).Phase == cluster.Gated {
-		return explanation{code: cluster.Gated.String(), sentence: "gated by " + t.gate + ": it is not to be placed before that is taken away"}
+		return explanation{code: cluster.Gated.String(), sentence: Gated(t.gate)}
 	}
 	key := whyKey{shape: t.shape}
 	if t.perNode > 0 || r.core.View().Job(t.job.row).Together {
@@ -69,6 +69,11 @@ func (r *reasons) of(row cluster.TaskID, t *task) explanation {
 		r.known[key] = e
 	}
 	return e
+}
+
+// Gated says in a sentence what keeps a task from being placed.
+func Gated(gate string) string {
+	return "gated by " + gate + ": it is not to be placed before that is taken away"
 }
 
 // audit checks at the end that nothing was lost, and that the core's books agree with the

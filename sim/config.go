@@ -69,6 +69,8 @@ type Ending struct {
 	Names []string
 	// Owners are who has made them, by row; empty where nobody says.
 	Owners []string
+	// Gates are what keeps them from being placed for now, by row; empty where nothing does.
+	Gates []string
 	// Pinned says which of them belong to their nodes, by row.
 	Pinned []bool
 }
