@@ -40,7 +40,6 @@ sched/schedtest.world: 23 78 a test world: plays nodes and tasks around a core
 sim.Config: 16 1 a record: its method validates it
 sim.task: 30 8 a record: its methods read, and count what it used
 sim/trace.Description: 31 2 a record: its methods count into it
-sim/trace/kubernetes.pod: 16 1 a parser: a pod as it was read
 sim/trace/stream.Reader: 19 30 a parser: reads streams
 `
 

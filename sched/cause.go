@@ -126,6 +126,8 @@ func (c Filtered) Text([]cluster.Kind) string {
 		return fmt.Sprintf("%d are cordoned", c.Nodes)
 	case c.Mechanism == byNotReady:
 		return fmt.Sprintf("%d are not ready", c.Nodes)
+	case c.Mechanism == byClaim:
+		return fmt.Sprintf("%d are out of reach of the claim %s", c.Nodes, c.Wants)
 	case c.Mechanism == byTier:
 		return fmt.Sprintf("%d are not of tier %s", c.Nodes, c.Wants)
 	case c.Wants == "":

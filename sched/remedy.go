@@ -41,6 +41,7 @@ const (
 	byCordon   = "cordon"
 	byNotReady = "not ready"
 	byTier     = "tier"
+	byClaim    = "claim"
 )
 
 // effort is how much there is to change, from what passes by itself to what takes other machines.
@@ -331,6 +332,8 @@ func (o Obstacle) change(kinds []cluster.Kind, short int64) string {
 		return "once it is ready"
 	case byLabel:
 		return "without asking for " + o.Wants
+	case byClaim:
+		return "but for the claim " + o.Wants
 	case byTier:
 		return "without asking for tier " + o.Wants
 	}

@@ -35,6 +35,7 @@ func TestFilteredBy(t *testing.T) {
 		want   sched.Filtered // alone
 	}{
 		{"a label", cluster.Requirement{Key: "zone", Value: "a"}, []cluster.Label{{Key: "zone", Value: "b"}}, sched.Filtered{Mechanism: "label", Wants: "zone=a"}},
+		{"a claim", cluster.Requirement{Key: trace.Claims + "shop/data (zone in a)", Value: "yes"}, nil, sched.Filtered{Mechanism: "claim", Wants: "shop/data (zone in a)"}},
 		{"cordoned", taints, []cluster.Label{{Key: trace.Taints, Value: "node.kubernetes.io/unschedulable:NoSchedule"}}, sched.Filtered{Mechanism: "cordon"}},
 		{"not ready", taints, []cluster.Label{{Key: trace.Taints, Value: "node.kubernetes.io/not-ready:NoExecute"}}, sched.Filtered{Mechanism: "not ready"}},
 		{"unreachable", taints, []cluster.Label{{Key: trace.Taints, Value: "node.kubernetes.io/unreachable:NoExecute"}}, sched.Filtered{Mechanism: "not ready"}},

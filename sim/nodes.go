@@ -192,6 +192,9 @@ func (b *nodes) keepsOff(id cluster.SetID, row cluster.NodeID) []sched.Filtered 
 
 // filteredBy says by which mechanisms a node with these labels does not meet a requirement.
 func filteredBy(r cluster.Requirement, labels []cluster.Label) []sched.Filtered {
+	if claim, is := strings.CutPrefix(r.Key, trace.Claims); is {
+		return []sched.Filtered{{Mechanism: "claim", Wants: claim}}
+	}
 	at := slices.IndexFunc(labels, func(l cluster.Label) bool { return l.Key == r.Key })
 	if r.Key != trace.Taints || at < 0 {
 		return []sched.Filtered{{Mechanism: "label", Wants: r.Selector()}}

@@ -13,6 +13,8 @@ type Object struct {
 	Spec     Spec     `json:"spec"`
 	Status   Status   `json:"status"`
 	PriorityClass
+	StorageClass
+	StorageCapacity
 }
 
 // PriorityClass is what an object of that kind says.
@@ -35,10 +37,11 @@ type Metadata struct {
 }
 
 // Annotations are Fairlead's own, JSON each: what it says of nodes and pods, and Kubernetes
-// does not.
+// does not; and those that Kubernetes itself goes by.
 type Annotations struct {
 	Groups string `json:"fairlead.dev/groups"` // of a node: an object of texts
 	Tags   string `json:"fairlead.dev/tags"`   // of a pod: a list of texts
+	ClaimAnnotations
 }
 
 // Owner is who has made an object.
@@ -69,8 +72,8 @@ type Spec struct {
 	Affinity                  Affinity            `json:"affinity"`
 	Tolerations               []Toleration        `json:"tolerations"`
 	TopologySpreadConstraints []Spread            `json:"topologySpreadConstraints"`
-	Volumes                   []Volume            `json:"volumes"`
 	ResourceClaims            []struct{}          `json:"resourceClaims"`
+	Storage
 }
 
 // Rule is what a PlacementConstraint says.
@@ -212,12 +215,6 @@ type Spread struct {
 	NodeAffinityPolicy string         `json:"nodeAffinityPolicy"`
 	NodeTaintsPolicy   string         `json:"nodeTaintsPolicy"`
 	MatchLabelKeys     []string       `json:"matchLabelKeys"`
-}
-
-// Volume is a volume of which only matters whether a claim is behind it.
-type Volume struct {
-	PersistentVolumeClaim *struct{} `json:"persistentVolumeClaim"`
-	Ephemeral             *struct{} `json:"ephemeral"`
 }
 
 // Status is that of a Node and that of a Pod.

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"encoding/json"
 	"math/big"
 	"strconv"
@@ -57,6 +58,11 @@ func (a Amount) plus(b Amount) Amount {
 
 func (a Amount) less(b Amount) bool {
 	return a.Whole < b.Whole || a.Whole == b.Whole && a.billionths < b.billionths
+}
+
+// Compare is negative, 0 or positive as a is less than b, as much, or more.
+func (a Amount) Compare(b Amount) int {
+	return cmp.Or(cmp.Compare(a.Whole, b.Whole), cmp.Compare(a.billionths, b.billionths))
 }
 
 // in counts the amount in so many parts of a unit, from 1 to a billion, rounded

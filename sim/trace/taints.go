@@ -11,6 +11,10 @@ import (
 // commas. No label of a node itself has it.
 const Taints = "spec.taints"
 
+// Claims is what the keys of labels begin with that say whether a node is one that some claims of volumes let
+// their pods go to. What follows says in words which claims these are. No label of a node itself has it.
+const Claims = "spec.volumes: "
+
 // Untolerated are those of a node's taints for which a requirement on them is not met. The requirement
 // names sets of taints, those that are tolerated or those that are not, and single ones among them; of
 // one that names no single one, it is the set as a whole.

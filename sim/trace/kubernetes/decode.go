@@ -289,7 +289,7 @@ func (r *reader) one(d *json.Decoder, place, kind string) error {
 	if o.Kind == "" {
 		o.Kind = kind
 	}
-	if mistyped != nil && (o.Kind == "Node" || o.Kind == "Pod" || mistyped.Field == "" || mistyped.Field == "kind") {
+	if mistyped != nil && (isRead(o.Kind) || mistyped.Field == "" || mistyped.Field == "kind") {
 		at := place
 		if mistyped.Field != "" {
 			at += ": " + fieldOf(mistyped.Field)
@@ -297,6 +297,13 @@ func (r *reader) one(d *json.Decoder, place, kind string) error {
 		return r.add(r.file, place, nil, r.error(at, "a value of type "+mistyped.Type.String(), mistyped.Value, nil))
 	}
 	return r.add(r.file, place, &o, nil)
+}
+
+// isRead reports whether objects of the kind are read field by field.
+func isRead(kind string) bool {
+	return slices.Contains([]string{
+		"Node", "Pod", "PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity",
+	}, kind)
 }
 
 // fieldOf is the path of a field without the names of our own structures, which have capital letters.

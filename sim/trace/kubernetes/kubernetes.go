@@ -1,6 +1,6 @@
 // Package kubernetes reads a cluster as kubectl prints it,
 //
-//	kubectl get nodes,pods -A -o json > me.json
+//	kubectl get -A -o json nodes,pods,pvc,pv,storageclasses,csinodes,csidrivers,csistoragecapacities > me.json
 //
 // as JSON or YAML, in one file or in a folder of them, perhaps compressed with
 // gzip. Objects of other kinds are passed over and counted.
@@ -22,10 +22,11 @@
 // Burstable, 2 Guaranteed. Node selectors, required node affinity, taints and
 // cordons become requirements (place.go); required anti-affinity among replicas
 // becomes a limit per node (apart.go); all other required affinity and anti-affinity,
-// and hard spread, become hard constraints (company.go).
+// and hard spread, become hard constraints (company.go). Claims of volumes become requirements, too,
+// and kinds of which nodes have so many (volumes.go).
 //
 // What else restricts a pod and cannot be simulated is refused by the name of
-// its field, or ignored and counted if Options.Lenient: claims of volumes and of
+// its field, or ignored and counted if Options.Lenient: claims of
 // devices above all. Preferences are always ignored, and counted.
 package kubernetes
 
@@ -100,10 +101,16 @@ type Source struct {
 	given    int // records given out so far
 	tasks    []trace.Task
 
-	namespaces  map[string]map[string]string // their labels
-	makers      makers
+	makers makers
+	others
 	constraints []cluster.Constraint
 	changed     *Changed
+}
+
+// others are what else the files hold.
+type others struct {
+	namespaces map[string]map[string]string // their labels
+	storage    storage
 }
 
 // pod is a pod as it was read.
@@ -116,15 +123,21 @@ type pod struct {
 	owner     string
 	created   time.Time
 	standing
-	node     string
-	requests manifest.Amounts
-	ports    []manifest.Port
-	rules    *rules
-	group    *group
+	asks
+	node  string
+	rules *rules
+	group *group
 
 	application string   // who made it, as people call that
 	company     *company // nil: anyone's
 	tags        []string
+}
+
+// asks is what a pod takes of its node.
+type asks struct {
+	requests manifest.Amounts
+	ports    []manifest.Port
+	volumes  []mount
 }
 
 // standing is what may become of a pod.
@@ -141,7 +154,7 @@ type standing struct {
 func Open(path string, o Options) (*Source, error) {
 	s := &Source{
 		options: o, skips: trace.Skips{Lenient: o.Lenient}, names: map[string]bool{}, rules: map[string]*rules{}, notes: newNotes(),
-		namespaces: map[string]map[string]string{}, makers: newMakers(),
+		makers: newMakers(), others: others{namespaces: map[string]map[string]string{}, storage: newStorage()},
 	}
 	if err := readAll(path, s.take); err != nil {
 		return nil, err
@@ -154,6 +167,7 @@ func Open(path string, o Options) (*Source, error) {
 	if err := s.checkNodes(); err != nil {
 		return nil, err
 	}
+	mountAll(s)
 	if err := s.constrain(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -189,7 +203,13 @@ func nothing(path string, skips *trace.Skips) error {
 
 // take takes in an object, or the reason why it could not be read.
 func (s *Source) take(file, place string, o *manifest.Object, err error) error {
+	stored := false
+	if err == nil {
+		stored, err = s.storage.take(o)
+	}
 	switch {
+	case stored:
+		place = called(place, strings.ToLower(o.Kind)+" ", strings.TrimPrefix(o.Metadata.Namespace+"/"+o.Metadata.Name, "/"))
 	case err != nil:
 	case o.Kind == "Node":
 		place, err = called(place, "node ", o.Metadata.Name), s.takeNode(o)
@@ -227,7 +247,7 @@ func (s *Source) takeNode(o *manifest.Object) error {
 	if err != nil {
 		return err
 	}
-	n := node{name: o.Metadata.Name, labels: o.Metadata.Labels, groups: groups}
+	n := node{name: o.Metadata.Name, csi: o.Metadata.Name, labels: o.Metadata.Labels, groups: groups}
 	if n.name == "" {
 		return manifest.Wrong("metadata.name", "a name", "")
 	}
@@ -270,7 +290,8 @@ func (s *Source) takePod(file string, o *manifest.Object) error {
 	m, spec := &o.Metadata, &o.Spec
 	p := pod{
 		file: file, namespace: m.Namespace, name: m.Namespace + "/" + m.Name,
-		labels: m.Labels, labelsKey: labelsKey(m.Labels), standing: standingOf(o), node: spec.NodeName, ports: spec.HostPorts(),
+		labels: m.Labels, labelsKey: labelsKey(m.Labels), standing: standingOf(o), node: spec.NodeName,
+		asks: asks{ports: spec.HostPorts(), volumes: mountsOf(spec)},
 	}
 	if m.Name == "" {
 		return manifest.Wrong("metadata.name", "a name", "")

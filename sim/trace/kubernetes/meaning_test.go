@@ -273,7 +273,7 @@ spec: {volumes: [{ephemeral: {}}]}
 	_, _, err := readText(t, pods)
 	const want = `: pod default/a: spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].namespaceSelector: want a field that is simulated: the labels of namespaces are not in the files; kubectl get namespaces,nodes,pods has them
 : pod default/a: spec.resourceClaims[0]: want a field that is simulated: claims of devices are not simulated
-: pod default/a: spec.volumes[1]: want a field that is simulated: where the volume behind a claim can be is not simulated (2 pods have such a field)
+: pod default/a: spec.volumes[1]: want a field that is simulated: where the volume behind a claim can be is not in the files; kubectl get persistentvolumeclaims,persistentvolumes,storageclasses,csinodes,csidrivers,csistoragecapacities has it (2 pods have such a field)
 with --lenient such fields are ignored and counted`
 	for line := range strings.Lines(want) {
 		if line = strings.TrimSpace(line); err == nil || !strings.Contains(err.Error(), line) {

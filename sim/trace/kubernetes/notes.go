@@ -21,11 +21,6 @@ type gap struct{ path, why string }
 // gapsOf lists the fields of a pod that are refused.
 func gapsOf(s *manifest.Spec) []gap {
 	var gaps []gap
-	for i, v := range s.Volumes {
-		if v.PersistentVolumeClaim != nil || v.Ephemeral != nil {
-			gaps = append(gaps, gap{fmt.Sprintf("spec.volumes[%d]", i), "where the volume behind a claim can be is not simulated"})
-		}
-	}
 	for i := range s.ResourceClaims {
 		gaps = append(gaps, gap{fmt.Sprintf("spec.resourceClaims[%d]", i), "claims of devices are not simulated"})
 	}
@@ -39,6 +34,7 @@ type notes struct {
 	ignored map[string]int // preferences, by field
 	gaps    map[string]*gapCount
 	numbers []string // of what was to come in devices and does not
+	stay    int      // pods that run with claims of which the files do not say where they could be
 	inexact []string // where constraints are not exactly what pods ask for
 }
 
@@ -133,6 +129,9 @@ func (s *Source) Notes() []string {
 		add("ignored a preference: %s (%d)", field, s.notes.ignored[field])
 	}
 	all = append(all, s.notes.numbers...)
+	if s.notes.stay > 0 {
+		add("%d pods that run have claims of volumes, and stay where they are, as the files do not say where else they could be: add %s to kubectl get", s.notes.stay, s.storage.lacking())
+	}
 	if n := len(s.notes.inexact); n > 0 {
 		add("not exactly as Kubernetes has it, the first of %d: %s", n, s.notes.inexact[0])
 	}

@@ -22,6 +22,7 @@ import (
 //	                           cores over 4        cores>4, and what else is needed
 //	several terms              a label of their own, computed for each node
 //	metadata.name, static pods                     metadata.name=n1
+//	claims of volumes                              a label of their own (volumes.go)
 //	a topology key of affinity or spread           zone!=
 //	taints, cordons            spec.taints!=dedicated=gpu:NoSchedule
 //
@@ -39,6 +40,7 @@ type node struct {
 	name     string
 	labels   map[string]string
 	taints   []manifest.Taint // that keep pods away, sorted
+	csi      string           // the name of its CSINode
 	capacity manifest.Amounts
 	derived  []cluster.Label // computed for the pods at hand
 	groups   []cluster.Label // that constraints are about
@@ -66,6 +68,10 @@ type rules struct {
 	Tolerations  []manifest.Toleration `json:"tolerations,omitempty"`
 	// Keys are labels that the nodes must have, those over which pods are spread, say.
 	Keys []string `json:"keys,omitempty"`
+	// Claims are the labels of the nodes that the pod's claims of volumes let it go to.
+	Claims []string `json:"claims,omitempty"`
+	// Stays names the node that the pod cannot leave.
+	Stays string `json:"stays,omitempty"`
 	// Static names the node of a pod that the node itself has brought. Nothing
 	// else matters to it.
 	Static string `json:"static,omitempty"`
@@ -162,6 +168,12 @@ func (t *translator) translate(r *rules) []cluster.Requirement {
 	}
 	for _, key := range r.Keys {
 		all = append(all, cluster.Requirement{Key: key, Op: cluster.NotEqual})
+	}
+	for _, key := range r.Claims {
+		all = append(all, cluster.Requirement{Key: key, Op: cluster.Equal, Value: yes})
+	}
+	if r.Stays != "" {
+		all = append(all, cluster.Requirement{Key: manifest.NameKey, Op: cluster.Equal, Value: r.Stays})
 	}
 	return append(all, t.tolerating(r.Tolerations)...)
 }
