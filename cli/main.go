@@ -5,6 +5,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime/debug"
 
@@ -29,9 +30,19 @@ const (
 func Main(own ...policies.Info) int {
 	known := append(policies.All(), own...)
 	if err := checkKnown(known); err != nil {
-		return exitCode(err)
+		return exitCode(err, os.Stderr)
 	}
-	return exitCode(newRoot(known).Execute())
+	return exitCode(newRoot(known).Execute(), os.Stderr)
+}
+
+// Run is Main for a command line that is not the process's own: its words behind the name of the command, and where results
+// and all else go.
+func Run(words []string, stdout, stderr io.Writer) int {
+	root := newRoot(policies.All())
+	root.SetArgs(words)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	return exitCode(root.Execute(), stderr)
 }
 
 // checkKnown says what is wrong with the policies, or which of their options is called as a flag of
@@ -54,14 +65,14 @@ func checkKnown(known policies.List) error {
 }
 
 // exitCode prints an error as the user of a command needs it, and returns the exit code.
-func exitCode(err error) int {
+func exitCode(err error, stderr io.Writer) int {
 	if err == nil {
 		return 0
 	}
 	if errors.Is(err, errChanges) {
 		return exitChanges
 	}
-	fmt.Fprintln(os.Stderr, "fairlead:", err)
+	fmt.Fprintln(stderr, "fairlead:", err)
 	if _, found := errors.AsType[foundError](err); found {
 		return exitChanges
 	}
@@ -69,7 +80,7 @@ func exitCode(err error) int {
 		return exitInterrupted
 	}
 	if usage, ok := errors.AsType[usageError](err); ok {
-		fmt.Fprintf(os.Stderr, "Run 'fairlead %s--help' for usage.\n", usage.command)
+		fmt.Fprintf(stderr, "Run 'fairlead %s--help' for usage.\n", usage.command)
 		return exitUsage
 	}
 	return exitFailure

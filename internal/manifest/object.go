@@ -104,6 +104,7 @@ type Queueing struct {
 	Priority         int32  `json:"priority"`
 	ClassName        string `json:"priorityClassName"`
 	PreemptionPolicy string `json:"preemptionPolicy"`
+	RestartPolicy    string `json:"restartPolicy"` // empty is Always
 }
 
 // Gate keeps a pod from being placed until somebody takes it away.

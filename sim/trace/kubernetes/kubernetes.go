@@ -148,6 +148,7 @@ type standing struct {
 	pinned        bool   // it belongs to its node
 	neverPreempts bool
 	gate          string
+	stays         bool // until somebody deletes it, as its containers are started again whenever they end
 }
 
 // Open reads the whole file, or all files of the folder.
@@ -510,7 +511,7 @@ func (p *pod) job() string {
 func (s *Source) task(p *pod, demand cluster.Vector, j *job) trace.Task {
 	t := trace.Task{
 		Job: j.number, Index: j.tasks, Name: p.name, Owner: p.application, User: p.namespace, Class: p.class, Priority: p.priority,
-		Promise: p.promise, Pinned: p.pinned, NeverPreempts: p.neverPreempts, Gate: p.gate,
+		Promise: p.promise, Pinned: p.pinned, NeverPreempts: p.neverPreempts, Gate: p.gate, LongRunning: p.stays,
 		Demand: demand, Requirements: p.rules.requirements, Work: cluster.Never, Tags: p.tags,
 	}
 	j.tasks++

@@ -89,7 +89,8 @@ func applicationOf(o *manifest.Object) string {
 
 // standingOf is what may become of the pod, but for its class of quality.
 func standingOf(o *manifest.Object) standing {
-	s := standing{priority: o.Spec.Priority, promise: o.Metadata.Labels[classLabel], neverPreempts: o.Spec.PreemptionPolicy == "Never"}
+	s := standing{priority: o.Spec.Priority, promise: o.Metadata.Labels[classLabel], neverPreempts: o.Spec.PreemptionPolicy == "Never",
+		stays: o.Spec.RestartPolicy == "" || o.Spec.RestartPolicy == "Always"}
 	w := ownerOf(o)
 	s.pinned = o.IsStatic() || w != nil && w.Kind == "DaemonSet"
 	if o.Spec.NodeName == "" {

@@ -1,0 +1,113 @@
+// Package dump writes a cluster as kubectl get -o json would print it: all objects by which it is decided where pods may go,
+// page by page, so that a large cluster is never in memory as a whole. It only reads.
+package dump
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+)
+
+// resource is what is listed.
+type resource struct {
+	schema.GroupVersionResource
+
+	required bool // without it there is no cluster
+}
+
+// resources are those by which it is decided where pods may go, nodes first.
+func resources() []resource {
+	of := func(group, version, name string, required bool) resource {
+		return resource{schema.GroupVersionResource{Group: group, Version: version, Resource: name}, required}
+	}
+	return []resource{
+		of("", "v1", "nodes", true),
+		of("", "v1", "namespaces", false),
+		of("", "v1", "persistentvolumes", false),
+		of("", "v1", "persistentvolumeclaims", false),
+		of("", "v1", "services", false),
+		of("storage.k8s.io", "v1", "storageclasses", false),
+		of("storage.k8s.io", "v1", "csinodes", false),
+		of("storage.k8s.io", "v1", "csidrivers", false),
+		of("storage.k8s.io", "v1", "csistoragecapacities", false),
+		of("scheduling.k8s.io", "v1", "priorityclasses", false),
+		of("policy", "v1", "poddisruptionbudgets", false),
+		of("apps", "v1", "deployments", false),
+		of("apps", "v1", "replicasets", false),
+		of("apps", "v1", "statefulsets", false),
+		of("apps", "v1", "daemonsets", false),
+		of("batch", "v1", "jobs", false),
+		of("", "v1", "pods", true),
+	}
+}
+
+// page is how many objects are asked for at once.
+const page = 500
+
+// Write lists the cluster and writes it. The notes say what could not be listed, and was left out.
+func Write(ctx context.Context, client dynamic.Interface, to io.Writer) (notes []string, err error) {
+	w := &writer{to: bufio.NewWriterSize(to, 1<<16), separator: "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[\n"}
+	for _, r := range resources() {
+		err := w.list(ctx, client, r)
+		switch {
+		case err == nil:
+		case r.required || ctx.Err() != nil || !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err):
+			return notes, fmt.Errorf("list %s: %w", r.Resource, err)
+		default:
+			notes = append(notes, fmt.Sprintf("left out %s: %v", r.Resource, err))
+		}
+	}
+	w.write("\n]}\n")
+	if w.err == nil {
+		w.err = w.to.Flush()
+	}
+	return notes, w.err
+}
+
+// writer writes objects as items of a list.
+type writer struct {
+	to        *bufio.Writer
+	separator string // before the next item
+	err       error
+}
+
+// list writes all objects of a resource.
+func (w *writer) list(ctx context.Context, client dynamic.Interface, r resource) error {
+	options := metav1.ListOptions{Limit: page}
+	for {
+		objects, err := client.Resource(r.GroupVersionResource).List(ctx, options)
+		if err != nil {
+			return err
+		}
+		for i := range objects.Items {
+			o := &objects.Items[i]
+			o.SetManagedFields(nil) // which are as large as all else
+			text, err := json.Marshal(o.Object)
+			if err != nil {
+				return err
+			}
+			w.write(w.separator)
+			w.write(string(text))
+			w.separator = ",\n"
+		}
+		if w.err != nil {
+			return w.err
+		}
+		if options.Continue = objects.GetContinue(); options.Continue == "" {
+			return nil
+		}
+	}
+}
+
+func (w *writer) write(text string) {
+	if w.err == nil {
+		_, w.err = w.to.WriteString(text)
+	}
+}
