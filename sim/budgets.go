@@ -74,7 +74,14 @@ func (b *budgets) check(r *trace.Task) error {
 // enter notes which budgets a task counts for.
 func (b *budgets) enter(row cluster.TaskID, r *trace.Task) {
 	if len(r.Budgets) > 0 {
-		b.of[row] = &budgeted{names: slices.Clone(r.Budgets), unready: r.Unready}
+		b.of[row] = &budgeted{names: slices.Clone(r.Budgets)}
+	}
+}
+
+// found notes whether the run that a task comes with is available.
+func (b *budgets) found(row cluster.TaskID, unready bool) {
+	if g := b.of[row]; g != nil {
+		g.unready = unready
 	}
 }
 

@@ -131,6 +131,7 @@ func (p *replay) submit(r incoming) {
 		return
 	}
 	if node, there := p.nodes.there(r.OnNode); there {
+		p.budgets.found(row, r.Unready)
 		p.runs.found(row, node)
 	}
 }

@@ -76,10 +76,11 @@ type Spec struct {
 	Storage
 }
 
-// Rule is what a PlacementConstraint says.
+// Rule is what a PlacementConstraint says, or a PodDisruptionBudget.
 type Rule struct {
 	Owner      string `json:"owner,omitempty"`
 	Constraint string `json:"constraint,omitempty"`
+	Disruption
 }
 
 // Controller is what makes pods: how many, and what they are like.

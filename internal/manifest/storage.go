@@ -13,7 +13,7 @@ type Storage struct {
 	AttributesClass  string   `json:"volumeAttributesClassName,omitempty"`
 
 	VolumeName string         `json:"volumeName,omitempty"` // of a claim
-	Selector   *LabelSelector `json:"selector,omitempty"`   // of a claim: of volumes
+	Selector   *LabelSelector `json:"selector,omitempty"`   // of a claim: of volumes; of a PodDisruptionBudget: of pods
 
 	Capacity     map[string]Quantity `json:"capacity,omitempty"` // of a volume, as all up to Disks
 	ClaimRef     *ClaimRef           `json:"claimRef,omitempty"`
