@@ -1,6 +1,6 @@
 // Package kubernetes reads a cluster as kubectl prints it,
 //
-//	kubectl get -A -o json nodes,pods,pdb,pvc,pv,storageclasses,csinodes,csidrivers,csistoragecapacities > me.json
+//	kubectl get -A -o json nodes,pods,ns,pc,deploy,rs,sts,ds,jobs,pdb,pvc,pv,sc,csinodes,csidrivers,csistoragecapacities > me.json
 //
 // as JSON or YAML, in one file or in a folder of them, perhaps compressed with
 // gzip. Objects of other kinds are passed over and counted.
