@@ -85,11 +85,11 @@ type Rule struct {
 
 // Controller is what makes pods: how many, and what they are like.
 type Controller struct {
-	Replicas             *int32     `json:"replicas,omitempty"`
-	Parallelism          *int32     `json:"parallelism,omitempty"`
-	Completions          *int32     `json:"completions,omitempty"`
-	Template             *Template  `json:"template,omitempty"`
-	VolumeClaimTemplates []struct{} `json:"volumeClaimTemplates,omitempty"`
+	Replicas             *int32          `json:"replicas,omitempty"`
+	Parallelism          *int32          `json:"parallelism,omitempty"`
+	Completions          *int32          `json:"completions,omitempty"`
+	Template             *Template       `json:"template,omitempty"`
+	VolumeClaimTemplates []ClaimTemplate `json:"volumeClaimTemplates,omitempty"`
 }
 
 // Template is the pods of a controller.
