@@ -258,6 +258,7 @@ func (w *watch) look(s *simulation, c Call) {
 			}
 			delete(w.told, e.Task)
 			delete(w.at, e.Task)
+		default:
 		}
 	}
 	for _, d := range c.Out {

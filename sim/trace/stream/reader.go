@@ -276,8 +276,7 @@ func (r *Reader) record(rec *trace.Record) {
 			rec.What = trace.ConstraintRemoved
 			r.release(&rec.Constraint)
 		case "budget":
-			rec.What = trace.BudgetAdded
-			readBudget(s, &rec.Budget)
+			rec.What = readBudget(s, &rec.Budget)
 		default:
 			s.failName("a field of a record", name, "t", "add", "change", "lose", "usage", "submit", "kill", "constrain", "release", "budget")
 		}
@@ -288,8 +287,8 @@ func (r *Reader) record(rec *trace.Record) {
 	s.end()
 }
 
-// readBudget reads a budget of disruption.
-func readBudget(s *scanner, b *cluster.Budget) {
+// readBudget reads a budget of disruption, and says what a record with one is.
+func readBudget(s *scanner, b *cluster.Budget) trace.What {
 	for more := s.open('{', `{"name":...,"least":...}`); more; more = s.more('}') {
 		switch name := s.name(); string(name) {
 		case "name":
@@ -305,6 +304,7 @@ func readBudget(s *scanner, b *cluster.Budget) {
 	if err := cluster.CheckBudget(b); err != nil && !s.failed() {
 		s.fail(fmt.Sprintf("a budget that can be (%v)", err))
 	}
+	return trace.BudgetAdded
 }
 
 func (r *Reader) nodeID(n *trace.Node) {
