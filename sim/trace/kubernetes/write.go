@@ -217,7 +217,10 @@ func (w *writer) pod(r *trace.Record) (fields, error) {
 	if owner := ownerReference(t); owner != nil {
 		metadata["ownerReferences"] = []fields{owner}
 	}
-	spec := fields{"priority": t.Priority}
+	spec := fields{"priority": t.Priority, "restartPolicy": "Never"}
+	if t.LongRunning {
+		spec["restartPolicy"] = "Always"
+	}
 	if t.NeverPreempts {
 		spec["preemptionPolicy"] = "Never"
 	}
@@ -335,7 +338,6 @@ func (w *writer) lost(r *trace.Record) error {
 		{t.Max != nil, "demands that are ranges"},
 		{each != nil, "shares of a device"},
 		{t.Together, "jobs that want to stand together"},
-		{t.LongRunning, "jobs that are applications"},
 		{len(t.Input) > 0, "input of tasks"},
 	} {
 		if c.lost {
