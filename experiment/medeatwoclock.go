@@ -135,7 +135,7 @@ func (e *edge) found(placed constraint.Assignment) error {
 			if r.Task.Running {
 				e.events = append(e.events, cluster.TaskFound{Task: task.Task, Seq: task.Seq, Node: cluster.NodeID(r.Task.OnNode - 1)})
 			}
-		case trace.NodeChanged, trace.NodeLost, trace.NodeUsed, trace.TaskKilled, trace.ConstraintRemoved:
+		case trace.NodeChanged, trace.NodeLost, trace.NodeUsed, trace.TaskKilled, trace.ConstraintRemoved, trace.BudgetAdded:
 		}
 	}
 	e.endLot(len(e.lots))

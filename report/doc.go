@@ -18,7 +18,7 @@
 //	  "nodes", "nodes_active", "nodes_overfull", "simulated_s", "interrupted", "notes",
 //	  "tasks": {"submitted", "placed", "finished", "failed", "killed", "superseded",
 //	    "running", "pending", "unplaceable", "preempted", "migrated", "evicted",
-//	    "without_placement"},
+//	    "without_placement", "evictions_refused"},
 //	  "placement_latency_s": {"mean", "p50", "p90", "p99", "max"},
 //	  "task_response_s": {"mean", "p50", "p90", "p99", "max"},
 //	  "job_response_s": {"mean", "p50", "p90", "p99", "max"},

@@ -261,7 +261,7 @@ policy seed nodes nodes_active nodes_overfull
 tie_break? solver? migrations? cluster? workload? data? until_s? simulated_s interrupted
 speedup? overcommit? initial? overheads? evicted_work? heartbeat_s? watchdog_s? long_running? planner_time? usage? faults?
 tasks.submitted tasks.placed tasks.finished tasks.failed tasks.killed tasks.running
-tasks.pending tasks.unplaceable tasks.preempted tasks.migrated tasks.evicted tasks.without_placement?
+tasks.pending tasks.unplaceable tasks.preempted tasks.migrated tasks.evicted tasks.without_placement? tasks.evictions_refused?
 placement_latency_s?.mean placement_latency_s?.p50 placement_latency_s?.p90 placement_latency_s?.p99 placement_latency_s?.max
 task_response_s?.mean task_response_s?.p50 task_response_s?.p90 task_response_s?.p99 task_response_s?.max
 job_response_s?.mean job_response_s?.p50 job_response_s?.p90 job_response_s?.p99 job_response_s?.max
@@ -294,7 +294,7 @@ func TestContract(t *testing.T) {
 	full.Notes = []string{"who wins depends on the machine"}
 	full.Reads, full.Data, full.Usage, full.LongRunning = reading(), "hdfs", "every=30s", "medea"
 	full.Constraints = keeping()
-	full.Tasks.WithoutPlacement = 3
+	full.Tasks.WithoutPlacement, full.Tasks.EvictionsRefused = 3, 4
 	for _, r := range []report.Run{full, bare("spread")} {
 		var text bytes.Buffer
 		if err := report.Write(&text, report.JSON, report.Results{Runs: []report.Run{r}}); err != nil {
@@ -409,7 +409,7 @@ func TestReadJSONIsStrict(t *testing.T) {
 		{`{"version":2,"races":[]}`, "results of version 2; supported versions: 1"},
 		{`{"runs":[]}`, "results of version 0; supported versions: 1"},
 		{`{"version":1,"races":[]}`, `version 1: races: unknown field; there are experiment, runs, spec, version`},
-		{`{"version":1,"runs":[{"tasks":{"lost":1}}]}`, `version 1: runs[0].tasks.lost: unknown field; there are evicted, failed, `},
+		{`{"version":1,"runs":[{"tasks":{"lost":1}}]}`, `version 1: runs[0].tasks.lost: unknown field; there are evicted, evictions_refused, failed, `},
 		{`{"version":1,"runs":[{},{"polcy":"kube"}]}`, `version 1: runs[1].polcy: unknown field; did you mean policy?`},
 		{`{"version":1,"runs":[{"series":{"step":1}}]}`, `version 1: runs[0].series.step: unknown field; did you mean step_s?`},
 		{`{"version":1,"runs":[{"classes":{"gold":{"submited":1}}}]}`, `version 1: runs[0].classes.gold.submited: unknown field; did you mean submitted?`},

@@ -174,6 +174,9 @@ type Tasks struct {
 	// none of the tasks for which they did was placed by that, as it had ended, say, or its
 	// run was refused. Where nothing like that happens it is 0.
 	WithoutPlacement int `json:"without_placement,omitempty"`
+	// EvictionsRefused counts evictions that were decided and not carried out, as a budget of
+	// disruption wants the task to be there, or by a fault.
+	EvictionsRefused int `json:"evictions_refused,omitempty"`
 }
 
 // Class says what became of the tasks of one service class. Its fields mean

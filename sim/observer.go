@@ -61,6 +61,7 @@ const (
 	rests                       // its run does not, or with something else from now on
 	fetches                     // its run reads its input
 	evicted                     // a run of it had to leave
+	stays                       // a run of it was told to leave, and does not
 	lost                        // a run of it went with its node
 	ended                       // it is done
 	jobEnded                    // it was the last of its job, and is forgotten

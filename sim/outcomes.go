@@ -50,6 +50,8 @@ func (o *outcomes) happened(h *happening) {
 		default:
 			o.tasks.Preempted++
 		}
+	case stays:
+		o.tasks.EvictionsRefused++
 	case ended:
 		o.ended(h)
 	case jobEnded:

@@ -26,6 +26,7 @@ type replay struct {
 	nodes       *nodes
 	tasks       *tasks
 	constraints *constraints
+	budgets     *budgets
 	outbox      *outbox
 	runs        *runs
 	injector    *injector
@@ -86,6 +87,9 @@ func (p *replay) apply(r *trace.Record) error {
 			p.outbox.emit(cluster.UsageReported{Node: row, Usage: slices.Clone(r.Node.Usage)})
 		}
 	case trace.TaskSubmitted:
+		if err := p.budgets.check(&r.Task); err != nil {
+			return err
+		}
 		t, err := p.tasks.arrives(&r.Task)
 		if err != nil {
 			return err
@@ -99,6 +103,8 @@ func (p *replay) apply(r *trace.Record) error {
 		}
 	case trace.ConstraintAdded:
 		return p.constraints.add(&r.Constraint, p.outbox.emit)
+	case trace.BudgetAdded:
+		return p.budgets.add(r.Budget)
 	case trace.ConstraintRemoved:
 		return p.constraints.remove(r.Constraint.Name, p.outbox.emit)
 	}
@@ -125,6 +131,7 @@ func (p *replay) submit(r incoming) {
 		return
 	}
 	if node, there := p.nodes.there(r.OnNode); there {
+		p.budgets.found(row, r.Unready)
 		p.runs.found(row, node)
 	}
 }
@@ -140,11 +147,13 @@ func (p *replay) enter(r incoming) cluster.TaskID {
 		r.Task = &apart
 		rows := p.tasks.submitCopies(r, p.tasks.shape(r.Task, eligible, p.outbox.emit), input, p.kernel.now, p.outbox.emit).copies
 		for _, row := range rows {
+			p.budgets.enter(row, r.Task)
 			p.measures.happened(happening{what: submitted, at: p.kernel.now, task: &p.tasks.list[row], input: input})
 		}
 		return rows[0]
 	}
 	row := p.tasks.submit(r, p.tasks.shape(r.Task, eligible, p.outbox.emit), input, p.kernel.now, p.outbox.emit)
+	p.budgets.enter(row, r.Task)
 	p.measures.happened(happening{what: submitted, at: p.kernel.now, task: &p.tasks.list[row], input: input})
 	return row
 }

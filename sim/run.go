@@ -24,6 +24,7 @@ type simulation struct {
 	nodes       nodes
 	tasks       tasks
 	constraints constraints
+	budgets     budgets
 	outbox      outbox
 	planner     planner
 	runs        runs
@@ -78,14 +79,15 @@ func (s *simulation) connect(core *sched.Core) {
 		cost: s.cfg.Planner, calls: s.heard(), core: core, kernel: &s.kernel,
 		rounds: make([]*sched.Round, len(s.cfg.Lanes)), wake: cluster.Never,
 	}
+	s.budgets.kernel, s.budgets.tasks = &s.kernel, &s.tasks
 	s.runs = runs{
 		world: world, dice: dice, kernel: &s.kernel, nodes: &s.nodes, tasks: &s.tasks,
-		outbox: &s.outbox, planner: &s.planner, measures: s.measures, given: map[run]given{},
+		outbox: &s.outbox, planner: &s.planner, measures: s.measures, budgets: &s.budgets, given: map[run]given{},
 	}
 	s.injector = injector{faults: &world.Faults, dice: dice, kernel: &s.kernel, nodes: &s.nodes, tasks: &s.tasks, outbox: &s.outbox, runs: &s.runs}
 	s.replay = replay{
 		source: s.cfg.Source, lossy: world.Faults.NodeLoss > 0, initial: s.cfg.Initial, kernel: &s.kernel, nodes: &s.nodes, tasks: &s.tasks,
-		constraints: &s.constraints, outbox: &s.outbox, runs: &s.runs, injector: &s.injector, measures: s.measures,
+		constraints: &s.constraints, budgets: &s.budgets, outbox: &s.outbox, runs: &s.runs, injector: &s.injector, measures: s.measures,
 	}
 	s.meter = newMeter(world.Usage, world.Seed)
 	s.meter.kernel, s.meter.nodes, s.meter.tasks, s.meter.outbox = &s.kernel, &s.nodes, &s.tasks, &s.outbox
@@ -129,6 +131,7 @@ func (s *simulation) handOver() {
 	s.planner.giveUp()
 	end := Ending{Core: s.planner.core, Names: make([]string, len(s.tasks.list)), Owners: make([]string, len(s.tasks.list))}
 	end.Pinned, end.Gates = make([]bool, len(s.tasks.list)), make([]string, len(s.tasks.list))
+	end.Guards = s.budgets.guards(len(s.tasks.list))
 	for row := range s.tasks.list {
 		if t := &s.tasks.list[row]; t.seq != 0 {
 			end.Names[row], end.Owners[row], end.Pinned[row], end.Gates[row] = t.listed(), t.owner, t.pinned, t.gate
@@ -266,7 +269,11 @@ func (s *simulation) fire(below uint8) {
 
 // observe tells the core what happened, and carries out what it decides at once.
 func (s *simulation) observe() error {
-	for !s.outbox.empty() {
+	for {
+		s.budgets.settle(s.outbox.emit)
+		if s.outbox.empty() {
+			return nil
+		}
 		in, ended := s.outbox.take()
 		retired := len(s.tasks.retired)
 		out, err := s.planner.observe(in)
@@ -280,7 +287,6 @@ func (s *simulation) observe() error {
 			return err
 		}
 	}
-	return nil
 }
 
 // carryOut carries out decisions. It is also where the checkers stand: a decision

@@ -23,6 +23,7 @@ type runs struct {
 	planner  *planner
 	outbox   *outbox
 	measures *measures
+	budgets  *budgets
 
 	given map[run]given // runs that were given up and may begin yet
 }
@@ -124,6 +125,7 @@ func (r *runs) adopt(started cluster.TaskStarted, row *cluster.Task) {
 func (r *runs) work(row cluster.TaskID) {
 	t := &r.tasks.list[row]
 	t.phase, t.kept = working, t.done
+	r.budgets.begin(row)
 	r.happens(begins, t)
 	r.aim(row)
 }
@@ -151,9 +153,15 @@ func (r *runs) evict(d sched.Decision) {
 	faults := &r.world.Faults
 	own := t.attempt == d.Attempt && t.phase == working
 	orphaned := slices.ContainsFunc(t.orphans, func(o orphan) bool { return o.attempt == d.Attempt })
-	switch {
-	case own && r.dice.falls(faults.EvictRefused):
+	if own && (r.kept(d.Task) || r.dice.falls(faults.EvictRefused)) {
+		r.happens(stays, t)
 		r.outbox.report(cluster.EvictRefused{Task: d.Task, Attempt: d.Attempt})
+		return
+	}
+	if own {
+		r.budgets.leave(d.Task)
+	}
+	switch {
 	case (own || orphaned) && r.dice.falls(faults.EvictLate):
 		if own {
 			t.phase = leavingNow
@@ -165,6 +173,15 @@ func (r *runs) evict(d sched.Decision) {
 	default:
 		r.leave(d.Task, d.Attempt)
 	}
+}
+
+// kept reports whether a budget keeps the task, which is told to go.
+func (r *runs) kept(row cluster.TaskID) bool {
+	_, refused := r.budgets.refuses(row)
+	if refused {
+		r.budgets.refuse(row)
+	}
+	return refused
 }
 
 // leave ends a run whose task goes on, and tells the core.
@@ -198,6 +215,7 @@ func (r *runs) stop(row cluster.TaskID) {
 	if t.phase == working {
 		r.happens(rests, t)
 	}
+	r.budgets.leave(row)
 	switch {
 	case t.phase < working:
 	case r.world.KeepWork || r.planner.view().Classes()[t.service].KeepsWork:
@@ -223,6 +241,7 @@ func (r *runs) finish(row cluster.TaskID, why cause) {
 		r.outbox.emit(cluster.TaskLeft{Task: row, Attempt: o.attempt})
 	}
 	r.removeOrphans(row, func(orphan) bool { return true })
+	r.budgets.forget(row)
 	r.outbox.end(cluster.TaskEnded{Task: row, Seq: t.seq, Finished: why == byItself && !t.fails}, why)
 }
 

@@ -76,19 +76,20 @@ type Spec struct {
 	Storage
 }
 
-// Rule is what a PlacementConstraint says.
+// Rule is what a PlacementConstraint says, or a PodDisruptionBudget.
 type Rule struct {
 	Owner      string `json:"owner,omitempty"`
 	Constraint string `json:"constraint,omitempty"`
+	Disruption
 }
 
 // Controller is what makes pods: how many, and what they are like.
 type Controller struct {
-	Replicas             *int32     `json:"replicas,omitempty"`
-	Parallelism          *int32     `json:"parallelism,omitempty"`
-	Completions          *int32     `json:"completions,omitempty"`
-	Template             *Template  `json:"template,omitempty"`
-	VolumeClaimTemplates []struct{} `json:"volumeClaimTemplates,omitempty"`
+	Replicas             *int32          `json:"replicas,omitempty"`
+	Parallelism          *int32          `json:"parallelism,omitempty"`
+	Completions          *int32          `json:"completions,omitempty"`
+	Template             *Template       `json:"template,omitempty"`
+	VolumeClaimTemplates []ClaimTemplate `json:"volumeClaimTemplates,omitempty"`
 }
 
 // Template is the pods of a controller.

@@ -13,7 +13,7 @@ type Storage struct {
 	AttributesClass  string   `json:"volumeAttributesClassName,omitempty"`
 
 	VolumeName string         `json:"volumeName,omitempty"` // of a claim
-	Selector   *LabelSelector `json:"selector,omitempty"`   // of a claim: of volumes
+	Selector   *LabelSelector `json:"selector,omitempty"`   // of a claim: of volumes; of a PodDisruptionBudget: of pods
 
 	Capacity     map[string]Quantity `json:"capacity,omitempty"` // of a volume, as all up to Disks
 	ClaimRef     *ClaimRef           `json:"claimRef,omitempty"`
@@ -25,11 +25,12 @@ type Storage struct {
 	PublishesCapacity *bool        `json:"storageCapacity,omitempty"` // of a CSIDriver
 }
 
-// ClaimAnnotations are those of claims and volumes.
+// ClaimAnnotations are those of claims, volumes and classes.
 type ClaimAnnotations struct {
 	Bound        string  `json:"pv.kubernetes.io/bind-completed"`
 	SelectedNode string  `json:"volume.kubernetes.io/selected-node"`
 	Class        *string `json:"volume.beta.kubernetes.io/storage-class"`
+	IsDefault    string  `json:"storageclass.kubernetes.io/is-default-class"`
 }
 
 // ClaimRef is the claim that a volume is bound to, or kept for.
@@ -113,6 +114,8 @@ type Volume struct {
 // ClaimName names a claim in the pod's namespace.
 type ClaimName struct {
 	Name string `json:"claimName"`
+	// Template is what the claim is made of where it is not there yet; nil where nobody makes it.
+	Template *ClaimTemplate `json:"-"`
 }
 
 // EphemeralClaim is a claim that comes and goes with the pod.

@@ -27,6 +27,7 @@ type Claim struct {
 	Bound           bool
 	Lost            bool
 	Leaving         bool
+	Made            bool // of a template: it is not in a file
 
 	wish
 	uid string
@@ -59,10 +60,19 @@ func ClaimOf(o *Object) (*Claim, error) {
 	}, &o.Metadata.Annotations.ClaimAnnotations)
 }
 
-// NewClaim is a claim as a controller makes it of a template.
-func NewClaim(namespace, name string, t *ClaimTemplate) (*Claim, error) {
-	c := &Claim{Namespace: namespace, Name: name}
-	return c, c.asks(&t.Spec, &t.Metadata.Annotations)
+// NewClaim is a claim as a controller makes it of a template. Standard is the class of one that names none.
+func NewClaim(namespace, name, standard string, t *ClaimTemplate) (*Claim, error) {
+	c := &Claim{Namespace: namespace, Name: name, Made: true}
+	err := c.asks(&t.Spec, &t.Metadata.Annotations)
+	if t.Spec.StorageClassName == nil && t.Metadata.Annotations.Class == nil {
+		c.Class = standard
+	}
+	return c, err
+}
+
+// Again is a claim of that name that asks for the same, and is not bound.
+func (c *Claim) Again(name string) *Claim {
+	return &Claim{Namespace: c.Namespace, Name: name, Made: true, wish: c.wish}
 }
 
 func (w *wish) asks(s *ClaimSpec, a *ClaimAnnotations) (err error) {

@@ -54,8 +54,12 @@ func drawStorage(seed uint64) *drawnStorage {
 	d := &drawnStorage{random: rand.New(rand.NewPCG(seed, 1)), shared: map[string]bool{}}
 	d.drawNodes()
 	for _, class := range []struct{ name, provisioner, mode string }{
-		{"waits", drawnDriver, "WaitForFirstConsumer"}, {"zonal", "other.example.com", "WaitForFirstConsumer"}, {"rooms", "rooms.example.com", "WaitForFirstConsumer"},
-		{"static", "kubernetes.io/no-provisioner", "WaitForFirstConsumer"}, {"once", drawnDriver, "Immediate"}, {"old", "kubernetes.io/aws-ebs", "WaitForFirstConsumer"},
+		{"waits", drawnDriver, "WaitForFirstConsumer"},
+		{"zonal", "other.example.com", "WaitForFirstConsumer"},
+		{"rooms", "rooms.example.com", "WaitForFirstConsumer"},
+		{"static", "kubernetes.io/no-provisioner", "WaitForFirstConsumer"},
+		{"once", drawnDriver, "Immediate"},
+		{"old", "kubernetes.io/aws-ebs", "WaitForFirstConsumer"},
 	} {
 		mode := storagev1.VolumeBindingMode(class.mode)
 		c := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: class.name}, Provisioner: class.provisioner, VolumeBindingMode: &mode}
@@ -281,6 +285,8 @@ func ours(t *testing.T, file string) map[string][]string {
 			tasks = append(tasks, r.Task)
 		case trace.ConstraintAdded:
 			once = append(once, r.Constraint)
+		default:
+			t.Fatalf("%v in a cluster without budgets", r.What)
 		}
 	}
 	used := make([]model.Vector, len(nodes))

@@ -2,6 +2,7 @@ package judge_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	helpers "k8s.io/component-helpers/resource"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/klog/v2"
@@ -272,4 +274,33 @@ func enough(t *testing.T, seen map[string]int, answers ...string) {
 			t.Errorf("seen were %v, too few are %s", seen, answer)
 		}
 	}
+}
+
+// TestPortionsAsUpstream: a number or a percentage of a budget comes to as many pods as upstream says, rounded up, and what
+// upstream does not take is refused.
+func TestPortionsAsUpstream(t *testing.T) {
+	seen := map[string]int{}
+	often(t, func(t *rapid.T) {
+		text := rapid.SampledFrom([]string{"0", "1", "7", "100", `"0%"`, `"1%"`, `"25%"`, `"33%"`, `"50%"`, `"99%"`, `"100%"`, `"150%"`, `"7"`, `"%"`, `"x%"`, `""`}).Draw(t, "text")
+		all := int64(rapid.IntRange(0, 40).Draw(t, "of"))
+		var theirs intstr.IntOrString
+		var ours manifest.Portion
+		if err := errors.Join(json.Unmarshal([]byte(text), &theirs), json.Unmarshal([]byte(text), &ours)); err != nil {
+			t.Fatal(err)
+		}
+		want, err := intstr.GetScaledValueFromIntOrPercent(&theirs, int(all), true)
+		wrong := ours.Check("x")
+		if (wrong == nil) != (err == nil) {
+			t.Fatalf("%s: %v; upstream says %v", text, wrong, err)
+		}
+		if err != nil {
+			seen["refused"]++
+			return
+		}
+		if got := ours.Of(all); got != int64(want) {
+			t.Fatalf("%s of %d: %d; upstream says %d", text, all, got, want)
+		}
+		seen["read"]++
+	})
+	enough(t, seen, "refused", "read")
 }

@@ -52,6 +52,7 @@ func checkCounts(r *report.Run) error {
 		{"tasks.migrated", r.Tasks.Migrated},
 		{"tasks.evicted", r.Tasks.Evicted},
 		{"tasks.without_placement", r.Tasks.WithoutPlacement},
+		{"tasks.evictions_refused", r.Tasks.EvictionsRefused},
 		{"planner.rounds", r.Planner.Rounds},
 		{"planner.decisions", r.Planner.Decisions},
 	}

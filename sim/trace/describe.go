@@ -143,7 +143,7 @@ func (d *Description) count(r *Record, c *census) {
 		if r.Constraint.Hard {
 			d.Hard++
 		}
-	case ConstraintRemoved:
+	case ConstraintRemoved, BudgetAdded:
 	}
 }
 

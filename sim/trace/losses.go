@@ -40,6 +40,8 @@ func (r *Record) subject() string {
 		return fmt.Sprintf("%s at %v: task %d of job %d", r.What, r.Time, r.Task.Index, r.Task.Job)
 	case ConstraintAdded, ConstraintRemoved:
 		return fmt.Sprintf("%s at %v: %q", r.What, r.Time, r.Constraint.Name)
+	case BudgetAdded:
+		return fmt.Sprintf("%s at %v: %q", r.What, r.Time, r.Budget.Name)
 	default:
 		return fmt.Sprintf("%s at %v: node %d", r.What, r.Time, r.Node.ID)
 	}

@@ -198,7 +198,7 @@ func (m *merged) earlier() *side {
 
 // spread puts the quantities of the next record where the common kinds stand.
 func (s *side) spread(kinds []cluster.Kind) (err error) {
-	if s.next.What == ConstraintAdded || s.next.What == ConstraintRemoved {
+	if s.next.What == ConstraintAdded || s.next.What == ConstraintRemoved || s.next.What == BudgetAdded {
 		return nil
 	}
 	v := &s.next.Task.Demand

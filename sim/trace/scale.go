@@ -47,7 +47,7 @@ func (s *scaled) Next(r *Record) error {
 		if r.Task.Demand, err = s.scale(0, r.Task.Demand, 1); err == nil && r.Task.Max != nil {
 			r.Task.Max, err = s.scale(1, r.Task.Max, 1)
 		}
-	case NodeLost, TaskKilled, ConstraintAdded, ConstraintRemoved:
+	case NodeLost, TaskKilled, ConstraintAdded, ConstraintRemoved, BudgetAdded:
 	}
 	return err
 }

@@ -32,7 +32,7 @@ func (s *slotted) Next(r *Record) error {
 		r.Node.Capacity = s.offer
 	case TaskSubmitted:
 		r.Task.Demand, r.Task.Max = s.take, nil
-	case NodeLost, TaskKilled, ConstraintAdded, ConstraintRemoved:
+	case NodeLost, TaskKilled, ConstraintAdded, ConstraintRemoved, BudgetAdded:
 	}
 	return nil
 }

@@ -57,6 +57,7 @@ type Record struct {
 	// Constraint is that of ConstraintAdded and ConstraintRemoved (the Name alone, by
 	// which it is known).
 	Constraint cluster.Constraint
+	Budget     cluster.Budget // of BudgetAdded
 }
 
 // Clone is a copy that stays valid.
@@ -67,6 +68,7 @@ func (r *Record) Clone() Record {
 	n.Labels, n.Groups = slices.Clone(n.Labels), slices.Clone(n.Groups)
 	t.Demand, t.Max = slices.Clone(t.Demand), slices.Clone(t.Max)
 	t.Requirements, t.Input, t.Tags = slices.Clone(t.Requirements), slices.Clone(t.Input), slices.Clone(t.Tags)
+	t.Budgets = slices.Clone(t.Budgets)
 	if own.Constraint.Any != nil {
 		own.Constraint = r.Constraint.Clone()
 	}
@@ -95,10 +97,12 @@ const (
 	ConstraintAdded
 	// ConstraintRemoved: it is no more.
 	ConstraintRemoved
+	// BudgetAdded: evictions are to honour it from now on. It comes before its tasks.
+	BudgetAdded
 )
 
-// OfNode reports whether a record that says w is of a node, and not of a task or a
-// constraint, which belong to the workload.
+// OfNode reports whether a record that says w is of a node, and not of a task, a
+// constraint or a budget, which belong to the workload.
 func (w What) OfNode() bool { return w <= NodeUsed }
 
 // String names w as reports do: "node added".
@@ -120,6 +124,8 @@ func (w What) String() string {
 		return "constraint added"
 	case ConstraintRemoved:
 		return "constraint removed"
+	case BudgetAdded:
+		return "budget added"
 	}
 	return fmt.Sprintf("What(%d)", uint8(w))
 }
@@ -178,6 +184,10 @@ type Task struct {
 	Input []Block
 	// Tags are what constraints name the task by, sorted, each once.
 	Tags []string
+	// Budgets are the names of those that the task counts for, sorted, each once.
+	Budgets []string
+	// Unready says that the run on OnNode is not available, as far as budgets go.
+	Unready bool
 	// Owner is who has made the task, such as shop/deployment/web; empty where nobody says.
 	Owner string
 	// Pinned says that the task belongs to the node that it runs on, as one of a DaemonSet does:

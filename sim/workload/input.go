@@ -167,7 +167,7 @@ func (s *withData) Next(r *trace.Record) error {
 		if r.Task.Input == nil {
 			r.Task.Input = s.inputOf(&r.Task)
 		}
-	case trace.NodeLost, trace.NodeUsed, trace.TaskKilled, trace.ConstraintAdded, trace.ConstraintRemoved:
+	case trace.NodeLost, trace.NodeUsed, trace.TaskKilled, trace.ConstraintAdded, trace.ConstraintRemoved, trace.BudgetAdded:
 	}
 	return nil
 }

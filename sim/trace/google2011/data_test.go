@@ -92,7 +92,7 @@ func readSnapshot(t *testing.T) snapshot {
 			s.total.memory += c.memory
 		case trace.TaskSubmitted:
 			s.add(r.Task)
-		case trace.NodeChanged, trace.NodeLost, trace.NodeUsed, trace.TaskKilled, trace.ConstraintAdded, trace.ConstraintRemoved:
+		case trace.NodeChanged, trace.NodeLost, trace.NodeUsed, trace.TaskKilled, trace.ConstraintAdded, trace.ConstraintRemoved, trace.BudgetAdded:
 			t.Fatalf("%v at time 0", r.What)
 		}
 	}

@@ -282,6 +282,7 @@ func (s *changer) scaleTo(owner string, pods int) error {
 		for i := range pods - len(own) {
 			p := like
 			p.name = fmt.Sprintf("%s-new-%d", like.name, i+1)
+			s.storage.renew(&p, like.name)
 			if err := s.once("pod " + p.name); err != nil {
 				return err
 			}

@@ -302,7 +302,7 @@ func (r *reader) one(d *json.Decoder, place, kind string) error {
 // isRead reports whether objects of the kind are read field by field.
 func isRead(kind string) bool {
 	return slices.Contains([]string{
-		"Node", "Pod", "PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity",
+		"Node", "Pod", "PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity", "PodDisruptionBudget",
 	}, kind)
 }
 

@@ -1,6 +1,6 @@
 // Package kubernetes reads a cluster as kubectl prints it,
 //
-//	kubectl get -A -o json nodes,pods,pvc,pv,storageclasses,csinodes,csidrivers,csistoragecapacities > me.json
+//	kubectl get -A -o json nodes,pods,ns,pc,deploy,rs,sts,ds,jobs,pdb,pvc,pv,sc,csinodes,csidrivers,csistoragecapacities > me.json
 //
 // as JSON or YAML, in one file or in a folder of them, perhaps compressed with
 // gzip. Objects of other kinds are passed over and counted.
@@ -23,7 +23,8 @@
 // cordons become requirements (place.go); required anti-affinity among replicas
 // becomes a limit per node (apart.go); all other required affinity and anti-affinity,
 // and hard spread, become hard constraints (company.go). Claims of volumes become requirements, too,
-// and kinds of which nodes have so many (volumes.go).
+// and kinds of which nodes have so many (volumes.go). Budgets of disruption come before the pods that
+// count for them (budgets.go).
 //
 // What else restricts a pod and cannot be simulated is refused by the name of
 // its field, or ignored and counted if Options.Lenient: claims of
@@ -111,6 +112,7 @@ type Source struct {
 type others struct {
 	namespaces map[string]map[string]string // their labels
 	storage    storage
+	guards     guards
 }
 
 // pod is a pod as it was read.
@@ -149,13 +151,16 @@ type standing struct {
 	neverPreempts bool
 	gate          string
 	stays         bool // until somebody deletes it, as its containers are started again whenever they end
+	budgets       []string
+	unready       bool // it runs, and is not available
+	leaving       bool
 }
 
 // Open reads the whole file, or all files of the folder.
 func Open(path string, o Options) (*Source, error) {
 	s := &Source{
 		options: o, skips: trace.Skips{Lenient: o.Lenient}, names: map[string]bool{}, rules: map[string]*rules{}, notes: newNotes(),
-		makers: newMakers(), others: others{namespaces: map[string]map[string]string{}, storage: newStorage()},
+		makers: newMakers(), others: others{namespaces: map[string]map[string]string{}, storage: newStorage(), guards: guards{scale: map[string]int64{}}},
 	}
 	if err := readAll(path, s.take); err != nil {
 		return nil, err
@@ -169,6 +174,7 @@ func Open(path string, o Options) (*Source, error) {
 		return nil, err
 	}
 	mountAll(s)
+	guardPods(s)
 	if err := s.constrain(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -207,6 +213,9 @@ func (s *Source) take(file, place string, o *manifest.Object, err error) error {
 	stored := false
 	if err == nil {
 		stored, err = s.storage.take(o)
+	}
+	if err == nil && !stored {
+		stored, err = s.guards.take(o)
 	}
 	switch {
 	case stored:
@@ -511,7 +520,7 @@ func (p *pod) job() string {
 func (s *Source) task(p *pod, demand cluster.Vector, j *job) trace.Task {
 	t := trace.Task{
 		Job: j.number, Index: j.tasks, Name: p.name, Owner: p.application, User: p.namespace, Class: p.class, Priority: p.priority,
-		Promise: p.promise, Pinned: p.pinned, NeverPreempts: p.neverPreempts, Gate: p.gate, LongRunning: p.stays,
+		Promise: p.promise, Pinned: p.pinned, NeverPreempts: p.neverPreempts, Gate: p.gate, LongRunning: p.stays, Budgets: p.budgets,
 		Demand: demand, Requirements: p.rules.requirements, Work: cluster.Never, Tags: p.tags,
 	}
 	j.tasks++
@@ -521,6 +530,7 @@ func (s *Source) task(p *pod, demand cluster.Vector, j *job) trace.Task {
 	if p.node != "" && !s.options.Elsewhere {
 		at, there := slices.BinarySearchFunc(s.nodes, p.node, func(n node, name string) int { return cmp.Compare(n.name, name) })
 		t.Running, t.OnNode = there, uint64(at)
+		t.Unready = there && p.unready && len(p.budgets) > 0
 	}
 	return t
 }
@@ -544,17 +554,21 @@ func (s *Source) Again() *Source {
 // Kinds are what nodes offer and pods ask for.
 func (s *Source) Kinds() []cluster.Kind { return s.kinds }
 
-// Next gives the nodes by name, then the constraints, then the pods by age, all at time 0.
+// Next gives the nodes by name, then the constraints, the budgets, and the pods by age, all at time 0.
 func (s *Source) Next(r *trace.Record) error {
 	i := s.given
-	bound, pods := i-len(s.nodes), i-len(s.nodes)-len(s.constraints)
+	bound := i - len(s.nodes)
+	budgets := bound - len(s.constraints)
+	pods := budgets - len(s.guards.budgets)
 	switch {
 	case bound < 0:
 		*r = trace.Record{What: trace.NodeAdded, Node: trace.Node{
 			ID: uint64(i), Name: s.nodes[i].name, Capacity: s.capacity[i], Labels: s.nodes[i].modelLabels(), Groups: s.nodes[i].groups,
 		}}
-	case pods < 0:
+	case budgets < 0:
 		*r = trace.Record{What: trace.ConstraintAdded, Constraint: s.constraints[bound]}
+	case pods < 0:
+		*r = trace.Record{What: trace.BudgetAdded, Budget: s.guards.budgets[budgets].Budget}
 	case pods < len(s.tasks):
 		*r = trace.Record{What: trace.TaskSubmitted, Task: s.tasks[pods]}
 	default:

@@ -84,6 +84,14 @@ func picture(s *Source, all []trace.Record) string {
 			fmt.Fprintf(&b, "%s: %s\n", r.Constraint.Name, constraint.Format(&r.Constraint))
 			continue
 		}
+		if r.What == trace.BudgetAdded {
+			fmt.Fprintf(&b, "%s wants %d", r.Budget.Name, r.Budget.Least)
+			if r.Budget.FreesUnready {
+				b.WriteString(" and frees unready ones")
+			}
+			b.WriteString("\n")
+			continue
+		}
 		t := r.Task
 		fmt.Fprintf(&b, "%s %d/%d of %d user=%s class=%d priority=%d", t.Name, t.Job, t.Index, t.JobTasks, t.User, t.Class, t.Priority)
 		vector(t.Demand)
@@ -98,6 +106,12 @@ func picture(s *Source, all []trace.Record) string {
 		}
 		for _, tag := range t.Tags {
 			fmt.Fprintf(&b, " <%s>", tag)
+		}
+		if len(t.Budgets) > 0 {
+			fmt.Fprintf(&b, " of %s", strings.Join(t.Budgets, " and "))
+		}
+		if t.Unready {
+			b.WriteString(" unready")
 		}
 		b.WriteString("\n")
 	}

@@ -414,6 +414,8 @@ func FuzzKubernetes(f *testing.F) {
 	f.Add(apartPods("{topologyKey: zone, labelSelector: {}}", ""))
 	f.Add(zones + companion("web-0", "web", "n1", evenly) + companion("web-1", "web", "", evenly))
 	f.Add(bound)
+	f.Add(threeZones + claim("c", "storageClassName: local", "") + mounting("p", "", "c"))
+	f.Add(web(4) + guarding("maxUnavailable: 25%", "app: web"))
 	f.Add(`{"kind": "PodList", "items": [{"metadata": {"name": "p"}, "spec": {"containers": [{"ports": [{"hostPort": 1}], "resources": {"requests": {"cpu": "1.5Gx"}}}]}}]}`)
 	f.Add(`{"items": [{"kind": "Node", "metadata": {"name": "n"}, "status": {"capacity": {"nvidia.com/gpu": "1e30", "pods": "0.5"}}}]}{`)
 	f.Fuzz(func(t *testing.T, text string) {
@@ -446,7 +448,7 @@ func checkRecords(t *testing.T, s *Source, all []trace.Record) {
 	t.Helper()
 	nodes := 0
 	for i, r := range all {
-		if r.What == trace.ConstraintAdded {
+		if r.What == trace.ConstraintAdded || r.What == trace.BudgetAdded {
 			continue
 		}
 		v := r.Task.Demand

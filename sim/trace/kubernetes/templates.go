@@ -29,19 +29,28 @@ func count(o *manifest.Object) int32 {
 
 // pod is the i-th pod of the controller.
 func (m *makers) pod(o *manifest.Object, i int) (*manifest.Object, error) {
-	if len(o.Spec.VolumeClaimTemplates) > 0 {
-		return nil, manifest.Wrong("spec.volumeClaimTemplates", "a workload whose pods bring no claims of their own: where a volume that is not there yet would be is not known", fmt.Sprintf("%d of them", len(o.Spec.VolumeClaimTemplates)))
-	}
 	p := &manifest.Object{Kind: "Pod", Metadata: o.Spec.Template.Metadata, Spec: o.Spec.Template.Spec}
 	p.Metadata.Name = fmt.Sprintf("%s-new-%d", o.Metadata.Name, i)
 	if o.Kind == "StatefulSet" {
 		p.Metadata.Name = fmt.Sprintf("%s-%d", o.Metadata.Name, i)
 	}
+	p.Spec.Volumes = withClaims(p.Spec.Volumes, o.Spec.VolumeClaimTemplates, p.Metadata.Name)
 	p.Metadata.Namespace = o.Metadata.Namespace
 	p.Metadata.OwnerReferences = []manifest.Owner{{Kind: o.Kind, Name: o.Metadata.Name, UID: o.Metadata.UID, Controller: true}}
 	p.Status.QOSClass = qualityOf(&p.Spec)
 	p.Spec.Containers, p.Spec.InitContainers = requested(p.Spec.Containers), requested(p.Spec.InitContainers)
 	return p, m.prioritize(&p.Spec)
+}
+
+// withClaims are the volumes of a pod with those of the claims that its StatefulSet makes for it.
+func withClaims(list []manifest.Volume, templates []manifest.ClaimTemplate, pod string) []manifest.Volume {
+	list = slices.Clone(list)
+	for i := range templates {
+		name := templates[i].Metadata.Name
+		list = slices.DeleteFunc(list, func(v manifest.Volume) bool { return v.Name == name })
+		list = append(list, manifest.Volume{Name: name, PersistentVolumeClaim: &manifest.ClaimName{Name: name + "-" + pod, Template: &templates[i]}})
+	}
+	return list
 }
 
 // requested are the containers, each of which asks for what it is limited to where it asks for nothing.

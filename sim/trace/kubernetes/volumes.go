@@ -36,6 +36,8 @@ type storage struct {
 	publish map[string]bool             // drivers, and whether they publish room
 	limits  map[string]map[string]int64 // of CSINodes: how many volumes of a driver they attach
 	seen    map[string]bool             // kinds
+
+	standard string // the class of claims that name none
 }
 
 func newStorage() storage {
@@ -62,6 +64,9 @@ func (s *storage) take(o *manifest.Object) (is bool, err error) {
 	case "StorageClass":
 		class := o.StorageClass
 		s.classes[name] = &class
+		if o.Metadata.Annotations.IsDefault == "true" {
+			s.standard = max(s.standard, name) // one, as a rule
+		}
 	case "CSIStorageCapacity":
 		var r manifest.Room
 		if r, err = manifest.RoomOf(o); err == nil {
@@ -90,27 +95,53 @@ func (s *storage) lacking() string {
 	return strings.ReplaceAll(text, "capacitys", "capacities")
 }
 
-// claimOf is the claim behind a volume of a pod; nil if there is none. A claim that is to come and go with the pod
-// and is not there yet is made, as its controller does.
+// claimOf is the claim behind a volume of a pod; nil if there is none. A claim that is to come and go with the pod,
+// or is a StatefulSet's to make, is made where it is not there yet, as its controller does.
 func (s *storage) claimOf(p *pod, v *manifest.Volume) (name string, c *manifest.Claim) {
+	var template *manifest.ClaimTemplate
 	switch {
 	case v.PersistentVolumeClaim != nil:
-		name = p.namespace + "/" + v.PersistentVolumeClaim.Name
+		name, template = p.namespace+"/"+v.PersistentVolumeClaim.Name, v.PersistentVolumeClaim.Template
 	case v.Ephemeral != nil:
 		name = p.name + "-" + v.Name
+		if s.seen["PersistentVolumeClaim"] { // else it may be bound
+			template = v.Ephemeral.Template
+		}
 	default:
 		return "", nil
 	}
 	c = s.claims[name]
-	if c != nil || v.Ephemeral == nil || v.Ephemeral.Template == nil || !s.seen["PersistentVolumeClaim"] {
+	if c != nil || template == nil {
 		return name, c
 	}
-	c, err := manifest.NewClaim(p.namespace, strings.TrimPrefix(name, p.namespace+"/"), v.Ephemeral.Template)
+	c, err := manifest.NewClaim(p.namespace, strings.TrimPrefix(name, p.namespace+"/"), s.standard, template)
 	if err != nil {
 		return name, nil
 	}
 	s.claims[name] = c
 	return name, c
+}
+
+// renew gives a copy of a pod claims of its own, where those of the pod are its own: a StatefulSet names them after
+// its pods. They ask for the same, and are not bound.
+func (s *storage) renew(p *pod, like string) {
+	own, old := strings.TrimPrefix(p.name, p.namespace), strings.TrimPrefix(like, p.namespace)
+	p.volumes = slices.Clone(p.volumes)
+	for i := range p.volumes {
+		claim := p.volumes[i].PersistentVolumeClaim
+		if claim == nil {
+			continue
+		}
+		stem, is := strings.CutSuffix(claim.Name, "-"+old[1:])
+		if !is {
+			continue
+		}
+		name := stem + "-" + own[1:]
+		p.volumes[i].PersistentVolumeClaim = &manifest.ClaimName{Name: name, Template: claim.Template}
+		if c := s.claims[p.namespace+"/"+claim.Name]; c != nil && s.claims[p.namespace+"/"+name] == nil {
+			s.claims[p.namespace+"/"+name] = c.Again(name)
+		}
+	}
 }
 
 // never says why a claim lets its pod go nowhere; empty if it does not.
@@ -143,7 +174,7 @@ func (s *storage) never(p *pod, v *manifest.Volume, c *manifest.Claim) string {
 // says reports whether the files hold what the claim's place depends on.
 func (s *storage) says(c *manifest.Claim) bool {
 	switch {
-	case !s.seen["PersistentVolumeClaim"]:
+	case !s.seen["PersistentVolumeClaim"] && (c == nil || !c.Made):
 		return false
 	case c == nil || c.Lost || c.Leaving || c.Volume != "" && !c.Bound || c.Volume == "" && c.Class == "":
 		return true

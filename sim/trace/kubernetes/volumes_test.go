@@ -312,3 +312,20 @@ func TestWriteVolumes(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestNewClaims: pods that a what-if makes of a StatefulSet have claims like those of its pods, or of its templates, which are
+// not bound.
+func TestNewClaims(t *testing.T) {
+	const owner = ", ownerReferences: [{kind: StatefulSet, name: db, uid: d, controller: true}]}"
+	grown := strings.Replace(mounting("db-1", "n1", "data-db-1", "shared"), "namespace: shop}", "namespace: shop"+owner, 1)
+	text := threeZones + claim("data-db-1", "volumeName: zonal, storageClassName: in-b", ", "+boundTo) + claim("shared", "storageClassName: late", "") + grown
+	file := write(t, "me.yaml", flow+text)
+	all, _, err := read(t, file, Options{Changes: &Changes{Scale: []Size{{"db", 2}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := all[len(all)-1].Task
+	if got := fmt.Sprint(last.Requirements); last.Name != "shop/db-1-new-1" || got != "[spec.volumes: shop/data-db-1-new-1 (a volume of class in-b, for topology.kubernetes.io/zone in b)=yes]" {
+		t.Errorf("%s requires %s", last.Name, got)
+	}
+}

@@ -42,12 +42,14 @@ type writer struct {
 	taken  map[string]bool             // names of nodes, and of pods behind their namespace
 	taints map[string][]manifest.Taint // the sets that nodes have, by text
 	tasks  int                         // so far
+
+	budgets map[string]string // the labels of those that they select, by their names
 }
 
 type fields = map[string]any
 
 func newWriter(kinds []cluster.Kind, refuse Refuse) *writer {
-	w := &writer{kinds: kinds, refuse: refuse, names: map[uint64]string{}, taken: map[string]bool{}, taints: map[string][]manifest.Taint{}}
+	w := &writer{kinds: kinds, refuse: refuse, names: map[uint64]string{}, taken: map[string]bool{}, taints: map[string][]manifest.Taint{}, budgets: map[string]string{}}
 	resources := map[string]bool{}
 	for _, k := range kinds {
 		name, _ := textOf(k, 0)
@@ -103,6 +105,10 @@ func (w *writer) item(r *trace.Record) (fields, error) {
 		return w.pod(r)
 	case r.What == trace.TaskKilled:
 		return nil, w.refuse(r, "kills")
+	case r.What == trace.BudgetAdded && r.Time == 0:
+		return w.budget(&r.Budget), nil
+	case r.What == trace.BudgetAdded:
+		return nil, w.refuse(r, "budgets that come later, or of tasks of several users")
 	case r.What == trace.ConstraintAdded && r.Time == 0:
 		return constraintObject(&r.Constraint), nil
 	case r.What == trace.ConstraintAdded || r.What == trace.ConstraintRemoved:
@@ -211,7 +217,10 @@ func (w *writer) pod(r *trace.Record) (fields, error) {
 	if owner := ownerReference(t); owner != nil {
 		metadata["ownerReferences"] = []fields{owner}
 	}
-	spec := fields{"priority": t.Priority}
+	spec := fields{"priority": t.Priority, "restartPolicy": "Never"}
+	if t.LongRunning {
+		spec["restartPolicy"] = "Always"
+	}
 	if t.NeverPreempts {
 		spec["preemptionPolicy"] = "Never"
 	}
@@ -227,6 +236,12 @@ func (w *writer) pod(r *trace.Record) (fields, error) {
 	metadata["labels"] = labels
 	if t.Promise != "" {
 		labels[classLabel] = t.Promise
+	}
+	if err := w.guarded(r, namespace, labels); err != nil {
+		return nil, err
+	}
+	if t.Unready {
+		status["conditions"] = []fields{{"type": "Ready", "status": "False"}}
 	}
 	if t.PerNode == 1 {
 		labels[jobLabel] = fmt.Sprint(t.Job)
@@ -244,6 +259,37 @@ func (w *writer) pod(r *trace.Record) (fields, error) {
 	spec["affinity"] = affinity
 	spec["containers"] = []fields{w.container(t.Demand)}
 	return fields{"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status}, w.lost(r)
+}
+
+// budget is a budget as an object, which selects pods by a label of its own.
+func (w *writer) budget(b *cluster.Budget) fields {
+	label := fmt.Sprint("fairlead.dev/budget-", len(w.budgets))
+	w.budgets[b.Name] = label
+	namespace, name, named := strings.Cut(b.Name, "/")
+	if !named {
+		namespace, name = "default", b.Name
+	}
+	spec := fields{"minAvailable": b.Least, "selector": manifest.LabelSelector{MatchLabels: map[string]string{label: yes}}}
+	if b.FreesUnready {
+		spec["unhealthyPodEvictionPolicy"] = "AlwaysAllow"
+	}
+	return fields{"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": fields{"name": name, "namespace": namespace}, "spec": spec}
+}
+
+// guarded gives a pod the labels by which its budgets select it, as far as these are of its namespace.
+func (w *writer) guarded(r *trace.Record, namespace string, labels map[string]string) error {
+	for _, name := range r.Task.Budgets {
+		of, _, named := strings.Cut(name, "/")
+		if !named {
+			of = "default"
+		}
+		if label, there := w.budgets[name]; there && of == namespace {
+			labels[label] = yes
+		} else if err := w.refuse(r, "budgets that come later, or of tasks of several users"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ownerReference is who has made the pod: whom it names, or else its job; nil for a pod by itself.
@@ -292,7 +338,6 @@ func (w *writer) lost(r *trace.Record) error {
 		{t.Max != nil, "demands that are ranges"},
 		{each != nil, "shares of a device"},
 		{t.Together, "jobs that want to stand together"},
-		{t.LongRunning, "jobs that are applications"},
 		{len(t.Input) > 0, "input of tasks"},
 	} {
 		if c.lost {

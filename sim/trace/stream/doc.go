@@ -24,7 +24,7 @@
 // when all its work is done.
 //
 // Each line after it is one record: the time t, and one of add, change, lose,
-// usage, submit, kill, constrain and release. (Lines are broken here only to be shown.)
+// usage, submit, kill, constrain, release and budget. (Lines are broken here only to be shown.)
 //
 //	{"t": 0, "add": {"node": 1, "name": "n1", "capacity": {"cpu": 4000, "memory": 8589934592},
 //	  "labels": {"zone": "a"}, "groups": {"rack": "r1"}}}
@@ -37,6 +37,7 @@
 //	{"t": 7000000, "lose": {"node": 1}}
 //	{"t": 8000000, "constrain": {"name": "apart", "hard": true, "any": [[
 //	  {"subject": ["web"], "target": ["web"], "max": 0, "group": "rack"}]]}}
+//	{"t": 8000000, "budget": {"name": "shop/web", "least": 2}}
 //
 // Times are integers in microseconds from the start of the run, and do not go
 // backwards. At equal times the order of lines counts; nodes come before
@@ -50,6 +51,8 @@
 //	kill       the user ends the task
 //	constrain  placement is to honour a constraint from now on
 //	release    the constraint of that name is no more
+//	budget     evictions are to honour a budget of disruption from now on; it comes before
+//	           its tasks
 //
 //	node       an integer that names the node
 //	name       its name; if omitted, that integer
@@ -86,6 +89,9 @@
 //	           bytes, and up to 3 nodes that hold it
 //	tags       what constraints name the task by, each once; may be omitted
 //	long_running  the job is an application that stays; its first task says it
+//	budgets    the names of the budgets of disruption that the task counts for, each once; may
+//	           be omitted. A task of several is never evicted
+//	unready    its run on the node is not available, as far as budgets go
 //	owner      who has made the task, such as shop/deployment/web; may be omitted
 //	pinned     the task belongs to the node that it runs on, and stays there
 //	never_preempts  nobody is to be evicted for its sake
@@ -103,10 +109,16 @@
 //	group      node, where each node is a set, or a key of groups
 //	self_counted  a subject that is a target counts itself
 //
+//	name       of a budget
+//	least      how many of its tasks are to be available: none of these is evicted where
+//	           fewer would be
+//	frees_unready  a task that runs and is not available may be evicted at any time; else
+//	           only while as many are available as are to be, or more
+//
 // Names that are not listed are errors. Text is UTF-8. The version changes when
 // a name is added, goes or changes its meaning, as old readers reject new
-// names. Older versions are still read: version 5 has no owner, pinned, never_preempts
-// and gate; version 4 no
+// names. Older versions are still read: version 5 has no owner, pinned, never_preempts,
+// gate, budget, budgets and unready; version 4 no
 // tags, long_running, constrain and release; version 3 no tier, promise and max either;
 // version 2 has no groups, usage, together and input either; version 1 no devices,
 // name and per_node, and "apart": true for "per_node": 1.

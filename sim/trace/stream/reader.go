@@ -17,7 +17,7 @@ import (
 // version is that of the format. Version 1 had no name, per_node and devices,
 // but apart: true for per_node 1. Version 2 had no groups, together, input and
 // usage. Version 3 had no tier, promise and max. Version 4 had no tags, long_running,
-// constrain and release. Version 5 had no owner, pinned, never_preempts and gate.
+// constrain and release. Version 5 had no owner, pinned, never_preempts, gate, budget, budgets and unready.
 const version = 6
 
 // Options says how to read a stream.
@@ -248,7 +248,7 @@ func (r *Reader) record(rec *trace.Record) {
 			continue
 		}
 		if rec.What != 0 {
-			s.fail("one of add, change, lose, usage, submit, kill, constrain and release, not two")
+			s.fail("one of add, change, lose, usage, submit, kill, constrain, release and budget, not two")
 		}
 		switch string(name) {
 		case "add":
@@ -275,14 +275,36 @@ func (r *Reader) record(rec *trace.Record) {
 		case "release":
 			rec.What = trace.ConstraintRemoved
 			r.release(&rec.Constraint)
+		case "budget":
+			rec.What = readBudget(s, &rec.Budget)
 		default:
-			s.failName("a field of a record", name, "t", "add", "change", "lose", "usage", "submit", "kill", "constrain", "release")
+			s.failName("a field of a record", name, "t", "add", "change", "lose", "usage", "submit", "kill", "constrain", "release", "budget")
 		}
 	}
 	if !timed || rec.What == 0 {
-		s.fail("t, and one of add, change, lose, usage, submit, kill, constrain and release")
+		s.fail("t, and one of add, change, lose, usage, submit, kill, constrain, release and budget")
 	}
 	s.end()
+}
+
+// readBudget reads a budget of disruption, and says what a record with one is.
+func readBudget(s *scanner, b *cluster.Budget) trace.What {
+	for more := s.open('{', `{"name":...,"least":...}`); more; more = s.more('}') {
+		switch name := s.name(); string(name) {
+		case "name":
+			b.Name = string(s.string("the name of the budget"))
+		case "least":
+			b.Least = s.int("how many of its tasks are to be available", 0, int64(cluster.MaxBound))
+		case "frees_unready":
+			b.FreesUnready = s.bool()
+		default:
+			s.failName("a field of a budget", name, "name", "least", "frees_unready")
+		}
+	}
+	if err := cluster.CheckBudget(b); err != nil && !s.failed() {
+		s.fail(fmt.Sprintf("a budget that can be (%v)", err))
+	}
+	return trace.BudgetAdded
 }
 
 func (r *Reader) nodeID(n *trace.Node) {
@@ -504,6 +526,10 @@ func (r *Reader) where(t *trace.Task, field []byte) {
 		t.Tags = r.tags
 	case "long_running":
 		t.LongRunning = s.bool()
+	case "budgets":
+		t.Budgets = r.readTags(nil)
+	case "unready":
+		t.Unready = s.bool()
 	case "owner":
 		t.Owner = r.text(s.string("who has made the task"))
 	case "pinned":
@@ -514,7 +540,7 @@ func (r *Reader) where(t *trace.Task, field []byte) {
 		t.Gate = r.text(s.string("what keeps the task from being placed"))
 	default:
 		s.failName("a field of submit", field,
-			"job", "task", "job_tasks", "user", "class", "promise", "priority", "demand", "max", "per_node", "name", "require", "work", "fails", "on", "together", "input", "tags", "long_running", "owner", "pinned", "never_preempts", "gate")
+			"job", "task", "job_tasks", "user", "class", "promise", "priority", "demand", "max", "per_node", "name", "require", "work", "fails", "on", "together", "input", "tags", "long_running", "budgets", "unready", "owner", "pinned", "never_preempts", "gate")
 	}
 }
 

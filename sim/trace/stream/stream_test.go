@@ -50,7 +50,7 @@ func readAll(text string, opt stream.Options) ([]trace.Record, *stream.Reader, e
 		}
 		rec.Task.Demand = append(cluster.Vector(nil), rec.Task.Demand...)
 		rec.Task.Max = slices.Clone(rec.Task.Max)
-		rec.Task.Tags = slices.Clone(rec.Task.Tags)
+		rec.Task.Tags, rec.Task.Budgets = slices.Clone(rec.Task.Tags), slices.Clone(rec.Task.Budgets)
 		rec.Task.Requirements = append([]cluster.Requirement(nil), rec.Task.Requirements...)
 		all = append(all, rec)
 	}
@@ -72,9 +72,10 @@ func TestRead(t *testing.T) {
 	text := head + `{"t":0,"add":{"node":1,"name":"n1","capacity":{"memory":8,"cpu":4000},"labels":{"zone":"a","rack":"r\u0031"},"groups":{"upgrade":"u","rack":"r1"},"tier":3}}
 { "t" : 0 , "submit" : {"job":7,"task":0,"job_tasks":3,"user":"ann","class":2,"priority":-9,"demand":{"cpu":500},
 "x":0}}
-{"t":1,"submit":{"job":7,"task":1,"job_tasks":3,"user":"ann","class":2,"promise":"gold","priority":-9,"demand":{"cpu":500},"max":{"memory":7},"per_node":2,"name":"web/a","require":[["a=","!=","b"],["v",">","3"]],"work":60,"fails":true,"on":1,"together":true,"input":[[64,1,0,18446744073709551615],[5,7],[0]],"tags":["web","app:a"],"long_running":true}}
+{"t":1,"submit":{"job":7,"task":1,"job_tasks":3,"user":"ann","class":2,"promise":"gold","priority":-9,"demand":{"cpu":500},"max":{"memory":7},"per_node":2,"name":"web/a","require":[["a=","!=","b"],["v",">","3"]],"work":60,"fails":true,"on":1,"together":true,"input":[[64,1,0,18446744073709551615],[5,7],[0]],"tags":["web","app:a"],"long_running":true,"budgets":["y","x"],"unready":true}}
 {"t":1,"constrain":{"name":"c","owner":"a","any":[[{"subject":["b","a"],"target":["b"],"min":1,"group":"rack"},{"target":["c"],"max":0,"group":"node"}],[{"subject":["a"],"target":["a"],"max":3,"group":"node","self_counted":true}]]}}
 {"t":1,"release":{"name":"c"}}
+{"t":1,"budget":{"name":"x","least":2,"frees_unready":true}}
 {"t":2,"usage":{"node":1,"used":{"memory":7}}}
 {"change":{"node":1,"capacity":{}},"t":2}
 {"t":3,"kill":{"job":7,"task":1}}
@@ -90,13 +91,14 @@ func TestRead(t *testing.T) {
 			Requirements: []cluster.Requirement{{Key: "a=", Op: cluster.NotEqual, Value: "b"}, {Key: "v", Op: cluster.Greater, Value: "3"}},
 			Work:         60, Fails: true, Running: true, OnNode: 1, Together: true,
 			Input: []trace.Block{{Bytes: 64, Replicas: []uint64{1, 0, 1<<64 - 1}}, {Bytes: 5, Replicas: []uint64{7}}, {Replicas: []uint64{}}},
-			Tags:  []string{"app:a", "web"}, LongRunning: true,
+			Tags:  []string{"app:a", "web"}, LongRunning: true, Budgets: []string{"x", "y"}, Unready: true,
 		}},
 		{Time: 1, What: trace.ConstraintAdded, Constraint: cluster.Constraint{Name: "c", Owner: "a", Weight: cluster.DefaultWeight, Any: [][]cluster.Bound{
 			{{Subject: []string{"a", "b"}, Target: []string{"b"}, Min: 1, Max: cluster.Unbounded, Group: "rack"}, {Target: []string{"c"}, Group: cluster.EachNode}},
 			{{Subject: []string{"a"}, Target: []string{"a"}, Max: 3, Group: cluster.EachNode, SelfCounted: true}},
 		}}},
 		{Time: 1, What: trace.ConstraintRemoved, Constraint: cluster.Constraint{Name: "c"}},
+		{Time: 1, What: trace.BudgetAdded, Budget: cluster.Budget{Name: "x", Least: 2, FreesUnready: true}},
 		{Time: 2, What: trace.NodeUsed, Node: trace.Node{ID: 1, Usage: cluster.Vector{0, 7}}},
 		{Time: 2, What: trace.NodeChanged, Node: trace.Node{ID: 1, Capacity: cluster.Vector{0, 0}}},
 		{Time: 3, What: trace.TaskKilled, Task: trace.Task{Job: 7, Index: 1}},
@@ -230,7 +232,7 @@ func randomRecords(rng *rand.Rand, n int) []trace.Record {
 	var now cluster.Time
 	for range n {
 		now += cluster.Time(rng.Int64N(2) * rng.Int64N(1e9))
-		r := trace.Record{Time: now, What: trace.What(rng.IntN(8) + 1)}
+		r := trace.Record{Time: now, What: trace.What(rng.IntN(9) + 1)}
 		switch r.What {
 		case trace.NodeAdded, trace.NodeChanged:
 			r.Node = trace.Node{ID: rng.Uint64(), Name: text(), Capacity: vector()}
@@ -267,12 +269,17 @@ func randomRecords(rng *rand.Rand, n int) []trace.Record {
 			}
 			r.Task.Together, r.Task.LongRunning = rng.IntN(4) == 0, rng.IntN(4) == 0
 			if rng.IntN(2) == 0 {
+				r.Task.Budgets, r.Task.Unready = []string{"b", "größe"}[:1+rng.IntN(2)], rng.IntN(2) == 0
+			}
+			if rng.IntN(2) == 0 {
 				r.Task.Tags = []string{"=<>&", `quoted\`, "ß"}[:1+rng.IntN(3)]
 			}
 			for range rng.IntN(8) / 5 {
 				first := rng.Uint64N(1 << 60)
 				r.Task.Input = append(r.Task.Input, trace.Block{Bytes: rng.Int64N(cluster.MaxQuantity + 1), Replicas: []uint64{first, first + 1, 0}[:1+rng.IntN(3)]})
 			}
+		case trace.BudgetAdded:
+			r.Budget = cluster.Budget{Name: "b" + text(), Least: rng.Int64N(3), FreesUnready: rng.IntN(2) == 0}
 		case trace.ConstraintRemoved:
 			r.Constraint.Name = "n" + text()
 		case trace.ConstraintAdded:

@@ -158,6 +158,8 @@ func (w *Writer) Write(r *trace.Record) error {
 	case trace.ConstraintRemoved:
 		w.open("release", '{')
 		w.string("name", r.Constraint.Name)
+	case trace.BudgetAdded:
+		err = w.budget(&r.Budget)
 	default:
 		err = fmt.Errorf("trace stream: a record of unknown kind %v", r.What)
 	}
@@ -186,6 +188,19 @@ func (w *Writer) node(what string, n *trace.Node) error {
 	w.labels("groups", n.Groups)
 	if n.Tier != 0 {
 		w.uint("tier", uint64(n.Tier))
+	}
+	return nil
+}
+
+func (w *Writer) budget(b *cluster.Budget) error {
+	if err := cluster.CheckBudget(b); err != nil {
+		return fmt.Errorf("trace stream: %w", err)
+	}
+	w.open("budget", '{')
+	w.string("name", b.Name)
+	w.int("least", b.Least)
+	if b.FreesUnready {
+		w.flag("frees_unready")
 	}
 	return nil
 }
@@ -259,12 +274,19 @@ func (w *Writer) task(t *trace.Task) error {
 	if t.LongRunning {
 		w.flag("long_running")
 	}
+	if err := cluster.CheckTags(t.Budgets); err != nil {
+		return fmt.Errorf("trace stream: job %d task %d: budgets: %w", t.Job, t.Index, err)
+	}
 	w.standing(t)
 	return w.input(t)
 }
 
 // standing writes whose the task is, and what may become of it.
 func (w *Writer) standing(t *trace.Task) {
+	w.tags("budgets", t.Budgets)
+	if t.Unready {
+		w.flag("unready")
+	}
 	if t.Owner != "" {
 		w.string("owner", t.Owner)
 	}
