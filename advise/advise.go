@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sim/trace"
 )
 
 // Outcome is what a policy makes of the cluster as it stands.
@@ -203,22 +204,18 @@ func (m *Moment) owner(row int) string {
 func (a *Advice) unused(m *Moment) {
 	s := m.Core.View()
 	typical := middle(s, m.Pinned)
-	free, stranded := make([]int64, len(s.Kinds())), make([]int64, len(s.Kinds()))
-	lack := make([][]int, len(s.Kinds())) // by kind that is stranded, by kind that is used up: nodes
+	kinds := s.Kinds()
+	free, stranded := make([]int64, len(kinds)), make([]int64, len(kinds))
+	lack := make([][]int, len(kinds)) // by kind that is stranded, by kind that is used up: nodes
 	for k := range lack {
-		lack[k] = make([]int, len(s.Kinds()))
+		lack[k] = make([]int, len(kinds))
 	}
 	for n := range cluster.NodeID(s.NodeRows()) {
 		if !s.NodeLive(n) || outOfUse(s, n) != "" {
 			continue
 		}
 		limit, used := s.Limit(n), s.Used(n)
-		short := -1
-		for k, q := range typical {
-			if q > limit[k]-used[k] && limit[k] >= q && short < 0 {
-				short = k
-			}
-		}
+		short := usedUp(typical, limit, used)
 		for k := range free {
 			left := max(limit[k]-used[k], 0)
 			free[k] += left
@@ -228,7 +225,7 @@ func (a *Advice) unused(m *Moment) {
 			}
 		}
 	}
-	for k, kind := range s.Kinds() {
+	for k, kind := range kinds {
 		if stranded[k]*20 < free[k] || typical[k] == 0 || kind.Name == "pods" {
 			continue // a twentieth is no matter
 		}
@@ -238,8 +235,18 @@ func (a *Advice) unused(m *Moment) {
 				by = other
 			}
 		}
-		a.Unused = append(a.Unused, Unused{kind.Name, kind.Unit, units(kind, free[k]), units(kind, stranded[k]), s.Kinds()[by].Name})
+		a.Unused = append(a.Unused, Unused{kind.Name, kind.Unit, units(kind, free[k]), units(kind, stranded[k]), kinds[by].Name})
 	}
+}
+
+// usedUp is the first kind of which a node has too little left for such a pod, though it is large enough; -1 if there is none.
+func usedUp(typical, limit, used cluster.Vector) int {
+	for k, q := range typical {
+		if q > limit[k]-used[k] && limit[k] >= q {
+			return k
+		}
+	}
+	return -1
 }
 
 func units(k cluster.Kind, q int64) report.Number {
@@ -253,7 +260,7 @@ func middle(s *cluster.View, pinned []bool) cluster.Vector {
 	for k := range v {
 		all = all[:0]
 		for row := range s.TaskRows() {
-			if t := cluster.TaskID(row); s.Task(t).Placed() && !(row < len(pinned) && pinned[row]) {
+			if t := cluster.TaskID(row); s.Task(t).Placed() && !pinned[row] {
 				all = append(all, s.Demand(t)[k])
 			}
 		}
@@ -268,12 +275,13 @@ func middle(s *cluster.View, pinned []bool) cluster.Vector {
 // outOfUse says why a node takes no pods; empty if it does.
 func outOfUse(s *cluster.View, n cluster.NodeID) string {
 	for _, l := range s.NodeSpec(n).Labels {
-		switch {
-		case l.Key != "spec.taints":
-		case strings.Contains(l.Value, "node.kubernetes.io/unschedulable"):
-			return "cordoned"
-		case strings.Contains(l.Value, "node.kubernetes.io/not-ready"), strings.Contains(l.Value, "node.kubernetes.io/unreachable"):
-			return "not ready"
+		if l.Key != trace.Taints {
+			continue
+		}
+		for taint := range strings.SplitSeq(l.Value, ",") {
+			if out := trace.OutOfUse(taint); out != "" {
+				return out
+			}
 		}
 	}
 	return ""
@@ -282,8 +290,8 @@ func outOfUse(s *cluster.View, n cluster.NodeID) string {
 // out lists the nodes that take no pods, and the cores that lie there.
 func (a *Advice) out(m *Moment) {
 	s := m.Core.View()
-	for _, why := range []string{"cordoned", "not ready"} {
-		o := Out{Why: why}
+	for why, words := range map[string]string{"cordon": "cordoned", "not ready": "not ready"} {
+		o := Out{Why: words}
 		cores := int64(0)
 		for n := range cluster.NodeID(s.NodeRows()) {
 			if s.NodeLive(n) && outOfUse(s, n) == why {
@@ -296,4 +304,5 @@ func (a *Advice) out(m *Moment) {
 			a.Out = append(a.Out, o)
 		}
 	}
+	slices.SortFunc(a.Out, func(x, y Out) int { return cmp.Compare(x.Why, y.Why) })
 }

@@ -2,12 +2,8 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"io"
-	"os"
-	"os/signal"
 	"sync"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -45,9 +41,7 @@ Nothing is done to any cluster.`,
 				return usage(c, err)
 			}
 			calm(known, &spec, c.Flags())
-			if format != "text" && format != "json" {
-				r.say("output", unknown("format", format, []string{"text", "json"}))
-			}
+			r.say("output", checkAnswer(format))
 			plan, err := r.plan(spec)
 			if err == nil {
 				err = plan.Sources.Change(&kubernetes.Changes{})
@@ -55,14 +49,13 @@ Nothing is done to any cluster.`,
 			if err != nil {
 				return usage(c, err)
 			}
-			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := stoppable(c)
 			defer stop()
-			context.AfterFunc(ctx, stop)
 			advice, err := adviseOn(ctx, &simulation{Plan: plan, notes: &notePrinter{}}, c.ErrOrStderr())
 			if err != nil {
 				return err
 			}
-			return writeAdvice(advice, format, c.OutOrStdout())
+			return writeAnswer(format, c.OutOrStdout(), advice, advice.Write)
 		},
 	}
 	registerWorld(c, known, advisedPolicies, "policies to compare, with commas between them; see 'fairlead policies'")
@@ -152,6 +145,7 @@ func (a *adviser) advice() *advise.Advice {
 	return advice
 }
 
+// advisedOf is what a job came to.
 func advisedOf(j *job, diff *whatif.Diff) advise.Outcome {
 	o := advise.Outcome{
 		Policy: j.Policy.Name, Placed: len(diff.Placed), Pending: diff.After.Pending, Evicted: len(diff.Evicted), Moved: len(diff.Moved), InUse: diff.After.InUse,
@@ -160,14 +154,4 @@ func advisedOf(j *job, diff *whatif.Diff) advise.Outcome {
 		o.Violated = c.Violated.Final
 	}
 	return o
-}
-
-func writeAdvice(a *advise.Advice, format string, out io.Writer) error {
-	if format == "text" {
-		return a.Write(out)
-	}
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(a)
 }

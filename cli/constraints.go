@@ -129,10 +129,7 @@ func (k *constraintsCheck) run(stdin io.Reader, stdout io.Writer) error {
 	}
 	checked := checkConstraints(read, known)
 	if k.format == "json" {
-		e := json.NewEncoder(stdout)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		err = e.Encode(checked)
+		err = writeJSON(stdout, checked)
 	} else {
 		err = checked.print(stdout, inputName(k.path))
 	}

@@ -1,15 +1,12 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -156,9 +153,8 @@ func (f *experimentFlags) run(c *cobra.Command, e *experiment.Experiment) error 
 			return err
 		}
 	}
-	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := stoppable(c)
 	defer stop()
-	context.AfterFunc(ctx, stop)
 	options.Stop = func() bool { return ctx.Err() != nil }
 	results, err := e.Run(options)
 	if errors.Is(err, experiment.ErrStopped) {

@@ -2,14 +2,10 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -111,8 +107,8 @@ func (f *explainFlags) check(flags *pflag.FlagSet) (at cluster.Time, err error) 
 	if f.most < 1 {
 		errs = append(errs, fmt.Errorf("--lines: %d, want a number from 1", f.most))
 	}
-	if f.format != "text" && f.format != "json" {
-		errs = append(errs, fmt.Errorf("--output: %w", unknown("format", f.format, []string{"text", "json"})))
+	if err := checkAnswer(f.format); err != nil {
+		errs = append(errs, fmt.Errorf("--output: %w", err))
 	}
 	if policy := flags.Lookup("policy").Value.String(); strings.Contains(policy, ",") {
 		errs = append(errs, fmt.Errorf("--policy: %s, want one policy", policy))
@@ -145,9 +141,8 @@ func (f *explainFlags) simulate(c *cobra.Command, at cluster.Time) (*explain.Mom
 	if err != nil {
 		return nil, usage(c, err)
 	}
-	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := stoppable(c)
 	defer stop()
-	context.AfterFunc(ctx, stop)
 	return momentOf(ctx, &simulation{Plan: plan, notes: &notePrinter{}}, c.ErrOrStderr())
 }
 
@@ -211,11 +206,6 @@ func (f *explainFlags) answer(m *explain.Moment, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if f.format == "text" {
-		return explain.Text{Lines: f.most, More: "--lines says how many to list"}.Write(out, answer)
-	}
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(answer)
+	text := explain.Text{Lines: f.most, More: "--lines says how many to list"}
+	return writeAnswer(f.format, out, answer, func(out io.Writer) error { return text.Write(out, answer) })
 }

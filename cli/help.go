@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -53,7 +54,7 @@ func group(root *cobra.Command) {
 		id, title string
 		commands  []string
 	}{
-		{"own", "Your own cluster:", []string{"advise", "plan", "explain", "capacity"}},
+		{"own", "Your own cluster:", []string{"advise", "plan", "explain"}},
 		{"compare", "Compare schedulers:", []string{"simulate", "report", "compare", "experiment", "policies", "classes"}},
 		{"place", "Place and solve:", []string{"place", "constraints", "solve"}},
 		{"data", "Data:", []string{"trace"}},
@@ -72,14 +73,15 @@ func group(root *cobra.Command) {
 
 // newHelp is the command help: of a command, or a topic. What is neither is an error.
 func newHelp(root *cobra.Command) *cobra.Command {
-	long := "Help prints how to use a command, or one of these topics:\n"
+	var long strings.Builder
+	long.WriteString("Help prints how to use a command, or one of these topics:\n")
 	for _, t := range topics() {
-		long += fmt.Sprintf("\n  %-9s %s", t.name, t.short)
+		fmt.Fprintf(&long, "\n  %-9s %s", t.name, t.short)
 	}
 	return &cobra.Command{
 		Use:     "help [command or topic]",
 		Short:   "Help about a command, or about sources and columns",
-		Long:    long,
+		Long:    long.String(),
 		Example: "  fairlead help simulate\n  fairlead help sources",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {

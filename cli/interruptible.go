@@ -4,11 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"fairlead.dev/fairlead/setup"
 )
+
+// stoppable is a context that the first Ctrl-C ends. The second one kills, as if nobody listened.
+func stoppable(c *cobra.Command) (context.Context, func()) {
+	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}
 
 // interruptible opens a source, or returns errInterrupted as soon as the context ends:
 // some readers read all they have when they are opened, and do not look at the context

@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -101,9 +98,8 @@ Ctrl-C ends the search and prints what it has; the exit code is then 130. Otherw
 			if err := s.check(c); err != nil {
 				return usage(c, err)
 			}
-			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := stoppable(c)
 			defer stop()
-			context.AfterFunc(ctx, stop)
 			return s.run(ctx, c)
 		},
 	}

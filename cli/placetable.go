@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -19,10 +18,7 @@ import (
 func (s *placing) print(out io.Writer, a *outcome.Plan) error {
 	switch s.format {
 	case "json":
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		encoder.SetEscapeHTML(false)
-		return encoder.Encode(a)
+		return writeJSON(out, a)
 	case "yaml":
 		encoder := yaml.NewEncoder(out)
 		encoder.SetIndent(2)

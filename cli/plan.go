@@ -2,15 +2,11 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -69,9 +65,8 @@ Exit codes: 0 means that nothing changes, 3 that something does.`,
 			if err != nil {
 				return usage(c, err)
 			}
-			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := stoppable(c)
 			defer stop()
-			context.AfterFunc(ctx, stop)
 			return f.run(ctx, plan, c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
@@ -103,9 +98,7 @@ func (f *planFlags) plan(c *cobra.Command) (*simulation, error) {
 	if len(spec.Seeds) > 1 {
 		r.say("seeds", fmt.Errorf("there are %d, want one", len(spec.Seeds)))
 	}
-	if f.format != "text" && f.format != "json" {
-		r.say("output", unknown("format", f.format, []string{"text", "json"}))
-	}
+	r.say("output", checkAnswer(f.format))
 	changes, errs := f.changes()
 	r.wrong = append(r.wrong, errs...)
 	plan, err := r.plan(spec)
@@ -198,23 +191,13 @@ func (f *planFlags) run(ctx context.Context, s *simulation, stdout, stderr io.Wr
 		diff.Pending = []report.Pending{}
 	}
 	diff.Before.Nodes, diff.After.Nodes = changed.Nodes, result.Nodes
-	if err := f.print(diff, stdout); err != nil {
+	if err := writeAnswer(f.format, stdout, diff, diff.Write); err != nil {
 		return err
 	}
 	if diff.Changes() {
 		return errChanges
 	}
 	return nil
-}
-
-func (f *planFlags) print(diff *whatif.Diff, stdout io.Writer) error {
-	if f.format == "text" {
-		return diff.Write(stdout)
-	}
-	e := json.NewEncoder(stdout)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(diff)
 }
 
 // standings are those of a dump.

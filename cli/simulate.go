@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -86,10 +84,8 @@ Where nodes and tasks come from, SRC, says 'fairlead help sources'.`,
 			if f.printSpec {
 				return f.print(&plan.Spec, c.OutOrStdout())
 			}
-			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := stoppable(c)
 			defer stop()
-			// After the first Ctrl-C the second one kills, as if nobody listened.
-			context.AfterFunc(ctx, stop)
 			return plan.run(ctx, c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}

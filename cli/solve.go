@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -68,10 +66,8 @@ without a solution is a result: it says why, and the exit code is 1 at the end.`
 			if err := s.check(); err != nil {
 				return usage(c, err)
 			}
-			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := stoppable(c)
 			defer stop()
-			// After the first Ctrl-C the second one kills, as if nobody listened.
-			context.AfterFunc(ctx, stop)
 			return s.run(ctx, c.InOrStdin(), c.OutOrStdout())
 		},
 	}

@@ -2,14 +2,10 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -125,9 +121,8 @@ func parseConvertible(text string) (setup.URL, error) {
 
 // run converts, and says on stderr what was written and what was lost.
 func (p *conversion) run(c *cobra.Command) error {
-	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := stoppable(c)
 	defer stop()
-	context.AfterFunc(ctx, stop)
 	if err := p.from.Check(); err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ const mostRemedies = 3
 func remedies(s *cluster.View, t cluster.TaskID, f Filters) []Remedy {
 	var list []Remedy
 	groups := map[string]int{}
-	shorts := [][][]int64{} // of each group, those of its nodes
+	var alike [][]shortage // of each group, those of its nodes
 	least := math.MaxInt
 	var found survey
 	for n := range cluster.NodeID(s.NodeRows()) {
@@ -93,12 +93,12 @@ func remedies(s *cluster.View, t cluster.TaskID, f Filters) []Remedy {
 		if !known {
 			at = len(list)
 			groups[key] = at
-			list, shorts = append(list, Remedy{Obstacles: slices.Clone(found.of), First: s.NodeSpec(n).Name}), append(shorts, nil)
+			list, alike = append(list, Remedy{Obstacles: slices.Clone(found.of)}), append(alike, nil)
 		}
-		shorts[at] = append(shorts[at], slices.Clone(found.short))
+		alike[at] = append(alike[at], shortage{n, slices.Clone(found.short)})
 	}
 	for i := range list {
-		list[i].settle(shorts[i])
+		list[i].settle(s, s.Shape(s.Task(t).Shape).Demand, alike[i])
 	}
 	list = slices.DeleteFunc(list, func(r Remedy) bool {
 		return r.effort() > least || slices.Contains(r.Obstacles, Obstacle{}) // of which nothing is known
@@ -115,33 +115,56 @@ func (r *Remedy) effort() (sum int) {
 	return sum
 }
 
+// shortage is how much a node lacks, obstacle by obstacle.
+type shortage struct {
+	node  cluster.NodeID
+	short []int64
+}
+
 // settle takes the shortages of the nodes that have these obstacles: what is missing where least is, and
 // how many nodes lack no more than that.
-func (r *Remedy) settle(shorts [][]int64) {
-	r.Short = slices.Clone(shorts[0])
-	for _, short := range shorts[1:] {
-		for i := range short {
-			r.Short[i] = min(r.Short[i], short[i])
+func (r *Remedy) settle(s *cluster.View, demand cluster.Vector, nodes []shortage) {
+	least := slices.Clone(nodes[0].short)
+	for _, n := range nodes[1:] {
+		for i, q := range n.short {
+			least[i] = min(least[i], q)
 		}
 	}
-	for i := range r.Short {
-		r.Short[i] = roundUp(r.Short[i])
+	lacks := func(limit []int64) func(shortage) bool {
+		return func(n shortage) bool { return within(n.short, limit) }
 	}
-	r.Nodes = 0
-	for _, short := range shorts {
-		if within(short, r.Short) {
+	r.Short = roundedUp(least)
+	if !slices.ContainsFunc(nodes, lacks(r.Short)) {
+		// No node lacks least of all kinds: what the one lacks of which least is missing, as a part of what is asked for.
+		r.Short = roundedUp(slices.MinFunc(nodes, func(a, b shortage) int { return cmp.Compare(r.part(demand, a.short), r.part(demand, b.short)) }).short)
+	}
+	r.First = s.NodeSpec(nodes[slices.IndexFunc(nodes, lacks(r.Short))].node).Name
+	for _, n := range nodes {
+		if within(n.short, r.Short) {
 			r.Nodes++
 		}
 	}
-	if r.Nodes > 0 {
-		return
-	}
-	// No node lacks least of all of them: what the one lacks that lacks least in sum.
-	r.Nodes = 1
-	r.Short = slices.Clone(slices.MinFunc(shorts, func(a, b []int64) int { return cmp.Compare(sum(a), sum(b)) }))
 }
 
-// roundUp keeps two digits, as nobody asks for 1.983 more cores.
+// part is the largest part of what is asked for of a kind that is missing.
+func (r *Remedy) part(demand cluster.Vector, short []int64) (most float64) {
+	for i, o := range r.Obstacles {
+		if o.Mechanism == byRoom {
+			most = max(most, float64(short[i])/float64(demand[o.Kind]))
+		}
+	}
+	return most
+}
+
+// roundedUp keeps two digits of each, as nobody asks for 1.983 more cores.
+func roundedUp(short []int64) []int64 {
+	up := make([]int64, len(short))
+	for i, q := range short {
+		up[i] = roundUp(q)
+	}
+	return up
+}
+
 func roundUp(q int64) int64 {
 	unit := int64(1)
 	for q/unit >= 100 {
@@ -157,13 +180,6 @@ func within(a, limit []int64) bool {
 		}
 	}
 	return true
-}
-
-func sum(list []int64) (total int64) {
-	for _, q := range list {
-		total += q
-	}
-	return total
 }
 
 // survey is all that is in the way of a task on one node.

@@ -16,8 +16,8 @@ import (
 	"fairlead.dev/fairlead/sim"
 )
 
-// This file checks a spec. Nothing is opened but the table of classes and samples of overheads,
-// where they are files.
+// This file checks a spec. Nothing is opened but the table of classes and samples of overheads, where
+// they are files, and the beginning of a source of which nobody names the format (guess.go).
 
 // Plan is a spec that was checked.
 type Plan struct {

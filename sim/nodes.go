@@ -206,12 +206,9 @@ func filteredBy(r cluster.Requirement, labels []cluster.Label) []sched.Filtered 
 		}
 	}
 	for _, taint := range trace.Untolerated(r, labels[at].Value) {
-		switch key, _, _ := strings.Cut(taint, ":"); key {
-		case "node.kubernetes.io/unschedulable":
-			add(sched.Filtered{Mechanism: "cordon"})
-		case "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable":
-			add(sched.Filtered{Mechanism: "not ready"})
-		default:
+		if out := trace.OutOfUse(taint); out != "" {
+			add(sched.Filtered{Mechanism: out})
+		} else {
 			add(sched.Filtered{Mechanism: "taint", Wants: taint})
 		}
 	}

@@ -69,7 +69,7 @@ type task struct {
 	priority int32
 	waits    bool
 	runs     []run
-	served   []served // evictions for its sake that it has not come to yet
+	served   []moment // evictions for its sake that it has not come to yet
 }
 
 // run is one that takes room.
@@ -82,11 +82,11 @@ type run struct {
 	evicted bool
 }
 
-// served is where and when a run was evicted.
-type served struct {
-	at   place
-	time cluster.Time
-}
+// found is the attempt of a run that was there before anybody looked: the core numbers it, and no event says how.
+const found = 0
+
+// is reports whether it is the run of that attempt.
+func (r *run) is(attempt uint32) bool { return r.attempt == attempt || r.attempt == found }
 
 // New begins a timeline. Names say what people call tasks while they are there; nil calls them by job and number.
 func New(to io.Writer, kinds []cluster.Kind, names func(cluster.TaskID) string) *Timeline {
@@ -185,8 +185,8 @@ func (t *Timeline) taskEvent(now cluster.Time, e cluster.Event) {
 	case cluster.TaskFound:
 		if of := t.tasks[e.Task]; of != nil {
 			t.wait(of, false)
-			t.begin(now, of, 1, e.Node)
-			t.start(now, of, 1)
+			t.begin(now, of, found, e.Node)
+			t.start(now, of, found)
 		}
 	case cluster.TaskStarted:
 		t.started(now, e)
@@ -200,6 +200,7 @@ func (t *Timeline) taskEvent(now cluster.Time, e cluster.Event) {
 			outcome = "finished"
 		}
 		t.ended(now, e.Task, outcome)
+	default: // draws nothing
 	}
 }
 
@@ -209,7 +210,7 @@ func (t *Timeline) started(now cluster.Time, e cluster.TaskStarted) {
 	if of == nil {
 		return
 	}
-	if !slices.ContainsFunc(of.runs, func(r run) bool { return r.attempt == e.Attempt }) {
+	if !slices.ContainsFunc(of.runs, func(r run) bool { return r.is(e.Attempt) }) {
 		t.begin(now, of, e.Attempt, e.Node)
 	}
 	t.start(now, of, e.Attempt)
@@ -250,7 +251,7 @@ func (t *Timeline) begin(now cluster.Time, of *task, attempt uint32, on cluster.
 	t.changed = true
 	for _, s := range of.served {
 		t.ids.arrows++
-		t.to.arrow(t.ids.arrows, "evicted for", s.at, s.time, at, now)
+		t.to.arrow(t.ids.arrows, "evicted for", s, moment{at, now})
 	}
 	of.served = nil
 }
@@ -258,7 +259,7 @@ func (t *Timeline) begin(now cluster.Time, of *task, attempt uint32, on cluster.
 // start notes that the run works; the time before is a slice of its own, so that no slice lies in another.
 func (t *Timeline) start(now cluster.Time, of *task, attempt uint32) {
 	for i := range of.runs {
-		if r := &of.runs[i]; r.attempt == attempt && !r.started {
+		if r := &of.runs[i]; r.is(attempt) && !r.started {
 			r.started = true
 			if r.from < now {
 				t.to.slice(of.name+" starts", r.at, r.from, now)
@@ -279,7 +280,7 @@ func (t *Timeline) decide(now cluster.Time, d *sched.Decision) {
 		t.wait(of, false)
 		t.begin(now, of, d.Attempt, d.Node)
 	case sched.Evict:
-		at := slices.IndexFunc(of.runs, func(r run) bool { return r.attempt == d.Attempt })
+		at := slices.IndexFunc(of.runs, func(r run) bool { return r.is(d.Attempt) })
 		if at < 0 {
 			return
 		}
@@ -287,7 +288,7 @@ func (t *Timeline) decide(now cluster.Time, d *sched.Decision) {
 		r.evicted = true
 		t.to.instant("evict", r.at, now, argument{"task", of.name})
 		if by := t.tasks[d.Purpose.Task]; d.Purpose.Bundle > 0 && by != nil && by.seq == d.Purpose.Seq && by != of {
-			by.served = append(by.served, served{r.at, now})
+			by.served = append(by.served, moment{r.at, now})
 		}
 	case sched.Resize:
 		if len(of.runs) > 0 {
@@ -302,7 +303,7 @@ func (t *Timeline) finish(now cluster.Time, of *task, attempt uint32, outcome st
 	if of == nil {
 		return
 	}
-	at := slices.IndexFunc(of.runs, func(r run) bool { return r.attempt == attempt })
+	at := slices.IndexFunc(of.runs, func(r run) bool { return r.is(attempt) })
 	if at < 0 {
 		return
 	}
@@ -361,9 +362,9 @@ func (t *Timeline) lost(now cluster.Time, id cluster.NodeID) {
 	}
 	for _, row := range slices.Sorted(maps.Keys(t.tasks)) {
 		of := t.tasks[row]
-		for i := len(of.runs) - 1; i >= 0; i-- {
-			if of.runs[i].node == id {
-				t.finish(now, of, of.runs[i].attempt, "node lost")
+		for _, r := range slices.Clone(of.runs) {
+			if r.node == id {
+				t.finish(now, of, r.attempt, "node lost")
 			}
 		}
 	}

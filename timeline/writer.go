@@ -24,6 +24,12 @@ type writer struct {
 // place is where an event is: a process, and a thread in it.
 type place struct{ process, thread int }
 
+// moment is a time on a lane.
+type moment struct {
+	at   place
+	time cluster.Time
+}
+
 // argument is a fact about an event.
 type argument struct {
 	key   string
@@ -130,12 +136,12 @@ func (w *writer) instant(name string, at place, time cluster.Time, arguments ...
 }
 
 // arrow leads from what was on one lane at a time to what is on another.
-func (w *writer) arrow(id int, name string, from place, at cluster.Time, to place, then cluster.Time) {
-	w.event('s', name, from, at)
+func (w *writer) arrow(id int, name string, from, to moment) {
+	w.event('s', name, from.at, from.time)
 	w.text("cat", name)
 	w.number("id", int64(id))
 	w.end()
-	w.event('f', name, to, then)
+	w.event('f', name, to.at, to.time)
 	w.text("cat", name)
 	w.text("bp", "e")
 	w.number("id", int64(id))

@@ -36,13 +36,11 @@ type Diff struct {
 	Before Totals  `json:"before"`
 	After  Totals  `json:"after"`
 
-	ran map[string]bool // pods that lose their place or came with the changes
+	newly map[string]bool // owners of pods that wait and did not before
 }
 
-// waited reports whether all of a group waited before, too.
-func (d *Diff) waited(p *report.Pending) bool {
-	return !slices.ContainsFunc(p.Names, func(name string) bool { return d.ran[name] })
-}
+// waited reports whether all pods of the owner that wait did before, too.
+func (d *Diff) waited(p *report.Pending) bool { return !d.newly[p.Owner] }
 
 // Placed is a pod that found a node.
 type Placed struct {
@@ -104,8 +102,8 @@ func (d *Diff) Changes() bool {
 
 // Compare compares where pods stand. Gone are those that were taken away; of them those that a workload has in
 // their place are not lost.
-func Compare(before, after []Standing, gone []Standing) *Diff {
-	d := &Diff{Placed: []Placed{}, Moved: []Moved{}, Evicted: []Evicted{}, Gone: []Gone{}, Pending: []report.Pending{}, Wholes: []Whole{}, ran: map[string]bool{}}
+func Compare(before, after, gone []Standing) *Diff {
+	d := &Diff{Placed: []Placed{}, Moved: []Moved{}, Evicted: []Evicted{}, Gone: []Gone{}, Pending: []report.Pending{}, Wholes: []Whole{}, newly: map[string]bool{}}
 	was := make(map[string]Standing, len(before))
 	for _, s := range before {
 		was[s.Pod] = s
@@ -150,7 +148,7 @@ func Compare(before, after []Standing, gone []Standing) *Diff {
 // compare notes what is different about one pod, which was there before or is new.
 func (d *Diff) compare(was, is Standing, known bool) {
 	if is.Node == "" && (!known || was.Node != "") {
-		d.ran[is.Pod] = true
+		d.newly[is.Owner] = true
 	}
 	switch {
 	case is.Pinned && !known:

@@ -1,7 +1,7 @@
 // Package kubedump makes Kubernetes clusters by chance, as kubectl prints them: pools of nodes in
 // three zones with taints, labels, cordons and devices; DaemonSets, static pods, Deployments,
 // StatefulSets with volumes, and Jobs, whose pods run where they may; budgets, priorities,
-// preferences. Beside them come pods that wait for causes that are known: see Pending. It is for
+// preferences. Beside them come pods that wait for causes that are known: see pending.go. It is for
 // tests and measurements, which need dumps as large as clusters are, and without anybody's data.
 //
 //	go run ./internal/kubedump/write --nodes 1000 --seed 1 > me.json
@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 )
 
@@ -86,9 +87,7 @@ func object(version, kind, namespace, name string, rest fields) fields {
 		metadata["namespace"] = namespace
 	}
 	o := fields{"apiVersion": version, "kind": kind, "metadata": metadata}
-	for key, value := range rest {
-		o[key] = value
-	}
+	maps.Copy(o, rest)
 	return o
 }
 

@@ -18,12 +18,12 @@ func (m *maker) makeOwners() {
 	futile := 0 // owners one after the other that found no place for a pod
 	for pods, i := 0, 0; pods < m.Nodes*m.PodsPerNode && futile < mostFutile; i++ {
 		made := 0
-		switch {
-		case i%10 == 3:
+		switch i % 10 {
+		case 3:
 			made = m.set(i)
-		case i%10 == 5:
+		case 5:
 			made = m.job(i)
-		case i%10 == 8:
+		case 8:
 			made = m.training(i)
 		default:
 			made = m.deployment(i)
@@ -63,16 +63,16 @@ func (m *maker) deployment(i int) int {
 	}
 	m.items = append(m.items,
 		object("apps/v1", "Deployment", "shop", name, fields{"spec": fields{"replicas": replicas, "selector": fields{"matchLabels": fields{"app": name}}}}),
-		owned("apps/v1", "ReplicaSet", "shop", t.name, "Deployment", name, fields{"spec": fields{"replicas": replicas}}),
+		replicaSet("shop", t.name, name, replicas),
 		object("policy/v1", "PodDisruptionBudget", "shop", name, fields{"spec": fields{"maxUnavailable": "25%", "selector": fields{"matchLabels": fields{"app": name}}}}),
 	)
 	return m.run(t, replicas, func(k int) string { return fmt.Sprintf("%s-%05d", t.name, k) }, i%4 == 0)
 }
 
-// owned is an object that another controls.
-func owned(version, kind, namespace, name, byKind, by string, rest fields) fields {
-	o := object(version, kind, namespace, name, rest)
-	o["metadata"].(fields)["ownerReferences"] = []fields{{"apiVersion": version, "kind": byKind, "name": by, "uid": fmt.Sprintf("uid-%s-%s-%s", namespace, byKind, by), "controller": true}}
+// replicaSet is one that a Deployment controls.
+func replicaSet(namespace, name, of string, replicas int) fields {
+	o := object("apps/v1", "ReplicaSet", namespace, name, fields{"spec": fields{"replicas": replicas}})
+	o["metadata"].(fields)["ownerReferences"] = []fields{{"apiVersion": "apps/v1", "kind": "Deployment", "name": of, "uid": fmt.Sprintf("uid-%s-Deployment-%s", namespace, of), "controller": true}}
 	return o
 }
 

@@ -4,7 +4,7 @@ import "fmt"
 
 // This file is pods that wait, one kind of cause each.
 
-// Pending is the pods that wait in every cluster, by what is in the way of each:
+// makePending makes the eleven pods that wait in every cluster, by what is in the way of each:
 //
 //	shop/lost-0       asks for zone z, and there is none
 //	ml/untolerated-0  asks for a GPU, and does not tolerate the taint gpu=yes:NoSchedule
@@ -14,8 +14,6 @@ import "fmt"
 //	data/roomy-0..3   each ask for 60 cores of nodes that have 15.9 of them, or are tainted
 //	shop/gated-0      is behind a scheduling gate
 //	shop/apart-0      shuns zones in which a pod like it runs, and one runs in each
-const Pending = 11
-
 func (m *maker) makePending() {
 	one := func(namespace, name string, t template) {
 		t.namespace, t.name, t.labels = namespace, name, fields{"app": name}

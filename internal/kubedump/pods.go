@@ -78,7 +78,7 @@ func (t *template) requests() fields {
 	return r
 }
 
-// everywhere tolerates all taints.
+// makeDaemons makes the DaemonSets, whose pods tolerate all taints, and the static pods of the control plane.
 func (m *maker) makeDaemons() {
 	daemon := func(name string, a ask, on func(*node) bool) {
 		for i, n := range m.nodes {

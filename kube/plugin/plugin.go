@@ -28,7 +28,7 @@ const (
 )
 
 // ownCluster are the commands that take a cluster, and are given this one unless another is named.
-func ownCluster() []string { return []string{"plan", "advise", "explain", "capacity", "simulate"} }
+func ownCluster() []string { return []string{"plan", "advise", "explain", "simulate"} }
 
 // access says which cluster it is, as kubectl's flags do.
 type access struct{ kubeconfig, context string }

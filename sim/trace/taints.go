@@ -11,6 +11,18 @@ import (
 // commas. No label of a node itself has it.
 const Taints = "spec.taints"
 
+// OutOfUse says of a taint, as Taints has it, what it stands for where Kubernetes has put it on a node that takes no pods for the
+// time being: "cordon" or "not ready"; empty of any other.
+func OutOfUse(taint string) string {
+	switch key, _, _ := strings.Cut(taint, ":"); key {
+	case "node.kubernetes.io/unschedulable":
+		return "cordon"
+	case "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable":
+		return "not ready"
+	}
+	return ""
+}
+
 // Claims is what the keys of labels begin with that say whether a node is one that some claims of volumes let
 // their pods go to. What follows says in words which claims these are. No label of a node itself has it.
 const Claims = "spec.volumes: "

@@ -3,7 +3,7 @@ package main
 
 import (
 	"flag"
-	"fmt"
+	"log"
 	"os"
 
 	"fairlead.dev/fairlead/internal/kubedump"
@@ -17,7 +17,6 @@ func main() {
 	flag.BoolVar(&o.Volumes, "volumes", false, "give StatefulSets claims")
 	flag.Parse()
 	if err := kubedump.Write(os.Stdout, o); err != nil {
-		fmt.Fprintln(os.Stderr, "write:", err)
-		os.Exit(1)
+		log.Fatalln("write:", err)
 	}
 }

@@ -65,7 +65,7 @@ type Options struct {
 }
 
 // places reports whether pods of the scheduler of that name are to be placed.
-func (o *Options) places(scheduler string) bool {
+func (o Options) places(scheduler string) bool {
 	if o.Schedulers == nil {
 		return scheduler == "" || scheduler == "default-scheduler" || strings.HasPrefix(scheduler, "fairlead")
 	}

@@ -89,8 +89,10 @@ func applicationOf(o *manifest.Object) string {
 
 // standingOf is what may become of the pod, but for its class of quality.
 func standingOf(o *manifest.Object) standing {
-	s := standing{priority: o.Spec.Priority, promise: o.Metadata.Labels[classLabel], neverPreempts: o.Spec.PreemptionPolicy == "Never",
-		stays: o.Spec.RestartPolicy == "" || o.Spec.RestartPolicy == "Always"}
+	s := standing{
+		priority: o.Spec.Priority, promise: o.Metadata.Labels[classLabel], neverPreempts: o.Spec.PreemptionPolicy == "Never",
+		stays: o.Spec.RestartPolicy == "" || o.Spec.RestartPolicy == "Always",
+	}
 	s.leaving = o.Metadata.DeletionTimestamp != ""
 	s.unready = s.leaving || slices.ContainsFunc(o.Status.Conditions, func(c manifest.Condition) bool { return c.Type == "Ready" && c.Status != "True" })
 	w := ownerOf(o)
