@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -190,6 +192,7 @@ func (f *planFlags) run(ctx context.Context, s *simulation, stdout, stderr io.Wr
 	if diff.Pending == nil {
 		diff.Pending = []report.Pending{}
 	}
+	diff.Budgets = append(diff.Budgets, budgetsOf(&end, diff.Leave())...)
 	diff.Before.Nodes, diff.After.Nodes = changed.Nodes, result.Nodes
 	if err := writeAnswer(f.format, stdout, diff, diff.Write); err != nil {
 		return err
@@ -198,6 +201,36 @@ func (f *planFlags) run(ctx context.Context, s *simulation, stdout, stderr io.Wr
 		return errChanges
 	}
 	return nil
+}
+
+// budgetsOf are the budgets of pods that leave, of each of which is said whether it runs elsewhere, by name. Who waits
+// afterwards was available before.
+func budgetsOf(end *sim.Ending, leave map[string]bool) []whatif.BudgetUse {
+	uses := map[string]*whatif.BudgetUse{}
+	for row, name := range end.Names {
+		if runs, leaves := leave[name]; leaves && !runs {
+			end.Guards.Up(end.Guards.Of[row])
+		}
+	}
+	for row, name := range end.Names {
+		_, leaves := leave[name]
+		if !leaves {
+			continue
+		}
+		for _, budget := range end.Guards.Of[row] {
+			use := uses[budget]
+			if use == nil {
+				use = &whatif.BudgetUse{Name: budget, AtOnce: int(end.Guards.Spare(budget))}
+				uses[budget] = use
+			}
+			use.Pods++
+		}
+	}
+	var list []whatif.BudgetUse
+	for _, name := range slices.Sorted(maps.Keys(uses)) {
+		list = append(list, *uses[name])
+	}
+	return list
 }
 
 // standings are those of a dump.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	linked "container/list"
 	"encoding/binary"
 	"fmt"
@@ -264,7 +265,7 @@ func (b *tasks) submit(r incoming, shape cluster.ShapeID, input []cluster.Block,
 	if j == nil {
 		j = &job{id: r.Job, row: cluster.JobID(b.jobRows.Take()), user: r.User, beside: b.isBeside(r.Job), expected: int(r.JobTasks)}
 		b.jobs[r.Job] = j
-		emit(cluster.JobSubmitted{Job: j.row, Name: strconv.FormatUint(r.Job, 10), User: r.User, Together: r.Together, LongRunning: r.LongRunning})
+		emit(cluster.JobSubmitted{Job: j.row, Name: cmp.Or(r.Owner, strconv.FormatUint(r.Job, 10)), User: r.User, Together: r.Together, LongRunning: r.LongRunning})
 	}
 	row := b.enter(j, r, shape, now)
 	b.live[key] = row

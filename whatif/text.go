@@ -25,6 +25,7 @@ func (d *Diff) Write(out io.Writer) error {
 		w.line("Under %s:", d.Policy)
 	}
 	w.lists(d)
+	w.budgets(d.Budgets)
 	w.workloads(d.Wholes)
 	w.pending(d)
 	w.totals(d)
@@ -125,6 +126,24 @@ func pods(n int) string {
 		return "1 pod"
 	}
 	return report.Grouped(n) + " pods"
+}
+
+// budgets says for how many pods at a time the nodes could be left.
+func (w *writer) budgets(list []BudgetUse) {
+	for i, b := range list {
+		if i == 0 {
+			w.line("\nBudgets of the pods that leave:")
+		}
+		switch {
+		case i == mostLines:
+			w.line("  and %d more; -o json has them all", len(list)-mostLines)
+			return
+		case b.AtOnce == 0:
+			w.line("  %s lets none of its %s go", b.Name, pods(b.Pods))
+		default:
+			w.line("  %s: %s, at most %d at a time", b.Name, pods(b.Pods), b.AtOnce)
+		}
+	}
 }
 
 // workloads says of those that came or grew how much of them runs.

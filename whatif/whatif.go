@@ -33,6 +33,8 @@ type Diff struct {
 	Pending []report.Pending `json:"pending"`
 	// Wholes are the workloads that came with the changes or grew, and how many of their pods run.
 	Wholes []Whole `json:"workloads"`
+	// Budgets are those of pods that leave their nodes.
+	Budgets []BudgetUse `json:"budgets"`
 	Before Totals  `json:"before"`
 	After  Totals  `json:"after"`
 
@@ -81,6 +83,14 @@ type Whole struct {
 	Run   int    `json:"run"`
 }
 
+// BudgetUse is how many pods of a disruption budget leave their nodes, and how many of them may at a time: 0 says that an
+// API server refuses to evict any.
+type BudgetUse struct {
+	Name   string `json:"name"`
+	Pods   int    `json:"pods"`
+	AtOnce int    `json:"at_once"`
+}
+
 // Totals are numbers of a cluster.
 type Totals struct {
 	Nodes   int `json:"nodes"`
@@ -103,7 +113,7 @@ func (d *Diff) Changes() bool {
 // Compare compares where pods stand. Gone are those that were taken away; of them those that a workload has in
 // their place are not lost.
 func Compare(before, after, gone []Standing) *Diff {
-	d := &Diff{Placed: []Placed{}, Moved: []Moved{}, Evicted: []Evicted{}, Gone: []Gone{}, Pending: []report.Pending{}, Wholes: []Whole{}, newly: map[string]bool{}}
+	d := &Diff{Placed: []Placed{}, Moved: []Moved{}, Evicted: []Evicted{}, Gone: []Gone{}, Pending: []report.Pending{}, Wholes: []Whole{}, Budgets: []BudgetUse{}, newly: map[string]bool{}}
 	was := make(map[string]Standing, len(before))
 	for _, s := range before {
 		was[s.Pod] = s
@@ -185,6 +195,18 @@ func (t *Totals) count(s Standing) {
 	} else {
 		t.Running++
 	}
+}
+
+// Leave are the pods that leave their nodes and are still wanted, and whether each runs elsewhere.
+func (d *Diff) Leave() map[string]bool {
+	runs := map[string]bool{}
+	for _, p := range d.Moved {
+		runs[p.Pod] = true
+	}
+	for _, p := range d.Evicted {
+		runs[p.Pod] = false
+	}
+	return runs
 }
 
 func (d *Diff) sort() {

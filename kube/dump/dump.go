@@ -24,27 +24,27 @@ type resource struct {
 
 // resources are those by which it is decided where pods may go, nodes first.
 func resources() []resource {
-	of := func(group, version, name string, required bool) resource {
-		return resource{schema.GroupVersionResource{Group: group, Version: version, Resource: name}, required}
+	of := func(group, name string, required bool) resource {
+		return resource{schema.GroupVersionResource{Group: group, Version: "v1", Resource: name}, required}
 	}
 	return []resource{
-		of("", "v1", "nodes", true),
-		of("", "v1", "namespaces", false),
-		of("", "v1", "persistentvolumes", false),
-		of("", "v1", "persistentvolumeclaims", false),
-		of("", "v1", "services", false),
-		of("storage.k8s.io", "v1", "storageclasses", false),
-		of("storage.k8s.io", "v1", "csinodes", false),
-		of("storage.k8s.io", "v1", "csidrivers", false),
-		of("storage.k8s.io", "v1", "csistoragecapacities", false),
-		of("scheduling.k8s.io", "v1", "priorityclasses", false),
-		of("policy", "v1", "poddisruptionbudgets", false),
-		of("apps", "v1", "deployments", false),
-		of("apps", "v1", "replicasets", false),
-		of("apps", "v1", "statefulsets", false),
-		of("apps", "v1", "daemonsets", false),
-		of("batch", "v1", "jobs", false),
-		of("", "v1", "pods", true),
+		of("", "nodes", true),
+		of("", "namespaces", false),
+		of("", "persistentvolumes", false),
+		of("", "persistentvolumeclaims", false),
+		of("", "services", false),
+		of("storage.k8s.io", "storageclasses", false),
+		of("storage.k8s.io", "csinodes", false),
+		of("storage.k8s.io", "csidrivers", false),
+		of("storage.k8s.io", "csistoragecapacities", false),
+		of("scheduling.k8s.io", "priorityclasses", false),
+		of("policy", "poddisruptionbudgets", false),
+		of("apps", "deployments", false),
+		of("apps", "replicasets", false),
+		of("apps", "statefulsets", false),
+		of("apps", "daemonsets", false),
+		of("batch", "jobs", false),
+		of("", "pods", true),
 	}
 }
 

@@ -62,12 +62,12 @@ func Main(words []string, stdout, stderr io.Writer) int {
 }
 
 // take takes the flags of kubectl off the words.
-func take(words []string) (rest []string, of access, err error) {
+func take(words []string) (left []string, of access, err error) {
 	for i := 0; i < len(words); i++ {
 		name, value, joined := strings.Cut(words[i], "=")
 		to := map[string]*string{"--kubeconfig": &of.kubeconfig, "--context": &of.context}[name]
 		if to == nil {
-			rest = append(rest, words[i])
+			left = append(left, words[i])
 			continue
 		}
 		if !joined {
@@ -81,7 +81,7 @@ func take(words []string) (rest []string, of access, err error) {
 		}
 		*to = value
 	}
-	return rest, of, nil
+	return left, of, nil
 }
 
 // needsCluster reports whether the words ask about a cluster and name none.
