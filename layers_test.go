@@ -91,7 +91,6 @@ sim/trace/kubernetes: cluster constraint constraint/kubernetes internal/manifest
 sim/trace/place: cluster constraint constraint/request sim/trace
 internal/kmeans:
 internal/kubedump:
-internal/kubedump/write: internal/kubedump
 internal/mutants:
 sim/workload: cluster internal/heap internal/kmeans queue/fragmentation sim/trace
 setup: class cluster constraint/request flow ilp internal/document internal/nearest internal/unpack internal/wide mcmf policies policies/chosen queue/fragmentation recording report sched sim sim/trace sim/trace/dlrm sim/trace/ecsched sim/trace/google2011 sim/trace/kubernetes sim/trace/openb sim/trace/place sim/trace/qos sim/trace/stream sim/trace/swf sim/workload

@@ -27,12 +27,11 @@ type Outcome struct {
 	Violated report.Number `json:"constraints_violated"`
 }
 
-// Compare puts the better outcome first: fewer wait, then fewer are disturbed, then fewer nodes are in use.
-func (o *Outcome) Compare(p *Outcome) int {
-	return cmp.Or(
-		cmp.Compare(o.Pending, p.Pending), cmp.Compare(o.Violated, p.Violated), cmp.Compare(o.Evicted+o.Moved, p.Evicted+p.Moved),
-		cmp.Compare(o.InUse, p.InUse),
-	)
+// Compare puts the better outcome first.
+func (o *Outcome) Compare(p *Outcome) int { return o.merit().Compare(p.merit()) }
+
+func (o *Outcome) merit() report.Merit {
+	return report.Merit{Pending: float64(o.Pending), Violated: float64(o.Violated), Disturbed: float64(o.Evicted + o.Moved), InUse: float64(o.InUse)}
 }
 
 // Advice is all that is said of a cluster.
@@ -102,32 +101,20 @@ func (a *Advice) Rank(outcomes []Outcome) {
 			same = append(same, o.Policy)
 		}
 	}
-	did := fmt.Sprintf("%s of the %s run", count(best.Placed, "pod"), count(a.Pending, "pod that waits"))
+	did := fmt.Sprintf("%s of the %s run", report.Count(best.Placed, "pod"), report.Count(a.Pending, "pod that waits"))
 	switch {
 	case a.Pending == 0:
 		did = "no pod waits"
 	case best.Placed == 0:
-		did = fmt.Sprintf("none of the %s finds a place", count(a.Pending, "pod that waits"))
+		did = fmt.Sprintf("none of the %s finds a place", report.Count(a.Pending, "pod that waits"))
 	}
-	a.Verdict = fmt.Sprintf("%s serves this cluster best: %s, %s, %s, %s in use", best.Policy, did, count(best.Evicted, "eviction"), count(best.Moved, "move"), count(best.InUse, "node"))
+	a.Verdict = fmt.Sprintf("%s serves this cluster best: %s, %s, %s, %s in use", best.Policy, did, report.Count(best.Evicted, "eviction"), report.Count(best.Moved, "move"), report.Count(best.InUse, "node"))
 	switch {
 	case len(same) == len(a.Policies)-1 && len(same) > 0:
-		a.Verdict = fmt.Sprintf("no policy serves this cluster better than another: %s, %s in use under each of %s", did, count(best.InUse, "node"), list(append([]string{best.Policy}, same...)))
+		a.Verdict = fmt.Sprintf("no policy serves this cluster better than another: %s, %s in use under each of %s", did, report.Count(best.InUse, "node"), list(append([]string{best.Policy}, same...)))
 	case len(same) > 0:
 		a.Verdict += "; so does " + list(same)
 	}
-}
-
-// count prints so many of a thing, of which the last word of its first part has the plural.
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	noun, rest, more := strings.Cut(thing, " that ")
-	if more {
-		return report.Grouped(n) + " " + noun + "s that " + strings.TrimSuffix(rest, "s")
-	}
-	return report.Grouped(n) + " " + noun + "s"
 }
 
 // list joins names as people do.

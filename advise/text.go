@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"strings"
-	"text/tabwriter"
 
 	"fairlead.dev/fairlead/report"
 )
@@ -21,101 +20,79 @@ const (
 
 // Write prints the advice.
 func (a *Advice) Write(out io.Writer) error {
-	w := &writer{out: out}
-	w.line("%s.", upper(a.Verdict))
-	w.line("%s, %s in use; %s, %s.", count(a.Nodes, "node"), report.Grouped(a.InUse), count(a.Running, "pod that runs"), count(a.Pending, "pod that waits"))
+	w := writer{report.NewPrinter(out)}
+	w.Line("%s.", upper(a.Verdict))
+	w.Line("%s, %s in use; %s, %s.", report.Count(a.Nodes, "node"), report.Grouped(a.InUse), report.Count(a.Running, "pod that runs"), report.Count(a.Pending, "pod that waits"))
 	if len(a.Policies) > 1 {
-		w.table(a.policies())
+		w.Table(a.policies())
 	}
 	w.free(a.Free)
 	w.changes(a)
 	w.waiting(a)
 	w.unused(a)
-	return w.err
+	return w.Err()
 }
 
-type writer struct {
-	out io.Writer
-	err error
-}
-
-func (w *writer) line(format string, args ...any) {
-	for i := range args {
-		if text, is := args[i].(string); is {
-			args[i] = report.Printable(text)
-		}
-	}
-	if w.err == nil {
-		_, w.err = fmt.Fprintf(w.out, format+"\n", args...)
-	}
-}
-
-func (w *writer) table(lines []string) {
-	if w.err != nil {
-		return
-	}
-	t := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "\n"+strings.Join(lines, "\n"))
-	w.err = t.Flush()
-}
+// writer prints the parts of an advice.
+type writer struct{ *report.Printer }
 
 func (a *Advice) policies() []string {
-	lines := []string{"POLICY\tPLACES\tSTILL WAIT\tEVICTS\tMOVES\tNODES IN USE"}
+	lines := []string{"\nPOLICY\tPLACES\tSTILL WAIT\tEVICTS\tMOVES\tNODES IN USE"}
 	for _, o := range a.Policies {
-		lines = append(lines, fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", report.Printable(o.Policy), report.Grouped(o.Placed), report.Grouped(o.Pending), report.Grouped(o.Evicted), report.Grouped(o.Moved), report.Grouped(o.InUse)))
+		lines = append(lines, report.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", o.Policy, report.Grouped(o.Placed), report.Grouped(o.Pending), report.Grouped(o.Evicted), report.Grouped(o.Moved), report.Grouped(o.InUse)))
 	}
 	return lines
 }
 
-func (w *writer) free(f *Free) {
+func (w writer) free(f *Free) {
 	if f == nil {
 		return
 	}
 	if len(f.Nodes) == 0 {
-		w.line("\nNo node can be switched off.")
+		w.Line("\nNo node can be switched off.")
 		return
 	}
 	most := ""
 	if f.Bound > len(f.Nodes) {
 		most = fmt.Sprintf(" (no moves could free more than %d)", f.Bound)
 	}
-	w.line("\n%s could be switched off after %s%s: %s", count(len(f.Nodes), "node"), count(f.Moves, "move"), most, some(f.Nodes))
+	w.Line("\n%s could be switched off after %s%s: %s", report.Count(len(f.Nodes), "node"), report.Count(f.Moves, "move"), most, some(f.Nodes))
 }
 
-func (w *writer) changes(a *Advice) {
+func (w writer) changes(a *Advice) {
 	if len(a.Changes) == 0 {
 		return
 	}
-	w.line("\nWhat to change first: of the pods that would wait still, one by one, there fit")
+	w.Line("\nWhat to change first: of the pods that would wait still, one by one, there fit")
 	for i, c := range a.Changes[:min(len(a.Changes), mostChanges)] {
-		w.line("  %d. %s %s: %s", i+1, count(c.Pods, "pod"), c.What, some(c.Of))
+		w.Line("  %d. %s %s: %s", i+1, report.Count(c.Pods, "pod"), c.What, some(c.Of))
 	}
 	if more := len(a.Changes) - mostChanges; more > 0 {
-		w.line("     and %s", count(more, "more change"))
+		w.Line("     and %s", report.Count(more, "more change"))
 	}
 }
 
-func (w *writer) waiting(a *Advice) {
+func (w writer) waiting(a *Advice) {
 	if len(a.Waiting) == 0 {
 		return
 	}
-	w.line("\nWhy they wait:")
+	w.Line("\nWhy they wait:")
 	for i := range a.Waiting[:min(len(a.Waiting), mostWaiting)] {
 		p := a.Waiting[i]
 		p.Help = ""
-		w.line("  %s", p.String())
+		w.Line("  %s", p.String())
 	}
 	if more := len(a.Waiting) - mostWaiting; more > 0 {
-		w.line("  and %s; 'fairlead explain' has them all", count(more, "more group"))
+		w.Line("  and %s; 'fairlead explain' has them all", report.Count(more, "more group"))
 	}
 }
 
-func (w *writer) unused(a *Advice) {
+func (w writer) unused(a *Advice) {
 	for _, u := range a.Unused {
-		w.line("\nOf %s %s that are free %s are of no use, as %s is used up there: the pod of middle size would not fit.", whole(u.Free), u.of(), whole(u.Stranded), u.By)
+		w.Line("\nOf %s %s that are free %s are of no use, as %s is used up there: the pod of middle size would not fit.", whole(u.Free), u.of(), whole(u.Stranded), u.By)
 	}
 	for _, o := range a.Out {
-		w.line("\n%s %s with %s cores: %s", count(len(o.Nodes), "node"), o.Why, o.CPU, some(o.Nodes))
+		w.Line("\n%s %s with %s cores: %s", report.Count(len(o.Nodes), "node"), o.Why, o.CPU, some(o.Nodes))
 	}
 }
 

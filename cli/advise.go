@@ -81,31 +81,12 @@ func adviseOn(ctx context.Context, s *simulation, stderr io.Writer) (*advise.Adv
 		debug.SetGCPercent(thrift)
 	}
 	jobs := s.jobs()
-	bar := newBar(stderr, len(jobs))
 	found := &adviser{}
 	s.opened = func(o setup.Opened) { found.first.Do(func() { found.dump = o.Dump() }) }
-	slots := make(chan struct{}, parallelRuns(s.PlannerTime()))
-	var group sync.WaitGroup
-	for i, j := range jobs {
-		slots <- struct{}{}
-		group.Go(func() {
-			defer func() { <-slots }()
-			var end sim.Ending
-			j.result, j.err = s.runOne(ctx, j, func(p sim.Progress) { bar.note(i, j.Policy.Name, p) }, func(e sim.Ending) { end = e }, stderr)
-			bar.done(i)
-			if j.err == nil && !j.result.Interrupted {
-				found.add(i, j, &end)
-			}
-		})
-	}
-	group.Wait()
-	bar.close()
+	s.runAll(ctx, jobs, parallelRuns(s.PlannerTime()), found.add, stderr)
 	for _, j := range jobs {
-		switch {
-		case j.err != nil:
-			return nil, j.err
-		case j.result.Interrupted:
-			return nil, errInterrupted
+		if err := j.whole(); err != nil {
+			return nil, err
 		}
 	}
 	return found.advice(), nil

@@ -161,15 +161,8 @@ func momentOf(ctx context.Context, s *simulation, stderr io.Writer) (*explain.Mo
 	for _, l := range fresh {
 		lanes = append(lanes, explain.Lane{Policy: l.Name, Fresh: l.Policy})
 	}
-	var end sim.Ending
-	bar := newBar(stderr, 1)
-	result, err := s.runOne(ctx, job, func(p sim.Progress) { bar.note(0, job.Policy.Name, p) }, func(e sim.Ending) { end = e }, stderr)
-	bar.done(0)
-	bar.close()
-	switch {
-	case result.Interrupted && err == nil:
-		return nil, errInterrupted
-	case err != nil:
+	end, err := s.runToEnd(ctx, job, stderr)
+	if err != nil {
 		return nil, err
 	}
 	last := end.Core.View().Now()

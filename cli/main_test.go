@@ -26,7 +26,6 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"alike":      alike,
-			"dump":       dump,
 			"valid":      valid,
 			"recordings": func(t *testscript.TestScript, _ bool, _ []string) { t.Check(recordings(t.MkAbs("."))) },
 		},

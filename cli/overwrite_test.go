@@ -53,18 +53,19 @@ func TestEveryOutputIsChecked(t *testing.T) {
 		"simulate --classes in", "simulate --classes soft", "simulate --overheads in", "simulate --cluster openb:dir", "simulate --workload in --policy kube,random --seeds 1-3",
 	}
 	commands := map[string][]string{
-		"simulate --placements":          simulate,
-		"simulate --tasks":               simulate,
-		"simulate --invoices":            simulate,
-		"simulate --timeline":            simulate,
-		"simulate --report":              simulate,
-		"report --output":                {"report in", "report other in"},
-		"solve --flow":                   {"solve in", "solve other --changes in"},
-		"experiment --report":            {"experiment firmament-fig17 --traces dir"},
-		"trace convert --output":         {"trace convert in", "trace convert synthetic:ec2 in", "trace convert kubernetes:dir"},
-		"trace generate google --output": nil, // which reads nothing
-		"trace generate ec2 --output":    nil,
-		"trace generate lra --output":    nil,
+		"simulate --placements":              simulate,
+		"simulate --tasks":                   simulate,
+		"simulate --invoices":                simulate,
+		"simulate --timeline":                simulate,
+		"simulate --report":                  simulate,
+		"report --output":                    {"report in", "report other in"},
+		"solve --flow":                       {"solve in", "solve other --changes in"},
+		"experiment --report":                {"experiment firmament-fig17 --traces dir"},
+		"trace convert --output":             {"trace convert in", "trace convert synthetic:ec2 in", "trace convert kubernetes:dir"},
+		"trace generate google --output":     nil, // which reads nothing
+		"trace generate ec2 --output":        nil,
+		"trace generate lra --output":        nil,
+		"trace generate kubernetes --output": nil,
 	}
 	if want := slices.Sorted(maps.Keys(commands)); !slices.Equal(outputFlags(), want) {
 		t.Fatalf("the flags that name a file to write are %q, the test has %q", outputFlags(), want)

@@ -91,7 +91,7 @@ Ctrl-C ends the search and prints what it has; the exit code is then 130. Otherw
 		Example: `  fairlead place shop.yaml
   fairlead place shop.yaml -o json --deadline 5s
   kubectl get nodes,pods -A -o yaml | fairlead place - deployment.yaml
-  fairlead trace generate lra --nodes 500 --lras 20 --planted -o - | fairlead place -`,
+  fairlead trace generate lra --nodes 500 --lras 20 --planted --output - | fairlead place -`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			s.paths = args

@@ -173,27 +173,20 @@ func (f *planFlags) run(ctx context.Context, s *simulation, stdout, stderr io.Wr
 	}
 	s.compile(ctx, stderr)
 	job := s.jobs()[0]
-	var end sim.Ending
 	var dump *kubernetes.Source
 	s.opened = func(o setup.Opened) { dump = o.Dump() }
-	bar := newBar(stderr, 1)
-	result, err := s.runOne(ctx, job, func(p sim.Progress) { bar.note(0, job.Policy.Name, p) }, func(e sim.Ending) { end = e }, stderr)
-	bar.done(0)
-	bar.close()
-	switch {
-	case result.Interrupted && err == nil:
-		return errInterrupted
-	case err != nil:
+	end, err := s.runToEnd(ctx, job, stderr)
+	if err != nil {
 		return err
 	}
 	changed := dump.Changed()
 	diff := whatif.Compare(standings(changed.Before), endings(&end), standings(changed.Gone))
-	diff.Policy, diff.Pending = job.Policy.Name, result.Pending
+	diff.Policy, diff.Pending = job.Policy.Name, job.result.Pending
 	if diff.Pending == nil {
 		diff.Pending = []report.Pending{}
 	}
 	diff.Budgets = append(diff.Budgets, budgetsOf(&end, diff.Leave())...)
-	diff.Before.Nodes, diff.After.Nodes = changed.Nodes, result.Nodes
+	diff.Before.Nodes, diff.After.Nodes = changed.Nodes, job.result.Nodes
 	if err := writeAnswer(f.format, stdout, diff, diff.Write); err != nil {
 		return err
 	}

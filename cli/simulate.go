@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -248,25 +247,7 @@ func (s *simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	s.compile(ctx, stderr)
 	jobs := s.jobs()
-	bar := newBar(stderr, len(jobs))
-	slots := make(chan struct{}, s.parallel)
-	var group sync.WaitGroup
-	for i, j := range jobs {
-		slots <- struct{}{}
-		group.Go(func() {
-			defer func() { <-slots }()
-			j.err = errInterrupted
-			if ctx.Err() == nil {
-				j.result, j.err = s.runOne(ctx, j, func(p sim.Progress) { bar.note(i, j.Policy.Name, p) }, nil, stderr)
-			}
-			if errors.Is(j.err, errInterrupted) { // before it began
-				j.result, j.err = report.Run{Setup: s.Setup(&j.Run, s.Until(0)), Interrupted: true}, nil
-			}
-			bar.done(i)
-		})
-	}
-	group.Wait()
-	bar.close()
+	s.runAll(ctx, jobs, s.parallel, nil, stderr)
 	err := s.conclude(jobs, stdout, drawn)
 	if err == nil && ctx.Err() != nil {
 		err = fmt.Errorf("%w; %s", errInterrupted, knownByThen)

@@ -18,7 +18,8 @@ func newGenerate() *cobra.Command {
 		Long: `Generate makes up a cluster and a workload and writes them in Fairlead's own
 format. The same flags give the same file. What it writes is what the source
 synthetic:NAME?options gives; give that source to a simulation to make it up again
-instead of keeping a file. What lra makes up is for 'fairlead place', and in its format.`,
+instead of keeping a file. What lra makes up is for 'fairlead place', and in its format;
+what kubernetes makes up is as kubectl prints it.`,
 		Example: "  fairlead trace generate google --nodes 100 --until 1h --seed 7 --output google.jsonl.gz\n  fairlead trace generate ec2 --nodes 5000 --output -",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
@@ -26,7 +27,7 @@ instead of keeping a file. What lra makes up is for 'fairlead place', and in its
 	for _, g := range setup.Generators() {
 		c.AddCommand(newGenerateOne(g))
 	}
-	c.AddCommand(newGenerateLRA())
+	c.AddCommand(newGenerateLRA(), newGenerateKubernetes())
 	return c
 }
 

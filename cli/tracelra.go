@@ -41,7 +41,7 @@ place does not look at. Without --planted nobody knows whether all constraints c
 --lras 0 there are as many applications as it takes to reach that; otherwise other work,
 which stays, takes the rest, unevenly.`,
 		Example: `  fairlead trace generate lra --nodes 100 --lras 10 --planted --output lra.yaml
-  fairlead trace generate lra --nodes 5000 --lras 40 --running 100 --utilisation 0.6 --inter-app 10 --planted -o lra.json.gz`,
+  fairlead trace generate lra --nodes 5000 --lras 40 --running 100 --utilisation 0.6 --inter-app 10 --planted --output lra.json.gz`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {

@@ -121,9 +121,9 @@ func (m *Moment) find(name string) (cluster.TaskID, error) {
 	}
 	hint := ""
 	if near, ok := nearest.Of(name, names); ok && strings.ToUpper(name) != strings.ToLower(name) { // numbers are near to many
-		hint = printable("; did you mean %s?", near)
+		hint = report.Sprintf("; did you mean %s?", near)
 	} else if len(names) > 0 {
-		hint = printable("; there are %s tasks, such as %s", report.Grouped(len(names)), names[0])
+		hint = report.Sprintf("; there are %s tasks, such as %s", report.Grouped(len(names)), names[0])
 	}
 	return 0, QuestionError{"task", fmt.Errorf("there is no task %s at %s: it is not submitted yet, or has ended%s", report.Printable(name), report.ShortTime(m.at), hint)}
 }

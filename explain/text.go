@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/report"
@@ -26,18 +25,18 @@ func (x Text) Write(out io.Writer, a *Answer) error {
 	if x.Lines < 1 {
 		x.Lines = math.MaxInt
 	}
-	w := &writer{Text: x, out: out, at: shortly(a.At)}
+	w := &writer{Text: x, Printer: report.NewPrinter(out), at: shortly(a.At)}
 	if a.Task != nil {
 		w.task(a.Task)
-		return w.err
+		return w.Err()
 	}
 	if len(a.Waiting) == 0 {
-		w.line("At %s no task waits.", w.at)
-		return w.err
+		w.Line("At %s no task waits.", w.at)
+		return w.Err()
 	}
 	w.waiting(a.Waiting)
 	w.worth(a.Worth)
-	return w.err
+	return w.Err()
 }
 
 // shortly prints a moment.
@@ -45,40 +44,11 @@ func shortly(at report.Number) string {
 	return report.ShortTime(cluster.Time(float64(at) * float64(cluster.Second)))
 }
 
-// writer prints lines until one cannot be printed.
+// writer prints the parts of an answer.
 type writer struct {
 	Text
-	out io.Writer
-	at  string
-	err error
-}
-
-func (w *writer) line(format string, a ...any) {
-	if w.err == nil {
-		_, w.err = fmt.Fprintln(w.out, printable(format, a...))
-	}
-}
-
-// printable is fmt.Sprintf, of texts as a terminal may have them.
-func printable(format string, a ...any) string {
-	for i := range a {
-		if text, is := a[i].(string); is {
-			a[i] = report.Printable(text)
-		}
-	}
-	return fmt.Sprintf(format, a...)
-}
-
-// table prints lines whose cells have tabs between them, and are printable.
-func (w *writer) table(lines []string) {
-	if w.err != nil {
-		return
-	}
-	t := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
-	for _, l := range lines {
-		fmt.Fprintln(t, l)
-	}
-	w.err = t.Flush()
+	*report.Printer
+	at string
 }
 
 func (w *writer) task(t *Task) {
@@ -86,18 +56,18 @@ func (w *writer) task(t *Task) {
 	if t.Node != "" {
 		where += " on " + t.Node
 	}
-	w.line("task %s at %s: %s; policy %s", t.Name, w.at, where, t.Policy)
-	w.line("needs %s", amounts(t.Needs))
+	w.Line("task %s at %s: %s; policy %s", t.Name, w.at, where, t.Policy)
+	w.Line("needs %s", amounts(t.Needs))
 	if t.Others.Gated && t.Gate != "" {
-		w.line("It is %s.", t.Gate)
+		w.Line("It is %s.", t.Gate)
 		return
 	}
 	if t.Others.Gated {
-		w.line("It has not been released for placement.")
+		w.Line("It has not been released for placement.")
 		return
 	}
 	for _, sentence := range t.Standing {
-		w.line("%s", sentence)
+		w.Line("%s", sentence)
 	}
 	as := ""
 	if t.Node != "" {
@@ -109,13 +79,13 @@ func (w *writer) task(t *Task) {
 		if t.Node != "" {
 			other = "other "
 		}
-		w.line("\nPolicy %s has no prices. Of %snodes that would take it now there %s%s.", t.Policy, other, are(t.Nodes), some(t.Takers, t.Nodes))
+		w.Line("\nPolicy %s has no prices. Of %snodes that would take it now there %s%s.", t.Policy, other, are(t.Nodes), some(t.Takers, t.Nodes))
 	case t.Nodes == 0:
 		w.price(t.Price)
-		w.line("\nNo node would take it%s.", as)
+		w.Line("\nNo node would take it%s.", as)
 	default:
 		w.price(t.Price)
-		w.line("\n%s would take it%s:", count(t.Nodes, "node"), as)
+		w.Line("\n%s would take it%s:", count(t.Nodes, "node"), as)
 		w.prices(t.Price)
 	}
 	w.others(t)
@@ -128,7 +98,7 @@ func (w *writer) price(p *Price) {
 		parts = ": " + parts
 	}
 	if p.Wait != nil {
-		w.line("waiting costs %s%s", p.waiting(), parts)
+		w.Line("waiting costs %s%s", p.waiting(), parts)
 	}
 	if len(p.HoldParts) == 0 {
 		return
@@ -137,7 +107,7 @@ func (w *writer) price(p *Price) {
 	for _, part := range p.HoldParts {
 		sum += part.Cost
 	}
-	w.line("evicting it costs %d: %s", sum, partsOf(p.HoldParts))
+	w.Line("evicting it costs %d: %s", sum, partsOf(p.HoldParts))
 }
 
 // waiting says what waiting costs.
@@ -162,9 +132,9 @@ func (w *writer) prices(p *Price) {
 		if c.Full {
 			note += " (has no room now)"
 		}
-		lines = append(lines, printable("%s%s\t%d\t%s", c.Node, note, c.Cost, c.parts(first)))
+		lines = append(lines, report.Sprintf("%s%s\t%d\t%s", c.Node, note, c.Cost, c.parts(first)))
 	}
-	w.table(lines)
+	w.Table(lines)
 	cheapest := &p.Candidates[0]
 	for i := range p.Candidates {
 		if p.Candidates[i].Here && p.Candidates[i].Cost <= cheapest.Cost {
@@ -174,11 +144,11 @@ func (w *writer) prices(p *Price) {
 	switch {
 	case p.Wait == nil:
 	case cheapest.Cost > *p.Wait:
-		w.line("Waiting costs less than any of them.")
+		w.Line("Waiting costs less than any of them.")
 	case cheapest.Cost == *p.Wait:
-		w.line("Waiting costs as much as %s.", cheapest.Node)
+		w.Line("Waiting costs as much as %s.", cheapest.Node)
 	default:
-		w.line("%s costs %d less than waiting.", cheapest.Node, *p.Wait-cheapest.Cost)
+		w.Line("%s costs %d less than waiting.", cheapest.Node, *p.Wait-cheapest.Cost)
 	}
 }
 
@@ -210,24 +180,24 @@ func (w *writer) others(t *Task) {
 	o := &t.Others
 	switch why := strings.Join(o.Whys, ", "); {
 	case o.Copies != "" && why == "":
-		w.line("Unplaceable: %s.", o.Copies)
+		w.Line("Unplaceable: %s.", o.Copies)
 	case o.Copies != "":
-		w.line("Unplaceable: %s: %s.", o.Copies, why)
+		w.Line("Unplaceable: %s: %s.", o.Copies, why)
 	case o.Unplaceable:
-		w.line("Not even if it were empty: %s.", why)
+		w.Line("Not even if it were empty: %s.", why)
 	case o.Nodes == 0 || why == "":
 	case t.Nodes == 0 && t.Node == "":
-		w.line("Of %s %s.", count(o.Nodes, "node"), why)
+		w.Line("Of %s %s.", count(o.Nodes, "node"), why)
 	case o.Nodes == 1:
-		w.line("The other node would not: %s.", why)
+		w.Line("The other node would not: %s.", why)
 	default:
-		w.line("The other %s would not: %s.", report.Grouped(o.Nodes), why)
+		w.Line("The other %s would not: %s.", report.Grouped(o.Nodes), why)
 	}
 	if o.Help != "" {
-		w.line("%s%s.", strings.ToUpper(o.Help[:1]), o.Help[1:])
+		w.Line("%s%s.", strings.ToUpper(o.Help[:1]), o.Help[1:])
 	}
 	if o.Application != "" {
-		w.line("It waits: %s.", o.Application)
+		w.Line("It waits: %s.", o.Application)
 	}
 }
 
@@ -236,16 +206,16 @@ func (w *writer) waiting(groups []Group) {
 	for _, g := range groups {
 		all += g.Tasks
 	}
-	w.line("At %s %s:", w.at, waits(all))
+	w.Line("At %s %s:", w.at, waits(all))
 	lines := []string{"TASKS\tSUCH AS\tNEED\tWHY"}
 	for _, g := range groups[:min(w.Lines, len(groups))] {
 		why := g.Why
 		if g.Help != "" {
 			why += "; " + g.Help
 		}
-		lines = append(lines, printable("%s\t%s\t%s\t%s", report.Grouped(g.Tasks), g.Example, amounts(g.Needs), why))
+		lines = append(lines, report.Sprintf("%s\t%s\t%s\t%s", report.Grouped(g.Tasks), g.Example, amounts(g.Needs), why))
 	}
-	w.table(lines)
+	w.Table(lines)
 	w.rest(len(groups)-w.Lines, "line")
 }
 
@@ -258,7 +228,7 @@ func (w *writer) rest(n int, thing string) {
 	if w.More != "" {
 		how = "; " + w.More
 	}
-	w.line("%s more%s.", count(n, thing), how)
+	w.Line("%s more%s.", count(n, thing), how)
 }
 
 // worth prints a table for each policy.
@@ -288,23 +258,23 @@ func (w *writer) worthTo(kinds []Worth) {
 	}
 	switch {
 	case !useful && priced:
-		w.line("\nOne more node of any kind would save nothing, by the prices of %s.", policy)
+		w.Line("\nOne more node of any kind would save nothing, by the prices of %s.", policy)
 	case !useful:
-		w.line("\nOne more node of any kind would let none of them run.")
+		w.Line("\nOne more node of any kind would let none of them run.")
 	case priced:
-		w.line("\nOne more node, by the prices of %s:", policy)
+		w.Line("\nOne more node, by the prices of %s:", policy)
 	default:
-		w.line("\nOne more node, by the room that it has:")
+		w.Line("\nOne more node, by the room that it has:")
 	}
 	if useful {
-		w.table(lines)
+		w.Table(lines)
 		w.rest(len(kinds)-w.Lines, "kind")
 	}
 }
 
 // cells are those of the line about a kind.
 func (k *Worth) cells() string {
-	line := printable("%s\t%s\t%s\t%s", k.Like, report.Grouped(k.Nodes), amounts(k.Capacity), count(k.Tasks, "task"))
+	line := report.Sprintf("%s\t%s\t%s\t%s", k.Like, report.Grouped(k.Nodes), amounts(k.Capacity), count(k.Tasks, "task"))
 	switch {
 	case k.Most == nil:
 	case *k.Least != *k.Most:
@@ -329,13 +299,10 @@ func amounts(list []Amount) string {
 
 // count prints so many of a thing.
 func count(n int, thing string) string {
-	switch n {
-	case 0:
+	if n == 0 {
 		return "none"
-	case 1:
-		return "1 " + thing
 	}
-	return report.Grouped(n) + " " + thing + "s"
+	return report.Count(n, thing)
 }
 
 func are(n int) string {

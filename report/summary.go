@@ -3,12 +3,27 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
 
-// This file says in a sentence which policy did best: under which fewest tasks wait at the end, and of those that are as
-// good in that, which evicted and moved fewest, and then which leaves most nodes unused.
+// This file says in a sentence which policy did best.
+
+// Merit is what policies are ranked by, each number the better the smaller.
+type Merit struct {
+	Pending   float64 // tasks that wait at the end
+	Violated  float64 // the share of those that run then which violate a constraint
+	Disturbed float64 // evictions and moves
+	InUse     float64 // nodes
+}
+
+// Compare puts the better one first: the one with less of the first in which they differ.
+func (m Merit) Compare(n Merit) int {
+	return cmp.Or(
+		cmp.Compare(m.Pending, n.Pending), cmp.Compare(m.Violated, n.Violated), cmp.Compare(m.Disturbed, n.Disturbed), cmp.Compare(m.InUse, n.InUse),
+	)
+}
 
 // Summary says which of the groups did best, and what the others did. It is empty where there is nothing to say.
 func Summary(groups []Group) string {
@@ -44,16 +59,25 @@ func Summary(groups []Group) string {
 }
 
 // compareGroups puts the better one first.
-func compareGroups(a, b Group) int {
-	mean := func(g *Group, of func(*Run) int) float64 { return meanCount(g.Runs, of) }
-	for _, of := range []func(*Run) int{
-		func(r *Run) int { return r.Tasks.Pending }, func(r *Run) int { return r.Tasks.Preempted + r.Tasks.Migrated }, func(r *Run) int { return r.NodesActive },
-	} {
-		if by := cmp.Compare(mean(&a, of), mean(&b, of)); by != 0 {
-			return by
+func compareGroups(a, b Group) int { return a.merit().Compare(b.merit()) }
+
+func (g *Group) merit() Merit {
+	return Merit{
+		Pending:   meanCount(g.Runs, func(r *Run) int { return r.Tasks.Pending }),
+		Violated:  g.violated(),
+		Disturbed: meanCount(g.Runs, func(r *Run) int { return r.Tasks.Preempted + r.Tasks.Migrated }),
+		InUse:     meanCount(g.Runs, func(r *Run) int { return r.NodesActive }),
+	}
+}
+
+// violated is the mean share of tasks that violate a constraint at the end.
+func (g *Group) violated() (mean float64) {
+	for i := range g.Runs {
+		if c := g.Runs[i].Constraints; c != nil {
+			mean += float64(c.Violated.Final) / float64(len(g.Runs))
 		}
 	}
-	return 0
+	return mean
 }
 
 func meanCount(runs []Run, of func(*Run) int) (mean float64) {
@@ -67,11 +91,14 @@ func meanCount(runs []Run, of func(*Run) int) (mean float64) {
 func (g *Group) did() string {
 	show := func(of func(*Run) int) string { return humanCount(meanCount(g.Runs, of)) }
 	text := fmt.Sprintf("%s of %s tasks wait at the end", show(func(r *Run) int { return r.Tasks.Pending }), show(func(r *Run) int { return r.Tasks.Submitted }))
+	if share := g.violated(); share > 0 {
+		text += fmt.Sprintf(", %s violate a constraint", InShares.show(share))
+	}
 	if n := meanCount(g.Runs, func(r *Run) int { return r.Tasks.Preempted }); n > 0 {
-		text += fmt.Sprintf(", %s evictions", humanCount(n))
+		text += ", " + Count(int(math.Round(n)), "eviction")
 	}
 	if n := meanCount(g.Runs, func(r *Run) int { return r.Tasks.Migrated }); n > 0 {
-		text += fmt.Sprintf(", %s moves", humanCount(n))
+		text += ", " + Count(int(math.Round(n)), "move")
 	}
 	return text + fmt.Sprintf(", %s of %s nodes in use", show(func(r *Run) int { return r.NodesActive }), show(func(r *Run) int { return r.Nodes }))
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
-	"text/tabwriter"
 
 	"fairlead.dev/fairlead/report"
 )
@@ -18,41 +16,27 @@ const mostLines = 20
 
 // Write prints the diff.
 func (d *Diff) Write(out io.Writer) error {
-	w := &writer{out: out}
+	w := writer{report.NewPrinter(out)}
 	if !d.Changes() {
-		w.line("Nothing changes under %s.", d.Policy)
+		w.Line("Nothing changes under %s.", d.Policy)
 	} else {
-		w.line("Under %s:", d.Policy)
+		w.Line("Under %s:", d.Policy)
 	}
 	w.lists(d)
 	w.budgets(d.Budgets)
 	w.workloads(d.Wholes)
 	w.pending(d)
 	w.totals(d)
-	return w.err
+	return w.Err()
 }
 
-type writer struct {
-	out io.Writer
-	err error
-}
-
-func (w *writer) line(format string, a ...any) {
-	if w.err != nil {
-		return
-	}
-	for i := range a {
-		if text, is := a[i].(string); is {
-			a[i] = report.Printable(text)
-		}
-	}
-	_, w.err = fmt.Fprintf(w.out, format+"\n", a...)
-}
+// writer prints the parts of a diff.
+type writer struct{ *report.Printer }
 
 // item is a pod in a list, with where it goes.
 type item struct{ owner, pod, from, to string }
 
-func (w *writer) lists(d *Diff) {
+func (w writer) lists(d *Diff) {
 	var placed, moved, evicted, gone, lost []item
 	for _, p := range d.Placed {
 		placed = append(placed, item{p.Owner, p.Pod, "", p.Node})
@@ -78,11 +62,11 @@ func (w *writer) lists(d *Diff) {
 }
 
 // list prints pods of one fate, those of an owner that come from and go to the same nodes in one line.
-func (w *writer) list(fate string, items []item) {
+func (w writer) list(fate string, items []item) {
 	if len(items) == 0 {
 		return
 	}
-	w.line("\n%s %s:", pods(len(items)), fate)
+	w.Line("\n%s %s:", report.Count(len(items), "pod"), fate)
 	type group struct {
 		item
 		pods int
@@ -107,55 +91,48 @@ func (w *writer) list(fate string, items []item) {
 		}
 		switch {
 		case g.from != "" && g.to != "":
-			w.line("  %s: %s to %s", who, g.from, g.to)
+			w.Line("  %s: %s to %s", who, g.from, g.to)
 		case g.to != "":
-			w.line("  %s: to %s", who, g.to)
+			w.Line("  %s: to %s", who, g.to)
 		case g.from != "":
-			w.line("  %s: from %s", who, g.from)
+			w.Line("  %s: from %s", who, g.from)
 		default:
-			w.line("  %s, which waited", who)
+			w.Line("  %s, which waited", who)
 		}
 	}
 	if more := len(groups) - mostLines; more > 0 {
-		w.line("  and %d more lines; -o json has them all", more)
+		w.Line("  and %d more lines; -o json has them all", more)
 	}
-}
-
-func pods(n int) string {
-	if n == 1 {
-		return "1 pod"
-	}
-	return report.Grouped(n) + " pods"
 }
 
 // budgets says for how many pods at a time the nodes could be left.
-func (w *writer) budgets(list []BudgetUse) {
+func (w writer) budgets(list []BudgetUse) {
 	for i, b := range list {
 		if i == 0 {
-			w.line("\nBudgets of the pods that leave:")
+			w.Line("\nBudgets of the pods that leave:")
 		}
 		switch {
 		case i == mostLines:
-			w.line("  and %d more; -o json has them all", len(list)-mostLines)
+			w.Line("  and %d more; -o json has them all", len(list)-mostLines)
 			return
 		case b.AtOnce == 0:
-			w.line("  %s lets none of its %s go", b.Name, pods(b.Pods))
+			w.Line("  %s lets none of its %s go", b.Name, report.Count(b.Pods, "pod"))
 		default:
-			w.line("  %s: %s, at most %d at a time", b.Name, pods(b.Pods), b.AtOnce)
+			w.Line("  %s: %s, at most %d at a time", b.Name, report.Count(b.Pods, "pod"), b.AtOnce)
 		}
 	}
 }
 
 // workloads says of those that came or grew how much of them runs.
-func (w *writer) workloads(list []Whole) {
+func (w writer) workloads(list []Whole) {
 	for _, one := range list[:min(len(list), mostLines)] {
 		if one.Run < one.Pods {
-			w.line("\n%s does not fit whole: %d of its %d pods would run.", one.Owner, one.Run, one.Pods)
+			w.Line("\n%s does not fit whole: %d of its %d pods would run.", one.Owner, one.Run, one.Pods)
 		}
 	}
 }
 
-func (w *writer) pending(d *Diff) {
+func (w writer) pending(d *Diff) {
 	if len(d.Pending) == 0 {
 		return
 	}
@@ -169,58 +146,29 @@ func (w *writer) pending(d *Diff) {
 		}
 	}
 	if len(shown) > 0 {
-		w.line("\nWhy pods wait afterwards:")
+		w.Line("\nWhy pods wait afterwards:")
 	}
 	for i := range shown[:min(len(shown), mostLines)] {
-		w.line("  %s", shown[i].String())
+		w.Line("  %s", shown[i].String())
 	}
 	if more := len(shown) - mostLines; more > 0 {
-		w.line("  and %d more groups; -o json has them all", more)
+		w.Line("  and %d more groups; -o json has them all", more)
 	}
 	if asBefore > 0 {
-		w.line("\n%s waited before, and would still; without changes 'fairlead plan' says why.", pods(asBefore))
+		w.Line("\n%s waited before, and would still; without changes 'fairlead plan' says why.", report.Count(asBefore, "pod"))
 	}
 }
 
-func (w *writer) totals(d *Diff) {
-	if w.err != nil {
-		return
-	}
-	lines := []string{"\tBEFORE\tAFTER"}
+func (w writer) totals(d *Diff) {
+	rows := []string{"\n\tBEFORE\tAFTER"}
 	add := func(name string, before, after int) {
 		if before != 0 || after != 0 {
-			lines = append(lines, fmt.Sprintf("%s\t%s\t%s", name, report.Grouped(before), report.Grouped(after)))
+			rows = append(rows, fmt.Sprintf("%s\t%s\t%s", name, report.Grouped(before), report.Grouped(after)))
 		}
 	}
 	add("nodes", d.Before.Nodes, d.After.Nodes)
 	add("nodes in use", d.Before.InUse, d.After.InUse)
 	add("pods that run", d.Before.Running, d.After.Running)
 	add("pods that wait", d.Before.Pending, d.After.Pending)
-	if b, a := d.Before.Violated, d.After.Violated; b != nil && a != nil {
-		add("hard constraints violated", *b, *a)
-	}
-	for _, class := range classes(d) {
-		add("waiting of class "+report.Printable(class), d.Before.Waiting[class], d.After.Waiting[class])
-	}
-	if b, a := d.Before.CostPerHour, d.After.CostPerHour; b != nil && a != nil {
-		lines = append(lines, fmt.Sprintf("price an hour\t%.2f\t%.2f", float64(*b), float64(*a)))
-	}
-	w.line("")
-	t := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, strings.Join(lines, "\n"))
-	w.err = cmp.Or(w.err, t.Flush())
-}
-
-// classes are those of which somebody waits before or after.
-func classes(d *Diff) []string {
-	var list []string
-	for _, of := range []map[string]int{d.Before.Waiting, d.After.Waiting} {
-		for class := range of {
-			if !slices.Contains(list, class) {
-				list = append(list, class)
-			}
-		}
-	}
-	slices.Sort(list)
-	return list
+	w.Table(rows)
 }

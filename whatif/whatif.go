@@ -1,5 +1,5 @@
 // Package whatif says what would be different: where each pod of a cluster stands before and after, which come
-// and go, move, lose their place or find one, and what that means for nodes, constraints and promises. It compares
+// and go, move, lose their place or find one, and what that means for nodes and budgets of disruption. It compares
 // and prints; who decides is a simulation of the cluster as it would be.
 package whatif
 
@@ -35,8 +35,8 @@ type Diff struct {
 	Wholes []Whole `json:"workloads"`
 	// Budgets are those of pods that leave their nodes.
 	Budgets []BudgetUse `json:"budgets"`
-	Before Totals  `json:"before"`
-	After  Totals  `json:"after"`
+	Before  Totals      `json:"before"`
+	After   Totals      `json:"after"`
 
 	newly map[string]bool // owners of pods that wait and did not before
 }
@@ -97,12 +97,6 @@ type Totals struct {
 	InUse   int `json:"nodes_in_use"` // that hold pods beside their own
 	Running int `json:"running"`
 	Pending int `json:"pending"`
-	// Violated is how many hard constraints somebody violates; nil where nobody has counted.
-	Violated *int `json:"constraints_violated,omitempty"`
-	// Waiting is how many pods wait by the class of what they were promised, where there are several.
-	Waiting map[string]int `json:"waiting_by_class,omitempty"`
-	// CostPerHour is what the nodes cost, where prices are known.
-	CostPerHour *report.Number `json:"cost_per_hour,omitempty"`
 }
 
 // Changes reports whether anything would be different.

@@ -3,23 +3,29 @@
 // StatefulSets with volumes, and Jobs, whose pods run where they may; budgets, priorities,
 // preferences. Beside them come pods that wait for causes that are known: see pending.go. It is for
 // tests and measurements, which need dumps as large as clusters are, and without anybody's data.
-//
-//	go run ./internal/kubedump/write --nodes 1000 --seed 1 > me.json
 package kubedump
 
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
 	"io"
 	"maps"
 	"math/rand/v2"
 )
 
+// Of how many nodes a cluster may be, so that it has some of every kind and no name is longer than the others, and how
+// many pods may be asked for on each.
+const (
+	LeastNodes      = 20
+	MostNodes       = 10_000
+	MostPodsPerNode = 100
+)
+
 // Options say what to make.
 type Options struct {
-	Nodes int // from 20
-	// PodsPerNode is how many pods of Deployments, StatefulSets and Jobs there are for each node.
+	Nodes int // from LeastNodes to MostNodes
+	// PodsPerNode is how many pods of Deployments, StatefulSets and Jobs there are for each node, from 1 to MostPodsPerNode.
+	// There are fewer where they do not fit.
 	PodsPerNode int
 	Seed        uint64
 	// Volumes gives StatefulSets claims, with the objects behind them.
@@ -41,9 +47,6 @@ type maker struct {
 
 // Write writes the cluster as a List.
 func Write(to io.Writer, o Options) error {
-	if o.Nodes < 20 || o.PodsPerNode < 1 {
-		return fmt.Errorf("kubedump: %d nodes with %d pods each, want at least 20 and 1", o.Nodes, o.PodsPerNode)
-	}
 	m := &maker{Options: o, random: rand.New(rand.NewPCG(o.Seed, 0))} //nolint:gosec // chance, not secrets
 	m.makeNodes()
 	m.makeDaemons()
