@@ -47,6 +47,7 @@ Nothing is done to any cluster.`,
 				return usage(c, err)
 			}
 			calm(known, &spec, c.Flags())
+			r.say("cluster", spec.Source.AsDump())
 			r.say("output", checkAnswer(format))
 			plan, err := r.plan(spec)
 			if err == nil {
@@ -73,9 +74,6 @@ Nothing is done to any cluster.`,
 
 // adviseOn simulates under each policy, and looks at what the best of them left.
 func adviseOn(ctx context.Context, s *simulation, stderr io.Writer) (*advise.Advice, error) {
-	if err := s.check(); err != nil {
-		return nil, err
-	}
 	s.compile(ctx, stderr)
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(thrift)

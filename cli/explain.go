@@ -96,10 +96,7 @@ func (f *explainFlags) register(c *cobra.Command) {
 // check says what is wrong with the flags that are explain's own.
 func (f *explainFlags) check(flags *pflag.FlagSet) (at cluster.Time, err error) {
 	var errs []error
-	dump := strings.HasPrefix(setup.Guess(flags.Lookup("cluster").Value.String()), "kubernetes:")
-	if f.at == "" && !dump {
-		errs = append(errs, errors.New("--at: want the time that is to be explained, such as --at 90m"))
-	} else if f.at == "" {
+	if f.at == "" {
 		at = cluster.Second // nothing happens by itself in a dump: what the policy does at the start is done by then
 	} else if at, err = setup.ParseUntil(f.at); err != nil {
 		errs = append(errs, fmt.Errorf("--at: %w", err))
@@ -122,6 +119,9 @@ func (f *explainFlags) simulate(c *cobra.Command, at cluster.Time) (*explain.Mom
 	spec, err := r.read()
 	if err != nil {
 		return nil, usage(c, err)
+	}
+	if f.at == "" {
+		f.ofDump(r, &spec.Source)
 	}
 	if end := spec.Limits.Until; end != nil && at > cluster.Time(*end) {
 		r.say("at", fmt.Errorf("%s is after the end of the run: limits.until of %s is %s", report.ShortTime(at), inputName(f.spec), end))
@@ -146,11 +146,18 @@ func (f *explainFlags) simulate(c *cobra.Command, at cluster.Time) (*explain.Mom
 	return momentOf(ctx, &simulation{Plan: plan, notes: &notePrinter{}}, c.ErrOrStderr())
 }
 
+// ofDump takes the source as a cluster's dump, which needs no --at.
+func (f *explainFlags) ofDump(r *specReader, source *setup.Source) {
+	err := source.AsDump()
+	if errors.Is(err, setup.ErrNoDump) {
+		r.say("at", errors.New("want the time that is to be explained, such as --at 90m"))
+	} else {
+		r.say("cluster", err)
+	}
+}
+
 // momentOf runs the one run of a simulation to its end.
 func momentOf(ctx context.Context, s *simulation, stderr io.Writer) (*explain.Moment, error) {
-	if err := s.check(); err != nil {
-		return nil, err
-	}
 	s.compile(ctx, stderr)
 	job, at := s.jobs()[0], s.Until(0)
 	fresh, err := s.Lanes(&job.Run, setup.Env{Racer: racer, Programs: s.programs}, nil)

@@ -213,6 +213,9 @@ func (r *specReader) text(flag string) string { return r.flags.Lookup(flag).Valu
 // plan checks the spec. What is wrong is said by flag, but for what the file says.
 func (r *specReader) plan(s setup.Spec) (*setup.Plan, error) {
 	plan, err := s.Plan(r.known)
+	if err == nil && len(r.wrong) == 0 {
+		err = plan.Sources.Check()
+	}
 	mistakes, _ := errors.AsType[setup.SpecErrors](err)
 	for _, m := range mistakes {
 		r.wrong = append(r.wrong, r.inFlags(m))

@@ -94,6 +94,7 @@ func (f *planFlags) plan(c *cobra.Command) (*simulation, error) {
 		return nil, err
 	}
 	calm(f.known, &spec, c.Flags())
+	r.say("cluster", spec.Source.AsDump())
 	if len(spec.Policies) > 1 {
 		r.say("policy", fmt.Errorf("there are %d, want one", len(spec.Policies)))
 	}
@@ -168,9 +169,6 @@ func (f *planFlags) changes() (*kubernetes.Changes, []error) {
 
 // run simulates and prints what is different.
 func (f *planFlags) run(ctx context.Context, s *simulation, stdout, stderr io.Writer) error {
-	if err := s.check(); err != nil {
-		return err
-	}
 	s.compile(ctx, stderr)
 	job := s.jobs()[0]
 	var dump *kubernetes.Source

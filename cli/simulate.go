@@ -255,10 +255,9 @@ func (s *simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
 	return err
 }
 
-// check says, before the first run, which files are not there and which cannot
-// be written.
+// check says, before the first run, which files cannot be written.
 func (s *simulation) check() error {
-	errs := []error{s.Sources.Check()}
+	var errs []error
 	for _, path := range []string{s.placements, s.tasks, s.invoices, s.timeline, s.report} {
 		if path != "" {
 			_, err := os.Stat(filepath.Dir(path) + string(filepath.Separator)) // it has to be a folder

@@ -3,6 +3,9 @@ package setup
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -10,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
+
+	"fairlead.dev/fairlead/sim/trace"
 )
 
 // This file looks into a file whose format nobody names. Only a cluster as kubectl prints it can be told from our own
@@ -20,15 +25,47 @@ const lookAt = 64 << 10
 
 // Guess puts the format before a SRC that names a file alone, if that is a cluster as kubectl prints it.
 func Guess(text string) string {
-	path, _, _ := strings.Cut(text, "?")
-	if name, _, named := strings.Cut(text, ":"); named && !strings.ContainsAny(name, "/.\\") && len(name) > 1 {
-		return text
-	}
-	path, _ = plainOptions(path, append(slices.Clone(kubernetesFormat().options), "slots"))
-	if isDump(path) {
+	if path := unnamed(text); path != "" && isDump(path) {
 		return kubernetesName + ":" + text
 	}
 	return text
+}
+
+// unnamed is the file of a SRC that does not say its format, or empty.
+func unnamed(text string) string {
+	path, _, _ := strings.Cut(text, "?")
+	if name, _, named := strings.Cut(text, ":"); named && !strings.ContainsAny(name, "/.\\") && len(name) > 1 {
+		return ""
+	}
+	path, _ = plainOptions(path, append(slices.Clone(kubernetesFormat().options), "slots"))
+	return path
+}
+
+// ErrNoDump says that a source is no cluster as kubectl prints it.
+var ErrNoDump = errors.New("want a cluster with its pods as kubectl prints them, such as kubernetes:me.json")
+
+// AsDump takes the source for a cluster as kubectl prints it, as questions do that only such a one answers: what is on the
+// standard input has to be one. The error is ErrNoDump. A file that is not there is left to Sources.Check.
+func (s *Source) AsDump() error {
+	asked := cmp.Or(s.Cluster, s.Workload)
+	path, dump := unnamed(asked), Guess(asked)
+	if path == trace.Stdin {
+		dump = kubernetesName + ":" + asked
+	}
+	if asked == "" {
+		return ErrNoDump
+	}
+	if !strings.HasPrefix(dump, kubernetesName+":") {
+		if _, err := os.Stat(path); path != "" && err != nil {
+			return nil
+		}
+		return fmt.Errorf("%s: %w", asked, ErrNoDump)
+	}
+	if s.Workload == asked {
+		s.Workload = dump
+	}
+	s.Cluster = dump
+	return nil
 }
 
 // isDump reports whether a file, or the first of a folder's, begins like an object of Kubernetes.

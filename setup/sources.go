@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"sync"
 
@@ -69,7 +70,7 @@ func (s *Sources) TasksFrom() string {
 // Change says what is to be different about the cluster, which has to be a dump of one.
 func (s *Sources) Change(c *kubernetes.Changes) error {
 	if s.Cluster.Format != kubernetesName || s.Workload.Text != s.Cluster.Text {
-		return fmt.Errorf("%s: want a cluster with its pods as kubectl prints them, such as kubernetes:me.json", s.Cluster.Text)
+		return fmt.Errorf("%s: %w", s.Cluster.Text, ErrNoDump)
 	}
 	s.Cluster.changes, s.Workload.changes = c, c
 	return nil
@@ -112,13 +113,21 @@ func (s *Sources) Check() error {
 			continue
 		}
 		if _, err := os.Stat(file); err != nil {
-			wrong = append(wrong, SpecError{of.path, err})
+			wrong = append(wrong, SpecError{of.path, missing(file, err)})
 		}
 	}
 	if len(wrong) == 0 {
 		return nil
 	}
 	return wrong
+}
+
+// missing says of a file why it cannot be looked at.
+func missing(path string, err error) error {
+	if cause, ok := errors.AsType[*fs.PathError](err); ok {
+		err = cause.Err
+	}
+	return fmt.Errorf("%s: %w", path, err)
 }
 
 // Open opens all for a run with that seed, as one source.

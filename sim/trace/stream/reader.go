@@ -81,7 +81,7 @@ func start(lines *trace.Lines, skips *trace.Skips) (*Reader, error) {
 }
 
 const (
-	wantHeader = `{"fairlead":"trace","version":5,"kinds":[...]}`
+	wantHeader = `{"fairlead":"trace","version":6,"kinds":[...]}`
 	wantKind   = `{"name":...,"unit":...,"per_unit":...}`
 
 	wantTypical = `{"demand":...,"tasks":...}`
