@@ -22,8 +22,8 @@ import (
 // serves it best and what else is to be seen there.
 
 // thrift is how much garbage there may be for each hundred bytes that are used, while several cores of a large cluster
-// are in memory: with as much as usual a dump of 93,000 pods takes 1.8 GB, and is no faster.
-const thrift = 50
+// are in memory. Of a dump with 93,000 pods on 5,000 nodes it takes 1.4 GB and 9.6 s; with 50 it would be 1.6 GB and 8.3 s.
+const thrift = 30
 
 // advisedPolicies are those that are compared unless somebody says which.
 const advisedPolicies = "fairlead,kube,best-fit"
