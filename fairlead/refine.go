@@ -115,13 +115,17 @@ func (p refining) refineBatch() {
 		panic("fairlead: a batch cannot be placed as it was")
 	}
 	for i := range r.batch {
-		switch b := &r.batch[i]; {
-		case b.was != cluster.NoNode && b.node != cluster.NoNode || b.was == b.node:
-		case better && b.node != cluster.NoNode:
-			p.users.look(p.s, b.task)
-		case better || b.was == cluster.NoNode: // it waits, or does so again
+		b := &r.batch[i]
+		stands := b.was
+		if better {
+			stands = b.node
+		}
+		switch {
+		case stands == cluster.NoNode: // it waits again, also who was left over, found a place, and gave way
 			p.users.look(p.s, b.task)
 			p.join(p.s, b.task)
+		case b.was == cluster.NoNode:
+			p.users.look(p.s, b.task)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -297,9 +298,20 @@ func (h *history) calm() {
 		if p.Ours && (p.Stage == Waiting || p.Stage == AwaitingQuery || p.Stage == BackingOff) {
 			for node, status := range h.rival.verdicts(h.nodeList(), h.placed(), p.object) {
 				if status.IsSuccess() {
-					h.tb.Fatalf("pod %s is %s, and node %s would take it\n%s", p.object.Name, p.Stage, node, h.picture(p))
+					h.tb.Fatalf("pod %s is %s, and node %s would take it\n%s%s", p.object.Name, p.Stage, node, h.reasons(), h.picture(p))
 				}
 			}
 		}
 	}
+}
+
+// reasons says for each pod that waits why, in the core's words.
+func (h *history) reasons() string {
+	var out strings.Builder
+	for _, p := range inOrder(h.world.pods.byUID) {
+		if p.Ours && p.Stage == Waiting && p.slot != nil {
+			fmt.Fprintf(&out, "%s waits: %s\n", p.object.Name, h.core.Why(p.Task()).Sentence(h.world.Columns().Kinds()))
+		}
+	}
+	return out.String()
 }
