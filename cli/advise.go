@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"sync"
 
@@ -21,9 +22,13 @@ import (
 // This file is the command advise: every policy decides about a cluster as it stands, and package advise says which
 // serves it best and what else is to be seen there.
 
-// thrift is how much garbage there may be for each hundred bytes that are used, while several cores of a large cluster
-// are in memory. Of a dump with 93,000 pods on 5,000 nodes it takes 1.4 GB and 9.6 s; with 50 it would be 1.6 GB and 8.3 s.
-const thrift = 30
+const (
+	// freely is how many bytes may be used before garbage is looked for more often: with a bit beside the heap it is less than 1.5 GB.
+	freely = 1350 << 20
+	// timesDump is how many times as much as the dump, once it is read, a run may use before that. With 93,000 pods on 5,000
+	// nodes, which take 180 MB, it is less than freely.
+	timesDump = 7
+)
 
 // advisedPolicies are those that are compared unless somebody says which.
 const advisedPolicies = "fairlead,kube,best-fit"
@@ -75,12 +80,9 @@ Nothing is done to any cluster.`,
 // adviseOn simulates under each policy, and looks at what the best of them left.
 func adviseOn(ctx context.Context, s *simulation, stderr io.Writer) (*advise.Advice, error) {
 	s.compile(ctx, stderr)
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(thrift)
-	}
 	jobs := s.jobs()
 	found := &adviser{}
-	s.opened = func(o setup.Opened) { found.first.Do(func() { found.dump = o.Dump() }) }
+	s.opened = func(o setup.Opened) { found.first.Do(func() { found.dump = o.Dump(); beThrifty() }) }
 	s.runAll(ctx, jobs, parallelRuns(s.PlannerTime()), found.add, stderr)
 	for _, j := range jobs {
 		if err := j.whole(); err != nil {
@@ -88,6 +90,18 @@ func adviseOn(ctx context.Context, s *simulation, stderr io.Writer) (*advise.Adv
 		}
 	}
 	return found.advice(), nil
+}
+
+// beThrifty bounds what is used and garbage together, once the dump is read: several cores of a large cluster are in
+// memory. The bound grows with the cluster, as a run can do with no less.
+func beThrifty() {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	debug.SetMemoryLimit(max(freely, timesDump*int64(m.HeapAlloc))) //nolint:gosec // memory is far from 2^63 bytes
 }
 
 // adviser gathers outcomes, and keeps what the best of them left, as a core of each would take much memory.
