@@ -18,7 +18,7 @@ import (
 // comes, some node has room for it when it is empty, and runs end within the time of a claim. For the k-th of these, where c nodes may be
 // claimed at a time, it is patience, and ⌈k/c⌉ times the longest run on any of these nodes: who has its place, or loses its
 // node, leaves the next one its turn at once, and a lower standing gives way. Tasks that are the same claim one after the other, whatever c is, and who
-// has lost its node comes first of them. A node that is lost, or closed to the task, begins the time for the run anew, but not the patience. Nobody knows which runs
+// has lost its node comes first of them. A node that is lost, closed to the task, or too small by now, begins the time for the run anew, but not the patience. Nobody knows which runs
 // end: a claim that was in vain is given up, and the task waits as long again as it has so far before it makes another. Who finds no node that
 // drains looks again when it has waited as long again. (TestClaimsKeepTheirBound)
 
@@ -121,7 +121,7 @@ func (c *claims) placed(s *cluster.View, t cluster.TaskID) {
 	}
 }
 
-// release drops the claims of those who do not wait any more, and of nodes that are gone.
+// release drops the claims of those who do not wait any more, and of nodes that are gone, closed to them or too small by now.
 func (c *claims) release(s *cluster.View) {
 	c.released = c.released[:0]
 	for i, own := range slices.Backward(c.list) { // a claim that is dropped leaves its place to a later one
@@ -130,7 +130,7 @@ func (c *claims) release(s *cluster.View) {
 		switch {
 		case waits && s.Now() >= own.until:
 			c.rest(s, own.task, s.Now()-task.Account.Since)
-		case waits && s.NodeLive(own.node) && s.Eligible(s.Shape(task.Shape).Eligible, own.node):
+		case waits && s.FitsEmpty(task.Shape, own.node):
 			continue
 		}
 		c.drop(i)

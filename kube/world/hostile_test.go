@@ -276,10 +276,11 @@ func (h *history) empty() {
 	}
 }
 
-// calm stops the faults and demands progress: binds succeed, time goes by, and
-// in the end no pod waits that a node would take.
+// calm stops the faults and demands progress: binds succeed, time goes by, and in the end no pod waits that a node
+// would take. A node may be kept for who has waited longest, for ten minutes, so that it takes more time then.
 func (h *history) calm() {
-	for range 40 {
+	const enough, most = 40, 150
+	for turns := range most {
 		for len(h.sent) > 0 {
 			f := h.sent[0]
 			h.sent = h.sent[1:]
@@ -293,16 +294,31 @@ func (h *history) calm() {
 		h.empty()
 		h.now += 11 * cluster.Second
 		h.turnNow()
+		if turns < enough {
+			continue
+		}
+		p, node := h.stuck()
+		switch {
+		case p == nil:
+			return
+		case turns == most-1:
+			h.tb.Fatalf("pod %s is %s, and node %s would take it\n%s%s", p.object.Name, p.Stage, node, h.reasons(), h.picture(p))
+		}
 	}
+}
+
+// stuck is a pod that waits although a node would take it, and that node; nil if there is none.
+func (h *history) stuck() (*Pod, string) {
 	for _, p := range inOrder(h.world.pods.byUID) {
 		if p.Ours && (p.Stage == Waiting || p.Stage == AwaitingQuery || p.Stage == BackingOff) {
 			for node, status := range h.rival.verdicts(h.nodeList(), h.placed(), p.object) {
 				if status.IsSuccess() {
-					h.tb.Fatalf("pod %s is %s, and node %s would take it\n%s%s", p.object.Name, p.Stage, node, h.reasons(), h.picture(p))
+					return p, node
 				}
 			}
 		}
 	}
+	return nil, ""
 }
 
 // reasons says for each pod that waits why, in the core's words.
