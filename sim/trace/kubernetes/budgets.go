@@ -25,7 +25,7 @@ import (
 // guards are the budgets of the files.
 type guards struct {
 	budgets []guard
-	scale   map[string]int64 // how many pods a maker is to have
+	scale   map[string]int64 // how many pods a maker is to have, but for those that changes gave another number of pods
 }
 
 // guard is a PodDisruptionBudget.
@@ -91,7 +91,7 @@ func guardPods(s *Source) {
 	for i := range s.guards.budgets {
 		b := &s.guards.budgets[i]
 		own := by.selected(b)
-		b.Least = s.guards.least(b, own, s.options.Changes == nil)
+		b.Least = s.guards.least(b, own)
 		for _, p := range own {
 			if !p.leaving { // who leaves already may be told so again
 				p.budgets = append(p.budgets, b.Name)
@@ -101,11 +101,11 @@ func guardPods(s *Source) {
 }
 
 // least is how many of its pods are to be available.
-func (g *guards) least(b *guard, own []*pod, asMade bool) int64 {
+func (g *guards) least(b *guard, own []*pod) int64 {
 	if b.MaxUnavailable == nil && b.MinAvailable != nil && !b.MinAvailable.IsShare() {
 		return b.MinAvailable.Of(0)
 	}
-	expected, known := g.expected(own, asMade)
+	expected, known := g.expected(own)
 	switch {
 	case !known || expected == 0 || b.MaxUnavailable == nil && b.MinAvailable == nil:
 		return int64(len(own))
@@ -115,9 +115,9 @@ func (g *guards) least(b *guard, own []*pod, asMade bool) int64 {
 	return b.MinAvailable.Of(expected)
 }
 
-// expected is how many pods those who have made these are to have in all; false where Kubernetes does not know. As they
-// are made says that a maker is to have as many as its object says, if that is in the file.
-func (g *guards) expected(own []*pod, asMade bool) (all int64, known bool) {
+// expected is how many pods those who have made these are to have in all; false where Kubernetes does not know. A maker is to
+// have as many as its object says, if that is in the file, and else those that are there.
+func (g *guards) expected(own []*pod) (all int64, known bool) {
 	made := map[string]int64{}
 	for _, p := range own {
 		switch {
@@ -128,7 +128,7 @@ func (g *guards) expected(own []*pod, asMade bool) (all int64, known bool) {
 		}
 	}
 	for name, pods := range made {
-		if scale, there := g.scale[name]; there && asMade {
+		if scale, there := g.scale[name]; there {
 			pods = scale
 		}
 		all += pods

@@ -52,10 +52,45 @@ type Changed struct {
 	Nodes  int        // before
 	Before []Standing // where all pods stand without the changes
 	Gone   []Standing // the pods that the changes end
+
+	as *Source // the cluster without them, which may have to be finished yet
+}
+
+// none reports whether nothing is to be different.
+func (c *Changes) none() bool {
+	return len(c.Add)+len(c.Drain)+len(c.Remove)+len(c.Scale)+len(c.Apply) == 0
 }
 
 // Changed is what the changes of the options made different; nil without any.
 func (s *Source) Changed() *Changed { return s.changed }
+
+// Unchanged is the cluster as it would be without the changes. It is made at the first call, from which the next ones are to be apart.
+func (c *Changed) Unchanged() (*Source, error) {
+	if c.as.tasks == nil {
+		if err := finish(c.as, ""); err != nil {
+			return nil, err
+		}
+	}
+	return c.as.Again(), nil
+}
+
+// copyOf is what was read so far, once more; nothing that is done to one of the two is seen by the other.
+func copyOf(s *Source) *Source {
+	c := *s
+	c.nodes, c.pods = slices.Clone(s.nodes), slices.Clone(s.pods)
+	c.names, c.notes, c.skips = maps.Clone(s.names), newNotes(), trace.Skips{Lenient: true} // what there is to be said is said by the other
+	c.options.Lenient = true
+	c.rules = make(map[string]*rules, len(s.rules))
+	for i := range c.pods {
+		p := &c.pods[i]
+		own := *p.rules
+		p.rules, p.tags, p.budgets = c.shared(&own), slices.Clone(p.tags), slices.Clone(p.budgets)
+	}
+	c.constraints = slices.Clone(s.constraints)
+	c.storage.claims, c.storage.seen = maps.Clone(s.storage.claims), maps.Clone(s.storage.seen)
+	c.guards.budgets, c.guards.scale = slices.Clone(s.guards.budgets), maps.Clone(s.guards.scale)
+	return &c
+}
 
 // changer makes the changes.
 type changer struct {
@@ -71,7 +106,10 @@ func (s *Source) change() error {
 	if asked == nil {
 		return nil
 	}
-	c := &changer{s, &Changed{Nodes: len(s.nodes), Before: make([]Standing, len(s.pods))}}
+	c := &changer{s, &Changed{Nodes: len(s.nodes), Before: make([]Standing, len(s.pods)), as: s}}
+	if !asked.none() {
+		c.as = copyOf(s)
+	}
 	for i := range s.pods {
 		c.Before[i] = standsAt(&s.pods[i])
 	}
@@ -259,6 +297,7 @@ func (s *changer) scale(c *Changes) error {
 
 // scaleTo gives the owner so many pods.
 func (s *changer) scaleTo(owner string, pods int) error {
+	delete(s.guards.scale, owner)
 	var own []int
 	for i := range s.pods {
 		if s.pods[i].application == owner {
@@ -384,6 +423,7 @@ func (s *changer) applyOne(file string, o *manifest.Object) error {
 		return manifest.Wrong("spec.template", "a template of its pods", "")
 	}
 	owner := ownerName(o.Metadata.Namespace, o.Kind, o.Metadata.Name)
+	delete(s.guards.scale, owner)
 	var own []int
 	for i := range s.pods {
 		if s.pods[i].application == owner {

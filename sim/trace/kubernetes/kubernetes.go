@@ -168,26 +168,34 @@ func Open(path string, o Options) (*Source, error) {
 	if err := s.change(); err != nil {
 		return nil, err
 	}
+	if err := finish(s, path); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// finish makes of the objects read nodes, tasks, constraints and budgets.
+func finish(s *Source, path string) error {
 	s.sort()
 	s.checkGroups()
 	if err := s.checkNodes(); err != nil {
-		return nil, err
+		return err
 	}
 	mountAll(s)
 	guardPods(s)
 	if err := s.constrain(); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	if err := s.notes.refusals(o.Lenient); err != nil {
-		return nil, err
+	if err := s.notes.refusals(s.options.Lenient); err != nil {
+		return err
 	}
 	if err := s.resolve(); err != nil {
-		return nil, err
+		return err
 	}
 	if len(s.nodes)+len(s.tasks) == 0 {
-		return nil, nothing(path, &s.skips)
+		return nothing(path, &s.skips)
 	}
-	return s, nil
+	return nil
 }
 
 // sort puts nodes and pods into their order.
