@@ -3,9 +3,6 @@ package cli
 import (
 	"context"
 	"io"
-	"os"
-	"runtime"
-	"runtime/debug"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -21,14 +18,6 @@ import (
 
 // This file is the command advise: every policy decides about a cluster as it stands, and package advise says which
 // serves it best and what else is to be seen there.
-
-const (
-	// freely is how many bytes may be used before garbage is looked for more often: with a bit beside the heap it is less than 1.5 GB.
-	freely = 1350 << 20
-	// timesDump is how many times as much as the dump, once it is read, a run may use before that. With 93,000 pods on 5,000
-	// nodes, which take 180 MB, it is less than freely.
-	timesDump = 7
-)
 
 // advisedPolicies are those that are compared unless somebody says which.
 const advisedPolicies = "fairlead,kube,best-fit"
@@ -82,7 +71,7 @@ func adviseOn(ctx context.Context, s *simulation, stderr io.Writer) (*advise.Adv
 	s.compile(ctx, stderr)
 	jobs := s.jobs()
 	found := &adviser{}
-	s.opened = func(o setup.Opened) { found.first.Do(func() { found.dump = o.Dump(); beThrifty() }) }
+	s.opened = func(o setup.Opened) { found.first.Do(func() { found.dump = o.Dump(); beThrifty(7) }) }
 	s.runAll(ctx, jobs, parallelRuns(s.PlannerTime()), found.add, stderr)
 	for _, j := range jobs {
 		if err := j.whole(); err != nil {
@@ -90,18 +79,6 @@ func adviseOn(ctx context.Context, s *simulation, stderr io.Writer) (*advise.Adv
 		}
 	}
 	return found.advice(), nil
-}
-
-// beThrifty bounds what is used and garbage together, once the dump is read: several cores of a large cluster are in
-// memory. The bound grows with the cluster, as a run can do with no less.
-func beThrifty() {
-	if os.Getenv("GOMEMLIMIT") != "" {
-		return
-	}
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	debug.SetMemoryLimit(max(freely, timesDump*int64(m.HeapAlloc))) //nolint:gosec // memory is far from 2^63 bytes
 }
 
 // adviser gathers outcomes, and keeps what the best of them left, as a core of each would take much memory.

@@ -172,10 +172,19 @@ func (f *planFlags) run(ctx context.Context, s *simulation, stdout, stderr io.Wr
 	s.compile(ctx, stderr)
 	job := s.jobs()[0]
 	var dump *kubernetes.Source
-	s.opened = func(o setup.Opened) { dump = o.Dump() }
+	was := make(chan asItWas, 1)
+	s.opened = func(o setup.Opened) {
+		dump = o.Dump()
+		beThrifty(5)
+		go func() { was <- s.unchanged(ctx, o) }()
+	}
 	end, err := s.runToEnd(ctx, job, stderr)
 	if err != nil {
 		return err
+	}
+	before := <-was
+	if before.err != nil {
+		return before.err
 	}
 	changed := dump.Changed()
 	diff := whatif.Compare(standings(changed.Before), endings(&end), standings(changed.Gone))
@@ -184,6 +193,7 @@ func (f *planFlags) run(ctx context.Context, s *simulation, stdout, stderr io.Wr
 		diff.Pending = []report.Pending{}
 	}
 	diff.Budgets = append(diff.Budgets, budgetsOf(&end, diff.Leave())...)
+	diff.Keep(before.kept, keptIn(&end))
 	diff.Before.Nodes, diff.After.Nodes = changed.Nodes, job.result.Nodes
 	if err := writeAnswer(f.format, stdout, diff, diff.Write); err != nil {
 		return err
@@ -192,6 +202,45 @@ func (f *planFlags) run(ctx context.Context, s *simulation, stdout, stderr io.Wr
 		return errChanges
 	}
 	return nil
+}
+
+// asItWas is how the cluster keeps what it was asked for without the changes.
+type asItWas struct {
+	kept whatif.Kept
+	err  error
+}
+
+// unchanged looks at the cluster as it was, which takes as long as to decide about it as it would be, and so beside that.
+func (s *simulation) unchanged(ctx context.Context, o setup.Opened) asItWas {
+	before, err := o.Unchanged()
+	if err != nil {
+		return asItWas{err: err}
+	}
+	end, err := s.Snapshot(before, 0, setup.Env{Stop: func() bool { return ctx.Err() != nil }})
+	if err != nil {
+		return asItWas{err: err}
+	}
+	return asItWas{kept: keptIn(&end)}
+}
+
+// keptIn is how constraints and promises are kept at the end of a run.
+func keptIn(end *sim.Ending) whatif.Kept {
+	kept, view := whatif.Kept{Violations: map[string]int{}, Waiting: map[string]int{}}, end.Core.View()
+	for row := range cluster.ConstraintID(view.ConstraintRows()) {
+		if c := view.Constraint(row); c != nil {
+			kept.Violations[c.Name] += int(view.Standing(row, 1, 0).Violating)
+		}
+	}
+	for row, name := range end.Names {
+		if name == "" {
+			continue
+		}
+		task := view.Task(cluster.TaskID(row))
+		if class := &view.Classes()[task.Class]; class.Promises() && !task.Placed() {
+			kept.Waiting[class.Name]++
+		}
+	}
+	return kept
 }
 
 // budgetsOf are the budgets of pods that leave, of each of which is said whether it runs elsewhere, by name. Who waits

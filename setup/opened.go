@@ -44,6 +44,15 @@ func (o Opened) Dump() *kubernetes.Source {
 	return nil
 }
 
+// Unchanged is a cluster's dump without the changes that were asked for (Sources.Change).
+func (o Opened) Unchanged() (Opened, error) {
+	was, err := o.Dump().Changed().Unchanged()
+	if err != nil {
+		return Opened{}, err
+	}
+	return Opened{Source: was, readers: []trace.Source{was}, End: o.End}, nil
+}
+
 // Notes says what was left out or ignored so far.
 func (o Opened) Notes() []string {
 	var all []string

@@ -26,6 +26,8 @@ func (d *Diff) Write(out io.Writer) error {
 	w.budgets(d.Budgets)
 	w.workloads(d.Wholes)
 	w.pending(d)
+	w.numbers("Violations of constraints", d.Violations)
+	w.numbers("Pods that wait of classes with a promise", d.Promises)
 	w.totals(d)
 	return w.Err()
 }
@@ -159,6 +161,21 @@ func (w writer) pending(d *Diff) {
 	}
 }
 
+// numbers lists those that change.
+func (w writer) numbers(title string, list []Number) {
+	list = slices.DeleteFunc(slices.Clone(list), func(n Number) bool { return n.Before == n.After })
+	if len(list) > 0 {
+		w.Line("\n%s:", title)
+	}
+	for i, n := range list {
+		if i == mostLines {
+			w.Line("  and %d more; -o json has them all", len(list)-mostLines)
+			return
+		}
+		w.Line("  %s: %s before, %s after", n.Of, report.Grouped(n.Before), report.Grouped(n.After))
+	}
+}
+
 func (w writer) totals(d *Diff) {
 	rows := []string{"\n\tBEFORE\tAFTER"}
 	add := func(name string, before, after int) {
@@ -170,5 +187,7 @@ func (w writer) totals(d *Diff) {
 	add("nodes in use", d.Before.InUse, d.After.InUse)
 	add("pods that run", d.Before.Running, d.After.Running)
 	add("pods that wait", d.Before.Pending, d.After.Pending)
+	add("of these, with a promise", d.Before.Promised, d.After.Promised)
+	add("violations of constraints", d.Before.Violations, d.After.Violations)
 	w.Table(rows)
 }

@@ -35,8 +35,11 @@ type Diff struct {
 	Wholes []Whole `json:"workloads"`
 	// Budgets are those of pods that leave their nodes.
 	Budgets []BudgetUse `json:"budgets"`
-	Before  Totals      `json:"before"`
-	After   Totals      `json:"after"`
+	// Violations are those of each constraint, Promises the pods that wait of each class that promises something.
+	Violations []Number `json:"violations"`
+	Promises   []Number `json:"promises"`
+	Before     Totals   `json:"before"`
+	After      Totals   `json:"after"`
 
 	newly map[string]bool // owners of pods that wait and did not before
 }
@@ -97,6 +100,9 @@ type Totals struct {
 	InUse   int `json:"nodes_in_use"` // that hold pods beside their own
 	Running int `json:"running"`
 	Pending int `json:"pending"`
+	// Violations are of constraints, Promised those that wait although their class promises something.
+	Violations int `json:"violations"`
+	Promised   int `json:"promised_pending"`
 }
 
 // Changes reports whether anything would be different.
@@ -107,7 +113,7 @@ func (d *Diff) Changes() bool {
 // Compare compares where pods stand. Gone are those that were taken away; of them those that a workload has in
 // their place are not lost.
 func Compare(before, after, gone []Standing) *Diff {
-	d := &Diff{Placed: []Placed{}, Moved: []Moved{}, Evicted: []Evicted{}, Gone: []Gone{}, Pending: []report.Pending{}, Wholes: []Whole{}, Budgets: []BudgetUse{}, newly: map[string]bool{}}
+	d := &Diff{Placed: []Placed{}, Moved: []Moved{}, Evicted: []Evicted{}, Gone: []Gone{}, Pending: []report.Pending{}, Wholes: []Whole{}, Budgets: []BudgetUse{}, Violations: []Number{}, Promises: []Number{}, newly: map[string]bool{}}
 	was := make(map[string]Standing, len(before))
 	for _, s := range before {
 		was[s.Pod] = s
