@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sched/book"
 )
 
@@ -116,6 +117,20 @@ func (z *members) reprice(m *member, terms Terms, anew, ports bool) {
 		z.tenants.journal.Note(m.node)
 	case price > before && ports:
 		z.supply.ports.refresh(m.node)
+	}
+}
+
+// leaveShapes has tasks leave whose shape's row was given anew, so that nobody asks by what that meant before. They are
+// among those that changed, as a shape is forgotten only when no task has it.
+func (z *members) leaveShapes(c *sched.Changed) {
+	anew := slices.Sorted(slices.Values(c.Shapes))
+	for _, t := range c.Tasks {
+		if int(t) >= len(z.list) || z.list[t].seq == 0 {
+			continue
+		}
+		if _, is := slices.BinarySearch(anew, z.list[t].shape); is {
+			z.leave(t)
+		}
 	}
 }
 

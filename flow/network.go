@@ -53,6 +53,7 @@ func (w *network) learn(s *cluster.View, c *sched.Changed) {
 		w.members.leave(t)
 	}
 	if len(c.Shapes) > 0 {
+		w.members.leaveShapes(c)
 		w.supply.settle() // so that nothing is kept of task groups that are gone
 	}
 	for _, shape := range c.Shapes {

@@ -44,3 +44,34 @@ func TestSpreadsInsideABatch(t *testing.T) {
 		}
 	}
 }
+
+// TestShapeGivenAnew has a task that nothing has room for become another shape, and the row of its old one mean what a new task asks
+// for, all before one round: the new task is looked for by its own demand.
+func TestShapeGivenAnew(t *testing.T) {
+	core, err := sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu"}, {Name: "memory"}}, nil),
+		sched.Lane{Name: "all", Policy: flow.New(&spread.Model{}, flow.Options{})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := func(now cluster.Time, events ...cluster.Event) []sched.Decision {
+		out, _, err := core.Step(now, events, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	step(0,
+		cluster.NodeAdded{Spec: cluster.NodeSpec{Name: "n", Capacity: cluster.Vector{4, 4}}},
+		cluster.JobSubmitted{Name: "j"},
+		cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{9, 0}}},
+		cluster.TaskSubmitted{Task: 0, Seq: 0, Shape: 0})
+	out := step(cluster.Second,
+		cluster.ShapeDefined{Shape: 1, Spec: cluster.Shape{Demand: cluster.Vector{8, 0}}},
+		cluster.TaskReshaped{Task: 0, Shape: 1},
+		cluster.ShapeForgotten{Shape: 0},
+		cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{0, 1}}},
+		cluster.TaskSubmitted{Task: 1, Seq: 1, Shape: 0})
+	if len(out) != 1 || out[0].Task != 1 {
+		t.Errorf("%+v, want task 1 placed", out)
+	}
+}
