@@ -26,6 +26,9 @@ const module = "fairlead.dev/fairlead"
 // build pass.
 const layers = `
 cluster:
+capacity: cluster sched
+capacity/fleet: cluster
+capacity/moves: cluster sched
 constraint: cluster internal/nearest
 constraint/lane: cluster constraint constraint/conflict sched
 constraint/conflict: cluster constraint constraint/board
@@ -105,7 +108,7 @@ cmd/fairlead: cli
 
 // pure packages decide. They see no clock, chance, network, file, lock or log,
 // start no goroutine and keep nothing between calls but what they return.
-const pure = `cluster constraint constraint/board constraint/conflict constraint/exact constraint/greedy constraint/kubernetes constraint/lane constraint/planted constraint/search flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread ilp internal/heap internal/kmeans internal/manifest internal/nearest internal/wide mcmf policies queue queue/fragmentation queue/promethee sched sched/book sched/evict sched/locality sched/worth fairlead`
+const pure = `capacity capacity/fleet capacity/moves cluster constraint constraint/board constraint/conflict constraint/exact constraint/greedy constraint/kubernetes constraint/lane constraint/planted constraint/search flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread ilp internal/heap internal/kmeans internal/manifest internal/nearest internal/wide mcmf policies queue queue/fragmentation queue/promethee sched sched/book sched/evict sched/locality sched/worth fairlead`
 
 // Each of these stands for itself and for all packages below it, except that
 // math/rand/v2 is welcome everywhere: its source is passed in.

@@ -54,7 +54,7 @@ func group(root *cobra.Command) {
 		id, title string
 		commands  []string
 	}{
-		{"own", "Your own cluster:", []string{"advise", "plan", "explain"}},
+		{"own", "Your own cluster:", []string{"advise", "plan", "capacity", "explain"}},
 		{"compare", "Compare schedulers:", []string{"simulate", "report", "compare", "experiment", "policies", "classes"}},
 		{"place", "Place and solve:", []string{"place", "constraints", "solve"}},
 		{"data", "Data:", []string{"trace"}},

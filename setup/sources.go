@@ -73,6 +73,7 @@ func (s *Sources) Change(c *kubernetes.Changes) error {
 		return fmt.Errorf("%s: %w", s.Cluster.Text, ErrNoDump)
 	}
 	s.Cluster.changes, s.Workload.changes = c, c
+	s.dump = &sharedDump{} // what was read before is not what it would be
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -26,6 +27,13 @@ type Changes struct {
 	Remove []string // nodes that are to go
 	Scale  []Size
 	Apply  []string // files with manifests of workloads, which take the place of those of their names
+	Texts  []Text   // manifests likewise, which are in no file
+}
+
+// Text is manifests that are in no file, with what errors call them.
+type Text struct {
+	Name      string
+	Manifests []byte
 }
 
 // Copies are nodes like one that is there.
@@ -58,7 +66,7 @@ type Changed struct {
 
 // none reports whether nothing is to be different.
 func (c *Changes) none() bool {
-	return len(c.Add)+len(c.Drain)+len(c.Remove)+len(c.Scale)+len(c.Apply) == 0
+	return len(c.Add)+len(c.Drain)+len(c.Remove)+len(c.Scale)+len(c.Apply)+len(c.Texts) == 0
 }
 
 // Changed is what the changes of the options made different; nil without any.
@@ -382,11 +390,12 @@ func (s *changer) make(file string, o *manifest.Object, from, to int) error {
 	return nil
 }
 
-// apply adds the workloads of files.
+// apply adds the workloads and nodes of files and texts.
 func (s *changer) apply(c *Changes) error {
-	seen := 0
-	return readFiles(c.Apply, func(file, place string, o *manifest.Object, err error) error {
-		seen++
+	add := func(file, place string, o *manifest.Object, err error) error {
+		if err == nil && o.Kind == "Node" {
+			return s.take(file, place, o, nil)
+		}
 		if err == nil {
 			place = strings.ToLower(o.Kind) + " " + o.Metadata.Name
 			o.Metadata.Namespace = cmp.Or(o.Metadata.Namespace, "default")
@@ -396,7 +405,17 @@ func (s *changer) apply(c *Changes) error {
 			err = &trace.Error{File: file, At: place + ": " + wrong.Path, Want: wrong.Want, Got: shorten(wrong.Got)}
 		}
 		return err
-	})
+	}
+	if err := readFiles(c.Apply, add); err != nil {
+		return err
+	}
+	for _, text := range c.Texts {
+		r := reader{file: text.Name, add: add}
+		if err := r.read(bytes.NewReader(text.Manifests)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // applyOne adds one object: the pods of a workload in the place of those that it has, or one pod.
