@@ -90,7 +90,7 @@ func (p *sla) learn(s *cluster.View, c *sched.Changed) {
 		p.line.withdraw(s, t)
 	}
 	for _, t := range c.Tasks {
-		if !p.line.stands(s, t) {
+		if !p.line.stands(s, t) || slices.Contains(c.Shapes, s.Task(t).Shape) { // a shape whose row was given anew is another one
 			p.line.withdraw(s, t)
 		}
 	}

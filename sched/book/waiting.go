@@ -1,6 +1,8 @@
 package book
 
 import (
+	"slices"
+
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
 )
@@ -21,6 +23,7 @@ type Waiting[T any] struct {
 	named   map[ID]*Group[T]
 	members []member[T] // per task row
 	tickets Tickets
+	anew    []cluster.ShapeID // scratch of Forget
 	sleepers[T]
 }
 
@@ -110,16 +113,25 @@ func (w *Waiting[T]) Stands(s *cluster.View, t cluster.TaskID) bool {
 	return task.Phase == cluster.Waiting && m.Seq == task.Seq && g.Shape == task.Shape && m.priority == task.Priority
 }
 
-// Forget lets those go who do not wait any more, or have become another shape or priority.
+// Forget lets those go who do not wait any more, or have become another shape or priority; or the same shape anew, whose row
+// was given to another one meanwhile.
 func (w *Waiting[T]) Forget(s *cluster.View, c *sched.Changed) {
 	for _, t := range c.Gone {
 		w.Leave(t)
 	}
+	w.anew = append(w.anew[:0], c.Shapes...)
+	slices.Sort(w.anew)
 	for _, t := range c.Tasks {
-		if !w.Stands(s, t) {
+		if g := w.Of(t); g != nil && (!w.Stands(s, t) || w.given(g.Shape)) {
 			w.Leave(t)
 		}
 	}
+}
+
+// given reports whether the row of the shape was given anew.
+func (w *Waiting[T]) given(id cluster.ShapeID) bool {
+	_, is := slices.BinarySearch(w.anew, id)
+	return is
 }
 
 // Join lets a waiting task stand in the group of that ID. It returns false if it stood there
