@@ -20,7 +20,7 @@ import (
 // serves it best and what else is to be seen there.
 
 // advisedPolicies are those that are compared unless somebody says which.
-const advisedPolicies = "fairlead,kube,best-fit"
+const advisedPolicies = "fairlead,kube-scheduler,best-fit"
 
 func newAdvise(known policies.List) *cobra.Command {
 	var format string

@@ -101,7 +101,7 @@ func All() List {
 // first are the names of the policies that people should meet first: the one that unites the papers, and for each
 // paper and for what others use one to compare it with.
 func first() []string {
-	return []string{"fairlead", "kube", "priority", "quincy", "ecsched-dp", "medea", "qos", "sla", "fgd"}
+	return []string{"fairlead", "kube-scheduler", "kube", "priority", "quincy", "ecsched-dp", "medea", "qos", "sla", "fgd"}
 }
 
 // Short leaves out policies of this module that people need not meet first.

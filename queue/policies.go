@@ -49,8 +49,13 @@ func packers() []Info {
 	return []Info{
 		{
 			Name: "kube", What: "priority order; the emptiest and best balanced node",
-			From: "Kubernetes' LeastRequested and BalancedAllocation",
+			From: "the QoS paper's Kubernetes: LeastRequested and BalancedAllocation",
 			make: Rules{Order: ByPriority, Score: KubeScore}.New,
+		},
+		{
+			Name: "kube-scheduler", What: "as Kubernetes does by default: its plugins' scores, its sample of nodes, its preemption",
+			From: "Kubernetes 1.37", Evicts: true,
+			make: newKubeScheduler,
 		},
 		{
 			Name: "priority", What: "as kube, and evicts lower priorities",

@@ -174,3 +174,12 @@ func TestVictims(t *testing.T) {
 		})
 	}
 }
+
+// TestEnoughNodes holds how many nodes kube-scheduler looks at to what it says itself.
+func TestEnoughNodes(t *testing.T) {
+	for nodes, want := range map[int]int{0: 0, 1: 1, 99: 99, 100: 100, 150: 100, 500: 230, 1000: 420, 5000: 500, 6000: 300, 12_500: 625} {
+		if got := enoughOf(nodes); got != want {
+			t.Errorf("of %d nodes %d are enough, want %d", nodes, got, want)
+		}
+	}
+}

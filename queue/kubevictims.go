@@ -1,0 +1,70 @@
+package queue
+
+import (
+	"cmp"
+	"math"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/evict"
+)
+
+// This file chooses the node on which kube-scheduler evicts, in its order: the lowest of the highest priorities evicted, the least sum of
+// priorities, the fewest pods, the latest start of those with the highest priority. On a node those go that have to, the
+// more important ones stay if others suffice.
+
+// preempt evicts for the task on the node where that costs least, as one bundle with the placement, or reports that there is no such node.
+// Beside says that some node was refused only for another task of the job.
+func (p *kubeScheduler) preempt(t *sched.Trial, task cluster.TaskID, out *sched.Plan) (on cluster.NodeID, placed, beside bool) {
+	s, v := t.View(), p.victims
+	row := s.Task(task)
+	barred := map[cluster.NodeID]bool{}
+	for {
+		best, least := cluster.NoNode, toll{}
+		for _, n := range p.nodes.inOrder(s) {
+			p.ticks++
+			if barred[n] || !v.choose(s, row.Shape, row.Priority, n) {
+				continue
+			}
+			if cost := tollOf(s, v.search.Victims); best == cluster.NoNode || cost.compare(&least) < 0 {
+				best, least = n, cost
+			}
+		}
+		if best == cluster.NoNode {
+			return 0, false, beside
+		}
+		if !s.Crowded(task, best) && v.choose(s, row.Shape, row.Priority, best) && evict.Replace(t, v.search.Victims, task, best, out) {
+			v.occupants.Forget(best)
+			return best, true, beside
+		}
+		barred[best], beside = true, true
+	}
+}
+
+// toll is what evicting on a node costs.
+type toll struct {
+	highest int32
+	sum     int64
+	pods    int
+	start   cluster.Time // the earliest of those with the highest priority
+}
+
+func tollOf(s *cluster.View, victims []evict.Candidate) toll {
+	c := toll{highest: math.MinInt32, pods: len(victims)}
+	for i := range victims {
+		task := s.Task(victims[i].Task)
+		c.sum += int64(task.Priority) + math.MaxInt32 + 1 // so that each one counts, be its priority below 0
+		switch since := task.Account.Since; {
+		case task.Priority > c.highest:
+			c.highest, c.start = task.Priority, since
+		case task.Priority == c.highest:
+			c.start = min(c.start, since)
+		}
+	}
+	return c
+}
+
+// compare is below 0 if a costs less.
+func (a *toll) compare(b *toll) int {
+	return cmp.Or(cmp.Compare(a.highest, b.highest), cmp.Compare(a.sum, b.sum), cmp.Compare(a.pods, b.pods), cmp.Compare(b.start, a.start))
+}
