@@ -150,7 +150,8 @@ func (m *Moment) node(n cluster.NodeID) string { return m.core.View().NodeSpec(n
 func (m *Moment) amounts(v cluster.Vector) []Amount {
 	list := []Amount{}
 	for k, q := range v {
-		if kind := m.core.View().Kinds()[k]; q != 0 {
+		kind := m.core.View().Kinds()[k]
+		if q != 0 && (q >= kind.PerUnit || !kind.Exclusive()) { // a port on one address takes a little of that on all of them
 			list = append(list, Amount{kind.Name, kind.Rounded(q)})
 		}
 	}

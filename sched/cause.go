@@ -60,6 +60,8 @@ func (c NoRoom) Code(kinds []cluster.Kind) string {
 func (c NoRoom) Text(kinds []cluster.Kind) string {
 	kind := kinds[c.Kind]
 	switch {
+	case !c.Empty && kind.Exclusive():
+		return fmt.Sprintf("%d have %s in use", c.Nodes, kind.Name)
 	case c.Empty && c.Most == 0:
 		return fmt.Sprintf("%d have no %s", c.Nodes, kind.Name)
 	case c.Empty:

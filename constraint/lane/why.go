@@ -29,7 +29,8 @@ func (p *Policy) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
 			whole = p.whole(s, job, with)
 		}
 	}
-	if whole.Tasks > 0 {
+	alone := whole.Tasks == 1 && len(whole.With) == 0
+	if whole.Tasks > 0 && !(alone && r.Admit == 0) { // of one by itself nodes have said it all
 		r.Hinder(whole)
 	}
 	return r
@@ -151,5 +152,9 @@ func (q *posed) called(d conflict.Demand) string {
 		return "tasks per node"
 	case conflict.Constraint:
 	}
-	return constraint.Title(&q.problem.Constraints[d.Row])
+	c := &q.problem.Constraints[d.Row]
+	if c.Name == "" || c.Name == constraint.Format(c) {
+		return constraint.Title(c)
+	}
+	return c.Name
 }

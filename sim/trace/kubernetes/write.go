@@ -368,7 +368,7 @@ func (w *writer) container(demand cluster.Vector) fields {
 }
 
 func isPort(k cluster.Kind) bool {
-	return k.Unit == portUnit && strings.HasPrefix(k.Name, "host port ")
+	return k.Exclusive() && strings.HasPrefix(k.Name, "host port ")
 }
 
 // portOf reads the name of a kind as port.String writes it.
