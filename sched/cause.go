@@ -129,13 +129,21 @@ func (c Filtered) Text([]cluster.Kind) string {
 	case c.Mechanism == byNotReady:
 		return fmt.Sprintf("%d are not ready", c.Nodes)
 	case c.Mechanism == byClaim:
-		return fmt.Sprintf("%d are out of reach of the claim %s", c.Nodes, c.Wants)
+		return fmt.Sprintf("%d are out of reach of %s", c.Nodes, claimed(c.Wants))
 	case c.Mechanism == byTier:
 		return fmt.Sprintf("%d are not of tier %s", c.Nodes, c.Wants)
 	case c.Wants == "":
 		return fmt.Sprintf("%d are not eligible (%s)", c.Nodes, c.Mechanism)
 	}
 	return fmt.Sprintf("%d are not eligible (%s: %s)", c.Nodes, c.Mechanism, c.Wants)
+}
+
+// claimed is a claim in words; where it has no name but a place in brackets, it is one of several alike.
+func claimed(wants string) string {
+	if strings.HasPrefix(wants, "(") {
+		return "its claim " + wants
+	}
+	return "the claim " + wants
 }
 
 // NotApart counts the nodes that hold as many tasks of the job as they may.

@@ -373,7 +373,8 @@ func (o Obstacle) change(kinds []cluster.Kind, short int64) string {
 	case byLabel:
 		return "without asking for " + o.Wants
 	case byClaim:
-		return "but for the claim " + o.Wants
+		claim, _, _ := strings.Cut(claimed(o.Wants), ": ") // behind which it says why it is never to be had
+		return "but for " + claim
 	case byTier:
 		return "without asking for tier " + o.Wants
 	}
