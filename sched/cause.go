@@ -250,6 +250,9 @@ const UnplaceableCode = "unplaceable"
 
 // Sentence says of how many nodes. Where each of them is kept off by filters, their size is no matter.
 func (Unplaceable) Sentence(r *Reason, _ []cluster.Kind, refusals string) string {
+	if r.Nodes == 0 {
+		return "there is no node"
+	}
 	even := ", even empty"
 	if !slices.ContainsFunc(r.Causes, func(c Cause) bool { _, filtered := c.(Filtered); return !filtered && c.Refusing() > 0 }) {
 		even = ""

@@ -16,6 +16,8 @@ type Standing struct {
 	Node       string // empty: it waits
 	// Pinned says that it belongs to its node, as one of a DaemonSet does.
 	Pinned bool
+	// Unowned says that nobody makes it again once it has left its node.
+	Unowned bool
 }
 
 // Diff is what is different afterwards. Lists are in the order of names.
@@ -117,12 +119,13 @@ func Compare(before, after, gone []Standing) *Diff {
 	for _, s := range gone {
 		taken[s.Pod] = true
 		if !s.Pinned {
-			d.Gone = append(d.Gone, Gone{s.Pod, s.Owner, s.Node, false})
+			d.Gone = append(d.Gone, Gone{s.Pod, s.Owner, s.Node, s.Unowned})
 		}
 	}
 	d.Before.InUse, d.After.InUse = inUse(before), inUse(after)
-	grown := map[string]*Whole{}
+	grown, there := map[string]*Whole{}, map[string]bool{}
 	for _, s := range after {
+		there[s.Pod] = true
 		d.After.count(s)
 		old, known := was[s.Pod]
 		known = known && !taken[s.Pod]
@@ -143,7 +146,12 @@ func Compare(before, after, gone []Standing) *Diff {
 	}
 	for i := range d.Gone {
 		_, remains := grown[d.Gone[i].Owner]
-		d.Gone[i].Lost = !remains
+		d.Gone[i].Lost = d.Gone[i].Lost && !remains
+	}
+	for _, s := range before {
+		if !there[s.Pod] && !taken[s.Pod] { // evicted
+			d.Gone = append(d.Gone, Gone{s.Pod, s.Owner, s.Node, true})
+		}
 	}
 	d.sort()
 	return d

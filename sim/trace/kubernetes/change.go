@@ -45,6 +45,7 @@ type Standing struct {
 	Pod, Owner string
 	Node       string // empty: it waits
 	Pinned     bool   // it belongs to its node
+	Unowned    bool   // nobody makes it again
 }
 
 // Changed is what was before the changes, and what they took away.
@@ -85,7 +86,7 @@ func (s *Source) change() error {
 }
 
 func standsAt(p *pod) Standing {
-	return Standing{Pod: p.name, Owner: p.application, Node: p.node, Pinned: p.pinned}
+	return Standing{Pod: p.name, Owner: p.application, Node: p.node, Pinned: p.pinned, Unowned: isBare(p.application)}
 }
 
 // node returns the place of a node by its name.
@@ -105,6 +106,7 @@ func (s *changer) nodeNamed(name string) (int, error) {
 const mostAdded = 100_000
 
 func (s *changer) addNodes(c *Changes) error {
+	added := map[string]int{}
 	for _, add := range c.Add {
 		at, err := s.nodeNamed(add.Like)
 		if err != nil {
@@ -113,8 +115,9 @@ func (s *changer) addNodes(c *Changes) error {
 		if add.Count < 1 || add.Count > mostAdded {
 			return fmt.Errorf("add nodes: %d like %s, want 1 to %d", add.Count, add.Like, mostAdded)
 		}
-		for i := range add.Count {
-			if err := s.addNode(s.nodes[at], i+1); err != nil {
+		for range add.Count {
+			added[add.Like]++
+			if err := s.addNode(s.nodes[at], added[add.Like]); err != nil {
 				return err
 			}
 		}
@@ -207,7 +210,10 @@ func (s *changer) latest() time.Time {
 
 // ownerNamed is the owner that a name means: shop/deployment/web, deployment/web, deploy/web or web.
 func (s *changer) ownerNamed(text string) (string, error) {
-	short := map[string]string{"deploy": "deployment", "deployments": "deployment", "sts": "statefulset", "statefulsets": "statefulset", "rs": "replicaset", "jobs": "job"}
+	short := map[string]string{
+		"deploy": "deployment", "deployments": "deployment", "sts": "statefulset", "statefulsets": "statefulset", "rs": "replicaset", "replicasets": "replicaset",
+		"jobs": "job", "ds": "daemonset", "daemonsets": "daemonset", "rc": "replicationcontroller", "replicationcontrollers": "replicationcontroller", "po": "pod", "pods": "pod",
+	}
 	parts := strings.Split(text, "/")
 	if len(parts) > 1 {
 		kind := &parts[len(parts)-2]
@@ -370,6 +376,7 @@ func (s *changer) applyOne(file string, o *manifest.Object) error {
 		if err := s.makers.prioritize(&o.Spec); err != nil {
 			return err
 		}
+		s.replace(func(p *pod) bool { return p.name == o.Metadata.Namespace+"/"+o.Metadata.Name })
 		return s.takePod(file, o)
 	case "Deployment", "ReplicaSet", "StatefulSet", "Job", "ReplicationController":
 	case "DaemonSet":
@@ -384,15 +391,18 @@ func (s *changer) applyOne(file string, o *manifest.Object) error {
 		return manifest.Wrong("spec.template", "a template of its pods", "")
 	}
 	owner := ownerName(o.Metadata.Namespace, o.Kind, o.Metadata.Name)
-	var own []int
-	for i := range s.pods {
-		if s.pods[i].application == owner {
-			own = append(own, i)
-		}
-	}
-	for _, i := range own { // whose names are free again
-		delete(s.names, "pod "+s.pods[i].name)
-	}
-	s.shrink(owner, own)
+	s.replace(func(p *pod) bool { return p.application == owner })
 	return s.make(file, o, 0, int(count(o)))
+}
+
+// replace takes away the pods in whose place others come, which may have their names.
+func (s *changer) replace(goes func(*pod) bool) {
+	s.pods = slices.DeleteFunc(s.pods, func(p pod) bool {
+		if !goes(&p) {
+			return false
+		}
+		s.Gone = append(s.Gone, standsAt(&p))
+		delete(s.names, "pod "+p.name)
+		return true
+	})
 }

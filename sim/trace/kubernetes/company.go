@@ -79,7 +79,7 @@ func (c *company) keys() (keys []string) {
 func (s *Source) without(c *company, apart bool) (*company, []gap) {
 	const required = ".requiredDuringSchedulingIgnoredDuringExecution"
 	var gaps []gap
-	elsewhere := s.options.Elsewhere || len(s.nodes) == 0
+	elsewhere := blind(s)
 	known := func(field string, terms []manifest.PodTerm) (kept []manifest.PodTerm) {
 		for i := range terms {
 			at := fmt.Sprintf("spec.affinity.%s%s[%d]", field, required, i)

@@ -165,14 +165,14 @@ func Open(path string, o Options) (*Source, error) {
 	if err := readAll(path, s.take); err != nil {
 		return nil, err
 	}
+	if err := s.checkNodes(); err != nil {
+		return nil, err
+	}
 	if err := s.change(); err != nil {
 		return nil, err
 	}
 	s.sort()
 	s.checkGroups()
-	if err := s.checkNodes(); err != nil {
-		return nil, err
-	}
 	mountAll(s)
 	guardPods(s)
 	if err := s.constrain(); err != nil {
@@ -520,7 +520,7 @@ func (p *pod) job() string {
 func (s *Source) task(p *pod, demand cluster.Vector, j *job) trace.Task {
 	t := trace.Task{
 		Job: j.number, Index: j.tasks, Name: p.name, Owner: p.application, User: p.namespace, Class: p.class, Priority: p.priority,
-		Promise: p.promise, Pinned: p.pinned, NeverPreempts: p.neverPreempts, Gate: p.gate, LongRunning: p.stays, Budgets: p.budgets,
+		Promise: p.promise, Pinned: p.pinned, Unowned: isBare(p.application) && !p.pinned, NeverPreempts: p.neverPreempts, Gate: p.gate, LongRunning: p.stays, Budgets: p.budgets,
 		Demand: demand, Requirements: p.rules.requirements, Work: cluster.Never, Tags: p.tags,
 	}
 	j.tasks++
@@ -542,6 +542,11 @@ func (s *Source) shared(r *rules) *rules {
 		s.rules[key] = r
 	}
 	return s.rules[key]
+}
+
+// blind reports whether the files say nothing of the nodes that pods are to go to; a change that takes all of them away does.
+func blind(s *Source) bool {
+	return s.options.Elsewhere || len(s.nodes) == 0 && (s.changed == nil || s.changed.Nodes == 0)
 }
 
 // Again is the same source from its beginning. Both can be read, also at the same time.

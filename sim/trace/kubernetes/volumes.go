@@ -254,7 +254,7 @@ func (s *mounter) mounts(p *pod) *mounted {
 			m = &mounted{}
 		}
 		switch {
-		case s.options.Elsewhere || len(s.nodes) == 0:
+		case blind(s.Source):
 			s.gap(p.file, p.name, gap{at, "where the volume behind a claim can be is known only of nodes in the same files"})
 			return nil
 		case !s.storage.says(c) && p.node != "":

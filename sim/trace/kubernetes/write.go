@@ -300,6 +300,8 @@ func ownerReference(t *trace.Task) fields {
 	switch {
 	case t.Pinned && !strings.Contains(t.Owner, "/daemonset/"):
 		owner["kind"] = "Node"
+	case t.Unowned:
+		return nil
 	case len(parts) == 3 && parts[1] != "pod":
 		owner["apiVersion"], owner["kind"], owner["name"] = "apps/v1", kindNamed(parts[1]), parts[2]
 	case t.JobTasks == 1:
