@@ -150,7 +150,7 @@ type standing struct {
 	pinned        bool   // it belongs to its node
 	neverPreempts bool
 	gate          string
-	stays         bool // until somebody deletes it, as its containers are started again whenever they end
+	stays         bool // it is of an application by its own tags, and its containers are started again whenever they end
 	budgets       []string
 	unready       bool // it runs, and is not available
 	leaving       bool
@@ -339,6 +339,7 @@ func (s *Source) takePod(file string, o *manifest.Object) error {
 	if p.tags, err = tagsOf(o); err != nil {
 		return err
 	}
+	p.stays = p.stays && len(p.tags) > 0
 	if p.company, err = companyOf(o); err != nil {
 		return err
 	}
@@ -353,6 +354,9 @@ func (s *Source) takePod(file string, o *manifest.Object) error {
 		s.gap(file, p.name, g)
 	}
 	s.notes.preferences(spec)
+	if p.leaving {
+		s.notes.leaving++
+	}
 	s.pods = append(s.pods, p)
 	return nil
 }
@@ -398,7 +402,7 @@ func (s *Source) checkNodes() error {
 	kept := s.pods[:0]
 	for _, p := range s.pods {
 		if p.node != "" && !s.names["node "+p.node] {
-			err := s.skips.Refuse(&trace.Error{File: p.file, At: "pod " + p.name + ": spec.nodeName", Want: "a node that is there", Got: p.node})
+			err := s.skips.Refuse(&trace.Error{File: p.file, At: "pod " + p.name + ": spec.nodeName", Want: "a node that is there", Got: p.node, Hint: "take nodes and pods in one command; --lenient leaves such pods out"})
 			if err != nil {
 				return err
 			}
