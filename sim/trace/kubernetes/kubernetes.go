@@ -51,10 +51,13 @@ type Options struct {
 	// Lenient leaves out and counts what cannot be read, and ignores and counts
 	// what cannot be simulated.
 	Lenient bool
-	// Elsewhere says that the nodes come from another source: pods then run
+	// Elsewhere says that the nodes come from a source that is no cluster of Kubernetes: pods then run
 	// nowhere, whatever their nodeName, and honour the labels of those nodes but
 	// not their taints.
 	Elsewhere bool
+	// Nodes is another cluster, whose nodes, with the pods that belong to them, take the place of those in the files: see
+	// elsewhere.go. Empty: none does.
+	Nodes string
 	// Devices are the extended resources that come in devices; nil is nvidia.com/gpu alone.
 	Devices []string
 	// Schedulers are those whose waiting pods are to be placed; nil is what a cluster has unless told otherwise,
@@ -162,7 +165,7 @@ func Open(path string, o Options) (*Source, error) {
 		options: o, skips: trace.Skips{Lenient: o.Lenient}, names: map[string]bool{}, rules: map[string]*rules{}, notes: newNotes(),
 		makers: newMakers(), others: others{namespaces: map[string]map[string]string{}, storage: newStorage(), guards: guards{scale: map[string]int64{}}},
 	}
-	if err := readAll(path, s.take); err != nil {
+	if err := (elsewhere{s}).read(path); err != nil {
 		return nil, err
 	}
 	if err := s.checkNodes(); err != nil {
