@@ -185,6 +185,11 @@ func (f *planFlags) run(ctx context.Context, s *simulation, stdout, stderr io.Wr
 	}
 	diff.Budgets = append(diff.Budgets, budgetsOf(&end, diff.Leave())...)
 	diff.Before.Nodes, diff.After.Nodes = changed.Nodes, job.result.Nodes
+	for _, s := range changed.Before {
+		if s.Pinned && slices.Contains(f.drain, s.Node) {
+			diff.Stay++
+		}
+	}
 	if err := writeAnswer(f.format, stdout, diff, diff.Write); err != nil {
 		return err
 	}

@@ -23,6 +23,12 @@ func (d *Diff) Write(out io.Writer) error {
 		w.Line("Under %s:", d.Policy)
 	}
 	w.lists(d)
+	switch {
+	case d.Stay == 1:
+		w.Line("\n1 pod stays on the nodes that are drained: it is of a DaemonSet, or static.")
+	case d.Stay > 1:
+		w.Line("\n%s pods stay on the nodes that are drained: they are of DaemonSets, or static.", report.Grouped(d.Stay))
+	}
 	w.budgets(d.Budgets)
 	w.workloads(d.Wholes)
 	w.pending(d)

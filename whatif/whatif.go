@@ -35,6 +35,8 @@ type Diff struct {
 	Pending []report.Pending `json:"pending"`
 	// Wholes are the workloads that came with the changes or grew, and how many of their pods run.
 	Wholes []Whole `json:"workloads"`
+	// Stay is how many pods belong to the nodes that are drained, and stay there.
+	Stay int `json:"stay"`
 	// Budgets are those of pods that leave their nodes.
 	Budgets []BudgetUse `json:"budgets"`
 	Before  Totals      `json:"before"`

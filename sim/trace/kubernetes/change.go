@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -285,9 +286,15 @@ func (s *changer) scaleTo(owner string, pods int) error {
 	case pods > len(own):
 		like := s.pods[own[len(own)-1]]
 		like.node, like.created = "", s.latest()
+		free := 0 // the least number that no pod of a StatefulSet has
 		for i := range pods - len(own) {
 			p := like
 			p.name = fmt.Sprintf("%s-new-%d", like.name, i+1)
+			if stem, _, is := numbered(&like); is {
+				for p.name = fmt.Sprint(stem, free); s.names["pod "+p.name]; p.name = fmt.Sprint(stem, free) {
+					free++
+				}
+			}
 			s.storage.renew(&p, like.name)
 			if err := s.once("pod " + p.name); err != nil {
 				return err
@@ -298,9 +305,24 @@ func (s *changer) scaleTo(owner string, pods int) error {
 	return nil
 }
 
-// firstToGo orders pods of one owner as controllers take them when it shrinks: those first that wait, then those
-// on nodes with most of them, then the youngest.
+// numbered takes the name of a pod of a StatefulSet apart; false for one that is of none.
+func numbered(p *pod) (stem string, number int, is bool) {
+	at := strings.LastIndex(p.name, "-") + 1
+	number, err := strconv.Atoi(p.name[at:])
+	return p.name[:at], number, err == nil && strings.Contains(p.application, "/statefulset/")
+}
+
+// firstToGo orders pods of one owner as controllers take them when it shrinks: those of a StatefulSet from the last number down, of others
+// those first that wait, then those on nodes with most of them, then the youngest.
 func (s *changer) firstToGo(own []int) []int {
+	if _, _, is := numbered(&s.pods[own[0]]); is {
+		slices.SortFunc(own, func(a, b int) int {
+			_, m, _ := numbered(&s.pods[a])
+			_, n, _ := numbered(&s.pods[b])
+			return cmp.Compare(n, m)
+		})
+		return own
+	}
 	beside := map[string]int{}
 	for _, i := range own {
 		beside[s.pods[i].node]++

@@ -325,7 +325,7 @@ func TestNewClaims(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := all[len(all)-1].Task
-	if got := fmt.Sprint(last.Requirements); last.Name != "shop/db-1-new-1" || got != "[spec.volumes: shop/data-db-1-new-1 (a volume of class in-b, for topology.kubernetes.io/zone in b)=yes]" {
+	if got := fmt.Sprint(last.Requirements); last.Name != "shop/db-0" || got != "[spec.volumes: shop/data-db-0 (a volume of class in-b, for topology.kubernetes.io/zone in b)=yes]" {
 		t.Errorf("%s requires %s", last.Name, got)
 	}
 }
