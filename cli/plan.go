@@ -183,7 +183,7 @@ func (f *planFlags) run(ctx context.Context, s *simulation, stdout, stderr io.Wr
 	if diff.Pending == nil {
 		diff.Pending = []report.Pending{}
 	}
-	diff.Budgets = append(diff.Budgets, budgetsOf(&end, diff.Leave())...)
+	diff.Budgets = append(diff.Budgets, budgetsOf(&end, diff)...)
 	diff.Before.Nodes, diff.After.Nodes = changed.Nodes, job.result.Nodes
 	for _, s := range changed.Before {
 		if s.Pinned && slices.Contains(f.drain, s.Node) {
@@ -199,13 +199,19 @@ func (f *planFlags) run(ctx context.Context, s *simulation, stdout, stderr io.Wr
 	return nil
 }
 
-// budgetsOf are the budgets of pods that leave, of each of which is said whether it runs elsewhere, by name. Who waits
-// afterwards was available before.
-func budgetsOf(end *sim.Ending, leave map[string]bool) []whatif.BudgetUse {
-	uses := map[string]*whatif.BudgetUse{}
+// budgetsOf are the budgets of pods that leave, with how many of them could before anything happened: who waits afterwards
+// was available then, and who has been placed was not.
+func budgetsOf(end *sim.Ending, diff *whatif.Diff) []whatif.BudgetUse {
+	uses, leave, placed := map[string]*whatif.BudgetUse{}, diff.Leave(), map[string]bool{}
+	for _, p := range diff.Placed {
+		placed[p.Pod] = true
+	}
 	for row, name := range end.Names {
 		if runs, leaves := leave[name]; leaves && !runs {
 			end.Guards.Up(end.Guards.Of[row])
+		}
+		if placed[name] && end.Guards.Available[row] {
+			end.Guards.Down(end.Guards.Of[row])
 		}
 	}
 	for row, name := range end.Names {
