@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -183,7 +182,7 @@ func (f *planFlags) run(ctx context.Context, s *simulation, stdout, stderr io.Wr
 	if diff.Pending == nil {
 		diff.Pending = []report.Pending{}
 	}
-	diff.Budgets = append(diff.Budgets, budgetsOf(&end, diff)...)
+	diff.Budgets = append(diff.Budgets, budgetsOf(changed.Guards, diff)...)
 	diff.Before.Nodes, diff.After.Nodes = changed.Nodes, job.result.Nodes
 	for _, s := range changed.Before {
 		if s.Pinned && slices.Contains(f.drain, s.Node) {
@@ -199,38 +198,42 @@ func (f *planFlags) run(ctx context.Context, s *simulation, stdout, stderr io.Wr
 	return nil
 }
 
-// budgetsOf are the budgets of pods that leave, with how many of them could before anything happened: who waits afterwards
-// was available then, and who has been placed was not.
-func budgetsOf(end *sim.Ending, diff *whatif.Diff) []whatif.BudgetUse {
-	uses, leave, placed := map[string]*whatif.BudgetUse{}, diff.Leave(), map[string]bool{}
-	for _, p := range diff.Placed {
-		placed[p.Pod] = true
+// budgetsOf are the budgets of pods that leave, as they stood before anything happened, by name.
+func budgetsOf(guards []kubernetes.Guard, diff *whatif.Diff) (list []whatif.BudgetUse) {
+	var stood cluster.Budgets
+	of := map[string][]string{} // of each pod
+	for i := range guards {
+		g := &guards[i]
+		if stood.Add(g.Budget) != nil {
+			continue // each is there once
+		}
+		for pod, available := range g.Pods {
+			of[pod] = append(of[pod], g.Name)
+			if available {
+				stood.Up([]string{g.Name})
+			}
+		}
 	}
-	for row, name := range end.Names {
-		if runs, leaves := leave[name]; leaves && !runs {
-			end.Guards.Up(end.Guards.Of[row])
-		}
-		if placed[name] && end.Guards.Available[row] {
-			end.Guards.Down(end.Guards.Of[row])
-		}
-	}
-	for row, name := range end.Names {
-		_, leaves := leave[name]
-		if !leaves {
-			continue
-		}
-		for _, budget := range end.Guards.Of[row] {
-			use := uses[budget]
-			if use == nil {
-				use = &whatif.BudgetUse{Name: budget, AtOnce: int(end.Guards.Spare(budget))}
-				uses[budget] = use
+	leave := diff.Leave()
+	for i := range guards {
+		g := &guards[i]
+		use := whatif.BudgetUse{Name: g.Name, AtOnce: int(stood.Spare(g.Name))}
+		for pod, available := range g.Pods {
+			if !leave[pod] {
+				continue
 			}
 			use.Pods++
+			if _, refused := stood.Refuses(of[pod], available); refused {
+				use.Refused++
+			}
+			use.Several = use.Several || len(of[pod]) > 1
 		}
-	}
-	var list []whatif.BudgetUse
-	for _, name := range slices.Sorted(maps.Keys(uses)) {
-		list = append(list, *uses[name])
+		if use.Refused == use.Pods {
+			use.AtOnce = 0
+		}
+		if use.Pods > 0 {
+			list = append(list, use)
+		}
 	}
 	return list
 }

@@ -183,19 +183,3 @@ func (b *budgets) settle(emit func(cluster.Event)) {
 	}
 	clear(b.changed)
 }
-
-// Guards are the budgets of disruption as they stand, and which tasks count for them, by row.
-type Guards struct {
-	cluster.Budgets
-	Of        [][]string // the names of each task's budgets
-	Available []bool     // whether it is available
-}
-
-// guards are those at the end of a run, with so many rows.
-func (b *budgets) guards(rows int) Guards {
-	g := Guards{Budgets: b.Budgets, Of: make([][]string, rows), Available: make([]bool, rows)}
-	for row, of := range b.of {
-		g.Of[row], g.Available[row] = of.names, of.available
-	}
-	return g
-}

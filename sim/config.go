@@ -73,8 +73,6 @@ type Ending struct {
 	Gates []string
 	// Pinned says which of them belong to their nodes, by row.
 	Pinned []bool
-	// Guards are the budgets of disruption that hold for them.
-	Guards Guards
 }
 
 // Initial says what becomes of tasks that run when the trace begins.

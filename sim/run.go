@@ -131,7 +131,6 @@ func (s *simulation) handOver() {
 	s.planner.giveUp()
 	end := Ending{Core: s.planner.core, Names: make([]string, len(s.tasks.list)), Owners: make([]string, len(s.tasks.list))}
 	end.Pinned, end.Gates = make([]bool, len(s.tasks.list)), make([]string, len(s.tasks.list))
-	end.Guards = s.budgets.guards(len(s.tasks.list))
 	for row := range s.tasks.list {
 		if t := &s.tasks.list[row]; t.seq != 0 {
 			end.Names[row], end.Owners[row], end.Pinned[row], end.Gates[row] = t.listed(), t.owner, t.pinned, t.gate

@@ -93,6 +93,10 @@ type BudgetUse struct {
 	Name   string `json:"name"`
 	Pods   int    `json:"pods"`
 	AtOnce int    `json:"at_once"`
+	// Refused is how many of them an API server refuses to evict as things stand, each by itself: all of them where AtOnce is 0,
+	// but for some that are not ready. Several says that some have several budgets, for which they are never evicted.
+	Refused int  `json:"refused"`
+	Several bool `json:"several,omitempty"`
 }
 
 // Totals are numbers of a cluster.
@@ -201,16 +205,19 @@ func (t *Totals) count(s Standing) {
 	}
 }
 
-// Leave are the pods that leave their nodes and are still wanted, and whether each runs elsewhere.
+// Leave are the pods that have to leave their nodes: those that run elsewhere, wait, or are lost.
 func (d *Diff) Leave() map[string]bool {
-	runs := map[string]bool{}
+	leave := map[string]bool{}
 	for _, p := range d.Moved {
-		runs[p.Pod] = true
+		leave[p.Pod] = true
 	}
 	for _, p := range d.Evicted {
-		runs[p.Pod] = false
+		leave[p.Pod] = true
 	}
-	return runs
+	for _, p := range d.Gone {
+		leave[p.Pod] = p.Lost
+	}
+	return leave
 }
 
 func (d *Diff) sort() {

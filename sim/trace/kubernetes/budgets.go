@@ -24,7 +24,8 @@ import (
 
 // guards are the budgets of the files.
 type guards struct {
-	budgets []guard
+	budgets []guard          // that select a pod, once pods have them
+	all     []guard          // of the files
 	scale   map[string]int64 // how many pods a maker is to have
 }
 
@@ -84,6 +85,7 @@ func (g *guards) take(o *manifest.Object) (is bool, err error) {
 // are dropped.
 func guardPods(s *Source) {
 	slices.SortFunc(s.guards.budgets, func(a, b guard) int { return cmp.Compare(a.Name, b.Name) })
+	s.guards.all = slices.Clone(s.guards.budgets)
 	by := newPodsBy(s.pods)
 	s.guards.budgets = slices.DeleteFunc(s.guards.budgets, func(b guard) bool {
 		return b.selector == nil || len(by.selected(&b)) == 0
@@ -91,7 +93,7 @@ func guardPods(s *Source) {
 	for i := range s.guards.budgets {
 		b := &s.guards.budgets[i]
 		own := by.selected(b)
-		b.Least = s.guards.least(b, own, s.options.Changes == nil)
+		b.Least = s.guards.least(b, own, !s.options.Changes.resize())
 		for _, p := range own {
 			if !p.leaving { // who leaves already may be told so again
 				p.budgets = append(p.budgets, b.Name)

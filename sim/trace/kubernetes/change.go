@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/internal/manifest"
 	"fairlead.dev/fairlead/internal/nearest"
 	"fairlead.dev/fairlead/sim/trace"
@@ -28,6 +29,9 @@ type Changes struct {
 	Scale  []Size
 	Apply  []string // files with manifests of workloads, which take the place of those of their names
 }
+
+// resize reports whether workloads are to have other numbers of pods.
+func (c *Changes) resize() bool { return c != nil && len(c.Scale)+len(c.Apply) > 0 }
 
 // Copies are nodes like one that is there.
 type Copies struct {
@@ -54,6 +58,38 @@ type Changed struct {
 	Nodes  int        // before
 	Before []Standing // where all pods stand without the changes
 	Gone   []Standing // the pods that the changes end
+	Guards []Guard    // the budgets that selected pods, as they stood
+
+	was []pod
+}
+
+// Guard is a budget with the pods that it selects, each of which was available or not.
+type Guard struct {
+	cluster.Budget
+	Pods map[string]bool
+}
+
+// guard says how the budgets stood before the changes.
+func (c *Changed) guard(g *guards) {
+	by := newPodsBy(c.was)
+	for i := range g.all {
+		b := &g.all[i]
+		if b.selector == nil {
+			continue
+		}
+		own := by.selected(b)
+		is := Guard{Budget: b.Budget, Pods: map[string]bool{}}
+		is.Least = g.least(b, own, true)
+		for _, p := range own {
+			if !p.leaving && p.node != "" { // who leaves already may be told so again
+				is.Pods[p.name] = !p.unready
+			}
+		}
+		if len(is.Pods) > 0 {
+			c.Guards = append(c.Guards, is)
+		}
+	}
+	c.was = nil
 }
 
 // Changed is what the changes of the options made different; nil without any.
@@ -73,7 +109,7 @@ func (s *Source) change() error {
 	if asked == nil {
 		return nil
 	}
-	c := &changer{s, &Changed{Nodes: len(s.nodes), Before: make([]Standing, len(s.pods))}}
+	c := &changer{s, &Changed{Nodes: len(s.nodes), Before: make([]Standing, len(s.pods)), was: slices.Clone(s.pods)}}
 	for i := range s.pods {
 		c.Before[i] = standsAt(&s.pods[i])
 	}

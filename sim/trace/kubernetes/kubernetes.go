@@ -178,6 +178,9 @@ func Open(path string, o Options) (*Source, error) {
 	s.checkGroups()
 	mountAll(s)
 	guardPods(s)
+	if s.changed != nil {
+		s.changed.guard(&s.guards)
+	}
 	if err := s.constrain(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
