@@ -58,8 +58,7 @@ func (m *Moment) called(sentence string) string {
 	words := strings.Split(sentence, " ")
 	for i, word := range words {
 		name := strings.TrimRight(word, ".,;:")
-		at := strings.LastIndexByte(name, '#')
-		if at < 0 || m.who.Names == nil {
+		if !strings.Contains(name, "#") || m.who.Names == nil {
 			continue
 		}
 		for row := range cluster.TaskID(m.core.View().TaskRows()) {

@@ -29,8 +29,8 @@ func (p *Policy) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
 			whole = p.whole(s, job, with)
 		}
 	}
-	alone := whole.Tasks == 1 && len(whole.With) == 0
-	if whole.Tasks > 0 && !(alone && r.Admit == 0) { // of one by itself nodes have said it all
+	several := whole.Tasks > 1 || len(whole.With) > 0
+	if several || whole.Tasks == 1 && r.Admit > 0 { // of one by itself that no node takes they have said it all
 		r.Hinder(whole)
 	}
 	return r

@@ -98,7 +98,9 @@ func (m *maker) makeStuck() {
 	with := func(name, claim string) {
 		m.pod(&template{
 			namespace: "data", name: name, labels: fields{"app": name}, ask: small,
-			volumes: func(string) []fields { return []fields{{"name": "data", "persistentVolumeClaim": fields{"claimName": claim}}} },
+			volumes: func(string) []fields {
+				return []fields{{"name": "data", "persistentVolumeClaim": fields{"claimName": claim}}}
+			},
 		}, name+"-0", nil)
 	}
 	with("stuck", "data-stuck-0")

@@ -45,7 +45,7 @@ func versionOf(kind string) string {
 func IsRead(kind string) bool { return versionOf(kind) != "" }
 
 // MarshalJSON writes the portion as it was read.
-func (p Portion) MarshalJSON() ([]byte, error) {
+func (p *Portion) MarshalJSON() ([]byte, error) {
 	if p.IsShare() {
 		return strconv.AppendQuote(nil, p.text), nil
 	}
@@ -70,7 +70,7 @@ func addFields(to map[string]any, of reflect.Value) {
 // valueOf is a value as JSON has it.
 func valueOf(v reflect.Value) any {
 	if v.CanInterface() {
-		if own, is := v.Interface().(json.Marshaler); is {
+		if own, is := reflect.TypeAssert[json.Marshaler](v); is {
 			return own
 		}
 	}
