@@ -17,6 +17,7 @@ import (
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/setup"
 	"fairlead.dev/fairlead/sim"
+	"fairlead.dev/fairlead/sim/trace"
 	"fairlead.dev/fairlead/sim/trace/kubernetes"
 	"fairlead.dev/fairlead/whatif"
 )
@@ -101,6 +102,9 @@ func (f *planFlags) plan(c *cobra.Command) (*simulation, error) {
 		r.say("seeds", fmt.Errorf("there are %d, want one", len(spec.Seeds)))
 	}
 	r.say("output", checkAnswer(f.format))
+	if url, err := setup.ParseURL(spec.Source.Cluster); err == nil && url.File() == trace.Stdin && slices.Contains(f.files, trace.Stdin) {
+		r.say("filename", errors.New("- is the standard input, which --cluster reads"))
+	}
 	changes, errs := f.changes()
 	r.wrong = append(r.wrong, errs...)
 	plan, err := r.plan(spec)

@@ -448,6 +448,9 @@ func (s *changer) applyOne(file string, o *manifest.Object) error {
 	if o.Spec.Template == nil {
 		return manifest.Wrong("spec.template", "a template of its pods", "")
 	}
+	if o.Metadata.Name == "" {
+		return manifest.Wrong("metadata.name", "a name", "")
+	}
 	owner := ownerName(o.Metadata.Namespace, o.Kind, o.Metadata.Name)
 	s.replace(func(p *pod) bool { return p.application == owner })
 	return s.make(file, o, 0, int(count(o)))
