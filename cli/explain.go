@@ -195,7 +195,7 @@ func momentOf(ctx context.Context, s *simulation, stderr io.Writer) (*explain.Mo
 		return nil, nil, err
 	}
 	last := end.Core.View().Now()
-	m, err := explain.New(end.Core, at, lanes, explain.Who{Names: end.Names, Owners: end.Owners, Gates: gatesOf(&end)})
+	m, err := explain.New(end.Core, at, lanes, explain.Who{Names: end.Names, Owners: end.Owners, Gates: gatesOf(&end), Dump: s.opened != nil})
 	if err == nil && last < at && m.Tasks() == 0 && s.opened == nil {
 		err = explain.QuestionError{Part: "at", Err: fmt.Errorf("nothing is left at %s; the last thing happened at %s", report.ShortTime(at), report.ShortTime(last))}
 	}

@@ -138,7 +138,7 @@ func calm(known policies.List, spec *setup.Spec, flags *pflag.FlagSet) {
 
 // changes are those that the flags ask for.
 func (f *planFlags) changes() (*kubernetes.Changes, []error) {
-	c := &kubernetes.Changes{Drain: f.drain, Remove: f.remove, Apply: f.files}
+	c := &kubernetes.Changes{Drain: trimmed(f.drain), Remove: trimmed(f.remove), Apply: f.files}
 	var errs []error
 	for _, text := range f.add {
 		count, like, ok := strings.Cut(text, ":like=")
@@ -170,6 +170,14 @@ func (f *planFlags) changes() (*kubernetes.Changes, []error) {
 	return c, errs
 }
 
+// trimmed are the names of a list without the spaces behind its commas.
+func trimmed(names []string) (list []string) {
+	for _, name := range names {
+		list = append(list, strings.TrimSpace(name))
+	}
+	return list
+}
+
 // run simulates and prints what is different.
 func (f *planFlags) run(ctx context.Context, s *simulation, stdout, stderr io.Writer) error {
 	s.compile(ctx, stderr)
@@ -189,7 +197,7 @@ func (f *planFlags) run(ctx context.Context, s *simulation, stdout, stderr io.Wr
 	diff.Budgets = append(diff.Budgets, budgetsOf(changed.Guards, diff)...)
 	diff.Before.Nodes, diff.After.Nodes = changed.Nodes, job.result.Nodes
 	for _, s := range changed.Before {
-		if s.Pinned && slices.Contains(f.drain, s.Node) {
+		if s.Pinned && slices.Contains(trimmed(f.drain), s.Node) {
 			diff.Stay++
 		}
 	}
