@@ -52,8 +52,8 @@ to any cluster. Without changes it says what the policy would do by itself.
 Pods of a node that is drained or removed wait, as their controllers make them again, and
 those of DaemonSets stay or go with their node; a node that is added brings those of the
 node that it is like. A workload is scaled by pods like its own. Manifests take the place of
-the workloads of their names. Running pods are not moved for the sake of order, only for
-those that would wait; --without none lets the policy do all that it can.
+the workloads of their names. Running pods are not moved, though they may be evicted for
+those of higher priority; --without none lets the policy move them as well.
 
 Exit codes: 0 means that nothing changes, 3 that something does.`,
 		Example: `  fairlead plan --cluster kubernetes:me.json --drain node-7,node-8
@@ -117,7 +117,7 @@ func (f *planFlags) plan(c *cobra.Command) (*simulation, error) {
 	return &simulation{Plan: plan, notes: &notePrinter{}}, nil
 }
 
-// calm has policies move nobody for the sake of order alone, unless somebody says what they are to do without.
+// calm has policies move nobody, unless somebody says what they are to do without.
 func calm(known policies.List, spec *setup.Spec, flags *pflag.FlagSet) {
 	if without := flags.Lookup("without"); without == nil || without.Changed {
 		return
