@@ -101,8 +101,12 @@ func (a *Advice) Rank(outcomes []Outcome) {
 			same = append(same, o.Policy)
 		}
 	}
-	did := fmt.Sprintf("%s of the %s run", report.Count(best.Placed, "pod"), report.Count(a.Pending, "pod that waits"))
+	did := fmt.Sprintf("%s of the %s run", report.Grouped(best.Placed), report.Count(a.Pending, "pod that waits"))
 	switch {
+	case a.Pending == 1 && best.Placed == 1:
+		did = "the pod that waits runs"
+	case best.Placed == 1:
+		did += "s"
 	case a.Pending == 0:
 		did = "no pod waits"
 	case best.Placed == 0:

@@ -127,7 +127,7 @@ func (a *adviser) advice() *advise.Advice {
 // advisedOf is what a job came to.
 func advisedOf(j *job, diff *whatif.Diff) advise.Outcome {
 	o := advise.Outcome{
-		Policy: j.Policy.Name, Placed: len(diff.Placed), Pending: diff.After.Pending, Evicted: len(diff.Evicted), Moved: len(diff.Moved), InUse: diff.After.InUse,
+		Policy: j.Policy.Name, Placed: len(diff.Placed), Pending: diff.After.Pending, Evicted: len(diff.Evicted) + len(diff.Gone), Moved: len(diff.Moved), InUse: diff.After.InUse,
 	}
 	if c := j.result.Constraints; c != nil {
 		o.Violated = c.Violated.Final

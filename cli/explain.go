@@ -16,6 +16,8 @@ import (
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/setup"
 	"fairlead.dev/fairlead/sim"
+	"fairlead.dev/fairlead/sim/trace/kubernetes"
+	"fairlead.dev/fairlead/whatif"
 )
 
 // The command explain: flags to a moment of a simulation or of a recording, and a question about
@@ -79,6 +81,11 @@ type explainFlags struct {
 	task   string
 	most   int
 	format string
+
+	// Of a cluster's dump, where no moment is named.
+	dump   *kubernetes.Source
+	policy string
+	placed []whatif.Placed // that wait there and find a place
 }
 
 func (f *explainFlags) register(c *cobra.Command) {
@@ -97,7 +104,7 @@ func (f *explainFlags) register(c *cobra.Command) {
 func (f *explainFlags) check(flags *pflag.FlagSet) (at cluster.Time, err error) {
 	var errs []error
 	if f.at == "" {
-		at = cluster.Second // nothing happens by itself in a dump: what the policy does at the start is done by then
+		at = cluster.Hour // nothing happens by itself in a dump: what the policy does is done by then, as plan has it
 	} else if at, err = setup.ParseUntil(f.at); err != nil {
 		errs = append(errs, fmt.Errorf("--at: %w", err))
 	}
@@ -120,7 +127,11 @@ func (f *explainFlags) simulate(c *cobra.Command, at cluster.Time) (*explain.Mom
 	if err != nil {
 		return nil, usage(c, err)
 	}
+	if end := spec.Limits.Until; f.at == "" && end != nil {
+		at = min(at, cluster.Time(*end))
+	}
 	if f.at == "" {
+		calm(f.known, &spec, c.Flags())
 		f.ofDump(r, &spec.Source)
 	}
 	if end := spec.Limits.Until; end != nil && at > cluster.Time(*end) {
@@ -143,7 +154,18 @@ func (f *explainFlags) simulate(c *cobra.Command, at cluster.Time) (*explain.Mom
 	}
 	ctx, stop := stoppable(c)
 	defer stop()
-	return momentOf(ctx, &simulation{Plan: plan, notes: &notePrinter{}}, c.ErrOrStderr())
+	s := &simulation{Plan: plan, notes: &notePrinter{}}
+	if f.at == "" && plan.Sources.Change(&kubernetes.Changes{}) == nil {
+		s.opened = func(o setup.Opened) { f.dump = o.Dump() }
+	}
+	m, end, err := momentOf(ctx, s, c.ErrOrStderr())
+	if f.at == "" {
+		f.policy = spec.Policies[0].Name
+	}
+	if err == nil && f.dump != nil {
+		f.placed = whatif.Compare(standings(f.dump.Changed().Before), endings(end), nil).Placed
+	}
+	return m, err
 }
 
 // ofDump takes the source as a cluster's dump, which needs no --at.
@@ -157,12 +179,12 @@ func (f *explainFlags) ofDump(r *specReader, source *setup.Source) {
 }
 
 // momentOf runs the one run of a simulation to its end.
-func momentOf(ctx context.Context, s *simulation, stderr io.Writer) (*explain.Moment, error) {
+func momentOf(ctx context.Context, s *simulation, stderr io.Writer) (*explain.Moment, *sim.Ending, error) {
 	s.compile(ctx, stderr)
 	job, at := s.jobs()[0], s.Until(0)
 	fresh, err := s.Lanes(&job.Run, setup.Env{Racer: racer, Programs: s.programs}, nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var lanes []explain.Lane
 	for _, l := range fresh {
@@ -170,14 +192,14 @@ func momentOf(ctx context.Context, s *simulation, stderr io.Writer) (*explain.Mo
 	}
 	end, err := s.runToEnd(ctx, job, stderr)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	last := end.Core.View().Now()
-	m, err := explain.New(end.Core, at, lanes, explain.Who{Names: end.Names, Owners: end.Owners, Gates: gatesOf(&end)})
-	if err == nil && last < at && m.Tasks() == 0 {
+	m, err := explain.New(end.Core, at, lanes, explain.Who{Names: end.Names, Owners: end.Owners, Gates: gatesOf(&end), Dump: s.opened != nil})
+	if err == nil && last < at && m.Tasks() == 0 && s.opened == nil {
 		err = explain.QuestionError{Part: "at", Err: fmt.Errorf("nothing is left at %s; the last thing happened at %s", report.ShortTime(at), report.ShortTime(last))}
 	}
-	return m, err
+	return m, &end, err
 }
 
 // gatesOf says of tasks that are gated what by.
@@ -206,6 +228,11 @@ func (f *explainFlags) answer(m *explain.Moment, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	text := explain.Text{Lines: f.most, More: "--lines says how many to list"}
+	for _, p := range f.placed {
+		if f.task == "" || answer.Task.Name == p.Pod {
+			answer.Placed = append(answer.Placed, explain.Place{Task: p.Pod, Node: p.Node})
+		}
+	}
+	text := explain.Text{Lines: f.most, More: "--lines says how many to list", Dump: f.policy}
 	return writeAnswer(f.format, out, answer, func(out io.Writer) error { return text.Write(out, answer) })
 }

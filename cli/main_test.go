@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -14,11 +15,16 @@ func TestMain(m *testing.M) {
 // TestScripts runs the command as a user would; each script is one story, and
 // its first word is the subcommand it is about.
 func TestScripts(t *testing.T) {
+	bed, err := filepath.Abs("testdata/bed.json.gz") // a cluster as kube/e2e's TestWhyPodsWait lists it, with --redact
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("FAIRLEAD_DATA", os.Getenv("FAIRLEAD_DATA"))
+			e.Setenv("BED", bed)
 			if cache, err := os.UserCacheDir(); err == nil {
 				e.Setenv("XDG_CACHE_HOME", cache) // so that HiGHS is not compiled for each command
 			}

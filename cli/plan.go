@@ -18,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/setup"
 	"fairlead.dev/fairlead/sim"
+	"fairlead.dev/fairlead/sim/trace"
 	"fairlead.dev/fairlead/sim/trace/kubernetes"
 	"fairlead.dev/fairlead/whatif"
 )
@@ -52,8 +53,8 @@ to any cluster. Without changes it says what the policy would do by itself.
 Pods of a node that is drained or removed wait, as their controllers make them again, and
 those of DaemonSets stay or go with their node; a node that is added brings those of the
 node that it is like. A workload is scaled by pods like its own. Manifests take the place of
-the workloads of their names. Running pods are not moved for the sake of order, only for
-those that would wait; --without none lets the policy do all that it can.
+the workloads of their names. Running pods are not moved, though they may be evicted for
+those of higher priority; --without none lets the policy move them as well.
 
 Exit codes: 0 means that nothing changes, 3 that something does.`,
 		Example: `  fairlead plan --cluster kubernetes:me.json --drain node-7,node-8
@@ -102,6 +103,9 @@ func (f *planFlags) plan(c *cobra.Command) (*simulation, error) {
 		r.say("seeds", fmt.Errorf("there are %d, want one", len(spec.Seeds)))
 	}
 	r.say("output", checkAnswer(f.format))
+	if url, err := setup.ParseURL(spec.Source.Cluster); err == nil && url.File() == trace.Stdin && slices.Contains(f.files, trace.Stdin) {
+		r.say("filename", errors.New("- is the standard input, which --cluster reads"))
+	}
 	changes, errs := f.changes()
 	r.wrong = append(r.wrong, errs...)
 	plan, err := r.plan(spec)
@@ -114,7 +118,7 @@ func (f *planFlags) plan(c *cobra.Command) (*simulation, error) {
 	return &simulation{Plan: plan, notes: &notePrinter{}}, nil
 }
 
-// calm has policies move nobody for the sake of order alone, unless somebody says what they are to do without.
+// calm has policies move nobody, unless somebody says what they are to do without.
 func calm(known policies.List, spec *setup.Spec, flags *pflag.FlagSet) {
 	if without := flags.Lookup("without"); without == nil || without.Changed {
 		return
@@ -135,7 +139,7 @@ func calm(known policies.List, spec *setup.Spec, flags *pflag.FlagSet) {
 
 // changes are those that the flags ask for.
 func (f *planFlags) changes() (*kubernetes.Changes, []error) {
-	c := &kubernetes.Changes{Drain: f.drain, Remove: f.remove, Apply: f.files}
+	c := &kubernetes.Changes{Drain: trimmed(f.drain), Remove: trimmed(f.remove), Apply: f.files}
 	var errs []error
 	for _, text := range f.add {
 		count, like, ok := strings.Cut(text, ":like=")
@@ -167,6 +171,14 @@ func (f *planFlags) changes() (*kubernetes.Changes, []error) {
 	return c, errs
 }
 
+// trimmed are the names of a list without the spaces behind its commas.
+func trimmed(names []string) (list []string) {
+	for _, name := range names {
+		list = append(list, strings.TrimSpace(name))
+	}
+	return list
+}
+
 // run simulates and prints what is different.
 func (f *planFlags) run(ctx context.Context, s *simulation, stdout, stderr io.Writer) error {
 	s.compile(ctx, stderr)
@@ -192,9 +204,14 @@ func (f *planFlags) run(ctx context.Context, s *simulation, stdout, stderr io.Wr
 	if diff.Pending == nil {
 		diff.Pending = []report.Pending{}
 	}
-	diff.Budgets = append(diff.Budgets, budgetsOf(&end, diff.Leave())...)
+	diff.Budgets = append(diff.Budgets, budgetsOf(&before, diff)...)
 	diff.Keep(before.kept, keptIn(&end))
 	diff.Before.Nodes, diff.After.Nodes = changed.Nodes, job.result.Nodes
+	for _, s := range changed.Before {
+		if s.Pinned && slices.Contains(trimmed(f.drain), s.Node) {
+			diff.Stay++
+		}
+	}
 	if err := writeAnswer(f.format, stdout, diff, diff.Write); err != nil {
 		return err
 	}
@@ -204,10 +221,12 @@ func (f *planFlags) run(ctx context.Context, s *simulation, stdout, stderr io.Wr
 	return nil
 }
 
-// asItWas is how the cluster keeps what it was asked for without the changes.
+// asItWas is the cluster without the changes: how it keeps what it was asked for, and its budgets.
 type asItWas struct {
-	kept whatif.Kept
-	err  error
+	kept   whatif.Kept
+	names  []string // of tasks, by row
+	guards sim.Guards
+	err    error
 }
 
 // unchanged looks at the cluster as it was, which takes as long as to decide about it as it would be, and so beside that.
@@ -220,7 +239,7 @@ func (s *simulation) unchanged(ctx context.Context, o setup.Opened) asItWas {
 	if err != nil {
 		return asItWas{err: err}
 	}
-	return asItWas{kept: keptIn(&end)}
+	return asItWas{kept: keptIn(&end), names: end.Names, guards: end.Guards}
 }
 
 // keptIn is how constraints and promises are kept at the end of a run.
@@ -243,32 +262,34 @@ func keptIn(end *sim.Ending) whatif.Kept {
 	return kept
 }
 
-// budgetsOf are the budgets of pods that leave, of each of which is said whether it runs elsewhere, by name. Who waits
-// afterwards was available before.
-func budgetsOf(end *sim.Ending, leave map[string]bool) []whatif.BudgetUse {
-	uses := map[string]*whatif.BudgetUse{}
-	for row, name := range end.Names {
-		if runs, leaves := leave[name]; leaves && !runs {
-			end.Guards.Up(end.Guards.Of[row])
-		}
-	}
-	for row, name := range end.Names {
-		_, leaves := leave[name]
-		if !leaves {
+// budgetsOf are the budgets of pods that leave, as they stood before anything happened, by name.
+func budgetsOf(before *asItWas, diff *whatif.Diff) (list []whatif.BudgetUse) {
+	leave, uses := diff.Leave(), map[string]*whatif.BudgetUse{}
+	for row, name := range before.names {
+		if !leave[name] {
 			continue
 		}
-		for _, budget := range end.Guards.Of[row] {
+		of := before.guards.Of[row]
+		_, refused := before.guards.Refuses(of, before.guards.Available[row])
+		for _, budget := range of {
 			use := uses[budget]
 			if use == nil {
-				use = &whatif.BudgetUse{Name: budget, AtOnce: int(end.Guards.Spare(budget))}
+				use = &whatif.BudgetUse{Name: budget, AtOnce: int(before.guards.Spare(budget))}
 				uses[budget] = use
 			}
 			use.Pods++
+			if refused {
+				use.Refused++
+			}
+			use.Several = use.Several || len(of) > 1
 		}
 	}
-	var list []whatif.BudgetUse
 	for _, name := range slices.Sorted(maps.Keys(uses)) {
-		list = append(list, *uses[name])
+		use := uses[name]
+		if use.Refused == use.Pods {
+			use.AtOnce = 0
+		}
+		list = append(list, *use)
 	}
 	return list
 }

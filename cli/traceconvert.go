@@ -35,15 +35,27 @@ sources, it takes the nodes of the first and the tasks of the second. A run on
 what was written is the same, byte for byte, as one on what was read. What the
 format cannot hold is an error, or with --lenient left out and counted.
 
+With --redact a cluster's dump stays one, for somebody else to ask: each object is written
+with those of its fields that decide where pods may go, and all others, and objects of
+other kinds, are left out. Names, namespaces, labels, taints and requests are in it.
+
 Where nodes and tasks come from, SRC, says 'fairlead help sources'.
 
 --to is one of:
 ` + targetHelp(),
 		Example: `  fairlead trace convert google2011:DIR --output google.jsonl.gz
+  fairlead trace convert --redact me.json --output for-others.json.gz
   fairlead trace convert swf:log.swf.gz --output -
   fairlead trace convert 'synthetic:ec2?nodes=100' swf:log.swf --output log-on-ec2.jsonl`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
+			if f.redact {
+				redaction, err := f.redaction(c, args)
+				if err != nil {
+					return usage(c, err)
+				}
+				return redaction.run(c)
+			}
 			plan, err := f.plan(args)
 			if err != nil {
 				return usage(c, err)
@@ -55,6 +67,7 @@ Where nodes and tasks come from, SRC, says 'fairlead help sources'.
 	c.Flags().StringVar(&f.to, "to", streamName, "`FORMAT` to write")
 	f.registerUntil(c)
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "the seed for what is made up or shuffled, where the source names none")
+	c.Flags().BoolVar(&f.redact, "redact", false, "write a cluster's dump as it is, without what is not read of it: environment, arguments, images, annotations, addresses")
 	c.Flags().BoolVar(&f.lenient, "lenient", false, "leave out, and count, broken lines and what the format cannot hold")
 	return c
 }
@@ -64,7 +77,7 @@ type convertFlags struct {
 	to, until, output string
 	data              string
 	seed              uint64
-	lenient           bool
+	lenient, redact   bool
 }
 
 func (f *convertFlags) register(c *cobra.Command) {

@@ -73,6 +73,8 @@ type Shape struct {
 	Tags []string
 	// NeverPreempts says that nobody is evicted for the task's sake. It may take what room others leave.
 	NeverPreempts bool
+	// Stays says that runs are not moved to other nodes: nobody would make them again there. They may be evicted.
+	Stays bool
 }
 
 // Job is a set of tasks that were submitted together.

@@ -68,6 +68,12 @@ func CheckKinds(kinds []Kind) error {
 	return nil
 }
 
+// ExclusiveUnit is the unit of kinds of which a node has one, and who takes it has it alone, such as a port of its.
+const ExclusiveUnit = "ports"
+
+// Exclusive reports whether the kind is such: how much is left of it is no number for people.
+func (k Kind) Exclusive() bool { return k.Unit == ExclusiveUnit }
+
 // Format prints the quantity q in the kind's unit, without the unit's name.
 func (k Kind) Format(q int64) string {
 	if k.PerUnit <= 1 {

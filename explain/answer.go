@@ -14,6 +14,15 @@ type Answer struct {
 	Task    *Task   `json:"task,omitempty"`
 	Waiting []Group `json:"waiting,omitempty"`
 	Worth   []Worth `json:"one_more_node,omitempty"`
+	// Placed are the tasks that waited where the run began, and have found a place, of those that are asked about; whoever
+	// knows where it began adds them.
+	Placed []Place `json:"placed,omitempty"`
+}
+
+// Place is where a task has come to stand.
+type Place struct {
+	Task string `json:"task"`
+	Node string `json:"node"`
 }
 
 // Task is what a task could have.

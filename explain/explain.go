@@ -63,7 +63,10 @@ type Moment struct {
 // Who says what people call tasks and who has made them, by row. Names is nil where they are called
 // what the core calls them, Owners and Gates where nobody says. A gate is what keeps a task from being placed for now, in
 // a sentence; empty where nothing does.
-type Who struct{ Names, Owners, Gates []string }
+type Who struct {
+	Names, Owners, Gates []string
+	Dump                 bool // they are the pods of a cluster's dump, which has no time
+}
 
 // New is the moment at which a core is, whose lanes are given in its order; the core is to be left
 // alone as long as questions are asked.
@@ -125,6 +128,9 @@ func (m *Moment) find(name string) (cluster.TaskID, error) {
 	} else if len(names) > 0 {
 		hint = report.Sprintf("; there are %s tasks, such as %s", report.Grouped(len(names)), names[0])
 	}
+	if m.who.Dump {
+		return 0, QuestionError{"task", fmt.Errorf("there is no pod %s, or it is not simulated%s", report.Printable(name), strings.Replace(hint, " tasks, such", " pods, such", 1))}
+	}
 	return 0, QuestionError{"task", fmt.Errorf("there is no task %s at %s: it is not submitted yet, or has ended%s", report.Printable(name), report.ShortTime(m.at), hint)}
 }
 
@@ -150,7 +156,8 @@ func (m *Moment) node(n cluster.NodeID) string { return m.core.View().NodeSpec(n
 func (m *Moment) amounts(v cluster.Vector) []Amount {
 	list := []Amount{}
 	for k, q := range v {
-		if kind := m.core.View().Kinds()[k]; q != 0 {
+		kind := m.core.View().Kinds()[k]
+		if q != 0 && (q >= kind.PerUnit || !kind.Exclusive()) { // a port on one address takes a little of that on all of them
 			list = append(list, Amount{kind.Name, kind.Rounded(q)})
 		}
 	}

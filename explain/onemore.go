@@ -6,11 +6,13 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
 )
 
 // This file says for how many waiting tasks one more node would have room, for policies whose prices do not say what it is
 // worth: the most important first, then in the order of submission, each that still fits beside those before it.
-// Who is bound by hard constraints is left out, as these also look at what runs elsewhere.
+// Who is bound by hard constraints is left out, as these also look at what runs elsewhere, and so is who asks for a node by its
+// own name. Tasks that belong to their nodes are on the new one, too.
 
 // oneMore lists the kinds of nodes, the one first that would let most tasks of the lane run; none if none waits for room.
 func (m *Moment) oneMore(lane int) []Worth {
@@ -55,6 +57,9 @@ func (m *Moment) withoutRoom(lane int) []cluster.TaskID {
 		for n := cluster.NodeID(0); !asked && !some && int(n) < s.NodeRows(); n++ {
 			some = s.NodeLive(n) && !s.AdmitsShape(task.Shape, n).Refused()
 		}
+		if !asked && !some {
+			some = m.namesNode(t)
+		}
 		if admitted[task.Shape] = some; !some {
 			list = append(list, t)
 		}
@@ -64,6 +69,50 @@ func (m *Moment) withoutRoom(lane int) []cluster.TaskID {
 		return cmp.Or(cmp.Compare(y.Priority, x.Priority), cmp.Compare(x.Seq, y.Seq))
 	})
 	return list
+}
+
+// namesNode reports whether the task asks for one node by a label that tells all nodes apart which have it, such as its name: no
+// other node would do.
+func (m *Moment) namesNode(t cluster.TaskID) bool {
+	s := m.core.View()
+	set := s.Shape(s.Task(t).Shape).Eligible
+	only, nodes := cluster.NoNode, 0
+	for n := range cluster.NodeID(s.NodeRows()) {
+		if s.NodeLive(n) && s.Eligible(set, n) {
+			only = n
+			nodes++
+		}
+	}
+	if set == cluster.AllNodes || nodes != 1 {
+		return false
+	}
+	why := m.core.Why(t)
+	return slices.ContainsFunc(s.NodeSpec(only).Labels, func(l cluster.Label) bool {
+		asked := sched.Filtered{Mechanism: "label", Wants: cluster.Requirement{Key: l.Key, Op: cluster.Equal, Value: l.Value}.Selector()}
+		return m.tellsApart(l.Key) && slices.ContainsFunc(why.Causes, func(c sched.Cause) bool {
+			by, filtered := c.(sched.Filtered)
+			return filtered && by.Mechanism == asked.Mechanism && by.Wants == asked.Wants
+		})
+	})
+}
+
+// tellsApart reports whether several nodes have the label, no two of them with the same value.
+func (m *Moment) tellsApart(key string) bool {
+	s, seen := m.core.View(), map[string]bool{}
+	for n := range cluster.NodeID(s.NodeRows()) {
+		if !s.NodeLive(n) {
+			continue
+		}
+		for _, l := range s.NodeSpec(n).Labels {
+			if l.Key == key && seen[l.Value] {
+				return false
+			}
+			if l.Key == key {
+				seen[l.Value] = true
+			}
+		}
+	}
+	return len(seen) > 1
 }
 
 // kindOf is the same for nodes that have as much, and may be used by the same of the waiting tasks.
@@ -90,6 +139,13 @@ func (m *Moment) kindOf(n cluster.NodeID, waiting []cluster.TaskID) string {
 // fitting counts the tasks that an empty node like that would take, one beside the other.
 func fitting(s *cluster.View, like cluster.NodeID, waiting []cluster.TaskID) (count int) {
 	room := slices.Clone(s.Limit(like))
+	for _, t := range s.TasksOn(like) {
+		if s.Task(t).Protection().Reason == cluster.BelongsToNode {
+			for k, q := range s.Demand(t) {
+				room[k] -= q
+			}
+		}
+	}
 	var free []int64
 	for _, d := range s.Devices(like) {
 		free = append(free, d.WhenEmpty())

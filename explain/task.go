@@ -2,6 +2,7 @@ package explain
 
 import (
 	"slices"
+	"strings"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/report"
@@ -32,7 +33,10 @@ func (m *Moment) task(t cluster.TaskID, most int) (*Task, error) {
 		m.takers(answer, t, most)
 		return answer, nil
 	}
-	answer.Nodes, answer.Standing = x.Nodes, x.Standing
+	answer.Nodes = x.Nodes
+	for _, sentence := range x.Standing {
+		answer.Standing = append(answer.Standing, m.called(sentence))
+	}
 	others := m.core.Name(x.Others, t)
 	answer.Others = m.whys(&others, x.Nodes)
 	if task.Phase == cluster.Gated {
@@ -47,6 +51,23 @@ func (m *Moment) task(t cluster.TaskID, most int) (*Task, error) {
 		answer.Price.WaitChanges = &at
 	}
 	return answer, nil
+}
+
+// called puts what people call tasks in the place of what the core calls them.
+func (m *Moment) called(sentence string) string {
+	words := strings.Split(sentence, " ")
+	for i, word := range words {
+		name := strings.TrimRight(word, ".,;:")
+		if !strings.Contains(name, "#") || m.who.Names == nil {
+			continue
+		}
+		for row := range cluster.TaskID(m.core.View().TaskRows()) {
+			if _, ours := m.lane(row); ours && m.core.View().TaskName(row) == name {
+				words[i] = m.name(row) + word[len(name):]
+			}
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // explanation is that of the policy that decides, if it explains, or else of one like it; false if neither has

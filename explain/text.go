@@ -18,6 +18,9 @@ import (
 type Text struct {
 	Lines int    // of a table, at most; below 1 there is no limit
 	More  string // says behind a table that is cut short how to see more of it; may be empty
+	// Dump says that the moment is that of a cluster's dump, which has no time, and by which policy pods that wait there
+	// find a place; empty: it is none.
+	Dump string
 }
 
 // Write prints the answer.
@@ -26,17 +29,45 @@ func (x Text) Write(out io.Writer, a *Answer) error {
 		x.Lines = math.MaxInt
 	}
 	w := &writer{Text: x, Printer: report.NewPrinter(out), at: shortly(a.At)}
-	if a.Task != nil {
+	switch {
+	case a.Task != nil:
 		w.task(a.Task)
-		return w.Err()
-	}
-	if len(a.Waiting) == 0 {
+	case len(a.Waiting) == 0 && x.Dump != "":
+		w.Line("No pod waits.")
+	case len(a.Waiting) == 0:
 		w.Line("At %s no task waits.", w.at)
-		return w.Err()
+	default:
+		w.waiting(a.Waiting)
+		w.worth(a.Worth)
 	}
-	w.waiting(a.Waiting)
-	w.worth(a.Worth)
+	w.placed(a)
 	return w.Err()
+}
+
+// mostPlaced is how many pods are named that find a place.
+const mostPlaced = 3
+
+// placed says which of those that wait in the dump find a place.
+func (w *writer) placed(a *Answer) {
+	switch {
+	case len(a.Placed) == 0:
+		return
+	case a.Task != nil:
+		w.Line("\nIn the dump it waits: nothing keeps %s from placing it.", w.Dump)
+		return
+	}
+	var names []string
+	for _, p := range a.Placed[:min(len(a.Placed), mostPlaced)] {
+		names = append(names, p.Task+" on "+p.Node)
+	}
+	if more := len(a.Placed) - mostPlaced; more > 0 {
+		names = append(names, report.Grouped(more)+" more")
+	}
+	wait := "pods that wait in the dump find"
+	if len(a.Placed) == 1 {
+		wait = "pod that waits in the dump finds"
+	}
+	w.Line("\n%s %s a place under %s, as 'fairlead plan' lists: %s.", report.Grouped(len(a.Placed)), wait, w.Dump, strings.Join(names, ", "))
 }
 
 // shortly prints a moment.
@@ -56,7 +87,11 @@ func (w *writer) task(t *Task) {
 	if t.Node != "" {
 		where += " on " + t.Node
 	}
-	w.Line("task %s at %s: %s; policy %s", t.Name, w.at, where, t.Policy)
+	if w.Dump != "" {
+		w.Line("task %s: %s; policy %s", t.Name, where, t.Policy)
+	} else {
+		w.Line("task %s at %s: %s; policy %s", t.Name, w.at, where, t.Policy)
+	}
 	w.Line("needs %s", amounts(t.Needs))
 	if t.Others.Gated && t.Gate != "" {
 		w.Line("It is %s.", t.Gate)
@@ -206,7 +241,14 @@ func (w *writer) waiting(groups []Group) {
 	for _, g := range groups {
 		all += g.Tasks
 	}
-	w.Line("At %s %s:", w.at, waits(all))
+	switch {
+	case w.Dump != "" && all == 1:
+		w.Line("1 pod waits:")
+	case w.Dump != "":
+		w.Line("%s pods wait:", report.Grouped(all))
+	default:
+		w.Line("At %s %s:", w.at, waits(all))
+	}
 	lines := []string{"TASKS\tSUCH AS\tNEED\tWHY"}
 	for _, g := range groups[:min(w.Lines, len(groups))] {
 		why := g.Why

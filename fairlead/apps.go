@@ -105,9 +105,9 @@ func (u *united) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
 	return u.policy.Why(t, task)
 }
 
-// MayMove reports whether a run may be moved to another node: its class promises nothing that this would break.
+// MayMove reports whether a run may be moved to another node: nobody keeps it there, and its class promises nothing that this would break.
 func MayMove(s *cluster.View, t cluster.TaskID) bool {
 	task := s.Task(t)
 	class := &s.Classes()[task.Class]
-	return !class.Promises() || class.Budget > 0 && class.MayLeave(task.Account.At(s.Now(), task.Phase))
+	return !s.Shape(task.Shape).Stays && (!class.Promises() || class.Budget > 0 && class.MayLeave(task.Account.At(s.Now(), task.Phase)))
 }

@@ -32,15 +32,18 @@ func Mechanisms() []string {
 // ParseWithout reads names of mechanisms with + between them; false if one of them is not known.
 func ParseWithout(text string) (Without, bool) {
 	set, known := Without(0), Mechanisms()
-	if text == "" || text == "none" {
+	if text == "" {
 		return 0, true
 	}
 	for name := range strings.SplitSeq(text, "+") {
 		at := slices.Index(known, name)
-		if at < 0 {
+		switch {
+		case name == "none":
+		case at < 0:
 			return 0, false
+		default:
+			set |= 1 << at
 		}
-		set |= 1 << at
 	}
 	return set, true
 }

@@ -37,8 +37,8 @@ const withoutName = "without"
 // without is the option of which mechanisms of fairlead are switched off.
 func without() Option {
 	return Option{
-		Name: withoutName, Help: "switch mechanisms of fairlead off, to see what each is worth: " + strings.Join(fairlead.Mechanisms(), ", ") + "; several with + between them",
-		Values: fairlead.Mechanisms(), Several: true, Useless: "has anything of fairlead that could be switched off",
+		Name: withoutName, Help: "switch mechanisms of fairlead off, to see what each is worth: " + strings.Join(fairlead.Mechanisms(), ", ") + "; several with + between them, or none",
+		Values: append(fairlead.Mechanisms(), "none"), Several: true, Useless: "has anything of fairlead that could be switched off",
 	}
 }
 

@@ -61,6 +61,7 @@ type wireProtection struct {
 	Reason text         `json:"reason,omitempty"`
 	Kept   bool         `json:"kept,omitempty"`
 	Never  bool         `json:"never_preempts,omitempty"`
+	Stays  bool         `json:"stays,omitempty"`
 }
 
 // wireLabel is a key and its value.
@@ -187,7 +188,7 @@ func (w *wireEvent) event() cluster.Event {
 	case "eligible":
 		return cluster.EligibilityChanged{Set: cluster.SetID(*w.Set), Node: cluster.NodeID(*w.Node), Eligible: w.Eligible}
 	case "shape":
-		return cluster.ShapeDefined{Shape: cluster.ShapeID(*w.Shape), Spec: cluster.Shape{Demand: w.Demand, Max: w.Max, Eligible: cluster.SetID(*w.Set), PerNode: w.PerNode, Tags: namesOf(w.Tags), NeverPreempts: w.Never}}
+		return cluster.ShapeDefined{Shape: cluster.ShapeID(*w.Shape), Spec: cluster.Shape{Demand: w.Demand, Max: w.Max, Eligible: cluster.SetID(*w.Set), PerNode: w.PerNode, Tags: namesOf(w.Tags), NeverPreempts: w.Never, Stays: w.Stays}}
 	case "shape_forgotten":
 		return cluster.ShapeForgotten{Shape: cluster.ShapeID(*w.Shape)}
 	case "constraint":

@@ -60,6 +60,8 @@ func (c NoRoom) Code(kinds []cluster.Kind) string {
 func (c NoRoom) Text(kinds []cluster.Kind) string {
 	kind := kinds[c.Kind]
 	switch {
+	case !c.Empty && kind.Exclusive():
+		return fmt.Sprintf("%d have %s in use", c.Nodes, kind.Name)
 	case c.Empty && c.Most == 0:
 		return fmt.Sprintf("%d have no %s", c.Nodes, kind.Name)
 	case c.Empty:
@@ -127,13 +129,21 @@ func (c Filtered) Text([]cluster.Kind) string {
 	case c.Mechanism == byNotReady:
 		return fmt.Sprintf("%d are not ready", c.Nodes)
 	case c.Mechanism == byClaim:
-		return fmt.Sprintf("%d are out of reach of the claim %s", c.Nodes, c.Wants)
+		return fmt.Sprintf("%d are out of reach of %s", c.Nodes, claimed(c.Wants))
 	case c.Mechanism == byTier:
 		return fmt.Sprintf("%d are not of tier %s", c.Nodes, c.Wants)
 	case c.Wants == "":
 		return fmt.Sprintf("%d are not eligible (%s)", c.Nodes, c.Mechanism)
 	}
 	return fmt.Sprintf("%d are not eligible (%s: %s)", c.Nodes, c.Mechanism, c.Wants)
+}
+
+// claimed is a claim in words; where it has no name but a place in brackets, it is one of several alike.
+func claimed(wants string) string {
+	if strings.HasPrefix(wants, "(") {
+		return "its claim " + wants
+	}
+	return "the claim " + wants
 }
 
 // NotApart counts the nodes that hold as many tasks of the job as they may.
@@ -240,6 +250,9 @@ const UnplaceableCode = "unplaceable"
 
 // Sentence says of how many nodes. Where each of them is kept off by filters, their size is no matter.
 func (Unplaceable) Sentence(r *Reason, _ []cluster.Kind, refusals string) string {
+	if r.Nodes == 0 {
+		return "there is no node"
+	}
 	even := ", even empty"
 	if !slices.ContainsFunc(r.Causes, func(c Cause) bool { _, filtered := c.(Filtered); return !filtered && c.Refusing() > 0 }) {
 		even = ""

@@ -525,6 +525,7 @@ func (c *Core) Why(t cluster.TaskID) Reason {
 	r := c.lanes[lane].Policy.Why(&Trial{state: c.state}, t)
 	c.state.End()
 	noteProtected(&r, &c.state.View, c.state.ProtectedRuns(), t)
+	noteEvictsNobody(&r, &c.state.View, t)
 	return c.Name(r, t)
 }
 

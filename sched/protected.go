@@ -2,6 +2,7 @@ package sched
 
 import (
 	"fmt"
+	"slices"
 
 	"fairlead.dev/fairlead/cluster"
 )
@@ -30,10 +31,24 @@ func (c Protects) Text([]cluster.Kind) string {
 	return text
 }
 
+// EvictsNobody says of a task that nobody is to be evicted for it, which may be why it waits.
+type EvictsNobody struct{ OfTask }
+
+// Text says so.
+func (EvictsNobody) Text([]cluster.Kind) string { return "it wants nobody to be evicted for it" }
+
+// noteEvictsNobody adds EvictsNobody to the reason of a task that waits for room.
+func noteEvictsNobody(r *Reason, s *cluster.View, t cluster.TaskID) {
+	room := slices.ContainsFunc(r.Causes, func(c Cause) bool { lacks, is := c.(NoRoom); return is && !lacks.Empty })
+	if task := s.Task(t); task.Phase == cluster.Waiting && s.Shape(task.Shape).NeverPreempts && room {
+		r.Causes = append(r.Causes, EvictsNobody{})
+	}
+}
+
 // noteProtected adds Protects to the reason of a task that waits, if some of these runs are such.
 func noteProtected(r *Reason, s *cluster.View, runs []cluster.ProtectedRun, t cluster.TaskID) {
 	task := s.Task(t)
-	if task.Phase != cluster.Waiting {
+	if task.Phase != cluster.Waiting || s.Shape(task.Shape).NeverPreempts {
 		return
 	}
 	c, first, nodes := Protects{For: cluster.Never}, cluster.NoTask, map[cluster.NodeID]bool{}

@@ -133,10 +133,10 @@ func (r *Remedy) settle(s *cluster.View, demand cluster.Vector, nodes []shortage
 	lacks := func(limit []int64) func(shortage) bool {
 		return func(n shortage) bool { return within(n.short, limit) }
 	}
-	r.Short = roundedUp(least)
+	r.Short = r.roundedUp(s.Kinds(), least)
 	if !slices.ContainsFunc(nodes, lacks(r.Short)) {
 		// No node lacks least of all kinds: what the one lacks of which least is missing, as a part of what is asked for.
-		r.Short = roundedUp(slices.MinFunc(nodes, func(a, b shortage) int { return cmp.Compare(r.part(demand, a.short), r.part(demand, b.short)) }).short)
+		r.Short = r.roundedUp(s.Kinds(), slices.MinFunc(nodes, func(a, b shortage) int { return cmp.Compare(r.part(demand, a.short), r.part(demand, b.short)) }).short)
 	}
 	r.First = s.NodeSpec(nodes[slices.IndexFunc(nodes, lacks(r.Short))].node).Name
 	for _, n := range nodes {
@@ -156,22 +156,29 @@ func (r *Remedy) part(demand cluster.Vector, short []int64) (most float64) {
 	return most
 }
 
-// roundedUp keeps two digits of each, as nobody asks for 1.983 more cores.
-func roundedUp(short []int64) []int64 {
-	up := make([]int64, len(short))
-	for i, q := range short {
-		up[i] = roundUp(q)
+// roundedUp keeps two digits of what is missing of each kind, in its unit, as nobody asks for 1.983 more cores. What a
+// node is to have at all is what is asked for.
+func (r *Remedy) roundedUp(kinds []cluster.Kind, short []int64) []int64 {
+	up := slices.Clone(short)
+	for i, o := range r.Obstacles {
+		if o.Mechanism == byRoom {
+			up[i] = roundUp(short[i], max(kinds[o.Kind].PerUnit, 1))
+		}
 	}
 	return up
 }
 
-func roundUp(q int64) int64 {
-	unit := int64(1)
-	for q/unit >= 100 {
-		unit *= 10
+// roundUp is q, in so many per unit, in two digits at most of the unit, tenths or thousandths of it among them.
+func roundUp(q, perUnit int64) int64 {
+	thousandths := ceil(1000*q, perUnit)
+	step := int64(1)
+	for thousandths/step >= 100 {
+		step *= 10
 	}
-	return (q + unit - 1) / unit * unit
+	return ceil(ceil(thousandths, step)*step*perUnit, 1000)
 }
+
+func ceil(a, by int64) int64 { return (a + by - 1) / by }
 
 func within(a, limit []int64) bool {
 	for i := range a {
@@ -222,24 +229,26 @@ func (v *survey) look(s *cluster.View, t cluster.TaskID, n cluster.NodeID, f Fil
 	v.another()
 }
 
-// another drops all but the sizes where one is too small: it takes another node then, where nothing else need be
-// in the way.
+// another is for a node that is too small: it takes another one then, of which all that need be said is how large it is to be,
+// and which labels it is to have that this one lacks.
 func (v *survey) another() {
+	if !slices.ContainsFunc(v.of, ofSize) {
+		return
+	}
 	kept := 0
 	for i, o := range v.of {
-		if o.Mechanism == bySize {
+		if o.Mechanism == bySize || o.Mechanism == byLabel {
 			v.of[kept], v.short[kept] = o, v.short[i]
 			kept++
 		}
-	}
-	if kept == 0 {
-		return
 	}
 	v.of, v.short, v.effort = v.of[:kept], v.short[:kept], 0
 	for _, o := range v.of {
 		v.effort += o.effort()
 	}
 }
+
+func ofSize(o Obstacle) bool { return o.Mechanism == bySize }
 
 // filters adds those of the task's own that keep it off the node.
 func (v *survey) filters(f Filters, set cluster.SetID, n cluster.NodeID) {
@@ -298,12 +307,13 @@ func (r *Remedy) code(kinds []cluster.Kind) string {
 // Text says the changes, and where they would help: "with the toleration gpu=yes:NoSchedule on 14 nodes".
 func (r *Remedy) Text(kinds []cluster.Kind) string {
 	var changes []string
+	if slices.ContainsFunc(r.Obstacles, ofSize) {
+		return "on a node that has " + r.another(func(i int, o Obstacle) string { return kinds[o.Kind].Rounded(r.Short[i]) + " " + kinds[o.Kind].Name })
+	}
 	for i, o := range r.Obstacles {
 		changes = append(changes, o.change(kinds, r.Short[i]))
 	}
 	switch {
-	case r.Obstacles[0].Mechanism == bySize: // and so are all
-		return "on a node that has " + strings.Join(changes, " and ")
 	case r.Nodes > 1:
 		return fmt.Sprintf("%s on any of %d nodes", strings.Join(changes, " and "), r.Nodes)
 	}
@@ -313,27 +323,41 @@ func (r *Remedy) Text(kinds []cluster.Kind) string {
 // Sort says what sort of change it is, without amounts and nodes, to gather those that are alike: "with the
 // toleration gpu=yes:NoSchedule", "with more cpu free", "on nodes with more nvidia.com/gpu".
 func (r *Remedy) Sort(kinds []cluster.Kind) string {
+	if slices.ContainsFunc(r.Obstacles, ofSize) {
+		return "on nodes with " + r.another(func(_ int, o Obstacle) string { return "more " + kinds[o.Kind].Name })
+	}
 	var sorts []string
 	for _, o := range r.Obstacles {
-		switch o.Mechanism {
-		case byRoom:
+		if o.Mechanism == byRoom && !kinds[o.Kind].Exclusive() {
 			sorts = append(sorts, "with more "+kinds[o.Kind].Name+" free")
-		case bySize:
-			sorts = append(sorts, "on nodes with more "+kinds[o.Kind].Name)
-		default:
+		} else {
 			sorts = append(sorts, o.change(kinds, 0))
 		}
 	}
 	return strings.Join(sorts, " and ")
 }
 
+// another is what another node would have: of each size what is said of it, and labels.
+func (r *Remedy) another(size func(int, Obstacle) string) string {
+	var sizes, labels []string
+	for i, o := range r.Obstacles {
+		if o.Mechanism == bySize {
+			sizes = append(sizes, size(i, o))
+		} else {
+			labels = append(labels, "the label "+o.Wants)
+		}
+	}
+	return strings.Join(append(sizes, labels...), " and ")
+}
+
 // change is what would have to be otherwise.
 func (o Obstacle) change(kinds []cluster.Kind, short int64) string {
 	switch o.Mechanism {
 	case byRoom:
+		if kinds[o.Kind].Exclusive() {
+			return "with " + kinds[o.Kind].Name + " free"
+		}
 		return fmt.Sprintf("with %s more %s free", kinds[o.Kind].Rounded(short), kinds[o.Kind].Name)
-	case bySize:
-		return fmt.Sprintf("%s %s", kinds[o.Kind].Rounded(short), kinds[o.Kind].Name)
 	case byPieces:
 		return "with what is left of " + kinds[o.Kind].Name + " in one piece"
 	case byApart:
@@ -349,7 +373,8 @@ func (o Obstacle) change(kinds []cluster.Kind, short int64) string {
 	case byLabel:
 		return "without asking for " + o.Wants
 	case byClaim:
-		return "but for the claim " + o.Wants
+		claim, _, _ := strings.Cut(claimed(o.Wants), ": ") // behind which it says why it is never to be had
+		return "but for " + claim
 	case byTier:
 		return "without asking for tier " + o.Wants
 	}

@@ -75,6 +75,8 @@ type URL struct {
 	slots  int64 // 0: none
 	// changes is what is to be different about the cluster of a dump; nil: nothing.
 	changes *kubernetes.Changes
+	// nodes is the dump of another cluster, on whose nodes the pods of this one are to go; nil: on their own.
+	nodes *URL
 }
 
 // Role says what of a source is used.

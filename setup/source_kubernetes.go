@@ -2,6 +2,7 @@ package setup
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"fairlead.dev/fairlead/sim/trace"
@@ -38,15 +39,29 @@ func kubernetesFormat() Format {
 
 // kubernetes are the options of kubernetes.
 func (s URL) kubernetes() kubernetes.Options {
-	o := kubernetes.Options{Elsewhere: s.Role == TasksAlone}
-	if names := s.values.Get("devices"); names != "" {
-		o.Devices = strings.Split(names, ",")
-	} else if s.values.Has("devices") {
-		o.Devices = []string{} // none
+	o := kubernetes.Options{Elsewhere: s.Role == TasksAlone && s.nodes == nil, Devices: s.devices()}
+	if s.nodes != nil {
+		o.Nodes = s.nodes.Path
+		for _, name := range s.nodes.devices() {
+			if !slices.Contains(o.Devices, name) {
+				o.Devices = append(o.Devices, name)
+			}
+		}
 	}
 	o.Changes = s.changes
 	if s.values.Has("schedulers") {
 		o.Schedulers = strings.Split(s.values.Get("schedulers"), ",")
 	}
 	return o
+}
+
+// devices are the resources that come in devices; nil where nobody says.
+func (s URL) devices() []string {
+	switch names := s.values.Get("devices"); {
+	case names != "":
+		return strings.Split(names, ",")
+	case s.values.Has("devices"):
+		return []string{} // none
+	}
+	return nil
 }

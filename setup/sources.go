@@ -69,7 +69,7 @@ func (s *Sources) TasksFrom() string {
 
 // Change says what is to be different about the cluster, which has to be a dump of one.
 func (s *Sources) Change(c *kubernetes.Changes) error {
-	if s.Cluster.Format != kubernetesName || s.Workload.Text != s.Cluster.Text {
+	if s.Cluster.Format != kubernetesName || s.Workload.Format != kubernetesName {
 		return fmt.Errorf("%s: %w", s.Cluster.Text, ErrNoDump)
 	}
 	s.Cluster.changes, s.Workload.changes = c, c
@@ -150,7 +150,7 @@ func (s *Sources) Open(seed uint64) (Opened, error) {
 }
 
 // openBoth opens the cluster and the workload as one source. Where both are
-// the same, it is read once. Of two, neither is read past the end of the run.
+// the same, it is read once, and so are two dumps of clusters. Of two others, neither is read past the end of the run.
 func (s *Sources) openBoth(seed uint64) (Opened, error) {
 	nodes, tasks := s.Cluster, s.Workload
 	if tasks.slots == 0 && nodes.slots > 0 {
@@ -158,6 +158,10 @@ func (s *Sources) openBoth(seed uint64) (Opened, error) {
 	}
 	if nodes.Format == kubernetesName && nodes.Text == tasks.Text && nodes.slots == 0 {
 		return s.dump.open(nodes, seed, s.Lenient)
+	}
+	if nodes.Format == kubernetesName && tasks.Format == kubernetesName && nodes.slots == 0 && tasks.slots == 0 && nodes.Text != tasks.Text {
+		tasks.nodes = &nodes
+		return s.dump.open(tasks, seed, s.Lenient)
 	}
 	a, err := nodes.Open(seed, s.Lenient)
 	if err != nil || nodes.Text == tasks.Text {

@@ -153,7 +153,7 @@ func (r *runs) evict(d sched.Decision) {
 	faults := &r.world.Faults
 	own := t.attempt == d.Attempt && t.phase == working
 	orphaned := slices.ContainsFunc(t.orphans, func(o orphan) bool { return o.attempt == d.Attempt })
-	if own && (r.kept(d.Task) || r.dice.falls(faults.EvictRefused)) {
+	if own && (r.anchored(d) || r.kept(d.Task) || r.dice.falls(faults.EvictRefused)) {
 		r.happens(stays, t)
 		r.outbox.report(cluster.EvictRefused{Task: d.Task, Attempt: d.Attempt})
 		return
@@ -175,6 +175,17 @@ func (r *runs) evict(d sched.Decision) {
 	}
 }
 
+// anchored reports whether the run is to be moved and nobody would make its task again elsewhere, as a scheduler of
+// Kubernetes finds out when it is to be told. It is left alone for a while then.
+func (r *runs) anchored(d sched.Decision) bool {
+	t := &r.tasks.list[d.Task]
+	if by, serves := d.Purpose.Serves(); !t.single || !serves || by != d.Task {
+		return false
+	}
+	r.outbox.emit(cluster.TaskProtected{Task: d.Task, Attempt: d.Attempt, Until: r.kernel.now + longPause, Reason: "nobody would make another in its place elsewhere"})
+	return true
+}
+
 // kept reports whether a budget keeps the task, which is told to go.
 func (r *runs) kept(row cluster.TaskID) bool {
 	_, refused := r.budgets.refuses(row)
@@ -189,6 +200,11 @@ func (r *runs) leave(row cluster.TaskID, attempt uint32) {
 	t := &r.tasks.list[row]
 	if t.attempt == attempt && t.phase != idle {
 		r.measures.happened(happening{what: evicted, at: r.kernel.now, task: t, row: r.planner.view().Task(row)})
+		if t.single {
+			delete(r.given, run{row, attempt})
+			r.finish(row, killed)
+			return
+		}
 		r.stop(row)
 	} else {
 		r.removeOrphans(row, func(o orphan) bool { return o.attempt == attempt })
@@ -283,7 +299,7 @@ func (r *runs) loseNode(row cluster.NodeID) {
 			continue
 		}
 		r.stop(t)
-		if task.job.foreign {
+		if task.job.foreign || task.single {
 			r.finish(t, killed)
 		} else {
 			r.happens(lost, task)

@@ -128,6 +128,7 @@ type identity struct {
 	class  uint8  // latency class of the trace
 	owner  string // empty: nobody says
 	pinned bool   // it belongs to its node
+	single bool   // nobody makes it again
 	gate   string // what keeps it from being placed; empty: nothing
 }
 
@@ -206,10 +207,12 @@ func (b *shapes) shape(r *trace.Task, eligible cluster.SetID, emit func(cluster.
 	}
 	b.key = binary.AppendUvarint(b.key, uint64(eligible))
 	b.key = binary.AppendVarint(b.key, int64(r.PerNode))
-	if r.NeverPreempts {
-		b.key = append(b.key, 1)
-	} else {
-		b.key = append(b.key, 0)
+	for _, is := range []bool{r.NeverPreempts, r.Unowned} {
+		if is {
+			b.key = append(b.key, 1)
+		} else {
+			b.key = append(b.key, 0)
+		}
 	}
 	for _, tag := range r.Tags {
 		b.key = append(binary.AppendUvarint(b.key, uint64(len(tag))), tag...)
@@ -232,7 +235,7 @@ func (b *shapes) shape(r *trace.Task, eligible cluster.SetID, emit func(cluster.
 	b.named[key] = id
 	b.usage[id] = shapeUsage{key: key, tasks: 1}
 	b.demands[id] = demand
-	emit(cluster.ShapeDefined{Shape: id, Spec: cluster.Shape{Demand: demand, Max: slices.Clone(r.Max), Eligible: eligible, PerNode: r.PerNode, NeverPreempts: r.NeverPreempts, Tags: slices.Clone(r.Tags)}})
+	emit(cluster.ShapeDefined{Shape: id, Spec: cluster.Shape{Demand: demand, Max: slices.Clone(r.Max), Eligible: eligible, PerNode: r.PerNode, NeverPreempts: r.NeverPreempts, Stays: r.Unowned, Tags: slices.Clone(r.Tags)}})
 	return id
 }
 
@@ -284,7 +287,7 @@ func (b *tasks) isBeside(job uint64) bool {
 func (b *tasks) enter(j *job, r incoming, shape cluster.ShapeID, now cluster.Time) cluster.TaskID {
 	row := b.newTask(j)
 	t := &b.list[row]
-	t.identity = identity{r.Index, r.Name, r.Class, r.Owner, r.Pinned, r.Gate}
+	t.identity = identity{r.Index, r.Name, r.Class, r.Owner, r.Pinned, r.Unowned, r.Gate}
 	t.priority, t.service = r.Priority, r.service
 	t.demand = b.demands[shape]
 	if r.Max != nil && !slices.Equal(r.Max, r.Demand) {

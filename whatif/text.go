@@ -23,6 +23,12 @@ func (d *Diff) Write(out io.Writer) error {
 		w.Line("Under %s:", d.Policy)
 	}
 	w.lists(d)
+	switch {
+	case d.Stay == 1:
+		w.Line("\n1 pod stays on the nodes that are drained: it is of a DaemonSet, or static.")
+	case d.Stay > 1:
+		w.Line("\n%s pods stay on the nodes that are drained: they are of DaemonSets, or static.", report.Grouped(d.Stay))
+	}
 	w.budgets(d.Budgets)
 	w.workloads(d.Wholes)
 	w.pending(d)
@@ -117,8 +123,12 @@ func (w writer) budgets(list []BudgetUse) {
 		case i == mostLines:
 			w.Line("  and %d more; -o json has them all", len(list)-mostLines)
 			return
-		case b.AtOnce == 0:
+		case b.Refused == b.Pods && b.Several:
+			w.Line("  %s lets none of its %s go, as they have several budgets", b.Name, report.Count(b.Pods, "pod"))
+		case b.Refused == b.Pods:
 			w.Line("  %s lets none of its %s go", b.Name, report.Count(b.Pods, "pod"))
+		case b.AtOnce == 0:
+			w.Line("  %s lets %d of its %s go, as what is not ready may, and no others", b.Name, b.Pods-b.Refused, report.Count(b.Pods, "pod"))
 		default:
 			w.Line("  %s: %s, at most %d at a time", b.Name, report.Count(b.Pods, "pod"), b.AtOnce)
 		}

@@ -16,6 +16,8 @@ type Standing struct {
 	Node       string // empty: it waits
 	// Pinned says that it belongs to its node, as one of a DaemonSet does.
 	Pinned bool
+	// Unowned says that nobody makes it again once it has left its node.
+	Unowned bool
 }
 
 // Diff is what is different afterwards. Lists are in the order of names.
@@ -33,6 +35,8 @@ type Diff struct {
 	Pending []report.Pending `json:"pending"`
 	// Wholes are the workloads that came with the changes or grew, and how many of their pods run.
 	Wholes []Whole `json:"workloads"`
+	// Stay is how many pods belong to the nodes that are drained, and stay there.
+	Stay int `json:"stay"`
 	// Budgets are those of pods that leave their nodes.
 	Budgets []BudgetUse `json:"budgets"`
 	// Violations are those of each constraint, Promises the pods that wait of each class that promises something.
@@ -92,6 +96,10 @@ type BudgetUse struct {
 	Name   string `json:"name"`
 	Pods   int    `json:"pods"`
 	AtOnce int    `json:"at_once"`
+	// Refused is how many of them an API server refuses to evict as things stand, each by itself: all of them where AtOnce is 0,
+	// but for some that are not ready. Several says that some have several budgets, for which they are never evicted.
+	Refused int  `json:"refused"`
+	Several bool `json:"several,omitempty"`
 }
 
 // Totals are numbers of a cluster.
@@ -123,12 +131,13 @@ func Compare(before, after, gone []Standing) *Diff {
 	for _, s := range gone {
 		taken[s.Pod] = true
 		if !s.Pinned {
-			d.Gone = append(d.Gone, Gone{s.Pod, s.Owner, s.Node, false})
+			d.Gone = append(d.Gone, Gone{s.Pod, s.Owner, s.Node, s.Unowned})
 		}
 	}
 	d.Before.InUse, d.After.InUse = inUse(before), inUse(after)
-	grown := map[string]*Whole{}
+	grown, there := map[string]*Whole{}, map[string]bool{}
 	for _, s := range after {
+		there[s.Pod] = true
 		d.After.count(s)
 		old, known := was[s.Pod]
 		known = known && !taken[s.Pod]
@@ -149,7 +158,12 @@ func Compare(before, after, gone []Standing) *Diff {
 	}
 	for i := range d.Gone {
 		_, remains := grown[d.Gone[i].Owner]
-		d.Gone[i].Lost = !remains
+		d.Gone[i].Lost = d.Gone[i].Lost && !remains
+	}
+	for _, s := range before {
+		if !there[s.Pod] && !taken[s.Pod] { // evicted
+			d.Gone = append(d.Gone, Gone{s.Pod, s.Owner, s.Node, true})
+		}
 	}
 	d.sort()
 	return d
@@ -197,16 +211,19 @@ func (t *Totals) count(s Standing) {
 	}
 }
 
-// Leave are the pods that leave their nodes and are still wanted, and whether each runs elsewhere.
+// Leave are the pods that have to leave their nodes: those that run elsewhere, wait, or are lost.
 func (d *Diff) Leave() map[string]bool {
-	runs := map[string]bool{}
+	leave := map[string]bool{}
 	for _, p := range d.Moved {
-		runs[p.Pod] = true
+		leave[p.Pod] = true
 	}
 	for _, p := range d.Evicted {
-		runs[p.Pod] = false
+		leave[p.Pod] = true
 	}
-	return runs
+	for _, p := range d.Gone {
+		leave[p.Pod] = p.Lost
+	}
+	return leave
 }
 
 func (d *Diff) sort() {

@@ -50,6 +50,8 @@ type Workload struct {
 	Spec        *manifest.Spec
 	Demand      cluster.Vector // of each pod, devices in their sum
 	Pods        []Pod
+	// Leaving says that they are being deleted: spread does not count them, as Kubernetes has it, and affinity does.
+	Leaving bool
 }
 
 // Pod is one pod.

@@ -80,8 +80,15 @@ func (t *translator) spread() {
 
 // selectorOfSpread is whom a workload's constraint counts.
 func (t *translator) selectorOfSpread(w *Workload, c *manifest.Spread) selector {
-	return t.selectorOf(w, &manifest.PodTerm{LabelSelector: c.LabelSelector, MatchLabelKeys: c.MatchLabelKeys})
+	s := t.selectorOf(w, &manifest.PodTerm{LabelSelector: c.LabelSelector, MatchLabelKeys: c.MatchLabelKeys})
+	if len(s.requirements) > 0 && slices.ContainsFunc(t.cluster.Workloads, func(w Workload) bool { return w.Leaving }) {
+		s.requirements = append(s.requirements, manifest.Expression{Key: leaving, Operator: manifest.OpDoesNotExist})
+	}
+	return s
 }
+
+// leaving stands among the labels of pods that are being deleted; no label of Kubernetes has a space.
+const leaving = "is being deleted"
 
 // spreading finds the domains of a workload's constraint.
 func (t *translator) spreading(i int, c *manifest.Spread, by selector) spreading {

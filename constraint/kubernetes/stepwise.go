@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -43,6 +44,12 @@ func Stepwise(c *Cluster) (*Translation, error) {
 		return nil, err
 	}
 	t.stepwise, t.named = true, map[string]bool{}
+	for i := range c.Workloads {
+		if w := &c.Workloads[i]; w.Leaving {
+			w.Labels = maps.Clone(w.Labels)
+			w.Labels[leaving] = "yes"
+		}
+	}
 	for i := range c.Workloads {
 		t.separatePorts(i)
 	}

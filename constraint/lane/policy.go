@@ -132,7 +132,7 @@ func (p *Policy) mayMove(s *cluster.View, t cluster.TaskID) bool {
 	if !p.options.Moves || int(t) >= len(p.own) || p.own[t].seq != task.Seq || p.own[t].stays > s.Now() {
 		return false
 	}
-	return task.Phase == cluster.Running && !s.Evictable(t).Refused() && (p.options.MayMove == nil || p.options.MayMove(s, t))
+	return task.Phase == cluster.Running && !s.Shape(task.Shape).Stays && !s.Evictable(t).Refused() && (p.options.MayMove == nil || p.options.MayMove(s, t))
 }
 
 // solve solves, and repairs if that may be.

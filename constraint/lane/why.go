@@ -29,7 +29,8 @@ func (p *Policy) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
 			whole = p.whole(s, job, with)
 		}
 	}
-	if whole.Tasks > 0 {
+	several := whole.Tasks > 1 || len(whole.With) > 0
+	if several || whole.Tasks == 1 && r.Admit > 0 { // of one by itself that no node takes they have said it all
 		r.Hinder(whole)
 	}
 	return r
@@ -151,5 +152,9 @@ func (q *posed) called(d conflict.Demand) string {
 		return "tasks per node"
 	case conflict.Constraint:
 	}
-	return constraint.Title(&q.problem.Constraints[d.Row])
+	c := &q.problem.Constraints[d.Row]
+	if c.Name == "" || c.Name == constraint.Format(c) {
+		return constraint.Title(c)
+	}
+	return c.Name
 }

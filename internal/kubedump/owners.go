@@ -12,6 +12,17 @@ func (m *maker) makeOwners() {
 		o["metadata"].(fields)["labels"] = fields{"kubernetes.io/metadata.name": namespace}
 		m.items = append(m.items, o)
 	}
+	for _, class := range []struct {
+		name   string
+		value  int
+		policy string
+	}{{"important", 1000, ""}, {"urgent", 2000, "Never"}} {
+		rest := fields{"value": class.value}
+		if class.policy != "" {
+			rest["preemptionPolicy"] = class.policy
+		}
+		m.items = append(m.items, object("scheduling.k8s.io/v1", "PriorityClass", "", class.name, rest))
+	}
 	if m.Volumes {
 		m.makeClasses()
 	}
@@ -58,6 +69,7 @@ func (m *maker) deployment(i int) int {
 	case 2:
 		t.spread = []fields{{"maxSkew": 1, "topologyKey": hostKey, "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": fields{"matchLabels": fields{"app": name}}}}
 	}
+	t.starts = i%6 == 2
 	if i%5 == 0 {
 		t.priority, t.class = 1000, "important"
 	}

@@ -20,14 +20,21 @@ type template struct {
 	spread                []fields
 	volumes               func(pod string) []fields
 	preemption            string
+	starts                bool // with a container that takes as much before the others
 }
 
 // pod makes one; on no node it waits.
 func (m *maker) pod(t *template, name string, on *node) {
 	m.ticks++
 	spec := fields{
-		"schedulerName": "default-scheduler", "priority": t.priority, "containers": []fields{{"name": "main", "image": "registry.example/" + t.name + ":1", "resources": fields{"requests": t.requests()}}},
+		"schedulerName": "default-scheduler", "priority": t.priority, "containers": []fields{{
+			"name": "main", "image": "registry.example/" + t.name + ":1", "args": []string{"--verbose"}, "env": []fields{{"name": "TOKEN", "value": "secret"}},
+			"resources": fields{"requests": t.requests()},
+		}},
 		"tolerations": []fields{{"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}},
+	}
+	if t.starts {
+		spec["initContainers"] = []fields{{"name": "migrate", "image": "registry.example/migrate:1", "resources": fields{"requests": t.requests()}}}
 	}
 	if t.class != "" {
 		spec["priorityClassName"] = t.class
@@ -103,6 +110,9 @@ func (m *maker) makeDaemons() {
 		for _, name := range []string{"etcd", "kube-apiserver"} {
 			t := &template{namespace: "kube-system", kind: "Node", name: n.name, labels: fields{"component": name}, ask: ask{milliCPU: 250, bytes: gib}, priority: 2_000_001_000, class: "system-node-critical"}
 			m.pod(t, name+"-"+n.name, n)
+			if name == "kube-apiserver" {
+				m.last()["containers"].([]fields)[0]["ports"] = []fields{{"containerPort": 6443, "hostPort": 6443}}
+			}
 		}
 	}
 }

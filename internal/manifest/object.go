@@ -88,6 +88,7 @@ type Controller struct {
 	Replicas             *int32          `json:"replicas,omitempty"`
 	Parallelism          *int32          `json:"parallelism,omitempty"`
 	Completions          *int32          `json:"completions,omitempty"`
+	Suspend              bool            `json:"suspend,omitempty"` // of a Job: it has no pods for now
 	Template             *Template       `json:"template,omitempty"`
 	VolumeClaimTemplates []ClaimTemplate `json:"volumeClaimTemplates,omitempty"`
 }

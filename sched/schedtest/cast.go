@@ -348,7 +348,7 @@ func (s *story) shape(a *args, events []cluster.Event) (cluster.ShapeID, []clust
 	if err != nil {
 		return 0, nil, err
 	}
-	spec := cluster.Shape{Demand: make(cluster.Vector, len(s.kinds)), PerNode: perNode, Tags: a.tags("tags"), NeverPreempts: a.flag("never-preempts")}
+	spec := cluster.Shape{Demand: make(cluster.Vector, len(s.kinds)), PerNode: perNode, Tags: a.tags("tags"), NeverPreempts: a.flag("never-preempts"), Stays: a.flag("stays")}
 	if err := a.ranges(s.kinds, &spec); err != nil {
 		return 0, nil, err
 	}

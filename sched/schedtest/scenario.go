@@ -93,7 +93,7 @@ import (
 //	lost NAME
 //	usage NAME KIND=N…                     measured on the node; 0 of what is not named
 //	job NAME tasks=N KIND=N|N..N… [user=USER] [class=CLASS] [priority=N] [apart|per-node=N] [gated] [foreign]
-//	      [together] [first-ends] [long-running] [kept] [never-preempts] [tags=(TAG,…)] [require=(KEY=VALUE,…)] [input=(BYTES@NODE+NODE…,…)]
+//	      [together] [first-ends] [long-running] [kept] [never-preempts] [stays] [tags=(TAG,…)] [require=(KEY=VALUE,…)] [input=(BYTES@NODE+NODE…,…)]
 //	                 N tasks: NAME/0, NAME/1, …; more of them if the job is there. Each reads all
 //	                 blocks of the input; a node that is not there has no replica. 2..6 is
 //	                 a range; of a job with first-ends, the first that finishes ends the others

@@ -193,6 +193,9 @@ type Task struct {
 	// Pinned says that the task belongs to the node that it runs on, as one of a DaemonSet does:
 	// it stays there whatever becomes of the others, and its node is none that is in use.
 	Pinned bool
+	// Unowned says that nobody makes the task again once it has left its node: it is not moved, and where it is evicted it
+	// ends.
+	Unowned bool
 	// NeverPreempts says that nobody is to be evicted for the task's sake.
 	NeverPreempts bool
 	// Gate is what keeps the task from being placed for now, such as the name of a scheduling

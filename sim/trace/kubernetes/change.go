@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -53,6 +54,7 @@ type Standing struct {
 	Pod, Owner string
 	Node       string // empty: it waits
 	Pinned     bool   // it belongs to its node
+	Unowned    bool   // nobody makes it again
 }
 
 // Changed is what was before the changes, and what they took away.
@@ -131,7 +133,7 @@ func (s *Source) change() error {
 }
 
 func standsAt(p *pod) Standing {
-	return Standing{Pod: p.name, Owner: p.application, Node: p.node, Pinned: p.pinned}
+	return Standing{Pod: p.name, Owner: p.application, Node: p.node, Pinned: p.pinned, Unowned: isBare(p.application)}
 }
 
 // node returns the place of a node by its name.
@@ -151,6 +153,7 @@ func (s *changer) nodeNamed(name string) (int, error) {
 const mostAdded = 100_000
 
 func (s *changer) addNodes(c *Changes) error {
+	added := map[string]int{}
 	for _, add := range c.Add {
 		at, err := s.nodeNamed(add.Like)
 		if err != nil {
@@ -159,8 +162,9 @@ func (s *changer) addNodes(c *Changes) error {
 		if add.Count < 1 || add.Count > mostAdded {
 			return fmt.Errorf("add nodes: %d like %s, want 1 to %d", add.Count, add.Like, mostAdded)
 		}
-		for i := range add.Count {
-			if err := s.addNode(s.nodes[at], i+1); err != nil {
+		for range add.Count {
+			added[add.Like]++
+			if err := s.addNode(s.nodes[at], added[add.Like]); err != nil {
 				return err
 			}
 		}
@@ -253,7 +257,10 @@ func (s *changer) latest() time.Time {
 
 // ownerNamed is the owner that a name means: shop/deployment/web, deployment/web, deploy/web or web.
 func (s *changer) ownerNamed(text string) (string, error) {
-	short := map[string]string{"deploy": "deployment", "deployments": "deployment", "sts": "statefulset", "statefulsets": "statefulset", "rs": "replicaset", "jobs": "job"}
+	short := map[string]string{
+		"deploy": "deployment", "deployments": "deployment", "sts": "statefulset", "statefulsets": "statefulset", "rs": "replicaset", "replicasets": "replicaset",
+		"jobs": "job", "ds": "daemonset", "daemonsets": "daemonset", "rc": "replicationcontroller", "replicationcontrollers": "replicationcontroller", "po": "pod", "pods": "pod",
+	}
 	parts := strings.Split(text, "/")
 	if len(parts) > 1 {
 		kind := &parts[len(parts)-2]
@@ -326,9 +333,15 @@ func (s *changer) scaleTo(owner string, pods int) error {
 	case pods > len(own):
 		like := s.pods[own[len(own)-1]]
 		like.node, like.created = "", s.latest()
+		free := 0 // the least number that no pod of a StatefulSet has
 		for i := range pods - len(own) {
 			p := like
 			p.name = fmt.Sprintf("%s-new-%d", like.name, i+1)
+			if stem, _, is := numbered(&like); is {
+				for p.name = fmt.Sprint(stem, free); s.names["pod "+p.name]; p.name = fmt.Sprint(stem, free) {
+					free++
+				}
+			}
 			s.storage.renew(&p, like.name)
 			if err := s.once("pod " + p.name); err != nil {
 				return err
@@ -339,9 +352,24 @@ func (s *changer) scaleTo(owner string, pods int) error {
 	return nil
 }
 
-// firstToGo orders pods of one owner as controllers take them when it shrinks: those first that wait, then those
-// on nodes with most of them, then the youngest.
+// numbered takes the name of a pod of a StatefulSet apart; false for one that is of none.
+func numbered(p *pod) (stem string, number int, is bool) {
+	at := strings.LastIndex(p.name, "-") + 1
+	number, err := strconv.Atoi(p.name[at:])
+	return p.name[:at], number, err == nil && strings.Contains(p.application, "/statefulset/")
+}
+
+// firstToGo orders pods of one owner as controllers take them when it shrinks: those of a StatefulSet from the last number down, of others
+// those first that wait, then those on nodes with most of them, then the youngest.
 func (s *changer) firstToGo(own []int) []int {
+	if _, _, is := numbered(&s.pods[own[0]]); is {
+		slices.SortFunc(own, func(a, b int) int {
+			_, m, _ := numbered(&s.pods[a])
+			_, n, _ := numbered(&s.pods[b])
+			return cmp.Compare(n, m)
+		})
+		return own
+	}
 	beside := map[string]int{}
 	for _, i := range own {
 		beside[s.pods[i].node]++
@@ -428,6 +456,7 @@ func (s *changer) applyOne(file string, o *manifest.Object) error {
 		if err := s.makers.prioritize(&o.Spec); err != nil {
 			return err
 		}
+		s.replace(func(p *pod) bool { return p.name == o.Metadata.Namespace+"/"+o.Metadata.Name })
 		return s.takePod(file, o)
 	case "Deployment", "ReplicaSet", "StatefulSet", "Job", "ReplicationController":
 	case "DaemonSet":
@@ -441,17 +470,23 @@ func (s *changer) applyOne(file string, o *manifest.Object) error {
 	if o.Spec.Template == nil {
 		return manifest.Wrong("spec.template", "a template of its pods", "")
 	}
+	if o.Metadata.Name == "" {
+		return manifest.Wrong("metadata.name", "a name", "")
+	}
 	owner := ownerName(o.Metadata.Namespace, o.Kind, o.Metadata.Name)
 	delete(s.guards.scale, owner)
-	var own []int
-	for i := range s.pods {
-		if s.pods[i].application == owner {
-			own = append(own, i)
-		}
-	}
-	for _, i := range own { // whose names are free again
-		delete(s.names, "pod "+s.pods[i].name)
-	}
-	s.shrink(owner, own)
+	s.replace(func(p *pod) bool { return p.application == owner })
 	return s.make(file, o, 0, int(count(o)))
+}
+
+// replace takes away the pods in whose place others come, which may have their names.
+func (s *changer) replace(goes func(*pod) bool) {
+	s.pods = slices.DeleteFunc(s.pods, func(p pod) bool {
+		if !goes(&p) {
+			return false
+		}
+		s.Gone = append(s.Gone, standsAt(&p))
+		delete(s.names, "pod "+p.name)
+		return true
+	})
 }

@@ -79,7 +79,7 @@ func (c *company) keys() (keys []string) {
 func (s *Source) without(c *company, apart bool) (*company, []gap) {
 	const required = ".requiredDuringSchedulingIgnoredDuringExecution"
 	var gaps []gap
-	elsewhere := s.options.Elsewhere || len(s.nodes) == 0
+	elsewhere := blind(s)
 	known := func(field string, terms []manifest.PodTerm) (kept []manifest.PodTerm) {
 		for i := range terms {
 			at := fmt.Sprintf("spec.affinity.%s%s[%d]", field, required, i)
@@ -238,7 +238,7 @@ func (s *Source) workloads(asked map[string]bool) (c constraints.Cluster, member
 		if p.node != "" {
 			on.Node = int32(s.row(p.node))
 		}
-		key := fmt.Sprintf("%s\n%v\n%s\n%s", p.namespace, on.Node == constraints.Waiting, labelsKey(w.Labels), p.company.text())
+		key := fmt.Sprintf("%s\n%v %v\n%s\n%s", p.namespace, on.Node == constraints.Waiting, p.leaving, labelsKey(w.Labels), p.company.text())
 		at, there := rows[key]
 		if !there {
 			at = len(c.Workloads)
@@ -277,7 +277,10 @@ func union(a, b []string) []string {
 
 // workload is the workload that the pod is of, without its pods.
 func (s *Source) workload(p *pod, asked map[string]bool) constraints.Workload {
-	w := constraints.Workload{Application: p.application, Namespace: p.namespace, Labels: maps.Clone(p.labels), Spec: &manifest.Spec{}}
+	w := constraints.Workload{Application: p.application, Namespace: p.namespace, Labels: maps.Clone(p.labels), Spec: &manifest.Spec{}, Leaving: p.leaving}
+	if w.Labels == nil {
+		w.Labels = map[string]string{}
+	}
 	maps.DeleteFunc(w.Labels, func(key, _ string) bool { return !asked[key] })
 	if p.company != nil {
 		w.Spec = p.company.spec

@@ -51,10 +51,13 @@ type Options struct {
 	// Lenient leaves out and counts what cannot be read, and ignores and counts
 	// what cannot be simulated.
 	Lenient bool
-	// Elsewhere says that the nodes come from another source: pods then run
+	// Elsewhere says that the nodes come from a source that is no cluster of Kubernetes: pods then run
 	// nowhere, whatever their nodeName, and honour the labels of those nodes but
 	// not their taints.
 	Elsewhere bool
+	// Nodes is another cluster, whose nodes, with the pods that belong to them, take the place of those in the files: see
+	// elsewhere.go. Empty: none does.
+	Nodes string
 	// Devices are the extended resources that come in devices; nil is nvidia.com/gpu alone.
 	Devices []string
 	// Schedulers are those whose waiting pods are to be placed; nil is what a cluster has unless told otherwise,
@@ -150,7 +153,7 @@ type standing struct {
 	pinned        bool   // it belongs to its node
 	neverPreempts bool
 	gate          string
-	stays         bool // until somebody deletes it, as its containers are started again whenever they end
+	stays         bool // it is of an application by its own tags, and its containers are started again whenever they end
 	budgets       []string
 	unready       bool // it runs, and is not available
 	leaving       bool
@@ -162,7 +165,10 @@ func Open(path string, o Options) (*Source, error) {
 		options: o, skips: trace.Skips{Lenient: o.Lenient}, names: map[string]bool{}, rules: map[string]*rules{}, notes: newNotes(),
 		makers: newMakers(), others: others{namespaces: map[string]map[string]string{}, storage: newStorage(), guards: guards{scale: map[string]int64{}}},
 	}
-	if err := readAll(path, s.take); err != nil {
+	if err := (elsewhere{s}).read(path); err != nil {
+		return nil, err
+	}
+	if err := s.checkNodes(); err != nil {
 		return nil, err
 	}
 	if err := s.change(); err != nil {
@@ -178,9 +184,6 @@ func Open(path string, o Options) (*Source, error) {
 func finish(s *Source, path string) error {
 	s.sort()
 	s.checkGroups()
-	if err := s.checkNodes(); err != nil {
-		return err
-	}
 	mountAll(s)
 	guardPods(s)
 	if err := s.constrain(); err != nil {
@@ -347,6 +350,7 @@ func (s *Source) takePod(file string, o *manifest.Object) error {
 	if p.tags, err = tagsOf(o); err != nil {
 		return err
 	}
+	p.stays = p.stays && len(p.tags) > 0
 	if p.company, err = companyOf(o); err != nil {
 		return err
 	}
@@ -361,6 +365,9 @@ func (s *Source) takePod(file string, o *manifest.Object) error {
 		s.gap(file, p.name, g)
 	}
 	s.notes.preferences(spec)
+	if p.leaving {
+		s.notes.leaving++
+	}
 	s.pods = append(s.pods, p)
 	return nil
 }
@@ -406,7 +413,7 @@ func (s *Source) checkNodes() error {
 	kept := s.pods[:0]
 	for _, p := range s.pods {
 		if p.node != "" && !s.names["node "+p.node] {
-			err := s.skips.Refuse(&trace.Error{File: p.file, At: "pod " + p.name + ": spec.nodeName", Want: "a node that is there", Got: p.node})
+			err := s.skips.Refuse(&trace.Error{File: p.file, At: "pod " + p.name + ": spec.nodeName", Want: "a node that is there", Got: p.node, Hint: "take nodes and pods in one command; --lenient leaves such pods out"})
 			if err != nil {
 				return err
 			}
@@ -528,7 +535,7 @@ func (p *pod) job() string {
 func (s *Source) task(p *pod, demand cluster.Vector, j *job) trace.Task {
 	t := trace.Task{
 		Job: j.number, Index: j.tasks, Name: p.name, Owner: p.application, User: p.namespace, Class: p.class, Priority: p.priority,
-		Promise: p.promise, Pinned: p.pinned, NeverPreempts: p.neverPreempts, Gate: p.gate, LongRunning: p.stays, Budgets: p.budgets,
+		Promise: p.promise, Pinned: p.pinned, Unowned: isBare(p.application) && !p.pinned, NeverPreempts: p.neverPreempts, Gate: p.gate, LongRunning: p.stays, Budgets: p.budgets,
 		Demand: demand, Requirements: p.rules.requirements, Work: cluster.Never, Tags: p.tags,
 	}
 	j.tasks++
@@ -550,6 +557,11 @@ func (s *Source) shared(r *rules) *rules {
 		s.rules[key] = r
 	}
 	return s.rules[key]
+}
+
+// blind reports whether the files say nothing of the nodes that pods are to go to; a change that takes all of them away does.
+func blind(s *Source) bool {
+	return s.options.Elsewhere || len(s.nodes) == 0 && (s.changed == nil || s.changed.Nodes == 0)
 }
 
 // Again is the same source from its beginning. Both can be read, also at the same time.

@@ -34,6 +34,7 @@ type notes struct {
 	ignored map[string]int // preferences, by field
 	gaps    map[string]*gapCount
 	numbers []string // of what was to come in devices and does not
+	leaving int      // pods that are being deleted and hold their room still
 	stay    int      // pods that run with claims of which the files do not say where they could be
 	inexact []string // where constraints are not exactly what pods ask for
 }
@@ -120,6 +121,9 @@ func (s *Source) Notes() []string {
 	}
 	for _, what := range slices.Sorted(maps.Keys(s.notes.leftOut)) {
 		add("left out %d pods that %s", s.notes.leftOut[what], what)
+	}
+	if s.notes.leaving > 0 {
+		add("%d pods that run are being deleted, and count as if they stayed: who waits for their room may get it soon", s.notes.leaving)
 	}
 	for _, sort := range slices.Sorted(maps.Keys(s.notes.gaps)) {
 		c := s.notes.gaps[sort]

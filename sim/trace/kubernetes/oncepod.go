@@ -20,7 +20,7 @@ const wholeCluster = "k8s:cluster"
 func (s *mounter) separate() {
 	s.refuseDisks()
 	claims, users := s.sharedOnce()
-	if len(claims) == 0 || len(s.nodes) == 0 || s.options.Elsewhere {
+	if len(claims) == 0 || blind(s.Source) {
 		return
 	}
 	for i := range s.nodes {

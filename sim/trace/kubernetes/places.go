@@ -23,13 +23,13 @@ type place struct {
 	rows   []int // of nodes
 }
 
-// key is the label that these nodes have.
+// key is the label that these nodes have. It names the claim where it is one alone: each pod is to hear of its own.
 func (p *place) key() string {
-	others := ""
-	if p.claims > 1 {
-		others = fmt.Sprintf(" and %d like it", p.claims-1)
+	name := ""
+	if p.claims == 1 {
+		name = p.first + " "
 	}
-	return trace.Claims + p.first + others + " (" + p.where + ")"
+	return trace.Claims + name + "(" + p.where + ")"
 }
 
 // places finds the nodes of each claim.
@@ -41,7 +41,7 @@ type places struct {
 	ofClass  map[string][]*manifest.PersistentVolume
 	ofClaim  map[string]*place
 	alike    map[string]*place // by what decides it
-	together map[string]*place // by the nodes
+	together map[string]*place // by the nodes, and the words for them
 }
 
 func newPlaces(s *storage, nodes []node) *places {
@@ -84,9 +84,9 @@ func (p *places) of(name string, c *manifest.Claim) *place {
 	return at
 }
 
-// intern returns the place of these nodes.
+// intern returns the place of these nodes, which is one for all that are said to be there in the same words.
 func (p *places) intern(first, where string, rows []int) *place {
-	key := fmt.Sprint(rows)
+	key := where + fmt.Sprint(rows)
 	at := p.together[key]
 	if at == nil {
 		at = &place{first: first, where: where, rows: rows}

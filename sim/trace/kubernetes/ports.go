@@ -67,11 +67,8 @@ func apart(pods []*pod) bool {
 	return true
 }
 
-// portUnit is what kinds of ports are measured in.
-const portUnit = "ports"
-
 func portKind(p manifest.Port) cluster.Kind {
-	return cluster.Kind{Name: p.String(), Unit: portUnit, PerUnit: wholePort}
+	return cluster.Kind{Name: p.String(), Unit: cluster.ExclusiveUnit, PerUnit: wholePort}
 }
 
 // takePorts adds to the demand what the pod's ports take.

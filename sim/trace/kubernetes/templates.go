@@ -22,7 +22,10 @@ func count(o *manifest.Object) int32 {
 		}
 	}
 	if n == nil {
-		return 1
+		n = new(int32(1))
+	}
+	if o.Spec.Suspend {
+		n = new(int32)
 	}
 	return max(*n, 0)
 }

@@ -20,9 +20,9 @@ import (
 //	not bound otherwise,         none
 //	missing, lost, on its way out
 //
-// Claims that let pods go to the same nodes share a label of these nodes, which is computed like that of
-// several terms (place.go), and named after the first of the claims. A claim that any node will do for
-// needs no label.
+// Claims that let pods go to the same nodes, for the same reason, share a label of these nodes, which is computed like
+// that of several terms (place.go) and says where they are; that of one alone says its name as well. A claim that any
+// node will do for needs no label.
 //
 // What goes beyond one node and one pod is not here: how many volumes a node has (local.go) or attaches
 // (attach.go), and claims that one pod at a time may use (oncepod.go).
@@ -254,7 +254,7 @@ func (s *mounter) mounts(p *pod) *mounted {
 			m = &mounted{}
 		}
 		switch {
-		case s.options.Elsewhere || len(s.nodes) == 0:
+		case blind(s.Source):
 			s.gap(p.file, p.name, gap{at, "where the volume behind a claim can be is known only of nodes in the same files"})
 			return nil
 		case !s.storage.says(c) && p.node != "":

@@ -300,6 +300,8 @@ func ownerReference(t *trace.Task) fields {
 	switch {
 	case t.Pinned && !strings.Contains(t.Owner, "/daemonset/"):
 		owner["kind"] = "Node"
+	case t.Unowned:
+		return nil
 	case len(parts) == 3 && parts[1] != "pod":
 		owner["apiVersion"], owner["kind"], owner["name"] = "apps/v1", kindNamed(parts[1]), parts[2]
 	case t.JobTasks == 1:
@@ -368,7 +370,7 @@ func (w *writer) container(demand cluster.Vector) fields {
 }
 
 func isPort(k cluster.Kind) bool {
-	return k.Unit == portUnit && strings.HasPrefix(k.Name, "host port ")
+	return k.Exclusive() && strings.HasPrefix(k.Name, "host port ")
 }
 
 // portOf reads the name of a kind as port.String writes it.
