@@ -14,7 +14,8 @@ import (
 //     a tenth of a core and 200 MiB.
 //   - NodeResourcesBalancedAllocation, weight 1: by how much nearer to each other the shares of cpu and memory come. Not for
 //     tasks that ask for neither.
-//   - PodTopologySpread, weight 2, as it is by default: of tasks of the same service few on the node, and few in the zone.
+//   - PodTopologySpread, weight 2, as it is by default: of tasks of the same job few on the node, and few in the zone. Kubernetes does not
+//     spread the pods of a Job, which the model does not tell from those of a ReplicaSet.
 
 const (
 	fullScore    = 100
@@ -125,10 +126,8 @@ func (k *kubeScores) of(s *cluster.View, t cluster.TaskID, nodes []cluster.NodeI
 	for _, n := range nodes {
 		k.sums = append(k.sums, k.left(s, demand, n)+k.balance(s, demand, n))
 	}
-	if s.Job(s.Task(t).Job).LongRunning {
-		for i, score := range k.apart(s.Task(t).Job, nodes) {
-			k.sums[i] += spreadWeight * score
-		}
+	for i, score := range k.apart(s.Task(t).Job, nodes) {
+		k.sums[i] += spreadWeight * score
 	}
 	return k.sums
 }
