@@ -158,14 +158,22 @@ func (n *needs) ownNodes() {
 
 // kindOf calls a kind of node by the type of machine, or by one of them.
 func kindOf(spec *cluster.NodeSpec) string {
+	if kind, known := typeOf(spec); known {
+		return kind + " such as " + spec.Name
+	}
+	return "such as " + spec.Name
+}
+
+// typeOf is the type of machine of a node, if its labels say one.
+func typeOf(spec *cluster.NodeSpec) (kind string, known bool) {
 	for _, key := range []string{"node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"} {
 		for _, l := range spec.Labels {
 			if l.Key == key {
-				return l.Value + " such as " + spec.Name
+				return l.Value, true
 			}
 		}
 	}
-	return "such as " + spec.Name
+	return "", false
 }
 
 // counts reports whether the task needs a place on the nodes.

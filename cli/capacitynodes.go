@@ -46,7 +46,7 @@ name; with --lenient they are left aside.`,
 			if err != nil {
 				return usage(c, err)
 			}
-			offers, err := f.read(c)
+			offers, err := readOffersFile(f.offers, c.InOrStdin())
 			if err != nil {
 				return err
 			}
@@ -72,18 +72,6 @@ name; with --lenient they are left aside.`,
 type nodesFlags struct {
 	moment
 	offers string
-}
-
-// read reads the offers; nil are those of the cluster.
-func (f *nodesFlags) read(c *cobra.Command) ([]offer, error) {
-	if f.offers == "" {
-		return nil, nil
-	}
-	text, err := readManifest(f.offers, c.InOrStdin())
-	if err != nil {
-		return nil, fmt.Errorf("--offers: %w", err)
-	}
-	return readOffers(inputName(f.offers), text)
 }
 
 // with is the cluster with the offers as nodes beside its own.

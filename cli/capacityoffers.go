@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"slices"
@@ -44,6 +45,18 @@ type offerTaint struct {
 
 // priceUnits are in 1 of a price.
 const priceUnits = 1_000_000
+
+// readOffersFile reads the offers of a file; nil without one.
+func readOffersFile(file string, stdin io.Reader) ([]offer, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := readManifest(file, stdin)
+	if err != nil {
+		return nil, fmt.Errorf("--offers: %w", err)
+	}
+	return readOffers(inputName(file), text)
+}
 
 // readOffers reads a file of offers: a list, or a document with the field offers.
 func readOffers(name string, text []byte) ([]offer, error) {

@@ -38,6 +38,9 @@ type planFlags struct {
 	add, drain, remove []string
 	scale, files       []string
 	format, spec       string
+	offers             string
+
+	prices map[string]float64 // an hour, by kind of node
 }
 
 func newPlan(known policies.List) *cobra.Command {
@@ -82,6 +85,7 @@ Exit codes: 0 means that nothing changes, 3 that something does.`,
 	s.StringSliceVar(&f.remove, "remove", nil, "remove the `NODES`, with commas between them")
 	s.StringArrayVar(&f.scale, "scale", nil, "give a workload so many pods: `[NAMESPACE/]KIND/NAME=PODS`, such as deploy/web=30; may be given several times")
 	s.StringArrayVarP(&f.files, "filename", "f", nil, "apply the manifests of `FILE`; may be given several times")
+	s.StringVar(&f.offers, "offers", "", "`FILE` with what kinds of nodes cost, as of 'fairlead capacity nodes': a node is of the kind that its label node.kubernetes.io/instance-type names")
 	s.StringVarP(&f.format, "output", "o", "text", "text or json")
 	complete(c, "output", "text", "json")
 	return c
@@ -105,6 +109,16 @@ func (f *planFlags) plan(c *cobra.Command) (*simulation, error) {
 	r.say("output", checkAnswer(f.format))
 	if url, err := setup.ParseURL(spec.Source.Cluster); err == nil && url.File() == trace.Stdin && slices.Contains(f.files, trace.Stdin) {
 		r.say("filename", errors.New("- is the standard input, which --cluster reads"))
+	}
+	if f.offers != "" {
+		offers, err := readOffersFile(f.offers, c.InOrStdin())
+		if err != nil {
+			return nil, err
+		}
+		f.prices = map[string]float64{}
+		for i := range offers {
+			f.prices[offers[i].Name] = offers[i].Price
+		}
 	}
 	changes, errs := f.changes()
 	r.wrong = append(r.wrong, errs...)
@@ -188,7 +202,7 @@ func (f *planFlags) run(ctx context.Context, s *simulation, stdout, stderr io.Wr
 	s.opened = func(o setup.Opened) {
 		dump = o.Dump()
 		beThrifty(5)
-		go func() { was <- s.unchanged(ctx, o) }()
+		go func() { was <- s.unchanged(ctx, o, f.prices) }()
 	}
 	end, err := s.runToEnd(ctx, job, stderr)
 	if err != nil {
@@ -206,6 +220,7 @@ func (f *planFlags) run(ctx context.Context, s *simulation, stdout, stderr io.Wr
 	}
 	diff.Budgets = append(diff.Budgets, budgetsOf(&before, diff)...)
 	diff.Keep(before.kept, keptIn(&end))
+	diff.Before.Cost, diff.After.Cost = before.cost, costOf(&end, f.prices)
 	diff.Before.Nodes, diff.After.Nodes = changed.Nodes, job.result.Nodes
 	for _, s := range changed.Before {
 		if s.Pinned && slices.Contains(trimmed(f.drain), s.Node) {
@@ -224,13 +239,14 @@ func (f *planFlags) run(ctx context.Context, s *simulation, stdout, stderr io.Wr
 // asItWas is the cluster without the changes: how it keeps what it was asked for, and its budgets.
 type asItWas struct {
 	kept   whatif.Kept
+	cost   whatif.Cost
 	names  []string // of tasks, by row
 	guards sim.Guards
 	err    error
 }
 
 // unchanged looks at the cluster as it was, which takes as long as to decide about it as it would be, and so beside that.
-func (s *simulation) unchanged(ctx context.Context, o setup.Opened) asItWas {
+func (s *simulation) unchanged(ctx context.Context, o setup.Opened, prices map[string]float64) asItWas {
 	before, err := o.Unchanged()
 	if err != nil {
 		return asItWas{err: err}
@@ -239,7 +255,7 @@ func (s *simulation) unchanged(ctx context.Context, o setup.Opened) asItWas {
 	if err != nil {
 		return asItWas{err: err}
 	}
-	return asItWas{kept: keptIn(&end), names: end.Names, guards: end.Guards}
+	return asItWas{kept: keptIn(&end), cost: costOf(&end, prices), names: end.Names, guards: end.Guards}
 }
 
 // keptIn is how constraints and promises are kept at the end of a run.
@@ -260,6 +276,30 @@ func keptIn(end *sim.Ending) whatif.Kept {
 		}
 	}
 	return kept
+}
+
+// costOf is what the nodes cost an hour; nothing without prices.
+func costOf(end *sim.Ending, prices map[string]float64) (c whatif.Cost) {
+	if prices == nil {
+		return c
+	}
+	view := end.Core.View()
+	for n := range cluster.NodeID(view.NodeRows()) {
+		if !view.NodeLive(n) {
+			continue
+		}
+		kind, _ := typeOf(view.NodeSpec(n))
+		price, known := prices[kind]
+		if !known {
+			c.Unpriced++
+			continue
+		}
+		c.Price += price
+		if slices.ContainsFunc(view.TasksOn(n), func(t cluster.TaskID) bool { return !end.Pinned[t] }) {
+			c.InUsePrice += price
+		}
+	}
+	return c
 }
 
 // budgetsOf are the budgets of pods that leave, as they stood before anything happened, by name.

@@ -199,5 +199,13 @@ func (w writer) totals(d *Diff) {
 	add("pods that wait", d.Before.Pending, d.After.Pending)
 	add("of these, with a promise", d.Before.Promised, d.After.Promised)
 	add("violations of constraints", d.Before.Violations, d.After.Violations)
+	price := func(name string, before, after float64) {
+		if before != 0 || after != 0 {
+			rows = append(rows, fmt.Sprintf("%s\t%.3f\t%.3f", name, before, after))
+		}
+	}
+	price("price of all nodes an hour", d.Before.Price, d.After.Price)
+	price("price of nodes in use", d.Before.InUsePrice, d.After.InUsePrice)
+	add("nodes without a price", d.Before.Unpriced, d.After.Unpriced)
 	w.Table(rows)
 }

@@ -111,6 +111,14 @@ type Totals struct {
 	// Violations are of constraints, Promised those that wait although their class promises something.
 	Violations int `json:"violations"`
 	Promised   int `json:"promised_pending"`
+	Cost
+}
+
+// Cost is what nodes cost an hour, where somebody says that.
+type Cost struct {
+	Price      float64 `json:"price,omitempty"`               // of all nodes
+	InUsePrice float64 `json:"price_in_use,omitempty"`        // of those that hold pods beside their own
+	Unpriced   int     `json:"nodes_without_price,omitempty"` // of which nobody says it
 }
 
 // Changes reports whether anything would be different.
