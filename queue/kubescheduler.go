@@ -74,7 +74,7 @@ func (p *kubeScheduler) learn(s *cluster.View, c *sched.Changed) {
 		p.waiting, p.line = book.Waiting[none]{Room: book.Whole}, book.Line[none]{}
 		p.nodes, p.victims, p.scores = zoned{}, &victims{}, newKubeScores(s)
 	}
-	p.nodes.learn(s, c)
+	p.nodes.learn(s, c.Nodes)
 	p.scores.learn(s, c.Nodes)
 	p.waiting.Forget(s, c)
 	p.victims.learn(s, c)
@@ -153,7 +153,7 @@ func (p *kubeScheduler) placeOne(t *sched.Trial, task cluster.TaskID, out *sched
 
 // find looks at as many nodes as the scheduler does, and takes one of the best.
 func (p *kubeScheduler) find(s *cluster.View, task cluster.TaskID) (best cluster.NodeID, ok, beside bool) {
-	order := p.nodes.inOrder(s)
+	order := p.nodes.inOrder()
 	p.found = p.found[:0]
 	looked, enough := 0, enoughOf(len(order))
 	for looked < len(order) && len(p.found) < enough {
@@ -203,35 +203,52 @@ func (p *kubeScheduler) best(s *cluster.View, task cluster.TaskID) cluster.NodeI
 // zoned is the nodes in the order in which the scheduler looks at them: one of each zone in turns.
 type zoned struct {
 	order []cluster.NodeID
-	count int  // live nodes that were known when the order was made
-	stale bool // nodes have come, gone or changed
+	zones []zone // by node row
+	stale bool   // the order is to be made anew
 }
 
-func (z *zoned) learn(s *cluster.View, c *sched.Changed) {
-	z.stale = z.stale || c.All || s.Totals().Nodes != z.count
+// zone is the zone of a node; the name is empty where it is in none.
+type zone struct {
+	live bool
+	name string
 }
 
-func (z *zoned) inOrder(s *cluster.View) []cluster.NodeID {
-	if !z.stale && z.count == s.Totals().Nodes {
+// learn notes whether nodes have come, gone or changed zones.
+func (z *zoned) learn(s *cluster.View, nodes []cluster.NodeID) {
+	for len(z.zones) < s.NodeRows() {
+		z.zones = append(z.zones, zone{})
+	}
+	for _, n := range nodes {
+		is := zone{live: s.NodeLive(n)}
+		if is.live {
+			is.name, _ = labelOf(s, n, zoneLabel)
+		}
+		z.stale = z.stale || z.zones[n] != is
+		z.zones[n] = is
+	}
+}
+
+func (z *zoned) inOrder() []cluster.NodeID {
+	if !z.stale {
 		return z.order
 	}
 	var zones [][]cluster.NodeID
-	at := map[string]int{}
-	for n := range cluster.NodeID(s.NodeRows()) {
-		if !s.NodeLive(n) {
+	at, count := map[string]int{}, 0
+	for n := range z.zones {
+		if !z.zones[n].live {
 			continue
 		}
-		zone, _ := labelOf(s, n, zoneLabel)
-		i, known := at[zone]
+		i, known := at[z.zones[n].name]
 		if !known {
 			i = len(zones)
-			at[zone] = i
+			at[z.zones[n].name] = i
 			zones = append(zones, nil)
 		}
-		zones[i] = append(zones[i], n)
+		zones[i] = append(zones[i], cluster.NodeID(n))
+		count++
 	}
-	z.order, z.stale, z.count = z.order[:0], false, s.Totals().Nodes
-	for i := 0; len(z.order) < z.count; i++ {
+	z.order, z.stale = z.order[:0], false
+	for i := 0; len(z.order) < count; i++ {
 		for _, nodes := range zones {
 			if i < len(nodes) {
 				z.order = append(z.order, nodes[i])

@@ -21,7 +21,7 @@ func (p *kubeScheduler) preempt(t *sched.Trial, task cluster.TaskID, out *sched.
 	barred := map[cluster.NodeID]bool{}
 	for {
 		best, least := cluster.NoNode, toll{}
-		for _, n := range p.nodes.inOrder(s) {
+		for _, n := range p.nodes.inOrder() {
 			p.ticks++
 			if barred[n] || !v.choose(s, row.Shape, row.Priority, n) {
 				continue
