@@ -106,16 +106,19 @@ func (s *nodeSets) local(p *Pod) *nodeSet {
 func (s *nodeSets) bound(p *Pod) *nodeSet {
 	object := *p.object
 	object.Spec.NodeName = ""
-	key := s.judge.LocalKey(&object)
-	ns := s.byKey[key]
+	if p.set == "" { // a pod is on its node in many cores
+		p.set = s.judge.LocalKey(&object)
+	}
+	ns := s.byKey[p.set]
 	if ns == nil && s.judge.Local(&object).Names() != nil {
 		return nil
 	}
-	if ns = s.of(p, &object, key); !ns.defined {
+	if ns = s.of(p, &object, p.set); !ns.defined {
 		s.row(ns)
 		s.warm(ns)
 		s.leave(ns)
 	}
+	p.set = ns.key // one text for all pods of the set
 	return ns
 }
 
