@@ -123,7 +123,7 @@ const (
 // Default is the newcomer's run, over which a file or flags say what is to be different.
 func Default() Spec {
 	s := Spec{
-		Version: Version, Source: Source{Speedup: 1}, Seeds: Seeds{1},
+		Version: Version, Source: Source{Speedup: 1}, Seeds: Seeds{chosen.DefaultSeed},
 		World: World{Initial: "keep", EvictedWork: "lost"}, Limits: Limits{PlannerTime: "ticks"},
 	}
 	for name := range strings.SplitSeq(DefaultPolicies, ",") {

@@ -76,9 +76,9 @@ profiles:
 	want.EnableProfiling = false
 	few := config.Evictions{Enabled: true, AtOnce: 2, PerMinute: 60}
 	want.Profiles = []config.Profile{
-		{SchedulerName: "fairlead", Policy: chosen.Policy{Name: "random", Options: policies.Settings{"tie_break": "random"}}, Evictions: want.Profiles[0].Evictions},
+		{SchedulerName: "fairlead", Policy: chosen.Policy{Name: "random", Options: policies.Settings{"tie_break": "random"}}, Seed: chosen.DefaultSeed, Evictions: want.Profiles[0].Evictions},
 		{SchedulerName: "batch", Policy: chosen.Policy{Name: "bfd", Options: policies.Settings{"tie_break": "random"}}, Seed: 1<<64 - 1, Evictions: want.Profiles[0].Evictions},
-		{SchedulerName: "flow", Policy: chosen.Policy{Name: "quincy", Options: policies.Settings{"solver": "race", "migrations": "3"}, Heartbeat: new(chosen.Time(2 * cluster.Second))}, Evictions: few},
+		{SchedulerName: "flow", Policy: chosen.Policy{Name: "quincy", Options: policies.Settings{"solver": "race", "migrations": "3"}, Heartbeat: new(chosen.Time(2 * cluster.Second))}, Seed: chosen.DefaultSeed, Evictions: few},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)

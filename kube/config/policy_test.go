@@ -11,6 +11,7 @@ import (
 	"fairlead.dev/fairlead/kube/config"
 	"fairlead.dev/fairlead/policies/chosen"
 	"fairlead.dev/fairlead/policies/chosen/chosentest"
+	"fairlead.dev/fairlead/setup"
 )
 
 // TestPolicyOfAProfile: what may be written of a policy in a profile may be written in a spec of a simulated
@@ -32,6 +33,14 @@ func TestPolicyOfAProfile(t *testing.T) {
 		}
 		return c.Profiles[0].Policy, wrong
 	})
+}
+
+// TestSeedOfSimulations: a profile that names no seed takes of equally good nodes those that simulations take, or no plan
+// would come true.
+func TestSeedOfSimulations(t *testing.T) {
+	if got, want := config.Default().Profiles[0].Seed, setup.Default().Seeds; len(want) != 1 || got != want[0] {
+		t.Errorf("seed %d, want that of simulations: %d", got, want)
+	}
 }
 
 // TestOldFields: options that stand in the profile itself, as they once did, are read, and it is said how to

@@ -24,7 +24,7 @@ type Profile struct {
 	// Policy is a name, or what else is chosen about it besides, as a spec of `fairlead simulate` has
 	// it; `fairlead policies` lists names, and `fairlead simulate --help` options, as flags.
 	Policy chosen.Policy `json:"policy"`
-	// Seed is where the policy's random numbers start.
+	// Seed is where the policy's random numbers start; 0 is chosen.DefaultSeed, as of simulations.
 	Seed uint64 `json:"seed,omitempty"`
 
 	Evictions Evictions `json:"evictions"`
@@ -48,6 +48,9 @@ func (p *Profile) complete(known policies.List) {
 	}
 	if p.Policy.Name == "" {
 		p.Policy.Name = DefaultPolicy
+	}
+	if p.Seed == 0 {
+		p.Seed = chosen.DefaultSeed
 	}
 	p.Policy.Check(known) // so that it says what it is made of; what is wrong Validate says
 	// So few that a policy which is wrong does little harm before somebody looks.

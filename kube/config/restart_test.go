@@ -26,7 +26,7 @@ func TestNeedRestart(t *testing.T) {
 			c.Classes.Table = class.Google()
 			c.Classes.Table.Criteria = class.SAFC()
 		}, "classes.weights"},
-		{func(c *config.SchedulerConfiguration) { c.Profiles[0].Seed = 1 }, "profiles"},
+		{func(c *config.SchedulerConfiguration) { c.Profiles[0].Seed = 2 }, "profiles"},
 		{func(c *config.SchedulerConfiguration) { c.Profiles[0].Policy.Watchdog = new(chosen.Time) }, "profiles"},
 		{func(c *config.SchedulerConfiguration) { c.Old = []string{"an old name"} }, ""},
 		{func(c *config.SchedulerConfiguration) {

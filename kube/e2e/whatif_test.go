@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,8 +13,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
 	"fairlead.dev/fairlead/cli"
@@ -25,160 +22,96 @@ import (
 )
 
 // This file holds fairlead plan against what the scheduler does: a cluster is listed, a change is planned, the same change is
-// made, and the scheduler begins with all pods there. Then as many pods of each owner are on each node as was planned.
+// made, and as many pods of each owner are to be on each node as was planned.
 
-// TestPlanIsWhatHappens says how often it is so, with nodes that go and others that are drained. Where it is not, the
-// scheduler has taken another of several nodes that are nearly as good: what it has learned of the price of room is not in a
-// list of the cluster. No pod is planned to run that does not, and none the other way round.
+// TestPlanIsWhatHappens: of a scheduler that begins when all pods are there, plan says where each pod goes. Nodes are
+// drained, removed and added, workloads scaled and applied; some pods find no place, and wait for the next node.
 func TestPlanIsWhatHappens(t *testing.T) {
 	skipIfShort(t)
-	for _, away := range []string{"--remove", "--drain"} {
-		t.Run(away, func(t *testing.T) {
-			same, all := planned(t, away)
-			t.Logf("%d of %d what-ifs came as planned", same, all)
-			if 2*same < all {
-				t.Errorf("%d of %d what-ifs came as planned, want half of them at least", same, all)
-			}
-		})
+	w := newWorkloads(bare(t), 23)
+	all := normally(20, 200)
+	if same := w.whatIfs(all, w.c.settle, t.Errorf); same < all {
+		t.Errorf("%d of %d what-ifs came as planned, want all", same, all)
 	}
 }
 
-// planned makes changes, nodes taken away in the given way among them, and counts those that came as planned.
-func planned(t *testing.T, away string) (same, all int) {
-	t.Helper()
-	c := bare(t)
-	random := rand.New(rand.NewPCG(23, 4)) //nolint:gosec // chance, not secrets
-	c.addNodes(12, "n-", "8")
-	var pods []*v1.Pod
-	for i := range 6 {
-		pods = append(pods, ownedPods(random, i)...)
+// TestPlanWithNaturalTiming says how often plan is right about a scheduler that has been at work all the time: it has learned from
+// pods that are gone, and decides about the first pods of a change while the others are made.
+func TestPlanWithNaturalTiming(t *testing.T) {
+	skipIfShort(t)
+	w := newWorkloads(bare(t), 29)
+	f := w.c.start(settings{})
+	all := normally(10, 100)
+	same := w.whatIfs(all, func() { w.c.rest(f) }, t.Logf)
+	t.Logf("%d of %d what-ifs came as planned", same, all)
+	if same == 0 {
+		t.Error("no what-if came as planned")
 	}
-	c.create(pods...)
-	c.schedule()
-	all = normally(20, 200)
+}
+
+// whatIfs makes changes, lets the scheduler decide, and counts those that came as planned. Of the others it complains.
+func (w *workloads) whatIfs(all int, decide func(), complain func(string, ...any)) (same int) {
+	c := w.c
+	c.t.Helper()
+	decide()
+	moved, waited := 0, 0
 	for i := range all {
-		change := c.drawChange(random, i, away)
-		planned := c.plan(change.flags...)
+		w.prune()
+		change := w.draw()
+		planned, before := c.plan(change.flags...), c.standing()
 		change.make()
-		c.schedule()
+		decide()
 		got := c.standing()
-		if perOwner(planned, got) {
-			t.Errorf("%d. %s: other pods run than were planned to", i, strings.Join(change.flags, " "))
+		if !maps.Equal(planned, before) {
+			moved++
 		}
+		waited += c.waiting()
 		if maps.Equal(planned, got) {
 			same++
 		} else {
-			t.Logf("%d. %s: planned and not so:\n%s", i, strings.Join(change.flags, " "), differing(planned, got))
+			complain("%d. %s: planned and not so:\n%s", i, strings.Join(change.flags, " "), differing(planned, got))
 		}
 	}
-	return same, all
-}
-
-// ownedPods are pods of one owner, of some size.
-func ownedPods(random *rand.Rand, i int) []*v1.Pod {
-	size := fmt.Sprintf("%dm", 250*(1+random.IntN(6)))
-	return several(2+random.IntN(5), fmt.Sprintf("w%d", i), cpu(size), ownedBy(fmt.Sprintf("w%d", i)), label("app", fmt.Sprintf("w%d", i)))
-}
-
-func ownedBy(name string) option {
-	return func(p *v1.Pod) {
-		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: name, UID: types.UID("uid-" + name), Controller: new(true)}}
+	c.t.Logf("%d of %d what-ifs changed something; at the end of one %.1f pods waited in the mean", moved, all, float64(waited)/float64(all))
+	if 2*moved < all {
+		c.t.Errorf("%d of %d what-ifs changed something, want half of them at least", moved, all)
 	}
+	return same
 }
 
-// change is flags of plan, and what does the same to the cluster.
-type change struct {
-	flags []string
-	make  func()
-}
-
-// drawChange draws a drain, nodes to be added, or a workload to be scaled.
-func (c *cluster) drawChange(random *rand.Rand, i int, away string) change {
-	nodes := c.nodes()
-	slices.SortFunc(nodes, func(a, b v1.Node) int { return strings.Compare(a.Name, b.Name) })
-	open := slices.DeleteFunc(slices.Clone(nodes), func(n v1.Node) bool { return n.Spec.Unschedulable })
-	switch kind := random.IntN(3); {
-	case kind == 0 && len(open) > 4:
-		name := open[random.IntN(len(open))].Name
-		return change{[]string{away, name}, func() { c.takeAway(name, away == "--remove") }}
-	case kind == 1:
-		like := open[random.IntN(len(open))].Name
-		return change{[]string{"--add-nodes", "1:like=" + like}, func() { c.addNodes(1, fmt.Sprintf("%s-new-%d-", like, i), "8") }}
-	default:
-		return c.drawScale(random)
-	}
-}
-
-func (c *cluster) drawScale(random *rand.Rand) change {
-	of := map[string][]v1.Pod{}
-	for _, p := range c.pods() {
-		of[p.OwnerReferences[0].Name] = append(of[p.OwnerReferences[0].Name], p)
-	}
-	names := slices.Sorted(maps.Keys(of))
-	name := names[random.IntN(len(names))]
-	more := 1 + random.IntN(4)
-	return change{
-		[]string{"--scale", fmt.Sprintf("%s/statefulset/%s=%d", c.namespace, name, len(of[name])+more)},
-		func() {
-			last := of[name][len(of[name])-1]
-			var pods []*v1.Pod
-			for k := range more {
-				p := again(&last)
-				p.Name = fmt.Sprintf("%s-new-%d-%d", last.Name, k+1, random.IntN(1<<20))
-				pods = append(pods, p)
-			}
-			c.create(pods...)
-		},
-	}
-}
-
-// again is a pod that is not there yet, like that one.
-func again(p *v1.Pod) *v1.Pod {
-	n := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Labels: p.Labels, OwnerReferences: p.OwnerReferences}, Spec: *p.Spec.DeepCopy()}
-	n.Spec.NodeName = ""
-	return n
-}
-
-// takeAway cordons a node, or deletes it, and has its pods made anew.
-func (c *cluster) takeAway(name string, whole bool) {
+// settle lets a scheduler decide that begins now, with all pods there.
+func (c *cluster) settle() {
 	c.t.Helper()
-	api := c.client.CoreV1().Nodes()
-	if whole {
-		c.must(api.Delete(c.t.Context(), name, metav1.DeleteOptions{}))
-	} else {
-		n, err := api.Get(c.t.Context(), name, metav1.GetOptions{})
-		c.must(err)
-		n.Spec.Unschedulable = true
-		_, err = api.Update(c.t.Context(), n, metav1.UpdateOptions{})
-		c.must(err)
-	}
-	var pods []*v1.Pod
-	for _, p := range c.pods() {
-		if p.Spec.NodeName == name {
-			c.delete(p.Name)
-			pods = append(pods, again(&p))
-		}
-	}
-	c.create(pods...)
-}
-
-// schedule lets our scheduler decide until each pod has a node; there is room for all.
-func (c *cluster) schedule() {
-	c.t.Helper()
-	undecided := func() string {
-		for _, p := range c.pods() {
-			if p.Spec.NodeName == "" {
-				return "a node for pod " + p.Name
-			}
-		}
-		return ""
-	}
-	if undecided() == "" {
+	if c.waiting() == 0 {
 		return
 	}
+	bound := len(c.now()) - c.waiting()
 	f := c.start(settings{})
-	defer f.stop()
-	c.await(time.Minute, undecided)
+	c.await(time.Minute, func() string {
+		placed := f.sum("fairlead_placements_total") - f.sum("fairlead_last_word_refusals_total")
+		if f.sum("fairlead_rounds_total") == 0 || len(c.now())-c.waiting()-bound != placed {
+			return "all that the first round has decided"
+		}
+		return ""
+	})
+	c.rest(f)
+	f.stop()
+}
+
+// rest waits until the scheduler has decided nothing for a while.
+func (c *cluster) rest(f *fairlead) {
+	c.t.Helper()
+	const enough = 5
+	last, calm := -1, 0
+	c.await(time.Minute, func() string {
+		if calm++; f.sum("fairlead_placements_total")+len(c.now())*1000+c.waiting() != last {
+			last, calm = f.sum("fairlead_placements_total")+len(c.now())*1000+c.waiting(), 0
+		}
+		if calm < enough {
+			return "rest"
+		}
+		return ""
+	})
 }
 
 // plan says how many pods of each owner would be on each node.
@@ -233,27 +166,17 @@ func (c *cluster) list(path string) {
 // standing is how many pods of each owner are on each node.
 func (c *cluster) standing() map[string]int {
 	on := map[string]int{}
-	for _, p := range c.pods() {
+	for _, p := range c.now() {
 		if p.Spec.NodeName != "" {
-			on[p.OwnerReferences[0].Name+" "+p.Spec.NodeName]++
+			on[ownerOf(&p)+" "+p.Spec.NodeName]++
 		}
 	}
 	return on
 }
 
-// perOwner reports whether some owner has another number of pods on all nodes together.
-func perOwner(a, b map[string]int) bool {
-	sum := map[string]int{}
-	for key, n := range a {
-		owner, _, _ := strings.Cut(key, " ")
-		sum[owner] += n
-	}
-	for key, n := range b {
-		owner, _, _ := strings.Cut(key, " ")
-		sum[owner] -= n
-	}
-	maps.DeleteFunc(sum, func(_ string, n int) bool { return n == 0 })
-	return len(sum) > 0
+// waiting is how many pods have no node.
+func (c *cluster) waiting() int {
+	return len(slices.DeleteFunc(c.now(), func(p v1.Pod) bool { return p.Spec.NodeName != "" }))
 }
 
 // differing lists what is not the same.

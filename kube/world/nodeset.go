@@ -98,11 +98,37 @@ func (s *nodeSets) local(p *Pod) *nodeSet {
 	if p.second {
 		key += "\n" // its nodes include those to be avoided
 	}
+	return s.of(p, p.object, key)
+}
+
+// bound returns the node set of a pod that is on a node: those where it could be as well. The core knows it. It is nil, which is
+// all nodes, for a pod that names its nodes, as a DaemonSet's do: each of these would have one of its own.
+func (s *nodeSets) bound(p *Pod) *nodeSet {
+	object := *p.object
+	object.Spec.NodeName = ""
+	if p.set == "" { // a pod is on its node in many cores
+		p.set = s.judge.LocalKey(&object)
+	}
+	ns := s.byKey[p.set]
+	if ns == nil && s.judge.Local(&object).Names() != nil {
+		return nil
+	}
+	if ns = s.of(p, &object, p.set); !ns.defined {
+		s.row(ns)
+		s.warm(ns)
+		s.leave(ns)
+	}
+	p.set = ns.key // one text for all pods of the set
+	return ns
+}
+
+// of returns the node set of that key, to which the pod belongs as the object has it.
+func (s *nodeSets) of(p *Pod, object *v1.Pod, key string) *nodeSet {
 	ns := s.byKey[key]
 	if ns == nil {
 		ns = &nodeSet{
-			key: key, id: cluster.SetID(s.rows.Take()), local: s.judge.Local(p.object),
-			avoid: !p.second, tolerations: p.object.Spec.Tolerations,
+			key: key, id: cluster.SetID(s.rows.Take()), local: s.judge.Local(object),
+			avoid: !p.second, tolerations: object.Spec.Tolerations,
 		}
 		s.byKey[key] = ns
 	}

@@ -45,6 +45,7 @@ type sight struct {
 	object *v1.Pod
 	info   *framework.PodInfo // of object, once it was read; the judge holds it while on a node
 	unread error              // what could not be read of it
+	set    string             // the key of its node set on a node; empty until it is asked for
 }
 
 // run is a pod's attempt in its slot, from the decision on.
@@ -131,7 +132,7 @@ func (p *sight) refresh(same bool) {
 		p.info.Pod = p.object
 		return
 	}
-	p.info, p.unread = nil, nil
+	p.info, p.unread, p.set = nil, nil, ""
 }
 
 // LosePod takes in that a pod is gone, or done.

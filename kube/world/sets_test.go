@@ -2,7 +2,10 @@ package world
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // TestLargeNodeSet: the nodes that a pod may use are known to the core whole, more than a hundred
@@ -45,4 +48,37 @@ func TestLargeNodeSet(t *testing.T) {
 	check("and two more", nodes+1)
 	r.restart()
 	check("a new core", nodes+1)
+}
+
+// TestNodeSetOfBound: a new core knows of a pod on a node where else it could be, but of one that names its nodes.
+func TestNodeSetOfBound(t *testing.T) {
+	r := newRig(t, newBench(t))
+	s := &story{rig: r, lines: map[string]string{}, sent: map[string]flight{}}
+	for _, line := range []string{
+		"node n1 label=disk=ssd", "node n2 label=disk=ssd", "node n3", "node n4 label=disk=ssd taint=own=yes:NoSchedule",
+		"pod p1 select=disk=ssd node=n1", "pod p2 node=n1", "pod p3 scheduler=other select=disk=ssd node=n1",
+	} {
+		if err := s.happen(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(when string) {
+		t.Helper()
+		r.turn()
+		for pod, want := range map[string]string{"p1": "n1 n2", "p2": "n1 n2 n3", "p3": "n1 n2 n3 n4"} {
+			set := r.core.View().Shape(s.task(r.world.Pod(types.UID("uid-" + pod))).Shape).Eligible
+			var got []string
+			for _, name := range sortedKeys(r.world.nodes.byName) {
+				if r.core.View().Eligible(set, r.world.nodes.byName[name].row) {
+					got = append(got, name)
+				}
+			}
+			if strings.Join(got, " ") != want {
+				t.Errorf("%s: the core knows the nodes %v for %s, want %s", when, got, pod, want)
+			}
+		}
+	}
+	check("seen")
+	r.restart()
+	check("a new core")
 }

@@ -22,6 +22,10 @@ import (
 	"fairlead.dev/fairlead/sched"
 )
 
+// DefaultSeed is where random numbers of a policy start unless told otherwise, in simulations as in profiles: with another
+// one other nodes are taken of those that are as good.
+const DefaultSeed = 1
+
 // Policy is a policy with what is chosen about it.
 type Policy struct {
 	Name    string            `json:"name"`

@@ -2,6 +2,7 @@ package worth
 
 import (
 	"math/bits"
+	"slices"
 
 	"fairlead.dev/fairlead/cluster"
 )
@@ -93,6 +94,11 @@ func newTable(kinds []cluster.Kind, types []typical) table {
 		}
 	}
 	return t
+}
+
+// asks reports whether some type asks for the kind.
+func (t *table) asks(kind int) bool {
+	return slices.ContainsFunc(t.types, func(a typical) bool { return a.demand[kind] > 0 })
 }
 
 // room is what is left on a node.

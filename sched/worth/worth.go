@@ -35,8 +35,9 @@ type Worth struct {
 	admits  []uint64       // by node row, the types that may use it; it has no meaning where the row holds none
 	known   []known        // by node row
 
-	now, then room   // scratch: before and after
-	choice    choice // scratch
+	now, then room           // scratch: before and after
+	choice    choice         // scratch
+	asked     cluster.Vector // scratch: of a node, what types ask for
 }
 
 // mean is what room is worth in the mean of the empty cluster.
@@ -129,6 +130,19 @@ func (w *Worth) admit(s *cluster.View, n cluster.NodeID) bool {
 	return true
 }
 
+// sizeOfNode is how large a node is, in what types ask for: what nobody asks for is worth nothing, and a cluster may list
+// any number of such kinds.
+func (w *Worth) sizeOfNode(limit cluster.Vector) uint64 {
+	w.asked = w.asked[:0]
+	for k, q := range limit {
+		if !w.table.asks(k) {
+			q = 0
+		}
+		w.asked = append(w.asked, q)
+	}
+	return uint64(w.sizeOf(w.asked))
+}
+
 // sizeOf is how large a demand is: the sum, over all kinds, of its shares of the largest node. It is 0
 // where nothing is asked for.
 func (w *Worth) sizeOf(demand cluster.Vector) int64 {
@@ -168,7 +182,7 @@ func (w *Worth) weigh(s *cluster.View, always bool) (renewed bool) {
 		if !s.NodeLive(n) {
 			continue
 		}
-		w.size += uint64(w.sizeOf(s.Limit(n)))
+		w.size += w.sizeOfNode(s.Limit(n))
 		w.look(s, n, nil, &w.now)
 		w.table.fit(&w.now, &fits)
 		for i := range w.table.types {
@@ -217,7 +231,7 @@ func (w *Worth) measure(s *cluster.View) {
 		all := &w.mean.worth
 		low, carry := bits.Add64(all[1], w.worth(n, &w.now), 0)
 		*all = [2]uint64{all[0] + carry, low}
-		w.mean.size += uint64(w.sizeOf(s.Limit(n)))
+		w.mean.size += w.sizeOfNode(s.Limit(n))
 	}
 }
 

@@ -3,6 +3,7 @@ package worth
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -132,7 +133,13 @@ func (o *town) measure(s *cluster.View) {
 			empty = append(empty, cluster.Device{Limit: d.Limit})
 		}
 		o.worthOfAll.Add(o.worthOfAll, o.value(s, n, s.Limit(n), empty))
-		o.sizeOfAll.Add(o.sizeOfAll, big.NewInt(o.worth.sizeOf(s.Limit(n))))
+		asked := slices.Clone(s.Limit(n))
+		for k := range asked {
+			if !slices.ContainsFunc(o.worth.table.types, func(t typical) bool { return t.demand[k] > 0 }) {
+				asked[k] = 0
+			}
+		}
+		o.sizeOfAll.Add(o.sizeOfAll, big.NewInt(o.worth.sizeOf(asked)))
 	}
 }
 
@@ -272,3 +279,54 @@ func TestPricesByDefinition(t *testing.T) {
 		t.Error("the cases are too much alike")
 	}
 }
+
+// TestKindsThatNobodyAsksFor are worth nothing: a price is the same whatever other kinds nodes have, and in whatever order
+// kinds are.
+func TestKindsThatNobodyAsksFor(t *testing.T) {
+	want := prices(t, func(cpu, memory, _ int64) cluster.Vector { return cluster.Vector{cpu, memory} })
+	got := prices(t, func(cpu, memory, other int64) cluster.Vector { return cluster.Vector{other, memory, cpu, other, other} })
+	if !slices.Equal(got, want) || want[0] == want[4] {
+		t.Errorf("prices %d, want %d as without the other kinds, and not all the same", got, want)
+	}
+}
+
+// prices are those of two shapes on three nodes.
+func prices(t *testing.T, vector func(cpu, memory, other int64) cluster.Vector) []Price {
+	t.Helper()
+	l := &learner{worth: New()}
+	core, err := sched.New(cluster.NewState(make([]cluster.Kind, len(vector(0, 0, 0))), nil), sched.Lane{Name: "all", Policy: l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := []cluster.Event{cluster.JobSubmitted{Name: "j"}}
+	for n := range int64(3) {
+		events = append(events, cluster.NodeAdded{Node: cluster.NodeID(n), Spec: cluster.NodeSpec{Name: fmt.Sprint(n), Capacity: vector(1000+700*n, 3000-450*n, 1<<20)}})
+	}
+	for i, demand := range []cluster.Vector{vector(300, 100, 0), vector(70, 500, 0)} {
+		events = append(events, cluster.ShapeDefined{Shape: cluster.ShapeID(i), Spec: cluster.Shape{Demand: demand}}, cluster.TaskSubmitted{Task: cluster.TaskID(i), Seq: cluster.Seq(i), Shape: cluster.ShapeID(i)})
+	}
+	if _, _, err := core.Step(0, events, nil); err != nil {
+		t.Fatal(err)
+	}
+	return l.prices
+}
+
+// learner is a policy that notes prices.
+type learner struct {
+	worth  *Worth
+	prices []Price
+}
+
+// Plan notes those of two shapes on all nodes.
+func (l *learner) Plan(t *sched.Trial, c *sched.Changed, _ int64, _ *sched.Plan) {
+	l.worth.Learn(t.View(), c, func(cluster.NodeID) {})
+	for n := range cluster.NodeID(t.View().NodeRows()) {
+		for id := range cluster.ShapeID(2) {
+			price, _ := l.worth.Price(t.View(), id, n)
+			l.prices = append(l.prices, price)
+		}
+	}
+}
+
+// Why is not asked for.
+func (*learner) Why(*sched.Trial, cluster.TaskID) sched.Reason { panic("not asked") }

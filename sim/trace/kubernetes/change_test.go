@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -90,6 +91,36 @@ spec:
 		}
 		if diff := cmp.Diff(after, recordsOf(t, s.Again())); diff != "" {
 			t.Errorf("%+v: afterwards (-before +after):\n%s", c, diff[:min(len(diff), 2000)])
+		}
+	}
+}
+
+// TestOrder: pods of one second come in the order in which fairlead-scheduler takes them in, by namespace and then by name.
+func TestOrder(t *testing.T) {
+	file := write(t, "cluster.yaml", `
+kind: Pod
+metadata: {namespace: a-b, name: x, creationTimestamp: "2026-01-31T12:00:00Z"}
+---
+kind: Pod
+metadata: {namespace: a, name: y, creationTimestamp: "2026-01-31T12:00:00Z"}
+---
+kind: Pod
+metadata: {namespace: b, name: z, creationTimestamp: "2026-01-31T11:59:59Z"}
+`)
+	for _, one := range []bool{false, true} {
+		s, err := Open(file, Options{OneUser: one})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got, users []string
+		for _, r := range recordsOf(t, s) {
+			got, users = append(got, r.Task.Name), append(users, r.Task.User)
+		}
+		if want := []string{"b/z", "a/y", "a-b/x"}; !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if want := map[bool][]string{false: {"b", "a", "a-b"}, true: {"", "", ""}}[one]; !slices.Equal(users, want) {
+			t.Errorf("users %q, want %q", users, want)
 		}
 	}
 }

@@ -63,6 +63,8 @@ type Options struct {
 	// Schedulers are those whose waiting pods are to be placed; nil is what a cluster has unless told otherwise,
 	// and Fairlead's. Pods of others that wait are left out and counted.
 	Schedulers []string
+	// OneUser says that namespaces share nothing out among themselves: all pods are one user's.
+	OneUser bool
 	// Changes is what is to be different; nil: nothing.
 	Changes *Changes
 }
@@ -201,11 +203,11 @@ func finish(s *Source, path string) error {
 	return nil
 }
 
-// sort puts nodes and pods into their order.
+// sort puts nodes and pods into their order, which is the one in which fairlead-scheduler takes in what it finds.
 func (s *Source) sort() {
 	slices.SortFunc(s.nodes, func(a, b node) int { return cmp.Compare(a.name, b.name) })
 	slices.SortFunc(s.pods, func(a, b pod) int {
-		return cmp.Or(a.created.Compare(b.created), cmp.Compare(a.name, b.name))
+		return cmp.Or(a.created.Compare(b.created), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
 	})
 }
 
@@ -539,6 +541,9 @@ func (s *Source) task(p *pod, demand cluster.Vector, j *job) trace.Task {
 		Demand: demand, Requirements: p.rules.requirements, Work: cluster.Never, Tags: p.tags,
 	}
 	j.tasks++
+	if s.options.OneUser {
+		t.User = ""
+	}
 	if p.group != nil {
 		t.PerNode = 1
 	}
