@@ -92,6 +92,7 @@ sim/trace/swf: cluster sim/trace
 sim/trace/ecsched: cluster sim/trace
 sim/trace/kubernetes: cluster constraint constraint/kubernetes internal/manifest internal/nearest sim/trace
 sim/trace/place: cluster constraint constraint/request sim/trace
+internal/checkmoves:
 internal/kmeans:
 internal/kubedump:
 internal/mutants:

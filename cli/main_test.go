@@ -31,15 +31,8 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"alike": alike,
-			"valid": valid,
-			"moves": func(t *testscript.TestScript, _ bool, args []string) {
-				n, err := replayMoves([]byte(t.ReadFile(args[0])), []byte(t.ReadFile(args[1])))
-				t.Check(err)
-				if n == 0 {
-					t.Fatalf("%s has no move", args[0])
-				}
-			},
+			"alike":      alike,
+			"valid":      valid,
 			"recordings": func(t *testscript.TestScript, _ bool, _ []string) { t.Check(recordings(t.MkAbs("."))) },
 		},
 		Condition: func(name string) (bool, error) {
