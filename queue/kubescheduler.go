@@ -153,26 +153,34 @@ func (p *kubeScheduler) placeOne(t *sched.Trial, task cluster.TaskID, out *sched
 
 // find looks at as many nodes as the scheduler does, and takes one of the best.
 func (p *kubeScheduler) find(s *cluster.View, task cluster.TaskID) (best cluster.NodeID, ok, beside bool) {
-	order := p.nodes.inOrder()
-	p.found = p.found[:0]
-	looked, enough := 0, enoughOf(len(order))
-	for looked < len(order) && len(p.found) < enough {
-		n := order[(p.start+looked)%len(order)]
-		looked++
-		refusal := s.Admits(task, n)
-		beside = beside || refusal.Code == cluster.NotApart
-		if !refusal.Refused() {
-			p.found = append(p.found, n)
-		}
-	}
+	looked, beside := p.look(s, task, p.nodes.inOrder())
 	p.ticks += int64(looked)
-	if len(order) > 0 {
-		p.start = (p.start + looked) % len(order)
+	if looked > 0 {
+		p.start = (p.start + looked) % len(p.nodes.order)
 	}
 	if len(p.found) == 0 {
 		return 0, false, beside
 	}
 	return p.best(s, task), true, false
+}
+
+// look finds nodes that take the task, from where the last search stopped: enough of them. The next search begins with the first
+// that would have been one too many, behind all that refuse this task.
+func (p *kubeScheduler) look(s *cluster.View, task cluster.TaskID, order []cluster.NodeID) (looked int, beside bool) {
+	p.found = p.found[:0]
+	for enough := enoughOf(len(order)); looked < len(order); looked++ {
+		n := order[(p.start+looked)%len(order)]
+		refusal := s.Admits(task, n)
+		beside = beside || refusal.Code == cluster.NotApart
+		if refusal.Refused() {
+			continue
+		}
+		if len(p.found) == enough {
+			break
+		}
+		p.found = append(p.found, n)
+	}
+	return looked, beside
 }
 
 // enoughOf is how many nodes that take a pod are enough to choose from.

@@ -132,6 +132,9 @@ func (k *kubeScores) of(s *cluster.View, t cluster.TaskID, nodes []cluster.NodeI
 	return k.sums
 }
 
+// most is the most that a node could have.
+func (k *kubeScores) most() int64 { return (1 + 1 + spreadWeight) * fullScore }
+
 // left is the score of NodeResourcesFit.
 func (k *kubeScores) left(s *cluster.View, demand cluster.Vector, n cluster.NodeID) int64 {
 	limit, used, sum, kinds := s.Limit(n), s.Used(n), int64(0), int64(0)
