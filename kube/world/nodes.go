@@ -60,7 +60,7 @@ func (ns *nodes) enter(n *node) []v1.ResourceName {
 // returns the resources that no node had before.
 func (ns *nodes) change(n *node, object *v1.Node) []v1.ResourceName {
 	resized := !maps.EqualFunc(n.object.Status.Allocatable, object.Status.Allocatable, equalQuantity)
-	moved := n.object.Labels[ns.rackLabel] != object.Labels[ns.rackLabel]
+	moved := n.object.Labels[ns.rackLabel] != object.Labels[ns.rackLabel] || n.object.Labels[v1.LabelTopologyZone] != object.Labels[v1.LabelTopologyZone]
 	var alone []v1.ResourceName
 	if resized {
 		ns.columns.offer(n.object, -1)
@@ -90,8 +90,13 @@ func (ns *nodes) lose(n *node) {
 	ns.journal.changes++
 }
 
+// spec is the node as the core knows it. Of the labels it has the zone alone, over which policies spread: what pods ask of labels is in
+// their sets.
 func (ns *nodes) spec(n *node) cluster.NodeSpec {
 	spec := cluster.NodeSpec{Name: n.object.Name, Capacity: ns.columns.capacity(n.object)}
+	if zone := n.object.Labels[v1.LabelTopologyZone]; zone != "" {
+		spec.Labels = []cluster.Label{{Key: v1.LabelTopologyZone, Value: zone}}
+	}
 	if rack := n.object.Labels[ns.rackLabel]; rack != "" {
 		spec.Groups = []cluster.Label{{Key: "rack", Value: rack}}
 	}

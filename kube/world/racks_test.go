@@ -39,3 +39,26 @@ func TestRacks(t *testing.T) {
 		}
 	}
 }
+
+// The core knows the zone of a node, which policies spread over, also when that changes.
+func TestZones(t *testing.T) {
+	r := newRig(t, newBench(t))
+	story := &story{rig: r, lines: map[string]string{}, sent: map[string]flight{}}
+	for _, step := range []struct{ line, want string }{
+		{"node n1 zone=a", "topology.kubernetes.io/zone=a"},
+		{"node n1 zone=b", "topology.kubernetes.io/zone=b"},
+		{"node n1", ""},
+	} {
+		if err := story.happen(step.line); err != nil {
+			t.Fatal(err)
+		}
+		r.turn()
+		got := ""
+		for _, l := range r.core.View().NodeSpec(r.world.nodes.byName["n1"].row).Labels {
+			got += l.Key + "=" + l.Value
+		}
+		if got != step.want {
+			t.Errorf("after %s the labels are %q, want %q", step.line, got, step.want)
+		}
+	}
+}
