@@ -95,6 +95,22 @@ func (k Kind) Rounded(q int64) string {
 	return strings.TrimRight(strings.TrimRight(strconv.FormatFloat(units, 'f', 3, 64), "0"), ".")
 }
 
+// Amount is Rounded with the unit, where a number alone does not say what it is: bytes are counted in more than one.
+func (k Kind) Amount(q int64) string {
+	if unit := k.SaidUnit(); unit != "" {
+		return k.Rounded(q) + " " + unit
+	}
+	return k.Rounded(q)
+}
+
+// SaidUnit is the unit that people are told with a number; empty where the name of the kind says it, as of cores and devices.
+func (k Kind) SaidUnit() string {
+	if k.Unit == "GiB" {
+		return k.Unit
+	}
+	return ""
+}
+
 // MaxQuantity is the largest quantity of one kind on one node or in one task.
 // It leaves room for sums over a hundred thousand nodes.
 const MaxQuantity = 1 << 45

@@ -46,10 +46,11 @@ type Task struct {
 	Others Others   `json:"others"`
 }
 
-// Amount is a quantity of a kind, in its unit.
+// Amount is a quantity of a kind, in its unit, which is said where the name of the kind does not.
 type Amount struct {
 	Kind   string `json:"kind"`
 	Amount string `json:"amount"`
+	Unit   string `json:"unit,omitempty"`
 }
 
 // Price is what a task pays for what.

@@ -158,7 +158,7 @@ func (m *Moment) amounts(v cluster.Vector) []Amount {
 	for k, q := range v {
 		kind := m.core.View().Kinds()[k]
 		if q != 0 && (q >= kind.PerUnit || !kind.Exclusive()) { // a port on one address takes a little of that on all of them
-			list = append(list, Amount{kind.Name, kind.Rounded(q)})
+			list = append(list, Amount{kind.Name, kind.Rounded(q), kind.SaidUnit()})
 		}
 	}
 	return list

@@ -331,7 +331,7 @@ func (k *Worth) cells() string {
 func amounts(list []Amount) string {
 	var parts []string
 	for _, a := range list {
-		parts = append(parts, a.Kind+" "+a.Amount)
+		parts = append(parts, strings.TrimSpace(a.Kind+" "+a.Amount+" "+a.Unit))
 	}
 	if len(parts) == 0 {
 		return "nothing"

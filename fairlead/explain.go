@@ -173,7 +173,7 @@ func amounts(kinds []cluster.Kind, demand cluster.Vector) string {
 	var list []string
 	for k, q := range demand {
 		if q > 0 {
-			list = append(list, kinds[k].Name+" "+kinds[k].Format(q))
+			list = append(list, kinds[k].Name+" "+kinds[k].Amount(q))
 		}
 	}
 	return strings.Join(list, ", ")

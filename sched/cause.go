@@ -65,9 +65,9 @@ func (c NoRoom) Text(kinds []cluster.Kind) string {
 	case c.Empty && c.Most == 0:
 		return fmt.Sprintf("%d have no %s", c.Nodes, kind.Name)
 	case c.Empty:
-		return fmt.Sprintf("%d are too small: %s (needs %s, the largest has %s)", c.Nodes, kind.Name, kind.Rounded(c.Need), kind.Rounded(c.Most))
+		return fmt.Sprintf("%d are too small: %s (needs %s, the largest has %s)", c.Nodes, kind.Name, kind.Amount(c.Need), kind.Amount(c.Most))
 	}
-	return fmt.Sprintf("%d lack %s (needs %s, left at most %s)", c.Nodes, kind.Name, kind.Rounded(c.Need), kind.Rounded(c.Most))
+	return fmt.Sprintf("%d lack %s (needs %s, left at most %s)", c.Nodes, kind.Name, kind.Amount(c.Need), kind.Amount(c.Most))
 }
 
 // compare orders by kind, nodes that are too small behind all others.
@@ -339,7 +339,7 @@ func (c Copies) Sentence(r *Reason, kinds []cluster.Kind, refusals string) strin
 	case c.TooFew(r) != "":
 		return "unplaceable: " + c.TooFew(r) + refusals
 	case r.Admit > 0 && c.Now < c.Want:
-		return fmt.Sprintf("%d of %d nodes have the %s %s left that it is to be given, and it wants %d%s", c.Now, r.Nodes, kinds[0].Rounded(c.Grant), kinds[0].Name, c.Want, refusals)
+		return fmt.Sprintf("%d of %d nodes have the %s %s left that it is to be given, and it wants %d%s", c.Now, r.Nodes, kinds[0].Amount(c.Grant), kinds[0].Name, c.Want, refusals)
 	}
 	return ""
 }

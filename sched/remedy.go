@@ -308,7 +308,7 @@ func (r *Remedy) code(kinds []cluster.Kind) string {
 func (r *Remedy) Text(kinds []cluster.Kind) string {
 	var changes []string
 	if slices.ContainsFunc(r.Obstacles, ofSize) {
-		return "on a node that has " + r.another(func(i int, o Obstacle) string { return kinds[o.Kind].Rounded(r.Short[i]) + " " + kinds[o.Kind].Name })
+		return "on a node that has " + r.another(func(i int, o Obstacle) string { return sizeOf(kinds[o.Kind], r.Short[i]) })
 	}
 	for i, o := range r.Obstacles {
 		changes = append(changes, o.change(kinds, r.Short[i]))
@@ -350,6 +350,14 @@ func (r *Remedy) another(size func(int, Obstacle) string) string {
 	return strings.Join(append(sizes, labels...), " and ")
 }
 
+// sizeOf is so much of a kind: "5 cpu", "20 GiB of memory".
+func sizeOf(kind cluster.Kind, q int64) string {
+	if kind.SaidUnit() != "" {
+		return kind.Amount(q) + " of " + kind.Name
+	}
+	return kind.Amount(q) + " " + kind.Name
+}
+
 // change is what would have to be otherwise.
 func (o Obstacle) change(kinds []cluster.Kind, short int64) string {
 	switch o.Mechanism {
@@ -357,7 +365,7 @@ func (o Obstacle) change(kinds []cluster.Kind, short int64) string {
 		if kinds[o.Kind].Exclusive() {
 			return "with " + kinds[o.Kind].Name + " free"
 		}
-		return fmt.Sprintf("with %s more %s free", kinds[o.Kind].Rounded(short), kinds[o.Kind].Name)
+		return fmt.Sprintf("with %s more %s free", kinds[o.Kind].Amount(short), kinds[o.Kind].Name)
 	case byPieces:
 		return "with what is left of " + kinds[o.Kind].Name + " in one piece"
 	case byApart:

@@ -23,7 +23,7 @@ import (
 // lookAt is how much of a file is looked at.
 const lookAt = 64 << 10
 
-// Guess puts the format before a SRC that names a file alone, if that is a cluster as kubectl prints it.
+// Guess puts the format before a SRC that names a file alone, or the standard input, if that is a cluster as kubectl prints it.
 func Guess(text string) string {
 	if path := unnamed(text); path != "" && isDump(path) {
 		return kubernetesName + ":" + text
@@ -70,6 +70,9 @@ func (s *Source) AsDump() error {
 
 // isDump reports whether a file, or the first of a folder's, begins like an object of Kubernetes.
 func isDump(path string) bool {
+	if path == trace.Stdin {
+		return beginsLikeDumpFile(bytes.NewReader(trace.PeekStdin(lookAt)))
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return false
@@ -90,6 +93,11 @@ func isDump(path string) bool {
 		return false
 	}
 	defer file.Close() //nolint:errcheck // it was only read
+	return beginsLikeDumpFile(file)
+}
+
+// beginsLikeDumpFile is beginsLikeDump of what a file holds, which may be compressed.
+func beginsLikeDumpFile(file io.Reader) bool {
 	var in io.Reader = bufio.NewReader(file)
 	if magic, err := in.(*bufio.Reader).Peek(2); err == nil && string(magic) == "\x1f\x8b" {
 		if in, err = gzip.NewReader(in); err != nil {
@@ -108,7 +116,10 @@ func beginsLikeDump(text []byte) bool {
 		return false
 	}
 	if bytes.HasPrefix(text, []byte("{")) || bytes.HasPrefix(text, []byte("[")) {
-		return bytes.Contains(text, []byte(`"apiVersion"`)) && bytes.Contains(text, []byte(`"kind"`)) || bytes.Contains(text, []byte(`"items"`))
+		says := func(key string) bool {
+			return bytes.Contains(text, []byte(`"`+key+`"`)) || bytes.Contains(text, []byte(key+":"))
+		}
+		return says("apiVersion") && says("kind") || says("items")
 	}
 	return bytes.HasPrefix(text, []byte("apiVersion:")) || bytes.Contains(text, []byte("\napiVersion:")) || bytes.HasPrefix(text, []byte("items:"))
 }

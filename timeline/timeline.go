@@ -335,7 +335,7 @@ func (t *Timeline) amounts(v cluster.Vector) (text string) {
 			if text != "" {
 				text += ", "
 			}
-			text += t.kinds[k].Name + " " + t.kinds[k].Rounded(q)
+			text += t.kinds[k].Name + " " + t.kinds[k].Amount(q)
 		}
 	}
 	return text

@@ -76,10 +76,19 @@ func OpenLines(file string, skips *Skips) (*Lines, error) {
 // Stdin is the path of the standard input.
 const Stdin = "-"
 
+// stdin is the standard input, of which PeekStdin shows the beginning before it is read.
+var stdin = bufio.NewReaderSize(os.Stdin, 1<<16)
+
+// PeekStdin returns how the standard input begins, which is read nonetheless by whoever opens it: so many bytes at most.
+func PeekStdin(most int) []byte {
+	start, _ := stdin.Peek(min(most, stdin.Size()))
+	return start
+}
+
 // Open opens a file, or the standard input, and returns what errors call it.
 func Open(path string) (io.ReadCloser, string, error) {
 	if path == Stdin {
-		return io.NopCloser(os.Stdin), "standard input", nil
+		return io.NopCloser(stdin), "standard input", nil
 	}
 	f, err := os.Open(path)
 	return f, path, err

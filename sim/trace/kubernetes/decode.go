@@ -137,7 +137,7 @@ func (r *reader) read(from io.Reader) error {
 		return r.error("", kubectl, "", errors.New("the file is empty"))
 	case err != nil:
 		return r.broken(err)
-	case first == '{' || first == '[':
+	case isJSON(first, text):
 		return r.json(json.NewDecoder(text))
 	}
 	r.portion.most = mostDocument
@@ -155,6 +155,13 @@ func firstByte(text *bufio.Reader) (byte, error) {
 			return b, text.UnreadByte()
 		}
 	}
+}
+
+// isJSON reports whether the text, which begins so, is JSON: YAML may begin with a brace as well, and its keys need no quotes.
+func isJSON(first byte, text *bufio.Reader) bool {
+	start, _ := text.Peek(512)
+	inside := bytes.TrimLeft(start, "{[ \t\r\n")
+	return (first == '{' || first == '[') && (len(inside) == 0 || bytes.IndexByte([]byte(`"}]`), inside[0]) >= 0)
 }
 
 func (r *reader) error(at, want, got string, cause error) error {
