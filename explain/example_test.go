@@ -50,9 +50,9 @@ func Example() {
 	// TASKS  SUCH AS  NEED   WHY
 	// 1      web#2    cpu 3  0 of 2 nodes take it: 2 lack cpu (needs 3, left at most 1); it would fit with 2 more cpu free on any of 2 nodes
 	//
-	// One more node, by the prices of load-spreading:
-	// LIKE  OF ITS KIND  HAS    WOULD LET RUN  SAVES
-	// n1    2            cpu 4  1 task         536870912
+	// One more node, the kind that saves most by the prices of load-spreading first:
+	// LIKE  OF ITS KIND  HAS    WOULD LET RUN
+	// n1    2            cpu 4  1 task
 }
 
 func spreading() sched.Policy {

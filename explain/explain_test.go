@@ -30,12 +30,12 @@ func TestReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct{ task, want string }{
-		{"web#1", "task web#1 at 4s: running on n1; policy load-spreading\nneeds cpu 1\nwaiting costs 536870912\n\n" +
+		{"web#1", "task web#1 at 4s: running on n1; policy load-spreading\nneeds cpu 1\nwaiting costs 536,870,912\n\n" +
 			"2 nodes would take it, if it left n1 now:\n" +
 			"NODE       COST  PARTS\n" +
 			"n1 (here)  1     1 for tasks there\n" +
 			"n0         2     1 more: 1 for tasks there\n" +
-			"n1 costs 536870911 less than waiting.\n"},
+			"n1 costs 536,870,911 less than waiting.\n"},
 		{"", "At 4s no task waits.\n"},
 	} {
 		checkAnswer(t, replayed, tc.task, tc.want)

@@ -142,12 +142,23 @@ func (w *writer) price(p *Price) {
 	for _, part := range p.HoldParts {
 		sum += part.Cost
 	}
-	w.Line("evicting it costs %d: %s", sum, partsOf(p.HoldParts))
+	w.Line("evicting it costs %s: %s", priced(sum), partsOf(p.HoldParts))
 }
+
+// priced prints a price. The unit is the policy's own, so that prices are there to be compared with each other, digit by digit.
+func priced(price int64) string {
+	if price > -grouped && price < grouped {
+		return fmt.Sprint(price)
+	}
+	return report.Grouped(price)
+}
+
+// grouped is from where on digits stand in groups of three.
+const grouped = 10_000
 
 // waiting says what waiting costs.
 func (p *Price) waiting() string {
-	text := fmt.Sprint(*p.Wait)
+	text := priced(*p.Wait)
 	if p.WaitChanges != nil {
 		text += ", until " + shortly(*p.WaitChanges)
 	}
@@ -167,7 +178,7 @@ func (w *writer) prices(p *Price) {
 		if c.Full {
 			note += " (has no room now)"
 		}
-		lines = append(lines, report.Sprintf("%s%s\t%d\t%s", c.Node, note, c.Cost, c.parts(first)))
+		lines = append(lines, report.Sprintf("%s%s\t%s\t%s", c.Node, note, priced(c.Cost), c.parts(first)))
 	}
 	w.Table(lines)
 	cheapest := &p.Candidates[0]
@@ -183,7 +194,7 @@ func (w *writer) prices(p *Price) {
 	case cheapest.Cost == *p.Wait:
 		w.Line("Waiting costs as much as %s.", cheapest.Node)
 	default:
-		w.Line("%s costs %d less than waiting.", cheapest.Node, *p.Wait-cheapest.Cost)
+		w.Line("%s costs %s less than waiting.", cheapest.Node, priced(*p.Wait-cheapest.Cost))
 	}
 }
 
@@ -204,9 +215,9 @@ func (c *Candidate) parts(first *Candidate) string {
 	case c.Cost == first.Cost:
 		return "as much: " + why
 	case c.Cost < first.Cost:
-		return fmt.Sprintf("%d less: %s", first.Cost-c.Cost, why)
+		return fmt.Sprintf("%s less: %s", priced(first.Cost-c.Cost), why)
 	default:
-		return fmt.Sprintf("%d more: %s", c.Cost-first.Cost, why)
+		return fmt.Sprintf("%s more: %s", priced(c.Cost-first.Cost), why)
 	}
 }
 
@@ -289,9 +300,6 @@ func (w *writer) worth(kinds []Worth) {
 func (w *writer) worthTo(kinds []Worth) {
 	policy, priced, useful := kinds[0].Policy, kinds[0].Most != nil, false
 	lines := []string{"LIKE\tOF ITS KIND\tHAS\tWOULD LET RUN"}
-	if priced {
-		lines[0] += "\tSAVES"
-	}
 	for i := range kinds {
 		useful = useful || kinds[i].Tasks > 0 || priced && *kinds[i].Most > 0
 		if i < w.Lines {
@@ -304,7 +312,7 @@ func (w *writer) worthTo(kinds []Worth) {
 	case !useful:
 		w.Line("\nOne more node of any kind would let none of them run.")
 	case priced:
-		w.Line("\nOne more node, by the prices of %s:", policy)
+		w.Line("\nOne more node, the kind that saves most by the prices of %s first:", policy)
 	default:
 		w.Line("\nOne more node, by the room that it has:")
 	}
@@ -316,15 +324,7 @@ func (w *writer) worthTo(kinds []Worth) {
 
 // cells are those of the line about a kind.
 func (k *Worth) cells() string {
-	line := report.Sprintf("%s\t%s\t%s\t%s", k.Like, report.Grouped(k.Nodes), amounts(k.Capacity), count(k.Tasks, "task"))
-	switch {
-	case k.Most == nil:
-	case *k.Least != *k.Most:
-		line += fmt.Sprintf("\t%d to %d", *k.Least, *k.Most)
-	default:
-		line += fmt.Sprintf("\t%d", *k.Most)
-	}
-	return line
+	return report.Sprintf("%s\t%s\t%s\t%s", k.Like, report.Grouped(k.Nodes), amounts(k.Capacity), count(k.Tasks, "task"))
 }
 
 // amounts prints quantities in a row.
@@ -381,9 +381,9 @@ func partsOf(parts []Part) string {
 	for _, part := range parts {
 		switch {
 		case part.Cost < 0:
-			list = append(list, fmt.Sprintf("%d less for %s", -part.Cost, part.Name))
+			list = append(list, priced(-part.Cost)+" less for "+part.Name)
 		case part.Cost > 0:
-			list = append(list, fmt.Sprintf("%d for %s", part.Cost, part.Name))
+			list = append(list, priced(part.Cost)+" for "+part.Name)
 		}
 	}
 	return strings.Join(list, ", ")

@@ -57,7 +57,7 @@ func humanCount(x float64) string {
 }
 
 // Grouped prints a whole number with commas between its thousands: "13,204".
-func Grouped(n int) string { return humanCount(float64(n)) }
+func Grouped[N int | int64](n N) string { return humanCount(float64(n)) }
 
 // ShortTime prints a time in the largest unit that leaves it at least 1: "1.167m".
 func ShortTime(t cluster.Time) string {

@@ -77,7 +77,7 @@ func OpenLines(file string, skips *Skips) (*Lines, error) {
 const Stdin = "-"
 
 // stdin is the standard input, of which PeekStdin shows the beginning before it is read.
-var stdin = bufio.NewReaderSize(os.Stdin, 1<<16)
+var stdin = bufio.NewReaderSize(os.Stdin, 1<<16) //nolint:gochecknoglobals // a process has one
 
 // PeekStdin returns how the standard input begins, which is read nonetheless by whoever opens it: so many bytes at most.
 func PeekStdin(most int) []byte {
