@@ -57,7 +57,7 @@ func Stepwise(c *Cluster) (*Translation, error) {
 	for _, f := range t.families() {
 		t.follow(f)
 	}
-	t.preferAlike()
+	preferAlike(t)
 	t.spreadStepwise()
 	t.dropTags()
 	return t.end()
@@ -320,7 +320,7 @@ func (t *translator) spreadAlike(s *spreading, members []int, all []spreading) {
 		total += int32(len(t.cluster.Workloads[i].Pods))
 	}
 	if s.WhenUnsatisfiable == softSpread {
-		t.spreadSoftly(s, members, total)
+		spreadSoftly(t, s, members, total)
 		return
 	}
 	if most := total / int32(len(s.sets)); most > mostSteps && !s.lacksDomains() {

@@ -23,12 +23,12 @@ type wish struct {
 }
 
 // preferAlike is preferred affinity and anti-affinity.
-func (t *translator) preferAlike() {
+func preferAlike(t *translator) {
 	for _, away := range []bool{false, true} {
 		var all alike
 		wishes := map[string]wish{}
 		for i := range t.cluster.Workloads {
-			for _, one := range t.wishes(i, away) {
+			for _, one := range wishesOf(t, i, away) {
 				text, _ := all.add(i, append(slices.Clone(one.target), "", one.key, fmt.Sprint(one.weight))...)
 				wishes[text] = one
 			}
@@ -39,13 +39,13 @@ func (t *translator) preferAlike() {
 				field, least, most = "preferred podAntiAffinity", 0, 0
 			}
 			r := t.rule(field, all.members[text])
-			t.want(&r, [][]cluster.Bound{{{Subject: r.subject, Target: one.target, Min: least, Max: most, Group: t.topology(one.key)}}}, int64(one.weight)*weightOfPreference)
+			want(t, &r, [][]cluster.Bound{{{Subject: r.subject, Target: one.target, Min: least, Max: most, Group: t.topology(one.key)}}}, int64(one.weight)*weightOfPreference)
 		}
 	}
 }
 
-// wishes are the preferred terms of a workload, those that ask for the same as one with the sum of their weights.
-func (t *translator) wishes(i int, away bool) (all []wish) {
+// wishesOf are the preferred terms of a workload, those that ask for the same as one with the sum of their weights.
+func wishesOf(t *translator, i int, away bool) (all []wish) {
 	w := &t.cluster.Workloads[i]
 	preferred := w.Spec.Affinity.PodAffinity.Preferred
 	if away {
@@ -69,17 +69,17 @@ func (t *translator) wishes(i int, away bool) (all []wish) {
 }
 
 // spreadSoftly is a soft spread that several workloads share. Of more alternatives than are looked at it has the evenest.
-func (t *translator) spreadSoftly(s *spreading, members []int, total int32) {
+func spreadSoftly(t *translator, s *spreading, members []int, total int32) {
 	most := int32(1)
 	if len(s.sets) > 0 {
 		most = max(s.most(total), 1)
 	}
 	r := t.rule("topologySpreadConstraints, soft", members)
-	t.want(&r, t.steps(s, r.subject, max(most-maxAlternatives+1, 1), most), cluster.DefaultWeight)
+	want(t, &r, t.steps(s, r.subject, max(most-maxAlternatives+1, 1), most), cluster.DefaultWeight)
 }
 
 // want adds the soft constraint of a rule.
-func (t *translator) want(r *rule, alternatives [][]cluster.Bound, weight int64) {
+func want(t *translator, r *rule, alternatives [][]cluster.Bound, weight int64) {
 	t.Constraints = append(t.Constraints, cluster.Constraint{
 		Name: r.name, Owner: t.cluster.Workloads[r.members[0]].Application, Any: alternatives, Weight: weight,
 	})
