@@ -55,7 +55,7 @@ func (s *State) setForgotten(e SetForgotten) error {
 		return fmt.Errorf("set row %d holds no set", e.Set)
 	}
 	for i := range s.shape {
-		if s.shape[i].live && s.shape[i].Eligible == e.Set {
+		if s.shape[i].live && s.shape[i].names(e.Set) {
 			return fmt.Errorf("set row %d is still named by shape row %d", e.Set, i)
 		}
 	}
@@ -105,6 +105,9 @@ func (s *State) shapeDefined(e ShapeDefined) error {
 	}
 	if e.Spec.Eligible != AllNodes && !s.setLive(e.Spec.Eligible) {
 		return fmt.Errorf("shape row %d: set row %d is not defined", e.Shape, e.Spec.Eligible)
+	}
+	if err := checkPreferences(s, e.Spec.Prefers); err != nil {
+		return fmt.Errorf("shape row %d: %w", e.Shape, err)
 	}
 	s.made[Shapes]++
 	s.shape = grown(s.shape, int(e.Shape))

@@ -332,6 +332,9 @@ func (h *history) event() Event {
 		return EligibilityChanged{Set: h.set(), Node: h.node(), Eligible: h.byte()%2 == 0}
 	case op < 32:
 		spec := Shape{Demand: h.vector(6, 0, 0, 1, 2, 3, 4, 8, 5), Eligible: h.set(), PerNode: h.perNode(), Tags: tagsOf(int(h.byte()))}
+		if spec.Eligible%2 == 1 {
+			spec.Prefers = []Preference{{Set: spec.Eligible, Weight: int32(spec.Eligible)*50 - 100}}
+		}
 		if spec.PerNode%2 == 0 {
 			spec.Max = h.upTo(spec.Demand)
 		}

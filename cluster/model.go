@@ -64,6 +64,8 @@ type Shape struct {
 	// Eligible is the set of nodes that the shape's own filters admit. The
 	// world computes it and says when it changes.
 	Eligible SetID
+	// Prefers says on which of these the tasks would rather be; see prefer.go.
+	Prefers []Preference
 	// PerNode is how many tasks of the job a node may hold, this one included:
 	// 1 keeps them apart, as Google's different-machines restriction does. 0
 	// is no limit; less is refused.

@@ -63,3 +63,11 @@ func (c *coming) addsTo(r role) (violating, misses int64) {
 	after, misses := b.broken(set, has.plus(r.once(c.sign())), g.size(set))
 	return after - before, misses - missed
 }
+
+// CountsOf is what the bound of that number counts in the set that the node is in, of all that takes room, and of what is not leaving; and
+// the number of that set, 0 where the node is in none.
+func CountsOf(v *View, c ConstraintID, bound int, n NodeID) (all, staying Count, set int32) {
+	b := &v.constraints.row[c].bound[bound]
+	set = v.constraints.group[b.group].setOf(n)
+	return b.counted(set, present), b.counted(set, settled), set
+}

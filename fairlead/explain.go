@@ -154,6 +154,7 @@ func (p explanation) candidate(t cluster.TaskID, n cluster.NodeID) sched.Candida
 	}
 	add("room for others", rest)
 	for _, more := range []sched.Term{
+		{Name: "preferences for nodes", Cost: ofPreference(p.s, id, n)},
 		{Name: "a better tier than was promised", Cost: p.surcharges.ofTier(p.s, tier, n)},
 		{Name: "a node more with tasks", Cost: p.surcharges.ofEmpty(p.s, p.worth, id, n)},
 		{Name: "use over its limit", Cost: ofUse(p.s, n)},

@@ -250,7 +250,7 @@ func (p moving) gainOfLeaving(t cluster.TaskID) worth.Value {
 	s := p.t.View()
 	task := s.Task(t)
 	n, id, tier := task.Node, task.Shape, p.surcharges.tierOf(&s.Classes()[task.Class])
-	gain := max(p.worth.But(s, t)-p.worth.Of(s, n), 0) + p.worth.ValueOf(s, id, p.surcharges.ofNode(s, tier, n))
+	gain := max(p.worth.But(s, t)-p.worth.Of(s, n), 0) + p.worth.ValueOf(s, id, p.surcharges.ofNode(s, id, tier, n))
 	if p.surcharges.onPrice > 0 && len(s.TasksOn(n)) == 1 {
 		gain += p.surcharges.on(s, p.worth, n)
 	}
@@ -358,7 +358,7 @@ func (p moving) emptyNode(n cluster.NodeID) bool {
 	gain := p.worth.OfEmpty(s, n) - p.worth.Of(s, n) + p.surcharges.on(s, p.worth, n)
 	for _, task := range m.list {
 		own := s.Task(task)
-		gain += p.worth.ValueOf(s, own.Shape, p.surcharges.ofNode(s, p.surcharges.tierOf(&s.Classes()[own.Class]), n))
+		gain += p.worth.ValueOf(s, own.Shape, p.surcharges.ofNode(s, own.Shape, p.surcharges.tierOf(&s.Classes()[own.Class]), n))
 		gain -= p.loss(task)
 	}
 	m.bundle = m.bundle[:0]

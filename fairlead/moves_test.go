@@ -22,7 +22,7 @@ func potential(p *policy, s *cluster.View) (sum int64) {
 		}
 		for _, t := range s.TasksOn(n) {
 			task := s.Task(t)
-			sum -= p.worth.ValueOf(s, task.Shape, p.surcharges.ofNode(s, p.surcharges.tierOf(&s.Classes()[task.Class]), n))
+			sum -= p.worth.ValueOf(s, task.Shape, p.surcharges.ofNode(s, task.Shape, p.surcharges.tierOf(&s.Classes()[task.Class]), n))
 		}
 	}
 	return sum

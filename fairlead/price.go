@@ -52,7 +52,7 @@ func (u *surcharges) learn(s *cluster.View, c *sched.Changed) {
 // ofPlace is what every task of the shape and tier pays on the node: the worth of its room, and what is added to that.
 func (u *surcharges) ofPlace(s *cluster.View, w *worth.Worth, id cluster.ShapeID, tier int32, n cluster.NodeID) worth.Price {
 	price, _ := w.Price(s, id, n)
-	return price + u.ofNode(s, tier, n) + u.ofEmpty(s, w, id, n)
+	return price + u.ofNode(s, id, tier, n) + u.ofEmpty(s, w, id, n)
 }
 
 // opens reports whether a task would be the first on the node, where that costs something.
@@ -68,9 +68,15 @@ func (u *surcharges) tierOf(class *cluster.Class) int32 {
 	return int32(class.Tier)
 }
 
-// ofNode is what every task of a tier pays on the node.
-func (u *surcharges) ofNode(s *cluster.View, tier int32, n cluster.NodeID) worth.Price {
-	return u.ofTier(s, tier, n) + ofUse(s, n)
+// ofNode is what every task of the shape and tier pays on the node, whoever else is there.
+func (u *surcharges) ofNode(s *cluster.View, id cluster.ShapeID, tier int32, n cluster.NodeID) worth.Price {
+	return u.ofTier(s, tier, n) + ofUse(s, n) + ofPreference(s, id, n)
+}
+
+// ofPreference is what preferences for nodes cost that the node does not meet: one of the largest weight as much as a soft
+// constraint of the default weight.
+func ofPreference(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) worth.Price {
+	return min(softPrice/cluster.MostPreference*cluster.Unmet(s, id, n), worth.Most)
 }
 
 // on is what it is worth that the node has no task.

@@ -10,8 +10,8 @@ import (
 	"fairlead.dev/fairlead/sched"
 )
 
-// This file says which nodes kube-scheduler would choose from for a task, and by how much each is below the best score that there could be; or
-// whom it would evict. Whoever asks changes nothing: all that the policy keeps is made anew here, but for where its next search begins.
+// This file says which nodes kube-scheduler would choose from for a task, and by how many points each is below the best of them; or whom it
+// would evict. Whoever asks changes nothing: all that the policy keeps is made anew here, but for where its next search begins.
 
 // ExplainTask says which nodes the next search finds for the task, the best first.
 func (p *kubeScheduler) ExplainTask(s *cluster.View, t cluster.TaskID, most int) (sched.Explanation, error) {
@@ -39,9 +39,10 @@ func (p *kubeScheduler) ExplainTask(s *cluster.View, t cluster.TaskID, most int)
 		then.start = 0
 	}
 	looked, _ := then.look(view, t, order)
-	for i, score := range then.scores.of(view, t, then.found) {
-		below := then.scores.most() - score
-		x.Candidates = append(x.Candidates, sched.Candidate{Node: then.found[i], Cost: below, Terms: []sched.Term{{Name: "points of the scores missed", Cost: below}}})
+	scores := then.scores.of(view, t, then.found)
+	for i, score := range scores {
+		below := slices.Max(scores) - score
+		x.Candidates = append(x.Candidates, sched.Candidate{Node: then.found[i], Cost: below, Terms: []sched.Term{{Name: "lower scores", Cost: below}}})
 	}
 	slices.SortStableFunc(x.Candidates, func(a, b sched.Candidate) int { return cmp.Compare(a.Cost, b.Cost) })
 	if looked < len(order) {

@@ -15,8 +15,8 @@ import (
 // default plugins decide (kubescore.go), by their weights; of the best one by chance. A pod that none takes evicts pods of lower priority
 // where that costs least in the scheduler's order (kubevictims.go).
 //
-// What the model does not know of is preferences (of nodes, taints, and other pods) and which images are where: their scores are
-// the same for all nodes. Nobody is evicted against a budget of disruption, which the scheduler does where it finds no other way.
+// What the model does not know of is which images are where: their scores are the same for all nodes. Nobody
+// is evicted against a budget of disruption, which the scheduler does where it finds no other way.
 
 // How many nodes the scheduler looks at: all of fewer than fewNodes, or else that part of them in hundredths which falls by one with
 // each nodesAPercent, and at least so many.

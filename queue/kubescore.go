@@ -8,14 +8,14 @@ import (
 )
 
 // This file is the scores of kube-scheduler's default plugins for the nodes that take a task, weighted and added up as it does it: whole
-// numbers from 0 to 100 each.
+// numbers from 0 to 100 each. What the task itself prefers is in kubewishes.go.
 //
 //   - NodeResourcesFit, weight 1: the mean of what is left of cpu and memory. A task that asks for none of one counts as if it asked for
 //     a tenth of a core and 200 MiB.
 //   - NodeResourcesBalancedAllocation, weight 1: by how much nearer to each other the shares of cpu and memory come. Not for
 //     tasks that ask for neither.
-//   - PodTopologySpread, weight 2, as it is by default: of tasks of the same job few on the node, and few in the zone. Kubernetes does not
-//     spread the pods of a Job, which the model does not tell from those of a ReplicaSet.
+//   - PodTopologySpread, weight 2, as it is by default, of tasks that say nothing of spread themselves: of tasks of the same job few on
+//     the node, and few in the zone. Kubernetes does not spread the pods of a Job, which the model does not tell from those of a ReplicaSet.
 
 const (
 	fullScore    = 100
@@ -28,11 +28,12 @@ const (
 
 // kubeScores keeps what scores are made of.
 type kubeScores struct {
-	kinds [2]int    // cpu and memory; -1: there is none
-	usual [2]int64  // what counts for who asks for none
-	nodes []counted // by row
-	zones map[string]int32
-	count map[tally]int32
+	kinds  [2]int    // cpu and memory; -1: there is none
+	usual  [2]int64  // what counts for who asks for none
+	nodes  []counted // by row
+	zones  map[string]int32
+	count  map[tally]int32
+	wishes kubeWishes
 	// Scratch.
 	sums, spread []int64
 }
@@ -126,14 +127,13 @@ func (k *kubeScores) of(s *cluster.View, t cluster.TaskID, nodes []cluster.NodeI
 	for _, n := range nodes {
 		k.sums = append(k.sums, k.left(s, demand, n)+k.balance(s, demand, n))
 	}
-	for i, score := range k.apart(s.Task(t).Job, nodes) {
-		k.sums[i] += spreadWeight * score
+	if id := s.Task(t).Shape; !k.wishes.score(s, id, nodes, k.sums) {
+		for i, score := range k.apart(s.Task(t).Job, nodes) {
+			k.sums[i] += spreadWeight * score
+		}
 	}
 	return k.sums
 }
-
-// most is the most that a node could have.
-func (k *kubeScores) most() int64 { return (1 + 1 + spreadWeight) * fullScore }
 
 // left is the score of NodeResourcesFit.
 func (k *kubeScores) left(s *cluster.View, demand cluster.Vector, n cluster.NodeID) int64 {

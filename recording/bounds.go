@@ -41,7 +41,7 @@ func (w *wireEvent) weight(text int) int {
 	const own = 160 // the largest event, in a list that grows
 	sum := own + text
 	sum += 8 * (len(w.Capacity) + len(w.Overcommit) + len(w.Demand) + len(w.Usage) + len(w.Max) + len(w.Grant))
-	sum += 32*(len(w.Labels)+len(w.Groups)) + 16*len(w.Tags) + 4*len(w.Nodes) + 24*len(w.Input)
+	sum += 32*(len(w.Labels)+len(w.Groups)) + 16*len(w.Tags) + 4*len(w.Nodes) + 24*(len(w.Input)+len(w.Prefers))
 	if w.Spec != nil {
 		sum += 32 * text // lists of short lists
 	}

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"fairlead.dev/fairlead/cluster"
@@ -55,13 +56,15 @@ type wireEvent struct {
 }
 
 // wireProtection is until when a run is not to be evicted, and why; of a job, that none of its runs ever is, and of a
-// shape, that nobody is for its tasks.
+// shape, that nobody is for its tasks, and where these would rather be.
 type wireProtection struct {
 	Until  cluster.Time `json:"until,omitempty"`
 	Reason text         `json:"reason,omitempty"`
 	Kept   bool         `json:"kept,omitempty"`
 	Never  bool         `json:"never_preempts,omitempty"`
 	Stays  bool         `json:"stays,omitempty"`
+
+	Prefers []wirePreference `json:"prefers,omitempty"`
 }
 
 // wireLabel is a key and its value.
@@ -92,6 +95,20 @@ func (w wireBlock) block() cluster.Block {
 		}
 	}
 	return b
+}
+
+// wirePreference is a set of nodes and the weight with which a shape prefers it.
+type wirePreference []int64
+
+// preferences are those of a shape, and what is wrong with them.
+func preferences(list []wirePreference) (all []cluster.Preference, err error) {
+	for i, w := range list {
+		if len(w) != 2 || w[0] < 0 || w[0] > math.MaxUint32 || w[1] < math.MinInt32 || w[1] > math.MaxInt32 {
+			return nil, fmt.Errorf("preference %d is %d, want the row of a set and a weight", i, w)
+		}
+		all = append(all, cluster.Preference{Set: cluster.SetID(w[0]), Weight: int32(w[1])})
+	}
+	return all, nil
 }
 
 // wireAccount is when a task was submitted and first ran, and how much of its time it
@@ -167,6 +184,9 @@ func (w *wireEvent) check(needs map[string]string) error {
 			return fmt.Errorf("event %q: block %d of the input: %w", w.Event, i, err)
 		}
 	}
+	if _, err := preferences(w.Prefers); err != nil {
+		return fmt.Errorf("event %q: %w", w.Event, err)
+	}
 	return nil
 }
 
@@ -188,7 +208,8 @@ func (w *wireEvent) event() cluster.Event {
 	case "eligible":
 		return cluster.EligibilityChanged{Set: cluster.SetID(*w.Set), Node: cluster.NodeID(*w.Node), Eligible: w.Eligible}
 	case "shape":
-		return cluster.ShapeDefined{Shape: cluster.ShapeID(*w.Shape), Spec: cluster.Shape{Demand: w.Demand, Max: w.Max, Eligible: cluster.SetID(*w.Set), PerNode: w.PerNode, Tags: namesOf(w.Tags), NeverPreempts: w.Never, Stays: w.Stays}}
+		prefers, _ := preferences(w.Prefers)
+		return cluster.ShapeDefined{Shape: cluster.ShapeID(*w.Shape), Spec: cluster.Shape{Demand: w.Demand, Max: w.Max, Eligible: cluster.SetID(*w.Set), Prefers: prefers, PerNode: w.PerNode, Tags: namesOf(w.Tags), NeverPreempts: w.Never, Stays: w.Stays}}
 	case "shape_forgotten":
 		return cluster.ShapeForgotten{Shape: cluster.ShapeID(*w.Shape)}
 	case "constraint":

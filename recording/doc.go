@@ -73,7 +73,8 @@
 //	set              set, nodes: which may be used, and not what for (sched.Filters)
 //	set_forgotten    set
 //	eligible         set, node, eligible
-//	shape            shape, set, demand, max, per_node, tags, never_preempts, stays
+//	shape            shape, set, demand, max, per_node, tags, never_preempts, stays, prefers:
+//	                 sets with a weight each, [[3, 100], [4, -50]]
 //	shape_forgotten  shape
 //	constraint       constraint, spec: name, owner, hard or else weight, and any, which lists
 //	                 alternatives, each a list of bounds: subject, target, min, max (omitted:
@@ -128,7 +129,7 @@
 //	2 to 5  lack constraint, constraint_forgotten, tags and long_running
 //	2 to 6  lack protected, leaving, and vectors that are empty and not omitted, and have
 //	        replaced what is no UTF-8
-//	2 to 7  lack class_forgotten, and class as an event; they lack spec, never_preempts, stays and
-//	        kept, and lanes lack long_running and options, and have ties, solver and
+//	2 to 7  lack class_forgotten, and class as an event; they lack spec, never_preempts, stays,
+//	        prefers and kept, and lanes lack long_running and options, and have ties, solver and
 //	        migrations instead
 package recording

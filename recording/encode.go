@@ -32,7 +32,7 @@ func (x *encoder) event(e cluster.Event) bool {
 	case cluster.EligibilityChanged:
 		x.open("eligible").node(e.Node).number("set", uint64(e.Set)).flag("eligible", e.Eligible)
 	case cluster.ShapeDefined:
-		x.open("shape").number("set", uint64(e.Spec.Eligible)).number("shape", uint64(e.Shape)).vector("demand", e.Spec.Demand).signed("per_node", int64(e.Spec.PerNode)).vector("max", e.Spec.Max).tags(e.Spec.Tags).flag("never_preempts", e.Spec.NeverPreempts).flag("stays", e.Spec.Stays)
+		x.open("shape").number("set", uint64(e.Spec.Eligible)).number("shape", uint64(e.Shape)).vector("demand", e.Spec.Demand).signed("per_node", int64(e.Spec.PerNode)).vector("max", e.Spec.Max).tags(e.Spec.Tags).flag("never_preempts", e.Spec.NeverPreempts).flag("stays", e.Spec.Stays).prefers(e.Spec.Prefers)
 	case cluster.ShapeForgotten:
 		x.open("shape_forgotten").number("shape", uint64(e.Shape))
 	case cluster.ConstraintDefined:
@@ -195,6 +195,23 @@ func (x *encoder) nodes(nodes []cluster.NodeID) *encoder {
 	for i, n := range nodes {
 		x.line = append(x.line, separator(i))
 		x.line = strconv.AppendUint(x.line, uint64(n), 10)
+	}
+	x.line = append(x.line, ']')
+	return x
+}
+
+// prefers appends preferences for nodes, a set with its weight each.
+func (x *encoder) prefers(list []cluster.Preference) *encoder {
+	if len(list) == 0 {
+		return x
+	}
+	x.key("prefers")
+	for i, p := range list {
+		x.line = append(x.line, separator(i), '[')
+		x.line = strconv.AppendUint(x.line, uint64(p.Set), 10)
+		x.line = append(x.line, ',')
+		x.line = strconv.AppendInt(x.line, int64(p.Weight), 10)
+		x.line = append(x.line, ']')
 	}
 	x.line = append(x.line, ']')
 	return x

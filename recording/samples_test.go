@@ -21,7 +21,7 @@ func Samples() []cluster.Event {
 		cluster.SetForgotten{Set: 2},
 		cluster.EligibilityChanged{Set: 2, Node: 7, Eligible: true},
 		cluster.EligibilityChanged{Set: 2},
-		cluster.ShapeDefined{Shape: 3, Spec: cluster.Shape{Demand: cluster.Vector{0, 5}, Eligible: 2, PerNode: 1, NeverPreempts: true}},
+		cluster.ShapeDefined{Shape: 3, Spec: cluster.Shape{Demand: cluster.Vector{0, 5}, Eligible: 2, PerNode: 1, NeverPreempts: true, Prefers: []cluster.Preference{{Set: 2, Weight: 50}, {Set: 0, Weight: -100}}}},
 		cluster.ShapeDefined{Shape: 3, Spec: cluster.Shape{Demand: cluster.Vector{0, 5}, Max: cluster.Vector{0, 9}}},
 		cluster.ShapeDefined{Shape: 3, Spec: cluster.Shape{Demand: cluster.Vector{5}, Tags: []string{"a<b", "web"}}},
 		cluster.ShapeForgotten{Shape: 3},

@@ -92,7 +92,7 @@ func (b *nodes) eighth(row cluster.NodeID) cluster.Vector {
 // submitForeign takes in a task that somebody else started, as a job of its own and of the
 // least class, and tells the core.
 func (b *tasks) submitForeign(demand cluster.Vector, now cluster.Time, emit func(cluster.Event)) cluster.TaskID {
-	shape := b.shape(&trace.Task{Demand: demand}, cluster.AllNodes, emit)
+	shape := b.shape(&trace.Task{Demand: demand}, sets{}, emit)
 	j := &job{row: cluster.JobID(b.jobRows.Take()), foreign: true, expected: 1}
 	emit(cluster.JobSubmitted{Job: j.row, Name: "foreign", Foreign: true})
 	row := b.newTask(j)

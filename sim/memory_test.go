@@ -74,7 +74,7 @@ func TestShapesAreForgottenInOrder(t *testing.T) {
 	var emitted []cluster.Event
 	emit := func(e cluster.Event) { emitted = append(emitted, e) }
 	shape := func(demand int) cluster.ShapeID {
-		return b.shape(&trace.Task{Demand: cluster.Vector{int64(demand)}}, cluster.AllNodes, emit)
+		return b.shape(&trace.Task{Demand: cluster.Vector{int64(demand)}}, sets{}, emit)
 	}
 	for i := range maxUnused + 1 {
 		if id := shape(i); id != cluster.ShapeID(i) {

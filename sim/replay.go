@@ -140,19 +140,19 @@ func (p *replay) submit(r incoming) {
 func (p *replay) enter(r incoming) cluster.TaskID {
 	r = p.nodes.sized(r)
 	wanted := admission{requirements: r.Requirements, tier: r.promised.Tier}
-	eligible, input := p.nodes.set(wanted, p.outbox.emit), p.nodes.input(r.Input)
+	in, input := p.nodes.setsOf(r.Task, wanted, p.outbox.emit), p.nodes.input(r.Input)
 	if r.promised.Replicas > 1 {
 		apart := *r.Task
 		apart.PerNode = 1
 		r.Task = &apart
-		rows := p.tasks.submitCopies(r, p.tasks.shape(r.Task, eligible, p.outbox.emit), input, p.kernel.now, p.outbox.emit).copies
+		rows := p.tasks.submitCopies(r, p.tasks.shape(r.Task, in, p.outbox.emit), input, p.kernel.now, p.outbox.emit).copies
 		for _, row := range rows {
 			p.budgets.enter(row, r.Task)
 			p.measures.happened(happening{what: submitted, at: p.kernel.now, task: &p.tasks.list[row], input: input})
 		}
 		return rows[0]
 	}
-	row := p.tasks.submit(r, p.tasks.shape(r.Task, eligible, p.outbox.emit), input, p.kernel.now, p.outbox.emit)
+	row := p.tasks.submit(r, p.tasks.shape(r.Task, in, p.outbox.emit), input, p.kernel.now, p.outbox.emit)
 	p.budgets.enter(row, r.Task)
 	p.measures.happened(happening{what: submitted, at: p.kernel.now, task: &p.tasks.list[row], input: input})
 	return row

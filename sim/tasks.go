@@ -197,7 +197,7 @@ func newTasks(classes *class.Table) tasks {
 
 // shape returns the row of the shape for one more task, and defines it if it
 // is new.
-func (b *shapes) shape(r *trace.Task, eligible cluster.SetID, emit func(cluster.Event)) cluster.ShapeID {
+func (b *shapes) shape(r *trace.Task, in sets, emit func(cluster.Event)) cluster.ShapeID {
 	b.key = b.key[:0]
 	for _, q := range r.Demand {
 		b.key = binary.AppendVarint(b.key, q)
@@ -205,7 +205,7 @@ func (b *shapes) shape(r *trace.Task, eligible cluster.SetID, emit func(cluster.
 	for _, q := range r.Max {
 		b.key = binary.AppendVarint(b.key, q)
 	}
-	b.key = binary.AppendUvarint(b.key, uint64(eligible))
+	b.key = binary.AppendUvarint(b.key, uint64(in.eligible))
 	b.key = binary.AppendVarint(b.key, int64(r.PerNode))
 	for _, is := range []bool{r.NeverPreempts, r.Unowned} {
 		if is {
@@ -213,6 +213,10 @@ func (b *shapes) shape(r *trace.Task, eligible cluster.SetID, emit func(cluster.
 		} else {
 			b.key = append(b.key, 0)
 		}
+	}
+	b.key = binary.AppendUvarint(b.key, uint64(len(in.prefers)))
+	for _, p := range in.prefers {
+		b.key = binary.AppendVarint(binary.AppendUvarint(b.key, uint64(p.Set)), int64(p.Weight))
 	}
 	for _, tag := range r.Tags {
 		b.key = append(binary.AppendUvarint(b.key, uint64(len(tag))), tag...)
@@ -235,7 +239,7 @@ func (b *shapes) shape(r *trace.Task, eligible cluster.SetID, emit func(cluster.
 	b.named[key] = id
 	b.usage[id] = shapeUsage{key: key, tasks: 1}
 	b.demands[id] = demand
-	emit(cluster.ShapeDefined{Shape: id, Spec: cluster.Shape{Demand: demand, Max: slices.Clone(r.Max), Eligible: eligible, PerNode: r.PerNode, NeverPreempts: r.NeverPreempts, Stays: r.Unowned, Tags: slices.Clone(r.Tags)}})
+	emit(cluster.ShapeDefined{Shape: id, Spec: cluster.Shape{Demand: demand, Max: slices.Clone(r.Max), Eligible: in.eligible, Prefers: slices.Clone(in.prefers), PerNode: r.PerNode, NeverPreempts: r.NeverPreempts, Stays: r.Unowned, Tags: slices.Clone(r.Tags)}})
 	return id
 }
 

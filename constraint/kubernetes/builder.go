@@ -33,7 +33,7 @@ func (b *builder) node(o *manifest.Object) error {
 	if err != nil {
 		return err
 	}
-	taints, _, err := manifest.HardTaints(o)
+	taints, _, err := manifest.TaintsOf(o)
 	if err != nil {
 		return err
 	}

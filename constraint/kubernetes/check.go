@@ -18,6 +18,15 @@ func Check(s *manifest.Spec) error {
 			}
 		}
 	}
+	for i := range s.Affinity.NodeAffinity.Preferred {
+		p, at := &s.Affinity.NodeAffinity.Preferred[i], fmt.Sprintf("spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d]", i)
+		if p.Weight < 1 || p.Weight > 100 {
+			return manifest.Wrong(at+".weight", "1 to 100", fmt.Sprint(p.Weight))
+		}
+		if err := p.Preference.Check(); err != nil {
+			return manifest.Within(at+".preference", err)
+		}
+	}
 	if err := checkTerms(&s.Affinity.PodAffinity); err != nil {
 		return manifest.Within("spec.affinity.podAffinity", err)
 	}

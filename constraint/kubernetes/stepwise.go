@@ -24,7 +24,7 @@ import (
 // may let through what it should not; so those that wait are bound by a second constraint,
 // which starts without violations, or in which each of them counts for itself.
 //
-// Preferences are left out. Workloads that ask for the same share a constraint.
+// Preferences become soft constraints, which hold nobody up (wishes.go). Workloads that ask for the same share a constraint.
 
 // mostSteps is for how many numbers a constraint may have alternatives: each of them is looked
 // at whenever a pod is tried on a node.
@@ -37,7 +37,7 @@ type Gap struct {
 }
 
 // Stepwise says with hard constraints what the workloads require, so that they hold after
-// every pod that Kubernetes lets go where it is. Tags are those alone that constraints name.
+// every pod that Kubernetes lets go where it is, and with soft ones what they prefer. Tags are those alone that constraints name.
 func Stepwise(c *Cluster) (*Translation, error) {
 	t, err := newTranslator(c)
 	if err != nil {
@@ -57,6 +57,7 @@ func Stepwise(c *Cluster) (*Translation, error) {
 	for _, f := range t.families() {
 		t.follow(f)
 	}
+	preferAlike(t)
 	t.spreadStepwise()
 	t.dropTags()
 	return t.end()
@@ -283,7 +284,7 @@ func (t *translator) runsInDomain(f *family, workloads []int) bool {
 	})
 }
 
-// spreadStepwise is hard topology spread.
+// spreadStepwise is topology spread.
 func (t *translator) spreadStepwise() {
 	var all []spreading // a constraint of each workload
 	var each alike
@@ -293,15 +294,15 @@ func (t *translator) spreadStepwise() {
 		for k := range w.Spec.TopologySpreadConstraints {
 			c := &w.Spec.TopologySpreadConstraints[k]
 			by := t.selectorOfSpread(w, c)
-			if c.WhenUnsatisfiable != hardSpread || by.none || len(by.requirements) == 0 {
+			if by.none || len(by.requirements) == 0 {
 				continue
 			}
 			s := t.spreading(i, c, by)
-			if len(s.sets) == 0 {
+			if len(s.sets) == 0 && c.WhenUnsatisfiable == hardSpread {
 				continue
 			}
 			all = append(all, s)
-			text, isFirst := each.add(i, append(s.target, "", s.group, fmt.Sprint(s.over(w), s.MaxSkew, s.lacksDomains()))...)
+			text, isFirst := each.add(i, append(s.target, "", s.group, fmt.Sprint(s.over(w), s.MaxSkew, s.lacksDomains(), c.WhenUnsatisfiable))...)
 			if isFirst {
 				first[text] = len(all) - 1
 			}
@@ -318,16 +319,20 @@ func (t *translator) spreadAlike(s *spreading, members []int, all []spreading) {
 	for _, i := range t.cluster.selected(&s.selector) {
 		total += int32(len(t.cluster.Workloads[i].Pods))
 	}
+	if s.WhenUnsatisfiable == softSpread {
+		spreadSoftly(t, s, members, total)
+		return
+	}
 	if most := total / int32(len(s.sets)); most > mostSteps && !s.lacksDomains() {
 		t.gap(members, "spec.topologySpreadConstraints", fmt.Sprintf("a spread of up to %d pods in each of its domains is simulated, and this one can have %d", mostSteps, most))
 		return
 	}
 	r := t.rule("topologySpreadConstraints", members)
-	t.require(&r, "", t.steps(s, r.subject, total))
+	t.require(&r, "", t.steps(s, r.subject, 1, s.most(total)))
 	waiting, bound := t.waiting(&r)
 	uneven := slices.Max(s.runs)-slices.Min(s.runs) > s.MaxSkew && !s.lacksDomains()
 	if uneven && len(waiting) > 0 && len(waiting) < len(members) {
-		t.require(&r, ", of those that wait", t.steps(s, bound, total))
+		t.require(&r, ", of those that wait", t.steps(s, bound, 1, s.most(total)))
 	}
 	for j := range t.cluster.Workloads {
 		w := &t.cluster.Workloads[j]
@@ -345,18 +350,23 @@ func (s *spreading) over(w *Workload) int32 {
 	return s.MaxSkew
 }
 
-// steps are the alternatives, one for each number that the fewest may be on the way.
-func (t *translator) steps(s *spreading, subject []string, total int32) (alternatives [][]cluster.Bound) {
-	over, most := s.over(&t.cluster.Workloads[s.workload]), total/int32(len(s.sets))
+// most is how many the fewest may be, of so many in all.
+func (s *spreading) most(total int32) int32 {
 	if s.lacksDomains() {
-		most = 0
+		return 0
 	}
-	for fewest := range most + 1 {
-		var bounds []cluster.Bound
-		if fewest > 0 {
-			bounds = append(bounds, cluster.Bound{Target: s.target, Min: fewest, Max: cluster.Unbounded, Group: s.group})
-		}
-		alternatives = append(alternatives, append(bounds, cluster.Bound{Subject: subject, Target: s.target, Max: fewest + over, Group: s.group}))
+	return total / int32(len(s.sets))
+}
+
+// steps are the alternatives, one for each number that the fewest may be on the way: none, or from so many on.
+func (t *translator) steps(s *spreading, subject []string, least, most int32) [][]cluster.Bound {
+	over := s.over(&t.cluster.Workloads[s.workload])
+	upper := func(fewest int32) cluster.Bound {
+		return cluster.Bound{Subject: subject, Target: s.target, Max: fewest + over, Group: s.group}
+	}
+	alternatives := [][]cluster.Bound{{upper(0)}}
+	for fewest := least; fewest <= most; fewest++ {
+		alternatives = append(alternatives, []cluster.Bound{{Target: s.target, Min: fewest, Max: cluster.Unbounded, Group: s.group}, upper(fewest)})
 	}
 	return alternatives
 }

@@ -66,7 +66,18 @@ func TestStepwise(t *testing.T) {
 			"the first goes anywhere, the rest follow", deployment("web", 3, affinity("podAffinity", "{"+web+", "+byZone+"}")),
 			"{*, {S, 0, 1}, nodes with zone} & {S, {S, 1, inf}, zone} | {*, {S, 0, 2}, nodes with zone} & {S, {S, 2, inf}, zone} | {*, {S, 0, 3}, nodes with zone} & {S, {S, 3, inf}, zone}: hard",
 		},
-		{"preferences are left out", deployment("db", 3, preferred("podAffinity", "{weight: 50, podAffinityTerm: {"+web+", "+byZone+"}}")), ""},
+		{
+			"preferred company", deployment("db", 3, preferred("podAffinity", "{weight: 50, podAffinityTerm: {"+web+", "+byZone+"}}")),
+			"{S, {k8s:default/app=web, 1, inf}, zone}: 0.500",
+		},
+		{
+			"whom it rather does not meet, twice", deployment("db", 3, preferred("podAntiAffinity", "{weight: 70, podAffinityTerm: {"+web+", "+byZone+"}}, {weight: 50, podAffinityTerm: {"+web+", "+byZone+"}}")),
+			"{S, {k8s:default/app=web, 0, 0}, zone}: 1.200",
+		},
+		{
+			"spread if possible, also of so few that there is one way", deployment("web", 2, strings.Replace(spread, "DoNotSchedule", "ScheduleAnyway", 1)),
+			"{S, {k8s:default/app=web, 0, 0}, zone} | {*, {k8s:default/app=web, 1, inf}, zone} & {S, {k8s:default/app=web, 0, 1}, zone}: 1.000",
+		},
 		{
 			"pods without a controller", pod("a", affinity("podAntiAffinity", "{"+web+", "+byZone+"}")) + pod("b", affinity("podAntiAffinity", "{"+web+", "+byZone+"}")),
 			"{S, {k8s:default/app=web, 0, 0}, zone}: hard",

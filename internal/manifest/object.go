@@ -155,8 +155,14 @@ type Affinity struct {
 
 // NodeAffinity is which nodes a pod seeks.
 type NodeAffinity struct {
-	Required  *NodeSelector `json:"requiredDuringSchedulingIgnoredDuringExecution"`
-	Preferred []struct{}    `json:"preferredDuringSchedulingIgnoredDuringExecution"`
+	Required  *NodeSelector      `json:"requiredDuringSchedulingIgnoredDuringExecution"`
+	Preferred []WeightedNodeTerm `json:"preferredDuringSchedulingIgnoredDuringExecution"`
+}
+
+// WeightedNodeTerm is a preference for nodes, of a weight from 1 to 100.
+type WeightedNodeTerm struct {
+	Weight     int32    `json:"weight"`
+	Preference NodeTerm `json:"preference"`
 }
 
 // NodeSelector is met where one of its terms is.

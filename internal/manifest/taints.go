@@ -10,9 +10,9 @@ import (
 
 // This file is what keeps pods off nodes, and what of it they tolerate.
 
-// HardTaints returns the taints that keep pods away, with those that a cordon and a
-// node that is not ready stand for, and how many others there are.
-func HardTaints(o *Object) (taints []Taint, soft int, err error) {
+// TaintsOf returns the taints that keep pods away, with those that a cordon and a
+// node that is not ready stand for, and those that say where pods had rather not be.
+func TaintsOf(o *Object) (taints, soft []Taint, err error) {
 	add := func(key string) {
 		t := Taint{Key: key, Effect: "NoSchedule"}
 		if !slices.Contains(taints, t) {
@@ -23,13 +23,13 @@ func HardTaints(o *Object) (taints []Taint, soft int, err error) {
 		at := fmt.Sprintf("spec.taints[%d]", i)
 		switch {
 		case t.Key == "" || strings.ContainsAny(t.Key+t.Value, "|,"):
-			return nil, 0, FieldError{at, "a key and a value without | and comma", t.String()}
+			return nil, nil, FieldError{at, "a key and a value without | and comma", t.String()}
 		case t.Effect == "NoSchedule" || t.Effect == "NoExecute":
 			taints = append(taints, t)
 		case t.Effect == "PreferNoSchedule":
-			soft++
+			soft = append(soft, t)
 		default:
-			return nil, 0, FieldError{at + ".effect", "NoSchedule, PreferNoSchedule or NoExecute", t.Effect}
+			return nil, nil, FieldError{at + ".effect", "NoSchedule, PreferNoSchedule or NoExecute", t.Effect}
 		}
 	}
 	if o.Spec.Unschedulable {
@@ -44,8 +44,10 @@ func HardTaints(o *Object) (taints []Taint, soft int, err error) {
 			add("node.kubernetes.io/unreachable")
 		}
 	}
-	slices.SortFunc(taints, func(a, b Taint) int { return cmp.Compare(a.String(), b.String()) })
-	return slices.Compact(taints), soft, nil
+	for _, list := range [][]Taint{taints, soft} {
+		slices.SortFunc(list, func(a, b Taint) int { return cmp.Compare(a.String(), b.String()) })
+	}
+	return slices.Compact(taints), slices.Compact(soft), nil
 }
 
 // Cordoned are the taints with that of a cordon, in their order.

@@ -88,6 +88,11 @@ func drawBaseline(t *rapid.T) (nodes []*v1.Node, placed []*v1.Pod, pod *v1.Pod) 
 		if often(t, 6, "taint") {
 			n.Spec.Taints = []v1.Taint{{Key: "gpu", Value: "yes", Effect: v1.TaintEffectNoSchedule}}
 		}
+		for _, key := range []string{"noisy", "old"} {
+			if often(t, 4, key) {
+				n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: key, Value: pick(t, key, "", "yes"), Effect: v1.TaintEffectPreferNoSchedule})
+			}
+		}
 		n.Spec.Unschedulable = often(t, 12, "cordoned")
 		n.Status.Allocatable = v1.ResourceList{
 			v1.ResourceCPU: resource.MustParse(pick(t, "cpu", "3920m", "7910m", "16", "2")), v1.ResourceMemory: resource.MustParse(pick(t, "mem", "7Gi", "15Gi", "63890Mi")),
@@ -112,7 +117,7 @@ func drawBaseline(t *rapid.T) (nodes []*v1.Node, placed []*v1.Pod, pod *v1.Pod) 
 	return nodes, placed, drawOwned(t, "waits", templates)
 }
 
-// drawTemplate draws which nodes the pods of a ReplicaSet may go to: all of them may go to the same.
+// drawTemplate draws which nodes the pods of a ReplicaSet may go to, all of them to the same, and what they prefer.
 func drawTemplate(t *rapid.T) v1.PodSpec {
 	var spec v1.PodSpec
 	if often(t, 3, "selector") {
@@ -121,7 +126,48 @@ func drawTemplate(t *rapid.T) v1.PodSpec {
 	if often(t, 3, "tolerates") {
 		spec.Tolerations = []v1.Toleration{{Key: "gpu", Operator: v1.TolerationOpExists}}
 	}
+	if often(t, 3, "tolerates softly") {
+		spec.Tolerations = append(spec.Tolerations, v1.Toleration{Key: "old", Value: "yes", Effect: pick(t, "effect", "", v1.TaintEffectPreferNoSchedule)})
+	}
+	spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{}, PodAffinity: &v1.PodAffinity{}, PodAntiAffinity: &v1.PodAntiAffinity{}}
+	for range number(t, 3, "preferred nodes") {
+		key := pick(t, "key", "disk", v1.LabelTopologyZone)
+		spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution = append(spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution, v1.PreferredSchedulingTerm{
+			Weight: int32(1 + number(t, 100, "weight")),
+			Preference: v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{
+				{Key: key, Operator: pick(t, "operator", v1.NodeSelectorOpIn, v1.NodeSelectorOpNotIn), Values: []string{pick(t, "value", "ssd", "a", "b")}},
+			}},
+		})
+	}
+	spec.Affinity.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution = drawLiked(t)
+	spec.Affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution = drawLiked(t)
+	if often(t, 3, "spread") {
+		for _, key := range [][]string{{v1.LabelTopologyZone}, {v1.LabelHostname}, {v1.LabelTopologyZone, v1.LabelHostname}}[number(t, 3, "keys")] {
+			spec.TopologySpreadConstraints = append(spec.TopologySpreadConstraints, v1.TopologySpreadConstraint{
+				MaxSkew: int32(1 + number(t, 4, "skew")), TopologyKey: key, WhenUnsatisfiable: v1.ScheduleAnyway, LabelSelector: drawSelector(t),
+			})
+		}
+	}
 	return spec
+}
+
+// drawLiked draws whom pods like to be beside, or not.
+func drawLiked(t *rapid.T) (terms []v1.WeightedPodAffinityTerm) {
+	for range max(number(t, 5, "company")-2, 0) {
+		terms = append(terms, v1.WeightedPodAffinityTerm{
+			Weight:          int32(1 + number(t, 100, "weight")),
+			PodAffinityTerm: v1.PodAffinityTerm{TopologyKey: pick(t, "key", v1.LabelHostname, v1.LabelTopologyZone), LabelSelector: drawSelector(t)},
+		})
+	}
+	return terms
+}
+
+// drawSelector draws which pods are selected: those of an application, or of a track of all of them.
+func drawSelector(t *rapid.T) *metav1.LabelSelector {
+	if often(t, 3, "by track") {
+		return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "track", Operator: metav1.LabelSelectorOpExists}}}
+	}
+	return &metav1.LabelSelector{MatchLabels: map[string]string{"app": pick(t, "selected", baselineApps...)}}
 }
 
 // drawOwned draws a pod of one of the ReplicaSets.
@@ -131,6 +177,9 @@ func drawOwned(t *rapid.T, name string, templates map[string]v1.PodSpec) *v1.Pod
 		Name: name, Namespace: "default", UID: types.UID("uid-" + name), Labels: map[string]string{"app": app},
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: app, UID: types.UID("uid-" + app), Controller: new(true)}},
 	}, Spec: templates[app]}
+	if often(t, 3, "track") {
+		p.Labels["track"] = "canary"
+	}
 	list := v1.ResourceList{}
 	if cpu := pick(t, "cpu", "", "100m", "250m", "500m", "1", "1500m"); cpu != "" {
 		list[v1.ResourceCPU] = resource.MustParse(cpu)

@@ -37,7 +37,7 @@ type ShapeIndex struct {
 	score  func(cluster.NodeID) int64
 	bound  func(cluster.NodeID) int64 // nil: leaves are scores
 	synced uint64                     // position in the journal up to which leaves are true
-	strays []cluster.NodeID           // came into the shape's set, or left it, since the last use
+	strays []cluster.NodeID           // came into a set that the shape names, or left it, since the last use
 	used   uint64                     // the last use
 }
 
@@ -91,7 +91,11 @@ func (t *Indexes) Learn(s *cluster.View, c *sched.Changed) {
 			break
 		}
 		for _, x := range t.shapes[shape] {
-			x.stray(c.MembersOf(s.Shape(x.id.Shape).Eligible), len(t.Order.At))
+			shape := s.Shape(x.id.Shape)
+			x.stray(c.MembersOf(shape.Eligible), len(t.Order.At))
+			for _, p := range shape.Prefers {
+				x.stray(c.MembersOf(p.Set), len(t.Order.At))
+			}
 		}
 	}
 	for _, n := range c.Nodes {
@@ -100,7 +104,7 @@ func (t *Indexes) Learn(s *cluster.View, c *sched.Changed) {
 	t.Journal.Cut()
 }
 
-// stray notes nodes that came into the set of the index's shape, or left it. Of
+// stray notes nodes that came into a set of the index's shape, or left it. Of
 // an index that is not used meanwhile, too many are not worth remembering.
 func (x *ShapeIndex) stray(members []sched.Member, most int) {
 	for _, m := range members {

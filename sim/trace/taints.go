@@ -11,6 +11,10 @@ import (
 // commas. No label of a node itself has it.
 const Taints = "spec.taints"
 
+// SoftTaint is what the keys of labels begin with that say whether a node has a taint which keeps nobody off, and says where
+// tasks had rather not be. What follows is the taint, as kubectl prints it. No label of a node itself has it.
+const SoftTaint = "spec.taints "
+
 // OutOfUse says of a taint, as Taints has it, what it stands for where Kubernetes has put it on a node that takes no pods for the
 // time being: "cordon" or "not ready"; empty of any other.
 func OutOfUse(taint string) string {

@@ -68,7 +68,10 @@ func (r *Record) Clone() Record {
 	n.Labels, n.Groups = slices.Clone(n.Labels), slices.Clone(n.Groups)
 	t.Demand, t.Max = slices.Clone(t.Demand), slices.Clone(t.Max)
 	t.Requirements, t.Input, t.Tags = slices.Clone(t.Requirements), slices.Clone(t.Input), slices.Clone(t.Tags)
-	t.Budgets = slices.Clone(t.Budgets)
+	t.Budgets, t.Prefers = slices.Clone(t.Budgets), slices.Clone(t.Prefers)
+	for i := range t.Prefers {
+		t.Prefers[i].Requirements = slices.Clone(t.Prefers[i].Requirements)
+	}
 	if own.Constraint.Any != nil {
 		own.Constraint = r.Constraint.Clone()
 	}
@@ -168,6 +171,8 @@ type Task struct {
 	// limit.
 	PerNode      int32
 	Requirements []cluster.Requirement
+	// Prefers says on which nodes the task would rather be.
+	Prefers []Preference
 	// Work is how long the task runs once started; cluster.Never if it does
 	// not end by itself.
 	Work cluster.Time
@@ -204,6 +209,12 @@ type Task struct {
 	// LongRunning says that the job is an application that stays. The job's first task
 	// says it for all.
 	LongRunning bool
+}
+
+// Preference says that a task would rather be on nodes that meet the requirements, or rather not where the weight is below 0.
+type Preference struct {
+	Requirements []cluster.Requirement
+	Weight       int32 // from -cluster.MostPreference to that, and not 0
 }
 
 // Block is a piece of a task's input.

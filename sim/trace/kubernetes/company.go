@@ -12,8 +12,8 @@ import (
 	"fairlead.dev/fairlead/internal/manifest"
 )
 
-// This file is whose company pods require or shun: required affinity, hard spread, and the
-// anti-affinity that is not among replicas (apart.go). Package constraint/kubernetes makes
+// This file is whose company pods require, prefer or shun: affinity, spread, and the
+// anti-affinity that is not among replicas (apart.go); preferences become soft constraints. Package constraint/kubernetes makes
 // constraints of it, which hold pod by pod. Pods are one workload there where no selector tells
 // them apart: those of one namespace, with the same rules and the same values of the labels
 // that are asked for, whoever owns them. So a thousand pods with the same rules have one
@@ -26,30 +26,28 @@ type company struct {
 	key  string
 }
 
-// companyOf is what a pod requires of others; nil if nothing. A static pod asks for nothing,
-// but keeps others off.
+// companyOf is what a pod asks of others; nil if nothing. A static pod requires nothing and is not spread,
+// but keeps others off, and has preferences, which count for others as well.
 func companyOf(o *manifest.Object) (*company, error) {
 	all := &o.Spec
 	spec := &manifest.Spec{NodeSelector: all.NodeSelector, Tolerations: all.Tolerations}
 	spec.Affinity.NodeAffinity.Required = all.Affinity.NodeAffinity.Required
-	spec.Affinity.PodAntiAffinity.Required = all.Affinity.PodAntiAffinity.Required
-	if !o.IsStatic() {
-		spec.Affinity.PodAffinity.Required = all.Affinity.PodAffinity.Required
-		for _, c := range all.TopologySpreadConstraints {
-			if c.WhenUnsatisfiable != "ScheduleAnyway" {
-				spec.TopologySpreadConstraints = append(spec.TopologySpreadConstraints, c)
-			}
-		}
+	spec.Affinity.PodAffinity, spec.Affinity.PodAntiAffinity = all.Affinity.PodAffinity, all.Affinity.PodAntiAffinity
+	spec.TopologySpreadConstraints = all.TopologySpreadConstraints
+	if o.IsStatic() {
+		spec.Affinity.PodAffinity.Required, spec.TopologySpreadConstraints = nil, nil
 	}
+	spec.Affinity.NodeAffinity.Preferred = all.Affinity.NodeAffinity.Preferred // to be checked; it is nobody's company
 	if err := constraints.Check(spec); err != nil {
 		return nil, err
 	}
+	spec.Affinity.NodeAffinity.Preferred = nil
 	return newCompany(spec), nil
 }
 
 func newCompany(spec *manifest.Spec) *company {
 	a := &spec.Affinity
-	if len(a.PodAffinity.Required)+len(a.PodAntiAffinity.Required)+len(spec.TopologySpreadConstraints) == 0 {
+	if len(a.PodAffinity.Required)+len(a.PodAffinity.Preferred)+len(a.PodAntiAffinity.Required)+len(a.PodAntiAffinity.Preferred)+len(spec.TopologySpreadConstraints) == 0 {
 		return nil
 	}
 	text, err := json.Marshal(spec)
@@ -68,17 +66,21 @@ func (c *company) keys() (keys []string) {
 		keys = append(keys, c.spec.Affinity.PodAffinity.Required[i].TopologyKey)
 	}
 	for i := range c.spec.TopologySpreadConstraints {
-		keys = append(keys, c.spec.TopologySpreadConstraints[i].TopologyKey)
+		if spread := &c.spec.TopologySpreadConstraints[i]; !isSoft(spread) {
+			keys = append(keys, spread.TopologyKey)
+		}
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys)
 }
 
+// isSoft reports whether a spread is a preference.
+func isSoft(c *manifest.Spread) bool { return c.WhenUnsatisfiable == "ScheduleAnyway" }
+
 // without is the company without terms that the files cannot resolve, and what these are.
-// Of pods that are kept apart otherwise, these are those of anti-affinity.
-func (s *Source) without(c *company, apart bool) (*company, []gap) {
-	const required = ".requiredDuringSchedulingIgnoredDuringExecution"
-	var gaps []gap
+// Of pods that are kept apart otherwise, these are those of anti-affinity. Preferences that cannot be resolved are named by their fields.
+func (s *Source) without(c *company, apart bool) (of *company, gaps []gap, ignored []string) {
+	const required, preferred = ".requiredDuringSchedulingIgnoredDuringExecution", ".preferredDuringSchedulingIgnoredDuringExecution"
 	elsewhere := blind(s)
 	known := func(field string, terms []manifest.PodTerm) (kept []manifest.PodTerm) {
 		for i := range terms {
@@ -94,20 +96,40 @@ func (s *Source) without(c *company, apart bool) (*company, []gap) {
 		}
 		return kept
 	}
+	wished := func(field string, terms []manifest.WeightedTerm) (kept []manifest.WeightedTerm) {
+		for i := range terms {
+			if elsewhere || !s.knows(terms[i].PodAffinityTerm.NamespaceSelector) {
+				ignored = append(ignored, "spec.affinity."+field+preferred)
+			} else {
+				kept = append(kept, terms[i])
+			}
+		}
+		return kept
+	}
 	spec := *c.spec
 	if apart {
 		spec.Affinity.PodAntiAffinity.Required = nil
 	}
 	spec.Affinity.PodAffinity.Required = known("podAffinity", spec.Affinity.PodAffinity.Required)
 	spec.Affinity.PodAntiAffinity.Required = known("podAntiAffinity", spec.Affinity.PodAntiAffinity.Required)
+	spec.Affinity.PodAffinity.Preferred = wished("podAffinity", spec.Affinity.PodAffinity.Preferred)
+	spec.Affinity.PodAntiAffinity.Preferred = wished("podAntiAffinity", spec.Affinity.PodAntiAffinity.Preferred)
 	if elsewhere {
 		for i := range spec.TopologySpreadConstraints {
+			if isSoft(&spec.TopologySpreadConstraints[i]) {
+				ignored = append(ignored, softSpreadField)
+				continue
+			}
 			gaps = append(gaps, gap{fmt.Sprintf("spec.topologySpreadConstraints[%d]", i), "over what it spreads is known only of nodes in the same files"})
 		}
 		spec.TopologySpreadConstraints = nil
 	}
-	return newCompany(&spec), gaps
+	slices.Sort(ignored)
+	return newCompany(&spec), gaps, slices.Compact(ignored)
 }
+
+// softSpreadField is what soft spread is called.
+const softSpreadField = "spec.topologySpreadConstraints with ScheduleAnyway"
 
 // knows reports whether the files say which namespaces are selected.
 func (s *Source) knows(by *manifest.LabelSelector) bool {
@@ -128,7 +150,8 @@ func (s *Source) knows(by *manifest.LabelSelector) bool {
 func (s *Source) resolveCompany() (asked map[string]bool) {
 	type resolved struct {
 		*company
-		gaps []gap
+		gaps    []gap
+		ignored []string
 	}
 	known := map[string]resolved{}
 	asked = map[string]bool{}
@@ -140,7 +163,7 @@ func (s *Source) resolveCompany() (asked map[string]bool) {
 		key := fmt.Sprint(p.group != nil, p.company.key)
 		r, there := known[key]
 		if !there {
-			r.company, r.gaps = s.without(p.company, p.group != nil)
+			r.company, r.gaps, r.ignored = s.without(p.company, p.group != nil)
 			known[key] = r
 			if r.company != nil {
 				ask(r.spec, asked)
@@ -154,6 +177,9 @@ func (s *Source) resolveCompany() (asked map[string]bool) {
 		}
 		for _, g := range r.gaps {
 			s.gap(p.file, p.name, g)
+		}
+		for _, field := range r.ignored {
+			s.notes.ignored[field+" of pods"]++
 		}
 	}
 	return asked
@@ -175,7 +201,11 @@ func ask(spec *manifest.Spec, asked map[string]bool) {
 			asked[l.MatchExpressions[i].Key] = true
 		}
 	}
-	for _, term := range slices.Concat(spec.Affinity.PodAffinity.Required, spec.Affinity.PodAntiAffinity.Required) {
+	terms := slices.Concat(spec.Affinity.PodAffinity.Required, spec.Affinity.PodAntiAffinity.Required)
+	for _, p := range slices.Concat(spec.Affinity.PodAffinity.Preferred, spec.Affinity.PodAntiAffinity.Preferred) {
+		terms = append(terms, p.PodAffinityTerm)
+	}
+	for _, term := range terms {
 		selector(term.LabelSelector, slices.Concat(term.MatchLabelKeys, term.MismatchLabelKeys)...)
 	}
 	for _, c := range spec.TopologySpreadConstraints {

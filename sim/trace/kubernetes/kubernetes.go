@@ -28,7 +28,10 @@
 //
 // What else restricts a pod and cannot be simulated is refused by the name of
 // its field, or ignored and counted if Options.Lenient: claims of
-// devices above all. Preferences are always ignored, and counted.
+// devices above all.
+//
+// What pods prefer is kept as well: nodes, by their labels and by taints PreferNoSchedule (prefer.go); company, its absence and
+// soft spread as soft constraints.
 package kubernetes
 
 import (
@@ -275,7 +278,7 @@ func (s *Source) takeNode(o *manifest.Object) error {
 		return manifest.Wrong("metadata.name", "a name", "")
 	}
 	for _, key := range slices.Sorted(maps.Keys(n.labels)) {
-		if key == manifest.NameKey || key == trace.Taints || !manifest.Plain(n.labels[key]) {
+		if key == manifest.NameKey || key == trace.Taints || strings.HasPrefix(key, trace.SoftTaint) || !manifest.Plain(n.labels[key]) {
 			return manifest.Wrong("metadata.labels."+key, manifest.WantPlain, n.labels[key])
 		}
 	}
@@ -286,15 +289,11 @@ func (s *Source) takeNode(o *manifest.Object) error {
 	if n.capacity, err = manifest.ParseAll(field, quantities); err != nil {
 		return err
 	}
-	var soft int
-	if n.taints, soft, err = manifest.HardTaints(o); err != nil {
+	if n.taints, n.soft, err = manifest.TaintsOf(o); err != nil {
 		return err
 	}
 	if err := s.once("node " + n.name); err != nil {
 		return err
-	}
-	if soft > 0 {
-		s.notes.ignored["spec.taints with PreferNoSchedule of nodes"]++
 	}
 	s.nodes = append(s.nodes, n)
 	return nil
@@ -366,7 +365,6 @@ func (s *Source) takePod(file string, o *manifest.Object) error {
 	for _, g := range gaps {
 		s.gap(file, p.name, g)
 	}
-	s.notes.preferences(spec)
 	if p.leaving {
 		s.notes.leaving++
 	}
@@ -445,6 +443,7 @@ func (s *Source) resolve() error {
 	for _, p := range s.pods {
 		if !p.rules.translated {
 			p.rules.requirements, p.rules.translated = t.translate(p.rules), true
+			p.rules.preferences = t.preferences(p.rules)
 		}
 	}
 	jobs := map[string]*job{}
@@ -538,7 +537,7 @@ func (s *Source) task(p *pod, demand cluster.Vector, j *job) trace.Task {
 	t := trace.Task{
 		Job: j.number, Index: j.tasks, Name: p.name, Owner: p.application, User: p.namespace, Class: p.class, Priority: p.priority,
 		Promise: p.promise, Pinned: p.pinned, Unowned: isBare(p.application) && !p.pinned, NeverPreempts: p.neverPreempts, Gate: p.gate, LongRunning: p.stays, Budgets: p.budgets,
-		Demand: demand, Requirements: p.rules.requirements, Work: cluster.Never, Tags: p.tags,
+		Demand: demand, Requirements: p.rules.requirements, Prefers: p.rules.preferences, Work: cluster.Never, Tags: p.tags,
 	}
 	j.tasks++
 	if s.options.OneUser {

@@ -101,6 +101,9 @@ func picture(s *Source, all []trace.Record) string {
 		if t.PerNode > 0 {
 			fmt.Fprintf(&b, " %d a node", t.PerNode)
 		}
+		for _, p := range t.Prefers {
+			fmt.Fprintf(&b, " %d for%s", p.Weight, p.Requirements)
+		}
 		for _, q := range t.Requirements {
 			fmt.Fprintf(&b, " [%s]", q)
 		}

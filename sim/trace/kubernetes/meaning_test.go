@@ -259,10 +259,10 @@ kind: Pod
 metadata: {name: a}
 spec:
   affinity:
-    podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, namespaceSelector: {matchLabels: {team: a}}}], preferredDuringSchedulingIgnoredDuringExecution: [{}]}
-    podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{}]}
-    nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{}]}
-  topologySpreadConstraints: [{whenUnsatisfiable: ScheduleAnyway}]
+    podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, namespaceSelector: {matchLabels: {team: a}}}], preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: zone, namespaceSelector: {matchLabels: {team: a}}}}]}
+    podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: zone}}]}
+    nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {}}]}
+  topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}]
   volumes: [{emptyDir: {}}, {ephemeral: {}}, {persistentVolumeClaim: {}}]
   resourceClaims: [{name: gpu}]
 ---
@@ -287,7 +287,7 @@ with --lenient such fields are ignored and counted`
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(s.Notes(), "\n"); strings.Count(got, "\n") != 6 || !strings.Contains(got, "ignored a preference: spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution of pods (1)") {
+	if got := strings.Join(s.Notes(), "\n"); strings.Count(got, "\n") != 3 || strings.Count(got, "ignored a preference") != 1 || !strings.Contains(got, "ignored a preference: spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution of pods (1)") {
 		t.Errorf("notes:\n%s", got)
 	}
 }

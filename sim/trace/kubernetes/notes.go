@@ -31,7 +31,7 @@ func gapsOf(s *manifest.Spec) []gap {
 type notes struct {
 	passed  map[string]int // objects of other kinds
 	leftOut map[string]int // pods, by what they are
-	ignored map[string]int // preferences, by field
+	ignored map[string]int // preferences that cannot be kept, by field
 	gaps    map[string]*gapCount
 	numbers []string // of what was to come in devices and does not
 	leaving int      // pods that are being deleted and hold their room still
@@ -74,21 +74,6 @@ func withoutIndexes(path string) string {
 		}
 	}
 	return b.String()
-}
-
-// preferences counts what the pod would rather have.
-func (n *notes) preferences(s *manifest.Spec) {
-	count := func(has bool, field string) {
-		if has {
-			n.ignored[field+" of pods"]++
-		}
-	}
-	const preferred = ".preferredDuringSchedulingIgnoredDuringExecution"
-	count(len(s.Affinity.NodeAffinity.Preferred) > 0, "spec.affinity.nodeAffinity"+preferred)
-	count(len(s.Affinity.PodAffinity.Preferred) > 0, "spec.affinity.podAffinity"+preferred)
-	count(len(s.Affinity.PodAntiAffinity.Preferred) > 0, "spec.affinity.podAntiAffinity"+preferred)
-	count(slices.ContainsFunc(s.TopologySpreadConstraints, func(c manifest.Spread) bool { return c.WhenUnsatisfiable == "ScheduleAnyway" }),
-		"spec.topologySpreadConstraints with ScheduleAnyway")
 }
 
 // refusals returns what is wrong with the file if it must be simulated as it is:

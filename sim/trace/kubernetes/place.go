@@ -40,6 +40,7 @@ type node struct {
 	name     string
 	labels   map[string]string
 	taints   []manifest.Taint // that keep pods away, sorted
+	soft     []manifest.Taint // that say where pods had rather not be, sorted
 	csi      string           // the name of its CSINode
 	capacity manifest.Amounts
 	derived  []cluster.Label // computed for the pods at hand
@@ -56,6 +57,9 @@ func (n *node) modelLabels() []cluster.Label {
 	if len(n.taints) > 0 {
 		labels = append(labels, cluster.Label{Key: trace.Taints, Value: manifest.TaintsText(n.taints)})
 	}
+	for _, x := range n.soft {
+		labels = append(labels, cluster.Label{Key: trace.SoftTaint + x.String(), Value: yes})
+	}
 	labels = append(labels, n.derived...)
 	cluster.SortLabels(labels)
 	return labels
@@ -66,6 +70,8 @@ type rules struct {
 	NodeSelector map[string]string     `json:"nodeSelector,omitempty"`
 	Terms        []manifest.NodeTerm   `json:"terms,omitempty"` // nil: any node
 	Tolerations  []manifest.Toleration `json:"tolerations,omitempty"`
+	// Prefers are the nodes on which the pod would rather be.
+	Prefers []manifest.WeightedNodeTerm `json:"prefers,omitempty"`
 	// Keys are labels that the nodes must have, those over which pods are spread, say.
 	Keys []string `json:"keys,omitempty"`
 	// Claims are the labels of the nodes that the pod's claims of volumes let it go to.
@@ -77,6 +83,7 @@ type rules struct {
 	Static string `json:"static,omitempty"`
 
 	requirements []cluster.Requirement
+	preferences  []trace.Preference
 	translated   bool
 }
 
@@ -85,7 +92,7 @@ func rulesOf(o *manifest.Object) (*rules, error) {
 	if o.IsStatic() {
 		return &rules{Static: o.Spec.NodeName}, nil
 	}
-	r := &rules{NodeSelector: o.Spec.NodeSelector, Tolerations: o.Spec.Tolerations}
+	r := &rules{NodeSelector: o.Spec.NodeSelector, Tolerations: o.Spec.Tolerations, Prefers: o.Spec.Affinity.NodeAffinity.Preferred}
 	for _, key := range slices.Sorted(maps.Keys(r.NodeSelector)) {
 		if v := r.NodeSelector[key]; key == "" || !manifest.Plain(v) {
 			return nil, manifest.Wrong("spec.nodeSelector."+key, manifest.WantPlain, v)
@@ -134,6 +141,7 @@ type translator struct {
 	nodes     []node
 	taintSets [][]manifest.Taint               // each once, without the empty one
 	tolerated map[string][]cluster.Requirement // by tolerations
+	soft      []manifest.Taint                 // PreferNoSchedule, of any node; each once, sorted
 	known     map[string]bool                  // keys of labels computed so far
 }
 
@@ -145,7 +153,10 @@ func newTranslator(nodes []node) *translator {
 			seen[text] = true
 			t.taintSets = append(t.taintSets, n.taints)
 		}
+		t.soft = append(t.soft, n.soft...)
 	}
+	slices.SortFunc(t.soft, func(a, b manifest.Taint) int { return strings.Compare(a.String(), b.String()) })
+	t.soft = slices.Compact(t.soft)
 	return t
 }
 
@@ -160,9 +171,7 @@ func (t *translator) translate(r *rules) []cluster.Requirement {
 	}
 	switch {
 	case len(r.Terms) == 1 && len(r.Terms[0].MatchExpressions)+len(r.Terms[0].MatchFields) > 0:
-		for _, e := range slices.Concat(r.Terms[0].MatchExpressions, r.Terms[0].MatchFields) {
-			all = append(all, t.expression(&e)...)
-		}
+		all = append(all, t.term(&r.Terms[0])...)
 	case r.Terms != nil:
 		all = append(all, t.either(r.Terms))
 	}
@@ -176,6 +185,14 @@ func (t *translator) translate(r *rules) []cluster.Requirement {
 		all = append(all, cluster.Requirement{Key: manifest.NameKey, Op: cluster.Equal, Value: r.Stays})
 	}
 	return append(all, t.tolerating(r.Tolerations)...)
+}
+
+// term returns what meets all of a term.
+func (t *translator) term(term *manifest.NodeTerm) (all []cluster.Requirement) {
+	for _, e := range slices.Concat(term.MatchExpressions, term.MatchFields) {
+		all = append(all, t.expression(&e)...)
+	}
+	return all
 }
 
 // expression returns what meets one expression.

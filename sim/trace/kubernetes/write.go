@@ -43,13 +43,14 @@ type writer struct {
 	taints map[string][]manifest.Taint // the sets that nodes have, by text
 	tasks  int                         // so far
 
-	budgets map[string]string // the labels of those that they select, by their names
+	soft    map[string]manifest.Taint // those that keep nobody off, by the label that stands for each
+	budgets map[string]string         // the labels of those that they select, by their names
 }
 
 type fields = map[string]any
 
 func newWriter(kinds []cluster.Kind, refuse Refuse) *writer {
-	w := &writer{kinds: kinds, refuse: refuse, names: map[uint64]string{}, taken: map[string]bool{}, taints: map[string][]manifest.Taint{}, budgets: map[string]string{}}
+	w := &writer{kinds: kinds, refuse: refuse, names: map[uint64]string{}, taken: map[string]bool{}, taints: map[string][]manifest.Taint{}, soft: map[string]manifest.Taint{}, budgets: map[string]string{}}
 	resources := map[string]bool{}
 	for _, k := range kinds {
 		name, _ := textOf(k, 0)
@@ -127,12 +128,15 @@ func (w *writer) node(r *trace.Record) (fields, error) {
 	}
 	w.names[n.ID] = name
 	labels := map[string]string{hostname: name}
-	spec := fields{}
+	var taints []manifest.Taint
 	for _, l := range n.Labels {
+		soft, is := w.softTaint(l)
 		switch {
+		case is:
+			taints = append(taints, soft)
 		case l.Key == manifest.NameKey:
 		case l.Key == trace.Taints:
-			spec["taints"] = w.taintsOf(l.Value)
+			taints = append(taints, w.taintsOf(l.Value)...)
 		case l.Value == manifest.EmptyValue || manifest.Plain(l.Value):
 			labels[l.Key] = strings.TrimPrefix(l.Value, manifest.EmptyValue)
 		default:
@@ -155,6 +159,10 @@ func (w *writer) node(r *trace.Record) (fields, error) {
 	}
 	if err := w.merged(r, n.Capacity); err != nil {
 		return nil, err
+	}
+	spec := fields{}
+	if taints != nil {
+		spec["taints"] = taints
 	}
 	metadata := fields{"name": name, "labels": labels}
 	annotate(metadata, n.Groups, nil)
@@ -194,12 +202,17 @@ func (w *writer) merged(r *trace.Record, v cluster.Vector) error {
 func (w *writer) taintsOf(text string) []manifest.Taint {
 	var set []manifest.Taint
 	for one := range strings.SplitSeq(text, ",") {
-		at := strings.LastIndex(one, ":")
-		key, value, _ := strings.Cut(one[:max(at, 0)], "=")
-		set = append(set, manifest.Taint{Key: key, Value: value, Effect: one[at+1:]})
+		set = append(set, taintOf(one))
 	}
 	w.taints[text] = set
 	return set
+}
+
+// taintOf reads a taint as it is printed.
+func taintOf(text string) manifest.Taint {
+	at := strings.LastIndex(text, ":")
+	key, value, _ := strings.Cut(text[:max(at, 0)], "=")
+	return manifest.Taint{Key: key, Value: value, Effect: text[at+1:]}
 }
 
 func (w *writer) pod(r *trace.Record) (fields, error) {
@@ -249,12 +262,8 @@ func (w *writer) pod(r *trace.Record) (fields, error) {
 			TopologyKey: hostname, LabelSelector: &manifest.LabelSelector{MatchLabels: map[string]string{jobLabel: fmt.Sprint(t.Job)}},
 		}}}
 	}
-	term, err := w.rules(r, spec)
-	if err != nil {
+	if err := w.rules(r, spec, affinity); err != nil {
 		return nil, err
-	}
-	if len(term.MatchExpressions)+len(term.MatchFields) > 0 {
-		affinity["nodeAffinity"] = fields{"requiredDuringSchedulingIgnoredDuringExecution": manifest.NodeSelector{NodeSelectorTerms: []manifest.NodeTerm{term}}}
 	}
 	spec["affinity"] = affinity
 	spec["containers"] = []fields{w.container(t.Demand)}
@@ -408,17 +417,59 @@ func isReadAs(k cluster.Kind) bool {
 	return slices.Contains(manifest.Maxima{k.Name: 0}.Kinds(nil), k)
 }
 
-// rules turns the task's requirements back into a term and tolerations.
-func (w *writer) rules(r *trace.Record, spec fields) (manifest.NodeTerm, error) {
-	var term manifest.NodeTerm
+// rules turns the task's requirements and preferences back into node affinity and tolerations.
+func (w *writer) rules(r *trace.Record, spec, affinity fields) error {
 	tolerates := func(string) bool { return true }
-	all := r.Task.Requirements
+	var others []cluster.Requirement
+	for _, q := range r.Task.Requirements {
+		if q.Key != trace.Taints {
+			others = append(others, q)
+			continue
+		}
+		list := strings.Split(q.Value, "|")
+		tolerates = func(text string) bool { return slices.Contains(list, text) == (q.Op == cluster.Equal) }
+	}
+	term, err := w.term(r, others)
+	if err != nil {
+		return err
+	}
+	preferred, tolerated, err := w.prefers(r)
+	if err != nil {
+		return err
+	}
+	node := fields{}
+	if len(term.MatchExpressions)+len(term.MatchFields) > 0 {
+		node["requiredDuringSchedulingIgnoredDuringExecution"] = manifest.NodeSelector{NodeSelectorTerms: []manifest.NodeTerm{term}}
+	}
+	if len(preferred) > 0 {
+		node["preferredDuringSchedulingIgnoredDuringExecution"] = preferred
+	}
+	if len(node) > 0 {
+		affinity["nodeAffinity"] = node
+	}
+	exact := true
+	if len(w.taints) > 0 {
+		var hard []manifest.Toleration
+		hard, exact = w.tolerations(tolerates)
+		tolerated = append(hard, tolerated...)
+	}
+	if len(w.taints)+len(w.soft) > 0 {
+		slices.SortFunc(tolerated, func(a, b manifest.Toleration) int {
+			return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Effect, b.Effect))
+		})
+		spec["tolerations"] = tolerated
+	}
+	if !exact {
+		return w.refuse(r, "taints that are tolerated one by one and not together")
+	}
+	return nil
+}
+
+// term turns requirements back into a term.
+func (w *writer) term(r *trace.Record, all []cluster.Requirement) (term manifest.NodeTerm, err error) {
 	for i, q := range all {
 		list := strings.Split(q.Value, "|")
 		switch {
-		case q.Key == trace.Taints:
-			tolerates = func(text string) bool { return slices.Contains(list, text) == (q.Op == cluster.Equal) }
-			continue
 		case q.Key == manifest.NameKey && q.Op == cluster.Equal:
 			term.MatchFields = append(term.MatchFields, manifest.Expression{Key: q.Key, Operator: manifest.OpIn, Values: list})
 			continue
@@ -439,13 +490,6 @@ func (w *writer) rules(r *trace.Record, spec fields) (manifest.NodeTerm, error) 
 			}
 		}
 		term.MatchExpressions = append(term.MatchExpressions, es...)
-	}
-	if len(w.taints) > 0 {
-		all, exact := w.tolerations(tolerates)
-		spec["tolerations"] = all
-		if !exact {
-			return term, w.refuse(r, "taints that are tolerated one by one and not together")
-		}
 	}
 	return term, nil
 }
@@ -506,8 +550,5 @@ func (w *writer) tolerations(tolerates func(string) bool) (all []manifest.Tolera
 	for x := range tolerated {
 		all = append(all, manifest.Toleration{Key: x.Key, Operator: "Equal", Value: x.Value, Effect: x.Effect})
 	}
-	slices.SortFunc(all, func(a, b manifest.Toleration) int {
-		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Effect, b.Effect))
-	})
 	return all, exact
 }

@@ -52,6 +52,7 @@ func TestWriteWhatWasRead(t *testing.T) {
 		"no object": `{"kind": "Pod", "metadata": {"name": "p"}}`,
 		"company":   zones + companion("web-0", "web", "n1", evenly) + companion("web-1", "web", "", evenly) + companion("db", "db", "", beside),
 		"bound":     bound,
+		"prefers":   preferring,
 		"volumes":   "kind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {attachable-volumes-aws-ebs: 39, hugepages-2Mi: 4Mi, ephemeral-storage: 9Gi, disk: 3}}\n",
 	} {
 		all, s, err := readText(t, text)

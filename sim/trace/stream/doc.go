@@ -79,6 +79,9 @@
 //	require    conditions on the node's labels, all to be met: key, one of
 //	           = != < >, and value; < and > compare integers; of = and != the
 //	           value may be several with | between them
+//	prefer     where it would rather be, or rather not where the weight is below 0:
+//	           [{"weight": 50, "require": [["disk", "=", "ssd"]]}], from -100 to 100
+//	           and not 0; those that a node meets add up
 //	work       how long the task runs, in microseconds; omitted: it never ends. With a
 //	           max, with one unit of the first kind that is a range: 9 take a ninth
 //	fails      it ends by failing
@@ -118,7 +121,7 @@
 //
 // Names that are not listed are errors. Text is UTF-8. The version changes when
 // a name is added, goes or changes its meaning, as old readers reject new
-// names. Older versions are still read: version 5 has no owner, pinned, unowned, never_preempts,
+// names. Older versions are still read: version 5 has no prefer, owner, pinned, unowned, never_preempts,
 // gate, budget, budgets and unready; version 4 no
 // tags, long_running, constrain and release; version 3 no tier, promise and max either;
 // version 2 has no groups, usage, together and input either; version 1 no devices,

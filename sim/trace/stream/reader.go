@@ -170,7 +170,7 @@ func (r *Reader) readTypical() {
 		case "demand":
 			t.Demand = slices.Clone(r.vector())
 		case "require":
-			t.Requirements = slices.Clone(r.readRequirements())
+			t.Requirements = r.readRequirements(nil)
 		case "tasks":
 			t.Tasks = int(s.uint("how many tasks ask for that", math.MaxInt32))
 		default:
@@ -511,7 +511,10 @@ func (r *Reader) where(t *trace.Task, field []byte) {
 			t.PerNode = 1
 		}
 	case "require":
-		t.Requirements = r.readRequirements()
+		r.requirements = r.readRequirements(r.requirements[:0])
+		t.Requirements = r.requirements
+	case "prefer":
+		t.Prefers = readPreferences(r)
 	case "on":
 		t.Running = true
 		t.OnNode = s.uint("the integer that names the node", math.MaxUint64)
@@ -542,7 +545,7 @@ func (r *Reader) where(t *trace.Task, field []byte) {
 		t.Gate = r.text(s.string("what keeps the task from being placed"))
 	default:
 		s.failName("a field of submit", field,
-			"job", "task", "job_tasks", "user", "class", "promise", "priority", "demand", "max", "per_node", "name", "require", "work", "fails", "on", "together", "input", "tags", "long_running", "budgets", "unready", "owner", "pinned", "unowned", "never_preempts", "gate")
+			"job", "task", "job_tasks", "user", "class", "promise", "priority", "demand", "max", "per_node", "name", "require", "prefer", "work", "fails", "on", "together", "input", "tags", "long_running", "budgets", "unready", "owner", "pinned", "unowned", "never_preempts", "gate")
 	}
 }
 
@@ -567,9 +570,32 @@ func (r *Reader) readInput() []trace.Block {
 	return r.input
 }
 
-func (r *Reader) readRequirements() []cluster.Requirement {
+// readPreferences reads where a task would rather be.
+func readPreferences(r *Reader) (all []trace.Preference) {
 	s := &r.scan
-	r.requirements = r.requirements[:0]
+	for more := s.open('[', `a list of {"weight":...,"require":...}`); more; more = s.more(']') {
+		var p trace.Preference
+		for more := s.open('{', `{"weight":...,"require":...}`); more; more = s.more('}') {
+			switch name := s.name(); string(name) {
+			case "weight":
+				p.Weight = int32(s.int("a weight from -100 to 100", -cluster.MostPreference, cluster.MostPreference))
+			case "require":
+				p.Requirements = r.readRequirements(nil)
+			default:
+				s.failName("a field of a preference", name, "weight", "require")
+			}
+		}
+		if p.Weight == 0 || len(p.Requirements) == 0 {
+			s.fail("a weight that is not 0, and requirements, in the preference that ends here")
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// readRequirements appends requirements to an empty list.
+func (r *Reader) readRequirements(all []cluster.Requirement) []cluster.Requirement {
+	s := &r.scan
 	for more := s.open('[', `a list of [key, operator, value]`); more; more = s.more(']') {
 		s.take('[', "[key, operator, value]")
 		q := cluster.Requirement{Key: r.text(s.string("the key of a label"))}
@@ -593,9 +619,9 @@ func (r *Reader) readRequirements() []cluster.Requirement {
 			s.fail("an integer in quotes, to compare with")
 		}
 		s.take(']', "]")
-		r.requirements = append(r.requirements, q)
+		all = append(all, q)
 	}
-	return r.requirements
+	return all
 }
 
 // mostTexts bounds the texts of which one copy is kept.

@@ -72,7 +72,7 @@ func TestRead(t *testing.T) {
 	text := head + `{"t":0,"add":{"node":1,"name":"n1","capacity":{"memory":8,"cpu":4000},"labels":{"zone":"a","rack":"r\u0031"},"groups":{"upgrade":"u","rack":"r1"},"tier":3}}
 { "t" : 0 , "submit" : {"job":7,"task":0,"job_tasks":3,"user":"ann","class":2,"priority":-9,"demand":{"cpu":500},
 "x":0}}
-{"t":1,"submit":{"job":7,"task":1,"job_tasks":3,"user":"ann","class":2,"promise":"gold","priority":-9,"demand":{"cpu":500},"max":{"memory":7},"per_node":2,"name":"web/a","require":[["a=","!=","b"],["v",">","3"]],"work":60,"fails":true,"on":1,"together":true,"input":[[64,1,0,18446744073709551615],[5,7],[0]],"tags":["web","app:a"],"long_running":true,"budgets":["y","x"],"unready":true}}
+{"t":1,"submit":{"job":7,"task":1,"job_tasks":3,"user":"ann","class":2,"promise":"gold","priority":-9,"demand":{"cpu":500},"max":{"memory":7},"per_node":2,"name":"web/a","require":[["a=","!=","b"],["v",">","3"]],"prefer":[{"weight":50,"require":[["v","=","4"]]},{"require":[["w","<","1"],["v","=","5"]],"weight":-100}],"work":60,"fails":true,"on":1,"together":true,"input":[[64,1,0,18446744073709551615],[5,7],[0]],"tags":["web","app:a"],"long_running":true,"budgets":["y","x"],"unready":true}}
 {"t":1,"constrain":{"name":"c","owner":"a","any":[[{"subject":["b","a"],"target":["b"],"min":1,"group":"rack"},{"target":["c"],"max":0,"group":"node"}],[{"subject":["a"],"target":["a"],"max":3,"group":"node","self_counted":true}]]}}
 {"t":1,"release":{"name":"c"}}
 {"t":1,"budget":{"name":"x","least":2,"frees_unready":true}}
@@ -89,7 +89,11 @@ func TestRead(t *testing.T) {
 		{Time: 1, What: trace.TaskSubmitted, Task: trace.Task{
 			Job: 7, Index: 1, JobTasks: 3, User: "ann", Class: 2, Promise: "gold", Priority: -9, Demand: cluster.Vector{500, 0}, Max: cluster.Vector{500, 7}, PerNode: 2, Name: "web/a",
 			Requirements: []cluster.Requirement{{Key: "a=", Op: cluster.NotEqual, Value: "b"}, {Key: "v", Op: cluster.Greater, Value: "3"}},
-			Work:         60, Fails: true, Running: true, OnNode: 1, Together: true,
+			Prefers: []trace.Preference{
+				{Weight: 50, Requirements: []cluster.Requirement{{Key: "v", Op: cluster.Equal, Value: "4"}}},
+				{Weight: -100, Requirements: []cluster.Requirement{{Key: "w", Op: cluster.Less, Value: "1"}, {Key: "v", Op: cluster.Equal, Value: "5"}}},
+			},
+			Work: 60, Fails: true, Running: true, OnNode: 1, Together: true,
 			Input: []trace.Block{{Bytes: 64, Replicas: []uint64{1, 0, 1<<64 - 1}}, {Bytes: 5, Replicas: []uint64{7}}, {Replicas: []uint64{}}},
 			Tags:  []string{"app:a", "web"}, LongRunning: true, Budgets: []string{"x", "y"}, Unready: true,
 		}},
@@ -142,6 +146,8 @@ func TestBroken(t *testing.T) {
 		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"pernode":2}}`, `t.jsonl:2:47: want a field of submit, got "pernode"; did you mean per_node?`},
 		{head + `{"t":5,"submit":{"job":1,"task":0,"max":{"cpu":4},"demand":{"cpu":5}}}`, `t.jsonl:2:69: want max of cpu to be at least the demand, 5, and not 4`},
 		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"max":{"cpus":4}}}`, `t.jsonl:2:54: want a kind that the header names, got "cpus"; did you mean cpu?`},
+		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"prefer":[{"weight":0,"require":[["a","=","b"]]}]}}`, "want a weight that is not 0, and requirements, in the preference that ends here"},
+		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"prefer":[{"weight":101,"require":[["a","=","b"]]}]}}`, "want a weight from -100 to 100"},
 		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"apart":true}}`, `t.jsonl:2:47: want a field of submit; since version 2, apart is per_node 1, got`},
 		{head + `{"t":5,"change":{"node":1,"capcity":{}}}`, `t.jsonl:2:27: want a field of a node, got "capcity"; did you mean capacity?`},
 		{head + `{"t":5,"lose":{"nodes":1}}`, `t.jsonl:2:16: want a field of lose, got "nodes"; did you mean node?`},

@@ -114,7 +114,7 @@ func (w *Writer) typical(typical []fragmentation.Typical) error {
 		if err := w.vector("demand", t.Demand); err != nil {
 			return err
 		}
-		w.requirements(t.Requirements)
+		w.requirements("require", t.Requirements)
 		w.int("tasks", int64(t.Tasks))
 		w.close('}')
 	}
@@ -251,7 +251,10 @@ func (w *Writer) task(t *trace.Task) error {
 	if t.PerNode != 0 {
 		w.int("per_node", int64(t.PerNode))
 	}
-	w.requirements(t.Requirements)
+	w.requirements("require", t.Requirements)
+	if err := w.prefers(t); err != nil {
+		return err
+	}
 	if t.Work < 0 {
 		return fmt.Errorf("trace stream: job %d task %d has work %d", t.Job, t.Index, int64(t.Work))
 	}
@@ -348,11 +351,30 @@ func (w *Writer) input(t *trace.Task) error {
 	return nil
 }
 
-func (w *Writer) requirements(list []cluster.Requirement) {
+// prefers writes where the task would rather be.
+func (w *Writer) prefers(t *trace.Task) error {
+	if len(t.Prefers) == 0 {
+		return nil
+	}
+	w.open("prefer", '[')
+	for _, p := range t.Prefers {
+		if p.Weight == 0 || p.Weight < -cluster.MostPreference || p.Weight > cluster.MostPreference || len(p.Requirements) == 0 {
+			return fmt.Errorf("trace stream: job %d task %d has a preference of weight %d for nodes that meet %d requirements", t.Job, t.Index, p.Weight, len(p.Requirements))
+		}
+		w.open("", '{')
+		w.int("weight", int64(p.Weight))
+		w.requirements("require", p.Requirements)
+		w.close('}')
+	}
+	w.close(']')
+	return nil
+}
+
+func (w *Writer) requirements(name string, list []cluster.Requirement) {
 	if len(list) == 0 {
 		return
 	}
-	w.open("require", '[')
+	w.open(name, '[')
 	for _, q := range list {
 		w.open("", '[')
 		w.string("", q.Key)

@@ -1,0 +1,86 @@
+package kubernetes
+
+import (
+	"fmt"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// This file is preferences for those who place one pod at a time: the same soft constraints as in company.go and spread.go, but
+// that workloads which prefer the same share one, and that spread has an alternative for each number that the fewest may be
+// on the way, as hard spread has. They bind pods that run, too: in Kubernetes what those prefer counts for who comes.
+//
+// Policies that score as kube-scheduler does read weights and skews off these constraints, so their form is fixed: an affinity is
+// one bound of at least 1, an anti-affinity one bound of 0, and a spread two alternatives or more, of which the first is one bound
+// of maxSkew at most, less 1 where the pods count themselves.
+
+// wish is a preferred term of a workload.
+type wish struct {
+	target []string
+	key    string
+	weight int32
+}
+
+// preferAlike is preferred affinity and anti-affinity.
+func preferAlike(t *translator) {
+	for _, away := range []bool{false, true} {
+		var all alike
+		wishes := map[string]wish{}
+		for i := range t.cluster.Workloads {
+			for _, one := range wishesOf(t, i, away) {
+				text, _ := all.add(i, append(slices.Clone(one.target), "", one.key, fmt.Sprint(one.weight))...)
+				wishes[text] = one
+			}
+		}
+		for _, text := range all.texts {
+			one, field, least, most := wishes[text], "preferred podAffinity", int32(1), cluster.Unbounded
+			if away {
+				field, least, most = "preferred podAntiAffinity", 0, 0
+			}
+			r := t.rule(field, all.members[text])
+			want(t, &r, [][]cluster.Bound{{{Subject: r.subject, Target: one.target, Min: least, Max: most, Group: t.topology(one.key)}}}, int64(one.weight)*weightOfPreference)
+		}
+	}
+}
+
+// wishesOf are the preferred terms of a workload, those that ask for the same as one with the sum of their weights.
+func wishesOf(t *translator, i int, away bool) (all []wish) {
+	w := &t.cluster.Workloads[i]
+	preferred := w.Spec.Affinity.PodAffinity.Preferred
+	if away {
+		preferred = w.Spec.Affinity.PodAntiAffinity.Preferred
+	}
+	for k := range preferred {
+		term := &preferred[k].PodAffinityTerm
+		by := t.selectorOf(w, term)
+		if by.none {
+			continue
+		}
+		one := wish{t.target(by), term.TopologyKey, preferred[k].Weight}
+		at := slices.IndexFunc(all, func(o wish) bool { return o.key == one.key && slices.Equal(o.target, one.target) })
+		if at < 0 {
+			all = append(all, one)
+		} else {
+			all[at].weight += one.weight
+		}
+	}
+	return all
+}
+
+// spreadSoftly is a soft spread that several workloads share. Of more alternatives than are looked at it has the evenest.
+func spreadSoftly(t *translator, s *spreading, members []int, total int32) {
+	most := int32(1)
+	if len(s.sets) > 0 {
+		most = max(s.most(total), 1)
+	}
+	r := t.rule("topologySpreadConstraints, soft", members)
+	want(t, &r, t.steps(s, r.subject, max(most-maxAlternatives+1, 1), most), cluster.DefaultWeight)
+}
+
+// want adds the soft constraint of a rule.
+func want(t *translator, r *rule, alternatives [][]cluster.Bound, weight int64) {
+	t.Constraints = append(t.Constraints, cluster.Constraint{
+		Name: r.name, Owner: t.cluster.Workloads[r.members[0]].Application, Any: alternatives, Weight: weight,
+	})
+}
