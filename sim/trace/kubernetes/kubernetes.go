@@ -65,6 +65,8 @@ type Options struct {
 	Schedulers []string
 	// OneUser says that namespaces share nothing out among themselves: all pods are one user's.
 	OneUser bool
+	// AllPorts says that a host port is a kind also where no two pods could want it of a node, as it is to fairlead-scheduler.
+	AllPorts bool
 	// Changes is what is to be different; nil: nothing.
 	Changes *Changes
 }
@@ -497,7 +499,11 @@ func (s *Source) findKinds() ([]cluster.Kind, map[manifest.Port]int) {
 		}
 	}
 	column := map[manifest.Port]int{}
-	for _, p := range contested(s.pods) {
+	ports := contested(s.pods)
+	if all := allPorts(s.pods); s.options.AllPorts && len(all) <= mostPorts {
+		ports = all
+	}
+	for _, p := range ports {
 		column[p] = len(kinds)
 		kinds = append(kinds, portKind(p))
 	}

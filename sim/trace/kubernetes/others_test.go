@@ -3,6 +3,8 @@ package kubernetes
 import (
 	"strings"
 	"testing"
+
+	"fairlead.dev/fairlead/cluster"
 )
 
 const othersPods = `
@@ -72,6 +74,30 @@ default/d 3/0 of 1 user=default class=0 priority=0 pods=1 on 0
 	for _, r := range recordsOf(t, s) {
 		if r.Task.Foreign != "" {
 			t.Errorf("%s is placed by %s, want all to be placed anew on nodes that are not their cluster's", r.Task.Name, r.Task.Foreign)
+		}
+	}
+}
+
+// TestAllPorts: to fairlead-scheduler each host port is a column, and so it is a kind where a plan is to be the same.
+func TestAllPorts(t *testing.T) {
+	const alone = `
+kind: Pod
+metadata: {name: a}
+spec: {containers: [{ports: [{hostPort: 80}, {hostPort: 81, hostIP: 10.0.0.1}]}]}
+`
+	for all, want := range map[bool]int{false: 0, true: 3} {
+		s, err := Open(write(t, "cluster.yaml", alone), Options{AllPorts: all})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ports := 0
+		for _, k := range s.Kinds() {
+			if k.Unit == cluster.ExclusiveUnit {
+				ports++
+			}
+		}
+		if ports != want {
+			t.Errorf("AllPorts %v: %d kinds are ports, want %d", all, ports, want)
 		}
 	}
 }
