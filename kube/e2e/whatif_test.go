@@ -49,6 +49,19 @@ func TestPlanBeside(t *testing.T) {
 	}
 }
 
+// TestPlanOfCompany says how often plan is right about pods that look at others, for which the scheduler asks Kubernetes' filters one
+// after the other.
+func TestPlanOfCompany(t *testing.T) {
+	skipIfShort(t)
+	w := newWorkloads(bare(t), 37, beside{company: true})
+	all := normally(6, 60)
+	same := w.whatIfs(all, w.c.settle, t.Logf)
+	t.Logf("%d of %d what-ifs came as planned", same, all)
+	if same == 0 {
+		t.Error("no what-if came as planned")
+	}
+}
+
 // TestPlanWithNaturalTiming says how often plan is right about a scheduler that has been at work all the time: it has learned from
 // pods that are gone, and decides about the first pods of a change while the others are made.
 func TestPlanWithNaturalTiming(t *testing.T) {
@@ -105,7 +118,9 @@ func (c *cluster) settle() {
 	f := c.start(settings{})
 	c.await(time.Minute, func() string {
 		placed := f.sum("fairlead_placements_total") - f.sum("fairlead_last_word_refusals_total")
-		if f.sum("fairlead_rounds_total") == 0 || len(c.now())-c.waiting()-bound != placed {
+		// Pods that all filters refuse get as far as no round.
+		decided := f.sum("fairlead_rounds_total") + f.sum("scheduler_unschedulable_pods")
+		if decided == 0 || len(c.now())-c.waiting()-bound != placed {
 			return "all that the first round has decided"
 		}
 		return ""

@@ -21,6 +21,7 @@ type beside struct {
 	daemons bool // pods of DaemonSets, and static ones, on each node
 	gated   bool // pods of which some wait behind scheduling gates
 	others  bool // pods of other schedulers, on nodes and waiting
+	company bool // pods that are kept away from others or beside them, or are spread
 }
 
 // String names what there is.
@@ -29,7 +30,7 @@ func (b beside) String() string {
 	for _, of := range []struct {
 		is   bool
 		name string
-	}{{b.daemons, "daemons"}, {b.gated, "gated"}, {b.others, "others"}} {
+	}{{b.daemons, "daemons"}, {b.gated, "gated"}, {b.others, "others"}, {b.company, "company"}} {
 		if of.is {
 			names = append(names, of.name)
 		}
@@ -121,4 +122,14 @@ func admits(n *v1.Node, pods []v1.Pod, p *v1.Pod) bool {
 		}
 	}
 	return len(scheduler.AdmissionCheck(p, info, false)) == 0
+}
+
+// company draws what pods of an owner want of each other: to be apart, on nodes or in zones, together in a zone, or spread over zones.
+func (w *workloads) company(name string) []option {
+	if !w.beside.company || w.random.IntN(2) == 0 {
+		return nil
+	}
+	return [][]option{
+		{awayFrom(name, v1.LabelHostname)}, {awayFrom(name, v1.LabelTopologyZone)}, {near(name, v1.LabelTopologyZone)}, {spread(name, v1.LabelTopologyZone)},
+	}[w.random.IntN(4)]
 }

@@ -99,6 +99,7 @@ func (w *workloads) owner() (name string, pods []*v1.Pod) {
 	if w.random.IntN(4) == 0 {
 		options = append(options, func(p *v1.Pod) { p.Spec.PriorityClassName = urgent })
 	}
+	options = append(options, w.company(name)...)
 	pods = several(2+w.random.IntN(6), name, options...)
 	w.standing(pods)
 	return name, pods
