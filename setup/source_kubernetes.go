@@ -49,7 +49,7 @@ func (s URL) kubernetes() kubernetes.Options {
 		}
 	}
 	o.Changes = s.changes
-	o.OneUser = s.changes != nil // as of fairlead-scheduler, to which a profile is a user
+	o.OneUser, o.AllPorts = s.changes != nil, s.changes != nil // as of fairlead-scheduler, to which a profile is a user, and each port a column
 	if s.values.Has("schedulers") {
 		o.Schedulers = strings.Split(s.values.Get("schedulers"), ",")
 	}

@@ -55,6 +55,9 @@ func (e explanation) text() string {
 
 // of is why the task in the row waits.
 func (r *reasons) of(row cluster.TaskID, t *task) explanation {
+	if t.others != "" {
+		return explanation{code: cluster.Gated.String(), sentence: "it waits for the scheduler " + t.others + ", which is not simulated"}
+	}
 	if t.gate != "" && r.core.View().Task(row).Phase == cluster.Gated {
 		return explanation{code: cluster.Gated.String(), sentence: Gated(t.gate)}
 	}

@@ -126,8 +126,13 @@ func (p *replay) checkHistory(r *trace.Record) error {
 // submit plays the arrival of a task. One that runs on a node that is not there
 // waits like any other.
 func (p *replay) submit(r incoming) {
+	stays := r.Running && (p.initial == Keep || r.Pinned)
+	if r.Running && !stays { // whoever has placed it
+		own := *r.Task
+		own.Foreign, r.Task = "", &own
+	}
 	row := p.enter(r)
-	if !r.Running || p.initial != Keep && !r.Pinned {
+	if !stays {
 		return
 	}
 	if node, there := p.nodes.there(r.OnNode); there {

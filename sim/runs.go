@@ -299,7 +299,7 @@ func (r *runs) loseNode(row cluster.NodeID) {
 			continue
 		}
 		r.stop(t)
-		if task.job.foreign || task.single {
+		if task.job.foreign || task.others != "" || task.single {
 			r.finish(t, killed)
 		} else {
 			r.happens(lost, task)

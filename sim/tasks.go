@@ -64,7 +64,7 @@ type job struct {
 	id        uint64
 	row       cluster.JobID
 	user      string
-	foreign   bool
+	foreign   bool // of an injected fault, not of the trace
 	beside    bool // of the second of two sources, which has its own number for it
 	expected  int  // tasks in all; 0 if unknown, where each may be the last
 	submitted int
@@ -130,6 +130,7 @@ type identity struct {
 	pinned bool   // it belongs to its node
 	single bool   // nobody makes it again
 	gate   string // what keeps it from being placed; empty: nothing
+	others string // the scheduler that places it, if that is another
 }
 
 // inUse reports whether somebody is on the node who does not belong to it.
@@ -272,12 +273,12 @@ func (b *tasks) submit(r incoming, shape cluster.ShapeID, input []cluster.Block,
 	if j == nil {
 		j = &job{id: r.Job, row: cluster.JobID(b.jobRows.Take()), user: r.User, beside: b.isBeside(r.Job), expected: int(r.JobTasks)}
 		b.jobs[r.Job] = j
-		emit(cluster.JobSubmitted{Job: j.row, Name: cmp.Or(r.Owner, strconv.FormatUint(r.Job, 10)), User: r.User, Together: r.Together, LongRunning: r.LongRunning})
+		emit(cluster.JobSubmitted{Job: j.row, Name: cmp.Or(r.Owner, strconv.FormatUint(r.Job, 10)), User: r.User, Together: r.Together, LongRunning: r.LongRunning, Foreign: r.Foreign != ""})
 	}
 	row := b.enter(j, r, shape, now)
 	b.live[key] = row
 	t := &b.list[row]
-	emit(cluster.TaskSubmitted{Task: row, Seq: t.seq, Job: j.row, Shape: shape, Class: t.service, Priority: r.Priority, Gated: r.Gate != "", Input: input})
+	emit(cluster.TaskSubmitted{Task: row, Seq: t.seq, Job: j.row, Shape: shape, Class: t.service, Priority: r.Priority, Gated: r.Gate != "" || r.Foreign != "", Input: input})
 	return row
 }
 
@@ -291,7 +292,7 @@ func (b *tasks) isBeside(job uint64) bool {
 func (b *tasks) enter(j *job, r incoming, shape cluster.ShapeID, now cluster.Time) cluster.TaskID {
 	row := b.newTask(j)
 	t := &b.list[row]
-	t.identity = identity{r.Index, r.Name, r.Class, r.Owner, r.Pinned, r.Unowned, r.Gate}
+	t.identity = identity{r.Index, r.Name, r.Class, r.Owner, r.Pinned, r.Unowned, r.Gate, r.Foreign}
 	t.priority, t.service = r.Priority, r.service
 	t.demand = b.demands[shape]
 	if r.Max != nil && !slices.Equal(r.Max, r.Demand) {

@@ -28,10 +28,37 @@ import (
 // drained, removed and added, workloads scaled and applied; some pods find no place, and wait for the next node.
 func TestPlanIsWhatHappens(t *testing.T) {
 	skipIfShort(t)
-	w := newWorkloads(bare(t), 23)
+	w := newWorkloads(bare(t), 23, beside{})
 	all := normally(20, 200)
 	if same := w.whatIfs(all, w.c.settle, t.Errorf); same < all {
 		t.Errorf("%d of %d what-ifs came as planned, want all", same, all)
+	}
+}
+
+// TestPlanBeside does the same where there are pods that the scheduler does not place: each sort of them by itself, and then all.
+func TestPlanBeside(t *testing.T) {
+	skipIfShort(t)
+	for _, with := range []beside{{daemons: true}, {gated: true}, {others: true}, {daemons: true, gated: true, others: true}} {
+		t.Run(with.String(), func(t *testing.T) {
+			w := newWorkloads(bare(t), 31, with)
+			all := normally(6, 20)
+			if same := w.whatIfs(all, w.c.settle, t.Errorf); same < all {
+				t.Errorf("%d of %d what-ifs came as planned, want all", same, all)
+			}
+		})
+	}
+}
+
+// TestPlanOfCompany says how often plan is right about pods that look at others, for which the scheduler asks Kubernetes' filters one
+// after the other.
+func TestPlanOfCompany(t *testing.T) {
+	skipIfShort(t)
+	w := newWorkloads(bare(t), 37, beside{company: true})
+	all := normally(6, 60)
+	same := w.whatIfs(all, w.c.settle, t.Logf)
+	t.Logf("%d of %d what-ifs came as planned", same, all)
+	if same == 0 {
+		t.Error("no what-if came as planned")
 	}
 }
 
@@ -39,7 +66,7 @@ func TestPlanIsWhatHappens(t *testing.T) {
 // pods that are gone, and decides about the first pods of a change while the others are made.
 func TestPlanWithNaturalTiming(t *testing.T) {
 	skipIfShort(t)
-	w := newWorkloads(bare(t), 29)
+	w := newWorkloads(bare(t), 29, beside{})
 	f := w.c.start(settings{})
 	all := normally(10, 100)
 	same := w.whatIfs(all, func() { w.c.rest(f) }, t.Logf)
@@ -53,12 +80,14 @@ func TestPlanWithNaturalTiming(t *testing.T) {
 func (w *workloads) whatIfs(all int, decide func(), complain func(string, ...any)) (same int) {
 	c := w.c
 	c.t.Helper()
+	w.placeTheirs()
 	decide()
 	moved, waited := 0, 0
 	for i := range all {
 		w.prune()
+		w.placeTheirs()
 		change := w.draw()
-		planned, before := c.plan(change.flags...), c.standing()
+		planned, before := w.plan(change.flags...), c.standing()
 		change.make()
 		decide()
 		got := c.standing()
@@ -82,14 +111,16 @@ func (w *workloads) whatIfs(all int, decide func(), complain func(string, ...any
 // settle lets a scheduler decide that begins now, with all pods there.
 func (c *cluster) settle() {
 	c.t.Helper()
-	if c.waiting() == 0 {
+	if c.toPlace() == 0 {
 		return
 	}
 	bound := len(c.now()) - c.waiting()
 	f := c.start(settings{})
 	c.await(time.Minute, func() string {
 		placed := f.sum("fairlead_placements_total") - f.sum("fairlead_last_word_refusals_total")
-		if f.sum("fairlead_rounds_total") == 0 || len(c.now())-c.waiting()-bound != placed {
+		// Pods that all filters refuse get as far as no round.
+		decided := f.sum("fairlead_rounds_total") + f.sum("scheduler_unschedulable_pods")
+		if decided == 0 || len(c.now())-c.waiting()-bound != placed {
 			return "all that the first round has decided"
 		}
 		return ""
@@ -115,10 +146,12 @@ func (c *cluster) rest(f *fairlead) {
 }
 
 // plan says how many pods of each owner would be on each node.
-func (c *cluster) plan(flags ...string) map[string]int {
+func (w *workloads) plan(flags ...string) map[string]int {
+	c := w.c
 	c.t.Helper()
 	path := filepath.Join(c.t.TempDir(), "me.json")
 	c.list(path)
+	path += "?schedulers=" + testbed.FairleadProfile // those of Kubernetes' own are there, too
 	var out, failed bytes.Buffer
 	if code := cli.Run(append([]string{"plan", "--cluster", "kubernetes:" + path, "-o", "json", "--without", "evictions"}, flags...), &out, &failed); code != 0 && code != 3 {
 		c.t.Fatalf("plan %v: exit code %d: %s", flags, code, &failed)
@@ -163,10 +196,10 @@ func (c *cluster) list(path string) {
 	c.must(file.Close())
 }
 
-// standing is how many pods of each owner are on each node.
+// standing is how many pods of each owner are on each node, but for those that belong to it.
 func (c *cluster) standing() map[string]int {
 	on := map[string]int{}
-	for _, p := range c.now() {
+	for _, p := range c.free() {
 		if p.Spec.NodeName != "" {
 			on[ownerOf(&p)+" "+p.Spec.NodeName]++
 		}
@@ -177,6 +210,13 @@ func (c *cluster) standing() map[string]int {
 // waiting is how many pods have no node.
 func (c *cluster) waiting() int {
 	return len(slices.DeleteFunc(c.now(), func(p v1.Pod) bool { return p.Spec.NodeName != "" }))
+}
+
+// toPlace is how many pods our scheduler may place.
+func (c *cluster) toPlace() int {
+	return len(slices.DeleteFunc(c.now(), func(p v1.Pod) bool {
+		return p.Spec.NodeName != "" || p.Spec.SchedulerName != testbed.FairleadProfile || len(p.Spec.SchedulingGates) > 0
+	}))
 }
 
 // differing lists what is not the same.

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -31,6 +32,7 @@ import (
 type workloads struct {
 	c      *cluster
 	random *rand.Rand
+	beside beside
 	owners int // so far
 }
 
@@ -39,9 +41,9 @@ const (
 	urgent      = "urgent" // a class of pods that come first
 )
 
-func newWorkloads(c *cluster, seed uint64) *workloads {
+func newWorkloads(c *cluster, seed uint64, with beside) *workloads {
 	c.t.Helper()
-	w := &workloads{c, rand.New(rand.NewPCG(seed, 4)), 0} //nolint:gosec // chance, not secrets
+	w := &workloads{c, rand.New(rand.NewPCG(seed, 4)), with, 0} //nolint:gosec // chance, not secrets
 	for _, o := range []testbed.NodeOptions{
 		{Count: whatIfNodes / 2, Prefix: "n-", CPU: "8", Memory: "32Gi"},
 		{Count: whatIfNodes / 4, Prefix: "large-", CPU: "16", Memory: "32Gi", Labels: map[string]string{"disk": "ssd"}},
@@ -64,6 +66,9 @@ func newWorkloads(c *cluster, seed uint64) *workloads {
 	for range 16 {
 		_, own := w.owner()
 		pods = append(pods, own...)
+	}
+	for _, n := range c.nodes() {
+		pods = append(pods, w.daemons(n.Name)...)
 	}
 	c.together(pods...)
 	return w
@@ -94,7 +99,10 @@ func (w *workloads) owner() (name string, pods []*v1.Pod) {
 	if w.random.IntN(4) == 0 {
 		options = append(options, func(p *v1.Pod) { p.Spec.PriorityClassName = urgent })
 	}
-	return name, several(2+w.random.IntN(6), name, options...)
+	options = append(options, w.company(name)...)
+	pods = several(2+w.random.IntN(6), name, options...)
+	w.standing(pods)
+	return name, pods
 }
 
 func ownedBy(name string) option {
@@ -157,6 +165,9 @@ func (w *workloads) add(like *v1.Node) change {
 		n.Labels[v1.LabelHostname] = n.Name
 		_, err := w.c.client.CoreV1().Nodes().Create(w.c.t.Context(), n, metav1.CreateOptions{})
 		w.c.must(err)
+		if own := w.daemons(n.Name); own != nil {
+			w.c.together(own...)
+		}
 	}}
 }
 
@@ -165,22 +176,25 @@ func (w *workloads) scale() change {
 	names := slices.Sorted(maps.Keys(of))
 	name := names[w.random.IntN(len(names))]
 	more := 1 + w.random.IntN(6)
+	like := slices.MaxFunc(of[name], func(a, b v1.Pod) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+	})
 	return change{
-		[]string{"--scale", fmt.Sprintf("%s/statefulset/%s=%d", of[name][0].Namespace, name, len(of[name])+more)},
+		[]string{"--scale", fmt.Sprintf("%s/statefulset/%s=%d", like.Namespace, name, len(of[name])+more)},
 		func() {
 			var pods []*v1.Pod
 			for range more {
-				pods = append(pods, w.again(&of[name][0]))
+				pods = append(pods, w.again(&like))
 			}
 			w.c.together(pods...)
 		},
 	}
 }
 
-// pods are those that are there, by owner.
+// pods are those that are there and belong to no node, by owner.
 func (w *workloads) pods() map[string][]v1.Pod {
 	of := map[string][]v1.Pod{}
-	for _, p := range w.c.now() {
+	for _, p := range w.c.free() {
 		of[ownerOf(&p)] = append(of[ownerOf(&p)], p)
 	}
 	return of
@@ -189,6 +203,9 @@ func (w *workloads) pods() map[string][]v1.Pod {
 // apply applies a workload that is new.
 func (w *workloads) apply() change {
 	name, pods := w.owner()
+	for _, p := range pods { // as its controller makes them
+		p.Spec = *pods[0].Spec.DeepCopy()
+	}
 	set := appsv1.StatefulSet{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: pods[0].Namespace},
@@ -231,6 +248,12 @@ func (c *cluster) takeAway(name string, whole bool) {
 	}
 	var pods []*v1.Pod
 	for _, p := range c.now() {
+		if p.Spec.NodeName == name && isDaemon(&p) {
+			if whole {
+				c.end(&p)
+			}
+			continue
+		}
 		if p.Spec.NodeName == name {
 			c.end(&p)
 			n := again(&p, 0)
@@ -257,6 +280,7 @@ func (w *workloads) prune() {
 		if 10*wanted.MilliValue() <= 9*has.MilliValue() {
 			return
 		}
+		pods = w.c.free()
 		gone := ownerOf(&pods[w.random.IntN(len(pods))])
 		for _, p := range pods {
 			if ownerOf(&p) == gone {
@@ -278,6 +302,11 @@ func (c *cluster) now() (pods []v1.Pod) {
 		pods = append(pods, list.Items...)
 	}
 	return pods
+}
+
+// free lists the pods that belong to no node.
+func (c *cluster) free() []v1.Pod {
+	return slices.DeleteFunc(c.now(), func(p v1.Pod) bool { return isDaemon(&p) })
 }
 
 // end deletes a pod.

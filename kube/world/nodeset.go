@@ -101,9 +101,9 @@ func (s *nodeSets) local(p *Pod) *nodeSet {
 	return s.of(p, p.object, key)
 }
 
-// bound returns the node set of a pod that is on a node: those where it could be as well. The core knows it. It is nil, which is
-// all nodes, for a pod that names its nodes, as a DaemonSet's do: each of these would have one of its own.
-func (s *nodeSets) bound(p *Pod) *nodeSet {
+// known returns the node set of a pod that is on a node, or is gated: those where it could be. The core knows it. It is nil, which
+// is all nodes, for a pod that names its nodes, as a DaemonSet's do: each of these would have one of its own.
+func (s *nodeSets) known(p *Pod) *nodeSet {
 	object := *p.object
 	object.Spec.NodeName = ""
 	if p.set == "" { // a pod is on its node in many cores

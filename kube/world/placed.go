@@ -26,7 +26,7 @@ type placed struct {
 // arrive puts a bound pod, whose task is gated, on its node.
 func (on *placed) arrive(p *Pod) {
 	name := p.object.Spec.NodeName
-	on.slots.reshape(p, on.shapes.bound(p))
+	on.slots.reshape(p, on.shapes.known(p))
 	if n := on.nodes.byName[name]; n != nil {
 		on.settleOn(p, n)
 		return
@@ -115,7 +115,7 @@ func (on *placed) renew(p *Pod, same bool) {
 	on.judge.RemovePod(p.info, n.object.Name)
 	p.refresh(false)
 	on.putOn(p, n)
-	on.slots.reshape(p, on.shapes.bound(p))
+	on.slots.reshape(p, on.shapes.known(p))
 	on.exits.seeEnding(p)
 }
 

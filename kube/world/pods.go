@@ -96,7 +96,7 @@ func (w *World) SeePod(object *v1.Pod) {
 		w.pods.add(p)
 		switch {
 		case object.Spec.NodeName != "":
-			w.slots.occupy(p, w.shapes.bound(p))
+			w.slots.occupy(p, w.shapes.known(p))
 			w.placed.arrive(p)
 		case p.Ours: // and not somebody else's to place
 			w.waiting.sort(p)
@@ -170,7 +170,7 @@ func (w *World) reenter(p *Pod) {
 	stage, n := p.Stage, p.node
 	switch {
 	case n != nil:
-		w.slots.occupy(p, w.shapes.bound(p))
+		w.slots.occupy(p, w.shapes.known(p))
 		w.slots.found(p, n)
 		w.pods.move(p, stage)
 		if p.exit.protectedUntil > w.journal.now {
@@ -178,7 +178,7 @@ func (w *World) reenter(p *Pod) {
 		}
 		w.exits.seeEnding(p)
 	case stage == UnknownNode:
-		w.slots.occupy(p, w.shapes.bound(p))
+		w.slots.occupy(p, w.shapes.known(p))
 	case stage == BackingOff:
 		w.waiting.hold(p, "")
 		w.pods.move(p, BackingOff)
@@ -209,7 +209,7 @@ func (w *World) seeBound(p *Pod, same bool) {
 	}
 	p.refresh(same)
 	if p.slot == nil { // somebody else's, and now placed
-		w.slots.occupy(p, w.shapes.bound(p))
+		w.slots.occupy(p, w.shapes.known(p))
 	}
 	w.placed.arrive(p)
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"fairlead.dev/fairlead/cluster"
 )
 
 // TestLargeNodeSet: the nodes that a pod may use are known to the core whole, more than a hundred
@@ -81,4 +83,35 @@ func TestNodeSetOfBound(t *testing.T) {
 	check("seen")
 	r.restart()
 	check("a new core")
+}
+
+// TestShapeOfGated: the core knows of a gated pod what it will ask for and where it could be, as it knows of one that waits: policies
+// learn from both. When its gates are taken away, nothing else changes.
+func TestShapeOfGated(t *testing.T) {
+	r := newRig(t, newBench(t))
+	s := &story{rig: r, lines: map[string]string{}, sent: map[string]flight{}}
+	happen := func(line string) {
+		t.Helper()
+		if err := s.happen(line); err != nil {
+			t.Fatal(err)
+		}
+		r.turn()
+	}
+	happen("node n1 cpu=4 label=disk=ssd")
+	happen("node n2 cpu=4")
+	happen("pod p1 cpu=5 select=disk=ssd gate")
+	look := func() cluster.ShapeID {
+		t.Helper()
+		id := s.task(r.world.Pod("uid-p1")).Shape
+		shape := r.core.View().Shape(id)
+		if cpu, one, two := shape.Demand[cpuColumn], r.core.View().Eligible(shape.Eligible, r.world.nodes.byName["n1"].row), r.core.View().Eligible(shape.Eligible, r.world.nodes.byName["n2"].row); cpu != 5000 || !one || two {
+			t.Errorf("the pod asks for %d of cpu, on n1: %v, on n2: %v; want 5000 on n1", cpu, one, two)
+		}
+		return id
+	}
+	before := look()
+	happen("pod p1 cpu=5 select=disk=ssd")
+	if after := look(); after != before {
+		t.Errorf("without gates the pod has the shape %d, with them %d", after, before)
+	}
 }

@@ -87,10 +87,10 @@ func shapeKey(set cluster.SetID, demand cluster.Vector, never bool) string {
 	return string(key)
 }
 
-// bound is the shape of a pod that is on a node: the room it takes, and where else it could be, as far as that depends on
-// itself alone. Policies learn from it what room is wanted for, also those of a new core. Pods of others stay where they are,
-// and of those that name their nodes, as a DaemonSet's do, each would have a set of its own.
-func (s *shapes) bound(p *Pod) *shape {
+// known is the shape of a pod that is on a node, or is gated: the room that it takes, and where it could be, as far as that
+// depends on itself alone. Policies learn from it what room is wanted for, also those of a new core. Pods of others stay where
+// they are, and of those that name their nodes, as a DaemonSet's do, each would have a set of its own.
+func (s *shapes) known(p *Pod) *shape {
 	info, _ := p.read()
 	demand, _ := s.demand(p, info)
 	if p.slot != nil && slices.Equal(p.slot.shape.demand, demand) {
@@ -99,7 +99,7 @@ func (s *shapes) bound(p *Pod) *shape {
 	if !p.Ours {
 		return s.of(demand)
 	}
-	return s.waiting(p, s.sets.bound(p), demand)
+	return s.waiting(p, s.sets.known(p), demand)
 }
 
 // release forgets a shape that no task has any more, and its node set with the

@@ -45,6 +45,7 @@ func (l *waiting) sort(p *Pod) {
 	case err != nil:
 		l.hold(p, fmt.Sprintf("its affinity terms cannot be read: %v", err))
 	case len(p.object.Spec.SchedulingGates) > 0:
+		l.slots.take(p, l.shapes.known(p)) // policies learn what room will be wanted
 		l.hold(p, "")
 	case mislabelled != "":
 		l.hold(p, mislabelled)

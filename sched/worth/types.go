@@ -56,7 +56,7 @@ func (m *mix) forgetShapes(shapes []cluster.ShapeID) {
 	}
 }
 
-// count counts the task of a row, unless it was counted before.
+// count counts the task of a row, unless it was counted before. One that asks for nothing is counted once it asks for something.
 func (m *mix) count(s *cluster.View, t cluster.TaskID) {
 	task := s.Task(t)
 	for int(t) >= len(m.last) {
@@ -65,9 +65,22 @@ func (m *mix) count(s *cluster.View, t cluster.TaskID) {
 	if task.Phase == cluster.Absent || m.last[t] == task.Seq+1 {
 		return
 	}
+	if asksNothing(s.Shape(task.Shape).Demand) {
+		return
+	}
 	m.last[t] = task.Seq + 1
-	m.asks[m.of(s, task.Shape)].tasks += counted
+	row := 0
+	if task.Protection().Reason == cluster.BelongsToNode { // such tasks would have a type for each node
+		row = m.on(s, task.Shape, cluster.AllNodes)
+	} else {
+		row = m.of(s, task.Shape)
+	}
+	m.asks[row].tasks += counted
 	m.total++
+}
+
+func asksNothing(demand cluster.Vector) bool {
+	return !slices.ContainsFunc(demand, func(q int64) bool { return q > 0 })
 }
 
 // of is the row of what a shape asks for.
@@ -78,8 +91,15 @@ func (m *mix) of(s *cluster.View, id cluster.ShapeID) int {
 	if row := m.byShape[id]; row > 0 {
 		return int(row - 1)
 	}
+	row := m.on(s, id, s.Shape(id).Eligible)
+	m.byShape[id] = int32(row + 1)
+	return row
+}
+
+// on is the row of what a shape asks for on the nodes of a set.
+func (m *mix) on(s *cluster.View, id cluster.ShapeID, set cluster.SetID) int {
 	shape := s.Shape(id)
-	m.key = binary.AppendUvarint(m.key[:0], uint64(shape.Eligible))
+	m.key = binary.AppendUvarint(m.key[:0], uint64(set))
 	for _, q := range shape.Demand {
 		m.key = binary.AppendUvarint(m.key, uint64(eighths(q)))
 	}
@@ -91,9 +111,8 @@ func (m *mix) of(s *cluster.View, id cluster.ShapeID) int {
 		}
 		name := string(m.key)
 		m.named[name] = row
-		m.asks = append(m.asks, ask{name: name, demand: slices.Clone(shape.Demand), set: shape.Eligible, needs: slices.Clone(s.DeviceNeeds(id))})
+		m.asks = append(m.asks, ask{name: name, demand: slices.Clone(shape.Demand), set: set, needs: slices.Clone(s.DeviceNeeds(id))})
 	}
-	m.byShape[id] = int32(row + 1)
 	return row
 }
 

@@ -205,3 +205,41 @@ func TestRowOfAnotherNode(t *testing.T) {
 		t.Errorf("another node in its row takes the types %b", f.worth.admits[0])
 	}
 }
+
+// TestAsksForNothing: a task that asks for nothing yet is counted when it asks for something, once.
+func TestAsksForNothing(t *testing.T) {
+	f := newFlood(t)
+	f.step(
+		cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{0}}}, cluster.ShapeDefined{Shape: 1, Spec: cluster.Shape{Demand: cluster.Vector{1000}}},
+		cluster.TaskSubmitted{Shape: 0, Gated: true}, cluster.TaskSubmitted{Task: 1, Seq: 1, Shape: 1},
+	)
+	if f.worth.mix.total != 1 {
+		t.Errorf("%d tasks were counted, want the one that asks for something", f.worth.mix.total)
+	}
+	f.step(cluster.TaskReshaped{Shape: 1}, cluster.TaskUngated{})
+	f.step(cluster.TaskReshaped{Shape: 0})
+	f.step(cluster.TaskReshaped{Shape: 1})
+	if got := f.demands(); !slices.Equal(got, []int64{1000}) || f.worth.mix.total != 2 {
+		t.Errorf("the types ask for %d, and %d tasks were counted; want 1000, and 2", got, f.worth.mix.total)
+	}
+}
+
+// TestTasksOfNodes: those that belong to their nodes, each kept to its own, are of one type.
+func TestTasksOfNodes(t *testing.T) {
+	f := newFlood(t)
+	f.step(cluster.NodeAdded{Node: 1, Spec: cluster.NodeSpec{Name: "m", Capacity: cluster.Vector{1 << 20}}})
+	var events []cluster.Event
+	for i := range uint32(2) {
+		id, task, node := cluster.ShapeID(i), cluster.TaskID(i), cluster.NodeID(i)
+		set := cluster.SetID(i + 1)
+		events = append(events, cluster.SetDefined{Set: set, Nodes: []cluster.NodeID{node}}, cluster.ShapeDefined{Shape: id, Spec: cluster.Shape{Demand: cluster.Vector{1000}, Eligible: set}},
+			cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(i), Shape: id}, cluster.TaskFound{Task: task, Seq: cluster.Seq(i), Node: node},
+			cluster.TaskProtected{Task: task, Attempt: 1, Until: cluster.Never, Reason: cluster.BelongsToNode})
+	}
+	events = append(events, cluster.ShapeDefined{Shape: 2, Spec: cluster.Shape{Demand: cluster.Vector{64}}}, cluster.TaskSubmitted{Task: 2, Seq: 2, Shape: 2}) // for which there is a round
+	f.step(events...)
+	types := f.worth.table.types
+	if got := f.demands(); !slices.Equal(got, []int64{64, 1000}) || types[0].set != cluster.AllNodes || f.worth.mix.total != 3 {
+		t.Errorf("%d tasks are of the types %+v, want 3 of two, on all nodes", f.worth.mix.total, types)
+	}
+}

@@ -198,6 +198,9 @@ type Task struct {
 	// Pinned says that the task belongs to the node that it runs on, as one of a DaemonSet does:
 	// it stays there whatever becomes of the others, and its node is none that is in use.
 	Pinned bool
+	// Foreign is the scheduler that places the task, if that is another than the one that is simulated. Here the task takes room
+	// where it runs, is never evicted or moved, and waits for that scheduler; placed anew, it is as any other.
+	Foreign string
 	// Unowned says that nobody makes the task again once it has left its node: it is not moved, and where it is evicted it
 	// ends.
 	Unowned bool

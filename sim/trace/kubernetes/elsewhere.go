@@ -58,7 +58,7 @@ func (s elsewhere) takeAsNodes(file, place string, o *manifest.Object, err error
 		switch o.Kind {
 		case "Node", "CSINode", "CSIStorageCapacity", "CSIDriver", "StorageClass", "Namespace", "":
 		case "Pod":
-			if !standingOf(o).pinned {
+			if !s.options.standingOf(o).pinned {
 				return nil
 			}
 			o.Spec.Volumes = nil // its claims are not here, and it stays where it is
@@ -76,7 +76,7 @@ func (s elsewhere) takeAsPods(file, place string, o *manifest.Object, err error)
 		case "Node", "CSINode", "CSIStorageCapacity":
 			return nil
 		case "Pod":
-			if standingOf(o).pinned {
+			if s.options.standingOf(o).pinned {
 				s.notes.leftOut["belong to the nodes of their own cluster"]++
 				return nil
 			}

@@ -9,7 +9,7 @@
 // runs there; one without waits. Pods come in the order in which they were
 // created, so that a run that places them anew does so in that order. Those that
 // are done, those that leave without having a node, and those that wait for another scheduler
-// are left out; those behind a scheduling gate wait, and are not placed. What a DaemonSet or a
+// are left out; those behind a scheduling gate wait, and are not placed. Those that another scheduler has placed take room, and are left alone. What a DaemonSet or a
 // node itself has made belongs to its node (owners.go).
 //
 // The kinds are cpu, memory, pods, and whatever else nodes offer or pods ask
@@ -68,16 +68,21 @@ type Options struct {
 	Schedulers []string
 	// OneUser says that namespaces share nothing out among themselves: all pods are one user's.
 	OneUser bool
+	// AllPorts says that a host port is a kind also where no two pods could want it of a node, as it is to fairlead-scheduler.
+	AllPorts bool
 	// Changes is what is to be different; nil: nothing.
 	Changes *Changes
 }
 
+// defaultScheduler is whose pods are that name no scheduler.
+const defaultScheduler = "default-scheduler"
+
 // places reports whether pods of the scheduler of that name are to be placed.
 func (o Options) places(scheduler string) bool {
 	if o.Schedulers == nil {
-		return scheduler == "" || scheduler == "default-scheduler" || strings.HasPrefix(scheduler, "fairlead")
+		return scheduler == "" || scheduler == defaultScheduler || strings.HasPrefix(scheduler, "fairlead")
 	}
-	return slices.Contains(o.Schedulers, cmp.Or(scheduler, "default-scheduler"))
+	return slices.Contains(o.Schedulers, cmp.Or(scheduler, defaultScheduler))
 }
 
 // Validate says what is wrong with the options.
@@ -156,6 +161,7 @@ type standing struct {
 	priority      int32
 	promise       string // the class that its label names
 	pinned        bool   // it belongs to its node
+	foreign       string // who places it, if that is somebody else
 	neverPreempts bool
 	gate          string
 	stays         bool // it is of an application by its own tags, and its containers are started again whenever they end
@@ -312,7 +318,7 @@ func (s *Source) takePod(file string, o *manifest.Object) error {
 	m, spec := &o.Metadata, &o.Spec
 	p := pod{
 		file: file, namespace: m.Namespace, name: m.Namespace + "/" + m.Name,
-		labels: m.Labels, labelsKey: labelsKey(m.Labels), standing: standingOf(o), node: spec.NodeName,
+		labels: m.Labels, labelsKey: labelsKey(m.Labels), standing: s.options.standingOf(o), node: spec.NodeName,
 		asks: asks{ports: spec.HostPorts(), volumes: mountsOf(spec)},
 	}
 	if m.Name == "" {
@@ -328,8 +334,8 @@ func (s *Source) takePod(file string, o *manifest.Object) error {
 	case m.DeletionTimestamp != "" && p.node == "":
 		s.notes.leftOut["are being deleted and have no node"]++
 		return nil
-	case p.node == "" && !s.options.places(spec.SchedulerName):
-		s.notes.leftOut[fmt.Sprintf("wait for the scheduler %s; ?schedulers=%s takes them in", shorten(spec.SchedulerName), shorten(spec.SchedulerName))]++
+	case p.node == "" && p.foreign != "":
+		s.notes.leftOut[fmt.Sprintf("wait for the scheduler %s; ?schedulers=%s takes them in", shorten(p.foreign), shorten(p.foreign))]++
 		return nil
 	}
 	var err error
@@ -492,7 +498,11 @@ func (s *Source) findKinds() ([]cluster.Kind, map[manifest.Port]int) {
 		}
 	}
 	column := map[manifest.Port]int{}
-	for _, p := range contested(s.pods) {
+	ports := contested(s.pods)
+	if all := allPorts(s.pods); s.options.AllPorts && len(all) <= mostPorts {
+		ports = all
+	}
+	for _, p := range ports {
 		column[p] = len(kinds)
 		kinds = append(kinds, portKind(p))
 	}
@@ -526,7 +536,10 @@ type job struct {
 }
 
 func (p *pod) job() string {
-	if p.group != nil {
+	switch {
+	case p.foreign != "": // of one owner some may be placed by others
+		return p.foreign + " " + p.owner
+	case p.group != nil:
 		return "apart " + p.group.key
 	}
 	return p.owner
@@ -536,7 +549,7 @@ func (p *pod) job() string {
 func (s *Source) task(p *pod, demand cluster.Vector, j *job) trace.Task {
 	t := trace.Task{
 		Job: j.number, Index: j.tasks, Name: p.name, Owner: p.application, User: p.namespace, Class: p.class, Priority: p.priority,
-		Promise: p.promise, Pinned: p.pinned, Unowned: isBare(p.application) && !p.pinned, NeverPreempts: p.neverPreempts, Gate: p.gate, LongRunning: p.stays, Budgets: p.budgets,
+		Promise: p.promise, Pinned: p.pinned, Foreign: p.foreign, Unowned: isBare(p.application) && !p.pinned, NeverPreempts: p.neverPreempts, Gate: p.gate, LongRunning: p.stays, Budgets: p.budgets,
 		Demand: demand, Requirements: p.rules.requirements, Prefers: p.rules.preferences, Work: cluster.Never, Tags: p.tags,
 	}
 	j.tasks++

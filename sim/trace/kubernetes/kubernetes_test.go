@@ -98,6 +98,9 @@ func picture(s *Source, all []trace.Record) string {
 		if t.Running {
 			fmt.Fprintf(&b, " on %d", t.OnNode)
 		}
+		if t.Foreign != "" {
+			fmt.Fprintf(&b, " by %s", t.Foreign)
+		}
 		if t.PerNode > 0 {
 			fmt.Fprintf(&b, " %d a node", t.PerNode)
 		}

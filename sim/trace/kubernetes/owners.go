@@ -87,19 +87,37 @@ func applicationOf(o *manifest.Object) string {
 	return ownerName(m.Namespace, w.Kind, w.Name)
 }
 
-// standingOf is what may become of the pod, but for its class of quality.
-func standingOf(o *manifest.Object) standing {
-	s := standing{
-		priority: o.Spec.Priority, promise: o.Metadata.Labels[classLabel], neverPreempts: o.Spec.PreemptionPolicy == "Never",
-		stays: o.Spec.RestartPolicy == "" || o.Spec.RestartPolicy == "Always",
+// foreignTo is who places the pod, if that is none of those whose pods are placed here. Where pods run nowhere at first all are,
+// but those that wait for others.
+func (o Options) foreignTo(pod *manifest.Object) string {
+	switch by := pod.Spec.SchedulerName; {
+	case o.Elsewhere && pod.Spec.NodeName != "":
+		return ""
+	case pod.IsStatic():
+		return kubelet
+	case !o.places(by):
+		return cmp.Or(by, defaultScheduler)
 	}
-	s.leaving = o.Metadata.DeletionTimestamp != ""
-	s.unready = s.leaving || slices.ContainsFunc(o.Status.Conditions, func(c manifest.Condition) bool { return c.Type == "Ready" && c.Status != "True" })
-	w := ownerOf(o)
-	s.pinned = o.IsStatic() || w != nil && w.Kind == "DaemonSet"
-	if o.Spec.NodeName == "" {
+	return ""
+}
+
+// kubelet is who places static pods.
+const kubelet = "kubelet"
+
+// standingOf is what may become of the pod, but for its class of quality.
+func (o Options) standingOf(pod *manifest.Object) standing {
+	s := standing{
+		foreign:  o.foreignTo(pod),
+		priority: pod.Spec.Priority, promise: pod.Metadata.Labels[classLabel], neverPreempts: pod.Spec.PreemptionPolicy == "Never",
+		stays: pod.Spec.RestartPolicy == "" || pod.Spec.RestartPolicy == "Always",
+	}
+	s.leaving = pod.Metadata.DeletionTimestamp != ""
+	s.unready = s.leaving || slices.ContainsFunc(pod.Status.Conditions, func(c manifest.Condition) bool { return c.Type == "Ready" && c.Status != "True" })
+	w := ownerOf(pod)
+	s.pinned = pod.IsStatic() || w != nil && w.Kind == "DaemonSet"
+	if pod.Spec.NodeName == "" {
 		var gates []string
-		for _, g := range o.Spec.SchedulingGates {
+		for _, g := range pod.Spec.SchedulingGates {
 			gates = append(gates, cmp.Or(g.Name, "without a name"))
 		}
 		slices.Sort(gates)

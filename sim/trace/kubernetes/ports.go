@@ -33,12 +33,25 @@ func contested(pods []pod) []manifest.Port {
 	for p, own := range users {
 		wanted[p] = !apart(own)
 	}
+	return portsOf(pods, func(p manifest.Port) bool { return wanted[p] })
+}
+
+// mostPorts is how many ports fairlead-scheduler has columns for.
+const mostPorts = 512
+
+// allPorts lists the ports that pods want, contested or not.
+func allPorts(pods []pod) []manifest.Port {
+	return portsOf(pods, func(manifest.Port) bool { return true })
+}
+
+// portsOf lists those of which the port on all addresses is wanted.
+func portsOf(pods []pod, wanted func(manifest.Port) bool) []manifest.Port {
 	found := map[manifest.Port]bool{}
 	for i := range pods {
 		for _, p := range pods[i].ports {
 			anywhere := p
 			anywhere.Address = ""
-			if wanted[anywhere] {
+			if wanted(anywhere) {
 				found[p], found[anywhere] = true, true
 			}
 		}

@@ -237,6 +237,9 @@ func (w *writer) pod(r *trace.Record) (fields, error) {
 	if t.NeverPreempts {
 		spec["preemptionPolicy"] = "Never"
 	}
+	if t.Foreign != "" && t.Foreign != kubelet {
+		spec["schedulerName"] = t.Foreign
+	}
 	if t.Gate != "" {
 		spec["schedulingGates"] = []fields{{"name": t.Gate}}
 	}

@@ -49,6 +49,7 @@ func TestWriteWhatWasRead(t *testing.T) {
 		"taints":    ruledNodes + "---\nkind: Pod\nmetadata: {name: p}\n---\nkind: Pod\nmetadata: {name: q}\nspec: {tolerations: [{key: dedicated, operator: Exists}]}",
 		"apart":     apartPods(own, ""),
 		"ports":     "kind: Node\nmetadata: {name: n1}\n" + strings.Replace(port, "NAME", "a", 1) + strings.Replace(port, "NAME", "b", 1),
+		"others":    othersPods,
 		"no object": `{"kind": "Pod", "metadata": {"name": "p"}}`,
 		"company":   zones + companion("web-0", "web", "n1", evenly) + companion("web-1", "web", "", evenly) + companion("db", "db", "", beside),
 		"bound":     bound,

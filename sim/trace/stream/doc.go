@@ -97,6 +97,8 @@
 //	unready    its run on the node is not available, as far as budgets go
 //	owner      who has made the task, such as shop/deployment/web; may be omitted
 //	pinned     the task belongs to the node that it runs on, and stays there
+//	foreign    the scheduler that places it, if that is another than the one that is simulated: it
+//	           takes room where it runs, is never evicted or moved, and waits for that scheduler
 //	unowned         nobody makes it again: it is not moved, and ends where it is evicted
 //	never_preempts  nobody is to be evicted for its sake
 //	gate       what keeps it from being placed for now; omitted: nothing does
@@ -121,7 +123,7 @@
 //
 // Names that are not listed are errors. Text is UTF-8. The version changes when
 // a name is added, goes or changes its meaning, as old readers reject new
-// names. Older versions are still read: version 5 has no prefer, owner, pinned, unowned, never_preempts,
+// names. Older versions are still read: version 5 has no prefer, owner, pinned, foreign, unowned, never_preempts,
 // gate, budget, budgets and unready; version 4 no
 // tags, long_running, constrain and release; version 3 no tier, promise and max either;
 // version 2 has no groups, usage, together and input either; version 1 no devices,

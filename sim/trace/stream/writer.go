@@ -296,6 +296,9 @@ func (w *Writer) standing(t *trace.Task) {
 	if t.Pinned {
 		w.flag("pinned")
 	}
+	if t.Foreign != "" {
+		w.string("foreign", t.Foreign)
+	}
 	if t.Unowned {
 		w.flag("unowned")
 	}
