@@ -139,7 +139,7 @@ func (w *kubeWishes) required(c cluster.ConstraintID, spec *cluster.Constraint, 
 		for k := range bounds {
 			b := &bounds[k]
 			_, target := b.Affects(tags)
-			if target && b.Min > 0 && len(b.Subject) > 0 && (i == 0 || !spec.Any[0][0].SelfCounted) {
+			if target && b.Min > 0 && len(b.Subject) > 0 {
 				w.bonds = append(w.bonds, bond{constraint: c, bound: at, subjects: true, weight: requiredWeight})
 			}
 			at++
