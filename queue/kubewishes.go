@@ -2,6 +2,7 @@ package queue
 
 import (
 	"math"
+	"strings"
 
 	"fairlead.dev/fairlead/cluster"
 )
@@ -11,18 +12,20 @@ import (
 //   - NodeAffinity, weight 2: the weights of the preferences for nodes that a node meets, over the most of any node.
 //   - TaintToleration, weight 3: how few sets a node is in where the task had rather not be.
 //   - InterPodAffinity, weight 2: the weights of all company on the node and in its zone that the task likes, less what it shuns; and
-//     likewise of what that company likes and shuns. The best node has 100, the worst 0.
+//     likewise of what that company likes and shuns, and a weight of 1 for whom it requires. The best node has 100, the worst 0.
 //   - PodTopologySpread, weight 2, of tasks with soft spread of their own: as by default, with their counts, skews and groups of nodes.
 //     A node outside of any of these groups has 0.
 //
-// Company and spread are soft constraints, of which those are scored that have the form of the translation from Kubernetes
-// (constraint/kubernetes, wishes.go).
+// Company and spread are constraints, of which those are scored that have the form of the translation from Kubernetes
+// (constraint/kubernetes, wishes.go and stepwise.go).
 
 // The weights of the plugins.
 const (
 	nodesWeight   = 2
 	taintsWeight  = 3
 	companyWeight = 2
+	// requiredWeight is that of company which others require, in thousandths as those of soft constraints: a point of 100.
+	requiredWeight = cluster.DefaultWeight / 100
 )
 
 // kubeWishes is scratch for the scores.
@@ -36,6 +39,7 @@ type kubeWishes struct {
 // these that like or shun the task.
 type bond struct {
 	constraint cluster.ConstraintID
+	bound      int
 	subjects   bool
 	weight     int64
 }
@@ -111,7 +115,9 @@ func (w *kubeWishes) read(s *cluster.View, id cluster.ShapeID) (spread bool) {
 				}
 				w.spreads = append(w.spreads, softSpread{constraint: c, skew: skew})
 			}
-		case !alone || !single || spec.Hard:
+		case spec.Hard:
+			w.required(c, spec, tags)
+		case !alone || !single:
 		case b.Min > 0 && b.Max == cluster.Unbounded:
 			w.bind(c, subject, target, spec.Weight)
 		case b.Max == 0:
@@ -119,6 +125,29 @@ func (w *kubeWishes) read(s *cluster.View, id cluster.ShapeID) (spread bool) {
 		}
 	}
 	return spread
+}
+
+// required adds company that requires tasks with these tags to be beside it. That of a family which selects itself has an alternative for
+// each of its sizes, of which one will do, perhaps behind the one for others whom it selects.
+func (w *kubeWishes) required(c cluster.ConstraintID, spec *cluster.Constraint, tags []string) {
+	const again = ", of those that wait" // a second constraint of the same company
+	if strings.HasSuffix(spec.Name, again) {
+		return
+	}
+	at := 0
+	for i, bounds := range spec.Any {
+		for k := range bounds {
+			b := &bounds[k]
+			_, target := b.Affects(tags)
+			if target && b.Min > 0 && len(b.Subject) > 0 {
+				w.bonds = append(w.bonds, bond{constraint: c, bound: at, subjects: true, weight: requiredWeight})
+			}
+			at++
+		}
+		if i == 1 || len(bounds) > 1 && bounds[1].SelfCounted {
+			return
+		}
+	}
 }
 
 // bind adds company for both sides.
@@ -138,7 +167,7 @@ func (w *kubeWishes) company(s *cluster.View, nodes []cluster.NodeID, sums []int
 	for _, n := range nodes {
 		sum := int64(0)
 		for _, b := range w.bonds {
-			all, _, set := cluster.CountsOf(s, b.constraint, 0, n)
+			all, _, set := cluster.CountsOf(s, b.constraint, b.bound, n)
 			switch {
 			case set == 0: // nobody is in its company there
 			case b.subjects:

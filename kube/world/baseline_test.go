@@ -104,6 +104,11 @@ func drawBaseline(t *rapid.T) (nodes []*v1.Node, placed []*v1.Pod, pod *v1.Pod) 
 	for _, app := range baselineApps {
 		templates[app] = drawTemplate(t)
 	}
+	if others := templates["cache"]; often(t, 3, "required") {
+		others.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution = []v1.PodAffinityTerm{{
+			TopologyKey: pick(t, "required key", v1.LabelHostname, v1.LabelTopologyZone), LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": pick(t, "required", "web", "db")}},
+		}}
+	}
 	for i := range number(t, 40, "pods") {
 		p := drawOwned(t, fmt.Sprintf("p%02d", i), templates)
 		node := nodes[number(t, len(nodes), "node")]

@@ -256,3 +256,9 @@ func drawSpread(t *rapid.T, pod *v1.Pod) {
 		NodeTaintsPolicy:   pick(t, "taints policy", nil, new(v1.NodeInclusionPolicyHonor), new(v1.NodeInclusionPolicyIgnore)),
 	}}
 }
+
+// drawPrices draws whether preferences for nodes are part of the price of a place.
+func (r *rig) drawPrices(t *rapid.T) {
+	priced := often(t, 2, "priced")
+	r.world.shapes.prices = func(string) bool { return priced }
+}

@@ -30,6 +30,7 @@ func TestAHostileHistoryConfusesNobody(t *testing.T) {
 	placed, refused, restarts, evicted := 0, 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		h := &history{rig: newRig(t, b), t: t, old: map[types.UID][]*v1.Pod{}}
+		h.drawPrices(t)
 		h.choosePolicy()
 		for i := range 2 {
 			h.seeNode(drawNode(t, i))

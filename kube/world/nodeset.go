@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/klog/v2"
 
 	"fairlead.dev/fairlead/cluster"
@@ -28,6 +29,7 @@ type nodeSet struct {
 	// forgotten says that the row of the set was given back.
 	forgotten bool
 	local     *judge.LocalCase
+	likes     *nodeaffinity.PreferredSchedulingTerms // of nodes that pods prefer (prefer.go); nil of others
 	// avoid leaves out the nodes with a PreferNoSchedule taint that these
 	// tolerations do not tolerate.
 	avoid       bool
@@ -59,7 +61,7 @@ func (s *nodeSets) begin() {
 func (s *nodeSets) update(n *node) {
 	for _, key := range sortedKeys(s.byKey) {
 		ns := s.byKey[key]
-		if ns.members == nil || ns.local == nil {
+		if ns.members == nil || ns.local == nil && ns.likes == nil {
 			continue
 		}
 		for int(n.row) >= len(ns.members) {
@@ -82,6 +84,9 @@ func (s *nodeSets) drop(row cluster.NodeID) {
 }
 
 func (ns *nodeSet) admits(n *node) bool {
+	if ns.likes != nil {
+		return ns.likes.Score(n.object) > 0
+	}
 	if ns.avoid && n.soft {
 		if _, hostile := corev1.FindMatchingUntoleratedTaint(klog.Background(), n.object.Spec.Taints, ns.tolerations, softOnly, true); hostile {
 			return false

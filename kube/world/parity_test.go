@@ -42,6 +42,7 @@ func TestTheCoreMayChooseWhatUpstreamAdmits(t *testing.T) {
 	met := tally{}
 	rapid.Check(t, func(t *rapid.T) {
 		r := newRig(t, b)
+		r.drawPrices(t)
 		for i := range 1 + number(t, 5, "nodes") {
 			r.seeNode(drawNode(t, i))
 		}

@@ -18,6 +18,7 @@ type shape struct {
 	key    string
 	row    cluster.ShapeID
 	set    *nodeSet // nil for pods that are not ours
+	likes  []liked
 	demand cluster.Vector
 	tasks  int
 }
@@ -33,6 +34,8 @@ type shapes struct {
 	sets    *nodeSets
 	byKey   map[string]*shape
 	rows    cluster.Rows
+	// prices reports whether preferences for nodes are part of the price of a place for pods with that schedulerName.
+	prices func(schedulerName string) bool
 }
 
 // begin forgets all shapes and sets, for a new core.
@@ -42,21 +45,21 @@ func (s *shapes) begin() {
 }
 
 // of returns the shape of pods on nodes that take so much. Of those that wait see waiting.
-func (s *shapes) of(demand cluster.Vector) *shape { return s.like(nil, demand, false) }
+func (s *shapes) of(demand cluster.Vector) *shape { return s.like(nil, nil, demand, false) }
 
 // waiting returns the shape of the pod while it waits for a node of the set.
 func (s *shapes) waiting(p *Pod, ns *nodeSet, demand cluster.Vector) *shape {
 	policy := p.object.Spec.PreemptionPolicy
-	return s.like(ns, demand, policy != nil && *policy == v1.PreemptNever)
+	return s.like(ns, s.likes(p), demand, policy != nil && *policy == v1.PreemptNever)
 }
 
-// like returns the shape of pods of the node set with the demand. Never says that nobody is evicted for them.
-func (s *shapes) like(ns *nodeSet, demand cluster.Vector, never bool) *shape {
+// like returns the shape of pods of the node set with the demand, which like these nodes. Never says that nobody is evicted for them.
+func (s *shapes) like(ns *nodeSet, likes []liked, demand cluster.Vector, never bool) *shape {
 	set := cluster.AllNodes
 	if ns != nil {
 		set = s.sets.row(ns)
 	}
-	key := shapeKey(set, demand, never)
+	key := shapeKey(set, likes, demand, never)
 	known := s.byKey[key]
 	if known == nil {
 		if ns != nil {
@@ -65,10 +68,15 @@ func (s *shapes) like(ns *nodeSet, demand cluster.Vector, never bool) *shape {
 			}
 			ns.shapes++
 		}
-		known = &shape{key: key, row: cluster.ShapeID(s.rows.Take()), set: ns, demand: demand}
+		var prefers []cluster.Preference
+		for _, l := range likes {
+			l.set.shapes++
+			prefers = append(prefers, cluster.Preference{Set: l.set.id, Weight: l.weight})
+		}
+		known = &shape{key: key, row: cluster.ShapeID(s.rows.Take()), set: ns, likes: likes, demand: demand}
 		s.byKey[key] = known
 		s.columns.count(demand, 1)
-		s.journal.emit(cluster.ShapeDefined{Shape: known.row, Spec: cluster.Shape{Demand: demand, Eligible: set, NeverPreempts: never}})
+		s.journal.emit(cluster.ShapeDefined{Shape: known.row, Spec: cluster.Shape{Demand: demand, Eligible: set, Prefers: prefers, NeverPreempts: never}})
 	}
 	return known
 }
@@ -76,13 +84,17 @@ func (s *shapes) like(ns *nodeSet, demand cluster.Vector, never bool) *shape {
 // empty is that of who takes nothing.
 func (s *shapes) empty() *shape { return s.of(make(cluster.Vector, len(s.columns.list))) }
 
-func shapeKey(set cluster.SetID, demand cluster.Vector, never bool) string {
+func shapeKey(set cluster.SetID, likes []liked, demand cluster.Vector, never bool) string {
 	key := strconv.AppendUint(make([]byte, 0, 64), uint64(set), 36)
 	for _, q := range demand {
 		key = strconv.AppendInt(append(key, ' '), q, 36)
 	}
 	if never {
 		key = append(key, '!')
+	}
+	for _, l := range likes {
+		key = strconv.AppendUint(append(key, '~'), uint64(l.set.id), 36)
+		key = strconv.AppendInt(append(key, ' '), int64(l.weight), 36)
 	}
 	return string(key)
 }
@@ -113,6 +125,11 @@ func (s *shapes) release(of *shape) {
 	s.columns.count(of.demand, -1)
 	s.journal.emit(cluster.ShapeForgotten{Shape: of.row})
 	s.rows.Give(uint32(of.row))
+	for _, l := range of.likes {
+		if l.set.shapes--; l.set.shapes == 0 {
+			s.sets.forget(l.set)
+		}
+	}
 	ns := of.set
 	if ns == nil {
 		return

@@ -59,6 +59,9 @@ type Options struct {
 	RackLabel string
 	// Backoff is how long pods back off after a refusal, one to ten seconds if it is zero.
 	Backoff Backoff
+	// PricesNodes says by their schedulerName for which pods preferences for nodes are part of the price of a place, so that the
+	// core is told of them. Of others upstream's scores decide which nodes the core is shown. Nil is nobody.
+	PricesNodes func(schedulerName string) bool
 	// Handling is called with each pod just before it is dealt with, also in
 	// the midst of dealing with others. Nil is nobody.
 	Handling func(*v1.Pod)
@@ -72,11 +75,14 @@ func New(j *judge.Judge, o Options) *World {
 	if o.Handling == nil {
 		o.Handling = func(*v1.Pod) {}
 	}
+	if o.PricesNodes == nil {
+		o.PricesNodes = func(string) bool { return false }
+	}
 	journal, columns := &journal{changes: 1}, &Columns{}
 	pods := &Pods{byUID: map[types.UID]*Pod{}, ranks: map[int32]int{}, handling: o.Handling}
 	nodes := &nodes{journal: journal, judge: j, columns: columns, byName: map[string]*node{}, rackLabel: o.RackLabel}
 	sets := &nodeSets{journal: journal, judge: j, nodes: nodes}
-	shapes := &shapes{journal: journal, judge: j, columns: columns, nodes: nodes, sets: sets}
+	shapes := &shapes{journal: journal, judge: j, columns: columns, nodes: nodes, sets: sets, prices: o.PricesNodes}
 	slots := &slots{journal: journal, classes: &classes{journal: journal, table: NoClasses()}, shapes: shapes}
 	queue := &queue{journal: journal, pods: pods, sets: sets, room: math.MaxInt}
 	queries := &queries{

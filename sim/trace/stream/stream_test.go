@@ -273,6 +273,9 @@ func randomRecords(rng *rand.Rand, n int) []trace.Record {
 					q.Value = "-12"
 				}
 				r.Task.Requirements = append(r.Task.Requirements, q)
+				if rng.IntN(3) == 0 {
+					r.Task.Prefers = append(r.Task.Prefers, trace.Preference{Weight: [...]int32{-100, -1, 1, 50, 100}[rng.IntN(5)], Requirements: slices.Clone(r.Task.Requirements)})
+				}
 			}
 			r.Task.Together, r.Task.LongRunning = rng.IntN(4) == 0, rng.IntN(4) == 0
 			if rng.IntN(2) == 0 {
