@@ -69,9 +69,10 @@ Nothing is done to any cluster.`,
 // adviseOn simulates under each policy, and looks at what the best of them left.
 func adviseOn(ctx context.Context, s *simulation, stderr io.Writer) (*advise.Advice, error) {
 	s.compile(ctx, stderr)
+	beQuick()
 	jobs := s.jobs()
 	found := &adviser{}
-	s.opened = func(o setup.Opened) { found.first.Do(func() { found.dump = o.Dump(); beThrifty(7) }) }
+	s.opened = func(o setup.Opened) { found.first.Do(func() { found.dump = o.Dump(); beThrifty(5) }) }
 	s.runAll(ctx, jobs, parallelRuns(s.PlannerTime()), found.add, stderr)
 	for _, j := range jobs {
 		if err := j.whole(); err != nil {

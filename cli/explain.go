@@ -156,7 +156,11 @@ func (f *explainFlags) simulate(c *cobra.Command, at cluster.Time) (*explain.Mom
 	defer stop()
 	s := &simulation{Plan: plan, notes: &notePrinter{}}
 	if f.at == "" && plan.Sources.Change(&kubernetes.Changes{}) == nil {
-		s.opened = func(o setup.Opened) { f.dump = o.Dump() }
+		beQuick()
+		s.opened = func(o setup.Opened) {
+			f.dump = o.Dump()
+			beThrifty(4)
+		}
 	}
 	m, end, err := momentOf(ctx, s, c.ErrOrStderr())
 	if f.at == "" {

@@ -196,12 +196,13 @@ func trimmed(names []string) (list []string) {
 // run simulates and prints what is different.
 func (f *planFlags) run(ctx context.Context, s *simulation, stdout, stderr io.Writer) error {
 	s.compile(ctx, stderr)
+	beQuick()
 	job := s.jobs()[0]
 	var dump *kubernetes.Source
 	was := make(chan asItWas, 1)
 	s.opened = func(o setup.Opened) {
 		dump = o.Dump()
-		beThrifty(5)
+		beThrifty(3)
 		go func() { was <- s.unchanged(ctx, o, f.prices) }()
 	}
 	end, err := s.runToEnd(ctx, job, stderr)

@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -13,7 +14,7 @@ import (
 type recounted struct {
 	subjects, misses int64
 	violating        [tenses]int64
-	sets             [][tenses]Count // by set of its group
+	sets             map[int32][tenses]Count // of its group, those that count something
 }
 
 // likely lists, by a tag that they ask for, the constraints that may concern who has it, and the shapes that have it, so that
@@ -181,14 +182,18 @@ func (v checker) checkGroup(g *nodeGroup) error {
 func (v checker) checkCounts(l *likely, b *boundRow) error {
 	want := v.countAnew(l, b)
 	g := &v.constraints.group[b.group]
-	for set, sum := range want.sets {
-		var counts [tenses]Count
-		if set < len(b.sets) {
-			counts = b.sets[set]
+	var wrong error
+	compare := func(set int32, counts [tenses]Count) {
+		if sum := want.sets[set]; counts != sum && wrong == nil {
+			wrong = fmt.Errorf("set %d of group %q counts %v, its tasks sum to %v", set, g.key, counts, sum)
 		}
-		if counts != sum {
-			return fmt.Errorf("set %d of group %q counts %v, its tasks sum to %v", set, g.key, counts, sum)
-		}
+	}
+	b.sets.each(compare)
+	for _, set := range slices.Sorted(maps.Keys(want.sets)) {
+		compare(set, b.sets.at(set))
+	}
+	if wrong != nil {
+		return wrong
 	}
 	if b.subjects != want.subjects || b.violating != want.violating || b.misses != want.misses {
 		return fmt.Errorf("%d subjects, %v violate it and miss %d; counted %d, %v and %d",
@@ -199,12 +204,11 @@ func (v checker) checkCounts(l *likely, b *boundRow) error {
 
 func (v checker) countAnew(l *likely, b *boundRow) recounted {
 	g := &v.constraints.group[b.group]
-	r := recounted{sets: make([][tenses]Count, max(len(g.nodes), len(b.sets)))}
+	r := recounted{sets: map[int32][tenses]Count{}}
 	add := func(set int32, t tense, subject, target bool) {
-		for int(set) >= len(r.sets) {
-			r.sets = append(r.sets, [tenses]Count{})
-		}
-		r.sets[set][t] = r.sets[set][t].plus(role{subject: subject, target: target}.once(1))
+		sum := r.sets[set]
+		sum[t] = sum[t].plus(role{subject: subject, target: target}.once(1))
+		r.sets[set] = sum
 	}
 	for _, id := range l.ofBound(b.Bound) {
 		subject, target := b.Affects(v.shape[id].Tags)
@@ -228,8 +232,14 @@ func (v checker) countAnew(l *likely, b *boundRow) recounted {
 			}
 		}
 	}
-	for set, counts := range r.sets {
-		r.judge(b, int32(set), counts, g.size(int32(set)))
+	if len(b.Subject) == 0 { // of whole sets, also those that count nothing
+		for set := range g.nodes {
+			r.judge(b, int32(set), r.sets[int32(set)], g.size(int32(set)))
+		}
+		return r
+	}
+	for set, sum := range r.sets {
+		r.judge(b, set, sum, g.size(set))
 	}
 	return r
 }

@@ -72,11 +72,11 @@ func dumpConstraints(s *State) string {
 		for i := range row.bound {
 			r := &row.bound[i]
 			fmt.Fprintf(&b, "\n  bound %d of %d in group %d: %d subjects, %v violate, miss %d;", i, r.alternative, r.group, r.subjects, r.violating, r.misses)
-			for set, counts := range r.sets {
-				if counts != ([tenses]Count{}) {
-					fmt.Fprintf(&b, " %d %v", set, counts)
+			r.sets.each(func(set int32, count [tenses]Count) {
+				if count != ([tenses]Count{}) {
+					fmt.Fprintf(&b, " %d %v", set, count)
 				}
-			}
+			})
 		}
 	}
 	for i := range t.group {

@@ -48,8 +48,8 @@ func TestHistoriesCanFail(t *testing.T) {
 			}
 		}},
 		{"constraint's count", "its tasks sum to", func(s *State) {
-			if t := s.constraints; len(t.row) > 0 && len(t.row[0].bound) > 0 && len(t.row[0].bound[0].sets) > 1 {
-				t.row[0].bound[0].sets[1][settled].Targets++
+			if t := s.constraints; len(t.row) > 0 && len(t.row[0].bound) > 0 && len(t.row[0].bound[0].sets.kept) > 1 {
+				t.row[0].bound[0].sets.of(1)[settled].Targets++
 			}
 		}},
 		{"constraint's violations", "violate it and miss", func(s *State) {

@@ -59,10 +59,10 @@ type boundRow struct {
 	*Bound
 	alternative int32
 	group       int32
-	sets        [][tenses]Count // by set
-	subjects    int64           // in all, or how many sets are bound; present
-	violating   [tenses]int64   // of those
-	misses      int64           // of all of these, Bound.Misses; present
+	sets        counts
+	subjects    int64         // in all, or how many sets are bound; present
+	violating   [tenses]int64 // of those
+	misses      int64         // of all of these, Bound.Misses; present
 }
 
 // tally is what the tasks of a node add to the counts of a bound.
@@ -115,10 +115,7 @@ func (b *boundRow) whole() bool { return len(b.Subject) == 0 }
 
 // counted is the count of a set.
 func (b *boundRow) counted(set int32, t tense) Count {
-	if int(set) >= len(b.sets) {
-		return Count{}
-	}
-	return b.sets[set][t]
+	return b.sets.at(set)[t]
 }
 
 // broken is how many of so many subjects of a set the bound does not hold for, and what
@@ -157,8 +154,7 @@ func (b *boundRow) change(set int32, t tense, by Count, nodes int32) {
 	if by == (Count{}) {
 		return
 	}
-	b.sets = grown(b.sets, int(set))
-	c := &b.sets[set][t]
+	c := &b.sets.of(set)[t]
 	violating, misses := b.broken(set, *c, nodes)
 	*c = c.plus(by)
 	violatingNow, missesNow := b.broken(set, *c, nodes)

@@ -104,7 +104,8 @@ type translator struct {
 	tagged  map[string]bool
 	ordered bool // some workload has required affinity, so that the order of pods matters
 	groups  []group
-	byKey   map[string]string // groups of all nodes that have the key
+	byKey   map[string]string         // groups of all nodes that have the key
+	spreads map[string]*spreadDomains // by what they follow from
 
 	stepwise bool            // constraints hold after each pod
 	named    map[string]bool // names of constraints that are taken

@@ -93,30 +93,72 @@ const leaving = "is being deleted"
 // spreading finds the domains of a workload's constraint.
 func (t *translator) spreading(i int, c *manifest.Spread, by selector) spreading {
 	w := &t.cluster.Workloads[i]
-	s := spreading{Spread: c, workload: i, selector: by, target: t.target(by)}
-	setOf := make([]string, len(t.cluster.Nodes))
-	for n := range t.cluster.Nodes {
-		if node := &t.cluster.Nodes[n]; includes(node, w.Spec, c) {
-			setOf[n] = manifest.Value(node.Labels[c.TopologyKey])
-			s.sets = append(s.sets, setOf[n])
-		}
-	}
-	slices.Sort(s.sets)
-	s.sets = slices.Compact(s.sets)
-	s.runs = make([]int32, len(s.sets))
+	d := t.spreadDomains(w, c)
+	s := spreading{Spread: c, workload: i, selector: by, target: t.target(by), group: d.group, sets: d.sets, runs: make([]int32, len(d.sets))}
 	for _, i := range t.cluster.selected(&by) {
 		other := &t.cluster.Workloads[i]
 		if !other.Runs() {
 			continue
 		}
 		for _, p := range other.Pods {
-			if at, there := slices.BinarySearch(s.sets, setOf[p.Node]); there {
+			if at := d.of[p.Node]; at >= 0 {
 				s.runs[at]++
 			}
 		}
 	}
-	s.group = t.groupOf(c.TopologyKey, setOf, w.Application)
 	return s
+}
+
+// spreadDomains are those over which a constraint spreads, which workloads share that may go to the same nodes.
+type spreadDomains struct {
+	sets  []string // sorted
+	of    []int32  // by node, where its set stands among these; -1 if it is in none
+	group string
+}
+
+// spreadDomains finds the domains of a workload's constraint.
+func (t *translator) spreadDomains(w *Workload, c *manifest.Spread) *spreadDomains {
+	var keys []string // that a node has to have
+	for i := range w.Spec.TopologySpreadConstraints {
+		if other := &w.Spec.TopologySpreadConstraints[i]; other.WhenUnsatisfiable == c.WhenUnsatisfiable {
+			keys = append(keys, other.TopologyKey)
+		}
+	}
+	alike := fmt.Sprintf("%q %q", c.TopologyKey, keys)
+	if c.NodeAffinityPolicy != "Ignore" {
+		alike += fmt.Sprintf(" to %q", w.Spec.NodeSelector)
+		if required := w.Spec.Affinity.NodeAffinity.Required; required != nil {
+			alike += fmt.Sprintf(" and %q", required.NodeSelectorTerms)
+		}
+	}
+	if c.NodeTaintsPolicy == "Honor" {
+		alike += fmt.Sprintf(" with %q", w.Spec.Tolerations)
+	}
+	if d := t.spreads[alike]; d != nil {
+		return d
+	}
+	d := &spreadDomains{of: make([]int32, len(t.cluster.Nodes))}
+	setOf := make([]string, len(t.cluster.Nodes))
+	for n := range t.cluster.Nodes {
+		if node := &t.cluster.Nodes[n]; includes(node, w.Spec, c) {
+			setOf[n] = manifest.Value(node.Labels[c.TopologyKey])
+			d.sets = append(d.sets, setOf[n])
+		}
+	}
+	slices.Sort(d.sets)
+	d.sets = slices.Compact(d.sets)
+	for n := range setOf {
+		d.of[n] = -1
+		if at, there := slices.BinarySearch(d.sets, setOf[n]); there {
+			d.of[n] = int32(at)
+		}
+	}
+	d.group = t.groupOf(c.TopologyKey, setOf, w.Application)
+	if t.spreads == nil {
+		t.spreads = map[string]*spreadDomains{}
+	}
+	t.spreads[alike] = d
+	return d
 }
 
 // includes reports whether the constraint looks at the node.

@@ -257,7 +257,11 @@ func (r *reader) object(d *json.Decoder, kind string) error {
 	if err != nil {
 		return r.broken(err)
 	}
-	return r.one(json.NewDecoder(bytes.NewReader(text)), fmt.Sprintf("object %d", r.seen+1), "")
+	one, err := r.one(json.NewDecoder(bytes.NewReader(text)), fmt.Sprintf("object %d", r.seen+1), "")
+	if err != nil {
+		return err
+	}
+	return r.add(r.file, one.place, one.object, one.wrong)
 }
 
 // textIn is the text that a value is, or nothing.
@@ -269,27 +273,56 @@ func textIn(value json.RawMessage) string {
 	return text
 }
 
-// items reads a list up to its end, object by object.
+// ahead is how many objects of a list are decoded ahead of the one that is taken in.
+const ahead = 64
+
+// items reads a list up to its end, object by object. One is taken in while the next ones are decoded, in their order.
 func (r *reader) items(d *json.Decoder, kind string) error {
-	for i := 0; d.More(); i++ {
-		if err := r.one(d, fmt.Sprintf("items[%d]", i), kind); err != nil {
+	objects, stop := make(chan item, ahead), make(chan struct{})
+	var broken error
+	go func() {
+		defer close(objects)
+		for i := 0; d.More() && broken == nil; i++ {
+			var one item
+			if one, broken = r.one(d, fmt.Sprintf("items[%d]", i), kind); broken != nil {
+				return
+			}
+			select {
+			case objects <- one:
+			case <-stop:
+				return
+			}
+		}
+		if _, err := d.Token(); err != nil {
+			broken = r.broken(err)
+		}
+	}()
+	for one := range objects {
+		if err := r.add(r.file, one.place, one.object, one.wrong); err != nil {
+			close(stop)
+			for range objects { // until the decoder has seen that
+			}
 			return err
 		}
 	}
-	if _, err := d.Token(); err != nil {
-		return r.broken(err)
-	}
-	return nil
+	return broken
+}
+
+// item is an object of a list and where it stands, or what is wrong with it.
+type item struct {
+	place  string
+	object *manifest.Object
+	wrong  error
 }
 
 // one reads an object. Fields of a wrong type matter only in objects that are
 // read: other kinds may have fields of the same names.
-func (r *reader) one(d *json.Decoder, place, kind string) error {
-	var o manifest.Object
-	err := d.Decode(&o)
+func (r *reader) one(d *json.Decoder, place, kind string) (item, error) {
+	o := &manifest.Object{}
+	err := d.Decode(o)
 	var mistyped *json.UnmarshalTypeError
 	if err != nil && !errors.As(err, &mistyped) {
-		return r.broken(err)
+		return item{}, r.broken(err)
 	}
 	r.seen++
 	r.portion.read = 0
@@ -301,9 +334,9 @@ func (r *reader) one(d *json.Decoder, place, kind string) error {
 		if mistyped.Field != "" {
 			at += ": " + fieldOf(mistyped.Field)
 		}
-		return r.add(r.file, place, nil, r.error(at, "a value of type "+mistyped.Type.String(), mistyped.Value, nil))
+		return item{place, nil, r.error(at, "a value of type "+mistyped.Type.String(), mistyped.Value, nil)}, nil
 	}
-	return r.add(r.file, place, &o, nil)
+	return item{place, o, nil}, nil
 }
 
 // isRead reports whether objects of the kind are read field by field.

@@ -533,6 +533,15 @@ func (r *Reader) where(t *trace.Task, field []byte) {
 		t.Budgets = r.readTags(nil)
 	case "unready":
 		t.Unready = s.bool()
+	default:
+		r.whose(t, field)
+	}
+}
+
+// whose takes a field of a task that says who has made it, who places it, and what it may do.
+func (r *Reader) whose(t *trace.Task, field []byte) {
+	s := &r.scan
+	switch string(field) {
 	case "owner":
 		t.Owner = r.text(s.string("who has made the task"))
 	case "pinned":
