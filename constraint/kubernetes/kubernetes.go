@@ -104,8 +104,7 @@ type translator struct {
 	tagged  map[string]bool
 	ordered bool // some workload has required affinity, so that the order of pods matters
 	groups  []group
-	byKey   map[string]string         // groups of all nodes that have the key
-	spreads map[string]*spreadDomains // by what they follow from
+	byKey   map[string]string // groups of all nodes that have the key
 
 	stepwise bool            // constraints hold after each pod
 	named    map[string]bool // names of constraints that are taken

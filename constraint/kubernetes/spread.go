@@ -51,6 +51,7 @@ type spreading struct {
 // spread translates the topology spread constraints of all workloads.
 func (t *translator) spread() {
 	var all []spreading
+	known := map[string]*spreadDomains{}
 	for i := range t.cluster.Workloads {
 		w := &t.cluster.Workloads[i]
 		for k := range w.Spec.TopologySpreadConstraints {
@@ -59,7 +60,7 @@ func (t *translator) spread() {
 			if w.Runs() || s.none || len(s.requirements) == 0 {
 				continue // of an empty selector, too, Kubernetes counts nobody
 			}
-			if one := t.spreading(i, c, s); len(one.sets) > 0 {
+			if one := t.spreading(known, i, c, s); len(one.sets) > 0 {
 				one.name = fmt.Sprintf("topologySpreadConstraints[%d]", k)
 				all = append(all, one)
 			}
@@ -91,9 +92,9 @@ func (t *translator) selectorOfSpread(w *Workload, c *manifest.Spread) selector 
 const leaving = "is being deleted"
 
 // spreading finds the domains of a workload's constraint.
-func (t *translator) spreading(i int, c *manifest.Spread, by selector) spreading {
+func (t *translator) spreading(known map[string]*spreadDomains, i int, c *manifest.Spread, by selector) spreading {
 	w := &t.cluster.Workloads[i]
-	d := t.spreadDomains(w, c)
+	d := domainsOf(t, known, w, c)
 	s := spreading{Spread: c, workload: i, selector: by, target: t.target(by), group: d.group, sets: d.sets, runs: make([]int32, len(d.sets))}
 	for _, i := range t.cluster.selected(&by) {
 		other := &t.cluster.Workloads[i]
@@ -116,8 +117,8 @@ type spreadDomains struct {
 	group string
 }
 
-// spreadDomains finds the domains of a workload's constraint.
-func (t *translator) spreadDomains(w *Workload, c *manifest.Spread) *spreadDomains {
+// domainsOf finds the domains of a workload's constraint, among those known by what they follow from, or adds them to these.
+func domainsOf(t *translator, known map[string]*spreadDomains, w *Workload, c *manifest.Spread) *spreadDomains {
 	var keys []string // that a node has to have
 	for i := range w.Spec.TopologySpreadConstraints {
 		if other := &w.Spec.TopologySpreadConstraints[i]; other.WhenUnsatisfiable == c.WhenUnsatisfiable {
@@ -134,7 +135,7 @@ func (t *translator) spreadDomains(w *Workload, c *manifest.Spread) *spreadDomai
 	if c.NodeTaintsPolicy == "Honor" {
 		alike += fmt.Sprintf(" with %q", w.Spec.Tolerations)
 	}
-	if d := t.spreads[alike]; d != nil {
+	if d := known[alike]; d != nil {
 		return d
 	}
 	d := &spreadDomains{of: make([]int32, len(t.cluster.Nodes))}
@@ -154,10 +155,7 @@ func (t *translator) spreadDomains(w *Workload, c *manifest.Spread) *spreadDomai
 		}
 	}
 	d.group = t.groupOf(c.TopologyKey, setOf, w.Application)
-	if t.spreads == nil {
-		t.spreads = map[string]*spreadDomains{}
-	}
-	t.spreads[alike] = d
+	known[alike] = d
 	return d
 }
 

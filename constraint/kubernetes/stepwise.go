@@ -288,6 +288,7 @@ func (t *translator) runsInDomain(f *family, workloads []int) bool {
 func (t *translator) spreadStepwise() {
 	var all []spreading // a constraint of each workload
 	var each alike
+	known := map[string]*spreadDomains{}
 	first := map[string]int{} // of all
 	for i := range t.cluster.Workloads {
 		w := &t.cluster.Workloads[i]
@@ -297,7 +298,7 @@ func (t *translator) spreadStepwise() {
 			if by.none || len(by.requirements) == 0 {
 				continue
 			}
-			s := t.spreading(i, c, by)
+			s := t.spreading(known, i, c, by)
 			if len(s.sets) == 0 && c.WhenUnsatisfiable == hardSpread {
 				continue
 			}

@@ -534,12 +534,12 @@ func (r *Reader) where(t *trace.Task, field []byte) {
 	case "unready":
 		t.Unready = s.bool()
 	default:
-		r.whose(t, field)
+		whose(r, t, field)
 	}
 }
 
 // whose takes a field of a task that says who has made it, who places it, and what it may do.
-func (r *Reader) whose(t *trace.Task, field []byte) {
+func whose(r *Reader, t *trace.Task, field []byte) {
 	s := &r.scan
 	switch string(field) {
 	case "owner":
