@@ -103,7 +103,7 @@ func (s *nodeSets) local(p *Pod) *nodeSet {
 	if p.second {
 		key += "\n" // its nodes include those to be avoided
 	}
-	return s.of(p, p.object, key)
+	return s.of(p.object, key, !p.second)
 }
 
 // known returns the node set of a pod that is on a node, or is gated: those where it could be. The core knows it. It is nil, which
@@ -118,7 +118,7 @@ func (s *nodeSets) known(p *Pod) *nodeSet {
 	if ns == nil && s.judge.Local(&object).Names() != nil {
 		return nil
 	}
-	if ns = s.of(p, &object, p.set); !ns.defined {
+	if ns = s.of(&object, p.set, true); !ns.defined {
 		s.row(ns)
 		s.warm(ns)
 		s.leave(ns)
@@ -127,13 +127,13 @@ func (s *nodeSets) known(p *Pod) *nodeSet {
 	return ns
 }
 
-// of returns the node set of that key, to which the pod belongs as the object has it.
-func (s *nodeSets) of(p *Pod, object *v1.Pod, key string) *nodeSet {
+// of returns the node set of that key, to which pods like the object belong; that of a first try leaves out nodes to be avoided.
+func (s *nodeSets) of(object *v1.Pod, key string, avoid bool) *nodeSet {
 	ns := s.byKey[key]
 	if ns == nil {
 		ns = &nodeSet{
 			key: key, id: cluster.SetID(s.rows.Take()), local: s.judge.Local(object),
-			avoid: !p.second, tolerations: object.Spec.Tolerations,
+			avoid: avoid, tolerations: object.Spec.Tolerations,
 		}
 		s.byKey[key] = ns
 	}
