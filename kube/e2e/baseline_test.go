@@ -34,16 +34,7 @@ import (
 // them, and where it evicts.
 func TestBaselineIsKubeScheduler(t *testing.T) {
 	skipIfShort(t)
-	bed, err := testbed.Start(t.Context(), testbed.Options{Tmpfs: true})
-	if err != nil {
-		testbed.SkipUnlessBuilt(t)
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := bed.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	bed := ownBed(t)
 	// The program begins without nodes, as it takes those that it finds in any order, and those that come in the order in which they do. Filters
 	// run one after the other in it, as several at a time may find more or fewer nodes than they look for. The sample comes first: its
 	// first search begins with the first node, and each with where the last one stopped.

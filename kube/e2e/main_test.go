@@ -46,6 +46,18 @@ func (s *sharedBed) get(t *testing.T) *testbed.Bed {
 	return s.bed
 }
 
+// ownBed starts a bed of nothing but an API server that the test has for itself: on the shared one Kubernetes' own scheduler may run.
+func ownBed(t *testing.T) *testbed.Bed {
+	t.Helper()
+	s := &sharedBed{options: testbed.Options{Tmpfs: true}}
+	t.Cleanup(func() {
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.get(t)
+}
+
 func (s *sharedBed) close() error {
 	if s.bed == nil {
 		return nil

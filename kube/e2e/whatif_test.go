@@ -38,9 +38,12 @@ func TestPlanIsWhatHappens(t *testing.T) {
 // TestPlanBeside does the same where there are pods that the scheduler does not place: each sort of them by itself, and then all.
 func TestPlanBeside(t *testing.T) {
 	skipIfShort(t)
+	bed := ownBed(t)
 	for _, with := range []beside{{daemons: true}, {gated: true}, {others: true}, {daemons: true, gated: true, others: true}} {
 		t.Run(with.String(), func(t *testing.T) {
-			w := newWorkloads(bare(t), 31, with)
+			c := newCluster(t, bed)
+			t.Cleanup(c.empty)
+			w := newWorkloads(c, 31, with)
 			all := normally(6, 20)
 			if same := w.whatIfs(all, w.c.settle, t.Errorf); same < all {
 				t.Errorf("%d of %d what-ifs came as planned, want all", same, all)
