@@ -39,9 +39,12 @@ func (p *kubeScheduler) ExplainTask(s *cluster.View, t cluster.TaskID, most int)
 		then.start = 0
 	}
 	looked, _ := then.look(view, t, order)
-	scores := then.scores.of(view, t, then.found)
+	best, scores := int64(0), then.scores.of(view, t, then.found)
+	for _, score := range scores {
+		best = max(best, score)
+	}
 	for i, score := range scores {
-		below := slices.Max(scores) - score
+		below := best - score
 		x.Candidates = append(x.Candidates, sched.Candidate{Node: then.found[i], Cost: below, Terms: []sched.Term{{Name: "lower scores", Cost: below}}})
 	}
 	slices.SortStableFunc(x.Candidates, func(a, b sched.Candidate) int { return cmp.Compare(a.Cost, b.Cost) })
