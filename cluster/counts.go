@@ -27,7 +27,7 @@ func (c *counts) of(set int32) *[tenses]Count {
 	c.page = grown(c.page, p)
 	if c.page[p] == 0 {
 		c.page[p] = int32(len(c.kept)) + 1
-		c.kept = append(c.kept, make([][tenses]Count, pageSize)...)
+		c.kept = grown(c.kept, len(c.kept)+pageSize-1)
 	}
 	return &c.kept[c.page[p]-1+set&(pageSize-1)]
 }

@@ -294,12 +294,18 @@ func (s *State) vacate(t TaskID, n NodeID) int {
 	return at
 }
 
-// grown returns rows long enough for row i.
+// grown returns rows long enough for row i. It doubles, as tables grow row by row: growing by a quarter copies each row five times.
 func grown[T any](rows []T, i int) []T {
 	if i < len(rows) {
 		return rows
 	}
-	return append(rows, make([]T, i+1-len(rows))...)
+	old := len(rows)
+	if i >= cap(rows) {
+		rows = slices.Grow(rows, max(i+1-old, old))
+	}
+	rows = rows[:i+1]
+	clear(rows[old:]) // a list that was longer once
+	return rows
 }
 
 func (s *State) noteNode(n NodeID) {

@@ -74,9 +74,7 @@ func (c *constraintStats) lookAtConstraint(s *cluster.View, row cluster.Constrai
 
 // lookAtTask keeps the task among those that are bound, or out of them.
 func (c *constraintStats) lookAtTask(s *cluster.View, row cluster.TaskID) {
-	for len(c.tasks) <= int(row) {
-		c.tasks = append(c.tasks, subject{})
-	}
+	c.tasks = grown(c.tasks, row, subject{})
 	task, known := s.Task(row), &c.tasks[row]
 	bound := false
 	if task.Placed() {

@@ -14,13 +14,14 @@ import (
 
 // fragments is the sum over nodes.
 type fragments struct {
-	kinds []string // that come in devices
-	mix   *fragmentation.Mix
-	all   bool // every node has to be measured anew
-	stale []cluster.NodeID
-	node  []fragment
-	sums  []freeOf           // by kind
-	left  fragmentation.Left // scratch
+	kinds  []string // that come in devices
+	mix    *fragmentation.Mix
+	all    bool // every node has to be measured anew
+	stale  []cluster.NodeID
+	node   []fragment
+	sums   []freeOf           // by kind
+	left   fragmentation.Left // scratch
+	admits []bool             // scratch
 }
 
 // freeOf is what is free of a kind on all nodes.
@@ -32,8 +33,7 @@ type freeOf struct {
 // fragment is what a node adds to the sums.
 type fragment struct {
 	stale       bool
-	waste, free []int64 // by kind; nothing of a node that is not live
-	admits      []bool
+	waste, free []int64 // by kind; nothing of a node that is not live, or has nothing free
 }
 
 // newFragments is nil for a cluster without devices.
@@ -72,9 +72,7 @@ func (f *fragments) result(s *span, r *report.Run) {
 
 // note says that the node has changed.
 func (f *fragments) note(n cluster.NodeID) {
-	for len(f.node) <= int(n) {
-		f.node = append(f.node, fragment{})
-	}
+	f.node = grown(f.node, n, fragment{})
 	if !f.node[n].stale {
 		f.node[n].stale = true
 		f.stale = append(f.stale, n)
@@ -110,8 +108,11 @@ func (f *fragments) measure(s *cluster.View, n cluster.NodeID) {
 		return
 	}
 	f.mix.Left(s, n, &f.left)
-	row.admits = f.mix.Admits(s, n, row.admits[:0])
-	for k, waste := range f.mix.Waste(row.admits, &f.left) {
+	if !f.left.Some() {
+		return // as on most nodes of many clusters: nobody asks which tasks these admit
+	}
+	f.admits = f.mix.Admits(s, n, f.admits[:0])
+	for k, waste := range f.mix.Waste(f.admits, &f.left) {
 		free := int64(0)
 		for _, q := range f.left.Devices[k] {
 			free += q

@@ -50,9 +50,7 @@ func (h *holdings) advance(s *span) {
 
 // lookAtTask brings the sums up to date with what the task holds.
 func (h *holdings) lookAtTask(s *cluster.View, row cluster.TaskID) {
-	for len(h.task) <= int(row) {
-		h.task = append(h.task, holding{})
-	}
+	h.task = grown(h.task, row, holding{})
 	t, was := s.Task(row), &h.task[row]
 	places := int8(0)
 	if t.Placed() {

@@ -312,9 +312,7 @@ func (b *tasks) newTask(j *job) cluster.TaskID {
 	j.submitted++
 	j.live++
 	row := cluster.TaskID(b.rows.Take())
-	for int(row) >= len(b.list) {
-		b.list = append(b.list, task{})
-	}
+	b.list = grown(b.list, row, task{})
 	t := &b.list[row]
 	b.seq++
 	*t = task{seq: b.seq, job: j, node: cluster.NoNode, orphans: t.orphans[:0], warm: t.warm[:0]}

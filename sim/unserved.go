@@ -90,9 +90,7 @@ func (u *unserved) advance(s *span) {
 
 // look brings up to date what is counted of a task.
 func (u *unserved) look(s *cluster.View, now cluster.Time, row cluster.TaskID) {
-	for len(u.rows) <= int(row) {
-		u.rows = append(u.rows, stance{since: cluster.Never})
-	}
+	u.rows = grown(u.rows, row, stance{since: cluster.Never})
 	t, was := s.Task(row), &u.rows[row]
 	counts := t.Phase != cluster.Absent && !s.Job(t.Job).Foreign
 	if was.seq != t.Seq || !counts { // what the other one had done, it had done to the end

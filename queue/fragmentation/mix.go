@@ -89,6 +89,11 @@ type Left struct {
 	Devices [][]int64 // by kind that comes in devices, of each device
 }
 
+// Some reports whether a device has something free.
+func (l *Left) Some() bool {
+	return slices.ContainsFunc(l.Devices, func(free []int64) bool { return slices.ContainsFunc(free, func(q int64) bool { return q > 0 }) })
+}
+
 // NewMix is a mix of the given shapes; without any it is learned.
 func NewMix(kinds []cluster.Kind, typical []Typical) *Mix {
 	m := &Mix{
@@ -243,15 +248,13 @@ func (m *Mix) Left(s *cluster.View, n cluster.NodeID, to *Left) {
 // admits these shapes: quantities times tasks. It works in memory of the mix, so that two
 // must not run at once, and what it returns is valid until the next call.
 func (m *Mix) Waste(admits []bool, left *Left) []int64 {
-	some := false
 	for k, free := range left.Devices {
 		m.all[k], m.waste[k] = 0, 0
 		for _, q := range free {
 			m.all[k] += q
 		}
-		some = some || m.all[k] > 0
 	}
-	if !some {
+	if !left.Some() {
 		return m.waste
 	}
 	for i := range m.shares {
