@@ -157,6 +157,46 @@ func BenchmarkTurns(b *testing.B) {
 	}
 }
 
+// BenchmarkServices measures a task in steady state, as BenchmarkTurns does, where all tasks are replicas of services, of so many each.
+func BenchmarkServices(b *testing.B) {
+	const nodes, batch = 5000, 100
+	for _, replicas := range []int{1, 5, 50, 250} {
+		b.Run(fmt.Sprintf("nodes=%d/replicas=%d", nodes, replicas), func(b *testing.B) {
+			l := newBed(b, "fairlead", nodes)
+			shapes := l.some(10)
+			services := nodes * 12 / replicas
+			for j := range services {
+				l.pending = append(l.pending, cluster.JobSubmitted{Job: cluster.JobID(j + 1), Name: fmt.Sprintf("s%d", j), User: "u", LongRunning: true})
+			}
+			next := 0
+			come := func() {
+				l.submit(shapes[next/replicas%len(shapes)], 0)
+				task := l.pending[len(l.pending)-1].(cluster.TaskSubmitted)
+				task.Job = cluster.JobID(next/replicas%services + 1)
+				l.pending[len(l.pending)-1] = task
+				next++
+			}
+			for range nodes * 12 {
+				if come(); next%batch == 0 {
+					l.step(cluster.Second)
+				}
+			}
+			l.step(cluster.Second)
+			l.step(cluster.Second)
+			b.ReportAllocs()
+			from := next
+			for b.Loop() {
+				for range batch {
+					l.end()
+					come()
+				}
+				l.step(cluster.Second)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(next-from), "ns/task")
+		})
+	}
+}
+
 // BenchmarkUnplaceable measures events, each with a round of its own, while so many shapes wait that no
 // node has room for: each other a task of another shape comes, and is placed, or one ends.
 func BenchmarkUnplaceable(b *testing.B) {

@@ -11,8 +11,8 @@ import (
 )
 
 // This file moves runs to nodes where they take less from others, or keep less from being empty. What the cluster is worth as it stands is
-// one number, the potential: the worth of all room that is left, less what runs pay beside the worth of their room, less what
-// nodes cost that have tasks. A move is made only where it raises the potential by more than it loses; so with tasks that stay the
+// one number, the potential: the worth of all room that is left, less what runs pay beside the worth of their room, each two siblings on a
+// node once, less what nodes cost that have tasks. A move is made only where it raises the potential by more than it loses; so with tasks that stay the
 // same, moving ends.
 //
 // What it loses is the work of a run, where evicted work is lost. Nobody knows how long the run will last; it is taken to
@@ -250,7 +250,8 @@ func (p moving) gainOfLeaving(t cluster.TaskID) worth.Value {
 	s := p.t.View()
 	task := s.Task(t)
 	n, id, tier := task.Node, task.Shape, p.surcharges.tierOf(&s.Classes()[task.Class])
-	gain := max(p.worth.But(s, t)-p.worth.Of(s, n), 0) + p.worth.ValueOf(s, id, p.surcharges.ofNode(s, id, tier, n))
+	p.siblings.locate(s, t)
+	gain := max(p.worth.But(s, t)-p.worth.Of(s, n), 0) + p.worth.ValueOf(s, id, p.surcharges.ofNode(s, id, tier, n)+p.siblings.price(n))
 	if p.surcharges.onPrice > 0 && len(s.TasksOn(n)) == 1 {
 		gain += p.surcharges.on(s, p.worth, n)
 	}
@@ -282,7 +283,7 @@ func (p moving) moveFrom(task cluster.TaskID, from cluster.NodeID) (cost worth.V
 	if len(s.DeviceNeeds(own.Shape)) > 0 {
 		_, come.Devices = p.worth.Price(s, own.Shape, to)
 	}
-	cost = p.worth.ValueOf(s, own.Shape, -x.Leaves()[p.table.Order.Rank[to]])
+	cost = p.worth.ValueOf(s, own.Shape, p.siblings.price(to)-x.Leaves()[p.table.Order.Rank[to]])
 	if p.t.Try(come).Refused() {
 		p.t.Rollback(mark)
 		return 0, false
@@ -356,9 +357,10 @@ func (p moving) emptyNodes() {
 func (p moving) emptyNode(n cluster.NodeID) bool {
 	m, s := &p.moves, p.t.View()
 	gain := p.worth.OfEmpty(s, n) - p.worth.Of(s, n) + p.surcharges.on(s, p.worth, n)
-	for _, task := range m.list {
+	for i, task := range m.list {
 		own := s.Task(task)
-		gain += p.worth.ValueOf(s, own.Shape, p.surcharges.ofNode(s, own.Shape, p.surcharges.tierOf(&s.Classes()[own.Class]), n))
+		beside := siblingPrice * p.siblings.among(s, task, m.list[i+1:])
+		gain += p.worth.ValueOf(s, own.Shape, p.surcharges.ofNode(s, own.Shape, p.surcharges.tierOf(&s.Classes()[own.Class]), n)+beside)
 		gain -= p.loss(task)
 	}
 	m.bundle = m.bundle[:0]

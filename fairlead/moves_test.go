@@ -23,6 +23,11 @@ func potential(p *policy, s *cluster.View) (sum int64) {
 		for _, t := range s.TasksOn(n) {
 			task := s.Task(t)
 			sum -= p.worth.ValueOf(s, task.Shape, p.surcharges.ofNode(s, task.Shape, p.surcharges.tierOf(&s.Classes()[task.Class]), n))
+			for _, other := range s.TasksOn(n) {
+				if o := s.Task(other); other < t && o.Job == task.Job && o.Shape == task.Shape && s.Job(task.Job).LongRunning {
+					sum -= p.worth.ValueOf(s, task.Shape, siblingPrice)
+				}
+			}
 		}
 	}
 	return sum
@@ -41,7 +46,7 @@ func TestMovesRaiseThePotential(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := core.View()
-		events := []cluster.Event{cluster.JobSubmitted{Name: "j"}}
+		events := []cluster.Event{cluster.JobSubmitted{Name: "j"}, cluster.JobSubmitted{Job: 1, Name: "service", LongRunning: true}}
 		for n := range cluster.NodeID(12) {
 			events = append(events, cluster.NodeAdded{Node: n, Spec: cluster.NodeSpec{Name: fmt.Sprintf("n%d", n), Capacity: cluster.Vector{64, 64}, Tier: int32(n % 3)}})
 		}
@@ -51,7 +56,8 @@ func TestMovesRaiseThePotential(t *testing.T) {
 			events = append(events, cluster.ShapeDefined{Shape: id, Spec: cluster.Shape{Demand: demand}})
 		}
 		for i := range 120 {
-			events = append(events, cluster.TaskSubmitted{Task: cluster.TaskID(i), Seq: cluster.Seq(i), Shape: cluster.ShapeID(r.IntN(6))})
+			job := cluster.JobID(seed / 2 % 2) // in every other pair of worlds all are one service
+			events = append(events, cluster.TaskSubmitted{Task: cluster.TaskID(i), Seq: cluster.Seq(i), Job: job, Shape: cluster.ShapeID(r.IntN(6))})
 		}
 		now := cluster.Time(0)
 		var out []sched.Decision

@@ -54,10 +54,18 @@ func (p *policy) sleep(s *cluster.View, g *group) {
 // find takes the cheapest node from the index that no other claims. Beside says that some node was refused only for
 // another task of the job.
 func (p *policy) find(s *cluster.View, x *book.ShapeIndex, task cluster.TaskID) (n cluster.NodeID, ok, beside bool) {
-	r := p.who.waiting(s, s.Task(task))
+	r, on := p.who.waiting(s, s.Task(task)), p.siblings.locate(s, task)
 	if floor, some := p.surcharges.locate(s, task); some {
 		return p.cheapest(s, x, task, r, floor)
 	}
+	if len(on) > 0 {
+		return p.apart(s, x, task, r, on)
+	}
+	return p.first(s, x, task, r)
+}
+
+// first is find for a task that pays on each node what all of its shape do.
+func (p *policy) first(s *cluster.View, x *book.ShapeIndex, task cluster.TaskID, r rank) (n cluster.NodeID, ok, beside bool) {
 	for {
 		n, ok, again := p.table.Find(s, x, task)
 		beside = beside || again
@@ -83,7 +91,7 @@ func (p *policy) cheapest(s *cluster.View, x *book.ShapeIndex, task cluster.Task
 		if refusal.Refused() || p.claims.keepsOff(n, task, r) {
 			return
 		}
-		if price := p.surcharges.ofTask(s, task, n) - score; price < least {
+		if price := p.surcharges.ofTask(s, task, n) + p.siblings.price(n) - score; price < least {
 			best, least, bound = n, price, floor-price+1
 		}
 	}
@@ -127,7 +135,7 @@ func (p *policy) placeOne(t *sched.Trial, x *book.ShapeIndex, task cluster.TaskI
 		out.Close()
 		p.table.Update(x, n)
 		p.victims.acted(n)
-		p.refine.placed(s, &p.surcharges, task, p.who.waiting(s, s.Task(task)))
+		p.refine.placed(s, &p.surcharges, task, p.who.waiting(s, s.Task(task)), p.siblings.has(task))
 		return true, beside
 	}
 	if _, placed := p.shrink(t, task, out); placed {

@@ -64,14 +64,14 @@ func (r *refine) begin(t *sched.Trial, out *sched.Plan) {
 	*r = refine{off: r.off, mark: t.Mark(), bundles: out.Bundles(), batch: r.batch[:0], left: r.left[:0], elsewhere: r.elsewhere, actions: r.actions[:0], ends: r.ends[:0], free: r.free, on: r.on, frozen: r.frozen, roomy: r.roomy, room: r.room}
 }
 
-// placed takes in a task that the pass has placed, which was located last.
-func (r *refine) placed(s *cluster.View, u *surcharges, t cluster.TaskID, own rank) {
+// placed takes in a task that the pass has placed, which was located last. Who is kept apart from others stays.
+func (r *refine) placed(s *cluster.View, u *surcharges, t cluster.TaskID, own rank, apart bool) {
 	if r.off {
 		return
 	}
 	task := s.Task(t)
 	b := batched{task: t, node: task.Node, was: task.Node, rank: own}
-	b.fixed = fixedShape(s, task.Shape)
+	b.fixed = apart || fixedShape(s, task.Shape)
 	if len(s.Input(t)) > 0 {
 		b.input, b.reads = u.input.Copy(), true
 		r.readers++

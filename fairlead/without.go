@@ -22,11 +22,12 @@ const (
 	WithoutGrants                        // tasks with ranges keep the least of them
 	WithoutMoves                         // nobody is moved
 	WithoutRefine                        // a batch stays as it was placed one by one
+	WithoutSiblings                      // tasks of a service are not kept apart
 )
 
 // Mechanisms are the names of the mechanisms, in the order of the constants.
 func Mechanisms() []string {
-	return []string{"worth", "claims", "shares", "stretch", "evictions", "switching", "bound", "grants", "moves", "refine"}
+	return []string{"worth", "claims", "shares", "stretch", "evictions", "switching", "bound", "grants", "moves", "refine", "siblings"}
 }
 
 // ParseWithout reads names of mechanisms with + between them; false if one of them is not known.

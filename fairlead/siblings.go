@@ -1,0 +1,186 @@
+package fairlead
+
+import (
+	"cmp"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
+	"fairlead.dev/fairlead/sched/worth"
+)
+
+// This file keeps the tasks of a service apart, so that one node that is lost does not take many of them. Each task of the same
+// long-running job and shape that stands on a node, or is to come there, makes it dearer for the next one by the room of one task in
+// the mean: replicas go to different nodes where these are about as good, and together where others would lose much more by it.
+//
+// Prices of room are in an index by shape. Most of its nodes hold no sibling; those that do are left out while the best of the others is
+// looked for, and are looked at themselves only if one of them could be cheaper all the same.
+
+const (
+	// siblingPrice is for each sibling on the node.
+	siblingPrice = worth.One
+	// mostSiblings is how many tasks a job may have for that to count: of more of them each node has some in the end.
+	mostSiblings = 256
+)
+
+// siblings are the tasks of each long-running job.
+type siblings struct {
+	off   bool
+	jobs  [][]cluster.TaskID // by job row
+	tasks []member           // by task row
+	nodes []withSiblings     // scratch: of the task that was asked for last, by row
+	were  []int64            // scratch
+}
+
+// member is where a task stands in the list of its job.
+type member struct {
+	job cluster.JobID
+	at  int32 // counted from 1; 0 is nowhere
+}
+
+// withSiblings is a node with so many siblings of a task.
+type withSiblings struct {
+	node  cluster.NodeID
+	count int64
+}
+
+// learn takes in what changed.
+func (b *siblings) learn(s *cluster.View, c *sched.Changed) {
+	if b.off {
+		return
+	}
+	for _, t := range c.Gone {
+		b.leave(t)
+	}
+	for _, t := range c.Tasks {
+		job := s.Task(t).Job
+		b.tasks = book.Grown(b.tasks, t, member{})
+		if m := b.tasks[t]; m.at > 0 && m.job == job {
+			continue
+		}
+		if b.leave(t); !s.Job(job).LongRunning {
+			continue
+		}
+		b.jobs = book.Grown(b.jobs, job, nil)
+		b.jobs[job] = append(b.jobs[job], t)
+		b.tasks[t] = member{job, int32(len(b.jobs[job]))}
+	}
+}
+
+// leave takes a task out of the list of its job.
+func (b *siblings) leave(t cluster.TaskID) {
+	if int(t) >= len(b.tasks) || b.tasks[t].at == 0 {
+		return
+	}
+	m := b.tasks[t]
+	list := b.jobs[m.job]
+	last := list[len(list)-1]
+	list[m.at-1] = last
+	b.tasks[last].at = m.at
+	b.jobs[m.job], b.tasks[t] = list[:len(list)-1], member{}
+}
+
+// has reports whether others of the task's job count for it.
+func (b *siblings) has(t cluster.TaskID) bool {
+	if int(t) >= len(b.tasks) || b.tasks[t].at == 0 {
+		return false
+	}
+	tasks := len(b.jobs[b.tasks[t].job])
+	return tasks > 1 && tasks <= mostSiblings
+}
+
+// locate finds the nodes that hold siblings of the task, or are to hold them, by row.
+func (b *siblings) locate(s *cluster.View, t cluster.TaskID) []withSiblings {
+	b.nodes = b.nodes[:0]
+	if !b.has(t) {
+		return nil
+	}
+	for _, other := range b.jobs[b.tasks[t].job] {
+		if n := standsOn(s, other); other != t && n != cluster.NoNode && s.Task(other).Shape == s.Task(t).Shape {
+			b.nodes = append(b.nodes, withSiblings{n, 1})
+		}
+	}
+	slices.SortFunc(b.nodes, func(x, y withSiblings) int { return cmp.Compare(x.node, y.node) })
+	kept := b.nodes[:0]
+	for _, one := range b.nodes {
+		if last := len(kept) - 1; last >= 0 && kept[last].node == one.node {
+			kept[last].count++
+		} else {
+			kept = append(kept, one)
+		}
+	}
+	b.nodes = kept
+	return kept
+}
+
+// standsOn is the node of a task that does not leave, or that it is to come to; NoNode if there is none.
+func standsOn(s *cluster.View, t cluster.TaskID) cluster.NodeID {
+	switch task := s.Task(t); {
+	case task.Phase == cluster.Absent:
+		return cluster.NoNode
+	case task.Next != cluster.NoNode:
+		return task.Next
+	case task.Placed() && task.Phase != cluster.Leaving:
+		return task.Node
+	}
+	return cluster.NoNode
+}
+
+// price is what the task that was located last pays on the node for its siblings there.
+func (b *siblings) price(n cluster.NodeID) worth.Price {
+	at, found := slices.BinarySearchFunc(b.nodes, n, func(one withSiblings, n cluster.NodeID) int { return cmp.Compare(one.node, n) })
+	if !found {
+		return 0
+	}
+	return siblingPrice * b.nodes[at].count
+}
+
+// among counts the siblings of the task among others.
+func (b *siblings) among(s *cluster.View, t cluster.TaskID, list []cluster.TaskID) (count int64) {
+	if !b.has(t) {
+		return 0
+	}
+	for _, other := range list {
+		if other != t && s.Task(other).Job == s.Task(t).Job && s.Task(other).Shape == s.Task(t).Shape {
+			count++
+		}
+	}
+	return count
+}
+
+// apart takes the cheapest node for a task with siblings on these nodes.
+func (p *policy) apart(s *cluster.View, x *book.ShapeIndex, task cluster.TaskID, r rank, on []withSiblings) (n cluster.NodeID, ok, beside bool) {
+	b, order := &p.siblings, &p.table.Order
+	best := x.Most()
+	b.were = b.were[:0]
+	for _, one := range on {
+		rank := order.Rank[one.node]
+		b.were = append(b.were, x.Leaves()[rank])
+		x.Set(int(rank), book.None)
+	}
+	n, ok, beside = p.first(s, x, task, r)
+	for i, one := range on {
+		x.Set(int(order.Rank[one.node]), b.were[i])
+	}
+	p.table.Ticks += int64(len(on))
+	least := beyond
+	if ok {
+		least = -x.Leaves()[order.Rank[n]]
+	}
+	if ok && least <= siblingPrice-best {
+		return n, ok, beside // no node with siblings is cheaper
+	}
+	for i, one := range on {
+		price := siblingPrice*one.count - b.were[i]
+		if b.were[i] == book.None || price >= least {
+			continue
+		}
+		refusal := s.Admits(task, one.node)
+		beside = beside || refusal.Code == cluster.NotApart
+		if !refusal.Refused() && !p.claims.keepsOff(one.node, task, r) {
+			n, ok, least = one.node, true, price
+		}
+	}
+	return n, ok, beside
+}

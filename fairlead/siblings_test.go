@@ -1,0 +1,98 @@
+package fairlead
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
+)
+
+// TestSiblingsCheapest lets services come to clusters by chance, task by task, and looks at all nodes for each of them: where it went it
+// costs least, counted from scratch, with the price for each of its siblings there.
+func TestSiblingsCheapest(t *testing.T) {
+	apart, together, moved := 0, 0, 0
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 11))
+		p := New(Options{Ties: book.Lowest, Without: WithoutMoves}).(*policy)
+		core, err := sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu"}, {Name: "memory"}}, nil), sched.Lane{Name: "all", Policy: p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, nodes := core.View(), cluster.NodeID(2+r.IntN(12))
+		var events []cluster.Event
+		for n := range nodes {
+			events = append(events, cluster.NodeAdded{Node: n, Spec: cluster.NodeSpec{Name: fmt.Sprintf("n%d", n), Capacity: cluster.Vector{20 + r.Int64N(40), 20 + r.Int64N(40)}}})
+		}
+		const jobs, shapes = 5, 3
+		for j := range cluster.JobID(jobs) {
+			events = append(events, cluster.JobSubmitted{Job: j, Name: fmt.Sprintf("j%d", j), LongRunning: j > 0})
+		}
+		for id := range cluster.ShapeID(shapes) {
+			events = append(events, cluster.ShapeDefined{Shape: id, Spec: cluster.Shape{Demand: cluster.Vector{1 + r.Int64N(6), 1 + r.Int64N(6)}}})
+		}
+		for i := range cluster.TaskID(60) {
+			events = append(events, cluster.TaskSubmitted{Task: i, Seq: cluster.Seq(i), Job: cluster.JobID(r.IntN(jobs)), Shape: cluster.ShapeID(r.IntN(shapes))})
+			out, _, err := core.Step(cluster.Time(i), events, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			events = events[:0]
+			for _, d := range out {
+				events = append(events, cluster.TaskStarted{Task: d.Task, Attempt: d.Attempt, Node: d.Node})
+			}
+			if len(out) != 1 || out[0].Task != i {
+				continue // it found no place
+			}
+			before, err := sched.Without(s, i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			price := func(n cluster.NodeID) int64 {
+				base := p.surcharges.ofPlace(&before.View, p.worth, s.Task(i).Shape, 0, n)
+				return base + siblingPrice*scratchSiblings(&before.View, i, n)
+			}
+			taken := price(out[0].Node)
+			for n := range nodes {
+				if before.Admits(i, n).Refused() {
+					continue
+				}
+				if other := price(n); other < taken {
+					t.Fatalf("seed %d: task %d of job %d went to node %d for %d, and node %d costs %d", seed, i, s.Task(i).Job, out[0].Node, taken, n, other)
+				}
+			}
+			switch own := scratchSiblings(&before.View, i, out[0].Node); {
+			case own > 0:
+				together++
+			case scratchSiblings(&before.View, i, cluster.NoNode) > 0:
+				apart++
+			}
+			if r.IntN(4) == 0 { // somebody ends
+				if ends := cluster.TaskID(r.IntN(int(i) + 1)); s.Task(ends).Phase == cluster.Running {
+					events = append(events, cluster.TaskEnded{Task: ends, Seq: s.Task(ends).Seq})
+					moved++
+				}
+			}
+		}
+	}
+	if apart < 500 || together < 50 || moved < 200 {
+		t.Errorf("%d tasks apart from siblings, %d beside some, %d ended: the worlds are too tame", apart, together, moved)
+	}
+}
+
+// scratchSiblings counts the tasks of the same service on the node; on all of them for NoNode.
+func scratchSiblings(s *cluster.View, t cluster.TaskID, on cluster.NodeID) (count int64) {
+	for n := range cluster.NodeID(s.NodeRows()) {
+		if on != cluster.NoNode && n != on || !s.Job(s.Task(t).Job).LongRunning {
+			continue
+		}
+		for _, other := range s.TasksOn(n) {
+			if o := s.Task(other); other != t && o.Job == s.Task(t).Job && o.Shape == s.Task(t).Shape {
+				count++
+			}
+		}
+	}
+	return count
+}
