@@ -245,7 +245,7 @@ func (s *State) jobSubmitted(e JobSubmitted) error {
 	}
 	s.made[Jobs]++
 	s.job = grown(s.job, int(e.Job))
-	s.job[e.Job] = Job{Name: e.Name, User: e.User, Foreign: e.Foreign, Together: e.Together, FirstEnds: e.FirstEnds, LongRunning: e.LongRunning, Kept: e.Kept, Live: true}
+	s.job[e.Job] = Job{Name: e.Name, User: e.User, Foreign: e.Foreign, Together: e.Together, FirstEnds: e.FirstEnds, LongRunning: e.LongRunning, Service: e.Service || e.LongRunning, Kept: e.Kept, Live: true}
 	s.log.note(Jobs, uint32(e.Job))
 	return nil
 }

@@ -92,7 +92,7 @@ type (
 	SolverReady struct{}
 
 	// JobSubmitted makes a job without tasks. Its row must be free. Foreign,
-	// Together, FirstEnds, LongRunning and Kept are as in Job; a foreign job's tasks cannot be
+	// Together, FirstEnds, LongRunning, Service and Kept are as in Job; a foreign job's tasks cannot be
 	// ended here.
 	JobSubmitted struct {
 		Job        JobID
@@ -102,6 +102,7 @@ type (
 		FirstEnds  bool
 
 		LongRunning bool
+		Service     bool
 		Kept        bool
 	}
 

@@ -95,6 +95,9 @@ type Job struct {
 	// LongRunning says that the job is an application that stays, such as a service, and
 	// belongs to the constraint scheduler's lane where there is one.
 	LongRunning bool
+	// Service says that the job's tasks go on until somebody ends them, and do the same, so that it is good to have
+	// them on different nodes. Each application is one.
+	Service bool
 	// Kept says that none of the job's runs is ever to be evicted.
 	Kept  bool
 	Live  bool

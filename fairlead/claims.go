@@ -208,7 +208,7 @@ func (p *policy) claim(t *sched.Trial, budget int64, out *sched.Plan) {
 // stays reports whether nobody knows that the run ends, nor may a task of that rank evict it.
 func (v *victims) stays(s *cluster.View, t cluster.TaskID, own rank) bool {
 	task := s.Task(t)
-	if job := s.Job(task.Job); task.Phase == cluster.Leaving || !job.Foreign && !job.LongRunning {
+	if job := s.Job(task.Job); task.Phase == cluster.Leaving || !job.Foreign && !job.Service {
 		return false
 	}
 	if v.off || s.Evictable(t).Refused() {

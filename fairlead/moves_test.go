@@ -24,7 +24,7 @@ func potential(p *policy, s *cluster.View) (sum int64) {
 			task := s.Task(t)
 			sum -= p.worth.ValueOf(s, task.Shape, p.surcharges.ofNode(s, task.Shape, p.surcharges.tierOf(&s.Classes()[task.Class]), n))
 			for _, other := range s.TasksOn(n) {
-				if o := s.Task(other); other < t && o.Job == task.Job && o.Shape == task.Shape && s.Job(task.Job).LongRunning {
+				if o := s.Task(other); other < t && o.Job == task.Job && o.Shape == task.Shape && s.Job(task.Job).Service {
 					sum -= p.worth.ValueOf(s, task.Shape, siblingPrice)
 				}
 			}
@@ -46,7 +46,7 @@ func TestMovesRaiseThePotential(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := core.View()
-		events := []cluster.Event{cluster.JobSubmitted{Name: "j"}, cluster.JobSubmitted{Job: 1, Name: "service", LongRunning: true}}
+		events := []cluster.Event{cluster.JobSubmitted{Name: "j"}, cluster.JobSubmitted{Job: 1, Name: "service", Service: true}}
 		for n := range cluster.NodeID(12) {
 			events = append(events, cluster.NodeAdded{Node: n, Spec: cluster.NodeSpec{Name: fmt.Sprintf("n%d", n), Capacity: cluster.Vector{64, 64}, Tier: int32(n % 3)}})
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // This file keeps the tasks of a service apart, so that one node that is lost does not take many of them. Each task of the same
-// long-running job and shape that stands on a node, or is to come there, makes it dearer for the next one by the room of one task in
+// service and size that stands on a node, or is to come there, makes it dearer for the next one by the room of one task in
 // the mean: replicas go to different nodes where these are about as good, and together where others would lose much more by it.
 //
 // Prices of room are in an index by shape. Most of its nodes hold no sibling; those that do are left out while the best of the others is
@@ -24,7 +24,7 @@ const (
 	mostSiblings = 256
 )
 
-// siblings are the tasks of each long-running job.
+// siblings are the tasks of each service.
 type siblings struct {
 	off   bool
 	jobs  [][]cluster.TaskID // by job row
@@ -59,7 +59,7 @@ func (b *siblings) learn(s *cluster.View, c *sched.Changed) {
 		if m := b.tasks[t]; m.at > 0 && m.job == job {
 			continue
 		}
-		if b.leave(t); !s.Job(job).LongRunning {
+		if b.leave(t); !s.Job(job).Service {
 			continue
 		}
 		b.jobs = book.Grown(b.jobs, job, nil)
@@ -97,7 +97,7 @@ func (b *siblings) locate(s *cluster.View, t cluster.TaskID) []withSiblings {
 		return nil
 	}
 	for _, other := range b.jobs[b.tasks[t].job] {
-		if n := standsOn(s, other); other != t && n != cluster.NoNode && s.Task(other).Shape == s.Task(t).Shape {
+		if n := standsOn(s, other); other != t && n != cluster.NoNode && alike(s, t, other) {
 			b.nodes = append(b.nodes, withSiblings{n, 1})
 		}
 	}
@@ -127,6 +127,12 @@ func standsOn(s *cluster.View, t cluster.TaskID) cluster.NodeID {
 	return cluster.NoNode
 }
 
+// alike reports whether two tasks of a service ask for the same, so that either pays as much for the other. On Kubernetes the shape of one that
+// waits may name other nodes than that of one that runs.
+func alike(s *cluster.View, a, b cluster.TaskID) bool {
+	return slices.Equal(s.Shape(s.Task(a).Shape).Demand, s.Shape(s.Task(b).Shape).Demand)
+}
+
 // price is what the task that was located last pays on the node for its siblings there.
 func (b *siblings) price(n cluster.NodeID) worth.Price {
 	at, found := slices.BinarySearchFunc(b.nodes, n, func(one withSiblings, n cluster.NodeID) int { return cmp.Compare(one.node, n) })
@@ -142,7 +148,7 @@ func (b *siblings) among(s *cluster.View, t cluster.TaskID, list []cluster.TaskI
 		return 0
 	}
 	for _, other := range list {
-		if other != t && s.Task(other).Job == s.Task(t).Job && s.Task(other).Shape == s.Task(t).Shape {
+		if other != t && s.Task(other).Job == s.Task(t).Job && alike(s, t, other) {
 			count++
 		}
 	}

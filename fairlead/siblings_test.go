@@ -28,7 +28,7 @@ func TestSiblingsCheapest(t *testing.T) {
 		}
 		const jobs, shapes = 5, 3
 		for j := range cluster.JobID(jobs) {
-			events = append(events, cluster.JobSubmitted{Job: j, Name: fmt.Sprintf("j%d", j), LongRunning: j > 0})
+			events = append(events, cluster.JobSubmitted{Job: j, Name: fmt.Sprintf("j%d", j), Service: j > 0})
 		}
 		for id := range cluster.ShapeID(shapes) {
 			events = append(events, cluster.ShapeDefined{Shape: id, Spec: cluster.Shape{Demand: cluster.Vector{1 + r.Int64N(6), 1 + r.Int64N(6)}}})
@@ -85,7 +85,7 @@ func TestSiblingsCheapest(t *testing.T) {
 // scratchSiblings counts the tasks of the same service on the node; on all of them for NoNode.
 func scratchSiblings(s *cluster.View, t cluster.TaskID, on cluster.NodeID) (count int64) {
 	for n := range cluster.NodeID(s.NodeRows()) {
-		if on != cluster.NoNode && n != on || !s.Job(s.Task(t).Job).LongRunning {
+		if on != cluster.NoNode && n != on || !s.Job(s.Task(t).Job).Service {
 			continue
 		}
 		for _, other := range s.TasksOn(n) {

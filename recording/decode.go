@@ -51,6 +51,7 @@ type wireEvent struct {
 	Spec        *wireConstraint `json:"spec,omitempty"`
 	Tags        []text          `json:"tags,omitempty"`
 	LongRunning bool            `json:"long_running,omitempty"`
+	Service     bool            `json:"service,omitempty"`
 	Promise     *wireClass      `json:"promise,omitempty"`
 	wireProtection
 }
@@ -223,7 +224,7 @@ func (w *wireEvent) event() cluster.Event {
 	case "solver_ready":
 		return cluster.SolverReady{}
 	case "job":
-		return cluster.JobSubmitted{Job: cluster.JobID(*w.Job), Name: string(w.Name), User: string(w.User), Foreign: w.Foreign, Together: w.Together, FirstEnds: w.FirstEnds, LongRunning: w.LongRunning, Kept: w.Kept}
+		return cluster.JobSubmitted{Job: cluster.JobID(*w.Job), Name: string(w.Name), User: string(w.User), Foreign: w.Foreign, Together: w.Together, FirstEnds: w.FirstEnds, LongRunning: w.LongRunning, Service: w.Service, Kept: w.Kept}
 	case "job_forgotten":
 		return cluster.JobForgotten{Job: cluster.JobID(*w.Job)}
 	}

@@ -273,7 +273,7 @@ func (b *tasks) submit(r incoming, shape cluster.ShapeID, input []cluster.Block,
 	if j == nil {
 		j = &job{id: r.Job, row: cluster.JobID(b.jobRows.Take()), user: r.User, beside: b.isBeside(r.Job), expected: int(r.JobTasks)}
 		b.jobs[r.Job] = j
-		emit(cluster.JobSubmitted{Job: j.row, Name: cmp.Or(r.Owner, strconv.FormatUint(r.Job, 10)), User: r.User, Together: r.Together, LongRunning: r.LongRunning, Foreign: r.Foreign != ""})
+		emit(cluster.JobSubmitted{Job: j.row, Name: cmp.Or(r.Owner, strconv.FormatUint(r.Job, 10)), User: r.User, Together: r.Together, LongRunning: r.LongRunning, Service: r.Service, Foreign: r.Foreign != ""})
 	}
 	row := b.enter(j, r, shape, now)
 	b.live[key] = row

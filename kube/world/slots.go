@@ -93,7 +93,7 @@ func (s *slots) jobOf(p *Pod) *job {
 		j = &job{key: key, row: cluster.JobID(s.jobRows.Take())}
 		s.jobs[key] = j
 		profile := p.object.Spec.SchedulerName
-		s.journal.emit(cluster.JobSubmitted{Job: j.row, Name: name, User: profile, LongRunning: stays(p.object), Kept: !s.evictable(profile)})
+		s.journal.emit(cluster.JobSubmitted{Job: j.row, Name: name, User: profile, Service: stays(p.object), Kept: !s.evictable(profile)})
 	}
 	return j
 }

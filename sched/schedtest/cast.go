@@ -294,7 +294,7 @@ func (s *story) jobEvent(a *args, events []cluster.Event) ([]cluster.Event, erro
 		return nil, err
 	}
 	gated := a.flag("gated")
-	made := cluster.JobSubmitted{Name: name, User: a.value("user"), Foreign: a.flag("foreign"), Together: a.flag("together"), FirstEnds: a.flag("first-ends"), LongRunning: a.flag("long-running"), Kept: a.flag("kept")}
+	made := cluster.JobSubmitted{Name: name, User: a.value("user"), Foreign: a.flag("foreign"), Together: a.flag("together"), FirstEnds: a.flag("first-ends"), LongRunning: a.flag("long-running"), Service: a.flag("service"), Kept: a.flag("kept")}
 	shape, events, err := s.shape(a, events)
 	if err != nil {
 		return nil, err

@@ -212,6 +212,9 @@ type Task struct {
 	// LongRunning says that the job is an application that stays. The job's first task
 	// says it for all.
 	LongRunning bool
+	// Service says that the job's tasks go on until somebody ends them, and do the same. The job's first task
+	// says it; LongRunning says it, too.
+	Service bool
 }
 
 // Preference says that a task would rather be on nodes that meet the requirements, or rather not where the weight is below 0.

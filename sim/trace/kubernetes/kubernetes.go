@@ -164,7 +164,8 @@ type standing struct {
 	foreign       string // who places it, if that is somebody else
 	neverPreempts bool
 	gate          string
-	stays         bool // it is of an application by its own tags, and its containers are started again whenever they end
+	stays         bool // its containers are started again whenever they end
+	whole         bool // it is of an application by its own tags, which is placed whole
 	budgets       []string
 	unready       bool // it runs, and is not available
 	leaving       bool
@@ -357,7 +358,7 @@ func (s *Source) takePod(file string, o *manifest.Object) error {
 	if p.tags, err = tagsOf(o); err != nil {
 		return err
 	}
-	p.stays = p.stays && len(p.tags) > 0
+	p.whole = p.stays && len(p.tags) > 0
 	if p.company, err = companyOf(o); err != nil {
 		return err
 	}
@@ -549,7 +550,7 @@ func (p *pod) job() string {
 func (s *Source) task(p *pod, demand cluster.Vector, j *job) trace.Task {
 	t := trace.Task{
 		Job: j.number, Index: j.tasks, Name: p.name, Owner: p.application, User: p.namespace, Class: p.class, Priority: p.priority,
-		Promise: p.promise, Pinned: p.pinned, Foreign: p.foreign, Unowned: isBare(p.application) && !p.pinned, NeverPreempts: p.neverPreempts, Gate: p.gate, LongRunning: p.stays, Budgets: p.budgets,
+		Promise: p.promise, Pinned: p.pinned, Foreign: p.foreign, Unowned: isBare(p.application) && !p.pinned, NeverPreempts: p.neverPreempts, Gate: p.gate, LongRunning: p.whole, Service: p.stays, Budgets: p.budgets,
 		Demand: demand, Requirements: p.rules.requirements, Prefers: p.rules.preferences, Work: cluster.Never, Tags: p.tags,
 	}
 	j.tasks++

@@ -231,7 +231,7 @@ func (w *writer) pod(r *trace.Record) (fields, error) {
 		metadata["ownerReferences"] = []fields{owner}
 	}
 	spec := fields{"priority": t.Priority, "restartPolicy": "Never"}
-	if t.LongRunning {
+	if t.LongRunning || t.Service {
 		spec["restartPolicy"] = "Always"
 	}
 	if t.NeverPreempts {

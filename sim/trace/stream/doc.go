@@ -92,6 +92,8 @@
 //	           bytes, and up to 3 nodes that hold it
 //	tags       what constraints name the task by, each once; may be omitted
 //	long_running  the job is an application that stays; its first task says it
+//	service    the job's tasks go on until somebody ends them, and do the same, so that it is good to
+//	           have them on different nodes; its first task says it
 //	budgets    the names of the budgets of disruption that the task counts for, each once; may
 //	           be omitted. A task of several is never evicted
 //	unready    its run on the node is not available, as far as budgets go
@@ -123,7 +125,7 @@
 //
 // Names that are not listed are errors. Text is UTF-8. The version changes when
 // a name is added, goes or changes its meaning, as old readers reject new
-// names. Older versions are still read: version 5 has no prefer, owner, pinned, foreign, unowned, never_preempts,
+// names. Older versions are still read: version 5 has no prefer, service, owner, pinned, foreign, unowned, never_preempts,
 // gate, budget, budgets and unready; version 4 no
 // tags, long_running, constrain and release; version 3 no tier, promise and max either;
 // version 2 has no groups, usage, together and input either; version 1 no devices,

@@ -17,7 +17,7 @@ import (
 // version is that of the format. Version 1 had no name, per_node and devices,
 // but apart: true for per_node 1. Version 2 had no groups, together, input and
 // usage. Version 3 had no tier, promise and max. Version 4 had no tags, long_running,
-// constrain and release. Version 5 had no owner, pinned, foreign, unowned, never_preempts, gate, budget, budgets and unready.
+// constrain and release. Version 5 had no service, owner, pinned, foreign, unowned, never_preempts, gate, budget, budgets and unready.
 const version = 6
 
 // Options says how to read a stream.
@@ -529,6 +529,8 @@ func (r *Reader) where(t *trace.Task, field []byte) {
 		t.Tags = r.tags
 	case "long_running":
 		t.LongRunning = s.bool()
+	case "service":
+		t.Service = s.bool()
 	case "budgets":
 		t.Budgets = r.readTags(nil)
 	case "unready":
@@ -556,7 +558,7 @@ func whose(r *Reader, t *trace.Task, field []byte) {
 		t.Gate = r.text(s.string("what keeps the task from being placed"))
 	default:
 		s.failName("a field of submit", field,
-			"job", "task", "job_tasks", "user", "class", "promise", "priority", "demand", "max", "per_node", "name", "require", "prefer", "work", "fails", "on", "together", "input", "tags", "long_running", "budgets", "unready", "owner", "pinned", "foreign", "unowned", "never_preempts", "gate")
+			"job", "task", "job_tasks", "user", "class", "promise", "priority", "demand", "max", "per_node", "name", "require", "prefer", "work", "fails", "on", "together", "input", "tags", "long_running", "service", "budgets", "unready", "owner", "pinned", "foreign", "unowned", "never_preempts", "gate")
 	}
 }
 

@@ -277,6 +277,9 @@ func (w *Writer) task(t *trace.Task) error {
 	if t.LongRunning {
 		w.flag("long_running")
 	}
+	if t.Service {
+		w.flag("service")
+	}
 	if err := cluster.CheckTags(t.Budgets); err != nil {
 		return fmt.Errorf("trace stream: job %d task %d: budgets: %w", t.Job, t.Index, err)
 	}
