@@ -106,6 +106,9 @@ func (s *State) shapeDefined(e ShapeDefined) error {
 	if e.Spec.Eligible != AllNodes && !s.setLive(e.Spec.Eligible) {
 		return fmt.Errorf("shape row %d: set row %d is not defined", e.Shape, e.Spec.Eligible)
 	}
+	if e.Spec.Usual != AllNodes && !s.setLive(e.Spec.Usual) {
+		return fmt.Errorf("shape row %d: set row %d, of its usual nodes, is not defined", e.Shape, e.Spec.Usual)
+	}
 	if err := checkPreferences(s, e.Spec.Prefers); err != nil {
 		return fmt.Errorf("shape row %d: %w", e.Shape, err)
 	}

@@ -64,6 +64,9 @@ type Shape struct {
 	// Eligible is the set of nodes that the shape's own filters admit. The
 	// world computes it and says when it changes.
 	Eligible SetID
+	// Usual is the set of nodes on which such tasks can be as far as that depends on themselves alone, where Eligible is an
+	// answer for the moment; AllNodes where Eligible says it. What is learned of tasks is learned of these.
+	Usual SetID
 	// Prefers says on which of these the tasks would rather be; see prefer.go.
 	Prefers []Preference
 	// PerNode is how many tasks of the job a node may hold, this one included:

@@ -51,5 +51,5 @@ func (r *shapeRow) names(set SetID) bool {
 			return true
 		}
 	}
-	return r.Eligible == set
+	return r.Eligible == set || r.Usual == set
 }

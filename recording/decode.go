@@ -57,7 +57,7 @@ type wireEvent struct {
 }
 
 // wireProtection is until when a run is not to be evicted, and why; of a job, that none of its runs ever is, and of a
-// shape, that nobody is for its tasks, and where these would rather be.
+// shape, that nobody is for its tasks, where these would rather be, and usually can.
 type wireProtection struct {
 	Until  cluster.Time `json:"until,omitempty"`
 	Reason text         `json:"reason,omitempty"`
@@ -65,6 +65,7 @@ type wireProtection struct {
 	Never  bool         `json:"never_preempts,omitempty"`
 	Stays  bool         `json:"stays,omitempty"`
 
+	Usual   uint32           `json:"usual,omitempty"`
 	Prefers []wirePreference `json:"prefers,omitempty"`
 }
 
@@ -210,7 +211,7 @@ func (w *wireEvent) event() cluster.Event {
 		return cluster.EligibilityChanged{Set: cluster.SetID(*w.Set), Node: cluster.NodeID(*w.Node), Eligible: w.Eligible}
 	case "shape":
 		prefers, _ := preferences(w.Prefers)
-		return cluster.ShapeDefined{Shape: cluster.ShapeID(*w.Shape), Spec: cluster.Shape{Demand: w.Demand, Max: w.Max, Eligible: cluster.SetID(*w.Set), Prefers: prefers, PerNode: w.PerNode, Tags: namesOf(w.Tags), NeverPreempts: w.Never, Stays: w.Stays}}
+		return cluster.ShapeDefined{Shape: cluster.ShapeID(*w.Shape), Spec: cluster.Shape{Demand: w.Demand, Max: w.Max, Eligible: cluster.SetID(*w.Set), Usual: cluster.SetID(w.Usual), Prefers: prefers, PerNode: w.PerNode, Tags: namesOf(w.Tags), NeverPreempts: w.Never, Stays: w.Stays}}
 	case "shape_forgotten":
 		return cluster.ShapeForgotten{Shape: cluster.ShapeID(*w.Shape)}
 	case "constraint":

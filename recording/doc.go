@@ -73,7 +73,7 @@
 //	set              set, nodes: which may be used, and not what for (sched.Filters)
 //	set_forgotten    set
 //	eligible         set, node, eligible
-//	shape            shape, set, demand, max, per_node, tags, never_preempts, stays, prefers:
+//	shape            shape, set, usual, demand, max, per_node, tags, never_preempts, stays, prefers:
 //	                 sets with a weight each, [[3, 100], [4, -50]]
 //	shape_forgotten  shape
 //	constraint       constraint, spec: name, owner, hard or else weight, and any, which lists
@@ -130,6 +130,6 @@
 //	2 to 6  lack protected, leaving, and vectors that are empty and not omitted, and have
 //	        replaced what is no UTF-8
 //	2 to 7  lack class_forgotten, and class as an event; they lack spec, never_preempts, stays,
-//	        prefers, service and kept, and lanes lack long_running and options, and have ties, solver and
+//	        prefers, usual, service and kept, and lanes lack long_running and options, and have ties, solver and
 //	        migrations instead
 package recording

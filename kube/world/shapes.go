@@ -18,6 +18,7 @@ type shape struct {
 	key    string
 	row    cluster.ShapeID
 	set    *nodeSet // nil for pods that are not ours
+	usual  *nodeSet // of pods that await a query, whose set is its result; else nil
 	likes  []liked
 	demand cluster.Vector
 	tasks  int
@@ -45,19 +46,26 @@ func (s *shapes) begin() {
 }
 
 // of returns the shape of pods on nodes that take so much. Of those that wait see waiting.
-func (s *shapes) of(demand cluster.Vector) *shape { return s.like(nil, nil, demand, false) }
+func (s *shapes) of(demand cluster.Vector) *shape { return s.like(nil, nil, nil, demand, false) }
 
 // waiting returns the shape of the pod while it waits for a node of the set.
 func (s *shapes) waiting(p *Pod, ns *nodeSet, demand cluster.Vector) *shape {
 	policy := p.object.Spec.PreemptionPolicy
-	return s.like(ns, s.likes(p), demand, policy != nil && *policy == v1.PreemptNever)
+	var usual *nodeSet
+	if ns != nil && ns.local == nil { // it is the answer to a query
+		usual = s.sets.known(p)
+	}
+	return s.like(ns, usual, s.likes(p), demand, policy != nil && *policy == v1.PreemptNever)
 }
 
 // like returns the shape of pods of the node set with the demand, which like these nodes. Never says that nobody is evicted for them.
-func (s *shapes) like(ns *nodeSet, likes []liked, demand cluster.Vector, never bool) *shape {
-	set := cluster.AllNodes
+func (s *shapes) like(ns, usual *nodeSet, likes []liked, demand cluster.Vector, never bool) *shape {
+	set, usually := cluster.AllNodes, cluster.AllNodes
 	if ns != nil {
 		set = s.sets.row(ns)
+	}
+	if usual != nil {
+		usually = s.sets.row(usual)
 	}
 	key := shapeKey(set, likes, demand, never)
 	known := s.byKey[key]
@@ -68,15 +76,18 @@ func (s *shapes) like(ns *nodeSet, likes []liked, demand cluster.Vector, never b
 			}
 			ns.shapes++
 		}
+		if usual != nil {
+			usual.shapes++
+		}
 		var prefers []cluster.Preference
 		for _, l := range likes {
 			l.set.shapes++
 			prefers = append(prefers, cluster.Preference{Set: l.set.id, Weight: l.weight})
 		}
-		known = &shape{key: key, row: cluster.ShapeID(s.rows.Take()), set: ns, likes: likes, demand: demand}
+		known = &shape{key: key, row: cluster.ShapeID(s.rows.Take()), set: ns, usual: usual, likes: likes, demand: demand}
 		s.byKey[key] = known
 		s.columns.count(demand, 1)
-		s.journal.emit(cluster.ShapeDefined{Shape: known.row, Spec: cluster.Shape{Demand: demand, Eligible: set, Prefers: prefers, NeverPreempts: never}})
+		s.journal.emit(cluster.ShapeDefined{Shape: known.row, Spec: cluster.Shape{Demand: demand, Eligible: set, Usual: usually, Prefers: prefers, NeverPreempts: never}})
 	}
 	return known
 }
@@ -130,12 +141,13 @@ func (s *shapes) release(of *shape) {
 			s.sets.forget(l.set)
 		}
 	}
-	ns := of.set
-	if ns == nil {
-		return
-	}
-	if ns.shapes--; ns.shapes == 0 {
-		s.sets.forget(ns)
+	for _, ns := range []*nodeSet{of.set, of.usual} {
+		if ns == nil {
+			continue
+		}
+		if ns.shapes--; ns.shapes == 0 {
+			s.sets.forget(ns)
+		}
 	}
 }
 

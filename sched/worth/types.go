@@ -91,7 +91,11 @@ func (m *mix) of(s *cluster.View, id cluster.ShapeID) int {
 	if row := m.byShape[id]; row > 0 {
 		return int(row - 1)
 	}
-	row := m.on(s, id, s.Shape(id).Eligible)
+	set := s.Shape(id).Eligible
+	if usual := s.Shape(id).Usual; usual != cluster.AllNodes {
+		set = usual
+	}
+	row := m.on(s, id, set)
 	m.byShape[id] = int32(row + 1)
 	return row
 }
