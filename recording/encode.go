@@ -32,7 +32,7 @@ func (x *encoder) event(e cluster.Event) bool {
 	case cluster.EligibilityChanged:
 		x.open("eligible").node(e.Node).number("set", uint64(e.Set)).flag("eligible", e.Eligible)
 	case cluster.ShapeDefined:
-		x.open("shape").number("set", uint64(e.Spec.Eligible)).number("shape", uint64(e.Shape)).vector("demand", e.Spec.Demand).number("usual", uint64(e.Spec.Usual)).signed("per_node", int64(e.Spec.PerNode)).vector("max", e.Spec.Max).tags(e.Spec.Tags).flag("never_preempts", e.Spec.NeverPreempts).flag("stays", e.Spec.Stays).prefers(e.Spec.Prefers)
+		x.open("shape").number("set", uint64(e.Spec.Eligible)).number("shape", uint64(e.Shape)).vector("demand", e.Spec.Demand).signed("per_node", int64(e.Spec.PerNode)).vector("max", e.Spec.Max).tags(e.Spec.Tags).flag("never_preempts", e.Spec.NeverPreempts).flag("stays", e.Spec.Stays).signed("usual", int64(e.Spec.Usual)).prefers(e.Spec.Prefers)
 	case cluster.ShapeForgotten:
 		x.open("shape_forgotten").number("shape", uint64(e.Shape))
 	case cluster.ConstraintDefined:

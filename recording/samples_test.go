@@ -21,7 +21,7 @@ func Samples() []cluster.Event {
 		cluster.SetForgotten{Set: 2},
 		cluster.EligibilityChanged{Set: 2, Node: 7, Eligible: true},
 		cluster.EligibilityChanged{Set: 2},
-		cluster.ShapeDefined{Shape: 3, Spec: cluster.Shape{Demand: cluster.Vector{0, 5}, Eligible: 2, PerNode: 1, NeverPreempts: true, Prefers: []cluster.Preference{{Set: 2, Weight: 50}, {Set: 0, Weight: -100}}}},
+		cluster.ShapeDefined{Shape: 3, Spec: cluster.Shape{Demand: cluster.Vector{0, 5}, Eligible: 2, Usual: 1, PerNode: 1, NeverPreempts: true, Prefers: []cluster.Preference{{Set: 2, Weight: 50}, {Set: 0, Weight: -100}}}},
 		cluster.ShapeDefined{Shape: 3, Spec: cluster.Shape{Demand: cluster.Vector{0, 5}, Max: cluster.Vector{0, 9}}},
 		cluster.ShapeDefined{Shape: 3, Spec: cluster.Shape{Demand: cluster.Vector{5}, Tags: []string{"a<b", "web"}}},
 		cluster.ShapeForgotten{Shape: 3},
@@ -42,7 +42,7 @@ func Samples() []cluster.Event {
 		cluster.ClassForgotten{Class: 254},
 		cluster.JobSubmitted{Job: 4, Name: "web", User: "ann", Foreign: true, Together: true},
 		cluster.JobSubmitted{Job: 4, Name: "copies", FirstEnds: true, Kept: true},
-		cluster.JobSubmitted{Job: 4, Name: "service", LongRunning: true},
+		cluster.JobSubmitted{Job: 4, Name: "service", LongRunning: true, Service: true},
 		cluster.JobSubmitted{},
 		cluster.JobForgotten{Job: 4},
 		cluster.TaskSubmitted{Task: 5, Seq: 1<<64 - 1, Job: 4, Shape: 3, Class: 255, Priority: -1 << 31, Gated: true, Input: []cluster.Block{

@@ -98,7 +98,7 @@ func newWorld(tb testing.TB, h recording.Header, to *recording.Writer, seed uint
 	}
 	snapshot = append(snapshot, cluster.SetDefined{Set: 1, Nodes: []cluster.NodeID{0, 2}})
 	for id := range cluster.ShapeID(4) {
-		spec := cluster.Shape{Demand: w.vector(3), Eligible: cluster.SetID(id % 2), PerNode: int32(id % 4), Tags: []string{"a", "b"}[:id%3], NeverPreempts: id%5 == 4}
+		spec := cluster.Shape{Demand: w.vector(3), Eligible: cluster.SetID(id % 2), Usual: cluster.SetID(id / 2), PerNode: int32(id % 4), Tags: []string{"a", "b"}[:id%3], NeverPreempts: id%5 == 4}
 		spec.Max = cluster.Vector{spec.Demand[0] + 1, spec.Demand[1] + int64(id)}
 		snapshot = append(snapshot, cluster.ShapeDefined{Shape: id, Spec: spec})
 	}
@@ -232,7 +232,7 @@ func (w *world) event() cluster.Event {
 	case 5:
 		return []cluster.Event{cluster.ShapeForgotten{Shape: shape}, cluster.SetForgotten{Set: set}, cluster.JobForgotten{Job: cluster.JobID(w.row(4))}, cluster.SolverReady{}, w.classEvent()}[w.row(5)]
 	case 6:
-		return cluster.JobSubmitted{Job: cluster.JobID(w.row(5)), Name: "j", User: "odd", Together: w.row(2) == 0, FirstEnds: w.row(4) == 0, LongRunning: w.row(2) == 0, Kept: w.row(8) == 0}
+		return cluster.JobSubmitted{Job: cluster.JobID(w.row(5)), Name: "j", User: "odd", Together: w.row(2) == 0, FirstEnds: w.row(4) == 0, LongRunning: w.row(2) == 0, Service: w.row(3) == 0, Kept: w.row(8) == 0}
 	case 7, 8, 9, 10:
 		return w.taskEvent()
 	}
