@@ -67,6 +67,9 @@ type Constraint struct {
 	// costs the Weight, in thousandths.
 	Hard   bool
 	Weight int64
+	// Repeats says that another constraint says the same of more subjects: whoever counts company by what constraints ask for
+	// counts that one.
+	Repeats bool
 }
 
 // Affects reports whether a task with these sorted tags is a subject of the bound, and

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"math"
-	"strings"
 
 	"fairlead.dev/fairlead/cluster"
 )
@@ -130,8 +129,7 @@ func (w *kubeWishes) read(s *cluster.View, id cluster.ShapeID) (spread bool) {
 // required adds company that requires tasks with these tags to be beside it. That of a family which selects itself has an alternative for
 // each of its sizes, of which one will do, perhaps behind the one for others whom it selects.
 func (w *kubeWishes) required(c cluster.ConstraintID, spec *cluster.Constraint, tags []string) {
-	const again = ", of those that wait" // a second constraint of the same company
-	if strings.HasSuffix(spec.Name, again) {
+	if spec.Repeats {
 		return
 	}
 	at := 0

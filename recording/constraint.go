@@ -15,6 +15,7 @@ type wireConstraint struct {
 	Any    [][]wireBound `json:"any,omitempty"`
 	Hard   bool          `json:"hard,omitempty"`
 	Weight int64         `json:"weight,omitempty"`
+	Again  bool          `json:"repeats,omitempty"`
 }
 
 // wireBound is a bound as it is written; without a max there is none.
@@ -28,7 +29,7 @@ type wireBound struct {
 }
 
 func wireOf(c *cluster.Constraint) *wireConstraint {
-	w := &wireConstraint{Name: text(c.Name), Owner: text(c.Owner), Hard: c.Hard, Weight: c.Weight}
+	w := &wireConstraint{Name: text(c.Name), Owner: text(c.Owner), Hard: c.Hard, Weight: c.Weight, Again: c.Repeats}
 	for _, bounds := range c.Any {
 		all := make([]wireBound, len(bounds))
 		for i, b := range bounds {
@@ -47,7 +48,7 @@ func (w *wireConstraint) constraint() cluster.Constraint {
 	if w == nil {
 		return cluster.Constraint{}
 	}
-	c := cluster.Constraint{Name: string(w.Name), Owner: string(w.Owner), Hard: w.Hard, Weight: w.Weight}
+	c := cluster.Constraint{Name: string(w.Name), Owner: string(w.Owner), Hard: w.Hard, Weight: w.Weight, Repeats: w.Again}
 	for _, bounds := range w.Any {
 		all := make([]cluster.Bound, len(bounds))
 		for i, b := range bounds {

@@ -31,7 +31,7 @@ func Samples() []cluster.Event {
 				{{Subject: []string{"a"}, Target: []string{"a"}, Min: 3, Max: 10, Group: "zone", SelfCounted: true}},
 			},
 		}},
-		cluster.ConstraintDefined{Spec: cluster.Constraint{Hard: true}},
+		cluster.ConstraintDefined{Spec: cluster.Constraint{Hard: true, Repeats: true}},
 		cluster.ConstraintForgotten{Constraint: 6},
 		cluster.SolverReady{},
 		cluster.ClassDefined{Class: 254, Spec: cluster.Class{

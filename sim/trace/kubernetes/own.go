@@ -23,10 +23,11 @@ import (
 const placementConstraint = "PlacementConstraint"
 
 func constraintObject(c *cluster.Constraint) fields {
-	return fields{
-		"apiVersion": "fairlead.dev/v1", "kind": placementConstraint, "metadata": fields{"name": c.Name},
-		"spec": fields{"owner": c.Owner, "constraint": constraint.Format(c)},
+	spec := fields{"owner": c.Owner, "constraint": constraint.Format(c)}
+	if c.Repeats {
+		spec["repeats"] = true
 	}
+	return fields{"apiVersion": "fairlead.dev/v1", "kind": placementConstraint, "metadata": fields{"name": c.Name}, "spec": spec}
 }
 
 // annotate puts groups and tags into the metadata, if there are any.
@@ -67,7 +68,7 @@ func (s *Source) takeConstraint(o *manifest.Object) error {
 	if err := s.once(placementConstraint + " " + o.Metadata.Name); err != nil {
 		return err
 	}
-	c.Name, c.Owner = o.Metadata.Name, o.Spec.Owner
+	c.Name, c.Owner, c.Repeats = o.Metadata.Name, o.Spec.Owner, o.Spec.Repeats
 	s.constraints = append(s.constraints, c)
 	return nil
 }

@@ -46,8 +46,10 @@ func (r *Reader) constraint(c *cluster.Constraint) {
 			c.Hard = s.bool()
 		case "weight":
 			c.Weight = s.int("a weight in thousandths", 1, cluster.MaxWeight)
+		case "repeats":
+			c.Repeats = s.bool()
 		default:
-			s.failName("a field of a constraint", name, "name", "owner", "any", "hard", "weight")
+			s.failName("a field of a constraint", name, "name", "owner", "any", "hard", "weight", "repeats")
 		}
 	}
 	if !c.Hard && c.Weight == 0 {
@@ -126,6 +128,9 @@ func (w *Writer) constraint(c *cluster.Constraint) error {
 		w.flag("hard")
 	} else {
 		w.int("weight", c.Weight)
+	}
+	if c.Repeats {
+		w.flag("repeats")
 	}
 	return nil
 }
