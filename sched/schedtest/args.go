@@ -96,6 +96,25 @@ func (a *args) perNode() (int32, error) {
 	return int32(n), err
 }
 
+// wish is nodes on which tasks would rather be, or rather not.
+type wish struct {
+	requirement string
+	weight      int32
+}
+
+// wishes takes the nodes that are preferred: prefer=(WEIGHT:KEY=VALUE,…).
+func (a *args) wishes() (list []wish, err error) {
+	for _, text := range a.values("prefer") {
+		number, requirement, _ := strings.Cut(text, ":")
+		weight, err := strconv.ParseInt(number, 10, 32)
+		if err != nil || requirement == "" {
+			return nil, fmt.Errorf("%s: prefer=%s, want WEIGHT:KEY=VALUE", a.of, text)
+		}
+		list = append(list, wish{requirement, int32(weight)})
+	}
+	return list, nil
+}
+
 // moment takes a time: "90s", "1m30s", or a number of seconds.
 func (a *args) moment(key string, otherwise cluster.Time) (cluster.Time, error) {
 	text := a.value(key)

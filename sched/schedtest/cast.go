@@ -355,13 +355,24 @@ func (s *story) shape(a *args, events []cluster.Event) (cluster.ShapeID, []clust
 	return s.shapeOf(spec, a, events)
 }
 
-// shapeOf is shape for a specification whose set is yet to be taken.
+// shapeOf is shape for a specification whose sets are yet to be taken.
 func (s *story) shapeOf(spec cluster.Shape, a *args, events []cluster.Event) (cluster.ShapeID, []cluster.Event, error) {
 	if texts := a.values("require"); texts != nil {
 		var err error
 		if spec.Eligible, events, err = s.setOf(texts, events); err != nil {
 			return 0, nil, err
 		}
+	}
+	wishes, err := a.wishes()
+	if err != nil {
+		return 0, nil, err
+	}
+	for _, w := range wishes {
+		var set cluster.SetID
+		if set, events, err = s.setOf([]string{w.requirement}, events); err != nil {
+			return 0, nil, err
+		}
+		spec.Prefers = append(spec.Prefers, cluster.Preference{Set: set, Weight: w.weight})
 	}
 	key := fmt.Sprintf("%+v", spec)
 	row, known := s.shapes[key]

@@ -12,8 +12,8 @@ import (
 // that forget shapes and sets.
 
 // reshapeEvents reads an event that gives tasks another shape. What is not
-// named of the demand and of the priority stays as it is; apart, per-node and require
-// are as named.
+// named of the demand and of the priority stays as it is; apart, per-node, require and
+// prefer are as named.
 func (s *story) reshapeEvents(a *args, events []cluster.Event) ([]cluster.Event, error) {
 	state := s.core.View()
 	perNode, err := a.perNode()

@@ -93,9 +93,11 @@ import (
 //	lost NAME
 //	usage NAME KIND=N…                     measured on the node; 0 of what is not named
 //	job NAME tasks=N KIND=N|N..N… [user=USER] [class=CLASS] [priority=N] [apart|per-node=N] [gated] [foreign]
-//	      [together] [first-ends] [long-running] [kept] [never-preempts] [stays] [tags=(TAG,…)] [require=(KEY=VALUE,…)] [input=(BYTES@NODE+NODE…,…)]
+//	      [together] [first-ends] [long-running] [kept] [never-preempts] [stays] [tags=(TAG,…)] [require=(KEY=VALUE,…)]
+//	      [prefer=(WEIGHT:KEY=VALUE,…)] [input=(BYTES@NODE+NODE…,…)]
 //	                 N tasks: NAME/0, NAME/1, …; more of them if the job is there. Each reads all
-//	                 blocks of the input; a node that is not there has no replica. 2..6 is
+//	                 blocks of the input; a node that is not there has no replica. A weight below 0
+//	                 is of nodes where they would rather not be. 2..6 is
 //	                 a range; of a job with first-ends, the first that finishes ends the others
 //	constraint NAME [subject=(TAG,…)] target=(TAG,…) [min=N] [max=N] group=GROUP [self-counted] [soft]
 //	                 one bound, which is hard if it is not soft; GROUP is node, or a group of nodes
@@ -105,9 +107,9 @@ import (
 //	forget-class NAME                      no task may have it any more
 //	gate TASK…                             it is not to be placed for now
 //	ungate TASK…
-//	reshape TASK [KIND=N|N..N…] [priority=N] [apart|per-node=N] [require=(KEY=VALUE,…)]
-//	                 another demand or priority, where named; another apart, per-node and require
-//	forget-shape [KIND=N|N..N…] [apart|per-node=N] [require=(KEY=VALUE,…)]
+//	reshape TASK [KIND=N|N..N…] [priority=N] [apart|per-node=N] [require=(KEY=VALUE,…)] [prefer=(WEIGHT:KEY=VALUE,…)]
+//	                 another demand or priority, where named; another apart, per-node, require and prefer
+//	forget-shape [KIND=N|N..N…] [apart|per-node=N] [require=(KEY=VALUE,…)] [prefer=(WEIGHT:KEY=VALUE,…)]
 //	forget-set require=(KEY=VALUE,…)       no shape may name it any more
 //	found TASK… on=NODE
 //	started TASK… [attempt=N] [on=NODE]    the latest attempt, and its node, if left out

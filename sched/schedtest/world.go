@@ -209,6 +209,9 @@ func (w *world) found() {
 		if i%2 == 0 {
 			shape.Max = append(cluster.Vector{shape.Demand[0] + int64(i), shape.Demand[1] + 2}, shape.Demand[gpu:]...)
 		}
+		if i%2 == 1 {
+			shape.Prefers = []cluster.Preference{{Set: cluster.SetID(1 + i/2%setCount), Weight: []int32{100, -40, 1}[i/2]}}
+		}
 		shape.Tags = w.tags()
 		w.shapes = append(w.shapes, shape)
 		w.post(0, func() cluster.Event { return cluster.ShapeDefined{Shape: cluster.ShapeID(i), Spec: shape} }, nil)
