@@ -33,7 +33,9 @@
 // paper's price of 0 may leave one out to make others cheaper. A task that no
 // node has room for goes to the end of the queue, so that it cannot hold up
 // those behind the window for ever; Options.Keep is the order of the authors'
-// stored results.
+// stored results. A preference for nodes, which the paper does not have, is a part of the price: one of
+// the largest weight is more than what nodes have left can make up for, and half the weight
+// is half of that. A node takes one request a solve all the same, so that some of a batch go elsewhere.
 package ecsched
 
 import (

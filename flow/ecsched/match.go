@@ -108,21 +108,23 @@ func (m *matcher) build(r *round) {
 // Where numbers would become too large for the solver, larger gangs count no more
 // than large ones.
 func (m *matcher) measure(r *round) (fitting, dear int64) {
+	most := int64(0)
 	m.least, m.largest, dear = 0, 1, 1
 	for i := range r.requests {
 		if q := &r.requests[i]; q.fits {
 			fitting++
-			dear -= q.best
-			m.least = min(m.least, q.best)
+			dearest := r.offers[q.offers].most
+			dear += dearest - min(q.best, 0)
+			m.least, most = min(m.least, q.best), max(most, dearest)
 			m.largest = max(m.largest, int64(q.last-q.first))
 		}
 	}
 	nodes := int64(len(r.prices.nodes))
 	slots := max(int64(len(m.slots)), min(fitting*fitting, nodes))
-	most := mostTotal / (2 + int64(max(len(m.requests), len(r.requests))) + slots)
+	total := mostTotal / (2 + int64(max(len(m.requests), len(r.requests))) + slots)
 	placed := min(fitting, nodes) // at most
-	dear = min(dear, 1-placed*m.least)
-	m.largest = max(min(m.largest, most/dear-1), 1)
+	dear = min(dear, 1+placed*(most-m.least))
+	m.largest = max(min(m.largest, total/dear-1), 1)
 	return fitting, dear
 }
 

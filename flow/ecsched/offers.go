@@ -1,6 +1,8 @@
 package ecsched
 
 import (
+	"slices"
+
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/internal/heap"
 )
@@ -11,6 +13,7 @@ import (
 type offers struct {
 	demand  []int64
 	weights []uint64
+	most    int64   // that a price may be: 0, or what is preferred may add
 	best    []offer // taken so far, in order
 	rest    heap.Heap[offer]
 }
@@ -32,7 +35,7 @@ func (a offer) Before(b offer) bool {
 // collect looks for nodes that have room for all of the tasks; with a pin, at
 // that node alone.
 func (o *offers) collect(r *round, tasks []cluster.TaskID, pin cluster.NodeID) {
-	o.best, o.rest = o.best[:0], o.rest[:0]
+	o.best, o.rest, o.most = o.best[:0], o.rest[:0], 0
 	o.demand = append(o.demand[:0], make([]int64, r.prices.kinds)...)
 	for _, t := range tasks {
 		for k, q := range r.state.Demand(t) {
@@ -43,13 +46,39 @@ func (o *offers) collect(r *round, tasks []cluster.TaskID, pin cluster.NodeID) {
 	if o.weights, possible = r.prices.weigh(o.demand, o.weights); !possible {
 		return
 	}
+	preference := int64(0)
+	if r.prefer(tasks) {
+		preference = r.prices.preference(o.weights)
+		o.most = mostUnmet * preference
+	}
 	r.ticks += int64(len(r.prices.nodes))
 	for _, n := range r.prices.nodes {
 		if (pin == cluster.NoNode || pin == n) && r.prices.fits(o.demand, n) && r.may(tasks, n) {
-			o.rest = append(o.rest, offer{r.prices.of(o.weights, n), n})
+			o.rest = append(o.rest, offer{r.prices.of(o.weights, n) + r.unmet(tasks, n, preference), n})
 		}
 	}
 	o.rest.Init()
+}
+
+// mostUnmet is how many preferences of the largest weight count that a node does not meet.
+const mostUnmet = 10
+
+// prefer reports whether any of the tasks prefers nodes.
+func (r *round) prefer(tasks []cluster.TaskID) bool {
+	return slices.ContainsFunc(tasks, func(t cluster.TaskID) bool { return len(r.state.Shape(r.state.Task(t).Shape).Prefers) > 0 })
+}
+
+// unmet is what it costs that the node does not meet what the tasks prefer, at the price of a preference of the largest weight: as
+// much as for the one of them that it suits the least.
+func (r *round) unmet(tasks []cluster.TaskID, n cluster.NodeID, preference int64) int64 {
+	if preference == 0 {
+		return 0
+	}
+	most := int64(0)
+	for _, t := range tasks {
+		most = max(most, cluster.Unmet(r.state, r.state.Task(t).Shape, n))
+	}
+	return min(most, mostUnmet*cluster.MostPreference) * preference / cluster.MostPreference
 }
 
 // may reports whether the node is open to each of the tasks, leaving aside room

@@ -111,6 +111,19 @@ func (p *prices) weigh(demand []int64, weights []uint64) ([]uint64, bool) {
 	return weights, true
 }
 
+// preference is more than the prices of two nodes can differ by, given the weights of a demand: the price of a preference of the
+// largest weight.
+func (p *prices) preference(weights []uint64) int64 {
+	sum := uint64(0)
+	for _, w := range weights {
+		if p.score == MostLoaded {
+			w = min(w, 1) * termOne // a node that is filled costs 1 for each kind that is asked for
+		}
+		sum += w
+	}
+	return 1 + int64(sum>>guardBits)
+}
+
 // of is the price of a node that the demand fits, given its weights.
 func (p *prices) of(weights []uint64, n cluster.NodeID) int64 {
 	from := int(n) * p.kinds

@@ -98,7 +98,7 @@ func (a value) better(b value) bool {
 // with is the value with one more request placed.
 func (r *round) with(v value, request int, n cluster.NodeID, literal bool) value {
 	q := &r.requests[request]
-	v.price += r.prices.of(r.offers[q.offers].weights, n)
+	v.price += r.prices.of(r.offers[q.offers].weights, n) + r.avoids(q, n)
 	if literal {
 		v.placed++
 		return v
@@ -115,6 +115,21 @@ func (r *round) with(v value, request int, n cluster.NodeID, literal bool) value
 	}
 	v.where += digit * int64(n)
 	return v
+}
+
+// avoids is what the request pays for a node where some of its tasks would rather not be, in full for the one that minds the most.
+func (r *round) avoids(q *request, n cluster.NodeID) int64 {
+	most := int64(0)
+	for _, t := range r.tasks[q.first:q.last] {
+		weight := int64(0)
+		for _, p := range r.state.Shape(r.state.Task(t).Shape).Prefers {
+			if in := r.state.Eligible(p.Set, n); in != (p.Weight > 0) {
+				weight += max(int64(p.Weight), -int64(p.Weight))
+			}
+		}
+		most = max(most, min(weight, 1000))
+	}
+	return most * r.prices.preference(r.offers[q.offers].weights) / 100
 }
 
 // value is that of what the solver found.
