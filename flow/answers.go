@@ -9,14 +9,16 @@ import (
 // answers asks the model, and holds what it says to the contract: what cannot be is
 // noted, and left out or put right.
 type answers struct {
-	model  Model
-	tree   Tree   // the model, if it is one
-	loaded Loaded // the model, if it is one
-	ranks  bool   // the model is a Ranker
-	moves  bool   // a round may move tasks
-	arcs   Arcs   // of the task group that was asked about last
-	effort *effort
-	wrong  error // the first thing that the model said and that cannot be
+	model      Model
+	tree       Tree   // the model, if it is one
+	loaded     Loaded // the model, if it is one
+	ranks      bool   // the model is a Ranker
+	preference Cost   // of a Preferrer, otherwise 0
+	moves      bool   // a round may move tasks
+	arcs       Arcs   // of the task group that was asked about last
+	dearer     Curve  // scratch of withUnmet
+	effort     *effort
+	wrong      error // the first thing that the model said and that cannot be
 }
 
 func newAnswers(m Model, moves bool, e *effort) answers {
@@ -24,6 +26,7 @@ func newAnswers(m Model, moves bool, e *effort) answers {
 	a.tree, _ = m.(Tree)
 	a.loaded, _ = m.(Loaded)
 	_, a.ranks = m.(Ranker)
+	a.preference = a.preferenceOf(m)
 	return a
 }
 
@@ -79,7 +82,7 @@ func (a *answers) into(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID)
 		a.refuse("curve to node %s: %w", s.NodeSpec(n).Name, err)
 		return Nowhere, nil
 	}
-	return g, curve
+	return g, a.withUnmet(s, shape, n, curve)
 }
 
 // load is the load of a node, nothing where the model has none. A node of which it says

@@ -17,7 +17,10 @@ type drawn struct {
 	ways   [][]flow.Cost  // by job: to aggregators 0, 1, 2; 99 is none
 	direct [][2]flow.Cost // by job: node and cost
 	curve  [][]flow.Curve // by shape and node
+	prefer flow.Cost      // of a preference
 }
+
+func (m *drawn) Preference() flow.Cost { return m.prefer }
 
 func (m *drawn) Terms(s *cluster.View, t cluster.TaskID) flow.Terms {
 	return flow.Terms{Key: uint64(s.Task(t).Job), Wait: m.wait[int(t)%len(m.wait)], Next: cluster.Never}
@@ -146,14 +149,15 @@ func (e *everyPlan) ways(task cluster.TaskID, n cluster.NodeID) (list []way) {
 		m = e.model.(laden).drawn
 	}
 	job, rack := s.Task(task).Job, int(1+n%2)
+	unmet := m.prefer * cluster.Unmet(s, s.Task(task).Shape, n) / cluster.MostPreference
 	if d := m.direct[job]; d[0] == flow.Cost(n) {
-		list = append(list, way{d[1], true})
+		list = append(list, way{d[1] + unmet, true})
 	}
 	if c := m.ways[job][rack]; c < 99 {
-		list = append(list, way{c, false})
+		list = append(list, way{c + unmet, false})
 	}
 	if c := m.ways[job][0]; c < 99 {
-		list = append(list, way{c + flow.Cost(rack), false})
+		list = append(list, way{c + flow.Cost(rack) + unmet, false})
 	}
 	return list
 }
@@ -238,7 +242,7 @@ func TestGapIsProven(t *testing.T) {
 	check := func(t *rapid.T) {
 		number := func(least, most int) int64 { return int64(rapid.IntRange(least, most).Draw(t, "n")) }
 		nodes, shapes, jobs := int(number(1, 3)), int(number(1, 3)), int(number(1, 3))
-		m := &drawn{}
+		m := &drawn{prefer: 3 * number(0, 5)}
 		for range 9 {
 			m.wait = append(m.wait, number(-3, 60))
 		}
@@ -271,8 +275,12 @@ func TestGapIsProven(t *testing.T) {
 		for range nodes {
 			st.node(cluster.Vector{number(1, 9), number(1, 9), 0})
 		}
+		st.events = append(st.events, cluster.SetDefined{Set: 1, Nodes: []cluster.NodeID{0}})
 		for i := range shapes {
 			shape := cluster.Shape{Demand: cluster.Vector{number(0, 4), number(1, 4), 0}}
+			if weight := int32(50 * number(-2, 2)); weight != 0 {
+				shape.Prefers = []cluster.Preference{{Set: 1, Weight: weight}}
+			}
 			if i == 2 {
 				shape.PerNode = 1
 			}

@@ -61,7 +61,8 @@ func (b *places) find(s *cluster.View, c *taskGroup, most Cost) {
 		case o.group >= 0:
 			b.pushGroup(o.group, o.cost)
 		case w.room(s, c.request, o.node) > 0:
-			first := choice{cost: o.cost, route: o.cost, group: -1, node: o.node, rest: -1}
+			cost := o.cost + w.answers.unmet(s, c.id.request.shape, o.node)
+			first := choice{cost: cost, route: cost, group: -1, node: o.node, rest: -1}
 			first.cost += w.ports.toStop(s, c.id.request.shape, o.node)
 			if loaded := w.answers.loaded; loaded != nil {
 				first.cost += loaded.Load(s, o.node).first()
@@ -171,7 +172,7 @@ func (b *places) open(s *cluster.View, request int32, at *choice, need int64) bo
 	b.into = append(b.into[:0], Step{Capacity: units})
 	if at.group >= 0 {
 		_, curve := w.answers.model.Into(s, id.shape, at.node)
-		b.into = curve.upTo(units, b.into[:0])
+		b.into = w.answers.withUnmet(s, id.shape, at.node, curve).upTo(units, b.into[:0])
 	}
 	room := int64(0)
 	if s.RoomNow(id.shape, at.node) {

@@ -70,8 +70,9 @@ func (b *value) placed(s *cluster.View, severalTiers bool) (sum Cost, ok bool) {
 		for to = from; to < len(b.actions) && alike(first, b.actions[to]) == 0; {
 			to++
 		}
-		below, curve := w.answers.model.Into(s, s.Task(first.Task).Shape, first.Node)
-		b.into = append(b.into[:0], curve...)
+		shape := s.Task(first.Task).Shape
+		below, curve := w.answers.model.Into(s, shape, first.Node)
+		b.into = append(b.into[:0], w.answers.withUnmet(s, shape, first.Node, curve)...)
 		through := int64(0) // units that came by way of an aggregator
 		for _, a := range b.actions[from:to] {
 			cost, direct, ok := b.way(s, a, below, Curve(b.into).at(through+1))
@@ -118,7 +119,7 @@ func (b *value) way(s *cluster.View, a sched.Action, below Aggregator, into Cost
 	}
 	for _, arc := range b.arcs.list {
 		if arc.node == a.Node {
-			better(arc.cost, true)
+			better(arc.cost+w.answers.unmet(s, s.Task(a.Task).Shape, a.Node), true)
 		}
 	}
 	down := Cost(0)

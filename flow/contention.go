@@ -93,11 +93,19 @@ func (k *contention) most(group int, n cluster.NodeID) int64 {
 	return most
 }
 
-// pool numbers the nodes that admit the same requests.
+// unmet is what the preferences of the task group cost that the node does not meet.
+func (k *contention) unmet(group int, n cluster.NodeID) Cost {
+	return k.net.answers.unmet(k.state, k.net.request(k.requests[group]).id.shape, n)
+}
+
+// pool numbers the nodes that admit the same requests, and meet as much of what these prefer.
 func (k *contention) pool(n cluster.NodeID) int32 {
 	k.key = k.key[:0]
-	for i := range k.requests {
+	for i, row := range k.requests {
 		k.key = binary.AppendVarint(k.key, min(k.most(i, n), 1<<20))
+		if len(k.state.Shape(k.net.request(row).id.shape).Prefers) > 0 {
+			k.key = binary.AppendVarint(k.key, k.unmet(i, n))
+		}
 	}
 	pool, ok := k.pools[string(k.key)]
 	if !ok {

@@ -45,7 +45,7 @@
 //
 // All of them go by graph, turn and answers.
 //
-// Files: model.go (what a policy says) · answers.go (asking it) · effort.go (what is counted as work) ·
+// Files: model.go (what a policy says) · answers.go (asking it) · prefer.go (what preferences for nodes add) · effort.go (what is counted as work) ·
 // policy.go (a round) · stage.go (its steps) · asleep.go (rounds with a budget that go on where the last was cut).
 // The network: members.go (which task is in which task group, and when its prices change) ·
 // supply.go (task groups) · shares.go (who waits, in line) · stays.go (who may move) ·

@@ -30,6 +30,8 @@ const (
 	// TermCongestion is what other tasks that want a place at the same time make of
 	// the price of a node that has room.
 	TermCongestion = "congestion"
+	// TermPreferences is what preferences for nodes cost that the node does not meet.
+	TermPreferences = "preferences for nodes"
 	// TermEviction is what it costs to stop what runs on a node that has no room.
 	TermEviction = "eviction"
 )
@@ -191,6 +193,10 @@ func (a *answers) explain(s *cluster.View, t cluster.TaskID, n cluster.NodeID, b
 		for _, term := range list {
 			named += term.Cost
 		}
+	}
+	if unmet := a.unmet(s, s.Task(t).Shape, n); unmet != 0 {
+		list = append(list, Term{Name: TermPreferences, Cost: unmet})
+		named += unmet
 	}
 	if b.base != named {
 		list = append(list, Term{Name: TermAggregator, Cost: b.base - named})

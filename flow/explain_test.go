@@ -73,6 +73,9 @@ func anySituation(t *rapid.T, p *flow.Policy) *situation {
 		if rapid.IntRange(0, 4).Draw(t, "apart") == 0 {
 			spec.PerNode = 1
 		}
+		if weight := rapid.SampledFrom([]int32{0, 0, -100, 30, 100}).Draw(t, "weight"); weight != 0 {
+			spec.Prefers = []cluster.Preference{{Set: 1, Weight: weight}}
+		}
 		events = append(events, cluster.ShapeDefined{Shape: i, Spec: spec})
 	}
 	for j := range cluster.JobID(2) {

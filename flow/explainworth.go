@@ -137,7 +137,7 @@ type valuer struct {
 // kind is nodes that are of a kind.
 type kind struct {
 	nodes int
-	like  []cluster.NodeID // one for each way in which they stand below aggregators
+	like  []cluster.NodeID // one for each way in which they stand below aggregators, and meet what is preferred
 }
 
 // kinds lists the kinds of nodes there are, in the order of their first nodes.
@@ -169,12 +169,28 @@ func (v *valuer) kinds() []kind {
 		}
 		list[at].nodes++
 		for _, row := range v.net.turn.asking {
-			a, _ := v.net.answers.model.Into(&v.s.View, v.net.request(row).id.shape, n)
+			id := v.net.request(row).id.shape
+			a, _ := v.net.answers.model.Into(&v.s.View, id, n)
 			key = binary.AppendUvarint(key, uint64(a))
+			key = binary.AppendVarint(key, v.net.answers.unmet(&v.s.View, id, n))
 		}
 		if !seen[string(key)] {
 			seen[string(key)] = true
 			list[at].like = append(list[at].like, n)
+		}
+	}
+	return list
+}
+
+// sets are those that requests name: of the nodes that admit them, and that they prefer or avoid.
+func (v *valuer) sets() (list []cluster.SetID) {
+	for _, row := range v.net.turn.asking {
+		shape := v.shape(row)
+		if shape.Eligible != cluster.AllNodes {
+			list = append(list, shape.Eligible)
+		}
+		for _, p := range shape.Prefers {
+			list = append(list, p.Set)
 		}
 	}
 	return list
@@ -192,11 +208,7 @@ func (v *valuer) one(like cluster.NodeID) (worth NodeWorth, err error) {
 	if err := v.s.Apply(v.s.Now(), cluster.NodeAdded{Node: v.row, Spec: spec}); err != nil {
 		return worth, err
 	}
-	for _, row := range v.net.turn.asking {
-		set := v.shape(row).Eligible
-		if set == cluster.AllNodes {
-			continue
-		}
+	for _, set := range v.sets() {
 		e := cluster.EligibilityChanged{Set: set, Node: v.row, Eligible: v.s.Eligible(set, like)}
 		if err := v.s.Apply(v.s.Now(), e); err != nil {
 			return worth, err
@@ -230,7 +242,7 @@ func (v *valuer) price(tasks int64) (least, most Cost) {
 		if !ok {
 			continue
 		}
-		for _, step := range curve.upTo(units, nil) {
+		for _, step := range w.answers.withUnmet(&v.s.View, q.id.shape, v.row, curve).upTo(units, nil) {
 			for range step.Capacity {
 				saved = append(saved, value-step.Cost)
 			}

@@ -81,7 +81,7 @@ func (w *network) unitOf(s *cluster.View, t cluster.TaskID) unit {
 	w.answers.model.Out(s, t, &arcs)
 	for _, a := range arcs.list {
 		if a.node != cluster.NoNode {
-			u.routes = append(u.routes, route{node: a.node, cost: a.cost + w.large(s, m.shape, a.node), most: w.room(s, u.request, a.node), taskGroup: taskGroup})
+			u.routes = append(u.routes, route{node: a.node, cost: a.cost + w.avoids(s, m.shape, a.node) + w.large(s, m.shape, a.node), most: w.room(s, u.request, a.node), taskGroup: taskGroup})
 			continue
 		}
 		for n := range cluster.NodeID(s.NodeRows()) {
@@ -89,7 +89,7 @@ func (w *network) unitOf(s *cluster.View, t cluster.TaskID) unit {
 				continue
 			}
 			below, _ := w.answers.model.Into(s, m.shape, n)
-			for cost := a.cost + w.large(s, m.shape, n); below != Nowhere; {
+			for cost := a.cost + w.avoids(s, m.shape, n) + w.large(s, m.shape, n); below != Nowhere; {
 				if below == a.aggregator {
 					u.routes = append(u.routes, route{node: n, into: true, cost: cost})
 					break

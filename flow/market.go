@@ -70,7 +70,7 @@ func (m *market) open(k *contention, packing *pack.Packing) {
 			if v == mcmf.None || k.in.Most(i, int(pools[j])) == 0 || !cluster.Vector(demand).Fits(packing.Envelope(j)) {
 				continue
 			}
-			m.ways = append(m.ways, way{m.graph.AddArc(source, v, 0, q.wanted, 0), int32(i), int32(j), cluster.NoNode})
+			m.ways = append(m.ways, way{m.graph.AddArc(source, v, 0, q.wanted, k.unmet(i, k.nodes[pools[j]])), int32(i), int32(j), cluster.NoNode})
 		}
 	}
 	m.graph.SetSupply(sink, -total)

@@ -93,6 +93,13 @@ type Loaded interface {
 	Load(s *cluster.View, n cluster.NodeID) Curve
 }
 
+// Preferrer is a Model that prices preferences for nodes (cluster.Preference), which are nothing to any other.
+type Preferrer interface {
+	// Preference is what a node costs more that does not meet a preference of the largest weight. Others cost in
+	// proportion to their weight, and all of them together at most MostUnmet times as much. It never changes.
+	Preference() Cost
+}
+
 // Ranker is a Model whose prices say who is more urgent than whom, rather than what
 // something is worth. A task may evict others if it is more urgent than each of them,
 // however many there are; any other Model weighs what they cost together. So tasks that

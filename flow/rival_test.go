@@ -60,6 +60,9 @@ func newDrama(t *rapid.T, m *watched, nodes int) *drama {
 	return d
 }
 
+// preferences is how many sets of nodes tasks may prefer, or avoid. One shape may use the nodes of the first alone.
+const preferences cluster.SetID = 2
+
 // newDramaOf is that of any policy.
 func newDramaOf(t *rapid.T, p sched.Policy, nodes int) *drama {
 	d := &drama{stage: newStage(t, p), t: t, watched: &flow.Watched{}, largest: 6}
@@ -67,7 +70,9 @@ func newDramaOf(t *rapid.T, p sched.Policy, nodes int) *drama {
 	for i := range rapid.IntRange(1, nodes).Draw(t, "nodes") {
 		d.node(d.vector(1), cluster.Label{Key: "rack", Value: fmt.Sprint(i % 2)})
 	}
-	d.events = append(d.events, cluster.SetDefined{Set: 1, Nodes: []cluster.NodeID{0}})
+	for set := range preferences {
+		d.events = append(d.events, cluster.SetDefined{Set: 1 + set, Nodes: []cluster.NodeID{0}})
+	}
 	for i := range 4 {
 		shape := cluster.Shape{Demand: d.vector(0)}
 		if i == 2 {
@@ -75,6 +80,11 @@ func newDramaOf(t *rapid.T, p sched.Policy, nodes int) *drama {
 		}
 		if i == 3 {
 			shape.Eligible = 1
+		}
+		for set := range preferences {
+			if weight := rapid.SampledFrom([]int32{0, 0, -100, 7, 50, 100}).Draw(t, "weight"); weight != 0 {
+				shape.Prefers = append(shape.Prefers, cluster.Preference{Set: 1 + set, Weight: weight})
+			}
 		}
 		d.shape(shape)
 	}
@@ -130,7 +140,7 @@ func (d *drama) turn() {
 		}
 	case 9:
 		if known && !slices.Contains(d.lost, n) {
-			d.events = append(d.events, cluster.EligibilityChanged{Set: 1, Node: n, Eligible: d.number(1) == 0})
+			d.events = append(d.events, cluster.EligibilityChanged{Set: 1 + cluster.SetID(d.number(1)), Node: n, Eligible: d.number(1) == 0})
 		}
 	case 10:
 		d.withTask(func(t cluster.TaskID, _ int) {

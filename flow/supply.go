@@ -133,7 +133,7 @@ func (z *supply) putOut(s *cluster.View, row int32, t cluster.TaskID) {
 		z.ports.put(a.node)
 		z.prefer = book.Grown(z.prefer, a.node, nil)
 		id := c.id.request
-		o.arc = z.graph.AddArc(c.node, z.ports.nodes[a.node].port, 0, z.ports.room(s, id, a.node), a.cost+z.ports.surcharge(s, id.shape, a.node))
+		o.arc = z.graph.AddArc(c.node, z.ports.nodes[a.node].port, 0, z.ports.room(s, id, a.node), z.straight(s, id.shape, o))
 		z.prefer[a.node] = append(z.prefer[a.node], row)
 		c.outs = append(c.outs, o)
 	}
@@ -184,10 +184,15 @@ func (z *supply) updatePreferred(s *cluster.View, n cluster.NodeID) {
 		for _, o := range c.outs {
 			if o.group < 0 && o.node == n {
 				id := c.id.request
-				z.graph.SetArc(o.arc, 0, z.ports.room(s, id, n), o.cost+z.ports.surcharge(s, id.shape, n))
+				z.graph.SetArc(o.arc, 0, z.ports.room(s, id, n), z.straight(s, id.shape, o))
 			}
 		}
 	}
+}
+
+// straight is what an arc straight to a node costs tasks of the shape.
+func (z *supply) straight(s *cluster.View, shape cluster.ShapeID, o out) Cost {
+	return o.cost + z.answers.unmet(s, shape, o.node) + z.ports.surcharge(s, shape, o.node)
 }
 
 // reconsider sees to it that nodes which task groups of a shape prefer are looked at.

@@ -174,7 +174,7 @@ func (v *preempt) mayPreempt(s *cluster.View, t head, budget int64) bool {
 	x := v.searchOf(c.request, t.tier)
 	v.follows(s, c.request, x, budget)
 	for _, o := range c.outs {
-		if o.group < 0 && int(o.node) < len(x.candidates) && x.candidates[o.node].price < t.wait()-o.cost {
+		if o.group < 0 && int(o.node) < len(x.candidates) && x.candidates[o.node].price+v.straight(s, c, o) < t.wait() {
 			return true
 		}
 	}
@@ -334,11 +334,16 @@ func (v *preempt) offered(s *cluster.View, t head) {
 		if x.candidates[o.node].checked != v.round {
 			v.look(s, row, x, o.node, true)
 		}
-		v.menu = append(v.menu, bid{cost: x.candidates[o.node].price + o.cost, node: o.node})
+		v.menu = append(v.menu, bid{cost: x.candidates[o.node].price + v.straight(s, c, o), node: o.node})
 	}
 	v.menu = slices.DeleteFunc(v.menu, func(b bid) bool { return b.cost >= t.wait() })
 	slices.SortFunc(v.menu, func(a, b bid) int { return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(a.node, b.node)) })
 	v.effort.looks += int64(len(v.menu))
+}
+
+// straight is what the way of a task group straight to a node costs, but for what it is to make room there.
+func (v *preempt) straight(s *cluster.View, c *taskGroup, o out) Cost {
+	return o.cost + v.net.answers.unmet(s, c.id.request.shape, o.node)
 }
 
 // way is what the cheapest way of the task to a node costs by way of aggregators, but

@@ -477,13 +477,28 @@ func (w *network) checkOffers(s *cluster.View) error {
 		c := &w.supply.groups[row]
 		for _, o := range c.outs {
 			if c.live && o.group < 0 && slices.Contains(w.turn.asking, c.request) {
-				if err := w.checkSteps(o.arc, Step{Capacity: w.room(s, c.request, o.node), Cost: o.cost + w.ports.surcharge(s, c.id.request.shape, o.node)}); err != nil && !w.hasAvoided(s) {
+				if err := w.checkSteps(o.arc, Step{Capacity: w.room(s, c.request, o.node), Cost: o.cost + w.avoids(s, c.id.request.shape, o.node) + w.ports.surcharge(s, c.id.request.shape, o.node)}); err != nil && !w.hasAvoided(s) {
 					return fmt.Errorf("task group %d straight to node row %d: %w", row, o.node, err)
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// avoids is what tasks of the shape pay on a node that they would rather not be on, by what the model and the state say.
+func (w *network) avoids(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) Cost {
+	p, ok := w.answers.model.(Preferrer)
+	if !ok {
+		return 0
+	}
+	weight := int64(0)
+	for _, wish := range s.Shape(shape).Prefers {
+		if in := s.Eligible(wish.Set, n); in != (wish.Weight > 0) {
+			weight += max(int64(wish.Weight), -int64(wish.Weight))
+		}
+	}
+	return p.Preference() * min(weight, 1000) / 100
 }
 
 func (w *network) checkOffer(s *cluster.View, row int32, n cluster.NodeID) error {
@@ -493,7 +508,8 @@ func (w *network) checkOffer(s *cluster.View, row int32, n cluster.NodeID) error
 		return nil // whether that is right, hasAvoided and the costs say
 	}
 	a, curve := w.answers.model.Into(s, q.id.shape, n)
-	price := curve.first()
+	avoids := w.avoids(s, q.id.shape, n)
+	price := curve.first() + avoids
 	if w.answers.loaded != nil {
 		price += w.answers.loaded.Load(s, n).first()
 	}
@@ -518,6 +534,7 @@ func (w *network) checkOffer(s *cluster.View, row int32, n cluster.NodeID) error
 	}
 	want := curve.upTo(units, nil)
 	for i := range want {
+		want[i].Cost += avoids
 		if w.ports.nodes[n].slots > 0 {
 			want[i].Cost += stop
 		}

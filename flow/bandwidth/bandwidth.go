@@ -27,6 +27,8 @@ const everywhere flow.Aggregator = 0
 const (
 	// most is the dearest that a node may be, and its negative the cheapest.
 	most flow.Cost = 1 << 38
+	// preference is more than nodes differ by that have less than 17 million units, and with all that count still below unplaced.
+	preference flow.Cost = 1 << 34
 	// unplaced is the price of waiting: more than any node costs.
 	unplaced flow.Cost = 1 << 39
 	// longest is for how many tasks more prices are told one by one.
@@ -88,6 +90,10 @@ func available(s *cluster.View, kind int, n cluster.NodeID) int64 {
 func price(s *cluster.View, kind int, quantity int64) flow.Cost {
 	return min(max(quantity/max(1, s.Kinds()[kind].PerUnit/1000), -most), most)
 }
+
+// Preference comes before bandwidth, of which no amount is worth as much on clusters of every size: it decides among nodes
+// that meet as much of what tasks prefer.
+func (*Model) Preference() flow.Cost { return preference }
 
 // Explain names both parts of the price.
 func (*Model) Explain(s *cluster.View, t cluster.TaskID, n cluster.NodeID) []flow.Term {

@@ -71,6 +71,10 @@ func price(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID, tasks int64
 	return sum / kinds >> shift, max(0, most-least) >> shift
 }
 
+// Preference is more than nodes with room differ by, so that tasks go where they would rather be as long as there is room; half of it,
+// for one of half the weight, is what a full node costs more than an empty one.
+func (*Model) Preference() flow.Cost { return 2 << wholeBits }
+
 // Explain names both parts of the price.
 func (*Model) Explain(s *cluster.View, t cluster.TaskID, n cluster.NodeID) []flow.Term {
 	full, uneven := price(s, s.Task(t).Shape, n, 1)

@@ -5,6 +5,10 @@
 //
 // A task prefers the nodes and racks that hold a part of its input; it may also go
 // anywhere, which is priced as if all its input had to come from another rack.
+//
+// Preferences for nodes, which neither paper has, are worth gigabytes: one of the largest weight as much as four of them from another rack,
+// which is what policy fairlead takes it for. So data decide where there are many, and the published prices are as they were
+// where nobody prefers anything. A task that is to wait for its data (Options.Delay) waits as long for a node that it prefers.
 package quincy
 
 import (
@@ -66,6 +70,10 @@ const (
 	// longest bounds what waiting and working add up to, so that prices stay below
 	// service.
 	longest = 100_000 * cluster.Second
+	// preferred is a preference in gigabytes, and mostPreferred the most that one costs, so that all that count leave half
+	// of undelayed to input.
+	preferred               = 4
+	mostPreferred flow.Cost = undelayed / 2 / flow.MostUnmet
 )
 
 // Learn notes the racks of nodes that changed. A node that comes, goes or stands in
@@ -145,19 +153,19 @@ func step(d cluster.Time) (seconds int64, next cluster.Time) {
 // Out prefers the nodes and racks that hold much of the input; anywhere is as dear as
 // the farthest place.
 func (m *Model) Out(s *cluster.View, t cluster.TaskID, arcs *flow.Arcs) {
-	total := m.input.Locate(s, t)
-	arcs.Aggregator(everywhere, price(total, m.options.Core))
+	total, most := m.input.Locate(s, t), m.dearest(s, t)
+	arcs.Aggregator(everywhere, min(price(total, m.options.Core), most))
 	if total == 0 {
 		return
 	}
 	for _, h := range m.input.Nodes {
 		if h.Bytes*1000 >= total*m.options.Threshold {
-			arcs.Node(h.Node, m.cost(h.Bytes, m.input.InRackOf(h.Node), total))
+			arcs.Node(h.Node, min(m.cost(h.Bytes, m.input.InRackOf(h.Node), total), most))
 		}
 	}
 	for _, h := range m.input.Racks {
 		if h.Bytes*1000 >= total*m.options.Threshold && h.Rack != locality.None {
-			arcs.Aggregator(aggregator(h.Rack), m.cost(0, h.Bytes, total))
+			arcs.Aggregator(aggregator(h.Rack), min(m.cost(0, h.Bytes, total), most))
 		}
 	}
 }
@@ -166,8 +174,19 @@ func (m *Model) Out(s *cluster.View, t cluster.TaskID, arcs *flow.Arcs) {
 func (m *Model) fetch(s *cluster.View, t cluster.TaskID, n cluster.NodeID) flow.Cost {
 	m.input.Locate(s, t)
 	rack, elsewhere := m.input.From(n)
-	return min(price(rack, m.options.Rack)+price(elsewhere, m.options.Core), undelayed-1)
+	return min(price(rack, m.options.Rack)+price(elsewhere, m.options.Core), m.dearest(s, t))
 }
+
+// dearest is the most that input costs the task to fetch: less than waiting does, with what it prefers on top.
+func (m *Model) dearest(s *cluster.View, t cluster.TaskID) flow.Cost {
+	if len(s.Shape(s.Task(t).Shape).Prefers) == 0 {
+		return undelayed - 1
+	}
+	return undelayed - 1 - flow.MostUnmet*m.Preference()
+}
+
+// Preference is what it costs to fetch four gigabytes from another rack.
+func (m *Model) Preference() flow.Cost { return min(preferred*m.options.Core, mostPreferred) }
 
 // cost is what it costs to fetch an input of which so much is on the node, and so much
 // in its rack, that on the node included.

@@ -72,8 +72,8 @@ func New(o Options) *Model { return &Model{options: o, edges: edges()} }
 const everywhere flow.Aggregator = 0
 
 const (
-	// step is the difference of two prices of waiting, more than size and the dearest node
-	// together: who is more urgent is served, wherever there is a place.
+	// step is the difference of two prices of waiting, more than size, the dearest node and all
+	// preferences together: who is more urgent is served, wherever there is a place.
 	step flow.Cost = 1 << 16
 	// dearest is the most that a node costs above the cheapest, and placeBits is by how
 	// much a price of cpu-mem is shortened for that. A demand twice as large is worth more.
@@ -334,6 +334,10 @@ func (m *Model) Into(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) (
 	}
 	return everywhere, m.curve
 }
+
+// Preference is as much as nodes differ by, as in cpu-mem. All that count come to less than a step together with the size and
+// the dearest node, so that nobody waits, or is evicted, for the sake of a node that somebody only prefers.
+func (*Model) Preference() flow.Cost { return dearest }
 
 // Explain names the parts of the price of a node.
 func (m *Model) Explain(s *cluster.View, t cluster.TaskID, n cluster.NodeID) []flow.Term {

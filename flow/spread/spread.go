@@ -50,6 +50,9 @@ func (m *Model) Load(s *cluster.View, n cluster.NodeID) flow.Curve {
 	return m.curve
 }
 
+// Preference is that of so many tasks: for each point of its weight a node that does not meet it counts one task more.
+func (*Model) Preference() flow.Cost { return cluster.MostPreference }
+
 // Explain is the load of the node.
 func (*Model) Explain(s *cluster.View, _ cluster.TaskID, n cluster.NodeID) []flow.Term {
 	return []flow.Term{{Name: "tasks there", Cost: flow.Cost(len(s.TasksOn(n)))}}
