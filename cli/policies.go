@@ -22,8 +22,9 @@ func newPolicies(known policies.List) *cobra.Command {
 for each paper that it unites and for what others use, and with --all every other baseline.
 
 What tasks prefer (nodes, company, soft spread) is part of the price of a place under fairlead, and of
-the scores under kube-scheduler. Policies of the family constraint honour preferred company and spread of
-applications. All others go by resources and by what is required.`,
+the scores under kube-scheduler. Policies of the family flow price preferred nodes, and those of the family
+constraint honour preferred company and spread of applications. All others go by resources and by what is
+required.`,
 		Example: "  fairlead policies\n  fairlead policies --all",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
