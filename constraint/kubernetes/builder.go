@@ -165,7 +165,6 @@ func (b *builder) noteIgnored(w *Workload) {
 	note(slices.ContainsFunc(w.Spec.Volumes, func(v manifest.Volume) bool { return v.PersistentVolumeClaim != nil || v.Ephemeral != nil }),
 		"spec.volumes", "where the volume behind a claim can be is not known")
 	note(len(w.Spec.ResourceClaims) > 0, "spec.resourceClaims", "claims of devices are not understood")
-	note(len(w.Spec.Affinity.NodeAffinity.Preferred) > 0, "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution", "constraints are about company, not about nodes")
 }
 
 // resolve makes vectors of what nodes offer and pods ask for.

@@ -209,6 +209,10 @@ func TestTranslate(t *testing.T) {
 			"rather away", deployment("db", 3, preferred("podAntiAffinity", "{weight: 100, podAffinityTerm: {"+web+", "+byNode+"}}")),
 			"{app:default/deployment/db, {k8s:default/app=web, 0, 0}, node}: 1.000",
 		},
+		{
+			"rather on some nodes, and on others that are not there", deployment("db", 3, preferred("nodeAffinity", "{weight: 80, preference: {matchExpressions: [{key: zone, operator: In, values: [a]}]}}, {weight: 9, preference: {matchExpressions: [{key: gpu, operator: Exists}]}}")),
+			"{app:default/deployment/db, {app:default/deployment/db, 1, inf}, nodes that default/deployment/db prefers}: 0.800",
+		},
 	} {
 		_, rules := translate(t, threeZones+c.objects)
 		var got []string
