@@ -113,7 +113,6 @@ func (p *policy) ExplainTask(s *cluster.View, t cluster.TaskID, most int) (sched
 	x.Others = then.why(t)
 	r := p.who.waiting(view, view.Task(t))
 	p.surcharges.locate(view, t)
-	p.siblings.locate(view, t)
 	for n := range cluster.NodeID(view.NodeRows()) {
 		if view.NodeLive(n) && !view.Admits(t, n).Refused() && !p.claims.keepsOff(n, t, r) {
 			x.Candidates = append(x.Candidates, then.candidate(t, n))
@@ -161,7 +160,7 @@ func (p explanation) candidate(t cluster.TaskID, n cluster.NodeID) sched.Candida
 		{Name: "use over its limit", Cost: ofUse(p.s, n)},
 		{Name: "input to fetch", Cost: fetching(p.surcharges.input.From(n))},
 		{Name: "soft constraints", Cost: ofSoft(p.s, t, n)},
-		{Name: "others of its service there", Cost: p.siblings.price(n)},
+		{Name: "others of its service there", Cost: p.surcharges.siblings.price(n)},
 	} {
 		add(more.Name, thousandths(more.Cost))
 		c.Cost += thousandths(more.Cost)

@@ -250,8 +250,8 @@ func (p moving) gainOfLeaving(t cluster.TaskID) worth.Value {
 	s := p.t.View()
 	task := s.Task(t)
 	n, id, tier := task.Node, task.Shape, p.surcharges.tierOf(&s.Classes()[task.Class])
-	p.siblings.locate(s, t)
-	gain := max(p.worth.But(s, t)-p.worth.Of(s, n), 0) + p.worth.ValueOf(s, id, p.surcharges.ofNode(s, id, tier, n)+p.siblings.price(n))
+	p.surcharges.siblings.locate(s, t)
+	gain := max(p.worth.But(s, t)-p.worth.Of(s, n), 0) + p.worth.ValueOf(s, id, p.surcharges.ofNode(s, id, tier, n)+p.surcharges.siblings.price(n))
 	if p.surcharges.onPrice > 0 && len(s.TasksOn(n)) == 1 {
 		gain += p.surcharges.on(s, p.worth, n)
 	}
@@ -283,7 +283,7 @@ func (p moving) moveFrom(task cluster.TaskID, from cluster.NodeID) (cost worth.V
 	if len(s.DeviceNeeds(own.Shape)) > 0 {
 		_, come.Devices = p.worth.Price(s, own.Shape, to)
 	}
-	cost = p.worth.ValueOf(s, own.Shape, p.siblings.price(to)-x.Leaves()[p.table.Order.Rank[to]])
+	cost = p.worth.ValueOf(s, own.Shape, p.surcharges.siblings.price(to)-x.Leaves()[p.table.Order.Rank[to]])
 	if p.t.Try(come).Refused() {
 		p.t.Rollback(mark)
 		return 0, false
@@ -359,7 +359,7 @@ func (p moving) emptyNode(n cluster.NodeID) bool {
 	gain := p.worth.OfEmpty(s, n) - p.worth.Of(s, n) + p.surcharges.on(s, p.worth, n)
 	for i, task := range m.list {
 		own := s.Task(task)
-		beside := siblingPrice * p.siblings.among(s, task, m.list[i+1:])
+		beside := siblingPrice * p.surcharges.siblings.among(s, task, m.list[i+1:])
 		gain += p.worth.ValueOf(s, own.Shape, p.surcharges.ofNode(s, own.Shape, p.surcharges.tierOf(&s.Classes()[own.Class]), n)+beside)
 		gain -= p.loss(task)
 	}

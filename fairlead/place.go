@@ -54,31 +54,42 @@ func (p *policy) sleep(s *cluster.View, g *group) {
 // find takes the cheapest node from the index that no other claims. Beside says that some node was refused only for
 // another task of the job.
 func (p *policy) find(s *cluster.View, x *book.ShapeIndex, task cluster.TaskID) (n cluster.NodeID, ok, beside bool) {
-	r, on := p.who.waiting(s, s.Task(task)), p.siblings.locate(s, task)
-	if floor, some := p.surcharges.locate(s, task); some {
-		return p.cheapest(s, x, task, r, floor)
+	f := finding{p, s, x, task, p.who.waiting(s, s.Task(task))}
+	floor, some := p.surcharges.locate(s, task)
+	switch {
+	case some:
+		return f.cheapest(floor)
+	case len(p.surcharges.siblings.nodes) > 0:
+		return f.apart()
 	}
-	if len(on) > 0 {
-		return p.apart(s, x, task, r, on)
-	}
-	return p.first(s, x, task, r)
+	return f.first()
 }
 
-// first is find for a task that pays on each node what all of its shape do.
-func (p *policy) first(s *cluster.View, x *book.ShapeIndex, task cluster.TaskID, r rank) (n cluster.NodeID, ok, beside bool) {
+// finding looks for a node for a task.
+type finding struct {
+	*policy
+	s    *cluster.View
+	x    *book.ShapeIndex
+	task cluster.TaskID
+	own  rank
+}
+
+// first is for a task that pays on each node what all of its shape do.
+func (p finding) first() (n cluster.NodeID, ok, beside bool) {
 	for {
-		n, ok, again := p.table.Find(s, x, task)
+		n, ok, again := p.table.Find(p.s, p.x, p.task)
 		beside = beside || again
-		if !ok || !p.claims.keepsOff(n, task, r) {
+		if !ok || !p.claims.keepsOff(n, p.task, p.own) {
 			return n, ok, beside
 		}
-		p.table.Hide(x, n)
+		p.table.Hide(p.x, n)
 	}
 }
 
-// cheapest is find for a task that pays more on some nodes than on others. It looks at those that have some of its
+// cheapest is for a task that pays more on some nodes than on others. It looks at those that have some of its
 // input, at the cheapest for who has none, and then at all that could be cheaper than those before them.
-func (p *policy) cheapest(s *cluster.View, x *book.ShapeIndex, task cluster.TaskID, r rank, floor worth.Price) (best cluster.NodeID, ok, beside bool) {
+func (p finding) cheapest(floor worth.Price) (best cluster.NodeID, ok, beside bool) {
+	s, x, task := p.s, p.x, p.task
 	order, least := &p.table.Order, beyond
 	bound := floor - least + 1 // the least score with which a node could be cheaper
 	look := func(place int) {
@@ -88,10 +99,10 @@ func (p *policy) cheapest(s *cluster.View, x *book.ShapeIndex, task cluster.Task
 		}
 		refusal := s.Admits(task, n)
 		beside = beside || refusal.Code == cluster.NotApart
-		if refusal.Refused() || p.claims.keepsOff(n, task, r) {
+		if refusal.Refused() || p.claims.keepsOff(n, task, p.own) {
 			return
 		}
-		if price := p.surcharges.ofTask(s, task, n) + p.siblings.price(n) - score; price < least {
+		if price := p.surcharges.ofTask(s, task, n) - score; price < least {
 			best, least, bound = n, price, floor-price+1
 		}
 	}
@@ -135,7 +146,7 @@ func (p *policy) placeOne(t *sched.Trial, x *book.ShapeIndex, task cluster.TaskI
 		out.Close()
 		p.table.Update(x, n)
 		p.victims.acted(n)
-		p.refine.placed(s, &p.surcharges, task, p.who.waiting(s, s.Task(task)), p.siblings.has(task))
+		p.refine.placed(s, &p.surcharges, task, p.who.waiting(s, s.Task(task)), p.surcharges.siblings.has(task))
 		return true, beside
 	}
 	if _, placed := p.shrink(t, task, out); placed {

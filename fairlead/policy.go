@@ -39,7 +39,6 @@ type policy struct {
 	grants     grants
 	company    sched.Company
 	surcharges surcharges
-	siblings   siblings
 	moves      moves
 	refine     refine
 	without    Without
@@ -63,7 +62,7 @@ func New(o Options) sched.Policy {
 	p.victims.off, p.victims.bids = o.Without.lacks(WithoutEvictions), book.NewIndexes(o.Ties, o.Seed)
 	p.grants = grants{off: o.Without.lacks(WithoutGrants), users: &p.users, bids: book.NewIndexes(o.Ties, o.Seed)}
 	p.refine.off = o.Without.lacks(WithoutRefine)
-	p.siblings.off = o.Without&(WithoutSiblings|WithoutWorth) != 0 // their price is in the unit of worth
+	p.surcharges.siblings.off = o.Without&(WithoutSiblings|WithoutWorth) != 0 // their price is in the unit of worth
 	p.moves = newMoves(o.Without&(WithoutEvictions|WithoutMoves|WithoutWorth) != 0)
 	if p.claims.patience = o.Patience; o.Patience == 0 {
 		p.claims.patience = Patience
@@ -84,7 +83,6 @@ func (p *policy) reset() {
 	p.victims = p.victims.anew(&p.who, p.worth)
 	p.grants.reset()
 	p.moves.reset()
-	p.siblings = siblings{off: p.siblings.off}
 	p.table.Reset()
 	p.forgetWaiting()
 }
@@ -145,7 +143,6 @@ func (p *policy) learn(s *cluster.View, c *sched.Changed) {
 	p.waiting.Forget(s, c)
 	p.users.learn(s, c)
 	p.surcharges.learn(s, c)
-	p.siblings.learn(s, c)
 	p.grants.learn(s, c)
 	p.moves.learn(s, c)
 	if p.worth.Learn(s, c, p.table.Journal.Note) {

@@ -34,8 +34,9 @@ const (
 
 // surcharges are what is added to the worth of room.
 type surcharges struct {
-	input  locality.Locality
-	tiered bool // some node has a tier
+	input    locality.Locality
+	siblings siblings
+	tiered   bool // some node has a tier
 	// onPrice is what a node with tasks costs, in hundredths of what all its room is worth.
 	onPrice int64
 }
@@ -43,6 +44,7 @@ type surcharges struct {
 // learn takes in what changed.
 func (u *surcharges) learn(s *cluster.View, c *sched.Changed) {
 	u.input.Learn(s, c.All, c.Nodes)
+	u.siblings.learn(s, c)
 	u.tiered = u.tiered && !c.All
 	for _, n := range c.Nodes {
 		u.tiered = u.tiered || s.NodeLive(n) && s.NodeSpec(n).Tier > 0
@@ -116,8 +118,9 @@ func ofUse(s *cluster.View, n cluster.NodeID) (price worth.Price) {
 }
 
 // locate prepares for what the task pays beyond that, and returns the least that it pays on any node that has
-// none of its input; false if it pays nothing anywhere.
+// none of its input; false if it pays nothing anywhere but for its siblings.
 func (u *surcharges) locate(s *cluster.View, t cluster.TaskID) (least worth.Price, some bool) {
+	u.siblings.locate(s, t)
 	bytes := u.input.Locate(s, t)
 	if cluster.Soft(s, s.Task(t).Shape) {
 		return -worth.Most, true
@@ -127,7 +130,7 @@ func (u *surcharges) locate(s *cluster.View, t cluster.TaskID) (least worth.Pric
 
 // ofTask is what the task that was located last pays on the node beyond what others do.
 func (u *surcharges) ofTask(s *cluster.View, t cluster.TaskID, n cluster.NodeID) worth.Price {
-	return fetching(u.input.From(n)) + ofSoft(s, t, n)
+	return fetching(u.input.From(n)) + ofSoft(s, t, n) + u.siblings.price(n)
 }
 
 // fetching is what it costs to fetch so much.

@@ -50,6 +50,9 @@ func (b *siblings) learn(s *cluster.View, c *sched.Changed) {
 	if b.off {
 		return
 	}
+	if c.All {
+		*b = siblings{}
+	}
 	for _, t := range c.Gone {
 		b.leave(t)
 	}
@@ -90,11 +93,11 @@ func (b *siblings) has(t cluster.TaskID) bool {
 	return tasks > 1 && tasks <= mostSiblings
 }
 
-// locate finds the nodes that hold siblings of the task, or are to hold them, by row.
-func (b *siblings) locate(s *cluster.View, t cluster.TaskID) []withSiblings {
+// locate finds the nodes that hold siblings of the task, or are to hold them.
+func (b *siblings) locate(s *cluster.View, t cluster.TaskID) {
 	b.nodes = b.nodes[:0]
 	if !b.has(t) {
-		return nil
+		return
 	}
 	for _, other := range b.jobs[b.tasks[t].job] {
 		if n := standsOn(s, other); other != t && n != cluster.NoNode && alike(s, t, other) {
@@ -111,7 +114,6 @@ func (b *siblings) locate(s *cluster.View, t cluster.TaskID) []withSiblings {
 		}
 	}
 	b.nodes = kept
-	return kept
 }
 
 // standsOn is the node of a task that does not leave, or that it is to come to; NoNode if there is none.
@@ -155,21 +157,21 @@ func (b *siblings) among(s *cluster.View, t cluster.TaskID, list []cluster.TaskI
 	return count
 }
 
-// apart takes the cheapest node for a task with siblings on these nodes.
-func (p *policy) apart(s *cluster.View, x *book.ShapeIndex, task cluster.TaskID, r rank, on []withSiblings) (n cluster.NodeID, ok, beside bool) {
-	b, order := &p.siblings, &p.table.Order
+// apart is for a task with siblings.
+func (p finding) apart() (n cluster.NodeID, ok, beside bool) {
+	b, order, x := &p.surcharges.siblings, &p.table.Order, p.x
 	best := x.Most()
 	b.were = b.were[:0]
-	for _, one := range on {
+	for _, one := range b.nodes {
 		rank := order.Rank[one.node]
 		b.were = append(b.were, x.Leaves()[rank])
 		x.Set(int(rank), book.None)
 	}
-	n, ok, beside = p.first(s, x, task, r)
-	for i, one := range on {
+	n, ok, beside = p.first()
+	for i, one := range b.nodes {
 		x.Set(int(order.Rank[one.node]), b.were[i])
 	}
-	p.table.Ticks += int64(len(on))
+	p.table.Ticks += int64(len(b.nodes))
 	least := beyond
 	if ok {
 		least = -x.Leaves()[order.Rank[n]]
@@ -177,14 +179,14 @@ func (p *policy) apart(s *cluster.View, x *book.ShapeIndex, task cluster.TaskID,
 	if ok && least <= siblingPrice-best {
 		return n, ok, beside // no node with siblings is cheaper
 	}
-	for i, one := range on {
+	for i, one := range b.nodes {
 		price := siblingPrice*one.count - b.were[i]
 		if b.were[i] == book.None || price >= least {
 			continue
 		}
-		refusal := s.Admits(task, one.node)
+		refusal := p.s.Admits(p.task, one.node)
 		beside = beside || refusal.Code == cluster.NotApart
-		if !refusal.Refused() && !p.claims.keepsOff(one.node, task, r) {
+		if !refusal.Refused() && !p.claims.keepsOff(one.node, p.task, p.own) {
 			n, ok, least = one.node, true, price
 		}
 	}

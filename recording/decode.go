@@ -51,19 +51,19 @@ type wireEvent struct {
 	Spec        *wireConstraint `json:"spec,omitempty"`
 	Tags        []text          `json:"tags,omitempty"`
 	LongRunning bool            `json:"long_running,omitempty"`
-	Service     bool            `json:"service,omitempty"`
 	Promise     *wireClass      `json:"promise,omitempty"`
 	wireProtection
 }
 
-// wireProtection is until when a run is not to be evicted, and why; of a job, that none of its runs ever is, and of a
+// wireProtection is until when a run is not to be evicted, and why; of a job, that none of its runs ever is and that it is a service, and of a
 // shape, that nobody is for its tasks, where these would rather be, and usually can.
 type wireProtection struct {
-	Until  cluster.Time `json:"until,omitempty"`
-	Reason text         `json:"reason,omitempty"`
-	Kept   bool         `json:"kept,omitempty"`
-	Never  bool         `json:"never_preempts,omitempty"`
-	Stays  bool         `json:"stays,omitempty"`
+	Until   cluster.Time `json:"until,omitempty"`
+	Reason  text         `json:"reason,omitempty"`
+	Kept    bool         `json:"kept,omitempty"`
+	Service bool         `json:"service,omitempty"`
+	Never   bool         `json:"never_preempts,omitempty"`
+	Stays   bool         `json:"stays,omitempty"`
 
 	Usual   uint32           `json:"usual,omitempty"`
 	Prefers []wirePreference `json:"prefers,omitempty"`

@@ -15,6 +15,9 @@ import (
 
 const tagPrefix = "k8s:"
 
+// Translated reports whether a tag stands for something that pods say in Kubernetes' words, and is none of an application's own.
+func Translated(tag string) bool { return strings.HasPrefix(tag, tagPrefix) }
+
 // everywhere stands for all namespaces.
 const everywhere = "*"
 

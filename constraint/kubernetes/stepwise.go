@@ -119,7 +119,7 @@ func (t *translator) require(r *rule, more string, alternatives [][]cluster.Boun
 }
 
 // repeat adds the constraint of a rule for those alone that wait.
-func (t *translator) repeat(r *rule, alternatives [][]cluster.Bound) {
+func repeat(t *translator, r *rule, alternatives [][]cluster.Bound) {
 	t.require(r, ", of those that wait", alternatives)
 	t.Constraints[len(t.Constraints)-1].Repeats = true
 }
@@ -216,7 +216,7 @@ func (t *translator) follow(f *family) {
 	}
 	inDomain := t.runsInDomain(f, slices.Concat(f.members, others))
 	if waiting, bound := t.waiting(&r); inDomain && len(waiting) > 0 {
-		t.repeat(&r, [][]cluster.Bound{t.beside(f, bound, f.target, 1)})
+		repeat(t, &r, [][]cluster.Bound{t.beside(f, bound, f.target, 1)})
 	}
 	if f.pods > 1 {
 		t.require(&r, "", t.together(f, r.subject, company, f.pods))
@@ -339,7 +339,7 @@ func (t *translator) spreadAlike(s *spreading, members []int, all []spreading) {
 	waiting, bound := t.waiting(&r)
 	uneven := slices.Max(s.runs)-slices.Min(s.runs) > s.MaxSkew && !s.lacksDomains()
 	if uneven && len(waiting) > 0 && len(waiting) < len(members) {
-		t.repeat(&r, t.steps(s, bound, 1, s.most(total)))
+		repeat(t, &r, t.steps(s, bound, 1, s.most(total)))
 	}
 	for j := range t.cluster.Workloads {
 		w := &t.cluster.Workloads[j]

@@ -45,6 +45,7 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/cluster"
+	constraints "fairlead.dev/fairlead/constraint/kubernetes"
 	"fairlead.dev/fairlead/internal/manifest"
 	"fairlead.dev/fairlead/sim/trace"
 )
@@ -358,7 +359,7 @@ func (s *Source) takePod(file string, o *manifest.Object) error {
 	if p.tags, err = tagsOf(o); err != nil {
 		return err
 	}
-	p.whole = p.stays && len(p.tags) > 0
+	p.whole = p.stays && slices.ContainsFunc(p.tags, func(tag string) bool { return !constraints.Translated(tag) })
 	if p.company, err = companyOf(o); err != nil {
 		return err
 	}
