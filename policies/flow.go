@@ -22,36 +22,36 @@ func flows() []Info {
 	return []Info{
 		{
 			Name: "load-spreading", What: "all waiting tasks at once; nodes with the fewest tasks",
-			From: "Firmament, OSDI 2016", Family: Flow,
+			From: "Firmament, OSDI 2016", Family: Flow, PricesNodes: true,
 			Options: []Option{Solver()}, Make: Modelled("load-spreading", func(Options) flow.Model { return &spread.Model{} }, flow.Spread, flow.Pack),
 		},
 		{
 			Name: "cpu-mem", What: "all waiting tasks at once; the emptiest and best balanced nodes",
-			From: "Poseidon's model for Firmament, made safe", Family: Flow,
+			From: "Poseidon's model for Firmament, made safe", Family: Flow, PricesNodes: true,
 			Options: []Option{Solver()}, Make: Modelled("cpu-mem", func(Options) flow.Model { return &cpumem.Model{} }, flow.Spread, flow.Pack),
 		},
 		{
 			Name: "network-aware", What: "all waiting tasks at once; nodes with the most bandwidth left, as requested and measured",
-			From: "Firmament, OSDI 2016", Family: Flow,
+			From: "Firmament, OSDI 2016", Family: Flow, PricesNodes: true,
 			Options: []Option{Solver()}, Make: Modelled("network-aware", func(Options) flow.Model { return &bandwidth.Model{} }, flow.Spread, flow.Pack),
 		},
 		{
 			Name: "quincy", What: "all tasks at once; near their data, services first; evicts what has just begun",
-			From: "Quincy, SOSP 2009, as in Firmament", Family: Flow, Evicts: true,
+			From: "Quincy, SOSP 2009, as in Firmament", Family: Flow, PricesNodes: true, Evicts: true,
 			Options: []Option{Solver(), migrations()}, Make: Modelled("quincy", drawn, flow.Spread, flow.Preempt),
 		},
 		{
 			Name: "qos-flow", What: "all waiting tasks at once, by slack to what was promised and importance; evicts the less urgent, but nobody who has just come",
-			From: "QoS-driven scheduling, JISA 2020, as prices of a flow", Family: Flow, Evicts: true,
+			From: "QoS-driven scheduling, JISA 2020, as prices of a flow", Family: Flow, PricesNodes: true, Evicts: true,
 			Options: []Option{Solver()}, Make: Modelled("qos-flow", func(Options) flow.Model { return slack.New(slack.Standard()) }, flow.Spread, flow.Preempt),
 		},
 		{
 			Name: "ecsched-dp", What: "the first 100 of the queue at once; nodes that have left most of what a task wants",
-			From: "ECSched, FGCS 102 (2020): dot product", Family: Flow, Options: []Option{Solver()}, Make: windowed("ecsched-dp", ecsched.DotProduct),
+			From: "ECSched, FGCS 102 (2020): dot product", Family: Flow, PricesNodes: true, Options: []Option{Solver()}, Make: windowed("ecsched-dp", ecsched.DotProduct),
 		},
 		{
 			Name: "ecsched-ml", What: "the first 100 of the queue at once; nodes that a task loads the most",
-			From: "ECSched, FGCS 102 (2020): most loaded", Family: Flow, Options: []Option{Solver()}, Make: windowed("ecsched-ml", ecsched.MostLoaded),
+			From: "ECSched, FGCS 102 (2020): most loaded", Family: Flow, PricesNodes: true, Options: []Option{Solver()}, Make: windowed("ecsched-ml", ecsched.MostLoaded),
 		},
 	}
 }

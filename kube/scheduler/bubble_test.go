@@ -68,6 +68,12 @@ type bubble struct {
 // objects and has not begun. It is stopped at the end.
 func inBubble(t *testing.T, objects []runtime.Object, test func(*bubble)) {
 	t.Helper()
+	inBubbleOf(t, config.Default(), objects, test)
+}
+
+// inBubbleOf is inBubble for a scheduler of that configuration.
+func inBubbleOf(t *testing.T, c *config.SchedulerConfiguration, objects []runtime.Object, test func(*bubble)) {
+	t.Helper()
 	// In a bubble no time passes while a loop spins, so that this needs a real clock.
 	spins := time.AfterFunc(2*time.Minute, func() { panic("a test does not end: somebody in its bubble never waits") })
 	defer spins.Stop()
@@ -77,7 +83,6 @@ func inBubble(t *testing.T, objects []runtime.Object, test func(*bubble)) {
 			t: t, began: time.Now(), registry: prometheus.NewRegistry(), ended: make(chan error, 1),
 			api: &api{Clientset: fake.NewClientset(append(objects, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})...), version: 100},
 		}
-		c := config.Default()
 		c.BindWorkers = 1
 		s, err := New(living, Options{Client: b.api, Config: c, Metrics: metrics.New(b.registry), Clock: clock.RealClock{}})
 		if err != nil {

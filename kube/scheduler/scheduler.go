@@ -94,7 +94,8 @@ func (s *Scheduler) assemble() {
 	names, prices := map[string]bool{}, map[string]bool{}
 	for _, p := range o.Config.Profiles {
 		names[p.SchedulerName] = true
-		prices[p.SchedulerName] = p.Policy.Name == config.DefaultPolicy // which is the one that does
+		info, err := o.known().Find(p.Policy.Name)
+		prices[p.SchedulerName] = err == nil && info.PricesNodes
 	}
 	var devices []v1.ResourceName
 	for _, name := range o.Config.Devices {
