@@ -19,8 +19,14 @@ const mostParts = 3
 
 // Why says why the task is not placed: what nodes refuse it for, and the claims that keep nodes free, for others or for it.
 func (p *policy) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
+	if !shownAnything(p) {
+		return sched.Explain(t.View(), task)
+	}
 	return explanation{p, t.View()}.why(task)
 }
+
+// shownAnything reports whether there was a round: before it the policy knows neither classes nor what room is worth.
+func shownAnything(p *policy) bool { return len(p.who.order) > 0 }
 
 // explanation is a policy at a moment, of which somebody asks.
 type explanation struct {
@@ -98,7 +104,7 @@ func (p explanation) claimed(t cluster.TaskID) string {
 // evicting somebody.
 func (p *policy) ExplainTask(s *cluster.View, t cluster.TaskID, most int) (sched.Explanation, error) {
 	x := sched.NewExplanation(s, t)
-	if x.Phase == cluster.Gated {
+	if x.Phase == cluster.Gated || !shownAnything(p) {
 		x.Others = sched.Explain(s, t)
 		return x, nil
 	}
