@@ -317,6 +317,9 @@ func (p moving) touch(a sched.Action) {
 	if a.Kind == sched.Evict {
 		n = p.t.View().Task(a.Task).Node
 	}
+	if n == cluster.NoNode { // who was placed in the trial and evicted in it again; the placement says where
+		return
+	}
 	p.table.Journal.Note(n)
 	p.victims.acted(n)
 }
