@@ -27,12 +27,13 @@ const (
 	NotInRange       // the shape does not allow the grant
 	Violates         // a hard constraint would be violated more than it is
 	Protected        // the run is not to be evicted yet
+	NotWhole         // fewer of its gang would have a place than are to have one
 	codes
 )
 
 // String names the code in a word or two.
 func (c Code) String() string {
-	return [codes]string{"allowed", "not waiting", "node gone", "not eligible", "no room", "no device", "not apart", "not running", "not ours", "outdated", "not in range", "violates", "protected"}[c]
+	return [codes]string{"allowed", "not waiting", "node gone", "not eligible", "no room", "no device", "not apart", "not running", "not ours", "outdated", "not in range", "violates", "protected", "not whole"}[c]
 }
 
 // Refusal says why one task cannot be placed on one node. The zero value
@@ -43,7 +44,8 @@ type Refusal struct {
 	// Need and Have are, of NoRoom, what is asked and what is left for it; of
 	// NoDevice, how many devices; of NotInRange, what is asked and the bound that it
 	// misses, both 0 for a grant that does not measure the cluster's kinds; of
-	// Protected, the moment until which, and now.
+	// Protected, the moment until which, and now; of NotWhole, how many of a gang must have a place, and how
+	// many would.
 	Need, Have int64
 	// Constraint is, of Violates, which one. Kind is the number of its bound then, of
 	// all alternatives one after the other, Have what a subject would count, and Need

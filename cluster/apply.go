@@ -243,9 +243,12 @@ func (s *State) jobSubmitted(e JobSubmitted) error {
 	if e.Foreign && e.FirstEnds {
 		return fmt.Errorf("job row %d: %q is foreign, so that its tasks cannot end one another here", e.Job, e.Name)
 	}
+	if e.Gang < 0 || e.Gang > 1 && e.Foreign {
+		return fmt.Errorf("job row %d: %q is a gang of %d, want 0 or more, and of a foreign job 0", e.Job, e.Name, e.Gang)
+	}
 	s.made[Jobs]++
 	s.job = grown(s.job, int(e.Job))
-	s.job[e.Job] = Job{Name: e.Name, User: e.User, Foreign: e.Foreign, Together: e.Together, FirstEnds: e.FirstEnds, LongRunning: e.LongRunning, Service: e.Service || e.LongRunning, Kept: e.Kept, Live: true}
+	s.job[e.Job] = Job{Name: e.Name, User: e.User, Foreign: e.Foreign, Together: e.Together, FirstEnds: e.FirstEnds, LongRunning: e.LongRunning, Service: e.Service || e.LongRunning, Kept: e.Kept, Gang: e.Gang, Live: true}
 	s.log.note(Jobs, uint32(e.Job))
 	return nil
 }

@@ -42,6 +42,7 @@ func (s *State) taskSubmitted(e TaskSubmitted) error {
 		s.task[e.Task].Account = *e.Account // its phase counts from now on
 	}
 	s.job[e.Job].Tasks++
+	joinGang(s, e.Task)
 	s.job[e.Job].apart = s.job[e.Job].apart || s.shape[e.Shape].PerNode > 0
 	s.shape[e.Shape].tasks++
 	s.log.note(Jobs, uint32(e.Job))
@@ -359,6 +360,7 @@ func (s *State) taskEnded(e TaskEnded) error {
 	task.Ending = false
 	s.dropInput(e.Task)
 	s.job[task.Job].Tasks--
+	leaveGang(s, e.Task, e.Finished)
 	s.shape[task.Shape].tasks--
 	s.log.note(Jobs, uint32(task.Job))
 	s.noteTask(e.Task)

@@ -239,6 +239,9 @@ func (v checker) checkNumbers(inPhase [phases]int, jobTasks, shapeTasks []int32)
 		if v.job[j].Tasks != jobTasks[j] {
 			return fmt.Errorf("job row %d: %d tasks, counted %d", j, v.job[j].Tasks, jobTasks[j])
 		}
+		if !v.checkGang(JobID(j), jobTasks[j]) {
+			return fmt.Errorf("job row %d: a gang of %d with %d tasks lists %v", j, v.job[j].Gang, jobTasks[j], v.job[j].members)
+		}
 	}
 	for i := range v.shape {
 		if v.shape[i].tasks != shapeTasks[i] {

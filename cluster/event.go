@@ -92,8 +92,8 @@ type (
 	SolverReady struct{}
 
 	// JobSubmitted makes a job without tasks. Its row must be free. Foreign,
-	// Together, FirstEnds, LongRunning, Service and Kept are as in Job; a foreign job's tasks cannot be
-	// ended here.
+	// Together, FirstEnds, LongRunning, Service, Kept and Gang are as in Job; a foreign job's tasks cannot be
+	// ended here, nor placed as a gang.
 	JobSubmitted struct {
 		Job        JobID
 		Name, User string
@@ -104,6 +104,7 @@ type (
 		LongRunning bool
 		Service     bool
 		Kept        bool
+		Gang        int32
 	}
 
 	// JobForgotten frees the row of a job that has no task any more.

@@ -344,7 +344,10 @@ func (h *history) event() Event {
 	case op < 35:
 		return SetForgotten{Set: h.set()}
 	case op < 38:
-		return JobSubmitted{Job: h.job(), Name: "j", Foreign: h.byte()%4 == 0, Together: h.byte()%4 == 0, FirstEnds: h.byte()%8 == 0}
+		e := JobSubmitted{Job: h.job(), Name: "j", Foreign: h.byte()%4 == 0}
+		b := h.byte()
+		e.Together, e.Gang, e.FirstEnds = b%4 == 0, int32(b>>4%4), h.byte()%8 == 0
+		return e
 	case op < 39:
 		return JobForgotten{Job: h.job()}
 	case op < 42:

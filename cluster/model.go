@@ -102,10 +102,14 @@ type Job struct {
 	// them on different nodes. Each application is one.
 	Service bool
 	// Kept says that none of the job's runs is ever to be evicted.
-	Kept  bool
-	Live  bool
-	Tasks int32 // live tasks
-	apart bool  // some task of it has, or had, a shape with a PerNode
+	Kept bool
+	// Gang is how many of the job's tasks are to run, or none is placed; 0 and 1 are no gang. See gang.go.
+	Gang     int32
+	Live     bool
+	Tasks    int32    // live tasks
+	apart    bool     // some task of it has, or had, a shape with a PerNode
+	members  []TaskID // of a gang: its live tasks, in the order of submission
+	finished int32    // of a gang: how many have ended that did all that they had to do
 }
 
 // Phase is where a task stands in its life.

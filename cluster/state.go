@@ -348,6 +348,7 @@ func (s *State) copyRow(from *View, touch Touch) {
 	case Jobs:
 		s.job = grown(s.job, row)
 		s.job[row] = from.job[row]
+		s.job[row].members = slices.Clone(from.job[row].members)
 	case Shapes:
 		s.shape = grown(s.shape, row)
 		own := s.shape[row].tasks

@@ -55,8 +55,8 @@ type wireEvent struct {
 	wireProtection
 }
 
-// wireProtection is until when a run is not to be evicted, and why; of a job, that none of its runs ever is and that it is a service, and of a
-// shape, that nobody is for its tasks, where these would rather be, and usually can.
+// wireProtection is until when a run is not to be evicted, and why; of a job, that none of its runs ever is, that it is a service, and how many
+// tasks are placed together or not at all; and of a shape, that nobody is for its tasks, where these would rather be, and usually can.
 type wireProtection struct {
 	Until   cluster.Time `json:"until,omitempty"`
 	Reason  text         `json:"reason,omitempty"`
@@ -64,6 +64,7 @@ type wireProtection struct {
 	Service bool         `json:"service,omitempty"`
 	Never   bool         `json:"never_preempts,omitempty"`
 	Stays   bool         `json:"stays,omitempty"`
+	Gang    int32        `json:"gang,omitempty"`
 
 	Usual   uint32           `json:"usual,omitempty"`
 	Prefers []wirePreference `json:"prefers,omitempty"`
@@ -225,7 +226,7 @@ func (w *wireEvent) event() cluster.Event {
 	case "solver_ready":
 		return cluster.SolverReady{}
 	case "job":
-		return cluster.JobSubmitted{Job: cluster.JobID(*w.Job), Name: string(w.Name), User: string(w.User), Foreign: w.Foreign, Together: w.Together, FirstEnds: w.FirstEnds, LongRunning: w.LongRunning, Service: w.Service, Kept: w.Kept}
+		return cluster.JobSubmitted{Job: cluster.JobID(*w.Job), Name: string(w.Name), User: string(w.User), Foreign: w.Foreign, Together: w.Together, FirstEnds: w.FirstEnds, LongRunning: w.LongRunning, Service: w.Service, Kept: w.Kept, Gang: w.Gang}
 	case "job_forgotten":
 		return cluster.JobForgotten{Job: cluster.JobID(*w.Job)}
 	}

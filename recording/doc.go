@@ -84,7 +84,7 @@
 //	                 header has
 //	class_forgotten  class
 //	solver_ready     that of integer programs may be asked from now on
-//	job              job, name, user, foreign, together, first_ends, long_running, service, kept
+//	job              job, name, user, foreign, together, first_ends, long_running, service, kept, gang
 //	job_forgotten    job
 //	task             task, seq, job, shape, class, priority, gated, input: of each block its
 //	                 bytes and up to 3 nodes that hold it, [[67108864, 4, 9]]; account, of
@@ -130,6 +130,6 @@
 //	2 to 6  lack protected, leaving, and vectors that are empty and not omitted, and have
 //	        replaced what is no UTF-8
 //	2 to 7  lack class_forgotten, and class as an event; they lack spec, never_preempts, stays,
-//	        prefers, usual, service and kept, and lanes lack long_running and options, and have ties, solver and
+//	        prefers, usual, service, kept and gang, and lanes lack long_running and options, and have ties, solver and
 //	        migrations instead
 package recording

@@ -232,7 +232,7 @@ func (w *world) event() cluster.Event {
 	case 5:
 		return []cluster.Event{cluster.ShapeForgotten{Shape: shape}, cluster.SetForgotten{Set: set}, cluster.JobForgotten{Job: cluster.JobID(w.row(4))}, cluster.SolverReady{}, w.classEvent()}[w.row(5)]
 	case 6:
-		return cluster.JobSubmitted{Job: cluster.JobID(w.row(5)), Name: "j", User: "odd", Together: w.row(2) == 0, FirstEnds: w.row(4) == 0, LongRunning: w.row(2) == 0, Service: w.row(3) == 0, Kept: w.row(8) == 0}
+		return cluster.JobSubmitted{Job: cluster.JobID(w.row(5)), Name: "j", User: "odd", Together: w.row(2) == 0, FirstEnds: w.row(4) == 0, LongRunning: w.row(2) == 0, Service: w.row(3) == 0, Kept: w.row(8) == 0, Gang: int32(w.row(12) / 9)}
 	case 7, 8, 9, 10:
 		return w.taskEvent()
 	}

@@ -1,0 +1,83 @@
+package cluster
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A gang is a job of which at least so many tasks are to run, or none is to be placed: Job.Gang. It is a
+// rule of what places, as hard constraints are: no bundle leaves a task of a gang on a node that has
+// fewer than its number then. Nothing is undone for it. Whose node was lost, whose bind was
+// refused or who was evicted leaves the others where they are, and comes back with as many as
+// bring the gang to its number again.
+
+// IsGang reports whether some of the job's tasks are placed together or not at all.
+func IsGang(v *View, j JobID) bool { return v.job[j].Gang > 1 }
+
+// GangTasks are the live tasks of a gang, in the order of submission, until the next change; none of a job that is no gang.
+func GangTasks(v *View, j JobID) []TaskID { return v.job[j].members }
+
+// GangHas is how many tasks of a gang have a place, or have finished: who has done all of its work leaves
+// nobody behind.
+func GangHas(v *View, j JobID) int {
+	has := int(v.job[j].finished)
+	for _, t := range v.job[j].members {
+		if task := &v.task[t]; task.Phase >= Reserved && task.Phase <= Running || task.Phase == Leaving && task.Next != NoNode {
+			has++
+		}
+	}
+	return has
+}
+
+// GangLacks is how many tasks of a gang must find a place before any of them may have one alone; 0 of a job that is no gang.
+func GangLacks(v *View, j JobID) int {
+	if !IsGang(v, j) {
+		return 0
+	}
+	return max(int(v.job[j].Gang)-GangHas(v, j), 0)
+}
+
+// GangAwaits reports whether a gang cannot be placed however much room there is, as too few of its tasks wait: others have
+// yet to come, or to be let go.
+func GangAwaits(v *View, j JobID) bool {
+	lacks := GangLacks(v, j)
+	for _, t := range v.job[j].members {
+		if lacks > 0 && v.task[t].Phase == Waiting {
+			lacks--
+		}
+	}
+	return lacks > 0
+}
+
+// joinGang lists a new task of a gang.
+func joinGang(s *State, t TaskID) {
+	job := &s.job[s.task[t].Job]
+	if job.Gang <= 1 {
+		return
+	}
+	at, _ := slices.BinarySearchFunc(job.members, s.task[t].Seq, func(o TaskID, seq Seq) int { return cmp.Compare(s.task[o].Seq, seq) })
+	job.members = slices.Insert(job.members, at, t)
+}
+
+// leaveGang takes a task that ends from the list, and notes whether it had done its work.
+func leaveGang(s *State, t TaskID, finished bool) {
+	job := &s.job[s.task[t].Job]
+	if job.Gang <= 1 {
+		return
+	}
+	job.members = slices.DeleteFunc(job.members, func(o TaskID) bool { return o == t })
+	if finished {
+		job.finished++
+	}
+}
+
+// checkGang compares what is noted of a gang with the tasks that there are.
+func (v checker) checkGang(j JobID, tasks int32) bool {
+	job := &v.job[j]
+	if job.Gang <= 1 {
+		return len(job.members) == 0 && job.finished == 0
+	}
+	sorted := slices.IsSortedFunc(job.members, func(a, b TaskID) int { return cmp.Compare(v.task[a].Seq, v.task[b].Seq) })
+	strange := func(t TaskID) bool { return v.task[t].Phase == Absent || v.task[t].Job != j }
+	return sorted && len(job.members) == int(tasks) && !slices.ContainsFunc(job.members, strange)
+}
