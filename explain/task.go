@@ -138,6 +138,9 @@ func (m *Moment) takers(answer *Task, t cluster.TaskID, most int) {
 		why.Causes = elsewhere(s, why.Causes, task)
 	}
 	answer.Others = m.whys(&why, taken)
+	if g, lacks := sched.Find[sched.Gang](&why); lacks {
+		answer.Standing = append(answer.Standing, m.called(g.Standing()))
+	}
 }
 
 // elsewhere are the causes without the node that the task is on, which may refuse the task for what

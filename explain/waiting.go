@@ -14,7 +14,7 @@ func (m *Moment) waiting() []Group {
 	s := m.core.View()
 	type likeness struct {
 		shape cluster.ShapeID
-		job   cluster.JobID // of tasks of which a node may hold only so many
+		job   cluster.JobID // of tasks of which a node may hold only so many, or that are a gang
 		gated bool
 	}
 	type why struct{ code, sentence, help string }
@@ -34,7 +34,7 @@ func (m *Moment) waiting() []Group {
 			continue
 		}
 		key := likeness{task.Shape, 0, task.Phase == cluster.Gated}
-		if s.Shape(task.Shape).PerNode > 0 || s.Job(task.Job).Together {
+		if s.Shape(task.Shape).PerNode > 0 || s.Job(task.Job).Together || cluster.IsGang(s, task.Job) {
 			key.job = task.Job + 1
 		}
 		of, asked := whys[key]

@@ -34,10 +34,13 @@ import (
 // sets of nodes that have changed and have room for one of them. A try costs a look at each
 // node, and one at each of these sets for each task of a bundle.
 //
+// Gangs are placed in the same stage, before the others: see Gangs.
+//
 // The zero value is ready; a policy calls Plan at the end of its own.
 type Company struct {
 	// Not says of which jobs the policy itself keeps the tasks together; nil is none.
-	Not func(*cluster.Job) bool
+	Not   func(*cluster.Job) bool
+	Gangs Gangs
 
 	own     []cluster.Seq // by task row: 1 + the seq of the lane's own task in it
 	shapes  map[cluster.ShapeID]*companions
@@ -73,6 +76,7 @@ type companion struct {
 // comes at once if another has news: one that is left to the policy keeps none from its turn.
 func (m *Company) Plan(t *Trial, c *Changed, budget int64, out *Plan) {
 	s := t.View()
+	m.Gangs.plan(t, c, budget, out)
 	m.learn(s, c)
 	awake := m.awake(s)
 	m.behind = 0

@@ -440,7 +440,7 @@ func (c *Core) commit(lane int, bundle []Action, out []Decision) ([]Decision, bo
 			madeRoom = madeRoom || !took.Fits(c.state.Demand(a.Task))
 		}
 	}
-	if c.state.Worse(c.before).Refused() {
+	if c.state.Worse(c.before).Refused() || partial(&c.state.View, bundle).Refused() {
 		c.giveUp(bundle)
 		return out[:before], false
 	}
@@ -452,7 +452,7 @@ func (c *Core) commit(lane int, bundle []Action, out []Decision) ([]Decision, bo
 		switch a.Kind {
 		case Place:
 			c.counts.Placed++
-			attracts = attracts || c.state.Attracts(c.state.Task(a.Task).Shape)
+			attracts = attracts || c.state.Attracts(c.state.Task(a.Task).Shape) || cluster.IsGang(&c.state.View, c.state.Task(a.Task).Job)
 		case Evict:
 			c.counts.Evicted++
 		case Resize:
@@ -466,7 +466,7 @@ func (c *Core) commit(lane int, bundle []Action, out []Decision) ([]Decision, bo
 		c.noticed = from
 		out = c.notice(out)
 	}
-	if attracts { // whom nobody may place before this one came
+	if attracts { // whom nobody may place before this one came: beside it, or as others of its gang
 		c.markLanesDirty()
 	}
 	return out, true
@@ -522,7 +522,9 @@ func (c *Core) Why(t cluster.TaskID) Reason {
 		return c.Name(Explain(&c.state.View, t), t)
 	}
 	c.state.Begin(int(lane))
-	r := c.lanes[lane].Policy.Why(&Trial{state: c.state}, t)
+	trial := &Trial{state: c.state}
+	r := c.lanes[lane].Policy.Why(trial, t)
+	noteGang(trial, &r, t)
 	c.state.End()
 	noteProtected(&r, &c.state.View, c.state.ProtectedRuns(), t)
 	noteEvictsNobody(&r, &c.state.View, t)

@@ -73,6 +73,11 @@ func ExplainTask(c *Core, t cluster.TaskID, most int) (x Explanation, explains b
 	p, explains := c.lanes[lane].Policy.(Explainer)
 	if explains {
 		x, err = p.ExplainTask(&c.state.View, t, most)
+		c.state.Begin(int(lane))
+		if g, lacks := gangOf(&Trial{state: c.state}, t); lacks {
+			x.Standing = append(x.Standing, g.Standing())
+		}
+		c.state.End()
 	}
 	return x, explains, err
 }

@@ -43,7 +43,7 @@ type lane struct {
 	lastRun cluster.Time // when the last round began
 	wake    cluster.Time // when the last plan, or a refusal, asked for a round
 
-	own    []cluster.Seq // per task row, 1 + the seq that the policy was shown there as its own
+	own    []cluster.Seq // per task row, 1 + the seq that the policy was shown there as its own, and withheld
 	shown  uint64        // change log position up to which the policy was shown rows
 	fresh  bool          // the policy has been shown nothing yet
 	view   *cluster.State
@@ -82,6 +82,7 @@ type Round struct {
 	plan    Plan
 	seen    [cluster.Tables][]bool
 	copied  []cluster.Touch // scratch
+	gangs   []cluster.JobID // scratch: of which some task has changed
 }
 
 // Run lets the policy plan. It touches the round's view and policy alone, so
@@ -122,15 +123,18 @@ func (r *Round) gather(l *lane, s *cluster.State, touches []cluster.Touch, own f
 		case cluster.Nodes:
 			r.changed.Nodes = append(r.changed.Nodes, cluster.NodeID(touch.Row))
 		case cluster.Tasks:
-			l.showTask(s, cluster.TaskID(touch.Row), own, &r.changed)
+			r.showTask(l, s, cluster.TaskID(touch.Row), own)
 		case cluster.Shapes:
 			r.changed.Shapes = append(r.changed.Shapes, cluster.ShapeID(touch.Row))
 		case cluster.Constraints:
 			recounted = true
 			r.constrained(s, cluster.ConstraintID(touch.Row))
-		case cluster.Jobs, cluster.Sets, cluster.Classes, cluster.Tables:
+		case cluster.Jobs: // a task that has ended, too, says how many the gang has
+			r.noteGang(s, cluster.JobID(touch.Row))
+		case cluster.Sets, cluster.Classes, cluster.Tables:
 		}
 	}
+	r.showGangs(l, s, own)
 	slices.SortFunc(r.changed.Members, Member.compare)
 	r.changed.Members = slices.Compact(r.changed.Members)
 	if recounted { // those of a constraint that is gone are among these
@@ -164,8 +168,9 @@ func (r *Round) gatherAll(l *lane, s *cluster.State, own func(cluster.TaskID) bo
 		}
 	}
 	for i := range s.TaskRows() {
-		l.showTask(s, cluster.TaskID(i), own, &r.changed)
+		r.showTask(l, s, cluster.TaskID(i), own)
 	}
+	r.showGangs(l, s, own)
 	for i := range s.ShapeRows() {
 		r.changed.Shapes = append(r.changed.Shapes, cluster.ShapeID(i))
 	}
@@ -173,16 +178,72 @@ func (r *Round) gatherAll(l *lane, s *cluster.State, own func(cluster.TaskID) bo
 
 // showTask lists a task row as far as it concerns the lane: the task in it now,
 // and the one that the lane was shown there before.
-func (l *lane) showTask(s *cluster.State, t cluster.TaskID, own func(cluster.TaskID) bool, c *Changed) {
+func (r *Round) showTask(l *lane, s *cluster.State, t cluster.TaskID, own func(cluster.TaskID) bool) {
+	task := s.Task(t)
+	if task.Phase == cluster.Absent {
+		l.show(t, 0, &r.changed)
+		return
+	}
+	if r.noteGang(s, task.Job) && task.Phase == cluster.Waiting {
+		return // showGangs knows whether it may be placed
+	}
+	if !own(t) {
+		l.show(t, 0, &r.changed)
+		return
+	}
+	l.show(t, task.Seq+1, &r.changed)
+}
+
+// noteGang notes that a task of the job has changed, if it is a gang, and reports whether it is.
+func (r *Round) noteGang(s *cluster.State, j cluster.JobID) bool {
+	if !cluster.IsGang(&s.View, j) {
+		return false
+	}
+	if last := len(r.gangs) - 1; last < 0 || r.gangs[last] != j {
+		r.gangs = append(r.gangs, j)
+	}
+	return true
+}
+
+// showGangs lists those who wait of the gangs that have changed.
+func (r *Round) showGangs(l *lane, s *cluster.State, own func(cluster.TaskID) bool) {
+	slices.Sort(r.gangs)
+	r.gangs = slices.Compact(r.gangs)
+	for _, j := range r.gangs {
+		short := cluster.GangLacks(&s.View, j) > 0
+		for _, t := range cluster.GangTasks(&s.View, j) {
+			switch task := s.Task(t); {
+			case task.Phase != cluster.Waiting:
+			case !own(t):
+				l.show(t, 0, &r.changed)
+			case short:
+				l.show(t, (task.Seq+1)|withheld, &r.changed)
+			default:
+				l.show(t, task.Seq+1, &r.changed)
+			}
+		}
+	}
+	r.gangs = r.gangs[:0]
+}
+
+// withheld marks a task that was shown among those of gangs. No seq is as large.
+const withheld = cluster.Seq(1) << 63
+
+// show lists who is in the row now, 0 being nobody of the lane, and who was there before and is no more.
+func (l *lane) show(t cluster.TaskID, now cluster.Seq, c *Changed) {
 	for int(t) >= len(l.own) {
 		l.own = append(l.own, 0)
 	}
-	now := cluster.Seq(0)
-	if task := s.Task(t); task.Phase != cluster.Absent && own(t) {
-		now = task.Seq + 1
+	switch {
+	case now == 0:
+	case now&withheld != 0:
+		c.Gangs = append(c.Gangs, t)
+	default:
 		c.Tasks = append(c.Tasks, t)
 	}
-	if l.own[t] != 0 && l.own[t] != now {
+	was := l.own[t]
+	// Who was withheld and may be placed now, or has been, was never told of.
+	if was != 0 && was != now && was != now|withheld {
 		c.Gone = append(c.Gone, t)
 	}
 	l.own[t] = now

@@ -43,6 +43,10 @@ type Changed struct {
 	// another task by now, which Tasks names if it is the lane's own.
 	Gone  []cluster.TaskID
 	Tasks []cluster.TaskID
+	// Gangs are waiting tasks of gangs that have fewer than their number: none of them can be placed alone.
+	// Whoever does not look at them is not troubled with them: they come among Tasks when
+	// the gang has its number. A task that was among Tasks, and no more, is among Gone.
+	Gangs []cluster.TaskID
 	// Constrained names shapes that nodes may admit now, or not any more, although the
 	// nodes have not changed: a hard constraint counts otherwise than it did, or has come
 	// or gone. They are in order, each once.
@@ -72,14 +76,15 @@ func (c *Changed) MembersOf(set cluster.SetID) []Member {
 
 // reset empties the lists and keeps their memory.
 func (c *Changed) reset() {
-	*c = Changed{Nodes: c.Nodes[:0], Shapes: c.Shapes[:0], Members: c.Members[:0], Gone: c.Gone[:0], Tasks: c.Tasks[:0], Constrained: c.Constrained[:0]}
+	*c = Changed{Nodes: c.Nodes[:0], Shapes: c.Shapes[:0], Members: c.Members[:0], Gone: c.Gone[:0], Tasks: c.Tasks[:0], Gangs: c.Gangs[:0], Constrained: c.Constrained[:0]}
 }
 
 // Trial is a state on which a policy tries what it plans. Everything is undone
 // after the round.
 type Trial struct {
-	state  *cluster.State
-	before []cluster.Violation // scratch
+	state    *cluster.State
+	before   []cluster.Violation // scratch
+	gathered bool                // one action after the other is tried of a bundle, which may leave no gang short in the end
 }
 
 // View is the cluster as it would be after what was tried so far.
@@ -93,7 +98,14 @@ func (t *Trial) Try(a Action) cluster.Refusal {
 	if r := alone(t.View(), a); r.Refused() {
 		return r
 	}
-	return try(t.state, a)
+	mark := t.state.Mark()
+	r := try(t.state, a)
+	if !r.Refused() && !t.gathered && t.View().Task(a.Task).Phase != cluster.Leaving { // who was told to leave before moves
+		if r = partial(t.View(), []Action{a}); r.Refused() {
+			t.state.Rollback(mark)
+		}
+	}
+	return r
 }
 
 // TryTogether does actions that hold together, or none of them: a hard constraint may be
@@ -109,6 +121,9 @@ func (t *Trial) TryTogether(bundle []Action) cluster.Refusal {
 		}
 	}
 	r := t.state.Worse(t.before)
+	if !r.Refused() && !t.gathered {
+		r = partial(t.View(), bundle)
+	}
 	if r.Refused() {
 		t.state.Rollback(mark)
 	}

@@ -31,7 +31,8 @@ func (r *Reason) remedy(s *cluster.View, t cluster.TaskID, f Filters) {
 	}
 	_, whole := Find[Whole](r)
 	_, copies := Find[Copies](r)
-	if whole || copies { // a place for this task alone is none
+	_, gang := Find[Gang](r)
+	if whole || copies || gang { // a place for this task alone is none
 		return
 	}
 	r.Remedies = remedies(s, t, f)
@@ -133,7 +134,7 @@ func (r Reason) Unplaceable() bool {
 }
 
 // Code is the reason in a word or a few, to count by: "unplaceable by" what is in the way, "apart",
-// "constraint", "application", "copies", "share", "turn", "claimed", "gated", "ending", the name of the kind that most nodes lack, or that
+// "constraint", "application", "gang", "copies", "share", "turn", "claimed", "gated", "ending", the name of the kind that most nodes lack, or that
 // with "-pieces" behind it, where they have enough in pieces that are too small. Where room that comes free would not
 // help, it is the filter that is least to change: "taint", "label", "cordon", "not ready"; "eligibility" where nobody
 // says which.

@@ -62,7 +62,7 @@ func (r *reasons) of(row cluster.TaskID, t *task) explanation {
 		return explanation{code: cluster.Gated.String(), sentence: Gated(t.gate)}
 	}
 	key := whyKey{shape: t.shape}
-	if t.perNode > 0 || r.core.View().Job(t.job.row).Together {
+	if s := r.core.View(); t.perNode > 0 || s.Job(t.job.row).Together || cluster.IsGang(s, t.job.row) {
 		key.job = t.job.row + 1
 	}
 	e, asked := r.known[key]

@@ -169,7 +169,7 @@ func (p *Policy) learn(s *cluster.View, c *sched.Changed) {
 	for _, t := range c.Gone {
 		p.note(t, ownTask{})
 	}
-	for _, t := range c.Tasks {
+	for _, t := range slices.Concat(c.Tasks, c.Gangs) { // gangs, too, as all tasks of a job are placed together
 		task := s.Task(t)
 		now := ownTask{seq: task.Seq, waiting: task.Phase == cluster.Waiting}
 		if int(t) < len(p.own) && p.own[t].seq == task.Seq {
@@ -242,7 +242,7 @@ func (p *Policy) Replan(t *sched.Trial, refused []sched.Action, out *sched.Plan)
 func (p *Policy) waitingTasks(s *cluster.View, wanted func(cluster.JobID) bool) []cluster.TaskID {
 	var list []cluster.TaskID
 	for row := range p.own {
-		if t := cluster.TaskID(row); p.own[row].waiting && s.Task(t).Phase == cluster.Waiting && wanted(s.Task(t).Job) {
+		if t := cluster.TaskID(row); p.own[row].waiting && s.Task(t).Phase == cluster.Waiting && wanted(s.Task(t).Job) && !cluster.GangAwaits(s, s.Task(t).Job) {
 			list = append(list, t)
 		}
 	}

@@ -19,7 +19,7 @@ const forQuestion = 100_000
 func (p *Policy) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
 	s := t.View()
 	r := sched.Explain(s, task)
-	if s.Task(task).Phase != cluster.Waiting || r.Unplaceable() {
+	if s.Task(task).Phase != cluster.Waiting || r.Unplaceable() || cluster.GangAwaits(s, s.Task(task).Job) {
 		return r
 	}
 	job := s.Task(task).Job
@@ -48,7 +48,7 @@ func (p *Policy) needed(s *cluster.View, job cluster.JobID) []cluster.JobID {
 	for row := range cluster.TaskID(s.TaskRows()) {
 		k := kind{s.Task(row).Job, s.Task(row).Shape}
 		own := int(row) < len(p.own) && p.own[row].waiting && p.own[row].seq == s.Task(row).Seq
-		if s.Task(row).Phase == cluster.Waiting && (own || k.job == job) && !seen[k] {
+		if s.Task(row).Phase == cluster.Waiting && (own || k.job == job) && !seen[k] && !cluster.GangAwaits(s, k.job) {
 			seen[k] = true
 			waiting = append(waiting, k)
 		}

@@ -159,6 +159,8 @@ func meaningOf(code string) string {
 		return "most nodes would violate a hard constraint with it"
 	case "application":
 		return "a node has room for it; its application has no place as a whole"
+	case "gang":
+		return "a node has room for it; its gang has no place for as many as are to have one"
 	case "turn":
 		return "a node has room for it; its turn has not come"
 	case "claimed":

@@ -40,9 +40,9 @@ type ID struct {
 // NoJob is no job in particular.
 const NoJob = cluster.JobID(1<<32 - 1)
 
-// JobOf is the job of a task of which a node may hold only so many, and else NoJob.
+// JobOf is the job of a task of which a node may hold only so many, or that is a gang, and else NoJob.
 func JobOf(s *cluster.View, task *cluster.Task) cluster.JobID {
-	if s.Shape(task.Shape).PerNode > 0 {
+	if s.Shape(task.Shape).PerNode > 0 || cluster.IsGang(s, task.Job) {
 		return task.Job
 	}
 	return NoJob

@@ -293,8 +293,12 @@ func (s *story) jobEvent(a *args, events []cluster.Event) ([]cluster.Event, erro
 	if err != nil {
 		return nil, err
 	}
+	gang, err := a.integer("gang", 0)
+	if err != nil {
+		return nil, err
+	}
 	gated := a.flag("gated")
-	made := cluster.JobSubmitted{Name: name, User: a.value("user"), Foreign: a.flag("foreign"), Together: a.flag("together"), FirstEnds: a.flag("first-ends"), LongRunning: a.flag("long-running"), Service: a.flag("service"), Kept: a.flag("kept")}
+	made := cluster.JobSubmitted{Name: name, User: a.value("user"), Foreign: a.flag("foreign"), Together: a.flag("together"), FirstEnds: a.flag("first-ends"), LongRunning: a.flag("long-running"), Service: a.flag("service"), Kept: a.flag("kept"), Gang: int32(gang)}
 	shape, events, err := s.shape(a, events)
 	if err != nil {
 		return nil, err
@@ -306,7 +310,7 @@ func (s *story) jobEvent(a *args, events []cluster.Event) ([]cluster.Event, erro
 		made.Job = job.row
 		events = append(events, made)
 	} else if made != (cluster.JobSubmitted{Name: name}) {
-		return nil, fmt.Errorf("job %s is there: its user, whose it is, whether it stands together and how it ends stay", name)
+		return nil, fmt.Errorf("job %s is there: its user, whose it is, whether it stands together, how many are a gang and how it ends stay", name)
 	}
 	for range count {
 		s.seq++

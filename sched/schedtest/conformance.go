@@ -34,7 +34,9 @@ import (
 //     a placement; elsewhere it may be, as whom it serves may end, or be refused (nor is anything
 //     demanded of a policy with a method BreaksPromises);
 //   - tasks that must stand beside others of their job come together, as many as it
-//     takes (not of a policy with a method PlacesWhole).
+//     takes (not of a policy with a method PlacesWhole);
+//   - no decision leaves a gang with fewer tasks than its number and more than it had before, though none of it
+//     was told to leave.
 //
 // With FAIRLEAD_LONG set it tries many more seeds, and few with -short.
 func Conformance(t *testing.T, newPolicy func(seed uint64) sched.Policy) {

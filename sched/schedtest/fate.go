@@ -101,7 +101,7 @@ func (w *world) submitSome() {
 
 // jobRow is a row that no job has had.
 func (w *world) jobRow() cluster.JobID {
-	return cluster.JobID(len(w.jobs) + len(w.copied) + len(w.single))
+	return cluster.JobID(len(w.jobs) + len(w.copied) + len(w.single) + len(w.atOnce.gangs))
 }
 
 func (w *world) submit(job *wJob, tasks int) {
@@ -169,6 +169,9 @@ func (w *world) end(t *wTask) {
 		}
 		if finished {
 			t.job.finished = true
+			if _, is := known(w, t); is {
+				t.job.done++
+			}
 		}
 		return cluster.TaskEnded{Task: t.row, Seq: t.seq, Finished: finished}
 	}, func() {
@@ -552,7 +555,13 @@ func (w *world) fitsSomewhere(t *wTask) bool {
 	if w.atOnce.copies && t.job.copies {
 		copies = waitingCopies(w, t)
 	}
+	if nodes, is := short(w, t); is {
+		copies = nodes
+	}
 	for _, n := range w.nodes {
+		if copies == 0 {
+			break
+		}
 		if !n.present || !n.known {
 			return true // not settled yet
 		}

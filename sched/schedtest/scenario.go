@@ -93,12 +93,13 @@ import (
 //	lost NAME
 //	usage NAME KIND=N…                     measured on the node; 0 of what is not named
 //	job NAME tasks=N KIND=N|N..N… [user=USER] [class=CLASS] [priority=N] [apart|per-node=N] [gated] [foreign]
-//	      [together] [first-ends] [long-running] [kept] [never-preempts] [stays] [tags=(TAG,…)] [require=(KEY=VALUE,…)]
+//	      [together] [first-ends] [long-running] [kept] [gang=N] [never-preempts] [stays] [tags=(TAG,…)] [require=(KEY=VALUE,…)]
 //	      [prefer=(WEIGHT:KEY=VALUE,…)] [input=(BYTES@NODE+NODE…,…)]
 //	                 N tasks: NAME/0, NAME/1, …; more of them if the job is there. Each reads all
 //	                 blocks of the input; a node that is not there has no replica. A weight below 0
 //	                 is of nodes where they would rather not be. 2..6 is
-//	                 a range; of a job with first-ends, the first that finishes ends the others
+//	                 a range; of a job with first-ends, the first that finishes ends the others; of one with
+//	                 gang=N at least so many run, or none is placed
 //	constraint NAME [subject=(TAG,…)] target=(TAG,…) [min=N] [max=N] group=GROUP [self-counted] [soft]
 //	                 one bound, which is hard if it is not soft; GROUP is node, or a group of nodes
 //	forget-constraint NAME

@@ -46,6 +46,8 @@ type atOnce struct {
 	together bool // it is a keeper
 	jobs     bool // it is placesWhole
 	copies   bool // it is placesCopies
+
+	gangs []*wJob // that have come; they are not among the world's jobs
 }
 
 // keeper is a policy that keeps the tasks of a job on one node where the job
@@ -85,6 +87,8 @@ type wJob struct {
 	together bool
 	copies   bool // the first of its tasks that finishes ends the others
 	finished bool // one has, as reported
+	least    int  // of a gang: how many tasks are placed together, or none
+	done     int  // of a gang: how many have finished, as reported
 	tasks    []*wTask
 }
 
@@ -228,6 +232,9 @@ func (w *world) found() {
 		}, nil)
 	}
 	w.post(0, nil, w.fate)
+	if !w.quiet { // quiet worlds are as they were before there were gangs: see the defects in docs/plan.md
+		foretellGangs(w)
+	}
 }
 
 // setCount is how many sets of eligible nodes there always are. The set after
@@ -419,7 +426,7 @@ func (w *world) decide(events []cluster.Event) ([]sched.Decision, error) {
 	if err != nil {
 		return nil, err
 	}
-	before := w.violations()
+	before, gangs := w.violations(), countGangs(w)
 	if direct {
 		decisions, _, err = w.core.Step(w.now, nil, decisions)
 	} else {
@@ -428,7 +435,7 @@ func (w *world) decide(events []cluster.Event) ([]sched.Decision, error) {
 	if err == nil && w.asks && !w.flying() {
 		err = ask(w.core, w.age)
 	}
-	return decisions, errors.Join(err, w.heldTo(before))
+	return decisions, errors.Join(err, w.heldTo(before), wholeGangs(w, gangs))
 }
 
 // ask asks about a task, another one in each step, which must make no difference.

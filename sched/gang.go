@@ -1,0 +1,107 @@
+package sched
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// This file is what the core holds every policy to about gangs, and what it says of them. The rule is of
+// bundles: an action alone would leave most gangs short, so that who places a gang gathers its tasks in a trial, and
+// asks in the end.
+
+// partial says that the actions place a task of a gang that has fewer than its number then. Of who moves to another node within the
+// bundle there are no more than there were.
+func partial(s *cluster.View, bundle []Action) cluster.Refusal {
+	seen := cluster.JobID(math.MaxUint32) // the gang that was counted last
+	for _, a := range bundle {
+		task := s.Task(a.Task)
+		if a.Kind != Place || task.Job == seen || !cluster.IsGang(s, task.Job) || task.Phase == cluster.Leaving && evicts(bundle, a.Task) {
+			continue
+		}
+		if seen = task.Job; cluster.GangLacks(s, seen) > 0 {
+			return cluster.Refusal{Code: cluster.NotWhole, Need: int64(s.Job(seen).Gang), Have: int64(cluster.GangHas(s, seen))}
+		}
+	}
+	return cluster.Refusal{}
+}
+
+// evicts reports whether one of the actions tells the task to leave.
+func evicts(bundle []Action, t cluster.TaskID) bool {
+	return slices.ContainsFunc(bundle, func(a Action) bool { return a.Kind == Evict && a.Task == t })
+}
+
+// Gather has Try and TryTogether leave aside until Gathered whether a gang has its number: of a bundle
+// that places one, one action after the other is tried. Commit looks at the bundle as a whole.
+func (t *Trial) Gather() { t.gathered = true }
+
+// Gathered ends that.
+func (t *Trial) Gathered() { t.gathered = false }
+
+// Gang says of a waiting task that it is placed with others of its gang, or not at all.
+type Gang struct {
+	OfTask
+	Least int // of its tasks are to have a place
+	Has   int // have one, or have finished
+	Waits int // tasks wait, this one included
+	Fit   int // of these would find a node now, one beside the other
+}
+
+// CodeOf is "gang", but where no node takes the task even by itself.
+func (g Gang) CodeOf(r *Reason) string {
+	if r.Admit > 0 {
+		return "gang"
+	}
+	return ""
+}
+
+// Sentence says how many would fit now.
+func (g Gang) Sentence(r *Reason, _ []cluster.Kind, refusals string) string {
+	return fmt.Sprintf("%s. Of %d nodes, %d take this task by itself%s", g, r.Nodes, r.Admit, refusals)
+}
+
+// String says how many would fit: "a gang of 8, of which 1 have a place or are done: 5 of its 7 waiting tasks would fit now".
+func (g Gang) String() string {
+	return fmt.Sprintf("a gang of %d%s: %d of its %d waiting tasks would fit now%s", g.Least, g.has(), g.Fit, g.Waits, g.short())
+}
+
+// Standing says the same of a task in a sentence of its own.
+func (g Gang) Standing() string {
+	return fmt.Sprintf("It comes with others or not at all, as one of %s.", g)
+}
+
+// has says in words how many tasks have a place already.
+func (g Gang) has() string {
+	if g.Has == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", of which %d have a place or are done", g.Has)
+}
+
+// short says in words how many tasks it has too few, if any.
+func (g Gang) short() string {
+	if missing := g.Least - g.Has - g.Waits; missing > 0 {
+		return fmt.Sprintf(", and %d more have yet to come", missing)
+	}
+	return ""
+}
+
+// noteGang adds to the reason of a task how it stands with its gang, where that lacks some.
+func noteGang(trial *Trial, r *Reason, t cluster.TaskID) {
+	if g, lacks := gangOf(trial, t); lacks && !r.Unplaceable() {
+		r.Hinder(g)
+	}
+}
+
+// gangOf is how a task that waits stands with its gang, if that lacks some.
+func gangOf(trial *Trial, t cluster.TaskID) (g Gang, lacks bool) {
+	s := trial.View()
+	j := s.Task(t).Job
+	if s.Task(t).Phase != cluster.Waiting || cluster.GangLacks(s, j) == 0 {
+		return g, false
+	}
+	search := gangSearch{trial: trial, tasks: waitingOfGang(s, j, nil)}
+	return Gang{Least: int(s.Job(j).Gang), Has: cluster.GangHas(s, j), Waits: len(search.tasks), Fit: len(search.most())}, true
+}

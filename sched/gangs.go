@@ -1,0 +1,278 @@
+package sched
+
+import (
+	"cmp"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// Gangs is the stage that places gangs for policies that place one task after the other, which are not shown
+// the tasks of a gang until it has its number. All that wait of a gang come in one bundle, as far as they find
+// room, if the gang has its number then; else nothing is done.
+//
+// The largest of them go first, each where least is left beside it, as room of another size may be wanted for the next one; if that does not
+// do, the smallest go first. Where there is no room now one may count on what is leaving. Nobody is evicted. That is a heuristic:
+// of gangs that could be placed it places nearly all (TestGangsFindWhatThereIs), and not all.
+//
+// Gangs come by priority, then in the order of submission. One that failed is tried again when one of its tasks comes back, its
+// set has changed, its constraints count otherwise, or a node has changed that has room for one of its tasks.
+type Gangs struct {
+	// Off says that the policy places gangs itself.
+	Off bool
+
+	list  []*waitingGang // in no order that matters
+	tasks []cluster.TaskID
+}
+
+// waitingGang is a gang of which some tasks wait, and lack others.
+type waitingGang struct {
+	job    cluster.JobID
+	shapes []cluster.ShapeID // that its tasks had when it was tried last, each once
+	awake  bool
+	behind bool // the budget ended the round before its turn
+	order  priority
+}
+
+// priority is the place of a gang among others: that of its first task.
+type priority struct {
+	priority int32
+	seq      cluster.Seq
+}
+
+// plan takes in what changed, and adds bundles to what the policy has planned. However small the budget, it tries one gang.
+func (m *Gangs) plan(t *Trial, c *Changed, budget int64, out *Plan) {
+	if m.Off {
+		return
+	}
+	s := t.View()
+	m.learn(s, c)
+	if len(m.list) == 0 {
+		return
+	}
+	var awake []*waitingGang
+	for _, g := range m.list {
+		if g.awake {
+			m.tasks = waitingOfGang(s, g.job, m.tasks[:0])
+			first := s.Task(m.tasks[0])
+			g.order = priority{first.Priority, first.Seq}
+			awake = append(awake, g)
+		}
+	}
+	slices.SortFunc(awake, func(a, b *waitingGang) int {
+		if a.behind != b.behind {
+			if a.behind {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(b.order.priority, a.order.priority), cmp.Compare(a.order.seq, b.order.seq))
+	})
+	for i, g := range awake {
+		if i > 0 && budget > 0 && out.Ticks >= budget {
+			g.behind, out.Wake = true, s.Now()
+			continue
+		}
+		m.try(t, g, out)
+	}
+}
+
+// learn takes in what changed since the last round.
+func (m *Gangs) learn(s *cluster.View, c *Changed) {
+	if c.All {
+		m.list = nil
+	}
+	for _, t := range c.Gangs {
+		job := s.Task(t).Job
+		at := slices.IndexFunc(m.list, func(g *waitingGang) bool { return g.job == job })
+		if at < 0 {
+			at = len(m.list)
+			m.list = append(m.list, &waitingGang{job: job})
+		}
+		m.list[at].awake = true
+	}
+	// The policy itself may have placed the last ones that a gang lacked.
+	m.list = slices.DeleteFunc(m.list, func(g *waitingGang) bool {
+		m.tasks = m.tasks[:0]
+		if cluster.GangLacks(s, g.job) > 0 {
+			m.tasks = waitingOfGang(s, g.job, m.tasks)
+		}
+		return len(m.tasks) == 0
+	})
+	for _, g := range m.list {
+		g.awake = g.awake || slices.ContainsFunc(g.shapes, func(id cluster.ShapeID) bool { return mayHaveRoom(s, c, id) })
+	}
+}
+
+// mayHaveRoom reports whether something has changed by which a task of the shape could find a place.
+func mayHaveRoom(s *cluster.View, c *Changed, id cluster.ShapeID) bool {
+	_, recounted := slices.BinarySearch(c.Constrained, id)
+	return recounted || len(c.Members) > 0 && len(c.MembersOf(s.Shape(id).Eligible)) > 0 ||
+		slices.ContainsFunc(c.Nodes, func(n cluster.NodeID) bool { return s.RoomLater(id, n) })
+}
+
+// try adds the gang to the plan, if it finds room for its number. It sleeps then until something changes.
+func (m *Gangs) try(t *Trial, g *waitingGang, out *Plan) {
+	s := t.View()
+	m.tasks = waitingOfGang(s, g.job, m.tasks[:0])
+	search := gangSearch{trial: t, tasks: m.tasks, need: cluster.GangLacks(s, g.job)}
+	g.awake, g.behind, g.shapes = false, false, g.shapes[:0]
+	for _, task := range m.tasks {
+		g.shapes = append(g.shapes, s.Task(task).Shape)
+	}
+	slices.Sort(g.shapes)
+	g.shapes = slices.Compact(g.shapes)
+	bundle := search.most()
+	out.Ticks += search.looks
+	if len(bundle) < search.need || t.TryTogether(bundle).Refused() {
+		return
+	}
+	for _, a := range bundle {
+		out.Add(a)
+	}
+	out.Close()
+}
+
+// waitingOfGang appends the tasks of a gang that wait, in the order of submission.
+func waitingOfGang(s *cluster.View, j cluster.JobID, list []cluster.TaskID) []cluster.TaskID {
+	for _, t := range cluster.GangTasks(s, j) {
+		if s.Task(t).Phase == cluster.Waiting {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// gangSearch looks for room for as many tasks of a gang as there is, the state staying as it is.
+type gangSearch struct {
+	trial *Trial
+	tasks []cluster.TaskID // that wait
+	need  int              // as many are enough to look no further; 0 is all of them
+	looks int64
+}
+
+// way is one way to look for room: which tasks go first, whether they count on what is leaving, and whether each of them
+// holds its hard constraints by itself, or all do in the end.
+type way struct{ smallFirst, later, loose bool }
+
+// most is the placements of as many tasks as find room by one of the ways; the first that is enough, or else the first of those that
+// place most.
+func (g *gangSearch) most() (best []Action) {
+	if len(g.tasks) < g.need {
+		return nil // however much room there is
+	}
+	s := g.trial.View()
+	need := g.need
+	if need == 0 {
+		need = len(g.tasks)
+	}
+	var constrained, sizes bool
+	for _, t := range g.tasks {
+		constrained = constrained || s.Constrained(s.Task(t).Shape)
+		sizes = sizes || s.Task(t).Shape != s.Task(g.tasks[0]).Shape
+	}
+	for _, w := range []way{{}, {smallFirst: true}, {later: true}, {smallFirst: true, later: true}, {loose: true}, {later: true, loose: true}} {
+		if w.smallFirst && !sizes || w.loose && !constrained {
+			continue
+		}
+		bundle := g.gather(w)
+		if w.loose && len(bundle) < need {
+			continue // alone they may not stand there
+		}
+		if len(bundle) > len(best) {
+			best = bundle
+		}
+		if len(best) >= need {
+			break
+		}
+	}
+	return best
+}
+
+// gather places one task after the other, and undoes it.
+func (g *gangSearch) gather(w way) (bundle []Action) {
+	s, mark := g.trial.state, g.trial.Mark()
+	defer s.Rollback(mark)
+	order := slices.Clone(g.tasks)
+	slices.SortStableFunc(order, func(a, b cluster.TaskID) int {
+		x, y := s.Task(a).Shape, s.Task(b).Shape
+		by := cmp.Or(cmp.Compare(largestShare(&s.View, y), largestShare(&s.View, x)), cmp.Compare(x, y))
+		if w.smallFirst {
+			return -by
+		}
+		return by
+	})
+	var nodes []cluster.NodeID // with room for the shape, the tightest first
+	shape, next := cluster.ShapeID(0), 0
+	for i, t := range order {
+		if id := s.Task(t).Shape; i == 0 || id != shape {
+			shape, next = id, 0
+			nodes = g.nodes(id, w)
+		}
+		for at := next; at < len(nodes); at++ {
+			g.looks++
+			n := nodes[at]
+			if !w.later && !s.RoomNow(shape, n) || !w.loose && s.Admits(t, n).Refused() || s.Place(t, n, 0).Refused() {
+				if !s.Constrained(shape) { // whose counts may change with the next one
+					next = at + 1
+				}
+				continue
+			}
+			bundle = append(bundle, Action{Kind: Place, Task: t, Attempt: s.Task(t).Attempt - 1, Node: n})
+			break
+		}
+	}
+	return bundle
+}
+
+// nodes are those with room for a task of the shape: first those with room now, then where least is left beside it.
+func (g *gangSearch) nodes(id cluster.ShapeID, w way) []cluster.NodeID {
+	s := g.trial.View()
+	type candidate struct {
+		node   cluster.NodeID
+		now    bool
+		beside int64
+	}
+	var list []candidate
+	for n := range cluster.NodeID(s.NodeRows()) {
+		if g.looks++; !s.RoomLater(id, n) {
+			continue
+		}
+		if c := (candidate{n, s.RoomNow(id, n), leftBeside(s, id, n)}); c.now || w.later {
+			list = append(list, c)
+		}
+	}
+	slices.SortFunc(list, func(a, b candidate) int {
+		if a.now != b.now {
+			if a.now {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.beside, b.beside), cmp.Compare(a.node, b.node))
+	})
+	nodes := make([]cluster.NodeID, len(list))
+	for i := range list {
+		nodes[i] = list[i].node
+	}
+	return nodes
+}
+
+// largestShare is what the shape asks for of what the cluster has, in the kind in which that is most.
+func largestShare(s *cluster.View, id cluster.ShapeID) (most int64) {
+	for k, q := range s.Shape(id).Demand {
+		most = max(most, cluster.Fraction(q, max(s.Totals().Capacity[k], 1)))
+	}
+	return most
+}
+
+// leftBeside is the sum of the shares of the node that are left beside a task of the shape.
+func leftBeside(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) (left int64) {
+	limit, used := s.Limit(n), s.Used(n)
+	for k, q := range s.Shape(id).Demand {
+		if limit[k] > 0 {
+			left += min(cluster.Fraction(limit[k]-used[k]-q, limit[k]), 1<<40)
+		}
+	}
+	return left
+}

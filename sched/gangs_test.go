@@ -1,0 +1,110 @@
+package sched_test
+
+import (
+	"slices"
+	"testing"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/schedtest"
+)
+
+// TestGangsFindWhatThereIs: the stage places nearly every gang that can be placed, and no other.
+func TestGangsFindWhatThereIs(t *testing.T) {
+	found, possible := schedtest.GangsFound(t, 4000, func() sched.Policy { return &simple{idle: true} })
+	t.Logf("%d of %d gangs that could be placed are", found, possible)
+	if possible < 1000 || found < possible*97/100 {
+		t.Errorf("of %d gangs that could be placed %d are, want 97 %%", possible, found)
+	}
+}
+
+// gangOf submits a gang and so many tasks of it, of one cpu each.
+func gangOf(job cluster.JobID, least int32, first cluster.TaskID, tasks int) []cluster.Event {
+	events := []cluster.Event{cluster.JobSubmitted{Job: job, Name: "gang", Gang: least}}
+	for i := range tasks {
+		t := first + cluster.TaskID(i)
+		events = append(events, cluster.TaskSubmitted{Task: t, Seq: cluster.Seq(t), Job: job})
+	}
+	return events
+}
+
+// TestSleepingGangCostsNothing: a gang that failed is not tried again until something has changed by which one of its tasks could
+// find a place.
+func TestSleepingGangCostsNothing(t *testing.T) {
+	p := newParty(t, 2)
+	p.policy.idle = true
+	p.shape(0, 3)
+	p.step(gangOf(1, 3, 0, 3)...)
+	if p.policy.ticks == 0 {
+		t.Error("a new gang is not tried")
+	}
+	p.step(cluster.UsageReported{Node: 0, Usage: cluster.Vector{1}}) // a change, with room for one of them
+	if p.policy.ticks == 0 {
+		t.Error("a gang is not tried again when a node with room for it has changed")
+	}
+	p.step(cluster.NodeAdded{Node: 2, Spec: cluster.NodeSpec{Name: "small", Capacity: cluster.Vector{2}}})
+	p.step(cluster.JobSubmitted{Job: 2, Name: "other"})
+	if p.policy.ticks != 0 {
+		t.Errorf("a gang is tried again though nothing has changed that helps it: %d ticks", p.policy.ticks)
+	}
+	if got := where(p.step(cluster.NodeAdded{Node: 3, Spec: cluster.NodeSpec{Name: "large", Capacity: cluster.Vector{4}}})); got != "0 on n0 1 on n1 2 on n3 " {
+		t.Errorf("with a third node %q", got)
+	}
+}
+
+// TestPolicyIsNotShownShortGangs: tasks of a gang that lacks some are among Gangs; among Tasks when it has its number; and among Gone when it
+// falls below.
+func TestPolicyIsNotShownShortGangs(t *testing.T) {
+	p := &shown{}
+	core, err := sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu"}}, nil), sched.Lane{Name: "all", Policy: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := cluster.Time(0)
+	step := func(events ...cluster.Event) {
+		t.Helper()
+		now++
+		if _, _, err := core.Step(now, events, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(what string, got []cluster.TaskID, want ...cluster.TaskID) {
+		t.Helper()
+		if !slices.Equal(got, want) {
+			t.Errorf("at %d %s are %v, want %v", now, what, got, want)
+		}
+	}
+	step(append([]cluster.Event{cluster.NodeAdded{Spec: cluster.NodeSpec{Capacity: cluster.Vector{9}}}, cluster.ShapeDefined{Spec: cluster.Shape{Demand: cluster.Vector{1}}}}, gangOf(0, 2, 0, 1)...)...)
+	want("gangs", p.gangs, 0)
+	want("tasks", p.tasks)
+	step(cluster.TaskSubmitted{Task: 1, Seq: 1}, cluster.TaskSubmitted{Task: 2, Seq: 2})
+	want("gangs", p.gangs, 0, 1, 2)
+	step(cluster.TaskFound{Task: 0, Seq: 0}, cluster.TaskFound{Task: 1, Seq: 1})
+	want("gangs", p.gangs)
+	want("tasks", p.tasks, 0, 1, 2)
+	want("gone", p.gone)
+	step(cluster.TaskLeft{Task: 0, Attempt: 1})
+	want("gangs", p.gangs, 0, 2)
+	want("tasks", p.tasks)
+	want("gone", p.gone, 0, 2)
+	step(cluster.TaskEnded{Task: 1, Seq: 1, Finished: true}) // it leaves nobody behind, and one more is enough
+	want("gangs", p.gangs, 0, 2)
+	want("gone", p.gone, 1)
+	step(cluster.TaskEnded{Task: 0, Seq: 0}, cluster.UsageReported{Usage: cluster.Vector{1}})
+	want("gangs", p.gangs, 2)
+	want("gone", p.gone, 0)
+}
+
+// shown does nothing, and remembers what it was shown last.
+type shown struct{ gangs, tasks, gone []cluster.TaskID }
+
+func (p *shown) Plan(_ *sched.Trial, c *sched.Changed, _ int64, _ *sched.Plan) {
+	p.gangs, p.tasks, p.gone = slices.Clone(c.Gangs), slices.Clone(c.Tasks), slices.Clone(c.Gone)
+	slices.Sort(p.gangs)
+	slices.Sort(p.tasks)
+	slices.Sort(p.gone)
+}
+
+func (*shown) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
+	return sched.Explain(t.View(), task)
+}
