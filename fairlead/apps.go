@@ -47,12 +47,13 @@ func isApp(s *cluster.View, t cluster.TaskID) bool {
 
 // split says what the applications have to look at again, and what the others have. Before there are any, nobody
 // looks at nodes for them.
-func (u *united) split(s *cluster.View, c *sched.Changed) (mine, others *sched.Changed) {
+func (u *united) split(s *cluster.View, c *sched.Changed) (mine, theirs *sched.Changed) {
 	if c.All {
 		u.some = false
 	}
 	first := !u.some
 	tasks, rest := u.changed.Tasks[:0], u.rest.Tasks[:0]
+	gangs, others := u.changed.Gangs[:0], u.rest.Gangs[:0]
 	for _, t := range c.Tasks {
 		if isApp(s, t) {
 			tasks, u.some = append(tasks, t), true
@@ -60,11 +61,19 @@ func (u *united) split(s *cluster.View, c *sched.Changed) (mine, others *sched.C
 			rest = append(rest, t)
 		}
 	}
+	for _, t := range c.Gangs { // an application is placed whole as it is
+		if isApp(s, t) {
+			gangs, u.some = append(gangs, t), true
+		} else {
+			others = append(others, t)
+		}
+	}
 	if !u.some {
 		return nil, c
 	}
 	u.rest, u.changed = *c, *c
 	u.rest.Tasks, u.changed.Tasks = rest, tasks
+	u.rest.Gangs, u.changed.Gangs = others, gangs
 	if first && !c.All {
 		u.changed.All, u.changed.Nodes = true, nil
 		for n := range cluster.NodeID(s.NodeRows()) {

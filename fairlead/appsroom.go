@@ -32,7 +32,7 @@ func (a *appsRoom) learn(s *cluster.View, c *sched.Changed) {
 		*a = appsRoom{bundle: a.bundle}
 	}
 	a.waiting.Forget(s, c)
-	for _, t := range c.Tasks {
+	for _, t := range slices.Concat(c.Tasks, c.Gangs) {
 		if task := s.Task(t); task.Phase == cluster.Waiting {
 			a.waiting.Join(s, t, book.ID{Job: task.Job, Shape: task.Shape, Priority: task.Priority, Class: task.Class}, int64(task.Account.Since))
 		}
@@ -81,6 +81,8 @@ func (u *united) placeWhole(t *sched.Trial, tasks []cluster.TaskID, out *sched.P
 	s, plan, mark, bucket := t.View(), &u.room.bundle, t.Mark(), u.victims.bucket
 	plan.Reset()
 	all, leaves := true, false
+	t.Gather()
+	defer t.Gathered()
 	for _, task := range tasks {
 		own := s.Task(task)
 		x := u.index(s, own.Shape, u.surcharges.tierOf(&s.Classes()[own.Class]))
@@ -93,7 +95,7 @@ func (u *united) placeWhole(t *sched.Trial, tasks []cluster.TaskID, out *sched.P
 	for i := range plan.Bundles() {
 		leaves = leaves || slices.ContainsFunc(plan.Bundle(i), func(a sched.Action) bool { return a.Kind == sched.Evict })
 	}
-	if all = all && leaves; !all {
+	if all = all && leaves && cluster.GangLacks(s, s.Task(tasks[0]).Job) == 0; !all {
 		t.Rollback(mark)
 		u.victims.bucket = bucket
 	}

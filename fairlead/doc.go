@@ -10,6 +10,7 @@
 //	apps.go     stage apps: long-running applications whole, by a policy of their own
 //	appsroom.go evictions for applications
 //	place.go    stage place: each task on the node where it costs least
+//	gangs.go    gangs: as many of a job as are to run, in one bundle
 //	refine.go   stage refine: a batch anew, by exchanges; input
 //	fill.go     the same for who was left over
 //	claims.go   nodes that are kept free for who has waited long

@@ -11,6 +11,10 @@ import (
 // first task finds none goes to sleep.
 func (p *policy) serve(t *sched.Trial, g *group, budget int64, out *sched.Plan) {
 	s := t.View()
+	if g.Job != book.NoJob && cluster.GangLacks(s, g.Job) > 0 {
+		ganging{p, t, out}.serve(g)
+		return
+	}
 	x := p.index(s, g.Shape, p.surcharges.tierOf(&s.Classes()[g.Class]))
 	defer p.table.Unhide(x)
 	for tried := false; g.Len() > 0; tried = true {
@@ -46,7 +50,7 @@ func (p *policy) sleep(s *cluster.View, g *group) {
 	p.victims.foremost = min(p.victims.foremost, p.who.highest(s, s.Task(p.waiting.First(g))))
 	p.waiting.Sleep(s, g)
 	p.noteBrink(s, g)
-	if t := p.waiting.First(g); !p.claims.claimed(t) {
+	if t := p.waiting.First(g); !p.claims.claimed(t) && !lacksGang(s, g) {
 		p.claims.wait(s, t)
 	}
 }
@@ -133,6 +137,21 @@ func (p *policy) index(s *cluster.View, id cluster.ShapeID, tier int32) *book.Sh
 // refused only for another task of the job.
 func (p *policy) placeOne(t *sched.Trial, x *book.ShapeIndex, task cluster.TaskID, out *sched.Plan) (placed, beside bool) {
 	s := t.View()
+	if placed, beside = placeFree(p, t, x, task, out); placed {
+		p.refine.placed(s, &p.surcharges, task, p.who.waiting(s, s.Task(task)), p.surcharges.siblings.has(task))
+		return true, beside
+	}
+	n, placed, alsoBeside := placeInstead(p, t, task, out)
+	if n != cluster.NoNode {
+		// What leaves may be more than the task takes, and enough for somebody whom the victims outranked.
+		p.wake(s, &sched.Changed{Nodes: []cluster.NodeID{n}}, p.who.waiting(s, s.Task(task)))
+	}
+	return placed, beside || alsoBeside
+}
+
+// placeFree places the task where it costs least of the nodes that have room.
+func placeFree(p *policy, t *sched.Trial, x *book.ShapeIndex, task cluster.TaskID, out *sched.Plan) (placed, beside bool) {
+	s := t.View()
 	n, ok, beside := p.find(s, x, task)
 	if ok {
 		a := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}
@@ -146,19 +165,19 @@ func (p *policy) placeOne(t *sched.Trial, x *book.ShapeIndex, task cluster.TaskI
 		out.Close()
 		p.table.Update(x, n)
 		p.victims.acted(n)
-		p.refine.placed(s, &p.surcharges, task, p.who.waiting(s, s.Task(task)), p.surcharges.siblings.has(task))
-		return true, beside
 	}
-	if _, placed := p.shrink(t, task, out); placed {
-		return true, beside
+	return ok, beside
+}
+
+// placeInstead places the task where others have to give something up: what they have beyond their least, or their place. Evicted on is the
+// node that somebody leaves for it, and else NoNode.
+func placeInstead(p *policy, t *sched.Trial, task cluster.TaskID, out *sched.Plan) (evictedOn cluster.NodeID, placed, beside bool) {
+	if _, placed := p.shrink(t, task, out); placed || p.without.lacks(WithoutEvictions) {
+		return cluster.NoNode, placed, false
 	}
-	if p.without.lacks(WithoutEvictions) {
-		return false, beside
+	n, placed, beside := p.preempt(t, task, out)
+	if !placed {
+		n = cluster.NoNode
 	}
-	n, placed, alsoBeside := p.preempt(t, task, out)
-	if placed {
-		// What leaves may be more than the task takes, and enough for somebody whom the victims outranked.
-		p.wake(s, &sched.Changed{Nodes: []cluster.NodeID{n}}, p.who.waiting(s, s.Task(task)))
-	}
-	return placed, beside || alsoBeside
+	return n, placed, beside
 }

@@ -59,6 +59,7 @@ type group = book.Group[turn]
 func New(o Options) sched.Policy {
 	p := &policy{table: book.NewIndexes(o.Ties, o.Seed), without: o.Without}
 	p.surcharges.onPrice = min(max(o.NodePrice, 0), mostNodePrice)
+	p.company.Gangs.Off = true // they stand in line here
 	p.victims.off, p.victims.bids = o.Without.lacks(WithoutEvictions), book.NewIndexes(o.Ties, o.Seed)
 	p.grants = grants{off: o.Without.lacks(WithoutGrants), users: &p.users, bids: book.NewIndexes(o.Ties, o.Seed)}
 	p.refine.off = o.Without.lacks(WithoutRefine)
@@ -154,6 +155,7 @@ func (p *policy) learn(s *cluster.View, c *sched.Changed) {
 			p.join(s, task)
 		}
 	}
+	joinGangs(p, s, c)
 	if s.Now() >= p.brink {
 		p.wakeCritical(s)
 	}
@@ -208,7 +210,7 @@ func (p *policy) placeOf(s *cluster.View, g *group) int64 {
 		share = p.users.share(s, g.User)
 	}
 	if !p.without.lacks(WithoutStretch) {
-		long = stretch(p.worth.SizeOf(s, g.Shape), p.worth.Smallest(), s.Now()-task.Account.Submitted)
+		long = stretch(sizeAtOnce(p, s, g), p.worth.Smallest(), s.Now()-task.Account.Submitted)
 	}
 	return inLine(p.who.waiting(s, task), share, long)
 }

@@ -335,6 +335,8 @@ func (p refining) replay(where func(*batched) cluster.NodeID) (sum worth.Price, 
 	r, s := &p.refine, p.s
 	p.t.Rollback(r.mark)
 	p.out.Cut(r.bundles)
+	p.t.Gather() // gangs are among what the pass has planned
+	defer p.t.Gathered()
 	for i := range r.batch {
 		for _, n := range []cluster.NodeID{r.batch[i].node, r.batch[i].was} {
 			if n == cluster.NoNode {

@@ -57,18 +57,26 @@ func (b *siblings) learn(s *cluster.View, c *sched.Changed) {
 		b.leave(t)
 	}
 	for _, t := range c.Tasks {
-		job := s.Task(t).Job
-		b.tasks = book.Grown(b.tasks, t, member{})
-		if m := b.tasks[t]; m.at > 0 && m.job == job {
-			continue
-		}
-		if b.leave(t); !s.Job(job).Service {
-			continue
-		}
-		b.jobs = book.Grown(b.jobs, job, nil)
-		b.jobs[job] = append(b.jobs[job], t)
-		b.tasks[t] = member{job, int32(len(b.jobs[job]))}
+		b.join(s, t)
 	}
+	for _, t := range c.Gangs {
+		b.join(s, t)
+	}
+}
+
+// join puts a task into the list of its job, if that is a service.
+func (b *siblings) join(s *cluster.View, t cluster.TaskID) {
+	job := s.Task(t).Job
+	b.tasks = book.Grown(b.tasks, t, member{})
+	if m := b.tasks[t]; m.at > 0 && m.job == job {
+		return
+	}
+	if b.leave(t); !s.Job(job).Service {
+		return
+	}
+	b.jobs = book.Grown(b.jobs, job, nil)
+	b.jobs[job] = append(b.jobs[job], t)
+	b.tasks[t] = member{job, int32(len(b.jobs[job]))}
 }
 
 // leave takes a task out of the list of its job.

@@ -1,0 +1,229 @@
+package fairlead
+
+import (
+	"cmp"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
+)
+
+// This file places gangs. One stands in line where the first of its tasks stands, as a demand as large as all that it lacks; when its turn
+// comes, its tasks are placed one by one, each where it costs least with those before it in place: the largest first, and if too few
+// find room by that, the smallest first. Where the gang would still have fewer than its number, others may have to leave, until it has that:
+// all in one bundle, so that nobody leaves for a half of it. Otherwise everything is as it was, and it sleeps until one of its tasks
+// could find a place.
+//
+// Gangs claim no nodes and have nobody moved out of their way: one that needs much of the cluster among many small tasks of its own rank
+// may wait for as long as these keep coming.
+
+// mostSpared bounds the victims of a gang that are looked at for whether they have to leave.
+const mostSpared = 64
+
+// lacksGang reports whether the group is of a gang that has fewer than its number.
+func lacksGang(s *cluster.View, g *group) bool {
+	return g.Job != book.NoJob && cluster.GangLacks(s, g.Job) > 0
+}
+
+// joinGangs lets those wait who may only be placed with others, and wakes them: that one of them has come, or come back, may be what their gang
+// has waited for.
+func joinGangs(p *policy, s *cluster.View, c *sched.Changed) {
+	for _, t := range c.Gangs {
+		p.join(s, t)
+		if g := p.waiting.Of(t); g.Asleep() {
+			p.enter(s, g)
+		}
+	}
+}
+
+// sizeAtOnce is the size of what the group asks for at once.
+func sizeAtOnce(p *policy, s *cluster.View, g *group) int64 {
+	size := p.worth.SizeOf(s, g.Shape)
+	if lacksGang(s, g) {
+		size *= int64(cluster.GangLacks(s, g.Job))
+	}
+	return size
+}
+
+// ganging is a pass in which gangs are placed.
+type ganging struct {
+	*policy
+	t   *sched.Trial
+	out *sched.Plan
+}
+
+// serve places the gang of the group, or lets all of it sleep.
+func (p ganging) serve(g *group) {
+	s, job := p.t.View(), g.Job
+	var groups []*group
+	var tasks []cluster.TaskID
+	for _, other := range p.waiting.Groups() {
+		if other.Job == job {
+			groups, tasks = append(groups, other), p.waiting.All(other, tasks)
+		}
+	}
+	p.table.Ticks += int64(len(p.waiting.Groups()))
+	slices.SortFunc(groups, func(a, b *group) int {
+		return cmp.Compare(s.Task(p.waiting.First(a)).Seq, s.Task(p.waiting.First(b)).Seq)
+	})
+	slices.SortFunc(tasks, func(a, b cluster.TaskID) int { return cmp.Compare(s.Task(a).Seq, s.Task(b).Seq) })
+	for _, a := range p.place(job, tasks) {
+		p.out.Add(a)
+		if a.Kind == sched.Place {
+			p.users.look(s, a.Task)
+			p.claims.placed(s, a.Task)
+			p.waiting.Leave(a.Task)
+		}
+	}
+	p.out.Close()
+	for _, other := range groups {
+		if other.Len() > 0 {
+			p.sleep(s, other)
+		}
+	}
+}
+
+// place is a bundle that brings the gang to its number, and is tried; nil, with nothing tried, where there is none.
+func (p ganging) place(job cluster.JobID, tasks []cluster.TaskID) []sched.Action {
+	s := p.t.View()
+	need, size := cluster.GangLacks(s, job), func(t cluster.TaskID) int64 { return p.worth.SizeOf(s, s.Task(t).Shape) }
+	if len(tasks) < need {
+		return nil // however much room there is
+	}
+	largest := slices.Clone(tasks)
+	slices.SortStableFunc(largest, func(a, b cluster.TaskID) int { return cmp.Compare(size(b), size(a)) })
+	smallest := slices.Clone(tasks)
+	slices.SortStableFunc(smallest, func(a, b cluster.TaskID) int { return cmp.Compare(size(a), size(b)) })
+	mixed := size(largest[0]) != size(smallest[0])
+	for _, way := range []struct {
+		tasks   []cluster.TaskID
+		instead bool
+		off     bool
+	}{{tasks: largest}, {tasks: smallest, off: !mixed}, {tasks: largest, instead: true}, {tasks: smallest, instead: true, off: !mixed}} {
+		if way.off {
+			continue
+		}
+		if bundle := p.gather(job, way.tasks, way.instead); bundle != nil {
+			return bundle
+		}
+	}
+	return nil
+}
+
+// gather places one task after the other, in that order; and then, as long as the gang has too few, those who found no room instead of others.
+func (p ganging) gather(job cluster.JobID, tasks []cluster.TaskID, instead bool) []sched.Action {
+	s, mark, bucket := p.t.View(), p.t.Mark(), p.victims.bucket
+	var plan sched.Plan
+	var left []cluster.TaskID
+	p.t.Gather()
+	defer p.t.Gathered()
+	for _, task := range tasks {
+		own := s.Task(task)
+		if slices.ContainsFunc(left, func(t cluster.TaskID) bool { return s.Task(t).Shape == own.Shape }) {
+			left = append(left, task) // room only shrinks
+			continue
+		}
+		x := p.index(s, own.Shape, p.surcharges.tierOf(&s.Classes()[own.Class]))
+		if placed, _ := placeFree(p.policy, p.t, x, task, &plan); !placed {
+			left = append(left, task)
+		}
+		p.table.Unhide(x)
+	}
+	for i, none := 0, cluster.NoTask; i < len(left) && instead && cluster.GangLacks(s, job) > 0; i++ {
+		if none != cluster.NoTask && s.Task(left[i]).Shape == s.Task(none).Shape {
+			continue
+		}
+		if _, placed, _ := placeInstead(p.policy, p.t, left[i], &plan); !placed {
+			none = left[i]
+		}
+	}
+	bundle := actions(&plan)
+	whole := cluster.GangLacks(s, job) == 0 && !slices.ContainsFunc(bundle, func(a sched.Action) bool {
+		return a.Kind == sched.Evict && s.Task(a.Task).Job == job // where ranks go by slack one may come after another of its gang
+	})
+	if whole {
+		bundle = p.spare(mark, bundle)
+	} else {
+		p.t.Rollback(mark)
+		p.victims.bucket = bucket
+	}
+	for _, a := range actions(&plan) {
+		moving{policy: p.policy, t: p.t}.touch(a)
+	}
+	if !whole {
+		return nil
+	}
+	p.wakeBehind(bundle)
+	return bundle
+}
+
+// actions are all of a plan, one after the other.
+func actions(plan *sched.Plan) (list []sched.Action) {
+	for i := range plan.Bundles() {
+		list = append(list, plan.Bundle(i)...)
+	}
+	return list
+}
+
+// spare leaves out those victims without whom all of the gang have their places as well: a later one has made more room than
+// was wanted.
+func (p ganging) spare(mark int, bundle []sched.Action) []sched.Action {
+	// Who was placed first may stand in the room that a later victim leaves.
+	first := slices.Clone(bundle)
+	slices.SortStableFunc(first, func(a, b sched.Action) int { return cmp.Compare(turnOf(a.Kind), turnOf(b.Kind)) })
+	if p.again(mark, first) {
+		bundle = first
+	}
+	for i, looked := 0, 0; i < len(bundle) && looked < mostSpared; {
+		if bundle[i].Kind != sched.Evict {
+			i++
+			continue
+		}
+		looked++
+		if without := slices.Delete(slices.Clone(bundle), i, i+1); p.again(mark, without) {
+			bundle = without
+			continue
+		}
+		i++
+	}
+	if !p.again(mark, bundle) {
+		panic("fairlead: a gang cannot be placed as it was")
+	}
+	return bundle
+}
+
+// turnOf puts what makes room before what takes it.
+func turnOf(k sched.Kind) int {
+	switch k {
+	case sched.Evict:
+		return 0
+	case sched.Resize:
+		return 1
+	case sched.Place, sched.End:
+	}
+	return 2
+}
+
+// again tries the actions anew, and reports whether all of them can be done.
+func (p ganging) again(mark int, bundle []sched.Action) bool {
+	p.t.Rollback(mark)
+	return !slices.ContainsFunc(bundle, func(a sched.Action) bool { return p.t.Try(a).Refused() })
+}
+
+// wakeBehind wakes those who may find room where somebody leaves, as that may be more than the gang takes.
+func (p ganging) wakeBehind(bundle []sched.Action) {
+	s := p.t.View()
+	var nodes []cluster.NodeID        // where somebody leaves, and others
+	leaves, first := false, nobodyYet // of the gang: victims come after all who are placed instead of them
+	for _, a := range bundle {
+		leaves = leaves || a.Kind == sched.Evict
+		if a.Kind == sched.Place {
+			nodes, first = append(nodes, a.Node), min(first, p.who.waiting(s, s.Task(a.Task)))
+		}
+	}
+	if leaves {
+		slices.Sort(nodes)
+		p.wake(s, &sched.Changed{Nodes: slices.Compact(nodes)}, first)
+	}
+}

@@ -1,0 +1,107 @@
+package fairlead_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/fairlead"
+	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
+	"fairlead.dev/fairlead/sched/schedtest"
+)
+
+// TestGangsFindWhatThereIs: nearly every gang that can be placed is, by price, and no other.
+func TestGangsFindWhatThereIs(t *testing.T) {
+	found, possible := schedtest.GangsFound(t, 4000, func() sched.Policy { return fairlead.New(fairlead.Options{Ties: book.Lowest}) })
+	t.Logf("%d of %d gangs that could be placed are", found, possible)
+	if possible < 1000 || found < possible*97/100 {
+		t.Errorf("of %d gangs that could be placed %d are, want 97 %%", possible, found)
+	}
+}
+
+// TestGangsEvictForAllOrNobody: where others leave for a gang, it has its number by that, each of them stands where the gang could not be
+// without it, and none is of a rank as high.
+func TestGangsEvictForAllOrNobody(t *testing.T) {
+	evicted, could := 0, 0
+	for seed := range uint64(600) {
+		rng := rand.New(rand.NewPCG(seed, 0x6a6e))
+		events := []cluster.Event{cluster.JobSubmitted{Job: 0, Name: "there"}, cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{1 + rng.Int64N(3)}}}}
+		task := cluster.TaskID(0)
+		for n := range cluster.NodeID(1 + rng.IntN(4)) {
+			size := 2 + rng.Int64N(7)
+			events = append(events, cluster.NodeAdded{Node: n, Spec: cluster.NodeSpec{Capacity: cluster.Vector{size}}})
+			for size > 1 {
+				demand := 1 + rng.Int64N(min(size, 3))
+				size -= demand + rng.Int64N(2)
+				shape := cluster.ShapeID(task) + 2
+				events = append(events, cluster.ShapeDefined{Shape: shape, Spec: cluster.Shape{Demand: cluster.Vector{demand}}},
+					cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Shape: shape, Priority: int32(rng.IntN(5))},
+					cluster.TaskFound{Task: task, Seq: cluster.Seq(task), Node: n})
+				task++
+			}
+		}
+		tasks, first := 2+rng.IntN(4), task
+		least := max(2, tasks-rng.IntN(2))
+		events = append(events, cluster.JobSubmitted{Job: 1, Name: "gang", Gang: int32(least)})
+		for range tasks {
+			events = append(events, cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Job: 1, Shape: 0, Priority: 3})
+			task++
+		}
+		core, err := sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu"}}, nil), sched.Lane{Name: "all", Policy: fairlead.New(fairlead.Options{Ties: book.Lowest})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, _, err := core.Step(0, events, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, bundles, leave := core.View(), map[uint64]bool{}, 0
+		for _, d := range out {
+			if d.Kind == sched.Evict {
+				leave++
+				bundles[d.Purpose.Bundle] = true
+				if need(s, d.Node) <= s.Limit(d.Node)[0]-s.Demand(d.Task)[0] || s.Task(d.Task).Priority >= 3 {
+					t.Fatalf("seed %d: task %d of priority %d leaves in vain:\n%s", seed, d.Task, s.Task(d.Task).Priority, s.Picture())
+				}
+			}
+		}
+		if leave > 0 {
+			if evicted++; len(bundles) != 1 || cluster.GangHas(s, 1) < least {
+				t.Fatalf("seed %d: %d leave in %d bundles for a gang of %d, which has %d:\n%s", seed, leave, len(bundles), least, cluster.GangHas(s, 1), s.Picture())
+			}
+		}
+		could += roomFor(s, first)
+		if roomFor(s, first) >= least && cluster.GangHas(s, 1) == 0 {
+			t.Fatalf("seed %d: all would fit if those of a lower rank left, and nobody does:\n%s", seed, s.Picture())
+		}
+	}
+	if evicted < 100 || could < 100 {
+		t.Errorf("others left for a gang in %d worlds of 600: this says little", evicted)
+	}
+}
+
+// need is what those ask for who stay on the node, or come there.
+func need(s *cluster.View, n cluster.NodeID) (sum int64) {
+	for _, t := range s.TasksOn(n) {
+		if s.Task(t).Phase != cluster.Leaving {
+			sum += s.Demand(t)[0]
+		}
+	}
+	return sum
+}
+
+// roomFor is for how many tasks like this one there would be room if all of a lower rank left.
+func roomFor(s *cluster.View, like cluster.TaskID) (count int) {
+	demand := s.Shape(s.Task(like).Shape).Demand[0]
+	for n := range cluster.NodeID(s.NodeRows()) {
+		free := s.Limit(n)[0]
+		for _, t := range s.TasksOn(n) {
+			if task := s.Task(t); task.Job == 0 && task.Priority >= 3 {
+				free -= s.Demand(t)[0]
+			}
+		}
+		count += int(free / demand)
+	}
+	return count
+}
