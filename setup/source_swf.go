@@ -14,13 +14,14 @@ func swfFormat() Format {
 	return Format{
 		Name:  "swf",
 		Lacks: "nodes that differ, demands other than whole processors, priorities, requirements, kills, or tasks that run at the start",
-		Help: `  swf:FILE?nodes=128&procs=1024&memory=64
+		Help: `  swf:FILE?nodes=128&procs=1024&memory=64&gangs=true
                    a log in the Standard Workload Format, as the Parallel Workloads
                    Archive has them: a job of p processors is p tasks of one core.
                    nodes and procs, of all nodes together, are otherwise as in the
-                   header; memory, GiB of a node, lets memory count
+                   header; memory, GiB of a node, lets memory count;
+                   gangs=true: the tasks of a job begin together
 `,
-		options: []string{"nodes", "procs", "memory"},
+		options: []string{"nodes", "procs", "memory", "gangs"},
 		check:   func(s URL) error { _, err := s.swf(false); return err },
 		open: func(s URL, _ uint64, lenient bool) (trace.Source, error) {
 			o, err := s.swf(lenient)
@@ -39,6 +40,7 @@ func (s URL) swf(lenient bool) (swf.Options, error) {
 		s.whole("nodes", 1, 10_000_000, func(v int64) { o.Nodes = int(v) }),
 		s.whole("procs", 1, 1_000_000_000, func(v int64) { o.Procs = v }),
 		s.number("memory", cluster.MaxQuantity/1024, func(v float64) { o.Memory = int64(math.Round(v * 1024)) }),
+		s.truth("gangs", func(gangs bool) { o.Gangs = gangs }),
 	)
 	return o, err
 }

@@ -273,13 +273,21 @@ func (b *tasks) submit(r incoming, shape cluster.ShapeID, input []cluster.Block,
 	if j == nil {
 		j = &job{id: r.Job, row: cluster.JobID(b.jobRows.Take()), user: r.User, beside: b.isBeside(r.Job), expected: int(r.JobTasks)}
 		b.jobs[r.Job] = j
-		emit(cluster.JobSubmitted{Job: j.row, Name: cmp.Or(r.Owner, strconv.FormatUint(r.Job, 10)), User: r.User, Together: r.Together, LongRunning: r.LongRunning, Service: r.Service, Foreign: r.Foreign != ""})
+		emit(cluster.JobSubmitted{Job: j.row, Name: cmp.Or(r.Owner, strconv.FormatUint(r.Job, 10)), User: r.User, Together: r.Together, LongRunning: r.LongRunning, Service: r.Service, Foreign: r.Foreign != "", Gang: gangOf(r.Task)})
 	}
 	row := b.enter(j, r, shape, now)
 	b.live[key] = row
 	t := &b.list[row]
 	emit(cluster.TaskSubmitted{Task: row, Seq: t.seq, Job: j.row, Shape: shape, Class: t.service, Priority: r.Priority, Gated: r.Gate != "" || r.Foreign != "", Input: input})
 	return row
+}
+
+// gangOf is how many of the task's job are placed together or not at all; what another scheduler places is none of our business.
+func gangOf(t *trace.Task) int32 {
+	if t.Foreign != "" {
+		return 0
+	}
+	return t.Gang
 }
 
 // isBeside reports whether the job is of the second of two sources.

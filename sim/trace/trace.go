@@ -185,6 +185,9 @@ type Task struct {
 	// Together says that all tasks of the job want to stand on one node. The
 	// job's first task says it for all.
 	Together bool
+	// Gang is how many of the job's tasks are to run, or none is placed; 0 and 1 are no gang. The job's first
+	// task says it for all.
+	Gang int32
 	// Input is what the task reads whenever it begins to run.
 	Input []Block
 	// Tags are what constraints name the task by, sorted, each once.

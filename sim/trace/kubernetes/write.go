@@ -352,6 +352,7 @@ func (w *writer) lost(r *trace.Record) error {
 		{t.Max != nil, "demands that are ranges"},
 		{each != nil, "shares of a device"},
 		{t.Together, "jobs that want to stand together"},
+		{t.Gang > 1, "gangs"},
 		{len(t.Input) > 0, "input of tasks"},
 	} {
 		if c.lost {

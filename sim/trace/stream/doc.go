@@ -88,6 +88,8 @@
 //	on         the node on which the task runs when it is submitted
 //	together   all tasks of the job want to stand on one node; the job's first
 //	           task says it
+//	gang       so many of the job's tasks are to run at least, or none is placed; 0, 1 or
+//	           omitted: each is placed by itself. The job's first task says it
 //	input      what the task reads when it begins to run, block by block: its
 //	           bytes, and up to 3 nodes that hold it
 //	tags       what constraints name the task by, each once; may be omitted
@@ -126,7 +128,7 @@
 //
 // Names that are not listed are errors. Text is UTF-8. The version changes when
 // a name is added, goes or changes its meaning, as old readers reject new
-// names. Older versions are still read: version 5 has no prefer, service, owner, pinned, foreign, unowned, never_preempts,
+// names. Older versions are still read: version 5 has no gang, prefer, service, owner, pinned, foreign, unowned, never_preempts,
 // gate, budget, budgets and unready; version 4 no
 // tags, long_running, constrain and release; version 3 no tier, promise and max either;
 // version 2 has no groups, usage, together and input either; version 1 no devices,

@@ -522,6 +522,8 @@ func (r *Reader) where(t *trace.Task, field []byte) {
 		t.Max = r.readMax()
 	case "together":
 		t.Together = s.bool()
+	case "gang":
+		t.Gang = int32(s.uint("how many of the job's tasks are placed together or not at all", math.MaxInt32))
 	case "input":
 		t.Input = r.readInput()
 	case "tags":
@@ -558,7 +560,7 @@ func whose(r *Reader, t *trace.Task, field []byte) {
 		t.Gate = r.text(s.string("what keeps the task from being placed"))
 	default:
 		s.failName("a field of submit", field,
-			"job", "task", "job_tasks", "user", "class", "promise", "priority", "demand", "max", "per_node", "name", "require", "prefer", "work", "fails", "on", "together", "input", "tags", "long_running", "service", "budgets", "unready", "owner", "pinned", "foreign", "unowned", "never_preempts", "gate")
+			"job", "task", "job_tasks", "user", "class", "promise", "priority", "demand", "max", "per_node", "name", "require", "prefer", "work", "fails", "on", "together", "gang", "input", "tags", "long_running", "service", "budgets", "unready", "owner", "pinned", "foreign", "unowned", "never_preempts", "gate")
 	}
 }
 

@@ -72,7 +72,7 @@ func TestRead(t *testing.T) {
 	text := head + `{"t":0,"add":{"node":1,"name":"n1","capacity":{"memory":8,"cpu":4000},"labels":{"zone":"a","rack":"r\u0031"},"groups":{"upgrade":"u","rack":"r1"},"tier":3}}
 { "t" : 0 , "submit" : {"job":7,"task":0,"job_tasks":3,"user":"ann","class":2,"priority":-9,"demand":{"cpu":500},
 "x":0}}
-{"t":1,"submit":{"job":7,"task":1,"job_tasks":3,"user":"ann","class":2,"promise":"gold","priority":-9,"demand":{"cpu":500},"max":{"memory":7},"per_node":2,"name":"web/a","require":[["a=","!=","b"],["v",">","3"]],"prefer":[{"weight":50,"require":[["v","=","4"]]},{"require":[["w","<","1"],["v","=","5"]],"weight":-100}],"work":60,"fails":true,"on":1,"together":true,"input":[[64,1,0,18446744073709551615],[5,7],[0]],"tags":["web","app:a"],"long_running":true,"budgets":["y","x"],"unready":true,"owner":"web","pinned":true,"foreign":"volcano","unowned":true,"never_preempts":true,"gate":"quota"}}
+{"t":1,"submit":{"job":7,"task":1,"job_tasks":3,"user":"ann","class":2,"promise":"gold","priority":-9,"demand":{"cpu":500},"max":{"memory":7},"per_node":2,"name":"web/a","require":[["a=","!=","b"],["v",">","3"]],"prefer":[{"weight":50,"require":[["v","=","4"]]},{"require":[["w","<","1"],["v","=","5"]],"weight":-100}],"work":60,"fails":true,"on":1,"together":true,"gang":2,"input":[[64,1,0,18446744073709551615],[5,7],[0]],"tags":["web","app:a"],"long_running":true,"budgets":["y","x"],"unready":true,"owner":"web","pinned":true,"foreign":"volcano","unowned":true,"never_preempts":true,"gate":"quota"}}
 {"t":1,"constrain":{"name":"c","owner":"a","any":[[{"subject":["b","a"],"target":["b"],"min":1,"group":"rack"},{"target":["c"],"max":0,"group":"node"}],[{"subject":["a"],"target":["a"],"max":3,"group":"node","self_counted":true}]]}}
 {"t":1,"release":{"name":"c"}}
 {"t":1,"budget":{"name":"x","least":2,"frees_unready":true}}
@@ -93,7 +93,7 @@ func TestRead(t *testing.T) {
 				{Weight: 50, Requirements: []cluster.Requirement{{Key: "v", Op: cluster.Equal, Value: "4"}}},
 				{Weight: -100, Requirements: []cluster.Requirement{{Key: "w", Op: cluster.Less, Value: "1"}, {Key: "v", Op: cluster.Equal, Value: "5"}}},
 			},
-			Work: 60, Fails: true, Running: true, OnNode: 1, Together: true,
+			Work: 60, Fails: true, Running: true, OnNode: 1, Together: true, Gang: 2,
 			Input: []trace.Block{{Bytes: 64, Replicas: []uint64{1, 0, 1<<64 - 1}}, {Bytes: 5, Replicas: []uint64{7}}, {Replicas: []uint64{}}},
 			Tags:  []string{"app:a", "web"}, LongRunning: true, Budgets: []string{"x", "y"}, Unready: true,
 			Owner: "web", Pinned: true, Foreign: "volcano", Unowned: true, NeverPreempts: true, Gate: "quota",
@@ -277,7 +277,7 @@ func randomRecords(rng *rand.Rand, n int) []trace.Record {
 					r.Task.Prefers = append(r.Task.Prefers, trace.Preference{Weight: [...]int32{-100, -1, 1, 50, 100}[rng.IntN(5)], Requirements: slices.Clone(r.Task.Requirements)})
 				}
 			}
-			r.Task.Together, r.Task.LongRunning = rng.IntN(4) == 0, rng.IntN(4) == 0
+			r.Task.Together, r.Task.LongRunning, r.Task.Gang = rng.IntN(4) == 0, rng.IntN(4) == 0, int32(max(rng.IntN(8)-5, 0))
 			if rng.IntN(2) == 0 {
 				r.Task.Budgets, r.Task.Unready = []string{"b", "größe"}[:1+rng.IntN(2)], rng.IntN(2) == 0
 			}

@@ -274,17 +274,31 @@ func (w *Writer) task(t *trace.Task) error {
 		return fmt.Errorf("trace stream: job %d task %d: %w", t.Job, t.Index, err)
 	}
 	w.tags("tags", t.Tags)
-	if t.LongRunning {
-		w.flag("long_running")
-	}
-	if t.Service {
-		w.flag("service")
+	if err := ofJob(w, t); err != nil {
+		return err
 	}
 	if err := cluster.CheckTags(t.Budgets); err != nil {
 		return fmt.Errorf("trace stream: job %d task %d: budgets: %w", t.Job, t.Index, err)
 	}
 	w.standing(t)
 	return w.input(t)
+}
+
+// ofJob writes what the task says for all of its job.
+func ofJob(w *Writer, t *trace.Task) error {
+	if t.LongRunning {
+		w.flag("long_running")
+	}
+	if t.Service {
+		w.flag("service")
+	}
+	if t.Gang < 0 {
+		return fmt.Errorf("trace stream: job %d task %d has gang %d", t.Job, t.Index, t.Gang)
+	}
+	if t.Gang > 0 {
+		w.int("gang", int64(t.Gang))
+	}
+	return nil
 }
 
 // standing writes whose the task is, and what may become of it.

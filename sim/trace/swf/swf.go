@@ -61,6 +61,7 @@ type Options struct {
 	Procs int64 // of all nodes together; 0: MaxProcs
 	// Memory is that of a node, in MiB; 0 does not count memory at all.
 	Memory    int64
+	Gangs     bool // the tasks of a job begin together, as on the machines of the archive
 	TasksOnly bool // there are no nodes: another source has them
 	Lenient   bool // count and skip broken lines
 }
@@ -358,6 +359,9 @@ func (s *Source) parse() (job trace.Task, at cluster.Time, omitted int) {
 	}
 	job.JobTasks, job.Work, job.Fails = uint32(procs), cluster.Time(runTime)*cluster.Millisecond, status == 0
 	job.Demand = cluster.Vector{core}
+	if s.options.Gangs {
+		job.Gang = int32(min(procs, math.MaxInt32))
+	}
 	if s.options.Memory > 0 {
 		job.Demand = append(job.Demand, (memory+gib-1)/gib)
 	}

@@ -86,6 +86,14 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// With gangs the tasks of a job come together: the first says it for all.
+func TestGangs(t *testing.T) {
+	all, _, err := read(t, head+job(1, 0, 10, -1, -1, 2, -1, 1, 14), Options{Gangs: true, TasksOnly: true})
+	if err != nil || len(all) != 2 || all[0].Task.Gang != 2 {
+		t.Errorf("%+v, %v, want a gang of 2", all, err)
+	}
+}
+
 // What is requested counts before what was allocated and used; memory counts if
 // nodes have a size, and is rounded up.
 func TestWhatIsAskedFor(t *testing.T) {
