@@ -52,7 +52,7 @@ func (a *answers) preferenceOf(m Model) Cost {
 	if !ok {
 		return 0
 	}
-	const most = MaxCost / MostUnmet
+	const most Cost = MaxCost / MostUnmet
 	price := preferrer.Preference()
 	if price < 0 || price > most {
 		a.refuse("a preference that is not met costs %d, want 0 to %d", price, most)

@@ -94,7 +94,7 @@ func (m *partial) Preference() flow.Cost { return m.price }
 
 // TestPreferenceContract lets a model ask for a preference what it may not: it is told so, and places by the rest.
 func TestPreferenceContract(t *testing.T) {
-	const most = flow.MaxCost / flow.MostUnmet
+	const most flow.Cost = flow.MaxCost / flow.MostUnmet
 	for _, price := range []flow.Cost{-1, most + 1, most} {
 		st := newStage(t, flow.New(&partial{price: price}, flow.Options{Name: "partial"}))
 		st.node(cluster.Vector{1, 1, 1})
