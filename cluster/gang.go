@@ -17,10 +17,10 @@ func IsGang(v *View, j JobID) bool { return v.job[j].Gang > 1 }
 // GangTasks are the live tasks of a gang, in the order of submission, until the next change; none of a job that is no gang.
 func GangTasks(v *View, j JobID) []TaskID { return v.job[j].members }
 
-// GangHas is how many tasks of a gang have a place, or have finished: who has done all of its work leaves
+// GangHas is how many tasks of a gang have a place, or are done with: who has done all of its work leaves
 // nobody behind.
 func GangHas(v *View, j JobID) int {
-	has := int(v.job[j].finished)
+	has := int(v.job[j].over)
 	for _, t := range v.job[j].members {
 		if task := &v.task[t]; task.Phase >= Reserved && task.Phase <= Running || task.Phase == Leaving && task.Next != NoNode {
 			has++
@@ -59,15 +59,17 @@ func joinGang(s *State, t TaskID) {
 	job.members = slices.Insert(job.members, at, t)
 }
 
-// leaveGang takes a task that ends from the list, and notes whether it had done its work.
+// leaveGang takes a task that ends from the list. Nobody waits for one that has finished, or has run at all: of a gang that has once
+// had its number the others would wait for ever for one that failed.
 func leaveGang(s *State, t TaskID, finished bool) {
-	job := &s.job[s.task[t].Job]
+	task := &s.task[t]
+	job := &s.job[task.Job]
 	if job.Gang <= 1 {
 		return
 	}
 	job.members = slices.DeleteFunc(job.members, func(o TaskID) bool { return o == t })
-	if finished {
-		job.finished++
+	if finished || task.Account.FirstRun != Never {
+		job.over++
 	}
 }
 
@@ -75,7 +77,7 @@ func leaveGang(s *State, t TaskID, finished bool) {
 func (v checker) checkGang(j JobID, tasks int32) bool {
 	job := &v.job[j]
 	if job.Gang <= 1 {
-		return len(job.members) == 0 && job.finished == 0
+		return len(job.members) == 0 && job.over == 0
 	}
 	sorted := slices.IsSortedFunc(job.members, func(a, b TaskID) int { return cmp.Compare(v.task[a].Seq, v.task[b].Seq) })
 	strange := func(t TaskID) bool { return v.task[t].Phase == Absent || v.task[t].Job != j }

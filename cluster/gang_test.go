@@ -77,8 +77,12 @@ func TestGangCounts(t *testing.T) {
 	if !GangAwaits(&s.View, 0) {
 		t.Error("the gang lacks one, nobody of it waits, and it awaits nobody")
 	}
-	apply(TaskEnded{Task: 3, Seq: 0}, JobForgotten{Job: 0}, JobSubmitted{Job: 0, Gang: 2})
-	want(0, 2) // who finished belonged to another job
+	apply(TaskEnded{Task: 3, Seq: 0}, JobForgotten{Job: 0}, JobSubmitted{Job: 0, Gang: 3})
+	want(0, 3) // who has finished belonged to another job
+	apply(TaskSubmitted{Task: 0, Seq: 10, Job: 0}, TaskFound{Task: 0, Seq: 10, Node: 1})
+	want(1, 2)
+	apply(TaskEnded{Task: 0, Seq: 10}) // it has failed, and nobody waits for it
+	want(1, 2)
 	for _, e := range []JobSubmitted{{Job: 7, Gang: -1}, {Job: 7, Gang: 2, Foreign: true}} {
 		if err := s.Apply(s.Now(), e); err == nil {
 			t.Errorf("%+v is taken", e)

@@ -104,12 +104,13 @@ type Job struct {
 	// Kept says that none of the job's runs is ever to be evicted.
 	Kept bool
 	// Gang is how many of the job's tasks are to run, or none is placed; 0 and 1 are no gang. See gang.go.
-	Gang     int32
-	Live     bool
-	Tasks    int32    // live tasks
-	apart    bool     // some task of it has, or had, a shape with a PerNode
-	members  []TaskID // of a gang: its live tasks, in the order of submission
-	finished int32    // of a gang: how many have ended that did all that they had to do
+	Gang    int32
+	Live    bool
+	Tasks   int32    // live tasks
+	apart   bool     // some task of it has, or had, a shape with a PerNode
+	members []TaskID // of a gang: its live tasks, in the order of submission
+	over    int32    // of a gang: how many have ended for whom nobody waits; see leaveGang
+	whole   bool     // of a gang: it has had its number
 }
 
 // Phase is where a task stands in its life.

@@ -320,8 +320,15 @@ func (p moving) touch(a sched.Action) {
 	if n == cluster.NoNode { // who was placed in the trial and evicted in it again; the placement says where
 		return
 	}
+	lookAgain(p.policy, n)
+}
+
+// lookAgain notes that a node has changed within the pass, or is as it was before a trial: in each index in which a trial may have
+// scored it.
+func lookAgain(p *policy, n cluster.NodeID) {
 	p.table.Journal.Note(n)
 	p.victims.acted(n)
+	p.grants.bids.Journal.Note(n)
 }
 
 // emptyNodes moves all tasks away from nodes that have few, where the nodes cost more than the moves. The nodes with

@@ -342,8 +342,7 @@ func (p refining) replay(where func(*batched) cluster.NodeID) (sum worth.Price, 
 			if n == cluster.NoNode {
 				continue
 			}
-			p.table.Journal.Note(n)
-			p.victims.acted(n)
+			lookAgain(p.policy, n)
 		}
 	}
 	next, from := 0, 0

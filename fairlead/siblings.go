@@ -107,8 +107,10 @@ func (b *siblings) locate(s *cluster.View, t cluster.TaskID) {
 	if !b.has(t) {
 		return
 	}
-	for _, other := range b.jobs[b.tasks[t].job] {
-		if n := standsOn(s, other); other != t && n != cluster.NoNode && alike(s, t, other) {
+	job := b.tasks[t].job // as of the last round: who asks between rounds may meet others in these rows
+	for _, other := range b.jobs[job] {
+		same := other != t && s.Task(other).Job == job && s.Task(t).Job == job
+		if n := standsOn(s, other); same && n != cluster.NoNode && alike(s, t, other) {
 			b.nodes = append(b.nodes, withSiblings{n, 1})
 		}
 	}
@@ -180,7 +182,7 @@ func (p finding) apart() (n cluster.NodeID, ok, beside bool) {
 		x.Set(int(order.Rank[one.node]), b.were[i])
 	}
 	p.table.Ticks += int64(len(b.nodes))
-	least := beyond
+	least, with := beyond, false // with says that the node has siblings: among equals it comes after one that has none
 	if ok {
 		least = -x.Leaves()[order.Rank[n]]
 	}
@@ -189,13 +191,13 @@ func (p finding) apart() (n cluster.NodeID, ok, beside bool) {
 	}
 	for i, one := range b.nodes {
 		price := siblingPrice*one.count - b.were[i]
-		if b.were[i] == book.None || price >= least {
+		if b.were[i] == book.None || price > least || price == least && (!with || order.Rank[one.node] > order.Rank[n]) {
 			continue
 		}
 		refusal := p.s.Admits(p.task, one.node)
 		beside = beside || refusal.Code == cluster.NotApart
 		if !refusal.Refused() && !p.claims.keepsOff(one.node, p.task, p.own) {
-			n, ok, least = one.node, true, price
+			n, ok, least, with = one.node, true, price, true
 		}
 	}
 	return n, ok, beside

@@ -82,7 +82,7 @@ type Info struct {
 	Evicts bool
 	// When is the trigger that the policy wants where nothing else is asked for.
 	When sched.Trigger
-	// PricesNodes says that nodes are dearer to it that do not meet what tasks prefer (cluster.Shape.Prefers).
+	// PricesNodes says that nodes are dearer to it, or score less, that do not meet what tasks prefer (cluster.Shape.Prefers).
 	PricesNodes bool
 	// Programs says that the policy has a use for Options.Programs.
 	Programs bool

@@ -90,8 +90,9 @@ func TestPolicyIsNotShownShortGangs(t *testing.T) {
 	step(cluster.TaskEnded{Task: 1, Seq: 1, Finished: true}) // it leaves nobody behind, and one more is enough
 	want("gangs", p.gangs, 0, 2)
 	want("gone", p.gone, 1)
-	step(cluster.TaskEnded{Task: 0, Seq: 0}, cluster.UsageReported{Usage: cluster.Vector{1}})
-	want("gangs", p.gangs, 2)
+	step(cluster.TaskEnded{Task: 0, Seq: 0}, cluster.UsageReported{Usage: cluster.Vector{1}}) // nor does it, as it has run
+	want("gangs", p.gangs)
+	want("tasks", p.tasks, 2)
 	want("gone", p.gone, 0)
 }
 

@@ -37,7 +37,7 @@ func TestEveryPolicyPlaces(t *testing.T) {
 
 // TestPreferredNodes: policies that price nodes by what pods prefer are told of it. The first node is the one that they would take else.
 func TestPreferredNodes(t *testing.T) {
-	for _, policy := range []string{"fairlead", "cpu-mem", "ecsched-dp"} {
+	for _, policy := range []string{"fairlead", "kube-scheduler", "cpu-mem", "ecsched-dp"} {
 		liked, pod := bigNode(1), plainPod(1)
 		liked.Labels = map[string]string{"disk": "ssd"}
 		term := v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{{Key: "disk", Operator: v1.NodeSelectorOpIn, Values: []string{"ssd"}}}}

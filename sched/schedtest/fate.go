@@ -167,11 +167,9 @@ func (w *world) end(t *wTask) {
 				r.present = r.present && !r.reported
 			}
 		}
-		if finished {
-			t.job.finished = true
-			if _, is := known(w, t); is {
-				t.job.done++
-			}
+		t.job.finished = t.job.finished || finished
+		if task, is := known(w, t); is && (finished || task.Account.FirstRun != cluster.Never) {
+			t.job.done++
 		}
 		return cluster.TaskEnded{Task: t.row, Seq: t.seq, Finished: finished}
 	}, func() {

@@ -88,7 +88,7 @@ type wJob struct {
 	copies   bool // the first of its tasks that finishes ends the others
 	finished bool // one has, as reported
 	least    int  // of a gang: how many tasks are placed together, or none
-	done     int  // of a gang: how many have finished, as reported
+	done     int  // of a gang: how many have ended that had finished, or had run, as reported
 	tasks    []*wTask
 }
 
