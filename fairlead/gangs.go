@@ -37,6 +37,12 @@ func joinGangs(p *policy, s *cluster.View, c *sched.Changed) {
 	}
 }
 
+// mayStand reports whether the group, of a gang that lacks some, may find a place on the node beside others of its gang, though none of its
+// tasks does alone: a hard constraint concerns them.
+func mayStand(s *cluster.View, g *group, n cluster.NodeID) bool {
+	return s.Constrained(g.Shape) && s.RoomLater(g.Shape, n) && lacksGang(s, g)
+}
+
 // sizeAtOnce is the size of what the group asks for at once.
 func sizeAtOnce(p *policy, s *cluster.View, g *group) int64 {
 	size := p.worth.SizeOf(s, g.Shape)
@@ -108,7 +114,21 @@ func (p ganging) place(job cluster.JobID, tasks []cluster.TaskID) []sched.Action
 			return bundle
 		}
 	}
-	return nil
+	return p.together(tasks)
+}
+
+// together is a bundle for a gang whose hard constraints hold for all of it alone: by itself each of its tasks is refused. It is found
+// without a look at prices, and evicts nobody.
+func (p ganging) together(tasks []cluster.TaskID) []sched.Action {
+	s := p.t.View()
+	bundle, looks := p.t.TryGang(tasks, func(t cluster.TaskID, n cluster.NodeID) bool {
+		return !p.claims.keepsOff(n, t, p.who.waiting(s, s.Task(t)))
+	})
+	p.table.Ticks += looks
+	for _, a := range bundle {
+		moving{policy: p.policy, t: p.t}.touch(a)
+	}
+	return bundle
 }
 
 // gather places one task after the other, in that order; and then, as long as the gang has too few, those who found no room instead of others.

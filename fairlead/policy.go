@@ -173,7 +173,7 @@ func (p *policy) wake(s *cluster.View, c *sched.Changed, after rank) {
 		if after != nobody { // they have had their turn: only by what leaves there is more room
 			return own > after && p.mayEvict(s, g, n, own)
 		}
-		return p.waiting.Fits(s, g, n) || p.grants.may(s, g.Shape, n) || p.mayEvict(s, g, n, own)
+		return p.waiting.Fits(s, g, n) || mayStand(s, g, n) || p.grants.may(s, g.Shape, n) || p.mayEvict(s, g, n, own)
 	}, func(g *group) { p.enter(s, g) })
 }
 

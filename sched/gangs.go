@@ -146,9 +146,27 @@ func waitingOfGang(s *cluster.View, j cluster.JobID, list []cluster.TaskID) []cl
 // gangSearch looks for room for as many tasks of a gang as there is, the state staying as it is.
 type gangSearch struct {
 	trial *Trial
-	tasks []cluster.TaskID // that wait
-	need  int              // as many are enough to look no further; 0 is all of them
+	tasks []cluster.TaskID                          // that wait
+	need  int                                       // as many are enough to look no further; 0 is all of them
+	may   func(cluster.TaskID, cluster.NodeID) bool // nil: all may go everywhere
 	looks int64
+}
+
+// TryGang tries placements of waiting tasks of one gang that bring it to its number, and hold its hard constraints in the end, where no task
+// of it alone would. May says where a policy lets a task go; nil is everywhere. It returns the bundle, nil with nothing tried where there is
+// none, and how many looks that took.
+func (t *Trial) TryGang(tasks []cluster.TaskID, may func(cluster.TaskID, cluster.NodeID) bool) (bundle []Action, looks int64) {
+	search := gangSearch{trial: t, tasks: tasks, may: may}
+	if !search.constrained() {
+		return nil, 0
+	}
+	need := cluster.GangLacks(t.View(), t.View().Task(tasks[0]).Job)
+	for _, w := range []way{{loose: true}, {later: true, loose: true}} {
+		if bundle = search.gather(w); len(bundle) >= max(need, 1) && !t.TryTogether(bundle).Refused() {
+			return bundle, search.looks
+		}
+	}
+	return nil, search.looks
 }
 
 // way is one way to look for room: which tasks go first, whether they count on what is leaving, and whether each of them
@@ -166,9 +184,8 @@ func (g *gangSearch) most() (best []Action) {
 	if need == 0 {
 		need = len(g.tasks)
 	}
-	var constrained, sizes bool
+	constrained, sizes := g.constrained(), false
 	for _, t := range g.tasks {
-		constrained = constrained || s.Constrained(s.Task(t).Shape)
 		sizes = sizes || s.Task(t).Shape != s.Task(g.tasks[0]).Shape
 	}
 	for _, w := range []way{{}, {smallFirst: true}, {later: true}, {smallFirst: true, later: true}, {loose: true}, {later: true, loose: true}} {
@@ -187,6 +204,12 @@ func (g *gangSearch) most() (best []Action) {
 		}
 	}
 	return best
+}
+
+// constrained reports whether a hard constraint concerns one of the tasks.
+func (g *gangSearch) constrained() bool {
+	s := g.trial.View()
+	return slices.ContainsFunc(g.tasks, func(t cluster.TaskID) bool { return s.Constrained(s.Task(t).Shape) })
 }
 
 // gather places one task after the other, and undoes it.
@@ -212,8 +235,9 @@ func (g *gangSearch) gather(w way) (bundle []Action) {
 		for at := next; at < len(nodes); at++ {
 			g.looks++
 			n := nodes[at]
-			if !w.later && !s.RoomNow(shape, n) || !w.loose && s.Admits(t, n).Refused() || s.Place(t, n, 0).Refused() {
-				if !s.Constrained(shape) { // whose counts may change with the next one
+			barred := g.may != nil && !g.may(t, n)
+			if barred || !w.later && !s.RoomNow(shape, n) || !w.loose && s.Admits(t, n).Refused() || s.Place(t, n, 0).Refused() {
+				if !barred && !s.Constrained(shape) { // whose counts may change with the next one
 					next = at + 1
 				}
 				continue
