@@ -55,8 +55,13 @@ func joinGang(s *State, t TaskID) {
 	if job.Gang <= 1 {
 		return
 	}
+	job.members = slices.Insert(job.members, inGang(s, job, t), t)
+}
+
+// inGang is where the task stands in the list of its gang, or is to stand.
+func inGang(s *State, job *Job, t TaskID) int {
 	at, _ := slices.BinarySearchFunc(job.members, s.task[t].Seq, func(o TaskID, seq Seq) int { return cmp.Compare(s.task[o].Seq, seq) })
-	job.members = slices.Insert(job.members, at, t)
+	return at
 }
 
 // leaveGang takes a task that ends from the list. Nobody waits for one that has finished, or has run at all: of a gang that has once
@@ -67,7 +72,8 @@ func leaveGang(s *State, t TaskID, finished bool) {
 	if job.Gang <= 1 {
 		return
 	}
-	job.members = slices.DeleteFunc(job.members, func(o TaskID) bool { return o == t })
+	at := inGang(s, job, t)
+	job.members = slices.Delete(job.members, at, at+1)
 	if finished || task.Account.FirstRun != Never {
 		job.over++
 	}
