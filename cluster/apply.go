@@ -112,7 +112,7 @@ func (s *State) nodeAdded(e NodeAdded) error {
 	s.setLimit(e.Node)
 	clear(s.Used(e.Node))
 	clear(s.LeavingDemand(e.Node))
-	s.count(e.Node, 1)
+	s.total.add(&s.View, e.Node, 1)
 	s.regroup(e.Node, true)
 	s.noteNode(e.Node)
 	return nil
@@ -125,11 +125,11 @@ func (s *State) nodeChanged(e NodeChanged) error {
 	if err := s.checkNode(&e.Spec); err != nil {
 		return err
 	}
-	s.count(e.Node, -1)
+	s.total.add(&s.View, e.Node, -1)
 	moves := !slices.Equal(s.node[e.Node].spec.Groups, e.Spec.Groups)
 	s.node[e.Node].spec = e.Spec
 	s.setLimit(e.Node)
-	s.count(e.Node, 1)
+	s.total.add(&s.View, e.Node, 1)
 	if moves {
 		s.regroupUsed(e.Node)
 	}
@@ -202,7 +202,7 @@ func (s *State) nodeLost(e NodeLost) error {
 			delete(s.orphans, r)
 		}
 	}
-	s.count(e.Node, -1)
+	s.total.add(&s.View, e.Node, -1)
 	s.node[e.Node] = nodeRow{tasks: s.node[e.Node].tasks[:0], device: s.node[e.Node].device[:0]}
 	s.live[e.Node] = false
 	clear(s.Capacity(e.Node))

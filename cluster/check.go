@@ -82,16 +82,12 @@ func (v checker) checkNodes() error {
 		v.add(used, o.node, o.demand, 1)
 		v.add(leaving, o.node, o.demand, 1)
 	}
-	total := Totals{Capacity: make(Vector, len(v.kinds)), Used: make(Vector, len(v.kinds))}
+	total := newTotals(len(v.kinds))
 	for i := range v.node {
 		n := NodeID(i)
 		row := &v.node[i]
-		if v.live[i] {
-			total.Nodes++
-		}
-		for k := range v.kinds {
-			total.Capacity[k] += v.Capacity(n)[k]
-			total.Used[k] += v.Used(n)[k]
+		if total.add(v.View, n, 1); !v.live[i] {
+			total.Nodes--
 		}
 		switch {
 		case !slices.Equal(v.Used(n), v.vector(used, n)):
@@ -106,7 +102,8 @@ func (v checker) checkNodes() error {
 			return fmt.Errorf("node row %d: lost, and still holds %d tasks", n, listed[i])
 		}
 	}
-	if v.total.Nodes != total.Nodes || !slices.Equal(v.total.Capacity, total.Capacity) || !slices.Equal(v.total.Used, total.Used) {
+	if v.total.Nodes != total.Nodes || !slices.Equal(v.total.Capacity, total.Capacity) || !slices.Equal(v.total.Used, total.Used) ||
+		!slices.Equal(v.total.Free, total.Free) || !slices.Equal(v.total.Leaving, total.Leaving) {
 		return fmt.Errorf("totals are %v, the nodes sum to %v", v.total, total)
 	}
 	return nil

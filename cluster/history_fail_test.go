@@ -27,6 +27,8 @@ func TestHistoriesCanFail(t *testing.T) {
 			}
 		}},
 		{"totals", "totals are", func(s *State) { s.total.Used[0]++ }},
+		{"free total", "totals are", func(s *State) { s.total.Free[0]++ }},
+		{"leaving total", "totals are", func(s *State) { s.total.Leaving[0]-- }},
 		{"nodes", "totals are", func(s *State) { s.total.Nodes-- }},
 		{"reserved", "reserved is", func(s *State) { s.node[0].reserved++ }},
 		{"list", "tasks, counted", func(s *State) {
@@ -160,6 +162,9 @@ func TestHistoriesCanFail(t *testing.T) {
 			}
 		}},
 		{"room", "holds", func(s *State) {
+			for i := range s.node {
+				s.total.add(&s.View, NodeID(i), -1)
+			}
 			for i, used := range s.used {
 				if used > 0 {
 					s.limit[i] = used - 1
@@ -167,6 +172,7 @@ func TestHistoriesCanFail(t *testing.T) {
 			}
 			for i := range s.node {
 				s.fillDevices(NodeID(i))
+				s.total.add(&s.View, NodeID(i), 1)
 			}
 		}},
 		{"promise", "promised", func(s *State) { // a victim that stays, unasked

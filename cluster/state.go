@@ -18,6 +18,25 @@ type State struct {
 type Totals struct {
 	Nodes          int
 	Capacity, Used Vector
+	// Free is what Used leaves of the nodes' limits: of a node that holds more than its limit nothing is left. So all that is
+	// placed anywhere without counting on what is leaving takes no more than this, and all that does no more than this and Leaving.
+	Free, Leaving Vector
+}
+
+// newTotals are those of no node.
+func newTotals(kinds int) Totals {
+	return Totals{Capacity: make(Vector, kinds), Used: make(Vector, kinds), Free: make(Vector, kinds), Leaving: make(Vector, kinds)}
+}
+
+// add adds sign times a node.
+func (t *Totals) add(v *View, n NodeID, sign int) {
+	t.Nodes += sign
+	for k := range v.kinds {
+		t.Capacity[k] += int64(sign) * v.Capacity(n)[k]
+		t.Used[k] += int64(sign) * v.Used(n)[k]
+		t.Free[k] += int64(sign) * max(v.Limit(n)[k]-v.Used(n)[k], 0)
+		t.Leaving[k] += int64(sign) * v.LeavingDemand(n)[k]
+	}
 }
 
 // nodeRow is what is known of a node besides its vectors.
@@ -85,7 +104,7 @@ func NewState(kinds []Kind, classes []Class) *State {
 		devices: DeviceKinds(kinds),
 		set:     make([]setRow, 1),
 		orphans: map[run]orphan{},
-		total:   Totals{Capacity: make(Vector, len(kinds)), Used: make(Vector, len(kinds))},
+		total:   newTotals(len(kinds)),
 	}}
 	for i, class := range classes {
 		s.classes.set(ClassID(i), class, true)
@@ -243,9 +262,12 @@ func (v *View) add(table []int64, n NodeID, demand Vector, sign int64) {
 
 // take adds sign times the room to what is used on the node.
 func (s *State) take(n NodeID, r room, sign int64) {
-	s.add(s.used, n, r.demand, sign)
+	used, limit := s.Used(n), s.Limit(n)
 	for k, q := range r.demand {
+		before := max(limit[k]-used[k], 0)
+		used[k] += sign * q
 		s.total.Used[k] += sign * q
+		s.total.Free[k] += max(limit[k]-used[k], 0) - before
 	}
 	s.holdDevices(n, r, sign)
 }
@@ -253,6 +275,9 @@ func (s *State) take(n NodeID, r room, sign int64) {
 // leave adds sign times the room to what is leaving the node.
 func (s *State) leave(n NodeID, r room, sign int64) {
 	s.add(s.leaving, n, r.demand, sign)
+	for k, q := range r.demand {
+		s.total.Leaving[k] += sign * q
+	}
 	s.leaveDevices(n, r, sign)
 }
 
@@ -266,15 +291,6 @@ func (v *View) roomOn(t TaskID, n NodeID) room {
 		return v.roomOf(t)
 	}
 	return room{v.grantOr(task.Shape, task.nextGrant()), task.NextDevices}
-}
-
-// count adds sign times the node to the totals.
-func (s *State) count(n NodeID, sign int) {
-	s.total.Nodes += sign
-	for k := range s.kinds {
-		s.total.Capacity[k] += int64(sign) * s.Capacity(n)[k]
-		s.total.Used[k] += int64(sign) * s.Used(n)[k]
-	}
 }
 
 // occupy lists the task on one of its nodes and takes its room there.
@@ -373,7 +389,7 @@ func (s *State) copyRow(from *View, touch Touch) {
 func (s *State) copyNode(from *View, n NodeID) {
 	s.growNodes(int(n))
 	if s.live[n] {
-		s.count(n, -1)
+		s.total.add(&s.View, n, -1)
 	}
 	tasks := append(s.node[n].tasks[:0], from.node[n].tasks...)
 	devices := append(s.node[n].device[:0], from.node[n].device...)
@@ -385,7 +401,7 @@ func (s *State) copyNode(from *View, n NodeID) {
 	copy(s.LeavingDemand(n), from.LeavingDemand(n))
 	s.setUsage(n, from.Usage(n))
 	if s.live[n] {
-		s.count(n, 1)
+		s.total.add(&s.View, n, 1)
 	}
 	maps.DeleteFunc(s.orphans, func(_ run, o orphan) bool { return o.node == n })
 	for r, o := range from.orphans {
