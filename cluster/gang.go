@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -47,6 +48,33 @@ func GangAwaits(v *View, j JobID) bool {
 		}
 	}
 	return lacks > 0
+}
+
+// GangAsks is, kind by kind, the least that as many of the waiting tasks as the gang lacks ask for in all: with less room than
+// that it cannot be placed. It is false where it cannot be placed however much room there is, and of a job that lacks none.
+func GangAsks(v *View, j JobID) (asks Vector, may bool) {
+	lacks := GangLacks(v, j)
+	var waiting []ShapeID
+	for _, t := range v.job[j].members {
+		if v.task[t].Phase == Waiting {
+			waiting = append(waiting, v.task[t].Shape)
+		}
+	}
+	if lacks == 0 || len(waiting) < lacks {
+		return nil, false
+	}
+	asks = make(Vector, len(v.kinds))
+	demands := make([]int64, len(waiting))
+	for k := range asks {
+		for i, id := range waiting {
+			demands[i] = v.shape[id].Demand[k]
+		}
+		slices.Sort(demands)
+		for _, q := range demands[:lacks] {
+			asks[k] = min(asks[k]+q, math.MaxInt64/2) // a sum of quantities overflows only beyond what any cluster has
+		}
+	}
+	return asks, true
 }
 
 // joinGang lists a new task of a gang.

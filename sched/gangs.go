@@ -16,22 +16,51 @@ import (
 // of gangs that could be placed it places nearly all (TestGangsFindWhatThereIs), and not all.
 //
 // Gangs come by priority, then in the order of submission. One that failed is tried again when one of its tasks comes back, its
-// set has changed, its constraints count otherwise, or a node has changed that has room for one of its tasks.
+// set has changed, its constraints count otherwise, or a node has changed that has room for one of its tasks;
+// but not where all nodes together have less room than it asks for. So a round looks at what it has touched, and at each gang that waits
+// no longer than a comparison takes.
 type Gangs struct {
 	// Off says that the policy places gangs itself.
 	Off bool
 
-	list  []*waitingGang // in no order that matters
-	tasks []cluster.TaskID
+	list    []*waitingGang // in no order that matters
+	of      map[cluster.JobID]*waitingGang
+	rows    []cluster.JobID // per task row: 1 + the gang of the task that was shown there last
+	touched []*waitingGang  // scratch
+	tasks   []cluster.TaskID
 }
 
 // waitingGang is a gang of which some tasks wait, and lack others.
 type waitingGang struct {
-	job    cluster.JobID
-	shapes []cluster.ShapeID // that its tasks had when it was tried last, each once
-	awake  bool
-	behind bool // the budget ended the round before its turn
-	order  priority
+	job     cluster.JobID
+	shapes  []cluster.ShapeID // of its tasks that wait, each once
+	asks    cluster.Vector    // what they take at least, if it is placed
+	may     bool              // be placed, if there is room
+	awake   bool
+	behind  bool // the budget ended the round before its turn
+	touched bool
+	gone    bool // it lacks nobody any more, or nobody waits
+	order   priority
+}
+
+// roomNow reports whether there may be room for the gang, now or once all has left that is leaving. What nodes have left
+// is looked at as one: where that is too little, no node need be looked at.
+func (g *waitingGang) roomNow(total cluster.Totals) bool {
+	return g.may && roomInAll(g.asks, total, true)
+}
+
+// roomInAll reports whether all nodes together have so much room.
+func roomInAll(asks cluster.Vector, total cluster.Totals, later bool) bool {
+	for k, q := range asks {
+		room := total.Free[k]
+		if later {
+			room += total.Leaving[k]
+		}
+		if q > room {
+			return false
+		}
+	}
+	return true
 }
 
 // priority is the place of a gang among others: that of its first task.
@@ -53,9 +82,6 @@ func (m *Gangs) plan(t *Trial, c *Changed, budget int64, out *Plan) {
 	var awake []*waitingGang
 	for _, g := range m.list {
 		if g.awake {
-			m.tasks = waitingOfGang(s, g.job, m.tasks[:0])
-			first := s.Task(m.tasks[0])
-			g.order = priority{first.Priority, first.Seq}
 			awake = append(awake, g)
 		}
 	}
@@ -80,27 +106,77 @@ func (m *Gangs) plan(t *Trial, c *Changed, budget int64, out *Plan) {
 // learn takes in what changed since the last round.
 func (m *Gangs) learn(s *cluster.View, c *Changed) {
 	if c.All {
-		m.list = nil
+		m.list, m.of, m.rows = nil, nil, nil
 	}
 	for _, t := range c.Gangs {
 		job := s.Task(t).Job
-		at := slices.IndexFunc(m.list, func(g *waitingGang) bool { return g.job == job })
-		if at < 0 {
-			at = len(m.list)
-			m.list = append(m.list, &waitingGang{job: job})
+		g := m.of[job]
+		if g == nil {
+			g = &waitingGang{job: job}
+			if m.of == nil {
+				m.of = map[cluster.JobID]*waitingGang{}
+			}
+			m.of[job], m.list = g, append(m.list, g)
 		}
-		m.list[at].awake = true
+		for int(t) >= len(m.rows) {
+			m.rows = append(m.rows, 0)
+		}
+		m.rows[t], g.awake = job+1, true
+		m.touch(g)
 	}
-	// The policy itself may have placed the last ones that a gang lacked.
-	m.list = slices.DeleteFunc(m.list, func(g *waitingGang) bool {
+	if len(m.list) == 0 {
+		return
+	}
+	for _, t := range c.Tasks {
+		m.touch(m.of[s.Task(t).Job]) // it may have its number by now
+	}
+	for _, row := range c.Gone {
+		if int(row) < len(m.rows) && m.rows[row] > 0 {
+			m.touch(m.of[m.rows[row]-1])
+		}
+	}
+	m.refresh(s)
+	for _, g := range m.list {
+		g.awake = g.awake || g.roomNow(s.Totals()) && slices.ContainsFunc(g.shapes, func(id cluster.ShapeID) bool { return mayHaveRoom(s, c, id) })
+	}
+}
+
+// touch has the tasks of a gang looked at anew.
+func (m *Gangs) touch(g *waitingGang) {
+	if g != nil && !g.touched {
+		g.touched = true
+		m.touched = append(m.touched, g)
+	}
+}
+
+// refresh looks at the gangs that the round has touched, and forgets those that wait no more.
+func (m *Gangs) refresh(s *cluster.View) {
+	some := false
+	for _, g := range m.touched {
+		g.touched = false
 		m.tasks = m.tasks[:0]
 		if cluster.GangLacks(s, g.job) > 0 {
 			m.tasks = waitingOfGang(s, g.job, m.tasks)
 		}
-		return len(m.tasks) == 0
-	})
-	for _, g := range m.list {
-		g.awake = g.awake || slices.ContainsFunc(g.shapes, func(id cluster.ShapeID) bool { return mayHaveRoom(s, c, id) })
+		if len(m.tasks) == 0 {
+			some, g.gone = true, true
+			delete(m.of, g.job)
+			continue
+		}
+		first := s.Task(m.tasks[0])
+		g.order = priority{first.Priority, first.Seq}
+		g.asks, g.may = cluster.GangAsks(s, g.job)
+		g.shapes = g.shapes[:0]
+		for _, task := range m.tasks {
+			g.shapes = append(g.shapes, s.Task(task).Shape)
+		}
+		slices.Sort(g.shapes)
+		g.shapes = slices.Compact(g.shapes)
+	}
+	clear(m.touched)
+	m.touched = m.touched[:0]
+	if some {
+		m.list = slices.DeleteFunc(m.list, func(g *waitingGang) bool { return g.gone })
 	}
 }
 
@@ -114,14 +190,16 @@ func mayHaveRoom(s *cluster.View, c *Changed, id cluster.ShapeID) bool {
 // try adds the gang to the plan, if it finds room for its number. It sleeps then until something changes.
 func (m *Gangs) try(t *Trial, g *waitingGang, out *Plan) {
 	s := t.View()
-	m.tasks = waitingOfGang(s, g.job, m.tasks[:0])
-	search := gangSearch{trial: t, tasks: m.tasks, need: cluster.GangLacks(s, g.job)}
-	g.awake, g.behind, g.shapes = false, false, g.shapes[:0]
-	for _, task := range m.tasks {
-		g.shapes = append(g.shapes, s.Task(task).Shape)
+	g.awake, g.behind = false, false
+	out.Ticks++
+	if !g.roomNow(s.Totals()) {
+		return
 	}
-	slices.Sort(g.shapes)
-	g.shapes = slices.Compact(g.shapes)
+	m.tasks = waitingOfGang(s, g.job, m.tasks[:0])
+	search := gangSearch{trial: t, tasks: m.tasks, need: cluster.GangLacks(s, g.job), asks: g.asks}
+	if search.need == 0 {
+		return // the policy itself has placed those that it lacked
+	}
 	bundle := search.most()
 	out.Ticks += search.looks
 	if len(bundle) < search.need || t.TryTogether(bundle).Refused() {
@@ -148,6 +226,7 @@ type gangSearch struct {
 	trial *Trial
 	tasks []cluster.TaskID                          // that wait
 	need  int                                       // as many are enough to look no further; 0 is all of them
+	asks  cluster.Vector                            // as many take no less; nil is nothing
 	may   func(cluster.TaskID, cluster.NodeID) bool // nil: all may go everywhere
 	looks int64
 }
@@ -188,8 +267,9 @@ func (g *gangSearch) most() (best []Action) {
 	for _, t := range g.tasks {
 		sizes = sizes || s.Task(t).Shape != s.Task(g.tasks[0]).Shape
 	}
+	leaves := slices.ContainsFunc(s.Totals().Leaving, func(q int64) bool { return q > 0 })
 	for _, w := range []way{{}, {smallFirst: true}, {later: true}, {smallFirst: true, later: true}, {loose: true}, {later: true, loose: true}} {
-		if w.smallFirst && !sizes || w.loose && !constrained {
+		if w.smallFirst && !sizes || w.loose && !constrained || w.later && !leaves || !roomInAll(g.asks, s.Totals(), w.later) {
 			continue
 		}
 		bundle := g.gather(w)

@@ -33,6 +33,7 @@ func gangOf(job cluster.JobID, least int32, first cluster.TaskID, tasks int) []c
 func TestSleepingGangCostsNothing(t *testing.T) {
 	p := newParty(t, 2)
 	p.policy.idle = true
+	p.step(cluster.NodeAdded{Node: 2, Spec: cluster.NodeSpec{Name: "small", Capacity: cluster.Vector{2}}}) // in all there is room for three
 	p.shape(0, 3)
 	p.step(gangOf(1, 3, 0, 3)...)
 	if p.policy.ticks == 0 {
@@ -42,12 +43,29 @@ func TestSleepingGangCostsNothing(t *testing.T) {
 	if p.policy.ticks == 0 {
 		t.Error("a gang is not tried again when a node with room for it has changed")
 	}
-	p.step(cluster.NodeAdded{Node: 2, Spec: cluster.NodeSpec{Name: "small", Capacity: cluster.Vector{2}}})
+	p.step(cluster.NodeAdded{Node: 3, Spec: cluster.NodeSpec{Name: "small", Capacity: cluster.Vector{2}}})
 	p.step(cluster.JobSubmitted{Job: 2, Name: "other"})
 	if p.policy.ticks != 0 {
 		t.Errorf("a gang is tried again though nothing has changed that helps it: %d ticks", p.policy.ticks)
 	}
-	if got := where(p.step(cluster.NodeAdded{Node: 3, Spec: cluster.NodeSpec{Name: "large", Capacity: cluster.Vector{4}}})); got != "0 on n0 1 on n1 2 on n3 " {
+	if got := where(p.step(cluster.NodeAdded{Node: 4, Spec: cluster.NodeSpec{Name: "large", Capacity: cluster.Vector{4}}})); got != "0 on n0 1 on n1 2 on n4 " {
+		t.Errorf("with a third node %q", got)
+	}
+}
+
+// TestGangsWithoutRoomInAllAreNotTried: where all nodes together have less room than a gang asks for, a node with room for one of its tasks
+// has no gang looked for, however many wait.
+func TestGangsWithoutRoomInAllAreNotTried(t *testing.T) {
+	p := newParty(t, 2)
+	p.policy.idle = true
+	p.shape(0, 3)
+	for j := range cluster.JobID(20) {
+		p.step(gangOf(1+j, 3, cluster.TaskID(3*j), 3)...)
+	}
+	if p.step(cluster.UsageReported{Node: 0, Usage: cluster.Vector{1}}); p.policy.ticks != 0 {
+		t.Errorf("gangs are tried that cannot be placed: %d ticks", p.policy.ticks)
+	}
+	if got := where(p.step(cluster.NodeAdded{Node: 2, Spec: cluster.NodeSpec{Name: "third", Capacity: cluster.Vector{3}}})); got != "0 on n2 1 on n0 2 on n1 " {
 		t.Errorf("with a third node %q", got)
 	}
 }
