@@ -20,6 +20,13 @@ func TestGangsFindWhatThereIs(t *testing.T) {
 	}
 }
 
+// TestGangsWakeWhereThereIsRoom: no gang sleeps on where there has come to be room for it.
+func TestGangsWakeWhereThereIsRoom(t *testing.T) {
+	if woken := schedtest.GangsWake(t, 300, func() sched.Policy { return fairlead.New(fairlead.Options{Ties: book.Lowest}) }); woken < 300 {
+		t.Errorf("%d gangs began that had waited: this says little", woken)
+	}
+}
+
 // TestGangsEvictForAllOrNobody: where others leave for a gang, it has its number by that, each of them stands where the gang could not be
 // without it, and none is of a rank as high.
 func TestGangsEvictForAllOrNobody(t *testing.T) {

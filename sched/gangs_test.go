@@ -18,6 +18,13 @@ func TestGangsFindWhatThereIs(t *testing.T) {
 	}
 }
 
+// TestGangsWakeWhereThereIsRoom: no gang sleeps on where there has come to be room for it.
+func TestGangsWakeWhereThereIsRoom(t *testing.T) {
+	if woken := schedtest.GangsWake(t, 300, func() sched.Policy { return &simple{idle: true} }); woken < 300 {
+		t.Errorf("%d gangs began that had waited: this says little", woken)
+	}
+}
+
 // gangOf submits a gang and so many tasks of it, of one cpu each.
 func gangOf(job cluster.JobID, least int32, first cluster.TaskID, tasks int) []cluster.Event {
 	events := []cluster.Event{cluster.JobSubmitted{Job: job, Name: "gang", Gang: least}}

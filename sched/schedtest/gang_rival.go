@@ -136,3 +136,119 @@ func (w *tinyWorld) most(i int) int {
 	}
 	return best
 }
+
+// GangsWake plays so many worlds in which nodes come, go, shrink and are over-committed, and tasks come and end, all of them of gangs and as
+// large as one another. After each step no gang may wait for which there is room. It returns how often one began that had waited before.
+func GangsWake(t *testing.T, worlds int, newPolicy func() sched.Policy) (woken int) {
+	t.Helper()
+	for seed := range uint64(worlds) {
+		core, err := sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu"}}, nil), sched.Lane{Name: "all", Policy: newPolicy()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &wakingWorld{rng: rand.New(rand.NewPCG(seed, 0x6a6f)), s: core.View()}
+		w.events = append(w.events, cluster.ShapeDefined{Spec: cluster.Shape{Demand: cluster.Vector{1}}})
+		for step := range 40 {
+			w.happen()
+			waited := w.waiting()
+			out, _, err := core.Step(cluster.Time(step)*cluster.Second, w.events, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.answer(out)
+			for _, j := range waited {
+				if cluster.GangLacks(w.s, j) == 0 {
+					woken++
+				}
+			}
+			for _, j := range w.waiting() {
+				if lacks := cluster.GangLacks(w.s, j); !cluster.GangAwaits(w.s, j) && w.room() >= int64(lacks) {
+					t.Fatalf("seed %d, step %d: gang %d lacks %d and waits, though there is room for %d:\n%s", seed, step, j, lacks, w.room(), w.s.Picture())
+				}
+			}
+		}
+	}
+	return woken
+}
+
+// wakingWorld is a cluster in which something happens.
+type wakingWorld struct {
+	rng    *rand.Rand
+	s      *cluster.View
+	events []cluster.Event
+	nodes  cluster.NodeID
+	jobs   cluster.JobID
+	tasks  cluster.TaskID
+}
+
+// waiting are the gangs that lack some.
+func (w *wakingWorld) waiting() (list []cluster.JobID) {
+	for j := range min(w.jobs, cluster.JobID(w.s.JobRows())) {
+		if cluster.GangLacks(w.s, j) > 0 {
+			list = append(list, j)
+		}
+	}
+	return list
+}
+
+// answer has what was decided happen with the next step.
+func (w *wakingWorld) answer(out []sched.Decision) {
+	w.events = w.events[:0]
+	for _, d := range out {
+		switch d.Kind {
+		case sched.Place:
+			w.events = append(w.events, cluster.TaskStarted{Task: d.Task, Attempt: d.Attempt, Node: d.Node})
+		case sched.Evict:
+			w.events = append(w.events, cluster.TaskLeft{Task: d.Task, Attempt: d.Attempt})
+		case sched.Resize, sched.End:
+		}
+	}
+}
+
+// room is for how many tasks there is room.
+func (w *wakingWorld) room() (sum int64) {
+	for n := range cluster.NodeID(w.s.NodeRows()) {
+		sum += max(w.s.Limit(n)[0]-w.s.Used(n)[0], 0)
+	}
+	return sum
+}
+
+// happen lets something happen: most often a task ends.
+func (w *wakingWorld) happen() {
+	spec := cluster.NodeSpec{Name: "n", Capacity: cluster.Vector{w.rng.Int64N(5)}, Overcommit: cluster.Vector{1000 + 500*w.rng.Int64N(3)}}
+	n := cluster.NodeID(w.rng.IntN(int(w.nodes) + 1))
+	switch live := w.s.NodeLive(n); w.rng.IntN(6) {
+	case 0:
+		if w.nodes < 8 {
+			w.events = append(w.events, cluster.NodeAdded{Node: w.nodes, Spec: spec})
+			w.nodes++
+		}
+	case 1:
+		if live {
+			w.events = append(w.events, cluster.NodeChanged{Node: n, Spec: spec})
+		}
+	case 2:
+		if live && w.rng.IntN(4) == 0 {
+			w.events = append(w.events, cluster.NodeLost{Node: n})
+		}
+	case 3:
+		least := 2 + w.rng.IntN(6)
+		w.events = append(w.events, cluster.JobSubmitted{Job: w.jobs, Name: "gang", Gang: int32(least)})
+		for range least - w.rng.IntN(2) {
+			w.submit(w.jobs)
+		}
+		w.jobs++
+	default:
+		if t := cluster.TaskID(w.rng.IntN(int(w.tasks) + 1)); t < w.tasks && w.s.Task(t).Phase == cluster.Running {
+			w.events = append(w.events, cluster.TaskEnded{Task: t, Seq: w.s.Task(t).Seq, Finished: w.rng.IntN(2) == 0})
+		} else if w.jobs > 0 && w.rng.IntN(3) == 0 {
+			w.submit(cluster.JobID(w.rng.IntN(int(w.jobs))))
+		}
+	}
+}
+
+// submit submits a task of the gang.
+func (w *wakingWorld) submit(j cluster.JobID) {
+	w.events = append(w.events, cluster.TaskSubmitted{Task: w.tasks, Seq: cluster.Seq(w.tasks), Job: j})
+	w.tasks++
+}
