@@ -261,3 +261,59 @@ func (l *bed) stream(shapes []cluster.ShapeID, class func(int) cluster.ClassID) 
 	}
 	l.b.ReportMetric(float64(l.s.InPhase(cluster.Waiting)), "waiting")
 }
+
+// BenchmarkGangsWait measures steps on full nodes behind which gangs of 50 wait, none of which can be placed: in turn a task ends, and one
+// comes that takes its place.
+func BenchmarkGangsWait(b *testing.B) {
+	const gang = 50
+	for _, size := range []struct{ nodes, gangs int }{{100, 0}, {100, 100}, {100, 1600}, {5000, 0}, {5000, 1000}} {
+		for _, policy := range []string{"priority", "fairlead"} {
+			b.Run(fmt.Sprintf("nodes=%d/gangs=%d/policy=%s", size.nodes, size.gangs, policy), func(b *testing.B) {
+				l := newBed(b, policy, size.nodes)
+				half := l.shape(3200, 3200)
+				for n := range size.nodes {
+					for range []int{2, 2, 4}[n%3] {
+						l.submit(half, 0)
+					}
+				}
+				l.step(cluster.Second)
+				l.step(cluster.Second)
+				shapes := []cluster.ShapeID{half}
+				for i := range int64(9) {
+					shapes = append(shapes, l.shape(3000-10*i, 3000-20*i))
+				}
+				for j := range size.gangs {
+					l.pending = append(l.pending, cluster.JobSubmitted{Job: cluster.JobID(j + 1), Name: fmt.Sprintf("g%d", j), User: "u", Gang: gang})
+					for range gang {
+						l.submit(shapes[j%len(shapes)], 0)
+						task := l.pending[len(l.pending)-1].(cluster.TaskSubmitted)
+						task.Job = cluster.JobID(j + 1)
+						l.pending[len(l.pending)-1] = task
+					}
+				}
+				l.step(cluster.Second)
+				step := 0
+				event := func() {
+					if step++; step%2 == 1 {
+						l.end()
+					} else {
+						l.submit(half, 0)
+					}
+					l.step(10 * cluster.Millisecond)
+				}
+				for range 20 {
+					event()
+				}
+				b.ReportAllocs()
+				from := step
+				for b.Loop() {
+					event()
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(step-from), "ns/step")
+				if want := size.gangs * gang; l.s.InPhase(cluster.Waiting) < want {
+					b.Fatalf("%d tasks wait, %d want to", l.s.InPhase(cluster.Waiting), want)
+				}
+			})
+		}
+	}
+}

@@ -2,6 +2,7 @@ package fairlead
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
@@ -13,7 +14,8 @@ import (
 // comes, its tasks are placed one by one, each where it costs least with those before it in place: the largest first, and if too few
 // find room by that, the smallest first. Where the gang would still have fewer than its number, others may have to leave, until it has that:
 // all in one bundle, so that nobody leaves for a half of it. Otherwise everything is as it was, and it sleeps until one of its tasks
-// could find a place.
+// could find a place, and all nodes together have as much room, or others may give up as much, as it asks for at least. So with many gangs
+// that wait on full nodes a step costs a comparison for each.
 //
 // Gangs claim no nodes and have nobody moved out of their way: one that needs much of the cluster among many small tasks of its own rank
 // may wait for as long as these keep coming.
@@ -47,9 +49,48 @@ func mayStand(s *cluster.View, g *group, n cluster.NodeID) bool {
 func sizeAtOnce(p *policy, s *cluster.View, g *group) int64 {
 	size := p.worth.SizeOf(s, g.Shape)
 	if lacksGang(s, g) {
-		size *= int64(cluster.GangLacks(s, g.Job))
+		lacks := int64(cluster.GangLacks(s, g.Job))
+		size = min(size, math.MaxInt64/lacks) * lacks
 	}
 	return size
+}
+
+// asking is what a gang that sleeps asked for when it was tried last. It is forgotten when one of its tasks changes. So a gang for which
+// there cannot be room, whatever is tried, costs a comparison when a node changes, and not a search.
+type asking struct {
+	least cluster.Vector // in all
+	may   bool           // it can be placed, if there is room
+	first rank           // none of its tasks comes before that, however long it waits
+}
+
+// asks is what the gang of these groups asks for.
+func (p ganging) asks(job cluster.JobID, groups []*group) *asking {
+	s, a := p.t.View(), &asking{first: nobodyYet}
+	a.least, a.may = cluster.GangAsks(s, job)
+	for _, g := range groups {
+		a.first = min(a.first, p.who.highest(s, s.Task(p.waiting.First(g))))
+	}
+	return a
+}
+
+// within reports whether there is as much room as the gang asks for, if it can be placed at all.
+func (a *asking) within(room, more cluster.Vector) bool {
+	for k, q := range a.least {
+		if q > room[k]+more[k] {
+			return false
+		}
+	}
+	return a.may
+}
+
+// mayMakeRoom reports whether there may be room for the gang with what leaves and what others give up. It takes all nodes together for one, and
+// all who run for what they may give up, if anybody may have to.
+func mayMakeRoom(p *policy, s *cluster.View, a *asking) bool {
+	total := s.Totals()
+	if a.within(total.Free, total.Leaving) {
+		return true
+	}
+	return a.within(total.Free, total.Used) && (p.grants.some || !p.without.lacks(WithoutEvictions) && p.victims.anyAfter(s, a.first))
 }
 
 // ganging is a pass in which gangs are placed.
@@ -64,17 +105,20 @@ func (p ganging) serve(g *group) {
 	s, job := p.t.View(), g.Job
 	var groups []*group
 	var tasks []cluster.TaskID
-	for _, other := range p.waiting.Groups() {
-		if other.Job == job {
-			groups, tasks = append(groups, other), p.waiting.All(other, tasks)
+	for _, t := range cluster.GangTasks(s, job) {
+		if other := p.waiting.Of(t); other != nil && other.Job == job {
+			tasks = append(tasks, t)
+			if !slices.Contains(groups, other) {
+				groups = append(groups, other)
+			}
 		}
 	}
-	p.table.Ticks += int64(len(p.waiting.Groups()))
+	p.table.Ticks += int64(len(tasks))
 	slices.SortFunc(groups, func(a, b *group) int {
 		return cmp.Compare(s.Task(p.waiting.First(a)).Seq, s.Task(p.waiting.First(b)).Seq)
 	})
-	slices.SortFunc(tasks, func(a, b cluster.TaskID) int { return cmp.Compare(s.Task(a).Seq, s.Task(b).Seq) })
-	for _, a := range p.place(job, tasks) {
+	asks := p.asks(job, groups)
+	for _, a := range p.place(job, tasks, asks) {
 		p.out.Add(a)
 		if a.Kind == sched.Place {
 			p.users.look(s, a.Task)
@@ -83,20 +127,24 @@ func (p ganging) serve(g *group) {
 		}
 	}
 	p.out.Close()
+	if cluster.GangLacks(s, job) == 0 {
+		asks = nil
+	}
 	for _, other := range groups {
-		if other.Len() > 0 {
+		if other.Own.asks = asks; other.Len() > 0 {
 			p.sleep(s, other)
 		}
 	}
 }
 
 // place is a bundle that brings the gang to its number, and is tried; nil, with nothing tried, where there is none.
-func (p ganging) place(job cluster.JobID, tasks []cluster.TaskID) []sched.Action {
+func (p ganging) place(job cluster.JobID, tasks []cluster.TaskID, asks *asking) []sched.Action {
 	s := p.t.View()
-	need, size := cluster.GangLacks(s, job), func(t cluster.TaskID) int64 { return p.worth.SizeOf(s, s.Task(t).Shape) }
-	if len(tasks) < need {
-		return nil // however much room there is
+	if len(tasks) < cluster.GangLacks(s, job) || !mayMakeRoom(p.policy, s, asks) {
+		return nil
 	}
+	total, size := s.Totals(), func(t cluster.TaskID) int64 { return p.worth.SizeOf(s, s.Task(t).Shape) }
+	free := asks.within(total.Free, make(cluster.Vector, len(total.Free)))
 	largest := slices.Clone(tasks)
 	slices.SortStableFunc(largest, func(a, b cluster.TaskID) int { return cmp.Compare(size(b), size(a)) })
 	smallest := slices.Clone(tasks)
@@ -107,7 +155,7 @@ func (p ganging) place(job cluster.JobID, tasks []cluster.TaskID) []sched.Action
 		instead bool
 		off     bool
 	}{{tasks: largest}, {tasks: smallest, off: !mixed}, {tasks: largest, instead: true}, {tasks: smallest, instead: true, off: !mixed}} {
-		if way.off {
+		if way.off || !free && !way.instead {
 			continue
 		}
 		if bundle := p.gather(job, way.tasks, way.instead); bundle != nil {

@@ -47,10 +47,12 @@ type policy struct {
 	brink cluster.Time
 }
 
-// turn is where a group stood in line when it came there, and the rank with which it was tried last.
+// turn is where a group stood in line when it came there, the rank with which it was tried last, and what its gang asked for then; nil where
+// nobody knows, or there is none.
 type turn struct {
 	place int64
 	tried rank
+	asks  *asking
 }
 
 type group = book.Group[turn]
@@ -166,9 +168,14 @@ func (p *policy) learn(s *cluster.View, c *sched.Changed) {
 func (p *policy) wake(s *cluster.View, c *sched.Changed, after rank) {
 	var last *group
 	var own rank
+	vain := false
 	p.table.Ticks += p.waiting.Wake(s, c, func(g *group, n cluster.NodeID) bool {
 		if g != last { // of one after the other all nodes are looked at
 			last, own = g, p.rankOf(s, g)
+			vain = g.Own.asks != nil && !mayMakeRoom(p, s, g.Own.asks)
+		}
+		if vain {
+			return false
 		}
 		if after != nobody { // they have had their turn: only by what leaves there is more room
 			return own > after && p.mayEvict(s, g, n, own)
@@ -188,6 +195,7 @@ func (p *policy) join(s *cluster.View, t cluster.TaskID) {
 		key = int64(runsOut(s, task))
 	}
 	g, joined := p.waiting.Join(s, t, id, key)
+	g.Own.asks = nil // as the gang may lack fewer, or has more who wait
 	if !joined || p.waiting.First(g) != t {
 		return
 	}

@@ -217,6 +217,23 @@ func (v *victims) index(s *cluster.View, id cluster.ShapeID, spared rank) *book.
 	})
 }
 
+// anyAfter reports whether anybody who may be evicted comes after that rank, wherever it runs. The index is of no shape: it stands among those
+// of the first one.
+func (v *victims) anyAfter(s *cluster.View, r rank) bool {
+	const noTier = -1
+	x := v.bids.Sync(s, book.IndexID{Victims: true, Tier: noTier}, func(n cluster.NodeID) int64 {
+		if !s.NodeLive(n) {
+			return book.None
+		}
+		list := v.on(s, n)
+		if len(list) == 0 {
+			return book.None
+		}
+		return -list[0].Rank
+	})
+	return x.Most() > int64(r)
+}
+
 // offer is how good a node is where that is the rank of the first victim, and the loss of all.
 func offer(first rank, loss int64) int64 {
 	return int64(min(first, 1<<(bandBits+2)))<<lossBits + 1<<lossBits - 1 - int64(3*halves(loss<<6))
