@@ -110,7 +110,6 @@ type Job struct {
 	apart   bool     // some task of it has, or had, a shape with a PerNode
 	members []TaskID // of a gang: its live tasks, in the order of submission
 	over    int32    // of a gang: how many have ended for whom nobody waits; see leaveGang
-	whole   bool     // of a gang: it has had its number
 }
 
 // Phase is where a task stands in its life.
