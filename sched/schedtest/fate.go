@@ -160,7 +160,11 @@ func (w *world) end(t *wTask) {
 		// A bind that is under way may still come true.
 		r.binding = r.binding && w.falls(30)
 	}
-	w.report(func() cluster.Event {
+	report := w.report
+	if w.quiet { // who has ended and is not known to have may be evicted, and placed elsewhere for nothing
+		report = func(event func() cluster.Event, then func()) { w.post(0, event, then) }
+	}
+	report(func() cluster.Event {
 		for _, r := range w.order {
 			if r.task == t && !r.orphan {
 				r.known = false

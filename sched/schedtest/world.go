@@ -232,9 +232,7 @@ func (w *world) found() {
 		}, nil)
 	}
 	w.post(0, nil, w.fate)
-	if !w.quiet { // quiet worlds are as they were before there were gangs: see the defects in docs/plan.md
-		foretellGangs(w)
-	}
+	foretellGangs(w)
 }
 
 // setCount is how many sets of eligible nodes there always are. The set after
