@@ -7,6 +7,7 @@
 //	who.go      the order of those who wait, and the rank of those who run
 //	users.go    what each user holds
 //	price.go    what a place costs beside the worth of its room
+//	siblings.go the tasks of a service apart from each other
 //	apps.go     stage apps: long-running applications whole, by a policy of their own
 //	appsroom.go evictions for applications
 //	place.go    stage place: each task on the node where it costs least

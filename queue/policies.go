@@ -33,8 +33,8 @@ type Info struct {
 	Ties func(book.Ties) book.Ties
 	// Evicts says that the policy evicts tasks to make room.
 	Evicts bool
-	// Weighs says that it weighs which nodes tasks prefer (cluster.Shape.Prefers).
-	Weighs bool
+	// PricesNodes says that nodes score less that do not meet what tasks prefer (cluster.Shape.Prefers).
+	PricesNodes bool
 	// When is the trigger that the policy wants where nothing else is asked for.
 	When sched.Trigger
 	make func(Options) sched.Policy
@@ -56,7 +56,7 @@ func packers() []Info {
 		},
 		{
 			Name: "kube-scheduler", What: "as Kubernetes does by default: its plugins' scores, its sample of nodes, its preemption",
-			From: "Kubernetes 1.37", Evicts: true, Weighs: true,
+			From: "Kubernetes 1.37", Evicts: true, PricesNodes: true,
 			make: newKubeScheduler,
 		},
 		{

@@ -43,9 +43,9 @@ type waitingGang struct {
 	order   priority
 }
 
-// roomNow reports whether there may be room for the gang, now or once all has left that is leaving. What nodes have left
+// mayFit reports whether there may be room for the gang, now or once all has left that is leaving. What nodes have left
 // is looked at as one: where that is too little, no node need be looked at.
-func (g *waitingGang) roomNow(total cluster.Totals) bool {
+func (g *waitingGang) mayFit(total cluster.Totals) bool {
 	return g.may && roomInAll(g.asks, total, true)
 }
 
@@ -137,7 +137,7 @@ func (m *Gangs) learn(s *cluster.View, c *Changed) {
 	}
 	m.refresh(s)
 	for _, g := range m.list {
-		g.awake = g.awake || g.roomNow(s.Totals()) && slices.ContainsFunc(g.shapes, func(id cluster.ShapeID) bool { return mayHaveRoom(s, c, id) })
+		g.awake = g.awake || g.mayFit(s.Totals()) && slices.ContainsFunc(g.shapes, func(id cluster.ShapeID) bool { return mayHaveRoom(s, c, id) })
 	}
 }
 
@@ -192,7 +192,7 @@ func (m *Gangs) try(t *Trial, g *waitingGang, out *Plan) {
 	s := t.View()
 	g.awake, g.behind = false, false
 	out.Ticks++
-	if !g.roomNow(s.Totals()) {
+	if !g.mayFit(s.Totals()) {
 		return
 	}
 	m.tasks = waitingOfGang(s, g.job, m.tasks[:0])
