@@ -50,9 +50,13 @@ type Refusal struct {
 	// Constraint is, of Violates, which one. Kind is the number of its bound then, of
 	// all alternatives one after the other, Have what a subject would count, and Need
 	// the Min or Max that this misses. Of several actions at once, Kind is Together,
-	// Have how many subjects would be violated and Need how many are.
+	// Have how many subjects would be violated and Need how many are. Of a node that is in no set over which who comes would be spread,
+	// Have is InNoSet.
 	Constraint ConstraintID
 }
+
+// InNoSet is the Have of a Refusal where there is no set to count in.
+const InNoSet = -1
 
 // Together is the Kind of a Refusal that is for the sake of no single bound.
 const Together = -1
@@ -187,12 +191,15 @@ func (s *State) Place(t TaskID, n NodeID, devices DeviceSet) Refusal {
 // PlaceWith chooses a node for a waiting task, or the next node for a leaving
 // one. The task starts where the node has the room now; where the room is
 // still held by what is leaving, it is reserved. Constraints are for whoever places to
-// hold, as several placements may hold one together; see Violations.
+// hold, as several placements may hold one together, but for those that bind who comes; see Violations.
 func (s *State) PlaceWith(t TaskID, n NodeID, gets Allotment) Refusal {
 	if r := s.takes(t, n); r.Refused() {
 		return r
 	}
 	task := &s.task[t]
+	if r := s.arrives(task.Shape, n, task.Node); r.Refused() {
+		return r
+	}
 	grant, r := s.granted(task.Shape, gets.Grant)
 	if !r.Refused() && grant != nil {
 		r = s.admits(task.Shape, n, grant)

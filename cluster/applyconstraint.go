@@ -73,10 +73,10 @@ func (t *constraintTable) define(c ConstraintID, spec *Constraint) {
 	row := constraintRow{spec: spec}
 	for alternative, bounds := range spec.Any {
 		for i := range bounds {
-			b := boundRow{Bound: &bounds[i], alternative: int32(alternative)}
+			b := boundRow{Bound: &bounds[i], alternative: int32(alternative), arriving: spec.Arriving}
 			b.group = int32(slices.IndexFunc(t.group, func(g nodeGroup) bool { return g.key == b.Group }))
-			row.far = row.far || b.Group != EachNode
-			row.attracts = row.attracts || b.Min > 0
+			row.far = row.far || b.Group != EachNode || b.OrFirst || b.OverFewest
+			row.attracts = row.attracts || b.Min > 0 || b.OverFewest
 			for set, nodes := range t.group[b.group].nodes {
 				b.resize(int32(set), 0, nodes)
 			}
@@ -197,7 +197,11 @@ func (s *State) regroupUsed(n NodeID) {
 func (s *State) noteCounts(id ShapeID) {
 	last := ConstraintID(maxRow)
 	for _, r := range s.shape[id].roles {
-		if r.constraint != last && s.constraints.row[r.constraint].far {
+		row := &s.constraints.row[r.constraint]
+		if r.constraint == last || row.spec.Arriving && !r.target {
+			continue
+		}
+		if row.far {
 			s.log.note(Constraints, uint32(r.constraint))
 		}
 		last = r.constraint

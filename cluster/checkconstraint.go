@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 )
 
@@ -15,6 +16,7 @@ type recounted struct {
 	subjects, misses int64
 	violating        [tenses]int64
 	sets             map[int32][tenses]Count // of its group, those that count something
+	arrivals         arrivals
 }
 
 // likely lists, by a tag that they ask for, the constraints that may concern who has it, and the shapes that have it, so that
@@ -199,6 +201,9 @@ func (v checker) checkCounts(l *likely, b *boundRow) error {
 		return fmt.Errorf("%d subjects, %v violate it and miss %d; counted %d, %v and %d",
 			b.subjects, b.violating, b.misses, want.subjects, want.violating, want.misses)
 	}
+	if !b.arrivals.equals(&want.arrivals) {
+		return fmt.Errorf("of who comes it knows %v, counted %v", b.arrivals, want.arrivals)
+	}
 	return nil
 }
 
@@ -232,6 +237,9 @@ func (v checker) countAnew(l *likely, b *boundRow) recounted {
 			}
 		}
 	}
+	if b.arriving {
+		r.arrive(b, g)
+	}
 	if len(b.Subject) == 0 { // of whole sets, also those that count nothing
 		for set := range g.nodes {
 			r.judge(b, int32(set), r.sets[int32(set)], g.size(int32(set)))
@@ -242,6 +250,33 @@ func (v checker) countAnew(l *likely, b *boundRow) recounted {
 		r.judge(b, set, sum, g.size(set))
 	}
 	return r
+}
+
+// arrive is what is kept of a bound that binds who comes.
+func (r *recounted) arrive(b *boundRow, g *nodeGroup) {
+	for set, sum := range r.sets {
+		for t := range tenses {
+			if set != outside {
+				r.arrivals.targets[t] += int64(sum[t].Targets)
+			}
+		}
+	}
+	if !b.OverFewest {
+		return
+	}
+	r.arrivals.fewest = math.MaxInt32
+	for set, nodes := range g.nodes {
+		if int32(set) != outside && nodes > 0 {
+			targets := r.sets[int32(set)][settled].Targets
+			r.arrivals.sets++
+			r.arrivals.levels = grown(r.arrivals.levels, int(targets))
+			r.arrivals.levels[targets]++
+			r.arrivals.fewest = min(r.arrivals.fewest, targets)
+		}
+	}
+	if r.arrivals.sets == 0 {
+		r.arrivals.fewest = 0
+	}
 }
 
 // judge adds what violates the bound in a set, subject by subject.
@@ -268,7 +303,10 @@ func (r *recounted) judge(b *boundRow, set int32, counts [tenses]Count, nodes in
 
 // one is a subject that counts so many.
 func (r *recounted) one(b *boundRow, t tense, count int32) {
-	misses := b.Misses(count)
+	misses := int64(0)
+	if !b.arriving {
+		misses = b.Misses(count)
+	}
 	if misses > 0 {
 		r.violating[t]++
 	}

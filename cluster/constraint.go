@@ -50,6 +50,14 @@ type Bound struct {
 	// SelfCounted says that a subject which has the target's tags counts itself, as in
 	// Medea's text; else only others count, as in YARN.
 	SelfCounted bool
+	// OrFirst says of a bound that binds who comes, and has a Min, that a subject which has the target's tags may go to any set of
+	// the group while none of these counts anybody.
+	OrFirst bool
+	// OverFewest says of a bound that binds who comes that Max is how many more there may be than in the set of the group that
+	// counts the fewest of those who stay. Who comes has to come into a set.
+	OverFewest bool
+	// LeastSets is, of OverFewest, how many sets of the group must have nodes, or the fewest are none.
+	LeastSets int32
 }
 
 // Constraint is what an application's owner, or the operator, asks of placement: at least
@@ -67,6 +75,8 @@ type Constraint struct {
 	// costs the Weight, in thousandths.
 	Hard   bool
 	Weight int64
+	// Arriving constraints, which are hard, bind who comes, when it does, as Kubernetes' filters do; see arrive.go.
+	Arriving bool
 	// Repeats says that another constraint says the same of more subjects: whoever counts company by what constraints ask for
 	// counts that one.
 	Repeats bool
@@ -115,7 +125,11 @@ func CheckConstraint(c *Constraint) error {
 			return fmt.Errorf("constraint %q has an alternative without a bound", c.Name)
 		}
 		for i := range bounds {
-			if err := checkBound(&bounds[i]); err != nil {
+			err := checkBound(&bounds[i])
+			if err == nil {
+				err = checkArriving(c, &bounds[i])
+			}
+			if err != nil {
 				return fmt.Errorf("constraint %q: %w", c.Name, err)
 			}
 		}
@@ -142,6 +156,26 @@ func checkBound(b *Bound) error {
 		if err := CheckTags(tags); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// checkArriving says why a bound of the constraint cannot bind who comes, or cannot be without that.
+func checkArriving(c *Constraint, b *Bound) error {
+	switch {
+	case !c.Arriving && (b.OrFirst || b.OverFewest || b.LeastSets != 0):
+		return fmt.Errorf("a bound that speaks of the first, or of the fewest, binds who comes alone")
+	case !c.Arriving:
+	case !c.Hard || len(c.Any) > 1:
+		return fmt.Errorf("a constraint that binds who comes is hard and has one alternative")
+	case len(b.Subject) == 0:
+		return fmt.Errorf("a bound of whole sets does not bind who comes")
+	case b.OrFirst && b.Min == 0:
+		return fmt.Errorf("a bound without a min needs no first")
+	case b.OverFewest && (b.Min > 0 || b.Max == Unbounded) || !b.OverFewest && b.LeastSets != 0:
+		return fmt.Errorf("a bound over the fewest has a max and no min, and it alone a least number of sets")
+	case b.LeastSets < 0 || b.LeastSets > MaxBound:
+		return fmt.Errorf("the least number of sets is %d, want 0 to %d", b.LeastSets, MaxBound)
 	}
 	return nil
 }

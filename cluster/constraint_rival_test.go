@@ -56,12 +56,12 @@ func (h *history) count(b *Bound, set string, but int, t tense) int32 {
 	return int32(len(counted))
 }
 
-// rival is how many subjects violate an alternative, and what they miss.
-func (h *history) rival(bounds []Bound, t tense) (subjects, violating, misses int64) {
+// rival is how many subjects violate an alternative of the constraint, and what they miss. Nobody violates what binds who comes.
+func (h *history) rival(spec *Constraint, bounds []Bound, t tense) (subjects, violating, misses int64) {
 	for _, b := range bounds {
 		one := func(set string, but int) {
 			subjects++
-			if m := b.Misses(h.count(&b, set, but, t)); m > 0 {
+			if m := b.Misses(h.count(&b, set, but, t)); m > 0 && !spec.Arriving {
 				violating, misses = violating+1, misses+m
 			}
 		}
@@ -95,8 +95,9 @@ func (h *history) rival(bounds []Bound, t tense) (subjects, violating, misses in
 func (h *history) rivalLeast(c ConstraintID) (least [tenses]int64) {
 	for t := range tenses {
 		least[t] = math.MaxInt64
-		for _, bounds := range h.s.Constraint(c).Any {
-			_, violating, _ := h.rival(bounds, t)
+		spec := h.s.Constraint(c)
+		for _, bounds := range spec.Any {
+			_, violating, _ := h.rival(spec, bounds, t)
 			least[t] = min(least[t], violating)
 		}
 	}
@@ -127,7 +128,7 @@ func (h *history) checkConstraints() error {
 		chosen[c] = int32(got.Alternative)
 		want, least := Standing{}, int64(math.MaxInt64)
 		for i, bounds := range spec.Any {
-			subjects, violating, misses := h.rival(bounds, present)
+			subjects, violating, misses := h.rival(spec, bounds, present)
 			if cost := 1_000_000*violating + 100*misses; cost < least {
 				want, least = Standing{i, subjects, violating, misses}, cost
 			}
@@ -140,9 +141,29 @@ func (h *history) checkConstraints() error {
 		return err
 	}
 	for t := range TaskID(h.s.TaskRows()) {
-		if n := NodeID(len(h.data) / 32 % historyNodes); !h.s.takes(t, n).Refused() {
-			return h.checkAdmits(t, n)
+		for n := range NodeID(historyNodes) {
+			if h.s.takes(t, n).Refused() {
+				continue
+			}
+			late := h.comesLate(t, n)
+			if task := h.s.Task(t); h.s.arrives(task.Shape, n, task.Node).Refused() != late {
+				return fmt.Errorf("task row %d on node row %d: may come: %v", t, n, !late)
+			}
+			if late {
+				h.late++
+			}
 		}
+	}
+	looks := 4
+	for i := range h.s.TaskRows() * historyNodes {
+		t, n := TaskID(i/historyNodes), NodeID(i%historyNodes)
+		if looks == 0 || h.s.takes(t, n).Refused() {
+			continue
+		}
+		if err := h.checkAdmits(t, n); err != nil {
+			return err
+		}
+		looks--
 	}
 	return nil
 }
@@ -182,7 +203,7 @@ func (h *history) boundBy(t TaskID, spec *Constraint, chosen int) (bound, violat
 				but = -1
 			}
 			bound = true
-			violated = violated || i == chosen && b.Misses(h.count(&b, h.setName(h.s.Task(t).Node, b.Group), but, present)) > 0
+			violated = violated || i == chosen && !spec.Arriving && b.Misses(h.count(&b, h.setName(h.s.Task(t).Node, b.Group), but, present)) > 0
 		}
 	}
 	return bound, violated
@@ -196,7 +217,7 @@ func (h *history) soft() (cost int64) {
 			continue
 		}
 		for _, bounds := range spec.Any {
-			_, violating, misses := h.rival(bounds, present)
+			_, violating, misses := h.rival(spec, bounds, present)
 			least = min(least, 1_000_000*violating+100*misses)
 		}
 		cost += spec.Weight * least / (1000 * DefaultWeight)
@@ -236,8 +257,15 @@ func (h *history) checkAdmits(t TaskID, n NodeID) error {
 	if refusal.Code == Violates && refusal.Have >= refusal.Need == (refusal.Have <= refusal.Need) {
 		return fmt.Errorf("task row %d on node row %d: refused for counting %d with a bound of %d", t, n, refusal.Have, refusal.Need)
 	}
+	late := h.comesLate(t, n)
 	if r := h.s.Place(t, n, 0); r.Refused() {
-		return fmt.Errorf("task row %d on node row %d: refused for %s", t, n, r.Code)
+		if !late || r != refusal && refusal.Code != Violates || r.Code != Violates {
+			return fmt.Errorf("task row %d on node row %d: refused for %s, may come: %v, predicted %s", t, n, r.Code, !late, refusal.Code)
+		}
+		return nil
+	}
+	if late {
+		return fmt.Errorf("task row %d on node row %d: came, and a constraint binds who comes", t, n)
 	}
 	if err := h.compareWorse(refusal, noted, before); err != nil {
 		return err
@@ -254,6 +282,61 @@ func (h *history) checkAdmits(t TaskID, n NodeID) error {
 		return nil
 	}
 	return nil
+}
+
+// comesLate reports whether a constraint that binds who comes keeps the task off the node, by a look at all others.
+func (h *history) comesLate(t TaskID, n NodeID) bool {
+	tags := h.s.Shape(h.s.Task(t).Shape).Tags
+	for c := range ConstraintID(h.s.ConstraintRows()) {
+		spec := h.s.Constraint(c)
+		if spec == nil || !spec.Arriving {
+			continue
+		}
+		for _, b := range spec.Any[0] {
+			subject, target := b.Affects(tags)
+			for when := range tenses {
+				if subject && !h.lets(&b, target, t, n, when) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// lets reports whether the bound lets a task come to the node, which it is one to count.
+func (h *history) lets(b *Bound, target bool, t TaskID, n NodeID, when tense) bool {
+	set, own := h.setName(n, b.Group), int32(0)
+	if target && b.SelfCounted {
+		own = 1
+	}
+	others := h.count(b, set, int(t), when)
+	if !b.OverFewest {
+		anywhere, first := map[string]bool{}, b.OrFirst && target && set != ""
+		for i := range h.s.NodeRows() {
+			if h.s.NodeLive(NodeID(i)) {
+				anywhere[h.setName(NodeID(i), b.Group)] = true
+			}
+		}
+		for set := range anywhere {
+			first = first && h.count(b, set, int(t), when) == 0
+		}
+		return others+own <= b.Max && (others+own >= b.Min || first)
+	}
+	sets := map[string]int32{}
+	for i := range h.s.NodeRows() {
+		if name := h.setName(NodeID(i), b.Group); h.s.NodeLive(NodeID(i)) && name != "" {
+			sets[name] = h.count(b, name, -1, when)
+		}
+	}
+	fewest := int32(math.MaxInt32)
+	for _, count := range sets {
+		fewest = min(fewest, count)
+	}
+	if len(sets) < int(b.LeastSets) {
+		fewest = 0
+	}
+	return when == present || set != "" && others+own <= fewest+b.Max
 }
 
 // compareWorse compares what was predicted, and what is seen afterwards.

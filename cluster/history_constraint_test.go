@@ -37,6 +37,10 @@ func (h *history) constraintSpec() Constraint {
 	if !c.Hard {
 		c.Weight = DefaultWeight
 	}
+	if c.Arriving = how&0x31 == 0x30; c.Arriving {
+		how = how&^2 | 1
+		c.Hard, c.Weight = true, 0
+	}
 	for range 1 + how>>1&1 {
 		var bounds []Bound
 		for range 1 + how>>2&1 {
@@ -48,11 +52,24 @@ func (h *history) constraintSpec() Constraint {
 				b.Max = int32(most % 4)
 			}
 			b.SelfCounted = h.byte()&1 != 0 && len(b.Subject) > 0
+			if c.Arriving {
+				h.arriving(&b)
+			}
 			bounds = append(bounds, b)
 		}
 		c.Any = append(c.Any, bounds)
 	}
 	return c
+}
+
+// arriving makes the bound one that binds who comes, and now and then one that cannot be.
+func (h *history) arriving(b *Bound) {
+	switch how := h.byte(); {
+	case how&1 != 0:
+		b.Min, b.Max, b.OverFewest, b.LeastSets = 0, 1+int32(how>>1&1), true, int32(how>>2&3)
+	case b.Min > 0 || how&2 != 0:
+		b.OrFirst = true
+	}
 }
 
 // dumpConstraints prints all that is kept of constraints. How long tables are means
@@ -72,6 +89,9 @@ func dumpConstraints(s *State) string {
 		for i := range row.bound {
 			r := &row.bound[i]
 			fmt.Fprintf(&b, "\n  bound %d of %d in group %d: %d subjects, %v violate, miss %d;", i, r.alternative, r.group, r.subjects, r.violating, r.misses)
+			if r.arriving {
+				fmt.Fprintf(&b, " of who comes %v, %d sets, fewest %d;", r.arrivals.targets, r.arrivals.sets, r.arrivals.fewest)
+			}
 			r.sets.each(func(set int32, count [tenses]Count) {
 				if count != ([tenses]Count{}) {
 					fmt.Fprintf(&b, " %d %v", set, count)

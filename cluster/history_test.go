@@ -38,6 +38,7 @@ type history struct {
 	stopped          int
 	violates         map[bool]int // what was predicted to violate nothing, or something
 	softly           int          // placements that made a difference to soft constraints
+	late             int          // placements that constraints refuse which bind who comes
 }
 
 const (
@@ -211,6 +212,12 @@ func (h *history) found() {
 			{{Subject: tagsOf(1), Target: tagsOf(2), Min: int32(c), Max: 2, Group: "rack"}},
 			{{Subject: tagsOf(2), Target: tagsOf(2), Max: int32(c), Group: EachNode, SelfCounted: c == 1}},
 		}}})
+	}
+	if h.byte()%4 == 0 {
+		h.must(ConstraintDefined{Constraint: 2, Spec: Constraint{Name: "who comes", Hard: true, Arriving: true, Any: [][]Bound{{
+			{Subject: tagsOf(1), Target: tagsOf(1), Max: 1, Group: "rack", SelfCounted: true, OverFewest: true, LeastSets: int32(h.byte() % 4)},
+			{Subject: tagsOf(2), Target: tagsOf(2), Min: 1, Max: Unbounded, Group: []string{EachNode, "rack"}[h.byte()%2], OrFirst: true},
+		}}}})
 	}
 	h.must(JobSubmitted{Job: 0, Name: "a"})
 	h.must(JobSubmitted{Job: 1, Name: "b"})
@@ -508,7 +515,7 @@ func TestHistories(t *testing.T) {
 	}
 	ran, placed, promised := map[string]int{}, 0, 0
 	resized, granted, stopped := 0, 0, 0
-	violates, softly := map[bool]int{}, 0
+	violates, softly, late := map[bool]int{}, 0, 0
 	for seed := range seeds {
 		data := historyBytes(seed, 4000)
 		data[0] = byte(seed) // every mode in turn
@@ -525,6 +532,10 @@ func TestHistories(t *testing.T) {
 		resized, granted, stopped = resized+h.resized, granted+h.granted, stopped+h.stopped
 		violates[false], violates[true] = violates[false]+h.violates[false], violates[true]+h.violates[true]
 		softly += h.softly
+		late += h.late
+	}
+	if late < int(seeds)/2 {
+		t.Errorf("%d placements were refused for constraints that bind who comes", late)
 	}
 	if softly < int(seeds)/2 {
 		t.Errorf("%d placements made a difference to soft constraints", softly)

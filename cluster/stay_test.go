@@ -28,7 +28,7 @@ func promised(t *Task, n NodeID) bool { return t.Next == n || t.Node == n && t.P
 // if nobody loses by that what was promised to them.
 func TestMayStayAgainstTheState(t *testing.T) {
 	may, mayNot, beside := 0, 0, 0
-	for seed := range uint64(300) {
+	for seed := range uint64(400) {
 		_, err := playHistory(historyBytes(seed, 400), func(s *State) {
 			for n := range s.node {
 				var leaving []TaskID

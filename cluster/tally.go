@@ -49,7 +49,7 @@ type constraintRow struct {
 	// another.
 	far bool
 	// attracts says that it is hard, and that who comes may let others come: it has a
-	// minimum, or another alternative.
+	// minimum, or another alternative, or goes by the fewest.
 	attracts bool
 }
 
@@ -63,6 +63,8 @@ type boundRow struct {
 	subjects    int64         // in all, or how many sets are bound; present
 	violating   [tenses]int64 // of those
 	misses      int64         // of all of these, Bound.Misses; present
+	arriving    bool          // it binds who comes: nobody violates it
+	arrivals    arrivals      // of such a bound
 }
 
 // tally is what the tasks of a node add to the counts of a bound.
@@ -122,6 +124,9 @@ func (b *boundRow) counted(set int32, t tense) Count {
 // they miss; of a bound of whole sets whether it does not hold for the set, which has
 // so many nodes.
 func (b *boundRow) broken(set int32, c Count, nodes int32) (violating, misses int64) {
+	if b.arriving {
+		return 0, 0
+	}
 	if b.whole() {
 		if set == outside || nodes == 0 {
 			return 0, 0
@@ -157,6 +162,9 @@ func (b *boundRow) change(set int32, t tense, by Count, nodes int32) {
 	c := &b.sets.of(set)[t]
 	violating, misses := b.broken(set, *c, nodes)
 	*c = c.plus(by)
+	if b.arriving && set != outside {
+		b.arrivals.count(t, c.Targets-by.Targets, c.Targets)
+	}
 	violatingNow, missesNow := b.broken(set, *c, nodes)
 	b.violating[t] += violatingNow - violating
 	if t == present {
@@ -165,9 +173,15 @@ func (b *boundRow) change(set int32, t tense, by Count, nodes int32) {
 	}
 }
 
-// resize says that the set, of a bound of whole sets, has another number of nodes.
+// resize says that the set, of a bound to which it matters whether there is one, has another number of nodes.
 func (b *boundRow) resize(set, before, now int32) {
-	if !b.whole() || set == outside || (before == 0) == (now == 0) {
+	if set == outside || (before == 0) == (now == 0) {
+		return
+	}
+	if b.OverFewest {
+		b.arrivals.enter(b.counted(set, settled).Targets, now > 0)
+	}
+	if !b.whole() {
 		return
 	}
 	sign := int64(1)

@@ -89,7 +89,7 @@ func (v *View) Bound(t TaskID, chosen []int32) (bound, violated bool) {
 // which nodes admit them depends on which other tasks are where.
 func (v *View) Constrained(id ShapeID) bool {
 	for _, r := range v.shape[id].roles {
-		if v.constraints.row[r.constraint].spec.Hard {
+		if spec := v.constraints.row[r.constraint].spec; spec.Hard && (r.subject || !spec.Arriving) {
 			return true
 		}
 	}
@@ -99,7 +99,10 @@ func (v *View) Constrained(id ShapeID) bool {
 // Attracts reports whether a task of the shape that is placed may let nodes admit others
 // that they did not admit before: these have to stand beside such a task.
 func (v *View) Attracts(id ShapeID) bool {
-	return slices.ContainsFunc(v.shape[id].roles, func(r role) bool { return v.constraints.row[r.constraint].attracts })
+	return slices.ContainsFunc(v.shape[id].roles, func(r role) bool {
+		row := &v.constraints.row[r.constraint]
+		return row.attracts && (r.target || !row.spec.Arriving)
+	})
 }
 
 // ConstraintsOf are the constraints of which tasks of the shape are subjects or targets, ascending.
@@ -138,7 +141,7 @@ func (v *View) Violations(t TaskID, to []Violation) []Violation {
 	}
 	last := ConstraintID(maxRow)
 	for _, r := range v.shape[v.task[t].Shape].roles {
-		if row := &v.constraints.row[r.constraint]; r.constraint != last && row.spec.Hard {
+		if row := &v.constraints.row[r.constraint]; r.constraint != last && row.spec.Hard && !row.spec.Arriving {
 			now, _, _ := row.least(nil, nil)
 			to = append(to, Violation{r.constraint, now})
 		}
@@ -213,10 +216,16 @@ func (c *coming) first(roles []role) Refusal {
 		for end < len(roles) && roles[end].constraint == roles[0].constraint {
 			end++
 		}
-		if c.roles = roles[:end]; c.table.row[roles[0].constraint].spec.Hard {
-			if r := c.refusal(); r.Refused() {
-				return r
-			}
+		var r Refusal
+		switch spec := c.table.row[roles[0].constraint].spec; {
+		case spec.Arriving:
+			r = c.arrival(roles[:end])
+		case spec.Hard:
+			c.roles = roles[:end]
+			r = c.refusal()
+		}
+		if r.Refused() {
+			return r
 		}
 		roles = roles[end:]
 	}

@@ -10,12 +10,13 @@ import (
 
 // wireConstraint is a constraint as it is written.
 type wireConstraint struct {
-	Name   text          `json:"name,omitempty"`
-	Owner  text          `json:"owner,omitempty"`
-	Any    [][]wireBound `json:"any,omitempty"`
-	Hard   bool          `json:"hard,omitempty"`
-	Weight int64         `json:"weight,omitempty"`
-	Again  bool          `json:"repeats,omitempty"`
+	Name     text          `json:"name,omitempty"`
+	Owner    text          `json:"owner,omitempty"`
+	Any      [][]wireBound `json:"any,omitempty"`
+	Hard     bool          `json:"hard,omitempty"`
+	Weight   int64         `json:"weight,omitempty"`
+	Arriving bool          `json:"arriving,omitempty"`
+	Again    bool          `json:"repeats,omitempty"`
 }
 
 // wireBound is a bound as it is written; without a max there is none.
@@ -26,14 +27,20 @@ type wireBound struct {
 	Max         *int32 `json:"max,omitempty"`
 	Group       text   `json:"group,omitempty"`
 	SelfCounted bool   `json:"self_counted,omitempty"`
+	OrFirst     bool   `json:"or_first,omitempty"`
+	OverFewest  bool   `json:"over_fewest,omitempty"`
+	LeastSets   int32  `json:"least_sets,omitempty"`
 }
 
 func wireOf(c *cluster.Constraint) *wireConstraint {
-	w := &wireConstraint{Name: text(c.Name), Owner: text(c.Owner), Hard: c.Hard, Weight: c.Weight, Again: c.Repeats}
+	w := &wireConstraint{Name: text(c.Name), Owner: text(c.Owner), Hard: c.Hard, Weight: c.Weight, Arriving: c.Arriving, Again: c.Repeats}
 	for _, bounds := range c.Any {
 		all := make([]wireBound, len(bounds))
 		for i, b := range bounds {
-			all[i] = wireBound{Subject: textsOf(b.Subject), Target: textsOf(b.Target), Min: b.Min, Group: text(b.Group), SelfCounted: b.SelfCounted}
+			all[i] = wireBound{
+				Subject: textsOf(b.Subject), Target: textsOf(b.Target), Min: b.Min, Group: text(b.Group),
+				SelfCounted: b.SelfCounted, OrFirst: b.OrFirst, OverFewest: b.OverFewest, LeastSets: b.LeastSets,
+			}
 			if b.Max != cluster.Unbounded {
 				all[i].Max = &bounds[i].Max
 			}
@@ -48,11 +55,14 @@ func (w *wireConstraint) constraint() cluster.Constraint {
 	if w == nil {
 		return cluster.Constraint{}
 	}
-	c := cluster.Constraint{Name: string(w.Name), Owner: string(w.Owner), Hard: w.Hard, Weight: w.Weight, Repeats: w.Again}
+	c := cluster.Constraint{Name: string(w.Name), Owner: string(w.Owner), Hard: w.Hard, Weight: w.Weight, Arriving: w.Arriving, Repeats: w.Again}
 	for _, bounds := range w.Any {
 		all := make([]cluster.Bound, len(bounds))
 		for i, b := range bounds {
-			all[i] = cluster.Bound{Subject: namesOf(b.Subject), Target: namesOf(b.Target), Min: b.Min, Max: cluster.Unbounded, Group: string(b.Group), SelfCounted: b.SelfCounted}
+			all[i] = cluster.Bound{
+				Subject: namesOf(b.Subject), Target: namesOf(b.Target), Min: b.Min, Max: cluster.Unbounded, Group: string(b.Group),
+				SelfCounted: b.SelfCounted, OrFirst: b.OrFirst, OverFewest: b.OverFewest, LeastSets: b.LeastSets,
+			}
 			if b.Max != nil {
 				all[i].Max = *b.Max
 			}

@@ -76,9 +76,9 @@
 //	shape            shape, set, usual, demand, max, per_node, tags, never_preempts, stays, prefers:
 //	                 sets with a weight each, [[3, 100], [4, -50]]
 //	shape_forgotten  shape
-//	constraint       constraint, spec: name, owner, hard or else weight, repeats, and any, which lists
-//	                 alternatives, each a list of bounds: subject, target, min, max (omitted:
-//	                 none), group, self_counted
+//	constraint       constraint, spec: name, owner, hard or else weight, arriving, repeats, and any,
+//	                 which lists alternatives, each a list of bounds: subject, target, min, max
+//	                 (omitted: none), group, self_counted, or_first, over_fewest, least_sets
 //	constraint_forgotten  constraint
 //	class            class, promise: name, importance and the rest of what a class in the
 //	                 header has
@@ -130,6 +130,6 @@
 //	2 to 6  lack protected, leaving, and vectors that are empty and not omitted, and have
 //	        replaced what is no UTF-8
 //	2 to 7  lack class_forgotten, and class as an event; they lack spec, never_preempts, stays,
-//	        prefers, usual, service, kept and gang, and lanes lack long_running and options, and have ties, solver and
+//	        prefers, usual, service, kept, gang, arriving and what goes with it, and lanes lack long_running and options, and have ties, solver and
 //	        migrations instead
 package recording

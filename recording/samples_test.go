@@ -32,6 +32,10 @@ func Samples() []cluster.Event {
 			},
 		}},
 		cluster.ConstraintDefined{Spec: cluster.Constraint{Hard: true, Repeats: true}},
+		cluster.ConstraintDefined{Spec: cluster.Constraint{Hard: true, Arriving: true, Any: [][]cluster.Bound{{
+			{Subject: []string{"a"}, Target: []string{"a"}, Min: 1, Max: cluster.Unbounded, Group: "zone", OrFirst: true},
+			{Subject: []string{"a"}, Target: []string{"a"}, Max: 2, Group: "zone", SelfCounted: true, OverFewest: true, LeastSets: 3},
+		}}}},
 		cluster.ConstraintForgotten{Constraint: 6},
 		cluster.SolverReady{},
 		cluster.ClassDefined{Class: 254, Spec: cluster.Class{

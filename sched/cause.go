@@ -167,7 +167,7 @@ type Violates struct {
 	// its Min.
 	Most  bool
 	Limit int64
-	Count int64 // what would be counted, on the node where it is nearest to Limit
+	Count int64 // what would be counted, on the node where it is nearest to Limit; cluster.InNoSet where it has to come into a set
 }
 
 // Code is "constraint".
@@ -175,6 +175,9 @@ func (Violates) Code([]cluster.Kind) string { return "constraint" }
 
 // Text names the constraint: "12 violate apart: 1 counted, at most 0".
 func (c Violates) Text([]cluster.Kind) string {
+	if c.Count == cluster.InNoSet {
+		return fmt.Sprintf("%d are in none of the sets over which %s spreads", c.Nodes, c.Name)
+	}
 	limit := "at least"
 	if c.Most {
 		limit = "at most"

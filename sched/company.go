@@ -266,7 +266,7 @@ func (g *companions) rank(other *companions) int {
 // they are, and how many tasks there are then where there was none.
 func needsItsLike(specs []*cluster.Constraint, tags []string) (needs []*cluster.Bound, groups []string, most int) {
 	for _, c := range specs {
-		asks := c.Hard
+		asks := c.Hard && !c.Arriving // who comes is held to those one by one
 		var like []*cluster.Bound
 		for i := 0; i < len(c.Any) && asks; i++ {
 			asks = false

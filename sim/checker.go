@@ -126,7 +126,7 @@ func (c *checker) most(d sched.Decision) error {
 			self = 1
 		}
 		over := subject && (!target && are.targets > b.Max || target && are.targets+self > b.Max)
-		if target && (are.subjects > are.both && are.targets == b.Max || are.both > 0 && are.targets+self == b.Max+1) {
+		if target && !b.arriving && (are.subjects > are.both && are.targets == b.Max || are.both > 0 && are.targets+self == b.Max+1) {
 			over = true
 		}
 		if over {

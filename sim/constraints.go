@@ -20,7 +20,8 @@ type constraints struct {
 
 // mostBound is a bound that no placement may break.
 type mostBound struct {
-	name string // of its constraint
+	name     string // of its constraint
+	arriving bool   // it binds who comes alone
 	cluster.Bound
 }
 
@@ -37,9 +38,9 @@ func (b *constraints) add(c *cluster.Constraint, emit func(cluster.Event)) error
 	}
 	row := cluster.ConstraintID(b.rows.Take())
 	b.named[c.Name] = row
-	if c.Hard && len(c.Any) == 1 && !slices.ContainsFunc(c.Any[0], func(o cluster.Bound) bool { return o.Min > 0 || len(o.Subject) == 0 }) {
+	if c.Hard && len(c.Any) == 1 && !slices.ContainsFunc(c.Any[0], func(o cluster.Bound) bool { return o.Min > 0 || o.OverFewest || len(o.Subject) == 0 }) {
 		for _, o := range c.Any[0] {
-			b.most = append(b.most, mostBound{c.Name, o})
+			b.most = append(b.most, mostBound{c.Name, c.Arriving, o})
 		}
 	}
 	emit(cluster.ConstraintDefined{Constraint: row, Spec: c.Clone()})

@@ -85,7 +85,9 @@ func (h *scope) include(s *cluster.View, t cluster.TaskID) {
 	}
 	h.shapes[task.Shape] = true
 	for _, c := range s.ConstraintsOf(task.Shape) {
-		h.constraints[c] = true
+		if !s.Constraint(c).Arriving { // which bind in an order that a plan of all does not have; commit holds it to them
+			h.constraints[c] = true
+		}
 	}
 }
 

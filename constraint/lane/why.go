@@ -74,7 +74,7 @@ func (p *Policy) needed(s *cluster.View, job cluster.JobID) []cluster.JobID {
 func mayNeed(s *cluster.View, subject, target cluster.ShapeID) bool {
 	for _, id := range s.ConstraintsOf(subject) {
 		c := s.Constraint(id)
-		if !c.Hard {
+		if !c.Hard || c.Arriving {
 			continue
 		}
 		for _, bounds := range c.Any {

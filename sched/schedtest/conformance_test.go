@@ -203,7 +203,7 @@ func TestConformanceCanFail(t *testing.T) {
 		}})},
 		{name: "resized over the limit", want: "over the limit", policy: newRestless, tamper: always(&tamper{decisions: func(w *world, ds []sched.Decision) []sched.Decision {
 			for i := range ds {
-				if r := w.live[runID{ds[i].Task, ds[i].Attempt}]; ds[i].Kind == sched.Resize && r.shape.Max != nil {
+				if r := w.live[runID{ds[i].Task, ds[i].Attempt}]; ds[i].Kind == sched.Resize && r != nil && r.shape.Max != nil {
 					ds[i].Grant = r.shape.Max
 				}
 			}

@@ -38,11 +38,16 @@ func (s *story) constraintEvent(a *args, events []cluster.Event) ([]cluster.Even
 	if err != nil {
 		return nil, err
 	}
+	sets, err := a.integer("least-sets", 0)
+	if err != nil {
+		return nil, err
+	}
 	bound := cluster.Bound{
 		Subject: a.tags("subject"), Target: a.tags("target"), Min: int32(least), Max: int32(most),
 		Group: a.value("group"), SelfCounted: a.flag("self-counted"),
+		OrFirst: a.flag("or-first"), OverFewest: a.flag("over-fewest"), LeastSets: int32(sets),
 	}
-	spec := cluster.Constraint{Name: name, Hard: !a.flag("soft"), Any: [][]cluster.Bound{{bound}}}
+	spec := cluster.Constraint{Name: name, Hard: !a.flag("soft"), Arriving: a.flag("arriving"), Any: [][]cluster.Bound{{bound}}}
 	if !spec.Hard {
 		spec.Weight = cluster.DefaultWeight
 	}

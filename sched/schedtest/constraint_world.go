@@ -56,6 +56,9 @@ func (w *world) constrain(row int) {
 		}
 		c.Any = append(c.Any, bounds)
 	}
+	if c.Hard && w.chance.IntN(4) == 0 {
+		w.arriving(c)
+	}
 	w.constraints[row] = c
 	w.post(0, func() cluster.Event {
 		return cluster.ConstraintDefined{Constraint: cluster.ConstraintID(row), Spec: *c}
@@ -73,6 +76,20 @@ func (w *world) bound() cluster.Bound {
 	return b
 }
 
+// arriving makes the constraint one that binds who comes.
+func (w *world) arriving(c *cluster.Constraint) {
+	c.Arriving, c.Any = true, c.Any[:1]
+	for i := range c.Any[0] {
+		b := &c.Any[0][i]
+		switch {
+		case b.Min > 0:
+			b.OrFirst = w.chance.IntN(2) == 0
+		case w.chance.IntN(2) == 0:
+			b.Max, b.OverFewest, b.SelfCounted, b.LeastSets = 1+b.Max, true, true, int32(w.chance.IntN(4))
+		}
+	}
+}
+
 // settledToo are the two ways to look: with those that are leaving, and without them.
 const settledToo = 2
 
@@ -82,7 +99,7 @@ func (w *world) violations() (all [constraintCount][settledToo]int) {
 	s := w.core.View()
 	for row := range all {
 		c := s.Constraint(cluster.ConstraintID(row))
-		if c == nil || !c.Hard {
+		if c == nil || !c.Hard || c.Arriving {
 			continue
 		}
 		for settled := range settledToo {

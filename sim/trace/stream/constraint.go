@@ -46,10 +46,12 @@ func (r *Reader) constraint(c *cluster.Constraint) {
 			c.Hard = s.bool()
 		case "weight":
 			c.Weight = s.int("a weight in thousandths", 1, cluster.MaxWeight)
+		case "arriving":
+			c.Arriving = s.bool()
 		case "repeats":
 			c.Repeats = s.bool()
 		default:
-			s.failName("a field of a constraint", name, "name", "owner", "any", "hard", "weight", "repeats")
+			s.failName("a field of a constraint", name, "name", "owner", "any", "hard", "weight", "arriving", "repeats")
 		}
 	}
 	if !c.Hard && c.Weight == 0 {
@@ -81,8 +83,14 @@ func (r *Reader) bound() cluster.Bound {
 			b.Group = r.text(s.string("node, or a group of nodes"))
 		case "self_counted":
 			b.SelfCounted = s.bool()
+		case "or_first":
+			b.OrFirst = s.bool()
+		case "over_fewest":
+			b.OverFewest = s.bool()
+		case "least_sets":
+			b.LeastSets = int32(s.int("how many sets must have nodes", 1, int64(cluster.MaxBound)))
 		default:
-			s.failName("a field of a bound", name, "subject", "target", "min", "max", "group", "self_counted")
+			s.failName("a field of a bound", name, "subject", "target", "min", "max", "group", "self_counted", "or_first", "over_fewest", "least_sets")
 		}
 	}
 	return b
@@ -129,6 +137,9 @@ func (w *Writer) constraint(c *cluster.Constraint) error {
 	} else {
 		w.int("weight", c.Weight)
 	}
+	if c.Arriving {
+		w.flag("arriving")
+	}
 	if c.Repeats {
 		w.flag("repeats")
 	}
@@ -148,6 +159,15 @@ func (w *Writer) bound(b *cluster.Bound) {
 	w.string("group", b.Group)
 	if b.SelfCounted {
 		w.flag("self_counted")
+	}
+	if b.OrFirst {
+		w.flag("or_first")
+	}
+	if b.OverFewest {
+		w.flag("over_fewest")
+	}
+	if b.LeastSets > 0 {
+		w.int("least_sets", int64(b.LeastSets))
 	}
 	w.close('}')
 }

@@ -113,12 +113,16 @@
 //	           shall all hold
 //	hard       no placement may violate it; else weight is what each violation costs,
 //	           in thousandths; omitted: 1000
+//	arriving   it binds who comes, and nobody who stands there already
 //	repeats    another constraint says the same of more subjects
 //	subject    tags that a task must all have to be bound; omitted: every set is
 //	target     tags that a task must all have to be counted
 //	min, max   how many others in the same set there shall be; omitted: 0 and no limit
 //	group      node, where each node is a set, or a key of groups
 //	self_counted  a subject that is a target counts itself
+//	or_first   a subject that is a target may go to any set while none counts anybody
+//	over_fewest  max is how many more there may be than in the set with the fewest
+//	least_sets  with fewer sets than that the fewest are none
 //
 //	name       of a budget
 //	least      how many of its tasks are to be available: none of these is evicted where

@@ -1,0 +1,148 @@
+package cluster
+
+import "slices"
+
+// This file is constraints that bind who comes, in the way of Kubernetes' filters: they hold for a task where and when it is
+// placed, and ask nothing of who stands there already, nor of what happens later. So nobody violates one,
+// evictions and moves of others break none, and a placement is held to it by itself, whatever else is in its bundle.
+//
+// Who comes stands beside nobody whom it must not, though he leaves, and counts on nobody who leaves. Alone a
+// bound over the fewest goes by those who stay.
+
+// arrivals are what a bound that binds who comes keeps beside its counts, of the sets that have nodes.
+type arrivals struct {
+	targets [tenses]int64 // in all
+	// Of a bound over the fewest, by those who stay:
+	levels []int32 // how many sets count so many
+	sets   int32
+	fewest int32 // no set counts less
+}
+
+// count notes that a set counts another number of targets.
+func (a *arrivals) count(t tense, before, now int32) {
+	a.targets[t] += int64(now - before)
+	if t == settled && a.sets > 0 && before != now {
+		a.level(before, -1)
+		a.level(now, 1)
+		a.settle()
+	}
+}
+
+// enter notes that a set, which counts so many, has its first node, or has lost its last.
+func (a *arrivals) enter(targets int32, is bool) {
+	sign := int32(1)
+	if !is {
+		sign = -1
+	}
+	a.sets += sign
+	a.level(targets, sign)
+	a.settle()
+}
+
+// level adds to the number of sets that count so many.
+func (a *arrivals) level(targets, sign int32) {
+	a.levels = grown(a.levels, int(targets))
+	a.levels[targets] += sign
+	a.fewest = min(a.fewest, targets)
+}
+
+// settle finds the fewest that a set counts.
+func (a *arrivals) settle() {
+	if a.sets == 0 {
+		a.fewest = 0
+		return
+	}
+	for a.levels[a.fewest] == 0 {
+		a.fewest++
+	}
+}
+
+// limit is how many a set may count at most once a subject has come.
+func (b *boundRow) limit() int64 {
+	if !b.OverFewest {
+		return int64(b.Max)
+	}
+	if b.arrivals.sets < b.LeastSets {
+		return int64(b.Max)
+	}
+	return int64(b.arrivals.fewest) + int64(b.Max)
+}
+
+// arrives says which of the constraints that bind who comes keeps a task of the shape off the node, to which it comes from another one that
+// it is leaving if that is not NoNode.
+func (v *View) arrives(id ShapeID, n, from NodeID) Refusal {
+	c := coming{table: v.constraints, n: n, from: from}
+	for roles := v.shape[id].roles; len(roles) > 0; roles = roles[1:] {
+		if !v.constraints.row[roles[0].constraint].spec.Arriving {
+			continue
+		}
+		if r := c.arrival(roles[:1]); r.Refused() {
+			return r
+		}
+	}
+	return Refusal{}
+}
+
+// arrival says which bound of a constraint that binds who comes the task would not meet.
+func (c *coming) arrival(roles []role) Refusal {
+	if c.goes {
+		return Refusal{}
+	}
+	for _, r := range roles {
+		if !r.subject {
+			continue
+		}
+		for t := range tenses {
+			if refusal := c.meets(r, t); refusal.Refused() {
+				return refusal
+			}
+		}
+	}
+	return Refusal{}
+}
+
+// meets says why the bound does not hold for the task that comes.
+func (c *coming) meets(r role, t tense) Refusal {
+	b := &c.table.row[r.constraint].bound[r.bound]
+	g := &c.table.group[b.group]
+	set := g.setOf(c.n)
+	others, everywhere := int32(0), b.arrivals.targets[t]
+	if set != outside {
+		others = b.counted(set, t).Targets
+	}
+	if r.target && c.from != NoNode && t == present && g.setOf(c.from) != outside { // the run that it leaves is no other
+		everywhere--
+		if g.setOf(c.from) == set {
+			others--
+		}
+	}
+	if b.SelfCounted && r.target {
+		others++
+	}
+	refusal := Refusal{Code: Violates, Kind: int(r.bound), Have: int64(others), Constraint: r.constraint}
+	switch {
+	case b.OverFewest && t == present: // Kubernetes leaves out who is being deleted
+	case b.OverFewest && set == outside:
+		refusal.Have = InNoSet
+		return refusal
+	case int64(others) > b.limit():
+		refusal.Need = b.limit()
+		return refusal
+	case others >= b.Min || b.OrFirst && r.target && everywhere == 0 && set != outside:
+	default:
+		refusal.Need = int64(b.Min)
+		return refusal
+	}
+	return Refusal{}
+}
+
+// equals reports whether both know the same. How long tables are means nothing.
+func (a *arrivals) equals(b *arrivals) bool {
+	trim := func(levels []int32) []int32 {
+		for len(levels) > 0 && levels[len(levels)-1] == 0 {
+			levels = levels[:len(levels)-1]
+		}
+		return levels
+	}
+	return a.targets == b.targets && a.sets == b.sets && a.fewest == b.fewest && slices.Equal(trim(a.levels), trim(b.levels))
+}
