@@ -18,7 +18,7 @@ import (
 // comes, some node has room for it when it is empty, and runs end within the time of a claim. For the k-th of these, where c nodes may be
 // claimed at a time, it is patience, and ⌈k/c⌉ times the longest run on any of these nodes: who has its place, or loses its
 // node, leaves the next one its turn at once, and a lower standing gives way. Tasks that are the same claim one after the other, whatever c is, and who
-// has lost its node comes first of them. A node that is lost, closed to the task, or too small by now, begins the time for the run anew, but not the patience. Nobody knows which runs
+// has lost its node comes first of them. A node that is lost, closed to the task, be it by a constraint, or too small by now, begins the time for the run anew, but not the patience. Nobody knows which runs
 // end: a claim that was in vain is given up, and the task waits as long again as it has so far before it makes another. Who finds no node that
 // drains looks again when it has waited as long again. (TestClaimsKeepTheirBound)
 
@@ -130,7 +130,7 @@ func (c *claims) release(s *cluster.View) {
 		switch {
 		case waits && s.Now() >= own.until:
 			c.rest(s, own.task, s.Now()-task.Account.Since)
-		case waits && s.FitsEmpty(task.Shape, own.node):
+		case waits && s.FitsEmpty(task.Shape, own.node) && !s.Breaks(task.Shape, own.node).Refused():
 			continue
 		}
 		c.drop(i)
@@ -252,8 +252,8 @@ func (p *policy) claimFor(s *cluster.View, g *group) {
 	c, t, own := &p.claims, p.waiting.First(g), p.rankOf(s, g)
 	demand, least, found := s.Shape(g.Shape).Demand, int64(0), cluster.NoNode
 	for _, n := range p.table.Order.At {
-		if int(n) >= s.NodeRows() || c.taken(n) || !c.drains(s, &p.victims, g.Shape, own, n) {
-			continue
+		if int(n) >= s.NodeRows() || c.taken(n) || !c.drains(s, &p.victims, g.Shape, own, n) || s.Breaks(g.Shape, n).Refused() {
+			continue // it is not for room that a constraint keeps it off
 		}
 		if lack := lacking(s, demand, n); found == cluster.NoNode || lack < least {
 			found, least = n, lack

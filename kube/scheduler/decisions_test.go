@@ -18,32 +18,72 @@ import (
 	"fairlead.dev/fairlead/kube/metrics"
 )
 
-// BenchmarkDecisions measures what one plain pod costs from the moment that it
+// BenchmarkDecisions measures what one pod costs from the moment that it
 // is seen until its bind would be sent, and is then known to have succeeded,
 // with the API server out of the way. Pods come in batches of 1,000; 30 pods
 // stand on each node.
 func BenchmarkDecisions(b *testing.B) {
-	for _, nodes := range []int{1000, 5000} {
-		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
-			s := offline(b, nodes)
-			const batch = 1000
-			made, placed, template := 0, 0, plainPod(0)
-			b.ReportAllocs()
-			for b.Loop() {
-				for range batch {
-					pod := *template
-					pod.Name, pod.UID = fmt.Sprintf("pod-%d", made), types.UID(fmt.Sprintf("uid-%d", made))
-					s.world.SeePod(&pod)
-					made++
-				}
-				placed += s.decideOffline(b)
-			}
-			if placed != made {
-				b.Fatalf("placed %d of %d pods", placed, made)
-			}
-			b.ReportMetric(float64(placed)/b.Elapsed().Seconds(), "decisions/s")
-		})
+	for _, shape := range []struct {
+		name string
+		asks func(p *v1.Pod, i int)
+	}{
+		{"plain", func(*v1.Pod, int) {}},
+		{"anti-affinity", func(p *v1.Pod, i int) { // services of 100 pods, one a node
+			group := fmt.Sprintf("group-%d", i/100)
+			p.Labels = map[string]string{"app": group}
+			p.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: termsOf(group, v1.LabelHostname)}}
+		}},
+		{"anti-affinity, stateful", func(p *v1.Pod, i int) { // and each has a label of its own
+			group := fmt.Sprintf("group-%d", i/100)
+			p.Labels = map[string]string{"app": group, "statefulset.kubernetes.io/pod-name": fmt.Sprintf("pod-%d", i)}
+			p.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: termsOf(group, v1.LabelHostname)}}
+		}},
+		{"affinity to a zone", func(p *v1.Pod, i int) {
+			group := fmt.Sprintf("group-%d", i/100)
+			p.Labels = map[string]string{"app": group}
+			p.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: termsOf(group, v1.LabelTopologyZone)}}
+		}},
+		{"spread over zones", func(p *v1.Pod, i int) { spreadBy(p, i, v1.LabelTopologyZone) }},
+		{"spread over hosts", func(p *v1.Pod, i int) { spreadBy(p, i, v1.LabelHostname) }},
+	} {
+		for _, nodes := range []int{1000, 5000} {
+			b.Run(fmt.Sprintf("%s/nodes=%d", shape.name, nodes), func(b *testing.B) { benchDecisions(b, nodes, shape.asks) })
+		}
 	}
+}
+
+func termsOf(app, key string) []v1.PodAffinityTerm {
+	return []v1.PodAffinityTerm{{TopologyKey: key, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}}}
+}
+
+// spreadBy makes the pod one of a service of 100 that are spread hard.
+func spreadBy(p *v1.Pod, i int, key string) {
+	group := fmt.Sprintf("group-%d", i/100)
+	p.Labels = map[string]string{"app": group}
+	p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
+		MaxSkew: 1, TopologyKey: key, WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": group}},
+	}}
+}
+
+func benchDecisions(b *testing.B, nodes int, asks func(*v1.Pod, int)) {
+	s := offline(b, nodes)
+	const batch = 1000
+	made, placed, template := 0, 0, plainPod(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		for range batch {
+			pod := *template
+			pod.Name, pod.UID = fmt.Sprintf("pod-%d", made), types.UID(fmt.Sprintf("uid-%d", made))
+			asks(&pod, made)
+			s.world.SeePod(&pod)
+			made++
+		}
+		placed += s.decideOffline(b)
+	}
+	if placed != made {
+		b.Fatalf("placed %d of %d pods", placed, made)
+	}
+	b.ReportMetric(float64(placed)/b.Elapsed().Seconds(), "decisions/s")
 }
 
 // offline is a scheduler of nodes with pods on them, without informers.
@@ -101,7 +141,9 @@ func bigNode(i int) *v1.Node {
 		v1.ResourceCPU: resource.MustParse("1000"), v1.ResourceMemory: resource.MustParse("4Ti"), v1.ResourcePods: resource.MustParse("100000"),
 	}
 	return &v1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%d", i), Labels: map[string]string{"kubernetes.io/hostname": fmt.Sprintf("node-%d", i)}},
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%d", i), Labels: map[string]string{
+			v1.LabelHostname: fmt.Sprintf("node-%d", i), v1.LabelTopologyZone: fmt.Sprintf("zone-%d", i%3),
+		}},
 		Status:     v1.NodeStatus{Allocatable: room, Capacity: room},
 	}
 }

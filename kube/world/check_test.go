@@ -22,7 +22,7 @@ import (
 func (r *rig) check() {
 	r.tb.Helper()
 	for _, check := range []func() error{
-		r.core.View().Check, r.checkStale, r.checkPlaces, r.checkStages, r.checkExits, r.checkSets, r.checkQueries, r.checkColumns,
+		r.core.View().Check, r.checkStale, r.checkPlaces, r.checkStages, r.checkExits, r.checkSets, r.checkRules, r.checkQueries, r.checkColumns,
 	} {
 		if err := check(); err != nil {
 			r.tb.Fatalf("at %v: %v", r.now, err)
@@ -287,6 +287,59 @@ func (r *rig) checkColumns() error {
 				return fmt.Errorf("pod %s takes %d of %s in the core, want %d", p.object.Name, has[firstExtended+i], c.need, want)
 			}
 		}
+	}
+	return nil
+}
+
+// checkRules holds what is kept of rules between pods to what the pods say, and the core's tags to that.
+func (r *rig) checkRules() error {
+	rs, pods, selectors, gaps := r.world.rules, map[*rule]int{}, map[*selector]int{}, 0
+	for _, k := range rs.kins {
+		for p := range k.pods {
+			if p.company.kin != k && !p.regrouped || r.world.pods.byUID[p.object.UID] != p {
+				return fmt.Errorf("pod %s is no kin of %s", p.object.Name, k.key)
+			}
+		}
+	}
+	for _, p := range inOrder(r.world.pods.byUID) {
+		if p.company == nil {
+			if p.slot != nil && len(p.slot.shape.tags) > 0 {
+				return fmt.Errorf("pod %s has tags %q, and nobody knows why", p.object.Name, p.slot.shape.tags)
+			}
+			continue
+		}
+		gaps += p.company.gaps
+		for _, own := range p.company.rules {
+			pods[own]++
+			if rs.byKey[own.key] != own {
+				return fmt.Errorf("pod %s has rule %q, which is forgotten", p.object.Name, own.key)
+			}
+		}
+		for _, s := range rs.selectors {
+			selects := (s.namespaces == nil || s.namespaces.Has(p.company.kin.namespace)) && s.labels.Matches(p.company.kin.labels)
+			if !p.regrouped && selects != slices.Contains(p.company.tags, s.tag) {
+				return fmt.Errorf("pod %s has tags %q; that it is selected by %q is %v", p.object.Name, p.company.tags, s.tag, selects)
+			}
+		}
+		if p.slot != nil && (p.node != nil || p.Stage == Waiting) && !slices.Equal(p.slot.shape.tags, p.company.tags) {
+			return fmt.Errorf("pod %s has tags %q, and its shape %q", p.object.Name, p.company.tags, p.slot.shape.tags)
+		}
+	}
+	for key, own := range rs.byKey {
+		for _, s := range own.selectors {
+			selectors[s]++
+		}
+		if pods[own] != own.pods || own.pods == 0 || r.core.View().Constraint(own.row) == nil {
+			return fmt.Errorf("rule %q is of %d pods, %d have it", key, own.pods, pods[own])
+		}
+	}
+	for tag, s := range rs.selectors {
+		if selectors[s] != s.rules || s.rules == 0 {
+			return fmt.Errorf("selector %q is of %d rules, %d have it", tag, s.rules, selectors[s])
+		}
+	}
+	if gaps != rs.gaps {
+		return fmt.Errorf("there are %d gaps, %d are counted", gaps, rs.gaps)
 	}
 	return nil
 }

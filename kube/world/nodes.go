@@ -20,6 +20,7 @@ type node struct {
 	row    cluster.NodeID
 	pods   map[types.UID]*Pod // bound here, or assumed to be
 	soft   bool               // has a PreferNoSchedule taint
+	odd    bool               // its label of a host name is not its name
 }
 
 // nodes keeps the nodes that are known, by name and by row. Of each node the judge, the
@@ -34,7 +35,10 @@ type nodes struct {
 	rows    cluster.Rows
 	// softTaints counts the nodes with a PreferNoSchedule taint.
 	softTaints int
-	rackLabel  string // see Options
+	// misnamed counts the nodes whose label of a host name is not their name.
+	misnamed  int
+	domains   *domains
+	rackLabel string // see Options
 }
 
 // begin takes the rows from all nodes, for a new core.
@@ -51,7 +55,7 @@ func (ns *nodes) enter(n *node) []v1.ResourceName {
 	ns.byRow[n.row] = n
 	ns.judge.SetNode(n.object)
 	ns.journal.emit(cluster.NodeAdded{Node: n.row, Spec: ns.spec(n)})
-	ns.countSoft(n)
+	ns.count(n)
 	ns.journal.changes++
 	return ns.columns.offer(n.object, 1)
 }
@@ -60,7 +64,7 @@ func (ns *nodes) enter(n *node) []v1.ResourceName {
 // returns the resources that no node had before.
 func (ns *nodes) change(n *node, object *v1.Node) []v1.ResourceName {
 	resized := !maps.EqualFunc(n.object.Status.Allocatable, object.Status.Allocatable, equalQuantity)
-	moved := n.object.Labels[ns.rackLabel] != object.Labels[ns.rackLabel] || n.object.Labels[v1.LabelTopologyZone] != object.Labels[v1.LabelTopologyZone]
+	moved := n.object.Labels[v1.LabelTopologyZone] != object.Labels[v1.LabelTopologyZone] || !slices.Equal(ns.groups(n.object), ns.groups(object))
 	var alone []v1.ResourceName
 	if resized {
 		ns.columns.offer(n.object, -1)
@@ -71,7 +75,7 @@ func (ns *nodes) change(n *node, object *v1.Node) []v1.ResourceName {
 	if resized || moved {
 		ns.journal.emit(cluster.NodeChanged{Node: n.row, Spec: ns.spec(n)})
 	}
-	ns.countSoft(n)
+	ns.count(n)
 	ns.journal.changes++
 	return alone
 }
@@ -82,9 +86,8 @@ func (ns *nodes) lose(n *node) {
 	ns.byRow[n.row] = nil
 	ns.judge.RemoveNode(n.object.Name)
 	ns.journal.emit(cluster.NodeLost{Node: n.row})
-	if n.soft {
-		ns.softTaints--
-	}
+	ns.countSoft(n, false)
+	ns.countOdd(n, false)
 	ns.columns.offer(n.object, -1)
 	ns.rows.Give(uint32(n.row))
 	ns.journal.changes++
@@ -97,10 +100,16 @@ func (ns *nodes) spec(n *node) cluster.NodeSpec {
 	if zone := n.object.Labels[v1.LabelTopologyZone]; zone != "" {
 		spec.Labels = []cluster.Label{{Key: v1.LabelTopologyZone, Value: zone}}
 	}
-	if rack := n.object.Labels[ns.rackLabel]; rack != "" {
-		spec.Groups = []cluster.Label{{Key: "rack", Value: rack}}
-	}
+	spec.Groups = ns.groups(n.object)
 	return spec
+}
+
+// groups are its rack, and the sets over which rules between pods count.
+func (ns *nodes) groups(n *v1.Node) (groups []cluster.Label) {
+	if rack := n.Labels[ns.rackLabel]; rack != "" {
+		groups = []cluster.Label{{Key: "rack", Value: rack}}
+	}
+	return ns.domains.of(n, groups)
 }
 
 // reportCapacity reports to the core the nodes that have another amount of what a
@@ -119,20 +128,31 @@ func (ns *nodes) reportCapacity(before, now need) {
 	}
 }
 
-func (ns *nodes) countSoft(n *node) {
-	soft := slices.ContainsFunc(n.object.Spec.Taints, isSoft)
-	if soft && !n.soft {
-		ns.softTaints++
+// count counts the node by what it is now.
+func (ns *nodes) count(n *node) {
+	ns.countSoft(n, slices.ContainsFunc(n.object.Spec.Taints, isSoft))
+	ns.countOdd(n, n.object.Labels[v1.LabelHostname] != n.object.Name)
+}
+
+func (ns *nodes) countSoft(n *node, soft bool) { flip(&n.soft, soft, &ns.softTaints) }
+
+func (ns *nodes) countOdd(n *node, odd bool) { flip(&n.odd, odd, &ns.misnamed) }
+
+// flip notes what is so now, and counts it.
+func flip(was *bool, is bool, count *int) {
+	if is && !*was {
+		*count++
 	}
-	if !soft && n.soft {
-		ns.softTaints--
+	if !is && *was {
+		*count--
 	}
-	n.soft = soft
+	*was = is
 }
 
 // SeeNode takes in a node as it is now.
 func (w *World) SeeNode(object *v1.Node) {
 	n := w.nodes.byName[object.Name]
+	defer w.rules.rename(w.nodes.misnamed > 0)
 	switch {
 	case n == nil:
 		n = &node{object: object, pods: map[types.UID]*Pod{}}
@@ -161,6 +181,7 @@ func (w *World) LoseNode(name string) {
 	if n == nil {
 		return
 	}
+	defer w.rules.rename(w.nodes.misnamed > 0)
 	w.nodes.lose(n)
 	w.shapes.sets.drop(n.row)
 	for _, p := range inOrder(n.pods) {

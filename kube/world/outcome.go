@@ -29,6 +29,7 @@ type Binds struct {
 	slots   *slots
 	waiting *waiting
 	placed  *placed
+	rules   *rules
 	cases   map[string]*judge.Case // open in this round, of pods without a query
 }
 
@@ -62,14 +63,14 @@ func (b *Binds) Judge(ctx context.Context, d sched.Decision) (*Pod, *fwk.Status)
 		p.query = nil
 		info, _ := p.read()
 		demand, _ := b.shapes.demand(p, info)
-		b.slots.reshape(p, b.shapes.of(demand))
+		b.slots.reshape(p, b.shapes.of(p, demand))
 	}
 	b.placed.putOn(p, n)
 	return p, nil
 }
 
 // caseOf returns the open case that the pod is judged by. Pods of one shape
-// share it, unless there are pods that mind others' labels.
+// share it, unless there are pods with rules of which it says nothing.
 func (b *Binds) caseOf(p *Pod) (*judge.Case, *fwk.Status) {
 	if p.query != nil && p.query.judged != nil {
 		return p.query.judged, nil
@@ -85,10 +86,10 @@ func (b *Binds) caseOf(p *Pod) (*judge.Case, *fwk.Status) {
 	return c, status
 }
 
-// alikeKey is equal for pods without a query that all filters judge alike.
+// alikeKey is equal for pods without a query that all filters judge alike. Rules between pods are in the shape, but for gaps.
 func (b *Binds) alikeKey(p *Pod) string {
 	key := p.slot.shape.key
-	if b.judge.MindsLabels() {
+	if b.rules.gaps > 0 {
 		key = strings.Join([]string{key, p.object.Namespace, fmt.Sprint(p.object.Labels)}, "\n")
 	}
 	return key

@@ -46,6 +46,9 @@ type sight struct {
 	info   *framework.PodInfo // of object, once it was read; the judge holds it while on a node
 	unread error              // what could not be read of it
 	set    string             // the key of its node set on a node; empty until it is asked for
+	// company is what rules between pods say of it, nil until that is asked for; regrouped says that it was of an earlier sight.
+	company   *company
+	regrouped bool
 }
 
 // run is a pod's attempt in its slot, from the decision on.
@@ -132,7 +135,7 @@ func (p *sight) refresh(same bool) {
 		p.info.Pod = p.object
 		return
 	}
-	p.info, p.unread, p.set = nil, nil, ""
+	p.info, p.unread, p.set, p.regrouped = nil, nil, "", true
 }
 
 // LosePod takes in that a pod is gone, or done.
@@ -142,6 +145,7 @@ func (w *World) LosePod(object *v1.Pod) {
 		return
 	}
 	w.placed.stopAwaitingNode(p)
+	defer w.rules.forget(p)
 	if p.slot == nil { // somebody else's, and never placed
 		w.pods.remove(p)
 		return

@@ -42,12 +42,16 @@ func (s *shapes) likes(p *Pod) (all []liked) {
 	return all
 }
 
-// unpriced is the pod without what is part of its price.
-func (s *shapes) unpriced(p *Pod) *v1.Pod {
-	if len(s.terms(p)) == 0 {
-		return p.object
+// unsaid is the pod without what the core is told of it: what is part of its price, and rules between pods.
+func (s *shapes) unsaid(p *Pod) *v1.Pod {
+	of := p.object
+	if c := s.rules.of(p); c.whole {
+		of = c.adopted(of)
 	}
-	object := *p.object
+	if len(s.terms(p)) == 0 {
+		return of
+	}
+	object := *of
 	affinity, nodes := *object.Spec.Affinity, *object.Spec.Affinity.NodeAffinity
 	nodes.PreferredDuringSchedulingIgnoredDuringExecution = nil
 	affinity.NodeAffinity, object.Spec.Affinity = &nodes, &affinity

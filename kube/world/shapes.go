@@ -21,6 +21,8 @@ type shape struct {
 	usual  *nodeSet // of pods that await a query, whose set is its result; else nil
 	likes  []liked
 	demand cluster.Vector
+	never  bool     // nobody is evicted for it
+	tags   []string // what rules between pods name it by; sorted
 	tasks  int
 }
 
@@ -33,6 +35,7 @@ type shapes struct {
 	columns *Columns
 	nodes   *nodes
 	sets    *nodeSets
+	rules   *rules
 	byKey   map[string]*shape
 	rows    cluster.Rows
 	// prices reports whether preferences for nodes are part of the price of a place for pods with that schedulerName.
@@ -43,10 +46,20 @@ type shapes struct {
 func (s *shapes) begin() {
 	s.byKey, s.rows = map[string]*shape{}, cluster.Rows{}
 	s.sets.begin()
+	s.rules.begin()
 }
 
-// of returns the shape of pods on nodes that take so much. Of those that wait see waiting.
-func (s *shapes) of(demand cluster.Vector) *shape { return s.like(nil, nil, nil, demand, false) }
+// of returns the shape of a pod on a node that takes so much. Of those that wait see waiting.
+func (s *shapes) of(p *Pod, demand cluster.Vector) *shape {
+	return s.like(shape{demand: demand, tags: s.rules.of(p).tags})
+}
+
+// tagged returns the same shape, but that rules name it by these tags.
+func (s *shapes) tagged(of *shape, tags []string) *shape {
+	now := *of
+	now.tags = tags
+	return s.like(now)
+}
 
 // waiting returns the shape of the pod while it waits for a node of the set.
 func (s *shapes) waiting(p *Pod, ns *nodeSet, demand cluster.Vector) *shape {
@@ -55,11 +68,14 @@ func (s *shapes) waiting(p *Pod, ns *nodeSet, demand cluster.Vector) *shape {
 	if ns != nil && ns.local == nil { // it is the answer to a query
 		usual = s.sets.known(p)
 	}
-	return s.like(ns, usual, s.likes(p), demand, policy != nil && *policy == v1.PreemptNever)
+	return s.like(shape{
+		set: ns, usual: usual, likes: s.likes(p), demand: demand, never: policy != nil && *policy == v1.PreemptNever, tags: s.rules.of(p).tags,
+	})
 }
 
-// like returns the shape of pods of the node set with the demand, which like these nodes. Never says that nobody is evicted for them.
-func (s *shapes) like(ns, usual *nodeSet, likes []liked, demand cluster.Vector, never bool) *shape {
+// like returns the shape that has all that is said of one.
+func (s *shapes) like(of shape) *shape {
+	ns, usual := of.set, of.usual
 	set, usually := cluster.AllNodes, cluster.AllNodes
 	if ns != nil {
 		set = s.sets.row(ns)
@@ -67,7 +83,7 @@ func (s *shapes) like(ns, usual *nodeSet, likes []liked, demand cluster.Vector, 
 	if usual != nil {
 		usually = s.sets.row(usual)
 	}
-	key := shapeKey(set, likes, demand, never)
+	key := shapeKey(set, &of)
 	known := s.byKey[key]
 	if known == nil {
 		if ns != nil {
@@ -80,32 +96,40 @@ func (s *shapes) like(ns, usual *nodeSet, likes []liked, demand cluster.Vector, 
 			usual.shapes++
 		}
 		var prefers []cluster.Preference
-		for _, l := range likes {
+		for _, l := range of.likes {
 			l.set.shapes++
 			prefers = append(prefers, cluster.Preference{Set: l.set.id, Weight: l.weight})
 		}
-		known = &shape{key: key, row: cluster.ShapeID(s.rows.Take()), set: ns, usual: usual, likes: likes, demand: demand}
+		of.key, of.row, of.tasks = key, cluster.ShapeID(s.rows.Take()), 0
+		known = &of
 		s.byKey[key] = known
-		s.columns.count(demand, 1)
-		s.journal.emit(cluster.ShapeDefined{Shape: known.row, Spec: cluster.Shape{Demand: demand, Eligible: set, Usual: usually, Prefers: prefers, NeverPreempts: never}})
+		s.columns.count(of.demand, 1)
+		s.journal.emit(cluster.ShapeDefined{Shape: known.row, Spec: cluster.Shape{
+			Demand: of.demand, Eligible: set, Usual: usually, Prefers: prefers, Tags: of.tags, NeverPreempts: of.never,
+		}})
 	}
 	return known
 }
 
 // empty is that of who takes nothing.
-func (s *shapes) empty() *shape { return s.of(make(cluster.Vector, len(s.columns.list))) }
+func (s *shapes) empty() *shape {
+	return s.like(shape{demand: make(cluster.Vector, len(s.columns.list))})
+}
 
-func shapeKey(set cluster.SetID, likes []liked, demand cluster.Vector, never bool) string {
+func shapeKey(set cluster.SetID, of *shape) string {
 	key := strconv.AppendUint(make([]byte, 0, 64), uint64(set), 36)
-	for _, q := range demand {
+	for _, q := range of.demand {
 		key = strconv.AppendInt(append(key, ' '), q, 36)
 	}
-	if never {
+	if of.never {
 		key = append(key, '!')
 	}
-	for _, l := range likes {
+	for _, l := range of.likes {
 		key = strconv.AppendUint(append(key, '~'), uint64(l.set.id), 36)
 		key = strconv.AppendInt(append(key, ' '), int64(l.weight), 36)
+	}
+	for _, tag := range of.tags {
+		key = strconv.AppendQuote(append(key, '#'), tag)
 	}
 	return string(key)
 }
@@ -116,11 +140,14 @@ func shapeKey(set cluster.SetID, likes []liked, demand cluster.Vector, never boo
 func (s *shapes) known(p *Pod) *shape {
 	info, _ := p.read()
 	demand, _ := s.demand(p, info)
-	if p.slot != nil && slices.Equal(p.slot.shape.demand, demand) {
-		return p.slot.shape
+	if tags := s.rules.of(p).tags; p.slot != nil && slices.Equal(p.slot.shape.demand, demand) {
+		if slices.Equal(p.slot.shape.tags, tags) {
+			return p.slot.shape
+		}
+		return s.tagged(p.slot.shape, tags)
 	}
 	if !p.Ours {
-		return s.of(demand)
+		return s.of(p, demand)
 	}
 	return s.waiting(p, s.sets.known(p), demand)
 }

@@ -255,6 +255,13 @@ func (s *slots) expire() {
 	}
 }
 
+// retag reports by what rules between pods name the pod, if that is new.
+func (s *slots) retag(p *Pod) {
+	if p.slot != nil && p.slot.pod == p && !slices.Equal(p.slot.shape.tags, p.company.tags) {
+		s.give(p.slot, s.shapes.tagged(p.slot.shape, p.company.tags), p.slot.priority)
+	}
+}
+
 // reshape reports what the slot's pod requests, if that is new.
 func (s *slots) reshape(p *Pod, shape *shape) { s.give(p.slot, shape, priority(p.object)) }
 

@@ -55,7 +55,7 @@ func (l *waiting) sort(p *Pod) {
 		l.hold(p, "")
 	case p.object.Spec.SchedulingGroup != nil:
 		l.hold(p, "it belongs to a pod group, and pod groups are not placed by this version of fairlead")
-	case !complete || p.special || l.judge.Bespoke(l.shapes.unpriced(p)):
+	case !complete || p.special || l.judge.Bespoke(l.shapes.unsaid(p)):
 		p.Ready = min(p.Ready, l.journal.now)
 		l.queries.await(p, demand)
 	default:

@@ -37,6 +37,7 @@ type World struct {
 	journal *journal
 	columns *Columns
 	nodes   *nodes
+	rules   *rules
 	shapes  *shapes
 	slots   *slots
 	pods    *Pods
@@ -81,9 +82,12 @@ func New(j *judge.Judge, o Options) *World {
 	journal, columns := &journal{changes: 1}, &Columns{}
 	pods := &Pods{byUID: map[types.UID]*Pod{}, ranks: map[int32]int{}, handling: o.Handling}
 	nodes := &nodes{journal: journal, judge: j, columns: columns, byName: map[string]*node{}, rackLabel: o.RackLabel}
+	nodes.domains = &domains{nodes: nodes, named: map[string]*domain{}}
 	sets := &nodeSets{journal: journal, judge: j, nodes: nodes}
-	shapes := &shapes{journal: journal, judge: j, columns: columns, nodes: nodes, sets: sets, prices: o.PricesNodes}
+	rules := &rules{journal: journal, domains: nodes.domains}
+	shapes := &shapes{journal: journal, judge: j, columns: columns, nodes: nodes, sets: sets, rules: rules, prices: o.PricesNodes}
 	slots := &slots{journal: journal, classes: &classes{journal: journal, table: NoClasses()}, shapes: shapes}
+	rules.retag = slots.retag
 	queue := &queue{journal: journal, pods: pods, sets: sets, room: math.MaxInt}
 	queries := &queries{
 		journal: journal, judge: j, backoff: o.Backoff, pods: pods, nodes: nodes, shapes: shapes, slots: slots, queue: queue,
@@ -99,11 +103,11 @@ func New(j *judge.Judge, o Options) *World {
 		unknownNode: map[string]map[types.UID]*Pod{},
 	}
 	binds := &Binds{
-		journal: journal, judge: j, pods: pods, nodes: nodes, shapes: shapes, slots: slots, waiting: waiting, placed: placed,
+		journal: journal, judge: j, pods: pods, nodes: nodes, shapes: shapes, slots: slots, waiting: waiting, placed: placed, rules: rules,
 		cases: map[string]*judge.Case{},
 	}
 	w := &World{
-		owns: o.Owns, journal: journal, columns: columns, nodes: nodes, shapes: shapes, slots: slots, pods: pods,
+		owns: o.Owns, journal: journal, columns: columns, nodes: nodes, rules: rules, shapes: shapes, slots: slots, pods: pods,
 		queue: queue, queries: queries, waiting: waiting, placed: placed, exits: exits, binds: binds,
 	}
 	w.begin(newColumns(o.Devices, nil, o.Devices))
@@ -242,6 +246,9 @@ func (w *World) Restart(accounts func(cluster.TaskID, cluster.Seq) *cluster.Acco
 		if p.slot != nil && accounts != nil {
 			p.past = accounts(p.slot.task, p.slot.seq)
 		}
+	}
+	for _, p := range w.pods.byUID {
+		p.company = nil
 	}
 	w.begin(w.columns.next(w.pods.byUID, w.nodes.byName))
 	for _, name := range sortedKeys(w.nodes.byName) {

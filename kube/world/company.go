@@ -1,0 +1,158 @@
+package world
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/utils/ptr"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// This file says in the core's words what a pod requires of others, so that they mean what upstream's InterPodAffinity and PodTopologySpread mean.
+// A gap is a term for which there are none: it selects namespaces by their labels, is one of several of a pod that may be its own company, or its
+// domains are not those of nodes by name. Such a pod awaits queries, and nobody else is told of its terms but by the last word.
+
+// read finds the rules of the pod.
+func (rs *rules) read(p *Pod, c *company) {
+	info, _ := p.read()
+	c.whole = true
+	for i := range info.RequiredAntiAffinityTerms {
+		rs.readAway(c, &info.RequiredAntiAffinityTerms[i])
+	}
+	if len(info.RequiredAffinityTerms) > 0 {
+		rs.readBeside(p, c, info.RequiredAffinityTerms)
+	}
+	for i := range p.object.Spec.TopologySpreadConstraints {
+		if s := &p.object.Spec.TopologySpreadConstraints[i]; s.WhenUnsatisfiable == v1.DoNotSchedule && !rs.readSpread(p, c, s) {
+			c.whole = false
+		}
+	}
+}
+
+// gap notes a term that is left to upstream's filters.
+func (c *company) gap() { c.whole = false }
+
+// readAway reads a term of required anti-affinity, which binds both sides: who shuns, and whom it shuns.
+func (rs *rules) readAway(c *company, term *fwk.AffinityTerm) {
+	namespaces, known := namespacesOf(term)
+	group, by, there := rs.domains.plain(term.TopologyKey)
+	if !known || !there {
+		c.gaps++ // it binds others, too
+		c.gap()
+		return
+	}
+	s := rs.selecting(namespaces, term.Selector)
+	key := "required podAntiAffinity to " + inWords(namespaces, term.Selector) + " by " + by
+	rs.adopt(c, key, []*selector{s}, func(tag string) []cluster.Bound {
+		return []cluster.Bound{
+			{Subject: []string{tag}, Target: []string{s.tag}, Group: group},
+			{Subject: []string{s.tag}, Target: []string{tag}, Group: group},
+		}
+	})
+}
+
+// readBeside reads the terms of required affinity: who comes stands beside a pod that all of them select, by the domains of each; or it is itself such
+// a pod, and the first.
+func (rs *rules) readBeside(p *Pod, c *company, terms []fwk.AffinityTerm) {
+	var groups, words []string
+	first := true
+	for i := range terms {
+		term := &terms[i]
+		namespaces, known := namespacesOf(term)
+		group, by, there := rs.domains.plain(term.TopologyKey)
+		if !known || !there {
+			c.gap()
+			return
+		}
+		first = first && (namespaces == nil || namespaces.Has(p.object.Namespace)) && term.Selector.Matches(labels.Set(p.object.Labels))
+		if !slices.Contains(groups, group) {
+			groups = append(groups, group)
+		}
+		words = append(words, inWords(namespaces, term.Selector)+" by "+by)
+	}
+	if first && len(groups) > 1 { // it may be the first where nobody is in a domain of any of the keys
+		c.gap()
+		return
+	}
+	var selectors []*selector
+	var target []string
+	for i := range terms {
+		namespaces, _ := namespacesOf(&terms[i])
+		s := rs.selecting(namespaces, terms[i].Selector)
+		selectors, target = append(selectors, s), append(target, s.tag)
+	}
+	slices.Sort(target)
+	target = slices.Compact(target)
+	rs.adopt(c, "required podAffinity to "+strings.Join(words, " and "), selectors, func(tag string) (bounds []cluster.Bound) {
+		for _, group := range groups {
+			bounds = append(bounds, cluster.Bound{Subject: []string{tag}, Target: target, Min: 1, Max: cluster.Unbounded, Group: group, OrFirst: len(groups) == 1})
+		}
+		return bounds
+	})
+}
+
+// readSpread reads a constraint of hard topology spread. It returns false if it is left to upstream's filters.
+func (rs *rules) readSpread(p *Pod, c *company, of *v1.TopologySpreadConstraint) bool {
+	by, err := metav1.LabelSelectorAsSelector(of.LabelSelector)
+	if err != nil {
+		return false
+	}
+	for _, key := range of.MatchLabelKeys {
+		if value, has := p.object.Labels[key]; has {
+			if r, err := labels.NewRequirement(key, "in", []string{value}); err == nil {
+				by = by.Add(*r)
+			}
+		}
+	}
+	if by.Empty() { // for which upstream's PreFilter counts nobody
+		return false
+	}
+	group, words, there := rs.domains.spread(p.object, of)
+	if !there {
+		return false
+	}
+	namespaces := sets.New(p.object.Namespace)
+	s := rs.selecting(namespaces, by)
+	most, least := max(of.MaxSkew, 1), ptr.Deref(of.MinDomains, 1)
+	key := fmt.Sprintf("topologySpreadConstraint of %s by %s, maxSkew %d", inWords(namespaces, by), words, most)
+	if least > 1 {
+		key += fmt.Sprintf(", minDomains %d", least)
+	}
+	rs.adopt(c, key, []*selector{s}, func(tag string) []cluster.Bound {
+		return []cluster.Bound{{Subject: []string{tag}, Target: []string{s.tag}, Max: most, Group: group, SelfCounted: true, OverFewest: true, LeastSets: max(least, 0)}}
+	})
+	return true
+}
+
+// namespacesOf are those that the term selects, nil for all; false if it goes by their labels.
+func namespacesOf(term *fwk.AffinityTerm) (sets.Set[string], bool) {
+	requirements, selects := term.NamespaceSelector.Requirements()
+	switch {
+	case !selects:
+		return term.Namespaces, true
+	case len(requirements) == 0:
+		return nil, true
+	}
+	return nil, false
+}
+
+// inWords is who is selected.
+func inWords(namespaces sets.Set[string], by labels.Selector) string {
+	who := by.String()
+	if requirements, selects := by.Requirements(); !selects {
+		who = "no pod"
+	} else if len(requirements) == 0 {
+		who = "any pod"
+	}
+	if namespaces == nil {
+		return who + " in any namespace"
+	}
+	return who + " in " + strings.Join(sets.List(namespaces), ",")
+}

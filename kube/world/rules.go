@@ -1,0 +1,288 @@
+package world
+
+import (
+	"cmp"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// This file keeps what pods require of where other pods are: affinity, anti-affinity and hard spread. Each such rule is a
+// constraint of the core that binds who comes, as upstream's filters do; pods that have it share it. So these pods are decided with all others,
+// and only rules that the core has no words for (company.go) are left to upstream's filters, node by node.
+//
+// A selector of pods is a tag, which all pods have that it selects, of whatever scheduler. Pods of the same namespace and labels are a kin:
+// whom selectors select is found out for each kin once.
+
+// rule is one constraint. It lives as long as a pod has it.
+type rule struct {
+	key       string
+	row       cluster.ConstraintID
+	tag       string // of the pods that have it
+	selectors []*selector
+	pods      int
+}
+
+// selector says which pods are counted. It lives as long as a rule counts by it.
+type selector struct {
+	tag        string
+	namespaces sets.Set[string] // nil: all
+	labels     labels.Selector
+	exact      string // a label that all whom it selects have, as key=value; "" where there is no such
+	rules      int
+}
+
+// kin are the pods of one namespace that have the same labels.
+type kin struct {
+	key       string
+	namespace string
+	labels    labels.Set
+	tags      []string // of the selectors that select them; sorted
+	pods      map[*Pod]bool
+}
+
+// company is what rules say of a pod.
+type company struct {
+	kin   *kin
+	rules []*rule
+	gaps  int      // of its terms, those that are left to upstream's filters
+	whole bool     // no rule of its own is left to them
+	tags  []string // sorted
+}
+
+// rules keeps the rules of all pods that take room, or wait in a slot.
+type rules struct {
+	journal *journal
+	domains *domains
+	// retag tells the core which tags the pod has now.
+	retag     func(*Pod)
+	byKey     map[string]*rule
+	selectors map[string]*selector
+	exact     map[string][]*selector // by their exact label
+	loose     []*selector            // those without
+	kins      map[string]*kin
+	rows      cluster.Rows
+	gaps      int  // of all pods
+	reading   *Pod // whose terms are being read
+}
+
+// begin forgets all rules, for a new core. Pods are yet to be read again.
+func (rs *rules) begin() {
+	rs.byKey, rs.selectors, rs.exact, rs.loose = map[string]*rule{}, map[string]*selector{}, map[string][]*selector{}, nil
+	rs.kins, rs.rows, rs.gaps = map[string]*kin{}, cluster.Rows{}, 0
+}
+
+// of returns what rules say of the pod as it is.
+func (rs *rules) of(p *Pod) *company {
+	if p.company != nil && !p.regrouped {
+		return p.company
+	}
+	before := p.company
+	c := &company{kin: rs.join(p)}
+	p.company, p.regrouped, rs.reading = c, false, p
+	rs.read(p, c)
+	rs.reading = nil
+	rs.gaps += c.gaps
+	c.settle()
+	rs.leave(p, before)
+	return c
+}
+
+// settle gathers the tags.
+func (c *company) settle() {
+	c.tags = c.kin.tags
+	if len(c.rules) == 0 {
+		return
+	}
+	c.tags = slices.Clone(c.tags)
+	for _, r := range c.rules {
+		c.tags = append(c.tags, r.tag)
+	}
+	slices.Sort(c.tags)
+	c.tags = slices.Compact(c.tags)
+}
+
+// rename reads all rules anew if nodes have begun or ceased to be their own sets by their names.
+func (rs *rules) rename(were bool) {
+	if were == (rs.domains.nodes.misnamed > 0) {
+		return
+	}
+	var bound []*Pod
+	for _, k := range rs.kins {
+		for p := range k.pods {
+			if len(p.company.rules) > 0 {
+				bound = append(bound, p)
+			}
+		}
+	}
+	slices.SortFunc(bound, byOrder)
+	for _, p := range bound {
+		p.regrouped = true
+		rs.of(p)
+		rs.retag(p)
+	}
+}
+
+func byOrder(a, b *Pod) int { return cmp.Compare(a.order, b.order) }
+
+// forget gives up what is known of a pod that is gone.
+func (rs *rules) forget(p *Pod) {
+	rs.leave(p, p.company)
+	p.company = nil
+}
+
+// leave gives up what was known of the pod.
+func (rs *rules) leave(p *Pod, c *company) {
+	if c == nil {
+		return
+	}
+	rs.gaps -= c.gaps
+	for _, r := range c.rules {
+		if r.pods--; r.pods == 0 {
+			rs.drop(r)
+		}
+	}
+	if p.company != nil && p.company.kin == c.kin && p.company != c {
+		return
+	}
+	delete(c.kin.pods, p)
+	if len(c.kin.pods) == 0 {
+		delete(rs.kins, c.kin.key)
+	}
+}
+
+// join finds the kin of the pod, or makes it.
+func (rs *rules) join(p *Pod) *kin {
+	key := p.object.Namespace + "/" + labels.Set(p.object.Labels).String()
+	k := rs.kins[key]
+	if k == nil {
+		k = &kin{key: key, namespace: p.object.Namespace, labels: p.object.Labels, pods: map[*Pod]bool{}}
+		rs.kins[key] = k
+		for name, value := range k.labels {
+			for _, s := range rs.exact[name+"="+value] {
+				k.meet(s)
+			}
+		}
+		for _, s := range rs.loose {
+			k.meet(s)
+		}
+		slices.Sort(k.tags)
+	}
+	k.pods[p] = true
+	return k
+}
+
+// meet notes the selector if it selects the kin, and reports whether that is new.
+func (k *kin) meet(s *selector) bool {
+	if s.namespaces != nil && !s.namespaces.Has(k.namespace) || !s.labels.Matches(k.labels) || slices.Contains(k.tags, s.tag) {
+		return false
+	}
+	k.tags = append(slices.Clone(k.tags), s.tag) // whoever was given the list keeps it
+	return true
+}
+
+// selecting returns the selector of pods in these namespaces, all if nil, with such labels.
+func (rs *rules) selecting(namespaces sets.Set[string], by labels.Selector) *selector {
+	s := &selector{tag: tagPrefix + inWords(namespaces, by), namespaces: namespaces, labels: by, exact: exactLabel(by)}
+	if known := rs.selectors[s.tag]; known != nil {
+		return known
+	}
+	rs.selectors[s.tag] = s
+	if s.exact == "" {
+		rs.loose = append(rs.loose, s)
+	} else {
+		rs.exact[s.exact] = append(rs.exact[s.exact], s)
+	}
+	var met []*Pod
+	for _, k := range rs.kins {
+		if !k.meet(s) {
+			continue
+		}
+		slices.Sort(k.tags)
+		for p := range k.pods {
+			met = append(met, p)
+		}
+	}
+	slices.SortFunc(met, byOrder)
+	for _, p := range met {
+		if p != rs.reading && !p.regrouped { // else it is about to be settled
+			p.company.settle()
+			rs.retag(p)
+		}
+	}
+	return s
+}
+
+// exactLabel is a label that all whom the selector selects have; "" if it names none.
+func exactLabel(by labels.Selector) string {
+	requirements, _ := by.Requirements()
+	for _, r := range requirements {
+		if values := r.ValuesUnsorted(); len(values) == 1 && (r.Operator() == "in" || r.Operator() == "=" || r.Operator() == "==") {
+			return r.Key() + "=" + values[0]
+		}
+	}
+	return ""
+}
+
+// adopt gives the pod the rule of that key, which is made with the bounds if no pod has it yet.
+func (rs *rules) adopt(c *company, key string, selectors []*selector, bounds func(tag string) []cluster.Bound) {
+	r := rs.byKey[key]
+	if r == nil {
+		r = &rule{key: key, row: cluster.ConstraintID(rs.rows.Take()), tag: tagPrefix + key, selectors: selectors}
+		rs.byKey[key] = r
+		for _, s := range selectors {
+			s.rules++
+		}
+		rs.journal.emit(cluster.ConstraintDefined{Constraint: r.row, Spec: cluster.Constraint{Name: key, Hard: true, Arriving: true, Any: [][]cluster.Bound{bounds(r.tag)}}})
+	}
+	if !slices.Contains(c.rules, r) {
+		c.rules = append(c.rules, r)
+		r.pods++
+	}
+}
+
+// drop forgets a rule that no pod has any more, and the selectors that no other counts by. Pods keep these tags, which mean nothing then.
+func (rs *rules) drop(r *rule) {
+	delete(rs.byKey, r.key)
+	rs.journal.emit(cluster.ConstraintForgotten{Constraint: r.row})
+	rs.rows.Give(uint32(r.row))
+	for _, s := range r.selectors {
+		if s.rules--; s.rules > 0 {
+			continue
+		}
+		same := func(o *selector) bool { return o == s }
+		delete(rs.selectors, s.tag)
+		if s.exact == "" {
+			rs.loose = slices.DeleteFunc(rs.loose, same)
+		} else if rs.exact[s.exact] = slices.DeleteFunc(rs.exact[s.exact], same); len(rs.exact[s.exact]) == 0 {
+			delete(rs.exact, s.exact)
+		}
+	}
+}
+
+// tagPrefix begins the tags of rules, as of those in dumps: they make nobody a part of an application.
+const tagPrefix = "k8s:"
+
+// adopted is the pod without what rules stand for: what is left of it concerns upstream's filters.
+func (c *company) adopted(object *v1.Pod) *v1.Pod {
+	left := *object
+	left.Spec.TopologySpreadConstraints = slices.DeleteFunc(slices.Clone(left.Spec.TopologySpreadConstraints), func(s v1.TopologySpreadConstraint) bool {
+		return s.WhenUnsatisfiable == v1.DoNotSchedule
+	})
+	if left.Spec.Affinity == nil {
+		return &left
+	}
+	affinity := *left.Spec.Affinity
+	left.Spec.Affinity = &affinity
+	if affinity.PodAffinity != nil && len(affinity.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution) == 0 {
+		affinity.PodAffinity = nil
+	}
+	if affinity.PodAntiAffinity != nil && len(affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution) == 0 {
+		affinity.PodAntiAffinity = nil
+	}
+	return &left
+}
