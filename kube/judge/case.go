@@ -20,7 +20,9 @@ type Case struct {
 	pod *v1.Pod
 	// personal means that the result depends on objects outside the judge or on the single pod, so that no state can be kept.
 	personal bool
-	upkeep   upkeep
+	// among says on which nodes there are pods that matter to the case; nil is all.
+	among  func() map[string]bool
+	upkeep upkeep
 	prefilter
 }
 
@@ -38,8 +40,12 @@ type prefilter struct {
 
 // Case opens the query for the pod and runs PreFilter. The status is PreFilter's: when it is not a success the pod fits nowhere at present, and there
 // is no case. An open case is kept current at some cost for every added pod, so it should be closed when the round is over.
-func (j *Judge) Case(pod *v1.Pod) (*Case, *fwk.Status) {
-	c := &Case{judge: j, pod: pod, personal: j.personal(pod) || hasEmptySpread(pod)}
+func (j *Judge) Case(pod *v1.Pod) (*Case, *fwk.Status) { return j.CaseAmong(pod, nil) }
+
+// CaseAmong is Case for a caller who knows on which nodes there are pods that the pod's rules count, or whose rules count the pod: upstream's plugins count
+// those alone. It is asked again whenever the state has to be computed anew. Nil is all nodes.
+func (j *Judge) CaseAmong(pod *v1.Pod, among func() map[string]bool) (*Case, *fwk.Status) {
+	c := &Case{judge: j, pod: pod, personal: j.personal(pod) || hasEmptySpread(pod), among: among}
 	c.compute(pod)
 	if c.refusal != nil {
 		return nil, c.refusal
@@ -48,6 +54,9 @@ func (j *Judge) Case(pod *v1.Pod) (*Case, *fwk.Status) {
 	j.open = append(j.open, c)
 	return c, nil
 }
+
+// Lasts reports whether the case may be kept open beyond a round: nothing but nodes and pods can change what it says.
+func (c *Case) Lasts() bool { return !c.personal && c.refusal == nil }
 
 // Close ends the upkeep of the case. A closed case must not be used again; closing it twice is harmless.
 func (c *Case) Close() {
@@ -68,7 +77,7 @@ func (c *Case) Feasible() []string {
 	if c.refusal != nil {
 		return nil
 	}
-	nodes := c.among(c.judge.view.all)
+	nodes := c.left(c.judge.view.all)
 	var feasible []string
 	for i, status := range c.judge.sweep(c.state, c.pod, nodes) {
 		if status.IsSuccess() {
@@ -85,8 +94,8 @@ func (c *Case) LastWord(pod *v1.Pod, node string) *fwk.Status {
 	return c.verdict(c.judge, c.judge.full, pod, node)
 }
 
-// among are those of the nodes that PreFilter left, in the same order.
-func (p *prefilter) among(nodes []fwk.NodeInfo) []fwk.NodeInfo {
+// left are those of the nodes that PreFilter left, in the same order.
+func (p *prefilter) left(nodes []fwk.NodeInfo) []fwk.NodeInfo {
 	if p.names == nil {
 		return nodes
 	}

@@ -33,7 +33,7 @@ func (j *Judge) Diagnose(pod *v1.Pod) *framework.FitError {
 	}
 	if p.names != nil {
 		diagnosis.NodeToStatus.SetAbsentNodesStatus(p.absent())
-		nodes = p.among(nodes)
+		nodes = p.left(nodes)
 	}
 	for i, status := range j.sweep(p.state, pod, nodes) {
 		switch {

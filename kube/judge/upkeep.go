@@ -38,6 +38,10 @@ func (u *upkeep) counts() bool { return u.affinity || u.spread }
 
 // compute runs PreFilter for a pod of the case and notes which plugins count.
 func (c *Case) compute(pod *v1.Pod) {
+	if c.among != nil {
+		c.judge.view.show(c.among())
+		defer c.judge.view.hide()
+	}
 	c.prefilter = c.judge.prefilter(c.judge.full, pod)
 	skipped := c.state.GetSkipFilterPlugins()
 	c.upkeep.stale = false

@@ -19,6 +19,10 @@ type view struct {
 	byName map[string]*framework.NodeInfo
 	// all has the nodes in the order in which they first appeared, which is the order of every answer about many nodes.
 	all []fwk.NodeInfo
+	// bare are the same nodes without their pods.
+	bare []fwk.NodeInfo
+	// shown is what plugins see instead while only some pods matter; nil otherwise.
+	shown *shown
 	// affinity, antiAffinity and wideAntiAffinity are the nodes with pods that have any inter-pod (anti-)affinity, required anti-affinity, and required
 	// anti-affinity over more than a host.
 	affinity, antiAffinity, wideAntiAffinity nodeList
@@ -42,9 +46,15 @@ func (v *view) setNode(node *v1.Node) {
 	if !known {
 		info = framework.NewNodeInfo()
 		v.byName[node.Name] = info
-		v.all = append(v.all, info)
+		v.all, v.bare = append(v.all, info), append(v.bare, framework.NewNodeInfo())
 	}
 	info.SetNode(node)
+	if !known {
+		v.bare[len(v.bare)-1].(*framework.NodeInfo).SetNode(node)
+		return
+	}
+	at := slices.Index(v.all, fwk.NodeInfo(info))
+	v.bare[at].(*framework.NodeInfo).SetNode(node)
 }
 
 // removeNode forgets the node and its pods. Keeping the order of the rest costs a move of pointers, which is little for something as rare.
@@ -54,7 +64,8 @@ func (v *view) removeNode(name string) {
 		v.countClaims(pod.GetPod(), -1)
 	}
 	delete(v.byName, name)
-	v.all = slices.DeleteFunc(v.all, func(other fwk.NodeInfo) bool { return other == fwk.NodeInfo(info) })
+	at := slices.Index(v.all, fwk.NodeInfo(info))
+	v.all, v.bare = slices.Delete(v.all, at, at+1), slices.Delete(v.bare, at, at+1)
 	v.affinity.set(name, info, false)
 	v.antiAffinity.set(name, info, false)
 	v.wideAntiAffinity.set(name, info, false)
@@ -83,14 +94,42 @@ func (v *view) NodeInfos() fwk.NodeInfoLister { return v }
 // StorageInfos is the view itself.
 func (v *view) StorageInfos() fwk.StorageInfoLister { return v }
 
+// shown is all nodes, and of those alone with pods that matter their pods.
+type shown struct{ all, antiAffinity []fwk.NodeInfo }
+
+// show lets plugins see only the pods of some nodes, until hide. It costs a look at each node, where plugins look at each pod.
+func (v *view) show(nodes map[string]bool) {
+	v.shown = &shown{all: slices.Clone(v.bare)}
+	for i, info := range v.all {
+		if !nodes[info.Node().Name] {
+			continue
+		}
+		v.shown.all[i] = info
+		if len(info.GetPodsWithRequiredAntiAffinity()) > 0 {
+			v.shown.antiAffinity = append(v.shown.antiAffinity, info)
+		}
+	}
+}
+
+// hide ends show.
+func (v *view) hide() { v.shown = nil }
+
 // List returns all nodes.
-func (v *view) List() ([]fwk.NodeInfo, error) { return v.all, nil }
+func (v *view) List() ([]fwk.NodeInfo, error) {
+	if v.shown != nil {
+		return v.shown.all, nil
+	}
+	return v.all, nil
+}
 
 // HavePodsWithAffinityList returns the nodes with pods that have inter-pod (anti-)affinity.
 func (v *view) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) { return v.affinity.infos, nil }
 
 // HavePodsWithRequiredAntiAffinityList returns the nodes with pods that require anti-affinity.
 func (v *view) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) {
+	if v.shown != nil {
+		return v.shown.antiAffinity, nil
+	}
 	return v.antiAffinity.infos, nil
 }
 

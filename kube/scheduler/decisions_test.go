@@ -144,7 +144,7 @@ func bigNode(i int) *v1.Node {
 		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%d", i), Labels: map[string]string{
 			v1.LabelHostname: fmt.Sprintf("node-%d", i), v1.LabelTopologyZone: fmt.Sprintf("zone-%d", i%3),
 		}},
-		Status:     v1.NodeStatus{Allocatable: room, Capacity: room},
+		Status: v1.NodeStatus{Allocatable: room, Capacity: room},
 	}
 }
 

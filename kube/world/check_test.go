@@ -329,13 +329,18 @@ func (r *rig) checkRules() error {
 		for _, s := range own.selectors {
 			selectors[s]++
 		}
-		if pods[own] != own.pods || own.pods == 0 || r.core.View().Constraint(own.row) == nil {
-			return fmt.Errorf("rule %q is of %d pods, %d have it", key, own.pods, pods[own])
+		if pods[own] != len(own.pods) || len(own.pods) == 0 || r.core.View().Constraint(own.row) == nil {
+			return fmt.Errorf("rule %q is of %d pods, %d have it", key, len(own.pods), pods[own])
 		}
 	}
 	for tag, s := range rs.selectors {
-		if selectors[s] != s.rules || s.rules == 0 {
-			return fmt.Errorf("selector %q is of %d rules, %d have it", tag, s.rules, selectors[s])
+		if selectors[s] != len(s.rules) || len(s.rules) == 0 {
+			return fmt.Errorf("selector %q is of %d rules, %d have it", tag, len(s.rules), selectors[s])
+		}
+		for _, k := range rs.kins {
+			if s.kins[k] != slices.Contains(k.tags, tag) {
+				return fmt.Errorf("that selector %q selects %s is %v", tag, k.key, s.kins[k])
+			}
 		}
 	}
 	if gaps != rs.gaps {

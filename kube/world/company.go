@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/utils/ptr"
 
 	"fairlead.dev/fairlead/cluster"
@@ -20,17 +21,16 @@ import (
 // domains are not those of nodes by name. Such a pod awaits queries, and nobody else is told of its terms but by the last word.
 
 // read finds the rules of the pod.
-func (rs *rules) read(p *Pod, c *company) {
-	info, _ := p.read()
+func (rs *rules) read(p *Pod, info *framework.PodInfo, c *company) {
 	c.whole = true
 	for i := range info.RequiredAntiAffinityTerms {
-		rs.readAway(c, &info.RequiredAntiAffinityTerms[i])
+		rs.readAway(p, c, &info.RequiredAntiAffinityTerms[i])
 	}
 	if len(info.RequiredAffinityTerms) > 0 {
-		rs.readBeside(p, c, info.RequiredAffinityTerms)
+		rs.readBeside(p, c, info)
 	}
-	for i := range p.object.Spec.TopologySpreadConstraints {
-		if s := &p.object.Spec.TopologySpreadConstraints[i]; s.WhenUnsatisfiable == v1.DoNotSchedule && !rs.readSpread(p, c, s) {
+	for i := range info.Pod.Spec.TopologySpreadConstraints {
+		if s := &info.Pod.Spec.TopologySpreadConstraints[i]; s.WhenUnsatisfiable == v1.DoNotSchedule && !rs.readSpread(p, c, info.Pod, s) {
 			c.whole = false
 		}
 	}
@@ -40,7 +40,7 @@ func (rs *rules) read(p *Pod, c *company) {
 func (c *company) gap() { c.whole = false }
 
 // readAway reads a term of required anti-affinity, which binds both sides: who shuns, and whom it shuns.
-func (rs *rules) readAway(c *company, term *fwk.AffinityTerm) {
+func (rs *rules) readAway(p *Pod, c *company, term *fwk.AffinityTerm) {
 	namespaces, known := namespacesOf(term)
 	group, by, there := rs.domains.plain(term.TopologyKey)
 	if !known || !there {
@@ -50,7 +50,7 @@ func (rs *rules) readAway(c *company, term *fwk.AffinityTerm) {
 	}
 	s := rs.selecting(namespaces, term.Selector)
 	key := "required podAntiAffinity to " + inWords(namespaces, term.Selector) + " by " + by
-	rs.adopt(c, key, []*selector{s}, func(tag string) []cluster.Bound {
+	rs.adopt(p, c, key, []*selector{s}, func(tag string) []cluster.Bound {
 		return []cluster.Bound{
 			{Subject: []string{tag}, Target: []string{s.tag}, Group: group},
 			{Subject: []string{s.tag}, Target: []string{tag}, Group: group},
@@ -60,7 +60,8 @@ func (rs *rules) readAway(c *company, term *fwk.AffinityTerm) {
 
 // readBeside reads the terms of required affinity: who comes stands beside a pod that all of them select, by the domains of each; or it is itself such
 // a pod, and the first.
-func (rs *rules) readBeside(p *Pod, c *company, terms []fwk.AffinityTerm) {
+func (rs *rules) readBeside(p *Pod, c *company, info *framework.PodInfo) {
+	terms, object := info.RequiredAffinityTerms, info.Pod
 	var groups, words []string
 	first := true
 	for i := range terms {
@@ -71,7 +72,7 @@ func (rs *rules) readBeside(p *Pod, c *company, terms []fwk.AffinityTerm) {
 			c.gap()
 			return
 		}
-		first = first && (namespaces == nil || namespaces.Has(p.object.Namespace)) && term.Selector.Matches(labels.Set(p.object.Labels))
+		first = first && (namespaces == nil || namespaces.Has(object.Namespace)) && term.Selector.Matches(labels.Set(object.Labels))
 		if !slices.Contains(groups, group) {
 			groups = append(groups, group)
 		}
@@ -90,7 +91,7 @@ func (rs *rules) readBeside(p *Pod, c *company, terms []fwk.AffinityTerm) {
 	}
 	slices.Sort(target)
 	target = slices.Compact(target)
-	rs.adopt(c, "required podAffinity to "+strings.Join(words, " and "), selectors, func(tag string) (bounds []cluster.Bound) {
+	rs.adopt(p, c, "required podAffinity to "+strings.Join(words, " and "), selectors, func(tag string) (bounds []cluster.Bound) {
 		for _, group := range groups {
 			bounds = append(bounds, cluster.Bound{Subject: []string{tag}, Target: target, Min: 1, Max: cluster.Unbounded, Group: group, OrFirst: len(groups) == 1})
 		}
@@ -99,13 +100,13 @@ func (rs *rules) readBeside(p *Pod, c *company, terms []fwk.AffinityTerm) {
 }
 
 // readSpread reads a constraint of hard topology spread. It returns false if it is left to upstream's filters.
-func (rs *rules) readSpread(p *Pod, c *company, of *v1.TopologySpreadConstraint) bool {
+func (rs *rules) readSpread(p *Pod, c *company, object *v1.Pod, of *v1.TopologySpreadConstraint) bool {
 	by, err := metav1.LabelSelectorAsSelector(of.LabelSelector)
 	if err != nil {
 		return false
 	}
 	for _, key := range of.MatchLabelKeys {
-		if value, has := p.object.Labels[key]; has {
+		if value, has := object.Labels[key]; has {
 			if r, err := labels.NewRequirement(key, "in", []string{value}); err == nil {
 				by = by.Add(*r)
 			}
@@ -114,18 +115,18 @@ func (rs *rules) readSpread(p *Pod, c *company, of *v1.TopologySpreadConstraint)
 	if by.Empty() { // for which upstream's PreFilter counts nobody
 		return false
 	}
-	group, words, there := rs.domains.spread(p.object, of)
+	group, words, there := rs.domains.spread(object, of)
 	if !there {
 		return false
 	}
-	namespaces := sets.New(p.object.Namespace)
+	namespaces := sets.New(object.Namespace)
 	s := rs.selecting(namespaces, by)
 	most, least := max(of.MaxSkew, 1), ptr.Deref(of.MinDomains, 1)
 	key := fmt.Sprintf("topologySpreadConstraint of %s by %s, maxSkew %d", inWords(namespaces, by), words, most)
 	if least > 1 {
 		key += fmt.Sprintf(", minDomains %d", least)
 	}
-	rs.adopt(c, key, []*selector{s}, func(tag string) []cluster.Bound {
+	rs.adopt(p, c, key, []*selector{s}, func(tag string) []cluster.Bound {
 		return []cluster.Bound{{Subject: []string{tag}, Target: []string{s.tag}, Max: most, Group: group, SelfCounted: true, OverFewest: true, LeastSets: max(least, 0)}}
 	})
 	return true

@@ -76,6 +76,11 @@ func (h *history) actions() map[string]func(*rapid.T) {
 			h.newPlainPod(fmt.Sprintf(" cpu=%d priority=%d", 1+number(t, 4, "cpu"), 10*number(t, 3, "urgency")))
 		},
 		"new web pod": func(t *rapid.T) { h.newPlainPod(" cpu=500m app=web port=80") },
+		"new pods that share a disk": func(t *rapid.T) { // each bars the others, which only a query knows
+			for range 1 + number(t, 4, "of them") {
+				h.newPlainPod(" cpu=100m pd=shared")
+			}
+		},
 		"new pod with a port of its own": func(t *rapid.T) {
 			h.newPlainPod(fmt.Sprintf(" cpu=500m port=%d%s", 1000+h.made, pick(t, "resource", "", "", " ext=example.com/a:1", " ext=hugepages-2Mi:2Mi")))
 		},

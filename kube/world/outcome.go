@@ -1,8 +1,10 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	fwk "k8s.io/kube-scheduler/framework"
@@ -18,8 +20,7 @@ import (
 // outcome makes it more than an assumption.
 
 // Binds keeps what decisions to place pods are judged by. A case is open from the first
-// decision of a round that needed it until CloseCases; in between the judge's nodes and
-// pods change by what is decided, and by nothing else.
+// decision that needed it until CloseCases, or longer.
 type Binds struct {
 	journal *journal
 	judge   *judge.Judge
@@ -30,8 +31,20 @@ type Binds struct {
 	waiting *waiting
 	placed  *placed
 	rules   *rules
-	cases   map[string]*judge.Case // open in this round, of pods without a query
+	cases   map[string]*openCase // of pods without a query
+	uses    uint64
 }
+
+// openCase is a case, and when it was used last.
+type openCase struct {
+	*judge.Case
+	used  uint64
+	lasts bool // it may be kept: its pods are of one shape, and their rules in its tags
+}
+
+// mostCases are kept open from one round to the next: what comes in a stream is mostly like what came last, and to follow each pod costs less than to count
+// all anew.
+const mostCases = 8
 
 // Judge runs upstream's filters on a decision to place a pod. It returns the
 // pod, and a status that is no success if the decision must not be carried out;
@@ -76,12 +89,19 @@ func (b *Binds) caseOf(p *Pod) (*judge.Case, *fwk.Status) {
 		return p.query.judged, nil
 	}
 	key := b.Likeness(p) // of one whose room was being freed, the query is closed
+	b.uses++
 	if c := b.cases[key]; c != nil {
-		return c, nil
+		c.used = b.uses
+		return c.Case, nil
 	}
-	c, status := b.judge.Case(p.object)
+	var among func() map[string]bool
+	if company := b.rules.of(p); company.whole && b.rules.gaps == 0 {
+		tags := company.tags
+		among = func() map[string]bool { return b.rules.among(tags) }
+	}
+	c, status := b.judge.CaseAmong(p.object, among)
 	if status.IsSuccess() {
-		b.cases[key] = c
+		b.cases[key] = &openCase{Case: c, used: b.uses, lasts: among != nil && c.Lasts()}
 	}
 	return c, status
 }
@@ -146,12 +166,33 @@ func (b *Binds) Failed(p *Pod) {
 	b.waiting.backOff(p, p.Refusals)
 }
 
-// CloseCases ends what decisions were judged by: nodes may change now.
+// CloseCases ends what decisions were judged by, but for the latest that go by nodes and pods alone.
 func (b *Binds) CloseCases() {
-	for _, key := range sortedKeys(b.cases) {
-		b.cases[key].Close()
+	keys := sortedKeys(b.cases)
+	slices.SortStableFunc(keys, func(x, y string) int { return cmp.Compare(b.cases[y].used, b.cases[x].used) })
+	kept := 0
+	for _, key := range keys {
+		if b.cases[key].lasts && kept < mostCases {
+			kept++
+		} else {
+			b.closeCase(key)
+		}
 	}
-	clear(b.cases)
+}
+
+// closeCase ends a case, if there is one of that key: that of a shape which is no more may soon be another's.
+func (b *Binds) closeCase(key string) {
+	if c := b.cases[key]; c != nil {
+		c.Close()
+		delete(b.cases, key)
+	}
+}
+
+// begin ends all cases, for a new core.
+func (b *Binds) begin() {
+	for _, key := range sortedKeys(b.cases) {
+		b.closeCase(key)
+	}
 }
 
 // Likeness is equal for pods that wait for the same reasons.

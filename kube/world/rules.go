@@ -3,6 +3,7 @@ package world
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -24,7 +25,7 @@ type rule struct {
 	row       cluster.ConstraintID
 	tag       string // of the pods that have it
 	selectors []*selector
-	pods      int
+	pods      map[*Pod]bool
 }
 
 // selector says which pods are counted. It lives as long as a rule counts by it.
@@ -32,8 +33,9 @@ type selector struct {
 	tag        string
 	namespaces sets.Set[string] // nil: all
 	labels     labels.Selector
-	exact      string // a label that all whom it selects have, as key=value; "" where there is no such
-	rules      int
+	exact      string        // a label that all whom it selects have, as key=value; "" where there is no such
+	rules      []*rule       // that count by it
+	kins       map[*kin]bool // whom it selects
 }
 
 // kin are the pods of one namespace that have the same labels.
@@ -82,9 +84,10 @@ func (rs *rules) of(p *Pod) *company {
 		return p.company
 	}
 	before := p.company
-	c := &company{kin: rs.join(p)}
+	info, _ := p.read() // of one that is assumed what was decided, whatever was seen since
+	c := &company{kin: rs.join(p, info.Pod)}
 	p.company, p.regrouped, rs.reading = c, false, p
-	rs.read(p, c)
+	rs.read(p, info, c)
 	rs.reading = nil
 	rs.gaps += c.gaps
 	c.settle()
@@ -142,7 +145,10 @@ func (rs *rules) leave(p *Pod, c *company) {
 	}
 	rs.gaps -= c.gaps
 	for _, r := range c.rules {
-		if r.pods--; r.pods == 0 {
+		if p.company != nil && p.company != c && slices.Contains(p.company.rules, r) {
+			continue
+		}
+		if delete(r.pods, p); len(r.pods) == 0 {
 			rs.drop(r)
 		}
 	}
@@ -152,15 +158,20 @@ func (rs *rules) leave(p *Pod, c *company) {
 	delete(c.kin.pods, p)
 	if len(c.kin.pods) == 0 {
 		delete(rs.kins, c.kin.key)
+		for _, tag := range c.kin.tags {
+			if s := rs.selectors[tag]; s != nil {
+				delete(s.kins, c.kin)
+			}
+		}
 	}
 }
 
 // join finds the kin of the pod, or makes it.
-func (rs *rules) join(p *Pod) *kin {
-	key := p.object.Namespace + "/" + labels.Set(p.object.Labels).String()
+func (rs *rules) join(p *Pod, object *v1.Pod) *kin {
+	key := object.Namespace + "/" + labels.Set(object.Labels).String()
 	k := rs.kins[key]
 	if k == nil {
-		k = &kin{key: key, namespace: p.object.Namespace, labels: p.object.Labels, pods: map[*Pod]bool{}}
+		k = &kin{key: key, namespace: object.Namespace, labels: object.Labels, pods: map[*Pod]bool{}}
 		rs.kins[key] = k
 		for name, value := range k.labels {
 			for _, s := range rs.exact[name+"="+value] {
@@ -178,7 +189,10 @@ func (rs *rules) join(p *Pod) *kin {
 
 // meet notes the selector if it selects the kin, and reports whether that is new.
 func (k *kin) meet(s *selector) bool {
-	if s.namespaces != nil && !s.namespaces.Has(k.namespace) || !s.labels.Matches(k.labels) || slices.Contains(k.tags, s.tag) {
+	if s.namespaces != nil && !s.namespaces.Has(k.namespace) || !s.labels.Matches(k.labels) {
+		return false
+	}
+	if s.kins[k] = true; slices.Contains(k.tags, s.tag) {
 		return false
 	}
 	k.tags = append(slices.Clone(k.tags), s.tag) // whoever was given the list keeps it
@@ -187,7 +201,7 @@ func (k *kin) meet(s *selector) bool {
 
 // selecting returns the selector of pods in these namespaces, all if nil, with such labels.
 func (rs *rules) selecting(namespaces sets.Set[string], by labels.Selector) *selector {
-	s := &selector{tag: tagPrefix + inWords(namespaces, by), namespaces: namespaces, labels: by, exact: exactLabel(by)}
+	s := &selector{tag: tagPrefix + inWords(namespaces, by), namespaces: namespaces, labels: by, exact: exactLabel(by), kins: map[*kin]bool{}}
 	if known := rs.selectors[s.tag]; known != nil {
 		return known
 	}
@@ -229,19 +243,19 @@ func exactLabel(by labels.Selector) string {
 }
 
 // adopt gives the pod the rule of that key, which is made with the bounds if no pod has it yet.
-func (rs *rules) adopt(c *company, key string, selectors []*selector, bounds func(tag string) []cluster.Bound) {
+func (rs *rules) adopt(p *Pod, c *company, key string, selectors []*selector, bounds func(tag string) []cluster.Bound) {
 	r := rs.byKey[key]
 	if r == nil {
-		r = &rule{key: key, row: cluster.ConstraintID(rs.rows.Take()), tag: tagPrefix + key, selectors: selectors}
+		r = &rule{key: key, row: cluster.ConstraintID(rs.rows.Take()), tag: tagPrefix + key, selectors: selectors, pods: map[*Pod]bool{}}
 		rs.byKey[key] = r
 		for _, s := range selectors {
-			s.rules++
+			s.rules = append(s.rules, r)
 		}
 		rs.journal.emit(cluster.ConstraintDefined{Constraint: r.row, Spec: cluster.Constraint{Name: key, Hard: true, Arriving: true, Any: [][]cluster.Bound{bounds(r.tag)}}})
 	}
 	if !slices.Contains(c.rules, r) {
 		c.rules = append(c.rules, r)
-		r.pods++
+		r.pods[p] = true
 	}
 }
 
@@ -251,7 +265,7 @@ func (rs *rules) drop(r *rule) {
 	rs.journal.emit(cluster.ConstraintForgotten{Constraint: r.row})
 	rs.rows.Give(uint32(r.row))
 	for _, s := range r.selectors {
-		if s.rules--; s.rules > 0 {
+		if s.rules = slices.DeleteFunc(s.rules, func(o *rule) bool { return o == r }); len(s.rules) > 0 {
 			continue
 		}
 		same := func(o *selector) bool { return o == s }
@@ -262,6 +276,33 @@ func (rs *rules) drop(r *rule) {
 			delete(rs.exact, s.exact)
 		}
 	}
+}
+
+// among are the nodes with pods that the rules of a pod with these tags count, or whose rules count it.
+func (rs *rules) among(tags []string) map[string]bool {
+	nodes := map[string]bool{}
+	add := func(pods map[*Pod]bool) {
+		for p := range pods {
+			if p.node != nil {
+				nodes[p.node.object.Name] = true
+			}
+		}
+	}
+	for _, tag := range tags {
+		if own := rs.byKey[strings.TrimPrefix(tag, tagPrefix)]; own != nil {
+			for _, s := range own.selectors {
+				for k := range s.kins {
+					add(k.pods)
+				}
+			}
+		}
+		if s := rs.selectors[tag]; s != nil {
+			for _, r := range s.rules {
+				add(r.pods)
+			}
+		}
+	}
+	return nodes
 }
 
 // tagPrefix begins the tags of rules, as of those in dumps: they make nobody a part of an application.

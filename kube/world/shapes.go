@@ -38,6 +38,8 @@ type shapes struct {
 	rules   *rules
 	byKey   map[string]*shape
 	rows    cluster.Rows
+	// released is called with the key of a shape that no task has any more.
+	released func(key string)
 	// prices reports whether preferences for nodes are part of the price of a place for pods with that schedulerName.
 	prices func(schedulerName string) bool
 }
@@ -161,6 +163,7 @@ func (s *shapes) release(of *shape) {
 	}
 	delete(s.byKey, of.key)
 	s.columns.count(of.demand, -1)
+	s.released(of.key)
 	s.journal.emit(cluster.ShapeForgotten{Shape: of.row})
 	s.rows.Give(uint32(of.row))
 	for _, l := range of.likes {

@@ -104,8 +104,9 @@ func New(j *judge.Judge, o Options) *World {
 	}
 	binds := &Binds{
 		journal: journal, judge: j, pods: pods, nodes: nodes, shapes: shapes, slots: slots, waiting: waiting, placed: placed, rules: rules,
-		cases: map[string]*judge.Case{},
+		cases: map[string]*openCase{},
 	}
+	shapes.released = binds.closeCase
 	w := &World{
 		owns: o.Owns, journal: journal, columns: columns, nodes: nodes, rules: rules, shapes: shapes, slots: slots, pods: pods,
 		queue: queue, queries: queries, waiting: waiting, placed: placed, exits: exits, binds: binds,
@@ -234,6 +235,7 @@ func (w *World) begin(columns Columns) {
 	w.queue.begin()
 	w.queries.begin()
 	w.exits.begin()
+	w.binds.begin()
 }
 
 // Restart begins a new core: it forgets every row and returns all that is known
