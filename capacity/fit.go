@@ -171,7 +171,7 @@ func (c *Counter) within(id cluster.ConstraintID, spec *cluster.Constraint, room
 // in as many others as Max says.
 func (c *Counter) byBound(id cluster.ConstraintID, number int, b *cluster.Bound, rooms []int) int {
 	subject, target := b.Affects(c.view.Shape(c.id).Tags)
-	limited := b.Max != cluster.Unbounded && (subject || target && len(b.Subject) == 0)
+	limited := b.Max != cluster.Unbounded && !b.OverFewest && (subject || target && len(b.Subject) == 0)
 	sets, sum := map[string]int{}, 0
 	for row, room := range rooms {
 		n := cluster.NodeID(row)

@@ -196,7 +196,7 @@ func (n *needs) constraints() {
 			continue
 		}
 		own := len(c.Any) == 1 && !slices.ContainsFunc(c.Any[0], func(b cluster.Bound) bool {
-			return b.Group != cluster.EachNode || b.Min > 0 || b.Max == cluster.Unbounded || len(b.Subject) == 0 || b.SelfCounted
+			return b.Group != cluster.EachNode || b.Min > 0 || b.Max == cluster.Unbounded || len(b.Subject) == 0 || b.SelfCounted || b.OverFewest
 		})
 		if !own {
 			n.unplanned = append(n.unplanned, c.Name)

@@ -197,7 +197,7 @@ func (s *State) PlaceWith(t TaskID, n NodeID, gets Allotment) Refusal {
 		return r
 	}
 	task := &s.task[t]
-	if r := s.arrives(task.Shape, n, task.Node); r.Refused() {
+	if r := arrives(&s.View, task.Shape, n, task.Node); r.Refused() {
 		return r
 	}
 	grant, r := s.granted(task.Shape, gets.Grant)

@@ -3,8 +3,9 @@ package cluster
 import "slices"
 
 // This file is constraints that bind who comes, in the way of Kubernetes' filters: they hold for a task where and when it is
-// placed, and ask nothing of who stands there already, nor of what happens later. So nobody violates one,
-// evictions and moves of others break none, and a placement is held to it by itself, whatever else is in its bundle.
+// placed, and ask nothing of who stands there already, nor of what happens later. So evictions and moves of others break none,
+// and a placement is held to it by itself, whatever else is in its bundle. Who would not be let in any more where it stands
+// is said to violate it, and that is of no consequence; it is found when somebody asks.
 //
 // Who comes stands beside nobody whom it must not, though he leaves, and counts on nobody who leaves. Alone a
 // bound over the fewest goes by those who stay.
@@ -70,7 +71,7 @@ func (b *boundRow) limit() int64 {
 
 // arrives says which of the constraints that bind who comes keeps a task of the shape off the node, to which it comes from another one that
 // it is leaving if that is not NoNode.
-func (v *View) arrives(id ShapeID, n, from NodeID) Refusal {
+func arrives(v *View, id ShapeID, n, from NodeID) Refusal {
 	c := coming{table: v.constraints, n: n, from: from}
 	for roles := v.shape[id].roles; len(roles) > 0; roles = roles[1:] {
 		if !v.constraints.row[roles[0].constraint].spec.Arriving {
@@ -134,6 +135,56 @@ func (c *coming) meets(r role, t tense) Refusal {
 		return refusal
 	}
 	return Refusal{}
+}
+
+// stands is how many subjects would not be let in where they are, and what they miss.
+func (b *boundRow) stands() (violating, misses int64) {
+	when := present
+	if b.OverFewest {
+		when = settled
+	}
+	b.sets.each(func(set int32, count [tenses]Count) {
+		c := count[when]
+		for _, of := range [2]struct {
+			subjects int32
+			target   bool
+		}{{c.Subjects - c.Both, false}, {c.Both, true}} {
+			if of.subjects == 0 {
+				continue
+			}
+			if m := b.missesThere(set, c.Targets, of.target, when); m > 0 {
+				violating, misses = violating+int64(of.subjects), misses+int64(of.subjects)*m
+			}
+		}
+	})
+	return violating, misses
+}
+
+// standsBadly reports whether a subject that is in the set, and perhaps leaves, would not be let in there.
+func (b *boundRow) standsBadly(set int32, target, leaves bool) bool {
+	when := present
+	if b.OverFewest {
+		when = settled
+	}
+	return (when == present || !leaves) && b.missesThere(set, b.counted(set, when).Targets, target, when) > 0
+}
+
+// missesThere is what a subject misses in a set with so many targets, of which it is one or is not.
+func (b *boundRow) missesThere(set, targets int32, target bool, when tense) int64 {
+	switch {
+	case set == outside && b.OverFewest:
+		return 1000 // it has to be in a set
+	case set == outside:
+		targets = 0
+	case target && !b.SelfCounted:
+		targets--
+	}
+	if b.OrFirst && target && set != outside && b.arrivals.targets[when] == 1 && targets <= b.Max {
+		return 0 // it is the only one
+	}
+	held := *b.Bound
+	held.Max = int32(min(b.limit(), int64(Unbounded)))
+	return held.Misses(targets)
 }
 
 // equals reports whether both know the same. How long tables are means nothing.

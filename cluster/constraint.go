@@ -77,9 +77,6 @@ type Constraint struct {
 	Weight int64
 	// Arriving constraints, which are hard, bind who comes, when it does, as Kubernetes' filters do; see arrive.go.
 	Arriving bool
-	// Repeats says that another constraint says the same of more subjects: whoever counts company by what constraints ask for
-	// counts that one.
-	Repeats bool
 }
 
 // Affects reports whether a task with these sorted tags is a subject of the bound, and

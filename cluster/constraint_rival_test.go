@@ -56,7 +56,7 @@ func (h *history) count(b *Bound, set string, but int, t tense) int32 {
 	return int32(len(counted))
 }
 
-// rival is how many subjects violate an alternative of the constraint, and what they miss. Nobody violates what binds who comes.
+// rival is how many subjects violate an alternative of the constraint, and what they miss. Of what binds who comes, who would not be let in where it is.
 func (h *history) rival(spec *Constraint, bounds []Bound, t tense) (subjects, violating, misses int64) {
 	for _, b := range bounds {
 		one := func(set string, but int) {
@@ -87,8 +87,96 @@ func (h *history) rival(spec *Constraint, bounds []Bound, t tense) (subjects, vi
 				one(set, but)
 			}
 		}
+		if spec.Arriving {
+			bad, missed := h.standBadly(&b)
+			violating, misses = violating+bad, misses+missed
+		}
 	}
 	return subjects, violating, misses
+}
+
+// standBadly is how many subjects would not be let in where they are, and what they miss.
+func (h *history) standBadly(b *Bound) (violating, misses int64) {
+	when := present
+	if b.OverFewest {
+		when = settled
+	}
+	met := map[string]bool{}
+	for _, r := range h.runs(when) {
+		subject, target := b.Affects(h.s.Shape(h.s.Task(r.task).Shape).Tags)
+		set := h.setName(r.node, b.Group)
+		if key := fmt.Sprint(r.task, set); !subject || met[key] {
+			continue
+		}
+		met[fmt.Sprint(r.task, set)] = true
+		held, but := *b, int(r.task)
+		if b.SelfCounted {
+			but = -1
+		}
+		count, missed := h.count(b, set, but, when), int64(0)
+		if b.OverFewest {
+			held.Max += h.fewest(b)
+		}
+		switch {
+		case b.OverFewest && set == "":
+			missed = 1000
+		case b.OrFirst && target && set != "" && h.everywhere(b) == 1 && count <= b.Max:
+		default:
+			missed = held.Misses(count)
+		}
+		if missed > 0 {
+			violating, misses = violating+1, misses+missed
+		}
+	}
+	return violating, misses
+}
+
+// standsBadly reports whether the task would not be let in where it is; of a bound over the fewest, if it stays.
+func (h *history) standsBadly(b *Bound, t TaskID) bool {
+	task := h.s.Task(t)
+	_, target := b.Affects(h.s.Shape(task.Shape).Tags)
+	set := h.setName(task.Node, b.Group)
+	if b.OverFewest {
+		return task.Phase != Leaving && !h.lets(b, target, t, task.Node, settled)
+	}
+	if b.OrFirst && target && set != "" && h.everywhere(b) == 1 {
+		return false
+	}
+	but := int(t)
+	if b.SelfCounted {
+		but = -1
+	}
+	return b.Misses(h.count(b, set, but, present)) > 0
+}
+
+// everywhere is how many targets a bound counts in all sets, at present, each in each set that it counts in.
+func (h *history) everywhere(b *Bound) (sum int32) {
+	met := map[string]bool{}
+	for i := range h.s.NodeRows() {
+		if name := h.setName(NodeID(i), b.Group); name != "" && !met[name] && h.s.NodeLive(NodeID(i)) {
+			met[name] = true
+			sum += h.count(b, name, -1, present)
+		}
+	}
+	return sum
+}
+
+// fewest is how many targets who stay there are where there are the fewest.
+func (h *history) fewest(b *Bound) int32 {
+	sets := map[string]int32{}
+	for i := range h.s.NodeRows() {
+		if name := h.setName(NodeID(i), b.Group); h.s.NodeLive(NodeID(i)) && name != "" {
+			sets[name] = h.count(b, name, -1, settled)
+		}
+	}
+	fewest := int32(math.MaxInt32)
+	for _, count := range sets {
+		fewest = min(fewest, count)
+	}
+	if len(sets) < int(b.LeastSets) || len(sets) == 0 {
+		return 0
+	}
+	return fewest
 }
 
 // rivalLeast is how many subjects violate the constraint, by tense.
@@ -108,7 +196,7 @@ func (h *history) rivalLeast(c ConstraintID) (least [tenses]int64) {
 func (h *history) hard() map[ConstraintID][tenses]int64 {
 	all := map[ConstraintID][tenses]int64{}
 	for c := range ConstraintID(h.s.ConstraintRows()) {
-		if spec := h.s.Constraint(c); spec != nil && spec.Hard {
+		if spec := h.s.Constraint(c); spec != nil && spec.Hard && !spec.Arriving {
 			all[c] = h.rivalLeast(c)
 		}
 	}
@@ -146,7 +234,7 @@ func (h *history) checkConstraints() error {
 				continue
 			}
 			late := h.comesLate(t, n)
-			if task := h.s.Task(t); h.s.arrives(task.Shape, n, task.Node).Refused() != late {
+			if task := h.s.Task(t); arrives(&h.s.View, task.Shape, n, task.Node).Refused() != late {
 				return fmt.Errorf("task row %d on node row %d: may come: %v", t, n, !late)
 			}
 			if late {
@@ -203,7 +291,11 @@ func (h *history) boundBy(t TaskID, spec *Constraint, chosen int) (bound, violat
 				but = -1
 			}
 			bound = true
-			violated = violated || i == chosen && !spec.Arriving && b.Misses(h.count(&b, h.setName(h.s.Task(t).Node, b.Group), but, present)) > 0
+			if spec.Arriving {
+				violated = violated || h.standsBadly(&b, t)
+				continue
+			}
+			violated = violated || i == chosen && b.Misses(h.count(&b, h.setName(h.s.Task(t).Node, b.Group), but, present)) > 0
 		}
 	}
 	return bound, violated
@@ -323,20 +415,7 @@ func (h *history) lets(b *Bound, target bool, t TaskID, n NodeID, when tense) bo
 		}
 		return others+own <= b.Max && (others+own >= b.Min || first)
 	}
-	sets := map[string]int32{}
-	for i := range h.s.NodeRows() {
-		if name := h.setName(NodeID(i), b.Group); h.s.NodeLive(NodeID(i)) && name != "" {
-			sets[name] = h.count(b, name, -1, when)
-		}
-	}
-	fewest := int32(math.MaxInt32)
-	for _, count := range sets {
-		fewest = min(fewest, count)
-	}
-	if len(sets) < int(b.LeastSets) {
-		fewest = 0
-	}
-	return when == present || set != "" && others+own <= fewest+b.Max
+	return when == present || set != "" && others+own <= h.fewest(b)+b.Max
 }
 
 // compareWorse compares what was predicted, and what is seen afterwards.

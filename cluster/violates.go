@@ -54,6 +54,10 @@ func (v *View) Standing(c ConstraintID, violation, extent int64) Standing {
 			one.Subjects += b.subjects
 			one.Violating += b.violating[present]
 			one.Misses += b.misses
+			if b.arriving {
+				violating, misses := b.stands()
+				one.Violating, one.Misses = one.Violating+violating, one.Misses+misses
+			}
 		}
 		if cost := 1000*violation*one.Violating + extent*one.Misses; cost < least {
 			best, least = one, cost
@@ -77,6 +81,10 @@ func (v *View) Bound(t TaskID, chosen []int32) (bound, violated bool) {
 			continue
 		}
 		set := v.constraints.group[b.group].setOf(task.Node)
+		if b.arriving {
+			violated = violated || b.standsBadly(set, r.target, task.Phase == Leaving)
+			continue
+		}
 		one := r.once(1)
 		one.Targets = b.counted(set, present).Targets
 		broken, _ := b.broken(set, one, 1)

@@ -14,13 +14,15 @@ import (
 //
 //	constraint  = conjunction { "|" conjunction } [ ":" option { option } ]
 //	conjunction = bound { "&" bound }
-//	bound       = "{" ( "*" | tags ) "," "{" tags "," min "," max "}" "," group [ "," "counted" ] "}"
+//	bound       = "{" ( "*" | tags ) "," "{" tags "," min "," max "}" "," group [ "," word { word } ] "}"
+//	word        = "counted" | "or-first" | "over-fewest" | "least-sets-" number
 //	tags        = tag { "&" tag }
 //	max         = number | "inf"
-//	option      = "hard" | weight | "counted"
+//	option      = "hard" | "arriving" | weight | "counted"
 //
 // such as {storm, {hb & mem, 1, inf}, node}: 2.5. It is Medea's (§4.2), with the options
-// behind it. ∧, ∨ and ∞ may stand for &, | and inf.
+// behind it. ∧, ∨ and ∞ may stand for &, | and inf. What is arriving, and the words that go with it, say Kubernetes' rules:
+// they are read where dumps are, and not from who plans for all at once.
 
 // example is what hints show where nothing better is known.
 const example = "{storm, {hb & mem, 1, inf}, node}: hard"
@@ -29,8 +31,14 @@ const starAlone = "* stands alone, as the subject, and means every set of the gr
 
 // Parse reads a constraint. Its name is the constraint as Format writes it. An error is
 // a *SyntaxError.
-func Parse(text string) (cluster.Constraint, error) {
-	p := &parser{source: text}
+func Parse(text string) (cluster.Constraint, error) { return parse(&parser{source: text}) }
+
+// ParseArriving is Parse for constraints that may bind who comes.
+func ParseArriving(text string) (cluster.Constraint, error) {
+	return parse(&parser{source: text, arriving: true})
+}
+
+func parse(p *parser) (cluster.Constraint, error) {
 	p.advance()
 	c := cluster.Constraint{Weight: cluster.DefaultWeight}
 	c.Any = [][]cluster.Bound{p.conjunction()}
@@ -43,6 +51,9 @@ func Parse(text string) (cluster.Constraint, error) {
 	if p.here.kind != endOfText {
 		p.wanted(`"&", "|", ":" or the end`, "one constraint stands in a text")
 	}
+	if err := cluster.CheckConstraint(&c); err != nil && p.wrong == nil && p.arriving {
+		p.fail(0, err.Error(), "")
+	}
 	if p.wrong != nil {
 		return cluster.Constraint{}, p.wrong
 	}
@@ -53,10 +64,11 @@ func Parse(text string) (cluster.Constraint, error) {
 // parser reads a text from its beginning to its first mistake, behind which it sees
 // nothing but the end.
 type parser struct {
-	source string
-	here   token // the next one
-	end    int   // of the one before it
-	wrong  error
+	source   string
+	arriving bool  // what binds who comes may be said
+	here     token // the next one
+	end      int   // of the one before it
+	wrong    error
 }
 
 func (p *parser) advance() {
@@ -141,10 +153,36 @@ func (p *parser) bound() cluster.Bound {
 	p.expect(',', `"," and the group of nodes`, "each bound names a group: node, rack or another family of node sets")
 	b.Group = p.word("a group of nodes", "groups are node, rack and other families of node sets; in quotes they may have any character")
 	if p.take(',') {
-		p.countedInside(&b)
+		p.arrivingInside(&b)
+		if p.here.kind != '}' {
+			p.countedInside(&b)
+		}
 	}
 	p.expect('}', `"}"`, "a bound looks like {storm, {hb & mem, 1, inf}, node}; options such as hard stand behind it, after a colon")
 	return b
+}
+
+// arrivingInside reads what a single bound that binds who comes says.
+func (p *parser) arrivingInside(b *cluster.Bound) {
+	for p.arriving && p.here.kind == bareWord {
+		sets, isSets := strings.CutPrefix(p.here.value, leastSets)
+		switch {
+		case p.here.value == orFirst:
+			b.OrFirst = true
+		case p.here.value == overFewest:
+			b.OverFewest = true
+		case isSets:
+			n, err := strconv.ParseInt(sets, 10, 32)
+			if err != nil {
+				p.fail(p.here.start, "expected "+leastSets+"N, found "+p.here.text, "")
+				return
+			}
+			b.LeastSets = int32(n)
+		default:
+			return
+		}
+		p.advance()
+	}
 }
 
 // countedInside reads the option of a single bound.
@@ -265,8 +303,12 @@ func (p *parser) count(what string) int32 {
 
 // The words among the options.
 const (
-	hard    = "hard"
-	counted = "counted"
+	hard       = "hard"
+	counted    = "counted"
+	arriving   = "arriving"
+	orFirst    = "or-first"
+	overFewest = "over-fewest"
+	leastSets  = "least-sets-"
 )
 
 // options reads what stands behind the colon.
@@ -289,6 +331,8 @@ func (p *parser) options(c *cluster.Constraint) {
 			}
 		case option == hard:
 			strength, c.Hard, c.Weight = hard, true, 0
+		case option == arriving && p.arriving:
+			strength, c.Hard, c.Weight, c.Arriving = arriving, true, 0, true
 		default:
 			weight, err := ParseWeight(option)
 			if err != nil {

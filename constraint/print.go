@@ -27,6 +27,8 @@ func Format(c *cluster.Constraint) string {
 	}
 	var options []string
 	switch {
+	case c.Arriving:
+		options = append(options, arriving)
 	case c.Hard:
 		options = append(options, hard)
 	case c.Weight != cluster.DefaultWeight:
@@ -80,8 +82,21 @@ func formatBound(b *strings.Builder, bound *cluster.Bound, self bool) {
 		b.WriteString(strconv.Itoa(int(bound.Max)))
 	}
 	b.WriteString("}, " + word(bound.Group))
+	var words []string
+	if bound.OrFirst {
+		words = append(words, orFirst)
+	}
+	if bound.OverFewest {
+		words = append(words, overFewest)
+	}
+	if bound.LeastSets > 0 {
+		words = append(words, leastSets+strconv.Itoa(int(bound.LeastSets)))
+	}
 	if self {
-		b.WriteString(", " + counted)
+		words = append(words, counted)
+	}
+	if len(words) > 0 {
+		b.WriteString(", " + strings.Join(words, " "))
 	}
 	b.WriteString("}")
 }

@@ -105,17 +105,15 @@ func (w *kubeWishes) read(s *cluster.View, id cluster.ShapeID) (spread bool) {
 		subject, target := b.Affects(tags)
 		alone, single := len(spec.Any[0]) == 1 && len(b.Subject) > 0 && !b.SelfCounted, len(spec.Any) == 1
 		switch {
+		case spec.Hard:
+			spread = w.required(c, spec, tags) || spread
 		case alone && !single && b.Min == 0 && subject:
 			spread = true
-			if !spec.Hard {
-				skew := int64(b.Max)
-				if !target {
-					skew--
-				}
-				w.spreads = append(w.spreads, softSpread{constraint: c, skew: skew})
+			skew := int64(b.Max)
+			if !target {
+				skew--
 			}
-		case spec.Hard:
-			w.required(c, spec, tags)
+			w.spreads = append(w.spreads, softSpread{constraint: c, skew: skew})
 		case !alone || !single:
 		case b.Min > 0 && b.Max == cluster.Unbounded:
 			w.bind(c, subject, target, spec.Weight)
@@ -126,26 +124,21 @@ func (w *kubeWishes) read(s *cluster.View, id cluster.ShapeID) (spread bool) {
 	return spread
 }
 
-// required adds company that requires tasks with these tags to be beside it. That of a family which selects itself has an alternative for
-// each of its sizes, of which one will do, perhaps behind the one for others whom it selects.
-func (w *kubeWishes) required(c cluster.ConstraintID, spec *cluster.Constraint, tags []string) {
-	if spec.Repeats {
-		return
-	}
+// required adds company that requires tasks with these tags to be beside it, and reports whether they are to be spread.
+func (w *kubeWishes) required(c cluster.ConstraintID, spec *cluster.Constraint, tags []string) (spread bool) {
 	at := 0
-	for i, bounds := range spec.Any {
-		for k := range bounds {
-			b := &bounds[k]
-			_, target := b.Affects(tags)
+	for i := range spec.Any {
+		for k := range spec.Any[i] {
+			b := &spec.Any[i][k]
+			subject, target := b.Affects(tags)
 			if target && b.Min > 0 && len(b.Subject) > 0 {
 				w.bonds = append(w.bonds, bond{constraint: c, bound: at, subjects: true, weight: requiredWeight})
 			}
+			spread = spread || subject && b.OverFewest
 			at++
 		}
-		if i == 1 || len(bounds) > 1 && bounds[1].SelfCounted {
-			return
-		}
 	}
+	return spread
 }
 
 // bind adds company for both sides.

@@ -16,7 +16,6 @@ type wireConstraint struct {
 	Hard     bool          `json:"hard,omitempty"`
 	Weight   int64         `json:"weight,omitempty"`
 	Arriving bool          `json:"arriving,omitempty"`
-	Again    bool          `json:"repeats,omitempty"`
 }
 
 // wireBound is a bound as it is written; without a max there is none.
@@ -33,7 +32,7 @@ type wireBound struct {
 }
 
 func wireOf(c *cluster.Constraint) *wireConstraint {
-	w := &wireConstraint{Name: text(c.Name), Owner: text(c.Owner), Hard: c.Hard, Weight: c.Weight, Arriving: c.Arriving, Again: c.Repeats}
+	w := &wireConstraint{Name: text(c.Name), Owner: text(c.Owner), Hard: c.Hard, Weight: c.Weight, Arriving: c.Arriving}
 	for _, bounds := range c.Any {
 		all := make([]wireBound, len(bounds))
 		for i, b := range bounds {
@@ -55,7 +54,7 @@ func (w *wireConstraint) constraint() cluster.Constraint {
 	if w == nil {
 		return cluster.Constraint{}
 	}
-	c := cluster.Constraint{Name: string(w.Name), Owner: string(w.Owner), Hard: w.Hard, Weight: w.Weight, Arriving: w.Arriving, Repeats: w.Again}
+	c := cluster.Constraint{Name: string(w.Name), Owner: string(w.Owner), Hard: w.Hard, Weight: w.Weight, Arriving: w.Arriving}
 	for _, bounds := range w.Any {
 		all := make([]cluster.Bound, len(bounds))
 		for i, b := range bounds {

@@ -76,7 +76,7 @@
 //	shape            shape, set, usual, demand, max, per_node, tags, never_preempts, stays, prefers:
 //	                 sets with a weight each, [[3, 100], [4, -50]]
 //	shape_forgotten  shape
-//	constraint       constraint, spec: name, owner, hard or else weight, arriving, repeats, and any,
+//	constraint       constraint, spec: name, owner, hard or else weight, arriving, and any,
 //	                 which lists alternatives, each a list of bounds: subject, target, min, max
 //	                 (omitted: none), group, self_counted, or_first, over_fewest, least_sets
 //	constraint_forgotten  constraint

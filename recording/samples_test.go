@@ -31,7 +31,7 @@ func Samples() []cluster.Event {
 				{{Subject: []string{"a"}, Target: []string{"a"}, Min: 3, Max: 10, Group: "zone", SelfCounted: true}},
 			},
 		}},
-		cluster.ConstraintDefined{Spec: cluster.Constraint{Hard: true, Repeats: true}},
+		cluster.ConstraintDefined{Spec: cluster.Constraint{Hard: true}},
 		cluster.ConstraintDefined{Spec: cluster.Constraint{Hard: true, Arriving: true, Any: [][]cluster.Bound{{
 			{Subject: []string{"a"}, Target: []string{"a"}, Min: 1, Max: cluster.Unbounded, Group: "zone", OrFirst: true},
 			{Subject: []string{"a"}, Target: []string{"a"}, Max: 2, Group: "zone", SelfCounted: true, OverFewest: true, LeastSets: 3},

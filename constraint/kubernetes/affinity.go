@@ -199,3 +199,16 @@ func (t *translator) tagAll(tag string, workloads []int) []string {
 	}
 	return []string{tag}
 }
+
+// reaches reports whether the node is in a domain of one of the family's keys.
+func (f *family) reaches(n *Node) bool {
+	return slices.ContainsFunc(f.keys, func(key string) bool { _, there := n.Labels[key]; return there })
+}
+
+// runsInDomain reports whether a pod of the workloads runs in a domain of one of the family's keys.
+func (t *translator) runsInDomain(f *family, workloads []int) bool {
+	return slices.ContainsFunc(workloads, func(i int) bool {
+		w := &t.cluster.Workloads[i]
+		return w.Runs() && slices.ContainsFunc(w.Pods, func(p Pod) bool { return f.reaches(&t.cluster.Nodes[p.Node]) })
+	})
+}

@@ -79,8 +79,6 @@ type Translation struct {
 	Groups [][]cluster.Label
 	// Notes say where the constraints are not exactly what Kubernetes asks.
 	Notes []Note
-	// Gaps are what Stepwise leaves out.
-	Gaps []Gap
 }
 
 // Note is something in which the hard constraints differ from Kubernetes: they rule out what

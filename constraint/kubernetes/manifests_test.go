@@ -79,12 +79,21 @@ func text(c *cluster.Constraint) string {
 			if subject == "" {
 				subject = "*"
 			}
-			all = append(all, fmt.Sprintf("{%s, {%s, %d, %s}, %s}", subject, strings.Join(b.Target, " & "), b.Min, most, b.Group))
+			words := ""
+			for word, is := range map[string]bool{", or the first": b.OrFirst, ", over the fewest": b.OverFewest} {
+				if is {
+					words += word
+				}
+			}
+			all = append(all, fmt.Sprintf("{%s, {%s, %d, %s}, %s%s}", subject, strings.Join(b.Target, " & "), b.Min, most, b.Group, words))
 		}
 		alternatives = append(alternatives, strings.Join(all, " & "))
 	}
 	end := ": hard"
-	if !c.Hard {
+	switch {
+	case c.Arriving:
+		end = ": arriving"
+	case !c.Hard:
 		end = fmt.Sprintf(": %d.%03d", c.Weight/1000, c.Weight%1000)
 	}
 	return strings.Join(alternatives, " | ") + end

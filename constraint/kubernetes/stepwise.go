@@ -9,35 +9,16 @@ import (
 	"fairlead.dev/fairlead/cluster"
 )
 
-// This file is the translation for those who place one pod at a time, and see to it that each
-// step violates no hard constraint more than before: what holds in the end only, as "beside all
-// R−1 others", would keep the first of them waiting for ever. Here the constraints hold after
-// every pod that Kubernetes' filters let go where it is, and after no other:
+// This file is the translation for those who place one pod at a time: required rules become constraints that bind who comes, which is what
+// Kubernetes' filters do. Who stands there already is bound by none, but is counted, and shuns.
 //
-//	away from others     as it is, {web, {cache, 0, 0}, zone}
-//	beside others        as it is, {web, {cache, 1, inf}, zone}
-//	beside their own     k are in domains, and each has k in its own, itself among them, for some k
-//	spread               the fewest in a domain are m, and none has more than maxSkew more, for some m
-//
-// They bind pods that run, too, so that they are the same whether these stay or are placed anew.
-// Where those that run do not keep a rule themselves, the alternative that they violate least
-// may let through what it should not; so those that wait are bound by a second constraint,
-// which starts without violations, or in which each of them counts for itself.
+//	away from others     {web, {cache, 0, 0}, zone} & {cache, {web, 0, 0}, zone}
+//	beside others        {web, {cache, 1, inf}, zone}, and the first of those who select themselves goes anywhere
+//	spread               {web, {web, 0, maxSkew}, zone}, counted over the fewest of a domain
 //
 // Preferences become soft constraints, which hold nobody up (wishes.go). Workloads that ask for the same share a constraint.
 
-// mostSteps is for how many numbers a constraint may have alternatives: each of them is looked
-// at whenever a pod is tried on a node.
-const mostSteps = 300
-
-// Gap is a rule that is left out, of some workloads.
-type Gap struct {
-	Workloads  []int
-	Field, Why string
-}
-
-// Stepwise says with hard constraints what the workloads require, so that they hold after
-// every pod that Kubernetes lets go where it is, and with soft ones what they prefer. Tags are those alone that constraints name.
+// Stepwise says with constraints that bind who comes what the workloads require, and with soft ones what they prefer. Tags are those alone that constraints name.
 func Stepwise(c *Cluster) (*Translation, error) {
 	t, err := newTranslator(c)
 	if err != nil {
@@ -102,31 +83,11 @@ func (t *translator) rule(field string, members []int) rule {
 	return rule{name, members, t.tagAll(tagPrefix+name, members)}
 }
 
-// waiting are those workloads of the rule that wait; with the tag of their pods.
-func (t *translator) waiting(r *rule) (members []int, subject []string) {
-	members = slices.DeleteFunc(slices.Clone(r.members), func(i int) bool { return t.cluster.Workloads[i].Runs() })
-	if len(members) == len(r.members) || len(members) == 0 {
-		return members, r.subject
-	}
-	return members, t.tagAll(tagPrefix+r.name+", waiting", members)
-}
-
 // require adds the constraint of a rule.
-func (t *translator) require(r *rule, more string, alternatives [][]cluster.Bound) {
+func (t *translator) require(r *rule, bounds []cluster.Bound) {
 	t.Constraints = append(t.Constraints, cluster.Constraint{
-		Name: r.name + more, Owner: t.cluster.Workloads[r.members[0]].Application, Any: alternatives, Hard: true,
+		Name: r.name, Owner: t.cluster.Workloads[r.members[0]].Application, Any: [][]cluster.Bound{bounds}, Hard: true, Arriving: true,
 	})
-}
-
-// repeat adds the constraint of a rule for those alone that wait.
-func repeat(t *translator, r *rule, alternatives [][]cluster.Bound) {
-	t.require(r, ", of those that wait", alternatives)
-	t.Constraints[len(t.Constraints)-1].Repeats = true
-}
-
-// gap leaves a rule out.
-func (t *translator) gap(members []int, field, why string) {
-	t.Gaps = append(t.Gaps, Gap{members, field, why})
 }
 
 // separation is a term of required anti-affinity.
@@ -156,138 +117,24 @@ func (t *translator) separateAlike() {
 	for _, text := range all.texts {
 		s, r := separations[text], t.rule("required podAntiAffinity", all.members[text])
 		group := t.topology(s.key)
-		t.require(&r, "", [][]cluster.Bound{{{Subject: r.subject, Target: s.target, Group: group}}})
-		if t.isBroken(&s, r.members) {
-			// Who is not alone as it is minds nobody else: so newcomers are bound themselves.
-			t.require(&r, ", of those it shuns", [][]cluster.Bound{{{Subject: s.target, Target: r.subject, Group: group}}})
-		}
+		t.require(&r, []cluster.Bound{
+			{Subject: r.subject, Target: s.target, Group: group},
+			{Subject: s.target, Target: r.subject, Group: group},
+		})
 	}
 }
 
-// isBroken reports whether pods that run stand beside others that they shun.
-func (t *translator) isBroken(s *separation, members []int) bool {
-	type company struct{ subjects, targets, pods int }
-	in := map[string]company{}
-	for i := range t.cluster.Workloads {
-		w := &t.cluster.Workloads[i]
-		subject, target := slices.Contains(members, i), s.matches(w)
-		if !w.Runs() || !subject && !target {
-			continue
-		}
-		for _, p := range w.Pods {
-			set, there := t.cluster.Nodes[p.Node].Labels[s.key]
-			if !there {
-				continue
-			}
-			c := in[set]
-			c.pods++
-			if subject {
-				c.subjects++
-			}
-			if target {
-				c.targets++
-			}
-			if c.pods > 1 && c.subjects > 0 && c.targets > 0 {
-				return true
-			}
-			in[set] = c
-		}
-	}
-	return false
-}
-
-// follow is required affinity, of a family.
+// follow is required affinity, of a family. Of several keys each lets the first go by itself, where Kubernetes has one for all.
 func (t *translator) follow(f *family) {
-	const field = "required podAffinity"
-	if f.pods > mostSteps && f.self {
-		t.gap(f.members, "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution",
-			fmt.Sprintf("of pods that select themselves, at most %d are simulated", mostSteps))
-		return
-	}
-	r := t.rule(field, f.members)
-	if !f.self {
-		t.require(&r, "", [][]cluster.Bound{t.beside(f, r.subject, f.target, 1)})
-		return
-	}
-	others := t.othersOf(f)
-	var company []string
-	if len(others) > 0 {
-		company = t.tagAll(tagPrefix+r.name+", others", others)
-	}
-	inDomain := t.runsInDomain(f, slices.Concat(f.members, others))
-	if waiting, bound := t.waiting(&r); inDomain && len(waiting) > 0 {
-		repeat(t, &r, [][]cluster.Bound{t.beside(f, bound, f.target, 1)})
-	}
-	if f.pods > 1 {
-		t.require(&r, "", t.together(f, r.subject, company, f.pods))
-	}
-	if len(others) > 0 {
-		t.note(!inDomain, "%s: its pods stand together, or each beside others that its required podAffinity selects; Kubernetes lets the first of them go where it likes only while none of the others is there, and may also let some do the one, some the other", f.name)
-	}
-}
-
-// beside binds the subjects to at least so many of the target, in the domains of all keys.
-func (t *translator) beside(f *family, subject, target []string, least int32) (all []cluster.Bound) {
+	r := t.rule("required podAffinity", f.members)
+	var bounds []cluster.Bound
 	for _, key := range f.keys {
-		all = append(all, cluster.Bound{Subject: subject, Target: target, Min: least, Max: cluster.Unbounded, Group: t.topology(key)})
+		bounds = append(bounds, cluster.Bound{Subject: r.subject, Target: f.target, Min: 1, Max: cluster.Unbounded, Group: t.topology(key), OrFirst: f.self})
 	}
-	return all
-}
-
-// together says that all pods of the family with these tags, up to so many, are in one domain;
-// or that each is beside others. Pods outside of all domains violate each alternative alike,
-// and so are nobody's concern, as in Kubernetes.
-func (t *translator) together(f *family, subject, others []string, pods int32) (alternatives [][]cluster.Bound) {
-	if others != nil {
-		alternatives = append(alternatives, t.beside(f, subject, others, 1))
+	t.require(&r, bounds)
+	if f.self && len(f.keys) > 1 {
+		t.note(true, "%s: its required podAffinity selects itself by several topology keys; the first of it may go where nobody is in a domain of one of them, where Kubernetes asks for all", f.name)
 	}
-	domains := t.domainsOf(f)
-	for k := range pods {
-		bounds := []cluster.Bound{{Target: subject, Max: k + 1, Group: domains}}
-		for _, b := range t.beside(f, subject, subject, k+1) {
-			b.SelfCounted = true
-			bounds = append(bounds, b)
-		}
-		alternatives = append(alternatives, bounds)
-	}
-	return alternatives
-}
-
-// domainsOf is the name of the group in which all nodes with a key of the family are one set.
-func (t *translator) domainsOf(f *family) string {
-	setOf := make([]string, len(t.cluster.Nodes))
-	name := "the whole cluster"
-	for i := range setOf {
-		if f.reaches(&t.cluster.Nodes[i]) {
-			setOf[i] = "all nodes"
-		} else {
-			name = "nodes with " + strings.Join(f.keys, " or ")
-		}
-	}
-	return t.groupOf(name, setOf, "")
-}
-
-// reaches reports whether the node is in a domain of one of the family's keys.
-func (f *family) reaches(n *Node) bool {
-	return slices.ContainsFunc(f.keys, func(key string) bool { _, there := n.Labels[key]; return there })
-}
-
-// othersOf are the workloads that the family's terms select beside its own.
-func (t *translator) othersOf(f *family) (others []int) {
-	for i := range t.cluster.Workloads {
-		if f.selects(&t.cluster.Workloads[i]) && !slices.Contains(f.members, i) {
-			others = append(others, i)
-		}
-	}
-	return others
-}
-
-// runsInDomain reports whether a pod of the workloads runs in a domain of one of the family's keys.
-func (t *translator) runsInDomain(f *family, workloads []int) bool {
-	return slices.ContainsFunc(workloads, func(i int) bool {
-		w := &t.cluster.Workloads[i]
-		return w.Runs() && slices.ContainsFunc(w.Pods, func(p Pod) bool { return f.reaches(&t.cluster.Nodes[p.Node]) })
-	})
 }
 
 // spreadStepwise is topology spread.
@@ -330,23 +177,12 @@ func (t *translator) spreadAlike(s *spreading, members []int, all []spreading) {
 		spreadSoftly(t, s, members, total)
 		return
 	}
-	if most := total / int32(len(s.sets)); most > mostSteps && !s.lacksDomains() {
-		t.gap(members, "spec.topologySpreadConstraints", fmt.Sprintf("a spread of up to %d pods in each of its domains is simulated, and this one can have %d", mostSteps, most))
-		return
-	}
 	r := t.rule("topologySpreadConstraints", members)
-	t.require(&r, "", t.steps(s, r.subject, 1, s.most(total)))
-	waiting, bound := t.waiting(&r)
-	uneven := slices.Max(s.runs)-slices.Min(s.runs) > s.MaxSkew && !s.lacksDomains()
-	if uneven && len(waiting) > 0 && len(waiting) < len(members) {
-		repeat(t, &r, t.steps(s, bound, 1, s.most(total)))
+	bound := cluster.Bound{Subject: r.subject, Target: s.target, Max: s.MaxSkew, Group: s.group, SelfCounted: true, OverFewest: true}
+	if s.MinDomains != nil && *s.MinDomains > 1 {
+		bound.LeastSets = *s.MinDomains
 	}
-	for j := range t.cluster.Workloads {
-		w := &t.cluster.Workloads[j]
-		if !w.Runs() && s.selector.matches(w) && !slices.ContainsFunc(all, func(o spreading) bool { return o.workload == j && s.isLike(&o) }) {
-			t.note(false, "%s: its topology spread counts pods that are not bound alike, as those of %s, and keeps them away as well", t.cluster.Workloads[members[0]].Application, w.Application)
-		}
-	}
+	t.require(&r, []cluster.Bound{bound})
 }
 
 // over is how many others there may be beside a pod of the workload, beyond the fewest.

@@ -80,7 +80,6 @@ type Spec struct {
 type Rule struct {
 	Owner      string `json:"owner,omitempty"`
 	Constraint string `json:"constraint,omitempty"`
-	Repeats    bool   `json:"repeats,omitempty"`
 	Disruption
 }
 

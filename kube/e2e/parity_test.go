@@ -106,7 +106,7 @@ func (c *cluster) again(j *judge.Judge, p *v1.Pod) string {
 	defer j.AddPod(info, p.Spec.NodeName)
 	unbound := p.DeepCopy()
 	unbound.Spec.NodeName = ""
-	query, refusal := j.Case(unbound)
+	query, refusal := j.Case(unbound, nil)
 	if !refusal.IsSuccess() {
 		return fmt.Sprint(refusal.Reasons())
 	}

@@ -50,7 +50,7 @@ func TestMissingResourceClaim(t *testing.T) {
 	judge.SetNode(makeNode("n1"))
 	pod := makePod("claiming")
 	pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu", ResourceClaimName: new("gpu")}}
-	if _, status := judge.Case(pod); status.IsSuccess() || status.Plugin() != "DynamicResources" {
+	if _, status := judge.Case(pod, nil); status.IsSuccess() || status.Plugin() != "DynamicResources" {
 		t.Errorf("a missing claim: %s", words(status))
 	}
 	if got, want := judge.Diagnose(pod).Error(), `0/1 nodes are available: could not find ResourceClaim "default/gpu".`; got != want {

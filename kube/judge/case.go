@@ -39,12 +39,10 @@ type prefilter struct {
 }
 
 // Case opens the query for the pod and runs PreFilter. The status is PreFilter's: when it is not a success the pod fits nowhere at present, and there
-// is no case. An open case is kept current at some cost for every added pod, so it should be closed when the round is over.
-func (j *Judge) Case(pod *v1.Pod) (*Case, *fwk.Status) { return j.CaseAmong(pod, nil) }
-
-// CaseAmong is Case for a caller who knows on which nodes there are pods that the pod's rules count, or whose rules count the pod: upstream's plugins count
-// those alone. It is asked again whenever the state has to be computed anew. Nil is all nodes.
-func (j *Judge) CaseAmong(pod *v1.Pod, among func() map[string]bool) (*Case, *fwk.Status) {
+// is no case. An open case is kept current at some cost for every added pod, so it should be closed when it is not needed any more. Among is nil, or says on which
+// nodes there are pods that the pod's rules count, or whose rules count the pod: upstream's plugins look at the pods of these alone. It is asked
+// again whenever the state has to be computed anew.
+func (j *Judge) Case(pod *v1.Pod, among func() map[string]bool) (*Case, *fwk.Status) {
 	c := &Case{judge: j, pod: pod, personal: j.personal(pod) || hasEmptySpread(pod), among: among}
 	c.compute(pod)
 	if c.refusal != nil {

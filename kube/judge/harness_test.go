@@ -176,7 +176,7 @@ func spreading(pod *v1.Pod, topology, label string) *v1.Pod {
 // mustCase opens a case that PreFilter does not refuse.
 func mustCase(tb testing.TB, judge *Judge, pod *v1.Pod) *Case {
 	tb.Helper()
-	c, status := judge.Case(pod)
+	c, status := judge.Case(pod, nil)
 	if !status.IsSuccess() {
 		tb.Fatalf("PreFilter refuses pod %s: %s", pod.Name, words(status))
 	}

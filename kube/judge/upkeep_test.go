@@ -49,7 +49,7 @@ func TestKeptCasesAnswerLikeFreshOnes(t *testing.T) {
 		}
 		for i := range rapid.IntRange(1, 4).Draw(t, "cases") {
 			pod := drawPod(t, fmt.Sprintf("case-%d", i), namespaces)
-			if opened, status := c.judge.Case(pod); status.IsSuccess() {
+			if opened, status := c.judge.Case(pod, nil); status.IsSuccess() {
 				c.cases = append(c.cases, opened)
 			}
 		}

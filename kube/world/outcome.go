@@ -99,7 +99,7 @@ func (b *Binds) caseOf(p *Pod) (*judge.Case, *fwk.Status) {
 		tags := company.tags
 		among = func() map[string]bool { return b.rules.among(tags) }
 	}
-	c, status := b.judge.CaseAmong(p.object, among)
+	c, status := b.judge.Case(p.object, among)
 	if status.IsSuccess() {
 		b.cases[key] = &openCase{Case: c, used: b.uses, lasts: among != nil && c.Lasts()}
 	}

@@ -179,7 +179,7 @@ func (qs *queries) run(q *query) []*Pod {
 	qs.pods.handling(q.pods[0].object)
 	q.ranAt, q.lastRun = qs.journal.changes, qs.journal.now
 	q.prefers = judge.Prefers(q.pods[0].object) || qs.nodes.softTaints > 0
-	judged, refusal := qs.judge.Case(q.pods[0].object)
+	judged, refusal := qs.judge.Case(q.pods[0].object, nil)
 	var names []string
 	if refusal.IsSuccess() {
 		names = judged.Feasible()

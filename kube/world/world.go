@@ -6,12 +6,13 @@
 // its attempts. Nothing here starts a goroutine, reads a clock or calls the API
 // server; the loop in package scheduler does.
 //
-// What a pod requests splits in two. What depends on the pod and one node alone
+// What a pod requests splits in three. What depends on the pod and one node alone
 // (selectors, taints) is a node set, worked out by upstream's filters once for
 // all pods that request the same, and corrected for what changes (nodeset.go).
-// Resources and host ports are vectors (kinds.go, columns.go). Pods that look at
-// other pods or at volumes and claims need a full-filter query: all filters are
-// run for them, one by one, just before they are decided (query.go).
+// Resources and host ports are vectors (kinds.go, columns.go). What it requires of other
+// pods are constraints (rules.go). Pods that prefer something of other pods, or look at volumes and
+// claims, need a full-filter query: all filters are run for them, one by one, just before they are
+// decided (query.go).
 //
 // A World is made of parts, and each part of those before it: the journal of what is
 // reported; what the core has, which are Columns, nodes, shapes with their node sets, and

@@ -57,7 +57,7 @@ func (w *world) constrain(row int) {
 		c.Any = append(c.Any, bounds)
 	}
 	if c.Hard && w.chance.IntN(4) == 0 {
-		w.arriving(c)
+		arriving(w, c)
 	}
 	w.constraints[row] = c
 	w.post(0, func() cluster.Event {
@@ -77,7 +77,7 @@ func (w *world) bound() cluster.Bound {
 }
 
 // arriving makes the constraint one that binds who comes.
-func (w *world) arriving(c *cluster.Constraint) {
+func arriving(w *world, c *cluster.Constraint) {
 	c.Arriving, c.Any = true, c.Any[:1]
 	for i := range c.Any[0] {
 		b := &c.Any[0][i]

@@ -2,6 +2,7 @@ package kubernetestest
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -10,8 +11,8 @@ import (
 )
 
 // This file goes through all steps, pod by pod, and asks of each whether the filters allow it
-// and whether the constraints do: as State has it, a step may not make more subjects violate the
-// alternative that the fewest violate.
+// and whether the constraints do: those that bind who comes have to hold for it, and of others a step may not make
+// more subjects violate the alternative that the fewest violate.
 
 // Stepwise makes the rules those of kubernetes.Stepwise.
 func (w *World) Stepwise(t TB) {
@@ -76,15 +77,65 @@ func (w *World) Admits(at []int, pod int) []bool {
 	next := slices.Clone(at)
 	for n := range may {
 		next[pod] = n
-		may[n] = w.Rules.Eligible[w.workload[pod]][n] && !w.worse(at, next)
+		may[n] = w.Rules.Eligible[w.workload[pod]][n] && !w.worse(at, next) && w.comes(at, pod, n)
 	}
 	return may
+}
+
+// comes reports whether all constraints that bind who comes let the pod come to the node.
+func (w *World) comes(at []int, pod, n int) bool {
+	for i := range w.Rules.Constraints {
+		c := &w.Rules.Constraints[i]
+		if c.Arriving && slices.ContainsFunc(c.Any[0], func(b cluster.Bound) bool { return !w.meets(&b, at, pod, n) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// meets reports whether the bound lets the pod come to the node.
+func (w *World) meets(b *cluster.Bound, at []int, pod, n int) bool {
+	subject, target := b.Affects(w.Rules.Tags[w.workload[pod]])
+	if !subject {
+		return true
+	}
+	counts, everywhere := map[string]int32{}, int32(0)
+	for m := range w.nodes {
+		if set := w.set(b.Group, m); set != "" {
+			counts[set] += 0
+		}
+	}
+	for other, m := range at {
+		_, counted := b.Affects(w.Rules.Tags[w.workload[other]])
+		if m == Nowhere || !counted {
+			continue
+		}
+		if set := w.set(b.Group, m); set != "" {
+			counts[set]++
+			everywhere++
+		}
+	}
+	set, fewest := w.set(b.Group, n), int32(0)
+	if b.OverFewest && len(counts) >= int(b.LeastSets) && len(counts) > 0 {
+		fewest = slices.Min(slices.Collect(maps.Values(counts)))
+	}
+	count := counts[set]
+	if target && b.SelfCounted {
+		count++
+	}
+	switch {
+	case b.OverFewest:
+		return set != "" && count <= fewest+b.Max
+	case count >= b.Min && count <= b.Max:
+		return true
+	}
+	return b.OrFirst && target && set != "" && everywhere == 0
 }
 
 // worse reports whether some constraint is violated by more subjects than before.
 func (w *World) worse(before, after []int) bool {
 	return slices.ContainsFunc(w.Rules.Constraints, func(c cluster.Constraint) bool {
-		return c.Hard && w.least(&c, after) > w.least(&c, before)
+		return c.Hard && !c.Arriving && w.least(&c, after) > w.least(&c, before)
 	})
 }
 

@@ -241,13 +241,6 @@ func (s *Source) constrain() error {
 		}
 		s.constraints = append(s.constraints, r)
 	}
-	for _, g := range rules.Gaps {
-		for _, w := range g.Workloads {
-			for _, p := range members[w] {
-				s.gap(p.file, p.name, gap{g.Field, g.Why})
-			}
-		}
-	}
 	for _, note := range rules.Notes {
 		s.notes.inexact = append(s.notes.inexact, note.Text)
 	}

@@ -39,8 +39,8 @@ func TestCompany(t *testing.T) {
 0 n1 [zone=a] {zone=a}
 1 n2 [zone=b] {zone=b}
 2 n3
-default/statefulset/db: required podAffinity: {"k8s:default/statefulset/db: required podAffinity", {k8s:default/app=web, 1, inf}, zone}: hard
-default/statefulset/web: topologySpreadConstraints: {"k8s:default/statefulset/web: topologySpreadConstraints", {k8s:default/app=web, 0, 0}, zone} | {*, {k8s:default/app=web, 1, inf}, zone} & {"k8s:default/statefulset/web: topologySpreadConstraints", {k8s:default/app=web, 0, 1}, zone}: hard
+default/statefulset/db: required podAffinity: {"k8s:default/statefulset/db: required podAffinity", {k8s:default/app=web, 1, inf}, zone}: arriving
+default/statefulset/web: topologySpreadConstraints: {"k8s:default/statefulset/web: topologySpreadConstraints", {k8s:default/app=web, 0, 1}, zone, over-fewest}: arriving counted
 default/db-0 0/0 of 1 pods=1 [zone!=] <k8s:default/statefulset/db: required podAffinity>
 default/etc-0 1/0 of 1 pods=1
 default/web-0 2/0 of 2 pods=1 on 0 [zone!=] <k8s:default/app=web> <k8s:default/statefulset/web: topologySpreadConstraints>

@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -185,19 +186,20 @@ other/c 1/0 of 1 user=other class=0 priority=0 pods=1
 	wantPods(t, apartPods("{topologyKey: zone}", ""), "\ndefault/a 0/0 of 1 pods=1\ndefault/b 1/0 of 1 pods=1\n")
 	// What is more than that is a constraint, for all that ask for the same.
 	const name = "default/pod/a: required podAntiAffinity"
-	const web = "{k8s:default/app=web, 0, 0}"
-	for _, c := range []struct{ name, text, want string }{
-		{"zone", apartPods("{topologyKey: zone, labelSelector: {}}", ""), "{k8s:default, 0, 0}, zone}: hard"},
-		{"others", apartPods("{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: db}}}", ""), "{k8s:default/app=db, 0, 0}, node}: hard"},
-		{"other namespaces", apartPods("{topologyKey: kubernetes.io/hostname, namespaceSelector: {}, labelSelector: {}}", ""), `{"k8s:*", 0, 0}, node}: hard`},
-		{"twice", apartPods(own+","+own, ""), web + ", node}: hard"},
-		{"not mutual", apartPods(own, strings.Replace(stranger, "namespace: other, ", "", 1)), web + ", node}: hard"},
-		{"no hostname", apartPods(own, "---\nkind: Node\nmetadata: {name: n2}\n"), web + ", kubernetes.io/hostname}: hard"},
-		{"same hostname", apartPods(own, "---\nkind: Node\nmetadata: {name: n2, labels: {kubernetes.io/hostname: n1}}\n"), web + ", kubernetes.io/hostname}: hard"},
+	const web = "k8s:default/app=web"
+	for _, c := range []struct{ name, text, whom, group string }{
+		{"zone", apartPods("{topologyKey: zone, labelSelector: {}}", ""), "k8s:default", "zone"},
+		{"others", apartPods("{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: db}}}", ""), "k8s:default/app=db", "node"},
+		{"other namespaces", apartPods("{topologyKey: kubernetes.io/hostname, namespaceSelector: {}, labelSelector: {}}", ""), `"k8s:*"`, "node"},
+		{"twice", apartPods(own+","+own, ""), web, "node"},
+		{"not mutual", apartPods(own, strings.Replace(stranger, "namespace: other, ", "", 1)), web, "node"},
+		{"no hostname", apartPods(own, "---\nkind: Node\nmetadata: {name: n2}\n"), web, "kubernetes.io/hostname"},
+		{"same hostname", apartPods(own, "---\nkind: Node\nmetadata: {name: n2, labels: {kubernetes.io/hostname: n1}}\n"), web, "kubernetes.io/hostname"},
 	} {
 		got := podsOf(t, c.text)
-		want := name + `: {"k8s:` + name + `", ` + c.want
-		if first, _, _ := strings.Cut(got, "\n"); first != want || strings.Count(got, "hard") != 1 || strings.Contains(got, "a node") {
+		who := `"k8s:` + name + `"`
+		want := fmt.Sprintf("%s: {%s, {%s, 0, 0}, %s} & {%s, {%s, 0, 0}, %s}: arriving", name, who, c.whom, c.group, c.whom, who, c.group)
+		if first, _, _ := strings.Cut(got, "\n"); first != want || strings.Count(got, "arriving") != 1 || strings.Contains(got, "a node") {
 			t.Errorf("%s:\n got %s\nwant %s", c.name, got, want)
 		}
 	}
@@ -208,8 +210,8 @@ func TestOverlappingSelectors(t *testing.T) {
 	wider := strings.Replace(own, "matchLabels: {app: web}", "matchExpressions: [{key: app, operator: Exists}]", 1)
 	text := apartPods(own, strings.NewReplacer("name: n1", "name: n2", "hostname: n1", "hostname: n2", "name: a,", "name: c,", "name: b,", "name: d,").Replace("---\n"+apartPods(wider, "")))
 	wantPods(t, text, `
-default/pod/a: required podAntiAffinity: {"k8s:default/pod/a: required podAntiAffinity", {k8s:default/app=web, 0, 0}, node}: hard
-default/pod/c: required podAntiAffinity: {"k8s:default/pod/c: required podAntiAffinity", {"k8s:default/app exists", 0, 0}, node}: hard
+default/pod/a: required podAntiAffinity: {"k8s:default/pod/a: required podAntiAffinity", {k8s:default/app=web, 0, 0}, node} & {k8s:default/app=web, {"k8s:default/pod/a: required podAntiAffinity", 0, 0}, node}: arriving
+default/pod/c: required podAntiAffinity: {"k8s:default/pod/c: required podAntiAffinity", {"k8s:default/app exists", 0, 0}, node} & {"k8s:default/app exists", {"k8s:default/pod/c: required podAntiAffinity", 0, 0}, node}: arriving
 default/a 0/0 of 1 pods=1 <k8s:default/app exists> <k8s:default/app=web> <k8s:default/pod/a: required podAntiAffinity>
 default/b 1/0 of 1 pods=1 <k8s:default/app exists> <k8s:default/app=web> <k8s:default/pod/a: required podAntiAffinity>
 default/c 2/0 of 1 pods=1 <k8s:default/app exists> <k8s:default/app=web> <k8s:default/pod/c: required podAntiAffinity>

@@ -24,9 +24,6 @@ const placementConstraint = "PlacementConstraint"
 
 func constraintObject(c *cluster.Constraint) fields {
 	spec := fields{"owner": c.Owner, "constraint": constraint.Format(c)}
-	if c.Repeats {
-		spec["repeats"] = true
-	}
 	return fields{"apiVersion": "fairlead.dev/v1", "kind": placementConstraint, "metadata": fields{"name": c.Name}, "spec": spec}
 }
 
@@ -58,7 +55,7 @@ func jsonOf(texts any) string {
 
 // takeConstraint reads a constraint of our own.
 func (s *Source) takeConstraint(o *manifest.Object) error {
-	c, err := constraint.Parse(o.Spec.Constraint)
+	c, err := constraint.ParseArriving(o.Spec.Constraint)
 	if err != nil {
 		return manifest.Wrong("spec.constraint", "a constraint such as {web, {web, 0, 0}, rack}: hard", o.Spec.Constraint)
 	}
@@ -68,7 +65,7 @@ func (s *Source) takeConstraint(o *manifest.Object) error {
 	if err := s.once(placementConstraint + " " + o.Metadata.Name); err != nil {
 		return err
 	}
-	c.Name, c.Owner, c.Repeats = o.Metadata.Name, o.Spec.Owner, o.Spec.Repeats
+	c.Name, c.Owner = o.Metadata.Name, o.Spec.Owner
 	s.constraints = append(s.constraints, c)
 	return nil
 }

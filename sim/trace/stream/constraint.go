@@ -48,10 +48,8 @@ func (r *Reader) constraint(c *cluster.Constraint) {
 			c.Weight = s.int("a weight in thousandths", 1, cluster.MaxWeight)
 		case "arriving":
 			c.Arriving = s.bool()
-		case "repeats":
-			c.Repeats = s.bool()
 		default:
-			s.failName("a field of a constraint", name, "name", "owner", "any", "hard", "weight", "arriving", "repeats")
+			s.failName("a field of a constraint", name, "name", "owner", "any", "hard", "weight", "arriving")
 		}
 	}
 	if !c.Hard && c.Weight == 0 {
@@ -139,9 +137,6 @@ func (w *Writer) constraint(c *cluster.Constraint) error {
 	}
 	if c.Arriving {
 		w.flag("arriving")
-	}
-	if c.Repeats {
-		w.flag("repeats")
 	}
 	return nil
 }

@@ -114,7 +114,6 @@
 //	hard       no placement may violate it; else weight is what each violation costs,
 //	           in thousandths; omitted: 1000
 //	arriving   it binds who comes, and nobody who stands there already
-//	repeats    another constraint says the same of more subjects
 //	subject    tags that a task must all have to be bound; omitted: every set is
 //	target     tags that a task must all have to be counted
 //	min, max   how many others in the same set there shall be; omitted: 0 and no limit
