@@ -24,8 +24,8 @@ import (
 
 // This file finds the objects in what kubectl prints: one object, a List, or
 // several of either behind each other, as JSON or as YAML, perhaps compressed
-// with gzip. JSON is read object by object, so that the list of a large cluster
-// is never in memory as a whole. YAML is read a document at a time, and each
+// with gzip. JSON is read object by object, and of a list block by block (list.go), so that
+// the list of a large cluster is never in memory as a whole. YAML is read a document at a time, and each
 // document goes through JSON, so that both mean the same.
 
 const kubectl = "Nodes and Pods as kubectl get -o json prints them"
@@ -136,9 +136,9 @@ func (r *reader) read(from io.Reader) error {
 	case errors.Is(err, io.EOF):
 		return r.error("", kubectl, "", errors.New("the file is empty"))
 	case err != nil:
-		return r.broken(err)
+		return r.broken(err, 0)
 	case isJSON(first, text):
-		return r.json(json.NewDecoder(text))
+		return r.json(newStream(text))
 	}
 	r.portion.most = mostDocument
 	return r.yaml(text)
@@ -172,8 +172,9 @@ func (r *reader) error(at, want, got string, cause error) error {
 }
 
 // broken says that the file ends, or stops being what it was, after the objects
-// seen so far. A disk that fails is no fault of the file.
-func (r *reader) broken(err error) error {
+// seen so far. A disk that fails is no fault of the file. Offsets in the error are counted from
+// the base.
+func (r *reader) broken(err error, base int64) error {
 	if _, system := errors.AsType[*fs.PathError](err); system {
 		return err
 	}
@@ -185,24 +186,54 @@ func (r *reader) broken(err error) error {
 		place = fmt.Sprintf("after %d objects", r.seen)
 	}
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		err = fmt.Errorf("byte %d: %w", syntax.Offset, err)
+		err = fmt.Errorf("byte %d: %w", base+syntax.Offset, err)
 	}
 	return r.error(place, kubectl, "", err)
 }
 
+// stream is a text of JSON, of which a decoder reads all but long lists.
+type stream struct {
+	*json.Decoder
+	in   io.Reader // where the decoder reads
+	base int64     // how far that begins from the start of the file
+}
+
+func newStream(in io.Reader) *stream { return &stream{json.NewDecoder(in), in, 0} }
+
+// rest is what the decoder has not decoded.
+func (s *stream) rest() io.Reader { return io.MultiReader(s.Buffered(), s.in) }
+
+// offset is how far that is from the start of the file.
+func (s *stream) offset() int64 { return s.base + s.InputOffset() }
+
+// goOn has a new decoder read on behind a list, of which it has seen the bracket: in an object if there is one around it.
+func (s *stream) goOn(in io.Reader, at int64, within bool) error {
+	if !within {
+		*s = stream{json.NewDecoder(in), in, at}
+		return nil
+	}
+	const seen = `{"items":[]`
+	in = io.MultiReader(strings.NewReader(seen), in)
+	*s = stream{json.NewDecoder(in), in, at - int64(len(seen))}
+	var list []struct{}
+	_, brace := s.Token()
+	_, key := s.Token()
+	return errors.Join(brace, key, s.Decode(&list))
+}
+
 // json reads values until there are no more.
-func (r *reader) json(d *json.Decoder) error {
+func (r *reader) json(s *stream) error {
 	for {
-		token, err := d.Token()
+		token, err := s.Token()
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return r.broken(err)
+			return r.broken(err, s.base)
 		case token == json.Delim('{'):
-			err = r.object(d, "")
+			err = r.object(s, "")
 		case token == json.Delim('['):
-			err = r.items(d, "")
+			err = r.list(s, "", false)
 		default:
 			return r.error("", kubectl, fmt.Sprint(token), nil)
 		}
@@ -214,19 +245,19 @@ func (r *reader) json(d *json.Decoder) error {
 
 // object reads what stands in braces: a list, or one object. The kind of a list
 // says of which kind its items are; it is known before them, or stands there.
-func (r *reader) object(d *json.Decoder, kind string) error {
+func (r *reader) object(s *stream, kind string) error {
 	fields := map[string]json.RawMessage{}
 	list := false
-	for d.More() {
-		key, err := d.Token()
+	for s.More() {
+		key, err := s.Token()
 		if err != nil {
-			return r.broken(err)
+			return r.broken(err, s.base)
 		}
 		name, _ := key.(string)
 		if name != "items" {
 			var value json.RawMessage
-			if err := d.Decode(&value); err != nil {
-				return r.broken(err)
+			if err := s.Decode(&value); err != nil {
+				return r.broken(err, s.base)
 			}
 			fields[name] = value
 			if name == "kind" {
@@ -235,33 +266,44 @@ func (r *reader) object(d *json.Decoder, kind string) error {
 			continue
 		}
 		list = true
-		token, err := d.Token()
+		token, err := s.Token()
 		switch {
 		case err != nil:
-			return r.broken(err)
+			return r.broken(err, s.base)
 		case token == json.Delim('['):
-			if err := r.items(d, strings.TrimSuffix(kind, "List")); err != nil {
+			if err := r.list(s, strings.TrimSuffix(kind, "List"), true); err != nil {
 				return err
 			}
 		case token != nil:
 			return r.error("items", "a list", fmt.Sprint(token), nil)
 		}
 	}
-	if _, err := d.Token(); err != nil {
-		return r.broken(err)
+	if _, err := s.Token(); err != nil {
+		return r.broken(err, s.base)
 	}
 	if list {
 		return nil
 	}
 	text, err := json.Marshal(fields)
 	if err != nil {
-		return r.broken(err)
+		return r.broken(err, s.base)
 	}
-	one, err := r.one(json.NewDecoder(bytes.NewReader(text)), fmt.Sprintf("object %d", r.seen+1), "")
+	one, err := r.one(text, fmt.Sprintf("object %d", r.seen+1), "")
+	if err != nil {
+		return r.broken(err, s.base)
+	}
+	r.seen++
+	r.portion.read = 0
+	return r.add(r.file, one.place, one.object, one.wrong)
+}
+
+// list reads a list behind its bracket, and goes on behind it: in an object if it is within one.
+func (r *reader) list(s *stream, kind string, within bool) error {
+	rest, at, err := r.items(s, kind)
 	if err != nil {
 		return err
 	}
-	return r.add(r.file, one.place, one.object, one.wrong)
+	return s.goOn(rest, at, within)
 }
 
 // textIn is the text that a value is, or nothing.
@@ -273,59 +315,22 @@ func textIn(value json.RawMessage) string {
 	return text
 }
 
-// ahead is how many objects of a list are decoded ahead of the one that is taken in.
-const ahead = 64
-
-// items reads a list up to its end, object by object. One is taken in while the next ones are decoded, in their order.
-func (r *reader) items(d *json.Decoder, kind string) error {
-	objects, stop := make(chan item, ahead), make(chan struct{})
-	var broken error
-	go func() {
-		defer close(objects)
-		for i := 0; d.More() && broken == nil; i++ {
-			var one item
-			if one, broken = r.one(d, fmt.Sprintf("items[%d]", i), kind); broken != nil {
-				return
-			}
-			select {
-			case objects <- one:
-			case <-stop:
-				return
-			}
-		}
-		if _, err := d.Token(); err != nil {
-			broken = r.broken(err)
-		}
-	}()
-	for one := range objects {
-		if err := r.add(r.file, one.place, one.object, one.wrong); err != nil {
-			close(stop)
-			for range objects { // until the decoder has seen that
-			}
-			return err
-		}
-	}
-	return broken
-}
-
-// item is an object of a list and where it stands, or what is wrong with it.
+// item is an object and where it stands, or what is wrong with it.
 type item struct {
 	place  string
 	object *manifest.Object
 	wrong  error
 }
 
-// one reads an object. Fields of a wrong type matter only in objects that are
-// read: other kinds may have fields of the same names.
-func (r *reader) one(d *json.Decoder, place, kind string) (item, error) {
+// one decodes an object. Fields of a wrong type matter only in objects that are
+// read: other kinds may have fields of the same names. The error is that the text is no JSON.
+func (r *reader) one(text []byte, place, kind string) (item, error) {
 	o := &manifest.Object{}
-	err := d.Decode(o)
+	err := json.Unmarshal(text, o)
 	var mistyped *json.UnmarshalTypeError
 	if err != nil && !errors.As(err, &mistyped) {
-		return item{}, r.broken(err)
+		return item{}, err
 	}
-	r.seen++
-	r.portion.read = 0
 	if o.Kind == "" {
 		o.Kind = kind
 	}
@@ -362,7 +367,7 @@ func (r *reader) yaml(text io.Reader) error {
 			return nil
 		}
 		if err != nil {
-			return r.broken(err)
+			return r.broken(err, 0)
 		}
 		if document == nil {
 			continue
@@ -382,18 +387,18 @@ func (r *reader) document(document any, place string) error {
 			at := place + ": " + strings.TrimPrefix(wrong.Path, ".")
 			return r.error(strings.TrimSuffix(at, ": "), wrong.Want, wrong.Got, nil)
 		}
-		return r.broken(err)
+		return r.broken(err, 0)
 	}
 	fields, isObject := document.(map[string]any)
 	if !isObject {
 		return r.error("", kubectl, fmt.Sprint(document), nil)
 	}
-	d := json.NewDecoder(bytes.NewReader(asJSON))
-	if _, err := d.Token(); err != nil {
-		return r.broken(err)
+	s := newStream(bytes.NewReader(asJSON))
+	if _, err := s.Token(); err != nil {
+		return r.broken(err, 0)
 	}
 	kind, _ := fields["kind"].(string)
-	return r.object(d, kind)
+	return r.object(s, kind)
 }
 
 // notInJSON is a field of YAML that JSON has nothing like: a key that is no text,
