@@ -46,7 +46,29 @@ type node struct {
 // requirementSet is the set of nodes that a task may use.
 type requirementSet struct {
 	admission
-	has []bool // by node row
+	has nodeBits
+}
+
+// nodeBits are rows of nodes, a bit each: of many tasks each has a set of its own, which is one node of thousands.
+type nodeBits []uint64
+
+// put says whether the row is among them.
+func (b *nodeBits) put(row cluster.NodeID, is bool) {
+	at, bit := int(row/64), uint64(1)<<(row%64)
+	switch {
+	case is:
+		for at >= len(*b) {
+			*b = append(*b, 0)
+		}
+		(*b)[at] |= bit
+	case at < len(*b):
+		(*b)[at] &^= bit
+	}
+}
+
+// holds reports whether the row is among them.
+func (b nodeBits) holds(row cluster.NodeID) bool {
+	return int(row/64) < len(b) && b[row/64]>>(row%64)&1 != 0
 }
 
 // admission is what a node has to be for a task: what the task requires of labels, and
@@ -140,7 +162,7 @@ func (b *nodes) limitOf(capacity cluster.Vector) cluster.Vector {
 func (b *nodes) lose(row cluster.NodeID, emit func(cluster.Event)) {
 	b.list[row].live, b.least, b.labelled = false, nil, nil
 	for id := 1; id < len(b.sets); id++ {
-		b.sets[id].has[row] = false
+		b.sets[id].has.put(row, false)
 	}
 	emit(cluster.NodeLost{Node: row})
 }
@@ -148,12 +170,9 @@ func (b *nodes) lose(row cluster.NodeID, emit func(cluster.Event)) {
 // judge brings one node's membership in one set up to date.
 func (b *nodes) judge(id cluster.SetID, row cluster.NodeID, emit func(cluster.Event)) {
 	set := &b.sets[id]
-	for len(set.has) <= int(row) {
-		set.has = append(set.has, false)
-	}
 	meets := b.meets(row, set.admission)
-	if meets != set.has[row] {
-		set.has[row] = meets
+	if meets != set.has.holds(row) {
+		set.has.put(row, meets)
 		emit(cluster.EligibilityChanged{Set: id, Node: row, Eligible: meets})
 	}
 }
@@ -227,15 +246,15 @@ func (b *nodes) set(wanted admission, emit func(cluster.Event)) cluster.SetID {
 	id := cluster.SetID(len(b.sets))
 	b.setOf[key] = id
 	wanted.requirements = slices.Clone(wanted.requirements)
-	set := requirementSet{admission: wanted, has: make([]bool, len(b.list))}
-	b.sets = append(b.sets, set)
+	set := requirementSet{admission: wanted}
 	defined := cluster.SetDefined{Set: id}
 	for _, row := range b.among(wanted) {
 		if b.meets(row, wanted) {
-			set.has[row] = true
+			set.has.put(row, true)
 			defined.Nodes = append(defined.Nodes, row)
 		}
 	}
+	b.sets = append(b.sets, set)
 	emit(defined)
 	return id
 }
