@@ -72,7 +72,7 @@ func adviseOn(ctx context.Context, s *simulation, stderr io.Writer) (*advise.Adv
 	beQuick()
 	jobs := s.jobs()
 	found := &adviser{}
-	s.opened = func(o setup.Opened) { found.first.Do(func() { found.dump = o.Dump(); beThrifty(5) }) }
+	s.opened = func(o setup.Opened) { found.first.Do(func() { found.dump = o.Dump(); beThrifty(14) }) }
 	s.runAll(ctx, jobs, parallelRuns(s.PlannerTime()), found.add, stderr)
 	for _, j := range jobs {
 		if err := j.whole(); err != nil {

@@ -159,7 +159,7 @@ func (f *explainFlags) simulate(c *cobra.Command, at cluster.Time) (*explain.Mom
 		beQuick()
 		s.opened = func(o setup.Opened) {
 			f.dump = o.Dump()
-			beThrifty(4)
+			beThrifty(11)
 		}
 	}
 	m, end, err := momentOf(ctx, s, c.ErrOrStderr())

@@ -202,7 +202,7 @@ func (f *planFlags) run(ctx context.Context, s *simulation, stdout, stderr io.Wr
 	was := make(chan asItWas, 1)
 	s.opened = func(o setup.Opened) {
 		dump = o.Dump()
-		beThrifty(3)
+		beThrifty(6)
 		go func() { was <- s.unchanged(ctx, o, f.prices) }()
 	}
 	end, err := s.runToEnd(ctx, job, stderr)

@@ -76,7 +76,7 @@ func (s *Source) Changed() *Changed { return s.changed }
 
 // Unchanged is the cluster as it would be without the changes. It is made at the first call, from which the next ones are to be apart.
 func (c *Changed) Unchanged() (*Source, error) {
-	if c.as.tasks == nil {
+	if c.as.kinds == nil { // it has none yet
 		if err := finish(c.as, ""); err != nil {
 			return nil, err
 		}

@@ -211,7 +211,13 @@ func finish(s *Source, path string) error {
 	if len(s.nodes)+len(s.tasks) == 0 {
 		return nothing(path, &s.skips)
 	}
+	s.forget()
 	return nil
+}
+
+// forget lets go of what only those need who make records of it, which is more than half of all that was read.
+func (s *Source) forget() {
+	s.pods, s.names, s.rules, s.makers, s.namespaces, s.storage = nil, nil, nil, makers{}, nil, storage{}
 }
 
 // sort puts nodes and pods into their order, which is the one in which fairlead-scheduler takes in what it finds.
