@@ -57,6 +57,17 @@ func newCompany(spec *manifest.Spec) *company {
 	return &company{spec, string(text)}
 }
 
+// sharedCompany returns the company that asks for the same: a workload has as many pods that do as it has pods.
+func (a *alike) sharedCompany(c *company) *company {
+	if c == nil {
+		return nil
+	}
+	if a.company[c.key] == nil {
+		a.company[c.key] = c
+	}
+	return a.company[c.key]
+}
+
 // keys are the labels that nodes must have for the pod to come there.
 func (c *company) keys() (keys []string) {
 	if c == nil {

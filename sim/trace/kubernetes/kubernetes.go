@@ -110,16 +110,22 @@ type Source struct {
 	nodes    []node
 	pods     []pod
 	names    map[string]bool // of nodes, and of pods behind their namespace
-	rules    map[string]*rules
 	notes    notes
 	capacity []cluster.Vector
 	given    int // records given out so far
 	tasks    []trace.Task
 
 	makers makers
+	alike
 	others
 	constraints []cluster.Constraint
 	changed     *Changed
+}
+
+// alike is what pods say that others say as well, and share with them.
+type alike struct {
+	rules   map[string]*rules
+	company map[string]*company
 }
 
 // others are what else the files hold.
@@ -175,7 +181,7 @@ type standing struct {
 // Open reads the whole file, or all files of the folder.
 func Open(path string, o Options) (*Source, error) {
 	s := &Source{
-		options: o, skips: trace.Skips{Lenient: o.Lenient}, names: map[string]bool{}, rules: map[string]*rules{}, notes: newNotes(),
+		options: o, skips: trace.Skips{Lenient: o.Lenient}, names: map[string]bool{}, alike: alike{map[string]*rules{}, map[string]*company{}}, notes: newNotes(),
 		makers: newMakers(), others: others{namespaces: map[string]map[string]string{}, storage: newStorage(), guards: guards{scale: map[string]int64{}}},
 	}
 	if err := (elsewhere{s}).read(path); err != nil {
@@ -217,7 +223,8 @@ func finish(s *Source, path string) error {
 
 // forget lets go of what only those need who make records of it, which is more than half of all that was read.
 func (s *Source) forget() {
-	s.pods, s.names, s.rules, s.makers, s.namespaces, s.storage = nil, nil, nil, makers{}, nil, storage{}
+	s.pods, s.names, s.namespaces = nil, nil, nil
+	s.makers, s.alike, s.storage = makers{}, alike{}, storage{}
 }
 
 // sort puts nodes and pods into their order, which is the one in which fairlead-scheduler takes in what it finds.
@@ -369,6 +376,7 @@ func (s *Source) takePod(file string, o *manifest.Object) error {
 	if p.company, err = companyOf(o); err != nil {
 		return err
 	}
+	p.company = s.sharedCompany(p.company)
 	p.group, p.application = groupOf(o), applicationOf(o)
 	gaps := gapsOf(spec)
 	if s.options.Elsewhere && len(r.Terms) > 1 {
@@ -576,12 +584,12 @@ func (s *Source) task(p *pod, demand cluster.Vector, j *job) trace.Task {
 }
 
 // shared returns the rules that mean the same as these.
-func (s *Source) shared(r *rules) *rules {
+func (a *alike) shared(r *rules) *rules {
 	key := r.key()
-	if s.rules[key] == nil {
-		s.rules[key] = r
+	if a.rules[key] == nil {
+		a.rules[key] = r
 	}
-	return s.rules[key]
+	return a.rules[key]
 }
 
 // blind reports whether the files say nothing of the nodes that pods are to go to; a change that takes all of them away does.
