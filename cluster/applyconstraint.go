@@ -77,9 +77,7 @@ func (t *constraintTable) define(c ConstraintID, spec *Constraint) {
 			b.group = int32(slices.IndexFunc(t.group, func(g nodeGroup) bool { return g.key == b.Group }))
 			row.far = row.far || b.Group != EachNode || b.OrFirst || b.OverFewest
 			row.attracts = row.attracts || b.Min > 0 || b.OverFewest
-			for set, nodes := range t.group[b.group].nodes {
-				b.resize(int32(set), 0, nodes)
-			}
+			b.open(t.group[b.group].nodes)
 			row.bound = append(row.bound, b)
 		}
 	}

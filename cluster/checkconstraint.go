@@ -3,7 +3,6 @@ package cluster
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 )
@@ -15,7 +14,7 @@ import (
 type recounted struct {
 	subjects, misses int64
 	violating        [tenses]int64
-	sets             map[int32][tenses]Count // of its group, those that count something
+	sets             *counts // valid until the next bound is counted
 	arrivals         arrivals
 }
 
@@ -25,6 +24,7 @@ type likely struct {
 	constraints map[string][]ConstraintID
 	shapes      map[string][]ShapeID
 	tasks       [][]TaskID // placed ones, by shape
+	sets        counts     // scratch, for the bound that is counted
 }
 
 func (v checker) likely() likely {
@@ -186,14 +186,12 @@ func (v checker) checkCounts(l *likely, b *boundRow) error {
 	g := &v.constraints.group[b.group]
 	var wrong error
 	compare := func(set int32, counts [tenses]Count) {
-		if sum := want.sets[set]; counts != sum && wrong == nil {
+		if sum := want.sets.at(set); counts != sum && wrong == nil {
 			wrong = fmt.Errorf("set %d of group %q counts %v, its tasks sum to %v", set, g.key, counts, sum)
 		}
 	}
 	b.sets.each(compare)
-	for _, set := range slices.Sorted(maps.Keys(want.sets)) {
-		compare(set, b.sets.at(set))
-	}
+	want.sets.each(func(set int32, _ [tenses]Count) { compare(set, b.sets.at(set)) })
 	if wrong != nil {
 		return wrong
 	}
@@ -209,11 +207,11 @@ func (v checker) checkCounts(l *likely, b *boundRow) error {
 
 func (v checker) countAnew(l *likely, b *boundRow) recounted {
 	g := &v.constraints.group[b.group]
-	r := recounted{sets: map[int32][tenses]Count{}}
+	l.sets.clear()
+	r := recounted{sets: &l.sets}
 	add := func(set int32, t tense, subject, target bool) {
-		sum := r.sets[set]
-		sum[t] = sum[t].plus(role{subject: subject, target: target}.once(1))
-		r.sets[set] = sum
+		sum := &r.sets.of(set)[t]
+		*sum = sum.plus(role{subject: subject, target: target}.once(1))
 	}
 	for _, id := range l.ofBound(b.Bound) {
 		subject, target := b.Affects(v.shape[id].Tags)
@@ -242,32 +240,30 @@ func (v checker) countAnew(l *likely, b *boundRow) recounted {
 	}
 	if len(b.Subject) == 0 { // of whole sets, also those that count nothing
 		for set := range g.nodes {
-			r.judge(b, int32(set), r.sets[int32(set)], g.size(int32(set)))
+			r.judge(b, int32(set), r.sets.at(int32(set)), g.size(int32(set)))
 		}
 		return r
 	}
-	for set, sum := range r.sets {
-		r.judge(b, set, sum, g.size(set))
-	}
+	r.sets.each(func(set int32, sum [tenses]Count) { r.judge(b, set, sum, g.size(set)) })
 	return r
 }
 
 // arrive is what is kept of a bound that binds who comes.
 func (r *recounted) arrive(b *boundRow, g *nodeGroup) {
-	for set, sum := range r.sets {
+	r.sets.each(func(set int32, sum [tenses]Count) {
 		for t := range tenses {
 			if set != outside {
 				r.arrivals.targets[t] += int64(sum[t].Targets)
 			}
 		}
-	}
+	})
 	if !b.OverFewest {
 		return
 	}
 	r.arrivals.fewest = math.MaxInt32
 	for set, nodes := range g.nodes {
 		if int32(set) != outside && nodes > 0 {
-			targets := r.sets[int32(set)][settled].Targets
+			targets := r.sets.at(int32(set))[settled].Targets
 			r.arrivals.sets++
 			r.arrivals.levels = grown(r.arrivals.levels, int(targets))
 			r.arrivals.levels[targets]++

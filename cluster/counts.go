@@ -43,3 +43,9 @@ func (c *counts) each(f func(set int32, count [tenses]Count)) {
 		}
 	}
 }
+
+// clear makes all counts nothing, and keeps the room for others.
+func (c *counts) clear() {
+	clear(c.page)
+	c.kept = c.kept[:0]
+}

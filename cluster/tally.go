@@ -173,6 +173,29 @@ func (b *boundRow) change(set int32, t tense, by Count, nodes int32) {
 	}
 }
 
+// open says of a bound that counts nothing yet how many nodes each set has. Where sets are bound, all that have one miss the same.
+func (b *boundRow) open(nodes []int32) {
+	switch {
+	case b.OverFewest:
+		for set, n := range nodes {
+			b.resize(int32(set), 0, n)
+		}
+		return
+	case !b.whole():
+		return
+	}
+	for set, n := range nodes {
+		if int32(set) != outside && n > 0 {
+			b.subjects++
+		}
+	}
+	violating, misses := b.broken(outside+1, Count{}, 1)
+	for t := range tenses {
+		b.violating[t] = b.subjects * violating
+	}
+	b.misses = b.subjects * misses
+}
+
 // resize says that the set, of a bound to which it matters whether there is one, has another number of nodes.
 func (b *boundRow) resize(set, before, now int32) {
 	if set == outside || (before == 0) == (now == 0) {
