@@ -180,6 +180,30 @@ func (b *bubble) sum(name string, values ...string) float64 {
 	return total
 }
 
+// series are those of a gauge that are not zero, in order, as in "plugin=NodeName 2".
+func (b *bubble) series(name string) string {
+	b.t.Helper()
+	families, err := b.registry.Gather()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var list []string
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			if family.GetName() != name || m.GetGauge().GetValue() == 0 {
+				continue
+			}
+			text := ""
+			for _, l := range m.GetLabel() {
+				text += l.GetName() + "=" + l.GetValue() + " "
+			}
+			list = append(list, text+fmt.Sprint(m.GetGauge().GetValue()))
+		}
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}
+
 // requests are those of a kind that name the pod, in order.
 func (a *api) requests(of func(request) string, pod string) []request {
 	a.mu.Lock()

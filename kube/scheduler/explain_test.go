@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/events"
@@ -52,6 +53,40 @@ func TestFiltersAreReported(t *testing.T) {
 		const want = " Fairlead: unplaceable on any of 3 nodes: 2 lack the label disk=ssd, 1 have the taint gpu=yes:NoSchedule; it would fit without asking for disk=ssd on any of 2 nodes."
 		if got := b.explainer.reported["uid-1"].message; !strings.HasSuffix(got, want) {
 			b.t.Errorf("reported: %s", got)
+		}
+	})
+}
+
+// A pod that no node takes is told why in its condition, and is counted under the plugin that refuses
+// it for as long as it waits.
+func TestWaitingPodIsToldAndCounted(t *testing.T) {
+	picky := plainPod(1)
+	picky.Spec.NodeSelector = map[string]string{"disk": "ssd"}
+	inBubble(t, []runtime.Object{bigNode(0), picky}, func(b *bubble) {
+		t := b.t
+		b.run()
+		b.pass(5 * time.Second)
+		pod, err := b.api.Clientset.CoreV1().Pods("default").Get(t.Context(), picky.Name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := pod.Status.Conditions; len(c) != 1 || c[0].Type != v1.PodScheduled || c[0].Status != v1.ConditionFalse ||
+			c[0].Reason != v1.PodReasonUnschedulable || !strings.Contains(c[0].Message, "1 lack the label disk=ssd") {
+			t.Errorf("the conditions of the waiting pod are %+v", c)
+		}
+		const gauge = "scheduler_unschedulable_pods"
+		if got := b.series(gauge); got != "plugin=NodeAffinity profile=fairlead 1" {
+			t.Errorf("refused by a plugin are: %s", got)
+		}
+		fitting := bigNode(1)
+		fitting.Labels["disk"] = "ssd"
+		if _, err := b.api.Clientset.CoreV1().Nodes().Create(t.Context(), fitting, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		b.pass(2 * time.Minute)
+		b.expectBound("pod-1")
+		if got := b.series(gauge); got != "" {
+			t.Errorf("once the pod is bound, refused by a plugin are: %s", got)
 		}
 	})
 }

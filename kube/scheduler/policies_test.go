@@ -5,6 +5,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -12,6 +13,8 @@ import (
 	"fairlead.dev/fairlead/kube/config"
 	"fairlead.dev/fairlead/policies"
 	"fairlead.dev/fairlead/policies/chosen"
+	"fairlead.dev/fairlead/recording"
+	"fairlead.dev/fairlead/sched"
 )
 
 // TestEveryPolicyPlaces: whatever policy a profile names, its pods are placed.
@@ -64,4 +67,42 @@ func TestPreferredNodes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// blind is a policy of somebody else's that never asks whether what it plans fits: all waiting tasks
+// are to go to the first node.
+type blind struct{}
+
+func (blind) Why(*sched.Trial, cluster.TaskID) sched.Reason { return sched.Reason{} }
+
+func (blind) Plan(t *sched.Trial, c *sched.Changed, _ int64, out *sched.Plan) {
+	for _, id := range c.Tasks {
+		if task := t.View().Task(id); task.Phase == cluster.Waiting {
+			out.Add(sched.Action{Kind: sched.Place, Task: id, Attempt: task.Attempt})
+		}
+	}
+	out.Close()
+}
+
+// TestRefusedBundlesAreCounted: what a policy planned and commit refused does not happen, and is counted, so
+// that whoever wrote the policy sees it.
+func TestRefusedBundlesAreCounted(t *testing.T) {
+	large := plainPod(2)
+	large.Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = resource.MustParse("1001")
+	inBubble(t, []runtime.Object{bigNode(0), plainPod(1)}, func(b *bubble) {
+		b.epochs.policy = func(*recording.Lane) (sched.Policy, *recording.Races, error) { return blind{}, nil, nil }
+		b.run()
+		b.pass(10 * time.Second)
+		b.expectBound("pod-1")
+		const counter = "fairlead_bundles_refused_total"
+		if got := b.sum(counter); got != 0 {
+			b.t.Errorf("%v bundles were refused, and all fitted", got)
+		}
+		b.create(large)
+		b.pass(10 * time.Second)
+		b.expectBound("pod-1")
+		if got := b.sum(counter); got == 0 || int64(got) != b.epochs.core.Counts().Refused {
+			b.t.Errorf("%v refused bundles were counted, the core refused %d", got, b.epochs.core.Counts().Refused)
+		}
+	})
 }
