@@ -110,8 +110,6 @@ func (x *Exits) Evict(d sched.Decision) {
 	case p.exit.requested || p.object.DeletionTimestamp != nil: // on its way out already
 	case e == nil:
 		x.stay(p, notAllowed)
-	case p.exit.protectedUntil > x.journal.now:
-		x.stay(p, p.exit.protectedFor)
 	case moves && !comesBack(p.object):
 		x.stay(p, notReplaced)
 	default:
