@@ -141,6 +141,36 @@ func TestFiltersAreNamed(t *testing.T) {
 	}
 }
 
+// TestAnotherNodeIsDescribed: where every node is too small and lacks a label, what would help is another node: it
+// is said how large, and then with which label.
+func TestAnotherNodeIsDescribed(t *testing.T) {
+	s := cluster.NewState([]cluster.Kind{{Name: "cpu", PerUnit: 1}}, nil)
+	core, err := sched.New(s, sched.Lane{Policy: neverPlaces{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	core.SetFilters(func(cluster.SetID, cluster.NodeID) []sched.Filtered {
+		return []sched.Filtered{{Mechanism: "label", Wants: "zone=a"}}
+	})
+	if _, err := core.Observe(0, []cluster.Event{
+		cluster.NodeAdded{Spec: cluster.NodeSpec{Name: "n0", Capacity: cluster.Vector{4}}},
+		cluster.SetDefined{Set: 1}, cluster.ShapeDefined{Spec: cluster.Shape{Demand: cluster.Vector{5}, Eligible: 1}},
+		cluster.JobSubmitted{Name: "j"}, cluster.TaskSubmitted{Task: 0, Seq: 1},
+	}, nil); err != nil {
+		t.Fatal(err)
+	}
+	list := core.Why(0).Remedies
+	if len(list) != 1 {
+		t.Fatalf("%d remedies, want 1: %+v", len(list), list)
+	}
+	if got, want := list[0].Text(s.Kinds()), "on a node that has 5 cpu and the label zone=a"; got != want {
+		t.Errorf("it would fit %s, want %s", got, want)
+	}
+	if got, want := list[0].Sort(s.Kinds()), "on nodes with more cpu and the label zone=a"; got != want {
+		t.Errorf("it would fit %s, want %s", got, want)
+	}
+}
+
 // TestFewFiltersAreNamed: where many filters keep a task off, the reason names those that keep it off
 // the most nodes, and counts the others.
 func TestFewFiltersAreNamed(t *testing.T) {
