@@ -67,6 +67,10 @@ func TestTablesAreBounded(t *testing.T) {
 			t.Errorf("%s: %v bytes, before %v", name, after, before)
 		}
 	}
+	alone := size(func(x *tables) { x.lanes = 0 }) // no policy keeps anything
+	if view := size(func(x *tables) { x.viewed[0] = true }) - before; view != alone {
+		t.Errorf("a view takes %v bytes, and is a copy of tables of %v", view, alone)
+	}
 }
 
 // TestLargeClusterIsRead: what is recorded of 12,500 nodes and 150,000 tasks, with labels and
