@@ -110,7 +110,8 @@ func TestReplayComparesGrants(t *testing.T) {
 	if d := replayed(t, text, 2); d != nil {
 		t.Fatalf("as it was recorded: %v", d)
 	}
-	if d := replayed(t, text, 3); d == nil || !strings.HasSuffix(d.Recorded, ", granted [2 1]") || !strings.HasSuffix(d.Replayed, ", granted [3 1]") {
+	const placed = "place j#1 on n159, attempt 1 (task row 0, seq 1, node row 159), granted "
+	if d := replayed(t, text, 3); d == nil || d.Recorded != placed+"[2 1]" || d.Replayed != placed+"[3 1]" {
 		t.Errorf("with another grant: %v", d)
 	}
 	for _, decision := range []string{`{"d":"place"`, `{"d":"resize"`} {

@@ -68,6 +68,9 @@ func TestReplaysEveryPolicy(t *testing.T) {
 			if counts := w.core.Counts(); result.Decisions() < 20 || result.Placements < int(counts.Placed)/2 {
 				t.Errorf("%s, seed %d: %d decisions were recorded, the core made %+v", p.Name, seed, result.Decisions(), counts)
 			}
+			if result.Rounds != w.seen["finish"] {
+				t.Errorf("%s, seed %d: %d rounds are counted, %d ended", p.Name, seed, result.Rounds, w.seen["finish"])
+			}
 			for what, n := range w.seen {
 				seen[what] += n
 			}
