@@ -67,7 +67,7 @@ func TestAsAllPairs(t *testing.T) {
 	}
 }
 
-// manyConstraints are files of so many lines in which few constraints contradict, if any.
+// manyConstraints are files of so many lines in which each constraint contradicts few others, if any, but for one at most.
 func manyConstraints() map[string]func(i int) string {
 	return map[string]func(i int) string{
 		"an application each": func(i int) string { return fmt.Sprintf("{app%d, {app%d, 0, 0}, node}", i, i) },
@@ -85,8 +85,11 @@ func manyConstraints() map[string]func(i int) string {
 			return fmt.Sprintf([]string{"{*, {db, %[1]d, inf}, node}", "{a%[1]d, {db, 0, 40000}, node}"}[i%2], i)
 		},
 		"contradicting by twos": func(i int) string { return fmt.Sprintf("{a%d, {db, %s}, node}", i/2, []string{"0, 6", "7, inf"}[i%2]) },
-		"a group each":          func(i int) string { return fmt.Sprintf("{a, {db, %s}, g%d}", []string{"0, 6", "7, inf"}[i%2], i) },
-		"the same many times":   func(i int) string { return "{a, {b, 1, 3}, node} | {c, {b, 1, 3}, node}" },
+		"one against all others": func(i int) string {
+			return fmt.Sprintf("{a, {db, %s}, node}", []string{"50000, inf", fmt.Sprint("0, ", i)}[min(i, 1)])
+		},
+		"a group each":        func(i int) string { return fmt.Sprintf("{a, {db, %s}, g%d}", []string{"0, 6", "7, inf"}[i%2], i) },
+		"the same many times": func(i int) string { return "{a, {b, 1, 3}, node} | {c, {b, 1, 3}, node}" },
 	}
 }
 
@@ -100,11 +103,15 @@ func TestWorkPerLine(t *testing.T) {
 			alternative[i] = parsed(t, line(i)).Any[0]
 		}
 		r := newRivals(alternative)
+		found := 0
 		for i := range alternative {
-			r.of(i)
+			found += len(r.of(i))
 		}
 		if per := float64(r.looks) / lines; per > 8 {
 			t.Errorf("%s: %.1f looks a line", name, per)
+		}
+		if r.looks < found {
+			t.Errorf("%s: %d conflicts are found by %d looks", name, found, r.looks)
 		}
 	}
 }

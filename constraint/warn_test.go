@@ -22,6 +22,8 @@ func TestWarnings(t *testing.T) {
 		{[]string{"{app:hbsae, {app:hbsae, 1, inf}, node}"}, k, []string{"no container has the tag app:hbsae; did you mean app:hbase?"}},
 		{[]string{`{"b d", {hb, 1, inf}, racks}`}, k, []string{"no node is in a group racks; did you mean rack?", `no container has the tag "b d"; did you mean "b c"?`}},
 		{[]string{"{hb, {hb, 1, inf}, nodes}"}, k, []string{"no node is in a group nodes; did you mean node?"}},
+		// Of groups that are as near, every node by itself is meant: that one is always there.
+		{[]string{"{x, {y, 1, inf}, nod}"}, Knowledge{Groups: []string{"nods"}}, []string{"no node is in a group nod; did you mean node?"}},
 		{[]string{"{hb, {hb, 1, inf}, upgrade_domain}"}, k, []string{"no node is in a group upgrade_domain"}},
 		{[]string{"{hb, {mem, 0, inf}, node}"}, k, []string{"{hb, {mem, 0, inf}, node} asks nothing"}},
 		{[]string{"{hb, {mem, 1, inf}, node}", "{hb, {mem, 1, 2}, node}", "{hb,{mem,1,inf},node}"}, k, []string{"is the same as constraint 1, and counts twice"}},
