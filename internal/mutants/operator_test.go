@@ -4,10 +4,12 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -131,6 +133,7 @@ func weak() map[string]string {
 import (
 	"os"
 	"testing"
+	"time"
 )
 
 func TestSeen(t *testing.T) {
@@ -151,6 +154,22 @@ func TestEndless(t *testing.T) {
 	}
 }
 `,
+	}
+}
+
+// TestTimes: a test whose subtests run beside each other takes no time by itself, and is none of those that run first.
+func TestTimes(t *testing.T) {
+	out := `=== RUN   TestA
+--- PASS: TestA (0.01s)
+--- PASS: TestB (0.00s)
+    --- PASS: TestB/one (3.20s)
+    --- PASS: TestB/two (0.40s)
+--- FAIL: TestC (1.00s)
+PASS
+`
+	want := map[string]time.Duration{"TestA": 10 * time.Millisecond, "TestB": 3200 * time.Millisecond}
+	if got := times([]byte(out)); !maps.Equal(got, want) {
+		t.Errorf("times %v, want %v", got, want)
 	}
 }
 
