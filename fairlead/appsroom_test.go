@@ -76,3 +76,33 @@ func TestApplicationsMakeRoom(t *testing.T) {
 		}
 	}
 }
+
+// TestApplicationsBesideOthersCostNothing: a round in which no room is made for an application that waits takes as many ticks for
+// the other tasks as it does without the application.
+func TestApplicationsBesideOthersCostNothing(t *testing.T) {
+	ticks := func(application bool) int64 {
+		core, err := sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu"}}, nil), sched.Lane{Name: "all", Policy: fairlead.New(fairlead.Options{Ties: book.Lowest, Applications: foundNone{}})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		events := []cluster.Event{
+			cluster.NodeAdded{Spec: cluster.NodeSpec{Name: "n", Capacity: cluster.Vector{4}}},
+			cluster.JobSubmitted{Job: 0, Name: "batch"},
+			cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{1}}},
+			cluster.TaskSubmitted{Task: 0, Seq: 1}, cluster.TaskSubmitted{Task: 1, Seq: 2},
+		}
+		if application {
+			events = append(events,
+				cluster.JobSubmitted{Job: 1, Name: "application", LongRunning: true},
+				cluster.ShapeDefined{Shape: 1, Spec: cluster.Shape{Demand: cluster.Vector{2}, Tags: []string{"web"}}},
+				cluster.TaskSubmitted{Task: 2, Seq: 3, Job: 1, Shape: 1})
+		}
+		if out, _, err := core.Step(0, events, nil); err != nil || len(out) != 2 {
+			t.Fatalf("%v, %v; want two placements", out, err)
+		}
+		return core.Counts().Ticks
+	}
+	if alone, beside := ticks(false), ticks(true); alone == 0 || beside != alone {
+		t.Errorf("%d ticks beside an application, %d without", beside, alone)
+	}
+}

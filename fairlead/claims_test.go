@@ -229,3 +229,29 @@ func (l *liveness) keeps(b *bounded) error {
 	}
 	return nil
 }
+
+// TestLowestClaimGivesWay: where no further node may be claimed, the claim of the lowest standing gives way to a higher one; of equals
+// that which ends last, and then the task that came last. To one as low none gives way.
+func TestLowestClaimGivesWay(t *testing.T) {
+	low, later, last := claim{node: 0, seq: 1, above: 7, until: 10}, claim{node: 1, seq: 2, above: 5, until: 30}, claim{node: 2, seq: 3, above: 5, until: 30}
+	sooner := claim{node: 3, seq: 4, above: 5, until: 20}
+	for _, tc := range []struct {
+		list []claim
+		to   rank
+		left []claim
+	}{
+		{[]claim{later, low, sooner}, 6, []claim{later, sooner}},
+		{[]claim{sooner, later}, 4, []claim{sooner}},
+		{[]claim{later, sooner, last}, 4, []claim{later, sooner}},
+		{[]claim{low, later}, 7, []claim{low, later}},
+		{nil, 0, nil},
+	} {
+		c := claims{list: slices.Clone(tc.list), byNode: make([]int32, 4)}
+		for i, own := range c.list {
+			c.byNode[own.node] = int32(i + 1)
+		}
+		if gave := c.giveWay(tc.to); gave != (len(tc.left) < len(tc.list)) || !slices.Equal(c.list, tc.left) {
+			t.Errorf("of %+v to standing %d: %v, and there are %+v, want %+v", tc.list, tc.to, gave, c.list, tc.left)
+		}
+	}
+}
