@@ -183,3 +183,28 @@ func TestEnoughNodes(t *testing.T) {
 		}
 	}
 }
+
+// TestKubeCountsWhoAsksForNothing: as in Kubernetes, a pod that requests nothing counts as 100 millicores and 200 MiB where nodes
+// are scored, so that a node with such a pod is the fuller one beside one with a pod that requests less than that.
+func TestKubeCountsWhoAsksForNothing(t *testing.T) {
+	const mib = 1
+	kinds := []cluster.Kind{{Name: "cpu", PerUnit: 1000}, {Name: "memory", Unit: "GiB", PerUnit: 1024 * mib}}
+	core, err := sched.New(cluster.NewState(kinds, nil), sched.Lane{Name: "l", Policy: policyNamed(t, "kube-scheduler")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, _, err := core.Step(0, []cluster.Event{
+		cluster.NodeAdded{Node: 0, Spec: cluster.NodeSpec{Name: "asked nothing", Capacity: cluster.Vector{4000, 4096 * mib}}},
+		cluster.NodeAdded{Node: 1, Spec: cluster.NodeSpec{Name: "asked for little", Capacity: cluster.Vector{4000, 4096 * mib}}},
+		cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{0, 0}}},
+		cluster.ShapeDefined{Shape: 1, Spec: cluster.Shape{Demand: cluster.Vector{50, 100 * mib}}},
+		cluster.ShapeDefined{Shape: 2, Spec: cluster.Shape{Demand: cluster.Vector{1000, 1024 * mib}}},
+		cluster.JobSubmitted{Job: 0}, cluster.JobSubmitted{Job: 1}, cluster.JobSubmitted{Job: 2},
+		cluster.TaskSubmitted{Task: 0, Seq: 1, Job: 0, Shape: 0}, cluster.TaskFound{Task: 0, Seq: 1, Node: 0},
+		cluster.TaskSubmitted{Task: 1, Seq: 2, Job: 1, Shape: 1}, cluster.TaskFound{Task: 1, Seq: 2, Node: 1},
+		cluster.TaskSubmitted{Task: 2, Seq: 3, Job: 2, Shape: 2},
+	}, nil)
+	if err != nil || len(out) != 1 || out[0].Node != 1 {
+		t.Errorf("%+v, %v; want the third task on node 1", out, err)
+	}
+}
