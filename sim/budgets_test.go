@@ -105,6 +105,19 @@ func TestBudgetAllowsAgain(t *testing.T) {
 	}
 }
 
+// TestBudgetEndsWithItsTask: a task that comes later, and takes the row of one that has ended, counts for no budget of that one.
+func TestBudgetEndsWithItsTask(t *testing.T) {
+	l := full(1, "shop/web")
+	l.records[1].Budget.Least = 1
+	l.records[2].Task.Work = 10 * cluster.Second
+	later := l.records[2].Task
+	later.Job, later.Work, later.Running, later.Budgets = 1, cluster.Never, false, nil
+	l.records = append(l.records, trace.Record{Time: 20 * cluster.Second, What: trace.TaskSubmitted, Task: later}, comes(30*cluster.Second, 0))
+	if r := underPriority(t, l); r.Tasks.Finished != 1 || r.Tasks.Preempted != 1 || r.Tasks.EvictionsRefused != 0 {
+		t.Errorf("%+v, want one preempted and none refused", r.Tasks)
+	}
+}
+
 // TestUnready: a run of the snapshot that is not available does not count, and goes where the budget says so.
 func TestUnready(t *testing.T) {
 	for _, c := range []struct {

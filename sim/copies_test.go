@@ -79,6 +79,23 @@ func TestFirstFinisherEndsTheOthers(t *testing.T) {
 	}
 }
 
+// Once all copies of a task have ended, its shape is unused, and may be forgotten.
+func TestShapeOfCopiesIsReleased(t *testing.T) {
+	s, err := newSimulation(Config{Source: replicated(3), Lanes: lane(t, "kube"), Classes: threefold(), Planner: Planner{Time: Zero}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.play(); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.measures.outcomes.tasks.Superseded; got != 2 {
+		t.Fatalf("%d copies were superseded, want 2", got)
+	}
+	if named, unused := len(s.tasks.named), s.tasks.unused.Len(); named != 1 || unused != 1 {
+		t.Errorf("all have ended, and of %d shapes %d are unused, want one of one", named, unused)
+	}
+}
+
 // endsOf lists how tasks ended, by name.
 func endsOf(t *testing.T, tasks *bytes.Buffer) string {
 	t.Helper()

@@ -3,6 +3,8 @@ package sim
 import (
 	"bytes"
 	"encoding/csv"
+	"errors"
+	"strings"
 	"testing"
 
 	"fairlead.dev/fairlead/cluster"
@@ -71,5 +73,18 @@ func TestNodeShrinksBelowItsTasks(t *testing.T) {
 		if r.Tasks.Running != 1 || r.Tasks.Evicted != 0 || r.Nodes != 2 {
 			t.Errorf("shrunk to %d: %d nodes, %+v", c.capacity, r.Nodes, r.Tasks)
 		}
+	}
+}
+
+// noRoom is a disk without room for a file.
+type noRoom string
+
+func (name noRoom) Write([]byte) (int, error) { return 0, errors.New("no room for " + string(name)) }
+
+// Where nothing that a run writes can be written, its error is the first that happened.
+func TestFirstErrorOfWriting(t *testing.T) {
+	_, err := Run(Config{Source: story(1, 2), Lanes: lane(t, "kube"), Output: Output{Placements: noRoom("placements"), Tasks: noRoom("tasks")}})
+	if err == nil || !strings.HasSuffix(err.Error(), "no room for placements") {
+		t.Errorf("%v, want that there is no room for placements", err)
 	}
 }

@@ -74,6 +74,15 @@ func TestResultIsDeterministic(t *testing.T) {
 	}
 }
 
+// What is allocated in the end is a share of what there is then: two of three nodes.
+func TestFinalAllocation(t *testing.T) {
+	l := full(3)
+	l.records = l.records[:len(l.records)-1]
+	if got := float64(underPriority(t, l).Allocation["cpu"].Final); got < 0.666 || got > 0.667 {
+		t.Errorf("in the end %v are allocated, want two thirds", got)
+	}
+}
+
 // What the series says agrees with the means and the ends that the run reports.
 func TestSeriesAgreesWithTheRun(t *testing.T) {
 	r, err := Run(Config{Source: story(2, 300), Lanes: lane(t, "priority"), Until: 4 * cluster.Minute})
