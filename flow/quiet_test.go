@@ -123,3 +123,47 @@ func TestAllNodesRepriced(t *testing.T) {
 	goes(nodes-1, nodes+few)
 	goes(nodes-1, few)
 }
+
+// moody has all tasks pay the same for waiting, and may change its mind.
+type moody struct {
+	wait   flow.Cost
+	turned bool
+}
+
+func (m *moody) Terms(*cluster.View, cluster.TaskID) flow.Terms {
+	return flow.Terms{Wait: m.wait, Next: cluster.Never}
+}
+
+func (m *moody) Out(_ *cluster.View, _ cluster.TaskID, arcs *flow.Arcs) { arcs.Aggregator(0, 0) }
+
+func (m *moody) Into(*cluster.View, cluster.ShapeID, cluster.NodeID) (flow.Aggregator, flow.Curve) {
+	return 0, flow.Curve{{Capacity: 1, Cost: 10}}
+}
+
+func (m *moody) Learn(*cluster.View, bool, []cluster.NodeID) flow.Stale {
+	turned := m.turned
+	m.turned = false
+	return flow.Stale{Tasks: turned}
+}
+
+// TestAllTasksRepriced lets the price of waiting rise above that of a node, for a task that waits already: it is placed
+// together with the one that comes then.
+func TestAllTasksRepriced(t *testing.T) {
+	m := &moody{wait: 5}
+	st := newStage(t, flow.New(m, flow.Options{Name: "moody"}))
+	st.node(cluster.Vector{4, 4, 0})
+	job, shape := st.job(), st.shape(cluster.Shape{Demand: cluster.Vector{1, 1, 0}})
+	first := st.task(job, shape)
+	st.mustStep()
+	if got := st.core.View().Task(first).Phase; got != cluster.Waiting {
+		t.Fatalf("the first task is %v, and waiting costs less than the node", got)
+	}
+	m.wait, m.turned = 20, true
+	second := st.task(job, shape)
+	st.mustStep()
+	for _, task := range []cluster.TaskID{first, second} {
+		if got := st.core.View().Task(task); got.Node != 0 || got.Phase == cluster.Waiting {
+			t.Errorf("task %d is %v, and the node costs less than waiting", task, got.Phase)
+		}
+	}
+}
