@@ -47,6 +47,7 @@ func targets() []target {
 		{name: "sched", beside: []string{"sched/schedtest"}, make: 20},
 		{name: "sched/book", make: 8},
 		{name: "queue", make: 16},
+		{name: "fairlead", make: 16},
 		{name: "flow", make: 26},
 		// What all algorithms must pass is a package of its own, too. The code of the file that is
 		// left out runs only with the build tag invariants.
