@@ -67,6 +67,7 @@ type rules struct {
 	exact     map[string][]*selector // by their exact label
 	loose     []*selector            // those without
 	kins      map[string]*kin
+	labelled  map[string]map[*kin]bool // kins by each of their labels, as key=value
 	rows      cluster.Rows
 	gaps      int  // of all pods
 	reading   *Pod // whose terms are being read
@@ -75,7 +76,7 @@ type rules struct {
 // begin forgets all rules, for a new core. Pods are yet to be read again.
 func (rs *rules) begin() {
 	rs.byKey, rs.selectors, rs.exact, rs.loose = map[string]*rule{}, map[string]*selector{}, map[string][]*selector{}, nil
-	rs.kins, rs.rows, rs.gaps = map[string]*kin{}, cluster.Rows{}, 0
+	rs.kins, rs.labelled, rs.rows, rs.gaps = map[string]*kin{}, map[string]map[*kin]bool{}, cluster.Rows{}, 0
 }
 
 // of returns what rules say of the pod as it is.
@@ -158,6 +159,13 @@ func (rs *rules) leave(p *Pod, c *company) {
 	delete(c.kin.pods, p)
 	if len(c.kin.pods) == 0 {
 		delete(rs.kins, c.kin.key)
+		for name, value := range c.kin.labels {
+			if label := name + "=" + value; len(rs.labelled[label]) > 1 {
+				delete(rs.labelled[label], c.kin)
+			} else {
+				delete(rs.labelled, label)
+			}
+		}
 		for _, tag := range c.kin.tags {
 			if s := rs.selectors[tag]; s != nil {
 				delete(s.kins, c.kin)
@@ -174,7 +182,12 @@ func (rs *rules) join(p *Pod, object *v1.Pod) *kin {
 		k = &kin{key: key, namespace: object.Namespace, labels: object.Labels, pods: map[*Pod]bool{}}
 		rs.kins[key] = k
 		for name, value := range k.labels {
-			for _, s := range rs.exact[name+"="+value] {
+			label := name + "=" + value
+			if rs.labelled[label] == nil {
+				rs.labelled[label] = map[*kin]bool{}
+			}
+			rs.labelled[label][k] = true
+			for _, s := range rs.exact[label] {
 				k.meet(s)
 			}
 		}
@@ -212,13 +225,22 @@ func (rs *rules) selecting(namespaces sets.Set[string], by labels.Selector) *sel
 		rs.exact[s.exact] = append(rs.exact[s.exact], s)
 	}
 	var met []*Pod
-	for _, k := range rs.kins {
+	meet := func(k *kin) {
 		if !k.meet(s) {
-			continue
+			return
 		}
 		slices.Sort(k.tags)
 		for p := range k.pods {
 			met = append(met, p)
+		}
+	}
+	if s.exact != "" {
+		for k := range rs.labelled[s.exact] {
+			meet(k)
+		}
+	} else {
+		for _, k := range rs.kins {
+			meet(k)
 		}
 	}
 	slices.SortFunc(met, byOrder)
