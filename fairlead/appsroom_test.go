@@ -89,7 +89,8 @@ func TestApplicationsBesideOthersCostNothing(t *testing.T) {
 			cluster.NodeAdded{Spec: cluster.NodeSpec{Name: "n", Capacity: cluster.Vector{4}}},
 			cluster.JobSubmitted{Job: 0, Name: "batch"},
 			cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{1}}},
-			cluster.TaskSubmitted{Task: 0, Seq: 1}, cluster.TaskSubmitted{Task: 1, Seq: 2},
+			cluster.TaskSubmitted{Task: 0, Seq: 1},
+			cluster.TaskSubmitted{Task: 1, Seq: 2},
 		}
 		if application {
 			events = append(events,

@@ -199,9 +199,13 @@ func TestKubeCountsWhoAsksForNothing(t *testing.T) {
 		cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{0, 0}}},
 		cluster.ShapeDefined{Shape: 1, Spec: cluster.Shape{Demand: cluster.Vector{50, 100 * mib}}},
 		cluster.ShapeDefined{Shape: 2, Spec: cluster.Shape{Demand: cluster.Vector{1000, 1024 * mib}}},
-		cluster.JobSubmitted{Job: 0}, cluster.JobSubmitted{Job: 1}, cluster.JobSubmitted{Job: 2},
-		cluster.TaskSubmitted{Task: 0, Seq: 1, Job: 0, Shape: 0}, cluster.TaskFound{Task: 0, Seq: 1, Node: 0},
-		cluster.TaskSubmitted{Task: 1, Seq: 2, Job: 1, Shape: 1}, cluster.TaskFound{Task: 1, Seq: 2, Node: 1},
+		cluster.JobSubmitted{Job: 0},
+		cluster.JobSubmitted{Job: 1},
+		cluster.JobSubmitted{Job: 2},
+		cluster.TaskSubmitted{Task: 0, Seq: 1, Job: 0, Shape: 0},
+		cluster.TaskFound{Task: 0, Seq: 1, Node: 0},
+		cluster.TaskSubmitted{Task: 1, Seq: 2, Job: 1, Shape: 1},
+		cluster.TaskFound{Task: 1, Seq: 2, Node: 1},
 		cluster.TaskSubmitted{Task: 2, Seq: 3, Job: 2, Shape: 2},
 	}, nil)
 	if err != nil || len(out) != 1 || out[0].Node != 1 {

@@ -154,8 +154,10 @@ func TestAnotherNodeIsDescribed(t *testing.T) {
 	})
 	if _, err := core.Observe(0, []cluster.Event{
 		cluster.NodeAdded{Spec: cluster.NodeSpec{Name: "n0", Capacity: cluster.Vector{4}}},
-		cluster.SetDefined{Set: 1}, cluster.ShapeDefined{Spec: cluster.Shape{Demand: cluster.Vector{5}, Eligible: 1}},
-		cluster.JobSubmitted{Name: "j"}, cluster.TaskSubmitted{Task: 0, Seq: 1},
+		cluster.SetDefined{Set: 1},
+		cluster.ShapeDefined{Spec: cluster.Shape{Demand: cluster.Vector{5}, Eligible: 1}},
+		cluster.JobSubmitted{Name: "j"},
+		cluster.TaskSubmitted{Task: 0, Seq: 1},
 	}, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -67,8 +67,8 @@ func (b *nodeBits) put(row cluster.NodeID, is bool) {
 }
 
 // holds reports whether the row is among them.
-func (b nodeBits) holds(row cluster.NodeID) bool {
-	return int(row/64) < len(b) && b[row/64]>>(row%64)&1 != 0
+func (b *nodeBits) holds(row cluster.NodeID) bool {
+	return int(row/64) < len(*b) && (*b)[row/64]>>(row%64)&1 != 0
 }
 
 // admission is what a node has to be for a task: what the task requires of labels, and

@@ -139,7 +139,7 @@ func (t *translator) follow(f *family) {
 
 // spreadStepwise is topology spread.
 func (t *translator) spreadStepwise() {
-	var all []spreading // a constraint of each workload
+	var all []spreading // one of each text
 	var each alike
 	known := map[string]*spreadDomains{}
 	first := map[string]int{} // of all
@@ -155,20 +155,24 @@ func (t *translator) spreadStepwise() {
 			if len(s.sets) == 0 && c.WhenUnsatisfiable == hardSpread {
 				continue
 			}
-			all = append(all, s)
-			text, isFirst := each.add(i, append(s.target, "", s.group, fmt.Sprint(s.over(w), s.MaxSkew, s.lacksDomains(), c.WhenUnsatisfiable))...)
+			least := int32(1)
+			if s.MinDomains != nil {
+				least = *s.MinDomains
+			}
+			text, isFirst := each.add(i, append(s.target, "", s.group, fmt.Sprint(s.over(w), s.MaxSkew, least, c.WhenUnsatisfiable))...)
 			if isFirst {
-				first[text] = len(all) - 1
+				first[text] = len(all)
+				all = append(all, s)
 			}
 		}
 	}
 	for _, text := range each.texts {
-		t.spreadAlike(&all[first[text]], each.members[text], all)
+		t.spreadAlike(&all[first[text]], each.members[text])
 	}
 }
 
 // spreadAlike is a spread that several workloads share.
-func (t *translator) spreadAlike(s *spreading, members []int, all []spreading) {
+func (t *translator) spreadAlike(s *spreading, members []int) {
 	total := int32(0)
 	for _, i := range t.cluster.selected(&s.selector) {
 		total += int32(len(t.cluster.Workloads[i].Pods))

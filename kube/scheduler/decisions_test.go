@@ -66,6 +66,7 @@ func spreadBy(p *v1.Pod, i int, key string) {
 }
 
 func benchDecisions(b *testing.B, nodes int, asks func(*v1.Pod, int)) {
+	b.Helper()
 	s := offline(b, nodes)
 	const batch = 1000
 	made, placed, template := 0, 0, plainPod(0)

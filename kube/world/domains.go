@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/scheduling/corev1"
@@ -106,8 +107,8 @@ func (d *domains) spread(pod *v1.Pod, of *v1.TopologySpreadConstraint) (group, w
 		return d.plain(of.TopologyKey)
 	}
 	text := ""
-	for _, key := range others {
-		text += " with " + key
+	if len(others) > 0 {
+		text = " with " + strings.Join(others, " and ")
 	}
 	var required nodeaffinity.RequiredNodeAffinity
 	if byNodes {

@@ -198,7 +198,7 @@ func (l *list) split(b *block, err error) {
 			}
 			fallthrough
 		case isOdd:
-			b.broken, b.base = s.mistake(b.text, err)
+			b.base, b.broken = s.mistake(b.text, err)
 			b.base += b.at
 			return
 		}
@@ -320,24 +320,24 @@ func (s *scan) other(text []byte, last bool) outcome {
 
 // mistake is what is wrong with the text behind the last item, which goes on with the error, and how far from the start of the
 // text offsets in that are counted.
-func (s *scan) mistake(text []byte, err error) (wrong error, base int64) {
+func (s *scan) mistake(text []byte, err error) (base int64, wrong error) {
 	text, base = text[s.start():], int64(s.start())
 	var value json.RawMessage
 	if s.where != behindItem {
 		wrong = json.Unmarshal(text, &value) // which does not copy what may be long
 		switch syntax, _ := errors.AsType[*json.SyntaxError](wrong); {
 		case wrong == nil || wrong.Error() == "unexpected end of JSON input":
-			return cmp.Or(err, io.ErrUnexpectedEOF), base
+			return base, cmp.Or(err, io.ErrUnexpectedEOF)
 		case syntax != nil && syntax.Offset < int64(len(text)):
-			return wrong, base
+			return base, wrong
 		}
-		return json.NewDecoder(io.MultiReader(bytes.NewReader(text), failed{cmp.Or(err, io.ErrUnexpectedEOF)})).Decode(&value), base
+		return base, json.NewDecoder(io.MultiReader(bytes.NewReader(text), failed{cmp.Or(err, io.ErrUnexpectedEOF)})).Decode(&value)
 	}
 	const item = "[{}"
 	d := json.NewDecoder(io.MultiReader(strings.NewReader(item), bytes.NewReader(text), failed{cmp.Or(err, io.EOF)}))
 	for range len(item) {
 		if _, wrong = d.Token(); wrong != nil {
-			return wrong, base
+			return base, wrong
 		}
 	}
 	if d.More() {
@@ -345,7 +345,7 @@ func (s *scan) mistake(text []byte, err error) (wrong error, base int64) {
 	} else {
 		_, wrong = d.Token()
 	}
-	return wrong, base - int64(len(item))
+	return base - int64(len(item)), wrong
 }
 
 // failed is text that cannot be read.

@@ -73,9 +73,11 @@ var byteNumber = regexp.MustCompile(`byte (\d+): `)
 func mistaken() []string {
 	const good = `[ {"kind": "Pod", "metadata": {"name": "a}\"{\\", "labels": {"x": "é\u00e9"}}, "spec": {"containers": [{}, {}]}},
 	{"metadata": {"annotations": {"y": "\\\\"}}},{}, {"kind":"Service","status":{"phase":[1.5e3, -0, true, null]}} , {"status": {"phase": "Running"}}]  {"behind": 1}`
-	texts := []string{good, "[]", "[ ]}", "[,]", "[}", "[{}}", "[{},]", "[{} {}]", "[{}:{}]", `[1, "two]", [3, {"four": [5]}], null, {}, true]`, "[12", "[12]", `["a"`, "[nul", "[nul]",
+	texts := []string{
+		good, "[]", "[ ]}", "[,]", "[}", "[{}}", "[{},]", "[{} {}]", "[{}:{}]", `[1, "two]", [3, {"four": [5]}], null, {}, true]`, "[12", "[12]", `["a"`, "[nul", "[nul]",
 		"[{}12]", "[12abc, {}]", `[{"kind": 3}, {}]`, `[{"metadata": {"name": 3}}]`, `[{"metadata": {"uid": 3}}, {"a": }]`, `[{}, {"a": }, {"metadata": {"uid": 3}}]`,
-		`[{"a": [}]}, {}]`, "[{\"a\": \"x\ny\"}]", `[{"a": "\q"}]`, `[{"a": 01}]`, `["\`, `[{"\`, `[{"a": "\\"}, {"\\\"": "}"}]`}
+		`[{"a": [}]}, {}]`, "[{\"a\": \"x\ny\"}]", `[{"a": "\q"}]`, `[{"a": 01}]`, `["\`, `[{"\`, `[{"a": "\\"}, {"\\\"": "}"}]`,
+	}
 	for i := range len(good) {
 		texts = append(texts, good[:i+1], good[:i]+good[i+1:])
 		for k, c := range []string{"{", "}", "]", `"`, `\`, ",", "1", "\n"} {
