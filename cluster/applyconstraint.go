@@ -174,7 +174,7 @@ func (s *State) regroupUsed(n NodeID) {
 	for _, t := range s.node[n].tasks {
 		s.stand(t, stance{})
 	}
-	s.regroup(n, true)
+	moved := s.regroup(n, true)
 	for _, t := range s.node[n].tasks {
 		s.recount(t)
 		for _, other := range [2]NodeID{s.task[t].Node, s.task[t].Next} {
@@ -184,7 +184,8 @@ func (s *State) regroupUsed(n NodeID) {
 		}
 	}
 	for c := range s.constraints.row {
-		if s.constraints.row[c].far {
+		row := &s.constraints.row[c]
+		if row.far && slices.ContainsFunc(row.bound, func(b boundRow) bool { return moved[b.group] }) {
 			s.log.note(Constraints, uint32(c))
 		}
 	}
@@ -207,11 +208,12 @@ func (s *State) noteCounts(id ShapeID) {
 }
 
 // noteSets notes those hard constraints that count whole sets in one of several
-// alternatives: with a set more or less another one may be the least violated.
+// alternatives, or go by the fewest: with a set more or less another one may be the least violated, or have the fewest.
 func (s *State) noteSets() {
 	for c := range s.constraints.row {
 		row := &s.constraints.row[c]
-		if row.far && len(row.spec.Any) > 1 && slices.ContainsFunc(row.bound, func(b boundRow) bool { return b.whole() }) {
+		counts := func(b boundRow) bool { return b.OverFewest || len(row.spec.Any) > 1 && b.whole() }
+		if row.far && slices.ContainsFunc(row.bound, counts) {
 			s.log.note(Constraints, uint32(c))
 		}
 	}

@@ -63,7 +63,7 @@ type boundRow struct {
 	subjects    int64         // in all, or how many sets are bound; present
 	violating   [tenses]int64 // of those
 	misses      int64         // of all of these, Bound.Misses; present
-	arriving    bool          // it binds who comes: nobody violates it
+	arriving    bool          // it binds who comes: who violates it is found when somebody asks
 	arrivals    arrivals      // of such a bound
 }
 
@@ -274,12 +274,13 @@ func (t *constraintTable) tallyOf(n NodeID) []tally {
 	return t.tally[n]
 }
 
-// enter puts the node, of which nothing is counted for now, into a set of the group.
-func (t *constraintTable) enter(group int, n NodeID, set int32) {
+// enter puts the node, of which nothing is counted for now, into a set of the group. It reports whether it was in another one, and whether
+// a set has come or gone by that.
+func (t *constraintTable) enter(group int, n NodeID, set int32) (moved, flipped bool) {
 	g := &t.group[group]
 	from := g.setOf(n)
 	if from == set {
-		return
+		return false, false
 	}
 	before := [2]int32{g.size(from), g.size(set)}
 	g.move(n, set)
@@ -291,6 +292,7 @@ func (t *constraintTable) enter(group int, n NodeID, set int32) {
 			}
 		}
 	}
+	return true, from != outside && g.size(from) == 0 || set != outside && before[1] == 0
 }
 
 // stand notes the stance by which the task is counted, and reports whether it was
@@ -368,17 +370,24 @@ func (v *View) stanceOf(t TaskID) stance {
 }
 
 // regroup brings the sets up to date with the groups of a node, on which no task is
-// counted. One that is gone is in no set.
-func (s *State) regroup(n NodeID, live bool) {
+// counted. One that is gone is in no set. It returns for each group whether the node is in another set than before.
+func (s *State) regroup(n NodeID, live bool) (moved []bool) {
 	if s.constraints == nil {
-		return
+		return nil
 	}
+	moved = make([]bool, len(s.constraints.group))
+	sets := false
 	for i := range s.constraints.group {
 		set := outside
 		if live {
 			set = s.constraints.group[i].set(n, s.node[n].spec.Groups)
 		}
-		s.constraints.enter(i, n, set)
+		var flipped bool
+		moved[i], flipped = s.constraints.enter(i, n, set)
+		sets = sets || flipped
 	}
-	s.noteSets()
+	if sets {
+		s.noteSets()
+	}
+	return moved
 }

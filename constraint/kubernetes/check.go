@@ -85,8 +85,8 @@ func checkSpread(c *manifest.Spread) error {
 	switch {
 	case c.TopologyKey == "":
 		return manifest.Wrong("topologyKey", "a label's key", "")
-	case c.MaxSkew < 1 || c.MaxSkew > maxPods:
-		return manifest.Wrong("maxSkew", fmt.Sprintf("1 to %d", maxPods), fmt.Sprint(c.MaxSkew))
+	case c.MaxSkew < 1:
+		return manifest.Wrong("maxSkew", "at least 1", fmt.Sprint(c.MaxSkew))
 	case c.WhenUnsatisfiable != hardSpread && c.WhenUnsatisfiable != softSpread:
 		return manifest.Wrong("whenUnsatisfiable", hardSpread+" or "+softSpread, c.WhenUnsatisfiable)
 	case c.MinDomains != nil && (*c.MinDomains < 1 || c.WhenUnsatisfiable != hardSpread):

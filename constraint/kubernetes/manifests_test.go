@@ -356,7 +356,7 @@ func TestRefusals(t *testing.T) {
 		{pod(affinity("podAffinity", "{labelSelector: {}}")), `podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey: want a label's key`},
 		{pod(affinity("podAntiAffinity", "{topologyKey: z, labelSelector: {matchExpressions: [{key: a, operator: Gt}]}}")), `[0].labelSelector.matchExpressions[0].operator: want one of`},
 		{pod(preferred("podAffinity", "{weight: 101, podAffinityTerm: {topologyKey: z}}")), `[0].weight: want 1 to 100, got "101"`},
-		{spread("whenUnsatisfiable: DoNotSchedule"), `topologySpreadConstraints[0].maxSkew: want 1 to 1000000, got "0"`},
+		{spread("whenUnsatisfiable: DoNotSchedule"), `topologySpreadConstraints[0].maxSkew: want at least 1, got "0"`},
 		{spread("maxSkew: 1"), `whenUnsatisfiable: want DoNotSchedule or ScheduleAnyway, got ""`},
 		{spread("maxSkew: 1, whenUnsatisfiable: ScheduleAnyway, minDomains: 2"), `minDomains: want at least 1, and only beside DoNotSchedule`},
 		{spread("maxSkew: 1, whenUnsatisfiable: ScheduleAnyway, nodeTaintsPolicy: honor"), `nodeTaintsPolicy: want Honor or Ignore, got "honor"`},

@@ -95,7 +95,9 @@ const leaving = "is being deleted"
 func (t *translator) spreading(known map[string]*spreadDomains, i int, c *manifest.Spread, by selector) spreading {
 	w := &t.cluster.Workloads[i]
 	d := domainsOf(t, known, w, c)
-	s := spreading{Spread: c, workload: i, selector: by, target: t.target(by), group: d.group, sets: d.sets, runs: make([]int32, len(d.sets))}
+	own := *c
+	own.MaxSkew = min(own.MaxSkew, maxPods) // more pods there never are
+	s := spreading{Spread: &own, workload: i, selector: by, target: t.target(by), group: d.group, sets: d.sets, runs: make([]int32, len(d.sets))}
 	for _, i := range t.cluster.selected(&by) {
 		other := &t.cluster.Workloads[i]
 		if !other.Runs() {

@@ -184,7 +184,7 @@ func (t *translator) spreadAlike(s *spreading, members []int) {
 	r := t.rule("topologySpreadConstraints", members)
 	bound := cluster.Bound{Subject: r.subject, Target: s.target, Max: s.MaxSkew, Group: s.group, SelfCounted: true, OverFewest: true}
 	if s.MinDomains != nil && *s.MinDomains > 1 {
-		bound.LeastSets = *s.MinDomains
+		bound.LeastSets = min(*s.MinDomains, cluster.MaxBound)
 	}
 	t.require(&r, []cluster.Bound{bound})
 }

@@ -121,13 +121,13 @@ func (rs *rules) readSpread(p *Pod, c *company, object *v1.Pod, of *v1.TopologyS
 	}
 	namespaces := sets.New(object.Namespace)
 	s := rs.selecting(namespaces, by)
-	most, least := max(of.MaxSkew, 1), ptr.Deref(of.MinDomains, 1)
+	most, least := min(max(of.MaxSkew, 1), cluster.MaxBound), min(max(ptr.Deref(of.MinDomains, 1), 1), cluster.MaxBound) // more pods or domains there never are
 	key := fmt.Sprintf("topologySpreadConstraint of %s by %s, maxSkew %d", inWords(namespaces, by), words, most)
 	if least > 1 {
 		key += fmt.Sprintf(", minDomains %d", least)
 	}
 	rs.adopt(p, c, key, []*selector{s}, func(tag string) []cluster.Bound {
-		return []cluster.Bound{{Subject: []string{tag}, Target: []string{s.tag}, Max: most, Group: group, SelfCounted: true, OverFewest: true, LeastSets: max(least, 0)}}
+		return []cluster.Bound{{Subject: []string{tag}, Target: []string{s.tag}, Max: most, Group: group, SelfCounted: true, OverFewest: true, LeastSets: least}}
 	})
 	return true
 }

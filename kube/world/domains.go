@@ -16,9 +16,9 @@ import (
 
 // This file keeps the groups of nodes over whose sets rules between pods count: the nodes with a topology key, by its value; and of spread those that all of a
 // pod's keys, its own choice of nodes and its tolerations leave. A group is made when the first rule needs it, which reports each of its nodes anew,
-// and stays.
+// and stays for as long as the core does.
 
-// mostDomains is how many groups there may be: each makes every node longer.
+// mostDomains is how many groups there may be that are not plain: each makes every node longer.
 const mostDomains = 64
 
 // domain is one group.
@@ -35,7 +35,12 @@ type domains struct {
 	nodes *nodes
 	list  []*domain
 	named map[string]*domain // by key and text
+	// special counts those that are not plain.
+	special int
 }
+
+// begin forgets all groups, for a new core.
+func (d *domains) begin() { d.list, d.named, d.special = nil, map[string]*domain{}, 0 }
 
 // plain is the group of all nodes with the key, and what it goes by in words; false if there is none. As long as each node has its own name for a host name, each
 // is a set by itself.
@@ -54,8 +59,11 @@ func (d *domains) plain(key string) (group, words string, there bool) {
 func (d *domains) group(key, text string, admits func(*v1.Node) bool) (string, bool) {
 	of := d.named[key+"\n"+text]
 	if of == nil {
-		if len(d.list) == mostDomains {
+		if text != "" && d.special == mostDomains {
 			return "", false
+		}
+		if text != "" {
+			d.special++
 		}
 		of = &domain{key: key, text: text, name: tagPrefix + key, admits: admits}
 		if text != "" {

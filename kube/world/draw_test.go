@@ -2,6 +2,7 @@ package world
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 
 	v1 "k8s.io/api/core/v1"
@@ -249,8 +250,13 @@ func drawCompany(t *rapid.T, pod *v1.Pod) {
 }
 
 func drawSpread(t *rapid.T, pod *v1.Pod) {
+	defer func() {
+		if one := &pod.Spec.TopologySpreadConstraints[0]; one.WhenUnsatisfiable == v1.DoNotSchedule {
+			one.MinDomains = pick(t, "domains", nil, nil, nil, new(int32(2)), new(int32(math.MaxInt32)))
+		}
+	}()
 	pod.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
-		MaxSkew: int32(1 + number(t, 2, "skew")), TopologyKey: drawTopology(t), LabelSelector: drawPodSelector(t),
+		MaxSkew: pick(t, "skew", int32(1), 1, 1, 2, 2, math.MaxInt32), TopologyKey: drawTopology(t), LabelSelector: drawPodSelector(t),
 		WhenUnsatisfiable:  pick(t, "action", v1.DoNotSchedule, v1.DoNotSchedule, v1.ScheduleAnyway),
 		NodeAffinityPolicy: pick(t, "affinity policy", nil, new(v1.NodeInclusionPolicyHonor), new(v1.NodeInclusionPolicyIgnore)),
 		NodeTaintsPolicy:   pick(t, "taints policy", nil, new(v1.NodeInclusionPolicyHonor), new(v1.NodeInclusionPolicyIgnore)),

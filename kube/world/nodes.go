@@ -42,7 +42,10 @@ type nodes struct {
 }
 
 // begin takes the rows from all nodes, for a new core.
-func (ns *nodes) begin() { ns.byRow, ns.rows = nil, cluster.Rows{} }
+func (ns *nodes) begin() {
+	ns.byRow, ns.rows = nil, cluster.Rows{}
+	ns.domains.begin()
+}
 
 // enter gives the node a row and reports it. It returns the resources that
 // no other node has.

@@ -46,6 +46,9 @@ type openCase struct {
 // all anew.
 const mostCases = 8
 
+// mostAtOnce is how many cases may be open in a round.
+const mostAtOnce = 64
+
 // Judge runs upstream's filters on a decision to place a pod. It returns the
 // pod, and a status that is no success if the decision must not be carried out;
 // that has been reported to the core then.
@@ -101,6 +104,7 @@ func (b *Binds) caseOf(p *Pod) (*judge.Case, *fwk.Status) {
 	}
 	c, status := b.judge.Case(p.object, among)
 	if status.IsSuccess() {
+		b.closeOldest()
 		b.cases[key] = &openCase{Case: c, used: b.uses, lasts: among != nil && c.Lasts()}
 	}
 	return c, status
@@ -177,6 +181,18 @@ func (b *Binds) CloseCases() {
 		} else {
 			b.closeCase(key)
 		}
+	}
+}
+
+// closeOldest ends the older half of the cases where there are many: each follows every pod that is placed.
+func (b *Binds) closeOldest() {
+	if len(b.cases) < mostAtOnce {
+		return
+	}
+	keys := sortedKeys(b.cases)
+	slices.SortStableFunc(keys, func(x, y string) int { return cmp.Compare(b.cases[x].used, b.cases[y].used) })
+	for _, key := range keys[:len(keys)/2] {
+		b.closeCase(key)
 	}
 }
 

@@ -118,7 +118,7 @@ func (rs *rules) rename(were bool) {
 	var bound []*Pod
 	for _, k := range rs.kins {
 		for p := range k.pods {
-			if len(p.company.rules) > 0 {
+			if len(p.company.rules) > 0 || !p.company.whole {
 				bound = append(bound, p)
 			}
 		}

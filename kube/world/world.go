@@ -83,7 +83,7 @@ func New(j *judge.Judge, o Options) *World {
 	journal, columns := &journal{changes: 1}, &Columns{}
 	pods := &Pods{byUID: map[types.UID]*Pod{}, ranks: map[int32]int{}, handling: o.Handling}
 	nodes := &nodes{journal: journal, judge: j, columns: columns, byName: map[string]*node{}, rackLabel: o.RackLabel}
-	nodes.domains = &domains{nodes: nodes, named: map[string]*domain{}}
+	nodes.domains = &domains{nodes: nodes}
 	sets := &nodeSets{journal: journal, judge: j, nodes: nodes}
 	rules := &rules{journal: journal, domains: nodes.domains}
 	shapes := &shapes{journal: journal, judge: j, columns: columns, nodes: nodes, sets: sets, rules: rules, prices: o.PricesNodes}
