@@ -5,7 +5,7 @@ import "slices"
 // This file is constraints that bind who comes, in the way of Kubernetes' filters: they hold for a task where and when it is
 // placed, and ask nothing of who stands there already, nor of what happens later. So evictions and moves of others break none,
 // and a placement is held to it by itself, whatever else is in its bundle. Who would not be let in any more where it stands
-// is said to violate it, and that is of no consequence; it is found when somebody asks.
+// is said to violate it, and nothing is decided by that; it is found when somebody asks.
 //
 // Who comes stands beside nobody whom it must not, though he leaves, and counts on nobody who leaves. Alone a
 // bound over the fewest goes by those who stay.
