@@ -133,7 +133,6 @@ func weak() map[string]string {
 import (
 	"os"
 	"testing"
-	"time"
 )
 
 func TestSeen(t *testing.T) {
