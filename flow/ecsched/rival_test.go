@@ -60,7 +60,7 @@ func TestOptimum(t *testing.T) {
 					}
 					return p
 				})
-				if !testing.Short() && (solves.Load() < 1000 || contended.Load() < 100 || gangs.Load() < 10) {
+				if !testing.Short() && (solves.Load() < 1000 || contended.Load() < 100 || gangs.Load() < 100) {
 					t.Errorf("%d solves, in which %d requests lost to others and %d gangs were placed: too few to tell",
 						solves.Load(), contended.Load(), gangs.Load())
 				}
@@ -181,15 +181,21 @@ func improve(table map[int]value, set int, v value) {
 	}
 }
 
-// possible tries it: every task of the request starts on the node, none has to
+// possible tries it: all tasks of the request start on the node at once, none has to
 // wait for room, and none of its job is held elsewhere.
 func (r *round) possible(q *request, n cluster.NodeID) bool {
 	mark := r.trial.Mark()
 	defer r.trial.Rollback(mark)
 	tasks := r.tasks[q.first:q.last]
+	var actions []sched.Action
 	for _, t := range tasks {
-		a := sched.Action{Kind: sched.Place, Task: t, Attempt: r.state.Task(t).Attempt, Node: n}
-		if r.trial.Try(a).Refused() || r.state.Task(t).Phase != cluster.Starting {
+		actions = append(actions, sched.Action{Kind: sched.Place, Task: t, Attempt: r.state.Task(t).Attempt, Node: n})
+	}
+	if r.trial.TryTogether(actions).Refused() {
+		return false
+	}
+	for _, t := range tasks {
+		if r.state.Task(t).Phase != cluster.Starting {
 			return false
 		}
 	}

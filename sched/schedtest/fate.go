@@ -84,24 +84,33 @@ func (w *world) submitted(t *wTask) func() cluster.Event {
 	}
 }
 
-// submitSome lets some tasks of a job come; of a policy that places jobs whole half the time a
-// task that is a job by itself.
+// submitSome lets some tasks of a job come; now and then of a new one, where the policy has something to do for it: where it places jobs
+// whole, half the time a task that is a job by itself, and where it keeps jobs together, one of a few tasks that want to be.
 func (w *world) submitSome() {
 	job, tasks := w.jobs[1+w.chance.IntN(len(w.jobs)-1)], 1+w.chance.IntN(4)
-	if w.atOnce.jobs && w.chance.IntN(2) == 0 {
-		job, tasks = &wJob{row: w.jobRow()}, 1
-		w.single = append(w.single, job)
-		user := []string{"even", "odd"}[job.row%2]
-		w.post(0, func() cluster.Event {
-			return cluster.JobSubmitted{Job: job.row, Name: fmt.Sprintf("single%d", job.row), User: user}
-		}, nil)
+	switch {
+	case w.atOnce.jobs && w.chance.IntN(2) == 0:
+		job, tasks = passingJob(w, "single", false), 1
+	case w.atOnce.together && w.chance.IntN(4) == 0:
+		job, tasks = passingJob(w, "group", true), 2+w.chance.IntN(2)
 	}
 	w.submit(job, tasks)
 }
 
+// passingJob submits a job of which tasks come once.
+func passingJob(w *world, name string, together bool) *wJob {
+	job := &wJob{row: w.jobRow(), together: together}
+	w.passing = append(w.passing, job)
+	user := []string{"even", "odd"}[job.row%2]
+	w.post(0, func() cluster.Event {
+		return cluster.JobSubmitted{Job: job.row, Name: fmt.Sprintf("%s%d", name, job.row), User: user, Together: together}
+	}, nil)
+	return job
+}
+
 // jobRow is a row that no job has had.
 func (w *world) jobRow() cluster.JobID {
-	return cluster.JobID(len(w.jobs) + len(w.copied) + len(w.single) + len(w.atOnce.gangs))
+	return cluster.JobID(len(w.jobs) + len(w.copied) + len(w.passing) + len(w.atOnce.gangs))
 }
 
 func (w *world) submit(job *wJob, tasks int) {
@@ -625,12 +634,12 @@ func (w *world) gang(t *wTask) (gang []*wTask) {
 
 // takes reports whether the empty node would take all of the tasks. It is not
 // asked how the devices of several tasks could be chosen, nor which of them may
-// stand side by side: nobody has to place those.
+// stand side by side, by themselves or by a constraint: nobody has to place those.
 func (w *world) takes(n *wNode, gang []*wTask) bool {
 	sum := make(cluster.Vector, len(n.limit))
 	for _, t := range gang {
 		shape := w.shapes[t.shape]
-		if !w.eligible(shape, n) || len(gang) > 1 && shape.PerNode > 0 {
+		if !w.eligible(shape, n) || len(gang) > 1 && (shape.PerNode > 0 || w.core.View().Constrained(t.shape)) {
 			return false
 		}
 		for k, of := range devicesIn(shape.Demand) {

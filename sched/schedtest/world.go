@@ -28,7 +28,7 @@ type world struct {
 	tasks    []*wTask
 	shapes   []cluster.Shape // the spare one stands last, while it is there
 	jobs     []*wJob
-	single   []*wJob         // of one task each, for a policy that places jobs whole; they are not among jobs
+	passing  []*wJob         // whose tasks come once; they are not among jobs
 	copied   []*wJob         // whose tasks are copies of one another; they are not among jobs
 	live     map[runID]*wRun // by attempt
 	order    []*wRun         // the same, in the order of their beginning
