@@ -139,10 +139,13 @@ func (s *Solver) solveWarm(name Algorithm, volume int64, m *meter) Result {
 			panic("mcmf: " + err.Error())
 		}
 	}
-	if cost, fits := c.cost.int64(); !fits || c.overflow {
+	// What a solve that was cut has on its arcs may cost more than any answer does.
+	cost, fits := c.cost.int64()
+	switch {
+	case c.overflow || r.Status == Optimal && !fits:
 		s.warm = nil
 		r.Status, r.Cut = Overflow, nil
-	} else if r.Status == Optimal {
+	case r.Status == Optimal:
 		r.Cost = cost
 	}
 	return r
