@@ -26,7 +26,7 @@ cluster.State: 3 109 the writer, named by the design: an event, a method
 cluster.Task: 17 7 a record: its methods read and write one packed field
 cluster.View: 23 77 the reader, named by the design: a question, a method
 constraint/exact.Model: 17 14 solver state: the columns of a program, by what they stand for
-constraint/kubernetes.translator: 9 39 a parser: reads manifests, a method for each form of a term
+constraint/kubernetes.translator: 9 38 a parser: reads manifests, a method for each form of a term
 flow/pack.Packer: 18 17 solver state, flat arrays
 internal/manifest.Spec: 16 2 a parser: the fields of a document
 kube/testbed.Bed: 12 41 a test world: real clusters

@@ -9,6 +9,8 @@ import "slices"
 //
 // Who comes stands beside nobody whom it must not, though he leaves, and counts on nobody who leaves. Alone a
 // bound over the fewest goes by those who stay.
+//
+// A soft one keeps nobody away: who comes pays for what it would not be let in for (soft.go).
 
 // arrivals are what a bound that binds who comes keeps beside its counts, of the sets that have nodes.
 type arrivals struct {
@@ -74,7 +76,7 @@ func (b *boundRow) limit() int64 {
 func arrives(v *View, id ShapeID, n, from NodeID) Refusal {
 	c := coming{table: v.constraints, n: n, from: from}
 	for roles := v.shape[id].roles; len(roles) > 0; roles = roles[1:] {
-		if !v.constraints.row[roles[0].constraint].spec.Arriving {
+		if spec := v.constraints.row[roles[0].constraint].spec; !spec.Hard || !spec.Arriving {
 			continue
 		}
 		if r := c.arrival(roles[:1]); r.Refused() {
@@ -102,34 +104,57 @@ func (c *coming) arrival(roles []role) Refusal {
 	return Refusal{}
 }
 
-// meets says why the bound does not hold for the task that comes.
-func (c *coming) meets(r role, t tense) Refusal {
+// met is whom a task would meet that comes to a set, as a bound counts them.
+type met struct {
+	set        int32
+	others     int32 // there, and the task if it counts itself
+	everywhere int64 // in all sets, without the task
+}
+
+// meeting is whom the task would meet that comes.
+func (c *coming) meeting(r role, t tense) met {
 	b := &c.table.row[r.constraint].bound[r.bound]
 	g := &c.table.group[b.group]
-	set := g.setOf(c.n)
-	others, everywhere := int32(0), b.arrivals.targets[t]
-	if set != outside {
-		others = b.counted(set, t).Targets
-	}
+	m := b.meeting(r, g.setOf(c.n), t)
 	if r.target && c.from != NoNode && t == present && g.setOf(c.from) != outside { // the run that it leaves is no other
-		everywhere--
-		if g.setOf(c.from) == set {
-			others--
+		m.everywhere--
+		if g.setOf(c.from) == m.set {
+			m.others--
 		}
 	}
-	if b.SelfCounted && r.target {
-		others++
+	return m
+}
+
+// meeting is whom a task with the role would meet in the set.
+func (b *boundRow) meeting(r role, set int32, t tense) met {
+	m := met{set: set, everywhere: b.arrivals.targets[t]}
+	if set != outside {
+		m.others = b.counted(set, t).Targets
 	}
-	refusal := Refusal{Code: Violates, Kind: int(r.bound), Have: int64(others), Constraint: r.constraint}
+	if b.SelfCounted && r.target {
+		m.others++
+	}
+	return m
+}
+
+// first reports whether who meets nobody anywhere may come to the set all the same.
+func (b *boundRow) first(r role, m met) bool {
+	return b.OrFirst && r.target && m.everywhere == 0 && m.set != outside
+}
+
+// meets says why the bound does not hold for the task that comes.
+func (c *coming) meets(r role, t tense) Refusal {
+	b, m := &c.table.row[r.constraint].bound[r.bound], c.meeting(r, t)
+	refusal := Refusal{Code: Violates, Kind: int(r.bound), Have: int64(m.others), Constraint: r.constraint}
 	switch {
 	case b.OverFewest && t == present: // Kubernetes leaves out who is being deleted
-	case b.OverFewest && set == outside:
+	case b.OverFewest && m.set == outside:
 		refusal.Have = InNoSet
 		return refusal
-	case int64(others) > b.limit():
+	case int64(m.others) > b.limit():
 		refusal.Need = b.limit()
 		return refusal
-	case others >= b.Min || b.OrFirst && r.target && everywhere == 0 && set != outside:
+	case m.others >= b.Min || b.first(r, m):
 	default:
 		refusal.Need = int64(b.Min)
 		return refusal

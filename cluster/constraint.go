@@ -75,7 +75,7 @@ type Constraint struct {
 	// costs the Weight, in thousandths.
 	Hard   bool
 	Weight int64
-	// Arriving constraints, which are hard, bind who comes, when it does, as Kubernetes' filters do; see arrive.go.
+	// Arriving constraints bind who comes, when it does, as Kubernetes' filters do, and soft ones as its scores do; see arrive.go.
 	Arriving bool
 }
 
@@ -163,8 +163,8 @@ func checkArriving(c *Constraint, b *Bound) error {
 	case !c.Arriving && (b.OrFirst || b.OverFewest || b.LeastSets != 0):
 		return fmt.Errorf("a bound that speaks of the first, or of the fewest, binds who comes alone")
 	case !c.Arriving:
-	case !c.Hard || len(c.Any) > 1:
-		return fmt.Errorf("a constraint that binds who comes is hard and has one alternative")
+	case len(c.Any) > 1:
+		return fmt.Errorf("a constraint that binds who comes has one alternative")
 	case len(b.Subject) == 0:
 		return fmt.Errorf("a bound of whole sets does not bind who comes")
 	case b.OrFirst && b.Min == 0:

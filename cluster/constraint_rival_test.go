@@ -305,7 +305,7 @@ func (h *history) boundBy(t TaskID, spec *Constraint, chosen int) (bound, violat
 func (h *history) soft() (cost int64) {
 	for c := range ConstraintID(h.s.ConstraintRows()) {
 		spec, least := h.s.Constraint(c), int64(math.MaxInt64)
-		if spec == nil || spec.Hard {
+		if spec == nil || spec.Hard || spec.Arriving {
 			continue
 		}
 		for _, bounds := range spec.Any {
@@ -317,6 +317,99 @@ func (h *history) soft() (cost int64) {
 	return cost
 }
 
+// charges is what soft constraints that bind who comes charge a task that comes to the node, by a look at all others.
+func (h *history) charges(t TaskID, n NodeID) (cost int64) {
+	tags := h.s.Shape(h.s.Task(t).Shape).Tags
+	for c := range ConstraintID(h.s.ConstraintRows()) {
+		spec := h.s.Constraint(c)
+		if spec == nil || spec.Hard || !spec.Arriving {
+			continue
+		}
+		for _, b := range spec.Any[0] {
+			subject, target := b.Affects(tags)
+			most := int64(0)
+			for when := range tenses {
+				if subject {
+					most = max(most, h.charged(&b, target, t, n, when))
+				}
+			}
+			if target && !b.OverFewest {
+				most += h.putsOff(&b, subject, n)
+			}
+			cost += spec.Weight * most / (1000 * DefaultWeight)
+		}
+	}
+	return cost
+}
+
+// charged is what one bound charges.
+func (h *history) charged(b *Bound, target bool, t TaskID, n NodeID, when tense) (cost int64) {
+	set, others := h.setName(n, b.Group), int32(0)
+	if target && b.SelfCounted {
+		others = 1
+	}
+	if set != "" {
+		others += h.count(b, set, int(t), when)
+	}
+	held := *b
+	switch {
+	case b.OverFewest && when == present:
+		return 0
+	case b.OverFewest && set == "":
+		return 1_000_000 + 100*1000
+	case b.OverFewest:
+		beyond := others - h.fewest(b)
+		if target && b.SelfCounted {
+			beyond--
+		}
+		cost = 100 * int64(1000*max(beyond, 0)/max(b.Max, 1))
+		held.Max += h.fewest(b)
+	default:
+		if h.lets(b, target, t, n, when) {
+			return 0
+		}
+		cost = 100 * held.Misses(others)
+	}
+	if held.Misses(others) > 0 {
+		cost += 1_000_000
+	}
+	return cost
+}
+
+// putsOff is what a target is charged for the subjects that it puts off.
+func (h *history) putsOff(b *Bound, subject bool, n NodeID) int64 {
+	set, met := h.setName(n, b.Group), map[TaskID]bool{}
+	there, off := 0, int64(0)
+	for _, r := range h.runs(present) {
+		if is, _ := b.Affects(h.s.Shape(h.s.Task(r.task).Shape).Tags); !is || set == "" || h.setName(r.node, b.Group) != set || met[r.task] {
+			continue
+		}
+		met[r.task] = true
+		there++
+		but := int(r.task)
+		if b.SelfCounted {
+			but = -1
+		}
+		if h.count(b, set, but, present) >= b.Max {
+			off++
+		}
+	}
+	subjects := false
+	for _, r := range h.runs(present) {
+		is, _ := b.Affects(h.s.Shape(h.s.Task(r.task).Shape).Tags)
+		subjects = subjects || is
+	}
+	misses := 1000 * off / int64(max(b.Max, 1))
+	switch {
+	case off > 0:
+	case b.Min > 0 && there == 0 && subjects && !subject:
+		misses = 1000
+	default:
+		return 0
+	}
+	return 1_000_000 + 100*misses
+}
+
 // checkSoft compares what is said of a placement with what comes of it in soft constraints.
 func (h *history) checkSoft() error {
 	for t := range TaskID(h.s.TaskRows()) {
@@ -325,7 +418,11 @@ func (h *history) checkSoft() error {
 				continue
 			}
 			h.s.Begin(NoLane)
-			before, more := h.soft(), SoftCost(&h.s.View, h.s.Task(t).Shape, n, 1000, 100)
+			shape := h.s.Task(t).Shape
+			before, more := h.soft()-h.charges(t, n), SoftCost(&h.s.View, shape, n, 1000, 100)
+			if least, known := SoftFloor(&h.s.View, shape, 1000, 100); known && (least > more || least < 0) {
+				return fmt.Errorf("task row %d on node row %d costs %d more in soft constraints, and %d at least", t, n, more, least)
+			}
 			placed, after := h.s.Place(t, n, 0), h.soft()
 			now := h.s.Task(t).Phase == Starting
 			h.s.End()
@@ -381,7 +478,7 @@ func (h *history) comesLate(t TaskID, n NodeID) bool {
 	tags := h.s.Shape(h.s.Task(t).Shape).Tags
 	for c := range ConstraintID(h.s.ConstraintRows()) {
 		spec := h.s.Constraint(c)
-		if spec == nil || !spec.Arriving {
+		if spec == nil || !spec.Arriving || !spec.Hard {
 			continue
 		}
 		for _, b := range spec.Any[0] {

@@ -37,9 +37,8 @@ func (h *history) constraintSpec() Constraint {
 	if !c.Hard {
 		c.Weight = DefaultWeight
 	}
-	if c.Arriving = how&0x31 == 0x30; c.Arriving {
-		how = how&^2 | 1
-		c.Hard, c.Weight = true, 0
+	if c.Arriving = how&0x30 == 0x30; c.Arriving {
+		how &^= 2
 	}
 	for range 1 + how>>1&1 {
 		var bounds []Bound

@@ -213,11 +213,21 @@ func (h *history) found() {
 			{{Subject: tagsOf(2), Target: tagsOf(2), Max: int32(c), Group: EachNode, SelfCounted: c == 1}},
 		}}})
 	}
-	if h.byte()%4 == 0 {
-		h.must(ConstraintDefined{Constraint: 2, Spec: Constraint{Name: "who comes", Hard: true, Arriving: true, Any: [][]Bound{{
+	if how := h.byte(); how%4 < 2 {
+		hard := how%4 == 0
+		weight := int64(0)
+		if !hard {
+			weight = DefaultWeight / 2
+		}
+		bounds := []Bound{
 			{Subject: tagsOf(1), Target: tagsOf(1), Max: 1, Group: "rack", SelfCounted: true, OverFewest: true, LeastSets: int32(h.byte() % 4)},
 			{Subject: tagsOf(2), Target: tagsOf(2), Min: 1, Max: Unbounded, Group: []string{EachNode, "rack"}[h.byte()%2], OrFirst: true},
-		}}}})
+		}
+		if !hard {
+			most := int32(h.byte() % 3)
+			bounds = append(bounds, Bound{Subject: tagsOf(1), Target: tagsOf(1 + int(most)%2), Max: most, Group: EachNode, SelfCounted: most > 0})
+		}
+		h.must(ConstraintDefined{Constraint: 2, Spec: Constraint{Name: "who comes", Hard: hard, Weight: weight, Arriving: true, Any: [][]Bound{bounds}}})
 	}
 	h.must(JobSubmitted{Job: 0, Name: "a"})
 	h.must(JobSubmitted{Job: 1, Name: "b"})

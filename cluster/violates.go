@@ -226,9 +226,10 @@ func (c *coming) first(roles []role) Refusal {
 		}
 		var r Refusal
 		switch spec := c.table.row[roles[0].constraint].spec; {
+		case !spec.Hard:
 		case spec.Arriving:
 			r = c.arrival(roles[:end])
-		case spec.Hard:
+		default:
 			c.roles = roles[:end]
 			r = c.refusal()
 		}

@@ -314,13 +314,13 @@ const (
 // options reads what stands behind the colon.
 func (p *parser) options(c *cluster.Constraint) {
 	strength, self := "", false
-	for p.here.kind == bareWord || strength == "" && !self {
+	for p.here.kind == bareWord || strength == "" && !self && !c.Arriving {
 		at, option := p.here.start, p.here.value
 		switch {
 		case p.here.kind != bareWord:
 			p.wanted("hard, a weight or counted", "a constraint looks like "+example)
 			return
-		case option == counted && self, option != counted && strength != "":
+		case option == counted && self, option == arriving && c.Arriving, option != counted && option != arriving && strength != "":
 			p.fail(at, fmt.Sprintf("%s is one option too many", option), "a constraint is hard or has one weight, and is counted or not")
 			return
 		case option == counted:
@@ -332,7 +332,7 @@ func (p *parser) options(c *cluster.Constraint) {
 		case option == hard:
 			strength, c.Hard, c.Weight = hard, true, 0
 		case option == arriving && p.arriving:
-			strength, c.Hard, c.Weight, c.Arriving = arriving, true, 0, true
+			c.Arriving = true
 		default:
 			weight, err := ParseWeight(option)
 			if err != nil {
@@ -342,6 +342,9 @@ func (p *parser) options(c *cluster.Constraint) {
 			strength, c.Weight = option, weight
 		}
 		p.advance()
+	}
+	if c.Arriving && strength == "" {
+		c.Hard, c.Weight = true, 0
 	}
 }
 

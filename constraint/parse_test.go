@@ -383,3 +383,40 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestArriving: what binds who comes is hard, or has a weight that is always said; and it is read where that is asked for alone.
+func TestArriving(t *testing.T) {
+	for text, canonical := range map[string]string{
+		"{web, {cache, 1, inf}, zone, or-first}: arriving":                     "",
+		"{web, {web, 0, 2}, zone, over-fewest}: arriving counted":              "",
+		"{web, {web, 0, 2}, zone, over-fewest least-sets-3}: counted arriving": "{web, {web, 0, 2}, zone, over-fewest least-sets-3}: arriving counted",
+		"{web, {cache, 1, inf}, zone}: arriving 0.5":                           "",
+		"{web, {cache, 1, inf}, zone}: 1 arriving":                             "{web, {cache, 1, inf}, zone}: arriving 1",
+		"{web, {cache, 1, inf}, zone}: arriving hard":                          "{web, {cache, 1, inf}, zone}: arriving",
+		"{web, {web, 0, 0}, node} & {web, {b, 0, 0}, node}: arriving 2":        "",
+	} {
+		c, err := ParseArriving(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if canonical == "" {
+			canonical = text
+		}
+		if got := Format(&c); got != canonical || !c.Arriving || c.Hard != (c.Weight == 0) {
+			t.Errorf("%s: read as %s, hard: %t, with a weight of %d", text, got, c.Hard, c.Weight)
+		}
+		if _, err := Parse(text); err == nil {
+			t.Errorf("%s: read where nothing binds who comes", text)
+		}
+	}
+	for text, wrong := range map[string]string{
+		"{web, {cache, 1, inf}, zone}: arriving arriving":             "one option too many",
+		"{web, {cache, 1, inf}, zone}: arriving 1 2":                  "one option too many",
+		"{web, {a, 0, 0}, node} | {web, {b, 0, 0}, node}: arriving 1": "one alternative",
+	} {
+		if _, err := ParseArriving(text); err == nil || !strings.Contains(err.Error(), wrong) {
+			t.Errorf("%s: %v, want: %s", text, err, wrong)
+		}
+	}
+}

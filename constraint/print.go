@@ -26,12 +26,13 @@ func Format(c *cluster.Constraint) string {
 		}
 	}
 	var options []string
-	switch {
-	case c.Arriving:
+	if c.Arriving {
 		options = append(options, arriving)
-	case c.Hard:
+	}
+	switch {
+	case c.Hard && !c.Arriving:
 		options = append(options, hard)
-	case c.Weight != cluster.DefaultWeight:
+	case !c.Hard && (c.Arriving || c.Weight != cluster.DefaultWeight):
 		options = append(options, FormatWeight(c.Weight))
 	}
 	if all {

@@ -122,10 +122,15 @@ func ofUse(s *cluster.View, n cluster.NodeID) (price worth.Price) {
 func (u *surcharges) locate(s *cluster.View, t cluster.TaskID) (least worth.Price, some bool) {
 	u.siblings.locate(s, t)
 	bytes := u.input.Locate(s, t)
-	if cluster.Soft(s, s.Task(t).Shape) {
+	shape := s.Task(t).Shape
+	if !cluster.Soft(s, shape) {
+		return fetching(bytes, 0), bytes > 0
+	}
+	soft, known := cluster.SoftFloor(s, shape, softPrice, extentPrice)
+	if !known {
 		return -worth.Most, true
 	}
-	return fetching(bytes, 0), bytes > 0
+	return fetching(bytes, 0) + min(soft, worth.Most), true
 }
 
 // ofTask is what the task that was located last pays on the node beyond what others do.

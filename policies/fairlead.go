@@ -15,7 +15,7 @@ import (
 func united() Info {
 	return Info{
 		Name: "fairlead", What: "by promise, priority and share; where least is lost of what others may ask for; evicts lower ranks",
-		From: "all five papers; specification of the unified policy", Family: Queue, Evicts: true, PricesNodes: true,
+		From: "all five papers; specification of the unified policy", Family: Queue, Evicts: true, PricesNodes: true, PricesCompany: true,
 		Options: []Option{TieBreak(), without(), nodePrice()},
 		Make: func(o Options) (sched.Policy, error) {
 			off, _ := fairlead.ParseWithout(o.Own[withoutName])

@@ -84,6 +84,8 @@ type Info struct {
 	When sched.Trigger
 	// PricesNodes says that nodes are dearer to it, or score less, that do not meet what tasks prefer (cluster.Shape.Prefers).
 	PricesNodes bool
+	// PricesCompany says the same of nodes that do not offer the company that soft constraints ask for.
+	PricesCompany bool
 	// Programs says that the policy has a use for Options.Programs.
 	Programs bool
 	// Options are those that the policy takes.

@@ -103,18 +103,14 @@ func (w *kubeWishes) read(s *cluster.View, id cluster.ShapeID) (spread bool) {
 		spec := s.Constraint(c)
 		b := &spec.Any[0][0]
 		subject, target := b.Affects(tags)
-		alone, single := len(spec.Any[0]) == 1 && len(b.Subject) > 0 && !b.SelfCounted, len(spec.Any) == 1
 		switch {
 		case spec.Hard:
 			spread = w.required(c, spec, tags) || spread
-		case alone && !single && b.Min == 0 && subject:
+		case len(spec.Any) > 1 || len(spec.Any[0]) > 1 || len(b.Subject) == 0:
+		case b.OverFewest && subject:
 			spread = true
-			skew := int64(b.Max)
-			if !target {
-				skew--
-			}
-			w.spreads = append(w.spreads, softSpread{constraint: c, skew: skew})
-		case !alone || !single:
+			w.spreads = append(w.spreads, softSpread{constraint: c, skew: int64(b.Max) - 1})
+		case b.SelfCounted:
 		case b.Min > 0 && b.Max == cluster.Unbounded:
 			w.bind(c, subject, target, spec.Weight)
 		case b.Max == 0:

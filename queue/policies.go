@@ -35,6 +35,8 @@ type Info struct {
 	Evicts bool
 	// PricesNodes says that nodes score less that do not meet what tasks prefer (cluster.Shape.Prefers).
 	PricesNodes bool
+	// PricesCompany says the same of nodes that do not offer the company that soft constraints ask for.
+	PricesCompany bool
 	// When is the trigger that the policy wants where nothing else is asked for.
 	When sched.Trigger
 	make func(Options) sched.Policy
@@ -56,7 +58,7 @@ func packers() []Info {
 		},
 		{
 			Name: "kube-scheduler", What: "as Kubernetes does by default: its plugins' scores, its sample of nodes, its preemption",
-			From: "Kubernetes 1.37", Evicts: true, PricesNodes: true,
+			From: "Kubernetes 1.37", Evicts: true, PricesNodes: true, PricesCompany: true,
 			make: newKubeScheduler,
 		},
 		{

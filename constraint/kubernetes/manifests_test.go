@@ -90,11 +90,11 @@ func text(c *cluster.Constraint) string {
 		alternatives = append(alternatives, strings.Join(all, " & "))
 	}
 	end := ": hard"
-	switch {
-	case c.Arriving:
+	if c.Arriving {
 		end = ": arriving"
-	case !c.Hard:
-		end = fmt.Sprintf(": %d.%03d", c.Weight/1000, c.Weight%1000)
+	}
+	if !c.Hard {
+		end = strings.TrimSuffix(end, " hard") + fmt.Sprintf(" %d.%03d", c.Weight/1000, c.Weight%1000)
 	}
 	return strings.Join(alternatives, " | ") + end
 }

@@ -16,7 +16,7 @@ import (
 //	beside others        {web, {cache, 1, inf}, zone}, and the first of those who select themselves goes anywhere
 //	spread               {web, {web, 0, maxSkew}, zone}, counted over the fewest of a domain
 //
-// Preferences become soft constraints, which hold nobody up (wishes.go). Workloads that ask for the same share a constraint.
+// Preferences become soft ones of these, which hold nobody up (wishes.go). Workloads that ask for the same share a constraint.
 
 // Stepwise says with constraints that bind who comes what the workloads require, and with soft ones what they prefer. Tags are those alone that constraints name.
 func Stepwise(c *Cluster) (*Translation, error) {
@@ -159,7 +159,7 @@ func (t *translator) spreadStepwise() {
 			if s.MinDomains != nil {
 				least = *s.MinDomains
 			}
-			text, isFirst := each.add(i, append(s.target, "", s.group, fmt.Sprint(s.over(w), s.MaxSkew, least, c.WhenUnsatisfiable))...)
+			text, isFirst := each.add(i, append(s.target, "", s.group, fmt.Sprint(s.MaxSkew, least, c.WhenUnsatisfiable))...)
 			if isFirst {
 				first[text] = len(all)
 				all = append(all, s)
@@ -173,49 +173,19 @@ func (t *translator) spreadStepwise() {
 
 // spreadAlike is a spread that several workloads share.
 func (t *translator) spreadAlike(s *spreading, members []int) {
-	total := int32(0)
-	for _, i := range t.cluster.selected(&s.selector) {
-		total += int32(len(t.cluster.Workloads[i].Pods))
-	}
+	bound := cluster.Bound{Target: s.target, Max: s.MaxSkew, Group: s.group, SelfCounted: true, OverFewest: true}
 	if s.WhenUnsatisfiable == softSpread {
-		spreadSoftly(t, s, members, total)
+		r := t.rule("topologySpreadConstraints, soft", members)
+		bound.Subject = r.subject
+		want(t, &r, bound, cluster.DefaultWeight)
 		return
 	}
 	r := t.rule("topologySpreadConstraints", members)
-	bound := cluster.Bound{Subject: r.subject, Target: s.target, Max: s.MaxSkew, Group: s.group, SelfCounted: true, OverFewest: true}
+	bound.Subject = r.subject
 	if s.MinDomains != nil && *s.MinDomains > 1 {
 		bound.LeastSets = min(*s.MinDomains, cluster.MaxBound)
 	}
 	t.require(&r, []cluster.Bound{bound})
-}
-
-// over is how many others there may be beside a pod of the workload, beyond the fewest.
-func (s *spreading) over(w *Workload) int32 {
-	if s.selector.matches(w) {
-		return s.MaxSkew - 1
-	}
-	return s.MaxSkew
-}
-
-// most is how many the fewest may be, of so many in all.
-func (s *spreading) most(total int32) int32 {
-	if s.lacksDomains() {
-		return 0
-	}
-	return total / int32(len(s.sets))
-}
-
-// steps are the alternatives, one for each number that the fewest may be on the way: none, or from so many on.
-func (t *translator) steps(s *spreading, subject []string, least, most int32) [][]cluster.Bound {
-	over := s.over(&t.cluster.Workloads[s.workload])
-	upper := func(fewest int32) cluster.Bound {
-		return cluster.Bound{Subject: subject, Target: s.target, Max: fewest + over, Group: s.group}
-	}
-	alternatives := [][]cluster.Bound{{upper(0)}}
-	for fewest := least; fewest <= most; fewest++ {
-		alternatives = append(alternatives, []cluster.Bound{{Target: s.target, Min: fewest, Max: cluster.Unbounded, Group: s.group}, upper(fewest)})
-	}
-	return alternatives
 }
 
 // dropTags leaves the tags that constraints name.

@@ -68,15 +68,15 @@ func TestStepwise(t *testing.T) {
 		},
 		{
 			"preferred company", deployment("db", 3, preferred("podAffinity", "{weight: 50, podAffinityTerm: {"+web+", "+byZone+"}}")),
-			"{S, {k8s:default/app=web, 1, inf}, zone}: 0.500",
+			"{S, {k8s:default/app=web, 1, inf}, zone}: arriving 0.500",
 		},
 		{
 			"whom it rather does not meet, twice", deployment("db", 3, preferred("podAntiAffinity", "{weight: 70, podAffinityTerm: {"+web+", "+byZone+"}}, {weight: 50, podAffinityTerm: {"+web+", "+byZone+"}}")),
-			"{S, {k8s:default/app=web, 0, 0}, zone}: 1.200",
+			"{S, {k8s:default/app=web, 0, 0}, zone}: arriving 1.200",
 		},
 		{
-			"spread if possible, also of so few that there is one way", deployment("web", 2, strings.Replace(spread, "DoNotSchedule", "ScheduleAnyway", 1)),
-			"{S, {k8s:default/app=web, 0, 0}, zone} | {*, {k8s:default/app=web, 1, inf}, zone} & {S, {k8s:default/app=web, 0, 1}, zone}: 1.000",
+			"spread if possible", deployment("web", 2, strings.Replace(spread, "DoNotSchedule", "ScheduleAnyway", 1)),
+			"{S, {k8s:default/app=web, 0, 1}, zone, over the fewest}: arriving 1.000",
 		},
 		{
 			"pods without a controller", pod("a", affinity("podAntiAffinity", "{"+web+", "+byZone+"}")) + pod("b", affinity("podAntiAffinity", "{"+web+", "+byZone+"}")),

@@ -7,13 +7,11 @@ import (
 	"fairlead.dev/fairlead/cluster"
 )
 
-// This file is preferences for those who place one pod at a time: the same soft constraints as in company.go and spread.go, but
-// that workloads which prefer the same share one, and that spread has an alternative for each number that the fewest may be
-// on the way, as hard spread has. They bind pods that run, too: in Kubernetes what those prefer counts for who comes.
+// This file is preferences for those who place one pod at a time: soft constraints that bind who comes, as Kubernetes' scores do. Workloads which
+// prefer the same share one. They bind pods that run, too: in Kubernetes what those prefer counts for who comes.
 //
 // Policies that score as kube-scheduler does read weights and skews off these constraints, so their form is fixed: an affinity is
-// one bound of at least 1, an anti-affinity one bound of 0, and a spread two alternatives or more, of which the first is one bound
-// of maxSkew at most, less 1 where the pods count themselves.
+// one bound of at least 1, an anti-affinity one bound of 0, and a spread one bound of maxSkew over the fewest.
 
 // wish is a preferred term of a workload.
 type wish struct {
@@ -39,7 +37,7 @@ func preferAlike(t *translator) {
 				field, least, most = "preferred podAntiAffinity", 0, 0
 			}
 			r := t.rule(field, all.members[text])
-			want(t, &r, [][]cluster.Bound{{{Subject: r.subject, Target: one.target, Min: least, Max: most, Group: t.topology(one.key)}}}, int64(one.weight)*weightOfPreference)
+			want(t, &r, cluster.Bound{Subject: r.subject, Target: one.target, Min: least, Max: most, Group: t.topology(one.key)}, int64(one.weight)*weightOfPreference)
 		}
 	}
 }
@@ -68,19 +66,9 @@ func wishesOf(t *translator, i int, away bool) (all []wish) {
 	return all
 }
 
-// spreadSoftly is a soft spread that several workloads share. Of more alternatives than are looked at it has the evenest.
-func spreadSoftly(t *translator, s *spreading, members []int, total int32) {
-	most := int32(1)
-	if len(s.sets) > 0 {
-		most = max(s.most(total), 1)
-	}
-	r := t.rule("topologySpreadConstraints, soft", members)
-	want(t, &r, t.steps(s, r.subject, max(most-maxAlternatives+1, 1), most), cluster.DefaultWeight)
-}
-
 // want adds the soft constraint of a rule.
-func want(t *translator, r *rule, alternatives [][]cluster.Bound, weight int64) {
+func want(t *translator, r *rule, b cluster.Bound, weight int64) {
 	t.Constraints = append(t.Constraints, cluster.Constraint{
-		Name: r.name, Owner: t.cluster.Workloads[r.members[0]].Application, Any: alternatives, Weight: weight,
+		Name: r.name, Owner: t.cluster.Workloads[r.members[0]].Application, Any: [][]cluster.Bound{{b}}, Weight: weight, Arriving: true,
 	})
 }

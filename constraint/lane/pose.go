@@ -85,10 +85,16 @@ func (h *scope) include(s *cluster.View, t cluster.TaskID) {
 	}
 	h.shapes[task.Shape] = true
 	for _, c := range s.ConstraintsOf(task.Shape) {
-		if !s.Constraint(c).Arriving { // which bind in an order that a plan of all does not have; commit holds it to them
+		if holdsInTheEnd(s.Constraint(c)) {
 			h.constraints[c] = true
 		}
 	}
+}
+
+// holdsInTheEnd reports whether a plan of all can look at the constraint. What binds who comes does so in an order that such a plan does not have, and
+// commit holds it to that; alone a preference for company, or for none, means as much in the end.
+func holdsInTheEnd(c *cluster.Constraint) bool {
+	return !c.Arriving || !c.Hard && !slices.ContainsFunc(c.Any[0], func(b cluster.Bound) bool { return b.OrFirst || b.OverFewest })
 }
 
 // concerns reports whether one of the constraints concerns tasks of the shape.

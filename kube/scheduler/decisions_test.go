@@ -43,8 +43,19 @@ func BenchmarkDecisions(b *testing.B) {
 			p.Labels = map[string]string{"app": group}
 			p.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: termsOf(group, v1.LabelTopologyZone)}}
 		}},
-		{"spread over zones", func(p *v1.Pod, i int) { spreadBy(p, i, v1.LabelTopologyZone) }},
-		{"spread over hosts", func(p *v1.Pod, i int) { spreadBy(p, i, v1.LabelHostname) }},
+		{"spread over zones", func(p *v1.Pod, i int) { spreadBy(p, i, v1.LabelTopologyZone, v1.DoNotSchedule) }},
+		{"spread over hosts", func(p *v1.Pod, i int) { spreadBy(p, i, v1.LabelHostname, v1.DoNotSchedule) }},
+		{"soft spread over zones", func(p *v1.Pod, i int) { spreadBy(p, i, v1.LabelTopologyZone, v1.ScheduleAnyway) }},
+		{"soft spread over hosts", func(p *v1.Pod, i int) { spreadBy(p, i, v1.LabelHostname, v1.ScheduleAnyway) }},
+		{"preferred affinity to a zone", func(p *v1.Pod, i int) {
+			p.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: likedBy(p, i, v1.LabelTopologyZone)}}
+		}},
+		{"preferred affinity to a host", func(p *v1.Pod, i int) {
+			p.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: likedBy(p, i, v1.LabelHostname)}}
+		}},
+		{"preferred anti-affinity", func(p *v1.Pod, i int) {
+			p.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: likedBy(p, i, v1.LabelHostname)}}
+		}},
 	} {
 		for _, nodes := range []int{1000, 5000} {
 			b.Run(fmt.Sprintf("%s/nodes=%d", shape.name, nodes), func(b *testing.B) { benchDecisions(b, nodes, shape.asks) })
@@ -56,12 +67,19 @@ func termsOf(app, key string) []v1.PodAffinityTerm {
 	return []v1.PodAffinityTerm{{TopologyKey: key, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}}}
 }
 
-// spreadBy makes the pod one of a service of 100 that are spread hard.
-func spreadBy(p *v1.Pod, i int, key string) {
+// likedBy makes the pod one of a service of 100, and says that it has to do with the others.
+func likedBy(p *v1.Pod, i int, key string) []v1.WeightedPodAffinityTerm {
+	group := fmt.Sprintf("group-%d", i/100)
+	p.Labels = map[string]string{"app": group}
+	return []v1.WeightedPodAffinityTerm{{Weight: 100, PodAffinityTerm: termsOf(group, key)[0]}}
+}
+
+// spreadBy makes the pod one of a service of 100 that are spread.
+func spreadBy(p *v1.Pod, i int, key string, otherwise v1.UnsatisfiableConstraintAction) {
 	group := fmt.Sprintf("group-%d", i/100)
 	p.Labels = map[string]string{"app": group}
 	p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
-		MaxSkew: 1, TopologyKey: key, WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": group}},
+		MaxSkew: 1, TopologyKey: key, WhenUnsatisfiable: otherwise, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": group}},
 	}}
 }
 

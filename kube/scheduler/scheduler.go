@@ -91,21 +91,23 @@ func (s *Scheduler) assemble() {
 	o := s.Options
 	s.judge.Reset()
 	s.inbox, s.epochs.core = newInbox(), nil
-	names, prices := map[string]bool{}, map[string]bool{}
+	names, prices := map[string]bool{}, map[string]world.Prices{}
 	for _, p := range o.Config.Profiles {
 		names[p.SchedulerName] = true
 		info, err := o.known().Find(p.Policy.Name)
-		prices[p.SchedulerName] = err == nil && info.PricesNodes
+		if err == nil {
+			prices[p.SchedulerName] = world.Prices{Nodes: info.PricesNodes, Company: info.PricesCompany}
+		}
 	}
 	var devices []v1.ResourceName
 	for _, name := range o.Config.Devices {
 		devices = append(devices, v1.ResourceName(name))
 	}
 	s.world = world.New(s.judge, world.Options{
-		Owns:        func(schedulerName string) bool { return names[schedulerName] },
-		Devices:     devices,
-		PricesNodes: func(schedulerName string) bool { return prices[schedulerName] },
-		RackLabel:   o.Config.RackLabel,
+		Owns:      func(schedulerName string) bool { return names[schedulerName] },
+		Devices:   devices,
+		Prices:    prices,
+		RackLabel: o.Config.RackLabel,
 		Backoff: world.Backoff{
 			Initial: cluster.Time(o.Config.PodInitialBackoffSeconds) * cluster.Second,
 			Max:     cluster.Time(o.Config.PodMaxBackoffSeconds) * cluster.Second,

@@ -34,6 +34,9 @@ func (rs *rules) read(p *Pod, info *framework.PodInfo, c *company) {
 			c.whole = false
 		}
 	}
+	if rs.wishes {
+		rs.readWishes(p, info, c)
+	}
 }
 
 // gap notes a term that is left to upstream's filters.
@@ -50,7 +53,7 @@ func (rs *rules) readAway(p *Pod, c *company, term *fwk.AffinityTerm) {
 	}
 	s := rs.selecting(namespaces, term.Selector)
 	key := "required podAntiAffinity to " + inWords(namespaces, term.Selector) + " by " + by
-	rs.adopt(p, c, key, []*selector{s}, func(tag string) []cluster.Bound {
+	rs.adopt(p, c, wording{key, 0}, []*selector{s}, func(tag string) []cluster.Bound {
 		return []cluster.Bound{
 			{Subject: []string{tag}, Target: []string{s.tag}, Group: group},
 			{Subject: []string{s.tag}, Target: []string{tag}, Group: group},
@@ -91,7 +94,7 @@ func (rs *rules) readBeside(p *Pod, c *company, info *framework.PodInfo) {
 	}
 	slices.Sort(target)
 	target = slices.Compact(target)
-	rs.adopt(p, c, "required podAffinity to "+strings.Join(words, " and "), selectors, func(tag string) (bounds []cluster.Bound) {
+	rs.adopt(p, c, wording{"required podAffinity to " + strings.Join(words, " and "), 0}, selectors, func(tag string) (bounds []cluster.Bound) {
 		for _, group := range groups {
 			bounds = append(bounds, cluster.Bound{Subject: []string{tag}, Target: target, Min: 1, Max: cluster.Unbounded, Group: group, OrFirst: len(groups) == 1})
 		}
@@ -101,9 +104,26 @@ func (rs *rules) readBeside(p *Pod, c *company, info *framework.PodInfo) {
 
 // readSpread reads a constraint of hard topology spread. It returns false if it is left to upstream's filters.
 func (rs *rules) readSpread(p *Pod, c *company, object *v1.Pod, of *v1.TopologySpreadConstraint) bool {
+	s, bound, words := rs.spreading(object, of)
+	if s == nil {
+		return false
+	}
+	if least := min(max(ptr.Deref(of.MinDomains, 1), 1), cluster.MaxBound); least > 1 { // more domains there never are
+		bound.LeastSets = least
+		words += fmt.Sprintf(", minDomains %d", least)
+	}
+	rs.adopt(p, c, wording{"topologySpreadConstraint of " + words, 0}, []*selector{s}, func(tag string) []cluster.Bound {
+		bound.Subject = []string{tag}
+		return []cluster.Bound{bound}
+	})
+	return true
+}
+
+// spreading is a topology spread constraint of the pod as a bound without a subject, and in words; the selector is nil if there is none.
+func (rs *rules) spreading(object *v1.Pod, of *v1.TopologySpreadConstraint) (s *selector, bound cluster.Bound, words string) {
 	by, err := metav1.LabelSelectorAsSelector(of.LabelSelector)
 	if err != nil {
-		return false
+		return nil, bound, ""
 	}
 	for _, key := range of.MatchLabelKeys {
 		if value, has := object.Labels[key]; has {
@@ -113,23 +133,17 @@ func (rs *rules) readSpread(p *Pod, c *company, object *v1.Pod, of *v1.TopologyS
 		}
 	}
 	if by.Empty() { // for which upstream's PreFilter counts nobody
-		return false
+		return nil, bound, ""
 	}
-	group, words, there := rs.domains.spread(object, of)
+	group, over, there := rs.domains.spread(object, of)
 	if !there {
-		return false
+		return nil, bound, ""
 	}
 	namespaces := sets.New(object.Namespace)
-	s := rs.selecting(namespaces, by)
-	most, least := min(max(of.MaxSkew, 1), cluster.MaxBound), min(max(ptr.Deref(of.MinDomains, 1), 1), cluster.MaxBound) // more pods or domains there never are
-	key := fmt.Sprintf("topologySpreadConstraint of %s by %s, maxSkew %d", inWords(namespaces, by), words, most)
-	if least > 1 {
-		key += fmt.Sprintf(", minDomains %d", least)
-	}
-	rs.adopt(p, c, key, []*selector{s}, func(tag string) []cluster.Bound {
-		return []cluster.Bound{{Subject: []string{tag}, Target: []string{s.tag}, Max: most, Group: group, SelfCounted: true, OverFewest: true, LeastSets: least}}
-	})
-	return true
+	s = rs.selecting(namespaces, by)
+	most := min(max(of.MaxSkew, 1), cluster.MaxBound) // more pods there never are
+	bound = cluster.Bound{Target: []string{s.tag}, Max: most, Group: group, SelfCounted: true, OverFewest: true}
+	return s, bound, fmt.Sprintf("%s by %s, maxSkew %d", inWords(namespaces, by), over, most)
 }
 
 // namespacesOf are those that the term selects, nil for all; false if it goes by their labels.

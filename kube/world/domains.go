@@ -99,11 +99,11 @@ func (d *domains) of(n *v1.Node, groups []cluster.Label) []cluster.Label {
 	return groups
 }
 
-// spread is the group of a constraint of hard topology spread of the pod, and what it goes by in words; false if there is none.
+// spread is the group of a topology spread constraint of the pod, and what it goes by in words; false if there is none.
 func (d *domains) spread(pod *v1.Pod, of *v1.TopologySpreadConstraint) (group, words string, there bool) {
 	var others []string
 	for i := range pod.Spec.TopologySpreadConstraints {
-		if o := &pod.Spec.TopologySpreadConstraints[i]; o.WhenUnsatisfiable == v1.DoNotSchedule && o.TopologyKey != of.TopologyKey {
+		if o := &pod.Spec.TopologySpreadConstraints[i]; o.WhenUnsatisfiable == of.WhenUnsatisfiable && o.TopologyKey != of.TopologyKey {
 			others = append(others, o.TopologyKey)
 		}
 	}

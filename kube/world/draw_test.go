@@ -263,8 +263,9 @@ func drawSpread(t *rapid.T, pod *v1.Pod) {
 	}}
 }
 
-// drawPrices draws whether preferences for nodes are part of the price of a place.
+// drawPrices draws what preferences are part of the price of a place.
 func (r *rig) drawPrices(t *rapid.T) {
-	priced := often(t, 2, "priced")
-	r.world.shapes.prices = func(string) bool { return priced }
+	priced := Prices{Nodes: often(t, 2, "priced"), Company: often(t, 2, "company priced")}
+	r.world.shapes.prices = func(string) Prices { return priced }
+	r.world.rules.wishes = priced.Company
 }

@@ -6,7 +6,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/component-helpers/scheduling/corev1"
-	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/klog/v2"
 
 	"fairlead.dev/fairlead/cluster"
@@ -29,7 +28,7 @@ type nodeSet struct {
 	// forgotten says that the row of the set was given back.
 	forgotten bool
 	local     *judge.LocalCase
-	likes     *nodeaffinity.PreferredSchedulingTerms // of nodes that pods prefer (prefer.go); nil of others
+	likes     func(*v1.Node) bool // of nodes that pods prefer, or shun (prefer.go); nil of others
 	// avoid leaves out the nodes with a PreferNoSchedule taint that these
 	// tolerations do not tolerate.
 	avoid       bool
@@ -85,7 +84,7 @@ func (s *nodeSets) drop(row cluster.NodeID) {
 
 func (ns *nodeSet) admits(n *node) bool {
 	if ns.likes != nil {
-		return ns.likes.Score(n.object) > 0
+		return ns.likes(n.object)
 	}
 	if ns.avoid && n.soft {
 		if _, hostile := corev1.FindMatchingUntoleratedTaint(klog.Background(), n.object.Spec.Taints, ns.tolerations, softOnly, true); hostile {

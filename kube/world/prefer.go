@@ -3,15 +3,19 @@ package world
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"k8s.io/klog/v2"
 
 	"fairlead.dev/fairlead/cluster"
 )
 
-// This file is preferred node affinity of pods whose policy has it in the price of a place: each term is a node set, which the shape of the
-// pod prefers by the term's weight. So these pods need no full-filter query for it, and the price weighs what they prefer against room.
+// This file is what pods prefer of nodes whose policy has that in the price of a place: each term of preferred node affinity is a node set, which the shape
+// of the pod prefers by the term's weight, and so are, of whoever tolerates the same, the nodes with one PreferNoSchedule taint too many, with two, and with
+// more, which it shuns. So these pods need no full-filter query for it, and the price weighs what they prefer against room.
 // Such a set is kept up with every node for as long as a shape names it.
 
 // liked is nodes that pods prefer, and how much.
@@ -23,14 +27,22 @@ type liked struct {
 // terms are the preferred terms of the pod for nodes, if these are part of its price.
 func (s *shapes) terms(p *Pod) []v1.PreferredSchedulingTerm {
 	affinity := p.object.Spec.Affinity
-	if affinity == nil || affinity.NodeAffinity == nil || !s.prices(p.object.Spec.SchedulerName) {
+	if affinity == nil || affinity.NodeAffinity == nil || !s.prices(p.object.Spec.SchedulerName).Nodes {
 		return nil
 	}
 	return affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
 }
 
-// likes are the nodes that the pod prefers.
+// mostShunned is from how many taints on that one more makes no difference.
+const mostShunned = 3
+
+// likes are the nodes that the pod prefers, and those that it shuns.
 func (s *shapes) likes(p *Pod) (all []liked) {
+	if s.nodes.softTaints > 0 && s.prices(p.object.Spec.SchedulerName).Nodes {
+		for taints := range mostShunned {
+			all = append(all, liked{s.sets.shunned(p.object.Spec.Tolerations, taints+1), -cluster.MostPreference})
+		}
+	}
 	for _, term := range s.terms(p) {
 		if len(term.Preference.MatchExpressions)+len(term.Preference.MatchFields) == 0 || term.Weight < 1 || term.Weight > cluster.MostPreference {
 			continue // it is met nowhere, or no API server let it through
@@ -44,10 +56,7 @@ func (s *shapes) likes(p *Pod) (all []liked) {
 
 // unsaid is the pod without what the core is told of it: what is part of its price, and rules between pods.
 func (s *shapes) unsaid(p *Pod) *v1.Pod {
-	of := p.object
-	if c := s.rules.of(p); c.whole {
-		of = c.adopted(of)
-	}
+	of := s.rules.of(p).adopted(p.object, s.prices(p.object.Spec.SchedulerName).Company)
 	if len(s.terms(p)) == 0 {
 		return of
 	}
@@ -72,12 +81,37 @@ func (s *nodeSets) preferred(term *v1.PreferredSchedulingTerm) *nodeSet {
 	if err != nil {
 		return nil
 	}
-	ns := &nodeSet{key: key, id: cluster.SetID(s.rows.Take()), likes: likes, members: make([]bool, len(s.nodes.byRow))}
-	s.byKey[key] = ns
+	return s.everywhere(&nodeSet{key: key, likes: func(n *v1.Node) bool { return likes.Score(n) > 0 }})
+}
+
+// shunned is the set of the nodes that have so many PreferNoSchedule taints which are not tolerated, or more; the core knows it.
+func (s *nodeSets) shunned(tolerations []v1.Toleration, taints int) *nodeSet {
+	tolerations = slices.DeleteFunc(slices.Clone(tolerations), func(t v1.Toleration) bool { return t.Effect != "" && t.Effect != v1.TaintEffectPreferNoSchedule })
+	key := "shunned " + strconv.Itoa(taints) + " " + textOf(tolerations)
+	if ns := s.byKey[key]; ns != nil {
+		return ns
+	}
+	return s.everywhere(&nodeSet{key: key, likes: func(n *v1.Node) bool {
+		count := 0
+		for i := range n.Spec.Taints {
+			if _, hostile := corev1.FindMatchingUntoleratedTaint(klog.Background(), n.Spec.Taints[i:i+1], tolerations, softOnly, true); hostile {
+				count++
+			}
+		}
+		return count >= taints
+	}})
+}
+
+// everywhere adds a set that is kept up with every node.
+func (s *nodeSets) everywhere(ns *nodeSet) *nodeSet {
+	ns.id, ns.members = cluster.SetID(s.rows.Take()), make([]bool, len(s.nodes.byRow))
+	s.byKey[ns.key] = ns
 	var rows []cluster.NodeID
-	for _, n := range slices.DeleteFunc(slices.Clone(s.nodes.byRow), func(n *node) bool { return n == nil || !ns.admits(n) }) {
-		ns.members[n.row] = true
-		rows = append(rows, n.row)
+	for _, n := range s.nodes.byRow {
+		if n != nil && ns.admits(n) {
+			ns.members[n.row] = true
+			rows = append(rows, n.row)
+		}
 	}
 	s.define(ns, rows)
 	return ns

@@ -14,7 +14,7 @@ import (
 // have changed and with a new core; and the core knows of no such set any more when nobody likes it.
 func TestPreferredNodes(t *testing.T) {
 	r := newRig(t, newBench(t))
-	r.world.shapes.prices = func(string) bool { return true }
+	r.world.shapes.prices = func(string) Prices { return Prices{Nodes: true} }
 	r.policy = "fairlead"
 	r.restart()
 	s := &story{rig: r, lines: map[string]string{}, sent: map[string]flight{}}

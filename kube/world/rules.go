@@ -12,9 +12,9 @@ import (
 	"fairlead.dev/fairlead/cluster"
 )
 
-// This file keeps what pods require of where other pods are: affinity, anti-affinity and hard spread. Each such rule is a
-// constraint of the core that binds who comes, as upstream's filters do; pods that have it share it. So these pods are decided with all others,
-// and only rules that the core has no words for (company.go) are left to upstream's filters, node by node.
+// This file keeps what pods require of where other pods are, or prefer: affinity, anti-affinity and spread. Each such rule is a
+// constraint of the core that binds who comes, as upstream's filters and scores do; pods that have it share it. So these pods are decided with all
+// others, and only rules that the core has no words for (company.go) are left to upstream, node by node.
 //
 // A selector of pods is a tag, which all pods have that it selects, of whatever scheduler. Pods of the same namespace and labels are a kin:
 // whom selectors select is found out for each kin once.
@@ -25,6 +25,7 @@ type rule struct {
 	row       cluster.ConstraintID
 	tag       string // of the pods that have it
 	selectors []*selector
+	soft      bool
 	pods      map[*Pod]bool
 }
 
@@ -53,6 +54,7 @@ type company struct {
 	rules []*rule
 	gaps  int      // of its terms, those that are left to upstream's filters
 	whole bool     // no rule of its own is left to them
+	told  bool     // nor is anything that it prefers
 	tags  []string // sorted
 }
 
@@ -61,7 +63,9 @@ type rules struct {
 	journal *journal
 	domains *domains
 	// retag tells the core which tags the pod has now.
-	retag     func(*Pod)
+	retag func(*Pod)
+	// wishes says that some policy prices company, so that the core is told of what pods prefer.
+	wishes    bool
 	byKey     map[string]*rule
 	selectors map[string]*selector
 	exact     map[string][]*selector // by their exact label
@@ -264,16 +268,25 @@ func exactLabel(by labels.Selector) string {
 	return ""
 }
 
-// adopt gives the pod the rule of that key, which is made with the bounds if no pod has it yet.
-func (rs *rules) adopt(p *Pod, c *company, key string, selectors []*selector, bounds func(tag string) []cluster.Bound) {
+// wording is what a rule says, the same for all that say the same, and its weight, in thousandths; hard if it has none.
+type wording struct {
+	key    string
+	weight int64
+}
+
+// adopt gives the pod the rule that says so, which is made with the bounds if no pod has it yet.
+func (rs *rules) adopt(p *Pod, c *company, said wording, selectors []*selector, bounds func(tag string) []cluster.Bound) {
+	key := said.key
 	r := rs.byKey[key]
 	if r == nil {
-		r = &rule{key: key, row: cluster.ConstraintID(rs.rows.Take()), tag: tagPrefix + key, selectors: selectors, pods: map[*Pod]bool{}}
+		r = &rule{key: key, row: cluster.ConstraintID(rs.rows.Take()), tag: tagPrefix + key, selectors: selectors, soft: said.weight > 0, pods: map[*Pod]bool{}}
 		rs.byKey[key] = r
 		for _, s := range selectors {
 			s.rules = append(s.rules, r)
 		}
-		rs.journal.emit(cluster.ConstraintDefined{Constraint: r.row, Spec: cluster.Constraint{Name: key, Hard: true, Arriving: true, Any: [][]cluster.Bound{bounds(r.tag)}}})
+		rs.journal.emit(cluster.ConstraintDefined{Constraint: r.row, Spec: cluster.Constraint{
+			Name: key, Hard: !r.soft, Weight: said.weight, Arriving: true, Any: [][]cluster.Bound{bounds(r.tag)},
+		}})
 	}
 	if !slices.Contains(c.rules, r) {
 		c.rules = append(c.rules, r)
@@ -300,7 +313,7 @@ func (rs *rules) drop(r *rule) {
 	}
 }
 
-// among are the nodes with pods that the rules of a pod with these tags count, or whose rules count it.
+// among are the nodes with pods that hard rules of a pod with these tags count, or whose hard rules count it.
 func (rs *rules) among(tags []string) map[string]bool {
 	nodes := map[string]bool{}
 	add := func(pods map[*Pod]bool) {
@@ -311,7 +324,7 @@ func (rs *rules) among(tags []string) map[string]bool {
 		}
 	}
 	for _, tag := range tags {
-		if own := rs.byKey[strings.TrimPrefix(tag, tagPrefix)]; own != nil {
+		if own := rs.byKey[strings.TrimPrefix(tag, tagPrefix)]; own != nil && !own.soft {
 			for _, s := range own.selectors {
 				for k := range s.kins {
 					add(k.pods)
@@ -320,7 +333,9 @@ func (rs *rules) among(tags []string) map[string]bool {
 		}
 		if s := rs.selectors[tag]; s != nil {
 			for _, r := range s.rules {
-				add(r.pods)
+				if !r.soft {
+					add(r.pods)
+				}
 			}
 		}
 	}
@@ -330,21 +345,26 @@ func (rs *rules) among(tags []string) map[string]bool {
 // tagPrefix begins the tags of rules, as of those in dumps: they make nobody a part of an application.
 const tagPrefix = "k8s:"
 
-// adopted is the pod without what rules stand for: what is left of it concerns upstream's filters.
-func (c *company) adopted(object *v1.Pod) *v1.Pod {
-	left := *object
+// adopted is the pod without what rules stand for: what is left of it concerns upstream. What it prefers is left if its policy does not price company.
+func (c *company) adopted(object *v1.Pod, priced bool) *v1.Pod {
+	left, preferred := *object, c.told && priced
 	left.Spec.TopologySpreadConstraints = slices.DeleteFunc(slices.Clone(left.Spec.TopologySpreadConstraints), func(s v1.TopologySpreadConstraint) bool {
-		return s.WhenUnsatisfiable == v1.DoNotSchedule
+		if s.WhenUnsatisfiable == v1.ScheduleAnyway {
+			return preferred
+		}
+		return c.whole
 	})
 	if left.Spec.Affinity == nil {
 		return &left
 	}
 	affinity := *left.Spec.Affinity
 	left.Spec.Affinity = &affinity
-	if affinity.PodAffinity != nil && len(affinity.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution) == 0 {
+	if of := affinity.PodAffinity; of != nil && (c.whole || len(of.RequiredDuringSchedulingIgnoredDuringExecution) == 0) &&
+		(preferred || len(of.PreferredDuringSchedulingIgnoredDuringExecution) == 0) {
 		affinity.PodAffinity = nil
 	}
-	if affinity.PodAntiAffinity != nil && len(affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution) == 0 {
+	if of := affinity.PodAntiAffinity; of != nil && (c.whole || len(of.RequiredDuringSchedulingIgnoredDuringExecution) == 0) &&
+		(preferred || len(of.PreferredDuringSchedulingIgnoredDuringExecution) == 0) {
 		affinity.PodAntiAffinity = nil
 	}
 	return &left

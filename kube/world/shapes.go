@@ -40,8 +40,8 @@ type shapes struct {
 	rows    cluster.Rows
 	// released is called with the key of a shape that no task has any more.
 	released func(key string)
-	// prices reports whether preferences for nodes are part of the price of a place for pods with that schedulerName.
-	prices func(schedulerName string) bool
+	// prices is what is priced of pods with that schedulerName.
+	prices func(schedulerName string) Prices
 }
 
 // begin forgets all shapes and sets, for a new core.

@@ -35,7 +35,7 @@ func (l *waiting) sort(p *Pod) {
 	l.slots.reclass(p)
 	info, err := p.read()
 	_, mislabelled := l.slots.classes.promised(p)
-	p.second = p.second && l.nodes.softTaints > 0
+	p.second = (p.second || l.shapes.prices(p.object.Spec.SchedulerName).Nodes) && l.nodes.softTaints > 0
 	demand, complete := cluster.Vector(nil), false
 	if err == nil {
 		demand, complete = l.shapes.demand(p, info)
@@ -102,6 +102,14 @@ func (l *waiting) adapt(n *node, softTaints int) {
 		l.queue.offerAgain()
 	}
 	l.shapes.sets.update(n)
+	if softTaints > 0 || l.nodes.softTaints == 0 {
+		return
+	}
+	for _, p := range inOrder(l.pods.byUID) { // who shuns it has to say so
+		if (p.Stage == Waiting || p.Stage == Queued) && l.shapes.prices(p.object.Spec.SchedulerName).Nodes {
+			l.again(p)
+		}
+	}
 }
 
 // appeared lets pods that ask for resources that no node had be counted by

@@ -61,12 +61,18 @@ type Options struct {
 	RackLabel string
 	// Backoff is how long pods back off after a refusal, one to ten seconds if it is zero.
 	Backoff Backoff
-	// PricesNodes says by their schedulerName for which pods preferences for nodes are part of the price of a place, so that the
-	// core is told of them. Of others upstream's scores decide which nodes the core is shown. Nil is nobody.
-	PricesNodes func(schedulerName string) bool
+	// Prices says by schedulerName what policies have in the price of a place.
+	Prices map[string]Prices
 	// Handling is called with each pod just before it is dealt with, also in
 	// the midst of dealing with others. Nil is nobody.
 	Handling func(*v1.Pod)
+}
+
+// Prices is what a policy has in the price of a place beside room, so that the core is told of it. Of what is not in it upstream's scores
+// decide which nodes the core is shown.
+type Prices struct {
+	Nodes   bool // that tasks prefer
+	Company bool // that tasks prefer, or shun
 }
 
 // New returns an empty world.
@@ -77,16 +83,16 @@ func New(j *judge.Judge, o Options) *World {
 	if o.Handling == nil {
 		o.Handling = func(*v1.Pod) {}
 	}
-	if o.PricesNodes == nil {
-		o.PricesNodes = func(string) bool { return false }
-	}
 	journal, columns := &journal{changes: 1}, &Columns{}
 	pods := &Pods{byUID: map[types.UID]*Pod{}, ranks: map[int32]int{}, handling: o.Handling}
 	nodes := &nodes{journal: journal, judge: j, columns: columns, byName: map[string]*node{}, rackLabel: o.RackLabel}
 	nodes.domains = &domains{nodes: nodes}
 	sets := &nodeSets{journal: journal, judge: j, nodes: nodes}
 	rules := &rules{journal: journal, domains: nodes.domains}
-	shapes := &shapes{journal: journal, judge: j, columns: columns, nodes: nodes, sets: sets, rules: rules, prices: o.PricesNodes}
+	for _, p := range o.Prices {
+		rules.wishes = rules.wishes || p.Company
+	}
+	shapes := &shapes{journal: journal, judge: j, columns: columns, nodes: nodes, sets: sets, rules: rules, prices: func(schedulerName string) Prices { return o.Prices[schedulerName] }}
 	slots := &slots{journal: journal, classes: &classes{journal: journal, table: NoClasses()}, shapes: shapes}
 	rules.retag = slots.retag
 	queue := &queue{journal: journal, pods: pods, sets: sets, room: math.MaxInt}

@@ -86,7 +86,7 @@ func (w *World) Admits(at []int, pod int) []bool {
 func (w *World) comes(at []int, pod, n int) bool {
 	for i := range w.Rules.Constraints {
 		c := &w.Rules.Constraints[i]
-		if c.Arriving && slices.ContainsFunc(c.Any[0], func(b cluster.Bound) bool { return !w.meets(&b, at, pod, n) }) {
+		if c.Hard && c.Arriving && slices.ContainsFunc(c.Any[0], func(b cluster.Bound) bool { return !w.meets(&b, at, pod, n) }) {
 			return false
 		}
 	}

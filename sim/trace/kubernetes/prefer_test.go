@@ -52,9 +52,9 @@ func TestPreferences(t *testing.T) {
 	const want = `
 0 n1 [disk=ssd] [spec.taints=dedicated=gpu:NoSchedule] [spec.taints old=yes:PreferNoSchedule=yes] [zone=a] {zone=a}
 1 n2 [cores=many] [spec.taints noisy:PreferNoSchedule=yes] [spec.taints old=yes:PreferNoSchedule=yes] [zone=b] {zone=b}
-default/pod/b: preferred podAffinity: {"k8s:default/pod/b: preferred podAffinity", {k8s:default/app=db, 1, inf}, zone}: 0.07
-default/pod/b: preferred podAntiAffinity: {"k8s:default/pod/b: preferred podAntiAffinity", {k8s:default/app=web, 0, 0}, node}: 1.1
-default/pod/b: topologySpreadConstraints, soft: {"k8s:default/pod/b: topologySpreadConstraints, soft", {k8s:default/app=web, 0, 2}, zone} | {*, {k8s:default/app=web, 1, inf}, zone} & {"k8s:default/pod/b: topologySpreadConstraints, soft", {k8s:default/app=web, 0, 3}, zone}
+default/pod/b: preferred podAffinity: {"k8s:default/pod/b: preferred podAffinity", {k8s:default/app=db, 1, inf}, zone}: arriving 0.07
+default/pod/b: preferred podAntiAffinity: {"k8s:default/pod/b: preferred podAntiAffinity", {k8s:default/app=web, 0, 0}, node}: arriving 1.1
+default/pod/b: topologySpreadConstraints, soft: {"k8s:default/pod/b: topologySpreadConstraints, soft", {k8s:default/app=web, 0, 3}, zone, over-fewest}: arriving 1 counted
 default/a 0/0 of 1 pods=1 -100 for[spec.taints noisy:PreferNoSchedule=yes] -100 for[spec.taints old=yes:PreferNoSchedule=yes] [spec.taints!=dedicated=gpu:NoSchedule]
 default/b 1/0 of 1 pods=1 30 for[disk=nvme|ssd cores<4 cores!=|many] 1 for[metadata.name=n2] -100 for[spec.taints noisy:PreferNoSchedule=yes] [spec.taints!=dedicated=gpu:NoSchedule] <k8s:default/app=web> <k8s:default/pod/b: preferred podAffinity> <k8s:default/pod/b: preferred podAntiAffinity> <k8s:default/pod/b: topologySpreadConstraints, soft>
 default/c 2/0 of 1 pods=1

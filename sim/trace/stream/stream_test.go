@@ -305,7 +305,7 @@ func randomRecords(rng *rand.Rand, n int) []trace.Record {
 				b.Max, b.SelfCounted = b.Min+rng.Int32N(3), b.Subject != nil
 			}
 			r.Constraint = cluster.Constraint{Name: "n" + text(), Owner: text(), Any: [][]cluster.Bound{{b}, {b, b}}, Hard: rng.IntN(2) == 0}
-			if r.Constraint.Hard && len(b.Subject) > 0 && rng.IntN(2) == 0 {
+			if len(b.Subject) > 0 && rng.IntN(2) == 0 {
 				first, fewest := b, b
 				first.Min, first.Max, first.OrFirst = 1, cluster.Unbounded, true
 				fewest.Min, fewest.Max, fewest.OverFewest, fewest.LeastSets = 0, 1+rng.Int32N(3), true, rng.Int32N(3)
