@@ -496,7 +496,7 @@ func (a *aside) begin() {
 // explain writes the condition of a pod that is set aside and ours to place.
 func (a *aside) explain(of setAside) {
 	if _, ours := a.s.recorders[of.pod.Spec.SchedulerName]; ours && of.with.holds(of.pod.UID) && of.pod.Spec.NodeName == "" {
-		a.s.explainer.writer.put(of.pod, v1.PodReasonSchedulerError, of.with.message())
+		a.s.explainer.writer.put(condition{pod: of.pod, reason: v1.PodReasonSchedulerError, message: of.with.message()})
 	}
 }
 

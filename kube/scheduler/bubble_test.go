@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -40,6 +42,7 @@ type api struct {
 	bind    func(ctx context.Context, pod string, try int) error
 	evict   func(ctx context.Context, pod string, try int) error
 	prepare func(ctx context.Context, claim string) error // the status of a claim is written
+	linger  bool                                          // who is evicted is being deleted, and there until a test says otherwise
 
 	mu      sync.Mutex
 	version int
@@ -228,6 +231,11 @@ func (a *api) note(r request, of func(request) string) int {
 func (a *api) change(name string, change func(*v1.Pod)) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	return a.changeLocked(name, change)
+}
+
+// changeLocked is change for who holds mu.
+func (a *api) changeLocked(name string, change func(*v1.Pod)) error {
 	resource := v1.SchemeGroupVersion.WithResource("pods")
 	object, err := a.Tracker().Get(resource, "default", name)
 	if err != nil {
@@ -238,6 +246,11 @@ func (a *api) change(name string, change func(*v1.Pod)) error {
 	pod.ResourceVersion = fmt.Sprint(a.version)
 	change(pod)
 	return a.Tracker().Update(resource, pod, "default")
+}
+
+// remove takes a pod away.
+func (a *api) remove(name string) error {
+	return a.Tracker().Delete(v1.SchemeGroupVersion.WithResource("pods"), "default", name)
 }
 
 // place is a bind that the API server does.
@@ -285,6 +298,29 @@ func (p podsOf) Get(ctx context.Context, name string, o metav1.GetOptions) (*v1.
 	return p.PodInterface.Get(ctx, name, o)
 }
 
+// Patch does not lose what becomes of the pod meanwhile, and refuses what is about an older version of it.
+//nolint:revive // the API has so many arguments
+func (p podsOf) Patch(ctx context.Context, name string, as types.PatchType, patch []byte, o metav1.PatchOptions, sub ...string) (*v1.Pod, error) {
+	p.api.mu.Lock()
+	defer p.api.mu.Unlock()
+	var about v1.Pod
+	if err := json.Unmarshal(patch, &about); err != nil {
+		return nil, err
+	}
+	is, err := p.PodInterface.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	if about.ResourceVersion != "" && about.ResourceVersion != is.ResourceVersion {
+		return nil, apierrors.NewConflict(v1.Resource("pods"), name, fmt.Errorf("version %s is not %s", about.ResourceVersion, is.ResourceVersion))
+	}
+	written, err := p.PodInterface.Patch(ctx, name, as, patch, o, sub...)
+	if err != nil {
+		return nil, err
+	}
+	return written, p.api.changeLocked(name, func(*v1.Pod) {})
+}
+
 type policyV1 struct {
 	policyclient.PolicyV1Interface
 	api *api
@@ -306,7 +342,10 @@ func (e evictionsIn) Evict(ctx context.Context, wanted *policyv1.Eviction) error
 			return err
 		}
 	}
-	return e.api.Tracker().Delete(v1.SchemeGroupVersion.WithResource("pods"), "default", wanted.Name)
+	if e.api.linger {
+		return e.api.change(wanted.Name, func(p *v1.Pod) { p.DeletionTimestamp = new(metav1.Now()) })
+	}
+	return e.api.remove(wanted.Name)
 }
 
 type resourceV1 struct {

@@ -54,7 +54,7 @@ func (d departures) CallBack(p *world.Pod) bool {
 }
 
 // dismiss takes back the evictions that have become needless, and asks for those whose time has
-// come.
+// come. Others are told for whom.
 func (s *Scheduler) dismiss(ctx context.Context) {
 	s.world.Exits().TakeBack(s.epochs.core.Ledger(), s.epochs.core.View(), s.binder.departures)
 	for _, p := range s.world.Exits().Dismiss() {
@@ -65,10 +65,12 @@ func (s *Scheduler) dismiss(ctx context.Context) {
 			d.moves = by == p
 			if by != nil && by != p {
 				d.by = by.Object()
+				s.explainer.nominate(s, by)
 			}
 		}
 		s.binder.evict(ctx, d)
 	}
+	s.explainer.follow(s)
 }
 
 // leave takes decisions to evict to the world.
@@ -170,6 +172,7 @@ func (s *Scheduler) dismissed(ctx context.Context, d *departure, err error) {
 	case apierrors.IsNotFound(err): // the watch will show it
 	default:
 		klog.FromContext(ctx).V(1).Info("a pod was not evicted", "pod", klog.KObj(d.object), "node", d.node, "err", err)
+		s.explainer.refusedByBudget(s, d, err)
 		s.world.Exits().Stays(d.pod)
 	}
 }

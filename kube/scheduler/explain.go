@@ -1,18 +1,12 @@
 package scheduler
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
-	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"fairlead.dev/fairlead/cluster"
@@ -30,8 +24,6 @@ import (
 const (
 	explainingLasts = 10 * time.Millisecond
 	explainAgain    = cluster.Minute
-	// writers is how many conditions are written at the same time.
-	writers = 8
 )
 
 // explainer belongs to the loop, except for what the writers share.
@@ -41,9 +33,14 @@ type explainer struct {
 	reported map[types.UID]verdict
 	again    []reminder         // the earliest first; one for each pod at most
 	due      map[types.UID]bool // pods that again has
+	retries  []reminder         // of whom something could not be written, the earliest first
 	cached   map[string]explanation
 	asOf     uint64 // world's changes when the cache was filled
 	writer   writer
+	// nominations are the pods for which a node is nominated in the API server, see nominate.go.
+	nominations []*nomination
+	// kept says of pods, by uid, which budget did not let another go for them, as of when.
+	kept map[types.UID]refusal
 }
 
 // verdict is what was reported last about a pod.
@@ -65,7 +62,7 @@ type explanation struct {
 }
 
 func newExplainer(s *Scheduler) *explainer {
-	e := &explainer{queued: map[types.UID]bool{}, due: map[types.UID]bool{}, reported: map[types.UID]verdict{}, cached: map[string]explanation{}}
+	e := &explainer{queued: map[types.UID]bool{}, due: map[types.UID]bool{}, reported: map[types.UID]verdict{}, cached: map[string]explanation{}, kept: map[types.UID]refusal{}}
 	e.writer.start(s)
 	return e
 }
@@ -88,6 +85,10 @@ func (e *explainer) work(s *Scheduler) bool {
 		e.want([]*world.Pod{e.again[0].pod})
 		e.again = e.again[1:]
 	}
+	for len(e.retries) > 0 && e.retries[0].at <= now {
+		e.want([]*world.Pod{e.retries[0].pod})
+		e.retries = e.retries[1:]
+	}
 	until := s.Clock.Now().Add(explainingLasts)
 	for len(e.queue) > 0 {
 		p := e.queue[0]
@@ -108,6 +109,7 @@ func (e *explainer) explain(s *Scheduler, p *world.Pod) {
 	if !s.world.Pods().Waits(p) {
 		if !s.world.Pods().BacksOff(p) {
 			e.forgetFor(s, uid)
+			delete(e.kept, uid)
 		}
 		return
 	}
@@ -120,11 +122,11 @@ func (e *explainer) explain(s *Scheduler, p *world.Pod) {
 	if known && (last.message == x.message || s.now() < last.at+explainAgain) {
 		return
 	}
-	e.report(s, p, v1.PodReasonUnschedulable, x)
+	e.report(s, p, condition{reason: v1.PodReasonUnschedulable}, x)
 }
 
-// report reports a pod as an event and a condition.
-func (e *explainer) report(s *Scheduler, p *world.Pod, reason string, x explanation) {
+// report reports a pod as an event and a condition, of which the words are missing.
+func (e *explainer) report(s *Scheduler, p *world.Pod, c condition, x explanation) {
 	uid, profile := p.Object().UID, p.Object().Spec.SchedulerName
 	if _, known := e.reported[uid]; !known {
 		s.Metrics.Pods.Attempted(metrics.Unschedulable, profile, 0)
@@ -135,7 +137,8 @@ func (e *explainer) report(s *Scheduler, p *world.Pod, reason string, x explanat
 		s.Metrics.Pods.AddUnschedulable(plugin, profile, 1)
 	}
 	s.recorders[profile].failed(p.Object(), x.message)
-	e.writer.put(p.Object(), reason, x.message)
+	c.pod, c.message = p.Object(), x.message
+	e.writer.put(c)
 }
 
 // refused reports a pod that upstream's filters refuse again and again after
@@ -148,14 +151,28 @@ func (e *explainer) refused(s *Scheduler, p *world.Pod, status *fwk.Status) {
 	if !status.IsRejected() {
 		reason = v1.PodReasonSchedulerError
 	}
-	e.report(s, p, reason, explanation{
+	e.report(s, p, condition{reason: reason}, explanation{
 		message: fmt.Sprintf("0/%d nodes are available: %s.", s.world.Counts().Nodes, status.Message()), plugins: sets.New(status.Plugin()),
 	})
 }
 
-// reasons returns the words for the pod, from what was reported of its like if the
-// world is still the same.
+// reasons returns the words for the pod: those that hold for its like, and what holds for it alone.
 func (e *explainer) reasons(s *Scheduler, p *world.Pod) explanation {
+	x := explanation{}
+	if node := roomHeld(s, p); node != "" {
+		x = diagnosis(s, p, heldFor(s, p, node))
+	} else {
+		x = e.likeReasons(s, p)
+	}
+	if r, ok := e.kept[p.Object().UID]; ok && s.now() < r.at+explainAgain {
+		x.message += " " + r.text
+	}
+	return x
+}
+
+// likeReasons returns the words for the pod, from what was reported of its like if the
+// world is still the same.
+func (e *explainer) likeReasons(s *Scheduler, p *world.Pod) explanation {
 	if p.Why != "" {
 		return explanation{message: fmt.Sprintf("0/%d nodes are available: %s.", s.world.Counts().Nodes, p.Why)}
 	}
@@ -166,22 +183,23 @@ func (e *explainer) reasons(s *Scheduler, p *world.Pod) explanation {
 	key := s.world.Binds().Likeness(p)
 	x, ok := e.cached[key]
 	if !ok {
-		x = explanation{message: ownWords(s, p)}
-		if fit := s.judge.Diagnose(p.Object()); fit != nil {
-			x = explanation{message: fit.Error() + " " + x.message, plugins: fit.Diagnosis.UnschedulablePlugins}
-		}
+		x = diagnosis(s, p, ownWords(s, p))
 		e.cached[key] = x
 	}
 	return x
 }
 
+// diagnosis puts kube-scheduler's words before ours.
+func diagnosis(s *Scheduler, p *world.Pod, ours string) explanation {
+	if fit := s.judge.Diagnose(p.Object()); fit != nil {
+		return explanation{message: fit.Error() + " " + ours, plugins: fit.Diagnosis.UnschedulablePlugins}
+	}
+	return explanation{message: ours}
+}
+
 // ownWords is the sentence that we add.
 func ownWords(s *Scheduler, p *world.Pod) string {
-	switch task := p.Task(); {
-	case p.Stage == world.Waiting && s.epochs.reserved(task):
-		n := s.epochs.core.View().Task(task).Node
-		return fmt.Sprintf("Fairlead: node %s is kept for it until others have left.", s.epochs.core.View().NodeSpec(n).Name)
-	case p.Stage == world.Waiting:
+	if p.Stage == world.Waiting {
 		return "Fairlead: " + s.epochs.core.Why(p.Task()).Text(s.world.Columns().Meanings()) + "."
 	}
 	if n := s.world.Columns().Uncounted(p); n != "" {
@@ -192,7 +210,7 @@ func ownWords(s *Scheduler, p *world.Pod) string {
 
 // failed reports that a bind went wrong.
 func (e *explainer) failed(f flight, err error) {
-	e.writer.put(f.object, v1.PodReasonSchedulerError, fmt.Sprintf("binding to node %s failed: %v", f.node, err))
+	e.writer.put(condition{pod: f.object, reason: v1.PodReasonSchedulerError, message: fmt.Sprintf("binding to node %s failed: %v", f.node, err)})
 }
 
 // forgetFor drops what was reported about a pod that does not wait any more.
@@ -211,123 +229,4 @@ func (e *explainer) stop(s *Scheduler) {
 		e.forgetFor(s, uid)
 	}
 	e.writer.stop()
-}
-
-// writer writes conditions. What is put about a pod replaces what has not been
-// written about it yet.
-type writer struct {
-	mu      sync.Mutex
-	pending map[types.UID]condition
-	writing map[types.UID]bool
-	order   []types.UID
-	wake    *sync.Cond
-	stopped bool
-}
-
-type condition struct {
-	pod             *v1.Pod
-	reason, message string
-}
-
-func (w *writer) start(s *Scheduler) {
-	w.pending, w.writing, w.wake = map[types.UID]condition{}, map[types.UID]bool{}, sync.NewCond(&w.mu)
-	for range writers {
-		go func() {
-			for c, ok := w.next(); ok; c, ok = w.next() {
-				if !c.write(s) {
-					// It is reported again when the pod is next looked at.
-					s.inbox.put(func() { s.explainer.forgetFor(s, c.pod.UID) })
-				}
-				w.wrote(c.pod.UID)
-			}
-		}()
-	}
-}
-
-func (w *writer) put(pod *v1.Pod, reason, message string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if _, waits := w.pending[pod.UID]; !waits {
-		w.order = append(w.order, pod.UID)
-	}
-	w.pending[pod.UID] = condition{pod, reason, message}
-	w.wake.Signal()
-}
-
-func (w *writer) next() (condition, bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for !w.stopped {
-		if len(w.order) == 0 {
-			w.wake.Wait()
-			continue
-		}
-		uid := w.order[0]
-		w.order = w.order[1:]
-		c, wanted := w.pending[uid]
-		if !wanted {
-			continue
-		}
-		if w.writing[uid] { // an older one is on its way; wrote puts it back
-			continue
-		}
-		delete(w.pending, uid)
-		w.writing[uid] = true
-		return c, true
-	}
-	return condition{}, false
-}
-
-// wrote lets the next condition of the pod be written.
-func (w *writer) wrote(uid types.UID) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.writing, uid)
-	if _, waits := w.pending[uid]; waits {
-		w.order = append(w.order, uid)
-		w.wake.Signal()
-	}
-}
-
-// drop takes back what has not been written about a pod that is to be bound.
-func (w *writer) drop(uid types.UID) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.pending, uid)
-}
-
-func (w *writer) stop() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.stopped = true
-	w.wake.Broadcast()
-}
-
-// write sets the pod's condition, unless it says the same already, and reports
-// whether that needs no repetition. The API server refuses it if the pod has
-// changed since: it may be bound by now.
-func (c *condition) write(s *Scheduler) bool {
-	for _, has := range c.pod.Status.Conditions {
-		if has.Type == v1.PodScheduled && has.Status == v1.ConditionFalse && has.Reason == c.reason && has.Message == c.message {
-			return true
-		}
-	}
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": c.pod.UID, "resourceVersion": c.pod.ResourceVersion},
-		"status": map[string]any{"conditions": []v1.PodCondition{{
-			Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: c.reason, Message: c.message,
-			LastTransitionTime: metav1.NewTime(s.Clock.Now()), ObservedGeneration: c.pod.Generation,
-		}}},
-	})
-	if err != nil {
-		panic(fmt.Sprintf("scheduler: a condition does not marshal: %v", err))
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), s.Config.BindTimeout.Duration)
-	defer cancel()
-	_, err = s.Client.CoreV1().Pods(c.pod.Namespace).Patch(ctx, c.pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-	s.Metrics.Binds.Wrote("pods/status", "patch", outcome(err))
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		klog.Background().V(1).Info("cannot write why a pod waits", "pod", klog.KObj(c.pod), "err", err)
-	}
-	return err == nil || apierrors.IsNotFound(err)
 }

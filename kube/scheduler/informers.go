@@ -61,6 +61,9 @@ func (in *intake) survey() {
 	slices.SortFunc(pods, byAge)
 	for _, p := range pods {
 		in.takeIn(in.landed.asBound(p))
+		if taken := in.s.world.Pod(p.UID); taken != nil {
+			in.s.explainer.inherit(taken)
+		}
 	}
 	in.s.subject.handling(nil)
 }

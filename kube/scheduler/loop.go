@@ -80,7 +80,7 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 	more := s.explainer.work(s)
 	s.makeRoom() // what was decided has taken some
 	s.subject.handling(nil)
-	wake = min(wake, s.world.Wake(), s.aside.wake())
+	wake = min(wake, s.world.Wake(), s.aside.wake(), s.explainer.wake())
 	if more || s.world.Pending() || s.world.Pods().Queued() > 0 {
 		wake = s.now()
 	}

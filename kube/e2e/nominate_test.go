@@ -1,0 +1,44 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"fairlead.dev/fairlead/kube/config"
+)
+
+// A pod whose victim takes its time to leave says so by its nominated node, its condition and an event. Once it is
+// bound, no node is nominated for it.
+func TestNominatedWhileVictimsLeave(t *testing.T) {
+	c := bare(t)
+	c.start(settings{profile: func(p *config.Profile) { p.Evictions.Enabled = true }})
+	c.addNodes(1, "n", "10")
+	lasting := func(p *v1.Pod) { p.Finalizers = []string{"example.com/takes-its-time"} }
+	c.create(newPod("low", cpu("8"), lasting, priority(c, -10)))
+	c.awaitBound(time.Minute, 1)
+	c.create(newPod("high", cpu("8"), priority(c, 1000)))
+	node := c.pod("low").Spec.NodeName
+	c.await(20*time.Second, func() string {
+		status, said := c.pod("high").Status, c.events("FailedScheduling")["high"]
+		const words = "is kept for it until 1 pod has left (low)."
+		if status.NominatedNodeName != node || len(status.Conditions) == 0 || !strings.Contains(status.Conditions[0].Message, words) {
+			return fmt.Sprintf("the node %s nominated and %q, among %+v", node, words, status)
+		}
+		if len(said) == 0 || !strings.Contains(said[len(said)-1].Note, words) {
+			return fmt.Sprintf("%q among the events %v", words, said)
+		}
+		return ""
+	})
+	_, err := c.client.CoreV1().Pods(c.namespace).Patch(t.Context(), "low", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	c.must(err)
+	c.awaitBound(time.Minute, 1, named("high"))
+	if on := c.pod("high").Status.NominatedNodeName; on != "" {
+		t.Errorf("the bound pod has the nominated node %s", on)
+	}
+}
