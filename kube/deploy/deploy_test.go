@@ -252,3 +252,23 @@ func TestDeployment(t *testing.T) {
 		}
 	}
 }
+
+// A recording has a volume that is writable and has room for all the files that are kept, and what the
+// scheduler asks for is more memory than an empty cluster needs.
+func TestRecordingHasRoom(t *testing.T) {
+	pod := every[appsv1.Deployment](t)[0].Spec.Template.Spec
+	container := pod.Containers[0]
+	const path = "/var/lib/fairlead/recording" // as docs/kubernetes.md has it
+	at := slices.IndexFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return strings.HasPrefix(path, m.MountPath+"/") && !m.ReadOnly })
+	if at < 0 {
+		t.Fatalf("no volume is mounted for %s", path)
+	}
+	v := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == container.VolumeMounts[at].Name })
+	record := config.Default().Record
+	if v < 0 || pod.Volumes[v].EmptyDir == nil || pod.Volumes[v].EmptyDir.SizeLimit.Value() < record.MaxFileBytes*int64(record.MaxFiles+1) {
+		t.Errorf("the volume for recordings is too small for %d files and the next, of %d bytes each", record.MaxFiles, record.MaxFileBytes)
+	}
+	if asked := container.Resources.Requests.Memory().Value(); asked < 512<<20 {
+		t.Errorf("%d bytes of memory are asked for, want at least 512 MiB", asked)
+	}
+}

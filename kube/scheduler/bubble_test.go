@@ -299,6 +299,7 @@ func (p podsOf) Get(ctx context.Context, name string, o metav1.GetOptions) (*v1.
 }
 
 // Patch does not lose what becomes of the pod meanwhile, and refuses what is about an older version of it.
+//
 //nolint:revive // the API has so many arguments
 func (p podsOf) Patch(ctx context.Context, name string, as types.PatchType, patch []byte, o metav1.PatchOptions, sub ...string) (*v1.Pod, error) {
 	p.api.mu.Lock()

@@ -219,11 +219,11 @@ func TestUnsentEvictionsAreCalledBack(t *testing.T) {
 	})
 }
 
-// No recording has the name of a pod, not even of one whose eviction was refused.
+// No recording has the name of a pod, not even of one without an owner whose eviction was refused.
 func TestRefusedEvictionIsRecordedWithoutNames(t *testing.T) {
 	dir := t.TempDir()
-	refusing := func(b *bubble, _ *v1.Pod) {
-		b.Config.Record.Path = dir
+	refusing := func(b *bubble, high *v1.Pod) {
+		b.Config.Record.Path, high.OwnerReferences = dir, nil
 		b.api.evict = func(context.Context, string, int) error {
 			return apierrors.NewTooManyRequests("the disruption budget", 0)
 		}

@@ -92,6 +92,22 @@ func (in *intake) losePod(object *v1.Pod) {
 	in.s.world.LosePod(object)
 }
 
+// seeNamespace takes in a namespace, and has its pods reported if they will not be placed any more.
+func (in *intake) seeNamespace(object any) {
+	n := object.(*v1.Namespace)
+	in.s.explainer.want(in.s.world.SeeNamespace(n.Name, n.DeletionTimestamp != nil || n.Status.Phase == v1.NamespaceTerminating))
+}
+
+// loseNamespace takes in that a namespace is gone.
+func (in *intake) loseNamespace(object any) {
+	if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		object = unknown.Obj
+	}
+	if n, ok := object.(*v1.Namespace); ok {
+		in.s.world.SeeNamespace(n.Name, false)
+	}
+}
+
 // seePod takes in a pod that the API server reported.
 func (in *intake) seePod(object *v1.Pod) {
 	if object.Spec.NodeName != "" {
@@ -149,8 +165,9 @@ func (in *intake) watched() []watched {
 		{core.Nodes().Informer(), handle(in.s, in.seeNode, in.loseNode)},
 		{core.Pods().Informer(), handle(in.s, in.seePod, in.losePod)},
 		{core.Namespaces().Informer(), cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(any) { inbox.put(in.s.world.MarkDirty) },
-			UpdateFunc: func(_, _ any) { inbox.put(func() { in.s.judge.Renew(); in.s.world.MarkDirty() }) },
+			AddFunc:    func(o any) { inbox.put(func() { in.seeNamespace(o); in.s.world.MarkDirty() }) },
+			UpdateFunc: func(_, o any) { inbox.put(func() { in.seeNamespace(o); in.s.judge.Renew(); in.s.world.MarkDirty() }) },
+			DeleteFunc: func(o any) { inbox.put(func() { in.loseNamespace(o) }) },
 		}},
 	}
 	for _, informer := range []cache.SharedIndexInformer{

@@ -84,14 +84,18 @@ func (s *slots) jobOf(p *Pod) *job {
 		}
 		return s.foreign
 	}
-	name, key := p.object.Namespace+"/"+p.object.Name, jobKey{scheduler: p.object.Spec.SchedulerName, owner: p.object.UID}
-	if owner := metav1.GetControllerOfNoCopy(p.object); owner != nil {
-		name, key.owner = p.object.Namespace+"/"+owner.Name, owner.UID
+	owner, key := metav1.GetControllerOfNoCopy(p.object), jobKey{scheduler: p.object.Spec.SchedulerName, owner: p.object.UID}
+	if owner != nil {
+		key.owner = owner.UID
 	}
 	j := s.jobs[key]
 	if j == nil {
 		j = &job{key: key, row: cluster.JobID(s.jobRows.Take())}
 		s.jobs[key] = j
+		name := fmt.Sprintf("%s/unowned-%d", p.object.Namespace, j.row) // recordings have jobs by name, and name no pods
+		if owner != nil {
+			name = p.object.Namespace + "/" + owner.Name
+		}
 		profile := p.object.Spec.SchedulerName
 		s.journal.emit(cluster.JobSubmitted{Job: j.row, Name: name, User: profile, Service: stays(p.object), Kept: !s.evictable(profile)})
 	}

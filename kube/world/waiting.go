@@ -26,6 +26,7 @@ type waiting struct {
 	queue      *queue
 	queries    *queries
 	backingOff heap.Heap[backoffEntry]
+	closed     map[string]bool // namespaces that are being deleted
 }
 
 // sort finds out what keeps a pod that is to be placed, and lets it wait if
@@ -53,6 +54,8 @@ func (l *waiting) sort(p *Pod) {
 		l.hold(p, absurd(p.object))
 	case p.object.DeletionTimestamp != nil:
 		l.hold(p, "")
+	case l.closed[p.object.Namespace]:
+		l.hold(p, closedNamespace)
 	case p.object.Spec.SchedulingGroup != nil:
 		l.hold(p, "it belongs to a pod group, and pod groups are not placed by this version of fairlead")
 	case !complete || p.special || l.judge.Bespoke(l.shapes.unsaid(p)):

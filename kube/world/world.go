@@ -102,6 +102,7 @@ func New(j *judge.Judge, o Options) *World {
 	}
 	waiting := &waiting{
 		journal: journal, judge: j, backoff: o.Backoff, pods: pods, nodes: nodes, shapes: shapes, slots: slots, queue: queue, queries: queries,
+		closed: map[string]bool{},
 	}
 	exits := &Exits{journal: journal, backoff: o.Backoff, pods: pods, slots: slots}
 	slots.evictable = exits.allows
