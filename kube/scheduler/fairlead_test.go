@@ -51,8 +51,9 @@ func (b *bubble) allowEvictions() {
 // Of 40 equal pods, to which nothing was promised, on 32 places nobody is ever evicted for another, whether
 // they have an owner or not.
 func TestEqualsStay(t *testing.T) {
-	for _, owned := range []bool{true, false} {
-		t.Run(fmt.Sprintf("owned=%t", owned), func(t *testing.T) {
+	for i := range 10 {
+		owned, policy := i%2 == 0, []string{"fairlead", "priority", "quincy", "qos", "qos-flow"}[i/2]
+		t.Run(fmt.Sprintf("%s owned=%t", policy, owned), func(t *testing.T) {
 			var objects []runtime.Object
 			for i := range 4 {
 				objects = append(objects, smallNode(i, 8))
@@ -66,6 +67,7 @@ func TestEqualsStay(t *testing.T) {
 			}
 			inBubble(t, objects, func(b *bubble) {
 				b.allowEvictions()
+				b.Config.Profiles[0].Policy = chosen.Policy{Name: policy}
 				b.run()
 				for range 30 {
 					b.pass(time.Minute)

@@ -1,0 +1,41 @@
+package app
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	fakediscovery "k8s.io/client-go/discovery/fake"
+	"k8s.io/client-go/kubernetes/fake"
+	featuregatetesting "k8s.io/component-base/featuregate/testing"
+	"k8s.io/kubernetes/pkg/features"
+)
+
+// What is optional and absent is done without; what is needed and absent ends the program with a word.
+func TestAbsentAPIs(t *testing.T) {
+	slices, rules := metav1.APIResource{Name: "resourceslices"}, metav1.APIResource{Name: "devicetaintrules"}
+	for _, test := range []struct {
+		name   string
+		served []*metav1.APIResourceList
+		rules  bool
+		fails  string
+	}{
+		{"all", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices, rules}}}, true, ""},
+		{"no taint rules", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices}}}, false, ""},
+		{"no devices", nil, true, "does not serve resource.k8s.io/v1"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.DRADeviceTaintRules, true)
+			server := fake.NewClientset().Discovery().(*fakediscovery.FakeDiscovery)
+			server.Resources = test.served
+			err := adapt(t.Context(), server)
+			if test.fails == "" && err != nil || test.fails != "" && (err == nil || !strings.Contains(err.Error(), test.fails)) {
+				t.Errorf("the error is %v, want %q", err, test.fails)
+			}
+			if on := utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaintRules); on != test.rules {
+				t.Errorf("taint rules are followed: %t", on)
+			}
+		})
+	}
+}
