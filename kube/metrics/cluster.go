@@ -21,6 +21,7 @@ type Cluster struct {
 	panics      *prometheus.CounterVec
 	aside       *prometheus.GaugeVec
 	promises    *prometheus.CounterVec
+	over        prometheus.Gauge
 }
 
 func newCluster() Cluster {
@@ -40,11 +41,13 @@ func newCluster() Cluster {
 			"Objects that are left out because dealing with them panicked, by type: pods or nodes. Each says so as an event, and is tried again when it changes, and once in a while.", "type"),
 		promises: counters("fairlead_class_changes_total",
 			"Tables of classes that came under way, by result: taken, or delayed (no room for so many classes beside those that pods still have).", "result"),
+		over: gauge("fairlead_overcommitted_nodes",
+			"Nodes whose pods request more than the node offers. Nothing that this scheduler does leads to that: look for a second one on the same nodes."),
 	}
 }
 
 func (c *Cluster) collectors() []prometheus.Collector {
-	return []prometheus.Collector{c.cacheSize, c.staleEvents, c.epochs, c.leftOut, c.panics, c.aside, c.promises}
+	return []prometheus.Collector{c.cacheSize, c.staleEvents, c.epochs, c.leftOut, c.panics, c.aside, c.promises, c.over}
 }
 
 // SetCached sets how many objects of a kind are kept.
@@ -74,6 +77,9 @@ func (c *Cluster) SetAside(pods, nodes int) {
 	c.aside.WithLabelValues("pods").Set(float64(pods))
 	c.aside.WithLabelValues("nodes").Set(float64(nodes))
 }
+
+// SetOvercommitted sets how many nodes have pods that request more than they offer.
+func (c *Cluster) SetOvercommitted(nodes int) { c.over.Set(float64(nodes)) }
 
 // Promised counts a table of classes that came under way.
 func (c *Cluster) Promised(taken bool) {

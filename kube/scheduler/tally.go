@@ -24,6 +24,8 @@ type tally struct {
 	evaluations int64                 // of the judge, that were counted
 	leftOut     []v1.ResourceName     // that were logged to have no column
 	excess      map[world.Excess]bool // that was logged and is still there
+	// overcommitted are the nodes that were reported and still are.
+	overcommitted map[string]bool
 }
 
 // due reports whether the gauges are to be set, and takes it that they are.
@@ -50,6 +52,9 @@ func (t *tally) set(s *Scheduler) {
 	excess := s.world.Columns().Excess()
 	t.reportExcess(excess)
 	m.Cluster.SetLeftOut(len(s.world.Columns().LeftOut()), s.world.Columns().Refused(), len(excess))
+	if !s.epochs.mistakes.broken {
+		t.reportOvercommitted(s)
+	}
 	evaluations := s.judge.Evaluations()
 	m.Rounds.EligibilityEvaluated(int(evaluations - t.evaluations))
 	t.evaluations = evaluations

@@ -88,6 +88,16 @@ func (ns *nominations) releaseAll(n *node) {
 	}
 }
 
+// Nominated reports whether a pod of another scheduler takes room on the node, or may soon, as it is nominated there.
+func (ps *Pods) Nominated(node string) bool {
+	for _, p := range ps.byUID {
+		if nominatedElsewhere(p) && p.object.Status.NominatedNodeName == node {
+			return true
+		}
+	}
+	return false
+}
+
 // waitsForNode reports whether pods of the stage may be given a node in this turn.
 func (s Stage) waitsForNode() bool { return s == AwaitingQuery || s == Queued || s == Waiting }
 
