@@ -24,6 +24,10 @@ const (
 	Plain  Feature = "plain"
 	Anti   Feature = "anti"   // no two pods on a node; needs as many nodes as pods
 	Spread Feature = "spread" // zones differ by one pod at most
+	// What is preferred, where it can be.
+	SoftSpread Feature = "soft-spread" // zones differ by one pod at most
+	Near       Feature = "near"        // pods beside each other in a zone
+	Apart      Feature = "apart"       // no two pods on a node
 )
 
 // Via is who creates the pods.
@@ -63,9 +67,9 @@ func (l Load) withDefaults() (Load, error) {
 		return l, fmt.Errorf("test bed: a load of %d pods; want at least one", l.Pods)
 	}
 	switch l.Feature {
-	case Plain, Anti, Spread:
+	case Plain, Anti, Spread, SoftSpread, Near, Apart:
 	default:
-		return l, fmt.Errorf("test bed: no feature %q; there are %s, %s and %s", l.Feature, Plain, Anti, Spread)
+		return l, fmt.Errorf("test bed: no feature %q; there are %s, %s, %s, %s, %s and %s", l.Feature, Plain, Anti, Spread, SoftSpread, Near, Apart)
 	}
 	switch l.Via {
 	case Pods:
@@ -166,11 +170,23 @@ func (l Load) spec() corev1.PodSpec {
 		Tolerations: []corev1.Toleration{{Key: fakeNode, Operator: corev1.TolerationOpExists}},
 	}
 	same := &metav1.LabelSelector{MatchLabels: map[string]string{appLabel: l.Name}}
+	spread := func(otherwise corev1.UnsatisfiableConstraintAction) {
+		spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
+			MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: otherwise, LabelSelector: same,
+		}}
+	}
+	prefers := func(key string) []corev1.WeightedPodAffinityTerm {
+		return []corev1.WeightedPodAffinityTerm{{Weight: 100, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: key, LabelSelector: same}}}
+	}
 	switch l.Feature {
 	case Spread:
-		spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
-			MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: same,
-		}}
+		spread(corev1.DoNotSchedule)
+	case SoftSpread:
+		spread(corev1.ScheduleAnyway)
+	case Near:
+		spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: prefers(corev1.LabelTopologyZone)}}
+	case Apart:
+		spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: prefers(corev1.LabelHostname)}}
 	case Anti:
 		spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
 			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: corev1.LabelHostname, LabelSelector: same}},

@@ -66,7 +66,7 @@ A path starts that fairlead-scheduler.`,
 	f.IntVar(&b.nodes, "nodes", 1000, "fake nodes")
 	f.IntVar(&b.load.Pods, "pods", 2000, "pods to create")
 	f.Float64Var(&b.load.Rate, "rate", 0, "pods per second; 0 is flat out")
-	f.StringVar(&b.feature, "feature", "plain", "what the pods ask for: plain, anti or spread")
+	f.StringVar(&b.feature, "feature", "plain", "what the pods ask for: plain, anti or spread; or prefer: soft-spread, near or apart")
 	f.StringVar(&b.via, "via", "pods", "who creates them: pods (the load), deployments or jobs")
 	f.StringVar(&b.with, "with", "kube-scheduler", "kube-scheduler, floor, or the path of a fairlead-scheduler")
 	f.StringVar(&b.policy, "policy", config.DefaultPolicy, "of a fairlead-scheduler's profile")
