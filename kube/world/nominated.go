@@ -4,8 +4,6 @@ import (
 	"math"
 
 	"k8s.io/apimachinery/pkg/types"
-
-	"fairlead.dev/fairlead/kube/judge"
 )
 
 // This file honours nominations of others. A pod of another scheduler with a nominated node waits there
@@ -59,7 +57,7 @@ func (ns *nominations) honour() {
 	}
 	for _, p := range inOrder(ns.of) {
 		n := on.nodes.byName[p.object.Status.NominatedNodeName]
-		switch takes := n != nil && priority(p.object) >= lowest && (p.node != nil || on.offered(p)); {
+		switch takes := n != nil && priority(p.object) >= lowest; {
 		case takes && p.node == nil:
 			on.slots.occupy(p, on.shapes.known(p))
 			on.settleOn(p, n)
@@ -67,17 +65,6 @@ func (ns *nominations) honour() {
 			ns.release(p)
 		}
 	}
-}
-
-// offered reports whether each resource that the pod asks for is on some node: of one that is on none there is no room to take.
-func (on *placed) offered(p *Pod) bool {
-	info, _ := p.read()
-	for name, q := range judge.Requests(info).ScalarResources {
-		if q > 0 && !on.judge.ProvidesDevices(name) && on.shapes.columns.offers[name] == 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // release lets a nominated pod take no room any more, if it took some.
