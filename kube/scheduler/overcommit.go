@@ -28,9 +28,6 @@ func (t *tally) reportOvercommitted(s *Scheduler) {
 			continue
 		}
 		name := v.NodeSpec(n).Name
-		if s.world.Pods().Nominated(name) {
-			continue // who makes room there is counted before the room is there
-		}
 		now[name] = true
 		if !t.overcommitted[name] && len(fresh) < mostReported {
 			fresh = append(fresh, name+": "+words)

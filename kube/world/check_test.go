@@ -57,12 +57,6 @@ func (r *rig) checkPlaces() error {
 	for _, pod := range r.placed() {
 		record.add(pod.Spec.NodeName, pod.UID)
 	}
-	for uid, pod := range r.pods { // a pod of others may take room where it is nominated
-		known, node := r.world.pods.byUID[uid], pod.Status.NominatedNodeName
-		if known != nil && !known.Ours && pod.Spec.NodeName == "" && node != "" && known.Node() == node {
-			record.add(node, uid)
-		}
-	}
 	for name, n := range r.world.nodes.byName {
 		for uid := range n.pods {
 			known.add(name, uid)
@@ -96,16 +90,13 @@ func (r *rig) checkPlaces() error {
 // with what they count.
 func (r *rig) checkStages() error {
 	var stages [Bound + 1]int
-	onNodes, unplaced := 0, map[int32]int{}
+	onNodes := 0
 	for uid, p := range r.world.pods.byUID {
 		if r.pods[uid] == nil {
 			return fmt.Errorf("the world still knows pod %s", uid)
 		}
 		if p.Ours {
 			stages[p.Stage]++
-		}
-		if p.Ours && (p.Stage == Queued || p.Stage == Waiting || p.Stage == AwaitingQuery) {
-			unplaced[priority(p.object)]++
 		}
 		if p.node != nil {
 			onNodes++
@@ -122,9 +113,6 @@ func (r *rig) checkStages() error {
 	}
 	if stages != r.world.pods.stages || onNodes != r.world.placed.onNodes {
 		return fmt.Errorf("counted %v pods in stages and %d on nodes, the world says %v and %d", stages, onNodes, r.world.pods.stages, r.world.placed.onNodes)
-	}
-	if !maps.Equal(unplaced, r.world.pods.unplaced) {
-		return fmt.Errorf("by priority, %v wait for a node, and the world counts %v", unplaced, r.world.pods.unplaced)
 	}
 	for uid := range r.pods {
 		if r.world.pods.byUID[uid] == nil {

@@ -142,7 +142,6 @@ func makePod(l *line) (*v1.Pod, error) {
 	}
 	l.pairs("label", pod.Labels)
 	pod.Spec.SchedulerName, pod.Spec.NodeName = l.one("scheduler", ours), l.one("node", "")
-	pod.Status.NominatedNodeName = l.one("nominated", "")
 	if priority := l.one("priority", ""); priority != "" {
 		n, err := strconv.ParseInt(priority, 10, 32)
 		if err != nil {

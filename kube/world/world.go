@@ -84,7 +84,7 @@ func New(j *judge.Judge, o Options) *World {
 		o.Handling = func(*v1.Pod) {}
 	}
 	journal, columns := &journal{changes: 1}, &Columns{}
-	pods := &Pods{byUID: map[types.UID]*Pod{}, ranks: map[int32]int{}, unplaced: map[int32]int{}, handling: o.Handling}
+	pods := &Pods{byUID: map[types.UID]*Pod{}, ranks: map[int32]int{}, handling: o.Handling}
 	nodes := &nodes{journal: journal, judge: j, columns: columns, byName: map[string]*node{}, rackLabel: o.RackLabel}
 	nodes.domains = &domains{nodes: nodes}
 	sets := &nodeSets{journal: journal, judge: j, nodes: nodes}
@@ -110,7 +110,6 @@ func New(j *judge.Judge, o Options) *World {
 		journal: journal, judge: j, pods: pods, nodes: nodes, shapes: shapes, slots: slots, exits: exits,
 		unknownNode: map[string]map[types.UID]*Pod{},
 	}
-	placed.nominations = &nominations{placed: placed, rules: rules, of: map[types.UID]*Pod{}}
 	binds := &Binds{
 		journal: journal, judge: j, pods: pods, nodes: nodes, shapes: shapes, slots: slots, waiting: waiting, placed: placed, rules: rules,
 		cases: map[string]*openCase{},
@@ -202,12 +201,11 @@ func (w *World) Reconsider() {
 }
 
 // Due lets pods wait again that have backed off, and ends slots that were vacant
-// for too long. Once in a while it lets all queries be run again. Pods that other schedulers nominated take room by who waits.
+// for too long. Once in a while it lets all queries be run again.
 func (w *World) Due() {
 	w.waiting.due()
 	w.queries.recheck()
 	w.slots.expire()
-	w.placed.nominations.honour()
 }
 
 // Wake is when the world next has something to do although nothing happens. While there is no
