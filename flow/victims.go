@@ -118,7 +118,8 @@ func (v *preempt) plan(r *round) bool {
 		h := v.line.Pop()
 		v.last = h
 		if !v.mayPreempt(s, h, r.budget) || !v.preempt(r, h) {
-			continue // nor can the others of the share
+			all = all && w.shares.tickets.Counts(h.Entry) // else it asks for something else now, which the next round tries
+			continue                                      // nor can the others of the share
 		}
 		if next, ok := v.headOf(h.taskGroup, h.share); ok {
 			v.line.Push(next)
