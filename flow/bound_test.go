@@ -327,3 +327,28 @@ func TestGapIsProven(t *testing.T) {
 		t.Errorf("bounds are too few or too low: %v, of which %d are the optimum", sum.counts, sum.tight)
 	}
 }
+
+// TestValueSharesCurves lets tasks of two jobs come to a node that is the dearer for each further one of
+// their shape: they are counted together, but for tasks of which a node may have only so many of a job.
+func TestValueSharesCurves(t *testing.T) {
+	for perNode, want := range []flow.Cost{10, 0} {
+		dearer, flat := flow.Curve{{Capacity: 1, Cost: 0}, {Capacity: 1, Cost: 10}}, flow.Curve{{Capacity: 9, Cost: 0}}
+		m := &drawn{wait: []flow.Cost{50}, curve: [][]flow.Curve{{dearer}, {flat}}}
+		st := newStage(t, flow.New(m, flow.Options{Name: "drawn"}))
+		st.node(cluster.Vector{9, 9, 0})
+		twice := st.shape(cluster.Shape{Demand: cluster.Vector{1, 1, 0}, PerNode: int32(perNode)})
+		other := st.shape(cluster.Shape{Demand: cluster.Vector{2, 1, 0}}) // a single request would need no sum
+		for _, shape := range []cluster.ShapeID{twice, twice, other} {
+			m.ways, m.direct = append(m.ways, []flow.Cost{99, 0, 99}), append(m.direct, [2]flow.Cost{-1, 0})
+			st.task(st.job(), shape)
+		}
+		if _, err := st.core.Observe(0, st.events, nil); err != nil {
+			t.Fatal(err)
+		}
+		r := st.core.Begin(0, 0)
+		r.Run(0)
+		if g := r.Gap(); !g.Known() || g.Value != want {
+			t.Errorf("with at most %d of a job on a node (0: any number) the plan costs %+v, want %d", perNode, g, want)
+		}
+	}
+}

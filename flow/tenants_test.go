@@ -206,3 +206,34 @@ func TestNoGain(t *testing.T) {
 		t.Errorf("somebody leaves, and nobody gains by it:\n%s", s.Picture())
 	}
 }
+
+// someStop is a haggler of whose tasks all but the first, where they run, may at most be stopped.
+type someStop struct{ *haggler }
+
+func (m someStop) Terms(s *cluster.View, t cluster.TaskID) flow.Terms {
+	terms := m.haggler.Terms(s, t)
+	if t > 0 {
+		terms.May = flow.MayStop
+	}
+	return terms
+}
+
+// TestRoomOfWhoMoves lets a task that runs beside a tenant move elsewhere, and another one take its place,
+// which would not pay for the tenant's.
+func TestRoomOfWhoMoves(t *testing.T) {
+	m := someStop{&haggler{into: []flow.Cost{0, 60}, arcs: map[cluster.NodeID]flow.Cost{1: 5}, terms: []flow.Terms{{Wait: 90, Stay: 40}, {Wait: 200}, {Wait: 30}}}}
+	st := newStage(t, flow.New(m, flow.Options{Name: "some stop", Moves: 1}))
+	st.node(cluster.Vector{2, 0, 0})
+	st.node(cluster.Vector{1, 0, 0})
+	one := st.shape(cluster.Shape{Demand: cluster.Vector{1, 0, 0}})
+	for range 2 {
+		runs := st.task(st.job(), one)
+		st.events = append(st.events, cluster.TaskFound{Task: runs, Seq: st.seq, Node: 0})
+	}
+	comes := st.task(st.job(), one)
+	st.mustStep()
+	s := st.core.View()
+	if s.Task(0).Next != 1 || s.Task(1).Phase != cluster.Running || s.Task(comes).Node != 0 {
+		t.Errorf("want the first task to move and the last to take its place:\n%s", s.Picture())
+	}
+}

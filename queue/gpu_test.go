@@ -225,6 +225,45 @@ func TestFGDLearns(t *testing.T) {
 	}
 }
 
+// TestFGDMembers lets those who are typical lose one node and gain another: for everybody
+// else, too, a node that they cannot use is the better one.
+func TestFGDMembers(t *testing.T) {
+	core, err := sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu"}, {Name: "gpu", PerUnit: 1000, Devices: true}}, nil), sched.Lane{Policy: policyNamed(t, "fgd")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := []cluster.Event{
+		cluster.JobSubmitted{},
+		cluster.NodeAdded{Node: 0, Spec: cluster.NodeSpec{Capacity: cluster.Vector{100, 8000}}},
+		cluster.NodeAdded{Node: 1, Spec: cluster.NodeSpec{Capacity: cluster.Vector{100, 8000}}},
+		cluster.SetDefined{Set: 1, Nodes: []cluster.NodeID{1}},
+		cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{1, 1000}, Eligible: 1}},
+		cluster.ShapeDefined{Shape: 1, Spec: cluster.Shape{Demand: cluster.Vector{1, 500}}},
+	}
+	submit := func(shapes ...cluster.ShapeID) {
+		for _, shape := range shapes {
+			id := core.View().TaskRows()
+			events = append(events, cluster.TaskSubmitted{Task: cluster.TaskID(id), Seq: cluster.Seq(id), Shape: shape})
+			out, _, err := core.Step(cluster.Time(id), events, nil)
+			if err != nil || len(out) != 1 {
+				t.Fatalf("decided %v, %v; want one task to be placed", out, err)
+			}
+			events = events[:0]
+		}
+	}
+	wantLast := func(n cluster.NodeID) {
+		t.Helper()
+		if got := core.View().Task(cluster.TaskID(core.View().TaskRows() - 1)).Node; got != n {
+			t.Errorf("the last one is on node %d, want %d, in\n%s", got, n, core.View().Picture())
+		}
+	}
+	submit(0, 0, 0, 1, 1) // the mix is made anew with the first, the second and the fourth
+	wantLast(0)
+	events = append(events, cluster.EligibilityChanged{Set: 1, Node: 0, Eligible: true}, cluster.EligibilityChanged{Set: 1, Node: 1, Eligible: false})
+	submit(1)
+	wantLast(1)
+}
+
 // TestLogits compares the series with the logarithm.
 func TestLogits(t *testing.T) {
 	table := logits()

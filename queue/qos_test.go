@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sched/book"
 )
 
@@ -56,5 +57,35 @@ func TestQoSAgainstRival(t *testing.T) {
 				t.Fatalf("only %d bundles with %d evictions", bundles, evictions)
 			}
 		})
+	}
+}
+
+// TestQoSCountsWhoWakes: each group that an eviction of the pass wakes, as it leaves something over, is
+// effort of that pass. Of those here one takes all of it, and the others fail without a look.
+func TestQoSCountsWhoWakes(t *testing.T) {
+	ticks := func(groups int64) int64 {
+		l := newLabOf(t, policyNamed(t, "qos"), []cluster.Class{
+			{Name: "gold", Importance: 1, Availability: cluster.Whole},
+			{Name: "bronze", Importance: 2, Availability: cluster.Whole / 2, Budget: cluster.Whole / 2},
+			{Name: "none", Importance: 3},
+		}, sched.Trigger{IgnoreOutcomes: true})
+		l.node(10, 1000)
+		bronze := l.task(work{user: "bronze", cpu: 10, mem: 1, class: 1})
+		for i := range groups {
+			l.task(work{user: "none", cpu: 9, mem: 1 + i, class: 2})
+		}
+		l.settle()
+		l.wantOn(bronze, 0)
+		l.now = 10 * cluster.Second
+		gold := l.task(work{user: "gold", cpu: 1, mem: 1})
+		before := l.core.Counts().Ticks
+		l.now += cluster.Second
+		l.step()
+		l.wantOn(gold, 0)
+		return l.core.Counts().Ticks - before
+	}
+	few, many := ticks(2), ticks(102)
+	if many < few+100 {
+		t.Errorf("beside 2 groups that wake a pass takes %d ticks, and beside 102 it takes %d, want 100 more", few, many)
 	}
 }

@@ -210,6 +210,25 @@ func TestCopies(t *testing.T) {
 	}
 }
 
+// TestRefusedForAnother: who is refused for the sake of another task of its job, which its own
+// shape does not say, goes on counting once in what the others are given.
+func TestRefusedForAnother(t *testing.T) {
+	l := newSLALab(t, policyNamed(t, "sla"))
+	l.nodesOf(9)
+	runs := l.task(work{user: "a", cpu: 2, class: advancedUser})
+	l.step()
+	l.wantCores([]cluster.TaskID{runs}, 2)
+	apart := cluster.ShapeID(99)
+	l.pending = append(l.pending, cluster.ShapeDefined{Shape: apart, Spec: cluster.Shape{Demand: cluster.Vector{2, 0}, PerNode: 1}},
+		cluster.TaskReshaped{Task: runs, Seq: l.s.Task(runs).Seq, Shape: apart})
+	waits := l.task(work{user: "a", cpu: 2, class: advancedUser})
+	l.step()
+	l.wantCores([]cluster.TaskID{waits}, -1)
+	ranges := l.copies(premiumUser, 1, 9, cluster.AllNodes, 1)
+	l.step() // 3·7/(3+2), rounded
+	l.wantCores(ranges, 4)
+}
+
 // TestNever: what can never be satisfied is said with its numbers, and others go on.
 func TestNever(t *testing.T) {
 	l := newSLALab(t, policyNamed(t, "sla"))
