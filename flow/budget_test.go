@@ -402,6 +402,61 @@ func TestBudgetServesAll(t *testing.T) {
 	})
 }
 
+// rising is a haggler of whose tasks the last pays more from the third second on.
+type rising struct {
+	*haggler
+	unforeseen bool // that it will, is found out when it does
+}
+
+func (m rising) Learn(s *cluster.View, _ bool, _ []cluster.NodeID) flow.Stale {
+	return flow.Stale{Tasks: m.unforeseen && s.Now() == 3*cluster.Second}
+}
+
+func (m rising) Terms(s *cluster.View, t cluster.TaskID) flow.Terms {
+	terms := m.haggler.Terms(s, t)
+	if int(t) == len(m.terms)-1 {
+		if !m.unforeseen {
+			terms.Next = 3 * cluster.Second
+		}
+		if s.Now() >= 3*cluster.Second {
+			terms.Wait, terms.Next = 90, cluster.Never
+		}
+	}
+	return terms
+}
+
+// TestBudgetOfLateRound cuts a round while it looks for victims, and the next one is so late that a task pays
+// more by then than those that were tried: it is tried, too.
+func TestBudgetOfLateRound(t *testing.T) {
+	for _, unforeseen := range []bool{false, true} {
+		m := rising{&haggler{into: []flow.Cost{0}, terms: []flow.Terms{{Wait: 30}, {Wait: 30}, {Wait: 50}, {Wait: 45}, {Wait: 20}}}, unforeseen}
+		st := newStage(t, flow.New(m, flow.Options{Name: "rising", Stages: []flow.Stage{flow.Spread, flow.Preempt}}))
+		st.node(cluster.Vector{1, 1, 0})
+		for _, demand := range []cluster.Vector{{1, 0, 0}, {0, 1, 0}} {
+			runs := st.task(st.job(), st.shape(cluster.Shape{Demand: demand}))
+			st.events = append(st.events, cluster.TaskFound{Task: runs, Seq: st.seq, Node: 0})
+		}
+		both := st.shape(cluster.Shape{Demand: cluster.Vector{1, 1, 0}})
+		for range 3 {
+			st.task(st.job(), both)
+		}
+		st.now = cluster.Second
+		st.observe()
+		if did := st.rounds(0, 1); did.evicted > 0 {
+			t.Fatalf("somebody pays enough too soon:\n%s", st.core.View().Picture())
+		}
+		st.events = append(st.events, cluster.NodeChanged{Node: 0, Spec: *st.core.View().NodeSpec(0)})
+		st.observe()
+		if _, _, whole := st.round(1); whole {
+			t.Fatal("the round is not cut, so that this shows nothing")
+		}
+		st.now = 3 * cluster.Second
+		if did := st.rounds(1, 100); !did.whole || did.evicted != 2 {
+			t.Errorf("they do %+v, want both that run to leave for the last task:\n%s", did, st.core.View().Picture())
+		}
+	}
+}
+
 // TestBudgetMissesNothing lets anything happen, and rounds with a budget decide until one
 // comes to its end: one without a budget finds nothing more to do then. So no tier sleeps
 // on while there is a place for it, and nobody is left out of the search for victims.

@@ -55,7 +55,7 @@ type Policy struct {
 
 // past is what a policy knows of its last round.
 type past struct {
-	news uint64  // rounds before which something happened
+	news uint64  // rounds before which something happened, or a price changed
 	idle bool    // it came to its end, and planned nothing: nor would another
 	held []stage // those with which the next goes on, if nothing happens
 
@@ -104,17 +104,17 @@ func (p *Policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 		p.asleep.from = noTier
 	}
 	p.asleep.update(w, s, c, from)
-	quiet := !c.All && len(c.Tasks)+len(c.Gone)+len(c.Constrained) == 0 && w.journal.End() == from
+	quiet := !c.All && len(c.Tasks)+len(c.Gone)+len(c.Constrained) == 0 && w.journal.End() == from && urgent == belowTiers
 	if !quiet {
 		p.past.news++
 	}
-	if !quiet || urgent != belowTiers || budget == 0 {
+	if !quiet || budget == 0 {
 		p.past.held = nil
 	}
 	w.journal.Cut() // update does, too, if somebody waits
 	p.effort.arcs, p.past.undone = 0, false
 	whole := true
-	if !quiet || urgent != belowTiers || !p.past.idle || p.past.limited != (budget > 0) {
+	if !quiet || !p.past.idle || p.past.limited != (budget > 0) {
 		whole = p.serveAll(t, budget, out)
 		p.past.idle, p.past.limited = whole && !p.past.undone && out.Bundles() == bundles && !w.stopped(), budget > 0
 	}
@@ -209,7 +209,7 @@ func (p *Policy) learn(s *cluster.View, c *sched.Changed) {
 	if stale.Tasks {
 		p.net.members.askAgain(s)
 		p.asleep.from = noTier
-		p.past.idle, p.past.held = false, nil
+		p.past.idle, p.past.held, p.past.news = false, nil, p.past.news+1
 	}
 }
 

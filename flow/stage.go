@@ -39,7 +39,7 @@ type round struct {
 	mark    int     // of the trial, when the round began
 	from    int     // the first bundle of the round
 	rivals  []int32 // requests that could have a place then
-	news    uint64  // rounds so far before which something happened
+	news    uint64  // rounds so far before which something happened, or a price changed
 	evicted Cost    // what those pay for it who were evicted in the round
 	undone  bool    // a bundle was refused, or had too many moves: another round may have others
 	packed  bool    // it was planned again by packing

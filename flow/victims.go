@@ -32,7 +32,7 @@ import (
 // as long as it would fail again.
 //
 // A budget may end all of that at any point. The next round then goes on: with the node
-// that was to be looked at next, and, if nothing changed meanwhile, with the task
+// that was to be looked at next, and, if nothing changed meanwhile, no price either, with the task
 // after the last one that was tried. Each gets one further at least.
 //
 // A task looks at the nodes that it has arcs to, and at mostOffered of those that are
