@@ -354,10 +354,11 @@ func (s *State) recount(t TaskID) {
 	if !s.stand(t, now) || s.undo.on {
 		return
 	}
-	if before.counted && before.shape != now.shape { // it was reshaped, and counts for others by now
+	shape := s.task[t].Shape
+	if before.counted && before.shape != shape { // it was reshaped, and counts for others by now, or for nobody
 		s.noteCounts(before.shape)
 	}
-	s.noteCounts(s.task[t].Shape)
+	s.noteCounts(shape)
 }
 
 // stanceOf is as what the task is to be counted.
