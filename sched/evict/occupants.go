@@ -105,6 +105,9 @@ func (o *Occupants) rank(s *cluster.View, n cluster.NodeID) {
 		o.compact()
 	}
 	from := len(o.list)
+	if tasks := len(s.TasksOn(n)); cap(o.list) < from+tasks { // twice as long, where append would make it a quarter longer
+		o.list = slices.Grow(o.list, max(from, tasks))
+	}
 	for _, t := range s.TasksOn(n) {
 		if s.Evictable(t).Refused() {
 			continue
