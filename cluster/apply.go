@@ -56,6 +56,8 @@ func (s *State) Apply(at Time, e Event) error {
 		return nil
 	case JobSubmitted:
 		return s.jobSubmitted(e)
+	case JobChanged:
+		return s.jobChanged(e)
 	case JobForgotten:
 		return s.jobForgotten(e)
 	default:
@@ -243,8 +245,8 @@ func (s *State) jobSubmitted(e JobSubmitted) error {
 	if e.Foreign && e.FirstEnds {
 		return fmt.Errorf("job row %d: %q is foreign, so that its tasks cannot end one another here", e.Job, e.Name)
 	}
-	if e.Gang < 0 || e.Gang > 1 && e.Foreign {
-		return fmt.Errorf("job row %d: %q is a gang of %d, want 0 or more, and of a foreign job 0", e.Job, e.Name, e.Gang)
+	if err := checkGangSize(e.Job, e.Name, e.Foreign, e.Gang); err != nil {
+		return err
 	}
 	s.made[Jobs]++
 	s.job = grown(s.job, int(e.Job))
@@ -253,9 +255,47 @@ func (s *State) jobSubmitted(e JobSubmitted) error {
 	return nil
 }
 
+// checkGangSize refuses a number that no job has.
+func checkGangSize(j JobID, name string, foreign bool, gang int32) error {
+	if gang < 0 || gang > 1 && foreign {
+		return fmt.Errorf("job row %d: %q is a gang of %d, want 0 or more, and of a foreign job 0", j, name, gang)
+	}
+	return nil
+}
+
+func (s *State) checkJob(j JobID) error {
+	if int(j) >= len(s.job) || !s.job[j].Live {
+		return fmt.Errorf("job row %d holds no job", j)
+	}
+	return nil
+}
+
+func (s *State) jobChanged(e JobChanged) error {
+	if err := s.checkJob(e.Job); err != nil {
+		return err
+	}
+	job := &s.job[e.Job]
+	if err := checkGangSize(e.Job, job.Name, job.Foreign, e.Gang); err != nil {
+		return err
+	}
+	if job.Kept == e.Kept && job.Gang == e.Gang {
+		return nil
+	}
+	tasks := tasksOf(s, e.Job)
+	if job.Kept != e.Kept {
+		job.Kept = e.Kept
+		for _, t := range tasks {
+			s.noteTaskAndNodes(t)
+		}
+	}
+	resizeGang(s, e.Job, e.Gang, tasks)
+	s.log.note(Jobs, uint32(e.Job))
+	return nil
+}
+
 func (s *State) jobForgotten(e JobForgotten) error {
-	if int(e.Job) >= len(s.job) || !s.job[e.Job].Live {
-		return fmt.Errorf("job row %d holds no job", e.Job)
+	if err := s.checkJob(e.Job); err != nil {
+		return err
 	}
 	if n := s.job[e.Job].Tasks; n > 0 {
 		return fmt.Errorf("job row %d still has %d tasks", e.Job, n)

@@ -157,12 +157,7 @@ func (s *State) tallyAnew(changed map[ShapeID][]role) {
 		if _, is := changed[task.Shape]; !is {
 			continue
 		}
-		s.noteTask(TaskID(i)) // and so counts it
-		for _, n := range [2]NodeID{task.Node, task.Next} {
-			if n != NoNode {
-				s.noteNode(n)
-			}
-		}
+		s.noteTaskAndNodes(TaskID(i)) // and so counts it
 	}
 }
 

@@ -107,6 +107,14 @@ type (
 		Gang        int32
 	}
 
+	// JobChanged says anew whether the runs of a job may be evicted, and how many of its tasks are placed together or not at all; what has a
+	// place keeps it. A job that was no gang becomes one of those tasks that it has now.
+	JobChanged struct {
+		Job  JobID
+		Kept bool
+		Gang int32
+	}
+
 	// JobForgotten frees the row of a job that has no task any more.
 	JobForgotten struct{ Job JobID }
 
@@ -255,6 +263,7 @@ func (ClassDefined) event()        {}
 func (ClassForgotten) event()      {}
 func (SolverReady) event()         {}
 func (JobSubmitted) event()        {}
+func (JobChanged) event()          {}
 func (JobForgotten) event()        {}
 func (TaskSubmitted) event()       {}
 func (TaskUngated) event()         {}

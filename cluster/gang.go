@@ -77,6 +77,40 @@ func GangAsks(v *View, j JobID) (asks Vector, may bool) {
 	return asks, true
 }
 
+// tasksOf are the live tasks of a job, in the order of submission. It looks at all that there are, unless the job is a gang.
+func tasksOf(s *State, j JobID) []TaskID {
+	if s.job[j].Gang > 1 {
+		return s.job[j].members
+	}
+	var tasks []TaskID
+	for i := range s.task {
+		if t := &s.task[i]; t.Phase != Absent && t.Job == j {
+			tasks = append(tasks, TaskID(i))
+		}
+	}
+	slices.SortFunc(tasks, func(a, b TaskID) int { return cmp.Compare(s.task[a].Seq, s.task[b].Seq) })
+	return tasks
+}
+
+// resizeGang gives a job another number, and is told of its tasks. Those of one that becomes a gang, or is none any more, are noted, as they are
+// shown to policies otherwise than before.
+func resizeGang(s *State, j JobID, gang int32, tasks []TaskID) {
+	job := &s.job[j]
+	was := job.Gang > 1
+	job.Gang = gang
+	if is := gang > 1; is == was {
+		return
+	}
+	if was {
+		job.members, job.over = nil, 0
+	} else {
+		job.members = tasks
+	}
+	for _, t := range tasks {
+		s.noteTask(t)
+	}
+}
+
 // joinGang lists a new task of a gang.
 func joinGang(s *State, t TaskID) {
 	job := &s.job[s.task[t].Job]

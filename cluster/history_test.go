@@ -366,6 +366,9 @@ func (h *history) event() Event {
 		e.Together, e.Gang, e.FirstEnds = b%4 == 0, int32(b>>4%4), h.byte()%8 == 0
 		return e
 	case op < 39:
+		if b := h.byte(); b%4 > 0 {
+			return JobChanged{Job: h.job(), Kept: b%8 > 3, Gang: int32(b >> 4 % 4)}
+		}
 		return JobForgotten{Job: h.job()}
 	case op < 42:
 		return ConstraintDefined{Constraint: h.constraint(), Spec: h.constraintSpec()}
@@ -569,6 +572,7 @@ func TestHistories(t *testing.T) {
 		ConstraintDefined{},
 		ConstraintForgotten{},
 		JobSubmitted{},
+		JobChanged{},
 		JobForgotten{},
 		TaskSubmitted{},
 		TaskUngated{},

@@ -338,6 +338,16 @@ func (s *State) noteTask(t TaskID) {
 	}
 }
 
+// noteTaskAndNodes is noteTask, with the nodes where it takes room.
+func (s *State) noteTaskAndNodes(t TaskID) {
+	s.noteTask(t)
+	for _, n := range [2]NodeID{s.task[t].Node, s.task[t].Next} {
+		if n != NoNode {
+			s.noteNode(n)
+		}
+	}
+}
+
 // CopyRows makes the rows of s that are touched equal to those of from. Both must measure the
 // same kinds. The change log is not copied.
 func (s *State) CopyRows(from *View, touches []Touch) {

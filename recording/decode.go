@@ -142,7 +142,7 @@ func needs() map[string]string {
 	return map[string]string{
 		"node": "node", "node_changed": "node", "node_lost": "node", "usage": "node",
 		"set": "set", "set_forgotten": "set", "eligible": "set node",
-		"shape": "shape set", "shape_forgotten": "shape", "constraint": "constraint", "constraint_forgotten": "constraint", "class": "", "class_forgotten": "", "solver_ready": "", "job": "job", "job_forgotten": "job",
+		"shape": "shape set", "shape_forgotten": "shape", "constraint": "constraint", "constraint_forgotten": "constraint", "class": "", "class_forgotten": "", "solver_ready": "", "job": "job", "job_changed": "job", "job_forgotten": "job",
 		"task": "task seq job shape", "ungated": "task seq", "gated": "task seq", "reshaped": "task seq shape",
 		"found": "task seq node", "started": "task attempt node", "refused": "task attempt", "left": "task attempt",
 		"stays": "task attempt", "protected": "task attempt", "leaving": "task attempt", "ended": "task seq",
@@ -227,6 +227,8 @@ func (w *wireEvent) event() cluster.Event {
 		return cluster.SolverReady{}
 	case "job":
 		return cluster.JobSubmitted{Job: cluster.JobID(*w.Job), Name: string(w.Name), User: string(w.User), Foreign: w.Foreign, Together: w.Together, FirstEnds: w.FirstEnds, LongRunning: w.LongRunning, Service: w.Service, Kept: w.Kept, Gang: w.Gang}
+	case "job_changed":
+		return cluster.JobChanged{Job: cluster.JobID(*w.Job), Kept: w.Kept, Gang: w.Gang}
 	case "job_forgotten":
 		return cluster.JobForgotten{Job: cluster.JobID(*w.Job)}
 	}

@@ -85,6 +85,7 @@
 //	class_forgotten  class
 //	solver_ready     that of integer programs may be asked from now on
 //	job              job, name, user, foreign, together, first_ends, long_running, service, kept, gang
+//	job_changed      job, kept, gang
 //	job_forgotten    job
 //	task             task, seq, job, shape, class, priority, gated, input: of each block its
 //	                 bytes and up to 3 nodes that hold it, [[67108864, 4, 9]]; account, of

@@ -47,6 +47,8 @@ func (x *encoder) event(e cluster.Event) bool {
 		x.open("solver_ready")
 	case cluster.JobSubmitted:
 		x.open("job").text("name", e.Name).number("job", uint64(e.Job)).text("user", e.User).flag("foreign", e.Foreign).flag("together", e.Together).flag("first_ends", e.FirstEnds).flag("long_running", e.LongRunning).flag("service", e.Service).flag("kept", e.Kept).signed("gang", int64(e.Gang))
+	case cluster.JobChanged:
+		x.open("job_changed").number("job", uint64(e.Job)).flag("kept", e.Kept).signed("gang", int64(e.Gang))
 	case cluster.JobForgotten:
 		x.open("job_forgotten").number("job", uint64(e.Job))
 	case cluster.TaskSubmitted:

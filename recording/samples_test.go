@@ -48,6 +48,7 @@ func Samples() []cluster.Event {
 		cluster.JobSubmitted{Job: 4, Name: "copies", FirstEnds: true, Kept: true},
 		cluster.JobSubmitted{Job: 4, Name: "service", LongRunning: true, Service: true},
 		cluster.JobSubmitted{},
+		cluster.JobChanged{Job: 4, Kept: true, Gang: 3},
 		cluster.JobForgotten{Job: 4},
 		cluster.TaskSubmitted{Task: 5, Seq: 1<<64 - 1, Job: 4, Shape: 3, Class: 255, Priority: -1 << 31, Gated: true, Input: []cluster.Block{
 			{Bytes: 64 << 20, Replicas: [3]cluster.NodeID{7, 0, 1<<28 - 1}},

@@ -109,8 +109,11 @@ func (c *Core) Observe(now cluster.Time, in []cluster.Event, out []Decision) ([]
 		err := c.state.Apply(now, e)
 		switch {
 		case err == nil:
-			if job, ok := e.(cluster.JobSubmitted); ok {
+			switch job := e.(type) {
+			case cluster.JobSubmitted:
 				c.assign(job.Job)
+			case cluster.JobChanged: // fewer of it may do
+				c.markLanesDirty()
 			}
 			c.copies.update(c.state, e)
 			outside = outside || !outcome(e)

@@ -175,6 +175,8 @@ func (s *story) event(line string, events []cluster.Event) ([]cluster.Event, err
 		events, err = s.forgetEvent(a, events)
 	case "constraint", "forget-constraint":
 		events, err = s.constraintEvent(a, events)
+	case "change-job":
+		events, err = s.changeJobEvent(a, events)
 	case "reshape":
 		events, err = s.reshapeEvents(a, events)
 	case "protected":

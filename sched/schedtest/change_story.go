@@ -45,6 +45,24 @@ func (s *story) reshapeEvents(a *args, events []cluster.Event) ([]cluster.Event,
 	return append(events, cluster.TaskReshaped{Task: task.row, Seq: task.seq, Shape: shape, Priority: int32(priority)}), nil
 }
 
+// changeJobEvent reads an event that changes a job.
+func (s *story) changeJobEvent(a *args, events []cluster.Event) ([]cluster.Event, error) {
+	gang, err := a.integer("gang", 0)
+	if err != nil {
+		return nil, err
+	}
+	kept := a.flag("kept")
+	name, err := a.name()
+	if err != nil {
+		return nil, err
+	}
+	job, known := s.jobs[name]
+	if !known {
+		return nil, fmt.Errorf("unknown job %q", name)
+	}
+	return append(events, cluster.JobChanged{Job: job.row, Kept: kept, Gang: int32(gang)}), nil
+}
+
 // protectedEvent reads an event that protects a task's run until=TIME, or for ever.
 func (s *story) protectedEvent(a *args, events []cluster.Event) ([]cluster.Event, error) {
 	until, err := a.moment("until", cluster.Never)

@@ -32,6 +32,14 @@ func submitGang(w *world) {
 	}, nil)
 	w.submit(job, least-1)
 	w.post(w.soon(), nil, func() { w.submit(job, 1+more) })
+	if job.row%3 == 0 { // more are wanted, and in the end as many as at first
+		for i, now := range []int{least + 1, least} {
+			w.post(cluster.Time(20+20*i)*cluster.Second, func() cluster.Event {
+				job.least = now
+				return cluster.JobChanged{Job: job.row, Gang: int32(now)}
+			}, nil)
+		}
+	}
 }
 
 // gangCount is what a gang has.

@@ -100,6 +100,7 @@ import (
 //	                 is of nodes where they would rather not be. 2..6 is
 //	                 a range; of a job with first-ends, the first that finishes ends the others; of one with
 //	                 gang=N at least so many run, or none is placed
+//	change-job NAME [gang=N] [kept]        how many are placed together, and whether its runs are evicted, from now on
 //	constraint NAME [subject=(TAG,…)] target=(TAG,…) [min=N] [max=N] group=GROUP [self-counted] [soft]
 //	                 one bound, which is hard if it is not soft; GROUP is node, or a group of nodes
 //	forget-constraint NAME
