@@ -53,12 +53,14 @@ func (o *options) run(ctx context.Context, c *config.SchedulerConfiguration, mak
 	if err != nil {
 		return err
 	}
-	if err := adapt(ctx, client.Discovery()); err != nil {
+	serves, err := adapt(ctx, client.Discovery())
+	if err != nil {
 		return err
 	}
 	counts := metrics.New(registry)
 	placer, err := makeScheduler(living, scheduler.Options{
 		Client: client, Config: c, Metrics: counts, Clock: clock.RealClock{}, Identity: identity, Holds: elect.holds, Policies: o.policies,
+		PodGroups: serves.podGroups,
 	})
 	if err != nil {
 		return fmt.Errorf("cannot make the scheduler: %w", err)

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/discovery"
@@ -26,34 +26,48 @@ const (
 	askFor = 20 * time.Second
 )
 
+// served is which of the optional APIs there are that the scheduler itself reads.
+type served struct{ podGroups bool }
+
 // adapt does without the optional APIs that the server does not serve, and says so.
-func adapt(ctx context.Context, server discovery.ServerResourcesInterface) error {
+func adapt(ctx context.Context, server discovery.ServerResourcesInterface) (served, error) {
 	ctx, end := context.WithTimeout(ctx, askFor)
 	defer end()
-	version := resourcev1.SchemeGroupVersion.String()
-	var served *metav1.APIResourceList
-	err := wait.PollUntilContextCancel(ctx, askAgain, true, func(context.Context) (bool, error) {
-		list, err := server.ServerResourcesForGroupVersion(version)
-		switch {
-		case err == nil:
-			served = list
-		case apierrors.IsNotFound(err):
-			return false, fmt.Errorf("the API server does not serve %s, from which upstream's filters learn of devices; it is served by default since Kubernetes 1.34", version)
-		default:
-			klog.FromContext(ctx).Info("Cannot ask which APIs are served; asking again", "err", err)
+	devices, known, err := resourcesOf(ctx, server, resourcev1.SchemeGroupVersion.String())
+	switch {
+	case err != nil:
+		return served{}, err
+	case known && devices == nil:
+		return served{}, fmt.Errorf("the API server does not serve %s, from which upstream's filters learn of devices; it is served by default since Kubernetes 1.34", resourcev1.SchemeGroupVersion)
+	case known && utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaintRules) && !slices.Contains(devices, "devicetaintrules"):
+		klog.FromContext(ctx).Info("The API server does not serve devicetaintrules of " + resourcev1.SchemeGroupVersion.String() + ": taints of devices are those of their slices alone")
+		if err := utilfeature.DefaultMutableFeatureGate.Set(string(features.DRADeviceTaintRules) + "=false"); err != nil {
+			return served{}, err
 		}
-		return err == nil, nil
+	}
+	// Off by default in Kubernetes 1.37, so that nobody who does not use them is told that they are missing.
+	groups, _, err := resourcesOf(ctx, server, schedulingv1beta1.SchemeGroupVersion.String())
+	return served{podGroups: slices.Contains(groups, "podgroups")}, err
+}
+
+// resourcesOf lists the resources that the server serves of a version of a group, nil if it serves none. It is not known where the server
+// did not answer in time.
+func resourcesOf(ctx context.Context, server discovery.ServerResourcesInterface, version string) (names []string, known bool, err error) {
+	err = wait.PollUntilContextCancel(ctx, askAgain, true, func(context.Context) (bool, error) {
+		list, err := server.ServerResourcesForGroupVersion(version)
+		if err != nil && !apierrors.IsNotFound(err) {
+			klog.FromContext(ctx).Info("Cannot ask which APIs are served; asking again", "err", err)
+			return false, nil
+		}
+		if err == nil {
+			for _, r := range list.APIResources {
+				names = append(names, r.Name)
+			}
+		}
+		return true, nil
 	})
 	if ctx.Err() != nil {
-		return nil
+		return nil, false, nil
 	}
-	if err != nil {
-		return err
-	}
-	rules := func(r metav1.APIResource) bool { return r.Name == "devicetaintrules" }
-	if utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaintRules) && !slices.ContainsFunc(served.APIResources, rules) {
-		klog.FromContext(ctx).Info("The API server does not serve devicetaintrules of " + version + ": taints of devices are those of their slices alone")
-		return utilfeature.DefaultMutableFeatureGate.Set(string(features.DRADeviceTaintRules) + "=false")
-	}
-	return nil
+	return names, err == nil, err
 }

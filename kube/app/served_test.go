@@ -19,19 +19,24 @@ func TestAbsentAPIs(t *testing.T) {
 		name   string
 		served []*metav1.APIResourceList
 		rules  bool
+		groups bool
 		fails  string
 	}{
-		{"all", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices, rules}}}, true, ""},
-		{"no taint rules", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices}}}, false, ""},
-		{"no devices", nil, true, "does not serve resource.k8s.io/v1"},
+		{"all", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices, rules}}}, true, false, ""},
+		{"no taint rules", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices}}}, false, false, ""},
+		{"pod groups", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices, rules}}, {GroupVersion: "scheduling.k8s.io/v1beta1", APIResources: []metav1.APIResource{{Name: "podgroups"}}}}, true, true, ""},
+		{"no devices", nil, true, false, "does not serve resource.k8s.io/v1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.DRADeviceTaintRules, true)
 			server := fake.NewClientset().Discovery().(*fakediscovery.FakeDiscovery)
 			server.Resources = test.served
-			err := adapt(t.Context(), server)
+			serves, err := adapt(t.Context(), server)
 			if test.fails == "" && err != nil || test.fails != "" && (err == nil || !strings.Contains(err.Error(), test.fails)) {
 				t.Errorf("the error is %v, want %q", err, test.fails)
+			}
+			if serves.podGroups != test.groups {
+				t.Errorf("pod groups are read: %t", serves.podGroups)
 			}
 			if on := utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaintRules); on != test.rules {
 				t.Errorf("taint rules are followed: %t", on)

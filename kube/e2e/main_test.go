@@ -23,12 +23,12 @@ type sharedBed struct {
 	err     error
 }
 
+// podGroups are the flags with which an API server of Kubernetes 1.37 serves pod groups; by default it does not.
+var podGroups = []string{"--feature-gates=GenericWorkload=true", "--runtime-config=scheduling.k8s.io/v1beta1=true"}
+
 var (
-	bareBed   = sharedBed{options: testbed.Options{Tmpfs: true}}
-	livingBed = sharedBed{options: testbed.Options{
-		Tmpfs: true, ControllerManager: true, Kwok: true,
-		APIServerFlags: []string{"--feature-gates=GenericWorkload=true", "--runtime-config=scheduling.k8s.io/v1beta1=true"},
-	}}
+	bareBed   = sharedBed{options: testbed.Options{Tmpfs: true, APIServerFlags: podGroups}}
+	livingBed = sharedBed{options: testbed.Options{Tmpfs: true, ControllerManager: true, Kwok: true, APIServerFlags: podGroups}}
 )
 
 func (s *sharedBed) get(t *testing.T) *testbed.Bed {

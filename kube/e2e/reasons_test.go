@@ -7,7 +7,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -73,28 +72,6 @@ func TestSchedulingGates(t *testing.T) {
 	if events := c.events("FailedScheduling"); len(events) > 0 {
 		t.Errorf("events of failure: %v", events)
 	}
-}
-
-// A pod of a pod group is refused with a reason, in condition and event, and
-// keeps nobody else.
-func TestPodGroupIsRefused(t *testing.T) {
-	c := living(t)
-	c.start(settings{})
-	name := "gang"
-	_, err := c.client.SchedulingV1beta1().PodGroups(c.namespace).Create(t.Context(), &schedulingv1beta1.PodGroup{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: schedulingv1beta1.PodGroupSpec{SchedulingPolicy: schedulingv1beta1.PodGroupSchedulingPolicy{
-			Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: 2},
-		}},
-	}, metav1.CreateOptions{})
-	c.must(err)
-	member := func(p *v1.Pod) { p.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: &name} }
-	c.create(several(2, "member", member)...)
-	c.create(newPod("free"))
-	c.awaitBound(20*time.Second, 1)
-	const why = `0/30 nodes are available: it belongs to a pod group, and pod groups are not placed by this version of fairlead\.`
-	c.expect("member-0", regexp.MustCompile("^"+why+"$"))
-	c.expect("member-1", regexp.MustCompile("^"+why+"$"))
 }
 
 // expectRefusal waits until a pod's condition and event say why it waits, in

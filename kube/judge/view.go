@@ -149,7 +149,7 @@ func (v *view) Get(name string) (fwk.NodeInfo, error) {
 // IsPVCUsedByPods tells whether a pod on a node uses the claim.
 func (v *view) IsPVCUsedByPods(key string) bool { return v.claimUsers[key] > 0 }
 
-// PodGroupStates is empty, as the three below are: pods of groups are refused before they get here.
+// PodGroupStates is empty, as the three below are: groups are gangs of the core, and no filter here looks at them.
 func (v *view) PodGroupStates() fwk.PodGroupStateLister { return noGroupStates{} }
 
 // PodGroups is empty.
@@ -197,7 +197,7 @@ func (noComposites) Get(namespace, name string) (*schedulingv1alpha3.CompositePo
 }
 
 func noGroup(namespace, name string) error {
-	return fmt.Errorf("judge: pod group %s/%s is not known: pods of groups are not judged here", namespace, name)
+	return fmt.Errorf("judge: pod group %s/%s is not known: no filter looks at groups here", namespace, name)
 }
 
 // nodeList is a set of nodes that can be read as a slice and changed in constant time. A removal moves the last node into the gap; the order reaches no

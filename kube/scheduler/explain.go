@@ -41,6 +41,9 @@ type explainer struct {
 	nominations []*nomination
 	// kept says of pods, by uid, which budget did not let another go for them, as of when.
 	kept map[types.UID]refusal
+	// told is what was written of pod groups, by uid, and groupRetries what could not be, the earliest first.
+	told         map[types.UID]groupTold
+	groupRetries []groupRetry
 }
 
 // verdict is what was reported last about a pod.
@@ -62,7 +65,7 @@ type explanation struct {
 }
 
 func newExplainer(s *Scheduler) *explainer {
-	e := &explainer{queued: map[types.UID]bool{}, due: map[types.UID]bool{}, reported: map[types.UID]verdict{}, cached: map[string]explanation{}, kept: map[types.UID]refusal{}}
+	e := &explainer{queued: map[types.UID]bool{}, due: map[types.UID]bool{}, reported: map[types.UID]verdict{}, cached: map[string]explanation{}, kept: map[types.UID]refusal{}, told: map[types.UID]groupTold{}}
 	e.writer.start(s)
 	return e
 }
@@ -77,6 +80,17 @@ func (e *explainer) want(pods []*world.Pod) {
 	}
 }
 
+// wantNow is want for pods of which something else holds than was reported, however short a time ago.
+func (e *explainer) wantNow(pods []*world.Pod) {
+	for _, p := range pods {
+		if last, known := e.reported[p.Object().UID]; known {
+			last.at -= explainAgain
+			e.reported[p.Object().UID] = last
+		}
+	}
+	e.want(pods)
+}
+
 // work explains until its time is over, and reports whether there is more.
 func (e *explainer) work(s *Scheduler) bool {
 	now := s.now()
@@ -89,6 +103,7 @@ func (e *explainer) work(s *Scheduler) bool {
 		e.want([]*world.Pod{e.retries[0].pod})
 		e.retries = e.retries[1:]
 	}
+	e.retryGroups(s)
 	until := s.Clock.Now().Add(explainingLasts)
 	for len(e.queue) > 0 {
 		p := e.queue[0]
@@ -139,6 +154,7 @@ func (e *explainer) report(s *Scheduler, p *world.Pod, c condition, x explanatio
 	s.recorders[profile].failed(p.Object(), x.message)
 	c.pod, c.message = p.Object(), x.message
 	e.writer.put(c)
+	e.tellGroup(p.Group(), x.message)
 }
 
 // refused reports a pod that upstream's filters refuse again and again after
@@ -181,6 +197,9 @@ func (e *explainer) likeReasons(s *Scheduler, p *world.Pod) explanation {
 		e.asOf = asOf
 	}
 	key := s.world.Binds().Likeness(p)
+	if g := p.Group(); g != nil {
+		key += fmt.Sprintf("\n%s/%s %d", g.Namespace, g.Name, g.Pods())
+	}
 	x, ok := e.cached[key]
 	if !ok {
 		x = diagnosis(s, p, ownWords(s, p))

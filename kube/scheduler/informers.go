@@ -25,10 +25,13 @@ import (
 
 // newInformers makes the informers. Pods that are over are watched too, stripped
 // to the bone: how a pod ended says whether its owner will replace it.
-func newInformers(client kubernetes.Interface, counts *metrics.Cluster) informers.SharedInformerFactory {
+func newInformers(client kubernetes.Interface, counts *metrics.Cluster, podGroups bool) informers.SharedInformerFactory {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(stripping(counts)))
 	factory.Core().V1().Nodes().Informer()
 	factory.Core().V1().Pods().Informer()
+	if podGroups {
+		factory.Scheduling().V1beta1().PodGroups().Informer()
+	}
 	return factory
 }
 
@@ -40,7 +43,7 @@ type intake struct {
 }
 
 func newIntake(s *Scheduler) *intake {
-	return &intake{s: s, informers: newInformers(s.Client, &s.Metrics.Cluster), landed: landed{nodes: map[types.UID]string{}}}
+	return &intake{s: s, informers: newInformers(s.Client, &s.Metrics.Cluster, s.PodGroups), landed: landed{nodes: map[types.UID]string{}}}
 }
 
 // survey takes in all nodes and pods that the informers hold, oldest first, so
@@ -54,6 +57,7 @@ func (in *intake) survey() {
 	for _, n := range nodes {
 		in.seeNode(n)
 	}
+	in.surveyPodGroups() // before their pods
 	pods, err := in.informers.Core().V1().Pods().Lister().List(labels.Everything())
 	if err != nil {
 		panic(fmt.Sprintf("scheduler: listing a cache failed: %v", err))
@@ -176,6 +180,9 @@ func (in *intake) watched() []watched {
 		storage.VolumeAttachments().Informer(), resource.ResourceSlices().Informer(),
 	} {
 		list = append(list, watched{informer, in.markingDirty()})
+	}
+	if in.s.PodGroups {
+		list = append(list, watched{f.Scheduling().V1beta1().PodGroups().Informer(), handle(in.s, in.seePodGroup, in.losePodGroup)})
 	}
 	if utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaintRules) {
 		list = append(list, watched{resource.DeviceTaintRules().Informer(), in.markingDirty()})

@@ -132,11 +132,15 @@ func (s *Scheduler) step(ctx context.Context) cluster.Time {
 // shape here leaves open how much it takes, and no job has FirstEnds, so that there
 // is nothing to resize or to end.
 func (s *Scheduler) carryOut(ctx context.Context, decisions []sched.Decision) {
+	var gangs world.Gangs
 	for _, d := range decisions {
 		if d.Kind != sched.Place {
 			continue
 		}
 		p, status := s.world.Binds().Judge(ctx, d)
+		if gangs.Hold(s.epochs.core.View(), d, p, status.IsSuccess()) {
+			continue // until all of the gang have been judged
+		}
 		if !status.IsSuccess() {
 			s.Metrics.Rounds.LastWordRefused(status.Plugin())
 			klog.FromContext(ctx).V(2).Info("upstream's filters refused a placement",
@@ -147,7 +151,9 @@ func (s *Scheduler) carryOut(ctx context.Context, decisions []sched.Decision) {
 			continue
 		}
 		s.binder.bind(ctx, p)
+		s.explainer.tellGroup(p.Group(), "")
 	}
+	s.bindGangs(ctx, &gangs)
 	s.subject.handling(nil)
 	s.leave(decisions)
 	s.Metrics.Evictions.WithoutPlacement(s.epochs.core.Counts().WithoutPlacement)

@@ -129,10 +129,8 @@ func (e *explainer) follow(s *Scheduler) {
 		case n.node != "":
 			n.node = ""
 			e.takeBack(n)
-			if last, known := e.reported[p.Object().UID]; known { // what was said of the node holds no more
-				last.at -= explainAgain
-				e.reported[p.Object().UID] = last
-				e.want([]*world.Pod{p})
+			if _, known := e.reported[p.Object().UID]; known { // what was said of the node holds no more
+				e.wantNow([]*world.Pod{p})
 			}
 		}
 		if n.retry <= s.now() {
@@ -149,8 +147,12 @@ func (e *explainer) takeBack(n *nomination) {
 	e.writer.put(condition{pod: n.pod.Object(), nominated: new("")})
 }
 
-// wrote takes in what came of writing a pod's status.
+// wrote takes in what came of writing the status of a pod, or of a group.
 func (e *explainer) wrote(s *Scheduler, c condition, done bool) {
+	if c.group != nil {
+		e.groupRetries = append(e.groupRetries, groupRetry{c, s.now() + rewriteAfter})
+		return
+	}
 	if p := s.world.Pod(c.pod.UID); !done && p != nil {
 		e.forgetFor(s, c.pod.UID)
 		e.retries = append(e.retries, reminder{p, s.now() + rewriteAfter})
@@ -171,6 +173,9 @@ func (e *explainer) wake() cluster.Time {
 	wake := cluster.Never
 	if len(e.retries) > 0 {
 		wake = e.retries[0].at
+	}
+	if len(e.groupRetries) > 0 {
+		wake = min(wake, e.groupRetries[0].at)
 	}
 	for _, n := range e.nominations {
 		if n.pod.Stage != world.Assumed { // else its bind wakes the loop

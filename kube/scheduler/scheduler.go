@@ -39,6 +39,8 @@ type Options struct {
 	// Holds says whether, by the clock, this replica still leads; its error says why not. Nil is
 	// always. Whoever was frozen may not have been told yet that its lease ended.
 	Holds func() error
+	// PodGroups says that the API server serves them in scheduling.k8s.io/v1beta1.
+	PodGroups bool
 	// Identity names this replica in the events that it writes.
 	Identity string
 }
@@ -114,6 +116,9 @@ func (s *Scheduler) assemble() {
 		},
 		Handling: func(p *v1.Pod) { s.subject.handling(p) },
 	})
+	if !o.PodGroups {
+		s.world.WithoutPodGroups("the API server served no podgroups of scheduling.k8s.io/v1beta1 when fairlead-scheduler began")
+	}
 	s.promises.taken = s.promises.wanted.Load()
 	s.world.SetClasses(s.promises.taken)
 	s.world.Exits().Allow(evictions(o.Config.Profiles))

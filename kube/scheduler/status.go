@@ -7,14 +7,15 @@ import (
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 )
 
-// This file writes the status of pods that wait: the condition PodScheduled, and the node that is
-// nominated for them. It does so on goroutines of its own, one request for a pod at a time.
+// This file writes the status of pods that wait, which is the condition PodScheduled and the node that is
+// nominated for them, and of pod groups. It does so on goroutines of its own, one request for a pod at a time.
 
 // writers is how many pods' statuses are written at the same time.
 const writers = 8
@@ -30,9 +31,12 @@ type writer struct {
 	stopped bool
 }
 
-// condition is what is to be written of a pod.
+// condition is what is to be written of a pod, or of a pod group.
 type condition struct {
 	pod *v1.Pod
+	// group and told are of a pod group, see podgroups.go; nothing else is said then.
+	group *schedulingv1beta1.PodGroup
+	told  groupTold
 	// reason and message are those of PodScheduled, which stays as it is without a reason.
 	reason, message string
 	// nominated is the node to be nominated, empty for none; nil leaves it as it is.
@@ -48,7 +52,7 @@ func (w *writer) start(s *Scheduler) {
 				if !done || c.nominated != nil {
 					s.inbox.put(func() { s.explainer.wrote(s, c, done) })
 				}
-				w.wrote(c.pod.UID)
+				w.wrote(c.of())
 			}
 		}()
 	}
@@ -57,9 +61,9 @@ func (w *writer) start(s *Scheduler) {
 func (w *writer) put(c condition) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	before, waits := w.pending[c.pod.UID]
+	before, waits := w.pending[c.of()]
 	if !waits {
-		w.order = append(w.order, c.pod.UID)
+		w.order = append(w.order, c.of())
 	}
 	if c.nominated == nil {
 		c.nominated = before.nominated
@@ -67,7 +71,7 @@ func (w *writer) put(c condition) {
 	if c.reason == "" {
 		c.reason, c.message = before.reason, before.message
 	}
-	w.pending[c.pod.UID] = c
+	w.pending[c.of()] = c
 	w.wake.Signal()
 }
 
@@ -124,6 +128,9 @@ func (w *writer) stop() {
 // reports whether that needs no repetition. The API server refuses what says more than that no node
 // is nominated if the pod has changed since: it may be bound by now.
 func (c *condition) write(s *Scheduler) bool {
+	if c.group != nil {
+		return c.writeGroup(s)
+	}
 	meta, status := map[string]any{"uid": c.pod.UID}, map[string]any{}
 	if c.reason != "" && !c.said() {
 		status["conditions"] = []v1.PodCondition{{
@@ -155,6 +162,14 @@ func (c *condition) write(s *Scheduler) bool {
 		klog.Background().V(1).Info("cannot write why a pod waits", "pod", klog.KObj(c.pod), "err", err)
 	}
 	return err == nil || apierrors.IsNotFound(err)
+}
+
+// of is the uid of what it is written of.
+func (c *condition) of() types.UID {
+	if c.group != nil {
+		return c.group.UID
+	}
+	return c.pod.UID
 }
 
 // said reports whether the pod's condition says the same already.

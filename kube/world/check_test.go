@@ -22,7 +22,7 @@ import (
 func (r *rig) check() {
 	r.tb.Helper()
 	for _, check := range []func() error{
-		r.core.View().Check, r.checkStale, r.checkPlaces, r.checkStages, r.checkExits, r.checkSets, r.checkRules, r.checkQueries, r.checkColumns,
+		r.core.View().Check, r.checkStale, r.checkPlaces, r.checkStages, r.checkGroups, r.checkExits, r.checkSets, r.checkRules, r.checkQueries, r.checkColumns,
 	} {
 		if err := check(); err != nil {
 			r.tb.Fatalf("at %v: %v", r.now, err)
@@ -122,6 +122,39 @@ func (r *rig) checkStages() error {
 	return nil
 }
 
+// checkGroups compares what is known of pod groups with the groups and pods that there are, and with the core's jobs.
+func (r *rig) checkGroups() error {
+	pods, jobs := 0, 0
+	for key, g := range r.world.groups.byName {
+		pods, jobs = pods+len(g.pods), jobs+len(g.jobs)
+		if there := !key.labelled && r.groups[key.Name] != nil; there != (g.Object != nil) || !there && len(g.pods)+len(g.jobs) == 0 {
+			return fmt.Errorf("it is %t that group %s is there, and the world knows of it: %t", there, key.Name, g.Object != nil)
+		}
+		for _, j := range g.jobs {
+			if has := r.core.View().Job(j.row); r.world.slots.jobs[j.key] != j || has.Gang != g.least || has.Kept != r.world.slots.kept(j) {
+				return fmt.Errorf("group %s is a gang of %d, and its job %+v", key.Name, g.least, has)
+			}
+		}
+	}
+	for _, p := range r.world.pods.byUID {
+		if p.group != nil {
+			pods--
+			if p.group.pods[p.object.UID] != p {
+				return fmt.Errorf("pod %s is of a group that does not have it", p.object.Name)
+			}
+		}
+	}
+	for _, j := range r.world.slots.jobs {
+		if j.key.group != nil {
+			jobs--
+		}
+	}
+	if pods != 0 || jobs != 0 {
+		return fmt.Errorf("groups have %d pods and %d jobs more than there are", pods, jobs)
+	}
+	return nil
+}
+
 // checkExits holds evictions to their budget, and the world and the core to
 // agreeing on who leaves.
 func (r *rig) checkExits() error {
@@ -146,8 +179,8 @@ func (r *rig) checkExits() error {
 		if p.exit.leaving && (!p.Ours || r.world.exits.budgets[name] == nil && p.object.DeletionTimestamp == nil) {
 			return fmt.Errorf("pod %s is to leave, and may not be evicted", p.object.Name)
 		}
-		if seen := p.Stage == Bound && p.object.Spec.NodeName != ""; seen && task.Priority != priority(p.object) {
-			return fmt.Errorf("pod %s has priority %d in the core, want %d", p.object.Name, task.Priority, priority(p.object))
+		if seen := p.Stage == Bound && p.object.Spec.NodeName != ""; seen && task.Priority != p.priority() {
+			return fmt.Errorf("pod %s has priority %d in the core, want %d", p.object.Name, task.Priority, p.priority())
 		}
 	}
 	for name, e := range r.world.exits.budgets {

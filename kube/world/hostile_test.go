@@ -84,6 +84,21 @@ func (h *history) actions() map[string]func(*rapid.T) {
 		"new pod with a port of its own": func(t *rapid.T) {
 			h.newPlainPod(fmt.Sprintf(" cpu=500m port=%d%s", 1000+h.made, pick(t, "resource", "", "", " ext=example.com/a:1", " ext=hugepages-2Mi:2Mi")))
 		},
+		"new pod of a group": func(t *rapid.T) {
+			h.newPlainPod(fmt.Sprintf(" group=%s cpu=%s%s", pick(t, "group", "a", "b"), pick(t, "cpu", "500m", "1"), pick(t, "beside", "", "", " anti=app=web@host", " pd=shared")))
+		},
+		"group": func(t *rapid.T) {
+			l, err := parse(fmt.Sprintf("group %s least=%d%s", pick(t, "group", "a", "b"), number(t, 4, "least"), pick(t, "more", "", "", " all", " priority=5", " topology=rack")))
+			if err != nil {
+				h.tb.Fatal(err)
+			}
+			g, err := makeGroup(l)
+			if err != nil {
+				h.tb.Fatal(err)
+			}
+			h.seeGroup(g)
+		},
+		"lose group":    func(t *rapid.T) { h.loseGroup(pick(t, "group", "a", "b")) },
 		"new bound pod": func(*rapid.T) { h.newPod(h.anyNodeName()) },
 		"change pod":    h.withPod(h.changePod),
 		"repeat event": h.withPod(func(uid types.UID) {
@@ -316,7 +331,7 @@ func (h *history) calm() {
 // stuck is a pod that waits although a node would take it, and that node; nil if there is none.
 func (h *history) stuck() (*Pod, string) {
 	for _, p := range inOrder(h.world.pods.byUID) {
-		if p.Ours && (p.Stage == Waiting || p.Stage == AwaitingQuery || p.Stage == BackingOff) {
+		if p.Ours && !h.short(p) && (p.Stage == Waiting || p.Stage == AwaitingQuery || p.Stage == BackingOff) {
 			for node, status := range h.rival.verdicts(h.nodeList(), h.placed(), p.object) {
 				if status.IsSuccess() {
 					return p, node
@@ -325,6 +340,14 @@ func (h *history) stuck() (*Pod, string) {
 		}
 	}
 	return nil, ""
+}
+
+// short reports whether the pod waits for others of its group.
+func (h *history) short(p *Pod) bool {
+	if p.gang() == nil {
+		return false
+	}
+	return p.slot == nil || cluster.GangLacks(h.core.View(), h.core.View().Task(p.slot.task).Job) > 0
 }
 
 // reasons says for each pod that waits why, in the core's words.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	v1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,7 +21,7 @@ import (
 //	          [ext=NAME:N] [cordoned] [feature=…] [uid=…]
 //	pod NAME [cpu=100m] [mem=…] [disk=…] [ext=NAME:N] [overhead=…] [init=…] [sidecar=…] [whole=…]: cpu of each
 //	         [app=…] [label=K=V] [ns=default] [uid=…] [owner=…] [priority=N] [preempts=Never] [scheduler=…] [node=…]
-//	         [gate] [group] [deleting] [mirror] [version=N]
+//	         [gate] [group=G] [deleting] [mirror] [version=N]
 //	         [select=K=V] [require=KEY:OP:VALUE] [field=NODE] [like=K=V] [tolerate=K=V:EFFECT | K:EFFECT | *]
 //	         [port=[IP:]N[/UDP]] [anti=app=A@TOPOLOGY] [near=app=A@TOPOLOGY] [spread=app=A@TOPOLOGY:SKEW] [softly=…, as spread]
 //	         [claim=PVC] [ephemeral=VOLUME] [pd=DISK] [device=CLAIM] [feature]
@@ -129,6 +130,33 @@ func makeNode(l *line) (*v1.Node, error) {
 	return node, l.done()
 }
 
+func makeGroup(l *line) (*schedulingv1beta1.PodGroup, error) {
+	g := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: l.name, Namespace: "default", UID: types.UID("uid-group-" + l.name)}}
+	least, err := strconv.ParseInt(l.one("least", "0"), 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	if least > 0 {
+		g.Spec.SchedulingPolicy.Gang = &schedulingv1beta1.GangSchedulingPolicy{MinCount: int32(least)}
+	} else {
+		g.Spec.SchedulingPolicy.Basic = &schedulingv1beta1.BasicSchedulingPolicy{}
+	}
+	if priority := l.one("priority", ""); priority != "" {
+		n, err := strconv.ParseInt(priority, 10, 32)
+		if err != nil {
+			return nil, err
+		}
+		g.Spec.Priority = new(int32(n))
+	}
+	if key := l.one("topology", ""); key != "" {
+		g.Spec.SchedulingConstraints = &schedulingv1beta1.PodGroupSchedulingConstraints{Topology: []schedulingv1beta1.TopologyConstraint{{Key: key}}}
+	}
+	if l.flag("all") {
+		g.Spec.DisruptionMode = &schedulingv1beta1.DisruptionMode{All: &schedulingv1beta1.AllDisruptionMode{}}
+	}
+	return g, l.done()
+}
+
 func makePod(l *line) (*v1.Pod, error) {
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name: l.name, Namespace: l.one("ns", "default"), UID: types.UID(l.one("uid", "uid-"+l.name)), Labels: map[string]string{},
@@ -155,8 +183,8 @@ func makePod(l *line) (*v1.Pod, error) {
 	if l.flag("gate") {
 		pod.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/wait"}}
 	}
-	if l.flag("group") {
-		pod.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: new("gang")}
+	if name := l.one("group", ""); name != "" {
+		pod.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: &name}
 	}
 	if l.flag("mirror") {
 		pod.Annotations = map[string]string{v1.MirrorPodAnnotationKey: "hash"}

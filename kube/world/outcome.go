@@ -137,6 +137,16 @@ func (b *Binds) refuse(p *Pod) {
 	b.waiting.sort(p)
 }
 
+// TakeBack takes back a decision that was admitted, and whose bind was not sent: too few others of the pod's group were. What was set
+// aside for the pod has been given back. It is tried again at once, with them.
+func (b *Binds) TakeBack(p *Pod) {
+	b.pods.handling(p.object)
+	b.placed.takeOff(p)
+	b.placed.gone(p)
+	p.reserved = nil
+	b.waiting.sort(p)
+}
+
 // quickRefusals is how often a query is run for a pod again at once. The first
 // result may have been given for several pods, of which another was faster; but
 // what is set aside for a pod may also fail for ever.

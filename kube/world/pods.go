@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
@@ -33,6 +34,7 @@ type Pod struct {
 	Ready cluster.Time
 
 	order uint64
+	group *Group // of its first sight; nil if it has none
 	slot  *slot
 	needs []need // that its vector has columns for, or would have
 	query *query // while its nodes depend on other objects
@@ -97,6 +99,7 @@ func (w *World) SeePod(object *v1.Pod) {
 	if p == nil {
 		p = &Pod{sight: sight{object: object}, Ours: w.owns(object.Spec.SchedulerName) && !isMirror(object), Ready: cluster.Never}
 		w.pods.add(p)
+		w.groups.join(p)
 		switch {
 		case object.Spec.NodeName != "":
 			w.slots.occupy(p, w.shapes.known(p))
@@ -146,6 +149,7 @@ func (w *World) LosePod(object *v1.Pod) {
 	}
 	w.placed.stopAwaitingNode(p)
 	defer w.rules.forget(p)
+	defer w.groups.leave(p)
 	if p.slot == nil { // somebody else's, and never placed
 		w.pods.remove(p)
 		return
@@ -156,7 +160,7 @@ func (w *World) LosePod(object *v1.Pod) {
 	w.pods.remove(p)
 	w.placed.takeOff(p)
 	w.journal.changes++
-	if !p.Ours || p.slot.job.key.owner == p.object.UID || object.Status.Phase == v1.PodSucceeded {
+	if !p.Ours || metav1.GetControllerOfNoCopy(p.object) == nil || object.Status.Phase == v1.PodSucceeded {
 		w.slots.end(p.slot)
 		return
 	}

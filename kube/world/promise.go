@@ -104,7 +104,7 @@ func (c *classes) promised(p *Pod) (cluster.ClassID, string) {
 		return c.of[len(c.of)-1], ""
 	}
 	name, labelled := p.object.Labels[ClassLabel]
-	at, err := c.table.Of(name, labelled && !c.unpromising(), priority(p.object))
+	at, err := c.table.Of(name, labelled && !c.unpromising(), p.priority())
 	if err != nil {
 		return c.of[at], fmt.Sprintf("its label %s is %q: %v", ClassLabel, name, err)
 	}

@@ -99,7 +99,7 @@ func (q *query) insert(p *Pod) {
 }
 
 func before(a, b *Pod) int {
-	return cmp.Or(cmp.Compare(priority(b.object), priority(a.object)), cmp.Compare(a.order, b.order))
+	return cmp.Or(cmp.Compare(b.priority(), a.priority()), cmp.Compare(a.order, b.order))
 }
 
 // leave takes the pod out of its query.
@@ -123,11 +123,13 @@ func (q *query) close() {
 // their results, and returns the pods that no node would take.
 func (qs *queries) admit(enough func() bool) []*Pod {
 	var unplaced []*Pod
+	begun := map[*Group]bool{} // gangs of which some were let through: nobody of them is placed without the others
 	for _, q := range qs.due() {
-		if enough() {
-			break
+		gang := q.pods[0].gang()
+		if enough() && !begun[gang] {
+			continue
 		}
-		if qs.worthRunning(q) { // nor did those before it take the room to prepare
+		if begun[gang] = gang != nil; qs.worthRunning(q) { // nor did those before it take the room to prepare
 			unplaced = append(unplaced, qs.run(q)...)
 		}
 	}
@@ -164,7 +166,7 @@ func (qs *queries) worthRunning(q *query) bool {
 func (qs *queries) nextRun(q *query) cluster.Time {
 	at := q.after
 	for rank := range qs.pods.ranks {
-		if rank < priority(q.pods[0].object) {
+		if rank < q.pods[0].priority() {
 			return min(at, q.lastRun+outrankingBackoff)
 		}
 	}
@@ -210,7 +212,10 @@ func (qs *queries) run(q *query) []*Pod {
 	slices.Sort(rows)
 	qs.shapes.sets.define(q.set, rows)
 	window := q.window
-	if q.prefers {
+	switch {
+	case q.pods[0].gang() != nil:
+		window = len(q.pods)
+	case q.prefers:
 		window = 1
 	}
 	through := min(window, len(q.pods))

@@ -33,7 +33,7 @@ func (q *queue) push(p *Pod) {
 	q.pods.move(p, Queued)
 	p.Why = ""
 	p.ticket++
-	q.places.Push(queuePlace{p, p.ticket})
+	q.places.Push(queuePlace{p, p.ticket, p.priority()})
 }
 
 // admit lets pods wait in the core while there is room.
@@ -78,11 +78,12 @@ func (q *queue) offerAgain() {
 // queuePlace is a pod's place in the queue. A pod that left the queue and came back
 // has another one.
 type queuePlace struct {
-	pod    *Pod
-	ticket int
+	pod      *Pod
+	ticket   int
+	priority int32 // then
 }
 
 // Before puts the more important pod first.
 func (s queuePlace) Before(other queuePlace) bool {
-	return cmp.Or(before(s.pod, other.pod), cmp.Compare(s.ticket, other.ticket)) < 0
+	return cmp.Or(cmp.Compare(other.priority, s.priority), cmp.Compare(s.pod.order, other.pod.order), cmp.Compare(s.ticket, other.ticket)) < 0
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -53,6 +54,9 @@ type rig struct {
 	// leaving are the pods that the API server was asked to evict, in order, and
 	// has not answered.
 	leaving []*Pod
+	// groups are the pod groups that there are, and done how many pods of each have finished, by name.
+	groups map[string]*schedulingv1beta1.PodGroup
+	done   map[string]int
 }
 
 type flight struct {
@@ -72,6 +76,7 @@ func newRig(tb failer, b *bench) *rig {
 		bench: b, tb: tb, world: New(b.judge, Options{Owns: func(name string) bool { return name == ours }}),
 		policy: "kube", options: policies.Options{Seed: 1},
 		nodes: map[string]*v1.Node{}, pods: map[types.UID]*v1.Pod{}, flying: map[types.UID]flight{},
+		groups: map[string]*schedulingv1beta1.PodGroup{}, done: map[string]int{},
 	}
 	r.restart()
 	return r
@@ -116,6 +121,37 @@ func (r *rig) seeNode(node *v1.Node) {
 	r.world.SeeNode(node)
 }
 
+// seeGroup reports a pod group of which so many pods are placed together.
+func (r *rig) seeGroup(g *schedulingv1beta1.PodGroup) {
+	r.groups[g.Name] = g
+	r.world.SeePodGroup(g)
+}
+
+func (r *rig) loseGroup(name string) {
+	delete(r.groups, name)
+	r.world.LosePodGroup("default", name)
+}
+
+// checkWhole wants of a group of which pods are bound that as many are on nodes, have room kept for them there, or are done, as the group asks for.
+func (r *rig) checkWhole(g *Group) {
+	r.tb.Helper()
+	has := r.done[g.Name]
+	for _, p := range g.pods {
+		if p.placed() || p.slot != nil && r.reserved(p.slot.task) {
+			has++
+		}
+	}
+	want := g.Least()
+	if known := r.groups[g.Name]; known != nil && !g.labelled {
+		if want = 0; known.Spec.SchedulingPolicy.Gang != nil {
+			want = int(known.Spec.SchedulingPolicy.Gang.MinCount)
+		}
+	}
+	if has < want {
+		r.tb.Fatalf("pods of group %s are bound, and %d of %d are there", g.Name, has, want)
+	}
+}
+
 func (r *rig) loseNode(name string) {
 	delete(r.nodes, name)
 	r.world.LoseNode(name)
@@ -127,6 +163,9 @@ func (r *rig) seePod(pod *v1.Pod) {
 	pod.ResourceVersion = fmt.Sprint(r.version)
 	r.pods[pod.UID] = pod
 	if over(pod) {
+		if of := pod.Spec.SchedulingGroup; of != nil && pod.Status.Phase == v1.PodSucceeded && pod.Spec.NodeName != "" {
+			r.done[*of.PodGroupName]++
+		}
 		delete(r.pods, pod.UID)
 		delete(r.flying, pod.UID)
 	}
@@ -183,11 +222,12 @@ func (r *rig) nodeList() []*v1.Node {
 
 // verdict is what a turn came to.
 type verdict struct {
-	newCore  string // why one was begun
-	accepted []flight
-	asked    []*Pod // to leave
-	refused  []refusal
-	unplaced []*Pod
+	newCore   string // why one was begun
+	accepted  []flight
+	asked     []*Pod // to leave
+	refused   []refusal
+	takenBack []*Pod // as others of their gangs were refused
+	unplaced  []*Pod
 }
 
 type refusal struct {
@@ -284,17 +324,28 @@ func (r *rig) prepare(v *verdict) {
 // carryOutAll carries out placements first, as the loop does.
 func (r *rig) carryOutAll(decisions []sched.Decision, v *verdict) {
 	r.tb.Helper()
+	var gangs Gangs
 	for _, d := range decisions {
 		if d.Kind == sched.Place {
-			r.carryOut(d, v)
+			r.carryOut(d, v, &gangs)
 		}
+	}
+	send, takeBack := gangs.Whole(r.core.View())
+	for _, p := range send {
+		r.checkWhole(p.group)
+	}
+	for _, p := range takeBack {
+		delete(r.flying, p.object.UID)
+		v.accepted = slices.DeleteFunc(v.accepted, func(f flight) bool { return f.pod == p })
+		v.takenBack = append(v.takenBack, p)
+		r.world.Binds().TakeBack(p)
 	}
 	r.leave(decisions)
 }
 
 // carryOut asks for the last word on a decision. Upstream's own framework,
 // shown the cluster as it is now, must say the same.
-func (r *rig) carryOut(d sched.Decision, v *verdict) {
+func (r *rig) carryOut(d sched.Decision, v *verdict, gangs *Gangs) {
 	r.tb.Helper()
 	pod, node := r.world.slots.byTask[d.Task].pod.object, r.world.nodes.byRow[d.Node].object.Name
 	fresh := r.rival.verdicts(r.nodeList(), r.placed(), pod)[node]
@@ -302,6 +353,7 @@ func (r *rig) carryOut(d sched.Decision, v *verdict) {
 	if status.IsSuccess() != fresh.IsSuccess() {
 		r.tb.Fatalf("pod %s on node %s: the last word is %s, upstream's is %s", pod.Name, node, words(status), words(fresh))
 	}
+	gangs.Hold(r.core.View(), d, p, status.IsSuccess())
 	if !status.IsSuccess() {
 		v.refused = append(v.refused, refusal{p, node, status})
 		return

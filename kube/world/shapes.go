@@ -71,7 +71,7 @@ func (s *shapes) waiting(p *Pod, ns *nodeSet, demand cluster.Vector) *shape {
 		usual = s.sets.known(p)
 	}
 	return s.like(shape{
-		set: ns, usual: usual, likes: s.likes(p), demand: demand, never: policy != nil && *policy == v1.PreemptNever, tags: s.rules.of(p).tags,
+		set: ns, usual: usual, likes: s.likes(p), demand: demand, never: policy != nil && *policy == v1.PreemptNever || p.group != nil && p.group.never, tags: s.rules.of(p).tags,
 	})
 }
 

@@ -20,9 +20,11 @@ import (
 
 const vacancyLasts = 5 * cluster.Minute
 
+// jobKey is equal for the pods of a job: those of an owner, or of a group, that one profile places.
 type jobKey struct {
 	scheduler string
-	owner     types.UID
+	owner     types.UID // itself of a pod without one; empty of one with a group
+	group     *Group
 }
 
 type job struct {
@@ -63,6 +65,7 @@ type slots struct {
 	seq     cluster.Seq
 	// evictable says of a schedulerName whether its pods may be evicted.
 	evictable func(string) bool
+	abandoned func(*Group) // is told of a group of which the core has no job any more
 
 	taskRows, jobRows cluster.Rows
 }
@@ -84,8 +87,11 @@ func (s *slots) jobOf(p *Pod) *job {
 		}
 		return s.foreign
 	}
-	owner, key := metav1.GetControllerOfNoCopy(p.object), jobKey{scheduler: p.object.Spec.SchedulerName, owner: p.object.UID}
-	if owner != nil {
+	owner, key := metav1.GetControllerOfNoCopy(p.object), jobKey{scheduler: p.object.Spec.SchedulerName, owner: p.object.UID, group: p.group}
+	switch {
+	case p.group != nil:
+		key.owner = ""
+	case owner != nil:
 		key.owner = owner.UID
 	}
 	j := s.jobs[key]
@@ -93,13 +99,23 @@ func (s *slots) jobOf(p *Pod) *job {
 		j = &job{key: key, row: cluster.JobID(s.jobRows.Take())}
 		s.jobs[key] = j
 		name := fmt.Sprintf("%s/unowned-%d", p.object.Namespace, j.row) // recordings have jobs by name, and name no pods
-		if owner != nil {
+		made := cluster.JobSubmitted{Job: j.row, User: key.scheduler, Service: stays(p.object), Kept: s.kept(j)}
+		switch {
+		case p.group != nil:
+			p.group.jobs = append(p.group.jobs, j)
+			name, made.Gang = p.object.Namespace+"/"+p.group.Name, p.group.least
+		case owner != nil:
 			name = p.object.Namespace + "/" + owner.Name
 		}
-		profile := p.object.Spec.SchedulerName
-		s.journal.emit(cluster.JobSubmitted{Job: j.row, Name: name, User: profile, Service: stays(p.object), Kept: !s.evictable(profile)})
+		made.Name = name
+		s.journal.emit(made)
 	}
 	return j
+}
+
+// kept reports whether nobody of the job may be evicted.
+func (s *slots) kept(j *job) bool {
+	return !s.evictable(j.key.scheduler) || j.key.group != nil && j.key.group.kept
 }
 
 // stays reports whether the pod goes on until somebody deletes it: its containers are started again whenever they end.
@@ -119,7 +135,7 @@ func (s *slots) occupy(p *Pod, shape *shape) {
 	}
 	p.slot = &slot{
 		task: cluster.TaskID(s.taskRows.Take()), seq: s.seq, job: j, shape: shape, class: promised,
-		priority: priority(p.object), replica: p.object.Name, pod: p,
+		priority: p.priority(), replica: p.object.Name, pod: p,
 	}
 	s.seq++
 	s.classes.rows[promised].slots++
@@ -239,6 +255,10 @@ func (s *slots) end(of *slot) {
 		return
 	}
 	delete(s.jobs, j.key)
+	if g := j.key.group; g != nil {
+		g.jobs = slices.DeleteFunc(g.jobs, func(other *job) bool { return other == j })
+		s.abandoned(g)
+	}
 	s.journal.emit(cluster.JobForgotten{Job: j.row})
 	s.jobRows.Give(uint32(j.row))
 }
@@ -267,7 +287,7 @@ func (s *slots) retag(p *Pod) {
 }
 
 // reshape reports what the slot's pod requests, if that is new.
-func (s *slots) reshape(p *Pod, shape *shape) { s.give(p.slot, shape, priority(p.object)) }
+func (s *slots) reshape(p *Pod, shape *shape) { s.give(p.slot, shape, p.priority()) }
 
 // give gives the slot a shape and a priority, and reports them if they are new.
 func (s *slots) give(to *slot, shape *shape, wants int32) {

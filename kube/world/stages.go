@@ -78,7 +78,7 @@ func (ps *Pods) rank(p *Pod, change int) {
 		return
 	}
 	p.ranked = change > 0
-	rank := priority(p.object)
+	rank := p.priority()
 	if ps.ranks[rank] += change; ps.ranks[rank] == 0 {
 		delete(ps.ranks, rank)
 	}

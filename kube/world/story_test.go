@@ -30,6 +30,7 @@ import (
 //
 // The lines: node and pod as in make_test.go, and
 //
+//	group G [least=N] [priority=N] [all] [topology=KEY], lost-group G     a pod group, of which at least N pods are placed together
 //	change POD …         the pod as it was before, with these arguments added
 //	again POD            the same event once more
 //	lost-node NODE, lost POD, done POD, failed-pod POD
@@ -242,6 +243,9 @@ func (s *story) report(v verdict) string {
 	for _, r := range v.refused {
 		fmt.Fprintf(&out, "%s not on %s, %s\n", r.pod.object.Name, r.node, words(r.status))
 	}
+	for _, p := range v.takenBack {
+		fmt.Fprintf(&out, "%s is decided again, with the others of its group\n", p.object.Name)
+	}
 	for _, p := range v.asked {
 		fmt.Fprintf(&out, "%s is asked to leave %s\n", p.object.Name, p.Node())
 	}
@@ -326,6 +330,16 @@ func (s *story) happen(text string) error {
 		return nil
 	case "lost-node":
 		s.loseNode(l.name)
+		return l.done()
+	case "group":
+		g, err := makeGroup(l)
+		if err != nil {
+			return err
+		}
+		s.seeGroup(g)
+		return nil
+	case "lost-group":
+		s.loseGroup(l.name)
 		return l.done()
 	case "pod":
 		return s.emit(text)

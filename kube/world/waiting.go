@@ -56,8 +56,8 @@ func (l *waiting) sort(p *Pod) {
 		l.hold(p, "")
 	case l.closed[p.object.Namespace]:
 		l.hold(p, closedNamespace)
-	case p.object.Spec.SchedulingGroup != nil:
-		l.hold(p, "it belongs to a pod group, and pod groups are not placed by this version of fairlead")
+	case p.group != nil && p.group.why != "":
+		l.hold(p, p.group.why)
 	case !complete || p.special || l.judge.Bespoke(l.shapes.unsaid(p)):
 		p.Ready = min(p.Ready, l.journal.now)
 		l.queries.await(p, demand)

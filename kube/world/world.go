@@ -48,6 +48,7 @@ type World struct {
 	placed  *placed
 	exits   *Exits
 	binds   *Binds
+	groups  *groups
 }
 
 // Options are what a world is made of.
@@ -115,9 +116,11 @@ func New(j *judge.Judge, o Options) *World {
 		cases: map[string]*openCase{},
 	}
 	shapes.released = binds.closeCase
+	groups := &groups{journal: journal, waiting: waiting, slots: slots, byName: map[groupKey]*Group{}}
+	slots.abandoned = groups.forget
 	w := &World{
 		owns: o.Owns, journal: journal, columns: columns, nodes: nodes, rules: rules, shapes: shapes, slots: slots, pods: pods,
-		queue: queue, queries: queries, waiting: waiting, placed: placed, exits: exits, binds: binds,
+		queue: queue, queries: queries, waiting: waiting, placed: placed, exits: exits, binds: binds, groups: groups,
 	}
 	w.begin(newColumns(o.Devices, nil, o.Devices))
 	return w
@@ -240,6 +243,7 @@ func (w *World) begin(columns Columns) {
 	*w.columns, w.journal.events = columns, nil
 	w.nodes.begin()
 	w.slots.begin()
+	w.groups.begin()
 	w.queue.begin()
 	w.queries.begin()
 	w.exits.begin()

@@ -1,0 +1,125 @@
+package e2e
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"fairlead.dev/fairlead/kube/config"
+)
+
+// group makes a pod group of which so many pods are placed together.
+func (c *cluster) group(name string, least int32) {
+	c.t.Helper()
+	_, err := c.client.SchedulingV1beta1().PodGroups(c.namespace).Create(c.t.Context(), &schedulingv1beta1.PodGroup{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: schedulingv1beta1.PodGroupSpec{SchedulingPolicy: schedulingv1beta1.PodGroupSchedulingPolicy{
+			Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: least},
+		}},
+	}, metav1.CreateOptions{})
+	c.must(err)
+}
+
+// resizeGroup wants another number of them.
+func (c *cluster) resizeGroup(name string, least int32) {
+	c.t.Helper()
+	patch := fmt.Sprintf(`{"spec":{"schedulingPolicy":{"gang":{"minCount":%d}}}}`, least)
+	_, err := c.client.SchedulingV1beta1().PodGroups(c.namespace).Patch(c.t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	c.must(err)
+}
+
+// awaitGroup waits until the group's condition has the status, and words like these.
+func (c *cluster) awaitGroup(name string, status metav1.ConditionStatus, words string) {
+	c.t.Helper()
+	c.await(20*time.Second, func() string {
+		g, err := c.client.SchedulingV1beta1().PodGroups(c.namespace).Get(c.t.Context(), name, metav1.GetOptions{})
+		c.must(err)
+		has := meta.FindStatusCondition(g.Status.Conditions, schedulingv1beta1.PodGroupInitiallyScheduled)
+		if has == nil || has.Status != status || !strings.Contains(has.Message, words) {
+			return fmt.Sprintf("%s %s %q of group %s, which has %+v", schedulingv1beta1.PodGroupInitiallyScheduled, status, words, name, has)
+		}
+		return ""
+	})
+}
+
+// member makes a pod one of the group.
+func member(group string) func(*v1.Pod) {
+	return func(p *v1.Pod) { p.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: &group} }
+}
+
+// At least as many pods of a group as it asks for are placed together, or none; who comes before the group waits for it. What keeps them
+// stands in their conditions and in the group's.
+func TestPodGroupIsPlacedTogether(t *testing.T) {
+	c := bare(t)
+	c.start(settings{})
+	c.addNodes(2, "n", "4")
+	c.create(several(2, "early", member("gang"), cpu("3"))...)
+	c.create(newPod("free", cpu("1")))
+	c.awaitBound(20*time.Second, 1)
+	c.expect("early-0", regexp.MustCompile(`^0/2 nodes are available: its pod group gang is not there\.$`))
+	c.group("gang", 3)
+	c.awaitGroup("gang", metav1.ConditionFalse, "a gang of 3: 2 of its 2 waiting tasks would fit now, and 1 more have yet to come.")
+	c.create(newPod("late", member("gang"), cpu("4")))
+	c.awaitGroup("gang", metav1.ConditionFalse, "a gang of 3: 2 of its 3 waiting tasks would fit now.")
+	c.awaitBound(time.Second, 1)
+	c.addNodes(1, "m", "4")
+	c.awaitBound(20*time.Second, 4)
+	c.awaitGroup("gang", metav1.ConditionTrue, "")
+	c.checkRoom()
+}
+
+// A group that comes to ask for fewer is placed with these. A group asks for more room than there is, and the pods of lower priority that have to go
+// for all of its pods are asked to leave, and no others.
+func TestPodGroupEvictsAndShrinks(t *testing.T) {
+	c := bare(t)
+	c.start(settings{profile: func(p *config.Profile) { p.Evictions.Enabled = true }})
+	c.addNodes(4, "n", "4")
+	c.create(several(4, "low", cpu("3"), priority(c, -10))...)
+	c.awaitBound(20*time.Second, 4)
+	c.group("wide", 5)
+	c.create(several(5, "wide", member("wide"), cpu("3"), priority(c, 1000))...)
+	c.awaitGroup("wide", metav1.ConditionFalse, "a gang of 5: ")
+	if n := len(c.bound(prefixed("low"))); n != 4 {
+		t.Fatalf("%d of 4 pods were evicted for a group that has no place even so", 4-n)
+	}
+	c.resizeGroup("wide", 3)
+	c.await(time.Minute, func() string {
+		if n := len(c.bound(prefixed("wide"))); n < 3 {
+			return fmt.Sprintf("3 pods of the group bound, %d are", n)
+		}
+		return ""
+	})
+	c.awaitGroup("wide", metav1.ConditionTrue, "")
+}
+
+// A group waits while the leader is killed; the next one knows of it and holds to it.
+func TestPodGroupSurvivesTheLeader(t *testing.T) {
+	c := bare(t)
+	c.addNodes(2, "n", "4")
+	first := c.run("first", 5*time.Second)
+	c.awaitLeader(30*time.Second, "")
+	c.group("gang", 3)
+	c.create(several(3, "gang", member("gang"), cpu("3"))...)
+	c.awaitGroup("gang", metav1.ConditionFalse, "a gang of 3: 2 of its 3 waiting tasks would fit now.")
+	first.signal(syscall.SIGKILL)
+	c.run("second", 5*time.Second)
+	c.awaitLeader(time.Minute, "first")
+	c.create(newPod("free", cpu("1")))
+	c.awaitBound(30*time.Second, 1)
+	c.addNodes(1, "m", "4")
+	c.awaitBound(30*time.Second, 4)
+	c.awaitGroup("gang", metav1.ConditionTrue, "")
+}
+
+func prefixed(prefix string) func(*v1.Pod) bool {
+	return func(p *v1.Pod) bool { return strings.HasPrefix(p.Name, prefix) }
+}

@@ -1,0 +1,275 @@
+package world
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	v1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// This file reads pod groups. The pods of a group are one job in the core, whoever owns them; where the group asks
+// that at least so many be placed together, or none, the job is a gang of that number, and the core holds to it.
+// A group has one priority for all of its pods.
+//
+// A pod may come before its group. It is held until the group is there, as upstream does. What a group asks for and is not done
+// here keeps its pods from being placed, and the reason names the field.
+
+// The labels by which early versions of the coscheduling plugin know the pods of a group, and how many of them are placed
+// together; no object says it.
+const (
+	coschedulingGroup = "pod-group.scheduling.sigs.k8s.io/name"
+	coschedulingLeast = "pod-group.scheduling.sigs.k8s.io/min-available"
+)
+
+// Group is a pod group that pods name, or that is there.
+type Group struct {
+	groupKey
+	// Object is the group as it was last seen; nil if it was not, and of a group that only labels know.
+	Object *schedulingv1beta1.PodGroup
+
+	least    int32  // how many of its pods are placed together; 0 of a group whose pods are placed each by itself
+	priority *int32 // of all of its pods; nil where each has its own
+	kept     bool   // its pods may leave only all at once, so that none of them is evicted
+	never    bool   // nobody is evicted for them
+	why      string // it keeps its pods from being placed
+	pods     map[types.UID]*Pod
+	jobs     []*job // that the core has of it: one for each profile
+}
+
+// groupKey names a group.
+type groupKey struct {
+	Namespace, Name string
+	labelled        bool // it is known by labels alone, which have its number
+}
+
+// groups keeps all groups that there are, or that pods name.
+type groups struct {
+	journal *journal
+	waiting *waiting
+	slots   *slots
+	byName  map[groupKey]*Group
+	unread  string // why no group is ever seen; empty if they are
+}
+
+// begin forgets the jobs of the core before.
+func (gs *groups) begin() {
+	for _, g := range gs.byName {
+		g.jobs = nil
+		gs.forget(g)
+	}
+}
+
+// named is the group of that name, which may be yet to come.
+func (gs *groups) named(key groupKey) *Group {
+	g := gs.byName[key]
+	if g == nil {
+		g = &Group{groupKey: key, pods: map[types.UID]*Pod{}}
+		gs.byName[key] = g
+		g.read(gs.unread)
+	}
+	return g
+}
+
+// join finds the group of a pod of ours that was not known before. It stays the pod's for good.
+func (gs *groups) join(p *Pod) {
+	key := groupKey{Namespace: p.object.Namespace}
+	if of := p.object.Spec.SchedulingGroup; of != nil && of.PodGroupName != nil {
+		key.Name = *of.PodGroupName
+	} else {
+		key.Name, key.labelled = p.object.Labels[coschedulingGroup], true
+	}
+	if !p.Ours || key.Name == "" {
+		return
+	}
+	p.group = gs.named(key)
+	p.group.pods[p.object.UID] = p
+	if key.labelled {
+		p.group.readLabel(p.object)
+	}
+}
+
+// leave takes a pod that is gone out of its group.
+func (gs *groups) leave(p *Pod) {
+	if p.group != nil {
+		delete(p.group.pods, p.object.UID)
+		gs.forget(p.group)
+	}
+}
+
+// forget gives up a group that nobody names and that is not there.
+func (gs *groups) forget(g *Group) {
+	if len(g.pods)+len(g.jobs) == 0 && g.Object == nil {
+		delete(gs.byName, g.groupKey)
+	}
+}
+
+// SeePodGroup takes in a pod group as it is now, for the first time or again. It returns the pods of ours that wait for another reason
+// than before, or for none.
+func (w *World) SeePodGroup(object *schedulingv1beta1.PodGroup) []*Pod {
+	g := w.groups.named(groupKey{Namespace: object.Namespace, Name: object.Name})
+	g.Object = object
+	return w.groups.reread(g)
+}
+
+// LosePodGroup takes in that a pod group is gone. Its pods that have a place keep it, and the others wait until there is one of that name again.
+func (w *World) LosePodGroup(namespace, name string) []*Pod {
+	g := w.groups.byName[groupKey{Namespace: namespace, Name: name}]
+	if g == nil || g.Object == nil {
+		return nil
+	}
+	g.Object = nil
+	defer w.groups.forget(g)
+	return w.groups.reread(g)
+}
+
+// WithoutPodGroups takes in why no pod group will ever be seen.
+func (w *World) WithoutPodGroups(why string) { w.groups.unread = why }
+
+// Groups are the pod groups of which pods of ours are known, in the order of their names.
+func (w *World) Groups() []*Group {
+	var list []*Group
+	for _, g := range w.groups.byName {
+		if len(g.pods) > 0 && g.Object != nil {
+			list = append(list, g)
+		}
+	}
+	slices.SortFunc(list, func(a, b *Group) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return list
+}
+
+// reread takes over what a group says by now, and lets the core know.
+func (gs *groups) reread(g *Group) []*Pod {
+	before := g.terms()
+	after := *g
+	after.read(gs.unread)
+	if after.terms() == before {
+		return nil
+	}
+	pods := inOrder(g.pods)
+	for _, p := range pods {
+		if !p.placed() && p.Stage != BackingOff {
+			gs.waiting.retract(p) // by its priority so far
+		}
+	}
+	*g = after
+	for _, j := range g.jobs {
+		gs.journal.emit(cluster.JobChanged{Job: j.row, Kept: gs.slots.kept(j), Gang: g.least})
+	}
+	var ours []*Pod
+	for _, p := range pods {
+		switch {
+		case p.placed():
+			gs.slots.reshape(p, p.slot.shape)
+		case p.Stage != BackingOff:
+			gs.waiting.sort(p)
+			ours = append(ours, p)
+		}
+	}
+	gs.journal.changes++
+	return ours
+}
+
+// terms is what decisions depend on.
+type groupTerms struct {
+	least, priority int32
+	ranked          bool
+	kept, never     bool
+	why             string
+}
+
+func (g *Group) terms() groupTerms {
+	t := groupTerms{least: g.least, ranked: g.priority != nil, kept: g.kept, never: g.never, why: g.why}
+	if t.ranked {
+		t.priority = *g.priority
+	}
+	return t
+}
+
+// read works out what the group says. A group that is gone keeps the number that it had.
+func (g *Group) read(unread string) {
+	if g.labelled {
+		return
+	}
+	if g.Object == nil {
+		g.why = fmt.Sprintf("its pod group %s is not there", g.Name)
+		if unread != "" {
+			g.why = fmt.Sprintf("its pod group %s is not known: %s", g.Name, unread)
+		}
+		return
+	}
+	spec := &g.Object.Spec
+	g.least, g.priority, g.kept = 0, spec.Priority, spec.DisruptionMode != nil && spec.DisruptionMode.All != nil
+	g.never = spec.PreemptionPolicy != nil && *spec.PreemptionPolicy == schedulingv1beta1.PreemptNever
+	if gang := spec.SchedulingPolicy.Gang; gang != nil {
+		g.least = gang.MinCount
+	}
+	asks := ""
+	switch {
+	case spec.SchedulingConstraints != nil && len(spec.SchedulingConstraints.Topology) > 0:
+		asks = fmt.Sprintf("schedulingConstraints.topology (%s)", spec.SchedulingConstraints.Topology[0].Key)
+	case spec.ParentCompositePodGroupName != nil:
+		asks = "parentCompositePodGroupName"
+	case len(spec.ResourceClaims) > 0:
+		asks = "resourceClaims"
+	}
+	if g.why = ""; asks != "" {
+		g.why = fmt.Sprintf("its pod group %s has spec.%s, which this version of fairlead does not do", g.Name, asks)
+	}
+}
+
+// readLabel takes in the number that a label of one of its pods says; the first one holds.
+func (g *Group) readLabel(pod *v1.Pod) {
+	if g.least > 0 {
+		return
+	}
+	least, err := strconv.ParseInt(pod.Labels[coschedulingLeast], 10, 32)
+	if g.why = ""; err != nil || least < 1 {
+		g.why = fmt.Sprintf("its label %s is %q, want how many pods of the group are placed together, 1 or more", coschedulingLeast, pod.Labels[coschedulingLeast])
+		return
+	}
+	g.least = int32(least)
+}
+
+// priority is that of the pod, or that of its group, if it has one.
+func (p *Pod) priority() int32 {
+	if p.group != nil && p.group.priority != nil {
+		return *p.group.priority
+	}
+	return priority(p.object)
+}
+
+// gang is the group of the pod if some of it are placed together or not at all; else nil.
+func (p *Pod) gang() *Group {
+	if p.group == nil || p.group.least <= 1 {
+		return nil
+	}
+	return p.group
+}
+
+// Group is the group of the pod; nil if it has none.
+func (p *Pod) Group() *Group { return p.group }
+
+// Least is how many of the group's pods are placed together or not at all; 0 or 1 of a group whose pods are placed each by itself.
+func (g *Group) Least() int { return int(g.least) }
+
+// Placed is how many pods of the group are on nodes or decided to be.
+func (g *Group) Placed() int {
+	placed := 0
+	for _, p := range g.pods {
+		if p.placed() {
+			placed++
+		}
+	}
+	return placed
+}
+
+// Pods is how many pods of the group there are.
+func (g *Group) Pods() int { return len(g.pods) }
