@@ -42,3 +42,29 @@ func TestNominatedWhileVictimsLeave(t *testing.T) {
 		t.Errorf("the bound pod has the nominated node %s", on)
 	}
 }
+
+// The room that another scheduler makes for its pod is left to it by a pod that is not above it, until that scheduler gives up.
+func TestNominationsOfOthersAreRespected(t *testing.T) {
+	c := bare(t)
+	c.start(settings{})
+	c.addNodes(1, "n", "10")
+	c.create(newPod("ours", cpu("1")))
+	c.awaitBound(time.Minute, 1)
+	node := c.pod("ours").Spec.NodeName
+	c.create(newPod("theirs", cpu("8"), func(p *v1.Pod) { p.Spec.SchedulerName = "other" }))
+	nominate := func(patch string) {
+		_, err := c.client.CoreV1().Pods(c.namespace).Patch(t.Context(), "theirs", types.MergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+		c.must(err)
+	}
+	nominate(fmt.Sprintf(`{"status":{"nominatedNodeName":%q}}`, node))
+	time.Sleep(time.Second) // until our scheduler has seen it
+	c.create(newPod("waits", cpu("4")))
+	c.await(20*time.Second, func() string {
+		if status := c.pod("waits").Status; len(status.Conditions) == 0 || status.Conditions[0].Reason != v1.PodReasonUnschedulable {
+			return fmt.Sprintf("the pod waits, and its status is %+v", status)
+		}
+		return ""
+	})
+	nominate(`{"status":{"nominatedNodeName":null}}`)
+	c.awaitBound(time.Minute, 1, named("waits"))
+}

@@ -57,6 +57,9 @@ func (r *rig) checkPlaces() error {
 	for _, pod := range r.placed() {
 		record.add(pod.Spec.NodeName, pod.UID)
 	}
+	for _, pod := range r.nominated() {
+		record.add(pod.Spec.NodeName, pod.UID)
+	}
 	for name, n := range r.world.nodes.byName {
 		for uid := range n.pods {
 			known.add(name, uid)
@@ -90,13 +93,16 @@ func (r *rig) checkPlaces() error {
 // with what they count.
 func (r *rig) checkStages() error {
 	var stages [Bound + 1]int
-	onNodes := 0
+	onNodes, unplaced := len(r.nominated()), map[int32]int{}
 	for uid, p := range r.world.pods.byUID {
 		if r.pods[uid] == nil {
 			return fmt.Errorf("the world still knows pod %s", uid)
 		}
 		if p.Ours {
 			stages[p.Stage]++
+		}
+		if p.Ours && (p.Stage == Queued || p.Stage == Waiting || p.Stage == AwaitingQuery) {
+			unplaced[p.priority()]++
 		}
 		if p.node != nil {
 			onNodes++
@@ -113,6 +119,9 @@ func (r *rig) checkStages() error {
 	}
 	if stages != r.world.pods.stages || onNodes != r.world.placed.onNodes {
 		return fmt.Errorf("counted %v pods in stages and %d on nodes, the world says %v and %d", stages, onNodes, r.world.pods.stages, r.world.placed.onNodes)
+	}
+	if !maps.Equal(unplaced, r.world.pods.unplaced) {
+		return fmt.Errorf("by priority, %v wait for a node, and the world counts %v", unplaced, r.world.pods.unplaced)
 	}
 	for uid := range r.pods {
 		if r.world.pods.byUID[uid] == nil {

@@ -111,6 +111,11 @@ func (h *history) actions() map[string]func(*rapid.T) {
 				h.emit(pod)
 			}
 		}),
+		"nominate": h.withPod(func(uid types.UID) {
+			pod := h.pods[uid].DeepCopy()
+			pod.Status.NominatedNodeName = pick(h.t, "nominated", "", h.anyNodeName())
+			h.emit(pod)
+		}),
 		"lose pod": h.withPod(func(uid types.UID) { h.losePod(uid) }),
 		"end pod": h.withPod(func(uid types.UID) {
 			pod := h.pods[uid].DeepCopy()
@@ -301,6 +306,11 @@ func (h *history) empty() {
 // would take. A node may be kept for who has waited longest, for ten minutes, so that it takes more time then.
 func (h *history) calm() {
 	const enough, most = 40, 150
+	for _, uid := range slices.Sorted(maps.Keys(h.pods)) { // other schedulers give up
+		pod := h.pods[uid].DeepCopy()
+		pod.Status.NominatedNodeName = ""
+		h.seePod(pod)
+	}
 	for turns := range most {
 		for len(h.sent) > 0 {
 			f := h.sent[0]

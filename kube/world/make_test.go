@@ -21,7 +21,7 @@ import (
 //	          [ext=NAME:N] [cordoned] [feature=…] [uid=…]
 //	pod NAME [cpu=100m] [mem=…] [disk=…] [ext=NAME:N] [overhead=…] [init=…] [sidecar=…] [whole=…]: cpu of each
 //	         [app=…] [label=K=V] [ns=default] [uid=…] [owner=…] [priority=N] [preempts=Never] [scheduler=…] [node=…]
-//	         [gate] [group=G] [deleting] [mirror] [version=N]
+//	         [gate] [group=G] [nominated=NODE] [deleting] [mirror] [version=N]
 //	         [select=K=V] [require=KEY:OP:VALUE] [field=NODE] [like=K=V] [tolerate=K=V:EFFECT | K:EFFECT | *]
 //	         [port=[IP:]N[/UDP]] [anti=app=A@TOPOLOGY] [near=app=A@TOPOLOGY] [spread=app=A@TOPOLOGY:SKEW] [softly=…, as spread]
 //	         [claim=PVC] [ephemeral=VOLUME] [pd=DISK] [device=CLAIM] [feature]
@@ -170,6 +170,7 @@ func makePod(l *line) (*v1.Pod, error) {
 	}
 	l.pairs("label", pod.Labels)
 	pod.Spec.SchedulerName, pod.Spec.NodeName = l.one("scheduler", ours), l.one("node", "")
+	pod.Status.NominatedNodeName = l.one("nominated", "")
 	if priority := l.one("priority", ""); priority != "" {
 		n, err := strconv.ParseInt(priority, 10, 32)
 		if err != nil {

@@ -185,6 +185,7 @@ func (w *World) LoseNode(name string) {
 		return
 	}
 	defer w.rules.rename(w.nodes.misnamed > 0)
+	w.placed.nominations.releaseAll(n)
 	w.nodes.lose(n)
 	w.shapes.sets.drop(n.row)
 	for _, p := range inOrder(n.pods) {

@@ -21,6 +21,7 @@ type placed struct {
 	onNodes int // pods on nodes, of anybody
 	// unknownNode are the pods that are bound to a node that is not known, by its name.
 	unknownNode map[string]map[types.UID]*Pod
+	nominations *nominations
 }
 
 // arrive puts a bound pod, whose task is gated, on its node.

@@ -67,9 +67,10 @@ type turn struct {
 	until   cluster.Time // backing off
 	ticket  int          // of its latest place in the queue
 	ranked  bool
-	offered bool // queue.offered has it
-	second  bool // nodes to be avoided will have to do
-	special bool // a filter that is not node-local refused it once
+	rank    int32 // by which Pods.unplaced counts it
+	offered bool  // queue.offered has it
+	second  bool  // nodes to be avoided will have to do
+	special bool  // a filter that is not node-local refused it once
 }
 
 // Object is the pod as it was last seen. It must not be changed.
@@ -106,6 +107,8 @@ func (w *World) SeePod(object *v1.Pod) {
 			w.placed.arrive(p)
 		case p.Ours: // and not somebody else's to place
 			w.waiting.sort(p)
+		default:
+			w.placed.nominations.see(p, true)
 		}
 		return
 	}
@@ -118,6 +121,7 @@ func (w *World) SeePod(object *v1.Pod) {
 	}
 	p.object = object
 	same := alike(before, object)
+	w.placed.nominations.see(p, same && before.Status.NominatedNodeName == object.Status.NominatedNodeName)
 	switch {
 	case object.Spec.NodeName != "":
 		w.seeBound(p, same)
@@ -147,6 +151,7 @@ func (w *World) LosePod(object *v1.Pod) {
 	if p == nil {
 		return
 	}
+	w.placed.nominations.lose(p)
 	w.placed.stopAwaitingNode(p)
 	defer w.rules.forget(p)
 	defer w.groups.leave(p)

@@ -216,6 +216,24 @@ func (r *rig) placed() []*v1.Pod {
 	return placed
 }
 
+// nominated are pods that stand for the room that other schedulers make, where it is taken. A pod takes it only where it is nominated, and nowhere else.
+func (r *rig) nominated() []*v1.Pod {
+	var rooms []*v1.Pod
+	for uid, n := range r.world.placed.nominations.of {
+		pod := r.pods[uid]
+		if pod == nil || pod.Spec.NodeName != "" || pod.Status.NominatedNodeName == "" {
+			r.tb.Fatalf("pod %s is not nominated, and takes room", uid)
+		}
+		if n.room != nil {
+			room := n.room.object.DeepCopy()
+			room.Spec.NodeName = pod.Status.NominatedNodeName
+			rooms = append(rooms, room)
+		}
+	}
+	slices.SortFunc(rooms, func(a, b *v1.Pod) int { return cmp.Compare(a.UID, b.UID) })
+	return rooms
+}
+
 func (r *rig) nodeList() []*v1.Node {
 	return slices.SortedFunc(maps.Values(r.nodes), func(a, b *v1.Node) int { return cmp.Compare(a.Name, b.Name) })
 }
@@ -348,7 +366,7 @@ func (r *rig) carryOutAll(decisions []sched.Decision, v *verdict) {
 func (r *rig) carryOut(d sched.Decision, v *verdict, gangs *Gangs) {
 	r.tb.Helper()
 	pod, node := r.world.slots.byTask[d.Task].pod.object, r.world.nodes.byRow[d.Node].object.Name
-	fresh := r.rival.verdicts(r.nodeList(), r.placed(), pod)[node]
+	fresh := r.rival.verdicts(r.nodeList(), append(r.placed(), r.nominated()...), pod)[node]
 	p, status := r.world.Binds().Judge(r.rival.ctx, d)
 	if status.IsSuccess() != fresh.IsSuccess() {
 		r.tb.Fatalf("pod %s on node %s: the last word is %s, upstream's is %s", pod.Name, node, words(status), words(fresh))

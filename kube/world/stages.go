@@ -35,6 +35,7 @@ type Pods struct {
 	arrivals uint64
 	stages   [Bound + 1]int // how many pods of ours stand in each
 	ranks    map[int32]int  // how many pods of each priority wait in the core without a query
+	unplaced map[int32]int  // how many pods of ours of each priority wait for a node
 	handling func(*v1.Pod)  // see Options
 }
 
@@ -53,6 +54,9 @@ func (ps *Pods) remove(p *Pod) {
 	if p.Ours {
 		ps.stages[p.Stage]--
 	}
+	if p.Ours && p.Stage.waitsForNode() {
+		ps.countUnplaced(p, false)
+	}
 	delete(ps.byUID, p.object.UID)
 }
 
@@ -61,6 +65,9 @@ func (ps *Pods) move(p *Pod, to Stage) {
 	if p.Ours {
 		ps.stages[p.Stage]--
 		ps.stages[to]++
+	}
+	if was, is := p.Stage.waitsForNode(), to.waitsForNode(); p.Ours && was != is {
+		ps.countUnplaced(p, is)
 	}
 	if p.Stage == Waiting && p.query == nil {
 		ps.rank(p, -1)

@@ -85,7 +85,7 @@ func New(j *judge.Judge, o Options) *World {
 		o.Handling = func(*v1.Pod) {}
 	}
 	journal, columns := &journal{changes: 1}, &Columns{}
-	pods := &Pods{byUID: map[types.UID]*Pod{}, ranks: map[int32]int{}, handling: o.Handling}
+	pods := &Pods{byUID: map[types.UID]*Pod{}, ranks: map[int32]int{}, unplaced: map[int32]int{}, handling: o.Handling}
 	nodes := &nodes{journal: journal, judge: j, columns: columns, byName: map[string]*node{}, rackLabel: o.RackLabel}
 	nodes.domains = &domains{nodes: nodes}
 	sets := &nodeSets{journal: journal, judge: j, nodes: nodes}
@@ -111,6 +111,7 @@ func New(j *judge.Judge, o Options) *World {
 		journal: journal, judge: j, pods: pods, nodes: nodes, shapes: shapes, slots: slots, exits: exits,
 		unknownNode: map[string]map[types.UID]*Pod{},
 	}
+	placed.nominations = &nominations{placed: placed, of: map[types.UID]*nomination{}}
 	binds := &Binds{
 		journal: journal, judge: j, pods: pods, nodes: nodes, shapes: shapes, slots: slots, waiting: waiting, placed: placed, rules: rules,
 		cases: map[string]*openCase{},
@@ -204,11 +205,12 @@ func (w *World) Reconsider() {
 }
 
 // Due lets pods wait again that have backed off, and ends slots that were vacant
-// for too long. Once in a while it lets all queries be run again.
+// for too long. Once in a while it lets all queries be run again. Pods that other schedulers nominated take room by who waits.
 func (w *World) Due() {
 	w.waiting.due()
 	w.queries.recheck()
 	w.slots.expire()
+	w.placed.nominations.honour()
 }
 
 // Wake is when the world next has something to do although nothing happens. While there is no
@@ -273,6 +275,7 @@ func (w *World) Restart(accounts func(cluster.TaskID, cluster.Seq) *cluster.Acco
 	for _, p := range inOrder(w.pods.byUID) {
 		w.reenter(p)
 	}
+	w.placed.nominations.reenterAll()
 	return w.Take()
 }
 
