@@ -148,7 +148,11 @@ func (r *rig) checkWhole(g *Group) {
 		}
 	}
 	if has < want {
-		r.tb.Fatalf("pods of group %s are bound, and %d of %d are there", g.Name, has, want)
+		var all []string
+		for _, p := range inOrder(g.pods) {
+			all = append(all, fmt.Sprintf("%s %s", p.object.Name, p.Stage))
+		}
+		r.tb.Fatalf("pods of group %s are bound, and %d of %d are there: %d done, and %v", g.Name, has, want, r.done[g.Name], all)
 	}
 }
 
@@ -163,7 +167,8 @@ func (r *rig) seePod(pod *v1.Pod) {
 	pod.ResourceVersion = fmt.Sprint(r.version)
 	r.pods[pod.UID] = pod
 	if over(pod) {
-		if of := pod.Spec.SchedulingGroup; of != nil && pod.Status.Phase == v1.PodSucceeded && pod.Spec.NodeName != "" {
+		_, flies := r.flying[pod.UID]
+		if of := pod.Spec.SchedulingGroup; of != nil && pod.Status.Phase == v1.PodSucceeded && (flies || pod.Spec.NodeName != "") {
 			r.done[*of.PodGroupName]++
 		}
 		delete(r.pods, pod.UID)
