@@ -54,9 +54,8 @@ type rig struct {
 	// leaving are the pods that the API server was asked to evict, in order, and
 	// has not answered.
 	leaving []*Pod
-	// groups are the pod groups that there are, and done how many pods of each have finished, by name.
+	// groups are the pod groups that there are, by name.
 	groups map[string]*schedulingv1beta1.PodGroup
-	done   map[string]int
 }
 
 type flight struct {
@@ -76,7 +75,7 @@ func newRig(tb failer, b *bench) *rig {
 		bench: b, tb: tb, world: New(b.judge, Options{Owns: func(name string) bool { return name == ours }}),
 		policy: "kube", options: policies.Options{Seed: 1},
 		nodes: map[string]*v1.Node{}, pods: map[types.UID]*v1.Pod{}, flying: map[types.UID]flight{},
-		groups: map[string]*schedulingv1beta1.PodGroup{}, done: map[string]int{},
+		groups: map[string]*schedulingv1beta1.PodGroup{},
 	}
 	r.restart()
 	return r
@@ -132,10 +131,19 @@ func (r *rig) loseGroup(name string) {
 	r.world.LosePodGroup("default", name)
 }
 
-// checkWhole wants of a group of which pods are bound that as many are on nodes, have room kept for them there, or are done, as the group asks for.
+// checkWhole wants of a group of which pods are bound that as many are on nodes, have room kept for them there, or are done, as the group asks for. Who is
+// done, the core alone knows: slots that were vacant for long are.
 func (r *rig) checkWhole(g *Group) {
 	r.tb.Helper()
-	has := r.done[g.Name]
+	has, v := 0, r.core.View()
+	for _, j := range g.jobs {
+		has += cluster.GangHas(v, j.row)
+		for _, t := range cluster.GangTasks(v, j.row) {
+			if phase := v.Task(t).Phase; phase >= cluster.Reserved && phase <= cluster.Running || phase == cluster.Leaving && v.Task(t).Next != cluster.NoNode {
+				has--
+			}
+		}
+	}
 	for _, p := range g.pods {
 		if p.placed() || p.slot != nil && r.reserved(p.slot.task) {
 			has++
@@ -152,7 +160,7 @@ func (r *rig) checkWhole(g *Group) {
 		for _, p := range inOrder(g.pods) {
 			all = append(all, fmt.Sprintf("%s %s", p.object.Name, p.Stage))
 		}
-		r.tb.Fatalf("pods of group %s are bound, and %d of %d are there: %d done, and %v", g.Name, has, want, r.done[g.Name], all)
+		r.tb.Fatalf("pods of group %s are bound, and %d of %d are there: %v", g.Name, has, want, all)
 	}
 }
 
@@ -167,10 +175,6 @@ func (r *rig) seePod(pod *v1.Pod) {
 	pod.ResourceVersion = fmt.Sprint(r.version)
 	r.pods[pod.UID] = pod
 	if over(pod) {
-		_, flies := r.flying[pod.UID]
-		if of := pod.Spec.SchedulingGroup; of != nil && pod.Status.Phase == v1.PodSucceeded && (flies || pod.Spec.NodeName != "") {
-			r.done[*of.PodGroupName]++
-		}
 		delete(r.pods, pod.UID)
 		delete(r.flying, pod.UID)
 	}
