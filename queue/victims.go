@@ -15,7 +15,8 @@ import (
 // lower priority. On one node the lowest priority goes first, among equals the
 // one that was submitted last; what turns out superfluous is spared, most
 // important first. Among nodes the one wins that loses the fewest tasks of the
-// most important class, then of the next, and so on; then the better score.
+// most important class, then of the next, and so on; then the better score. Where all tasks are of one class, that
+// says nothing: there the one wins whose most important victim is the least so, then the one that loses the fewest.
 //
 // Running and starting tasks can be victims. None of them was placed in the
 // same pass, which goes from the more important to the less.
@@ -129,6 +130,15 @@ func (v *victims) cost(s *cluster.View, id cluster.ShapeID, priority int32, n cl
 		return book.None
 	}
 	const most, scoreBits = 255, 30
+	score := kubeScoreLess(s, s.Shape(id), n, v.search.Gone(s, n))
+	if v.classes.count <= 1 {
+		if len(v.search.Victims) == 0 {
+			return 1<<62 | score
+		}
+		highest := v.search.Victims[0].Rank // the last to go comes first
+		fewer := int64(most - min(len(v.search.Victims), most))
+		return ((math.MaxInt32-highest)<<8|fewer)<<(scoreBits-8) | score>>8
+	}
 	var lost [ranks]int64
 	for i := range v.search.Victims {
 		rank := min(v.classes.of[v.search.Victims[i].Class], ranks-1)
@@ -138,5 +148,5 @@ func (v *victims) cost(s *cluster.View, id cluster.ShapeID, priority int32, n cl
 	for _, count := range lost {
 		cost = cost<<8 | (most - count)
 	}
-	return cost<<scoreBits | kubeScoreLess(s, s.Shape(id), n, v.search.Gone(s, n))
+	return cost<<scoreBits | score
 }

@@ -131,7 +131,7 @@ func (r *rig) loseGroup(name string) {
 	r.world.LosePodGroup("default", name)
 }
 
-// checkWhole wants of a group of which pods are bound that as many are on nodes, have room kept for them there, or are done, as the group asks for. Who is
+// checkWhole wants of a group of which pods are bound although others were refused that as many are on nodes, have room kept for them there, or are done, as the group asks for. Who is
 // done, the core alone knows: slots that were vacant for long are.
 func (r *rig) checkWhole(g *Group) {
 	r.tb.Helper()
@@ -358,8 +358,10 @@ func (r *rig) carryOutAll(decisions []sched.Decision, v *verdict) {
 		}
 	}
 	send, takeBack := gangs.Whole(r.core.View())
-	for _, p := range send {
-		r.checkWhole(p.group)
+	for _, g := range gangs.list {
+		if g.refused > 0 && len(g.pods) > 0 && slices.Contains(send, g.pods[0]) {
+			r.checkWhole(g.pods[0].group)
+		}
 	}
 	for _, p := range takeBack {
 		delete(r.flying, p.object.UID)
