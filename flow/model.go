@@ -41,7 +41,8 @@ type Terms struct {
 	// somebody of a higher one could have had instead. Tiers are solved one after the
 	// other; prices trade within them.
 	Tier int32
-	// Wait is the price of having no place until the next round.
+	// Wait is the price of having no place until the next round. Of a place that costs exactly
+	// as much nobody knows whether the task gets it: a model that cares has no such prices.
 	Wait Cost
 	// May is what may become of a task that runs, and Stay the price of leaving it where
 	// it is: who is evicted is the worse for it by Wait less Stay.

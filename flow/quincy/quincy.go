@@ -103,7 +103,9 @@ func (m *Model) Terms(s *cluster.View, t cluster.TaskID) flow.Terms {
 	alone := len(s.Input(t)) > 0
 	m.inputs = m.inputs || alone
 	terms := flow.Terms{Alone: alone, Wait: second / 2 * waited, Next: cluster.Never}
-	if !m.options.Delay {
+	if m.options.Delay {
+		terms.Wait++ // so that a place that costs as much is taken, and not by the luck of the solver
+	} else {
 		terms.Wait += undelayed
 	}
 	if task.Priority >= m.options.Service {
