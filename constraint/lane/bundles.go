@@ -12,9 +12,10 @@ import (
 
 // bundles adds to the plan: a bundle for each application that is placed whole, one for each
 // container that a running application lacks, and one for those of them that cannot come
-// alone; and then for what needs those of other applications. It returns, of each application
-// of which a bundle places something, the first container that it lacked.
-func (q *posed) bundles(t *sched.Trial, a constraint.Assignment, out *sched.Plan) []int32 {
+// alone; then for what needs those of other applications; and then for what comes one container after
+// the other. It returns, of each application of which a bundle places something, the first container that
+// it lacked; and the tasks that are shut out (arrive.go).
+func (q *posed) bundles(t *sched.Trial, a constraint.Assignment, out *sched.Plan) (planned []int32, shut []cluster.TaskID) {
 	lacked := make([]int32, len(q.problem.Applications))
 	came := make([]bool, len(q.problem.Applications))
 	var left []unit
@@ -42,21 +43,29 @@ func (q *posed) bundles(t *sched.Trial, a constraint.Assignment, out *sched.Plan
 		}
 		lacked[i] = tasks[0]
 	}
-	for _, u := range q.jointly(t, a, left, out) {
+	together, left := q.jointly(t, a, left, out)
+	after, shut := q.oneAfterOther(t, a, left, out)
+	for _, u := range append(together, after...) {
 		came[u.application] = true
 	}
-	var planned []int32
 	for i, c := range lacked {
 		if came[i] {
 			planned = append(planned, c)
 		}
 	}
-	return planned
+	return planned, shut
+}
+
+// othersWait reports whether a task of the problem still waits, beside those.
+func (q *posed) othersWait(s *cluster.View, those []cluster.TaskID) bool {
+	return slices.ContainsFunc(q.problem.Containers, func(c constraint.Container) bool {
+		return s.Task(c.Task).Phase == cluster.Waiting && !slices.Contains(those, c.Task)
+	})
 }
 
 // moved adds a bundle for each container that goes elsewhere, some perhaps only after others, and one for those that
-// change places, and calls each for those that move.
-func (q *posed) moved(t *sched.Trial, a constraint.Assignment, out *sched.Plan, each func(cluster.TaskID)) {
+// change places, and returns those that move.
+func (q *posed) moved(t *sched.Trial, a constraint.Assignment, out *sched.Plan) (tasks []cluster.TaskID) {
 	var left []int32
 	for c := range q.problem.Containers {
 		if at := q.problem.Containers[c].At; at != constraint.Nowhere && a[c] != at && a[c] != constraint.Nowhere {
@@ -68,7 +77,7 @@ func (q *posed) moved(t *sched.Trial, a constraint.Assignment, out *sched.Plan, 
 			return false
 		}
 		for _, c := range containers {
-			each(q.problem.Containers[c].Task)
+			tasks = append(tasks, q.problem.Containers[c].Task)
 		}
 		return true
 	}
@@ -77,6 +86,7 @@ func (q *posed) moved(t *sched.Trial, a constraint.Assignment, out *sched.Plan, 
 		left = slices.DeleteFunc(left, func(c int32) bool { return move(c) })
 	}
 	move(left...)
+	return tasks
 }
 
 // moving are the actions that move the containers, until it is asked again.

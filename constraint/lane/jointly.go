@@ -23,8 +23,8 @@ type unit struct {
 	containers  []int32
 }
 
-// jointly adds bundles of the units, none of which has come alone, and returns those that come.
-func (q *posed) jointly(t *sched.Trial, a constraint.Assignment, left []unit, out *sched.Plan) (come []unit) {
+// jointly adds bundles of the units, none of which has come alone, and returns those that come, and those that do not.
+func (q *posed) jointly(t *sched.Trial, a constraint.Assignment, left []unit, out *sched.Plan) (come, rest []unit) {
 	for before := -1; len(left) != before; {
 		before = len(left)
 		for first := 0; first < len(left); {
@@ -44,7 +44,7 @@ func (q *posed) jointly(t *sched.Trial, a constraint.Assignment, left []unit, ou
 			}
 		}
 	}
-	return come
+	return come, left
 }
 
 // grow is the first unit with those that it needs, ascending, as they come in one bundle; nil where

@@ -97,7 +97,13 @@ func (b *bed) observe(events ...cluster.Event) {
 // rule defines a constraint.
 func (b *bed) rule(text string) {
 	b.t.Helper()
-	c, err := constraint.Parse(text)
+	b.ruleOf(constraint.Parse, text)
+}
+
+// ruleOf defines one in the words that are read so.
+func (b *bed) ruleOf(parse func(string) (cluster.Constraint, error), text string) {
+	b.t.Helper()
+	c, err := parse(text)
 	if err != nil {
 		b.t.Fatal(err)
 	}

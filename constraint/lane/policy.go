@@ -29,9 +29,10 @@ type Options struct {
 	// the state says that the solver of integer programs is ready; nil leaves it as it is. It
 	// then has what Solve leaves of the effort of a round, of which Solve has half.
 	Repair func(p *constraint.Problem, found constraint.Assignment, budget int64) (constraint.Assignment, int64)
-	// Quick places one application at once: what Replan uses.
+	// Quick places one application at once: what Replan uses, and what chooses for who comes one container after the
+	// other (arrive.go).
 	Quick Solver
-	// Ticks limits a round; 0 leaves that to the solver.
+	// Ticks limits a plan, of which a round may make several (planAll); 0 leaves that to the solver.
 	Ticks int64
 	// Moves lets containers of running applications move where that is worth what the objective asks for
 	// a move: at most once in MoveAgain each, and nobody who is not to be evicted (Evictable says
@@ -98,18 +99,41 @@ func (p *Policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 		return
 	}
 	p.came, p.changed, p.again = false, false, s.Now()+p.options.Every
-	posed := p.pose(s, func(cluster.JobID) bool { return true })
 	if p.options.Ticks > 0 && (budget <= 0 || p.options.Ticks < budget) {
 		budget = p.options.Ticks
 	}
-	a, ticks := p.solve(s, &posed.problem, budget)
-	out.Ticks += ticks
 	done := out.Bundles()
-	posed.moved(t, a, out, func(task cluster.TaskID) { p.own[task].stays = s.Now() + MoveAgain })
-	p.count(s, posed, posed.bundles(t, a, out))
+	p.planAll(t, budget, out)
 	if p.repair = cluster.Never; p.options.Moves && out.Bundles() > done {
 		p.repair = s.Now() + RepairAfter
 		out.Wake = min(out.Wake, p.repair)
+	}
+}
+
+// mostPlans is how often a round plans at most.
+const mostPlans = 8
+
+// planAll plans for all that wait; and once more without those that are shut out, who may have had in the plan what
+// others that wait could have.
+func (p *Policy) planAll(t *sched.Trial, budget int64, out *sched.Plan) {
+	s, mark, done := t.View(), t.Mark(), out.Bundles()
+	var shut []cluster.TaskID
+	for plans := 1; ; plans++ {
+		posed := p.pose(s, func(task cluster.TaskID) bool { return !slices.Contains(shut, task) })
+		a, ticks := p.solve(s, &posed.problem, budget)
+		out.Ticks += ticks
+		moved := posed.moved(t, a, out)
+		planned, more := posed.bundles(t, a, out)
+		if plans == mostPlans || len(more) == 0 || !posed.othersWait(s, more) {
+			for _, task := range moved {
+				p.own[task].stays = s.Now() + MoveAgain
+			}
+			p.count(s, posed, planned)
+			return
+		}
+		shut = append(shut, more...)
+		t.Rollback(mark)
+		out.Cut(done)
 	}
 }
 
@@ -227,7 +251,7 @@ func (p *Policy) Replan(t *sched.Trial, refused []sched.Action, out *sched.Plan)
 	if !often {
 		return
 	}
-	posed := p.pose(s, func(j cluster.JobID) bool { return slices.Contains(jobs, j) })
+	posed := p.pose(s, func(task cluster.TaskID) bool { return slices.Contains(jobs, s.Task(task).Job) })
 	solve, budget := p.options.Quick, int64(0)
 	if len(jobs) > 1 { // one after the other, as Quick places them, they find no place
 		solve, budget = p.options.Solve, forQuestion
@@ -239,10 +263,10 @@ func (p *Policy) Replan(t *sched.Trial, refused []sched.Action, out *sched.Plan)
 
 // waitingTasks are the lane's tasks that wait, in the order of jobs as their first task
 // came, and then of tasks. Where Replan asks, some that waited may be gone.
-func (p *Policy) waitingTasks(s *cluster.View, wanted func(cluster.JobID) bool) []cluster.TaskID {
+func (p *Policy) waitingTasks(s *cluster.View, wanted func(cluster.TaskID) bool) []cluster.TaskID {
 	var list []cluster.TaskID
 	for row := range p.own {
-		if t := cluster.TaskID(row); p.own[row].waiting && s.Task(t).Phase == cluster.Waiting && wanted(s.Task(t).Job) && !cluster.GangAwaits(s, s.Task(t).Job) {
+		if t := cluster.TaskID(row); p.own[row].waiting && s.Task(t).Phase == cluster.Waiting && wanted(t) && !cluster.GangAwaits(s, s.Task(t).Job) {
 			list = append(list, t)
 		}
 	}

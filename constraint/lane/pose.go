@@ -18,6 +18,7 @@ type posed struct {
 	jobs    []cluster.JobID // of applications
 	rows    []cluster.NodeID
 	node    []int32        // problem's row by cluster row; Nowhere where no node is
+	quick   Solver         // Options.Quick
 	actions []sched.Action // scratch
 }
 
@@ -25,12 +26,12 @@ func bySeq(s *cluster.View, a, b cluster.TaskID) int {
 	return cmp.Compare(s.Task(a).Seq, s.Task(b).Seq)
 }
 
-// pose is the state as a problem in which the waiting tasks of the wanted jobs are to be
+// pose is the state as a problem in which those of the waiting tasks that are wanted are to be
 // placed. Constraints among tasks that stay where they are, whatever is planned, are left out,
 // and so are the tasks that nothing else concerns: an old cluster is full of them. But where nodes in use are
 // weighed, all tasks say which these are.
-func (p *Policy) pose(s *cluster.View, wanted func(cluster.JobID) bool) *posed {
-	q := &posed{problem: constraint.Problem{Kinds: s.Kinds(), Objective: p.options.Objective}}
+func (p *Policy) pose(s *cluster.View, wanted func(cluster.TaskID) bool) *posed {
+	q := &posed{problem: constraint.Problem{Kinds: s.Kinds(), Objective: p.options.Objective}, quick: p.options.Quick}
 	q.nodes(s)
 	tasks := p.waitingTasks(s, wanted)
 	h := scope{map[cluster.JobID]bool{}, map[cluster.ConstraintID]bool{}, map[cluster.ShapeID]bool{}}

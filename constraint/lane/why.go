@@ -106,7 +106,7 @@ func (p *Policy) afresh(s *cluster.View, jobs []cluster.JobID) *posed {
 	}
 	fresh := New(p.options)
 	fresh.learn(s, &all)
-	return fresh.pose(s, func(cluster.JobID) bool { return true })
+	return fresh.pose(s, func(cluster.TaskID) bool { return true })
 }
 
 // whole is how it stands with the application of a job that waits, placed with those of others;
