@@ -56,15 +56,8 @@ func (w *world) constrain(row int) {
 		}
 		c.Any = append(c.Any, bounds)
 	}
-	switch {
-	case c.Hard && w.chance.IntN(4) == 0:
+	if c.Hard && w.chance.IntN(4) == 0 || !c.Hard && w.chance.IntN(2) == 0 {
 		arriving(w, c)
-	case !c.Hard && row%2 == 0:
-		c.Arriving, c.Any = true, c.Any[:1]
-		for i := range c.Any[0] {
-			b := &c.Any[0][i]
-			b.OverFewest = b.SelfCounted
-		}
 	}
 	w.constraints[row] = c
 	w.post(0, func() cluster.Event {
