@@ -26,8 +26,9 @@ import (
 // and the next round goes on with the search (Policy.serve): with the packing, or with the flow
 // through its slots. If something happens before it has come to its end, what it knows is of no
 // use any more: the next round plans anew, and what it finds, or holds already, when its budget
-// is spent is what it does. So of two rounds one decides. (What a round placed that ended before
-// it came to packing stands; packing goes by what is left.)
+// is spent is what it does. So of two rounds one decides. What a round placed that ended before
+// it came to packing stands, and packing goes by what is left: it was decided and may run by now, and
+// had it been held back as well, nobody would start while a budget is too small for uniform slots.
 
 const (
 	// mostBids is how often what is left over bids higher.
