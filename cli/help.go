@@ -44,6 +44,10 @@ const columnsHelp = `A table of results has a line for each run. Its columns, fr
   OVERHEAD     the share of time that runs took to start, once more for each time that a task was
                evicted
   PENALTIES    what users get back for promises that were not kept
+  NODES GAINED by how much more the room that is left is worth for what moved, as its policy sees it:
+               1 is all room of a node; below 0 where others made room for somebody
+  VIOLATIONS MENDED  tasks fewer that violate a constraint for what moved
+  SERVED BY MOVES  tasks out of whose way others moved
 
 docs/result.md has every number of a result.
 `

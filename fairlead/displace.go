@@ -87,13 +87,17 @@ func (p moving) displaceOn(n cluster.NodeID, task cluster.TaskID, own rank) bool
 // moveAll tries to move all who were chosen, and to place the task. Stuck is who has no other place.
 func (p moving) moveAll(n cluster.NodeID, task cluster.TaskID) (stuck cluster.TaskID, ok bool) {
 	m, s := &p.moves, p.t.View()
-	m.bundle = m.bundle[:0]
-	mark := p.t.Mark()
+	m.bundle, m.list = m.bundle[:0], m.list[:0]
 	for i := range p.victims.search.Victims {
-		c := &p.victims.search.Victims[i]
-		if _, ok := p.moveFrom(c.Task, n); !ok {
+		m.list = append(m.list, p.victims.search.Victims[i].Task)
+	}
+	mark, gain := p.t.Mark(), p.worth.But(s, n, m.list...)-p.worth.Of(s, n)
+	for _, victim := range m.list {
+		gain += p.paid(victim)
+		cost, ok := p.moveFrom(victim, n)
+		if gain -= cost; !ok {
 			p.undo(mark)
-			return c.Task, false
+			return victim, false
 		}
 	}
 	place := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}
@@ -102,6 +106,6 @@ func (p moving) moveAll(n cluster.NodeID, task cluster.TaskID) (stuck cluster.Ta
 		return cluster.NoTask, false
 	}
 	m.bundle = append(m.bundle, place)
-	p.do()
+	p.do(gain, 1)
 	return cluster.NoTask, true
 }

@@ -234,7 +234,7 @@ func (p moving) relocate(task cluster.TaskID) {
 		m.note(from)
 	case gain-cost > loss:
 		m.spend(1)
-		p.do()
+		p.do(gain-cost, 0)
 		return
 	}
 	p.undo(mark)
@@ -249,13 +249,21 @@ func unsettled(s *cluster.View, n cluster.NodeID) bool {
 func (p moving) gainOfLeaving(t cluster.TaskID) worth.Value {
 	s := p.t.View()
 	task := s.Task(t)
-	n, id, tier := task.Node, task.Shape, p.surcharges.tierOf(&s.Classes()[task.Class])
-	p.surcharges.siblings.locate(s, t)
-	gain := max(p.worth.But(s, t)-p.worth.Of(s, n), 0) + p.worth.ValueOf(s, id, p.surcharges.ofNode(s, id, tier, n)+p.surcharges.siblings.price(n))
+	n := task.Node
+	gain := max(p.worth.But(s, n, t)-p.worth.Of(s, n), 0) + p.paid(t)
 	if p.surcharges.onPrice > 0 && len(s.TasksOn(n)) == 1 {
 		gain += p.surcharges.on(s, p.worth, n)
 	}
 	return gain
+}
+
+// paid is what the task pays where it is beside the worth of its room.
+func (p moving) paid(t cluster.TaskID) worth.Value {
+	s := p.t.View()
+	task := s.Task(t)
+	n, id, tier := task.Node, task.Shape, p.surcharges.tierOf(&s.Classes()[task.Class])
+	p.surcharges.siblings.locate(s, t)
+	return p.worth.ValueOf(s, id, p.surcharges.ofNode(s, id, tier, n)+p.surcharges.siblings.price(n))
 }
 
 // moveFrom tries to move the task from its node to the one where it costs least, as a part of the bundle, and returns by how much
@@ -293,12 +301,13 @@ func (p moving) moveFrom(task cluster.TaskID, from cluster.NodeID) (cost worth.V
 	return cost, true
 }
 
-// do adds the bundle to the plan.
-func (p moving) do() {
+// do adds the bundle to the plan: by its moves the potential rises by the gain, and so many who waited have a place.
+func (p moving) do(gain worth.Value, served int32) {
 	for _, a := range p.moves.bundle {
 		p.out.Add(a)
 		p.touch(a)
 	}
+	p.out.Gains(sched.Gain{Room: p.worth.InNodes(gain), Served: served})
 	p.out.Close()
 	p.moves.moved(p.t.View())
 }
@@ -366,29 +375,29 @@ func (p moving) emptyNodes() {
 // emptyNode moves all who are on the node, if that pays.
 func (p moving) emptyNode(n cluster.NodeID) bool {
 	m, s := &p.moves, p.t.View()
-	gain := p.worth.OfEmpty(s, n) - p.worth.Of(s, n) + p.surcharges.on(s, p.worth, n)
+	gain, losses := p.worth.OfEmpty(s, n)-p.worth.Of(s, n)+p.surcharges.on(s, p.worth, n), worth.Value(0)
 	for i, task := range m.list {
 		own := s.Task(task)
 		beside := siblingPrice * p.surcharges.siblings.among(s, task, m.list[i+1:])
 		gain += p.worth.ValueOf(s, own.Shape, p.surcharges.ofNode(s, own.Shape, p.surcharges.tierOf(&s.Classes()[own.Class]), n)+beside)
-		gain -= p.loss(task)
+		losses += p.loss(task)
 	}
 	m.bundle = m.bundle[:0]
 	mark := p.t.Mark()
 	for _, task := range m.list {
-		if gain <= 0 {
+		if gain <= losses {
 			break
 		}
 		cost, ok := p.moveFrom(task, n)
 		if gain -= cost; !ok {
-			gain = 0
+			gain = losses
 		}
 	}
-	if gain <= 0 {
+	if gain <= losses {
 		p.undo(mark)
 		return false
 	}
 	m.spend(len(m.list))
-	p.do()
+	p.do(gain, 0)
 	return true
 }

@@ -34,7 +34,7 @@ func potential(p *policy, s *cluster.View) (sum int64) {
 }
 
 // TestMovesRaiseThePotential fills clusters, ends most of the tasks, and lets those that are left be moved: the potential rises with each move, by
-// more than it loses, which can happen only so often.
+// more than it loses, which can happen only so often. What is told of a move is by how much it rises.
 func TestMovesRaiseThePotential(t *testing.T) {
 	moved, emptied := 0, 0
 	for seed := range uint64(40) {
@@ -92,9 +92,10 @@ func TestMovesRaiseThePotential(t *testing.T) {
 			}
 			p.moves.earned = movesKept * movesShare * int64(cluster.Hour) // so that it ends soon
 			step()
-			moves := 0
+			moves, gain := 0, int64(0)
 			for len(events) > 0 {
 				for _, d := range out {
+					gain += d.Gain.Room
 					if d.Kind == sched.Evict {
 						if moves++; d.Purpose.Task != d.Task {
 							t.Fatalf("seed %d: %d is evicted for %d", seed, d.Task, d.Purpose.Task)
@@ -105,6 +106,9 @@ func TestMovesRaiseThePotential(t *testing.T) {
 			}
 			if after := potential(p, s); moves > 0 && after <= before {
 				t.Fatalf("seed %d: %d moves let the potential fall from %d to %d", seed, moves, before, after)
+			}
+			if risen := p.worth.InNodes(potential(p, s) - before); moves > 0 && (gain-risen > int64(moves) || risen-gain > int64(moves)) { // rounded once each
+				t.Fatalf("seed %d: of %d moves a gain of %d millionths of a node was told, and it was %d", seed, moves, gain, risen)
 			}
 			moved += moves
 			emptied += max(used-busy(s), 0)

@@ -97,7 +97,7 @@ func run(policy string, seed uint64, slow cluster.Time) report.Run {
 			"bronze": {Submitted: 5, Pending: 5},
 		},
 		Unserved:       unserved(report.Number(s)),
-		Moves:          &report.Moves{Decided: 13, Freed: 2, Lost: map[string]report.Number{"cpu": 0.25, "memory": 0.125}},
+		Moves:          &report.Moves{Decided: 13, Freed: 2, Lost: map[string]report.Number{"cpu": 0.25, "memory": 0.125}, Gain: &report.Gain{Nodes: report.Number(2-s) / 2, Served: 3}},
 		Fragmentation:  map[string]report.Fragmentation{"gpu": {Final: 0.25}},
 		Latencies:      map[string]report.Curve{"all": {{0.7, 0.5}, {1, 1}}, "gold": {{0.5, 1}}},
 		Availabilities: map[string]report.Curve{"gold": {{0.98, 0.25}, {1, 1}}},

@@ -122,6 +122,7 @@ func unservedMeasures(runs []Run, kind string) []measure {
 		moved := countOf("MOVED", func(r *Run) int { return r.Tasks.Migrated })
 		moved.above = "TASKS"
 		list = append(list, moved)
+		list = append(list, gainMeasures(runs)...)
 	}
 	if slices.ContainsFunc(runs, func(r Run) bool { return r.Unserved != nil && r.Unserved.Shares != nil }) {
 		list = append(list, unservedOf("USERS'", "GAP", humanShare, func(u *Unserved) (Number, bool) {

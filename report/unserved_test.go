@@ -18,11 +18,11 @@ func TestTableShowsWhatWasNotServed(t *testing.T) {
 	runs := []report.Run{run("quincy", 1, 1), run("quincy", 2, 2), earlier, little}
 	const want = `
 Not served, in hours × cpu, and the longest waits of tasks that fill so much of a node:
-               CPU  WORK  UP TO  UP TO  TASKS  USERS'
-POLICY  WAITED FOR  LOST     1%    50%  MOVED     GAP
-quincy          19  0.75  1m32s  1h40m     12    6.2%
-kube             -     -      -      -     12       -
-spread      <0.001     0  1m01s  1h07m     12    6.2%
+               CPU  WORK  UP TO  UP TO  TASKS   NODES    SERVED  USERS'
+POLICY  WAITED FOR  LOST     1%    50%  MOVED  GAINED  BY MOVES     GAP
+quincy          19  0.75  1m32s  1h40m     12    0.25         3    6.2%
+kube             -     -      -      -     12     0.5         3       -
+spread      <0.001     0  1m01s  1h07m     12     0.5         3    6.2%
 
 `
 	var text bytes.Buffer
@@ -33,7 +33,7 @@ spread      <0.001     0  1m01s  1h07m     12    6.2%
 		t.Errorf("got\n%s\nwant in it\n%s", text.String(), want)
 	}
 	grid, kind := report.NotServed(report.Groups([]report.File{{Runs: runs}}))
-	if kind != "cpu" || len(grid.Rows) != 3 || strings.Join(grid.Rows[0], " ") != "quincy 19 0.75 1m32s 1h40m 12 6.2%" {
+	if kind != "cpu" || len(grid.Rows) != 3 || strings.Join(grid.Rows[0], " ") != "quincy 19 0.75 1m32s 1h40m 12 0.25 3 6.2%" {
 		t.Errorf("the page's rows are %q, of %s", grid.Rows, kind)
 	}
 }

@@ -382,7 +382,7 @@ func (c *Core) Finish(r *Round, now cluster.Time, out []Decision) []Decision {
 	replanner, replans := l.Policy.(Replanner)
 	for i := range r.plan.Bundles() {
 		var ok bool
-		if out, ok = c.commit(r.lane, r.plan.Bundle(i), out); ok {
+		if out, ok = c.commit(r.lane, &r.plan, i, out); ok {
 			continue
 		}
 		refused++
@@ -412,17 +412,17 @@ func (c *Core) replan(lane int, policy Replanner, refused []Action, out []Decisi
 	c.counts.Ticks += plan.Ticks
 	for i := range plan.Bundles() {
 		var ok bool
-		if out, ok = c.commit(lane, plan.Bundle(i), out); !ok {
+		if out, ok = c.commit(lane, &plan, i, out); !ok {
 			c.counts.Refused++
 		}
 	}
 	return out
 }
 
-// commit does a bundle whole, or not at all. It is the only place that changes
+// commit does a bundle of the plan whole, or not at all. It is the only place that changes
 // an allocation, and checks each action against the state as it is now.
-func (c *Core) commit(lane int, bundle []Action, out []Decision) ([]Decision, bool) {
-	before, madeRoom, attracts := len(out), false, false
+func (c *Core) commit(lane int, plan *Plan, i int, out []Decision) ([]Decision, bool) {
+	bundle, before, madeRoom, attracts := plan.Bundle(i), len(out), false, false
 	c.before = violations(&c.state.View, bundle, c.before[:0])
 	c.state.Begin(lane)
 	for _, a := range bundle {
@@ -450,6 +450,7 @@ func (c *Core) commit(lane int, bundle []Action, out []Decision) ([]Decision, bo
 	from := c.state.LogEnd()
 	c.state.Keep()
 	c.ledger.enter(&c.state.View, bundle, out[before:])
+	bring(plan.Gain(i), out[before:])
 	c.spared.bundle(c, lane, bundle)
 	for _, a := range bundle {
 		switch a.Kind {

@@ -54,8 +54,9 @@ type Action struct {
 // done whole or not at all.
 type Plan struct {
 	actions []Action
-	ends    []int // where each bundle ends in actions
-	start   int   // where the open bundle begins
+	ends    []bundleEnd // of the bundles that are closed
+	start   int         // where the open bundle begins
+	gain    Gain        // of the open bundle
 
 	// Wake is when the policy wants a round although nothing happens.
 	Wake cluster.Time
@@ -69,6 +70,12 @@ type Plan struct {
 	Err error
 }
 
+// bundleEnd is where a bundle ends in the actions, and what its moves gain.
+type bundleEnd struct {
+	at   int
+	gain Gain
+}
+
 // Reset empties the plan and keeps its memory.
 func (p *Plan) Reset() {
 	*p = Plan{actions: p.actions[:0], ends: p.ends[:0], Wake: cluster.Never}
@@ -77,24 +84,28 @@ func (p *Plan) Reset() {
 // Add appends an action to the open bundle.
 func (p *Plan) Add(a Action) { p.actions = append(p.actions, a) }
 
+// Gains says what the moves of the open bundle gain, beside what was said of it before.
+func (p *Plan) Gains(g Gain) { p.gain = p.gain.plus(g) }
+
 // Close ends the open bundle. Evictions stand before what counts on them.
 func (p *Plan) Close() {
 	if len(p.actions) > p.start {
-		p.ends = append(p.ends, len(p.actions))
+		p.ends = append(p.ends, bundleEnd{len(p.actions), p.gain})
 		p.start = len(p.actions)
 	}
+	p.gain = Gain{}
 }
 
 // Drop forgets the open bundle.
-func (p *Plan) Drop() { p.actions = p.actions[:p.start] }
+func (p *Plan) Drop() { p.actions, p.gain = p.actions[:p.start], Gain{} }
 
 // Cut forgets the bundles from i on, and the open one.
 func (p *Plan) Cut(i int) {
 	p.start = 0
 	if i > 0 {
-		p.start = p.ends[i-1]
+		p.start = p.ends[i-1].at
 	}
-	p.actions, p.ends = p.actions[:p.start], p.ends[:i]
+	p.actions, p.ends, p.gain = p.actions[:p.start], p.ends[:i], Gain{}
 }
 
 // Bundles is how many bundles the plan holds.
@@ -104,10 +115,13 @@ func (p *Plan) Bundles() int { return len(p.ends) }
 func (p *Plan) Bundle(i int) []Action {
 	from := 0
 	if i > 0 {
-		from = p.ends[i-1]
+		from = p.ends[i-1].at
 	}
-	return p.actions[from:p.ends[i]]
+	return p.actions[from:p.ends[i].at]
 }
+
+// Gain is what the moves of bundle i gain.
+func (p *Plan) Gain(i int) Gain { return p.ends[i].gain }
 
 // Decision is an accepted action on its way to the world. It is pending until
 // an event reports its outcome: TaskStarted or BindRefused for Place, TaskLeft
@@ -124,6 +138,8 @@ type Decision struct {
 	Grant   cluster.Vector    // of Place and Resize: how much it has; nil is the demand of its shape
 
 	Purpose Purpose
+	// Gain stands with the first run that a bundle moves, and is what all its moves gain. The ledger does not keep it, nor do recordings.
+	Gain Gain
 }
 
 // Equal reports whether d and o do the same, whatever it is for: recordings do not hold that.

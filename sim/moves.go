@@ -7,19 +7,22 @@ import (
 )
 
 // moves counts the runs that were told to leave so that their own task may run elsewhere, what work was lost by that, and how many
-// nodes have nothing to do for it. How many did move, outcomes counts. What else a move is good for is for its policy to say.
+// nodes have nothing to do for it, and adds up what policies say that moves are good for. How many did move, outcomes counts.
 type moves struct {
 	nodes   *nodes
 	decided int
+	gain    sched.Gain           // of all that were decided
 	lost    []float64            // quantity × µs; nil: nothing
 	freed   int                  // nodes that a moved run was the last to leave, less those where one began alone
 	onWay   map[cluster.Seq]bool // tasks that have left, and have not begun again
 }
 
-// isMove reports whether the run is evicted by a bundle that places its own task again.
-func isMove(d *sched.Decision) bool {
-	task, serves := d.Purpose.Serves()
-	return d.Kind == sched.Evict && serves && task == d.Task && d.Purpose.Seq == d.Seq
+// told notes that a run is to move, and what its policy gains by that and what else its bundle moves.
+func (m *moves) told(g *sched.Gain) {
+	m.decided++
+	m.gain.Room += g.Room
+	m.gain.Violations += g.Violations
+	m.gain.Served += g.Served
 }
 
 // happened follows a run that moves from the node that it leaves to the one where it begins again.
@@ -69,5 +72,9 @@ func (m *moves) result() *report.Moves {
 	if m.lost == nil {
 		m.lost = make([]float64, len(m.nodes.kinds))
 	}
-	return &report.Moves{Decided: m.decided, Freed: m.freed, Lost: hoursOf(m.lost, m.nodes.kinds)}
+	r := &report.Moves{Decided: m.decided, Freed: m.freed, Lost: hoursOf(m.lost, m.nodes.kinds)}
+	if m.gain != (sched.Gain{}) {
+		r.Gain = &report.Gain{Nodes: report.Number(float64(m.gain.Room) / sched.OneNode), Violations: int(m.gain.Violations), Served: int(m.gain.Served)}
+	}
+	return r
 }

@@ -5,17 +5,19 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sim/trace"
 )
 
 // mover places tasks on the first node that takes them. At second 4 it tells the runs of some to move to a node, all together, and
-// those of others just to leave.
+// those of others just to leave. Of the moves it says what they gain.
 type mover struct {
 	grantor
 	moves, leave []cluster.TaskID
 	to           cluster.NodeID
 	done         bool
+	gains        sched.Gain // of these moves
 }
 
 func (m *mover) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
@@ -34,6 +36,7 @@ func (m *mover) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.
 		a.Kind, a.Node = sched.Place, m.to
 		out.Add(a)
 	}
+	out.Gains(m.gains)
 	out.Close()
 	for _, task := range m.leave {
 		out.Add(sched.Action{Kind: sched.Evict, Task: task, Attempt: s.Task(task).Attempt})
@@ -78,6 +81,9 @@ func TestMoves(t *testing.T) {
 			decided, byMoves = r.Moves.Decided, 3600*float64(r.Moves.Lost["cpu"])
 		}
 		lost, ends := 3600*float64(r.Unserved.Lost["cpu"]), float64(r.TaskResponse.Max)
+		if r.Moves != nil && r.Moves.Gain != nil {
+			t.Errorf("%s: a policy that says nothing of gains has %+v", c.name, r.Moves.Gain)
+		}
 		if decided != c.decided || r.Tasks.Migrated != c.moved || (r.Moves == nil) != (c.decided == 0) {
 			t.Errorf("%s: %d moves were decided and %d made, want %d and %d", c.name, decided, r.Tasks.Migrated, c.decided, c.moved)
 		}
@@ -105,13 +111,16 @@ func TestMovesFreeNodes(t *testing.T) {
 				Job: uint64(i), JobTasks: 1, Demand: cluster.Vector{2 - int64(i/2)}, Work: works * cluster.Second,
 			}})
 		}
-		policy := &mover{moves: []cluster.TaskID{2, 3}, leave: c.leave, to: c.to}
+		policy := &mover{moves: []cluster.TaskID{2, 3}, leave: c.leave, to: c.to, gains: sched.Gain{Room: -2_500_000, Violations: 2, Served: 1}}
 		r, err := Run(Config{Source: source, Lanes: []sched.Lane{{Name: "mover", Policy: policy}}, Planner: Planner{Time: Zero}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if r.Moves == nil || r.Moves.Decided != 2 || r.Tasks.Migrated != 2 || r.Moves.Freed != c.want {
 			t.Errorf("to node %d, while %v leave: %+v, %d moved, want two moves that free %d nodes", c.to, c.leave, r.Moves, r.Tasks.Migrated, c.want)
+		}
+		if want := (report.Gain{Nodes: -2.5, Violations: 2, Served: 1}); r.Moves.Gain == nil || *r.Moves.Gain != want {
+			t.Errorf("to node %d: the gain of both is %+v, want that of their bundle, once: %+v", c.to, r.Moves.Gain, want)
 		}
 	}
 }

@@ -188,9 +188,9 @@ func (u *unserved) told(d *sched.Decision) {
 	if d.Kind != sched.Evict {
 		return
 	}
-	moves := isMove(d)
+	moves := d.Moves()
 	if moves {
-		u.moves.decided++
+		u.moves.told(&d.Gain)
 	}
 	if int(d.Task) < len(u.rows) && u.rows[d.Task].seq == d.Seq {
 		u.rows[d.Task].moves = moves

@@ -64,7 +64,8 @@ func (q *posed) othersWait(s *cluster.View, those []cluster.TaskID) bool {
 }
 
 // moved adds a bundle for each container that goes elsewhere, some perhaps only after others, and one for those that
-// change places, and returns those that move.
+// change places, and returns those that move. Each bundle gains by how many fewer violate a constraint after it, all others being as
+// the assignment has them.
 func (q *posed) moved(t *sched.Trial, a constraint.Assignment, out *sched.Plan) (tasks []cluster.TaskID) {
 	var left []int32
 	for c := range q.problem.Containers {
@@ -72,13 +73,27 @@ func (q *posed) moved(t *sched.Trial, a constraint.Assignment, out *sched.Plan) 
 			left = append(left, int32(c))
 		}
 	}
+	if len(left) == 0 {
+		return nil
+	}
+	now := slices.Clone(a) // how all stand once the bundles so far are done, and how many of them violate something then
+	for _, c := range left {
+		now[c] = q.problem.Containers[c].At
+	}
+	violated := constraint.Evaluate(&q.problem, now).Violated
 	move := func(containers ...int32) bool {
-		if len(containers) == 0 || !add(t, q.moving(t, a, containers), out) {
+		bundle := q.moving(t, a, containers)
+		if len(containers) == 0 || t.TryTogether(bundle).Refused() {
 			return false
 		}
 		for _, c := range containers {
+			now[c] = a[c]
 			tasks = append(tasks, q.problem.Containers[c].Task)
 		}
+		still := constraint.Evaluate(&q.problem, now).Violated
+		out.Gains(sched.Gain{Violations: int32(violated - still)})
+		violated = still
+		put(bundle, out)
 		return true
 	}
 	for before := -1; len(left) != before; {
@@ -139,9 +154,14 @@ func add(t *sched.Trial, bundle []sched.Action, out *sched.Plan) bool {
 	if t.TryTogether(bundle).Refused() {
 		return false
 	}
+	put(bundle, out)
+	return true
+}
+
+// put adds the bundle to the plan as it is.
+func put(bundle []sched.Action, out *sched.Plan) {
 	for _, action := range bundle {
 		out.Add(action)
 	}
 	out.Close()
-	return true
 }

@@ -535,10 +535,12 @@ func TestRunningContainersMove(t *testing.T) {
 			b.observe(cluster.TaskStarted{Task: task, Attempt: 1, Node: 0})
 		}
 		b.observe(cluster.TaskStarted{Task: 1, Attempt: 1, Node: 1}, cluster.TaskEnded{Task: 1, Seq: 1, Finished: true})
+		gain := sched.Gain{}
 		for range 70 {
 			b.step()
 			for _, d := range b.out {
 				if d.Kind == sched.Evict {
+					gain = d.Gain
 					b.observe(cluster.TaskLeft{Task: d.Task, Attempt: d.Attempt})
 				}
 				if d.Kind == sched.Place {
@@ -548,8 +550,12 @@ func TestRunningContainersMove(t *testing.T) {
 			b.out = b.out[:0]
 		}
 		b.want(tc.want)
-		if c := b.core.Counts(); c.Evicted > 1 {
+		c := b.core.Counts()
+		if c.Evicted > 1 {
 			t.Errorf("%d moves", c.Evicted)
+		}
+		if want := (sched.Gain{Violations: 2 * int32(c.Evicted)}); gain != want {
+			t.Errorf("%s: %d moves gain%v, want%v: neither violates anything any more", tc.want, c.Evicted, gain, want)
 		}
 	}
 }

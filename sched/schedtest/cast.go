@@ -102,6 +102,9 @@ func (c *cast) decision(d sched.Decision) string {
 	if t, serves := d.Purpose.Serves(); serves && t != d.Task {
 		purpose = " for " + c.taskInRow(t)
 	}
+	if d.Gain != (sched.Gain{}) {
+		purpose += ", gains" + d.Gain.String()
+	}
 	return fmt.Sprintf("%s %s%s%s attempt %d%s", d.Kind, c.runNames[key], at, c.nodeName(d.Node), d.Attempt, purpose)
 }
 

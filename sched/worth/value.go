@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
 )
 
 // Value is what room is worth, whoever takes it. Prices are that over what so much room is worth in the mean, so that those of
@@ -30,16 +31,43 @@ func (w *Worth) empty(s *cluster.View, n cluster.NodeID, r *room) {
 	}
 }
 
-// But is what the room would be worth that the task's node had left if the task were not there.
-func (w *Worth) But(s *cluster.View, t cluster.TaskID) Value {
-	task := s.Task(t)
-	w.look(s, task.Node, nil, &w.then)
-	limit, used := s.Limit(task.Node), s.Used(task.Node)
-	for k, q := range s.Demand(t) {
-		w.then.left[k] = max(limit[k]-used[k]+q, 0)
+// But is what the room would be worth that the node had left if these tasks of it were not there.
+func (w *Worth) But(s *cluster.View, n cluster.NodeID, gone ...cluster.TaskID) Value {
+	w.look(s, n, nil, &w.then)
+	limit, used := s.Limit(n), s.Used(n)
+	for k := range w.then.left {
+		w.then.left[k] = limit[k] - used[k]
 	}
-	s.DeviceNeeds(task.Shape).Give(w.then.free, task.Devices, 1)
-	return Value(w.worth(task.Node, &w.then))
+	for _, t := range gone {
+		for k, q := range s.Demand(t) {
+			w.then.left[k] += q
+		}
+		task := s.Task(t)
+		s.DeviceNeeds(task.Shape).Give(w.then.free, task.Devices, 1)
+	}
+	for k, q := range w.then.left {
+		w.then.left[k] = max(q, 0)
+	}
+	return Value(w.worth(n, &w.then))
+}
+
+// InNodes is the value, which may be below 0, in millionths (sched.OneNode) of what all room of a node is worth in the mean.
+func (w *Worth) InNodes(v Value) int64 {
+	const most = 1 << 53 // of which many can be added up
+	all := w.mean.worth
+	if v == 0 || all[0] >= w.mean.nodes {
+		return 0
+	}
+	one, _ := bits.Div64(all[0], all[1], w.mean.nodes)
+	high, low := bits.Mul64(uint64(max(v, -v)), sched.OneNode)
+	nodes := uint64(most)
+	if high < one {
+		nodes, _ = bits.Div64(high, low, one)
+	}
+	if v < 0 {
+		return -int64(min(nodes, most))
+	}
+	return int64(min(nodes, most))
 }
 
 // PriceOf is the price of a value for a task of the shape.

@@ -44,6 +44,7 @@ type Worth struct {
 type mean struct {
 	worth [2]uint64 // of all nodes: a number of 128 bits
 	size  uint64    // of all nodes
+	nodes uint64    // how many they are
 	units []uint64  // by shape, what is lost at a price of One; 0 is not known
 }
 
@@ -220,7 +221,7 @@ func (w *Worth) weigh(s *cluster.View, always bool) (renewed bool) {
 
 // measure finds what room is worth in the mean of the empty cluster.
 func (w *Worth) measure(s *cluster.View) {
-	w.mean.worth, w.mean.size = [2]uint64{}, 0
+	w.mean.worth, w.mean.size, w.mean.nodes = [2]uint64{}, 0, 0
 	clear(w.mean.units)
 	for n := range cluster.NodeID(s.NodeRows()) {
 		w.known[n].used = w.known[n].used[:0]
@@ -232,6 +233,7 @@ func (w *Worth) measure(s *cluster.View) {
 		low, carry := bits.Add64(all[1], w.worth(n, &w.now), 0)
 		*all = [2]uint64{all[0] + carry, low}
 		w.mean.size += w.sizeOfNode(s.Limit(n))
+		w.mean.nodes++
 	}
 }
 
