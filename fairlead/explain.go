@@ -163,6 +163,7 @@ func (p explanation) candidate(t cluster.TaskID, n cluster.NodeID) sched.Candida
 		{Name: "preferences for nodes", Cost: ofPreference(p.s, id, n)},
 		{Name: "a better tier than was promised", Cost: p.surcharges.ofTier(p.s, tier, n)},
 		{Name: "a node more with tasks", Cost: p.surcharges.ofEmpty(p.s, p.worth, id, n)},
+		{Name: "what it would not get of its range", Cost: p.grants.missing(p.s, id, n)},
 		{Name: "use over its limit", Cost: ofUse(p.s, n)},
 		{Name: "input to fetch", Cost: fetching(p.surcharges.input.From(n))},
 		{Name: "soft constraints", Cost: ofSoft(p.s, t, n)},

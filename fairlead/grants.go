@@ -7,14 +7,19 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sched/book"
+	"fairlead.dev/fairlead/sched/worth"
 )
 
-// A task that asks for a range is placed with the least of it. What is left of nodes that nobody claims is given to such tasks, node by
-// node: each is filled to a common level, in proportion to the size that its class was promised. What a task has beyond
-// its least was not promised to it, and is taken back by the same level before anybody is evicted.
+// A task that asks for a range goes where it gets much of it: what it would not get there is a part of its price. It is placed with the least of it, and
+// at the end of the pass with its part of what nobody else has taken by then. Ten seconds after the last change of a node that nobody claims,
+// what is left there is given to all such tasks: the node is filled to a common level, in proportion to the size that classes were promised. What a task has
+// beyond its least was not promised to it, and is taken back by the same level before anybody is evicted.
 
 // growAfter is how long a node is left alone after a change.
 const growAfter = 10 * cluster.Second
+
+// rangePrice is what a task pays that gets nothing of its range: half of the range is worth two tiers (price.go).
+const rangePrice = 8 * worth.One
 
 // grants are what tasks with ranges have.
 type grants struct {
@@ -25,6 +30,7 @@ type grants struct {
 	due   []cluster.Time   // by node row: when it is looked at whether its tasks can have more
 	next  cluster.Time     // the first of these
 	list  []tenant         // scratch: of one node
+	came  []cluster.TaskID // scratch: who has been placed in this pass
 	room  []int64          // scratch: of one kind, what each may have beyond its least
 	has   []cluster.Vector // scratch: what each is to have
 }
@@ -58,9 +64,14 @@ func (g *grants) learn(s *cluster.View, c *sched.Changed) {
 		g.due = append(g.due, cluster.Never)
 	}
 	for _, n := range c.Nodes {
-		g.due[n] = min(g.due[n], later(s.Now(), growAfter))
-		g.next = min(g.next, g.due[n])
+		g.lookLater(s, n)
 	}
+}
+
+// lookLater has the node looked at when it has been left alone for a while.
+func (g *grants) lookLater(s *cluster.View, n cluster.NodeID) {
+	g.due[n] = min(g.due[n], later(s.Now(), growAfter))
+	g.next = min(g.next, g.due[n])
 }
 
 // tenants fills in the lane's tasks with ranges that run on the node.
@@ -70,10 +81,16 @@ func (g *grants) tenants(s *cluster.View, n cluster.NodeID) []tenant {
 		task := s.Task(t)
 		shape := s.Shape(task.Shape)
 		if shape.Max != nil && g.users.own(t) && task.Node == n && (task.Phase == cluster.Running || task.Phase == cluster.Starting) {
-			g.list = append(g.list, tenant{t, shape, max(int64(s.Classes()[task.Class].Size), 1)})
+			g.list = append(g.list, tenantOf(s, t))
 		}
 	}
 	return g.list
+}
+
+// tenantOf is a task with a range.
+func tenantOf(s *cluster.View, t cluster.TaskID) tenant {
+	task := s.Task(t)
+	return tenant{t, s.Shape(task.Shape), max(int64(s.Classes()[task.Class].Size), 1)}
 }
 
 // beyondLeast is what the tenants have of a kind beyond their least.
@@ -172,6 +189,7 @@ func (g *grants) replace(t *sched.Trial, task cluster.TaskID, n cluster.NodeID, 
 	}
 	out.Add(place)
 	out.Close()
+	g.lookLater(s, n)
 	return true
 }
 
@@ -229,6 +247,57 @@ func (g *grants) resize(t *sched.Trial, list []tenant, out *sched.Plan) bool {
 	return true
 }
 
+// missing is what a task of the shape pays for what it would not get there of its range: rangePrice where it would get nothing of it, of the
+// kind of which that is most. It counts as of the least size.
+func (g *grants) missing(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) worth.Price {
+	shape := s.Shape(id)
+	if g.off || shape.Max == nil {
+		return 0
+	}
+	list, weights, most := g.tenants(s, n), int64(1), int64(0)
+	for i := range list {
+		weights += list[i].weight
+	}
+	for k, q := range shape.Demand {
+		if want := shape.Max[k] - q; want > 0 && !s.Kinds()[k].Devices {
+			got := max(s.Limit(n)[k]-s.Used(n)[k]-q+beyondLeast(s, list, k), 0) / weights
+			most = max(most, cluster.Fraction(want-min(got, want), want))
+		}
+	}
+	return rangePrice >> 10 * most >> (cluster.FractionBits - 10)
+}
+
+// growNew gives those more who have been placed in this pass: their parts of what is left on their nodes, of which nobody else gives up anything.
+func (p *policy) growNew(t *sched.Trial, out *sched.Plan) {
+	g, s := &p.grants, t.View()
+	if !g.some {
+		return
+	}
+	g.came = g.came[:0]
+	for i := range out.Bundles() {
+		for _, a := range out.Bundle(i) {
+			if task := s.Task(a.Task); a.Kind == sched.Place && s.Shape(task.Shape).Max != nil && task.Phase == cluster.Starting && !p.claims.taken(task.Node) {
+				g.came = append(g.came, a.Task)
+			}
+		}
+	}
+	p.table.Ticks += int64(len(g.came))
+	slices.SortFunc(g.came, func(a, b cluster.TaskID) int {
+		return cmp.Or(cmp.Compare(s.Task(a).Node, s.Task(b).Node), cmp.Compare(s.Task(a).Seq, s.Task(b).Seq))
+	})
+	for came := slices.Compact(g.came); len(came) > 0; {
+		n := s.Task(came[0]).Node
+		for g.list = g.list[:0]; len(came) > 0 && s.Task(came[0]).Node == n; came = came[1:] {
+			g.list = append(g.list, tenantOf(s, came[0]))
+		}
+		g.lookLater(s, n) // this pass is not told of what it changes itself
+		if g.share(t, n, g.list, out) {
+			p.table.Journal.Note(n)
+			p.victims.acted(n)
+		}
+	}
+}
+
 // grow gives more to tasks with ranges. Whoever waits, and could use what is left there, has been placed before; and who comes next takes it back.
 func (p *policy) grow(t *sched.Trial, out *sched.Plan) {
 	g, s := &p.grants, t.View()
@@ -258,11 +327,15 @@ func (p *policy) grow(t *sched.Trial, out *sched.Plan) {
 	p.table.Ticks += int64(len(g.due))
 }
 
-// growOn shares what is left on the node, and what its tasks with ranges have beyond their least. It reports whether
-// anybody has more or less for it.
+// growOn shares what is left on the node, and what its tasks with ranges have beyond their least, among these. It reports whether anybody
+// has more or less for it.
 func (g *grants) growOn(t *sched.Trial, n cluster.NodeID, out *sched.Plan) bool {
+	return g.share(t, n, g.tenants(t.View(), n), out)
+}
+
+// share shares what is left on the node, and what the tasks of the list have beyond their least, among those of the list.
+func (g *grants) share(t *sched.Trial, n cluster.NodeID, list []tenant, out *sched.Plan) bool {
 	s := t.View()
-	list := g.tenants(s, n)
 	g.begin(s, list)
 	for k, kind := range s.Kinds() {
 		if !kind.Devices {

@@ -64,6 +64,7 @@ func New(o Options) sched.Policy {
 	p.company.Gangs.Off = true // they stand in line here
 	p.victims.off, p.victims.bids = o.Without.lacks(WithoutEvictions), book.NewIndexes(o.Ties, o.Seed)
 	p.grants = grants{off: o.Without.lacks(WithoutGrants), users: &p.users, bids: book.NewIndexes(o.Ties, o.Seed)}
+	p.surcharges.grants = &p.grants
 	p.refine.off = o.Without.lacks(WithoutRefine)
 	p.surcharges.siblings.off = o.Without&(WithoutSiblings|WithoutWorth) != 0 // their price is in the unit of worth
 	p.moves = newMoves(o.Without&(WithoutEvictions|WithoutMoves|WithoutWorth) != 0)
@@ -113,6 +114,7 @@ func (p *policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 		}
 	}
 	refining{p, t, s, out}.refineBatch()
+	p.growNew(t, out)
 	p.grow(t, out)
 	moving{p, t, budget, out}.rebalance()
 	if p.line.Peek(&p.waiting) != nil {
