@@ -560,6 +560,54 @@ func TestRunningContainersMove(t *testing.T) {
 	}
 }
 
+// TestContainersMoveTwiceInAnHour: a solver would have a container change its node in each round, of which there is one every minute as others
+// come and go. It moves at once, and once more; then it stays until an hour has gone by since the first of these moves.
+func TestContainersMoveTwiceInAnHour(t *testing.T) {
+	restless := func(p *constraint.Problem, budget int64) (constraint.Assignment, int64) {
+		a, ticks := serial(p, budget)
+		for c := range p.Containers {
+			if at := p.Containers[c].At; at != constraint.Nowhere && !p.Containers[c].Fixed {
+				a[c] = 1 - at
+			}
+		}
+		return a, ticks
+	}
+	b := newBed(t, lane.Options{Moves: true, Solve: restless})
+	b.rule("{web, {web, 0, 0}, rack}") // so that it is looked at
+	b.job("app1", 1, 2, "web")
+	var moves []cluster.Time
+	for range 130 {
+		b.job(fmt.Sprintf("app%d", b.jobs+1), 1, 1, "web")
+		b.step()
+		for len(b.out) > 0 {
+			out := b.out
+			b.out = nil
+			for _, d := range out {
+				switch d.Kind {
+				case sched.Evict:
+					if d.Task == 0 {
+						moves = append(moves, b.now)
+					}
+					b.observe(cluster.TaskLeft{Task: d.Task, Attempt: d.Attempt})
+				case sched.Place:
+					b.observe(cluster.TaskStarted{Task: d.Task, Attempt: d.Attempt, Node: d.Node})
+				}
+			}
+		}
+		last := cluster.TaskID(b.tasks - 1)
+		b.observe(cluster.TaskEnded{Task: last, Seq: cluster.Seq(last)})
+		b.now += cluster.Minute - cluster.Second
+	}
+	if len(moves) != 6 {
+		t.Fatalf("it moves at %v, want six moves in 130 minutes", moves)
+	}
+	for i := range moves[2:] {
+		if between := moves[i+2] - moves[i]; between < cluster.Hour {
+			t.Errorf("three moves within %v: %v", between, moves)
+		}
+	}
+}
+
 // TestWhoFindsNoPlaceIsNotPlannedAtEachEvent: with Every a round that only saw nodes change plans who waits once in so long, and
 // one that saw somebody come at once.
 func TestWhoFindsNoPlaceIsNotPlannedAtEachEvent(t *testing.T) {

@@ -35,7 +35,7 @@ type Options struct {
 	// Ticks limits a plan, of which a round may make several (planAll); 0 leaves that to the solver.
 	Ticks int64
 	// Moves lets containers of running applications move where that is worth what the objective asks for
-	// a move: at most once in MoveAgain each, and nobody who is not to be evicted (Evictable says
+	// a move: at most twice in MovesAfter each, and nobody who is not to be evicted (Evictable says
 	// so of a run, MayMove of a task).
 	Moves   bool
 	MayMove func(*cluster.View, cluster.TaskID) bool // nil: all may
@@ -47,8 +47,8 @@ type Options struct {
 }
 
 const (
-	// MoveAgain is how long a container stays that has moved.
-	MoveAgain = 30 * cluster.Minute
+	// MovesAfter is how long a container stays that has moved twice, since the first of these moves.
+	MovesAfter = cluster.Hour
 	// RepairAfter is how long after a round that did something another one looks whether moves would end
 	// violations, if nothing waits. There is no other until something is done again, so that it comes to an end: each
 	// move is worth more than it costs.
@@ -76,7 +76,7 @@ type Policy struct {
 type ownTask struct {
 	seq     cluster.Seq
 	waiting bool
-	stays   cluster.Time // until when it does not move
+	moved   [2]cluster.Time // its last two moves: when each of them does not count any more
 }
 
 // refusals counts how often an application was planned and came back.
@@ -126,7 +126,8 @@ func (p *Policy) planAll(t *sched.Trial, budget int64, out *sched.Plan) {
 		planned, more := posed.bundles(t, a, out)
 		if plans == mostPlans || len(more) == 0 || !posed.othersWait(s, more) {
 			for _, task := range moved {
-				p.own[task].stays = s.Now() + MoveAgain
+				m := &p.own[task].moved
+				m[0], m[1] = m[1], s.Now()+MovesAfter
 			}
 			p.count(s, posed, planned)
 			return
@@ -153,7 +154,7 @@ func (p *Policy) due() cluster.Time {
 // mayMove reports whether a container that is placed may go elsewhere.
 func (p *Policy) mayMove(s *cluster.View, t cluster.TaskID) bool {
 	task := s.Task(t)
-	if !p.options.Moves || int(t) >= len(p.own) || p.own[t].seq != task.Seq || p.own[t].stays > s.Now() {
+	if !p.options.Moves || int(t) >= len(p.own) || p.own[t].seq != task.Seq || p.own[t].moved[0] > s.Now() {
 		return false
 	}
 	return task.Phase == cluster.Running && !s.Shape(task.Shape).Stays && !s.Evictable(t).Refused() && (p.options.MayMove == nil || p.options.MayMove(s, t))
@@ -197,7 +198,7 @@ func (p *Policy) learn(s *cluster.View, c *sched.Changed) {
 		task := s.Task(t)
 		now := ownTask{seq: task.Seq, waiting: task.Phase == cluster.Waiting}
 		if int(t) < len(p.own) && p.own[t].seq == task.Seq {
-			now.stays = p.own[t].stays
+			now.moved = p.own[t].moved
 		}
 		p.note(t, now)
 	}
