@@ -7,10 +7,10 @@ import "fairlead.dev/fairlead/cluster"
 // Within one lane a policy sees both, and has an order of its own. Who evicts such a task there has the same room, and is spared for the rest of that time, or lanes
 // would take turns by way of other tasks of their own.
 
-// How long a run is to last that others had to make room for.
+// How long a run is to last that others had to make room for. Both come from sweeps (docs/bench/fairlead.md).
 const (
 	SwitchTime     = 2400 * cluster.Second // where its work is lost when it is evicted
-	SwitchTimeKept = 1200 * cluster.Second // where it is kept
+	SwitchTimeKept = 1000 * cluster.Second // where it is kept
 )
 
 // SwitchTimeOf is how long a run of the class is to last that others had to make room for.
