@@ -27,6 +27,9 @@ func (p *policy) serve(t *sched.Trial, g *group, budget int64, out *sched.Plan) 
 		switch {
 		case placed:
 			p.users.look(s, task)
+			if s.Shape(g.Shape).Max != nil { // only now it counts as one of those who share what is left there
+				p.table.Update(x, s.Task(task).Node)
+			}
 			p.claims.placed(s, task)
 			p.waiting.Leave(task)
 		case beside && g.Job == book.NoJob:
