@@ -62,7 +62,9 @@ func TestGainOfMoves(t *testing.T) {
 		}
 		events := []cluster.Event{
 			cluster.ShapeDefined{Spec: cluster.Shape{Demand: cluster.Vector{2}}},
-			cluster.JobSubmitted{Name: "j"}, cluster.TaskSubmitted{Task: 0, Seq: 1}, cluster.TaskSubmitted{Task: 1, Seq: 2},
+			cluster.JobSubmitted{Name: "j"},
+			cluster.TaskSubmitted{Task: 0, Seq: 1},
+			cluster.TaskSubmitted{Task: 1, Seq: 2},
 		}
 		for n := range cluster.NodeID(3) {
 			events = append(events, cluster.NodeAdded{Node: n, Spec: cluster.NodeSpec{Name: fmt.Sprint(n), Capacity: cluster.Vector{4 - int64(n/2)}}})
@@ -72,7 +74,8 @@ func TestGainOfMoves(t *testing.T) {
 			t.Fatalf("%s: %v, error %v: want both placed, and no gain", tc.name, out, err)
 		}
 		out, _, err = core.Step(1, []cluster.Event{
-			cluster.TaskStarted{Task: 0, Attempt: 1}, cluster.TaskStarted{Task: 1, Attempt: 1},
+			cluster.TaskStarted{Task: 0, Attempt: 1},
+			cluster.TaskStarted{Task: 1, Attempt: 1},
 			cluster.TaskSubmitted{Task: 2, Seq: 3}, // a cause for a round
 		}, nil)
 		if err != nil {

@@ -591,6 +591,7 @@ func TestContainersMoveTwiceInAnHour(t *testing.T) {
 					b.observe(cluster.TaskLeft{Task: d.Task, Attempt: d.Attempt})
 				case sched.Place:
 					b.observe(cluster.TaskStarted{Task: d.Task, Attempt: d.Attempt, Node: d.Node})
+				case sched.Resize, sched.End:
 				}
 			}
 		}
