@@ -57,7 +57,7 @@ func (s *State) Apply(at Time, e Event) error {
 	case JobSubmitted:
 		return s.jobSubmitted(e)
 	case JobChanged:
-		return s.jobChanged(e)
+		return changeJob(s, e)
 	case JobForgotten:
 		return s.jobForgotten(e)
 	default:
@@ -255,46 +255,8 @@ func (s *State) jobSubmitted(e JobSubmitted) error {
 	return nil
 }
 
-// checkGangSize refuses a number that no job has.
-func checkGangSize(j JobID, name string, foreign bool, gang int32) error {
-	if gang < 0 || gang > 1 && foreign {
-		return fmt.Errorf("job row %d: %q is a gang of %d, want 0 or more, and of a foreign job 0", j, name, gang)
-	}
-	return nil
-}
-
-func (s *State) checkJob(j JobID) error {
-	if int(j) >= len(s.job) || !s.job[j].Live {
-		return fmt.Errorf("job row %d holds no job", j)
-	}
-	return nil
-}
-
-func (s *State) jobChanged(e JobChanged) error {
-	if err := s.checkJob(e.Job); err != nil {
-		return err
-	}
-	job := &s.job[e.Job]
-	if err := checkGangSize(e.Job, job.Name, job.Foreign, e.Gang); err != nil {
-		return err
-	}
-	if job.Kept == e.Kept && job.Gang == e.Gang {
-		return nil
-	}
-	tasks := tasksOf(s, e.Job)
-	if job.Kept != e.Kept {
-		job.Kept = e.Kept
-		for _, t := range tasks {
-			s.noteTaskAndNodes(t)
-		}
-	}
-	resizeGang(s, e.Job, e.Gang, tasks)
-	s.log.note(Jobs, uint32(e.Job))
-	return nil
-}
-
 func (s *State) jobForgotten(e JobForgotten) error {
-	if err := s.checkJob(e.Job); err != nil {
+	if err := checkJob(s, e.Job); err != nil {
 		return err
 	}
 	if n := s.job[e.Job].Tasks; n > 0 {

@@ -157,7 +157,7 @@ func (s *State) tallyAnew(changed map[ShapeID][]role) {
 		if _, is := changed[task.Shape]; !is {
 			continue
 		}
-		s.noteTaskAndNodes(TaskID(i)) // and so counts it
+		noteTaskAndNodes(s, TaskID(i)) // and so counts it
 	}
 }
 

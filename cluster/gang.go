@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 )
@@ -75,6 +76,46 @@ func GangAsks(v *View, j JobID) (asks Vector, may bool) {
 		}
 	}
 	return asks, true
+}
+
+// checkGangSize refuses a number that no job has.
+func checkGangSize(j JobID, name string, foreign bool, gang int32) error {
+	if gang < 0 || gang > 1 && foreign {
+		return fmt.Errorf("job row %d: %q is a gang of %d, want 0 or more, and of a foreign job 0", j, name, gang)
+	}
+	return nil
+}
+
+// checkJob refuses a row that holds no job.
+func checkJob(s *State, j JobID) error {
+	if int(j) >= len(s.job) || !s.job[j].Live {
+		return fmt.Errorf("job row %d holds no job", j)
+	}
+	return nil
+}
+
+// changeJob applies JobChanged.
+func changeJob(s *State, e JobChanged) error {
+	if err := checkJob(s, e.Job); err != nil {
+		return err
+	}
+	job := &s.job[e.Job]
+	if err := checkGangSize(e.Job, job.Name, job.Foreign, e.Gang); err != nil {
+		return err
+	}
+	if job.Kept == e.Kept && job.Gang == e.Gang {
+		return nil
+	}
+	tasks := tasksOf(s, e.Job)
+	if job.Kept != e.Kept {
+		job.Kept = e.Kept
+		for _, t := range tasks {
+			noteTaskAndNodes(s, t)
+		}
+	}
+	resizeGang(s, e.Job, e.Gang, tasks)
+	s.log.note(Jobs, uint32(e.Job))
+	return nil
 }
 
 // tasksOf are the live tasks of a job, in the order of submission. It looks at all that there are, unless the job is a gang.

@@ -339,7 +339,7 @@ func (s *State) noteTask(t TaskID) {
 }
 
 // noteTaskAndNodes is noteTask, with the nodes where it takes room.
-func (s *State) noteTaskAndNodes(t TaskID) {
+func noteTaskAndNodes(s *State, t TaskID) {
 	s.noteTask(t)
 	for _, n := range [2]NodeID{s.task[t].Node, s.task[t].Next} {
 		if n != NoNode {

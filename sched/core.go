@@ -109,10 +109,10 @@ func (c *Core) Observe(now cluster.Time, in []cluster.Event, out []Decision) ([]
 		err := c.state.Apply(now, e)
 		switch {
 		case err == nil:
-			switch job := e.(type) {
-			case cluster.JobSubmitted:
+			if job, ok := e.(cluster.JobSubmitted); ok {
 				c.assign(job.Job)
-			case cluster.JobChanged: // fewer of it may do
+			}
+			if _, ok := e.(cluster.JobChanged); ok { // fewer of it may do
 				c.markLanesDirty()
 			}
 			c.copies.update(c.state, e)

@@ -54,14 +54,14 @@ func (in *intake) surveyPodGroups() {
 // seePodGroup takes in a pod group, and has its pods reported as they wait by now.
 func (in *intake) seePodGroup(object *schedulingv1beta1.PodGroup) {
 	in.s.subject.handling(nil)
-	in.s.explainer.wantNow(in.s.world.SeePodGroup(object))
+	in.s.explainer.wantNow(in.s.world.PodGroups().See(object))
 }
 
 // losePodGroup takes in that a pod group is gone.
 func (in *intake) losePodGroup(object *schedulingv1beta1.PodGroup) {
 	in.s.subject.handling(nil)
 	delete(in.s.explainer.told, object.UID)
-	in.s.explainer.wantNow(in.s.world.LosePodGroup(object.Namespace, object.Name))
+	in.s.explainer.wantNow(in.s.world.PodGroups().Lose(object.Namespace, object.Name))
 }
 
 // groupTold is what was written last of a group.

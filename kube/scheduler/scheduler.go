@@ -117,7 +117,7 @@ func (s *Scheduler) assemble() {
 		Handling: func(p *v1.Pod) { s.subject.handling(p) },
 	})
 	if !o.PodGroups {
-		s.world.WithoutPodGroups("the API server served no podgroups of scheduling.k8s.io/v1beta1 when fairlead-scheduler began")
+		s.world.PodGroups().Without("the API server served no podgroups of scheduling.k8s.io/v1beta1 when fairlead-scheduler began")
 	}
 	s.promises.taken = s.promises.wanted.Load()
 	s.world.SetClasses(s.promises.taken)

@@ -1,9 +1,7 @@
 package world
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 
 	v1 "k8s.io/api/core/v1"
@@ -48,8 +46,8 @@ type groupKey struct {
 	labelled        bool // it is known by labels alone, which have its number
 }
 
-// groups keeps all groups that there are, or that pods name.
-type groups struct {
+// PodGroups keeps all groups that there are, or that pods name.
+type PodGroups struct {
 	journal *journal
 	waiting *waiting
 	slots   *slots
@@ -58,7 +56,7 @@ type groups struct {
 }
 
 // begin forgets the jobs of the core before.
-func (gs *groups) begin() {
+func (gs *PodGroups) begin() {
 	for _, g := range gs.byName {
 		g.jobs = nil
 		gs.forget(g)
@@ -66,7 +64,7 @@ func (gs *groups) begin() {
 }
 
 // named is the group of that name, which may be yet to come.
-func (gs *groups) named(key groupKey) *Group {
+func (gs *PodGroups) named(key groupKey) *Group {
 	g := gs.byName[key]
 	if g == nil {
 		g = &Group{groupKey: key, pods: map[types.UID]*Pod{}}
@@ -77,7 +75,7 @@ func (gs *groups) named(key groupKey) *Group {
 }
 
 // join finds the group of a pod of ours that was not known before. It stays the pod's for good.
-func (gs *groups) join(p *Pod) {
+func (gs *PodGroups) join(p *Pod) {
 	key := groupKey{Namespace: p.object.Namespace}
 	if of := p.object.Spec.SchedulingGroup; of != nil && of.PodGroupName != nil {
 		key.Name = *of.PodGroupName
@@ -95,7 +93,7 @@ func (gs *groups) join(p *Pod) {
 }
 
 // leave takes a pod that is gone out of its group.
-func (gs *groups) leave(p *Pod) {
+func (gs *PodGroups) leave(p *Pod) {
 	if p.group != nil {
 		delete(p.group.pods, p.object.UID)
 		gs.forget(p.group)
@@ -103,50 +101,36 @@ func (gs *groups) leave(p *Pod) {
 }
 
 // forget gives up a group that nobody names and that is not there.
-func (gs *groups) forget(g *Group) {
+func (gs *PodGroups) forget(g *Group) {
 	if len(g.pods)+len(g.jobs) == 0 && g.Object == nil {
 		delete(gs.byName, g.groupKey)
 	}
 }
 
-// SeePodGroup takes in a pod group as it is now, for the first time or again. It returns the pods of ours that wait for another reason
+// See takes in a pod group as it is now, for the first time or again. It returns the pods of ours that wait for another reason
 // than before, or for none.
-func (w *World) SeePodGroup(object *schedulingv1beta1.PodGroup) []*Pod {
-	g := w.groups.named(groupKey{Namespace: object.Namespace, Name: object.Name})
+func (gs *PodGroups) See(object *schedulingv1beta1.PodGroup) []*Pod {
+	g := gs.named(groupKey{Namespace: object.Namespace, Name: object.Name})
 	g.Object = object
-	return w.groups.reread(g)
+	return gs.reread(g)
 }
 
-// LosePodGroup takes in that a pod group is gone. Its pods that have a place keep it, and the others wait until there is one of that name again.
-func (w *World) LosePodGroup(namespace, name string) []*Pod {
-	g := w.groups.byName[groupKey{Namespace: namespace, Name: name}]
+// Lose takes in that a pod group is gone. Its pods that have a place keep it, and the others wait until there is one of that name again.
+func (gs *PodGroups) Lose(namespace, name string) []*Pod {
+	g := gs.byName[groupKey{Namespace: namespace, Name: name}]
 	if g == nil || g.Object == nil {
 		return nil
 	}
 	g.Object = nil
-	defer w.groups.forget(g)
-	return w.groups.reread(g)
+	defer gs.forget(g)
+	return gs.reread(g)
 }
 
-// WithoutPodGroups takes in why no pod group will ever be seen.
-func (w *World) WithoutPodGroups(why string) { w.groups.unread = why }
-
-// Groups are the pod groups of which pods of ours are known, in the order of their names.
-func (w *World) Groups() []*Group {
-	var list []*Group
-	for _, g := range w.groups.byName {
-		if len(g.pods) > 0 && g.Object != nil {
-			list = append(list, g)
-		}
-	}
-	slices.SortFunc(list, func(a, b *Group) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
-	return list
-}
+// Without takes in why no pod group will ever be seen.
+func (gs *PodGroups) Without(why string) { gs.unread = why }
 
 // reread takes over what a group says by now, and lets the core know.
-func (gs *groups) reread(g *Group) []*Pod {
+func (gs *PodGroups) reread(g *Group) []*Pod {
 	before := g.terms()
 	after := *g
 	after.read(gs.unread)

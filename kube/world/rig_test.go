@@ -123,12 +123,12 @@ func (r *rig) seeNode(node *v1.Node) {
 // seeGroup reports a pod group of which so many pods are placed together.
 func (r *rig) seeGroup(g *schedulingv1beta1.PodGroup) {
 	r.groups[g.Name] = g
-	r.world.SeePodGroup(g)
+	r.world.PodGroups().See(g)
 }
 
 func (r *rig) loseGroup(name string) {
 	delete(r.groups, name)
-	r.world.LosePodGroup("default", name)
+	r.world.PodGroups().Lose("default", name)
 }
 
 // checkWhole wants of a group of which pods are bound although others were refused that as many are on nodes, have room kept for them there, or are done, as the group asks for. Who is

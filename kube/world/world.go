@@ -48,7 +48,7 @@ type World struct {
 	placed  *placed
 	exits   *Exits
 	binds   *Binds
-	groups  *groups
+	groups  *PodGroups
 }
 
 // Options are what a world is made of.
@@ -117,7 +117,7 @@ func New(j *judge.Judge, o Options) *World {
 		cases: map[string]*openCase{},
 	}
 	shapes.released = binds.closeCase
-	groups := &groups{journal: journal, waiting: waiting, slots: slots, byName: map[groupKey]*Group{}}
+	groups := &PodGroups{journal: journal, waiting: waiting, slots: slots, byName: map[groupKey]*Group{}}
 	slots.abandoned = groups.forget
 	w := &World{
 		owns: o.Owns, journal: journal, columns: columns, nodes: nodes, rules: rules, shapes: shapes, slots: slots, pods: pods,
@@ -145,6 +145,9 @@ func (w *World) Binds() *Binds { return w.binds }
 
 // Exits takes decisions to evict pods, and their outcomes.
 func (w *World) Exits() *Exits { return w.exits }
+
+// PodGroups takes in the pod groups that are seen.
+func (w *World) PodGroups() *PodGroups { return w.groups }
 
 // Pod returns the pod with the uid, nil if it is not known.
 func (w *World) Pod(uid types.UID) *Pod { return w.pods.byUID[uid] }

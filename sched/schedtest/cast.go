@@ -179,7 +179,7 @@ func (s *story) event(line string, events []cluster.Event) ([]cluster.Event, err
 	case "constraint", "forget-constraint":
 		events, err = s.constraintEvent(a, events)
 	case "change-job":
-		events, err = s.changeJobEvent(a, events)
+		events, err = changeJobEvent(s, a, events)
 	case "reshape":
 		events, err = s.reshapeEvents(a, events)
 	case "protected":

@@ -46,7 +46,7 @@ func (s *story) reshapeEvents(a *args, events []cluster.Event) ([]cluster.Event,
 }
 
 // changeJobEvent reads an event that changes a job.
-func (s *story) changeJobEvent(a *args, events []cluster.Event) ([]cluster.Event, error) {
+func changeJobEvent(s *story, a *args, events []cluster.Event) ([]cluster.Event, error) {
 	gang, err := a.integer("gang", 0)
 	if err != nil {
 		return nil, err
