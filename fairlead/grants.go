@@ -11,7 +11,7 @@ import (
 )
 
 // A task that asks for a range goes where it gets much of it: what it would not get there is a part of its price. It is placed with the least of it, and
-// at the end of the pass with its part of what nobody else has taken by then. Ten seconds after the last change of a node that nobody claims,
+// at the end of the pass with its part of what nobody else has taken by then. Ten seconds after the first change of a node, since it was last looked at, and if nobody claims it,
 // what is left there is given to all such tasks: the node is filled to a common level, in proportion to the size that classes were promised. What a task has
 // beyond its least was not promised to it, and is taken back by the same level before anybody is evicted.
 
@@ -276,7 +276,7 @@ func (p *policy) growNew(t *sched.Trial, out *sched.Plan) {
 	g.came = g.came[:0]
 	for i := range out.Bundles() {
 		for _, a := range out.Bundle(i) {
-			if task := s.Task(a.Task); a.Kind == sched.Place && s.Shape(task.Shape).Max != nil && task.Phase == cluster.Starting && !p.claims.taken(task.Node) {
+			if task := s.Task(a.Task); a.Kind == sched.Place && p.users.own(a.Task) && s.Shape(task.Shape).Max != nil && task.Phase == cluster.Starting && !p.claims.taken(task.Node) {
 				g.came = append(g.came, a.Task)
 			}
 		}

@@ -124,7 +124,8 @@ func (v *victims) preempt(t *sched.Trial, task cluster.TaskID, out *sched.Plan, 
 // cost is how good the node is for a preemptor, larger is better: the victims
 // of each rank of classes, most important first, in eight bits each, and the
 // allocation score below them. A node that needs no victim, as one whose
-// leaving tasks make room, is best.
+// leaving tasks make room, is best. With one class it is the highest priority of the victims, in 32 bits,
+// how many they are, in eight, and the score.
 func (v *victims) cost(s *cluster.View, id cluster.ShapeID, priority int32, n cluster.NodeID) int64 {
 	if !v.choose(s, id, priority, n) {
 		return book.None

@@ -113,8 +113,8 @@ func (p *Policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 // mostPlans is how often a round plans at most.
 const mostPlans = 8
 
-// planAll plans for all that wait; and once more without those that are shut out, who may have had in the plan what
-// others that wait could have.
+// planAll plans for all that wait; and again, up to mostPlans times, without those that are shut out, who may have had in the plan what
+// others that wait could have. Each plan has the budget of the round.
 func (p *Policy) planAll(t *sched.Trial, budget int64, out *sched.Plan) {
 	s, mark, done := t.View(), t.Mark(), out.Bundles()
 	var shut []cluster.TaskID

@@ -22,8 +22,10 @@ import (
 const (
 	// askAgain is the pause before the server is asked again, if it does not answer.
 	askAgain = time.Second
-	// askFor is how long it is asked; after that it is taken to serve everything.
-	askFor = 20 * time.Second
+	// askFor is how long it is asked for devices; after that it is taken to serve all of them. For pod groups it is asked longer, as
+	// pods of groups would not be placed until the scheduler begins anew.
+	askFor       = 20 * time.Second
+	askForGroups = 5 * time.Minute
 )
 
 // served is which of the optional APIs there are that the scheduler itself reads.
@@ -31,9 +33,7 @@ type served struct{ podGroups bool }
 
 // adapt does without the optional APIs that the server does not serve, and says so.
 func adapt(ctx context.Context, server discovery.ServerResourcesInterface) (served, error) {
-	ctx, end := context.WithTimeout(ctx, askFor)
-	defer end()
-	devices, known, err := resourcesOf(ctx, server, resourcev1.SchemeGroupVersion.String())
+	devices, known, err := resourcesOf(ctx, askFor, server, resourcev1.SchemeGroupVersion.String())
 	switch {
 	case err != nil:
 		return served{}, err
@@ -46,13 +46,18 @@ func adapt(ctx context.Context, server discovery.ServerResourcesInterface) (serv
 		}
 	}
 	// Off by default in Kubernetes 1.37, so that nobody who does not use them is told that they are missing.
-	groups, _, err := resourcesOf(ctx, server, schedulingv1beta1.SchemeGroupVersion.String())
+	groups, known, err := resourcesOf(ctx, askForGroups, server, schedulingv1beta1.SchemeGroupVersion.String())
+	if !known && err == nil && ctx.Err() == nil {
+		klog.FromContext(ctx).Error(nil, "the API server does not say whether it serves podgroups; pods of groups are not placed until fairlead-scheduler begins anew")
+	}
 	return served{podGroups: slices.Contains(groups, "podgroups")}, err
 }
 
 // resourcesOf lists the resources that the server serves of a version of a group, nil if it serves none. It is not known where the server
 // did not answer in time.
-func resourcesOf(ctx context.Context, server discovery.ServerResourcesInterface, version string) (names []string, known bool, err error) {
+func resourcesOf(ctx context.Context, atMost time.Duration, server discovery.ServerResourcesInterface, version string) (names []string, known bool, err error) {
+	ctx, end := context.WithTimeout(ctx, atMost)
+	defer end()
 	err = wait.PollUntilContextCancel(ctx, askAgain, true, func(context.Context) (bool, error) {
 		list, err := server.ServerResourcesForGroupVersion(version)
 		if err != nil && !apierrors.IsNotFound(err) {

@@ -19,11 +19,15 @@ const mostReported = 10
 // reportOvercommitted reports nodes whose pods request more than they offer, each when that is new.
 func (t *tally) reportOvercommitted(s *Scheduler) {
 	v, kinds := s.epochs.core.View(), s.world.Columns().Meanings()
+	kept := func(t cluster.TaskID) bool {
+		p := s.world.Of(t)
+		return p != nil && p.StandsForRoom()
+	}
 	now := map[string]bool{}
 	var fresh []string
 	for row := range v.NodeRows() {
 		n := cluster.NodeID(row)
-		words := overcommitted(v, kinds, n)
+		words := overcommitted(v, kinds, n, kept)
 		if words == "" {
 			continue
 		}
@@ -44,8 +48,8 @@ func (t *tally) reportOvercommitted(s *Scheduler) {
 }
 
 // overcommitted says of which kind the pods on the node request more than it offers; empty if of none. What
-// is held for pods until others have left does not count.
-func overcommitted(v *cluster.View, kinds []cluster.Kind, n cluster.NodeID) string {
+// is held for pods until others have left does not count, be they ours, or nominated by another scheduler, which kept says.
+func overcommitted(v *cluster.View, kinds []cluster.Kind, n cluster.NodeID, kept func(cluster.TaskID) bool) string {
 	if !v.NodeLive(n) {
 		return ""
 	}
@@ -56,7 +60,7 @@ func overcommitted(v *cluster.View, kinds []cluster.Kind, n cluster.NodeID) stri
 		}
 		taken := int64(0)
 		for _, t := range v.TasksOn(n) {
-			if task := v.Task(t); task.Phase != cluster.Reserved && task.Node == n {
+			if task := v.Task(t); task.Phase != cluster.Reserved && task.Node == n && !kept(t) {
 				taken += v.DemandOn(t, n)[k]
 			}
 		}

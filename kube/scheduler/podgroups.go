@@ -29,6 +29,7 @@ func (s *Scheduler) bindGangs(ctx context.Context, gangs *world.Gangs) {
 		s.explainer.tellGroup(p.Group(), "")
 	}
 	for _, p := range takeBack {
+		s.subject.handling(p.Object())
 		p.Reservation().Unreserve(ctx)
 		s.world.Binds().TakeBack(p)
 	}
@@ -111,6 +112,9 @@ func (c *condition) writeGroup(s *Scheduler) bool {
 	}
 	if !c.told.scheduled {
 		set.Status, set.Reason, set.Message = metav1.ConditionFalse, schedulingv1beta1.PodGroupReasonUnschedulable, c.told.message
+	}
+	if last := meta.FindStatusCondition(c.group.Status.Conditions, set.Type); last != nil && last.Status == set.Status {
+		set.LastTransitionTime = last.LastTransitionTime
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": c.group.UID}, "status": map[string]any{"conditions": []metav1.Condition{set}}})
 	if err != nil {

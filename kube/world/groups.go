@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 
-	v1 "k8s.io/api/core/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -35,6 +34,7 @@ type Group struct {
 	priority *int32 // of all of its pods; nil where each has its own
 	kept     bool   // its pods may leave only all at once, so that none of them is evicted
 	never    bool   // nobody is evicted for them
+	label    string // how many are placed together, of a group that labels make
 	why      string // it keeps its pods from being placed
 	pods     map[types.UID]*Pod
 	jobs     []*job // that the core has of it: one for each profile
@@ -86,10 +86,11 @@ func (gs *PodGroups) join(p *Pod) {
 		return
 	}
 	p.group = gs.named(key)
-	p.group.pods[p.object.UID] = p
-	if key.labelled {
-		p.group.readLabel(p.object)
+	if least := p.object.Labels[coschedulingLeast]; key.labelled && p.group.label != least {
+		p.group.label = least
+		gs.reread(p.group)
 	}
+	p.group.pods[p.object.UID] = p
 }
 
 // leave takes a pod that is gone out of its group.
@@ -161,7 +162,7 @@ func (gs *PodGroups) reread(g *Group) []*Pod {
 	return ours
 }
 
-// terms is what decisions depend on.
+// groupTerms is what decisions depend on.
 type groupTerms struct {
 	least, priority int32
 	ranked          bool
@@ -169,6 +170,7 @@ type groupTerms struct {
 	why             string
 }
 
+// terms are what decisions depend on now.
 func (g *Group) terms() groupTerms {
 	t := groupTerms{least: g.least, ranked: g.priority != nil, kept: g.kept, never: g.never, why: g.why}
 	if t.ranked {
@@ -180,6 +182,7 @@ func (g *Group) terms() groupTerms {
 // read works out what the group says. A group that is gone keeps the number that it had.
 func (g *Group) read(unread string) {
 	if g.labelled {
+		g.readLabel()
 		return
 	}
 	if g.Object == nil {
@@ -195,31 +198,27 @@ func (g *Group) read(unread string) {
 	if gang := spec.SchedulingPolicy.Gang; gang != nil {
 		g.least = gang.MinCount
 	}
-	asks := ""
+	beyond := ""
 	switch {
 	case spec.SchedulingConstraints != nil && len(spec.SchedulingConstraints.Topology) > 0:
-		asks = fmt.Sprintf("schedulingConstraints.topology (%s)", spec.SchedulingConstraints.Topology[0].Key)
+		beyond = fmt.Sprintf("schedulingConstraints.topology (%s)", spec.SchedulingConstraints.Topology[0].Key)
 	case spec.ParentCompositePodGroupName != nil:
-		asks = "parentCompositePodGroupName"
+		beyond = "parentCompositePodGroupName"
 	case len(spec.ResourceClaims) > 0:
-		asks = "resourceClaims"
+		beyond = "resourceClaims"
 	}
-	if g.why = ""; asks != "" {
-		g.why = fmt.Sprintf("its pod group %s has spec.%s, which this version of fairlead does not do", g.Name, asks)
+	if g.why = ""; beyond != "" {
+		g.why = fmt.Sprintf("its pod group %s has spec.%s, which this version of fairlead does not do", g.Name, beyond)
 	}
 }
 
-// readLabel takes in the number that a label of one of its pods says; the first one holds.
-func (g *Group) readLabel(pod *v1.Pod) {
-	if g.least > 0 {
-		return
+// readLabel takes in the number that a label says, which is that of the pod that came last.
+func (g *Group) readLabel() {
+	least, err := strconv.ParseInt(g.label, 10, 32)
+	if g.least, g.why = int32(least), ""; err != nil || least < 1 {
+		g.least = 0
+		g.why = fmt.Sprintf("its label %s is %q, want how many pods of the group are placed together, 1 or more", coschedulingLeast, g.label)
 	}
-	least, err := strconv.ParseInt(pod.Labels[coschedulingLeast], 10, 32)
-	if g.why = ""; err != nil || least < 1 {
-		g.why = fmt.Sprintf("its label %s is %q, want how many pods of the group are placed together, 1 or more", coschedulingLeast, pod.Labels[coschedulingLeast])
-		return
-	}
-	g.least = int32(least)
 }
 
 // priority is that of the pod, or that of its group, if it has one.

@@ -132,6 +132,9 @@ func roomOf(pod *v1.Pod) *v1.Pod {
 	}
 }
 
+// StandsForRoom reports whether it is no pod that is there, but one that takes the room which another scheduler makes.
+func (p *Pod) StandsForRoom() bool { return !p.Ours && p.node != nil && p.object.Spec.NodeName == "" }
+
 // release lets a nominated pod take no room any more, if it took some.
 func (ns *nominations) release(n *nomination) {
 	if n.room != nil {

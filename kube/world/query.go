@@ -19,7 +19,7 @@ import (
 // before a round, for as many pods as are likely to get through on it: one at
 // first, twice as many each time that all did, one again when one did not. With
 // preferences the result is the nodes that upstream's scores like best, for one
-// pod at a time.
+// pod at a time. Of a gang all that wait are let through together, to all nodes that take them.
 
 const maxWindow = 64
 
@@ -123,17 +123,36 @@ func (q *query) close() {
 // their results, and returns the pods that no node would take.
 func (qs *queries) admit(enough func() bool) []*Pod {
 	var unplaced []*Pod
-	begun := map[*Group]bool{} // gangs of which some were let through: nobody of them is placed without the others
 	for _, q := range qs.due() {
-		gang := q.pods[0].gang()
-		if enough() && !begun[gang] {
+		if enough() {
+			break
+		}
+		if q.judged != nil || !qs.worthRunning(q) { // its gang was run, or those before it took the room to prepare
 			continue
 		}
-		if begun[gang] = gang != nil; qs.worthRunning(q) { // nor did those before it take the room to prepare
-			unplaced = append(unplaced, qs.run(q)...)
+		gang := q.pods[0].gang()
+		unplaced = append(unplaced, qs.run(q)...)
+		if gang != nil {
+			for _, other := range qs.othersOf(gang, q) {
+				unplaced = append(unplaced, qs.run(other)...)
+			}
 		}
 	}
 	return unplaced
+}
+
+// othersOf are the other queries that pods of a gang await. It is their turn with the first of them, however long that takes, as nobody of a gang
+// is placed without the others.
+func (qs *queries) othersOf(gang *Group, but *query) []*query {
+	var list []*query
+	for _, p := range inOrder(gang.pods) {
+		q := p.query
+		if q == nil || q == but || q.judged != nil || len(q.pods) == 0 || q.prepares && qs.preparations <= 0 || slices.Contains(list, q) {
+			continue
+		}
+		list = append(list, q)
+	}
+	return list
 }
 
 // claimsCome is how long a pod's claims may take to be made after it.
@@ -185,7 +204,7 @@ func (qs *queries) run(q *query) []*Pod {
 	var names []string
 	if refusal.IsSuccess() {
 		names = judged.Feasible()
-		if q.prefers && len(names) > 1 {
+		if q.prefers && len(names) > 1 && q.pods[0].gang() == nil { // which may need more nodes than the best
 			names = judged.Preferred(names)
 		}
 	}
