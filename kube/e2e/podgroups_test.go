@@ -10,6 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -105,14 +106,19 @@ func TestPodGroupEvictsAndShrinks(t *testing.T) {
 func TestPodGroupSurvivesTheLeader(t *testing.T) {
 	c := bare(t)
 	c.addNodes(2, "n", "4")
+	// Whoever led in a test before may have left a lease that is long.
+	err := c.client.CoordinationV1().Leases(metav1.NamespaceSystem).Delete(t.Context(), leaseName, metav1.DeleteOptions{})
+	if !apierrors.IsNotFound(err) {
+		c.must(err)
+	}
 	first := c.run("first", 5*time.Second)
-	c.awaitLeader(30*time.Second, "")
+	leader := c.awaitLeader(30*time.Second, "")
 	c.group("gang", 3)
 	c.create(several(3, "gang", member("gang"), cpu("3"))...)
 	c.awaitGroup("gang", metav1.ConditionFalse, "a gang of 3: 2 of its 3 waiting tasks would fit now.")
 	first.signal(syscall.SIGKILL)
 	c.run("second", 5*time.Second)
-	c.awaitLeader(time.Minute, "first")
+	c.awaitLeader(time.Minute, leader)
 	c.create(newPod("free", cpu("1")))
 	c.awaitBound(30*time.Second, 1)
 	c.addNodes(1, "m", "4")
