@@ -78,6 +78,7 @@ func (ns *nominations) honour() {
 	}
 }
 
+// inOrder are all nominations, in the order in which their pods came.
 func (ns *nominations) inOrder() []*nomination {
 	pods := make(map[types.UID]*Pod, len(ns.of))
 	for uid, n := range ns.of {
@@ -105,7 +106,7 @@ func (ns *nominations) take(n *nomination, on *node) {
 	ns.placed.putOn(room, on)
 }
 
-// reenter reports to a core that the room is taken; on is where, if the world knows it already.
+// reenter reports to a core that the room is taken.
 func (ns *nominations) reenter(n *nomination) {
 	room, on := n.room, ns.placed
 	info, _ := room.read()

@@ -10,14 +10,15 @@
 // (selectors, taints) is a node set, worked out by upstream's filters once for
 // all pods that request the same, and corrected for what changes (nodeset.go).
 // Resources and host ports are vectors (kinds.go, columns.go). What it requires of other
-// pods are constraints (rules.go). Pods that prefer something of other pods, or look at volumes and
-// claims, need a full-filter query: all filters are run for them, one by one, just before they are
-// decided (query.go).
+// pods are constraints (rules.go), and so is what it prefers of them, where the policy has that in its price
+// (wishes.go). Other preferences, volumes and claims need a full-filter query: all filters are run for such
+// pods, one by one, just before they are decided (query.go).
 //
 // A World is made of parts, and each part of those before it: the journal of what is
 // reported; what the core has, which are Columns, nodes, shapes with their node sets, and
 // slots with their classes; Pods and their stages; where pods wait, which are queue, queries
-// and waiting; where they are placed; and what comes of decisions, which are Exits and Binds.
+// and waiting; where they are placed, or have room kept by other schedulers, which are nominations; what comes of
+// decisions, which are Exits and Binds; and PodGroups, whose pods are placed together (gangs.go).
 // Each keeps its own, and World has what concerns several.
 package world
 
