@@ -74,6 +74,26 @@ func (v *View) Admits(t TaskID, n NodeID) Refusal {
 	return v.violates(v.task[t].Shape, n, v.task[t].Node)
 }
 
+// Keeps is Admits, but the task may have to wait until somebody has left the node whom, by a constraint that binds who comes, it
+// must not meet there.
+func (v *View) Keeps(t TaskID, n NodeID) Refusal {
+	if r := v.takes(t, n); r.Refused() {
+		return r
+	}
+	c := v.comes(t, n)
+	return c.first(v.shape[v.task[t].Shape].roles)
+}
+
+// comes is the task as it comes to the node where a place may be kept for it.
+func (v *View) comes(t TaskID, n NodeID) coming {
+	task := &v.task[t]
+	c := coming{table: v.constraints, n: n, from: task.Node}
+	if task.Phase == Waiting {
+		c.mayWait = v
+	}
+	return c
+}
+
 // takes is Admits but for constraints.
 func (v *View) takes(t TaskID, n NodeID) Refusal {
 	if int(t) >= len(v.task) {
@@ -190,14 +210,15 @@ func (s *State) Place(t TaskID, n NodeID, devices DeviceSet) Refusal {
 
 // PlaceWith chooses a node for a waiting task, or the next node for a leaving
 // one. The task starts where the node has the room now; where the room is
-// still held by what is leaving, it is reserved. Constraints are for whoever places to
+// still held by what is leaving, or who leaves must not be met, it is reserved. Constraints are for whoever places to
 // hold, as several placements may hold one together, but for those that bind who comes; see Violations.
 func (s *State) PlaceWith(t TaskID, n NodeID, gets Allotment) Refusal {
 	if r := s.takes(t, n); r.Refused() {
 		return r
 	}
 	task := &s.task[t]
-	if r := arrives(&s.View, task.Shape, n, task.Node); r.Refused() {
+	comes := s.comes(t, n)
+	if r := comes.arrives(&s.View, task.Shape); r.Refused() {
 		return r
 	}
 	grant, r := s.granted(task.Shape, gets.Grant)
@@ -223,7 +244,7 @@ func (s *State) PlaceWith(t TaskID, n NodeID, gets Allotment) Refusal {
 	task.Refused, task.Began = false, false
 	task.Devices = devices
 	task.give(grant, nil)
-	now := s.roomNow(n, s.Demand(t)) && s.devicesNow(task.Shape, n, devices)
+	now := !comes.waits && s.roomNow(n, s.Demand(t)) && s.devicesNow(task.Shape, n, devices)
 	task.Node = n
 	s.occupy(t, n)
 	if now {
@@ -274,6 +295,7 @@ func (s *State) Evict(t TaskID) Refusal {
 		s.leave(task.Node, s.roomOf(t), 1)
 		s.noteNode(task.Node)
 		s.setPhase(t, Leaving)
+		task.Evicted = true
 	case Absent, Gated, Waiting, Leaving, phases:
 		return Refusal{Code: NotRunning}
 	}
@@ -283,7 +305,7 @@ func (s *State) Evict(t TaskID) Refusal {
 
 // Promote lets the longest-reserved task of the node start if what it waited
 // for has left. It lets it wait again if its room is lost for good, as when an
-// eviction was refused, or if the node does not admit it any more. It returns
+// eviction was refused, or if the node, or a constraint that binds who comes, does not admit it any more. It returns
 // the task, its new phase, and false when there is nothing to do.
 func (s *State) Promote(n NodeID) (TaskID, Phase, bool) {
 	if !s.NodeLive(n) || s.node[n].reserved == 0 {
@@ -291,8 +313,9 @@ func (s *State) Promote(n NodeID) (TaskID, Phase, bool) {
 	}
 	at := slices.IndexFunc(s.node[n].tasks, func(t TaskID) bool { return s.task[t].Phase == Reserved })
 	t := s.node[n].tasks[at]
-	feasible := s.reservationFeasible(t, n)
-	start := feasible && s.devicesStand(t, n)
+	now, later := s.letIn(t, n)
+	feasible := later && (now || s.anyLeaves(n)) && s.reservationFeasible(t, n)
+	start := now && feasible && s.devicesStand(t, n)
 	for k, q := range s.Demand(t) {
 		start = start && (q == 0 || s.standing(n, k)+q <= s.Limit(n)[k])
 	}

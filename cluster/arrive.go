@@ -8,7 +8,8 @@ import "slices"
 // is said to violate it, and nothing is decided by that; it is found when somebody asks.
 //
 // Who comes stands beside nobody whom it must not, though he leaves, and counts on nobody who leaves. Alone a
-// bound over the fewest goes by those who stay.
+// bound over the fewest goes by those who stay. A place may be kept for a task beside those who leave its node
+// (obstacle.go).
 //
 // A soft one keeps nobody away: who comes pays for what it would not be let in for (soft.go).
 
@@ -71,10 +72,8 @@ func (b *boundRow) limit() int64 {
 	return int64(b.arrivals.fewest) + int64(b.Max)
 }
 
-// arrives says which of the constraints that bind who comes keeps a task of the shape off the node, to which it comes from another one that
-// it is leaving if that is not NoNode.
-func arrives(v *View, id ShapeID, n, from NodeID) Refusal {
-	c := coming{table: v.constraints, n: n, from: from}
+// arrives says which of the constraints that bind who comes keeps the task off, unless it waits for who leaves the node where it may do so.
+func (c *coming) arrives(v *View, id ShapeID) Refusal {
 	for roles := v.shape[id].roles; len(roles) > 0; roles = roles[1:] {
 		if spec := v.constraints.row[roles[0].constraint].spec; !spec.Hard || !spec.Arriving {
 			continue
@@ -148,9 +147,12 @@ func (c *coming) meets(r role, t tense) Refusal {
 	refusal := Refusal{Code: Violates, Kind: int(r.bound), Have: int64(m.others), Constraint: r.constraint}
 	switch {
 	case b.OverFewest && t == present: // Kubernetes leaves out who is being deleted
+		c.waits = c.waits || c.mayWait != nil && c.mayWait.waitsFor(r, c.n, c.meeting(r, settled).others)
 	case b.OverFewest && m.set == outside:
 		refusal.Have = InNoSet
 		return refusal
+	case int64(m.others) > b.limit() && c.mayWait != nil && t == present && int64(m.others)-leaving(c.table.here(c.n, r)) <= b.limit():
+		c.waits = true
 	case int64(m.others) > b.limit():
 		refusal.Need = b.limit()
 		return refusal

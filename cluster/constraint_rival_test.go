@@ -20,7 +20,7 @@ func (h *history) runs(t tense) (list []struct {
 			continue
 		}
 		for _, n := range []NodeID{task.Node, task.Next} {
-			if n == NoNode || t == settled && n == task.Node && task.Phase == Leaving {
+			if n == NoNode || n == h.gone && n == task.Node && task.Phase == Leaving || t == settled && n == task.Node && task.Phase == Leaving {
 				continue
 			}
 			list = append(list, struct {
@@ -149,6 +149,22 @@ func (h *history) standsBadly(b *Bound, t TaskID) bool {
 	return b.Misses(h.count(b, set, but, present)) > 0
 }
 
+// standsBeside reports whether the task is where a hard constraint that binds who comes would not let it in.
+func (h *history) standsBeside(t TaskID) bool {
+	for c := range ConstraintID(h.s.ConstraintRows()) {
+		spec := h.s.Constraint(c)
+		if spec == nil || !spec.Arriving || !spec.Hard {
+			continue
+		}
+		for _, b := range spec.Any[0] {
+			if subject, _ := b.Affects(h.s.Shape(h.s.Task(t).Shape).Tags); subject && h.standsBadly(&b, t) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // everywhere is how many targets a bound counts in all sets, at present, each in each set that it counts in.
 func (h *history) everywhere(b *Bound) (sum int32) {
 	met := map[string]bool{}
@@ -234,11 +250,14 @@ func (h *history) checkConstraints() error {
 				continue
 			}
 			late := h.comesLate(t, n)
-			if task := h.s.Task(t); arrives(&h.s.View, task.Shape, n, task.Node).Refused() != late {
+			if task := h.s.Task(t); (&coming{table: h.s.constraints, n: n, from: task.Node}).arrives(&h.s.View, task.Shape).Refused() != late {
 				return fmt.Errorf("task row %d on node row %d: may come: %v", t, n, !late)
 			}
 			if late {
 				h.late++
+			}
+			if err := h.checkWaits(t, n); err != nil {
+				return err
 			}
 		}
 	}
@@ -446,7 +465,7 @@ func (h *history) checkAdmits(t TaskID, n NodeID) error {
 	if refusal.Code == Violates && refusal.Have >= refusal.Need == (refusal.Have <= refusal.Need) {
 		return fmt.Errorf("task row %d on node row %d: refused for counting %d with a bound of %d", t, n, refusal.Have, refusal.Need)
 	}
-	late := h.comesLate(t, n)
+	late, kept := h.comesLate(t, n), h.s.Keeps(t, n)
 	if r := h.s.Place(t, n, 0); r.Refused() {
 		if !late || r != refusal && refusal.Code != Violates || r.Code != Violates {
 			return fmt.Errorf("task row %d on node row %d: refused for %s, may come: %v, predicted %s", t, n, r.Code, !late, refusal.Code)
@@ -454,7 +473,10 @@ func (h *history) checkAdmits(t TaskID, n NodeID) error {
 		return nil
 	}
 	if late {
-		return fmt.Errorf("task row %d on node row %d: came, and a constraint binds who comes", t, n)
+		if h.s.Task(t).Phase != Reserved {
+			return fmt.Errorf("task row %d on node row %d: came, and a constraint binds who comes", t, n)
+		}
+		refusal = kept
 	}
 	if err := h.compareWorse(refusal, noted, before); err != nil {
 		return err
@@ -487,6 +509,68 @@ func (h *history) comesLate(t TaskID, n NodeID) bool {
 				if subject && !h.lets(&b, target, t, n, when) {
 					return true
 				}
+			}
+		}
+	}
+	return false
+}
+
+// checkWaits compares where a waiting task may come, be it that it waits for who leaves the node, with what is so without those who do.
+func (h *history) checkWaits(t TaskID, n NodeID) error {
+	task := h.s.Task(t)
+	if task.Phase != Waiting {
+		return nil
+	}
+	comes := h.s.comes(t, n)
+	refused := comes.arrives(&h.s.View, task.Shape).Refused()
+	late := h.comesLate(t, n)
+	if !late && refused || !refused && comes.waits != (late || h.waitsFor(t, n)) {
+		return fmt.Errorf("task row %d on node row %d: refused: %t, waits: %t, and may come at once: %t", t, n, refused, comes.waits, !late)
+	}
+	for _, other := range h.s.TasksOn(n) {
+		if h.s.Task(other).Next == n {
+			return nil // who comes there from its own set hides one that leaves
+		}
+	}
+	h.gone = n
+	late = h.comesLate(t, n)
+	h.gone = NoNode
+	if refused != late {
+		return fmt.Errorf("task row %d on node row %d: refused: %t, and without those who leave it: %t", t, n, refused, late)
+	}
+	if comes.waits {
+		h.waits++
+	}
+	return nil
+}
+
+// waitsFor reports whether a bound over the fewest would not let the task come to the node if those stayed who were evicted there.
+func (h *history) waitsFor(t TaskID, n NodeID) bool {
+	evicted := map[TaskID]bool{}
+	for _, other := range h.s.TasksOn(n) {
+		evicted[other] = h.s.Task(other).Evicted && h.s.Task(other).Node == n
+	}
+	for c := range ConstraintID(h.s.ConstraintRows()) {
+		spec := h.s.Constraint(c)
+		if spec == nil || !spec.Arriving || !spec.Hard {
+			continue
+		}
+		for _, b := range spec.Any[0] {
+			subject, target := b.Affects(h.s.Shape(h.s.Task(t).Shape).Tags)
+			if !subject || !b.OverFewest {
+				continue
+			}
+			others := h.count(&b, h.setName(n, b.Group), int(t), settled)
+			if target && b.SelfCounted {
+				others++
+			}
+			for other, is := range evicted {
+				if _, counts := b.Affects(h.s.Shape(h.s.Task(other).Shape).Tags); is && counts {
+					others++
+				}
+			}
+			if others > h.fewest(&b)+b.Max {
+				return true
 			}
 		}
 	}

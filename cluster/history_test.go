@@ -39,6 +39,8 @@ type history struct {
 	violates         map[bool]int // what was predicted to violate nothing, or something
 	softly           int          // placements that made a difference to soft constraints
 	late             int          // placements that constraints refuse which bind who comes
+	waits            int          // those that may be kept until somebody has left
+	gone             NodeID       // whoever leaves it counts as gone; mostly NoNode
 }
 
 const (
@@ -78,6 +80,7 @@ func playHistory(data []byte, plant func(*State)) (*history, error) {
 		data: data, spent: map[Seq]*Account{}, pasts: map[Seq]*Account{}, ran: map[string]int{}, violates: map[bool]int{},
 		s:      NewState(kindsOf(data), historyClasses()),
 		mirror: NewState(kindsOf(data), historyClasses()),
+		gone:   NoNode,
 	}
 	mode := h.byte()
 	h.calm, h.kept = mode&1 != 0, mode&3 == 3
@@ -223,6 +226,9 @@ func (h *history) found() {
 			{Subject: tagsOf(1), Target: tagsOf(1), Max: 1, Group: "rack", SelfCounted: true, OverFewest: true, LeastSets: int32(h.byte() % 4)},
 			{Subject: tagsOf(2), Target: tagsOf(2), Min: 1, Max: Unbounded, Group: []string{EachNode, "rack"}[h.byte()%2], OrFirst: true},
 		}
+		if hard && how&4 != 0 {
+			bounds = append(bounds, Bound{Subject: tagsOf(1), Target: tagsOf(2), Group: EachNode})
+		}
 		if !hard {
 			most := int32(h.byte() % 3)
 			bounds = append(bounds, Bound{Subject: tagsOf(1), Target: tagsOf(1 + int(most)%2), Max: most, Group: EachNode, SelfCounted: most > 0})
@@ -294,8 +300,12 @@ func (h *history) step() (string, error) {
 // core does whenever a node was touched.
 func (h *history) settle(n NodeID) error {
 	for range historyTasks + 1 {
-		if _, _, ok := h.s.Promote(n); !ok {
+		t, phase, ok := h.s.Promote(n)
+		if !ok {
 			return nil
+		}
+		if phase == Starting && h.standsBeside(t) {
+			return fmt.Errorf("task row %d begins on node row %d, where it must not", t, n)
 		}
 	}
 	return fmt.Errorf("node row %d promotes without end", n)
@@ -528,7 +538,7 @@ func TestHistories(t *testing.T) {
 	}
 	ran, placed, promised := map[string]int{}, 0, 0
 	resized, granted, stopped := 0, 0, 0
-	violates, softly, late := map[bool]int{}, 0, 0
+	violates, softly, late, waits := map[bool]int{}, 0, 0, 0
 	for seed := range seeds {
 		data := historyBytes(seed, 4000)
 		data[0] = byte(seed) // every mode in turn
@@ -545,7 +555,10 @@ func TestHistories(t *testing.T) {
 		resized, granted, stopped = resized+h.resized, granted+h.granted, stopped+h.stopped
 		violates[false], violates[true] = violates[false]+h.violates[false], violates[true]+h.violates[true]
 		softly += h.softly
-		late += h.late
+		late, waits = late+h.late, waits+h.waits
+	}
+	if waits < int(seeds)/8 {
+		t.Errorf("%d placements may be kept until somebody has left", waits)
 	}
 	if late < int(seeds)/2 {
 		t.Errorf("%d placements were refused for constraints that bind who comes", late)

@@ -159,6 +159,8 @@ type Task struct {
 	// Ending says that the task was told to end: it is gated, or leaving, until the
 	// world says that it has ended.
 	Ending bool
+	// Evicted says of a leaving task that it leaves by a decision made here, of which the world may have yet to hear.
+	Evicted bool
 	// Node is where the task takes room; NoNode while it waits.
 	Node NodeID
 	// Next is the node where a leaving task holds room for its next run;

@@ -249,7 +249,7 @@ func (s *State) setPhase(t TaskID, p Phase) {
 	if p == Running && row.Account.FirstRun == Never {
 		row.Account.FirstRun = s.now
 	}
-	row.Phase = p
+	row.Phase, row.Evicted = p, false
 }
 
 // add adds sign times the demand to the node's row of a table.

@@ -61,9 +61,9 @@ func (c *choice) acted(t cluster.TaskID, n cluster.NodeID) {
 	c.occupants.Forget(n)
 }
 
-// roomFreed reports whether the shape fits on the node once all that leaves has left.
+// roomFreed reports whether the shape fits on the node once all that leaves has left, constraints aside.
 func (c *choice) roomFreed(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) bool {
-	return c.search.Begin(s, id, n) && c.search.Met()
+	return c.search.Begin(s, id, n) && c.search.HasRoom()
 }
 
 // choose chooses who would be evicted on the node, and returns the urgency of the most

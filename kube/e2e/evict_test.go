@@ -59,6 +59,37 @@ func TestEvictionsHonourBudgets(t *testing.T) {
 	}
 }
 
+// A pod that is more important has those leave beside whom it must not stand, where the fewest of the lowest priority do, and no others. It
+// is bound when they have gone, and stands where upstream's own filter lets it.
+func TestEvictionsForRules(t *testing.T) {
+	for _, policy := range []string{"fairlead", "priority", "kube-scheduler"} {
+		t.Run(policy, func(t *testing.T) {
+			c := living(t)
+			many, few := c.twoNodes()
+			c.start(settings{profile: func(p *config.Profile) {
+				p.Policy = chosen.Policy{Name: policy}
+				p.Evictions.Enabled = true
+			}})
+			c.create(several(2, "many", label("app", "web"), on(many), priority(c, -5))...)
+			c.create(newPod("few", label("app", "web"), on(few), priority(c, -10)), newPod("beside", on(few), priority(c, -20)))
+			c.awaitBound(time.Minute, 4)
+			c.create(newPod("high", awayFrom("web", host), on(many, few), priority(c, 1000)))
+			c.awaitBound(time.Minute, 1, named("high"))
+			if high := c.pod("high"); high.Spec.NodeName != few {
+				t.Errorf("the pod is on node %s, want %s", high.Spec.NodeName, few)
+			}
+			for _, p := range c.pods() {
+				if p.DeletionTimestamp != nil || p.Name == "few" {
+					t.Errorf("pod %s is there, deleted %v", p.Name, p.DeletionTimestamp)
+				}
+			}
+			c.create(newPod("comes", label("app", "web"), on(few), priority(c, 500)))
+			c.expectRefusal("comes", `.*node\(s\) didn't satisfy existing pods anti-affinity rules.*`)
+			c.checkRoom()
+		})
+	}
+}
+
 // Every flow policy, and fairlead, places pods as far as there is room, and evicts nobody among equals.
 func TestFlowPolicies(t *testing.T) {
 	for _, policy := range []string{"fairlead", "load-spreading", "cpu-mem", "quincy", "ecsched-dp", "ecsched-ml"} {

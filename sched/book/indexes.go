@@ -86,6 +86,9 @@ func (t *Indexes) Learn(s *cluster.View, c *sched.Changed) {
 	for _, shape := range c.Shapes {
 		t.drop(shape, func(*ShapeIndex) bool { return true })
 	}
+	for _, shape := range c.Constrained { // of whom departures make room for goes by where others are
+		t.drop(shape, func(x *ShapeIndex) bool { return x.id.Victims })
+	}
 	for shape := range t.shapes {
 		if len(c.Members) == 0 {
 			break

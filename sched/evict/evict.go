@@ -3,7 +3,8 @@
 //
 // Occupants keep, node by node, who may be evicted and in which order they go. A Search
 // begins with what a shape lacks on a node once those have left who are leaving
-// (deficit.go), and chooses among candidates those whose leaving makes up for it. The
+// (deficit.go), and with who is in its way there by constraints (intheway.go), and chooses among candidates those whose
+// leaving makes up for both. The
 // Objective says which of the sets that do is the best. Replace makes a bundle of the
 // victims and the placement that they make room for.
 //
@@ -60,6 +61,7 @@ type Search struct {
 	Sets int64
 
 	deficit
+	inTheWay
 	nobody bool        // is to be evicted for the shape
 	list   []Candidate // scratch
 	gone   cluster.Vector
@@ -67,31 +69,41 @@ type Search struct {
 }
 
 // Begin begins a search, with nobody chosen, and reports whether the shape may go on the node
-// at all.
+// at all, constraints aside.
 func (x *Search) Begin(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) bool {
 	x.Victims, x.Sets = x.Victims[:0], 0
 	if !s.NodeLive(n) || !s.Eligible(s.Shape(id).Eligible, n) {
 		return false
 	}
-	x.begin(s, id, n)
+	x.deficit.begin(s, id, n)
+	x.inTheWay.begin(s, id, n)
 	x.nobody = s.Shape(id).NeverPreempts
 	return true
 }
 
 // Choose fills in the victims after Begin, and what they cost: the price of the last to go,
 // or the sum of prices. It is false where the shape would not fit even if all candidates
-// left, and where nobody is to be evicted for it (cluster.Shape.NeverPreempts). Where it fits without that, there are no victims.
+// left, where a constraint that binds who comes keeps it off all the same, and where nobody is to be evicted for it
+// (cluster.Shape.NeverPreempts). Where it fits without that, there are no victims.
 func (x *Search) Choose(best Objective, candidates []Candidate) (price int64, ok bool) {
 	switch {
 	case x.Met():
 		return 0, true
-	case x.nobody:
+	case x.nobody || x.hopeless:
 		return 0, false
+	case len(x.obstacles) > 0:
+		return x.clear(best, candidates)
 	case best == LeastSum:
 		return x.leastSum(candidates)
 	}
 	return x.leastWorst(candidates)
 }
+
+// Met reports whether nothing is lacking, and nobody in the way who stays.
+func (x *Search) Met() bool { return !x.hopeless && len(x.obstacles) == 0 && x.deficit.Met() }
+
+// HasRoom reports whether nothing is lacking, whoever is in the way.
+func (x *Search) HasRoom() bool { return x.deficit.Met() }
 
 // leastWorst chooses by LeastWorst.
 func (x *Search) leastWorst(list []Candidate) (price int64, ok bool) {
@@ -101,7 +113,7 @@ func (x *Search) leastWorst(list []Candidate) (price int64, ok bool) {
 	}
 	x.Victims = append(x.Victims, list[taken-1]) // without whom there was no room
 	for i := taken - 2; i >= 0; i-- {
-		if x.leave(&list[i], -1); !x.Met() {
+		if x.leave(&list[i], -1); !x.deficit.Met() {
 			x.leave(&list[i], 1)
 			x.Victims = append(x.Victims, list[i])
 		}

@@ -56,11 +56,11 @@ func drawCrowd(rt *rapid.T, most int) *crowd {
 	for k := range capacity[:3] {
 		capacity[k] = max(capacity[k]+rapid.Int64Range(-3, 1).Draw(rt, "more"), 0)
 	}
-	c.apply(rt, cluster.NodeAdded{Spec: cluster.NodeSpec{Name: "n", Capacity: capacity}})
+	c.apply(rt, cluster.NodeAdded{Spec: cluster.NodeSpec{Name: "n", Capacity: capacity, Groups: []cluster.Label{{Key: "rack", Value: "r"}}}})
 	c.apply(rt, cluster.JobSubmitted{Name: "j"})
 	for i, d := range demands {
 		t := cluster.TaskID(i)
-		c.apply(rt, cluster.ShapeDefined{Shape: cluster.ShapeID(i), Spec: cluster.Shape{Demand: d}})
+		c.apply(rt, cluster.ShapeDefined{Shape: cluster.ShapeID(i), Spec: cluster.Shape{Demand: d, Tags: drawTags(rt)}})
 		c.apply(rt, cluster.TaskSubmitted{Task: t, Seq: cluster.Seq(i), Shape: cluster.ShapeID(i)})
 		c.apply(rt, cluster.TaskFound{Task: t, Seq: cluster.Seq(i)})
 		c.rank[t], c.price[t] = rapid.Int64Range(0, 2).Draw(rt, "rank"), rapid.Int64Range(0, 9).Draw(rt, "price")
@@ -78,9 +78,47 @@ func drawCrowd(rt *rapid.T, most int) *crowd {
 	for k := range larger[:3] {
 		larger[k] *= rapid.Int64Range(1, 3).Draw(rt, "times")
 	}
-	c.apply(rt, cluster.ShapeDefined{Shape: cluster.ShapeID(c.want), Spec: cluster.Shape{Demand: larger}})
+	c.apply(rt, cluster.ShapeDefined{Shape: cluster.ShapeID(c.want), Spec: cluster.Shape{Demand: larger, Tags: append(drawTags(rt), "want")}})
 	c.apply(rt, cluster.TaskSubmitted{Task: c.want, Seq: cluster.Seq(c.want), Shape: cluster.ShapeID(c.want)})
 	return c
+}
+
+// drawTags draws some of two tags.
+func drawTags(rt *rapid.T) []string {
+	return slices.Clone(rapid.SampledFrom([][]string{nil, {"a"}, {"b"}, {"a", "b"}}).Draw(rt, "tags"))
+}
+
+// drawRules adds two nodes, one of the same rack and one of another, with some tasks on each, and one or two constraints by which the task that
+// wants in must not meet some of those that are there.
+func (c *crowd) drawRules(rt *rapid.T) {
+	for n, rack := range []string{"r", "s"} {
+		n := cluster.NodeID(n + 1)
+		spec := cluster.NodeSpec{Name: string(rune('o' + n)), Capacity: cluster.Vector{9, 9, 9, 0, 0}, Groups: []cluster.Label{{Key: "rack", Value: rack}}}
+		c.apply(rt, cluster.NodeAdded{Node: n, Spec: spec})
+		for range rapid.IntRange(0, 2).Draw(rt, "others") {
+			t := cluster.TaskID(c.TaskRows())
+			shape := cluster.ShapeID(c.ShapeRows())
+			c.apply(rt, cluster.ShapeDefined{Shape: shape, Spec: cluster.Shape{Demand: cluster.Vector{1, 0, 0, 0, 0}, Tags: drawTags(rt)}})
+			c.apply(rt, cluster.TaskSubmitted{Task: t, Seq: cluster.Seq(t), Shape: shape})
+			c.apply(rt, cluster.TaskFound{Task: t, Seq: cluster.Seq(t), Node: n})
+			if rapid.IntRange(0, 3).Draw(rt, "leaves") == 0 {
+				c.apply(rt, cluster.TaskLeaving{Task: t, Attempt: c.Task(t).Attempt})
+			}
+		}
+	}
+	for i := range rapid.IntRange(1, 2).Draw(rt, "constraints") {
+		b := cluster.Bound{Subject: []string{"want"}, Target: drawTags(rt), Max: rapid.Int32Range(0, 2).Draw(rt, "max")}
+		if len(b.Target) == 0 {
+			b.Target = []string{"a"}
+		}
+		b.Group = rapid.SampledFrom([]string{cluster.EachNode, "rack"}).Draw(rt, "group")
+		b.OverFewest, b.SelfCounted = rapid.Bool().Draw(rt, "over the fewest"), rapid.Bool().Draw(rt, "self counted")
+		if b.OverFewest {
+			b.Max = max(b.Max, 1) // a skew of 0 is none of Kubernetes'
+		}
+		spec := cluster.Constraint{Name: string(rune('x' + i)), Any: [][]cluster.Bound{{b}}, Hard: true, Arriving: true}
+		c.apply(rt, cluster.ConstraintDefined{Constraint: cluster.ConstraintID(i), Spec: spec})
+	}
 }
 
 // enough reports whether the state would admit the task if those of the candidates left that
@@ -93,7 +131,7 @@ func (c *crowd) enough(list []Candidate, set uint) bool {
 			return false
 		}
 	}
-	return !c.Admits(c.want, 0).Refused()
+	return !c.Keeps(c.want, 0).Refused()
 }
 
 // best is the best of all sets that make enough room, and false if there is none: by the
@@ -181,6 +219,59 @@ func TestSearchAgainstAllSets(t *testing.T) {
 	}
 	if sizes[0] == 0 || sizes[1] == 0 || sizes[2] == 0 || devices[1] == 0 || devices[2] == 0 {
 		t.Errorf("the cases are too much alike: sets by number of victims: %v; of several by kinds of devices: %v", sizes, devices)
+	}
+}
+
+// TestInTheWay compares with all sets who is chosen where constraints that bind who comes keep the task off, too.
+func TestInTheWay(t *testing.T) {
+	var x Search
+	inTheWay, roomToo := 0, 0
+	rapid.Check(t, func(rt *rapid.T) {
+		c := drawCrowd(rt, 7)
+		c.drawRules(rt)
+		o := Occupants{Rule: c.rule}
+		list := o.On(&c.View, 0)
+		for _, objective := range []Objective{LeastWorst, LeastSum} {
+			want, could := c.best(objective, list)
+			price, ok := int64(0), x.Begin(&c.View, c.Task(c.want).Shape, 0)
+			blocked := ok && len(x.obstacles) > 0
+			if ok {
+				lacked := !x.deficit.Met()
+				if price, ok = x.Choose(objective, list); ok && blocked {
+					inTheWay++
+					if lacked {
+						roomToo++
+					}
+				}
+			}
+			if ok != could {
+				rt.Fatalf("objective %d: found a set: %t, want %t, in\n%s", objective, ok, could, c.Picture())
+			}
+			if !ok {
+				continue
+			}
+			got, sum := uint(0), int64(0)
+			for _, victim := range x.Victims {
+				got |= 1 << slices.IndexFunc(list, func(o Candidate) bool { return o.Task == victim.Task })
+				sum += victim.Price
+			}
+			switch {
+			case !c.enough(list, got):
+				rt.Fatalf("objective %d: the departure of %b is not enough, in\n%s", objective, got, c.Picture())
+			case objective == LeastWorst && (got != want || got != 0 && price != x.Victims[0].Price):
+				rt.Fatalf("the victims are %b for %d, want %b, of %v in\n%s", got, price, want, list, c.Picture())
+			case objective == LeastSum && price != sum:
+				rt.Fatalf("the victims cost %d, said to be %d, in\n%s", sum, price, c.Picture())
+			}
+			for i := range list {
+				if got>>i&1 != 0 && c.enough(list, got&^(1<<i)) {
+					rt.Fatalf("objective %d: of %b, %d need not leave, in\n%s", objective, got, i, c.Picture())
+				}
+			}
+		}
+	})
+	if (inTheWay == 0 || roomToo == 0) && !testing.Short() {
+		t.Errorf("the cases are too much alike: somebody is in the way in %d, and room is lacking, too, in %d", inTheWay, roomToo)
 	}
 }
 

@@ -79,7 +79,7 @@ func (m *leastSum) sumUp(kinds int) {
 // extend extends what is chosen, at this price so far, by victims from a position on.
 func (x *Search) extend(from int, total int64) {
 	m := &x.sum
-	if x.Met() {
+	if x.deficit.Met() {
 		x.settle(total)
 		return
 	}
@@ -129,7 +129,7 @@ func (x *Search) settle(total int64) {
 	needed := m.kept[:0]
 	for _, i := range m.kept {
 		v := &m.list[i].Candidate
-		if x.leave(v, -1); x.Met() {
+		if x.leave(v, -1); x.deficit.Met() {
 			total -= v.Price
 			continue
 		}
