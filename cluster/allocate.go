@@ -76,16 +76,16 @@ func (v *View) Admits(t TaskID, n NodeID) Refusal {
 
 // Keeps is Admits, but the task may have to wait until somebody has left the node whom, by a constraint that binds who comes, it
 // must not meet there.
-func (v *View) Keeps(t TaskID, n NodeID) Refusal {
+func Keeps(v *View, t TaskID, n NodeID) Refusal {
 	if r := v.takes(t, n); r.Refused() {
 		return r
 	}
-	c := v.comes(t, n)
+	c := comesTo(v, t, n)
 	return c.first(v.shape[v.task[t].Shape].roles)
 }
 
-// comes is the task as it comes to the node where a place may be kept for it.
-func (v *View) comes(t TaskID, n NodeID) coming {
+// comesTo is the task as it comes to the node where a place may be kept for it.
+func comesTo(v *View, t TaskID, n NodeID) coming {
 	task := &v.task[t]
 	c := coming{table: v.constraints, n: n, from: task.Node}
 	if task.Phase == Waiting {
@@ -100,7 +100,7 @@ func (v *View) takes(t TaskID, n NodeID) Refusal {
 		return Refusal{Code: NotWaiting}
 	}
 	task := &v.task[t]
-	if task.Phase != Waiting && (task.Phase != Leaving || task.Next != NoNode) || task.Ending {
+	if task.Phase != Waiting && (task.Phase != Leaving || task.Next != NoNode) || task.Told == ToEnd {
 		return Refusal{Code: NotWaiting}
 	}
 	if v.job[task.Job].Foreign {
@@ -217,7 +217,7 @@ func (s *State) PlaceWith(t TaskID, n NodeID, gets Allotment) Refusal {
 		return r
 	}
 	task := &s.task[t]
-	comes := s.comes(t, n)
+	comes := comesTo(&s.View, t, n)
 	if r := comes.arrives(&s.View, task.Shape); r.Refused() {
 		return r
 	}
@@ -295,7 +295,7 @@ func (s *State) Evict(t TaskID) Refusal {
 		s.leave(task.Node, s.roomOf(t), 1)
 		s.noteNode(task.Node)
 		s.setPhase(t, Leaving)
-		task.Evicted = true
+		task.Told = ToLeave
 	case Absent, Gated, Waiting, Leaving, phases:
 		return Refusal{Code: NotRunning}
 	}
@@ -313,8 +313,8 @@ func (s *State) Promote(n NodeID) (TaskID, Phase, bool) {
 	}
 	at := slices.IndexFunc(s.node[n].tasks, func(t TaskID) bool { return s.task[t].Phase == Reserved })
 	t := s.node[n].tasks[at]
-	now, later := s.letIn(t, n)
-	feasible := later && (now || s.anyLeaves(n)) && s.reservationFeasible(t, n)
+	now, later := letIn(&s.View, t, n)
+	feasible := later && (now || anyLeaves(&s.View, n)) && s.reservationFeasible(t, n)
 	start := now && feasible && s.devicesStand(t, n)
 	for k, q := range s.Demand(t) {
 		start = start && (q == 0 || s.standing(n, k)+q <= s.Limit(n)[k])

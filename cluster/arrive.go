@@ -147,7 +147,7 @@ func (c *coming) meets(r role, t tense) Refusal {
 	refusal := Refusal{Code: Violates, Kind: int(r.bound), Have: int64(m.others), Constraint: r.constraint}
 	switch {
 	case b.OverFewest && t == present: // Kubernetes leaves out who is being deleted
-		c.waits = c.waits || c.mayWait != nil && c.mayWait.waitsFor(r, c.n, c.meeting(r, settled).others)
+		c.waits = c.waits || c.mayWait != nil && waitsFor(c.mayWait, r, c.n, c.meeting(r, settled).others)
 	case b.OverFewest && m.set == outside:
 		refusal.Have = InNoSet
 		return refusal

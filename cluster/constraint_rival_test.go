@@ -465,7 +465,7 @@ func (h *history) checkAdmits(t TaskID, n NodeID) error {
 	if refusal.Code == Violates && refusal.Have >= refusal.Need == (refusal.Have <= refusal.Need) {
 		return fmt.Errorf("task row %d on node row %d: refused for counting %d with a bound of %d", t, n, refusal.Have, refusal.Need)
 	}
-	late, kept := h.comesLate(t, n), h.s.Keeps(t, n)
+	late, kept := h.comesLate(t, n), Keeps(&h.s.View, t, n)
 	if r := h.s.Place(t, n, 0); r.Refused() {
 		if !late || r != refusal && refusal.Code != Violates || r.Code != Violates {
 			return fmt.Errorf("task row %d on node row %d: refused for %s, may come: %v, predicted %s", t, n, r.Code, !late, refusal.Code)
@@ -521,7 +521,7 @@ func (h *history) checkWaits(t TaskID, n NodeID) error {
 	if task.Phase != Waiting {
 		return nil
 	}
-	comes := h.s.comes(t, n)
+	comes := comesTo(&h.s.View, t, n)
 	refused := comes.arrives(&h.s.View, task.Shape).Refused()
 	late := h.comesLate(t, n)
 	if !late && refused || !refused && comes.waits != (late || h.waitsFor(t, n)) {
@@ -548,7 +548,7 @@ func (h *history) checkWaits(t TaskID, n NodeID) error {
 func (h *history) waitsFor(t TaskID, n NodeID) bool {
 	evicted := map[TaskID]bool{}
 	for _, other := range h.s.TasksOn(n) {
-		evicted[other] = h.s.Task(other).Evicted && h.s.Task(other).Node == n
+		evicted[other] = h.s.Task(other).Told == ToLeave && h.s.Task(other).Node == n
 	}
 	for c := range ConstraintID(h.s.ConstraintRows()) {
 		spec := h.s.Constraint(c)

@@ -25,7 +25,7 @@ func (o *Obstacle) Of(v *View, id ShapeID) bool {
 
 // Obstacles appends what keeps a task of the shape off the node that departures from it would mend. It is false where
 // a constraint that binds who comes keeps the task off whoever departs from there.
-func (v *View) Obstacles(id ShapeID, n NodeID, to []Obstacle) (list []Obstacle, ok bool) {
+func Obstacles(v *View, id ShapeID, n NodeID, to []Obstacle) (list []Obstacle, ok bool) {
 	c := coming{table: v.constraints, n: n, from: NoNode}
 	for _, r := range v.shape[id].roles {
 		if !r.subject || !c.binds(r) {
@@ -74,14 +74,14 @@ func leaving(count [tenses]Count) int64 {
 
 // waitsFor reports whether a subject of the bound over the fewest, which meets so many who stay, has to wait on the node for those whom a
 // decision made here lets leave it: until the world has heard of it they stay, and are counted.
-func (v *View) waitsFor(r role, n NodeID, others int32) bool {
+func waitsFor(v *View, r role, n NodeID, others int32) bool {
 	b := &v.constraints.row[r.constraint].bound[r.bound]
 	if leaving(v.constraints.here(n, r)) == 0 {
 		return false
 	}
 	o, evicted := Obstacle{role: r}, int64(0)
 	for _, t := range v.node[n].tasks {
-		if task := &v.task[t]; task.Evicted && task.Node == n && o.Of(v, task.Shape) {
+		if task := &v.task[t]; task.Told == ToLeave && task.Node == n && o.Of(v, task.Shape) {
 			evicted++
 		}
 	}
@@ -90,7 +90,7 @@ func (v *View) waitsFor(r role, n NodeID, others int32) bool {
 
 // letIn reports whether the constraints that bind who comes let the task begin on the node where a place is kept for it: now, beside
 // all who are there, and once those have left who leave.
-func (v *View) letIn(t TaskID, n NodeID) (now, later bool) {
+func letIn(v *View, t TaskID, n NodeID) (now, later bool) {
 	now, later = true, true
 	c := coming{table: v.constraints, n: n, from: NoNode}
 	for _, r := range v.shape[v.task[t].Shape].roles {
@@ -103,7 +103,7 @@ func (v *View) letIn(t TaskID, n NodeID) (now, later bool) {
 		if r.target && !b.SelfCounted {
 			others-- // itself
 		}
-		if b.OverFewest && v.waitsFor(r, n, others) {
+		if b.OverFewest && waitsFor(v, r, n, others) {
 			now = false
 		}
 		for when := range tenses {
@@ -117,6 +117,6 @@ func (v *View) letIn(t TaskID, n NodeID) (now, later bool) {
 }
 
 // anyLeaves reports whether somebody leaves the node.
-func (v *View) anyLeaves(n NodeID) bool {
+func anyLeaves(v *View, n NodeID) bool {
 	return slices.ContainsFunc(v.node[n].tasks, func(t TaskID) bool { return v.task[t].Phase == Leaving && v.task[t].Node == n })
 }

@@ -249,7 +249,10 @@ func (s *State) setPhase(t TaskID, p Phase) {
 	if p == Running && row.Account.FirstRun == Never {
 		row.Account.FirstRun = s.now
 	}
-	row.Phase, row.Evicted = p, false
+	row.Phase = p
+	if row.Told == ToLeave {
+		row.Told = NotTold
+	}
 }
 
 // add adds sign times the demand to the node's row of a table.

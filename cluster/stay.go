@@ -6,7 +6,7 @@ package cluster
 // that would was let in while it was there.
 func MayStay(v *View, run TaskID, besides []TaskID) bool {
 	n := v.task[run].Node
-	if v.task[run].Phase != Leaving || v.task[run].Ending {
+	if v.task[run].Phase != Leaving || v.task[run].Told == ToEnd {
 		return false
 	}
 	for _, t := range v.node[n].tasks {

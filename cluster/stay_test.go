@@ -35,7 +35,7 @@ func TestMayStayAgainstTheState(t *testing.T) {
 				feasible := true
 				for _, id := range s.node[n].tasks {
 					task := &s.task[id]
-					if task.Node == NodeID(n) && task.Phase == Leaving && !task.Ending {
+					if task.Node == NodeID(n) && task.Phase == Leaving && task.Told != ToEnd {
 						leaving = append(leaving, id)
 					}
 					feasible = feasible && (!promised(task, NodeID(n)) || s.reservationFeasible(id, NodeID(n)))

@@ -143,7 +143,7 @@ func alone(s *cluster.View, a Action) cluster.Refusal {
 	}
 	switch a.Kind {
 	case Place:
-		return s.Keeps(a.Task, a.Node)
+		return cluster.Keeps(s, a.Task, a.Node)
 	case Evict:
 		return s.Releases(a.Task)
 	case Resize, End:

@@ -131,7 +131,7 @@ func (c *crowd) enough(list []Candidate, set uint) bool {
 			return false
 		}
 	}
-	return !c.Keeps(c.want, 0).Refused()
+	return !cluster.Keeps(&c.View, c.want, 0).Refused()
 }
 
 // best is the best of all sets that make enough room, and false if there is none: by the

@@ -21,7 +21,7 @@ func (x *inTheWay) begin(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) 
 	if s.ConstraintRows() == 0 {
 		return
 	}
-	list, ok := s.Obstacles(id, n, x.obstacles)
+	list, ok := cluster.Obstacles(s, id, n, x.obstacles)
 	x.obstacles, x.hopeless = list, !ok
 }
 
