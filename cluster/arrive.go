@@ -147,11 +147,10 @@ func (c *coming) meets(r role, t tense) Refusal {
 	refusal := Refusal{Code: Violates, Kind: int(r.bound), Have: int64(m.others), Constraint: r.constraint}
 	switch {
 	case b.OverFewest && t == present: // Kubernetes leaves out who is being deleted
-		c.waits = c.waits || c.mayWait != nil && waitsFor(c.mayWait, r, c.n, c.meeting(r, settled).others)
 	case b.OverFewest && m.set == outside:
 		refusal.Have = InNoSet
 		return refusal
-	case int64(m.others) > b.limit() && c.mayWait != nil && t == present && int64(m.others)-leaving(c.table.here(c.n, r)) <= b.limit():
+	case int64(m.others) > b.limit() && c.mayWait && t == present && int64(m.others)-leaving(c.table.here(c.n, r)) <= b.limit():
 		c.waits = true
 	case int64(m.others) > b.limit():
 		refusal.Need = b.limit()

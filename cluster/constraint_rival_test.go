@@ -524,7 +524,7 @@ func (h *history) checkWaits(t TaskID, n NodeID) error {
 	comes := comesTo(&h.s.View, t, n)
 	refused := comes.arrives(&h.s.View, task.Shape).Refused()
 	late := h.comesLate(t, n)
-	if !late && refused || !refused && comes.waits != (late || h.waitsFor(t, n)) {
+	if !late && refused || !refused && comes.waits != late {
 		return fmt.Errorf("task row %d on node row %d: refused: %t, waits: %t, and may come at once: %t", t, n, refused, comes.waits, !late)
 	}
 	for _, other := range h.s.TasksOn(n) {
@@ -542,39 +542,6 @@ func (h *history) checkWaits(t TaskID, n NodeID) error {
 		h.waits++
 	}
 	return nil
-}
-
-// waitsFor reports whether a bound over the fewest would not let the task come to the node if those stayed who were evicted there.
-func (h *history) waitsFor(t TaskID, n NodeID) bool {
-	evicted := map[TaskID]bool{}
-	for _, other := range h.s.TasksOn(n) {
-		evicted[other] = h.s.Task(other).Told == ToLeave && h.s.Task(other).Node == n
-	}
-	for c := range ConstraintID(h.s.ConstraintRows()) {
-		spec := h.s.Constraint(c)
-		if spec == nil || !spec.Arriving || !spec.Hard {
-			continue
-		}
-		for _, b := range spec.Any[0] {
-			subject, target := b.Affects(h.s.Shape(h.s.Task(t).Shape).Tags)
-			if !subject || !b.OverFewest {
-				continue
-			}
-			others := h.count(&b, h.setName(n, b.Group), int(t), settled)
-			if target && b.SelfCounted {
-				others++
-			}
-			for other, is := range evicted {
-				if _, counts := b.Affects(h.s.Shape(h.s.Task(other).Shape).Tags); is && counts {
-					others++
-				}
-			}
-			if others > h.fewest(&b)+b.Max {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // lets reports whether the bound lets a task come to the node, which it is one to count.

@@ -7,7 +7,8 @@ import (
 
 // This file is what constraints that bind who comes say of a node that somebody leaves, in the way of Kubernetes: who comes may
 // have a place kept there at once, beside those whom it must not meet, if they leave that node; it begins when they have left.
-// Those who leave other nodes of the set count until they are gone, as nobody waits for them there.
+// Those who leave other nodes of the set count until they are gone, as nobody waits for them there. Nobody leaves for a bound
+// over the fewest: others who are targets, and no subjects, could come as soon as somebody has left, and keep the task off again.
 
 // Obstacle is a bound that keeps who comes off a node, as more of its targets stay in the node's set than may.
 type Obstacle struct {
@@ -32,13 +33,17 @@ func Obstacles(v *View, id ShapeID, n NodeID, to []Obstacle) (list []Obstacle, o
 			continue
 		}
 		b, later := &c.table.row[r.constraint].bound[r.bound], c.meeting(r, settled)
-		here := c.table.here(n, r)
-		tooMany := int64(later.others) - b.limit()
-		if !b.OverFewest { // nobody waits for those who leave other nodes of the set
-			tooMany = int64(c.meeting(r, present).others) - leaving(here) - b.limit()
+		if b.OverFewest { // whom departures let in, and whom they do not, changes with all other sets
+			if later.set == outside || int64(later.others) > b.limit() {
+				return to, false
+			}
+			continue
 		}
+		here := c.table.here(n, r)
+		others := max(int64(later.others), int64(c.meeting(r, present).others)-leaving(here)) // nobody waits for those who leave other nodes of the set
+		tooMany := others - b.limit()
 		switch {
-		case b.OverFewest && later.set == outside, tooMany > int64(here[settled].Targets):
+		case tooMany > int64(here[settled].Targets):
 			return to, false
 		case tooMany > 0:
 			to = append(to, Obstacle{r, int32(tooMany)})
@@ -72,24 +77,8 @@ func leaving(count [tenses]Count) int64 {
 	return int64(max(count[present].Targets-count[settled].Targets, 0))
 }
 
-// waitsFor reports whether a subject of the bound over the fewest, which meets so many who stay, has to wait on the node for those whom a
-// decision made here lets leave it: until the world has heard of it they stay, and are counted.
-func waitsFor(v *View, r role, n NodeID, others int32) bool {
-	b := &v.constraints.row[r.constraint].bound[r.bound]
-	if leaving(v.constraints.here(n, r)) == 0 {
-		return false
-	}
-	o, evicted := Obstacle{role: r}, int64(0)
-	for _, t := range v.node[n].tasks {
-		if task := &v.task[t]; task.Told == ToLeave && task.Node == n && o.Of(v, task.Shape) {
-			evicted++
-		}
-	}
-	return int64(others)+evicted > b.limit()
-}
-
-// letIn reports whether the constraints that bind who comes let the task begin on the node where a place is kept for it: now, beside
-// all who are there, and once those have left who leave.
+// letIn reports whether the constraints that bind who comes, bounds over the fewest aside, let the task begin on the node where a place
+// is kept for it: now, beside all who are there, and once those have left who leave.
 func letIn(v *View, t TaskID, n NodeID) (now, later bool) {
 	now, later = true, true
 	c := coming{table: v.constraints, n: n, from: NoNode}
@@ -98,16 +87,12 @@ func letIn(v *View, t TaskID, n NodeID) (now, later bool) {
 			continue
 		}
 		b := &c.table.row[r.constraint].bound[r.bound]
+		if b.OverFewest { // which changes as others come and go elsewhere: who binds the task looks again
+			continue
+		}
 		set := c.table.group[b.group].setOf(n)
-		others := b.counted(set, settled).Targets
-		if r.target && !b.SelfCounted {
-			others-- // itself
-		}
-		if b.OverFewest && waitsFor(v, r, n, others) {
-			now = false
-		}
 		for when := range tenses {
-			if b.OverFewest && when == present || b.missesThere(set, b.counted(set, when).Targets, r.target, when) == 0 {
+			if b.missesThere(set, b.counted(set, when).Targets, r.target, when) == 0 {
 				continue
 			}
 			now, later = false, later && when != settled

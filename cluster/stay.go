@@ -1,17 +1,47 @@
 package cluster
 
 // MayStay reports whether the leaving run could stay after all, and whoever is reserved on
-// its node, or is to move there, would still come to the room that was promised; besides are other
-// leaving runs that are to stay as well. What stays violates no hard constraint: nothing
-// that would was let in while it was there.
+// its node, or is to move there, would still come to the room that was promised, and be let in beside it; besides are other
+// leaving runs that are to stay as well.
 func MayStay(v *View, run TaskID, besides []TaskID) bool {
 	n := v.task[run].Node
-	if v.task[run].Phase != Leaving || v.task[run].Told == ToEnd {
+	if v.task[run].Phase != Leaving || v.task[run].Ending {
 		return false
 	}
 	for _, t := range v.node[n].tasks {
 		task := &v.task[t]
 		if (task.Phase == Reserved || task.Next == n) && !roomBeside(v, n, v.roomOn(t, n), run, besides) {
+			return false
+		}
+		if task.Phase == Reserved && !letInBeside(v, t, n, run, besides) {
+			return false
+		}
+	}
+	return true
+}
+
+// letInBeside reports whether the task for which a place is kept on the node would be let in if those stayed after all.
+func letInBeside(v *View, t TaskID, n NodeID, run TaskID, besides []TaskID) bool {
+	c := coming{table: v.constraints, n: n, from: NoNode}
+	for _, r := range v.shape[v.task[t].Shape].roles {
+		if !r.subject || !c.binds(r) {
+			continue
+		}
+		b := &c.table.row[r.constraint].bound[r.bound]
+		if b.OverFewest {
+			continue
+		}
+		set, o := c.table.group[b.group].setOf(n), Obstacle{role: r}
+		stay := b.counted(set, settled).Targets
+		for _, other := range append([]TaskID{run}, besides...) {
+			if task := &v.task[other]; c.table.group[b.group].setOf(task.Node) == set && o.Of(v, task.Shape) {
+				stay++
+			}
+		}
+		if r.target && !b.SelfCounted {
+			stay-- // itself
+		}
+		if int64(stay) > b.limit() {
 			return false
 		}
 	}

@@ -14,7 +14,33 @@ func keepsPromises(s *State, runs []TaskID) bool {
 	}
 	for _, t := range runs {
 		for _, other := range c.node[s.task[t].Node].tasks {
-			if promised(&c.task[other], s.task[t].Node) && !c.reservationFeasible(other, s.task[t].Node) {
+			if promised(&c.task[other], s.task[t].Node) && !(c.reservationFeasible(other, s.task[t].Node) && c.mayStand(other)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// mayStand reports whether no more of those stay whom a task for which a place is kept must not meet than may.
+func (s *State) mayStand(t TaskID) bool {
+	task := &s.task[t]
+	for c := range ConstraintID(s.ConstraintRows()) {
+		spec := s.Constraint(c)
+		if spec == nil || !spec.Hard || !spec.Arriving || task.Phase != Reserved {
+			continue
+		}
+		for i, b := range spec.Any[0] {
+			subject, target := b.Affects(s.shape[task.Shape].Tags)
+			if !subject || b.OverFewest {
+				continue
+			}
+			row := &s.constraints.row[c].bound[i]
+			stay := row.counted(s.constraints.group[row.group].setOf(task.Node), settled).Targets
+			if target && !b.SelfCounted {
+				stay--
+			}
+			if stay > b.Max {
 				return false
 			}
 		}
@@ -35,10 +61,10 @@ func TestMayStayAgainstTheState(t *testing.T) {
 				feasible := true
 				for _, id := range s.node[n].tasks {
 					task := &s.task[id]
-					if task.Node == NodeID(n) && task.Phase == Leaving && task.Told != ToEnd {
+					if task.Node == NodeID(n) && task.Phase == Leaving && !task.Ending {
 						leaving = append(leaving, id)
 					}
-					feasible = feasible && (!promised(task, NodeID(n)) || s.reservationFeasible(id, NodeID(n)))
+					feasible = feasible && (!promised(task, NodeID(n)) || s.reservationFeasible(id, NodeID(n)) && s.mayStand(id))
 				}
 				for i := range leaving {
 					got, want := MayStay(&s.View, leaving[i], leaving[:i]), keepsPromises(s, leaving[:i+1])

@@ -16,7 +16,7 @@ import (
 // the next node of a leaving task counts in both, but not in the present if the node is in
 // the same set as the task's own, as a task is no other beside itself. Hard constraints
 // hold in both tenses: what is placed counts on nobody who leaves, and stands beside
-// nobody whom it must not, though he leaves.
+// nobody whom it must not, though he leaves. A place may be kept for a task beside him (obstacle.go).
 
 // tense is which of the tasks are counted.
 type tense uint8

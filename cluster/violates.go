@@ -215,10 +215,9 @@ type coming struct {
 	n, from  NodeID
 	goes     bool
 	reserved bool // what goes is not there yet, and so at once
-	// mayWait is what is known, of a task that may wait until those have left the node who are leaving it, and else nil; waits says that it
-	// has to, for the sake of a constraint that binds who comes.
-	mayWait *View
-	waits   bool
+	// mayWait says that who comes may wait until those have left the node who are leaving it, and waits that it has to, for the
+	// sake of a constraint that binds who comes.
+	mayWait, waits bool
 }
 
 // first is the refusal of the first hard constraint that would be violated more.

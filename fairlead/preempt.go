@@ -296,8 +296,12 @@ func (p *policy) preemptBut(t *sched.Trial, task cluster.TaskID, spared rank, ou
 			return 0, false, beside // nobody comes later than the task
 		}
 		first, ok := v.choose(s, id, n, spared)
-		if ok && first <= own {
-			return 0, false, beside // nor does anybody come later anywhere else
+		if ok && first <= own { // nor does anybody come later anywhere else, unless who was placed in this pass is in the way here
+			if !s.Constrained(id) {
+				return 0, false, beside
+			}
+			v.bids.Update(x, n)
+			continue
 		}
 		loss := v.lossOfEquals(s, task)
 		if ok && loss > v.bucket.level {

@@ -177,7 +177,9 @@ func (q *qos) serve(t *sched.Trial, g *urgentGroup, out *sched.Plan) {
 			g.Own.failed = q.pass
 			if !beside {
 				q.waiting.Sleep(s, g)
-				q.failed = append(q.failed, shape)
+				if !s.Constrained(g.Shape) { // whom a constraint keeps off says nothing of others
+					q.failed = append(q.failed, shape)
+				}
 			}
 			return
 		}
@@ -256,7 +258,7 @@ func (q *qos) find(s *cluster.View, task cluster.TaskID) (n cluster.NodeID, ok, 
 		if !ok {
 			return 0, false, len(x.Hidden) > 0
 		}
-		if !s.Admits(task, n).Refused() {
+		if !cluster.Keeps(s, task, n).Refused() {
 			return n, true, false
 		}
 		q.table.Hide(x, n)

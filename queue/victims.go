@@ -106,10 +106,15 @@ func (v *victims) preempt(t *sched.Trial, task cluster.TaskID, out *sched.Plan, 
 		return v.cost(s, row.Shape, row.Priority, n)
 	})
 	defer tab.Unhide(x)
-	for {
+	for last := cluster.NoNode; ; {
 		n, ok := tab.Top(x)
 		if !ok {
 			return 0, false, beside
+		}
+		if n != last && s.Constrained(row.Shape) { // who was placed in this pass on another node may be in the way here
+			tab.Update(x, n)
+			last = n
+			continue
 		}
 		if !s.Crowded(task, n) && v.choose(s, row.Shape, row.Priority, n) && evict.Replace(t, v.search.Victims, task, n, out) {
 			v.occupants.Forget(n)

@@ -316,7 +316,7 @@ func (g *gangSearch) gather(w way) (bundle []Action) {
 			g.looks++
 			n := nodes[at]
 			barred := g.may != nil && !g.may(t, n)
-			if barred || !w.later && !s.RoomNow(shape, n) || !w.loose && s.Admits(t, n).Refused() || s.Place(t, n, 0).Refused() {
+			if barred || !w.later && !s.RoomNow(shape, n) || !w.loose && s.Admits(t, n).Refused() || !g.place(t, n, w) {
 				if !barred && !s.Constrained(shape) { // whose counts may change with the next one
 					next = at + 1
 				}
@@ -327,6 +327,20 @@ func (g *gangSearch) gather(w way) (bundle []Action) {
 		}
 	}
 	return bundle
+}
+
+// place tries the task on the node; it begins there at once, unless the way counts on what is leaving.
+func (g *gangSearch) place(t cluster.TaskID, n cluster.NodeID, w way) bool {
+	s := g.trial.state
+	mark := s.Mark()
+	if s.Place(t, n, 0).Refused() {
+		return false
+	}
+	if !w.later && s.Task(t).Phase == cluster.Reserved { // who leaves must not be met
+		s.Rollback(mark)
+		return false
+	}
+	return true
 }
 
 // nodes are those with room for a task of the shape: first those with room now, then where least is left beside it.

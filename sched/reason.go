@@ -85,7 +85,7 @@ func Explain(s *cluster.View, t cluster.TaskID) Reason {
 // is room.
 func NewReason(task *cluster.Task) Reason {
 	r := Reason{Phase: task.Phase}
-	if task.Told == cluster.ToEnd {
+	if task.Ending {
 		r.Causes = append(r.Causes, CopyFinished{})
 	}
 	if task.Phase != cluster.Waiting {

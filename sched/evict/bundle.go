@@ -9,7 +9,7 @@ import (
 
 // Replace tries a bundle: the victims leave the node, the first to go first, and the task
 // goes there. It fails, and leaves the trial as it was, where a task of the same job, or a
-// constraint, is in the way; a victim is so too, since it holds its place until it has left.
+// constraint, is in the way; a victim is so too, since it holds its place until it has left, but for constraints that bind who comes.
 func Replace(t *sched.Trial, victims []Candidate, task cluster.TaskID, n cluster.NodeID, out *sched.Plan) bool {
 	s, mark := t.View(), t.Mark()
 	try := func(a sched.Action) bool {

@@ -59,6 +59,8 @@ type Search struct {
 	Victims []Candidate
 	// Sets is how many sets were looked at last for LeastSum.
 	Sets int64
+	// RoomOnly says that nobody is to leave for being in the way of a constraint: that is whoever's concern who asks.
+	RoomOnly bool
 
 	deficit
 	inTheWay
@@ -76,7 +78,7 @@ func (x *Search) Begin(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) bo
 		return false
 	}
 	x.deficit.begin(s, id, n)
-	x.inTheWay.begin(s, id, n)
+	x.inTheWay.begin(s, id, n, x.RoomOnly)
 	x.nobody = s.Shape(id).NeverPreempts
 	return true
 }

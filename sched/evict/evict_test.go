@@ -112,10 +112,7 @@ func (c *crowd) drawRules(rt *rapid.T) {
 			b.Target = []string{"a"}
 		}
 		b.Group = rapid.SampledFrom([]string{cluster.EachNode, "rack"}).Draw(rt, "group")
-		b.OverFewest, b.SelfCounted = rapid.Bool().Draw(rt, "over the fewest"), rapid.Bool().Draw(rt, "self counted")
-		if b.OverFewest {
-			b.Max = max(b.Max, 1) // a skew of 0 is none of Kubernetes'
-		}
+		b.SelfCounted = rapid.Bool().Draw(rt, "self counted")
 		spec := cluster.Constraint{Name: string(rune('x' + i)), Any: [][]cluster.Bound{{b}}, Hard: true, Arriving: true}
 		c.apply(rt, cluster.ConstraintDefined{Constraint: cluster.ConstraintID(i), Spec: spec})
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // inTheWay is who keeps a shape off a node by constraints that bind who comes, as long as too many of them stay there:
-// the tasks beside which it must not stand, or of which a set would have more than the fewest allow.
+// the tasks beside which it must not stand.
 type inTheWay struct {
 	view      *cluster.View
 	obstacles []cluster.Obstacle
@@ -16,9 +16,9 @@ type inTheWay struct {
 }
 
 // begin finds out who is in the way while nobody is let go.
-func (x *inTheWay) begin(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) {
+func (x *inTheWay) begin(s *cluster.View, id cluster.ShapeID, n cluster.NodeID, roomOnly bool) {
 	x.view, x.obstacles, x.hopeless = s, x.obstacles[:0], false
-	if s.ConstraintRows() == 0 {
+	if roomOnly || s.ConstraintRows() == 0 {
 		return
 	}
 	list, ok := cluster.Obstacles(s, id, n, x.obstacles)
