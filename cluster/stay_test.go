@@ -14,7 +14,7 @@ func keepsPromises(s *State, runs []TaskID) bool {
 	}
 	for _, t := range runs {
 		for _, other := range c.node[s.task[t].Node].tasks {
-			if promised(&c.task[other], s.task[t].Node) && !(c.reservationFeasible(other, s.task[t].Node) && c.mayStand(other)) {
+			if promised(&c.task[other], s.task[t].Node) && (!c.reservationFeasible(other, s.task[t].Node) || !c.mayStand(other)) {
 				return false
 			}
 		}
