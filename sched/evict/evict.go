@@ -78,7 +78,10 @@ func (x *Search) Begin(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) bo
 		return false
 	}
 	x.deficit.begin(s, id, n)
-	x.inTheWay.begin(s, id, n, x.RoomOnly)
+	x.obstacles, x.hopeless = x.obstacles[:0], false
+	if !x.RoomOnly && s.ConstraintRows() > 0 {
+		x.inTheWay.begin(s, id, n)
+	}
 	x.nobody = s.Shape(id).NeverPreempts
 	return true
 }

@@ -16,13 +16,9 @@ type inTheWay struct {
 }
 
 // begin finds out who is in the way while nobody is let go.
-func (x *inTheWay) begin(s *cluster.View, id cluster.ShapeID, n cluster.NodeID, roomOnly bool) {
-	x.view, x.obstacles, x.hopeless = s, x.obstacles[:0], false
-	if roomOnly || s.ConstraintRows() == 0 {
-		return
-	}
-	list, ok := cluster.Obstacles(s, id, n, x.obstacles)
-	x.obstacles, x.hopeless = list, !ok
+func (x *inTheWay) begin(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) {
+	list, ok := cluster.Obstacles(s, id, n, x.obstacles[:0])
+	x.view, x.obstacles, x.hopeless = s, list, !ok
 }
 
 // part takes a candidate out of those who are too many, or with the sign -1 has it stay after all.
