@@ -1,9 +1,6 @@
 package cluster
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // This file is what constraints that bind who comes say of a node that somebody leaves, in the way of Kubernetes: who comes may
 // have a place kept there at once, beside those whom it must not meet, if they leave that node; it begins when they have left.
@@ -63,13 +60,10 @@ func (c *coming) binds(r role) bool {
 // here is what the tasks of the node add to the bound of the role.
 func (t *constraintTable) here(n NodeID, r role) [tenses]Count {
 	list := t.tallyOf(n)
-	at, found := slices.BinarySearchFunc(list, r, func(e tally, r role) int {
-		return cmp.Or(cmp.Compare(e.constraint, r.constraint), cmp.Compare(e.bound, r.bound))
-	})
-	if !found {
-		return [tenses]Count{}
+	if at, found := r.in(list); found {
+		return list[at].count
 	}
-	return list[at].count
+	return [tenses]Count{}
 }
 
 // leaving is how many targets leave of what was counted.

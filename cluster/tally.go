@@ -229,14 +229,19 @@ func (t *constraintTable) bound(c ConstraintID, i int32) *boundRow {
 	return &t.row[c].bound[i]
 }
 
+// in is where a node's list has, or would have, what it adds to the bound of the role.
+func (r role) in(list []tally) (at int, found bool) {
+	return slices.BinarySearchFunc(list, r, func(e tally, r role) int {
+		return cmp.Or(cmp.Compare(e.constraint, r.constraint), cmp.Compare(e.bound, r.bound))
+	})
+}
+
 // add adds to what a node adds to the counts of a bound.
 func (t *constraintTable) add(n NodeID, r role, when tense, sign int32) {
 	t.tally = grown(t.tally, int(n))
 	by := r.once(sign)
 	list := t.tally[n]
-	at, found := slices.BinarySearchFunc(list, r, func(e tally, r role) int {
-		return cmp.Or(cmp.Compare(e.constraint, r.constraint), cmp.Compare(e.bound, r.bound))
-	})
+	at, found := r.in(list)
 	if !found {
 		list = slices.Insert(list, at, tally{constraint: r.constraint, bound: r.bound})
 	}
