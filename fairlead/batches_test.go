@@ -93,10 +93,17 @@ func (b *batch) most(t *testing.T, solver ilp.Solver) int {
 }
 
 // placed is how many the policy places.
-func (b *batch) placed(t *testing.T, policy sched.Policy) (placed int) {
+func (b *batch) placed(t *testing.T, policy sched.Policy) int {
+	t.Helper()
+	placed, _ := b.place(t, policy)
+	return placed
+}
+
+// place is how many the policy places, and what it says of that.
+func (b *batch) place(t *testing.T, policy sched.Policy) (placed int, gap sched.Gap) {
 	t.Helper()
 	kinds := []cluster.Kind{{Name: "cpu"}, {Name: "memory"}, {Name: "storage"}}[:len(b.shapes[0])]
-	core, err := sched.New(cluster.NewState(kinds, nil), sched.Lane{Name: "all", Policy: policy})
+	core, err := sched.New(cluster.NewState(kinds, nil), sched.Lane{Name: "all", Policy: policy, Planned: func(p *sched.Plan) { gap = p.Gap }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +126,7 @@ func (b *batch) placed(t *testing.T, policy sched.Policy) (placed int) {
 			t.Fatalf("somebody is evicted for others who come with it: %+v", d)
 		}
 	}
-	return len(decisions)
+	return len(decisions), gap
 }
 
 // near is how near a policy comes to the most.

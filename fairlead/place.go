@@ -52,6 +52,7 @@ func (p *policy) sleep(s *cluster.View, g *group) {
 	g.Own.tried = p.rankOf(s, g)
 	p.victims.foremost = min(p.victims.foremost, p.who.highest(s, s.Task(p.waiting.First(g))))
 	p.waiting.Sleep(s, g)
+	p.left.groups = append(p.left.groups, g)
 	p.noteBrink(s, g)
 	if t := p.waiting.First(g); !p.claims.claimed(t) && !lacksGang(s, g) {
 		p.claims.wait(s, t)
