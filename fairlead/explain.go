@@ -167,7 +167,8 @@ func (p explanation) candidate(t cluster.TaskID, n cluster.NodeID) sched.Candida
 		{Name: "use over its limit", Cost: ofUse(p.s, n)},
 		{Name: "input to fetch", Cost: fetching(p.surcharges.input.From(n))},
 		{Name: "soft constraints", Cost: ofSoft(p.s, t, n)},
-		{Name: "others of its service there", Cost: p.surcharges.siblings.price(n)},
+		{Name: "others of its service there", Cost: p.surcharges.siblings.ofNode(n)},
+		{Name: "others of its service in the zone", Cost: p.surcharges.siblings.ofZone(n)},
 	} {
 		add(more.Name, thousandths(more.Cost))
 		c.Cost += thousandths(more.Cost)

@@ -12,7 +12,7 @@ import (
 
 // This file moves runs to nodes where they take less from others, or keep less from being empty. What the cluster is worth as it stands is
 // one number, the potential: the worth of all room that is left, less what runs pay beside the worth of their room, each two siblings on a
-// node once, less what nodes cost that have tasks. A move is made only where it raises the potential by more than it loses; so with tasks that stay the
+// node once, and in a zone once, less what nodes cost that have tasks. A move is made only where it raises the potential by more than it loses; so with tasks that stay the
 // same, moving ends.
 //
 // What it loses is the work of a run, where evicted work is lost. Nobody knows how long the run will last; it is taken to
@@ -385,6 +385,8 @@ func (p moving) emptyNode(n cluster.NodeID) bool {
 	m.bundle = m.bundle[:0]
 	mark := p.t.Mark()
 	for _, task := range m.list {
+		p.surcharges.siblings.locate(s, task)
+		gain += p.worth.ValueOf(s, s.Task(task).Shape, p.surcharges.siblings.ofZone(n))
 		if gain <= losses {
 			break
 		}

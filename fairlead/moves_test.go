@@ -23,9 +23,21 @@ func potential(p *policy, s *cluster.View) (sum int64) {
 		for _, t := range s.TasksOn(n) {
 			task := s.Task(t)
 			sum -= p.worth.ValueOf(s, task.Shape, p.surcharges.ofNode(s, task.Shape, p.surcharges.tierOf(&s.Classes()[task.Class]), n))
-			for _, other := range s.TasksOn(n) {
-				if o := s.Task(other); other < t && o.Job == task.Job && o.Shape == task.Shape && s.Job(task.Job).Service {
-					sum -= p.worth.ValueOf(s, task.Shape, siblingPrice)
+			for m := range cluster.NodeID(s.NodeRows()) {
+				if !s.NodeLive(m) {
+					continue
+				}
+				for _, other := range s.TasksOn(m) {
+					o := s.Task(other)
+					if other >= t || o.Job != task.Job || o.Shape != task.Shape || !s.Job(task.Job).Service {
+						continue
+					}
+					if m == n {
+						sum -= p.worth.ValueOf(s, task.Shape, siblingPrice)
+					}
+					if a, b := s.NodeSpec(n).Labels, s.NodeSpec(m).Labels; len(a) > 0 && len(b) > 0 && a[0].Value == b[0].Value {
+						sum -= p.worth.ValueOf(s, task.Shape, zonePrice)
+					}
 				}
 			}
 		}
@@ -48,7 +60,11 @@ func TestMovesRaiseThePotential(t *testing.T) {
 		s := core.View()
 		events := []cluster.Event{cluster.JobSubmitted{Name: "j"}, cluster.JobSubmitted{Job: 1, Name: "service", Service: true}}
 		for n := range cluster.NodeID(12) {
-			events = append(events, cluster.NodeAdded{Node: n, Spec: cluster.NodeSpec{Name: fmt.Sprintf("n%d", n), Capacity: cluster.Vector{64, 64}, Tier: int32(n % 3)}})
+			spec := cluster.NodeSpec{Name: fmt.Sprintf("n%d", n), Capacity: cluster.Vector{64, 64}, Tier: int32(n % 3)}
+			if seed/4%2 == 1 { // in half of them there are zones
+				spec.Labels = []cluster.Label{{Key: "topology.kubernetes.io/zone", Value: fmt.Sprintf("z%d", n/4)}}
+			}
+			events = append(events, cluster.NodeAdded{Node: n, Spec: spec})
 		}
 		for id := range cluster.ShapeID(6) {
 			demand := cluster.Vector{1 + r.Int64N(8), 1 + r.Int64N(8)}

@@ -126,15 +126,28 @@ func (p finding) cheapest(floor worth.Price) (best cluster.NodeID, ok, beside bo
 
 // index is the nodes that have room for the shape, the cheapest for tasks of that tier first.
 func (p *policy) index(s *cluster.View, id cluster.ShapeID, tier int32) *book.ShapeIndex {
-	return p.table.Sync(s, book.IndexID{Shape: id, Tier: tier}, func(n cluster.NodeID) int64 {
-		if !s.RoomNow(id, n) {
+	return p.table.Sync(s, book.IndexID{Shape: id, Tier: tier}, func(n cluster.NodeID) int64 { return p.score(s, id, tier, n) })
+}
+
+// zoneIndex is the index of those nodes that are in the zone; of 0, of those in none.
+func (p *policy) zoneIndex(s *cluster.View, id cluster.ShapeID, tier, zone int32) *book.ShapeIndex {
+	return p.table.Sync(s, book.IndexID{Shape: id, Tier: tier, Zone: zone + 1}, func(n cluster.NodeID) int64 {
+		if p.surcharges.siblings.zones.Of(n) != zone {
 			return book.None
 		}
-		if p.without.lacks(WithoutWorth) {
-			return -fill(s, id, n)
-		}
-		return -p.surcharges.ofPlace(s, p.worth, id, tier, n)
+		return p.score(s, id, tier, n)
 	})
+}
+
+// score is the higher the less the node costs, and None where there is no room.
+func (p *policy) score(s *cluster.View, id cluster.ShapeID, tier int32, n cluster.NodeID) int64 {
+	if !s.RoomNow(id, n) {
+		return book.None
+	}
+	if p.without.lacks(WithoutWorth) {
+		return -fill(s, id, n)
+	}
+	return -p.surcharges.ofPlace(s, p.worth, id, tier, n)
 }
 
 // placeOne places the task where it costs least, or where evicting costs least. Beside says that some node was

@@ -12,14 +12,19 @@ import (
 
 // This file keeps the tasks of a service apart, so that one node that is lost does not take many of them. Each task of the same
 // service and size that stands on a node, or is to come there, makes it dearer for the next one by the room of one task in
-// the mean: replicas go to different nodes where these are about as good, and together where others would lose much more by it.
+// the mean, and so does each in the zone, beyond those in the zone with the fewest: replicas go to different nodes and zones where these are
+// about as good, and together where others would lose much more by it. That is paid by pairs, so that moving ends.
 //
-// Prices of room are in an index by shape. Most of its nodes hold no sibling; those that do are left out while the best of the others is
-// looked for, and are looked at themselves only if one of them could be cheaper all the same.
+// Prices of room are in an index by shape, and where there are zones in one for each of them. Most of its nodes hold no sibling; those that do
+// are left out while the best of the others is looked for, and are looked at themselves only if one of them could be cheaper all the same.
 
 const (
 	// siblingPrice is for each sibling on the node.
 	siblingPrice = worth.One
+	// zonePrice is for each sibling in the zone.
+	zonePrice = worth.One
+	// mostZones is how many zones there may be for that to count, as each costs a look.
+	mostZones = 16
 	// mostSiblings is how many tasks a job may have for that to count: of more of them each node has some in the end.
 	mostSiblings = 256
 )
@@ -29,8 +34,12 @@ type siblings struct {
 	off   bool
 	jobs  [][]cluster.TaskID // by job row
 	tasks []member           // by task row
-	nodes []withSiblings     // scratch: of the task that was asked for last, by row
-	were  []int64            // scratch
+	zones book.Zones
+	// Scratch, of the task that was asked for last:
+	nodes  []withSiblings // by row
+	inZone []int64        // by zone: how many are there beyond the fewest; none where zones do not count
+	those  []withSiblings
+	were   []int64
 }
 
 // member is where a task stands in the list of its job.
@@ -53,6 +62,7 @@ func (b *siblings) learn(s *cluster.View, c *sched.Changed) {
 	if c.All {
 		*b = siblings{}
 	}
+	b.zones.Learn(s, c.Nodes)
 	for _, t := range c.Gone {
 		b.leave(t)
 	}
@@ -103,7 +113,7 @@ func (b *siblings) has(t cluster.TaskID) bool {
 
 // locate finds the nodes that hold siblings of the task, or are to hold them.
 func (b *siblings) locate(s *cluster.View, t cluster.TaskID) {
-	b.nodes = b.nodes[:0]
+	b.nodes, b.inZone = b.nodes[:0], b.inZone[:0]
 	if !b.has(t) {
 		return
 	}
@@ -124,6 +134,34 @@ func (b *siblings) locate(s *cluster.View, t cluster.TaskID) {
 		}
 	}
 	b.nodes = kept
+	b.locateZones()
+}
+
+// locateZones counts those who were found by zone.
+func (b *siblings) locateZones() {
+	zones, last := 0, b.zones.Last()
+	for zone := int32(1); zone <= last; zone++ {
+		if b.zones.Has(zone) {
+			zones++
+		}
+	}
+	if zones < 2 || zones > mostZones || len(b.nodes) == 0 {
+		return
+	}
+	b.inZone = append(b.inZone, make([]int64, last+1)...)
+	for _, one := range b.nodes {
+		b.inZone[b.zones.Of(one.node)] += one.count
+	}
+	least := int64(mostSiblings)
+	for zone := int32(1); zone <= last; zone++ {
+		if b.zones.Has(zone) {
+			least = min(least, b.inZone[zone])
+		}
+	}
+	for zone := range b.inZone {
+		b.inZone[zone] -= least
+	}
+	b.inZone[0] = 0 // who is in no zone is beside nobody
 }
 
 // standsOn is the node of a task that does not leave, or that it is to come to; NoNode if there is none.
@@ -145,8 +183,19 @@ func alike(s *cluster.View, a, b cluster.TaskID) bool {
 	return slices.Equal(s.Shape(s.Task(a).Shape).Demand, s.Shape(s.Task(b).Shape).Demand)
 }
 
-// price is what the task that was located last pays on the node for its siblings there.
-func (b *siblings) price(n cluster.NodeID) worth.Price {
+// price is what the task that was located last pays on the node for its siblings there, and in its zone.
+func (b *siblings) price(n cluster.NodeID) worth.Price { return b.ofNode(n) + b.ofZone(n) }
+
+// ofZone is what the task pays for those in the node's zone.
+func (b *siblings) ofZone(n cluster.NodeID) worth.Price {
+	if len(b.inZone) == 0 {
+		return 0
+	}
+	return zonePrice * b.inZone[b.zones.Of(n)]
+}
+
+// ofNode is what the task pays for those on the node.
+func (b *siblings) ofNode(n cluster.NodeID) worth.Price {
 	at, found := slices.BinarySearchFunc(b.nodes, n, func(one withSiblings, n cluster.NodeID) int { return cmp.Compare(one.node, n) })
 	if !found {
 		return 0
@@ -169,36 +218,79 @@ func (b *siblings) among(s *cluster.View, t cluster.TaskID, list []cluster.TaskI
 
 // apart is for a task with siblings.
 func (p finding) apart() (n cluster.NodeID, ok, beside bool) {
-	b, order, x := &p.surcharges.siblings, &p.table.Order, p.x
-	best := x.Most()
-	b.were = b.were[:0]
+	b, least := &p.surcharges.siblings, beyond
+	if len(b.inZone) == 0 {
+		n, _, beside = p.apartIn(b.nodes)
+		return n, n != cluster.NoNode, beside
+	}
+	n = cluster.NoNode
+	all, task := p.x, p.s.Task(p.task)
+	for zone := range int32(len(b.inZone)) {
+		if zone > 0 && !b.zones.Has(zone) {
+			continue
+		}
+		p.x = p.policy.zoneIndex(p.s, task.Shape, p.surcharges.tierOf(&p.s.Classes()[task.Class]), zone)
+		for _, hidden := range all.Hidden {
+			if b.zones.Of(hidden) == zone {
+				p.table.Hide(p.x, hidden)
+			}
+		}
+		in, price, again := p.apartIn(b.within(zone))
+		p.table.Unhide(p.x)
+		beside = beside || again
+		if price += zonePrice * b.inZone[zone]; in != cluster.NoNode && (price < least || price == least && p.table.Order.Rank[in] < p.table.Order.Rank[n]) {
+			n, least = in, price
+		}
+	}
+	return n, n != cluster.NoNode, beside
+}
+
+// within are the nodes with siblings that are in the zone. It is good until the next call.
+func (b *siblings) within(zone int32) []withSiblings {
+	b.those = b.those[:0]
 	for _, one := range b.nodes {
+		if b.zones.Of(one.node) == zone {
+			b.those = append(b.those, one)
+		}
+	}
+	return b.those
+}
+
+// apartIn is the node of the index where the task costs least, of which those have siblings, and what it costs there but for those in the
+// zone; NoNode if there is none.
+func (p finding) apartIn(list []withSiblings) (best cluster.NodeID, least worth.Price, beside bool) {
+	b, order, x := &p.surcharges.siblings, &p.table.Order, p.x
+	most := x.Most()
+	b.were = b.were[:0]
+	for _, one := range list {
 		rank := order.Rank[one.node]
 		b.were = append(b.were, x.Leaves()[rank])
 		x.Set(int(rank), book.None)
 	}
-	n, ok, beside = p.first()
-	for i, one := range b.nodes {
+	best, ok, beside := p.first()
+	for i, one := range list {
 		x.Set(int(order.Rank[one.node]), b.were[i])
 	}
-	p.table.Ticks += int64(len(b.nodes))
+	p.table.Ticks += int64(len(list))
 	least, with := beyond, false // with says that the node has siblings: among equals it comes after one that has none
 	if ok {
-		least = -x.Leaves()[order.Rank[n]]
+		least = -x.Leaves()[order.Rank[best]]
+	} else {
+		best = cluster.NoNode
 	}
-	if ok && least <= siblingPrice-best {
-		return n, ok, beside // no node with siblings is cheaper
+	if ok && least <= siblingPrice-most {
+		return best, least, beside // no node with siblings is cheaper
 	}
-	for i, one := range b.nodes {
+	for i, one := range list {
 		price := siblingPrice*one.count - b.were[i]
-		if b.were[i] == book.None || price > least || price == least && (!with || order.Rank[one.node] > order.Rank[n]) {
+		if b.were[i] == book.None || price > least || price == least && (!with || order.Rank[one.node] > order.Rank[best]) {
 			continue
 		}
 		refusal := p.s.Admits(p.task, one.node)
 		beside = beside || refusal.Code == cluster.NotApart
 		if !refusal.Refused() && !p.claims.keepsOff(one.node, p.task, p.own) {
-			n, ok, least, with = one.node, true, price, true
+			best, least, with = one.node, price, true
 		}
 	}
-	return n, ok, beside
+	return best, least, beside
 }

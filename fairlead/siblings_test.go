@@ -11,9 +11,10 @@ import (
 )
 
 // TestSiblingsCheapest lets services come to clusters by chance, task by task, and looks at all nodes for each of them: where it went it
-// costs least, counted from scratch, with the price for each of its siblings there.
+// costs least, counted from scratch, with the price for each of its siblings there, and in its zone: half of the clusters have three, and a node
+// in none.
 func TestSiblingsCheapest(t *testing.T) {
-	apart, together, moved := 0, 0, 0
+	apart, together, moved, zoned := 0, 0, 0, 0
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		p := New(Options{Ties: book.Lowest, Without: WithoutMoves}).(*policy)
@@ -24,7 +25,11 @@ func TestSiblingsCheapest(t *testing.T) {
 		s, nodes := core.View(), cluster.NodeID(2+r.IntN(12))
 		var events []cluster.Event
 		for n := range nodes {
-			events = append(events, cluster.NodeAdded{Node: n, Spec: cluster.NodeSpec{Name: fmt.Sprintf("n%d", n), Capacity: cluster.Vector{20 + r.Int64N(40), 20 + r.Int64N(40)}}})
+			spec := cluster.NodeSpec{Name: fmt.Sprintf("n%d", n), Capacity: cluster.Vector{20 + r.Int64N(40), 20 + r.Int64N(40)}}
+			if seed%2 == 1 && n > 0 {
+				spec.Labels = []cluster.Label{{Key: "topology.kubernetes.io/zone", Value: fmt.Sprintf("z%d", n%3)}}
+			}
+			events = append(events, cluster.NodeAdded{Node: n, Spec: spec})
 		}
 		const jobs, shapes = 5, 3
 		for j := range cluster.JobID(jobs) {
@@ -52,7 +57,7 @@ func TestSiblingsCheapest(t *testing.T) {
 			}
 			price := func(n cluster.NodeID) int64 {
 				base := p.surcharges.ofPlace(&before.View, p.worth, s.Task(i).Shape, 0, n)
-				return base + siblingPrice*scratchSiblings(&before.View, i, n)
+				return base + siblingPrice*scratchSiblings(&before.View, i, n) + zonePrice*scratchZone(&before.View, i, n)
 			}
 			taken := price(out[0].Node)
 			for n := range nodes {
@@ -62,6 +67,9 @@ func TestSiblingsCheapest(t *testing.T) {
 				if other := price(n); other < taken {
 					t.Fatalf("seed %d: task %d of job %d went to node %d for %d, and node %d costs %d", seed, i, s.Task(i).Job, out[0].Node, taken, n, other)
 				}
+			}
+			if scratchZone(&before.View, i, out[0].Node) == 0 && scratchSiblings(&before.View, i, cluster.NoNode) > 0 && seed%2 == 1 {
+				zoned++
 			}
 			switch own := scratchSiblings(&before.View, i, out[0].Node); {
 			case own > 0:
@@ -77,8 +85,8 @@ func TestSiblingsCheapest(t *testing.T) {
 			}
 		}
 	}
-	if apart < 500 || together < 50 || moved < 200 {
-		t.Errorf("%d tasks apart from siblings, %d beside some, %d ended: the worlds are too tame", apart, together, moved)
+	if apart < 500 || together < 50 || moved < 200 || zoned < 200 {
+		t.Errorf("%d tasks apart from siblings, %d beside some, %d ended, %d in the zone with the fewest: the worlds are too tame", apart, together, moved, zoned)
 	}
 }
 
@@ -95,4 +103,28 @@ func scratchSiblings(s *cluster.View, t cluster.TaskID, on cluster.NodeID) (coun
 		}
 	}
 	return count
+}
+
+// scratchZone is how many more tasks of the same service are in the node's zone than in the one with the fewest; 0 where there are no two.
+func scratchZone(s *cluster.View, t cluster.TaskID, on cluster.NodeID) int64 {
+	zoneOf := func(n cluster.NodeID) string {
+		if labels := s.NodeSpec(n).Labels; len(labels) > 0 {
+			return labels[0].Value
+		}
+		return ""
+	}
+	count := map[string]int64{}
+	for n := range cluster.NodeID(s.NodeRows()) {
+		if zone := zoneOf(n); zone != "" {
+			count[zone] += scratchSiblings(s, t, n)
+		}
+	}
+	if len(count) < 2 || zoneOf(on) == "" {
+		return 0
+	}
+	least := count[zoneOf(on)]
+	for _, c := range count {
+		least = min(least, c)
+	}
+	return count[zoneOf(on)] - least
 }

@@ -32,7 +32,7 @@ func (p *kubeScheduler) ExplainTask(s *cluster.View, t cluster.TaskID, most int)
 		all.Nodes = append(all.Nodes, n)
 	}
 	then.nodes.learn(view, all.Nodes)
-	then.scores.learn(view, all.Nodes)
+	then.scores.learn(view, all.Nodes, &then.nodes.of)
 	then.victims.learn(view, &all)
 	order := then.nodes.inOrder()
 	if then.start >= len(order) {

@@ -75,7 +75,7 @@ func (p *kubeScheduler) learn(s *cluster.View, c *sched.Changed) {
 		p.nodes, p.victims, p.scores = zoned{}, &victims{}, newKubeScores(s)
 	}
 	p.nodes.learn(s, c.Nodes)
-	p.scores.learn(s, c.Nodes)
+	p.scores.learn(s, c.Nodes, &p.nodes.of)
 	p.waiting.Forget(s, c)
 	p.victims.learn(s, c)
 	for _, task := range c.Tasks {
@@ -145,7 +145,7 @@ func (p *kubeScheduler) placeOne(t *sched.Trial, task cluster.TaskID, out *sched
 	}
 	n, placed, alsoBeside := p.preempt(t, task, out)
 	if placed {
-		p.scores.learn(s, []cluster.NodeID{n})
+		p.scores.learn(s, []cluster.NodeID{n}, &p.nodes.of)
 		p.wake(s, &sched.Changed{Nodes: []cluster.NodeID{n}}, s.Task(task).Priority)
 	}
 	return placed, beside || alsoBeside
@@ -210,27 +210,26 @@ func (p *kubeScheduler) best(s *cluster.View, task cluster.TaskID) cluster.NodeI
 
 // zoned is the nodes in the order in which the scheduler looks at them: one of each zone in turns.
 type zoned struct {
+	of    book.Zones
 	order []cluster.NodeID
 	zones []zone // by node row
 	stale bool   // the order is to be made anew
 }
 
-// zone is the zone of a node; the name is empty where it is in none.
+// zone is the zone of a node; 0 where it is in none.
 type zone struct {
-	live bool
-	name string
+	live   bool
+	number int32
 }
 
 // learn notes whether nodes have come, gone or changed zones.
 func (z *zoned) learn(s *cluster.View, nodes []cluster.NodeID) {
+	z.of.Learn(s, nodes)
 	for len(z.zones) < s.NodeRows() {
 		z.zones = append(z.zones, zone{})
 	}
 	for _, n := range nodes {
-		is := zone{live: s.NodeLive(n)}
-		if is.live {
-			is.name, _ = labelOf(s, n, zoneLabel)
-		}
+		is := zone{s.NodeLive(n), z.of.Of(n)}
 		z.stale = z.stale || z.zones[n] != is
 		z.zones[n] = is
 	}
@@ -241,15 +240,15 @@ func (z *zoned) inOrder() []cluster.NodeID {
 		return z.order
 	}
 	var zones [][]cluster.NodeID
-	at, count := map[string]int{}, 0
+	at, count := map[int32]int{}, 0
 	for n := range z.zones {
 		if !z.zones[n].live {
 			continue
 		}
-		i, known := at[z.zones[n].name]
+		i, known := at[z.zones[n].number]
 		if !known {
 			i = len(zones)
-			at[z.zones[n].name] = i
+			at[z.zones[n].number] = i
 			zones = append(zones, nil)
 		}
 		zones[i] = append(zones[i], cluster.NodeID(n))
@@ -264,20 +263,4 @@ func (z *zoned) inOrder() []cluster.NodeID {
 		}
 	}
 	return z.order
-}
-
-// zoneLabel is where Kubernetes has the zone of a node.
-const zoneLabel = "topology.kubernetes.io/zone"
-
-// labelOf is the value of a label of the node, or of a group that it is in.
-func labelOf(s *cluster.View, n cluster.NodeID, key string) (string, bool) {
-	spec := s.NodeSpec(n)
-	for _, list := range [][]cluster.Label{spec.Labels, spec.Groups} {
-		for _, l := range list {
-			if l.Key == key {
-				return l.Value, true
-			}
-		}
-	}
-	return "", false
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // This file is the scores of kube-scheduler's default plugins for the nodes that take a task, weighted and added up as it does it: whole
@@ -31,7 +32,6 @@ type kubeScores struct {
 	kinds  [2]int    // cpu and memory; -1: there is none
 	usual  [2]int64  // what counts for who asks for none
 	nodes  []counted // by row
-	zones  map[string]int32
 	count  map[tally]int32
 	wishes kubeWishes
 	// Scratch.
@@ -53,7 +53,7 @@ type tally struct {
 }
 
 func newKubeScores(s *cluster.View) kubeScores {
-	k := kubeScores{kinds: [2]int{-1, -1}, zones: map[string]int32{}, count: map[tally]int32{}}
+	k := kubeScores{kinds: [2]int{-1, -1}, count: map[tally]int32{}}
 	for i, kind := range s.Kinds() {
 		switch kind.Name {
 		case "cpu":
@@ -71,8 +71,8 @@ func newKubeScores(s *cluster.View) kubeScores {
 	return k
 }
 
-// learn counts anew who is on the nodes that changed.
-func (k *kubeScores) learn(s *cluster.View, nodes []cluster.NodeID) {
+// learn counts anew who is on the nodes that changed, which are in those zones.
+func (k *kubeScores) learn(s *cluster.View, nodes []cluster.NodeID, zones *book.Zones) {
 	for len(k.nodes) < s.NodeRows() {
 		k.nodes = append(k.nodes, counted{})
 	}
@@ -85,12 +85,7 @@ func (k *kubeScores) learn(s *cluster.View, nodes []cluster.NodeID) {
 		if !s.NodeLive(n) {
 			continue
 		}
-		if name, there := labelOf(s, n, zoneLabel); there {
-			if k.zones[name] == 0 {
-				k.zones[name] = int32(len(k.zones) + 1)
-			}
-			own.zone = k.zones[name]
-		}
+		own.zone = zones.Of(n)
 		for _, t := range s.TasksOn(n) {
 			k.placed(s, t)
 		}

@@ -10,6 +10,7 @@
 //   - Journal is the nodes in the order in which they changed, for whoever catches up later.
 //   - Indexes are the nodes by score, one index for each shape, brought up to date when it is used.
 //   - Rooms is the nodes by what they have left.
+//   - Zones is which nodes are in which zone.
 //
 // All of it is a function of the changed rows that a policy is shown (sched.Changed), in work that
 // goes with what changed.
