@@ -18,8 +18,8 @@ const (
 
 // leave notes that the pass has found no place for the first task of the group.
 func (r *refine) leave(g *group) {
-	if !r.off && len(r.left) < mostLeft && len(r.batch) >= leastBatch {
-		r.left = append(r.left, g)
+	if !r.off && len(r.over.left) < mostLeft && len(r.batch) >= leastBatch {
+		r.over.left = append(r.over.left, g)
 	}
 }
 
@@ -27,7 +27,7 @@ func (r *refine) leave(g *group) {
 func (p refining) fill() (some bool) {
 	r := &p.refine
 	for _, how := range []func(batched) bool{p.insert, p.swap} {
-		for _, g := range r.left {
+		for _, g := range r.over.left {
 			for g.Len() > 0 && r.ticks < mostExchanges {
 				t := p.waiting.First(g)
 				id := p.s.Task(t).Shape
@@ -87,11 +87,11 @@ func (p refining) two(i int32, n cluster.NodeID) (first, second *group) {
 		return p.rankOf(s, g) == u.rank && halves(p.worth.SizeOf(s, g.Shape)) <= large && g.User == p.users.of(s, own.Job) &&
 			s.Task(t).Phase == cluster.Waiting && !fixedShape(s, g.Shape) && len(s.Input(t)) == 0 && p.open(&batched{task: t, rank: u.rank}, n)
 	}
-	for at, g := range r.left {
+	for at, g := range r.over.left {
 		if g.Len() == 0 || !s.Shape(g.Shape).Demand.Fits(room) || !could(g) {
 			continue
 		}
-		for _, h := range r.left[at:] {
+		for _, h := range r.over.left[at:] {
 			if r.ticks++; h == g && g.Len() < 2 || h.Len() == 0 || !fitBoth(s.Shape(g.Shape).Demand, s.Shape(h.Shape).Demand, room) {
 				continue
 			}

@@ -22,6 +22,7 @@ const mostFitting = 1 << 20
 // leftover is whom a pass has let sleep, and what its bound is made of.
 type leftover struct {
 	groups []*group // some of them more than once, some served since
+	left   []*group // those for whose first task the batch may be placed anew
 
 	nodes  []cluster.NodeID // filled, or claimed, by id
 	room   []cluster.Vector // of these, when the pass began, with what leaves
@@ -43,13 +44,14 @@ type item struct {
 // begin begins a pass.
 func (l *leftover) begin() {
 	clear(l.groups)
-	l.groups = l.groups[:0]
+	clear(l.left)
+	l.groups, l.left = l.groups[:0], l.left[:0]
 }
 
 // gap is how many wait on, and how many would at least. It is not known where the pass has ended before its time, where somebody had to
 // leave, and where there was nothing to place.
-func (p *policy) gap(s *cluster.View, out *sched.Plan) sched.Gap {
-	l := &p.left
+func gap(p *policy, s *cluster.View, out *sched.Plan) sched.Gap {
+	l := &p.refine.over
 	if p.line.Peek(&p.waiting) != nil || !l.fill(s, &p.claims, out) || len(l.groups)*len(l.nodes) > mostFitting {
 		return sched.Gap{}
 	}

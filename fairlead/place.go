@@ -52,7 +52,7 @@ func (p *policy) sleep(s *cluster.View, g *group) {
 	g.Own.tried = p.rankOf(s, g)
 	p.victims.foremost = min(p.victims.foremost, p.who.highest(s, s.Task(p.waiting.First(g))))
 	p.waiting.Sleep(s, g)
-	p.left.groups = append(p.left.groups, g)
+	p.refine.over.groups = append(p.refine.over.groups, g)
 	p.noteBrink(s, g)
 	if t := p.waiting.First(g); !p.claims.claimed(t) && !lacksGang(s, g) {
 		p.claims.wait(s, t)
@@ -126,21 +126,21 @@ func (p finding) cheapest(floor worth.Price) (best cluster.NodeID, ok, beside bo
 
 // index is the nodes that have room for the shape, the cheapest for tasks of that tier first.
 func (p *policy) index(s *cluster.View, id cluster.ShapeID, tier int32) *book.ShapeIndex {
-	return p.table.Sync(s, book.IndexID{Shape: id, Tier: tier}, func(n cluster.NodeID) int64 { return p.score(s, id, tier, n) })
+	return p.table.Sync(s, book.IndexID{Shape: id, Tier: tier}, func(n cluster.NodeID) int64 { return score(p, s, id, tier, n) })
 }
 
 // zoneIndex is the index of those nodes that are in the zone; of 0, of those in none.
-func (p *policy) zoneIndex(s *cluster.View, id cluster.ShapeID, tier, zone int32) *book.ShapeIndex {
+func zoneIndex(p *policy, s *cluster.View, id cluster.ShapeID, tier, zone int32) *book.ShapeIndex {
 	return p.table.Sync(s, book.IndexID{Shape: id, Tier: tier, Zone: zone + 1}, func(n cluster.NodeID) int64 {
 		if p.surcharges.siblings.zones.Of(n) != zone {
 			return book.None
 		}
-		return p.score(s, id, tier, n)
+		return score(p, s, id, tier, n)
 	})
 }
 
 // score is the higher the less the node costs, and None where there is no room.
-func (p *policy) score(s *cluster.View, id cluster.ShapeID, tier int32, n cluster.NodeID) int64 {
+func score(p *policy, s *cluster.View, id cluster.ShapeID, tier int32, n cluster.NodeID) int64 {
 	if !s.RoomNow(id, n) {
 		return book.None
 	}

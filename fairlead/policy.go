@@ -41,7 +41,6 @@ type policy struct {
 	surcharges surcharges
 	moves      moves
 	refine     refine
-	left       leftover
 	without    Without
 	// brink is when somebody who waits may become critical, and evict others than before; no later than
 	// when the first does.
@@ -108,7 +107,6 @@ func (p *policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 	p.claim(t, budget, out)
 	p.wake(s, &sched.Changed{Nodes: append(p.victims.fallen, p.claims.released...)}, nobody)
 	p.refine.begin(t, out)
-	p.left.begin()
 	for g := p.next(s); g != nil; g = p.next(s) {
 		p.serve(t, g, budget, out)
 		if p.spent(budget) {
@@ -116,7 +114,7 @@ func (p *policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 		}
 	}
 	refining{p, t, s, out}.refineBatch()
-	out.Gap = p.gap(s, out)
+	out.Gap = gap(p, s, out)
 	p.growNew(t, out)
 	p.grow(t, out)
 	moving{p, t, budget, out}.rebalance()

@@ -31,7 +31,7 @@ const (
 type refine struct {
 	off       bool
 	readers   int                                  // of the batch, who have input
-	left      []*group                             // for whose first task there was no place
+	over      leftover                             // who had no place
 	elsewhere map[cluster.ShapeID][]cluster.NodeID // scratch: nodes with room for tasks of the batch, by shape
 	batch     []batched
 	mark      int // of the trial, and of the plan, before the batch
@@ -61,7 +61,8 @@ type batched struct {
 // begin begins a pass.
 func (r *refine) begin(t *sched.Trial, out *sched.Plan) {
 	clear(r.batch)
-	*r = refine{off: r.off, mark: t.Mark(), bundles: out.Bundles(), batch: r.batch[:0], left: r.left[:0], elsewhere: r.elsewhere, actions: r.actions[:0], ends: r.ends[:0], free: r.free, on: r.on, frozen: r.frozen, roomy: r.roomy, room: r.room}
+	r.over.begin()
+	*r = refine{off: r.off, mark: t.Mark(), bundles: out.Bundles(), batch: r.batch[:0], over: r.over, elsewhere: r.elsewhere, actions: r.actions[:0], ends: r.ends[:0], free: r.free, on: r.on, frozen: r.frozen, roomy: r.roomy, room: r.room}
 }
 
 // placed takes in a task that the pass has placed, which was located last. Who is kept apart from others stays.
@@ -95,7 +96,7 @@ type refining struct {
 // refineBatch places the batch anew, if that is better.
 func (p refining) refineBatch() {
 	r := &p.refine
-	if r.off || r.readers < 2 && len(r.left) == 0 {
+	if r.off || r.readers < 2 && len(r.over.left) == 0 {
 		return
 	}
 	r.prepare(p.s, p.out)

@@ -229,7 +229,7 @@ func (p finding) apart() (n cluster.NodeID, ok, beside bool) {
 		if zone > 0 && !b.zones.Has(zone) {
 			continue
 		}
-		p.x = p.policy.zoneIndex(p.s, task.Shape, p.surcharges.tierOf(&p.s.Classes()[task.Class]), zone)
+		p.x = zoneIndex(p.policy, p.s, task.Shape, p.surcharges.tierOf(&p.s.Classes()[task.Class]), zone)
 		for _, hidden := range all.Hidden {
 			if b.zones.Of(hidden) == zone {
 				p.table.Hide(p.x, hidden)
