@@ -29,6 +29,7 @@ func newInformers(client kubernetes.Interface, counts *metrics.Cluster, podGroup
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(stripping(counts)))
 	factory.Core().V1().Nodes().Informer()
 	factory.Core().V1().Pods().Informer()
+	factory.Core().V1().Services().Informer()
 	if podGroups {
 		factory.Scheduling().V1beta1().PodGroups().Informer()
 	}
@@ -57,7 +58,8 @@ func (in *intake) survey() {
 	for _, n := range nodes {
 		in.seeNode(n)
 	}
-	in.surveyPodGroups() // before their pods
+	in.surveyServices() // before their pods
+	in.surveyPodGroups()
 	pods, err := in.informers.Core().V1().Pods().Lister().List(labels.Everything())
 	if err != nil {
 		panic(fmt.Sprintf("scheduler: listing a cache failed: %v", err))
@@ -71,6 +73,23 @@ func (in *intake) survey() {
 	}
 	in.s.subject.handling(nil)
 }
+
+// surveyServices takes in all Services.
+func (in *intake) surveyServices() {
+	all, err := in.informers.Core().V1().Services().Lister().List(labels.Everything())
+	if err != nil {
+		panic(fmt.Sprintf("scheduler: listing a cache failed: %v", err))
+	}
+	for _, o := range all {
+		in.seeService(o)
+	}
+}
+
+// seeService takes in a Service.
+func (in *intake) seeService(object *v1.Service) { world.SeeService(in.s.world, object) }
+
+// loseService takes in that a Service is gone.
+func (in *intake) loseService(object *v1.Service) { world.LoseService(in.s.world, object) }
 
 // seeNode takes in a node, unless it is set aside.
 func (in *intake) seeNode(object *v1.Node) {
@@ -168,6 +187,7 @@ func (in *intake) watched() []watched {
 	list := []watched{
 		{core.Nodes().Informer(), handle(in.s, in.seeNode, in.loseNode)},
 		{core.Pods().Informer(), handle(in.s, in.seePod, in.losePod)},
+		{core.Services().Informer(), handle(in.s, in.seeService, in.loseService)},
 		{core.Namespaces().Informer(), cache.ResourceEventHandlerFuncs{
 			AddFunc:    func(o any) { inbox.put(func() { in.seeNamespace(o); in.s.world.MarkDirty() }) },
 			UpdateFunc: func(_, o any) { inbox.put(func() { in.seeNamespace(o); in.s.judge.Renew(); in.s.world.MarkDirty() }) },

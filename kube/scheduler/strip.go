@@ -43,6 +43,8 @@ func strip(object any) {
 	case *v1.Node:
 		o.Status.Images, o.Status.Conditions, o.Status.NodeInfo = nil, nil, v1.NodeSystemInfo{}
 		o.Annotations = nil
+	case *v1.Service:
+		o.Annotations, o.Labels, o.Spec, o.Status = nil, nil, v1.ServiceSpec{Selector: o.Spec.Selector}, v1.ServiceStatus{}
 	}
 }
 

@@ -157,6 +157,14 @@ func makeGroup(l *line) (*schedulingv1beta1.PodGroup, error) {
 	return g, l.done()
 }
 
+func makeService(l *line) (*v1.Service, error) {
+	o := &v1.Service{ObjectMeta: metav1.ObjectMeta{Name: l.name, Namespace: l.one("ns", "default"), UID: types.UID("uid-service-" + l.name)}}
+	if app := l.one("app", ""); app != "" {
+		o.Spec.Selector = map[string]string{"app": app}
+	}
+	return o, l.done()
+}
+
 func makePod(l *line) (*v1.Pod, error) {
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name: l.name, Namespace: l.one("ns", "default"), UID: types.UID(l.one("uid", "uid-"+l.name)), Labels: map[string]string{},

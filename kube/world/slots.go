@@ -20,10 +20,10 @@ import (
 
 const vacancyLasts = 5 * cluster.Minute
 
-// jobKey is equal for the pods of a job: those of an owner, or of a group, that one profile places.
+// jobKey is equal for the pods of a job: those of an owner, of a group, or of a Service, that one profile places.
 type jobKey struct {
 	scheduler string
-	owner     types.UID // itself of a pod without one; empty of one with a group
+	owner     types.UID // its Service, or itself, of a pod without one; empty of one with a group
 	group     *Group
 }
 
@@ -54,15 +54,16 @@ type vacancy struct {
 // slots keeps the slots of all owners, as the core has them: by row of the task, and in jobs. A
 // slot has one pod, or is vacant; it counts for its job, its shape and its class until it ends.
 type slots struct {
-	journal *journal
-	classes *classes
-	shapes  *shapes
-	jobs    map[jobKey]*job
-	foreign *job
-	byTask  []*slot  // by task row
-	runs    []uint32 // by task row: how many runs the row has had
-	vacant  []vacancy
-	seq     cluster.Seq
+	journal  *journal
+	classes  *classes
+	shapes   *shapes
+	jobs     map[jobKey]*job
+	services services
+	foreign  *job
+	byTask   []*slot  // by task row
+	runs     []uint32 // by task row: how many runs the row has had
+	vacant   []vacancy
+	seq      cluster.Seq
 	// evictable says of a schedulerName whether its pods may be evicted.
 	evictable func(string) bool
 	abandoned func(*Group) // is told of a group of which the core has no job any more
@@ -88,11 +89,16 @@ func (s *slots) jobOf(p *Pod) *job {
 		return s.foreign
 	}
 	owner, key := metav1.GetControllerOfNoCopy(p.object), jobKey{scheduler: p.object.Spec.SchedulerName, owner: p.object.UID, group: p.group}
+	var service *v1.Service
 	switch {
 	case p.group != nil:
 		key.owner = ""
 	case owner != nil:
 		key.owner = owner.UID
+	default:
+		if service = s.services.of(p.object); service != nil {
+			key.owner = serviceKey(service)
+		}
 	}
 	j := s.jobs[key]
 	if j == nil {
@@ -106,6 +112,8 @@ func (s *slots) jobOf(p *Pod) *job {
 			name, made.Gang = p.object.Namespace+"/"+p.group.Name, p.group.least
 		case owner != nil:
 			name = p.object.Namespace + "/" + owner.Name
+		case service != nil:
+			name = p.object.Namespace + "/" + service.Name
 		}
 		made.Name = name
 		s.journal.emit(made)

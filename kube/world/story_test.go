@@ -31,6 +31,7 @@ import (
 // The lines: node and pod as in make_test.go, and
 //
 //	group G [least=N] [priority=N] [all] [topology=KEY], lost-group G     a pod group, of which at least N pods are placed together
+//	service S [app=APP], lost-service S     a Service that selects the pods with that label
 //	change POD …         the pod as it was before, with these arguments added
 //	again POD            the same event once more
 //	lost-node NODE, lost POD, done POD, failed-pod POD
@@ -337,6 +338,13 @@ func (s *story) happen(text string) error {
 			return err
 		}
 		s.seeGroup(g)
+		return nil
+	case "service", "lost-service":
+		o, err := makeService(l)
+		if err != nil {
+			return err
+		}
+		map[string]func(*World, *v1.Service){"service": SeeService, "lost-service": LoseService}[l.of](s.world, o)
 		return nil
 	case "lost-group":
 		s.loseGroup(l.name)

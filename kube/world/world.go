@@ -95,7 +95,7 @@ func New(j *judge.Judge, o Options) *World {
 		rules.wishes = rules.wishes || p.Company
 	}
 	shapes := &shapes{journal: journal, judge: j, columns: columns, nodes: nodes, sets: sets, rules: rules, prices: func(schedulerName string) Prices { return o.Prices[schedulerName] }}
-	slots := &slots{journal: journal, classes: &classes{journal: journal, table: NoClasses()}, shapes: shapes}
+	slots := &slots{journal: journal, classes: &classes{journal: journal, table: NoClasses()}, shapes: shapes, services: services{}}
 	rules.retag = slots.retag
 	queue := &queue{journal: journal, pods: pods, sets: sets, room: math.MaxInt}
 	queries := &queries{
