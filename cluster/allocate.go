@@ -87,7 +87,7 @@ func Keeps(v *View, t TaskID, n NodeID) Refusal {
 // comesTo is the task as it comes to the node where a place may be kept for it.
 func comesTo(v *View, t TaskID, n NodeID) coming {
 	task := &v.task[t]
-	return coming{table: v.constraints, n: n, from: task.Node, mayWait: task.Phase == Waiting}
+	return coming{view: v, table: v.constraints, n: n, from: task.Node, mayWait: task.Phase == Waiting}
 }
 
 // takes is Admits but for constraints.
@@ -96,7 +96,7 @@ func (v *View) takes(t TaskID, n NodeID) Refusal {
 		return Refusal{Code: NotWaiting}
 	}
 	task := &v.task[t]
-	if task.Phase != Waiting && (task.Phase != Leaving || task.Next != NoNode) || task.Ending {
+	if task.Phase != Waiting && (task.Phase != Leaving || task.Next != NoNode) || task.Told == ToEnd {
 		return Refusal{Code: NotWaiting}
 	}
 	if v.job[task.Job].Foreign {
@@ -291,6 +291,7 @@ func (s *State) Evict(t TaskID) Refusal {
 		s.leave(task.Node, s.roomOf(t), 1)
 		s.noteNode(task.Node)
 		s.setPhase(t, Leaving)
+		task.Told = ToLeave
 	case Absent, Gated, Waiting, Leaving, phases:
 		return Refusal{Code: NotRunning}
 	}

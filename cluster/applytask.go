@@ -76,7 +76,7 @@ func (s *State) taskUngated(e TaskUngated) error {
 	if err != nil {
 		return err
 	}
-	if task.Phase != Gated || task.Ending {
+	if task.Phase != Gated || task.Told == ToEnd {
 		return ErrStale
 	}
 	s.setPhase(e.Task, Waiting)
@@ -189,7 +189,7 @@ func (s *State) begin(t TaskID, n NodeID, has Allotment) {
 	task.Refused = false
 	task.Began = true
 	s.occupy(t, n)
-	if task.Ending {
+	if task.Told == ToEnd {
 		s.sendOff(t)
 	} else {
 		s.setPhase(t, Running)
@@ -304,7 +304,7 @@ func (s *State) evictRefused(e EvictRefused) error {
 	if err != nil {
 		return err
 	}
-	if task.Phase != Leaving || task.Ending {
+	if task.Phase != Leaving || task.Told == ToEnd {
 		return ErrStale
 	}
 	s.dropNext(e.Task)
@@ -332,7 +332,7 @@ func (s *State) leaveNode(t TaskID) {
 	task.setRare(rare{grant: task.nextGrant()}) // it was the run that was protected
 	s.protected.drop(t)
 	switch {
-	case task.Ending:
+	case task.Told == ToEnd:
 		s.setPhase(t, Gated)
 	case task.Node == NoNode:
 		s.setPhase(t, Waiting)
@@ -357,7 +357,7 @@ func (s *State) taskEnded(e TaskEnded) error {
 		s.leaveNode(e.Task)
 	}
 	s.setPhase(e.Task, Absent)
-	task.Ending = false
+	task.Told = NotTold
 	s.dropInput(e.Task)
 	s.job[task.Job].Tasks--
 	leaveGang(s, e.Task, e.Finished)

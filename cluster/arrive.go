@@ -91,6 +91,9 @@ func (c *coming) arrival(roles []role) Refusal {
 		return Refusal{}
 	}
 	for _, r := range roles {
+		if refusal := c.disturbs(r); refusal.Refused() {
+			return refusal
+		}
 		if !r.subject {
 			continue
 		}
@@ -147,6 +150,7 @@ func (c *coming) meets(r role, t tense) Refusal {
 	refusal := Refusal{Code: Violates, Kind: int(r.bound), Have: int64(m.others), Constraint: r.constraint}
 	switch {
 	case b.OverFewest && t == present: // Kubernetes leaves out who is being deleted
+		c.waits = c.waits || c.mayWait && c.waitsFor(r, c.meeting(r, settled).others)
 	case b.OverFewest && m.set == outside:
 		refusal.Have = InNoSet
 		return refusal

@@ -181,7 +181,9 @@ func (v checker) checkGranted(t *Task) error {
 		return fmt.Errorf("%s, and granted %v and next %v", t.Phase, t.Grant(), t.nextGrant())
 	case t.Protection() != (Protection{}) && !t.Placed():
 		return fmt.Errorf("%s, and protected until %v", t.Phase, t.Protection().Until)
-	case t.Ending && (t.Phase != Gated && t.Phase != Leaving || t.Next != NoNode || v.job[t.Job].Foreign):
+	case t.Told == ToLeave && t.Phase != Leaving:
+		return fmt.Errorf("evicted, and %s", t.Phase)
+	case t.Told == ToEnd && (t.Phase != Gated && t.Phase != Leaving || t.Next != NoNode || v.job[t.Job].Foreign):
 		return fmt.Errorf("ending, and %s", t.Phase)
 	}
 	return nil

@@ -250,7 +250,7 @@ func (h *history) checkConstraints() error {
 				continue
 			}
 			late := h.comesLate(t, n)
-			if task := h.s.Task(t); (&coming{table: h.s.constraints, n: n, from: task.Node}).arrives(&h.s.View, task.Shape).Refused() != late {
+			if task := h.s.Task(t); (&coming{view: &h.s.View, table: h.s.constraints, n: n, from: task.Node}).arrives(&h.s.View, task.Shape).Refused() != late {
 				return fmt.Errorf("task row %d on node row %d: may come: %v", t, n, !late)
 			}
 			if late {
@@ -512,7 +512,7 @@ func (h *history) comesLate(t TaskID, n NodeID) bool {
 			}
 		}
 	}
-	return false
+	return h.disturbs(t, n)
 }
 
 // checkWaits compares where a waiting task may come, be it that it waits for who leaves the node, with what is so without those who do.
@@ -524,7 +524,7 @@ func (h *history) checkWaits(t TaskID, n NodeID) error {
 	comes := comesTo(&h.s.View, t, n)
 	refused := comes.arrives(&h.s.View, task.Shape).Refused()
 	late := h.comesLate(t, n)
-	if !late && refused || !refused && comes.waits != late {
+	if !late && refused || !refused && comes.waits != (late || h.waitsFor(t, n)) {
 		return fmt.Errorf("task row %d on node row %d: refused: %t, waits: %t, and may come at once: %t", t, n, refused, comes.waits, !late)
 	}
 	for _, other := range h.s.TasksOn(n) {
@@ -542,6 +542,83 @@ func (h *history) checkWaits(t TaskID, n NodeID) error {
 		h.waits++
 	}
 	return nil
+}
+
+// waitsFor reports whether a bound over the fewest would not let the task come to the node if those stayed who were evicted there.
+func (h *history) waitsFor(t TaskID, n NodeID) bool {
+	evicted := map[TaskID]bool{}
+	for _, other := range h.s.TasksOn(n) {
+		evicted[other] = h.s.Task(other).Told == ToLeave && h.s.Task(other).Node == n
+	}
+	for c := range ConstraintID(h.s.ConstraintRows()) {
+		spec := h.s.Constraint(c)
+		if spec == nil || !spec.Arriving || !spec.Hard {
+			continue
+		}
+		for _, b := range spec.Any[0] {
+			subject, target := b.Affects(h.s.Shape(h.s.Task(t).Shape).Tags)
+			if !subject || !b.OverFewest {
+				continue
+			}
+			others := h.count(&b, h.setName(n, b.Group), int(t), settled)
+			if target && b.SelfCounted {
+				others++
+			}
+			for other, is := range evicted {
+				if _, counts := b.Affects(h.s.Shape(h.s.Task(other).Shape).Tags); is && counts {
+					others++
+				}
+			}
+			if others > h.fewest(&b)+b.Max {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// disturbs reports whether the task would come to a node that is a set by itself, and keep somebody off there for whom others have
+// to leave, for the sake of a bound over the fewest.
+func (h *history) disturbs(t TaskID, n NodeID) bool {
+	for c := range ConstraintID(h.s.ConstraintRows()) {
+		spec := h.s.Constraint(c)
+		if spec == nil || !spec.Arriving || !spec.Hard {
+			continue
+		}
+		for _, b := range spec.Any[0] {
+			_, target := b.Affects(h.s.Shape(h.s.Task(t).Shape).Tags)
+			set := h.setName(n, b.Group)
+			if from := h.s.Task(t).Node; !target || !b.OverFewest || set == "" || from != NoNode && h.setName(from, b.Group) == set {
+				continue
+			}
+			nodes := 0
+			for m := range NodeID(h.s.NodeRows()) {
+				if h.s.NodeLive(m) && h.setName(m, b.Group) == set {
+					nodes++
+				}
+			}
+			for _, other := range h.s.TasksOn(n) {
+				subject, counts := b.Affects(h.s.Shape(h.s.Task(other).Shape).Tags)
+				if nodes != 1 || !subject || h.s.Task(other).Phase != Reserved {
+					continue
+				}
+				meets := h.count(&b, set, int(other), settled)
+				if counts && b.SelfCounted {
+					meets++
+				}
+				stay := meets
+				for _, victim := range h.s.TasksOn(n) {
+					if _, is := b.Affects(h.s.Shape(h.s.Task(victim).Shape).Tags); is && h.s.Task(victim).Told == ToLeave && h.s.Task(victim).Node == n {
+						stay++
+					}
+				}
+				if most := h.fewest(&b) + b.Max; meets <= most && meets+1 > most && stay > most {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // lets reports whether the bound lets a task come to the node, which it is one to count.

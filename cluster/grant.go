@@ -77,7 +77,7 @@ func (s *State) Stop(t TaskID) Refusal {
 	if s.undo.on {
 		panic("cluster: Stop during a trial; undo it first")
 	}
-	if int(t) >= len(s.task) || s.task[t].Phase == Absent || s.task[t].Ending {
+	if int(t) >= len(s.task) || s.task[t].Phase == Absent || s.task[t].Told == ToEnd {
 		return Refusal{Code: NotRunning}
 	}
 	task := &s.task[t]
@@ -85,7 +85,7 @@ func (s *State) Stop(t TaskID) Refusal {
 		return Refusal{Code: NotOurs}
 	}
 	s.dropNext(t)
-	task.Ending = true
+	task.Told = ToEnd
 	switch task.Phase {
 	case Waiting:
 		s.setPhase(t, Gated)

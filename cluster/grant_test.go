@@ -166,8 +166,8 @@ func (h *history) resize(t TaskID) (Refusal, error) {
 
 // stop tells a task to end.
 func (h *history) stop() (string, error) {
-	t := h.pick(func(t *Task) bool { return t.Phase != Absent && !t.Ending && !h.s.Job(t.Job).Foreign })
-	allowed := int(t) < h.s.TaskRows() && h.s.Task(t).Phase != Absent && !h.s.Task(t).Ending && !h.s.Job(h.s.Task(t).Job).Foreign
+	t := h.pick(func(t *Task) bool { return t.Phase != Absent && t.Told != ToEnd && !h.s.Job(t.Job).Foreign })
+	allowed := int(t) < h.s.TaskRows() && h.s.Task(t).Phase != Absent && h.s.Task(t).Told != ToEnd && !h.s.Job(h.s.Task(t).Job).Foreign
 	r := h.s.Stop(t)
 	what := fmt.Sprintf("stop task row %d: %s", t, r.Code)
 	if r.Refused() == allowed {

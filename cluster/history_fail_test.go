@@ -107,7 +107,7 @@ func TestHistoriesCanFail(t *testing.T) {
 		{"ending and at work", "ending, and", func(s *State) {
 			for i := range s.task {
 				if t := &s.task[i]; t.Phase == Running {
-					t.Ending = true
+					t.Told = ToEnd
 				}
 			}
 		}},
@@ -177,7 +177,7 @@ func TestHistoriesCanFail(t *testing.T) {
 		}},
 		{"promise", "promised", func(s *State) { // a victim that stays, unasked
 			for i := range s.task {
-				if t := &s.task[i]; t.Phase == Leaving && !t.Ending {
+				if t := &s.task[i]; t.Phase == Leaving && t.Told != ToEnd {
 					s.leave(t.Node, s.roomOf(TaskID(i)), -1)
 					if t.Next != NoNode {
 						s.dropNext(TaskID(i))

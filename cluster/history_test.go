@@ -210,20 +210,24 @@ func (h *history) found() {
 		}
 		h.must(ShapeDefined{Shape: ShapeID(id), Spec: spec})
 	}
+	how, loose := h.byte(), int32(0)
+	if how&64 != 0 {
+		loose = 4
+	}
 	for c := range ConstraintID(2) {
 		h.must(ConstraintDefined{Constraint: c, Spec: Constraint{Name: "founded", Hard: true, Any: [][]Bound{
-			{{Subject: tagsOf(1), Target: tagsOf(2), Min: int32(c), Max: 2, Group: "rack"}},
-			{{Subject: tagsOf(2), Target: tagsOf(2), Max: int32(c), Group: EachNode, SelfCounted: c == 1}},
+			{{Subject: tagsOf(1), Target: tagsOf(2), Min: int32(c), Max: 2 + loose, Group: "rack"}},
+			{{Subject: tagsOf(2), Target: tagsOf(2), Max: int32(c) + loose, Group: EachNode, SelfCounted: c == 1}},
 		}}})
 	}
-	if how := h.byte(); how%4 < 2 {
+	if how%4 < 2 {
 		hard := how%4 == 0
 		weight := int64(0)
 		if !hard {
 			weight = DefaultWeight / 2
 		}
 		bounds := []Bound{
-			{Subject: tagsOf(1), Target: tagsOf(1), Max: 1, Group: "rack", SelfCounted: true, OverFewest: true, LeastSets: int32(h.byte() % 4)},
+			{Subject: tagsOf(1 + int(how>>3)%2), Target: tagsOf(1), Max: 1, Group: []string{"rack", EachNode}[how>>4%2], SelfCounted: how&32 == 0, OverFewest: true, LeastSets: int32(h.byte() % 4)},
 			{Subject: tagsOf(2), Target: tagsOf(2), Min: 1, Max: Unbounded, Group: []string{EachNode, "rack"}[h.byte()%2], OrFirst: true},
 		}
 		if hard && how&4 != 0 {

@@ -156,9 +156,8 @@ type Task struct {
 	// Refused says that the latest run was refused. Such a run may turn out to
 	// have begun after all.
 	Refused bool
-	// Ending says that the task was told to end: it is gated, or leaving, until the
-	// world says that it has ended.
-	Ending bool
+	// Told is what the task was told by a decision made here, of which the world may have yet to hear.
+	Told Told
 	// Node is where the task takes room; NoNode while it waits.
 	Node NodeID
 	// Next is the node where a leaving task holds room for its next run;
@@ -175,6 +174,16 @@ type Task struct {
 	NextDevices DeviceSet
 	Account     Account
 }
+
+// Told is what a task was told by a decision.
+type Told uint8
+
+// What a task may have been told.
+const (
+	NotTold Told = iota
+	ToLeave      // its node: it is leaving it
+	ToEnd        // for good: it is gated, or leaving, until the world says that it has ended
+)
 
 // Placed reports whether the task takes room on a node.
 func (t *Task) Placed() bool { return t.Phase >= Reserved }

@@ -4,8 +4,11 @@ import "slices"
 
 // This file is what constraints that bind who comes say of a node that somebody leaves, in the way of Kubernetes: who comes may
 // have a place kept there at once, beside those whom it must not meet, if they leave that node; it begins when they have left.
-// Those who leave other nodes of the set count until they are gone, as nobody waits for them there. Nobody leaves for a bound
-// over the fewest: others who are targets, and no subjects, could come as soon as somebody has left, and keep the task off again.
+// Those who leave other nodes of the set count until they are gone, as nobody waits for them there.
+//
+// For a bound over the fewest nobody leaves but where each node is a set by itself: others who are targets, and no subjects, could come to
+// another node of the set as soon as somebody has left, and keep the task off again. On the node where its place is kept they may not
+// come until it has begun.
 
 // Obstacle is a bound that keeps who comes off a node, as more of its targets stay in the node's set than may.
 type Obstacle struct {
@@ -24,20 +27,22 @@ func (o *Obstacle) Of(v *View, id ShapeID) bool {
 // Obstacles appends what keeps a task of the shape off the node that departures from it would mend. It is false where
 // a constraint that binds who comes keeps the task off whoever departs from there.
 func Obstacles(v *View, id ShapeID, n NodeID, to []Obstacle) (list []Obstacle, ok bool) {
-	c := coming{table: v.constraints, n: n, from: NoNode}
+	c := coming{view: v, table: v.constraints, n: n, from: NoNode}
 	for _, r := range v.shape[id].roles {
 		if !r.subject || !c.binds(r) {
 			continue
 		}
 		b, later := &c.table.row[r.constraint].bound[r.bound], c.meeting(r, settled)
-		if b.OverFewest { // whom departures let in, and whom they do not, changes with all other sets
+		if b.OverFewest && !c.alone(b) { // whom departures let in, and whom they do not, changes with all other sets
 			if later.set == outside || int64(later.others) > b.limit() {
 				return to, false
 			}
 			continue
 		}
-		here := c.table.here(n, r)
-		others := max(int64(later.others), int64(c.meeting(r, present).others)-leaving(here)) // nobody waits for those who leave other nodes of the set
+		here, others := c.table.here(n, r), int64(later.others)
+		if !b.OverFewest {
+			others = max(others, int64(c.meeting(r, present).others)-leaving(here)) // nobody waits for those who leave other nodes of the set
+		}
 		tooMany := others - b.limit()
 		switch {
 		case tooMany > int64(here[settled].Targets):
@@ -71,22 +76,84 @@ func leaving(count [tenses]Count) int64 {
 	return int64(max(count[present].Targets-count[settled].Targets, 0))
 }
 
-// letIn reports whether the constraints that bind who comes, bounds over the fewest aside, let the task begin on the node where a place
-// is kept for it: now, beside all who are there, and once those have left who leave.
+// alone reports whether the node is a set of the bound by itself.
+func (c *coming) alone(b *boundRow) bool {
+	g := &c.table.group[b.group]
+	set := g.setOf(c.n)
+	return set != outside && g.size(set) == 1
+}
+
+// waitsFor reports whether a subject of the bound over the fewest, which meets so many who stay, has to wait on the node for those whom a
+// decision made here lets leave it: until the world has heard of it they stay, and are counted.
+func (c *coming) waitsFor(r role, others int32) bool {
+	b := &c.table.row[r.constraint].bound[r.bound]
+	if leaving(c.table.here(c.n, r)) == 0 {
+		return false
+	}
+	o, evicted := Obstacle{role: r}, int64(0)
+	for _, t := range c.view.node[c.n].tasks {
+		if task := &c.view.task[t]; task.Told == ToLeave && task.Node == c.n && o.Of(c.view, task.Shape) {
+			evicted++
+		}
+	}
+	return int64(others)+evicted > b.limit()
+}
+
+// disturbs refuses a target of a bound over the fewest a node that is a set by itself, where a place is kept for a subject that
+// waits for others whom the bound counts, if that would not be let in any more.
+func (c *coming) disturbs(r role) Refusal {
+	b := &c.table.row[r.constraint].bound[r.bound]
+	if !r.target || !b.OverFewest || c.view.node[c.n].reserved == 0 || !c.alone(b) {
+		return Refusal{}
+	}
+	set := c.table.group[b.group].setOf(c.n)
+	if c.from != NoNode && c.table.group[b.group].setOf(c.from) == set {
+		return Refusal{}
+	}
+	for _, t := range c.view.node[c.n].tasks {
+		task := &c.view.task[t]
+		if task.Phase != Reserved {
+			continue
+		}
+		for _, own := range c.view.shape[task.Shape].roles {
+			if own.constraint != r.constraint || own.bound != r.bound || !own.subject {
+				continue
+			}
+			others := b.counted(set, settled).Targets
+			if own.target && !b.SelfCounted {
+				others-- // itself
+			}
+			if int64(others)+1 > b.limit() && int64(others) <= b.limit() && c.waitsFor(own, others) {
+				return Refusal{Code: Violates, Kind: int(r.bound), Need: b.limit(), Have: int64(others) + 1, Constraint: r.constraint}
+			}
+		}
+	}
+	return Refusal{}
+}
+
+// letIn reports whether the constraints that bind who comes, bounds over the fewest of sets of several nodes aside, let the task begin on
+// the node where a place is kept for it: now, beside all who are there, and once those have left who leave.
 func letIn(v *View, t TaskID, n NodeID) (now, later bool) {
 	now, later = true, true
-	c := coming{table: v.constraints, n: n, from: NoNode}
+	c := coming{view: v, table: v.constraints, n: n, from: NoNode}
 	for _, r := range v.shape[v.task[t].Shape].roles {
 		if !r.subject || !c.binds(r) {
 			continue
 		}
 		b := &c.table.row[r.constraint].bound[r.bound]
-		if b.OverFewest { // which changes as others come and go elsewhere: who binds the task looks again
+		if b.OverFewest && !c.alone(b) { // which changes as others come and go elsewhere: who binds the task looks again
 			continue
 		}
 		set := c.table.group[b.group].setOf(n)
+		if b.OverFewest {
+			others := b.counted(set, settled).Targets
+			if r.target && !b.SelfCounted {
+				others-- // itself
+			}
+			now = now && !c.waitsFor(r, others)
+		}
 		for when := range tenses {
-			if b.missesThere(set, b.counted(set, when).Targets, r.target, when) == 0 {
+			if b.OverFewest && when == present || b.missesThere(set, b.counted(set, when).Targets, r.target, when) == 0 {
 				continue
 			}
 			now, later = false, later && when != settled

@@ -46,7 +46,7 @@ func (v *View) Picture() string {
 		for i := range v.task {
 			if v.task[i].Phase == p {
 				b.WriteString(" " + v.TaskName(TaskID(i)))
-				if v.task[i].Ending {
+				if v.task[i].Told == ToEnd {
 					b.WriteString("(ending)")
 				}
 			}
@@ -81,7 +81,7 @@ func (v *View) standingOf(t TaskID, n NodeID) string {
 	switch {
 	case task.Node != n:
 		return "coming" + v.pictureGrant(task, task.nextGrant())
-	case task.Ending:
+	case task.Told == ToEnd:
 		return "ending"
 	case task.Next != NoNode:
 		return task.Phase.String() + v.pictureGrant(task, task.Grant()) + ">" + v.node[task.Next].spec.Name

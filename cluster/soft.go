@@ -21,7 +21,7 @@ func Soft(v *View, id ShapeID) bool {
 func SoftCost(v *View, id ShapeID, n NodeID, violation, extent int64) int64 {
 	sum, roles := int64(0), v.shape[id].roles
 	for len(roles) > 0 {
-		c := coming{table: v.constraints, n: n, from: NoNode}
+		c := coming{view: v, table: v.constraints, n: n, from: NoNode}
 		c.roles, roles = next(roles)
 		switch spec := v.constraints.row[c.roles[0].constraint].spec; {
 		case spec.Hard:

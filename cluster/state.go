@@ -250,6 +250,9 @@ func (s *State) setPhase(t TaskID, p Phase) {
 		row.Account.FirstRun = s.now
 	}
 	row.Phase = p
+	if row.Told == ToLeave {
+		row.Told = NotTold
+	}
 }
 
 // add adds sign times the demand to the node's row of a table.

@@ -5,7 +5,7 @@ package cluster
 // leaving runs that are to stay as well.
 func MayStay(v *View, run TaskID, besides []TaskID) bool {
 	n := v.task[run].Node
-	if v.task[run].Phase != Leaving || v.task[run].Ending {
+	if v.task[run].Phase != Leaving || v.task[run].Told == ToEnd {
 		return false
 	}
 	for _, t := range v.node[n].tasks {
@@ -22,13 +22,13 @@ func MayStay(v *View, run TaskID, besides []TaskID) bool {
 
 // letInBeside reports whether the task for which a place is kept on the node would be let in if those stayed after all.
 func letInBeside(v *View, t TaskID, n NodeID, run TaskID, besides []TaskID) bool {
-	c := coming{table: v.constraints, n: n, from: NoNode}
+	c := coming{view: v, table: v.constraints, n: n, from: NoNode}
 	for _, r := range v.shape[v.task[t].Shape].roles {
 		if !r.subject || !c.binds(r) {
 			continue
 		}
 		b := &c.table.row[r.constraint].bound[r.bound]
-		if b.OverFewest {
+		if b.OverFewest && !c.alone(b) {
 			continue
 		}
 		set, o := c.table.group[b.group].setOf(n), Obstacle{role: r}

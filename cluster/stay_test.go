@@ -32,15 +32,16 @@ func (s *State) mayStand(t TaskID) bool {
 		}
 		for i, b := range spec.Any[0] {
 			subject, target := b.Affects(s.shape[task.Shape].Tags)
-			if !subject || b.OverFewest {
+			row := &s.constraints.row[c].bound[i]
+			set := s.constraints.group[row.group].setOf(task.Node)
+			if !subject || b.OverFewest && (set == outside || s.constraints.group[row.group].size(set) > 1) {
 				continue
 			}
-			row := &s.constraints.row[c].bound[i]
-			stay := row.counted(s.constraints.group[row.group].setOf(task.Node), settled).Targets
+			stay := row.counted(set, settled).Targets
 			if target && !b.SelfCounted {
 				stay--
 			}
-			if stay > b.Max {
+			if int64(stay) > row.limit() {
 				return false
 			}
 		}
@@ -61,7 +62,7 @@ func TestMayStayAgainstTheState(t *testing.T) {
 				feasible := true
 				for _, id := range s.node[n].tasks {
 					task := &s.task[id]
-					if task.Node == NodeID(n) && task.Phase == Leaving && !task.Ending {
+					if task.Node == NodeID(n) && task.Phase == Leaving && task.Told != ToEnd {
 						leaving = append(leaving, id)
 					}
 					feasible = feasible && (!promised(task, NodeID(n)) || s.reservationFeasible(id, NodeID(n)) && s.mayStand(id))

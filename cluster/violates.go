@@ -188,7 +188,7 @@ func (s *View) Excess(than []Violation) int64 {
 // violates says which hard constraint more subjects would violate if a task of the
 // shape came to the node, from another one that it is leaving if that is not NoNode.
 func (v *View) violates(id ShapeID, n, from NodeID) Refusal {
-	c := coming{table: v.constraints, n: n, from: from}
+	c := coming{view: v, table: v.constraints, n: n, from: from}
 	return c.first(v.shape[id].roles)
 }
 
@@ -203,13 +203,14 @@ func (v *View) Releases(t TaskID) Refusal {
 		return Refusal{}
 	}
 	task := &v.task[t]
-	c := coming{table: v.constraints, n: task.Node, from: NoNode, goes: true, reserved: task.Phase == Reserved}
+	c := coming{view: v, table: v.constraints, n: task.Node, from: NoNode, goes: true, reserved: task.Phase == Reserved}
 	return c.first(v.shape[task.Shape].roles)
 }
 
 // coming is a task that would come to a node, or go from it, with its roles in one
 // constraint.
 type coming struct {
+	view     *View
 	table    *constraintTable
 	roles    []role
 	n, from  NodeID

@@ -85,7 +85,7 @@ func (c *copies) stop(s *cluster.State, t cluster.TaskID) {
 // endCopies tells the world of the tasks that the events have stopped.
 func (c *Core) endCopies(out []Decision) []Decision {
 	for _, ends := range c.copies.stopped {
-		if task := c.state.Task(ends.task); task.Ending && task.Seq == ends.seq {
+		if task := c.state.Task(ends.task); task.Told == cluster.ToEnd && task.Seq == ends.seq {
 			c.counts.Ended++
 			out = append(out, c.decision(End, ends.task))
 		}

@@ -85,7 +85,7 @@ func Explain(s *cluster.View, t cluster.TaskID) Reason {
 // is room.
 func NewReason(task *cluster.Task) Reason {
 	r := Reason{Phase: task.Phase}
-	if task.Ending {
+	if task.Told == cluster.ToEnd {
 		r.Causes = append(r.Causes, CopyFinished{})
 	}
 	if task.Phase != cluster.Waiting {
