@@ -113,7 +113,7 @@ func newColumns(resources []v1.ResourceName, others []need, devices []v1.Resourc
 		k.list = append(k.list, cluster.Kind{Name: string(name), PerUnit: 1, Devices: slices.Contains(devices, name)})
 	}
 	for i := range k.idle {
-		k.list = append(k.list, cluster.Kind{Name: fmt.Sprintf("spare column %d", i+1), PerUnit: wholePort})
+		k.list = append(k.list, cluster.Kind{Name: fmt.Sprintf("spare column %d", i+1), PerUnit: 1})
 	}
 	k.places = cluster.DeviceKinds(k.list)
 	k.columns = make([]column, len(k.list)-firstExtended)
@@ -265,8 +265,8 @@ func (k *Columns) Meanings() []cluster.Kind {
 			continue
 		}
 		list[firstExtended+i].Name = c.need.String()
-		if c.need.resource != "" {
-			list[firstExtended+i].PerUnit = 1
+		if c.need.resource == "" {
+			list[firstExtended+i].PerUnit, list[firstExtended+i].Unit = wholePort, cluster.ExclusiveUnit
 		}
 	}
 	return list
