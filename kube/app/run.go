@@ -48,6 +48,9 @@ func (o *options) run(ctx context.Context, c *config.SchedulerConfiguration, mak
 	if err != nil {
 		return fmt.Errorf("cannot make a client of %s: %w", to.Host, err)
 	}
+	if err := keepApart(ctx, client, c); err != nil {
+		return err
+	}
 	registry := prometheus.NewRegistry()
 	elect, err := newElection(c.LeaderElection, to, identity)
 	if err != nil {

@@ -14,6 +14,14 @@ func advice(name string, names []string) string {
 	return document.Meant(name, slices.Sorted(slices.Values(names)))
 }
 
+// strayed says what to do about a field of kube-scheduler's configuration that it and ours do not both have.
+func strayed(name string, both, ours []string) string {
+	if slices.Contains(ours, name) {
+		return "it is Fairlead's own; write apiVersion: " + APIVersion + " and kind: " + Kind + " to use it (--write-config-to writes what this file means as such a one)"
+	}
+	return advice(name, both)
+}
+
 // foreign says why a field of kube-scheduler's configuration is not one of
 // ours. These are what people bring along.
 func foreign(name string) string {

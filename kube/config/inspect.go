@@ -27,14 +27,15 @@ import (
 // inspection collects what is wrong with one file.
 type inspection struct {
 	*document.Reader
-	options []policies.Option // that a profile had as fields once
-	old     *[]string         // such fields as are given, and what to write instead
+	options  []policies.Option // that a profile had as fields once
+	old      *[]string         // such fields as are given, and what to write instead
+	upstream bool              // it is kube-scheduler's
 }
 
 // inspect finds all that is wrong with the shape of a configuration, and returns what should be
 // written otherwise.
-func inspect(r *document.Reader, top document.Value, options []policies.Option) (old []string) {
-	inspection{r, options, &old}.value(top, reflect.TypeFor[SchedulerConfiguration]())
+func inspect(r *document.Reader, top document.Value, options []policies.Option, upstream bool) (old []string) {
+	inspection{r, options, &old, upstream}.value(top, reflect.TypeFor[SchedulerConfiguration]())
 	return old
 }
 
@@ -61,6 +62,10 @@ func (i inspection) fields(v document.Value, t reflect.Type) {
 	known := fieldsOf(t)
 	i.Pairs(v, known.names[0], func(key, value document.Value) {
 		name := key.Node.Value
+		if both := counterparts(t); i.upstream && both != nil && !slices.Contains(both, name) {
+			i.Complain(key, "unknown field; %s", strayed(name, both, known.names))
+			return
+		}
 		if f, ok := known.types[name]; ok {
 			i.value(value, f)
 		} else if t != reflect.TypeFor[Profile]() || !i.ofPolicy(v, key, value) {

@@ -32,41 +32,52 @@ func Parse(name string, data []byte, others ...policies.Info) (*SchedulerConfigu
 	if err != nil {
 		return nil, err
 	}
-	if err := identify(name, data); err != nil {
+	upstream, err := identify(name, data)
+	if err != nil {
 		return nil, err
 	}
 	known := append(policies.All(), others...)
-	old := inspect(reader, top, known.Options())
+	old := inspect(reader, top, known.Options(), upstream)
 	if err := reader.Err(); err != nil {
 		return nil, err
 	}
 	c := blank()
+	if upstream {
+		c.standIn()
+	}
 	if err := kyaml.UnmarshalStrict(data, c); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	c.Old = old
+	if upstream {
+		c.adopt()
+	}
 	c.complete(known)
 	return c, nil
 }
 
 // identify refuses files of another kind or version before their fields are
-// looked at, each of which would be one more complaint that misses the point.
-func identify(name string, data []byte) error {
+// looked at, each of which would be one more complaint that misses the point. Upstream says that the
+// file is kube-scheduler's.
+func identify(name string, data []byte) (upstream bool, err error) {
 	var is struct {
 		APIVersion any `json:"apiVersion"`
 		Kind       any `json:"kind"`
 	}
 	if err := kyaml.Unmarshal(data, &is); err != nil {
-		return fmt.Errorf("%s: not a configuration: %w", name, err)
+		return false, fmt.Errorf("%s: not a configuration: %w", name, err)
 	}
 	if is.APIVersion == APIVersion && is.Kind == Kind {
-		return nil
+		return false, nil
+	}
+	if is.APIVersion == upstreamAPIVersion && is.Kind == upstreamKind {
+		return true, nil
 	}
 	hint := "--write-config-to writes a file to start from"
-	if is.Kind == "KubeSchedulerConfiguration" {
-		hint = "this one is kube-scheduler's, whose plugins and extenders have no counterpart here; " + hint
+	if is.Kind == upstreamKind {
+		hint = "of kube-scheduler's own, " + upstreamAPIVersion + " is read"
 	}
-	return fmt.Errorf("%s: expected apiVersion %s and kind %s, found apiVersion %s and kind %s; %s",
+	return false, fmt.Errorf("%s: expected apiVersion %s and kind %s, found apiVersion %s and kind %s; %s",
 		name, APIVersion, Kind, orNone(is.APIVersion), orNone(is.Kind), hint)
 }
 

@@ -53,16 +53,14 @@ func (c *SchedulerConfiguration) Validate(others ...policies.Info) field.ErrorLi
 // Cautions are sentences about values that are valid and need care.
 func (c *SchedulerConfiguration) Cautions() []string {
 	var cautions []string
-	for i, p := range c.Profiles {
-		if p.SchedulerName == corev1.DefaultSchedulerName {
-			// Pods that name no scheduler get this name, so all of them become
-			// ours. Nothing in the API keeps two schedulers off the same pod:
-			// both would bind, one would lose each time, and each would count
-			// capacity on which the other has already decided.
-			cautions = append(cautions, fmt.Sprintf(
-				"profiles[%d] takes over %s, and with it every pod that names no scheduler; make sure that kube-scheduler does not run with that name",
-				i, corev1.DefaultSchedulerName))
-		}
+	if is, shares := c.TakesOver(); is && !shares {
+		// Pods that name no scheduler get this name, so all of them become
+		// ours. Nothing in the API keeps two schedulers off the same pod:
+		// both would bind, one would lose each time, and each would count
+		// capacity on which the other has already decided.
+		cautions = append(cautions, fmt.Sprintf(
+			"a profile takes over %s, and with it every pod that names no scheduler; make sure that kube-scheduler does not start with that name, or share its lease (leaderElection.resourceName: %s)",
+			corev1.DefaultSchedulerName, UpstreamLease))
 	}
 	if !c.LeaderElection.LeaderElect {
 		cautions = append(cautions, "leader election is off; make sure that only one replica runs")

@@ -231,7 +231,7 @@ func TestCautions(t *testing.T) {
 	c.LeaderElection.LeaderElect = false
 	c.Profiles[0].SchedulerName = "default-scheduler"
 	cautions := strings.Join(c.Cautions(), "\n")
-	for _, part := range []string{"profiles[0] takes over default-scheduler", "only one replica"} {
+	for _, part := range []string{"a profile takes over default-scheduler", "only one replica"} {
 		if !strings.Contains(cautions, part) {
 			t.Errorf("no caution says %q: %s", part, cautions)
 		}
