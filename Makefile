@@ -2,13 +2,14 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help check build test test-long lint vuln bench fuzz mutants kube kube-test cluster
+.PHONY: help check build test test-long lint vuln bench fuzz mutants kube kube-test judge cluster
 
 BENCH ?= .
 COUNT ?= 6
 OUT ?= bench.txt
 FUZZTIME ?= 20s
 MUTANTS ?=
+JUDGE ?=
 
 LINT_VERSION := v2.15.0
 LINT = $(shell go env GOPATH)/bin/golangci-lint-$(LINT_VERSION)
@@ -56,6 +57,9 @@ kube: ## Build the Kubernetes scheduler and its test bed into bin/
 
 kube-test: kube ## Test the Kubernetes front end on a real control plane (the first time builds it: 10 minutes)
 	cd kube && ../bin/fairlead-testbed build --kubelet && FAIRLEAD_TESTBED=require go test ./...
+
+judge: kube ## Run Kubernetes' own tests of the scheduler against kube-scheduler and ours (half an hour; the first time builds them); JUDGE='--focus Preemption' narrows
+	cd kube && ../bin/fairlead-testbed judge --scheduler ../bin/fairlead-scheduler $(JUDGE)
 
 cluster: kube ## Start a control plane with 1,000 fake nodes and our scheduler, until Ctrl-C
 	cd kube && ../bin/fairlead-testbed up --nodes 1000 --tmpfs --controller-manager --scheduler ../bin/fairlead-scheduler

@@ -20,6 +20,8 @@ type Options struct {
 	// account exists and nothing takes the taints of new nodes away, so the
 	// API server neither asks for the one nor adds the others.
 	ControllerManager, Kwok bool
+	// NodesAlone has kwok keep the nodes, and leave the pods to somebody else.
+	NodesAlone bool
 	// Tmpfs keeps etcd's data in memory, under /dev/shm.
 	Tmpfs bool
 	// APIServerFlags are added to the command line of the API server, for

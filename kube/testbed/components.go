@@ -41,8 +41,12 @@ func (b *Bed) StartControllerManager(ctx context.Context) error {
 // StartKwok starts what keeps fake nodes alive and lets their pods run.
 func (b *Bed) StartKwok(ctx context.Context) error {
 	address := fmt.Sprintf("127.0.0.1:%d", b.ports.kwok)
+	file, err := stages(b)
+	if err != nil {
+		return err
+	}
 	p, err := b.run("kwok", b.Program("kwok"),
-		"--kubeconfig="+b.Kubeconfig(Kwok), "--config="+b.Program(stagesFile),
+		"--kubeconfig="+b.Kubeconfig(Kwok), "--config="+file,
 		"--manage-all-nodes=false", "--manage-nodes-with-annotation-selector="+fakeNode+"=fake",
 		"--cidr=10.0.0.1/8", "--node-ip=127.0.0.1", "--node-lease-duration-seconds=40",
 		"--server-address="+address)
@@ -50,6 +54,24 @@ func (b *Bed) StartKwok(ctx context.Context) error {
 		return err
 	}
 	return b.await(ctx, p, func(ctx context.Context) error { return get(ctx, "http://"+address+"/healthz", "ok") })
+}
+
+// stages is the file of what kwok does.
+func stages(b *Bed) (path string, err error) {
+	if !b.options.NodesAlone {
+		return b.Program(stagesFile), nil
+	}
+	all, err := os.ReadFile(b.Program(stagesFile))
+	if err != nil {
+		return "", fmt.Errorf("test bed: read the stages of kwok: %w", err)
+	}
+	var kept []string
+	for stage := range strings.SplitSeq(string(all), "---\n") {
+		if strings.Contains(stage, "kind: Node\n") {
+			kept = append(kept, stage)
+		}
+	}
+	return b.writeConfig("kwok", strings.Join(kept, "---\n"))
 }
 
 // StartKubeScheduler starts upstream's scheduler. Its client sends qps requests
@@ -86,10 +108,15 @@ const (
 	FairleadProfile = "fairlead"
 )
 
-// StartFairlead starts a built fairlead-scheduler as the user Fairlead, who
-// needs roles for that (see Grant), and waits until it is ready. More arguments
+// ProfileOf is the profile of that name with the policy, for StartFairlead.
+func ProfileOf(policy string) string {
+	return fmt.Sprintf("{schedulerName: %s, policy: %s}", FairleadProfile, policy)
+}
+
+// StartFairlead starts a built fairlead-scheduler with the profile, as its configuration has it, as
+// the user Fairlead, who needs roles for that (see Grant), and waits until it is ready. More arguments
 // follow those of the bed and win over them.
-func (b *Bed) StartFairlead(ctx context.Context, program, policy string, qps int, args ...string) error {
+func (b *Bed) StartFairlead(ctx context.Context, program, profile string, qps int, args ...string) error {
 	text := fmt.Sprintf(`apiVersion: fairlead.dev/v1alpha1
 kind: SchedulerConfiguration
 clientConnection:
@@ -99,9 +126,8 @@ clientConnection:
 leaderElection:
   leaderElect: false
 profiles:
-- schedulerName: %s
-  policy: %s
-`, b.Kubeconfig(Fairlead), qps, qps, FairleadProfile, policy)
+- %s
+`, b.Kubeconfig(Fairlead), qps, qps, profile)
 	file, err := b.writeConfig(FairleadName, text)
 	if err != nil {
 		return err

@@ -91,7 +91,11 @@ func (o NodeOptions) node(i int, capacity corev1.ResourceList) *corev1.Node {
 			Capacity:    capacity,
 			Allocatable: capacity,
 			Phase:       corev1.NodeRunning,
-			NodeInfo:    corev1.NodeSystemInfo{OperatingSystem: "linux", Architecture: "amd64", KubeletVersion: "fake"},
+			Addresses: []corev1.NodeAddress{
+				{Type: corev1.NodeInternalIP, Address: fmt.Sprintf("10.%d.%d.%d", 128+i>>16&127, i>>8&255, i&255)},
+				{Type: corev1.NodeHostName, Address: name},
+			},
+			NodeInfo: corev1.NodeSystemInfo{OperatingSystem: "linux", Architecture: "amd64", KubeletVersion: "fake"},
 			Conditions: []corev1.NodeCondition{{
 				Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady",
 				LastHeartbeatTime: now, LastTransitionTime: now,

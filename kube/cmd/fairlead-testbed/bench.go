@@ -148,7 +148,7 @@ func (b *bench) scheduler(ctx context.Context, bed *testbed.Bed) (start func(con
 	}
 	b.load.Scheduler = testbed.FairleadProfile
 	return func(ctx context.Context) error {
-		return bed.StartFairlead(ctx, b.with, b.policy, flatOut, b.schedulerArgs...)
+		return bed.StartFairlead(ctx, b.with, testbed.ProfileOf(b.policy), flatOut, b.schedulerArgs...)
 	}, nil
 }
 

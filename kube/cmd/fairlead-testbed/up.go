@@ -84,7 +84,7 @@ func (u *up) fill(ctx context.Context, bed *testbed.Bed) error {
 		}
 	}
 	if u.scheduler != "" {
-		return bed.StartFairlead(ctx, u.scheduler, config.DefaultPolicy, flatOut, u.schedulerArgs...)
+		return bed.StartFairlead(ctx, u.scheduler, testbed.ProfileOf(config.DefaultPolicy), flatOut, u.schedulerArgs...)
 	}
 	return nil
 }

@@ -1,0 +1,161 @@
+package testbed
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Upstream's end-to-end tests of the scheduler judge whoever serves the cluster's default-scheduler. They are a module of their own
+// (testbed/suites), built on demand into the folder of the other programs: 1,500 packages that nothing else here needs.
+
+// suiteFolder is where their module is.
+const suiteFolder = "testbed/suites"
+
+// BuildSuite compiles what is not there yet: the programs of Build, and the suite. It returns the path of the suite's program.
+func BuildSuite(ctx context.Context, log io.Writer) (program string, err error) {
+	dir, err := Build(ctx, log)
+	if err != nil {
+		return "", err
+	}
+	s, err := findSource(ctx)
+	if err != nil {
+		return "", err
+	}
+	unlock, err := lock(ctx, filepath.Join(filepath.Dir(dir), "lock"), log)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	hash := sha256.New()
+	for _, name := range []string{"go.mod", "scheduling_test.go"} {
+		text, err := os.ReadFile(filepath.Join(s.module, suiteFolder, name))
+		if err != nil {
+			return "", fmt.Errorf("test bed: read what the suite is built from: %w", err)
+		}
+		hash.Write(text)
+	}
+	program = filepath.Join(dir, "suite-"+hex.EncodeToString(hash.Sum(nil))[:12])
+	if _, err := os.Stat(program); err == nil {
+		return program, nil
+	}
+	flags, err := s.linkerFlags(ctx)
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprintln(log, "building upstream's suite of tests")
+	// Under another name first: whoever finds the program finds all of it.
+	temp := program + ".building"
+	c := goCommand(ctx, filepath.Join(s.module, suiteFolder), "test", "-c", "-ldflags", flags, "-o", temp, ".")
+	c.Stdout, c.Stderr = log, log
+	if err := c.Run(); err != nil {
+		return "", fmt.Errorf("test bed: build the suite in %s; the go command's words are above: %w", c.Dir, err)
+	}
+	if err := os.Rename(temp, program); err != nil {
+		return "", fmt.Errorf("test bed: put the suite in place: %w", err)
+	}
+	return program, nil
+}
+
+// Verdict is what became of one test of the suite.
+type Verdict struct {
+	Test    string
+	State   string // passed, failed, skipped, and other words of Ginkgo's
+	Message string // why it failed, or was skipped
+	Took    time.Duration
+}
+
+// SuiteOptions say which tests run.
+type SuiteOptions struct {
+	Program string // of BuildSuite
+	Focus   string // a regular expression of their names; empty: all
+	Labels  string // which labels they have, in Ginkgo's language; empty: all
+	Name    string // of its process and its log
+}
+
+// RunSuite runs the tests one after the other, as the administrator of the bed, and returns what became of those that were selected.
+func RunSuite(ctx context.Context, b *Bed, o SuiteOptions) ([]Verdict, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	client, err := b.Client(Admin)
+	if err != nil {
+		return nil, err
+	}
+	go actAsKubelets(ctx, client)
+	report := b.path(o.Name + ".json")
+	args := []string{
+		"-test.timeout=0", "-ginkgo.timeout=3h", "-ginkgo.no-color", "-ginkgo.json-report=" + report,
+		"-kubeconfig=" + b.Kubeconfig(Admin), "-provider=skeleton", "-prepull-images=false", "-dump-logs-on-failure=false", "-disable-log-dump=true",
+	}
+	if o.Focus != "" {
+		args = append(args, "-ginkgo.focus="+o.Focus)
+	}
+	if o.Labels != "" {
+		args = append(args, "-ginkgo.label-filter="+o.Labels)
+	}
+	p, err := b.run(o.Name, o.Program, args...)
+	if err != nil {
+		return nil, err
+	}
+	p.stopping.Store(true) // however it ends, its report says what is wrong
+	for ended := false; !ended; {
+		select {
+		case <-p.done:
+			ended = true
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(time.Second):
+			if err := b.Err(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	text, err := os.ReadFile(report)
+	if err != nil {
+		return nil, fmt.Errorf("test bed: %s left no report (%s): %w\n%s", o.Name, p.command.ProcessState, err, p.tail())
+	}
+	list, err := verdicts(text)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("test bed: %s ran no test\n%s", o.Name, p.tail())
+	}
+	return list, err
+}
+
+// verdicts reads a report of Ginkgo's.
+func verdicts(text []byte) ([]Verdict, error) {
+	var suites []struct {
+		SpecReports []struct {
+			ContainerHierarchyTexts    []string
+			LeafNodeType, LeafNodeText string
+			State                      string
+			RunTime                    time.Duration
+			Failure                    struct{ Message string }
+		}
+	}
+	if err := json.Unmarshal(text, &suites); err != nil {
+		return nil, fmt.Errorf("test bed: read the report of the suite: %w", err)
+	}
+	var list []Verdict
+	for _, suite := range suites {
+		for _, r := range suite.SpecReports {
+			name := strings.Join(append(slices.Clone(r.ContainerHierarchyTexts), r.LeafNodeText), " ")
+			switch {
+			case r.LeafNodeType != "It" && r.State == "failed":
+				return nil, fmt.Errorf("test bed: the suite failed before its tests, in %s: %s", r.LeafNodeType, r.Failure.Message)
+			case r.LeafNodeType != "It" || r.State == "skipped" && r.Failure.Message == "":
+				continue // it was not selected
+			}
+			list = append(list, Verdict{strings.TrimSpace(name), r.State, r.Failure.Message, r.RunTime})
+		}
+	}
+	slices.SortFunc(list, func(a, b Verdict) int { return strings.Compare(a.Test, b.Test) })
+	return list, nil
+}
