@@ -71,7 +71,9 @@ func (v *View) Admits(t TaskID, n NodeID) Refusal {
 	if r := v.takes(t, n); r.Refused() {
 		return r
 	}
-	return v.violates(v.task[t].Shape, n, v.task[t].Node)
+	task := &v.task[t]
+	c := coming{view: v, table: v.constraints, n: n, from: task.Node, priority: task.Priority}
+	return c.first(v.shape[task.Shape].roles)
 }
 
 // Keeps is Admits, but the task may have to wait until somebody has left the node whom, by a constraint that binds who comes, it
@@ -87,7 +89,7 @@ func Keeps(v *View, t TaskID, n NodeID) Refusal {
 // comesTo is the task as it comes to the node where a place may be kept for it.
 func comesTo(v *View, t TaskID, n NodeID) coming {
 	task := &v.task[t]
-	return coming{view: v, table: v.constraints, n: n, from: task.Node, mayWait: task.Phase == Waiting}
+	return coming{view: v, priority: task.Priority, table: v.constraints, n: n, from: task.Node, mayWait: task.Phase == Waiting}
 }
 
 // takes is Admits but for constraints.
@@ -117,7 +119,7 @@ func (v *View) AdmitsShape(id ShapeID, n NodeID) Refusal {
 	if r := v.admits(id, n, v.shape[id].Demand); r.Refused() {
 		return r
 	}
-	return v.violates(id, n, NoNode)
+	return v.violates(id, n)
 }
 
 // admits is AdmitsShape for a run that takes so much, but for constraints.

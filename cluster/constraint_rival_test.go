@@ -250,7 +250,7 @@ func (h *history) checkConstraints() error {
 				continue
 			}
 			late := h.comesLate(t, n)
-			if task := h.s.Task(t); (&coming{view: &h.s.View, table: h.s.constraints, n: n, from: task.Node}).arrives(&h.s.View, task.Shape).Refused() != late {
+			if task := h.s.Task(t); (&coming{view: &h.s.View, priority: task.Priority, table: h.s.constraints, n: n, from: task.Node}).arrives(&h.s.View, task.Shape).Refused() != late {
 				return fmt.Errorf("task row %d on node row %d: may come: %v", t, n, !late)
 			}
 			if late {
@@ -599,7 +599,7 @@ func (h *history) disturbs(t TaskID, n NodeID) bool {
 			}
 			for _, other := range h.s.TasksOn(n) {
 				subject, counts := b.Affects(h.s.Shape(h.s.Task(other).Shape).Tags)
-				if nodes != 1 || !subject || h.s.Task(other).Phase != Reserved {
+				if nodes != 1 || !subject || h.s.Task(other).Phase != Reserved || h.s.Task(other).Priority < h.s.Task(t).Priority {
 					continue
 				}
 				meets := h.count(&b, set, int(other), settled)

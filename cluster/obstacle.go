@@ -8,7 +8,7 @@ import "slices"
 //
 // For a bound over the fewest nobody leaves but where each node is a set by itself: others who are targets, and no subjects, could come to
 // another node of the set as soon as somebody has left, and keep the task off again. On the node where its place is kept they may not
-// come until it has begun.
+// come until it has begun, unless their priority is higher.
 
 // Obstacle is a bound that keeps who comes off a node, as more of its targets stay in the node's set than may.
 type Obstacle struct {
@@ -99,8 +99,8 @@ func (c *coming) waitsFor(r role, others int32) bool {
 	return int64(others)+evicted > b.limit()
 }
 
-// disturbs refuses a target of a bound over the fewest a node that is a set by itself, where a place is kept for a subject that
-// waits for others whom the bound counts, if that would not be let in any more.
+// disturbs refuses a target of a bound over the fewest a node that is a set by itself, where a place is kept for a subject of no lower
+// priority that waits for others whom the bound counts, if that would not be let in any more.
 func (c *coming) disturbs(r role) Refusal {
 	b := &c.table.row[r.constraint].bound[r.bound]
 	if !r.target || !b.OverFewest || c.view.node[c.n].reserved == 0 || !c.alone(b) {
@@ -112,7 +112,7 @@ func (c *coming) disturbs(r role) Refusal {
 	}
 	for _, t := range c.view.node[c.n].tasks {
 		task := &c.view.task[t]
-		if task.Phase != Reserved {
+		if task.Phase != Reserved || task.Priority < c.priority {
 			continue
 		}
 		for _, own := range c.view.shape[task.Shape].roles {

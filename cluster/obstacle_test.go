@@ -23,6 +23,7 @@ func TestNobodyComesWhereOthersLeave(t *testing.T) {
 			apply(ShapeDefined{Shape: ShapeID(i), Spec: Shape{Demand: Vector{1}, Tags: tags}})
 			apply(TaskSubmitted{Task: TaskID(i), Seq: Seq(i), Shape: ShapeID(i)})
 		}
+		apply(TaskSubmitted{Task: 5, Seq: 5, Shape: 3, Priority: 1})
 		for i := range TaskID(2) {
 			apply(TaskFound{Task: i, Seq: Seq(i)})
 			if r := s.Evict(i); r.Refused() {
@@ -34,7 +35,7 @@ func TestNobodyComesWhereOthersLeave(t *testing.T) {
 		}
 		return s
 	}
-	const subject, target, other = TaskID(2), TaskID(3), TaskID(4)
+	const subject, target, other, above = TaskID(2), TaskID(3), TaskID(4), TaskID(5)
 	s := build()
 	if r := s.Admits(target, 0); r.Code != Violates || r.Need != 1 || r.Have != 2 {
 		t.Errorf("a target may come where others leave: %+v", r)
@@ -42,8 +43,8 @@ func TestNobodyComesWhereOthersLeave(t *testing.T) {
 	if r := s.Place(target, 0, 0); r.Code != Violates {
 		t.Errorf("a target comes where others leave: %s", r.Code)
 	}
-	if s.Admits(target, 1).Refused() || s.Admits(other, 0).Refused() {
-		t.Error("a target may not come elsewhere, or who is none may not come")
+	if s.Admits(target, 1).Refused() || s.Admits(other, 0).Refused() || s.Admits(above, 0).Refused() {
+		t.Error("a target may not come elsewhere, or who is none, or of a higher priority, may not come")
 	}
 	for i := range TaskID(2) {
 		if _, phase, ok := s.Promote(0); ok {
@@ -58,6 +59,13 @@ func TestNobodyComesWhereOthersLeave(t *testing.T) {
 	}
 	if s.Admits(target, 0).Refused() {
 		t.Error("a target may not come when it has begun")
+	}
+	s = build()
+	if r := s.Place(above, 0, 0); r.Refused() {
+		t.Errorf("a target of a higher priority does not come: %s", r.Code)
+	}
+	if task, phase, ok := s.Promote(0); !ok || task != subject || phase != Waiting {
+		t.Errorf("it is %s where one of a higher priority has come", phase)
 	}
 	s = build()
 	if err := s.Apply(0, EvictRefused{Task: 1, Attempt: s.Task(1).Attempt}); err != nil {

@@ -94,7 +94,8 @@ func (v *View) Bound(t TaskID, chosen []int32) (bound, violated bool) {
 }
 
 // Constrained reports whether a hard constraint concerns tasks of the shape, so that
-// which nodes admit them depends on which other tasks are where.
+// which nodes admit them depends on which other tasks are where. Of those who are only counted, by a constraint
+// that binds who comes, it depends on nothing but a place that is kept for another (coming.disturbs).
 func (v *View) Constrained(id ShapeID) bool {
 	for _, r := range v.shape[id].roles {
 		if spec := v.constraints.row[r.constraint].spec; spec.Hard && (r.subject || !spec.Arriving) {
@@ -186,15 +187,15 @@ func (s *View) Excess(than []Violation) int64 {
 }
 
 // violates says which hard constraint more subjects would violate if a task of the
-// shape came to the node, from another one that it is leaving if that is not NoNode.
-func (v *View) violates(id ShapeID, n, from NodeID) Refusal {
-	c := coming{view: v, table: v.constraints, n: n, from: from}
+// shape, of the least priority, came to the node.
+func (v *View) violates(id ShapeID, n NodeID) Refusal {
+	c := coming{view: v, table: v.constraints, n: n, from: NoNode, priority: math.MinInt32}
 	return c.first(v.shape[id].roles)
 }
 
 // Breaks says which hard constraint a task of the shape that came to the node would by itself
 // violate, whether or not there is room for it.
-func (v *View) Breaks(id ShapeID, n NodeID) Refusal { return v.violates(id, n, NoNode) }
+func (v *View) Breaks(id ShapeID, n NodeID) Refusal { return v.violates(id, n) }
 
 // Releases says which hard constraint more subjects would violate if the task were
 // evicted by itself.
@@ -211,6 +212,7 @@ func (v *View) Releases(t TaskID) Refusal {
 // constraint.
 type coming struct {
 	view     *View
+	priority int32 // of who comes
 	table    *constraintTable
 	roles    []role
 	n, from  NodeID

@@ -33,6 +33,7 @@ func (u *united) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched
 	u.policy.Plan(t, others, budget, out)
 	out.Ticks += spent
 	if u.some {
+		out.Gap = sched.Gap{} // of applications nothing is said
 		before := u.ticks()
 		u.makeRoom(t, out)
 		out.Ticks += u.ticks() - before

@@ -160,9 +160,16 @@ func BenchmarkTurns(b *testing.B) {
 // BenchmarkServices measures a task in steady state, as BenchmarkTurns does, where all tasks are replicas of services, of so many each.
 func BenchmarkServices(b *testing.B) {
 	const nodes, batch = 5000, 100
-	for _, replicas := range []int{1, 5, 50, 250} {
-		b.Run(fmt.Sprintf("nodes=%d/replicas=%d", nodes, replicas), func(b *testing.B) {
+	for _, c := range []struct{ replicas, zones int }{{1, 0}, {5, 0}, {50, 0}, {250, 0}, {5, 3}, {50, 3}, {250, 3}} {
+		replicas := c.replicas
+		b.Run(fmt.Sprintf("nodes=%d/replicas=%d/zones=%d", nodes, replicas, c.zones), func(b *testing.B) {
 			l := newBed(b, "fairlead", nodes)
+			for i, e := range l.pending {
+				if added, is := e.(cluster.NodeAdded); is && c.zones > 0 {
+					added.Spec.Labels = append(added.Spec.Labels, cluster.Label{Key: "topology.kubernetes.io/zone", Value: fmt.Sprint("z", int(added.Node)%c.zones)})
+					l.pending[i] = added
+				}
+			}
 			shapes := l.some(10)
 			services := nodes * 12 / replicas
 			for j := range services {

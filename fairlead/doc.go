@@ -14,6 +14,7 @@
 //	gangs.go    gangs: as many of a job as are to run, in one bundle
 //	refine.go   stage refine: a batch anew, by exchanges; input
 //	fill.go     the same for who was left over
+//	gap.go      how many a round has left over, and how many any would
 //	claims.go   nodes that are kept free for who has waited long
 //	without.go  what may be switched off
 //	grants.go   stages shrink and grow: ranges, of which the least is sure

@@ -12,17 +12,21 @@ import (
 // This file says how much better a pass might have been by how many tasks have a place: each that waits on, and could have had one when
 // the pass began, counts one. Prices have no bound of this kind, as a placement may lower those of others.
 //
-// Who was left over could have stood on nodes that the pass has filled, and on claimed ones; anywhere else it would stand. So no pass leaves
+// Who was left over could have stood on nodes that the pass has filled, also for a while, and on claimed ones; anywhere else it would stand. So no pass leaves
 // fewer than are too many for the room of those nodes in sum, by each kind and by all of them, if all who were placed stood elsewhere but
-// those for whom there is no other place left. Constraints, devices and gangs can only leave more; tasks of constrained shapes and of gangs that lack some are not counted.
+// those for whom there is no other place left. Devices can only leave more.
+//
+// Nothing is said where somebody has to leave, or could give back what it has beyond its least; where a task is left over whose place goes
+// by others, by a constraint or as one of a gang; and of applications.
 
 // mostFitting bounds the comparisons of a pass with nodes; beyond it nothing is said.
 const mostFitting = 1 << 20
 
 // leftover is whom a pass has let sleep, and what its bound is made of.
 type leftover struct {
-	groups []*group // some of them more than once, some served since
-	left   []*group // those for whose first task the batch may be placed anew
+	groups []*group         // some of them more than once, some served since
+	while  []cluster.NodeID // that the pass has filled until the batch was placed anew
+	left   []*group         // those for whose first task the batch may be placed anew
 
 	nodes  []cluster.NodeID // filled, or claimed, by id
 	room   []cluster.Vector // of these, when the pass began, with what leaves
@@ -45,17 +49,20 @@ type item struct {
 func (l *leftover) begin() {
 	clear(l.groups)
 	clear(l.left)
-	l.groups, l.left = l.groups[:0], l.left[:0]
+	l.groups, l.left, l.while = l.groups[:0], l.left[:0], l.while[:0]
 }
 
-// gap is how many wait on, and how many would at least. It is not known where the pass has ended before its time, where somebody had to
-// leave, and where there was nothing to place.
+// gap is how many wait on, and how many would at least. It is not known where the pass has ended before its time, and where there was nothing
+// to place.
 func gap(p *policy, s *cluster.View, out *sched.Plan) sched.Gap {
 	l := &p.refine.over
-	if p.line.Peek(&p.waiting) != nil || !l.fill(s, &p.claims, out) || len(l.groups)*len(l.nodes) > mostFitting {
+	leaves := slices.ContainsFunc(s.Totals().Leaving, func(q int64) bool { return q > 0 })
+	if p.line.Peek(&p.waiting) != nil || p.grants.some || leaves && p.victims.off || !l.fill(s, &p.claims, out) || len(l.groups)*len(l.nodes) > mostFitting {
 		return sched.Gap{}
 	}
-	l.collect(p, s, out)
+	if !l.collect(p, s, out) {
+		return sched.Gap{}
+	}
 	value := int64(0)
 	for _, i := range l.items {
 		if i.left {
@@ -77,7 +84,7 @@ func gap(p *policy, s *cluster.View, out *sched.Plan) sched.Gap {
 
 // fill fills in the nodes where a place was taken, or is claimed; false if something else was done than to place.
 func (l *leftover) fill(s *cluster.View, c *claims, out *sched.Plan) bool {
-	l.nodes = l.nodes[:0]
+	l.nodes = append(l.nodes[:0], l.while...)
 	for i := range out.Bundles() {
 		for _, a := range out.Bundle(i) {
 			if a.Kind != sched.Place {
@@ -117,18 +124,22 @@ func (l *leftover) fill(s *cluster.View, c *claims, out *sched.Plan) bool {
 	return true
 }
 
-// collect lists who waits on, and who was placed and had no other place.
-func (l *leftover) collect(p *policy, s *cluster.View, out *sched.Plan) {
+// collect lists who waits on, and who was placed and had no other place; false if the place of one who waits goes by others.
+func (l *leftover) collect(p *policy, s *cluster.View, out *sched.Plan) bool {
 	l.items, l.used = l.items[:0], append(l.used[:0], make([]bool, len(l.nodes))...)
 	l.groups = slices.DeleteFunc(l.groups, func(g *group) bool { return g.Len() == 0 || !g.Asleep() })
 	slices.SortFunc(l.groups, func(a, b *group) int { return cmp.Compare(p.waiting.First(a), p.waiting.First(b)) })
 	for _, g := range slices.Compact(l.groups) {
-		if !s.Constrained(g.Shape) && !lacksGang(s, g) && l.fits(s, g.Shape) {
+		switch {
+		case !l.fits(s, g.Shape):
+		case len(s.ConstraintsOf(g.Shape)) > 0 || lacksGang(s, g):
+			return false
+		default:
 			l.items = append(l.items, item{shape: g.Shape, count: int64(g.Len()), left: true})
 		}
 	}
 	if len(l.items) == 0 || slices.ContainsFunc(s.Totals().Leaving, func(q int64) bool { return q > 0 }) {
-		return // to what leaves somewhere those could go who were placed
+		return true // to what leaves somewhere those could go who were placed
 	}
 	placed := l.placed[:0]
 	for i := range out.Bundles() {
@@ -151,6 +162,7 @@ func (l *leftover) collect(p *policy, s *cluster.View, out *sched.Plan) {
 		}
 	}
 	p.table.Ticks = ticks
+	return true
 }
 
 // fits reports whether some node had room for the shape, and marks all that had.

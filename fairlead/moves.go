@@ -263,7 +263,7 @@ func (p moving) paid(t cluster.TaskID) worth.Value {
 	task := s.Task(t)
 	n, id, tier := task.Node, task.Shape, p.surcharges.tierOf(&s.Classes()[task.Class])
 	p.surcharges.siblings.locate(s, t)
-	return p.worth.ValueOf(s, id, p.surcharges.ofNode(s, id, tier, n)+p.surcharges.siblings.price(n))
+	return p.worth.ValueOf(s, id, p.surcharges.ofNode(s, id, tier, n)+p.surcharges.siblings.held(n))
 }
 
 // moveFrom tries to move the task from its node to the one where it costs least, as a part of the bundle, and returns by how much
@@ -291,7 +291,7 @@ func (p moving) moveFrom(task cluster.TaskID, from cluster.NodeID) (cost worth.V
 	if len(s.DeviceNeeds(own.Shape)) > 0 {
 		_, come.Devices = p.worth.Price(s, own.Shape, to)
 	}
-	cost = p.worth.ValueOf(s, own.Shape, p.surcharges.siblings.price(to)-x.Leaves()[p.table.Order.Rank[to]])
+	cost = p.worth.ValueOf(s, own.Shape, p.surcharges.siblings.held(to)-x.Leaves()[p.table.Order.Rank[to]])
 	if p.t.Try(come).Refused() {
 		p.t.Rollback(mark)
 		return 0, false
@@ -384,16 +384,19 @@ func (p moving) emptyNode(n cluster.NodeID) bool {
 	}
 	m.bundle = m.bundle[:0]
 	mark := p.t.Mark()
+	zoned := p.surcharges.siblings.zones.Numbers() > 1 // what later ones gain by leaving the zone is known when their turn comes
 	for _, task := range m.list {
-		p.surcharges.siblings.locate(s, task)
-		gain += p.worth.ValueOf(s, s.Task(task).Shape, p.surcharges.siblings.ofZone(n))
-		if gain <= losses {
+		if gain <= losses && !zoned {
 			break
 		}
+		p.surcharges.siblings.locate(s, task)
+		gain += p.worth.ValueOf(s, s.Task(task).Shape, p.surcharges.siblings.ofZone(n)/movedForZones)
 		cost, ok := p.moveFrom(task, n)
-		if gain -= cost; !ok {
+		if !ok {
 			gain = losses
+			break
 		}
+		gain -= cost
 	}
 	if gain <= losses {
 		p.undo(mark)

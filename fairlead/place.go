@@ -65,7 +65,7 @@ func (p *policy) find(s *cluster.View, x *book.ShapeIndex, task cluster.TaskID) 
 	f := finding{p, s, x, task, p.who.waiting(s, s.Task(task))}
 	floor, some := p.surcharges.locate(s, task)
 	switch {
-	case some:
+	case some || len(p.surcharges.siblings.inZone) > 0:
 		return f.cheapest(floor)
 	case len(p.surcharges.siblings.nodes) > 0:
 		return f.apart()
@@ -105,12 +105,13 @@ func (p finding) cheapest(floor worth.Price) (best cluster.NodeID, ok, beside bo
 		if p.table.Ticks++; score == book.None {
 			return
 		}
-		refusal := s.Admits(task, n)
-		beside = beside || refusal.Code == cluster.NotApart
-		if refusal.Refused() || p.claims.keepsOff(n, task, p.own) {
+		price := p.surcharges.ofTask(s, task, n) - score
+		if price >= least {
 			return
 		}
-		if price := p.surcharges.ofTask(s, task, n) - score; price < least {
+		refusal := s.Admits(task, n)
+		beside = beside || refusal.Code == cluster.NotApart
+		if !refusal.Refused() && !p.claims.keepsOff(n, task, p.own) {
 			best, least, bound = n, price, floor-price+1
 		}
 	}
@@ -126,28 +127,15 @@ func (p finding) cheapest(floor worth.Price) (best cluster.NodeID, ok, beside bo
 
 // index is the nodes that have room for the shape, the cheapest for tasks of that tier first.
 func (p *policy) index(s *cluster.View, id cluster.ShapeID, tier int32) *book.ShapeIndex {
-	return p.table.Sync(s, book.IndexID{Shape: id, Tier: tier}, func(n cluster.NodeID) int64 { return score(p, s, id, tier, n) })
-}
-
-// zoneIndex is the index of those nodes that are in the zone; of 0, of those in none.
-func zoneIndex(p *policy, s *cluster.View, id cluster.ShapeID, tier, zone int32) *book.ShapeIndex {
-	return p.table.Sync(s, book.IndexID{Shape: id, Tier: tier, Zone: zone + 1}, func(n cluster.NodeID) int64 {
-		if p.surcharges.siblings.zones.Of(n) != zone {
+	return p.table.Sync(s, book.IndexID{Shape: id, Tier: tier}, func(n cluster.NodeID) int64 {
+		if !s.RoomNow(id, n) {
 			return book.None
 		}
-		return score(p, s, id, tier, n)
+		if p.without.lacks(WithoutWorth) {
+			return -fill(s, id, n)
+		}
+		return -p.surcharges.ofPlace(s, p.worth, id, tier, n)
 	})
-}
-
-// score is the higher the less the node costs, and None where there is no room.
-func score(p *policy, s *cluster.View, id cluster.ShapeID, tier int32, n cluster.NodeID) int64 {
-	if !s.RoomNow(id, n) {
-		return book.None
-	}
-	if p.without.lacks(WithoutWorth) {
-		return -fill(s, id, n)
-	}
-	return -p.surcharges.ofPlace(s, p.worth, id, tier, n)
 }
 
 // placeOne places the task where it costs least, or where evicting costs least. Beside says that some node was

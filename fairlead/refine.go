@@ -121,6 +121,9 @@ func (p refining) refineBatch() {
 		if better {
 			stands = b.node
 		}
+		if stands != b.was && b.was != cluster.NoNode {
+			r.over.while = append(r.over.while, b.was)
+		}
 		switch {
 		case stands == cluster.NoNode: // it waits again, also who was left over, found a place, and gave way
 			p.users.look(p.s, b.task)
@@ -129,6 +132,7 @@ func (p refining) refineBatch() {
 			p.users.look(p.s, b.task)
 		}
 	}
+	p.wake(p.s, &sched.Changed{Nodes: r.over.while}, nobody) // somebody who was left over before may find a place where others went away
 }
 
 // prepare fills in what is left, who is where, and what was done besides.
@@ -299,7 +303,7 @@ func fitBoth(a, b, room cluster.Vector) bool {
 
 // open reports whether the task may go to the node at all. Nobody is the first on a node for that, where that costs something.
 func (p refining) open(b *batched, n cluster.NodeID) bool {
-	return p.s.NodeLive(n) && !p.refine.frozen[n] && !p.surcharges.opens(p.s, n) && p.s.Eligible(p.s.Shape(p.s.Task(b.task).Shape).Eligible, n) && !p.claims.keepsOff(n, b.task, b.rank)
+	return p.s.NodeLive(n) && !p.refine.frozen[n] && !p.surcharges.opens(p.s, n) && p.s.Eligible(p.s.Shape(p.s.Task(b.task).Shape).Eligible, n) && !p.claims.keepsOff(n, b.task, b.rank) && !p.s.Breaks(p.s.Task(b.task).Shape, n).Refused()
 }
 
 // shift has a task of the batch stand on another node; on NoNode it waits.

@@ -12,19 +12,20 @@ import (
 
 // This file keeps the tasks of a service apart, so that one node that is lost does not take many of them. Each task of the same
 // service and size that stands on a node, or is to come there, makes it dearer for the next one by the room of one task in
-// the mean, and so does each in the zone, beyond those in the zone with the fewest: replicas go to different nodes and zones where these are
+// the mean, and each in the zone, beyond those in the zone with the fewest, by that of eight: replicas go to different nodes and zones where these are
 // about as good, and together where others would lose much more by it. That is paid by pairs, so that moving ends.
 //
-// Prices of room are in an index by shape, and where there are zones in one for each of them. Most of its nodes hold no sibling; those that do
-// are left out while the best of the others is looked for, and are looked at themselves only if one of them could be cheaper all the same.
+// Prices of room are in an index by shape. Most of its nodes hold no sibling; those that do are left out while the best of the others is
+// looked for, and are looked at themselves only if one of them could be cheaper all the same. Where there are zones all are looked at that could be
+// cheaper than the best so far (finding.cheapest).
 
 const (
 	// siblingPrice is for each sibling on the node.
 	siblingPrice = worth.One
-	// zonePrice is for each sibling in the zone.
-	zonePrice = worth.One
-	// mostZones is how many zones there may be for that to count, as each costs a look.
-	mostZones = 16
+	// zonePrice is for each sibling in the zone, where a task comes; who runs moves for a part of that. With one room a service of fifteen stood
+	// in two zones of three, as the third one had nodes that others want.
+	zonePrice     = 8 * worth.One
+	movedForZones = 8
 	// mostSiblings is how many tasks a job may have for that to count: of more of them each node has some in the end.
 	mostSiblings = 256
 )
@@ -38,7 +39,6 @@ type siblings struct {
 	// Scratch, of the task that was asked for last:
 	nodes  []withSiblings // by row
 	inZone []int64        // by zone: how many are there beyond the fewest; none where zones do not count
-	those  []withSiblings
 	were   []int64
 }
 
@@ -137,23 +137,23 @@ func (b *siblings) locate(s *cluster.View, t cluster.TaskID) {
 	b.locateZones()
 }
 
-// locateZones counts those who were found by zone.
+// locateZones counts those who were found by zone. All nodes that are in none count as one.
 func (b *siblings) locateZones() {
-	zones, last := 0, b.zones.Last()
-	for zone := int32(1); zone <= last; zone++ {
+	zones, last := 0, b.zones.Numbers()
+	for zone := range last {
 		if b.zones.Has(zone) {
 			zones++
 		}
 	}
-	if zones < 2 || zones > mostZones || len(b.nodes) == 0 {
+	if zones < 2 || len(b.nodes) == 0 {
 		return
 	}
-	b.inZone = append(b.inZone, make([]int64, last+1)...)
+	b.inZone = append(b.inZone, make([]int64, last)...)
 	for _, one := range b.nodes {
 		b.inZone[b.zones.Of(one.node)] += one.count
 	}
 	least := int64(mostSiblings)
-	for zone := int32(1); zone <= last; zone++ {
+	for zone := range last {
 		if b.zones.Has(zone) {
 			least = min(least, b.inZone[zone])
 		}
@@ -161,7 +161,6 @@ func (b *siblings) locateZones() {
 	for zone := range b.inZone {
 		b.inZone[zone] -= least
 	}
-	b.inZone[0] = 0 // who is in no zone is beside nobody
 }
 
 // standsOn is the node of a task that does not leave, or that it is to come to; NoNode if there is none.
@@ -185,6 +184,9 @@ func alike(s *cluster.View, a, b cluster.TaskID) bool {
 
 // price is what the task that was located last pays on the node for its siblings there, and in its zone.
 func (b *siblings) price(n cluster.NodeID) worth.Price { return b.ofNode(n) + b.ofZone(n) }
+
+// held is the price for a task that runs there, or is to be moved there.
+func (b *siblings) held(n cluster.NodeID) worth.Price { return b.ofNode(n) + b.ofZone(n)/movedForZones }
 
 // ofZone is what the task pays for those in the node's zone.
 func (b *siblings) ofZone(n cluster.NodeID) worth.Price {
@@ -216,81 +218,38 @@ func (b *siblings) among(s *cluster.View, t cluster.TaskID, list []cluster.TaskI
 	return count
 }
 
-// apart is for a task with siblings.
+// apart is for a task with siblings, where zones do not count.
 func (p finding) apart() (n cluster.NodeID, ok, beside bool) {
-	b, least := &p.surcharges.siblings, beyond
-	if len(b.inZone) == 0 {
-		n, _, beside = p.apartIn(b.nodes)
-		return n, n != cluster.NoNode, beside
-	}
-	n = cluster.NoNode
-	all, task := p.x, p.s.Task(p.task)
-	for zone := range int32(len(b.inZone)) {
-		if zone > 0 && !b.zones.Has(zone) {
-			continue
-		}
-		p.x = zoneIndex(p.policy, p.s, task.Shape, p.surcharges.tierOf(&p.s.Classes()[task.Class]), zone)
-		for _, hidden := range all.Hidden {
-			if b.zones.Of(hidden) == zone {
-				p.table.Hide(p.x, hidden)
-			}
-		}
-		in, price, again := p.apartIn(b.within(zone))
-		p.table.Unhide(p.x)
-		beside = beside || again
-		if price += zonePrice * b.inZone[zone]; in != cluster.NoNode && (price < least || price == least && p.table.Order.Rank[in] < p.table.Order.Rank[n]) {
-			n, least = in, price
-		}
-	}
-	return n, n != cluster.NoNode, beside
-}
-
-// within are the nodes with siblings that are in the zone. It is good until the next call.
-func (b *siblings) within(zone int32) []withSiblings {
-	b.those = b.those[:0]
-	for _, one := range b.nodes {
-		if b.zones.Of(one.node) == zone {
-			b.those = append(b.those, one)
-		}
-	}
-	return b.those
-}
-
-// apartIn is the node of the index where the task costs least, of which those have siblings, and what it costs there but for those in the
-// zone; NoNode if there is none.
-func (p finding) apartIn(list []withSiblings) (best cluster.NodeID, least worth.Price, beside bool) {
 	b, order, x := &p.surcharges.siblings, &p.table.Order, p.x
-	most := x.Most()
+	best := x.Most()
 	b.were = b.were[:0]
-	for _, one := range list {
+	for _, one := range b.nodes {
 		rank := order.Rank[one.node]
 		b.were = append(b.were, x.Leaves()[rank])
 		x.Set(int(rank), book.None)
 	}
-	best, ok, beside := p.first()
-	for i, one := range list {
+	n, ok, beside = p.first()
+	for i, one := range b.nodes {
 		x.Set(int(order.Rank[one.node]), b.were[i])
 	}
-	p.table.Ticks += int64(len(list))
+	p.table.Ticks += int64(len(b.nodes))
 	least, with := beyond, false // with says that the node has siblings: among equals it comes after one that has none
 	if ok {
-		least = -x.Leaves()[order.Rank[best]]
-	} else {
-		best = cluster.NoNode
+		least = -x.Leaves()[order.Rank[n]]
 	}
-	if ok && least <= siblingPrice-most {
-		return best, least, beside // no node with siblings is cheaper
+	if ok && least <= siblingPrice-best {
+		return n, ok, beside // no node with siblings is cheaper
 	}
-	for i, one := range list {
+	for i, one := range b.nodes {
 		price := siblingPrice*one.count - b.were[i]
-		if b.were[i] == book.None || price > least || price == least && (!with || order.Rank[one.node] > order.Rank[best]) {
+		if b.were[i] == book.None || price > least || price == least && (!with || order.Rank[one.node] > order.Rank[n]) {
 			continue
 		}
 		refusal := p.s.Admits(p.task, one.node)
 		beside = beside || refusal.Code == cluster.NotApart
 		if !refusal.Refused() && !p.claims.keepsOff(one.node, p.task, p.own) {
-			best, least, with = one.node, price, true
+			n, ok, least, with = one.node, true, price, true
 		}
 	}
-	return best, least, beside
+	return n, ok, beside
 }

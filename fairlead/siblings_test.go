@@ -105,26 +105,16 @@ func scratchSiblings(s *cluster.View, t cluster.TaskID, on cluster.NodeID) (coun
 	return count
 }
 
-// scratchZone is how many more tasks of the same service are in the node's zone than in the one with the fewest; 0 where there are no two.
+// scratchZone is how many more tasks of the same service are in the node's zone than in the one with the fewest; 0 where there are no two. Nodes
+// in none are one.
 func scratchZone(s *cluster.View, t cluster.TaskID, on cluster.NodeID) int64 {
-	zoneOf := func(n cluster.NodeID) string {
-		if labels := s.NodeSpec(n).Labels; len(labels) > 0 {
-			return labels[0].Value
-		}
-		return ""
-	}
 	count := map[string]int64{}
 	for n := range cluster.NodeID(s.NodeRows()) {
-		if zone := zoneOf(n); zone != "" {
-			count[zone] += scratchSiblings(s, t, n)
-		}
+		count[zoneOf(s, n)] += scratchSiblings(s, t, n)
 	}
-	if len(count) < 2 || zoneOf(on) == "" {
-		return 0
-	}
-	least := count[zoneOf(on)]
+	least := count[zoneOf(s, on)]
 	for _, c := range count {
 		least = min(least, c)
 	}
-	return count[zoneOf(on)] - least
+	return count[zoneOf(s, on)] - least
 }

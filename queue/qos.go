@@ -177,7 +177,7 @@ func (q *qos) serve(t *sched.Trial, g *urgentGroup, out *sched.Plan) {
 			g.Own.failed = q.pass
 			if !beside {
 				q.waiting.Sleep(s, g)
-				if !s.Constrained(g.Shape) { // whom a constraint keeps off says nothing of others
+				if len(s.ConstraintsOf(g.Shape)) == 0 { // whom a constraint keeps off says nothing of others
 					q.failed = append(q.failed, shape)
 				}
 			}

@@ -231,7 +231,7 @@ func TestAlone(t *testing.T) {
 
 type quitter struct{ runner }
 
-func (quitter) Synced() bool                               { return true }
+func (quitter) Unlisted() []string                         { return nil }
 func (quitter) Run(context.Context, context.Context) error { return nil }
 
 // The watchdog speaks when a leader hangs so that it cannot even notice the

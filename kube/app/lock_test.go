@@ -146,7 +146,12 @@ func (s *scripted) Start(context.Context) {
 	defer s.mu.Unlock()
 	s.started = true
 }
-func (s *scripted) Synced() bool { return !time.Now().Before(s.syncsAt) }
+func (s *scripted) Unlisted() []string {
+	if time.Now().Before(s.syncsAt) {
+		return []string{"*v1.Pod"}
+	}
+	return nil
+}
 
 func (s *scripted) isRunning() bool {
 	s.mu.Lock()

@@ -20,6 +20,9 @@ import (
 	"fairlead.dev/fairlead/kube/scheduler"
 )
 
+// sayUnlisted is how often is said which types have not been listed.
+const sayUnlisted = 10 * time.Second
+
 // afterBinds is how much longer than a bind the scheduler may take to stop.
 const afterBinds = 5 * time.Second
 
@@ -88,7 +91,15 @@ func (o *options) run(ctx context.Context, c *config.SchedulerConfiguration, mak
 // until ctx ends. The listing comes before the election: a leader that knows
 // nothing would only keep another from scheduling.
 func schedule(ctx context.Context, placer runner, elect *election, grace time.Duration) error {
-	err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(context.Context) (bool, error) { return placer.Synced(), nil })
+	said := time.Now()
+	err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(context.Context) (bool, error) {
+		types := placer.Unlisted()
+		if len(types) > 0 && time.Since(said) >= sayUnlisted {
+			klog.FromContext(ctx).Info("Still waiting for lists; may the role list and watch these? (kube/deploy/rbac.yaml)", "types", types)
+			said = time.Now()
+		}
+		return len(types) == 0, nil
+	})
 	if err == nil {
 		klog.FromContext(ctx).Info("Informers have listed")
 		err = bounded(ctx, grace, func() error { return elect.lead(ctx, placer.Run) })

@@ -11,8 +11,8 @@ import (
 type runner interface {
 	// Start starts the informers, which end with the context, and returns.
 	Start(context.Context)
-	// Synced reports whether all informers have listed.
-	Synced() bool
+	// Unlisted are the types of objects that the informers have not listed yet, by name.
+	Unlisted() []string
 	// Run decides and binds until ctx ends, and returns when binds in flight are
 	// answered. Only the leader may call it. Once the lease ends it sends nothing.
 	Run(ctx, lease context.Context) error

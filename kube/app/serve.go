@@ -53,7 +53,7 @@ func readiness(stop context.Context, placer runner) []healthz.HealthChecker {
 	return []healthz.HealthChecker{
 		healthz.NewShutdownHealthz(stop.Done()),
 		healthz.NamedCheck("informers", func(*http.Request) error {
-			if !placer.Synced() {
+			if len(placer.Unlisted()) > 0 {
 				return errors.New("the informers have not listed yet")
 			}
 			return nil

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -141,14 +142,16 @@ func evictions(profiles []config.Profile) map[string]world.Evictions {
 // keeps them up to date, so that it can take over without listing again.
 func (s *Scheduler) Start(ctx context.Context) { s.intake.informers.Start(ctx.Done()) }
 
-// Synced reports whether all informers have listed.
-func (s *Scheduler) Synced() bool {
-	for _, synced := range s.intake.informers.WaitForCacheSync(closed()) {
+// Unlisted are the types of objects that the informers have not listed yet, by name.
+func (s *Scheduler) Unlisted() []string {
+	var types []string
+	for kind, synced := range s.intake.informers.WaitForCacheSync(closed()) {
 		if !synced {
-			return false
+			types = append(types, kind.String())
 		}
 	}
-	return true
+	slices.Sort(types)
+	return types
 }
 
 // closed is a channel that is closed: whoever waits on it asks just once.

@@ -3,6 +3,7 @@ package testbed
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 
 // Upstream's tests count on what kubelets do beyond what kwok does: of extended resources that somebody adds to the capacity of a
 // node the node lets as much be allocated, and a pod that is deleted goes by its uid. kwok deletes by name, and so now and then a pod that was
-// made anew under that name. So on a bed for these tests kwok keeps the nodes alone (Options.NodesAlone), and this file does the rest.
+// made anew under that name. (That a pod goes at once is what pause containers do when they are told to; one with a hook that runs before stays for its grace period.) So on a bed for these tests kwok keeps the nodes alone (Options.NodesAlone), and this file does the rest.
 
 // kubeletWorkers is how many requests are under way at once.
 const kubeletWorkers = 8
@@ -72,6 +73,9 @@ func actAsKubelets(ctx context.Context, client kubernetes.Interface) {
 func runOrEnd(ctx context.Context, client kubernetes.Interface, p *corev1.Pod) {
 	pods := client.CoreV1().Pods(p.Namespace)
 	if p.DeletionTimestamp != nil {
+		if hooked := func(c corev1.Container) bool { return c.Lifecycle != nil && c.Lifecycle.PreStop != nil }; slices.ContainsFunc(p.Spec.Containers, hooked) && time.Now().Before(p.DeletionTimestamp.Time) {
+			return // until the next look
+		}
 		_ = pods.Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64), Preconditions: metav1.NewUIDPreconditions(string(p.UID))})
 		return
 	}

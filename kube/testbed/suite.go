@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -73,6 +74,11 @@ type Verdict struct {
 	Took    time.Duration
 }
 
+// Failed reports whether the test ran, and did not pass.
+func (v Verdict) Failed() bool {
+	return v.State != "passed" && v.State != "skipped" && v.State != "pending"
+}
+
 // SuiteOptions say which tests run.
 type SuiteOptions struct {
 	Program string // of BuildSuite
@@ -130,7 +136,8 @@ func RunSuite(ctx context.Context, b *Bed, o SuiteOptions) ([]Verdict, error) {
 }
 
 // verdicts reads a report of Ginkgo's.
-func verdicts(text []byte) ([]Verdict, error) {
+// Its error is also of what failed around the tests.
+func verdicts(text []byte) (list []Verdict, err error) {
 	var suites []struct {
 		SpecReports []struct {
 			ContainerHierarchyTexts    []string
@@ -143,13 +150,13 @@ func verdicts(text []byte) ([]Verdict, error) {
 	if err := json.Unmarshal(text, &suites); err != nil {
 		return nil, fmt.Errorf("test bed: read the report of the suite: %w", err)
 	}
-	var list []Verdict
 	for _, suite := range suites {
 		for _, r := range suite.SpecReports {
 			name := strings.Join(append(slices.Clone(r.ContainerHierarchyTexts), r.LeafNodeText), " ")
 			switch {
-			case r.LeafNodeType != "It" && r.State == "failed":
-				return nil, fmt.Errorf("test bed: the suite failed before its tests, in %s: %s", r.LeafNodeType, r.Failure.Message)
+			case r.LeafNodeType != "It" && (Verdict{State: r.State}).Failed():
+				err = errors.Join(err, fmt.Errorf("test bed: the suite %s in %s: %s", r.State, r.LeafNodeType, r.Failure.Message))
+				continue
 			case r.LeafNodeType != "It" || r.State == "skipped" && r.Failure.Message == "":
 				continue // it was not selected
 			}
@@ -157,5 +164,5 @@ func verdicts(text []byte) ([]Verdict, error) {
 		}
 	}
 	slices.SortFunc(list, func(a, b Verdict) int { return strings.Compare(a.Test, b.Test) })
-	return list, nil
+	return list, err
 }

@@ -1,6 +1,7 @@
 package testbed
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -28,8 +29,27 @@ func TestVerdicts(t *testing.T) {
 		t.Errorf("%v, want -, got +:\n%s", err, diff)
 	}
 	broken := strings.Replace(report, `"State": "passed"}`, `"State": "failed", "Failure": {"Message": "no cluster"}}`, 1)
-	if _, err := verdicts([]byte(broken)); err == nil || !strings.Contains(err.Error(), "no cluster") {
-		t.Errorf("a suite that failed before its tests: %v", err)
+	if list, err := verdicts([]byte(broken)); err == nil || !strings.Contains(err.Error(), "no cluster") || len(list) != len(want) {
+		t.Errorf("a suite that failed around its tests: %v, %v", list, err)
+	}
+}
+
+// TestSuiteIsOfThisVersion: the suite that judges is that of the Kubernetes whose libraries are linked.
+func TestSuiteIsOfThisVersion(t *testing.T) {
+	var versions []string
+	for _, file := range []string{"../go.mod", "suites/go.mod"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if version, is := strings.CutPrefix(strings.TrimPrefix(strings.TrimSpace(line), "require "), "k8s.io/kubernetes "); is {
+				versions = append(versions, version)
+			}
+		}
+	}
+	if len(versions) != 2 || versions[0] != versions[1] {
+		t.Errorf("go.mod and suites/go.mod have Kubernetes %q", versions)
 	}
 }
 

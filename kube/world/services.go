@@ -9,8 +9,8 @@ import (
 )
 
 // This file is which pods without an owner belong together: those that a Service selects are one job, so that they are kept apart from each other as
-// replicas of one owner are. Of several Services it is the first by name. A pod belongs to the one that it had when it was first given a
-// slot, whatever becomes of the Service later.
+// replicas of one owner are: those that go on until somebody deletes them, and apart from these those that end. Of several Services it is
+// the first by name. A pod belongs to the one that it had when it was first given a slot, whatever becomes of the Service later.
 
 // services are those with a selector, by namespace, in the order of their names.
 type services map[string][]*v1.Service

@@ -25,6 +25,7 @@ type jobKey struct {
 	scheduler string
 	owner     types.UID // its Service, or itself, of a pod without one; empty of one with a group
 	group     *Group
+	ends      bool // of a Service's: its pods are over when their containers are
 }
 
 type job struct {
@@ -97,7 +98,7 @@ func (s *slots) jobOf(p *Pod) *job {
 		key.owner = owner.UID
 	default:
 		if service = s.services.of(p.object); service != nil {
-			key.owner = serviceKey(service)
+			key.owner, key.ends = serviceKey(service), !stays(p.object)
 		}
 	}
 	j := s.jobs[key]

@@ -48,7 +48,6 @@ type IndexID struct {
 	Victims  bool
 	Grant    int64 // of sla: what is given of the first kind
 	Tier     int32 // of fairlead: what was promised
-	Zone     int32 // of fairlead: of the nodes in that zone alone, less one; 0: of all
 }
 
 // maxLeaves bounds the memory of indexes, at 9 bytes a leaf: where there are more, the half that

@@ -96,8 +96,11 @@ func (j *judge) run(ctx context.Context, out, log io.Writer) error {
 			return err
 		}
 	}
-	if worse := printVerdicts(out, candidates, found); worse > 0 {
-		return fmt.Errorf("%d tests pass with %s and not with %s", worse, candidates[0].name, candidates[1].name)
+	switch failed := printVerdicts(out, candidates, found); {
+	case failed > 0 && len(candidates) == 1:
+		return fmt.Errorf("%d tests do not pass with %s", failed, candidates[0].name)
+	case failed > 0:
+		return fmt.Errorf("%d tests pass with %s and not with %s", failed, candidates[0].name, candidates[1].name)
 	}
 	return nil
 }
@@ -127,8 +130,9 @@ func (j *judge) judge(ctx context.Context, program string, c candidate) (list []
 	return testbed.RunSuite(ctx, bed, testbed.SuiteOptions{Program: program, Focus: j.focus, Labels: defaultFeatures, Name: "suite"})
 }
 
-// printVerdicts prints a table, and why tests failed or were skipped, and returns how many pass with the first alone.
-func printVerdicts(out io.Writer, candidates []candidate, found [][]testbed.Verdict) (worse int) {
+// printVerdicts prints a table, and why tests failed or were skipped, and returns how many pass with the first alone, or fail where there
+// is one.
+func printVerdicts(out io.Writer, candidates []candidate, found [][]testbed.Verdict) (failed int) {
 	rows, names := map[string][]testbed.Verdict{}, []string{}
 	for i, list := range found {
 		for _, v := range list {
@@ -151,8 +155,9 @@ func printVerdicts(out io.Writer, candidates []candidate, found [][]testbed.Verd
 			fmt.Fprintf(out, " %s |", strings.TrimSpace(v.State+" "+took(v)))
 		}
 		fmt.Fprintln(out)
-		if len(row) > 1 && row[0].State == "passed" && row[1].State != "passed" {
-			worse++
+		last := row[len(row)-1]
+		if len(row) > 1 && row[0].State == "passed" && last.State != "passed" || len(row) == 1 && last.Failed() {
+			failed++
 		}
 	}
 	for _, name := range names {
@@ -162,7 +167,7 @@ func printVerdicts(out io.Writer, candidates []candidate, found [][]testbed.Verd
 			}
 		}
 	}
-	return worse
+	return failed
 }
 
 func took(v testbed.Verdict) string {
