@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -53,14 +54,25 @@ func (p *Profile) complete(known policies.List) {
 		p.Seed = chosen.DefaultSeed
 	}
 	p.Policy.Check(known) // so that it says what it is made of; what is wrong Validate says
-	// So few that a policy which is wrong does little harm before somebody looks.
+	// So few that a policy which is wrong does little harm before somebody looks; but who takes kube-scheduler's place is to be
+	// no slower than that, which has no limit.
+	atOnce, perMinute := 16, 60
+	if p.SchedulerName == corev1.DefaultSchedulerName {
+		atOnce, perMinute = mostAtOnce, mostPerMinute
+	}
 	if p.Evictions.AtOnce == 0 {
-		p.Evictions.AtOnce = 16
+		p.Evictions.AtOnce = atOnce
 	}
 	if p.Evictions.PerMinute == 0 {
-		p.Evictions.PerMinute = 60
+		p.Evictions.PerMinute = perMinute
 	}
 }
+
+// The largest limits of evictions.
+const (
+	mostAtOnce    = 4096
+	mostPerMinute = 60_000
+)
 
 // UnmarshalJSON takes every field that is none of a profile for an option of its policy: there the
 // options stood once, tie_break as tieBreak. Whether there is such an option, inspect has seen.
@@ -172,10 +184,10 @@ func (p *Profile) Decides(known policies.List) (chosen.Policy, bool) {
 
 func (e Evictions) validate(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if e.AtOnce < 1 || e.AtOnce > 4096 {
+	if e.AtOnce < 1 || e.AtOnce > mostAtOnce {
 		errs = append(errs, field.Invalid(path.Child("atOnce"), e.AtOnce, "must be between 1 and 4096"))
 	}
-	if e.PerMinute < 1 || e.PerMinute > 60_000 {
+	if e.PerMinute < 1 || e.PerMinute > mostPerMinute {
 		errs = append(errs, field.Invalid(path.Child("perMinute"), e.PerMinute, "must be between 1 and 60000"))
 	}
 	return errs
