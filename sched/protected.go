@@ -7,12 +7,13 @@ import (
 	"fairlead.dev/fairlead/cluster"
 )
 
-// Protects says of nodes that could hold a task, and lack room for it, that some of their runs
-// are not to be evicted: see cluster.Task.Protection. It is counted beside what these nodes
+// Protects says of nodes that could hold a task, and lack room for it, or keep it off as somebody is there whom it must not meet, that some of
+// their runs are not to be evicted: see cluster.Task.Protection. It is counted beside what these nodes
 // refuse the task for, as not every policy would evict for its sake.
 type Protects struct {
 	OfTask
 	Runs, Nodes int
+	Rules       bool         // some of the nodes have room, and keep it off
 	For         cluster.Time // until the first of them may be evicted; Never if none ever may
 	Reason      string       // of that one, in words for people
 }
@@ -24,7 +25,11 @@ func (c Protects) Text([]cluster.Kind) string {
 	if c.For == cluster.Never {
 		within = "none at any time"
 	}
-	text := fmt.Sprintf("%d tasks on %d nodes without room are not to be evicted, %s", c.Runs, c.Nodes, within)
+	where := "without room"
+	if c.Rules {
+		where = "without room, or that keep it off for them,"
+	}
+	text := fmt.Sprintf("%d tasks on %d nodes %s are not to be evicted, %s", c.Runs, c.Nodes, where, within)
 	if c.Reason != "" {
 		text += " (" + c.Reason + ")"
 	}
@@ -54,8 +59,14 @@ func noteProtected(r *Reason, s *cluster.View, runs []cluster.ProtectedRun, t cl
 	c, first, nodes := Protects{For: cluster.Never}, cluster.NoTask, map[cluster.NodeID]bool{}
 	for _, run := range runs {
 		n := s.Task(run.Task).Node
-		if s.Task(run.Task).Protection().Reason == cluster.BelongsToNode || !s.Evictable(run.Task).Refused() || !s.FitsEmpty(task.Shape, n) || s.RoomLater(task.Shape, n) {
+		if s.Task(run.Task).Protection().Reason == cluster.BelongsToNode || !s.Evictable(run.Task).Refused() || !s.FitsEmpty(task.Shape, n) {
 			continue
+		}
+		if s.RoomLater(task.Shape, n) {
+			if !isInTheWay(s, task.Shape, n, run.Task) {
+				continue
+			}
+			c.Rules = true
 		}
 		c.Runs++
 		nodes[n] = true
@@ -71,4 +82,13 @@ func noteProtected(r *Reason, s *cluster.View, runs []cluster.ProtectedRun, t cl
 		c.Reason = s.Task(first).Protection().Reason
 		r.Causes = append(r.Causes, c)
 	}
+}
+
+// isInTheWay reports whether the run is one of those who keep the shape off the node, which would take it if enough of them left.
+func isInTheWay(s *cluster.View, id cluster.ShapeID, n cluster.NodeID, run cluster.TaskID) bool {
+	if s.ConstraintRows() == 0 {
+		return false
+	}
+	list, ok := cluster.Obstacles(s, id, n, nil)
+	return ok && slices.ContainsFunc(list, func(o cluster.Obstacle) bool { return o.Of(s, s.Task(run).Shape) })
 }
