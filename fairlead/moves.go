@@ -390,7 +390,7 @@ func (p moving) emptyNode(n cluster.NodeID) bool {
 			break
 		}
 		p.surcharges.siblings.locate(s, task)
-		gain += p.worth.ValueOf(s, s.Task(task).Shape, p.surcharges.siblings.ofZone(n)/movedForZones)
+		gain += p.worth.ValueOf(s, s.Task(task).Shape, heldPrice*p.surcharges.siblings.beyond(n))
 		cost, ok := p.moveFrom(task, n)
 		if !ok {
 			gain = losses

@@ -36,7 +36,7 @@ func potential(p *policy, s *cluster.View) (sum int64) {
 						sum -= p.worth.ValueOf(s, task.Shape, siblingPrice)
 					}
 					if zoneOf(s, n) == zoneOf(s, m) && zoneOf(s, 0) != "" {
-						sum -= p.worth.ValueOf(s, task.Shape, zonePrice/movedForZones)
+						sum -= p.worth.ValueOf(s, task.Shape, heldPrice)
 					}
 				}
 			}

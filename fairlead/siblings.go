@@ -12,8 +12,8 @@ import (
 
 // This file keeps the tasks of a service apart, so that one node that is lost does not take many of them. Each task of the same
 // service and size that stands on a node, or is to come there, makes it dearer for the next one by the room of one task in
-// the mean, and each in the zone, beyond those in the zone with the fewest, by that of eight: replicas go to different nodes and zones where these are
-// about as good, and together where others would lose much more by it. That is paid by pairs, so that moving ends.
+// the mean, and so do those in the zone beyond those in the zone with the fewest: replicas go to different nodes and zones where these are
+// about as good, and together where others would lose much more by it.
 //
 // Prices of room are in an index by shape. Most of its nodes hold no sibling; those that do are left out while the best of the others is
 // looked for, and are looked at themselves only if one of them could be cheaper all the same. Where there are zones all are looked at that could be
@@ -22,10 +22,11 @@ import (
 const (
 	// siblingPrice is for each sibling on the node.
 	siblingPrice = worth.One
-	// zonePrice is for each sibling in the zone, where a task comes; who runs moves for a part of that. With one room a service of fifteen stood
-	// in two zones of three, as the third one had nodes that others want.
-	zonePrice     = 8 * worth.One
-	movedForZones = 8
+	// zonePrice is for the cube of how many siblings are in the zone beyond the fewest, where a task comes: one more or less is worth less than
+	// what a pod prefers, and two as much as any room. (By the number alone a service of fifteen stood in two zones of three, as the third one
+	// had nodes that others want.) Who runs moves for the number alone, heldPrice, so that moving ends.
+	zonePrice = 2 * worth.One
+	heldPrice = worth.One
 	// mostSiblings is how many tasks a job may have for that to count: of more of them each node has some in the end.
 	mostSiblings = 256
 )
@@ -186,14 +187,19 @@ func alike(s *cluster.View, a, b cluster.TaskID) bool {
 func (b *siblings) price(n cluster.NodeID) worth.Price { return b.ofNode(n) + b.ofZone(n) }
 
 // held is the price for a task that runs there, or is to be moved there.
-func (b *siblings) held(n cluster.NodeID) worth.Price { return b.ofNode(n) + b.ofZone(n)/movedForZones }
+func (b *siblings) held(n cluster.NodeID) worth.Price { return b.ofNode(n) + heldPrice*b.beyond(n) }
 
 // ofZone is what the task pays for those in the node's zone.
-func (b *siblings) ofZone(n cluster.NodeID) worth.Price {
+func (b *siblings) ofZone(n cluster.NodeID) worth.Price { return zonePrice * cube(b.beyond(n)) }
+
+func cube(n int64) int64 { return n * n * n }
+
+// beyond is how many siblings are in the node's zone beyond those in the zone with the fewest.
+func (b *siblings) beyond(n cluster.NodeID) int64 {
 	if len(b.inZone) == 0 {
 		return 0
 	}
-	return zonePrice * b.inZone[b.zones.Of(n)]
+	return b.inZone[b.zones.Of(n)]
 }
 
 // ofNode is what the task pays for those on the node.

