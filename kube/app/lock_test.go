@@ -146,6 +146,7 @@ func (s *scripted) Start(context.Context) {
 	defer s.mu.Unlock()
 	s.started = true
 }
+
 func (s *scripted) Unlisted() []string {
 	if time.Now().Before(s.syncsAt) {
 		return []string{"*v1.Pod"}
