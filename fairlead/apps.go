@@ -94,6 +94,9 @@ func (u *united) note(s *cluster.View, out *sched.Plan) {
 			if a.Kind != sched.Place {
 				n = s.Task(a.Task).Node
 			}
+			if n == cluster.NoNode { // who had a place kept, and lost it, waits again; the placement says where
+				continue
+			}
 			u.table.Journal.Note(n)
 			u.victims.acted(n)
 		}

@@ -151,7 +151,9 @@ func (r *refine) prepare(s *cluster.View, out *sched.Plan) {
 			continue
 		}
 		for _, a := range bundle {
-			r.frozen[s.Task(a.Task).Node] = true
+			if n := s.Task(a.Task).Node; n != cluster.NoNode { // who had a place kept, and lost it, waits again
+				r.frozen[n] = true
+			}
 			if a.Kind == sched.Place {
 				r.frozen[a.Node] = true
 			}

@@ -75,8 +75,16 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 	if s.epochs.mistakes.broken {
 		return wake, nil
 	}
-	s.explainer.want(append(unplaced, s.world.Settle(s.epochs.reserved)...))
+	var held []cluster.TaskID
+	s.explainer.want(append(unplaced, s.world.Settle(func(t cluster.TaskID) bool {
+		is := s.epochs.reserved(t)
+		if is {
+			held = append(held, t)
+		}
+		return is
+	})...))
 	s.dismiss(ctx)
+	s.explainer.nominateHeirs(s, held)
 	more := s.explainer.work(s)
 	s.makeRoom() // what was decided has taken some
 	s.subject.handling(nil)

@@ -99,6 +99,23 @@ func (e *explainer) nominate(s *Scheduler, p *world.Pod) {
 	e.report(s, p, condition{reason: v1.PodReasonUnschedulable, nominated: new(node)}, e.reasons(s, p))
 }
 
+// nominateHeirs nominates the nodes of pods for which room is held that was made for others, who are less important: those who leave were asked to before.
+func (e *explainer) nominateHeirs(s *Scheduler, held []cluster.TaskID) {
+	for _, t := range held {
+		p := s.world.Of(t)
+		if p == nil || slices.ContainsFunc(e.nominations, func(n *nomination) bool { return n.pod == p }) {
+			continue
+		}
+		for _, d := range s.epochs.core.Ledger().Open(t, nil) {
+			victim := s.world.Of(d.Task)
+			if d.Kind == sched.Evict && d.Task != t && victim != nil && victim.Object().DeletionTimestamp != nil {
+				e.nominate(s, p)
+				break
+			}
+		}
+	}
+}
+
 // inherit takes back what a leader before nominated: whom room is held for it finds out anew. A node
 // that an autoscaler nominates is a hint, and stays.
 func (e *explainer) inherit(p *world.Pod) {

@@ -1,7 +1,7 @@
 // Package evict chooses who has to leave a node so that a task finds room there: one
 // search for all policies that preempt.
 //
-// Occupants keep, node by node, who may be evicted and in which order they go. A Search
+// Occupants keep, node by node, who may be evicted, or has a place kept there that it would lose, and in which order they go. A Search
 // begins with what a shape lacks on a node once those have left who are leaving
 // (deficit.go), and with who is in its way there by constraints (intheway.go), and chooses among candidates those whose
 // leaving makes up for both. The

@@ -109,7 +109,7 @@ func (o *Occupants) rank(s *cluster.View, n cluster.NodeID) {
 		o.list = slices.Grow(o.list, max(from, tasks))
 	}
 	for _, t := range s.TasksOn(n) {
-		if s.Evictable(t).Refused() {
+		if !mayGo(s, t, n) {
 			continue
 		}
 		if o.list = append(o.list, candidateOf(s, t)); !o.Rule(s, &o.list[len(o.list)-1]) {
@@ -121,6 +121,15 @@ func (o *Occupants) rank(s *cluster.View, n cluster.NodeID) {
 	o.count += len(found)
 	slices.SortFunc(found, compare)
 	o.nodes[n] = ranking{int32(from), int32(len(o.list)), o.since + 1}
+}
+
+// mayGo reports whether the task may leave the node: its run may be evicted, or it waits there for others to leave, which costs nobody anything.
+func mayGo(s *cluster.View, t cluster.TaskID, n cluster.NodeID) bool {
+	task := s.Task(t)
+	if task.Phase == cluster.Reserved {
+		return task.Node == n && !s.Job(task.Job).Foreign
+	}
+	return !s.Evictable(t).Refused()
 }
 
 // compact drops what is forgotten from the list.
