@@ -19,8 +19,11 @@ func TestGapIsProven(t *testing.T) {
 	if err := solver.Wait(t.Context()); err != nil {
 		t.Skip(err) // it may be left out
 	}
-	known, tight := 0, 0
-	for seed := range uint64(60) {
+	known, tight, batches := 0, 0, uint64(60)
+	if testing.Short() {
+		batches = 15
+	}
+	for seed := range batches {
 		b := newBatch(seed)
 		most := b.most(t, solver)
 		placed, gap := b.place(t, fairlead.New(fairlead.Options{Seed: seed}))
@@ -36,7 +39,7 @@ func TestGapIsProven(t *testing.T) {
 			tight++
 		}
 	}
-	if tight < known/10 {
+	if tight < known/10 && !testing.Short() {
 		t.Errorf("of %d batches %d have a bound above 0", known, tight)
 	}
 }
