@@ -44,7 +44,7 @@ func (v *victims) learn(s *cluster.View, c *sched.Changed) {
 	}
 	v.bids.Learn(s, c)
 	if v.occupants.Rule == nil {
-		v.occupants.Rule = v.candidate
+		v.occupants.Rule, v.occupants.Kept = v.candidate, true
 	}
 	v.occupants.Forget(c.Nodes...)
 	for len(v.until) < s.NodeRows() {

@@ -19,7 +19,9 @@ type Rule func(s *cluster.View, c *Candidate) bool
 // A round that looks at many nodes looks at them in one order again and again. So all rankings
 // stand one behind the other, in the order in which they were made.
 type Occupants struct {
-	Rule  Rule
+	Rule Rule
+	// Kept says that those are candidates, too, for whom a place is kept on the node until others have left: they would wait again.
+	Kept  bool
 	Looks int64 // how many candidates were ranked
 	nodes []ranking
 	list  []Candidate // of all rankings, also of those that are forgotten
@@ -109,7 +111,7 @@ func (o *Occupants) rank(s *cluster.View, n cluster.NodeID) {
 		o.list = slices.Grow(o.list, max(from, tasks))
 	}
 	for _, t := range s.TasksOn(n) {
-		if !mayGo(s, t, n) {
+		if !o.mayGo(s, t, n) {
 			continue
 		}
 		if o.list = append(o.list, candidateOf(s, t)); !o.Rule(s, &o.list[len(o.list)-1]) {
@@ -124,9 +126,9 @@ func (o *Occupants) rank(s *cluster.View, n cluster.NodeID) {
 }
 
 // mayGo reports whether the task may leave the node: its run may be evicted, or it waits there for others to leave, which costs nobody anything.
-func mayGo(s *cluster.View, t cluster.TaskID, n cluster.NodeID) bool {
+func (o *Occupants) mayGo(s *cluster.View, t cluster.TaskID, n cluster.NodeID) bool {
 	task := s.Task(t)
-	if task.Phase == cluster.Reserved {
+	if o.Kept && task.Phase == cluster.Reserved {
 		return task.Node == n && !s.Job(task.Job).Foreign
 	}
 	return !s.Evictable(t).Refused()
