@@ -34,17 +34,7 @@ func TestClasses(t *testing.T) {
 		if errs := got.Validate(); len(errs) > 0 {
 			t.Errorf("%s: %v", c.text, errs.ToAggregate())
 		}
-		file := filepath.Join(t.TempDir(), "again.yaml")
-		if err := got.Write(file); err != nil {
-			t.Fatal(err)
-		}
-		again, err := config.Load(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(got, again); diff != "" {
-			t.Errorf("%s: written and read, before -, after +:\n%s", c.text, diff)
-		}
+		checkReadAgain(t, c.text, got)
 	}
 }
 
@@ -62,5 +52,21 @@ func TestClassesThatCannotBeKept(t *testing.T) {
 		"classes.classes[1].tier classes.classes[1].size classes.classes[1].replicas classes.classes[2].tier classes.classes[2].size"
 	if got := strings.Join(paths, " "); got != want {
 		t.Errorf("refused: %s\nwant: %s", got, want)
+	}
+}
+
+// checkReadAgain fails where the configuration that text gave, written to a file and read from there, is another one.
+func checkReadAgain(t *testing.T, text string, given *config.SchedulerConfiguration) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "again.yaml")
+	if err := given.Write(file); err != nil {
+		t.Fatal(err)
+	}
+	again, err := config.Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(given, again); diff != "" {
+		t.Errorf("%s: written and read, before -, after +:\n%s", text, diff)
 	}
 }

@@ -1,7 +1,6 @@
 package config_test
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -54,17 +53,7 @@ profiles: [{}, {schedulerName: batch}]
 		if errs := got.Validate(); len(errs) > 0 {
 			t.Errorf("%s: %v", c.text, errs.ToAggregate())
 		}
-		file := filepath.Join(t.TempDir(), "ours.yaml")
-		if err := got.Write(file); err != nil {
-			t.Fatal(err)
-		}
-		again, err := config.Load(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(got, again); diff != "" {
-			t.Errorf("%s: written and read, before -, after +:\n%s", c.text, diff)
-		}
+		checkReadAgain(t, c.text, got)
 	}
 	for _, c := range []struct {
 		change     func(*config.SchedulerConfiguration)

@@ -16,7 +16,7 @@ import (
 )
 
 // Upstream's end-to-end tests of the scheduler judge whoever serves the cluster's default-scheduler. They are a module of their own
-// (testbed/suites), built on demand into the folder of the other programs: 1,500 packages that nothing else here needs.
+// (testbed/suites), built on demand into the folder of the other programs: 1,400 packages that nothing else here needs.
 
 // suiteFolder is where their module is.
 const suiteFolder = "testbed/suites"
@@ -135,8 +135,7 @@ func RunSuite(ctx context.Context, b *Bed, o SuiteOptions) ([]Verdict, error) {
 	return list, err
 }
 
-// verdicts reads a report of Ginkgo's.
-// Its error is also of what failed around the tests.
+// verdicts reads a report of Ginkgo's. Its error is also of what failed around the tests.
 func verdicts(text []byte) (list []Verdict, err error) {
 	var suites []struct {
 		SpecReports []struct {
