@@ -58,7 +58,7 @@ kube: ## Build the Kubernetes scheduler and its test bed into bin/
 kube-test: kube ## Test the Kubernetes front end on a real control plane (the first time builds it: 10 minutes)
 	cd kube && ../bin/fairlead-testbed build --kubelet && FAIRLEAD_TESTBED=require go test ./...
 
-judge: kube ## Run Kubernetes' own tests of the scheduler against kube-scheduler and ours (half an hour; the first time builds them); JUDGE='--focus Preemption' narrows
+judge: kube ## Run Kubernetes' own tests of the scheduler against kube-scheduler and ours, as upstream has them and with pod groups (an hour and a half; the first time builds them); JUDGE='--focus Preemption' narrows
 	cd kube && ../bin/fairlead-testbed judge --scheduler ../bin/fairlead-scheduler $(JUDGE)
 
 cluster: kube ## Start a control plane with 1,000 fake nodes and our scheduler, until Ctrl-C

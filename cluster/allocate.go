@@ -273,7 +273,7 @@ func (s *State) Evict(t TaskID) Refusal {
 	}
 	task := &s.task[t]
 	if task.Phase != Reserved || s.job[task.Job].Foreign {
-		if r := s.Evictable(t); r.Refused() {
+		if r := leaves(&s.View, t); r.Refused() {
 			return r
 		}
 	}

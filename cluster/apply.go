@@ -51,6 +51,8 @@ func (s *State) Apply(at Time, e Event) error {
 		return s.classes.define(&s.log, e)
 	case ClassForgotten:
 		return s.classes.forget(&s.log, s.task, e)
+	case BudgetChanged:
+		return guard(s, e)
 	case SolverReady:
 		s.asked.solver = true
 		return nil
@@ -88,6 +90,8 @@ func (s *State) applyToTask(e Event) error {
 		return s.evictRefused(e)
 	case TaskProtected:
 		return s.taskProtected(e)
+	case TaskGuarded:
+		return guardTask(s, e)
 	case TaskLeaving:
 		return s.taskLeaving(e)
 	case TaskEnded:
@@ -108,7 +112,7 @@ func (s *State) nodeAdded(e NodeAdded) error {
 		return err
 	}
 	s.growNodes(int(e.Node))
-	s.made[Nodes]++
+	s.log.made[Nodes]++
 	s.node[e.Node] = nodeRow{spec: e.Spec, tasks: s.node[e.Node].tasks[:0], device: s.node[e.Node].device[:0]}
 	s.live[e.Node] = true
 	s.setLimit(e.Node)
@@ -242,15 +246,21 @@ func (s *State) jobSubmitted(e JobSubmitted) error {
 	if int(e.Job) < len(s.job) && s.job[e.Job].Live {
 		return fmt.Errorf("job row %d is in use by %q", e.Job, s.job[e.Job].Name)
 	}
+	if e.Yields > 0 && !e.Foreign {
+		return fmt.Errorf("job row %d: %q is not foreign, so that lanes need no leave to evict its runs", e.Job, e.Name)
+	}
 	if e.Foreign && e.FirstEnds {
 		return fmt.Errorf("job row %d: %q is foreign, so that its tasks cannot end one another here", e.Job, e.Name)
 	}
 	if err := checkGangSize(e.Job, e.Name, e.Foreign, e.Gang); err != nil {
 		return err
 	}
-	s.made[Jobs]++
+	if err := checkDisruption(e.Job, e.Disruption); err != nil {
+		return err
+	}
+	s.log.made[Jobs]++
 	s.job = grown(s.job, int(e.Job))
-	s.job[e.Job] = Job{Name: e.Name, User: e.User, Foreign: e.Foreign, Together: e.Together, FirstEnds: e.FirstEnds, LongRunning: e.LongRunning, Service: e.Service || e.LongRunning, Kept: e.Kept, Gang: e.Gang, Live: true}
+	s.job[e.Job] = Job{Name: e.Name, User: e.User, Foreign: e.Foreign, Yields: e.Yields, Together: e.Together, FirstEnds: e.FirstEnds, LongRunning: e.LongRunning, Service: e.Service || e.LongRunning, Disruption: e.Disruption, Gang: e.Gang, Live: true}
 	s.log.note(Jobs, uint32(e.Job))
 	return nil
 }

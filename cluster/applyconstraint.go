@@ -24,7 +24,7 @@ func (s *State) constraintDefined(e ConstraintDefined) error {
 	if s.constraints == nil {
 		s.constraints = &constraintTable{}
 	}
-	s.made[Constraints]++
+	s.log.made[Constraints]++
 	own := e.Spec.Clone()
 	s.constraints.row = grown(s.constraints.row, int(e.Constraint))
 	for _, bounds := range own.Any {

@@ -43,7 +43,7 @@ func (s *State) setDefined(e SetDefined) error {
 		}
 	}
 	if !set.live {
-		s.made[Sets]++
+		s.log.made[Sets]++
 		s.log.note(Sets, uint32(e.Set))
 	}
 	*set = setRow{live: true, nodes: words}
@@ -112,7 +112,7 @@ func (s *State) shapeDefined(e ShapeDefined) error {
 	if err := checkPreferences(s, e.Spec.Prefers); err != nil {
 		return fmt.Errorf("shape row %d: %w", e.Shape, err)
 	}
-	s.made[Shapes]++
+	s.log.made[Shapes]++
 	s.shape = grown(s.shape, int(e.Shape))
 	row := shapeRow{Shape: e.Spec, live: true}
 	if slices.Equal(row.Max, row.Demand) {

@@ -29,7 +29,7 @@ func (s *State) taskSubmitted(e TaskSubmitted) error {
 	if err := cmp.Or(checkInput(e.Input), checkAccount(e.Account, s.now)); err != nil {
 		return fmt.Errorf("task row %d: %w", e.Task, err)
 	}
-	s.made[Tasks]++
+	s.log.made[Tasks]++
 	s.task = grown(s.task, int(e.Task))
 	s.setInput(e.Task, e.Input)
 	last := s.task[e.Task].Attempt

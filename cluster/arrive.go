@@ -91,9 +91,6 @@ func (c *coming) arrival(roles []role) Refusal {
 		return Refusal{}
 	}
 	for _, r := range roles {
-		if refusal := c.disturbs(r); refusal.Refused() {
-			return refusal
-		}
 		if !r.subject {
 			continue
 		}
@@ -101,6 +98,11 @@ func (c *coming) arrival(roles []role) Refusal {
 			if refusal := c.meets(r, t); refusal.Refused() {
 				return refusal
 			}
+		}
+	}
+	for _, r := range roles {
+		if refusal := c.disturbs(r); refusal.Refused() {
+			return refusal
 		}
 	}
 	return Refusal{}

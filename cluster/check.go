@@ -29,6 +29,9 @@ func (v checker) check() error {
 	if err := v.checkConstraints(); err != nil {
 		return err
 	}
+	if err := v.checkGuards(); err != nil {
+		return err
+	}
 	return v.checkTasks()
 }
 

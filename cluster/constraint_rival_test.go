@@ -528,8 +528,8 @@ func (h *history) checkWaits(t TaskID, n NodeID) error {
 		return fmt.Errorf("task row %d on node row %d: refused: %t, waits: %t, and may come at once: %t", t, n, refused, comes.waits, !late)
 	}
 	for _, other := range h.s.TasksOn(n) {
-		if h.s.Task(other).Next == n {
-			return nil // who comes there from its own set hides one that leaves
+		if task := h.s.Task(other); task.Next == n || task.Next != NoNode && task.Node == n {
+			return nil // who comes there from its own set hides one that leaves, and who leaves it for another node of the set is counted there, once it has
 		}
 	}
 	h.gone = n
@@ -577,8 +577,8 @@ func (h *history) waitsFor(t TaskID, n NodeID) bool {
 	return false
 }
 
-// disturbs reports whether the task would come to a node that is a set by itself, and keep somebody off there for whom others have
-// to leave, for the sake of a bound over the fewest.
+// disturbs reports whether the task would come to a set where a place is kept for somebody, and keep that one off; of a bound over the fewest, if the
+// node is a set by itself, and others have to leave it for the sake of that bound.
 func (h *history) disturbs(t TaskID, n NodeID) bool {
 	for c := range ConstraintID(h.s.ConstraintRows()) {
 		spec := h.s.Constraint(c)
@@ -588,34 +588,54 @@ func (h *history) disturbs(t TaskID, n NodeID) bool {
 		for _, b := range spec.Any[0] {
 			_, target := b.Affects(h.s.Shape(h.s.Task(t).Shape).Tags)
 			set := h.setName(n, b.Group)
-			if from := h.s.Task(t).Node; !target || !b.OverFewest || set == "" || from != NoNode && h.setName(from, b.Group) == set {
+			if from := h.s.Task(t).Node; !target || set == "" || from != NoNode && h.setName(from, b.Group) == set {
 				continue
 			}
-			nodes := 0
+			var nodes []NodeID
 			for m := range NodeID(h.s.NodeRows()) {
 				if h.s.NodeLive(m) && h.setName(m, b.Group) == set {
-					nodes++
+					nodes = append(nodes, m)
 				}
 			}
-			for _, other := range h.s.TasksOn(n) {
-				subject, counts := b.Affects(h.s.Shape(h.s.Task(other).Shape).Tags)
-				if nodes != 1 || !subject || h.s.Task(other).Phase != Reserved || h.s.Task(other).Priority < h.s.Task(t).Priority {
-					continue
-				}
-				meets := h.count(&b, set, int(other), settled)
-				if counts && b.SelfCounted {
-					meets++
-				}
-				stay := meets
-				for _, victim := range h.s.TasksOn(n) {
-					if _, is := b.Affects(h.s.Shape(h.s.Task(victim).Shape).Tags); is && h.s.Task(victim).Told == ToLeave && h.s.Task(victim).Node == n {
-						stay++
+			if b.OverFewest && len(nodes) != 1 {
+				continue
+			}
+			for _, m := range nodes {
+				if h.disturbsOn(&b, set, m, h.s.Task(t).Priority) {
+					if m != n {
+						h.disturbing++
 					}
-				}
-				if most := h.fewest(&b) + b.Max; meets <= most && meets+1 > most && stay > most {
 					return true
 				}
 			}
+		}
+	}
+	return false
+}
+
+// disturbsOn reports whether one target more in the set would keep somebody off for whom a place is kept on the node.
+func (h *history) disturbsOn(b *Bound, set string, n NodeID, priority int32) bool {
+	for _, other := range h.s.TasksOn(n) {
+		task := h.s.Task(other)
+		subject, counts := b.Affects(h.s.Shape(task.Shape).Tags)
+		if !subject || task.Phase != Reserved || task.Priority < priority && h.s.Classes()[task.Class].Availability == 0 {
+			continue
+		}
+		meets := h.count(b, set, int(other), settled)
+		if counts && b.SelfCounted {
+			meets++
+		}
+		stay, most := meets, b.Max
+		if b.OverFewest {
+			most += h.fewest(b)
+		}
+		for _, victim := range h.s.TasksOn(n) {
+			if _, is := b.Affects(h.s.Shape(h.s.Task(victim).Shape).Tags); is && h.s.Task(victim).Told == ToLeave && h.s.Task(victim).Node == n {
+				stay++
+			}
+		}
+		if meets <= most && meets+1 > most && (!b.OverFewest || stay > most) {
+			return true
 		}
 	}
 	return false

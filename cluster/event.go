@@ -91,28 +91,29 @@ type (
 	// was is no matter of the machine when events are replayed.
 	SolverReady struct{}
 
-	// JobSubmitted makes a job without tasks. Its row must be free. Foreign,
-	// Together, FirstEnds, LongRunning, Service, Kept and Gang are as in Job; a foreign job's tasks cannot be
+	// JobSubmitted makes a job without tasks. Its row must be free. Foreign, Yields,
+	// Together, FirstEnds, LongRunning, Service, Disruption and Gang are as in Job; a foreign job's tasks cannot be
 	// ended here, nor placed as a gang.
 	JobSubmitted struct {
 		Job        JobID
 		Name, User string
 		Foreign    bool
+		Yields     uint8
 		Together   bool
 		FirstEnds  bool
 
 		LongRunning bool
 		Service     bool
-		Kept        bool
+		Disruption  Disruption
 		Gang        int32
 	}
 
-	// JobChanged says anew whether the runs of a job may be evicted, and how many of its tasks are placed together or not at all; what has a
+	// JobChanged says anew how the runs of a job may be evicted, and how many of its tasks are placed together or not at all; what has a
 	// place keeps it. A job that was no gang becomes one of those tasks that it has now.
 	JobChanged struct {
-		Job  JobID
-		Kept bool
-		Gang int32
+		Job        JobID
+		Disruption Disruption
+		Gang       int32
 	}
 
 	// JobForgotten frees the row of a job that has no task any more.
@@ -230,6 +231,21 @@ type (
 		But     uint8
 	}
 
+	// BudgetChanged says how many runs a budget can spare that does not refuse: how many of those that it guards could be told to leave
+	// if none was leaving, without violating it. It makes the budget if there was none in the row; one that is no more spares all (SparesAll).
+	BudgetChanged struct {
+		Budget BudgetID
+		Spare  int32
+	}
+
+	// TaskGuarded says which budgets guard a run, in the order of their rows. It replaces what was said before of the run, and ends
+	// with it. Such a run may be evicted all the same; who violates fewer budgets goes first.
+	TaskGuarded struct {
+		Task    TaskID
+		Attempt uint32
+		Budgets []BudgetID
+	}
+
 	// TaskLeaving says that somebody else has told a run to leave its node. Its room
 	// will come free, and nobody is to be asked for that: from now on it is as if it
 	// had been evicted here. What comes of it is TaskLeft or TaskEnded.
@@ -275,6 +291,8 @@ func (BindRefused) event()         {}
 func (TaskLeft) event()            {}
 func (EvictRefused) event()        {}
 func (TaskProtected) event()       {}
+func (BudgetChanged) event()       {}
+func (TaskGuarded) event()         {}
 func (TaskLeaving) event()         {}
 func (TaskEnded) event()           {}
 

@@ -16,7 +16,8 @@ import (
 // IsGang reports whether some of the job's tasks are placed together or not at all.
 func IsGang(v *View, j JobID) bool { return v.job[j].Gang > 1 }
 
-// GangTasks are the live tasks of a gang, in the order of submission, until the next change; none of a job that is no gang.
+// GangTasks are the live tasks of a gang, or of a job whose runs leave all at once, in the order of submission, until the next change; none of
+// another job.
 func GangTasks(v *View, j JobID) []TaskID { return v.job[j].members }
 
 // GangHas is how many tasks of a gang have a place, or are done with: who has done all of its work leaves
@@ -103,24 +104,29 @@ func changeJob(s *State, e JobChanged) error {
 	if err := checkGangSize(e.Job, job.Name, job.Foreign, e.Gang); err != nil {
 		return err
 	}
-	if job.Kept == e.Kept && job.Gang == e.Gang {
+	if err := checkDisruption(e.Job, e.Disruption); err != nil {
+		return err
+	}
+	if job.Disruption == e.Disruption && job.Gang == e.Gang {
 		return nil
 	}
 	tasks := tasksOf(s, e.Job)
-	if job.Kept != e.Kept {
-		job.Kept = e.Kept
+	if job.Disruption != e.Disruption {
 		for _, t := range tasks {
 			noteTaskAndNodes(s, t)
 		}
 	}
-	resizeGang(s, e.Job, e.Gang, tasks)
+	relist(s, e.Job, e.Disruption, e.Gang, tasks)
 	s.log.note(Jobs, uint32(e.Job))
 	return nil
 }
 
-// tasksOf are the live tasks of a job, in the order of submission. It looks at all that there are, unless the job is a gang.
+// listed reports whether the tasks of the job are listed.
+func listed(job *Job) bool { return job.Gang > 1 || job.Disruption == DisruptTogether }
+
+// tasksOf are the live tasks of a job, in the order of submission. It looks at all that there are, unless they are listed.
 func tasksOf(s *State, j JobID) []TaskID {
-	if s.job[j].Gang > 1 {
+	if listed(&s.job[j]) {
 		return s.job[j].members
 	}
 	var tasks []TaskID
@@ -133,29 +139,29 @@ func tasksOf(s *State, j JobID) []TaskID {
 	return tasks
 }
 
-// resizeGang gives a job another number, and is told of its tasks. Those of one that becomes a gang, or is none any more, are noted, as they are
-// shown to policies otherwise than before.
-func resizeGang(s *State, j JobID, gang int32, tasks []TaskID) {
+// relist says anew of how many a job is a gang, and how its runs may be evicted, and is told of its tasks. Those of one that becomes a gang,
+// or is none any more, are noted, as they are shown to policies otherwise than before.
+func relist(s *State, j JobID, disruption Disruption, gang int32, tasks []TaskID) {
 	job := &s.job[j]
 	was := job.Gang > 1
-	job.Gang = gang
+	if job.Disruption, job.Gang = disruption, gang; listed(job) {
+		job.members = tasks
+	} else {
+		job.members = nil
+	}
 	if is := gang > 1; is == was {
 		return
 	}
-	if was {
-		job.members, job.over = nil, 0
-	} else {
-		job.members = tasks
-	}
+	job.over = 0
 	for _, t := range tasks {
 		s.noteTask(t)
 	}
 }
 
-// joinGang lists a new task of a gang.
+// joinGang lists a new task of a job whose tasks are listed.
 func joinGang(s *State, t TaskID) {
 	job := &s.job[s.task[t].Job]
-	if job.Gang <= 1 {
+	if !listed(job) {
 		return
 	}
 	job.members = slices.Insert(job.members, inGang(s, job, t), t)
@@ -172,11 +178,14 @@ func inGang(s *State, job *Job, t TaskID) int {
 func leaveGang(s *State, t TaskID, finished bool) {
 	task := &s.task[t]
 	job := &s.job[task.Job]
-	if job.Gang <= 1 {
+	if !listed(job) {
 		return
 	}
 	at := inGang(s, job, t)
 	job.members = slices.Delete(job.members, at, at+1)
+	if job.Gang <= 1 {
+		return
+	}
 	if finished || task.Account.FirstRun != Never {
 		job.over++
 	}
@@ -185,7 +194,7 @@ func leaveGang(s *State, t TaskID, finished bool) {
 // checkGang compares what is noted of a gang with the tasks that there are.
 func (v checker) checkGang(j JobID, tasks int32) bool {
 	job := &v.job[j]
-	if job.Gang <= 1 {
+	if !listed(job) || job.Gang <= 1 && job.over != 0 {
 		return len(job.members) == 0 && job.over == 0
 	}
 	sorted := slices.IsSortedFunc(job.members, func(a, b TaskID) int { return cmp.Compare(v.task[a].Seq, v.task[b].Seq) })

@@ -35,7 +35,13 @@ func (t *Task) nextGrant() Vector {
 }
 
 // give notes what the task is granted now and on its next node.
-func (t *Task) give(now, next Vector) { t.setRare(rare{now, next, t.Protection()}) }
+func (t *Task) give(now, next Vector) {
+	r := rare{grant: now, next: next}
+	if t.rare != nil {
+		r.protection, r.guards = t.rare.protection, t.rare.guards
+	}
+	t.setRare(r)
+}
 
 // Resize changes what a starting or running task takes of its node. Nil is the
 // shape's Demand. Where it grows, it needs room now.

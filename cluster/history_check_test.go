@@ -30,7 +30,16 @@ func dump(s *State) string {
 		}
 	}
 	return fmt.Sprint("now ", s.now, "\nnodes ", s.node, s.capacity, s.limit, s.used, s.leaving, nonEmpty(s.usage), s.total,
-		"\ntasks ", s.task, nonEmpty(grants), nonEmpty(s.input), s.inPhase, s.orphans, "\nrest ", s.job, s.shape, s.set, s.undo.on, len(s.undo.entries)) + dumpConstraints(s)
+		"\ntasks ", s.task, nonEmpty(grants), nonEmpty(s.input), s.inPhase, s.orphans, "\nguards ", s.guards.stances, dumpGuards(s), "\nrest ", s.job, s.shape, s.set, s.undo.on, len(s.undo.entries)) + dumpConstraints(s)
+}
+
+// dumpGuards is what is left of each budget, and where its runs are.
+func dumpGuards(s *State) (rows []string) {
+	for i := range s.guards.row {
+		r := &s.guards.row[i]
+		rows = append(rows, fmt.Sprint(r.spare, r.leaving, r.runs))
+	}
+	return rows
 }
 
 // check holds the state to what must be true after every step.
@@ -92,6 +101,9 @@ func (h *history) checkMirror() error {
 	if !ok {
 		return errors.New("the change log lost what was not read")
 	}
+	if err := h.checkGuards(touches); err != nil {
+		return err
+	}
 	slices.Reverse(touches) // the order of copying must not matter
 	h.mirror.CopyRows(&h.s.View, touches)
 	h.mirror.Advance(h.s.Now())
@@ -106,6 +118,37 @@ func (h *history) checkMirror() error {
 	if got, want := dump(h.mirror), dump(h.s); got != want {
 		return fmt.Errorf("mirror is\n%s, not\n%s", got, want)
 	}
+	return nil
+}
+
+// checkGuards holds what the log says of nodes to how many runs of each node could leave without violating a budget, for whoever keeps
+// that: where it is another number now, the node was noted.
+func (h *history) checkGuards(touches []Touch) error {
+	noted, now := map[NodeID]bool{}, map[[2]uint32]int32{}
+	for _, touch := range touches {
+		if touch.Table == Nodes {
+			noted[NodeID(touch.Row)] = true
+		}
+	}
+	for i := range h.s.task {
+		task := &h.s.task[i]
+		for _, b := range GuardsOf(&h.s.View, TaskID(i)) {
+			now[[2]uint32{uint32(task.Node), uint32(b)}]++
+		}
+	}
+	for at, runs := range now {
+		now[at] = min(runs, int32(Left(&h.s.View, BudgetID(at[1]))))
+	}
+	for n := range NodeID(h.s.NodeRows()) {
+		for b := range uint32(3) {
+			at := [2]uint32{uint32(n), b}
+			if now[at] != h.spared[at] && !noted[n] {
+				return fmt.Errorf("of budget row %d %d runs of node row %d could leave, and %d can: nobody was told", b, h.spared[at], n, now[at])
+			}
+		}
+	}
+	h.spared = now
+	h.guarded += len(now)
 	return nil
 }
 

@@ -151,6 +151,19 @@ func TestHistoriesCanFail(t *testing.T) {
 				}
 			}
 		}},
+		{"runs of a budget that leave", "runs leave of", func(s *State) {
+			if len(s.guards.row) > 1 {
+				s.guards.row[1].leaving++
+			}
+		}},
+		{"run of a budget", "budgets guard", func(s *State) { clear(s.guards.stances) }},
+		{"what a budget has left", "nobody was told", func(s *State) {
+			for i, touch := range s.log.touches {
+				if i > 0 && touch.Table == Nodes && s.log.touches[i-1].Table == Guarding {
+					s.log.touches[i] = s.log.touches[i-1]
+				}
+			}
+		}},
 		{"account", "accounts for", func(s *State) {
 			for i := range s.task {
 				s.task[i].Account.Running++

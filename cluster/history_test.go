@@ -36,11 +36,14 @@ type history struct {
 	placed, promised int              // placements that were accepted, those that have to wait for room
 	resized, granted int              // grants that were changed, placements that were granted more than they ask for
 	stopped          int
-	violates         map[bool]int // what was predicted to violate nothing, or something
-	softly           int          // placements that made a difference to soft constraints
-	late             int          // placements that constraints refuse which bind who comes
-	waits            int          // those that may be kept until somebody has left
-	gone             NodeID       // whoever leaves it counts as gone; mostly NoNode
+	violates         map[bool]int        // what was predicted to violate nothing, or something
+	spared           map[[2]uint32]int32 // by node and budget, how many runs could leave
+	guarded          int                 // of these, in all looks
+	softly           int                 // placements that made a difference to soft constraints
+	late             int                 // placements that constraints refuse which bind who comes
+	waits            int                 // those that may be kept until somebody has left
+	disturbing       int                 // those that would keep somebody off for whom a place is kept on another node of the set
+	gone             NodeID              // whoever leaves it counts as gone; mostly NoNode
 }
 
 const (
@@ -87,6 +90,9 @@ func playHistory(data []byte, plant func(*State)) (*history, error) {
 	h.found()
 	for step := 0; len(h.data) > 0; step++ {
 		what, err := h.step()
+		if err == nil {
+			err = h.guard()
+		}
 		if plant != nil {
 			plant(h.s)
 		}
@@ -381,7 +387,7 @@ func (h *history) event() Event {
 		return e
 	case op < 39:
 		if b := h.byte(); b%4 > 0 {
-			return JobChanged{Job: h.job(), Kept: b%8 > 3, Gang: int32(b >> 4 % 4)}
+			return JobChanged{Job: h.job(), Disruption: Disruption(b % 8 / 3), Gang: int32(b >> 4 % 4)}
 		}
 		return JobForgotten{Job: h.job()}
 	case op < 42:
@@ -478,6 +484,41 @@ func (h *history) taskEvent() Event {
 	return TaskEnded{Task: t, Seq: seq}
 }
 
+// guard lets a budget, or which budgets guard a run, change now and then. It takes none of the bytes, so that what they encode besides
+// stays what it was.
+func (h *history) guard() error {
+	chance := rand.New(rand.NewPCG(uint64(len(h.data)), uint64(len(h.s.task))))
+	var e Event
+	switch chance.IntN(8) {
+	case 0:
+		e = BudgetChanged{Budget: BudgetID(chance.IntN(3)), Spare: int32(chance.IntN(5)) - 1}
+	case 1, 2:
+		if len(h.s.task) == 0 {
+			return nil
+		}
+		t := TaskID(chance.IntN(len(h.s.task)))
+		guarded := TaskGuarded{Task: t, Attempt: h.s.Task(t).Attempt + uint32(chance.IntN(9)/8)}
+		for b := range BudgetID(3) {
+			if chance.IntN(2) == 0 {
+				guarded.Budgets = append(guarded.Budgets, b)
+			}
+		}
+		if chance.IntN(16) == 0 {
+			guarded.Budgets = []BudgetID{2, 1}
+		}
+		e = guarded
+	default:
+		return nil
+	}
+	before := dump(h.s)
+	if err := h.s.Apply(h.s.Now(), e); err == nil {
+		h.ran[fmt.Sprintf("%T", e)]++
+	} else if got := dump(h.s); got != before {
+		return fmt.Errorf("%T was refused (%w), and left\n%s, not\n%s", e, err, got, before)
+	}
+	return nil
+}
+
 // trial tries placements and evictions, takes some back, and then keeps the
 // rest or undoes all of it. What is undone must leave no trace.
 func (h *history) trial(keep bool) (string, error) {
@@ -542,7 +583,7 @@ func TestHistories(t *testing.T) {
 	}
 	ran, placed, promised := map[string]int{}, 0, 0
 	resized, granted, stopped := 0, 0, 0
-	violates, softly, late, waits := map[bool]int{}, 0, 0, 0
+	violates, softly, late, waits, guarded := map[bool]int{}, 0, 0, 0, 0
 	for seed := range seeds {
 		data := historyBytes(seed, 4000)
 		data[0] = byte(seed) // every mode in turn
@@ -560,6 +601,10 @@ func TestHistories(t *testing.T) {
 		violates[false], violates[true] = violates[false]+h.violates[false], violates[true]+h.violates[true]
 		softly += h.softly
 		late, waits = late+h.late, waits+h.waits
+		guarded += h.guarded
+	}
+	if guarded < int(seeds) {
+		t.Errorf("runs of %d nodes were guarded by budgets", guarded)
 	}
 	if waits < int(seeds)/8 {
 		t.Errorf("%d placements may be kept until somebody has left", waits)
@@ -601,6 +646,8 @@ func TestHistories(t *testing.T) {
 		TaskLeft{},
 		EvictRefused{},
 		TaskProtected{},
+		BudgetChanged{},
+		TaskGuarded{},
 		TaskLeaving{},
 		TaskEnded{},
 	} {

@@ -12,6 +12,7 @@ const (
 	Sets
 	Classes
 	Constraints // also where a hard one counts otherwise than before, in a set of several nodes
+	Guarding    // budgets that guard runs and do not refuse
 	Tables      // how many there are
 )
 
@@ -26,10 +27,11 @@ type Touch struct {
 
 // log lists the rows that were touched, oldest first, repeats included.
 // Positions in it count from the start of the run; what every reader has read
-// is trimmed.
+// is trimmed. Beside them it keeps how many rows there ever were.
 type log struct {
 	touches []Touch
-	start   uint64 // position of touches[0]
+	start   uint64      // position of touches[0]
+	made    [Tables]int // how many rows of each table events have made so far
 }
 
 func (l *log) note(t Table, row uint32) {

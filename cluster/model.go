@@ -24,6 +24,8 @@ type (
 	ConstraintID uint32
 	// ClassID is the row of a class; those given to NewState have the first rows.
 	ClassID uint8
+	// BudgetID is the row of a budget that guards runs; see guard.go.
+	BudgetID uint32
 	// Seq is the order of submission. It is never recycled, and ends every
 	// comparison that would otherwise be a tie.
 	Seq uint64
@@ -82,13 +84,26 @@ type Shape struct {
 	Stays bool
 }
 
+// Disruption says how the runs of a job may be evicted; see disruption.go.
+type Disruption uint8
+
+// The ways in which runs may be evicted.
+const (
+	DisruptSingly   Disruption = iota // each by itself
+	DisruptTogether                   // all at once, or none
+	DisruptNever
+	disruptions
+)
+
 // Job is a set of tasks that were submitted together.
 type Job struct {
 	Name string
 	User string
 	// Foreign jobs are somebody else's: their tasks take room, but are never
-	// placed or evicted here.
+	// placed here, nor evicted but for Yields.
 	Foreign bool
+	// Yields is, of a foreign job, one more than the lane that may evict its runs all the same; 0 is none.
+	Yields uint8
 	// Together says that all of the job's tasks want to stand on one node. It is
 	// a wish: commit does not check it, and most policies do not look at it.
 	Together bool
@@ -101,14 +116,14 @@ type Job struct {
 	// Service says that the job's tasks go on until somebody ends them, and do the same, so that it is good to have
 	// them on different nodes. Each application is one.
 	Service bool
-	// Kept says that none of the job's runs is ever to be evicted.
-	Kept bool
+	// Disruption says how the job's runs may be evicted.
+	Disruption Disruption
 	// Gang is how many of the job's tasks are to run, or none is placed; 0 and 1 are no gang. See gang.go.
 	Gang    int32
 	Live    bool
 	Tasks   int32    // live tasks
 	apart   bool     // some task of it has, or had, a shape with a PerNode
-	members []TaskID // of a gang: its live tasks, in the order of submission
+	members []TaskID // of a gang, or a job whose runs leave all at once: its live tasks, in the order of submission
 	over    int32    // of a gang: how many have ended for whom nobody waits; see leaveGang
 }
 

@@ -6,9 +6,10 @@ import "slices"
 // have a place kept there at once, beside those whom it must not meet, if they leave that node; it begins when they have left.
 // Those who leave other nodes of the set count until they are gone, as nobody waits for them there.
 //
-// For a bound over the fewest nobody leaves but where each node is a set by itself: others who are targets, and no subjects, could come to
-// another node of the set as soon as somebody has left, and keep the task off again. On the node where its place is kept they may not
-// come until it has begun, unless their priority is higher.
+// Others who are targets, and no subjects, could come to the set as soon as somebody has left, and keep the task off again, which would have them
+// leave as well, and so on. They may not come until it has begun, unless their priority is higher and it was promised nothing: priorities stand
+// behind promises. For a bound over the fewest nobody leaves, and nobody is kept off, but where each node is a set by itself: what it lets in
+// changes with all other sets.
 
 // Obstacle is a bound that keeps who comes off a node, as more of its targets stay in the node's set than may.
 type Obstacle struct {
@@ -99,20 +100,43 @@ func (c *coming) waitsFor(r role, others int32) bool {
 	return int64(others)+evicted > b.limit()
 }
 
-// disturbs refuses a target of a bound over the fewest a node that is a set by itself, where a place is kept for a subject of no lower
-// priority that waits for others whom the bound counts, if that would not be let in any more.
+// disturbs refuses a target of a bound a place in the set where one is kept for a subject of no lower priority, or to which something was promised,
+// if that would not be let in any more. Of a bound over the fewest that is so on a node that is a set by itself, where it waits for others whom the
+// bound counts.
 func (c *coming) disturbs(r role) Refusal {
 	b := &c.table.row[r.constraint].bound[r.bound]
-	if !r.target || !b.OverFewest || c.view.node[c.n].reserved == 0 || !c.alone(b) {
+	g := &c.table.group[b.group]
+	set := g.setOf(c.n)
+	if !r.target || set == outside || c.view.InPhase(Reserved) == 0 || c.from != NoNode && g.setOf(c.from) == set {
 		return Refusal{}
 	}
-	set := c.table.group[b.group].setOf(c.n)
-	if c.from != NoNode && c.table.group[b.group].setOf(c.from) == set {
+	if g.size(set) == 1 {
+		return c.keepsOff(r, set, c.n)
+	}
+	stay := b.counted(set, settled)
+	if b.OverFewest || stay.Subjects == 0 || int64(stay.Targets)+1 <= b.limit() {
 		return Refusal{}
 	}
-	for _, t := range c.view.node[c.n].tasks {
+	for n := range c.view.node { // which is seldom come to: who may not stand beside the other, either, was refused before
+		if g.setOf(NodeID(n)) != set {
+			continue
+		}
+		if refusal := c.keepsOff(r, set, NodeID(n)); refusal.Refused() {
+			return refusal
+		}
+	}
+	return Refusal{}
+}
+
+// keepsOff refuses a target of a bound that comes to the set, if by that somebody for whom a place is kept on the node would not be let in.
+func (c *coming) keepsOff(r role, set int32, n NodeID) Refusal {
+	if c.view.node[n].reserved == 0 {
+		return Refusal{}
+	}
+	b := &c.table.row[r.constraint].bound[r.bound]
+	for _, t := range c.view.node[n].tasks {
 		task := &c.view.task[t]
-		if task.Phase != Reserved || task.Priority < c.priority {
+		if task.Phase != Reserved || task.Priority < c.priority && !c.view.Classes()[task.Class].Promises() {
 			continue
 		}
 		for _, own := range c.view.shape[task.Shape].roles {
@@ -123,7 +147,7 @@ func (c *coming) disturbs(r role) Refusal {
 			if own.target && !b.SelfCounted {
 				others-- // itself
 			}
-			if int64(others)+1 > b.limit() && int64(others) <= b.limit() && c.waitsFor(own, others) {
+			if int64(others)+1 > b.limit() && int64(others) <= b.limit() && (!b.OverFewest || c.waitsFor(own, others)) {
 				return Refusal{Code: Violates, Kind: int(r.bound), Need: b.limit(), Have: int64(others) + 1, Constraint: r.constraint}
 			}
 		}

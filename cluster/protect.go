@@ -12,12 +12,13 @@ import "container/heap"
 type rare struct {
 	grant, next Vector // of the current run, and on the next node; see Task.Grant
 	protection  Protection
+	guards      []BudgetID // of the current run; see guard.go
 }
 
 // setRare keeps what only few tasks have.
 func (t *Task) setRare(r rare) {
 	t.rare = nil
-	if r.grant != nil || r.next != nil || r.protection != (Protection{}) {
+	if r.grant != nil || r.next != nil || r.protection != (Protection{}) || r.guards != nil {
 		kept := r // only what is kept is allocated
 		t.rare = &kept
 	}
@@ -40,16 +41,24 @@ func (t *Task) Protection() Protection {
 	return t.rare.protection
 }
 
-// Evictable says why the task's run cannot be evicted now by the lane that asks, leaving constraints aside: see
+// Evictable says why the task's run cannot be evicted now by the lane that asks, and nobody else with it, leaving constraints aside: see
 // Releases. Who has no run that was sent out, or is leaving already, cannot be.
 func (v *View) Evictable(t TaskID) Refusal {
+	if v.job[v.task[t].Job].Disruption == DisruptTogether {
+		return Refusal{Code: Protected, Need: int64(Never), Have: int64(v.now)}
+	}
+	return leaves(v, t)
+}
+
+// leaves is Evictable of a run that may leave with others.
+func leaves(v *View, t TaskID) Refusal {
 	task := &v.task[t]
 	switch {
 	case task.Phase != Starting && task.Phase != Running:
 		return Refusal{Code: NotRunning}
-	case v.job[task.Job].Foreign:
+	case v.job[task.Job].Foreign && (v.job[task.Job].Yields == 0 || v.job[task.Job].Yields != v.asked.by):
 		return Refusal{Code: NotOurs}
-	case v.job[task.Job].Kept:
+	case v.job[task.Job].Disruption == DisruptNever:
 		return Refusal{Code: Protected, Need: int64(Never), Have: int64(v.now)}
 	case task.rare != nil && task.rare.protection.Until > v.now && (task.rare.protection.But == 0 || task.rare.protection.But != v.asked.by):
 		return Refusal{Code: Protected, Need: int64(task.rare.protection.Until), Have: int64(v.now)}
@@ -124,7 +133,7 @@ func (s *State) taskProtected(e TaskProtected) error {
 	if p := task.Protection(); e.But > 0 && p.But == 0 && p.Until > s.now {
 		return nil // nobody may evict it
 	}
-	r := rare{grant: task.Grant(), next: task.nextGrant()}
+	r := rare{grant: task.Grant(), next: task.nextGrant(), guards: GuardsOf(&s.View, e.Task)}
 	s.protected.drop(e.Task)
 	if e.Until > s.now {
 		r.protection = Protection{Until: e.Until, Reason: e.Reason, But: e.But}
@@ -142,7 +151,7 @@ func (s *State) unprotect() {
 		t := s.protected.runs[0].Task
 		s.protected.drop(t)
 		task := &s.task[t]
-		task.setRare(rare{grant: task.Grant(), next: task.nextGrant()})
+		task.setRare(rare{grant: task.Grant(), next: task.nextGrant(), guards: GuardsOf(&s.View, t)})
 		s.noteNode(task.Node)
 		s.noteTask(t)
 	}

@@ -29,7 +29,7 @@ func RowsOf(t Table, kinds, made int) int {
 
 // checkRow refuses a row that is wild.
 func (s *State) checkRow(t Table, name string, row uint32) error {
-	made := s.made[t]
+	made := s.log.made[t]
 	if rows := RowsOf(t, len(s.kinds), made); int64(row) >= int64(rows) {
 		return fmt.Errorf("%s row %d is too large: %d such rows were made so far, want a row below %d", name, row, made, rows)
 	}

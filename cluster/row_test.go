@@ -18,7 +18,8 @@ func TestWildRows(t *testing.T) {
 		Shapes: func(row uint32) Event {
 			return ShapeDefined{ShapeID(row), Shape{Demand: Vector{1, 1}}}
 		},
-		Sets: func(row uint32) Event { return SetDefined{Set: SetID(row)} },
+		Sets:     func(row uint32) Event { return SetDefined{Set: SetID(row)} },
+		Guarding: func(row uint32) Event { return BudgetChanged{Budget: BudgetID(row)} },
 		Constraints: func(row uint32) Event {
 			return ConstraintDefined{ConstraintID(row), Constraint{Name: "c", Hard: true, Any: [][]Bound{{{Target: []string{"a"}, Group: EachNode}}}}}
 		},
@@ -29,11 +30,11 @@ func TestWildRows(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		limit := uint32(RowsOf(table, len(kinds), s.made[table]))
+		limit := uint32(RowsOf(table, len(kinds), s.log.made[table]))
 		for _, row := range []uint32{1<<32 - 1, 4_000_000_000, maxRow, maxRow - 1, 1 << 22, limit} {
 			taken := allocated(func() {
 				err := s.Apply(0, event(row))
-				if want := fmt.Sprintf("row %d is too large: %d such rows", row, s.made[table]); err == nil || !strings.Contains(err.Error(), want) {
+				if want := fmt.Sprintf("row %d is too large: %d such rows", row, s.log.made[table]); err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("table %d: %v, want …%s…", table, err, want)
 				}
 			})

@@ -338,6 +338,7 @@ func (s *State) noteTask(t TaskID) {
 	s.recount(t)
 	if !s.undo.on {
 		s.log.note(Tasks, uint32(t))
+		s.guards.settle(&s.log)
 	}
 }
 
@@ -357,6 +358,7 @@ func (s *State) CopyRows(from *View, touches []Touch) {
 	for _, touch := range touches {
 		s.copyRow(from, touch)
 	}
+	s.guards.settleCopied()
 	s.copyConstraints(from, touches) // once the nodes' parts of the counts are known
 	s.now = from.now
 }
@@ -374,6 +376,7 @@ func (s *State) copyRow(from *View, touch Touch) {
 		s.setInput(TaskID(row), from.Input(TaskID(row)))
 		s.tally(TaskID(row), 1)
 		s.copyStance(from, TaskID(row))
+		s.guards.recount(TaskID(row), &s.task[row])
 	case Jobs:
 		s.job = grown(s.job, row)
 		s.job[row] = from.job[row]
@@ -393,6 +396,9 @@ func (s *State) copyRow(from *View, touch Touch) {
 	case Classes:
 		s.classes.set(ClassID(row), from.classes.rows[row], from.classes.live[row])
 	case Constraints: // copyConstraints copies them
+	case Guarding:
+		s.guards.count(guardStance{budgets: []BudgetID{BudgetID(row)}}, 0)
+		s.guards.row[row].spare = from.guards.row[row].spare
 	case Tables:
 		panic("cluster: Tables is not a table")
 	}
@@ -442,7 +448,7 @@ func (s *State) tally(t TaskID, sign int) {
 // CopyAll makes s equal to from, row by row.
 func (s *State) CopyAll(from *View) {
 	var touches []Touch
-	for table, rows := range [Tables]int{Nodes: len(from.node), Tasks: len(from.task), Jobs: len(from.job), Shapes: len(from.shape), Sets: len(from.set), Classes: len(from.classes.rows), Constraints: from.ConstraintRows()} {
+	for table, rows := range [Tables]int{Nodes: len(from.node), Tasks: len(from.task), Jobs: len(from.job), Shapes: len(from.shape), Sets: len(from.set), Classes: len(from.classes.rows), Constraints: from.ConstraintRows(), Guarding: len(from.guards.row)} {
 		for row := range rows {
 			touches = append(touches, Touch{Table: Table(table), Row: uint32(row)})
 		}

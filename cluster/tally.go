@@ -348,6 +348,7 @@ func (t *constraintTable) sameSet(r role, a, b NodeID) bool {
 
 // recount brings the counts up to date with where the task takes room.
 func (s *State) recount(t TaskID) {
+	s.guards.recount(t, &s.task[t])
 	if s.constraints == nil {
 		return
 	}

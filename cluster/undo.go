@@ -59,6 +59,7 @@ func (s *State) Keep() {
 			}
 		}
 	}
+	s.guards.settle(&s.log)
 	s.undo.entries = s.undo.entries[:0]
 	s.undo.on = false
 }
@@ -66,6 +67,7 @@ func (s *State) Keep() {
 // End ends the trial and undoes all of it.
 func (s *State) End() {
 	s.Rollback(0)
+	s.guards.settle(&s.log) // as it was: nothing is noted
 	s.undo.on = false
 }
 

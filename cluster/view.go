@@ -39,7 +39,7 @@ type View struct {
 
 	constraints *constraintTable // nil until the first is defined
 
-	made    [Tables]int // how many rows of each table events have made so far
+	guards  guardTable
 	inPhase [phases]int
 	orphans map[run]orphan
 }

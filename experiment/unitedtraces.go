@@ -87,7 +87,8 @@ func packingRows(o *Options) []row {
 func jobRows(o *Options) []row {
 	const list = "ecsched/jobs-9549.txt"
 	jobs := func(query string, beat cluster.Time) part {
-		p := specPart(shorter(o, specOf(traceSource(o, "ecsched", list, query)), 2*cluster.Hour), nil)
+		// All jobs have ended long before a day is over, but where fairlead without a mechanism never ends them.
+		p := specPart(until(specOf(traceSource(o, "ecsched", list, query)), of(o.Size, cluster.Day, 2*cluster.Hour, 12*cluster.Minute)), nil)
 		if beat > 0 {
 			p.name += ", every " + beat.String()
 			run := p.run

@@ -55,6 +55,7 @@ type claims struct {
 	rests    []rest           // by task row
 	next     cluster.Time     // when somebody may want one, or one ends; Never if nobody waits
 	released []cluster.NodeID // in this round
+	within   *sched.Domain    // where a gang looks for room in one domain: its tasks stay off all other nodes
 	// Scratch: what remains of a node's room, and of its devices, beside those who stay.
 	room cluster.Vector
 	free [cluster.MaxDevices]int64
@@ -71,8 +72,12 @@ func standing(r rank) rank {
 	return r &^ (1<<startBits - 1)
 }
 
-// keepsOff reports whether the node is claimed by somebody else, whom the task does not outrank.
+// keepsOff reports whether the node is claimed by somebody else, whom the task does not outrank; or is none of those in which its gang looks for
+// room.
 func (c *claims) keepsOff(n cluster.NodeID, t cluster.TaskID, r rank) bool {
+	if c.within != nil && !c.within.Has(n) {
+		return true
+	}
 	if !c.taken(n) {
 		return false
 	}

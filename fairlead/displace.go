@@ -68,12 +68,13 @@ func (p moving) displaceOn(n cluster.NodeID, task cluster.TaskID, own rank) bool
 	if !v.search.Begin(s, s.Task(task).Shape, n) {
 		return false
 	}
+	v.search.Anyhow = false
 	list := slices.Clone(v.search.Releasable(s, m.tenants.On(s, n)))
 	p.table.Ticks += int64(len(list))
 	for {
 		v.search.Begin(s, s.Task(task).Shape, n)
 		loss, ok := v.search.Choose(evict.LeastSum, list)
-		if moves := len(v.search.Victims); !ok || moves == 0 || loss-int64(moves) > v.work(s, s.Task(task)) {
+		if moves := len(v.search.Victims); !ok || moves == 0 || v.search.Violations > 0 || loss-int64(moves) > v.work(s, s.Task(task)) {
 			return false
 		}
 		stuck, ok := p.moveAll(n, task)

@@ -310,14 +310,14 @@ func (p explanation) unmoved(t cluster.TaskID) string {
 		if int(n) >= s.NodeRows() || !s.NodeLive(n) || !s.FitsEmpty(task.Shape, n) {
 			continue
 		}
-		if first, ok := v.choose(s, task.Shape, n, nobody); ok && first > least && len(v.search.Victims) > 0 {
+		if first, ok := v.choose(s, task.Shape, n, anybody()); ok && first > least && len(v.search.Victims) > 0 {
 			best, least = n, first
 		}
 	}
 	if best == cluster.NoNode {
 		return "No node would have room for it even if all who may be evicted left."
 	}
-	v.choose(s, task.Shape, best, nobody)
+	v.choose(s, task.Shape, best, anybody())
 	first, count := s.TaskName(v.search.Victims[0].Task), len(v.search.Victims)
 	text := fmt.Sprintf("On node %s %s would have to leave for it, which comes", s.NodeSpec(best).Name, first)
 	if count > 1 {

@@ -15,7 +15,7 @@ import (
 // find room by that, the smallest first. Where the gang would still have fewer than its number, others may have to leave, until it has that:
 // all in one bundle, so that nobody leaves for a half of it. Otherwise everything is as it was, and it sleeps until one of its tasks
 // could find a place, and all nodes together have as much room, or others may give up as much, as it asks for at least. So with many gangs
-// that wait on full nodes a step costs a comparison for each.
+// that wait on full nodes a step costs a comparison for each. Of one that must stand in one domain see domains.go.
 //
 // Gangs claim no nodes and have nobody moved out of their way: one that needs much of the cluster among many small tasks of its own rank
 // may wait for as long as these keep coming.
@@ -118,7 +118,9 @@ func (p ganging) serve(g *group) {
 		return cmp.Compare(s.Task(p.waiting.First(a)).Seq, s.Task(p.waiting.First(b)).Seq)
 	})
 	asks := p.asks(job, groups)
-	for _, a := range p.place(job, tasks, asks) {
+	bundle := p.place(job, tasks, asks)
+	p.wakeBehind(bundle)
+	for _, a := range bundle {
 		p.out.Add(a)
 		if a.Kind == sched.Place {
 			p.users.look(s, a.Task)
@@ -150,19 +152,36 @@ func (p ganging) place(job cluster.JobID, tasks []cluster.TaskID, asks *asking) 
 	smallest := slices.Clone(tasks)
 	slices.SortStableFunc(smallest, func(a, b cluster.TaskID) int { return cmp.Compare(size(a), size(b)) })
 	mixed := size(largest[0]) != size(smallest[0])
-	for _, way := range []struct {
-		tasks   []cluster.TaskID
-		instead bool
-		off     bool
-	}{{tasks: largest}, {tasks: smallest, off: !mixed}, {tasks: largest, instead: true}, {tasks: smallest, instead: true, off: !mixed}} {
-		if way.off || !free && !way.instead {
+	ways := []way{{tasks: largest, off: !free}, {tasks: smallest, off: !free || !mixed}, {tasks: largest, instead: true}, {tasks: smallest, instead: true, off: !mixed}}
+	var bundle []sched.Action
+	if domains, bound := sched.GangDomains(s, tasks); bound {
+		bundle = p.inOneDomain(job, tasks, domains, ways)
+	} else if bundle = p.oneOf(job, ways, false); bundle == nil {
+		bundle = p.oneOf(job, ways, true)
+	}
+	if bundle == nil {
+		bundle = p.together(tasks)
+	}
+	return bundle
+}
+
+// way is in which order tasks are placed, and whether others leave for them.
+type way struct {
+	tasks        []cluster.TaskID
+	instead, off bool
+}
+
+// oneOf is a bundle by the first of the ways that leads to one.
+func (p ganging) oneOf(job cluster.JobID, ways []way, instead bool) []sched.Action {
+	for _, w := range ways {
+		if w.off || w.instead != instead {
 			continue
 		}
-		if bundle := p.gather(job, way.tasks, way.instead); bundle != nil {
+		if bundle := p.gather(job, w.tasks, instead); bundle != nil {
 			return bundle
 		}
 	}
-	return p.together(tasks)
+	return nil
 }
 
 // together is a bundle for a gang whose hard constraints hold for all of it alone: by itself each of its tasks is refused. It is found
@@ -173,9 +192,7 @@ func (p ganging) together(tasks []cluster.TaskID) []sched.Action {
 		return !p.claims.keepsOff(n, t, p.who.waiting(s, s.Task(t)))
 	})
 	p.table.Ticks += looks
-	for _, a := range bundle {
-		moving{policy: p.policy, t: p.t}.touch(a)
-	}
+	p.touch(bundle)
 	return bundle
 }
 
@@ -216,13 +233,10 @@ func (p ganging) gather(job cluster.JobID, tasks []cluster.TaskID, instead bool)
 		p.t.Rollback(mark)
 		p.victims.bucket = bucket
 	}
-	for _, a := range actions(&plan) {
-		moving{policy: p.policy, t: p.t}.touch(a)
-	}
+	p.touch(actions(&plan))
 	if !whole {
 		return nil
 	}
-	p.wakeBehind(bundle)
 	return bundle
 }
 
@@ -249,8 +263,8 @@ func (p ganging) spare(mark int, bundle []sched.Action) []sched.Action {
 			continue
 		}
 		looked++
-		if without := slices.Delete(slices.Clone(bundle), i, i+1); p.again(mark, without) {
-			bundle = without
+		if fewer := p.letStay(bundle, i); p.again(mark, fewer) {
+			bundle = fewer
 			continue
 		}
 		i++
@@ -259,6 +273,15 @@ func (p ganging) spare(mark int, bundle []sched.Action) []sched.Action {
 		panic("fairlead: a gang cannot be placed as it was")
 	}
 	return bundle
+}
+
+// letStay is the bundle without that eviction, and those of all who leave with it.
+func (p ganging) letStay(bundle []sched.Action, i int) []sched.Action {
+	s, own := p.t.View(), bundle[i].Task
+	return slices.DeleteFunc(slices.Clone(bundle), func(a sched.Action) bool {
+		with := s.Task(a.Task).Job == s.Task(own).Job && s.Job(s.Task(own).Job).Disruption == cluster.DisruptTogether
+		return a.Kind == sched.Evict && (a.Task == own || with)
+	})
 }
 
 // turnOf puts what makes room before what takes it.
@@ -273,10 +296,33 @@ func turnOf(k sched.Kind) int {
 	return 2
 }
 
-// again tries the actions anew, and reports whether all of them can be done.
+// again tries the actions anew, and reports whether all of them can be done. Who leaves all at once is tried so, too.
 func (p ganging) again(mark int, bundle []sched.Action) bool {
 	p.t.Rollback(mark)
-	return !slices.ContainsFunc(bundle, func(a sched.Action) bool { return p.t.Try(a).Refused() })
+	for len(bundle) > 0 {
+		together := 1
+		for together < len(bundle) && p.leaveTogether(bundle[0], bundle[together]) {
+			together++
+		}
+		refused := false
+		if together > 1 {
+			refused = p.t.TryTogether(bundle[:together]).Refused()
+		} else {
+			refused = p.t.Try(bundle[0]).Refused()
+		}
+		if refused {
+			return false
+		}
+		bundle = bundle[together:]
+	}
+	return true
+}
+
+// leaveTogether reports whether both are evictions of a job of which all leave at once.
+func (p ganging) leaveTogether(a, b sched.Action) bool {
+	s := p.t.View()
+	job := s.Task(a.Task).Job
+	return a.Kind == sched.Evict && b.Kind == sched.Evict && s.Task(b.Task).Job == job && s.Job(job).Disruption == cluster.DisruptTogether
 }
 
 // wakeBehind wakes those who may find room where somebody leaves, as that may be more than the gang takes.

@@ -180,7 +180,7 @@ func (p moving) rebalance() {
 // less of its node, which a move would undo.
 func (p moving) movable(s *cluster.View, t cluster.TaskID) bool {
 	task := s.Task(t)
-	if task.Phase != cluster.Running || s.Shape(task.Shape).Max != nil || !p.users.own(t) || isApp(s, t) || s.Evictable(t).Refused() || !MayMove(s, t) {
+	if task.Phase != cluster.Running || s.Shape(task.Shape).Max != nil || !p.users.own(t) || isApp(s, t) || s.Evictable(t).Refused() || !MayMove(s, t) || cluster.WouldViolate(s, t) {
 		return false
 	}
 	if s.Classes()[task.Class].Promises() {

@@ -64,7 +64,9 @@ func (p *policy) sleep(s *cluster.View, g *group) {
 func (p *policy) find(s *cluster.View, x *book.ShapeIndex, task cluster.TaskID) (n cluster.NodeID, ok, beside bool) {
 	f := finding{p, s, x, task, p.who.waiting(s, s.Task(task))}
 	floor, some := p.surcharges.locate(s, task)
-	switch {
+	switch d := p.claims.within; {
+	case d != nil:
+		return f.inDomain(d)
 	case some || len(p.surcharges.siblings.inZone) > 0:
 		return f.cheapest(floor)
 	case len(p.surcharges.siblings.nodes) > 0:

@@ -29,6 +29,7 @@ type victims struct {
 	others    []evict.Candidate // scratch
 	foremost  rank              // nobody comes before that who sleeps
 	off       bool              // nobody is evicted, and nothing is kept here
+	together  bool              // there have been runs with whom others have to leave
 }
 
 // anew forgets all nodes. What equals may lose stays what it is.
@@ -44,9 +45,14 @@ func (v *victims) learn(s *cluster.View, c *sched.Changed) {
 	}
 	v.bids.Learn(s, c)
 	if v.occupants.Rule == nil {
-		v.occupants.Rule, v.occupants.Kept = v.candidate, true
+		v.occupants.Rule, v.occupants.Kept, v.occupants.Together = v.candidate, true, true
 	}
 	v.occupants.Forget(c.Nodes...)
+	if v.together {
+		for _, n := range c.Nodes {
+			v.forgetWith(s, n)
+		}
+	}
 	for len(v.until) < s.NodeRows() {
 		v.until = append(v.until, cluster.Never)
 	}
@@ -66,6 +72,18 @@ func (v *victims) learn(s *cluster.View, c *sched.Changed) {
 	}
 }
 
+// forgetWith forgets the other nodes of jobs whose runs leave all at once, as whether these may depends on those on the node, too.
+func (v *victims) forgetWith(s *cluster.View, n cluster.NodeID) {
+	for _, t := range s.TasksOn(n) {
+		with, _ := cluster.DisruptedTogether(s, s.Task(t).Job)
+		for _, other := range with {
+			if m := s.Task(other).Node; m != n {
+				v.acted(m)
+			}
+		}
+	}
+}
+
 // acted notes that the pass has placed somebody on the node.
 func (v *victims) acted(n cluster.NodeID) {
 	if v.off {
@@ -75,9 +93,28 @@ func (v *victims) acted(n cluster.NodeID) {
 	v.bids.Journal.Note(n)
 }
 
-// candidate is the rule of who may be evicted. Who comes last goes first.
+// candidate is the rule of who may be evicted. Who comes last goes first. One with whom others have to leave stands for all of them: it ranks as the
+// first, and loses what all do.
 func (v *victims) candidate(s *cluster.View, c *evict.Candidate) bool {
-	task, class := s.Task(c.Task), &s.Classes()[c.Class]
+	with, _ := cluster.DisruptedTogether(s, s.Task(c.Task).Job)
+	if len(with) == 0 {
+		return v.rule(s, s.Task(c.Task), c)
+	}
+	v.together = true
+	first, loss := nobodyYet, int64(0)
+	for _, t := range with {
+		if !v.rule(s, s.Task(t), c) {
+			return false
+		}
+		first, loss = min(first, rank(-c.Rank)), min(loss+c.Price, mostLoss)
+	}
+	c.Rank, c.Price = -int64(first), loss
+	return true
+}
+
+// rule is candidate of a run by itself.
+func (v *victims) rule(s *cluster.View, task *cluster.Task, c *evict.Candidate) bool {
+	class := &s.Classes()[task.Class]
 	if class.Promises() {
 		switch {
 		case class.Budget == 0:
@@ -160,29 +197,42 @@ func (v *victims) on(s *cluster.View, n cluster.NodeID) []evict.Candidate {
 // nobody is a rank, and an order, that no task and no class has: nobody is spared for it, and all come after it.
 const nobody = rank(-1)
 
+// sparing is who is not evicted though they come later.
+type sparing struct {
+	order   rank // those to whom something was promised whose class has that place in the order of classes; nobody
+	budgets bool // those who would violate a budget
+}
+
+// anybody spares nobody.
+func anybody() sparing { return sparing{order: nobody} }
+
 // choose chooses the victims on a node, and returns the rank of the first among them; false if there are not enough.
-// Spared are those to whom something was promised whose class has that place in the order of classes.
-func (v *victims) choose(s *cluster.View, id cluster.ShapeID, n cluster.NodeID, spared rank) (rank, bool) {
+func (v *victims) choose(s *cluster.View, id cluster.ShapeID, n cluster.NodeID, but sparing) (rank, bool) {
 	if !v.search.Begin(s, id, n) {
 		return 0, false
 	}
 	if v.search.Met() { // what leaves already makes room
 		return math.MaxInt64, true
 	}
-	list := v.search.Releasable(s, v.on(s, n))
-	if spared != nobody {
-		v.others = v.others[:0]
-		for i := range list {
-			if class := list[i].Class; !s.Classes()[class].Promises() || v.who.order[class] != spared {
-				v.others = append(v.others, list[i])
-			}
-		}
-		list = v.others
-	}
-	if _, ok := v.search.Choose(evict.LeastWorst, list); !ok {
+	v.search.Anyhow = !but.budgets
+	if _, ok := v.search.Choose(evict.LeastWorst, v.but(s, v.search.Releasable(s, v.on(s, n)), but.order)); !ok {
 		return 0, false
 	}
-	return rank(-v.search.Victims[0].Rank), true
+	return rank(-v.search.Last().Rank), v.search.Violations == 0
+}
+
+// but is the list without those to whom something was promised whose class has that place in the order of classes.
+func (v *victims) but(s *cluster.View, list []evict.Candidate, order rank) []evict.Candidate {
+	if order == nobody {
+		return list
+	}
+	v.others = v.others[:0]
+	for i := range list {
+		if class := list[i].Class; !s.Classes()[class].Promises() || v.who.order[class] != order {
+			v.others = append(v.others, list[i])
+		}
+	}
+	return v.others
 }
 
 // lossBits are the digits behind a rank that say how little is lost.
@@ -190,7 +240,7 @@ const lossBits = 8
 
 // index is the nodes by how good they are for a task that evicts: by the rank of their first victim, then by what is
 // lost. Nobody comes later than who leaves first there, so that victims are chosen on few nodes.
-func (v *victims) index(s *cluster.View, id cluster.ShapeID, spared rank) *book.ShapeIndex {
+func (v *victims) index(s *cluster.View, id cluster.ShapeID, but sparing) *book.ShapeIndex {
 	bound := func(n cluster.NodeID) int64 {
 		if !v.search.Begin(s, id, n) {
 			return book.None
@@ -204,17 +254,26 @@ func (v *victims) index(s *cluster.View, id cluster.ShapeID, spared rank) *book.
 		}
 		return offer(rank(-list[0].Rank), 0)
 	}
-	return v.bids.SyncBounds(s, book.IndexID{Shape: id, Priority: int32(spared), Victims: true}, bound, func(n cluster.NodeID) int64 {
-		first, ok := v.choose(s, id, n, spared)
+	tier := int32(0)
+	if but.budgets {
+		tier = 1
+	}
+	return v.bids.SyncBounds(s, book.IndexID{Shape: id, Priority: int32(but.order), Victims: true, Tier: tier}, bound, func(n cluster.NodeID) int64 {
+		first, ok := v.choose(s, id, n, but)
 		if !ok {
 			return book.None
 		}
-		loss := int64(0)
-		for i := range v.search.Victims {
-			loss = min(loss+v.search.Victims[i].Price, mostLoss)
-		}
-		return offer(first, loss)
+		return v.offered(first)
 	})
+}
+
+// offered is how good the node is on which victims were chosen last, and where that is the rank of the first.
+func (v *victims) offered(first rank) int64 {
+	loss := int64(0)
+	for i := range v.search.Victims {
+		loss = min(loss+v.search.Victims[i].Price, mostLoss)
+	}
+	return offer(first, loss)
 }
 
 // anyAfter reports whether anybody who may be evicted comes after that rank, wherever it runs. The index is of no shape: it stands among those
@@ -264,38 +323,58 @@ func (p *policy) mayEvict(s *cluster.View, g *group, n cluster.NodeID, own rank)
 			return false
 		}
 	}
-	first, ok := v.choose(s, g.Shape, n, nobody)
+	first, ok := v.choose(s, g.Shape, n, anybody())
 	return ok && first > own && (g.Job == book.NoJob || !s.Crowded(p.waiting.First(g), n))
 }
 
 // preempt evicts for the task on the node where that costs least, as one bundle with the placement, or reports
-// that there is no such node. Where its equals would lose more than may be lost, they are spared. Beside says that
-// some node was refused only for another task of the job.
+// that there is no such node. Where its equals would lose more than may be lost, they are spared. Those who violate a budget leave only
+// where nobody else helps. Beside says that some node was refused only for another task of the job.
 func (p *policy) preempt(t *sched.Trial, task cluster.TaskID, out *sched.Plan) (on cluster.NodeID, placed, beside bool) {
 	s, v := t.View(), &p.victims
 	v.bucket.fill(s.Now(), v.worth.SizeOfAll()>>sizeBits)
 	if p.without.lacks(WithoutBound) {
 		v.bucket.level = mostLoss
 	}
-	n, placed, beside := p.preemptBut(t, task, nobody, out)
-	if class := s.Task(task).Class; !placed && s.Classes()[class].Promises() {
-		n, placed, beside = p.preemptBut(t, task, p.who.order[class], out)
+	orders := []rank{nobody}
+	if class := s.Task(task).Class; s.Classes()[class].Promises() {
+		orders = append(orders, p.who.order[class])
 	}
-	return n, placed, beside
+	guards, by := cluster.Guards(s), preempting{p, t, task, out}
+	for _, order := range orders {
+		if on, placed, beside = by.sparing(sparing{order, guards}); placed {
+			return on, placed, beside
+		}
+	}
+	for i := 0; i < len(orders) && guards && !placed; i++ {
+		on, placed = by.violating(orders[i])
+	}
+	return on, placed, beside
 }
 
-// preemptBut is preempt without those of that place in the order of classes.
-func (p *policy) preemptBut(t *sched.Trial, task cluster.TaskID, spared rank, out *sched.Plan) (on cluster.NodeID, placed, beside bool) {
-	s, v := t.View(), &p.victims
+// preempting evicts for one task.
+type preempting struct {
+	*policy
+	t    *sched.Trial
+	task cluster.TaskID
+	out  *sched.Plan
+}
+
+// sparing is preempt without those who are spared.
+func (p preempting) sparing(but sparing) (on cluster.NodeID, placed, beside bool) {
+	if p.claims.within != nil {
+		return p.inDomain(but)
+	}
+	s, v, task := p.t.View(), &p.victims, p.task
 	id, own := s.Task(task).Shape, p.who.waiting(s, s.Task(task))
-	x := v.index(s, id, spared)
+	x := v.index(s, id, but)
 	defer v.bids.Unhide(x)
 	for {
 		n, ok := v.bids.TopFrom(x, offer(own+1, mostLoss))
 		if !ok {
 			return 0, false, beside // nobody comes later than the task
 		}
-		first, ok := v.choose(s, id, n, spared)
+		first, ok := v.choose(s, id, n, but)
 		if ok && first <= own { // nor does anybody come later anywhere else, unless who was placed in this pass is in the way here
 			if !s.Constrained(id) {
 				return 0, false, beside
@@ -303,22 +382,91 @@ func (p *policy) preemptBut(t *sched.Trial, task cluster.TaskID, spared rank, ou
 			v.bids.Update(x, n)
 			continue
 		}
-		loss := v.lossOfEquals(s, task)
-		if ok && loss > v.bucket.level {
+		if !ok && v.search.Violations > 0 { // the pass has evicted who was the last to be spared
+			v.bids.Update(x, n)
+			continue
+		}
+		if ok && v.lossOfEquals(s, task) > v.bucket.level {
 			return 0, false, beside
 		}
 		if p.claims.keepsOff(n, task, own) {
 			v.bids.Hide(x, n)
 			continue
 		}
-		if ok && !s.Crowded(task, n) && evict.Replace(t, v.search.Victims, task, n, out) {
-			v.bucket.level -= loss
-			v.occupants.Forget(n)
+		if ok && p.replace(n) {
 			v.bids.Update(x, n)
-			p.table.Journal.Note(n)
 			return n, true, beside
 		}
 		v.bids.Hide(x, n)
 		beside = true
 	}
+}
+
+// replace evicts for the task on the node those who were chosen there.
+func (p preempting) replace(n cluster.NodeID) bool {
+	s, v := p.t.View(), &p.victims
+	loss := v.lossOfEquals(s, p.task)
+	var elsewhere []cluster.NodeID // where others leave with them
+	for i := range v.search.Victims {
+		with, _ := cluster.DisruptedTogether(s, s.Task(v.search.Victims[i].Task).Job)
+		for _, other := range with {
+			elsewhere = append(elsewhere, s.Task(other).Node)
+		}
+	}
+	if s.Crowded(p.task, n) || !evict.Replace(p.t, v.search.Victims, p.task, n, p.out) {
+		return false
+	}
+	v.bucket.level -= loss
+	v.acted(n)
+	p.table.Journal.Note(n)
+	for _, m := range elsewhere {
+		lookAgain(p.policy, m)
+	}
+	return true
+}
+
+// violating is preempt where somebody has to leave who violates a budget: on the node where fewest do. Nodes are looked at in the order
+// in which they would be without budgets, up to the first on which one does. Who asks has to be known before: those who violate none are not to
+// come before it for that.
+func (p preempting) violating(order rank) (on cluster.NodeID, placed bool) {
+	s, v, task := p.t.View(), &p.victims, p.task
+	id, own := s.Task(task).Shape, p.who.waiting(s, s.Task(task))
+	x := v.index(s, id, sparing{order: order})
+	defer v.bids.Unhide(x)
+	choose := func(n cluster.NodeID) bool {
+		if v.search.Anyhow = false; !v.search.Begin(s, id, n) {
+			return false
+		}
+		list := evict.Below(v.search.Releasable(s, v.on(s, n)), -int64(own))
+		_, ok := v.search.Choose(evict.LeastWorst, v.but(s, list, order))
+		return ok && v.lossOfEquals(s, task) <= v.bucket.level
+	}
+	var several [][]cluster.NodeID // by how many violate a budget
+	for {
+		n, ok := v.bids.TopFrom(x, offer(own+1, mostLoss))
+		if !ok {
+			break
+		}
+		v.bids.Hide(x, n)
+		p.table.Ticks++
+		if p.claims.keepsOff(n, task, own) || !choose(n) {
+			continue
+		}
+		if v.search.Violations > 1 {
+			for len(several) <= v.search.Violations {
+				several = append(several, nil)
+			}
+			several[v.search.Violations] = append(several[v.search.Violations], n)
+		} else if p.replace(n) {
+			return n, true
+		}
+	}
+	for _, nodes := range several {
+		for _, n := range nodes {
+			if choose(n) && p.replace(n) {
+				return n, true
+			}
+		}
+	}
+	return 0, false
 }

@@ -41,7 +41,7 @@ func (a *answers) refuse(format string, args ...any) {
 func (a *answers) terms(s *cluster.View, t cluster.TaskID) Terms {
 	a.effort.asks++
 	terms := a.model.Terms(s, t)
-	if terms.May == MayMove && !a.moves {
+	if terms.May == MayMove && (!a.moves || len(cluster.GuardsOf(s, t)) > 0) { // whom a budget guards leaves only where nobody else helps
 		terms.May = MayStop
 	}
 	for _, c := range [2]*Cost{&terms.Wait, &terms.Stay} {

@@ -72,9 +72,9 @@ func (p *ports) shareTenants(s *cluster.View, n cluster.NodeID) {
 }
 
 // yields reports whether a tenant may have to leave for whoever asks now: everybody who
-// does could have its place, and is of no lower tier.
+// does could have its place, and is of no lower tier. One whom a budget guards is left to victims.go, which counts what that can spare.
 func (p *ports) yields(s *cluster.View, t *evict.Candidate) bool {
-	return t.Rank <= int64(p.turn.tier) && p.turn.covers(s, t.Shape)
+	return len(cluster.GuardsOf(s, t.Task)) == 0 && t.Rank <= int64(p.turn.tier) && p.turn.covers(s, t.Shape)
 }
 
 // cheapest is the price of evicting the cheapest tenant that shares; unreached if there

@@ -35,6 +35,8 @@ import (
 // that was to be looked at next, and, if nothing changed meanwhile, no price either, with the task
 // after the last one that was tried. Each gets one further at least.
 //
+// Where fewest of the victims violate a budget is tried first, whatever it costs; the flow evicts nobody whom a budget guards.
+//
 // A task looks at the nodes that it has arcs to, and at mostOffered of those that are
 // the cheapest for its request. If aggregators ask of it very different prices, a
 // better one may be beyond these.
@@ -61,12 +63,15 @@ type search struct {
 type candidate struct {
 	price   Cost   // of evicting, at least, and of the load of the node; unreached if it cannot be
 	checked uint32 // the round in which the price was exact
+	// violations are, where it was, how many of the victims violate a budget
+	violations int
 }
 
 // bid is a node at the price of evicting, its load, and the place.
 type bid struct {
-	cost Cost
-	node cluster.NodeID
+	cost       Cost
+	node       cluster.NodeID
+	violations int // of budgets
 }
 
 // preempt evicts for tasks that got no place.
@@ -247,7 +252,7 @@ func (v *preempt) look(s *cluster.View, row int32, x *search, n cluster.NodeID, 
 	price, ok := c.atLeast(w, s, id.shape, n)
 	if exact && ok {
 		price, ok = c.choose(w, s, id.shape, x.tier, n)
-		candidate.checked = v.round
+		candidate.checked, candidate.violations = v.round, c.search.Violations
 	}
 	if !ok {
 		return
@@ -289,6 +294,10 @@ func (v *preempt) preempt(r *round, h head) bool {
 		if _, ok := v.chooser.choose(w, s, w.request(row).id.shape, h.tier, b.node); !ok {
 			panic("flow: room that could be made cannot be made the next moment")
 		}
+		if v.chooser.search.Violations > b.violations { // the round has evicted who was the last that a budget spares
+			v.searchOf(row, h.tier).candidates[b.node].checked = 0
+			return v.preempt(r, h)
+		}
 		v.moves = v.moves[:0]
 		for _, o := range v.chooser.search.Victims {
 			v.moves = append(v.moves, move{task: o.Task, taskGroup: w.members.group(o.Task), from: b.node, to: cluster.NoNode})
@@ -311,15 +320,18 @@ func (v *preempt) offered(s *cluster.View, t head) {
 	x := v.searchOf(row, t.tier)
 	v.menu = v.menu[:0]
 	cheapest := v.bound(x, t)
-	for len(v.menu) < mostOffered {
+	for within := 0; within < mostOffered; {
 		top, ok := x.bids.Top(nil)
-		b := bid{-x.bids.Most(), cluster.NodeID(top)}
+		b := bid{cost: -x.bids.Most(), node: cluster.NodeID(top)}
 		if !ok || b.cost >= cheapest {
 			break
 		}
 		if x.candidates[b.node].checked != v.round {
 			v.look(s, row, x, b.node, true)
 			continue
+		}
+		if b.violations = x.candidates[b.node].violations; b.violations == 0 {
+			within++
 		}
 		v.menu = append(v.menu, b)
 		x.bid(b.node, book.None)
@@ -335,10 +347,13 @@ func (v *preempt) offered(s *cluster.View, t head) {
 		if x.candidates[o.node].checked != v.round {
 			v.look(s, row, x, o.node, true)
 		}
-		v.menu = append(v.menu, bid{cost: x.candidates[o.node].price + v.straight(s, c, o), node: o.node})
+		candidate := &x.candidates[o.node]
+		v.menu = append(v.menu, bid{candidate.price + v.straight(s, c, o), o.node, candidate.violations})
 	}
 	v.menu = slices.DeleteFunc(v.menu, func(b bid) bool { return b.cost >= t.wait() })
-	slices.SortFunc(v.menu, func(a, b bid) int { return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(a.node, b.node)) })
+	slices.SortFunc(v.menu, func(a, b bid) int {
+		return cmp.Or(cmp.Compare(a.violations, b.violations), cmp.Compare(a.cost, b.cost), cmp.Compare(a.node, b.node))
+	})
 	v.effort.looks += int64(len(v.menu))
 }
 

@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/fairlead/sched/evict"
 )
 
-// This file chooses the node on which kube-scheduler evicts, in its order: the lowest of the highest priorities evicted, the least sum of
+// This file chooses the node on which kube-scheduler evicts, in its order: the fewest who violate a budget, the lowest of the highest priorities evicted, the least sum of
 // priorities, the fewest pods, the latest start of those with the highest priority, or who came last where they started at once. On a node
 // those go that have to, the more important ones stay if others suffice.
 
@@ -41,7 +41,8 @@ func (v *victims) cheapest(s *cluster.View, task cluster.TaskID, nodes []cluster
 		if barred[n] || !v.choose(s, row.Shape, row.Priority, n) {
 			continue
 		}
-		if cost := tollOf(s, v.search.Victims); best == cluster.NoNode || cost.compare(&least) < 0 {
+		cost := tollOf(s, v.search.Victims)
+		if cost.violations = v.search.Violations; best == cluster.NoNode || cost.compare(&least) < 0 {
 			best, least = n, cost
 		}
 	}
@@ -50,6 +51,8 @@ func (v *victims) cheapest(s *cluster.View, task cluster.TaskID, nodes []cluster
 
 // toll is what evicting on a node costs.
 type toll struct {
+	violations int // of budgets
+
 	highest int32
 	sum     int64
 	pods    int
@@ -74,5 +77,5 @@ func tollOf(s *cluster.View, victims []evict.Candidate) toll {
 
 // compare is below 0 if a costs less.
 func (a *toll) compare(b *toll) int {
-	return cmp.Or(cmp.Compare(a.highest, b.highest), cmp.Compare(a.sum, b.sum), cmp.Compare(a.pods, b.pods), cmp.Compare(b.start, a.start), cmp.Compare(b.came, a.came))
+	return cmp.Or(cmp.Compare(a.violations, b.violations), cmp.Compare(a.highest, b.highest), cmp.Compare(a.sum, b.sum), cmp.Compare(a.pods, b.pods), cmp.Compare(b.start, a.start), cmp.Compare(b.came, a.came))
 }

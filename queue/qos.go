@@ -280,7 +280,7 @@ func (q *qos) preempt(t *sched.Trial, task cluster.TaskID, u urgency, out *sched
 		if !ok {
 			break
 		}
-		_, ok = b.choice.choose(s, id, n)
+		_, ok = b.choice.choose(s, id, n, u)
 		if on, placed = n, ok && evict.Replace(t, b.choice.search.Victims, task, n, out); placed {
 			break
 		}

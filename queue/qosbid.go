@@ -67,7 +67,7 @@ func (b *bidders) of(s *cluster.View, shape cluster.ShapeID, u urgency) *book.Sh
 		if !some || !b.lessUrgent.could(s, s.Shape(shape).Demand, n) {
 			return book.None
 		}
-		return b.offer(s, shape, n)
+		return b.offer(s, shape, n, u)
 	})
 }
 
@@ -90,8 +90,11 @@ func (b *bidders) best(s *cluster.View, x *book.ShapeIndex, shape cluster.ShapeI
 func (b *bidders) among(s *cluster.View, x *book.ShapeIndex, shape cluster.ShapeID, u urgency) (on cluster.NodeID, found bool) {
 	most, offer := &b.offers[0], &b.offers[1]
 	var score int64
+	if cluster.Guards(s) && b.lower(s, x, shape, u) {
+		return 0, false // others may be the best now
+	}
 	for _, n := range b.ties {
-		worst, ok := b.choice.choose(s, shape, n) // not ok where somebody must stay by now for whom the round placed elsewhere
+		worst, ok := b.choice.choose(s, shape, n, u) // not ok where somebody must stay by now for whom the round placed elsewhere
 		if !ok || !u.before(worst) {
 			x.Set(int(b.bids.Order.Rank[n]), book.None) // nor will it do for whoever comes next
 			continue
@@ -111,6 +114,19 @@ func (b *bidders) among(s *cluster.View, x *book.ShapeIndex, shape cluster.Shape
 	return on, found
 }
 
+// lower takes in that some of the nodes whose bids have the same number lose more than that for u, for the sake of budgets: fewer
+// may be evicted for it than for who asked before, and the pass may have evicted who was the last to be spared. It reports whether some do.
+func (b *bidders) lower(s *cluster.View, x *book.ShapeIndex, shape cluster.ShapeID, u urgency) (some bool) {
+	most := x.Most()
+	for _, n := range b.ties {
+		if number := b.offer(s, shape, n, u); number < most {
+			x.Set(int(b.bids.Order.Rank[n]), number)
+			some = true
+		}
+	}
+	return some
+}
+
 // hideAll takes out the bids of all nodes that have too many tasks of the task's job.
 // They are looked for together, as one by one each would first have to be the best. Within
 // a pass such a node keeps them, as those that are told to leave are still there.
@@ -124,8 +140,8 @@ func (b *bidders) hideAll(s *cluster.View, x *book.ShapeIndex, t cluster.TaskID)
 }
 
 // offer is the number of a node's bid; none if it makes none.
-func (b *bidders) offer(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) int64 {
-	if _, ok := b.choice.choose(s, shape, n); !ok {
+func (b *bidders) offer(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID, u urgency) int64 {
+	if _, ok := b.choice.choose(s, shape, n, u); !ok {
 		return book.None
 	}
 	offer := &b.offers[0]
@@ -135,5 +151,14 @@ func (b *bidders) offer(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID
 		// All who lose somebody who was promised nothing are alike, but for the score.
 		number = band/2 + b.choice.score(s, shape, n)
 	}
-	return number
+	return worseBid(number, b.choice.search.Violations)
+}
+
+// worseBid is the number of a bid by which so many violate a budget: below all by which fewer do, be it by as little as the last of its digits.
+func worseBid(number int64, violations int) int64 {
+	const most, bits = 31, 8
+	if violations == 0 {
+		return number
+	}
+	return number>>bits - (bands+1)*(band>>bits) - bands*band - int64(min(violations, most)-1)<<(bandBits-5)
 }

@@ -3,6 +3,7 @@ package queue
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched/evict"
@@ -67,17 +68,24 @@ func (c *choice) roomFreed(s *cluster.View, id cluster.ShapeID, n cluster.NodeID
 }
 
 // choose chooses who would be evicted on the node, and returns the urgency of the most
-// urgent of them.
-func (c *choice) choose(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) (worst urgency, ok bool) {
+// urgent of them. Where budgets guard some, who may be evicted for u has to be known before: those who violate none are not to be
+// more urgent than it for that.
+func (c *choice) choose(s *cluster.View, id cluster.ShapeID, n cluster.NodeID, u urgency) (worst urgency, ok bool) {
 	if !c.search.Begin(s, id, n) || c.search.Met() {
 		return worst, false // what refuses it there is no lack of room
 	}
-	if _, ok := c.search.Choose(evict.LeastWorst, c.search.Releasable(s, c.occupants.On(s, n))); !ok {
+	list := c.occupants.On(s, n)
+	if cluster.Guards(s) {
+		list = list[:sort.Search(len(list), func(i int) bool { return !u.before(urgencyAs(&list[i])) })]
+	}
+	if _, ok := c.search.Choose(evict.LeastWorst, c.search.Releasable(s, list)); !ok {
 		return worst, false
 	}
-	last := &c.search.Victims[0]
-	return urgency{-last.Rank, -cluster.Time(last.Price)}, true
+	return urgencyAs(c.search.Last()), true
 }
+
+// urgencyAs is the urgency by which a candidate is ranked.
+func urgencyAs(c *evict.Candidate) urgency { return urgency{-c.Rank, -cluster.Time(c.Price)} }
 
 // price is what the chosen cost.
 func (c *choice) price(offer *bid) {

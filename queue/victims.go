@@ -15,7 +15,8 @@ import (
 // lower priority. On one node the lowest priority goes first, among equals the
 // one that was submitted last; what turns out superfluous is spared, most
 // important first. Among nodes the one wins that loses the fewest tasks of the
-// most important class, then of the next, and so on; then the better score. Where all tasks are of one class, that
+// most important class, then of the next, and so on; then the better score. Before all of that the one wins where
+// fewest violate a budget (evict.Worse). Where all tasks are of one class, that
 // says nothing: there the one wins whose most important victim is the least so, then the one that loses the fewest.
 //
 // Running and starting tasks can be victims. None of them was placed in the
@@ -111,7 +112,8 @@ func (v *victims) preempt(t *sched.Trial, task cluster.TaskID, out *sched.Plan, 
 		if !ok {
 			return 0, false, beside
 		}
-		if n != last && s.Constrained(row.Shape) { // who was placed in this pass on another node may be in the way here
+		// Who was placed in this pass on another node may be in the way here, and who was evicted there may have been the last that a budget spares.
+		if n != last && (s.Constrained(row.Shape) || cluster.Guards(s)) {
 			tab.Update(x, n)
 			last = n
 			continue
@@ -141,9 +143,9 @@ func (v *victims) cost(s *cluster.View, id cluster.ShapeID, priority int32, n cl
 		if len(v.search.Victims) == 0 {
 			return 1<<62 | score
 		}
-		highest := v.search.Victims[0].Rank // the last to go comes first
+		highest := v.search.Last().Rank
 		fewer := int64(most - min(len(v.search.Victims), most))
-		return ((math.MaxInt32-highest)<<8|fewer)<<(scoreBits-8) | score>>8
+		return evict.Worse(((math.MaxInt32-highest)<<8|fewer)<<(scoreBits-8)|score>>8, v.search.Violations)
 	}
 	var lost [ranks]int64
 	for i := range v.search.Victims {
@@ -154,5 +156,5 @@ func (v *victims) cost(s *cluster.View, id cluster.ShapeID, priority int32, n cl
 	for _, count := range lost {
 		cost = cost<<8 | (most - count)
 	}
-	return cost<<scoreBits | score
+	return evict.Worse(cost<<scoreBits|score, v.search.Violations)
 }

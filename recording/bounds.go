@@ -41,7 +41,7 @@ func (w *wireEvent) weight(text int) int {
 	const own = 160 // the largest event, in a list that grows
 	sum := own + text
 	sum += 8 * (len(w.Capacity) + len(w.Overcommit) + len(w.Demand) + len(w.Usage) + len(w.Max) + len(w.Grant))
-	sum += 32*(len(w.Labels)+len(w.Groups)) + 16*len(w.Tags) + 4*len(w.Nodes) + 24*(len(w.Input)+len(w.Prefers))
+	sum += 32*(len(w.Labels)+len(w.Groups)) + 16*len(w.Tags) + 4*(len(w.Nodes)+len(w.Budgets)) + 24*(len(w.Input)+len(w.Prefers))
 	if w.Spec != nil {
 		sum += 32 * text // lists of short lists
 	}
@@ -76,6 +76,8 @@ func (t *tables) note(e *wireEvent) {
 		t.make(cluster.Shapes, *e.Shape)
 	case "set":
 		t.make(cluster.Sets, *e.Set)
+	case "budget":
+		t.make(cluster.Guarding, *e.Budget)
 	case "constraint":
 		t.make(cluster.Constraints, *e.Constraint)
 		if e.Spec != nil {
@@ -98,12 +100,12 @@ func (t *tables) make(table cluster.Table, row uint32) {
 func (t *tables) size() float64 {
 	// What a row takes by itself, a node by each kind, and a node by each set and bound,
 	// in package cluster; policies that keep rows of their own take less.
-	const node, task, job, shape, set, constraint = 200, 200, 48, 128, 32, 40
+	const node, task, job, shape, set, constraint, budget = 200, 200, 48, 128, 32, 40, 32
 	const byKind, byBound = 32, 32
 	nodes := float64(t.rows[cluster.Nodes])
 	size := nodes * (node + byKind*float64(t.kinds) + byBound*float64(t.bounds) + float64(t.rows[cluster.Sets])/8)
 	size += task*float64(t.rows[cluster.Tasks]) + job*float64(t.rows[cluster.Jobs]) + shape*float64(t.rows[cluster.Shapes])
-	size += set*float64(t.rows[cluster.Sets]) + constraint*float64(t.rows[cluster.Constraints])
+	size += budget*float64(t.rows[cluster.Guarding]) + set*float64(t.rows[cluster.Sets]) + constraint*float64(t.rows[cluster.Constraints])
 	views := 0
 	for _, viewed := range t.viewed {
 		if viewed {

@@ -55,19 +55,24 @@ type wireEvent struct {
 	wireProtection
 }
 
-// wireProtection is until when a run is not to be evicted, and why; of a job, that none of its runs ever is, that it is a service, and how many
+// wireProtection is until when a run is not to be evicted, and why, which budgets guard it, and what a budget can spare; of a job, how its runs are, that it is a service, and how many
 // tasks are placed together or not at all; and of a shape, that nobody is for its tasks, where these would rather be, and usually can.
 type wireProtection struct {
-	Until   cluster.Time `json:"until,omitempty"`
-	Reason  text         `json:"reason,omitempty"`
-	Kept    bool         `json:"kept,omitempty"`
-	Service bool         `json:"service,omitempty"`
-	Never   bool         `json:"never_preempts,omitempty"`
-	Stays   bool         `json:"stays,omitempty"`
-	Gang    int32        `json:"gang,omitempty"`
+	Until      cluster.Time `json:"until,omitempty"`
+	Reason     text         `json:"reason,omitempty"`
+	Disruption string       `json:"disruption,omitempty"`
+	Service    bool         `json:"service,omitempty"`
+	Never      bool         `json:"never_preempts,omitempty"`
+	Stays      bool         `json:"stays,omitempty"`
+	Gang       int32        `json:"gang,omitempty"`
 
 	Usual   uint32           `json:"usual,omitempty"`
 	Prefers []wirePreference `json:"prefers,omitempty"`
+
+	Yields  uint8              `json:"yields,omitempty"`
+	Budget  *uint32            `json:"budget,omitempty"`
+	Spare   int32              `json:"spare,omitempty"`
+	Budgets []cluster.BudgetID `json:"budgets,omitempty"`
 }
 
 // wireLabel is a key and its value.
@@ -142,10 +147,10 @@ func needs() map[string]string {
 	return map[string]string{
 		"node": "node", "node_changed": "node", "node_lost": "node", "usage": "node",
 		"set": "set", "set_forgotten": "set", "eligible": "set node",
-		"shape": "shape set", "shape_forgotten": "shape", "constraint": "constraint", "constraint_forgotten": "constraint", "class": "", "class_forgotten": "", "solver_ready": "", "job": "job", "job_changed": "job", "job_forgotten": "job",
+		"shape": "shape set", "shape_forgotten": "shape", "constraint": "constraint", "constraint_forgotten": "constraint", "class": "", "class_forgotten": "", "solver_ready": "", "budget": "budget", "job": "job", "job_changed": "job", "job_forgotten": "job",
 		"task": "task seq job shape", "ungated": "task seq", "gated": "task seq", "reshaped": "task seq shape",
 		"found": "task seq node", "started": "task attempt node", "refused": "task attempt", "left": "task attempt",
-		"stays": "task attempt", "protected": "task attempt", "leaving": "task attempt", "ended": "task seq",
+		"stays": "task attempt", "protected": "task attempt", "guarded": "task attempt", "leaving": "task attempt", "ended": "task seq",
 	}
 }
 
@@ -154,6 +159,9 @@ func (w *wireEvent) check(needs map[string]string) error {
 	names, known := needs[w.Event]
 	if !known {
 		return fmt.Errorf("unknown event %q", w.Event)
+	}
+	if w.Disruption != disruptionWord(disruptionOf(w.Disruption)) {
+		return fmt.Errorf("disruption is %q, want %q, %q or nothing", w.Disruption, disruptionWord(cluster.DisruptTogether), disruptionWord(cluster.DisruptNever))
 	}
 	for name := range strings.FieldsSeq(names) {
 		missing := false
@@ -172,6 +180,8 @@ func (w *wireEvent) check(needs map[string]string) error {
 			missing = w.Task == nil
 		case "seq":
 			missing = w.Seq == nil
+		case "budget":
+			missing = w.Budget == nil
 		case "attempt":
 			missing = w.Attempt == nil
 		}
@@ -225,14 +235,38 @@ func (w *wireEvent) event() cluster.Event {
 		return cluster.ClassForgotten{Class: cluster.ClassID(w.Class)}
 	case "solver_ready":
 		return cluster.SolverReady{}
+	case "budget":
+		return cluster.BudgetChanged{Budget: cluster.BudgetID(*w.Budget), Spare: w.Spare}
 	case "job":
-		return cluster.JobSubmitted{Job: cluster.JobID(*w.Job), Name: string(w.Name), User: string(w.User), Foreign: w.Foreign, Together: w.Together, FirstEnds: w.FirstEnds, LongRunning: w.LongRunning, Service: w.Service, Kept: w.Kept, Gang: w.Gang}
+		return cluster.JobSubmitted{Job: cluster.JobID(*w.Job), Name: string(w.Name), User: string(w.User), Foreign: w.Foreign, Yields: w.Yields, Together: w.Together, FirstEnds: w.FirstEnds, LongRunning: w.LongRunning, Service: w.Service, Disruption: disruptionOf(w.Disruption), Gang: w.Gang}
 	case "job_changed":
-		return cluster.JobChanged{Job: cluster.JobID(*w.Job), Kept: w.Kept, Gang: w.Gang}
+		return cluster.JobChanged{Job: cluster.JobID(*w.Job), Disruption: disruptionOf(w.Disruption), Gang: w.Gang}
 	case "job_forgotten":
 		return cluster.JobForgotten{Job: cluster.JobID(*w.Job)}
 	}
 	return w.taskEvent()
+}
+
+// disruptionWord is how a recording says how runs may be evicted: nothing where each may by itself.
+func disruptionWord(d cluster.Disruption) string {
+	switch d {
+	case cluster.DisruptTogether:
+		return "together"
+	case cluster.DisruptNever:
+		return "never"
+	case cluster.DisruptSingly:
+	}
+	return ""
+}
+
+// disruptionOf is what the word says.
+func disruptionOf(word string) cluster.Disruption {
+	for _, d := range []cluster.Disruption{cluster.DisruptTogether, cluster.DisruptNever} {
+		if disruptionWord(d) == word {
+			return d
+		}
+	}
+	return cluster.DisruptSingly
 }
 
 // taskEvent is event for what happens to a task.
@@ -262,6 +296,8 @@ func (w *wireEvent) taskEvent() cluster.Event {
 		return cluster.EvictRefused{Task: task, Attempt: *w.Attempt}
 	case "protected":
 		return cluster.TaskProtected{Task: task, Attempt: *w.Attempt, Until: w.Until, Reason: string(w.Reason)}
+	case "guarded":
+		return cluster.TaskGuarded{Task: task, Attempt: *w.Attempt, Budgets: w.Budgets}
 	case "leaving":
 		return cluster.TaskLeaving{Task: task, Attempt: *w.Attempt}
 	case "ended":

@@ -84,8 +84,8 @@
 //	                 header has
 //	class_forgotten  class
 //	solver_ready     that of integer programs may be asked from now on
-//	job              job, name, user, foreign, together, first_ends, long_running, service, kept, gang
-//	job_changed      job, kept, gang
+//	job              job, name, user, foreign, yields, together, first_ends, long_running, service, disruption, gang
+//	job_changed      job, disruption, gang
 //	job_forgotten    job
 //	task             task, seq, job, shape, class, priority, gated, input: of each block its
 //	                 bytes and up to 3 nodes that hold it, [[67108864, 4, 9]]; account, of
@@ -100,6 +100,8 @@
 //	left             task, attempt
 //	stays            task, attempt; its eviction was refused
 //	protected        task, attempt, until, reason; it is not to be evicted before until
+//	budget           budget, spare; so many of the runs that it guards may leave without violating it
+//	guarded          task, attempt, budgets
 //	leaving          task, attempt; somebody else told it to
 //	ended            task, seq, finished
 //
@@ -131,6 +133,6 @@
 //	2 to 6  lack protected, leaving, and vectors that are empty and not omitted, and have
 //	        replaced what is no UTF-8
 //	2 to 7  lack class_forgotten, and class as an event; they lack spec, never_preempts, stays,
-//	        prefers, usual, service, kept, gang, arriving and what goes with it, and lanes lack long_running and options, and have ties, solver and
+//	        prefers, usual, budget, budgets, guarded, spare, yields, service, disruption, gang, arriving and what goes with it, and lanes lack long_running and options, and have ties, solver and
 //	        migrations instead
 package recording

@@ -43,12 +43,14 @@ func (x *encoder) event(e cluster.Event) bool {
 		x.open("class").signed("class", int64(e.Class)).promise(&e.Spec)
 	case cluster.ClassForgotten:
 		x.open("class_forgotten").signed("class", int64(e.Class))
+	case cluster.BudgetChanged:
+		x.open("budget").number("budget", uint64(e.Budget)).signed("spare", int64(e.Spare))
 	case cluster.SolverReady:
 		x.open("solver_ready")
 	case cluster.JobSubmitted:
-		x.open("job").text("name", e.Name).number("job", uint64(e.Job)).text("user", e.User).flag("foreign", e.Foreign).flag("together", e.Together).flag("first_ends", e.FirstEnds).flag("long_running", e.LongRunning).flag("service", e.Service).flag("kept", e.Kept).signed("gang", int64(e.Gang))
+		x.open("job").text("name", e.Name).number("job", uint64(e.Job)).text("user", e.User).flag("foreign", e.Foreign).flag("together", e.Together).flag("first_ends", e.FirstEnds).flag("long_running", e.LongRunning).flag("service", e.Service).text("disruption", disruptionWord(e.Disruption)).signed("gang", int64(e.Gang)).signed("yields", int64(e.Yields))
 	case cluster.JobChanged:
-		x.open("job_changed").number("job", uint64(e.Job)).flag("kept", e.Kept).signed("gang", int64(e.Gang))
+		x.open("job_changed").number("job", uint64(e.Job)).text("disruption", disruptionWord(e.Disruption)).signed("gang", int64(e.Gang))
 	case cluster.JobForgotten:
 		x.open("job_forgotten").number("job", uint64(e.Job))
 	case cluster.TaskSubmitted:
@@ -82,6 +84,8 @@ func (x *encoder) taskEvent(e cluster.Event) bool {
 		x.open("stays").run(e.Task, e.Attempt)
 	case cluster.TaskProtected:
 		x.open("protected").run(e.Task, e.Attempt).signed("until", int64(e.Until)).text("reason", e.Reason)
+	case cluster.TaskGuarded:
+		x.open("guarded").run(e.Task, e.Attempt).budgets(e.Budgets)
 	case cluster.TaskLeaving:
 		x.open("leaving").run(e.Task, e.Attempt)
 	case cluster.TaskEnded:
@@ -200,6 +204,19 @@ func (x *encoder) nodes(nodes []cluster.NodeID) *encoder {
 	}
 	x.line = append(x.line, ']')
 	return x
+}
+
+// budgets appends rows of budgets.
+func (x *encoder) budgets(list []cluster.BudgetID) {
+	if len(list) == 0 {
+		return
+	}
+	x.key("budgets")
+	for i, b := range list {
+		x.line = append(x.line, separator(i))
+		x.line = strconv.AppendUint(x.line, uint64(b), 10)
+	}
+	x.line = append(x.line, ']')
 }
 
 // prefers appends preferences for nodes, a set with its weight each.

@@ -230,9 +230,9 @@ func (w *world) event() cluster.Event {
 	case 4:
 		return cluster.ShapeDefined{Shape: shape, Spec: cluster.Shape{Demand: w.vector(4), Eligible: set, Tags: []string{"a", "b"}[:w.row(3)]}}
 	case 5:
-		return []cluster.Event{cluster.ShapeForgotten{Shape: shape}, cluster.SetForgotten{Set: set}, cluster.JobForgotten{Job: cluster.JobID(w.row(4))}, cluster.SolverReady{}, w.classEvent(), cluster.JobChanged{Job: cluster.JobID(w.row(5)), Kept: w.row(4) == 0, Gang: int32(w.row(4))}}[w.row(6)]
+		return []cluster.Event{cluster.ShapeForgotten{Shape: shape}, cluster.SetForgotten{Set: set}, cluster.JobForgotten{Job: cluster.JobID(w.row(4))}, cluster.SolverReady{}, w.classEvent(), cluster.JobChanged{Job: cluster.JobID(w.row(5)), Disruption: cluster.Disruption(w.row(3)), Gang: int32(w.row(4))}}[w.row(6)]
 	case 6:
-		return cluster.JobSubmitted{Job: cluster.JobID(w.row(5)), Name: "j", User: "odd", Together: w.row(2) == 0, FirstEnds: w.row(4) == 0, LongRunning: w.row(2) == 0, Service: w.row(3) == 0, Kept: w.row(8) == 0, Gang: int32(w.row(12) / 9)}
+		return cluster.JobSubmitted{Job: cluster.JobID(w.row(5)), Name: "j", User: "odd", Together: w.row(2) == 0, FirstEnds: w.row(4) == 0, LongRunning: w.row(2) == 0, Service: w.row(3) == 0, Disruption: cluster.Disruption(max(w.row(8), 5) - 5), Gang: int32(w.row(12) / 9)}
 	case 7, 8, 9, 10:
 		return w.taskEvent()
 	}
@@ -277,6 +277,11 @@ func (w *world) taskEvent() cluster.Event {
 		return cluster.TaskFound{Task: t, Seq: task.Seq, Node: cluster.NodeID(w.row(6)), Grant: w.vector(9)}
 	case 4:
 		return cluster.TaskLeft{Task: t, Attempt: task.Attempt}
+	case 6:
+		if w.row(2) == 0 {
+			return cluster.BudgetChanged{Budget: cluster.BudgetID(w.row(2)), Spare: int32(w.row(3))}
+		}
+		return cluster.TaskGuarded{Task: t, Attempt: task.Attempt, Budgets: []cluster.BudgetID{0, 1}[:w.row(3)]}
 	}
 	return cluster.TaskEnded{Task: t, Seq: task.Seq, Finished: w.row(2) == 0}
 }

@@ -144,7 +144,7 @@ func (c *Core) Observe(now cluster.Time, in []cluster.Event, out []Decision) ([]
 // what there is room for.
 func outcome(e cluster.Event) bool {
 	switch e.(type) {
-	case cluster.TaskStarted, cluster.TaskLeft, cluster.BindRefused, cluster.EvictRefused, cluster.TaskProtected, cluster.UsageReported:
+	case cluster.TaskStarted, cluster.TaskLeft, cluster.BindRefused, cluster.EvictRefused, cluster.TaskProtected, cluster.TaskGuarded, cluster.BudgetChanged, cluster.UsageReported:
 		return true
 	default: // comes from outside
 		return false
@@ -196,7 +196,7 @@ func (c *Core) notice(out []Decision) []Decision {
 			c.markLanesDirty()
 		case cluster.Constraints:
 			c.markLanesDirty()
-		case cluster.Jobs, cluster.Shapes, cluster.Tables:
+		case cluster.Jobs, cluster.Shapes, cluster.Guarding, cluster.Tables:
 		}
 	}
 	return out
@@ -495,10 +495,13 @@ func had(s *cluster.View, a Action) cluster.Vector {
 }
 
 // may reports whether the lane has a say in the action: it places and resizes its
-// own tasks alone, and may evict those of other lanes, but never foreign ones.
+// own tasks alone, and may evict those of other lanes, and foreign ones that yield to it.
 func (c *Core) may(lane int, a Action) bool {
-	owner := c.ownerOf(c.state.Task(a.Task))
-	return owner != noLane && (a.Kind == Evict || int(owner) == lane)
+	task := c.state.Task(a.Task)
+	if owner := c.ownerOf(task); owner != noLane {
+		return a.Kind == Evict || int(owner) == lane
+	}
+	return a.Kind == Evict && task.Phase != cluster.Absent && int(c.state.Job(task.Job).Yields) == lane+1
 }
 
 // Everything lists every row that a policy of the lane would be shown if it were

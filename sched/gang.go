@@ -12,9 +12,12 @@ import (
 // bundles: an action alone would leave most gangs short, so that who places a gang gathers its tasks in a trial, and
 // asks in the end.
 
-// partial says that the actions place a task of a gang that has fewer than its number then. Of who moves to another node within the
-// bundle there are no more than there were.
+// partial says that the actions place a task of a gang that has fewer than its number then, or evict some of those who leave all at once and not the
+// others. Of who moves to another node within the bundle there are no more than there were.
 func partial(s *cluster.View, bundle []Action) cluster.Refusal {
+	if r := torn(s, bundle); r.Refused() {
+		return r
+	}
 	seen := cluster.JobID(math.MaxUint32) // the gang that was counted last
 	for _, a := range bundle {
 		task := s.Task(a.Task)
@@ -23,6 +26,18 @@ func partial(s *cluster.View, bundle []Action) cluster.Refusal {
 		}
 		if seen = task.Job; cluster.GangLacks(s, seen) > 0 {
 			return cluster.Refusal{Code: cluster.NotWhole, Need: int64(s.Job(seen).Gang), Have: int64(cluster.GangHas(s, seen))}
+		}
+	}
+	return cluster.Refusal{}
+}
+
+// torn says that the actions evict some of a job's runs, which leave all at once, and not the others.
+func torn(s *cluster.View, bundle []Action) cluster.Refusal {
+	for _, a := range bundle {
+		if job := s.Task(a.Task).Job; a.Kind == Evict {
+			if stay, _ := cluster.DisruptedTogether(s, job); len(stay) > 0 {
+				return cluster.Refusal{Code: cluster.NotWhole, Have: int64(len(stay))}
+			}
 		}
 	}
 	return cluster.Refusal{}
@@ -47,6 +62,8 @@ type Gang struct {
 	Has   int // have one, or have finished
 	Waits int // tasks wait, this one included
 	Fit   int // of these would find a node now, one beside the other
+	// Domains is of how many sets of nodes one must hold all of them; 0 where no such choice is left.
+	Domains int
 }
 
 // CodeOf is "gang", but where no node takes the task even by itself.
@@ -64,7 +81,7 @@ func (g Gang) Sentence(r *Reason, _ []cluster.Kind, refusals string) string {
 
 // String says how many would fit: "a gang of 8, of which 1 have a place or are done: 5 of its 7 waiting tasks would fit now".
 func (g Gang) String() string {
-	return fmt.Sprintf("a gang of %d%s: %d of its %d waiting tasks would fit now%s", g.Least, g.has(), g.Fit, g.Waits, g.short())
+	return fmt.Sprintf("a gang of %d%s: %d of its %d waiting tasks would fit now%s%s", g.Least, g.has(), g.Fit, g.Waits, g.within(), g.short())
 }
 
 // Standing says the same of a task in a sentence of its own.
@@ -78,6 +95,17 @@ func (g Gang) has() string {
 		return ""
 	}
 	return fmt.Sprintf(", of which %d have a place or are done", g.Has)
+}
+
+// within says in words where all tasks have to be.
+func (g Gang) within() string {
+	switch g.Domains {
+	case 0:
+		return ""
+	case 1:
+		return " in the one domain that there is for them"
+	}
+	return fmt.Sprintf(" in the best of %d domains, of which one is to hold them all", g.Domains)
 }
 
 // short says in words how many tasks it has too few, if any.
@@ -103,5 +131,6 @@ func gangOf(trial *Trial, t cluster.TaskID) (g Gang, lacks bool) {
 		return g, false
 	}
 	search := gangSearch{trial: trial, tasks: waitingOfGang(s, j, nil)}
-	return Gang{Least: int(s.Job(j).Gang), Has: cluster.GangHas(s, j), Waits: len(search.tasks), Fit: len(search.most())}, true
+	domains, _ := cluster.GangDomains(s, search.tasks)
+	return Gang{Least: int(s.Job(j).Gang), Has: cluster.GangHas(s, j), Waits: len(search.tasks), Fit: len(search.most()), Domains: len(domains)}, true
 }

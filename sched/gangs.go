@@ -227,6 +227,7 @@ type gangSearch struct {
 	tasks []cluster.TaskID                          // that wait
 	need  int                                       // as many are enough to look no further; 0 is all of them
 	asks  cluster.Vector                            // as many take no less; nil is nothing
+	in    *Domain                                   // in which they are to be; nil: anywhere
 	may   func(cluster.TaskID, cluster.NodeID) bool // nil: all may go everywhere
 	looks int64
 }
@@ -252,12 +253,28 @@ func (t *Trial) TryGang(tasks []cluster.TaskID, may func(cluster.TaskID, cluster
 // holds its hard constraints by itself, or all do in the end.
 type way struct{ smallFirst, later, loose bool }
 
-// most is the placements of as many tasks as find room by one of the ways; the first that is enough, or else the first of those that
-// place most.
+// most is the placements of as many tasks as find room by one of the ways, in one domain if that has to be: the first that is enough, or else the
+// first of those that place most.
 func (g *gangSearch) most() (best []Action) {
 	if len(g.tasks) < g.need {
 		return nil // however much room there is
 	}
+	domains, bound := GangDomains(g.trial.View(), g.tasks)
+	if !bound {
+		return g.mostThere()
+	}
+	for i := 0; i < len(domains) && len(best) < len(g.tasks); i++ {
+		g.in = &domains[i]
+		if bundle := g.mostThere(); len(bundle) > len(best) {
+			best = bundle
+		}
+	}
+	g.in = nil
+	return best
+}
+
+// mostThere is most without a choice of domain.
+func (g *gangSearch) mostThere() (best []Action) {
 	s := g.trial.View()
 	need := g.need
 	if need == 0 {
@@ -352,12 +369,21 @@ func (g *gangSearch) nodes(id cluster.ShapeID, w way) []cluster.NodeID {
 		beside int64
 	}
 	var list []candidate
-	for n := range cluster.NodeID(s.NodeRows()) {
+	look := func(n cluster.NodeID) {
 		if g.looks++; !s.RoomLater(id, n) {
-			continue
+			return
 		}
 		if c := (candidate{n, s.RoomNow(id, n), leftBeside(s, id, n)}); c.now || w.later {
 			list = append(list, c)
+		}
+	}
+	if g.in != nil {
+		for _, n := range g.in.Nodes {
+			look(n)
+		}
+	} else {
+		for n := range cluster.NodeID(s.NodeRows()) {
+			look(n)
 		}
 	}
 	slices.SortFunc(list, func(a, b candidate) int {

@@ -18,6 +18,15 @@ func TestGangsFindWhatThereIs(t *testing.T) {
 	}
 }
 
+// TestGangsFindOneDomain: the stage places nearly every gang that fits into one rack, and none elsewhere.
+func TestGangsFindOneDomain(t *testing.T) {
+	found, possible := schedtest.GangsFoundInDomains(t, 4000, func() sched.Policy { return &simple{idle: true} })
+	t.Logf("%d of %d gangs that could be placed are", found, possible)
+	if possible < 300 || found < possible*97/100 {
+		t.Errorf("of %d gangs that could be placed %d are, want 97 %%", possible, found)
+	}
+}
+
 // TestGangsWakeWhereThereIsRoom: no gang sleeps on where there has come to be room for it.
 func TestGangsWakeWhereThereIsRoom(t *testing.T) {
 	if woken := schedtest.GangsWake(t, 300, func() sched.Policy { return &simple{idle: true} }); woken < 300 {

@@ -131,7 +131,7 @@ func (r *Round) gather(l *lane, s *cluster.State, touches []cluster.Touch, own f
 			r.constrained(s, cluster.ConstraintID(touch.Row))
 		case cluster.Jobs: // a task that has ended, too, says how many the gang has
 			r.noteGang(s, cluster.JobID(touch.Row))
-		case cluster.Sets, cluster.Classes, cluster.Tables:
+		case cluster.Sets, cluster.Classes, cluster.Guarding, cluster.Tables:
 		}
 	}
 	r.showGangs(l, s, own)

@@ -37,6 +37,7 @@ func (s *spared) bundle(c *Core, lane int, bundle []Action) {
 	for _, a := range bundle {
 		switch {
 		case a.Kind != Evict:
+		case c.state.Job(c.state.Task(a.Task).Job).Foreign: // no lane takes turns with it
 		case int(c.ownerOf(c.state.Task(a.Task))) != lane:
 			others = true
 		default: // the rest of its time, if it has one

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
 
 	"fairlead.dev/fairlead/kube/config"
 )
@@ -32,6 +33,14 @@ func keepApart(ctx context.Context, client kubernetes.Interface, c *config.Sched
 	}
 	look := func() (*coordinationv1.LeaseSpec, error) {
 		lease, err := client.CoordinationV1().Leases(metav1.NamespaceSystem).Get(ctx, config.UpstreamLease, metav1.GetOptions{})
+		for isAway(err) && ctx.Err() == nil { // whoever ends for that would be started anew ever later
+			klog.FromContext(ctx).Info("Cannot see whether kube-scheduler runs; looking again", "err", err)
+			select {
+			case <-ctx.Done():
+			case <-time.After(askAgain):
+			}
+			lease, err = client.CoordinationV1().Leases(metav1.NamespaceSystem).Get(ctx, config.UpstreamLease, metav1.GetOptions{})
+		}
 		switch {
 		case apierrors.IsNotFound(err):
 			return &coordinationv1.LeaseSpec{}, nil

@@ -32,7 +32,8 @@ func connect(c config.ClientConnection) (*rest.Config, error) {
 	to.ContentType, to.AcceptContentTypes = c.ContentType, c.AcceptContentTypes
 	// The API server is near, and compressing costs it more than it saves.
 	to.DisableCompression = true
-	to.Wrap(func(next http.RoundTripper) http.RoundTripper { return noRepeat{next} })
+	shared := &outages{} // by all clients
+	to.Wrap(func(next http.RoundTripper) http.RoundTripper { return patient{noRepeat{next}, shared} })
 	return rest.AddUserAgent(to, "fairlead-scheduler"), nil
 }
 

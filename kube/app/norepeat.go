@@ -53,5 +53,6 @@ func (n noRepeat) RoundTrip(r *http.Request) (*http.Response, error) {
 func (n noRepeat) WrappedRoundTripper() http.RoundTripper { return n.RoundTripper }
 
 func bindsOrEvicts(r *http.Request) bool {
-	return r.Method == http.MethodPost && (strings.HasSuffix(r.URL.Path, "/binding") || strings.HasSuffix(r.URL.Path, "/eviction"))
+	return r.Method == http.MethodPost && (strings.HasSuffix(r.URL.Path, "/binding") || strings.HasSuffix(r.URL.Path, "/eviction")) ||
+		r.Method == http.MethodDelete && strings.Contains(r.URL.Path, "/pods/")
 }

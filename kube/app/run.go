@@ -66,7 +66,7 @@ func (o *options) run(ctx context.Context, c *config.SchedulerConfiguration, mak
 	counts := metrics.New(registry)
 	placer, err := makeScheduler(living, scheduler.Options{
 		Client: client, Config: c, Metrics: counts, Clock: clock.RealClock{}, Identity: identity, Holds: elect.holds, Policies: o.policies,
-		PodGroups: serves.podGroups,
+		PodGroups: serves.podGroups, OlderPodGroups: serves.older,
 	})
 	if err != nil {
 		return fmt.Errorf("cannot make the scheduler: %w", err)

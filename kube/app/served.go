@@ -29,7 +29,11 @@ const (
 )
 
 // served is which of the optional APIs there are that the scheduler itself reads.
-type served struct{ podGroups bool }
+type served struct {
+	podGroups bool
+	// older is the Kubernetes whose pod groups there are instead; empty for none.
+	older string
+}
 
 // adapt does without the optional APIs that the server does not serve, and says so.
 func adapt(ctx context.Context, server discovery.ServerResourcesInterface) (served, error) {
@@ -47,10 +51,33 @@ func adapt(ctx context.Context, server discovery.ServerResourcesInterface) (serv
 	}
 	// Off by default in Kubernetes 1.37, so that nobody who does not use them is told that they are missing.
 	groups, known, err := resourcesOf(ctx, askForGroups, server, schedulingv1beta1.SchemeGroupVersion.String())
+	if known && err == nil && !slices.Contains(groups, "podgroups") {
+		older, err := olderGroups(ctx, server)
+		return served{older: older}, err
+	}
 	if !known && err == nil && ctx.Err() == nil {
 		klog.FromContext(ctx).Error(nil, "the API server does not say whether it serves podgroups; pods of groups are not placed until fairlead-scheduler begins anew")
 	}
 	return served{podGroups: slices.Contains(groups, "podgroups")}, err
+}
+
+// olderGroups names the Kubernetes whose pod groups the server serves, of those that are not read; and says in the log what becomes of their pods.
+func olderGroups(ctx context.Context, server discovery.ServerResourcesInterface) (string, error) {
+	const group, upgrade = "scheduling.k8s.io/", "Fairlead reads pod groups of Kubernetes 1.37 on (scheduling.k8s.io/v1beta1)"
+	for _, of := range []struct{ version, resource, kubernetes, becomes string }{
+		{"v1alpha2", "podgroups", "1.36", "pods with spec.schedulingGroup are held"},
+		{"v1alpha1", "workloads", "1.35", "pods with spec.workloadRef are placed each by itself"},
+	} {
+		resources, _, err := resourcesOf(ctx, askFor, server, group+of.version)
+		if err != nil {
+			return "", err
+		}
+		if slices.Contains(resources, of.resource) {
+			klog.FromContext(ctx).Error(nil, upgrade+"; upgrade the cluster, or do without groups", "served", group+of.version, "kubernetes", of.kubernetes, "untilThen", of.becomes)
+			return of.kubernetes, nil
+		}
+	}
+	return "", nil
 }
 
 // resourcesOf lists the resources that the server serves of a version of a group, nil if it serves none. It is not known where the server

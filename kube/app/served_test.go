@@ -20,12 +20,15 @@ func TestAbsentAPIs(t *testing.T) {
 		served []*metav1.APIResourceList
 		rules  bool
 		groups bool
+		older  string
 		fails  string
 	}{
-		{"all", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices, rules}}}, true, false, ""},
-		{"no taint rules", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices}}}, false, false, ""},
-		{"pod groups", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices, rules}}, {GroupVersion: "scheduling.k8s.io/v1beta1", APIResources: []metav1.APIResource{{Name: "podgroups"}}}}, true, true, ""},
-		{"no devices", nil, true, false, "does not serve resource.k8s.io/v1"},
+		{"all", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices, rules}}}, true, false, "", ""},
+		{"no taint rules", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices}}}, false, false, "", ""},
+		{"pod groups", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices, rules}}, {GroupVersion: "scheduling.k8s.io/v1beta1", APIResources: []metav1.APIResource{{Name: "podgroups"}}}}, true, true, "", ""},
+		{"pod groups of 1.36", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices, rules}}, {GroupVersion: "scheduling.k8s.io/v1alpha2", APIResources: []metav1.APIResource{{Name: "podgroups"}}}}, true, false, "1.36", ""},
+		{"workloads of 1.35", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices, rules}}, {GroupVersion: "scheduling.k8s.io/v1alpha1", APIResources: []metav1.APIResource{{Name: "workloads"}}}}, true, false, "1.35", ""},
+		{"no devices", nil, true, false, "", "does not serve resource.k8s.io/v1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.DRADeviceTaintRules, true)
@@ -35,8 +38,8 @@ func TestAbsentAPIs(t *testing.T) {
 			if test.fails == "" && err != nil || test.fails != "" && (err == nil || !strings.Contains(err.Error(), test.fails)) {
 				t.Errorf("the error is %v, want %q", err, test.fails)
 			}
-			if serves.podGroups != test.groups {
-				t.Errorf("pod groups are read: %t", serves.podGroups)
+			if serves.podGroups != test.groups || serves.older != test.older {
+				t.Errorf("pod groups are read: %t, and there are those of %q", serves.podGroups, serves.older)
 			}
 			if on := utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaintRules); on != test.rules {
 				t.Errorf("taint rules are followed: %t", on)

@@ -31,8 +31,7 @@ type Profile struct {
 	Evictions Evictions `json:"evictions"`
 }
 
-// Evictions say whether pods of a profile may be evicted, and how fast. Budgets
-// of the cluster (PodDisruptionBudget) hold besides.
+// Evictions say whether pods of a profile may be evicted, how fast, and what a PodDisruptionBudget has to say in it.
 type Evictions struct {
 	Enabled bool `json:"enabled"`
 	// AtOnce is how many pods may be on their way out at the same time, from the
@@ -40,7 +39,17 @@ type Evictions struct {
 	AtOnce int `json:"atOnce"`
 	// PerMinute is how many may be asked to go in a minute.
 	PerMinute int `json:"perMinute"`
+	// Budgets says what becomes of a PodDisruptionBudget that an eviction to make room would violate: Hard or BestEffort.
+	Budgets string `json:"budgets"`
 }
+
+// What Evictions.Budgets may be.
+const (
+	// Hard asks the Eviction API, which a budget may have refuse.
+	Hard = "hard"
+	// BestEffort is kube-scheduler's way: the pod is deleted. Pods go first whose eviction violates no budget.
+	BestEffort = "bestEffort"
+)
 
 // complete fills in what the profile leaves out.
 func (p *Profile) complete(known policies.List) {
@@ -55,10 +64,13 @@ func (p *Profile) complete(known policies.List) {
 	}
 	p.Policy.Check(known) // so that it says what it is made of; what is wrong Validate says
 	// So few that a policy which is wrong does little harm before somebody looks; but who takes kube-scheduler's place is to be
-	// no slower than that, which has no limit.
-	atOnce, perMinute := 16, 60
+	// no slower than that, which has no limit, and to place what it would place.
+	atOnce, perMinute, budgets := 16, 60, Hard
 	if p.SchedulerName == corev1.DefaultSchedulerName {
-		atOnce, perMinute = mostAtOnce, mostPerMinute
+		atOnce, perMinute, budgets = mostAtOnce, mostPerMinute, BestEffort
+	}
+	if p.Evictions.Budgets == "" {
+		p.Evictions.Budgets = budgets
 	}
 	if p.Evictions.AtOnce == 0 {
 		p.Evictions.AtOnce = atOnce
@@ -189,6 +201,9 @@ func (e Evictions) validate(path *field.Path) field.ErrorList {
 	}
 	if e.PerMinute < 1 || e.PerMinute > mostPerMinute {
 		errs = append(errs, field.Invalid(path.Child("perMinute"), e.PerMinute, "must be between 1 and 60000"))
+	}
+	if e.Budgets != Hard && e.Budgets != BestEffort {
+		errs = append(errs, field.NotSupported(path.Child("budgets"), e.Budgets, []string{Hard, BestEffort}))
 	}
 	return errs
 }

@@ -143,11 +143,15 @@ func TestValidate(t *testing.T) {
 			"profiles[0].policy", "profiles[0].evictions.enabled",
 		},
 		{
-			"evictions that never come", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "quincy"}, Evictions: config.Evictions{Enabled: true, AtOnce: 1}}),
+			"evictions that never come", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "quincy"}, Evictions: config.Evictions{Enabled: true, AtOnce: 1, Budgets: config.Hard}}),
 			"profiles[0].evictions.perMinute", "between 1 and",
 		},
 		{
-			"evictions without an end", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "quincy"}, Evictions: config.Evictions{Enabled: true, AtOnce: 1 << 20, PerMinute: 1}}),
+			"budgets that are something else", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "quincy"}, Evictions: config.Evictions{Enabled: true, AtOnce: 1, PerMinute: 1, Budgets: "besteffort"}}),
+			"profiles[0].evictions.budgets", `supported values: "hard", "bestEffort"`,
+		},
+		{
+			"evictions without an end", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "quincy"}, Evictions: config.Evictions{Enabled: true, AtOnce: 1 << 20, PerMinute: 1, Budgets: config.Hard}}),
 			"profiles[0].evictions.atOnce", "between 1 and 4096",
 		},
 		{
@@ -183,7 +187,7 @@ func TestValidate(t *testing.T) {
 			"profiles[0].policy.options.migrations", "has no use for it",
 		},
 		{
-			"fewer moves than none", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "quincy", Options: policies.Settings{"migrations": "-1"}}, Evictions: config.Evictions{Enabled: true, AtOnce: 1, PerMinute: 1}}),
+			"fewer moves than none", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "quincy", Options: policies.Settings{"migrations": "-1"}}, Evictions: config.Evictions{Enabled: true, AtOnce: 1, PerMinute: 1, Budgets: config.BestEffort}}),
 			"profiles[0].policy.options.migrations", "want a number from 0",
 		},
 		{"a rack that is no label", func(c *config.SchedulerConfiguration) { c.RackLabel = "my rack" }, "rackLabel", "alphanumeric"},

@@ -130,17 +130,23 @@ func (c *cluster) twoNodes() (string, string) {
 // until the controller has worked it out.
 func (c *cluster) protect(app string) {
 	c.t.Helper()
+	c.protectAll(app, 1)
+}
+
+// protectAll is protect of an app with so many pods.
+func (c *cluster) protectAll(app string, count int32) {
+	c.t.Helper()
 	budgets := c.client.PolicyV1().PodDisruptionBudgets(c.namespace)
-	one := intstr.FromInt32(1)
+	all := intstr.FromInt32(count)
 	_, err := budgets.Create(c.t.Context(), &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: app},
-		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &one, Selector: apps(app)},
+		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &all, Selector: apps(app)},
 	}, metav1.CreateOptions{})
 	c.must(err)
 	c.await(time.Minute, func() string {
 		b, err := budgets.Get(c.t.Context(), app, metav1.GetOptions{})
 		c.must(err)
-		if b.Status.ObservedGeneration < b.Generation || b.Status.CurrentHealthy < 1 {
+		if b.Status.ObservedGeneration < b.Generation || b.Status.CurrentHealthy < count {
 			return fmt.Sprintf("what the budget %s allows: %+v", app, b.Status)
 		}
 		return ""

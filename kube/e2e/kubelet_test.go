@@ -64,7 +64,7 @@ func TestKubelet(t *testing.T) {
 func realCluster(t *testing.T) (*cluster, *v1.Node) {
 	t.Helper()
 	bed := testbed.ForTest(t, testbed.Options{Tmpfs: true, ControllerManager: true})
-	if err := grantRoles(bed); err != nil {
+	if err := testbed.GrantRoles(t.Context(), bed); err != nil {
 		t.Fatal(err)
 	}
 	kubelet, err := bed.StartKubelet(t.Context())

@@ -23,12 +23,14 @@ type sharedBed struct {
 	err     error
 }
 
-// podGroups are the flags with which an API server of Kubernetes 1.37 serves pod groups; by default it does not.
-var podGroups = []string{"--feature-gates=GenericWorkload=true", "--runtime-config=scheduling.k8s.io/v1beta1=true"}
+// Kubernetes 1.37 serves pod groups, and takes their topology keys, only with these gates and flags.
+const podGroups = "GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
+
+var servePodGroups = []string{"--runtime-config=scheduling.k8s.io/v1beta1=true"}
 
 var (
-	bareBed   = sharedBed{options: testbed.Options{Tmpfs: true, APIServerFlags: podGroups}}
-	livingBed = sharedBed{options: testbed.Options{Tmpfs: true, ControllerManager: true, Kwok: true, APIServerFlags: podGroups}}
+	bareBed   = sharedBed{options: testbed.Options{Tmpfs: true, FeatureGates: podGroups, APIServerFlags: servePodGroups}}
+	livingBed = sharedBed{options: testbed.Options{Tmpfs: true, ControllerManager: true, Kwok: true, FeatureGates: podGroups, APIServerFlags: servePodGroups}}
 )
 
 func (s *sharedBed) get(t *testing.T) *testbed.Bed {
@@ -37,7 +39,7 @@ func (s *sharedBed) get(t *testing.T) *testbed.Bed {
 	s.once.Do(func() {
 		// Not the test's context: the bed outlives the test.
 		if s.bed, s.err = testbed.Start(context.Background(), s.options); s.err == nil {
-			s.err = grantRoles(s.bed)
+			s.err = testbed.GrantRoles(context.Background(), s.bed)
 		}
 	})
 	if s.err != nil {

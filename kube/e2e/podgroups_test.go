@@ -19,15 +19,27 @@ import (
 )
 
 // group makes a pod group of which so many pods are placed together.
-func (c *cluster) group(name string, least int32) {
+func (c *cluster) group(name string, least int32, options ...func(*schedulingv1beta1.PodGroupSpec)) {
 	c.t.Helper()
-	_, err := c.client.SchedulingV1beta1().PodGroups(c.namespace).Create(c.t.Context(), &schedulingv1beta1.PodGroup{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: schedulingv1beta1.PodGroupSpec{SchedulingPolicy: schedulingv1beta1.PodGroupSchedulingPolicy{
-			Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: least},
-		}},
-	}, metav1.CreateOptions{})
+	g := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	g.Spec.SchedulingPolicy.Gang = &schedulingv1beta1.GangSchedulingPolicy{MinCount: least}
+	for _, o := range options {
+		o(&g.Spec)
+	}
+	_, err := c.client.SchedulingV1beta1().PodGroups(c.namespace).Create(c.t.Context(), g, metav1.CreateOptions{})
 	c.must(err)
+}
+
+// inOne has all pods of a group stand in one domain of the key.
+func inOne(key string) func(*schedulingv1beta1.PodGroupSpec) {
+	return func(s *schedulingv1beta1.PodGroupSpec) {
+		s.SchedulingConstraints = &schedulingv1beta1.PodGroupSchedulingConstraints{Topology: []schedulingv1beta1.TopologyConstraint{{Key: key}}}
+	}
+}
+
+// goAllAtOnce has the pods of a group leave all at once, or not at all.
+func goAllAtOnce(s *schedulingv1beta1.PodGroupSpec) {
+	s.DisruptionMode = &schedulingv1beta1.DisruptionMode{All: &schedulingv1beta1.AllDisruptionMode{}}
 }
 
 // resizeGroup wants another number of them.
@@ -100,6 +112,52 @@ func TestPodGroupEvictsAndShrinks(t *testing.T) {
 		return ""
 	})
 	c.awaitGroup("wide", metav1.ConditionTrue, "")
+}
+
+// All pods of a group with a topology key stand in one zone, those that come later, too; where it fits none it says how many would fit. Zones are three of the
+// bed: node i is in zone i mod 3.
+func TestPodGroupStandsInOneZone(t *testing.T) {
+	c := bare(t)
+	c.start(settings{})
+	c.addNodes(6, "n", "4")
+	c.create(newPod("there", cpu("1")))
+	c.awaitBound(20*time.Second, 1)
+	c.group("gang", 3, inOne(v1.LabelTopologyZone))
+	c.create(several(3, "gang", member("gang"), cpu("3"))...)
+	c.awaitGroup("gang", metav1.ConditionFalse, "a gang of 3: 2 of its 3 waiting tasks would fit now in the best of 3 domains, of which one is to hold them all.")
+	c.addNodes(9, "m", "4")
+	c.awaitBound(20*time.Second, 4)
+	c.awaitGroup("gang", metav1.ConditionTrue, "")
+	c.create(newPod("gang-late", member("gang"), cpu("3")))
+	c.awaitBound(20*time.Second, 5)
+	zones := map[string]int{}
+	for _, p := range c.bound(prefixed("gang")) {
+		n, err := c.client.CoreV1().Nodes().Get(t.Context(), p.Spec.NodeName, metav1.GetOptions{})
+		c.must(err)
+		zones[n.Labels[v1.LabelTopologyZone]]++
+	}
+	if len(zones) != 1 {
+		t.Errorf("the group stands in the zones %v", zones)
+	}
+	c.checkRoom()
+}
+
+// The pods of a group with disruptionMode all leave all at once, on whatever node they are, for one that needs the room of one.
+func TestPodGroupLeavesAllAtOnce(t *testing.T) {
+	c := bare(t)
+	c.start(settings{profile: func(p *config.Profile) { p.Evictions.Enabled = true }})
+	c.addNodes(3, "n", "4")
+	c.group("whole", 3, goAllAtOnce)
+	c.create(several(3, "whole", member("whole"), cpu("3"))...)
+	c.awaitBound(20*time.Second, 3)
+	c.create(newPod("urgent", cpu("3"), priority(c, 1000)))
+	c.await(time.Minute, func() string {
+		if n := len(c.bound(prefixed("whole"))); n > 0 || len(c.bound(prefixed("urgent"))) != 1 {
+			return fmt.Sprintf("the urgent pod bound, and all 3 of the group gone; %d are there", n)
+		}
+		return ""
+	})
+	c.checkRoom()
 }
 
 // A group waits while the leader is killed; the next one knows of it and holds to it.

@@ -21,7 +21,7 @@ import (
 // Two schedulers on the same nodes can each take the last room of a node before
 // they hear of the other. Nothing in Kubernetes prevents that; a kubelet then
 // rejects the later pod. What a scheduler owes is not to bind to a node that it
-// knows, or could know, to be full. So this file orders all binds by the version
+// knows, or could know, to be full, and to yield. So this file orders all binds by the version
 // at which the API server stored them, finds those that over-commit, and asks
 // how long before our request was sent the pod that had filled the node was to
 // be seen in a watch.
@@ -30,6 +30,10 @@ import (
 // node had filled up: the bind may have waited its turn, and the machine may be
 // busy. When this was written, all were sent before the watch showed it.
 const tooLate = 3 * time.Second
+
+// givenTwice is what part of all places may go to both. Ours were 14 and 26 of 400 on a machine that was busy with much else, where watches lagged by
+// seconds; it was 110 to 152 before binds were called back.
+const givenTwice = 0.2
 
 // kube-scheduler places pods of its own on nearly full nodes while we do, both
 // at full rate, and there is room for two thirds of the pods.
@@ -64,7 +68,9 @@ func TestRaceWithKubeScheduler(t *testing.T) {
 	if len(r.binds) < nodes*size {
 		t.Errorf("the watch saw %d binds, want all %d at least", len(r.binds), nodes*size)
 	}
-	r.judge(t, size)
+	if twice := r.judge(t, size); float64(twice) > givenTwice*float64(nodes*size) {
+		t.Errorf("%d of %d places went to both, want %.0f at most", twice, nodes*size, givenTwice*float64(nodes*size))
+	}
 }
 
 var kubeSchedulers sync.Map
@@ -127,9 +133,9 @@ func (r *race) watch(c *cluster) (stop func()) {
 	}
 }
 
-// judge looks at all binds in the order of the API server. Every pod takes one
+// judge looks at all binds in the order of the API server, and returns how many places went to both schedulers. Every pod takes one
 // of size places.
-func (r *race) judge(t *testing.T, size int) {
+func (r *race) judge(t *testing.T, size int) int {
 	t.Helper()
 	slices.SortFunc(r.binds, func(a, b bound) int { return cmp.Compare(a.version, b.version) })
 	ours, theirs := map[string][]time.Time{}, map[string][]time.Time{} // by node: when sent, and when seen
@@ -161,6 +167,7 @@ func (r *race) judge(t *testing.T, size int) {
 	}
 	t.Logf("%d binds; over a node's room went %d of ours and %d of kube-scheduler's; ours were sent %s after a watch showed the node full, at most",
 		len(r.binds), over, overByThem, longest)
+	return over + overByThem
 }
 
 func count(yes bool) int {

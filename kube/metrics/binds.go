@@ -15,6 +15,8 @@ const (
 	BindConflict BindResult = "conflict" // the pod is bound already, or gone
 	BindTimeout  BindResult = "timeout"  // no answer in time
 	BindError    BindResult = "error"    // anything else
+	// BindCalledBack is of one that was never sent, as another scheduler took the room.
+	BindCalledBack BindResult = "called-back"
 )
 
 // Binds is what was sent to the API server.
@@ -29,7 +31,7 @@ func newBinds() Binds {
 	b := Binds{
 		inFlight: gauge("fairlead_binds_in_flight", "Binds that wait for an answer of the API server now."),
 		duration: histograms("fairlead_bind_duration_seconds",
-			"Seconds that a bind took, by result: bound, conflict (the pod is bound already or gone), timeout (no answer in time) or error.",
+			"Seconds that a bind took, by result: bound, conflict (the pod is bound already or gone), timeout (no answer in time), called-back (never sent, as another scheduler took the room) or error.",
 			attemptBuckets(), "result"),
 		ambiguous: counter("fairlead_ambiguous_binds_total",
 			"Binds whose outcome was unknown, so that the pod had to be looked up."),
@@ -37,7 +39,7 @@ func newBinds() Binds {
 			"Requests that change something in the API server, by resource (pods/binding, events, ...), verb and result (ok or the reason of the failure).",
 			"resource", "verb", "result"),
 	}
-	for _, result := range []BindResult{BindBound, BindConflict, BindTimeout, BindError} {
+	for _, result := range []BindResult{BindBound, BindConflict, BindTimeout, BindError, BindCalledBack} {
 		b.duration.WithLabelValues(string(result))
 	}
 	return b

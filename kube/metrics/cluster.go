@@ -22,6 +22,7 @@ type Cluster struct {
 	aside       *prometheus.GaugeVec
 	promises    *prometheus.CounterVec
 	over        prometheus.Gauge
+	contested   prometheus.Gauge
 }
 
 func newCluster() Cluster {
@@ -43,11 +44,13 @@ func newCluster() Cluster {
 			"Tables of classes that came under way, by result: taken, or delayed (no room for so many classes beside those that pods still have).", "result"),
 		over: gauge("fairlead_overcommitted_nodes",
 			"Nodes whose pods request more than the node offers. Nothing that this scheduler does leads to that: look for a second one on the same nodes."),
+		contested: gauge("fairlead_contested_nodes",
+			"Nodes that are left to another scheduler for a while, as it took room there that pods were to have."),
 	}
 }
 
 func (c *Cluster) collectors() []prometheus.Collector {
-	return []prometheus.Collector{c.cacheSize, c.staleEvents, c.epochs, c.leftOut, c.panics, c.aside, c.promises, c.over}
+	return []prometheus.Collector{c.cacheSize, c.staleEvents, c.epochs, c.leftOut, c.panics, c.aside, c.promises, c.over, c.contested}
 }
 
 // SetCached sets how many objects of a kind are kept.
@@ -80,6 +83,9 @@ func (c *Cluster) SetAside(pods, nodes int) {
 
 // SetOvercommitted sets how many nodes have pods that request more than they offer.
 func (c *Cluster) SetOvercommitted(nodes int) { c.over.Set(float64(nodes)) }
+
+// SetContested sets how many nodes are left to another scheduler for a while.
+func (c *Cluster) SetContested(nodes int) { c.contested.Set(float64(nodes)) }
 
 // Promised counts a table of classes that came under way.
 func (c *Cluster) Promised(taken bool) {

@@ -42,6 +42,8 @@ type binder struct {
 	preparing, sent int
 	all             sync.WaitGroup
 	departures      departures
+	flights         map[*world.Pod]*flight // binds without an outcome; they are the loop's
+	caution         *caution
 
 	// life ends with the lease, and when a scheduler that stops has waited long
 	// enough: what is not sent by then must not be sent after the next leader has
@@ -51,7 +53,7 @@ type binder struct {
 }
 
 func newBinder(s *Scheduler) *binder {
-	return &binder{s: s, workers: make(chan struct{}, s.Config.BindWorkers), departures: departures{}}
+	return &binder{s: s, workers: make(chan struct{}, s.Config.BindWorkers), departures: departures{}, flights: map[*world.Pod]*flight{}, caution: newCaution()}
 }
 
 // begin lets binds be sent until drain, or until the lease ends. Those that were
@@ -85,17 +87,21 @@ func (b *binder) add(preparing, sent int) {
 
 // flight is one bind, with all that its goroutine may look at.
 type flight struct {
+	errand
 	pod         *world.Pod // to be handed back to the loop, not to be read
 	object      *v1.Pod
 	node        string
 	reservation *judge.Reservation
 	began       time.Time
+	cancel      context.CancelFunc // ends whatever it waits for
 }
 
 // bind sends the pod, which is assumed, to its node. It returns at once.
 func (b *binder) bind(ctx context.Context, p *world.Pod) {
 	b.s.explainer.writer.drop(p.Object().UID)
-	f := flight{pod: p, object: p.Object(), node: p.Node(), reservation: p.Reservation(), began: b.s.Clock.Now()}
+	life, cancel := context.WithCancel(b.life)
+	f := &flight{pod: p, object: p.Object(), node: p.Node(), reservation: p.Reservation(), began: b.s.Clock.Now(), cancel: cancel}
+	b.flights[p] = f
 	if f.reservation.Empty() {
 		b.add(0, 1)
 	} else {
@@ -103,7 +109,8 @@ func (b *binder) bind(ctx context.Context, p *world.Pod) {
 	}
 	b.s.Metrics.Binds.Began()
 	b.all.Go(func() {
-		err := b.carry(b.life, f)
+		defer cancel()
+		err := b.carry(life, f)
 		if err == nil {
 			b.s.intake.landed.add(f.object.UID, f.node)
 		}
@@ -116,14 +123,17 @@ func (b *binder) bind(ctx context.Context, p *world.Pod) {
 // carry does all that binding takes. The pod is bound to the node exactly if it
 // returns nil; else what was set aside for it is given back, as far as the plugins that
 // did it can.
-func (b *binder) carry(ctx context.Context, f flight) error {
+func (b *binder) carry(ctx context.Context, f *flight) error {
 	panicked, err := b.survive(ctx, f, func() error {
 		if err := b.prepare(ctx, f); err != nil {
 			return err
 		}
 		return b.deliver(ctx, f)
 	})
-	if panicked { // nobody knows how far it came
+	switch {
+	case f.isCalledBack():
+		ctx, err = b.life, errCalledBack // its own has ended
+	case panicked: // nobody knows how far it came
 		err = b.lookUp(ctx, f, err)
 	}
 	_, _ = b.survive(ctx, f, func() error {
@@ -138,7 +148,7 @@ func (b *binder) carry(ctx context.Context, f flight) error {
 }
 
 // survive does a part of the work, and returns a panic of a plugin as an error.
-func (b *binder) survive(ctx context.Context, f flight, work func() error) (panicked bool, err error) {
+func (b *binder) survive(ctx context.Context, f *flight, work func() error) (panicked bool, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			b.s.Metrics.Cluster.Panicked("bind")
@@ -151,7 +161,7 @@ func (b *binder) survive(ctx context.Context, f flight, work func() error) (pani
 
 // prepare waits for the volumes and devices that were set aside. From then on the
 // API server owes the bind.
-func (b *binder) prepare(ctx context.Context, f flight) error {
+func (b *binder) prepare(ctx context.Context, f *flight) error {
 	if f.reservation.Empty() {
 		return nil
 	}
@@ -166,7 +176,12 @@ func (b *binder) prepare(ctx context.Context, f flight) error {
 }
 
 // deliver sends the bind until its outcome is known, but not for ever.
-func (b *binder) deliver(ctx context.Context, f flight) error {
+func (b *binder) deliver(ctx context.Context, f *flight) error {
+	done, err := b.caution.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	if err := b.takeWorker(ctx); err != nil {
 		return err
 	}
@@ -177,6 +192,9 @@ func (b *binder) deliver(ctx context.Context, f flight) error {
 			return err
 		}
 		pause, _ := overloaded(err)
+		if refusedAtOnce(err) {
+			f.refused()
+		}
 		if !b.sleep(ctx, pause) {
 			return err
 		}
@@ -224,12 +242,17 @@ var errElsewhere = errors.New("bound to another node")
 // errGone says that the pod is not there any more.
 var errGone = errors.New("the pod is gone")
 
-func isFinal(err error) bool { return errors.Is(err, errElsewhere) || errors.Is(err, errGone) }
+func isFinal(err error) bool {
+	return errors.Is(err, errElsewhere) || errors.Is(err, errGone) || errors.Is(err, errCalledBack)
+}
 
 // send makes one request, and finds out what it did if the answer does not say.
-func (b *binder) send(ctx context.Context, f flight) error {
+func (b *binder) send(ctx context.Context, f *flight) error {
 	if err := b.fence(ctx); err != nil {
 		return err
+	}
+	if !f.dispatch() {
+		return errCalledBack
 	}
 	request, cancel := context.WithTimeout(ctx, b.s.Config.BindTimeout.Duration)
 	defer cancel()
@@ -274,7 +297,7 @@ func overloaded(err error) (time.Duration, bool) {
 const firstLook = 500 * time.Millisecond
 
 // lookUp reads the pod until the API server says what became of the bind.
-func (b *binder) lookUp(ctx context.Context, f flight, cause error) error {
+func (b *binder) lookUp(ctx context.Context, f *flight, cause error) error {
 	for pause := firstLook; ; pause = min(2*pause, 5*time.Second) {
 		if !b.sleep(ctx, pause) {
 			return cause
@@ -314,9 +337,17 @@ func (b *binder) drain(limit time.Duration) {
 }
 
 // bound takes the outcome of a bind to the world.
-func (s *Scheduler) bound(ctx context.Context, f flight, err error) {
+func (s *Scheduler) bound(ctx context.Context, f *flight, err error) {
 	s.subject.handling(f.object)
+	if s.binder.flights[f.pod] == f {
+		delete(s.binder.flights, f.pod)
+	}
 	profile := f.object.Spec.SchedulerName
+	if errors.Is(err, errCalledBack) {
+		s.world.Binds().CalledBack(f.pod)
+		s.world.MarkDirty() // what was set aside for it is free again
+		return
+	}
 	if err != nil {
 		klog.FromContext(ctx).V(1).Info("a pod was not bound", "pod", klog.KObj(f.object), "node", f.node, "err", err)
 		s.Metrics.Pods.Attempted(metrics.Failed, profile, s.Clock.Since(f.began))
@@ -338,6 +369,8 @@ func resultOf(err error) metrics.BindResult {
 	switch {
 	case err == nil:
 		return metrics.BindBound
+	case errors.Is(err, errCalledBack):
+		return metrics.BindCalledBack
 	case isFinal(err) || apierrors.IsConflict(err):
 		return metrics.BindConflict
 	case errors.Is(err, context.DeadlineExceeded) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err):

@@ -2,13 +2,14 @@ package scheduler
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	"fairlead.dev/fairlead/kube/metrics"
@@ -16,9 +17,10 @@ import (
 	"fairlead.dev/fairlead/sched"
 )
 
-// This file asks the API server to evict pods, by the Eviction API, which honours
-// PodDisruptionBudgets. Whom to ask for and when is package world's; that a pod
-// is gone is seen as of any other. Asking twice does no harm: the request names
+// This file has pods leave: by the Eviction API, which honours PodDisruptionBudgets; or, where a profile overrules these to make room for
+// another pod, in kube-scheduler's way, which is to say so in the pod's condition DisruptionTarget and to delete it. Moves honour budgets in either
+// case, as nobody needs them. Whom to ask for and when is package world's; that a pod
+// is gone is seen as of any other. Asking twice does no harm: each request names
 // the pod by its uid.
 
 // departure is one eviction, with all that its goroutine may look at.
@@ -28,30 +30,18 @@ type departure struct {
 	node   string
 	moves  bool
 	by     *v1.Pod // for whom room is made; nil if that is not known
-	state  atomic.Uint32
+	anyhow bool    // whatever budgets say
+	errand
 }
-
-// The states of a departure. Until it is sent, the loop may call it back.
-const (
-	unsent uint32 = iota
-	sent
-	calledBack
-)
-
-// errCalledBack says that nobody waits any more for the room of a pod whose eviction has
-// not been sent.
-var errCalledBack = errors.New("called back")
 
 // departures are the evictions that were asked for and have no outcome. They are the loop's.
 type departures map[*world.Pod]*departure
 
 // Waits reports whether the eviction of the pod waits to be sent.
-func (d departures) Waits(p *world.Pod) bool { return d[p] != nil && d[p].state.Load() == unsent }
+func (d departures) Waits(p *world.Pod) bool { return d[p] != nil && d[p].waits() }
 
 // CallBack takes it back, unless it has been sent by now.
-func (d departures) CallBack(p *world.Pod) bool {
-	return d[p] != nil && d[p].state.CompareAndSwap(unsent, calledBack)
-}
+func (d departures) CallBack(p *world.Pod) bool { return d[p] != nil && d[p].callBack() }
 
 // dismiss takes back the evictions that have become needless, and asks for those whose time has
 // come. Others are told for whom.
@@ -64,7 +54,7 @@ func (s *Scheduler) dismiss(ctx context.Context) {
 			by := s.world.Of(t)
 			d.moves = by == p
 			if by != nil && by != p {
-				d.by = by.Object()
+				d.by, d.anyhow = by.Object(), s.world.Exits().Overrules(p)
 				s.explainer.nominate(s, by)
 			}
 		}
@@ -108,11 +98,11 @@ func (b *binder) dismiss(ctx context.Context, d *departure) error {
 		return err
 	}
 	defer b.giveWorker()
-	if !d.state.CompareAndSwap(unsent, sent) {
+	if !d.dispatch() {
 		return errCalledBack
 	}
 	for try := 1; ; try++ {
-		err := b.sendEviction(ctx, d)
+		err := b.sendAway(ctx, d)
 		pause, busy := overloaded(err)
 		if err == nil || answered(err) && !busy || try == bindTries {
 			return err
@@ -123,17 +113,48 @@ func (b *binder) dismiss(ctx context.Context, d *departure) error {
 	}
 }
 
-func (b *binder) sendEviction(ctx context.Context, d *departure) error {
+// sendAway sends what has the pod leave.
+func (b *binder) sendAway(ctx context.Context, d *departure) error {
 	if err := b.fence(ctx); err != nil {
 		return err
 	}
 	request, cancel := context.WithTimeout(ctx, b.s.Config.BindTimeout.Duration)
 	defer cancel()
-	err := b.s.Client.PolicyV1().Evictions(d.object.Namespace).Evict(request, &policyv1.Eviction{
-		ObjectMeta:    metav1.ObjectMeta{Namespace: d.object.Namespace, Name: d.object.Name},
-		DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(d.object.UID))},
+	how := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(d.object.UID))}
+	if !d.anyhow {
+		err := b.s.Client.PolicyV1().Evictions(d.object.Namespace).Evict(request, &policyv1.Eviction{
+			ObjectMeta:    metav1.ObjectMeta{Namespace: d.object.Namespace, Name: d.object.Name},
+			DeleteOptions: &how,
+		})
+		b.s.Metrics.Binds.Wrote("pods/eviction", "create", outcome(err))
+		return err
+	}
+	if err := b.sayDisrupted(request, d); err != nil {
+		return err
+	}
+	if err := b.fence(ctx); err != nil {
+		return err
+	}
+	err := b.s.Client.CoreV1().Pods(d.object.Namespace).Delete(request, d.object.Name, how)
+	b.s.Metrics.Binds.Wrote("pods", "delete", outcome(err))
+	return err
+}
+
+// sayDisrupted writes on the pod why it is about to be deleted, in kube-scheduler's words, by which owners tell that from a failure.
+func (b *binder) sayDisrupted(ctx context.Context, d *departure) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": d.object.UID},
+		"status": map[string]any{"conditions": []v1.PodCondition{{
+			Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: v1.PodReasonPreemptionByScheduler,
+			Message:            d.by.Spec.SchedulerName + ": preempting to accommodate a higher priority pod",
+			LastTransitionTime: metav1.NewTime(b.s.Clock.Now()), ObservedGeneration: d.object.Generation,
+		}}},
 	})
-	b.s.Metrics.Binds.Wrote("pods/eviction", "create", outcome(err))
+	if err != nil {
+		panic("scheduler: a status does not marshal: " + err.Error())
+	}
+	_, err = b.s.Client.CoreV1().Pods(d.object.Namespace).Patch(ctx, d.object.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	b.s.Metrics.Binds.Wrote("pods/status", "patch", outcome(err))
 	return err
 }
 
@@ -168,7 +189,11 @@ func (s *Scheduler) dismissed(ctx context.Context, d *departure, err error) {
 	switch {
 	case errors.Is(err, errCalledBack): // the world knows, and may have asked for the pod again
 	case err == nil:
-		s.recorders[d.object.Spec.SchedulerName].evicted(d)
+		recorder, ours := s.recorders[d.object.Spec.SchedulerName]
+		if !ours { // it leaves for default-scheduler's
+			recorder = s.recorders[v1.DefaultSchedulerName]
+		}
+		recorder.evicted(d)
 	case apierrors.IsNotFound(err): // the watch will show it
 	default:
 		klog.FromContext(ctx).V(1).Info("a pod was not evicted", "pod", klog.KObj(d.object), "node", d.node, "err", err)

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ import (
 	"k8s.io/client-go/tools/events"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/metrics"
 	"fairlead.dev/fairlead/kube/world"
 	"fairlead.dev/fairlead/recording"
 )
@@ -61,6 +63,56 @@ func TestEvictionAnswers(t *testing.T) {
 			err := s.binder.dismiss(t.Context(), &departure{object: plainPod(1)})
 			if asked != test.asked || (err == nil) != test.evicted {
 				t.Errorf("asked %d times, and then %v; want %d and evicted %t", asked, err, test.asked, test.evicted)
+			}
+		})
+	}
+}
+
+// Whatever budgets say, a pod that makes room for another says so in its condition, in kube-scheduler's words, and is then deleted, by its uid. If it is gone or cannot be
+// told, it is not deleted; and nothing is sent that asks a budget.
+func TestEvictedAnyhow(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		told   error // the answer to that
+		sent   string
+		result metrics.EvictionResult
+	}{
+		{"deleted", nil, "patch pods/status, delete pods", metrics.Evicted},
+		{"gone", apierrors.NewNotFound(v1.Resource("pods"), "pod-1"), "patch pods/status", metrics.EvictionGone},
+		{"another of its name", apierrors.NewConflict(v1.Resource("pods"), "pod-1", errors.New("uid")), "patch pods/status", metrics.EvictionGone},
+		{"not allowed", apierrors.NewForbidden(v1.Resource("pods"), "pod-1", nil), "patch pods/status", metrics.EvictionError},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := idle(t)
+			var sent []string
+			s.Client.(*fake.Clientset).PrependReactor("*", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
+				what := a.GetVerb() + " pods"
+				switch a := a.(type) {
+				case clienttesting.PatchAction:
+					what += "/" + a.GetSubresource()
+					var pod v1.Pod
+					if err := json.Unmarshal(a.GetPatch(), &pod); err != nil || pod.UID != "uid-1" || len(pod.Status.Conditions) != 1 {
+						t.Fatalf("the patch is %s: %v", a.GetPatch(), err)
+					}
+					if says := pod.Status.Conditions[0]; says.Type != v1.DisruptionTarget || says.Status != v1.ConditionTrue || says.Reason != "PreemptionByScheduler" ||
+						says.Message != "fairlead: preempting to accommodate a higher priority pod" || says.LastTransitionTime.IsZero() {
+						t.Errorf("the condition is %+v", says)
+					}
+				case clienttesting.DeleteActionImpl:
+					if *a.DeleteOptions.Preconditions.UID != "uid-1" || a.DeleteOptions.GracePeriodSeconds != nil {
+						t.Errorf("deleted by %+v", a.DeleteOptions)
+					}
+				}
+				sent = append(sent, what)
+				return true, nil, test.told
+			})
+			s.binder.begin(t.Context())
+			high := plainPod(2)
+			high.Spec.SchedulerName = "fairlead"
+			err := s.binder.dismiss(t.Context(), &departure{object: plainPod(1), by: high, anyhow: true})
+			if got := strings.Join(sent, ", "); got != test.sent || evictionResult(err) != test.result {
+				t.Errorf("sent %s, and it was %s (%v); want %s and %s", got, evictionResult(err), err, test.sent, test.result)
 			}
 		})
 	}

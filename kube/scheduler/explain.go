@@ -228,7 +228,7 @@ func ownWords(s *Scheduler, p *world.Pod) string {
 }
 
 // failed reports that a bind went wrong.
-func (e *explainer) failed(f flight, err error) {
+func (e *explainer) failed(f *flight, err error) {
 	e.writer.put(condition{pod: f.object, reason: v1.PodReasonSchedulerError, message: fmt.Sprintf("binding to node %s failed: %v", f.node, err)})
 }
 

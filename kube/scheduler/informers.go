@@ -25,13 +25,16 @@ import (
 
 // newInformers makes the informers. Pods that are over are watched too, stripped
 // to the bone: how a pod ended says whether its owner will replace it.
-func newInformers(client kubernetes.Interface, counts *metrics.Cluster, podGroups bool) informers.SharedInformerFactory {
+func newInformers(client kubernetes.Interface, counts *metrics.Cluster, podGroups, budgets bool) informers.SharedInformerFactory {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(stripping(counts)))
 	factory.Core().V1().Nodes().Informer()
 	factory.Core().V1().Pods().Informer()
 	factory.Core().V1().Services().Informer()
 	if podGroups {
 		factory.Scheduling().V1beta1().PodGroups().Informer()
+	}
+	if budgets {
+		factory.Policy().V1().PodDisruptionBudgets().Informer()
 	}
 	return factory
 }
@@ -44,7 +47,7 @@ type intake struct {
 }
 
 func newIntake(s *Scheduler) *intake {
-	return &intake{s: s, informers: newInformers(s.Client, &s.Metrics.Cluster, s.PodGroups), landed: landed{nodes: map[types.UID]string{}}}
+	return &intake{s: s, informers: newInformers(s.Client, &s.Metrics.Cluster, s.PodGroups, s.overrules()), landed: landed{nodes: map[types.UID]string{}}}
 }
 
 // survey takes in all nodes and pods that the informers hold, oldest first, so
@@ -60,6 +63,7 @@ func (in *intake) survey() {
 	}
 	in.surveyServices() // before their pods
 	in.surveyPodGroups()
+	in.surveyBudgets()
 	pods, err := in.informers.Core().V1().Pods().Lister().List(labels.Everything())
 	if err != nil {
 		panic(fmt.Sprintf("scheduler: listing a cache failed: %v", err))
@@ -203,6 +207,9 @@ func (in *intake) watched() []watched {
 	}
 	if in.s.PodGroups {
 		list = append(list, watched{f.Scheduling().V1beta1().PodGroups().Informer(), handle(in.s, in.seePodGroup, in.losePodGroup)})
+	}
+	if in.s.overrules() {
+		list = append(list, watched{f.Policy().V1().PodDisruptionBudgets().Informer(), handle(in.s, in.seeBudget, in.loseBudget)})
 	}
 	if utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaintRules) {
 		list = append(list, watched{resource.DeviceTaintRules().Informer(), in.markingDirty()})

@@ -46,6 +46,7 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 		s.subject.handling(nil)
 		happened()
 	}
+	s.recall(ctx)
 	s.aside.due()
 	s.world.Due()
 	s.promise(ctx)

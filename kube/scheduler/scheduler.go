@@ -42,6 +42,8 @@ type Options struct {
 	Holds func() error
 	// PodGroups says that the API server serves them in scheduling.k8s.io/v1beta1.
 	PodGroups bool
+	// OlderPodGroups is the Kubernetes whose pod groups it serves instead; empty for none.
+	OlderPodGroups string
 	// Identity names this replica in the events that it writes.
 	Identity string
 }
@@ -118,7 +120,11 @@ func (s *Scheduler) assemble() {
 		Handling: func(p *v1.Pod) { s.subject.handling(p) },
 	})
 	if !o.PodGroups {
-		s.world.PodGroups().Without("the API server served no podgroups of scheduling.k8s.io/v1beta1 when fairlead-scheduler began")
+		why := "the API server served no podgroups of scheduling.k8s.io/v1beta1 when fairlead-scheduler began"
+		if o.OlderPodGroups != "" {
+			why += ", but those of Kubernetes " + o.OlderPodGroups + "; upgrade it to 1.37, or take spec.schedulingGroup off the pod"
+		}
+		s.world.PodGroups().Without(why)
 	}
 	s.promises.taken = s.promises.wanted.Load()
 	s.world.SetClasses(s.promises.taken)
@@ -127,13 +133,18 @@ func (s *Scheduler) assemble() {
 	s.explainer = newExplainer(s)
 }
 
-// evictions are those that the profiles allow.
+// evictions are those that the profiles allow. For pods of default-scheduler those of any other scheduler leave as well, as with kube-scheduler.
 func evictions(profiles []config.Profile) map[string]world.Evictions {
 	allowed := map[string]world.Evictions{}
-	for _, p := range profiles {
-		if p.Evictions.Enabled {
-			allowed[p.SchedulerName] = world.Evictions{AtOnce: p.Evictions.AtOnce, PerMinute: p.Evictions.PerMinute}
+	for lane, p := range profiles {
+		if !p.Evictions.Enabled {
+			continue
 		}
+		e := world.Evictions{AtOnce: p.Evictions.AtOnce, PerMinute: p.Evictions.PerMinute, BestEffort: p.Evictions.Budgets == config.BestEffort}
+		if p.SchedulerName == v1.DefaultSchedulerName {
+			e.Others = uint8(lane + 1)
+		}
+		allowed[p.SchedulerName] = e
 	}
 	return allowed
 }

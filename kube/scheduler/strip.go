@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/client-go/tools/cache"
@@ -45,6 +46,9 @@ func strip(object any) {
 		o.Annotations = nil
 	case *v1.Service:
 		o.Annotations, o.Labels, o.Spec, o.Status = nil, nil, v1.ServiceSpec{Selector: o.Spec.Selector}, v1.ServiceStatus{}
+	case *policyv1.PodDisruptionBudget:
+		o.Annotations, o.Labels, o.Spec = nil, nil, policyv1.PodDisruptionBudgetSpec{Selector: o.Spec.Selector}
+		o.Status = policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: o.Status.DisruptionsAllowed}
 	}
 }
 

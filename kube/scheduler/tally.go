@@ -26,6 +26,8 @@ type tally struct {
 	excess      map[world.Excess]bool // that was logged and is still there
 	// overcommitted are the nodes that were reported and still are.
 	overcommitted map[string]bool
+	contests      int  // that were counted
+	contested     bool // nodes were left to other schedulers when that was last looked at
 }
 
 // due reports whether the gauges are to be set, and takes it that they are.
@@ -51,6 +53,7 @@ func (t *tally) set(s *Scheduler) {
 	m.Cluster.SetAside(s.aside.count())
 	excess := s.world.Columns().Excess()
 	t.reportExcess(excess)
+	t.reportContests(s)
 	m.Cluster.SetLeftOut(len(s.world.Columns().LeftOut()), s.world.Columns().Refused(), len(excess))
 	if !s.epochs.mistakes.broken {
 		t.reportOvercommitted(s)

@@ -24,8 +24,11 @@ type Options struct {
 	NodesAlone bool
 	// Tmpfs keeps etcd's data in memory, under /dev/shm.
 	Tmpfs bool
+	// FeatureGates are, as --feature-gates has them, those of the API server, the controller manager and
+	// kube-scheduler that are not as upstream has them by default.
+	FeatureGates string
 	// APIServerFlags are added to the command line of the API server, for
-	// feature gates and the like.
+	// versions of the API and the like.
 	APIServerFlags []string
 	// Dir receives logs, kubeconfigs and data. It must be empty or not exist;
 	// the logs stay after Close. When not given, everything is in a temporary

@@ -17,7 +17,7 @@ import (
 // made the service account that pods of the default namespace need.
 func (b *Bed) StartControllerManager(ctx context.Context) error {
 	const name = "kube-controller-manager"
-	p, err := b.run(name, b.Program(name), append(b.serving(ControllerManager, b.ports.controllerManager),
+	p, err := b.run(name, b.Program(name), append(append(b.serving(ControllerManager, b.ports.controllerManager), b.options.gates()...),
 		"--kubeconfig="+b.Kubeconfig(ControllerManager),
 		"--leader-elect=false",
 		"--service-account-private-key-file="+b.path("service-account.key"),
@@ -94,7 +94,8 @@ clientConnection:
 	if err != nil {
 		return err
 	}
-	p, err := b.run(name, b.Program(name), append(b.serving(KubeScheduler, b.ports.kubeScheduler), "--config="+file)...)
+	args := append(b.serving(KubeScheduler, b.ports.kubeScheduler), "--config="+file)
+	p, err := b.run(name, b.Program(name), append(args, b.options.gates()...)...)
 	if err != nil {
 		return err
 	}
@@ -114,7 +115,7 @@ func ProfileOf(policy string) string {
 }
 
 // StartFairlead starts a built fairlead-scheduler with the profile, as its configuration has it, as
-// the user Fairlead, who needs roles for that (see Grant), and waits until it is ready. More arguments
+// the user Fairlead, who needs roles for that (see GrantRoles), and waits until it is ready. More arguments
 // follow those of the bed and win over them.
 func (b *Bed) StartFairlead(ctx context.Context, program, profile string, qps int, args ...string) error {
 	text := fmt.Sprintf(`apiVersion: fairlead.dev/v1alpha1

@@ -53,11 +53,20 @@ func (b *Bed) StartAPIServer(ctx context.Context) error {
 	if !b.options.ControllerManager {
 		args = append(args, "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition")
 	}
+	args = append(args, b.options.gates()...)
 	p, err := b.run(apiServer, b.Program(apiServer), append(args, b.options.APIServerFlags...)...)
 	if err != nil {
 		return err
 	}
 	return b.await(ctx, p, b.apiServerReady)
+}
+
+// gates is the flag of a component of upstream's that says its feature gates, if there is anything to say.
+func (o Options) gates() []string {
+	if o.FeatureGates == "" {
+		return nil
+	}
+	return []string{"--feature-gates=" + o.FeatureGates}
 }
 
 // apiServerReady also waits for the namespace that everybody uses, because the

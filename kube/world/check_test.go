@@ -22,7 +22,7 @@ import (
 func (r *rig) check() {
 	r.tb.Helper()
 	for _, check := range []func() error{
-		r.core.View().Check, r.checkStale, r.checkPlaces, r.checkStages, r.checkGroups, r.checkExits, r.checkSets, r.checkRules, r.checkQueries, r.checkColumns,
+		r.core.View().Check, r.checkStale, r.checkPlaces, r.checkStages, r.checkGroups, r.checkExits, r.checkGuards, r.checkSets, r.checkRules, r.checkQueries, r.checkColumns,
 	} {
 		if err := check(); err != nil {
 			r.tb.Fatalf("at %v: %v", r.now, err)
@@ -110,6 +110,9 @@ func (r *rig) checkStages() error {
 		if theirs := !p.Ours && p.Stage != Gated && p.Stage != Bound && p.Stage != UnknownNode; theirs {
 			return fmt.Errorf("pod %s is not ours to place, and has the stage %q", p.object.Name, p.Stage)
 		}
+		if p.calledBack && !slices.Contains(r.back, p) {
+			return fmt.Errorf("pod %s counts as called back, and nothing will be heard of that", p.object.Name)
+		}
 		if p.slot == nil {
 			continue
 		}
@@ -140,7 +143,7 @@ func (r *rig) checkGroups() error {
 			return fmt.Errorf("it is %t that group %s is there, and the world knows of it: %t", there, key.Name, g.Object != nil)
 		}
 		for _, j := range g.jobs {
-			if has := r.core.View().Job(j.row); r.world.slots.jobs[j.key] != j || has.Gang != g.least || has.Kept != r.world.slots.kept(j) {
+			if has := r.core.View().Job(j.row); r.world.slots.jobs[j.key] != j || has.Gang != g.least || has.Disruption != r.world.slots.disruption(j) {
 				return fmt.Errorf("group %s is a gang of %d, and its job %+v", key.Name, g.least, has)
 			}
 		}
@@ -182,10 +185,13 @@ func (r *rig) checkExits() error {
 			return fmt.Errorf("pod %s is not to be evicted as %q; recordings have reasons, and no names of pods", p.object.Name, why)
 		}
 		name := p.object.Spec.SchedulerName
+		if !p.Ours { // that of the profile for which others are evicted
+			name = ours
+		}
 		if p.exit.requested {
 			requested[name]++
 		}
-		if p.exit.leaving && (!p.Ours || r.world.exits.budgets[name] == nil && p.object.DeletionTimestamp == nil) {
+		if yields := p.Ours || r.others && priority(p.object) < 2_000_000_000 && !isMirror(p.object); p.exit.leaving && (!yields || r.world.exits.budgets[name] == nil && p.object.DeletionTimestamp == nil) {
 			return fmt.Errorf("pod %s is to leave, and may not be evicted", p.object.Name)
 		}
 		if seen := p.Stage == Bound && p.object.Spec.NodeName != ""; seen && task.Priority != p.priority() {
@@ -228,7 +234,7 @@ func (r *rig) checkSets() error {
 		}
 		local := r.judge.Local(p.object)
 		for name, n := range r.world.nodes.byName {
-			want := local.Admits(name) && (p.second || !avoids(p, n))
+			want := local.Admits(name) && (p.second || !avoids(p, n)) && n.contest.until <= r.world.journal.now
 			if has := s.Eligible(c.id, n.row); has != want {
 				return fmt.Errorf("pod %s, node %s: it is %t that the set has it, want %t", p.object.Name, name, has, want)
 			}

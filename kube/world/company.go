@@ -34,6 +34,9 @@ func (rs *rules) read(p *Pod, info *framework.PodInfo, c *company) {
 			c.whole = false
 		}
 	}
+	if p.group != nil && p.group.domain != "" {
+		rs.readDomain(p, c)
+	}
 	if rs.wishes {
 		rs.readWishes(p, info, c)
 	}
@@ -99,6 +102,16 @@ func (rs *rules) readBeside(p *Pod, c *company, info *framework.PodInfo) {
 			bounds = append(bounds, cluster.Bound{Subject: []string{tag}, Target: target, Min: 1, Max: cluster.Unbounded, Group: group, OrFirst: len(groups) == 1})
 		}
 		return bounds
+	})
+}
+
+// readDomain reads that all pods of the pod's group stand in one domain: who comes stands beside another of them, or is the first.
+func (rs *rules) readDomain(p *Pod, c *company) {
+	g := p.group
+	group, by, _ := rs.domains.plain(g.domain)
+	said := wording{fmt.Sprintf("schedulingConstraints.topology of pod group %s in %s by %s", g.Name, g.Namespace, by), 0}
+	rs.adopt(p, c, said, nil, func(tag string) []cluster.Bound {
+		return []cluster.Bound{{Subject: []string{tag}, Target: []string{tag}, Min: 1, Max: cluster.Unbounded, Group: group, OrFirst: true}}
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/kubernetes/pkg/apis/scheduling"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
@@ -29,6 +30,10 @@ type Evictions struct {
 	AtOnce int
 	// PerMinute is how many may be asked to go in a minute.
 	PerMinute int
+	// Others is one more than the lane for which pods of other schedulers may be evicted as well; 0 is none.
+	Others uint8
+	// BestEffort says that PodDisruptionBudgets do not keep pods from going to make room; who violates none goes first.
+	BestEffort bool
 }
 
 // Exits keeps who is on its way out, by profile. A pod that the core has decided shall leave
@@ -40,22 +45,53 @@ type Exits struct {
 	pods    *Pods
 	slots   *slots
 	budgets map[string]*budget // by schedulerName
+	others  *budget            // of pods of other schedulers: the profile's for which they may be evicted; nil if there is none
+	guards  guards
 }
 
 // Allow says which profiles' pods may be evicted, by schedulerName. At
 // first, nobody's. A core hears of it when it is new.
 func (x *Exits) Allow(allowed map[string]Evictions) {
-	x.budgets = map[string]*budget{}
+	x.budgets, x.others = map[string]*budget{}, nil
 	for name, e := range allowed {
 		x.budgets[name] = &budget{Evictions: e}
+		if e.Others > 0 {
+			x.others = x.budgets[name]
+		}
 	}
 }
 
 // allows reports whether pods of that schedulerName may be evicted.
 func (x *Exits) allows(schedulerName string) bool { return x.budgets[schedulerName] != nil }
 
+// of is the budget of who may evict the pod; nil if nobody may.
+func (x *Exits) of(p *Pod) *budget {
+	switch {
+	case p.Ours:
+		return x.budgets[p.object.Spec.SchedulerName]
+	case neverYields(p):
+		return nil
+	}
+	return x.others
+}
+
+// yieldsTo is one more than the lane that may evict the pod of another scheduler; 0 if none may.
+func (x *Exits) yieldsTo(p *Pod) uint8 {
+	if x.others == nil || neverYields(p) {
+		return 0
+	}
+	return x.others.Others
+}
+
+// neverYields reports whether a pod that is not ours is never evicted here: it stands for a static one, which its node runs whatever is decided, or
+// for room, or the cluster itself needs it.
+func neverYields(p *Pod) bool {
+	return isMirror(p.object) || p.object.Spec.NodeName == "" || priority(p.object) >= scheduling.SystemCriticalPriority
+}
+
 // begin forgets what was decided and not yet asked for, for a new core.
 func (x *Exits) begin() {
+	x.guards.begin()
 	for _, e := range x.budgets {
 		e.queue = nil
 	}
@@ -84,6 +120,8 @@ type exit struct {
 	refusals       int          // of requests that it leaves
 	protectedUntil cluster.Time // until when it is not to be evicted
 	protectedFor   string       // why, in words without names: they are recorded
+	guards         []*guard     // by which the core knows its run to be guarded
+	deleted        bool         // these count it among those that leave and were deleted
 }
 
 // Why a pod is protected from evictions.
@@ -102,7 +140,7 @@ func (x *Exits) Evict(d sched.Decision) {
 		return
 	}
 	x.pods.handling(p.object)
-	e := x.budgets[p.object.Spec.SchedulerName]
+	e := x.of(p)
 	p.exit.leaving = true
 	by, serves := d.Purpose.Serves()
 	moves := serves && by == d.Task
@@ -115,6 +153,7 @@ func (x *Exits) Evict(d sched.Decision) {
 	default:
 		e.queue = append(e.queue, p)
 	}
+	x.guards.follow(p)
 }
 
 // Requests are those that Dismiss returned, on their way to the API server.
@@ -135,7 +174,7 @@ func (x *Exits) TakeBack(l *sched.Ledger, v *cluster.View, requests Requests) {
 	}
 	for _, d := range l.Needless(v, unsent, nil) {
 		p := x.slots.running(d)
-		e := x.budgets[p.object.Spec.SchedulerName]
+		e := x.of(p)
 		switch {
 		case !p.exit.requested:
 			e.queue = slices.DeleteFunc(e.queue, func(other *Pod) bool { return other == p })
@@ -185,7 +224,7 @@ func (x *Exits) Stays(p *Pod) {
 		return
 	}
 	p.exit.requested = false
-	x.budgets[p.object.Spec.SchedulerName].out--
+	x.of(p).out--
 	if p.object.DeletionTimestamp == nil { // nor did somebody else see to it
 		x.stay(p, refusedByServer)
 	}
@@ -205,6 +244,7 @@ func (x *Exits) stay(p *Pod, why string) {
 func (x *Exits) goOn(p *Pod) {
 	x.journal.emit(cluster.EvictRefused{Task: p.slot.task, Attempt: p.attempt})
 	p.exit.leaving, p.begun = false, true // so the core has it now, whatever becomes of its bind
+	x.guards.follow(p)
 }
 
 // protection says until when the pod is not to be evicted.
@@ -217,18 +257,20 @@ func (p *Pod) protection() cluster.TaskProtected {
 // seeEnding reports, once a run, that somebody else has deleted the pod, if
 // the core may count on the room of such pods.
 func (x *Exits) seeEnding(p *Pod) {
-	mayGo := p.Ours && x.budgets[p.object.Spec.SchedulerName] != nil
+	mayGo := x.of(p) != nil
 	if mayGo && p.Stage == Bound && p.object.DeletionTimestamp != nil && !p.exit.leaving && !p.exit.ending {
 		p.exit.ending = true
 		x.journal.emit(cluster.TaskLeaving{Task: p.slot.task, Attempt: p.attempt})
 	}
+	x.guards.follow(p)
 }
 
 // departed forgets that the pod was leaving: it has left, or its node is not known.
 func (x *Exits) departed(p *Pod) {
 	if p.exit.requested {
-		x.budgets[p.object.Spec.SchedulerName].out--
+		x.of(p).out--
 	}
+	x.guards.leave(p)
 	p.exit = exit{refusals: p.exit.refusals}
 }
 

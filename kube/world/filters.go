@@ -34,7 +34,11 @@ func Filters(w *World) sched.Filters {
 		if of == nil {
 			return []sched.Filtered{{Mechanism: "other pods, volumes or claims"}}
 		}
-		return of.keepsOff(w.nodes.byRow[row].object)
+		n := w.nodes.byRow[row]
+		if n.contest.until > 0 && of.local.Admits(n.object.Name) {
+			return []sched.Filtered{{Mechanism: "left to another scheduler for a moment"}}
+		}
+		return of.keepsOff(n.object)
 	}
 }
 

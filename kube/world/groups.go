@@ -12,7 +12,7 @@ import (
 
 // This file reads pod groups. The pods of a group are one job in the core, whoever owns them; where the group asks
 // that at least so many be placed together, or none, the job is a gang of that number, and the core holds to it.
-// A group has one priority for all of its pods.
+// A group has one priority for all of its pods. Where it wants all of them in one domain of nodes, a rule of theirs says so (company.go).
 //
 // A pod may come before its group. It is held until the group is there, as upstream does. What a group asks for and is not done
 // here keeps its pods from being placed, and the reason names the field.
@@ -32,7 +32,8 @@ type Group struct {
 
 	least    int32  // how many of its pods are placed together; 0 of a group whose pods are placed each by itself
 	priority *int32 // of all of its pods; nil where each has its own
-	kept     bool   // its pods may leave only all at once, so that none of them is evicted
+	domain   string // the label of nodes of which all its pods' nodes have one value; empty where they may be anywhere
+	together bool   // its pods may leave only all at once
 	never    bool   // nobody is evicted for them
 	label    string // how many are placed together, of a group that labels make
 	why      string // it keeps its pods from being placed
@@ -144,9 +145,13 @@ func (gs *PodGroups) reread(g *Group) []*Pod {
 			gs.waiting.retract(p) // by its priority so far
 		}
 	}
+	moved := g.domain != after.domain
 	*g = after
+	if moved {
+		gs.regroup(pods)
+	}
 	for _, j := range g.jobs {
-		gs.journal.emit(cluster.JobChanged{Job: j.row, Kept: gs.slots.kept(j), Gang: g.least})
+		gs.journal.emit(cluster.JobChanged{Job: j.row, Disruption: gs.slots.disruption(j), Gang: g.least})
 	}
 	var ours []*Pod
 	for _, p := range pods {
@@ -162,17 +167,30 @@ func (gs *PodGroups) reread(g *Group) []*Pod {
 	return ours
 }
 
+// regroup has the rules of the group's pods read anew.
+func (gs *PodGroups) regroup(pods []*Pod) {
+	for _, p := range pods {
+		p.regrouped = true
+	}
+	for _, p := range pods {
+		if p.slot != nil {
+			gs.slots.shapes.rules.of(p)
+			gs.slots.retag(p)
+		}
+	}
+}
+
 // groupTerms is what decisions depend on.
 type groupTerms struct {
 	least, priority int32
 	ranked          bool
-	kept, never     bool
-	why             string
+	together, never bool
+	domain, why     string
 }
 
 // terms are what decisions depend on now.
 func (g *Group) terms() groupTerms {
-	t := groupTerms{least: g.least, ranked: g.priority != nil, kept: g.kept, never: g.never, why: g.why}
+	t := groupTerms{least: g.least, ranked: g.priority != nil, together: g.together, never: g.never, domain: g.domain, why: g.why}
 	if t.ranked {
 		t.priority = *g.priority
 	}
@@ -193,15 +211,19 @@ func (g *Group) read(unread string) {
 		return
 	}
 	spec := &g.Object.Spec
-	g.least, g.priority, g.kept = 0, spec.Priority, spec.DisruptionMode != nil && spec.DisruptionMode.All != nil
-	g.never = spec.PreemptionPolicy != nil && *spec.PreemptionPolicy == schedulingv1beta1.PreemptNever
+	g.least, g.priority, g.together = 0, spec.Priority, spec.DisruptionMode != nil && spec.DisruptionMode.All != nil
+	g.domain, g.never = "", spec.PreemptionPolicy != nil && *spec.PreemptionPolicy == schedulingv1beta1.PreemptNever
 	if gang := spec.SchedulingPolicy.Gang; gang != nil {
 		g.least = gang.MinCount
 	}
+	of := spec.SchedulingConstraints
+	if of != nil && len(of.Topology) == 1 {
+		g.domain = of.Topology[0].Key
+	}
 	beyond := ""
 	switch {
-	case spec.SchedulingConstraints != nil && len(spec.SchedulingConstraints.Topology) > 0:
-		beyond = fmt.Sprintf("schedulingConstraints.topology (%s)", spec.SchedulingConstraints.Topology[0].Key)
+	case of != nil && len(of.Topology) > 1:
+		beyond = fmt.Sprintf("schedulingConstraints.topology with %d keys", len(of.Topology))
 	case spec.ParentCompositePodGroupName != nil:
 		beyond = "parentCompositePodGroupName"
 	case len(spec.ResourceClaims) > 0:

@@ -27,11 +27,12 @@ import (
 func TestAHostileHistoryConfusesNobody(t *testing.T) {
 	setCases(t, "500")
 	b := newBench(t, library()...)
-	placed, refused, restarts, evicted := 0, 0, 0, 0
+	placed, refused, restarts, evicted, back := 0, 0, 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		h := &history{rig: newRig(t, b), t: t, old: map[types.UID][]*v1.Pod{}}
 		h.drawPrices(t)
 		h.choosePolicy()
+		h.callBack = h.mayCallBack
 		for i := range 2 {
 			h.seeNode(drawNode(t, i))
 		}
@@ -43,10 +44,11 @@ func TestAHostileHistoryConfusesNobody(t *testing.T) {
 		}
 		h.calm()
 		placed, refused, restarts, evicted = placed+h.placedCount, refused+h.refusedCount, restarts+h.restarts-1, evicted+h.evictedCount
+		back += h.backCount
 	})
-	t.Logf("%d pods placed, %d placements refused, %d new cores, %d pods asked to leave", placed, refused, restarts, evicted)
-	if placed == 0 || refused == 0 || restarts == 0 || evicted == 0 {
-		t.Errorf("%d pods placed, %d placements refused, %d new cores, %d pods asked to leave: nothing was tested", placed, refused, restarts, evicted)
+	t.Logf("%d pods placed, %d placements refused, %d new cores, %d pods asked to leave, %d called back", placed, refused, restarts, evicted, back)
+	if placed == 0 || refused == 0 || restarts == 0 || evicted == 0 || back == 0 {
+		t.Errorf("%d pods placed, %d placements refused, %d new cores, %d pods asked to leave, %d called back: nothing was tested", placed, refused, restarts, evicted, back)
 	}
 }
 
@@ -56,6 +58,7 @@ type history struct {
 	made                                    int
 	old                                     map[types.UID][]*v1.Pod // events that may come again
 	placedCount, refusedCount, evictedCount int
+	backCount                               int
 	// sent are binds without an outcome, also of pods that are gone, in order.
 	sent []flight
 }
@@ -88,7 +91,7 @@ func (h *history) actions() map[string]func(*rapid.T) {
 			h.newPlainPod(fmt.Sprintf(" group=%s cpu=%s%s", pick(t, "group", "a", "b"), pick(t, "cpu", "500m", "1"), pick(t, "beside", "", "", " anti=app=web@host", " pd=shared")))
 		},
 		"group": func(t *rapid.T) {
-			l, err := parse(fmt.Sprintf("group %s least=%d%s", pick(t, "group", "a", "b"), number(t, 4, "least"), pick(t, "more", "", "", " all", " priority=5", " topology=rack")))
+			l, err := parse(fmt.Sprintf("group %s least=%d%s", pick(t, "group", "a", "b"), number(t, 4, "least"), pick(t, "more", "", "", " all", " priority=5", " topology=topology.kubernetes.io/zone", " topology=kubernetes.io/hostname", " parent=c")))
 			if err != nil {
 				h.tb.Fatal(err)
 			}
@@ -98,6 +101,10 @@ func (h *history) actions() map[string]func(*rapid.T) {
 			}
 			h.seeGroup(g)
 		},
+		"budget": func(t *rapid.T) {
+			h.seeBudget(makeBudget(pick(t, "budget", "a", "b"), pick(t, "of", "web", "db", ""), int32(number(t, 3, "spare"))))
+		},
+		"lose budget":   func(t *rapid.T) { h.loseBudget(pick(t, "budget", "a", "b")) },
 		"lose group":    func(t *rapid.T) { h.loseGroup(pick(t, "group", "a", "b")) },
 		"new bound pod": func(*rapid.T) { h.newPod(h.anyNodeName()) },
 		"change pod":    h.withPod(h.changePod),
@@ -167,7 +174,11 @@ func (h *history) choosePolicy() {
 		if policy == "fairlead" && !often(h.t, 2, "evictions") {
 			h.options.Own = policies.Settings{"without": "evictions"}
 		} else if policy != "load-spreading" || often(h.t, 5, "evictions") {
-			h.world.Exits().Allow(map[string]Evictions{ours: {AtOnce: 1 + number(h.t, 3, "at once"), PerMinute: 60}})
+			var others uint8
+			if h.others = often(h.t, 2, "others"); h.others {
+				others = 1
+			}
+			h.world.Exits().Allow(map[string]Evictions{ours: {Others: others, AtOnce: 1 + number(h.t, 3, "at once"), PerMinute: 60, BestEffort: often(h.t, 2, "best effort")}})
 		}
 		h.restart()
 	}
@@ -260,6 +271,18 @@ func (h *history) turnNow() verdict {
 	return v
 }
 
+// mayCallBack draws whether a bind was not sent yet. One that is called back has no other outcome.
+func (h *history) mayCallBack(p *Pod) bool {
+	at := slices.IndexFunc(h.sent, func(f flight) bool { return h.flying[f.pod.Object().UID] == f && f.pod == p })
+	if at < 0 || !often(h.t, 2, "unsent") {
+		return false
+	}
+	h.t.Logf("  %s is called back", p.object.Name)
+	h.sent = slices.Delete(h.sent, at, at+1)
+	h.backCount++
+	return true
+}
+
 // outcome ends a bind: it succeeds, and is seen before, after or without the
 // answer; or it fails. A bind that somebody was faster with fails.
 func (h *history) outcome(i int) {
@@ -343,7 +366,7 @@ func (h *history) stuck() (*Pod, string) {
 	for _, p := range inOrder(h.world.pods.byUID) {
 		if p.Ours && !h.short(p) && (p.Stage == Waiting || p.Stage == AwaitingQuery || p.Stage == BackingOff) {
 			for node, status := range h.rival.verdicts(h.nodeList(), h.placed(), p.object) {
-				if status.IsSuccess() {
+				if status.IsSuccess() && h.inDomain(p, node) {
 					return p, node
 				}
 			}

@@ -151,6 +151,9 @@ func makeGroup(l *line) (*schedulingv1beta1.PodGroup, error) {
 	if key := l.one("topology", ""); key != "" {
 		g.Spec.SchedulingConstraints = &schedulingv1beta1.PodGroupSchedulingConstraints{Topology: []schedulingv1beta1.TopologyConstraint{{Key: key}}}
 	}
+	if parent := l.one("parent", ""); parent != "" {
+		g.Spec.ParentCompositePodGroupName = &parent
+	}
 	if l.flag("all") {
 		g.Spec.DisruptionMode = &schedulingv1beta1.DisruptionMode{All: &schedulingv1beta1.AllDisruptionMode{}}
 	}
@@ -171,7 +174,7 @@ func makePod(l *line) (*v1.Pod, error) {
 		ResourceVersion: l.one("version", ""),
 	}}
 	if owner := l.one("owner", ""); owner != "" {
-		pod.OwnerReferences = []metav1.OwnerReference{{Name: owner, UID: types.UID("uid-" + owner), Controller: new(true)}}
+		pod.OwnerReferences = []metav1.OwnerReference{{Kind: l.one("kind", ""), Name: owner, UID: types.UID("uid-" + owner), Controller: new(true)}}
 	}
 	if app := l.one("app", ""); app != "" {
 		pod.Labels["app"] = app

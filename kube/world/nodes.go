@@ -16,11 +16,12 @@ import (
 // nothing that a decision could depend on; they are told from the others here.
 
 type node struct {
-	object *v1.Node
-	row    cluster.NodeID
-	pods   map[types.UID]*Pod // bound here, or assumed to be
-	soft   bool               // has a PreferNoSchedule taint
-	odd    bool               // its label of a host name is not its name
+	object  *v1.Node
+	row     cluster.NodeID
+	pods    map[types.UID]*Pod // bound here, or assumed to be
+	soft    bool               // has a PreferNoSchedule taint
+	odd     bool               // its label of a host name is not its name
+	contest contest
 }
 
 // nodes keeps the nodes that are known, by name and by row. Of each node the judge, the
@@ -150,6 +151,12 @@ func flip(was *bool, is bool, count *int) {
 		*count--
 	}
 	*was = is
+}
+
+// leftAlone reports whether the node is left to other schedulers for now.
+func (ns *nodes) leftAlone(name string) bool {
+	n := ns.byName[name]
+	return n != nil && n.contest.until > 0
 }
 
 // SeeNode takes in a node as it is now.

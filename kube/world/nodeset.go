@@ -86,6 +86,9 @@ func (ns *nodeSet) admits(n *node) bool {
 	if ns.likes != nil {
 		return ns.likes(n.object)
 	}
+	if n.contest.until > 0 {
+		return false
+	}
 	if ns.avoid && n.soft {
 		if _, hostile := corev1.FindMatchingUntoleratedTaint(klog.Background(), n.object.Spec.Taints, ns.tolerations, softOnly, true); hostile {
 			return false

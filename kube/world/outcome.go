@@ -85,6 +85,9 @@ func (b *Binds) Judge(ctx context.Context, d sched.Decision) (*Pod, *fwk.Status)
 	return p, nil
 }
 
+// Contest keeps the nodes that are left to other schedulers.
+func (b *Binds) Contest() *Contest { return b.placed.contest }
+
 // caseOf returns the open case that the pod is judged by. Pods of one shape
 // share it, unless there are pods with rules of which it says nothing.
 func (b *Binds) caseOf(p *Pod) (*judge.Case, *fwk.Status) {
@@ -162,11 +165,28 @@ func (b *Binds) Started(p *Pod) {
 // Failed takes in that the bind did not and will not happen. The pod backs off
 // and is tried again.
 func (b *Binds) Failed(p *Pod) {
+	if b.giveUp(p) {
+		p.Refusals++
+		b.waiting.backOff(p, p.Refusals)
+	}
+}
+
+// CalledBack takes in that the bind was called back before it was sent, as another scheduler took the room. The pod is decided again at once.
+func (b *Binds) CalledBack(p *Pod) {
+	if b.giveUp(p) {
+		p.reserved = nil
+		b.waiting.sort(p)
+	}
+}
+
+// giveUp takes the pod off the node where it is not to run after all, and reports whether it is to be placed again.
+func (b *Binds) giveUp(p *Pod) bool {
+	p.calledBack = false
 	if !b.pods.has(p) {
-		return
+		return false
 	}
 	if p.object.Spec.NodeName != "" || p.Stage != Assumed && p.Stage != Bound && p.Stage != UnknownNode {
-		return // seen to be bound after all, or long past it
+		return false // seen to be bound after all, or long past it
 	}
 	if p.node != nil {
 		b.placed.takeOff(p)
@@ -176,8 +196,7 @@ func (b *Binds) Failed(p *Pod) {
 	if p.info != nil {           // it may have changed while the bind was out
 		p.refresh(alike(p.info.Pod, p.object))
 	}
-	p.Refusals++
-	b.waiting.backOff(p, p.Refusals)
+	return true
 }
 
 // CloseCases ends what decisions were judged by, but for the latest that go by nodes and pods alone.

@@ -22,6 +22,7 @@ type placed struct {
 	// unknownNode are the pods that are bound to a node that is not known, by its name.
 	unknownNode map[string]map[types.UID]*Pod
 	nominations *nominations
+	contest     *Contest
 }
 
 // arrive puts a bound pod, whose task is gated, on its node.
@@ -41,7 +42,9 @@ func (on *placed) settleOn(p *Pod, n *node) {
 	on.slots.found(p, n)
 	on.pods.move(p, Bound)
 	on.putOn(p, n)
+	on.exits.guards.cover(p)
 	on.exits.seeEnding(p)
+	on.contest.arrived(p, n)
 }
 
 // appeared puts the pods that wait for the node on it, as it is known now.
@@ -117,6 +120,9 @@ func (on *placed) renew(p *Pod, same bool) {
 	p.refresh(false)
 	on.putOn(p, n)
 	on.slots.reshape(p, on.shapes.known(p))
+	if p.Stage == Bound {
+		on.exits.guards.cover(p)
+	}
 	on.exits.seeEnding(p)
 }
 
@@ -126,6 +132,7 @@ func (on *placed) started(p *Pod) {
 		on.journal.emit(cluster.TaskStarted{Task: p.slot.task, Attempt: p.attempt, Node: p.node.row})
 	}
 	on.pods.move(p, Bound)
+	on.exits.guards.cover(p)
 	p.Refusals, p.reserved = 0, nil
 }
 

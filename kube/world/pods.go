@@ -60,6 +60,8 @@ type run struct {
 	attempt  uint32
 	begun    bool               // the core knows that the attempt runs
 	reserved *judge.Reservation // while assumed
+	// calledBack says that the bind was called back, which its outcome is about to say.
+	calledBack bool
 }
 
 // turn is when a pod that waits is next dealt with, and how.
@@ -126,7 +128,10 @@ func (w *World) SeePod(object *v1.Pod) {
 	case object.Spec.NodeName != "":
 		w.seeBound(p, same)
 	case p.Stage == Assumed || p.Stage == Bound || p.Stage == UnknownNode:
-		// What was seen is older than what was done.
+		// What was seen is older than what was done. Budgets go by its labels all the same.
+		if p.Stage == Bound {
+			w.exits.guards.cover(p)
+		}
 	case same || !p.Ours: // somebody else's to place
 		p.refresh(same)
 	default:
@@ -179,13 +184,14 @@ func (w *World) LosePod(object *v1.Pod) {
 func (w *World) reenter(p *Pod) {
 	w.pods.handling(p.object)
 	p.slot, p.query, p.offered = nil, nil, false
-	p.exit.leaving, p.exit.ending = false, false
+	p.exit.leaving, p.exit.ending, p.exit.guards, p.exit.deleted = false, false, nil, false
 	stage, n := p.Stage, p.node
 	switch {
 	case n != nil:
 		w.slots.occupy(p, w.shapes.known(p))
 		w.slots.found(p, n)
 		w.pods.move(p, stage)
+		w.exits.guards.cover(p)
 		if p.exit.protectedUntil > w.journal.now {
 			w.journal.emit(p.protection())
 		}

@@ -203,7 +203,7 @@ func (qs *queries) run(q *query) []*Pod {
 	judged, refusal := qs.judge.Case(q.pods[0].object, nil)
 	var names []string
 	if refusal.IsSuccess() {
-		names = judged.Feasible()
+		names = slices.DeleteFunc(judged.Feasible(), qs.nodes.leftAlone)
 		if q.prefers && len(names) > 1 && q.pods[0].gang() == nil { // which may need more nodes than the best
 			names = judged.Preferred(names)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -49,13 +50,20 @@ type rig struct {
 	// chosen yet.
 	beforeStep func()
 
+	others  bool // pods of other schedulers may be evicted as well
 	policy  string
 	options policies.Options
 	// leaving are the pods that the API server was asked to evict, in order, and
 	// has not answered.
 	leaving []*Pod
+	// callBack says whether a bind was not sent yet, and is called back; nil is that all are sent. The pods
+	// of which it was are in back until the next turn, as their outcome comes then.
+	callBack func(*Pod) bool
+	back     []*Pod
 	// groups are the pod groups that there are, by name.
 	groups map[string]*schedulingv1beta1.PodGroup
+	// budgets are the PodDisruptionBudgets that there are, by name.
+	budgets map[string]*policyv1.PodDisruptionBudget
 }
 
 type flight struct {
@@ -75,7 +83,7 @@ func newRig(tb failer, b *bench) *rig {
 		bench: b, tb: tb, world: New(b.judge, Options{Owns: func(name string) bool { return name == ours }}),
 		policy: "kube", options: policies.Options{Seed: 1},
 		nodes: map[string]*v1.Node{}, pods: map[types.UID]*v1.Pod{}, flying: map[types.UID]flight{},
-		groups: map[string]*schedulingv1beta1.PodGroup{},
+		groups: map[string]*schedulingv1beta1.PodGroup{}, budgets: map[string]*policyv1.PodDisruptionBudget{},
 	}
 	r.restart()
 	return r
@@ -162,6 +170,26 @@ func (r *rig) checkWhole(g *Group) {
 		}
 		r.tb.Fatalf("pods of group %s are bound, and %d of %d are there: %v", g.Name, has, want, all)
 	}
+}
+
+// inDomain reports whether the pod may come to the node, as far as its group's domain goes: another pod of the group is in it, or none is in any.
+func (r *rig) inDomain(p *Pod, node string) bool {
+	if p.group == nil || p.group.domain == "" {
+		return true
+	}
+	value := func(node string) string {
+		if n := r.nodes[node]; n != nil {
+			return n.Labels[p.group.domain]
+		}
+		return ""
+	}
+	some, here := false, false
+	for _, other := range p.group.pods {
+		if other != p && other.placed() && value(other.Node()) != "" {
+			some, here = true, here || value(other.Node()) == value(node)
+		}
+	}
+	return value(node) != "" && (here || !some)
 }
 
 func (r *rig) loseNode(name string) {
@@ -254,6 +282,7 @@ type verdict struct {
 	asked     []*Pod // to leave
 	refused   []refusal
 	takenBack []*Pod // as others of their gangs were refused
+	back      []*Pod // that were called back, as another scheduler took the room
 	unplaced  []*Pod
 }
 
@@ -339,6 +368,7 @@ func (r *rig) stays(p *Pod) {
 func (r *rig) prepare(v *verdict) {
 	r.tb.Helper()
 	r.world.Advance(r.now)
+	r.recall(v)
 	r.world.Due()
 	if v.newCore = r.world.Columns().Stale(); v.newCore != "" {
 		r.restart()
@@ -346,6 +376,25 @@ func (r *rig) prepare(v *verdict) {
 			r.tb.Fatalf("the new core that was begun as %s is stale at once: %s", v.newCore, again)
 		}
 	}
+}
+
+// recall calls binds back, and reports what was called back in the turn before.
+func (r *rig) recall(v *verdict) {
+	for _, p := range r.back {
+		if r.flying[p.object.UID].pod == p {
+			delete(r.flying, p.object.UID)
+		}
+		r.world.Binds().CalledBack(p)
+	}
+	r.back = nil
+	r.world.Binds().Contest().Yield(func(p *Pod) bool {
+		if r.callBack == nil || !r.callBack(p) {
+			return false
+		}
+		r.back = append(r.back, p)
+		return true
+	})
+	v.back = r.back
 }
 
 // carryOutAll carries out placements first, as the loop does.
@@ -381,6 +430,9 @@ func (r *rig) carryOut(d sched.Decision, v *verdict, gangs *Gangs) {
 	p, status := r.world.Binds().Judge(r.rival.ctx, d)
 	if status.IsSuccess() != fresh.IsSuccess() {
 		r.tb.Fatalf("pod %s on node %s: the last word is %s, upstream's is %s", pod.Name, node, words(status), words(fresh))
+	}
+	if !r.inDomain(p, node) {
+		r.tb.Fatalf("pod %s comes to node %s, where none of its group %s is", pod.Name, node, p.group.Name)
 	}
 	gangs.Hold(r.core.View(), d, p, status.IsSuccess())
 	if !status.IsSuccess() {

@@ -60,21 +60,22 @@ type slots struct {
 	shapes   *shapes
 	jobs     map[jobKey]*job
 	services services
-	foreign  *job
+	foreign  [2]*job  // of other schedulers: those whose pods are never evicted, and those whose pods may be
 	byTask   []*slot  // by task row
 	runs     []uint32 // by task row: how many runs the row has had
 	vacant   []vacancy
 	seq      cluster.Seq
 	// evictable says of a schedulerName whether its pods may be evicted.
 	evictable func(string) bool
-	abandoned func(*Group) // is told of a group of which the core has no job any more
+	yieldsTo  func(*Pod) uint8 // one more than the lane that may evict a pod of another scheduler; 0 if none may
+	abandoned func(*Group)     // is told of a group of which the core has no job any more
 
 	taskRows, jobRows cluster.Rows
 }
 
 // begin forgets all slots and their classes and shapes, for a new core.
 func (s *slots) begin() {
-	s.jobs, s.foreign, s.byTask, s.runs, s.vacant = map[jobKey]*job{}, nil, nil, nil, nil
+	s.jobs, s.foreign, s.byTask, s.runs, s.vacant = map[jobKey]*job{}, [2]*job{}, nil, nil, nil
 	s.taskRows, s.jobRows = cluster.Rows{}, cluster.Rows{}
 	s.classes.begin()
 	s.shapes.begin()
@@ -83,11 +84,7 @@ func (s *slots) begin() {
 // jobOf returns the job that the pod is a part of.
 func (s *slots) jobOf(p *Pod) *job {
 	if !p.Ours {
-		if s.foreign == nil {
-			s.foreign = &job{row: cluster.JobID(s.jobRows.Take())}
-			s.journal.emit(cluster.JobSubmitted{Job: s.foreign.row, Name: "other schedulers", Foreign: true})
-		}
-		return s.foreign
+		return s.foreignJob(s.yieldsTo(p))
 	}
 	owner, key := metav1.GetControllerOfNoCopy(p.object), jobKey{scheduler: p.object.Spec.SchedulerName, owner: p.object.UID, group: p.group}
 	var service *v1.Service
@@ -106,7 +103,7 @@ func (s *slots) jobOf(p *Pod) *job {
 		j = &job{key: key, row: cluster.JobID(s.jobRows.Take())}
 		s.jobs[key] = j
 		name := fmt.Sprintf("%s/unowned-%d", p.object.Namespace, j.row) // recordings have jobs by name, and name no pods
-		made := cluster.JobSubmitted{Job: j.row, User: key.scheduler, Service: stays(p.object), Kept: s.kept(j)}
+		made := cluster.JobSubmitted{Job: j.row, User: key.scheduler, Service: stays(p.object), Disruption: s.disruption(j)}
 		switch {
 		case p.group != nil:
 			p.group.jobs = append(p.group.jobs, j)
@@ -122,9 +119,28 @@ func (s *slots) jobOf(p *Pod) *job {
 	return j
 }
 
-// kept reports whether nobody of the job may be evicted.
-func (s *slots) kept(j *job) bool {
-	return !s.evictable(j.key.scheduler) || j.key.group != nil && j.key.group.kept
+// foreignJob is that of pods of other schedulers, which yield to one lane or to none.
+func (s *slots) foreignJob(yields uint8) *job {
+	at, name := 0, "other schedulers"
+	if yields > 0 {
+		at, name = 1, "other schedulers, evicted"
+	}
+	if s.foreign[at] == nil {
+		s.foreign[at] = &job{row: cluster.JobID(s.jobRows.Take())}
+		s.journal.emit(cluster.JobSubmitted{Job: s.foreign[at].row, Name: name, Foreign: true, Yields: yields})
+	}
+	return s.foreign[at]
+}
+
+// disruption is how pods of the job may be evicted.
+func (s *slots) disruption(j *job) cluster.Disruption {
+	switch {
+	case !s.evictable(j.key.scheduler):
+		return cluster.DisruptNever
+	case j.key.group != nil && j.key.group.together:
+		return cluster.DisruptTogether
+	}
+	return cluster.DisruptSingly
 }
 
 // stays reports whether the pod goes on until somebody deletes it: its containers are started again whenever they end.
@@ -260,7 +276,7 @@ func (s *slots) end(of *slot) {
 	s.classes.rows[of.class].slots--
 	s.classes.retire(of.class)
 	j := of.job
-	if j.slots--; j.slots > 0 || j == s.foreign {
+	if j.slots--; j.slots > 0 || slices.Contains(s.foreign[:], j) {
 		return
 	}
 	delete(s.jobs, j.key)

@@ -20,7 +20,7 @@ import (
 // is seen before a turn is its input, a line each:
 //
 //	step [t=SECONDS]     takes in the lines and does a turn; prints what was decided and what not
-//	policy NAME [at-once=N] [per-minute=N] [migrations=N]     before the first step: another policy than kube; with
+//	policy NAME [at-once=N] [per-minute=N] [migrations=N] [budgets=best-effort] [others=yield]     before the first step: another policy than kube; with
 //	                     numbers, pods may be evicted
 //	classes PRESET       before the first step: what is promised to whom
 //	accounts             prints the class of each pod and vacant slot, and how its time was spent
@@ -30,12 +30,14 @@ import (
 //
 // The lines: node and pod as in make_test.go, and
 //
-//	group G [least=N] [priority=N] [all] [topology=KEY], lost-group G     a pod group, of which at least N pods are placed together
+//	budget B [app=APP] [spare=N], lost-budget B     a PodDisruptionBudget of the pods with that label, which can spare so many
+//	group G [least=N] [priority=N] [all] [topology=KEY] [parent=GROUP], lost-group G     a pod group, of which at least N pods are placed together
 //	service S [app=APP], lost-service S     a Service that selects the pods with that label
 //	change POD …         the pod as it was before, with these arguments added
 //	again POD            the same event once more
 //	lost-node NODE, lost POD, done POD, failed-pod POD
 //	started POD, failed POD, seen POD      what became of a bind: the API server's answers, or the pod itself
+//	unsent POD           its bind, when it is decided, is not sent before the next turn
 //	goes POD, stays POD  what became of a request to evict: the pod is deleted, or not
 //	volume V on=ZONE claim=C, claim C class=K [volume=V] [mode=…] [owner=POD], class K, device C [on=NODE]
 //	mark-dirty           the volumes' informers have seen something
@@ -90,11 +92,14 @@ type story struct {
 	*rig
 	lines map[string]string // what a pod was last made of
 	sent  map[string]flight // the last bind of each pod, also of one that is gone
+	slow  map[string]bool   // pods whose binds are not sent
 }
 
 func newStory(tb testing.TB) *story {
 	tb.Helper()
-	return &story{rig: newRig(tb, newBench(tb, namespace("default", "red"))), lines: map[string]string{}, sent: map[string]flight{}}
+	s := &story{rig: newRig(tb, newBench(tb, namespace("default", "red"))), lines: map[string]string{}, sent: map[string]flight{}, slow: map[string]bool{}}
+	s.callBack = func(p *Pod) bool { return s.slow[p.object.Name] }
+	return s
 }
 
 func (s *story) command(d *datadriven.TestData) (string, error) {
@@ -146,6 +151,10 @@ func (s *story) choose(l *line) error {
 			return err
 		}
 	}
+	if s.others = l.one("others", "stay") == "yield"; s.others {
+		e.Others = 1
+	}
+	e.BestEffort = l.one("budgets", "hard") == "best-effort"
 	if e.AtOnce > 0 {
 		s.world.Exits().Allow(map[string]Evictions{ours: e})
 	}
@@ -247,6 +256,9 @@ func (s *story) report(v verdict) string {
 	for _, p := range v.takenBack {
 		fmt.Fprintf(&out, "%s is decided again, with the others of its group\n", p.object.Name)
 	}
+	for _, p := range v.back {
+		fmt.Fprintf(&out, "%s is called back from %s\n", p.object.Name, p.Node())
+	}
 	for _, p := range v.asked {
 		fmt.Fprintf(&out, "%s is asked to leave %s\n", p.object.Name, p.Node())
 	}
@@ -346,6 +358,16 @@ func (s *story) happen(text string) error {
 		}
 		map[string]func(*World, *v1.Service){"service": SeeService, "lost-service": LoseService}[l.of](s.world, o)
 		return nil
+	case "budget":
+		var spare int32
+		if _, err := fmt.Sscan(l.one("spare", "0"), &spare); err != nil {
+			return err
+		}
+		s.seeBudget(makeBudget(l.name, l.one("app", ""), spare))
+		return l.done()
+	case "lost-budget":
+		s.loseBudget(l.name)
+		return l.done()
 	case "lost-group":
 		s.loseGroup(l.name)
 		return l.done()
@@ -365,6 +387,9 @@ func (s *story) happenToPod(l *line, text string) error {
 		return fmt.Errorf("no such pod, or an unknown line")
 	}
 	switch l.of {
+	case "unsent":
+		s.slow[l.name] = true
+		return l.done()
 	case "change":
 		_, added, _ := strings.Cut(text, l.name)
 		return s.emit(s.lines[l.name] + added)

@@ -18,7 +18,7 @@
 // reported; what the core has, which are Columns, nodes, shapes with their node sets, and
 // slots with their classes; Pods and their stages; where pods wait, which are queue, queries
 // and waiting; where they are placed, or have room kept by other schedulers, which are nominations; what comes of
-// decisions, which are Exits and Binds; and PodGroups, whose pods are placed together (gangs.go).
+// decisions, which are Exits and Binds; PodGroups, whose pods are placed together (gangs.go); and the Contest with other schedulers (contested.go).
 // Each keeps its own, and World has what concerns several.
 package world
 
@@ -106,13 +106,15 @@ func New(j *judge.Judge, o Options) *World {
 		journal: journal, judge: j, backoff: o.Backoff, pods: pods, nodes: nodes, shapes: shapes, slots: slots, queue: queue, queries: queries,
 		closed: map[string]bool{},
 	}
-	exits := &Exits{journal: journal, backoff: o.Backoff, pods: pods, slots: slots}
-	slots.evictable = exits.allows
+	exits := &Exits{journal: journal, backoff: o.Backoff, pods: pods, slots: slots, guards: guards{journal: journal, budgets: map[string][]*guard{}}}
+	exits.guards.overruled = exits.Overrules
+	slots.evictable, slots.yieldsTo = exits.allows, exits.yieldsTo
 	placed := &placed{
 		journal: journal, judge: j, pods: pods, nodes: nodes, shapes: shapes, slots: slots, exits: exits,
 		unknownNode: map[string]map[types.UID]*Pod{},
 	}
 	placed.nominations = &nominations{placed: placed, of: map[types.UID]*nomination{}}
+	placed.contest = &Contest{journal: journal, pods: pods, nodes: nodes, columns: columns, sets: sets}
 	binds := &Binds{
 		journal: journal, judge: j, pods: pods, nodes: nodes, shapes: shapes, slots: slots, waiting: waiting, placed: placed, rules: rules,
 		cases: map[string]*openCase{},
@@ -214,13 +216,14 @@ func (w *World) Due() {
 	w.waiting.due()
 	w.queries.recheck()
 	w.slots.expire()
+	w.placed.contest.due()
 	w.placed.nominations.honour()
 }
 
 // Wake is when the world next has something to do although nothing happens. While there is no
 // room for pods to be let through, no query is run.
 func (w *World) Wake() cluster.Time {
-	wake := min(w.exits.wake(), w.queries.wake(w.queue.room > 0))
+	wake := min(w.exits.wake(), w.queries.wake(w.queue.room > 0), w.placed.contest.wake())
 	if len(w.waiting.backingOff) > 0 {
 		wake = min(wake, w.waiting.backingOff[0].until)
 	}

@@ -8,22 +8,35 @@ import (
 )
 
 // Replace tries a bundle: the victims leave the node, the first to go first, and the task
-// goes there. It fails, and leaves the trial as it was, where a task of the same job, or a
-// constraint, is in the way; a victim is so too, since it holds its place until it has left, but for constraints that bind who comes.
+// goes there. With a victim whose job's runs leave all at once all of these go, wherever they are. It fails, and leaves the trial as it was, where a task of the
+// same job, or a constraint, is in the way; a victim is so too, since it holds its place until it has left, but for constraints that bind who comes.
 func Replace(t *sched.Trial, victims []Candidate, task cluster.TaskID, n cluster.NodeID, out *sched.Plan) bool {
 	s, mark := t.View(), t.Mark()
-	try := func(a sched.Action) bool {
-		a.Attempt = s.Task(a.Task).Attempt
-		if t.Try(a).Refused() {
+	try := func(actions ...sched.Action) bool {
+		for i := range actions {
+			actions[i].Attempt = s.Task(actions[i].Task).Attempt
+		}
+		refused := false
+		if len(actions) == 1 {
+			refused = t.Try(actions[0]).Refused()
+		} else {
+			refused = t.TryTogether(actions).Refused()
+		}
+		if refused {
 			t.Rollback(mark)
 			out.Drop()
 			return false
 		}
-		out.Add(a)
+		for _, a := range actions {
+			out.Add(a)
+		}
 		return true
 	}
 	for _, victim := range slices.Backward(victims) {
-		if !try(sched.Action{Kind: sched.Evict, Task: victim.Task}) { // somebody who stays must stand beside it
+		if phase := s.Task(victim.Task).Phase; phase == cluster.Leaving || phase == cluster.Waiting {
+			continue // with another of its job
+		}
+		if !try(leaving(s, victim.Task)...) { // somebody who stays must stand beside it
 			return false
 		}
 	}
@@ -32,4 +45,16 @@ func Replace(t *sched.Trial, victims []Candidate, task cluster.TaskID, n cluster
 	}
 	out.Close()
 	return true
+}
+
+// leaving are the evictions without which the task is not evicted.
+func leaving(s *cluster.View, t cluster.TaskID) (actions []sched.Action) {
+	with, _ := cluster.DisruptedTogether(s, s.Task(t).Job)
+	if len(with) == 0 {
+		with = []cluster.TaskID{t}
+	}
+	for _, other := range with {
+		actions = append(actions, sched.Action{Kind: sched.Evict, Task: other})
+	}
+	return actions
 }

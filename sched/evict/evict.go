@@ -8,6 +8,8 @@
 // Objective says which of the sets that do is the best. Replace makes a bundle of the
 // victims and the placement that they make room for.
 //
+// Those go last whose eviction violates a budget (budgets.go).
+//
 // Whether a run may be evicted at all is a question of the state (View.Evictable and
 // View.Releases); who may evict whom, and what it costs, is the policy's, and so is on
 // which node it costs least.
@@ -40,6 +42,7 @@ const (
 type Candidate struct {
 	Task        cluster.TaskID
 	Class       cluster.ClassID
+	violates    bool // a budget, where that was asked
 	Shape       cluster.ShapeID
 	Seq         cluster.Seq
 	Rank, Price int64 // as the policy says; lower ones go first
@@ -59,11 +62,16 @@ type Search struct {
 	Victims []Candidate
 	// Sets is how many sets were looked at last for LeastSum.
 	Sets int64
+	// Violations is how many of the victims violate a budget that guards them.
+	Violations int
 	// RoomOnly says that nobody is to leave for being in the way of a constraint: that is whoever's concern who asks.
 	RoomOnly bool
+	// Anyhow says that budgets count for nothing.
+	Anyhow bool
 
 	deficit
 	inTheWay
+	guarded
 	nobody bool        // is to be evicted for the shape
 	list   []Candidate // scratch
 	gone   cluster.Vector
@@ -73,7 +81,8 @@ type Search struct {
 // Begin begins a search, with nobody chosen, and reports whether the shape may go on the node
 // at all, constraints aside.
 func (x *Search) Begin(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) bool {
-	x.Victims, x.Sets = x.Victims[:0], 0
+	x.Victims, x.Sets, x.Violations = x.Victims[:0], 0, 0
+	x.shape, x.node = id, n
 	if !s.NodeLive(n) || !s.Eligible(s.Shape(id).Eligible, n) {
 		return false
 	}
@@ -96,6 +105,15 @@ func (x *Search) Choose(best Objective, candidates []Candidate) (price int64, ok
 		return 0, true
 	case x.nobody || x.hopeless:
 		return 0, false
+	case !x.Anyhow && guardsAny(x.s, candidates):
+		return x.chooseGuarded(best, candidates)
+	}
+	return x.choose(best, candidates)
+}
+
+// choose is Choose where somebody has to leave, and no budget guards anybody.
+func (x *Search) choose(best Objective, candidates []Candidate) (price int64, ok bool) {
+	switch {
 	case len(x.obstacles) > 0:
 		return x.clear(best, candidates)
 	case best == LeastSum:

@@ -83,6 +83,19 @@ func drawCrowd(rt *rapid.T, most int) *crowd {
 	return c
 }
 
+// drawBudgets lets two budgets guard some of the runs that are there.
+func (c *crowd) drawBudgets(rt *rapid.T) {
+	for b := range cluster.BudgetID(2) {
+		c.apply(rt, cluster.BudgetChanged{Budget: b, Spare: rapid.Int32Range(0, 2).Draw(rt, "spare")})
+	}
+	for t := range cluster.TaskID(c.TaskRows()) {
+		budgets := rapid.SampledFrom([][]cluster.BudgetID{nil, {0}, {1}, {0, 1}}).Draw(rt, "budgets")
+		if task := c.Task(t); task.Placed() && len(budgets) > 0 {
+			c.apply(rt, cluster.TaskGuarded{Task: t, Attempt: task.Attempt, Budgets: budgets})
+		}
+	}
+}
+
 // drawTags draws some of two tags.
 func drawTags(rt *rapid.T) []string {
 	return slices.Clone(rapid.SampledFrom([][]string{nil, {"a"}, {"b"}, {"a", "b"}}).Draw(rt, "tags"))
@@ -219,6 +232,124 @@ func TestSearchAgainstAllSets(t *testing.T) {
 	}
 	if sizes[0] == 0 || sizes[1] == 0 || sizes[2] == 0 || devices[1] == 0 || devices[2] == 0 {
 		t.Errorf("the cases are too much alike: sets by number of victims: %v; of several by kinds of devices: %v", sizes, devices)
+	}
+}
+
+// budgetsLast are the candidates, those last of whom as many of one of their budgets go before as that can spare; and how many do not.
+func (c *crowd) budgetsLast(list []Candidate) (all []Candidate, within int) {
+	var beyond []Candidate
+	for i, o := range list {
+		violates := false
+		for _, b := range cluster.GuardsOf(&c.View, o.Task) {
+			before := 0
+			for _, other := range list[:i] {
+				if slices.Contains(cluster.GuardsOf(&c.View, other.Task), b) {
+					before++
+				}
+			}
+			violates = violates || before >= cluster.Left(&c.View, b)
+		}
+		if violates {
+			beyond = append(beyond, o)
+		} else {
+			all = append(all, o)
+		}
+	}
+	return append(all, beyond...), len(all)
+}
+
+// violations is how many victims violate a budget, one after the other, as the state counts those that leave.
+func (c *crowd) violations(victims []Candidate) (count int) {
+	c.Begin(cluster.NoLane)
+	defer c.End()
+	for _, victim := range slices.Backward(victims) {
+		if slices.ContainsFunc(cluster.GuardsOf(&c.View, victim.Task), func(b cluster.BudgetID) bool { return cluster.Left(&c.View, b) == 0 }) {
+			count++
+		}
+		c.Evict(victim.Task)
+	}
+	return count
+}
+
+// TestBudgets compares with all sets who is chosen where budgets guard some of the candidates: those go last who would violate one.
+func TestBudgets(t *testing.T) {
+	var x Search
+	violations := map[bool]int{}
+	rapid.Check(t, func(rt *rapid.T) {
+		c := drawCrowd(rt, 7)
+		if rapid.Bool().Draw(rt, "rules") {
+			c.drawRules(rt)
+		}
+		c.drawBudgets(rt)
+		o := Occupants{Rule: c.rule}
+		list, within := c.budgetsLast(o.On(&c.View, 0))
+		for _, objective := range []Objective{LeastWorst, LeastSum} {
+			want, could := c.best(objective, list)
+			cheapest, spares := c.best(objective, list[:within])
+			price, ok := int64(0), x.Begin(&c.View, c.Task(c.want).Shape, 0)
+			if ok {
+				price, ok = x.Choose(objective, o.On(&c.View, 0))
+			}
+			if ok != could {
+				rt.Fatalf("objective %d: found a set: %t, want %t, in\n%s", objective, ok, could, c.Picture())
+			}
+			if !ok {
+				continue
+			}
+			got, sum, wants := uint(0), int64(0), int64(0)
+			for _, victim := range x.Victims {
+				got |= 1 << slices.IndexFunc(list, func(o Candidate) bool { return o.Task == victim.Task })
+				sum += victim.Price
+			}
+			for i := range list[:within] {
+				wants += list[i].Price * int64(cheapest>>i&1)
+			}
+			switch {
+			case !c.enough(list, got):
+				rt.Fatalf("objective %d: %b does not make enough room, in\n%s", objective, got, c.Picture())
+			case objective == LeastWorst && got != want:
+				rt.Fatalf("the victims are %b, want %b, of %v in\n%s", got, want, list, c.Picture())
+			case objective == LeastSum && price != sum || spares && x.Violations > 0:
+				rt.Fatalf("objective %d: the victims cost %d, said to be %d, and %d violate budgets, though nobody has to: %t", objective, sum, price, x.Violations, spares)
+			case objective == LeastSum && spares && len(x.obstacles) == 0 && sum != wants:
+				rt.Fatalf("the victims cost %d, want %d as %b, of %v in\n%s", sum, wants, cheapest, list, c.Picture())
+			case x.Violations != c.violations(x.Victims):
+				rt.Fatalf("%d victims are said to violate budgets, want %d", x.Violations, c.violations(x.Victims))
+			}
+			for i := range list {
+				if got>>i&1 != 0 && c.enough(list, got&^(1<<i)) {
+					rt.Fatalf("objective %d: of %b, %d need not leave, in\n%s", objective, got, i, c.Picture())
+				}
+			}
+			if got != 0 {
+				violations[x.Violations > 0]++
+				for i := range x.Victims {
+					if compare(&x.Victims[i], x.Last()) > 0 {
+						rt.Fatalf("task %d comes after %d, the last", x.Victims[i].Task, x.Last().Task)
+					}
+				}
+			}
+		}
+	})
+	if !testing.Short() && (violations[false] < 10 || violations[true] < 10) {
+		t.Errorf("the cases are too much alike: victims who violate budgets, and who do not: %v", violations)
+	}
+}
+
+// TestWorse: of two nodes the one is better where fewer violate a budget, and then the one that is better anyhow.
+func TestWorse(t *testing.T) {
+	last := int64(-1 << 63)
+	for violations := 200; violations >= 0; violations-- {
+		for _, good := range []int64{0, 1 << 30, 1<<63 - 1} {
+			score := Worse(good, violations)
+			if violations < 127 && score <= last || score < last || score == -1<<63 && violations < 127 {
+				t.Fatalf("%d violations of a node that is good by %d: %d, not above %d", violations, good, score, last)
+			}
+			last = score
+		}
+		if violations >= 127 {
+			last = -1 << 63
+		}
 	}
 }
 

@@ -50,7 +50,15 @@ func (x *Search) clear(best Objective, candidates []Candidate) (price int64, ok 
 	slices.Reverse(x.Victims)
 	order := slices.Clone(x.Victims)
 	if best == LeastSum {
-		slices.SortStableFunc(order, func(a, b Candidate) int { return cmp.Compare(b.Price, a.Price) })
+		slices.SortStableFunc(order, func(a, b Candidate) int {
+			switch {
+			case a.violates == b.violates:
+				return cmp.Compare(b.Price, a.Price)
+			case a.violates: // a budget
+				return -1
+			}
+			return 1
+		})
 	}
 	for i := range order {
 		c := &order[i]

@@ -21,13 +21,15 @@ type Rule func(s *cluster.View, c *Candidate) bool
 type Occupants struct {
 	Rule Rule
 	// Kept says that those are candidates, too, for whom a place is kept on the node until others have left: they would wait again.
-	Kept  bool
-	Looks int64 // how many candidates were ranked
-	nodes []ranking
-	list  []Candidate // of all rankings, also of those that are forgotten
-	spare []Candidate // the memory of the list before the last compaction
-	count int         // of those in list that are not forgotten
-	since uint64      // rankings from before are forgotten
+	Kept bool
+	// Together says that those are candidates, too, with whom others of their job have to leave, wherever these are. The rule ranks and prices them for all.
+	Together bool
+	Looks    int64 // how many candidates were ranked
+	nodes    []ranking
+	list     []Candidate // of all rankings, also of those that are forgotten
+	spare    []Candidate // the memory of the list before the last compaction
+	count    int         // of those in list that are not forgotten
+	since    uint64      // rankings from before are forgotten
 }
 
 // ranking is where the candidates of a node stand in the list.
@@ -84,7 +86,7 @@ func (o *Occupants) Reprice(n cluster.NodeID, seq cluster.Seq, price int64) {
 	if at, ok := o.place(n, seq); ok {
 		r := &o.nodes[n]
 		o.list[at].Price = price
-		slices.SortFunc(o.list[r.from:r.to], compare)
+		slices.SortFunc(o.list[r.from:r.to], inOrder)
 	}
 }
 
@@ -121,13 +123,17 @@ func (o *Occupants) rank(s *cluster.View, n cluster.NodeID) {
 	found := o.list[from:]
 	o.Looks += int64(len(found))
 	o.count += len(found)
-	slices.SortFunc(found, compare)
+	slices.SortFunc(found, inOrder)
 	o.nodes[n] = ranking{int32(from), int32(len(o.list)), o.since + 1}
 }
 
 // mayGo reports whether the task may leave the node: its run may be evicted, or it waits there for others to leave, which costs nobody anything.
 func (o *Occupants) mayGo(s *cluster.View, t cluster.TaskID, n cluster.NodeID) bool {
 	task := s.Task(t)
+	if s.Job(task.Job).Disruption == cluster.DisruptTogether {
+		_, may := cluster.DisruptedTogether(s, task.Job)
+		return o.Together && may && task.Node == n && task.Phase != cluster.Leaving
+	}
 	if o.Kept && task.Phase == cluster.Reserved {
 		return task.Node == n && !s.Job(task.Job).Foreign
 	}
@@ -153,8 +159,10 @@ func Below(candidates []Candidate, rank int64) []Candidate {
 	return candidates[:at]
 }
 
+func inOrder(a, b Candidate) int { return compare(&a, &b) }
+
 // compare is the order in which candidates go.
-func compare(a, b Candidate) int {
+func compare(a, b *Candidate) int {
 	switch {
 	case a.Rank != b.Rank:
 		return cmp.Compare(a.Rank, b.Rank)

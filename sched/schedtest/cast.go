@@ -184,6 +184,8 @@ func (s *story) event(line string, events []cluster.Event) ([]cluster.Event, err
 		events, err = s.reshapeEvents(a, events)
 	case "protected":
 		events, err = s.protectedEvent(a, events)
+	case "budget", "guarded":
+		events, err = guardEvents(s, a, events)
 	case "class", "forget-class":
 		var e cluster.Event
 		e, err = s.classes.event(a)
@@ -303,7 +305,11 @@ func (s *story) jobEvent(a *args, events []cluster.Event) ([]cluster.Event, erro
 		return nil, err
 	}
 	gated := a.flag("gated")
-	made := cluster.JobSubmitted{Name: name, User: a.value("user"), Foreign: a.flag("foreign"), Together: a.flag("together"), FirstEnds: a.flag("first-ends"), LongRunning: a.flag("long-running"), Service: a.flag("service"), Kept: a.flag("kept"), Gang: int32(gang)}
+	yields, err := a.integer("yields", 0)
+	if err != nil {
+		return nil, err
+	}
+	made := cluster.JobSubmitted{Name: name, User: a.value("user"), Foreign: a.flag("foreign"), Yields: uint8(yields), Together: a.flag("together"), FirstEnds: a.flag("first-ends"), LongRunning: a.flag("long-running"), Service: a.flag("service"), Disruption: disruption(a), Gang: int32(gang)}
 	shape, events, err := s.shape(a, events)
 	if err != nil {
 		return nil, err

@@ -45,13 +45,25 @@ func (s *story) reshapeEvents(a *args, events []cluster.Event) ([]cluster.Event,
 	return append(events, cluster.TaskReshaped{Task: task.row, Seq: task.seq, Shape: shape, Priority: int32(priority)}), nil
 }
 
+// disruption reads how the runs of a job may be evicted: never if they are kept, all at once if whole.
+func disruption(a *args) cluster.Disruption {
+	kept, whole := a.flag("kept"), a.flag("whole")
+	switch {
+	case kept:
+		return cluster.DisruptNever
+	case whole:
+		return cluster.DisruptTogether
+	}
+	return cluster.DisruptSingly
+}
+
 // changeJobEvent reads an event that changes a job.
 func changeJobEvent(s *story, a *args, events []cluster.Event) ([]cluster.Event, error) {
 	gang, err := a.integer("gang", 0)
 	if err != nil {
 		return nil, err
 	}
-	kept := a.flag("kept")
+	disrupted := disruption(a)
 	name, err := a.name()
 	if err != nil {
 		return nil, err
@@ -60,7 +72,7 @@ func changeJobEvent(s *story, a *args, events []cluster.Event) ([]cluster.Event,
 	if !known {
 		return nil, fmt.Errorf("unknown job %q", name)
 	}
-	return append(events, cluster.JobChanged{Job: job.row, Kept: kept, Gang: int32(gang)}), nil
+	return append(events, cluster.JobChanged{Job: job.row, Disruption: disrupted, Gang: int32(gang)}), nil
 }
 
 // protectedEvent reads an event that protects a task's run until=TIME, or for ever.

@@ -442,6 +442,7 @@ func (w *world) begin(r *wRun) {
 		}
 		r.reported, r.task.gatedNow = true, false
 		r.known = r.known || !r.task.gone
+		guard(w, r)
 		return cluster.TaskStarted{Task: r.id.task, Attempt: r.id.attempt, Node: r.node.row, Devices: r.devices, Grant: r.grant}
 	}, func() {
 		// Whether anybody wants it is for the core to say; and if nobody does,
@@ -504,6 +505,19 @@ func (w *world) carryOutEvict(id runID) error {
 		w.leaveLater(r)
 	}
 	return nil
+}
+
+// guard lets a budget guard a run that begins, in some worlds, and another number of its runs be spared. It draws nothing, so that
+// the other worlds stay as they are.
+func guard(w *world, r *wRun) {
+	if w.seed%4 != 2 {
+		return
+	}
+	budget := cluster.BudgetID(r.id.task % 3)
+	w.post(cluster.Second, func() cluster.Event { return cluster.BudgetChanged{Budget: budget, Spare: int32(r.id.attempt % 3)} }, nil)
+	w.post(cluster.Second, func() cluster.Event {
+		return cluster.TaskGuarded{Task: r.id.task, Attempt: r.id.attempt, Budgets: []cluster.BudgetID{budget}}
+	}, nil)
 }
 
 // protect reports, of a run that stays, until when nobody is to ask again: perhaps for ever,

@@ -14,8 +14,23 @@ import (
 // that places some of a gang, or one that cannot be placed, fails the test.
 func GangsFound(t *testing.T, worlds int, newPolicy func() sched.Policy) (found, possible int) {
 	t.Helper()
-	for seed := range uint64(worlds) {
+	return gangsFound(t, worlds, newTinyWorld, newPolicy)
+}
+
+// GangsFoundInDomains is GangsFound of gangs that must stand in one rack.
+func GangsFoundInDomains(t *testing.T, worlds int, newPolicy func() sched.Policy) (found, possible int) {
+	t.Helper()
+	return gangsFound(t, worlds, func(seed uint64) *tinyWorld {
 		w := newTinyWorld(seed)
+		w.inRacks(rand.New(rand.NewPCG(seed, 0x6a70)))
+		return w
+	}, newPolicy)
+}
+
+func gangsFound(t *testing.T, worlds int, newWorld func(uint64) *tinyWorld, newPolicy func() sched.Policy) (found, possible int) {
+	t.Helper()
+	for seed := range uint64(worlds) {
+		w := newWorld(seed)
 		core, err := sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu"}, {Name: "memory"}}, nil), sched.Lane{Name: "all", Policy: newPolicy()})
 		if err != nil {
 			t.Fatal(err)
@@ -27,18 +42,17 @@ func GangsFound(t *testing.T, worlds int, newPolicy func() sched.Policy) (found,
 		if err := core.View().Check(); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		placed := 0
-		for _, d := range out {
-			if d.Kind == sched.Place && core.View().Task(d.Task).Job == tinyGang {
-				placed++
-			}
+		placed, racks := w.placed(core.View(), out)
+		if racks[""] || len(racks) > 1 {
+			t.Fatalf("seed %d: a gang stands in the racks %v:\n%s", seed, racks, core.View().Picture())
 		}
-		could := w.most(0) >= w.least
+		most := w.mostInOne()
+		could := most >= w.least
 		switch {
 		case placed > 0 && placed < w.least:
 			t.Fatalf("seed %d: %d of a gang of %d are placed", seed, placed, w.least)
 		case placed > 0 && !could:
-			t.Fatalf("seed %d: a gang of %d is placed, of which %d fit:\n%s", seed, w.least, w.most(0), core.View().Picture())
+			t.Fatalf("seed %d: a gang of %d is placed, of which %d fit:\n%s", seed, w.least, most, core.View().Picture())
 		case placed > 0:
 			found++
 		}
@@ -59,6 +73,52 @@ type tinyWorld struct {
 	asks   []cluster.Vector // by task of the gang
 	may    [][]bool         // by task and node: that it is eligible
 	least  int
+	racks  []string // by node, "" of one in none, where all of the gang must stand in one; nil where they need not
+}
+
+// placed is how many of the gang are placed, and in which racks.
+func (w *tinyWorld) placed(s *cluster.View, out []sched.Decision) (placed int, racks map[string]bool) {
+	racks = map[string]bool{}
+	for _, d := range out {
+		if d.Kind == sched.Place && s.Task(d.Task).Job == tinyGang {
+			placed++
+			if w.racks != nil {
+				racks[w.racks[d.Node]] = true
+			}
+		}
+	}
+	return placed, racks
+}
+
+// inRacks puts the nodes into racks, of which one is to hold the gang.
+func (w *tinyWorld) inRacks(rng *rand.Rand) {
+	const group = "rack"
+	var gang []cluster.ShapeID
+	for _, e := range w.events {
+		if of, is := e.(cluster.TaskSubmitted); is && of.Job == tinyGang {
+			gang = append(gang, of.Shape)
+		}
+	}
+	for i, e := range w.events {
+		if node, is := e.(cluster.NodeAdded); is {
+			rack := []string{"a", "a", "b", "b", ""}[rng.IntN(5)]
+			if w.racks = append(w.racks, rack); rack != "" {
+				node.Spec.Groups = []cluster.Label{{Key: group, Value: rack}}
+			}
+			w.events[i] = node
+		}
+		if shape, is := e.(cluster.ShapeDefined); is && slices.Contains(gang, shape.Shape) {
+			shape.Spec.Tags = []string{"gang"}
+			w.events[i] = shape
+		}
+	}
+	w.events = append([]cluster.Event{cluster.ConstraintDefined{Spec: OneDomain("gang", group)}}, w.events...)
+}
+
+// OneDomain has all tasks with the tag stand in one set of the group.
+func OneDomain(tag, group string) cluster.Constraint {
+	bound := cluster.Bound{Subject: []string{tag}, Target: []string{tag}, Min: 1, Max: cluster.Unbounded, Group: group, OrFirst: true}
+	return cluster.Constraint{Name: "one " + group + " for " + tag, Hard: true, Arriving: true, Any: [][]cluster.Bound{{bound}}}
 }
 
 func newTinyWorld(seed uint64) *tinyWorld {
@@ -114,6 +174,26 @@ func newTinyWorld(seed uint64) *tinyWorld {
 		task++
 	}
 	return w
+}
+
+// mostInOne is most of all tasks, in one rack where that has to be.
+func (w *tinyWorld) mostInOne() (best int) {
+	if w.racks == nil {
+		return w.most(0)
+	}
+	may := w.may
+	for _, rack := range []string{"a", "b"} {
+		w.may = nil
+		for i := range may {
+			w.may = append(w.may, slices.Clone(may[i]))
+			for n := range w.may[i] {
+				w.may[i][n] = w.may[i][n] && w.racks[n] == rack
+			}
+		}
+		best = max(best, w.most(0))
+	}
+	w.may = may
+	return best
 }
 
 // most is how many of the tasks from i on find room at most, by trying everything.

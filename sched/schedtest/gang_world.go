@@ -9,7 +9,8 @@ import (
 )
 
 // This file is the gangs of a hostile world: a few jobs of which so many tasks are to be placed together, or
-// none. The world counts by itself who has finished, and asks after each step what decisions have left.
+// none. The runs of every other one leave all at once, or not at all. The world counts by itself who has finished, and asks after each step what
+// decisions have left.
 
 // gangsInWorld is how many come.
 const gangsInWorld = 6
@@ -28,7 +29,7 @@ func submitGang(w *world) {
 	w.atOnce.gangs = append(w.atOnce.gangs, job)
 	user := []string{"even", "odd"}[job.row%2]
 	w.post(0, func() cluster.Event {
-		return cluster.JobSubmitted{Job: job.row, Name: fmt.Sprintf("gang%d", job.row), User: user, Gang: int32(least)}
+		return cluster.JobSubmitted{Job: job.row, Name: fmt.Sprintf("gang%d", job.row), User: user, Disruption: disruptionOf(job), Gang: int32(least)}
 	}, nil)
 	w.submit(job, least-1)
 	w.post(w.soon(), nil, func() { w.submit(job, 1+more) })
@@ -36,14 +37,25 @@ func submitGang(w *world) {
 		for i, now := range []int{least + 1, least} {
 			w.post(cluster.Time(20+20*i)*cluster.Second, func() cluster.Event {
 				job.least = now
-				return cluster.JobChanged{Job: job.row, Gang: int32(now)}
+				return cluster.JobChanged{Job: job.row, Disruption: disruptionOf(job), Gang: int32(now)}
 			}, nil)
 		}
 	}
 }
 
-// gangCount is what a gang has.
-type gangCount struct{ has, left int }
+// disruptionOf is how runs of a gang may be evicted.
+func disruptionOf(job *wJob) cluster.Disruption {
+	if job.row%2 == 0 {
+		return cluster.DisruptTogether
+	}
+	return cluster.DisruptSingly
+}
+
+// gangCount is what a gang has, and who stands where.
+type gangCount struct {
+	has, left int
+	placed    []*wTask
+}
 
 // countGangs counts for each gang who has a place, by the phases of tasks, and who has finished, by what was reported; and those who
 // are leaving.
@@ -57,6 +69,9 @@ func countGangs(w *world) (all []gangCount) {
 					c.left++
 				case task.Placed():
 					c.has++
+					if task.Phase != cluster.Leaving {
+						c.placed = append(c.placed, t)
+					}
 				}
 			}
 		}
@@ -75,7 +90,7 @@ func known(w *world, t *wTask) (*cluster.Task, bool) {
 }
 
 // wholeGangs says which gang has more than it had before something was decided, and fewer than its number, though none
-// of it was told to leave.
+// of it was told to leave; and of which some were told to leave, and not all, though they leave all at once.
 func wholeGangs(w *world, before []gangCount) error {
 	var partial []error
 	for i, c := range countGangs(w) {
@@ -85,6 +100,15 @@ func wholeGangs(w *world, before []gangCount) error {
 		}
 		if c.has > before[i].has && c.has < job.least && c.left <= before[i].left {
 			partial = append(partial, fmt.Errorf("a gang of %d, job row %d, had %d of its tasks placed, and has %d", job.least, job.row, before[i].has, c.has))
+		}
+		if disruptionOf(job) != cluster.DisruptTogether || c.left <= before[i].left {
+			continue
+		}
+		w.count["left together"]++
+		for _, t := range before[i].placed {
+			if slices.Contains(c.placed, t) {
+				partial = append(partial, fmt.Errorf("task %d of job row %d stays, though others were told to leave", t.row, job.row))
+			}
 		}
 	}
 	return errors.Join(partial...)

@@ -92,15 +92,15 @@ import (
 //	change NAME …    the same for a node that is there; what is not named stays
 //	lost NAME
 //	usage NAME KIND=N…                     measured on the node; 0 of what is not named
-//	job NAME tasks=N KIND=N|N..N… [user=USER] [class=CLASS] [priority=N] [apart|per-node=N] [gated] [foreign]
+//	job NAME tasks=N KIND=N|N..N… [user=USER] [class=CLASS] [priority=N] [apart|per-node=N] [gated] [foreign] [yields=N]
 //	      [together] [first-ends] [long-running] [kept] [gang=N] [never-preempts] [stays] [tags=(TAG,…)] [require=(KEY=VALUE,…)]
 //	      [prefer=(WEIGHT:KEY=VALUE,…)] [input=(BYTES@NODE+NODE…,…)]
 //	                 N tasks: NAME/0, NAME/1, …; more of them if the job is there. Each reads all
 //	                 blocks of the input; a node that is not there has no replica. A weight below 0
 //	                 is of nodes where they would rather not be. 2..6 is
 //	                 a range; of a job with first-ends, the first that finishes ends the others; of one with
-//	                 gang=N at least so many run, or none is placed
-//	change-job NAME [gang=N] [kept]        how many are placed together, and whether its runs are evicted, from now on
+//	                 gang=N at least so many run, or none is placed; the first lane may evict foreign ones with yields=1
+//	change-job NAME [gang=N] [kept] [whole]  how many are placed together, and whether its runs are evicted, or all at once alone, from now on
 //	constraint NAME [subject=(TAG,…)] target=(TAG,…) [min=N] [max=N] group=GROUP [self-counted] [soft]
 //	                 one bound, which is hard if it is not soft; GROUP is node, or a group of nodes
 //	forget-constraint NAME
@@ -118,6 +118,8 @@ import (
 //	refused TASK… [attempt=N]              the bind was refused
 //	left TASK… [attempt=N]                 the run is gone, the task is not done
 //	stays TASK… [attempt=N]                the eviction was refused
+//	budget row=N spare=N                   a budget that guards runs can spare so many of them
+//	guarded TASK… row=N                    it guards the latest attempts, and no other does
 //	ended TASK…
 //	finished TASK…                         the same of one that did all that it had to do
 func RunScenarios(t *testing.T, dir string, newPolicy func(name string) (sched.Policy, error)) {

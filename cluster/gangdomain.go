@@ -1,0 +1,50 @@
+package cluster
+
+import "slices"
+
+// A gang may have to stand in one domain: a constraint that binds who comes lets each of its tasks come to a set of a group of nodes
+// that holds another of them, and the first one to any. Who places the gang has to choose the set for all of them, as
+// the first that is good for one of them may be too small for the others. Once some are placed there is no choice, and the constraint
+// keeps the others to it.
+
+// GangDomains are the sets of nodes of which one is to hold all of these tasks, by the first node of each; false where they need not stand
+// in one, or the constraint itself says in which. Nodes of no set are in none of them.
+func GangDomains(v *View, tasks []TaskID) (sets [][]NodeID, bound bool) {
+	if len(tasks) == 0 {
+		return nil, false
+	}
+	for _, r := range v.shape[v.task[tasks[0]].Shape].roles {
+		if !leads(v, r) || slices.ContainsFunc(tasks, func(t TaskID) bool { return !slices.Contains(v.shape[v.task[t].Shape].roles, r) }) {
+			continue
+		}
+		if of := setsOf(v, &v.constraints.group[v.constraints.row[r.constraint].bound[r.bound].group]); !bound || len(of) > len(sets) {
+			sets, bound = of, true // by the smallest ones the larger are chosen, too
+		}
+	}
+	return sets, bound
+}
+
+// leads reports whether a task with the role chooses where its like may come.
+func leads(v *View, r role) bool {
+	row := &v.constraints.row[r.constraint]
+	b := &row.bound[r.bound]
+	return row.spec.Hard && b.OrFirst && r.subject && r.target && b.arrivals.targets == [tenses]int64{}
+}
+
+// setsOf are the live nodes of each set of the group.
+func setsOf(v *View, g *nodeGroup) (sets [][]NodeID) {
+	at := map[int32]int{}
+	for n := range NodeID(len(v.node)) {
+		set := g.setOf(n)
+		if set == outside || !v.NodeLive(n) {
+			continue
+		}
+		i, known := at[set]
+		if !known {
+			i = len(sets)
+			at[set], sets = i, append(sets, nil)
+		}
+		sets[i] = append(sets[i], n)
+	}
+	return sets
+}

@@ -1,0 +1,141 @@
+package fairlead
+
+import (
+	"cmp"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
+)
+
+// This file places a gang that must stand in one domain of nodes (cluster.GangDomains): a zone, say. The gang is tried in one domain after the other, as
+// other gangs are in all nodes, the fullest first, so that the others stay open for gangs that need more. The first is taken
+// that holds all of its tasks; or else that which holds most, if these are enough. Only where no domain has room for it, others have to
+// leave: in the domain where the fewest do, and of several in the one that holds most.
+//
+// What tasks prefer counts within a domain, and not for which one is taken.
+//
+// Where a gang looks for room, its domain's nodes are looked at one by one: so for each task all domains together cost as much as one look at
+// each node. Domains that have too few places for tasks like these, even if all are gone who are there, cost nothing.
+
+// inOneDomain is a bundle that brings the gang to its number in one of the domains, and is tried; nil where there is none.
+func (p ganging) inOneDomain(job cluster.JobID, tasks []cluster.TaskID, domains []sched.Domain, ways []way) (best []sched.Action) {
+	s := p.t.View()
+	lacks, alike := int64(cluster.GangLacks(s, job)), !slices.ContainsFunc(tasks, func(t cluster.TaskID) bool { return s.Task(t).Shape != s.Task(tasks[0]).Shape })
+	mark, bucket := p.t.Mark(), p.victims.bucket
+	after := bucket // the best
+	defer func() { p.claims.within = nil }()
+	for _, instead := range []bool{false, true} {
+		for i := range domains {
+			d := &domains[i]
+			if alike && (!instead && d.Room < lacks || d.Freed < lacks) {
+				continue
+			}
+			p.claims.within = d
+			bundle := p.oneOf(job, ways, instead)
+			if bundle == nil {
+				continue
+			}
+			if best == nil || beats(bundle, best) {
+				best, after = bundle, p.victims.bucket
+			}
+			p.t.Rollback(mark)
+			p.victims.bucket = bucket
+			p.touch(bundle)
+			if count(best, sched.Place) == len(tasks) && count(best, sched.Evict) == 0 {
+				break
+			}
+		}
+		if best != nil {
+			p.t.Gather()
+			if !p.again(mark, best) {
+				panic("fairlead: a gang cannot be placed in a domain as it was")
+			}
+			p.t.Gathered()
+			p.victims.bucket = after
+			p.touch(best)
+			return best
+		}
+	}
+	return nil
+}
+
+// beats reports whether fewer have to leave for the first bundle than for the second, or as many, and it places more.
+func beats(a, b []sched.Action) bool {
+	return cmp.Or(cmp.Compare(count(a, sched.Evict), count(b, sched.Evict)), cmp.Compare(count(b, sched.Place), count(a, sched.Place))) < 0
+}
+
+// count is how many of the actions are of that kind.
+func count(bundle []sched.Action, kind sched.Kind) (n int) {
+	for _, a := range bundle {
+		if a.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// touch has the nodes of the actions looked at anew, which were tried or undone.
+func (p ganging) touch(bundle []sched.Action) {
+	for _, a := range bundle {
+		moving{policy: p.policy, t: p.t}.touch(a)
+	}
+}
+
+// inDomain is for a task of a gang that looks for room in one domain.
+func (p finding) inDomain(d *sched.Domain) (best cluster.NodeID, ok, beside bool) {
+	order, least := &p.table.Order, beyond
+	p.table.Ticks += int64(len(d.Nodes))
+	for _, n := range d.Nodes {
+		score := p.x.Leaves()[order.Rank[n]]
+		if score == book.None {
+			continue
+		}
+		price := p.surcharges.ofTask(p.s, p.task, n) - score
+		if price > least || price == least && order.Rank[n] > order.Rank[best] {
+			continue
+		}
+		refusal := p.s.Admits(p.task, n)
+		beside = beside || refusal.Code == cluster.NotApart
+		if !refusal.Refused() && !p.claims.keepsOff(n, p.task, p.own) {
+			best, least = n, price
+		}
+	}
+	return best, least < beyond, beside
+}
+
+// inDomain is sparing for a task of a gang that looks for room in one domain.
+func (p preempting) inDomain(but sparing) (on cluster.NodeID, placed, beside bool) {
+	s, v, task, d := p.t.View(), &p.victims, p.task, p.claims.within
+	id, own := s.Task(task).Shape, p.who.waiting(s, s.Task(task))
+	type bid struct {
+		node  cluster.NodeID
+		score int64
+	}
+	var bids []bid
+	for _, n := range d.Nodes {
+		if first, ok := v.choose(s, id, n, but); ok && first > own {
+			bids = append(bids, bid{n, v.offered(first)})
+		}
+	}
+	p.table.Ticks += int64(len(d.Nodes))
+	rank := p.table.Order.Rank
+	slices.SortFunc(bids, func(a, b bid) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(rank[a.node], rank[b.node]))
+	})
+	for _, b := range bids {
+		if p.claims.keepsOff(b.node, task, own) {
+			continue
+		}
+		v.choose(s, id, b.node, but)
+		if v.lossOfEquals(s, task) > v.bucket.level {
+			return 0, false, beside
+		}
+		if p.replace(b.node) {
+			return b.node, true, beside
+		}
+		beside = true
+	}
+	return 0, false, beside
+}

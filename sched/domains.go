@@ -1,0 +1,59 @@
+package sched
+
+import (
+	"cmp"
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// This file puts the domains in order of which one is to hold a gang (cluster.GangDomains). The fullest comes first, so that the others stay
+// open for gangs that need more.
+
+// Domain is a set of nodes that may hold all of a gang.
+type Domain struct {
+	Nodes []cluster.NodeID // ascending
+	// Room is for how many tasks like the first there is room: node by node, by quantities alone.
+	Room int64
+	// Freed is the same with all gone who are there.
+	Freed int64
+}
+
+// Has reports whether the node is in the domain.
+func (d *Domain) Has(n cluster.NodeID) bool {
+	_, in := slices.BinarySearch(d.Nodes, n)
+	return in
+}
+
+// GangDomains are the domains for these tasks of one gang: that with the least room first, then that with the first node. It is false where the
+// tasks need not stand in one, or others of theirs stand in one.
+func GangDomains(s *cluster.View, tasks []cluster.TaskID) (domains []Domain, bound bool) {
+	sets, bound := cluster.GangDomains(s, tasks)
+	for _, nodes := range sets {
+		d := Domain{Nodes: nodes}
+		for _, n := range nodes {
+			limit, used := s.Limit(n), s.Used(n)
+			room, freed := int64(-1), int64(-1)
+			for k, q := range s.Shape(s.Task(tasks[0]).Shape).Demand {
+				if q > 0 {
+					room, freed = fewer(room, max(limit[k]-used[k], 0)/q), fewer(freed, limit[k]/q)
+				}
+			}
+			if room < 0 { // who asks for nothing fits as often as there are tasks
+				room, freed = int64(len(tasks)), int64(len(tasks))
+			}
+			d.Room, d.Freed = d.Room+room, d.Freed+freed
+		}
+		domains = append(domains, d)
+	}
+	slices.SortStableFunc(domains, func(a, b Domain) int { return cmp.Compare(a.Room, b.Room) })
+	return domains, bound
+}
+
+// fewer is the lesser of two numbers, of which the first is below 0 while it is not known.
+func fewer(a, b int64) int64 {
+	if a < 0 {
+		return b
+	}
+	return min(a, b)
+}
