@@ -148,9 +148,14 @@ func subtract(lacks cluster.Vector, p *Pod) {
 	}
 }
 
-// leave leaves the node alone, from now on for a while.
+// leave leaves the node alone, from now on for a while; unless pods were told to leave it for one of ours, whose place there would be lost with what they have done.
 func (c *Contest) leave(n *node) {
 	c.count++
+	for _, p := range n.pods {
+		if p.exit.leaving {
+			return
+		}
+	}
 	c.left = slices.DeleteFunc(c.left, func(other *node) bool { return other == n })
 	c.left = append(c.left, n)
 	n.contest.until = c.journal.now + contestLasts
