@@ -7,12 +7,13 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sched/book"
+	"fairlead.dev/fairlead/sched/evict"
 )
 
 // This file places a gang that must stand in one domain of nodes (cluster.GangDomains): a zone, say. The gang is tried in one domain after the other, as
 // other gangs are in all nodes, the fullest first, so that the others stay open for gangs that need more. The first is taken
 // that holds all of its tasks; or else that which holds most, if these are enough. Only where no domain has room for it, others have to
-// leave: in the domain where the fewest do, and of several in the one that holds most.
+// leave: in the domain where the fewest violate a budget that guards them, then where the fewest leave, and of several in the one that holds most.
 //
 // What tasks prefer counts within a domain, and not for which one is taken.
 //
@@ -24,7 +25,7 @@ func (p ganging) inOneDomain(job cluster.JobID, tasks []cluster.TaskID, domains 
 	s := p.t.View()
 	lacks, alike := int64(cluster.GangLacks(s, job)), !slices.ContainsFunc(tasks, func(t cluster.TaskID) bool { return s.Task(t).Shape != s.Task(tasks[0]).Shape })
 	mark, bucket := p.t.Mark(), p.victims.bucket
-	after := bucket // the best
+	after, violations := bucket, 0 // of the best
 	defer func() { p.claims.within = nil }()
 	for _, instead := range []bool{false, true} {
 		for i := range domains {
@@ -37,10 +38,12 @@ func (p ganging) inOneDomain(job cluster.JobID, tasks []cluster.TaskID, domains 
 			if bundle == nil {
 				continue
 			}
-			if best == nil || beats(bundle, best) {
-				best, after = bundle, p.victims.bucket
-			}
+			spent := p.victims.bucket
 			p.t.Rollback(mark)
+			violates := evict.Violations(s, bundle)
+			if best == nil || cmp.Or(cmp.Compare(violates, violations), compare(bundle, best)) < 0 {
+				best, after, violations = bundle, spent, violates
+			}
 			p.victims.bucket = bucket
 			p.touch(bundle)
 			if count(best, sched.Place) == len(tasks) && count(best, sched.Evict) == 0 {
@@ -61,9 +64,9 @@ func (p ganging) inOneDomain(job cluster.JobID, tasks []cluster.TaskID, domains 
 	return nil
 }
 
-// beats reports whether fewer have to leave for the first bundle than for the second, or as many, and it places more.
-func beats(a, b []sched.Action) bool {
-	return cmp.Or(cmp.Compare(count(a, sched.Evict), count(b, sched.Evict)), cmp.Compare(count(b, sched.Place), count(a, sched.Place))) < 0
+// compare is less than 0 if fewer have to leave for the first bundle than for the second, or as many, and it places more.
+func compare(a, b []sched.Action) int {
+	return cmp.Or(cmp.Compare(count(a, sched.Evict), count(b, sched.Evict)), cmp.Compare(count(b, sched.Place), count(a, sched.Place)))
 }
 
 // count is how many of the actions are of that kind.

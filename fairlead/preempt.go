@@ -22,7 +22,7 @@ type victims struct {
 	occupants evict.Occupants
 	search    evict.Search
 	until     []cluster.Time   // by node row: when somebody there has another rank
-	fallen    []cluster.NodeID // where somebody has, since the last round
+	fallen    []cluster.NodeID // where somebody has, or others have changed with whom somebody has to leave, since the last round
 	due       cluster.Time     // the first of these
 	looked    cluster.Time     // scratch: of the node that is ranked
 	bucket    bucket
@@ -48,6 +48,7 @@ func (v *victims) learn(s *cluster.View, c *sched.Changed) {
 		v.occupants.Rule, v.occupants.Kept, v.occupants.Together = v.candidate, true, true
 	}
 	v.occupants.Forget(c.Nodes...)
+	v.fallen = v.fallen[:0]
 	if v.together {
 		for _, n := range c.Nodes {
 			v.forgetWith(s, n)
@@ -56,7 +57,6 @@ func (v *victims) learn(s *cluster.View, c *sched.Changed) {
 	for len(v.until) < s.NodeRows() {
 		v.until = append(v.until, cluster.Never)
 	}
-	v.fallen = v.fallen[:0]
 	if s.Now() < v.due {
 		return
 	}
@@ -79,6 +79,7 @@ func (v *victims) forgetWith(s *cluster.View, n cluster.NodeID) {
 		for _, other := range with {
 			if m := s.Task(other).Node; m != n {
 				v.acted(m)
+				v.fallen = append(v.fallen, m)
 			}
 		}
 	}
@@ -96,11 +97,14 @@ func (v *victims) acted(n cluster.NodeID) {
 // candidate is the rule of who may be evicted. Who comes last goes first. One with whom others have to leave stands for all of them: it ranks as the
 // first, and loses what all do.
 func (v *victims) candidate(s *cluster.View, c *evict.Candidate) bool {
-	with, _ := cluster.DisruptedTogether(s, s.Task(c.Task).Job)
+	with, may := cluster.DisruptedTogether(s, s.Task(c.Task).Job)
 	if len(with) == 0 {
 		return v.rule(s, s.Task(c.Task), c)
 	}
 	v.together = true
+	if !may {
+		return false
+	}
 	first, loss := nobodyYet, int64(0)
 	for _, t := range with {
 		if !v.rule(s, s.Task(t), c) {

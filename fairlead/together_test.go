@@ -65,6 +65,20 @@ func TestRunsLeaveTogether(t *testing.T) {
 	}
 }
 
+// TestSleepersWakeForRunsElsewhere: whoever may stand on one node alone is looked at again when the run may leave, on another node, without which those
+// on its own may not.
+func TestSleepersWakeForRunsElsewhere(t *testing.T) {
+	bound := cluster.TaskSubmitted{Task: 3, Seq: 3, Job: 0, Shape: 1, Priority: 5}
+	core := crew(t, cluster.SetDefined{Set: 1, Nodes: []cluster.NodeID{0}}, cluster.ShapeDefined{Shape: 1, Spec: cluster.Shape{Demand: cluster.Vector{2}, Eligible: 1}}, cluster.TaskProtected{Task: 2, Attempt: 1, Until: 10, Reason: "test"})
+	out, _, err := core.Step(1, []cluster.Event{bound}, nil)
+	if err != nil || len(out) > 0 {
+		t.Errorf("%v: %v is decided, though one of the job may not leave", err, out)
+	}
+	if out, _, err = core.Step(11, nil, nil); err != nil || len(evicted(out)) != 3 {
+		t.Errorf("%v: %v is decided when all may leave", err, out)
+	}
+}
+
 // TestRunsAreNotTorn: whatever stands where, of a job whose runs leave all at once all do, or none; and some do.
 func TestRunsAreNotTorn(t *testing.T) {
 	left, gangs := 0, 0

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
 )
 
 // This file puts those last whose eviction would violate a budget that guards them and does not refuse (cluster.TaskGuarded). What a budget can spare
@@ -16,14 +17,40 @@ import (
 
 // allowance is what budgets can still spare while victims are chosen.
 type allowance struct {
-	budgets []cluster.BudgetID
-	left    []int
+	budgets    []cluster.BudgetID
+	left       []int
+	crews      []crew // that are counted
+	violations int    // of all who were counted
 }
 
-func (a *allowance) reset() { a.budgets, a.left = a.budgets[:0], a.left[:0] }
+// crew is a job whose runs leave all at once, and whether one of these violates a budget.
+type crew struct {
+	job      cluster.JobID
+	violates bool
+}
 
-// take counts an eviction, and reports whether it violates one of the task's budgets.
+func (a *allowance) reset() {
+	a.budgets, a.left, a.crews, a.violations = a.budgets[:0], a.left[:0], a.crews[:0], 0
+}
+
+// take counts the eviction of a task, and of those who leave with it, and reports whether it violates a budget of one of them.
 func (a *allowance) take(s *cluster.View, t cluster.TaskID) (violates bool) {
+	job := s.Task(t).Job
+	with, _ := cluster.DisruptedTogether(s, job)
+	if len(with) == 0 {
+		return a.takeOne(s, t)
+	}
+	if at := slices.IndexFunc(a.crews, func(c crew) bool { return c.job == job }); at >= 0 {
+		return a.crews[at].violates
+	}
+	for _, other := range with {
+		violates = a.takeOne(s, other) || violates
+	}
+	a.crews = append(a.crews, crew{job, violates})
+	return violates
+}
+
+func (a *allowance) takeOne(s *cluster.View, t cluster.TaskID) (violates bool) {
 	for _, b := range cluster.GuardsOf(s, t) {
 		at := slices.Index(a.budgets, b)
 		if at < 0 {
@@ -33,7 +60,24 @@ func (a *allowance) take(s *cluster.View, t cluster.TaskID) (violates bool) {
 		violates = violates || a.left[at] <= 0
 		a.left[at]--
 	}
+	if violates {
+		a.violations++
+	}
 	return violates
+}
+
+// Violations is how many of those who leave by a bundle violate a budget, as things were before it was tried.
+func Violations(s *cluster.View, bundle []sched.Action) int {
+	if !cluster.Guards(s) {
+		return 0
+	}
+	var a allowance
+	for _, action := range bundle {
+		if action.Kind == sched.Evict {
+			a.takeOne(s, action.Task)
+		}
+	}
+	return a.violations
 }
 
 // guarded is the memory of a search in which budgets guard candidates.
@@ -45,9 +89,12 @@ type guarded struct {
 	beyond    []Candidate
 }
 
-// guardsAny reports whether some budget guards one of the candidates.
+// guardsAny reports whether some budget guards one of the candidates, or of those who leave with them.
 func guardsAny(s *cluster.View, list []Candidate) bool {
-	return cluster.Guards(s) && slices.ContainsFunc(list, func(c Candidate) bool { return len(cluster.GuardsOf(s, c.Task)) > 0 })
+	return cluster.Guards(s) && slices.ContainsFunc(list, func(c Candidate) bool {
+		with, _ := cluster.DisruptedTogether(s, s.Task(c.Task).Job)
+		return len(cluster.GuardsOf(s, c.Task)) > 0 || slices.ContainsFunc(with, func(t cluster.TaskID) bool { return len(cluster.GuardsOf(s, t)) > 0 })
+	})
 }
 
 // budgetsLast are the candidates, those last who would violate a budget, and how many of them would not. It is valid until the next call.
@@ -78,10 +125,9 @@ func (x *Search) chooseGuarded(best Objective, list []Candidate) (price int64, o
 	}
 	x.allowance.reset()
 	for i := range slices.Backward(x.Victims) {
-		if x.allowance.take(x.s, x.Victims[i].Task) {
-			x.Violations++
-		}
+		x.allowance.take(x.s, x.Victims[i].Task)
 	}
+	x.Violations = x.allowance.violations
 	return price, ok
 }
 

@@ -22,7 +22,7 @@ type Occupants struct {
 	Rule Rule
 	// Kept says that those are candidates, too, for whom a place is kept on the node until others have left: they would wait again.
 	Kept bool
-	// Together says that those are candidates, too, with whom others of their job have to leave, wherever these are. The rule ranks and prices them for all.
+	// Together says that those are candidates, too, with whom others of their job have to leave, wherever these are. The rule leaves out whom the others keep, and ranks and prices the rest for all.
 	Together bool
 	Looks    int64 // how many candidates were ranked
 	nodes    []ranking
@@ -131,8 +131,7 @@ func (o *Occupants) rank(s *cluster.View, n cluster.NodeID) {
 func (o *Occupants) mayGo(s *cluster.View, t cluster.TaskID, n cluster.NodeID) bool {
 	task := s.Task(t)
 	if s.Job(task.Job).Disruption == cluster.DisruptTogether {
-		_, may := cluster.DisruptedTogether(s, task.Job)
-		return o.Together && may && task.Node == n && task.Phase != cluster.Leaving
+		return o.Together && task.Node == n && task.Phase != cluster.Leaving
 	}
 	if o.Kept && task.Phase == cluster.Reserved {
 		return task.Node == n && !s.Job(task.Job).Foreign
