@@ -62,6 +62,7 @@ type entry struct {
 	node    cluster.NodeID
 	bundle  int32
 	serves  int32 // of an eviction: the placement that it is for
+	whole   bool  // of an eviction: of a job whose runs leave all at once
 	// needless says that the entry is in Ledger.needless, which most never are: it is
 	// searched for only there.
 	needless bool
@@ -134,6 +135,7 @@ func (l *Ledger) enter(s *cluster.View, bundle []Action, decisions []Decision) {
 			d.Purpose.Task, d.Purpose.Seq = t, s.Task(t).Seq
 		}
 		e := entry{kind: Evict, stage: sent, task: d.Task, seq: d.Seq, attempt: d.Attempt, node: d.Node, serves: l.at(l.coming, d.Purpose.Task)}
+		e.whole = s.Job(s.Task(d.Task).Job).Disruption == cluster.DisruptTogether
 		l.leaving = setRow(l.leaving, d.Task, l.add(id, e))
 	}
 	if b.open == 0 {

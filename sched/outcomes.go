@@ -177,9 +177,11 @@ func (l *Ledger) OpenBundles() int {
 
 // Needless appends the evictions for which nobody waits any more: not whom they serve, and not
 // who else was promised room on the node. Only those are named that the caller can take back,
-// and all that are named may be taken back together.
+// and all that are named may be taken back together. Of a bundle, the runs of jobs whose runs leave all
+// at once are named all or not at all: where one of them has left, the others go as well.
 func (l *Ledger) Needless(s *cluster.View, canTakeBack func(Decision) bool, to []Decision) []Decision {
 	var staying []cluster.TaskID
+	from := len(to)
 	for _, i := range l.needless {
 		d := l.decision(i)
 		if canTakeBack(d) && cluster.MayStay(s, d.Task, staying) {
@@ -187,5 +189,14 @@ func (l *Ledger) Needless(s *cluster.View, canTakeBack func(Decision) bool, to [
 			to = append(to, d)
 		}
 	}
-	return to
+	return append(to[:from], slices.DeleteFunc(to[from:], func(d Decision) bool { return l.torn(d.Task, staying) })...)
+}
+
+// torn reports whether the task's run would be without others with whom it is to leave, if those stayed.
+func (l *Ledger) torn(t cluster.TaskID, staying []cluster.TaskID) bool {
+	with := l.entries.list[l.leaving[t]]
+	return with.whole && slices.ContainsFunc(l.bundles.list[with.bundle].entries, func(i int32) bool {
+		e := &l.entries.list[i]
+		return e.whole && (e.stage == done || e.stage.open() && !slices.Contains(staying, e.task))
+	})
 }

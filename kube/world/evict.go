@@ -170,7 +170,13 @@ type Requests interface {
 func (x *Exits) TakeBack(l *sched.Ledger, v *cluster.View, requests Requests) {
 	unsent := func(d sched.Decision) bool {
 		p := x.slots.running(d)
-		return p != nil && p.exit.leaving && p.object.DeletionTimestamp == nil && (!p.exit.requested || requests.Waits(p))
+		if p == nil || !p.exit.leaving || p.object.DeletionTimestamp != nil {
+			return false
+		}
+		if together := v.Job(v.Task(d.Task).Job).Disruption == cluster.DisruptTogether; together {
+			return !p.exit.requested // as what cannot be called back in the end would go without the others
+		}
+		return !p.exit.requested || requests.Waits(p)
 	}
 	for _, d := range l.Needless(v, unsent, nil) {
 		p := x.slots.running(d)
