@@ -144,11 +144,12 @@ func (p *policy) ExplainTask(s *cluster.View, t cluster.TaskID, most int) (sched
 func (p explanation) candidate(t cluster.TaskID, n cluster.NodeID) sched.Candidate {
 	task := p.s.Task(t)
 	id, tier := task.Shape, p.surcharges.tierOf(&p.s.Classes()[task.Class])
-	price, _ := p.worth.Price(p.s, id, n)
+	whole, _ := p.worth.Price(p.s, id, n)
+	price := tempered(p.s, id, whole)
 	c := sched.Candidate{Node: n, Cost: thousandths(price)}
 	rest := c.Cost
 	for i, part := range p.worth.Parts(p.s, id, n) {
-		if cost := min(thousandths(part.Price), rest); i < mostParts && cost > 0 {
+		if cost := min(thousandths(part.Price*price/max(whole, 1)), rest); i < mostParts && cost > 0 {
 			c.Terms = append(c.Terms, sched.Term{Name: "room for " + amounts(p.s.Kinds(), part.Demand), Cost: cost})
 			rest -= cost
 		}

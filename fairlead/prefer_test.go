@@ -1,6 +1,8 @@
 package fairlead_test
 
 import (
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"fairlead.dev/fairlead/cluster"
@@ -52,5 +54,66 @@ func TestPreferredNodesChange(t *testing.T) {
 		comes(second)
 		pending = append(pending, cluster.SetDefined{Set: 1, Nodes: []cluster.NodeID{in}})
 		comes(first)
+	}
+}
+
+// TestRoomOutweighsNoPreference: a task goes to a node that it prefers with the largest weight, or where it violates no soft constraint, though
+// there alone is room for large ones, which are most of those that are there.
+func TestRoomOutweighsNoPreference(t *testing.T) {
+	for seed := range uint64(500) {
+		rng := rand.New(rand.NewPCG(seed, 0x9ef))
+		bySet := rng.IntN(2) == 0
+		const large, other, comes = cluster.ShapeID(0), cluster.ShapeID(1), cluster.ShapeID(2)
+		events := []cluster.Event{cluster.JobSubmitted{Name: "there"}, cluster.JobSubmitted{Job: 1, Name: "comes"}}
+		tell := func(e cluster.Event) { events = append(events, e) }
+		size := 2 + rng.Int64N(99)
+		tell(cluster.ShapeDefined{Shape: large, Spec: cluster.Shape{Demand: cluster.Vector{size}, Tags: []string{"there"}}})
+		tell(cluster.ShapeDefined{Shape: other, Spec: cluster.Shape{Demand: cluster.Vector{1 + rng.Int64N(size-1)}, Tags: []string{"there"}}})
+		task := cluster.TaskID(0)
+		there := func(shape cluster.ShapeID, n cluster.NodeID) {
+			tell(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Shape: shape})
+			tell(cluster.TaskFound{Task: task, Seq: cluster.Seq(task), Node: n})
+			task++
+		}
+		var liked []cluster.NodeID
+		for n := range cluster.NodeID(2 + rng.IntN(6)) {
+			fill := rng.IntN(4)
+			switch free := rng.IntN(3) == 0; {
+			case !free:
+				tell(cluster.NodeAdded{Node: n, Spec: cluster.NodeSpec{Capacity: cluster.Vector{int64(fill+1) * size}}})
+				there(other, n)
+			case bySet:
+				tell(cluster.NodeAdded{Node: n, Spec: cluster.NodeSpec{Capacity: cluster.Vector{int64(fill+1) * size}}})
+				liked = append(liked, n)
+			default:
+				tell(cluster.NodeAdded{Node: n, Spec: cluster.NodeSpec{Capacity: cluster.Vector{size}}})
+				liked, fill = append(liked, n), 0
+			}
+			for range fill {
+				there(large, n)
+			}
+		}
+		shape := cluster.Shape{Demand: cluster.Vector{1}, Tags: []string{"comes"}}
+		if bySet {
+			tell(cluster.SetDefined{Set: 1, Nodes: liked})
+			shape.Prefers = []cluster.Preference{{Set: 1, Weight: cluster.MostPreference}}
+		} else {
+			tell(cluster.ConstraintDefined{Spec: cluster.Constraint{Weight: cluster.DefaultWeight, Arriving: true, Any: [][]cluster.Bound{{
+				{Subject: []string{"comes"}, Target: []string{"there"}, Group: cluster.EachNode},
+			}}}})
+		}
+		tell(cluster.ShapeDefined{Shape: comes, Spec: shape})
+		tell(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Job: 1, Shape: comes})
+		core, err := sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu"}}, nil), sched.Lane{Name: "all", Policy: fairlead.New(fairlead.Options{Ties: book.Lowest})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, _, err := core.Step(0, events, nil)
+		if err != nil || len(out) != 1 {
+			t.Fatal(err, out)
+		}
+		if len(liked) > 0 && !slices.Contains(liked, out[0].Node) {
+			t.Fatalf("seed %d, by sets %v: it goes to node %d, and prefers %d:\n%s", seed, bySet, out[0].Node, liked, core.View().Picture())
+		}
 	}
 }

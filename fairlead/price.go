@@ -55,7 +55,7 @@ func (u *surcharges) learn(s *cluster.View, c *sched.Changed) {
 // ofPlace is what every task of the shape and tier pays on the node: the worth of its room, and what is added to that.
 func (u *surcharges) ofPlace(s *cluster.View, w *worth.Worth, id cluster.ShapeID, tier int32, n cluster.NodeID) worth.Price {
 	price, _ := w.Price(s, id, n)
-	return price + u.ofNode(s, id, tier, n) + u.ofEmpty(s, w, id, n) + u.grants.missing(s, id, n)
+	return tempered(s, id, price) + u.ofNode(s, id, tier, n) + u.ofEmpty(s, w, id, n) + u.grants.missing(s, id, n)
 }
 
 // opens reports whether a task would be the first on the node, where that costs something.
