@@ -23,6 +23,7 @@ type Evictions struct {
 	victims          prometheus.Histogram
 	withoutPlacement prometheus.Counter
 	counted          *int64 // of withoutPlacement, since the core was made
+	stopped          prometheus.Gauge
 }
 
 func newEvictions() Evictions {
@@ -39,6 +40,7 @@ func newEvictions() Evictions {
 		withoutPlacement: counter("fairlead_evictions_without_placement_total",
 			"Pods that have left for others of which none was placed in the end, as they were deleted, say, or their bind was refused."),
 		counted: new(int64),
+		stopped: gauge("fairlead_evictions_stopped", "1 while nobody is told to leave, as too many have left in vain."),
 	}
 	for _, result := range []EvictionResult{Evicted, EvictionRefused, EvictionGone, EvictionError} {
 		e.results.WithLabelValues(string(result))
@@ -48,7 +50,7 @@ func newEvictions() Evictions {
 }
 
 func (e *Evictions) collectors() []prometheus.Collector {
-	return []prometheus.Collector{e.results, e.pending, e.attempts, e.victims, e.withoutPlacement}
+	return []prometheus.Collector{e.results, e.pending, e.attempts, e.victims, e.withoutPlacement, e.stopped}
 }
 
 // Ended counts a request that was answered, or given up.
@@ -65,6 +67,14 @@ func (e *Evictions) Preempted(victims int) {
 func (e *Evictions) SetPending(queued, requested int) {
 	e.pending.WithLabelValues("budget").Set(float64(queued))
 	e.pending.WithLabelValues("exit").Set(float64(requested))
+}
+
+// SetStopped sets whether nobody is told to leave.
+func (e *Evictions) SetStopped(is bool) {
+	e.stopped.Set(0)
+	if is {
+		e.stopped.Set(1)
+	}
 }
 
 // WithoutPlacement takes in how many pods have left for nobody since the core was made.

@@ -166,4 +166,5 @@ func (s *Scheduler) carryOut(ctx context.Context, decisions []sched.Decision) {
 	s.subject.handling(nil)
 	s.leave(decisions)
 	s.Metrics.Evictions.WithoutPlacement(s.epochs.core.Counts().WithoutPlacement)
+	s.world.Exits().Storm().LeftForNobody(s.epochs.core.Counts().WithoutPlacement, s.now())
 }

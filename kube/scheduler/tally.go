@@ -27,6 +27,7 @@ type tally struct {
 	// overcommitted are the nodes that were reported and still are.
 	overcommitted map[string]bool
 	contests      int  // that were counted
+	storms        int  // of evictions, that were logged
 	contested     bool // nodes were left to other schedulers when that was last looked at
 }
 
@@ -54,6 +55,7 @@ func (t *tally) set(s *Scheduler) {
 	excess := s.world.Columns().Excess()
 	t.reportExcess(excess)
 	t.reportContests(s)
+	t.reportStorms(s)
 	m.Cluster.SetLeftOut(len(s.world.Columns().LeftOut()), s.world.Columns().Refused(), len(excess))
 	if !s.epochs.mistakes.broken {
 		t.reportOvercommitted(s)

@@ -47,6 +47,7 @@ type Exits struct {
 	budgets map[string]*budget // by schedulerName
 	others  *budget            // of pods of other schedulers: the profile's for which they may be evicted; nil if there is none
 	guards  guards
+	storm   Storm
 }
 
 // Allow says which profiles' pods may be evicted, by schedulerName. At
@@ -92,6 +93,7 @@ func neverYields(p *Pod) bool {
 // begin forgets what was decided and not yet asked for, for a new core.
 func (x *Exits) begin() {
 	x.guards.begin()
+	x.storm.begin()
 	for _, e := range x.budgets {
 		e.queue = nil
 	}
@@ -122,6 +124,7 @@ type exit struct {
 	protectedFor   string       // why, in words without names: they are recorded
 	guards         []*guard     // by which the core knows its run to be guarded
 	deleted        bool         // these count it among those that leave and were deleted
+	others         cluster.Time // when others were last told to leave for it; 0 is never
 }
 
 // Why a pod is protected from evictions.
@@ -144,6 +147,9 @@ func (x *Exits) Evict(d sched.Decision) {
 	p.exit.leaving = true
 	by, serves := d.Purpose.Serves()
 	moves := serves && by == d.Task
+	if by := x.slots.podOf(by); serves && !moves && by != nil {
+		by.exit.others = x.journal.now
+	}
 	switch {
 	case p.exit.requested || p.object.DeletionTimestamp != nil: // on its way out already
 	case e == nil:
@@ -211,9 +217,10 @@ func (x *Exits) Dismiss() []*Pod {
 			switch {
 			case !p.exit.leaving || p.exit.requested || p.object.DeletionTimestamp != nil:
 				return true // gone, or going
-			case p.Stage != Bound || e.out >= e.AtOnce || e.opens() > x.journal.now:
+			case p.Stage != Bound || e.out >= e.AtOnce || e.opens() > x.journal.now || x.storm.stops(x.journal.now):
 				return false
 			}
+			x.storm.ask(x.journal.now, p.exit.others)
 			p.exit.requested = true
 			e.out++
 			e.next = max(e.next, x.journal.now) + e.pause()
@@ -286,6 +293,9 @@ func (x *Exits) wake() cluster.Time {
 	for _, e := range x.budgets {
 		wake = min(wake, e.wake(x.journal.now))
 	}
+	if wake < x.storm.until {
+		return x.storm.until
+	}
 	return wake
 }
 
@@ -297,6 +307,9 @@ func (e *budget) wake(now cluster.Time) cluster.Time {
 	}
 	return max(e.opens(), now)
 }
+
+// Storm is whether evictions are stopped, as too many are in vain.
+func (x *Exits) Storm() *Storm { return &x.storm }
 
 // Lingering counts the pods that were decided to leave and are still there: those
 // that are queued, and those whose eviction was requested.

@@ -244,6 +244,14 @@ func (s *slots) decided(d sched.Decision) *Pod {
 	return p
 }
 
+// podOf is the pod in the slot of a task row; nil if there is none.
+func (s *slots) podOf(t cluster.TaskID) *Pod {
+	if int(t) >= len(s.byTask) || s.byTask[t] == nil {
+		return nil
+	}
+	return s.byTask[t].pod
+}
+
 // running is the pod whose run the decision names; nil if it is not there.
 func (s *slots) running(d sched.Decision) *Pod {
 	of := s.byTask[d.Task]

@@ -368,6 +368,13 @@ func (s *story) happen(text string) error {
 	case "lost-budget":
 		s.loseBudget(l.name)
 		return l.done()
+	case "left-for-nobody":
+		var pods int64
+		if _, err := fmt.Sscan(l.name, &pods); err != nil {
+			return err
+		}
+		s.world.Exits().Storm().LeftForNobody(pods, s.world.journal.now)
+		return l.done()
 	case "lost-group":
 		s.loseGroup(l.name)
 		return l.done()

@@ -167,10 +167,7 @@ func (w *World) Pending() bool { return len(w.journal.events) > 0 }
 
 // Of is the pod of a task in the core; nil if it has none.
 func (w *World) Of(t cluster.TaskID) *Pod {
-	if s := w.slots.byTask[t]; s != nil {
-		return s.pod
-	}
-	return nil
+	return w.slots.podOf(t)
 }
 
 // SetRoom says how many pods may be let through by the next Admit, and how many of

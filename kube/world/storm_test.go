@@ -1,0 +1,62 @@
+package world
+
+import (
+	"testing"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// TestStorm: evictions stop where more than 20 in a minute are in vain, and more than half; for a minute, and then twice as long each time, until an
+// hour has passed without.
+func TestStorm(t *testing.T) {
+	var s Storm
+	now, total := cluster.Hour, int64(0)
+	ask := func(n int) {
+		for range n {
+			s.ask(now, 0)
+		}
+	}
+	vain := func(n int64) { total += n; s.LeftForNobody(total, now) }
+	expect := func(when string, left cluster.Time, times int) {
+		t.Helper()
+		if l, n := s.Stopped(now); l != left || n != times {
+			t.Errorf("%s: stopped for %v, %d times, want %v and %d", when, l, n, left, times)
+		}
+	}
+	ask(100)
+	vain(50)
+	expect("half in vain", 0, 0)
+	now += stormLooks + 1
+	vain(20)
+	expect("a minute later, 20 in vain", 0, 0)
+	vain(1)
+	expect("21 in vain", shortestStop, 1)
+	vain(100)
+	expect("while it is stopped", shortestStop, 1)
+	now += shortestStop + stormLooks + 1
+	for range mostInVain + 1 { // of pods for which others were told to leave four minutes ago
+		s.ask(now, now-4*cluster.Minute)
+	}
+	expect("in turns", 2*shortestStop, 2)
+	now += 10 * cluster.Minute
+	for range mostInVain + 1 {
+		s.ask(now, now-shortly)
+	}
+	expect("of pods for which others were told to leave long ago", 0, 2)
+	now += stormLooks + 1
+	for want := 4 * shortestStop; want < 4*longestStop; want *= 2 {
+		now += longestStop
+		vain(mostInVain + 1)
+		left, _ := s.Stopped(now)
+		if left != min(want, longestStop) {
+			t.Errorf("stopped for %v, want %v", left, min(want, longestStop))
+		}
+	}
+	now += longestStop + stopsAnew
+	s.begin()
+	total = 0
+	vain(mostInVain + 1)
+	if left, _ := s.Stopped(now); left != shortestStop {
+		t.Errorf("after an hour, under a new core: stopped for %v, want %v", left, shortestStop)
+	}
+}
