@@ -17,14 +17,14 @@ import (
 // This file takes kube-scheduler's place, and gives it back: by its own configuration and under its own lease, so that the two never schedule
 // at once.
 
-// upstreamConfig is a configuration of kube-scheduler for a user.
+// upstreamConfig is a configuration of kube-scheduler for a user, with its usual times: who is slow for a moment on a busy machine is to keep its lease.
 func upstreamConfig(c *cluster, user testbed.User) string {
 	c.t.Helper()
 	file := filepath.Join(c.t.TempDir(), string(user)+".yaml")
 	c.must(os.WriteFile(file, fmt.Appendf(nil, `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 clientConnection: {kubeconfig: %q, qps: 10000, burst: 10000}
-leaderElection: {leaderElect: true, leaseDuration: 3s, renewDeadline: 2s, retryPeriod: 500ms}
+leaderElection: {leaderElect: true, leaseDuration: 15s, renewDeadline: 10s, retryPeriod: 2s}
 `, c.bed.Kubeconfig(user)), 0o600))
 	return file
 }

@@ -230,6 +230,54 @@ func TestEvictionsAreTakenBack(t *testing.T) {
 	})
 }
 
+// Where more than 20 leave for nobody, nobody is asked for a minute.
+func TestStormsOfEvictionsStop(t *testing.T) {
+	const many = 21 // that are asked to leave, of one more
+	crowded, other := bigNode(0), bigNode(1)
+	crowded.Status.Allocatable[v1.ResourceCPU] = *resource.NewMilliQuantity(100*(many+1), resource.DecimalSI)
+	other.Status.Allocatable[v1.ResourceCPU] = resource.MustParse("100m")
+	objects := []runtime.Object{crowded, other}
+	for i := range many + 2 {
+		low := plainPod(1 + i)
+		if low.Spec.NodeName = crowded.Name; i > many {
+			low.Spec.NodeName = other.Name
+		}
+		objects = append(objects, low)
+	}
+	comes := func(i int, n *v1.Node) *v1.Pod {
+		high := plainPod(i)
+		high.Spec.Priority, high.Spec.NodeSelector = new(int32(100)), map[string]string{v1.LabelHostname: n.Name}
+		high.Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = n.Status.Allocatable[v1.ResourceCPU]
+		return high
+	}
+	inBubble(t, objects, func(b *bubble) {
+		p := &b.Config.Profiles[0]
+		p.Policy.Name, p.Evictions.Enabled, p.Evictions.AtOnce, p.Evictions.PerMinute = "fairlead", true, many, 2
+		b.run()
+		b.pass(time.Second)
+		high := comes(100, crowded)
+		b.create(high)
+		b.pass(time.Second)
+		if err := b.api.Tracker().Delete(v1.SchemeGroupVersion.WithResource("pods"), "default", high.Name); err != nil {
+			b.t.Fatal(err)
+		}
+		b.pass(time.Second)
+		if n := b.sum("fairlead_evictions_without_placement_total"); n != many {
+			b.t.Fatalf("%v left for nobody, want %d", n, many)
+		}
+		b.create(comes(101, other))
+		b.pass(55 * time.Second) // a request is due after 30
+		if len(b.api.sent) != many || b.sum("fairlead_evictions_stopped") != 1 {
+			b.t.Errorf("%d requests were sent while evictions are stopped, want %d; stopped is %v", len(b.api.sent), many, b.sum("fairlead_evictions_stopped"))
+		}
+		b.pass(10 * time.Second)
+		b.expectBound("pod-1 pod-101") // of the first node one is left
+		if b.sum("fairlead_evictions_stopped") != 0 {
+			b.t.Error("evictions are stopped still")
+		}
+	})
+}
+
 // An eviction that waits for a worker is called back, too, when nobody waits for its room: it
 // is never sent, and the pod runs on as far as the core knows.
 func TestUnsentEvictionsAreCalledBack(t *testing.T) {
