@@ -161,6 +161,35 @@ func (c *cluster) compare(t *rapid.T) {
 			t.Fatalf("pod %s: kept case finds %v feasible, fresh framework %v", open.pod.Name, got, feasible)
 		}
 	}
+	c.compareButForRoom(t)
+}
+
+// compareButForRoom asks both sides about a case where all pods take nothing.
+func (c *cluster) compareButForRoom(t *rapid.T) {
+	open := c.cases[rapid.IntRange(0, len(c.cases)-1).Draw(t, "but for room")]
+	var pods []*v1.Pod
+	for _, name := range slices.Sorted(maps.Keys(c.pods)) {
+		pod := c.pods[name].info.Pod.DeepCopy()
+		pod.Spec.Containers[0].Resources, pod.Spec.Containers[0].Ports = v1.ResourceRequirements{}, nil
+		pods = append(pods, pod)
+	}
+	var nodes []*v1.Node
+	for _, node := range c.nodes {
+		node = node.DeepCopy()
+		node.Status.Allocatable[v1.ResourcePods] = resource.MustParse("1000")
+		nodes = append(nodes, node)
+	}
+	c.rival.show(nodes, pods)
+	var want []string
+	for name, verdict := range c.rival.verdicts(open.pod) {
+		if verdict == "yes" {
+			want = append(want, name)
+		}
+	}
+	slices.Sort(want)
+	if got := slices.Sorted(slices.Values(open.FeasibleButForRoom())); !slices.Equal(got, want) {
+		t.Fatalf("pod %s: kept case finds %v feasible but for room, fresh framework %v", open.pod.Name, got, want)
+	}
 }
 
 // drawNode draws a node of one of three zones or none, with or without a disk and a taint.

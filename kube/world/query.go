@@ -30,6 +30,8 @@ type query struct {
 	demand  cluster.Vector
 	pods    []*Pod // that await its result, in their order
 	prefers bool
+	// counted says that vectors say of its pods all that they request, and evicting that its latest result are nodes where others would have to leave.
+	counted, evicting bool
 	// prepares says that volumes or devices are set aside for its pods.
 	prepares bool
 	judged   *judge.Case  // open while some of the pods are in the core's hands
@@ -75,12 +77,12 @@ func (qs *queries) begin() {
 func (qs *queries) has(q *query) bool { return qs.byKey[q.key] == q }
 
 // await puts the pod into the queue of those whose nodes have to be worked out.
-func (qs *queries) await(p *Pod, demand cluster.Vector) {
+func (qs *queries) await(p *Pod, demand cluster.Vector, counted bool) {
 	key := queryKey(p.object)
 	q := qs.byKey[key]
 	if q == nil {
 		q = &query{
-			key: key, demand: demand, window: 1, prepares: qs.judge.SetsAside(p.object),
+			key: key, demand: demand, counted: counted, window: 1, prepares: qs.judge.SetsAside(p.object),
 			set: qs.shapes.sets.result(key),
 		}
 		qs.byKey[key] = q
@@ -88,6 +90,7 @@ func (qs *queries) await(p *Pod, demand cluster.Vector) {
 	qs.slots.take(p, qs.shapes.waiting(p, q.set, demand))
 	qs.pods.move(p, AwaitingQuery)
 	p.query, p.Why = q, ""
+	q.counted = q.counted && counted
 	q.insert(p)
 	q.ranAt = 0 // a new pod wants a result at once
 }
@@ -204,6 +207,9 @@ func (qs *queries) run(q *query) []*Pod {
 	var names []string
 	if refusal.IsSuccess() {
 		names = slices.DeleteFunc(judged.Feasible(), qs.nodes.leftAlone)
+		if q.evicting = qs.mayEvict(q) && (len(names) == 0 || q.pods[0].gang() != nil); q.evicting {
+			names = slices.DeleteFunc(judged.FeasibleButForRoom(), qs.nodes.leftAlone)
+		}
 		if q.prefers && len(names) > 1 && q.pods[0].gang() == nil { // which may need more nodes than the best
 			names = judged.Preferred(names)
 		}
@@ -234,7 +240,7 @@ func (qs *queries) run(q *query) []*Pod {
 	switch {
 	case q.pods[0].gang() != nil:
 		window = len(q.pods)
-	case q.prefers:
+	case q.prefers, q.evicting:
 		window = 1
 	}
 	through := min(window, len(q.pods))
@@ -243,11 +249,29 @@ func (qs *queries) run(q *query) []*Pod {
 		qs.preparations -= through
 	}
 	for _, p := range slices.Clone(q.pods[:through]) {
+		if p.slot.shape.set != q.set {
+			qs.slots.take(p, qs.shapes.waiting(p, q.set, q.demand))
+		}
 		qs.queue.offer(p)
 		q.set.waiting++
 	}
 	q.pods = slices.Delete(q.pods, 0, through)
 	return nil
+}
+
+// mayEvict reports whether others may leave for pods of the query where they are kept off by room alone, as vectors count all of it. A pod that was refused in the end
+// is not for that: others would leave, and it be refused again.
+func (qs *queries) mayEvict(q *query) bool {
+	p := q.pods[0]
+	policy := p.object.Spec.PreemptionPolicy
+	never := policy != nil && *policy == v1.PreemptNever || p.group != nil && p.group.never
+	return q.counted && !never && !slices.ContainsFunc(q.pods, func(p *Pod) bool { return p.special }) && qs.slots.evictable(p.object.Spec.SchedulerName)
+}
+
+// keeps takes in that room is being made for one of the query's pods on the nodes of its result. They stay what they are for that pod, so that the others get a
+// set of their own, and may be let through at once.
+func (qs *queries) keeps(q *query) {
+	q.set, q.ranAt = qs.shapes.sets.result(q.key), 0
 }
 
 // postpone lets a query that found no place back off for a while.

@@ -60,7 +60,7 @@ func (l *waiting) sort(p *Pod) {
 		l.hold(p, p.group.why)
 	case !complete || p.special || l.judge.Bespoke(l.shapes.unsaid(p)):
 		p.Ready = min(p.Ready, l.journal.now)
-		l.queries.await(p, demand)
+		l.queries.await(p, demand, complete)
 	default:
 		p.Ready = min(p.Ready, l.journal.now)
 		l.slots.take(p, l.shapes.waiting(p, l.shapes.sets.local(p), demand))
@@ -160,11 +160,17 @@ func (l *waiting) settle(reserved func(cluster.TaskID) bool) []*Pod {
 		waits := p.Stage == Waiting && l.pods.has(p)
 		if waits && reserved(p.slot.task) {
 			kept = append(kept, p)
+			if q := p.query; q != nil && q.judged != nil && p.slot.shape.set == q.set {
+				l.queries.keeps(q)
+			}
 			continue
 		}
 		p.offered = false
 		if waits && l.settleOne(p) {
 			unplaced = append(unplaced, p)
+			if q := p.query; q != nil && q.evicting { // nor are the others
+				unplaced = append(unplaced, slices.DeleteFunc(slices.Clone(q.pods), func(other *Pod) bool { return other == p })...)
+			}
 		}
 	}
 	clear(l.queue.offered[len(kept):])
@@ -181,7 +187,7 @@ func (l *waiting) settleOne(p *Pod) bool {
 		return false
 	case q != nil:
 		l.slots.gate(p)
-		l.shapes.sets.leave(q.set)
+		l.shapes.sets.leave(p.slot.shape.set)
 		l.pods.move(p, AwaitingQuery)
 		q.insert(p)
 		q.refused = true
