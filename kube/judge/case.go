@@ -69,20 +69,40 @@ func (c *Case) Close() {
 	c.judge.open = open[:len(open)-1]
 }
 
-// Feasible returns the nodes that pass every filter now, in the order in which they first reached the judge.
-func (c *Case) Feasible() []string {
+// Feasible returns nodes that pass every filter now: all of them, or, where enough is more than 0, at least as many as that if there are so many. It begins to look
+// where the last search ended that was content with some, so that each node has its turn, and goes through them in the order in which they first reached the judge.
+func (c *Case) Feasible(enough int) []string {
 	c.renew(c.pod)
 	if c.refusal != nil {
 		return nil
 	}
 	nodes := c.left(c.judge.view.all)
+	if enough <= 0 || len(nodes) <= enough {
+		return c.feasible(nodes, nil)
+	}
 	var feasible []string
-	for i, status := range c.judge.sweep(c.state, c.pod, nodes) {
-		if status.IsSuccess() {
-			feasible = append(feasible, nodes[i].Node().Name)
-		}
+	from := c.judge.next % len(nodes)
+	for looked := 0; looked < len(nodes) && len(feasible) < enough; {
+		at := (from + looked) % len(nodes)
+		some := nodes[at:min(at+max(enough-len(feasible), fewestAtOnce), at+len(nodes)-looked, len(nodes))]
+		feasible = c.feasible(some, feasible)
+		looked += len(some)
+		c.judge.next = at + len(some)
 	}
 	return feasible
+}
+
+// fewestAtOnce are as many nodes as are worth looking at side by side.
+const fewestAtOnce = 64
+
+// feasible appends the names of the nodes that pass every filter.
+func (c *Case) feasible(nodes []fwk.NodeInfo, to []string) []string {
+	for i, status := range c.judge.sweep(c.state, c.pod, nodes) {
+		if status.IsSuccess() {
+			to = append(to, nodes[i].Node().Name)
+		}
+	}
+	return to
 }
 
 // LastWord is the status of every filter for one pod of the case and one node, against the state with everything assumed. A success is nil. The pod must be

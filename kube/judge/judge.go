@@ -49,6 +49,8 @@ type Judge struct {
 	synced []func() bool
 	// open are the cases to keep current, each at its own index.
 	open []*Case
+	// next is where the next search for some of the nodes begins.
+	next int
 	// evaluations counts how often filters were run on a pod and a node.
 	evaluations int64
 }
@@ -101,5 +103,5 @@ func (j *Judge) Evaluations() int64 { return j.evaluations }
 // used any more, not even closed.
 func (j *Judge) Reset() {
 	*j.view = *newView()
-	j.open = nil
+	j.open, j.next = nil, 0
 }

@@ -27,7 +27,7 @@ func TestPreferred(t *testing.T) {
 		{likes, []string{"n2"}, "the preferred zone counts"},
 	} {
 		c := mustCase(t, judge, test.pod)
-		feasible := c.Feasible()
+		feasible := c.Feasible(0)
 		if want := []string{"n1", "n2", "n3"}; !slices.Equal(feasible, want) {
 			t.Fatalf("pod %s: feasible are %v, want %v", test.pod.Name, feasible, want)
 		}

@@ -42,7 +42,7 @@ func TestReservedVolumeIsTaken(t *testing.T) {
 	eventually(t, "both pods find the volume", func() bool { return judge.Diagnose(winner) == nil && judge.Diagnose(loser) == nil })
 	one, two := mustCase(t, judge, winner), mustCase(t, judge, loser)
 	for _, c := range []*Case{one, two} {
-		if got := c.Feasible(); len(got) != 1 || got[0] != "n1" {
+		if got := c.Feasible(0); len(got) != 1 || got[0] != "n1" {
 			t.Fatalf("pod %s can run on %v, want n1 alone, where the volume is", c.pod.Name, got)
 		}
 	}

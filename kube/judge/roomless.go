@@ -21,13 +21,7 @@ func (c *Case) FeasibleButForRoom() []string {
 	for i, info := range nodes {
 		emptied[i] = withoutUse(info.(*framework.NodeInfo))
 	}
-	var feasible []string
-	for i, status := range c.judge.sweep(c.state, c.pod, emptied) {
-		if status.IsSuccess() {
-			feasible = append(feasible, nodes[i].Node().Name)
-		}
-	}
-	return feasible
+	return c.feasible(emptied, nil)
 }
 
 // withoutUse is the node with all of its pods, which take no room. What it shares with the node is not to be changed.

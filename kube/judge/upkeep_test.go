@@ -155,7 +155,7 @@ func (c *cluster) compare(t *rapid.T) {
 				feasible = append(feasible, name)
 			}
 		}
-		got := slices.Sorted(slices.Values(open.Feasible()))
+		got := slices.Sorted(slices.Values(open.Feasible(0)))
 		slices.Sort(feasible)
 		if !slices.Equal(got, feasible) {
 			t.Fatalf("pod %s: kept case finds %v feasible, fresh framework %v", open.pod.Name, got, feasible)

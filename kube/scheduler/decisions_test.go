@@ -56,6 +56,9 @@ func BenchmarkDecisions(b *testing.B) {
 		{"preferred anti-affinity", func(p *v1.Pod, i int) {
 			p.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: likedBy(p, i, v1.LabelHostname)}}
 		}},
+		{"a disk of its own", func(p *v1.Pod, i int) { // of which upstream's filters are asked, as of all volumes
+			p.Spec.Volumes = []v1.Volume{{Name: "data", VolumeSource: v1.VolumeSource{GCEPersistentDisk: &v1.GCEPersistentDiskVolumeSource{PDName: fmt.Sprintf("disk-%d", i)}}}}
+		}},
 	} {
 		for _, nodes := range []int{1000, 5000} {
 			b.Run(fmt.Sprintf("%s/nodes=%d", shape.name, nodes), func(b *testing.B) { benchDecisions(b, nodes, shape.asks) })

@@ -23,6 +23,10 @@ import (
 
 const maxWindow = 64
 
+// enoughNodes that take a pod are enough to choose from, as for kube-scheduler some hundreds are: to ask of each of thousands of nodes would take longer than what a
+// better one is worth.
+const enoughNodes = 256
+
 // query is a full-filter query, of all pods that request the same.
 type query struct {
 	key     string
@@ -206,7 +210,11 @@ func (qs *queries) run(q *query) []*Pod {
 	judged, refusal := qs.judge.Case(q.pods[0].object, nil)
 	var names []string
 	if refusal.IsSuccess() {
-		names = slices.DeleteFunc(judged.Feasible(), qs.nodes.leftAlone)
+		enough := enoughNodes
+		if q.pods[0].gang() != nil { // which may need many, beside each other
+			enough = 0
+		}
+		names = slices.DeleteFunc(judged.Feasible(enough), qs.nodes.leftAlone)
 		if q.evicting = qs.mayEvict(q) && (len(names) == 0 || q.pods[0].gang() != nil); q.evicting {
 			names = slices.DeleteFunc(judged.FeasibleButForRoom(), qs.nodes.leftAlone)
 		}
