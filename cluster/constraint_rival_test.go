@@ -622,6 +622,9 @@ func (h *history) disturbsOn(b *Bound, set string, n NodeID, priority int32) boo
 			continue
 		}
 		meets := h.count(b, set, int(other), settled)
+		if !b.OverFewest { // who leaves another node of the set counts until it is gone
+			meets = max(meets, h.count(b, set, int(other), present)-h.leavingFrom(b, n))
+		}
 		if counts && b.SelfCounted {
 			meets++
 		}
@@ -639,6 +642,17 @@ func (h *history) disturbsOn(b *Bound, set string, n NodeID, priority int32) boo
 		}
 	}
 	return false
+}
+
+// leavingFrom is how many targets leave the node.
+func (h *history) leavingFrom(b *Bound, n NodeID) (leaving int32) {
+	for _, t := range h.s.TasksOn(n) {
+		task := h.s.Task(t)
+		if _, counts := b.Affects(h.s.Shape(task.Shape).Tags); counts && task.Phase == Leaving && task.Node == n && task.Next != n {
+			leaving++
+		}
+	}
+	return leaving
 }
 
 // lets reports whether the bound lets a task come to the node, which it is one to count.

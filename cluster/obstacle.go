@@ -113,8 +113,7 @@ func (c *coming) disturbs(r role) Refusal {
 	if g.size(set) == 1 {
 		return c.keepsOff(r, set, c.n)
 	}
-	stay := b.counted(set, settled)
-	if b.OverFewest || stay.Subjects == 0 || int64(stay.Targets)+1 <= b.limit() {
+	if b.OverFewest || b.counted(set, settled).Subjects == 0 || int64(max(b.counted(set, settled).Targets, b.counted(set, present).Targets))+1 <= b.limit() {
 		return Refusal{}
 	}
 	for n := range c.view.node { // which is seldom come to: who may not stand beside the other, either, was refused before
@@ -143,16 +142,30 @@ func (c *coming) keepsOff(r role, set int32, n NodeID) Refusal {
 			if own.constraint != r.constraint || own.bound != r.bound || !own.subject {
 				continue
 			}
-			others := b.counted(set, settled).Targets
+			others := int64(b.counted(set, settled).Targets)
+			if !b.OverFewest {
+				others = max(others, int64(b.counted(set, present).Targets)-leavingFrom(c.view, n, own)) // it does not wait for those who leave other nodes
+			}
 			if own.target && !b.SelfCounted {
 				others-- // itself
 			}
-			if int64(others)+1 > b.limit() && int64(others) <= b.limit() && (!b.OverFewest || c.waitsFor(own, others)) {
-				return Refusal{Code: Violates, Kind: int(r.bound), Need: b.limit(), Have: int64(others) + 1, Constraint: r.constraint}
+			if others+1 > b.limit() && others <= b.limit() && (!b.OverFewest || c.waitsFor(own, int32(others))) {
+				return Refusal{Code: Violates, Kind: int(r.bound), Need: b.limit(), Have: others + 1, Constraint: r.constraint}
 			}
 		}
 	}
 	return Refusal{}
+}
+
+// leavingFrom is how many targets leave the node.
+func leavingFrom(v *View, n NodeID, r role) (leaving int64) {
+	o := Obstacle{role: r}
+	for _, t := range v.node[n].tasks {
+		if task := &v.task[t]; task.Phase == Leaving && task.Node == n && o.Of(v, task.Shape) {
+			leaving++
+		}
+	}
+	return leaving
 }
 
 // letIn reports whether the constraints that bind who comes, bounds over the fewest of sets of several nodes aside, let the task begin on
