@@ -216,7 +216,7 @@ func (c *cluster) awaitRefused(pod string) string {
 	c.await(20*time.Second, func() string {
 		said := condition(c.pod(pod))
 		message = said.Message
-		if said.Status != v1.ConditionFalse || said.Reason != v1.PodReasonUnschedulable || message == "" {
+		if said.Status != v1.ConditionFalse || said.Reason != v1.PodReasonUnschedulable && said.Reason != "Held" || message == "" {
 			return fmt.Sprintf("why pod %s waits; its condition: %+v", pod, said)
 		}
 		return ""

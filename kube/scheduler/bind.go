@@ -354,7 +354,7 @@ func (s *Scheduler) bound(ctx context.Context, f *flight, err error) {
 		s.world.Binds().Failed(f.pod)
 		s.world.MarkDirty() // what was set aside for it is free again
 		if !isFinal(err) {  // else it is bound or gone: nothing is wrong with it
-			s.explainer.failed(f, err)
+			s.explainer.failed(s, f, err)
 		}
 		return
 	}

@@ -20,11 +20,17 @@ import (
 // pods queue for it, those that request the same share one look, and the loop spends
 // no more than a little of each turn on it. A pod that goes on waiting is
 // looked at again once in a while, as its reasons change.
+//
+// Autoscalers bring nodes for pods whose condition has the reason Unschedulable, and for no others. A pod that
+// no node would help has another one, Held, or nodes would be brought for it and be given back for ever.
 
 const (
 	explainingLasts = 10 * time.Millisecond
 	explainAgain    = cluster.Minute
 )
+
+// heldReason is the reason of PodScheduled for a pod that waits for something other than room. kube-scheduler leaves such pods without a condition.
+const heldReason = "Held"
 
 // explainer belongs to the loop, except for what the writers share.
 type explainer struct {
@@ -39,6 +45,8 @@ type explainer struct {
 	writer   writer
 	// nominations are the pods for which a node is nominated in the API server, see nominate.go.
 	nominations []*nomination
+	// incomplete are the gangs of which a pod was said to be held as others have yet to come.
+	incomplete map[*world.Group]bool
 	// kept says of pods, by uid, which budget did not let another go for them, as of when.
 	kept map[types.UID]refusal
 	// told is what was written of pod groups, by uid, and groupRetries what could not be, the earliest first.
@@ -48,6 +56,7 @@ type explainer struct {
 
 // verdict is what was reported last about a pod.
 type verdict struct {
+	reason  string // of the condition
 	message string
 	plugins sets.Set[string]
 	profile string
@@ -60,12 +69,13 @@ type reminder struct {
 }
 
 type explanation struct {
+	reason  string // of the condition
 	message string
 	plugins sets.Set[string]
 }
 
 func newExplainer(s *Scheduler) *explainer {
-	e := &explainer{queued: map[types.UID]bool{}, due: map[types.UID]bool{}, reported: map[types.UID]verdict{}, cached: map[string]explanation{}, kept: map[types.UID]refusal{}, told: map[types.UID]groupTold{}}
+	e := &explainer{queued: map[types.UID]bool{}, due: map[types.UID]bool{}, reported: map[types.UID]verdict{}, cached: map[string]explanation{}, kept: map[types.UID]refusal{}, told: map[types.UID]groupTold{}, incomplete: map[*world.Group]bool{}}
 	e.writer.start(s)
 	return e
 }
@@ -125,6 +135,7 @@ func (e *explainer) explain(s *Scheduler, p *world.Pod) {
 		if !s.world.Pods().BacksOff(p) {
 			e.forgetFor(s, uid)
 			delete(e.kept, uid)
+			delete(e.incomplete, p.Group())
 		}
 		return
 	}
@@ -134,10 +145,17 @@ func (e *explainer) explain(s *Scheduler, p *world.Pod) {
 		e.due[uid] = true
 		e.again = append(e.again, reminder{p, s.now() + explainAgain})
 	}
-	if known && (last.message == x.message || s.now() < last.at+explainAgain) {
+	if known && last.reason == x.reason && (last.message == x.message || s.now() < last.at+explainAgain) {
 		return
 	}
-	e.report(s, p, condition{reason: v1.PodReasonUnschedulable}, x)
+	e.report(s, p, condition{reason: x.reason}, x)
+	switch g := p.Group(); {
+	case x.reason == heldReason && g != nil:
+		e.incomplete[g] = true
+	case e.incomplete[g]: // whoever came last completes it, and room would help the others as well
+		delete(e.incomplete, g)
+		e.want(g.Members())
+	}
 }
 
 // report reports a pod as an event and a condition, of which the words are missing.
@@ -147,7 +165,7 @@ func (e *explainer) report(s *Scheduler, p *world.Pod, c condition, x explanatio
 		s.Metrics.Pods.Attempted(metrics.Unschedulable, profile, 0)
 	}
 	e.forgetFor(s, uid)
-	e.reported[uid] = verdict{x.message, x.plugins, profile, s.now()}
+	e.reported[uid] = verdict{c.reason, x.message, x.plugins, profile, s.now()}
 	for plugin := range x.plugins {
 		s.Metrics.Pods.AddUnschedulable(plugin, profile, 1)
 	}
@@ -190,7 +208,7 @@ func (e *explainer) reasons(s *Scheduler, p *world.Pod) explanation {
 // world is still the same.
 func (e *explainer) likeReasons(s *Scheduler, p *world.Pod) explanation {
 	if p.Why != "" {
-		return explanation{message: fmt.Sprintf("0/%d nodes are available: %s.", s.world.Counts().Nodes, p.Why)}
+		return explanation{reason: heldReason, message: fmt.Sprintf("0/%d nodes are available: %s.", s.world.Counts().Nodes, p.Why)}
 	}
 	if asOf := s.world.Changes(); asOf != e.asOf {
 		clear(e.cached)
@@ -203,17 +221,30 @@ func (e *explainer) likeReasons(s *Scheduler, p *world.Pod) explanation {
 	x, ok := e.cached[key]
 	if !ok {
 		x = diagnosis(s, p, ownWords(s, p))
+		if incomplete(s, p) {
+			x.reason = heldReason
+		}
 		e.cached[key] = x
 	}
 	return x
 }
 
+// incomplete reports whether pods of the pod's gang have yet to come, so that it waits however much room there is.
+func incomplete(s *Scheduler, p *world.Pod) bool {
+	g := p.Group()
+	if g == nil || g.Pods() >= g.Least() {
+		return false
+	}
+	v := s.epochs.core.View() // it knows who is done
+	return p.Stage != world.Waiting || cluster.GangAwaits(v, v.Task(p.Task()).Job)
+}
+
 // diagnosis puts kube-scheduler's words before ours.
 func diagnosis(s *Scheduler, p *world.Pod, ours string) explanation {
 	if fit := s.judge.Diagnose(p.Object()); fit != nil {
-		return explanation{message: fit.Error() + " " + ours, plugins: fit.Diagnosis.UnschedulablePlugins}
+		return explanation{reason: v1.PodReasonUnschedulable, message: fit.Error() + " " + ours, plugins: fit.Diagnosis.UnschedulablePlugins}
 	}
-	return explanation{message: ours}
+	return explanation{reason: v1.PodReasonUnschedulable, message: ours}
 }
 
 // ownWords is the sentence that we add.
@@ -227,8 +258,9 @@ func ownWords(s *Scheduler, p *world.Pod) string {
 	return "Fairlead: its nodes depend on other pods, volumes or devices; it is tried again when any of these change."
 }
 
-// failed reports that a bind went wrong.
-func (e *explainer) failed(f *flight, err error) {
+// failed reports that a bind went wrong. Should the pod wait after that, as before, this is said anew.
+func (e *explainer) failed(s *Scheduler, f *flight, err error) {
+	e.forgetFor(s, f.object.UID)
 	e.writer.put(condition{pod: f.object, reason: v1.PodReasonSchedulerError, message: fmt.Sprintf("binding to node %s failed: %v", f.node, err)})
 }
 

@@ -1,11 +1,14 @@
 package scheduler
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
@@ -88,5 +91,32 @@ func TestWaitingPodIsToldAndCounted(t *testing.T) {
 		if got := b.series(gauge); got != "" {
 			t.Errorf("once the pod is bound, refused by a plugin are: %s", got)
 		}
+	})
+}
+
+// A pod that waits again after a bind that failed is Unschedulable again, although that is what was said of it before: autoscalers go by what
+// the API server has.
+func TestUnschedulableAgainAfterABind(t *testing.T) {
+	picky := plainPod(1)
+	picky.Spec.NodeSelector = map[string]string{"disk": "ssd"}
+	inBubble(t, []runtime.Object{bigNode(0), picky}, func(b *bubble) {
+		nodes := b.api.Clientset.CoreV1().Nodes()
+		b.api.bind = func(context.Context, string, int) error {
+			_ = nodes.Delete(b.t.Context(), "node-1", metav1.DeleteOptions{}) // before it is known, the bind may be tried again
+			return apierrors.NewInternalError(errors.New("the node is gone"))
+		}
+		b.run()
+		b.pass(2 * time.Second)
+		b.expectCondition(picky.Name, v1.PodReasonUnschedulable, "1 lack the label disk=ssd")
+		fitting := bigNode(1)
+		fitting.Labels["disk"] = "ssd"
+		if _, err := nodes.Create(b.t.Context(), fitting, metav1.CreateOptions{}); err != nil {
+			b.t.Fatal(err)
+		}
+		b.pass(20 * time.Second)
+		if len(b.api.requests(binds, picky.Name)) == 0 {
+			b.t.Error("no bind was sent")
+		}
+		b.expectCondition(picky.Name, v1.PodReasonUnschedulable, "1 lack the label disk=ssd")
 	})
 }

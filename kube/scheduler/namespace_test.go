@@ -29,7 +29,7 @@ func TestClosedNamespace(t *testing.T) {
 		b.create(plainPod(2))
 		b.pass(2 * time.Minute)
 		for _, name := range []string{"pod-1", "pod-2"} {
-			b.expectNominated(name, "", "its namespace is being deleted")
+			b.expectCondition(name, heldReason, "its namespace is being deleted")
 		}
 		if len(b.api.sent) != 0 {
 			b.t.Errorf("%v were sent", b.api.sent)

@@ -30,8 +30,14 @@ func (b *bubble) expectNominated(pod, node, words string) {
 	if status.NominatedNodeName != node {
 		b.t.Errorf("after %s the nominated node of %s is %q, want %q", time.Since(b.began), pod, status.NominatedNodeName, node)
 	}
-	if c := status.Conditions; len(c) != 1 || c[0].Reason != v1.PodReasonUnschedulable || !strings.Contains(c[0].Message, words) {
-		b.t.Errorf("after %s the conditions of %s are %+v, want %q", time.Since(b.began), pod, c, words)
+	b.expectCondition(pod, v1.PodReasonUnschedulable, words)
+}
+
+// expectCondition fails unless the pod waits for that reason, in these words.
+func (b *bubble) expectCondition(pod, reason, words string) {
+	b.t.Helper()
+	if c := b.pod(pod).Status.Conditions; len(c) != 1 || c[0].Type != v1.PodScheduled || c[0].Status != v1.ConditionFalse || c[0].Reason != reason || !strings.Contains(c[0].Message, words) {
+		b.t.Errorf("after %s the conditions of %s are %+v, want %s: %q", time.Since(b.began), pod, c, reason, words)
 	}
 }
 

@@ -278,3 +278,6 @@ func (g *Group) Placed() int {
 
 // Pods is how many pods of the group there are.
 func (g *Group) Pods() int { return len(g.pods) }
+
+// Members are the pods of the group, in the order in which they came.
+func (g *Group) Members() []*Pod { return inOrder(g.pods) }
