@@ -14,12 +14,12 @@ const lowestPort, highestPort = 20000, 32000
 
 // ports are the ports of one bed.
 type ports struct {
-	etcd, etcdPeer, apiServer, controllerManager, kubeScheduler, fairlead, kwok, kubelet int
+	etcd, etcdPeer, apiServer, controllerManager, kubeScheduler, fairlead, kwok, kubelet, karpenter int
 }
 
 func freePorts() (p ports, err error) {
 	taken := map[int]bool{}
-	for _, port := range []*int{&p.etcd, &p.etcdPeer, &p.apiServer, &p.controllerManager, &p.kubeScheduler, &p.fairlead, &p.kwok, &p.kubelet} {
+	for _, port := range []*int{&p.etcd, &p.etcdPeer, &p.apiServer, &p.controllerManager, &p.kubeScheduler, &p.fairlead, &p.kwok, &p.kubelet, &p.karpenter} {
 		if *port, err = freePort(taken); err != nil {
 			return ports{}, err
 		}

@@ -2,14 +2,11 @@ package testbed
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -23,48 +20,17 @@ const suiteFolder = "testbed/suites"
 
 // BuildSuite compiles what is not there yet: the programs of Build, and the suite. It returns the path of the suite's program.
 func BuildSuite(ctx context.Context, log io.Writer) (program string, err error) {
-	dir, err := Build(ctx, log)
-	if err != nil {
-		return "", err
+	name := func(s source) (string, error) {
+		return s.versioned("suite", suiteFolder, "go.mod", "scheduling_test.go")
 	}
-	s, err := findSource(ctx)
-	if err != nil {
-		return "", err
-	}
-	unlock, err := lock(ctx, filepath.Join(filepath.Dir(dir), "lock"), log)
-	if err != nil {
-		return "", err
-	}
-	defer unlock()
-	hash := sha256.New()
-	for _, name := range []string{"go.mod", "scheduling_test.go"} {
-		text, err := os.ReadFile(filepath.Join(s.module, suiteFolder, name))
+	return onDemand(ctx, log, "upstream's suite of tests", name, func(s source, to string) error {
+		flags, err := s.linkerFlags(ctx)
 		if err != nil {
-			return "", fmt.Errorf("test bed: read what the suite is built from: %w", err)
+			return err
 		}
-		hash.Write(text)
-	}
-	program = filepath.Join(dir, "suite-"+hex.EncodeToString(hash.Sum(nil))[:12])
-	if _, err := os.Stat(program); err == nil {
-		return program, nil
-	}
-	flags, err := s.linkerFlags(ctx)
-	if err != nil {
-		return "", err
-	}
-	fmt.Fprintln(log, "building upstream's suite of tests")
-	// Under another name first: whoever finds the program finds all of it.
-	// Not vetted: that looks at all 2,000 packages, which are not ours.
-	temp := program + ".building"
-	c := goCommand(ctx, filepath.Join(s.module, suiteFolder), "test", "-c", "-vet=off", "-ldflags", flags, "-o", temp, ".")
-	c.Stdout, c.Stderr = log, log
-	if err := c.Run(); err != nil {
-		return "", fmt.Errorf("test bed: build the suite in %s; the go command's words are above: %w", c.Dir, err)
-	}
-	if err := os.Rename(temp, program); err != nil {
-		return "", fmt.Errorf("test bed: put the suite in place: %w", err)
-	}
-	return program, nil
+		// Not vetted: that looks at all 2,000 packages, which are not ours.
+		return s.compile(ctx, log, suiteFolder, "test", "-c", "-vet=off", "-ldflags", flags, "-o", to, ".")
+	})
 }
 
 // Verdict is what became of one test of the suite.

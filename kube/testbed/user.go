@@ -28,6 +28,7 @@ const (
 	ControllerManager User = "controller-manager" // upstream's controllers
 	Kwok              User = "kwok"               // may do everything, as kwok's manual asks for
 	KubeletUser       User = "kubelet"            // may do everything: what a node may do is not the bed's subject
+	Karpenter         User = "karpenter"          // may do everything: what an autoscaler may do is not the bed's subject
 	Fairlead          User = "fairlead"           // the service account of kube/deploy; may do nothing until a role is bound to it
 )
 
@@ -47,6 +48,7 @@ func newAccounts() map[User]account {
 		{user: KubeScheduler, name: "system:kube-scheduler"},
 		{user: ControllerManager, name: "system:kube-controller-manager"},
 		{user: Kwok, name: "kwok", group: "system:masters"},
+		{user: Karpenter, name: "karpenter", group: "system:masters"},
 		{user: KubeletUser, name: "system:node:real-node", group: "system:masters"},
 		// As the service account of its manifests, so that the API server gives
 		// it the share of its time that it would have in a real cluster.

@@ -9,7 +9,7 @@ import (
 )
 
 func newBuild() *cobra.Command {
-	var kubelet bool
+	var kubelet, karpenter bool
 	c := &cobra.Command{
 		Use:   "build",
 		Short: "Build the programs, once for each version; 8 to 10 minutes the first time",
@@ -24,10 +24,16 @@ func newBuild() *cobra.Command {
 					return err
 				}
 			}
+			if karpenter {
+				if err := testbed.BuildKarpenter(c.Context(), c.ErrOrStderr()); err != nil {
+					return err
+				}
+			}
 			_, err = fmt.Fprintln(c.OutOrStdout(), dir)
 			return err
 		},
 	}
 	c.Flags().BoolVar(&kubelet, "kubelet", false, "the kubelet too, for real containers")
+	c.Flags().BoolVar(&karpenter, "karpenter", false, "Karpenter too, for tests with an autoscaler")
 	return c
 }
