@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help check build test test-long lint vuln bench fuzz mutants kube kube-test judge cluster
+.PHONY: help check build test test-long lint vuln bench fuzz mutants kube kube-test judge karpenter cluster
 
 BENCH ?= .
 COUNT ?= 6
@@ -60,6 +60,9 @@ kube-test: kube ## Test the Kubernetes front end on a real control plane (the fi
 
 judge: kube ## Run Kubernetes' own tests of the scheduler against kube-scheduler and ours, as upstream has them and with pod groups (an hour and a half; the first time builds them); JUDGE='--focus Preemption' narrows
 	cd kube && ../bin/fairlead-testbed judge --scheduler ../bin/fairlead-scheduler $(JUDGE)
+
+karpenter: kube ## Test our scheduler beside Karpenter, which brings nodes and takes them back (20 minutes; the first time builds it)
+	cd kube && ../bin/fairlead-testbed build --karpenter && FAIRLEAD_KARPENTER=require FAIRLEAD_TESTBED=require go test -run '^TestKarpenter' -timeout 60m -count 1 -v ./e2e
 
 cluster: kube ## Start a control plane with 1,000 fake nodes and our scheduler, until Ctrl-C
 	cd kube && ../bin/fairlead-testbed up --nodes 1000 --tmpfs --controller-manager --scheduler ../bin/fairlead-scheduler
