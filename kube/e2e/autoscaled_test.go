@@ -79,10 +79,10 @@ func autoscaling(t *testing.T) *autoscaled {
 	bed := growingBed.get(t)
 	growing.once.Do(func() {
 		ctx := context.Background() // all tests use them
-		if growing.err = bed.StartKarpenter(ctx, "CapacityBuffer=true"); growing.err != nil {
+		if growing.err = testbed.StartKarpenter(ctx, bed, "CapacityBuffer=true"); growing.err != nil {
 			return
 		}
-		if growing.err = bed.Kubectl(ctx, nodePool, "create", "-f", "-"); growing.err != nil {
+		if growing.err = testbed.Kubectl(ctx, bed, nodePool, "create", "-f", "-"); growing.err != nil {
 			return
 		}
 		if growing.err = bed.StartFairlead(ctx, build(t), karpenterProfile, 10_000); growing.err != nil {

@@ -11,6 +11,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/kube/testbed"
 )
 
 // This file is Karpenter beside our scheduler: pods that wait bring nodes, the pods are placed on them, what is of no use goes, and then nothing
@@ -188,7 +190,7 @@ spec: {podTemplateRef: {name: chunk}, replicas: 3}
 // A CapacityBuffer brings nodes before there are pods, on which pods are placed at once; and the buffer is filled again.
 func TestKarpenterCapacityBuffer(t *testing.T) {
 	a := autoscaling(t)
-	a.must(a.bed.Kubectl(t.Context(), capacityBuffer, "--namespace="+a.namespace, "create", "-f", "-"))
+	a.must(testbed.Kubectl(t.Context(), a.bed, capacityBuffer, "--namespace="+a.namespace, "create", "-f", "-"))
 	a.await(2*time.Minute, func() string {
 		if ready := a.readyNodes(); ready == 0 {
 			return "nodes for a buffer"
@@ -210,7 +212,7 @@ func TestKarpenterCapacityBuffer(t *testing.T) {
 		t.Error("no node came to fill the buffer again")
 	}
 	// Not deleted: of a buffer that is gone Karpenter keeps the nodes until it looks for another reason.
-	a.must(a.bed.Kubectl(t.Context(), "", "--namespace="+a.namespace, "patch", "capacitybuffer", "spare", "--type=merge", `--patch={"spec":{"replicas":0}}`))
+	a.must(testbed.Kubectl(t.Context(), a.bed, "", "--namespace="+a.namespace, "patch", "capacitybuffer", "spare", "--type=merge", `--patch={"spec":{"replicas":0}}`))
 	a.scale("web", 0)
 	a.awaitNoNodes()
 }

@@ -89,7 +89,7 @@ func (b *bubble) expectPlaced(group *schedulingv1beta1.PodGroup, status metav1.C
 }
 
 // writes is how often the metric says that something was written.
-func (b *bubble) writes(resource, verb, result string) float64 {
+func (b *bubble) writes(to, verb, result string) float64 {
 	b.t.Helper()
 	families, err := b.registry.Gather()
 	if err != nil {
@@ -101,7 +101,7 @@ func (b *bubble) writes(resource, verb, result string) float64 {
 			for _, l := range m.GetLabel() {
 				labels[l.GetName()] = l.GetValue()
 			}
-			if family.GetName() == "fairlead_api_writes_total" && labels["resource"] == resource && labels["verb"] == verb && labels["result"] == result {
+			if family.GetName() == "fairlead_api_writes_total" && labels["resource"] == to && labels["verb"] == verb && labels["result"] == result {
 				return m.GetCounter().GetValue()
 			}
 		}

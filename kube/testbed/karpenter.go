@@ -105,15 +105,15 @@ func SkipUnlessKarpenter(tb testing.TB) {
 
 // StartKarpenter starts Karpenter with these feature gates, as its flag has them, and waits until it is ready. Its types are there then. It needs the
 // controller manager and kwok. Unlike all else here it listens on every address, as it has no flag for that.
-func (b *Bed) StartKarpenter(ctx context.Context, gates string) error {
+func StartKarpenter(ctx context.Context, b *Bed, gates string) error {
 	program, ok := karpenterBuilt(ctx)
 	if !ok {
 		return fmt.Errorf("test bed: start Karpenter: it is not built; %s", howToBuildKarpenter)
 	}
-	if err := b.Kubectl(ctx, "", "create", "-f", crdsOf(program)); err != nil {
+	if err := Kubectl(ctx, b, "", "create", "-f", crdsOf(program)); err != nil {
 		return err
 	}
-	if err := b.Kubectl(ctx, "", "wait", "--for=condition=Established", "crd", "--all", "--timeout=1m"); err != nil {
+	if err := Kubectl(ctx, b, "", "wait", "--for=condition=Established", "crd", "--all", "--timeout=1m"); err != nil {
 		return err
 	}
 	args := []string{
@@ -133,7 +133,7 @@ func (b *Bed) StartKarpenter(ctx context.Context, gates string) error {
 }
 
 // Kubectl runs kubectl as the administrator, with that input.
-func (b *Bed) Kubectl(ctx context.Context, input string, args ...string) error {
+func Kubectl(ctx context.Context, b *Bed, input string, args ...string) error {
 	c := exec.CommandContext(ctx, b.Program("kubectl"), slices.Insert(args, 0, "--kubeconfig="+b.Kubeconfig(Admin))...)
 	c.Stdin = strings.NewReader(input)
 	if out, err := c.CombinedOutput(); err != nil {
