@@ -61,9 +61,9 @@ func TestKarpenterTakesNodesBack(t *testing.T) {
 // Pods that no node would help bring none: one whose group is not there, and those of a gang of which others have yet to come.
 func TestKarpenterLeavesHeldPods(t *testing.T) {
 	a := autoscaling(t)
-	a.create(newPod("early", scheduledBy(defaultScheduler), member("absent")))
+	a.create(newPod("early", scheduledBy(defaultScheduler), member("absent"), cpu("5")))
 	a.group("gang", 3)
-	a.create(several(2, "gang", scheduledBy(defaultScheduler), member("gang"))...)
+	a.create(several(2, "gang", scheduledBy(defaultScheduler), member("gang"), cpu("5"))...)
 	for _, pod := range []string{"early", "gang-0", "gang-1"} {
 		a.awaitRefused(pod)
 	}
