@@ -212,6 +212,22 @@ func (s source) copyStages(ctx context.Context, target string) error {
 	return nil
 }
 
+// KubernetesSource is the folder of the source of the Kubernetes that go.mod requires, in the module cache.
+func KubernetesSource(ctx context.Context) (dir string, err error) {
+	s, err := findSource(ctx)
+	if err != nil {
+		return "", err
+	}
+	dir, err = goOutput(ctx, s.module, "list", "-m", "-f", "{{.Dir}}", "k8s.io/kubernetes")
+	if err != nil {
+		return "", fmt.Errorf("test bed: find the source of Kubernetes: %w", err)
+	}
+	if dir == "" {
+		return "", fmt.Errorf("test bed: find the source of Kubernetes: it is not in the module cache; run `go mod download k8s.io/kubernetes` in %s", s.module)
+	}
+	return dir, nil
+}
+
 // goCommand prepares the go command in a folder. Workspaces are off: the small
 // modules would not be part of one.
 func goCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {

@@ -38,6 +38,21 @@ func (b *Bed) StartControllerManager(ctx context.Context) error {
 	})
 }
 
+// StartControllers starts some of upstream's controllers alone, as a user who may do everything, on a bed without a controller manager.
+func (b *Bed) StartControllers(ctx context.Context, controllers ...string) error {
+	const name = "kube-controller-manager"
+	p, err := b.run(name, b.Program(name), append(append(b.serving(Admin, b.ports.controllerManager), b.options.gates()...),
+		"--kubeconfig="+b.Kubeconfig(Admin),
+		"--leader-elect=false",
+		"--controllers="+strings.Join(controllers, ","),
+		"--kube-api-qps=5000", "--kube-api-burst=5000")...)
+	if err != nil {
+		return err
+	}
+	url := fmt.Sprintf("https://127.0.0.1:%d/healthz", b.ports.controllerManager)
+	return b.await(ctx, p, func(ctx context.Context) error { return get(ctx, url, "ok") })
+}
+
 // StartKwok starts what keeps fake nodes alive and lets their pods run.
 func (b *Bed) StartKwok(ctx context.Context) error {
 	address := fmt.Sprintf("127.0.0.1:%d", b.ports.kwok)

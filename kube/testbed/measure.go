@@ -126,9 +126,14 @@ func (t *tracker) result(started time.Time, cpu map[string]time.Duration) Result
 			last = bound
 		}
 	}
-	slices.Sort(latencies)
+	return Summarize(last.Sub(first), latencies, cpu)
+}
+
+// Summarize is the result of pods that were bound after these times, of which there is at least one.
+func Summarize(elapsed time.Duration, latencies []time.Duration, cpu map[string]time.Duration) Result {
+	latencies = slices.Sorted(slices.Values(latencies))
 	return Result{
-		Pods: len(t.bound.at), Elapsed: last.Sub(first), CPU: cpu,
+		Pods: len(latencies), Elapsed: elapsed, CPU: cpu,
 		P50: percentile(latencies, 50), P99: percentile(latencies, 99), Max: percentile(latencies, 100),
 	}
 }

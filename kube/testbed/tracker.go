@@ -7,10 +7,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
 // tracker notes when each pod of a load was created and when it was bound.
@@ -46,67 +44,13 @@ func (t *tracker) send(pod string) {
 	t.sent[pod] = time.Now()
 }
 
-// watch observes the pods of a label until the context ends. It is not an
-// informer, because in a burst the API server closes the watches that it cannot
-// serve at once, and an informer waits up to a second before it asks again: that
-// second would show in every latency.
+// watch observes the pods of a label until the context ends.
 func (t *tracker) watch(ctx context.Context, client kubernetes.Interface, selector string) error {
-	pods := client.CoreV1().Pods(metav1.NamespaceDefault)
-	version, err := t.list(ctx, pods, selector)
-	if err != nil {
-		return fmt.Errorf("test bed: watch pods: %w", err)
-	}
-	go func() {
-		for ctx.Err() == nil {
-			var err error
-			version, err = t.follow(ctx, pods, metav1.ListOptions{LabelSelector: selector, ResourceVersion: version})
-			if err == nil {
-				continue
-			}
-			// The API server is away, or has forgotten this version: start over.
-			// Whoever waits loses patience if that never works.
-			select {
-			case <-ctx.Done():
-			case <-time.After(20 * time.Millisecond):
-			}
-			if latest, err := t.list(ctx, pods, selector); err == nil {
-				version = latest
-			}
+	return FollowPods(ctx, client.CoreV1().Pods(metav1.NamespaceDefault), selector, func(pod *corev1.Pod, gone bool) {
+		if !gone {
+			t.observe(pod)
 		}
-	}()
-	return nil
-}
-
-// list observes all pods as they are and returns the version of that picture.
-func (t *tracker) list(ctx context.Context, pods typedcorev1.PodInterface, selector string) (version string, err error) {
-	list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: selector})
-	if err != nil {
-		return "", err
-	}
-	for i := range list.Items {
-		t.observe(&list.Items[i])
-	}
-	return list.ResourceVersion, nil
-}
-
-// follow observes changes since a version until the server closes the watch, and
-// returns the version of the last.
-func (t *tracker) follow(ctx context.Context, pods typedcorev1.PodInterface, from metav1.ListOptions) (version string, err error) {
-	version = from.ResourceVersion
-	watch, err := pods.Watch(ctx, from)
-	if err != nil {
-		return version, err
-	}
-	defer watch.Stop()
-	for event := range watch.ResultChan() {
-		pod, ok := event.Object.(*corev1.Pod)
-		if !ok {
-			return version, apierrors.FromObject(event.Object)
-		}
-		version = pod.ResourceVersion
-		t.observe(pod)
-	}
-	return version, nil
+	})
 }
 
 func (t *tracker) observe(pod *corev1.Pod) {
