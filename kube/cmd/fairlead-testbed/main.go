@@ -44,6 +44,6 @@ user's cache.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newBuild(), newUp(), newBench(), newFloor(), newJudge(), newOverheads())
+	root.AddCommand(newBuild(), newUp(), newBench(), newFloor(), newJudge(), newPerf(), newOverheads())
 	return root
 }
