@@ -57,6 +57,9 @@ func newCommand(makeScheduler schedulerMaker, own ...policies.Info) *cobra.Comma
 			if err := logsapi.ValidateAndApply(o.logs, nil); err != nil {
 				return usageError{err}
 			}
+			if err := o.setGates(); err != nil {
+				return usageError{err}
+			}
 			o.given = c.Flags().Changed
 			cfg, err := o.configuration()
 			if err != nil {

@@ -11,7 +11,10 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	logsapi "k8s.io/component-base/logs/api/v1"
+	"k8s.io/kubernetes/pkg/features"
 	"sigs.k8s.io/yaml"
 
 	"fairlead.dev/fairlead/kube/config"
@@ -137,12 +140,25 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"--config", bad}, "bad.yaml: bindWorkers: Invalid value: 0: must be between 1 and 4096"},
 		{[]string{"--secure-port", "70000"}, "--secure-port 70000 must be between"},
 		{[]string{"--logging-format", "xml"}, "xml"},
+		{[]string{"--feature-gates", "NoSuchGate=true"}, `--feature-gates: Kubernetes has no feature gate "NoSuchGate"`},
+		{[]string{"--feature-gates", "DRAListTypeAttributes=perhaps"}, "perhaps"},
 		{nil, "--kubeconfig FILE"},
 	} {
 		_, err := call(t, test.args...)
 		if _, ok := errors.AsType[usageError](err); !ok || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%v: got %v, expected a usage error that says %q", test.args, err, test.says)
 		}
+	}
+}
+
+// TestFeatureGates: upstream's filters, which ask for the gates of the process, are told of them.
+func TestFeatureGates(t *testing.T) {
+	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.DRAListTypeAttributes, false)
+	if out, err := call(t, "--kubeconfig", "x", "--feature-gates", "DRAListTypeAttributes=true", "--write-config-to", filepath.Join(t.TempDir(), "config.yaml")); err != nil {
+		t.Fatal(err, out)
+	}
+	if !utilfeature.DefaultFeatureGate.Enabled(features.DRAListTypeAttributes) {
+		t.Error("the gate is off")
 	}
 }
 

@@ -2,10 +2,14 @@ package app
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/spf13/pflag"
 	apiserver "k8s.io/apiserver/pkg/server/options"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	cliflag "k8s.io/component-base/cli/flag"
+	"k8s.io/component-base/featuregate"
 	"k8s.io/component-base/logs"
 	logsapi "k8s.io/component-base/logs/api/v1"
 
@@ -29,6 +33,7 @@ type options struct {
 	kubeconfig  string
 	leaderElect bool
 	record      string
+	gates       map[string]bool
 
 	serving        *apiserver.SecureServingOptions
 	authentication *apiserver.DelegatingAuthenticationOptions
@@ -61,6 +66,8 @@ func (o *options) flags() cliflag.NamedFlagSets {
 	general := sections.FlagSet("general")
 	general.StringVar(&o.configFile, "config", "", "configuration file of apiVersion "+config.APIVersion+" and kind "+config.Kind)
 	general.StringVar(&o.writeConfigTo, "write-config-to", "", "write the configuration, with all defaults and flags, to this file and exit")
+	general.Var(cliflag.NewMapStringBool(&o.gates), "feature-gates",
+		"those of Kubernetes that upstream's filters heed and that are not as by default, as NAME=true,NAME=false; say here what the API server was told of scheduling and devices")
 	general.BoolP("help", "h", false, "print this help")
 	general.Bool("version", false, "print the version and exit")
 
@@ -111,6 +118,20 @@ func (o *options) configuration() (*config.SchedulerConfiguration, error) {
 // files are those that the configuration stands in: its own, and that of the classes.
 func (o *options) files(c *config.SchedulerConfiguration) []string {
 	return []string{o.configFile, c.Classes.Name}
+}
+
+// setGates sets upstream's feature gates, before anything of upstream's asks for them.
+func (o *options) setGates() error {
+	known := utilfeature.DefaultMutableFeatureGate.GetAll()
+	for _, name := range slices.Sorted(maps.Keys(o.gates)) {
+		if _, is := known[featuregate.Feature(name)]; !is { // one that was tried would be in the way of all others
+			return fmt.Errorf("--feature-gates: Kubernetes has no feature gate %q", name)
+		}
+	}
+	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(o.gates); err != nil {
+		return fmt.Errorf("--feature-gates: %w", err)
+	}
+	return nil
 }
 
 func (o *options) checkServing() error {

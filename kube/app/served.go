@@ -52,6 +52,9 @@ func adapt(ctx context.Context, server discovery.ServerResourcesInterface) (serv
 	// Off by default in Kubernetes 1.37, so that nobody who does not use them is told that they are missing.
 	groups, known, err := resourcesOf(ctx, askForGroups, server, schedulingv1beta1.SchemeGroupVersion.String())
 	if known && err == nil && !slices.Contains(groups, "podgroups") {
+		if err := withoutGroupClaims(ctx); err != nil {
+			return served{}, err
+		}
 		older, err := olderGroups(ctx, server)
 		return served{older: older}, err
 	}
@@ -59,6 +62,15 @@ func adapt(ctx context.Context, server discovery.ServerResourcesInterface) (serv
 		klog.FromContext(ctx).Error(nil, "the API server does not say whether it serves podgroups; pods of groups are not placed until fairlead-scheduler begins anew")
 	}
 	return served{podGroups: slices.Contains(groups, "podgroups")}, err
+}
+
+// withoutGroupClaims has upstream's filters not look for pod groups that may share claims, as none is served.
+func withoutGroupClaims(ctx context.Context) error {
+	if !utilfeature.DefaultFeatureGate.Enabled(features.DRAWorkloadResourceClaims) {
+		return nil
+	}
+	klog.FromContext(ctx).Info("The API server does not serve podgroups of " + schedulingv1beta1.SchemeGroupVersion.String() + ": the feature gate DRAWorkloadResourceClaims is off")
+	return utilfeature.DefaultMutableFeatureGate.Set(string(features.DRAWorkloadResourceClaims) + "=false")
 }
 
 // olderGroups names the Kubernetes whose pod groups the server serves, of those that are not read; and says in the log what becomes of their pods.

@@ -32,6 +32,9 @@ func TestAbsentAPIs(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.DRADeviceTaintRules, true)
+			featuregatetesting.SetFeatureGatesDuringTest(t, utilfeature.DefaultFeatureGate, featuregatetesting.FeatureOverrides{
+				features.GenericWorkload: true, features.DRAWorkloadResourceClaims: true,
+			})
 			server := fake.NewClientset().Discovery().(*fakediscovery.FakeDiscovery)
 			server.Resources = test.served
 			serves, err := adapt(t.Context(), server)
@@ -43,6 +46,9 @@ func TestAbsentAPIs(t *testing.T) {
 			}
 			if on := utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaintRules); on != test.rules {
 				t.Errorf("taint rules are followed: %t", on)
+			}
+			if on := utilfeature.DefaultFeatureGate.Enabled(features.DRAWorkloadResourceClaims); on != test.groups && test.fails == "" {
+				t.Errorf("claims of pod groups are followed: %t", on)
 			}
 		})
 	}

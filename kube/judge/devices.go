@@ -27,6 +27,9 @@ func (j *Judge) trackDevices(o Options) error {
 	}
 	resources := o.Informers.Resource().V1()
 	j.claims = assumecache.NewAssumeCache(klog.FromContext(j.ctx), resources.ResourceClaims().Informer(), "ResourceClaim", "", nil)
+	if enabled(features.DRAWorkloadResourceClaims) {
+		j.view.groups = o.Informers.Scheduling().V1beta1().PodGroups().Lister()
+	}
 	options := tracker.Options{
 		EnableDeviceTaintRules:   enabled(features.DRADeviceTaintRules),
 		EnableConsumableCapacity: enabled(features.DRAConsumableCapacity),
@@ -73,3 +76,6 @@ func (j *Judge) WaitForSync(ctx context.Context) error {
 // Claims is the cache of resource claims, with what reservations assumed. Event handlers on resource claims belong here, not on the informer, so that
 // they see a change no earlier than the filters do. It is nil when dynamic resource allocation is off.
 func (j *Judge) Claims() *assumecache.AssumeCache { return j.claims }
+
+// SharesClaims tells whether the pods of a group may share claims of devices, which are the group's then.
+func (j *Judge) SharesClaims() bool { return j.view.groups != nil }

@@ -102,6 +102,8 @@ func (j *Judge) Evaluations() int64 { return j.evaluations }
 // registered with the informers only once, and keep nothing of nodes and pods but what informers and reservations tell them. Cases from before must not be
 // used any more, not even closed.
 func (j *Judge) Reset() {
+	groups := j.view.groups
 	*j.view = *newView()
+	j.view.groups = groups
 	j.open, j.next = nil, 0
 }

@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	schedulinglisters "k8s.io/client-go/listers/scheduling/v1beta1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
@@ -28,6 +29,8 @@ type view struct {
 	affinity, antiAffinity, wideAntiAffinity nodeList
 	// claimUsers counts the pods on nodes that use a volume claim, by namespace/name.
 	claimUsers map[string]int
+	// groups are the pod groups, if the pods of a group may share claims of devices; nil otherwise.
+	groups schedulinglisters.PodGroupLister
 }
 
 func newView() *view {
@@ -149,11 +152,16 @@ func (v *view) Get(name string) (fwk.NodeInfo, error) {
 // IsPVCUsedByPods tells whether a pod on a node uses the claim.
 func (v *view) IsPVCUsedByPods(key string) bool { return v.claimUsers[key] > 0 }
 
-// PodGroupStates is empty, as the three below are: groups are gangs of the core, and no filter here looks at them.
+// PodGroupStates is empty, as the two below are: groups are gangs of the core, and no filter here looks at them.
 func (v *view) PodGroupStates() fwk.PodGroupStateLister { return noGroupStates{} }
 
-// PodGroups is empty.
-func (v *view) PodGroups() fwk.PodGroupLister { return noGroups{} }
+// PodGroups has those whose pods may share claims of devices, and is empty where pods of groups may not.
+func (v *view) PodGroups() fwk.PodGroupLister {
+	if v.groups == nil {
+		return noGroups{}
+	}
+	return groups{v.groups}
+}
 
 // CompositePodGroupStates is empty.
 func (v *view) CompositePodGroupStates() fwk.CompositePodGroupStateLister { return noCompositeStates{} }
@@ -174,7 +182,15 @@ type (
 	noGroups          struct{}
 	noCompositeStates struct{}
 	noComposites      struct{}
+	groups            struct {
+		schedulinglisters.PodGroupLister
+	}
 )
+
+// Get finds the group as it was seen last.
+func (g groups) Get(namespace, name string) (*schedulingv1beta1.PodGroup, error) {
+	return g.PodGroups(namespace).Get(name)
+}
 
 // Get finds nothing.
 func (noGroupStates) Get(namespace, name string) (fwk.PodGroupState, error) {

@@ -54,6 +54,7 @@ type PodGroups struct {
 	slots   *slots
 	byName  map[groupKey]*Group
 	unread  string // why no group is ever seen; empty if they are
+	claims  bool   // the pods of a group may share claims of devices
 }
 
 // begin forgets the jobs of the core before.
@@ -70,7 +71,7 @@ func (gs *PodGroups) named(key groupKey) *Group {
 	if g == nil {
 		g = &Group{groupKey: key, pods: map[types.UID]*Pod{}}
 		gs.byName[key] = g
-		g.read(gs.unread)
+		g.read(gs)
 	}
 	return g
 }
@@ -135,7 +136,7 @@ func (gs *PodGroups) Without(why string) { gs.unread = why }
 func (gs *PodGroups) reread(g *Group) []*Pod {
 	before := g.terms()
 	after := *g
-	after.read(gs.unread)
+	after.read(gs)
 	if after.terms() == before {
 		return nil
 	}
@@ -198,15 +199,15 @@ func (g *Group) terms() groupTerms {
 }
 
 // read works out what the group says. A group that is gone keeps the number that it had.
-func (g *Group) read(unread string) {
+func (g *Group) read(gs *PodGroups) {
 	if g.labelled {
 		g.readLabel()
 		return
 	}
 	if g.Object == nil {
 		g.why = fmt.Sprintf("its pod group %s is not there", g.Name)
-		if unread != "" {
-			g.why = fmt.Sprintf("its pod group %s is not known: %s", g.Name, unread)
+		if gs.unread != "" {
+			g.why = fmt.Sprintf("its pod group %s is not known: %s", g.Name, gs.unread)
 		}
 		return
 	}
@@ -226,8 +227,11 @@ func (g *Group) read(unread string) {
 		beyond = fmt.Sprintf("schedulingConstraints.topology with %d keys", len(of.Topology))
 	case spec.ParentCompositePodGroupName != nil:
 		beyond = "parentCompositePodGroupName"
-	case len(spec.ResourceClaims) > 0:
-		beyond = "resourceClaims"
+	case len(spec.ResourceClaims) > 0 && !gs.claims:
+		beyond = "resourceClaims without --feature-gates=GenericWorkload=true,DRAWorkloadResourceClaims=true"
+	case len(spec.ResourceClaims) > 0 && g.least > 1:
+		// The first of them would allocate a claim, and the others wait until it is written.
+		beyond = "resourceClaims beside schedulingPolicy.gang"
 	}
 	if g.why = ""; beyond != "" {
 		g.why = fmt.Sprintf("its pod group %s has spec.%s, which this version of fairlead does not do", g.Name, beyond)
