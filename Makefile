@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help check build test test-long lint vuln bench fuzz mutants kube kube-test judge karpenter cluster
+.PHONY: help check build test test-long lint vuln bench fuzz mutants kube kube-test judge karpenter perf cluster
 
 BENCH ?= .
 COUNT ?= 6
@@ -10,6 +10,7 @@ OUT ?= bench.txt
 FUZZTIME ?= 20s
 MUTANTS ?=
 JUDGE ?=
+PERF ?= --label short
 
 LINT_VERSION := v2.15.0
 LINT = $(shell go env GOPATH)/bin/golangci-lint-$(LINT_VERSION)
@@ -63,6 +64,9 @@ judge: kube ## Run Kubernetes' own tests of the scheduler against kube-scheduler
 
 karpenter: kube ## Test our scheduler beside Karpenter, which brings nodes and takes them back (20 minutes; the first time builds it)
 	cd kube && ../bin/fairlead-testbed build --karpenter && FAIRLEAD_KARPENTER=require FAIRLEAD_TESTBED=require go test -run '^TestKarpenter' -timeout 60m -count 1 -v ./e2e
+
+perf: kube ## Run the short workloads of Kubernetes' own benchmark of the scheduler, scheduler_perf, against ours (20 minutes); PERF='--label short --with kube-scheduler' chooses others
+	cd kube && ../bin/fairlead-testbed perf --with fairlead $(PERF)
 
 cluster: kube ## Start a control plane with 1,000 fake nodes and our scheduler, until Ctrl-C
 	cd kube && ../bin/fairlead-testbed up --nodes 1000 --tmpfs --controller-manager --scheduler ../bin/fairlead-scheduler

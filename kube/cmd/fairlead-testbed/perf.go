@@ -206,7 +206,7 @@ func (p *perfRun) start(ctx context.Context, bed *testbed.Bed, w *perf.Workload)
 			return err
 		}
 		profile := fmt.Sprintf("{schedulerName: %s, policy: fairlead, evictions: {enabled: true}}", corev1.DefaultSchedulerName)
-		return bed.StartFairlead(ctx, p.with, profile, flatOut)
+		return bed.StartFairlead(ctx, p.with, profile, flatOut, "--feature-gates="+w.FeatureGates())
 	}
 	if w.SchedulerConfig == "" {
 		return bed.StartKubeScheduler(ctx, flatOut)
