@@ -24,7 +24,7 @@ import (
 type perfRun struct {
 	config, workload string
 	labels           []string
-	with             string
+	with, policy     string
 	dir              string
 	options          perf.Options
 }
@@ -48,6 +48,7 @@ does. The files are those of the Kubernetes that go.mod requires; nothing of the
 	f.StringVar(&p.workload, "workload", "", "a test case, or one workload as CASE/NAME (default all)")
 	f.StringSliceVar(&p.labels, "label", nil, "only workloads with all of these labels, such as short, integration-test or performance")
 	f.StringVar(&p.with, "with", "kube-scheduler", "kube-scheduler, fairlead, which is the fairlead-scheduler beside this program, or the path of one")
+	f.StringVar(&p.policy, "policy", config.DefaultPolicy, "of a fairlead-scheduler's profile")
 	f.StringVar(&p.dir, "dir", "", "a folder for the logs of each workload, which stay there (default a temporary one)")
 	f.DurationVar(&p.options.Patience, "patience", 2*time.Minute, "how long nothing may happen for which an operation waits, until the workload has failed")
 	return c
@@ -205,7 +206,7 @@ func (p *perfRun) start(ctx context.Context, bed *testbed.Bed, w *perf.Workload)
 		if err := testbed.GrantRoles(ctx, bed); err != nil {
 			return err
 		}
-		profile := fmt.Sprintf("{schedulerName: %s, policy: fairlead, evictions: {enabled: true}}", corev1.DefaultSchedulerName)
+		profile := fmt.Sprintf("{schedulerName: %s, policy: %s, evictions: {enabled: true}}", corev1.DefaultSchedulerName, p.policy)
 		return bed.StartFairlead(ctx, p.with, profile, flatOut, "--feature-gates="+w.FeatureGates())
 	}
 	if w.SchedulerConfig == "" {

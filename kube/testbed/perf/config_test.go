@@ -254,7 +254,7 @@ func TestSkipped(t *testing.T) {
 		{"{opcode: sleep}", "featureGates: {DynamicResourceAllocation: false}", string(Gate)}, // it is locked
 		{"{opcode: startCollectingProfile, type: CPU, filePath: a}", "", string(InProcess)},
 		{"{opcode: sleep}", "params: {numNodeDeclaredFeatures: 5}", string(InProcess)},
-		{"{opcode: sleep}", "params: {typo: 5}", "no operation reads the parameter typo"},
+		{"{opcode: sleep}", "params: {typo: 5}", `no operation reads the parameters ["typo"]`},
 		{"{opcode: createAny, templatePath: claim.yaml, namespace: a, count: 2}, {opcode: allocResourceClaims, namespace: a}", "", string(Allocation)},
 		{"{opcode: createAny, templatePath: claim.yaml, namespace: a, count: 0}, {opcode: allocResourceClaims, namespace: a}", "", ""},
 		{"{opcode: createAny, templatePath: claim.yaml, namespace: a, count: 2}, {opcode: allocResourceClaims, namespace: b}", "", ""},

@@ -58,7 +58,8 @@ type Objects struct {
 
 func (o *Objects) templates() []string { return []string{o.TemplatePath} }
 
-func (o *Objects) validate() error {
+// check says what is wrong with them.
+func (o *Objects) check() error {
 	if o.TemplatePath == "" {
 		return errors.New("templatePath is missing")
 	}
@@ -86,6 +87,9 @@ type CreateAny struct{ Objects }
 // CreateResourceClaims creates claims of devices.
 type CreateResourceClaims struct{ Objects }
 
+func (o *CreateAny) validate() error            { return o.check() }
+func (o *CreateResourceClaims) validate() error { return o.check() }
+
 // CreatePodGroups creates pod groups.
 type CreatePodGroups struct{ Objects }
 
@@ -93,7 +97,7 @@ func (o *CreatePodGroups) validate() error {
 	if o.Namespace == "" || o.Count == nil || *o.Count < 1 {
 		return errors.New("namespace and count are missing; want a name, and 1 or more")
 	}
-	return o.Objects.validate()
+	return o.check()
 }
 
 // UpdateAny replaces objects, each by what the template says, and then their status.
@@ -107,7 +111,7 @@ func (o *UpdateAny) validate() error {
 	if o.UpdatePerSecond < 0 {
 		return fmt.Errorf("updatePerSecond: %d; want 0, which is at once, or more", o.UpdatePerSecond)
 	}
-	return o.Objects.validate()
+	return o.check()
 }
 
 // AllocResourceClaims allocates the claims of a namespace as if pods had them.

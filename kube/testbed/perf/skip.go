@@ -39,10 +39,10 @@ const declared = "numNodeDeclaredFeatures"
 
 // Skipped says why no scheduler can run a workload on a bed, or nil. A parameter that nobody reads is an error, as upstream has it.
 func (w *Workload) Skipped() (*Skip, error) {
-	for _, param := range w.Unread {
-		if param != declared {
-			return nil, fmt.Errorf("%s: no operation reads the parameter %s", w.FullName(), param)
-		}
+	if typos := slices.DeleteFunc(slices.Clone(w.Unread), func(param string) bool { return param == declared }); len(typos) > 0 {
+		return nil, fmt.Errorf("%s: no operation reads the parameters %q", w.FullName(), typos)
+	}
+	if len(w.Unread) > 0 {
 		return &Skip{InProcess, "nodes declare features that upstream's test makes up"}, nil
 	}
 	if allocates, err := w.allocates(); err != nil || allocates {
