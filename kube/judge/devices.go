@@ -27,7 +27,7 @@ func (j *Judge) trackDevices(o Options) error {
 	}
 	resources := o.Informers.Resource().V1()
 	j.claims = assumecache.NewAssumeCache(klog.FromContext(j.ctx), resources.ResourceClaims().Informer(), "ResourceClaim", "", nil)
-	if enabled(features.DRAWorkloadResourceClaims) {
+	if SharesClaims() {
 		j.view.groups = o.Informers.Scheduling().V1beta1().PodGroups().Lister()
 	}
 	options := tracker.Options{
@@ -78,4 +78,6 @@ func (j *Judge) WaitForSync(ctx context.Context) error {
 func (j *Judge) Claims() *assumecache.AssumeCache { return j.claims }
 
 // SharesClaims tells whether the pods of a group may share claims of devices, which are the group's then.
-func (j *Judge) SharesClaims() bool { return j.view.groups != nil }
+func SharesClaims() bool {
+	return utilfeature.DefaultFeatureGate.Enabled(features.DRAWorkloadResourceClaims)
+}

@@ -39,7 +39,7 @@ func (b *Bed) StartControllerManager(ctx context.Context) error {
 }
 
 // StartControllers starts some of upstream's controllers alone, as a user who may do everything, on a bed without a controller manager.
-func (b *Bed) StartControllers(ctx context.Context, controllers ...string) error {
+func StartControllers(ctx context.Context, b *Bed, controllers ...string) error {
 	const name = "kube-controller-manager"
 	p, err := b.run(name, b.Program(name), append(append(b.serving(Admin, b.ports.controllerManager), b.options.gates()...),
 		"--kubeconfig="+b.Kubeconfig(Admin),

@@ -120,7 +120,7 @@ func New(j *judge.Judge, o Options) *World {
 		cases: map[string]*openCase{},
 	}
 	shapes.released = binds.closeCase
-	groups := &PodGroups{journal: journal, waiting: waiting, slots: slots, byName: map[groupKey]*Group{}, claims: j.SharesClaims()}
+	groups := &PodGroups{journal: journal, waiting: waiting, slots: slots, byName: map[groupKey]*Group{}, claims: judge.SharesClaims()}
 	slots.abandoned = groups.forget
 	w := &World{
 		owns: o.Owns, journal: journal, columns: columns, nodes: nodes, rules: rules, shapes: shapes, slots: slots, pods: pods,

@@ -61,7 +61,7 @@ func (w *Workload) Prepare(ctx context.Context, bed *testbed.Bed) error {
 		return nil
 	}
 	// They make claims of templates, and remove them after their pods.
-	return bed.StartControllers(ctx, "resourceclaim-controller", "garbage-collector-controller")
+	return testbed.StartControllers(ctx, bed, "resourceclaim-controller", "garbage-collector-controller")
 }
 
 // runner is a run of a workload.
