@@ -16,7 +16,7 @@ import (
 )
 
 // TestUpstreamsWorkloads: workloads of upstream's own benchmark run to their end with our scheduler in kube-scheduler's place: five nodes full of
-// pods of low priority, most of which leave for five of a higher one; and pods of groups, each of which has one claim of devices.
+// pods of low priority, most of which leave for five of a higher one, which may have volumes; and pods of groups, each of which has one claim of devices.
 func TestUpstreamsWorkloads(t *testing.T) {
 	testbed.SkipUnlessBuilt(t)
 	skipIfShort(t)
@@ -30,6 +30,7 @@ func TestUpstreamsWorkloads(t *testing.T) {
 		holds        func(*testing.T, kubernetes.Interface)
 	}{
 		{"default_preemption", "PreemptionBasic/5Nodes", 5, nil},
+		{"volumes", "PreemptionPVs/5Nodes", 5, nil},
 		{"dra/workloadresourceclaims", "SharedPodGroupResourceClaimTemplate/fast", 10, reservedForGroups},
 	} {
 		t.Run(test.name, func(t *testing.T) {
