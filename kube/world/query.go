@@ -210,17 +210,7 @@ func (qs *queries) run(q *query) []*Pod {
 	judged, refusal := qs.judge.Case(q.pods[0].object, nil)
 	var names []string
 	if refusal.IsSuccess() {
-		enough := enoughNodes
-		if q.pods[0].gang() != nil { // which may need many, beside each other
-			enough = 0
-		}
-		names = slices.DeleteFunc(judged.Feasible(enough), qs.nodes.leftAlone)
-		if q.evicting = qs.mayEvict(q) && (len(names) == 0 || q.pods[0].gang() != nil); q.evicting {
-			names = slices.DeleteFunc(judged.FeasibleButForRoom(), qs.nodes.leftAlone)
-		}
-		if q.prefers && len(names) > 1 && q.pods[0].gang() == nil { // which may need more nodes than the best
-			names = judged.Preferred(names)
-		}
+		names = qs.nodesFor(q, judged)
 	}
 	if len(names) == 0 {
 		if judged != nil {
@@ -265,6 +255,23 @@ func (qs *queries) run(q *query) []*Pod {
 	}
 	q.pods = slices.Delete(q.pods, 0, through)
 	return nil
+}
+
+// nodesFor are the names of nodes to choose from for pods of the query: some that take one now, or those where others would have to leave, if they may. A gang may need many, and
+// more than the best.
+func (qs *queries) nodesFor(q *query, judged *judge.Case) []string {
+	gang, enough := q.pods[0].gang() != nil, enoughNodes
+	if gang {
+		enough = 0
+	}
+	names := slices.DeleteFunc(judged.Feasible(enough), qs.nodes.leftAlone)
+	if q.evicting = qs.mayEvict(q) && (len(names) == 0 || gang); q.evicting {
+		names = slices.DeleteFunc(judged.FeasibleButForRoom(), qs.nodes.leftAlone)
+	}
+	if q.prefers && len(names) > 1 && !gang {
+		names = judged.Preferred(names)
+	}
+	return names
 }
 
 // mayEvict reports whether others may leave for pods of the query where they are kept off by room alone, as vectors count all of it. A pod that was refused in the end
