@@ -123,7 +123,7 @@ func (l *Ledger) enter(s *cluster.View, bundle []Action, decisions []Decision) {
 		}
 	}
 	for _, i := range b.entries {
-		if e := &l.entries.list[i]; e.kind == Evict {
+		if e := &l.entries.list[i]; e.kind == Evict && e.stage.open() {
 			l.reassign(i, served(bundle, e.task, e.node))
 		}
 	}
@@ -244,10 +244,13 @@ func (l *Ledger) handOver(from, to int32) {
 	b, heir := &l.bundles.list[from], &l.bundles.list[to]
 	b.entries = slices.DeleteFunc(b.entries, func(i int32) bool {
 		e := &l.entries.list[i]
-		if e.kind != Evict || !e.stage.open() {
+		if e.kind != Evict || !e.stage.open() && !(e.whole && e.stage == done) { // whoever left with others tells what becomes of these
 			return false
 		}
 		e.bundle, heir.entries = to, append(heir.entries, i)
+		if !e.stage.open() {
+			return true
+		}
 		b.open--
 		heir.open++
 		return true

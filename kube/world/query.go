@@ -30,8 +30,7 @@ const enoughNodes = 256
 // query is a full-filter query, of all pods that request the same.
 type query struct {
 	key     string
-	set     *nodeSet // its result; not kept up to date
-	demand  cluster.Vector
+	set     *nodeSet // its result, not kept up to date; nil until it has one
 	pods    []*Pod // that await its result, in their order
 	prefers bool
 	// counted says that vectors say of its pods all that they request, and evicting that its latest result are nodes where others would have to leave.
@@ -85,18 +84,23 @@ func (qs *queries) await(p *Pod, demand cluster.Vector, counted bool) {
 	key := queryKey(p.object)
 	q := qs.byKey[key]
 	if q == nil {
-		q = &query{
-			key: key, demand: demand, counted: counted, window: 1, prepares: qs.judge.SetsAside(p.object),
-			set: qs.shapes.sets.result(key),
-		}
+		q = &query{key: key, window: 1, prepares: qs.judge.SetsAside(p.object)}
 		qs.byKey[key] = q
 	}
-	qs.slots.take(p, qs.shapes.waiting(p, q.set, demand))
+	qs.slots.take(p, qs.shapes.waiting(p, qs.setOf(q), demand))
 	qs.pods.move(p, AwaitingQuery)
 	p.query, p.Why = q, ""
-	q.counted = q.counted && counted
+	q.counted = counted
 	q.insert(p)
 	q.ranAt = 0 // a new pod wants a result at once
+}
+
+// setOf is the set for the result of the query; another one than before if nobody has that any more, and so it is forgotten.
+func (qs *queries) setOf(q *query) *nodeSet {
+	if q.set == nil || q.set.forgotten {
+		q.set = qs.shapes.sets.result(q.key)
+	}
+	return q.set
 }
 
 // insert keeps the pods in the order of priority and arrival.
@@ -233,7 +237,7 @@ func (qs *queries) run(q *query) []*Pod {
 		}
 	}
 	slices.Sort(rows)
-	qs.shapes.sets.define(q.set, rows)
+	qs.shapes.sets.define(qs.setOf(q), rows)
 	window := q.window
 	switch {
 	case q.pods[0].gang() != nil:
@@ -248,7 +252,7 @@ func (qs *queries) run(q *query) []*Pod {
 	}
 	for _, p := range slices.Clone(q.pods[:through]) {
 		if p.slot.shape.set != q.set {
-			qs.slots.take(p, qs.shapes.waiting(p, q.set, q.demand))
+			qs.slots.take(p, qs.shapes.waiting(p, q.set, p.slot.shape.demand))
 		}
 		qs.queue.offer(p)
 		q.set.waiting++
@@ -268,7 +272,7 @@ func (qs *queries) nodesFor(q *query, judged *judge.Case) []string {
 	if q.evicting = qs.mayEvict(q) && (len(names) == 0 || gang); q.evicting {
 		names = slices.DeleteFunc(judged.FeasibleButForRoom(), qs.nodes.leftAlone)
 	}
-	if q.prefers && len(names) > 1 && !gang {
+	if q.prefers && len(names) > 1 && !gang && !q.evicting { // where others leave is for the core to choose
 		names = judged.Preferred(names)
 	}
 	return names
@@ -286,7 +290,7 @@ func (qs *queries) mayEvict(q *query) bool {
 // keeps takes in that room is being made for one of the query's pods on the nodes of its result. They stay what they are for that pod, so that the others get a
 // set of their own, and may be let through at once.
 func (qs *queries) keeps(q *query) {
-	q.set, q.ranAt = qs.shapes.sets.result(q.key), 0
+	q.set, q.ranAt = nil, 0
 }
 
 // postpone lets a query that found no place back off for a while.

@@ -76,7 +76,7 @@ func since(times []cluster.Time, from cluster.Time) []cluster.Time {
 	for at < len(times) && times[at] < from {
 		at++
 	}
-	return append(times[:0], times[at:]...)
+	return times[at:]
 }
 
 // Stopped is for how long evictions are stopped still, 0 if they are not, and how often they were since the beginning.
