@@ -3,6 +3,7 @@ package fairlead
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
@@ -30,6 +31,7 @@ type victims struct {
 	foremost  rank              // nobody comes before that who sleeps
 	off       bool              // nobody is evicted, and nothing is kept here
 	together  bool              // there have been runs with whom others have to leave
+	crews     []cluster.JobID   // scratch: jobs of such runs
 }
 
 // anew forgets all nodes. What equals may lose stays what it is.
@@ -50,9 +52,7 @@ func (v *victims) learn(s *cluster.View, c *sched.Changed) {
 	v.occupants.Forget(c.Nodes...)
 	v.fallen = v.fallen[:0]
 	if v.together {
-		for _, n := range c.Nodes {
-			v.forgetWith(s, n)
-		}
+		v.forgetCrews(s, c.Nodes)
 	}
 	for len(v.until) < s.NodeRows() {
 		v.until = append(v.until, cluster.Never)
@@ -72,16 +72,26 @@ func (v *victims) learn(s *cluster.View, c *sched.Changed) {
 	}
 }
 
-// forgetWith forgets the other nodes of jobs whose runs leave all at once, as whether these may depends on those on the node, too.
-func (v *victims) forgetWith(s *cluster.View, n cluster.NodeID) {
-	for _, t := range s.TasksOn(n) {
-		with, _ := cluster.DisruptedTogether(s, s.Task(t).Job)
-		for _, other := range with {
-			if m := s.Task(other).Node; m != n {
-				v.acted(m)
-				v.fallen = append(v.fallen, m)
+// forgetCrews forgets the nodes of jobs whose runs leave all at once and of which some are on the nodes, as whether these may depends on all of them.
+func (v *victims) forgetCrews(s *cluster.View, nodes []cluster.NodeID) {
+	v.crews = v.crews[:0]
+	for _, n := range nodes {
+		for _, t := range s.TasksOn(n) {
+			if job := s.Task(t).Job; s.Job(job).Disruption == cluster.DisruptTogether && !slices.Contains(v.crews, job) {
+				v.crews = append(v.crews, job)
 			}
 		}
+	}
+	for _, job := range v.crews {
+		with, _ := cluster.DisruptedTogether(s, job)
+		for _, t := range with {
+			v.fallen = append(v.fallen, s.Task(t).Node)
+		}
+	}
+	slices.Sort(v.fallen)
+	v.fallen = slices.Compact(v.fallen)
+	for _, n := range v.fallen {
+		v.acted(n)
 	}
 }
 

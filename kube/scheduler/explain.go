@@ -236,7 +236,11 @@ func incomplete(s *Scheduler, p *world.Pod) bool {
 		return false
 	}
 	v := s.epochs.core.View() // it knows who is done
-	return p.Stage != world.Waiting || cluster.GangAwaits(v, v.Task(p.Task()).Job)
+	job := v.Task(p.Task()).Job
+	if p.Stage == world.Waiting {
+		return cluster.GangAwaits(v, job)
+	}
+	return cluster.GangLacks(v, job) > g.Pods()-g.Placed()
 }
 
 // diagnosis puts kube-scheduler's words before ours.

@@ -7,7 +7,7 @@ func (t *tally) reportStorms(s *Scheduler) {
 	left, times := s.world.Exits().Storm().Stopped(s.now())
 	s.Metrics.Evictions.SetStopped(left > 0)
 	if times > t.storms {
-		klog.Background().Error(nil, "nobody is told to leave for a while: of those who left in the last minute more than 20, and more than half, left in vain, as nobody came to the room, or others had just left for them; "+
+		klog.Background().Error(nil, "nobody is told to leave for a while: more than 20 pods in a minute, and more than half of those that left, have left in vain, as nobody came to the room, or others had just left for them; "+
 			"look at why pods for which others left were not bound (fairlead_evictions_without_placement_total), and at classes and priorities that take turns", "for", left, "times", times)
 	}
 	t.storms = times

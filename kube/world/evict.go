@@ -220,7 +220,6 @@ func (x *Exits) Dismiss() []*Pod {
 			case p.Stage != Bound || e.out >= e.AtOnce || e.opens() > x.journal.now || x.storm.stops(x.journal.now):
 				return false
 			}
-			x.storm.ask(x.journal.now, p.exit.others)
 			p.exit.requested = true
 			e.out++
 			e.next = max(e.next, x.journal.now) + e.pause()
@@ -282,6 +281,7 @@ func (x *Exits) seeEnding(p *Pod) {
 func (x *Exits) departed(p *Pod) {
 	if p.exit.requested {
 		x.of(p).out--
+		x.storm.leaves(x.journal.now, p.exit.others)
 	}
 	x.guards.leave(p)
 	p.exit = exit{refusals: p.exit.refusals}

@@ -31,7 +31,7 @@ const enoughNodes = 256
 type query struct {
 	key     string
 	set     *nodeSet // its result, not kept up to date; nil until it has one
-	pods    []*Pod // that await its result, in their order
+	pods    []*Pod   // that await its result, in their order
 	prefers bool
 	// counted says that vectors say of its pods all that they request, and evicting that its latest result are nodes where others would have to leave.
 	counted, evicting bool

@@ -20,40 +20,51 @@ const (
 	stopsAnew    = cluster.Hour
 )
 
-// Storm is whether evictions are stopped.
+// Storm is whether evictions are stopped. Times are those of the last minute, the first first; none is noted while evictions are stopped, so that what is still
+// on its way then is no reason to stop them again.
 type Storm struct {
-	asked, vain []cluster.Time // in the last minute, the first first
-	forNobody   int64          // as the core counts them, so far
-	until       cluster.Time   // evictions are stopped until then
-	lasts       cluster.Time   // how long the latest stop lasts
-	times       int
+	left      []cluster.Time // pods that were told to leave
+	inTurns   []cluster.Time // those of these for which others were told to shortly before
+	forNobody []cluster.Time // found to have left for nobody
+	total     int64          // of these, as the core counts them, so far
+	until     cluster.Time   // evictions are stopped until then
+	lasts     cluster.Time   // how long the latest stop lasts
+	times     int
 }
 
 // begin takes in that a new core counts from the beginning.
-func (s *Storm) begin() { s.forNobody = 0 }
+func (s *Storm) begin() { s.total = 0 }
 
 // LeftForNobody takes in how many pods have left for nobody since the core was made.
 func (s *Storm) LeftForNobody(total int64, now cluster.Time) {
-	for range total - s.forNobody {
-		s.vain = append(s.vain, now)
+	for range total - s.total {
+		if !s.stops(now) {
+			s.forNobody = append(s.forNobody, now)
+		}
 	}
-	s.forNobody = total
+	s.total = total
 	s.look(now)
 }
 
-// ask takes in that a pod is told to leave, for which others were told to leave at the given time.
-func (s *Storm) ask(now, others cluster.Time) {
-	s.asked = append(s.asked, now)
+// leaves takes in that a pod has left that was told to, and for which others were told to leave at the given time; 0 is never.
+func (s *Storm) leaves(now, others cluster.Time) {
+	if s.stops(now) {
+		return
+	}
+	s.left = append(s.left, now)
 	if others != 0 && now < others+shortly {
-		s.vain = append(s.vain, now)
+		s.inTurns = append(s.inTurns, now)
 	}
 	s.look(now)
 }
 
-// look stops evictions if too many are in vain.
+// look stops evictions if too many are in vain, in one way or the other: one pod may have left in both.
 func (s *Storm) look(now cluster.Time) {
-	s.asked, s.vain = since(s.asked, now-stormLooks), since(s.vain, now-stormLooks)
-	if s.stops(now) || len(s.vain) <= mostInVain || 2*len(s.vain) <= len(s.asked) {
+	for _, times := range []*[]cluster.Time{&s.left, &s.inTurns, &s.forNobody} {
+		*times = since(*times, now-stormLooks)
+	}
+	vain := max(len(s.inTurns), len(s.forNobody))
+	if s.stops(now) || vain <= mostInVain || 2*vain <= len(s.left) {
 		return
 	}
 	switch {
@@ -64,7 +75,7 @@ func (s *Storm) look(now cluster.Time) {
 	}
 	s.until = now + s.lasts
 	s.times++
-	s.asked, s.vain = s.asked[:0], s.vain[:0]
+	s.left, s.inTurns, s.forNobody = s.left[:0], s.inTurns[:0], s.forNobody[:0]
 }
 
 // stops reports whether nobody is told to leave now.

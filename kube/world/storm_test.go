@@ -11,9 +11,9 @@ import (
 func TestStorm(t *testing.T) {
 	var s Storm
 	now, total := cluster.Hour, int64(0)
-	ask := func(n int) {
+	leave := func(n int) {
 		for range n {
-			s.ask(now, 0)
+			s.leaves(now, 0)
 		}
 	}
 	vain := func(n int64) { total += n; s.LeftForNobody(total, now) }
@@ -23,7 +23,7 @@ func TestStorm(t *testing.T) {
 			t.Errorf("%s: stopped for %v, %d times, want %v and %d", when, l, n, left, times)
 		}
 	}
-	ask(100)
+	leave(100)
 	vain(50)
 	expect("half in vain", 0, 0)
 	now += stormLooks + 1
@@ -33,14 +33,17 @@ func TestStorm(t *testing.T) {
 	expect("21 in vain", shortestStop, 1)
 	vain(100)
 	expect("while it is stopped", shortestStop, 1)
-	now += shortestStop + stormLooks + 1
+	now += shortestStop // what came to nothing meanwhile is no reason to stop again
+	expect("when it is over", 0, 1)
+	leave(1)
+	expect("and one leaves", 0, 1)
 	for range mostInVain + 1 { // of pods for which others were told to leave four minutes ago
-		s.ask(now, now-4*cluster.Minute)
+		s.leaves(now, now-4*cluster.Minute)
 	}
 	expect("in turns", 2*shortestStop, 2)
 	now += 10 * cluster.Minute
 	for range mostInVain + 1 {
-		s.ask(now, now-shortly)
+		s.leaves(now, now-shortly)
 	}
 	expect("of pods for which others were told to leave long ago", 0, 2)
 	now += stormLooks + 1

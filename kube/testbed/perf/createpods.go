@@ -165,7 +165,7 @@ func (r *runner) keepSteady(ctx context.Context, maker *podMaker, op *CreatePods
 		}
 		err := parallel(ctx, len(due), func(ctx context.Context, i int) error {
 			err := r.client.CoreV1().Pods(maker.namespace).Delete(ctx, due[i], metav1.DeleteOptions{GracePeriodSeconds: &now})
-			if err != nil {
+			if err != nil && !apierrors.IsNotFound(err) { // it went by itself
 				return fmt.Errorf("delete pod %s that is bound: %w", due[i], err)
 			}
 			return maker.create(ctx, r, 0)
