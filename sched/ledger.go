@@ -239,20 +239,20 @@ func (l *Ledger) overtake(id int32, bundle []Action) {
 	}
 }
 
-// handOver moves the open evictions of a bundle to another one.
+// handOver moves the open evictions of a bundle to another one, and those of jobs whose runs leave all at once.
 func (l *Ledger) handOver(from, to int32) {
 	b, heir := &l.bundles.list[from], &l.bundles.list[to]
 	b.entries = slices.DeleteFunc(b.entries, func(i int32) bool {
 		e := &l.entries.list[i]
-		if e.kind != Evict || !e.stage.open() && !(e.whole && e.stage == done) { // whoever left with others tells what becomes of these
+		open, told := e.stage.open(), e.whole && e.stage == done // who has left with others tells what becomes of these
+		if e.kind != Evict || !open && !told {
 			return false
 		}
 		e.bundle, heir.entries = to, append(heir.entries, i)
-		if !e.stage.open() {
-			return true
+		if open {
+			b.open--
+			heir.open++
 		}
-		b.open--
-		heir.open++
 		return true
 	})
 }
