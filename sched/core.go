@@ -45,8 +45,6 @@ type Counts struct {
 	// of its placements having begun. It is more than 0 only if something else came
 	// between: a bind was refused, a node was lost, a task ended before its time.
 	WithoutPlacement int64
-	// Overtaken is how many places that were kept for a task until others had left went to another task.
-	Overtaken int64
 }
 
 // New returns a core over an empty state, deciding with these lanes.
@@ -73,7 +71,7 @@ func (c *Core) View() *cluster.View { return &c.state.View }
 // Counts returns totals since the core was made.
 func (c *Core) Counts() Counts {
 	counts := c.counts
-	counts.WithoutPlacement, counts.Overtaken = c.ledger.unplaced, c.ledger.overtaken
+	counts.WithoutPlacement = c.ledger.unplaced
 	return counts
 }
 

@@ -50,8 +50,6 @@ type Ledger struct {
 	needless []int32
 	// unplaced counts evictions without a placement, see Counts.
 	unplaced int64
-	// overtaken counts places that went to others, see Counts.
-	overtaken int64
 }
 
 // entry is one action of an open bundle.
@@ -225,7 +223,6 @@ func (l *Ledger) overtake(id int32, bundle []Action) {
 		}
 		e := &l.entries.list[p]
 		e.stage = undone // before any of these bundles is looked at; follow closes it
-		l.overtaken++
 		if !slices.Contains(overtaken, e.bundle) {
 			overtaken = append(overtaken, e.bundle)
 		}

@@ -134,7 +134,7 @@ func (o *Occupants) mayGo(s *cluster.View, t cluster.TaskID, n cluster.NodeID) b
 		return o.Together && task.Node == n && task.Phase != cluster.Leaving
 	}
 	if o.Kept && task.Phase == cluster.Reserved {
-		return task.Node == n && !s.Job(task.Job).Foreign
+		return task.Node == n && !s.Job(task.Job).Foreign && !cluster.IsGang(s, task.Job) // who is left of it would be placed without it
 	}
 	return !s.Evictable(t).Refused()
 }

@@ -90,17 +90,15 @@ func known(w *world, t *wTask) (*cluster.Task, bool) {
 }
 
 // wholeGangs says which gang has more than it had before something was decided, and fewer than its number, though none
-// of it was told to leave, and no place that was kept went to another, as one of the gang's may have; and of which some were told to leave, and not all, though they leave all at once.
+// of it was told to leave; and of which some were told to leave, and not all, though they leave all at once.
 func wholeGangs(w *world, before []gangCount) error {
 	var partial []error
-	overtaken := w.core.Counts().Overtaken > w.atOnce.overtaken
-	w.atOnce.overtaken = w.core.Counts().Overtaken
 	for i, c := range countGangs(w) {
 		job := w.atOnce.gangs[i]
 		if c.has >= job.least {
 			w.count["gang"]++
 		}
-		if c.has > before[i].has && c.has < job.least && c.left <= before[i].left && !overtaken {
+		if c.has > before[i].has && c.has < job.least && c.left <= before[i].left {
 			partial = append(partial, fmt.Errorf("a gang of %d, job row %d, had %d of its tasks placed, and has %d", job.least, job.row, before[i].has, c.has))
 		}
 		if disruptionOf(job) != cluster.DisruptTogether || c.left <= before[i].left {

@@ -47,8 +47,7 @@ type atOnce struct {
 	jobs     bool // it is placesWhole
 	copies   bool // it is placesCopies
 
-	gangs     []*wJob // that have come; they are not among the world's jobs
-	overtaken int64   // places that were kept, when that was last asked
+	gangs []*wJob // that have come; they are not among the world's jobs
 }
 
 // keeper is a policy that keeps the tasks of a job on one node where the job
