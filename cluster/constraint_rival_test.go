@@ -628,16 +628,11 @@ func (h *history) disturbsOn(b *Bound, set string, n NodeID, priority int32) boo
 		if counts && b.SelfCounted {
 			meets++
 		}
-		stay, most := meets, b.Max
+		most := b.Max
 		if b.OverFewest {
 			most += h.fewest(b)
 		}
-		for _, victim := range h.s.TasksOn(n) {
-			if _, is := b.Affects(h.s.Shape(h.s.Task(victim).Shape).Tags); is && h.s.Task(victim).Told == ToLeave && h.s.Task(victim).Node == n {
-				stay++
-			}
-		}
-		if meets <= most && meets+1 > most && (!b.OverFewest || stay > most) {
+		if meets <= most && meets+1 > b.Max { // the fewest may fall
 			return true
 		}
 	}

@@ -101,8 +101,8 @@ func (c *coming) waitsFor(r role, others int32) bool {
 }
 
 // disturbs refuses a target of a bound a place in the set where one is kept for a subject of no lower priority, or to which something was promised,
-// if that would not be let in any more. Of a bound over the fewest that is so on a node that is a set by itself, where it waits for others whom the
-// bound counts.
+// if that would not be let in any more. Of a bound over the fewest that is so on a node that is a set by itself, and as if
+// the fewest were none: they fall when a run ends anywhere.
 func (c *coming) disturbs(r role) Refusal {
 	b := &c.table.row[r.constraint].bound[r.bound]
 	g := &c.table.group[b.group]
@@ -149,8 +149,8 @@ func (c *coming) keepsOff(r role, set int32, n NodeID) Refusal {
 			if own.target && !b.SelfCounted {
 				others-- // itself
 			}
-			if others+1 > b.limit() && others <= b.limit() && (!b.OverFewest || c.waitsFor(own, int32(others))) {
-				return Refusal{Code: Violates, Kind: int(r.bound), Need: b.limit(), Have: others + 1, Constraint: r.constraint}
+			if others+1 > int64(b.Max) && others <= b.limit() {
+				return Refusal{Code: Violates, Kind: int(r.bound), Need: int64(b.Max), Have: others + 1, Constraint: r.constraint}
 			}
 		}
 	}
