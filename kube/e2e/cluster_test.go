@@ -208,16 +208,24 @@ func condition(p *v1.Pod) v1.PodCondition {
 	return v1.PodCondition{}
 }
 
-// awaitRefused waits until a pod's condition says why it waits, and returns
-// that.
+// awaitRefused waits until a pod's condition says why it has no node, and returns that.
 func (c *cluster) awaitRefused(pod string) string {
+	c.t.Helper()
+	return c.awaitCondition(pod, v1.PodReasonUnschedulable)
+}
+
+// held is the reason of the condition of a pod that no node would help.
+const held = "Held"
+
+// awaitCondition waits until a pod's condition says with this reason why it waits, and returns its message.
+func (c *cluster) awaitCondition(pod, reason string) string {
 	c.t.Helper()
 	var message string
 	c.await(20*time.Second, func() string {
 		said := condition(c.pod(pod))
 		message = said.Message
-		if said.Status != v1.ConditionFalse || said.Reason != v1.PodReasonUnschedulable && said.Reason != "Held" || message == "" {
-			return fmt.Sprintf("why pod %s waits; its condition: %+v", pod, said)
+		if said.Status != v1.ConditionFalse || said.Reason != reason || message == "" {
+			return fmt.Sprintf("why pod %s waits, as %s; its condition: %+v", pod, reason, said)
 		}
 		return ""
 	})

@@ -65,7 +65,7 @@ func TestKarpenterLeavesHeldPods(t *testing.T) {
 	a.group("gang", 3)
 	a.create(several(2, "gang", scheduledBy(defaultScheduler), member("gang"), cpu("5"))...)
 	for _, pod := range []string{"early", "gang-0", "gang-1"} {
-		a.awaitRefused(pod)
+		a.awaitCondition(pod, held)
 	}
 	// A pod that a node would help shows that Karpenter has had time to look.
 	a.deploy("free", 1, cpu("1500m"))

@@ -78,7 +78,7 @@ func TestPodGroupIsPlacedTogether(t *testing.T) {
 	c.create(several(2, "early", member("gang"), cpu("3"))...)
 	c.create(newPod("free", cpu("1")))
 	c.awaitBound(20*time.Second, 1)
-	c.expect("early-0", regexp.MustCompile(`^0/2 nodes are available: its pod group gang is not there\.$`))
+	c.expect("early-0", held, regexp.MustCompile(`^0/2 nodes are available: its pod group gang is not there\.$`))
 	c.group("gang", 3)
 	c.awaitGroup("gang", metav1.ConditionFalse, "a gang of 3: 2 of its 2 waiting tasks would fit now, and 1 more have yet to come.")
 	c.create(newPod("late", member("gang"), cpu("4")))

@@ -78,12 +78,13 @@ func TestSchedulingGates(t *testing.T) {
 // these words and a sentence of ours.
 func (c *cluster) expectRefusal(pod, words string) {
 	c.t.Helper()
-	c.expect(pod, regexp.MustCompile(`^`+words+` Fairlead: .+\.$`))
+	c.expect(pod, v1.PodReasonUnschedulable, regexp.MustCompile(`^`+words+` Fairlead: .+\.$`))
 }
 
-func (c *cluster) expect(pod string, want *regexp.Regexp) {
+// expect waits until a pod's condition, with this reason, and its event say why it waits.
+func (c *cluster) expect(pod, reason string, want *regexp.Regexp) {
 	c.t.Helper()
-	if said := c.awaitRefused(pod); !want.MatchString(said) {
+	if said := c.awaitCondition(pod, reason); !want.MatchString(said) {
 		c.t.Errorf("the condition of pod %s says\n%s\nwant\n%s", pod, said, want)
 	}
 	c.await(20*time.Second, func() string {
