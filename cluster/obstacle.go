@@ -57,6 +57,36 @@ func Obstacles(v *View, id ShapeID, n NodeID, to []Obstacle) (list []Obstacle, o
 	return to, true
 }
 
+// Company is a bound by which a task may come to a node only beside some of its targets.
+type Company struct {
+	role role
+	// Spare is how many of its targets on the node may leave. If All leave, they were the last anywhere, and who comes is the first; 0 is never.
+	Spare, All int32
+}
+
+// Of reports whether a task of the shape is one of those beside whom the other may come.
+func (c *Company) Of(v *View, id ShapeID) bool { o := Obstacle{role: c.role}; return o.Of(v, id) }
+
+// Companies appends what a task of the shape needs company by that comes to the node, and has as long as not too many depart from there.
+func Companies(v *View, id ShapeID, n NodeID, to []Company) []Company {
+	c := coming{view: v, table: v.constraints, n: n, from: NoNode}
+	for _, r := range v.shape[id].roles {
+		if !r.subject || !c.binds(r) {
+			continue
+		}
+		b, later := &c.table.row[r.constraint].bound[r.bound], c.meeting(r, settled)
+		if b.Min == 0 || later.others < b.Min || b.OverFewest {
+			continue
+		}
+		company := Company{role: r, Spare: later.others - b.Min}
+		if here := c.table.here(n, r)[settled].Targets; b.OrFirst && r.target && int64(here) == later.everywhere {
+			company.All = here
+		}
+		to = append(to, company)
+	}
+	return to
+}
+
 // binds reports whether the role is in a hard constraint that binds who comes.
 func (c *coming) binds(r role) bool {
 	spec := c.table.row[r.constraint].spec

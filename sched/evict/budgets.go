@@ -1,6 +1,7 @@
 package evict
 
 import (
+	"cmp"
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
@@ -19,6 +20,7 @@ import (
 type allowance struct {
 	budgets    []cluster.BudgetID
 	left       []int
+	before     []int  // scratch
 	crews      []crew // that are counted
 	violations int    // of all who were counted
 }
@@ -47,6 +49,18 @@ func (a *allowance) take(s *cluster.View, t cluster.TaskID) (violates bool) {
 		violates = a.takeOne(s, other) || violates
 	}
 	a.crews = append(a.crews, crew{job, violates})
+	return violates
+}
+
+// takeWithin is take for who goes last if it violates a budget: it takes nothing of its other budgets then.
+func (a *allowance) takeWithin(s *cluster.View, t cluster.TaskID) (violates bool) {
+	a.before = append(a.before[:0], a.left...)
+	if violates = a.take(s, t); violates {
+		copy(a.left, a.before)
+		for i := len(a.before); i < len(a.left); i++ {
+			a.left[i] = cluster.Left(s, a.budgets[i])
+		}
+	}
 	return violates
 }
 
@@ -85,8 +99,11 @@ type guarded struct {
 	shape     cluster.ShapeID // for which the search was begun
 	node      cluster.NodeID
 	allowance allowance
+	turns     []int // in which candidates are given what budgets can spare
+	marked    []Candidate
 	ordered   []Candidate
 	beyond    []Candidate
+	kept      []Candidate // who was chosen before
 }
 
 // guardsAny reports whether some budget guards one of the candidates, or of those who leave with them.
@@ -97,12 +114,36 @@ func guardsAny(s *cluster.View, list []Candidate) bool {
 	})
 }
 
+// spared says to which of the candidates goes what budgets can spare.
+type spared uint8
+
+const (
+	toTheFirst spared = iota
+	toTheLast         // as kube-scheduler has it
+	toTheLargest
+	ends
+)
+
 // budgetsLast are the candidates, those last who would violate a budget, and how many of them would not. It is valid until the next call.
-func (x *Search) budgetsLast(list []Candidate) (all []Candidate, within int) {
-	x.ordered, x.beyond = x.ordered[:0], x.beyond[:0]
+func (x *Search) budgetsLast(list []Candidate, spared spared) (all []Candidate, within int) {
+	x.turns = x.turns[:0]
+	for i := range list {
+		x.turns = append(x.turns, i)
+	}
+	switch spared {
+	case toTheLast:
+		slices.Reverse(x.turns)
+	case toTheLargest:
+		slices.SortStableFunc(x.turns, func(a, b int) int { return cmp.Compare(x.helps(&list[b]), x.helps(&list[a])) })
+	}
+	x.marked = append(x.marked[:0], list...)
 	x.allowance.reset()
-	for _, c := range list {
-		if c.violates = x.allowance.take(x.s, c.Task); c.violates {
+	for _, i := range x.turns {
+		x.marked[i].violates = x.allowance.takeWithin(x.s, list[i].Task)
+	}
+	x.ordered, x.beyond = x.ordered[:0], x.beyond[:0]
+	for _, c := range x.marked {
+		if c.violates {
 			x.beyond = append(x.beyond, c)
 		} else {
 			x.ordered = append(x.ordered, c)
@@ -113,30 +154,65 @@ func (x *Search) budgetsLast(list []Candidate) (all []Candidate, within int) {
 	return x.ordered, within
 }
 
-// chooseGuarded chooses where budgets guard some of the candidates. By LeastSum it looks for a set that violates none first: one that violates
-// some is the cheapest by chance alone.
+// chooseGuarded chooses where budgets guard some of the candidates. Where they cannot spare all of these, it is tried to give what they can to one end
+// of the candidates and to the other, and to those who leave most room, and the best set is taken.
 func (x *Search) chooseGuarded(best Objective, list []Candidate) (price int64, ok bool) {
-	all, within := x.budgetsLast(list)
-	if best == LeastWorst || within == len(all) {
-		price, ok = x.choose(best, all)
-	} else if price, ok = x.choose(best, all[:within]); !ok {
-		x.Begin(x.s, x.shape, x.node)
-		price, ok = x.clear(best, all)
+	price, bite, ok := x.chooseSparing(best, list, toTheFirst)
+	for spared := toTheLast; ok && bite && spared < ends; spared++ {
+		x.kept = append(x.kept[:0], x.Victims...)
+		violations := x.Violations
+		x.again()
+		other, _, found := x.chooseSparing(best, list, spared)
+		if found && x.better(best, other, price, violations) {
+			price = other
+			continue
+		}
+		x.Victims, x.Violations = append(x.Victims[:0], x.kept...), violations
 	}
-	x.allowance.reset()
-	for i := range slices.Backward(x.Victims) {
-		x.allowance.take(x.s, x.Victims[i].Task)
-	}
-	x.Violations = x.allowance.violations
 	return price, ok
 }
 
+// better reports whether those who were chosen now are a better set than those who are kept, who violate so many budgets.
+func (x *Search) better(best Objective, price, before int64, violations int) bool {
+	switch {
+	case x.Violations != violations:
+		return x.Violations < violations
+	case best == LeastSum:
+		return price < before
+	}
+	now, then := lastOf(x.Victims), lastOf(x.kept)
+	return cmp.Or(cmp.Compare(now.Rank, then.Rank), cmp.Compare(len(x.Victims), len(x.kept)), compare(now, then)) < 0
+}
+
+// chooseSparing is chooseGuarded with what budgets can spare given to some of the candidates, and reports whether it is less than all of these. By LeastSum
+// it looks for a set that violates none first: one that violates some is the cheapest by chance alone.
+func (x *Search) chooseSparing(best Objective, list []Candidate, spared spared) (price int64, bite, ok bool) {
+	all, within := x.budgetsLast(list, spared)
+	bite = within < len(all)
+	if best == LeastWorst || !bite {
+		price, ok = x.choose(best, all)
+	} else if price, ok = x.choose(best, all[:within]); !ok {
+		x.again()
+		price, ok = x.clear(best, all)
+	}
+	x.marked = append(x.marked[:0], x.Victims...)
+	slices.SortFunc(x.marked, inOrder)
+	x.allowance.reset()
+	for i := range x.marked {
+		x.allowance.take(x.s, x.marked[i].Task)
+	}
+	x.Violations = x.allowance.violations
+	return price, bite, ok
+}
+
 // Last is who comes last in the order of candidates of those that were chosen, budgets aside. There is one.
-func (x *Search) Last() *Candidate {
-	last := &x.Victims[0]
-	for i := range x.Victims {
-		if compare(&x.Victims[i], last) > 0 {
-			last = &x.Victims[i]
+func (x *Search) Last() *Candidate { return lastOf(x.Victims) }
+
+func lastOf(list []Candidate) *Candidate {
+	last := &list[0]
+	for i := range list {
+		if compare(&list[i], last) > 0 {
+			last = &list[i]
 		}
 	}
 	return last

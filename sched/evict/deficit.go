@@ -48,6 +48,16 @@ func (d *deficit) Met() bool { return !d.some && (len(d.needs) == 0 || d.devices
 
 func (d *deficit) devicesMet() bool { return !d.needs.Refuse(d.free[:d.count]).Refused() }
 
+// helps is how much of what is lacking the candidate leaves, in thousandths of each kind.
+func (d *deficit) helps(c *Candidate) (parts int64) {
+	for k, lack := range d.lacks {
+		if lack > 0 && k < len(c.demand) {
+			parts += min(c.demand[k], lack) * 1000 / lack
+		}
+	}
+	return parts
+}
+
 // take lets candidates go, from the first on until nothing is lacking, and returns how
 // many those are. It is false where all are too few.
 func (d *deficit) take(list []Candidate) (taken int, ok bool) {

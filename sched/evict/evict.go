@@ -87,9 +87,9 @@ func (x *Search) Begin(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) bo
 		return false
 	}
 	x.deficit.begin(s, id, n)
-	x.obstacles, x.hopeless = x.obstacles[:0], false
-	if !x.RoomOnly && s.ConstraintRows() > 0 {
-		x.inTheWay.begin(s, id, n)
+	x.obstacles, x.hopeless, x.companies = x.obstacles[:0], false, x.companies[:0]
+	if s.ConstraintRows() > 0 {
+		x.inTheWay.begin(s, id, n, x.RoomOnly)
 	}
 	x.nobody = s.Shape(id).NeverPreempts
 	return true
@@ -105,7 +105,20 @@ func (x *Search) Choose(best Objective, candidates []Candidate) (price int64, ok
 		return 0, true
 	case x.nobody || x.hopeless:
 		return 0, false
-	case !x.Anyhow && guardsAny(x.s, candidates):
+	}
+	if price, ok = x.chooseWithin(best, candidates); ok && x.deserts(x.Victims) {
+		x.again()
+		return x.chooseWithin(best, x.others(candidates))
+	}
+	return price, ok
+}
+
+// again begins the search anew, for other candidates.
+func (x *Search) again() { x.Begin(x.s, x.shape, x.node) }
+
+// chooseWithin is Choose where somebody has to leave, budgets included.
+func (x *Search) chooseWithin(best Objective, candidates []Candidate) (price int64, ok bool) {
+	if !x.Anyhow && guardsAny(x.s, candidates) {
 		return x.chooseGuarded(best, candidates)
 	}
 	return x.choose(best, candidates)

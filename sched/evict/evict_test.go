@@ -2,6 +2,7 @@ package evict
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 	"slices"
 	"testing"
@@ -238,11 +239,11 @@ func TestSearchAgainstAllSets(t *testing.T) {
 // budgetsLast are the candidates, those last of whom as many of one of their budgets go before as that can spare; and how many do not.
 func (c *crowd) budgetsLast(list []Candidate) (all []Candidate, within int) {
 	var beyond []Candidate
-	for i, o := range list {
+	for _, o := range list {
 		violates := false
 		for _, b := range cluster.GuardsOf(&c.View, o.Task) {
 			before := 0
-			for _, other := range list[:i] {
+			for _, other := range all {
 				if slices.Contains(cluster.GuardsOf(&c.View, other.Task), b) {
 					before++
 				}
@@ -258,11 +259,11 @@ func (c *crowd) budgetsLast(list []Candidate) (all []Candidate, within int) {
 	return append(all, beyond...), len(all)
 }
 
-// violations is how many victims violate a budget, one after the other, as the state counts those that leave.
+// violations is how many victims violate a budget, one after the other in the order of candidates, as the state counts those that leave.
 func (c *crowd) violations(victims []Candidate) (count int) {
 	c.Begin(cluster.NoLane)
 	defer c.End()
-	for _, victim := range slices.Backward(victims) {
+	for _, victim := range slices.SortedFunc(slices.Values(victims), inOrder) {
 		if slices.ContainsFunc(cluster.GuardsOf(&c.View, victim.Task), func(b cluster.BudgetID) bool { return cluster.Left(&c.View, b) == 0 }) {
 			count++
 		}
@@ -271,7 +272,25 @@ func (c *crowd) violations(victims []Candidate) (count int) {
 	return count
 }
 
-// TestBudgets compares with all sets who is chosen where budgets guard some of the candidates: those go last who would violate one.
+// worse reports whether more of a set violate a budget than of another one, or as many, and its last by rank comes later.
+func (c *crowd) worse(list []Candidate, set, than uint) bool {
+	measure := func(set uint) (violations int, last int64) {
+		var victims []Candidate
+		last = math.MinInt64
+		for i, o := range list {
+			if set>>i&1 != 0 {
+				victims, last = append(victims, o), max(last, o.Rank)
+			}
+		}
+		return c.violations(victims), last
+	}
+	violations, last := measure(set)
+	others, other := measure(than)
+	return violations > others || violations == others && last > other
+}
+
+// TestBudgets compares with all sets who is chosen where budgets guard some of the candidates: those go last who would violate one, and what budgets can
+// spare is not wasted on those who go first.
 func TestBudgets(t *testing.T) {
 	var x Search
 	violations := map[bool]int{}
@@ -307,12 +326,12 @@ func TestBudgets(t *testing.T) {
 			switch {
 			case !c.enough(list, got):
 				rt.Fatalf("objective %d: %b does not make enough room, in\n%s", objective, got, c.Picture())
-			case objective == LeastWorst && got != want:
-				rt.Fatalf("the victims are %b, want %b, of %v in\n%s", got, want, list, c.Picture())
+			case objective == LeastWorst && c.worse(list, got, want):
+				rt.Fatalf("the victims are %b, worse than %b, of %v in\n%s", got, want, list, c.Picture())
 			case objective == LeastSum && price != sum || spares && x.Violations > 0:
 				rt.Fatalf("objective %d: the victims cost %d, said to be %d, and %d violate budgets, though nobody has to: %t", objective, sum, price, x.Violations, spares)
-			case objective == LeastSum && spares && len(x.obstacles) == 0 && sum != wants:
-				rt.Fatalf("the victims cost %d, want %d as %b, of %v in\n%s", sum, wants, cheapest, list, c.Picture())
+			case objective == LeastSum && spares && len(x.obstacles) == 0 && sum > wants:
+				rt.Fatalf("the victims cost %d, want at most %d as %b, of %v in\n%s", sum, wants, cheapest, list, c.Picture())
 			case x.Violations != c.violations(x.Victims):
 				rt.Fatalf("%d victims are said to violate budgets, want %d", x.Violations, c.violations(x.Victims))
 			}

@@ -8,17 +8,62 @@ import (
 )
 
 // inTheWay is who keeps a shape off a node by constraints that bind who comes, as long as too many of them stay there:
-// the tasks beside which it must not stand.
+// the tasks beside which it must not stand. Companies are those beside which it has to.
 type inTheWay struct {
 	view      *cluster.View
 	obstacles []cluster.Obstacle
 	hopeless  bool // no departure from the node would help
+	companies []cluster.Company
+	left      []int32     // scratch: how many leave of each company
+	beside    []Candidate // scratch
 }
 
-// begin finds out who is in the way while nobody is let go.
-func (x *inTheWay) begin(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) {
+// begin finds out who is in the way while nobody is let go, unless that is not asked, and who has to stay.
+func (x *inTheWay) begin(s *cluster.View, id cluster.ShapeID, n cluster.NodeID, roomOnly bool) {
+	x.view, x.companies = s, cluster.Companies(s, id, n, x.companies[:0])
+	if roomOnly {
+		return
+	}
 	list, ok := cluster.Obstacles(s, id, n, x.obstacles[:0])
-	x.view, x.obstacles, x.hopeless = s, list, !ok
+	x.obstacles, x.hopeless = list, !ok
+}
+
+// deserts reports whether by those victims the shape would lose the company that it needs.
+func (x *inTheWay) deserts(victims []Candidate) bool {
+	for i := range x.companies {
+		c, left := &x.companies[i], int32(0)
+		for v := range victims {
+			if c.Of(x.view, victims[v].Shape) {
+				left++
+			}
+		}
+		if left > c.Spare && (c.All == 0 || left != c.All) {
+			return true
+		}
+	}
+	return false
+}
+
+// others are the candidates without those who have to stay as company: of each the last in order. It is valid until the next call.
+func (x *inTheWay) others(list []Candidate) []Candidate {
+	x.left = append(x.left[:0], make([]int32, len(x.companies))...)
+	x.beside = x.beside[:0]
+	for i := range list {
+		stays := false
+		for c := range x.companies {
+			stays = stays || x.left[c] >= x.companies[c].Spare && x.companies[c].Of(x.view, list[i].Shape)
+		}
+		if stays {
+			continue
+		}
+		for c := range x.companies {
+			if x.companies[c].Of(x.view, list[i].Shape) {
+				x.left[c]++
+			}
+		}
+		x.beside = append(x.beside, list[i])
+	}
+	return x.beside
 }
 
 // part takes a candidate out of those who are too many, or with the sign -1 has it stay after all.
