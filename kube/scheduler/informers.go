@@ -121,8 +121,7 @@ func (in *intake) losePod(object *v1.Pod) {
 
 // seeNamespace takes in a namespace, and has its pods reported if they will not be placed any more.
 func (in *intake) seeNamespace(object any) {
-	n := object.(*v1.Namespace)
-	in.s.explainer.want(in.s.world.SeeNamespace(n.Name, n.DeletionTimestamp != nil || n.Status.Phase == v1.NamespaceTerminating))
+	in.s.explainer.want(in.s.world.SeeNamespace(object.(*v1.Namespace)))
 }
 
 // loseNamespace takes in that a namespace is gone.
@@ -131,7 +130,7 @@ func (in *intake) loseNamespace(object any) {
 		object = unknown.Obj
 	}
 	if n, ok := object.(*v1.Namespace); ok {
-		in.s.world.SeeNamespace(n.Name, false)
+		in.s.world.LoseNamespace(n.Name)
 	}
 }
 

@@ -33,9 +33,10 @@ import (
 // upstream's own snapshot, made anew for every query.
 
 type bench struct {
-	client *fake.Clientset
-	judge  *judge.Judge
-	rival  *rival
+	client     *fake.Clientset
+	judge      *judge.Judge
+	rival      *rival
+	namespaces []*v1.Namespace // at first
 }
 
 type rival struct {
@@ -59,6 +60,11 @@ func newBench(tb testing.TB, objects ...runtime.Object) *bench {
 		tb.Fatal(err)
 	}
 	b := &bench{client: client, judge: j, rival: newRival(ctx, tb, j, client, factory)}
+	for _, object := range objects {
+		if n, is := object.(*v1.Namespace); is {
+			b.namespaces = append(b.namespaces, n)
+		}
+	}
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
 	waitForPlugins()
@@ -152,6 +158,6 @@ func (b *bench) create(tb failer, object runtime.Object) {
 	}
 }
 
-func namespace(name, team string) *v1.Namespace {
+func makeNamespace(name, team string) *v1.Namespace {
 	return &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"team": team}}}
 }

@@ -364,7 +364,7 @@ func (r *rig) checkRules() error {
 			}
 		}
 		for _, s := range rs.selectors {
-			selects := (s.namespaces == nil || s.namespaces.Has(p.company.kin.namespace)) && s.labels.Matches(p.company.kin.labels)
+			selects := s.selects(p.company.kin)
 			if !p.regrouped && selects != slices.Contains(p.company.tags, s.tag) {
 				return fmt.Errorf("pod %s has tags %q; that it is selected by %q is %v", p.object.Name, p.company.tags, s.tag, selects)
 			}

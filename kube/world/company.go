@@ -17,8 +17,7 @@ import (
 )
 
 // This file says in the core's words what a pod requires of others, so that they mean what upstream's InterPodAffinity and PodTopologySpread mean.
-// A gap is a term for which there are none: it selects namespaces by their labels, is one of several of a pod that may be its own company, or its
-// domains are not those of nodes by name. Such a pod awaits queries, and nobody else is told of its terms but by the last word.
+// A gap is a term for which there are none: it is one of several of a pod that may be its own company, or its domains are not those of nodes by name. Such a pod awaits queries, and nobody else is told of its terms but by the last word.
 
 // read finds the rules of the pod.
 func (rs *rules) read(p *Pod, info *framework.PodInfo, c *company) {
@@ -47,9 +46,9 @@ func (c *company) gap() { c.whole = false }
 
 // readAway reads a term of required anti-affinity, which binds both sides: who shuns, and whom it shuns.
 func (rs *rules) readAway(p *Pod, c *company, term *fwk.AffinityTerm) {
-	namespaces, known := namespacesOf(term)
+	namespaces := namespacesOf(term)
 	group, by, there := rs.domains.plain(term.TopologyKey)
-	if !known || !there {
+	if !there {
 		c.gaps++ // it binds others, too
 		c.gap()
 		return
@@ -72,13 +71,13 @@ func (rs *rules) readBeside(p *Pod, c *company, info *framework.PodInfo) {
 	first := true
 	for i := range terms {
 		term := &terms[i]
-		namespaces, known := namespacesOf(term)
+		namespaces := namespacesOf(term)
 		group, by, there := rs.domains.plain(term.TopologyKey)
-		if !known || !there {
+		if !there {
 			c.gap()
 			return
 		}
-		first = first && (namespaces == nil || namespaces.Has(object.Namespace)) && term.Selector.Matches(labels.Set(object.Labels))
+		first = first && namespaces.has(c.kin.namespace) && term.Selector.Matches(labels.Set(object.Labels))
 		if !slices.Contains(groups, group) {
 			groups = append(groups, group)
 		}
@@ -91,8 +90,7 @@ func (rs *rules) readBeside(p *Pod, c *company, info *framework.PodInfo) {
 	var selectors []*selector
 	var target []string
 	for i := range terms {
-		namespaces, _ := namespacesOf(&terms[i])
-		s := rs.selecting(namespaces, terms[i].Selector)
+		s := rs.selecting(namespacesOf(&terms[i]), terms[i].Selector)
 		selectors, target = append(selectors, s), append(target, s.tag)
 	}
 	slices.Sort(target)
@@ -152,35 +150,32 @@ func (rs *rules) spreading(object *v1.Pod, of *v1.TopologySpreadConstraint) (s *
 	if !there {
 		return nil, bound, ""
 	}
-	namespaces := sets.New(object.Namespace)
+	namespaces := among{names: sets.New(object.Namespace)}
 	s = rs.selecting(namespaces, by)
 	most := min(max(of.MaxSkew, 1), cluster.MaxBound) // more pods there never are
 	bound = cluster.Bound{Target: []string{s.tag}, Max: most, Group: group, SelfCounted: true, OverFewest: true}
 	return s, bound, fmt.Sprintf("%s by %s, maxSkew %d", inWords(namespaces, by), over, most)
 }
 
-// namespacesOf are those that the term selects, nil for all; false if it goes by their labels.
-func namespacesOf(term *fwk.AffinityTerm) (sets.Set[string], bool) {
+// namespacesOf are those that the term selects.
+func namespacesOf(term *fwk.AffinityTerm) among {
 	requirements, selects := term.NamespaceSelector.Requirements()
 	switch {
 	case !selects:
-		return term.Namespaces, true
+		return among{names: term.Namespaces}
 	case len(requirements) == 0:
-		return nil, true
+		return everywhere
 	}
-	return nil, false
+	return among{names: term.Namespaces, by: term.NamespaceSelector}
 }
 
 // inWords is who is selected.
-func inWords(namespaces sets.Set[string], by labels.Selector) string {
+func inWords(namespaces among, by labels.Selector) string {
 	who := by.String()
 	if requirements, selects := by.Requirements(); !selects {
 		who = "no pod"
 	} else if len(requirements) == 0 {
 		who = "any pod"
 	}
-	if namespaces == nil {
-		return who + " in any namespace"
-	}
-	return who + " in " + strings.Join(sets.List(namespaces), ",")
+	return who + " in " + namespaces.String()
 }

@@ -24,7 +24,7 @@ func libraryDevices() []string { return []string{"device-n1", "device-free", "mi
 
 func library() []runtime.Object {
 	objects := []runtime.Object{
-		namespace("default", "red"), namespace("other", "blue"), makeClass("slow"), makeClass("empty"),
+		makeNamespace("default", "red"), makeNamespace("other", "blue"), makeClass("slow"), makeClass("empty"),
 		&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "now"}, Provisioner: "x", VolumeBindingMode: new(storagev1.VolumeBindingImmediate)},
 		makeClaim("in-a", "slow", "v-in-a", v1.ReadWriteOnce), makeVolume("v-in-a", "in-a", "slow", "a"),
 		makeClaim("in-b", "slow", "v-in-b", v1.ReadWriteOnce), makeVolume("v-in-b", "in-b", "slow", "b"),

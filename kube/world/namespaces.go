@@ -1,28 +1,44 @@
 package world
 
+import (
+	"maps"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
 // This file keeps pods of namespaces that are being deleted from being placed: the API server binds no pod
 // there, and they are about to go.
 
 // closedNamespace says why such a pod waits.
 const closedNamespace = "its namespace is being deleted, and the API server binds no pods there"
 
-// SeeNamespace takes in whether the namespace is being deleted, which is the end of it, and returns the pods of ours that are held for it from now on.
-func (w *World) SeeNamespace(name string, closed bool) []*Pod {
+// SeeNamespace takes in a namespace as it is now, and returns the pods of ours that are held from now on, as it is being deleted, which is the end of it.
+func (w *World) SeeNamespace(object *v1.Namespace) []*Pod {
+	now := labels.Set{}
+	maps.Copy(now, object.Labels)
+	w.rules.relabel(object.Name, now)
 	l := w.waiting
-	if l.closed[name] == closed {
+	if object.DeletionTimestamp == nil && object.Status.Phase != v1.NamespaceTerminating {
+		delete(l.closed, object.Name) // another one of its name
 		return nil
 	}
-	if !closed { // gone; another of its name may come
-		delete(l.closed, name)
+	if l.closed[object.Name] {
 		return nil
 	}
-	l.closed[name] = true
+	l.closed[object.Name] = true
 	var held []*Pod
 	for _, p := range inOrder(w.pods.byUID) {
-		if p.object.Namespace == name && p.Ours && !p.placed() {
+		if p.object.Namespace == object.Name && p.Ours && !p.placed() {
 			l.again(p)
 			held = append(held, p)
 		}
 	}
 	return held
+}
+
+// LoseNamespace takes in that a namespace is gone. Another of its name may come.
+func (w *World) LoseNamespace(name string) {
+	delete(w.waiting.closed, name)
+	w.rules.relabel(name, nil)
 }

@@ -8,7 +8,7 @@ import (
 
 // A story that says what nobody knows must fail, or it would show nothing.
 func TestStoriesRefuseWhatTheyDoNotKnow(t *testing.T) {
-	b := newBench(t, namespace("default", "red"))
+	b := newBench(t, makeNamespace("default", "red"))
 	for _, wrong := range []struct{ command, input string }{
 		{"leap", ""},
 		{"step x=5", ""},

@@ -85,6 +85,9 @@ func newRig(tb failer, b *bench) *rig {
 		nodes: map[string]*v1.Node{}, pods: map[types.UID]*v1.Pod{}, flying: map[types.UID]flight{},
 		groups: map[string]*schedulingv1beta1.PodGroup{}, budgets: map[string]*policyv1.PodDisruptionBudget{},
 	}
+	for _, n := range b.namespaces {
+		r.world.SeeNamespace(n)
+	}
 	r.restart()
 	return r
 }

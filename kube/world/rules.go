@@ -7,7 +7,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"fairlead.dev/fairlead/cluster"
 )
@@ -32,7 +31,7 @@ type rule struct {
 // selector says which pods are counted. It lives as long as a rule counts by it.
 type selector struct {
 	tag        string
-	namespaces sets.Set[string] // nil: all
+	namespaces among
 	labels     labels.Selector
 	exact      string        // a label that all whom it selects have, as key=value; "" where there is no such
 	rules      []*rule       // that count by it
@@ -42,7 +41,7 @@ type selector struct {
 // kin are the pods of one namespace that have the same labels.
 type kin struct {
 	key       string
-	namespace string
+	namespace *namespace
 	labels    labels.Set
 	tags      []string // of the selectors that select them; sorted
 	pods      map[*Pod]bool
@@ -72,6 +71,7 @@ type rules struct {
 	loose     []*selector            // those without
 	kins      map[string]*kin
 	labelled  map[string]map[*kin]bool // kins by each of their labels, as key=value
+	spaces    map[string]*namespace    // that were seen, or have pods
 	rows      cluster.Rows
 	gaps      int  // of all pods
 	reading   *Pod // whose terms are being read
@@ -81,6 +81,9 @@ type rules struct {
 func (rs *rules) begin() {
 	rs.byKey, rs.selectors, rs.exact, rs.loose = map[string]*rule{}, map[string]*selector{}, map[string][]*selector{}, nil
 	rs.kins, rs.labelled, rs.rows, rs.gaps = map[string]*kin{}, map[string]map[*kin]bool{}, cluster.Rows{}, 0
+	for _, n := range rs.spaces {
+		n.kins = 0
+	}
 }
 
 // of returns what rules say of the pod as it is.
@@ -119,10 +122,15 @@ func (rs *rules) rename(were bool) {
 	if were == (rs.domains.nodes.misnamed > 0) {
 		return
 	}
+	rs.readAnew(func(*kin) bool { return true })
+}
+
+// readAnew reads the rules of those of the kins that have some.
+func (rs *rules) readAnew(of func(*kin) bool) {
 	var bound []*Pod
 	for _, k := range rs.kins {
 		for p := range k.pods {
-			if len(p.company.rules) > 0 || !p.company.whole {
+			if of(k) && (len(p.company.rules) > 0 || !p.company.whole) {
 				bound = append(bound, p)
 			}
 		}
@@ -163,6 +171,8 @@ func (rs *rules) leave(p *Pod, c *company) {
 	delete(c.kin.pods, p)
 	if len(c.kin.pods) == 0 {
 		delete(rs.kins, c.kin.key)
+		c.kin.namespace.kins--
+		rs.forgetSpace(c.kin.namespace)
 		for name, value := range c.kin.labels {
 			if label := name + "=" + value; len(rs.labelled[label]) > 1 {
 				delete(rs.labelled[label], c.kin)
@@ -183,8 +193,9 @@ func (rs *rules) join(p *Pod, object *v1.Pod) *kin {
 	key := object.Namespace + "/" + labels.Set(object.Labels).String()
 	k := rs.kins[key]
 	if k == nil {
-		k = &kin{key: key, namespace: object.Namespace, labels: object.Labels, pods: map[*Pod]bool{}}
+		k = &kin{key: key, namespace: rs.space(object.Namespace), labels: object.Labels, pods: map[*Pod]bool{}}
 		rs.kins[key] = k
+		k.namespace.kins++
 		for name, value := range k.labels {
 			label := name + "=" + value
 			if rs.labelled[label] == nil {
@@ -206,7 +217,7 @@ func (rs *rules) join(p *Pod, object *v1.Pod) *kin {
 
 // meet notes the selector if it selects the kin, and reports whether that is new.
 func (k *kin) meet(s *selector) bool {
-	if s.namespaces != nil && !s.namespaces.Has(k.namespace) || !s.labels.Matches(k.labels) {
+	if !s.selects(k) {
 		return false
 	}
 	if s.kins[k] = true; slices.Contains(k.tags, s.tag) {
@@ -216,8 +227,13 @@ func (k *kin) meet(s *selector) bool {
 	return true
 }
 
-// selecting returns the selector of pods in these namespaces, all if nil, with such labels.
-func (rs *rules) selecting(namespaces sets.Set[string], by labels.Selector) *selector {
+// selects reports whether the selector selects the kin, as its namespace is now.
+func (s *selector) selects(k *kin) bool {
+	return s.namespaces.has(k.namespace) && s.labels.Matches(k.labels)
+}
+
+// selecting returns the selector of pods in these namespaces with such labels.
+func (rs *rules) selecting(namespaces among, by labels.Selector) *selector {
 	s := &selector{tag: tagPrefix + inWords(namespaces, by), namespaces: namespaces, labels: by, exact: exactLabel(by), kins: map[*kin]bool{}}
 	if known := rs.selectors[s.tag]; known != nil {
 		return known

@@ -11,7 +11,7 @@ import (
 // and what says so.
 func keptRoom(tb testing.TB, pods int) (w *World, reserved func(cluster.TaskID) bool) {
 	tb.Helper()
-	w = newRig(tb, newBench(tb, namespace("default", "red"))).world
+	w = newRig(tb, newBench(tb, makeNamespace("default", "red"))).world
 	for i := range pods {
 		pod, err := makePod(&line{of: "pod", name: fmt.Sprintf("p%d", i)})
 		if err != nil {

@@ -97,7 +97,7 @@ type story struct {
 
 func newStory(tb testing.TB) *story {
 	tb.Helper()
-	s := &story{rig: newRig(tb, newBench(tb, namespace("default", "red"))), lines: map[string]string{}, sent: map[string]flight{}, slow: map[string]bool{}}
+	s := &story{rig: newRig(tb, newBench(tb, makeNamespace("default", "red"))), lines: map[string]string{}, sent: map[string]flight{}, slow: map[string]bool{}}
 	s.callBack = func(p *Pod) bool { return s.slow[p.object.Name] }
 	return s
 }

@@ -53,9 +53,9 @@ func (rs *rules) readLiked(p *Pod, c *company, terms []fwk.WeightedAffinityTerm,
 	all, told := []wish{}, true
 	for i := range terms {
 		term := &terms[i].AffinityTerm
-		namespaces, known := namespacesOf(term)
+		namespaces := namespacesOf(term)
 		group, by, there := rs.domains.plain(term.TopologyKey)
-		if !known || !there {
+		if !there {
 			told = false
 			continue
 		}

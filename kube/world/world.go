@@ -90,7 +90,7 @@ func New(j *judge.Judge, o Options) *World {
 	nodes := &nodes{journal: journal, judge: j, columns: columns, byName: map[string]*node{}, rackLabel: o.RackLabel}
 	nodes.domains = &domains{nodes: nodes}
 	sets := &nodeSets{journal: journal, judge: j, nodes: nodes}
-	rules := &rules{journal: journal, domains: nodes.domains}
+	rules := &rules{journal: journal, domains: nodes.domains, spaces: map[string]*namespace{}}
 	for _, p := range o.Prices {
 		rules.wishes = rules.wishes || p.Company
 	}
