@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -10,21 +11,16 @@ import (
 	"fairlead.dev/fairlead/kube/world"
 )
 
-// This file takes in PodDisruptionBudgets, where some profile's pods are evicted by best effort. Where none is nobody looks at them: the API server does.
+// This file takes in PodDisruptionBudgets, where some profile's pods may be evicted.
 
-// overrules reports whether pods of some profile are evicted though a budget would not let them go.
-func (o *Options) overrules() bool {
-	for _, p := range o.Config.Profiles {
-		if p.Evictions.Enabled && p.Evictions.Budgets == config.BestEffort {
-			return true
-		}
-	}
-	return false
+// evicts reports whether pods of some profile may be evicted.
+func (o *Options) evicts() bool {
+	return slices.ContainsFunc(o.Config.Profiles, func(p config.Profile) bool { return p.Evictions.Enabled })
 }
 
 // surveyBudgets takes in all budgets that the informers hold.
 func (in *intake) surveyBudgets() {
-	if !in.s.overrules() {
+	if !in.s.evicts() {
 		return
 	}
 	all, err := in.informers.Policy().V1().PodDisruptionBudgets().Lister().List(labels.Everything())

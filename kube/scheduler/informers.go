@@ -47,7 +47,7 @@ type intake struct {
 }
 
 func newIntake(s *Scheduler) *intake {
-	return &intake{s: s, informers: newInformers(s.Client, &s.Metrics.Cluster, s.PodGroups, s.overrules()), landed: landed{nodes: map[types.UID]string{}}}
+	return &intake{s: s, informers: newInformers(s.Client, &s.Metrics.Cluster, s.PodGroups, s.evicts()), landed: landed{nodes: map[types.UID]string{}}}
 }
 
 // survey takes in all nodes and pods that the informers hold, oldest first, so
@@ -207,7 +207,7 @@ func (in *intake) watched() []watched {
 	if in.s.PodGroups {
 		list = append(list, watched{f.Scheduling().V1beta1().PodGroups().Informer(), handle(in.s, in.seePodGroup, in.losePodGroup)})
 	}
-	if in.s.overrules() {
+	if in.s.evicts() {
 		list = append(list, watched{f.Policy().V1().PodDisruptionBudgets().Informer(), handle(in.s, in.seeBudget, in.loseBudget)})
 	}
 	if utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaintRules) {

@@ -14,9 +14,9 @@ import (
 	"fairlead.dev/fairlead/cluster"
 )
 
-// This file follows the PodDisruptionBudgets of pods that are evicted by best effort, whatever these budgets say: the core is told which runs each
-// guards, and how many it can spare, so that those go first who violate none. Of pods that the API server is asked to evict the core is told
-// nothing; it learns by refusals.
+// This file follows the PodDisruptionBudgets of pods that may be evicted: the core is told which runs each guards, and how many it can spare, so that
+// those go first who violate none. Whether one who does leaves all the same is said elsewhere: of best effort it does, and else the API server
+// is asked, which knows more of budgets than is told here: of pods that are not ready, say.
 //
 // The API server counts a pod out of a budget somewhat after it was deleted, and the core counts one that leaves from its own
 // decision on, until it is gone. So a budget can spare what the API server last said, and who of those that the core counts as leaving has been deleted:
@@ -25,11 +25,10 @@ import (
 // guards keeps the budgets by namespace, in the order of their names, and the runs that they may guard.
 type guards struct {
 	journal *journal
-	// overruled says whether the budgets of a pod are.
-	overruled func(*Pod) bool
-	budgets   map[string][]*guard
-	runs      map[string]map[types.UID]*Pod
-	rows      cluster.Rows
+	leaves  func(*Pod) bool // the pod may be evicted
+	budgets map[string][]*guard
+	runs    map[string]map[types.UID]*Pod
+	rows    cluster.Rows
 }
 
 // guard is one budget.
@@ -119,9 +118,9 @@ func (gs *guards) coverAll(namespace string) {
 	}
 }
 
-// cover reports which budgets guard a pod, whose run the core knows, if that is new.
+// cover reports which budgets guard a pod, whose run the core knows, if that is new. As for the API server, none guards a pod without labels.
 func (gs *guards) cover(p *Pod) {
-	if !gs.overruled(p) {
+	if !gs.leaves(p) {
 		return
 	}
 	namespace := p.object.Namespace
@@ -131,7 +130,7 @@ func (gs *guards) cover(p *Pod) {
 	gs.runs[namespace][p.object.UID] = p
 	var by []*guard
 	for _, g := range gs.budgets[namespace] {
-		if g.selector.Matches(labels.Set(p.object.Labels)) {
+		if len(p.object.Labels) > 0 && g.selector.Matches(labels.Set(p.object.Labels)) {
 			by = append(by, g)
 		}
 	}

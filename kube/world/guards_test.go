@@ -50,8 +50,8 @@ func (r *rig) checkGuards() error {
 		var want []string
 		for _, name := range sortedKeys(r.budgets) {
 			b := r.budgets[name]
-			selects := b.Namespace == p.object.Namespace && (len(b.Spec.Selector.MatchLabels) == 0 || b.Spec.Selector.MatchLabels["app"] == p.object.Labels["app"])
-			if e := r.world.exits.of(p); selects && e != nil && e.BestEffort && p.Stage == Bound {
+			selects := b.Namespace == p.object.Namespace && len(p.object.Labels) > 0 && (len(b.Spec.Selector.MatchLabels) == 0 || b.Spec.Selector.MatchLabels["app"] == p.object.Labels["app"])
+			if e := r.world.exits.of(p); selects && e != nil && p.Stage == Bound {
 				want = append(want, name)
 			}
 		}

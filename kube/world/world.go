@@ -107,7 +107,7 @@ func New(j *judge.Judge, o Options) *World {
 		closed: map[string]bool{},
 	}
 	exits := &Exits{journal: journal, backoff: o.Backoff, pods: pods, slots: slots, guards: guards{journal: journal, budgets: map[string][]*guard{}}}
-	exits.guards.overruled = exits.Overrules
+	exits.guards.leaves = func(p *Pod) bool { return exits.of(p) != nil }
 	slots.evictable, slots.yieldsTo = exits.allows, exits.yieldsTo
 	placed := &placed{
 		journal: journal, judge: j, pods: pods, nodes: nodes, shapes: shapes, slots: slots, exits: exits,

@@ -1,0 +1,289 @@
+package world
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	fwk "k8s.io/kube-scheduler/framework"
+	"pgregory.net/rapid"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// What leaves for a pod is held against kube-scheduler's dry run over all nodes: on each node all pods of lower priority go, and come back, those
+// that violate a budget first and the more important ones first, as long as upstream's filters still take the pod. Ours is never worse in the
+// order in which kube-scheduler compares nodes; and where budgets are hard, never worse than the best of all sets of pods that break none.
+
+// plan is who leaves a node for a pod.
+type plan struct {
+	node    string
+	victims []*v1.Pod
+}
+
+// measure is what kube-scheduler compares plans by: how many violate a budget, the highest priority, the sum of priorities, and how many leave. Pods
+// of these tests have no start.
+func (r *rig) measure(p plan) [4]int64 {
+	highest, sum := int64(math.MinInt32), int64(0)
+	for _, pod := range p.victims {
+		highest = max(highest, int64(priority(pod)))
+		sum += int64(priority(pod)) + math.MaxInt32 + 1
+	}
+	return [4]int64{int64(len(r.violating(p.victims))), highest, sum, int64(len(p.victims))}
+}
+
+// violating are those of the pods whose leaving one after the other a budget does not allow.
+func (r *rig) violating(pods []*v1.Pod) (beyond []*v1.Pod) {
+	left := map[string]int32{}
+	for name, b := range r.budgets {
+		left[name] = b.Status.DisruptionsAllowed
+	}
+	for _, pod := range pods {
+		violates := false
+		for name, b := range r.budgets {
+			selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+			if err != nil {
+				r.tb.Fatal(err)
+			}
+			if len(pod.Labels) > 0 && pod.Namespace == b.Namespace && selector.Matches(labels.Set(pod.Labels)) {
+				violates = violates || left[name] <= 0
+				left[name]--
+			}
+		}
+		if violates {
+			beyond = append(beyond, pod)
+		}
+	}
+	return beyond
+}
+
+// takes reports whether upstream's filters take the pod on the node once those have left.
+func (r *rig) takes(pod *v1.Pod, node string, without []*v1.Pod) bool {
+	placed := slices.DeleteFunc(r.placed(), func(p *v1.Pod) bool {
+		return slices.ContainsFunc(without, func(gone *v1.Pod) bool { return gone.UID == p.UID })
+	})
+	return r.rival.verdicts(r.nodeList(), placed, pod)[node].IsSuccess()
+}
+
+// lower are the pods on the node of lower priority, the more important first, and those that came first.
+func (r *rig) lower(pod *v1.Pod, node string) []*v1.Pod {
+	list := slices.DeleteFunc(r.placed(), func(p *v1.Pod) bool { return p.Spec.NodeName != node || priority(p) >= priority(pod) })
+	came := func(p *v1.Pod) cluster.Seq { return r.world.Pod(p.UID).slot.seq }
+	slices.SortFunc(list, func(a, b *v1.Pod) int {
+		return cmp.Or(cmp.Compare(priority(b), priority(a)), cmp.Compare(came(a), came(b)))
+	})
+	return list
+}
+
+// dryRun is upstream's choice, without its limit on nodes; false if nowhere enough may leave.
+func (r *rig) dryRun(pod *v1.Pod, verdicts map[string]*fwk.Status) (best plan, found bool) {
+	for _, node := range r.nodeList() {
+		gone := r.lower(pod, node.Name)
+		if verdicts[node.Name].Code() == fwk.UnschedulableAndUnresolvable || !r.takes(pod, node.Name, gone) {
+			continue
+		}
+		beyond := r.violating(gone)
+		within := slices.DeleteFunc(slices.Clone(gone), func(p *v1.Pod) bool { return slices.Contains(beyond, p) })
+		for _, back := range append(slices.Clone(beyond), within...) {
+			rest := slices.DeleteFunc(slices.Clone(gone), func(p *v1.Pod) bool { return p == back })
+			if r.takes(pod, node.Name, rest) {
+				gone = rest
+			}
+		}
+		slices.Reverse(gone) // as a budget counts: who is less important leaves first
+		if p := (plan{node.Name, gone}); !found || r.worse(best, p) {
+			best, found = p, true
+		}
+	}
+	return best, found
+}
+
+// exhaustive is the best of all plans that violate no budget.
+func (r *rig) exhaustive(pod *v1.Pod, verdicts map[string]*fwk.Status) (best plan, found bool) {
+	for _, node := range r.nodeList() {
+		if verdicts[node.Name].Code() == fwk.UnschedulableAndUnresolvable {
+			continue
+		}
+		all := r.lower(pod, node.Name)
+		for subset := range 1 << len(all) {
+			p := plan{node: node.Name}
+			for i, victim := range all {
+				if subset>>i&1 == 1 {
+					p.victims = append(p.victims, victim)
+				}
+			}
+			if len(r.violating(p.victims)) == 0 && (!found || r.worse(best, p)) && r.takes(pod, node.Name, p.victims) {
+				best, found = p, true
+			}
+		}
+	}
+	return best, found
+}
+
+// worse reports whether the first is.
+func (r *rig) worse(a, b plan) bool {
+	x, y := r.measure(a), r.measure(b)
+	return slices.Compare(x[:], y[:]) > 0
+}
+
+func TestEvictionsAreNoWorseThanUpstreams(t *testing.T) {
+	for _, policy := range []struct {
+		name     string
+		compares int // of the measures of a plan
+	}{
+		{"kube-scheduler", 4},
+		{"fairlead", 2}, // then who loses least of what it has done, and not how many leave
+	} {
+		for _, hard := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/hard=%t", policy.name, hard), func(t *testing.T) {
+				setCases(t, "300")
+				b := newBench(t, library()...)
+				met := map[string]int{}
+				rapid.Check(t, func(t *rapid.T) { tryEviction(t, b, policy.name, policy.compares, hard, met) })
+				t.Logf("met: %v", met)
+				for _, what := range []string{"the same measures", "nothing helps", "somebody leaves"} {
+					if met[what] == 0 {
+						t.Errorf("never met: %s", what)
+					}
+				}
+			})
+		}
+	}
+}
+
+// tryEviction fills nodes, lets a more important pod come, and compares.
+func tryEviction(t *rapid.T, b *bench, policy string, compares int, hard bool, met map[string]int) {
+	r := newRig(t, b)
+	r.policy, r.others = policy, true
+	r.world.shapes.prices = func(string) Prices { return Prices{Nodes: true, Company: true} }
+	r.world.rules.wishes = true
+	r.world.Exits().Allow(map[string]Evictions{ours: {Others: 1, AtOnce: 100, PerMinute: 6000, BestEffort: !hard}})
+	for i := range 1 + number(t, 3, "nodes") {
+		r.seeNode(drawNode(t, i))
+	}
+	r.restart()
+	for _, name := range []string{"a", "b"} {
+		if often(t, 2, "budget") {
+			r.seeBudget(makeBudget(name, pick(t, "of", "web", "db", ""), int32(number(t, 3, "spare"))))
+		}
+	}
+	for i := range number(t, 20, "bound pods") {
+		pod := drawVictim(t, fmt.Sprintf("bound-%d", i))
+		pod.Spec.Priority = new(pick(t, "priority", int32(-5), 0, 0, 1, 7))
+		if policy == "fairlead" { // which breaks ties in its own way, where kube-scheduler goes by who started last
+			pod.Spec.Priority = new(100**pod.Spec.Priority + int32(i))
+		}
+		node := nodeName(number(t, len(r.nodes), "on"))
+		if r.takes(pod, node, nil) {
+			pod.Spec.NodeName = node
+			pod.Spec.SchedulerName = pick(t, "scheduler", ours, "other")
+			r.seePod(pod)
+		}
+	}
+	r.now += 20 * cluster.Second
+	r.turn()
+
+	pod := drawVictim(t, "asks")
+	pod.Spec.Priority = new(pick(t, "own priority", int32(0), 500, 10_000))
+	verdicts := r.rival.verdicts(r.nodeList(), r.placed(), pod)
+	for _, status := range verdicts {
+		if status.IsSuccess() {
+			return
+		}
+	}
+	want, found := r.dryRun(pod, verdicts)
+	if hard {
+		want, found = r.exhaustive(pod, verdicts)
+		compares = min(compares, 2) // as upstream, policy kube-scheduler takes the first set of a node, and not that with the least sum
+	}
+	r.seePod(pod)
+	spreads := slices.ContainsFunc(pod.Spec.TopologySpreadConstraints, func(s v1.TopologySpreadConstraint) bool { return s.WhenUnsatisfiable == v1.DoNotSchedule })
+	asked := false // about node by node, as of devices: others leave for room alone, then
+	r.beforeStep = func() { asked = asked || r.world.Pod(pod.UID).query != nil }
+	got := r.evicted(hard)
+	slices.SortStableFunc(got.victims, func(a, b *v1.Pod) int { return cmp.Compare(priority(a), priority(b)) })
+	say := func() string {
+		budgets := ""
+		for _, name := range sortedKeys(r.budgets) {
+			b := r.budgets[name]
+			budgets += fmt.Sprintf("budget %s of %q spares %d\n", name, b.Spec.Selector.MatchLabels["app"], b.Status.DisruptionsAllowed)
+		}
+		return fmt.Sprintf("ours   %s\nwanted %s\n%s%s", r.say(got), r.say(want), budgets, r.picture(r.world.Pod(pod.UID)))
+	}
+	switch {
+	case len(got.victims) == 0 && !found:
+		met["nothing helps"]++
+	case hard && !found:
+		met["asked in vain, as a budget keeps others"]++
+	case len(got.victims) == 0:
+		switch {
+		case asked:
+			met["missed: asked about, and more than room keeps it off"]++
+		case spreads:
+			met["missed: spread over sets of several nodes"]++
+		default:
+			t.Fatalf("nobody leaves, %s\n%s", words(verdicts[want.node]), say())
+		}
+	case r.world.rules.gaps > 0 && !r.takes(pod, got.node, got.victims):
+		met["in vain, for a rule of others by a key of which the core has no domains"]++
+	case !r.takes(pod, got.node, got.victims):
+		t.Fatalf("those leave, and upstream's filters still refuse the pod: %s", say())
+	case !found:
+		met["found where upstream does not"]++
+	case asked || spreads:
+		met["asked about, or spread"]++
+	default:
+		met["somebody leaves"]++
+		x, y := r.measure(got), r.measure(want)
+		switch order := slices.Compare(x[:compares], y[:compares]); {
+		case order > 0:
+			t.Fatalf("others leave: %s", say())
+		case order < 0:
+			met["better"]++
+		default:
+			met["the same measures"]++
+		}
+	}
+}
+
+// evicted lets the core decide, and answers for the API server: where budgets are hard, nobody leaves whom one does not let go. It returns who is
+// asked to leave.
+func (r *rig) evicted(hard bool) (asked plan) {
+	for range 5 { // the first may leave out nodes that the pod had rather avoid
+		refused := false
+		for _, p := range r.turn().asked {
+			if pod := r.pods[p.Object().UID]; hard && len(r.violating([]*v1.Pod{pod})) > 0 {
+				r.stays(p)
+				refused = true
+				continue
+			}
+			asked.victims, asked.node = append(asked.victims, p.Object()), p.Node()
+		}
+		if len(asked.victims) > 0 && !refused {
+			break
+		}
+		r.now += 20 * cluster.Second
+	}
+	return asked
+}
+
+// say names who leaves.
+func (r *rig) say(p plan) string {
+	text := p.node + ":"
+	for _, pod := range p.victims {
+		text += fmt.Sprintf(" %s (priority %d)", pod.Name, priority(pod))
+	}
+	return fmt.Sprintf("%s %v", text, r.measure(p))
+}
+
+// drawVictim draws a pod with all that evictions look at: its volumes and claims are not among it.
+func drawVictim(t *rapid.T, name string) *v1.Pod {
+	pod := drawPod(t, name)
+	pod.Spec.Volumes, pod.Spec.ResourceClaims = nil, nil
+	return pod
+}
