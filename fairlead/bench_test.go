@@ -29,6 +29,18 @@ type bed struct {
 // newBed makes a cluster of so many nodes, in three sizes: 6,400 of cpu and of memory, or twice as much.
 func newBed(b *testing.B, policy string, nodes int) *bed {
 	b.Helper()
+	l := emptyBed(b, policy, []cluster.Kind{{Name: "cpu"}, {Name: "mem"}})
+	l.source = rand.New(rand.NewPCG(uint64(nodes), 1))
+	for n := range nodes {
+		size := []int64{6400, 6400, 12800}[n%3]
+		l.addNode(n, size, size)
+	}
+	return l
+}
+
+// emptyBed makes a cluster without nodes.
+func emptyBed(b *testing.B, policy string, kinds []cluster.Kind) *bed {
+	b.Helper()
 	p := fairlead.New(fairlead.Options{Seed: 1, Ties: book.Lowest})
 	if policy != "fairlead" {
 		var err error
@@ -42,24 +54,24 @@ func newBed(b *testing.B, policy string, nodes int) *bed {
 		{Name: "silver", Importance: 1, Availability: cluster.Whole * 9 / 10, Budget: cluster.Whole / 10, Margin: 10 * cluster.Second, Restart: 2 * cluster.Second},
 		{Name: "bronze", Importance: 2, Availability: cluster.Whole / 2, Budget: cluster.Whole / 2, Margin: 10 * cluster.Second, Restart: 2 * cluster.Second},
 	}
-	core, err := sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu"}, {Name: "mem"}}, classes), sched.Lane{Name: "all", Policy: p})
+	core, err := sched.New(cluster.NewState(kinds, classes), sched.Lane{Name: "all", Policy: p})
 	if err != nil {
 		b.Fatal(err)
 	}
-	l := &bed{b: b, core: core, s: core.View(), source: rand.New(rand.NewPCG(uint64(nodes), 1))}
+	l := &bed{b: b, core: core, s: core.View()}
 	l.pending = append(l.pending, cluster.JobSubmitted{Name: "j", User: "u"})
-	for n := range nodes {
-		size := []int64{6400, 6400, 12800}[n%3]
-		l.pending = append(l.pending, cluster.NodeAdded{Node: cluster.NodeID(n), Spec: cluster.NodeSpec{Name: fmt.Sprintf("n%d", n), Capacity: cluster.Vector{size, size}}})
-	}
 	return l
 }
 
-// shape defines a shape that asks for so much.
-func (l *bed) shape(cpu, mem int64) cluster.ShapeID {
+func (l *bed) addNode(n int, capacity ...int64) {
+	l.pending = append(l.pending, cluster.NodeAdded{Node: cluster.NodeID(n), Spec: cluster.NodeSpec{Name: fmt.Sprintf("n%d", n), Capacity: capacity}})
+}
+
+// shape defines a shape that asks for so much of each kind.
+func (l *bed) shape(demand ...int64) cluster.ShapeID {
 	id := cluster.ShapeID(l.shapes)
 	l.shapes++
-	l.pending = append(l.pending, cluster.ShapeDefined{Shape: id, Spec: cluster.Shape{Demand: cluster.Vector{cpu, mem}}})
+	l.pending = append(l.pending, cluster.ShapeDefined{Shape: id, Spec: cluster.Shape{Demand: demand}})
 	return id
 }
 
@@ -71,10 +83,16 @@ func (l *bed) some(count int) (list []cluster.ShapeID) {
 	return list
 }
 
-// submit submits a task.
+// submit submits a task of the first job.
 func (l *bed) submit(shape cluster.ShapeID, class cluster.ClassID) {
+	l.submitTask(cluster.TaskSubmitted{Shape: shape, Class: class})
+}
+
+// submitTask submits a task under a row and a number that are free.
+func (l *bed) submitTask(task cluster.TaskSubmitted) {
 	l.seq++
-	l.pending = append(l.pending, cluster.TaskSubmitted{Task: cluster.TaskID(l.rows.Take()), Seq: l.seq, Shape: shape, Class: class})
+	task.Task, task.Seq = cluster.TaskID(l.rows.Take()), l.seq
+	l.pending = append(l.pending, task)
 }
 
 // end ends the task that has run for longest.
@@ -177,10 +195,7 @@ func BenchmarkServices(b *testing.B) {
 			}
 			next := 0
 			come := func() {
-				l.submit(shapes[next/replicas%len(shapes)], 0)
-				task := l.pending[len(l.pending)-1].(cluster.TaskSubmitted)
-				task.Job = cluster.JobID(next/replicas%services + 1)
-				l.pending[len(l.pending)-1] = task
+				l.submitTask(cluster.TaskSubmitted{Job: cluster.JobID(next/replicas%services + 1), Shape: shapes[next/replicas%len(shapes)]})
 				next++
 			}
 			for range nodes * 12 {
@@ -292,10 +307,7 @@ func BenchmarkGangsWait(b *testing.B) {
 				for j := range size.gangs {
 					l.pending = append(l.pending, cluster.JobSubmitted{Job: cluster.JobID(j + 1), Name: fmt.Sprintf("g%d", j), User: "u", Gang: gang})
 					for range gang {
-						l.submit(shapes[j%len(shapes)], 0)
-						task := l.pending[len(l.pending)-1].(cluster.TaskSubmitted)
-						task.Job = cluster.JobID(j + 1)
-						l.pending[len(l.pending)-1] = task
+						l.submitTask(cluster.TaskSubmitted{Job: cluster.JobID(j + 1), Shape: shapes[j%len(shapes)]})
 					}
 				}
 				l.step(cluster.Second)

@@ -52,7 +52,8 @@ func TestRecordingOfReusedColumns(t *testing.T) {
 		twin.Name, twin.UID = p.Name+"-twin", p.UID+"-twin"
 		s.world.SeePod(p)
 		s.world.SeePod(twin)
-		placed += s.decideOffline(t)
+		now, _ := s.decideOffline(t)
+		placed += now
 		s.world.LosePod(p)
 		s.world.LosePod(twin)
 		s.decideOffline(t)

@@ -16,6 +16,7 @@ import (
 
 	"fairlead.dev/fairlead/kube/config"
 	"fairlead.dev/fairlead/kube/metrics"
+	"fairlead.dev/fairlead/sched"
 )
 
 // BenchmarkDecisions measures what one pod costs from the moment that it
@@ -60,7 +61,11 @@ func BenchmarkDecisions(b *testing.B) {
 			p.Spec.Volumes = []v1.Volume{{Name: "data", VolumeSource: v1.VolumeSource{GCEPersistentDisk: &v1.GCEPersistentDiskVolumeSource{PDName: fmt.Sprintf("disk-%d", i)}}}}
 		}},
 	} {
-		for _, nodes := range []int{1000, 5000} {
+		sizes := []int{1000, 5000}
+		if shape.name == "plain" {
+			sizes = append(sizes, 15_000)
+		}
+		for _, nodes := range sizes {
 			b.Run(fmt.Sprintf("%s/nodes=%d", shape.name, nodes), func(b *testing.B) { benchDecisions(b, nodes, shape.asks) })
 		}
 	}
@@ -100,7 +105,8 @@ func benchDecisions(b *testing.B, nodes int, asks func(*v1.Pod, int)) {
 			s.world.SeePod(&pod)
 			made++
 		}
-		placed += s.decideOffline(b)
+		now, _ := s.decideOffline(b)
+		placed += now
 	}
 	if placed != made {
 		b.Fatalf("placed %d of %d pods", placed, made)
@@ -132,8 +138,47 @@ func offline(b *testing.B, nodes int) *Scheduler {
 	return s
 }
 
-// decideOffline does a turn of the loop; every bind succeeds.
-func (s *Scheduler) decideOffline(tb testing.TB) int {
+// BenchmarkPreemptions measures what one pod costs that takes the place of another, from the moment that it is seen until its bind is known to
+// have succeeded, with the API server out of the way. All nodes are full of 30 pods; pods come in batches of 1,000, each batch more
+// important than all before.
+func BenchmarkPreemptions(b *testing.B) {
+	for _, nodes := range []int{1000, 5000, 15_000} {
+		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
+			s := offline(b, 0)
+			for i := range nodes {
+				s.world.SeeNode(sizedNode(i, "3", "30Gi", "110"))
+			}
+			for i := range 30 * nodes {
+				p := plainPod(-1 - i)
+				p.Spec.NodeName = bigNode(i % nodes).Name
+				s.world.SeePod(p)
+			}
+			const batch = 1000
+			made, placed := 0, 0
+			for b.Loop() {
+				important := int32(1 + made/batch)
+				for range batch {
+					p := plainPod(made)
+					p.Spec.Priority = &important
+					s.world.SeePod(p)
+					made++
+				}
+				_, left := s.decideOffline(b)
+				now, more := s.decideOffline(b)
+				if placed += now; left != batch || more != 0 {
+					b.Fatalf("%d pods have left, and %d more, for %d", left, more, batch)
+				}
+			}
+			if placed != made {
+				b.Fatalf("placed %d of %d pods", placed, made)
+			}
+			b.ReportMetric(float64(placed)/b.Elapsed().Seconds(), "preemptions/s")
+		})
+	}
+}
+
+// decideOffline does a turn of the loop; every bind succeeds, and who is evicted is gone at once.
+func (s *Scheduler) decideOffline(tb testing.TB) (placed, left int) {
 	tb.Helper()
 	s.world.Advance(s.now())
 	s.world.Admit(func() bool { return false })
@@ -142,8 +187,11 @@ func (s *Scheduler) decideOffline(tb testing.TB) int {
 		tb.Fatal(err)
 	}
 	s.epochs.decisions = decisions
-	placed := 0
 	for _, d := range decisions {
+		if d.Kind == sched.Evict {
+			s.world.Exits().Evict(d)
+			continue
+		}
 		p, status := s.world.Binds().Judge(context.Background(), d)
 		if !status.IsSuccess() {
 			tb.Fatal(status.AsError())
@@ -154,13 +202,19 @@ func (s *Scheduler) decideOffline(tb testing.TB) int {
 		s.world.SeePod(&bound)
 		placed++
 	}
+	for _, p := range s.world.Exits().Dismiss() {
+		s.world.LosePod(p.Object())
+		left++
+	}
 	s.world.Settle(s.epochs.reserved)
-	return placed
+	return placed, left
 }
 
-func bigNode(i int) *v1.Node {
+func bigNode(i int) *v1.Node { return sizedNode(i, "1000", "4Ti", "100000") }
+
+func sizedNode(i int, cpu, memory, pods string) *v1.Node {
 	room := v1.ResourceList{
-		v1.ResourceCPU: resource.MustParse("1000"), v1.ResourceMemory: resource.MustParse("4Ti"), v1.ResourcePods: resource.MustParse("100000"),
+		v1.ResourceCPU: resource.MustParse(cpu), v1.ResourceMemory: resource.MustParse(memory), v1.ResourcePods: resource.MustParse(pods),
 	}
 	return &v1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%d", i), Labels: map[string]string{
