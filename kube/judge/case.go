@@ -21,7 +21,9 @@ type Case struct {
 	// personal means that the result depends on objects outside the judge or on the single pod, so that no state can be kept.
 	personal bool
 	// among says on which nodes there are pods that matter to the case; nil is all.
-	among  func() map[string]bool
+	among func() map[string]bool
+	// choice is the devices that were chosen for the pod; nil leaves that to upstream.
+	choice *Choice
 	upkeep upkeep
 	prefilter
 }

@@ -11,12 +11,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
 )
+
+// selectorsKept is how many compiled selectors are kept.
+const selectorsKept = 64
 
 // trackDevices sets up the cache of claims with assumed allocations, the resource slices with device taints applied, and the extended resources of device
 // classes.
@@ -44,7 +48,11 @@ func (j *Judge) trackDevices(o Options) error {
 		return fmt.Errorf("judge: start the tracker of resource slices: %w", err)
 	}
 	manager := dynamicresources.NewDRAManager(j.ctx, j.claims, slices, o.Informers)
-	j.devices = manager
+	j.steered = &steered{SharedDRAManager: manager}
+	j.devices = j.steered
+	j.selectors = cel.NewCache(selectorsKept, cel.Features{
+		EnableConsumableCapacity: enabled(features.DRAConsumableCapacity), EnableListTypeAttributes: enabled(features.DRAListTypeAttributes),
+	})
 	j.synced = append(j.synced, slices.HasSynced, j.claims.AddEventHandler(cache.ResourceEventHandlerFuncs{}).HasSynced)
 	if enabled(features.DRAExtendedResource) {
 		registration, err := resources.DeviceClasses().Informer().AddEventHandler(manager.DeviceClassResolver().(cache.ResourceEventHandler))

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/dynamic-resource-allocation/cel"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
@@ -44,6 +45,8 @@ type Judge struct {
 	view       *view
 	claims     *assumecache.AssumeCache
 	devices    fwk.SharedDRAManager
+	steered    *steered   // the same
+	selectors  *cel.Cache // compiled
 	namespaces corelisters.NamespaceLister
 	// synced tell whether what follows the informers has caught up with them.
 	synced []func() bool

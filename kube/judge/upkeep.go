@@ -42,6 +42,10 @@ func (c *Case) compute(pod *v1.Pod) {
 		c.judge.view.show(c.among())
 		defer c.judge.view.hide()
 	}
+	if c.choice != nil {
+		c.judge.steered.choice = c.choice
+		defer func() { c.judge.steered.choice = nil }()
+	}
 	c.prefilter = c.judge.prefilter(c.judge.full, pod)
 	skipped := c.state.GetSkipFilterPlugins()
 	c.upkeep.stale = false

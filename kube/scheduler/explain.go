@@ -259,6 +259,9 @@ func ownWords(s *Scheduler, p *world.Pod) string {
 	if n := s.world.Columns().Uncounted(p); n != "" {
 		return fmt.Sprintf("Fairlead: more resources and host ports are in use than are counted, %s among them; pods that ask for it are placed one at a time.", n)
 	}
+	if why := p.Shortage(); why != "" {
+		return fmt.Sprintf("Fairlead: a gang of %d: %s.", p.Group().Least(), why)
+	}
 	return "Fairlead: its nodes depend on other pods, volumes or devices; it is tried again when any of these change."
 }
 

@@ -60,6 +60,7 @@ func (b *Binds) Judge(ctx context.Context, d sched.Decision) (*Pod, *fwk.Status)
 	}
 	judged, status := b.caseOf(p)
 	if status.IsSuccess() {
+		judged.Choose(p.choice)
 		status = judged.LastWord(p.object, n.object.Name)
 	}
 	if status.IsSuccess() {
@@ -132,6 +133,7 @@ func (b *Binds) refuse(p *Pod) {
 		q.refused = true
 	}
 	p.special = true
+	p.doubted, p.choice = p.choice != nil, nil
 	b.journal.changes++
 	if p.Refusals > quickRefusals {
 		b.waiting.backOff(p, p.Refusals-quickRefusals)

@@ -69,10 +69,12 @@ type turn struct {
 	until   cluster.Time // backing off
 	ticket  int          // of its latest place in the queue
 	ranked  bool
-	rank    int32 // by which Pods.unplaced counts it
-	offered bool  // queue.offered has it
-	second  bool  // nodes to be avoided will have to do
-	special bool  // a filter that is not node-local refused it once
+	rank    int32         // by which Pods.unplaced counts it
+	offered bool          // queue.offered has it
+	second  bool          // nodes to be avoided will have to do
+	special bool          // a filter that is not node-local refused it once
+	choice  *judge.Choice // the devices that it is to get beside others of its gang; nil if upstream is to choose
+	doubted bool          // upstream refused that choice, and is to choose once
 }
 
 // Object is the pod as it was last seen. It must not be changed.

@@ -37,14 +37,21 @@ type query struct {
 	counted, evicting bool
 	// prepares says that volumes or devices are set aside for its pods.
 	prepares bool
-	judged   *judge.Case  // open while some of the pods are in the core's hands
-	ranAt    uint64       // the changes when it was last run
-	after    cluster.Time // not to be run again before
+	result
+	ranAt uint64       // the changes when it was last run
+	after cluster.Time // not to be run again before
 	// lastRun is when it was last run; 0 if it never was, or had a result that all used.
 	lastRun  cluster.Time
 	failures int
 	window   int
 	refused  bool // one that was let through was refused in this round
+}
+
+// result is what the latest run of a query found.
+type result struct {
+	names    []string    // of nodes, until they are offered
+	shortage string      // why its pods have no devices beside others of their gang; empty if that is not known
+	judged   *judge.Case // open while some of the pods are in the core's hands
 }
 
 // queries keeps the queries that pods await, by what these request. A query lives as long
@@ -142,11 +149,17 @@ func (qs *queries) admit(enough func() bool) []*Pod {
 			continue
 		}
 		gang := q.pods[0].gang()
-		unplaced = append(unplaced, qs.run(q)...)
-		if gang != nil {
-			for _, other := range qs.othersOf(gang, q) {
-				unplaced = append(unplaced, qs.run(other)...)
-			}
+		if gang == nil {
+			unplaced = append(unplaced, qs.run(q)...)
+			continue
+		}
+		list := append([]*query{q}, qs.othersOf(gang, q)...)
+		for _, of := range list {
+			unplaced = append(unplaced, qs.ask(of)...)
+		}
+		unplaced = append(unplaced, qs.share(gang, list)...)
+		for _, of := range list {
+			qs.offer(of)
 		}
 	}
 	return unplaced
@@ -208,34 +221,49 @@ const outrankingBackoff = 100 * cluster.Millisecond
 
 // run runs one query and lets pods through on its result.
 func (qs *queries) run(q *query) []*Pod {
+	unplaced := qs.ask(q)
+	qs.offer(q)
+	return unplaced
+}
+
+// ask asks which nodes take the query's pods, and returns these if there is none.
+func (qs *queries) ask(q *query) []*Pod {
 	qs.pods.handling(q.pods[0].object)
-	q.ranAt, q.lastRun = qs.journal.changes, qs.journal.now
+	q.ranAt, q.lastRun, q.shortage = qs.journal.changes, qs.journal.now, ""
 	q.prefers = judge.Prefers(q.pods[0].object) || qs.nodes.softTaints > 0
 	judged, refusal := qs.judge.Case(q.pods[0].object, nil)
-	var names []string
 	if refusal.IsSuccess() {
-		names = qs.nodesFor(q, judged)
+		q.names = qs.nodesFor(q, judged)
 	}
-	if len(names) == 0 {
-		if judged != nil {
-			judged.Close()
-		}
-		if first := q.pods[0]; !refusal.IsSuccess() && len(first.object.Spec.ResourceClaims) > 0 && qs.journal.now < first.Ready+claimsCome {
-			// The claims are not there yet: no reason to back off, or to report it.
-			qs.recheckAt = min(qs.recheckAt, first.Ready+claimsCome)
-			return nil
-		}
-		qs.postpone(q)
-		return slices.Clone(q.pods)
+	if len(q.names) > 0 {
+		q.judged, q.refused = judged, false
+		qs.open = append(qs.open, q)
+		return nil
 	}
-	q.judged, q.refused = judged, false
-	qs.open = append(qs.open, q)
-	rows := make([]cluster.NodeID, 0, len(names))
-	for _, name := range names {
+	if judged != nil {
+		judged.Close()
+	}
+	if first := q.pods[0]; !refusal.IsSuccess() && len(first.object.Spec.ResourceClaims) > 0 && qs.journal.now < first.Ready+claimsCome {
+		// The claims are not there yet: no reason to back off, or to report it.
+		qs.recheckAt = min(qs.recheckAt, first.Ready+claimsCome)
+		return nil
+	}
+	qs.postpone(q)
+	return slices.Clone(q.pods)
+}
+
+// offer lets pods through to the nodes that take them, if there are any.
+func (qs *queries) offer(q *query) {
+	if len(q.names) == 0 {
+		return
+	}
+	rows := make([]cluster.NodeID, 0, len(q.names))
+	for _, name := range q.names {
 		if n := qs.nodes.byName[name]; n != nil {
 			rows = append(rows, n.row)
 		}
 	}
+	q.names = nil
 	slices.Sort(rows)
 	qs.shapes.sets.define(qs.setOf(q), rows)
 	window := q.window
@@ -258,7 +286,6 @@ func (qs *queries) run(q *query) []*Pod {
 		q.set.waiting++
 	}
 	q.pods = slices.Delete(q.pods, 0, through)
-	return nil
 }
 
 // nodesFor are the names of nodes to choose from for pods of the query: some that take one now, or those where others would have to leave, if they may. A gang may need many, and

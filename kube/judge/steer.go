@@ -1,0 +1,62 @@
+package judge
+
+// Which devices a pod gets is upstream's DynamicResources plugin's to decide, and it takes the first that fit. Where Fairlead has chosen devices for a pod, the
+// plugin is shown no others that are free: what it then allocates is what was chosen, and its filter has accepted it, with all that it writes to a claim
+// beside the names of devices. Devices that are in use it sees as always, as counters depend on them.
+
+import (
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/dynamic-resource-allocation/structured"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+// Choice is the devices that were chosen for a pod.
+type Choice struct {
+	devices sets.Set[structured.DeviceID]
+	inUse   sets.Set[structured.DeviceID]
+}
+
+// steered is upstream's manager of devices, which shows a choice alone while there is one. It lists slices only in PreFilter, so in the judge's goroutine.
+type steered struct {
+	fwk.SharedDRAManager
+	choice *Choice
+}
+
+// ResourceSlices lists slices with those devices that may be seen.
+func (s *steered) ResourceSlices() fwk.ResourceSliceLister {
+	if s.choice == nil {
+		return s.SharedDRAManager.ResourceSlices()
+	}
+	return chosenSlices{s.SharedDRAManager.ResourceSlices(), s.choice}
+}
+
+// chosenSlices are slices without the devices that were not chosen.
+type chosenSlices struct {
+	all    fwk.ResourceSliceLister
+	choice *Choice
+}
+
+// ListWithDeviceTaintRules has a copy of each slice of which devices are left out.
+func (c chosenSlices) ListWithDeviceTaintRules() ([]*resourceapi.ResourceSlice, error) {
+	all, err := c.all.ListWithDeviceTaintRules()
+	if err != nil {
+		return nil, err
+	}
+	slices := make([]*resourceapi.ResourceSlice, len(all))
+	for i, slice := range all {
+		shown := *slice
+		shown.Spec.Devices = nil
+		for _, d := range slice.Spec.Devices {
+			id := structured.MakeDeviceID(slice.Spec.Driver, slice.Spec.Pool.Name, d.Name)
+			if c.choice.devices.Has(id) || c.choice.inUse.Has(id) {
+				shown.Spec.Devices = append(shown.Spec.Devices, d)
+			}
+		}
+		slices[i] = &shown
+	}
+	return slices, nil
+}
+
+// Choose has the pod of the case get these devices and no others. Nil leaves it to upstream.
+func (c *Case) Choose(choice *Choice) { c.choice = choice }

@@ -1,0 +1,153 @@
+package world
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/kube/judge"
+)
+
+// This file shares devices out among the pods of a gang. Each of them was asked about by itself, and could have devices if it were alone. Before they are let
+// through to the core, nodes and devices are found for all of them together, each pod is left the one node where its devices are, and these are
+// what its claims get in the end, if upstream's filters agree. Where there are too few devices for the gang none of it is let through, and it is said which claims are in each
+// other's way. Where none is proven, or upstream refused what was found, its pods go by upstream's first fit, as pods without a gang do.
+
+// shareTicks bounds the search for one gang: some 50 ms.
+const shareTicks = 500_000
+
+// mostAsked is in how many domains at most devices are looked for, for a gang that is to stand in one.
+const mostAsked = 32
+
+// share narrows the results of a gang's queries to nodes with devices for all. It returns the pods that have to wait for some.
+func (qs *queries) share(g *Group, list []*query) []*Pod {
+	var members []*query
+	for _, q := range list {
+		if len(q.names) > 0 && len(q.pods) == 1 && len(q.pods[0].object.Spec.ResourceClaims) > 0 {
+			q.pods[0].choice = nil
+			members = append(members, q)
+		}
+	}
+	doubted := false
+	for _, q := range members {
+		doubted = doubted || q.pods[0].doubted
+		q.pods[0].doubted = false
+	}
+	if len(members) < 2 || doubted {
+		return nil
+	}
+	others := g.Pods() - g.Placed() - len(members)
+	needs := max(g.Least()-g.Placed()-others, 1)
+	found := qs.together(g, members)
+	if found == nil {
+		return nil
+	}
+	why, kept := found.Why, members
+	if !found.Found() && needs < len(members) {
+		if some, of := qs.some(g, members); len(of) >= needs {
+			found, kept = some, of
+		}
+	}
+	switch {
+	case found.Impossible():
+		return qs.lack(list, why)
+	case !found.Found():
+		for _, q := range members {
+			q.shortage = why
+		}
+		return nil
+	}
+	for i, q := range kept {
+		q.names, q.pods[0].choice = []string{found.Nodes[i]}, found.Choices[i]
+	}
+	return qs.lack(slices.DeleteFunc(members, func(q *query) bool { return slices.Contains(kept, q) }), why)
+}
+
+// some finds devices for as many of the members as can be had beside those before them.
+func (qs *queries) some(g *Group, members []*query) (found *judge.Joint, kept []*query) {
+	for _, q := range members {
+		if joint := qs.together(g, append(slices.Clone(kept), q)); joint != nil && joint.Found() {
+			found, kept = joint, append(kept, q)
+		}
+	}
+	return found, kept
+}
+
+// lack has the pods of the queries wait for devices.
+func (qs *queries) lack(list []*query, why string) []*Pod {
+	var pods []*Pod
+	for _, q := range list {
+		if q.judged == nil {
+			continue // no node takes its pods
+		}
+		q.close()
+		qs.open = slices.DeleteFunc(qs.open, func(other *query) bool { return other == q })
+		q.names, q.shortage = nil, why
+		qs.postpone(q)
+		pods = append(pods, q.pods...)
+	}
+	return pods
+}
+
+// together finds nodes and devices for the members, in one domain if the gang is to stand in one. It is nil where that is left to upstream.
+func (qs *queries) together(g *Group, members []*query) *judge.Joint {
+	roomless := slices.ContainsFunc(members, func(q *query) bool { return q.evicting })
+	var best *judge.Joint
+	domains := qs.domainsOf(g, members)
+	for _, value := range domains[:min(len(domains), mostAsked)] {
+		var list []judge.Member
+		for _, q := range members {
+			list = append(list, judge.Member{Pod: q.pods[0].object, Nodes: qs.within(g, value, q.names)})
+		}
+		joint := judge.Together(qs.judge, list, roomless, shareTicks)
+		if joint == nil || joint.Found() {
+			return joint
+		}
+		if best == nil || !joint.Impossible() {
+			best = joint
+		}
+	}
+	if len(domains) > mostAsked {
+		return nil
+	}
+	return best
+}
+
+// domainsOf are the values of the label by which the gang is to stand together, of nodes that take its members; of others that are placed, theirs. A gang that may stand anywhere
+// has one domain.
+func (qs *queries) domainsOf(g *Group, members []*query) []string {
+	if g.domain == "" {
+		return []string{""}
+	}
+	values := map[string]bool{}
+	for _, p := range inOrder(g.pods) {
+		if p.node != nil {
+			return []string{p.node.object.Labels[g.domain]}
+		}
+	}
+	for _, q := range members {
+		for _, name := range q.names {
+			if n := qs.nodes.byName[name]; n != nil && n.object.Labels[g.domain] != "" {
+				values[n.object.Labels[g.domain]] = true
+			}
+		}
+	}
+	return sortedKeys(values)
+}
+
+// within are the nodes of the domain.
+func (qs *queries) within(g *Group, value string, names []string) []string {
+	if g.domain == "" {
+		return names
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		n := qs.nodes.byName[name]
+		return n == nil || n.object.Labels[g.domain] != value
+	})
+}
+
+// Shortage says which devices are too few for the pod's gang; empty if that is not why it waits.
+func (p *Pod) Shortage() string {
+	if p.query == nil || p.Stage != AwaitingQuery {
+		return ""
+	}
+	return p.query.shortage
+}
