@@ -4,13 +4,17 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // offer makes a slice of devices, for as long as the test lasts.
@@ -151,4 +155,81 @@ func TestGangSharesDevicesOut(t *testing.T) {
 		t.Errorf("five pods are bound, and claims have %v", given)
 	}
 	c.awaitGroup("many", metav1.ConditionTrue, "")
+}
+
+// Where the API server refuses the devices of one pod of a gang, no other is bound, and those that were allocated for others are given back; once it does not any
+// more, all are bound.
+func TestGangGivesDevicesBack(t *testing.T) {
+	c := bare(t)
+	driver := c.namespace + ".fairlead.dev"
+	c.addNodes(1, "n-", "4")
+	c.kinds(driver, "whole", "half")
+	c.offerCard(driver, "n-00000")
+	c.group("pair", 2)
+	for i := range 2 {
+		c.claim(fmt.Sprint("pair-", i), "half."+driver)
+	}
+	admit := c.refuseDevices("pair-1")
+	c.start(settings{})
+	c.create(several(2, "pair", member("pair"), cpu("1"), claiming)...)
+	c.await(30*time.Second, func() string {
+		for _, name := range []string{"pair-0", "pair-1"} {
+			if said := condition(c.pod(name)).Message; !strings.Contains(said, "is not to have devices") {
+				return fmt.Sprintf("pod %s to say that its gang could not be prepared for; it says %q", name, said)
+			}
+		}
+		return ""
+	})
+	c.await(30*time.Second, func() string {
+		if given := c.given(); len(given) > 0 {
+			return fmt.Sprintf("no devices for a gang that is not bound; claims have %v", given)
+		}
+		return ""
+	})
+	if n := len(c.bound()); n > 0 {
+		t.Errorf("%d pods of a gang that cannot be prepared for are bound", n)
+	}
+	admit()
+	c.awaitBound(30*time.Second, 2)
+	if given := c.given(); len(given) != 2 || given["pair-0"] == given["pair-1"] {
+		t.Errorf("two pods have the devices %v", given)
+	}
+}
+
+// refuseDevices has the API server refuse devices for the claim, from now on until what it returns is called.
+func (c *cluster) refuseDevices(claim string) (admit func()) {
+	c.t.Helper()
+	name := c.namespace + "-" + claim
+	policies, bindings := c.client.AdmissionregistrationV1().ValidatingAdmissionPolicies(), c.client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()
+	policy := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	policy.Spec.MatchConstraints = &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+		Operations: []admissionv1.OperationType{admissionv1.Update},
+		Rule:       admissionv1.Rule{APIGroups: []string{"resource.k8s.io"}, APIVersions: []string{"v1"}, Resources: []string{"resourceclaims", "resourceclaims/status"}},
+	}}}}
+	policy.Spec.Validations = []admissionv1.Validation{{
+		Expression: fmt.Sprintf("object.metadata.namespace != %q || object.metadata.name != %q", c.namespace, claim), Message: claim + " is not to have devices",
+	}}
+	_, err := policies.Create(c.t.Context(), policy, metav1.CreateOptions{})
+	c.must(err)
+	_, err = bindings.Create(c.t.Context(), &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
+		PolicyName: name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
+	}}, metav1.CreateOptions{})
+	c.must(err)
+	refuses := func() bool { // a policy takes a while to be heeded
+		patch := []byte(`{"metadata":{"annotations":{"tried":"yes"}}}`)
+		_, err := c.client.ResourceV1().ResourceClaims(c.namespace).Patch(c.t.Context(), claim, types.MergePatchType, patch, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+		return err != nil
+	}
+	c.await(30*time.Second, func() string {
+		if !refuses() {
+			return "the API server to refuse devices for " + claim
+		}
+		return ""
+	})
+	admit = sync.OnceFunc(func() {
+		c.must(bindings.Delete(context.Background(), name, metav1.DeleteOptions{}))
+		c.must(policies.Delete(context.Background(), name, metav1.DeleteOptions{}))
+	})
+	c.t.Cleanup(admit)
+	return admit
 }

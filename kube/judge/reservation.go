@@ -4,9 +4,14 @@ package judge
 // it is bound. A reservation holds the plugins' state for one pod, so that it can be carried to the goroutine that binds while the loop goes on.
 
 import (
+	"cmp"
 	"context"
 
 	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
@@ -17,6 +22,8 @@ type Reservation struct {
 	state fwk.CycleState
 	pod   *v1.Pod
 	node  string
+	// fresh are the claims of devices that had none before.
+	fresh []*resourceapi.ResourceClaim
 }
 
 // SetsAside reports whether Reserve sets anything aside for the pod.
@@ -35,7 +42,7 @@ func (j *Judge) Reserve(ctx context.Context, c *Case, pod *v1.Pod, node string) 
 	// Plugins read the node from the pod, as upstream's assumed pod has it.
 	assumed := pod.DeepCopy()
 	assumed.Spec.NodeName = node
-	r := &Reservation{judge: j, state: c.state, pod: assumed, node: node}
+	r := &Reservation{judge: j, state: c.state, pod: assumed, node: node, fresh: unallocated(j, pod)}
 	// The case gets a state of its own at its next query; this one belongs to the reservation from now on.
 	c.upkeep.stale = true
 	if status := j.full.RunReservePluginsReserve(ctx, r.state, r.pod, node); !status.IsSuccess() {
@@ -69,6 +76,40 @@ func (r *Reservation) Unreserve(ctx context.Context) {
 	if r.state != nil {
 		r.judge.full.RunReservePluginsUnreserve(ctx, r.state, r.pod, r.node)
 	}
+}
+
+// Release takes devices from the claims for which PreBind has written some, if nobody uses them. It comes after Unreserve, which leaves them to the claims, and with them the
+// node to the pod: where a whole gang is given up it may need others.
+func (r *Reservation) Release(ctx context.Context) error {
+	var failed error
+	for _, fresh := range r.fresh {
+		claims := r.judge.full.ClientSet().ResourceV1().ResourceClaims(fresh.Namespace)
+		claim, err := claims.Get(ctx, fresh.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) || err == nil && (claim.UID != fresh.UID || claim.Status.Allocation == nil || len(claim.Status.ReservedFor) > 0) {
+			continue
+		}
+		if err == nil {
+			claim.Status.Allocation, claim.Status.Devices = nil, nil
+			_, err = claims.UpdateStatus(ctx, claim, metav1.UpdateOptions{})
+		}
+		failed = cmp.Or(failed, err)
+	}
+	return failed
+}
+
+// unallocated are the pod's claims that have no devices.
+func unallocated(j *Judge, pod *v1.Pod) []*resourceapi.ResourceClaim {
+	var claims []*resourceapi.ResourceClaim
+	for i := range pod.Spec.ResourceClaims {
+		name, _, err := resourceclaim.Name(pod, &pod.Spec.ResourceClaims[i])
+		if err != nil || name == nil || j.devices == nil {
+			continue
+		}
+		if claim, err := j.devices.ResourceClaims().Get(pod.Namespace, *name); err == nil && claim.Status.Allocation == nil {
+			claims = append(claims, claim)
+		}
+	}
+	return claims
 }
 
 // PostBind reports to the plugins that the pod is bound.

@@ -94,18 +94,20 @@ type flight struct {
 	reservation *judge.Reservation
 	began       time.Time
 	cancel      context.CancelFunc // ends whatever it waits for
+	company     *company           // of its gang; nil if it is bound by itself
+	unprepared  bool               // it was given up before its bind was to be sent
 }
 
-// bind sends the pod, which is assumed, to its node. It returns at once.
-func (b *binder) bind(ctx context.Context, p *world.Pod) {
+// bind sends the pod, which is assumed, to its node, with its company if it has one. It returns at once.
+func (b *binder) bind(ctx context.Context, p *world.Pod, with *company) {
 	b.s.explainer.writer.drop(p.Object().UID)
 	life, cancel := context.WithCancel(b.life)
-	f := &flight{pod: p, object: p.Object(), node: p.Node(), reservation: p.Reservation(), began: b.s.Clock.Now(), cancel: cancel}
+	f := &flight{pod: p, object: p.Object(), node: p.Node(), reservation: p.Reservation(), began: b.s.Clock.Now(), cancel: cancel, company: with}
 	b.flights[p] = f
-	if f.reservation.Empty() {
-		b.add(0, 1)
-	} else {
+	if f.prepares() {
 		b.add(1, 0)
+	} else {
+		b.add(0, 1)
 	}
 	b.s.Metrics.Binds.Began()
 	b.all.Go(func() {
@@ -126,6 +128,7 @@ func (b *binder) bind(ctx context.Context, p *world.Pod) {
 func (b *binder) carry(ctx context.Context, f *flight) error {
 	panicked, err := b.survive(ctx, f, func() error {
 		if err := b.prepare(ctx, f); err != nil {
+			f.unprepared = true
 			return err
 		}
 		return b.deliver(ctx, f)
@@ -139,6 +142,7 @@ func (b *binder) carry(ctx context.Context, f *flight) error {
 	_, _ = b.survive(ctx, f, func() error {
 		if err != nil {
 			f.reservation.Unreserve(ctx)
+			b.release(ctx, f)
 		} else {
 			f.reservation.PostBind(ctx)
 		}
@@ -159,13 +163,32 @@ func (b *binder) survive(ctx context.Context, f *flight, work func() error) (pan
 	return false, work()
 }
 
-// prepare waits for the volumes and devices that were set aside. From then on the
+// prepares reports whether its bind has to wait for something.
+func (f *flight) prepares() bool { return !f.reservation.Empty() || f.company != nil }
+
+// prepare waits for the volumes and devices that were set aside, for the pod and the others of its company. From then on the
 // API server owes the bind.
-func (b *binder) prepare(ctx context.Context, f *flight) error {
-	if f.reservation.Empty() {
+func (b *binder) prepare(ctx context.Context, f *flight) (err error) {
+	if !f.prepares() {
 		return nil
 	}
 	defer b.add(-1, 1)
+	said := false
+	defer func() {
+		if f.company != nil && !said { // a plugin panicked
+			f.company.say(errors.New("upstream's plugins panicked"))
+		}
+	}()
+	err = b.setAside(ctx, f)
+	said = true
+	return f.company.agree(ctx, err)
+}
+
+// setAside writes what was set aside for the pod.
+func (b *binder) setAside(ctx context.Context, f *flight) error {
+	if f.reservation.Empty() {
+		return nil
+	}
 	if err := b.fence(ctx); err != nil {
 		return err
 	}

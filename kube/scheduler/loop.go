@@ -159,7 +159,7 @@ func (s *Scheduler) carryOut(ctx context.Context, decisions []sched.Decision) {
 			}
 			continue
 		}
-		s.binder.bind(ctx, p)
+		s.binder.bind(ctx, p, nil)
 		s.explainer.tellGroup(p.Group(), "")
 	}
 	s.bindGangs(ctx, &gangs)

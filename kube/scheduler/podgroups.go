@@ -24,8 +24,9 @@ import (
 // bindGangs sends the binds of gangs that have been placed as a whole.
 func (s *Scheduler) bindGangs(ctx context.Context, gangs *world.Gangs) {
 	send, takeBack := gangs.Whole(s.epochs.core.View())
+	companies := companiesOf(send)
 	for _, p := range send {
-		s.binder.bind(ctx, p)
+		s.binder.bind(ctx, p, companies[p.Group()])
 		s.explainer.tellGroup(p.Group(), "")
 	}
 	for _, p := range takeBack {
@@ -33,6 +34,22 @@ func (s *Scheduler) bindGangs(ctx context.Context, gangs *world.Gangs) {
 		p.Reservation().Unreserve(ctx)
 		s.world.Binds().TakeBack(p)
 	}
+}
+
+// companiesOf are the groups of the pods for some of which something is to be prepared, with who is bound together.
+func companiesOf(pods []*world.Pod) map[*world.Group]*company {
+	many, prepare := map[*world.Group]int{}, map[*world.Group]bool{}
+	for _, p := range pods {
+		many[p.Group()]++
+		prepare[p.Group()] = prepare[p.Group()] || !p.Reservation().Empty()
+	}
+	companies := map[*world.Group]*company{}
+	for g, n := range many {
+		if g != nil && n > 1 && prepare[g] {
+			companies[g] = newCompany(n)
+		}
+	}
+	return companies
 }
 
 // surveyPodGroups takes in all pod groups that the informers hold.

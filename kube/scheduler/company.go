@@ -1,0 +1,64 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"k8s.io/klog/v2"
+)
+
+// This file keeps the pods of a gang together while volumes and devices are prepared for them. No bind is sent for any before all are prepared; where that
+// fails for one, none is bound, and devices that were allocated for the others are given back.
+
+// company is pods of a gang for which one turn decided. A nil company is that of a pod by itself.
+type company struct {
+	mu      sync.Mutex
+	lacks   int // how many have not said how their preparation ended
+	failed  error
+	settled chan struct{} // closed when all are prepared, or one has failed
+}
+
+func newCompany(pods int) *company { return &company{lacks: pods, settled: make(chan struct{})} }
+
+// agree takes in how the preparation for one of the pods ended, and waits until it is known of the others. It returns why the pod is not to be bound.
+func (c *company) agree(ctx context.Context, err error) error {
+	if c == nil {
+		return err
+	}
+	c.say(err)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-c.settled:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failed != nil {
+		return fmt.Errorf("another pod of its gang could not be prepared for: %w", c.failed)
+	}
+	return nil
+}
+
+func (c *company) say(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lacks--
+	if c.failed == nil && (err != nil || c.lacks == 0) {
+		c.failed = err
+		close(c.settled)
+	}
+}
+
+// release gives back devices that were allocated for a pod which is not bound, as its gang is not.
+func (b *binder) release(ctx context.Context, f *flight) {
+	if f.company == nil || !f.unprepared || b.fence(ctx) != nil {
+		return
+	}
+	if err := f.reservation.Release(ctx); err != nil {
+		klog.FromContext(ctx).V(1).Info("cannot give back devices of a pod whose gang was not bound; its claims keep them until it is placed", "pod", klog.KObj(f.object), "err", err)
+	}
+}
