@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
@@ -62,6 +63,7 @@ func (in *intake) survey() {
 		in.seeNode(n)
 	}
 	in.surveyServices() // before their pods
+	in.surveyStorage()
 	in.surveyPodGroups()
 	in.surveyBudgets()
 	pods, err := in.informers.Core().V1().Pods().Lister().List(labels.Everything())
@@ -86,6 +88,35 @@ func (in *intake) surveyServices() {
 	}
 	for _, o := range all {
 		in.seeService(o)
+	}
+}
+
+// surveyStorage takes in all that there is of volumes.
+func (in *intake) surveyStorage() {
+	for _, informer := range in.storage() {
+		store := informer.GetStore()
+		keys := store.ListKeys()
+		slices.Sort(keys)
+		for _, key := range keys {
+			if object, there, err := store.GetByKey(key); err == nil && there {
+				in.seeStorage(object.(runtime.Object))
+			}
+		}
+	}
+}
+
+// seeStorage takes in a claim, a volume, or what else the world knows of storage.
+func (in *intake) seeStorage(object runtime.Object) { world.VolumesOf(in.s.world).See(object) }
+
+// loseStorage takes in that it is gone.
+func (in *intake) loseStorage(object runtime.Object) { world.VolumesOf(in.s.world).Lose(object) }
+
+// storage are the informers of what the world knows of volumes.
+func (in *intake) storage() []cache.SharedIndexInformer {
+	core, storage := in.informers.Core().V1(), in.informers.Storage().V1()
+	return []cache.SharedIndexInformer{
+		storage.StorageClasses().Informer(), storage.CSIDrivers().Informer(), storage.CSINodes().Informer(),
+		core.PersistentVolumes().Informer(), core.PersistentVolumeClaims().Informer(), storage.VolumeAttachments().Informer(),
 	}
 }
 
@@ -197,11 +228,10 @@ func (in *intake) watched() []watched {
 			DeleteFunc: func(o any) { inbox.put(func() { in.loseNamespace(o) }) },
 		}},
 	}
-	for _, informer := range []cache.SharedIndexInformer{
-		core.PersistentVolumes().Informer(), core.PersistentVolumeClaims().Informer(),
-		storage.StorageClasses().Informer(), storage.CSINodes().Informer(), storage.CSIDrivers().Informer(), storage.CSIStorageCapacities().Informer(),
-		storage.VolumeAttachments().Informer(), resource.ResourceSlices().Informer(),
-	} {
+	for _, informer := range in.storage() {
+		list = append(list, watched{informer, handle(in.s, in.seeStorage, in.loseStorage)})
+	}
+	for _, informer := range []cache.SharedIndexInformer{storage.CSIStorageCapacities().Informer(), resource.ResourceSlices().Informer()} {
 		list = append(list, watched{informer, in.markingDirty()})
 	}
 	if in.s.PodGroups {

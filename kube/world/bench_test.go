@@ -8,6 +8,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
@@ -36,7 +37,9 @@ type bench struct {
 	client     *fake.Clientset
 	judge      *judge.Judge
 	rival      *rival
-	namespaces []*v1.Namespace // at first
+	factory    informers.SharedInformerFactory
+	namespaces []*v1.Namespace  // at first
+	storage    []runtime.Object // what the API server has of volumes, which each world is told
 }
 
 type rival struct {
@@ -59,7 +62,7 @@ func newBench(tb testing.TB, objects ...runtime.Object) *bench {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	b := &bench{client: client, judge: j, rival: newRival(ctx, tb, j, client, factory)}
+	b := &bench{factory: factory, client: client, judge: j, rival: newRival(ctx, tb, j, client, factory), storage: slices.DeleteFunc(slices.Clone(objects), func(o runtime.Object) bool { return !isStorage(o) })}
 	for _, object := range objects {
 		if n, is := object.(*v1.Namespace); is {
 			b.namespaces = append(b.namespaces, n)
@@ -148,6 +151,15 @@ func (r *rival) verdicts(nodes []*v1.Node, placed []*v1.Pod, pod *v1.Pod) map[st
 func judgedNodes(j *judge.Judge) map[string]*framework.NodeInfo {
 	byName := reflect.ValueOf(j).Elem().FieldByName("view").Elem().FieldByName("byName")
 	return *(*map[string]*framework.NodeInfo)(byName.Addr().UnsafePointer())
+}
+
+// isStorage reports whether it is one of the objects that have to do with volumes.
+func isStorage(object runtime.Object) bool {
+	switch object.(type) {
+	case *v1.PersistentVolumeClaim, *v1.PersistentVolume, *storagev1.StorageClass, *storagev1.CSINode, *storagev1.CSIDriver, *storagev1.VolumeAttachment:
+		return true
+	}
+	return false
 }
 
 // create puts an object into the API server.

@@ -22,7 +22,7 @@ import (
 func (r *rig) check() {
 	r.tb.Helper()
 	for _, check := range []func() error{
-		r.core.View().Check, r.checkStale, r.checkPlaces, r.checkStages, r.checkGroups, r.checkExits, r.checkGuards, r.checkSets, r.checkRules, r.checkQueries, r.checkColumns,
+		r.core.View().Check, r.checkStale, r.checkPlaces, r.checkStages, r.checkGroups, r.checkExits, r.checkGuards, r.checkSets, r.checkRules, r.checkQueries, r.checkColumns, r.checkDisks,
 	} {
 		if err := check(); err != nil {
 			r.tb.Fatalf("at %v: %v", r.now, err)
@@ -300,7 +300,7 @@ func (r *rig) checkColumns() error {
 	}
 	offers := map[v1.ResourceName]int{}
 	for name, n := range r.world.nodes.byName {
-		if has, want := r.core.View().Capacity(n.row), k.capacity(n.object); !slices.Equal(has, want) {
+		if has, want := r.core.View().Capacity(n.row), k.capacity(n); !slices.Equal(has, want) {
 			return fmt.Errorf("node %s has capacity %v in the core, want %v", name, has, want)
 		}
 		for resource, q := range framework.NewResource(n.object.Status.Allocatable).ScalarResources {
@@ -324,9 +324,16 @@ func (r *rig) checkColumns() error {
 			if c.need.resource != "" && r.judge.ProvidesDevices(c.need.resource) {
 				want = 0
 			}
+			if p.stock != nil && c.need.driver != "" {
+				for _, d := range p.stock.takes {
+					if d.driver == c.need.driver {
+						want++
+					}
+				}
+			}
 			for _, port := range util.GetHostPorts(p.object) {
 				for _, share := range portShares(port) {
-					if c.need.resource == "" && share.port == c.need.port {
+					if c.need.isPort() && share.port == c.need.port {
 						want = min(wholePort, want+share.units)
 					}
 				}

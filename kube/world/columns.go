@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/fairlead/cluster"
 )
 
-// This file says which need, an extended resource or a host port, a column of
+// This file says which need, an extended resource, a host port or the disks that a driver attaches, a column of
 // the vectors stands for.
 //
 // How many columns there are is fixed while a core lives. The first stand for
@@ -39,32 +39,42 @@ const (
 // All columns together fit the header of a recording.
 const _ = uint(cluster.MaxKinds - firstExtended - maxNamed - maxSpare)
 
-// need is an extended resource, or a host port if that has no name.
+// need is an extended resource, the disks of a driver that has a name, or a host port if neither has.
 type need struct {
 	resource v1.ResourceName
+	driver   string
 	port     port
 }
 
 // String is the need as people write it.
 func (n need) String() string {
-	if n.resource != "" {
+	switch {
+	case n.resource != "":
 		return string(n.resource)
+	case n.driver != "":
+		return "volumes of " + n.driver
 	}
 	return n.port.String()
 }
 
 // of is how much a node that has these resources has of what is needed. Every
 // node has every port.
-func (n need) of(r *framework.Resource) int64 {
-	if n.resource != "" {
+func (n need) of(on *node, r *framework.Resource) int64 {
+	switch {
+	case n.resource != "":
 		return clamp(r.ScalarResources[n.resource])
+	case n.driver != "":
+		return on.leaves(n.driver)
 	}
 	return wholePort
 }
 
+// isPort reports whether it is a host port, or nothing yet.
+func (n need) isPort() bool { return n.resource == "" && n.driver == "" }
+
 func compareNeeds(a, b need) int {
 	return cmp.Or(
-		cmp.Compare(a.resource, b.resource), cmp.Compare(a.port.number, b.port.number),
+		cmp.Compare(a.resource, b.resource), cmp.Compare(a.driver, b.driver), cmp.Compare(a.port.number, b.port.number),
 		cmp.Compare(a.port.protocol, b.port.protocol), cmp.Compare(a.port.address, b.port.address),
 	)
 }
@@ -229,7 +239,7 @@ func (k *Columns) next(pods map[types.UID]*Pod, nodes map[string]*node) Columns 
 		}
 	}
 	for n := range needed { // those that pods ask for come first
-		if offers[n.resource] > 0 {
+		if n.resource != "" && offers[n.resource] > 0 {
 			offers[n.resource] += len(nodes)
 		}
 	}
@@ -265,7 +275,7 @@ func (k *Columns) Meanings() []cluster.Kind {
 			continue
 		}
 		list[firstExtended+i].Name = c.need.String()
-		if c.need.resource == "" {
+		if c.need.isPort() {
 			list[firstExtended+i].PerUnit, list[firstExtended+i].Unit = wholePort, cluster.ExclusiveUnit
 		}
 	}

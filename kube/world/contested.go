@@ -68,7 +68,7 @@ func (c *Contest) Yield(callBack func(*Pod) bool) {
 		if len(flying) == 0 {
 			continue
 		}
-		capacity := c.columns.capacity(n.object)
+		capacity := c.columns.capacity(n)
 		lacks := excessOf(n, capacity)
 		tight := slices.ContainsFunc(arrived, func(p *Pod) bool { return chooses(p.object) && filling(p, lacks, capacity) })
 		if !tight && !slices.ContainsFunc(lacks, positive) {

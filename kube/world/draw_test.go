@@ -39,6 +39,12 @@ func drawNode(t *rapid.T, i int) *v1.Node {
 	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName(i), UID: types.UID("uid-" + nodeName(i)), Labels: map[string]string{v1.LabelHostname: nodeName(i)}}}
 	if zone := pick(t, "zone", "a", "b", "c", ""); zone != "" {
 		node.Labels[v1.LabelTopologyZone] = zone
+		if often(t, 2, "zone of disks") {
+			node.Labels["topology.gke.io/zone"] = zone
+		}
+		if often(t, 4, "region") {
+			node.Labels[v1.LabelTopologyRegion] = pick(t, "region", "r", "s")
+		}
 	}
 	if size := pick(t, "size", "", "1", "5", "x"); size != "" {
 		node.Labels["size"] = size
@@ -80,6 +86,9 @@ func drawPod(t *rapid.T, name string) *v1.Pod {
 		if often(t, 5, "more") {
 			draw(t, pod)
 		}
+	}
+	if len(pod.Spec.Volumes) == 0 && often(t, 4, "volumes") {
+		drawVolumes(t, pod)
 	}
 	return pod
 }
@@ -192,9 +201,9 @@ func drawTerm(t *rapid.T) v1.NodeSelectorTerm {
 func drawVolumes(t *rapid.T, pod *v1.Pod) {
 	for i := range 1 + number(t, 2, "volumes") {
 		volume := v1.Volume{Name: fmt.Sprint("volume-", i)}
-		switch pick(t, "kind of volume", "claim", "claim", "claim", "disk", "ebs", "empty", "ephemeral") {
+		switch pick(t, "kind of volume", "claim", "claim", "claim", "claim", "claim", "disk", "ebs", "empty", "ephemeral") {
 		case "claim":
-			volume.PersistentVolumeClaim = &v1.PersistentVolumeClaimVolumeSource{ClaimName: pick(t, "claim", libraryClaims()...)}
+			volume.PersistentVolumeClaim = &v1.PersistentVolumeClaimVolumeSource{ClaimName: pick(t, "claim", append(libraryClaims(), "csi-1", "csi-2", "csi-3", "csi-4", "csi-5", "csi-6", "csi-7", "csi-8", "csi-9")...)}
 		case "disk":
 			volume.GCEPersistentDisk = &v1.GCEPersistentDiskVolumeSource{PDName: "disk", ReadOnly: often(t, 2, "read only")}
 		case "ebs":

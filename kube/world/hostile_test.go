@@ -140,6 +140,10 @@ func (h *history) actions() map[string]func(*rapid.T) {
 				pick(h.t, "answer", h.granted, h.stays, func(p *Pod) { h.answered(p); h.away(p) })(p)
 			}
 		},
+		"drivers":    func(t *rapid.T) { h.drawDrivers(t, h.anyNodeName()) },
+		"attachment": func(t *rapid.T) { h.drawAttachment(t) },
+		"storage":    func(t *rapid.T) { h.drawStorage(t) },
+		"told":       func(t *rapid.T) { h.tell(t) },
 		"restart":    func(*rapid.T) { h.restart() },
 		"mark-dirty": func(*rapid.T) { h.world.MarkDirty() },
 	}
@@ -329,6 +333,7 @@ func (h *history) empty() {
 // would take. A node may be kept for who has waited longest, for ten minutes, so that it takes more time then.
 func (h *history) calm() {
 	const enough, most = 40, 150
+	h.tell(h.t)
 	for _, uid := range slices.Sorted(maps.Keys(h.pods)) { // other schedulers give up
 		pod := h.pods[uid].DeepCopy()
 		pod.Status.NominatedNodeName = ""

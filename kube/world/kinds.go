@@ -16,7 +16,8 @@ import (
 // This file says how Kubernetes' resources become quantities of a vector.
 // Host ports are columns too. An address-less port excludes every other user
 // of its number, so it asks for the whole column; a port on one address asks
-// for one unit of it, and for the whole of a column of its own.
+// for one unit of it, and for the whole of a column of its own. So are the disks of
+// a driver that is limited (disks.go).
 //
 // Which need a column stands for is said in columns.go, and what a pod's vector is in
 // shapes.go.
@@ -48,15 +49,15 @@ func (p port) String() string {
 
 // capacity is a node's vector. It rounds down. Devices beyond those that a node may have are
 // left alone, see Excess.
-func (k *Columns) capacity(node *v1.Node) cluster.Vector {
-	r := framework.NewResource(node.Status.Allocatable)
+func (k *Columns) capacity(n *node) cluster.Vector {
+	r := framework.NewResource(n.object.Status.Allocatable)
 	v := make(cluster.Vector, len(k.list))
 	v[cpuColumn] = clamp(r.MilliCPU)
 	v[memoryColumn] = clamp(r.Memory)
 	v[storageColumn] = clamp(r.EphemeralStorage)
 	v[podsColumn] = clamp(int64(r.AllowedPodNumber))
 	for i, c := range k.columns {
-		v[firstExtended+i] = c.need.of(r)
+		v[firstExtended+i] = c.need.of(n, r)
 	}
 	for _, of := range k.places {
 		v[of.Kind] = min(v[of.Kind], int64(of.Most))

@@ -2,6 +2,7 @@ package world
 
 import (
 	"fmt"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -16,7 +17,11 @@ import (
 
 // libraryClaims are the volume claims, and one that does not exist.
 func libraryClaims() []string {
-	return []string{"in-a", "in-b", "labelled-a", "waits", "waits-for-nothing", "immediate", "once", "csi-1", "csi-2", "csi-3", "missing"}
+	return []string{
+		"in-a", "in-b", "labelled-a", "waits", "waits-for-nothing", "immediate", "once", "csi-1", "csi-2", "csi-3", "missing",
+		"csi-4", "csi-5", "csi-6", "csi-7", "csi-8", "csi-9", "made-1", "made-2", "twin-1", "twin-2", "disk-a", "disk-b", "labelled-ab", "labelled-before",
+		"elsewhere", "no-driver", "leaving", "lost", "half", "no-volume",
+	}
 }
 
 // libraryDevices are the resource claims, and one that does not exist.
@@ -36,7 +41,8 @@ func library() []runtime.Object {
 	labelled := makeVolume("v-labelled-a", "labelled-a", "slow", "")
 	labelled.Labels = map[string]string{v1.LabelTopologyZone: "a"}
 	objects = append(objects, labelled, makeClaim("labelled-a", "slow", "v-labelled-a", v1.ReadWriteOnce))
-	for i := 1; i <= 3; i++ {
+	objects = append(objects, moreVolumes()...)
+	for i := 1; i <= 9; i++ {
 		claim := fmt.Sprintf("csi-%d", i)
 		objects = append(objects, makeClaim(claim, "slow", "v-"+claim, v1.ReadWriteOnce), makeVolume("v-"+claim, claim, "slow", ""))
 	}
@@ -47,6 +53,47 @@ func library() []runtime.Object {
 		}})
 	}
 	return append(objects, devices()...)
+}
+
+// moreVolumes are those that differ from others in what drivers, zones or states make of them.
+func moreVolumes() []runtime.Object {
+	var objects []runtime.Object
+	bound := func(claim, zone string, change func(*v1.PersistentVolume)) *v1.PersistentVolumeClaim {
+		volume, of := makeVolume("v-"+claim, claim, "slow", zone), makeClaim(claim, "slow", "v-"+claim, v1.ReadWriteOnce)
+		if change != nil {
+			change(volume)
+		}
+		objects = append(objects, of, volume)
+		return of
+	}
+	labelled := func(key, value string) func(*v1.PersistentVolume) {
+		return func(v *v1.PersistentVolume) { v.Labels = map[string]string{key: value} }
+	}
+	disk := func(zone string) func(*v1.PersistentVolume) {
+		return func(v *v1.PersistentVolume) {
+			v.Labels = map[string]string{v1.LabelTopologyZone: zone, v1.LabelTopologyRegion: "r"}
+			v.Spec.PersistentVolumeSource = v1.PersistentVolumeSource{GCEPersistentDisk: &v1.GCEPersistentDiskVolumeSource{PDName: "claimed-in-" + zone}}
+		}
+	}
+	for _, claim := range []string{"twin-1", "twin-2"} {
+		bound(claim, "", func(v *v1.PersistentVolume) { v.Spec.CSI.VolumeHandle = "twin" })
+	}
+	bound("disk-a", "a", disk("a"))
+	bound("disk-b", "", disk("b"))
+	bound("labelled-ab", "", labelled(v1.LabelTopologyZone, "a__b"))
+	bound("labelled-before", "", labelled(v1.LabelFailureDomainBetaZone, "a"))
+	bound("elsewhere", "", func(v *v1.PersistentVolume) { v.Spec.CSI.Driver = "other.example.com" })
+	bound("no-driver", "c", func(v *v1.PersistentVolume) {
+		v.Spec.PersistentVolumeSource = v1.PersistentVolumeSource{NFS: &v1.NFSVolumeSource{Server: "nfs", Path: "/"}}
+	})
+	leaving := bound("leaving", "", nil)
+	leaving.DeletionTimestamp, leaving.Finalizers = &metav1.Time{Time: time.Unix(1, 0)}, []string{"kubernetes.io/pvc-protection"}
+	bound("lost", "", nil).Status.Phase = v1.ClaimLost
+	bound("half", "", nil).Annotations = nil
+	made := makeClass("made")
+	made.Provisioner = "csi.example.com"
+	return append(objects, made, makeClaim("no-volume", "slow", "v-that-is-gone", v1.ReadWriteOnce),
+		makeClaim("made-1", "made", "", v1.ReadWriteOnce), makeClaim("made-2", "made", "", v1.ReadWriteOnce))
 }
 
 func nodeName(i int) string { return fmt.Sprintf("n%d", i) }

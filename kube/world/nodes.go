@@ -22,6 +22,11 @@ type node struct {
 	soft    bool               // has a PreferNoSchedule taint
 	odd     bool               // its label of a host name is not its name
 	contest contest
+
+	drivers *nodeDrivers       // nil of a node that has said nothing of them
+	holders map[types.UID]*Pod // of its pods those with volumes
+	// uncounted is how many disks there are on it, by driver, that no vector counts.
+	uncounted map[string]int64
 }
 
 // nodes keeps the nodes that are known, by name and by row. Of each node the judge, the
@@ -100,7 +105,7 @@ func (ns *nodes) lose(n *node) {
 // spec is the node as the core knows it. Of the labels it has the zone alone, over which policies spread: what pods ask of labels is in
 // their sets.
 func (ns *nodes) spec(n *node) cluster.NodeSpec {
-	spec := cluster.NodeSpec{Name: n.object.Name, Capacity: ns.columns.capacity(n.object)}
+	spec := cluster.NodeSpec{Name: n.object.Name, Capacity: ns.columns.capacity(n)}
 	if zone := n.object.Labels[v1.LabelTopologyZone]; zone != "" {
 		spec.Labels = []cluster.Label{{Key: v1.LabelTopologyZone, Value: zone}}
 	}
@@ -119,14 +124,14 @@ func (ns *nodes) groups(n *v1.Node) (groups []cluster.Label) {
 // reportCapacity reports to the core the nodes that have another amount of what a
 // column stands for now than of what it stood for before.
 func (ns *nodes) reportCapacity(before, now need) {
-	if before.resource == "" && now.resource == "" {
+	if before.isPort() && now.isPort() {
 		return
 	}
 	for _, n := range ns.byRow {
 		if n == nil {
 			continue
 		}
-		if r := framework.NewResource(n.object.Status.Allocatable); before.of(r) != now.of(r) {
+		if r := framework.NewResource(n.object.Status.Allocatable); before.of(n, r) != now.of(n, r) {
 			ns.journal.emit(cluster.NodeChanged{Node: n.row, Spec: ns.spec(n)})
 		}
 	}
@@ -165,7 +170,8 @@ func (w *World) SeeNode(object *v1.Node) {
 	defer w.rules.rename(w.nodes.misnamed > 0)
 	switch {
 	case n == nil:
-		n = &node{object: object, pods: map[types.UID]*Pod{}}
+		n = &node{object: object, pods: map[types.UID]*Pod{}, holders: map[types.UID]*Pod{}}
+		w.placed.volumes.equip(n)
 		had := w.nodes.softTaints
 		alone := w.nodes.enter(n)
 		w.waiting.adapt(n, had)

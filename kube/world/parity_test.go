@@ -43,6 +43,7 @@ func TestTheCoreMayChooseWhatUpstreamAdmits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := newRig(t, b)
 		r.drawPrices(t)
+		r.drawStorage(t)
 		for i := range 1 + number(t, 5, "nodes") {
 			r.seeNode(drawNode(t, i))
 		}
@@ -53,8 +54,13 @@ func TestTheCoreMayChooseWhatUpstreamAdmits(t *testing.T) {
 			r.seePod(pod)
 		}
 		r.turn()
+		r.drawStorage(t)
 		for i := range 1 + number(t, 3, "pods") {
 			r.now += 20 * cluster.Second
+			if often(t, 3, "storage changes") {
+				r.drawStorage(t)
+			}
+			r.tell(t)
 			r.compare(drawPod(t, fmt.Sprintf("pod-%d", i)), met)
 		}
 	})

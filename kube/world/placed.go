@@ -18,6 +18,7 @@ type placed struct {
 	shapes  *shapes
 	slots   *slots
 	exits   *Exits
+	volumes *Volumes
 	onNodes int // pods on nodes, of anybody
 	// unknownNode are the pods that are bound to a node that is not known, by its name.
 	unknownNode map[string]map[types.UID]*Pod
@@ -91,6 +92,7 @@ func (on *placed) putOn(p *Pod, n *node) {
 		on.onNodes++
 	}
 	on.judge.AddPod(info, n.object.Name)
+	on.volumes.arrived(p, n)
 	on.journal.changes++
 }
 
@@ -100,10 +102,12 @@ func (on *placed) takeOff(p *Pod) {
 		return
 	}
 	on.exits.departed(p)
-	on.judge.RemovePod(p.info, p.node.object.Name)
-	delete(p.node.pods, p.object.UID)
+	n := p.node
+	on.judge.RemovePod(p.info, n.object.Name)
+	delete(n.pods, p.object.UID)
 	on.onNodes--
 	p.node = nil
+	on.volumes.left(p, n)
 	on.journal.changes++
 }
 

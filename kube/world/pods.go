@@ -51,6 +51,7 @@ type sight struct {
 	// company is what rules between pods say of it, nil until that is asked for; regrouped says that it was of an earlier sight.
 	company   *company
 	regrouped bool
+	stock     *stock // of its volumes; nil if it has none that matter
 }
 
 // run is a pod's attempt in its slot, from the decision on.
@@ -104,6 +105,7 @@ func (w *World) SeePod(object *v1.Pod) {
 	if p == nil {
 		p = &Pod{sight: sight{object: object}, Ours: w.owns(object.Spec.SchedulerName) && !isMirror(object), Ready: cluster.Never}
 		w.pods.add(p)
+		w.placed.volumes.meet(p)
 		w.groups.join(p)
 		switch {
 		case object.Spec.NodeName != "":
@@ -162,6 +164,7 @@ func (w *World) LosePod(object *v1.Pod) {
 	w.placed.stopAwaitingNode(p)
 	defer w.rules.forget(p)
 	defer w.groups.leave(p)
+	defer w.placed.volumes.part(p)
 	if p.slot == nil { // somebody else's, and never placed
 		w.pods.remove(p)
 		return

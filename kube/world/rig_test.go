@@ -88,6 +88,7 @@ func newRig(tb failer, b *bench) *rig {
 	for _, n := range b.namespaces {
 		r.world.SeeNamespace(n)
 	}
+	r.restoreStorage()
 	r.restart()
 	return r
 }

@@ -182,7 +182,7 @@ func (s *shapes) release(of *shape) {
 }
 
 // demand is a pod's vector, as upstream's NodeResourcesFit and NodePorts count
-// it. It returns false if some of it has no column, or comes from a device where
+// it, and NodeVolumeLimits what is its own. It returns false if some of it has no column, or comes from a device where
 // a node does not offer it: a vector cannot say "or". A pod that is to be placed
 // takes no column for what no node offers.
 func (s *shapes) demand(p *Pod, info *framework.PodInfo) (cluster.Vector, bool) {
@@ -214,6 +214,11 @@ func (s *shapes) demand(p *Pod, info *framework.PodInfo) (cluster.Vector, bool) 
 	for _, want := range util.GetHostPorts(p.object) {
 		for _, share := range portShares(want) {
 			take(need{port: share.port}, share.units, wholePort)
+		}
+	}
+	if p.stock != nil {
+		for _, d := range p.stock.takes {
+			take(need{driver: d.driver}, 1, cluster.MaxQuantity)
 		}
 	}
 	return v, complete

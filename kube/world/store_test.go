@@ -1,6 +1,8 @@
 package world
 
 import (
+	"strconv"
+
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -10,8 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// This file makes the objects that the world is not told of, because only
-// upstream's filters look at them: volumes and claims.
+// This file makes volumes and claims, of which upstream's filters hear by themselves.
 
 // store puts a line's object into the API server and waits until it is seen.
 func (s *story) store(l *line) error {
@@ -29,12 +30,25 @@ func (s *story) store(l *line) error {
 		object = makeVolume(l.name, l.one("claim", ""), l.one("class", ""), l.one("on", ""))
 	case "device":
 		object = makeDevice(l.name, l.one("on", ""))
+	case "drivers":
+		limit, err := strconv.Atoi(l.one("limit", "0"))
+		if err != nil {
+			return err
+		}
+		object = &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: l.name}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
+			{Name: "csi.example.com", NodeID: l.name, Allocatable: &storagev1.VolumeNodeResources{Count: new(int32(limit))}},
+		}}}
+	case "attached":
+		object = &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: l.name}, Spec: storagev1.VolumeAttachmentSpec{
+			Attacher: "csi.example.com", NodeName: l.one("on", ""), Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: new(l.one("volume", ""))},
+		}}
 	}
 	if err := l.done(); err != nil {
 		return err
 	}
 	s.create(s.tb, object)
 	waitForPlugins()
+	VolumesOf(s.world).See(object)
 	return nil
 }
 

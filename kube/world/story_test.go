@@ -382,7 +382,7 @@ func (s *story) happen(text string) error {
 		return s.emit(text)
 	case "classes":
 		return s.promiseAnew(l.name)
-	case "volume", "claim", "class", "device":
+	case "volume", "claim", "class", "device", "drivers", "attached":
 		return s.store(l)
 	}
 	return s.happenToPod(l, text)

@@ -1,0 +1,423 @@
+package world
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	storagehelpers "k8s.io/component-helpers/storage/volume"
+	csitranslation "k8s.io/csi-translation-lib"
+	"k8s.io/klog/v2"
+)
+
+// This file keeps what is known of volumes, and says of each pod which of its own count towards what a driver attaches to a node (disks.go).
+
+// Volumes keeps what follows from the objects of each pod that has volumes, and of each node. What pods have
+// in their stock is of the objects as they are known: whatever changes goes through See, Lose, meet and part.
+type Volumes struct {
+	catalogue
+	journal *journal
+	nodes   *nodes
+	shapes  *shapes
+	slots   *slots
+	waiting *waiting
+
+	drivers map[string]*nodeDrivers
+	users   map[types.NamespacedName]map[types.UID]*Pod // of each claim
+	limited map[string]int                              // how many nodes limit what the driver attaches
+	pods    map[types.UID]*Pod                          // that have volumes
+}
+
+// catalogue keeps the objects, and which of them name which.
+type catalogue struct {
+	csi         csitranslation.CSITranslator
+	claims      map[types.NamespacedName]*v1.PersistentVolumeClaim
+	volumes     map[string]*volume
+	classes     map[string]*storagev1.StorageClass
+	attachments map[string]*storagev1.VolumeAttachment
+
+	bound    map[string]map[types.NamespacedName]bool          // the claims that name each volume
+	names    map[disk]int                                      // how many volumes, and pods by themselves, name it
+	attached map[string]map[string]*storagev1.VolumeAttachment // by node
+	of       map[string]map[string]*storagev1.VolumeAttachment // by volume
+}
+
+// VolumesOf takes in the claims, volumes and what else there is of storage.
+func VolumesOf(w *World) *Volumes { return w.placed.volumes }
+
+func newVolumes() *Volumes {
+	return &Volumes{
+		catalogue: catalogue{
+			csi: csitranslation.New(), claims: map[types.NamespacedName]*v1.PersistentVolumeClaim{}, volumes: map[string]*volume{}, classes: map[string]*storagev1.StorageClass{},
+			attachments: map[string]*storagev1.VolumeAttachment{}, bound: map[string]map[types.NamespacedName]bool{}, names: map[disk]int{},
+			attached: map[string]map[string]*storagev1.VolumeAttachment{}, of: map[string]map[string]*storagev1.VolumeAttachment{},
+		},
+		drivers: map[string]*nodeDrivers{}, users: map[types.NamespacedName]map[types.UID]*Pod{}, limited: map[string]int{}, pods: map[types.UID]*Pod{},
+	}
+}
+
+// disk is what a driver attaches: two volumes of one driver and handle are the same to it.
+type disk struct{ driver, handle string }
+
+func compareDisks(a, b disk) int {
+	return cmp.Or(cmp.Compare(a.driver, b.driver), cmp.Compare(a.handle, b.handle))
+}
+
+// stock is what the volumes of a pod come to.
+type stock struct {
+	claims []types.NamespacedName
+	inline []disk // of volumes that the pod names by itself
+	// holds are the disks that are attached where it is, of drivers that are limited somewhere. Takes are those of them that are its own, and so are in its vector; sorted.
+	holds, takes []disk
+}
+
+func (s *stock) equal(o *stock) bool {
+	return slices.Equal(s.holds, o.holds) && slices.Equal(s.takes, o.takes)
+}
+
+// See takes in an object as it is now: a claim, a volume, a storage class, a driver, what a node has of drivers, or an attachment.
+func (v *Volumes) See(object runtime.Object) { v.take(object, true) }
+
+// Lose takes in that it is gone.
+func (v *Volumes) Lose(object runtime.Object) { v.take(object, false) }
+
+func (v *Volumes) take(object runtime.Object, there bool) {
+	v.journal.changes++
+	switch o := object.(type) {
+	case *v1.PersistentVolumeClaim:
+		v.takeClaim(o, there)
+	case *v1.PersistentVolume:
+		v.takeVolume(o, there)
+	case *storagev1.StorageClass:
+		put(v.classes, o.Name, o, there)
+		v.refreshAll(v.pods)
+	case *storagev1.CSINode:
+		v.takeDrivers(o, there)
+	case *storagev1.VolumeAttachment:
+		v.takeAttachment(o, there)
+	}
+}
+
+// put sets what the map has of the key, or deletes it.
+func put[K comparable, V any](in map[K]V, key K, value V, there bool) {
+	if there {
+		in[key] = value
+	} else {
+		delete(in, key)
+	}
+}
+
+// putInto is put for a map of maps, which has none that is empty.
+func putInto[K, L comparable, V any](in map[K]map[L]V, key K, of L, value V, there bool) {
+	switch {
+	case there && in[key] == nil:
+		in[key] = map[L]V{of: value}
+	case there:
+		in[key][of] = value
+	default:
+		if delete(in[key], of); len(in[key]) == 0 {
+			delete(in, key)
+		}
+	}
+}
+
+func (v *Volumes) takeClaim(o *v1.PersistentVolumeClaim, there bool) {
+	key := types.NamespacedName{Namespace: o.Namespace, Name: o.Name}
+	touched := []string{o.Spec.VolumeName}
+	if before := v.claims[key]; before != nil {
+		touched = append(touched, before.Spec.VolumeName)
+		v.bind(before, key, false)
+	}
+	put(v.claims, key, o, there)
+	if there {
+		v.bind(o, key, true)
+	}
+	v.refreshAll(v.users[key])
+	for _, name := range touched { // other claims that name it may be alone with it now, or no longer
+		v.refreshUsers(name)
+	}
+}
+
+func (v *catalogue) bind(o *v1.PersistentVolumeClaim, key types.NamespacedName, there bool) {
+	if o.Spec.VolumeName != "" {
+		putInto(v.bound, o.Spec.VolumeName, key, true, there)
+	}
+}
+
+func (v *Volumes) takeVolume(o *v1.PersistentVolume, there bool) {
+	before, now := v.volumes[o.Name], (*volume)(nil)
+	if there {
+		now = v.readVolume(o)
+	}
+	put(v.volumes, o.Name, now, there)
+	if before.sameAs(now) {
+		return
+	}
+	var twins []disk
+	if before != nil && v.name(before.id, -1) {
+		twins = append(twins, before.id)
+	}
+	if now != nil && v.name(now.id, 1) {
+		twins = append(twins, now.id)
+	}
+	v.refreshUsers(o.Name)
+	v.refreshHolders(twins)
+	for _, name := range sortedKeys(v.of[o.Name]) {
+		v.reattach(v.of[o.Name][name].Spec.NodeName)
+	}
+}
+
+// name counts who names the disk. It reports whether one names it alone now, or did before.
+func (v *catalogue) name(d disk, change int) bool {
+	if d == (disk{}) {
+		return false
+	}
+	was := v.names[d]
+	if v.names[d] += change; v.names[d] == 0 {
+		delete(v.names, d)
+	}
+	return was == 1 && change > 0 || was == 2 && change < 0
+}
+
+// refreshUsers refreshes the pods that use the volume by a claim.
+func (v *Volumes) refreshUsers(volume string) {
+	keys := slices.SortedFunc(maps.Keys(v.bound[volume]), func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
+	for _, key := range keys {
+		v.refreshAll(v.users[key])
+	}
+}
+
+// refreshHolders refreshes the pods that use one of the disks.
+func (v *Volumes) refreshHolders(disks []disk) {
+	if len(disks) == 0 {
+		return
+	}
+	touched := map[types.UID]*Pod{}
+	for uid, p := range v.pods {
+		if slices.ContainsFunc(disks, func(d disk) bool { return slices.Contains(p.stock.holds, d) }) {
+			touched[uid] = p
+		}
+	}
+	v.refreshAll(touched)
+}
+
+// meet takes in a pod that was not known.
+func (v *Volumes) meet(p *Pod) {
+	s := v.inventory(p.object)
+	if s == nil {
+		return
+	}
+	p.stock, v.pods[p.object.UID] = s, p
+	for _, key := range s.claims {
+		putInto(v.users, key, p.object.UID, p, true)
+	}
+	twins := v.nameAll(s.inline, 1)
+	p.stock = v.read(p)
+	v.refreshOthers(p)
+	v.refreshHolders(twins)
+}
+
+// nameAll counts a pod among those who name the disks, or out of them. It returns those for which name says so.
+func (v *catalogue) nameAll(disks []disk, change int) (twins []disk) {
+	for _, d := range disks {
+		if v.name(d, change) {
+			twins = append(twins, d)
+		}
+	}
+	return twins
+}
+
+// part forgets a pod that is gone.
+func (v *Volumes) part(p *Pod) {
+	if p.stock == nil {
+		return
+	}
+	delete(v.pods, p.object.UID)
+	for _, key := range p.stock.claims {
+		putInto(v.users, key, p.object.UID, p, false)
+	}
+	v.refreshOthers(p)
+	v.refreshHolders(v.nameAll(p.stock.inline, -1))
+}
+
+// refreshOthers refreshes those that use a claim of the pod.
+func (v *Volumes) refreshOthers(p *Pod) {
+	for _, key := range p.stock.claims {
+		for _, other := range inOrder(v.users[key]) {
+			if other != p {
+				v.refresh(other)
+			}
+		}
+	}
+}
+
+// inventory is what the pod itself says of its volumes; nil if no storage object bears on it.
+func (v *catalogue) inventory(pod *v1.Pod) *stock {
+	var s stock
+	for i := range pod.Spec.Volumes {
+		of := &pod.Spec.Volumes[i]
+		if key, ok := claimOf(pod, of); ok {
+			if !slices.Contains(s.claims, key) {
+				s.claims = append(s.claims, key)
+			}
+			continue
+		}
+		if d := v.inlineDisk(pod, of); d != (disk{}) && !slices.Contains(s.inline, d) {
+			s.inline = append(s.inline, d)
+		}
+	}
+	if len(s.claims)+len(s.inline) == 0 {
+		return nil
+	}
+	return &s
+}
+
+// claimOf is the claim that a volume of the pod goes by.
+func claimOf(pod *v1.Pod, of *v1.Volume) (types.NamespacedName, bool) {
+	switch {
+	case of.PersistentVolumeClaim != nil:
+		return types.NamespacedName{Namespace: pod.Namespace, Name: of.PersistentVolumeClaim.ClaimName}, true
+	case of.Ephemeral != nil:
+		return types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name + "-" + of.Name}, true
+	}
+	return types.NamespacedName{}, false
+}
+
+// refresh works out anew what the volumes of the pod come to, and has it take what follows.
+func (v *Volumes) refresh(p *Pod) {
+	if p.stock == nil {
+		return
+	}
+	now := v.read(p)
+	if p.stock.equal(now) {
+		return
+	}
+	p.stock = now
+	switch {
+	case p.slot == nil: // somebody else's to place
+	case p.placed():
+		v.slots.reshape(p, v.shapes.known(p))
+		if p.node != nil {
+			v.recount(p.node)
+		}
+	case p.Stage == Queued || p.Stage == Waiting || p.Stage == AwaitingQuery:
+		v.waiting.again(p)
+	}
+}
+
+func (v *Volumes) refreshAll(pods map[types.UID]*Pod) {
+	for _, p := range inOrder(pods) {
+		v.refresh(p)
+	}
+}
+
+// read is what the volumes of the pod come to now.
+func (v *Volumes) read(p *Pod) *stock {
+	s := &stock{claims: p.stock.claims, inline: p.stock.inline}
+	hold := func(d disk, own bool) {
+		if v.limited[d.driver] == 0 || d == (disk{}) || slices.Contains(s.holds, d) {
+			return
+		}
+		s.holds = append(s.holds, d)
+		if own && !v.isAttached(p, d) {
+			s.takes = append(s.takes, d)
+		}
+	}
+	for _, key := range s.claims {
+		claim := v.claims[key]
+		if claim == nil {
+			continue
+		}
+		of, alone := v.volumes[claim.Spec.VolumeName], len(v.users[key]) == 1
+		if claim.Spec.VolumeName == "" || of == nil {
+			hold(v.awaited(key, claim), alone)
+			continue
+		}
+		alone = alone && len(v.bound[claim.Spec.VolumeName]) == 1 && v.names[of.id] <= 1
+		hold(of.id, alone)
+	}
+	for _, d := range s.inline {
+		hold(d, false)
+	}
+	slices.SortFunc(s.holds, compareDisks)
+	slices.SortFunc(s.takes, compareDisks)
+	return s
+}
+
+// awaited is what upstream counts for a claim that is not bound: a disk of its own, of its class's driver.
+func (v *catalogue) awaited(key types.NamespacedName, claim *v1.PersistentVolumeClaim) disk {
+	class := v.classes[storagehelpers.GetPersistentVolumeClaimClass(claim)]
+	if class == nil {
+		return disk{}
+	}
+	driver := class.Provisioner
+	if v.csi.IsMigratableIntreePluginByName(driver) {
+		name, err := v.csi.GetCSINameFromInTreeName(driver)
+		if err != nil || !replaced(driver) {
+			return disk{}
+		}
+		driver = name
+	}
+	return disk{driver, "claim " + key.String()}
+}
+
+// volume is what was read of a PersistentVolume.
+type volume struct {
+	object *v1.PersistentVolume
+	id     disk // zero of one that no driver attaches
+}
+
+// sameAs reports whether nothing that is read of the two differs.
+func (of *volume) sameAs(o *volume) bool {
+	return of == o || of != nil && o != nil && of.id == o.id && (of.object.Spec.CSI == nil) == (o.object.Spec.CSI == nil)
+}
+
+// readVolume reads a PersistentVolume.
+func (v *catalogue) readVolume(o *v1.PersistentVolume) *volume {
+	of := &volume{object: o}
+	if csi := o.Spec.CSI; csi != nil {
+		of.id = named(csi.Driver, csi.VolumeHandle)
+	} else if v.csi.IsPVMigratable(o) {
+		plugin, err := v.csi.GetInTreePluginNameFromSpec(o, nil)
+		if err != nil || !replaced(plugin) {
+			return of
+		}
+		if as, err := v.csi.TranslateInTreePVToCSI(klog.Background(), o); err == nil && as.Spec.CSI != nil {
+			of.id = named(as.Spec.CSI.Driver, as.Spec.CSI.VolumeHandle)
+		}
+	}
+	return of
+}
+
+// named is a disk, or none if half of its name is missing.
+func named(driver, handle string) disk {
+	if driver == "" || handle == "" {
+		return disk{}
+	}
+	return disk{driver, handle}
+}
+
+// inlineDisk is the disk that a volume in the pod's own spec is, where a driver replaces its plugin.
+func (v *catalogue) inlineDisk(pod *v1.Pod, of *v1.Volume) disk {
+	if !v.csi.IsInlineMigratable(of) {
+		return disk{}
+	}
+	plugin, err := v.csi.GetInTreePluginNameFromSpec(nil, of)
+	if err != nil || !replaced(plugin) {
+		return disk{}
+	}
+	pv, err := v.csi.TranslateInTreeInlineVolumeToCSI(klog.Background(), of, pod.Namespace)
+	if err != nil || pv == nil || pv.Spec.CSI == nil {
+		return disk{}
+	}
+	driver, err := v.csi.GetCSINameFromInTreeName(plugin)
+	if err != nil {
+		return disk{}
+	}
+	return named(driver, pv.Spec.CSI.VolumeHandle)
+}
