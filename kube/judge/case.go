@@ -24,8 +24,17 @@ type Case struct {
 	among func() map[string]bool
 	// choice is the devices that were chosen for the pod; nil leaves that to upstream.
 	choice *Choice
+	// passed is what the state, if it is one pod's alone, was last found right for.
+	passed passage
 	upkeep upkeep
 	prefilter
+}
+
+// passage is that a pod passed every filter on a node, after so many reservations.
+type passage struct {
+	pod          types.UID
+	node         string
+	reservations int
 }
 
 // prefilter is what PreFilter found out about one pod.
@@ -111,7 +120,12 @@ func (c *Case) feasible(nodes []fwk.NodeInfo, to []string) []string {
 // alike to the pod of the case. The status names the refusing plugin and its reasons.
 func (c *Case) LastWord(pod *v1.Pod, node string) *fwk.Status {
 	c.renew(pod)
-	return c.verdict(c.judge, c.judge.full, pod, node)
+	c.passed = passage{}
+	status := c.verdict(c.judge, c.judge.full, pod, node)
+	if c.personal && status.IsSuccess() {
+		c.passed = passage{pod.UID, node, c.judge.reservations}
+	}
+	return status
 }
 
 // left are those of the nodes that PreFilter left, in the same order.

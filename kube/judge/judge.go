@@ -54,6 +54,8 @@ type Judge struct {
 	open []*Case
 	// next is where the next search for some of the nodes begins.
 	next int
+	// reservations counts what was set aside.
+	reservations int
 	// evaluations counts how often filters were run on a pod and a node.
 	evaluations int64
 }

@@ -29,22 +29,25 @@ type Reservation struct {
 // SetsAside reports whether Reserve sets anything aside for the pod.
 func (j *Judge) SetsAside(pod *v1.Pod) bool { return j.personal(pod) }
 
-// Reserve lets the plugins set aside for the pod what it needs on the node, after LastWord said yes to the same pod and node. It comes before AddPod, since
-// for pods with volumes or claims it runs every filter once more. On a refusal everything is given back already and there is no reservation.
+// Reserve lets the plugins set aside for the pod what it needs on the node, after LastWord said yes to the same pod and node. It comes before AddPod, as
+// it runs every filter once more, unless LastWord was the last thing that was asked. On a refusal everything is given back already and there is no reservation.
 func (j *Judge) Reserve(ctx context.Context, c *Case, pod *v1.Pod, node string) (*Reservation, *fwk.Status) {
 	if !j.SetsAside(pod) {
 		return &Reservation{judge: j, pod: pod, node: node}, nil
 	}
-	// The state must be this pod's own and must have passed Filter on this node, where VolumeBinding finds the volumes; so run Filter again, from fresh objects.
-	if status := c.LastWord(pod, node); !status.IsSuccess() {
-		return nil, status
+	// The state must be this pod's own and must have passed Filter on this node, where VolumeBinding finds the volumes.
+	if c.upkeep.stale || c.choice != nil || c.passed != (passage{pod.UID, node, j.reservations}) {
+		if status := c.LastWord(pod, node); !status.IsSuccess() {
+			return nil, status
+		}
 	}
 	// Plugins read the node from the pod, as upstream's assumed pod has it.
-	assumed := pod.DeepCopy()
+	assumed := *pod // of which they change nothing
 	assumed.Spec.NodeName = node
-	r := &Reservation{judge: j, state: c.state, pod: assumed, node: node, fresh: unallocated(j, pod)}
+	r := &Reservation{judge: j, state: c.state, pod: &assumed, node: node, fresh: unallocated(j, pod)}
 	// The case gets a state of its own at its next query; this one belongs to the reservation from now on.
 	c.upkeep.stale = true
+	j.reservations++
 	if status := j.full.RunReservePluginsReserve(ctx, r.state, r.pod, node); !status.IsSuccess() {
 		r.Unreserve(ctx)
 		return nil, status

@@ -48,7 +48,7 @@ func (c *Case) compute(pod *v1.Pod) {
 	}
 	c.prefilter = c.judge.prefilter(c.judge.full, pod)
 	skipped := c.state.GetSkipFilterPlugins()
-	c.upkeep.stale = false
+	c.upkeep.stale, c.passed = false, passage{}
 	c.upkeep.affinity = c.refusal == nil && !skipped.Has(names.InterPodAffinity)
 	c.upkeep.spread = c.refusal == nil && !skipped.Has(names.PodTopologySpread)
 }

@@ -100,8 +100,12 @@ func (v *view) StorageInfos() fwk.StorageInfoLister { return v }
 // shown is all nodes, and of those alone with pods that matter their pods.
 type shown struct{ all, antiAffinity []fwk.NodeInfo }
 
-// show lets plugins see only the pods of some nodes, until hide. It costs a look at each node, where plugins look at each pod.
+// show lets plugins see only the pods of some nodes, until hide. It costs a look at each node if there are such, where plugins look at each pod.
 func (v *view) show(nodes map[string]bool) {
+	if len(nodes) == 0 {
+		v.shown = &shown{all: v.bare} // which nobody changes meanwhile
+		return
+	}
 	v.shown = &shown{all: slices.Clone(v.bare)}
 	for i, info := range v.all {
 		if !nodes[info.Node().Name] {

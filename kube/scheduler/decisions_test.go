@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/utils/clock"
@@ -57,6 +60,10 @@ func BenchmarkDecisions(b *testing.B) {
 		{"preferred anti-affinity", func(p *v1.Pod, i int) {
 			p.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: likedBy(p, i, v1.LabelHostname)}}
 		}},
+		{"a disk by a claim of its own", func(p *v1.Pod, i int) { // which is bound, as scheduler_perf has them
+			source := v1.PersistentVolumeClaimVolumeSource{ClaimName: fmt.Sprintf("claim-%d", i)}
+			p.Spec.Volumes = []v1.Volume{{Name: "data", VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &source}}}
+		}},
 		{"a disk of its own", func(p *v1.Pod, i int) { // of which upstream's filters are asked, as of all volumes
 			p.Spec.Volumes = []v1.Volume{{Name: "data", VolumeSource: v1.VolumeSource{GCEPersistentDisk: &v1.GCEPersistentDiskVolumeSource{PDName: fmt.Sprintf("disk-%d", i)}}}}
 		}},
@@ -93,9 +100,15 @@ func spreadBy(p *v1.Pod, i int, key string, otherwise v1.UnsatisfiableConstraint
 
 func benchDecisions(b *testing.B, nodes int, asks func(*v1.Pod, int)) {
 	b.Helper()
-	s := offline(b, nodes)
 	const batch = 1000
 	made, placed, template := 0, 0, plainPod(0)
+	probe := *template
+	asks(&probe, 0)
+	var objects []runtime.Object
+	if len(probe.Spec.Volumes) > 0 && probe.Spec.Volumes[0].PersistentVolumeClaim != nil {
+		objects = boundClaims(nodes, claimsAtMost)
+	}
+	s := offline(b, nodes, objects...)
 	b.ReportAllocs()
 	for b.Loop() {
 		for range batch {
@@ -114,18 +127,55 @@ func benchDecisions(b *testing.B, nodes int, asks func(*v1.Pod, int)) {
 	b.ReportMetric(float64(placed)/b.Elapsed().Seconds(), "decisions/s")
 }
 
-// offline is a scheduler of nodes with pods on them, without informers.
-func offline(b *testing.B, nodes int) *Scheduler {
+// claimsAtMost is for how many pods there are claims.
+const claimsAtMost = 20000
+
+// boundClaims are claims that are bound to volumes of a CSI driver, of which each node takes 39.
+func boundClaims(nodes, claims int) (objects []runtime.Object) {
+	for i := range nodes {
+		objects = append(objects, &storagev1.CSINode{
+			ObjectMeta: metav1.ObjectMeta{Name: bigNode(i).Name},
+			Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
+				{Name: "csi.example.com", NodeID: bigNode(i).Name, Allocatable: &storagev1.VolumeNodeResources{Count: new(int32(39))}},
+			}},
+		})
+	}
+	for i := range claims {
+		claim, volume := fmt.Sprintf("claim-%d", i), fmt.Sprintf("volume-%d", i)
+		objects = append(objects, &v1.PersistentVolumeClaim{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: claim, Annotations: map[string]string{"pv.kubernetes.io/bind-completed": "true"}},
+			Spec:       v1.PersistentVolumeClaimSpec{VolumeName: volume, AccessModes: []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce}},
+			Status:     v1.PersistentVolumeClaimStatus{Phase: v1.ClaimBound},
+		}, &v1.PersistentVolume{
+			ObjectMeta: metav1.ObjectMeta{Name: volume},
+			Spec: v1.PersistentVolumeSpec{
+				ClaimRef:               &v1.ObjectReference{Namespace: "default", Name: claim},
+				AccessModes:            []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce},
+				PersistentVolumeSource: v1.PersistentVolumeSource{CSI: &v1.CSIPersistentVolumeSource{Driver: "csi.example.com", VolumeHandle: volume}},
+			},
+		})
+	}
+	return objects
+}
+
+// offline is a scheduler of nodes with pods on them, whose informers hold the objects and tell it of nothing more.
+func offline(b *testing.B, nodes int, objects ...runtime.Object) *Scheduler {
 	b.Helper()
 	s, err := New(b.Context(), Options{
-		Client: fake.NewClientset(), Config: config.Default(), Metrics: metrics.New(prometheus.NewRegistry()), Clock: clock.RealClock{},
+		Client: fake.NewSimpleClientset(objects...), Config: config.Default(), Metrics: metrics.New(prometheus.NewRegistry()), Clock: clock.RealClock{},
 	})
 	if err != nil {
 		b.Fatal(err)
 	}
+	if len(objects) > 0 {
+		s.intake.informers.Start(b.Context().Done())
+		s.intake.informers.WaitForCacheSync(b.Context().Done())
+		time.Sleep(time.Second) // until upstream's plugins have heard of it, which nothing tells
+	}
 	for i := range nodes {
 		s.world.SeeNode(bigNode(i))
 	}
+	s.intake.surveyStorage()
 	for i := range 30 * nodes {
 		p := plainPod(-1 - i)
 		p.Spec.NodeName = bigNode(i % nodes).Name

@@ -234,7 +234,7 @@ func (r *rig) checkSets() error {
 		}
 		local := r.judge.Local(p.object)
 		for name, n := range r.world.nodes.byName {
-			want := local.Admits(name) && (p.second || !avoids(p, n)) && n.contest.until <= r.world.journal.now
+			want := local.Admits(name) && (p.stock == nil || p.stock.reach.admits(n)) && (p.second || !avoids(p, n)) && n.contest.until <= r.world.journal.now
 			if has := s.Eligible(c.id, n.row); has != want {
 				return fmt.Errorf("pod %s, node %s: it is %t that the set has it, want %t", p.object.Name, name, has, want)
 			}

@@ -3,8 +3,12 @@ package world
 import (
 	"maps"
 	"slices"
+	"strings"
 
+	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/sets"
 	csiplugins "k8s.io/csi-translation-lib/plugins"
 
 	"fairlead.dev/fairlead/cluster"
@@ -19,8 +23,12 @@ const unlimited = 1 << 20
 
 // nodeDrivers is what a node says of drivers.
 type nodeDrivers struct {
-	limits map[string]int64 // how many disks, by driver
+	limits   map[string]int64 // how many disks, by driver
+	replaced sets.Set[string] // plugins that drivers replace there
 }
+
+// replaces reports whether a driver has taken the place of the plugin on the node.
+func (d *nodeDrivers) replaces(plugin string) bool { return d != nil && d.replaced.Has(plugin) }
 
 // replaced reports whether drivers replace the plugin wherever nodes have drivers at all.
 func replaced(plugin string) bool {
@@ -32,7 +40,7 @@ func replaced(plugin string) bool {
 }
 
 func readDrivers(o *storagev1.CSINode) *nodeDrivers {
-	d := &nodeDrivers{limits: map[string]int64{}}
+	d := &nodeDrivers{limits: map[string]int64{}, replaced: sets.New(strings.Split(o.Annotations[v1.MigratedPluginsAnnotationKey], ",")...)}
 	for _, driver := range o.Spec.Drivers {
 		if driver.Allocatable != nil && driver.Allocatable.Count != nil {
 			d.limits[driver.Name] = int64(*driver.Allocatable.Count)
@@ -65,6 +73,9 @@ func (v *Volumes) takeDrivers(o *storagev1.CSINode, there bool) {
 	if came, went := v.limit(now, 1), v.limit(before, -1); came || went {
 		v.refreshAll(v.pods)
 	}
+	if n != nil && (before == nil || now == nil || !before.replaced.Equal(now.replaced)) {
+		v.sets.update(n)
+	}
 }
 
 // limit counts the node among those that limit its drivers, or out of them. It reports whether a driver was
@@ -92,6 +103,9 @@ func (v *Volumes) equip(n *node) {
 // takeAttachment takes in that a volume is attached to a node, or is about to be.
 func (v *Volumes) takeAttachment(o *storagev1.VolumeAttachment, there bool) {
 	before := v.attachments[o.Name]
+	if there && before != nil && apiequality.Semantic.DeepEqual(before.Spec, o.Spec) {
+		return
+	}
 	if before != nil {
 		v.attach(before, false)
 	}

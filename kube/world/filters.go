@@ -38,16 +38,20 @@ func Filters(w *World) sched.Filters {
 		if n.contest.until > 0 && of.local.Admits(n.object.Name) {
 			return []sched.Filtered{{Mechanism: "left to another scheduler for a moment"}}
 		}
-		return of.keepsOff(n.object)
+		return of.keepsOff(n)
 	}
 }
 
 // keepsOff says what keeps pods of the set off a node that is not in it: what upstream stops at first, and then
 // what else the pod and the node say.
-func (ns *nodeSet) keepsOff(n *v1.Node) []sched.Filtered {
-	pod := ns.local.Pod()
+func (ns *nodeSet) keepsOff(on *node) []sched.Filtered {
+	n, pod := on.object, ns.local.Pod()
+	far := ns.reach.lacking(on)
 	verdict := ns.local.Verdict(n.Name)
-	if verdict.IsSuccess() { // but the node is to be avoided
+	switch {
+	case verdict.IsSuccess() && far != "":
+		return []sched.Filtered{outOfReach(far)}
+	case verdict.IsSuccess(): // but the node is to be avoided
 		return []sched.Filtered{tainted(n, pod, softOnly)}
 	}
 	var all []sched.Filtered
@@ -77,7 +81,15 @@ func (ns *nodeSet) keepsOff(n *v1.Node) []sched.Filtered {
 	if wants := lacking(n, pod); wants != "" {
 		add(sched.Filtered{Mechanism: "label", Wants: wants})
 	}
+	if far != "" {
+		add(outOfReach(far))
+	}
 	return all
+}
+
+// outOfReach says that a volume asks something else of nodes. Of which claim is not said, as pods share sets.
+func outOfReach(wants string) sched.Filtered {
+	return sched.Filtered{Mechanism: "claim", Wants: "(" + wants + ")"}
 }
 
 // workedOut is the mechanism of a set of which nothing is known yet.
@@ -109,8 +121,13 @@ func lacking(n *v1.Node, pod *v1.Pod) string {
 	if affinity == nil || affinity.NodeAffinity == nil || affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return ""
 	}
+	return unmetTerms(n, affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
+}
+
+// unmetTerms is what the node lacks of each term, any of which would do.
+func unmetTerms(n *v1.Node, by *v1.NodeSelector) string {
 	var wants []string
-	for _, term := range affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+	for _, term := range by.NodeSelectorTerms {
 		text := "" // of a term without expressions, which no node meets
 		for _, e := range term.MatchExpressions {
 			text = cmp.Or(text, unmet(n.Labels, e.Key, e.Operator, e.Values...))

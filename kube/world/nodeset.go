@@ -28,6 +28,7 @@ type nodeSet struct {
 	// forgotten says that the row of the set was given back.
 	forgotten bool
 	local     *judge.LocalCase
+	reach     *reach              // of volumes that its pods have; nil if that is all nodes
 	likes     func(*v1.Node) bool // of nodes that pods prefer, or shun (prefer.go); nil of others
 	// avoid leaves out the nodes with a PreferNoSchedule taint that these
 	// tolerations do not tolerate.
@@ -94,7 +95,7 @@ func (ns *nodeSet) admits(n *node) bool {
 			return false
 		}
 	}
-	return ns.local.Admits(n.object.Name)
+	return ns.local.Admits(n.object.Name) && ns.reach.admits(n)
 }
 
 func softOnly(t *v1.Taint) bool { return isSoft(*t) }
@@ -105,10 +106,15 @@ func (s *nodeSets) local(p *Pod) *nodeSet {
 	if p.second {
 		key += "\n" // its nodes include those to be avoided
 	}
-	return s.of(p.object, key, !p.second)
+	var near *reach
+	if p.stock != nil && p.stock.reach != nil {
+		near = p.stock.reach
+		key += "\nvolumes " + near.key
+	}
+	return s.of(p.object, key, !p.second, near)
 }
 
-// known returns the node set of a pod that is on a node, or is gated: those where it could be. The core knows it. It is nil, which
+// known returns the node set of a pod that is on a node, or is gated: those where it could be, its volumes aside. The core knows it. It is nil, which
 // is all nodes, for a pod that names its nodes, as a DaemonSet's do: each of these would have one of its own.
 func (s *nodeSets) known(p *Pod) *nodeSet {
 	object := *p.object
@@ -120,7 +126,7 @@ func (s *nodeSets) known(p *Pod) *nodeSet {
 	if ns == nil && s.judge.Local(&object).Names() != nil {
 		return nil
 	}
-	if ns = s.of(&object, p.set, true); !ns.defined {
+	if ns = s.of(&object, p.set, true, nil); !ns.defined {
 		s.row(ns)
 		s.warm(ns)
 		s.leave(ns)
@@ -130,11 +136,11 @@ func (s *nodeSets) known(p *Pod) *nodeSet {
 }
 
 // of returns the node set of that key, to which pods like the object belong; that of a first try leaves out nodes to be avoided.
-func (s *nodeSets) of(object *v1.Pod, key string, avoid bool) *nodeSet {
+func (s *nodeSets) of(object *v1.Pod, key string, avoid bool, near *reach) *nodeSet {
 	ns := s.byKey[key]
 	if ns == nil {
 		ns = &nodeSet{
-			key: key, id: cluster.SetID(s.rows.Take()), local: s.judge.Local(object),
+			key: key, id: cluster.SetID(s.rows.Take()), local: s.judge.Local(object), reach: near,
 			avoid: avoid, tolerations: object.Spec.Tolerations,
 		}
 		s.byKey[key] = ns

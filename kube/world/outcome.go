@@ -117,6 +117,9 @@ func (b *Binds) caseOf(p *Pod) (*judge.Case, *fwk.Status) {
 // alikeKey is equal for pods without a query that all filters judge alike. Rules between pods are in the shape, but for gaps.
 func (b *Binds) alikeKey(p *Pod) string {
 	key := p.slot.shape.key
+	if p.stock != nil { // upstream's filters look at its claims
+		key += "\nwith volumes"
+	}
 	if b.rules.gaps > 0 {
 		key = strings.Join([]string{key, p.object.Namespace, fmt.Sprint(p.object.Labels)}, "\n")
 	}

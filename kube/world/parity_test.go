@@ -161,6 +161,15 @@ func (met tally) count(p *Pod, want map[string]*fwk.Status) {
 	if p.query == nil {
 		met["plain"]++
 	}
+	if p.query == nil && p.stock != nil {
+		met["settled"]++
+	}
+	if p.query == nil && p.stock != nil && len(p.stock.takes) > 0 {
+		met["settled with a limit"]++
+	}
+	if p.query == nil && p.stock != nil && p.stock.reach != nil {
+		met["settled somewhere"]++
+	}
 }
 
 // mustHold wants each filter to have refused something. NodeName cannot: a pod
@@ -172,7 +181,7 @@ func (met tally) mustHold(t *testing.T) {
 		return // a fifth of the cases is too few to meet the rarest
 	}
 	for _, what := range []string{
-		"admitted", "plain", "PreFilter", names.NodeUnschedulable, names.TaintToleration, names.NodeAffinity, names.NodePorts, names.NodeResourcesFit,
+		"admitted", "plain", "settled", "settled with a limit", "settled somewhere", "PreFilter", names.NodeUnschedulable, names.TaintToleration, names.NodeAffinity, names.NodePorts, names.NodeResourcesFit,
 		names.VolumeRestrictions, names.NodeVolumeLimits, names.VolumeBinding, names.VolumeZone, names.PodTopologySpread, names.InterPodAffinity,
 		names.DynamicResources, names.NodeDeclaredFeatures,
 	} {

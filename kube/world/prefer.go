@@ -54,9 +54,9 @@ func (s *shapes) likes(p *Pod) (all []liked) {
 	return all
 }
 
-// unsaid is the pod without what the core is told of it: what is part of its price, and rules between pods.
+// unsaid is the pod without what the core is told of it: what is part of its price, rules between pods, and settled claims.
 func (s *shapes) unsaid(p *Pod) *v1.Pod {
-	of := s.rules.of(p).adopted(p.object, s.prices(p.object.Spec.SchedulerName).Company)
+	of := s.rules.of(p).adopted(p.stock.without(p.object), s.prices(p.object.Spec.SchedulerName).Company)
 	if len(s.terms(p)) == 0 {
 		return of
 	}

@@ -2,6 +2,7 @@ package world
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -15,7 +16,14 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// This file keeps what is known of volumes, and says of each pod which of its own count towards what a driver attaches to a node (disks.go).
+// This file keeps what is known of volumes, and says of each pod what its volumes come to: whether they
+// are settled, so that the core may decide about the pod with all others; which nodes reach them (reach.go);
+// and which of them count towards what a driver attaches to a node (disks.go).
+//
+// Settled are the claims of a pod that are all bound, to volumes that are known, so that nothing has to be made or set
+// aside for it. Left to upstream's filters are claims that are not bound, are being deleted or
+// lost, are for one pod alone (ReadWriteOncePod), of ephemeral volumes, or of a driver without which no node takes them; and
+// claims whose volume another pod, claim or PersistentVolume names as well, if some node limits what its driver attaches: once it is attached to a node, it takes nothing there for another.
 
 // Volumes keeps what follows from the objects of each pod that has volumes, and of each node. What pods have
 // in their stock is of the objects as they are known: whatever changes goes through See, Lose, meet and part.
@@ -23,6 +31,7 @@ type Volumes struct {
 	catalogue
 	journal *journal
 	nodes   *nodes
+	sets    *nodeSets
 	shapes  *shapes
 	slots   *slots
 	waiting *waiting
@@ -39,6 +48,7 @@ type catalogue struct {
 	claims      map[types.NamespacedName]*v1.PersistentVolumeClaim
 	volumes     map[string]*volume
 	classes     map[string]*storagev1.StorageClass
+	strict      map[string]bool // drivers without which no node takes their volumes
 	attachments map[string]*storagev1.VolumeAttachment
 
 	bound    map[string]map[types.NamespacedName]bool          // the claims that name each volume
@@ -54,7 +64,7 @@ func newVolumes() *Volumes {
 	return &Volumes{
 		catalogue: catalogue{
 			csi: csitranslation.New(), claims: map[types.NamespacedName]*v1.PersistentVolumeClaim{}, volumes: map[string]*volume{}, classes: map[string]*storagev1.StorageClass{},
-			attachments: map[string]*storagev1.VolumeAttachment{}, bound: map[string]map[types.NamespacedName]bool{}, names: map[disk]int{},
+			strict: map[string]bool{}, attachments: map[string]*storagev1.VolumeAttachment{}, bound: map[string]map[types.NamespacedName]bool{}, names: map[disk]int{},
 			attached: map[string]map[string]*storagev1.VolumeAttachment{}, of: map[string]map[string]*storagev1.VolumeAttachment{},
 		},
 		drivers: map[string]*nodeDrivers{}, users: map[types.NamespacedName]map[types.UID]*Pod{}, limited: map[string]int{}, pods: map[types.UID]*Pod{},
@@ -72,12 +82,15 @@ func compareDisks(a, b disk) int {
 type stock struct {
 	claims []types.NamespacedName
 	inline []disk // of volumes that the pod names by itself
+	// settled says that all of its claims are; reach is then which nodes they can be used on, nil if that is all.
+	settled bool
+	reach   *reach
 	// holds are the disks that are attached where it is, of drivers that are limited somewhere. Takes are those of them that are its own, and so are in its vector; sorted.
 	holds, takes []disk
 }
 
 func (s *stock) equal(o *stock) bool {
-	return slices.Equal(s.holds, o.holds) && slices.Equal(s.takes, o.takes)
+	return s.settled == o.settled && s.reach.same(o.reach) && slices.Equal(s.holds, o.holds) && slices.Equal(s.takes, o.takes)
 }
 
 // See takes in an object as it is now: a claim, a volume, a storage class, a driver, what a node has of drivers, or an attachment.
@@ -94,8 +107,17 @@ func (v *Volumes) take(object runtime.Object, there bool) {
 	case *v1.PersistentVolume:
 		v.takeVolume(o, there)
 	case *storagev1.StorageClass:
+		before := v.classes[o.Name]
 		put(v.classes, o.Name, o, there)
-		v.refreshAll(v.pods)
+		if before == nil || !there || before.Provisioner != o.Provisioner {
+			v.refreshAll(v.pods)
+		}
+	case *storagev1.CSIDriver:
+		is := there && o.Spec.PreventPodSchedulingIfMissing != nil && *o.Spec.PreventPodSchedulingIfMissing
+		if is != v.strict[o.Name] {
+			put(v.strict, o.Name, true, is)
+			v.refreshAll(v.pods)
+		}
 	case *storagev1.CSINode:
 		v.takeDrivers(o, there)
 	case *storagev1.VolumeAttachment:
@@ -129,7 +151,11 @@ func putInto[K, L comparable, V any](in map[K]map[L]V, key K, of L, value V, the
 func (v *Volumes) takeClaim(o *v1.PersistentVolumeClaim, there bool) {
 	key := types.NamespacedName{Namespace: o.Namespace, Name: o.Name}
 	touched := []string{o.Spec.VolumeName}
-	if before := v.claims[key]; before != nil {
+	before := v.claims[key]
+	if there && before == o {
+		return // watches begin with what was surveyed
+	}
+	if before != nil {
 		touched = append(touched, before.Spec.VolumeName)
 		v.bind(before, key, false)
 	}
@@ -318,7 +344,8 @@ func (v *Volumes) refreshAll(pods map[types.UID]*Pod) {
 
 // read is what the volumes of the pod come to now.
 func (v *Volumes) read(p *Pod) *stock {
-	s := &stock{claims: p.stock.claims, inline: p.stock.inline}
+	s := &stock{claims: p.stock.claims, inline: p.stock.inline, settled: len(p.stock.claims) > 0}
+	var asking []*volume
 	hold := func(d disk, own bool) {
 		if v.limited[d.driver] == 0 || d == (disk{}) || slices.Contains(s.holds, d) {
 			return
@@ -331,22 +358,38 @@ func (v *Volumes) read(p *Pod) *stock {
 	for _, key := range s.claims {
 		claim := v.claims[key]
 		if claim == nil {
+			s.settled = false
 			continue
 		}
 		of, alone := v.volumes[claim.Spec.VolumeName], len(v.users[key]) == 1
 		if claim.Spec.VolumeName == "" || of == nil {
+			s.settled = false
 			hold(v.awaited(key, claim), alone)
 			continue
 		}
 		alone = alone && len(v.bound[claim.Spec.VolumeName]) == 1 && v.names[of.id] <= 1
 		hold(of.id, alone)
+		s.settled = s.settled && isBound(claim) && !of.unclear && !v.strict[of.id.driver] && (alone || v.limited[of.id.driver] == 0)
+		if of.asks != "" {
+			asking = append(asking, of)
+		}
 	}
+	s.settled = s.settled && !slices.ContainsFunc(p.object.Spec.Volumes, func(of v1.Volume) bool { return of.Ephemeral != nil })
 	for _, d := range s.inline {
 		hold(d, false)
 	}
 	slices.SortFunc(s.holds, compareDisks)
 	slices.SortFunc(s.takes, compareDisks)
+	if s.settled {
+		s.reach = newReach(asking)
+	}
 	return s
+}
+
+// isBound reports whether upstream's filters ask no more of the claim than where its volume is.
+func isBound(claim *v1.PersistentVolumeClaim) bool {
+	_, completed := claim.Annotations[storagehelpers.AnnBindCompleted]
+	return completed && claim.DeletionTimestamp == nil && claim.Status.Phase != v1.ClaimLost && !slices.Contains(claim.Spec.AccessModes, v1.ReadWriteOncePod)
 }
 
 // awaited is what upstream counts for a claim that is not bound: a disk of its own, of its class's driver.
@@ -366,15 +409,30 @@ func (v *catalogue) awaited(key types.NamespacedName, claim *v1.PersistentVolume
 	return disk{driver, "claim " + key.String()}
 }
 
+// without is the pod without its claims, if they are settled.
+func (s *stock) without(pod *v1.Pod) *v1.Pod {
+	if s == nil || !s.settled {
+		return pod
+	}
+	left := *pod
+	left.Spec.Volumes = slices.DeleteFunc(slices.Clone(pod.Spec.Volumes), func(of v1.Volume) bool { return of.PersistentVolumeClaim != nil })
+	return &left
+}
+
 // volume is what was read of a PersistentVolume.
 type volume struct {
 	object *v1.PersistentVolume
 	id     disk // zero of one that no driver attaches
+	// plugin is the one in Kubernetes that a driver replaces on nodes that say so, where the volume is as in replacing.
+	plugin    string
+	replacing *v1.PersistentVolume
+	unclear   bool   // it could not be read
+	asks      string // of nodes, in a text that is equal for volumes that ask the same
 }
 
 // sameAs reports whether nothing that is read of the two differs.
 func (of *volume) sameAs(o *volume) bool {
-	return of == o || of != nil && o != nil && of.id == o.id && (of.object.Spec.CSI == nil) == (o.object.Spec.CSI == nil)
+	return of == o || of != nil && o != nil && of.id == o.id && of.unclear == o.unclear && of.asks == o.asks && (of.object.Spec.CSI == nil) == (o.object.Spec.CSI == nil)
 }
 
 // readVolume reads a PersistentVolume.
@@ -384,13 +442,16 @@ func (v *catalogue) readVolume(o *v1.PersistentVolume) *volume {
 		of.id = named(csi.Driver, csi.VolumeHandle)
 	} else if v.csi.IsPVMigratable(o) {
 		plugin, err := v.csi.GetInTreePluginNameFromSpec(o, nil)
-		if err != nil || !replaced(plugin) {
-			return of
+		if err == nil && replaced(plugin) {
+			of.plugin = plugin
+			of.replacing, err = v.csi.TranslateInTreePVToCSI(klog.Background(), o)
 		}
-		if as, err := v.csi.TranslateInTreePVToCSI(klog.Background(), o); err == nil && as.Spec.CSI != nil {
-			of.id = named(as.Spec.CSI.Driver, as.Spec.CSI.VolumeHandle)
+		of.unclear = err != nil
+		if err == nil && of.replacing != nil && of.replacing.Spec.CSI != nil {
+			of.id = named(of.replacing.Spec.CSI.Driver, of.replacing.Spec.CSI.VolumeHandle)
 		}
 	}
+	of.asks = of.text()
 	return of
 }
 
@@ -400,6 +461,31 @@ func named(driver, handle string) disk {
 		return disk{}
 	}
 	return disk{driver, handle}
+}
+
+// text is what the volume asks of nodes; empty if nothing.
+func (of *volume) text() string {
+	asks := struct {
+		Nodes, Replaced *v1.VolumeNodeAffinity
+		Plugin          string
+		Zones           map[string]string
+	}{Nodes: of.object.Spec.NodeAffinity, Zones: map[string]string{}}
+	for _, key := range topologyLabels() {
+		if value, has := of.object.Labels[key]; has {
+			asks.Zones[key] = value
+		}
+	}
+	if of.replacing != nil && of.replacing.Spec.NodeAffinity != nil {
+		asks.Replaced, asks.Plugin = of.replacing.Spec.NodeAffinity, of.plugin
+	}
+	if asks.Nodes == nil && asks.Replaced == nil && len(asks.Zones) == 0 {
+		return ""
+	}
+	text, err := json.Marshal(asks)
+	if err != nil {
+		of.unclear = true
+	}
+	return string(text)
 }
 
 // inlineDisk is the disk that a volume in the pod's own spec is, where a driver replaces its plugin.

@@ -9,9 +9,10 @@
 // What a pod requests splits in three. What depends on the pod and one node alone
 // (selectors, taints) is a node set, worked out by upstream's filters once for
 // all pods that request the same, and corrected for what changes (nodeset.go).
-// Resources and host ports are vectors (kinds.go, columns.go), and so are disks that drivers attach (disks.go). What it requires of other
+// Resources and host ports are vectors (kinds.go, columns.go), and so are disks that drivers attach (disks.go). Volumes of claims that are bound are part of the
+// node set (volumes.go, reach.go). What it requires of other
 // pods are constraints (rules.go), and so is what it prefers of them, where the policy has that in its price
-// (wishes.go). Other preferences, volumes and claims need a full-filter query: all filters are run for such
+// (wishes.go). Other preferences, volumes that are not settled and claims of devices need a full-filter query: all filters are run for such
 // pods, one by one, just before they are decided (query.go).
 //
 // A World is made of parts, and each part of those before it: the journal of what is
@@ -123,7 +124,7 @@ func New(j *judge.Judge, o Options) *World {
 	groups := &PodGroups{journal: journal, waiting: waiting, slots: slots, byName: map[groupKey]*Group{}, claims: judge.SharesClaims()}
 	slots.abandoned = groups.forget
 	volumes := newVolumes()
-	volumes.journal, volumes.nodes, volumes.shapes, volumes.slots, volumes.waiting = journal, nodes, shapes, slots, waiting
+	volumes.journal, volumes.nodes, volumes.sets, volumes.shapes, volumes.slots, volumes.waiting = journal, nodes, sets, shapes, slots, waiting
 	placed.volumes = volumes
 	w := &World{
 		owns: o.Owns, journal: journal, columns: columns, nodes: nodes, rules: rules, shapes: shapes, slots: slots, pods: pods,
