@@ -67,7 +67,7 @@ func (s *bounds) unplaced() []member {
 				m.claims = append(m.claims, c)
 			}
 		}
-		if len(m.claims) == len(s.units[u].claims) && s.units[u].node < 0 && len(m.claims) > 0 {
+		if m.needs > 0 && len(m.claims) == len(s.units[u].claims) && s.units[u].node < 0 && len(m.claims) > 0 { // a claim may ask for nothing
 			members = append(members, m)
 		}
 	}

@@ -2,7 +2,7 @@ package judge
 
 // Which devices a pod gets is upstream's DynamicResources plugin's to decide, and it takes the first that fit. Where Fairlead has chosen devices for a pod, the
 // plugin is shown no others that are free: what it then allocates is what was chosen, and its filter has accepted it, with all that it writes to a claim
-// beside the names of devices. Devices that are in use it sees as always, as counters depend on them.
+// beside the names of devices. Devices that are in use by then it sees as always, as counters depend on them.
 
 import (
 	resourceapi "k8s.io/api/resource/v1"
@@ -14,7 +14,6 @@ import (
 // Choice is the devices that were chosen for a pod.
 type Choice struct {
 	devices sets.Set[structured.DeviceID]
-	inUse   sets.Set[structured.DeviceID]
 }
 
 // steered is upstream's manager of devices, which shows a choice alone while there is one. It lists slices only in PreFilter, so in the judge's goroutine.
@@ -28,18 +27,34 @@ func (s *steered) ResourceSlices() fwk.ResourceSliceLister {
 	if s.choice == nil {
 		return s.SharedDRAManager.ResourceSlices()
 	}
-	return chosenSlices{s.SharedDRAManager.ResourceSlices(), s.choice}
+	return chosenSlices{s.SharedDRAManager, s.choice}
+}
+
+// inUse are the devices that claims have for themselves, those included for which that is about to be written.
+func inUse(manager fwk.SharedDRAManager) (sets.Set[structured.DeviceID], error) {
+	var err error
+	for range gatherTries {
+		var allocated sets.Set[structured.DeviceID]
+		if allocated, err = manager.ResourceClaims().ListAllAllocatedDevices(); err == nil {
+			return allocated, nil
+		}
+	}
+	return nil, err
 }
 
 // chosenSlices are slices without the devices that were not chosen.
 type chosenSlices struct {
-	all    fwk.ResourceSliceLister
-	choice *Choice
+	manager fwk.SharedDRAManager
+	choice  *Choice
 }
 
 // ListWithDeviceTaintRules has a copy of each slice of which devices are left out.
 func (c chosenSlices) ListWithDeviceTaintRules() ([]*resourceapi.ResourceSlice, error) {
-	all, err := c.all.ListWithDeviceTaintRules()
+	all, err := c.manager.ResourceSlices().ListWithDeviceTaintRules()
+	if err != nil {
+		return nil, err
+	}
+	taken, err := inUse(c.manager)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +64,7 @@ func (c chosenSlices) ListWithDeviceTaintRules() ([]*resourceapi.ResourceSlice, 
 		shown.Spec.Devices = nil
 		for _, d := range slice.Spec.Devices {
 			id := structured.MakeDeviceID(slice.Spec.Driver, slice.Spec.Pool.Name, d.Name)
-			if c.choice.devices.Has(id) || c.choice.inUse.Has(id) {
+			if c.choice.devices.Has(id) || taken.Has(id) {
 				shown.Spec.Devices = append(shown.Spec.Devices, d)
 			}
 		}

@@ -47,12 +47,12 @@ func (j *Joint) Found() bool { return j.Outcome == devices.Assigned }
 func (j *Joint) Impossible() bool { return j.Outcome == devices.Impossible }
 
 // Together searches nodes and devices for all members at once, with room for all of them unless that is to be made. It returns nil where the claims are not to be
-// posed here, or none of them waits for devices.
-func Together(j *Judge, members []Member, roomless bool, budget int64) *Joint {
+// posed here, or none of them waits for devices. What was chosen for others, which do not have it yet, is theirs.
+func Together(j *Judge, members []Member, others []*Choice, roomless bool, budget int64) *Joint {
 	if j.devices == nil {
 		return nil
 	}
-	p := poser{judge: j, nodeAt: map[string]int{}, claimAt: map[types.UID]int{}, values: map[resourceapi.FullyQualifiedName][]int{}, options: map[string][][]devices.Option{}}
+	p := poser{judge: j, others: others, nodeAt: map[string]int{}, claimAt: map[types.UID]int{}, values: map[resourceapi.FullyQualifiedName][]int{}, options: map[string][][]devices.Option{}}
 	if !p.known() || !p.gather() || !p.pose(members, roomless) || p.beyond {
 		return nil
 	}
@@ -75,6 +75,7 @@ func Together(j *Judge, members []Member, roomless bool, budget int64) *Joint {
 // poser makes the problem.
 type poser struct {
 	judge    *Judge
+	others   []*Choice
 	features structured.Features
 	state    *structured.AllocatedState
 	slices   []*resourceapi.ResourceSlice
@@ -121,17 +122,29 @@ func (p *poser) gather() bool {
 		claims := p.judge.devices.ResourceClaims()
 		if p.features.ConsumableCapacity {
 			if p.state, err = claims.GatherAllocatedState(); err == nil {
-				return p.state != nil
+				return p.state != nil && p.set(p.state.AllocatedDevices)
 			}
 			continue
 		}
 		allocated, err := claims.ListAllAllocatedDevices()
 		if err == nil {
-			p.state = &structured.AllocatedState{AllocatedDevices: allocated}
-			return true
+			p.state = &structured.AllocatedState{}
+			return p.set(allocated)
 		}
 	}
 	return false
+}
+
+// set says which devices are in use: those that are allocated, and those that were chosen for others.
+func (p *poser) set(allocated sets.Set[structured.DeviceID]) bool {
+	if len(p.others) > 0 {
+		allocated = allocated.Clone()
+		for _, choice := range p.others {
+			allocated = allocated.Union(choice.devices)
+		}
+	}
+	p.state.AllocatedDevices = allocated
+	return true
 }
 
 // pose poses the members, and reports whether it could.
@@ -303,14 +316,8 @@ func (p *poser) constraint(claim *resourceapi.ResourceClaim, c *resourceapi.Devi
 
 // tell says by member what was found.
 func (p *poser) tell(joint *Joint, a *devices.Answer) {
-	inUse := sets.New[structured.DeviceID]()
-	for i := range p.devices {
-		if d := &p.problem.Devices[i]; d.Taken {
-			inUse.Insert(p.devices[i].id)
-		}
-	}
 	for i, pod := range p.problem.Pods {
-		choice := &Choice{devices: sets.New[structured.DeviceID](), inUse: inUse}
+		choice := &Choice{devices: sets.New[structured.DeviceID]()}
 		for _, c := range pod.Claims {
 			for _, g := range a.Grants[c] {
 				choice.devices.Insert(p.devices[g.Device].id)

@@ -179,7 +179,9 @@ func (b *binder) prepare(ctx context.Context, f *flight) (err error) {
 			f.company.say(errors.New("upstream's plugins panicked"))
 		}
 	}()
-	err = b.setAside(ctx, f)
+	own, done := f.company.preparing(ctx)
+	err = b.setAside(own, f)
+	done()
 	said = true
 	return f.company.agree(ctx, err)
 }

@@ -17,17 +17,33 @@ type company struct {
 	lacks   int // how many have not said how their preparation ended
 	failed  error
 	settled chan struct{} // closed when all are prepared, or one has failed
+	// life ends then, and with it preparations that others need not wait for any more.
+	life context.Context
+	end  context.CancelFunc
 }
 
-func newCompany(pods int) *company { return &company{lacks: pods, settled: make(chan struct{})} }
+func newCompany(pods int) *company {
+	c := &company{lacks: pods, settled: make(chan struct{})}
+	c.life, c.end = context.WithCancel(context.Background())
+	return c
+}
+
+// preparing is a context in which one of the pods is prepared for: it ends when another one has failed.
+func (c *company) preparing(ctx context.Context) (context.Context, func()) {
+	if c == nil {
+		return ctx, func() {}
+	}
+	own, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(c.life, cancel)
+	return own, func() { stop(); cancel() }
+}
 
 // agree takes in how the preparation for one of the pods ended, and waits until it is known of the others. It returns why the pod is not to be bound.
 func (c *company) agree(ctx context.Context, err error) error {
 	if c == nil {
 		return err
 	}
-	c.say(err)
-	if err != nil {
+	if first := c.say(err); first {
 		return err
 	}
 	select {
@@ -43,14 +59,18 @@ func (c *company) agree(ctx context.Context, err error) error {
 	return nil
 }
 
-func (c *company) say(err error) {
+// say takes in how the preparation for one of the pods ended, and reports whether it is the first that has failed.
+func (c *company) say(err error) (first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lacks--
 	if c.failed == nil && (err != nil || c.lacks == 0) {
 		c.failed = err
 		close(c.settled)
+		c.end()
+		return err != nil
 	}
+	return false
 }
 
 // release gives back devices that were allocated for a pod which is not bound, as its gang is not.

@@ -62,7 +62,8 @@ func (in *intake) survey() {
 	for _, n := range nodes {
 		in.seeNode(n)
 	}
-	in.surveyServices() // before their pods
+	in.surveyNamespaces() // before their pods
+	in.surveyServices()
 	in.surveyStorage()
 	in.surveyPodGroups()
 	in.surveyBudgets()
@@ -78,6 +79,17 @@ func (in *intake) survey() {
 		}
 	}
 	in.s.subject.handling(nil)
+}
+
+// surveyNamespaces takes in all namespaces.
+func (in *intake) surveyNamespaces() {
+	all, err := in.informers.Core().V1().Namespaces().Lister().List(labels.Everything())
+	if err != nil {
+		panic(fmt.Sprintf("scheduler: listing a cache failed: %v", err))
+	}
+	for _, n := range all {
+		in.seeNamespace(n)
+	}
 }
 
 // surveyServices takes in all Services.
@@ -223,9 +235,9 @@ func (in *intake) watched() []watched {
 		{core.Pods().Informer(), handle(in.s, in.seePod, in.losePod)},
 		{core.Services().Informer(), handle(in.s, in.seeService, in.loseService)},
 		{core.Namespaces().Informer(), cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(o any) { inbox.put(func() { in.seeNamespace(o); in.s.world.MarkDirty() }) },
+			AddFunc:    func(o any) { inbox.put(func() { in.seeNamespace(o); in.s.judge.Renew(); in.s.world.MarkDirty() }) },
 			UpdateFunc: func(_, o any) { inbox.put(func() { in.seeNamespace(o); in.s.judge.Renew(); in.s.world.MarkDirty() }) },
-			DeleteFunc: func(o any) { inbox.put(func() { in.loseNamespace(o) }) },
+			DeleteFunc: func(o any) { inbox.put(func() { in.loseNamespace(o); in.s.judge.Renew() }) },
 		}},
 	}
 	for _, informer := range in.storage() {

@@ -70,6 +70,7 @@ func (b *Binds) Judge(ctx context.Context, d sched.Decision) (*Pod, *fwk.Status)
 		b.refuse(p)
 		return p, status
 	}
+	p.choice = nil
 	if set := p.slot.shape.set; set != nil {
 		b.shapes.sets.leave(set)
 	}
@@ -135,7 +136,7 @@ func (b *Binds) refuse(p *Pod) {
 	if q != nil {
 		q.refused = true
 	}
-	p.special = true
+	p.special = p.special || p.choice == nil // else it was the choice that was refused
 	p.doubted, p.choice = p.choice != nil, nil
 	b.journal.changes++
 	if p.Refusals > quickRefusals {

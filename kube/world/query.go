@@ -72,6 +72,7 @@ type queries struct {
 	// preparations is for how many of the pods that are let through volumes and devices may
 	// be set aside.
 	preparations int
+	chosen       []*judge.Choice // devices, in this turn, for pods that do not have them yet
 }
 
 // begin gives up all queries, for a new core.
@@ -141,6 +142,7 @@ func (q *query) close() {
 // their results, and returns the pods that no node would take.
 func (qs *queries) admit(enough func() bool) []*Pod {
 	var unplaced []*Pod
+	qs.chosen = qs.chosen[:0]
 	for _, q := range qs.due() {
 		if enough() {
 			break

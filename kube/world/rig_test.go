@@ -51,6 +51,8 @@ type rig struct {
 	beforeStep func()
 
 	others  bool // pods of other schedulers may be evicted as well
+	// reserves says that what was set aside stays so. The rival knows nothing of that.
+	reserves bool
 	policy  string
 	options policies.Options
 	// leaving are the pods that the API server was asked to evict, in order, and
@@ -316,8 +318,11 @@ func (r *rig) turn() verdict {
 	v.asked = r.world.Exits().Dismiss()
 	r.leaving = append(r.leaving, v.asked...)
 	// What came of it may let the core decide again, as a reservation whose last victim has left.
-	for decisions := r.observe(); len(decisions) > 0 || r.world.Pending(); decisions = r.observe() {
+	for more := true; more; {
+		decisions := r.observe()
 		r.carryOutAll(decisions, &v)
+		v.unplaced = append(v.unplaced, r.world.Settle(r.reserved)...) // who has lost its place by that
+		more = len(decisions) > 0 || r.world.Pending()
 	}
 	r.world.Binds().CloseCases()
 	r.check()
@@ -444,7 +449,9 @@ func (r *rig) carryOut(d sched.Decision, v *verdict, gangs *Gangs) {
 		return
 	}
 	// The rival knows of no reservations, so that they must not count here.
-	p.Reservation().Unreserve(r.rival.ctx)
+	if !r.reserves {
+		p.Reservation().Unreserve(r.rival.ctx)
+	}
 	f := flight{p, node, pod}
 	r.flying[pod.UID] = f
 	v.accepted = append(v.accepted, f)

@@ -9,13 +9,17 @@ import (
 // This file shares devices out among the pods of a gang. Each of them was asked about by itself, and could have devices if it were alone. Before they are let
 // through to the core, nodes and devices are found for all of them together, each pod is left the one node where its devices are, and these are
 // what its claims get in the end, if upstream's filters agree. Where there are too few devices for the gang none of it is let through, and it is said which claims are in each
-// other's way. Where none is proven, or upstream refused what was found, its pods go by upstream's first fit, as pods without a gang do.
+// other's way. Where none is proven, or what was found came to nothing, as upstream refused it or a rule that is not posed keeps a pod off its node, its pods go by upstream's
+// first fit once, as pods without a gang do.
 
-// shareTicks bounds the search for one gang: some 50 ms.
+// shareTicks bounds the search for one gang in one turn, in all its domains: some 50 ms.
 const shareTicks = 500_000
 
 // mostAsked is in how many domains at most devices are looked for, for a gang that is to stand in one.
 const mostAsked = 32
+
+// mostOfSome is how many members a gang has at most of which some are enough, for devices to be looked for here.
+const mostOfSome = 64
 
 // share narrows the results of a gang's queries to nodes with devices for all. It returns the pods that have to wait for some.
 func (qs *queries) share(g *Group, list []*query) []*Pod {
@@ -36,14 +40,15 @@ func (qs *queries) share(g *Group, list []*query) []*Pod {
 	}
 	others := g.Pods() - g.Placed() - len(members)
 	needs := max(g.Least()-g.Placed()-others, 1)
-	found := qs.together(g, members)
+	ticks := int64(shareTicks)
+	found := qs.together(g, members, &ticks)
 	if found == nil {
 		return nil
 	}
 	why, kept := found.Why, members
 	if !found.Found() && needs < len(members) {
-		if some, of := qs.some(g, members); len(of) >= needs {
-			found, kept = some, of
+		if found, kept = qs.some(g, members, needs, &ticks); found == nil {
+			return nil
 		}
 	}
 	switch {
@@ -58,14 +63,22 @@ func (qs *queries) share(g *Group, list []*query) []*Pod {
 	for i, q := range kept {
 		q.names, q.pods[0].choice = []string{found.Nodes[i]}, found.Choices[i]
 	}
+	qs.chosen = append(qs.chosen, found.Choices...)
 	return qs.lack(slices.DeleteFunc(members, func(q *query) bool { return slices.Contains(kept, q) }), why)
 }
 
-// some finds devices for as many of the members as can be had beside those before them.
-func (qs *queries) some(g *Group, members []*query) (found *judge.Joint, kept []*query) {
-	for _, q := range members {
-		if joint := qs.together(g, append(slices.Clone(kept), q)); joint != nil && joint.Found() {
-			found, kept = joint, append(kept, q)
+// some finds devices for as many of the first members as can be had at once, at least so many. It is nil where that is left to upstream: where there are none for these, or
+// so many members that the search would not end.
+func (qs *queries) some(g *Group, members []*query, least int, ticks *int64) (found *judge.Joint, kept []*query) {
+	if len(members) > mostOfSome {
+		return nil, nil
+	}
+	for few, many, count := least, len(members)-1, least; few <= many; count = (few + many + 1) / 2 {
+		joint := qs.together(g, members[:count], ticks)
+		if joint != nil && joint.Found() {
+			found, kept, few = joint, members[:count], count+1
+		} else {
+			many = count - 1
 		}
 	}
 	return found, kept
@@ -87,18 +100,33 @@ func (qs *queries) lack(list []*query, why string) []*Pod {
 	return pods
 }
 
-// together finds nodes and devices for the members, in one domain if the gang is to stand in one. It is nil where that is left to upstream.
-func (qs *queries) together(g *Group, members []*query) *judge.Joint {
-	roomless := slices.ContainsFunc(members, func(q *query) bool { return q.evicting })
+// together finds nodes and devices for the members, in one domain if the gang is to stand in one: where there is room for all, or else, if others may
+// leave for them, wherever there are devices. It is nil where that is left to upstream.
+func (qs *queries) together(g *Group, members []*query, ticks *int64) *judge.Joint {
+	found := qs.togetherIn(g, members, false, ticks)
+	if found != nil && !found.Found() && slices.ContainsFunc(members, func(q *query) bool { return q.evicting }) {
+		found = qs.togetherIn(g, members, true, ticks)
+	}
+	return found
+}
+
+// togetherIn is together with room, or roomless.
+func (qs *queries) togetherIn(g *Group, members []*query, roomless bool, ticks *int64) *judge.Joint {
 	var best *judge.Joint
 	domains := qs.domainsOf(g, members)
 	for _, value := range domains[:min(len(domains), mostAsked)] {
+		if *ticks <= 0 {
+			return nil
+		}
 		var list []judge.Member
 		for _, q := range members {
 			list = append(list, judge.Member{Pod: q.pods[0].object, Nodes: qs.within(g, value, q.names)})
 		}
-		joint := judge.Together(qs.judge, list, roomless, shareTicks)
-		if joint == nil || joint.Found() {
+		joint := judge.Together(qs.judge, list, qs.chosen, roomless, *ticks)
+		if joint == nil {
+			return nil
+		}
+		if *ticks -= joint.Ticks; joint.Found() {
 			return joint
 		}
 		if best == nil || !joint.Impossible() {

@@ -186,6 +186,7 @@ func (l *waiting) settleOne(p *Pod) bool {
 		l.again(p)
 		return false
 	case q != nil:
+		p.doubted, p.choice = p.choice != nil, nil
 		l.slots.gate(p)
 		l.shapes.sets.leave(p.slot.shape.set)
 		l.pods.move(p, AwaitingQuery)
