@@ -132,9 +132,10 @@ func (w *World) SeePod(object *v1.Pod) {
 	case object.Spec.NodeName != "":
 		w.seeBound(p, same)
 	case p.Stage == Assumed || p.Stage == Bound || p.Stage == UnknownNode:
-		// What was seen is older than what was done. Budgets go by its labels all the same.
+		// What was seen is older than what was done. Budgets go by its labels all the same, and it may have been deleted.
 		if p.Stage == Bound {
 			w.exits.guards.cover(p)
+			w.exits.seeEnding(p)
 		}
 	case same || !p.Ours: // somebody else's to place
 		p.refresh(same)
