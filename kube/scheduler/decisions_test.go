@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -73,8 +74,19 @@ func BenchmarkDecisions(b *testing.B) {
 			sizes = append(sizes, 15_000)
 		}
 		for _, nodes := range sizes {
-			b.Run(fmt.Sprintf("%s/nodes=%d", shape.name, nodes), func(b *testing.B) { benchDecisions(b, nodes, shape.asks) })
+			b.Run(fmt.Sprintf("%s/nodes=%d", shape.name, nodes), func(b *testing.B) {
+				needsLong(b, nodes)
+				benchDecisions(b, nodes, shape.asks)
+			})
 		}
+	}
+}
+
+// needsLong skips a cluster that takes a minute to make, unless FAIRLEAD_LONG asks for it.
+func needsLong(b *testing.B, nodes int) {
+	b.Helper()
+	if nodes > 5000 && os.Getenv("FAIRLEAD_LONG") == "" {
+		b.Skip("set FAIRLEAD_LONG=1")
 	}
 }
 
@@ -161,8 +173,14 @@ func boundClaims(nodes, claims int) (objects []runtime.Object) {
 // offline is a scheduler of nodes with pods on them, whose informers hold the objects and tell it of nothing more.
 func offline(b *testing.B, nodes int, objects ...runtime.Object) *Scheduler {
 	b.Helper()
+	return offlineAs(b, config.Default(), nodes, objects...)
+}
+
+// offlineAs is offline with a configuration.
+func offlineAs(b *testing.B, c *config.SchedulerConfiguration, nodes int, objects ...runtime.Object) *Scheduler {
+	b.Helper()
 	s, err := New(b.Context(), Options{
-		Client: fake.NewSimpleClientset(objects...), Config: config.Default(), Metrics: metrics.New(prometheus.NewRegistry()), Clock: clock.RealClock{},
+		Client: fake.NewSimpleClientset(objects...), Config: c, Metrics: metrics.New(prometheus.NewRegistry()), Clock: clock.RealClock{},
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -194,7 +212,10 @@ func offline(b *testing.B, nodes int, objects ...runtime.Object) *Scheduler {
 func BenchmarkPreemptions(b *testing.B) {
 	for _, nodes := range []int{1000, 5000, 15_000} {
 		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
-			s := offline(b, 0)
+			needsLong(b, nodes)
+			c := config.Default()
+			c.Profiles[0].Evictions = config.Evictions{Enabled: true, AtOnce: 30 * nodes, PerMinute: 60_000_000, Budgets: config.BestEffort}
+			s := offlineAs(b, c, 0)
 			for i := range nodes {
 				s.world.SeeNode(sizedNode(i, "3", "30Gi", "110"))
 			}
@@ -202,6 +223,9 @@ func BenchmarkPreemptions(b *testing.B) {
 				p := plainPod(-1 - i)
 				p.Spec.NodeName = bigNode(i % nodes).Name
 				s.world.SeePod(p)
+			}
+			if err := s.restart("start"); err != nil {
+				b.Fatal(err)
 			}
 			const batch = 1000
 			made, placed := 0, 0

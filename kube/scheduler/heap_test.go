@@ -17,6 +17,7 @@ import (
 func BenchmarkHeap(b *testing.B) {
 	for _, nodes := range []int{5000, 15_000} {
 		b.Run(fmt.Sprintf("nodes=%d/pods=%d", nodes, 30*nodes), func(b *testing.B) {
+			needsLong(b, nodes)
 			for b.Loop() {
 				benchHeap(b, nodes, 30*nodes)
 			}

@@ -50,11 +50,11 @@ type rig struct {
 	// chosen yet.
 	beforeStep func()
 
-	others  bool // pods of other schedulers may be evicted as well
+	others bool // pods of other schedulers may be evicted as well
 	// reserves says that what was set aside stays so. The rival knows nothing of that.
 	reserves bool
-	policy  string
-	options policies.Options
+	policy   string
+	options  policies.Options
 	// leaving are the pods that the API server was asked to evict, in order, and
 	// has not answered.
 	leaving []*Pod
