@@ -52,8 +52,8 @@ func Together(j *Judge, members []Member, others []*Choice, roomless bool, budge
 	if j.devices == nil {
 		return nil
 	}
-	p := poser{judge: j, others: others, nodeAt: map[string]int{}, claimAt: map[types.UID]int{}, values: map[resourceapi.FullyQualifiedName][]int{}, options: map[string][][]devices.Option{}}
-	if !p.known() || !p.gather() || !p.pose(members, roomless) || p.beyond {
+	p := poser{judge: j, nodeAt: map[string]int{}, claimAt: map[types.UID]int{}, values: map[resourceapi.FullyQualifiedName][]int{}, options: map[string][][]devices.Option{}}
+	if !p.known() || !p.gather(others) || !p.pose(members, roomless) || p.beyond {
 		return nil
 	}
 	a := devices.Solve(&p.problem, budget)
@@ -75,7 +75,6 @@ func Together(j *Judge, members []Member, others []*Choice, roomless bool, budge
 // poser makes the problem.
 type poser struct {
 	judge    *Judge
-	others   []*Choice
 	features structured.Features
 	state    *structured.AllocatedState
 	slices   []*resourceapi.ResourceSlice
@@ -112,8 +111,8 @@ func (p *poser) known() bool {
 // gatherTries is how often what is allocated is read again where somebody writes meanwhile.
 const gatherTries = 10
 
-// gather reads slices, and what is allocated of them.
-func (p *poser) gather() bool {
+// gather reads slices, and what is allocated of them, or was chosen for others.
+func (p *poser) gather(others []*Choice) bool {
 	var err error
 	if p.slices, err = p.judge.devices.ResourceSlices().ListWithDeviceTaintRules(); err != nil {
 		return false
@@ -122,24 +121,24 @@ func (p *poser) gather() bool {
 		claims := p.judge.devices.ResourceClaims()
 		if p.features.ConsumableCapacity {
 			if p.state, err = claims.GatherAllocatedState(); err == nil {
-				return p.state != nil && p.set(p.state.AllocatedDevices)
+				return p.state != nil && p.set(p.state.AllocatedDevices, others)
 			}
 			continue
 		}
 		allocated, err := claims.ListAllAllocatedDevices()
 		if err == nil {
 			p.state = &structured.AllocatedState{}
-			return p.set(allocated)
+			return p.set(allocated, others)
 		}
 	}
 	return false
 }
 
 // set says which devices are in use: those that are allocated, and those that were chosen for others.
-func (p *poser) set(allocated sets.Set[structured.DeviceID]) bool {
-	if len(p.others) > 0 {
+func (p *poser) set(allocated sets.Set[structured.DeviceID], others []*Choice) bool {
+	if len(others) > 0 {
 		allocated = allocated.Clone()
-		for _, choice := range p.others {
+		for _, choice := range others {
 			allocated = allocated.Union(choice.devices)
 		}
 	}

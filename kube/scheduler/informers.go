@@ -164,7 +164,7 @@ func (in *intake) losePod(object *v1.Pod) {
 
 // seeNamespace takes in a namespace, and has its pods reported if they will not be placed any more.
 func (in *intake) seeNamespace(object any) {
-	in.s.explainer.want(in.s.world.SeeNamespace(object.(*v1.Namespace)))
+	in.s.explainer.want(world.SeeNamespace(in.s.world, object.(*v1.Namespace)))
 }
 
 // loseNamespace takes in that a namespace is gone.
@@ -173,7 +173,7 @@ func (in *intake) loseNamespace(object any) {
 		object = unknown.Obj
 	}
 	if n, ok := object.(*v1.Namespace); ok {
-		in.s.world.LoseNamespace(n.Name)
+		world.LoseNamespace(in.s.world, n.Name)
 	}
 }
 

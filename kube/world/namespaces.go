@@ -14,7 +14,7 @@ import (
 const closedNamespace = "its namespace is being deleted, and the API server binds no pods there"
 
 // SeeNamespace takes in a namespace as it is now, and returns the pods of ours that are held from now on, as it is being deleted, which is the end of it.
-func (w *World) SeeNamespace(object *v1.Namespace) []*Pod {
+func SeeNamespace(w *World, object *v1.Namespace) []*Pod {
 	now := labels.Set{}
 	maps.Copy(now, object.Labels)
 	w.rules.relabel(object.Name, now)
@@ -38,7 +38,7 @@ func (w *World) SeeNamespace(object *v1.Namespace) []*Pod {
 }
 
 // LoseNamespace takes in that a namespace is gone. Another of its name may come.
-func (w *World) LoseNamespace(name string) {
+func LoseNamespace(w *World, name string) {
 	delete(w.waiting.closed, name)
 	w.rules.relabel(name, nil)
 }

@@ -88,7 +88,7 @@ func newRig(tb failer, b *bench) *rig {
 		groups: map[string]*schedulingv1beta1.PodGroup{}, budgets: map[string]*policyv1.PodDisruptionBudget{},
 	}
 	for _, n := range b.namespaces {
-		r.world.SeeNamespace(n)
+		SeeNamespace(r.world, n)
 	}
 	r.restoreStorage()
 	r.restart()

@@ -38,7 +38,7 @@ func TestRelabelledNamespace(t *testing.T) {
 		}
 		waitForPlugins()
 		b.judge.Renew()
-		r.world.SeeNamespace(object)
+		SeeNamespace(r.world, object)
 		pod := smallPod(fmt.Sprintf("pod-%d", i), "other", "db")
 		r.seePod(pod)
 		v := r.turn()
@@ -60,9 +60,9 @@ func TestNamespacesInAnyOrder(t *testing.T) {
 			name := pick(t, "namespace", "default", "other")
 			switch number(t, 4, "what") {
 			case 0:
-				r.world.SeeNamespace(makeNamespace(name, pick(t, "team", "red", "blue")))
+				SeeNamespace(r.world, makeNamespace(name, pick(t, "team", "red", "blue")))
 			case 1:
-				r.world.LoseNamespace(name)
+				LoseNamespace(r.world, name)
 			case 2:
 				pod := smallPod(fmt.Sprintf("pod-%d", i), name, "web")
 				drawCompany(t, pod)
