@@ -20,8 +20,8 @@ import (
 )
 
 // A pod that is more important takes the room of others where their
-// PodDisruptionBudget allows it. The node that costs the fewest pods, of the lowest priority, is tried
-// first, and refused; those of the other leave, each of them once and with an
+// PodDisruptionBudget allows it. The node that costs the fewest pods, of the lowest priority, is passed over,
+// or tried and refused as long as the scheduler has not heard of the budget; those of the other leave, each of them once and with an
 // event that says for whom.
 func TestEvictionsHonourBudgets(t *testing.T) {
 	for _, policy := range []string{"fairlead", "priority", "quincy"} {
@@ -42,8 +42,8 @@ func TestEvictionsHonourBudgets(t *testing.T) {
 			if high.Spec.NodeName != free || stays.DeletionTimestamp != nil {
 				t.Errorf("the pod is on node %s, want %s; the protected one: deleted %v", high.Spec.NodeName, free, stays.DeletionTimestamp)
 			}
-			if evicted, refused := f.sum("fairlead_evictions_total", "evicted"), f.sum("fairlead_evictions_total", "refused"); evicted != 2 || refused < 1 || refused > 8 {
-				t.Errorf("%d evictions and %d refusals, want 2, and a few", evicted, refused)
+			if evicted, refused := f.sum("fairlead_evictions_total", "evicted"), f.sum("fairlead_evictions_total", "refused"); evicted != 2 || refused > 8 {
+				t.Errorf("%d evictions and %d refusals, want 2, and a few at most", evicted, refused)
 			}
 			c.await(20*time.Second, func() string {
 				for _, name := range []string{"free-0", "free-1"} {
