@@ -16,17 +16,11 @@ type company struct {
 	mu      sync.Mutex
 	lacks   int // how many have not said how their preparation ended
 	failed  error
-	settled chan struct{} // closed when all are prepared, or one has failed
-	// life ends then, and with it preparations that others need not wait for any more.
-	life context.Context
-	end  context.CancelFunc
+	settled chan struct{}        // closed when all are prepared, or one has failed
+	ends    []context.CancelFunc // end the preparations for which nobody waits any more then
 }
 
-func newCompany(pods int) *company {
-	c := &company{lacks: pods, settled: make(chan struct{})}
-	c.life, c.end = context.WithCancel(context.Background())
-	return c
-}
+func newCompany(pods int) *company { return &company{lacks: pods, settled: make(chan struct{})} }
 
 // preparing is a context in which one of the pods is prepared for: it ends when another one has failed.
 func (c *company) preparing(ctx context.Context) (context.Context, func()) {
@@ -34,8 +28,12 @@ func (c *company) preparing(ctx context.Context) (context.Context, func()) {
 		return ctx, func() {}
 	}
 	own, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(c.life, cancel)
-	return own, func() { stop(); cancel() }
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ends = append(c.ends, cancel); c.failed != nil {
+		cancel()
+	}
+	return own, cancel
 }
 
 // agree takes in how the preparation for one of the pods ended, and waits until it is known of the others. It returns why the pod is not to be bound.
@@ -67,7 +65,9 @@ func (c *company) say(err error) (first bool) {
 	if c.failed == nil && (err != nil || c.lacks == 0) {
 		c.failed = err
 		close(c.settled)
-		c.end()
+		for _, end := range c.ends {
+			end()
+		}
 		return err != nil
 	}
 	return false

@@ -164,7 +164,7 @@ func namespacesOf(term *fwk.AffinityTerm) among {
 	case !selects:
 		return among{names: term.Namespaces}
 	case len(requirements) == 0:
-		return everywhere
+		return among{} // all
 	}
 	return among{names: term.Namespaces, by: term.NamespaceSelector}
 }

@@ -144,7 +144,8 @@ func TestEvictionsAreNoWorseThanUpstreams(t *testing.T) {
 				setCases(t, "300")
 				b := newBench(t, library()...)
 				met := map[string]int{}
-				rapid.Check(t, func(t *rapid.T) { tryEviction(t, b, policy.name, policy.compares, hard, met) })
+				try := trial{policy.name, policy.compares, hard, met}
+				rapid.Check(t, func(t *rapid.T) { try.run(t, b) })
 				t.Logf("met: %v", met)
 				for _, what := range []string{"the same measures", "nothing helps", "somebody leaves"} {
 					if met[what] == 0 {
@@ -156,8 +157,17 @@ func TestEvictionsAreNoWorseThanUpstreams(t *testing.T) {
 	}
 }
 
-// tryEviction fills nodes, lets a more important pod come, and compares.
-func tryEviction(t *rapid.T, b *bench, policy string, compares int, hard bool, met map[string]int) {
+// trial is how evictions are tried and compared, and what was met.
+type trial struct {
+	policy   string
+	compares int
+	hard     bool
+	met      map[string]int
+}
+
+// run fills nodes, lets a more important pod come, and compares.
+func (of trial) run(t *rapid.T, b *bench) {
+	policy, compares, hard, met := of.policy, of.compares, of.hard, of.met
 	r := newRig(t, b)
 	r.policy, r.others = policy, true
 	r.world.shapes.prices = func(string) Prices { return Prices{Nodes: true, Company: true} }

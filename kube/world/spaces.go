@@ -24,9 +24,6 @@ type among struct {
 	by    labels.Selector  // nil: none
 }
 
-// everywhere are all namespaces.
-var everywhere = among{}
-
 func (a among) has(n *namespace) bool {
 	return a.names == nil || a.names.Has(n.name) || a.by != nil && n.labels != nil && a.by.Matches(n.labels)
 }

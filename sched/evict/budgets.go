@@ -131,6 +131,7 @@ func (x *Search) budgetsLast(list []Candidate, spared spared) (all []Candidate, 
 		x.turns = append(x.turns, i)
 	}
 	switch spared {
+	case toTheFirst, ends:
 	case toTheLast:
 		slices.Reverse(x.turns)
 	case toTheLargest:
