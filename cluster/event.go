@@ -231,7 +231,7 @@ type (
 		But     uint8
 	}
 
-	// BudgetChanged says how many runs a budget can spare that does not refuse: how many of those that it guards could be told to leave
+	// BudgetChanged says how many runs a budget can spare: how many of those that it guards could be told to leave
 	// if none was leaving, without violating it. It makes the budget if there was none in the row; one that is no more spares all (SparesAll).
 	BudgetChanged struct {
 		Budget BudgetID
@@ -239,7 +239,7 @@ type (
 	}
 
 	// TaskGuarded says which budgets guard a run, in the order of their rows. It replaces what was said before of the run, and ends
-	// with it. Such a run may be evicted all the same; who violates fewer budgets goes first.
+	// with it. Such a run may be evicted all the same, though the world may refuse that; who violates fewer budgets goes first.
 	TaskGuarded struct {
 		Task    TaskID
 		Attempt uint32

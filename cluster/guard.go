@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// This file is which runs a budget guards that does not refuse: whoever evicts one of its runs beyond what it spares violates it, and
-// looks for others first. The world says how many runs a budget can spare, and which runs it guards; the state counts those that
-// leave, also in a trial, so that of two victims of a budget that spares one the second is known to violate it. Whose budgets
-// do refuse tells the state nothing of them: see budget.go.
+// This file is which runs a budget guards: whoever evicts one of its runs beyond what it spares violates it, and
+// looks for others first. Nothing is refused for that here; the world may. The world says how many runs a budget can spare, and which runs it guards; the state counts those that
+// leave, also in a trial, so that of two victims of a budget that spares one the second is known to violate it. A world that
+// keeps budgets of its own, as the simulator does, tells the state nothing of them: see budget.go.
 //
 // Where the number that a budget can still spare changes, nodes are noted as changed on which it makes a difference: those with more of
 // its runs than that.
@@ -44,7 +44,7 @@ type guardStance struct {
 // left is how many more runs may be told to leave.
 func (r *guardRow) left() int32 { return max(r.spare-r.leaving, 0) }
 
-// Guards reports whether there are budgets at all that guard runs and do not refuse.
+// Guards reports whether there are budgets at all that guard runs.
 func Guards(v *View) bool { return len(v.guards.stances) > 0 }
 
 // GuardsOf are the budgets that guard the task's run. They must not be changed.

@@ -139,21 +139,7 @@ func (s *bounds) matchDevices() (Conflict, bool) {
 		holds: func(device int) int { return s.shares(device, len(seats)) },
 		owner: make([][]int, len(s.p.Devices)), seen: make([]int, len(s.p.Devices)),
 	}
-	for left := range seats {
-		if m.augments(left) {
-			continue
-		}
-		c := Conflict{Over: OfDevices}
-		needs, has := m.tree(left)
-		c.Needs, c.Has = int64(len(needs)), has
-		for _, of := range needs {
-			if !slices.Contains(c.Claims, seats[of].c) {
-				c.Claims = append(c.Claims, seats[of].c)
-			}
-		}
-		return c, true
-	}
-	return Conflict{}, false
+	return m.all(len(seats), OfDevices, func(seat int) []int { return []int{seats[seat].c} })
 }
 
 // shares is how many more requests may have the device, most at most.
@@ -226,19 +212,7 @@ func (s *bounds) matchNodes() (Conflict, bool) {
 		},
 		owner: make([][]int, len(s.p.Nodes)), seen: make([]int, len(s.p.Nodes)),
 	}
-	for left := range units {
-		if m.augments(left) {
-			continue
-		}
-		c := Conflict{Over: OfNodes}
-		needs, has := m.tree(left)
-		c.Needs, c.Has = int64(len(needs)), has
-		for _, of := range needs {
-			c.Claims = append(c.Claims, s.units[units[of]].claims...)
-		}
-		return c, true
-	}
-	return Conflict{}, false
+	return m.all(len(units), OfNodes, func(unit int) []int { return s.units[units[unit]].claims })
 }
 
 // unitsToPlace are the units that have no node, and the least that any of them demands of each resource.
@@ -266,6 +240,27 @@ type matching struct {
 	owner [][]int // by right
 	seen  []int   // by right: the round in which it was reached
 	round int
+}
+
+// all matches so many, or says which claims of theirs are in each other's way over what is matched with.
+func (m *matching) all(count int, over Scarcity, claims func(left int) []int) (Conflict, bool) {
+	for left := range count {
+		if m.augments(left) {
+			continue
+		}
+		c := Conflict{Over: over}
+		needs, has := m.tree(left)
+		c.Needs, c.Has = int64(len(needs)), has
+		for _, of := range needs {
+			for _, claim := range claims(of) {
+				if !slices.Contains(c.Claims, claim) {
+					c.Claims = append(c.Claims, claim)
+				}
+			}
+		}
+		return c, true
+	}
+	return Conflict{}, false
 }
 
 // augments matches one more, if others can move over so that it has a place.

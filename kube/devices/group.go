@@ -138,19 +138,7 @@ func (s *bounds) matchMembers(members []member, value func(device int) int) (Con
 		},
 		owner: make([][]int, len(g.holds)), seen: make([]int, len(g.holds)),
 	}
-	for left := range members {
-		if m.augments(left) {
-			continue
-		}
-		c := Conflict{Over: OfGroups}
-		needs, has := m.tree(left)
-		c.Needs, c.Has = int64(len(needs)), has
-		for _, of := range needs {
-			c.Claims = append(c.Claims, members[of].claims...)
-		}
-		return c, true
-	}
-	return Conflict{}, false
+	return m.all(len(members), OfGroups, func(of int) []int { return members[of].claims })
 }
 
 // grouping is devices by groups, and for members how many of each group they may have.

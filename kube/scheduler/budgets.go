@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"fmt"
 	"slices"
 
 	policyv1 "k8s.io/api/policy/v1"
@@ -23,10 +22,7 @@ func (in *intake) surveyBudgets() {
 	if !in.s.evicts() {
 		return
 	}
-	all, err := in.informers.Policy().V1().PodDisruptionBudgets().Lister().List(labels.Everything())
-	if err != nil {
-		panic(fmt.Sprintf("scheduler: listing a cache failed: %v", err))
-	}
+	all := listed(in.informers.Policy().V1().PodDisruptionBudgets().Lister().List(labels.Everything()))
 	for _, b := range all {
 		in.seeBudget(b)
 	}

@@ -54,10 +54,7 @@ func newIntake(s *Scheduler) *intake {
 // survey takes in all nodes and pods that the informers hold, oldest first, so
 // that those that have waited the longest come first in line.
 func (in *intake) survey() {
-	nodes, err := in.informers.Core().V1().Nodes().Lister().List(labels.Everything())
-	if err != nil {
-		panic(fmt.Sprintf("scheduler: listing a cache failed: %v", err))
-	}
+	nodes := listed(in.informers.Core().V1().Nodes().Lister().List(labels.Everything()))
 	slices.SortFunc(nodes, func(a, b *v1.Node) int { return cmp.Compare(a.Name, b.Name) })
 	for _, n := range nodes {
 		in.seeNode(n)
@@ -67,10 +64,7 @@ func (in *intake) survey() {
 	in.surveyStorage()
 	in.surveyPodGroups()
 	in.surveyBudgets()
-	pods, err := in.informers.Core().V1().Pods().Lister().List(labels.Everything())
-	if err != nil {
-		panic(fmt.Sprintf("scheduler: listing a cache failed: %v", err))
-	}
+	pods := listed(in.informers.Core().V1().Pods().Lister().List(labels.Everything()))
 	slices.SortFunc(pods, byAge)
 	for _, p := range pods {
 		in.takeIn(in.landed.asBound(p))
@@ -81,12 +75,17 @@ func (in *intake) survey() {
 	in.s.subject.handling(nil)
 }
 
-// surveyNamespaces takes in all namespaces.
-func (in *intake) surveyNamespaces() {
-	all, err := in.informers.Core().V1().Namespaces().Lister().List(labels.Everything())
+// listed is what a cache lists, which does not fail.
+func listed[T any](all []T, err error) []T {
 	if err != nil {
 		panic(fmt.Sprintf("scheduler: listing a cache failed: %v", err))
 	}
+	return all
+}
+
+// surveyNamespaces takes in all namespaces.
+func (in *intake) surveyNamespaces() {
+	all := listed(in.informers.Core().V1().Namespaces().Lister().List(labels.Everything()))
 	for _, n := range all {
 		in.seeNamespace(n)
 	}
@@ -94,10 +93,7 @@ func (in *intake) surveyNamespaces() {
 
 // surveyServices takes in all Services.
 func (in *intake) surveyServices() {
-	all, err := in.informers.Core().V1().Services().Lister().List(labels.Everything())
-	if err != nil {
-		panic(fmt.Sprintf("scheduler: listing a cache failed: %v", err))
-	}
+	all := listed(in.informers.Core().V1().Services().Lister().List(labels.Everything()))
 	for _, o := range all {
 		in.seeService(o)
 	}

@@ -57,10 +57,7 @@ func (in *intake) surveyPodGroups() {
 	if !in.s.PodGroups {
 		return
 	}
-	all, err := in.informers.Scheduling().V1beta1().PodGroups().Lister().List(labels.Everything())
-	if err != nil {
-		panic(fmt.Sprintf("scheduler: listing a cache failed: %v", err))
-	}
+	all := listed(in.informers.Scheduling().V1beta1().PodGroups().Lister().List(labels.Everything()))
 	slices.SortFunc(all, func(a, b *schedulingv1beta1.PodGroup) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})

@@ -8,9 +8,9 @@ import (
 	"fairlead.dev/fairlead/sched"
 )
 
-// This file puts those last whose eviction would violate a budget that guards them and does not refuse (cluster.TaskGuarded). What a budget can spare
-// goes to the candidates that go first: the others of the budget violate it, and go after all who violate none, in the order that they have
-// among themselves. So no objective has to know of budgets, and candidates whom another rule leaves out take nothing from those who stay.
+// This file puts those last whose eviction would violate a budget that guards them (cluster.TaskGuarded). What a budget can spare goes to some
+// of the candidates: the others of the budget violate it, and go after all who violate none, in the order that they have
+// among themselves. Where it cannot spare all, several ways of giving are tried, and the best set is taken (chooseGuarded). So no objective has to know of budgets, and candidates whom another rule leaves out take nothing from those who stay.
 //
 // Of a set that was chosen it is counted anew how many violate a budget, as some who were spared may have been let off: Violations.
 // Whoever compares nodes goes by that first (Worse). Who asks decides who is a candidate, before this: nobody is a victim of less than a

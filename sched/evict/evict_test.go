@@ -2,6 +2,7 @@ package evict
 
 import (
 	"cmp"
+	"flag"
 	"math"
 	"math/bits"
 	"slices"
@@ -12,6 +13,14 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
 )
+
+// TestMain has each property try a thousand cases unless the command line says otherwise: a hundred may be too much alike.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "1000"); err != nil {
+		panic(err)
+	}
+	m.Run()
+}
 
 // crowd is one node with tasks on it, and a task that wants in.
 type crowd struct {
