@@ -118,7 +118,7 @@ func (b *binder) bind(ctx context.Context, p *world.Pod, with *company) {
 		}
 		b.add(0, -1)
 		b.s.Metrics.Binds.Ended(resultOf(err), b.s.Clock.Since(f.began))
-		b.s.inbox.put(func() { b.s.bound(ctx, f, err) })
+		f.company.together(func() { b.s.bound(ctx, f, err) }, b.s.inbox.put)
 	})
 }
 

@@ -13,14 +13,19 @@ import (
 
 // company is pods of a gang for which one turn decided. A nil company is that of a pod by itself.
 type company struct {
-	mu      sync.Mutex
-	lacks   int // how many have not said how their preparation ended
-	failed  error
-	settled chan struct{}        // closed when all are prepared, or one has failed
-	ends    []context.CancelFunc // end the preparations for which nobody waits any more then
+	pods      int
+	mu        sync.Mutex
+	lacks     int           // how many have not said how their preparation ended
+	settled   chan struct{} // closed when all are prepared, or one has failed
+	isSettled bool
+	failed    error
+	ends      []context.CancelFunc // end the preparations for which nobody waits any more then
+	told      []func()             // how the binds of a company that failed ended
 }
 
-func newCompany(pods int) *company { return &company{lacks: pods, settled: make(chan struct{})} }
+func newCompany(pods int) *company {
+	return &company{pods: pods, lacks: pods, settled: make(chan struct{})}
+}
 
 // preparing is a context in which one of the pods is prepared for: it ends when another one has failed.
 func (c *company) preparing(ctx context.Context) (context.Context, func()) {
@@ -30,7 +35,7 @@ func (c *company) preparing(ctx context.Context) (context.Context, func()) {
 	own, cancel := context.WithCancel(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.ends = append(c.ends, cancel); c.failed != nil {
+	if c.ends = append(c.ends, cancel); c.isSettled {
 		cancel()
 	}
 	return own, cancel
@@ -46,15 +51,15 @@ func (c *company) agree(ctx context.Context, err error) error {
 	}
 	select {
 	case <-c.settled:
-	case <-ctx.Done():
-		return ctx.Err()
+	case <-ctx.Done(): // it was called back, or the scheduler stops: the others are not to be bound without it
+		c.giveUp(ctx.Err())
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.failed != nil {
 		return fmt.Errorf("another pod of its gang could not be prepared for: %w", c.failed)
 	}
-	return nil
+	return ctx.Err()
 }
 
 // say takes in how the preparation for one of the pods ended, and reports whether it is the first that has failed.
@@ -62,15 +67,57 @@ func (c *company) say(err error) (first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lacks--
-	if c.failed == nil && (err != nil || c.lacks == 0) {
-		c.failed = err
-		close(c.settled)
-		for _, end := range c.ends {
-			end()
-		}
-		return err != nil
+	if err != nil || c.lacks == 0 {
+		return c.settle(err)
 	}
 	return false
+}
+
+// giveUp has the company fail, if it is not settled by now.
+func (c *company) giveUp(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settle(err)
+}
+
+// settle ends the waiting, and reports whether the company fails by that.
+func (c *company) settle(err error) (fails bool) {
+	if c.isSettled {
+		return false
+	}
+	c.isSettled, c.failed = true, err
+	close(c.settled)
+	for _, end := range c.ends {
+		end()
+	}
+	return err != nil
+}
+
+// together hands over how the bind of one of the pods ended. Where the company failed, nothing is heard of any pod until all that was set aside for each is
+// given back, and of all at once then: whoever is heard of first could else be decided for again while what the others hold still counts as theirs.
+func (c *company) together(tell func(), put func(func())) {
+	if c == nil || !c.hasFailed() {
+		put(tell)
+		return
+	}
+	c.mu.Lock()
+	c.told = append(c.told, tell)
+	all := c.told
+	c.mu.Unlock()
+	if len(all) == c.pods {
+		put(func() {
+			for _, tell := range all {
+				tell()
+			}
+		})
+	}
+}
+
+// hasFailed reports whether one of the pods could not be prepared for.
+func (c *company) hasFailed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failed != nil
 }
 
 // release gives back devices that were allocated for a pod which is not bound, as its gang is not.

@@ -50,3 +50,45 @@ func TestCompanyAgrees(t *testing.T) {
 		t.Errorf("a pod whose scheduler stops hears %v", err)
 	}
 }
+
+// Of a company that fails nothing is heard before the last has ended, and of one that was prepared for of each when it has.
+func TestCompanyIsHeardOfTogether(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		err  error
+		want []int // how many have been heard of when the first, second and third have ended
+	}{
+		{"prepared for", nil, []int{1, 2, 3}},
+		{"failed", errors.New("no disk"), []int{0, 0, 3}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := newCompany(3)
+			for range 3 {
+				c.say(test.err)
+			}
+			heard := 0
+			for i, want := range test.want {
+				if c.together(func() { heard++ }, func(put func()) { put() }); heard != want {
+					t.Errorf("%d are heard of when %d have ended, want %d", heard, i+1, want)
+				}
+			}
+		})
+	}
+}
+
+// Who is called back while its company is prepared for takes the others along, whose preparations end.
+func TestCompanyFailsWithWhoIsCalledBack(t *testing.T) {
+	c := newCompany(2)
+	preparing, _ := c.preparing(t.Context())
+	recalled, callBack := context.WithCancel(t.Context())
+	callBack()
+	if err := c.agree(recalled, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("who is called back hears %v", err)
+	}
+	if preparing.Err() == nil {
+		t.Error("the preparation for the other one goes on")
+	}
+	if err := c.agree(t.Context(), preparing.Err()); !errors.Is(err, context.Canceled) {
+		t.Errorf("the other one hears %v", err)
+	}
+}
