@@ -6,6 +6,7 @@ package judge
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -22,8 +23,8 @@ type Reservation struct {
 	state fwk.CycleState
 	pod   *v1.Pod
 	node  string
-	// fresh are the claims of devices that had none before.
-	fresh []*resourceapi.ResourceClaim
+	// claims are those of devices that the pod has, as they were before.
+	claims []*resourceapi.ResourceClaim
 }
 
 // SetsAside reports whether Reserve sets anything aside for the pod.
@@ -44,7 +45,7 @@ func (j *Judge) Reserve(ctx context.Context, c *Case, pod *v1.Pod, node string) 
 	// Plugins read the node from the pod, as upstream's assumed pod has it.
 	assumed := *pod // of which they change nothing
 	assumed.Spec.NodeName = node
-	r := &Reservation{judge: j, state: c.state, pod: &assumed, node: node, fresh: unallocated(j, pod)}
+	r := &Reservation{judge: j, state: c.state, pod: &assumed, node: node, claims: claimsOf(j, pod)}
 	// The case gets a state of its own at its next query; this one belongs to the reservation from now on.
 	c.upkeep.stale = true
 	j.reservations++
@@ -81,18 +82,19 @@ func (r *Reservation) Unreserve(ctx context.Context) {
 	}
 }
 
-// Release takes devices from the claims for which PreBind has written some, if nobody uses them. It comes after Unreserve, which leaves them to the claims, and with them the
-// node to the pod: where a whole gang is given up it may need others.
+// Release takes devices from the pod's claims, if nobody else uses them. It comes after Unreserve, which leaves them to the claims, and with them the
+// node to the pod: where a whole gang is given up it may need others. It does not ask who wrote them: a write that was given up may have come through, and be
+// what an earlier try has left.
 func (r *Reservation) Release(ctx context.Context) error {
 	var failed error
-	for _, fresh := range r.fresh {
-		claims := r.judge.full.ClientSet().ResourceV1().ResourceClaims(fresh.Namespace)
-		claim, err := claims.Get(ctx, fresh.Name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) || err == nil && (claim.UID != fresh.UID || claim.Status.Allocation == nil || len(claim.Status.ReservedFor) > 0) {
+	for _, known := range r.claims {
+		claims := r.judge.full.ClientSet().ResourceV1().ResourceClaims(known.Namespace)
+		claim, err := claims.Get(ctx, known.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) || err == nil && (claim.UID != known.UID || claim.Status.Allocation == nil || r.isOthers(claim)) {
 			continue
 		}
 		if err == nil {
-			claim.Status.Allocation, claim.Status.Devices = nil, nil
+			claim.Status.Allocation, claim.Status.Devices, claim.Status.ReservedFor = nil, nil, nil
 			_, err = claims.UpdateStatus(ctx, claim, metav1.UpdateOptions{})
 		}
 		failed = cmp.Or(failed, err)
@@ -100,15 +102,20 @@ func (r *Reservation) Release(ctx context.Context) error {
 	return failed
 }
 
-// unallocated are the pod's claims that have no devices.
-func unallocated(j *Judge, pod *v1.Pod) []*resourceapi.ResourceClaim {
+// isOthers reports whether the claim is reserved for somebody else.
+func (r *Reservation) isOthers(claim *resourceapi.ResourceClaim) bool {
+	return slices.ContainsFunc(claim.Status.ReservedFor, func(by resourceapi.ResourceClaimConsumerReference) bool { return by.UID != r.pod.UID })
+}
+
+// claimsOf are the pod's claims of devices that are there.
+func claimsOf(j *Judge, pod *v1.Pod) []*resourceapi.ResourceClaim {
 	var claims []*resourceapi.ResourceClaim
 	for i := range pod.Spec.ResourceClaims {
 		name, _, err := resourceclaim.Name(pod, &pod.Spec.ResourceClaims[i])
 		if err != nil || name == nil || j.devices == nil {
 			continue
 		}
-		if claim, err := j.devices.ResourceClaims().Get(pod.Namespace, *name); err == nil && claim.Status.Allocation == nil {
+		if claim, err := j.devices.ResourceClaims().Get(pod.Namespace, *name); err == nil {
 			claims = append(claims, claim)
 		}
 	}

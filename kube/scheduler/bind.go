@@ -96,6 +96,7 @@ type flight struct {
 	cancel      context.CancelFunc // ends whatever it waits for
 	company     *company           // of its gang; nil if it is bound by itself
 	unprepared  bool               // it was given up before its bind was to be sent
+	cutShort    bool               // while it was prepared for
 }
 
 // bind sends the pod, which is assumed, to its node, with its company if it has one. It returns at once.
@@ -181,6 +182,7 @@ func (b *binder) prepare(ctx context.Context, f *flight) (err error) {
 	}()
 	own, done := f.company.preparing(ctx)
 	err = b.setAside(own, f)
+	f.cutShort = err != nil && own.Err() != nil
 	done()
 	said = true
 	return f.company.agree(ctx, err)

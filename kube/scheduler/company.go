@@ -122,7 +122,13 @@ func (c *company) hasFailed() bool {
 
 // release gives back devices that were allocated for a pod which is not bound, as its gang is not.
 func (b *binder) release(ctx context.Context, f *flight) {
-	if f.company == nil || !f.unprepared || b.fence(ctx) != nil {
+	if f.company == nil || !f.unprepared {
+		return
+	}
+	if f.cutShort { // what it was writing may still be on its way
+		b.sleep(ctx, firstLook)
+	}
+	if b.fence(ctx) != nil {
 		return
 	}
 	if err := f.reservation.Release(ctx); err != nil {
