@@ -352,7 +352,8 @@ func (h *history) calm() {
 		}
 		h.empty()
 		h.now += 11 * cluster.Second
-		h.turnNow()
+		for len(h.turnNow().refused) > 0 { // else those that are refused again and again, and back off for less than that, had all the room whenever somebody looks
+		}
 		if turns < enough {
 			continue
 		}
