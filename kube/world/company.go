@@ -36,6 +36,7 @@ func (rs *rules) read(p *Pod, info *framework.PodInfo, c *company) {
 	if p.group != nil && p.group.domain != "" {
 		rs.readDomain(p, c)
 	}
+	rs.readOnce(p, c)
 	if rs.wishes {
 		rs.readWishes(p, info, c)
 	}

@@ -16,7 +16,7 @@ import (
 
 // This file counts the disks that drivers attach to nodes, as upstream's NodeVolumeLimits does. A driver of which some node takes so many and no
 // more is a need (columns.go), of which a pod takes one for each disk that is its own. All others are counted against the node: those that
-// several pods share, once, and those that are attached already, which stay so for a while after their pod has left; so nobody is evicted for a place that does not come of it.
+// several pods on it share, once, and those that are attached already, which stay so for a while after their pod has left; so nobody is evicted for a place that does not come of it.
 
 // unlimited is of what driver a node has that says no limit.
 const unlimited = 1 << 20
@@ -170,6 +170,7 @@ func (v *Volumes) arrived(p *Pod, n *node) {
 	}
 	n.holders[p.object.UID] = p
 	v.refresh(p)
+	v.refreshOthers(p, n)
 	v.recount(n)
 }
 
@@ -180,6 +181,7 @@ func (v *Volumes) left(p *Pod, n *node) {
 	}
 	delete(n.holders, p.object.UID)
 	p.stock = v.read(p)
+	v.refreshOthers(p, n)
 	v.recount(n)
 }
 

@@ -82,8 +82,20 @@ func (d *domains) group(key, text string, admits func(*v1.Node) bool) (string, b
 	return of.name, true
 }
 
+// everywhere is the group of which all nodes are one set.
+func (d *domains) everywhere() string {
+	group, _ := d.group(wholeCluster, "", nil)
+	return group
+}
+
+// wholeCluster is the key that all nodes have; no label may be called so.
+const wholeCluster = "cluster: all"
+
 // setOf is the set of the node, false if it is in none.
 func (d *domain) setOf(n *v1.Node) (string, bool) {
+	if d.key == wholeCluster {
+		return "all", true
+	}
 	value, in := n.Labels[d.key]
 	return value, in && (d.admits == nil || d.admits(n))
 }

@@ -141,13 +141,13 @@ func TestEvictionsAreNoWorseThanUpstreams(t *testing.T) {
 	} {
 		for _, hard := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/hard=%t", policy.name, hard), func(t *testing.T) {
-				setCases(t, "300")
+				setCases(t, "600")
 				b := newBench(t, library()...)
 				met := map[string]int{}
 				try := trial{policy.name, policy.compares, hard, met}
 				rapid.Check(t, func(t *rapid.T) { try.run(t, b) })
 				t.Logf("met: %v", met)
-				for _, what := range []string{"the same measures", "nothing helps", "somebody leaves"} {
+				for _, what := range []string{"the same measures", "nothing helps", "somebody leaves", "who has a claim for one pod leaves"} {
 					if met[what] == 0 {
 						t.Errorf("never met: %s", what)
 					}
@@ -249,6 +249,11 @@ func (of trial) run(t *rapid.T, b *bench) {
 		met["asked about, or spread"]++
 	default:
 		met["somebody leaves"]++
+		if has := func(p *v1.Pod) bool {
+			return slices.ContainsFunc(p.Spec.Volumes, func(of v1.Volume) bool { return of.Name == "once" })
+		}; has(pod) && slices.ContainsFunc(got.victims, has) {
+			met["who has a claim for one pod leaves"]++
+		}
 		x, y := r.measure(got), r.measure(want)
 		switch order := slices.Compare(x[:compares], y[:compares]); {
 		case order > 0:
@@ -291,9 +296,22 @@ func (r *rig) say(p plan) string {
 	return fmt.Sprintf("%s %v", text, r.measure(p))
 }
 
-// drawVictim draws a pod with all that evictions look at: its volumes and claims are not among it.
+// drawVictim draws a pod with all that evictions look at: its claims of devices are not among it, nor are volumes that are not settled.
 func drawVictim(t *rapid.T, name string) *v1.Pod {
 	pod := drawPod(t, name)
 	pod.Spec.Volumes, pod.Spec.ResourceClaims = nil, nil
+	if pod.Namespace != "default" { // where the claims are
+		return pod
+	}
+	claims := []string{pick(t, "claim for one pod", "once", "once", "")}
+	for range max(0, number(t, 5, "claims")-2) {
+		claims = append(claims, pick(t, "claim", "in-a", "labelled-a", "csi-1", "csi-2", "csi-3"))
+	}
+	slices.Sort(claims)
+	for _, claim := range slices.Compact(claims) {
+		if claim != "" {
+			pod.Spec.Volumes = append(pod.Spec.Volumes, v1.Volume{Name: claim, VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}})
+		}
+	}
 	return pod
 }

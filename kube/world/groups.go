@@ -149,7 +149,7 @@ func (gs *PodGroups) reread(g *Group) []*Pod {
 	moved := g.domain != after.domain
 	*g = after
 	if moved {
-		gs.regroup(pods)
+		gs.slots.shapes.rules.regroup(pods)
 	}
 	for _, j := range g.jobs {
 		gs.journal.emit(cluster.JobChanged{Job: j.row, Disruption: gs.slots.disruption(j), Gang: g.least})
@@ -166,19 +166,6 @@ func (gs *PodGroups) reread(g *Group) []*Pod {
 	}
 	gs.journal.changes++
 	return ours
-}
-
-// regroup has the rules of the group's pods read anew.
-func (gs *PodGroups) regroup(pods []*Pod) {
-	for _, p := range pods {
-		p.regrouped = true
-	}
-	for _, p := range pods {
-		if p.slot != nil {
-			gs.slots.shapes.rules.of(p)
-			gs.slots.retag(p)
-		}
-	}
 }
 
 // groupTerms is what decisions depend on.

@@ -136,10 +136,19 @@ func (rs *rules) readAnew(of func(*kin) bool) {
 		}
 	}
 	slices.SortFunc(bound, byOrder)
-	for _, p := range bound {
+	rs.regroup(bound)
+}
+
+// regroup reads the rules of the pods anew.
+func (rs *rules) regroup(pods []*Pod) {
+	for _, p := range pods {
 		p.regrouped = true
-		rs.of(p)
-		rs.retag(p)
+	}
+	for _, p := range pods {
+		if p.slot != nil {
+			rs.of(p)
+			rs.retag(p)
+		}
 	}
 }
 

@@ -22,8 +22,9 @@ import (
 //
 // Settled are the claims of a pod that are all bound, to volumes that are known, so that nothing has to be made or set
 // aside for it. Left to upstream's filters are claims that are not bound, are being deleted or
-// lost, are for one pod alone (ReadWriteOncePod), of ephemeral volumes, or of a driver without which no node takes them; and
+// lost, of ephemeral volumes, or of a driver without which no node takes them; and
 // claims whose volume another pod, claim or PersistentVolume names as well, if some node limits what its driver attaches: once it is attached to a node, it takes nothing there for another.
+// A claim for one pod at a time (ReadWriteOncePod) is a rule between the pods that name it (once.go).
 
 // Volumes keeps what follows from the objects of each pod that has volumes, and of each node. What pods have
 // in their stock is of the objects as they are known: whatever changes goes through See, Lose, meet and part.
@@ -87,10 +88,12 @@ type stock struct {
 	reach   *reach
 	// holds are the disks that are attached where it is, of drivers that are limited somewhere. Takes are those of them that are its own, and so are in its vector; sorted.
 	holds, takes []disk
+	once         []types.NamespacedName // of the claims, those for one pod at a time that other pods name as well
 }
 
 func (s *stock) equal(o *stock) bool {
-	return s.settled == o.settled && s.reach.same(o.reach) && slices.Equal(s.holds, o.holds) && slices.Equal(s.takes, o.takes)
+	return s.settled == o.settled && s.reach.same(o.reach) && slices.Equal(s.holds, o.holds) && slices.Equal(s.takes, o.takes) &&
+		slices.Equal(s.once, o.once)
 }
 
 // See takes in an object as it is now: a claim, a volume, a storage class, a driver, what a node has of drivers, or an attachment.
@@ -123,6 +126,22 @@ func (v *Volumes) take(object runtime.Object, there bool) {
 	case *storagev1.VolumeAttachment:
 		v.takeAttachment(o, there)
 	}
+}
+
+// isAlone reports whether no other pod uses the claim on the node where the pod is, or, of one that waits, anywhere; those that wait for a claim for one pod at a time do not.
+func (v *Volumes) isAlone(p *Pod, key types.NamespacedName, claim *v1.PersistentVolumeClaim) bool {
+	switch {
+	case len(v.users[key]) == 1:
+		return true
+	case p.node == nil:
+		return isOnce(claim)
+	}
+	for _, other := range v.users[key] {
+		if other != p && other.node == p.node {
+			return false
+		}
+	}
+	return true
 }
 
 // put sets what the map has of the key, or deletes it.
@@ -244,7 +263,7 @@ func (v *Volumes) meet(p *Pod) {
 	}
 	twins := v.nameAll(s.inline, 1)
 	p.stock = v.read(p)
-	v.refreshOthers(p)
+	v.refreshOthers(p, nil)
 	v.refreshHolders(twins)
 }
 
@@ -267,15 +286,18 @@ func (v *Volumes) part(p *Pod) {
 	for _, key := range p.stock.claims {
 		putInto(v.users, key, p.object.UID, p, false)
 	}
-	v.refreshOthers(p)
+	v.refreshOthers(p, nil)
 	v.refreshHolders(v.nameAll(p.stock.inline, -1))
 }
 
-// refreshOthers refreshes those that use a claim of the pod.
-func (v *Volumes) refreshOthers(p *Pod) {
+// refreshOthers refreshes those that use a claim of the pod: on the node, or, without one, anywhere.
+func (v *Volumes) refreshOthers(p *Pod, on *node) {
 	for _, key := range p.stock.claims {
+		if len(v.users[key]) == 1 { // as nearly always
+			continue
+		}
 		for _, other := range inOrder(v.users[key]) {
-			if other != p {
+			if other != p && (on == nil || other.node == on) {
 				v.refresh(other)
 			}
 		}
@@ -323,7 +345,10 @@ func (v *Volumes) refresh(p *Pod) {
 	if p.stock.equal(now) {
 		return
 	}
-	p.stock = now
+	apart := !slices.Equal(p.stock.once, now.once)
+	if p.stock = now; apart {
+		v.shapes.rules.regroup([]*Pod{p})
+	}
 	switch {
 	case p.slot == nil: // somebody else's to place
 	case p.placed():
@@ -361,7 +386,10 @@ func (v *Volumes) read(p *Pod) *stock {
 			s.settled = false
 			continue
 		}
-		of, alone := v.volumes[claim.Spec.VolumeName], len(v.users[key]) == 1
+		if isOnce(claim) && len(v.users[key]) > 1 {
+			s.once = append(s.once, key)
+		}
+		of, alone := v.volumes[claim.Spec.VolumeName], v.isAlone(p, key, claim)
 		if claim.Spec.VolumeName == "" || of == nil {
 			s.settled = false
 			hold(v.awaited(key, claim), alone)
@@ -389,7 +417,7 @@ func (v *Volumes) read(p *Pod) *stock {
 // isBound reports whether upstream's filters ask no more of the claim than where its volume is.
 func isBound(claim *v1.PersistentVolumeClaim) bool {
 	_, completed := claim.Annotations[storagehelpers.AnnBindCompleted]
-	return completed && claim.DeletionTimestamp == nil && claim.Status.Phase != v1.ClaimLost && !slices.Contains(claim.Spec.AccessModes, v1.ReadWriteOncePod)
+	return completed && claim.DeletionTimestamp == nil && claim.Status.Phase != v1.ClaimLost
 }
 
 // awaited is what upstream counts for a claim that is not bound: a disk of its own, of its class's driver.
