@@ -62,6 +62,8 @@ type rig struct {
 	// of which it was are in back until the next turn, as their outcome comes then.
 	callBack func(*Pod) bool
 	back     []*Pod
+	// kept are the nodes of places that were kept for pods when the turn began.
+	kept map[types.UID]string
 	// groups are the pod groups that there are, by name.
 	groups map[string]*schedulingv1beta1.PodGroup
 	// budgets are the PodDisruptionBudgets that there are, by name.
@@ -178,7 +180,8 @@ func (r *rig) checkWhole(g *Group) {
 	}
 }
 
-// inDomain reports whether the pod may come to the node, as far as its group's domain goes: another pod of the group is in it, or none is in any.
+// inDomain reports whether the pod may come to the node, as far as its group's domain goes: another pod of the group is in it, or was kept a place there, or none is in any. Of a
+// gang whose places are kept another scheduler may bind a pod elsewhere meanwhile.
 func (r *rig) inDomain(p *Pod, node string) bool {
 	if p.group == nil || p.group.domain == "" {
 		return true
@@ -191,8 +194,9 @@ func (r *rig) inDomain(p *Pod, node string) bool {
 	}
 	some, here := false, false
 	for _, other := range p.group.pods {
-		if other != p && other.placed() && value(other.Node()) != "" {
-			some, here = true, here || value(other.Node()) == value(node)
+		on := cmp.Or(other.Node(), r.kept[other.object.UID])
+		if other != p && value(on) != "" {
+			some, here = some || other.placed(), here || value(on) == value(node)
 		}
 	}
 	return value(node) != "" && (here || !some)
@@ -383,6 +387,17 @@ func (r *rig) prepare(v *verdict) {
 		r.restart()
 		if again := r.world.Columns().Stale(); again != "" {
 			r.tb.Fatalf("the new core that was begun as %s is stale at once: %s", v.newCore, again)
+		}
+	}
+	r.kept = map[types.UID]string{}
+	for row, n := range r.world.nodes.byRow {
+		if n == nil || !r.core.View().NodeLive(cluster.NodeID(row)) {
+			continue
+		}
+		for _, t := range r.core.View().TasksOn(cluster.NodeID(row)) {
+			if p := r.world.slots.podOf(t); p != nil && r.core.View().Task(t).Phase == cluster.Reserved {
+				r.kept[p.object.UID] = n.object.Name
+			}
 		}
 	}
 }
