@@ -307,7 +307,10 @@ func (s *State) occupy(t TaskID, n NodeID) {
 // returns where the task stood.
 func (s *State) vacate(t TaskID, n NodeID) int {
 	s.take(n, s.roomOn(t, n), -1)
-	at := slices.Index(s.node[n].tasks, t)
+	at := len(s.node[n].tasks) - 1 // where a trial that is undone finds it
+	for s.node[n].tasks[at] != t {
+		at--
+	}
 	s.node[n].tasks = slices.Delete(s.node[n].tasks, at, at+1)
 	s.noteNode(n)
 	return at
