@@ -80,6 +80,9 @@ func TestEverythingStarts(t *testing.T) {
 	if result.Pods != 10 {
 		t.Errorf("%d pods bound, want 10", result.Pods)
 	}
+	if err := b.Burden(t.Context(), Load{Name: "too-large", Pods: 3}); err != nil {
+		t.Error(err)
+	}
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
 		pods, err := client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{FieldSelector: "status.phase=Running"})
 		if err != nil {

@@ -49,6 +49,7 @@ type Load struct {
 	Feature   Feature // (plain)
 	Via       Via     // (pods)
 	Replicas  int     // of each Deployment or Job (1000)
+	tooLarge  bool    // for any node
 }
 
 // Validate says what is wrong with a load, before a bed is started for it.
@@ -168,6 +169,9 @@ func (l Load) spec() corev1.PodSpec {
 			}},
 		}},
 		Tolerations: []corev1.Toleration{{Key: fakeNode, Operator: corev1.TolerationOpExists}},
+	}
+	if l.tooLarge {
+		spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("1000")
 	}
 	same := &metav1.LabelSelector{MatchLabels: map[string]string{appLabel: l.Name}}
 	spread := func(otherwise corev1.UnsatisfiableConstraintAction) {

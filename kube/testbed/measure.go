@@ -50,6 +50,29 @@ func (b *Bed) MeasureBacklog(ctx context.Context, load Load, start func(context.
 	return b.measure(ctx, load, start)
 }
 
+// Burden creates pods that no node has room for, and waits until their scheduler has said so of each. They stay.
+func (b *Bed) Burden(ctx context.Context, load Load) error {
+	load, err := load.withDefaults()
+	if err != nil {
+		return err
+	}
+	load.tooLarge = true
+	client, err := b.Client(Admin)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	t := newTracker(load.Pods)
+	if err := t.watch(ctx, client, appLabel+"="+load.Name); err != nil {
+		return err
+	}
+	if err := load.create(ctx, client, t.send); err != nil {
+		return err
+	}
+	return t.await(ctx, t.unfit)
+}
+
 // measure has a backlog if there is a start.
 func (b *Bed) measure(ctx context.Context, load Load, start func(context.Context) error) (Result, error) {
 	load, err := load.withDefaults()

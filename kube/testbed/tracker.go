@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// tracker notes when each pod of a load was created and when it was bound.
+// tracker notes when each pod of a load was created and when it was bound, or said to fit nowhere.
 type tracker struct {
 	want int // pods of the load
 
@@ -19,6 +19,7 @@ type tracker struct {
 	sent  map[string]time.Time // by name; when the create request was sent, if the load sends it
 	seen  milestone            // the watcher has heard of the pod
 	bound milestone            // and that it has a node
+	unfit milestone            // or that a scheduler found none for it
 }
 
 // milestone is something that all pods go through.
@@ -34,6 +35,7 @@ func newTracker(want int) *tracker {
 		sent:  map[string]time.Time{},
 		seen:  milestone{"seen", map[string]time.Time{}, make(chan struct{})},
 		bound: milestone{"bound", map[string]time.Time{}, make(chan struct{})},
+		unfit: milestone{"said to fit nowhere", map[string]time.Time{}, make(chan struct{})},
 	}
 }
 
@@ -60,6 +62,11 @@ func (t *tracker) observe(pod *corev1.Pod) {
 	t.seen.note(pod.Name, now, t.want)
 	if pod.Spec.NodeName != "" {
 		t.bound.note(pod.Name, now, t.want)
+	}
+	for i := range pod.Status.Conditions {
+		if c := &pod.Status.Conditions[i]; c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			t.unfit.note(pod.Name, now, t.want)
+		}
 	}
 }
 

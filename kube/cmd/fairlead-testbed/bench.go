@@ -28,6 +28,7 @@ type bench struct {
 	options       testbed.Options
 	load          testbed.Load
 	feature, via  string
+	unschedulable int
 }
 
 // warmUp is how many pods a scheduler binds before the clock starts, so that its
@@ -67,6 +68,7 @@ A path starts that fairlead-scheduler.`,
 	f.IntVar(&b.load.Pods, "pods", 2000, "pods to create")
 	f.Float64Var(&b.load.Rate, "rate", 0, "pods per second; 0 is flat out")
 	f.StringVar(&b.feature, "feature", "plain", "what the pods ask for: plain, anti or spread; or prefer: soft-spread, near or apart")
+	f.IntVar(&b.unschedulable, "unschedulable", 0, "pods that fit on no node and wait beside those that are measured; their scheduler has said so of each before")
 	f.StringVar(&b.via, "via", "pods", "who creates them: pods (the load), deployments or jobs")
 	f.StringVar(&b.with, "with", "kube-scheduler", "kube-scheduler, floor, or the path of a fairlead-scheduler")
 	f.StringVar(&b.policy, "policy", config.DefaultPolicy, "of a fairlead-scheduler's profile")
@@ -88,6 +90,9 @@ func (b *bench) complete() error {
 	b.options.Kwok = b.options.ControllerManager
 	if b.load.Feature == testbed.Anti && b.load.Pods > b.nodes {
 		return fmt.Errorf("--feature anti needs a node for each pod: --pods %d are more than --nodes %d", b.load.Pods, b.nodes)
+	}
+	if b.unschedulable < 0 || b.unschedulable > 0 && (b.backlog || b.with == "floor") {
+		return fmt.Errorf("--unschedulable %d: want 0, or more where a scheduler runs that says so of pods: without --backlog, and not floor", b.unschedulable)
 	}
 	return b.load.Validate()
 }
@@ -122,6 +127,11 @@ func (b *bench) run(ctx context.Context, log io.Writer) (result testbed.Result, 
 	first := testbed.Load{Name: "warm-up", Scheduler: b.load.Scheduler, Pods: warmUp}
 	if _, err := bed.Measure(ctx, first); err != nil {
 		return result, fmt.Errorf("warm up: %w", err)
+	}
+	if b.unschedulable > 0 {
+		if err := bed.Burden(ctx, testbed.Load{Name: "too-large", Scheduler: b.load.Scheduler, Pods: b.unschedulable}); err != nil {
+			return result, fmt.Errorf("pods that fit nowhere: %w", err)
+		}
 	}
 	return bed.Measure(ctx, b.load)
 }
@@ -161,6 +171,7 @@ type record struct {
 	Rate        float64            `json:"rate"`
 	Feature     string             `json:"feature"`
 	Via         string             `json:"via"`
+	Beside      int                `json:"unschedulable"`
 	Backlog     bool               `json:"backlog"`
 	Tmpfs       bool               `json:"tmpfs"`
 	Seconds     float64            `json:"seconds"`
@@ -181,7 +192,7 @@ func (b *bench) printJSON(w io.Writer, r testbed.Result) error {
 		policy = b.policy
 	}
 	return json.NewEncoder(w).Encode(record{
-		With: b.with, Policy: policy, Nodes: b.nodes, Pods: r.Pods, Rate: b.load.Rate, Feature: b.feature, Via: b.via,
+		With: b.with, Policy: policy, Nodes: b.nodes, Pods: r.Pods, Rate: b.load.Rate, Feature: b.feature, Via: b.via, Beside: b.unschedulable,
 		Backlog: b.backlog, Tmpfs: b.options.Tmpfs, Seconds: r.Elapsed.Seconds(), PodsPerSec: r.PerSecond(),
 		P50Millis: millis(r.P50), P99Millis: millis(r.P99), MaxMillis: millis(r.Max), CPUMsPerPod: cpu,
 	})
@@ -199,7 +210,11 @@ func (b *bench) printText(w io.Writer, r testbed.Result) error {
 	if b.load.Via != testbed.Pods {
 		of = " of " + b.via
 	}
-	fmt.Fprintf(w, "%s: %d %s pods%s on %d nodes, %s\n\n", b.with, r.Pods, b.feature, of, b.nodes, pace)
+	beside := ""
+	if b.unschedulable > 0 {
+		beside = fmt.Sprintf(", beside %d that fit nowhere", b.unschedulable)
+	}
+	fmt.Fprintf(w, "%s: %d %s pods%s on %d nodes, %s%s\n\n", b.with, r.Pods, b.feature, of, b.nodes, pace, beside)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "pods/s\telapsed\tp50\tp99\tmax\t")
 	fmt.Fprintf(t, "%.0f\t%s\t%s\t%s\t%s\t\n\n", r.PerSecond(), short(r.Elapsed), short(r.P50), short(r.P99), short(r.Max))
