@@ -37,6 +37,7 @@ type Pods struct {
 	ranks    map[int32]int  // how many pods of each priority wait in the core without a query
 	unplaced map[int32]int  // how many pods of ours of each priority wait for a node
 	handling func(*v1.Pod)  // see Options
+	readings readings
 }
 
 // add takes in a pod that was not known.
@@ -47,6 +48,7 @@ func (ps *Pods) add(p *Pod) {
 		ps.stages[p.Stage]++
 	}
 	ps.byUID[p.object.UID] = p
+	ps.readings.share(p)
 }
 
 // remove forgets a pod that is gone.

@@ -87,7 +87,7 @@ func New(j *judge.Judge, o Options) *World {
 		o.Handling = func(*v1.Pod) {}
 	}
 	journal, columns := &journal{changes: 1}, &Columns{}
-	pods := &Pods{byUID: map[types.UID]*Pod{}, ranks: map[int32]int{}, unplaced: map[int32]int{}, handling: o.Handling}
+	pods := &Pods{byUID: map[types.UID]*Pod{}, ranks: map[int32]int{}, unplaced: map[int32]int{}, handling: o.Handling, readings: readings{}}
 	nodes := &nodes{journal: journal, judge: j, columns: columns, byName: map[string]*node{}, rackLabel: o.RackLabel}
 	nodes.domains = &domains{nodes: nodes}
 	sets := &nodeSets{journal: journal, judge: j, nodes: nodes}
