@@ -372,6 +372,9 @@ const tagPrefix = "k8s:"
 
 // adopted is the pod without what rules stand for: what is left of it concerns upstream. What it prefers is left if its policy does not price company.
 func (c *company) adopted(object *v1.Pod, priced bool) *v1.Pod {
+	if object.Spec.Affinity == nil && len(object.Spec.TopologySpreadConstraints) == 0 {
+		return object
+	}
 	left, preferred := *object, c.told && priced
 	left.Spec.TopologySpreadConstraints = slices.DeleteFunc(slices.Clone(left.Spec.TopologySpreadConstraints), func(s v1.TopologySpreadConstraint) bool {
 		if s.WhenUnsatisfiable == v1.ScheduleAnyway {
