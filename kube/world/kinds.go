@@ -3,7 +3,6 @@ package world
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -133,23 +132,31 @@ func most(name v1.ResourceName) int64 {
 // absurd says what the pod asks for that no node can have; it is empty for all
 // other pods.
 func absurd(pod *v1.Pod) string {
-	lists := []v1.ResourceList{pod.Spec.Overhead}
+	why := absurdIn(pod.Spec.Overhead)
 	if pod.Spec.Resources != nil {
-		lists = append(lists, pod.Spec.Resources.Requests)
+		why = cmp.Or(why, absurdIn(pod.Spec.Resources.Requests))
 	}
-	for _, containers := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+	for _, containers := range [...][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range containers {
-			lists = append(lists, containers[i].Resources.Requests)
+			why = cmp.Or(why, absurdIn(containers[i].Resources.Requests))
 		}
 	}
-	for _, list := range lists {
-		for _, name := range slices.Sorted(maps.Keys(list)) {
-			if q := list[name]; q.CmpInt64(most(name)) > 0 {
-				return fmt.Sprintf("it asks for %s of %s, more than any node can have", q.String(), name)
-			}
+	return why
+}
+
+// absurdIn says which of the requests no node can meet: of several the first by its name.
+func absurdIn(requests v1.ResourceList) string {
+	var first v1.ResourceName
+	for name, q := range requests {
+		if q.CmpInt64(most(name)) > 0 && (first == "" || name < first) {
+			first = name
 		}
 	}
-	return ""
+	if first == "" {
+		return ""
+	}
+	q := requests[first]
+	return fmt.Sprintf("it asks for %s of %s, more than any node can have", q.String(), first)
 }
 
 // place is where a resource stands among those that come in devices, as the configuration lists
