@@ -58,7 +58,7 @@ type Bed struct {
 func Start(ctx context.Context, options Options) (*Bed, error) {
 	programs, ok := Built()
 	if !ok {
-		return nil, errors.New("test bed: its programs are not built; " + howToBuild)
+		return nil, errors.New("test bed: its programs are not built; " + howToBuildKubernetes())
 	}
 	p, err := freePorts()
 	if err != nil {
@@ -135,7 +135,7 @@ func (b *Bed) Close() error {
 func (b *Bed) Dir() string { return b.dir }
 
 // Program returns the path of a built program, for example of kubectl.
-func (b *Bed) Program(name string) string { return filepath.Join(b.programs, name) }
+func (b *Bed) Program(name string) string { return program(b.programs, name) }
 
 func (b *Bed) path(name string) string { return filepath.Join(b.dir, name) }
 

@@ -27,13 +27,13 @@ import (
 // cacheEnv names the variable that moves the cache.
 const cacheEnv = "FAIRLEAD_TESTBED_CACHE"
 
-// Built returns the folder of the programs and whether they are there.
+// Built returns the folder of the programs and whether they are there, those of the Kubernetes that beds run among them.
 func Built() (dir string, ok bool) {
 	s, err := findSource(context.Background())
 	if err != nil {
 		return "", false
 	}
-	return s.target, isDir(s.target)
+	return s.target, isDir(s.target) && isDir(filepath.Dir(program(s.target, apiServer)))
 }
 
 // Build compiles the programs unless they are there, and returns their folder.
@@ -169,15 +169,21 @@ func (s source) build(ctx context.Context, dir string, log io.Writer) error {
 }
 
 // linkerFlags makes the programs tell the version of Kubernetes that go.mod
-// says; clients and feature gates read it.
+// says.
 func (s source) linkerFlags(ctx context.Context) (string, error) {
 	version, err := goOutput(ctx, s.module, "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
 	if err != nil {
 		return "", fmt.Errorf("test bed: ask for the version of Kubernetes: %w", err)
 	}
+	return linkerFlags(version)
+}
+
+// linkerFlags makes programs of Kubernetes tell its version; clients and feature
+// gates read it.
+func linkerFlags(version string) (string, error) {
 	number := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 	if len(number) != 3 {
-		return "", fmt.Errorf("test bed: go.mod requires k8s.io/kubernetes %q, want v1.MINOR.PATCH", version)
+		return "", fmt.Errorf("test bed: the version of k8s.io/kubernetes is %q, want v1.MINOR.PATCH", version)
 	}
 	const variable = " -X k8s.io/component-base/version."
 	return "-s -w" + variable + "gitVersion=" + version + variable + "gitMajor=" + number[0] + variable + "gitMinor=" + number[1], nil

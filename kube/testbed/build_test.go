@@ -58,3 +58,64 @@ require (
 		t.Errorf("another version has the same versions: %q", a)
 	}
 }
+
+// The module of another Kubernetes requires what upstream's does, with the modules of upstream's repository from the proxy.
+func TestModuleOf(t *testing.T) {
+	const upstream = `module k8s.io/kubernetes
+
+go 1.26.0
+
+require (
+	a.dev/a v1.0.0
+	k8s.io/api v0.0.0
+)
+
+replace (
+	k8s.io/api => ./staging/src/k8s.io/api
+)
+`
+	const want = `module fairlead.dev/fairlead/kube/testbed/kubernetes
+
+go 1.26.0
+
+require (
+	a.dev/a v1.0.0
+	k8s.io/api v0.0.0
+)
+
+replace (
+	k8s.io/api => k8s.io/api v0.36.3
+)
+
+require k8s.io/kubernetes v1.36.3
+`
+	if got, err := moduleOf(upstream, "v1.36.3"); err != nil || got != want {
+		t.Errorf("%v; the module is\n%s", err, got)
+	}
+	if _, err := moduleOf("module k8s.io/kubernetes\n", "v1.20.0"); err == nil {
+		t.Error("a go.mod without folders is taken")
+	}
+}
+
+// Beds run the programs of the Kubernetes that is asked for, and everybody else's as they are.
+func TestOtherKubernetes(t *testing.T) {
+	for _, test := range []struct {
+		version, server string
+		before          bool
+	}{
+		{"", "/b/kube-apiserver", false},
+		{"v1.36.3", "/b/kubernetes-v1.36.3/kube-apiserver", true},
+		{"v1.37.0", "/b/kubernetes-v1.37.0/kube-apiserver", false},
+	} {
+		t.Setenv(KubernetesEnv, test.version)
+		if got := program("/b", "kube-apiserver"); got != test.server {
+			t.Errorf("%q: the API server is %s", test.version, got)
+		}
+		if got := program("/b", "etcd"); got != "/b/etcd" {
+			t.Errorf("%q: etcd is %s", test.version, got)
+		}
+		if got := Before(37); got != test.before {
+			t.Errorf("%q is before 1.37: %t", test.version, got)
+		}
+	}
+}

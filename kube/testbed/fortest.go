@@ -39,9 +39,9 @@ func SkipUnlessBuilt(tb testing.TB) {
 		return
 	}
 	if os.Getenv(requireEnv) == "require" {
-		tb.Fatalf("the test bed is not built, and %s=require; %s", requireEnv, howToBuild)
+		tb.Fatalf("the test bed is not built, and %s=require; %s", requireEnv, howToBuildKubernetes())
 	}
-	tb.Skipf("the test bed is not built; %s", howToBuild)
+	tb.Skipf("the test bed is not built; %s", howToBuildKubernetes())
 }
 
 // SkipUnlessContainers skips the test where StartKubelet cannot work, and says

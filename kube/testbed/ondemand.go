@@ -51,7 +51,12 @@ func onDemand(ctx context.Context, log io.Writer, words string, name func(source
 
 // compile runs the go command in a folder of the module; what it says goes to log.
 func (s source) compile(ctx context.Context, log io.Writer, folder string, args ...string) error {
-	c := goCommand(ctx, filepath.Join(s.module, folder), args...)
+	return compile(ctx, log, filepath.Join(s.module, folder), args...)
+}
+
+// compile runs the go command in a folder.
+func compile(ctx context.Context, log io.Writer, dir string, args ...string) error {
+	c := goCommand(ctx, dir, args...)
 	c.Stdout, c.Stderr = log, log
 	if err := c.Run(); err != nil {
 		return fmt.Errorf("test bed: build in %s; the go command's words are above: %w", c.Dir, err)

@@ -10,6 +10,7 @@ import (
 
 func newBuild() *cobra.Command {
 	var kubelet, karpenter bool
+	var kubernetes []string
 	c := &cobra.Command{
 		Use:   "build",
 		Short: "Build the programs, once for each version; 8 to 10 minutes the first time",
@@ -29,11 +30,18 @@ func newBuild() *cobra.Command {
 					return err
 				}
 			}
+			for _, version := range kubernetes {
+				if _, err := testbed.BuildKubernetes(c.Context(), c.ErrOrStderr(), version); err != nil {
+					return err
+				}
+			}
 			_, err = fmt.Fprintln(c.OutOrStdout(), dir)
 			return err
 		},
 	}
 	c.Flags().BoolVar(&kubelet, "kubelet", false, "the kubelet too, for real containers")
 	c.Flags().BoolVar(&karpenter, "karpenter", false, "Karpenter too, for tests with an autoscaler")
+	c.Flags().StringSliceVar(&kubernetes, "kubernetes", nil,
+		"the control plane of another Kubernetes too, such as v1.36.3, or v1.36 for its newest patch; "+testbed.KubernetesEnv+" has beds run it (10 to 20 minutes each)")
 	return c
 }
