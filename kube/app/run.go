@@ -59,14 +59,14 @@ func (o *options) run(ctx context.Context, c *config.SchedulerConfiguration, mak
 	if err != nil {
 		return err
 	}
-	serves, err := adapt(ctx, client.Discovery())
+	serves, err := Adapt(ctx, client.Discovery())
 	if err != nil {
 		return err
 	}
 	counts := metrics.New(registry)
 	placer, err := makeScheduler(living, scheduler.Options{
 		Client: client, Config: c, Metrics: counts, Clock: clock.RealClock{}, Identity: identity, Holds: elect.holds, Policies: o.policies,
-		PodGroups: serves.podGroups, OlderPodGroups: serves.older,
+		PodGroups: serves.PodGroups, OlderPodGroups: serves.OlderPodGroups,
 	})
 	if err != nil {
 		return fmt.Errorf("cannot make the scheduler: %w", err)

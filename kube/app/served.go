@@ -28,40 +28,40 @@ const (
 	askForGroups = 5 * time.Minute
 )
 
-// served is which of the optional APIs there are that the scheduler itself reads.
-type served struct {
-	podGroups bool
-	// older is the Kubernetes whose pod groups there are instead; empty for none.
-	older string
+// Served is which of the optional APIs there are that the scheduler itself reads.
+type Served struct {
+	PodGroups bool
+	// OlderPodGroups is the Kubernetes whose pod groups there are instead; empty for none.
+	OlderPodGroups string
 }
 
-// adapt does without the optional APIs that the server does not serve, and says so.
-func adapt(ctx context.Context, server discovery.ServerResourcesInterface) (served, error) {
+// Adapt does without the optional APIs that the server does not serve, and says so.
+func Adapt(ctx context.Context, server discovery.ServerResourcesInterface) (Served, error) {
 	devices, known, err := resourcesOf(ctx, askFor, server, resourcev1.SchemeGroupVersion.String())
 	switch {
 	case err != nil:
-		return served{}, err
+		return Served{}, err
 	case known && devices == nil:
-		return served{}, fmt.Errorf("the API server does not serve %s, from which upstream's filters learn of devices; it is served by default since Kubernetes 1.34", resourcev1.SchemeGroupVersion)
+		return Served{}, fmt.Errorf("the API server does not serve %s, from which upstream's filters learn of devices; it is served by default since Kubernetes 1.34", resourcev1.SchemeGroupVersion)
 	case known && utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaintRules) && !slices.Contains(devices, "devicetaintrules"):
 		klog.FromContext(ctx).Info("The API server does not serve devicetaintrules of " + resourcev1.SchemeGroupVersion.String() + ": taints of devices are those of their slices alone")
 		if err := utilfeature.DefaultMutableFeatureGate.Set(string(features.DRADeviceTaintRules) + "=false"); err != nil {
-			return served{}, err
+			return Served{}, err
 		}
 	}
 	// Off by default in Kubernetes 1.37, so that nobody who does not use them is told that they are missing.
 	groups, known, err := resourcesOf(ctx, askForGroups, server, schedulingv1beta1.SchemeGroupVersion.String())
 	if known && err == nil && !slices.Contains(groups, "podgroups") {
 		if err := withoutGroupClaims(ctx); err != nil {
-			return served{}, err
+			return Served{}, err
 		}
 		older, err := olderGroups(ctx, server)
-		return served{older: older}, err
+		return Served{OlderPodGroups: older}, err
 	}
 	if !known && err == nil && ctx.Err() == nil {
 		klog.FromContext(ctx).Error(nil, "the API server does not say whether it serves podgroups; pods of groups are not placed until fairlead-scheduler begins anew")
 	}
-	return served{podGroups: slices.Contains(groups, "podgroups")}, err
+	return Served{PodGroups: slices.Contains(groups, "podgroups")}, err
 }
 
 // withoutGroupClaims has upstream's filters not look for pod groups that may share claims, as none is served.

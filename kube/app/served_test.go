@@ -37,12 +37,12 @@ func TestAbsentAPIs(t *testing.T) {
 			})
 			server := fake.NewClientset().Discovery().(*fakediscovery.FakeDiscovery)
 			server.Resources = test.served
-			serves, err := adapt(t.Context(), server)
+			serves, err := Adapt(t.Context(), server)
 			if test.fails == "" && err != nil || test.fails != "" && (err == nil || !strings.Contains(err.Error(), test.fails)) {
 				t.Errorf("the error is %v, want %q", err, test.fails)
 			}
-			if serves.podGroups != test.groups || serves.older != test.older {
-				t.Errorf("pod groups are read: %t, and there are those of %q", serves.podGroups, serves.older)
+			if serves.PodGroups != test.groups || serves.OlderPodGroups != test.older {
+				t.Errorf("pod groups are read: %t, and there are those of %q", serves.PodGroups, serves.OlderPodGroups)
 			}
 			if on := utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaintRules); on != test.rules {
 				t.Errorf("taint rules are followed: %t", on)

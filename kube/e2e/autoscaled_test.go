@@ -57,7 +57,7 @@ spec:
     budgets: [{nodes: "100%"}]
 `
 
-var growingBed = sharedBed{options: testbed.Options{Tmpfs: true, ControllerManager: true, Kwok: true, FeatureGates: podGroups, APIServerFlags: servePodGroups}}
+var growingBed = sharedBed{options: withPodGroups(testbed.Options{Tmpfs: true, ControllerManager: true, Kwok: true})}
 
 // autoscaled is a cluster to which Karpenter brings nodes.
 type autoscaled struct {

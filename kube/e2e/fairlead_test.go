@@ -9,13 +9,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
-	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 	"k8s.io/utils/clock"
 
+	"fairlead.dev/fairlead/kube/app"
 	"fairlead.dev/fairlead/kube/config"
 	"fairlead.dev/fairlead/kube/metrics"
 	"fairlead.dev/fairlead/kube/scheduler"
@@ -68,10 +68,11 @@ func (c *cluster) start(s settings) *fairlead {
 	living, end := context.WithCancel(klog.NewContext(context.Background(), logger))
 	running, cease := context.WithCancel(living)
 	f := &fairlead{registry: prometheus.NewRegistry()}
-	_, groupsServed := c.client.Discovery().ServerResourcesForGroupVersion(schedulingv1beta1.SchemeGroupVersion.String())
+	serves, err := app.Adapt(living, client.Discovery())
+	c.must(err)
 	made, err := scheduler.New(living, scheduler.Options{
-		PodGroups: groupsServed == nil,
-		Client:    client, Config: cfg, Metrics: metrics.New(f.registry), Clock: clock.RealClock{}, Identity: c.namespace,
+		PodGroups: serves.PodGroups, OlderPodGroups: serves.OlderPodGroups,
+		Client: client, Config: cfg, Metrics: metrics.New(f.registry), Clock: clock.RealClock{}, Identity: c.namespace,
 	})
 	c.must(err)
 	made.Start(living)

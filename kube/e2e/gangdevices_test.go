@@ -109,7 +109,7 @@ func (c *cluster) given() map[string]string {
 // no other have a device (kubernetes/kubernetes#138765). They are placed with the halves. A gang that needs one more than there is waits, says so, and
 // has nothing, until there is one more.
 func TestGangSharesDevicesOut(t *testing.T) {
-	c := bare(t)
+	c := grouping(t)
 	c.start(settings{})
 	driver := c.namespace + ".fairlead.dev"
 	c.addNodes(3, "n-", "4")
@@ -160,7 +160,7 @@ func TestGangSharesDevicesOut(t *testing.T) {
 // Where the API server refuses the devices of one pod of a gang, no other is bound, and those that were allocated for others are given back; once it does not any
 // more, all are bound.
 func TestGangGivesDevicesBack(t *testing.T) {
-	c := bare(t)
+	c := grouping(t)
 	driver := c.namespace + ".fairlead.dev"
 	c.addNodes(1, "n-", "4")
 	c.kinds(driver, "whole", "half")

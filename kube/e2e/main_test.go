@@ -23,15 +23,20 @@ type sharedBed struct {
 	err     error
 }
 
-// Kubernetes 1.37 serves pod groups, and takes their topology keys, only with these gates and flags.
-const podGroups = "GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
-
-var servePodGroups = []string{"--runtime-config=scheduling.k8s.io/v1beta1=true"}
-
 var (
-	bareBed   = sharedBed{options: testbed.Options{Tmpfs: true, FeatureGates: podGroups, APIServerFlags: servePodGroups}}
-	livingBed = sharedBed{options: testbed.Options{Tmpfs: true, ControllerManager: true, Kwok: true, FeatureGates: podGroups, APIServerFlags: servePodGroups}}
+	bareBed   = sharedBed{options: withPodGroups(testbed.Options{Tmpfs: true})}
+	livingBed = sharedBed{options: withPodGroups(testbed.Options{Tmpfs: true, ControllerManager: true, Kwok: true})}
 )
+
+// withPodGroups has the bed serve pod groups and take their topology keys, which Kubernetes 1.37 does only with these gates and flags. Older ones end when
+// they are told of an API that they do not know.
+func withPodGroups(o testbed.Options) testbed.Options {
+	if !testbed.Before(37) {
+		o.FeatureGates = "GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
+		o.APIServerFlags = []string{"--runtime-config=scheduling.k8s.io/v1beta1=true"}
+	}
+	return o
+}
 
 func (s *sharedBed) get(t *testing.T) *testbed.Bed {
 	t.Helper()
@@ -51,7 +56,12 @@ func (s *sharedBed) get(t *testing.T) *testbed.Bed {
 // ownBed starts a bed of nothing but an API server that the test has for itself: on the shared one Kubernetes' own scheduler may run.
 func ownBed(t *testing.T) *testbed.Bed {
 	t.Helper()
-	s := &sharedBed{options: testbed.Options{Tmpfs: true}}
+	return ownBedOf(t, testbed.Options{Tmpfs: true})
+}
+
+func ownBedOf(t *testing.T, options testbed.Options) *testbed.Bed {
+	t.Helper()
+	s := &sharedBed{options: options}
 	t.Cleanup(func() {
 		if err := s.close(); err != nil {
 			t.Error(err)

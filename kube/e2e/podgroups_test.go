@@ -72,7 +72,7 @@ func member(group string) func(*v1.Pod) {
 // At least as many pods of a group as it asks for are placed together, or none; who comes before the group waits for it. What keeps them
 // stands in their conditions and in the group's.
 func TestPodGroupIsPlacedTogether(t *testing.T) {
-	c := bare(t)
+	c := grouping(t)
 	c.start(settings{})
 	c.addNodes(2, "n", "4")
 	c.create(several(2, "early", member("gang"), cpu("3"))...)
@@ -93,7 +93,7 @@ func TestPodGroupIsPlacedTogether(t *testing.T) {
 // A group that comes to ask for fewer is placed with these. A group asks for more room than there is, and the pods of lower priority that have to go
 // for all of its pods are asked to leave, and no others.
 func TestPodGroupEvictsAndShrinks(t *testing.T) {
-	c := bare(t)
+	c := grouping(t)
 	c.start(settings{profile: func(p *config.Profile) { p.Evictions.Enabled = true }})
 	c.addNodes(4, "n", "4")
 	c.create(several(4, "low", cpu("3"), priority(c, -10))...)
@@ -117,7 +117,7 @@ func TestPodGroupEvictsAndShrinks(t *testing.T) {
 // All pods of a group with a topology key stand in one zone, those that come later, too; where it fits none it says how many would fit. Zones are three of the
 // bed: node i is in zone i mod 3.
 func TestPodGroupStandsInOneZone(t *testing.T) {
-	c := bare(t)
+	c := grouping(t)
 	c.start(settings{})
 	c.addNodes(6, "n", "4")
 	c.create(newPod("there", cpu("1")))
@@ -144,7 +144,7 @@ func TestPodGroupStandsInOneZone(t *testing.T) {
 
 // The pods of a group with disruptionMode all leave all at once, on whatever node they are, for one that needs the room of one.
 func TestPodGroupLeavesAllAtOnce(t *testing.T) {
-	c := bare(t)
+	c := grouping(t)
 	c.start(settings{profile: func(p *config.Profile) { p.Evictions.Enabled = true }})
 	c.addNodes(3, "n", "4")
 	c.group("whole", 3, goAllAtOnce)
@@ -162,7 +162,7 @@ func TestPodGroupLeavesAllAtOnce(t *testing.T) {
 
 // A group waits while the leader is killed; the next one knows of it and holds to it.
 func TestPodGroupSurvivesTheLeader(t *testing.T) {
-	c := bare(t)
+	c := grouping(t)
 	c.addNodes(2, "n", "4")
 	// Whoever led in a test before may have left a lease that is long.
 	err := c.client.CoordinationV1().Leases(metav1.NamespaceSystem).Delete(t.Context(), leaseName, metav1.DeleteOptions{})
