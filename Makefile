@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help check build test test-long lint vuln bench fuzz mutants kube kube-test judge karpenter perf cluster
+.PHONY: help check build test test-long lint vuln bench fuzz mutants kube kube-test judge karpenter perf versions cluster
 
 BENCH ?= .
 COUNT ?= 6
@@ -11,6 +11,7 @@ FUZZTIME ?= 20s
 MUTANTS ?=
 JUDGE ?=
 PERF ?= --label short
+VERSIONS ?=
 
 LINT_VERSION := v2.15.0
 LINT = $(shell go env GOPATH)/bin/golangci-lint-$(LINT_VERSION)
@@ -67,6 +68,9 @@ karpenter: kube ## Test our scheduler beside Karpenter, which brings nodes and t
 
 perf: kube ## Run the short workloads of Kubernetes' own benchmark of the scheduler, scheduler_perf, against ours (20 minutes); PERF='--label short --with kube-scheduler' chooses others
 	cd kube && ../bin/fairlead-testbed perf --with fairlead $(PERF)
+
+versions: kube ## Test our scheduler on Kubernetes 1.35, 1.36 and 1.37, and write docs/bench/versions.md (an hour; the first time builds them: half an hour more); VERSIONS='--kubernetes v1.36.3' chooses others
+	cd kube && ../bin/fairlead-testbed build && ../bin/fairlead-testbed versions $(VERSIONS)
 
 cluster: kube ## Start a control plane with 1,000 fake nodes and our scheduler, until Ctrl-C
 	cd kube && ../bin/fairlead-testbed up --nodes 1000 --tmpfs --controller-manager --scheduler ../bin/fairlead-scheduler

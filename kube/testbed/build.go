@@ -168,12 +168,29 @@ func (s source) build(ctx context.Context, dir string, log io.Writer) error {
 	return s.copyStages(ctx, filepath.Join(dir, stagesFile))
 }
 
-// linkerFlags makes the programs tell the version of Kubernetes that go.mod
-// says.
-func (s source) linkerFlags(ctx context.Context) (string, error) {
+// OwnKubernetes is the version of Kubernetes that go.mod requires.
+func OwnKubernetes(ctx context.Context) (string, error) {
+	s, err := findSource(ctx)
+	if err != nil {
+		return "", err
+	}
+	return s.kubernetes(ctx)
+}
+
+func (s source) kubernetes(ctx context.Context) (string, error) {
 	version, err := goOutput(ctx, s.module, "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
 	if err != nil {
 		return "", fmt.Errorf("test bed: ask for the version of Kubernetes: %w", err)
+	}
+	return version, nil
+}
+
+// linkerFlags makes the programs tell the version of Kubernetes that go.mod
+// says.
+func (s source) linkerFlags(ctx context.Context) (string, error) {
+	version, err := s.kubernetes(ctx)
+	if err != nil {
+		return "", err
 	}
 	return linkerFlags(version)
 }

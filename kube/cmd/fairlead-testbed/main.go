@@ -40,10 +40,11 @@ loopback interface, and removes every trace when it ends. Run it inside the
 folder kube, whose go.mod says which version of Kubernetes to build.
 
 FAIRLEAD_TESTBED_CACHE moves the built programs, which are otherwise kept in the
-user's cache.`,
+user's cache. FAIRLEAD_TESTBED_KUBERNETES, such as v1.36.3, has every cluster run another
+version, which build --kubernetes has built.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newBuild(), newUp(), newBench(), newFloor(), newJudge(), newPerf(), newOverheads())
+	root.AddCommand(newBuild(), newUp(), newBench(), newFloor(), newJudge(), newPerf(), newOverheads(), newVersions())
 	return root
 }
