@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,7 +17,7 @@ const grace = 20 * time.Second
 func live(s runner, e *election) (stop context.CancelFunc, ended chan error) {
 	ctx, stop := context.WithCancel(context.Background())
 	ended = make(chan error, 1)
-	go func() { ended <- schedule(ctx, s, e, grace) }()
+	go func() { ended <- schedule(ctx, s, e, none, grace) }()
 	return stop, ended
 }
 
@@ -224,9 +225,32 @@ func TestAlone(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err := schedule(t.Context(), quitter{}, &election{}, grace); err == nil || !strings.Contains(err.Error(), "ended by itself") {
+	if err := schedule(t.Context(), quitter{}, &election{}, none, grace); err == nil || !strings.Contains(err.Error(), "ended by itself") {
 		t.Errorf("got %v, expected that the scheduler ended by itself", err)
 	}
+}
+
+// none is what of the types the server does not serve.
+func none([]string) error { return nil }
+
+// A replica that waits for what the server does not serve ends and says what it is.
+func TestWaitsForNothingAbsent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		waits := &scripted{syncsAt: time.Now().Add(time.Minute)}
+		ended := make(chan error, 1)
+		go func() {
+			ended <- schedule(t.Context(), waits, &election{}, func(types []string) error { return fmt.Errorf("no %v", types) }, grace)
+		}()
+		time.Sleep(sayUnlisted + time.Second)
+		select {
+		case err := <-ended:
+			if err == nil || err.Error() != "no [*v1.Pod]" {
+				t.Errorf("it ended with: %v", err)
+			}
+		default:
+			t.Fatal("it waits on")
+		}
+	})
 }
 
 type quitter struct{ runner }

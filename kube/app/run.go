@@ -84,19 +84,22 @@ func (o *options) run(ctx context.Context, c *config.SchedulerConfiguration, mak
 		go follows.follow(living, asked)
 	}
 	placer.Start(living)
-	return schedule(ctx, placer, elect, c.BindTimeout.Duration+afterBinds)
+	absent := func(types []string) error { return absentOf(client.Discovery(), types) }
+	return schedule(ctx, placer, elect, absent, c.BindTimeout.Duration+afterBinds)
 }
 
 // schedule waits until the informers have listed, then runs the scheduler
 // until ctx ends. The listing comes before the election: a leader that knows
-// nothing would only keep another from scheduling.
-func schedule(ctx context.Context, placer runner, elect *election, grace time.Duration) error {
+// nothing would only keep another from scheduling. What the server does not serve is
+// never listed: whoever began without knowing that ends, to begin anew, when absent says so.
+func schedule(ctx context.Context, placer runner, elect *election, absent func(types []string) error, grace time.Duration) error {
 	said := time.Now()
 	err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(context.Context) (bool, error) {
 		types := placer.Unlisted()
 		if len(types) > 0 && time.Since(said) >= sayUnlisted {
 			klog.FromContext(ctx).Info("Still waiting for lists; may the role list and watch these? (kube/deploy/rbac.yaml)", "types", types)
 			said = time.Now()
+			return false, absent(types)
 		}
 		return len(types) == 0, nil
 	})

@@ -4,14 +4,18 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/features"
 )
@@ -114,4 +118,34 @@ func resourcesOf(ctx context.Context, atMost time.Duration, server discovery.Ser
 		return nil, false, nil
 	}
 	return names, err == nil, err
+}
+
+// absentOf is an error if the server says that it does not serve some of these types, which are named as in Go.
+func absentOf(server discovery.ServerResourcesInterface, types []string) error {
+	for _, name := range types {
+		if versions := absentIn(server, name); len(versions) > 0 {
+			return fmt.Errorf("the API server does not serve %s (%s), which it did not say at the start; ending, to begin anew without it", name, strings.Join(versions, ", "))
+		}
+	}
+	return nil
+}
+
+// absentIn are the versions of groups that have a type of that name, or none if one of them serves it, or does not say.
+func absentIn(server discovery.ServerResourcesInterface, name string) []string {
+	var versions []string
+	for kind, of := range scheme.Scheme.AllKnownTypes() {
+		if "*"+of.String() != name || kind.Version == runtime.APIVersionInternal {
+			continue
+		}
+		list, err := server.ServerResourcesForGroupVersion(kind.GroupVersion().String())
+		if err != nil && !apierrors.IsNotFound(err) {
+			return nil
+		}
+		if err == nil && slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Kind == kind.Kind }) {
+			return nil
+		}
+		versions = append(versions, kind.GroupVersion().String())
+	}
+	slices.Sort(versions)
+	return versions
 }

@@ -1,13 +1,16 @@
 package app
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	fakediscovery "k8s.io/client-go/discovery/fake"
 	"k8s.io/client-go/kubernetes/fake"
+	clientgotesting "k8s.io/client-go/testing"
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	"k8s.io/kubernetes/pkg/features"
 )
@@ -51,5 +54,33 @@ func TestAbsentAPIs(t *testing.T) {
 				t.Errorf("claims of pod groups are followed: %t", on)
 			}
 		})
+	}
+}
+
+// What is not served is told by name. Nothing is said of what is served, of a type that another group has under the same name, nor where the server does not answer.
+func TestAbsentOf(t *testing.T) {
+	server := fake.NewClientset().Discovery().(*fakediscovery.FakeDiscovery)
+	server.Resources = []*metav1.APIResourceList{
+		{GroupVersion: "v1", APIResources: []metav1.APIResource{{Name: "pods", Kind: "Pod"}}},
+		{GroupVersion: "events.k8s.io/v1", APIResources: []metav1.APIResource{{Name: "events", Kind: "Event"}}},
+		{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{{Name: "resourceslices", Kind: "ResourceSlice"}}},
+	}
+	for _, test := range []struct {
+		types []string
+		want  string
+	}{
+		{nil, ""},
+		{[]string{"*v1.Pod", "*v1.Event", "*v1.ResourceSlice"}, ""},
+		{[]string{"*v1.Pod", "*v1.DeviceTaintRule"}, "the API server does not serve *v1.DeviceTaintRule (resource.k8s.io/v1), "},
+		{[]string{"*v1beta1.PodGroup"}, "the API server does not serve *v1beta1.PodGroup (scheduling.k8s.io/v1beta1), "},
+	} {
+		err := absentOf(server, test.types)
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), test.want)) {
+			t.Errorf("%v: %v, want %q", test.types, err, test.want)
+		}
+	}
+	server.PrependReactor("*", "*", func(clientgotesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("away") })
+	if err := absentOf(server, []string{"*v1.DeviceTaintRule"}); err != nil {
+		t.Errorf("a server that does not answer: %v", err)
 	}
 }
