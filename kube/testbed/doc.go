@@ -8,7 +8,8 @@
 // seconds and [Bed.Close] removes every trace of it. [Bed.Measure] puts a load
 // on it and accounts for the processor time of each process, because on a
 // machine of few cores CPU per pod travels to other machines and pods per second
-// do not.
+// do not. Every bed runs the Kubernetes that go.mod requires, or the one that
+// [KubernetesEnv] names, which [BuildKubernetes] has compiled.
 //
 // Where the machine allows it, [Bed.StartKubelet] adds a real node, whose
 // containers do run, and [Kubelet.MeasureHot] and [Kubelet.MeasureCold] measure

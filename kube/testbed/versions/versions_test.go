@@ -43,6 +43,7 @@ const stream = `go: downloading nothing
 {"Action":"output","Test":"TestC/part","Output":"        c_test.go:3: still missing\n"}
 {"Action":"output","Test":"TestC","Output":"        c_test.go:3: and more\n"}
 {"Action":"fail","Test":"TestC"}
+{"Action":"pass","Test":"TestC/other"}
 {"Action":"output","Test":"TestD","Output":"    d_test.go:4: no containers\n"}
 {"Action":"skip","Test":"TestD"}
 {"Action":"fail"}
