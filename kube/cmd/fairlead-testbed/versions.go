@@ -55,6 +55,8 @@ func (o *comparison) write(ctx context.Context) error {
 			return err
 		}
 		defer os.RemoveAll(o.results) //nolint:errcheck // Litter in a temporary folder.
+	} else if err := os.MkdirAll(o.results, 0o755); err != nil {
+		return err
 	}
 	own, err := testbed.OwnKubernetes(ctx)
 	if err != nil {
