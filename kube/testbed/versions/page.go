@@ -19,7 +19,7 @@ its Go modules, with etcd and kwok, whose nodes run nothing. The program is the 
 them by default; on 1.37 pod groups are on (` + "`GenericWorkload`, `TopologyAwareWorkloadScheduling`, `scheduling.k8s.io/v1beta1`" + `).
 
 *Works*: all tests of the row passed. *Not served*: the API server lacks what the tests are about, so that they were skipped; what Fairlead does without it stands below. *In part*: some tests passed, and
-for the others something is not served. *Does not*: a test failed twice, the second time without the others.
+for the others something is not served. *Does not*: a test failed twice, the second time only among those that had failed.
 
 `
 
@@ -85,7 +85,7 @@ func notes(features []Feature, results Results) string {
 			case r.State != Passed:
 				words = fmt.Sprintf("%s %s: %s", test, r.State, r.Words)
 			case r.Again:
-				words = test + " failed at first, and passed alone"
+				words = fmt.Sprintf("%s failed at first, and passed when it was run again: %s", test, r.Words)
 			}
 			if words != "" && !told[words] {
 				told[words] = true

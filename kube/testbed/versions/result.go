@@ -14,7 +14,7 @@ import (
 // Result is what became of a test.
 type Result struct {
 	State State
-	// Words say why, if it did not pass.
+	// Words say why, if it did not pass, or not at first.
 	Words string
 	// Says is what Fairlead said meanwhile that a user would read, as the test logged it.
 	Says []string
@@ -127,7 +127,9 @@ func (r Results) Failed() []string {
 // Repeat takes the results of those that were tried again, as they had failed: on a busy machine a test may fail for want of time.
 func (r Results) Repeat(again Results) {
 	for name, second := range again {
-		second.Again = r[name].State == Failed && second.State == Passed
+		if first := r[name]; first.State == Failed && second.State == Passed {
+			second.Again, second.Words = true, first.Words
+		}
 		r[name] = second
 	}
 }
