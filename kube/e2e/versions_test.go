@@ -51,15 +51,25 @@ func grouping(t *testing.T) *cluster {
 	return c
 }
 
-// The program becomes ready, and says in its log what it does without.
+// The program becomes ready, and says in its log what it does without, also where it is told to look at pod groups, which the bed does not serve.
 func TestReady(t *testing.T) {
-	bed := ownBed(t)
-	c := newCluster(t, bed)
-	c.must(bed.StartFairlead(t.Context(), build(t), testbed.ProfileOf("fairlead"), 10_000))
-	c.addNodes(1, "n", "4")
-	c.create(newPod("first"))
-	c.awaitBound(20*time.Second, 1)
-	c.relay(testbed.FairleadName, "does not serve")
+	for _, test := range []struct {
+		name string
+		args []string
+	}{
+		{"as by default", nil},
+		{"with gates", []string{"--feature-gates=GenericWorkload=true,DRAWorkloadResourceClaims=true"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			bed := ownBed(t)
+			c := newCluster(t, bed)
+			c.must(bed.StartFairlead(t.Context(), build(t), testbed.ProfileOf("fairlead"), 10_000, test.args...))
+			c.addNodes(1, "n", "4")
+			c.create(newPod("first"))
+			c.awaitBound(20*time.Second, 1)
+			c.relay(testbed.FairleadName, "does not serve")
+		})
+	}
 }
 
 // relay logs what a process of the bed said with these words.
