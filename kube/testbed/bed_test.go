@@ -80,7 +80,7 @@ func TestEverythingStarts(t *testing.T) {
 	if result.Pods != 10 {
 		t.Errorf("%d pods bound, want 10", result.Pods)
 	}
-	if err := b.Burden(t.Context(), Load{Name: "too-large", Pods: 3}); err != nil {
+	if err := Burden(t.Context(), b, Load{Name: "too-large", Pods: 3}); err != nil {
 		t.Error(err)
 	}
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {

@@ -51,7 +51,7 @@ func (b *Bed) MeasureBacklog(ctx context.Context, load Load, start func(context.
 }
 
 // Burden creates pods that no node has room for, and waits until their scheduler has said so of each. They stay.
-func (b *Bed) Burden(ctx context.Context, load Load) error {
+func Burden(ctx context.Context, b *Bed, load Load) error {
 	load, err := load.withDefaults()
 	if err != nil {
 		return err

@@ -129,7 +129,7 @@ func (b *bench) run(ctx context.Context, log io.Writer) (result testbed.Result, 
 		return result, fmt.Errorf("warm up: %w", err)
 	}
 	if b.unschedulable > 0 {
-		if err := bed.Burden(ctx, testbed.Load{Name: "too-large", Scheduler: b.load.Scheduler, Pods: b.unschedulable}); err != nil {
+		if err := testbed.Burden(ctx, bed, testbed.Load{Name: "too-large", Scheduler: b.load.Scheduler, Pods: b.unschedulable}); err != nil {
 			return result, fmt.Errorf("pods that fit nowhere: %w", err)
 		}
 	}
