@@ -102,7 +102,7 @@ func softOnly(t *v1.Taint) bool { return isSoft(*t) }
 
 // local returns the node set of a pod whose nodes depend on itself alone.
 func (s *nodeSets) local(p *Pod) *nodeSet {
-	key := s.judge.LocalKey(p.object)
+	key := p.localKey(s.judge)
 	if p.second {
 		key += "\n" // its nodes include those to be avoided
 	}
@@ -117,12 +117,16 @@ func (s *nodeSets) local(p *Pod) *nodeSet {
 // known returns the node set of a pod that is on a node, or is gated: those where it could be, its volumes aside. The core knows it. It is nil, which
 // is all nodes, for a pod that names its nodes, as a DaemonSet's do: each of these would have one of its own.
 func (s *nodeSets) known(p *Pod) *nodeSet {
-	object := *p.object
-	object.Spec.NodeName = ""
 	if p.set == "" { // a pod is on its node in many cores
-		p.set = s.judge.LocalKey(&object)
+		p.set = p.localKey(s.judge)
 	}
 	ns := s.byKey[p.set]
+	if ns != nil && ns.defined {
+		p.set = ns.key // one text for all pods of the set
+		return ns
+	}
+	object := *p.object
+	object.Spec.NodeName = ""
 	if ns == nil && s.judge.Local(&object).Names() != nil {
 		return nil
 	}
@@ -131,7 +135,7 @@ func (s *nodeSets) known(p *Pod) *nodeSet {
 		s.warm(ns)
 		s.leave(ns)
 	}
-	p.set = ns.key // one text for all pods of the set
+	p.set = ns.key
 	return ns
 }
 

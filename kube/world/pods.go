@@ -47,7 +47,9 @@ type sight struct {
 	object *v1.Pod
 	info   *framework.PodInfo // of object, once it was read; the judge holds it while on a node
 	unread error              // what could not be read of it
-	set    string             // the key of its node set on a node; empty until it is asked for
+	// reading is what it shares with others of its owner; nil if it does not.
+	reading *reading
+	set     string // the key of its node set on a node; empty until it is asked for
 	// company is what rules between pods say of it, nil until that is asked for; regrouped says that it was of an earlier sight.
 	company   *company
 	regrouped bool
@@ -152,7 +154,7 @@ func (p *sight) refresh(same bool) {
 		p.info.Pod = p.object
 		return
 	}
-	p.info, p.unread, p.set, p.regrouped = nil, nil, "", true
+	p.info, p.unread, p.reading, p.set, p.regrouped = nil, nil, nil, "", true
 }
 
 // LosePod takes in that a pod is gone, or done.
