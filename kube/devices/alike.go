@@ -51,7 +51,7 @@ func alikeOf(s *search) alike {
 			claims = append(claims, al.claims[c])
 		}
 		slices.Sort(claims)
-		unit.kind = kinds.word(fmt.Sprintf("unit %p %d %d %d", unit.nodes, len(unit.nodes), unit.demand, claims))
+		unit.kind = kinds.word(fmt.Sprintf("unit %p %d %d %d %d", unit.nodes, len(unit.nodes), unit.demand, claims, unit.follows))
 	}
 	return al
 }

@@ -196,7 +196,7 @@ func (s *bounds) matchNodes() (Conflict, bool) {
 		edges: func(left int, visit func(int) bool) {
 			for _, n := range s.units[units[left]].nodes {
 				s.ticks++
-				if s.fits(&s.units[units[left]], n) && visit(n) {
+				if u := &s.units[units[left]]; s.fits(u, n) && s.reaches(u, n) && visit(n) {
 					return
 				}
 			}
@@ -212,7 +212,10 @@ func (s *bounds) matchNodes() (Conflict, bool) {
 		},
 		owner: make([][]int, len(s.p.Nodes)), seen: make([]int, len(s.p.Nodes)),
 	}
-	return m.all(len(units), OfNodes, func(unit int) []int { return s.units[units[unit]].claims })
+	return m.all(len(units), OfNodes, func(unit int) []int {
+		u := &s.units[units[unit]]
+		return append(slices.Clone(u.claims), u.follows...)
+	})
 }
 
 // unitsToPlace are the units that have no node, and the least that any of them demands of each resource.

@@ -60,10 +60,18 @@ func (c *checker) pods(nodes []int) error {
 	return nil
 }
 
-// reaches reports an error where a device of the claim is not one that it may have on the node.
+// reaches reports an error where a device of the claim is not one that it may have on the node, or a request for all devices would have others there.
 func (c *checker) reaches(claim, node int, grants []Grant) error {
+	has := map[int]int{} // by request
 	for _, g := range grants {
-		options := c.p.Claims[claim].Requests[g.Request].Alternatives[g.Alternative].Options[node]
+		has[g.Request]++
+	}
+	for _, g := range grants {
+		a := &c.p.Claims[claim].Requests[g.Request].Alternatives[g.Alternative]
+		options := a.Options[node]
+		if a.Count == 0 && len(options) != has[g.Request] {
+			return fmt.Errorf("claim %d has %d devices for request %d, want all %d there", claim, has[g.Request], g.Request, len(options))
+		}
 		if !slices.ContainsFunc(options, func(o Option) bool { return o.Device == g.Device && !o.Barred }) {
 			return fmt.Errorf("claim %d has device %d for request %d, which it may not have there", claim, g.Device, g.Request)
 		}

@@ -25,11 +25,14 @@ func makeProblem(r *rand.Rand) *Problem {
 		c.p.Devices = append(c.p.Devices, c.device())
 	}
 	at := make([][]int, len(c.p.Nodes)) // which devices can be reached
+	wide, shared := []int{12, 2, 1}[c.IntN(3)], []int{8, 2}[c.IntN(2)]
 	for d := range c.p.Devices {
 		n := c.IntN(len(c.p.Nodes))
 		at[n] = append(at[n], d)
-		if c.IntN(12) == 0 && n+1 < len(at) {
-			at[n+1] = append(at[n+1], d)
+		for other := range at {
+			if other != n && c.IntN(wide) == 0 {
+				at[other] = append(at[other], d)
+			}
 		}
 	}
 	shape := c.claim(at)
@@ -39,7 +42,7 @@ func makeProblem(r *rand.Rand) *Problem {
 		}
 		c.p.Claims = append(c.p.Claims, shape)
 	}
-	c.pods()
+	c.pods(shared)
 	return c.p
 }
 
@@ -86,18 +89,19 @@ func (c *chance) claim(at [][]int) Claim {
 func (c *chance) alternative(at [][]int) Alternative {
 	a := Alternative{Count: []int{1, 1, 1, 2, 3, 0}[c.IntN(6)]}
 	few := c.IntN(2) == 0
+	var had []Option // by device; the same on all nodes
+	for d := range c.p.Devices {
+		o := Option{Device: d, Barred: a.Count == 0 && c.IntN(10) == 0}
+		if c.p.Devices[d].Shared {
+			o.Takes = []int64{int64(c.IntN(3))}
+		}
+		had = append(had, o)
+	}
 	for _, devices := range at {
 		var options []Option
 		for _, d := range devices {
-			o := Option{Device: d}
-			if c.p.Devices[d].Shared {
-				o.Takes = []int64{int64(c.IntN(3))}
-			}
-			if a.Count == 0 && c.IntN(10) == 0 {
-				o.Barred = true
-			}
 			if !few || c.IntN(2) == 0 {
-				options = append(options, o)
+				options = append(options, had[d])
 			}
 		}
 		a.Options = append(a.Options, options)
@@ -105,8 +109,8 @@ func (c *chance) alternative(at [][]int) Alternative {
 	return a
 }
 
-// pods share the claims out; now and then two pods share one.
-func (c *chance) pods() {
+// pods share the claims out; now and then, or often, two pods share one.
+func (c *chance) pods(shared int) {
 	all := make([]int, len(c.p.Nodes))
 	for n := range all {
 		all[n] = n
@@ -117,12 +121,15 @@ func (c *chance) pods() {
 			continue
 		}
 		pod := Pod{Nodes: all, Demand: []int64{int64(c.IntN(3))}, Claims: []int{claim}}
-		if c.IntN(4) == 0 {
+		if c.IntN(min(shared, 4)) == 0 {
 			pod.Nodes = []int{c.IntN(len(all))}
 		}
-		if claim > 0 && c.IntN(8) == 0 {
-			pod.Claims = append(pod.Claims, claim-1)
+		if claim > 0 && c.IntN(shared) == 0 {
+			pod.Claims = append(pod.Claims, c.IntN(claim))
 		}
 		c.p.Pods = append(c.p.Pods, pod)
+	}
+	if c.IntN(shared) == 0 { // one has nothing of its own
+		c.p.Pods = append(c.p.Pods, Pod{Nodes: []int{c.IntN(len(all))}, Demand: []int64{1}, Claims: c.Perm(len(c.p.Claims))[:1]})
 	}
 }

@@ -29,7 +29,8 @@ type Node struct {
 	Room []int64 // that is left of each resource; nil where room does not matter
 }
 
-// Pod stands on one node, from which all devices of its claims can be reached. Pods that share a claim stand on the same node.
+// Pod stands on one node, from which all devices of its claims can be reached. Pods may share a claim: its devices are given once, and can be reached
+// from the nodes of all of them.
 type Pod struct {
 	Nodes  []int   // where it may stand, in the order in which they are tried
 	Demand []int64 // of each resource
@@ -68,11 +69,11 @@ type Request struct{ Alternatives []Alternative }
 
 // Alternative is one way to satisfy a request.
 type Alternative struct {
-	Count   int        // how many devices; 0 means all options of the node, of which there must be one
+	Count   int        // how many devices; 0 means all options of the node, of which there must be one, and the same ones on the nodes of all pods that share the claim
 	Options [][]Option // by node: the devices that it may have there, in their order. Lists that are equal should be one slice, as those of a pod's nodes and a constraint's values: by that it is known what is alike
 }
 
-// Option is a device that an alternative may have.
+// Option is a device that an alternative may have, in the same way on all nodes from which it can be reached.
 type Option struct {
 	Device int
 	Takes  []int64 // of a shared device's capacity

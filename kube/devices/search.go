@@ -18,8 +18,6 @@ type search struct {
 	bounds  bounds
 	ticks   int64
 	budget  int64
-	// partial says that there may be assignments which are not searched.
-	partial bool
 }
 
 // claim is what a claim has so far.
@@ -37,7 +35,6 @@ type use struct {
 
 func newSearch(p *Problem, budget int64) *search {
 	s := &search{p: p, units: unitsOf(p), claims: make([]claim, len(p.Claims)), devices: make([]use, len(p.Devices)), budget: budget}
-	s.partial = spread(p, s.units)
 	for u := range s.units {
 		for _, c := range s.units[u].claims {
 			s.claims[c] = claim{open: make([]bool, len(p.Claims[c].Requests)), unit: u}
@@ -84,12 +81,13 @@ func (s *search) descend() bool {
 	return false
 }
 
-// next is the unit to be placed, or the request to be satisfied next; a negative unit if all are. A unit is completed before another is begun.
+// next is the unit to be placed, or the request to be satisfied next; a negative unit if all are. A unit is completed before another is begun, and before those that
+// follow its claims.
 func (s *search) next() (u, c, r int) {
 	u, fewest := -1, 0
 	for i := range s.units {
 		here, slack := s.units[i].node >= 0, 0
-		if here && !s.isOpen(i) || u >= 0 && s.units[u].node >= 0 && !here {
+		if here && !s.isOpen(i) || u >= 0 && s.units[u].node >= 0 && !here || !here && !s.led(i) {
 			continue
 		}
 		ci, ri, slack := s.tightest(i)
@@ -98,6 +96,11 @@ func (s *search) next() (u, c, r int) {
 		}
 	}
 	return u, c, r
+}
+
+// led reports whether the units are placed whose claims the unit follows.
+func (s *search) led(u int) bool {
+	return !slices.ContainsFunc(s.units[u].follows, func(c int) bool { return s.units[s.claims[c].unit].node < 0 })
 }
 
 // isOpen reports whether a claim of the unit lacks devices.
@@ -161,7 +164,7 @@ func (s *search) place(u int) bool {
 	unit := &s.units[u]
 	for at := s.firstNode(u); at < len(unit.nodes) && !s.over(); at++ {
 		n := unit.nodes[at]
-		if !s.fits(unit, n) {
+		if !s.fits(unit, n) || !s.reaches(unit, n) {
 			continue
 		}
 		s.enter(unit, n, at, 1)
@@ -179,6 +182,21 @@ func (s *search) fits(u *unit, n int) bool {
 	for k, amount := range u.demand {
 		if k < len(s.room[n]) && amount > s.room[n][k] {
 			return false
+		}
+	}
+	return true
+}
+
+// reaches reports whether the devices that the followed claims have so far can be reached from the node.
+func (s *search) reaches(u *unit, n int) bool {
+	for _, c := range u.follows {
+		for _, g := range s.claims[c].grants {
+			a := &s.p.Claims[c].Requests[g.Request].Alternatives[g.Alternative]
+			s.ticks++
+			if a.Count == 0 && len(a.Options[n]) != len(a.Options[s.units[s.claims[c].unit].node]) ||
+				!slices.ContainsFunc(a.Options[n], func(o Option) bool { return o.Device == g.Device }) {
+				return false
+			}
 		}
 	}
 	return true

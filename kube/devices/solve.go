@@ -6,14 +6,14 @@ import "slices"
 func Solve(p *Problem, budget int64) Answer {
 	s := newSearch(p, budget)
 	c, fails := s.bounds.bound()
-	if fails && !s.partial {
+	if fails {
 		return Answer{Outcome: Impossible, Conflict: conflicts{s}.shrink(c), Ticks: s.ticks}
 	}
 	s.prepare()
 	switch {
 	case s.descend():
 		return s.answer()
-	case s.over() || s.partial:
+	case s.over():
 		return Answer{Outcome: NotProven, Ticks: s.ticks}
 	}
 	c = Conflict{Over: Combined}
@@ -38,9 +38,10 @@ func (s *search) answer() Answer {
 	return a
 }
 
-// unit is pods that stand on one node, as they share claims; mostly a single one.
+// unit is pods that stand on one node, as they share claims whose devices can be reached from one node each; mostly a single one.
 type unit struct {
 	pods, claims []int
+	follows      []int // claims that belong to a unit before this one, which may have devices that can be reached from other nodes as well
 	nodes        []int
 	demand       []int64
 	kind         int // equal for units that are alike
@@ -48,14 +49,23 @@ type unit struct {
 	at           int // of node in nodes
 }
 
-// unitsOf joins the pods that share claims.
+// unitsOf joins the pods that share claims, unless these may have devices that can be reached from several nodes: such a claim is that of the first unit.
 func unitsOf(p *Problem) []unit {
+	users, wide := make([]int, len(p.Claims)), make([]bool, len(p.Claims))
+	for _, pod := range p.Pods {
+		for _, c := range pod.Claims {
+			users[c]++
+		}
+	}
+	for c := range p.Claims {
+		wide[c] = users[c] > 1 && isWide(&p.Claims[c])
+	}
 	of := make([]int, len(p.Claims)) // the unit of a claim, and one
 	var units []unit
 	for i, pod := range p.Pods {
 		joined := unit{pods: []int{i}, nodes: pod.Nodes, demand: slices.Clone(pod.Demand), node: -1}
 		for _, c := range pod.Claims {
-			if of[c] == 0 {
+			if wide[c] || of[c] == 0 {
 				joined.claims = append(joined.claims, c)
 			} else if other := &units[of[c]-1]; len(other.pods) > 0 {
 				joined.join(other)
@@ -66,7 +76,26 @@ func unitsOf(p *Problem) []unit {
 			of[c] = len(units)
 		}
 	}
-	return slices.DeleteFunc(units, func(u unit) bool { return len(u.pods) == 0 })
+	units = slices.DeleteFunc(units, func(u unit) bool { return len(u.pods) == 0 })
+	owned := make([]bool, len(p.Claims))
+	for u := range units {
+		units[u].own(owned)
+	}
+	return units
+}
+
+// own takes the claims that are no other unit's, and follows those that are.
+func (u *unit) own(owned []bool) {
+	var claims []int
+	for _, c := range u.claims {
+		switch {
+		case !owned[c]:
+			claims, owned[c] = append(claims, c), true
+		case !slices.Contains(claims, c) && !slices.Contains(u.follows, c):
+			u.follows = append(u.follows, c)
+		}
+	}
+	u.claims = claims
 }
 
 // join takes over the pods of the other, which is empty after that.
@@ -84,18 +113,8 @@ func (u *unit) join(other *unit) {
 	*other = unit{}
 }
 
-// spread reports whether pods of a unit could share their claims' devices from different nodes, which is not searched.
-func spread(p *Problem, units []unit) bool {
-	for i := range units {
-		if len(units[i].pods) > 1 && slices.ContainsFunc(units[i].claims, func(c int) bool { return reachable(&p.Claims[c]) }) {
-			return true
-		}
-	}
-	return false
-}
-
-// reachable reports whether the claim may have a device from more than one node.
-func reachable(c *Claim) bool {
+// isWide reports whether the claim may have a device from more than one node, or needs none.
+func isWide(c *Claim) bool {
 	from := map[int]int{}
 	for i := range c.Requests {
 		for j := range c.Requests[i].Alternatives {

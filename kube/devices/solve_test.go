@@ -3,6 +3,7 @@ package devices
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -110,16 +111,41 @@ func TestConflictIsSmall(t *testing.T) {
 	}
 }
 
+// sharing is the large problem where each eight pods share a claim for a switch, of which there is one for each four nodes.
+func sharing(seed uint64, impossible bool) *Problem {
+	p := large(seed, impossible)
+	p.Devices = append(p.Devices, Device{}, Device{})
+	values := append(p.Claims[0].Constraints[0].Values, 0, 0)
+	for c := range p.Claims {
+		p.Claims[c].Constraints[0].Values = values
+	}
+	switches := make([][]Option, len(p.Nodes))
+	for n := range switches {
+		switches[n] = []Option{{Device: len(p.Devices) - 2 + n/4}}
+	}
+	cards := len(p.Claims)
+	for range 2 {
+		p.Claims = append(p.Claims, Claim{Requests: []Request{{Alternatives: []Alternative{{Count: 1, Options: switches}}}}})
+	}
+	for i := range p.Pods {
+		p.Pods[i].Claims = append(p.Pods[i].Claims, cards+i/8%2)
+	}
+	return p
+}
+
 // What is asked of in issue 24 is decided within the budget that a scheduler has.
 func TestLargeIsDecided(t *testing.T) {
 	worst := int64(0)
 	for seed := range uint64(60) {
 		for _, impossible := range []bool{false, true} {
-			a := Solve(large(seed, impossible), 5_000_000)
-			if want := map[bool]Outcome{false: Assigned, true: Impossible}[impossible]; a.Outcome != want {
-				t.Errorf("seed %d: outcome %d after %d ticks, want %d", seed, a.Outcome, a.Ticks, want)
+			want := map[bool]Outcome{false: Assigned, true: Impossible}[impossible]
+			for _, p := range []*Problem{large(seed, impossible), sharing(seed, impossible)} {
+				a := Solve(p, 5_000_000)
+				if a.Outcome != want {
+					t.Errorf("seed %d, %d claims: outcome %d after %d ticks, want %d", seed, len(p.Claims), a.Outcome, a.Ticks, want)
+				}
+				worst = max(worst, a.Ticks)
 			}
-			worst = max(worst, a.Ticks)
 		}
 	}
 	t.Logf("at most %d ticks", worst)
@@ -134,5 +160,85 @@ func BenchmarkSolve(b *testing.B) {
 			}
 			b.ReportMetric(float64(ticks), "ticks")
 		})
+	}
+}
+
+// Pods that share a claim stand where its devices can be reached: those of a node all on that, those of a rack anywhere in the rack. It is given once.
+func TestSharedClaims(t *testing.T) {
+	switches := [][]Option{{{Device: 0}}, {{Device: 0}}, {{Device: 1}}, {{Device: 1}}} // of two racks
+	cards := [][]Option{{{Device: 2}, {Device: 3}}, {{Device: 4}}, {{Device: 5}, {Device: 6}}, {{Device: 7}}}
+	one := func(options [][]Option) Claim {
+		return Claim{Requests: []Request{{Alternatives: []Alternative{{Count: 1, Options: options}}}}}
+	}
+	for _, test := range []struct {
+		name   string
+		shared Claim
+		pods   int
+		room   int64 // of each node, of which a pod takes one
+		taken  []int
+		want   Outcome
+		nodes  string
+		over   Scarcity
+	}{
+		{"a switch", one(switches), 3, 4, nil, Assigned, "[0 0 1]", 0},
+		{"a switch, and the first rack has too few cards", one(switches), 3, 4, []int{4}, Assigned, "[2 2 3]", 0},
+		{"a switch, and both racks have too few cards", one(switches), 3, 4, []int{4, 7}, Impossible, "", Combined},
+		{"a switch, with room for one pod on each node", one(switches), 2, 1, nil, Assigned, "[0 1]", 0},
+		{"a switch, with room for one pod on each node, and three", one(switches), 3, 1, nil, Impossible, "", Combined},
+		{"a card, beside a card each", one(cards), 2, 4, nil, Impossible, "", OfGroups},
+		{"all of a rack", Claim{Requests: []Request{{Alternatives: []Alternative{{Options: switches}}}}}, 3, 4, nil, Assigned, "[0 0 1]", 0},
+	} {
+		p := &Problem{Nodes: []Node{{[]int64{test.room}}, {[]int64{test.room}}, {[]int64{test.room}}, {[]int64{test.room}}}, Devices: make([]Device, 8), Claims: []Claim{test.shared}}
+		for _, d := range test.taken {
+			p.Devices[d].Taken = true
+		}
+		nodes := []int{0, 1, 2, 3}
+		for i := range test.pods {
+			p.Claims = append(p.Claims, one(cards))
+			p.Pods = append(p.Pods, Pod{Nodes: nodes, Demand: []int64{1}, Claims: []int{0, 1 + i}})
+		}
+		a := Solve(p, 10_000)
+		if a.Outcome != test.want {
+			t.Errorf("%s: outcome %d after %d ticks, want %d", test.name, a.Outcome, a.Ticks, test.want)
+			continue
+		}
+		if a.Outcome == Impossible {
+			if c := a.Conflict; !slices.Contains(c.Claims, 0) || c.Over != test.over {
+				t.Errorf("%s: conflict %+v, want the shared claim in it, over %d", test.name, c, test.over)
+			}
+			continue
+		}
+		if err := Check(p, a.Nodes, a.Grants); err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		if got := fmt.Sprint(a.Nodes); got != test.nodes {
+			t.Errorf("%s: on nodes %s, want %s", test.name, got, test.nodes)
+		}
+	}
+}
+
+// An assignment in which a pod does not reach what it shares is found to be wrong.
+func TestCheckOfSharedClaims(t *testing.T) {
+	for _, test := range []struct {
+		count int
+		rack  [][]Option
+		sound bool
+	}{
+		{1, [][]Option{{{Device: 0}}, {{Device: 0}}}, true},
+		{1, [][]Option{{{Device: 0}}, {{Device: 1}}}, false},
+		{0, [][]Option{{{Device: 0}}, {{Device: 0}}}, true},
+		{0, [][]Option{{{Device: 0}}, {{Device: 0}, {Device: 1}}}, false}, // there all are more
+	} {
+		p := &Problem{Nodes: make([]Node, 2), Devices: make([]Device, 2), Claims: []Claim{{Requests: []Request{{Alternatives: []Alternative{{Count: test.count, Options: test.rack}}}}}}}
+		for n := range p.Nodes {
+			p.Pods = append(p.Pods, Pod{Nodes: []int{n}, Claims: []int{0}})
+		}
+		err := Check(p, []int{0, 1}, [][]Grant{{{0, 0, 0}}})
+		if (err == nil) != test.sound {
+			t.Errorf("%+v: %v", test, err)
+		}
+		if a := Solve(p, 1000); (a.Outcome == Assigned) != test.sound {
+			t.Errorf("%+v: outcome %d", test, a.Outcome)
+		}
 	}
 }
