@@ -2,9 +2,9 @@
 // upstream's own PreFilter and Filter plugins, so that Fairlead can be wrong about Kubernetes but never violate it.
 //
 // The judge keeps nodes and pods in upstream's NodeInfo values and changes them in place: a decision costs no copy, where upstream's cache clones the
-// nodes that changed since its last snapshot. That is sound because a judge has one owner goroutine, the scheduling loop; nothing here locks. Only the
+// nodes that changed since its last snapshot. That is sound because a judge has one owner goroutine, the scheduling loop. Only the
 // methods of a Reservation may run on another goroutine, and the plugins that act there (VolumeBinding, DynamicResources) read informers and their own
-// locked caches, never the NodeInfo values.
+// locked caches, never the NodeInfo values. What reservations share is locked here (company.go, usage.go), and nothing else.
 //
 // Three kinds of query. A LocalCase runs only the filters that look at a pod's own spec and one node. A Case runs all filters, with the PreFilter
 // state computed once and kept current while pods come and go. Diagnose words a refusal as kube-scheduler would.
@@ -14,6 +14,7 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
@@ -56,6 +57,7 @@ type Judge struct {
 	next int
 	// reservations counts what was set aside.
 	reservations int
+	usage        usage
 	// evaluations counts how often filters were run on a pod and a node.
 	evaluations int64
 }
@@ -69,7 +71,7 @@ func New(ctx context.Context, o Options) (*Judge, error) {
 	// Upstream's plugins count into these metrics without asking whether they exist.
 	metrics.Register()
 
-	judge := &Judge{ctx: ctx, view: newView(), namespaces: o.Informers.Core().V1().Namespaces().Lister()}
+	judge := &Judge{ctx: ctx, view: newView(), usage: usage{by: map[types.UID]*users{}}, namespaces: o.Informers.Core().V1().Namespaces().Lister()}
 	if err := judge.trackDevices(o); err != nil {
 		return nil, err
 	}

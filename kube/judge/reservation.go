@@ -12,8 +12,8 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
 // Reservation is a pod on its way to a node. Its methods may run on any goroutine, one at a time.
@@ -23,8 +23,9 @@ type Reservation struct {
 	state fwk.CycleState
 	pod   *v1.Pod
 	node  string
-	// claims are those of devices that the pod has, as they were before.
-	claims []*resourceapi.ResourceClaim
+	// claims are its claims of devices, as they were before.
+	claims []podClaim
+	part   part
 }
 
 // SetsAside reports whether Reserve sets anything aside for the pod.
@@ -45,13 +46,20 @@ func (j *Judge) Reserve(ctx context.Context, c *Case, pod *v1.Pod, node string) 
 	// Plugins read the node from the pod, as upstream's assumed pod has it.
 	assumed := *pod // of which they change nothing
 	assumed.Spec.NodeName = node
-	r := &Reservation{judge: j, state: c.state, pod: &assumed, node: node, claims: claimsOf(j, pod)}
+	r := &Reservation{judge: j, state: c.state, pod: &assumed, node: node, claims: j.claimsOf(pod)}
+	if !r.enter() {
+		return nil, fwk.NewStatus(fwk.Unschedulable, "a resource claim of its group is being written, or given back").WithPlugin(names.DynamicResources)
+	}
 	// The case gets a state of its own at its next query; this one belongs to the reservation from now on.
 	c.upkeep.stale = true
 	j.reservations++
 	if status := j.full.RunReservePluginsReserve(ctx, r.state, r.pod, node); !status.IsSuccess() {
 		r.Unreserve(ctx)
 		return nil, status
+	}
+	if err := r.join(); err != nil {
+		r.Unreserve(ctx)
+		return nil, fwk.AsStatus(err).WithPlugin(names.DynamicResources)
 	}
 	return r, nil
 }
@@ -60,11 +68,25 @@ func (j *Judge) Reserve(ctx context.Context, c *Case, pod *v1.Pod, node string) 
 func (r *Reservation) Empty() bool { return r.state == nil }
 
 // PreBind writes what was reserved to the API server and waits for what must happen there before the pod can be bound, which may take minutes for a new
-// volume. On a failure the caller calls Unreserve.
+// volume, and until others of its company have written claims that the pod shares with them. On a failure the caller calls Unreserve.
 func (r *Reservation) PreBind(ctx context.Context) *fwk.Status {
 	if r.state == nil {
 		return nil
 	}
+	done, err := r.part.await(ctx)
+	if err != nil {
+		return fwk.AsStatus(err)
+	}
+	defer done()
+	status := r.preBind(ctx)
+	r.part.settle(status.IsSuccess())
+	if status.IsSuccess() {
+		r.judge.usage.prepared(r.claims)
+	}
+	return status
+}
+
+func (r *Reservation) preBind(ctx context.Context) *fwk.Status {
 	status := r.judge.full.RunPreBindPreFlights(ctx, r.state, r.pod, r.node)
 	if status.IsSkip() {
 		return nil
@@ -78,53 +100,54 @@ func (r *Reservation) PreBind(ctx context.Context) *fwk.Status {
 // Unreserve gives back what was reserved.
 func (r *Reservation) Unreserve(ctx context.Context) {
 	if r.state != nil {
+		r.part.settle(false)
 		r.judge.full.RunReservePluginsUnreserve(ctx, r.state, r.pod, r.node)
+		r.judge.usage.leave(r.claims)
 	}
 }
 
-// Release takes devices from the pod's claims, if nobody else uses them. It comes after Unreserve, which leaves them to the claims, and with them the
-// node to the pod: where a whole gang is given up it may need others. It does not ask who wrote them: a write that was given up may have come through, and be
-// what an earlier try has left.
+// Release takes devices from the claims for which PreBind has written some, if nobody uses them. It comes after Unreserve, which leaves them to the claims, and with them the
+// node to the pod: where a whole gang is given up it may need others.
 func (r *Reservation) Release(ctx context.Context) error {
 	var failed error
-	for _, known := range r.claims {
-		claims := r.judge.full.ClientSet().ResourceV1().ResourceClaims(known.Namespace)
-		claim, err := claims.Get(ctx, known.Name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) || err == nil && (claim.UID != known.UID || claim.Status.Allocation == nil || r.isOthers(claim)) {
-			continue
+	for _, claim := range r.claims {
+		if claim.Status.Allocation == nil {
+			failed = cmp.Or(failed, r.release(ctx, claim))
 		}
-		if err == nil {
-			claim.Status.Allocation, claim.Status.Devices, claim.Status.ReservedFor = nil, nil, nil
-			_, err = claims.UpdateStatus(ctx, claim, metav1.UpdateOptions{})
-		}
-		failed = cmp.Or(failed, err)
 	}
 	return failed
 }
 
-// isOthers reports whether the claim is reserved for somebody else.
-func (r *Reservation) isOthers(claim *resourceapi.ResourceClaim) bool {
-	return slices.ContainsFunc(claim.Status.ReservedFor, func(by resourceapi.ResourceClaimConsumerReference) bool { return by.UID != r.pod.UID })
-}
-
-// claimsOf are the pod's claims of devices that are there.
-func claimsOf(j *Judge, pod *v1.Pod) []*resourceapi.ResourceClaim {
-	var claims []*resourceapi.ResourceClaim
-	for i := range pod.Spec.ResourceClaims {
-		name, _, err := resourceclaim.Name(pod, &pod.Spec.ResourceClaims[i])
-		if err != nil || name == nil || j.devices == nil {
-			continue
+// release takes devices from one claim. One of a group is reserved for that, whoever uses it.
+func (r *Reservation) release(ctx context.Context, of podClaim) error {
+	if of.ofGroup() {
+		done, free := r.judge.usage.free(of.UID)
+		if !free {
+			return nil
 		}
-		if claim, err := j.devices.ResourceClaims().Get(pod.Namespace, *name); err == nil {
-			claims = append(claims, claim)
-		}
+		defer done()
 	}
-	return claims
+	claims := r.judge.full.ClientSet().ResourceV1().ResourceClaims(of.Namespace)
+	claim, err := claims.Get(ctx, of.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || err == nil && (claim.UID != of.UID || claim.Status.Allocation == nil) {
+		return nil
+	}
+	if err != nil {
+		return err //nolint:wrapcheck // it names the claim
+	}
+	users := slices.DeleteFunc(slices.Clone(claim.Status.ReservedFor), func(user resourceapi.ResourceClaimConsumerReference) bool { return of.ofGroup() && user == of.user })
+	if len(users) > 0 {
+		return nil
+	}
+	claim.Status.Allocation, claim.Status.Devices, claim.Status.ReservedFor = nil, nil, nil
+	_, err = claims.UpdateStatus(ctx, claim, metav1.UpdateOptions{})
+	return err //nolint:wrapcheck // it names the claim
 }
 
 // PostBind reports to the plugins that the pod is bound.
 func (r *Reservation) PostBind(ctx context.Context) {
 	if r.state != nil {
 		r.judge.full.RunPostBindPlugins(ctx, r.state, r.pod, r.node)
+		r.judge.usage.leave(r.claims)
 	}
 }

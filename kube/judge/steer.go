@@ -5,6 +5,8 @@ package judge
 // beside the names of devices. Devices that are in use by then it sees as always, as counters depend on them.
 
 import (
+	"sync/atomic"
+
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/dynamic-resource-allocation/structured"
@@ -16,10 +18,20 @@ type Choice struct {
 	devices sets.Set[structured.DeviceID]
 }
 
-// steered is upstream's manager of devices, which shows a choice alone while there is one. It lists slices only in PreFilter, so in the judge's goroutine.
+// steered is upstream's manager of devices, which shows a choice alone while there is one, and claims as they are for those who follow a company. The plugin lists slices
+// only in PreFilter, so in the judge's goroutine; claims it looks at elsewhere, too, by when they are what they will be.
 type steered struct {
 	fwk.SharedDRAManager
-	choice *Choice
+	choice  *Choice
+	company atomic.Pointer[Company]
+}
+
+// ResourceClaims finds claims as they will be.
+func (s *steered) ResourceClaims() fwk.ResourceClaimTracker {
+	if company := s.company.Load(); company != nil {
+		return claimsFor{s.SharedDRAManager.ResourceClaims(), company}
+	}
+	return s.SharedDRAManager.ResourceClaims()
 }
 
 // ResourceSlices lists slices with those devices that may be seen.
@@ -75,3 +87,10 @@ func (c chosenSlices) ListWithDeviceTaintRules() ([]*resourceapi.ResourceSlice, 
 
 // Choose has the pod of the case get these devices and no others. Nil leaves it to upstream.
 func (c *Case) Choose(choice *Choice) { c.choice = choice }
+
+// Accompany says who is placed together with the pods that are asked about from now on, so that they share claims. Nil is nobody.
+func (j *Judge) Accompany(company *Company) {
+	if j.steered != nil {
+		j.steered.company.Store(company)
+	}
+}

@@ -236,7 +236,7 @@ func (p *poser) waiting(pod *v1.Pod) ([]*resourceapi.ResourceClaim, bool) {
 		switch {
 		case err != nil, p.judge.devices.ResourceClaims().GetPendingAllocation(claim.UID) != nil:
 			return nil, false
-		case claim.Status.Allocation == nil:
+		case claim.Status.Allocation == nil && !slices.Contains(waiting, claim):
 			waiting = append(waiting, claim)
 		}
 	}

@@ -7,8 +7,7 @@ import (
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 )
 
-// Pods of a group may share claims of devices if upstream's filters know of that, and if they need not be placed together: the first of them
-// allocates the claim, and until that is written the others would be refused.
+// Pods of a group may share claims of devices if upstream's filters know of that, whether they are placed together or each by itself.
 func TestGroupsWithClaims(t *testing.T) {
 	claims := []schedulingv1beta1.PodGroupResourceClaim{{Name: "shared", ResourceClaimName: new("devices")}}
 	basic := schedulingv1beta1.PodGroupSchedulingPolicy{Basic: &schedulingv1beta1.BasicSchedulingPolicy{}}
@@ -24,7 +23,8 @@ func TestGroupsWithClaims(t *testing.T) {
 	}{
 		{"basic", true, basic, claims, ""},
 		{"a gang of one", true, gang(1), claims, ""},
-		{"a gang", true, gang(2), claims, "resourceClaims beside schedulingPolicy.gang"},
+		{"a gang", true, gang(2), claims, ""},
+		{"a gang without the gate", false, gang(2), claims, "--feature-gates=GenericWorkload=true,DRAWorkloadResourceClaims=true"},
 		{"without the gate", false, basic, claims, "--feature-gates=GenericWorkload=true,DRAWorkloadResourceClaims=true"},
 		{"without claims", false, gang(2), nil, ""},
 	} {

@@ -216,9 +216,6 @@ func (g *Group) read(gs *PodGroups) {
 		beyond = "parentCompositePodGroupName"
 	case len(spec.ResourceClaims) > 0 && !gs.claims:
 		beyond = "resourceClaims without --feature-gates=GenericWorkload=true,DRAWorkloadResourceClaims=true"
-	case len(spec.ResourceClaims) > 0 && g.least > 1:
-		// The first of them would allocate a claim, and the others wait until it is written.
-		beyond = "resourceClaims beside schedulingPolicy.gang"
 	}
 	if g.why = ""; beyond != "" {
 		g.why = fmt.Sprintf("its pod group %s has spec.%s, which this version of fairlead does not do", g.Name, beyond)

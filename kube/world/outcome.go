@@ -32,7 +32,9 @@ type Binds struct {
 	placed  *placed
 	rules   *rules
 	cases   map[string]*openCase // of pods without a query
-	uses    uint64
+	// companies are the gangs of which pods were judged in this turn.
+	companies map[*Group]*judge.Company
+	uses      uint64
 }
 
 // openCase is a case, and when it was used last.
@@ -58,6 +60,8 @@ func (b *Binds) Judge(ctx context.Context, d sched.Decision) (*Pod, *fwk.Status)
 	if n == nil {
 		panic(fmt.Sprintf("world: the core placed task row %d on node row %d, which holds no node", d.Task, d.Node))
 	}
+	b.judge.Accompany(b.company(p))
+	defer b.judge.Accompany(nil)
 	judged, status := b.caseOf(p)
 	if status.IsSuccess() {
 		judged.Choose(p.choice)
@@ -89,6 +93,18 @@ func (b *Binds) Judge(ctx context.Context, d sched.Decision) (*Pod, *fwk.Status)
 
 // Contest keeps the nodes that are left to other schedulers.
 func (b *Binds) Contest() *Contest { return b.placed.contest }
+
+// company is the pods of the pod's gang that are judged in this turn; nil if it is of no gang.
+func (b *Binds) company(p *Pod) *judge.Company {
+	g := p.gang()
+	if g == nil || len(p.object.Spec.ResourceClaims) == 0 {
+		return nil
+	}
+	if b.companies[g] == nil {
+		b.companies[g] = judge.NewCompany()
+	}
+	return b.companies[g]
+}
 
 // caseOf returns the open case that the pod is judged by. Pods of one shape
 // share it, unless there are pods with rules of which it says nothing.
@@ -207,6 +223,7 @@ func (b *Binds) giveUp(p *Pod) bool {
 
 // CloseCases ends what decisions were judged by, but for the latest that go by nodes and pods alone.
 func (b *Binds) CloseCases() {
+	clear(b.companies)
 	keys := sortedKeys(b.cases)
 	slices.SortStableFunc(keys, func(x, y string) int { return cmp.Compare(b.cases[y].used, b.cases[x].used) })
 	kept := 0
@@ -241,6 +258,7 @@ func (b *Binds) closeCase(key string) {
 
 // begin ends all cases, for a new core.
 func (b *Binds) begin() {
+	clear(b.companies)
 	for _, key := range sortedKeys(b.cases) {
 		b.closeCase(key)
 	}

@@ -2,6 +2,8 @@ package world
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -136,6 +138,75 @@ func TestClaimOfNothing(t *testing.T) {
 	r.seePod(none)
 	if v := r.turn(); len(v.accepted) != 2 {
 		t.Errorf("%d of 2 are placed", len(v.accepted))
+	}
+}
+
+// Pods of a gang name one claim, for a device that is on a node or that all nodes can reach, and it is given to them once: they stand on that node, or where they
+// have room. Where the claim's node has no room for all of them, none is placed.
+func TestGangSharesAClaim(t *testing.T) {
+	for _, test := range []struct {
+		name       string
+		everywhere bool
+		own        bool // each has a device of its own, too; each node has two
+		pods       int
+		cpu        string
+		nodes      string
+		why        string
+	}{
+		{"of a node", false, false, 3, "100m", "n0 n0 n0", ""},
+		{"of a node, which is too small", false, false, 3, "2", "", "the claims of 3 of its pods (shared) lead to nodes that have room for 0 of them"},
+		{"of any node", true, false, 3, "2", "n0 n0 n1", ""},
+		{"of a node, with others", false, true, 2, "100m", "n0 n0", ""},
+		{"of any node, with others", true, true, 3, "100m", "n0 n0 n1", ""},
+		{"of a node, with others, of which there are too few", false, true, 3, "100m", "", "the claims of 3 of its pods (claim-p0, claim-p1, claim-p2, shared) need "},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			objects := append(library()[:2:2], &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}})
+			for i := range 2 {
+				objects = append(objects, devicesOn(nodeName(i), nil, resourceapi.Device{Name: "gpu-0"}, resourceapi.Device{Name: "gpu-1"})...)
+			}
+			fabric := devicesOn(nodeName(0), nil, resourceapi.Device{Name: "wire"})[0].(*resourceapi.ResourceSlice)
+			fabric.Name, fabric.Spec.Driver = "fabric", "net.example.com"
+			if test.everywhere {
+				fabric.Spec.NodeName, fabric.Spec.AllNodes = nil, new(true)
+			}
+			_, shared := claimant(t, "shared", "g", `device.driver == "net.example.com"`, 1)
+			shared.Name = "shared"
+			objects = append(objects, fabric, shared)
+			var pods []*v1.Pod
+			for i := range test.pods {
+				pod, claim := claimant(t, fmt.Sprint("p", i), "g", `device.driver == "gpu.example.com"`, 1)
+				pod.Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = resource.MustParse(test.cpu)
+				if !test.own {
+					pod.Spec.ResourceClaims = nil
+				}
+				pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, v1.PodResourceClaim{Name: "net", ResourceClaimName: &shared.Name})
+				pods, objects = append(pods, pod), append(objects, claim)
+			}
+			r := newRig(t, newBench(t, objects...))
+			r.reserves = true
+			for i := range 2 {
+				n := roomyNode(i)
+				n.Status.Allocatable[v1.ResourceCPU] = resource.MustParse("4")
+				r.seeNode(n)
+			}
+			r.seeGroup(gangOf("g", test.pods))
+			for _, p := range pods {
+				r.seePod(p)
+			}
+			v := r.turn()
+			var nodes []string
+			for _, f := range v.accepted {
+				nodes = append(nodes, f.node)
+			}
+			slices.Sort(nodes)
+			if got := strings.Join(nodes, " "); got != test.nodes || len(v.refused) > 0 {
+				t.Errorf("placed on %q, want %q; refused %v", got, test.nodes, v.refused)
+			}
+			if why := r.world.Pod(pods[0].UID).Shortage(); !strings.HasPrefix(why, test.why) || (why == "") != (test.why == "") {
+				t.Errorf("the first waits because %q, want %q", why, test.why)
+			}
+		})
 	}
 }
 

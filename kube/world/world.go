@@ -118,7 +118,7 @@ func New(j *judge.Judge, o Options) *World {
 	placed.contest = &Contest{journal: journal, pods: pods, nodes: nodes, columns: columns, sets: sets}
 	binds := &Binds{
 		journal: journal, judge: j, pods: pods, nodes: nodes, shapes: shapes, slots: slots, waiting: waiting, placed: placed, rules: rules,
-		cases: map[string]*openCase{},
+		cases: map[string]*openCase{}, companies: map[*Group]*judge.Company{},
 	}
 	shapes.released = binds.closeCase
 	groups := &PodGroups{journal: journal, waiting: waiting, slots: slots, byName: map[groupKey]*Group{}, claims: judge.SharesClaims()}
