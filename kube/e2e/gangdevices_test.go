@@ -134,10 +134,13 @@ func TestGangSharesDevicesOut(t *testing.T) {
 	}
 	c.create(several(3, "many", member("many"), cpu("1"), claiming)...)
 	c.awaitGroup("many", metav1.ConditionFalse, "Fairlead: a gang of 3: the claims of 3 of its pods (many-0, many-1, many-2) need devices that draw at least")
-	said := condition(c.pod("many-0")).Message
-	if want := regexp.MustCompile(`^Fairlead: a gang of 3: the claims of 3 of its pods .* draw at least [^ ]+ of memory, and [^ ]+ are left\.$`); !want.MatchString(said) {
-		t.Errorf("a pod of the gang says %q, want %s", said, want)
-	}
+	want := regexp.MustCompile(`^Fairlead: a gang of 3: the claims of 3 of its pods .* draw at least [^ ]+ of memory, and [^ ]+ are left\.$`)
+	c.await(30*time.Second, func() string {
+		if said := condition(c.pod("many-0")).Message; !want.MatchString(said) {
+			return fmt.Sprintf("a pod of the gang to say %s; it says %q", want, said)
+		}
+		return ""
+	})
 	if given := c.given(); len(given) != 2 {
 		t.Errorf("a gang that waits has devices: %v", given)
 	}

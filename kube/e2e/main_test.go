@@ -28,11 +28,11 @@ var (
 	livingBed = sharedBed{options: withPodGroups(testbed.Options{Tmpfs: true, ControllerManager: true, Kwok: true})}
 )
 
-// withPodGroups has the bed serve pod groups and take their topology keys, which Kubernetes 1.37 does only with these gates and flags. Older ones end when
+// withPodGroups has the bed serve pod groups and take their topology keys and claims, which Kubernetes 1.37 does only with these gates and flags. Older ones end when
 // they are told of an API that they do not know.
 func withPodGroups(o testbed.Options) testbed.Options {
 	if !testbed.Before(37) {
-		o.FeatureGates = "GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
+		o.FeatureGates = "GenericWorkload=true,TopologyAwareWorkloadScheduling=true,DRAWorkloadResourceClaims=true"
 		o.APIServerFlags = []string{"--runtime-config=scheduling.k8s.io/v1beta1=true"}
 	}
 	return o

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -246,5 +247,28 @@ func TestCompanyGivesAClaimBack(t *testing.T) {
 			}
 			eventually(t, "a later pod allocates the claim", func() bool { return late().IsSuccess() })
 		})
+	}
+}
+
+// PreBind is ended while it writes, and what it wrote is there all the same: the claim is given back with the pod for which it is reserved.
+func TestReleaseOfWhatWasWrittenUnknown(t *testing.T) {
+	s := newSharers(t, 2, false, false)
+	first := s.must(s.try(0, "n1", s.company))
+	s.client.PrependReactor("update", "resourceclaims", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		claim := action.(clienttesting.UpdateAction).GetObject().(*resourcev1.ResourceClaim)
+		if claim.Name != "shared" || claim.Status.Allocation == nil {
+			return false, nil, nil
+		}
+		return true, nil, cmp.Or(s.client.Tracker().Update(action.GetResource(), claim, claim.Namespace), context.Canceled)
+	})
+	if status := first.PreBind(t.Context()); status.IsSuccess() || reservedFor(s.claim("shared")) != "pod-0" {
+		t.Fatalf("the claim is reserved for %q", reservedFor(s.claim("shared")))
+	}
+	first.Unreserve(t.Context())
+	if err := first.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if claim := s.claim("shared"); claim.Status.Allocation != nil || reservedFor(claim) != "" {
+		t.Errorf("the claim keeps %v, and is reserved for %q", claim.Status.Allocation, reservedFor(claim))
 	}
 }

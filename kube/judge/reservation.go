@@ -118,7 +118,7 @@ func (r *Reservation) Release(ctx context.Context) error {
 	return failed
 }
 
-// release takes devices from one claim. One of a group is reserved for that, whoever uses it.
+// release takes the pod, and devices if nobody else uses them, from one claim. One of a group is reserved for that, whoever uses it.
 func (r *Reservation) release(ctx context.Context, of podClaim) error {
 	if of.ofGroup() {
 		done, free := r.judge.usage.free(of.UID)
@@ -135,11 +135,14 @@ func (r *Reservation) release(ctx context.Context, of podClaim) error {
 	if err != nil {
 		return err //nolint:wrapcheck // it names the claim
 	}
-	users := slices.DeleteFunc(slices.Clone(claim.Status.ReservedFor), func(user resourceapi.ResourceClaimConsumerReference) bool { return of.ofGroup() && user == of.user })
-	if len(users) > 0 {
+	// It may still be reserved for the pod: where PreBind was ended while it wrote, Unreserve does not know that.
+	others := slices.DeleteFunc(slices.Clone(claim.Status.ReservedFor), func(user resourceapi.ResourceClaimConsumerReference) bool { return user.UID == of.user.UID })
+	if len(others) == len(claim.Status.ReservedFor) && len(others) > 0 {
 		return nil
 	}
-	claim.Status.Allocation, claim.Status.Devices, claim.Status.ReservedFor = nil, nil, nil
+	if claim.Status.ReservedFor = others; len(others) == 0 {
+		claim.Status.Allocation, claim.Status.Devices = nil, nil
+	}
 	_, err = claims.UpdateStatus(ctx, claim, metav1.UpdateOptions{})
 	return err //nolint:wrapcheck // it names the claim
 }
