@@ -151,9 +151,6 @@ func (p *poser) pose(members []Member, roomless bool) bool {
 	lists := map[string][]int{}
 	for _, m := range members {
 		pod := devices.Pod{}
-		if p.judge.usesDeviceClass(m.Pod) { // upstream makes a claim of its own for each node
-			return false
-		}
 		key := strings.Join(m.Nodes, " ")
 		if lists[key] == nil {
 			for _, name := range m.Nodes {
@@ -182,8 +179,15 @@ func (p *poser) pose(members []Member, roomless bool) bool {
 			}
 			p.problem.Pods[i].Claims = append(p.problem.Pods[i].Claims, at)
 		}
-		if len(claims) == 0 {
+		own, ok := p.extended(m.Pod, p.problem.Pods[i].Nodes)
+		if !ok || own == nil && len(claims) == 0 {
 			return false
+		}
+		if own != nil {
+			p.problem.Pods[i].Claims = append(p.problem.Pods[i].Claims, len(p.claims))
+			if !p.claim(own) {
+				return false
+			}
 		}
 	}
 	return roomless || p.demand(members)

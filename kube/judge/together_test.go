@@ -157,6 +157,31 @@ func TestTogetherIsImpossible(t *testing.T) {
 	}
 }
 
+// Where a node offers an extended resource itself, a pod needs no device for it there, which is not posed.
+func TestExtendedResourceThatANodeOffers(t *testing.T) {
+	class := deviceClass("gpu", "gpu")
+	class.Spec.ExtendedResourceName = new("example.com/gpu")
+	var members []Member
+	for i := range 2 {
+		pod := makePod(fmt.Sprint("pod-", i))
+		pod.Spec.Containers[0].Resources.Requests["example.com/gpu"] = resource.MustParse("1")
+		members = append(members, Member{pod, []string{"n1", "n2"}})
+	}
+	judge := newBench(t, namespace("default", "red"), class, offering("n1", kinded("a", "gpu"), kinded("b", "gpu"))).judge
+	judge.SetNode(makeNode("n1"))
+	judge.SetNode(makeNode("n2"))
+	eventually(t, "both have devices", func() bool {
+		joint := Together(judge, members, nil, false, enough)
+		return joint != nil && joint.Found()
+	})
+	offers := makeNode("n2")
+	offers.Status.Allocatable["example.com/gpu"] = resource.MustParse("1")
+	judge.SetNode(offers)
+	if joint := Together(judge, members, nil, false, enough); joint != nil {
+		t.Errorf("it is posed: %+v", joint)
+	}
+}
+
 // mustReserve reserves for the pod, with the devices that were chosen for it.
 func mustReserve(t *testing.T, judge *Judge, pod *v1.Pod, node string, choice *Choice) *Reservation {
 	t.Helper()
@@ -270,6 +295,7 @@ func (m *maker) print() string {
 
 func (m *maker) cluster() (nodes []string, pods []*v1.Pod) {
 	m.objects = []runtime.Object{namespace("default", "red"), deviceClass("gpu", "gpu"), deviceClass("net", "net"), deviceClass("any", "")}
+	m.objects[1].(*resourcev1.DeviceClass).Spec.ExtendedResourceName = new("example.com/gpu")
 	for i := range 1 + m.IntN(3) {
 		node := fmt.Sprint("n", i)
 		nodes = append(nodes, node)
@@ -284,6 +310,7 @@ func (m *maker) cluster() (nodes []string, pods []*v1.Pod) {
 	}
 	for i := range 2 + m.IntN(3) {
 		pod := makePod(fmt.Sprint("pod-", i))
+		m.extend(pod)
 		for c := range 1 + m.IntN(2) {
 			claim := m.claim(fmt.Sprint(pod.Name, "-", c))
 			m.objects = append(m.objects, claim)
@@ -292,6 +319,25 @@ func (m *maker) cluster() (nodes []string, pods []*v1.Pod) {
 		pods = append(pods, pod)
 	}
 	return nodes, pods
+}
+
+// extend has containers of some pods request devices by an extended resource.
+func (m *maker) extend(pod *v1.Pod) {
+	if m.IntN(3) > 0 {
+		return
+	}
+	container := func() v1.Container {
+		name := []v1.ResourceName{"example.com/gpu", "deviceclass.resource.kubernetes.io/net"}[m.IntN(2)]
+		return v1.Container{Name: fmt.Sprint("c-", m.IntN(1000)), Resources: v1.ResourceRequirements{Requests: v1.ResourceList{name: *resource.NewQuantity(int64(m.IntN(3)), resource.DecimalSI)}}}
+	}
+	for range m.IntN(3) {
+		init := container()
+		if m.IntN(3) == 0 {
+			init.RestartPolicy = new(v1.ContainerRestartPolicyAlways)
+		}
+		pod.Spec.InitContainers = append(pod.Spec.InitContainers, init)
+	}
+	pod.Spec.Containers = append(pod.Spec.Containers, container())
 }
 
 func (m *maker) device(name string) resourcev1.Device {

@@ -89,7 +89,7 @@ func (qs *queries) has(q *query) bool { return qs.byKey[q.key] == q }
 
 // await puts the pod into the queue of those whose nodes have to be worked out.
 func (qs *queries) await(p *Pod, demand cluster.Vector, counted bool) {
-	key := queryKey(p.object)
+	key := qs.keyOf(p)
 	q := qs.byKey[key]
 	if q == nil {
 		q = &query{key: key, window: 1, prepares: qs.judge.SetsAside(p.object)}
@@ -374,6 +374,14 @@ func (qs *queries) wake(room bool) cluster.Time {
 		}
 	}
 	return wake
+}
+
+// keyOf is the key of the query that the pod awaits. Of a gang each pod that is given devices has a query of its own, as these lead each to another node.
+func (qs *queries) keyOf(p *Pod) string {
+	if p.gang() != nil && qs.judge.ClaimsDevices(p.object) {
+		return string(p.object.UID)
+	}
+	return queryKey(p.object)
 }
 
 // queryKey is equal for pods that no filter can tell apart.

@@ -210,6 +210,59 @@ func TestGangSharesAClaim(t *testing.T) {
 	}
 }
 
+// Pods of a gang get devices by an extended resource, beside one that has a claim: there is a card for two of them as a whole, which
+// comes first, or as halves.
+func TestGangSharesExtendedResources(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		pods  int
+		nodes string
+		why   string
+	}{
+		{"halves", 2, "n0 n0", ""},
+		{"too few", 3, "", "the claims of 3 of its pods (claim-p2, example.com/gpu of p0, example.com/gpu of p1) need devices that draw at least 120Gi of memory, and 80Gi are left"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			class := &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}
+			class.Spec.ExtendedResourceName = new("example.com/gpu")
+			objects := append(library()[:2:2], class)
+			part := func(name, memory string) resourceapi.Device {
+				return resourceapi.Device{Name: name, ConsumesCounters: []resourceapi.DeviceCounterConsumption{{CounterSet: "card", Counters: map[string]resourceapi.Counter{"memory": {Value: resource.MustParse(memory)}}}}}
+			}
+			card := []resourceapi.CounterSet{{Name: "card", Counters: map[string]resourceapi.Counter{"memory": {Value: resource.MustParse("80Gi")}}}}
+			objects = append(objects, devicesOn(nodeName(0), card, part("a-whole", "80Gi"), part("b-half", "40Gi"), part("c-half", "40Gi"))...)
+			var pods []*v1.Pod
+			for i := range test.pods {
+				pod, claim := claimant(t, fmt.Sprint("p", i), "g", `device.driver == "gpu.example.com"`, 1)
+				if i < 2 {
+					pod.Spec.ResourceClaims = nil
+					pod.Spec.Containers[0].Resources.Requests["example.com/gpu"] = resource.MustParse("1")
+				}
+				pods, objects = append(pods, pod), append(objects, claim)
+			}
+			r := newRig(t, newBench(t, objects...))
+			r.reserves = true
+			for i := range 2 {
+				r.seeNode(roomyNode(i))
+			}
+			r.seeGroup(gangOf("g", test.pods))
+			for _, p := range pods {
+				r.seePod(p)
+			}
+			var nodes []string
+			for _, f := range r.turn().accepted {
+				nodes = append(nodes, f.node)
+			}
+			if why := r.world.Pod(pods[0].UID).Shortage(); why != test.why {
+				t.Errorf("the first waits because %q, want %q", why, test.why)
+			}
+			if got := strings.Join(nodes, " "); got != test.nodes {
+				t.Errorf("placed on %q, want %q", got, test.nodes)
+			}
+		})
+	}
+}
+
 // What a gang got in a turn is nobody else's in it, nor is what is drawn from the same card.
 func TestPartitionsAreGivenOnce(t *testing.T) {
 	objects := append(library()[:2:2], &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}})
