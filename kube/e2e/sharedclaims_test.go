@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
@@ -148,5 +151,37 @@ func TestGangGivesItsClaimBack(t *testing.T) {
 	c.awaitBound(30*time.Second, 2)
 	if given := c.given(); len(given) != 3 || c.reservedFor("net") != "podgroups/pair" {
 		t.Errorf("claims have %v, and the group's is reserved for %q", given, c.reservedFor("net"))
+	}
+}
+
+// Two pods of a gang get devices by an extended resource that a class provides, of which the first is the whole card: they get the halves.
+func TestGangSharesExtendedResources(t *testing.T) {
+	c := bare(t)
+	driver := c.namespace + ".fairlead.dev"
+	c.addNodes(1, "n-", "4")
+	name := "cards." + driver
+	_, err := c.client.ResourceV1().DeviceClasses().Create(t.Context(), &resourcev1.DeviceClass{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.DeviceClassSpec{
+			Selectors:            []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: fmt.Sprintf("device.driver == %q", driver)}}},
+			ExtendedResourceName: new("example.com/" + c.namespace),
+		},
+	}, metav1.CreateOptions{})
+	c.must(err)
+	t.Cleanup(func() {
+		c.must(c.client.ResourceV1().DeviceClasses().Delete(context.Background(), name, metav1.DeleteOptions{}))
+	})
+	c.offerCard(driver, "n-00000")
+	c.start(settings{})
+	c.group("pair", 2)
+	c.create(several(2, "pair", member("pair"), cpu("1"), func(p *v1.Pod) {
+		r := &p.Spec.Containers[0].Resources
+		one := v1.ResourceList{v1.ResourceName("example.com/" + c.namespace): resource.MustParse("1")}
+		maps.Copy(r.Requests, one)
+		r.Limits = one
+	})...)
+	c.awaitBound(30*time.Second, 2)
+	devices := slices.Sorted(maps.Values(c.given()))
+	if !slices.Equal(devices, []string{"n-00000/b-half", "n-00000/c-half"}) {
+		t.Errorf("two pods have the devices %v, want each a half", devices)
 	}
 }
