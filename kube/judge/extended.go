@@ -31,6 +31,7 @@ func (p *poser) extended(pod *v1.Pod, nodes []int) (*resourceapi.ResourceClaim, 
 		}
 	}
 	claim := &resourceapi.ResourceClaim{}
+	claim.UID = pod.UID // which no other claim has
 	for _, name := range sortedNames(wants) {
 		if !wants[name] {
 			continue

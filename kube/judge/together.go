@@ -164,33 +164,38 @@ func (p *poser) pose(members []Member, roomless bool) bool {
 	}
 	p.offer()
 	for i, m := range members {
-		claims, ok := p.waiting(m.Pod)
-		if !ok {
+		if !p.claimsOf(m.Pod, &p.problem.Pods[i]) {
 			return false
-		}
-		for _, claim := range claims {
-			at, known := p.claimAt[claim.UID]
-			if !known {
-				at = len(p.claims)
-				if !p.claim(claim) {
-					return false
-				}
-				p.claimAt[claim.UID] = at
-			}
-			p.problem.Pods[i].Claims = append(p.problem.Pods[i].Claims, at)
-		}
-		own, ok := p.extended(m.Pod, p.problem.Pods[i].Nodes)
-		if !ok || own == nil && len(claims) == 0 {
-			return false
-		}
-		if own != nil {
-			p.problem.Pods[i].Claims = append(p.problem.Pods[i].Claims, len(p.claims))
-			if !p.claim(own) {
-				return false
-			}
 		}
 	}
 	return roomless || p.demand(members)
+}
+
+// claimsOf poses the claims of a pod, those once that others have as well, and reports whether it could, and there are some.
+func (p *poser) claimsOf(pod *v1.Pod, posed *devices.Pod) bool {
+	claims, ok := p.waiting(pod)
+	if !ok {
+		return false
+	}
+	own, ok := p.extended(pod, posed.Nodes)
+	if !ok {
+		return false
+	}
+	if own != nil {
+		claims = append(claims, own)
+	}
+	for _, claim := range claims {
+		at, known := p.claimAt[claim.UID]
+		if !known {
+			at = len(p.claims)
+			if !p.claim(claim) {
+				return false
+			}
+			p.claimAt[claim.UID] = at
+		}
+		posed.Claims = append(posed.Claims, at)
+	}
+	return len(claims) > 0
 }
 
 // node is the index of a node; -1 if it is not known.

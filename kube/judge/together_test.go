@@ -201,8 +201,8 @@ func mustReserve(t *testing.T, judge *Judge, pod *v1.Pod, node string, choice *C
 // What is said of a pod alone is what upstream says, whose search within a pod leaves nothing out, over devices, claims and constraints by chance. What is
 // assigned to several pods upstream's filters accept.
 func TestTogetherAsUpstream(t *testing.T) {
-	alone, none, several, refused := 0, 0, 0, 0
-	for seed := range uint64(120) {
+	alone, none, several, refused, apart := 0, 0, 0, 0, 0
+	for seed := range uint64(300) {
 		m := maker{Rand: rand.New(rand.NewPCG(seed, 24))}
 		nodes, pods := m.cluster()
 		judge := newBench(t, m.objects...).judge
@@ -249,6 +249,10 @@ func TestTogetherAsUpstream(t *testing.T) {
 		}
 		several++
 		joint := Together(judge, members, nil, false, enough)
+		if sharedFrom(members, joint.Nodes) {
+			apart++
+		}
+		judge.Accompany(NewCompany())
 		for i, member := range members {
 			c := mustCase(t, judge, member.Pod)
 			c.Choose(joint.Choices[i])
@@ -264,13 +268,27 @@ func TestTogetherAsUpstream(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("%d pods have devices, %d do not; %d clusters have some for several, of which upstream refused %d", alone, none, several, refused)
+	t.Logf("%d pods have devices, %d do not; %d clusters have some for several, of which upstream refused %d; in %d pods share a claim from several nodes", alone, none, several, refused, apart)
 	if refused > several/10 {
 		t.Errorf("upstream refused what was assigned in %d of %d clusters", refused, several)
 	}
-	if alone < 100 || none < 100 || several < 20 {
+	if alone < 100 || none < 100 || several < 20 || apart < 5 {
 		t.Errorf("the cases are too much alike: %d pods have devices, %d do not, %d clusters have some for several", alone, none, several)
 	}
+}
+
+// sharedFrom reports whether pods on several nodes share a claim.
+func sharedFrom(members []Member, nodes []string) bool {
+	at := map[string]string{}
+	for i, m := range members {
+		for _, c := range m.Pod.Spec.ResourceClaims {
+			if before, known := at[c.Name]; known && before != nodes[i] {
+				return true
+			}
+			at[c.Name] = nodes[i]
+		}
+	}
+	return false
 }
 
 // maker makes clusters of devices by chance.
@@ -308,8 +326,26 @@ func (m *maker) cluster() (nodes []string, pods []*v1.Pod) {
 		}
 		m.objects = append(m.objects, offer, counters)
 	}
+	if m.IntN(2) == 0 {
+		fabric := offering("fabric", m.device("dev-0"), m.device("dev-1"))
+		fabric.Spec.NodeName, fabric.Spec.AllNodes = nil, new(true)
+		for i := range fabric.Spec.Devices {
+			fabric.Spec.Devices[i].ConsumesCounters = nil
+		}
+		m.objects = append(m.objects, fabric)
+	}
 	for i := range 2 + m.IntN(3) {
 		pod := makePod(fmt.Sprint("pod-", i))
+		if m.IntN(2) == 0 {
+			pod.Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = resource.MustParse("3") // one on each node
+		}
+		if i > 0 && m.IntN(3) == 0 {
+			claiming(pod, pods[m.IntN(i)].Spec.ResourceClaims[0].Name)
+			if m.IntN(2) == 0 { // nothing is its own
+				pods = append(pods, pod)
+				continue
+			}
+		}
 		m.extend(pod)
 		for c := range 1 + m.IntN(2) {
 			claim := m.claim(fmt.Sprint(pod.Name, "-", c))
