@@ -86,7 +86,7 @@ type podClaim struct {
 }
 
 // claimsOf are the claims of a pod that are there.
-func (j *Judge) claimsOf(pod *v1.Pod) []podClaim {
+func claimsOf(j *Judge, pod *v1.Pod) []podClaim {
 	if j.steered == nil || len(pod.Spec.ResourceClaims) == 0 {
 		return nil
 	}

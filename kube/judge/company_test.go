@@ -86,8 +86,8 @@ func (s *sharers) heedVersions(action clienttesting.Action) (bool, runtime.Objec
 
 // try reserves for a pod, as one of the company or of another.
 func (s *sharers) try(pod int, node string, company *Company) (*Reservation, *fwk.Status) {
-	s.judge.Accompany(company)
-	defer s.judge.Accompany(nil)
+	Accompany(s.judge, company)
+	defer Accompany(s.judge, nil)
 	c, status := s.judge.Case(s.pods[pod], nil)
 	if !status.IsSuccess() {
 		return nil, status

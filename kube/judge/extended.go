@@ -13,7 +13,7 @@ import (
 )
 
 // ClaimsDevices reports whether the pod is given devices, by claims or by extended resources that a device class provides.
-func (j *Judge) ClaimsDevices(pod *v1.Pod) bool {
+func ClaimsDevices(j *Judge, pod *v1.Pod) bool {
 	return j.devices != nil && (len(pod.Spec.ResourceClaims) > 0 || j.usesDeviceClass(pod))
 }
 

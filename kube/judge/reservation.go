@@ -46,7 +46,7 @@ func (j *Judge) Reserve(ctx context.Context, c *Case, pod *v1.Pod, node string) 
 	// Plugins read the node from the pod, as upstream's assumed pod has it.
 	assumed := *pod // of which they change nothing
 	assumed.Spec.NodeName = node
-	r := &Reservation{judge: j, state: c.state, pod: &assumed, node: node, claims: j.claimsOf(pod)}
+	r := &Reservation{judge: j, state: c.state, pod: &assumed, node: node, claims: claimsOf(j, pod)}
 	if !r.enter() {
 		return nil, fwk.NewStatus(fwk.Unschedulable, "a resource claim of its group is being written, or given back").WithPlugin(names.DynamicResources)
 	}

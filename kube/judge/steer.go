@@ -18,8 +18,8 @@ type Choice struct {
 	devices sets.Set[structured.DeviceID]
 }
 
-// steered is upstream's manager of devices, which shows a choice alone while there is one, and claims as they are for those who follow a company. The plugin lists slices
-// only in PreFilter, so in the judge's goroutine; claims it looks at elsewhere, too, by when they are what they will be.
+// steered is upstream's manager of devices. While there is a choice it shows that alone, and while there is a company, claims as they will be once that is prepared for. The plugin
+// lists slices only in PreFilter, so in the judge's goroutine; claims it reads elsewhere as well, those of a pod when they are written.
 type steered struct {
 	fwk.SharedDRAManager
 	choice  *Choice
@@ -89,7 +89,7 @@ func (c chosenSlices) ListWithDeviceTaintRules() ([]*resourceapi.ResourceSlice, 
 func (c *Case) Choose(choice *Choice) { c.choice = choice }
 
 // Accompany says who is placed together with the pods that are asked about from now on, so that they share claims. Nil is nobody.
-func (j *Judge) Accompany(company *Company) {
+func Accompany(j *Judge, company *Company) {
 	if j.steered != nil {
 		j.steered.company.Store(company)
 	}

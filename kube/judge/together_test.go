@@ -252,7 +252,7 @@ func TestTogetherAsUpstream(t *testing.T) {
 		if sharedFrom(members, joint.Nodes) {
 			apart++
 		}
-		judge.Accompany(NewCompany())
+		Accompany(judge, NewCompany())
 		for i, member := range members {
 			c := mustCase(t, judge, member.Pod)
 			c.Choose(joint.Choices[i])

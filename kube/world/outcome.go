@@ -60,8 +60,8 @@ func (b *Binds) Judge(ctx context.Context, d sched.Decision) (*Pod, *fwk.Status)
 	if n == nil {
 		panic(fmt.Sprintf("world: the core placed task row %d on node row %d, which holds no node", d.Task, d.Node))
 	}
-	b.judge.Accompany(b.company(p))
-	defer b.judge.Accompany(nil)
+	judge.Accompany(b.judge, b.company(p))
+	defer judge.Accompany(b.judge, nil)
 	judged, status := b.caseOf(p)
 	if status.IsSuccess() {
 		judged.Choose(p.choice)

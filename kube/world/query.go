@@ -378,7 +378,7 @@ func (qs *queries) wake(room bool) cluster.Time {
 
 // keyOf is the key of the query that the pod awaits. Of a gang each pod that is given devices has a query of its own, as these lead each to another node.
 func (qs *queries) keyOf(p *Pod) string {
-	if p.gang() != nil && qs.judge.ClaimsDevices(p.object) {
+	if p.gang() != nil && judge.ClaimsDevices(qs.judge, p.object) {
 		return string(p.object.UID)
 	}
 	return queryKey(p.object)

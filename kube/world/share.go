@@ -25,7 +25,7 @@ const mostOfSome = 64
 func (qs *queries) share(g *Group, list []*query) []*Pod {
 	var members []*query
 	for _, q := range list {
-		if len(q.names) > 0 && len(q.pods) == 1 && qs.judge.ClaimsDevices(q.pods[0].object) {
+		if len(q.names) > 0 && len(q.pods) == 1 && judge.ClaimsDevices(qs.judge, q.pods[0].object) {
 			q.pods[0].choice = nil
 			members = append(members, q)
 		}
