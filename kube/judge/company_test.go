@@ -28,9 +28,10 @@ import (
 // sharers are pods of a gang on nodes n1 and n2, of which each has a claim of its own, and all have the claim "shared" for a device of n1, or for one that both nodes can reach.
 type sharers struct {
 	*bench
-	t       *testing.T
-	pods    []*v1.Pod
-	company *Company
+	t         *testing.T
+	pods      []*v1.Pod
+	company   *Company
+	conflicts int // that the API server has found
 }
 
 func newSharers(t *testing.T, pods int, everywhere, ofGroup bool) *sharers {
@@ -41,9 +42,13 @@ func newSharers(t *testing.T, pods int, everywhere, ofGroup bool) *sharers {
 	if everywhere {
 		fabric.Spec.NodeName, fabric.Spec.AllNodes = nil, new(true)
 	}
+	var cards []resourcev1.Device
+	for i := range pods {
+		cards = append(cards, kinded(fmt.Sprint("card-", i), "gpu"))
+	}
 	objects := []runtime.Object{
 		namespace("default", "red"), deviceClass("net", "net"), deviceClass("gpu", "gpu"), fabric, claimFor("shared", exactly("wire", "net", 1)),
-		offering("n1", kinded("a", "gpu"), kinded("b", "gpu"), kinded("c", "gpu"), kinded("d", "gpu")), offering("n2", kinded("a", "gpu"), kinded("b", "gpu")),
+		offering("n1", cards...), offering("n2", cards...),
 	}
 	if ofGroup {
 		featuregatetesting.SetFeatureGatesDuringTest(t, utilfeature.DefaultFeatureGate, featuregatetesting.FeatureOverrides{features.GenericWorkload: true, features.DRAWorkloadResourceClaims: true})
@@ -77,6 +82,7 @@ func (s *sharers) heedVersions(action clienttesting.Action) (bool, runtime.Objec
 		return true, nil, err
 	}
 	if version := latest.(*resourcev1.ResourceClaim).ResourceVersion; version != claim.ResourceVersion {
+		s.conflicts++
 		return true, nil, apierrors.NewConflict(action.GetResource().GroupResource(), claim.Name, errors.New("it is not the latest"))
 	}
 	version, err := strconv.Atoi(claim.ResourceVersion)
@@ -133,9 +139,9 @@ func TestCompanySharesAClaim(t *testing.T) {
 	for _, test := range []struct {
 		everywhere, ofGroup bool
 		users               string
-	}{{false, false, "pod-0 pod-1 pod-2"}, {true, false, "pod-0 pod-1 pod-2"}, {false, true, "gang"}, {true, true, "gang"}} {
+	}{{false, false, "pod-0 pod-1 pod-2 pod-3 pod-4 pod-5 pod-6 pod-7"}, {true, false, "pod-0 pod-1 pod-2 pod-3 pod-4 pod-5 pod-6 pod-7"}, {false, true, "gang"}, {true, true, "gang"}} {
 		t.Run(fmt.Sprint(test), func(t *testing.T) {
-			s := newSharers(t, 4, test.everywhere, test.ofGroup)
+			s := newSharers(t, 9, test.everywhere, test.ofGroup)
 			first := s.must(s.try(0, "n1", s.company))
 			if _, status := s.try(1, "n1", nil); status.IsSuccess() {
 				t.Error("a pod that is by itself is admitted while the claim is being allocated")
@@ -149,7 +155,10 @@ func TestCompanySharesAClaim(t *testing.T) {
 				node = "n2"
 				second.Unreserve(t.Context()) // what was set aside stays so
 			}
-			all := []*Reservation{first, s.must(s.try(1, node, s.company)), s.must(s.try(2, node, s.company))}
+			all := []*Reservation{first}
+			for i := 1; i < 8; i++ {
+				all = append(all, s.must(s.try(i, node, s.company)))
+			}
 			ended := make(chan string, len(all))
 			for i, r := range slices.Backward(all) {
 				if i == 0 {
@@ -172,17 +181,20 @@ func TestCompanySharesAClaim(t *testing.T) {
 			if claim := s.claim("shared"); claim.Status.Allocation == nil || reservedFor(claim) != test.users {
 				t.Errorf("the claim has %v, reserved for %s", claim.Status.Allocation, reservedFor(claim))
 			}
+			if s.conflicts >= len(all) { // who follows had the claim before it was written
+				t.Errorf("%d pods were %d times in each other's way", len(all), s.conflicts)
+			}
 			for _, r := range all {
 				r.PostBind(t.Context())
 			}
-			eventually(t, "a later pod of the gang may use the claim", func() bool { r, status := s.try(3, "n1", nil); return status.IsSuccess() && r != nil })
+			eventually(t, "a later pod of the gang may use the claim", func() bool { r, status := s.try(8, "n1", nil); return status.IsSuccess() && r != nil })
 		})
 	}
 }
 
 // Where who writes the claim fails, nobody of the company goes on.
 func TestCompanyFailsTogether(t *testing.T) {
-	s := newSharers(t, 3, false, false)
+	s := newSharers(t, 4, false, false)
 	first, second, third := s.must(s.try(0, "n1", s.company)), s.must(s.try(1, "n1", s.company)), s.must(s.try(2, "n1", s.company))
 	s.client.PrependReactor("update", "resourceclaims", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no") })
 	if first.PreBind(t.Context()).IsSuccess() {
@@ -197,12 +209,12 @@ func TestCompanyFailsTogether(t *testing.T) {
 		t.Error("the third is prepared for")
 	}
 	for i, r := range []*Reservation{second, third, first} {
-		if _, status := s.try(0, "n1", NewCompany()); status.IsSuccess() {
+		if _, status := s.try(3, "n1", NewCompany()); status.IsSuccess() {
 			t.Errorf("what was set aside is free when %d of 3 have given it back", i)
 		}
 		r.Unreserve(t.Context())
 	}
-	s.must(s.try(0, "n1", NewCompany()))
+	s.must(s.try(3, "n1", NewCompany()))
 }
 
 // A gang is given up after its claim was written: the last of its pods gives the devices back, and no pod that comes meanwhile takes the claim for one that has some.
