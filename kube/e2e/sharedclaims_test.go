@@ -185,3 +185,34 @@ func TestGangSharesExtendedResources(t *testing.T) {
 		t.Errorf("two pods have the devices %v, want each a half", devices)
 	}
 }
+
+// The claim of a gang is made from a template for the group, by Kubernetes' controller, and all of its pods use that one.
+func TestGangSharesAClaimFromATemplate(t *testing.T) {
+	groupsShareClaims(t)
+	c := living(t)
+	driver := c.namespace + ".fairlead.dev"
+	c.offerDevices(driver, "node-00003", 2)
+	c.claimTemplate(driver)
+	template := "gpu"
+	c.group("gang", 3, func(s *schedulingv1beta1.PodGroupSpec) {
+		s.ResourceClaims = []schedulingv1beta1.PodGroupResourceClaim{{Name: template, ResourceClaimTemplateName: &template}}
+	})
+	c.start(settings{})
+	c.create(several(3, "p", member("gang"), cpu("1"), func(p *v1.Pod) {
+		p.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: template, ResourceClaimTemplateName: &template}}
+		p.Spec.Containers[0].Resources.Claims = []v1.ResourceClaim{{Name: template}}
+	})...)
+	c.awaitBound(40*time.Second, 3)
+	if nodes := perNode(c.bound()); nodes["node-00003"] != 3 {
+		t.Errorf("one node has the device, and the pods are on %v", nodes)
+	}
+	given := c.given()
+	if len(given) != 1 {
+		t.Errorf("three pods have the claims %v, want one", given)
+	}
+	for name := range given {
+		if got := c.reservedFor(name); got != "podgroups/gang" {
+			t.Errorf("the claim is reserved for %q", got)
+		}
+	}
+}
