@@ -262,25 +262,40 @@ func TestCompanyGivesAClaimBack(t *testing.T) {
 	}
 }
 
-// PreBind is ended while it writes, and what it wrote is there all the same: the claim is given back with the pod for which it is reserved.
+// PreBind is ended while it writes, and what it wrote is there all the same: the claim is given back with the pod for which it is reserved, or, where that fails as well, with the next try.
 func TestReleaseOfWhatWasWrittenUnknown(t *testing.T) {
-	s := newSharers(t, 2, false, false)
-	first := s.must(s.try(0, "n1", s.company))
-	s.client.PrependReactor("update", "resourceclaims", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		claim := action.(clienttesting.UpdateAction).GetObject().(*resourcev1.ResourceClaim)
-		if claim.Name != "shared" || claim.Status.Allocation == nil {
-			return false, nil, nil
-		}
-		return true, nil, cmp.Or(s.client.Tracker().Update(action.GetResource(), claim, claim.Namespace), context.Canceled)
-	})
-	if status := first.PreBind(t.Context()); status.IsSuccess() || reservedFor(s.claim("shared")) != "pod-0" {
-		t.Fatalf("the claim is reserved for %q", reservedFor(s.claim("shared")))
-	}
-	first.Unreserve(t.Context())
-	if err := first.Release(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if claim := s.claim("shared"); claim.Status.Allocation != nil || reservedFor(claim) != "" {
-		t.Errorf("the claim keeps %v, and is reserved for %q", claim.Status.Allocation, reservedFor(claim))
+	for _, later := range []bool{false, true} {
+		t.Run(fmt.Sprintf("later=%t", later), func(t *testing.T) {
+			s := newSharers(t, 2, false, false)
+			tried := s.must(s.try(0, "n1", s.company))
+			s.client.PrependReactor("update", "resourceclaims", func(action clienttesting.Action) (bool, runtime.Object, error) {
+				claim := action.(clienttesting.UpdateAction).GetObject().(*resourcev1.ResourceClaim)
+				if claim.Name != "shared" || claim.Status.Allocation == nil {
+					return false, nil, nil
+				}
+				if refused, _, err := s.heedVersions(action); refused {
+					return true, nil, err
+				}
+				return true, nil, cmp.Or(s.client.Tracker().Update(action.GetResource(), claim, claim.Namespace), context.Canceled)
+			})
+			if status := tried.PreBind(t.Context()); status.IsSuccess() || reservedFor(s.claim("shared")) != "pod-0" {
+				t.Fatalf("the claim is reserved for %q", reservedFor(s.claim("shared")))
+			}
+			tried.Unreserve(t.Context())
+			if later {
+				eventually(t, "the claim is seen to have devices", func() bool {
+					claim, err := s.judge.devices.ResourceClaims().Get("default", "shared")
+					return err == nil && claim.Status.Allocation != nil
+				})
+				tried = s.must(s.try(0, "n1", s.company))
+				tried.Unreserve(t.Context())
+			}
+			if err := tried.Release(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if claim := s.claim("shared"); claim.Status.Allocation != nil || reservedFor(claim) != "" {
+				t.Errorf("the claim keeps %v, and is reserved for %q", claim.Status.Allocation, reservedFor(claim))
+			}
+		})
 	}
 }

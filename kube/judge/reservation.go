@@ -106,12 +106,13 @@ func (r *Reservation) Unreserve(ctx context.Context) {
 	}
 }
 
-// Release takes devices from the claims for which PreBind has written some, if nobody uses them. It comes after Unreserve, which leaves them to the claims, and with them the
-// node to the pod: where a whole gang is given up it may need others.
+// Release takes devices from the pod's claims, if nobody uses them. It comes after Unreserve, which leaves them to the claims, and with them the
+// node to the pod: where a whole gang is given up it may need others. It does not ask who wrote them: a write that was given up may have come through, and be what an
+// earlier try has left. But of a claim of a group it is not known who uses it: those are taken alone that were written for this pod.
 func (r *Reservation) Release(ctx context.Context) error {
 	var failed error
 	for _, claim := range r.claims {
-		if claim.Status.Allocation == nil {
+		if claim.Status.Allocation == nil || !claim.ofGroup() {
 			failed = cmp.Or(failed, r.release(ctx, claim))
 		}
 	}
