@@ -37,6 +37,7 @@ type shared struct {
 	settled chan struct{}              // closed when it is written, or will not be
 	over    bool                       // it is closed
 	failed  bool                       // it will not be; to be read when it is closed
+	added   int                        // pods that add themselves to it when it is; the loop's
 }
 
 // settle takes in that the claim was written, or will not be. What is said later does not count.
@@ -127,31 +128,50 @@ func (r *Reservation) enter() bool {
 	return r.judge.usage.enter(r.claims, r.part.company)
 }
 
-// join has the pod follow the claims that others of its company write, and others follow those that it writes. What was set aside stays so until
-// nobody needs it.
-func (r *Reservation) join() error {
+// follow has the pod use the claims that others of its company write. What was set aside for these stays so until nobody needs it, whatever becomes of this pod.
+func (r *Reservation) follow() error {
 	company := r.part.company
 	if company == nil {
 		return nil
 	}
 	tracker := r.judge.steered.SharedDRAManager.ResourceClaims()
 	for _, claim := range r.claims {
-		if claim.Status.Allocation != nil {
+		s := company.find(claim.UID)
+		if s == nil || claim.Status.Allocation != nil {
 			continue
 		}
-		if s := company.find(claim.UID); s != nil {
-			if err := tracker.SignalClaimPendingAllocation(claim.UID, s.claim); err != nil {
-				return fmt.Errorf("use what was set aside for claim %s: %w", claim.Name, err)
-			}
-			r.part.follows = append(r.part.follows, s)
-			r.part.adds = r.part.adds || !resourceclaim.IsReservedForPod(r.pod, s.claim, SharesClaims())
-		} else if allocation := tracker.GetPendingAllocation(claim.UID); allocation != nil {
+		adds := !resourceclaim.IsReservedForPod(r.pod, s.claim, SharesClaims())
+		if adds && len(s.claim.Status.ReservedFor)+s.added >= resourceapi.ResourceClaimReservedForMaxSize {
+			return fmt.Errorf("%d pods use the resource claim %s, as many as may", resourceapi.ResourceClaimReservedForMaxSize, claim.Name)
+		}
+		if err := tracker.SignalClaimPendingAllocation(claim.UID, s.claim); err != nil {
+			return fmt.Errorf("use what was set aside for claim %s: %w", claim.Name, err)
+		}
+		if r.part.follows = append(r.part.follows, s); adds {
+			r.part.adds = true
+			s.added++
+		}
+	}
+	return nil
+}
+
+// lead has others of the company follow the pod with the claims that it writes.
+func (r *Reservation) lead() {
+	company := r.part.company
+	if company == nil {
+		return
+	}
+	tracker := r.judge.steered.SharedDRAManager.ResourceClaims()
+	for _, claim := range r.claims {
+		if claim.Status.Allocation != nil || company.find(claim.UID) != nil {
+			continue
+		}
+		if allocation := tracker.GetPendingAllocation(claim.UID); allocation != nil {
 			will := claim.DeepCopy()
 			will.Status.Allocation, will.Status.ReservedFor = allocation, append(will.Status.ReservedFor, claim.user)
 			r.part.writes = append(r.part.writes, company.write(will))
 		}
 	}
-	return nil
 }
 
 // write takes in a claim that one of the company will write.

@@ -4,14 +4,9 @@ package judge
 // it is bound. A reservation holds the plugins' state for one pod, so that it can be carried to the goroutine that binds while the loop goes on.
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	resourceapi "k8s.io/api/resource/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
@@ -32,7 +27,8 @@ type Reservation struct {
 func (j *Judge) SetsAside(pod *v1.Pod) bool { return j.personal(pod) }
 
 // Reserve lets the plugins set aside for the pod what it needs on the node, after LastWord said yes to the same pod and node. It comes before AddPod, as
-// it runs every filter once more, unless LastWord was the last thing that was asked. On a refusal everything is given back already and there is no reservation.
+// it runs every filter once more, unless LastWord was the last thing that was asked. On a refusal everything is given back already and there is no reservation; one that is
+// Pending says nothing of the pod, which is to come again a little later.
 func (j *Judge) Reserve(ctx context.Context, c *Case, pod *v1.Pod, node string) (*Reservation, *fwk.Status) {
 	if !j.SetsAside(pod) {
 		return &Reservation{judge: j, pod: pod, node: node}, nil
@@ -48,19 +44,20 @@ func (j *Judge) Reserve(ctx context.Context, c *Case, pod *v1.Pod, node string) 
 	assumed.Spec.NodeName = node
 	r := &Reservation{judge: j, state: c.state, pod: &assumed, node: node, claims: claimsOf(j, pod)}
 	if !r.enter() {
-		return nil, fwk.NewStatus(fwk.Unschedulable, "a resource claim of its group is being written, or given back").WithPlugin(names.DynamicResources)
+		return nil, fwk.NewStatus(fwk.Pending, "a resource claim of its group is being written, or given back").WithPlugin(names.DynamicResources)
 	}
 	// The case gets a state of its own at its next query; this one belongs to the reservation from now on.
 	c.upkeep.stale = true
 	j.reservations++
+	if err := r.follow(); err != nil {
+		r.Unreserve(ctx)
+		return nil, fwk.NewStatus(fwk.Unschedulable, err.Error()).WithPlugin(names.DynamicResources)
+	}
 	if status := j.full.RunReservePluginsReserve(ctx, r.state, r.pod, node); !status.IsSuccess() {
 		r.Unreserve(ctx)
 		return nil, status
 	}
-	if err := r.join(); err != nil {
-		r.Unreserve(ctx)
-		return nil, fwk.AsStatus(err).WithPlugin(names.DynamicResources)
-	}
+	r.lead()
 	return r, nil
 }
 
@@ -100,58 +97,20 @@ func (r *Reservation) preBind(ctx context.Context) *fwk.Status {
 // Unreserve gives back what was reserved.
 func (r *Reservation) Unreserve(ctx context.Context) {
 	if r.state != nil {
-		r.part.settle(false)
-		r.judge.full.RunReservePluginsUnreserve(ctx, r.state, r.pod, r.node)
-		r.judge.usage.leave(r.claims)
+		defer r.judge.usage.leave(r.claims)
+		r.unreserve(ctx)
 	}
 }
 
-// Release takes devices from the pod's claims, if nobody uses them. It comes after Unreserve, which leaves them to the claims, and with them the
-// node to the pod: where a whole gang is given up it may need others. It does not ask who wrote them: a write that was given up may have come through, and be what an
-// earlier try has left. But of a claim of a group it is not known who uses it: those are taken alone that were written for this pod.
-func (r *Reservation) Release(ctx context.Context) error {
-	var failed error
-	for _, claim := range r.claims {
-		if claim.Status.Allocation == nil || !claim.ofGroup() {
-			failed = cmp.Or(failed, r.release(ctx, claim))
-		}
-	}
-	return failed
-}
-
-// release takes the pod, and devices if nobody else uses them, from one claim. One of a group is reserved for that, whoever uses it.
-func (r *Reservation) release(ctx context.Context, of podClaim) error {
-	if of.ofGroup() {
-		done, free := r.judge.usage.free(of.UID)
-		if !free {
-			return nil
-		}
-		defer done()
-	}
-	claims := r.judge.full.ClientSet().ResourceV1().ResourceClaims(of.Namespace)
-	claim, err := claims.Get(ctx, of.Name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) || err == nil && (claim.UID != of.UID || claim.Status.Allocation == nil) {
-		return nil
-	}
-	if err != nil {
-		return err //nolint:wrapcheck // it names the claim
-	}
-	// It may still be reserved for the pod: where PreBind was ended while it wrote, Unreserve does not know that.
-	others := slices.DeleteFunc(slices.Clone(claim.Status.ReservedFor), func(user resourceapi.ResourceClaimConsumerReference) bool { return user.UID == of.user.UID })
-	if len(others) == len(claim.Status.ReservedFor) && len(others) > 0 {
-		return nil
-	}
-	if claim.Status.ReservedFor = others; len(others) == 0 {
-		claim.Status.Allocation, claim.Status.Devices = nil, nil
-	}
-	_, err = claims.UpdateStatus(ctx, claim, metav1.UpdateOptions{})
-	return err //nolint:wrapcheck // it names the claim
+func (r *Reservation) unreserve(ctx context.Context) {
+	r.part.settle(false)
+	r.judge.full.RunReservePluginsUnreserve(ctx, r.state, r.pod, r.node)
 }
 
 // PostBind reports to the plugins that the pod is bound.
 func (r *Reservation) PostBind(ctx context.Context) {
 	if r.state != nil {
+		defer r.judge.usage.leave(r.claims)
 		r.judge.full.RunPostBindPlugins(ctx, r.state, r.pod, r.node)
-		r.judge.usage.leave(r.claims)
 	}
 }

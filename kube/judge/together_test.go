@@ -462,7 +462,6 @@ func TestReleaseGivesDevicesBack(t *testing.T) {
 	if allocated().Status.Allocation == nil {
 		t.Fatal("PreBind wrote no device")
 	}
-	r.Unreserve(ctx)
 	used := allocated()
 	used.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: "user", UID: "uid-user"}}
 	if _, err := b.client.ResourceV1().ResourceClaims("default").UpdateStatus(ctx, used, metav1.UpdateOptions{}); err != nil {

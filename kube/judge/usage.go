@@ -77,17 +77,28 @@ func (u *usage) leave(claims []podClaim) {
 	}
 }
 
-// free keeps the claim from being used until done is called, if nobody uses it now.
-func (u *usage) free(claim types.UID) (done func(), is bool) {
+// leaveLast is leave, but claims that nobody else is on the way with are kept from being used until left is called: it returns these.
+func (u *usage) leaveLast(claims []podClaim) (last []types.UID) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.by[claim] != nil {
-		return nil, false
+	for _, c := range claims {
+		of := u.by[c.UID]
+		if of == nil || !c.ofGroup() {
+			continue
+		}
+		if of.count--; of.count == 0 {
+			of.leaving = true
+			last = append(last, c.UID)
+		}
 	}
-	u.by[claim] = &users{leaving: true}
-	return func() {
-		u.mu.Lock()
-		defer u.mu.Unlock()
+	return last
+}
+
+// left lets the claims be used again.
+func (u *usage) left(claims []types.UID) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, claim := range claims {
 		delete(u.by, claim)
-	}, true
+	}
 }

@@ -96,7 +96,7 @@ type flight struct {
 	cancel      context.CancelFunc // ends whatever it waits for
 	company     *company           // of its gang; nil if it is bound by itself
 	unprepared  bool               // it was given up before its bind was to be sent
-	cutShort    bool               // while it was prepared for
+	doubtful    bool               // nobody knows what was written of what it was to be prepared with
 }
 
 // bind sends the pod, which is assumed, to its node, with its company if it has one. It returns at once.
@@ -142,8 +142,7 @@ func (b *binder) carry(ctx context.Context, f *flight) error {
 	}
 	_, _ = b.survive(ctx, f, func() error {
 		if err != nil {
-			f.reservation.Unreserve(ctx)
-			b.release(ctx, f)
+			b.giveBack(ctx, f)
 		} else {
 			f.reservation.PostBind(ctx)
 		}
@@ -182,7 +181,7 @@ func (b *binder) prepare(ctx context.Context, f *flight) (err error) {
 	}()
 	own, done := f.company.preparing(ctx)
 	err = b.setAside(own, f)
-	f.cutShort = err != nil && own.Err() != nil
+	f.doubtful = err != nil && !refusedAtOnce(err) && !apierrors.IsConflict(err)
 	done()
 	said = true
 	return f.company.agree(ctx, err)

@@ -120,15 +120,17 @@ func (c *company) hasFailed() bool {
 	return c.failed != nil
 }
 
-// release gives back devices that were allocated for a pod which is not bound, as its gang is not.
-func (b *binder) release(ctx context.Context, f *flight) {
+// giveBack gives back what was set aside for a pod that is not bound; if its gang is not, devices that were allocated for it as well.
+func (b *binder) giveBack(ctx context.Context, f *flight) {
 	if f.company == nil || !f.unprepared {
+		f.reservation.Unreserve(ctx)
 		return
 	}
-	if f.cutShort { // what it was writing may still be on its way
+	if f.doubtful { // what it was writing may still be on its way
 		b.sleep(ctx, firstLook)
 	}
 	if b.fence(ctx) != nil {
+		f.reservation.Unreserve(ctx)
 		return
 	}
 	if err := f.reservation.Release(ctx); err != nil {
