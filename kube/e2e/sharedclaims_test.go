@@ -80,7 +80,7 @@ func TestGangSharesAClaim(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			groupsShareClaims(t)
-			c := bare(t)
+			c := grouping(t)
 			driver := c.namespace + ".fairlead.dev"
 			c.addNodes(3, "n-", "8")
 			c.kinds(driver, "half", "switch")
@@ -121,7 +121,7 @@ func TestGangSharesAClaim(t *testing.T) {
 // Where the API server refuses the devices of one pod of a gang, those that were written to the group's claim are given back, and the gang is placed once it does not any more.
 func TestGangGivesItsClaimBack(t *testing.T) {
 	groupsShareClaims(t)
-	c := bare(t)
+	c := grouping(t)
 	driver := c.namespace + ".fairlead.dev"
 	c.addNodes(1, "n-", "4")
 	c.kinds(driver, "half", "switch")
@@ -156,7 +156,7 @@ func TestGangGivesItsClaimBack(t *testing.T) {
 
 // Two pods of a gang get devices by an extended resource that a class provides, of which the first is the whole card: they get the halves.
 func TestGangSharesExtendedResources(t *testing.T) {
-	c := bare(t)
+	c := grouping(t)
 	driver := c.namespace + ".fairlead.dev"
 	c.addNodes(1, "n-", "4")
 	name := "cards." + driver
@@ -190,6 +190,7 @@ func TestGangSharesExtendedResources(t *testing.T) {
 func TestGangSharesAClaimFromATemplate(t *testing.T) {
 	groupsShareClaims(t)
 	c := living(t)
+	c.needs("scheduling.k8s.io/v1beta1", "podgroups")
 	driver := c.namespace + ".fairlead.dev"
 	c.offerDevices(driver, "node-00003", 2)
 	c.claimTemplate(driver)

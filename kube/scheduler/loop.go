@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/kube/world"
@@ -151,7 +152,9 @@ func (s *Scheduler) carryOut(ctx context.Context, decisions []sched.Decision) {
 			continue // until all of the gang have been judged
 		}
 		if !status.IsSuccess() {
-			s.Metrics.Rounds.LastWordRefused(status.Plugin())
+			if status.Code() != fwk.Pending { // which is no refusal
+				s.Metrics.Rounds.LastWordRefused(status.Plugin())
+			}
 			klog.FromContext(ctx).V(2).Info("upstream's filters refused a placement",
 				"pod", klog.KObj(p.Object()), "plugin", status.Plugin(), "reason", status.Message())
 			if p.Stage == world.BackingOff {

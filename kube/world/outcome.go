@@ -71,7 +71,7 @@ func (b *Binds) Judge(ctx context.Context, d sched.Decision) (*Pod, *fwk.Status)
 		p.reserved, status = b.judge.Reserve(ctx, judged, p.object, n.object.Name)
 	}
 	if !status.IsSuccess() {
-		b.refuse(p)
+		b.refuse(p, status.Code() == fwk.Pending)
 		return p, status
 	}
 	p.choice = nil
@@ -143,8 +143,8 @@ func (b *Binds) alikeKey(p *Pod) string {
 	return key
 }
 
-// refuse takes back a decision that upstream's filters did not admit.
-func (b *Binds) refuse(p *Pod) {
+// refuse takes back a decision that upstream's filters did not admit, or that comes too early.
+func (b *Binds) refuse(p *Pod, early bool) {
 	b.journal.emit(cluster.BindRefused{Task: p.slot.task, Attempt: p.attempt})
 	q := p.query
 	b.waiting.retract(p)
@@ -152,8 +152,11 @@ func (b *Binds) refuse(p *Pod) {
 	if q != nil {
 		q.refused = true
 	}
-	p.special = p.special || p.choice == nil // else it was the choice that was refused
-	p.doubted, p.choice = p.choice != nil, nil
+	if !early {
+		p.special = p.special || p.choice == nil // else it was the choice that was refused
+		p.doubted = p.choice != nil
+	}
+	p.choice = nil
 	b.journal.changes++
 	if p.Refusals > quickRefusals {
 		b.waiting.backOff(p, p.Refusals-quickRefusals)

@@ -78,7 +78,7 @@ func (p *sight) localKey(j *judge.Judge) string {
 		object = &anywhere
 	}
 	key := j.LocalKey(object)
-	if p.reading != nil && !strings.HasSuffix(key, string(p.object.UID)) { // else it is the pod's own
+	if p.reading != nil && p.info != nil && p.info.Pod == p.object && !strings.HasSuffix(key, string(p.object.UID)) { // else it is the pod's own
 		p.reading.local = key
 	}
 	return key

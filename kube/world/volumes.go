@@ -293,7 +293,7 @@ func (v *Volumes) part(p *Pod) {
 // refreshOthers refreshes those that use a claim of the pod: on the node, or, without one, anywhere.
 func (v *Volumes) refreshOthers(p *Pod, on *node) {
 	for _, key := range p.stock.claims {
-		if len(v.users[key]) == 1 { // as nearly always
+		if len(v.users[key]) == 1 && v.users[key][p.object.UID] == p { // as nearly always
 			continue
 		}
 		for _, other := range inOrder(v.users[key]) {

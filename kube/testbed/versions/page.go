@@ -16,7 +16,7 @@ const head = `# What works on which Kubernetes
 
 Written by ` + "`make versions`" + `, which runs tests of ` + "`kube/e2e`" + ` against a control plane of each version: kube-apiserver, the controllers and kube-scheduler of that version, compiled from
 its Go modules, with etcd and kwok, whose nodes run nothing. The program is the same on all: ` + "`fairlead-scheduler`" + ` with the libraries of 1.37. Feature gates and APIs are as each version has
-them by default; on 1.37 pod groups are on (` + "`GenericWorkload`, `TopologyAwareWorkloadScheduling`, `scheduling.k8s.io/v1beta1`" + `), and the row about those of older versions has
+them by default; on 1.37 pod groups are on (` + "`GenericWorkload`, `TopologyAwareWorkloadScheduling`, `DRAWorkloadResourceClaims`, `scheduling.k8s.io/v1beta1`" + `), and the row about those of older versions has
 them on there.
 
 *Works*: all tests of the row passed. *Not served*: the API server lacks what the tests are about, so that they were skipped; what Fairlead does without it stands below. *In part*: some tests passed, and
