@@ -71,7 +71,9 @@ func TestSharedReadingsAreUpstreams(t *testing.T) {
 				t.Fatalf("what was read of %s is of %s", pod.Name, got.Pod.Name)
 			}
 			for _, of := range []struct{ got, want any }{
-				{judge.Requests(got), judge.Requests(want)}, {got.CalculateResource().Non0CPU, want.CalculateResource().Non0CPU}, {got.CalculateResource().Non0Mem, want.CalculateResource().Non0Mem},
+				{judge.Requests(got), judge.Requests(want)},
+				{got.CalculateResource().Non0CPU, want.CalculateResource().Non0CPU},
+				{got.CalculateResource().Non0Mem, want.CalculateResource().Non0Mem},
 				{fmt.Sprint(got.RequiredAffinityTerms, got.RequiredAntiAffinityTerms), fmt.Sprint(want.RequiredAffinityTerms, want.RequiredAntiAffinityTerms)},
 				{fmt.Sprint(got.PreferredAffinityTerms, got.PreferredAntiAffinityTerms), fmt.Sprint(want.PreferredAffinityTerms, want.PreferredAntiAffinityTerms)},
 			} {
