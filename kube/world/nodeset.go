@@ -122,7 +122,7 @@ func (s *nodeSets) known(p *Pod) *nodeSet {
 	}
 	ns := s.byKey[p.set]
 	if ns != nil && ns.defined {
-		p.set = ns.key // one text for all pods of the set
+		p.keep(ns)
 		return ns
 	}
 	object := *p.object
@@ -135,8 +135,15 @@ func (s *nodeSets) known(p *Pod) *nodeSet {
 		s.warm(ns)
 		s.leave(ns)
 	}
-	p.set = ns.key
+	p.keep(ns)
 	return ns
+}
+
+// keep has the pod know the set where it could be, and one text for all pods of the set be its key.
+func (p *sight) keep(ns *nodeSet) {
+	if p.set = ns.key; p.reading != nil && p.reading.local == ns.key {
+		p.reading.local = ns.key
+	}
 }
 
 // of returns the node set of that key, to which pods like the object belong; that of a first try leaves out nodes to be avoided.
