@@ -264,7 +264,7 @@ func goCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {
 func goOutput(ctx context.Context, dir string, args ...string) (string, error) {
 	out, err := goCommand(ctx, dir, args...).Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return "", fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(exit.Stderr)))
+		return string(out), fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(exit.Stderr)))
 	}
 	if err != nil {
 		return "", fmt.Errorf("go %s: %w", strings.Join(args, " "), err)

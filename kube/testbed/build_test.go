@@ -119,3 +119,12 @@ func TestOtherKubernetes(t *testing.T) {
 		}
 	}
 }
+
+// Who asks for a Kubernetes that cannot be had hears why, and how versions are written.
+func TestKubernetesThatCannotBeFound(t *testing.T) {
+	t.Setenv("GOPROXY", "off")
+	_, err := findKubernetes(t.Context(), "v9.9.9")
+	if err == nil || !strings.Contains(err.Error(), "GOPROXY=off") || !strings.Contains(err.Error(), "such as v1.36.3") {
+		t.Errorf("it says %v", err)
+	}
+}

@@ -72,16 +72,22 @@ func BuildKubernetes(ctx context.Context, log io.Writer, version string) (exact 
 type release struct{ Version, Dir string }
 
 func findKubernetes(ctx context.Context, version string) (release, error) {
-	var found release
+	var found struct {
+		release
+		Error string // with which the go command fails
+	}
 	// In a folder of no module, whose requirements would have a say.
 	out, err := goOutput(ctx, os.TempDir(), "mod", "download", "-json", "k8s.io/kubernetes@"+version)
-	if err != nil {
-		return found, fmt.Errorf("test bed: find Kubernetes %s: %w", version, err)
+	unread := json.Unmarshal([]byte(out), &found)
+	switch {
+	case found.Error != "":
+		return release{}, fmt.Errorf("test bed: find Kubernetes %s: %s; want a version such as v1.36.3, or v1.36 for the newest patch", version, found.Error)
+	case err != nil:
+		return release{}, fmt.Errorf("test bed: find Kubernetes %s: %w", version, err)
+	case unread != nil:
+		return release{}, fmt.Errorf("test bed: find Kubernetes %s: read what the go command says: %w", version, unread)
 	}
-	if err := json.Unmarshal([]byte(out), &found); err != nil {
-		return found, fmt.Errorf("test bed: find Kubernetes %s: read what the go command says: %w", version, err)
-	}
-	return found, nil
+	return found.release, nil
 }
 
 // build compiles the programs into a folder.

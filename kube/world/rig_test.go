@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -294,6 +295,16 @@ type verdict struct {
 	takenBack []*Pod // as others of their gangs were refused
 	back      []*Pod // that were called back, as another scheduler took the room
 	unplaced  []*Pod
+}
+
+// nodes are those that pods were accepted on, in order.
+func (v *verdict) nodes() string {
+	var nodes []string
+	for _, f := range v.accepted {
+		nodes = append(nodes, f.node)
+	}
+	slices.Sort(nodes)
+	return strings.Join(nodes, " ")
 }
 
 type refusal struct {

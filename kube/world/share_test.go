@@ -2,8 +2,6 @@ package world
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -71,12 +69,7 @@ func TestGangSharesDevices(t *testing.T) {
 				r.seePod(p)
 			}
 			v := r.turn()
-			var nodes []string
-			for _, f := range v.accepted {
-				nodes = append(nodes, f.node)
-			}
-			slices.Sort(nodes)
-			if got := strings.Join(nodes, " "); got != test.nodes || len(v.refused) > 0 {
+			if got := v.nodes(); got != test.nodes || len(v.refused) > 0 {
 				t.Errorf("placed on %q, want %q; refused %v", got, test.nodes, v.refused)
 			}
 			for _, p := range r.world.PodGroups().named(groupKey{Namespace: "default", Name: "g"}).Members() {
@@ -84,8 +77,8 @@ func TestGangSharesDevices(t *testing.T) {
 					t.Errorf("pod %s waits because %q, want %q", p.object.Name, got, test.why)
 				}
 			}
-			if len(nodes)+len(v.unplaced) < test.pods {
-				t.Errorf("%d pods are placed and %d said to wait, of %d", len(nodes), len(v.unplaced), test.pods)
+			if len(v.accepted)+len(v.unplaced) < test.pods {
+				t.Errorf("%d pods are placed and %d said to wait, of %d", len(v.accepted), len(v.unplaced), test.pods)
 			}
 		})
 	}

@@ -2,7 +2,6 @@ package world
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -195,12 +194,7 @@ func TestGangSharesAClaim(t *testing.T) {
 				r.seePod(p)
 			}
 			v := r.turn()
-			var nodes []string
-			for _, f := range v.accepted {
-				nodes = append(nodes, f.node)
-			}
-			slices.Sort(nodes)
-			if got := strings.Join(nodes, " "); got != test.nodes || len(v.refused) > 0 {
+			if got := v.nodes(); got != test.nodes || len(v.refused) > 0 {
 				t.Errorf("placed on %q, want %q; refused %v", got, test.nodes, v.refused)
 			}
 			if why := r.world.Pod(pods[0].UID).Shortage(); !strings.HasPrefix(why, test.why) || (why == "") != (test.why == "") {
@@ -249,14 +243,11 @@ func TestGangSharesExtendedResources(t *testing.T) {
 			for _, p := range pods {
 				r.seePod(p)
 			}
-			var nodes []string
-			for _, f := range r.turn().accepted {
-				nodes = append(nodes, f.node)
-			}
+			v := r.turn()
 			if why := r.world.Pod(pods[0].UID).Shortage(); why != test.why {
 				t.Errorf("the first waits because %q, want %q", why, test.why)
 			}
-			if got := strings.Join(nodes, " "); got != test.nodes {
+			if got := v.nodes(); got != test.nodes {
 				t.Errorf("placed on %q, want %q", got, test.nodes)
 			}
 		})
