@@ -24,10 +24,7 @@ import (
 // Autoscalers bring nodes for pods whose condition has the reason Unschedulable, and for no others. A pod that
 // no node would help has another one, Held, or nodes would be brought for it and be given back for ever.
 
-const (
-	explainingLasts = 10 * time.Millisecond
-	explainAgain    = cluster.Minute
-)
+const explainingLasts = 10 * time.Millisecond
 
 // heldReason is the reason of PodScheduled for a pod that waits for something other than room. kube-scheduler leaves such pods without a condition.
 const heldReason = "Held"
@@ -37,9 +34,8 @@ type explainer struct {
 	queue    []*world.Pod
 	queued   map[types.UID]bool
 	reported map[types.UID]verdict
-	again    []reminder         // the earliest first; one for each pod at most
-	due      map[types.UID]bool // pods that again has
-	retries  []reminder         // of whom something could not be written, the earliest first
+	again    reminders
+	retries  []reminder // of whom something could not be written, the earliest first
 	cached   map[string]explanation
 	asOf     uint64 // world's changes when the cache was filled
 	writer   writer
@@ -63,11 +59,6 @@ type verdict struct {
 	at      cluster.Time
 }
 
-type reminder struct {
-	pod *world.Pod
-	at  cluster.Time
-}
-
 type explanation struct {
 	reason  string // of the condition
 	message string
@@ -75,7 +66,7 @@ type explanation struct {
 }
 
 func newExplainer(s *Scheduler) *explainer {
-	e := &explainer{queued: map[types.UID]bool{}, due: map[types.UID]bool{}, reported: map[types.UID]verdict{}, cached: map[string]explanation{}, kept: map[types.UID]refusal{}, told: map[types.UID]groupTold{}, incomplete: map[*world.Group]bool{}}
+	e := &explainer{queued: map[types.UID]bool{}, again: reminders{has: map[types.UID]bool{}}, reported: map[types.UID]verdict{}, cached: map[string]explanation{}, kept: map[types.UID]refusal{}, told: map[types.UID]groupTold{}, incomplete: map[*world.Group]bool{}}
 	e.writer.start(s)
 	return e
 }
@@ -104,11 +95,7 @@ func (e *explainer) wantNow(pods []*world.Pod) {
 // work explains until its time is over, and reports whether there is more.
 func (e *explainer) work(s *Scheduler) bool {
 	now := s.now()
-	for len(e.again) > 0 && e.again[0].at <= now {
-		delete(e.due, e.again[0].pod.Object().UID)
-		e.want([]*world.Pod{e.again[0].pod})
-		e.again = e.again[1:]
-	}
+	e.want(e.again.due(now))
 	for len(e.retries) > 0 && e.retries[0].at <= now {
 		e.want([]*world.Pod{e.retries[0].pod})
 		e.retries = e.retries[1:]
@@ -141,10 +128,7 @@ func (e *explainer) explain(s *Scheduler, p *world.Pod) {
 	}
 	x := e.reasons(s, p)
 	last, known := e.reported[uid]
-	if !e.due[uid] {
-		e.due[uid] = true
-		e.again = append(e.again, reminder{p, s.now() + explainAgain})
-	}
+	e.again.add(p, s.now())
 	if known && last.reason == x.reason && (last.message == x.message || s.now() < last.at+explainAgain) {
 		return
 	}

@@ -39,7 +39,7 @@ func TestOneReminderForEachPod(t *testing.T) {
 	for range 3 {
 		s.explainer.explain(s, p)
 	}
-	if got := len(s.explainer.again); got != 1 {
+	if got := len(s.explainer.again.list); got != 1 {
 		t.Errorf("%d reminders for one pod, want 1", got)
 	}
 }

@@ -185,11 +185,11 @@ func (e *explainer) wrote(s *Scheduler, c condition, done bool) {
 	})
 }
 
-// wake is when something is next written again.
+// wake is when something is next written, or looked at, again.
 func (e *explainer) wake() cluster.Time {
-	wake := cluster.Never
+	wake := e.again.wake()
 	if len(e.retries) > 0 {
-		wake = e.retries[0].at
+		wake = min(wake, e.retries[0].at)
 	}
 	if len(e.groupRetries) > 0 {
 		wake = min(wake, e.groupRetries[0].at)
