@@ -63,10 +63,14 @@ func (o *options) run(ctx context.Context, c *config.SchedulerConfiguration, mak
 	if err != nil {
 		return err
 	}
+	coscheduling, err := serves.CoschedulingClient(to)
+	if err != nil {
+		return fmt.Errorf("cannot make a client of %s: %w", to.Host, err)
+	}
 	counts := metrics.New(registry)
 	placer, err := makeScheduler(living, scheduler.Options{
 		Client: client, Config: c, Metrics: counts, Clock: clock.RealClock{}, Identity: identity, Holds: elect.holds, Policies: o.policies,
-		PodGroups: serves.PodGroups, OlderPodGroups: serves.OlderPodGroups,
+		PodGroups: serves.PodGroups, OlderPodGroups: serves.OlderPodGroups, Coscheduling: coscheduling,
 	})
 	if err != nil {
 		return fmt.Errorf("cannot make the scheduler: %w", err)

@@ -15,9 +15,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/features"
+
+	"fairlead.dev/fairlead/kube/scheduler"
 )
 
 // This file asks which APIs the server serves, before anything waits for them: an informer of one that is
@@ -37,6 +41,16 @@ type Served struct {
 	PodGroups bool
 	// OlderPodGroups is the Kubernetes whose pod groups there are instead; empty for none.
 	OlderPodGroups string
+	// Coscheduling says that there are pod groups of the coscheduling plugin.
+	Coscheduling bool
+}
+
+// CoschedulingClient is a client of the coscheduling plugin's pod groups; nil where there are none.
+func (s Served) CoschedulingClient(to *rest.Config) (dynamic.Interface, error) {
+	if !s.Coscheduling {
+		return nil, nil
+	}
+	return dynamic.NewForConfig(to)
 }
 
 // Adapt does without the optional APIs that the server does not serve, and says so.
@@ -53,6 +67,18 @@ func Adapt(ctx context.Context, server discovery.ServerResourcesInterface) (Serv
 			return Served{}, err
 		}
 	}
+	of := scheduler.CoschedulingGroups
+	coscheduling, _, err := resourcesOf(ctx, askFor, server, of.GroupVersion().String())
+	if err != nil {
+		return Served{}, err
+	}
+	served, err := podGroups(ctx, server)
+	served.Coscheduling = slices.Contains(coscheduling, of.Resource)
+	return served, err
+}
+
+// podGroups asks which pod groups of Kubernetes there are.
+func podGroups(ctx context.Context, server discovery.ServerResourcesInterface) (Served, error) {
 	// Off by default in Kubernetes 1.37, so that nobody who does not use them is told that they are missing.
 	groups, known, err := resourcesOf(ctx, askForGroups, server, schedulingv1beta1.SchemeGroupVersion.String())
 	if known && err == nil && !slices.Contains(groups, "podgroups") {

@@ -10,6 +10,7 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	fakediscovery "k8s.io/client-go/discovery/fake"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
 	clientgotesting "k8s.io/client-go/testing"
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	"k8s.io/kubernetes/pkg/features"
@@ -25,13 +26,16 @@ func TestAbsentAPIs(t *testing.T) {
 		groups bool
 		older  string
 		fails  string
+		labels bool // of the coscheduling plugin
 	}{
-		{"all", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices, rules}}}, true, false, "", ""},
-		{"no taint rules", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices}}}, false, false, "", ""},
-		{"pod groups", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices, rules}}, {GroupVersion: "scheduling.k8s.io/v1beta1", APIResources: []metav1.APIResource{{Name: "podgroups"}}}}, true, true, "", ""},
-		{"pod groups of 1.36", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices, rules}}, {GroupVersion: "scheduling.k8s.io/v1alpha2", APIResources: []metav1.APIResource{{Name: "podgroups"}}}}, true, false, "1.36", ""},
-		{"workloads of 1.35", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices, rules}}, {GroupVersion: "scheduling.k8s.io/v1alpha1", APIResources: []metav1.APIResource{{Name: "workloads"}}}}, true, false, "1.35", ""},
-		{"no devices", nil, true, false, "", "does not serve resource.k8s.io/v1"},
+		{"all", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices, rules}}}, true, false, "", "", false},
+		{"no taint rules", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices}}}, false, false, "", "", false},
+		{"pod groups", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices, rules}}, {GroupVersion: "scheduling.k8s.io/v1beta1", APIResources: []metav1.APIResource{{Name: "podgroups"}}}}, true, true, "", "", false},
+		{"pod groups of 1.36", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices, rules}}, {GroupVersion: "scheduling.k8s.io/v1alpha2", APIResources: []metav1.APIResource{{Name: "podgroups"}}}}, true, false, "1.36", "", false},
+		{"workloads of 1.35", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices, rules}}, {GroupVersion: "scheduling.k8s.io/v1alpha1", APIResources: []metav1.APIResource{{Name: "workloads"}}}}, true, false, "1.35", "", false},
+		{"groups of coscheduling", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices, rules}}, {GroupVersion: "scheduling.x-k8s.io/v1alpha1", APIResources: []metav1.APIResource{{Name: "elasticquotas"}, {Name: "podgroups"}}}}, true, false, "", "", true},
+		{"quotas of its plugins alone", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices, rules}}, {GroupVersion: "scheduling.x-k8s.io/v1alpha1", APIResources: []metav1.APIResource{{Name: "elasticquotas"}}}}, true, false, "", "", false},
+		{"no devices", nil, true, false, "", "does not serve resource.k8s.io/v1", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.DRADeviceTaintRules, true)
@@ -46,6 +50,10 @@ func TestAbsentAPIs(t *testing.T) {
 			}
 			if serves.PodGroups != test.groups || serves.OlderPodGroups != test.older {
 				t.Errorf("pod groups are read: %t, and there are those of %q", serves.PodGroups, serves.OlderPodGroups)
+			}
+			client, err := serves.CoschedulingClient(&rest.Config{})
+			if serves.Coscheduling != test.labels || (client != nil) != test.labels || err != nil {
+				t.Errorf("groups of the coscheduling plugin are read: %t, by %v (%v)", serves.Coscheduling, client, err)
 			}
 			if on := utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaintRules); on != test.rules {
 				t.Errorf("taint rules are followed: %t", on)

@@ -70,8 +70,10 @@ func (c *cluster) start(s settings) *fairlead {
 	f := &fairlead{registry: prometheus.NewRegistry()}
 	serves, err := app.Adapt(living, client.Discovery())
 	c.must(err)
+	coscheduling, err := serves.CoschedulingClient(to)
+	c.must(err)
 	made, err := scheduler.New(living, scheduler.Options{
-		PodGroups: serves.PodGroups, OlderPodGroups: serves.OlderPodGroups,
+		PodGroups: serves.PodGroups, OlderPodGroups: serves.OlderPodGroups, Coscheduling: coscheduling,
 		Client: client, Config: cfg, Metrics: metrics.New(f.registry), Clock: clock.RealClock{}, Identity: c.namespace,
 	})
 	c.must(err)

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -44,11 +46,43 @@ func newInformers(client kubernetes.Interface, counts *metrics.Cluster, podGroup
 type intake struct {
 	s         *Scheduler
 	informers informers.SharedInformerFactory
-	landed    landed
+	// coscheduling has the informer of the coscheduling plugin's groups; nil where there are none.
+	coscheduling dynamicinformer.DynamicSharedInformerFactory
+	landed       landed
 }
 
 func newIntake(s *Scheduler) *intake {
-	return &intake{s: s, informers: newInformers(s.Client, &s.Metrics.Cluster, s.PodGroups, s.evicts()), landed: landed{nodes: map[types.UID]string{}}}
+	return &intake{
+		s: s, informers: newInformers(s.Client, &s.Metrics.Cluster, s.PodGroups, s.evicts()), coscheduling: coschedulingInformers(s),
+		landed: landed{nodes: map[types.UID]string{}},
+	}
+}
+
+// start starts the informers, and returns at once.
+func (in *intake) start(ctx context.Context) {
+	in.informers.Start(ctx.Done())
+	if in.coscheduling != nil {
+		in.coscheduling.Start(ctx.Done())
+	}
+}
+
+// unlisted waits until the informers have listed, but not when stop is closed. It returns the types of which they have not, by name.
+func (in *intake) unlisted(stop <-chan struct{}) []string {
+	var types []string
+	for kind, synced := range in.informers.WaitForCacheSync(stop) {
+		if !synced {
+			types = append(types, kind.String())
+		}
+	}
+	if in.coscheduling != nil {
+		for kind, synced := range in.coscheduling.WaitForCacheSync(stop) {
+			if !synced {
+				types = append(types, kind.GroupResource().String())
+			}
+		}
+	}
+	slices.Sort(types)
+	return types
 }
 
 // survey takes in all nodes and pods that the informers hold, oldest first, so
@@ -63,6 +97,7 @@ func (in *intake) survey() {
 	in.surveyServices()
 	in.surveyStorage()
 	in.surveyPodGroups()
+	in.surveyCoscheduling()
 	in.surveyBudgets()
 	pods := listed(in.informers.Core().V1().Pods().Lister().List(labels.Everything()))
 	slices.SortFunc(pods, byAge)
@@ -244,6 +279,9 @@ func (in *intake) watched() []watched {
 	}
 	if in.s.PodGroups {
 		list = append(list, watched{f.Scheduling().V1beta1().PodGroups().Informer(), handle(in.s, in.seePodGroup, in.losePodGroup)})
+	}
+	if in.coscheduling != nil {
+		list = append(list, watched{in.coschedulingInformer(), handle(in.s, in.seeCoscheduling, in.loseCoscheduling)})
 	}
 	if in.s.evicts() {
 		list = append(list, watched{f.Policy().V1().PodDisruptionBudgets().Informer(), handle(in.s, in.seeBudget, in.loseBudget)})

@@ -13,10 +13,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -44,6 +44,8 @@ type Options struct {
 	PodGroups bool
 	// OlderPodGroups is the Kubernetes whose pod groups it serves instead; empty for none.
 	OlderPodGroups string
+	// Coscheduling reads the pod groups of the coscheduling plugin; nil where the API server serves none.
+	Coscheduling dynamic.Interface
 	// Identity names this replica in the events that it writes.
 	Identity string
 }
@@ -126,6 +128,9 @@ func (s *Scheduler) assemble() {
 		}
 		s.world.PodGroups().Without(why)
 	}
+	if o.Coscheduling != nil {
+		s.world.PodGroups().WithCoscheduling()
+	}
 	s.promises.taken = s.promises.wanted.Load()
 	s.world.SetClasses(s.promises.taken)
 	s.world.Exits().Allow(evictions(o.Config.Profiles))
@@ -151,18 +156,11 @@ func evictions(profiles []config.Profile) map[string]world.Evictions {
 
 // Start starts the informers and returns at once. A replica that does not lead
 // keeps them up to date, so that it can take over without listing again.
-func (s *Scheduler) Start(ctx context.Context) { s.intake.informers.Start(ctx.Done()) }
+func (s *Scheduler) Start(ctx context.Context) { s.intake.start(ctx) }
 
 // Unlisted are the types of objects that the informers have not listed yet, by name.
 func (s *Scheduler) Unlisted() []string {
-	var types []string
-	for kind, synced := range s.intake.informers.WaitForCacheSync(closed()) {
-		if !synced {
-			types = append(types, kind.String())
-		}
-	}
-	slices.Sort(types)
-	return types
+	return s.intake.unlisted(closed())
 }
 
 // closed is a channel that is closed: whoever waits on it asks just once.
@@ -177,10 +175,8 @@ func closed() <-chan struct{} {
 // timeout. The lease outlives ctx and ends when another may lead: from then on no
 // bind and no eviction is sent, and those under way are given up.
 func (s *Scheduler) Run(ctx, lease context.Context) error {
-	for kind, synced := range s.intake.informers.WaitForCacheSync(ctx.Done()) {
-		if !synced {
-			return fmt.Errorf("stopped before all %v were listed", kind)
-		}
+	if types := s.intake.unlisted(ctx.Done()); len(types) > 0 {
+		return fmt.Errorf("stopped before all %s were listed", types[0])
 	}
 	if err := s.judge.WaitForSync(ctx); err != nil {
 		return fmt.Errorf("stopped before upstream's filters knew all devices: %w", err)

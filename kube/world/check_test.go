@@ -139,7 +139,7 @@ func (r *rig) checkGroups() error {
 	pods, jobs := 0, 0
 	for key, g := range r.world.groups.byName {
 		pods, jobs = pods+len(g.pods), jobs+len(g.jobs)
-		if there := !key.labelled && r.groups[key.Name] != nil; there != (g.Object != nil) || !there && len(g.pods)+len(g.jobs) == 0 {
+		if there := key.source == ofPodGroup && r.groups[key.Name] != nil; there != (g.Object != nil) || !there && g.members == nil && len(g.pods)+len(g.jobs) == 0 {
 			return fmt.Errorf("it is %t that group %s is there, and the world knows of it: %t", there, key.Name, g.Object != nil)
 		}
 		for _, j := range g.jobs {

@@ -2,7 +2,6 @@ package world
 
 import (
 	"fmt"
-	"strconv"
 
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,13 +16,6 @@ import (
 // A pod may come before its group. It is held until the group is there, as upstream does. What a group asks for and is not done
 // here keeps its pods from being placed, and the reason names the field.
 
-// The labels by which early versions of the coscheduling plugin know the pods of a group, and how many of them are placed
-// together; no object says it.
-const (
-	coschedulingGroup = "pod-group.scheduling.sigs.k8s.io/name"
-	coschedulingLeast = "pod-group.scheduling.sigs.k8s.io/min-available"
-)
-
 // Group is a pod group that pods name, or that is there.
 type Group struct {
 	groupKey
@@ -36,6 +28,7 @@ type Group struct {
 	together bool   // its pods may leave only all at once
 	never    bool   // nobody is evicted for them
 	label    string // how many are placed together, of a group that labels make
+	members  *int32 // how many are, of one of the coscheduling plugin; nil where it is not there
 	why      string // it keeps its pods from being placed
 	pods     map[types.UID]*Pod
 	jobs     []*job // that the core has of it: one for each profile
@@ -44,7 +37,7 @@ type Group struct {
 // groupKey names a group.
 type groupKey struct {
 	Namespace, Name string
-	labelled        bool // it is known by labels alone, which have its number
+	source          groupSource
 }
 
 // PodGroups keeps all groups that there are, or that pods name.
@@ -55,6 +48,8 @@ type PodGroups struct {
 	byName  map[groupKey]*Group
 	unread  string // why no group is ever seen; empty if they are
 	claims  bool   // the pods of a group may share claims of devices
+	// coscheduling says that groups of the coscheduling plugin are seen.
+	coscheduling bool
 }
 
 // begin forgets the jobs of the core before.
@@ -78,17 +73,15 @@ func (gs *PodGroups) named(key groupKey) *Group {
 
 // join finds the group of a pod of ours that was not known before. It stays the pod's for good.
 func (gs *PodGroups) join(p *Pod) {
-	key := groupKey{Namespace: p.object.Namespace}
+	key := gs.labelledGroup(p)
 	if of := p.object.Spec.SchedulingGroup; of != nil && of.PodGroupName != nil {
-		key.Name = *of.PodGroupName
-	} else {
-		key.Name, key.labelled = p.object.Labels[coschedulingGroup], true
+		key = groupKey{p.object.Namespace, *of.PodGroupName, ofPodGroup}
 	}
 	if !p.Ours || key.Name == "" {
 		return
 	}
 	p.group = gs.named(key)
-	if least := p.object.Labels[coschedulingLeast]; key.labelled && p.group.label != least {
+	if least := p.object.Labels[earlyLeast]; key.source == ofLabels && p.group.label != least {
 		p.group.label = least
 		gs.reread(p.group)
 	}
@@ -105,7 +98,7 @@ func (gs *PodGroups) leave(p *Pod) {
 
 // forget gives up a group that nobody names and that is not there.
 func (gs *PodGroups) forget(g *Group) {
-	if len(g.pods)+len(g.jobs) == 0 && g.Object == nil {
+	if len(g.pods)+len(g.jobs) == 0 && g.Object == nil && g.members == nil {
 		delete(gs.byName, g.groupKey)
 	}
 }
@@ -187,9 +180,14 @@ func (g *Group) terms() groupTerms {
 
 // read works out what the group says. A group that is gone keeps the number that it had.
 func (g *Group) read(gs *PodGroups) {
-	if g.labelled {
+	switch g.source {
+	case ofLabels:
 		g.readLabel()
 		return
+	case ofCoscheduling:
+		g.readCoscheduling()
+		return
+	case ofPodGroup:
 	}
 	if g.Object == nil {
 		g.why = fmt.Sprintf("its pod group %s is not there", g.Name)
@@ -219,15 +217,6 @@ func (g *Group) read(gs *PodGroups) {
 	}
 	if g.why = ""; beyond != "" {
 		g.why = fmt.Sprintf("its pod group %s has spec.%s, which this version of fairlead does not do", g.Name, beyond)
-	}
-}
-
-// readLabel takes in the number that a label says, which is that of the pod that came last.
-func (g *Group) readLabel() {
-	least, err := strconv.ParseInt(g.label, 10, 32)
-	if g.least, g.why = int32(least), ""; err != nil || least < 1 {
-		g.least = 0
-		g.why = fmt.Sprintf("its label %s is %q, want how many pods of the group are placed together, 1 or more", coschedulingLeast, g.label)
 	}
 }
 

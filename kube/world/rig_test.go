@@ -167,7 +167,7 @@ func (r *rig) checkWhole(g *Group) {
 		}
 	}
 	want := g.Least()
-	if known := r.groups[g.Name]; known != nil && !g.labelled {
+	if known := r.groups[g.Name]; known != nil && g.source == ofPodGroup {
 		if want = 0; known.Spec.SchedulingPolicy.Gang != nil {
 			want = int(known.Spec.SchedulingPolicy.Gang.MinCount)
 		}

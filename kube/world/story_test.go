@@ -32,6 +32,8 @@ import (
 //
 //	budget B [app=APP] [spare=N], lost-budget B     a PodDisruptionBudget of the pods with that label, which can spare so many
 //	group G [least=N] [priority=N] [all] [topology=KEY] [parent=GROUP], lost-group G     a pod group, of which at least N pods are placed together
+//	plugin coscheduling  from now on groups of the coscheduling plugin are seen
+//	plugin-group G [least=N], lost-plugin-group G     such a group
 //	service S [app=APP], lost-service S     a Service that selects the pods with that label
 //	change POD …         the pod as it was before, with these arguments added
 //	again POD            the same event once more
@@ -351,6 +353,19 @@ func (s *story) happen(text string) error {
 		}
 		s.seeGroup(g)
 		return nil
+	case "plugin":
+		s.world.PodGroups().WithCoscheduling()
+		return nil
+	case "plugin-group":
+		var least int32
+		if _, err := fmt.Sscan(l.one("least", "0"), &least); err != nil {
+			return err
+		}
+		s.world.PodGroups().SeeCoscheduling("default", l.name, least)
+		return l.done()
+	case "lost-plugin-group":
+		s.world.PodGroups().LoseCoscheduling("default", l.name)
+		return l.done()
 	case "service", "lost-service":
 		o, err := makeService(l)
 		if err != nil {
