@@ -53,6 +53,8 @@ type Refusal struct {
 	// Have how many subjects would be violated and Need how many are. Of a node that is in no set over which who comes would be spread,
 	// Have is InNoSet.
 	Constraint ConstraintID
+	// Kept says, of Violates, that somebody for whom a place is kept would not be let in any more beside the task; Have is what that one would count.
+	Kept bool
 }
 
 // InNoSet is the Have of a Refusal where there is no set to count in.
@@ -321,6 +323,7 @@ func (s *State) Promote(n NodeID) (TaskID, Phase, bool) {
 	case start:
 		s.node[n].reserved--
 		s.setPhase(t, Starting)
+		s.noteUnkept(t)
 	case !feasible:
 		s.leaveNode(t)
 	default:

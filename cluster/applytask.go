@@ -326,6 +326,7 @@ func (s *State) leaveNode(t TaskID) {
 	if task.Phase == Reserved {
 		s.node[task.Node].reserved--
 		task.Attempt-- // nobody was told of this run
+		s.noteUnkept(t)
 	}
 	s.vacate(t, task.Node)
 	task.Node, task.Next = task.Next, NoNode

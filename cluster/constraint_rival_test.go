@@ -577,8 +577,7 @@ func (h *history) waitsFor(t TaskID, n NodeID) bool {
 	return false
 }
 
-// disturbs reports whether the task would come to a set where a place is kept for somebody, and keep that one off; of a bound over the fewest, if the
-// node is a set by itself, and others have to leave it for the sake of that bound.
+// disturbs reports whether the task would come to a set where a place is kept for somebody, and keep that one off.
 func (h *history) disturbs(t TaskID, n NodeID) bool {
 	for c := range ConstraintID(h.s.ConstraintRows()) {
 		spec := h.s.Constraint(c)
@@ -597,11 +596,8 @@ func (h *history) disturbs(t TaskID, n NodeID) bool {
 					nodes = append(nodes, m)
 				}
 			}
-			if b.OverFewest && len(nodes) != 1 {
-				continue
-			}
 			for _, m := range nodes {
-				if h.disturbsOn(&b, set, m, h.s.Task(t).Priority) {
+				if h.disturbsOn(&b, set, m, h.s.Task(t).Priority, len(nodes) == 1) {
 					if m != n {
 						h.disturbing++
 					}
@@ -614,7 +610,7 @@ func (h *history) disturbs(t TaskID, n NodeID) bool {
 }
 
 // disturbsOn reports whether one target more in the set would keep somebody off for whom a place is kept on the node.
-func (h *history) disturbsOn(b *Bound, set string, n NodeID, priority int32) bool {
+func (h *history) disturbsOn(b *Bound, set string, n NodeID, priority int32, alone bool) bool {
 	for _, other := range h.s.TasksOn(n) {
 		task := h.s.Task(other)
 		subject, counts := b.Affects(h.s.Shape(task.Shape).Tags)
@@ -632,7 +628,7 @@ func (h *history) disturbsOn(b *Bound, set string, n NodeID, priority int32) boo
 		if b.OverFewest {
 			most += h.fewest(b)
 		}
-		if meets <= most && meets+1 > b.Max { // the fewest may fall
+		if meets <= most && (meets+1 > most || alone && meets+1 > b.Max) { // the fewest may fall
 			return true
 		}
 	}

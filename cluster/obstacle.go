@@ -8,8 +8,12 @@ import "slices"
 //
 // Others who are targets, and no subjects, could come to the set as soon as somebody has left, and keep the task off again, which would have them
 // leave as well, and so on. They may not come until it has begun, unless their priority is higher and it was promised nothing: priorities stand
-// behind promises. For a bound over the fewest nobody leaves, and nobody is kept off, but where each node is a set by itself: what it lets in
-// changes with all other sets.
+// behind promises.
+//
+// A bound over the fewest goes by those who stay, and what it lets in changes with all other sets: the fewest fall when a run ends in another one.
+// Who comes is let in once enough have left its own set for the fewest of the others, since fewer than those are never too many. Where the node is a set by
+// itself, nobody is let in beside who waits who would be in its way if the fewest were none; a set of several nodes would be closed by that, and
+// goes by the fewest that there are.
 
 // Obstacle is a bound that keeps who comes off a node, as more of its targets stay in the node's set than may.
 type Obstacle struct {
@@ -34,11 +38,8 @@ func Obstacles(v *View, id ShapeID, n NodeID, to []Obstacle) (list []Obstacle, o
 			continue
 		}
 		b, later := &c.table.row[r.constraint].bound[r.bound], c.meeting(r, settled)
-		if b.OverFewest && !c.alone(b) { // whom departures let in, and whom they do not, changes with all other sets
-			if later.set == outside || int64(later.others) > b.limit() {
-				return to, false
-			}
-			continue
+		if b.OverFewest && later.set == outside {
+			return to, false
 		}
 		here, others := c.table.here(n, r), int64(later.others)
 		if !b.OverFewest {
@@ -131,7 +132,7 @@ func (c *coming) waitsFor(r role, others int32) bool {
 }
 
 // disturbs refuses a target of a bound a place in the set where one is kept for a subject of no lower priority, or to which something was promised,
-// if that would not be let in any more. Of a bound over the fewest that is so on a node that is a set by itself, and as if
+// if that would not be let in any more. Of a bound over the fewest that is so on a node that is a set by itself as if
 // the fewest were none: they fall when a run ends anywhere.
 func (c *coming) disturbs(r role) Refusal {
 	b := &c.table.row[r.constraint].bound[r.bound]
@@ -143,7 +144,7 @@ func (c *coming) disturbs(r role) Refusal {
 	if g.size(set) == 1 {
 		return c.keepsOff(r, set, c.n)
 	}
-	if b.OverFewest || b.counted(set, settled).Subjects == 0 || int64(max(b.counted(set, settled).Targets, b.counted(set, present).Targets))+1 <= b.limit() {
+	if b.counted(set, settled).Subjects == 0 || int64(max(b.counted(set, settled).Targets, b.counted(set, present).Targets))+1 <= b.limit() {
 		return Refusal{}
 	}
 	for n := range c.view.node { // which is seldom come to: who may not stand beside the other, either, was refused before
@@ -163,6 +164,10 @@ func (c *coming) keepsOff(r role, set int32, n NodeID) Refusal {
 		return Refusal{}
 	}
 	b := &c.table.row[r.constraint].bound[r.bound]
+	most := b.limit()
+	if c.table.group[b.group].size(set) == 1 {
+		most = int64(b.Max)
+	}
 	for _, t := range c.view.node[n].tasks {
 		task := &c.view.task[t]
 		if task.Phase != Reserved || task.Priority < c.priority && !c.view.Classes()[task.Class].Promises() {
@@ -179,8 +184,8 @@ func (c *coming) keepsOff(r role, set int32, n NodeID) Refusal {
 			if own.target && !b.SelfCounted {
 				others-- // itself
 			}
-			if others+1 > int64(b.Max) && others <= b.limit() {
-				return Refusal{Code: Violates, Kind: int(r.bound), Need: int64(b.Max), Have: others + 1, Constraint: r.constraint}
+			if others+1 > most && others <= b.limit() {
+				return Refusal{Code: Violates, Kind: int(r.bound), Need: most, Have: others + 1, Constraint: r.constraint, Kept: true}
 			}
 		}
 	}
@@ -198,8 +203,21 @@ func leavingFrom(v *View, n NodeID, r role) (leaving int64) {
 	return leaving
 }
 
-// letIn reports whether the constraints that bind who comes, bounds over the fewest of sets of several nodes aside, let the task begin on
-// the node where a place is kept for it: now, beside all who are there, and once those have left who leave.
+// noteUnkept notes the constraints for whose sake others were kept off for the task, for which no place is kept any more.
+func (s *State) noteUnkept(t TaskID) {
+	if s.constraints == nil {
+		return
+	}
+	for _, r := range s.shape[s.task[t].Shape].roles {
+		if row := &s.constraints.row[r.constraint]; r.subject && row.far && row.spec.Arriving {
+			s.log.note(Constraints, uint32(r.constraint))
+		}
+	}
+}
+
+// letIn reports whether the constraints that bind who comes let the task begin on
+// the node where a place is kept for it: now, beside all who are there, and once those have left who leave. Where nobody leaves for a bound over the
+// fewest of a set of several nodes, the fewest may have fallen, and rise again until others have left for room.
 func letIn(v *View, t TaskID, n NodeID) (now, later bool) {
 	now, later = true, true
 	c := coming{view: v, table: v.constraints, n: n, from: NoNode}
@@ -208,19 +226,19 @@ func letIn(v *View, t TaskID, n NodeID) (now, later bool) {
 			continue
 		}
 		b := &c.table.row[r.constraint].bound[r.bound]
-		if b.OverFewest && !c.alone(b) { // which changes as others come and go elsewhere: who binds the task looks again
-			continue
-		}
 		set := c.table.group[b.group].setOf(n)
 		if b.OverFewest {
 			others := b.counted(set, settled).Targets
 			if r.target && !b.SelfCounted {
 				others-- // itself
 			}
-			now = now && !c.waitsFor(r, others)
+			late := b.missesThere(set, b.counted(set, settled).Targets, r.target, settled) > 0
+			now = now && !late && !c.waitsFor(r, others)
+			later = later && (!late || !c.alone(b) && leaving(c.table.here(n, r)) == 0)
+			continue
 		}
 		for when := range tenses {
-			if b.OverFewest && when == present || b.missesThere(set, b.counted(set, when).Targets, r.target, when) == 0 {
+			if b.missesThere(set, b.counted(set, when).Targets, r.target, when) == 0 {
 				continue
 			}
 			now, later = false, later && when != settled

@@ -28,10 +28,10 @@ func letInBeside(v *View, t TaskID, n NodeID, run TaskID, besides []TaskID) bool
 			continue
 		}
 		b := &c.table.row[r.constraint].bound[r.bound]
-		if b.OverFewest && !c.alone(b) {
+		set, o := c.table.group[b.group].setOf(n), Obstacle{role: r}
+		if b.OverFewest && set == outside {
 			continue
 		}
-		set, o := c.table.group[b.group].setOf(n), Obstacle{role: r}
 		stay := b.counted(set, settled).Targets
 		for _, other := range append([]TaskID{run}, besides...) {
 			if task := &v.task[other]; c.table.group[b.group].setOf(task.Node) == set && o.Of(v, task.Shape) {

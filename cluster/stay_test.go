@@ -34,7 +34,7 @@ func (s *State) mayStand(t TaskID) bool {
 			subject, target := b.Affects(s.shape[task.Shape].Tags)
 			row := &s.constraints.row[c].bound[i]
 			set := s.constraints.group[row.group].setOf(task.Node)
-			if !subject || b.OverFewest && (set == outside || s.constraints.group[row.group].size(set) > 1) {
+			if !subject || b.OverFewest && set == outside {
 				continue
 			}
 			stay := row.counted(set, settled).Targets

@@ -53,6 +53,9 @@ func (s *State) Keep() {
 	for _, e := range s.undo.entries {
 		s.log.note(Tasks, uint32(e.task))
 		s.noteCounts(s.task[e.task].Shape)
+		if e.before.Phase == Reserved {
+			s.noteUnkept(e.task)
+		}
 		for _, n := range []NodeID{e.before.Node, e.placed} {
 			if n != NoNode {
 				s.log.note(Nodes, uint32(n))

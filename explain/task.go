@@ -162,7 +162,7 @@ func elsewhere(s *cluster.View, causes []sched.Cause, task *cluster.Task) []sche
 			}
 			cause = c
 		case sched.Violates:
-			if here.Code == cluster.Violates && here.Constraint == c.Constraint && here.Kind == c.Bound {
+			if here.Code == cluster.Violates && here.Constraint == c.Constraint && here.Kind == c.Bound && here.Kept == c.Kept {
 				c.Nodes--
 			}
 			cause = c

@@ -168,6 +168,8 @@ type Violates struct {
 	Most  bool
 	Limit int64
 	Count int64 // what would be counted, on the node where it is nearest to Limit; cluster.InNoSet where it has to come into a set
+	// Kept says that it is not the task itself that would not be let in, but somebody for whom a place is kept in the set.
+	Kept bool
 }
 
 // Code is "constraint".
@@ -182,18 +184,21 @@ func (c Violates) Text([]cluster.Kind) string {
 	if c.Most {
 		limit = "at most"
 	}
+	if c.Kept {
+		return fmt.Sprintf("%d are in sets where a place is kept for another task, which %s would not let in beside it: %d counted, %s %d", c.Nodes, c.Name, c.Count, limit, c.Limit)
+	}
 	return fmt.Sprintf("%d violate %s: %d counted, %s %d", c.Nodes, c.Name, c.Count, limit, c.Limit)
 }
 
-// compare orders violations by constraint and bound.
+// compare orders violations by constraint and bound, and those last where a place is kept for another task.
 func (c Violates) compare(o Violates) int {
-	most := func(c Violates) int {
-		if c.Most {
+	one := func(is bool) int {
+		if is {
 			return 1
 		}
 		return 0
 	}
-	return cmp.Or(cmp.Compare(c.Constraint, o.Constraint), cmp.Compare(c.Bound, o.Bound), cmp.Compare(most(c), most(o)))
+	return cmp.Or(cmp.Compare(c.Constraint, o.Constraint), cmp.Compare(c.Bound, o.Bound), cmp.Compare(one(c.Most), one(o.Most)), cmp.Compare(one(c.Kept), one(o.Kept)))
 }
 
 // OfTask is a cause that lies in the task: no node refuses for it.

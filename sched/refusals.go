@@ -96,7 +96,7 @@ func (r *Refusals) noRoom(s *cluster.View, demand cluster.Vector, n cluster.Node
 func (r *Refusals) violates(s *cluster.View, refusal cluster.Refusal) {
 	now := Violates{
 		Constraint: refusal.Constraint, Bound: refusal.Kind, Name: s.Constraint(refusal.Constraint).Name,
-		Most: refusal.Have > refusal.Need, Limit: refusal.Need, Count: refusal.Have,
+		Most: refusal.Have > refusal.Need, Limit: refusal.Need, Count: refusal.Have, Kept: refusal.Kept,
 	}
 	at, found := slices.BinarySearchFunc(r.violated, now, Violates.compare)
 	if !found {

@@ -136,8 +136,9 @@ func (c *crowd) drawRules(rt *rapid.T) {
 		}
 		b.Group = rapid.SampledFrom([]string{cluster.EachNode, "rack"}).Draw(rt, "group")
 		b.SelfCounted = rapid.Bool().Draw(rt, "self counted")
-		if b.Group == cluster.EachNode && rapid.Bool().Draw(rt, "over the fewest") {
+		if rapid.Bool().Draw(rt, "over the fewest") {
 			b.OverFewest, b.Max = true, max(b.Max, 1) // a skew of 0 is none of Kubernetes'
+			b.LeastSets = rapid.Int32Range(0, 3).Draw(rt, "least sets")
 		}
 		spec := cluster.Constraint{Name: string(rune('x' + i)), Any: [][]cluster.Bound{{b}}, Hard: true, Arriving: true}
 		c.apply(rt, cluster.ConstraintDefined{Constraint: cluster.ConstraintID(i), Spec: spec})
