@@ -39,8 +39,22 @@ func (j *Judge) personal(pod *v1.Pod) bool {
 
 // judgedVolume reports whether a volume filter looks at the volume: claims, and disks that two pods may not always share.
 func judgedVolume(volume *v1.Volume) bool {
-	return volume.PersistentVolumeClaim != nil || volume.Ephemeral != nil ||
-		volume.GCEPersistentDisk != nil || volume.AWSElasticBlockStore != nil || volume.ISCSI != nil || volume.RBD != nil
+	return volume.PersistentVolumeClaim != nil || volume.Ephemeral != nil || exclusive(volume)
+}
+
+// exclusive reports whether the volume is a disk that two pods on a node may not always share.
+func exclusive(volume *v1.Volume) bool {
+	return volume.GCEPersistentDisk != nil || volume.AWSElasticBlockStore != nil || volume.ISCSI != nil || volume.RBD != nil
+}
+
+// ExcludesDisks reports whether the pod names disks by itself that keep it off nodes where others have them.
+func ExcludesDisks(pod *v1.Pod) bool {
+	for i := range pod.Spec.Volumes {
+		if exclusive(&pod.Spec.Volumes[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 // usesDeviceClass reports whether the pod requests an extended resource that a device class provides, so that DynamicResources has a say in it.

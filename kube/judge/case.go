@@ -89,14 +89,14 @@ func (c *Case) Feasible(enough int) []string {
 	}
 	nodes := c.left(c.judge.view.all)
 	if enough <= 0 || len(nodes) <= enough {
-		return c.feasible(nodes, nil)
+		return c.feasible(c.state, nodes, nil)
 	}
 	var feasible []string
 	from := c.judge.next % len(nodes)
 	for looked := 0; looked < len(nodes) && len(feasible) < enough; {
 		at := (from + looked) % len(nodes)
 		some := nodes[at:min(at+max(enough-len(feasible), fewestAtOnce), at+len(nodes)-looked, len(nodes))]
-		feasible = c.feasible(some, feasible)
+		feasible = c.feasible(c.state, some, feasible)
 		looked += len(some)
 		c.judge.next = at + len(some)
 	}
@@ -106,9 +106,9 @@ func (c *Case) Feasible(enough int) []string {
 // fewestAtOnce are as many nodes as are worth looking at side by side.
 const fewestAtOnce = 64
 
-// feasible appends the names of the nodes that pass every filter.
-func (c *Case) feasible(nodes []fwk.NodeInfo, to []string) []string {
-	for i, status := range c.judge.sweep(c.state, c.pod, nodes) {
+// feasible appends the names of the nodes that pass every filter that the state does not skip.
+func (c *Case) feasible(state fwk.CycleState, nodes []fwk.NodeInfo, to []string) []string {
+	for i, status := range c.judge.sweep(state, c.pod, nodes) {
 		if status.IsSuccess() {
 			to = append(to, nodes[i].Node().Name)
 		}

@@ -116,23 +116,24 @@ func (rs *rules) readDomain(p *Pod, c *company) {
 
 // readSpread reads a constraint of hard topology spread. It returns false if it is left to upstream's filters.
 func (rs *rules) readSpread(p *Pod, c *company, object *v1.Pod, of *v1.TopologySpreadConstraint) bool {
-	s, bound, words := rs.spreading(object, of)
-	if s == nil {
+	selectors, bound, words := rs.spreading(object, of)
+	if words == "" {
 		return false
 	}
 	if least := min(max(ptr.Deref(of.MinDomains, 1), 1), cluster.MaxBound); least > 1 { // more domains there never are
 		bound.LeastSets = least
 		words += fmt.Sprintf(", minDomains %d", least)
 	}
-	rs.adopt(p, c, wording{"topologySpreadConstraint of " + words, 0}, []*selector{s}, func(tag string) []cluster.Bound {
+	rs.adopt(p, c, wording{"topologySpreadConstraint of " + words, 0}, selectors, func(tag string) []cluster.Bound {
 		bound.Subject = []string{tag}
 		return []cluster.Bound{bound}
 	})
 	return true
 }
 
-// spreading is a topology spread constraint of the pod as a bound without a subject, and in words; the selector is nil if there is none.
-func (rs *rules) spreading(object *v1.Pod, of *v1.TopologySpreadConstraint) (s *selector, bound cluster.Bound, words string) {
+// spreading is a topology spread constraint of the pod as a bound without a subject, and in words; there are none if it is left to upstream. Where the selector is empty
+// upstream's PreFilter counts nobody, so that a node has to be in some domain, and that is all.
+func (rs *rules) spreading(object *v1.Pod, of *v1.TopologySpreadConstraint) (selectors []*selector, bound cluster.Bound, words string) {
 	by, err := metav1.LabelSelectorAsSelector(of.LabelSelector)
 	if err != nil {
 		return nil, bound, ""
@@ -144,18 +145,18 @@ func (rs *rules) spreading(object *v1.Pod, of *v1.TopologySpreadConstraint) (s *
 			}
 		}
 	}
-	if by.Empty() { // for which upstream's PreFilter counts nobody
-		return nil, bound, ""
-	}
 	group, over, there := rs.domains.spread(object, of)
 	if !there {
 		return nil, bound, ""
 	}
-	namespaces := among{names: sets.New(object.Namespace)}
-	s = rs.selecting(namespaces, by)
+	namespaces, counted, who := among{names: sets.New(object.Namespace)}, tagPrefix+"nobody", "no pod, for an empty selector,"
+	if !by.Empty() {
+		s := rs.selecting(namespaces, by)
+		selectors, counted, who = []*selector{s}, s.tag, inWords(namespaces, by)
+	}
 	most := min(max(of.MaxSkew, 1), cluster.MaxBound) // more pods there never are
-	bound = cluster.Bound{Target: []string{s.tag}, Max: most, Group: group, SelfCounted: true, OverFewest: true}
-	return s, bound, fmt.Sprintf("%s by %s, maxSkew %d", inWords(namespaces, by), over, most)
+	bound = cluster.Bound{Target: []string{counted}, Max: most, Group: group, SelfCounted: true, OverFewest: true}
+	return selectors, bound, fmt.Sprintf("%s by %s, maxSkew %d", who, over, most)
 }
 
 // namespacesOf are those that the term selects.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/kube/judge"
@@ -33,8 +34,10 @@ type query struct {
 	set     *nodeSet // its result, not kept up to date; nil until it has one
 	pods    []*Pod   // that await its result, in their order
 	prefers bool
-	// counted says that vectors say of its pods all that they request, and evicting that its latest result are nodes where others would have to leave.
-	counted, evicting bool
+	// uncounted is what its pods request that their vectors do not say.
+	uncounted []need
+	// evicting says that its latest result are nodes where others would have to leave.
+	evicting bool
 	// prepares says that volumes or devices are set aside for its pods.
 	prepares bool
 	result
@@ -88,7 +91,7 @@ func (qs *queries) begin() {
 func (qs *queries) has(q *query) bool { return qs.byKey[q.key] == q }
 
 // await puts the pod into the queue of those whose nodes have to be worked out.
-func (qs *queries) await(p *Pod, demand cluster.Vector, counted bool) {
+func (qs *queries) await(p *Pod, demand cluster.Vector, uncounted []need) {
 	key := qs.keyOf(p)
 	q := qs.byKey[key]
 	if q == nil {
@@ -98,7 +101,7 @@ func (qs *queries) await(p *Pod, demand cluster.Vector, counted bool) {
 	qs.slots.take(p, qs.shapes.waiting(p, qs.setOf(q), demand))
 	qs.pods.move(p, AwaitingQuery)
 	p.query, p.Why = q, ""
-	q.counted = counted
+	q.uncounted = uncounted
 	q.insert(p)
 	q.ranAt = 0 // a new pod wants a result at once
 }
@@ -297,23 +300,51 @@ func (qs *queries) nodesFor(q *query, judged *judge.Case) []string {
 	if gang {
 		enough = 0
 	}
-	names := slices.DeleteFunc(judged.Feasible(enough), qs.nodes.leftAlone)
-	if q.evicting = qs.mayEvict(q) && (len(names) == 0 || gang); q.evicting {
-		names = slices.DeleteFunc(judged.FeasibleButForRoom(), qs.nodes.leftAlone)
+	list := slices.DeleteFunc(judged.Feasible(enough), qs.nodes.leftAlone)
+	if q.evicting = qs.mayEvict(q) && (len(list) == 0 || gang); q.evicting {
+		var counted []string
+		if !gang { // whose devices are looked for on nodes where nobody has to leave for a rule
+			counted = qs.countedByCore(q.pods[0])
+		}
+		var stays []v1.ResourceName
+		for _, n := range q.uncounted {
+			stays = append(stays, n.resource)
+		}
+		list = slices.DeleteFunc(judged.FeasibleBut(stays, counted...), qs.nodes.leftAlone)
 	}
-	if q.prefers && len(names) > 1 && !gang && !q.evicting { // where others leave is for the core to choose
-		names = judged.Preferred(names)
+	if q.prefers && len(list) > 1 && !gang && !q.evicting { // where others leave is for the core to choose
+		list = judged.Preferred(list)
 	}
-	return names
+	return list
 }
 
-// mayEvict reports whether others may leave for pods of the query where they are kept off by room alone, as vectors count all of it. A pod that was refused in the end
-// is not for that: others would leave, and it be refused again.
+// countedByCore are the filters of which the core counts all that they say of the pod by itself: where it stands to other pods, if each of its rules is one of the core's and
+// nobody else has one that is not; the disks that drivers attach, if all of its own are in its vector; and claims for one pod at a time, which are rules.
+func (qs *queries) countedByCore(p *Pod) (filters []string) {
+	rules := qs.shapes.rules
+	if rules.of(p).whole {
+		filters = append(filters, names.PodTopologySpread)
+		if rules.gaps == 0 {
+			filters = append(filters, names.InterPodAffinity)
+		}
+	}
+	if p.stock == nil || len(p.stock.holds) == len(p.stock.takes) {
+		filters = append(filters, names.NodeVolumeLimits)
+	}
+	if !judge.ExcludesDisks(p.object) {
+		filters = append(filters, names.VolumeRestrictions)
+	}
+	return filters
+}
+
+// mayEvict reports whether others may leave for pods of the query, by what the core counts: all that they request, but for resources of which enough have to be there as it is.
+// A pod that was refused in the end is not for that: others would leave, and it be refused again.
 func (qs *queries) mayEvict(q *query) bool {
 	p := q.pods[0]
 	policy := p.object.Spec.PreemptionPolicy
 	never := policy != nil && *policy == v1.PreemptNever || p.group != nil && p.group.never
-	return q.counted && !never && !slices.ContainsFunc(q.pods, func(p *Pod) bool { return p.special }) && qs.slots.evictable(p.object.Spec.SchedulerName)
+	beyond := slices.ContainsFunc(q.uncounted, func(n need) bool { return n.resource == "" })
+	return !beyond && !never && !slices.ContainsFunc(q.pods, func(p *Pod) bool { return p.special }) && qs.slots.evictable(p.object.Spec.SchedulerName)
 }
 
 // keeps takes in that room is being made for one of the query's pods on the nodes of its result. They stay what they are for that pod, so that the others get a

@@ -182,10 +182,10 @@ func (s *shapes) release(of *shape) {
 }
 
 // demand is a pod's vector, as upstream's NodeResourcesFit and NodePorts count
-// it, and NodeVolumeLimits what is its own. It returns false if some of it has no column, or comes from a device where
+// it, and NodeVolumeLimits what is its own. It returns what of it is not counted, as it has no column, or comes from a device where
 // a node does not offer it: a vector cannot say "or". A pod that is to be placed
 // takes no column for what no node offers.
-func (s *shapes) demand(p *Pod, info *framework.PodInfo) (cluster.Vector, bool) {
+func (s *shapes) demand(p *Pod, info *framework.PodInfo) (_ cluster.Vector, uncounted []need) {
 	r := judge.Requests(info)
 	v := make(cluster.Vector, len(s.columns.list))
 	v[cpuColumn] = clamp(r.MilliCPU)
@@ -193,20 +193,20 @@ func (s *shapes) demand(p *Pod, info *framework.PodInfo) (cluster.Vector, bool) 
 	v[storageColumn] = clamp(r.EphemeralStorage)
 	v[podsColumn] = 1
 	p.needs = p.needs[:0]
-	complete := true
 	take := func(n need, q, most int64) {
 		p.needs = append(p.needs, n)
 		c, ok := s.column(n, v)
 		if ok {
 			v[c] = min(most, v[c]+q)
+		} else {
+			uncounted = append(uncounted, n)
 		}
-		complete = complete && ok
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.ScalarResources)) {
 		switch q := clamp(r.ScalarResources[name]); {
 		case r.ScalarResources[name] == 0:
 		case s.judge.ProvidesDevices(name) || !p.placed() && s.columns.offers[name] == 0:
-			complete = false
+			uncounted = append(uncounted, need{resource: name})
 		default:
 			take(need{resource: name}, q, cluster.MaxQuantity)
 		}
@@ -221,7 +221,7 @@ func (s *shapes) demand(p *Pod, info *framework.PodInfo) (cluster.Vector, bool) 
 			take(need{driver: d.driver}, 1, cluster.MaxQuantity)
 		}
 	}
-	return v, complete
+	return v, uncounted
 }
 
 // column returns the column that stands for the need of a pod whose vector is

@@ -345,11 +345,14 @@ func (v *Volumes) refresh(p *Pod) {
 	if p.stock.equal(now) {
 		return
 	}
-	apart := !slices.Equal(p.stock.once, now.once)
-	if p.stock = now; apart {
+	before := *p.stock
+	p.stock = now
+	if !slices.Equal(before.once, now.once) {
 		v.shapes.rules.regroup([]*Pod{p})
+		before.once = now.once
 	}
 	switch {
+	case before.equal(now): // but for rules, which change nothing of a place that is kept
 	case p.slot == nil: // somebody else's to place
 	case p.placed():
 		v.slots.reshape(p, v.shapes.known(p))

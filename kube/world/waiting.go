@@ -37,10 +37,12 @@ func (l *waiting) sort(p *Pod) {
 	info, err := p.read()
 	_, mislabelled := l.slots.classes.promised(p)
 	p.second = (p.second || l.shapes.prices(p.object.Spec.SchedulerName).Nodes) && l.nodes.softTaints > 0
-	demand, complete := cluster.Vector(nil), false
+	demand, uncounted := cluster.Vector(nil), []need(nil)
 	if err == nil {
-		demand, complete = l.shapes.demand(p, info)
-		complete = complete && !slices.ContainsFunc(demand, func(q int64) bool { return q >= cluster.MaxQuantity })
+		demand, uncounted = l.shapes.demand(p, info)
+		if slices.ContainsFunc(demand, func(q int64) bool { return q >= cluster.MaxQuantity }) {
+			uncounted = append(uncounted, need{})
+		}
 	}
 	switch {
 	case err != nil:
@@ -58,9 +60,9 @@ func (l *waiting) sort(p *Pod) {
 		l.hold(p, closedNamespace)
 	case p.group != nil && p.group.why != "":
 		l.hold(p, p.group.why)
-	case !complete || p.special || l.judge.Bespoke(l.shapes.unsaid(p)):
+	case len(uncounted) > 0 || p.special || l.judge.Bespoke(l.shapes.unsaid(p)):
 		p.Ready = min(p.Ready, l.journal.now)
-		l.queries.await(p, demand, complete)
+		l.queries.await(p, demand, uncounted)
 	default:
 		p.Ready = min(p.Ready, l.journal.now)
 		l.slots.take(p, l.shapes.waiting(p, l.shapes.sets.local(p), demand))

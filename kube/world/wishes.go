@@ -31,12 +31,12 @@ func (rs *rules) readWishes(p *Pod, info *framework.PodInfo, c *company) {
 		if of.WhenUnsatisfiable != v1.ScheduleAnyway {
 			continue
 		}
-		s, bound, words := rs.spreading(info.Pod, of)
-		if s == nil {
+		selectors, bound, words := rs.spreading(info.Pod, of)
+		if len(selectors) == 0 {
 			c.told = false
 			continue
 		}
-		rs.adopt(p, c, wording{"soft topologySpreadConstraint of " + words, cluster.DefaultWeight}, []*selector{s}, func(tag string) []cluster.Bound {
+		rs.adopt(p, c, wording{"soft topologySpreadConstraint of " + words, cluster.DefaultWeight}, selectors, func(tag string) []cluster.Bound {
 			bound.Subject = []string{tag}
 			return []cluster.Bound{bound}
 		})
