@@ -123,5 +123,5 @@ func (w *network) couldUse(s *cluster.View, q int32, n cluster.NodeID) bool {
 		return w.room(s, q, n) > 0
 	}
 	id := w.request(q).id
-	return int(n) < s.NodeRows() && s.FitsEmpty(id.shape, n) && !s.Breaks(id.shape, n).Refused()
+	return int(n) < s.NodeRows() && s.FitsEmpty(id.shape, n) && !barred(s, id.shape, n)
 }

@@ -27,7 +27,6 @@ type chooser struct {
 // choose finds whom to stop, and what that costs. Tasks of a higher tier are left
 // alone. It is false where even all the others do not make enough room.
 func (c *chooser) choose(w *network, s *cluster.View, shape cluster.ShapeID, tier int32, n cluster.NodeID) (Cost, bool) {
-	c.search.RoomOnly = true // nodes that a constraint keeps the shape off are passed over (preempt.look)
 	if !c.search.Begin(s, shape, n) {
 		return 0, false
 	}
@@ -49,7 +48,7 @@ func (c *chooser) choose(w *network, s *cluster.View, shape cluster.ShapeID, tie
 
 // atLeast is less than choose would find, or the same, without a search: what is
 // missing of each kind costs no less than at the best rate of all who run there, and
-// no less than the cheapest of them.
+// no less than the cheapest of them. Who is in the way by a constraint counts for nothing.
 func (c *chooser) atLeast(w *network, s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) (Cost, bool) {
 	if c.search.Begin(s, shape, n); c.search.HasRoom() {
 		return 0, true

@@ -35,6 +35,8 @@ import (
 // that was to be looked at next, and, if nothing changed meanwhile, no price either, with the task
 // after the last one that was tried. Each gets one further at least.
 //
+// Whoever keeps the task off by a constraint that binds who comes leaves for it as for room; the flow passes over such nodes.
+//
 // Where fewest of the victims violate a budget is tried first, whatever it costs; the flow evicts nobody whom a budget guards.
 //
 // A task looks at the nodes that it has arcs to, and at mostOffered of those that are
@@ -246,7 +248,7 @@ func (v *preempt) look(s *cluster.View, row int32, x *search, n cluster.NodeID, 
 	candidate.price, candidate.checked = unreached, 0
 	x.bid(n, book.None)
 	id, c := w.request(row).id, &v.chooser
-	if int(n) >= s.NodeRows() || s.Overfull(n) || !s.FitsEmpty(id.shape, n) || s.Breaks(id.shape, n).Refused() || id.job != noJob && beside(s, id, n) <= 0 {
+	if int(n) >= s.NodeRows() || s.Overfull(n) || !s.FitsEmpty(id.shape, n) || barred(s, id.shape, n) || id.job != noJob && beside(s, id, n) <= 0 {
 		return
 	}
 	price, ok := c.atLeast(w, s, id.shape, n)
@@ -270,6 +272,19 @@ func (v *preempt) look(s *cluster.View, row int32, x *search, n cluster.NodeID, 
 	}
 }
 
+// barred reports whether a hard constraint keeps the shape off the node whoever leaves that.
+func barred(s *cluster.View, shape cluster.ShapeID, n cluster.NodeID) bool {
+	refusal := s.Breaks(shape, n)
+	switch {
+	case !refusal.Refused():
+		return false
+	case refusal.Kept || !s.Constraint(refusal.Constraint).Arriving:
+		return true
+	}
+	_, ok := cluster.Obstacles(s, shape, n, nil)
+	return !ok
+}
+
 // bid is the bid of a node, which may be new.
 func (x *search) bid(n cluster.NodeID, number int64) {
 	if old := x.bids.Leaves(); int(n) >= len(old) {
@@ -291,10 +306,12 @@ func (v *preempt) preempt(r *round, h head) bool {
 	row := w.group(h.taskGroup).request
 	v.offered(s, h)
 	for _, b := range v.menu[:min(len(v.menu), mostTried)] {
-		if _, ok := v.chooser.choose(w, s, w.request(row).id.shape, h.tier, b.node); !ok {
+		_, ok := v.chooser.choose(w, s, w.request(row).id.shape, h.tier, b.node)
+		if !ok && !s.Constrained(w.request(row).id.shape) {
 			panic("flow: room that could be made cannot be made the next moment")
 		}
-		if v.chooser.search.Violations > b.violations { // the round has evicted who was the last that a budget spares
+		// The round has evicted who was the last that a budget spares, or has placed on another node of a set those who are too many there by now.
+		if !ok || v.chooser.search.Violations > b.violations {
 			v.searchOf(row, h.tier).candidates[b.node].checked = 0
 			return v.preempt(r, h)
 		}

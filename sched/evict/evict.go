@@ -64,8 +64,6 @@ type Search struct {
 	Sets int64
 	// Violations is how many of the victims violate a budget that guards them.
 	Violations int
-	// RoomOnly says that nobody is to leave for being in the way of a constraint: that is whoever's concern who asks.
-	RoomOnly bool
 	// Anyhow says that budgets count for nothing.
 	Anyhow bool
 
@@ -89,7 +87,7 @@ func (x *Search) Begin(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) bo
 	x.deficit.begin(s, id, n)
 	x.obstacles, x.hopeless, x.companies = x.obstacles[:0], false, x.companies[:0]
 	if s.ConstraintRows() > 0 {
-		x.inTheWay.begin(s, id, n, x.RoomOnly)
+		x.inTheWay.begin(s, id, n)
 	}
 	x.nobody = s.Shape(id).NeverPreempts
 	return true

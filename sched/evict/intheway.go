@@ -18,12 +18,9 @@ type inTheWay struct {
 	beside    []Candidate // scratch
 }
 
-// begin finds out who is in the way while nobody is let go, unless that is not asked, and who has to stay.
-func (x *inTheWay) begin(s *cluster.View, id cluster.ShapeID, n cluster.NodeID, roomOnly bool) {
+// begin finds out who is in the way while nobody is let go, and who has to stay.
+func (x *inTheWay) begin(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) {
 	x.view, x.companies = s, cluster.Companies(s, id, n, x.companies[:0])
-	if roomOnly {
-		return
-	}
 	list, ok := cluster.Obstacles(s, id, n, x.obstacles[:0])
 	x.obstacles, x.hopeless = list, !ok
 }
