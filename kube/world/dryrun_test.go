@@ -229,6 +229,9 @@ func (of trial) run(t *rapid.T, b *bench) {
 		if on := r.begins(pod); on == "" || on != got.node && !shared { // what a pod has for its own once a victim has left is settled, and decided anew
 			t.Fatalf("those leave, and the pod comes to %q: %s", on, say())
 		}
+		if vain := r.core.Counts().WithoutPlacement; vain > 0 && !shared {
+			t.Fatalf("%d have left without a placement: %s", vain, say())
+		}
 		met[why]++
 		if has := func(p *v1.Pod) bool {
 			return slices.ContainsFunc(p.Spec.Volumes, func(of v1.Volume) bool { return of.Name == "once" })
