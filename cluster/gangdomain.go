@@ -1,11 +1,18 @@
 package cluster
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // A gang may have to stand in one domain: a constraint that binds who comes lets each of its tasks come to a set of a group of nodes
 // that holds another of them, and the first one to any. Who places the gang has to choose the set for all of them, as
 // the first that is good for one of them may be too small for the others. Once some are placed there is no choice, and the constraint
 // keeps the others to it.
+
+//
+// Such constraints may be of some of a gang only: the groups that it is made of may each have to stand in a domain of their own, which may be within one that
+// holds all of them. Then each of these parts has a choice of its own (GangParts).
 
 // GangDomains are the sets of nodes of which one is to hold all of these tasks, by the first node of each; false where they need not stand
 // in one, or the constraint itself says in which. Nodes of no set are in none of them.
@@ -22,6 +29,42 @@ func GangDomains(v *View, tasks []TaskID) (sets [][]NodeID, bound bool) {
 		}
 	}
 	return sets, bound
+}
+
+// GangParts are the tasks, part by part: those of a part share a constraint by which they choose a domain, which others of them have not. Whoever
+// shares several is of the largest part. It is one part where there is nothing to choose for some of them alone. Parts, and tasks within them, are in the order of the tasks.
+func GangParts(v *View, tasks []TaskID) (parts [][]TaskID) {
+	type choice struct {
+		role
+		tasks int
+	}
+	var choices []choice // of some
+	leading := func(t TaskID) []role { return v.shape[v.task[t].Shape].roles }
+	for _, t := range tasks {
+		for _, r := range leading(t) {
+			if at := slices.IndexFunc(choices, func(c choice) bool { return c.role == r }); at >= 0 {
+				choices[at].tasks++
+			} else if leads(v, r) {
+				choices = append(choices, choice{r, 1})
+			}
+		}
+	}
+	choices = slices.DeleteFunc(choices, func(c choice) bool { return c.tasks == len(tasks) })
+	if len(choices) == 0 {
+		return [][]TaskID{tasks}
+	}
+	slices.SortStableFunc(choices, func(a, b choice) int { return cmp.Compare(b.tasks, a.tasks) })
+	at := map[int]int{}
+	for _, t := range tasks {
+		of := slices.IndexFunc(choices, func(c choice) bool { return slices.Contains(leading(t), c.role) })
+		i, known := at[of]
+		if !known {
+			i = len(parts)
+			at[of], parts = i, append(parts, nil)
+		}
+		parts[i] = append(parts[i], t)
+	}
+	return parts
 }
 
 // leads reports whether a task with the role chooses where its like may come.

@@ -199,10 +199,71 @@ func (p ganging) together(tasks []cluster.TaskID) []sched.Action {
 // gather places one task after the other, in that order; and then, as long as the gang has too few, those who found no room instead of others.
 func (p ganging) gather(job cluster.JobID, tasks []cluster.TaskID, instead bool) []sched.Action {
 	s, mark, bucket := p.t.View(), p.t.Mark(), p.victims.bucket
-	var plan sched.Plan
-	var left []cluster.TaskID
 	p.t.Gather()
 	defer p.t.Gathered()
+	bundle := p.fill(job, tasks, instead)
+	whole := cluster.GangLacks(s, job) == 0 && !slices.ContainsFunc(bundle, func(a sched.Action) bool {
+		return a.Kind == sched.Evict && s.Task(a.Task).Job == job // where ranks go by slack one may come after another of its gang
+	})
+	tried := bundle
+	if whole {
+		bundle = p.spare(mark, bundle)
+	} else {
+		p.t.Rollback(mark)
+		p.victims.bucket = bucket
+	}
+	p.touch(tried)
+	if !whole {
+		return nil
+	}
+	return bundle
+}
+
+// fill places the tasks part by part: a part that has to stand in one domain in the first that holds all of it, if others do not have to leave another one for that.
+func (p ganging) fill(job cluster.JobID, tasks []cluster.TaskID, instead bool) (bundle []sched.Action) {
+	parts := cluster.GangParts(p.t.View(), tasks)
+	if len(parts) == 1 {
+		return p.fillPart(job, tasks, instead)
+	}
+	outer := p.claims.within
+	defer func() { p.claims.within = outer }()
+	for _, part := range parts {
+		domains := outer.Split(p.t.View(), part)
+		if len(domains) == 0 {
+			bundle = append(bundle, p.fill(job, part, instead)...)
+			continue
+		}
+		some := p.fillOne(job, part, domains, false)
+		if some == nil && instead {
+			some = p.fillOne(job, part, domains, true)
+		}
+		bundle = append(bundle, some...)
+		p.claims.within = outer
+	}
+	return bundle
+}
+
+// fillOne places all tasks of a part in the first of the domains that holds them; nil, with nothing tried, where none does.
+func (p ganging) fillOne(job cluster.JobID, part []cluster.TaskID, domains []sched.Domain, instead bool) []sched.Action {
+	for i := range domains {
+		mark, bucket := p.t.Mark(), p.victims.bucket
+		p.claims.within = &domains[i]
+		some := p.fill(job, part, instead)
+		if count(some, sched.Place) == len(part) {
+			return some
+		}
+		p.t.Rollback(mark)
+		p.victims.bucket = bucket
+		p.touch(some)
+	}
+	return nil
+}
+
+// fillPart places tasks that go one by one.
+func (p ganging) fillPart(job cluster.JobID, tasks []cluster.TaskID, instead bool) []sched.Action {
+	s := p.t.View()
+	var plan sched.Plan
+	var left []cluster.TaskID
 	for _, task := range tasks {
 		own := s.Task(task)
 		if slices.ContainsFunc(left, func(t cluster.TaskID) bool { return s.Task(t).Shape == own.Shape }) {
@@ -223,21 +284,7 @@ func (p ganging) gather(job cluster.JobID, tasks []cluster.TaskID, instead bool)
 			none = left[i]
 		}
 	}
-	bundle := actions(&plan)
-	whole := cluster.GangLacks(s, job) == 0 && !slices.ContainsFunc(bundle, func(a sched.Action) bool {
-		return a.Kind == sched.Evict && s.Task(a.Task).Job == job // where ranks go by slack one may come after another of its gang
-	})
-	if whole {
-		bundle = p.spare(mark, bundle)
-	} else {
-		p.t.Rollback(mark)
-		p.victims.bucket = bucket
-	}
-	p.touch(actions(&plan))
-	if !whole {
-		return nil
-	}
-	return bundle
+	return actions(&plan)
 }
 
 // actions are all of a plan, one after the other.

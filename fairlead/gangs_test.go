@@ -121,3 +121,12 @@ func roomFor(s *cluster.View, like cluster.TaskID) (count int) {
 	}
 	return count
 }
+
+// TestGangsFindADomainForEachPart: nearly every gang of which each part fits into one rack is placed so, within one zone for all of them where that has to be, and none elsewhere.
+func TestGangsFindADomainForEachPart(t *testing.T) {
+	found, possible := schedtest.GangsFoundInParts(t, 4000, func() sched.Policy { return fairlead.New(fairlead.Options{Ties: book.Lowest}) })
+	t.Logf("%d of %d gangs that could be placed are", found, possible)
+	if possible < 600 || found < possible*97/100 {
+		t.Errorf("of %d gangs that could be placed %d are, want 97 %%", possible, found)
+	}
+}

@@ -25,6 +25,18 @@ func (d *Domain) Has(n cluster.NodeID) bool {
 	return in
 }
 
+// Split are the domains for a part of a gang within one for all of it, or anywhere, if that is nil; none where the part has no choice.
+func (d *Domain) Split(s *cluster.View, part []cluster.TaskID) []Domain {
+	domains, _ := GangDomains(s, part)
+	if d == nil {
+		return domains
+	}
+	for i := range domains {
+		domains[i].Nodes = slices.DeleteFunc(domains[i].Nodes, func(n cluster.NodeID) bool { return !d.Has(n) })
+	}
+	return slices.DeleteFunc(domains, func(of Domain) bool { return len(of.Nodes) == 0 })
+}
+
 // GangDomains are the domains for these tasks of one gang: that with the least room first, then that with the first node. It is false where the
 // tasks need not stand in one, or others of theirs stand in one.
 func GangDomains(s *cluster.View, tasks []cluster.TaskID) (domains []Domain, bound bool) {

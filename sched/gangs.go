@@ -322,6 +322,42 @@ func (g *gangSearch) gather(w way) (bundle []Action) {
 		}
 		return by
 	})
+	return g.fill(order, w)
+}
+
+// fill places the tasks, part by part: of a part that has to stand in one domain it takes the first that holds all of it, or else the first that holds most.
+func (g *gangSearch) fill(tasks []cluster.TaskID, w way) (bundle []Action) {
+	parts := cluster.GangParts(g.trial.View(), tasks)
+	if len(parts) == 1 {
+		return g.fillPart(tasks, w)
+	}
+	outer := g.in
+	defer func() { g.in = outer }()
+	for _, part := range parts {
+		var best *Domain
+		most := 0
+		domains := outer.Split(g.trial.View(), part)
+		for i := 0; i < len(domains) && most < len(part); i++ {
+			mark := g.trial.Mark()
+			g.in = &domains[i]
+			if placed := len(g.fill(part, w)); placed > most {
+				best, most = g.in, placed
+			}
+			g.trial.state.Rollback(mark)
+		}
+		if g.in = best; best != nil || len(domains) == 0 {
+			if best == nil {
+				g.in = outer
+			}
+			bundle = append(bundle, g.fill(part, w)...)
+		}
+	}
+	return bundle
+}
+
+// fillPart places the tasks, which go one by one.
+func (g *gangSearch) fillPart(order []cluster.TaskID, w way) (bundle []Action) {
+	s := g.trial.state
 	var nodes []cluster.NodeID // with room for the shape, the tightest first
 	shape, next := cluster.ShapeID(0), 0
 	for i, t := range order {

@@ -143,3 +143,12 @@ func (p *shown) Plan(_ *sched.Trial, c *sched.Changed, _ int64, _ *sched.Plan) {
 func (*shown) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
 	return sched.Explain(t.View(), task)
 }
+
+// TestGangsFindADomainForEachPart: the stage places nearly every gang of which each part fits into one rack, within one zone for all of them or anywhere, and none elsewhere.
+func TestGangsFindADomainForEachPart(t *testing.T) {
+	found, possible := schedtest.GangsFoundInParts(t, 4000, func() sched.Policy { return &simple{idle: true} })
+	t.Logf("%d of %d gangs that could be placed are", found, possible)
+	if possible < 600 || found < possible*97/100 {
+		t.Errorf("of %d gangs that could be placed %d are, want 97 %%", possible, found)
+	}
+}
