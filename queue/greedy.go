@@ -150,6 +150,10 @@ func (g *greedy) serve(t *sched.Trial, group *book.Group[none], budget int64, ou
 			break
 		}
 		task := g.waiting.First(group)
+		if cluster.GangLacks(s, s.Task(task).Job) > 0 { // one of its gang has just been told to leave, and the next round is told of that
+			g.waiting.Sleep(s, group)
+			break
+		}
 		placed, beside := g.placeOne(t, x, task, out)
 		switch {
 		case placed:
