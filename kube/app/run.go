@@ -70,7 +70,7 @@ func (o *options) run(ctx context.Context, c *config.SchedulerConfiguration, mak
 	counts := metrics.New(registry)
 	placer, err := makeScheduler(living, scheduler.Options{
 		Client: client, Config: c, Metrics: counts, Clock: clock.RealClock{}, Identity: identity, Holds: elect.holds, Policies: o.policies,
-		PodGroups: serves.PodGroups, OlderPodGroups: serves.OlderPodGroups, Coscheduling: coscheduling,
+		PodGroups: serves.PodGroups, CompositePodGroups: serves.CompositePodGroups, OlderPodGroups: serves.OlderPodGroups, Coscheduling: coscheduling,
 	})
 	if err != nil {
 		return fmt.Errorf("cannot make the scheduler: %w", err)

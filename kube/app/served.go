@@ -8,6 +8,7 @@ import (
 	"time"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,7 +39,7 @@ const (
 
 // Served is which of the optional APIs there are that the scheduler itself reads.
 type Served struct {
-	PodGroups bool
+	PodGroups, CompositePodGroups bool
 	// OlderPodGroups is the Kubernetes whose pod groups there are instead; empty for none.
 	OlderPodGroups string
 	// Coscheduling says that there are pod groups of the coscheduling plugin.
@@ -91,7 +92,14 @@ func podGroups(ctx context.Context, server discovery.ServerResourcesInterface) (
 	if !known && err == nil && ctx.Err() == nil {
 		klog.FromContext(ctx).Error(nil, "the API server does not say whether it serves podgroups; pods of groups are not placed until fairlead-scheduler begins anew")
 	}
-	return Served{PodGroups: slices.Contains(groups, "podgroups")}, err
+	serves := Served{PodGroups: slices.Contains(groups, "podgroups")}
+	if !serves.PodGroups || err != nil {
+		return serves, err
+	}
+	// So are these: an API server that has pod groups seldom has them.
+	composites, _, err := resourcesOf(ctx, askForGroups, server, schedulingv1alpha3.SchemeGroupVersion.String())
+	serves.CompositePodGroups = slices.Contains(composites, "compositepodgroups")
+	return serves, err
 }
 
 // withoutGroupClaims has upstream's filters not look for pod groups that may share claims, as none is served.

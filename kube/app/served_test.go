@@ -31,6 +31,10 @@ func TestAbsentAPIs(t *testing.T) {
 		{"all", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices, rules}}}, true, false, "", "", false},
 		{"no taint rules", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices}}}, false, false, "", "", false},
 		{"pod groups", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices, rules}}, {GroupVersion: "scheduling.k8s.io/v1beta1", APIResources: []metav1.APIResource{{Name: "podgroups"}}}}, true, true, "", "", false},
+		{"composite pod groups", []*metav1.APIResourceList{
+			{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices, rules}}, {GroupVersion: "scheduling.k8s.io/v1beta1", APIResources: []metav1.APIResource{{Name: "podgroups"}}},
+			{GroupVersion: "scheduling.k8s.io/v1alpha3", APIResources: []metav1.APIResource{{Name: "compositepodgroups"}}},
+		}, true, true, "", "", false},
 		{"pod groups of 1.36", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices, rules}}, {GroupVersion: "scheduling.k8s.io/v1alpha2", APIResources: []metav1.APIResource{{Name: "podgroups"}}}}, true, false, "1.36", "", false},
 		{"workloads of 1.35", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices, rules}}, {GroupVersion: "scheduling.k8s.io/v1alpha1", APIResources: []metav1.APIResource{{Name: "workloads"}}}}, true, false, "1.35", "", false},
 		{"groups of coscheduling", []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{slices, rules}}, {GroupVersion: "scheduling.x-k8s.io/v1alpha1", APIResources: []metav1.APIResource{{Name: "elasticquotas"}, {Name: "podgroups"}}}}, true, false, "", "", true},
@@ -54,6 +58,9 @@ func TestAbsentAPIs(t *testing.T) {
 			client, err := serves.CoschedulingClient(&rest.Config{})
 			if serves.Coscheduling != test.labels || (client != nil) != test.labels || err != nil {
 				t.Errorf("groups of the coscheduling plugin are read: %t, by %v (%v)", serves.Coscheduling, client, err)
+			}
+			if serves.CompositePodGroups != (test.name == "composite pod groups") {
+				t.Errorf("composite pod groups are read: %t", serves.CompositePodGroups)
 			}
 			if on := utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaintRules); on != test.rules {
 				t.Errorf("taint rules are followed: %t", on)

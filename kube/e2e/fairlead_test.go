@@ -73,7 +73,7 @@ func (c *cluster) start(s settings) *fairlead {
 	coscheduling, err := serves.CoschedulingClient(to)
 	c.must(err)
 	made, err := scheduler.New(living, scheduler.Options{
-		PodGroups: serves.PodGroups, OlderPodGroups: serves.OlderPodGroups, Coscheduling: coscheduling,
+		PodGroups: serves.PodGroups, CompositePodGroups: serves.CompositePodGroups, OlderPodGroups: serves.OlderPodGroups, Coscheduling: coscheduling,
 		Client: client, Config: cfg, Metrics: metrics.New(f.registry), Clock: clock.RealClock{}, Identity: c.namespace,
 	})
 	c.must(err)

@@ -97,7 +97,7 @@ func skipIfShort(t *testing.T) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if err := errors.Join(bareBed.close(), livingBed.close(), growingBed.close(), removeProgram()); err != nil {
+	if err := errors.Join(bareBed.close(), livingBed.close(), growingBed.close(), compositeBed.close(), removeProgram()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}

@@ -87,7 +87,7 @@ func inBubbleOf(t *testing.T, c *config.SchedulerConfiguration, objects []runtim
 			api: &api{Clientset: fake.NewClientset(append(objects, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})...), version: 100},
 		}
 		c.BindWorkers = 1
-		s, err := New(living, Options{Client: b.api, Config: c, Metrics: metrics.New(b.registry), Clock: clock.RealClock{}, PodGroups: true})
+		s, err := New(living, Options{Client: b.api, Config: c, Metrics: metrics.New(b.registry), Clock: clock.RealClock{}, PodGroups: true, CompositePodGroups: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -58,7 +58,7 @@ func TestRecordingOfReusedColumns(t *testing.T) {
 		s.world.LosePod(twin)
 		s.decideOffline(t)
 	}
-	if cause := s.world.Columns().Stale(); cause != "" {
+	if cause := s.world.Stale(); cause != "" {
 		t.Errorf("a new core is needed: %s", cause)
 	}
 	if placed != 2*turns-turns/3 {

@@ -41,8 +41,11 @@ func (s *Scheduler) renew(ctx context.Context) error {
 	if s.epochs.mistakes.broken {
 		return s.restart("mistake")
 	}
-	if cause := s.world.Columns().Stale(); cause != "" {
+	if cause := s.world.Stale(); cause != "" {
 		klog.FromContext(ctx).Info("starting a new core", "cause", cause)
+		if s.world.Columns().Stale() == "" {
+			return s.restart("groups")
+		}
 		return s.restart("columns")
 	}
 	if s.epochs.tape.full() {

@@ -42,7 +42,7 @@ type explainer struct {
 	// nominations are the pods for which a node is nominated in the API server, see nominate.go.
 	nominations []*nomination
 	// incomplete are the gangs of which a pod was said to be held as others have yet to come.
-	incomplete map[*world.Group]bool
+	incomplete map[*world.Gang]bool
 	// kept says of pods, by uid, which budget did not let another go for them, as of when.
 	kept map[types.UID]refusal
 	// told is what was written of pod groups, by uid, and groupRetries what could not be, the earliest first.
@@ -66,7 +66,7 @@ type explanation struct {
 }
 
 func newExplainer(s *Scheduler) *explainer {
-	e := &explainer{queued: map[types.UID]bool{}, again: reminders{has: map[types.UID]bool{}}, reported: map[types.UID]verdict{}, cached: map[string]explanation{}, kept: map[types.UID]refusal{}, told: map[types.UID]groupTold{}, incomplete: map[*world.Group]bool{}}
+	e := &explainer{queued: map[types.UID]bool{}, again: reminders{has: map[types.UID]bool{}}, reported: map[types.UID]verdict{}, cached: map[string]explanation{}, kept: map[types.UID]refusal{}, told: map[types.UID]groupTold{}, incomplete: map[*world.Gang]bool{}}
 	e.writer.start(s)
 	return e
 }
@@ -122,7 +122,7 @@ func (e *explainer) explain(s *Scheduler, p *world.Pod) {
 		if !s.world.Pods().BacksOff(p) {
 			e.forgetFor(s, uid)
 			delete(e.kept, uid)
-			delete(e.incomplete, p.Group())
+			delete(e.incomplete, p.Gang())
 		}
 		return
 	}
@@ -133,7 +133,7 @@ func (e *explainer) explain(s *Scheduler, p *world.Pod) {
 		return
 	}
 	e.report(s, p, condition{reason: x.reason}, x)
-	switch g := p.Group(); {
+	switch g := p.Gang(); {
 	case x.reason == heldReason && g != nil:
 		e.incomplete[g] = true
 	case e.incomplete[g]: // whoever came last completes it, and room would help the others as well
@@ -156,7 +156,7 @@ func (e *explainer) report(s *Scheduler, p *world.Pod, c condition, x explanatio
 	s.recorders[profile].failed(p.Object(), x.message)
 	c.pod, c.message = p.Object(), x.message
 	e.writer.put(c)
-	e.tellGroup(p.Group(), x.message)
+	e.tellGroup(s, p, x.message)
 }
 
 // refused reports a pod that upstream's filters refuse again and again after
@@ -199,8 +199,8 @@ func (e *explainer) likeReasons(s *Scheduler, p *world.Pod) explanation {
 		e.asOf = asOf
 	}
 	key := s.world.Binds().Likeness(p)
-	if g := p.Group(); g != nil {
-		key += fmt.Sprintf("\n%s/%s %d", g.Namespace, g.Name, g.Pods())
+	if g := p.Gang(); g != nil {
+		key += fmt.Sprintf("\n%s %d", g.Name(), g.Pods())
 	}
 	x, ok := e.cached[key]
 	if !ok {
@@ -215,7 +215,7 @@ func (e *explainer) likeReasons(s *Scheduler, p *world.Pod) explanation {
 
 // incomplete reports whether pods of the pod's gang have yet to come, so that it waits however much room there is.
 func incomplete(s *Scheduler, p *world.Pod) bool {
-	g := p.Group()
+	g := p.Gang()
 	if g == nil || g.Pods() >= g.Least() {
 		return false
 	}
@@ -244,7 +244,7 @@ func ownWords(s *Scheduler, p *world.Pod) string {
 		return fmt.Sprintf("Fairlead: more resources and host ports are in use than are counted, %s among them; pods that ask for it are placed one at a time.", n)
 	}
 	if why := p.Shortage(); why != "" {
-		return fmt.Sprintf("Fairlead: a gang of %d: %s.", p.Group().Least(), why)
+		return fmt.Sprintf("Fairlead: a gang of %d: %s.", p.Gang().Least(), why)
 	}
 	return "Fairlead: its nodes depend on other pods, volumes or devices; it is tried again when any of these change."
 }

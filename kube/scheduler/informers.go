@@ -14,11 +14,9 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/kubernetes/pkg/features"
 
-	"fairlead.dev/fairlead/kube/metrics"
 	"fairlead.dev/fairlead/kube/world"
 )
 
@@ -28,13 +26,16 @@ import (
 
 // newInformers makes the informers. Pods that are over are watched too, stripped
 // to the bone: how a pod ended says whether its owner will replace it.
-func newInformers(client kubernetes.Interface, counts *metrics.Cluster, podGroups, budgets bool) informers.SharedInformerFactory {
-	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(stripping(counts)))
+func newInformers(o *Options, budgets bool) informers.SharedInformerFactory {
+	factory := informers.NewSharedInformerFactoryWithOptions(o.Client, 0, informers.WithTransform(stripping(&o.Metrics.Cluster)))
 	factory.Core().V1().Nodes().Informer()
 	factory.Core().V1().Pods().Informer()
 	factory.Core().V1().Services().Informer()
-	if podGroups {
+	if o.PodGroups {
 		factory.Scheduling().V1beta1().PodGroups().Informer()
+	}
+	if o.CompositePodGroups {
+		factory.Scheduling().V1alpha3().CompositePodGroups().Informer()
 	}
 	if budgets {
 		factory.Policy().V1().PodDisruptionBudgets().Informer()
@@ -53,7 +54,7 @@ type intake struct {
 
 func newIntake(s *Scheduler) *intake {
 	return &intake{
-		s: s, informers: newInformers(s.Client, &s.Metrics.Cluster, s.PodGroups, s.evicts()), coscheduling: coschedulingInformers(s),
+		s: s, informers: newInformers(&s.Options, s.evicts()), coscheduling: coschedulingInformers(s),
 		landed: landed{nodes: map[types.UID]string{}},
 	}
 }
@@ -96,6 +97,7 @@ func (in *intake) survey() {
 	in.surveyNamespaces() // before their pods
 	in.surveyServices()
 	in.surveyStorage()
+	in.surveyComposites()
 	in.surveyPodGroups()
 	in.surveyCoscheduling()
 	in.surveyBudgets()
@@ -282,6 +284,9 @@ func (in *intake) watched() []watched {
 	}
 	if in.coscheduling != nil {
 		list = append(list, watched{in.coschedulingInformer(), handle(in.s, in.seeCoscheduling, in.loseCoscheduling)})
+	}
+	if in.s.CompositePodGroups {
+		list = append(list, watched{f.Scheduling().V1alpha3().CompositePodGroups().Informer(), handle(in.s, in.seeComposite, in.loseComposite)})
 	}
 	if in.s.evicts() {
 		list = append(list, watched{f.Policy().V1().PodDisruptionBudgets().Informer(), handle(in.s, in.seeBudget, in.loseBudget)})

@@ -73,6 +73,7 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 		return min(wake, s.world.Wake(), s.aside.wake()), nil
 	}
 	unplaced := s.admit()
+	s.explainer.want(s.world.PodGroups().Rearranged())
 	wake := s.step(ctx)
 	if s.epochs.mistakes.broken {
 		return wake, nil
@@ -163,7 +164,7 @@ func (s *Scheduler) carryOut(ctx context.Context, decisions []sched.Decision) {
 			continue
 		}
 		s.binder.bind(ctx, p, nil)
-		s.explainer.tellGroup(p.Group(), "")
+		s.explainer.tellGroup(s, p, "")
 	}
 	s.bindGangs(ctx, &gangs)
 	s.subject.handling(nil)

@@ -5,11 +5,13 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // A pod group that lacks a pod says so in its condition, and is told to be placed once it has been; each of both is written once.
@@ -107,4 +109,72 @@ func (b *bubble) writes(to, verb, result string) float64 {
 		}
 	}
 	return 0
+}
+
+// A composite pod group says which of its parts lack pods, and is told to be placed, as each of its groups is, once all that it asks for are; a tree without a root says that it is invalid.
+func TestConditionsOfCompositePodGroups(t *testing.T) {
+	group := func(name, parent string) *schedulingv1beta1.PodGroup {
+		return &schedulingv1beta1.PodGroup{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name)},
+			Spec: schedulingv1beta1.PodGroupSpec{
+				SchedulingPolicy:            schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: 1}},
+				ParentCompositePodGroupName: &parent,
+			},
+		}
+	}
+	composite := func(name string, least int32) *schedulingv1alpha3.CompositePodGroup {
+		return &schedulingv1alpha3.CompositePodGroup{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name)},
+			Spec: schedulingv1alpha3.CompositePodGroupSpec{SchedulingPolicy: schedulingv1alpha3.CompositePodGroupSchedulingPolicy{
+				Gang: &schedulingv1alpha3.CompositeGangSchedulingPolicy{MinGroupCount: least},
+			}},
+		}
+	}
+	member := func(i int, of string) *v1.Pod {
+		p := plainPod(i)
+		p.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: &of}
+		return p
+	}
+	a, b2, lost, root, itself := group("a", "root"), group("b", "root"), group("lost", "itself"), composite("root", 2), composite("itself", 1)
+	itself.Spec.ParentCompositePodGroupName = &itself.Name
+	inBubble(t, []runtime.Object{bigNode(0), a, b2, lost, root, itself, member(1, "a"), member(9, "lost")}, func(b *bubble) {
+		b.run()
+		b.pass(2 * time.Second)
+		b.expectCondition("pod-1", heldReason, "its composite pod group root needs 2 of its parts at once, and 1 of 2 have enough pods: b has 0 of 1 pods")
+		b.expectPlaced(a, metav1.ConditionFalse, schedulingv1beta1.PodGroupReasonUnschedulable)
+		b.expectComposite("root", metav1.ConditionFalse, schedulingv1beta1.PodGroupReasonUnschedulable)
+		b.expectComposite("itself", metav1.ConditionFalse, invalidLayout)
+		b.create(member(2, "b"))
+		b.pass(2 * time.Second)
+		b.expectBound("pod-1 pod-2")
+		for _, g := range []*schedulingv1beta1.PodGroup{a, b2} {
+			b.expectPlaced(g, metav1.ConditionTrue, scheduled)
+		}
+		b.expectComposite("root", metav1.ConditionTrue, scheduled)
+		if got := b.writes("compositepodgroups/status", "patch", "ok"); got != 3 {
+			t.Errorf("the conditions were written %v times, want 3", got)
+		}
+		// One that goes is missed by those who come later.
+		b.must(b.api.SchedulingV1alpha3().CompositePodGroups("default").Delete(b.t.Context(), "root", metav1.DeleteOptions{}))
+		b.create(member(3, "b"))
+		b.pass(2 * time.Second)
+		b.expectCondition("pod-3", heldReason, "its composite pod group root is not there")
+	})
+}
+
+// expectComposite is expectPlaced for a composite pod group.
+func (b *bubble) expectComposite(name string, status metav1.ConditionStatus, reason string) {
+	b.t.Helper()
+	g, err := b.api.SchedulingV1alpha3().CompositePodGroups("default").Get(b.t.Context(), name, metav1.GetOptions{})
+	b.must(err)
+	if c := meta.FindStatusCondition(g.Status.Conditions, compositeScheduled); c == nil || c.Status != status || c.Reason != reason {
+		b.t.Errorf("the condition of %s is %+v, want %s for %s", name, c, status, reason)
+	}
+}
+
+func (b *bubble) must(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
 }

@@ -42,6 +42,8 @@ type Options struct {
 	Holds func() error
 	// PodGroups says that the API server serves them in scheduling.k8s.io/v1beta1.
 	PodGroups bool
+	// CompositePodGroups says that it serves those, in scheduling.k8s.io/v1alpha3.
+	CompositePodGroups bool
 	// OlderPodGroups is the Kubernetes whose pod groups it serves instead; empty for none.
 	OlderPodGroups string
 	// Coscheduling reads the pod groups of the coscheduling plugin; nil where the API server serves none.
@@ -130,6 +132,9 @@ func (s *Scheduler) assemble() {
 	}
 	if o.Coscheduling != nil {
 		s.world.PodGroups().WithCoscheduling()
+	}
+	if !o.CompositePodGroups {
+		s.world.PodGroups().WithoutComposites("the API server served no compositepodgroups of scheduling.k8s.io/v1alpha3 when fairlead-scheduler began")
 	}
 	s.promises.taken = s.promises.wanted.Load()
 	s.world.SetClasses(s.promises.taken)

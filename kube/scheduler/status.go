@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
-	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -35,7 +34,7 @@ type writer struct {
 type condition struct {
 	pod *v1.Pod
 	// group and told are of a pod group, see podgroups.go; nothing else is said then.
-	group *schedulingv1beta1.PodGroup
+	group *groupObject
 	told  groupTold
 	// reason and message are those of PodScheduled, which stays as it is without a reason.
 	reason, message string
@@ -167,7 +166,7 @@ func (c *condition) write(s *Scheduler) bool {
 // of is the uid of what it is written of.
 func (c *condition) of() types.UID {
 	if c.group != nil {
-		return c.group.UID
+		return c.group.GetUID()
 	}
 	return c.pod.UID
 }

@@ -22,7 +22,7 @@ import (
 func (r *rig) check() {
 	r.tb.Helper()
 	for _, check := range []func() error{
-		r.core.View().Check, r.checkStale, r.checkPlaces, r.checkStages, r.checkGroups, r.checkExits, r.checkGuards, r.checkSets, r.checkRules, r.checkQueries, r.checkColumns, r.checkDisks,
+		r.core.View().Check, r.checkStale, r.checkPlaces, r.checkStages, r.checkGroups, r.checkComposites, r.checkExits, r.checkGuards, r.checkSets, r.checkRules, r.checkQueries, r.checkColumns, r.checkDisks,
 	} {
 		if err := check(); err != nil {
 			r.tb.Fatalf("at %v: %v", r.now, err)
@@ -138,14 +138,21 @@ func (r *rig) checkStages() error {
 func (r *rig) checkGroups() error {
 	pods, jobs := 0, 0
 	for key, g := range r.world.groups.byName {
-		pods, jobs = pods+len(g.pods), jobs+len(g.jobs)
-		if there := key.source == ofPodGroup && r.groups[key.Name] != nil; there != (g.Object != nil) || !there && g.members == nil && len(g.pods)+len(g.jobs) == 0 {
+		pods, jobs = pods+len(g.pods), jobs+len(g.own.jobs)
+		if there := key.source == ofPodGroup && r.groups[key.Name] != nil; there != (g.Object != nil) || !there && g.members == nil && len(g.pods)+len(g.own.jobs) == 0 {
 			return fmt.Errorf("it is %t that group %s is there, and the world knows of it: %t", there, key.Name, g.Object != nil)
 		}
-		for _, j := range g.jobs {
-			if has := r.core.View().Job(j.row); r.world.slots.jobs[j.key] != j || has.Gang != g.least || has.Disruption != r.world.slots.disruption(j) {
-				return fmt.Errorf("group %s is a gang of %d, and its job %+v", key.Name, g.least, has)
-			}
+		if g.own.least != g.least {
+			return fmt.Errorf("group %s is of %d, and its pods are a gang of %d", key.Name, g.least, g.own.least)
+		}
+		if err := r.checkJobs(&g.own); err != nil {
+			return err
+		}
+	}
+	for _, c := range r.world.groups.forest.byName {
+		jobs += len(c.gang.jobs)
+		if err := r.checkJobs(&c.gang); err != nil {
+			return err
 		}
 	}
 	for _, p := range r.world.pods.byUID {
@@ -157,12 +164,22 @@ func (r *rig) checkGroups() error {
 		}
 	}
 	for _, j := range r.world.slots.jobs {
-		if j.key.group != nil {
+		if j.key.gang != nil {
 			jobs--
 		}
 	}
 	if pods != 0 || jobs != 0 {
 		return fmt.Errorf("groups have %d pods and %d jobs more than there are", pods, jobs)
+	}
+	return nil
+}
+
+// checkJobs compares a gang with its jobs in the core.
+func (r *rig) checkJobs(of *Gang) error {
+	for _, j := range of.jobs {
+		if has := r.core.View().Job(j.row); r.world.slots.jobs[j.key] != j || j.key.gang != of || has.Gang != of.least || has.Disruption != r.world.slots.disruption(j) {
+			return fmt.Errorf("gang %s is one of %d, and its job %+v", of.name, of.least, has)
+		}
 	}
 	return nil
 }

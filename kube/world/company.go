@@ -33,8 +33,8 @@ func (rs *rules) read(p *Pod, info *framework.PodInfo, c *company) {
 			c.whole = false
 		}
 	}
-	if p.group != nil && p.group.domain != "" {
-		rs.readDomain(p, c)
+	if p.group != nil {
+		rs.readDomains(p, c)
 	}
 	rs.readOnce(p, c)
 	if rs.wishes {
@@ -104,14 +104,18 @@ func (rs *rules) readBeside(p *Pod, c *company, info *framework.PodInfo) {
 	})
 }
 
-// readDomain reads that all pods of the pod's group stand in one domain: who comes stands beside another of them, or is the first.
-func (rs *rules) readDomain(p *Pod, c *company) {
-	g := p.group
-	group, by, _ := rs.domains.plain(g.domain)
-	said := wording{fmt.Sprintf("schedulingConstraints.topology of pod group %s in %s by %s", g.Name, g.Namespace, by), 0}
-	rs.adopt(p, c, said, nil, func(tag string) []cluster.Bound {
-		return []cluster.Bound{{Subject: []string{tag}, Target: []string{tag}, Min: 1, Max: cluster.Unbounded, Group: group, OrFirst: true}}
-	})
+// readDomains reads that all pods of the pod's group stand in one domain, or all below a composite pod group: who comes stands beside another of them, or is the first.
+func (rs *rules) readDomains(p *Pod, c *company) {
+	for _, t := range p.group.topology {
+		if t.key == "" {
+			continue
+		}
+		group, by, _ := rs.domains.plain(t.key)
+		said := wording{fmt.Sprintf("schedulingConstraints.topology of %s in %s by %s", t.of, p.group.Namespace, by), 0}
+		rs.adopt(p, c, said, nil, func(tag string) []cluster.Bound {
+			return []cluster.Bound{{Subject: []string{tag}, Target: []string{tag}, Min: 1, Max: cluster.Unbounded, Group: group, OrFirst: true}}
+		})
+	}
 }
 
 // readSpread reads a constraint of hard topology spread. It returns false if it is left to upstream's filters.

@@ -27,7 +27,7 @@ import (
 func TestAHostileHistoryConfusesNobody(t *testing.T) {
 	setCases(t, "500")
 	b := newBench(t, library()...)
-	placed, refused, restarts, evicted, back := 0, 0, 0, 0, 0
+	placed, refused, restarts, evicted, back, trees := 0, 0, 0, 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		h := &history{rig: newRig(t, b), t: t, old: map[types.UID][]*v1.Pod{}}
 		h.drawPrices(t)
@@ -44,11 +44,11 @@ func TestAHostileHistoryConfusesNobody(t *testing.T) {
 		}
 		h.calm()
 		placed, refused, restarts, evicted = placed+h.placedCount, refused+h.refusedCount, restarts+h.restarts-1, evicted+h.evictedCount
-		back += h.backCount
+		back, trees = back+h.backCount, trees+h.trees
 	})
-	t.Logf("%d pods placed, %d placements refused, %d new cores, %d pods asked to leave, %d called back", placed, refused, restarts, evicted, back)
-	if placed == 0 || refused == 0 || restarts == 0 || evicted == 0 || back == 0 {
-		t.Errorf("%d pods placed, %d placements refused, %d new cores, %d pods asked to leave, %d called back: nothing was tested", placed, refused, restarts, evicted, back)
+	t.Logf("%d pods placed, %d placements refused, %d new cores, %d pods asked to leave, %d called back, %d composite pod groups placed", placed, refused, restarts, evicted, back, trees)
+	if placed == 0 || refused == 0 || restarts == 0 || evicted == 0 || back == 0 || trees == 0 {
+		t.Errorf("%d pods placed, %d placements refused, %d new cores, %d pods asked to leave, %d called back, %d composite pod groups placed: nothing was tested", placed, refused, restarts, evicted, back, trees)
 	}
 }
 
@@ -88,24 +88,18 @@ func (h *history) actions() map[string]func(*rapid.T) {
 			h.newPlainPod(fmt.Sprintf(" cpu=500m port=%d%s", 1000+h.made, pick(t, "resource", "", "", " ext=example.com/a:1", " ext=hugepages-2Mi:2Mi")))
 		},
 		"new pod of a group": func(t *rapid.T) {
-			h.newPlainPod(fmt.Sprintf(" group=%s cpu=%s%s", pick(t, "group", "a", "b"), pick(t, "cpu", "500m", "1"), pick(t, "beside", "", "", " anti=app=web@host", " pd=shared")))
+			h.newPlainPod(fmt.Sprintf(" group=%s cpu=%s%s", pick(t, "group", "a", "b", "c"), pick(t, "cpu", "500m", "1"), pick(t, "beside", "", "", " anti=app=web@host", " pd=shared")))
 		},
-		"group": func(t *rapid.T) {
-			l, err := parse(fmt.Sprintf("group %s least=%d%s", pick(t, "group", "a", "b"), number(t, 4, "least"), pick(t, "more", "", "", " all", " priority=5", " topology=topology.kubernetes.io/zone", " topology=kubernetes.io/hostname", " parent=c")))
-			if err != nil {
-				h.tb.Fatal(err)
-			}
-			g, err := makeGroup(l)
-			if err != nil {
-				h.tb.Fatal(err)
-			}
-			h.seeGroup(g)
+		"group": func(t *rapid.T) { h.drawGroup(t, pick(t, "parent", "", "", " parent=r", " parent=s")) },
+		"composite": func(t *rapid.T) {
+			h.drawComposite(t, pick(t, "composite", "r", "s"), pick(t, "parent", "", "", " parent=r", " parent=s"))
 		},
+		"lose composite": func(t *rapid.T) { h.loseComposite(pick(t, "composite", "r", "s")) },
 		"budget": func(t *rapid.T) {
 			h.seeBudget(makeBudget(pick(t, "budget", "a", "b"), pick(t, "of", "web", "db", ""), int32(number(t, 3, "spare"))))
 		},
 		"lose budget":   func(t *rapid.T) { h.loseBudget(pick(t, "budget", "a", "b")) },
-		"lose group":    func(t *rapid.T) { h.loseGroup(pick(t, "group", "a", "b")) },
+		"lose group":    func(t *rapid.T) { h.loseGroup(pick(t, "group", "a", "b", "c")) },
 		"new bound pod": func(*rapid.T) { h.newPod(h.anyNodeName()) },
 		"change pod":    h.withPod(h.changePod),
 		"repeat event": h.withPod(func(uid types.UID) {
@@ -149,6 +143,34 @@ func (h *history) actions() map[string]func(*rapid.T) {
 	}
 	maps.Copy(actions, h.nodeActions())
 	return actions
+}
+
+// drawGroup draws a pod group, a part of what is said.
+func (h *history) drawGroup(t *rapid.T, parent string) {
+	l, err := parse(fmt.Sprintf("group %s least=%d%s%s", pick(t, "group", "a", "b", "c"), number(t, 4, "least"), pick(t, "more", "", "", " all", " priority=5", " topology=topology.kubernetes.io/zone", " topology=kubernetes.io/hostname"), parent))
+	if err != nil {
+		h.tb.Fatal(err)
+	}
+	g, err := makeGroup(l)
+	if err != nil {
+		h.tb.Fatal(err)
+	}
+	h.t.Logf("  group %s %v", g.Name, g.Spec)
+	h.seeGroup(g)
+}
+
+// drawComposite draws a composite pod group of that name, a part of what is said.
+func (h *history) drawComposite(t *rapid.T, name, parent string) {
+	l, err := parse(fmt.Sprintf("composite %s%s%s%s", name, pick(t, "least", "", " least=1", " least=2", " least=2"), pick(t, "more", "", "", " all", " priority=5", " topology=topology.kubernetes.io/zone"), parent))
+	if err != nil {
+		h.tb.Fatal(err)
+	}
+	c, err := makeComposite(l)
+	if err != nil {
+		h.tb.Fatal(err)
+	}
+	h.t.Logf("  composite %s %v", c.Name, c.Spec)
+	h.seeComposite(c)
 }
 
 func (h *history) nodeActions() map[string]func(*rapid.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	v1 "k8s.io/api/core/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -128,6 +129,40 @@ func makeNode(l *line) (*v1.Node, error) {
 	node.Status.DeclaredFeatures = l.all("feature")
 	node.Status.Allocatable = l.amounts(map[string]string{"cpu": "4", "mem": "8Gi", "disk": "100Gi", "pods": "10"})
 	return node, l.done()
+}
+
+// makeComposite makes a composite pod group, of which at least so many parts are placed together.
+func makeComposite(l *line) (*schedulingv1alpha3.CompositePodGroup, error) {
+	c := &schedulingv1alpha3.CompositePodGroup{ObjectMeta: metav1.ObjectMeta{Name: l.name, Namespace: "default", UID: types.UID("uid-composite-" + l.name)}}
+	spec := &c.Spec
+	spec.SchedulingPolicy.Basic = &schedulingv1alpha3.CompositeBasicSchedulingPolicy{}
+	if text := l.one("least", ""); text != "" {
+		least, err := strconv.ParseInt(text, 10, 32)
+		if err != nil {
+			return nil, err
+		}
+		spec.SchedulingPolicy = schedulingv1alpha3.CompositePodGroupSchedulingPolicy{Gang: &schedulingv1alpha3.CompositeGangSchedulingPolicy{MinGroupCount: int32(least)}}
+	}
+	if text := l.one("priority", ""); text != "" {
+		priority, err := strconv.ParseInt(text, 10, 32)
+		if err != nil {
+			return nil, err
+		}
+		spec.Priority = new(int32(priority))
+	}
+	if l.flag("all") {
+		spec.DisruptionMode = &schedulingv1alpha3.CompositeDisruptionMode{All: &schedulingv1alpha3.AllCompositeDisruptionMode{}}
+	}
+	if policy := schedulingv1alpha3.PreemptionPolicy(l.one("preempts", "")); policy != "" {
+		spec.PreemptionPolicy = &policy
+	}
+	if key := l.one("topology", ""); key != "" {
+		spec.SchedulingConstraints = &schedulingv1alpha3.CompositePodGroupSchedulingConstraints{Topology: []schedulingv1alpha3.TopologyConstraint{{Key: key}}}
+	}
+	if parent := l.one("parent", ""); parent != "" {
+		spec.ParentCompositePodGroupName = &parent
+	}
+	return c, l.done()
 }
 
 func makeGroup(l *line) (*schedulingv1beta1.PodGroup, error) {

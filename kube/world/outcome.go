@@ -33,7 +33,7 @@ type Binds struct {
 	rules   *rules
 	cases   map[string]*openCase // of pods without a query
 	// companies are the gangs of which pods were judged in this turn.
-	companies map[*Group]*judge.Company
+	companies map[*Gang]*judge.Company
 	uses      uint64
 }
 

@@ -73,6 +73,8 @@ type turn struct {
 	ticket  int          // of its latest place in the queue
 	ranked  bool
 	rank    int32         // by which Pods.unplaced counts it
+	letIn   bool          // the composite pod groups above it let it be placed
+	lined   bool          // nothing else keeps it from that
 	offered bool          // queue.offered has it
 	second  bool          // nodes to be avoided will have to do
 	special bool          // a filter that is not node-local refused it once

@@ -172,9 +172,9 @@ func (qs *queries) admit(enough func() bool) []*Pod {
 
 // othersOf are the other queries that pods of a gang await. It is their turn with the first of them, however long that takes, as nobody of a gang
 // is placed without the others.
-func (qs *queries) othersOf(gang *Group, but *query) []*query {
+func (qs *queries) othersOf(gang *Gang, but *query) []*query {
 	var list []*query
-	for _, p := range inOrder(gang.pods) {
+	for _, p := range gang.Members() {
 		q := p.query
 		if q == nil || q == but || q.judged != nil || len(q.pods) == 0 || q.prepares && qs.preparations <= 0 || slices.Contains(list, q) {
 			continue

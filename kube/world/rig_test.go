@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -65,8 +66,10 @@ type rig struct {
 	back     []*Pod
 	// kept are the nodes of places that were kept for pods when the turn began.
 	kept map[types.UID]string
-	// groups are the pod groups that there are, by name.
-	groups map[string]*schedulingv1beta1.PodGroup
+	// groups and composites are the pod groups that there are, by name.
+	groups     map[string]*schedulingv1beta1.PodGroup
+	composites map[string]*schedulingv1alpha3.CompositePodGroup
+	trees      int // of composite pod groups that were placed
 	// budgets are the PodDisruptionBudgets that there are, by name.
 	budgets map[string]*policyv1.PodDisruptionBudget
 }
@@ -88,7 +91,7 @@ func newRig(tb failer, b *bench) *rig {
 		bench: b, tb: tb, world: New(b.judge, Options{Owns: func(name string) bool { return name == ours }}),
 		policy: "kube", options: policies.Options{Seed: 1},
 		nodes: map[string]*v1.Node{}, pods: map[types.UID]*v1.Pod{}, flying: map[types.UID]flight{},
-		groups: map[string]*schedulingv1beta1.PodGroup{}, budgets: map[string]*policyv1.PodDisruptionBudget{},
+		groups: map[string]*schedulingv1beta1.PodGroup{}, composites: map[string]*schedulingv1alpha3.CompositePodGroup{}, budgets: map[string]*policyv1.PodDisruptionBudget{},
 	}
 	for _, n := range b.namespaces {
 		SeeNamespace(r.world, n)
@@ -143,6 +146,17 @@ func (r *rig) seeGroup(g *schedulingv1beta1.PodGroup) {
 	r.world.PodGroups().See(g)
 }
 
+// seeComposite reports a composite pod group.
+func (r *rig) seeComposite(c *schedulingv1alpha3.CompositePodGroup) {
+	r.composites[c.Name] = c
+	r.world.PodGroups().SeeComposite(c)
+}
+
+func (r *rig) loseComposite(name string) {
+	delete(r.composites, name)
+	r.world.PodGroups().LoseComposite("default", name)
+}
+
 func (r *rig) loseGroup(name string) {
 	delete(r.groups, name)
 	r.world.PodGroups().Lose("default", name)
@@ -150,10 +164,10 @@ func (r *rig) loseGroup(name string) {
 
 // checkWhole wants of a group of which pods are bound although others were refused that as many are on nodes, have room kept for them there, or are done, as the group asks for. Who is
 // done, the core alone knows: slots that were vacant for long are.
-func (r *rig) checkWhole(g *Group) {
+func (r *rig) checkWhole(of *Gang) {
 	r.tb.Helper()
 	has, v := 0, r.core.View()
-	for _, j := range g.jobs {
+	for _, j := range of.jobs {
 		has += cluster.GangHas(v, j.row)
 		for _, t := range cluster.GangTasks(v, j.row) {
 			if phase := v.Task(t).Phase; phase >= cluster.Reserved && phase <= cluster.Running || phase == cluster.Leaving && v.Task(t).Next != cluster.NoNode {
@@ -161,46 +175,56 @@ func (r *rig) checkWhole(g *Group) {
 			}
 		}
 	}
-	for _, p := range g.pods {
+	for _, p := range of.Members() {
 		if p.placed() || p.slot != nil && r.reserved(p.slot.task) {
 			has++
 		}
 	}
-	want := g.Least()
-	if known := r.groups[g.Name]; known != nil && g.source == ofPodGroup {
+	want := of.Least()
+	if known := r.groups[of.groups[0].Name]; known != nil && of.groups[0].source == ofPodGroup && of.composite == nil {
 		if want = 0; known.Spec.SchedulingPolicy.Gang != nil {
 			want = int(known.Spec.SchedulingPolicy.Gang.MinCount)
 		}
 	}
 	if has < want {
 		var all []string
-		for _, p := range inOrder(g.pods) {
+		for _, p := range of.Members() {
 			all = append(all, fmt.Sprintf("%s %s", p.object.Name, p.Stage))
 		}
-		r.tb.Fatalf("pods of group %s are bound, and %d of %d are there: %v", g.Name, has, want, all)
+		r.tb.Fatalf("pods of group %s are bound, and %d of %d are there: %v", of.name, has, want, all)
 	}
 }
 
-// inDomain reports whether the pod may come to the node, as far as its group's domain goes: another pod of the group is in it, or was kept a place there, or none is in any. Of a
+// inDomain reports whether the pod may come to the node, as far as the domains of its group and of those above it go: another pod below is in it, or was kept a place there, or none is in any. Of a
 // gang whose places are kept another scheduler may bind a pod elsewhere meanwhile.
 func (r *rig) inDomain(p *Pod, node string) bool {
-	if p.group == nil || p.group.domain == "" {
+	if p.group == nil {
 		return true
 	}
-	value := func(node string) string {
-		if n := r.nodes[node]; n != nil {
-			return n.Labels[p.group.domain]
+	for _, t := range p.group.topology {
+		if t.key == "" {
+			continue
 		}
-		return ""
-	}
-	some, here := false, false
-	for _, other := range p.group.pods {
-		on := cmp.Or(other.Node(), r.kept[other.object.UID])
-		if other != p && value(on) != "" {
-			some, here = some || other.placed(), here || value(on) == value(node)
+		value := func(node string) string {
+			if n := r.nodes[node]; n != nil {
+				return n.Labels[t.key]
+			}
+			return ""
+		}
+		some, here := false, false
+		for _, other := range r.world.pods.byUID {
+			if other == p || other.group == nil || other.object.Namespace != p.object.Namespace || !slices.Contains(other.group.topology[:], t) {
+				continue
+			}
+			if on := cmp.Or(other.Node(), r.kept[other.object.UID]); value(on) != "" {
+				some, here = some || other.placed(), here || value(on) == value(node)
+			}
+		}
+		if value(node) == "" || some && !here {
+			return false
 		}
 	}
-	return value(node) != "" && (here || !some)
+	return true
 }
 
 func (r *rig) loseNode(name string) {
@@ -320,6 +344,7 @@ func (r *rig) turn() verdict {
 	r.prepare(&v)
 	v.unplaced = r.world.Admit(func() bool { return false })
 	r.carryOutAll(r.observe(), &v)
+	bare := r.bare()
 	if r.beforeStep != nil {
 		r.beforeStep()
 	}
@@ -340,6 +365,7 @@ func (r *rig) turn() verdict {
 		more = len(decisions) > 0 || r.world.Pending()
 	}
 	r.world.Binds().CloseCases()
+	r.checkFirst(bare)
 	r.check()
 	return v
 }
@@ -394,9 +420,9 @@ func (r *rig) prepare(v *verdict) {
 	r.world.Advance(r.now)
 	r.recall(v)
 	r.world.Due()
-	if v.newCore = r.world.Columns().Stale(); v.newCore != "" {
+	if v.newCore = r.world.Stale(); v.newCore != "" {
 		r.restart()
-		if again := r.world.Columns().Stale(); again != "" {
+		if again := r.world.Stale(); again != "" {
 			r.tb.Fatalf("the new core that was begun as %s is stale at once: %s", v.newCore, again)
 		}
 	}
@@ -444,7 +470,7 @@ func (r *rig) carryOutAll(decisions []sched.Decision, v *verdict) {
 	send, takeBack := gangs.Whole(r.core.View())
 	for _, g := range gangs.list {
 		if g.refused > 0 && len(g.pods) > 0 && slices.Contains(send, g.pods[0]) {
-			r.checkWhole(g.pods[0].group)
+			r.checkWhole(g.pods[0].group.of)
 		}
 	}
 	for _, p := range takeBack {

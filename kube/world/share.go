@@ -22,7 +22,7 @@ const mostAsked = 32
 const mostOfSome = 64
 
 // share narrows the results of a gang's queries to nodes with devices for all. It returns the pods that have to wait for some.
-func (qs *queries) share(g *Group, list []*query) []*Pod {
+func (qs *queries) share(g *Gang, list []*query) []*Pod {
 	var members []*query
 	for _, q := range list {
 		if len(q.names) > 0 && len(q.pods) == 1 && judge.ClaimsDevices(qs.judge, q.pods[0].object) {
@@ -69,7 +69,7 @@ func (qs *queries) share(g *Group, list []*query) []*Pod {
 
 // some finds devices for as many of the first members as can be had at once, at least so many. It is nil where that is left to upstream: where there are none for these, or
 // so many members that the search would not end.
-func (qs *queries) some(g *Group, members []*query, least int, ticks *int64) (found *judge.Joint, kept []*query) {
+func (qs *queries) some(g *Gang, members []*query, least int, ticks *int64) (found *judge.Joint, kept []*query) {
 	if len(members) > mostOfSome {
 		return nil, nil
 	}
@@ -102,7 +102,7 @@ func (qs *queries) lack(list []*query, why string) []*Pod {
 
 // together finds nodes and devices for the members, in one domain if the gang is to stand in one: where there is room for all, or else, if others may
 // leave for them, wherever there are devices. It is nil where that is left to upstream.
-func (qs *queries) together(g *Group, members []*query, ticks *int64) *judge.Joint {
+func (qs *queries) together(g *Gang, members []*query, ticks *int64) *judge.Joint {
 	found := qs.togetherIn(g, members, false, ticks)
 	if found != nil && !found.Found() && slices.ContainsFunc(members, func(q *query) bool { return q.evicting }) {
 		found = qs.togetherIn(g, members, true, ticks)
@@ -111,7 +111,7 @@ func (qs *queries) together(g *Group, members []*query, ticks *int64) *judge.Joi
 }
 
 // togetherIn is together with room, or roomless.
-func (qs *queries) togetherIn(g *Group, members []*query, roomless bool, ticks *int64) *judge.Joint {
+func (qs *queries) togetherIn(g *Gang, members []*query, roomless bool, ticks *int64) *judge.Joint {
 	var best *judge.Joint
 	domains := qs.domainsOf(g, members)
 	for _, value := range domains[:min(len(domains), mostAsked)] {
@@ -141,34 +141,44 @@ func (qs *queries) togetherIn(g *Group, members []*query, roomless bool, ticks *
 
 // domainsOf are the values of the label by which the gang is to stand together, of nodes that take its members; of others that are placed, theirs. A gang that may stand anywhere
 // has one domain.
-func (qs *queries) domainsOf(g *Group, members []*query) []string {
-	if g.domain == "" {
+func (qs *queries) domainsOf(g *Gang, members []*query) []string {
+	if g.domain() == "" {
 		return []string{""}
 	}
 	values := map[string]bool{}
-	for _, p := range inOrder(g.pods) {
+	for _, p := range g.Members() {
 		if p.node != nil {
-			return []string{p.node.object.Labels[g.domain]}
+			return []string{p.node.object.Labels[g.domain()]}
 		}
 	}
 	for _, q := range members {
 		for _, name := range q.names {
-			if n := qs.nodes.byName[name]; n != nil && n.object.Labels[g.domain] != "" {
-				values[n.object.Labels[g.domain]] = true
+			if n := qs.nodes.byName[name]; n != nil && n.object.Labels[g.domain()] != "" {
+				values[n.object.Labels[g.domain()]] = true
 			}
 		}
 	}
 	return sortedKeys(values)
 }
 
+// domain is the innermost label of nodes by which all pods of the gang stand together; empty if there is none.
+func (of *Gang) domain() string {
+	for _, t := range of.groups[0].topology {
+		if t.key != "" && !slices.ContainsFunc(of.groups, func(g *Group) bool { return !slices.Contains(g.topology[:], t) }) {
+			return t.key
+		}
+	}
+	return ""
+}
+
 // within are the nodes of the domain.
-func (qs *queries) within(g *Group, value string, names []string) []string {
-	if g.domain == "" {
+func (qs *queries) within(g *Gang, value string, names []string) []string {
+	if g.domain() == "" {
 		return names
 	}
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		n := qs.nodes.byName[name]
-		return n == nil || n.object.Labels[g.domain] != value
+		return n == nil || n.object.Labels[g.domain()] != value
 	})
 }
 

@@ -72,7 +72,7 @@ func TestGangSharesDevices(t *testing.T) {
 			if got := v.nodes(); got != test.nodes || len(v.refused) > 0 {
 				t.Errorf("placed on %q, want %q; refused %v", got, test.nodes, v.refused)
 			}
-			for _, p := range r.world.PodGroups().named(groupKey{Namespace: "default", Name: "g"}).Members() {
+			for _, p := range r.world.PodGroups().named(groupKey{Namespace: "default", Name: "g"}).own.Members() {
 				if got := p.Shortage(); p.Stage == AwaitingQuery && got != test.why {
 					t.Errorf("pod %s waits because %q, want %q", p.object.Name, got, test.why)
 				}

@@ -24,7 +24,7 @@ const vacancyLasts = 5 * cluster.Minute
 type jobKey struct {
 	scheduler string
 	owner     types.UID // its Service, or itself, of a pod without one; empty of one with a group
-	group     *Group
+	gang      *Gang
 	ends      bool // of a Service's: its pods are over when their containers are
 }
 
@@ -68,7 +68,7 @@ type slots struct {
 	// evictable says of a schedulerName whether its pods may be evicted.
 	evictable func(string) bool
 	yieldsTo  func(*Pod) uint8 // one more than the lane that may evict a pod of another scheduler; 0 if none may
-	abandoned func(*Group)     // is told of a group of which the core has no job any more
+	abandoned func(*Gang)      // is told of a gang of which the core has no job any more
 
 	taskRows, jobRows cluster.Rows
 }
@@ -86,7 +86,7 @@ func (s *slots) jobOf(p *Pod) *job {
 	if !p.Ours {
 		return s.foreignJob(s.yieldsTo(p))
 	}
-	owner, key := metav1.GetControllerOfNoCopy(p.object), jobKey{scheduler: p.object.Spec.SchedulerName, owner: p.object.UID, group: p.group}
+	owner, key := metav1.GetControllerOfNoCopy(p.object), jobKey{scheduler: p.object.Spec.SchedulerName, owner: p.object.UID, gang: p.Gang()}
 	var service *v1.Service
 	switch {
 	case p.group != nil:
@@ -106,8 +106,8 @@ func (s *slots) jobOf(p *Pod) *job {
 		made := cluster.JobSubmitted{Job: j.row, User: key.scheduler, Service: stays(p.object), Disruption: s.disruption(j)}
 		switch {
 		case p.group != nil:
-			p.group.jobs = append(p.group.jobs, j)
-			name, made.Gang = p.object.Namespace+"/"+p.group.Name, p.group.least
+			key.gang.jobs = append(key.gang.jobs, j)
+			name, made.Gang = key.gang.name, key.gang.least
 		case owner != nil:
 			name = p.object.Namespace + "/" + owner.Name
 		case service != nil:
@@ -137,7 +137,7 @@ func (s *slots) disruption(j *job) cluster.Disruption {
 	switch {
 	case !s.evictable(j.key.scheduler):
 		return cluster.DisruptNever
-	case j.key.group != nil && j.key.group.together:
+	case j.key.gang != nil && j.key.gang.together:
 		return cluster.DisruptTogether
 	}
 	return cluster.DisruptSingly
@@ -210,12 +210,12 @@ func (s *slots) take(p *Pod, shape *shape) {
 }
 
 // reclass gives up the slot of a pod, whose task is gated, if another class than the
-// slot's is now promised to it. A new slot has a new account.
+// slot's is now promised to it, or it is of another gang. A new slot has a new account.
 func (s *slots) reclass(p *Pod) {
 	if p.slot == nil {
 		return
 	}
-	if id, _ := s.classes.promised(p); id != p.slot.class {
+	if id, _ := s.classes.promised(p); id != p.slot.class || p.slot.job.key.gang != p.Gang() {
 		s.end(p.slot)
 		p.slot = nil
 	}
@@ -288,7 +288,7 @@ func (s *slots) end(of *slot) {
 		return
 	}
 	delete(s.jobs, j.key)
-	if g := j.key.group; g != nil {
+	if g := j.key.gang; g != nil {
 		g.jobs = slices.DeleteFunc(g.jobs, func(other *job) bool { return other == j })
 		s.abandoned(g)
 	}

@@ -37,6 +37,7 @@ type Pods struct {
 	ranks    map[int32]int  // how many pods of each priority wait in the core without a query
 	unplaced map[int32]int  // how many pods of ours of each priority wait for a node
 	handling func(*v1.Pod)  // see Options
+	moved    func(*Pod)     // is told of those of groups that change their stage
 	readings readings
 }
 
@@ -78,6 +79,9 @@ func (ps *Pods) move(p *Pod, to Stage) {
 		ps.rank(p, 1)
 	}
 	p.Stage = to
+	if p.group != nil {
+		ps.moved(p)
+	}
 }
 
 // rank counts the pod among those that wait in the core without a query.

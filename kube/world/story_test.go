@@ -34,6 +34,7 @@ import (
 //	group G [least=N] [priority=N] [all] [topology=KEY] [parent=GROUP], lost-group G     a pod group, of which at least N pods are placed together
 //	plugin coscheduling  from now on groups of the coscheduling plugin are seen
 //	plugin-group G [least=N], lost-plugin-group G     such a group
+//	composite C [least=N] [priority=N] [preempts=POLICY] [all] [topology=KEY] [parent=C], lost-composite C     a composite pod group, of which at least N parts are placed together, or any
 //	service S [app=APP], lost-service S     a Service that selects the pods with that label
 //	change POD …         the pod as it was before, with these arguments added
 //	again POD            the same event once more
@@ -365,6 +366,16 @@ func (s *story) happen(text string) error {
 		return l.done()
 	case "lost-plugin-group":
 		s.world.PodGroups().LoseCoscheduling("default", l.name)
+		return l.done()
+	case "composite":
+		c, err := makeComposite(l)
+		if err != nil {
+			return err
+		}
+		s.seeComposite(c)
+		return nil
+	case "lost-composite":
+		s.loseComposite(l.name)
 		return l.done()
 	case "service", "lost-service":
 		o, err := makeService(l)

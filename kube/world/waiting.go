@@ -34,6 +34,7 @@ type waiting struct {
 func (l *waiting) sort(p *Pod) {
 	l.pods.handling(p.object)
 	l.slots.reclass(p)
+	p.lined = false
 	info, err := p.read()
 	_, mislabelled := l.slots.classes.promised(p)
 	p.second = (p.second || l.shapes.prices(p.object.Spec.SchedulerName).Nodes) && l.nodes.softTaints > 0
@@ -60,6 +61,9 @@ func (l *waiting) sort(p *Pod) {
 		l.hold(p, closedNamespace)
 	case p.group != nil && p.group.why != "":
 		l.hold(p, p.group.why)
+	case p.group != nil && p.group.parent != nil && !p.letIn:
+		p.lined = true
+		l.hold(p, p.group.notice)
 	case len(uncounted) > 0 || p.special || l.judge.Bespoke(l.shapes.unsaid(p)):
 		p.Ready = min(p.Ready, l.journal.now)
 		l.queries.await(p, demand, uncounted)

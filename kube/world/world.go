@@ -19,7 +19,7 @@
 // reported; what the core has, which are Columns, nodes, shapes with their node sets, and
 // slots with their classes; Pods and their stages; where pods wait, which are queue, queries
 // and waiting; where they are placed, or have room kept by other schedulers, which are nominations; what comes of
-// decisions, which are Exits and Binds; PodGroups, whose pods are placed together (gangs.go); and the Contest with other schedulers (contested.go).
+// decisions, which are Exits and Binds; PodGroups, whose pods are placed together (gangs.go, arrange.go); and the Contest with other schedulers (contested.go).
 // Each keeps its own, and World has what concerns several.
 package world
 
@@ -118,11 +118,12 @@ func New(j *judge.Judge, o Options) *World {
 	placed.contest = &Contest{journal: journal, pods: pods, nodes: nodes, columns: columns, sets: sets}
 	binds := &Binds{
 		journal: journal, judge: j, pods: pods, nodes: nodes, shapes: shapes, slots: slots, waiting: waiting, placed: placed, rules: rules,
-		cases: map[string]*openCase{}, companies: map[*Group]*judge.Company{},
+		cases: map[string]*openCase{}, companies: map[*Gang]*judge.Company{},
 	}
 	shapes.released = binds.closeCase
 	groups := &PodGroups{journal: journal, waiting: waiting, slots: slots, byName: map[groupKey]*Group{}, claims: judge.SharesClaims()}
-	slots.abandoned = groups.forget
+	groups.forest = forest{byName: map[compositeKey]*Composite{}, touched: map[*Composite]bool{}, left: map[*Group]bool{}}
+	slots.abandoned, pods.moved = groups.abandoned, func(p *Pod) { groups.forest.touch(p.group) }
 	volumes := newVolumes()
 	volumes.journal, volumes.nodes, volumes.sets, volumes.shapes, volumes.slots, volumes.waiting = journal, nodes, sets, shapes, slots, waiting
 	placed.volumes = volumes
@@ -212,19 +213,29 @@ func (w *World) Reconsider() {
 }
 
 // Due lets pods wait again that have backed off, and ends slots that were vacant
-// for too long. Once in a while it lets all queries be run again. Pods that other schedulers nominated take room by who waits.
+// for too long. Once in a while it lets all queries be run again. Pods that other schedulers nominated take room by who waits, and
+// composite pod groups let pods in by who has come.
 func (w *World) Due() {
 	w.waiting.due()
 	w.queries.recheck()
 	w.slots.expire()
 	w.placed.contest.due()
 	w.placed.nominations.honour()
+	w.groups.arrange()
+}
+
+// Stale says why a new core is to be begun; empty if none is.
+func (w *World) Stale() string {
+	if why := w.columns.Stale(); why != "" {
+		return why
+	}
+	return w.groups.Stale()
 }
 
 // Wake is when the world next has something to do although nothing happens. While there is no
 // room for pods to be let through, no query is run.
 func (w *World) Wake() cluster.Time {
-	wake := min(w.exits.wake(), w.queries.wake(w.queue.room > 0), w.placed.contest.wake())
+	wake := min(w.exits.wake(), w.queries.wake(w.queue.room > 0), w.placed.contest.wake(), w.groups.forest.wake(w.journal.now))
 	if len(w.waiting.backingOff) > 0 {
 		wake = min(wake, w.waiting.backingOff[0].until)
 	}
