@@ -31,7 +31,7 @@ import (
 const (
 	// askAgain is the pause before the server is asked again, if it does not answer.
 	askAgain = time.Second
-	// askFor is how long it is asked for devices; after that it is taken to serve all of them. For pod groups it is asked longer, as
+	// askFor is how long it is asked for devices, and for the coscheduling plugin's groups; after that it is taken to serve them, and absentOf finds out. For pod groups it is asked longer, as
 	// pods of groups would not be placed until the scheduler begins anew.
 	askFor       = 20 * time.Second
 	askForGroups = 5 * time.Minute
@@ -69,12 +69,12 @@ func Adapt(ctx context.Context, server discovery.ServerResourcesInterface) (Serv
 		}
 	}
 	of := scheduler.CoschedulingGroups
-	coscheduling, _, err := resourcesOf(ctx, askFor, server, of.GroupVersion().String())
+	coscheduling, known, err := resourcesOf(ctx, askFor, server, of.GroupVersion().String())
 	if err != nil {
 		return Served{}, err
 	}
 	served, err := podGroups(ctx, server)
-	served.Coscheduling = slices.Contains(coscheduling, of.Resource)
+	served.Coscheduling = !known || slices.Contains(coscheduling, of.Resource)
 	return served, err
 }
 
@@ -154,7 +154,7 @@ func resourcesOf(ctx context.Context, atMost time.Duration, server discovery.Ser
 	return names, err == nil, err
 }
 
-// absentOf is an error if the server says that it does not serve some of these types, which are named as in Go.
+// absentOf is an error if the server says that it does not serve some of these types, which are named as in Go, or as resources of a group.
 func absentOf(server discovery.ServerResourcesInterface, types []string) error {
 	for _, name := range types {
 		if versions := absentIn(server, name); len(versions) > 0 {
@@ -167,6 +167,13 @@ func absentOf(server discovery.ServerResourcesInterface, types []string) error {
 // absentIn are the versions of groups that have a type of that name, or none if one of them serves it, or does not say.
 func absentIn(server discovery.ServerResourcesInterface, name string) []string {
 	var versions []string
+	if of := scheduler.CoschedulingGroups; name == of.GroupResource().String() {
+		list, err := server.ServerResourcesForGroupVersion(of.GroupVersion().String())
+		if err != nil && !apierrors.IsNotFound(err) || err == nil && slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == of.Resource }) {
+			return nil
+		}
+		return []string{of.GroupVersion().String()}
+	}
 	for kind, of := range scheme.Scheme.AllKnownTypes() {
 		if "*"+of.String() != name || kind.Version == runtime.APIVersionInternal {
 			continue

@@ -87,6 +87,7 @@ func TestAbsentOf(t *testing.T) {
 		{nil, ""},
 		{[]string{"*v1.Pod", "*v1.Event", "*v1.ResourceSlice"}, ""},
 		{[]string{"*v1.Pod", "*v1.DeviceTaintRule"}, "the API server does not serve *v1.DeviceTaintRule (resource.k8s.io/v1), "},
+		{[]string{"podgroups.scheduling.x-k8s.io"}, "the API server does not serve podgroups.scheduling.x-k8s.io (scheduling.x-k8s.io/v1alpha1), "},
 		{[]string{"*v1beta1.PodGroup"}, "the API server does not serve *v1beta1.PodGroup (scheduling.k8s.io/v1beta1), "},
 	} {
 		err := absentOf(server, test.types)
@@ -95,7 +96,7 @@ func TestAbsentOf(t *testing.T) {
 		}
 	}
 	server.PrependReactor("*", "*", func(clientgotesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("away") })
-	if err := absentOf(server, []string{"*v1.DeviceTaintRule"}); err != nil {
+	if err := absentOf(server, []string{"*v1.DeviceTaintRule", "podgroups.scheduling.x-k8s.io"}); err != nil {
 		t.Errorf("a server that does not answer: %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -11,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// This file takes in the pod groups of the coscheduling plugin. Of each all that is read is a number, so that no client of theirs is linked in. Their
+// This file takes in the pod groups of the coscheduling plugin. Of each all that is read and kept is a number, so that no client of theirs is linked in. Their
 // status is written by the plugin's own controller, as with the plugin.
 
 // CoschedulingGroups are the pod groups of the coscheduling plugin.
@@ -23,8 +24,20 @@ func coschedulingInformers(s *Scheduler) dynamicinformer.DynamicSharedInformerFa
 		return nil
 	}
 	factory := dynamicinformer.NewDynamicSharedInformerFactory(s.Coscheduling, 0)
-	factory.ForResource(CoschedulingGroups)
+	if err := factory.ForResource(CoschedulingGroups).Informer().SetTransform(bare); err != nil {
+		panic(fmt.Sprintf("scheduler: an informer that was not started takes no transform: %v", err))
+	}
 	return factory
+}
+
+// bare drops, in place, all of a group but its number and what it is known by.
+func bare(object any) (any, error) {
+	if g, ok := object.(*unstructured.Unstructured); ok {
+		g.SetManagedFields(nil)
+		g.SetAnnotations(nil)
+		delete(g.Object, "status")
+	}
+	return object, nil
 }
 
 // coschedulingInformer is the informer of such groups.

@@ -36,7 +36,7 @@ type explainer struct {
 	reported map[types.UID]verdict
 	again    reminders
 	retries  []reminder // of whom something could not be written, the earliest first
-	cached   map[string]explanation
+	cached   map[likeness]explanation
 	asOf     uint64 // world's changes when the cache was filled
 	writer   writer
 	// nominations are the pods for which a node is nominated in the API server, see nominate.go.
@@ -65,8 +65,15 @@ type explanation struct {
 	plugins sets.Set[string]
 }
 
+// likeness is what the words for a pod depend on, as long as the world is the same.
+type likeness struct {
+	shape string
+	gang  *world.Gang // nil of a pod by itself
+	pods  int         // of the gang
+}
+
 func newExplainer(s *Scheduler) *explainer {
-	e := &explainer{queued: map[types.UID]bool{}, again: reminders{has: map[types.UID]bool{}}, reported: map[types.UID]verdict{}, cached: map[string]explanation{}, kept: map[types.UID]refusal{}, told: map[types.UID]groupTold{}, incomplete: map[*world.Gang]bool{}}
+	e := &explainer{queued: map[types.UID]bool{}, again: reminders{has: map[types.UID]bool{}}, reported: map[types.UID]verdict{}, cached: map[likeness]explanation{}, kept: map[types.UID]refusal{}, told: map[types.UID]groupTold{}, incomplete: map[*world.Gang]bool{}}
 	e.writer.start(s)
 	return e
 }
@@ -95,7 +102,7 @@ func (e *explainer) wantNow(pods []*world.Pod) {
 // work explains until its time is over, and reports whether there is more.
 func (e *explainer) work(s *Scheduler) bool {
 	now := s.now()
-	e.want(e.again.due(now))
+	e.lookAgain(s)
 	for len(e.retries) > 0 && e.retries[0].at <= now {
 		e.want([]*world.Pod{e.retries[0].pod})
 		e.retries = e.retries[1:]
@@ -114,8 +121,8 @@ func (e *explainer) work(s *Scheduler) bool {
 	return len(e.queue) > 0
 }
 
-// explain reports why the pod waits, if it still does and the reason is new.
-func (e *explainer) explain(s *Scheduler, p *world.Pod) {
+// explain reports why the pod waits, if it still does and the reason is new. It says whether there was something to report.
+func (e *explainer) explain(s *Scheduler, p *world.Pod) (told bool) {
 	s.subject.handling(p.Object())
 	uid := p.Object().UID
 	if !s.world.Pods().Waits(p) {
@@ -124,13 +131,13 @@ func (e *explainer) explain(s *Scheduler, p *world.Pod) {
 			delete(e.kept, uid)
 			delete(e.incomplete, p.Gang())
 		}
-		return
+		return false
 	}
 	x := e.reasons(s, p)
 	last, known := e.reported[uid]
 	e.again.add(p, s.now())
 	if known && last.reason == x.reason && (last.message == x.message || s.now() < last.at+explainAgain) {
-		return
+		return false
 	}
 	e.report(s, p, condition{reason: x.reason}, x)
 	switch g := p.Gang(); {
@@ -140,6 +147,7 @@ func (e *explainer) explain(s *Scheduler, p *world.Pod) {
 		delete(e.incomplete, g)
 		e.want(g.Members())
 	}
+	return true
 }
 
 // report reports a pod as an event and a condition, of which the words are missing.
@@ -198,9 +206,9 @@ func (e *explainer) likeReasons(s *Scheduler, p *world.Pod) explanation {
 		clear(e.cached)
 		e.asOf = asOf
 	}
-	key := s.world.Binds().Likeness(p)
-	if g := p.Gang(); g != nil {
-		key += fmt.Sprintf("\n%s %d", g.Name(), g.Pods())
+	key := likeness{shape: s.world.Binds().Likeness(p), gang: p.Gang()}
+	if key.gang != nil {
+		key.pods = key.gang.Pods()
 	}
 	x, ok := e.cached[key]
 	if !ok {

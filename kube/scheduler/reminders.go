@@ -9,13 +9,15 @@ import (
 
 // This file says when pods that go on waiting are looked at again, as their reasons change. Many thousands may wait for weeks, and whoever
 // comes meanwhile must not wait for them: to find the words takes a look at every node whenever anything has changed, and new words are written to the API server.
-// So pods are looked at again together, once a second, and a bounded number of them: those of one shape share the look.
+// So pods are looked at again together, once a second, as long as explainingLasts, and no more than a few of them get new words: those of one shape share the look.
 
 const (
 	explainAgain = cluster.Minute
-	// lookTogether is how far apart looks are, and remindMost how many pods share one.
+	// lookTogether is how far apart looks are, and lookOn where one ended before all were looked at who were due.
 	lookTogether = cluster.Second
-	remindMost   = 50
+	lookOn       = cluster.Second / 10
+	// rewriteMost is for how many pods new words are written after one look.
+	rewriteMost = 50
 )
 
 // reminders are pods to be looked at again.
@@ -38,20 +40,15 @@ func (r *reminders) add(p *world.Pod, now cluster.Time) {
 	}
 }
 
-// due takes out the pods that it is time to look at again.
-func (r *reminders) due(now cluster.Time) (pods []*world.Pod) {
-	if now < r.next {
+// take takes out a pod that it is time to look at again; nil if there is none.
+func (r *reminders) take(now cluster.Time) *world.Pod {
+	if len(r.list) == 0 || r.list[0].at > now {
 		return nil
 	}
-	for len(pods) < remindMost && len(r.list) > 0 && r.list[0].at <= now {
-		pods = append(pods, r.list[0].pod)
-		delete(r.has, r.list[0].pod.Object().UID)
-		r.list = r.list[1:]
-	}
-	if len(pods) > 0 {
-		r.next = now + lookTogether
-	}
-	return pods
+	p := r.list[0].pod
+	delete(r.has, p.Object().UID)
+	r.list = r.list[1:]
+	return p
 }
 
 // wake is when the next pods are due.
@@ -60,4 +57,27 @@ func (r *reminders) wake() cluster.Time {
 		return cluster.Never
 	}
 	return max(r.list[0].at, r.next)
+}
+
+// lookAgain looks at pods again that it is time for, the longest due first.
+func (e *explainer) lookAgain(s *Scheduler) {
+	now := s.now()
+	if now < e.again.wake() {
+		return
+	}
+	e.again.next = now + lookTogether
+	until := s.Clock.Now().Add(explainingLasts)
+	for written := 0; written < rewriteMost; {
+		p := e.again.take(now)
+		if p == nil {
+			return
+		}
+		if e.explain(s, p) {
+			written++
+		}
+		if s.Clock.Now().After(until) {
+			e.again.next = now + lookOn
+			return
+		}
+	}
 }
