@@ -110,6 +110,9 @@ func (s *State) taskReshaped(e TaskReshaped) error {
 		return fmt.Errorf("task row %d: shape row %d holds no shape", e.Task, e.Shape)
 	}
 	before, leaves := *task, task.Phase == Leaving
+	if task.Phase == Reserved {
+		s.noteUnkept(e.Task) // it may come to be of fewer constraints, or less important
+	}
 	s.shape[task.Shape].tasks--
 	s.shape[e.Shape].tasks++
 	var grant, next Vector

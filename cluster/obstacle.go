@@ -144,7 +144,11 @@ func (c *coming) disturbs(r role) Refusal {
 	if g.size(set) == 1 {
 		return c.keepsOff(r, set, c.n)
 	}
-	if b.counted(set, settled).Subjects == 0 || int64(max(b.counted(set, settled).Targets, b.counted(set, present).Targets))+1 <= b.limit() {
+	targets := b.counted(set, settled).Targets
+	if !b.OverFewest {
+		targets = max(targets, b.counted(set, present).Targets)
+	}
+	if b.counted(set, settled).Subjects == 0 || int64(targets)+1 <= b.limit() {
 		return Refusal{}
 	}
 	for n := range c.view.node { // which is seldom come to: who may not stand beside the other, either, was refused before

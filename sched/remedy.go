@@ -223,7 +223,10 @@ func (v *survey) look(s *cluster.View, t cluster.TaskID, n cluster.NodeID, f Fil
 	if shape.PerNode > 0 && s.Crowded(t, n) {
 		v.add(Obstacle{Mechanism: byApart}, 0)
 	}
-	if r := s.Breaks(task.Shape, n); r.Refused() {
+	switch r := s.Breaks(task.Shape, n); {
+	case r.Kept: // which passes by itself, and need not be a constraint of the task's own
+		v.add(Obstacle{}, 0)
+	case r.Refused():
 		v.add(Obstacle{Mechanism: byConstraint, Wants: s.Constraint(r.Constraint).Name}, 0)
 	}
 	v.another()
