@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,7 +21,8 @@ import (
 func mayLeaveFor() []string {
 	return []string{
 		"everything", "room", "hard spread", "hard spread by two keys", "required anti-affinity", "anti-affinity of others", "required affinity", "host ports",
-		"settled volumes", "volumes to be made", "volumes to be made, and anti-affinity", "volumes to be made, and hard spread", "volumes to be made, and ports", "a claim of a device",
+		"settled volumes", "volumes to be made", "volumes to be made, and anti-affinity", "volumes to be made, and hard spread", "volumes to be made, and ports", "volumes of a driver that has to be there",
+		"a claim of a device",
 	}
 }
 
@@ -39,6 +41,10 @@ func (r *rig) drawDryRun(t *rapid.T) (pod *v1.Pod, why string) {
 		}
 	}
 	r.restart()
+	if why == "volumes of a driver that has to be there" || often(t, 6, "strict driver") {
+		r.keep(&storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "csi.example.com"}, Spec: storagev1.CSIDriverSpec{PreventPodSchedulingIfMissing: new(true)}}, true)
+		r.keep(&storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: nodeName(number(t, 4, "without drivers"))}}, false)
+	}
 	for _, name := range []string{"a", "b"} {
 		if often(t, 2, "budget") {
 			r.seeBudget(makeBudget(name, pick(t, "of", "web", "db", ""), int32(number(t, 3, "spare"))))
@@ -141,6 +147,10 @@ func drawReason(t *rapid.T, pod *v1.Pod, why string) {
 		drawPorts(t, pod)
 	case "settled volumes":
 		claim("csi-1", "csi-2", "csi-3", "csi-4", "csi-5", "csi-6", "once")
+	case "volumes of a driver that has to be there":
+		if pod.Name == "asks" {
+			claim("made-1", "made-2", "csi-1")
+		}
 	case "volumes to be made":
 		if pod.Name != "asks" {
 			claim("csi-1", "csi-2", "csi-3", "csi-4", "csi-5", "csi-6")

@@ -36,6 +36,8 @@ type query struct {
 	prefers bool
 	// uncounted is what its pods request that their vectors do not say.
 	uncounted []need
+	// asIs says that some of what its pods ask for has to be free as it is: no vector says it, or it is a device.
+	asIs bool
 	// evicting says that its latest result are nodes where others would have to leave.
 	evicting bool
 	// prepares says that volumes or devices are set aside for its pods.
@@ -76,6 +78,34 @@ type queries struct {
 	// be set aside.
 	preparations int
 	chosen       []*judge.Choice // devices, in this turn, for pods that do not have them yet
+	out          hands           // as of the latest survey, and what was let through since
+}
+
+// hands is who of the pods that want something as it is are in the core's hands. None of them sees what another is about to take, as that is set aside with the last
+// word, so that others would leave for two of them where there is a device for one.
+type hands int
+
+const (
+	noneOut    hands = iota
+	someOut          // for whom nobody leaves
+	evictorOut       // for whom others may, in this round
+	placeKept        // for one, until those have left
+)
+
+// survey finds out whether a place is kept for one who wants something as it is.
+func (qs *queries) survey() {
+	qs.out = noneOut
+	for _, p := range qs.queue.offered {
+		if p.Stage == Waiting && p.query != nil && p.query.asIs && qs.pods.has(p) {
+			qs.out = placeKept
+			return
+		}
+	}
+}
+
+// collides reports whether pods of the query are not to be let through beside those that are out.
+func (qs *queries) collides(q *query) bool {
+	return q.asIs && len(q.names) > 0 && (qs.out >= evictorOut || q.evicting && qs.out == someOut)
 }
 
 // begin gives up all queries, for a new core.
@@ -101,7 +131,7 @@ func (qs *queries) await(p *Pod, demand cluster.Vector, uncounted []need) {
 	qs.slots.take(p, qs.shapes.waiting(p, qs.setOf(q), demand))
 	qs.pods.move(p, AwaitingQuery)
 	p.query, p.Why = q, ""
-	q.uncounted = uncounted
+	q.uncounted, q.asIs = uncounted, len(uncounted) > 0 || judge.ClaimsDevices(qs.judge, p.object)
 	q.insert(p)
 	q.ranAt = 0 // a new pod wants a result at once
 }
@@ -146,6 +176,7 @@ func (q *query) close() {
 func (qs *queries) admit(enough func() bool) []*Pod {
 	var unplaced []*Pod
 	qs.chosen = qs.chosen[:0]
+	qs.survey()
 	for _, q := range qs.due() {
 		if enough() {
 			break
@@ -163,9 +194,7 @@ func (qs *queries) admit(enough func() bool) []*Pod {
 			unplaced = append(unplaced, qs.ask(of)...)
 		}
 		unplaced = append(unplaced, qs.share(gang, list)...)
-		for _, of := range list {
-			qs.offer(of)
-		}
+		qs.offer(list...)
 	}
 	return unplaced
 }
@@ -204,9 +233,9 @@ func (qs *queries) due() []*query {
 }
 
 // worthRunning reports whether the query is worth running, now or later: something has
-// changed, and its pods could be prepared for.
+// changed, its pods could be prepared for, and they are not in the way of one whose place is kept.
 func (qs *queries) worthRunning(q *query) bool {
-	return len(q.pods) > 0 && q.ranAt != qs.journal.changes && (!q.prepares || qs.preparations > 0)
+	return len(q.pods) > 0 && q.ranAt != qs.journal.changes && (!q.prepares || qs.preparations > 0) && (!q.asIs || qs.out < evictorOut)
 }
 
 // nextRun is when the query may be run again. One that is more important than
@@ -257,10 +286,35 @@ func (qs *queries) ask(q *query) []*Pod {
 	return slices.Clone(q.pods)
 }
 
-// offer lets pods through to the nodes that take them, if there are any.
-func (qs *queries) offer(q *query) {
-	if len(q.names) == 0 {
-		return
+// offer lets pods of the queries, which are one or a gang's, through to the nodes that take them, if there are any; or none of them.
+func (qs *queries) offer(list ...*query) {
+	collide := slices.ContainsFunc(list, qs.collides)
+	for _, q := range list {
+		switch {
+		case len(q.names) == 0:
+		case collide:
+			qs.holdBack(q)
+		default:
+			qs.let(q)
+		}
+	}
+}
+
+// holdBack keeps the query's pods for another round: the next, unless a place is kept until then.
+func (qs *queries) holdBack(q *query) {
+	q.names, q.refused, q.lastRun = nil, true, 0
+	if qs.out < placeKept {
+		q.ranAt = 0
+	}
+}
+
+// let lets pods through to the nodes that take them.
+func (qs *queries) let(q *query) {
+	switch {
+	case q.asIs && q.evicting:
+		qs.out = evictorOut
+	case q.asIs:
+		qs.out = max(qs.out, someOut)
 	}
 	rows := make([]cluster.NodeID, 0, len(q.names))
 	for _, name := range q.names {
@@ -284,7 +338,7 @@ func (qs *queries) offer(q *query) {
 		qs.preparations -= through
 	}
 	for _, p := range slices.Clone(q.pods[:through]) {
-		if p.slot.shape.set != q.set {
+		if q.asIs || p.slot.shape.set != q.set { // whether others may leave is in the shape
 			qs.slots.take(p, qs.shapes.waiting(p, q.set, p.slot.shape.demand))
 		}
 		qs.queue.offer(p)
@@ -319,7 +373,7 @@ func (qs *queries) nodesFor(q *query, judged *judge.Case) []string {
 }
 
 // countedByCore are the filters of which the core counts all that they say of the pod by itself: where it stands to other pods, if each of its rules is one of the core's and
-// nobody else has one that is not; the disks that drivers attach, if all of its own are in its vector; and claims for one pod at a time, which are rules.
+// nobody else has one that is not; the disks that drivers attach, if all of its own are in its vector, and no driver has to be there; and claims for one pod at a time, which are rules.
 func (qs *queries) countedByCore(p *Pod) (filters []string) {
 	rules := qs.shapes.rules
 	if rules.of(p).whole {
@@ -328,7 +382,7 @@ func (qs *queries) countedByCore(p *Pod) (filters []string) {
 			filters = append(filters, names.InterPodAffinity)
 		}
 	}
-	if p.stock == nil || len(p.stock.holds) == len(p.stock.takes) {
+	if p.stock == nil || len(p.stock.holds) == len(p.stock.takes) && !p.stock.strict {
 		filters = append(filters, names.NodeVolumeLimits)
 	}
 	if !judge.ExcludesDisks(p.object) {
@@ -348,7 +402,7 @@ func (qs *queries) mayEvict(q *query) bool {
 }
 
 // keeps takes in that room is being made for one of the query's pods on the nodes of its result. They stay what they are for that pod, so that the others get a
-// set of their own, and may be let through at once.
+// set of their own, and may be let through at once, unless they want something as it is.
 func (qs *queries) keeps(q *query) {
 	q.set, q.ranAt = nil, 0
 }
@@ -394,6 +448,7 @@ const recheckEvery = cluster.Minute
 
 // wake is when a query may next be run although nothing happens, if there is room for its pods.
 func (qs *queries) wake(room bool) cluster.Time {
+	qs.survey()
 	wake := cluster.Never
 	for _, q := range qs.byKey {
 		if len(q.pods) == 0 {

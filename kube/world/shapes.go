@@ -70,9 +70,11 @@ func (s *shapes) waiting(p *Pod, ns *nodeSet, demand cluster.Vector) *shape {
 	if ns != nil && ns.local == nil { // it is the answer to a query
 		usual = s.sets.known(p)
 	}
-	return s.like(shape{
-		set: ns, usual: usual, likes: s.likes(p), demand: demand, never: policy != nil && *policy == v1.PreemptNever || p.group != nil && p.group.never, tags: s.rules.of(p).tags,
-	})
+	never := policy != nil && *policy == v1.PreemptNever || p.group != nil && p.group.never
+	if q := p.query; q != nil && q.asIs && !q.evicting { // its nodes take it as they are: what it wants may be gone once others have left
+		never = true
+	}
+	return s.like(shape{set: ns, usual: usual, likes: s.likes(p), demand: demand, never: never, tags: s.rules.of(p).tags})
 }
 
 // like returns the shape that has all that is said of one.

@@ -89,11 +89,12 @@ type stock struct {
 	// holds are the disks that are attached where it is, of drivers that are limited somewhere. Takes are those of them that are its own, and so are in its vector; sorted.
 	holds, takes []disk
 	once         []types.NamespacedName // of the claims, those for one pod at a time that other pods name as well
+	strict       bool                   // a driver of theirs has to be on the node
 }
 
 func (s *stock) equal(o *stock) bool {
 	return s.settled == o.settled && s.reach.same(o.reach) && slices.Equal(s.holds, o.holds) && slices.Equal(s.takes, o.takes) &&
-		slices.Equal(s.once, o.once)
+		slices.Equal(s.once, o.once) && s.strict == o.strict
 }
 
 // See takes in an object as it is now: a claim, a volume, a storage class, a driver, what a node has of drivers, or an attachment.
@@ -375,6 +376,7 @@ func (v *Volumes) read(p *Pod) *stock {
 	s := &stock{claims: p.stock.claims, inline: p.stock.inline, settled: len(p.stock.claims) > 0}
 	var asking []*volume
 	hold := func(d disk, own bool) {
+		s.strict = s.strict || v.strict[d.driver]
 		if v.limited[d.driver] == 0 || d == (disk{}) || slices.Contains(s.holds, d) {
 			return
 		}
@@ -400,12 +402,12 @@ func (v *Volumes) read(p *Pod) *stock {
 		}
 		alone = alone && len(v.bound[claim.Spec.VolumeName]) == 1 && v.names[of.id] <= 1
 		hold(of.id, alone)
-		s.settled = s.settled && isBound(claim) && !of.unclear && !v.strict[of.id.driver] && (alone || v.limited[of.id.driver] == 0)
+		s.settled = s.settled && isBound(claim) && !of.unclear && (alone || v.limited[of.id.driver] == 0)
 		if of.asks != "" {
 			asking = append(asking, of)
 		}
 	}
-	s.settled = s.settled && !slices.ContainsFunc(p.object.Spec.Volumes, func(of v1.Volume) bool { return of.Ephemeral != nil })
+	s.settled = s.settled && !s.strict && !slices.ContainsFunc(p.object.Spec.Volumes, func(of v1.Volume) bool { return of.Ephemeral != nil })
 	for _, d := range s.inline {
 		hold(d, false)
 	}
